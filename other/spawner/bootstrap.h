@@ -1,0 +1,82 @@
+/* bootstrap.h - how the processes of a job find each other, and how they end.
+ *
+ * A spawner starts the processes and gives each a rank; this interface is all that a program sees
+ * of it.  It carries a few kilobytes at start-up (never on a hot path), tells which ranks share a
+ * host, hands over the launching console's environment, and ends the job.  Nothing in here knows
+ * of GASNet: any SPMD program may use it.
+ *
+ * Collective calls must be made by every rank, in the same order, one thread per process.
+ * After bootstrap_init returned BOOTSTRAP_OK, a collective call either completes or ends the
+ * process with a message: a lost launcher or peer is not something a caller could mend.
+ */
+#ifndef BOOTSTRAP_H
+#define BOOTSTRAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum bootstrap_status {
+    BOOTSTRAP_OK,
+    BOOTSTRAP_NOT_SPAWNED, /* no launcher started this process; `why` names each spawner and its reason */
+    BOOTSTRAP_FAILED,      /* a launcher did, but joining the job failed; `why` says how */
+};
+
+/* How a process's death is announced to the rest of the job; see bootstrap_watch. */
+typedef void (*bootstrap_death_fn)(int exitcode);
+
+/* What bootstrap_init learns.  All pointers stay valid until the process ends. */
+struct bootstrap_job {
+    uint32_t rank;           /* 0 .. size-1 */
+    uint32_t size;           /* number of processes */
+    uint32_t host;           /* dense id of this process's host, in order of first rank */
+    uint32_t host_size;      /* ranks on this host */
+    const uint32_t *host_of; /* [size] host id of every rank */
+    const char *spawner;     /* "ssh" or "mpi"; for messages */
+};
+
+/* Joins the job.  Strips launcher-private words from *argc/*argv where there are any; both may be
+ * NULL.  `why` receives one or more lines of text (without a final newline) when the result is not
+ * BOOTSTRAP_OK; it never blocks when no launcher is there.  Call once. */
+enum bootstrap_status bootstrap_init(int *argc, char ***argv, struct bootstrap_job *job, char *why,
+                                     size_t why_size);
+
+/* The launching console's value of an environment variable, the same on every rank; falls back to
+ * this process's own environment.  NULL if neither has it.  Legal at any time, also before init
+ * (own environment only) and in any thread. */
+const char *bootstrap_getenv(const char *name);
+
+/* The launching console's whole environment: NULL-terminated array of NAME=value, or NULL before
+ * init.  Same content on every rank. */
+const char *const *bootstrap_environ(void);
+
+/* Collective: returns once every rank has called it. */
+void bootstrap_barrier(void);
+
+/* Collective allgather: `all` receives size * len bytes, rank r's contribution at r * len. */
+void bootstrap_exchange(const void *mine, size_t len, void *all);
+
+/* Collective: block r of `mine` (len bytes) reaches rank r; `all` receives block s from rank s. */
+void bootstrap_alltoall(const void *mine, size_t len, void *all);
+
+/* Collective: `data` of rank `root` overwrites `data` everywhere. */
+void bootstrap_broadcast(void *data, size_t len, uint32_t root);
+
+/* Arms the watch on the launcher: from now on, when the launcher disappears or orders the job to
+ * end, `on_death` runs in a thread of the spawner's with the job's exit code.  It may call only
+ * async-signal-safe functions and bootstrap_abort, and it must end the process (it gets two
+ * seconds, then the spawner does it with _exit).  Before this call the spawner's own default, an
+ * immediate _exit, is in force. */
+void bootstrap_watch(bootstrap_death_fn on_death);
+
+/* Declares that this process leaves with `exitcode` as part of an orderly end of the whole job.
+ * The job's exit code is that of the ranks (the largest taken as unsigned bytes when they differ).
+ * Returns; the caller then leaves with _exit(exitcode) or exit(exitcode).  Not collective, and
+ * does not wait for other ranks unless the spawner needs it (MPI_Finalize does). */
+void bootstrap_fini(int exitcode);
+
+/* Ends the whole job at once with `exitcode`, however stuck other ranks are: those that do not
+ * leave within half a second of SIGTERM are killed.  Does not return.  Async-signal-safe with the
+ * ssh spawner. */
+void bootstrap_abort(int exitcode) __attribute__((noreturn));
+
+#endif
