@@ -1,0 +1,151 @@
+/* network.h - the contract: everything the core may ask of a network.
+ *
+ * A network is one folder.  It supplies `network_inline.h`, which this file includes at its end and
+ * which defines the three types below and the calls marked HOT as static inline functions, so that
+ * the core compiles against them and not through pointers; the other calls are ordinary functions.
+ * A network knows nothing of credits, handlers, handles or exit.  It may use core/lock.h,
+ * core/completion.h, core/report.h, core/params.h and the bootstrap, and nothing else of the core.
+ *
+ * Who may call what, and under which lock
+ *   - Calls that take a peer (except net_connect) are made with that peer's lock held; two threads
+ *     never post to one peer at once, but several may post to different peers.
+ *   - net_reap and net_arrivals are made with the poll lock held; one thread reaps at a time, while
+ *     others may post.
+ *   - net_accept and net_release are made with no lock held, for different messages at once.
+ *   - net_open ... net_connect and net_close are made by one thread while no other is inside.
+ * In SEQ and PARSYNC libraries the locks are empty and all of this is trivially so.
+ *
+ * No call blocks, except those of start-up.  A call that finds no room answers NET_BUSY and has
+ * changed nothing; the caller reaps and tries again.  A network that loses a peer or its device
+ * calls gasneti_fatal with the operation, the peer and the cause in words; it never returns errors
+ * that the core could not mend.
+ *
+ * To write a fourth network: copy the list of functions below into a folder, begin with net_open
+ * and net_am, and run tests/unit (which has such a network, driven by a script).
+ */
+#ifndef GASNETC_NETWORK_H
+#define GASNETC_NETWORK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/completion.h"
+#include "core/lock.h"
+
+/* Supplied by network_inline.h:
+ *   net_peer_t    what the network keeps per peer; begins with `uint32_t rank`.  Lives inside the
+ *                 core's own record of the peer, zeroed before net_address.
+ *   net_region_t  a registered range of local memory; zeroed means "none".
+ *   net_key_t     what a peer must know to reach such a range: plain bytes, no pointers. */
+typedef struct net_peer net_peer_t;
+typedef struct net_region net_region_t;
+typedef struct net_key net_key_t;
+
+enum net_result { NET_POSTED, NET_BUSY };
+
+/* What the network tells about itself; filled by net_open. */
+struct net_caps {
+    char device[128];       /* one line for people: which device carries the job */
+    uint32_t inline_max;    /* largest put or AM that is captured at the call; 0 = none */
+    size_t transfer_max;    /* largest single put or get */
+    uint32_t am_max;        /* largest AM message, header included: the receive buffer's size */
+    size_t region_max;      /* largest range one net_register takes (a power of two) or SIZE_MAX */
+    bool pays_for_pinning;  /* registered memory counts against RLIMIT_MEMLOCK */
+    bool ordered;           /* a put and an AM to the same peer arrive in the order posted */
+};
+
+/* One AM that has arrived.  `data` is 8-byte aligned and stays valid until net_release. */
+typedef struct net_message {
+    net_peer_t *peer;
+    void *data;
+    uint32_t length;
+    bool system;     /* from net_sys: data is uint64_t[2] */
+    void *cookie;    /* the network's own */
+} net_message_t;
+
+/* ---- start-up and end ------------------------------------------------------------------------ */
+
+/* Opens devices and everything that does not depend on a peer; `peers` is the number of other
+ * processes.  Fatal, naming device, limit and remedy, when the job cannot run on what it finds. */
+void net_open(uint32_t peers, struct net_caps *caps);
+
+/* Bytes of the opaque address that each process hands to each of its peers. */
+size_t net_address_size(void);
+
+/* Makes the local end for `peer` and writes its address (for that peer alone) into `address`. */
+void net_address(net_peer_t *peer, void *address);
+
+/* Joins the local end with the peer's, whose address is `address`.  After a job-wide barrier both
+ * may send.  Must also have made room for what the peer may send first. */
+void net_connect(net_peer_t *peer, const void *address);
+
+/* Quiesces, then frees.  Safe after a partial net_open, and when peers are gone. */
+void net_close(void);
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* Page-aligned zeroed memory of the kind the network reaches fastest; NULL with errno when there is
+ * none.  Not yet registered; pages are not touched. */
+void *net_alloc(size_t size);
+void net_free(void *memory, size_t size);
+
+/* Registers [start, start+size) for local use and, if `remote`, for puts and gets by peers.
+ * false with errno set when refused (ENOMEM: a limit; EFAULT: not mapped); region is then zeroed.
+ * size is at most caps.region_max.  May be called at any time, by any thread. */
+bool net_register(void *start, size_t size, bool remote, net_region_t *region);
+void net_deregister(net_region_t *region);
+
+/* The key that lets peers reach a region registered with `remote`. */
+net_key_t net_key(const net_region_t *region);
+
+/* Says in one sentence why a net_register of `size` bytes most likely failed with `error`: the
+ * limit that bound it, its value, and the remedy. */
+void net_explain_register(int error, size_t size, char *text, size_t text_size);
+
+/* ---- posting (HOT; the peer's lock is held) ---------------------------------------------------- */
+
+/* Writes length bytes from `src` to the peer's address `dst` under `key`.  `local` is the region
+ * that holds src, or NULL to capture the bytes at the call (length <= caps.inline_max).
+ * 1 <= length <= caps.transfer_max; neither side crosses a region.  When the transfer is complete
+ * at the target, the network calls gasnetc_sent(sent) from net_reap. */
+static inline enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key,
+                                      const void *src, const net_region_t *local, size_t length,
+                                      gasnetc_sent_t sent);
+
+/* Reads length bytes from the peer's `src` into `dst` inside `local`. */
+static inline enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local,
+                                      uint64_t src, const net_key_t *key, size_t length,
+                                      gasnetc_sent_t sent);
+
+/* Sends one AM of length <= caps.am_max.  `local` as for net_put.  With `wants_reply` the receive
+ * space for the answer is secured first. The peer has room: the core's credits see to it. */
+static inline enum net_result net_am(net_peer_t *peer, const void *data, const net_region_t *local,
+                                     size_t length, bool wants_reply, gasnetc_sent_t sent);
+
+/* Sends two words out of band: needs no credit, and room is kept for one such message per peer and
+ * direction at a time.  Not hot. */
+enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1);
+
+/* ---- reaping (HOT; the poll lock is held) ------------------------------------------------------ */
+
+/* Completes what has been sent: calls gasnetc_sent for each.  Frees room, runs nothing else; legal
+ * while a handler is running.  Returns how many it found. */
+static inline unsigned net_reap(void);
+
+/* Takes at most `budget` arrived messages; fills `messages`, returns how many. */
+static inline unsigned net_arrivals(net_message_t *messages, unsigned budget);
+
+/* ---- receive space (no lock held) ---------------------------------------------------------------*/
+
+/* Before a handler runs.  With `refill`, room equal to the message's is given to the peer again
+ * first; if no buffer is spare, the message moves to ordinary memory (data changes) and its own
+ * buffer is given back at once. */
+static inline void net_accept(net_message_t *message, bool refill);
+
+/* After the handler: the message's space may be used again. */
+static inline void net_release(net_message_t *message);
+
+#include "network_inline.h"
+
+#endif

@@ -1,0 +1,68 @@
+/* credits.h - AM flow control between two nodes, as a plain state machine (IB-A1..A3, IB-R3, IB-R5).
+ *
+ * Every Request spends one credit of its sender; every Reply, explicit or hidden, brings it back.
+ * A Request whose handler sent no Reply leaves its credit in the responder's bank, from where it
+ * rides on the next message to that peer; when the bank would exceed the slack, a hidden Reply
+ * carries all of it.  No I/O, no lock: the engine calls these under the peer's lock.
+ *
+ * Invariant, for each direction between two nodes: credits at the sender + Requests on the way or
+ * being handled + credits banked at the responder + credits on the way back = M.
+ */
+#ifndef GASNETC_CREDITS_H
+#define GASNETC_CREDITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct gasnetc_credits {
+    uint16_t available; /* Requests that may be sent now */
+    uint16_t limit;     /* M */
+    uint16_t banked;    /* owed to the peer, not yet sent */
+    uint16_t slack;     /* most that may stay banked */
+} gasnetc_credits_t;
+
+enum { GASNETC_CREDITS_PER_MESSAGE = 255 }; /* the header's field is a byte */
+
+/* slack is reduced so that it stays below M: a peer never waits for credits that only we hold. */
+static inline void gasnetc_credits_init(gasnetc_credits_t *c, uint16_t limit, uint16_t slack)
+{
+    c->available = c->limit = limit;
+    c->banked = 0;
+    if (slack >= limit) slack = limit - 1;
+    c->slack = slack < GASNETC_CREDITS_PER_MESSAGE ? slack : GASNETC_CREDITS_PER_MESSAGE - 1;
+}
+
+/* Before a Request: false when none is left. */
+static inline bool gasnetc_credits_take(gasnetc_credits_t *c)
+{
+    if (c->available == 0) return false;
+    c->available--;
+    return true;
+}
+
+/* A message arrived that carries `n` credits back; false if that breaks the invariant (a broken
+ * peer), and then nothing has changed. */
+static inline bool gasnetc_credits_return(gasnetc_credits_t *c, uint16_t n)
+{
+    if (n > c->limit - c->available) return false;
+    c->available += n;
+    return true;
+}
+
+/* All that is banked, to ride on a message about to leave for the peer. */
+static inline uint8_t gasnetc_credits_unbank(gasnetc_credits_t *c)
+{
+    uint8_t n = (uint8_t)c->banked;
+    c->banked = 0;
+    return n;
+}
+
+/* A Request was handled and not replied to.  Returns 0 if its credit was banked, else the number
+ * of credits that a hidden Reply must carry now. */
+static inline uint8_t gasnetc_credits_bank(gasnetc_credits_t *c)
+{
+    c->banked++;
+    return c->banked > c->slack ? gasnetc_credits_unbank(c) : 0;
+}
+
+#endif

@@ -1,0 +1,72 @@
+/* params.h - run-time parameters: read from the job's environment by one table, checked, compared.
+ *
+ * params.def holds one row per parameter.  Every rank parses every row during gasnet_init; a value
+ * that does not parse or lies outside its range is a fatal error naming the variable and the range;
+ * rows marked "same" are compared across ranks and a difference is fatal, naming the variable, two
+ * ranks and their values.  GASNET_VERBOSEENV prints each.  An unknown GASNET_* name is a warning
+ * with the nearest known name.
+ */
+#ifndef GASNETC_PARAMS_H
+#define GASNETC_PARAMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef GASNET_PAR
+#define GASNETC_DEFAULT_SPARES 4
+#else
+#define GASNETC_DEFAULT_SPARES 2
+#endif
+
+typedef int64_t gasnetc_type_NUMBER;
+typedef int64_t gasnetc_type_SIZE;
+typedef bool gasnetc_type_BOOLEAN;
+typedef double gasnetc_type_SECONDS;
+typedef const char *gasnetc_type_TEXT;
+
+typedef struct gasnetc_params {
+#define PARAM(field, type, ...) gasnetc_type_##type field;
+#include "core/params.def"
+#undef PARAM
+} gasnetc_params_t;
+
+extern gasnetc_params_t gasnetc_params;
+
+enum gasnetc_param_type {
+    GASNETC_NUMBER,
+    GASNETC_SIZE,
+    GASNETC_BOOLEAN,
+    GASNETC_SECONDS,
+    GASNETC_TEXT,
+};
+
+/* A row, as data. */
+typedef struct gasnetc_param {
+    const char *name;
+    const char *alias; /* "" if none */
+    enum gasnetc_param_type type;
+    double initial, least, most;
+    bool same;
+    const char *help;
+    size_t offset; /* of the field in gasnetc_params_t */
+} gasnetc_param_t;
+
+extern const gasnetc_param_t gasnetc_param_table[];
+extern const size_t gasnetc_param_count;
+
+/* Pure: parses `text` as a value of `row` into `params`.  false and a one-line `why` if bad. */
+bool gasnetc_param_parse(const gasnetc_param_t *row, const char *text, gasnetc_params_t *params,
+                         char *why, size_t why_size);
+
+/* Pure: the known GASNET_* name nearest to `name`, or NULL if none is near. */
+const char *gasnetc_param_suggest(const char *name);
+
+/* Pure: true if `name` is a parameter or another variable that some part of the library reads. */
+bool gasnetc_param_known(const char *name);
+
+/* Reads all parameters from the job's environment, compares those that must be equal, warns of unknown
+ * names.  Collective.  Ends the job with a message when something is wrong. */
+void gasnetc_params_init(void);
+
+#endif

@@ -1,0 +1,40 @@
+/* thread.h - what the library keeps for each client thread.
+ *
+ * A thread gets its record at its first call and gives it back when it ends; records are reused, so
+ * that thousands of threads may come and go.  In SEQ there is one static record.
+ */
+#ifndef GASNETI_THREAD_H
+#define GASNETI_THREAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define GASNETI_MAX_THREADS 256
+
+typedef struct gasneti_thread {
+    uint32_t index;              /* 0 .. GASNETI_MAX_THREADS-1, stable while the thread lives */
+    uint32_t handler_depth;      /* how many handlers this thread is inside */
+    void *loop_buffer[2];        /* loopback Mediums: one for a Request, one for its Reply */
+    void *extended;              /* the Extended API's own record; NULL until it needs one; it is
+                                    kept with the slot, not freed, when the thread ends */
+    struct gasneti_thread *next; /* free list */
+} gasneti_thread_t;
+
+#ifdef GASNET_SEQ
+extern gasneti_thread_t gasneti_the_thread;
+static inline gasneti_thread_t *gasneti_self(void)
+{
+    return &gasneti_the_thread;
+}
+#else
+extern __thread gasneti_thread_t *gasneti_my_thread __attribute__((tls_model("initial-exec")));
+/* Fatal, naming the limit, when more than GASNET_MAX_THREADS threads are alive at once. */
+gasneti_thread_t *gasneti_thread_enter(void);
+static inline gasneti_thread_t *gasneti_self(void)
+{
+    gasneti_thread_t *self = gasneti_my_thread;
+    return __builtin_expect(self != NULL, 1) ? self : gasneti_thread_enter();
+}
+#endif
+
+#endif
