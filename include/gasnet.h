@@ -1,0 +1,118 @@
+/* gasnet.h - the GASNet-1 Core and Extended API (specification 1.8).
+ *
+ * Every client includes this, first of all its headers and before gasnet_tools.h, having defined
+ * exactly one of GASNET_SEQ, GASNET_PARSYNC and GASNET_PAR (the build fragment does).  It includes
+ * no network header; the conduit is chosen by the include path, which finds gasnet_conduit.h.
+ *
+ * "Phase": P0 before gasnet_init, P1 until gasnet_attach, P2 after it.  Unless a comment says
+ * otherwise a call is for P2, for client code (not handlers, not while a lock is held), for any
+ * thread, and concerns this node only.
+ */
+#if defined(_INCLUDED_GASNET_TOOLS_H) && !defined(_INCLUDED_GASNET_H)
+#error "gasnet_tools.h was included before gasnet.h: include gasnet.h first"
+#endif
+
+#ifndef _INCLUDED_GASNET_H
+#define _INCLUDED_GASNET_H
+#define GASNETI_IN_GASNET_H 1
+
+/* --- Threading mode ------------------------------------------------------------------------------ */
+#if (defined(GASNET_SEQ) + defined(GASNET_PARSYNC) + defined(GASNET_PAR)) != 1
+#error "define exactly one of GASNET_SEQ, GASNET_PARSYNC, GASNET_PAR (for example -DGASNET_SEQ) before including gasnet.h"
+#endif
+#if defined(GASNET_SEQ)
+#undef GASNET_SEQ
+#define GASNET_SEQ          1
+#define GASNETI_THREAD_MODE SEQ
+#elif defined(GASNET_PARSYNC)
+#undef GASNET_PARSYNC
+#define GASNET_PARSYNC      1
+#define GASNETI_THREAD_MODE PARSYNC
+#else
+#undef GASNET_PAR
+#define GASNET_PAR          1
+#define GASNETI_THREAD_MODE PAR
+#endif
+#if !defined(GASNET_SEQ)
+#define GASNETI_THREADS 1 /* client threads may exist */
+#endif
+
+#include "gasnet_basic.h"
+#if GASNETI_THREADS
+#include <pthread.h>
+#endif
+#include "gasnet_conduit.h"
+
+/* --- Versions, segment mode, limits -------------------------------------------------------------- */
+#define GASNET_SPEC_VERSION_MAJOR 1
+#define GASNET_SPEC_VERSION_MINOR 8
+#define GASNET_VERSION            GASNET_SPEC_VERSION_MAJOR /* old name of the same */
+
+#if (defined(GASNET_SEGMENT_FAST) + defined(GASNET_SEGMENT_LARGE) +                                \
+     defined(GASNET_SEGMENT_EVERYTHING)) != 1
+#error "more than one of GASNET_SEGMENT_FAST, _LARGE, _EVERYTHING is defined; leave them to gasnet_config.h"
+#endif
+#if defined(GASNET_SEGMENT_FAST)
+#undef GASNET_SEGMENT_FAST
+#define GASNET_SEGMENT_FAST  1
+#define GASNETI_SEGMENT_MODE FAST
+#elif defined(GASNET_SEGMENT_LARGE)
+#undef GASNET_SEGMENT_LARGE
+#define GASNET_SEGMENT_LARGE 1
+#define GASNETI_SEGMENT_MODE LARGE
+#else
+#undef GASNET_SEGMENT_EVERYTHING
+#define GASNET_SEGMENT_EVERYTHING 1
+#define GASNETI_SEGMENT_MODE      EVERYTHING
+#endif
+
+#ifndef GASNET_MAXNODES
+#define GASNET_MAXNODES 0x7FFFFFFF
+#endif
+#define GASNET_PAGESIZE GASNETI_PAGESIZE
+
+#if GASNET_PSHM
+#define GASNETI_PSHM_ENABLED 1
+#define GASNETI_PSHM_CONFIG  pshm
+#else
+#define GASNETI_PSHM_CONFIG nopshm
+#endif
+#if GASNET_ALIGNED_SEGMENTS
+#define GASNETI_ALIGN_CONFIG align
+#else
+#define GASNETI_ALIGN_CONFIG noalign
+#endif
+
+/* One line, no white space; clients search it for ",debug", "CONDUIT=" and the like. */
+#define GASNET_CONFIG_STRING                                                                       \
+    "RELEASE=" GASNETI_RELEASE_TEXT ",SPEC=" _STRINGIFY(GASNET_SPEC_VERSION_MAJOR) "." _STRINGIFY( \
+        GASNET_SPEC_VERSION_MINOR) ",CONDUIT=" GASNET_CONDUIT_NAME_STR                             \
+                                   "(" GASNET_CORE_NAME_STR "-" GASNET_CORE_VERSION_STR            \
+                                   "/" GASNET_EXTENDED_NAME_STR "-" GASNET_EXTENDED_VERSION_STR    \
+                                   "),"                                                            \
+                                   "THREADMODEL=" _STRINGIFY(GASNETI_THREAD_MODE) ","              \
+    "SEGMENT=" _STRINGIFY(GASNETI_SEGMENT_MODE) ","                                                \
+    "PTR=" _STRINGIFY(GASNETI_PTR_CONFIG) ","                                                      \
+    _STRINGIFY(GASNETI_ALIGN_CONFIG) ","                                                           \
+    _STRINGIFY(GASNETI_PSHM_CONFIG) ","                                                            \
+    _STRINGIFY(GASNETI_DEBUG_CONFIG) ","                                                           \
+    _STRINGIFY(GASNETI_TRACE_CONFIG) ","                                                           \
+    _STRINGIFY(GASNETI_STATS_CONFIG) ","                                                           \
+    _STRINGIFY(GASNETI_MALLOC_CONFIG) ","                                                          \
+    _STRINGIFY(GASNETI_SRCLINES_CONFIG) ","                                                        \
+    _STRINGIFY(GASNETI_TIMER_CONFIG) ","                                                           \
+    _STRINGIFY(GASNETI_MEMBAR_CONFIG) ","                                                          \
+    _STRINGIFY(GASNETI_ATOMIC_CONFIG) ","                                                          \
+    _STRINGIFY(GASNETI_ATOMIC32_CONFIG) ","                                                        \
+    _STRINGIFY(GASNETI_ATOMIC64_CONFIG)
+
+#include "gasnet_linkcheck.h"
+#include "gasnet_membar.h"
+#include "gasnet_types.h"
+#include "gasnet_core.h"
+#include "gasnet_hsl.h"
+#include "gasnet_am.h"
+#include "gasnet_extended.h"
+
+#undef GASNETI_IN_GASNET_H
+#endif

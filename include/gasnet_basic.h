@@ -1,0 +1,183 @@
+/* gasnet_basic.h - ground shared by gasnet.h and gasnet_tools.h: configuration, system headers,
+ * build mode, compiler attributes, version numbers, and the few unprefixed names clients rely on.
+ *
+ * Private: included by the two public headers only.  Must stay clean in C89 .. C23 and
+ * C++98 .. C++20, and must not include a network's header.
+ */
+#if !defined(GASNETI_IN_GASNET_H) && !defined(GASNETI_IN_GASNET_TOOLS_H)
+#error "gasnet_basic.h is private: include gasnet.h or gasnet_tools.h"
+#endif
+#ifndef GASNETI_BASIC_H
+#define GASNETI_BASIC_H
+
+/* A strict -std=cXX client that asked for no particular POSIX level gets POSIX: threads need it.
+ * Works because the public headers are the first ones a client includes. */
+#if defined(__STRICT_ANSI__) && !defined(_DEFAULT_SOURCE) && !defined(_GNU_SOURCE) &&              \
+    !defined(_POSIX_C_SOURCE) && !defined(_POSIX_SOURCE) && !defined(_XOPEN_SOURCE)
+#define _DEFAULT_SOURCE 1
+#endif
+
+#include "gasnet_config.h"
+#include "gasnet_platform.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <errno.h>
+#include <limits.h>
+#include <unistd.h>
+
+/* --- Build mode: set by the build fragment, never by client source ----------------------------- */
+#if defined(GASNET_DEBUG) && defined(GASNET_NDEBUG)
+#error "both GASNET_DEBUG and GASNET_NDEBUG are defined; compile with the flags of one build fragment"
+#elif defined(GASNET_DEBUG)
+#undef GASNET_DEBUG
+#define GASNET_DEBUG 1
+#if defined(__OPTIMIZE__) || defined(NDEBUG)
+#error "GASNET_DEBUG together with optimisation or NDEBUG: use the debug flags of the fragment (-g, no -O) or a production library"
+#endif
+#elif defined(GASNET_NDEBUG)
+#undef GASNET_NDEBUG
+#define GASNET_NDEBUG 1
+#else
+#error "neither GASNET_DEBUG nor GASNET_NDEBUG is defined; take GASNET_CPPFLAGS from the .mak fragment or pkg-config"
+#endif
+
+#ifdef GASNET_TRACE
+#undef GASNET_TRACE
+#define GASNET_TRACE 1
+#ifndef GASNET_SRCLINES
+#define GASNET_SRCLINES 1
+#endif
+#endif
+#ifdef GASNET_STATS
+#undef GASNET_STATS
+#define GASNET_STATS 1
+#endif
+#ifdef GASNET_DEBUGMALLOC
+#undef GASNET_DEBUGMALLOC
+#define GASNET_DEBUGMALLOC 1
+#endif
+#ifdef GASNET_SRCLINES
+#undef GASNET_SRCLINES
+#define GASNET_SRCLINES 1
+#endif
+
+/* --- Versions --------------------------------------------------------------------------------- */
+#define GASNET_RELEASE_VERSION_MAJOR 1
+#define GASNET_RELEASE_VERSION_MINOR 32
+#define GASNET_RELEASE_VERSION_PATCH 0
+
+/* --- Unprefixed names that clients take from these headers ------------------------------------- */
+#define GASNETI_STRINGIFY_(x) #x
+#define GASNETI_CONCAT_(a, b) a##b
+#ifndef _STRINGIFY
+#define _STRINGIFY(x) GASNETI_STRINGIFY_(x)
+#endif
+#ifndef _CONCAT
+#define _CONCAT(a, b) GASNETI_CONCAT_(a, b)
+#endif
+
+/* Word for word as in <sys/param.h>, so that including that one later is no redefinition. */
+#ifndef MIN
+#define MIN(a,b) (((a)<(b))?(a):(b))
+#endif
+#ifndef MAX
+#define MAX(a,b) (((a)>(b))?(a):(b))
+#endif
+
+#ifndef PATH_MAX
+#define PATH_MAX 4096
+#endif
+#ifndef STDIN_FILENO
+#define STDIN_FILENO 0
+#endif
+#ifndef STDOUT_FILENO
+#define STDOUT_FILENO 1
+#endif
+#ifndef STDERR_FILENO
+#define STDERR_FILENO 2
+#endif
+
+/* --- Compiler facilities ---------------------------------------------------------------------- */
+#if defined(__GNUC__)
+#define GASNETI_ATTRIBUTE(list)    __attribute__(list)
+#define GASNETI_EXPECT(e, v)       __builtin_expect((e), (v))
+#define GASNETI_INLINE_KEYWORD     __inline__
+#else
+#define GASNETI_ATTRIBUTE(list)
+#define GASNETI_EXPECT(e, v)       (e)
+#define GASNETI_INLINE_KEYWORD     inline
+#endif
+
+/* Before each inline function of these headers: one copy per object, silent when unused. */
+#define GASNETI_INLINE static GASNETI_INLINE_KEYWORD GASNETI_ATTRIBUTE((__unused__))
+
+#define if_pf(cond) if (GASNETI_EXPECT(!!(cond), 0))
+#define if_pt(cond) if (GASNETI_EXPECT(!!(cond), 1))
+
+#ifdef __cplusplus
+#define GASNETI_EXTERN_C_BEGIN extern "C" {
+#define GASNETI_EXTERN_C_END   }
+#else
+#define GASNETI_EXTERN_C_BEGIN
+#define GASNETI_EXTERN_C_END
+#endif
+
+/* Bracket every header's declarations: C linkage, and exported although the library is otherwise
+ * built with hidden visibility. */
+#if defined(__GNUC__)
+#define GASNETI_EXPORTS_BEGIN GASNETI_EXTERN_C_BEGIN _Pragma("GCC visibility push(default)")
+#define GASNETI_EXPORTS_END   _Pragma("GCC visibility pop") GASNETI_EXTERN_C_END
+#else
+#define GASNETI_EXPORTS_BEGIN GASNETI_EXTERN_C_BEGIN
+#define GASNETI_EXPORTS_END   GASNETI_EXTERN_C_END
+#endif
+
+/* --- Words of the configuration strings and of the link check ---------------------------------- */
+#define GASNETI_RELEASE_TEXT                                                                       \
+    _STRINGIFY(GASNET_RELEASE_VERSION_MAJOR)                                                       \
+    "." _STRINGIFY(GASNET_RELEASE_VERSION_MINOR) "." _STRINGIFY(GASNET_RELEASE_VERSION_PATCH)
+
+#if PLATFORM_ARCH_64
+#define GASNETI_PTR_CONFIG 64bit
+#else
+#define GASNETI_PTR_CONFIG 32bit
+#endif
+#if GASNET_DEBUG
+#define GASNETI_DEBUG_CONFIG debug
+#define GASNETI_DEBUG_WORD   DEBUG
+#else
+#define GASNETI_DEBUG_CONFIG nodebug
+#define GASNETI_DEBUG_WORD   NDEBUG
+#endif
+#if GASNET_TRACE
+#define GASNETI_TRACE_CONFIG trace
+#else
+#define GASNETI_TRACE_CONFIG notrace
+#endif
+#if GASNET_STATS
+#define GASNETI_STATS_CONFIG stats
+#else
+#define GASNETI_STATS_CONFIG nostats
+#endif
+#if GASNET_DEBUGMALLOC
+#define GASNETI_MALLOC_CONFIG debugmalloc
+#else
+#define GASNETI_MALLOC_CONFIG nodebugmalloc
+#endif
+#if GASNET_SRCLINES
+#define GASNETI_SRCLINES_CONFIG srclines
+#else
+#define GASNETI_SRCLINES_CONFIG nosrclines
+#endif
+
+/* One implementation of each serves every platform here, so these words never vary within a
+ * release and the release number in the link check covers them. */
+#define GASNETI_TIMER_CONFIG    timers_posixrt
+#define GASNETI_MEMBAR_CONFIG   membars_native
+#define GASNETI_ATOMIC_CONFIG   atomics_compiler
+#define GASNETI_ATOMIC32_CONFIG atomic32_compiler
+#define GASNETI_ATOMIC64_CONFIG atomic64_compiler
+
+#endif

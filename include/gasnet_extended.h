@@ -1,0 +1,338 @@
+/* gasnet_extended.h - Extended API: puts, gets, memset, values, their synchronisation, barriers,
+ * and thread identification.
+ *
+ * Private part of gasnet.h.  All calls: P2, client code with no lock held; errors are fatal.
+ * `node` is a rank; the remote address lies in that node's segment (anywhere in
+ * GASNET_SEGMENT_EVERYTHING), the local one anywhere, read-only memory included for sources.
+ * nbytes: any size, 0 does nothing and ignores the addresses.  Source and destination may be
+ * identical but not partly overlap.  Non-bulk forms promise addresses aligned for an object of
+ * nbytes; the library tolerates any.  Nothing is ordered but by the syncs.
+ */
+#ifndef GASNETI_IN_GASNET_H
+#error "gasnet_extended.h is private: include gasnet.h"
+#endif
+#ifndef GASNETI_EXTENDED_H
+#define GASNETI_EXTENDED_H
+
+#define GASNETI_MUST_SYNC GASNETI_ATTRIBUTE((__warn_unused_result__))
+
+GASNETI_EXPORTS_BEGIN
+
+/* --- Entry points of the library ------------------------------------------------------------------ */
+
+extern void gasnete_get(void *dest, gasnet_node_t node, void *src, size_t nbytes);
+extern void gasnete_put(gasnet_node_t node, void *dest, void *src, size_t nbytes);
+extern void gasnete_memset(gasnet_node_t node, void *dest, int val, size_t nbytes);
+
+extern gasnet_handle_t gasnete_get_nb(void *dest, gasnet_node_t node, void *src,
+                                      size_t nbytes) GASNETI_MUST_SYNC;
+extern gasnet_handle_t gasnete_put_nb(gasnet_node_t node, void *dest, void *src,
+                                      size_t nbytes) GASNETI_MUST_SYNC;
+extern gasnet_handle_t gasnete_put_nb_bulk(gasnet_node_t node, void *dest, void *src,
+                                           size_t nbytes) GASNETI_MUST_SYNC;
+extern gasnet_handle_t gasnete_memset_nb(gasnet_node_t node, void *dest, int val,
+                                         size_t nbytes) GASNETI_MUST_SYNC;
+
+extern void gasnete_get_nbi(void *dest, gasnet_node_t node, void *src, size_t nbytes);
+extern void gasnete_put_nbi(gasnet_node_t node, void *dest, void *src, size_t nbytes);
+extern void gasnete_put_nbi_bulk(gasnet_node_t node, void *dest, void *src, size_t nbytes);
+extern void gasnete_memset_nbi(gasnet_node_t node, void *dest, int val, size_t nbytes);
+
+extern void gasnete_put_val(gasnet_node_t node, void *dest, gasnet_register_value_t value,
+                            size_t nbytes);
+extern gasnet_handle_t gasnete_put_nb_val(gasnet_node_t node, void *dest,
+                                          gasnet_register_value_t value,
+                                          size_t nbytes) GASNETI_MUST_SYNC;
+extern void gasnete_put_nbi_val(gasnet_node_t node, void *dest, gasnet_register_value_t value,
+                                size_t nbytes);
+extern gasnet_register_value_t gasnete_get_val(gasnet_node_t node, void *src, size_t nbytes);
+extern gasnet_valget_handle_t gasnete_get_nb_val(gasnet_node_t node, void *src,
+                                                 size_t nbytes) GASNETI_MUST_SYNC;
+extern gasnet_register_value_t gasnete_wait_syncnb_valget(gasnet_valget_handle_t handle);
+
+extern void gasnete_wait_syncnb(gasnet_handle_t handle);
+extern int gasnete_try_syncnb(gasnet_handle_t handle);
+extern int gasnete_try_syncnb_nopoll(gasnet_handle_t handle);
+extern void gasnete_wait_syncnb_some(gasnet_handle_t *handles, size_t numhandles);
+extern int gasnete_try_syncnb_some(gasnet_handle_t *handles, size_t numhandles);
+extern int gasnete_try_syncnb_some_nopoll(gasnet_handle_t *handles, size_t numhandles);
+extern void gasnete_wait_syncnb_all(gasnet_handle_t *handles, size_t numhandles);
+extern int gasnete_try_syncnb_all(gasnet_handle_t *handles, size_t numhandles);
+extern int gasnete_try_syncnb_all_nopoll(gasnet_handle_t *handles, size_t numhandles);
+
+extern void gasnete_wait_syncnbi_gets(void);
+extern void gasnete_wait_syncnbi_puts(void);
+extern void gasnete_wait_syncnbi_all(void);
+extern int gasnete_try_syncnbi_gets(void);
+extern int gasnete_try_syncnbi_puts(void);
+extern int gasnete_try_syncnbi_all(void);
+extern void gasnete_begin_nbi_accessregion(void);
+extern gasnet_handle_t gasnete_end_nbi_accessregion(void) GASNETI_MUST_SYNC;
+
+extern void gasnete_barrier_notify(int id, int flags);
+extern int gasnete_barrier_wait(int id, int flags);
+extern int gasnete_barrier_try(int id, int flags);
+extern int gasnete_barrier(int id, int flags);
+extern int gasnete_barrier_result(int *id);
+
+extern gasnet_threadinfo_t gasnete_threadinfo(void);
+
+/* --- Blocking transfers: on return the data is in place, visible to loads and to later gets ------- */
+
+GASNETI_INLINE void gasnet_get(void *dest, gasnet_node_t node, void *src, size_t nbytes)
+{
+    gasnete_get(dest, node, src, nbytes);
+}
+GASNETI_INLINE void gasnet_get_bulk(void *dest, gasnet_node_t node, void *src, size_t nbytes)
+{
+    gasnete_get(dest, node, src, nbytes);
+}
+GASNETI_INLINE void gasnet_put(gasnet_node_t node, void *dest, void *src, size_t nbytes)
+{
+    gasnete_put(node, dest, src, nbytes);
+}
+GASNETI_INLINE void gasnet_put_bulk(gasnet_node_t node, void *dest, void *src, size_t nbytes)
+{
+    gasnete_put(node, dest, src, nbytes);
+}
+/* Writes nbytes copies of (unsigned char)val. */
+GASNETI_INLINE void gasnet_memset(gasnet_node_t node, void *dest, int val, size_t nbytes)
+{
+    gasnete_memset(node, dest, val, nbytes);
+}
+
+/* --- Non-blocking, explicit handle ------------------------------------------------------------------
+ * May return GASNET_INVALID_HANDLE when already complete; may block (polling) for resources.  A
+ * handle belongs to its thread and is synchronised exactly once.  A get's destination and a put's
+ * effect are defined after the sync. */
+
+GASNETI_INLINE gasnet_handle_t gasnet_get_nb(void *dest, gasnet_node_t node, void *src,
+                                             size_t nbytes) GASNETI_MUST_SYNC;
+GASNETI_INLINE gasnet_handle_t gasnet_get_nb(void *dest, gasnet_node_t node, void *src,
+                                             size_t nbytes)
+{
+    return gasnete_get_nb(dest, node, src, nbytes);
+}
+GASNETI_INLINE gasnet_handle_t gasnet_get_nb_bulk(void *dest, gasnet_node_t node, void *src,
+                                                  size_t nbytes) GASNETI_MUST_SYNC;
+GASNETI_INLINE gasnet_handle_t gasnet_get_nb_bulk(void *dest, gasnet_node_t node, void *src,
+                                                  size_t nbytes)
+{
+    return gasnete_get_nb(dest, node, src, nbytes);
+}
+/* src is reusable on return. */
+GASNETI_INLINE gasnet_handle_t gasnet_put_nb(gasnet_node_t node, void *dest, void *src,
+                                             size_t nbytes) GASNETI_MUST_SYNC;
+GASNETI_INLINE gasnet_handle_t gasnet_put_nb(gasnet_node_t node, void *dest, void *src,
+                                             size_t nbytes)
+{
+    return gasnete_put_nb(node, dest, src, nbytes);
+}
+/* src must stay unchanged until the sync. */
+GASNETI_INLINE gasnet_handle_t gasnet_put_nb_bulk(gasnet_node_t node, void *dest, void *src,
+                                                  size_t nbytes) GASNETI_MUST_SYNC;
+GASNETI_INLINE gasnet_handle_t gasnet_put_nb_bulk(gasnet_node_t node, void *dest, void *src,
+                                                  size_t nbytes)
+{
+    return gasnete_put_nb_bulk(node, dest, src, nbytes);
+}
+GASNETI_INLINE gasnet_handle_t gasnet_memset_nb(gasnet_node_t node, void *dest, int val,
+                                                size_t nbytes) GASNETI_MUST_SYNC;
+GASNETI_INLINE gasnet_handle_t gasnet_memset_nb(gasnet_node_t node, void *dest, int val,
+                                                size_t nbytes)
+{
+    return gasnete_memset_nb(node, dest, val, nbytes);
+}
+
+/* Waits, polling, until the operation is complete; GASNET_INVALID_HANDLE is. */
+GASNETI_INLINE void gasnet_wait_syncnb(gasnet_handle_t handle)
+{
+    if_pt (handle != GASNET_INVALID_HANDLE) gasnete_wait_syncnb(handle);
+}
+/* Polls once, then tests: GASNET_OK, after which the handle is dead, or GASNET_ERR_NOT_READY. */
+GASNETI_INLINE int gasnet_try_syncnb(gasnet_handle_t handle)
+{
+    return gasnete_try_syncnb(handle);
+}
+/* The _nopoll forms test without polling. */
+GASNETI_INLINE int gasnet_try_syncnb_nopoll(gasnet_handle_t handle)
+{
+    return gasnete_try_syncnb_nopoll(handle);
+}
+
+/* Arrays.  Handles found complete are overwritten with GASNET_INVALID_HANDLE, invalid ones are
+ * ignored, and a list without valid handles is complete.  _some: at least one has completed in this
+ * call; _all: every one. */
+GASNETI_INLINE void gasnet_wait_syncnb_some(gasnet_handle_t *handles, size_t numhandles)
+{
+    gasnete_wait_syncnb_some(handles, numhandles);
+}
+GASNETI_INLINE int gasnet_try_syncnb_some(gasnet_handle_t *handles, size_t numhandles)
+{
+    return gasnete_try_syncnb_some(handles, numhandles);
+}
+GASNETI_INLINE int gasnet_try_syncnb_some_nopoll(gasnet_handle_t *handles, size_t numhandles)
+{
+    return gasnete_try_syncnb_some_nopoll(handles, numhandles);
+}
+GASNETI_INLINE void gasnet_wait_syncnb_all(gasnet_handle_t *handles, size_t numhandles)
+{
+    gasnete_wait_syncnb_all(handles, numhandles);
+}
+GASNETI_INLINE int gasnet_try_syncnb_all(gasnet_handle_t *handles, size_t numhandles)
+{
+    return gasnete_try_syncnb_all(handles, numhandles);
+}
+GASNETI_INLINE int gasnet_try_syncnb_all_nopoll(gasnet_handle_t *handles, size_t numhandles)
+{
+    return gasnete_try_syncnb_all_nopoll(handles, numhandles);
+}
+
+/* --- Non-blocking, implicit handle: synchronised together, per thread -------------------------------- */
+
+GASNETI_INLINE void gasnet_get_nbi(void *dest, gasnet_node_t node, void *src, size_t nbytes)
+{
+    gasnete_get_nbi(dest, node, src, nbytes);
+}
+GASNETI_INLINE void gasnet_get_nbi_bulk(void *dest, gasnet_node_t node, void *src, size_t nbytes)
+{
+    gasnete_get_nbi(dest, node, src, nbytes);
+}
+/* src is reusable on return. */
+GASNETI_INLINE void gasnet_put_nbi(gasnet_node_t node, void *dest, void *src, size_t nbytes)
+{
+    gasnete_put_nbi(node, dest, src, nbytes);
+}
+/* src must stay unchanged until the sync. */
+GASNETI_INLINE void gasnet_put_nbi_bulk(gasnet_node_t node, void *dest, void *src, size_t nbytes)
+{
+    gasnete_put_nbi_bulk(node, dest, src, nbytes);
+}
+GASNETI_INLINE void gasnet_memset_nbi(gasnet_node_t node, void *dest, int val, size_t nbytes)
+{
+    gasnete_memset_nbi(node, dest, val, nbytes);
+}
+
+/* Concern only what this thread began outside access regions; memset and value puts are puts.  The
+ * try forms poll once and return GASNET_OK or GASNET_ERR_NOT_READY. */
+GASNETI_INLINE void gasnet_wait_syncnbi_gets(void)
+{
+    gasnete_wait_syncnbi_gets();
+}
+GASNETI_INLINE void gasnet_wait_syncnbi_puts(void)
+{
+    gasnete_wait_syncnbi_puts();
+}
+GASNETI_INLINE void gasnet_wait_syncnbi_all(void)
+{
+    gasnete_wait_syncnbi_all();
+}
+GASNETI_INLINE int gasnet_try_syncnbi_gets(void)
+{
+    return gasnete_try_syncnbi_gets();
+}
+GASNETI_INLINE int gasnet_try_syncnbi_puts(void)
+{
+    return gasnete_try_syncnbi_puts();
+}
+GASNETI_INLINE int gasnet_try_syncnbi_all(void)
+{
+    return gasnete_try_syncnbi_all();
+}
+
+/* Between begin and end, this thread's implicit operations gather under the handle that end
+ * returns.  Not nestable; no implicit sync in between. */
+GASNETI_INLINE void gasnet_begin_nbi_accessregion(void)
+{
+    gasnete_begin_nbi_accessregion();
+}
+GASNETI_INLINE gasnet_handle_t gasnet_end_nbi_accessregion(void) GASNETI_MUST_SYNC;
+GASNETI_INLINE gasnet_handle_t gasnet_end_nbi_accessregion(void)
+{
+    return gasnete_end_nbi_accessregion();
+}
+
+/* --- Values: 1 <= nbytes <= SIZEOF_GASNET_REGISTER_VALUE_T, as an integer of that width in native
+ * byte order; gets are zero-extended ------------------------------------------------------------------ */
+
+GASNETI_INLINE void gasnet_put_val(gasnet_node_t node, void *dest, gasnet_register_value_t value,
+                                   size_t nbytes)
+{
+    gasnete_put_val(node, dest, value, nbytes);
+}
+GASNETI_INLINE gasnet_handle_t gasnet_put_nb_val(gasnet_node_t node, void *dest,
+                                                 gasnet_register_value_t value,
+                                                 size_t nbytes) GASNETI_MUST_SYNC;
+GASNETI_INLINE gasnet_handle_t gasnet_put_nb_val(gasnet_node_t node, void *dest,
+                                                 gasnet_register_value_t value, size_t nbytes)
+{
+    return gasnete_put_nb_val(node, dest, value, nbytes);
+}
+GASNETI_INLINE void gasnet_put_nbi_val(gasnet_node_t node, void *dest,
+                                       gasnet_register_value_t value, size_t nbytes)
+{
+    gasnete_put_nbi_val(node, dest, value, nbytes);
+}
+GASNETI_INLINE gasnet_register_value_t gasnet_get_val(gasnet_node_t node, void *src, size_t nbytes)
+{
+    return gasnete_get_val(node, src, nbytes);
+}
+GASNETI_INLINE gasnet_valget_handle_t gasnet_get_nb_val(gasnet_node_t node, void *src,
+                                                        size_t nbytes) GASNETI_MUST_SYNC;
+GASNETI_INLINE gasnet_valget_handle_t gasnet_get_nb_val(gasnet_node_t node, void *src,
+                                                        size_t nbytes)
+{
+    return gasnete_get_nb_val(node, src, nbytes);
+}
+/* Waits for the value and returns it.  Each handle once, in any order, by its own thread. */
+GASNETI_INLINE gasnet_register_value_t gasnet_wait_syncnb_valget(gasnet_valget_handle_t handle)
+{
+    return gasnete_wait_syncnb_valget(handle);
+}
+
+/* --- Barrier: one notify, then one wait or successful try, by one thread at a time ------------------- */
+
+/* Begins a phase and returns without waiting for other nodes.  flags: 0 for the given id, or
+ * GASNET_BARRIERFLAG_ values. */
+GASNETI_INLINE void gasnet_barrier_notify(int id, int flags)
+{
+    gasnete_barrier_notify(id, flags);
+}
+/* Waits, polling, until all have notified: GASNET_OK or GASNET_ERR_BARRIER_MISMATCH. */
+GASNETI_INLINE int gasnet_barrier_wait(int id, int flags)
+{
+    return gasnete_barrier_wait(id, flags);
+}
+/* Polls once: as wait, or GASNET_ERR_NOT_READY, after which the phase is still open. */
+GASNETI_INLINE int gasnet_barrier_try(int id, int flags)
+{
+    return gasnete_barrier_try(id, flags);
+}
+/* Notify and wait. */
+GASNETI_INLINE int gasnet_barrier(int id, int flags)
+{
+    return gasnete_barrier(id, flags);
+}
+/* 0 and the id that was agreed in the last completed barrier of this node, or non-zero when no node
+ * named one.  id must not be NULL. */
+GASNETI_INLINE int gasnet_barrier_result(int *id)
+{
+    return gasnete_barrier_result(id);
+}
+
+/* --- Thread identification: optional ------------------------------------------------------------------
+ * Macros, because two of them stand for a declaration.  The value differs between live threads and
+ * is constant on each; without threads any constant does. */
+
+#if GASNETI_THREADS
+#define GASNET_GET_THREADINFO() gasnete_threadinfo()
+#else
+#define GASNET_GET_THREADINFO() ((gasnet_threadinfo_t)0)
+#endif
+#define GASNET_POST_THREADINFO(info)                                                               \
+    gasnet_threadinfo_t gasneti_posted_threadinfo GASNETI_ATTRIBUTE((__unused__)) = (info)
+/* Nothing reads the posted value yet, so nothing is fetched for it. */
+#define GASNET_BEGIN_FUNCTION() GASNET_POST_THREADINFO((gasnet_threadinfo_t)0)
+
+GASNETI_EXPORTS_END
+#endif

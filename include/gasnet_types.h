@@ -1,0 +1,95 @@
+/* gasnet_types.h - types, error codes and limits of the Core and Extended API.
+ *
+ * Private part of gasnet.h.  What differs from conduit to conduit (node type, message limits) comes
+ * from gasnet_conduit.h.
+ */
+#ifndef GASNETI_IN_GASNET_H
+#error "gasnet_types.h is private: include gasnet.h"
+#endif
+#ifndef GASNETI_TYPES_H
+#define GASNETI_TYPES_H
+
+/* --- Error codes: results of Core API calls ----------------------------------------------------- */
+#define GASNET_OK                   0
+#define GASNET_ERR_NOT_INIT         10001 /* not initialised, wrong order of init/attach, or job not spawned */
+#define GASNET_ERR_RESOURCE         10002 /* a system or network resource is short or failed */
+#define GASNET_ERR_BAD_ARG          10003 /* an argument is invalid */
+#define GASNET_ERR_NOT_READY        10004 /* a try call: not complete yet */
+#define GASNET_ERR_BARRIER_MISMATCH 10005 /* barrier ids differ */
+
+/* --- gasnet_set_waitmode ------------------------------------------------------------------------- */
+#define GASNET_WAIT_SPIN      0 /* waiting calls poll without pause */
+#define GASNET_WAIT_BLOCK     1 /* waiting calls yield the processor */
+#define GASNET_WAIT_SPINBLOCK 2 /* poll for a while, then yield */
+
+/* --- Barrier flags ------------------------------------------------------------------------------- */
+#define GASNET_BARRIERFLAG_ANONYMOUS 1 /* the id is ignored and matches any */
+#define GASNET_BARRIERFLAG_MISMATCH  2 /* force GASNET_ERR_BARRIER_MISMATCH on every node */
+#define GASNET_BARRIERFLAG_IMAGES    4 /* team barriers only; ignored by the plain calls */
+#define GASNETI_BARRIERFLAG_ALL      8 /* private: see UNNAMED */
+/* Promise that every node passes this same flag: an anonymous barrier that need not carry ids. */
+#define GASNET_BARRIERFLAG_UNNAMED (GASNET_BARRIERFLAG_ANONYMOUS | GASNETI_BARRIERFLAG_ALL)
+
+GASNETI_EXPORTS_BEGIN
+
+typedef GASNETC_NODE_TYPE gasnet_node_t; /* a rank, 0 .. gasnet_nodes() - 1 */
+typedef uint8_t gasnet_handler_t;        /* index in the handler table; 128 .. 255 are the client's */
+typedef int32_t gasnet_handlerarg_t;     /* one argument of an Active Message */
+typedef void *gasnet_token_t;            /* names the sender to a running handler; dead when it returns */
+
+/* Largest unsigned integer that fits a register; unit of the value transfers. */
+typedef uintptr_t gasnet_register_value_t;
+#define SIZEOF_GASNET_REGISTER_VALUE_T SIZEOF_VOID_P
+
+/* An operation in flight.  All bytes zero is GASNET_INVALID_HANDLE, "already complete". */
+struct gasnete_op;
+typedef struct gasnete_op *gasnet_handle_t;
+#define GASNET_INVALID_HANDLE ((gasnet_handle_t)0)
+
+/* A value get in flight; has no invalid value. */
+struct gasnete_valget_op;
+typedef struct gasnete_valget_op *gasnet_valget_handle_t;
+
+/* Identifies a thread; see GASNET_GET_THREADINFO. */
+typedef void *gasnet_threadinfo_t;
+
+/* One entry of the table given to gasnet_attach; index 0 asks for a free one, which is written
+ * back.  Clients fill it as { index, fn } or { index, (void (*)())fn }.  In C23, where () means no
+ * parameters and those initialisers would not compile, the member is void * as in strict mode. */
+#if defined(GASNET_USE_STRICT_PROTOTYPES) ||                                                       \
+    (!defined(__cplusplus) && defined(__STDC_VERSION__) && __STDC_VERSION__ > 201710L)
+typedef struct {
+    gasnet_handler_t index;
+    void *fnptr;
+} gasnet_handlerentry_t;
+#else
+#if defined(__GNUC__) && !defined(__cplusplus)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wstrict-prototypes"
+#endif
+typedef struct {
+    gasnet_handler_t index;
+    void (*fnptr)();
+} gasnet_handlerentry_t;
+#if defined(__GNUC__) && !defined(__cplusplus)
+#pragma GCC diagnostic pop
+#endif
+#endif
+
+/* A node's segment: [addr, addr + size). */
+typedef struct {
+    void *addr;
+    uintptr_t size;
+} gasnet_seginfo_t;
+
+/* Where a node runs.  Both ids are dense from 0 and equal for nodes that share a host, or memory. */
+typedef struct {
+    gasnet_node_t host;
+    gasnet_node_t supernode;
+#if GASNET_PSHM
+    uintptr_t offset; /* add to an address in that node's segment to reach it from here */
+#endif
+} gasnet_nodeinfo_t;
+
+GASNETI_EXPORTS_END
+#endif
