@@ -5,6 +5,7 @@ extended_sources = \
 	extended-ref/barrier_am.c extended-ref/barrier_am.h \
 	extended-ref/barrier_state.c extended-ref/barrier_state.h \
 	extended-ref/handles.c extended-ref/handles.h \
+	extended-ref/internal_am.h \
 	extended-ref/memset.c \
 	extended-ref/putget.c \
 	extended-ref/regions.c \

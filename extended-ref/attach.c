@@ -1,0 +1,29 @@
+/* attach.c - the Extended API's part of attach: its handler table, and its first state.
+ *
+ * Called by the core (core/system_am.h); also the identification of threads, which needs no more
+ * than the core's own record.
+ */
+#include "gasnet.h"
+
+#include "core/system_am.h"
+#include "core/thread.h"
+#include "extended-ref/internal_am.h"
+
+const gasnet_handlerentry_t gasnete_handlers[] = {
+    {GASNETE_H_BARRIER, gasnete_barrier_handler},
+    {GASNETE_H_MEMSET, gasnete_memset_handler},
+    {GASNETE_H_MEMSET_DONE, gasnete_memset_done_handler},
+    {0, NULL},
+};
+
+void gasnete_attach(void)
+{
+    gasnete_barrier_attach();
+    gasnete_memset_attach();
+}
+
+/* A thread's record in the core is its own while it lives. */
+gasnet_threadinfo_t gasnete_threadinfo(void)
+{
+    return gasneti_self();
+}

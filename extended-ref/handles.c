@@ -1,0 +1,223 @@
+/* handles.c - synchronisation of explicit and implicit handles, and the growth of record pools.
+ *
+ * The functions that clients reach as gasnet_{wait,try}_sync*.  Whatever may wait, polls; the
+ * *_nopoll forms only look.
+ */
+#include "extended-ref/handles.h"
+
+#include <stdlib.h>
+
+#include "core/poll.h"
+#include "core/report.h"
+
+enum { POOL_FIRST = 64, POOL_CHUNK_MOST = 4096, CACHE_LINE = 64 };
+
+/* Cache lines of its own: other threads complete this thread's operations. */
+static void *allocate(size_t size)
+{
+    size = (size + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
+    void *memory = aligned_alloc(CACHE_LINE, size);
+    if (memory == NULL)
+        gasneti_fatal("out of memory: %zu bytes for records of non-blocking operations; raise the "
+                      "limit (ulimit -v) or keep fewer operations outstanding",
+                      size);
+    memset(memory, 0, size);
+    return memory;
+}
+
+__attribute__((cold)) gasnete_thread_t *gasnete_thread_create(void)
+{
+    gasneti_thread_t *self = gasneti_self();
+    gasnete_thread_t *me = allocate(sizeof *me);
+    me->index = self->index;
+    me->puts = &me->put_set;
+    me->gets = &me->get_set;
+    self->extended = me;
+    return me;
+}
+
+/* Adds as many records as there are, within reason. */
+__attribute__((cold)) void gasnete_pool_grow(gasnete_thread_t *me)
+{
+    uint32_t count = me->made;
+    if (count < POOL_FIRST) count = POOL_FIRST;
+    if (count > POOL_CHUNK_MOST) count = POOL_CHUNK_MOST;
+    gasnete_op_t *ops = allocate(count * sizeof *ops);
+    for (uint32_t i = count; i-- > 0;) {
+        ops[i].owner = (uint16_t)me->index;
+        gasnete_op_free(me, &ops[i]);
+    }
+    me->made += count;
+}
+
+/* ---- checks, called in checking builds only ----------------------------------------------------
+ */
+
+void gasnete_check_op(const gasnete_op_t *op, enum gasnete_op_state state)
+{
+    uint32_t caller = gasneti_self()->index;
+    if (op->owner != caller)
+        gasneti_fatal("handle %p belongs to thread %u and is synchronised by thread %u: a handle "
+                      "may only be synchronised by the thread that created it",
+                      (const void *)op, op->owner, caller);
+    if (op->state != state)
+        gasneti_fatal("handle %p is not live: each handle must be synchronised exactly once",
+                      (const void *)op);
+}
+
+void gasnete_check_context(const char *what)
+{
+    if (gasneti_self()->handler_depth != 0)
+        gasneti_fatal("%s is called inside an Active Message handler, where only Replies are legal",
+                      what);
+}
+
+void gasnete_check_transfer(gasnet_node_t node)
+{
+    gasnete_check_context("a put, get or memset");
+    if (node >= gasnet_nodes())
+        gasneti_fatal("a put, get or memset names node %u, but the job's nodes are 0 to %u",
+                      (unsigned)node, (unsigned)gasnet_nodes() - 1);
+}
+
+/* Implicit operations of an open access region are synchronised through its handle. */
+static void check_no_region(const gasnete_thread_t *me)
+{
+    if (GASNETE_CHECKING && me->region)
+        gasneti_fatal("gasnet_{wait,try}_syncnbi_* is called inside an access region; call "
+                      "gasnet_end_nbi_accessregion first and synchronise the handle it returns");
+}
+
+/* ---- explicit handles --------------------------------------------------------------------------
+ */
+
+/* Tests one valid entry of an array; kills it if complete. */
+static inline bool retire(gasnete_thread_t *me, gasnet_handle_t *entry)
+{
+    gasnete_op_t *op = gasnete_op_of(*entry);
+    if (!gasnetc_counter_done(&op->counter)) return false;
+    gasnete_op_free(me, op);
+    *entry = GASNET_INVALID_HANDLE;
+    return true;
+}
+
+void gasnete_wait_syncnb(gasnet_handle_t handle)
+{
+    if (handle == GASNET_INVALID_HANDLE) return;
+    gasnete_op_t *op = gasnete_op_of(handle);
+    gasnetc_wait(&op->counter);
+    gasnete_op_free(gasnete_self(), op);
+}
+
+int gasnete_try_syncnb_nopoll(gasnet_handle_t handle)
+{
+    if (handle == GASNET_INVALID_HANDLE) return GASNET_OK;
+    return retire(gasnete_self(), &handle) ? GASNET_OK : GASNET_ERR_NOT_READY;
+}
+
+int gasnete_try_syncnb(gasnet_handle_t handle)
+{
+    gasnetc_poll();
+    return gasnete_try_syncnb_nopoll(handle);
+}
+
+void gasnete_wait_syncnb_all(gasnet_handle_t *handles, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        gasnete_wait_syncnb(handles[i]);
+        handles[i] = GASNET_INVALID_HANDLE;
+    }
+}
+
+int gasnete_try_syncnb_all_nopoll(gasnet_handle_t *handles, size_t count)
+{
+    gasnete_thread_t *me = gasnete_self();
+    int result = GASNET_OK;
+    for (size_t i = 0; i < count; i++)
+        if (handles[i] != GASNET_INVALID_HANDLE && !retire(me, &handles[i]))
+            result = GASNET_ERR_NOT_READY;
+    return result;
+}
+
+int gasnete_try_syncnb_all(gasnet_handle_t *handles, size_t count)
+{
+    gasnetc_poll();
+    return gasnete_try_syncnb_all_nopoll(handles, count);
+}
+
+/* OK also when no entry is valid: then there is nothing to wait for. */
+int gasnete_try_syncnb_some_nopoll(gasnet_handle_t *handles, size_t count)
+{
+    gasnete_thread_t *me = gasnete_self();
+    bool any = false, pending = false;
+    for (size_t i = 0; i < count; i++) {
+        if (handles[i] == GASNET_INVALID_HANDLE) continue;
+        if (retire(me, &handles[i]))
+            any = true;
+        else
+            pending = true;
+    }
+    return any || !pending ? GASNET_OK : GASNET_ERR_NOT_READY;
+}
+
+int gasnete_try_syncnb_some(gasnet_handle_t *handles, size_t count)
+{
+    gasnetc_poll();
+    return gasnete_try_syncnb_some_nopoll(handles, count);
+}
+
+void gasnete_wait_syncnb_some(gasnet_handle_t *handles, size_t count)
+{
+    while (gasnete_try_syncnb_some_nopoll(handles, count) != GASNET_OK) gasneti_wait_poll();
+}
+
+/* ---- the implicit handle -----------------------------------------------------------------------
+ */
+
+void gasnete_wait_syncnbi_puts(void)
+{
+    gasnete_thread_t *me = gasnete_self();
+    check_no_region(me);
+    gasnetc_wait(&me->put_set);
+}
+
+void gasnete_wait_syncnbi_gets(void)
+{
+    gasnete_thread_t *me = gasnete_self();
+    check_no_region(me);
+    gasnetc_wait(&me->get_set);
+}
+
+void gasnete_wait_syncnbi_all(void)
+{
+    gasnete_thread_t *me = gasnete_self();
+    check_no_region(me);
+    gasnetc_wait(&me->put_set);
+    gasnetc_wait(&me->get_set);
+}
+
+/* Polls, then tests one set or both. */
+static int try_sets(bool puts, bool gets)
+{
+    gasnete_thread_t *me = gasnete_self();
+    check_no_region(me);
+    gasnetc_poll();
+    bool done = (!puts || gasnetc_counter_done(&me->put_set)) &&
+                (!gets || gasnetc_counter_done(&me->get_set));
+    return done ? GASNET_OK : GASNET_ERR_NOT_READY;
+}
+
+int gasnete_try_syncnbi_puts(void)
+{
+    return try_sets(true, false);
+}
+
+int gasnete_try_syncnbi_gets(void)
+{
+    return try_sets(false, true);
+}
+
+int gasnete_try_syncnbi_all(void)
+{
+    return try_sets(true, true);
+}

@@ -1,0 +1,51 @@
+/* internal_am.h - the Active Messages that the Extended API sends to itself: handler indices,
+ * handlers, and how 64-bit words travel in 32-bit arguments.
+ *
+ * attach.c makes the table from this; the files that own the handlers send to the indices.
+ */
+#ifndef GASNETE_INTERNAL_AM_H
+#define GASNETE_INTERNAL_AM_H
+
+#include "gasnet.h"
+
+#include <stdint.h>
+
+/* Part of the protocol between nodes: append only. */
+enum {
+    GASNETE_H_BARRIER = 64,
+    GASNETE_H_MEMSET = 65,
+    GASNETE_H_MEMSET_DONE = 66,
+};
+
+/* barrier_am.c */
+void gasnete_barrier_handler(gasnet_token_t token, gasnet_handlerarg_t word0,
+                             gasnet_handlerarg_t word1);
+
+/* memset.c */
+void gasnete_memset_handler(gasnet_token_t token, gasnet_handlerarg_t dst_high,
+                            gasnet_handlerarg_t dst_low, gasnet_handlerarg_t nbytes,
+                            gasnet_handlerarg_t value, gasnet_handlerarg_t counter_high,
+                            gasnet_handlerarg_t counter_low);
+void gasnete_memset_done_handler(gasnet_token_t token, gasnet_handlerarg_t counter_high,
+                                 gasnet_handlerarg_t counter_low);
+
+/* Each file's part of attach; no message may be sent yet. */
+void gasnete_barrier_attach(void);
+void gasnete_memset_attach(void);
+
+static inline gasnet_handlerarg_t gasnete_high(const void *pointer)
+{
+    return (gasnet_handlerarg_t)((uint64_t)(uintptr_t)pointer >> 32);
+}
+
+static inline gasnet_handlerarg_t gasnete_low(const void *pointer)
+{
+    return (gasnet_handlerarg_t)(uint32_t)(uintptr_t)pointer;
+}
+
+static inline void *gasnete_pointer(gasnet_handlerarg_t high, gasnet_handlerarg_t low)
+{
+    return (void *)(uintptr_t)((uint64_t)(uint32_t)high << 32 | (uint32_t)low);
+}
+
+#endif

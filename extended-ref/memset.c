@@ -1,0 +1,109 @@
+/* memset.c - filling memory of any node: gasnet_memset, _nb and _nbi.
+ *
+ * A short remote fill is a put of a filled buffer and needs nothing of the target.  A long one asks
+ * the target's handler to do it, in pieces, so that no handler runs for long; each piece's Reply
+ * counts in the operation's counter, whose address travels with the request.
+ */
+#include "extended-ref/handles.h"
+
+#include <stdlib.h>
+
+#include "core/poll.h"
+#include "core/rdma.h"
+#include "core/report.h"
+#include "extended-ref/internal_am.h"
+
+enum {
+    FILL_MAX = 2048, /* longest fill by a put; lives on the client's stack, which may be small */
+    PIECE = 4 * 1048576, /* longest fill by one message */
+};
+
+/* This node's segment, to which peers' requests are held. */
+static gasnet_seginfo_t segment;
+
+void gasnete_memset_attach(void)
+{
+    int nodes = (int)gasnet_nodes();
+    gasnet_seginfo_t *table = calloc((size_t)nodes, sizeof *table);
+    if (table == NULL || gasnet_getSegmentInfo(table, nodes) != GASNET_OK)
+        gasneti_fatal("out of memory: %d entries for the table of segments", nodes);
+    segment = table[gasnet_mynode()];
+    free(table);
+}
+
+/* Fills nbytes >= 1 of another node's memory; counted as issued before it returns. */
+static void fill(gasnet_node_t node, void *dst, int value, size_t nbytes,
+                 gasnetc_counter_t *counter)
+{
+    if (nbytes <= FILL_MAX) {
+        char buffer[FILL_MAX];
+        memset(buffer, value, nbytes);
+        gasnetc_rdma_put(node, dst, buffer, nbytes, counter);
+        return;
+    }
+    for (char *at = dst, *end = at + nbytes; at != end;) {
+        size_t piece = (size_t)(end - at) < PIECE ? (size_t)(end - at) : PIECE;
+        counter->issued++;
+        gasnet_AMRequestShort6(node, GASNETE_H_MEMSET, gasnete_high(at), gasnete_low(at),
+                               (gasnet_handlerarg_t)piece, value, gasnete_high(counter),
+                               gasnete_low(counter));
+        at += piece;
+    }
+}
+
+void gasnete_memset_handler(gasnet_token_t token, gasnet_handlerarg_t dst_high,
+                            gasnet_handlerarg_t dst_low, gasnet_handlerarg_t nbytes,
+                            gasnet_handlerarg_t value, gasnet_handlerarg_t counter_high,
+                            gasnet_handlerarg_t counter_low)
+{
+    void *dst = gasnete_pointer(dst_high, dst_low);
+    uintptr_t offset = (uintptr_t)dst - (uintptr_t)segment.addr, length = (uint32_t)nbytes;
+    if (offset > segment.size || length > segment.size - offset) {
+        gasnet_node_t from = 0;
+        gasnet_AMGetMsgSource(token, &from);
+        gasneti_fatal("rank %u asks for a gasnet_memset of %zu bytes at %p, outside this rank's "
+                      "segment of %zu bytes at %p",
+                      (unsigned)from, (size_t)length, dst, (size_t)segment.size, segment.addr);
+    }
+    memset(dst, value, length);
+    gasnet_AMReplyShort2(token, GASNETE_H_MEMSET_DONE, counter_high, counter_low);
+}
+
+void gasnete_memset_done_handler(gasnet_token_t token, gasnet_handlerarg_t counter_high,
+                                 gasnet_handlerarg_t counter_low)
+{
+    (void)token;
+    gasnetc_counter_ack(gasnete_pointer(counter_high, counter_low));
+}
+
+/* True if done already. */
+static bool fill_local(gasnet_node_t node, void *dst, int value, size_t nbytes)
+{
+    if (GASNETE_CHECKING) gasnete_check_transfer(node);
+    if (nbytes == 0) return true;
+    if (node != gasnet_mynode()) return false;
+    memset(dst, value, nbytes);
+    return true;
+}
+
+void gasnete_memset(gasnet_node_t node, void *dst, int value, size_t nbytes)
+{
+    if (fill_local(node, dst, value, nbytes)) return;
+    gasnetc_counter_t counter = {0};
+    fill(node, dst, value, nbytes, &counter);
+    gasnetc_wait(&counter);
+}
+
+gasnet_handle_t gasnete_memset_nb(gasnet_node_t node, void *dst, int value, size_t nbytes)
+{
+    if (fill_local(node, dst, value, nbytes)) return GASNET_INVALID_HANDLE;
+    gasnete_op_t *op = gasnete_op_new(gasnete_self(), GASNETE_OP_HANDLE);
+    fill(node, dst, value, nbytes, &op->counter);
+    return op;
+}
+
+void gasnete_memset_nbi(gasnet_node_t node, void *dst, int value, size_t nbytes)
+{
+    if (fill_local(node, dst, value, nbytes)) return;
+    fill(node, dst, value, nbytes, gasnete_self()->puts);
+}

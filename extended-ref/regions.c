@@ -1,0 +1,33 @@
+/* regions.c - access regions: many implicit operations behind one explicit handle.
+ *
+ * While a region is open, the thread's implicit puts and gets count in an operation record of the
+ * pool instead of the thread's own sets; closing it hands the record out as a handle.
+ */
+#include "extended-ref/handles.h"
+
+#include "core/report.h"
+
+void gasnete_begin_nbi_accessregion(void)
+{
+    gasnete_thread_t *me = gasnete_self();
+    if (me->region)
+        gasneti_fatal("gasnet_begin_nbi_accessregion is called inside an access region; regions "
+                      "do not nest: end the first one before");
+    me->region = gasnete_op_new(me, GASNETE_OP_HANDLE);
+    me->puts = me->gets = &me->region->counter;
+}
+
+gasnet_handle_t gasnete_end_nbi_accessregion(void)
+{
+    gasnete_thread_t *me = gasnete_self();
+    gasnete_op_t *op = me->region;
+    if (op == NULL)
+        gasneti_fatal("gasnet_end_nbi_accessregion is called by a thread that has not called "
+                      "gasnet_begin_nbi_accessregion before");
+    me->region = NULL;
+    me->puts = &me->put_set;
+    me->gets = &me->get_set;
+    if (!gasnetc_counter_done(&op->counter)) return op;
+    gasnete_op_free(me, op); /* empty, or complete already: nothing to wait for */
+    return GASNET_INVALID_HANDLE;
+}
