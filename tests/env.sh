@@ -1,0 +1,187 @@
+#!/bin/bash
+# env.sh - arguments and environment through the launcher, and what happens with wrong ones.
+#
+# A wrong parameter, a missing program or spawner must give a message that names the culprit, a
+# non-zero status, no hang and no orphan.  The texts are matched loosely.
+. "$(dirname "$0")/tap.sh"
+
+conduit=${TEST_CONDUIT:-ibv}
+mode=${TEST_MODES:-seq}
+mode=${mode%% *}
+spawner=${TEST_SPAWNERS:-ssh}
+spawner=${spawner%% *}
+bound=20
+hello=$TEST_BUILD/tests/testhello-$conduit-$mode
+values=$TEST_BUILD/tests/testenv-$conduit-$mode
+for binary in "$hello" "$values" "$TEST_LAUNCH"; do
+    [ -x "$binary" ] || { tap_ok 1 "$binary is not built" && tap_end; }
+done
+unset GASNET_VERBOSEENV GASNET_QUIET
+
+with=() # NAME=VALUE words for the environment of the next runs
+
+# run LOG COMMAND...: sets `status` and `orphans`.
+run() {
+    local log=$1 marker="env.$$.$tap_count"
+    shift
+    env TEST_MARKER="$marker" "${with[@]}" timeout -k 2 $bound "$@" >"$log" 2>&1 </dev/null
+    status=$?
+    orphans=0
+    no_orphans "$marker" 2 || orphans=1
+}
+
+launch() { # LOG N ARGS...
+    local log=$1 n=$2
+    shift 2
+    run "$log" "$TEST_LAUNCH" -spawner="$spawner" -n "$n" "$@"
+}
+
+# refused NAME LOG PATTERN...: the last run failed, said all patterns, left nobody.
+refused() {
+    local name=$1 log=$2 wrong='' pattern
+    shift 2
+    [ "$status" -ne 0 ] || wrong="$wrong; status 0"
+    [ "$status" -ne 124 ] && [ "$status" -ne 137 ] || wrong="$wrong; hangs"
+    [ $orphans -eq 0 ] || wrong="$wrong; processes left"
+    for pattern; do
+        grep -qiE -- "$pattern" "$log" || wrong="$wrong; says nothing of /$pattern/"
+    done
+    # a message or two from the rank that speaks, not a flood; echoed lines of a job are few
+    [ "$(wc -l <"$log")" -le 25 ] || wrong="$wrong; $(wc -l <"$log") lines of output"
+    tap_ok "$([ -z "$wrong" ]; echo $?)" "$name${wrong:+ (${wrong#; })}"
+    if [ -n "$wrong" ]; then tap_tail "$log"; fi
+}
+
+# accepted NAME LOG PATTERN...: the last run succeeded and said all patterns.
+accepted() {
+    local name=$1 log=$2 wrong='' pattern
+    shift 2
+    [ "$status" -eq 0 ] || wrong="$wrong; status $status"
+    for pattern; do
+        grep -qE -- "$pattern" "$log" || wrong="$wrong; says nothing of /$pattern/"
+    done
+    tap_ok "$([ -z "$wrong" ]; echo $?)" "$name${wrong:+ (${wrong#; })}"
+    if [ -n "$wrong" ]; then tap_tail "$log"; fi
+}
+
+# ---- what must arrive unharmed ----
+
+# shellcheck disable=SC2016,SC1003
+awkward=('two words' ' leading and trailing ' $'tab\there' "single'quote" 'double"quote' 'back\slash'
+    '$HOME `id` $(id)' '* ? [a-z]' '100% %d %s' 'a;b&c|d>e<f' '' $'\xc3\xa9\xff' '-n' '--' '~' '!history'
+    '\\' '%' '#comment' '{a,b}')
+
+log=$TEST_LOG/env_arguments.log
+TEST_EXPECT_RANKS=2 launch "$log" 2 "$hello" "${awkward[@]}"
+accepted "B1 arguments with every awkward character: the job runs" "$log"
+for word in "${awkward[@]}"; do printf 'ARG[%s]\n' "$word"; done >"$tap_scratch/want"
+grep -a '^ARG\[' "$log" >"$tap_scratch/got"
+cmp -s "$tap_scratch/want" "$tap_scratch/got"
+tap_ok $? "B1 arguments arrive unchanged and in order"
+diff -a "$tap_scratch/want" "$tap_scratch/got" | sed 's/^/#   /'
+
+log=$TEST_LOG/env_values.log
+for i in "${!awkward[@]}"; do with+=("TEST_VALUE_$i=${awkward[$i]}"); done
+launch "$log" 3 "$values"
+with=()
+accepted "B2 environment values with every awkward character: the job runs" "$log"
+for i in "${!awkward[@]}"; do printf 'ENV[TEST_VALUE_%s=%s]\n' "$i" "${awkward[$i]}"; done >"$tap_scratch/want"
+grep -a '^ENV\[' "$log" >"$tap_scratch/got"
+cmp -s "$tap_scratch/want" "$tap_scratch/got"
+tap_ok $? "B2 environment values arrive unchanged"
+diff -a "$tap_scratch/want" "$tap_scratch/got" | sed 's/^/#   /'
+
+# ---- wrong parameters ----
+
+wrong_value() { # NAME=VALUE
+    local name=${1%%=*} log=$TEST_LOG/env_${1//[^A-Za-z0-9]/_}.log
+    launch "$log" 2 env "$1" "$hello"
+    refused "parameter $1 through a wrapper" "$log" "$name"
+    with=("$1")
+    launch "$log" 2 "$hello"
+    with=()
+    refused "parameter $1" "$log" "$name" 'rank|node|process|launcher'
+}
+wrong_value GASNET_AM_CREDITS_PP=-3
+wrong_value GASNET_AM_CREDITS_PP=banana
+wrong_value GASNET_NETWORKDEPTH_PP=0x
+wrong_value GASNET_USE_FIREHOSE=perhaps
+wrong_value GASNET_AMRDMA_DEPTH=17
+wrong_value GASNET_BARRIER=NONSUCH
+
+# Values that differ: a wrapper that only one process gets through first.
+unequal() { # NAME FIRST OTHERS
+    local log=$TEST_LOG/env_unequal_$1.log
+    cat >"$tap_scratch/wrap" <<WRAP
+#!/bin/sh
+if mkdir "$tap_scratch/first" 2>/dev/null; then $1=$2; else $1=$3; fi
+export $1
+exec "\$@"
+WRAP
+    chmod +x "$tap_scratch/wrap"
+    rm -rf "$tap_scratch/first"
+    launch "$log" 2 "$tap_scratch/wrap" "$hello"
+    refused "IB-P IB-R $1 differs between ranks" "$log" "$1" 'rank.*rank|ranks|node.*node' "$2" "$3"
+}
+unequal GASNET_AM_CREDITS_PP 16 24
+unequal GASNET_PACKEDLONG_LIMIT 1000 2000
+
+log=$TEST_LOG/env_unknown.log
+with=(GASNET_AM_CREDITS_PPP=8)
+launch "$log" 2 "$hello"
+with=()
+accepted "unknown parameter: a warning with the nearest name, and the job runs" "$log" \
+    'GASNET_AM_CREDITS_PPP' '[Dd]id you mean.*GASNET_AM_CREDITS_PP'
+
+for name in GASNET_HCA_ID GASNET_PORT_NUM; do
+    log=$TEST_LOG/env_$name.log
+    with=("$name=1")
+    launch "$log" 2 "$hello"
+    with=()
+    accepted "IB-C1 $name is obsolete: a warning that points to the ports filter" "$log" "$name" 'PORTS'
+done
+
+log=$TEST_LOG/env_alias.log
+with=(GASNET_AM_OUST_PP=12 GASNET_VERBOSEENV=1)
+launch "$log" 2 "$hello"
+with=()
+accepted "IB-R3 the older name GASNET_AM_OUST_PP is understood" "$log" \
+    'GASNET_AM_(CREDITS|OUST)_PP *= *12'
+
+log=$TEST_LOG/env_verbose.log
+with=(GASNET_VERBOSEENV=1 GASNET_AMRDMA_DEPTH=8)
+launch "$log" 2 "$hello"
+with=()
+accepted "7.1 VERBOSEENV: one line a parameter, defaults marked" "$log" \
+    'ENV parameter: GASNET_AMRDMA_DEPTH += +8' 'ENV parameter: GASNET_AM_CREDITS_PP += .*\(default\)'
+doubled=$(grep -oE 'ENV parameter: [A-Z_]+' "$log" | sort | uniq -d)
+tap_ok "$([ -z "$doubled" ]; echo $?)" "7.1 VERBOSEENV: each parameter once${doubled:+ (twice: ${doubled//$'\n'/ })}"
+
+# ---- wrong command lines ----
+
+log=$TEST_LOG/env_command.log
+run "$log" "$TEST_LAUNCH" -spawner=carrierpigeon -n 2 "$hello"
+refused "8.5 unknown spawner" "$log" 'carrierpigeon'
+with=(GASNET_IBV_SPAWNER=carrierpigeon GASNET_SPAWNER=carrierpigeon)
+run "$log" "$TEST_LAUNCH" -n 2 "$hello"
+with=()
+refused "IB-S2 unknown spawner in the environment" "$log" 'carrierpigeon'
+run "$log" "$TEST_LAUNCH" -spawner="$spawner" -n 2 "$tap_scratch/no-such-program"
+refused "8.5 missing program" "$log" 'no-such-program'
+run "$log" "$TEST_LAUNCH" -spawner="$spawner" -n 0 "$hello"
+refused "8.5 -n 0" "$log" '-n'
+run "$log" "$TEST_LAUNCH" -spawner="$spawner" -n many "$hello"
+refused "8.5 -n many" "$log" 'many|-n'
+run "$log" "$TEST_LAUNCH" "$hello"
+refused "8.5 no -n" "$log" '-n'
+run "$log" "$TEST_LAUNCH" -n 2
+refused "8.5 no program" "$log" 'program|usage'
+run "$log" "$TEST_LAUNCH" -n 2 -frobnicate "$hello"
+refused "8.5 unknown option" "$log" 'frobnicate'
+run "$log" "$TEST_LAUNCH" -t -n 2 "$hello" "marker of a program that must not run"
+accepted "8.5 -t shows what would run" "$log" 'testhello'
+tap_ok "$(grep -q '^ok 1' "$log" && echo 1 || echo 0)" "8.5 -t runs nothing"
+
+run "$log" "$hello"
+refused "8.5 started without a launcher: a message, never a hang" "$log" 'GASNET_ERR_NOT_INIT|launch|gasnetrun'
+tap_end

@@ -1,0 +1,82 @@
+#!/bin/bash
+# run-conduit.sh - runs every client-level test program at every job size, mode and spawner.
+#
+# Narrow it with TEST_NPROCS="1 2", TEST_MODES="seq par", TEST_SPAWNERS="ssh mpi" and
+# TEST_PROGRAMS="testam testputget".  TEST_CONDUIT (ibv) names the programs' suffix.  Each run has
+# a bound (TEST_TIMEOUT seconds); output goes to $TEST_LOG, its tail to the console on failure.
+. "$(dirname "$0")/tap.sh"
+
+conduit=${TEST_CONDUIT:-ibv}
+nprocs=${TEST_NPROCS:-1 2 3 4 8}
+modes=${TEST_MODES:-seq par}
+bound=${TEST_TIMEOUT:-90}
+programs=${TEST_PROGRAMS:-"testhello testenv testam testamsize testamflood testputget testhandles
+testvalue testbarrier testlock testthreads"}
+spawners=${TEST_SPAWNERS:-ssh}
+if [ -z "$TEST_SPAWNERS" ]; then
+    if command -v mpirun >/dev/null; then spawners="ssh mpi"; else no_mpi=1; fi
+fi
+export TEST_HANG=${TEST_HANG:-$((bound - 20))}
+export TEST_SEED=${TEST_SEED:-$((RANDOM << 15 | RANDOM))}
+tap_note "TEST_SEED=$TEST_SEED repeats this run"
+
+# Rules that one log proves, by its own TAP lines and plan; each becomes a line of ours.
+judge() { # LOG STATUS NAME
+    local log=$1 status=$2 name=$3 line planned seen=0 bad=0
+    planned=$(sed -n 's/^1\.\.\([0-9]*\)$/\1/p' "$log" | tail -n 1)
+    while IFS= read -r line; do
+        seen=$((seen + 1))
+        case $line in
+        'not ok'*)
+            tap_ok 1 "$name: ${line#* - }"
+            bad=1
+            ;;
+        *' # SKIP '*)
+            line=${line#* - }
+            tap_skip "$name: ${line% # SKIP *}" "${line##* # SKIP }"
+            ;;
+        *) tap_ok 0 "$name: ${line#* - }" ;;
+        esac
+    done < <(grep -E '^(not )?ok [0-9]+ - ' "$log")
+    if [ "$status" -ne 0 ] && [ $bad -eq 0 ] || [ "$seen" != "${planned:-none}" ]; then
+        tap_ok 1 "$name: ends with status $status, $seen of ${planned:-unknown} rules"
+        bad=1
+    fi
+    if [ $bad -ne 0 ]; then tap_tail "$log"; fi
+}
+
+run_one() { # SPAWNER MODE N PROGRAM ARGS...
+    local spawner=$1 mode=$2 n=$3 program=$4
+    shift 4
+    local binary=$TEST_BUILD/tests/$program-$conduit-$mode
+    local name="$program${*:+ $*} $mode n=$n $spawner"
+    local log=$TEST_LOG/${name// /_}.log
+    [ -x "$binary" ] || { tap_ok 1 "$name: $binary is not built" && return; }
+    TEST_EXPECT_RANKS=$n timeout -k 5 "$bound" \
+        "$TEST_LAUNCH" -spawner="$spawner" -n "$n" "$binary" "$@" >"$log" 2>&1 </dev/null
+    judge "$log" $? "$name"
+}
+
+# The larger part of the product is walked with the first spawner alone: what spawners do differs
+# at start and end only.
+first_spawner=${spawners%% *}
+for spawner in $spawners; do
+    for mode in $modes; do
+        for n in $nprocs; do
+            for program in $programs; do
+                [ "$program" = testthreads ] && [ "$mode" = seq ] && continue
+                if [ "$spawner" != "$first_spawner" ] && [ -z "$TEST_FULL" ]; then
+                    case $program in testhello | testenv | testbarrier | testamflood) ;; *) continue ;; esac
+                fi
+                run_one "$spawner" "$mode" "$n" "$program"
+                if [ "$program" = testhello ]; then
+                    for variant in 1 2 3 4 5; do
+                        case $n in 1 | 2 | 3) run_one "$spawner" "$mode" "$n" "$program" table $variant ;; esac
+                    done
+                fi
+            done
+        done
+    done
+done
+if [ -n "$no_mpi" ]; then tap_skip "mpi spawner" "no mpirun here"; fi
+tap_end

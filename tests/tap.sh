@@ -1,0 +1,78 @@
+# tap.sh - what the test scripts share: TAP lines, looking for left-over processes, the launcher.
+#
+# To be sourced by a bash script in tests/.  TEST_BUILD names the build tree (default: the present
+# directory).  Nothing here starts or ends anything by itself.
+# shellcheck shell=bash
+
+TEST_BUILD=$(cd "${TEST_BUILD:-.}" && pwd) || exit 1
+TEST_LAUNCH=${TEST_LAUNCH:-$TEST_BUILD/gasnetrun_ibv}
+TEST_LOG=${TEST_LOG:-$TEST_BUILD/tests/log}
+mkdir -p "$TEST_LOG" || exit 1
+export TEST_BUILD TEST_LOG
+
+tap_count=0 tap_bad=0
+
+# tap_ok STATUS NAME...: one TAP line.
+tap_ok() {
+    local status=$1
+    shift
+    tap_count=$((tap_count + 1))
+    if [ "$status" -eq 0 ]; then
+        echo "ok $tap_count - $*"
+    else
+        tap_bad=$((tap_bad + 1))
+        echo "not ok $tap_count - $*"
+    fi
+    return 0
+}
+
+tap_skip() { # NAME REASON
+    tap_count=$((tap_count + 1))
+    echo "ok $tap_count - $1 # SKIP $2"
+}
+
+tap_note() { echo "# ${*//$'\n'/$'\n# '}"; }
+
+# Shows the end of a log of a failed test.
+tap_tail() { # FILE
+    tap_note "log: $1"
+    tail -n "${TEST_TAIL:-15}" "$1" | sed 's/^/#   /'
+}
+
+# The plan, and the script's exit status: failures, or nothing tested, are errors.
+tap_end() {
+    echo "1..$tap_count"
+    [ "$tap_bad" -eq 0 ] && [ "$tap_count" -gt 0 ]
+    exit
+}
+
+# Processes whose environment holds TEST_MARKER=$1, other than this script and its shells.
+marked_processes() { # MARKER
+    grep -lsazE "^TEST_MARKER=$1\$" /proc/[0-9]*/environ 2>/dev/null | sed 's|/proc/||; s|/environ||' |
+        while read -r pid; do
+            # zombies have an empty environment and are nobody's burden here
+            [ "$pid" != "$$" ] && [ "$pid" != "$BASHPID" ] && echo "$pid"
+        done
+}
+
+# Waits until no marked process is left; after SECONDS reports and kills those that are.
+no_orphans() { # MARKER SECONDS
+    local end=$((SECONDS + $2)) left
+    while left=$(marked_processes "$1"); [ -n "$left" ]; do
+        if [ $SECONDS -ge "$end" ]; then
+            for pid in $left; do
+                tap_note "left behind: $(ps -o pid=,stat=,args= -p "$pid")"
+                kill -KILL "$pid" 2>/dev/null
+            done
+            return 1
+        fi
+        sleep 0.02 # between two looks
+    done
+    return 0
+}
+
+now_ms() { echo $(($(date +%s%N) / 1000000)); }
+
+# A private directory for temporary files; gone when the script ends.
+tap_scratch=$(mktemp -d "${TMPDIR:-/tmp}/gasnet-test.XXXXXX") || exit 1
+trap 'rm -rf "$tap_scratch"' EXIT

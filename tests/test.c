@@ -1,0 +1,268 @@
+/* test.c - job set-up, the walk over the rules, gathering of failures, and the watchdog.
+ *
+ * Linked into every client-level test program, compiled once per threading mode.  It must use as
+ * little of the library as it can: init, attach, Short AMs, BLOCKUNTIL, exit.
+ */
+#include "test.h"
+#include <signal.h>
+#include <stdarg.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { H_ARRIVE = 253, H_RELEASE = 254, H_SEED = 255, HELPERS = 3 };
+
+int test_rank, test_size, test_next, test_prev;
+uint64_t test_seed;
+gasnet_seginfo_t *test_seg;
+
+static int arrived, released, seeded; /* counters moved by handlers */
+static uint32_t arrived_sum, released_sum;
+static int rounds; /* how many test_sync there were */
+
+static uint32_t failures; /* of the rule under way, on this rank */
+static const char *skip_reason;
+static int lines, lines_failed; /* TAP lines printed by rank 0 */
+
+static char hung[512]; /* what the watchdog will say; ready to be written from a signal handler */
+static unsigned hang_seconds = 60;
+
+/* ---- watchdog ---- */
+
+static void bark(int signal_number)
+{
+    (void)signal_number;
+    ssize_t ignored = write(STDERR_FILENO, hung, strlen(hung));
+    (void)ignored;
+    _exit(3);
+}
+
+void test_phase(const char *format, ...)
+{
+    char what[400];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(what, sizeof what, format, ap);
+    va_end(ap);
+    snprintf(hung, sizeof hung, "# HUNG: rank %d after %u s in: %s\n", test_rank, hang_seconds,
+             what);
+    alarm(hang_seconds);
+}
+
+static void start_watchdog(void)
+{
+    const char *term = getenv("TEST_HANG");
+    if (term) hang_seconds = (unsigned)atoi(term);
+    signal(SIGALRM, bark);
+    test_phase("gasnet_init");
+}
+
+/* ---- failures ---- */
+
+bool test_checked(bool holds, const char *file, int line, const char *cond, const char *format, ...)
+{
+    if (holds) return true;
+    if (__atomic_add_fetch(&failures, 1, __ATOMIC_RELAXED) > 8) return false; /* enough to see */
+    char text[400];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    fprintf(stderr, "# rank %d: %s:%d: !(%s): %s\n", test_rank, file, line, cond, text);
+    return false;
+}
+
+void test_skip(const char *reason)
+{
+    skip_reason = reason;
+}
+
+/* ---- all ranks in step, by Short AMs ---- */
+
+static void arrive(gasnet_token_t token, gasnet_handlerarg_t value)
+{
+    (void)token;
+    __atomic_add_fetch(&arrived_sum, (uint32_t)value, __ATOMIC_RELAXED);
+    test_add(&arrived, 1);
+}
+
+static void release(gasnet_token_t token, gasnet_handlerarg_t sum)
+{
+    (void)token;
+    released_sum = (uint32_t)sum;
+    test_add(&released, 1);
+}
+
+static void take_seed(gasnet_token_t token, gasnet_handlerarg_t high, gasnet_handlerarg_t low)
+{
+    (void)token;
+    test_seed = (uint64_t)(uint32_t)high << 32 | (uint32_t)low;
+    test_add(&seeded, 1);
+}
+
+static void require(int status, const char *call)
+{
+    if (status == GASNET_OK) return;
+    fprintf(stderr, "# rank %d: %s: %s (%s)\n", test_rank, call, gasnet_ErrorName(status),
+            gasnet_ErrorDesc(status));
+    gasnet_exit(4);
+}
+
+uint32_t test_sync_sum(uint32_t mine)
+{
+    rounds++;
+    require(gasnet_AMRequestShort1(0, H_ARRIVE, (gasnet_handlerarg_t)mine), "sync: arrive");
+    if (test_rank == 0) {
+        GASNET_BLOCKUNTIL(test_get(&arrived) == rounds * test_size);
+        uint32_t sum = __atomic_exchange_n(&arrived_sum, 0, __ATOMIC_ACQ_REL);
+        for (int r = 0; r < test_size; r++)
+            require(gasnet_AMRequestShort1((gasnet_node_t)r, H_RELEASE, (gasnet_handlerarg_t)sum),
+                    "sync: release");
+    }
+    GASNET_BLOCKUNTIL(test_get(&released) == rounds);
+    return released_sum;
+}
+
+void test_sync(void)
+{
+    test_sync_sum(0);
+}
+
+/* ---- job set-up ---- */
+
+void test_init(int *argc, char ***argv)
+{
+    start_watchdog();
+    int status = gasnet_init(argc, argv);
+    if (status != GASNET_OK) {
+        fprintf(stderr, "# gasnet_init: %s (%s)\n", gasnet_ErrorName(status),
+                gasnet_ErrorDesc(status));
+        exit(4);
+    }
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    test_rank = (int)gasnet_mynode();
+    test_size = (int)gasnet_nodes();
+    test_next = (test_rank + 1) % test_size;
+    test_prev = (test_rank + test_size - 1) % test_size;
+    test_phase("between init and attach");
+}
+
+static void agree_on_seed(void)
+{
+    if (test_rank == 0) {
+        const char *text = gasnet_getenv("TEST_SEED");
+        uint64_t seed = text ? strtoull(text, NULL, 0)
+                             : test_mix((uint64_t)time(NULL) ^ (uint64_t)getpid() << 40) >> 20;
+        for (int r = 0; r < test_size; r++)
+            require(gasnet_AMRequestShort2((gasnet_node_t)r, H_SEED,
+                                           (gasnet_handlerarg_t)(seed >> 32),
+                                           (gasnet_handlerarg_t)seed),
+                    "send the seed");
+        printf("# TEST_SEED=%llu, %d ranks\n", (unsigned long long)seed, test_size);
+    }
+    GASNET_BLOCKUNTIL(test_get(&seeded) == 1);
+}
+
+void test_attach(gasnet_handlerentry_t *table, int entries, uintptr_t segsize)
+{
+    test_phase("gasnet_attach");
+    gasnet_handlerentry_t *all = calloc((size_t)(entries + HELPERS), sizeof *all);
+    if (entries) memcpy(all, table, (size_t)entries * sizeof *all);
+    gasnet_handlerentry_t helpers[HELPERS] = {
+        {H_ARRIVE, arrive}, {H_RELEASE, release}, {H_SEED, take_seed}};
+    memcpy(all + entries, helpers, sizeof helpers);
+
+    require(gasnet_attach(all, entries + HELPERS, segsize, 0), "gasnet_attach");
+    if (entries) memcpy(table, all, (size_t)entries * sizeof *all); /* chosen indices */
+    free(all);
+
+    test_seg = calloc((size_t)test_size, sizeof *test_seg);
+    require(gasnet_getSegmentInfo(test_seg, test_size), "gasnet_getSegmentInfo");
+    const char *mode = getenv("TEST_WAITMODE");
+    if (mode) require(gasnet_set_waitmode(atoi(mode)), "gasnet_set_waitmode");
+    agree_on_seed();
+}
+
+void test_start(int *argc, char ***argv, gasnet_handlerentry_t *table, int entries,
+                uintptr_t segsize)
+{
+    test_init(argc, argv);
+    test_attach(table, entries, segsize);
+}
+
+/* ---- the walk over the rules ---- */
+
+void test_run(const struct test_rule *rules, int count)
+{
+    const char *only = gasnet_getenv("TEST_ONLY");
+    for (int i = 0; i < count; i++) {
+        if (only && !strstr(rules[i].name, only)) continue;
+        failures = 0;
+        skip_reason = NULL;
+        test_phase("%s", rules[i].name);
+        test_sync();
+        rules[i].check();
+        uint32_t total = test_sync_sum(__atomic_load_n(&failures, __ATOMIC_ACQUIRE));
+        lines++;
+        lines_failed += total != 0;
+        if (test_rank != 0) continue;
+        printf("%sok %d - %s%s%s\n", total ? "not " : "", lines, rules[i].name,
+               skip_reason ? " # SKIP " : "", skip_reason ? skip_reason : "");
+        if (total) printf("# %u failed checks on all ranks\n", total);
+    }
+}
+
+void test_finish(void)
+{
+    test_phase("the end of the job");
+    if (test_rank == 0) printf("1..%d\n", lines);
+    fflush(stdout);
+    test_sync();
+    gasnet_exit(lines_failed || lines == 0);
+}
+
+int test_iterations(int base)
+{
+    int n = test_size <= 2 ? base : base * 2 / test_size;
+    return n < 1 ? 1 : n;
+}
+
+/* ---- patterns ---- */
+
+struct pattern {
+    uint8_t first, step, row;
+};
+
+static struct pattern pattern_of(uint64_t key)
+{
+    uint64_t k = test_mix(key);
+    return (struct pattern){(uint8_t)k, (uint8_t)(k >> 8 | 1), (uint8_t)(k >> 16)};
+}
+
+static uint8_t pattern_byte(struct pattern p, size_t i)
+{
+    return (uint8_t)(p.first + i * p.step + (i >> 8) * p.row + (i >> 16) * 101);
+}
+
+void test_fill(void *memory, size_t length, uint64_t key)
+{
+    struct pattern p = pattern_of(key);
+    uint8_t *byte = memory;
+    for (size_t i = 0; i < length; i++) byte[i] = pattern_byte(p, i);
+}
+
+ptrdiff_t test_mismatch(const void *memory, size_t length, uint64_t key)
+{
+    struct pattern p = pattern_of(key);
+    const uint8_t *byte = memory;
+    for (size_t i = 0; i < length; i++)
+        if (byte[i] != pattern_byte(p, i)) return (ptrdiff_t)i;
+    return -1;
+}
+
+ptrdiff_t test_not_all(const void *memory, size_t length, uint8_t value)
+{
+    const uint8_t *byte = memory;
+    for (size_t i = 0; i < length; i++)
+        if (byte[i] != value) return (ptrdiff_t)i;
+    return -1;
+}
