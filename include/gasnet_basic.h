@@ -134,6 +134,12 @@
 #define GASNETI_EXPORTS_END   GASNETI_EXTERN_C_END
 #endif
 
+#if PLATFORM_ARCH_POWERPC || PLATFORM_ARCH_S390
+#define GASNETI_CACHE_LINE_BYTES 128
+#else
+#define GASNETI_CACHE_LINE_BYTES 64
+#endif
+
 /* --- Words of the configuration strings and of the link check ---------------------------------- */
 #define GASNETI_RELEASE_TEXT                                                                       \
     _STRINGIFY(GASNET_RELEASE_VERSION_MAJOR)                                                       \

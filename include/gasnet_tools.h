@@ -1,0 +1,100 @@
+/* gasnet_tools.h - the portability tools (specification 1.9), names gasnett_ and GASNETT_.
+ *
+ * Included after gasnet.h, and then served by the conduit's library; or alone, in a program without
+ * a network that links with libgasnet_tools-seq or -par.  Knows threads if GASNETT_THREAD_SAFE is
+ * defined or threads are in evidence.  GASNETT_LITE_MODE: timers and fences only.
+ */
+#if !defined(_INCLUDED_GASNET_H) &&                                                                \
+    (defined(GASNET_SEQ) || defined(GASNET_PARSYNC) || defined(GASNET_PAR))
+#error "gasnet_tools.h was included before gasnet.h: include gasnet.h first"
+#endif
+#ifndef _INCLUDED_GASNET_TOOLS_H
+#define _INCLUDED_GASNET_TOOLS_H
+#define GASNETI_IN_GASNET_TOOLS_H 1
+
+/* --- Thread mode ------------------------------------------------------------------------------------ */
+#if defined(GASNETT_LITE_MODE)
+#if defined(_INCLUDED_GASNET_H)
+#error "GASNETT_LITE_MODE is for programs without gasnet.h"
+#endif
+#undef GASNETT_THREAD_SAFE
+#define GASNETT_THREAD_MODEL LITE
+#elif defined(GASNETT_THREAD_SAFE) || defined(GASNET_PAR) || defined(GASNET_PARSYNC) ||            \
+    (!defined(_INCLUDED_GASNET_H) &&                                                               \
+     (defined(_REENTRANT) || defined(_THREAD_SAFE) || defined(PTHREAD_MUTEX_INITIALIZER)))
+#undef GASNETT_THREAD_SAFE
+#define GASNETT_THREAD_SAFE  1
+#define GASNETT_THREAD_MODEL PAR
+#else
+#define GASNETT_THREAD_MODEL SEQ
+#endif
+
+#include "gasnet_basic.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+/* --- Versions and configuration --------------------------------------------------------------------- */
+#define GASNETT_SPEC_VERSION_MAJOR    1
+#define GASNETT_SPEC_VERSION_MINOR    9
+#define GASNETT_RELEASE_VERSION_MAJOR GASNET_RELEASE_VERSION_MAJOR
+#define GASNETT_RELEASE_VERSION_MINOR GASNET_RELEASE_VERSION_MINOR
+#define GASNETT_RELEASE_VERSION_PATCH GASNET_RELEASE_VERSION_PATCH
+
+#define GASNETT_PTR_CONFIG    GASNETI_PTR_CONFIG
+#define GASNETT_DEBUG_CONFIG  GASNETI_DEBUG_CONFIG
+#define GASNETT_TIMER_CONFIG  GASNETI_TIMER_CONFIG
+#define GASNETT_MEMBAR_CONFIG GASNETI_MEMBAR_CONFIG
+#ifndef GASNETT_LITE_MODE
+#define GASNETT_ATOMIC_CONFIG   GASNETI_ATOMIC_CONFIG
+#define GASNETT_ATOMIC32_CONFIG GASNETI_ATOMIC32_CONFIG
+#define GASNETT_ATOMIC64_CONFIG GASNETI_ATOMIC64_CONFIG
+#define GASNETI_TOOLS_ATOMIC_WORDS                                                                 \
+    "," _STRINGIFY(GASNETT_ATOMIC_CONFIG) "," _STRINGIFY(GASNETT_ATOMIC32_CONFIG) "," _STRINGIFY(  \
+        GASNETT_ATOMIC64_CONFIG)
+#else
+#define GASNETI_TOOLS_ATOMIC_WORDS ""
+#endif
+
+#define GASNETT_CONFIG_STRING                                                                      \
+    "RELEASE=" GASNETI_RELEASE_TEXT ",SPEC=" _STRINGIFY(GASNETT_SPEC_VERSION_MAJOR) "."            \
+    _STRINGIFY(GASNETT_SPEC_VERSION_MINOR) ",PTR=" _STRINGIFY(GASNETT_PTR_CONFIG) ","              \
+    _STRINGIFY(GASNETT_DEBUG_CONFIG) "," _STRINGIFY(GASNETT_THREAD_MODEL) ","                      \
+    _STRINGIFY(GASNETT_TIMER_CONFIG) "," _STRINGIFY(GASNETT_MEMBAR_CONFIG)                         \
+    GASNETI_TOOLS_ATOMIC_WORDS
+
+/* --- Link check: as in gasnet_linkcheck.h, for the tools' own settings -------------------------------- */
+#define GASNETI_TOOLS_MANGLE_(major, minor, patch, thread, debug, ptr)                             \
+    gasnett_linkcheck_##thread##_##debug##_##major##_##minor##_##patch##_##ptr
+#define GASNETI_TOOLS_MANGLE(major, minor, patch, thread, debug, ptr)                              \
+    GASNETI_TOOLS_MANGLE_(major, minor, patch, thread, debug, ptr)
+#define GASNETT_LINKCHECK_NAME                                                                     \
+    GASNETI_TOOLS_MANGLE(GASNETT_RELEASE_VERSION_MAJOR, GASNETT_RELEASE_VERSION_MINOR,             \
+                         GASNETT_RELEASE_VERSION_PATCH, GASNETT_THREAD_MODEL, GASNETI_DEBUG_WORD,  \
+                         GASNETI_PTR_CONFIG)
+GASNETI_EXPORTS_BEGIN
+extern const int GASNETT_LINKCHECK_NAME;
+GASNETI_EXPORTS_END
+#if !defined(GASNETI_NO_LINKCHECK)
+static const int *const gasnett_linkcheck_ref GASNETI_ATTRIBUTE((__used__)) =
+    &GASNETT_LINKCHECK_NAME;
+#endif
+
+#include "gasnet_membar.h"
+#include "gasnet_tools_syntax.h"
+#include "gasnet_tools_timer.h"
+#ifndef GASNETT_LITE_MODE
+#include "gasnet_tools_util.h"
+#include "gasnet_tools_atomic.h"
+#if GASNETT_THREAD_SAFE || GASNETT_USE_TRUE_MUTEXES
+#include "gasnet_tools_locks_par.h"
+#else
+#include "gasnet_tools_locks_seq.h"
+#endif
+#include "gasnet_tools_client.h"
+#if defined(_INCLUDED_GASNET_H)
+#include "gasnet_tools_lib.h"
+#endif
+#endif
+
+#undef GASNETI_IN_GASNET_TOOLS_H
+#endif
