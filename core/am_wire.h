@@ -6,7 +6,8 @@
  *          3   flags    GASNETC_AM_*
  *          4   nbytes   payload length
  *          8   dst      Long only: payload's address at the receiver
- *          8 or 16      arguments, 4 bytes each, padded to 8; then the payload of a Medium or packed Long
+ *          8 or 16      arguments, 4 bytes each, padded to 8; then the payload of a Medium or
+ * packed Long
  *
  * All integers in the byte order of the machines of the job, which is one.  gasnetc_am_parse is
  * pure and is what the fuzzer feeds.

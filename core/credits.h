@@ -1,4 +1,5 @@
-/* credits.h - AM flow control between two nodes, as a plain state machine (IB-A1..A3, IB-R3, IB-R5).
+/* credits.h - AM flow control between two nodes, as a plain state machine (IB-A1..A3, IB-R3,
+ * IB-R5).
  *
  * Every Request spends one credit of its sender; every Reply, explicit or hidden, brings it back.
  * A Request whose handler sent no Reply leaves its credit in the responder's bank, from where it
@@ -19,6 +20,8 @@ typedef struct gasnetc_credits {
     uint16_t limit;     /* M */
     uint16_t banked;    /* owed to the peer, not yet sent */
     uint16_t slack;     /* most that may stay banked */
+    uint16_t room;      /* receive buffers here, posted for Replies that will not come: each credit
+                           that came back riding on another message leaves one */
 } gasnetc_credits_t;
 
 enum { GASNETC_CREDITS_PER_MESSAGE = 255 }; /* the header's field is a byte */
@@ -27,25 +30,36 @@ enum { GASNETC_CREDITS_PER_MESSAGE = 255 }; /* the header's field is a byte */
 static inline void gasnetc_credits_init(gasnetc_credits_t *c, uint16_t limit, uint16_t slack)
 {
     c->available = c->limit = limit;
-    c->banked = 0;
+    c->banked = c->room = 0;
     if (slack >= limit) slack = limit - 1;
     c->slack = slack < GASNETC_CREDITS_PER_MESSAGE ? slack : GASNETC_CREDITS_PER_MESSAGE - 1;
 }
 
-/* Before a Request: false when none is left. */
-static inline bool gasnetc_credits_take(gasnetc_credits_t *c)
+/* Before a Request: false when no credit is left.  *needs_room says whether a receive buffer must
+ * be posted for its Reply; if not, one was left over and is now taken. */
+static inline bool gasnetc_credits_take(gasnetc_credits_t *c, bool *needs_room)
 {
     if (c->available == 0) return false;
     c->available--;
+    *needs_room = c->room == 0;
+    if (!*needs_room) c->room--;
     return true;
 }
 
-/* A message arrived that carries `n` credits back; false if that breaks the invariant (a broken
- * peer), and then nothing has changed. */
-static inline bool gasnetc_credits_return(gasnetc_credits_t *c, uint16_t n)
+/* The Request could not be sent after all. */
+static inline void gasnetc_credits_untake(gasnetc_credits_t *c, bool needs_room)
 {
-    if (n > c->limit - c->available) return false;
+    c->available++;
+    if (!needs_room) c->room++;
+}
+
+/* A message arrived that carries `n` credits back; a Reply used up one receive buffer.  false if
+ * that breaks the invariant (a broken peer), and then nothing has changed. */
+static inline bool gasnetc_credits_return(gasnetc_credits_t *c, uint16_t n, bool reply)
+{
+    if (n > c->limit - c->available || (reply && n == 0)) return false;
     c->available += n;
+    c->room += (uint16_t)(n - reply);
     return true;
 }
 

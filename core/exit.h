@@ -1,28 +1,24 @@
-/* exit.h - the engine around exit_protocol: head, body and tail of every way a job ends. */
+/* exit.h - the engine around exit_protocol: how every way of ending a job is carried out. */
 #ifndef GASNETC_EXIT_H
 #define GASNETC_EXIT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/network.h"
+/* Once the bootstrap has joined the job: from now on the end of this process ends the job. */
+void gasnetc_exit_init(void);
 
-/* End of init: remembers the job's shape, installs the atexit hook. */
-void gasnetc_exit_init(uint32_t rank, uint32_t size);
-
-/* Attach: installs the handlers of termination and fatal signals that GASNET_NO_CATCH_SIGNAL does
- * not exempt. */
-void gasnetc_exit_catch_signals(void);
-
-/* A system message arrived (poll engine, no lock held).  May not return. */
+/* A system message arrived (poll engine, no lock held).  Does not return if it orders the end. */
 void gasnetc_exit_system_message(uint32_t from, uint64_t word0, uint64_t word1);
 
-/* Something outside (a signal, the launcher) asked this process to end and only left a note; the
- * poll engine looks here once per poll. */
+/* A signal asked this process to end and only left this note; each poll looks here. */
 extern volatile int gasnetc_exit_pending;
-void gasnetc_exit_act(void);
+void gasnetc_exit_act(void) __attribute__((noreturn));
 
 /* A fatal error: ends the job with `code`, at once and without coordination.  Any thread. */
 void gasnetc_exit_fatal(int code) __attribute__((noreturn));
+
+/* The code this process is ending with. */
+int gasnetc_exit_code(void);
 
 #endif

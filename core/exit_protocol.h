@@ -1,14 +1,15 @@
-/* exit_protocol.h - who ends the job and with which code, as a plain state machine (IB-X2..X6, B116).
+/* exit_protocol.h - who ends the job and with which code, as a plain state machine (IB-X2..X6,
+ * B116).
  *
  * A node that wants to end becomes a candidate: it tells node 0 its code.  When every node has
- * done so within the grace period, node 0 tells all of them the largest code, and the end was
- * collective.  When the grace period is over first, node 0 makes the first candidate master; the
- * master sends every other node an exit request with its code, and waits for their answers.  A
- * node that gets a request and was not yet ending, ends.  Whoever waits too long (node 0 wedged, a
- * peer that never polls) gives up, and the engine has the launcher end the job.
+ * done so, node 0 tells all of them the largest code, and the end was collective.  A candidate that
+ * has waited for the grace period claims to be master; node 0 grants the first claim.  The master
+ * sends every other node an exit request with its code and waits for their answers.  A node that
+ * gets a request and was not yet ending, ends.  Whoever waits too long (node 0 wedged, a peer that
+ * never polls) gives up, and the engine has the launcher end the job.
  *
  * No I/O, no clock: the engine delivers messages and says when time is up; each call returns what
- * to do next.  Message counts: 2N collective; at most 4N-2 otherwise.
+ * to do next.  Messages: 2N-2 for a collective end; otherwise at most 4N-2.
  */
 #ifndef GASNETC_EXIT_PROTOCOL_H
 #define GASNETC_EXIT_PROTOCOL_H
@@ -19,6 +20,7 @@
 /* Messages, each one word plus a code. */
 enum gasnetc_exit_message {
     GASNETC_EXIT_CANDIDATE, /* to node 0: I am ending with `code` */
+    GASNETC_EXIT_CLAIM,     /* to node 0: I have waited for the others; make me master */
     GASNETC_EXIT_ELECTED,   /* from node 0: you are master */
     GASNETC_EXIT_TOGETHER,  /* from node 0: all are ending; the job's code is `code` */
     GASNETC_EXIT_REQUEST,   /* from the master: end now, with `code` */
@@ -36,12 +38,11 @@ enum gasnetc_exit_state {
 typedef struct gasnetc_exit_protocol {
     uint32_t rank, size;
     enum gasnetc_exit_state state;
-    uint8_t code;             /* the code this node leaves with */
-    uint32_t answers;         /* master: received */
-    uint32_t candidates;      /* node 0: how many have announced themselves */
-    uint32_t first_candidate; /* node 0 */
-    uint8_t largest_code;     /* node 0 */
-    bool elected;             /* node 0: a master was chosen, or TOGETHER was sent */
+    uint8_t code;         /* the code this node leaves with */
+    uint32_t answers;     /* master: received */
+    uint32_t candidates;  /* node 0: how many have announced themselves */
+    uint8_t largest_code; /* node 0 */
+    bool decided;         /* node 0: a master was chosen, or TOGETHER was sent */
 } gasnetc_exit_protocol_t;
 
 /* What the engine must do after a call. */
@@ -62,7 +63,8 @@ gasnetc_exit_action_t gasnetc_exit_want(gasnetc_exit_protocol_t *p, uint8_t code
 gasnetc_exit_action_t gasnetc_exit_receive(gasnetc_exit_protocol_t *p, uint32_t from,
                                            enum gasnetc_exit_message message, uint8_t code);
 
-/* The grace period for a collective end is over (counted from this node's first knowledge). */
+/* The grace period for a collective end is over (counted from this node's own gasnetc_exit_want).
+ */
 gasnetc_exit_action_t gasnetc_exit_grace_over(gasnetc_exit_protocol_t *p);
 
 /* The whole time for coordination is over: DONE stays, everything else becomes FAILED. */

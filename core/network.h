@@ -46,13 +46,13 @@ enum net_result { NET_POSTED, NET_BUSY };
 
 /* What the network tells about itself; filled by net_open. */
 struct net_caps {
-    char device[128];       /* one line for people: which device carries the job */
-    uint32_t inline_max;    /* largest put or AM that is captured at the call; 0 = none */
-    size_t transfer_max;    /* largest single put or get */
-    uint32_t am_max;        /* largest AM message, header included: the receive buffer's size */
-    size_t region_max;      /* largest range one net_register takes (a power of two) or SIZE_MAX */
-    bool pays_for_pinning;  /* registered memory counts against RLIMIT_MEMLOCK */
-    bool ordered;           /* a put and an AM to the same peer arrive in the order posted */
+    char device[256];      /* one line for people: which device carries the job */
+    uint32_t inline_max;   /* largest put or AM that is captured at the call; 0 = none */
+    size_t transfer_max;   /* largest single put or get */
+    uint32_t am_max;       /* largest AM message, header included: the receive buffer's size */
+    size_t region_max;     /* largest range one net_register takes (a power of two) or SIZE_MAX */
+    bool pays_for_pinning; /* registered memory counts against RLIMIT_MEMLOCK */
+    bool ordered;          /* a put and an AM to the same peer arrive in the order posted */
 };
 
 /* One AM that has arrived.  `data` is 8-byte aligned and stays valid until net_release. */
@@ -60,8 +60,8 @@ typedef struct net_message {
     net_peer_t *peer;
     void *data;
     uint32_t length;
-    bool system;     /* from net_sys: data is uint64_t[2] */
-    void *cookie;    /* the network's own */
+    bool system;  /* from net_sys: data is uint64_t[2] */
+    void *cookie; /* the network's own */
 } net_message_t;
 
 /* ---- start-up and end ------------------------------------------------------------------------ */
@@ -88,7 +88,7 @@ void net_close(void);
 /* Page-aligned zeroed memory of the kind the network reaches fastest; NULL with errno when there is
  * none.  Not yet registered; pages are not touched. */
 void *net_alloc(size_t size);
-void net_free(void *memory, size_t size);
+void net_free(void *memory);
 
 /* Registers [start, start+size) for local use and, if `remote`, for puts and gets by peers.
  * false with errno set when refused (ENOMEM: a limit; EFAULT: not mapped); region is then zeroed.
@@ -103,7 +103,8 @@ net_key_t net_key(const net_region_t *region);
  * limit that bound it, its value, and the remedy. */
 void net_explain_register(int error, size_t size, char *text, size_t text_size);
 
-/* ---- posting (HOT; the peer's lock is held) ---------------------------------------------------- */
+/* ---- posting (HOT; the peer's lock is held) ----------------------------------------------------
+ */
 
 /* Writes length bytes from `src` to the peer's address `dst` under `key`.  `local` is the region
  * that holds src, or NULL to capture the bytes at the call (length <= caps.inline_max).
@@ -127,16 +128,21 @@ static inline enum net_result net_am(net_peer_t *peer, const void *data, const n
  * direction at a time.  Not hot. */
 enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1);
 
-/* ---- reaping (HOT; the poll lock is held) ------------------------------------------------------ */
+/* ---- reaping (HOT; the poll lock is held) ------------------------------------------------------
+ */
 
 /* Completes what has been sent: calls gasnetc_sent for each.  Frees room, runs nothing else; legal
  * while a handler is running.  Returns how many it found. */
 static inline unsigned net_reap(void);
 
+/* True if nothing that was posted is unreaped.  Not hot. */
+bool net_quiet(void);
+
 /* Takes at most `budget` arrived messages; fills `messages`, returns how many. */
 static inline unsigned net_arrivals(net_message_t *messages, unsigned budget);
 
-/* ---- receive space (no lock held) ---------------------------------------------------------------*/
+/* ---- receive space (no lock held)
+ * ---------------------------------------------------------------*/
 
 /* Before a handler runs.  With `refill`, room equal to the message's is given to the peer again
  * first; if no buffer is spare, the message moves to ordinary memory (data changes) and its own

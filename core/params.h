@@ -65,8 +65,8 @@ const char *gasnetc_param_suggest(const char *name);
 /* Pure: true if `name` is a parameter or another variable that some part of the library reads. */
 bool gasnetc_param_known(const char *name);
 
-/* Reads all parameters from the job's environment, compares those that must be equal, warns of unknown
- * names.  Collective.  Ends the job with a message when something is wrong. */
+/* Reads all parameters from the job's environment, compares those that must be equal, warns of
+ * unknown names.  Collective.  Ends the job with a message when something is wrong. */
 void gasnetc_params_init(void);
 
 #endif

@@ -4,7 +4,8 @@
 
 #include "core/completion.h"
 
-/* Reaps what was sent and runs the handlers of what arrived, a bounded amount of each.  Never in a handler. */
+/* Reaps what was sent and runs the handlers of what arrived, a bounded amount of each.  Never in a
+ * handler. */
 void gasnetc_poll(void);
 
 /* Reaps what was sent, runs no handlers: the only progress a Reply may make. */
@@ -13,6 +14,15 @@ void gasnetc_reap(void);
 /* One turn of a waiting loop: polls, and when nothing has happened for a while gives the processor
  * away, at once if there are more processes than processors or the wait mode says so. */
 void gasneti_wait_poll(void);
+
+/* While the job ends: system messages are served, Active Messages dropped. */
+void gasnetc_poll_ending(void);
+
+/* Keeps every thread out of the network for good, before it is closed. */
+void gasnetc_poll_stop(void);
+
+/* How many empty turns before the processor is given away. */
+void gasnetc_poll_set_patience(unsigned turns);
 
 static inline void gasnetc_wait(gasnetc_counter_t *counter)
 {

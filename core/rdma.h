@@ -1,11 +1,12 @@
-/* rdma.h - one-sided transfers to and from other nodes' segments: the core's offer to the Extended API.
+/* rdma.h - one-sided transfers to and from other nodes' segments: the core's offer to the Extended
+ * API.
  *
  * Each call posts what is needed, splitting where regions or the network's largest transfer demand
  * it, and choosing how the local side is reached: captured inline, inside the segment, through a
- * bounce buffer, or registered for the one transfer.  It may block, polling (handlers run), while no
- * room is free; never call it in a handler.  `node` is not the caller's own: loopback is a memcpy and the
- * caller's business.  nbytes >= 1; any alignment.  The remote range must lie in the node's segment;
- * anything else is a fatal error that names the range.
+ * bounce buffer, or registered for the one transfer.  It may block, polling (handlers run), while
+ * no room is free; never call it in a handler.  `node` is not the caller's own: loopback is a
+ * memcpy and the caller's business.  nbytes >= 1; any alignment.  The remote range must lie in the
+ * node's segment; anything else is a fatal error that names the range.
  *
  * `counter` counts one or more operations as issued before the call returns; the transfer is
  * complete when gasnetc_counter_done(counter).

@@ -1,6 +1,10 @@
-/* report.h - messages to people: one line, with rank and host in front, and the end of the job when fatal. */
+/* report.h - messages to people: one line, with rank and host in front, and the end of the job when
+ * fatal.  Used by the core and by the networks below it. */
 #ifndef GASNETI_REPORT_H
 #define GASNETI_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Prints "*** FATAL ERROR (rank R of N on HOST): text" and ends the whole job with status 1.  The
  * text says what happened and what to do about it.  Legal at any time, in any thread. */
@@ -12,5 +16,14 @@ void gasneti_warn(const char *format, ...) __attribute__((format(printf, 1, 2)))
 /* Announces an error that a Core call is about to return, and returns it. */
 int gasneti_error(int code, const char *function, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* "rank R on host H" of any rank; the text lives until the thread's next call. */
+const char *gasneti_rank_name(uint32_t rank);
+
+/* True once this process is on its way out: failures of peers are then no news. */
+bool gasneti_ending(void);
+
+/* Supplies what the messages tell; before it, they carry the process id. */
+void gasneti_report_init(uint32_t rank, uint32_t size, const uint32_t *host_of);
 
 #endif

@@ -15,4 +15,8 @@ extern const gasnet_handlerentry_t gasnete_handlers[];
  * barrier; messages may be sent only after attach has returned. */
 void gasnete_attach(void);
 
+/* Supplied by the Extended API; called once per poll, outside handlers, by any thread; must cost a
+ * few instructions when there is nothing to do.  May send Requests. */
+void gasnete_progress(void);
+
 #endif

@@ -1,1 +1,21 @@
-# ibv-conduit
+# ibv-conduit: core, core/ib and the Extended API compiled against the IB Verbs shim, three times:
+# one library per thread mode, shared and static.
+ibv_sources = ibv-conduit/verbs_shim.h $(core_sources) $(core_ib_sources) $(extended_sources)
+ibv_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-conduit \
+  -I$(top_srcdir)/core/ib -I$(top_srcdir)/ibv-conduit $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK
+ibv_libadd = other/tools/libtools.la other/spawner/libspawner.la libsofthca.la $(VERBS_LIBS) \
+  -lpthread -ldl -lm
+
+lib_LTLIBRARIES += libgasnet-ibv-seq.la libgasnet-ibv-parsync.la libgasnet-ibv-par.la
+
+libgasnet_ibv_seq_la_SOURCES = $(ibv_sources)
+libgasnet_ibv_seq_la_CPPFLAGS = $(ibv_cppflags) -DGASNET_SEQ
+libgasnet_ibv_seq_la_LIBADD = $(ibv_libadd)
+
+libgasnet_ibv_parsync_la_SOURCES = $(ibv_sources)
+libgasnet_ibv_parsync_la_CPPFLAGS = $(ibv_cppflags) -DGASNET_PARSYNC
+libgasnet_ibv_parsync_la_LIBADD = $(ibv_libadd)
+
+libgasnet_ibv_par_la_SOURCES = $(ibv_sources)
+libgasnet_ibv_par_la_CPPFLAGS = $(ibv_cppflags) -DGASNET_PAR
+libgasnet_ibv_par_la_LIBADD = $(ibv_libadd)

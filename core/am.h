@@ -1,0 +1,45 @@
+/* am.h - the AM engine's two halves: what arrives is delivered here, what is sent is in am_send.c.
+ */
+#ifndef GASNETC_AM_H
+#define GASNETC_AM_H
+
+#include "core/job.h"
+#include "gasnet.h"
+
+/* What a gasnet_token_t points to while a handler runs: on the stack of the delivery. */
+typedef struct gasnetc_token {
+    gasnetc_peer_t *peer; /* the sender; this node's own entry in loopback */
+    bool loopback;
+    bool request;
+    bool replied;
+} gasnetc_token_t;
+
+/* Handlers by index; NULL where none is registered. */
+extern void (*gasnetc_handlers[256])(void);
+
+/* Fixed indices 1..127 come from `internal` (ended by NULL), before any client entry. */
+void gasnetc_register_internal(const gasnet_handlerentry_t *internal);
+
+/* A client's table: assigns indices to entries with 0 and writes them back.  GASNET_OK, or an error
+ * code after announcing it. */
+int gasnetc_register_client(gasnet_handlerentry_t *table, int numentries);
+
+/* Runs the handler of one arrived AM, answers it, gives its space back.  No lock held. */
+void gasnetc_deliver(net_message_t *message);
+
+/* A Request or Reply to this node itself; runs the handler before it returns. */
+typedef struct gasnetc_outgoing {
+    uint8_t category; /* enum gasnetc_am_category */
+    gasnet_handler_t handler;
+    int numargs;
+    const gasnet_handlerarg_t *args;
+    const void *src;
+    size_t nbytes;
+    void *dst; /* Long */
+} gasnetc_outgoing_t;
+void gasnetc_loopback(const gasnetc_outgoing_t *am, bool request);
+
+/* Sends the Reply that only carries `credits`; am_send.c. */
+void gasnetc_send_hidden_reply(gasnetc_peer_t *peer, uint8_t credits);
+
+#endif

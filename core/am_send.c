@@ -1,0 +1,240 @@
+/* am_send.c - the sending half of the AM engine: header, credits, buffer, post.
+ *
+ * A Request that finds no credit or room polls, running handlers; a Reply only reaps, so that a
+ * handler never runs inside a handler.  Small messages are built on the stack and captured by the
+ * network; others are built in a bbuf.
+ */
+#include <string.h>
+
+#include "core/am.h"
+#include "core/am_wire.h"
+#include "core/buffers.h"
+#include "core/poll.h"
+#include "core/rdma_internal.h"
+#include "core/report.h"
+#include "core/thread.h"
+
+enum { STACK_MESSAGE = 512 };
+
+static inline void stall(bool request)
+{
+    if (request)
+        gasneti_wait_poll();
+    else
+        gasnetc_reap();
+}
+
+/* A message being built. */
+typedef struct draft {
+    char *bytes;
+    uint32_t length;
+    bool on_stack;
+} draft_t;
+
+/* Writes head, address and arguments; the payload's place is at the returned pointer. */
+static inline char *begin_draft(draft_t *draft, const gasnetc_outgoing_t *am, bool request,
+                                uint8_t flags)
+{
+    gasnetc_am_header_t header = {.head = gasnetc_am_head((enum gasnetc_am_category)am->category,
+                                                          request, (unsigned)am->numargs),
+                                  .handler = am->handler,
+                                  .flags = flags,
+                                  .nbytes = (uint32_t)am->nbytes};
+    memcpy(draft->bytes, &header, sizeof header);
+    char *p = draft->bytes + sizeof header;
+    if (am->category == GASNETC_AM_LONG) {
+        uint64_t dst = (uintptr_t)am->dst;
+        memcpy(p, &dst, sizeof dst);
+        p += sizeof dst;
+    }
+    int32_t *args = (int32_t *)(void *)p;
+    for (int i = 0; i < am->numargs; i++) args[i] = am->args[i];
+    /* The receiver never looks at the padding, but it leaves this process. */
+    if (am->numargs & 1) args[am->numargs] = 0;
+    return p + ((am->numargs * 4 + 7) & ~7);
+}
+
+/* Posts the draft; `credits` ride along besides what is banked. */
+static inline void post_draft(gasnetc_peer_t *peer, const draft_t *draft, bool request,
+                              uint8_t credits)
+{
+    gasnetc_am_header_t *header = (gasnetc_am_header_t *)(void *)draft->bytes;
+    gasnetc_sent_t sent = {.held = draft->on_stack ? NULL : (gasnetc_held_t *)(void *)draft->bytes};
+    const net_region_t *region = draft->on_stack ? NULL : &gasnetc_bbuf_region;
+    for (;;) {
+        gasneti_lock(&peer->lock);
+        bool needs_room = false;
+        if (!request || gasnetc_credits_take(&peer->credits, &needs_room)) {
+            uint16_t banked = peer->credits.banked;
+            header->credits = (uint8_t)(credits + banked);
+            if (net_am(&peer->net, draft->bytes, region, draft->length, needs_room, sent) ==
+                NET_POSTED) {
+                peer->credits.banked = 0;
+                gasneti_unlock(&peer->lock);
+                return;
+            }
+            if (request) gasnetc_credits_untake(&peer->credits, needs_room);
+        }
+        gasneti_unlock(&peer->lock);
+        stall(request);
+    }
+}
+
+static void __attribute__((cold)) check_outgoing(gasnet_node_t dest, const gasnetc_outgoing_t *am)
+{
+    if (dest >= gasneti_nodes)
+        gasneti_fatal("an Active Message to rank %u: the job has %u", dest, gasneti_nodes);
+    if (am->numargs < 0 || am->numargs > GASNETC_AM_MAX_ARGS)
+        gasneti_fatal("an Active Message with %d arguments: 0..16 are possible", am->numargs);
+    if (am->category == GASNETC_AM_MEDIUM)
+        gasneti_fatal("an AMMedium of %zu bytes: the most is %d", am->nbytes, GASNETC_MAX_MEDIUM);
+    gasneti_fatal("an AMLong of %zu bytes: the most is %d", am->nbytes, GASNETC_MAX_LONG_REQUEST);
+}
+
+/* Sends to another node; a Reply brings its Request's credit back. */
+static inline void send_message(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request,
+                                uint8_t flags, bool with_payload)
+{
+    uint32_t prefix =
+        gasnetc_am_prefix((enum gasnetc_am_category)am->category, (unsigned)am->numargs);
+    size_t carried = with_payload ? am->nbytes : 0;
+    _Alignas(8) char stack[STACK_MESSAGE];
+    draft_t draft = {.bytes = stack, .length = (uint32_t)(prefix + carried), .on_stack = true};
+    if (draft.length > STACK_MESSAGE || draft.length > gasnetc_caps.inline_max) {
+        draft.on_stack = false;
+        while (!(draft.bytes = gasnetc_bbuf_try())) stall(request);
+    }
+    char *payload = begin_draft(&draft, am, request, flags);
+    if (carried) memcpy(payload, am->src, carried);
+    post_draft(peer, &draft, request, request ? 0 : 1);
+}
+
+/* The payload goes ahead by itself, or behind the header where it fits. */
+static void send_long(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request, bool async)
+{
+    if (am->nbytes == 0) {
+        send_message(peer, am, request, 0, false);
+        return;
+    }
+    gasnetc_check_remote(peer, (uintptr_t)am->dst, am->nbytes, "an AMLong");
+    if (am->nbytes <= (size_t)gasnetc_params.packedlong_limit) {
+        send_message(peer, am, request, GASNETC_AM_PACKED, true);
+        return;
+    }
+    gasnetc_put_payload(peer, am->dst, am->src, am->nbytes, !async, NULL, !request);
+    send_message(peer, am, request, 0, false);
+}
+
+static inline int send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t limit,
+                               bool async)
+{
+    if (__builtin_expect(dest >= gasneti_nodes || am->nbytes > limit ||
+                             (unsigned)am->numargs > GASNETC_AM_MAX_ARGS,
+                         0))
+        check_outgoing(dest, am);
+    if (dest == gasneti_mynode)
+        gasnetc_loopback(am, true);
+    else if (am->category == GASNETC_AM_LONG)
+        send_long(&gasnetc_peers[dest], am, true, async);
+    else
+        send_message(&gasnetc_peers[dest], am, true, 0, true);
+    return GASNET_OK;
+}
+
+static inline int send_reply(gasnet_token_t opaque, const gasnetc_outgoing_t *am, size_t limit)
+{
+    gasnetc_token_t *token = opaque;
+    if (__builtin_expect(am->nbytes > limit || (unsigned)am->numargs > GASNETC_AM_MAX_ARGS, 0))
+        check_outgoing(0, am);
+    if (__builtin_expect(!token->request || token->replied, 0))
+        gasneti_fatal("a handler may reply once, and only to a Request: this is %s",
+                      token->request ? "its second Reply" : "a Reply's handler");
+    token->replied = true;
+    if (token->loopback)
+        gasnetc_loopback(am, false);
+    else if (am->category == GASNETC_AM_LONG)
+        send_long(token->peer, am, false, false);
+    else
+        send_message(token->peer, am, false, 0, true);
+    return GASNET_OK;
+}
+
+void gasnetc_send_hidden_reply(gasnetc_peer_t *peer, uint8_t credits)
+{
+    gasnetc_am_header_t header = {.head = gasnetc_am_head(GASNETC_AM_SHORT, false, 0),
+                                  .flags = GASNETC_AM_HIDDEN};
+    _Alignas(8) char stack[sizeof header];
+    draft_t draft = {.bytes = stack, .length = sizeof header, .on_stack = true};
+    if (gasnetc_caps.inline_max < sizeof header) {
+        draft.on_stack = false;
+        while (!(draft.bytes = gasnetc_bbuf_try())) gasnetc_reap();
+    }
+    memcpy(draft.bytes, &header, sizeof header);
+    post_draft(peer, &draft, false, credits);
+}
+
+/* ---- the calls of the client interface
+ * --------------------------------------------------------------- */
+
+#define SHORT(h, n, a) (&(gasnetc_outgoing_t){GASNETC_AM_SHORT, h, n, a, NULL, 0, NULL})
+#define MEDIUM(h, src, len, n, a)                                                                  \
+    (&(gasnetc_outgoing_t){GASNETC_AM_MEDIUM, h, n, a, src, len, NULL})
+#define LONG(h, src, len, dst, n, a)                                                               \
+    (&(gasnetc_outgoing_t){GASNETC_AM_LONG, h, n, a, src, len, dst})
+
+int gasnetc_AMRequestShort(gasnet_node_t dest, gasnet_handler_t handler, int numargs,
+                           const gasnet_handlerarg_t *args)
+{
+    return send_request(dest, SHORT(handler, numargs, args), 0, false);
+}
+
+int gasnetc_AMRequestMedium(gasnet_node_t dest, gasnet_handler_t handler, const void *src,
+                            size_t nbytes, int numargs, const gasnet_handlerarg_t *args)
+{
+    return send_request(dest, MEDIUM(handler, src, nbytes, numargs, args), GASNETC_MAX_MEDIUM,
+                        false);
+}
+
+int gasnetc_AMRequestLong(gasnet_node_t dest, gasnet_handler_t handler, const void *src,
+                          size_t nbytes, void *dst, int numargs, const gasnet_handlerarg_t *args)
+{
+    return send_request(dest, LONG(handler, src, nbytes, dst, numargs, args),
+                        GASNETC_MAX_LONG_REQUEST, false);
+}
+
+int gasnetc_AMRequestLongAsync(gasnet_node_t dest, gasnet_handler_t handler, const void *src,
+                               size_t nbytes, void *dst, int numargs,
+                               const gasnet_handlerarg_t *args)
+{
+    return send_request(dest, LONG(handler, src, nbytes, dst, numargs, args),
+                        GASNETC_MAX_LONG_REQUEST, true);
+}
+
+int gasnetc_AMReplyShort(gasnet_token_t token, gasnet_handler_t handler, int numargs,
+                         const gasnet_handlerarg_t *args)
+{
+    return send_reply(token, SHORT(handler, numargs, args), 0);
+}
+
+int gasnetc_AMReplyMedium(gasnet_token_t token, gasnet_handler_t handler, const void *src,
+                          size_t nbytes, int numargs, const gasnet_handlerarg_t *args)
+{
+    return send_reply(token, MEDIUM(handler, src, nbytes, numargs, args), GASNETC_MAX_MEDIUM);
+}
+
+int gasnetc_AMReplyLong(gasnet_token_t token, gasnet_handler_t handler, const void *src,
+                        size_t nbytes, void *dst, int numargs, const gasnet_handlerarg_t *args)
+{
+    return send_reply(token, LONG(handler, src, nbytes, dst, numargs, args),
+                      GASNETC_MAX_LONG_REPLY);
+}
+
+int gasnetc_AMGetMsgSource(gasnet_token_t opaque, gasnet_node_t *source)
+{
+    gasnetc_token_t *token = opaque;
+    if (!token || !source)
+        return gasneti_error(GASNET_ERR_BAD_ARG, "gasnet_AMGetMsgSource", "a NULL %s",
+                             token ? "result pointer" : "token");
+    *source = (gasnet_node_t)token->peer->net.rank;
+    return GASNET_OK;
+}

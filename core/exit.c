@@ -1,0 +1,223 @@
+/* exit.c - how a job ends: head, body and tail around the state machine of exit_protocol
+ * (IB-X1..X8).
+ *
+ * Three ways in: gasnet_exit, an exit request from another node, and the end of main or exit(). The
+ * first one in this process wins and stores its code (head); it flushes, coordinates with the other
+ * nodes for a bounded time, and leaves the network and the launcher (body); then the process ends
+ * (tail).  Signals are in exit_signals.c: they leave a note here, which the next poll acts upon.
+ */
+#include "core/exit.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/buffers.h"
+#include "core/clock.h"
+#include "core/exit_protocol.h"
+#include "core/exit_signals.h"
+#include "core/job.h"
+#include "core/params.h"
+#include "core/poll.h"
+#include "core/report.h"
+#include "core/segment.h"
+#include "gasnet.h"
+
+static struct {
+    bool joined;         /* the job exists: the launcher can end it */
+    gasneti_lock_t lock; /* of protocol */
+    gasnetc_exit_protocol_t protocol;
+    double deadline; /* of the whole coordination */
+} the_exit;
+
+static atomic_bool begun;
+static atomic_int exit_code;
+static pthread_t exiting_thread;
+
+bool gasneti_ending(void)
+{
+    return atomic_load(&begun);
+}
+
+int gasnetc_exit_code(void)
+{
+    return atomic_load(&exit_code);
+}
+
+/* ---- messages between the nodes
+ * -------------------------------------------------------------------- */
+
+static void send_to(uint32_t node, const gasnetc_exit_action_t *action)
+{
+    gasnetc_peer_t *peer = &gasnetc_peers[node];
+    for (;;) {
+        gasneti_lock(&peer->lock);
+        enum net_result result = net_sys(&peer->net, action->message, action->code);
+        gasneti_unlock(&peer->lock);
+        if (result == NET_POSTED) return;
+        if (gasnetc_clock() > the_exit.deadline && the_exit.deadline > 0) return;
+        gasnetc_reap();
+    }
+}
+
+static void perform(const gasnetc_exit_action_t *action)
+{
+    if (action->send == GASNETC_EXIT_SEND_ONE) send_to(action->to, action);
+    if (action->send != GASNETC_EXIT_SEND_ALL) return;
+    for (uint32_t node = 0; node < gasnetc_job.size; node++)
+        if (node != gasnetc_job.rank) send_to(node, action);
+}
+
+static enum gasnetc_exit_state state_now(void)
+{
+    gasneti_lock(&the_exit.lock);
+    enum gasnetc_exit_state state = the_exit.protocol.state;
+    gasneti_unlock(&the_exit.lock);
+    return state;
+}
+
+/* ---- head, body, tail
+ * ---------------------------------------------------------------------------------- */
+
+/* True for the one caller that is to do the work. */
+static bool head(int code)
+{
+    if (atomic_exchange(&begun, true)) return false;
+    exiting_thread = pthread_self();
+    atomic_store(&exit_code, code & 255);
+    return true;
+}
+
+static void __attribute__((noreturn)) tail(void)
+{
+    fflush(stdout);
+    fflush(stderr);
+    _exit(gasnetc_exit_code());
+}
+
+/* A second caller: another thread waits for the end of the process, the same one is in trouble. */
+static void __attribute__((noreturn)) park(void)
+{
+    if (pthread_equal(exiting_thread, pthread_self())) _exit(gasnetc_exit_code());
+    for (;;) pause();
+}
+
+static double exit_timeout(void)
+{
+    const gasnetc_params_t *p = &gasnetc_params;
+    if (p->exit_timeout > 0) return p->exit_timeout;
+    double computed = p->exit_timeout_min + gasnetc_job.size * p->exit_timeout_factor;
+    return computed < p->exit_timeout_max ? computed : p->exit_timeout_max;
+}
+
+/* Until all nodes know, or time is up.  Returns whether the end is coordinated. */
+static bool coordinate(int code)
+{
+    double start = gasnetc_clock(), timeout = exit_timeout();
+    the_exit.deadline = start + timeout;
+    gasneti_lock(&the_exit.lock);
+    gasnetc_exit_action_t action = gasnetc_exit_want(&the_exit.protocol, (uint8_t)code);
+    gasneti_unlock(&the_exit.lock);
+    perform(&action);
+    bool waited = false;
+    enum gasnetc_exit_state state;
+    while ((state = state_now()) != GASNETC_EXIT_DONE && state != GASNETC_EXIT_FAILED) {
+        double now = gasnetc_clock();
+        gasneti_lock(&the_exit.lock);
+        action = (gasnetc_exit_action_t){.send = GASNETC_EXIT_SEND_NONE};
+        if (now > the_exit.deadline)
+            gasnetc_exit_time_over(&the_exit.protocol);
+        else if (!waited && now > start + timeout / 2) {
+            waited = true;
+            action = gasnetc_exit_grace_over(&the_exit.protocol);
+        }
+        gasneti_unlock(&the_exit.lock);
+        perform(&action);
+        gasnetc_poll_ending();
+    }
+    /* What was sent must be on its way before the queues go. */
+    while (!net_quiet() && gasnetc_clock() < the_exit.deadline) gasnetc_poll_ending();
+    return state == GASNETC_EXIT_DONE;
+}
+
+/* Stops every other thread at the network's doors, then closes it. */
+static void close_network(void)
+{
+    gasnetc_poll_stop();
+    for (uint32_t node = 0; node < gasnetc_job.size; node++)
+        if (node != gasnetc_job.rank) gasneti_lock(&gasnetc_peers[node].lock);
+    gasnetc_segment_close();
+    gasnetc_bbuf_fini();
+    net_close();
+}
+
+static void body(void)
+{
+    gasnetc_exit_arm(exit_timeout() + 0.5);
+    fflush(stdout);
+    fflush(stderr);
+    bool together = gasnetc_phase == GASNETC_BEFORE_INIT || coordinate(gasnetc_exit_code());
+    if (!together) bootstrap_abort(gasnetc_exit_code());
+    atomic_store(&exit_code, the_exit.protocol.code);
+    if (gasnetc_phase != GASNETC_BEFORE_INIT) close_network();
+    bootstrap_fini(gasnetc_exit_code());
+    gasnetc_exit_disarm();
+}
+
+/* ---- the ways in
+ * ----------------------------------------------------------------------------------------- */
+
+void gasnetc_exit(int code)
+{
+    if (!the_exit.joined) exit(code);
+    if (!head(code)) park();
+    body();
+    tail();
+}
+
+/* The end of main, or exit(): the C library goes on ending the process after this. */
+static void at_exit(int status, void *unused)
+{
+    (void)unused;
+    if (head(status)) body();
+}
+
+void gasnetc_exit_fatal(int code)
+{
+    bool first = head(code);
+    if (!the_exit.joined) _exit(code);
+    if (!first && !pthread_equal(exiting_thread, pthread_self())) park();
+    fflush(stderr);
+    bootstrap_abort(code);
+}
+
+void gasnetc_exit_system_message(uint32_t from, uint64_t word0, uint64_t word1)
+{
+    if (word0 > GASNETC_EXIT_ANSWER || word1 > 255)
+        gasneti_fatal("a malformed system message from %s", gasneti_rank_name(from));
+    gasneti_lock(&the_exit.lock);
+    gasnetc_exit_action_t action = gasnetc_exit_receive(
+        &the_exit.protocol, from, (enum gasnetc_exit_message)word0, (uint8_t)word1);
+    gasneti_unlock(&the_exit.lock);
+    perform(&action);
+    if (!action.begin) return;
+    gasnetc_exit_tell_client();
+    gasnetc_exit((int)word1);
+}
+
+void gasnetc_exit_act(void)
+{
+    gasnetc_exit_pending = 0;
+    gasnetc_exit_tell_client();
+    gasnetc_exit(1);
+}
+
+void gasnetc_exit_init(void)
+{
+    gasnetc_exit_protocol_init(&the_exit.protocol, gasnetc_job.rank, gasnetc_job.size);
+    the_exit.joined = true;
+    on_exit(at_exit, NULL);
+}

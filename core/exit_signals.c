@@ -1,0 +1,167 @@
+/* exit_signals.c - signals that end a job (section 2.12 of the client interface, IB-X5).
+ *
+ * A handler does no work: it writes one line, leaves a note for the next poll, and sets an alarm
+ * for the case that there is no next poll.  Everything called here in signal context is
+ * async-signal-safe.
+ */
+#include "core/exit_signals.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "core/exit.h"
+#include "core/job.h"
+#include "core/params.h"
+#include "core/report.h"
+
+volatile int gasnetc_exit_pending;
+
+static const struct caught {
+    int number;
+    const char *name;
+    bool fatal;
+} caught[] = {
+    {SIGABRT, "SIGABRT", true},  {SIGFPE, "SIGFPE", true},  {SIGILL, "SIGILL", true},
+    {SIGSEGV, "SIGSEGV", true},  {SIGBUS, "SIGBUS", true},  {SIGINT, "SIGINT", false},
+    {SIGTERM, "SIGTERM", false}, {SIGHUP, "SIGHUP", false}, {SIGPIPE, "SIGPIPE", false},
+    {SIGQUIT, "SIGQUIT", false},
+};
+enum { CAUGHT = sizeof caught / sizeof *caught };
+
+/* ---- one line, without stdio
+ * ------------------------------------------------------------------------ */
+
+typedef struct line {
+    char text[160];
+    size_t length;
+} line_t;
+
+static void add(line_t *line, const char *text)
+{
+    while (*text && line->length < sizeof line->text - 1) line->text[line->length++] = *text++;
+}
+
+static void add_number(line_t *line, unsigned n)
+{
+    char digits[12], *p = digits + sizeof digits - 1;
+    *p = 0;
+    do {
+        *--p = (char)('0' + n % 10);
+        n /= 10;
+    } while (n);
+    add(line, p);
+}
+
+static void announce(const char *what, int number)
+{
+    line_t line = {.length = 0};
+    add(&line, what);
+    for (int i = 0; i < CAUGHT; i++)
+        if (caught[i].number == number) add(&line, caught[i].name);
+    add(&line, "(");
+    add_number(&line, (unsigned)number);
+    add(&line, ") on node ");
+    add_number(&line, gasnetc_job.rank);
+    add(&line, "/");
+    add_number(&line, gasnetc_job.size);
+    add(&line, "\n");
+    ssize_t ignored = write(STDERR_FILENO, line.text, line.length);
+    (void)ignored;
+}
+
+/* ---- handlers
+ * ------------------------------------------------------------------------------------------ */
+
+static void on_alarm(int number);
+
+static void set_alarm(double seconds)
+{
+    struct sigaction action = {.sa_handler = on_alarm};
+    struct itimerval timer = {.it_value = {.tv_sec = (time_t)seconds}};
+    timer.it_value.tv_usec = (suseconds_t)((seconds - (double)timer.it_value.tv_sec) * 1e6);
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/* Nobody polled in time, or the exit took too long: the launcher does it. */
+static void on_alarm(int number)
+{
+    (void)number;
+    if (!gasneti_ending()) gasnetc_exit_tell_client();
+    bootstrap_abort(gasneti_ending() ? gasnetc_exit_code() : 1);
+}
+
+static void on_fatal(int number)
+{
+    announce("*** Caught a fatal signal: ", number);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+enum { POLL_TIME = 1 };
+
+static void on_termination(int number)
+{
+    announce("*** Caught a signal: ", number);
+    if (gasnetc_exit_pending) bootstrap_abort(1);
+    gasnetc_exit_pending = number;
+    set_alarm(POLL_TIME);
+}
+
+/* ---- installing
+ * ------------------------------------------------------------------------------------------ */
+
+/* True if the list names the signal: as SIGSEGV, SEGV, segv or 11; * names all. */
+static bool exempt(const char *list, const struct caught *signal)
+{
+    while (list && *list) {
+        size_t n = strcspn(list, ", ");
+        if (n == 1 && *list == '*') return true;
+        if (n == strlen(signal->name) && !strncasecmp(list, signal->name, n)) return true;
+        if (n == strlen(signal->name) - 3 && !strncasecmp(list, signal->name + 3, n)) return true;
+        if (n > 0 && atoi(list) == signal->number) return true;
+        list += n;
+        list += strspn(list, ", ");
+    }
+    return false;
+}
+
+void gasnetc_exit_catch_signals(void)
+{
+    for (int i = 0; i < CAUGHT; i++) {
+        struct sigaction old, action = {.sa_handler = caught[i].fatal ? on_fatal : on_termination};
+        if (exempt(gasnetc_params.no_catch_signal, &caught[i])) continue;
+        if (sigaction(caught[i].number, NULL, &old) || old.sa_handler != SIG_DFL) continue;
+        action.sa_flags = caught[i].fatal ? SA_NODEFER : SA_RESTART;
+        sigaction(caught[i].number, &action, NULL);
+    }
+}
+
+void gasnetc_exit_tell_client(void)
+{
+    struct sigaction quit;
+    if (sigaction(SIGQUIT, NULL, &quit)) return;
+    if (quit.sa_handler == SIG_DFL || quit.sa_handler == SIG_IGN ||
+        quit.sa_handler == on_termination)
+        return;
+    /* A handler that never returns is cut short. */
+    set_alarm(POLL_TIME);
+    raise(SIGQUIT);
+}
+
+void gasnetc_exit_arm(double seconds)
+{
+    signal(SIGQUIT, SIG_IGN);
+    set_alarm(seconds);
+}
+
+void gasnetc_exit_disarm(void)
+{
+    struct itimerval off = {.it_value = {.tv_sec = 0}};
+    setitimer(ITIMER_REAL, &off, NULL);
+}

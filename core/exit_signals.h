@@ -1,0 +1,16 @@
+/* exit_signals.h - the part of the exit engine that signals touch. */
+#ifndef GASNETC_EXIT_SIGNALS_H
+#define GASNETC_EXIT_SIGNALS_H
+
+/* Attach: catches termination and fatal signals whose action is still the default and that
+ * GASNET_NO_CATCH_SIGNAL does not exempt. */
+void gasnetc_exit_catch_signals(void);
+
+/* Raises SIGQUIT if the client has a handler of its own for it, so that it can clean up. */
+void gasnetc_exit_tell_client(void);
+
+/* From now on SIGQUIT is ignored, and after `seconds` the launcher ends the job. */
+void gasnetc_exit_arm(double seconds);
+void gasnetc_exit_disarm(void);
+
+#endif

@@ -1,0 +1,229 @@
+/* network_inline.h - the InfiniBand pair's half of network.h: types and hot calls.
+ *
+ * Included by core/network.h alone.  Reliable queue pairs complete in the order posted, so what is
+ * in flight to a peer is a ring: the poster writes `head`, the reaper `tail`, and no slot is ever
+ * allocated or searched for.  Start-up, registration and errors are in this folder's .c files.
+ */
+#ifndef NETWORK_IB_H
+#define NETWORK_IB_H
+
+#include <stdlib.h>
+
+#include "verbs_shim.h"
+
+struct net_region {
+    hca_mr_t mr;
+    uint32_t lkey;
+};
+
+struct net_key {
+    uint32_t rkey;
+};
+
+enum net_operation { NET_OP_PUT, NET_OP_GET, NET_OP_AM, NET_OP_SYS };
+
+typedef struct net_slot {
+    gasnetc_sent_t sent;
+    enum net_operation operation; /* for the message when it fails */
+} net_slot_t;
+
+struct net_peer {
+    uint32_t rank;
+    uint32_t head;         /* posted; written under the peer's lock */
+    _Atomic uint32_t tail; /* reaped; written under the poll lock */
+    uint32_t mask;         /* ring size - 1 */
+    hca_qp_t qp;
+    net_slot_t *ring;
+    hca_send_t send; /* refilled for each post */
+};
+
+/* A receive buffer's descriptor. */
+typedef struct net_recv {
+    net_peer_t *peer; /* the queue pair it is posted to */
+    struct net_recv *next;
+    char *data;
+} net_recv_t;
+
+/* Everything there is one of. */
+struct net_ib {
+    hca_cq_t send_cq, recv_cq;
+    uint32_t depth; /* ordinary operations in flight per peer */
+    uint32_t inline_max;
+    uint32_t buffer_size; /* of a receive buffer */
+    net_region_t recv_region;
+    net_recv_t *free_recvs; /* unposted receive buffers */
+    gasneti_lock_t recv_lock;
+    bool total_limited; /* the send CQ is shallower than all rings together */
+    uint32_t total_depth;
+    _Atomic uint32_t in_flight; /* kept only when total_limited */
+};
+extern struct net_ib net_ib;
+
+/* Ends the job, naming operation, peer, cause and remedy; or returns when the job is ending anyway.
+ */
+void net_ib_send_failed(net_peer_t *peer, enum net_operation operation, const hca_wc_t *wc);
+void net_ib_recv_failed(net_peer_t *peer, const hca_wc_t *wc);
+void net_ib_post_failed(net_peer_t *peer, const char *what, int error) __attribute__((noreturn));
+/* The slow half of net_accept: no spare is left. */
+void net_ib_move(net_message_t *message);
+
+/* ---- receive buffers ---------------------------------------------------------------------------
+ */
+
+static inline net_recv_t *net_ib_recv_pop(void)
+{
+    gasneti_lock(&net_ib.recv_lock);
+    net_recv_t *recv = net_ib.free_recvs;
+    if (recv) net_ib.free_recvs = recv->next;
+    gasneti_unlock(&net_ib.recv_lock);
+    return recv;
+}
+
+static inline void net_ib_recv_push(net_recv_t *recv)
+{
+    gasneti_lock(&net_ib.recv_lock);
+    recv->next = net_ib.free_recvs;
+    net_ib.free_recvs = recv;
+    gasneti_unlock(&net_ib.recv_lock);
+}
+
+static inline void net_ib_recv_post(net_peer_t *peer, net_recv_t *recv)
+{
+    recv->peer = peer;
+    int error = hca_post_recv(peer->qp, (uintptr_t)recv, recv->data, net_ib.buffer_size,
+                              net_ib.recv_region.lkey);
+    if (__builtin_expect(error != 0, 0)) net_ib_post_failed(peer, "receive buffer", error);
+}
+
+/* ---- posting ------------------------------------------------------------------------------------
+ */
+
+static inline bool net_ib_full(const net_peer_t *peer, uint32_t depth)
+{
+    uint32_t tail = atomic_load_explicit(&peer->tail, memory_order_acquire);
+    if (peer->head - tail >= depth) return true;
+    return __builtin_expect(net_ib.total_limited, 0) &&
+           atomic_load_explicit(&net_ib.in_flight, memory_order_relaxed) >= net_ib.total_depth;
+}
+
+static inline void net_ib_enqueue(net_peer_t *peer, enum net_operation operation,
+                                  gasnetc_sent_t sent)
+{
+    net_slot_t *slot = &peer->ring[peer->head++ & peer->mask];
+    slot->sent = sent;
+    slot->operation = operation;
+    if (__builtin_expect(net_ib.total_limited, 0)) atomic_fetch_add(&net_ib.in_flight, 1);
+}
+
+static inline hca_local_t net_ib_local(const void *data, size_t length, const net_region_t *local)
+{
+    return (hca_local_t){.data = data,
+                         .length = (uint32_t)length,
+                         .lkey = local ? local->lkey : 0,
+                         .captured = !local};
+}
+
+static inline enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key,
+                                      const void *src, const net_region_t *local, size_t length,
+                                      gasnetc_sent_t sent)
+{
+    if (net_ib_full(peer, net_ib.depth)) return NET_BUSY;
+    net_ib_enqueue(peer, NET_OP_PUT, sent);
+    int error = hca_write(peer->qp, &peer->send, net_ib_local(src, length, local), dst, key->rkey);
+    if (__builtin_expect(error != 0, 0)) net_ib_post_failed(peer, "put", error);
+    return NET_POSTED;
+}
+
+static inline enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local,
+                                      uint64_t src, const net_key_t *key, size_t length,
+                                      gasnetc_sent_t sent)
+{
+    if (net_ib_full(peer, net_ib.depth)) return NET_BUSY;
+    net_ib_enqueue(peer, NET_OP_GET, sent);
+    int error = hca_read(peer->qp, &peer->send, net_ib_local(dst, length, local), src, key->rkey);
+    if (__builtin_expect(error != 0, 0)) net_ib_post_failed(peer, "get", error);
+    return NET_POSTED;
+}
+
+static inline enum net_result net_am(net_peer_t *peer, const void *data, const net_region_t *local,
+                                     size_t length, bool wants_reply, gasnetc_sent_t sent)
+{
+    if (net_ib_full(peer, net_ib.depth)) return NET_BUSY;
+    if (wants_reply) {
+        net_recv_t *recv = net_ib_recv_pop();
+        if (__builtin_expect(!recv, 0)) return NET_BUSY;
+        net_ib_recv_post(peer, recv);
+    }
+    net_ib_enqueue(peer, NET_OP_AM, sent);
+    int error = hca_message(peer->qp, &peer->send, net_ib_local(data, length, local));
+    if (__builtin_expect(error != 0, 0)) net_ib_post_failed(peer, "Active Message", error);
+    return NET_POSTED;
+}
+
+/* ---- reaping
+ * -------------------------------------------------------------------------------------- */
+
+enum { NET_IB_BATCH = 16 };
+
+static inline unsigned net_reap(void)
+{
+    hca_wc_t wc[NET_IB_BATCH];
+    int n = hca_poll(net_ib.send_cq, NET_IB_BATCH, wc);
+    for (int i = 0; i < n; i++) {
+        net_peer_t *peer = (net_peer_t *)(uintptr_t)hca_wc_id(&wc[i]);
+        uint32_t tail = atomic_load_explicit(&peer->tail, memory_order_relaxed);
+        net_slot_t slot = peer->ring[tail & peer->mask];
+        if (__builtin_expect(!hca_wc_ok(&wc[i]), 0))
+            net_ib_send_failed(peer, slot.operation, &wc[i]);
+        atomic_store_explicit(&peer->tail, tail + 1, memory_order_release);
+        if (__builtin_expect(net_ib.total_limited, 0)) atomic_fetch_sub(&net_ib.in_flight, 1);
+        gasnetc_sent(&slot.sent);
+    }
+    return n > 0 ? (unsigned)n : 0;
+}
+
+static inline unsigned net_arrivals(net_message_t *messages, unsigned budget)
+{
+    hca_wc_t wc[NET_IB_BATCH];
+    unsigned arrived = 0;
+    int n = hca_poll(net_ib.recv_cq, budget < NET_IB_BATCH ? (int)budget : NET_IB_BATCH, wc);
+    for (int i = 0; i < n; i++) {
+        net_recv_t *recv = (net_recv_t *)(uintptr_t)hca_wc_id(&wc[i]);
+        if (__builtin_expect(!hca_wc_ok(&wc[i]), 0)) {
+            net_ib_recv_failed(recv->peer, &wc[i]);
+            continue;
+        }
+        messages[arrived++] = (net_message_t){.peer = recv->peer,
+                                              .data = recv->data,
+                                              .length = hca_wc_length(&wc[i]),
+                                              .system = hca_wc_marked(&wc[i]),
+                                              .cookie = recv};
+    }
+    return arrived;
+}
+
+/* ---- receive space
+ * ----------------------------------------------------------------------------------- */
+
+static inline void net_accept(net_message_t *message, bool refill)
+{
+    if (!refill) return;
+    net_recv_t *spare = net_ib_recv_pop();
+    if (__builtin_expect(spare != NULL, 1))
+        net_ib_recv_post(message->peer, spare);
+    else
+        net_ib_move(message);
+}
+
+static inline void net_release(net_message_t *message)
+{
+    net_recv_t *recv = message->cookie;
+    if (__builtin_expect(!recv, 0))
+        free(message->data);
+    else if (__builtin_expect(message->system, 0))
+        net_ib_recv_post(message->peer, recv);
+    else
+        net_ib_recv_push(recv);
+}
+
+#endif

@@ -1,0 +1,21 @@
+/* ports.h - GASNET_IBV_PORTS / GASNET_VAPI_PORTS: which ports may be used (IB-C3), as pure parsing.
+ */
+#ifndef NET_IB_PORTS_H
+#define NET_IB_PORTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Checks the form `HCA[:port,port...][+HCA...]`; false with one line in `why` when it is bad. */
+bool net_ib_ports_check(const char *filter, char *why, size_t why_size);
+
+enum net_ib_port_rule {
+    NET_IB_PORT_NO,          /* the filter passes this port over */
+    NET_IB_PORT_YES,         /* named by number */
+    NET_IB_PORT_FIRST_ACTIVE /* the device is named without ports: its first active one */
+};
+
+/* What the filter (NULL or "" admits the first active port of every device) says of a port. */
+enum net_ib_port_rule net_ib_ports_rule(const char *filter, const char *device, unsigned port);
+
+#endif

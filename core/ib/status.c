@@ -1,0 +1,70 @@
+/* status.c - failed work requests, in words: operation, peer, cause, what to check.
+ *
+ * Called from the reaping paths, which then do not go on, except while the job is already ending:
+ * then peers disappear and their queue pairs fail, which is no news.
+ */
+#include <stdio.h>
+
+#include "core/ib/rail.h"
+#include "core/params.h"
+#include "core/report.h"
+
+static const char *operation_name(enum net_operation operation)
+{
+    switch (operation) {
+    case NET_OP_PUT:
+        return "a put to";
+    case NET_OP_GET:
+        return "a get from";
+    case NET_OP_AM:
+        return "an Active Message to";
+    case NET_OP_SYS:
+        return "a system message to";
+    }
+    return "an operation with";
+}
+
+static const char *advice(enum hca_cause cause)
+{
+    switch (cause) {
+    case HCA_CAUSE_PEER_GONE:
+        return "it no longer answers: did it crash, or is the cable or switch at fault? "
+               "GASNET_QP_TIMEOUT and GASNET_QP_RETRY_COUNT say how long to try";
+    case HCA_CAUSE_NOT_READY:
+        return "it had no receive buffer: the job's flow control is broken; please report this";
+    case HCA_CAUSE_FLUSHED:
+        return "the connection had failed before";
+    case HCA_CAUSE_REMOTE_ACCESS:
+        return "it refused the address: is the remote range inside the segment?";
+    case HCA_CAUSE_LOCAL_ACCESS:
+        return "the local range is not registered: was the memory unmapped during the transfer?";
+    case HCA_CAUSE_LENGTH:
+        return "the message was longer than the buffer: do all ranks run the same library?";
+    case HCA_CAUSE_OTHER:
+        break;
+    }
+    return "check the device with ibv_devinfo and the system log";
+}
+
+void net_ib_send_failed(net_peer_t *peer, enum net_operation operation, const hca_wc_t *wc)
+{
+    if (gasneti_ending()) return;
+    gasneti_fatal("%s %s failed: %s; %s", operation_name(operation), gasneti_rank_name(peer->rank),
+                  hca_wc_text(wc), advice(hca_wc_cause(wc)));
+}
+
+void net_ib_recv_failed(net_peer_t *peer, const hca_wc_t *wc)
+{
+    if (gasneti_ending()) return;
+    /* The send side of the same queue pair tells the cause; it may not have been reaped yet. */
+    if (hca_wc_cause(wc) == HCA_CAUSE_FLUSHED)
+        gasneti_fatal("the connection to %s failed", gasneti_rank_name(peer->rank));
+    gasneti_fatal("receiving from %s failed: %s; %s", gasneti_rank_name(peer->rank),
+                  hca_wc_text(wc), advice(hca_wc_cause(wc)));
+}
+
+void net_ib_post_failed(net_peer_t *peer, const char *what, int error)
+{
+    gasneti_fatal("%s: posting a %s for %s failed: %s", net_ib_rail.name, what,
+                  gasneti_rank_name(peer->rank), strerror(error));
+}

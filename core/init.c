@@ -1,0 +1,182 @@
+/* init.c - gasnet_init and gasnet_attach: the order in which everything comes to life.
+ *
+ * Each step leaves its own undo to the exit engine; this file only puts them in order and answers
+ * the questions about the job.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/am.h"
+#include "core/buffers.h"
+#include "core/exit.h"
+#include "core/exit_signals.h"
+#include "core/job.h"
+#include "core/params.h"
+#include "core/poll.h"
+#include "core/report.h"
+#include "core/segment.h"
+#include "core/system_am.h"
+#include "gasnet.h"
+#include "gasnet_idents.h"
+
+struct bootstrap_job gasnetc_job;
+enum gasnetc_phase gasnetc_phase;
+gasnetc_peer_t *gasnetc_peers;
+struct net_caps gasnetc_caps;
+
+gasnet_node_t gasneti_mynode, gasneti_nodes;
+
+const int GASNETI_LINKCHECK_NAME = 1;
+
+/* Joins the job; GASNET_OK, or an error code after saying why. */
+static int join(int *argc, char ***argv)
+{
+    char why[1024] = "";
+    switch (bootstrap_init(argc, argv, &gasnetc_job, why, sizeof why)) {
+    case BOOTSTRAP_OK:
+        break;
+    case BOOTSTRAP_NOT_SPAWNED:
+    case BOOTSTRAP_FAILED:
+        return gasneti_error(GASNET_ERR_NOT_INIT, "gasnet_init", "%s", why);
+    }
+    if (gasnetc_job.size > GASNET_MAXNODES)
+        return gasneti_error(GASNET_ERR_RESOURCE, "gasnet_init", "%u processes; the most is %d",
+                             gasnetc_job.size, GASNET_MAXNODES);
+    gasneti_mynode = (gasnet_node_t)gasnetc_job.rank;
+    gasneti_nodes = (gasnet_node_t)gasnetc_job.size;
+    gasneti_report_init(gasnetc_job.rank, gasnetc_job.size, gasnetc_job.host_of);
+    return GASNET_OK;
+}
+
+/* The launcher is gone, or says that the job is over. */
+static void on_job_death(int code)
+{
+    _exit(code);
+}
+
+/* IB-R3: credits are trimmed to the send depth, and to what one message's credit field returns. */
+static uint16_t credits_per_peer(void)
+{
+    int64_t credits = gasnetc_params.credits_pp;
+    if (credits > gasnetc_params.depth_pp) credits = gasnetc_params.depth_pp;
+    return (uint16_t)credits;
+}
+
+static void make_peers(void)
+{
+    uint32_t n = gasnetc_job.size;
+    if (posix_memalign((void **)&gasnetc_peers, 64, n * sizeof *gasnetc_peers))
+        gasneti_fatal("out of memory for %u peers", n);
+    memset(gasnetc_peers, 0, n * sizeof *gasnetc_peers);
+    for (uint32_t i = 0; i < n; i++) {
+        gasnetc_peers[i].net.rank = i;
+        gasnetc_credits_init(&gasnetc_peers[i].credits, credits_per_peer(),
+                             (uint16_t)gasnetc_params.credits_slack);
+    }
+}
+
+/* Every pair of nodes: make both ends, swap their addresses, join them. */
+static void connect_all(void)
+{
+    uint32_t n = gasnetc_job.size, me = gasnetc_job.rank;
+    size_t size = net_address_size();
+    char *mine = calloc(n, size), *theirs = calloc(n, size);
+    if (!mine || !theirs) gasneti_fatal("out of memory for %u addresses", n);
+    for (uint32_t i = 0; i < n; i++)
+        if (i != me) net_address(&gasnetc_peers[i].net, mine + i * size);
+    bootstrap_alltoall(mine, size, theirs);
+    for (uint32_t i = 0; i < n; i++)
+        if (i != me) net_connect(&gasnetc_peers[i].net, theirs + i * size);
+    free(mine);
+    free(theirs);
+    bootstrap_barrier();
+}
+
+static uint32_t bbuf_count(void)
+{
+    int64_t most = gasnetc_params.depth_total ? gasnetc_params.depth_total
+                                              : gasnetc_params.depth_pp * (gasnetc_job.size - 1);
+    int64_t count = gasnetc_params.bbuf_count;
+    if (count == 0 || count > most) count = most;
+    return count > 16 ? (uint32_t)count : 16;
+}
+
+/* With more processes than processors, waiting must not burn whole time slices. */
+static void settle_patience(void)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (processors > 0 && gasnetc_job.host_size > (uint32_t)processors)
+        gasnetc_poll_set_patience(20);
+}
+
+static void open_network(void)
+{
+    make_peers();
+    net_open(gasnetc_job.size - 1, &gasnetc_caps);
+    if (gasnetc_job.size > 1) {
+        gasnetc_bbuf_init(bbuf_count());
+        connect_all();
+    }
+    if (bootstrap_getenv("GASNET_VERBOSEENV") && gasnetc_job.rank == 0)
+        fprintf(stderr, "gasnet: %u processes, started by %s, over %s\n", gasnetc_job.size,
+                gasnetc_job.spawner, gasnetc_caps.device);
+}
+
+int gasnet_init(int *argc, char ***argv)
+{
+    if (gasnetc_phase != GASNETC_BEFORE_INIT)
+        return gasneti_error(GASNET_ERR_NOT_INIT, "gasnet_init", "called a second time");
+    int result = join(argc, argv);
+    if (result != GASNET_OK) return result;
+    gasnetc_exit_init();
+    bootstrap_watch(on_job_death);
+    gasnetc_params_init();
+    settle_patience();
+    open_network();
+    gasnetc_segment_limits();
+    gasnetc_phase = GASNETC_BEFORE_ATTACH;
+    if (gasnetc_params.freeze) gasnett_freezeForDebuggerNow(&gasnet_frozen, "gasnet_frozen");
+    return GASNET_OK;
+}
+
+int gasnetc_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsize,
+                   uintptr_t minheapoffset)
+{
+    (void)minheapoffset; /* the segment is never near the heap */
+    if (gasnetc_phase != GASNETC_BEFORE_ATTACH)
+        return gasneti_error(GASNET_ERR_NOT_INIT, "gasnet_attach",
+                             gasnetc_phase == GASNETC_ATTACHED ? "called a second time"
+                                                               : "called before gasnet_init");
+    if (numentries < 0 || (numentries && !table))
+        return gasneti_error(GASNET_ERR_BAD_ARG, "gasnet_attach", "%d handlers at %p", numentries,
+                             (void *)table);
+    gasnetc_register_internal(gasnete_handlers);
+    int result = gasnetc_register_client(table, numentries);
+    if (result == GASNET_OK) result = gasnetc_segment_attach(segsize);
+    if (result != GASNET_OK) return result;
+    gasnetc_exit_catch_signals();
+    gasnete_attach();
+    bootstrap_barrier();
+    gasnetc_phase = GASNETC_ATTACHED;
+    return GASNET_OK;
+}
+
+int gasnetc_node_info(gasnet_nodeinfo_t *table, int numentries)
+{
+    if (numentries < 0 || (numentries && !table))
+        return gasneti_error(GASNET_ERR_BAD_ARG, "gasnet_getNodeInfo", "%d entries at %p",
+                             numentries, (void *)table);
+    for (int i = 0; i < numentries && i < (int)gasnetc_job.size; i++) {
+        table[i].host = (gasnet_node_t)gasnetc_job.host_of[i];
+        table[i].supernode = (gasnet_node_t)i;
+    }
+    return GASNET_OK;
+}
+
+char *gasneti_getenv(const char *name)
+{
+    return name ? (char *)(uintptr_t)bootstrap_getenv(name) : NULL;
+}

@@ -1,0 +1,215 @@
+/* params.c - the table of params.def as data, and parsing one value: pure, fed by the fuzzer too.
+ */
+#include "core/params.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+gasnetc_params_t gasnetc_params = {
+#define PARAM(field, type, name, alias, initial, ...) .field = initial,
+#include "core/params.def"
+#undef PARAM
+};
+
+const gasnetc_param_t gasnetc_param_table[] = {
+#define PARAM(field, type, name, alias, initial, least, most, same, help)                          \
+    {name,    alias, GASNETC_##type,                                                               \
+     initial, least, (double)(most),                                                               \
+     same,    help,  offsetof(gasnetc_params_t, field)},
+#include "core/params.def"
+#undef PARAM
+};
+const size_t gasnetc_param_count = sizeof gasnetc_param_table / sizeof *gasnetc_param_table;
+
+/* ---- values
+ * -------------------------------------------------------------------------------------------- */
+
+static const char *skip_blanks(const char *s)
+{
+    while (isspace((unsigned char)*s)) s++;
+    return s;
+}
+
+/* B, K, M, G, T with an optional B or iB after it; 0 if it is none of them. */
+static double unit_of(const char *suffix)
+{
+    static const char units[] = "BKMGT";
+    if (!*suffix) return 1;
+    const char *unit = strchr(units, toupper((unsigned char)*suffix));
+    if (!unit) return 0;
+    const char *rest = suffix + 1;
+    if (*rest && strcasecmp(rest, "B") && strcasecmp(rest, "iB")) return 0;
+    double factor = 1;
+    for (const char *u = units; u < unit; u++) factor *= 1024;
+    return factor;
+}
+
+static bool parse_number(const char *text, bool size, double *value)
+{
+    char *end;
+    errno = 0;
+    text = skip_blanks(text);
+    if (size) {
+        *value = strtod(text, &end);
+        double unit = end == text ? 0 : unit_of(skip_blanks(end));
+        if (unit == 0) return false;
+        *value *= unit;
+        return errno == 0 && isfinite(*value);
+    }
+    *value = (double)strtoll(text, &end, 0);
+    return end != text && !*skip_blanks(end) && errno == 0;
+}
+
+/* A number, or a fraction a/b. */
+static bool parse_seconds(const char *text, double *value)
+{
+    char *end;
+    text = skip_blanks(text);
+    *value = strtod(text, &end);
+    if (end == text) return false;
+    if (*end == '/') {
+        const char *below = end + 1;
+        double divisor = strtod(below, &end);
+        if (end == below || divisor == 0) return false;
+        *value /= divisor;
+    }
+    return !*skip_blanks(end) && isfinite(*value);
+}
+
+static bool parse_boolean(const char *text, double *value)
+{
+    static const char *const yes[] = {"1", "y", "yes"}, *const no[] = {"0", "n", "no"};
+    for (int i = 0; i < 3; i++) {
+        *value = !strcasecmp(text, yes[i]);
+        if (*value || !strcasecmp(text, no[i])) return true;
+    }
+    return false;
+}
+
+static const char *const kinds[] = {"a whole number", "a size such as 64K or 1.5GB", "yes or no",
+                                    "a number of seconds", "a text"};
+
+static void store(const gasnetc_param_t *row, double value, gasnetc_params_t *params)
+{
+    char *field = (char *)params + row->offset;
+    if (row->type == GASNETC_BOOLEAN) {
+        *(bool *)field = value != 0;
+    } else if (row->type == GASNETC_SECONDS) {
+        *(double *)(void *)field = value;
+    } else {
+        *(int64_t *)(void *)field = value >= (double)INT64_MAX ? INT64_MAX : (int64_t)value;
+    }
+}
+
+bool gasnetc_param_parse(const gasnetc_param_t *row, const char *text, gasnetc_params_t *params,
+                         char *why, size_t why_size)
+{
+    double value = 0;
+    bool parsed = false;
+    switch (row->type) {
+    case GASNETC_TEXT:
+        *(const char **)(void *)((char *)params + row->offset) = *text ? text : NULL;
+        return true;
+    case GASNETC_NUMBER:
+        parsed = parse_number(text, false, &value);
+        break;
+    case GASNETC_SIZE:
+        parsed = parse_number(text, true, &value);
+        break;
+    case GASNETC_BOOLEAN:
+        parsed = parse_boolean(text, &value);
+        break;
+    case GASNETC_SECONDS:
+        parsed = parse_seconds(text, &value);
+        break;
+    }
+    if (!parsed) {
+        snprintf(why, why_size, "%s=%s: not %s", row->name, text, kinds[row->type]);
+        return false;
+    }
+    if (value < row->least || value > row->most) {
+        snprintf(why, why_size, "%s=%s: out of range, which is %.0f to %.0f", row->name, text,
+                 row->least, row->most);
+        return false;
+    }
+    store(row, value, params);
+    return true;
+}
+
+/* ---- names
+ * -----------------------------------------------------------------------------------------------
+ */
+
+/* Variables that other parts read: spawners, tools, launcher. */
+static const char *const other_names[] = {
+    "GASNET_VERBOSEENV",       "GASNET_IBV_SPAWNER",     "GASNET_SSH_NODEFILE",
+    "GASNET_SSH_SERVERS",      "GASNET_SSH_CMD",         "GASNET_SSH_OPTIONS",
+    "GASNET_SSH_OUT_DEGREE",   "GASNET_SSH_REMOTE_PATH", "GASNET_NODEFILE",
+    "GASNET_RM_NODEFILE",      "GASNET_ENVCMD",          "GASNET_MPI_THREAD",
+    "GASNET_BACKTRACE",        "GASNET_BACKTRACE_NODES", "GASNET_BACKTRACE_SIGNAL",
+    "GASNET_BACKTRACE_TYPE",   "GASNET_FREEZE_ON_ERROR", "GASNET_FREEZE_SIGNAL",
+    "GASNET_TMPDIR",           "GASNET_FS_SYNC",         "GASNET_DISABLE_ENVDECODE",
+    "GASNET_DISABLE_ARGDECODE"};
+enum { OTHER_NAMES = sizeof other_names / sizeof *other_names };
+
+/* Whole families: clients' own names, and what the launcher hands over. */
+static const char *const families[] = {"GASNET_SPAWN_", "GASNET_TEST_", "GASNET_MAXIMIZE_"};
+
+/* Every known name in turn; NULL after the last. */
+static const char *name_at(size_t i)
+{
+    if (i < gasnetc_param_count) return gasnetc_param_table[i].name;
+    i -= gasnetc_param_count;
+    if (i < gasnetc_param_count) return gasnetc_param_table[i].alias;
+    i -= gasnetc_param_count;
+    return i < OTHER_NAMES ? other_names[i] : NULL;
+}
+
+bool gasnetc_param_known(const char *name)
+{
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (!strncmp(name, families[i], strlen(families[i]))) return true;
+    const char *known;
+    for (size_t i = 0; (known = name_at(i)); i++)
+        if (!strcmp(name, known)) return true;
+    return false;
+}
+
+/* Edit distance: insertions, deletions, replacements. */
+static unsigned distance(const char *a, const char *b)
+{
+    enum { LONGEST = 64 };
+    size_t n = strlen(b);
+    unsigned row[LONGEST + 1];
+    if (n > LONGEST) return LONGEST;
+    for (unsigned j = 0; j <= n; j++) row[j] = j;
+    for (unsigned i = 1; *a; a++, i++) {
+        unsigned diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            unsigned replaced = diagonal + (*a != b[j - 1]);
+            diagonal = row[j];
+            unsigned least = row[j - 1] < row[j] ? row[j - 1] : row[j];
+            row[j] = least + 1 < replaced ? least + 1 : replaced;
+        }
+    }
+    return row[n];
+}
+
+const char *gasnetc_param_suggest(const char *name)
+{
+    const char *best = NULL, *known;
+    size_t limit = strlen(name) / 4;
+    for (size_t i = 0; (known = name_at(i)); i++) {
+        unsigned d = *known ? distance(name, known) : 64;
+        if (d > limit) continue;
+        best = known;
+        limit = d ? d - 1 : 0;
+    }
+    return best;
+}

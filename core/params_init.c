@@ -1,0 +1,163 @@
+/* params_init.c - parameters from the job's environment: read, compared across ranks, reported.
+ *
+ * Called once by gasnet_init.  When something is wrong, one rank says so and ends the job; the
+ * others wait for that.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/job.h"
+#include "core/params.h"
+#include "core/report.h"
+
+extern char **environ;
+
+/* The value a user gave, or NULL; the name it was given by. */
+static const char *given(const gasnetc_param_t *row, const char **name)
+{
+    *name = row->name;
+    const char *value = bootstrap_getenv(row->name);
+    if (!value && *row->alias) {
+        *name = row->alias;
+        value = bootstrap_getenv(row->alias);
+    }
+    return value && (*value || row->type == GASNETC_TEXT) ? value : NULL;
+}
+
+/* A value as 64 bits that are equal when the values are. */
+static uint64_t fingerprint(const gasnetc_param_t *row)
+{
+    const char *field = (const char *)&gasnetc_params + row->offset;
+    uint64_t bits = 0;
+    if (row->type == GASNETC_TEXT) {
+        const char *text = *(const char *const *)(const void *)field;
+        for (bits = 14695981039346656037u; text && *text; text++)
+            bits = (bits ^ (unsigned char)*text) * 1099511628211u;
+    } else if (row->type == GASNETC_BOOLEAN) {
+        bits = *(const bool *)field;
+    } else {
+        memcpy(&bits, field, sizeof bits);
+    }
+    return bits;
+}
+
+/* Says it on one rank, waits on the others until the job is over. */
+static void __attribute__((noreturn)) end_job(bool speaker, const char *text)
+{
+    if (speaker) gasneti_fatal("%s", text);
+    for (;;) bootstrap_barrier();
+}
+
+/* The first rank whose environment is bad speaks. */
+static void check_parsed(const char *error)
+{
+    char mine = error[0] != 0, *all = malloc(gasnetc_job.size);
+    if (!all) gasneti_fatal("out of memory");
+    bootstrap_exchange(&mine, 1, all);
+    for (uint32_t r = 0; r < gasnetc_job.size; r++)
+        if (all[r]) end_job(r == gasnetc_job.rank, error);
+    free(all);
+}
+
+/* What is to be said of a row whose value on `other` differs from rank 0's. */
+static void describe_difference(const gasnetc_param_t *row, uint32_t other, uint64_t first,
+                                uint64_t second, char *text, size_t size)
+{
+    if (row->type == GASNETC_NUMBER || row->type == GASNETC_SIZE)
+        snprintf(text, size,
+                 "%s is %lld on rank 0 and %lld on rank %u; it must be equal everywhere", row->name,
+                 (long long)first, (long long)second, other);
+    else
+        snprintf(text, size, "%s differs between rank 0 and rank %u; it must be equal everywhere",
+                 row->name, other);
+}
+
+static void check_equal(void)
+{
+    size_t n = gasnetc_param_count;
+    uint64_t *mine = calloc(n, sizeof *mine), *all = calloc(n * gasnetc_job.size, sizeof *all);
+    if (!mine || !all) gasneti_fatal("out of memory");
+    for (size_t i = 0; i < n; i++)
+        mine[i] = gasnetc_param_table[i].same ? fingerprint(&gasnetc_param_table[i]) : 0;
+    bootstrap_exchange(mine, n * sizeof *mine, all);
+    for (uint32_t r = 1; r < gasnetc_job.size; r++) {
+        for (size_t i = 0; i < n; i++) {
+            if (all[r * n + i] == all[i]) continue;
+            char text[256];
+            describe_difference(&gasnetc_param_table[i], r, all[i], all[r * n + i], text,
+                                sizeof text);
+            end_job(gasnetc_job.rank == 0, text);
+        }
+    }
+    free(mine);
+    free(all);
+}
+
+/* ---- reports, by rank 0
+ * ------------------------------------------------------------------------------ */
+
+static void print_row(const gasnetc_param_t *row)
+{
+    const char *name, *text = given(row, &name);
+    const char *field = (const char *)&gasnetc_params + row->offset;
+    char value[64];
+    if (row->type == GASNETC_TEXT)
+        snprintf(value, sizeof value, "%s", text ? (*text ? text : "*empty*") : "*not set*");
+    else if (row->type == GASNETC_BOOLEAN)
+        snprintf(value, sizeof value, "%s", *(const bool *)field ? "YES" : "NO");
+    else if (row->type == GASNETC_SECONDS)
+        snprintf(value, sizeof value, "%g", *(const double *)(const void *)field);
+    else
+        snprintf(value, sizeof value, "%lld", (long long)*(const int64_t *)(const void *)field);
+    fprintf(stderr, "ENV parameter: %s = %-24s %s\n", row->name, value, text ? "" : "(default)");
+}
+
+static void warn_unknown(const char *entry)
+{
+    char name[128];
+    size_t n = strcspn(entry, "=");
+    if (strncmp(entry, "GASNET_", 7) || n >= sizeof name) return;
+    memcpy(name, entry, n);
+    name[n] = 0;
+    if (gasnetc_param_known(name)) return;
+    const char *near = gasnetc_param_suggest(name);
+    if (near)
+        gasneti_warn("%s is not a variable of this library; did you mean %s?", name, near);
+    else
+        gasneti_warn("%s is not a variable of this library (gasnetrun --help-env lists them)",
+                     name);
+}
+
+static void warn_obsolete(void)
+{
+    static const char *const names[] = {"GASNET_HCA_ID", "GASNET_PORT_NUM"};
+    for (int i = 0; i < 2; i++) {
+        const char *value = bootstrap_getenv(names[i]);
+        if (value && *value)
+            gasneti_warn("%s is obsolete and has no effect; use GASNET_IBV_PORTS", names[i]);
+    }
+}
+
+void gasnetc_params_init(void)
+{
+    char error[256] = "";
+    for (size_t i = 0; i < gasnetc_param_count && !*error; i++) {
+        const gasnetc_param_t *row = &gasnetc_param_table[i];
+        const char *name, *text = given(row, &name);
+        char why[200];
+        if (text && !gasnetc_param_parse(row, text, &gasnetc_params, why, sizeof why))
+            snprintf(error, sizeof error, "%s%s%s", why,
+                     name == row->name ? "" : ", set by its older name ",
+                     name == row->name ? "" : name);
+    }
+    check_parsed(error);
+    check_equal();
+    if (gasnetc_job.rank != 0) return;
+    warn_obsolete();
+    const char *const *all = bootstrap_environ();
+    if (!all) all = (const char *const *)environ;
+    for (; *all; all++) warn_unknown(*all);
+    if (bootstrap_getenv("GASNET_VERBOSEENV"))
+        for (size_t i = 0; i < gasnetc_param_count; i++) print_row(&gasnetc_param_table[i]);
+}

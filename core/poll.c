@@ -1,0 +1,113 @@
+/* poll.c - the poll engine: reap, take what arrived, run handlers, push the barrier along.
+ *
+ * One thread reaps at a time; a thread that finds another at it goes on, since that one completes
+ * its operations too.  Handlers run after the lock is given back.
+ */
+#include "core/poll.h"
+
+#include <limits.h>
+#include <sched.h>
+
+#include "core/am.h"
+#include "core/exit.h"
+#include "core/job.h"
+#include "core/system_am.h"
+#include "core/thread.h"
+
+enum { BUDGET = 8 };
+
+static gasneti_lock_t poll_lock;
+static unsigned patience = UINT_MAX;
+
+void gasnetc_poll_set_patience(unsigned turns)
+{
+    patience = turns;
+}
+
+/* Reaps and takes arrivals, if no other thread is at it; returns how many arrived. */
+static inline unsigned take(net_message_t *messages, unsigned *reaped)
+{
+    if (__builtin_expect(gasnetc_job.size == 1, 0) || !gasneti_trylock(&poll_lock)) return 0;
+    *reaped = net_reap();
+    unsigned n = net_arrivals(messages, BUDGET);
+    gasneti_unlock(&poll_lock);
+    return n;
+}
+
+static void __attribute__((noinline)) idle(gasneti_thread_t *self)
+{
+    self->idle_turns = 0;
+    sched_yield();
+}
+
+void gasnetc_poll(void)
+{
+    net_message_t messages[BUDGET];
+    unsigned reaped = 0;
+    unsigned n = take(messages, &reaped);
+    for (unsigned i = 0; i < n; i++) gasnetc_deliver(&messages[i]);
+    if (__builtin_expect(gasnetc_exit_pending, 0)) gasnetc_exit_act();
+    gasnete_progress();
+    gasneti_thread_t *self = gasneti_self();
+    if (n + reaped)
+        self->idle_turns = 0;
+    else if (__builtin_expect(++self->idle_turns >= patience, 0))
+        idle(self);
+}
+
+void gasnetc_reap(void)
+{
+    if (!gasneti_trylock(&poll_lock)) {
+        sched_yield();
+        return;
+    }
+    unsigned reaped = net_reap();
+    gasneti_unlock(&poll_lock);
+    if (!reaped) sched_yield();
+}
+
+void gasneti_wait_poll(void)
+{
+    gasnetc_poll();
+}
+
+void gasnetc_poll_ending(void)
+{
+    net_message_t messages[BUDGET];
+    unsigned reaped = 0;
+    unsigned n = take(messages, &reaped);
+    for (unsigned i = 0; i < n; i++) {
+        if (messages[i].system)
+            gasnetc_deliver(&messages[i]);
+        else
+            net_release(&messages[i]);
+    }
+    if (n + reaped == 0) sched_yield();
+}
+
+void gasnetc_poll_stop(void)
+{
+    gasneti_lock(&poll_lock);
+}
+
+int gasnetc_AMPoll(void)
+{
+    gasnetc_poll();
+    return GASNET_OK;
+}
+
+int gasnetc_set_waitmode(int mode)
+{
+    switch (mode) {
+    case GASNET_WAIT_SPIN:
+        gasnetc_poll_set_patience(UINT_MAX);
+        return GASNET_OK;
+    case GASNET_WAIT_SPINBLOCK:
+        gasnetc_poll_set_patience(1000);
+        return GASNET_OK;
+    case GASNET_WAIT_BLOCK:
+        gasnetc_poll_set_patience(1);
+        return GASNET_OK;
+    }
+    return GASNET_ERR_BAD_ARG;
+}

@@ -1,0 +1,20 @@
+/* rdma_internal.h - what the AM engine needs of rdma.c beyond rdma.h: the payload of Longs. */
+#ifndef GASNETC_RDMA_INTERNAL_H
+#define GASNETC_RDMA_INTERNAL_H
+
+#include "core/job.h"
+#include "core/params.h"
+
+/* Registrations of this node's segment, one per 2^gasnetc_pin_shift bytes; set by attach. */
+extern net_region_t *gasnetc_segment_regions;
+
+/* A put whose stalls run no handlers when `in_handler`.  With `source_free` the source may be
+ * reused on return.  `counter` may be NULL when nobody waits. */
+void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_t nbytes,
+                         bool source_free, gasnetc_counter_t *counter, bool in_handler);
+
+/* Fatal, naming range and segment, unless [start, start+nbytes) lies in the peer's segment. */
+void gasnetc_check_remote(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes,
+                          const char *what);
+
+#endif

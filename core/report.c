@@ -1,0 +1,128 @@
+/* report.c - messages to people.  Written with one write each, so that the lines of several ranks
+ * do not mix.
+ */
+#include "core/report.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/exit.h"
+#include "core/params.h"
+#include "gasnet.h"
+
+static struct {
+    uint32_t rank, size; /* size 0: not known yet */
+    const uint32_t *host_of;
+    char host[64];
+} who;
+
+void gasneti_report_init(uint32_t rank, uint32_t size, const uint32_t *host_of)
+{
+    who.rank = rank;
+    who.size = size;
+    who.host_of = host_of;
+    gethostname(who.host, sizeof who.host - 1);
+}
+
+/* One whole line: head, who, text. */
+static void print(const char *head, const char *format, va_list list)
+{
+    char line[2048];
+    int n = who.size ? snprintf(line, sizeof line, "%s (rank %u of %u on %s): ", head, who.rank,
+                                who.size, who.host)
+                     : snprintf(line, sizeof line, "%s (process %d): ", head, (int)getpid());
+    int m = vsnprintf(line + n, sizeof line - (size_t)n - 1, format, list);
+    size_t length = (size_t)n + (size_t)(m > 0 ? m : 0);
+    if (length > sizeof line - 2) length = sizeof line - 2;
+    line[length++] = '\n';
+    fflush(stdout);
+    for (size_t done = 0; done < length;) {
+        ssize_t k = write(STDERR_FILENO, line + done, length - done);
+        if (k > 0)
+            done += (size_t)k;
+        else if (errno != EINTR)
+            return;
+    }
+}
+
+void gasneti_fatal(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    print("*** FATAL ERROR", format, list);
+    va_end(list);
+    gasnetc_exit_fatal(1);
+}
+
+void gasneti_warn(const char *format, ...)
+{
+    if (gasnetc_params.quiet) return;
+    va_list list;
+    va_start(list, format);
+    print("*** WARNING", format, list);
+    va_end(list);
+}
+
+int gasneti_error(int code, const char *function, const char *format, ...)
+{
+    char text[1024];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    gasneti_warn("%s returns %s: %s", function, gasnet_ErrorName(code), text);
+    return code;
+}
+
+const char *gasneti_rank_name(uint32_t rank)
+{
+    static __thread char name[64];
+    if (who.host_of && rank < who.size && who.host_of[rank] == who.host_of[who.rank])
+        snprintf(name, sizeof name, "rank %u on the same host", rank);
+    else if (who.host_of && rank < who.size)
+        snprintf(name, sizeof name, "rank %u on host number %u", rank, who.host_of[rank]);
+    else
+        snprintf(name, sizeof name, "rank %u", rank);
+    return name;
+}
+
+const char *gasnet_ErrorName(int code)
+{
+    switch (code) {
+    case GASNET_OK:
+        return "GASNET_OK";
+    case GASNET_ERR_NOT_INIT:
+        return "GASNET_ERR_NOT_INIT";
+    case GASNET_ERR_RESOURCE:
+        return "GASNET_ERR_RESOURCE";
+    case GASNET_ERR_BAD_ARG:
+        return "GASNET_ERR_BAD_ARG";
+    case GASNET_ERR_NOT_READY:
+        return "GASNET_ERR_NOT_READY";
+    case GASNET_ERR_BARRIER_MISMATCH:
+        return "GASNET_ERR_BARRIER_MISMATCH";
+    }
+    return "*unknown*";
+}
+
+const char *gasnet_ErrorDesc(int code)
+{
+    switch (code) {
+    case GASNET_OK:
+        return "no error";
+    case GASNET_ERR_NOT_INIT:
+        return "the job is not started, or gasnet_init and gasnet_attach were called out of order";
+    case GASNET_ERR_RESOURCE:
+        return "a system or network resource is exhausted or failed";
+    case GASNET_ERR_BAD_ARG:
+        return "an argument is invalid";
+    case GASNET_ERR_NOT_READY:
+        return "the operation is not complete yet";
+    case GASNET_ERR_BARRIER_MISMATCH:
+        return "the nodes named different barriers";
+    }
+    return "no description available";
+}

@@ -1,0 +1,70 @@
+/* thread.c - records of client threads: a table of slots, taken at a thread's first call and given
+ * back when it ends.
+ */
+#include "core/thread.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "core/params.h"
+#include "core/report.h"
+#include "gasnet.h"
+
+#ifdef GASNET_SEQ
+
+gasneti_thread_t gasneti_the_thread;
+
+#else
+
+__thread gasneti_thread_t *gasneti_my_thread;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key; /* only for its destructor */
+static gasneti_thread_t *free_slots;
+static uint32_t made;
+
+static void leave(void *slot)
+{
+    gasneti_thread_t *thread = slot;
+    gasneti_my_thread = NULL;
+    pthread_mutex_lock(&lock);
+    thread->next = free_slots;
+    free_slots = thread;
+    pthread_mutex_unlock(&lock);
+}
+
+static void make_key(void)
+{
+    if (pthread_key_create(&key, leave)) gasneti_fatal("no thread-specific key is left");
+}
+
+static gasneti_thread_t *take_slot(void)
+{
+    uint32_t limit =
+        gasnetc_params.max_threads ? (uint32_t)gasnetc_params.max_threads : GASNETI_MAX_THREADS;
+    pthread_mutex_lock(&lock);
+    gasneti_thread_t *thread = free_slots;
+    if (thread) {
+        free_slots = thread->next;
+    } else if (made < limit && (thread = calloc(1, sizeof *thread))) {
+        thread->index = made++;
+    }
+    pthread_mutex_unlock(&lock);
+    if (!thread)
+        gasneti_fatal(
+            "more than %u client threads at once: the limit is GASNET_MAX_THREADS, at most %d",
+            limit, GASNETI_MAX_THREADS);
+    return thread;
+}
+
+gasneti_thread_t *gasneti_thread_enter(void)
+{
+    pthread_once(&once, make_key);
+    gasneti_thread_t *thread = take_slot();
+    pthread_setspecific(key, thread);
+    gasneti_my_thread = thread;
+    return thread;
+}
+
+#endif

@@ -1,0 +1,377 @@
+/* verbs_shim.h - IB Verbs under the names that core/ib uses: types and inline calls, nothing more.
+ *
+ * vapi-conduit has a file of the same name over VAPI; core/ib is compiled against either.  No
+ * decisions here: each call is one call of libibverbs with its arguments in place.
+ */
+#ifndef VERBS_SHIM_H
+#define VERBS_SHIM_H
+
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "other/softhca/softhca.h"
+
+#define HCA_CONDUIT        "ibv"
+#define HCA_PORTS_VARIABLE "GASNET_IBV_PORTS"
+
+typedef struct ibv_device **hca_list_t;
+typedef struct ibv_context *hca_t;
+typedef struct ibv_pd *hca_pd_t;
+typedef struct ibv_cq *hca_cq_t;
+typedef struct ibv_qp *hca_qp_t;
+typedef struct ibv_mr *hca_mr_t;
+typedef struct ibv_wc hca_wc_t;
+
+typedef struct hca_limits {
+    uint32_t max_cqe, max_qp_wr, max_rd_atom;
+    uint64_t max_mr_size;
+    uint8_t ports;
+    char firmware[64];
+} hca_limits_t;
+
+typedef struct hca_port {
+    bool active, ethernet;
+    uint16_t lid;
+    uint8_t mtu; /* as the verbs encode it */
+    uint8_t gid[16];
+} hca_port_t;
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+static inline hca_list_t hca_list(int *count)
+{
+    return ibv_get_device_list(count);
+}
+
+static inline void hca_list_free(hca_list_t list)
+{
+    ibv_free_device_list(list);
+}
+
+static inline const char *hca_list_name(hca_list_t list, int i)
+{
+    return ibv_get_device_name(list[i]);
+}
+
+static inline hca_t hca_open(hca_list_t list, int i)
+{
+    return ibv_open_device(list[i]);
+}
+
+static inline void hca_close(hca_t hca)
+{
+    ibv_close_device(hca);
+}
+
+static inline bool hca_query(hca_t hca, hca_limits_t *limits)
+{
+    struct ibv_device_attr attr;
+    if (ibv_query_device(hca, &attr)) return false;
+    *limits = (hca_limits_t){.max_cqe = (uint32_t)attr.max_cqe,
+                             .max_qp_wr = (uint32_t)attr.max_qp_wr,
+                             .max_rd_atom = (uint32_t)attr.max_qp_rd_atom,
+                             .max_mr_size = attr.max_mr_size,
+                             .ports = attr.phys_port_cnt};
+    memcpy(limits->firmware, attr.fw_ver, sizeof limits->firmware);
+    return true;
+}
+
+static inline bool hca_query_port(hca_t hca, uint8_t number, hca_port_t *port)
+{
+    struct ibv_port_attr attr;
+    union ibv_gid gid;
+    if (ibv_query_port(hca, number, &attr) || ibv_query_gid(hca, number, 0, &gid)) return false;
+    *port = (hca_port_t){.active = attr.state == IBV_PORT_ACTIVE,
+                         .ethernet = attr.link_layer == IBV_LINK_LAYER_ETHERNET,
+                         .lid = attr.lid,
+                         .mtu = (uint8_t)attr.active_mtu};
+    memcpy(port->gid, gid.raw, sizeof port->gid);
+    return true;
+}
+
+/* True if `hca` is the software device. */
+static inline bool hca_is_soft(hca_t hca)
+{
+    return !strncmp(ibv_get_device_name(hca->device), "softhca", 7);
+}
+
+/* Memory that registers well: the software device reaches its own by plain loads and stores. */
+static inline void *hca_alloc(size_t size)
+{
+    return softhca_alloc(size);
+}
+
+static inline void hca_free(void *memory)
+{
+    softhca_free(memory);
+}
+
+/* ---- memory and queues ----------------------------------------------------------------------- */
+
+static inline hca_pd_t hca_pd_create(hca_t hca)
+{
+    return ibv_alloc_pd(hca);
+}
+
+static inline void hca_pd_destroy(hca_pd_t pd)
+{
+    ibv_dealloc_pd(pd);
+}
+
+static inline hca_mr_t hca_register(hca_pd_t pd, void *start, size_t size, bool remote)
+{
+    int access = IBV_ACCESS_LOCAL_WRITE;
+    if (remote) access |= IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+    return ibv_reg_mr(pd, start, size, access);
+}
+
+/* Memory that is only read from: it may be mapped read-only. */
+static inline hca_mr_t hca_register_source(hca_pd_t pd, void *start, size_t size)
+{
+    return ibv_reg_mr(pd, start, size, 0);
+}
+
+static inline void hca_deregister(hca_mr_t mr)
+{
+    ibv_dereg_mr(mr);
+}
+
+static inline uint32_t hca_lkey(hca_mr_t mr)
+{
+    return mr->lkey;
+}
+
+static inline uint32_t hca_rkey(hca_mr_t mr)
+{
+    return mr->rkey;
+}
+
+static inline hca_cq_t hca_cq_create(hca_t hca, uint32_t depth)
+{
+    return ibv_create_cq(hca, (int)depth, NULL, NULL, 0);
+}
+
+static inline void hca_cq_destroy(hca_cq_t cq)
+{
+    ibv_destroy_cq(cq);
+}
+
+/* *inline_max: wanted on entry, granted on return. */
+static inline hca_qp_t hca_qp_create(hca_pd_t pd, hca_cq_t send_cq, hca_cq_t recv_cq,
+                                     uint32_t send_depth, uint32_t recv_depth, uint32_t *inline_max)
+{
+    struct ibv_qp_init_attr attr = {.send_cq = send_cq,
+                                    .recv_cq = recv_cq,
+                                    .qp_type = IBV_QPT_RC,
+                                    .cap = {.max_send_wr = send_depth,
+                                            .max_recv_wr = recv_depth,
+                                            .max_send_sge = 1,
+                                            .max_recv_sge = 1,
+                                            .max_inline_data = *inline_max}};
+    hca_qp_t qp = ibv_create_qp(pd, &attr);
+    if (qp) *inline_max = attr.cap.max_inline_data;
+    return qp;
+}
+
+static inline void hca_qp_destroy(hca_qp_t qp)
+{
+    ibv_destroy_qp(qp);
+}
+
+static inline uint32_t hca_qp_number(hca_qp_t qp)
+{
+    return qp->qp_num;
+}
+
+static inline int hca_qp_to_init(hca_qp_t qp, uint8_t port)
+{
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
+                               .pkey_index = 0,
+                               .port_num = port,
+                               .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
+    return ibv_modify_qp(qp, &attr,
+                         IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+}
+
+/* The far end of a connection. */
+typedef struct hca_far {
+    uint32_t qp_number;
+    uint16_t lid;
+    uint8_t gid[16];
+} hca_far_t;
+
+static inline int hca_qp_to_rtr(hca_qp_t qp, uint8_t port, const hca_port_t *near,
+                                const hca_far_t *far, uint8_t rd_atom)
+{
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR,
+                               .path_mtu = (enum ibv_mtu)near->mtu,
+                               .dest_qp_num = far->qp_number,
+                               .max_dest_rd_atomic = rd_atom,
+                               .min_rnr_timer = 12,
+                               .ah_attr = {.dlid = far->lid, .port_num = port}};
+    if (near->ethernet || far->lid == 0) {
+        attr.ah_attr.is_global = 1;
+        attr.ah_attr.grh.hop_limit = 64;
+        memcpy(attr.ah_attr.grh.dgid.raw, far->gid, sizeof far->gid);
+    }
+    return ibv_modify_qp(qp, &attr,
+                         IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                             IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+}
+
+static inline int hca_qp_to_rts(hca_qp_t qp, uint8_t timeout, uint8_t retries, uint8_t rd_atom)
+{
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTS,
+                               .timeout = timeout,
+                               .retry_cnt = retries,
+                               .rnr_retry = 7,
+                               .max_rd_atomic = rd_atom};
+    return ibv_modify_qp(qp, &attr,
+                         IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                             IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+/* ---- posting: a work request filled once, and refilled for each post --------------------------
+ */
+
+typedef struct hca_send {
+    struct ibv_send_wr wr;
+    struct ibv_sge sge;
+} hca_send_t;
+
+/* What to move: from where, and either its lkey or captured inline. */
+typedef struct hca_local {
+    const void *data;
+    uint32_t length;
+    uint32_t lkey;
+    bool captured;
+} hca_local_t;
+
+static inline void hca_send_init(hca_send_t *send, uint64_t id)
+{
+    memset(send, 0, sizeof *send);
+    send->wr.wr_id = id;
+    send->wr.sg_list = &send->sge;
+    send->wr.num_sge = 1;
+}
+
+static inline int hca_post(hca_qp_t qp, hca_send_t *send, enum ibv_wr_opcode opcode,
+                           hca_local_t local)
+{
+    struct ibv_send_wr *bad;
+    send->sge.addr = (uintptr_t)local.data;
+    send->sge.length = local.length;
+    send->sge.lkey = local.lkey;
+    send->wr.opcode = opcode;
+    send->wr.send_flags = IBV_SEND_SIGNALED | (local.captured ? IBV_SEND_INLINE : 0u);
+    return ibv_post_send(qp, &send->wr, &bad);
+}
+
+static inline int hca_write(hca_qp_t qp, hca_send_t *send, hca_local_t local, uint64_t dst,
+                            uint32_t rkey)
+{
+    send->wr.wr.rdma.remote_addr = dst;
+    send->wr.wr.rdma.rkey = rkey;
+    return hca_post(qp, send, IBV_WR_RDMA_WRITE, local);
+}
+
+static inline int hca_read(hca_qp_t qp, hca_send_t *send, hca_local_t local, uint64_t src,
+                           uint32_t rkey)
+{
+    send->wr.wr.rdma.remote_addr = src;
+    send->wr.wr.rdma.rkey = rkey;
+    return hca_post(qp, send, IBV_WR_RDMA_READ, local);
+}
+
+static inline int hca_message(hca_qp_t qp, hca_send_t *send, hca_local_t local)
+{
+    return hca_post(qp, send, IBV_WR_SEND, local);
+}
+
+/* As hca_message, and the receiver can tell it apart (hca_wc_marked). */
+static inline int hca_message_marked(hca_qp_t qp, hca_send_t *send, hca_local_t local)
+{
+    return hca_post(qp, send, IBV_WR_SEND_WITH_IMM, local);
+}
+
+static inline int hca_post_recv(hca_qp_t qp, uint64_t id, void *data, uint32_t length,
+                                uint32_t lkey)
+{
+    struct ibv_sge sge = {.addr = (uintptr_t)data, .length = length, .lkey = lkey};
+    struct ibv_recv_wr wr = {.wr_id = id, .next = NULL, .sg_list = &sge, .num_sge = 1}, *bad;
+    return ibv_post_recv(qp, &wr, &bad);
+}
+
+/* ---- completions ------------------------------------------------------------------------------
+ */
+
+static inline int hca_poll(hca_cq_t cq, int budget, hca_wc_t *wc)
+{
+    return ibv_poll_cq(cq, budget, wc);
+}
+
+static inline bool hca_wc_ok(const hca_wc_t *wc)
+{
+    return wc->status == IBV_WC_SUCCESS;
+}
+
+static inline uint64_t hca_wc_id(const hca_wc_t *wc)
+{
+    return wc->wr_id;
+}
+
+static inline uint32_t hca_wc_length(const hca_wc_t *wc)
+{
+    return wc->byte_len;
+}
+
+static inline bool hca_wc_marked(const hca_wc_t *wc)
+{
+    return wc->wc_flags & IBV_WC_WITH_IMM;
+}
+
+/* The causes that core/ib has words for. */
+enum hca_cause {
+    HCA_CAUSE_OTHER,
+    HCA_CAUSE_PEER_GONE,     /* retries exceeded */
+    HCA_CAUSE_NOT_READY,     /* receiver-not-ready retries exceeded */
+    HCA_CAUSE_FLUSHED,       /* the queue pair had failed before */
+    HCA_CAUSE_REMOTE_ACCESS, /* the peer refused the address or key */
+    HCA_CAUSE_LOCAL_ACCESS,  /* our own address or key */
+    HCA_CAUSE_LENGTH,        /* message longer than the buffer */
+};
+
+static inline enum hca_cause hca_wc_cause(const hca_wc_t *wc)
+{
+    switch (wc->status) {
+    case IBV_WC_RETRY_EXC_ERR:
+    case IBV_WC_RESP_TIMEOUT_ERR:
+        return HCA_CAUSE_PEER_GONE;
+    case IBV_WC_RNR_RETRY_EXC_ERR:
+        return HCA_CAUSE_NOT_READY;
+    case IBV_WC_WR_FLUSH_ERR:
+        return HCA_CAUSE_FLUSHED;
+    case IBV_WC_REM_ACCESS_ERR:
+    case IBV_WC_REM_INV_REQ_ERR:
+    case IBV_WC_REM_OP_ERR:
+        return HCA_CAUSE_REMOTE_ACCESS;
+    case IBV_WC_LOC_PROT_ERR:
+    case IBV_WC_LOC_ACCESS_ERR:
+        return HCA_CAUSE_LOCAL_ACCESS;
+    case IBV_WC_LOC_LEN_ERR:
+        return HCA_CAUSE_LENGTH;
+    default:
+        return HCA_CAUSE_OTHER;
+    }
+}
+
+static inline const char *hca_wc_text(const hca_wc_t *wc)
+{
+    return ibv_wc_status_str(wc->status);
+}
+
+#endif
