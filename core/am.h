@@ -12,6 +12,7 @@ typedef struct gasnetc_token {
     bool loopback;
     bool request;
     bool replied;
+    void *locks; /* debug builds: those held when the handler began */
 } gasnetc_token_t;
 
 /* Handlers by index; NULL where none is registered. */

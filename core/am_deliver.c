@@ -10,6 +10,7 @@
 #include "core/am.h"
 #include "core/am_dispatch.h"
 #include "core/am_wire.h"
+#include "core/context.h"
 #include "core/exit.h"
 #include "core/rdma_internal.h"
 #include "core/report.h"
@@ -50,6 +51,7 @@ static void run_handler(const gasnetc_am_t *am, const net_message_t *message,
 {
     gasnetc_handler_fn handler = handler_of(am->handler, token->peer);
     gasneti_thread_t *self = gasneti_self();
+    if (GASNETC_CHECKING) token->locks = gasnetc_locks_held();
     self->handler_depth++;
     switch (am->category) {
     case GASNETC_AM_SHORT:
@@ -64,6 +66,7 @@ static void run_handler(const gasnetc_am_t *am, const net_message_t *message,
         break;
     }
     self->handler_depth--;
+    if (GASNETC_CHECKING) gasnetc_check_no_new_locks(token->locks, "returns");
 }
 
 /* Moves arguments and payload after net_accept may have moved the message. */
@@ -145,10 +148,12 @@ void gasnetc_loopback(const gasnetc_outgoing_t *out, bool request)
             memmove(out->dst, out->src, out->nbytes);
         }
     }
+    if (GASNETC_CHECKING) token.locks = gasnetc_locks_held();
     self->handler_depth++;
     if (out->category == GASNETC_AM_SHORT)
         gasnetc_run_short(handler, &token, numargs, out->args);
     else
         gasnetc_run_payload(handler, &token, payload, out->nbytes, numargs, out->args);
     self->handler_depth--;
+    if (GASNETC_CHECKING) gasnetc_check_no_new_locks(token.locks, "returns");
 }

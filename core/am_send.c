@@ -9,6 +9,7 @@
 #include "core/am.h"
 #include "core/am_wire.h"
 #include "core/buffers.h"
+#include "core/context.h"
 #include "core/poll.h"
 #include "core/rdma_internal.h"
 #include "core/report.h"
@@ -128,6 +129,7 @@ static void send_long(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool r
 static inline int send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t limit,
                                bool async)
 {
+    if (GASNETC_CHECKING) gasnetc_check_may_communicate("an Active Message Request");
     if (__builtin_expect(dest >= gasneti_nodes || am->nbytes > limit ||
                              (unsigned)am->numargs > GASNETC_AM_MAX_ARGS,
                          0))
@@ -149,6 +151,7 @@ static inline int send_reply(gasnet_token_t opaque, const gasnetc_outgoing_t *am
     if (__builtin_expect(!token->request || token->replied, 0))
         gasneti_fatal("a handler may reply once, and only to a Request: this is %s",
                       token->request ? "its second Reply" : "a Reply's handler");
+    if (GASNETC_CHECKING) gasnetc_check_no_new_locks(token->locks, "replies");
     token->replied = true;
     if (token->loopback)
         gasnetc_loopback(am, false);

@@ -9,6 +9,7 @@
 #include <sched.h>
 
 #include "core/am.h"
+#include "core/context.h"
 #include "core/exit.h"
 #include "core/job.h"
 #include "core/system_am.h"
@@ -92,6 +93,7 @@ void gasnetc_poll_stop(void)
 
 int gasnetc_AMPoll(void)
 {
+    if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_AMPoll");
     gasnetc_poll();
     return GASNET_OK;
 }
