@@ -1,1 +1,21 @@
-# other/softhca
+# other/softhca: a verbs device made of software, between programs and libibverbs.
+lib_LTLIBRARIES += libsofthca.la
+include_HEADERS += other/softhca/softhca.h
+
+libsofthca_la_SOURCES = \
+	other/softhca/cq.c other/softhca/cq_ex.c other/softhca/deliver.c other/softhca/device.c \
+	other/softhca/event.c other/softhca/extent.c other/softhca/extent.h \
+	other/softhca/interpose.c other/softhca/interpose_rare.c other/softhca/lock.h \
+	other/softhca/move.c other/softhca/mr.c other/softhca/object.h other/softhca/peer.c \
+	other/softhca/qp.c other/softhca/qp_ex.c other/softhca/query.c other/softhca/real.c \
+	other/softhca/recv.c other/softhca/registry.c other/softhca/segment.c \
+	other/softhca/send.c other/softhca/server.c other/softhca/service.c \
+	other/softhca/shm.h other/softhca/softhca.h other/softhca/state.c
+libsofthca_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+libsofthca_la_CFLAGS = $(AM_CFLAGS) -pthread
+# Its threads run until the end of the process: the code must stay mapped.
+libsofthca_la_LDFLAGS = -avoid-version -pthread -Wl,-z,nodelete \
+	-Wl,--version-script,$(top_srcdir)/other/softhca/softhca.map
+libsofthca_la_LIBADD = -ldl
+EXTRA_libsofthca_la_DEPENDENCIES = $(top_srcdir)/other/softhca/softhca.map
+EXTRA_DIST += other/softhca/softhca.map other/softhca/README.md

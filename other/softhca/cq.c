@@ -1,0 +1,323 @@
+/* cq.c - completion queues: a ring in the owner's segment that any initiator may append to.
+ *
+ * A producer claims the entry at the tail with its slot number, helps the tail on, fills the
+ * entry and publishes it. No lock is shared between processes; an entry whose claimant died is
+ * stepped over. Consumers are threads of the owner and share an ordinary lock.
+ */
+#include "object.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const uint64_t LAP_STATE = (1ull << 52) - 1; /* above it: the claimant */
+
+static inline uint64_t lap_word(uint64_t position, uint32_t shift, unsigned state)
+{
+    return (position >> shift) << 2 | state;
+}
+
+static int find_cq_index(void)
+{
+    static uint32_t next; /* do not hand out at once what was just destroyed */
+    for (uint32_t i = 0; i < SHCA_CQS; i++) {
+        uint32_t at = (next + i) % SHCA_CQS;
+        if (!shca.cq[at]) {
+            next = at + 1;
+            return at;
+        }
+    }
+    return -1;
+}
+
+static int enter_cq(struct shca_cq *cq, struct ibv_comp_channel *channel)
+{
+    uint64_t ring = shca_heap_alloc(sizeof(struct shm_cqe) << cq->shift);
+    if (!ring) return ENOMEM;
+    pthread_mutex_lock(&shca.lock);
+    int index = find_cq_index();
+    if (index >= 0) {
+        cq->index = cq->base.handle = index;
+        cq->s = &shca.h->cq[index];
+        cq->ring = shm_at(shca.h, ring);
+        memset(cq->s, 0, sizeof *cq->s);
+        cq->s->ring = ring;
+        cq->s->shift = cq->shift;
+        if (channel) cq->s->channel = ((struct shca_channel *)channel)->id;
+        shca.cq[index] = cq;
+    }
+    pthread_mutex_unlock(&shca.lock);
+    if (index >= 0) return 0;
+    shca_heap_free(ring);
+    return ENOMEM;
+}
+
+struct ibv_cq *shca_create_cq(struct ibv_context *c, int cqe, void *context,
+                              struct ibv_comp_channel *channel, int vector)
+{
+    struct shca_cq *cq = NULL;
+    int error = cqe < 1 || cqe > SHCA_MAX_CQE || vector < 0 || vector >= c->num_comp_vectors
+                    ? EINVAL
+                    : shca.forked ? EIO : 0;
+    if (!error && !(cq = calloc(1, sizeof *cq))) error = ENOMEM;
+    if (!error) {
+        while (1 << cq->shift < cqe) cq->shift++;
+        cq->mask = (1u << cq->shift) - 1;
+        cq->base.context = c;
+        cq->base.cq_context = context;
+        cq->base.channel = channel;
+        cq->base.cqe = 1 << cq->shift;
+        pthread_mutex_init(&cq->base.mutex, NULL);
+        pthread_cond_init(&cq->base.cond, NULL);
+        error = enter_cq(cq, channel);
+    }
+    if (error) {
+        free(cq);
+        errno = error;
+        return NULL;
+    }
+    if (channel) shca_channel_add(cq);
+    return &cq->base;
+}
+
+int shca_destroy_cq(struct ibv_cq *base)
+{
+    struct shca_cq *cq = shca_cq(base);
+    if (shca.forked) return EIO;
+    if (cq->users) return EBUSY;
+    if (base->channel) shca_channel_remove(cq);
+    pthread_mutex_lock(&shca.lock);
+    shca.cq[cq->index] = NULL;
+    uint64_t ring = cq->s->ring;
+    memset(cq->s, 0, sizeof *cq->s);
+    pthread_mutex_unlock(&shca.lock);
+    shca_heap_free(ring);
+    shca_forget_events(base->context, cq);
+    pthread_mutex_lock(&base->mutex);
+    while (base->comp_events_completed != cq->ev_given ||
+           base->async_events_completed != cq->async_given)
+        pthread_cond_wait(&base->cond, &base->mutex);
+    pthread_mutex_unlock(&base->mutex);
+    free(cq);
+    return 0;
+}
+
+/* Claim the entry at the tail; NULL when the ring is full. */
+static struct shm_cqe *claim(struct shm_cq *s, struct shm_cqe *ring, uint64_t *lap)
+{
+    uint32_t shift = s->shift, mask = (1u << shift) - 1;
+    for (;;) {
+        uint64_t tail = atomic_load_explicit(&s->tail, memory_order_acquire);
+        struct shm_cqe *e = &ring[tail & mask];
+        uint64_t word = atomic_load_explicit(&e->word, memory_order_acquire);
+        uint64_t mine = lap_word(tail, shift, SHCA_CLAIMED) | (uint64_t)shca.slot << 52;
+        *lap = tail;
+        if (word == lap_word(tail, shift, SHCA_FREE) &&
+            atomic_compare_exchange_strong(&e->word, &word, mine)) {
+            atomic_compare_exchange_strong(&s->tail, &tail, tail + 1);
+            return e;
+        }
+        /* Another producer has it but not moved the tail yet, or the tail we read is old, or the
+         * entry still holds a completion of the last lap. */
+        if ((word & LAP_STATE) >> 2 >= tail >> shift)
+            atomic_compare_exchange_strong(&s->tail, &tail, tail + 1);
+        else if (tail == atomic_load_explicit(&s->tail, memory_order_acquire))
+            return NULL;
+    }
+}
+
+void shca_cq_notify(struct shca_peer *owner, struct shm_cq *s, bool solicited)
+{
+    uint32_t armed = atomic_load_explicit(&s->armed, memory_order_acquire);
+    if (armed == SHCA_ARM_NONE || (armed == SHCA_ARM_SOLICITED && !solicited)) return;
+    if (!atomic_compare_exchange_strong(&s->armed, &armed, SHCA_ARM_NONE)) return;
+    atomic_fetch_add(&s->ev_produced, 1);
+    int fd = shca_peer_channel(owner, s->channel);
+    uint64_t one = 1;
+    if (fd >= 0 && write(fd, &one, sizeof one) == sizeof one) return;
+    s->ev_lost = 1;
+    shca_peer_ring(owner);
+}
+
+/* Append *NEW to completion queue number CQ of OWNER; false when that overflows it. */
+bool shca_cq_push(struct shca_peer *owner, uint32_t cq, const struct shm_cqe *new)
+{
+    struct shm_cq *s = &owner->h->cq[cq & (SHCA_CQS - 1)];
+    uint64_t position;
+    struct shm_cqe *e = s->ring && !s->overflow ? claim(s, shm_at(owner->h, s->ring), &position)
+                                                : NULL;
+    if (!e) {
+        if (s->ring && !atomic_exchange(&s->overflow, 1)) shca_peer_ring(owner);
+        return false;
+    }
+    e->wr_id = new->wr_id;
+    memcpy(&e->qpn, &new->qpn, sizeof *new - offsetof(struct shm_cqe, qpn));
+    uint64_t valid = lap_word(position, s->shift, SHCA_VALID);
+    if (!s->channel) {
+        atomic_store_explicit(&e->word, valid, memory_order_release);
+        return true;
+    }
+    atomic_exchange(&e->word, valid); /* a full fence: armed must be read after */
+    shca_cq_notify(owner, s, new->flags & SHCA_CQE_SOLICITED || new->status != IBV_WC_SUCCESS);
+    return true;
+}
+
+/* A small SEND travels in the receive slot; put it where the receive WR says. */
+static void scatter(struct shca_qp *qp, const struct shm_cqe *e)
+{
+    struct shm_rwr *r = shm_at(shca.h, qp->s->rq_ring +
+                                           (uint64_t)(e->index & qp->s->rq_mask) * qp->s->rq_stride);
+    const char *from = (char *)r + qp->s->rq_data;
+    uint32_t left = e->byte_len;
+    for (uint32_t i = 0; i < r->num_sge && left > 0; i++) {
+        uint32_t n = r->sge[i].length < left ? r->sge[i].length : left;
+        struct shm_mr *mr = &shca.h->mr[((r->sge[i].lkey >> 8) - 1) & (SHCA_MRS - 1)];
+        memcpy((void *)(uintptr_t)(mr->va + (r->sge[i].addr - mr->iova)), from, n);
+        from += n;
+        left -= n;
+    }
+}
+
+static void to_wc(const struct shm_cqe *e, struct ibv_wc *wc)
+{
+    struct shca_qp *qp = shca.qp[shm_qpn_index(e->qpn)];
+    if (e->side == SHCA_SIDE_SEND)
+        atomic_store_explicit(&qp->sq_done, e->index + 1, memory_order_release);
+    else {
+        if (e->flags & SHCA_CQE_SCATTER) scatter(qp, e);
+        atomic_store_explicit(&qp->rq_done, e->index + 1, memory_order_release);
+    }
+    wc->wr_id = e->wr_id;
+    wc->status = e->status;
+    wc->opcode = e->opcode;
+    wc->vendor_err = e->status ? 0x5000 + e->status : 0;
+    wc->byte_len = e->byte_len;
+    wc->imm_data = e->imm;
+    wc->qp_num = e->qpn;
+    wc->src_qp = e->src_qp;
+    wc->wc_flags = e->flags & SHCA_CQE_IMM ? IBV_WC_WITH_IMM : 0;
+    wc->pkey_index = 0;
+    wc->slid = shca_lid();
+    wc->sl = 0;
+    wc->dlid_path_bits = 0;
+}
+
+static bool producer_died(uint64_t word)
+{
+    uint32_t slot = word >> 52;
+    if ((word & 3) != SHCA_CLAIMED || slot == shca.slot) return false;
+    /* The dead peer may be known under another pointer by now; ask the name itself. */
+    int s = shca_connect_slot(slot);
+    if (s >= 0) {
+        close(s);
+        return false;
+    }
+    return errno == ECONNREFUSED;
+}
+
+/* The completion at the head, or NULL; skips what is for nobody. Lock held. */
+static struct shm_cqe *at_head(struct shca_cq *cq)
+{
+    for (;;) {
+        struct shm_cqe *e = &cq->ring[cq->head & cq->mask];
+        uint64_t word = atomic_load_explicit(&e->word, memory_order_acquire);
+        if (word != lap_word(cq->head, cq->shift, SHCA_VALID)) return NULL;
+        if (!(e->flags & SHCA_CQE_SKIP)) return e;
+        atomic_store_explicit(&e->word, lap_word(cq->head + cq->mask + 1, cq->shift, SHCA_FREE),
+                              memory_order_release);
+        cq->head++;
+    }
+}
+
+static int nothing(struct shca_cq *cq)
+{
+    if (shca.waiting) shca_service_progress();
+    if (cq->overflow_told) return -1;
+    if (++cq->empty >= shca.yield_after) {
+        cq->empty = 0;
+        sched_yield();
+    }
+    return 0;
+}
+
+int shca_poll_cq(struct ibv_cq *base, int num, struct ibv_wc *wc)
+{
+    struct shca_cq *cq = shca_cq(base);
+    uint64_t head = __atomic_load_n(&cq->head, __ATOMIC_RELAXED);
+    uint64_t word = atomic_load_explicit(&cq->ring[head & cq->mask].word, memory_order_acquire);
+    if (word != lap_word(head, cq->shift, SHCA_VALID)) return nothing(cq);
+    int n = 0;
+    shca_lock(&cq->lock);
+    while (n < num) {
+        struct shm_cqe *e = at_head(cq);
+        if (!e) break;
+        to_wc(e, &wc[n++]);
+        atomic_store_explicit(&e->word, lap_word(cq->head + cq->mask + 1, cq->shift, SHCA_FREE),
+                              memory_order_release);
+        __atomic_store_n(&cq->head, cq->head + 1, __ATOMIC_RELAXED);
+    }
+    shca_unlock(&cq->lock);
+    cq->empty = 0;
+    return n;
+}
+
+int shca_req_notify(struct ibv_cq *base, int solicited_only)
+{
+    struct shca_cq *cq = shca_cq(base);
+    if (!base->channel) return EINVAL;
+    /* An exchange, so that the poll which follows is not done before. ANY outranks SOLICITED. */
+    uint32_t want = solicited_only ? SHCA_ARM_SOLICITED : SHCA_ARM_ANY, none = SHCA_ARM_NONE;
+    if (solicited_only)
+        atomic_compare_exchange_strong(&cq->s->armed, &none, want);
+    else
+        atomic_exchange(&cq->s->armed, want);
+    return 0;
+}
+
+/* The QP is gone: nobody is to see its completions. */
+void shca_cq_forget(struct shca_cq *cq, uint32_t qpn)
+{
+    shca_lock(&cq->lock);
+    for (uint64_t i = cq->head, end = cq->s->tail; i < end; i++) {
+        struct shm_cqe *e = &cq->ring[i & cq->mask];
+        if (e->word == lap_word(i, cq->shift, SHCA_VALID) && e->qpn == qpn)
+            e->flags |= SHCA_CQE_SKIP;
+    }
+    shca_unlock(&cq->lock);
+}
+
+/* How many receives of the QP have a completion, polled or not, given that FROM were polled. */
+uint32_t shca_cq_received(struct shca_cq *cq, uint32_t qpn, uint32_t from)
+{
+    shca_lock(&cq->lock);
+    for (uint64_t i = cq->head, end = cq->s->tail; i < end; i++) {
+        struct shm_cqe *e = &cq->ring[i & cq->mask];
+        if (e->word == lap_word(i, cq->shift, SHCA_VALID) && e->qpn == qpn &&
+            e->side == SHCA_SIDE_RECV && !(e->flags & SHCA_CQE_SKIP) &&
+            (int32_t)(e->index + 1 - from) > 0)
+            from = e->index + 1;
+    }
+    shca_unlock(&cq->lock);
+    return from;
+}
+
+/* Turn entries claimed by dead producers into ones to skip; true when completions wait. One may
+ * have died before it moved the tail. */
+bool shca_cq_unstick(struct shca_cq *cq)
+{
+    shca_lock(&cq->lock);
+    for (uint64_t i = cq->head; i <= cq->s->tail; i++) {
+        struct shm_cqe *e = &cq->ring[i & cq->mask];
+        uint64_t word = e->word, tail = i;
+        if ((word & LAP_STATE) != lap_word(i, cq->shift, SHCA_CLAIMED) || !producer_died(word))
+            continue;
+        e->flags = SHCA_CQE_SKIP;
+        e->qpn = 0;
+        e->word = lap_word(i, cq->shift, SHCA_VALID);
+        atomic_compare_exchange_strong(&cq->s->tail, &tail, i + 1);
+    }
+    bool some = at_head(cq) != NULL;
+    shca_unlock(&cq->lock);
+    return some;
+}

@@ -1,0 +1,257 @@
+/* interpose.c - the ibv_* names of tier 0 and 1: ours for our objects, the real ones for others.
+ *
+ * Versions come from softhca.map alone. Every function here may be called by the real library
+ * too, with its own objects; it then forwards the exact arguments and holds no lock. The rarely
+ * used names are in interpose_rare.c.
+ */
+#include "object.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#undef ibv_query_port
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+
+static bool ours(const struct ibv_context *c) { return shca_is_device(c->device); }
+
+/* Look the real function up once; FAIL is what to return when there is none. */
+#define REAL(fail, name, ...)                                                                      \
+    ({                                                                                             \
+        static __typeof__(name) *_Atomic f;                                                        \
+        if (!f) f = shca_real(#name);                                                              \
+        f ? f(__VA_ARGS__) : (errno = ENOSYS, fail);                                               \
+    })
+
+SHCA_EXPORT struct ibv_device **ibv_get_device_list(int *num)
+{
+    if (shca_enabled()) return shca_list(num);
+    return REAL(NULL, ibv_get_device_list, num);
+}
+
+SHCA_EXPORT void ibv_free_device_list(struct ibv_device **list)
+{
+    static void (*_Atomic f)(struct ibv_device **);
+    if (shca_enabled()) {
+        shca_list_free(list);
+        return;
+    }
+    if (!f) f = shca_real("ibv_free_device_list");
+    if (f) f(list);
+}
+
+SHCA_EXPORT const char *ibv_get_device_name(struct ibv_device *d)
+{
+    if (shca_is_device(d)) return d->name;
+    return REAL(NULL, ibv_get_device_name, d);
+}
+
+SHCA_EXPORT int ibv_get_device_index(struct ibv_device *d)
+{
+    if (shca_is_device(d)) return -1;
+    return REAL(-1, ibv_get_device_index, d);
+}
+
+SHCA_EXPORT __be64 ibv_get_device_guid(struct ibv_device *d)
+{
+    if (shca_is_device(d)) return shca_guid();
+    return REAL(0, ibv_get_device_guid, d);
+}
+
+SHCA_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *d)
+{
+    if (shca_is_device(d)) return shca_open(d);
+    return REAL(NULL, ibv_open_device, d);
+}
+
+SHCA_EXPORT int ibv_close_device(struct ibv_context *c)
+{
+    if (ours(c)) return shca_close(c);
+    return REAL(ENOSYS, ibv_close_device, c);
+}
+
+SHCA_EXPORT int ibv_query_device(struct ibv_context *c, struct ibv_device_attr *a)
+{
+    if (ours(c)) return shca_query_device(c, a);
+    return REAL(ENOSYS, ibv_query_device, c, a);
+}
+
+SHCA_EXPORT int ibv_query_port(struct ibv_context *c, uint8_t port, struct _compat_ibv_port_attr *a)
+{
+    /* Programs from before flags and port_cap_flags2 pass a structure without them. */
+    if (ours(c))
+        return shca_query_port(c, port, (struct ibv_port_attr *)a,
+                               offsetof(struct ibv_port_attr, flags));
+    return REAL(ENOSYS, ibv_query_port, c, port, a);
+}
+
+SHCA_EXPORT int ibv_query_gid(struct ibv_context *c, uint8_t port, int index, union ibv_gid *gid)
+{
+    if (ours(c)) return shca_query_gid(port, index, gid);
+    return REAL(-1, ibv_query_gid, c, port, index, gid);
+}
+
+SHCA_EXPORT int ibv_query_pkey(struct ibv_context *c, uint8_t port, int index, __be16 *pkey)
+{
+    if (!ours(c)) return REAL(-1, ibv_query_pkey, c, port, index, pkey);
+    if (port != 1 || index != 0) return -1;
+    *pkey = 0xffff;
+    return 0;
+}
+
+SHCA_EXPORT int ibv_get_pkey_index(struct ibv_context *c, uint8_t port, __be16 pkey)
+{
+    if (!ours(c)) return REAL(-1, ibv_get_pkey_index, c, port, pkey);
+    return port == 1 && pkey == 0xffff ? 0 : -1;
+}
+
+SHCA_EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *c)
+{
+    if (ours(c)) return shca_alloc_pd(c);
+    return REAL(NULL, ibv_alloc_pd, c);
+}
+
+SHCA_EXPORT int ibv_dealloc_pd(struct ibv_pd *pd)
+{
+    if (ours(pd->context)) return shca_dealloc_pd(pd);
+    return REAL(ENOSYS, ibv_dealloc_pd, pd);
+}
+
+SHCA_EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t len, int access)
+{
+    if (ours(pd->context)) return shca_reg_mr(pd, addr, len, (uintptr_t)addr, access);
+    return REAL(NULL, ibv_reg_mr, pd, addr, len, access);
+}
+
+SHCA_EXPORT struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t len,
+                                           uint64_t iova, int access)
+{
+    if (ours(pd->context)) return shca_reg_mr(pd, addr, len, iova, access);
+    return REAL(NULL, ibv_reg_mr_iova, pd, addr, len, iova, access);
+}
+
+SHCA_EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len,
+                                            uint64_t iova, unsigned int access)
+{
+    if (ours(pd->context)) return shca_reg_mr(pd, addr, len, iova, access);
+    return REAL(NULL, ibv_reg_mr_iova2, pd, addr, len, iova, access);
+}
+
+SHCA_EXPORT int ibv_dereg_mr(struct ibv_mr *mr)
+{
+    if (ours(mr->context)) return shca_dereg_mr(mr);
+    return REAL(ENOSYS, ibv_dereg_mr, mr);
+}
+
+SHCA_EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *c)
+{
+    if (ours(c)) return shca_create_channel(c);
+    return REAL(NULL, ibv_create_comp_channel, c);
+}
+
+SHCA_EXPORT int ibv_destroy_comp_channel(struct ibv_comp_channel *ch)
+{
+    if (ours(ch->context)) return shca_destroy_channel(ch);
+    return REAL(ENOSYS, ibv_destroy_comp_channel, ch);
+}
+
+SHCA_EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *c, int cqe, void *context,
+                                         struct ibv_comp_channel *ch, int vector)
+{
+    if (ours(c)) return shca_create_cq(c, cqe, context, ch, vector);
+    return REAL(NULL, ibv_create_cq, c, cqe, context, ch, vector);
+}
+
+SHCA_EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
+{
+    if (ours(cq->context)) return shca_destroy_cq(cq);
+    return REAL(ENOSYS, ibv_destroy_cq, cq);
+}
+
+SHCA_EXPORT int ibv_resize_cq(struct ibv_cq *cq, int cqe)
+{
+    if (ours(cq->context)) return shca_unsupported();
+    return REAL(ENOSYS, ibv_resize_cq, cq, cqe);
+}
+
+SHCA_EXPORT int ibv_get_cq_event(struct ibv_comp_channel *ch, struct ibv_cq **cq, void **context)
+{
+    if (ours(ch->context)) return shca_get_cq_event(ch, cq, context);
+    return REAL(-1, ibv_get_cq_event, ch, cq, context);
+}
+
+SHCA_EXPORT void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int n)
+{
+    static void (*_Atomic f)(struct ibv_cq *, unsigned int);
+    if (ours(cq->context)) {
+        shca_ack_cq_events(cq, n);
+        return;
+    }
+    if (!f) f = shca_real("ibv_ack_cq_events");
+    if (f) f(cq, n);
+}
+
+SHCA_EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *a)
+{
+    if (ours(pd->context)) return shca_create_qp(pd, a);
+    return REAL(NULL, ibv_create_qp, pd, a);
+}
+
+SHCA_EXPORT struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
+{
+    if (ours(qp->context)) return shca_qp(qp)->comp_mask & 1 ? &shca_qp(qp)->ex : NULL;
+    return REAL(NULL, ibv_qp_to_qp_ex, qp);
+}
+
+SHCA_EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *a, int mask)
+{
+    if (ours(qp->context)) return shca_modify_qp(qp, a, mask);
+    return REAL(ENOSYS, ibv_modify_qp, qp, a, mask);
+}
+
+SHCA_EXPORT int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *a, int mask,
+                             struct ibv_qp_init_attr *init)
+{
+    if (ours(qp->context)) return shca_query_qp(qp, a, mask, init);
+    return REAL(ENOSYS, ibv_query_qp, qp, a, mask, init);
+}
+
+SHCA_EXPORT int ibv_destroy_qp(struct ibv_qp *qp)
+{
+    if (ours(qp->context)) return shca_destroy_qp(qp);
+    return REAL(ENOSYS, ibv_destroy_qp, qp);
+}
+
+SHCA_EXPORT int ibv_get_async_event(struct ibv_context *c, struct ibv_async_event *e)
+{
+    if (ours(c)) return shca_get_async_event(c, e);
+    return REAL(-1, ibv_get_async_event, c, e);
+}
+
+/* The event does not name its context; its element does, in the first field of every kind. */
+static bool event_is_ours(const struct ibv_async_event *e)
+{
+    switch (e->event_type) {
+    case IBV_EVENT_CQ_ERR: return ours(e->element.cq->context);
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+    case IBV_EVENT_COMM_EST:
+    case IBV_EVENT_SQ_DRAINED:
+    case IBV_EVENT_PATH_MIG:
+    case IBV_EVENT_PATH_MIG_ERR:
+    case IBV_EVENT_QP_LAST_WQE_REACHED: return ours(e->element.qp->context);
+    default: return false;
+    }
+}
+
+SHCA_EXPORT void ibv_ack_async_event(struct ibv_async_event *e)
+{
+    static void (*_Atomic f)(struct ibv_async_event *);
+    if (event_is_ours(e)) {
+        shca_ack_async_event(e);
+        return;
+    }
+    if (!f) f = shca_real("ibv_ack_async_event");
+    if (f) f(e);
+}

@@ -1,0 +1,185 @@
+/* interpose_rare.c - the ibv_* names that few programs use.
+ *
+ * A real function that met one of our objects would crash, so every name that takes an object is
+ * here: shared receive queues, address handles and multicast are not there yet, and importing,
+ * device memory and later additions are refused for good. Names that libibverbs 44 does not have
+ * are forwarded when the library at run time has them.
+ */
+#include "object.h"
+
+#include <endian.h>
+#include <string.h>
+
+static bool ours(const struct ibv_context *c) { return shca_is_device(c->device); }
+
+static void *refuse(void)
+{
+    shca_unsupported();
+    return NULL;
+}
+
+#define REAL(fail, name, ...)                                                                      \
+    ({                                                                                             \
+        static __typeof__(name) *_Atomic f;                                                        \
+        if (!f) f = shca_real(#name);                                                              \
+        f ? f(__VA_ARGS__) : (errno = ENOSYS, fail);                                               \
+    })
+
+/* In libibverbs, but in none of its headers. */
+int ibv_query_gid_type(struct ibv_context *c, uint8_t port, unsigned index, unsigned *type);
+
+SHCA_EXPORT int ibv_query_gid_type(struct ibv_context *c, uint8_t port, unsigned index,
+                                   unsigned *type)
+{
+    if (!ours(c)) return REAL(-1, ibv_query_gid_type, c, port, index, type);
+    *type = 0; /* InfiniBand, or RoCE v1 where it is Ethernet */
+    return port == 1 && index == 0 ? 0 : -1;
+}
+
+static void gid_entry(struct ibv_gid_entry *e)
+{
+    *e = (struct ibv_gid_entry){.gid_index = 0, .port_num = 1, .gid_type = IBV_GID_TYPE_IB};
+    shca_query_gid(1, 0, &e->gid);
+}
+
+SHCA_EXPORT int _ibv_query_gid_ex(struct ibv_context *c, uint32_t port, uint32_t index,
+                                  struct ibv_gid_entry *e, uint32_t flags, size_t size)
+{
+    if (!ours(c)) return REAL(ENOSYS, _ibv_query_gid_ex, c, port, index, e, flags, size);
+    if (port != 1 || flags || size < sizeof *e) return EINVAL;
+    if (index != 0) return ENODATA;
+    gid_entry(e);
+    return 0;
+}
+
+SHCA_EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *c, struct ibv_gid_entry *e, size_t max,
+                                         uint32_t flags, size_t size)
+{
+    if (!ours(c)) return REAL(-ENOSYS, _ibv_query_gid_table, c, e, max, flags, size);
+    if (flags || size < sizeof *e) return -EINVAL;
+    if (max < 1) return -EINVAL;
+    gid_entry(e);
+    return 1;
+}
+
+SHCA_EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *a)
+{
+    return ours(pd->context) ? refuse() : REAL(NULL, ibv_create_srq, pd, a);
+}
+
+SHCA_EXPORT int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *a, int mask)
+{
+    return ours(srq->context) ? shca_unsupported() : REAL(ENOSYS, ibv_modify_srq, srq, a, mask);
+}
+
+SHCA_EXPORT int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *a)
+{
+    return ours(srq->context) ? shca_unsupported() : REAL(ENOSYS, ibv_query_srq, srq, a);
+}
+
+SHCA_EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
+{
+    return ours(srq->context) ? shca_unsupported() : REAL(ENOSYS, ibv_destroy_srq, srq);
+}
+
+SHCA_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *a)
+{
+    return ours(pd->context) ? refuse() : REAL(NULL, ibv_create_ah, pd, a);
+}
+
+SHCA_EXPORT int ibv_init_ah_from_wc(struct ibv_context *c, uint8_t port, struct ibv_wc *wc,
+                                    struct ibv_grh *grh, struct ibv_ah_attr *a)
+{
+    return ours(c) ? shca_unsupported() : REAL(ENOSYS, ibv_init_ah_from_wc, c, port, wc, grh, a);
+}
+
+SHCA_EXPORT struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc,
+                                                 struct ibv_grh *grh, uint8_t port)
+{
+    return ours(pd->context) ? refuse() : REAL(NULL, ibv_create_ah_from_wc, pd, wc, grh, port);
+}
+
+SHCA_EXPORT int ibv_destroy_ah(struct ibv_ah *ah)
+{
+    return ours(ah->context) ? shca_unsupported() : REAL(ENOSYS, ibv_destroy_ah, ah);
+}
+
+SHCA_EXPORT int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
+{
+    return ours(qp->context) ? shca_unsupported() : REAL(ENOSYS, ibv_attach_mcast, qp, gid, lid);
+}
+
+SHCA_EXPORT int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
+{
+    return ours(qp->context) ? shca_unsupported() : REAL(ENOSYS, ibv_detach_mcast, qp, gid, lid);
+}
+
+SHCA_EXPORT int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr,
+                             size_t len, int access)
+{
+    if (!ours(mr->context)) return REAL(ENOSYS, ibv_rereg_mr, mr, flags, pd, addr, len, access);
+    shca_unsupported();
+    return IBV_REREG_MR_ERR_INPUT;
+}
+
+SHCA_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t len,
+                                             uint64_t iova, int fd, int access)
+{
+    return ours(pd->context) ? refuse()
+                             : REAL(NULL, ibv_reg_dmabuf_mr, pd, offset, len, iova, fd, access);
+}
+
+SHCA_EXPORT struct ibv_pd *ibv_import_pd(struct ibv_context *c, uint32_t handle)
+{
+    return ours(c) ? refuse() : REAL(NULL, ibv_import_pd, c, handle);
+}
+
+SHCA_EXPORT void ibv_unimport_pd(struct ibv_pd *pd)
+{
+    void (*f)(struct ibv_pd *) = ours(pd->context) ? NULL : shca_real("ibv_unimport_pd");
+    if (f) f(pd);
+}
+
+SHCA_EXPORT struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t handle)
+{
+    return ours(pd->context) ? refuse() : REAL(NULL, ibv_import_mr, pd, handle);
+}
+
+SHCA_EXPORT void ibv_unimport_mr(struct ibv_mr *mr)
+{
+    void (*f)(struct ibv_mr *) = ours(mr->context) ? NULL : shca_real("ibv_unimport_mr");
+    if (f) f(mr);
+}
+
+SHCA_EXPORT struct ibv_dm *ibv_import_dm(struct ibv_context *c, uint32_t handle)
+{
+    return ours(c) ? refuse() : REAL(NULL, ibv_import_dm, c, handle);
+}
+
+SHCA_EXPORT void ibv_unimport_dm(struct ibv_dm *dm)
+{
+    void (*f)(struct ibv_dm *) = ours(dm->context) ? NULL : shca_real("ibv_unimport_dm");
+    if (f) f(dm);
+}
+
+SHCA_EXPORT int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+    return ours(qp->context) ? shca_unsupported() : REAL(ENOSYS, ibv_query_ece, qp, ece);
+}
+
+SHCA_EXPORT int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+    return ours(qp->context) ? shca_unsupported() : REAL(ENOSYS, ibv_set_ece, qp, ece);
+}
+
+SHCA_EXPORT int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
+{
+    return ours(qp->context) ? 0 : REAL(0, ibv_query_qp_data_in_order, qp, op, flags);
+}
+
+SHCA_EXPORT int ibv_resolve_eth_l2_from_gid(struct ibv_context *c, struct ibv_ah_attr *a,
+                                            uint8_t mac[ETHERNET_LL_SIZE], uint16_t *vid)
+{
+    return ours(c) ? shca_unsupported()
+                   : REAL(ENOSYS, ibv_resolve_eth_l2_from_gid, c, a, mac, vid);
+}

@@ -1,0 +1,142 @@
+/* mr.c - protection domains and memory regions.
+ *
+ * Nothing is pinned and nothing is copied: an MR is an entry in the owner's table that initiators
+ * check before they touch anything. Deregistration waits until no initiator is inside, so memory
+ * is not touched after ibv_dereg_mr() returns.
+ */
+#include "object.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+static struct {
+    uint32_t next;    /* never used up to now */
+    uint32_t *unused; /* indices given back, oldest first, so that a key lives long in disgrace */
+    uint32_t first, count, room;
+    uint32_t next_pd;
+} mrs;
+
+struct ibv_pd *shca_alloc_pd(struct ibv_context *c)
+{
+    struct shca_pd *pd = calloc(1, sizeof *pd);
+    if (!pd) return NULL;
+    pthread_mutex_lock(&shca.lock);
+    pd->id = ++mrs.next_pd;
+    pthread_mutex_unlock(&shca.lock);
+    pd->base.context = c;
+    pd->base.handle = pd->id;
+    return &pd->base;
+}
+
+int shca_dealloc_pd(struct ibv_pd *pd)
+{
+    if (shca_pd(pd)->users) return EBUSY;
+    free(pd);
+    return 0;
+}
+
+static int take_index(uint32_t *index)
+{
+    if (mrs.count > 0 && (mrs.count >= 64 || mrs.next == SHCA_MRS)) {
+        *index = mrs.unused[mrs.first];
+        mrs.first = (mrs.first + 1) % mrs.room;
+        mrs.count--;
+        return 0;
+    }
+    if (mrs.next == SHCA_MRS) return ENOMEM;
+    *index = mrs.next++;
+    return 0;
+}
+
+static void give_index(uint32_t index)
+{
+    if (mrs.count == mrs.room) {
+        uint32_t room = mrs.room ? 2 * mrs.room : 128;
+        uint32_t *more = malloc(room * sizeof *more);
+        if (!more) return; /* one entry of a quarter million is lost */
+        for (uint32_t i = 0; i < mrs.count; i++)
+            more[i] = mrs.unused[(mrs.first + i) % mrs.room];
+        free(mrs.unused);
+        mrs.unused = more;
+        mrs.room = room;
+        mrs.first = 0;
+    }
+    mrs.unused[(mrs.first + mrs.count++) % mrs.room] = index;
+}
+
+static bool access_makes_sense(unsigned access)
+{
+    unsigned known = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+                     IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_OPTIONAL_RANGE;
+    if (access & ~known) return false;
+    bool remote_change = access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
+    return !remote_change || access & IBV_ACCESS_LOCAL_WRITE;
+}
+
+/* One system call that walks the mappings and does nothing else. */
+static bool is_mapped(void *addr, size_t len)
+{
+    uintptr_t start = (uintptr_t)addr & ~4095ul, end = (uintptr_t)addr + len;
+    return len == 0 || (end > start && msync((void *)start, end - start, MS_ASYNC) == 0);
+}
+
+struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova, unsigned acc)
+{
+    int error = !access_makes_sense(acc) ? EINVAL : !is_mapped(addr, len) ? EFAULT : 0;
+    struct shca_mr *mr = error ? NULL : calloc(1, sizeof *mr);
+    if (!mr) {
+        errno = error ? error : ENOMEM;
+        return NULL;
+    }
+    uint32_t index;
+    pthread_mutex_lock(&shca.lock);
+    error = take_index(&index);
+    pthread_mutex_unlock(&shca.lock);
+    if (error) {
+        shca_say("all %d memory region entries are in use", SHCA_MRS);
+        free(mr);
+        errno = error;
+        return NULL;
+    }
+    struct shm_mr *s = mr->s = &shca.h->mr[index];
+    uint32_t generation = s->key % 255 + 1; /* the last one is left in a free entry, see dereg */
+    s->pd = shca_pd(pd)->id;
+    s->access = acc;
+    s->iova = iova;
+    s->length = len;
+    s->va = (uintptr_t)addr;
+    s->map = shca_map_offset(addr, len);
+    uint32_t key = (index + 1) << 8 | generation;
+    atomic_store_explicit(&s->key, key, memory_order_release);
+    mr->base = (struct ibv_mr){.context = pd->context, .pd = pd, .addr = addr, .length = len,
+                               .handle = index, .lkey = key, .rkey = key};
+    shca_pd(pd)->users++;
+    return &mr->base;
+}
+
+int shca_dereg_mr(struct ibv_mr *base)
+{
+    struct shca_mr *mr = shca_mr(base);
+    uint32_t generation = mr->s->key & 255;
+    atomic_store(&mr->s->key, generation); /* index 0 in the key: matches no key */
+    pthread_mutex_lock(&shca.lock);
+    for (struct shca_qp *qp = shca.qps; qp; qp = qp->next) shca_qp_quiesce(qp);
+    give_index(base->handle);
+    pthread_mutex_unlock(&shca.lock);
+    shca_pd(base->pd)->users--;
+    free(mr);
+    return 0;
+}
+
+/* The entry of KEY in the table of H if it grants NEED on LEN bytes at ADDR, else NULL. */
+struct shm_mr *shca_mr_find(struct shm_header *h, uint32_t key, uint32_t pd, uint64_t addr,
+                            uint64_t len, unsigned need)
+{
+    uint32_t index = (key >> 8) - 1;
+    if (index >= SHCA_MRS) return NULL;
+    struct shm_mr *s = &h->mr[index];
+    if (atomic_load_explicit(&s->key, memory_order_acquire) != key || s->pd != pd) return NULL;
+    uint64_t in = addr - s->iova;
+    if (in > s->length || len > s->length - in) return NULL;
+    return (s->access & need) == need ? s : NULL;
+}

@@ -1,0 +1,285 @@
+/* object.h - the private side of the device: verbs objects, peers, and who offers which call.
+ *
+ * Lock order: shca.lock, then a QP's send lock, its receive lock, then a CQ's lock. The answering
+ * thread (server.c) takes none of these, because a peer may wait for it while holding its own.
+ */
+#ifndef SOFTHCA_OBJECT_H
+#define SOFTHCA_OBJECT_H
+
+#include "shm.h"
+#include "lock.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#define SHCA_NO_DEADLINE (~0ull)
+#define SHCA_EXPORT __attribute__((visibility("default")))
+
+struct shca_qp;
+
+struct shca_context {
+    struct verbs_context v;
+    struct shca_event *events, **events_end; /* under v.context.mutex */
+};
+
+struct shca_pd {
+    struct ibv_pd base;
+    uint32_t id;
+    _Atomic int users;
+};
+
+struct shca_mr {
+    struct ibv_mr base;
+    uint64_t verbs_mr_tail[4]; /* providers read past ibv_mr */
+    struct shm_mr *s;
+};
+
+struct shca_channel {
+    struct ibv_comp_channel base;
+    uint32_t id; /* generation and index, so that a peer never rings a successor */
+    struct shca_cq *cqs; /* under shca.channel_lock, like the list itself */
+};
+
+struct shca_cq {
+    union {
+        struct ibv_cq base;
+        struct ibv_cq_ex ex;
+    };
+    struct shm_cq *s;
+    struct shm_cqe *ring;
+    uint32_t index, shift, mask;
+    struct shca_lock lock; /* consumers */
+    uint64_t head;
+    uint32_t empty; /* polls in a row that found nothing */
+    _Atomic int users;
+    uint32_t ev_consumed, ev_given; /* under channel_lock */
+    uint32_t async_given;
+    bool overflow_told;
+    bool ex_used;
+    struct shca_cq *channel_next;
+    struct ibv_wc ex_wc; /* the completion ibv_start_poll/next_poll stand on */
+};
+
+struct shca_peer {
+    struct shm_header *h;
+    uint32_t slot;
+    int refs; /* under shca.lock */
+    bool self;
+    int sock, doorbell, memfd;
+    pid_t pid;
+    _Atomic bool no_pvm; /* process_vm_* refused: ask the owner's thread */
+    struct shca_lock rpc; /* one question at a time on sock */
+    _Atomic(char *) arena;
+    _Atomic uint64_t arena_len;
+    struct shca_window *windows; /* all mappings of its arena, under rpc */
+    uint64_t *channel_fd; /* [SHCA_CHANNELS] id << 32 | fd, under rpc; made at first use */
+};
+
+/* A send WR that could not run at once. */
+struct shca_wqe {
+    struct ibv_send_wr wr;
+    struct ibv_sge sge[]; /* then the inline bytes */
+};
+
+struct shca_qp {
+    union {
+        struct ibv_qp base;
+        struct ibv_qp_ex ex;
+    };
+    uint32_t comp_mask; /* these two complete libibverbs' verbs_qp */
+    void *verbs_qp_tail;
+    struct shm_qp *s;
+    struct shm_qp *t; /* the entry of the peer's QP, in its segment */
+    struct shca_peer *peer;
+    struct shca_cq *send_cq, *recv_cq;
+    uint32_t index;
+    uint32_t t_active; /* last even value left in t->active */
+
+    struct shca_lock sq;
+    uint32_t sq_size, sq_mask, sq_stride, max_send_sge, max_inline;
+    uint32_t sq_head; /* WRs accepted */
+    uint32_t sq_exec; /* WRs executed; the rest wait in sq_ring */
+    _Atomic uint32_t sq_done; /* freed by polled completions */
+    bool sig_all;
+    char *sq_ring;
+    bool waiting;     /* linked in the list of QPs with waiting WRs */
+    bool waits_rnr;   /* why: no receive there, or nobody there */
+    uint64_t give_up; /* CLOCK_MONOTONIC ns; 0 = never, or SHCA_NO_DEADLINE */
+    uint64_t look_at; /* when to ask the system whether the peer lives */
+    struct shca_qp *wait_next;
+
+    struct shca_lock rq;
+    uint32_t rq_size, max_recv_sge;
+    _Atomic uint32_t rq_done; /* freed by polled completions */
+    uint32_t rq_flushed;
+
+    struct ibv_qp_attr attr;
+    struct ibv_qp_cap cap;
+    uint32_t async_given;
+    struct shca_qp *next; /* list of all QPs */
+    struct shca_batch *batch; /* ibv_wr_* calls between wr_start and wr_complete */
+};
+
+/* The one device of this process. */
+struct shca_process {
+    struct shm_header *h; /* NULL until the first open */
+    struct shca_peer me;
+    uint32_t slot;
+    pthread_mutex_t lock; /* tables of objects and peers */
+    pthread_mutex_t channel_lock;
+    struct shca_qp *qps;
+    struct shca_qp *qp[SHCA_QPS];
+    struct shca_cq *cq[SHCA_CQS];
+    struct shca_channel *channel[SHCA_CHANNELS];
+    struct shca_peer *peer[SHCA_SLOTS];
+    _Atomic int waiting; /* QPs with waiting WRs */
+    uint32_t yield_after;
+    bool forked; /* this is a child: the device belongs to the parent */
+};
+extern struct shca_process shca;
+
+static inline struct shca_context *shca_context(struct ibv_context *c)
+{
+    return (struct shca_context *)((char *)c - offsetof(struct shca_context, v.context));
+}
+static inline struct shca_qp *shca_qp(struct ibv_qp *q) { return (struct shca_qp *)q; }
+static inline struct shca_cq *shca_cq(struct ibv_cq *c) { return (struct shca_cq *)c; }
+static inline struct shca_pd *shca_pd(struct ibv_pd *p) { return (struct shca_pd *)p; }
+static inline struct shca_mr *shca_mr(struct ibv_mr *m) { return (struct shca_mr *)m; }
+
+/* real.c: the libibverbs below us */
+void *shca_real(const char *name);
+int shca_unsupported(void); /* sets errno, returns EOPNOTSUPP */
+void shca_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* device.c */
+bool shca_is_device(const struct ibv_device *d);
+bool shca_enabled(void);
+struct ibv_device **shca_list(int *num);
+void shca_list_free(struct ibv_device **list);
+uint64_t shca_guid(void); /* network order */
+struct ibv_context *shca_open(struct ibv_device *d);
+int shca_close(struct ibv_context *c);
+void shca_disable_contexts(void);
+
+/* query.c */
+int shca_query_device(struct ibv_context *c, struct ibv_device_attr *attr);
+int shca_query_device_ex(struct ibv_context *c, const struct ibv_query_device_ex_input *in,
+                         struct ibv_device_attr_ex *attr, size_t size);
+int shca_query_port(struct ibv_context *c, uint8_t port, struct ibv_port_attr *attr, size_t size);
+int shca_query_gid(uint32_t port, int index, union ibv_gid *gid);
+uint16_t shca_lid(void);
+
+/* segment.c, extent.c */
+int shca_start(void); /* idempotent: segment, slot, threads; errno value */
+uint64_t shca_heap_alloc(size_t bytes); /* offset, 0 = full */
+void shca_heap_free(uint64_t offset);
+void *shca_arena_alloc(size_t bytes);
+bool shca_arena_free(void *block);
+void shca_arena_in_child(void);
+uint64_t shca_map_offset(const void *addr, size_t len); /* or SHCA_NOT_MAPPED */
+
+/* registry.c */
+int shca_claim_slot(uint32_t *slot); /* a listening socket, or -1 */
+int shca_connect_slot(uint32_t slot);
+
+/* peer.c; get and put take shca.lock */
+struct shca_peer *shca_peer_get(uint32_t slot);
+void shca_peer_put(struct shca_peer *p);
+bool shca_peer_dead_slow(struct shca_peer *p);
+void *shca_peer_map(struct shca_peer *p, uint64_t offset, uint64_t len);
+void shca_peer_ring(struct shca_peer *p);
+int shca_peer_channel(struct shca_peer *p, uint32_t id);
+
+/* server.c: the answering thread and the questions peers may put to it */
+int shca_server_start(int listener);
+void shca_server_in_child(void);
+int shca_ask_channel(struct shca_peer *p, uint32_t id);
+int shca_ask_copy(struct shca_peer *p, bool write, uint64_t va, void *data, size_t len);
+int shca_ask_atomic(struct shca_peer *p, bool swap, uint64_t va, uint64_t a, uint64_t b,
+                    uint64_t *old);
+
+/* service.c: the working thread */
+int shca_service_start(void);
+void shca_service_poke(void);
+void shca_service_sweep(void); /* a peer died: finish what it left half done */
+void shca_service_wait_for(struct shca_qp *qp); /* send lock held */
+void shca_service_drop(struct shca_qp *qp);
+void shca_service_progress(void); /* also called by poll_cq */
+uint64_t shca_now(void);
+
+/* mr.c */
+struct ibv_pd *shca_alloc_pd(struct ibv_context *c);
+int shca_dealloc_pd(struct ibv_pd *pd);
+struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova, unsigned acc);
+int shca_dereg_mr(struct ibv_mr *mr);
+struct shm_mr *shca_mr_find(struct shm_header *h, uint32_t key, uint32_t pd, uint64_t addr,
+                            uint64_t len, unsigned need);
+
+/* cq.c */
+struct ibv_cq *shca_create_cq(struct ibv_context *c, int cqe, void *context,
+                              struct ibv_comp_channel *channel, int vector);
+int shca_destroy_cq(struct ibv_cq *cq);
+int shca_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc);
+int shca_req_notify(struct ibv_cq *cq, int solicited_only);
+bool shca_cq_push(struct shca_peer *owner, uint32_t cq, const struct shm_cqe *e);
+void shca_cq_forget(struct shca_cq *cq, uint32_t qpn);
+uint32_t shca_cq_received(struct shca_cq *cq, uint32_t qpn, uint32_t from);
+bool shca_cq_unstick(struct shca_cq *cq);
+struct ibv_cq_ex *shca_create_cq_ex(struct ibv_context *c, struct ibv_cq_init_attr_ex *attr);
+void shca_cq_notify(struct shca_peer *owner, struct shm_cq *cq, bool solicited);
+
+/* event.c */
+struct ibv_comp_channel *shca_create_channel(struct ibv_context *c);
+int shca_destroy_channel(struct ibv_comp_channel *channel);
+int shca_channel_fd(uint32_t id);
+void shca_channel_add(struct shca_cq *cq);
+void shca_channel_remove(struct shca_cq *cq);
+int shca_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **context);
+void shca_ack_cq_events(struct ibv_cq *cq, unsigned n);
+void shca_raise(struct ibv_context *c, const struct ibv_async_event *e);
+int shca_get_async_event(struct ibv_context *c, struct ibv_async_event *e);
+void shca_ack_async_event(struct ibv_async_event *e);
+void shca_forget_events(struct ibv_context *c, const void *object);
+
+/* qp.c, state.c */
+struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+struct ibv_qp *shca_create_qp_ex(struct ibv_context *c, struct ibv_qp_init_attr_ex *attr);
+int shca_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
+int shca_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
+                  struct ibv_qp_init_attr *init);
+int shca_destroy_qp(struct ibv_qp *qp);
+void shca_qp_quiesce(struct shca_qp *qp);
+void shca_qp_reset(struct shca_qp *qp);
+void shca_qp_to_error(struct shca_qp *qp); /* send lock held */
+int shca_qp_ex_ops(struct shca_qp *qp);
+
+/* send.c, recv.c */
+int shca_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+void shca_send_flush(struct shca_qp *qp);
+void shca_send_resume(struct shca_qp *qp); /* send lock held */
+int shca_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+void shca_recv_flush(struct shca_qp *qp);
+
+/* deliver.c: what the responder of a connected QP would do, done by the initiator */
+enum { SHCA_NOT_READY = -1, SHCA_NOBODY = -2 };
+int shca_deliver(struct shca_qp *qp, const struct ibv_send_wr *wr);
+
+/* move.c */
+struct shca_piece {
+    void *direct; /* where this process sees it, or NULL */
+    uint64_t va;  /* where its owner sees it */
+    size_t len;
+};
+int shca_move(struct shca_peer *p, bool write, struct iovec *local, int n_local,
+              const struct shca_piece *remote, int n_remote);
+
+static inline bool shca_peer_dead(const struct shca_peer *p)
+{
+    return __atomic_load_n(&p->h->alive.__data.__lock, __ATOMIC_ACQUIRE) & 0x40000000; /* FUTEX_OWNER_DIED */
+}
+
+#endif

@@ -1,0 +1,233 @@
+/* qp.c - creating, querying and destroying reliable connected queue pairs.
+ *
+ * The receive ring goes into the segment's heap, the send ring into private memory. UD, UC, XRC
+ * and shared receive queues are refused with EOPNOTSUPP for now.
+ */
+#include "object.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int check_init(const struct ibv_qp_init_attr *a)
+{
+    if (a->qp_type != IBV_QPT_RC || a->srq) return EOPNOTSUPP;
+    if (!a->send_cq || !a->recv_cq) return EINVAL;
+    if (a->cap.max_send_wr > SHCA_MAX_WR || a->cap.max_recv_wr > SHCA_MAX_WR ||
+        a->cap.max_send_sge > SHCA_MAX_SGE || a->cap.max_recv_sge > SHCA_MAX_SGE ||
+        a->cap.max_inline_data > SHCA_MAX_INLINE)
+        return EINVAL;
+    return 0;
+}
+
+static uint32_t power_of_two(uint32_t n)
+{
+    uint32_t p = 1;
+    while (p < n) p *= 2;
+    return p;
+}
+
+static int make_send_ring(struct shca_qp *qp)
+{
+    qp->sq_size = qp->cap.max_send_wr;
+    qp->max_send_sge = qp->cap.max_send_sge;
+    qp->max_inline = qp->cap.max_inline_data;
+    uint32_t n = power_of_two(qp->sq_size);
+    uint32_t sges = qp->max_send_sge ? qp->max_send_sge : 1;
+    qp->max_send_sge = sges;
+    qp->sq_mask = n - 1;
+    qp->sq_stride = (sizeof(struct shca_wqe) + sges * sizeof(struct ibv_sge) + qp->max_inline + 15) &
+                    ~15u;
+    qp->sq_ring = calloc(n, qp->sq_stride); /* touched only by WRs that wait */
+    return qp->sq_ring ? 0 : ENOMEM;
+}
+
+static uint64_t make_recv_ring(struct shca_qp *qp, uint32_t *stride, uint32_t *data)
+{
+    qp->rq_size = qp->cap.max_recv_wr;
+    qp->max_recv_sge = qp->cap.max_recv_sge;
+    *data = sizeof(struct shm_rwr) + qp->max_recv_sge * sizeof(struct ibv_sge);
+    *stride = (*data + SHCA_INLINE_RECV + 63) & ~63u;
+    return shca_heap_alloc((size_t)*stride * power_of_two(qp->rq_size));
+}
+
+/* Give the QP a number and its entry in the table. */
+static int enter_qp(struct shca_qp *qp, struct ibv_pd *pd, uint64_t ring, uint32_t stride,
+                    uint32_t data)
+{
+    static uint32_t next; /* a number just destroyed is not handed out at once */
+    pthread_mutex_lock(&shca.lock);
+    uint32_t tries = 0;
+    while (tries < SHCA_QPS && shca.qp[(next + tries) % SHCA_QPS]) tries++;
+    uint32_t index = (next + tries) % SHCA_QPS;
+    if (tries < SHCA_QPS) {
+        next = index + 1;
+        qp->index = index;
+        qp->s = &shca.h->qp[index];
+        qp->s->pd = shca_pd(pd)->id;
+        qp->s->recv_cq = qp->recv_cq->index;
+        qp->s->rq_ring = ring;
+        qp->s->rq_stride = stride;
+        qp->s->rq_data = data;
+        qp->s->rq_mask = power_of_two(qp->rq_size) - 1;
+        qp->base.qp_num = shca.slot << 12 | index;
+        qp->base.handle = index;
+        shca_qp_reset(qp);
+        shca.qp[index] = qp;
+        qp->next = shca.qps;
+        shca.qps = qp;
+    }
+    pthread_mutex_unlock(&shca.lock);
+    return tries < SHCA_QPS ? 0 : ENOMEM;
+}
+
+static void count_users(struct shca_qp *qp, int n)
+{
+    qp->send_cq->users += n;
+    qp->recv_cq->users += n;
+    shca_pd(qp->base.pd)->users += n;
+}
+
+static void fill_base(struct shca_qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_attr *a)
+{
+    qp->base.context = pd->context;
+    qp->base.qp_context = a->qp_context;
+    qp->base.pd = pd;
+    qp->base.send_cq = a->send_cq;
+    qp->base.recv_cq = a->recv_cq;
+    qp->base.qp_type = a->qp_type;
+    qp->send_cq = shca_cq(a->send_cq);
+    qp->recv_cq = shca_cq(a->recv_cq);
+    qp->cap = a->cap;
+    qp->sig_all = a->sq_sig_all;
+    pthread_mutex_init(&qp->base.mutex, NULL);
+    pthread_cond_init(&qp->base.cond, NULL);
+}
+
+struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *a)
+{
+    struct shca_qp *qp = NULL;
+    uint64_t ring = 0;
+    uint32_t stride, data;
+    int error = shca.forked ? EIO : check_init(a);
+    if (!error && !(qp = calloc(1, sizeof *qp))) error = ENOMEM;
+    if (error) {
+        errno = error;
+        return NULL;
+    }
+    fill_base(qp, pd, a);
+    error = make_send_ring(qp);
+    if (!error && !(ring = make_recv_ring(qp, &stride, &data))) {
+        shca_say("no room for a receive queue of %u entries (all rings of a process share %llu MiB)",
+                 qp->rq_size, SHCA_HEAP_SIZE >> 20);
+        error = ENOMEM;
+    }
+    if (!error) error = enter_qp(qp, pd, ring, stride, data);
+    if (error) {
+        if (ring) shca_heap_free(ring);
+        free(qp->sq_ring);
+        free(qp);
+        errno = error;
+        return NULL;
+    }
+    count_users(qp, 1);
+    a->cap.max_send_sge = qp->cap.max_send_sge = qp->max_send_sge;
+    return &qp->base;
+}
+
+struct ibv_qp *shca_create_qp_ex(struct ibv_context *c, struct ibv_qp_init_attr_ex *a)
+{
+    uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+    uint64_t ops = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
+                   IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ |
+                   IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+    bool ex = a->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+    if (a->comp_mask & ~known || !(a->comp_mask & IBV_QP_INIT_ATTR_PD) ||
+        (ex && a->send_ops_flags & ~ops)) {
+        errno = EOPNOTSUPP;
+        return NULL;
+    }
+    struct ibv_qp *qp = shca_create_qp(a->pd, (struct ibv_qp_init_attr *)a);
+    if (qp && ex && shca_qp_ex_ops(shca_qp(qp)) != 0) {
+        shca_destroy_qp(qp);
+        errno = ENOMEM;
+        return NULL;
+    }
+    return qp;
+}
+
+int shca_query_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask,
+                  struct ibv_qp_init_attr *init)
+{
+    struct shca_qp *qp = shca_qp(base);
+    if (attr) {
+        *attr = qp->attr;
+        attr->qp_state = attr->cur_qp_state = base->state;
+        attr->cap = qp->cap;
+    }
+    if (init)
+        *init = (struct ibv_qp_init_attr){.qp_context = base->qp_context,
+                                          .send_cq = base->send_cq,
+                                          .recv_cq = base->recv_cq,
+                                          .cap = qp->cap,
+                                          .qp_type = base->qp_type,
+                                          .sq_sig_all = qp->sig_all};
+    return 0;
+}
+
+/* Wait until no initiator is inside: whoever enters later sees what was changed before. */
+void shca_qp_quiesce(struct shca_qp *qp)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    uint32_t active = atomic_load(&qp->s->active);
+    for (int spins = 0; active & 1 && atomic_load(&qp->s->active) == active; spins++) {
+        if (spins > 64) sched_yield();
+        if (qp->peer && shca_peer_dead(qp->peer)) return;
+        if (spins > 1000 && (!qp->peer || shca_peer_dead_slow(qp->peer))) return;
+    }
+}
+
+/* To the RESET state, as far as queues and the connection are concerned. */
+void shca_qp_reset(struct shca_qp *qp)
+{
+    qp->base.state = IBV_QPS_RESET;
+    atomic_store(&qp->s->state, IBV_QPS_RESET);
+    shca_qp_quiesce(qp);
+    shca_cq_forget(qp->send_cq, qp->base.qp_num);
+    if (qp->recv_cq != qp->send_cq) shca_cq_forget(qp->recv_cq, qp->base.qp_num);
+    qp->s->dest_qpn = 0;
+    qp->s->rq_prod = qp->s->rq_cons = 0;
+    qp->s->active = qp->s->sender_waits = qp->s->fault = 0;
+    qp->sq_head = qp->sq_exec = 0;
+    qp->sq_done = qp->rq_done = 0;
+    qp->rq_flushed = 0;
+    qp->give_up = SHCA_NO_DEADLINE;
+    qp->t = NULL;
+}
+
+int shca_destroy_qp(struct ibv_qp *base)
+{
+    struct shca_qp *qp = shca_qp(base);
+    if (shca.forked) return EIO;
+    pthread_mutex_lock(&shca.lock);
+    struct shca_qp **link = &shca.qps;
+    while (*link && *link != qp) link = &(*link)->next;
+    if (*link) *link = qp->next;
+    pthread_mutex_unlock(&shca.lock);
+    shca_service_drop(qp);
+    shca_qp_reset(qp);
+    uint64_t ring = qp->s->rq_ring;
+    shca_peer_put(qp->peer);
+    pthread_mutex_lock(&shca.lock);
+    shca.qp[qp->index] = NULL;
+    pthread_mutex_unlock(&shca.lock);
+    shca_heap_free(ring);
+    shca_forget_events(base->context, qp);
+    pthread_mutex_lock(&base->mutex);
+    while (base->events_completed != qp->async_given) pthread_cond_wait(&base->cond, &base->mutex);
+    pthread_mutex_unlock(&base->mutex);
+    count_users(qp, -1);
+    free(qp->batch);
+    free(qp->sq_ring);
+    free(qp);
+    return 0;
+}

@@ -1,0 +1,69 @@
+/* registry.c - which process has which slot, kept in names of abstract AF_UNIX sockets.
+ *
+ * A process owns slot N while it holds the name "softhca.UID.N" bound. The kernel drops the name
+ * with the last descriptor, so nothing can be left behind, and no directory has to be writable.
+ * Whoever connects to the name is given the segment by the owner's answering thread.
+ */
+#include "object.h"
+
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static socklen_t slot_address(struct sockaddr_un *a, uint32_t slot)
+{
+    *a = (struct sockaddr_un){.sun_family = AF_UNIX};
+    int n = snprintf(a->sun_path + 1, sizeof a->sun_path - 1, "softhca.%u.%u", (unsigned)getuid(),
+                     slot);
+    return offsetof(struct sockaddr_un, sun_path) + 1 + n;
+}
+
+int shca_claim_slot(uint32_t *slot)
+{
+    int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (s < 0) {
+        shca_say("cannot create an AF_UNIX socket: %m (see ulimit -n)");
+        return -1;
+    }
+    /* Slot 0 stays unused so that no QP has number 0 or 1. Starting at the pid spreads the
+     * processes of a job and keeps a QP number from being reused at once by another process. */
+    uint32_t start = (uint32_t)getpid() % (SHCA_SLOTS - 1);
+    for (uint32_t i = 0; i < SHCA_SLOTS - 1; i++) {
+        struct sockaddr_un a;
+        *slot = 1 + (start + i) % (SHCA_SLOTS - 1);
+        socklen_t len = slot_address(&a, *slot);
+        if (bind(s, (struct sockaddr *)&a, len) == 0 && listen(s, 1024) == 0) return s;
+        if (errno != EADDRINUSE) {
+            shca_say("cannot bind the abstract socket @%s: %m", a.sun_path + 1);
+            close(s);
+            return -1;
+        }
+    }
+    shca_say("all %d process slots of this user are taken", SHCA_SLOTS - 1);
+    close(s);
+    errno = EUSERS;
+    return -1;
+}
+
+int shca_connect_slot(uint32_t slot)
+{
+    int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (s < 0) {
+        shca_say("cannot create a socket to a peer: %m%s",
+                 errno == EMFILE ? " (raise ulimit -n: three descriptors per peer)" : "");
+        return -1;
+    }
+    /* A stopped peer must not stop us for ever. */
+    struct timeval patience = {.tv_sec = 10};
+    setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    struct sockaddr_un a;
+    socklen_t len = slot_address(&a, slot);
+    if (connect(s, (struct sockaddr *)&a, len) == 0) return s;
+    int e = errno;
+    close(s);
+    errno = e;
+    return -1;
+}

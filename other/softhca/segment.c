@@ -1,0 +1,224 @@
+/* segment.c - this process's memfd: its header and tables, the heap of rings, the arena.
+ *
+ * The file is sparse and has no name; it lives exactly as long as somebody maps it. Only the
+ * tables and the heap are mapped at start; arena blocks are mapped one by one as the program
+ * allocates them. Memory given back is punched out, so it is zero when it is handed out again.
+ */
+#include "object.h"
+#include "extent.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+struct shca_process shca = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .channel_lock = PTHREAD_MUTEX_INITIALIZER,
+    .me = {.self = true, .sock = -1, .doorbell = -1, .memfd = -1},
+};
+
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t extent_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct shca_extents heap, arena;
+
+static uint64_t file_size(void)
+{
+    uint64_t size = shm_arena_start() + SHCA_ARENA_SIZE;
+    struct rlimit limit; /* growing past it would raise SIGXFSZ */
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        limit.rlim_cur < size)
+        size = limit.rlim_cur & ~4095ull;
+    return size;
+}
+
+static int make_segment(void)
+{
+    uint64_t size = file_size();
+    if (size < shm_arena_start()) {
+        shca_say("the file size limit (ulimit -f) is %llu bytes; the device needs %llu",
+                 (unsigned long long)size, (unsigned long long)shm_arena_start());
+        return EFBIG;
+    }
+    int fd = memfd_create("softhca", MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, size) < 0) {
+        int e = errno;
+        shca_say("cannot make shared memory with memfd_create: %m%s",
+                 e == EPERM || e == ENOSYS ? " (refused by a seccomp filter?)" : "");
+        if (fd >= 0) close(fd);
+        return e;
+    }
+    void *base = mmap(NULL, shm_arena_start(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                      fd, 0);
+    if (base == MAP_FAILED) {
+        int e = errno;
+        shca_say("cannot map %llu bytes of address space: %m (see ulimit -v)",
+                 (unsigned long long)shm_arena_start());
+        close(fd);
+        return e;
+    }
+    heap = (struct shca_extents){.start = shm_heap_start(), .end = shm_arena_start()};
+    arena = (struct shca_extents){.start = shm_arena_start(), .end = size};
+    shca.me.memfd = fd;
+    shca.me.h = base;
+    return 0;
+}
+
+static void drop_segment(void)
+{
+    munmap(shca.me.h, shm_arena_start());
+    close(shca.me.memfd);
+    shca.me.h = NULL;
+    shca.me.memfd = -1;
+}
+
+/* A child of fork() must not disturb its parent: it gets a private copy of all it can reach, and
+ * closes what tells peers that the parent lives. */
+static void in_child(void)
+{
+    if (!shca.h) return;
+    shca.forked = true;
+    shca_server_in_child();
+    if (mmap(shca.h, shm_arena_start(), PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, shca.me.memfd, 0) == MAP_FAILED)
+        mmap(shca.h, shm_arena_start(), PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+    for (int i = 0; i < SHCA_SLOTS; i++)
+        if (shca.peer[i] && shca.peer[i]->sock >= 0) close(shca.peer[i]->sock);
+    shca_arena_in_child();
+    shca_disable_contexts();
+}
+
+static uint64_t make_nonce(void)
+{
+    return ((uint64_t)getpid() << 40) ^ shca_now();
+}
+
+static int start(void)
+{
+    int listener, e = make_segment();
+    if (e) return e;
+    shca.me.doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (shca.me.doorbell < 0) {
+        e = errno;
+        shca_say("cannot create an eventfd: %m (see ulimit -n)");
+        drop_segment();
+        return e;
+    }
+    listener = shca_claim_slot(&shca.slot);
+    if (listener < 0) {
+        e = errno;
+        close(shca.me.doorbell);
+        drop_segment();
+        return e;
+    }
+    struct shm_header *h = shca.me.h;
+    h->layout = SHCA_LAYOUT;
+    h->slot = shca.me.slot = shca.slot;
+    h->nonce = make_nonce();
+    h->magic = SHCA_MAGIC;
+    shca.me.pid = getpid();
+    shca.h = h;
+    e = shca_server_start(listener);
+    if (!e) e = shca_service_start();
+    if (e) {
+        shca_say("cannot start a thread: %s (see ulimit -u)", strerror(e));
+        shca.h = NULL;
+        return e;
+    }
+    /* Under Yama, process_vm_* between siblings needs this. */
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    pthread_atfork(NULL, NULL, in_child);
+    return 0;
+}
+
+int shca_start(void)
+{
+    pthread_mutex_lock(&start_lock);
+    int e = shca.h ? (shca.forked ? EIO : 0) : start();
+    pthread_mutex_unlock(&start_lock);
+    return e;
+}
+
+uint64_t shca_heap_alloc(size_t bytes)
+{
+    pthread_mutex_lock(&extent_lock);
+    struct shca_extent *e = shca_extent_take(&heap, bytes);
+    pthread_mutex_unlock(&extent_lock);
+    return e ? e->start : 0;
+}
+
+void shca_heap_free(uint64_t offset)
+{
+    pthread_mutex_lock(&extent_lock);
+    struct shca_extent *e = shca_extent_give(&heap, offset);
+    if (e) {
+        /* Zero it even where holes cannot be punched: rings rely on it. */
+        if (madvise(shm_at(shca.h, e->start), e->len, MADV_REMOVE) < 0)
+            memset(shm_at(shca.h, e->start), 0, e->len);
+        free(e);
+    }
+    pthread_mutex_unlock(&extent_lock);
+}
+
+void *shca_arena_alloc(size_t bytes)
+{
+    pthread_mutex_lock(&extent_lock);
+    void *where = NULL;
+    struct shca_extent *e = shca_extent_take(&arena, bytes ? bytes : 1);
+    if (e) {
+        where = mmap(NULL, e->len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                     shca.me.memfd, e->start);
+        if (where == MAP_FAILED) {
+            where = NULL;
+            free(shca_extent_give(&arena, e->start));
+        } else
+            e->where = where;
+    }
+    pthread_mutex_unlock(&extent_lock);
+    if (!where) errno = ENOMEM;
+    return where;
+}
+
+bool shca_arena_free(void *block)
+{
+    pthread_mutex_lock(&extent_lock);
+    struct shca_extent *e = arena.used;
+    while (e && e->where != block) e = e->next;
+    if (e) {
+        shca_extent_give(&arena, e->start);
+        if (!shca.forked) madvise(block, e->len, MADV_REMOVE);
+        munmap(block, e->len);
+        free(e);
+    }
+    pthread_mutex_unlock(&extent_lock);
+    return e != NULL;
+}
+
+void shca_arena_in_child(void)
+{
+    /* Another thread may have held the locks when the program forked. */
+    pthread_mutex_init(&extent_lock, NULL);
+    pthread_mutex_init(&start_lock, NULL);
+    pthread_mutex_init(&shca.lock, NULL);
+    pthread_mutex_init(&shca.channel_lock, NULL);
+    for (struct shca_extent *e = arena.used; e; e = e->next)
+        mmap(e->where, e->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
+             shca.me.memfd, e->start);
+}
+
+uint64_t shca_map_offset(const void *addr, size_t len)
+{
+    uint64_t found = SHCA_NOT_MAPPED;
+    pthread_mutex_lock(&extent_lock);
+    for (struct shca_extent *e = arena.used; e && found == SHCA_NOT_MAPPED; e = e->next) {
+        uint64_t in = (uintptr_t)addr - (uintptr_t)e->where;
+        if (in < e->len && len <= e->len - in) found = e->start + in;
+    }
+    pthread_mutex_unlock(&extent_lock);
+    return found;
+}

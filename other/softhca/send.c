@@ -1,0 +1,188 @@
+/* send.c - the send queue: posting, waiting, completing, flushing.
+ *
+ * A WR normally runs inside ibv_post_send(). When the target has no receive or does not listen,
+ * it is copied to the ring and, with all that follow it, runs later from poll_cq or the working
+ * thread. A slot counts as used until a signalled completion at or after it is polled, as on real
+ * devices, so that programs which never signal are found out.
+ */
+#include "object.h"
+
+#include <string.h>
+
+static struct shca_wqe *wqe_at(struct shca_qp *qp, uint32_t index)
+{
+    return (struct shca_wqe *)(qp->sq_ring + (size_t)(index & qp->sq_mask) * qp->sq_stride);
+}
+
+static int wc_opcode(enum ibv_wr_opcode o)
+{
+    switch (o) {
+    case IBV_WR_RDMA_WRITE:
+    case IBV_WR_RDMA_WRITE_WITH_IMM: return IBV_WC_RDMA_WRITE;
+    case IBV_WR_RDMA_READ: return IBV_WC_RDMA_READ;
+    case IBV_WR_ATOMIC_CMP_AND_SWP: return IBV_WC_COMP_SWAP;
+    case IBV_WR_ATOMIC_FETCH_AND_ADD: return IBV_WC_FETCH_ADD;
+    default: return IBV_WC_SEND;
+    }
+}
+
+static uint32_t sge_total(const struct ibv_send_wr *wr)
+{
+    uint32_t total = 0;
+    for (int i = 0; i < wr->num_sge; i++) total += wr->sg_list[i].length;
+    return total;
+}
+
+static void push_completion(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index,
+                            int status)
+{
+    struct shm_cqe e = {.wr_id = wr->wr_id, .qpn = qp->base.qp_num, .index = index,
+                        .src_qp = qp->attr.dest_qp_num, .opcode = wc_opcode(wr->opcode),
+                        .status = status, .side = SHCA_SIDE_SEND};
+    if (status == IBV_WC_SUCCESS && (wr->opcode == IBV_WR_RDMA_READ || e.opcode >= IBV_WC_COMP_SWAP))
+        e.byte_len = sge_total(wr);
+    shca_cq_push(&shca.me, qp->send_cq->index, &e);
+}
+
+static void complete(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index, int status)
+{
+    if (status != IBV_WC_SUCCESS || qp->sig_all || wr->send_flags & IBV_SEND_SIGNALED)
+        push_completion(qp, wr, index, status);
+}
+
+/* The RNR NAK timer field of the InfiniBand specification, in units of 10 us. */
+static uint64_t rnr_ns(uint32_t timer)
+{
+    static const uint16_t units[32] = {0,    1,    2,    3,    4,    6,     8,     12,
+                                       16,   24,   32,   48,   64,   96,    128,   192,
+                                       256,  384,  512,  768,  1024, 1536,  2048,  3072,
+                                       4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
+    return timer & 31 ? units[timer & 31] * 10000ull : 655360000ull;
+}
+
+/* When to stop waiting for REASON: ns, 0 for never. */
+static uint64_t deadline(struct shca_qp *qp, int reason)
+{
+    if (reason == SHCA_NOT_READY) {
+        if (qp->attr.rnr_retry == 7) return 0;
+        return shca_now() + qp->attr.rnr_retry * rnr_ns(qp->t->min_rnr_timer);
+    }
+    if (qp->attr.timeout == 0) return 0;
+    return shca_now() + (4096ull << qp->attr.timeout) * (qp->attr.retry_cnt + 1u);
+}
+
+/* The WR at sq_exec cannot run because of REASON: 0 to wait on, or the status to end with. */
+static int wait_verdict(struct shca_qp *qp, int reason)
+{
+    bool rnr = reason == SHCA_NOT_READY;
+    if (qp->give_up == SHCA_NO_DEADLINE || qp->waits_rnr != rnr) {
+        qp->waits_rnr = rnr;
+        qp->give_up = deadline(qp, reason);
+        qp->look_at = 0;
+    }
+    uint64_t now = shca_now();
+    if (qp->peer && now >= qp->look_at) { /* a system call: not at every poll */
+        if (shca_peer_dead_slow(qp->peer)) return IBV_WC_RETRY_EXC_ERR;
+        qp->look_at = now + 1000000;
+    }
+    if (qp->give_up == 0 || now < qp->give_up) return 0;
+    return rnr ? IBV_WC_RNR_RETRY_EXC_ERR : IBV_WC_RETRY_EXC_ERR;
+}
+
+/* All that wait fail now; send lock held. */
+void shca_send_flush(struct shca_qp *qp)
+{
+    for (; qp->sq_exec != qp->sq_head; qp->sq_exec++)
+        push_completion(qp, &wqe_at(qp, qp->sq_exec)->wr, qp->sq_exec, IBV_WC_WR_FLUSH_ERR);
+}
+
+/* Run what waits; send lock held. */
+void shca_send_resume(struct shca_qp *qp)
+{
+    while (qp->sq_exec != qp->sq_head && qp->base.state == IBV_QPS_RTS) {
+        struct ibv_send_wr *wr = &wqe_at(qp, qp->sq_exec)->wr;
+        int status = shca_deliver(qp, wr);
+        if (status < 0 && !(status = wait_verdict(qp, status))) return;
+        qp->give_up = SHCA_NO_DEADLINE; /* the next one that waits has its own time */
+        complete(qp, wr, qp->sq_exec++, status);
+        if (status != IBV_WC_SUCCESS) shca_qp_to_error(qp);
+    }
+}
+
+static void enqueue(struct shca_qp *qp, const struct ibv_send_wr *wr)
+{
+    struct shca_wqe *w = wqe_at(qp, qp->sq_head++);
+    w->wr = *wr;
+    w->wr.next = NULL;
+    w->wr.sg_list = w->sge;
+    if (!(wr->send_flags & IBV_SEND_INLINE) || wr->opcode == IBV_WR_RDMA_READ) {
+        memcpy(w->sge, wr->sg_list, wr->num_sge * sizeof *w->sge);
+        return;
+    }
+    char *bytes = (char *)(w->sge + qp->max_send_sge), *to = bytes;
+    for (int i = 0; i < wr->num_sge; i++) {
+        memcpy(to, (void *)(uintptr_t)wr->sg_list[i].addr, wr->sg_list[i].length);
+        to += wr->sg_list[i].length;
+    }
+    w->sge[0] = (struct ibv_sge){.addr = (uintptr_t)bytes, .length = to - bytes};
+    w->wr.num_sge = 1;
+}
+
+static void run_or_wait(struct shca_qp *qp, const struct ibv_send_wr *wr)
+{
+    if (qp->base.state == IBV_QPS_ERR) {
+        push_completion(qp, wr, qp->sq_head++, IBV_WC_WR_FLUSH_ERR);
+        qp->sq_exec = qp->sq_head;
+        return;
+    }
+    if (qp->sq_exec != qp->sq_head || qp->base.state == IBV_QPS_SQD) {
+        enqueue(qp, wr);
+        return;
+    }
+    int status = shca_deliver(qp, wr);
+    if (status < 0 && !(status = wait_verdict(qp, status))) {
+        enqueue(qp, wr);
+        shca_service_wait_for(qp);
+        return;
+    }
+    complete(qp, wr, qp->sq_head++, status);
+    qp->sq_exec = qp->sq_head;
+    if (status != IBV_WC_SUCCESS) shca_qp_to_error(qp);
+}
+
+/* 0, or why the WR is not accepted. */
+static int check(struct shca_qp *qp, const struct ibv_send_wr *wr)
+{
+    switch (wr->opcode) {
+    case IBV_WR_SEND:
+    case IBV_WR_SEND_WITH_IMM:
+    case IBV_WR_RDMA_WRITE:
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+        if (wr->send_flags & IBV_SEND_INLINE && sge_total(wr) > qp->max_inline) return EINVAL;
+        break;
+    case IBV_WR_RDMA_READ:
+    case IBV_WR_ATOMIC_CMP_AND_SWP:
+    case IBV_WR_ATOMIC_FETCH_AND_ADD: break;
+    default: return EINVAL;
+    }
+    if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->max_send_sge) return EINVAL;
+    if (qp->sq_head - atomic_load_explicit(&qp->sq_done, memory_order_acquire) >= qp->sq_size)
+        return ENOMEM;
+    return 0;
+}
+
+int shca_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+    struct shca_qp *qp = shca_qp(base);
+    int error = 0;
+    shca_lock(&qp->sq);
+    if (base->state < IBV_QPS_RTS) error = EINVAL;
+    for (; wr && !error; wr = wr->next) {
+        error = check(qp, wr);
+        if (error) break;
+        run_or_wait(qp, wr);
+    }
+    shca_unlock(&qp->sq);
+    if (error && bad) *bad = wr;
+    return error;
+}

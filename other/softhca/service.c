@@ -1,0 +1,165 @@
+/* service.c - the working thread: everything that must happen while the program sleeps.
+ *
+ * It sleeps on the doorbell. It retries sends that wait for a receive or for a peer, gives up on
+ * them in time, moves QPs to ERR when their initiator found a fault, flushes receive queues, and
+ * after the death of a peer finishes what that left half done. It may wait for peers.
+ */
+#include "object.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+static pthread_mutex_t wait_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct shca_qp *waiters; /* QPs with waiting WRs */
+static _Atomic bool sweep_due;
+
+uint64_t shca_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+void shca_service_poke(void) { shca_peer_ring(&shca.me); }
+
+void shca_service_sweep(void)
+{
+    sweep_due = true;
+    shca_service_poke();
+}
+
+/* Send lock of QP held. */
+void shca_service_wait_for(struct shca_qp *qp)
+{
+    if (qp->waiting) return;
+    pthread_mutex_lock(&wait_lock);
+    qp->waiting = true;
+    qp->wait_next = waiters;
+    waiters = qp;
+    shca.waiting++;
+    pthread_mutex_unlock(&wait_lock);
+    shca_service_poke();
+}
+
+static void unlink_waiter(struct shca_qp *qp)
+{
+    for (struct shca_qp **link = &waiters; *link; link = &(*link)->wait_next)
+        if (*link == qp) {
+            *link = qp->wait_next;
+            shca.waiting--;
+            break;
+        }
+    qp->waiting = false;
+}
+
+void shca_service_drop(struct shca_qp *qp)
+{
+    pthread_mutex_lock(&wait_lock);
+    if (qp->waiting) unlink_waiter(qp);
+    pthread_mutex_unlock(&wait_lock);
+}
+
+/* Try every waiting QP once. poll_cq comes here too, so neither lock is waited for: the holder of
+ * wait_lock does our work, and the holder of a send lock its QP's. */
+void shca_service_progress(void)
+{
+    if (pthread_mutex_trylock(&wait_lock)) return;
+    for (struct shca_qp *qp = waiters, *next; qp; qp = next) {
+        next = qp->wait_next;
+        if (!shca_trylock(&qp->sq)) continue;
+        shca_send_resume(qp);
+        if (qp->sq_exec == qp->sq_head) unlink_waiter(qp);
+        shca_unlock(&qp->sq);
+    }
+    pthread_mutex_unlock(&wait_lock);
+}
+
+static void qp_event(struct shca_qp *qp, enum ibv_event_type type)
+{
+    struct ibv_async_event e = {.element.qp = &qp->base, .event_type = type};
+    shca_raise(qp->base.context, &e);
+}
+
+static void attend_qp(struct shca_qp *qp)
+{
+    uint32_t fault = qp->s->fault;
+    if (fault && qp->base.state != IBV_QPS_ERR && qp->base.state != IBV_QPS_RESET) {
+        shca_lock(&qp->sq);
+        shca_qp_to_error(qp);
+        shca_unlock(&qp->sq);
+        if (fault != SHCA_FAULT_QUIET) qp_event(qp, fault - 1);
+    }
+    if (qp->base.state == IBV_QPS_ERR) shca_recv_flush(qp);
+}
+
+static void cq_overflowed(struct shca_cq *cq)
+{
+    cq->overflow_told = true;
+    struct ibv_async_event e = {.element.cq = &cq->base, .event_type = IBV_EVENT_CQ_ERR};
+    shca_raise(cq->base.context, &e);
+    for (struct shca_qp *qp = shca.qps; qp; qp = qp->next) {
+        if (qp->send_cq != cq && qp->recv_cq != cq) continue;
+        if (qp->base.state == IBV_QPS_RESET || qp->base.state == IBV_QPS_ERR) continue;
+        shca_lock(&qp->sq);
+        shca_qp_to_error(qp);
+        shca_unlock(&qp->sq);
+        qp_event(qp, IBV_EVENT_QP_FATAL);
+    }
+}
+
+static void attend_cq(struct shca_cq *cq, bool sweep)
+{
+    if (cq->s->overflow && !cq->overflow_told) cq_overflowed(cq);
+    if (atomic_exchange(&cq->s->ev_lost, 0)) {
+        uint64_t one = 1;
+        int fd = shca_channel_fd(cq->s->channel);
+        if (fd >= 0 && write(fd, &one, sizeof one) < 0) return;
+    }
+    if (sweep && shca_cq_unstick(cq)) shca_cq_notify(&shca.me, cq->s, true);
+}
+
+static void attend(void)
+{
+    bool sweep = atomic_exchange(&sweep_due, false);
+    pthread_mutex_lock(&shca.lock);
+    for (struct shca_qp *qp = shca.qps; qp; qp = qp->next) attend_qp(qp);
+    for (int i = 0; i < SHCA_CQS; i++)
+        if (shca.cq[i]) attend_cq(shca.cq[i], sweep);
+    pthread_mutex_unlock(&shca.lock);
+}
+
+/* The sleep between retries grows: the doorbell, not the clock, is the usual waker. */
+static void *service_main(void *unused)
+{
+    struct pollfd f = {.fd = shca.me.doorbell, .events = POLLIN};
+    long nap = 0;
+    for (;;) {
+        if (!shca.waiting)
+            nap = 0;
+        else
+            nap = nap ? (nap < 8000000 ? nap * 2 : nap) : 50000;
+        struct timespec t = {.tv_nsec = nap};
+        uint64_t rung;
+        if (ppoll(&f, 1, nap ? &t : NULL, NULL) > 0) {
+            if (read(f.fd, &rung, sizeof rung) < 0) continue;
+            nap = 0;
+            attend();
+        }
+        if (shca.waiting) shca_service_progress();
+    }
+    return NULL;
+}
+
+int shca_service_start(void)
+{
+    pthread_t thread;
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int error = pthread_create(&thread, NULL, service_main, NULL);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (!error) pthread_detach(thread);
+    return error;
+}

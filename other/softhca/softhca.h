@@ -1,0 +1,32 @@
+/* softhca.h - what a program may ask of the software verbs device.
+ *
+ * A program needs none of this: it calls libibverbs as ever. These few calls let it put its
+ * buffers in memory that peers can map, so that RDMA between processes of one host is a memcpy.
+ */
+#ifndef SOFTHCA_H
+#define SOFTHCA_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* 1 when ibv_get_device_list() includes the software device, 0 when only real devices are used. */
+int softhca_active(void);
+
+/* One line, never NULL: which device programs will find and why. */
+const char *softhca_describe(void);
+
+/* Page-aligned, zero, lazily populated memory of at least BYTES; NULL and errno on failure.
+ * Peers reach an MR that lies wholly in one such block by plain memcpy. After fork() the child
+ * sees a private copy. When the software device is not active this is anonymous memory. */
+void *softhca_alloc(size_t bytes);
+
+/* Give back a block from softhca_alloc(); NULL is allowed. Deregister its MRs first. */
+void softhca_free(void *block);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

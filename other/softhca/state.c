@@ -1,0 +1,147 @@
+/* state.c - the QP state machine: which transitions there are and which attributes they take.
+ *
+ * The table is that of the InfiniBand specification for reliable connections. Connecting (INIT to
+ * RTR) attaches the peer's segment; a peer that is not there is noticed when sending, as on wire.
+ */
+#include "object.h"
+
+#include <string.h>
+
+struct transition {
+    enum ibv_qp_state from, to;
+    int required, optional;
+};
+
+static const struct transition transitions[] = {
+    {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, 0},
+    {IBV_QPS_INIT, IBV_QPS_INIT, 0, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS},
+    {IBV_QPS_INIT, IBV_QPS_RTR,
+     IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+         IBV_QP_MIN_RNR_TIMER,
+     IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS | IBV_QP_ALT_PATH},
+    {IBV_QPS_RTR, IBV_QPS_RTS,
+     IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+         IBV_QP_MAX_QP_RD_ATOMIC,
+     IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER | IBV_QP_PATH_MIG_STATE | IBV_QP_ALT_PATH},
+    {IBV_QPS_RTS, IBV_QPS_RTS, 0,
+     IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER | IBV_QP_PATH_MIG_STATE | IBV_QP_ALT_PATH},
+    {IBV_QPS_RTS, IBV_QPS_SQD, 0, IBV_QP_EN_SQD_ASYNC_NOTIFY},
+    {IBV_QPS_SQD, IBV_QPS_SQD, 0,
+     IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS | IBV_QP_AV | IBV_QP_MAX_QP_RD_ATOMIC |
+         IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+         IBV_QP_MIN_RNR_TIMER | IBV_QP_PATH_MIG_STATE | IBV_QP_ALT_PATH},
+    {IBV_QPS_SQD, IBV_QPS_RTS, 0,
+     IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER | IBV_QP_PATH_MIG_STATE | IBV_QP_ALT_PATH},
+};
+
+static bool transition_allowed(enum ibv_qp_state from, enum ibv_qp_state to, int mask)
+{
+    mask &= ~(IBV_QP_STATE | IBV_QP_CUR_STATE);
+    if (to == IBV_QPS_RESET || to == IBV_QPS_ERR) return true;
+    for (size_t i = 0; i < sizeof transitions / sizeof *transitions; i++) {
+        const struct transition *t = &transitions[i];
+        if (t->from == from && t->to == to)
+            return (mask & t->required) == t->required && !(mask & ~(t->required | t->optional));
+    }
+    return false;
+}
+
+static bool values_allowed(const struct ibv_qp_attr *a, int mask)
+{
+    if (mask & IBV_QP_PORT && a->port_num != 1) return false;
+    if (mask & IBV_QP_AV && a->ah_attr.port_num != 1) return false;
+    if (mask & IBV_QP_PKEY_INDEX && a->pkey_index != 0) return false;
+    if (mask & IBV_QP_PATH_MTU && (a->path_mtu < IBV_MTU_256 || a->path_mtu > IBV_MTU_4096))
+        return false;
+    if (mask & IBV_QP_TIMEOUT && a->timeout > 31) return false;
+    if (mask & IBV_QP_RETRY_CNT && a->retry_cnt > 7) return false;
+    if (mask & IBV_QP_RNR_RETRY && a->rnr_retry > 7) return false;
+    if (mask & IBV_QP_MIN_RNR_TIMER && a->min_rnr_timer > 31) return false;
+    return true;
+}
+
+static void take_values(struct ibv_qp_attr *mine, const struct ibv_qp_attr *a, int mask)
+{
+    if (mask & IBV_QP_PKEY_INDEX) mine->pkey_index = a->pkey_index;
+    if (mask & IBV_QP_PORT) mine->port_num = a->port_num;
+    if (mask & IBV_QP_ACCESS_FLAGS) mine->qp_access_flags = a->qp_access_flags;
+    if (mask & IBV_QP_AV) mine->ah_attr = a->ah_attr;
+    if (mask & IBV_QP_PATH_MTU) mine->path_mtu = a->path_mtu;
+    if (mask & IBV_QP_DEST_QPN) mine->dest_qp_num = a->dest_qp_num & 0xffffff;
+    if (mask & IBV_QP_RQ_PSN) mine->rq_psn = a->rq_psn;
+    if (mask & IBV_QP_SQ_PSN) mine->sq_psn = a->sq_psn;
+    if (mask & IBV_QP_MAX_DEST_RD_ATOMIC) mine->max_dest_rd_atomic = a->max_dest_rd_atomic;
+    if (mask & IBV_QP_MAX_QP_RD_ATOMIC) mine->max_rd_atomic = a->max_rd_atomic;
+    if (mask & IBV_QP_MIN_RNR_TIMER) mine->min_rnr_timer = a->min_rnr_timer;
+    if (mask & IBV_QP_TIMEOUT) mine->timeout = a->timeout;
+    if (mask & IBV_QP_RETRY_CNT) mine->retry_cnt = a->retry_cnt;
+    if (mask & IBV_QP_RNR_RETRY) mine->rnr_retry = a->rnr_retry;
+}
+
+/* One port on one host: only our own address leads anywhere. */
+static bool leads_here(const struct ibv_ah_attr *ah)
+{
+    union ibv_gid gid;
+    shca_query_gid(1, 0, &gid);
+    if (ah->is_global && memcmp(&ah->grh.dgid, &gid, sizeof gid) == 0) return true;
+    return ah->dlid == shca_lid();
+}
+
+static void connect_qp(struct shca_qp *qp)
+{
+    if (qp->peer) shca_peer_put(qp->peer);
+    qp->peer = NULL;
+    if (leads_here(&qp->attr.ah_attr)) qp->peer = shca_peer_get(shm_qpn_slot(qp->attr.dest_qp_num));
+    if (!qp->peer) return;
+    qp->t = &qp->peer->h->qp[shm_qpn_index(qp->attr.dest_qp_num)];
+    qp->t_active = qp->t->active & ~1u;
+}
+
+/* Send lock held: what waits is flushed here; receives by the working thread, which may wait for
+ * the peer to be out of the way. */
+void shca_qp_to_error(struct shca_qp *qp)
+{
+    qp->base.state = IBV_QPS_ERR;
+    atomic_store(&qp->s->state, IBV_QPS_ERR);
+    shca_send_flush(qp);
+    shca_service_poke();
+}
+
+static void publish(struct shca_qp *qp, enum ibv_qp_state to)
+{
+    qp->s->access = qp->attr.qp_access_flags;
+    qp->s->min_rnr_timer = qp->attr.min_rnr_timer;
+    qp->s->max_dest_rd_atomic = qp->attr.max_dest_rd_atomic;
+    atomic_store(&qp->s->dest_qpn, qp->attr.dest_qp_num);
+    qp->base.state = to;
+    atomic_store(&qp->s->state, to);
+}
+
+int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
+{
+    struct shca_qp *qp = shca_qp(base);
+    enum ibv_qp_state to = mask & IBV_QP_STATE ? a->qp_state : base->state;
+    if (shca.forked) return EIO;
+    if (mask & IBV_QP_CUR_STATE && a->cur_qp_state != base->state) return EINVAL;
+    if (!transition_allowed(base->state, to, mask) || !values_allowed(a, mask)) return EINVAL;
+    if (to == IBV_QPS_RESET) {
+        shca_service_drop(qp);
+        shca_lock(&qp->sq);
+        shca_qp_reset(qp);
+        shca_unlock(&qp->sq);
+        struct shca_peer *old = qp->peer;
+        qp->peer = NULL;
+        shca_peer_put(old);
+        return 0;
+    }
+    if (to != IBV_QPS_ERR) take_values(&qp->attr, a, mask);
+    if (base->state == IBV_QPS_INIT && to == IBV_QPS_RTR) connect_qp(qp);
+    shca_lock(&qp->sq);
+    if (to == IBV_QPS_ERR)
+        shca_qp_to_error(qp);
+    else
+        publish(qp, to);
+    if (to == IBV_QPS_RTS && qp->sq_exec != qp->sq_head) shca_service_wait_for(qp);
+    shca_unlock(&qp->sq);
+    return 0;
+}
