@@ -21,6 +21,7 @@
 #include "core/system_am.h"
 #include "gasnet.h"
 #include "gasnet_idents.h"
+#include "other/tools/tools.h"
 
 struct bootstrap_job gasnetc_job;
 enum gasnetc_phase gasnetc_phase;
@@ -30,6 +31,41 @@ struct net_caps gasnetc_caps;
 gasnet_node_t gasneti_mynode, gasneti_nodes;
 
 const int GASNETI_LINKCHECK_NAME = 1;
+
+/* ---- what the tools want to know
+ * -------------------------------------------------------------------- */
+
+static char *raw_getenv(const char *name)
+{
+    return (char *)(uintptr_t)bootstrap_getenv(name);
+}
+
+static const char *fatal_prefix(void)
+{
+    return gasnetc_job.size ? gasneti_rank_name(gasnetc_job.rank) : NULL;
+}
+
+static int rank_or_unknown(void)
+{
+    return gasnetc_job.size ? (int)gasnetc_job.rank : -1;
+}
+
+static int reports_environment(void)
+{
+    if (gasnetc_job.size == 0) return -1;
+    return gasnetc_job.rank == 0 && bootstrap_getenv("GASNET_VERBOSEENV");
+}
+
+static void tell_tools(void)
+{
+    gasneti_getenv_hook = raw_getenv;
+    gasneti_fatal_prefix_hook = fatal_prefix;
+    gasneti_rank_hook = rank_or_unknown;
+    gasneti_verboseenv_hook = reports_environment;
+}
+
+/* ---- init
+ * ------------------------------------------------------------------------------------------- */
 
 /* Joins the job; GASNET_OK, or an error code after saying why. */
 static int join(int *argc, char ***argv)
@@ -120,7 +156,7 @@ static void open_network(void)
         gasnetc_bbuf_init(bbuf_count());
         connect_all();
     }
-    if (bootstrap_getenv("GASNET_VERBOSEENV") && gasnetc_job.rank == 0)
+    if (reports_environment())
         fprintf(stderr, "gasnet: %u processes, started by %s, over %s\n", gasnetc_job.size,
                 gasnetc_job.spawner, gasnetc_caps.device);
 }
@@ -129,8 +165,11 @@ int gasnet_init(int *argc, char ***argv)
 {
     if (gasnetc_phase != GASNETC_BEFORE_INIT)
         return gasneti_error(GASNET_ERR_NOT_INIT, "gasnet_init", "called a second time");
+    tell_tools();
     int result = join(argc, argv);
     if (result != GASNET_OK) return result;
+    if (argc && argv) gasneti_decode_args(argc, argv);
+    gasneti_verboseenv_flush();
     gasnetc_exit_init();
     bootstrap_watch(on_job_death);
     gasnetc_params_init();
@@ -178,5 +217,5 @@ int gasnetc_node_info(gasnet_nodeinfo_t *table, int numentries)
 
 char *gasneti_getenv(const char *name)
 {
-    return name ? (char *)(uintptr_t)bootstrap_getenv(name) : NULL;
+    return gasnett_getenv(name);
 }

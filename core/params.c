@@ -2,13 +2,11 @@
  */
 #include "core/params.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
+
+#include "gasnet.h"
+#include "other/tools/tools.h"
 
 gasnetc_params_t gasnetc_params = {
 #define PARAM(field, type, name, alias, initial, ...) .field = initial,
@@ -29,66 +27,20 @@ const size_t gasnetc_param_count = sizeof gasnetc_param_table / sizeof *gasnetc_
 /* ---- values
  * -------------------------------------------------------------------------------------------- */
 
-static const char *skip_blanks(const char *s)
+/* Any type but TEXT, as a number; false when it is not one. */
+static bool parse(enum gasnetc_param_type type, const char *text, double *value)
 {
-    while (isspace((unsigned char)*s)) s++;
-    return s;
-}
-
-/* B, K, M, G, T with an optional B or iB after it; 0 if it is none of them. */
-static double unit_of(const char *suffix)
-{
-    static const char units[] = "BKMGT";
-    if (!*suffix) return 1;
-    const char *unit = strchr(units, toupper((unsigned char)*suffix));
-    if (!unit) return 0;
-    const char *rest = suffix + 1;
-    if (*rest && strcasecmp(rest, "B") && strcasecmp(rest, "iB")) return 0;
-    double factor = 1;
-    for (const char *u = units; u < unit; u++) factor *= 1024;
-    return factor;
-}
-
-static bool parse_number(const char *text, bool size, double *value)
-{
-    char *end;
-    errno = 0;
-    text = skip_blanks(text);
-    if (size) {
-        *value = strtod(text, &end);
-        double unit = end == text ? 0 : unit_of(skip_blanks(end));
-        if (unit == 0) return false;
-        *value *= unit;
-        return errno == 0 && isfinite(*value);
+    int64_t whole = 0;
+    bool parsed;
+    if (type == GASNETC_SECONDS) return gasneti_parse_double(text, value);
+    if (type == GASNETC_BOOLEAN) {
+        whole = gasneti_parse_yesno(text);
+        parsed = whole >= 0;
+    } else {
+        parsed = gasneti_parse_int(text, type == GASNETC_SIZE, &whole);
     }
-    *value = (double)strtoll(text, &end, 0);
-    return end != text && !*skip_blanks(end) && errno == 0;
-}
-
-/* A number, or a fraction a/b. */
-static bool parse_seconds(const char *text, double *value)
-{
-    char *end;
-    text = skip_blanks(text);
-    *value = strtod(text, &end);
-    if (end == text) return false;
-    if (*end == '/') {
-        const char *below = end + 1;
-        double divisor = strtod(below, &end);
-        if (end == below || divisor == 0) return false;
-        *value /= divisor;
-    }
-    return !*skip_blanks(end) && isfinite(*value);
-}
-
-static bool parse_boolean(const char *text, double *value)
-{
-    static const char *const yes[] = {"1", "y", "yes"}, *const no[] = {"0", "n", "no"};
-    for (int i = 0; i < 3; i++) {
-        *value = !strcasecmp(text, yes[i]);
-        if (*value || !strcasecmp(text, no[i])) return true;
-    }
-    return false;
+    *value = (double)whole;
+    return parsed;
 }
 
 static const char *const kinds[] = {"a whole number", "a size such as 64K or 1.5GB", "yes or no",
@@ -110,25 +62,11 @@ bool gasnetc_param_parse(const gasnetc_param_t *row, const char *text, gasnetc_p
                          char *why, size_t why_size)
 {
     double value = 0;
-    bool parsed = false;
-    switch (row->type) {
-    case GASNETC_TEXT:
+    if (row->type == GASNETC_TEXT) {
         *(const char **)(void *)((char *)params + row->offset) = *text ? text : NULL;
         return true;
-    case GASNETC_NUMBER:
-        parsed = parse_number(text, false, &value);
-        break;
-    case GASNETC_SIZE:
-        parsed = parse_number(text, true, &value);
-        break;
-    case GASNETC_BOOLEAN:
-        parsed = parse_boolean(text, &value);
-        break;
-    case GASNETC_SECONDS:
-        parsed = parse_seconds(text, &value);
-        break;
     }
-    if (!parsed) {
+    if (!parse(row->type, text, &value)) {
         snprintf(why, why_size, "%s=%s: not %s", row->name, text, kinds[row->type]);
         return false;
     }

@@ -10,6 +10,8 @@
 #include "core/job.h"
 #include "core/params.h"
 #include "core/report.h"
+#include "gasnet.h"
+#include "other/tools/tools.h"
 
 extern char **environ;
 
@@ -17,10 +19,10 @@ extern char **environ;
 static const char *given(const gasnetc_param_t *row, const char **name)
 {
     *name = row->name;
-    const char *value = bootstrap_getenv(row->name);
+    const char *value = gasneti_getenv(row->name);
     if (!value && *row->alias) {
         *name = row->alias;
-        value = bootstrap_getenv(row->alias);
+        value = gasneti_getenv(row->alias);
     }
     return value && (*value || row->type == GASNETC_TEXT) ? value : NULL;
 }
@@ -133,7 +135,7 @@ static void warn_obsolete(void)
 {
     static const char *const names[] = {"GASNET_HCA_ID", "GASNET_PORT_NUM"};
     for (int i = 0; i < 2; i++) {
-        const char *value = bootstrap_getenv(names[i]);
+        const char *value = gasneti_getenv(names[i]);
         if (value && *value)
             gasneti_warn("%s is obsolete and has no effect; use GASNET_IBV_PORTS", names[i]);
     }
@@ -158,6 +160,6 @@ void gasnetc_params_init(void)
     const char *const *all = bootstrap_environ();
     if (!all) all = (const char *const *)environ;
     for (; *all; all++) warn_unknown(*all);
-    if (bootstrap_getenv("GASNET_VERBOSEENV"))
+    if (gasnett_verboseenv())
         for (size_t i = 0; i < gasnetc_param_count; i++) print_row(&gasnetc_param_table[i]);
 }
