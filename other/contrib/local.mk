@@ -1,1 +1,12 @@
-# other/contrib
+# other/contrib: the launcher, one source for every conduit
+GASNETRUN_SOURCES = \
+	other/contrib/gasnetrun/gasnetrun.c other/contrib/gasnetrun/help_env.c \
+	other/contrib/gasnetrun/mpirun.c other/contrib/gasnetrun/mpirun.h \
+	other/contrib/gasnetrun/options.c other/contrib/gasnetrun/options.h \
+	other/contrib/gasnetrun/program.c other/contrib/gasnetrun/program.h
+
+bin_PROGRAMS += gasnetrun_ibv
+gasnetrun_ibv_SOURCES = $(GASNETRUN_SOURCES)
+gasnetrun_ibv_CPPFLAGS = $(AM_CPPFLAGS) $(SPAWNER_DEFINES) \
+	-DGASNETRUN_CONDUIT='"IBV"' -DGASNETRUN_NAME='"ibv"' -DGASNETRUN_SPAWNER='"$(IBV_SPAWNER)"'
+gasnetrun_ibv_LDADD = other/spawner/liblauncher.la

@@ -34,7 +34,7 @@ struct bootstrap_job {
     const char *spawner;     /* "ssh" or "mpi"; for messages */
 };
 
-/* Joins the job.  Strips launcher-private words from *argc/*argv where there are any; both may be
+/* Joins the job.  Strips launcher-private words from argc and argv where there are any; both may be
  * NULL.  `why` receives one or more lines of text (without a final newline) when the result is not
  * BOOTSTRAP_OK; it never blocks when no launcher is there.  Call once. */
 enum bootstrap_status bootstrap_init(int *argc, char ***argv, struct bootstrap_job *job, char *why,

@@ -1,0 +1,130 @@
+/* gasnetrun.c - starts a parallel job: gasnetrun_<conduit> -n <processes> program arguments...
+ *
+ * One source for every conduit; GASNETRUN_CONDUIT (capitals) and GASNETRUN_NAME (small letters)
+ * come from the build.  Chooses a spawner, checks everything that can be checked before a process
+ * exists, and hands over: to the event loop of the ssh spawner, or by exec to mpirun.
+ */
+#include "other/contrib/gasnetrun/mpirun.h"
+#include "other/contrib/gasnetrun/options.h"
+#include "other/contrib/gasnetrun/program.h"
+#include "other/spawner/ssh_launch.h"
+
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LAUNCHER "gasnetrun_" GASNETRUN_NAME
+
+extern const char gasnetrun_help_env[];
+
+static const char usage[] =
+    "usage: " LAUNCHER " -n <processes> [options] [--] program [arguments]\n"
+    "\n"
+    "  -n N, -np N    number of processes\n"
+    "  -N M           number of hosts to use\n"
+    "  -c K           CPUs for each process (spawner mpi only)\n"
+    "  -E V1,V2       environment variables to hand on (spawner ssh hands on all of them)\n"
+    "  -spawner=NAME  ssh or mpi; default: GASNET_" GASNETRUN_CONDUIT
+    "_SPAWNER, else " GASNETRUN_SPAWNER "\n"
+    "  -v             say what is done; sets GASNET_VERBOSEENV=1\n"
+    "  -t             say what would be done, and do nothing\n"
+    "  -k             keep temporary files (none are made); implies -v\n"
+    "  --             end of options\n"
+    "  --help         this text\n"
+    "  --help-env     environment variables of the library\n"
+    "  --version      version\n"
+    "\n"
+    "Hosts come from GASNET_SSH_NODEFILE (a file, one host a line) or GASNET_SSH_SERVERS (a list);\n"
+    "with neither, all processes run on this machine.  The exit status is the job's.\n";
+
+static int refuse(const char *why)
+{
+    fprintf(stderr, LAUNCHER ": %s (try %s --help)\n", why, LAUNCHER);
+    return 1;
+}
+
+static const char *choose_spawner(const struct options *options)
+{
+    const char *env = getenv("GASNET_" GASNETRUN_CONDUIT "_SPAWNER");
+    if (options->spawner) return options->spawner;
+    return env && *env ? env : GASNETRUN_SPAWNER;
+}
+
+static bool check_spawner(const char *spawner, char *why, size_t why_size)
+{
+    if (strcmp(spawner, "ssh") == 0) return true;
+    if (strcmp(spawner, "mpi") == 0) {
+        if (MPIRUN_BUILT) return true;
+        snprintf(why, why_size, "spawner mpi is not built: install an MPI (Debian: libopenmpi-dev), "
+                 "configure and build again, or use -spawner=ssh");
+        return false;
+    }
+    snprintf(why, why_size, "unknown spawner \"%s\": choose ssh or mpi by -spawner or GASNET_"
+             GASNETRUN_CONDUIT "_SPAWNER", spawner);
+    return false;
+}
+
+/* Descriptors 0 to 2 must exist, lest a socket of ours takes their place. */
+static void ensure_stdio(void)
+{
+    int fd;
+    while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd <= 2) continue;
+    if (fd > 2) close(fd);
+}
+
+static int run(const struct options *options)
+{
+    char why[512] = "";
+    const char *spawner = choose_spawner(options);
+    if (!check_spawner(spawner, why, sizeof why)) return refuse(why);
+    char *path = program_find(options->program[0], why, sizeof why);
+    if (!path) return refuse(why);
+    if (options->verbose) {
+        setenv("GASNET_VERBOSEENV", "1", 1);
+        if (!program_with_ident(options->program, "$GASNetConduitName: " GASNETRUN_CONDUIT " $"))
+            fprintf(stderr, LAUNCHER ": warning: no word of the command is a program linked with "
+                    "GASNet for " GASNETRUN_CONDUIT " (a shared library or a wrapper hides it)\n");
+    }
+    int status;
+    if (strcmp(spawner, "mpi") == 0) {
+        status = mpirun_exec(options, path);
+    } else {
+        struct ssh_request request = {.ranks = options->ranks,
+                                      .hosts = options->hosts,
+                                      .path = path,
+                                      .argv = options->program,
+                                      .verbose = options->verbose,
+                                      .dry_run = options->dry_run};
+        status = ssh_launch(&request);
+    }
+    free(path);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    char why[256];
+    ensure_stdio();
+    if (argc > 1 && strcmp(argv[1], SSH_CONTROL_OPTION) == 0) return ssh_control_main(argc, argv);
+    if (argc <= 1) {
+        fputs(usage, stderr);
+        return 1;
+    }
+    if (!options_parse(&options, argv, why, sizeof why)) return refuse(why);
+    switch (options.action) {
+    case OPTIONS_HELP: fputs(usage, stdout); break;
+    case OPTIONS_VERSION: puts(LAUNCHER " (" PACKAGE_NAME ") " PACKAGE_VERSION); break;
+    case OPTIONS_HELP_ENV:
+        fputs(gasnetrun_help_env[0] ? gasnetrun_help_env
+                                    : "no list of environment variables is linked in\n", stdout);
+        break;
+    case OPTIONS_RUN: return run(&options);
+    }
+    return fflush(stdout) == 0 ? 0 : 1;
+}

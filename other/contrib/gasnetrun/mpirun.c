@@ -1,0 +1,238 @@
+/* mpirun.c - starts the job by an MPI launcher: MPIRUN_CMD, a template, becomes its command line.
+ *
+ * Called by main, which checked the program.  Becomes the MPI launcher by exec, so its signals and
+ * its exit status are the job's; nothing of ours stays in between.
+ */
+#define _GNU_SOURCE
+#include "other/contrib/gasnetrun/mpirun.h"
+#include "other/spawner/words.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum family { FAMILY_UNKNOWN, FAMILY_OPENMPI, FAMILY_HYDRA };
+
+/* --- which MPI --- */
+
+/* Asks the launcher itself, since all of them are called mpirun. */
+static enum family family_of(const char *launcher)
+{
+    static const char *const names[] = {"mpirun", "mpiexec", "orterun", "prterun", "mpiexec.hydra",
+                                        "mpirun.openmpi", "mpiexec.openmpi", "mpirun.mpich",
+                                        "mpiexec.mpich"};
+    const char *base = strrchr(launcher, '/') ? strrchr(launcher, '/') + 1 : launcher;
+    bool known = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) known |= strcmp(base, names[i]) == 0;
+    char text[1024] = "", command[1100];
+    char *quoted = known ? words_quote(launcher) : NULL;
+    if (!quoted) return FAMILY_UNKNOWN;
+    snprintf(command, sizeof command, "%s --version 2>/dev/null </dev/null", quoted);
+    free(quoted);
+    FILE *answer = popen(command, "re");
+    if (!answer) return FAMILY_UNKNOWN;
+    size_t len = fread(text, 1, sizeof text - 1, answer);
+    while (fread(command, 1, sizeof command, answer) > 0) continue;
+    pclose(answer);
+    text[len] = 0;
+    if (strstr(text, "Open MPI") || strstr(text, "OpenRTE")) return FAMILY_OPENMPI;
+    return strstr(text, "HYDRA") || strstr(text, "Intel(R) MPI") ? FAMILY_HYDRA : FAMILY_UNKNOWN;
+}
+
+/* --- environment --- */
+
+static bool listed(const struct words *names, const char *name, size_t len)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (strlen(names->word[i]) == len && memcmp(names->word[i], name, len) == 0) return true;
+    return false;
+}
+
+/* What other hosts need of our environment: the library's own and what -E names. */
+static void names_to_export(const struct options *options, struct words *names)
+{
+    static const char *const prefixes[] = {"GASNET_", "UPC_", "UPCR_", "TI_", "CHPL_", "GASNETT_"};
+    for (char **e = environ; *e; e++)
+        for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+            if (strncmp(*e, prefixes[i], strlen(prefixes[i])) == 0)
+                words_add_bytes(names, *e, strcspn(*e, "="));
+    for (const char *v = options->export_ ? options->export_ : ""; *v; v += *v == ',') {
+        size_t len = strcspn(v, ",");
+        char *name = strndup(v, len);
+        if (name && len && !listed(names, name, len)) {
+            if (getenv(name))
+                words_add(names, name);
+            else
+                fprintf(stderr, "gasnetrun: warning: -E %s: not set here, nothing to hand on\n",
+                        name);
+        }
+        free(name);
+        v += len;
+    }
+}
+
+static void add_export_flags(enum family family, const struct words *names, struct words *command)
+{
+    if (family == FAMILY_OPENMPI) {
+        for (size_t i = 0; i < names->count; i++) {
+            words_add(command, "-x");
+            words_add(command, names->word[i]);
+        }
+    }
+    if (family == FAMILY_HYDRA) words_add(command, "-genvall");
+}
+
+/* What makes Open MPI start any number of processes anywhere, as the ssh spawner does. */
+static void add_default_flags(enum family family, const struct options *options,
+                              struct words *command)
+{
+    char text[32];
+    if (family != FAMILY_OPENMPI) return;
+    if (options->cpus) {
+        snprintf(text, sizeof text, "slot:PE=%u", options->cpus);
+        words_add(command, "--map-by");
+        words_add(command, text);
+    } else {
+        words_add(command, "--bind-to");
+        words_add(command, "none");
+    }
+    words_add(command, "--oversubscribe");
+    if (geteuid() == 0) words_add(command, "--allow-run-as-root");
+    if (options->hosts && !options->cpus) {
+        snprintf(text, sizeof text, "%u", (options->ranks + options->hosts - 1) / options->hosts);
+        words_add(command, "-npernode");
+        words_add(command, text);
+    }
+}
+
+/* --- template --- */
+
+struct filling {
+    const struct options *options;
+    const char *path;
+};
+
+/* The words a placeholder stands for. */
+static bool expand(const struct filling *fill, char letter, struct words *to)
+{
+    char number[16], *cwd;
+    char **args = fill->options->program + 1;
+    const char *hosts = getenv("GASNET_NODEFILE");
+    switch (letter) {
+    case 'N':
+    case 'M':
+        snprintf(number, sizeof number, "%u",
+                 letter == 'N' ? fill->options->ranks : fill->options->hosts);
+        words_add(to, number);
+        return true;
+    case 'C':
+    case 'P':
+        words_add(to, fill->path);
+        if (letter == 'P') return true;
+        /* fall through */
+    case 'A':
+        for (; *args; args++) words_add(to, *args);
+        return true;
+    case 'Q':
+        for (; *args; args++) {
+            char *quoted = words_quote(*args);
+            words_add(to, quoted ? quoted : *args);
+            free(quoted);
+        }
+        return true;
+    case 'D':
+        cwd = getcwd(NULL, 0);
+        words_add(to, cwd ? cwd : ".");
+        free(cwd);
+        return true;
+    case 'H':
+        if (hosts && *hosts) {
+            words_add(to, hosts);
+            return true;
+        }
+        fprintf(stderr, "gasnetrun: MPIRUN_CMD holds %%H, but GASNET_NODEFILE is not set\n");
+        return false;
+    default:
+        fprintf(stderr, "gasnetrun: MPIRUN_CMD: %%%c is none of %%N %%P %%A %%C %%Q %%D %%H %%M "
+                "(%%%% is a percent sign)\n", letter ? letter : ' ');
+        return false;
+    }
+}
+
+/* A placeholder inside a longer word: that word is for a shell, so what goes in is quoted. */
+static bool fill_word(const struct filling *fill, const char *word, struct words *command)
+{
+    char *text = NULL;
+    size_t len = 0;
+    bool good = true;
+    FILE *out = open_memstream(&text, &len);
+    for (; out && good && *word; word++) {
+        struct words found = {0};
+        if (*word != '%' || word[1] == '%') {
+            word += *word == '%';
+            fputc(*word, out);
+            continue;
+        }
+        good = expand(fill, *++word, &found);
+        char *joined = good && found.count ? words_join(found.word) : NULL;
+        if (joined) fputs(joined, out);
+        free(joined);
+        words_free(&found);
+    }
+    if (!out || fclose(out) != 0) good = false;
+    if (good) words_add(command, text);
+    free(text);
+    return good;
+}
+
+static bool fill_template(const struct filling *fill, const char *template, bool own,
+                          struct words *command)
+{
+    struct words parts = {0}, names = {0};
+    bool good = words_split(&parts, template) && parts.count > 0;
+    if (!good) fprintf(stderr, "gasnetrun: MPIRUN_CMD=%s: a quote without end, or empty\n", template);
+    enum family family = good ? family_of(parts.word[0]) : FAMILY_UNKNOWN;
+    for (size_t i = 0; good && i < parts.count; i++) {
+        const char *part = parts.word[i];
+        if (part[0] == '%' && part[1] && part[1] != '%' && !part[2])
+            good = expand(fill, part[1], command);
+        else
+            good = fill_word(fill, part, command);
+        if (i == 0) { /* flags go right behind the launcher's name */
+            if (!own) add_default_flags(family, fill->options, command);
+            names_to_export(fill->options, &names);
+            add_export_flags(family, &names, command);
+        }
+    }
+    words_free(&parts);
+    words_free(&names);
+    return good && !command->failed;
+}
+
+int mpirun_exec(const struct options *options, const char *path)
+{
+    struct words command = {0};
+    const char *template = getenv("MPIRUN_CMD");
+    bool own = template && *template;
+    struct filling fill = {options, path};
+    int status = 1;
+    if (fill_template(&fill, own ? template : "mpirun -np %N %C", own, &command)) {
+        char *line = words_join(command.word);
+        if (options->verbose) fprintf(stderr, "gasnetrun: %s\n", line ? line : "");
+        free(line);
+        status = 0;
+        if (!options->dry_run) {
+            execvp(command.word[0], command.word);
+            fprintf(stderr, "gasnetrun: MPI launcher %s: %s; set MPIRUN_CMD to the launcher to use, "
+                    "or choose -spawner=ssh\n", command.word[0], strerror(errno));
+            status = 1;
+        }
+    }
+    words_free(&command);
+    return status;
+}

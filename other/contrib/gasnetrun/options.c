@@ -1,0 +1,114 @@
+/* options.c - parses the launcher's command line; see options.h.
+ *
+ * Called by main.  Must leave the program's own words exactly as they are: parsing ends at the
+ * first word that is no option.
+ */
+#include "other/contrib/gasnetrun/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RANKS_MAX = 65535 };
+
+struct parser {
+    char **at; /* the word under inspection */
+    char *why;
+    size_t why_size;
+};
+
+static bool complain(struct parser *p, const char *problem, const char *word)
+{
+    snprintf(p->why, p->why_size, problem, word);
+    return false;
+}
+
+/* The value of an option: glued to it (-n4, -spawner=ssh) or the next word. */
+static const char *value_of(struct parser *p, const char *name)
+{
+    const char *glued = *p->at + strlen(name);
+    if (*glued == '=') return glued + 1;
+    if (*glued) return glued;
+    return p->at[1] ? *++p->at : NULL;
+}
+
+static bool take_number(struct parser *p, const char *name, uint32_t *number)
+{
+    char problem[160], *end;
+    const char *text = value_of(p, name);
+    snprintf(problem, sizeof problem, "%s %%s: a whole number from 1 to %d is needed here", name,
+             RANKS_MAX);
+    if (!text) return complain(p, problem, "(nothing)");
+    unsigned long value = strtoul(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || value < 1 || value > RANKS_MAX)
+        return complain(p, problem, text);
+    *number = (uint32_t)value;
+    return true;
+}
+
+static bool take_text(struct parser *p, const char *name, const char **text)
+{
+    *text = value_of(p, name);
+    return (*text && **text) || complain(p, "%s: a value is needed behind it", name);
+}
+
+static bool is(const char *word, const char *name) { return strcmp(word, name) == 0; }
+
+/* "-n", "-n4": the option, alone or with a number glued to it. */
+static bool is_number_option(const char *word, const char *name)
+{
+    size_t len = strlen(name);
+    return strncmp(word, name, len) == 0 &&
+           (!word[len] || word[len] == '=' || strspn(word + len, "0123456789") > 0);
+}
+
+static bool is_encoding(const char *word)
+{
+    static const char *const known[] = {"-encode",        "-encode-args", "-encode-env",
+                                        "-noencode",      "-noencode-args", "-noencode-env"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (is(word, known[i])) return true;
+    return false;
+}
+
+static bool take_option(struct parser *p, struct options *o)
+{
+    const char *word = *p->at;
+    if (is_number_option(word, "-np")) return take_number(p, "-np", &o->ranks);
+    if (is_number_option(word, "-n")) return take_number(p, "-n", &o->ranks);
+    if (is_number_option(word, "-N")) return take_number(p, "-N", &o->hosts);
+    if (is_number_option(word, "-c")) return take_number(p, "-c", &o->cpus);
+    if (is(word, "-E") || strncmp(word, "-E=", 3) == 0) return take_text(p, "-E", &o->export_);
+    if (is(word, "-spawner") || strncmp(word, "-spawner=", 9) == 0)
+        return take_text(p, "-spawner", &o->spawner);
+    if (strncmp(word, "--spawner=", 10) == 0) return take_text(p, "--spawner", &o->spawner);
+    if (is_encoding(word)) return true; /* our arguments arrive exactly without it */
+    if (is(word, "-v")) return o->verbose = true;
+    if (is(word, "-t")) return o->verbose = o->dry_run = true;
+    if (is(word, "-k")) return o->verbose = o->keep = true;
+    if (is(word, "-h") || is(word, "-help") || is(word, "--help"))
+        return o->action = OPTIONS_HELP, true;
+    if (is(word, "--help-env")) return o->action = OPTIONS_HELP_ENV, true;
+    if (is(word, "-V") || is(word, "--version")) return o->action = OPTIONS_VERSION, true;
+    return complain(p, "unknown option %s", word);
+}
+
+bool options_parse(struct options *options, char **argv, char *why, size_t why_size)
+{
+    struct parser p = {.at = argv + 1, .why = why, .why_size = why_size};
+    memset(options, 0, sizeof *options);
+    for (; *p.at && **p.at == '-'; p.at++) {
+        if (is(*p.at, "--")) {
+            p.at++;
+            break;
+        }
+        if (!take_option(&p, options)) return false;
+        if (options->action != OPTIONS_RUN) return true;
+    }
+    options->program = p.at;
+    if (!options->ranks)
+        return complain(&p, "%s: the number of processes is missing: -n <processes>",
+                        *p.at ? *p.at : "no program");
+    if (!*p.at) return complain(&p, "%s: a program to run is missing", "command line");
+    return true;
+}

@@ -1,0 +1,25 @@
+/* options.h - the launcher's command line.  Pure: words in, choices out. */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum options_action { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_HELP_ENV, OPTIONS_VERSION };
+
+struct options {
+    enum options_action action;
+    uint32_t ranks;      /* -n */
+    uint32_t hosts;      /* -N; 0: not given */
+    uint32_t cpus;       /* -c; 0: not given */
+    const char *export_; /* -E; NULL: not given */
+    const char *spawner; /* NULL: not given */
+    bool verbose, dry_run, keep;
+    char **program; /* the program and its arguments, NULL-terminated */
+};
+
+/* False: `why` is one line that names the word and the remedy. */
+bool options_parse(struct options *options, char **argv, char *why, size_t why_size);
+
+#endif

@@ -1,0 +1,237 @@
+/* mpi.c - the mpi spawner: a module of its own, loaded when an MPI launcher started the program.
+ *
+ * Called through gasnet_spawner_mpi_ops by bootstrap.c.  MPI is used inside these calls only, on a
+ * communicator of our own, and finalised only if we initialised it.
+ */
+#include "other/spawner/spawner_ops.h"
+
+#include <mpi.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+extern const struct spawner_ops gasnet_spawner_mpi_ops;
+
+extern char **environ;
+
+static MPI_Comm comm = MPI_COMM_NULL;
+static int rank, size;
+static bool ours; /* we initialised MPI, so we finalise it */
+static _Atomic(bootstrap_death_fn) death_fn;
+static int parent_fd = -1;
+
+static void check(int error, const char *call)
+{
+    if (error == MPI_SUCCESS) return;
+    fprintf(stderr, "bootstrap: rank %d: %s failed with MPI error %d; ending the job\n", rank, call,
+            error);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    _exit(1);
+}
+
+/* --- joining --- */
+
+/* The GASNet library brings a verbs device of its own, which Open MPI must not take for hardware;
+ * start-up data go well over shared memory and TCP.  What the user set stays. */
+static void tame_mpi(void)
+{
+    static const char *const settings[][2] = {
+        {"OMPI_MCA_pml", "ob1"},          {"OMPI_MCA_btl", "self,vader,tcp"},
+        {"OMPI_MCA_osc", "^ucx,rdma"},    {"OMPI_MCA_coll", "^hcoll,ucc"},
+        {"OMPI_MCA_btl_base_warn_component_unused", "0"},
+        {"OMPI_MCA_mpi_warn_on_fork", "0"},
+    };
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        setenv(settings[i][0], settings[i][1], 0);
+}
+
+static int thread_level(void)
+{
+    const char *want = getenv("GASNET_MPI_THREAD");
+    if (want && strcmp(want, "SINGLE") == 0) return MPI_THREAD_SINGLE;
+    if (want && strcmp(want, "FUNNELED") == 0) return MPI_THREAD_FUNNELED;
+    if (want && strcmp(want, "MULTIPLE") == 0) return MPI_THREAD_MULTIPLE;
+    return MPI_THREAD_SERIALIZED; /* any thread may end the job, one at a time */
+}
+
+/* Rank 0's environment for everybody. */
+static bool share_environment(struct spawner_console *console)
+{
+    int len = 0;
+    if (rank == 0)
+        for (char **e = environ; *e; e++) len += (int)strlen(*e) + 1;
+    check(MPI_Bcast(&len, 1, MPI_INT, 0, comm), "MPI_Bcast");
+    char *block = malloc((size_t)len + 1), *to = block;
+    if (!block) return false;
+    if (rank == 0)
+        for (char **e = environ; *e; e++) to = stpcpy(to, *e) + 1;
+    check(MPI_Bcast(block, len, MPI_CHAR, 0, comm), "MPI_Bcast");
+    *console = (struct spawner_console){block, (size_t)len};
+    return true;
+}
+
+/* Ranks that can share memory are on one host; its lowest rank stands for it. */
+static bool map_hosts(struct bootstrap_job *job)
+{
+    MPI_Comm local;
+    int lowest = rank, local_size;
+    check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local),
+          "MPI_Comm_split_type");
+    MPI_Comm_size(local, &local_size);
+    check(MPI_Bcast(&lowest, 1, MPI_INT, 0, local), "MPI_Bcast");
+    MPI_Comm_free(&local);
+
+    int *first = malloc((size_t)size * sizeof *first);
+    uint32_t *host_of = malloc((size_t)size * sizeof *host_of), next = 0;
+    if (!first || !host_of) return false;
+    check(MPI_Allgather(&lowest, 1, MPI_INT, first, 1, MPI_INT, comm), "MPI_Allgather");
+    for (int r = 0; r < size; r++) host_of[r] = first[r] == r ? next++ : host_of[first[r]];
+    free(first);
+    *job = (struct bootstrap_job){.rank = (uint32_t)rank,
+                                  .size = (uint32_t)size,
+                                  .host = host_of[rank],
+                                  .host_size = (uint32_t)local_size,
+                                  .host_of = host_of};
+    return true;
+}
+
+/* A thread with no signals, waiting for the end of the process that started us. */
+static void *watch_parent(void *unused)
+{
+    struct pollfd parent = {.fd = parent_fd, .events = POLLIN};
+    while (poll(&parent, 1, -1) <= 0) continue;
+    bootstrap_death_fn fn = atomic_load(&death_fn);
+    if (fn) fn(1);
+    _exit(1);
+}
+
+/* Open MPI ends us with mpirun only when we call it, and we do not in the time between. */
+static void start_watch(void)
+{
+    sigset_t all, before;
+    pthread_t thread;
+    parent_fd = (int)syscall(SYS_pidfd_open, getppid(), 0);
+    if (parent_fd < 0) return; /* an older kernel: the MPI's own means have to do */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (pthread_create(&thread, NULL, watch_parent, NULL) == 0) pthread_detach(thread);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static enum bootstrap_status mpi_init(int *argc, char ***argv, struct bootstrap_job *job,
+                                      struct spawner_console *console, char *why, size_t why_size)
+{
+    int up = 0, level = thread_level(), provided;
+    MPI_Initialized(&up);
+    if (!up) {
+        tame_mpi();
+        if (MPI_Init_thread(argc, argv, level, &provided) != MPI_SUCCESS) {
+            snprintf(why, why_size, "spawner mpi: MPI_Init_thread failed");
+            return BOOTSTRAP_FAILED;
+        }
+        ours = true;
+    } else {
+        MPI_Query_thread(&provided);
+    }
+    if (MPI_Comm_dup(MPI_COMM_WORLD, &comm) != MPI_SUCCESS) {
+        snprintf(why, why_size, "spawner mpi: MPI_Comm_dup failed");
+        return BOOTSTRAP_FAILED;
+    }
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    if (provided < level && getenv("GASNET_MPI_THREAD") && rank == 0)
+        fprintf(stderr, "bootstrap: warning: this MPI provides less than GASNET_MPI_THREAD=%s\n",
+                getenv("GASNET_MPI_THREAD"));
+    if (!share_environment(console) || !map_hosts(job)) {
+        snprintf(why, why_size, "spawner mpi: rank %d: out of memory", rank);
+        return BOOTSTRAP_FAILED;
+    }
+    start_watch();
+    return BOOTSTRAP_OK;
+}
+
+/* --- collective calls --- */
+
+/* MPI counts blocks in int; a type of one block's size lets them be of any length. */
+static MPI_Datatype block_type(size_t len)
+{
+    MPI_Datatype type;
+    if (len > INT_MAX) check(MPI_ERR_COUNT, "a block of more than 2 GiB");
+    check(MPI_Type_contiguous((int)len, MPI_BYTE, &type), "MPI_Type_contiguous");
+    check(MPI_Type_commit(&type), "MPI_Type_commit");
+    return type;
+}
+
+static void mpi_barrier(void) { check(MPI_Barrier(comm), "MPI_Barrier"); }
+
+static void mpi_exchange(const void *mine, size_t len, void *all)
+{
+    if (!len) {
+        mpi_barrier();
+        return;
+    }
+    MPI_Datatype type = block_type(len);
+    check(MPI_Allgather(mine, 1, type, all, 1, type, comm), "MPI_Allgather");
+    MPI_Type_free(&type);
+}
+
+static void mpi_alltoall(const void *mine, size_t len, void *all)
+{
+    if (!len) {
+        mpi_barrier();
+        return;
+    }
+    MPI_Datatype type = block_type(len);
+    check(MPI_Alltoall(mine, 1, type, all, 1, type, comm), "MPI_Alltoall");
+    MPI_Type_free(&type);
+}
+
+static void mpi_broadcast(void *data, size_t len, uint32_t root)
+{
+    if (len > INT_MAX) check(MPI_ERR_COUNT, "a broadcast of more than 2 GiB");
+    check(MPI_Bcast(data, (int)len, MPI_BYTE, (int)root, comm), "MPI_Bcast");
+}
+
+/* --- leaving --- */
+
+static void mpi_watch(bootstrap_death_fn on_death) { atomic_store(&death_fn, on_death); }
+
+static void mpi_fini(int exitcode)
+{
+    int done = 0;
+    MPI_Finalized(&done);
+    if (done) return;
+    MPI_Comm_free(&comm);
+    if (ours) MPI_Finalize();
+}
+
+static void mpi_abort(int exitcode) __attribute__((noreturn));
+static void mpi_abort(int exitcode)
+{
+    int done = 0;
+    MPI_Finalized(&done);
+    if (!done) MPI_Abort(MPI_COMM_WORLD, exitcode & 0xff);
+    _exit(exitcode & 0xff);
+}
+
+__attribute__((visibility("default"))) const struct spawner_ops gasnet_spawner_mpi_ops = {
+    .abi = SPAWNER_ABI,
+    .name = "mpi",
+    .init = mpi_init,
+    .barrier = mpi_barrier,
+    .exchange = mpi_exchange,
+    .alltoall = mpi_alltoall,
+    .broadcast = mpi_broadcast,
+    .watch = mpi_watch,
+    .fini = mpi_fini,
+    .abort = mpi_abort,
+};

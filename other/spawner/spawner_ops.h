@@ -1,0 +1,57 @@
+/* spawner_ops.h - what a spawner provides to bootstrap.c.
+ *
+ * One table per spawner.  The mpi spawner's lives in a module that is loaded at run time, so that
+ * no program needs MPI to link; hence the version number, and hence nothing here calls back.
+ */
+#ifndef SPAWNER_OPS_H
+#define SPAWNER_OPS_H
+
+#include "other/spawner/bootstrap.h"
+
+#include <stdbool.h>
+
+enum { SPAWNER_ABI = 1 };
+
+/* What a spawner's init learns besides the job: the console's environment as strings one after
+ * the other, each with its NUL.  Allocated by malloc; bootstrap.c keeps it. */
+struct spawner_console {
+    char *block;
+    size_t len;
+};
+
+struct spawner_ops {
+    uint32_t abi; /* SPAWNER_ABI of the day it was compiled */
+    const char *name;
+    enum bootstrap_status (*init)(int *argc, char ***argv, struct bootstrap_job *job,
+                                  struct spawner_console *console, char *why, size_t why_size);
+    void (*barrier)(void);
+    void (*exchange)(const void *mine, size_t len, void *all);
+    void (*alltoall)(const void *mine, size_t len, void *all);
+    void (*broadcast)(void *data, size_t len, uint32_t root);
+    void (*watch)(bootstrap_death_fn on_death);
+    void (*fini)(int exitcode);
+    void (*abort)(int exitcode) __attribute__((noreturn));
+};
+
+/* Name under which the launcher hands a process its place in the job; everything that begins with
+ * the prefix is private to launcher and library. */
+#define SPAWNER_PRIVATE_PREFIX "GASNET_SPAWN_"
+#define SPAWNER_CONTROL        SPAWNER_PRIVATE_PREFIX "CONTROL"
+
+extern const struct spawner_ops spawner_ssh;
+
+/* Finds the mpi module; NULL with the reason in `why` when there is none or it does not load. */
+const struct spawner_ops *spawner_mpi_load(char *why, size_t why_size);
+/* Name of the sign that an MPI launcher started this process (or that the program has MPI up
+ * already); NULL if there is none. */
+const char *spawner_mpi_sign(void);
+#define SPAWNER_MPI_MODULE "gasnet-spawner-mpi.so"
+#define SPAWNER_MPI_SYMBOL "gasnet_spawner_mpi_ops"
+
+/* A death function runs in a thread of its own and has two seconds to end the process.  Shared by
+ * spawners; never returns. */
+void spawner_run_death(bootstrap_death_fn on_death, int exitcode) __attribute__((noreturn));
+/* Starts a thread with every signal blocked and a small stack; false with errno set on failure. */
+bool spawner_start_thread(void *(*body)(void *), void *arg);
+
+#endif

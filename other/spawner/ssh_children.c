@@ -1,0 +1,243 @@
+/* ssh_children.c - starts processes, and makes sure that they end; see ssh_children.h.
+ *
+ * Called by the event loops of launcher and control process.  Must never leave a process behind:
+ * PR_SET_PDEATHSIG ends direct children, the guard ends their process groups.
+ */
+#define _GNU_SOURCE
+#include "other/spawner/ssh_children.h"
+#include "other/spawner/spawner_ops.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* --- guard --- */
+
+/* A process that only waits for its parent's end (however that comes) and then kills the process
+ * groups listed in shared memory: wrappers may have started processes of their own, which
+ * PR_SET_PDEATHSIG does not reach. */
+static void guard(const struct ssh_children *kids, int fd) __attribute__((noreturn));
+static void guard(const struct ssh_children *kids, int fd)
+{
+    char byte;
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    setsid();
+    int null = open("/dev/null", O_RDWR);
+    for (int i = 0; i < 3 && null >= 0; i++) dup2(null, i);
+    while (read(fd, &byte, 1) < 0 && errno == EINTR) continue;
+    for (size_t i = 0; i < kids->slots; i++)
+        if (kids->groups[i] > 0) kill(-kids->groups[i], SIGKILL);
+    _exit(0);
+}
+
+static bool start_guard(struct ssh_children *kids)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return false;
+    kids->guard = fork();
+    if (kids->guard == 0) {
+        close(ends[1]);
+        guard(kids, ends[0]);
+    }
+    close(ends[0]);
+    kids->guard_fd = ends[1];
+    return kids->guard > 0;
+}
+
+/* --- opening and closing --- */
+
+bool ssh_children_open(struct ssh_children *kids, uint32_t ranks, uint32_t others)
+{
+    static const int watched[] = {SIGINT,  SIGTERM, SIGQUIT, SIGHUP,  SIGCHLD,
+                                  SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
+    memset(kids, 0, sizeof *kids);
+    kids->count = ranks;
+    kids->slots = (size_t)ranks + others;
+    kids->ranks = calloc(ranks, sizeof *kids->ranks);
+    kids->groups = mmap(NULL, kids->slots * sizeof *kids->groups, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (!kids->ranks || kids->groups == MAP_FAILED) return false;
+    for (uint32_t i = 0; i < ranks; i++) kids->ranks[i].link.fd = -1;
+
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof watched / sizeof *watched; i++) {
+        struct sigaction now; /* nohup and the shell's "&" ignore signals for us: let them */
+        sigaction(watched[i], NULL, &now);
+        if (now.sa_handler != SIG_IGN || watched[i] == SIGCHLD) sigaddset(&set, watched[i]);
+    }
+    signal(SIGCHLD, SIG_DFL);
+    sigprocmask(SIG_BLOCK, &set, &kids->mask_before);
+    kids->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return kids->signals >= 0 && start_guard(kids);
+}
+
+void ssh_children_close(struct ssh_children *kids)
+{
+    for (uint32_t i = 0; i < kids->count; i++) ssh_link_close(&kids->ranks[i].link);
+    close(kids->guard_fd);
+    while (kids->guard > 0 && waitpid(kids->guard, NULL, 0) < 0 && errno == EINTR) continue;
+    close(kids->signals);
+    munmap((void *)kids->groups, kids->slots * sizeof *kids->groups);
+    free(kids->ranks);
+    kids->ranks = NULL;
+}
+
+/* --- starting --- */
+
+/* In the child: what every process we start needs before exec. */
+static void become_leader(const struct ssh_children *kids, pid_t parent)
+{
+    setsid();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1); /* it died before the line above */
+    signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &kids->mask_before, NULL);
+}
+
+static void note_group(struct ssh_children *kids, pid_t pid)
+{
+    for (size_t i = 0; i < kids->slots; i++) {
+        if (kids->groups[i]) continue;
+        kids->groups[i] = pid;
+        return;
+    }
+}
+
+/* Replaces this process; on failure tells the launcher the reason through the rank's socket. */
+static void run_program(const struct ssh_program *program, const char **envp, int fd,
+                        uint32_t rank) __attribute__((noreturn));
+static void run_program(const struct ssh_program *program, const char **envp, int fd,
+                        uint32_t rank)
+{
+    fcntl(fd, F_SETFD, 0);
+    execve(program->path, program->argv, (char *const *)envp);
+    int error = errno;
+    if (error == ENOEXEC) { /* a script without #!: the shell's, as everywhere */
+        size_t argc = 0;
+        while (program->argv[argc]) argc++;
+        const char **argv = calloc(argc + 2, sizeof *argv);
+        if (argv) {
+            argv[0] = "/bin/sh";
+            argv[1] = program->path;
+            for (size_t i = 1; i < argc; i++) argv[i + 1] = program->argv[i];
+            execve(argv[0], (char *const *)argv, (char *const *)envp);
+        }
+    }
+    uint8_t frame[SSH_WIRE_VALUE_FRAME];
+    size_t len = ssh_wire_value_frame(frame, SSH_WIRE_EXEC_FAILED, rank, (uint32_t)error);
+    if (send(fd, frame, len, MSG_NOSIGNAL) < 0) perror(program->path);
+    _exit(127);
+}
+
+/* The program's environment with `control` added and other private words left out. */
+static const char **rank_environment(const struct ssh_program *program, const char *control)
+{
+    size_t count = 0, kept = 0, prefix = strlen(SPAWNER_PRIVATE_PREFIX);
+    while (program->envp[count]) count++;
+    const char **envp = calloc(count + 2, sizeof *envp);
+    if (!envp) return NULL;
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(program->envp[i], SPAWNER_PRIVATE_PREFIX, prefix) != 0)
+            envp[kept++] = program->envp[i];
+    envp[kept] = control;
+    return envp;
+}
+
+bool ssh_children_start_rank(struct ssh_children *kids, uint32_t index, uint32_t rank,
+                             const struct ssh_program *program, int stdin_fd)
+{
+    int ends[2];
+    struct stat st;
+    char control[96];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return false;
+    fstat(ends[1], &st);
+    snprintf(control, sizeof control, SPAWNER_CONTROL "=ssh %d %ju %" PRIu32, ends[1],
+             (uintmax_t)st.st_ino, rank);
+    const char **envp = rank_environment(program, control);
+    pid_t parent = getpid();
+    pid_t pid = envp ? fork() : -1;
+    if (pid == 0) {
+        become_leader(kids, parent);
+        if (stdin_fd > 0) dup2(stdin_fd, 0);
+        run_program(program, envp, ends[1], rank);
+    }
+    int error = errno;
+    free(envp);
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        errno = error;
+        return false;
+    }
+    note_group(kids, pid);
+    kids->ranks[index].pid = pid;
+    kids->ranks[index].rank = rank;
+    ssh_link_open(&kids->ranks[index].link, ends[0], true);
+    return true;
+}
+
+pid_t ssh_children_start_helper(struct ssh_children *kids, char *const *argv, const int fds[3])
+{
+    pid_t parent = getpid();
+    pid_t pid = fork();
+    if (pid == 0) {
+        become_leader(kids, parent);
+        for (int i = 0; i < 3; i++) dup2(fds[i], i);
+        execvp(argv[0], argv);
+        _exit(127);
+    }
+    if (pid > 0) note_group(kids, pid);
+    return pid;
+}
+
+/* --- ending --- */
+
+void ssh_children_signal(struct ssh_children *kids, uint32_t index, int signo)
+{
+    /* Its session may not exist yet in the first microseconds: then the process alone. */
+    pid_t pid = kids->ranks[index].pid;
+    if (pid > 0 && kill(-pid, signo) != 0) kill(pid, signo);
+}
+
+void ssh_children_kill_helper(pid_t pid, int signo)
+{
+    if (pid > 0 && kill(-pid, signo) != 0) kill(pid, signo);
+}
+
+struct ssh_child *ssh_children_find(struct ssh_children *kids, pid_t pid)
+{
+    for (uint32_t i = 0; i < kids->count; i++)
+        if (kids->ranks[i].pid == pid) return &kids->ranks[i];
+    return NULL;
+}
+
+pid_t ssh_children_reap(struct ssh_children *kids, bool kill_group, int *status)
+{
+    /* Look first, kill its group, reap last: until then its number cannot be another group's. */
+    for (;;) {
+        siginfo_t info = {0};
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0)
+            return 0;
+        pid_t pid = info.si_pid;
+        bool badly = info.si_code != CLD_EXITED || info.si_status != 0;
+        if (pid != kids->guard && (badly || kill_group)) kill(-pid, SIGKILL);
+        if (waitpid(pid, status, 0) != pid) return 0;
+        for (size_t i = 0; i < kids->slots; i++)
+            if (kids->groups[i] == pid) kids->groups[i] = 0;
+        if (pid != kids->guard) return pid;
+        kids->guard = 0; /* somebody killed it; direct children still die with us */
+    }
+}

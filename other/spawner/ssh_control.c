@@ -1,0 +1,294 @@
+/* ssh_control.c - the control process: starts one host's ranks and passes on what they say.
+ *
+ * It is the launcher program in a hidden mode, started through a remote shell.  It judges nothing:
+ * frames go up and down as they are.  When the launcher is gone, so is everything here.
+ */
+#include "other/spawner/ssh_children.h"
+#include "other/spawner/ssh_launch.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { CONNECT_LIMIT = 10000 }; /* ms for one address of the launcher */
+
+struct control {
+    struct ssh_link up; /* to the launcher */
+    struct ssh_wire_assembly in;
+    struct ssh_children kids;
+    uint32_t first, alive;
+    bool set_up, wrong;
+};
+
+static int complain(const char *what, const char *why)
+{
+    char host[256] = "?";
+    gethostname(host, sizeof host - 1);
+    fprintf(stderr, "gasnetrun: control process on host %s: %s: %s\n", host, what, why);
+    return 1;
+}
+
+/* --- reaching the launcher --- */
+
+static int connect_to(const char *address, uint16_t port)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
+    int error = 0;
+    socklen_t len = sizeof error;
+    if (inet_pton(AF_INET, address, &to.sin_addr) != 1) return -1;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) return -1;
+    if (connect(fd, (struct sockaddr *)&to, sizeof to) != 0) {
+        struct pollfd ready = {.fd = fd, .events = POLLOUT};
+        if (errno != EINPROGRESS || poll(&ready, 1, CONNECT_LIMIT) <= 0 ||
+            getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0 || error) {
+            if (error) errno = error;
+            close(fd);
+            return -1;
+        }
+    }
+    return fd;
+}
+
+static int connect_to_any(char *addresses, uint16_t port)
+{
+    static const int on = 1;
+    char *rest = NULL;
+    for (char *a = strtok_r(addresses, ",", &rest); a; a = strtok_r(NULL, ",", &rest)) {
+        int fd = connect_to(a, port);
+        if (fd < 0) continue;
+        setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        return fd;
+    }
+    return -1;
+}
+
+/* One byte at a time: what follows the line is rank 0's. */
+static bool read_secret(char secret[SSH_WIRE_SECRET + 1])
+{
+    for (size_t i = 0; i <= SSH_WIRE_SECRET; i++) {
+        ssize_t got = read(STDIN_FILENO, &secret[i], 1);
+        if (got != 1) return false;
+    }
+    bool good = secret[SSH_WIRE_SECRET] == '\n';
+    secret[SSH_WIRE_SECRET] = 0;
+    return good;
+}
+
+static bool join(struct control *c, char *addresses, uint16_t port, uint32_t slot)
+{
+    char secret[SSH_WIRE_SECRET + 1];
+    if (!read_secret(secret)) return complain("standard input", "not the launcher's"), false;
+    int fd = connect_to_any(addresses, port);
+    if (fd < 0) return complain("cannot connect to the launcher", strerror(errno)), false;
+    ssh_link_open(&c->up, fd, false);
+    struct ssh_wire_buf buf = {0};
+    ssh_wire_put_u32(&buf, slot);
+    ssh_wire_put(&buf, secret, SSH_WIRE_SECRET);
+    struct ssh_parcel *parcel = ssh_parcel_new(SSH_WIRE_JOIN, SSH_WIRE_ALL, buf.data, buf.len);
+    ssh_link_post(&c->up, parcel);
+    ssh_parcel_drop(parcel);
+    ssh_wire_free(&buf);
+    return true;
+}
+
+/* --- upwards --- */
+
+static void tell(struct control *c, enum ssh_wire_type type, uint32_t rank, uint32_t value)
+{
+    uint8_t bytes[4] = {(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16),
+                        (uint8_t)(value >> 24)};
+    struct ssh_parcel *parcel = ssh_parcel_new(type, rank, bytes, sizeof bytes);
+    ssh_link_post(&c->up, parcel);
+    ssh_parcel_drop(parcel);
+}
+
+struct from_child {
+    struct control *c;
+    uint32_t rank;
+    bool wrong;
+};
+
+static void pass_up(void *ctx, const struct ssh_wire_frame *frame)
+{
+    struct from_child *from = ctx;
+    /* A rank speaks for itself only, and none of a control process's words. */
+    if (frame->rank != from->rank || frame->type >= SSH_WIRE_WELCOME) {
+        from->wrong = true;
+        return;
+    }
+    struct ssh_parcel *parcel = ssh_parcel_of_frame(frame);
+    ssh_link_post(&from->c->up, parcel);
+    ssh_parcel_drop(parcel);
+}
+
+static void read_child(struct control *c, struct ssh_child *child)
+{
+    struct from_child from = {c, child->rank, false};
+    const char *why;
+    enum ssh_link_state state = ssh_link_read(&child->link, pass_up, &from, &why);
+    if (state == SSH_LINK_OPEN && !from.wrong) return;
+    ssh_link_close(&child->link);
+    tell(c, SSH_WIRE_SILENT, child->rank, 0);
+}
+
+static void reap_children(struct control *c)
+{
+    int status;
+    pid_t pid;
+    while ((pid = ssh_children_reap(&c->kids, false, &status)) > 0) {
+        struct ssh_child *child = ssh_children_find(&c->kids, pid);
+        if (!child) continue;
+        child->pid = 0;
+        if (child->link.fd >= 0) read_child(c, child);
+        ssh_link_close(&child->link);
+        tell(c, SSH_WIRE_ENDED, child->rank, (uint32_t)status);
+        c->alive--;
+    }
+}
+
+/* --- downwards --- */
+
+/* This host's environment, with the launcher's on top. */
+static const char **merge_environment(const char *strings, uint32_t envc)
+{
+    size_t own = 0, kept = 0;
+    while (environ[own]) own++;
+    const char **all = calloc(own + envc + 1, sizeof *all);
+    if (!all) return NULL;
+    const char *s = strings;
+    for (uint32_t i = 0; i < envc; i++, s += strlen(s) + 1) all[kept++] = s;
+    for (size_t o = 0; o < own; o++) {
+        size_t name = strcspn(environ[o], "=") + 1;
+        bool given = false;
+        for (uint32_t i = 0; i < envc && !given; i++)
+            given = strncmp(all[i], environ[o], name) == 0;
+        if (!given) all[kept++] = environ[o];
+    }
+    return all;
+}
+
+static void start_ranks(struct control *c, const struct ssh_wire_message *setup)
+{
+    const char *cwd = (const char *)setup->data, *path = cwd + strlen(cwd) + 1;
+    const char *s = path + strlen(path) + 1;
+    const char **argv = calloc((size_t)setup->setup.argc + 1, sizeof *argv);
+    for (uint32_t i = 0; argv && i < setup->setup.argc; i++, s += strlen(s) + 1) argv[i] = s;
+    const char **envp = argv ? merge_environment(s, setup->setup.envc) : NULL;
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    c->first = setup->setup.first;
+    c->set_up = true;
+    if (chdir(cwd) != 0) {
+        complain(cwd, strerror(errno));
+        c->wrong = true;
+    } else if (!envp || null < 0 || !ssh_children_open(&c->kids, setup->setup.count, 0)) {
+        complain("cannot prepare", strerror(errno));
+        c->wrong = true;
+    }
+    struct ssh_program program = {path, (char *const *)argv, envp};
+    for (uint32_t i = 0; i < setup->setup.count && !c->wrong; i++) {
+        uint32_t rank = c->first + i;
+        if (ssh_children_start_rank(&c->kids, i, rank, &program, rank == 0 ? STDIN_FILENO : null)) {
+            c->alive++;
+            continue;
+        }
+        complain("cannot start a process", strerror(errno));
+        c->wrong = true;
+    }
+    free(argv);
+    free(envp);
+    if (null >= 0) close(null);
+}
+
+static void pass_down(struct control *c, const struct ssh_wire_frame *frame)
+{
+    struct ssh_parcel *parcel = ssh_parcel_of_frame(frame);
+    for (uint32_t i = 0; i < c->kids.count; i++)
+        if (frame->rank == SSH_WIRE_ALL || frame->rank == c->first + i)
+            ssh_link_post(&c->kids.ranks[i].link, parcel);
+    ssh_parcel_drop(parcel);
+}
+
+static void take_order(void *ctx, const struct ssh_wire_frame *frame)
+{
+    struct control *c = ctx;
+    struct ssh_wire_message message;
+    const char *why;
+    if (c->wrong) return;
+    if (frame->type == SSH_WIRE_SETUP && !c->set_up) {
+        int complete = ssh_wire_assemble(&c->in, frame, &message, &why);
+        if (complete > 0) start_ranks(c, &message);
+        c->wrong = c->wrong || complete < 0;
+    } else if (!c->set_up) {
+        c->wrong = true;
+    } else if (frame->type == SSH_WIRE_SIGNAL && frame->len == 4) {
+        for (uint32_t i = 0; i < c->kids.count; i++)
+            if (frame->rank == SSH_WIRE_ALL || frame->rank == c->first + i)
+                ssh_children_signal(&c->kids, i, (int)ssh_wire_u32(frame->data));
+    } else {
+        pass_down(c, frame);
+    }
+}
+
+/* --- the loop --- */
+
+/* False: time to go. */
+static bool step(struct control *c, struct pollfd *fds, size_t max)
+{
+    size_t n = 0, kids = c->set_up ? c->kids.count : 0;
+    const char *why;
+    if (2 + kids > max) return false;
+    fds[n++] = (struct pollfd){.fd = c->up.fd, .events = ssh_link_events(&c->up)};
+    fds[n++] = (struct pollfd){.fd = c->set_up ? c->kids.signals : -1, .events = POLLIN};
+    for (size_t i = 0; i < kids; i++)
+        fds[n++] = (struct pollfd){.fd = c->kids.ranks[i].link.fd,
+                                   .events = ssh_link_events(&c->kids.ranks[i].link)};
+    if (poll(fds, n, -1) < 0) return errno == EINTR;
+    if (fds[1].revents) {
+        struct signalfd_siginfo info;
+        while (read(c->kids.signals, &info, sizeof info) == (ssize_t)sizeof info)
+            if (info.ssi_signo == SIGTERM) return false;
+        reap_children(c);
+    }
+    for (size_t i = 0; i < kids; i++) {
+        struct ssh_child *child = &c->kids.ranks[i];
+        if (!fds[2 + i].revents || child->link.fd < 0) continue;
+        ssh_link_flush(&child->link);
+        read_child(c, child);
+    }
+    if (!fds[0].revents) return true;
+    ssh_link_flush(&c->up);
+    return ssh_link_read(&c->up, take_order, c, &why) == SSH_LINK_OPEN && !c->wrong;
+}
+
+int ssh_control_main(int argc, char **argv)
+{
+    struct control c = {0};
+    enum { MOST = 65536 };
+    if (argc != 5) return complain("command line", "not the launcher's"), 1;
+    struct pollfd *fds = calloc(MOST, sizeof *fds);
+    if (!fds || !join(&c, argv[2], (uint16_t)atoi(argv[3]), (uint32_t)strtoul(argv[4], NULL, 10)))
+        return 1;
+    while (step(&c, fds, MOST)) continue;
+    if (c.set_up && c.kids.ranks) {
+        for (uint32_t i = 0; i < c.kids.count; i++) ssh_children_signal(&c.kids, i, SIGKILL);
+        ssh_children_close(&c.kids);
+    }
+    ssh_link_close(&c.up);
+    ssh_wire_free(&c.in.buf);
+    free(fds);
+    return c.wrong;
+}

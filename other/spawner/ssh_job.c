@@ -1,0 +1,277 @@
+/* ssh_job.c - collective calls, and the rules by which a job ends; see ssh_job.h.
+ *
+ * Called by the launcher's event loop and by unit tests.  Whatever a rank sends may only end the
+ * job with a message that names the rank; it must never harm the launcher.
+ */
+#include "other/spawner/ssh_job.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+bool ssh_job_open(struct ssh_job *job, uint32_t size, const char *const *hosts,
+                  ssh_job_send_fn send, void *ctx)
+{
+    memset(job, 0, sizeof *job);
+    job->size = size;
+    job->send = send;
+    job->ctx = ctx;
+    job->ranks = calloc(size, sizeof *job->ranks);
+    for (uint32_t r = 0; job->ranks && r < size; r++) job->ranks[r].host = hosts[r];
+    return job->ranks != NULL;
+}
+
+void ssh_job_close(struct ssh_job *job)
+{
+    for (uint32_t r = 0; job->ranks && r < job->size; r++) {
+        ssh_wire_free(&job->ranks[r].in.buf);
+        ssh_wire_free(&job->ranks[r].part);
+    }
+    free(job->ranks);
+    job->ranks = NULL;
+}
+
+static void end_job(struct ssh_job *job, int code)
+{
+    if (job->ending) return;
+    job->ending = true;
+    job->code = code & 0xff;
+}
+
+void ssh_job_fail(struct ssh_job *job, int code, const char *format, ...)
+{
+    if (job->ending) return; /* the first reason is the cause, later ones its consequences */
+    va_list args;
+    va_start(args, format);
+    vsnprintf(job->reason, sizeof job->reason, format, args);
+    va_end(args);
+    end_job(job, code & 0xff ? code : 1);
+}
+
+/* --- collective calls --- */
+
+static const char *call_name(const struct ssh_wire_message *call)
+{
+    static const char *const names[SSH_WIRE_COLLECTIVES] = {
+        [SSH_WIRE_BARRIER] = "bootstrap_barrier",
+        [SSH_WIRE_EXCHANGE] = "bootstrap_exchange",
+        [SSH_WIRE_ALLTOALL] = "bootstrap_alltoall",
+        [SSH_WIRE_BROADCAST] = "bootstrap_broadcast",
+    };
+    return names[call->collective.kind];
+}
+
+static uint64_t contribution_len(const struct ssh_job *job, uint32_t rank,
+                                 const struct ssh_wire_message *call)
+{
+    uint64_t len = call->collective.len;
+    switch (call->collective.kind) {
+    case SSH_WIRE_EXCHANGE: return len;
+    case SSH_WIRE_ALLTOALL: return len * job->size;
+    case SSH_WIRE_BROADCAST: return rank == call->collective.root ? len : 0;
+    default: return 0;
+    }
+}
+
+static bool same_call(const struct ssh_wire_message *a, const struct ssh_wire_message *b)
+{
+    return a->collective.kind == b->collective.kind && a->collective.root == b->collective.root &&
+           a->collective.seq == b->collective.seq && a->collective.len == b->collective.len;
+}
+
+/* The ranks' parts become the result; every rank's is released. */
+static void finish_collective(struct ssh_job *job)
+{
+    const struct ssh_wire_message call = job->ranks[0].call;
+    struct ssh_wire_buf all = {0};
+    ssh_wire_put_u32(&all, call.collective.seq);
+    if (call.collective.kind == SSH_WIRE_ALLTOALL) {
+        size_t len = (size_t)call.collective.len;
+        for (uint32_t to = 0; to < job->size && !all.failed; to++) {
+            all.len = 4;
+            for (uint32_t from = 0; from < job->size && len; from++)
+                ssh_wire_put(&all, job->ranks[from].part.data + to * len, len);
+            if (!all.failed) job->send(job->ctx, to, SSH_WIRE_RESULT, all.data, all.len);
+        }
+    } else {
+        for (uint32_t r = 0; r < job->size; r++)
+            ssh_wire_put(&all, job->ranks[r].part.data, job->ranks[r].part.len);
+        if (!all.failed) job->send(job->ctx, SSH_WIRE_ALL, SSH_WIRE_RESULT, all.data, all.len);
+    }
+    if (all.failed) ssh_job_fail(job, 1, "out of memory in %s", call_name(&call));
+    ssh_wire_free(&all);
+    for (uint32_t r = 0; r < job->size; r++) {
+        ssh_wire_free(&job->ranks[r].part);
+        job->ranks[r].contributed = false;
+    }
+    job->contributed = 0;
+}
+
+static void take_part(struct ssh_job *job, uint32_t rank, const struct ssh_wire_message *call)
+{
+    struct ssh_job_rank *from = &job->ranks[rank];
+    const struct ssh_wire_message *first = &job->ranks[job->first_caller].call;
+    if (from->phase != SSH_RANK_JOINED || from->contributed ||
+        call->data_len != contribution_len(job, rank, call) ||
+        call->collective.root >= job->size) {
+        ssh_job_fail(job, 1, "rank %" PRIu32 " on host %s called %s out of turn or with a wrong size",
+                     rank, from->host, call_name(call));
+        return;
+    }
+    if (job->contributed == 0) {
+        job->first_caller = rank;
+    } else if (!same_call(call, first)) {
+        ssh_job_fail(job, 1,
+                     "collective calls do not match: rank %" PRIu32 " on host %s made call %" PRIu32
+                     " as %s(%" PRIu64 " bytes, root %" PRIu32 "), rank %" PRIu32 " made call %" PRIu32
+                     " as %s(%" PRIu64 " bytes, root %" PRIu32 ")",
+                     rank, from->host, call->collective.seq, call_name(call), call->collective.len,
+                     call->collective.root, job->first_caller, first->collective.seq,
+                     call_name(first), first->collective.len, first->collective.root);
+        return;
+    }
+    from->call = *call;
+    from->call.data = NULL; /* the bytes belong to the assembly; `part` has them */
+    ssh_wire_put(&from->part, call->data, call->data_len);
+    if (from->part.failed) {
+        ssh_job_fail(job, 1, "out of memory in %s", call_name(call));
+        return;
+    }
+    from->contributed = true;
+    if (++job->contributed == job->size) finish_collective(job);
+}
+
+/* --- messages of ranks --- */
+
+/* A process that ends well without joining is no member; but then nobody else can be one. */
+static void check_membership(struct ssh_job *job)
+{
+    if (!job->joined || !job->left_unjoined) return;
+    uint32_t rank = job->left_unjoined - 1;
+    ssh_job_fail(job, 1,
+                 "rank %" PRIu32 " on host %s exited (status 0) before it joined the job, while others "
+                 "joined; ending the job",
+                 rank, job->ranks[rank].host);
+}
+
+static void take_hello(struct ssh_job *job, uint32_t rank)
+{
+    struct ssh_job_rank *from = &job->ranks[rank];
+    if (from->phase != SSH_RANK_STARTED) {
+        ssh_job_fail(job, 1,
+                     "rank %" PRIu32 " on host %s joined twice: the words after gasnetrun start more "
+                     "than one program of the job; start each by a gasnetrun of its own",
+                     rank, from->host);
+        return;
+    }
+    from->phase = SSH_RANK_JOINED;
+    job->joined++;
+    check_membership(job);
+}
+
+static void take_message(struct ssh_job *job, uint32_t rank,
+                         const struct ssh_wire_message *message)
+{
+    struct ssh_job_rank *from = &job->ranks[rank];
+    uint32_t code = message->value & 0xff;
+    switch (message->type) {
+    case SSH_WIRE_HELLO: take_hello(job, rank); break;
+    case SSH_WIRE_ARMED: from->armed = true; break;
+    case SSH_WIRE_COLLECTIVE: take_part(job, rank, message); break;
+    case SSH_WIRE_FINI:
+        if (from->phase != SSH_RANK_GONE) from->phase = SSH_RANK_ANNOUNCED;
+        if (code > from->code) from->code = code;
+        break;
+    case SSH_WIRE_ABORT: end_job(job, (int)code); break;
+    case SSH_WIRE_EXEC_FAILED:
+        ssh_job_fail(job, 127, "rank %" PRIu32 " on host %s: the program cannot be executed: %s",
+                     rank, from->host, strerror((int)message->value));
+        break;
+    default:
+        ssh_job_fail(job, 1, "rank %" PRIu32 " on host %s sent a message of the wrong type %d", rank,
+                     from->host, message->type);
+    }
+}
+
+void ssh_job_frame(struct ssh_job *job, uint32_t rank, const struct ssh_wire_frame *frame)
+{
+    struct ssh_wire_message message;
+    const char *why = "";
+    int complete = ssh_wire_assemble(&job->ranks[rank].in, frame, &message, &why);
+    if (complete < 0)
+        ssh_job_fail(job, 1, "rank %" PRIu32 " on host %s sent nonsense (%s); ending the job", rank,
+                     job->ranks[rank].host, why);
+    if (complete > 0) take_message(job, rank, &message);
+}
+
+/* --- ends --- */
+
+static void left_without_notice(struct ssh_job *job, uint32_t rank, uint32_t code)
+{
+    struct ssh_job_rank *from = &job->ranks[rank];
+    if (from->phase == SSH_RANK_STARTED && code == 0) {
+        job->left_unjoined = rank + 1;
+        check_membership(job);
+        return;
+    }
+    ssh_job_fail(job, (int)code, "rank %" PRIu32 " on host %s exited with status %" PRIu32
+                 " %s; ending the job", rank, from->host, code,
+                 from->phase == SSH_RANK_STARTED ? "before it joined the job"
+                                                 : "without announcing the end of the job");
+}
+
+void ssh_job_ended(struct ssh_job *job, uint32_t rank, int wait_status)
+{
+    struct ssh_job_rank *from = &job->ranks[rank];
+    if (from->phase == SSH_RANK_GONE) return;
+    if (WIFSIGNALED(wait_status)) {
+        int signo = WTERMSIG(wait_status);
+        ssh_job_fail(job, 128 + signo,
+                     "rank %" PRIu32 " on host %s was killed by signal %d (%s%s); ending the job", rank,
+                     from->host, signo, strsignal(signo),
+                     WCOREDUMP(wait_status) ? ", core dumped" : "");
+    } else {
+        uint32_t code = (uint32_t)WEXITSTATUS(wait_status);
+        if (code > from->code) from->code = code;
+        if (from->phase != SSH_RANK_ANNOUNCED) left_without_notice(job, rank, code);
+    }
+    from->phase = SSH_RANK_GONE;
+    job->gone++;
+}
+
+bool ssh_job_silence_matters(const struct ssh_job *job, uint32_t rank)
+{
+    return job->ranks[rank].phase == SSH_RANK_JOINED;
+}
+
+void ssh_job_silent(struct ssh_job *job, uint32_t rank)
+{
+    if (!ssh_job_silence_matters(job, rank)) return;
+    ssh_job_fail(job, 1,
+                 "rank %" PRIu32 " on host %s ended without announcing the end of the job (its wrapper "
+                 "still runs); ending the job",
+                 rank, job->ranks[rank].host);
+}
+
+void ssh_job_unreachable(struct ssh_job *job, uint32_t first, uint32_t count)
+{
+    for (uint32_t r = first; r < first + count; r++) {
+        if (job->ranks[r].phase == SSH_RANK_GONE) continue;
+        job->ranks[r].phase = SSH_RANK_GONE;
+        job->gone++;
+    }
+}
+
+bool ssh_job_over(const struct ssh_job *job) { return job->gone == job->size; }
+
+int ssh_job_status(const struct ssh_job *job)
+{
+    if (job->ending) return job->code;
+    uint32_t largest = 0;
+    for (uint32_t r = 0; r < job->size; r++)
+        if (job->ranks[r].code > largest) largest = job->ranks[r].code;
+    return (int)largest;
+}

@@ -1,0 +1,159 @@
+/* ssh_link.c - non-blocking connections with a send queue; see ssh_link.h.
+ *
+ * Called by the event loops of launcher and control process.  Must never block and never drop a
+ * frame while the peer lives.
+ */
+#include "other/spawner/ssh_link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+void ssh_link_open(struct ssh_link *link, int fd, bool packets)
+{
+    memset(link, 0, sizeof *link);
+    link->fd = fd;
+    link->packets = packets;
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+void ssh_link_close(struct ssh_link *link)
+{
+    if (link->fd >= 0) close(link->fd);
+    link->fd = -1;
+    while (link->head < link->tail) ssh_parcel_drop(link->queue[link->head++]);
+    free(link->queue);
+    link->queue = NULL;
+    link->head = link->tail = link->cap = 0;
+    ssh_wire_free(&link->in);
+}
+
+short ssh_link_events(const struct ssh_link *link)
+{
+    return POLLIN | (link->head < link->tail ? POLLOUT : 0);
+}
+
+static struct ssh_parcel *parcel_of_bytes(const void *bytes, size_t len)
+{
+    struct ssh_parcel *parcel = malloc(sizeof *parcel + len);
+    if (!parcel) return NULL;
+    parcel->refs = 1;
+    parcel->len = len;
+    memcpy(parcel->bytes, bytes, len);
+    return parcel;
+}
+
+struct ssh_parcel *ssh_parcel_new(enum ssh_wire_type type, uint32_t rank, const void *data,
+                                  size_t len)
+{
+    struct ssh_wire_buf framed = {0};
+    ssh_wire_put_message(&framed, type, rank, data, len);
+    struct ssh_parcel *parcel = framed.failed ? NULL : parcel_of_bytes(framed.data, framed.len);
+    ssh_wire_free(&framed);
+    return parcel;
+}
+
+/* A frame lies in memory right behind its header, so it can go on as it came. */
+struct ssh_parcel *ssh_parcel_of_frame(const struct ssh_wire_frame *frame)
+{
+    return parcel_of_bytes(frame->data - SSH_WIRE_HEADER, frame->len + SSH_WIRE_HEADER);
+}
+
+void ssh_parcel_drop(struct ssh_parcel *parcel)
+{
+    if (parcel && --parcel->refs == 0) free(parcel);
+}
+
+static bool enqueue(struct ssh_link *link, struct ssh_parcel *parcel)
+{
+    if (link->head == link->tail) link->head = link->tail = 0;
+    if (link->tail == link->cap) {
+        size_t cap = link->cap ? 2 * link->cap : 8;
+        struct ssh_parcel **grown = realloc(link->queue, cap * sizeof *grown);
+        if (!grown) return false;
+        link->queue = grown;
+        link->cap = cap;
+    }
+    link->queue[link->tail++] = parcel;
+    parcel->refs++;
+    return true;
+}
+
+void ssh_link_post(struct ssh_link *link, struct ssh_parcel *parcel)
+{
+    if (link->fd < 0) return;
+    if (!parcel || !enqueue(link, parcel)) {
+        fprintf(stderr, "gasnetrun: out of memory for a message; ending the job\n");
+        _exit(1); /* all that hang on us end with us */
+    }
+    ssh_link_flush(link);
+}
+
+/* How much of the parcel one send may carry: a packet is exactly one frame. */
+static size_t next_piece(const struct ssh_link *link, const struct ssh_parcel *parcel)
+{
+    struct ssh_wire_frame frame;
+    const char *why;
+    size_t left = parcel->len - link->sent;
+    if (!link->packets) return left;
+    return (size_t)ssh_wire_parse_frame(parcel->bytes + link->sent, left, &frame, &why);
+}
+
+void ssh_link_flush(struct ssh_link *link)
+{
+    while (link->fd >= 0 && link->head < link->tail) {
+        struct ssh_parcel *parcel = link->queue[link->head];
+        ssize_t sent = send(link->fd, parcel->bytes + link->sent, next_piece(link, parcel),
+                            MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && errno == EINTR) continue;
+        if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+        if (sent >= 0 && (link->sent += (size_t)sent) < parcel->len) continue;
+        link->head++; /* sent whole, or the peer is gone and takes no more */
+        link->sent = 0;
+        ssh_parcel_drop(parcel);
+    }
+}
+
+/* Hands on the whole frames at the front of `in`. */
+static enum ssh_link_state deliver(struct ssh_link *link, ssh_link_frame_fn frame, void *ctx,
+                                   const char **why)
+{
+    size_t at = 0;
+    for (;;) {
+        struct ssh_wire_frame found;
+        ssize_t used =
+            ssh_wire_parse_frame(link->in.data + at, link->in.len - at, &found, why);
+        if (used < 0) return SSH_LINK_GARBAGE;
+        if (used == 0) break;
+        frame(ctx, &found);
+        at += (size_t)used;
+    }
+    memmove(link->in.data, link->in.data + at, link->in.len - at);
+    link->in.len -= at;
+    if (!link->packets || link->in.len == 0) return SSH_LINK_OPEN;
+    return *why = "packet that is not one frame", SSH_LINK_GARBAGE;
+}
+
+enum ssh_link_state ssh_link_read(struct ssh_link *link, ssh_link_frame_fn frame, void *ctx,
+                                  const char **why)
+{
+    static uint8_t bytes[2 * SSH_WIRE_FRAME]; /* event loops are single-threaded */
+    *why = "connection closed";
+    while (link->fd >= 0) {
+        ssize_t got = recv(link->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return SSH_LINK_OPEN;
+        if (got <= 0) return SSH_LINK_EOF;
+        ssh_wire_put(&link->in, bytes, (size_t)got);
+        if (link->in.failed) return *why = "out of memory", SSH_LINK_GARBAGE;
+        enum ssh_link_state state = deliver(link, frame, ctx, why);
+        if (state != SSH_LINK_OPEN) return state;
+    }
+    return SSH_LINK_EOF;
+}

@@ -1,0 +1,411 @@
+/* ssh_master.c - the launcher's event loop: starts a job, serves it, ends it.
+ *
+ * Called by gasnetrun.  One poll loop, no threads, no polling intervals: everything that happens
+ * is a descriptor or a deadline.  Judgement is ssh_job.c's; other hosts are ssh_remote.c's.
+ */
+#include "other/spawner/ssh_master.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum {
+    TERM_AFTER = 250,      /* ms until ranks that end themselves get SIGTERM nevertheless */
+    KILL_AFTER = 500,      /* ms until SIGKILL */
+    GIVE_UP_AFTER = 3000,  /* ms until we leave what even SIGKILL does not end */
+    INTERRUPT_GRACE = 2000, /* ms for a job to end itself upon a signal */
+    SILENCE_GRACE = 1000,  /* ms a wrapper may outlive its program that ended badly */
+};
+
+/* --- timers --- */
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+void ssh_timer_set(struct ssh_master *m, enum ssh_timer timer, int64_t milliseconds)
+{
+    m->due[timer] = now_ms() + milliseconds;
+}
+
+static int next_timeout(const struct ssh_master *m)
+{
+    int64_t first = INT64_MAX;
+    for (int i = 0; i < SSH_TIMERS; i++)
+        if (m->due[i] && m->due[i] < first) first = m->due[i];
+    if (first == INT64_MAX) return -1;
+    int64_t left = first - now_ms();
+    return left < 0 ? 0 : (int)left + 1;
+}
+
+/* --- reaching ranks --- */
+
+static struct ssh_child *local_child(struct ssh_master *m, uint32_t rank)
+{
+    struct ssh_slot *slot = &m->slots[m->slot_of[rank]];
+    if (slot->plan->remote) return NULL;
+    return &m->kids.ranks[slot->local_first + rank - slot->plan->block.first];
+}
+
+/* The job's way to send. */
+static void send_to(void *ctx, uint32_t rank, enum ssh_wire_type type, const void *data, size_t len)
+{
+    struct ssh_master *m = ctx;
+    struct ssh_parcel *parcel = ssh_parcel_new(type, rank, data, len);
+    if (rank != SSH_WIRE_ALL) {
+        struct ssh_child *child = local_child(m, rank);
+        if (child)
+            ssh_link_post(&child->link, parcel);
+        else
+            ssh_remote_send(&m->slots[m->slot_of[rank]], parcel);
+    } else {
+        for (uint32_t i = 0; i < m->kids.count; i++) ssh_link_post(&m->kids.ranks[i].link, parcel);
+        for (uint32_t s = 0; s < m->plan.count; s++)
+            if (m->slots[s].plan->remote) ssh_remote_send(&m->slots[s], parcel);
+    }
+    ssh_parcel_drop(parcel);
+}
+
+static void signal_rank(struct ssh_master *m, uint32_t rank, int signo)
+{
+    struct ssh_slot *slot = &m->slots[m->slot_of[rank]];
+    if (m->job.ranks[rank].phase == SSH_RANK_GONE) return;
+    if (slot->plan->remote)
+        ssh_remote_signal(slot, rank, signo);
+    else
+        ssh_children_signal(&m->kids, slot->local_first + rank - slot->plan->block.first, signo);
+}
+
+static void signal_all(struct ssh_master *m, int signo)
+{
+    for (uint32_t r = 0; r < m->job.size; r++) signal_rank(m, r, signo);
+}
+
+/* --- ending --- */
+
+/* Members of the job are told, and end in their own way; others get SIGTERM. */
+static void start_end(struct ssh_master *m)
+{
+    uint8_t code[4] = {(uint8_t)m->job.code};
+    m->end_started = true;
+    if (m->job.reason[0]) fprintf(stderr, "gasnetrun: %s\n", m->job.reason);
+    for (uint32_t r = 0; r < m->job.size; r++) {
+        enum ssh_rank_phase phase = m->job.ranks[r].phase;
+        if (phase == SSH_RANK_STARTED) signal_rank(m, r, SIGTERM);
+        if (phase == SSH_RANK_JOINED || phase == SSH_RANK_ANNOUNCED)
+            send_to(m, r, SSH_WIRE_DIE, code, sizeof code);
+    }
+    ssh_timer_set(m, SSH_TIMER_TERM, TERM_AFTER);
+    ssh_timer_set(m, SSH_TIMER_KILL, KILL_AFTER);
+    ssh_timer_set(m, SSH_TIMER_GIVE_UP, GIVE_UP_AFTER);
+    m->due[SSH_TIMER_CONNECT] = m->due[SSH_TIMER_INTERRUPT] = 0;
+}
+
+static void give_up(struct ssh_master *m)
+{
+    for (uint32_t r = 0; r < m->job.size; r++) {
+        struct ssh_child *child = local_child(m, r);
+        if (m->job.ranks[r].phase == SSH_RANK_GONE) continue;
+        fprintf(stderr,
+                "gasnetrun: rank %" PRIu32 " on host %s (process %d) does not end even by SIGKILL or is "
+                "beyond reach; leaving it\n",
+                r, m->job.ranks[r].host, child ? (int)child->pid : 0);
+    }
+    m->gave_up = true;
+}
+
+static void timer_expired(struct ssh_master *m, enum ssh_timer timer)
+{
+    switch (timer) {
+    case SSH_TIMER_TERM: signal_all(m, SIGTERM); break;
+    case SSH_TIMER_KILL: signal_all(m, SIGKILL); break;
+    case SSH_TIMER_GIVE_UP: give_up(m); break;
+    case SSH_TIMER_INTERRUPT:
+        ssh_job_fail(&m->job, 128 + m->job.interrupt, "the job did not end within %d s of the signal; "
+                     "ending it", INTERRUPT_GRACE / 1000);
+        break;
+    case SSH_TIMER_SILENCE:
+        for (uint32_t r = 0; r < m->job.size; r++)
+            if (m->silent[r]) ssh_job_silent(&m->job, r);
+        break;
+    case SSH_TIMER_CONNECT: ssh_remote_connect_late(m); break;
+    case SSH_TIMER_LINES: ssh_remote_flush_lines(m); break;
+    default: break;
+    }
+}
+
+static void run_timers(struct ssh_master *m)
+{
+    int64_t now = now_ms();
+    for (int i = 0; i < SSH_TIMERS; i++) {
+        if (!m->due[i] || m->due[i] > now) continue;
+        m->due[i] = 0;
+        timer_expired(m, (enum ssh_timer)i);
+    }
+}
+
+/* --- news from ranks --- */
+
+void ssh_master_frame(struct ssh_master *m, uint32_t rank, const struct ssh_wire_frame *frame)
+{
+    ssh_job_frame(&m->job, rank, frame);
+}
+
+/* Its process usually ends in the same moment, and its status says more; so wait for that. */
+void ssh_master_silent(struct ssh_master *m, uint32_t rank)
+{
+    if (!ssh_job_silence_matters(&m->job, rank)) return;
+    m->silent[rank] = true;
+    if (!m->due[SSH_TIMER_SILENCE]) ssh_timer_set(m, SSH_TIMER_SILENCE, SILENCE_GRACE);
+}
+
+struct local_frame {
+    struct ssh_master *m;
+    uint32_t rank;
+};
+
+static void take_local_frame(void *ctx, const struct ssh_wire_frame *frame)
+{
+    const struct local_frame *from = ctx;
+    ssh_master_frame(from->m, from->rank, frame);
+}
+
+static void read_child(struct ssh_master *m, struct ssh_child *child)
+{
+    const char *why;
+    struct local_frame from = {m, child->rank};
+    enum ssh_link_state state = ssh_link_read(&child->link, take_local_frame, &from, &why);
+    if (state == SSH_LINK_OPEN) return;
+    ssh_link_close(&child->link);
+    if (state == SSH_LINK_EOF)
+        ssh_master_silent(m, child->rank);
+    else
+        ssh_job_fail(&m->job, 1, "rank %" PRIu32 " on host %s: %s on its control connection; ending "
+                     "the job", child->rank, m->job.ranks[child->rank].host, why);
+}
+
+static void reap_children(struct ssh_master *m)
+{
+    int status;
+    pid_t pid;
+    while ((pid = ssh_children_reap(&m->kids, m->job.ending, &status)) > 0) {
+        struct ssh_child *child = ssh_children_find(&m->kids, pid);
+        if (!child) {
+            ssh_remote_shell_ended(m, pid, status);
+            continue;
+        }
+        child->pid = 0;
+        if (child->link.fd >= 0) read_child(m, child); /* what it said comes before its end */
+        ssh_link_close(&child->link);
+        ssh_job_ended(&m->job, child->rank, status);
+    }
+}
+
+/* --- signals to the launcher --- */
+
+/* INT, TERM, HUP, QUIT: the job may end itself in good order, for a while. */
+static void pass_on(struct ssh_master *m, int signo)
+{
+    if (m->job.ending) return;
+    if (m->job.interrupt) {
+        ssh_job_fail(&m->job, 128 + signo, "second signal (%s); ending the job", strsignal(signo));
+        return;
+    }
+    m->job.interrupt = signo;
+    fprintf(stderr, "gasnetrun: signal %d (%s): ending the job\n", signo, strsignal(signo));
+    signal_all(m, signo);
+    ssh_timer_set(m, SSH_TIMER_INTERRUPT, INTERRUPT_GRACE);
+}
+
+static void take_signal(struct ssh_master *m, int signo)
+{
+    switch (signo) {
+    case SIGCHLD: break; /* children are looked at in any case */
+    case SIGTSTP:
+        signal_all(m, SIGSTOP);
+        raise(SIGSTOP);
+        signal_all(m, SIGCONT);
+        break;
+    case SIGCONT:
+    case SIGUSR1:
+    case SIGUSR2: signal_all(m, signo); break;
+    default: pass_on(m, signo);
+    }
+}
+
+static void read_signals(struct ssh_master *m)
+{
+    struct signalfd_siginfo info;
+    while (read(m->kids.signals, &info, sizeof info) == (ssize_t)sizeof info)
+        take_signal(m, (int)info.ssi_signo);
+    reap_children(m);
+}
+
+/* --- the loop --- */
+
+static bool finished(struct ssh_master *m)
+{
+    if (m->gave_up) return true;
+    if (!ssh_job_over(&m->job)) return false;
+    return ssh_remote_finished(m);
+}
+
+static void loop(struct ssh_master *m)
+{
+    size_t locals = m->kids.count, most = 1 + locals + ssh_remote_poll_max(m);
+    struct pollfd *fds = calloc(most, sizeof *fds);
+    if (!fds) ssh_job_fail(&m->job, 1, "out of memory");
+    for (;;) {
+        if (m->job.ending && !m->end_started) start_end(m);
+        if (!fds || finished(m)) break;
+        fds[0] = (struct pollfd){.fd = m->kids.signals, .events = POLLIN};
+        for (size_t i = 0; i < locals; i++)
+            fds[1 + i] = (struct pollfd){.fd = m->kids.ranks[i].link.fd,
+                                         .events = ssh_link_events(&m->kids.ranks[i].link)};
+        size_t remote = ssh_remote_poll(m, fds + 1 + locals);
+        int ready = poll(fds, 1 + locals + remote, next_timeout(m));
+        if (ready < 0 && errno != EINTR)
+            ssh_job_fail(&m->job, 1, "poll: %s", strerror(errno));
+        if (ready > 0) {
+            if (fds[0].revents) read_signals(m);
+            for (size_t i = 0; i < locals; i++) {
+                struct ssh_child *child = &m->kids.ranks[i];
+                if (!fds[1 + i].revents || child->link.fd < 0) continue;
+                ssh_link_flush(&child->link);
+                read_child(m, child);
+            }
+            ssh_remote_ready(m, fds + 1 + locals, remote);
+        }
+        run_timers(m);
+    }
+    free(fds);
+}
+
+/* --- starting --- */
+
+static void make_welcome(struct ssh_master *m)
+{
+    struct ssh_wire_buf buf = {0};
+    ssh_wire_put_u32(&buf, m->job.size);
+    for (uint32_t r = 0; r < m->job.size; r++) ssh_wire_put_u32(&buf, m->plan.host_of[r]);
+    for (char **e = environ; *e; e++) ssh_wire_put_string(&buf, *e);
+    m->welcome =
+        buf.failed ? NULL : ssh_parcel_new(SSH_WIRE_WELCOME, SSH_WIRE_ALL, buf.data, buf.len);
+    ssh_wire_free(&buf);
+}
+
+static void start_local_rank(struct ssh_master *m, uint32_t rank, int null)
+{
+    struct ssh_slot *slot = &m->slots[m->slot_of[rank]];
+    uint32_t index = slot->local_first + rank - slot->plan->block.first;
+    int input = rank == 0 ? STDIN_FILENO : null;
+    if (m->job.ending || !ssh_children_start_rank(&m->kids, index, rank, &m->program, input)) {
+        ssh_job_fail(&m->job, 1, "rank %" PRIu32 " on host %s cannot be started: %s (see ulimit -u and "
+                     "ulimit -n)", rank, m->job.ranks[rank].host, strerror(errno));
+        ssh_job_unreachable(&m->job, rank, 1);
+        return;
+    }
+    ssh_link_post(&m->kids.ranks[index].link, m->welcome);
+}
+
+static void start_all(struct ssh_master *m)
+{
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    m->program = (struct ssh_program){.path = m->request->path,
+                                      .argv = m->request->argv,
+                                      .envp = (const char *const *)environ};
+    make_welcome(m);
+    if (!m->welcome || null < 0) ssh_job_fail(&m->job, 1, "cannot start: %s", strerror(errno));
+    if (!m->job.ending) ssh_remote_start(m); /* remote shells take longest, so they go first */
+    for (uint32_t r = 0; r < m->job.size; r++)
+        if (!m->slots[m->slot_of[r]].plan->remote) start_local_rank(m, r, null);
+    if (null >= 0) close(null);
+}
+
+/* --- entry --- */
+
+static void describe(const struct ssh_master *m)
+{
+    char *line = words_join(m->request->argv);
+    for (uint32_t s = 0; s < m->plan.count; s++) {
+        const struct ssh_slot_plan *slot = &m->plan.slots[s];
+        struct words command = {0};
+        fprintf(stderr, "gasnetrun: ranks %" PRIu32 "-%" PRIu32 " on host %s%s: %s\n", slot->block.first,
+                slot->block.first + slot->block.count - 1, slot->host,
+                slot->remote ? "" : " (this machine)", line ? line : "");
+        if (slot->remote && ssh_remote_command(m, s, &command)) {
+            char *text = words_join(command.word);
+            fprintf(stderr, "gasnetrun:   by %s\n", text ? text : "");
+            free(text);
+        }
+        words_free(&command);
+    }
+    free(line);
+}
+
+static bool lay_out(struct ssh_master *m, uint32_t *locals)
+{
+    *locals = 0;
+    m->slots = calloc(m->plan.count, sizeof *m->slots);
+    m->slot_of = calloc(m->request->ranks, sizeof *m->slot_of);
+    m->silent = calloc(m->request->ranks, sizeof *m->silent);
+    if (!m->slots || !m->slot_of || !m->silent) return false;
+    for (uint32_t s = 0; s < m->plan.count; s++) {
+        struct ssh_slot *slot = &m->slots[s];
+        slot->plan = &m->plan.slots[s];
+        slot->local_first = *locals;
+        slot->link.fd = slot->input = slot->output[0] = slot->output[1] = -1;
+        if (slot->plan->remote)
+            m->remotes++;
+        else
+            *locals += slot->plan->block.count;
+        for (uint32_t i = 0; i < slot->plan->block.count; i++)
+            m->slot_of[slot->plan->block.first + i] = s;
+    }
+    return true;
+}
+
+static int run(struct ssh_master *m)
+{
+    uint32_t locals = 0;
+    if (!lay_out(m, &locals) ||
+        !ssh_job_open(&m->job, m->request->ranks, m->plan.host_name_of, send_to, m) ||
+        !ssh_children_open(&m->kids, locals, m->remotes)) {
+        fprintf(stderr, "gasnetrun: cannot prepare %" PRIu32 " processes: %s\n", m->request->ranks,
+                strerror(errno));
+        return 1;
+    }
+    start_all(m);
+    loop(m);
+    ssh_remote_close(m);
+    ssh_children_close(&m->kids);
+    return ssh_job_status(&m->job);
+}
+
+int ssh_launch(const struct ssh_request *request)
+{
+    struct ssh_master m = {.request = request, .listener = -1};
+    int status = 1;
+    if (ssh_plan_make(&m.plan, request)) {
+        if (request->verbose || request->dry_run) describe(&m);
+        status = request->dry_run ? 0 : run(&m);
+    }
+    ssh_parcel_drop(m.welcome);
+    ssh_job_close(&m.job);
+    free(m.slots);
+    free(m.slot_of);
+    free(m.silent);
+    ssh_plan_free(&m.plan);
+    return status;
+}

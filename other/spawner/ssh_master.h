@@ -1,0 +1,91 @@
+/* ssh_master.h - what the launcher's event loop (ssh_master.c) shares with its half that deals
+ * with other hosts (ssh_remote.c).  Private to these two. */
+#ifndef SSH_MASTER_H
+#define SSH_MASTER_H
+
+#include "other/spawner/lines.h"
+#include "other/spawner/ssh_children.h"
+#include "other/spawner/ssh_job.h"
+#include "other/spawner/ssh_place.h"
+
+#include <poll.h>
+
+enum ssh_timer {
+    SSH_TIMER_TERM,      /* ranks told to end get SIGTERM */
+    SSH_TIMER_KILL,      /* and then SIGKILL */
+    SSH_TIMER_GIVE_UP,   /* something does not die even so */
+    SSH_TIMER_INTERRUPT, /* a signal was passed on, and the job should be over by now */
+    SSH_TIMER_SILENCE,   /* a rank hung up but its process lives on */
+    SSH_TIMER_CONNECT,   /* control processes should be there by now */
+    SSH_TIMER_LINES,     /* output without an end of line has waited long enough */
+    SSH_TIMERS
+};
+
+/* A block of ranks; the fields below `local_first` are for remote ones. */
+struct ssh_slot {
+    const struct ssh_slot_plan *plan;
+    uint32_t local_first; /* index among the local children */
+    pid_t shell;          /* 0: none (any more) */
+    bool joined, lost;
+    struct ssh_link link;   /* to the control process */
+    int input;              /* pipe to the shell's stdin, or -1 */
+    int output[2];          /* pipes from its stdout and stderr, or -1 */
+    struct lines lines[2];
+};
+
+/* A connection that has not yet proved that it belongs to this job. */
+struct ssh_stranger {
+    struct ssh_master *master;
+    struct ssh_link link;
+    bool settled; /* became a slot's, or was turned away */
+};
+
+struct ssh_master {
+    const struct ssh_request *request;
+    struct ssh_plan plan;
+    struct ssh_job job;
+    struct ssh_children kids;
+    struct ssh_slot *slots; /* [plan.count] */
+    uint32_t *slot_of;      /* [ranks] */
+    bool *silent;           /* [ranks] */
+    struct ssh_parcel *welcome;
+    struct ssh_program program;
+    int64_t due[SSH_TIMERS]; /* milliseconds of the monotonic clock; 0: off */
+    bool end_started;
+    bool gave_up;
+
+    /* remote side */
+    uint32_t remotes;
+    int listener;
+    uint16_t port;
+    char secret[SSH_WIRE_SECRET + 1];
+    struct ssh_stranger *strangers[64];
+    char input[4096]; /* stdin on its way to a remote rank 0 */
+    size_t input_len, input_at;
+    bool input_ended;
+};
+
+void ssh_timer_set(struct ssh_master *m, enum ssh_timer timer, int64_t milliseconds);
+void ssh_master_frame(struct ssh_master *m, uint32_t rank, const struct ssh_wire_frame *frame);
+void ssh_master_silent(struct ssh_master *m, uint32_t rank);
+
+/* --- ssh_remote.c; all do nothing in a job without remote hosts --- */
+
+/* The command that starts slot `s`; the caller frees it with words_free. False: reported. */
+bool ssh_remote_command(const struct ssh_master *m, uint32_t s, struct words *command);
+bool ssh_remote_start(struct ssh_master *m);
+/* Descriptors to poll, at most ssh_remote_poll_max(m); ready ones are handled afterwards. */
+size_t ssh_remote_poll_max(const struct ssh_master *m);
+size_t ssh_remote_poll(struct ssh_master *m, struct pollfd *fds);
+void ssh_remote_ready(struct ssh_master *m, const struct pollfd *fds, size_t count);
+/* True if that was the pid of a remote shell of ours. */
+bool ssh_remote_shell_ended(struct ssh_master *m, pid_t pid, int status);
+void ssh_remote_send(struct ssh_slot *slot, struct ssh_parcel *parcel);
+void ssh_remote_signal(struct ssh_slot *slot, uint32_t rank, int signo);
+void ssh_remote_connect_late(struct ssh_master *m);
+void ssh_remote_flush_lines(struct ssh_master *m);
+/* The job is over: tells the control processes; true once all shells are gone and all is said. */
+bool ssh_remote_finished(struct ssh_master *m);
+void ssh_remote_close(struct ssh_master *m);
+
+#endif

@@ -1,0 +1,184 @@
+/* ssh_place.c - reads the host list and places the ranks; see ssh_place.h.
+ *
+ * Called by the launcher before it starts anything; errors name the variable that is wrong.
+ */
+#include "other/spawner/ssh_place.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- the host list --- */
+
+static char *read_file(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    if (!file) return NULL;
+    size_t len = 0, cap = 0;
+    char *text = NULL;
+    ssize_t got = getdelim(&text, &cap, 0, file);
+    int error = ferror(file) ? EIO : 0;
+    if (got >= 0) len = (size_t)got;
+    fclose(file);
+    if (error) {
+        free(text);
+        errno = error;
+        return NULL;
+    }
+    if (!text) text = calloc(1, 1);
+    if (text) text[len] = 0;
+    return text;
+}
+
+/* In order of precedence; the first that is set is the one. */
+static const struct source {
+    const char *variable;
+    bool names_file;
+    enum hosts_format format;
+} sources[] = {
+    {"GASNET_SSH_NODEFILE", true, HOSTS_FILE}, {"GASNET_SSH_SERVERS", false, HOSTS_WORDS},
+    {"GASNET_NODEFILE", true, HOSTS_FILE},     {"PBS_NODEFILE", true, HOSTS_FILE},
+    {"PE_HOSTFILE", true, HOSTS_FILE},         {"SSS_HOSTLIST", false, HOSTS_WORDS},
+    {"LSB_HOSTS", false, HOSTS_WORDS},         {"SLURM_JOB_NODELIST", false, HOSTS_RANGES},
+};
+
+/* Leaves the list empty when the environment names no hosts. */
+static bool find_hosts(struct words *hosts, bool merge)
+{
+    char why[200] = "";
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        const char *value = getenv(sources[i].variable);
+        if (!value || !*value) continue;
+        char *text = sources[i].names_file ? read_file(value) : strdup(value);
+        if (!text) {
+            fprintf(stderr, "gasnetrun: cannot read the host file %s=%s: %s\n",
+                    sources[i].variable, value, strerror(errno));
+            return false;
+        }
+        bool good = hosts_parse(hosts, sources[i].format, text, why, sizeof why);
+        free(text);
+        if (!good || hosts->count == 0) {
+            fprintf(stderr, "gasnetrun: %s=%s: %s\n", sources[i].variable, value,
+                    good ? "no host in it; unset it to run on this machine alone" : why);
+            return false;
+        }
+        if (merge) hosts_merge(hosts);
+        return true;
+    }
+    return true;
+}
+
+/* --- this machine --- */
+
+static bool is_own_address(const char *host)
+{
+    struct ifaddrs *all;
+    bool own = false;
+    if (getifaddrs(&all) != 0) return false;
+    for (struct ifaddrs *i = all; i && !own; i = i->ifa_next) {
+        char text[INET6_ADDRSTRLEN] = "";
+        if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET)
+            inet_ntop(AF_INET, &((struct sockaddr_in *)i->ifa_addr)->sin_addr, text, sizeof text);
+        if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET6)
+            inet_ntop(AF_INET6, &((struct sockaddr_in6 *)i->ifa_addr)->sin6_addr, text,
+                      sizeof text);
+        own = text[0] && strcmp(text, host) == 0;
+    }
+    freeifaddrs(all);
+    return own;
+}
+
+/* No look-up of names: a foreign spelling of this machine's name costs one remote shell, no more. */
+static bool is_this_machine(const char *host, const char *my_name)
+{
+    return strcmp(host, "localhost") == 0 || hosts_same(host, my_name) ||
+           strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 || is_own_address(host);
+}
+
+/* --- the plan --- */
+
+static bool limit_hosts(struct ssh_plan *plan, const struct ssh_request *request, uint32_t *use)
+{
+    uint32_t want = request->hosts ? request->hosts : (uint32_t)plan->names.count;
+    if (want > request->ranks) {
+        if (request->hosts)
+            fprintf(stderr,
+                    "gasnetrun: warning: -N %" PRIu32 " is more than the number of processes; using %"
+                    PRIu32 " hosts\n",
+                    request->hosts, request->ranks);
+        want = request->ranks;
+    }
+    if (want > plan->names.count) {
+        fprintf(stderr,
+                "gasnetrun: warning: -N %" PRIu32 ", but only %zu %s available; list more in "
+                "GASNET_SSH_SERVERS or GASNET_SSH_NODEFILE\n",
+                want, plan->names.count, plan->names.count == 1 ? "host is" : "hosts are");
+        want = (uint32_t)plan->names.count;
+    }
+    *use = want;
+    return want > 0;
+}
+
+/* Dense numbers in order of first rank; two slots of one name are one host. */
+static void number_hosts(struct ssh_plan *plan)
+{
+    uint32_t next = 0;
+    for (uint32_t s = 0; s < plan->count; s++) {
+        const struct ssh_slot_plan *slot = &plan->slots[s];
+        uint32_t number = next, same = 0;
+        for (; same < s; same++) {
+            const struct ssh_slot_plan *other = &plan->slots[same];
+            if ((!slot->remote && !other->remote) || strcmp(slot->host, other->host) == 0) break;
+        }
+        if (same < s)
+            number = plan->host_of[plan->slots[same].block.first];
+        else
+            next++;
+        for (uint32_t r = slot->block.first; r < slot->block.first + slot->block.count; r++) {
+            plan->host_of[r] = number;
+            plan->host_name_of[r] = slot->host;
+        }
+    }
+}
+
+bool ssh_plan_make(struct ssh_plan *plan, const struct ssh_request *request)
+{
+    char me[256] = "localhost";
+    memset(plan, 0, sizeof *plan);
+    gethostname(me, sizeof me - 1);
+    if (!find_hosts(&plan->names, request->hosts == 0)) return false;
+    if (plan->names.count == 0) words_add(&plan->names, me);
+    if (!limit_hosts(plan, request, &plan->count)) return false;
+
+    struct hosts_block *blocks = calloc(plan->count, sizeof *blocks);
+    plan->slots = calloc(plan->count, sizeof *plan->slots);
+    plan->host_of = calloc(request->ranks, sizeof *plan->host_of);
+    plan->host_name_of = calloc(request->ranks, sizeof *plan->host_name_of);
+    if (!blocks || !plan->slots || !plan->host_of || !plan->host_name_of) {
+        fprintf(stderr, "gasnetrun: out of memory for %" PRIu32 " processes\n", request->ranks);
+        free(blocks);
+        return false;
+    }
+    hosts_place(request->ranks, plan->count, blocks);
+    for (uint32_t s = 0; s < plan->count; s++) {
+        const char *host = plan->names.word[s];
+        plan->slots[s] = (struct ssh_slot_plan){
+            .host = host, .block = blocks[s], .remote = !is_this_machine(host, me)};
+    }
+    free(blocks);
+    number_hosts(plan);
+    return true;
+}
+
+void ssh_plan_free(struct ssh_plan *plan)
+{
+    words_free(&plan->names);
+    free(plan->slots);
+    free(plan->host_of);
+    free(plan->host_name_of);
+}

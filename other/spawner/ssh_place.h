@@ -1,0 +1,30 @@
+/* ssh_place.h - where the ranks of a job go: host list of the environment, cut into slots.
+ *
+ * Called once by the launcher.  A slot is a contiguous block of ranks on one host, started either
+ * directly (this machine) or by a control process behind a remote shell.
+ */
+#ifndef SSH_PLACE_H
+#define SSH_PLACE_H
+
+#include "other/spawner/hosts.h"
+#include "other/spawner/ssh_launch.h"
+
+struct ssh_slot_plan {
+    const char *host;
+    struct hosts_block block;
+    bool remote;
+};
+
+struct ssh_plan {
+    struct words names; /* owns the host names */
+    struct ssh_slot_plan *slots;
+    uint32_t count;
+    uint32_t *host_of;         /* [ranks] dense host numbers */
+    const char **host_name_of; /* [ranks] */
+};
+
+/* False: already reported on stderr. */
+bool ssh_plan_make(struct ssh_plan *plan, const struct ssh_request *request);
+void ssh_plan_free(struct ssh_plan *plan);
+
+#endif

@@ -1,0 +1,277 @@
+/* ssh_rank.c - a rank's side of the ssh spawner: one socket to the process that started it.
+ *
+ * Called through spawner_ssh by bootstrap.c.  A thread reads the socket from init on: it hands
+ * results to the collective call that waits, and ends the process when the launcher says so or is
+ * gone.  The program's threads only send; each frame is one atomic packet, so they need no lock.
+ */
+#include "other/spawner/spawner_ops.h"
+#include "other/spawner/ssh_wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct {
+    int fd; /* -1: not joined */
+    uint32_t rank, size;
+    uint32_t seq; /* collective calls made so far */
+    _Atomic(bootstrap_death_fn) on_death;
+    struct ssh_wire_assembly in; /* the reading thread's */
+
+    pthread_mutex_t lock; /* guards the rest */
+    pthread_cond_t arrived;
+    bool ready; /* a result waits for its collective call */
+    uint32_t result_seq;
+    struct ssh_wire_buf result;
+} me = {.fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .arrived = PTHREAD_COND_INITIALIZER};
+
+static void fatal(const char *what, const char *why) __attribute__((noreturn));
+static void fatal(const char *what, const char *why)
+{
+    fprintf(stderr, "bootstrap: rank %" PRIu32 ": %s: %s; ending the job\n", me.rank, what, why);
+    spawner_ssh.abort(1);
+}
+
+/* --- sending --- */
+
+/* One frame, atomically.  Async-signal-safe.  A failure means that the launcher is gone, and the
+ * watch ends this process for that; so there is nothing to report. */
+static void send_frame(const uint8_t *frame, size_t len)
+{
+    while (send(me.fd, frame, len, MSG_NOSIGNAL) < 0 && errno == EINTR) continue;
+}
+
+static void send_value(enum ssh_wire_type type, uint32_t value)
+{
+    uint8_t frame[SSH_WIRE_VALUE_FRAME];
+    send_frame(frame, ssh_wire_value_frame(frame, type, me.rank, value));
+}
+
+static void send_message(enum ssh_wire_type type, const struct ssh_wire_buf *message)
+{
+    struct ssh_wire_buf out = {0};
+    ssh_wire_put_message(&out, type, me.rank, message->data, message->len);
+    if (message->failed || out.failed) fatal("collective call", "out of memory");
+    struct ssh_wire_frame frame;
+    const char *why;
+    for (size_t at = 0; at < out.len;) {
+        size_t len = (size_t)ssh_wire_parse_frame(out.data + at, out.len - at, &frame, &why);
+        send_frame(out.data + at, len);
+        at += len;
+    }
+    ssh_wire_free(&out);
+}
+
+/* --- receiving --- */
+
+/* Next message; false: the launcher is gone, or talks nonsense (*why then says so). */
+static bool receive(struct ssh_wire_message *message, const char **why)
+{
+    static uint8_t packet[SSH_WIRE_FRAME]; /* one reader at a time: init, then the thread */
+    *why = "the launcher is gone";
+    for (;;) {
+        ssize_t got = recv(me.fd, packet, sizeof packet, 0);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        struct ssh_wire_frame frame;
+        ssize_t used = ssh_wire_parse_frame(packet, (size_t)got, &frame, why);
+        if (used == 0) *why = "frame cut short";
+        if (used != got) return false;
+        int complete = ssh_wire_assemble(&me.in, &frame, message, why);
+        if (complete != 0) return complete > 0;
+    }
+}
+
+static void hand_over(const struct ssh_wire_message *message)
+{
+    pthread_mutex_lock(&me.lock);
+    me.result.len = 0;
+    ssh_wire_put(&me.result, message->data, message->data_len);
+    me.result_seq = message->seq;
+    me.ready = true;
+    pthread_cond_signal(&me.arrived);
+    pthread_mutex_unlock(&me.lock);
+}
+
+static void *watch_launcher(void *unused)
+{
+    struct ssh_wire_message message;
+    const char *why;
+    while (receive(&message, &why)) {
+        if (message.type == SSH_WIRE_RESULT) hand_over(&message);
+        if (message.type == SSH_WIRE_DIE)
+            spawner_run_death(atomic_load(&me.on_death), (int)message.value);
+    }
+    /* No stdio: the program's own threads may hold its locks, stuck as they may be. */
+    char line[160];
+    int len = snprintf(line, sizeof line, "bootstrap: rank %" PRIu32 ": %s; ending this process\n",
+                       me.rank, why);
+    if (write(STDERR_FILENO, line, (size_t)len) < 0) len = 0;
+    spawner_run_death(atomic_load(&me.on_death), 1);
+}
+
+/* --- joining --- */
+
+/* "ssh <fd> <inode> <rank>": the inode proves that the descriptor is still the launcher's socket,
+ * and not something a wrapper opened in its place. */
+static bool read_handover(char *why, size_t why_size)
+{
+    const char *text = getenv(SPAWNER_CONTROL);
+    uintmax_t inode;
+    struct stat st;
+    int fd, used = 0;
+    if (!text ||
+        sscanf(text, "ssh %d %" SCNuMAX " %" SCNu32 "%n", &fd, &inode, &me.rank, &used) < 3 ||
+        text[used]) {
+        snprintf(why, why_size, "spawner ssh: %s=\"%s\" is not what gasnetrun writes: is it left "
+                 "over from another job? unset it", SPAWNER_CONTROL, text ? text : "");
+        return false;
+    }
+    if (fstat(fd, &st) != 0 || !S_ISSOCK(st.st_mode) || (uintmax_t)st.st_ino != inode) {
+        snprintf(why, why_size, "spawner ssh: rank %" PRIu32 ": descriptor %d is not the launcher's "
+                 "any more: a wrapper between gasnetrun and the program closed it; run the program "
+                 "without that wrapper", me.rank, fd);
+        return false;
+    }
+    me.fd = fd;
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return true;
+}
+
+static bool adopt_welcome(const struct ssh_wire_message *message, struct bootstrap_job *job,
+                          struct spawner_console *console)
+{
+    uint32_t size = message->welcome.size;
+    uint32_t *host_of = malloc(size * sizeof *host_of);
+    console->block = malloc(message->data_len + 1);
+    if (!host_of || !console->block || me.rank >= size) return false;
+    console->len = message->data_len;
+    memcpy(console->block, message->data, message->data_len);
+    for (uint32_t r = 0; r < size; r++)
+        host_of[r] = ssh_wire_u32(message->welcome.host_of + 4 * (size_t)r);
+    me.size = size;
+    *job = (struct bootstrap_job){
+        .rank = me.rank, .size = size, .host = host_of[me.rank], .host_of = host_of};
+    for (uint32_t r = 0; r < size; r++) job->host_size += host_of[r] == job->host;
+    return true;
+}
+
+static enum bootstrap_status ssh_init(int *argc, char ***argv, struct bootstrap_job *job,
+                                      struct spawner_console *console, char *why, size_t why_size)
+{
+    struct ssh_wire_message message;
+    const char *reason;
+    if (!read_handover(why, why_size)) return BOOTSTRAP_FAILED;
+    send_value(SSH_WIRE_HELLO, (uint32_t)getpid());
+    if (!receive(&message, &reason)) {
+        snprintf(why, why_size, "spawner ssh: rank %" PRIu32 ": %s", me.rank, reason);
+        return BOOTSTRAP_FAILED;
+    }
+    if (message.type == SSH_WIRE_DIE) _exit((int)message.value & 0xff);
+    if (message.type != SSH_WIRE_WELCOME || !adopt_welcome(&message, job, console)) {
+        snprintf(why, why_size, "spawner ssh: rank %" PRIu32 ": unusable welcome from the launcher "
+                 "(another version of gasnetrun, or out of memory)", me.rank);
+        return BOOTSTRAP_FAILED;
+    }
+    if (!spawner_start_thread(watch_launcher, NULL)) {
+        snprintf(why, why_size, "spawner ssh: rank %" PRIu32 ": cannot start the watch thread: %s "
+                 "(see ulimit -u)", me.rank, strerror(errno));
+        return BOOTSTRAP_FAILED;
+    }
+    return BOOTSTRAP_OK;
+}
+
+/* --- collective calls --- */
+
+/* Makes one collective call and copies `expect` bytes of its result to `out`. */
+static void collective(enum ssh_wire_collective kind, uint32_t root, size_t block,
+                       const void *mine, size_t mine_len, void *out, size_t expect)
+{
+    struct ssh_wire_buf call = {0};
+    if (block > SSH_WIRE_MESSAGE / 2 / me.size)
+        fatal("collective call", "more data than start-up exchange is made for");
+    ssh_wire_put_u32(&call, kind);
+    ssh_wire_put_u32(&call, root);
+    ssh_wire_put_u32(&call, ++me.seq);
+    ssh_wire_put_u64(&call, block);
+    ssh_wire_put(&call, mine, mine_len);
+    send_message(SSH_WIRE_COLLECTIVE, &call);
+    ssh_wire_free(&call);
+
+    pthread_mutex_lock(&me.lock);
+    while (!me.ready) pthread_cond_wait(&me.arrived, &me.lock);
+    me.ready = false;
+    bool good = !me.result.failed && me.result.len == expect && me.result_seq == me.seq;
+    if (good && expect) memcpy(out, me.result.data, expect);
+    ssh_wire_free(&me.result);
+    pthread_mutex_unlock(&me.lock);
+    if (!good) fatal("collective call", "unexpected result from the launcher");
+}
+
+static void ssh_barrier(void) { collective(SSH_WIRE_BARRIER, 0, 0, NULL, 0, NULL, 0); }
+
+static void ssh_exchange(const void *mine, size_t len, void *all)
+{
+    collective(SSH_WIRE_EXCHANGE, 0, len, mine, len, all, len * me.size);
+}
+
+static void ssh_alltoall(const void *mine, size_t len, void *all)
+{
+    collective(SSH_WIRE_ALLTOALL, 0, len, mine, len * me.size, all, len * me.size);
+}
+
+static void ssh_broadcast(void *data, size_t len, uint32_t root)
+{
+    collective(SSH_WIRE_BROADCAST, root, len, data, root == me.rank ? len : 0, data, len);
+}
+
+/* --- leaving --- */
+
+static void ssh_watch(bootstrap_death_fn on_death)
+{
+    atomic_store(&me.on_death, on_death);
+    send_value(SSH_WIRE_ARMED, 0);
+}
+
+static void ssh_fini(int exitcode) { send_value(SSH_WIRE_FINI, (uint32_t)exitcode & 0xff); }
+
+static void ssh_abort(int exitcode) __attribute__((noreturn));
+
+/* Async-signal-safe.  The launcher reads this frame before it learns of our exit, so the code of
+ * the job is this one; it then ends the others.  Should the socket stay full for half a second the
+ * launcher is wedged, and our own exit has to say enough. */
+static void ssh_abort(int exitcode)
+{
+    uint8_t frame[SSH_WIRE_VALUE_FRAME];
+    size_t len =
+        ssh_wire_value_frame(frame, SSH_WIRE_ABORT, me.rank, (uint32_t)exitcode & 0xff);
+    for (int tries = 0; me.fd >= 0 && tries < 5; tries++) {
+        if (send(me.fd, frame, len, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) break;
+        if (errno != EAGAIN && errno != EINTR) break;
+        struct pollfd room = {.fd = me.fd, .events = POLLOUT};
+        poll(&room, 1, 100);
+    }
+    _exit(exitcode & 0xff);
+}
+
+const struct spawner_ops spawner_ssh = {
+    .abi = SPAWNER_ABI,
+    .name = "ssh",
+    .init = ssh_init,
+    .barrier = ssh_barrier,
+    .exchange = ssh_exchange,
+    .alltoall = ssh_alltoall,
+    .broadcast = ssh_broadcast,
+    .watch = ssh_watch,
+    .fini = ssh_fini,
+    .abort = ssh_abort,
+};

@@ -1,0 +1,513 @@
+/* ssh_remote.c - the launcher's half that deals with other hosts.
+ *
+ * Called by ssh_master.c.  Starts one control process per slot through the remote shell, lets it
+ * in when it knows the job's secret, and forwards input and output.  The secret goes by the remote
+ * shell's standard input, never on a command line.
+ */
+#define _GNU_SOURCE
+#include "other/spawner/ssh_master.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <inttypes.h>
+#include <net/if.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum {
+    CONNECT_LIMIT = 60000, /* ms for a control process to appear */
+    LINE_PATIENCE = 200,   /* ms that output without an end of line is kept */
+    STRANGERS = 64,        /* connections that may be waiting to prove themselves */
+};
+
+static bool is_up(const struct ssh_slot *slot) { return slot->joined && !slot->lost; }
+
+/* --- the command --- */
+
+static const char *remote_shell(void)
+{
+    const char *command = getenv("GASNET_SSH_CMD");
+    return command && *command ? command : "ssh";
+}
+
+/* Where a control process may find us: this machine's addresses, the loopback ones only if there
+ * are no others.  Comma-separated. */
+static void own_addresses(char *to, size_t size)
+{
+    struct ifaddrs *all = NULL;
+    size_t len = 0;
+    to[0] = 0;
+    if (getifaddrs(&all) != 0) all = NULL;
+    for (int loopback = 0; loopback < 2 && !len; loopback++) {
+        for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
+            char text[INET_ADDRSTRLEN];
+            if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET || !(i->ifa_flags & IFF_UP) ||
+                !!(i->ifa_flags & IFF_LOOPBACK) != !!loopback)
+                continue;
+            inet_ntop(AF_INET, &((struct sockaddr_in *)i->ifa_addr)->sin_addr, text, sizeof text);
+            if (len + strlen(text) + 2 > size) break;
+            len += (size_t)sprintf(to + len, "%s%s", len ? "," : "", text);
+        }
+    }
+    freeifaddrs(all);
+}
+
+/* What the remote shell hands to a shell over there: one string, quoted for it. */
+static char *control_command(const struct ssh_master *m, uint32_t s)
+{
+    char self[4096], addresses[1024], port[8], slot[16];
+    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (len <= 0) return NULL;
+    self[len] = 0;
+    own_addresses(addresses, sizeof addresses);
+    snprintf(port, sizeof port, "%u", m->port);
+    snprintf(slot, sizeof slot, "%" PRIu32, s);
+    char *argv[] = {"exec", self, SSH_CONTROL_OPTION, addresses, port, slot, NULL};
+    return words_join(argv);
+}
+
+bool ssh_remote_command(const struct ssh_master *m, uint32_t s, struct words *command)
+{
+    const char *shell = remote_shell(), *options = getenv("GASNET_SSH_OPTIONS");
+    const char *base = strrchr(shell, '/') ? strrchr(shell, '/') + 1 : shell;
+    words_add(command, shell);
+    if (strcmp(base, "ssh") == 0) { /* nobody is there to answer questions */
+        words_add(command, "-oBatchMode=yes");
+        words_add(command, "-oStrictHostKeyChecking=no");
+    }
+    if (options && !words_split(command, options)) {
+        fprintf(stderr, "gasnetrun: GASNET_SSH_OPTIONS=%s: a quote has no end\n", options);
+        return false;
+    }
+    char *rest = control_command(m, s);
+    words_add(command, m->plan.slots[s].host);
+    if (rest) words_add(command, rest);
+    bool good = rest && !command->failed;
+    if (!good) fprintf(stderr, "gasnetrun: out of memory, or /proc is not mounted\n");
+    free(rest);
+    return good;
+}
+
+/* --- starting --- */
+
+static bool make_secret(char secret[SSH_WIRE_SECRET + 1])
+{
+    uint8_t random[SSH_WIRE_SECRET / 2];
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) return false;
+    for (size_t i = 0; i < sizeof random; i++) sprintf(secret + 2 * i, "%02x", random[i]);
+    return true;
+}
+
+static bool listen_for_control(struct ssh_master *m)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t len = sizeof address;
+    m->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (m->listener < 0 || bind(m->listener, (struct sockaddr *)&address, len) != 0 ||
+        listen(m->listener, 1024) != 0 ||
+        getsockname(m->listener, (struct sockaddr *)&address, &len) != 0)
+        return false;
+    m->port = ntohs(address.sin_port);
+    return true;
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0) close(*fd);
+    *fd = -1;
+}
+
+static bool start_shell(struct ssh_master *m, uint32_t s)
+{
+    struct ssh_slot *slot = &m->slots[s];
+    struct words command = {0};
+    int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
+    if (!ssh_remote_command(m, s, &command)) {
+        words_free(&command);
+        return false;
+    }
+    bool good = true;
+    for (int i = 0; i < 3; i++) good = good && pipe2(pipes[i], O_CLOEXEC) == 0;
+    const int theirs[3] = {pipes[0][0], pipes[1][1], pipes[2][1]};
+    if (good) slot->shell = ssh_children_start_helper(&m->kids, command.word, theirs);
+    good = good && slot->shell > 0;
+    if (!good) fprintf(stderr, "gasnetrun: host %s: cannot start %s: %s\n", slot->plan->host,
+                       command.word[0], strerror(errno));
+    words_free(&command);
+    close_fd(&pipes[0][0]);
+    close_fd(&pipes[1][1]);
+    close_fd(&pipes[2][1]);
+    slot->input = pipes[0][1];
+    slot->output[0] = pipes[1][0];
+    slot->output[1] = pipes[2][0];
+    if (!good) return false;
+
+    char line[SSH_WIRE_SECRET + 2];
+    int len = snprintf(line, sizeof line, "%s\n", m->secret);
+    if (write(slot->input, line, (size_t)len) != len) close_fd(&slot->input);
+    fcntl(slot->output[0], F_SETFL, O_NONBLOCK);
+    fcntl(slot->output[1], F_SETFL, O_NONBLOCK);
+    if (s == m->slot_of[0]) /* rank 0's: standard input follows */
+        fcntl(slot->input, F_SETFL, O_NONBLOCK);
+    else
+        close_fd(&slot->input);
+    return true;
+}
+
+bool ssh_remote_start(struct ssh_master *m)
+{
+    if (!m->remotes) return true;
+    signal(SIGPIPE, SIG_IGN); /* a remote shell may go while we feed it */
+    bool good = make_secret(m->secret) && listen_for_control(m);
+    if (!good) fprintf(stderr, "gasnetrun: cannot listen for other hosts: %s\n", strerror(errno));
+    for (uint32_t s = 0; s < m->plan.count; s++) {
+        struct ssh_slot *slot = &m->slots[s];
+        if (!slot->plan->remote) continue;
+        good = good && start_shell(m, s);
+        if (good) continue;
+        slot->lost = true;
+        ssh_job_unreachable(&m->job, slot->plan->block.first, slot->plan->block.count);
+        ssh_job_fail(&m->job, 1, "host %s cannot be reached; ending the job", slot->plan->host);
+    }
+    ssh_timer_set(m, SSH_TIMER_CONNECT, CONNECT_LIMIT);
+    return good;
+}
+
+/* --- losing a host --- */
+
+static void lose(struct ssh_master *m, struct ssh_slot *slot)
+{
+    slot->lost = true;
+    ssh_link_close(&slot->link);
+    ssh_job_unreachable(&m->job, slot->plan->block.first, slot->plan->block.count);
+}
+
+void ssh_remote_connect_late(struct ssh_master *m)
+{
+    for (uint32_t s = 0; s < m->plan.count; s++)
+        if (m->slots[s].plan->remote && !m->slots[s].joined)
+            ssh_job_fail(&m->job, 1,
+                         "host %s: no word from its control process within %d s; check that %s reaches "
+                         "it and that it can open TCP connections to this machine",
+                         m->slots[s].plan->host, CONNECT_LIMIT / 1000, remote_shell());
+}
+
+bool ssh_remote_shell_ended(struct ssh_master *m, pid_t pid, int status)
+{
+    for (uint32_t s = 0; s < m->plan.count; s++) {
+        struct ssh_slot *slot = &m->slots[s];
+        if (slot->shell != pid) continue;
+        slot->shell = 0;
+        if (slot->joined) return true; /* its connection tells the rest */
+        char how[64];
+        snprintf(how, sizeof how, WIFSIGNALED(status) ? "was killed by signal %d" :
+                 "exited with status %d", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        ssh_job_fail(&m->job, 1,
+                     "host %s cannot be reached: %s %s before the control process connected; check "
+                     "that  %s %s true  works without a password",
+                     slot->plan->host, remote_shell(), how, remote_shell(), slot->plan->host);
+        lose(m, slot);
+        return true;
+    }
+    return false;
+}
+
+/* --- control processes --- */
+
+/* What to start; then the welcome for its ranks. */
+static void set_up(struct ssh_master *m, struct ssh_slot *slot)
+{
+    struct ssh_wire_buf buf = {0};
+    const char *remote = getenv("GASNET_SSH_REMOTE_PATH");
+    char *cwd = remote && *remote ? strdup(remote) : getcwd(NULL, 0);
+    uint32_t argc = 0, envc = 0;
+    while (m->request->argv[argc]) argc++;
+    while (environ[envc]) envc++;
+    ssh_wire_put_u32(&buf, slot->plan->block.first);
+    ssh_wire_put_u32(&buf, slot->plan->block.count);
+    ssh_wire_put_u32(&buf, m->job.size);
+    ssh_wire_put_u32(&buf, argc);
+    ssh_wire_put_u32(&buf, envc);
+    ssh_wire_put_string(&buf, cwd ? cwd : "/");
+    ssh_wire_put_string(&buf, m->request->path);
+    for (uint32_t i = 0; i < argc; i++) ssh_wire_put_string(&buf, m->request->argv[i]);
+    for (uint32_t i = 0; i < envc; i++) ssh_wire_put_string(&buf, environ[i]);
+    struct ssh_parcel *parcel =
+        buf.failed ? NULL : ssh_parcel_new(SSH_WIRE_SETUP, SSH_WIRE_ALL, buf.data, buf.len);
+    ssh_link_post(&slot->link, parcel);
+    ssh_link_post(&slot->link, m->welcome);
+    ssh_parcel_drop(parcel);
+    ssh_wire_free(&buf);
+    free(cwd);
+}
+
+/* A stranger's first frame has to be the secret; later ones cannot come before our answer. */
+static void admit(void *ctx, const struct ssh_wire_frame *frame)
+{
+    struct ssh_stranger *stranger = ctx;
+    struct ssh_master *m = stranger->master;
+    struct ssh_wire_message message;
+    const char *why;
+    if (stranger->settled) return;
+    stranger->settled = true;
+    if (frame->type != SSH_WIRE_JOIN || frame->more ||
+        !ssh_wire_decode(frame->type, frame->rank, frame->data, frame->len, &message, &why) ||
+        message.join.slot >= m->plan.count ||
+        memcmp(message.join.secret, m->secret, SSH_WIRE_SECRET) != 0)
+        return;
+    struct ssh_slot *slot = &m->slots[message.join.slot];
+    if (!slot->plan->remote || slot->joined || slot->lost || m->job.ending) return;
+    slot->joined = true;
+    ssh_link_open(&slot->link, dup(stranger->link.fd), false);
+    set_up(m, slot);
+}
+
+static void read_stranger(struct ssh_master *m, size_t i)
+{
+    struct ssh_stranger *stranger = m->strangers[i];
+    const char *why;
+    enum ssh_link_state state = ssh_link_read(&stranger->link, admit, stranger, &why);
+    if (state == SSH_LINK_OPEN && !stranger->settled) return;
+    ssh_link_close(&stranger->link);
+    free(stranger);
+    m->strangers[i] = NULL;
+}
+
+static void accept_stranger(struct ssh_master *m)
+{
+    static const int on = 1, idle = 10, interval = 5, probes = 3;
+    int fd = accept4(m->listener, NULL, NULL, SOCK_CLOEXEC);
+    size_t i = 0;
+    while (i < STRANGERS && m->strangers[i]) i++;
+    struct ssh_stranger *stranger = fd >= 0 && i < STRANGERS ? calloc(1, sizeof *stranger) : NULL;
+    if (!stranger) {
+        close_fd(&fd);
+        return;
+    }
+    /* A host that vanishes without a word is noticed within half a minute. */
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    stranger->master = m;
+    ssh_link_open(&stranger->link, fd, false);
+    m->strangers[i] = stranger;
+}
+
+struct remote_frame {
+    struct ssh_master *m;
+    struct ssh_slot *slot;
+    bool wrong;
+};
+
+static void take_remote_frame(void *ctx, const struct ssh_wire_frame *frame)
+{
+    struct remote_frame *from = ctx;
+    const struct hosts_block *block = &from->slot->plan->block;
+    if (frame->rank - block->first >= block->count) {
+        from->wrong = true;
+    } else if (frame->type == SSH_WIRE_ENDED && frame->len == 4) {
+        ssh_job_ended(&from->m->job, frame->rank, (int)ssh_wire_u32(frame->data));
+    } else if (frame->type == SSH_WIRE_SILENT) {
+        ssh_master_silent(from->m, frame->rank);
+    } else {
+        ssh_master_frame(from->m, frame->rank, frame);
+    }
+}
+
+static void read_slot(struct ssh_master *m, struct ssh_slot *slot)
+{
+    struct remote_frame from = {m, slot, false};
+    const char *why;
+    ssh_link_flush(&slot->link);
+    enum ssh_link_state state = ssh_link_read(&slot->link, take_remote_frame, &from, &why);
+    if (state == SSH_LINK_OPEN && !from.wrong) return;
+    lose(m, slot);
+    if (!ssh_job_over(&m->job) || from.wrong)
+        ssh_job_fail(&m->job, 1, "host %s: lost its control process (%s); ending the job",
+                     slot->plan->host, from.wrong ? "it spoke for ranks of another host" : why);
+}
+
+void ssh_remote_send(struct ssh_slot *slot, struct ssh_parcel *parcel)
+{
+    if (is_up(slot)) ssh_link_post(&slot->link, parcel);
+}
+
+void ssh_remote_signal(struct ssh_slot *slot, uint32_t rank, int signo)
+{
+    uint8_t number[4] = {(uint8_t)signo};
+    struct ssh_parcel *parcel = ssh_parcel_new(SSH_WIRE_SIGNAL, rank, number, sizeof number);
+    ssh_remote_send(slot, parcel);
+    ssh_parcel_drop(parcel);
+}
+
+/* --- input and output --- */
+
+static void write_out(void *ctx, const char *text, size_t len)
+{
+    int fd = *(const int *)ctx;
+    while (len) {
+        ssize_t wrote = write(fd, text, len);
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote < 0 && errno == EAGAIN) {
+            struct pollfd room = {.fd = fd, .events = POLLOUT};
+            poll(&room, 1, -1);
+            continue;
+        }
+        if (wrote <= 0) return; /* nobody reads any more */
+        text += wrote;
+        len -= (size_t)wrote;
+    }
+}
+
+static void read_output(struct ssh_master *m, struct ssh_slot *slot, int which)
+{
+    char bytes[16384];
+    int to = which == 0 ? STDOUT_FILENO : STDERR_FILENO;
+    ssize_t got = read(slot->output[which], bytes, sizeof bytes);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (got <= 0) {
+        lines_flush(&slot->lines[which], write_out, &to);
+        close_fd(&slot->output[which]);
+        return;
+    }
+    lines_feed(&slot->lines[which], bytes, (size_t)got, write_out, &to);
+    if (slot->lines[which].len) ssh_timer_set(m, SSH_TIMER_LINES, LINE_PATIENCE);
+}
+
+void ssh_remote_flush_lines(struct ssh_master *m)
+{
+    for (uint32_t s = 0; s < m->plan.count; s++)
+        for (int which = 0; which < 2; which++) {
+            int to = which == 0 ? STDOUT_FILENO : STDERR_FILENO;
+            lines_flush(&m->slots[s].lines[which], write_out, &to);
+        }
+}
+
+static void feed_input(struct ssh_master *m, struct ssh_slot *slot)
+{
+    ssize_t wrote =
+        write(slot->input, m->input + m->input_at, m->input_len - m->input_at);
+    if (wrote < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (wrote <= 0) {
+        close_fd(&slot->input);
+        return;
+    }
+    m->input_at += (size_t)wrote;
+    if (m->input_at == m->input_len && m->input_ended) close_fd(&slot->input);
+}
+
+static void read_input(struct ssh_master *m, struct ssh_slot *slot)
+{
+    ssize_t got = read(STDIN_FILENO, m->input, sizeof m->input);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    m->input_at = 0;
+    m->input_len = got > 0 ? (size_t)got : 0;
+    if (got <= 0) close_fd(&slot->input);
+}
+
+/* --- polling --- */
+
+size_t ssh_remote_poll_max(const struct ssh_master *m)
+{
+    return m->remotes ? 1 + STRANGERS + 2 + 3 * (size_t)m->plan.count : 0;
+}
+
+static void poll_add(struct pollfd *fds, size_t *count, int fd, short events)
+{
+    if (fd >= 0) fds[(*count)++] = (struct pollfd){.fd = fd, .events = events};
+}
+
+size_t ssh_remote_poll(struct ssh_master *m, struct pollfd *fds)
+{
+    size_t n = 0;
+    if (!m->remotes) return 0;
+    poll_add(fds, &n, m->listener, POLLIN);
+    for (size_t i = 0; i < STRANGERS; i++)
+        if (m->strangers[i]) poll_add(fds, &n, m->strangers[i]->link.fd, POLLIN);
+    for (uint32_t s = 0; s < m->plan.count; s++) {
+        struct ssh_slot *slot = &m->slots[s];
+        if (is_up(slot)) poll_add(fds, &n, slot->link.fd, ssh_link_events(&slot->link));
+        poll_add(fds, &n, slot->output[0], POLLIN);
+        poll_add(fds, &n, slot->output[1], POLLIN);
+        if (slot->input < 0) continue;
+        if (m->input_at < m->input_len)
+            poll_add(fds, &n, slot->input, POLLOUT);
+        else if (slot->joined)
+            poll_add(fds, &n, STDIN_FILENO, POLLIN);
+    }
+    return n;
+}
+
+static short ready(const struct pollfd *fds, size_t count, int fd)
+{
+    for (size_t i = 0; fd >= 0 && i < count; i++)
+        if (fds[i].fd == fd) return fds[i].revents;
+    return 0;
+}
+
+void ssh_remote_ready(struct ssh_master *m, const struct pollfd *fds, size_t count)
+{
+    if (!m->remotes) return;
+    for (uint32_t s = 0; s < m->plan.count; s++) {
+        struct ssh_slot *slot = &m->slots[s];
+        for (int which = 0; which < 2; which++)
+            if (ready(fds, count, slot->output[which])) read_output(m, slot, which);
+        if (slot->input >= 0 && ready(fds, count, slot->input)) feed_input(m, slot);
+        if (slot->input >= 0 && m->input_at == m->input_len && ready(fds, count, STDIN_FILENO))
+            read_input(m, slot);
+        if (is_up(slot) && ready(fds, count, slot->link.fd)) read_slot(m, slot);
+    }
+    /* After the slots: a new connection may get a number that was polled for something else. */
+    for (size_t i = 0; i < STRANGERS; i++)
+        if (m->strangers[i] && ready(fds, count, m->strangers[i]->link.fd)) read_stranger(m, i);
+    if (ready(fds, count, m->listener)) accept_stranger(m);
+}
+
+/* --- the end --- */
+
+bool ssh_remote_finished(struct ssh_master *m)
+{
+    bool all = true;
+    for (uint32_t s = 0; s < m->plan.count; s++) {
+        struct ssh_slot *slot = &m->slots[s];
+        if (!slot->plan->remote) continue;
+        if (is_up(slot)) ssh_link_close(&slot->link); /* that is the word to go */
+        close_fd(&slot->input);
+        if (slot->shell && !slot->joined) ssh_children_kill_helper(slot->shell, SIGTERM);
+        all = all && !slot->shell && slot->output[0] < 0 && slot->output[1] < 0;
+    }
+    if (!all && !m->due[SSH_TIMER_GIVE_UP]) ssh_timer_set(m, SSH_TIMER_GIVE_UP, 2000);
+    return all;
+}
+
+void ssh_remote_close(struct ssh_master *m)
+{
+    ssh_remote_flush_lines(m);
+    for (size_t i = 0; i < STRANGERS; i++) {
+        if (m->strangers[i]) ssh_link_close(&m->strangers[i]->link);
+        free(m->strangers[i]);
+    }
+    for (uint32_t s = 0; m->slots && s < m->plan.count; s++) {
+        struct ssh_slot *slot = &m->slots[s];
+        ssh_children_kill_helper(slot->shell, SIGKILL);
+        ssh_link_close(&slot->link);
+        close_fd(&slot->input);
+        for (int which = 0; which < 2; which++) {
+            close_fd(&slot->output[which]);
+            lines_free(&slot->lines[which]);
+        }
+    }
+    close_fd(&m->listener);
+}
