@@ -20,11 +20,6 @@ AS_IF([test "$enable_strict_prototypes" = yes], [GASNET_STRICT_LINE='#define GAS
   [GASNET_STRICT_LINE='/* #undef GASNET_USE_STRICT_PROTOTYPES */'])
 AC_SUBST([GASNET_STRICT_LINE])
 
-AC_ARG_WITH([max-segsize],
-  [AS_HELP_STRING([--with-max-segsize=SIZE], [default of GASNET_MAX_SEGSIZE, e.g. 4GB (default: 2 GB less one page)])],
-  [GASNET_MAX_SEGSIZE_TEXT=$withval], [GASNET_MAX_SEGSIZE_TEXT=])
-AC_SUBST([GASNET_MAX_SEGSIZE_TEXT])
-
 # Symbols that client code tests: each becomes "#define HAVE_X 1" or a comment.
 AC_CHECK_HEADERS([pthread.h sys/param.h sys/time.h unistd.h])
 AC_CHECK_FUNCS([mmap pthread_setconcurrency])
@@ -41,6 +36,11 @@ while test "$gasnet_n" -gt 1; do gasnet_n=`expr $gasnet_n / 2`; GASNET_PAGESHIFT
 GASNET_PAGESIZE=$gasnet_cv_page_size
 AC_SUBST([GASNET_PAGESIZE])
 AC_SUBST([GASNET_PAGESHIFT])
+
+AC_ARG_WITH([max-segsize],
+  [AS_HELP_STRING([--with-max-segsize=SIZE], [default of GASNET_MAX_SEGSIZE, e.g. 4GB (default: 2 GB less one page)])],
+  [GASNET_MAX_SEGSIZE_TEXT=$withval], [GASNET_MAX_SEGSIZE_TEXT=`expr 2147483648 - $GASNET_PAGESIZE`])
+AC_SUBST([GASNET_MAX_SEGSIZE_TEXT])
 
 # Which compiler this is, in the terms of the platform header itself.
 AC_MSG_CHECKING([compiler identity])

@@ -41,6 +41,18 @@ GASNETI_EXPORTS_END
 #if !defined(GASNETI_NO_LINKCHECK)
 static const int *const gasneti_linkcheck_ref GASNETI_ATTRIBUTE((__used__)) =
     &GASNETI_LINKCHECK_NAME;
+
+/* What launchers look for in an executable, which need not contain the library.  Pointers to
+ * literals, of which the linker keeps one copy. */
+static const char *const gasneti_client_idents[] GASNETI_ATTRIBUTE((__used__)) = {
+    "$GASNetConfig: (libgasnet.a) " GASNET_CONFIG_STRING " $",
+    "$GASNetConduitName: " GASNET_CONDUIT_NAME_STR " $",
+    "$GASNetThreadModel: GASNET_" _STRINGIFY(GASNETI_THREAD_MODE) " $",
+#if GASNETI_SPAWNER_MPI
+    "$GASNetMPISpawner: 1 $",
+#endif
+    "$GASNetSSHSpawner: 1 $"
+};
 #endif
 
 #endif

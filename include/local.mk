@@ -14,3 +14,4 @@ ibvincludedir = $(includedir)/ibv-conduit
 ibvinclude_HEADERS = include/ibv-conduit/gasnet_conduit.h
 
 EXTRA_DIST += include/config.m4 include/gen-am.sh
+noinst_HEADERS = include/gasnet_idents.h

@@ -1,1 +1,18 @@
-# other/tools
+# other/tools: portability tools.  libtools.la is absorbed by every conduit's library and is the same
+# for all thread modes; libgasnet_tools-seq and -par are for programs without a network.
+tools_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) $(DEBUG_DEFINE)
+
+noinst_LTLIBRARIES += other/tools/libtools.la
+other_tools_libtools_la_SOURCES = other/tools/tools.h other/tools/hooks.c \
+  other/tools/numbers.c other/tools/decode.c other/tools/env.c other/tools/env_report.c \
+  other/tools/timer.c other/tools/system.c other/tools/signals.c other/tools/bytes.c \
+  other/tools/fatal.c other/tools/backtrace.c other/tools/linkcheck_lite.c
+other_tools_libtools_la_CPPFLAGS = $(tools_cppflags)
+
+lib_LTLIBRARIES += libgasnet_tools-seq.la libgasnet_tools-par.la
+libgasnet_tools_seq_la_SOURCES = other/tools/linkcheck.c
+libgasnet_tools_seq_la_CPPFLAGS = $(tools_cppflags)
+libgasnet_tools_seq_la_LIBADD = other/tools/libtools.la -lpthread
+libgasnet_tools_par_la_SOURCES = other/tools/linkcheck.c
+libgasnet_tools_par_la_CPPFLAGS = $(tools_cppflags) -DGASNETT_THREAD_SAFE
+libgasnet_tools_par_la_LIBADD = other/tools/libtools.la -lpthread

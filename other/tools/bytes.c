@@ -1,0 +1,33 @@
+/* bytes.c - checksum and counting of zero bytes.
+ *
+ * For clients that verify data.  Any alignment, any length.
+ */
+#include "config.h"
+#include "tools.h"
+
+/* FNV-1a: each byte is mixed into all that came before, so its place matters. */
+uint64_t gasnett_checksum(const void *p, int nbytes)
+{
+    const unsigned char *byte = p;
+    uint64_t sum = UINT64_C(0xcbf29ce484222325);
+    for (int i = 0; i < nbytes; i++) sum = (sum ^ byte[i]) * UINT64_C(0x100000001b3);
+    return sum ^ sum >> 29;
+}
+
+/* Plain loops: compilers turn them into vector code and get the ends right. */
+size_t gasnett_count0s(const void *src, size_t n)
+{
+    const unsigned char *byte = src;
+    size_t zeros = 0;
+    for (size_t i = 0; i < n; i++) zeros += byte[i] == 0;
+    return zeros;
+}
+
+size_t gasnett_count0s_copy(void *restrict dst, const void *restrict src, size_t n)
+{
+    const unsigned char *from = src;
+    unsigned char *to = dst;
+    size_t zeros = 0;
+    for (size_t i = 0; i < n; i++) zeros += (to[i] = from[i]) == 0;
+    return zeros;
+}

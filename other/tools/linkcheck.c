@@ -1,0 +1,17 @@
+/* linkcheck.c - the names that objects using gasnet_tools.h refer to, for programs without a network.
+ *
+ * Compiled once for libgasnet_tools-seq and once for -par, so that an object built for the other one
+ * fails to link; a conduit's library defines its own.  The lite name is in both.
+ */
+#include "config.h"
+#define GASNETI_NO_LINKCHECK 1
+#include "gasnet_tools.h"
+
+GASNETI_EXPORTS_BEGIN
+const int GASNETT_LINKCHECK_NAME = 1;
+GASNETI_EXPORTS_END
+
+GASNETT_IDENT(gasneti_ident_tools_threads,
+              "$GASNetToolsThreadModel: GASNETT_" _STRINGIFY(GASNETT_THREAD_MODEL) " $");
+GASNETT_IDENT(gasneti_ident_tools_config,
+              "$GASNetToolsConfig: (libgasnet_tools.a) " GASNETT_CONFIG_STRING " $");

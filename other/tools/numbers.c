@@ -1,0 +1,156 @@
+/* numbers.c - numbers as people write them in environment variables, read and written.
+ *
+ * Used by the environment tools and by clients.  Knows no variable names and prints nothing; a
+ * caller that finds bad text says whose it was.
+ */
+#include "config.h"
+#include "tools.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <strings.h>
+
+static const char *skip_space(const char *p)
+{
+    while (isspace((unsigned char)*p)) p++;
+    return p;
+}
+
+/* Bytes of the unit that a suffix letter names; 0 for no suffix letter. */
+static uint64_t unit_of(char letter)
+{
+    switch (letter) {
+    case 'b':
+    case 'B': return 1;
+    case 'k':
+    case 'K': return (uint64_t)1 << 10;
+    case 'm':
+    case 'M': return (uint64_t)1 << 20;
+    case 'g':
+    case 'G': return (uint64_t)1 << 30;
+    case 't':
+    case 'T': return (uint64_t)1 << 40;
+    default: return 0;
+    }
+}
+
+/* Steps over "B" or "iB" after the letter of a unit. */
+static const char *skip_unit_tail(const char *p)
+{
+    if (*p == 'i' || *p == 'I') p++;
+    if (*p == 'b' || *p == 'B') p++;
+    return p;
+}
+
+/* A decimal fraction "." digits; *fraction is in [0, 1). */
+static const char *read_fraction(const char *p, double *fraction)
+{
+    double digit = 1;
+    *fraction = 0;
+    if (*p != '.') return p;
+    for (p++; isdigit((unsigned char)*p); p++) *fraction += (*p - '0') * (digit /= 10);
+    return p;
+}
+
+/* Reads one number and returns where it ends: text itself if there was none. */
+static const char *read_number(const char *text, uint64_t mem_multiplier, int64_t *value)
+{
+    const char *p = skip_space(text), *digits;
+    bool negative = *p == '-';
+    uint64_t whole = 0, unit = mem_multiplier ? mem_multiplier : 1;
+    double fraction = 0;
+    char *end;
+
+    *value = 0;
+    if (*p == '-' || *p == '+') p = skip_space(p + 1);
+    digits = p;
+    if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X') && isxdigit((unsigned char)p[2])) {
+        whole = strtoull(p + 2, &end, 16);
+        p = end;
+    } else {
+        if (isdigit((unsigned char)*p)) {
+            whole = strtoull(p, &end, 10);
+            p = end;
+        }
+        if (mem_multiplier && (p != digits || isdigit((unsigned char)p[1])))
+            p = read_fraction(p, &fraction);
+    }
+    if (p == digits) return text;
+
+    if (mem_multiplier) {
+        const char *suffix = skip_space(p);
+        uint64_t named = unit_of(*suffix);
+        if (named) {
+            unit = named;
+            p = unit == 1 ? suffix + 1 : skip_unit_tail(suffix + 1);
+        }
+    }
+    whole = whole * unit + (uint64_t)(fraction * (double)unit + 0.5);
+    *value = (int64_t)(negative ? 0 - whole : whole);
+    return p;
+}
+
+bool gasneti_parse_int(const char *text, uint64_t mem_multiplier, int64_t *value)
+{
+    const char *end = read_number(text, mem_multiplier, value);
+    if (end == text && *skip_space(text)) return false;
+    return *skip_space(end) == '\0';
+}
+
+int64_t gasnett_parse_int(const char *str, uint64_t mem_multiplier)
+{
+    int64_t value;
+    (void)read_number(str, mem_multiplier, &value);
+    return value;
+}
+
+bool gasneti_parse_double(const char *text, double *value)
+{
+    char *end;
+    const char *p = skip_space(text);
+    double top = strtod(p, &end), bottom = 1;
+
+    if (end == p) return false;
+    p = skip_space(end);
+    if (*p == '/') {
+        p = skip_space(p + 1);
+        bottom = strtod(p, &end);
+        if (end == p || bottom == 0) return false;
+        p = skip_space(end);
+    }
+    *value = top / bottom;
+    return *p == '\0';
+}
+
+int gasneti_parse_yesno(const char *text)
+{
+    static const char *const yes[] = {"y", "yes", "1"}, *const no[] = {"n", "no", "0"};
+    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) {
+        if (!strcasecmp(text, yes[i])) return 1;
+        if (!strcasecmp(text, no[i])) return 0;
+    }
+    return -1;
+}
+
+char *gasnett_format_number(int64_t val, char *buf, size_t bufsz, int is_mem_size)
+{
+    static const char units[] = "TGMK";
+    uint64_t size = val < 0 ? 0 - (uint64_t)val : (uint64_t)val;
+    const char *sign = val < 0 ? "-" : "";
+
+    if (!is_mem_size) {
+        /* From here on powers of two are easier to know in hex. */
+        bool hex = size >= (uint64_t)1 << 50;
+        (void)snprintf(buf, bufsz, hex ? "%s0x%" PRIx64 : "%s%" PRIu64, sign, size);
+        return buf;
+    }
+    for (const char *u = units; *u; u++) {
+        uint64_t unit = unit_of(*u);
+        if (size && (size >= 10 * unit || size % unit == 0)) {
+            (void)snprintf(buf, bufsz, "%s%" PRIu64 " %cB", sign, size / unit, *u);
+            return buf;
+        }
+    }
+    (void)snprintf(buf, bufsz, "%s%" PRIu64 " B", sign, size);
+    return buf;
+}
