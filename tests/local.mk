@@ -1,1 +1,189 @@
-# tests
+# tests: client-level programs, once per threading mode, linked against the libraries of this build,
+# and the scripts that run them.  `make check` runs everything; `make check-programs` only builds.
+EXTRA_DIST += tests/tap.sh tests/check.sh tests/run-conduit.sh tests/exit.sh tests/env.sh \
+	tests/hardship.sh tests/arrows.sh tests/bench/count.sh
+
+.PHONY: check-programs bench
+check-programs: $(check_PROGRAMS)
+check-local:
+	TEST_BUILD=$(abs_top_builddir) TEST_NO_BUILD=1 $(srcdir)/tests/check.sh
+bench: check-programs
+	./gasnetrun_ibv -n 2 tests/bench/testlat-ibv-seq
+	TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/count.sh
+
+# Real executables rather than libtool's wrapper scripts: the launcher looks for idents in them.
+test_ldflags = -no-install
+test_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-conduit $(DEBUG_DEFINE)
+test_seq_cppflags = $(test_cppflags) -DGASNET_SEQ
+test_par_cppflags = $(test_cppflags) -DGASNET_PAR -D_REENTRANT
+test_seq_cflags = $(AM_CFLAGS)
+test_par_cflags = $(AM_CFLAGS) -pthread
+test_seq_libs = libgasnet-ibv-seq.la
+test_par_libs = libgasnet-ibv-par.la -lpthread
+test_support = tests/test.c tests/test.h
+
+check_PROGRAMS += tests/noptrace
+tests_noptrace_SOURCES = tests/noptrace.c
+
+check_PROGRAMS += tests/testhello-ibv-seq tests/testhello-ibv-par
+tests_testhello_ibv_seq_SOURCES = tests/testhello.c $(test_support)
+tests_testhello_ibv_seq_CPPFLAGS = $(test_seq_cppflags)
+tests_testhello_ibv_seq_CFLAGS = $(test_seq_cflags)
+tests_testhello_ibv_seq_LDFLAGS = $(test_ldflags)
+tests_testhello_ibv_seq_LDADD = $(test_seq_libs)
+tests_testhello_ibv_par_SOURCES = tests/testhello.c $(test_support)
+tests_testhello_ibv_par_CPPFLAGS = $(test_par_cppflags)
+tests_testhello_ibv_par_CFLAGS = $(test_par_cflags)
+tests_testhello_ibv_par_LDFLAGS = $(test_ldflags)
+tests_testhello_ibv_par_LDADD = $(test_par_libs)
+
+check_PROGRAMS += tests/testenv-ibv-seq tests/testenv-ibv-par
+tests_testenv_ibv_seq_SOURCES = tests/testenv.c $(test_support)
+tests_testenv_ibv_seq_CPPFLAGS = $(test_seq_cppflags)
+tests_testenv_ibv_seq_CFLAGS = $(test_seq_cflags)
+tests_testenv_ibv_seq_LDFLAGS = $(test_ldflags)
+tests_testenv_ibv_seq_LDADD = $(test_seq_libs)
+tests_testenv_ibv_par_SOURCES = tests/testenv.c $(test_support)
+tests_testenv_ibv_par_CPPFLAGS = $(test_par_cppflags)
+tests_testenv_ibv_par_CFLAGS = $(test_par_cflags)
+tests_testenv_ibv_par_LDFLAGS = $(test_ldflags)
+tests_testenv_ibv_par_LDADD = $(test_par_libs)
+
+check_PROGRAMS += tests/testam-ibv-seq tests/testam-ibv-par
+tests_testam_ibv_seq_SOURCES = tests/testam.c tests/am_args.h $(test_support)
+tests_testam_ibv_seq_CPPFLAGS = $(test_seq_cppflags)
+tests_testam_ibv_seq_CFLAGS = $(test_seq_cflags)
+tests_testam_ibv_seq_LDFLAGS = $(test_ldflags)
+tests_testam_ibv_seq_LDADD = $(test_seq_libs)
+tests_testam_ibv_par_SOURCES = tests/testam.c tests/am_args.h $(test_support)
+tests_testam_ibv_par_CPPFLAGS = $(test_par_cppflags)
+tests_testam_ibv_par_CFLAGS = $(test_par_cflags)
+tests_testam_ibv_par_LDFLAGS = $(test_ldflags)
+tests_testam_ibv_par_LDADD = $(test_par_libs)
+
+check_PROGRAMS += tests/testamsize-ibv-seq tests/testamsize-ibv-par
+tests_testamsize_ibv_seq_SOURCES = tests/testamsize.c $(test_support)
+tests_testamsize_ibv_seq_CPPFLAGS = $(test_seq_cppflags)
+tests_testamsize_ibv_seq_CFLAGS = $(test_seq_cflags)
+tests_testamsize_ibv_seq_LDFLAGS = $(test_ldflags)
+tests_testamsize_ibv_seq_LDADD = $(test_seq_libs)
+tests_testamsize_ibv_par_SOURCES = tests/testamsize.c $(test_support)
+tests_testamsize_ibv_par_CPPFLAGS = $(test_par_cppflags)
+tests_testamsize_ibv_par_CFLAGS = $(test_par_cflags)
+tests_testamsize_ibv_par_LDFLAGS = $(test_ldflags)
+tests_testamsize_ibv_par_LDADD = $(test_par_libs)
+
+check_PROGRAMS += tests/testamflood-ibv-seq tests/testamflood-ibv-par
+tests_testamflood_ibv_seq_SOURCES = tests/testamflood.c $(test_support)
+tests_testamflood_ibv_seq_CPPFLAGS = $(test_seq_cppflags)
+tests_testamflood_ibv_seq_CFLAGS = $(test_seq_cflags)
+tests_testamflood_ibv_seq_LDFLAGS = $(test_ldflags)
+tests_testamflood_ibv_seq_LDADD = $(test_seq_libs)
+tests_testamflood_ibv_par_SOURCES = tests/testamflood.c $(test_support)
+tests_testamflood_ibv_par_CPPFLAGS = $(test_par_cppflags)
+tests_testamflood_ibv_par_CFLAGS = $(test_par_cflags)
+tests_testamflood_ibv_par_LDFLAGS = $(test_ldflags)
+tests_testamflood_ibv_par_LDADD = $(test_par_libs)
+
+check_PROGRAMS += tests/testputget-ibv-seq tests/testputget-ibv-par
+tests_testputget_ibv_seq_SOURCES = tests/testputget.c $(test_support)
+tests_testputget_ibv_seq_CPPFLAGS = $(test_seq_cppflags)
+tests_testputget_ibv_seq_CFLAGS = $(test_seq_cflags)
+tests_testputget_ibv_seq_LDFLAGS = $(test_ldflags)
+tests_testputget_ibv_seq_LDADD = $(test_seq_libs)
+tests_testputget_ibv_par_SOURCES = tests/testputget.c $(test_support)
+tests_testputget_ibv_par_CPPFLAGS = $(test_par_cppflags)
+tests_testputget_ibv_par_CFLAGS = $(test_par_cflags)
+tests_testputget_ibv_par_LDFLAGS = $(test_ldflags)
+tests_testputget_ibv_par_LDADD = $(test_par_libs)
+
+check_PROGRAMS += tests/testhandles-ibv-seq tests/testhandles-ibv-par
+tests_testhandles_ibv_seq_SOURCES = tests/testhandles.c $(test_support)
+tests_testhandles_ibv_seq_CPPFLAGS = $(test_seq_cppflags)
+tests_testhandles_ibv_seq_CFLAGS = $(test_seq_cflags)
+tests_testhandles_ibv_seq_LDFLAGS = $(test_ldflags)
+tests_testhandles_ibv_seq_LDADD = $(test_seq_libs)
+tests_testhandles_ibv_par_SOURCES = tests/testhandles.c $(test_support)
+tests_testhandles_ibv_par_CPPFLAGS = $(test_par_cppflags)
+tests_testhandles_ibv_par_CFLAGS = $(test_par_cflags)
+tests_testhandles_ibv_par_LDFLAGS = $(test_ldflags)
+tests_testhandles_ibv_par_LDADD = $(test_par_libs)
+
+check_PROGRAMS += tests/testvalue-ibv-seq tests/testvalue-ibv-par
+tests_testvalue_ibv_seq_SOURCES = tests/testvalue.c $(test_support)
+tests_testvalue_ibv_seq_CPPFLAGS = $(test_seq_cppflags)
+tests_testvalue_ibv_seq_CFLAGS = $(test_seq_cflags)
+tests_testvalue_ibv_seq_LDFLAGS = $(test_ldflags)
+tests_testvalue_ibv_seq_LDADD = $(test_seq_libs)
+tests_testvalue_ibv_par_SOURCES = tests/testvalue.c $(test_support)
+tests_testvalue_ibv_par_CPPFLAGS = $(test_par_cppflags)
+tests_testvalue_ibv_par_CFLAGS = $(test_par_cflags)
+tests_testvalue_ibv_par_LDFLAGS = $(test_ldflags)
+tests_testvalue_ibv_par_LDADD = $(test_par_libs)
+
+check_PROGRAMS += tests/testbarrier-ibv-seq tests/testbarrier-ibv-par
+tests_testbarrier_ibv_seq_SOURCES = tests/testbarrier.c $(test_support)
+tests_testbarrier_ibv_seq_CPPFLAGS = $(test_seq_cppflags)
+tests_testbarrier_ibv_seq_CFLAGS = $(test_seq_cflags)
+tests_testbarrier_ibv_seq_LDFLAGS = $(test_ldflags)
+tests_testbarrier_ibv_seq_LDADD = $(test_seq_libs)
+tests_testbarrier_ibv_par_SOURCES = tests/testbarrier.c $(test_support)
+tests_testbarrier_ibv_par_CPPFLAGS = $(test_par_cppflags)
+tests_testbarrier_ibv_par_CFLAGS = $(test_par_cflags)
+tests_testbarrier_ibv_par_LDFLAGS = $(test_ldflags)
+tests_testbarrier_ibv_par_LDADD = $(test_par_libs)
+
+check_PROGRAMS += tests/testlock-ibv-seq tests/testlock-ibv-par
+tests_testlock_ibv_seq_SOURCES = tests/testlock.c $(test_support)
+tests_testlock_ibv_seq_CPPFLAGS = $(test_seq_cppflags)
+tests_testlock_ibv_seq_CFLAGS = $(test_seq_cflags)
+tests_testlock_ibv_seq_LDFLAGS = $(test_ldflags)
+tests_testlock_ibv_seq_LDADD = $(test_seq_libs)
+tests_testlock_ibv_par_SOURCES = tests/testlock.c $(test_support)
+tests_testlock_ibv_par_CPPFLAGS = $(test_par_cppflags)
+tests_testlock_ibv_par_CFLAGS = $(test_par_cflags)
+tests_testlock_ibv_par_LDFLAGS = $(test_ldflags)
+tests_testlock_ibv_par_LDADD = $(test_par_libs)
+
+check_PROGRAMS += tests/testthreads-ibv-par
+tests_testthreads_ibv_par_SOURCES = tests/testthreads.c $(test_support)
+tests_testthreads_ibv_par_CPPFLAGS = $(test_par_cppflags)
+tests_testthreads_ibv_par_CFLAGS = $(test_par_cflags)
+tests_testthreads_ibv_par_LDFLAGS = $(test_ldflags)
+tests_testthreads_ibv_par_LDADD = $(test_par_libs)
+
+check_PROGRAMS += tests/testexit-ibv-seq tests/testexit-ibv-par
+tests_testexit_ibv_seq_SOURCES = tests/testexit.c $(test_support)
+tests_testexit_ibv_seq_CPPFLAGS = $(test_seq_cppflags)
+tests_testexit_ibv_seq_CFLAGS = $(test_seq_cflags)
+tests_testexit_ibv_seq_LDFLAGS = $(test_ldflags)
+tests_testexit_ibv_seq_LDADD = $(test_seq_libs)
+tests_testexit_ibv_par_SOURCES = tests/testexit.c $(test_support)
+tests_testexit_ibv_par_CPPFLAGS = $(test_par_cppflags)
+tests_testexit_ibv_par_CFLAGS = $(test_par_cflags)
+tests_testexit_ibv_par_LDFLAGS = $(test_ldflags)
+tests_testexit_ibv_par_LDADD = $(test_par_libs)
+
+check_PROGRAMS += tests/bench/testlat-ibv-seq tests/bench/testlat-ibv-par
+tests_bench_testlat_ibv_seq_SOURCES = tests/bench/testlat.c $(test_support)
+tests_bench_testlat_ibv_seq_CPPFLAGS = $(test_seq_cppflags)
+tests_bench_testlat_ibv_seq_CFLAGS = $(test_seq_cflags)
+tests_bench_testlat_ibv_seq_LDFLAGS = $(test_ldflags)
+tests_bench_testlat_ibv_seq_LDADD = $(test_seq_libs)
+tests_bench_testlat_ibv_par_SOURCES = tests/bench/testlat.c $(test_support)
+tests_bench_testlat_ibv_par_CPPFLAGS = $(test_par_cppflags)
+tests_bench_testlat_ibv_par_CFLAGS = $(test_par_cflags)
+tests_bench_testlat_ibv_par_LDFLAGS = $(test_ldflags)
+tests_bench_testlat_ibv_par_LDADD = $(test_par_libs)
+
+check_PROGRAMS += tests/bench/count-ibv-seq tests/bench/count-ibv-par
+tests_bench_count_ibv_seq_SOURCES = tests/bench/count.c $(test_support)
+tests_bench_count_ibv_seq_CPPFLAGS = $(test_seq_cppflags)
+tests_bench_count_ibv_seq_CFLAGS = $(test_seq_cflags)
+tests_bench_count_ibv_seq_LDFLAGS = $(test_ldflags)
+tests_bench_count_ibv_seq_LDADD = $(test_seq_libs)
+tests_bench_count_ibv_par_SOURCES = tests/bench/count.c $(test_support)
+tests_bench_count_ibv_par_CPPFLAGS = $(test_par_cppflags)
+tests_bench_count_ibv_par_CFLAGS = $(test_par_cflags)
+tests_bench_count_ibv_par_LDFLAGS = $(test_ldflags)
+tests_bench_count_ibv_par_LDADD = $(test_par_libs)

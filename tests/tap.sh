@@ -5,10 +5,21 @@
 # shellcheck shell=bash
 
 TEST_BUILD=$(cd "${TEST_BUILD:-.}" && pwd) || exit 1
+TEST_SOURCE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd) || exit 1
 TEST_LAUNCH=${TEST_LAUNCH:-$TEST_BUILD/gasnetrun_ibv}
-TEST_LOG=${TEST_LOG:-$TEST_BUILD/tests/log}
+
+# A private directory for temporary files; gone when the script ends.
+tap_scratch=$(mktemp -d "${TMPDIR:-/tmp}/gasnet-test.XXXXXX") || exit 1
+trap 'rm -rf "$tap_scratch"' EXIT
+
+# Logs stay in a build tree; called from elsewhere a script leaves nothing.
+if [ -e "$TEST_BUILD/config.status" ]; then
+    TEST_LOG=${TEST_LOG:-$TEST_BUILD/tests/log}
+else
+    TEST_LOG=${TEST_LOG:-$tap_scratch}
+fi
 mkdir -p "$TEST_LOG" || exit 1
-export TEST_BUILD TEST_LOG
+export TEST_BUILD TEST_SOURCE TEST_LAUNCH TEST_LOG
 
 tap_count=0 tap_bad=0
 
@@ -72,7 +83,3 @@ no_orphans() { # MARKER SECONDS
 }
 
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
-
-# A private directory for temporary files; gone when the script ends.
-tap_scratch=$(mktemp -d "${TMPDIR:-/tmp}/gasnet-test.XXXXXX") || exit 1
-trap 'rm -rf "$tap_scratch"' EXIT

@@ -1,0 +1,68 @@
+#!/bin/bash
+# arrows.sh - the floors of the house: includes may only point down.  Reads source files alone.
+. "$(dirname "$0")/tap.sh"
+cd "${1:-$TEST_SOURCE/..}" || exit 1
+
+# All quoted and angled includes below some folders, as file:line:#include "name".
+includes() {
+    grep -rnE --include='*.[ch]' --include='*.in' --include='*.def' '^[[:space:]]*#[[:space:]]*include' "$@"
+}
+
+has_sources() { [ -d "$1" ] && [ -n "$(find "$1" -name '*.[ch]' -print -quit)" ]; }
+
+# forbid NAME PATTERN FOLDER...: no include below the folders may match.  Folders without sources
+# prove nothing and are passed over.
+forbid() {
+    local name=$1 pattern=$2 found
+    shift 2
+    local there=()
+    for folder; do if has_sources "$folder"; then there+=("$folder"); fi; done
+    [ ${#there[@]} -gt 0 ] || return
+    found=$(includes "${there[@]}" | grep -E "include[[:space:]]*[<\"]($pattern)[>\"]")
+    tap_ok "$([ -z "$found" ]; echo $?)" "$name"
+    if [ -n "$found" ]; then tap_note "$found"; fi
+}
+
+# Names of headers that live in a folder, as a pattern; for quoted includes by bare name.
+headers_of() {
+    find "$@" -name '*.h' 2>/dev/null | sed 's|.*/||' | sort -u | paste -sd'|' | sed 's/\./\\./g'
+}
+
+tap_ok "$([ "$(includes core include extended-ref other | wc -l)" -gt 100 ]; echo $?)" "includes are found at all"
+
+networks='infiniband/.*|rdma/.*|.*verbs\.h|vapi.*\.h|evapi.*\.h|.*/vapi.*\.h|portals.*\.h|.*/portals.*\.h|dat/.*'
+
+core_only=$(mktemp -d "$tap_scratch/core.XXXX")
+cp -r core/. "$core_only" && rm -rf "$core_only/ib"
+forbid "core/ includes no network's header" "$networks" "$core_only"
+forbid "core/ includes nothing of the Extended API" '(.*/)?extended-ref/.*|.*gasnet_(vis|coll|extended)\.h' "$core_only"
+forbid "core/ib includes nothing of the Extended API" '(.*/)?extended-ref/.*|.*gasnet_(vis|coll|extended)\.h' core/ib
+forbid "core/ib includes verbs only through the shim" 'infiniband/.*|.*vapi.*\.h' core/ib
+found=$(grep -nE '\bgasnet_(AM(Request|Reply|Poll)|put|get_?(bulk|nb|nbi|val)|barrier|exit|init|attach|hsl_)[A-Za-z0-9_]*[[:space:]]*\(' \
+    core/ib/*.[ch] 2>/dev/null | grep -vE ':[0-9]+:[[:space:]]*(/?\*|//)')
+tap_ok "$([ -z "$found" ]; echo $?)" "core/ib calls nothing of the client API"
+if [ -n "$found" ]; then tap_note "$found"; fi
+
+gasnet_headers='(.*/)?gasnet(_(am|core|extended|hsl|vis|coll|types|handler|linkcheck|conduit))?\.h'
+for part in softhca spawner vapi portals3 dapl firehose contrib; do
+    forbid "other/$part knows nothing of the core" '(.*/)?(core|extended-ref)/.*' other/$part
+    forbid "other/$part knows nothing of the client API" "$gasnet_headers" other/$part
+done
+forbid "other/tools knows nothing of the core" '(.*/)?(core|extended-ref)/.*' other/tools
+forbid "other/tools includes no gasnet.h, but may its tools header" "$gasnet_headers" other/tools
+forbid "include/ pulls in no network header" "$networks" include
+forbid "include/ includes nothing of the inside" '(.*/)?(core|extended-ref|other|[a-z]*-conduit)/.*' include
+forbid "extended-ref includes no network's header" "$networks" extended-ref
+forbid "conduit shims include nothing above the core" '(.*/)?extended-ref/.*' ibv-conduit vapi-conduit portals-conduit
+
+# A bare #include "am.h" would slip through the patterns above where -I reaches core/.
+core_names=$(headers_of core)
+own=$(mktemp "$tap_scratch/own.XXXX")
+for part in softhca spawner vapi portals3 dapl firehose tools; do
+    has_sources other/$part || continue
+    headers_of other/$part | tr '|' '\n' | sed 's/\\//g' >"$own"
+    strange=$(includes other/$part | sed -n 's/.*include[[:space:]]*"\([^"/]*\)".*/\1/p' | sort -u |
+        grep -vxFf "$own" | grep -xE "${core_names:-none}")
+    tap_ok "$([ -z "$strange" ]; echo $?)" "other/$part includes no core header by its bare name${strange:+ ($strange)}"
+done
+tap_end

@@ -1,0 +1,256 @@
+/* count.c - N operations of one kind, of which count.sh counts the instructions under callgrind.
+ *
+ *   count OPERATION N
+ *
+ * What is to be counted happens inside counted() alone (callgrind's --toggle-collect).  Ranks keep
+ * in step by a word of memory in each other's segment that is put with counting off and watched
+ * without library calls, so that nothing arrives by surprise inside counted().
+ */
+#include "../test.h"
+#include <sched.h>
+#include <unistd.h>
+
+enum { BATCH = 16, H_COUNT = 128, H_COUNT_MEDIUM, H_PING, H_PONG, SEGMENT = 64 * 1024 };
+
+static int arrived, pongs;
+static char source[4096];
+static volatile uint64_t *flag; /* in my segment; the peer puts step numbers here */
+static uint64_t step;
+
+static void on_count(gasnet_token_t t)
+{
+    (void)t;
+    arrived++;
+}
+static void on_count_medium(gasnet_token_t t, void *buf, size_t n)
+{
+    (void)t, (void)buf, (void)n;
+    arrived++;
+}
+static void on_ping(gasnet_token_t t)
+{
+    arrived++;
+    gasnet_AMReplyShort0(t, H_PONG);
+}
+static void on_pong(gasnet_token_t t)
+{
+    (void)t;
+    pongs++;
+}
+static gasnet_handlerentry_t table[] = {
+    {H_COUNT, on_count}, {H_COUNT_MEDIUM, on_count_medium}, {H_PING, on_ping}, {H_PONG, on_pong}};
+
+static void *remote(void)
+{
+    return test_at(1 - test_rank, 4096);
+}
+
+/* Callgrind collects from entry to exit of this function; its own few instructions are the same for
+ * every operation and measured by the operation `nothing`. */
+void counted(void (*operation)(void));
+__attribute__((noinline)) void counted(void (*operation)(void))
+{
+    operation();
+    __asm__ volatile("" ::: "memory"); /* no tail call: we must return from here */
+}
+
+/* ---- the counted part of each operation ---- */
+
+static gasnet_handle_t handle;
+static void nothing(void) {}
+static void put_nbi(void)
+{
+    gasnet_put_nbi(1, remote(), source, 8);
+}
+static void wait_nbi(void)
+{
+    gasnet_wait_syncnbi_puts();
+}
+static void put_nb_wait(void)
+{
+    handle = gasnet_put_nb(1, remote(), source, 8);
+    gasnet_wait_syncnb(handle);
+}
+static void put_blocking(void)
+{
+    gasnet_put(1, remote(), source, 8);
+}
+static void get_nb_wait(void)
+{
+    handle = gasnet_get_nb(source, 1, remote(), 8);
+    gasnet_wait_syncnb(handle);
+}
+static void put_nb_wait_4k(void)
+{
+    handle = gasnet_put_nb_bulk(1, remote(), source, 4096);
+    gasnet_wait_syncnb(handle);
+}
+static void am_short(void)
+{
+    gasnet_AMRequestShort0(1, H_COUNT);
+}
+static void am_ping(void)
+{
+    gasnet_AMRequestShort0(1, H_PING);
+}
+static void am_medium(void)
+{
+    gasnet_AMRequestMedium0(1, H_COUNT_MEDIUM, source, 64);
+}
+static void poll_once(void)
+{
+    gasnet_AMPoll();
+}
+
+/* ---- keeping in step ---- */
+
+/* Announces step `step` to the peer / waits for it, without being served by the library. */
+static void announce(void)
+{
+    uint64_t value = step;
+    gasnet_put((gasnet_node_t)(1 - test_rank), test_at(1 - test_rank, 0), &value, sizeof value);
+}
+static void watch(void)
+{
+    while (*flag < step) sched_yield();
+}
+
+/* ---- drivers: each does n operations ---- */
+
+static void sender_alone(void (*operation)(void), int n)
+{
+    if (test_rank != 0) return;
+    for (int i = 0; i < n; i++) counted(operation);
+}
+
+static void drive_put_nbi(int n)
+{
+    if (test_rank != 0) return;
+    for (int i = 0; i < n; i++) {
+        counted(put_nbi);
+        if (i % BATCH == BATCH - 1) wait_nbi();
+    }
+    wait_nbi();
+}
+
+static void drive_reap(int n)
+{
+    if (test_rank != 0) return;
+    for (int i = 0; i < n; i++) {
+        put_nbi();
+        if (i % BATCH == BATCH - 1) counted(wait_nbi);
+    }
+    wait_nbi();
+}
+
+/* Rank 0 sends a batch, rank 1 serves it, then the roles of waiting change. */
+static void batches(void (*send)(void), void (*poll)(void (*)(void)),
+                    void (*inject)(void (*)(void)), int n)
+{
+    for (int done = 0; done < n; done += BATCH) {
+        step++;
+        if (test_rank == 0) {
+            for (int i = 0; i < BATCH; i++) inject(send);
+            announce();
+            watch();
+            gasnet_AMPoll(); /* hidden replies, credits */
+        } else {
+            watch();
+            const int all = arrived + BATCH;
+            while (arrived < all) poll(poll_once);
+            announce();
+        }
+    }
+}
+static void directly(void (*operation)(void))
+{
+    operation();
+}
+
+static void drive_short(int n)
+{
+    batches(am_short, directly, counted, n);
+}
+static void drive_medium(int n)
+{
+    batches(am_medium, directly, counted, n);
+}
+static void drive_receive(int n)
+{
+    batches(am_short, counted, directly, n);
+}
+
+static void drive_round_trip(int n)
+{
+    for (int i = 0; i < n; i++) {
+        step++;
+        if (test_rank == 0) {
+            const int before = pongs;
+            counted(am_ping);
+            announce();
+            watch();
+            while (pongs == before) counted(poll_once);
+        } else {
+            watch();
+            const int before = arrived;
+            while (arrived == before) counted(poll_once);
+            announce();
+        }
+    }
+}
+
+static void drive_nothing(int n)
+{
+    sender_alone(nothing, n);
+}
+static void drive_put_nb(int n)
+{
+    sender_alone(put_nb_wait, n);
+}
+static void drive_put(int n)
+{
+    sender_alone(put_blocking, n);
+}
+static void drive_get(int n)
+{
+    sender_alone(get_nb_wait, n);
+}
+static void drive_put_4k(int n)
+{
+    sender_alone(put_nb_wait_4k, n);
+}
+static void drive_poll(int n)
+{
+    sender_alone(poll_once, n);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*drive)(int n);
+    } operation[] = {
+        {"nothing", drive_nothing},    {"put_nbi", drive_put_nbi},
+        {"put_nb", drive_put_nb},      {"put", drive_put},
+        {"get_nb", drive_get},         {"put_nb_4k", drive_put_4k},
+        {"reap", drive_reap},          {"am_short", drive_short},
+        {"am_receive", drive_receive}, {"am_round", drive_round_trip},
+        {"am_medium", drive_medium},   {"poll", drive_poll},
+    };
+    test_start(&argc, &argv, table, TEST_COUNT(table), SEGMENT);
+    int chosen = -1;
+    for (int i = 0; argc == 3 && i < TEST_COUNT(operation); i++)
+        if (strcmp(argv[1], operation[i].name) == 0) chosen = i;
+    if (chosen < 0 || test_size != 2) {
+        if (test_rank == 0) fprintf(stderr, "usage: gasnetrun_ibv -n 2 count OPERATION N\n");
+        gasnet_exit(1);
+    }
+    flag = test_at(test_rank, 0);
+    *flag = 0;
+    test_sync();
+    for (int i = 0; i < 2 * BATCH; i++) put_blocking(); /* connections, first-use paths */
+    test_sync();
+    operation[chosen].drive(atoi(argv[2]) / BATCH * BATCH);
+    test_sync();
+    gasnet_exit(0);
+}
