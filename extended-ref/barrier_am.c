@@ -15,7 +15,6 @@
 #include "core/poll.h"
 #include "core/report.h"
 #include "core/system_am.h"
-#include "extended-ref/barrier_am.h"
 #include "extended-ref/barrier_state.h"
 #include "extended-ref/handles.h"
 #include "extended-ref/internal_am.h"
@@ -86,8 +85,7 @@ void gasnete_barrier_handler(gasnet_token_t token, gasnet_handlerarg_t word0,
     atomic_store(&barrier.due, true);
 }
 
-/* ---- what clients call -------------------------------------------------------------------------
- */
+/* ---- what clients call ----------------------------------------------------------------------- */
 
 static gasnete_barrier_value_t value_of(int id, int flags)
 {
@@ -100,7 +98,7 @@ static gasnete_barrier_value_t value_of(int id, int flags)
 
 void gasnete_barrier_notify(int id, int flags)
 {
-    if (GASNETE_CHECKING) gasnete_check_context("gasnet_barrier_notify");
+    if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_barrier_notify");
     gasneti_lock(&barrier.lock);
     bool entered = gasnete_barrier_enter(&barrier.state, value_of(id, flags));
     if (entered) atomic_store_explicit(&barrier.complete, false, memory_order_relaxed);
@@ -119,7 +117,7 @@ static bool complete(void)
 /* Before a wait or try. */
 static void check_notified(void)
 {
-    if (GASNETE_CHECKING) gasnete_check_context("gasnet_barrier_wait or _try");
+    if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_barrier_wait or _try");
     gasneti_lock(&barrier.lock);
     bool notified = barrier.state.notified;
     gasneti_unlock(&barrier.lock);

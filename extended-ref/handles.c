@@ -50,12 +50,12 @@ __attribute__((cold)) void gasnete_pool_grow(gasnete_thread_t *me)
     me->made += count;
 }
 
-/* ---- checks, called in checking builds only ----------------------------------------------------
- */
+/* ---- checks, called in checking builds only -------------------------------------------------- */
 
 void gasnete_check_op(const gasnete_op_t *op, enum gasnete_op_state state)
 {
     uint32_t caller = gasneti_self()->index;
+    gasnetc_check_may_communicate("a call that synchronises handles");
     if (op->owner != caller)
         gasneti_fatal("handle %p belongs to thread %u and is synchronised by thread %u: a handle "
                       "may only be synchronised by the thread that created it",
@@ -65,31 +65,24 @@ void gasnete_check_op(const gasnete_op_t *op, enum gasnete_op_state state)
                       (const void *)op);
 }
 
-void gasnete_check_context(const char *what)
+void gasnete_check_transfer(const char *call, gasnet_node_t node)
 {
-    if (gasneti_self()->handler_depth != 0)
-        gasneti_fatal("%s is called inside an Active Message handler, where only Replies are legal",
-                      what);
-}
-
-void gasnete_check_transfer(gasnet_node_t node)
-{
-    gasnete_check_context("a put, get or memset");
+    gasnetc_check_may_communicate(call);
     if (node >= gasnet_nodes())
-        gasneti_fatal("a put, get or memset names node %u, but the job's nodes are 0 to %u",
-                      (unsigned)node, (unsigned)gasnet_nodes() - 1);
+        gasneti_fatal("%s names node %u, but the job's nodes are 0 to %u", call, (unsigned)node,
+                      (unsigned)gasnet_nodes() - 1);
 }
 
-/* Implicit operations of an open access region are synchronised through its handle. */
-static void check_no_region(const gasnete_thread_t *me)
+/* Operations of an open access region are synchronised through its handle. */
+static void check_implicit(const gasnete_thread_t *me)
 {
-    if (GASNETE_CHECKING && me->region)
+    if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_{wait,try}_syncnbi_*");
+    if (GASNETC_CHECKING && me->region)
         gasneti_fatal("gasnet_{wait,try}_syncnbi_* is called inside an access region; call "
                       "gasnet_end_nbi_accessregion first and synchronise the handle it returns");
 }
 
-/* ---- explicit handles --------------------------------------------------------------------------
- */
+/* ---- explicit handles ------------------------------------------------------------------------ */
 
 /* Tests one valid entry of an array; kills it if complete. */
 static inline bool retire(gasnete_thread_t *me, gasnet_handle_t *entry)
@@ -171,27 +164,26 @@ void gasnete_wait_syncnb_some(gasnet_handle_t *handles, size_t count)
     while (gasnete_try_syncnb_some_nopoll(handles, count) != GASNET_OK) gasneti_wait_poll();
 }
 
-/* ---- the implicit handle -----------------------------------------------------------------------
- */
+/* ---- the implicit handle --------------------------------------------------------------------- */
 
 void gasnete_wait_syncnbi_puts(void)
 {
     gasnete_thread_t *me = gasnete_self();
-    check_no_region(me);
+    check_implicit(me);
     gasnetc_wait(&me->put_set);
 }
 
 void gasnete_wait_syncnbi_gets(void)
 {
     gasnete_thread_t *me = gasnete_self();
-    check_no_region(me);
+    check_implicit(me);
     gasnetc_wait(&me->get_set);
 }
 
 void gasnete_wait_syncnbi_all(void)
 {
     gasnete_thread_t *me = gasnete_self();
-    check_no_region(me);
+    check_implicit(me);
     gasnetc_wait(&me->put_set);
     gasnetc_wait(&me->get_set);
 }
@@ -200,7 +192,7 @@ void gasnete_wait_syncnbi_all(void)
 static int try_sets(bool puts, bool gets)
 {
     gasnete_thread_t *me = gasnete_self();
-    check_no_region(me);
+    check_implicit(me);
     gasnetc_poll();
     bool done = (!puts || gasnetc_counter_done(&me->put_set)) &&
                 (!gets || gasnetc_counter_done(&me->get_set));

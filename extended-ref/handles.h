@@ -17,13 +17,8 @@
 #include <stdint.h>
 
 #include "core/completion.h"
+#include "core/context.h"
 #include "core/thread.h"
-
-#ifdef GASNET_DEBUG
-enum { GASNETE_CHECKING = 1 };
-#else
-enum { GASNETE_CHECKING = 0 };
-#endif
 
 #define gasnete_rarely(cond) __builtin_expect(!!(cond), 0)
 
@@ -57,8 +52,7 @@ typedef struct gasnete_thread {
 gasnete_thread_t *gasnete_thread_create(void);
 void gasnete_pool_grow(gasnete_thread_t *me);
 void gasnete_check_op(const gasnete_op_t *op, enum gasnete_op_state state);
-void gasnete_check_context(const char *what);
-void gasnete_check_transfer(gasnet_node_t node);
+void gasnete_check_transfer(const char *call, gasnet_node_t node);
 
 static inline gasnete_thread_t *gasnete_self(void)
 {
@@ -72,14 +66,14 @@ static inline gasnete_op_t *gasnete_op_new(gasnete_thread_t *me, enum gasnete_op
     if (gasnete_rarely(me->free == NULL)) gasnete_pool_grow(me);
     gasnete_op_t *op = me->free;
     me->free = op->next;
-    if (GASNETE_CHECKING) op->state = (uint16_t)state;
+    if (GASNETC_CHECKING) op->state = (uint16_t)state;
     return op;
 }
 
 /* The record's operation is complete; its handle is dead from now on. */
 static inline void gasnete_op_free(gasnete_thread_t *me, gasnete_op_t *op)
 {
-    if (GASNETE_CHECKING) op->state = GASNETE_OP_DEAD;
+    if (GASNETC_CHECKING) op->state = GASNETE_OP_DEAD;
     op->next = me->free;
     me->free = op;
 }
@@ -87,14 +81,16 @@ static inline void gasnete_op_free(gasnete_thread_t *me, gasnete_op_t *op)
 /* The record behind a valid handle that the calling thread may synchronise. */
 static inline gasnete_op_t *gasnete_op_of(gasnet_handle_t handle)
 {
-    if (GASNETE_CHECKING) gasnete_check_op(handle, GASNETE_OP_HANDLE);
+    if (GASNETC_CHECKING) gasnete_check_op(handle, GASNETE_OP_HANDLE);
     return handle;
 }
 
-/* True if a transfer is done already: there is nothing to move, or it stays on this node. */
-static inline bool gasnete_copy_local(gasnet_node_t node, void *dst, const void *src, size_t nbytes)
+/* True if the transfer that `call` asks for is done already: there is nothing to move, or it stays
+ * on this node. */
+static inline bool gasnete_copy_local(const char *call, gasnet_node_t node, void *dst,
+                                      const void *src, size_t nbytes)
 {
-    if (GASNETE_CHECKING) gasnete_check_transfer(node);
+    if (GASNETC_CHECKING) gasnete_check_transfer(call, node);
     if (gasnete_rarely(nbytes == 0)) return true;
     if (gasnete_rarely(node == gasnet_mynode())) {
         memmove(dst, src, nbytes);

@@ -2,7 +2,7 @@
 # threading mode.
 extended_sources = \
 	extended-ref/attach.c \
-	extended-ref/barrier_am.c extended-ref/barrier_am.h \
+	extended-ref/barrier_am.c \
 	extended-ref/barrier_state.c extended-ref/barrier_state.h \
 	extended-ref/handles.c extended-ref/handles.h \
 	extended-ref/internal_am.h \

@@ -77,9 +77,9 @@ void gasnete_memset_done_handler(gasnet_token_t token, gasnet_handlerarg_t count
 }
 
 /* True if done already. */
-static bool fill_local(gasnet_node_t node, void *dst, int value, size_t nbytes)
+static bool fill_local(const char *call, gasnet_node_t node, void *dst, int value, size_t nbytes)
 {
-    if (GASNETE_CHECKING) gasnete_check_transfer(node);
+    if (GASNETC_CHECKING) gasnete_check_transfer(call, node);
     if (nbytes == 0) return true;
     if (node != gasnet_mynode()) return false;
     memset(dst, value, nbytes);
@@ -88,7 +88,7 @@ static bool fill_local(gasnet_node_t node, void *dst, int value, size_t nbytes)
 
 void gasnete_memset(gasnet_node_t node, void *dst, int value, size_t nbytes)
 {
-    if (fill_local(node, dst, value, nbytes)) return;
+    if (fill_local("gasnet_memset", node, dst, value, nbytes)) return;
     gasnetc_counter_t counter = {0};
     fill(node, dst, value, nbytes, &counter);
     gasnetc_wait(&counter);
@@ -96,7 +96,7 @@ void gasnete_memset(gasnet_node_t node, void *dst, int value, size_t nbytes)
 
 gasnet_handle_t gasnete_memset_nb(gasnet_node_t node, void *dst, int value, size_t nbytes)
 {
-    if (fill_local(node, dst, value, nbytes)) return GASNET_INVALID_HANDLE;
+    if (fill_local("gasnet_memset_nb", node, dst, value, nbytes)) return GASNET_INVALID_HANDLE;
     gasnete_op_t *op = gasnete_op_new(gasnete_self(), GASNETE_OP_HANDLE);
     fill(node, dst, value, nbytes, &op->counter);
     return op;
@@ -104,6 +104,6 @@ gasnet_handle_t gasnete_memset_nb(gasnet_node_t node, void *dst, int value, size
 
 void gasnete_memset_nbi(gasnet_node_t node, void *dst, int value, size_t nbytes)
 {
-    if (fill_local(node, dst, value, nbytes)) return;
+    if (fill_local("gasnet_memset_nbi", node, dst, value, nbytes)) return;
     fill(node, dst, value, nbytes, gasnete_self()->puts);
 }

@@ -13,12 +13,11 @@
 #include "core/poll.h"
 #include "core/rdma.h"
 
-/* ---- blocking ----------------------------------------------------------------------------------
- */
+/* ---- blocking -------------------------------------------------------------------------------- */
 
 void gasnete_put(gasnet_node_t node, void *dst, void *src, size_t nbytes)
 {
-    if (gasnete_copy_local(node, dst, src, nbytes)) return;
+    if (gasnete_copy_local("gasnet_put", node, dst, src, nbytes)) return;
     gasnetc_counter_t counter = {0};
     gasnetc_rdma_put_bulk(node, dst, src, nbytes, &counter);
     gasnetc_wait(&counter);
@@ -26,18 +25,17 @@ void gasnete_put(gasnet_node_t node, void *dst, void *src, size_t nbytes)
 
 void gasnete_get(void *dst, gasnet_node_t node, void *src, size_t nbytes)
 {
-    if (gasnete_copy_local(node, dst, src, nbytes)) return;
+    if (gasnete_copy_local("gasnet_get", node, dst, src, nbytes)) return;
     gasnetc_counter_t counter = {0};
     gasnetc_rdma_get(node, dst, src, nbytes, &counter);
     gasnetc_wait(&counter);
 }
 
-/* ---- explicit handle ---------------------------------------------------------------------------
- */
+/* ---- explicit handle ------------------------------------------------------------------------- */
 
 gasnet_handle_t gasnete_put_nb(gasnet_node_t node, void *dst, void *src, size_t nbytes)
 {
-    if (gasnete_copy_local(node, dst, src, nbytes)) return GASNET_INVALID_HANDLE;
+    if (gasnete_copy_local("gasnet_put_nb", node, dst, src, nbytes)) return GASNET_INVALID_HANDLE;
     gasnete_op_t *op = gasnete_op_new(gasnete_self(), GASNETE_OP_HANDLE);
     gasnetc_rdma_put(node, dst, src, nbytes, &op->counter);
     return op;
@@ -45,7 +43,8 @@ gasnet_handle_t gasnete_put_nb(gasnet_node_t node, void *dst, void *src, size_t 
 
 gasnet_handle_t gasnete_put_nb_bulk(gasnet_node_t node, void *dst, void *src, size_t nbytes)
 {
-    if (gasnete_copy_local(node, dst, src, nbytes)) return GASNET_INVALID_HANDLE;
+    if (gasnete_copy_local("gasnet_put_nb_bulk", node, dst, src, nbytes))
+        return GASNET_INVALID_HANDLE;
     gasnete_op_t *op = gasnete_op_new(gasnete_self(), GASNETE_OP_HANDLE);
     gasnetc_rdma_put_bulk(node, dst, src, nbytes, &op->counter);
     return op;
@@ -53,29 +52,28 @@ gasnet_handle_t gasnete_put_nb_bulk(gasnet_node_t node, void *dst, void *src, si
 
 gasnet_handle_t gasnete_get_nb(void *dst, gasnet_node_t node, void *src, size_t nbytes)
 {
-    if (gasnete_copy_local(node, dst, src, nbytes)) return GASNET_INVALID_HANDLE;
+    if (gasnete_copy_local("gasnet_get_nb", node, dst, src, nbytes)) return GASNET_INVALID_HANDLE;
     gasnete_op_t *op = gasnete_op_new(gasnete_self(), GASNETE_OP_HANDLE);
     gasnetc_rdma_get(node, dst, src, nbytes, &op->counter);
     return op;
 }
 
-/* ---- implicit handle ---------------------------------------------------------------------------
- */
+/* ---- implicit handle ------------------------------------------------------------------------- */
 
 void gasnete_put_nbi(gasnet_node_t node, void *dst, void *src, size_t nbytes)
 {
-    if (gasnete_copy_local(node, dst, src, nbytes)) return;
+    if (gasnete_copy_local("gasnet_put_nbi", node, dst, src, nbytes)) return;
     gasnetc_rdma_put(node, dst, src, nbytes, gasnete_self()->puts);
 }
 
 void gasnete_put_nbi_bulk(gasnet_node_t node, void *dst, void *src, size_t nbytes)
 {
-    if (gasnete_copy_local(node, dst, src, nbytes)) return;
+    if (gasnete_copy_local("gasnet_put_nbi_bulk", node, dst, src, nbytes)) return;
     gasnetc_rdma_put_bulk(node, dst, src, nbytes, gasnete_self()->puts);
 }
 
 void gasnete_get_nbi(void *dst, gasnet_node_t node, void *src, size_t nbytes)
 {
-    if (gasnete_copy_local(node, dst, src, nbytes)) return;
+    if (gasnete_copy_local("gasnet_get_nbi", node, dst, src, nbytes)) return;
     gasnetc_rdma_get(node, dst, src, nbytes, gasnete_self()->gets);
 }

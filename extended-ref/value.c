@@ -13,14 +13,13 @@
 /* Where the nbytes low-order bytes of a register in memory begin. */
 static inline void *low_bytes(gasnet_register_value_t *value, size_t nbytes)
 {
-    if (GASNETE_CHECKING && (nbytes < 1 || nbytes > sizeof *value))
+    if (GASNETC_CHECKING && (nbytes < 1 || nbytes > sizeof *value))
         gasneti_fatal("a value transfer of %zu bytes: must be 1 to %zu", nbytes, sizeof *value);
     size_t skip = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? sizeof *value - nbytes : 0;
     return (char *)value + skip;
 }
 
-/* ---- puts --------------------------------------------------------------------------------------
- */
+/* ---- puts ------------------------------------------------------------------------------------ */
 
 void gasnete_put_val(gasnet_node_t node, void *dst, gasnet_register_value_t value, size_t nbytes)
 {
@@ -40,8 +39,7 @@ void gasnete_put_nbi_val(gasnet_node_t node, void *dst, gasnet_register_value_t 
     gasnete_put_nbi(node, dst, low_bytes(&value, nbytes), nbytes);
 }
 
-/* ---- gets --------------------------------------------------------------------------------------
- */
+/* ---- gets ------------------------------------------------------------------------------------ */
 
 gasnet_register_value_t gasnete_get_val(gasnet_node_t node, void *src, size_t nbytes)
 {
@@ -56,7 +54,7 @@ gasnet_valget_handle_t gasnete_get_nb_val(gasnet_node_t node, void *src, size_t 
     gasnete_op_t *op = gasnete_op_new(gasnete_self(), GASNETE_OP_VALGET);
     op->value = 0;
     void *dst = low_bytes(&op->value, nbytes);
-    if (!gasnete_copy_local(node, dst, src, nbytes))
+    if (!gasnete_copy_local("gasnet_get_nb_val", node, dst, src, nbytes))
         gasnetc_rdma_get(node, dst, src, nbytes, &op->counter);
     return (gasnet_valget_handle_t)op;
 }
@@ -64,7 +62,7 @@ gasnet_valget_handle_t gasnete_get_nb_val(gasnet_node_t node, void *src, size_t 
 gasnet_register_value_t gasnete_wait_syncnb_valget(gasnet_valget_handle_t handle)
 {
     gasnete_op_t *op = (gasnete_op_t *)handle;
-    if (GASNETE_CHECKING) gasnete_check_op(op, GASNETE_OP_VALGET);
+    if (GASNETC_CHECKING) gasnete_check_op(op, GASNETE_OP_VALGET);
     gasnetc_wait(&op->counter);
     gasnet_register_value_t value = op->value;
     gasnete_op_free(gasnete_self(), op);
