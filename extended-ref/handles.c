@@ -52,10 +52,16 @@ __attribute__((cold)) void gasnete_pool_grow(gasnete_thread_t *me)
 
 /* ---- checks, called in checking builds only -------------------------------------------------- */
 
+/* The core has its part of the checks in checking builds alone. */
+static void check_context(const char *call)
+{
+    if (GASNETC_CHECKING) gasnetc_check_may_communicate(call);
+}
+
 void gasnete_check_op(const gasnete_op_t *op, enum gasnete_op_state state)
 {
     uint32_t caller = gasneti_self()->index;
-    gasnetc_check_may_communicate("a call that synchronises handles");
+    check_context("a call that synchronises handles");
     if (op->owner != caller)
         gasneti_fatal("handle %p belongs to thread %u and is synchronised by thread %u: a handle "
                       "may only be synchronised by the thread that created it",
@@ -67,7 +73,7 @@ void gasnete_check_op(const gasnete_op_t *op, enum gasnete_op_state state)
 
 void gasnete_check_transfer(const char *call, gasnet_node_t node)
 {
-    gasnetc_check_may_communicate(call);
+    check_context(call);
     if (node >= gasnet_nodes())
         gasneti_fatal("%s names node %u, but the job's nodes are 0 to %u", call, (unsigned)node,
                       (unsigned)gasnet_nodes() - 1);
@@ -76,7 +82,7 @@ void gasnete_check_transfer(const char *call, gasnet_node_t node)
 /* Operations of an open access region are synchronised through its handle. */
 static void check_implicit(const gasnete_thread_t *me)
 {
-    if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_{wait,try}_syncnbi_*");
+    check_context("gasnet_{wait,try}_syncnbi_*");
     if (GASNETC_CHECKING && me->region)
         gasneti_fatal("gasnet_{wait,try}_syncnbi_* is called inside an access region; call "
                       "gasnet_end_nbi_accessregion first and synchronise the handle it returns");
