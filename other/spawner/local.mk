@@ -38,3 +38,4 @@ other/spawner/gasnet-spawner-mpi.so: $(srcdir)/other/spawner/mpi.c \
 		-fPIC -shared -o $@ $(srcdir)/other/spawner/mpi.c -lpthread
 endif
 EXTRA_DIST += other/spawner/mpi.c other/spawner/README.md
+include tests/spawner/local.mk

@@ -229,6 +229,7 @@ void ssh_job_ended(struct ssh_job *job, uint32_t rank, int wait_status)
     if (from->phase == SSH_RANK_GONE) return;
     if (WIFSIGNALED(wait_status)) {
         int signo = WTERMSIG(wait_status);
+        if (signo == job->interrupt) end_job(job, 128 + signo); /* the launcher has said why */
         ssh_job_fail(job, 128 + signo,
                      "rank %" PRIu32 " on host %s was killed by signal %d (%s%s); ending the job", rank,
                      from->host, signo, strsignal(signo),

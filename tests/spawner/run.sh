@@ -1,0 +1,284 @@
+#!/bin/bash
+# Tests of the spawners, as TAP: tests/spawner/run.sh  (top_builddir: where the build is; default .)
+# Needs check_PROGRAMS spawner-job and spawner-unit, and gasnetrun_ibv.  Exit 0 iff all is well.
+build=$(cd "${top_builddir:-.}" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+run=$build/gasnetrun_ibv
+job=$build/tests/spawner/job
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+unset GASNET_SSH_NODEFILE GASNET_SSH_SERVERS GASNET_NODEFILE GASNET_SSH_OPTIONS GASNET_IBV_SPAWNER
+unset MPIRUN_CMD PBS_NODEFILE PE_HOSTFILE SSS_HOSTLIST LSB_HOSTS SLURM_JOB_NODELIST
+export GASNET_SSH_CMD=$here/fake-ssh
+export ASAN_OPTIONS=${ASAN_OPTIONS-detect_leaks=0}
+count=0 bad=0
+limit=30 # seconds; far more than any case takes
+
+say() { # say <0 or not> <name>
+    count=$((count + 1))
+    if [ "$1" = 0 ]; then echo "ok $count - $2"; return; fi
+    echo "not ok $count - $2"
+    bad=$((bad + 1))
+    sed 's/^/#   out: /' "$tmp/out" | head -20
+    sed 's/^/#   err: /' "$tmp/err" | head -20
+}
+
+# Processes that carry the mark of this test's job; zombies have no environment and do not count.
+left() { grep -lsz "^SPAWN_TEST_MARK=$mark\$" /proc/[0-9]*/environ 2>/dev/null; }
+none_left() { # within five seconds
+    for _ in $(seq 500); do [ -z "$(left)" ] && return 0; sleep 0.01; done
+    echo "left behind: $(left | tr '\n' ' ')" >>"$tmp/err"
+    return 1
+}
+
+start() { # start <command...>: status, out, err
+    mark=$$-$count-$RANDOM
+    SPAWN_TEST_MARK=$mark timeout -s KILL $limit "$@" >"$tmp/out" 2>"$tmp/err" <"${input:-/dev/null}"
+    status=$?
+}
+
+expect() { # expect <status> <name> <command...>: that status, and nothing left behind at once
+    local want=$1 name=$2
+    shift 2
+    start "$@"
+    if [ $status != "$want" ]; then echo "status $status, expected $want" >>"$tmp/err"; fi
+    [ $status = "$want" ] && [ -z "$(left)" ]
+    say $? "$name"
+}
+
+says() { grep -q -- "$1" "$tmp/$2"; say $? "  $2 holds: $1"; } # says <pattern> <out|err>
+silent() { [ ! -s "$tmp/err" ]; say $? "  stderr is empty"; }
+
+# --- pure parts ---
+"$build/tests/spawner/unit" >"$tmp/out" 2>"$tmp/err"
+say $? "unit tests ($(head -1 "$tmp/out" | tr -d '#'))"
+
+# --- every way to start ---
+ways=(local hosts)
+[ -f "$build/other/spawner/gasnet-spawner-mpi.so" ] && command -v mpirun >/dev/null && ways+=(mpi mpirun)
+with() { # with <way> <processes> [program...]: the command, in array `command`
+    local n=$2
+    unset GASNET_SSH_SERVERS
+    case $1 in
+    local) command=("$run" -n "$n") ;;
+    hosts) command=("$run" -n "$n"); export GASNET_SSH_SERVERS="nodeA,nodeB localhost" ;;
+    mpi) command=("$run" -n "$n" -spawner=mpi) ;;
+    mpirun) command=(mpirun --allow-run-as-root --oversubscribe -np "$n") ;;
+    esac
+    command+=("${@:3}")
+}
+
+words=(args '' 'a b' "it's" '"q"' '$HOME' '`x`' '*' '?' 'a\b' '\' ' lead' 'trail ' '%041' ';' '&' '|'
+    $'tab\there' $'new\nline' 'grüße' $'\xff\xfe' -n --help -- '')
+printf '[%s]\n' "${words[@]}" >"$tmp/words"
+export SPAWN_TEST_ODD=$' lead $HOME "q" \'s\' \\ * \n% trail ' SPAWN_TEST_EMPTY=
+printf '[%s]\n[]\n[(unset)]\n' "$SPAWN_TEST_ODD" >"$tmp/env"
+
+for way in "${ways[@]}"; do
+    for n in 1 2 3 8; do
+        with "$way" $n "$job" collectives
+        expect 0 "$way: collective calls, $n processes" "${command[@]}"
+        silent
+    done
+    with "$way" 3 "$job" "${words[@]}"
+    expect 0 "$way: arguments" "${command[@]}"
+    cmp "$tmp/words" "$tmp/out" >>"$tmp/err" 2>&1
+    say $? "  exactly as given"
+    with "$way" 3 "$job" env SPAWN_TEST_ODD SPAWN_TEST_EMPTY SPAWN_TEST_UNSET
+    expect 0 "$way: environment" "${command[@]}"
+    cmp "$tmp/env" "$tmp/out" >>"$tmp/err" 2>&1
+    say $? "  exactly as given"
+    seq 20000 >"$tmp/input"
+    with "$way" 3 "$job" stdin
+    input=$tmp/input expect 0 "$way: standard input" "${command[@]}"
+    cmp "$tmp/input" "$tmp/out" >>"$tmp/err" 2>&1
+    say $? "  reaches rank 0, whole, and nobody else"
+    with "$way" 3 "$job" lines
+    expect 0 "$way: output" "${command[@]}"
+    [ "$(grep -c '^<rank [0-2] line [0-9]* of the test>$' "$tmp/out")" = 600 ]
+    say $? "  lines are whole and complete"
+    with "$way" 3 "$job" hosts
+    expect 0 "$way: host numbers" "${command[@]}"
+    if [ "$way" = hosts ]; then says '^hosts 0 1 2$' out; else says '^hosts 0 0 0$' out; fi
+    with "$way" 2 "$job" inherited
+    expect 0 "$way: no descriptor of ours is inherited by programs" "${command[@]}"
+done
+
+# --- every way to end ---
+for way in local hosts; do
+    with $way 3 "$job" codes 3 200 7
+    expect 200 "$way: orderly end, largest code" "${command[@]}"
+    silent
+    with $way 3 "$job" early
+    expect 0 "$way: one leaves early in good order" "${command[@]}"
+    silent
+    with $way 3 "$job" fail-early
+    expect 5 "$way: all fail before they join" "${command[@]}"
+    with $way 3 "$job" help
+    expect 0 "$way: all end well before they join" "${command[@]}"
+    with $way 3 "$job" mismatch
+    expect 1 "$way: collective calls that do not match" "${command[@]}"
+    says 'collective calls do not match' err
+    for others in barrier pause stopped deaf watch stuck; do
+        for who in 0 1; do
+            with $way 3 "$job" die $who abort 42 $others
+            expect 42 "$way: rank $who aborts, others $others" "${command[@]}"
+            if [ $others = watch ]; then
+                [ "$(grep -c '^told 042$' "$tmp/out")" = 2 ]
+                say $? "  the others are told the code"
+            fi
+        done
+        with $way 3 "$job" die 1 kill 9 $others
+        expect 137 "$way: one is killed, others $others" "${command[@]}"
+        says 'rank 1 on host .* was killed by signal 9 (Killed); ending the job' err
+    done
+    with $way 3 "$job" die 2 abort 0 pause
+    expect 0 "$way: abort with 0" "${command[@]}"
+    with $way 3 "$job" die 2 segv 0 barrier
+    expect 139 "$way: segmentation fault" "${command[@]}"
+    with $way 3 "$job" die 0 _exit 3 barrier
+    expect 3 "$way: _exit(3) without notice" "${command[@]}"
+    says 'exited with status 3 without announcing' err
+    with $way 3 "$job" die 0 exit 0 pause
+    expect 1 "$way: exit(0) without notice" "${command[@]}"
+    with $way 2 env A=b sh -c "'$job' die 1 kill 11 pause; sleep 1000"
+    expect 1 "$way: a program ends badly under a wrapper that goes on" "${command[@]}"
+    with $way 2 sh -c "sleep 1000 & exec '$job' die 1 abort 6 pause"
+    expect 6 "$way: processes started by a wrapper end too" "${command[@]}"
+    with $way 2 "$tmp/bad-interpreter"
+    printf '#!/no/such/interpreter\n' >"$tmp/bad-interpreter"
+    chmod +x "$tmp/bad-interpreter"
+    expect 127 "$way: the program cannot be executed" "${command[@]}"
+    says 'cannot be executed: No such file' err
+done
+
+# --- signals to the launcher ---
+signalled() { # signalled <signal> <status> <name> <job words...>: waits for "ready", then signals
+    local signal=$1 want=$2 name=$3 pid
+    shift 3
+    mark=$$-$count-$RANDOM
+    : >"$tmp/out"
+    SPAWN_TEST_MARK=$mark env --default-signal=INT,QUIT "${command[@]}" "$job" "$@" \
+        >"$tmp/out" 2>"$tmp/err" </dev/null &
+    pid=$!
+    for _ in $(seq 3000); do grep -q ready "$tmp/out" && break; sleep 0.01; done
+    kill -"$signal" $pid
+    wait $pid 2>/dev/null
+    status=$?
+    [ $status = "$want" ] || echo "status $status, expected $want" >>"$tmp/err"
+    [ $status = "$want" ] && none_left
+    say $? "$name"
+}
+for way in local hosts; do
+    with $way 3
+    signalled TERM 143 "$way: launcher gets SIGTERM" hang
+    signalled INT 130 "$way: launcher gets SIGINT" hang
+    signalled HUP 129 "$way: launcher gets SIGHUP" hang barrier
+    signalled TERM 143 "$way: launcher gets SIGTERM, ranks are deaf" hang deaf
+    signalled TERM 45 "$way: launcher gets SIGTERM, ranks end in order with a code" handle
+    signalled KILL 137 "$way: launcher is killed" hang
+    signalled KILL 137 "$way: launcher is killed, ranks wait in a barrier" hang barrier
+    signalled KILL 137 "$way: launcher is killed, ranks are stopped" hang stopped
+    signalled KILL 137 "$way: launcher is killed, ranks are stuck" hang stuck
+    command+=(sh -c "sleep 1000 & \"\$@\"; true" wrapper)
+    signalled KILL 137 "$way: launcher is killed, ranks are wrapped" hang deaf
+done
+
+# --- hosts ---
+unset GASNET_SSH_SERVERS
+printf '# two\nnodeA slots=4\n\nnodeB # x\n' >"$tmp/hosts"
+export FAKE_SSH_LOG=$tmp/log
+hosts_used() { sort "$tmp/log" 2>/dev/null | tr '\n' ' '; }
+GASNET_SSH_NODEFILE=$tmp/hosts GASNET_SSH_SERVERS=nodeC expect 0 "host file before host list" \
+    "$run" -n 4 "$job" hosts
+[ "$(hosts_used)" = "nodeA nodeB " ] && grep -q '^hosts 0 0 1 1$' "$tmp/out"
+say $? "  one remote shell for each host, even blocks"
+rm -f "$tmp/log"
+GASNET_SSH_SERVERS="nodeA nodeB nodeC nodeD" expect 0 "more hosts than processes" "$run" -n 2 "$job" hosts
+[ "$(hosts_used)" = "nodeA nodeB " ]
+say $? "  the first ones are used"
+rm -f "$tmp/log"
+GASNET_SSH_SERVERS="nodeA nodeB nodeC" expect 0 "-N 2 of three hosts" "$run" -n 5 -N 2 "$job" hosts
+says '^hosts 0 0 0 1 1$' out
+GASNET_SSH_SERVERS="nodeA nodeB" expect 0 "-N 3 of two hosts" "$run" -n 4 -N 3 "$job" hosts
+says 'warning: -N 3, but only 2 hosts are available' err
+GASNET_SSH_SERVERS="nodeA bad1 nodeB" expect 1 "a host that cannot be reached" "$run" -n 6 "$job" collectives
+says 'host bad1 cannot be reached' err
+GASNET_SSH_CMD=/no/such/shell GASNET_SSH_SERVERS="nodeA" expect 1 "no remote shell" "$run" -n 2 "$job" hosts
+GASNET_SSH_NODEFILE=/no/such/file expect 1 "no host file" "$run" -n 2 "$job" hosts
+says 'GASNET_SSH_NODEFILE=/no/such/file' err
+GASNET_SSH_OPTIONS="-o 'A b" GASNET_SSH_SERVERS="nodeA" expect 1 "ssh options with an open quote" "$run" -n 2 "$job" hosts
+GASNET_SSH_OPTIONS="-o 'A b' -p 22" GASNET_SSH_SERVERS="nodeA" expect 0 "ssh options" "$run" -n 2 "$job" hosts
+cd "$tmp" || exit 1
+mkdir "dir with blank" && cd "dir with blank" || exit 1
+GASNET_SSH_SERVERS=nodeA expect 0 "working directory" "$run" -n 1 sh -c 'pwd'
+says 'dir with blank$' out
+cd "$build" || exit 1
+
+# --- not started by a launcher ---
+expect 77 "a bare program says how to start it" env -u PMIX_RANK "$job" hosts
+says 'gasnetrun_ibv -n <processes>' err
+GASNET_SPAWN_CONTROL="ssh 9 1 0" expect 78 "a hand-over that is none" "$job" hosts
+
+# --- the launcher's command line ---
+printf 'x' >"$tmp/plain"
+refused() { # refused <pattern> <words...>
+    local pattern=$1
+    shift
+    expect 1 "refused: gasnetrun $*" "$run" "$@"
+    [ "$(wc -l <"$tmp/err")" = 1 ] && grep -q -- "$pattern" "$tmp/err" && grep -q 'try .*--help' "$tmp/err"
+    say $? "  in one line: $pattern"
+}
+refused '-n 0' -n 0 true
+refused 'banana' -n banana true
+refused 'processes is missing' true
+refused '4x' -n 4x true
+refused 'program to run is missing' -n 2
+refused 'unknown option -z' -z -n 2 true
+refused 'unknown spawner "pmi2"' -n 2 -spawner=pmi2 true
+refused 'no-such-program' -n 2 no-such-program
+refused './no/such' -n 2 ./no/such
+refused 'plain' -n 2 "$tmp/plain"
+refused 'directory' -n 2 "$tmp"
+expect 0 "help" "$run" --help
+expect 0 "version" "$run" --version
+expect 0 "environment help" "$run" --help-env
+expect 0 "dry run" "$run" -t -n 3 "$job" 'a b'
+says "ranks 0-2 on host .*'a b'" err
+[ ! -s "$tmp/out" ]
+say $? "  runs nothing"
+expect 0 "glued options" "$run" -np2 -N1 -E A,B -v -- "$job" env GASNET_VERBOSEENV
+says '^\[1\]$' out
+cd "$(dirname "$job")" || exit 1
+expect 0 "a program in the current directory" "$run" -n2 job hosts
+cd "$build" || exit 1
+
+# --- MPI ---
+if [[ " ${ways[*]} " == *" mpi "* ]]; then
+    for way in mpi mpirun; do
+        with $way 3 "$job" codes 5 5 5
+        expect 5 "$way: exit code" "${command[@]}"
+        with $way 3 "$job" die 1 abort 42 pause
+        expect 42 "$way: abort" "${command[@]}"
+        with $way 3 "$job" die 1 kill 9 pause
+        expect 137 "$way: one is killed" "${command[@]}"
+        with $way 3
+        signalled KILL 137 "$way: launcher is killed" hang
+        with $way 3
+        signalled KILL 137 "$way: launcher is killed, ranks are deaf" hang deaf
+    done
+    expect 0 "mpi: dry run" "$run" -t -spawner=mpi -n 3 -E SPAWN_TEST_ODD "$job" 'a b'
+    says '-x SPAWN_TEST_ODD.* -np 3 .*' err
+    MPIRUN_CMD="echo %N %M %D %% %C '<%P|%A|%Q>'" expect 0 "mpi: template" "$run" -spawner=mpi -n 3 -N 2 "$job" 'a b'
+    says "^3 2 $build % $job a b <$job|'a b'|.*a b.*>" out
+    GASNET_IBV_SPAWNER=mpi MPIRUN_CMD="/no/such/mpirun %C" expect 1 "mpi: no such launcher" "$run" -n 3 "$job"
+    says 'MPI launcher /no/such/mpirun' err
+    MPIRUN_CMD="mpirun -np %N %H %C" expect 1 "mpi: %H without a host file" "$run" -spawner=mpi -n 3 "$job"
+    says 'GASNET_NODEFILE' err
+else
+    echo "# no MPI here: its tests are left out"
+fi
+
+echo "1..$count"
+[ $bad = 0 ] || echo "# $bad of $count failed"
+[ $bad = 0 ]

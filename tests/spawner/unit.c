@@ -1,0 +1,351 @@
+/* unit.c - tests of the spawner's pure parts: host lists, quoting, lines, wire messages, and the
+ * job's state machine under random garbage.  Prints TAP; `unit <seed>` repeats a run.
+ */
+#include "other/spawner/hosts.h"
+#include "other/spawner/lines.h"
+#include "other/spawner/ssh_job.h"
+#include "other/spawner/words.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int tests, failed;
+
+static void ok(int good, const char *name)
+{
+    printf("%sok %d - %s\n", good ? "" : "not ", ++tests, name);
+    failed += !good;
+}
+
+static uint64_t state;
+
+static uint32_t rnd(uint32_t below)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (uint32_t)(state >> 20) % below;
+}
+
+/* --- host lists --- */
+
+static int hosts_give(enum hosts_format format, const char *text, const char *expect)
+{
+    struct words list = {0};
+    char why[200] = "", got[1000] = "";
+    bool good = hosts_parse(&list, format, text, why, sizeof why);
+    for (size_t i = 0; good && i < list.count; i++) {
+        if (i) strcat(got, " ");
+        strcat(got, list.word[i]);
+    }
+    words_free(&list);
+    int same = good ? expect && strcmp(got, expect) == 0 : !expect && why[0];
+    if (!same) printf("# \"%s\" gave \"%s\" (%s)\n", text, got, why);
+    return same;
+}
+
+static void test_hosts(void)
+{
+    ok(hosts_give(HOSTS_FILE, "", ""), "empty host file");
+    ok(hosts_give(HOSTS_FILE, "a\n\n # x\n  b c d\r\nc#d\n\te", "a b c e"), "host file");
+    ok(hosts_give(HOSTS_FILE, "a\n-oProxyCommand=x\n", NULL), "host that looks like an option");
+    ok(hosts_give(HOSTS_WORDS, " a,b  c,,d\n", "a b c d"), "host words");
+    ok(hosts_give(HOSTS_WORDS, "a\001b", NULL), "control character in a host name");
+    ok(hosts_give(HOSTS_RANGES, "r1,n[08-11,3],q[1]", "r1 n08 n09 n10 n11 n3 q1"), "host ranges");
+    ok(hosts_give(HOSTS_RANGES, "n[3-1]", NULL), "range that runs backwards");
+    ok(hosts_give(HOSTS_RANGES, "n[1-3", NULL), "range without end");
+    ok(hosts_give(HOSTS_RANGES, "n[]", NULL), "range without number");
+    ok(hosts_give(HOSTS_RANGES, "n[0-99999999999]", NULL), "range beyond reason");
+    ok(hosts_same("a", "a.b.c") && hosts_same("a.b", "a") && !hosts_same("a.b", "a.c") &&
+           !hosts_same("10.0.0.1", "10.1.0.1") && !hosts_same("10", "10.1.0.1"),
+       "spellings of one host");
+
+    struct words list = {0};
+    words_split(&list, "a a b a a");
+    hosts_merge(&list);
+    ok(list.count == 3 && strcmp(list.word[2], "a") == 0, "neighbours of one name merge");
+    words_free(&list);
+
+    int good = 1;
+    for (uint32_t ranks = 1; ranks < 40; ranks++)
+        for (uint32_t n = 1; n <= ranks; n++) {
+            struct hosts_block blocks[40];
+            hosts_place(ranks, n, blocks);
+            uint32_t next = 0;
+            for (uint32_t h = 0; h < n; h++) {
+                good = good && blocks[h].first == next && blocks[h].count >= 1 &&
+                       blocks[0].count - blocks[h].count <= 1;
+                next += blocks[h].count;
+            }
+            good = good && next == ranks;
+        }
+    ok(good, "placement is even, contiguous and complete");
+}
+
+/* --- quoting --- */
+
+static int split_gives(const char *text, const char *expect)
+{
+    struct words list = {0};
+    char got[1000] = "";
+    bool good = words_split(&list, text);
+    for (size_t i = 0; good && i < list.count; i++) sprintf(got + strlen(got), "<%s>", list.word[i]);
+    words_free(&list);
+    int same = good ? expect && strcmp(got, expect) == 0 : !expect;
+    if (!same) printf("# {%s} gave %s\n", text, got);
+    return same;
+}
+
+static void test_words(void)
+{
+    ok(split_gives("  -p 22\t-o \"A b\"  ", "<-p><22><-o><A b>"), "plain and double quotes");
+    ok(split_gives("a'b c'd \"x\\\"y\\z\" ''", "<ab cd><x\"y\\z><>"), "mixed quotes, empty word");
+    ok(split_gives("a\\ b '\\' \\\\", "<a b><\\><\\>"), "backslashes");
+    ok(split_gives("'a", NULL) && split_gives("\"a", NULL) && split_gives("a\\", NULL),
+       "quotes without end");
+
+    int good = 1;
+    for (int round = 0; round < 2000; round++) {
+        char word[3][24], *words[4] = {word[0], word[1], word[2], NULL};
+        for (int w = 0; w < 3; w++) {
+            uint32_t len = rnd(20);
+            for (uint32_t i = 0; i < len; i++)
+                word[w][i] = rnd(2) ? "'\"\\ $*\n%a;&"[rnd(11)] : (char)(1 + rnd(255));
+            word[w][len] = 0;
+        }
+        char *line = words_join(words);
+        struct words back = {0};
+        good = good && words_split(&back, line) && back.count == 3;
+        for (int w = 0; good && w < 3; w++) good = strcmp(back.word[w], word[w]) == 0;
+        words_free(&back);
+        free(line);
+    }
+    ok(good, "random words survive quoting and splitting");
+}
+
+/* --- lines --- */
+
+struct sink {
+    char text[400000];
+    size_t len;
+    int torn;
+};
+
+static void take(void *ctx, const char *text, size_t len)
+{
+    struct sink *sink = ctx;
+    memcpy(sink->text + sink->len, text, len);
+    sink->len += len;
+    sink->torn += text[len - 1] != '\n';
+}
+
+static void test_lines(void)
+{
+    static struct sink sink;
+    static char text[300000];
+    struct lines lines = {0};
+    for (size_t i = 0; i < sizeof text; i++) text[i] = rnd(40) ? (char)('a' + rnd(26)) : '\n';
+    for (size_t at = 0; at < sizeof text;) {
+        size_t part = 1 + rnd(3000);
+        if (part > sizeof text - at) part = sizeof text - at;
+        lines_feed(&lines, text + at, part, take, &sink);
+        at += part;
+    }
+    ok(sink.torn == 0, "lines stay whole however they come");
+    lines_flush(&lines, take, &sink);
+    ok(sink.len == sizeof text && memcmp(sink.text, text, sink.len) == 0, "no byte is lost");
+    memset(text, 'x', sizeof text);
+    sink.len = 0;
+    lines_feed(&lines, text, 200000, take, &sink);
+    lines_flush(&lines, take, &sink);
+    ok(sink.len == 200000, "a line longer than the buffer passes in pieces");
+    lines_free(&lines);
+}
+
+/* --- wire --- */
+
+static void test_frames(void)
+{
+    struct ssh_wire_buf payload = {0}, out = {0};
+    struct ssh_wire_assembly assembly = {0};
+    struct ssh_wire_message message;
+    const char *why = "";
+    ssh_wire_put_u32(&payload, 77);
+    for (int i = 0; i < 100000; i++) ssh_wire_put(&payload, &(uint8_t){(uint8_t)i}, 1);
+    ssh_wire_put_message(&out, SSH_WIRE_RESULT, 3, payload.data, payload.len);
+    int complete = 0, interrupted = 0, frames = 0;
+    for (size_t at = 0; at < out.len;) {
+        struct ssh_wire_frame frame;
+        ssize_t used = ssh_wire_parse_frame(out.data + at, out.len - at, &frame, &why);
+        if (used <= 0) break;
+        complete = ssh_wire_assemble(&assembly, &frame, &message, &why);
+        frames++;
+        at += (size_t)used;
+        if (complete) break;
+        uint8_t abort_frame[SSH_WIRE_VALUE_FRAME];
+        struct ssh_wire_message aborted;
+        struct ssh_wire_frame between;
+        ssh_wire_value_frame(abort_frame, SSH_WIRE_ABORT, 3, 9);
+        ssh_wire_parse_frame(abort_frame, sizeof abort_frame, &between, &why);
+        interrupted += ssh_wire_assemble(&assembly, &between, &aborted, &why) == 1 &&
+                       aborted.value == 9;
+    }
+    ok(complete == 1 && frames == 4 && message.seq == 77 && message.data_len == 100000 &&
+           memcmp(message.data, payload.data + 4, 100000) == 0,
+       "a long message survives its frames");
+    ok(interrupted == 3, "an abort may come between them");
+    struct ssh_wire_frame frame;
+    int partial = 1;
+    for (size_t len = 0; len < SSH_WIRE_FRAME; len += 11)
+        partial = partial && ssh_wire_parse_frame(out.data, len, &frame, &why) == 0;
+    ok(partial, "a frame that is not there in full is waited for");
+    ssh_wire_free(&payload);
+    ssh_wire_free(&out);
+    ssh_wire_free(&assembly.buf);
+}
+
+/* Bytes in blocks of their exact size, so that a sanitizer sees a read too far. */
+static void fuzz_decode(int rounds)
+{
+    for (int round = 0; round < rounds; round++) {
+        size_t len = rnd(200);
+        uint8_t *bytes = malloc(len + !len);
+        for (size_t i = 0; i < len; i++) bytes[i] = rnd(3) ? (uint8_t)rnd(4) : (uint8_t)rnd(256);
+        struct ssh_wire_message message;
+        const char *why;
+        ssh_wire_decode((enum ssh_wire_type)(1 + rnd(SSH_WIRE_TYPES - 1)), rnd(5), bytes, len,
+                        &message, &why);
+        struct ssh_wire_frame frame;
+        if (len > 4 && rnd(2)) {
+            bytes[0] = 'S';
+            bytes[1] = 1;
+            bytes[3] &= 1;
+        }
+        ssh_wire_parse_frame(bytes, len, &frame, &why);
+        free(bytes);
+    }
+}
+
+static void test_setup(void)
+{
+    struct ssh_wire_buf buf = {0};
+    struct ssh_wire_message message;
+    const char *why = "";
+    static const uint32_t head[] = {0, 2, 4, 1, 1};
+    for (int i = 0; i < 5; i++) ssh_wire_put_u32(&buf, head[i]);
+    const char *strings[] = {"/", "/bin/x", "x", "A=b"};
+    for (int i = 0; i < 4; i++) ssh_wire_put_string(&buf, strings[i]);
+    ok(ssh_wire_decode(SSH_WIRE_SETUP, 0, buf.data, buf.len, &message, &why), "set-up decodes");
+    int refused = 1;
+    for (size_t len = 0; len < buf.len; len++)
+        refused = refused && !ssh_wire_decode(SSH_WIRE_SETUP, 0, buf.data, len, &message, &why);
+    ok(refused, "every truncation of it is refused");
+    ssh_wire_free(&buf);
+}
+
+/* --- the job --- */
+
+static int sent[SSH_WIRE_TYPES];
+
+static void count_sent(void *ctx, uint32_t rank, enum ssh_wire_type type, const void *data,
+                       size_t len)
+{
+    sent[type]++;
+}
+
+static void say(struct ssh_job *job, uint32_t rank, enum ssh_wire_type type, uint32_t value)
+{
+    uint8_t bytes[SSH_WIRE_VALUE_FRAME];
+    struct ssh_wire_frame frame;
+    const char *why;
+    size_t len = ssh_wire_value_frame(bytes, type, rank, value);
+    ssh_wire_parse_frame(bytes, len, &frame, &why);
+    ssh_job_frame(job, rank, &frame);
+}
+
+static const char *const names[] = {"h0", "h0", "h1"};
+
+static void test_job(void)
+{
+    struct ssh_job job;
+    ssh_job_open(&job, 3, names, count_sent, NULL);
+    for (uint32_t r = 0; r < 3; r++) say(&job, r, SSH_WIRE_HELLO, 1);
+    for (uint32_t r = 0; r < 3; r++) say(&job, r, SSH_WIRE_FINI, 3 + r);
+    for (uint32_t r = 0; r < 3; r++) ssh_job_ended(&job, r, (int)(3 + r) << 8);
+    ok(!job.ending && ssh_job_over(&job) && ssh_job_status(&job) == 5, "largest code of orderly ends");
+    ssh_job_close(&job);
+
+    ssh_job_open(&job, 3, names, count_sent, NULL);
+    for (uint32_t r = 0; r < 3; r++) say(&job, r, SSH_WIRE_HELLO, 1);
+    ssh_job_ended(&job, 2, 9);
+    ok(job.ending && ssh_job_status(&job) == 137 && strstr(job.reason, "rank 2 on host h1"),
+       "a killed rank ends the job");
+    say(&job, 0, SSH_WIRE_ABORT, 4);
+    ok(ssh_job_status(&job) == 137, "the first reason stays");
+    ssh_job_close(&job);
+
+    ssh_job_open(&job, 3, names, count_sent, NULL);
+    for (uint32_t r = 0; r < 3; r++) ssh_job_ended(&job, r, 0);
+    ok(!job.ending && ssh_job_over(&job) && ssh_job_status(&job) == 0,
+       "programs that never join may end well");
+    ssh_job_close(&job);
+
+    ssh_job_open(&job, 3, names, count_sent, NULL);
+    ssh_job_ended(&job, 0, 0);
+    say(&job, 1, SSH_WIRE_HELLO, 1);
+    ok(job.ending && ssh_job_status(&job) == 1, "but not while others join");
+    ssh_job_close(&job);
+}
+
+/* Whatever ranks send: the job may end for it, the launcher must not suffer. */
+static void fuzz_job(int rounds)
+{
+    for (int round = 0; round < rounds; round++) {
+        struct ssh_job job;
+        ssh_job_open(&job, 3, names, count_sent, NULL);
+        for (uint32_t r = 0; r < 3; r++) say(&job, r, SSH_WIRE_HELLO, 1);
+        for (int i = 0; i < 60; i++) {
+            uint8_t bytes[64];
+            size_t len = rnd(40);
+            for (size_t b = 0; b < len; b++) bytes[b] = rnd(4) ? 0 : (uint8_t)rnd(8);
+            struct ssh_wire_buf call = {0};
+            if (rnd(2)) { /* something close to a real call */
+                ssh_wire_put_u32(&call, rnd(4));
+                ssh_wire_put_u32(&call, rnd(3));
+                ssh_wire_put_u32(&call, 1);
+                ssh_wire_put_u64(&call, rnd(3));
+            }
+            ssh_wire_put(&call, bytes, rnd(8));
+            struct ssh_wire_frame frame = {
+                .type = rnd(3) ? SSH_WIRE_COLLECTIVE : (enum ssh_wire_type)(1 + rnd(SSH_WIRE_TYPES - 1)),
+                .more = rnd(8) == 0, .rank = rnd(3), .data = call.data, .len = call.len};
+            ssh_job_frame(&job, frame.rank, &frame);
+            ssh_wire_free(&call);
+            if (rnd(30) == 0) ssh_job_ended(&job, rnd(3), (int)rnd(1024));
+            if (rnd(30) == 0) ssh_job_silent(&job, rnd(3));
+        }
+        ssh_job_close(&job);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : (uint64_t)time(NULL);
+    state = seed * 2654435761u + 1;
+    printf("# seed %" PRIu64 "\n", seed);
+    test_hosts();
+    test_words();
+    test_lines();
+    test_frames();
+    test_setup();
+    test_job();
+    fuzz_decode(200000);
+    ok(1, "200000 random payloads decoded without harm");
+    fuzz_job(5000);
+    ok(sent[SSH_WIRE_RESULT] > 0, "5000 jobs of random messages; some calls even completed");
+    printf("1..%d\n", tests);
+    return failed != 0;
+}
