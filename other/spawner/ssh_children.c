@@ -18,6 +18,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,7 +70,7 @@ bool ssh_children_open(struct ssh_children *kids, uint32_t ranks, uint32_t other
     kids->groups = mmap(NULL, kids->slots * sizeof *kids->groups, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (!kids->ranks || kids->groups == MAP_FAILED) return false;
-    for (uint32_t i = 0; i < ranks; i++) kids->ranks[i].link.fd = -1;
+    for (uint32_t i = 0; i < ranks; i++) kids->ranks[i].link.fd = kids->ranks[i].program = -1;
 
     sigset_t set;
     sigemptyset(&set);
@@ -86,7 +87,7 @@ bool ssh_children_open(struct ssh_children *kids, uint32_t ranks, uint32_t other
 
 void ssh_children_close(struct ssh_children *kids)
 {
-    for (uint32_t i = 0; i < kids->count; i++) ssh_link_close(&kids->ranks[i].link);
+    for (uint32_t i = 0; i < kids->count; i++) ssh_children_forget(&kids->ranks[i]);
     close(kids->guard_fd);
     while (kids->guard > 0 && waitpid(kids->guard, NULL, 0) < 0 && errno == EINTR) continue;
     close(kids->signals);
@@ -203,6 +204,22 @@ pid_t ssh_children_start_helper(struct ssh_children *kids, char *const *argv, co
     return pid;
 }
 
+/* --- programs behind wrappers --- */
+
+void ssh_children_note_program(struct ssh_child *child, pid_t program)
+{
+    /* In our session, hence in our numbering: a container's processes have numbers of their own. */
+    if (child->program >= 0 || program == child->pid || getsid(program) != child->pid) return;
+    child->program = (int)syscall(SYS_pidfd_open, program, 0); /* -1 on old kernels: not watched */
+}
+
+void ssh_children_forget(struct ssh_child *child)
+{
+    ssh_link_close(&child->link);
+    if (child->program >= 0) close(child->program);
+    child->program = -1;
+}
+
 /* --- ending --- */
 
 void ssh_children_signal(struct ssh_children *kids, uint32_t index, int signo)
@@ -215,6 +232,16 @@ void ssh_children_signal(struct ssh_children *kids, uint32_t index, int signo)
 void ssh_children_kill_helper(pid_t pid, int signo)
 {
     if (pid > 0 && kill(-pid, signo) != 0) kill(pid, signo);
+}
+
+void ssh_children_poll(const struct ssh_children *kids, struct pollfd *fds)
+{
+    for (uint32_t i = 0; i < kids->count; i++) {
+        const struct ssh_child *child = &kids->ranks[i];
+        fds[2 * i] =
+            (struct pollfd){.fd = child->link.fd, .events = ssh_link_events(&child->link)};
+        fds[2 * i + 1] = (struct pollfd){.fd = child->program, .events = POLLIN};
+    }
 }
 
 struct ssh_child *ssh_children_find(struct ssh_children *kids, pid_t pid)

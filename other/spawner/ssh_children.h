@@ -9,6 +9,7 @@
 
 #include "other/spawner/ssh_link.h"
 
+#include <poll.h>
 #include <signal.h>
 
 /* What a rank's process runs. */
@@ -21,6 +22,7 @@ struct ssh_program {
 struct ssh_child {
     pid_t pid; /* 0: none (any more) */
     uint32_t rank;
+    int program; /* pidfd of the program, if a wrapper stands between us; else -1 */
     struct ssh_link link;
 };
 
@@ -47,9 +49,17 @@ bool ssh_children_start_rank(struct ssh_children *kids, uint32_t index, uint32_t
 /* Starts a helper (a remote shell) with these descriptors as 0, 1, 2; -1 on failure. */
 pid_t ssh_children_start_helper(struct ssh_children *kids, char *const *argv, const int fds[3]);
 
+/* The rank behind `child` said what its process is.  If that is not the child itself its end is
+ * watched as well: a wrapper lives on, and holds the rank's socket open. */
+void ssh_children_note_program(struct ssh_child *child, pid_t program);
+void ssh_children_forget(struct ssh_child *child); /* closes its descriptors */
+
 /* Sends a signal to the whole process group of a rank that lives. */
 void ssh_children_signal(struct ssh_children *kids, uint32_t index, int signo);
 void ssh_children_kill_helper(pid_t pid, int signo);
+
+/* Fills 2 * kids->count entries: child i's link at 2i, its program's end at 2i + 1. */
+void ssh_children_poll(const struct ssh_children *kids, struct pollfd *fds);
 
 /* Next child that ended: its pid and wait status; 0 when there is none.  The rest of its process
  * group is killed with it if it went badly, or if `kill_group` says so; what a rank that ended

@@ -118,7 +118,7 @@ static void tell(struct control *c, enum ssh_wire_type type, uint32_t rank, uint
 
 struct from_child {
     struct control *c;
-    uint32_t rank;
+    struct ssh_child *child;
     bool wrong;
 };
 
@@ -126,10 +126,12 @@ static void pass_up(void *ctx, const struct ssh_wire_frame *frame)
 {
     struct from_child *from = ctx;
     /* A rank speaks for itself only, and none of a control process's words. */
-    if (frame->rank != from->rank || frame->type >= SSH_WIRE_WELCOME) {
+    if (frame->rank != from->child->rank || frame->type >= SSH_WIRE_WELCOME) {
         from->wrong = true;
         return;
     }
+    if (frame->type == SSH_WIRE_HELLO && frame->len == 4)
+        ssh_children_note_program(from->child, (pid_t)ssh_wire_u32(frame->data));
     struct ssh_parcel *parcel = ssh_parcel_of_frame(frame);
     ssh_link_post(&from->c->up, parcel);
     ssh_parcel_drop(parcel);
@@ -137,7 +139,7 @@ static void pass_up(void *ctx, const struct ssh_wire_frame *frame)
 
 static void read_child(struct control *c, struct ssh_child *child)
 {
-    struct from_child from = {c, child->rank, false};
+    struct from_child from = {c, child, false};
     const char *why;
     enum ssh_link_state state = ssh_link_read(&child->link, pass_up, &from, &why);
     if (state == SSH_LINK_OPEN && !from.wrong) return;
@@ -154,7 +156,7 @@ static void reap_children(struct control *c)
         if (!child) continue;
         child->pid = 0;
         if (child->link.fd >= 0) read_child(c, child);
-        ssh_link_close(&child->link);
+        ssh_children_forget(child);
         tell(c, SSH_WIRE_ENDED, child->rank, (uint32_t)status);
         c->alive--;
     }
@@ -250,12 +252,11 @@ static bool step(struct control *c, struct pollfd *fds, size_t max)
 {
     size_t n = 0, kids = c->set_up ? c->kids.count : 0;
     const char *why;
-    if (2 + kids > max) return false;
+    if (2 + 2 * kids > max) return false;
     fds[n++] = (struct pollfd){.fd = c->up.fd, .events = ssh_link_events(&c->up)};
     fds[n++] = (struct pollfd){.fd = c->set_up ? c->kids.signals : -1, .events = POLLIN};
-    for (size_t i = 0; i < kids; i++)
-        fds[n++] = (struct pollfd){.fd = c->kids.ranks[i].link.fd,
-                                   .events = ssh_link_events(&c->kids.ranks[i].link)};
+    if (c->set_up) ssh_children_poll(&c->kids, fds + n);
+    n += 2 * kids;
     if (poll(fds, n, -1) < 0) return errno == EINTR;
     if (fds[1].revents) {
         struct signalfd_siginfo info;
@@ -265,9 +266,15 @@ static bool step(struct control *c, struct pollfd *fds, size_t max)
     }
     for (size_t i = 0; i < kids; i++) {
         struct ssh_child *child = &c->kids.ranks[i];
-        if (!fds[2 + i].revents || child->link.fd < 0) continue;
-        ssh_link_flush(&child->link);
-        read_child(c, child);
+        if (fds[2 + 2 * i].revents && child->link.fd >= 0) {
+            ssh_link_flush(&child->link);
+            read_child(c, child);
+        }
+        if (fds[3 + 2 * i].revents && child->program >= 0) { /* its wrapper lives on */
+            if (child->link.fd >= 0) read_child(c, child);
+            ssh_children_forget(child);
+            tell(c, SSH_WIRE_SILENT, child->rank, 0);
+        }
     }
     if (!fds[0].revents) return true;
     ssh_link_flush(&c->up);

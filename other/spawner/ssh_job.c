@@ -187,8 +187,11 @@ static void take_message(struct ssh_job *job, uint32_t rank,
         break;
     case SSH_WIRE_ABORT: end_job(job, (int)code); break;
     case SSH_WIRE_EXEC_FAILED:
-        ssh_job_fail(job, 127, "rank %" PRIu32 " on host %s: the program cannot be executed: %s",
-                     rank, from->host, strerror((int)message->value));
+        ssh_job_fail(job, 127,
+                     "rank %" PRIu32 " on host %s: %s cannot be executed: %s (if the file is there: is "
+                     "the interpreter that its first line names?)",
+                     rank, from->host, job->program ? job->program : "the program",
+                     strerror((int)message->value));
         break;
     default:
         ssh_job_fail(job, 1, "rank %" PRIu32 " on host %s sent a message of the wrong type %d", rank,

@@ -35,6 +35,7 @@ struct ssh_job {
     struct ssh_job_rank *ranks;
     ssh_job_send_fn send;
     void *ctx;
+    const char *program; /* for messages; the caller sets it */
 
     uint32_t contributed; /* ranks that made the collective call under way */
     uint32_t first_caller;

@@ -144,10 +144,16 @@ enum ssh_link_state ssh_link_read(struct ssh_link *link, ssh_link_frame_fn frame
                                   const char **why)
 {
     static uint8_t bytes[2 * SSH_WIRE_FRAME]; /* event loops are single-threaded */
+    bool reset = false;
     *why = "connection closed";
     while (link->fd >= 0) {
         ssize_t got = recv(link->fd, bytes, sizeof bytes, MSG_DONTWAIT);
         if (got < 0 && errno == EINTR) continue;
+        /* A peer that left unread what we sent: reported once, before what it said at last. */
+        if (got < 0 && errno == ECONNRESET && link->packets && !reset) {
+            reset = true;
+            continue;
+        }
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return SSH_LINK_OPEN;
         if (got <= 0) return SSH_LINK_EOF;
         ssh_wire_put(&link->in, bytes, (size_t)got);

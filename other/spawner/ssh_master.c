@@ -172,19 +172,21 @@ void ssh_master_silent(struct ssh_master *m, uint32_t rank)
 
 struct local_frame {
     struct ssh_master *m;
-    uint32_t rank;
+    struct ssh_child *child;
 };
 
 static void take_local_frame(void *ctx, const struct ssh_wire_frame *frame)
 {
     const struct local_frame *from = ctx;
-    ssh_master_frame(from->m, from->rank, frame);
+    if (frame->type == SSH_WIRE_HELLO && frame->len == 4)
+        ssh_children_note_program(from->child, (pid_t)ssh_wire_u32(frame->data));
+    ssh_master_frame(from->m, from->child->rank, frame);
 }
 
 static void read_child(struct ssh_master *m, struct ssh_child *child)
 {
     const char *why;
-    struct local_frame from = {m, child->rank};
+    struct local_frame from = {m, child};
     enum ssh_link_state state = ssh_link_read(&child->link, take_local_frame, &from, &why);
     if (state == SSH_LINK_OPEN) return;
     ssh_link_close(&child->link);
@@ -207,9 +209,17 @@ static void reap_children(struct ssh_master *m)
         }
         child->pid = 0;
         if (child->link.fd >= 0) read_child(m, child); /* what it said comes before its end */
-        ssh_link_close(&child->link);
+        ssh_children_forget(child);
         ssh_job_ended(&m->job, child->rank, status);
     }
+}
+
+/* The program ended, its wrapper did not (yet). */
+static void program_ended(struct ssh_master *m, struct ssh_child *child)
+{
+    if (child->link.fd >= 0) read_child(m, child);
+    ssh_children_forget(child);
+    ssh_master_silent(m, child->rank);
 }
 
 /* --- signals to the launcher --- */
@@ -263,29 +273,29 @@ static bool finished(struct ssh_master *m)
 
 static void loop(struct ssh_master *m)
 {
-    size_t locals = m->kids.count, most = 1 + locals + ssh_remote_poll_max(m);
+    size_t locals = m->kids.count, most = 1 + 2 * locals + ssh_remote_poll_max(m);
     struct pollfd *fds = calloc(most, sizeof *fds);
     if (!fds) ssh_job_fail(&m->job, 1, "out of memory");
     for (;;) {
         if (m->job.ending && !m->end_started) start_end(m);
         if (!fds || finished(m)) break;
         fds[0] = (struct pollfd){.fd = m->kids.signals, .events = POLLIN};
-        for (size_t i = 0; i < locals; i++)
-            fds[1 + i] = (struct pollfd){.fd = m->kids.ranks[i].link.fd,
-                                         .events = ssh_link_events(&m->kids.ranks[i].link)};
-        size_t remote = ssh_remote_poll(m, fds + 1 + locals);
-        int ready = poll(fds, 1 + locals + remote, next_timeout(m));
+        ssh_children_poll(&m->kids, fds + 1);
+        size_t remote = ssh_remote_poll(m, fds + 1 + 2 * locals);
+        int ready = poll(fds, 1 + 2 * locals + remote, next_timeout(m));
         if (ready < 0 && errno != EINTR)
             ssh_job_fail(&m->job, 1, "poll: %s", strerror(errno));
         if (ready > 0) {
             if (fds[0].revents) read_signals(m);
             for (size_t i = 0; i < locals; i++) {
                 struct ssh_child *child = &m->kids.ranks[i];
-                if (!fds[1 + i].revents || child->link.fd < 0) continue;
-                ssh_link_flush(&child->link);
-                read_child(m, child);
+                if (fds[1 + 2 * i].revents && child->link.fd >= 0) {
+                    ssh_link_flush(&child->link);
+                    read_child(m, child);
+                }
+                if (fds[2 + 2 * i].revents && child->program >= 0) program_ended(m, child);
             }
-            ssh_remote_ready(m, fds + 1 + locals, remote);
+            ssh_remote_ready(m, fds + 1 + 2 * locals, remote);
         }
         run_timers(m);
     }
@@ -386,6 +396,7 @@ static int run(struct ssh_master *m)
                 strerror(errno));
         return 1;
     }
+    m->job.program = m->request->path;
     start_all(m);
     loop(m);
     ssh_remote_close(m);

@@ -37,7 +37,8 @@ struct ssh_slot {
 struct ssh_stranger {
     struct ssh_master *master;
     struct ssh_link link;
-    bool settled; /* became a slot's, or was turned away */
+    bool settled;          /* it said something */
+    struct ssh_slot *slot; /* and this is the slot it proved to be; NULL: none */
 };
 
 struct ssh_master {

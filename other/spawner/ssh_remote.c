@@ -251,8 +251,9 @@ static void set_up(struct ssh_master *m, struct ssh_slot *slot)
     free(cwd);
 }
 
-/* A stranger's first frame has to be the secret; later ones cannot come before our answer. */
-static void admit(void *ctx, const struct ssh_wire_frame *frame)
+/* A stranger's first frame has to be the secret.  The answer must wait until its link is read dry
+ * (read_stranger): what comes after the answer belongs to the slot's own link. */
+static void check_secret(void *ctx, const struct ssh_wire_frame *frame)
 {
     struct ssh_stranger *stranger = ctx;
     struct ssh_master *m = stranger->master;
@@ -266,18 +267,23 @@ static void admit(void *ctx, const struct ssh_wire_frame *frame)
         memcmp(message.join.secret, m->secret, SSH_WIRE_SECRET) != 0)
         return;
     struct ssh_slot *slot = &m->slots[message.join.slot];
-    if (!slot->plan->remote || slot->joined || slot->lost || m->job.ending) return;
-    slot->joined = true;
-    ssh_link_open(&slot->link, dup(stranger->link.fd), false);
-    set_up(m, slot);
+    if (slot->plan->remote && !slot->joined && !slot->lost && !m->job.ending)
+        stranger->slot = slot;
 }
 
 static void read_stranger(struct ssh_master *m, size_t i)
 {
     struct ssh_stranger *stranger = m->strangers[i];
     const char *why;
-    enum ssh_link_state state = ssh_link_read(&stranger->link, admit, stranger, &why);
+    enum ssh_link_state state = ssh_link_read(&stranger->link, check_secret, stranger, &why);
     if (state == SSH_LINK_OPEN && !stranger->settled) return;
+    struct ssh_slot *slot = stranger->slot;
+    if (state == SSH_LINK_OPEN && slot && !slot->joined) {
+        slot->joined = true;
+        ssh_link_open(&slot->link, stranger->link.fd, false);
+        stranger->link.fd = -1;
+        set_up(m, slot);
+    }
     ssh_link_close(&stranger->link);
     free(stranger);
     m->strangers[i] = NULL;

@@ -231,23 +231,28 @@ static void go(const char *how, int number)
     CHECK(!"still alive");
 }
 
-/* The others wait for it, in one of many ways. */
-static void wait_for_end(const char *how)
+/* The others wait for it, in one of many ways; first what must be in force before it goes. */
+static void prepare(const char *how)
 {
     static const int stop[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
-    if (strcmp(how, "barrier") == 0) bootstrap_barrier();
-    if (strcmp(how, "stopped") == 0) raise(SIGSTOP);
     if (strcmp(how, "deaf") == 0)
         for (size_t i = 0; i < sizeof stop / sizeof *stop; i++) signal(stop[i], SIG_IGN);
     if (strcmp(how, "watch") == 0) bootstrap_watch(on_death);
     if (strcmp(how, "stuck") == 0) bootstrap_watch(stuck_on_death);
+    bootstrap_barrier();
+}
+
+static void wait_for_end(const char *how)
+{
+    if (strcmp(how, "barrier") == 0) bootstrap_barrier();
+    if (strcmp(how, "stopped") == 0) raise(SIGSTOP);
     for (;;) pause();
 }
 
 /* die <rank> <how> <number> <what the others do> */
 static void die(char **argv)
 {
-    bootstrap_barrier();
+    prepare(argv[3]);
     if (job.rank == (uint32_t)atoi(argv[0])) go(argv[1], atoi(argv[2]));
     wait_for_end(argv[3]);
 }
@@ -269,7 +274,7 @@ static void run(int argc, char **argv)
     if (strcmp(what, "die") == 0) die(argv + 2);
     if (strcmp(what, "hang") == 0 || strcmp(what, "handle") == 0) {
         if (strcmp(what, "handle") == 0) signal(SIGTERM, handler);
-        bootstrap_barrier();
+        prepare(argc > 2 ? argv[2] : "pause");
         if (job.rank == 0) CHECK(write(1, "ready\n", 6) == 6);
         wait_for_end(argc > 2 ? argv[2] : "pause");
     }

@@ -313,12 +313,12 @@ static void fuzz_job(int rounds)
             for (size_t b = 0; b < len; b++) bytes[b] = rnd(4) ? 0 : (uint8_t)rnd(8);
             struct ssh_wire_buf call = {0};
             if (rnd(2)) { /* something close to a real call */
-                ssh_wire_put_u32(&call, rnd(4));
-                ssh_wire_put_u32(&call, rnd(3));
+                ssh_wire_put_u32(&call, rnd(8) ? 0 : rnd(4));
+                ssh_wire_put_u32(&call, rnd(8) ? 0 : rnd(3));
                 ssh_wire_put_u32(&call, 1);
-                ssh_wire_put_u64(&call, rnd(3));
+                ssh_wire_put_u64(&call, rnd(8) ? 0 : rnd(3));
             }
-            ssh_wire_put(&call, bytes, rnd(8));
+            ssh_wire_put(&call, bytes, rnd(4) ? 0 : rnd(8));
             struct ssh_wire_frame frame = {
                 .type = rnd(3) ? SSH_WIRE_COLLECTIVE : (enum ssh_wire_type)(1 + rnd(SSH_WIRE_TYPES - 1)),
                 .more = rnd(8) == 0, .rank = rnd(3), .data = call.data, .len = call.len};
