@@ -60,14 +60,31 @@ static inline gasnete_thread_t *gasnete_self(void)
     return gasnete_rarely(me == NULL) ? gasnete_thread_create() : me;
 }
 
-/* A record with nothing outstanding. */
-static inline gasnete_op_t *gasnete_op_new(gasnete_thread_t *me, enum gasnete_op_state state)
+/* The same without any call: NULL when the thread has no record yet. */
+static inline gasnete_thread_t *gasnete_self_if_any(void)
 {
-    if (gasnete_rarely(me->free == NULL)) gasnete_pool_grow(me);
+#ifdef GASNET_SEQ
+    return gasneti_the_thread.extended;
+#else
+    gasneti_thread_t *self = gasneti_my_thread;
+    return gasnete_rarely(self == NULL) ? NULL : self->extended;
+#endif
+}
+
+/* A record with nothing outstanding; the pool has one. */
+static inline gasnete_op_t *gasnete_op_take(gasnete_thread_t *me, enum gasnete_op_state state)
+{
     gasnete_op_t *op = me->free;
     me->free = op->next;
     if (GASNETC_CHECKING) op->state = (uint16_t)state;
     return op;
+}
+
+/* The same from any pool. */
+static inline gasnete_op_t *gasnete_op_new(gasnete_thread_t *me, enum gasnete_op_state state)
+{
+    if (gasnete_rarely(me->free == NULL)) gasnete_pool_grow(me);
+    return gasnete_op_take(me, state);
 }
 
 /* The record's operation is complete; its handle is dead from now on. */
@@ -85,18 +102,21 @@ static inline gasnete_op_t *gasnete_op_of(gasnet_handle_t handle)
     return handle;
 }
 
+/* True if there is something to move, and to another node. */
+static inline bool gasnete_is_remote(gasnet_node_t node, size_t nbytes)
+{
+    return !gasnete_rarely(nbytes == 0) && !gasnete_rarely(node == gasnet_mynode());
+}
+
 /* True if the transfer that `call` asks for is done already: there is nothing to move, or it stays
  * on this node. */
 static inline bool gasnete_copy_local(const char *call, gasnet_node_t node, void *dst,
                                       const void *src, size_t nbytes)
 {
     if (GASNETC_CHECKING) gasnete_check_transfer(call, node);
-    if (gasnete_rarely(nbytes == 0)) return true;
-    if (gasnete_rarely(node == gasnet_mynode())) {
-        memmove(dst, src, nbytes);
-        return true;
-    }
-    return false;
+    if (gasnete_is_remote(node, nbytes)) return false;
+    if (nbytes) memmove(dst, src, nbytes);
+    return true;
 }
 
 #endif

@@ -33,47 +33,118 @@ void gasnete_get(void *dst, gasnet_node_t node, void *src, size_t nbytes)
 
 /* ---- explicit handle ------------------------------------------------------------------------- */
 
-gasnet_handle_t gasnete_put_nb(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+/* The non-blocking forms leave everything unusual (nothing to do, this node, a thread's first
+ * operation, an empty pool) to a cold function that ends in them again: with no other call in
+ * sight, the compiler keeps their arguments in registers all the way to the core. */
+#define COLD __attribute__((cold, noinline))
+
+typedef gasnet_handle_t put_nb_t(gasnet_node_t, void *, void *, size_t);
+
+static COLD gasnet_handle_t unusual_put_nb(gasnet_node_t node, void *dst, void *src, size_t nbytes,
+                                           put_nb_t *again)
 {
     if (gasnete_copy_local("gasnet_put_nb", node, dst, src, nbytes)) return GASNET_INVALID_HANDLE;
-    gasnete_op_t *op = gasnete_op_new(gasnete_self(), GASNETE_OP_HANDLE);
+    gasnete_thread_t *me = gasnete_self();
+    if (me->free == NULL) gasnete_pool_grow(me);
+    return again(node, dst, src, nbytes);
+}
+
+static COLD gasnet_handle_t unusual_get_nb(void *dst, gasnet_node_t node, void *src, size_t nbytes)
+{
+    if (gasnete_copy_local("gasnet_get_nb", node, dst, src, nbytes)) return GASNET_INVALID_HANDLE;
+    gasnete_thread_t *me = gasnete_self();
+    if (me->free == NULL) gasnete_pool_grow(me);
+    return gasnete_get_nb(dst, node, src, nbytes);
+}
+
+/* True if an operation with explicit handle may go the short way. */
+static inline bool usual(const gasnete_thread_t *me, gasnet_node_t node, size_t nbytes)
+{
+    return gasnete_is_remote(node, nbytes) && !gasnete_rarely(me == NULL) &&
+           !gasnete_rarely(me->free == NULL);
+}
+
+gasnet_handle_t gasnete_put_nb(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+{
+    gasnete_thread_t *me = gasnete_self_if_any();
+    if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_put_nb", node);
+    if (!usual(me, node, nbytes)) return unusual_put_nb(node, dst, src, nbytes, gasnete_put_nb);
+    gasnete_op_t *op = gasnete_op_take(me, GASNETE_OP_HANDLE);
     gasnetc_rdma_put(node, dst, src, nbytes, &op->counter);
     return op;
 }
 
 gasnet_handle_t gasnete_put_nb_bulk(gasnet_node_t node, void *dst, void *src, size_t nbytes)
 {
-    if (gasnete_copy_local("gasnet_put_nb_bulk", node, dst, src, nbytes))
-        return GASNET_INVALID_HANDLE;
-    gasnete_op_t *op = gasnete_op_new(gasnete_self(), GASNETE_OP_HANDLE);
+    gasnete_thread_t *me = gasnete_self_if_any();
+    if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_put_nb_bulk", node);
+    if (!usual(me, node, nbytes))
+        return unusual_put_nb(node, dst, src, nbytes, gasnete_put_nb_bulk);
+    gasnete_op_t *op = gasnete_op_take(me, GASNETE_OP_HANDLE);
     gasnetc_rdma_put_bulk(node, dst, src, nbytes, &op->counter);
     return op;
 }
 
 gasnet_handle_t gasnete_get_nb(void *dst, gasnet_node_t node, void *src, size_t nbytes)
 {
-    if (gasnete_copy_local("gasnet_get_nb", node, dst, src, nbytes)) return GASNET_INVALID_HANDLE;
-    gasnete_op_t *op = gasnete_op_new(gasnete_self(), GASNETE_OP_HANDLE);
+    gasnete_thread_t *me = gasnete_self_if_any();
+    if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_get_nb", node);
+    if (!usual(me, node, nbytes)) return unusual_get_nb(dst, node, src, nbytes);
+    gasnete_op_t *op = gasnete_op_take(me, GASNETE_OP_HANDLE);
     gasnetc_rdma_get(node, dst, src, nbytes, &op->counter);
     return op;
 }
 
 /* ---- implicit handle ------------------------------------------------------------------------- */
 
-void gasnete_put_nbi(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+typedef void put_nbi_t(gasnet_node_t, void *, void *, size_t);
+
+static COLD void unusual_put_nbi(gasnet_node_t node, void *dst, void *src, size_t nbytes,
+                                 put_nbi_t *again)
 {
     if (gasnete_copy_local("gasnet_put_nbi", node, dst, src, nbytes)) return;
-    gasnetc_rdma_put(node, dst, src, nbytes, gasnete_self()->puts);
+    gasnete_self();
+    again(node, dst, src, nbytes);
+}
+
+static COLD void unusual_get_nbi(void *dst, gasnet_node_t node, void *src, size_t nbytes)
+{
+    if (gasnete_copy_local("gasnet_get_nbi", node, dst, src, nbytes)) return;
+    gasnete_self();
+    gasnete_get_nbi(dst, node, src, nbytes);
+}
+
+static inline bool usual_implicit(const gasnete_thread_t *me, gasnet_node_t node, size_t nbytes)
+{
+    return gasnete_is_remote(node, nbytes) && !gasnete_rarely(me == NULL);
+}
+
+void gasnete_put_nbi(gasnet_node_t node, void *dst, void *src, size_t nbytes)
+{
+    gasnete_thread_t *me = gasnete_self_if_any();
+    if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_put_nbi", node);
+    if (usual_implicit(me, node, nbytes))
+        gasnetc_rdma_put(node, dst, src, nbytes, me->puts);
+    else
+        unusual_put_nbi(node, dst, src, nbytes, gasnete_put_nbi);
 }
 
 void gasnete_put_nbi_bulk(gasnet_node_t node, void *dst, void *src, size_t nbytes)
 {
-    if (gasnete_copy_local("gasnet_put_nbi_bulk", node, dst, src, nbytes)) return;
-    gasnetc_rdma_put_bulk(node, dst, src, nbytes, gasnete_self()->puts);
+    gasnete_thread_t *me = gasnete_self_if_any();
+    if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_put_nbi_bulk", node);
+    if (usual_implicit(me, node, nbytes))
+        gasnetc_rdma_put_bulk(node, dst, src, nbytes, me->puts);
+    else
+        unusual_put_nbi(node, dst, src, nbytes, gasnete_put_nbi_bulk);
 }
 
 void gasnete_get_nbi(void *dst, gasnet_node_t node, void *src, size_t nbytes)
 {
-    if (gasnete_copy_local("gasnet_get_nbi", node, dst, src, nbytes)) return;
-    gasnetc_rdma_get(node, dst, src, nbytes, gasnete_self()->gets);
+    gasnete_thread_t *me = gasnete_self_if_any();
+    if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_get_nbi", node);
+    if (usual_implicit(me, node, nbytes))
+        gasnetc_rdma_get(node, dst, src, nbytes, me->gets);
+    else
+        unusual_get_nbi(dst, node, src, nbytes);
 }
