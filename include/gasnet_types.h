@@ -58,23 +58,21 @@ typedef void *gasnet_threadinfo_t;
  * parameters and those initialisers would not compile, the member is void * as in strict mode. */
 #if defined(GASNET_USE_STRICT_PROTOTYPES) ||                                                       \
     (!defined(__cplusplus) && defined(__STDC_VERSION__) && __STDC_VERSION__ > 201710L)
-typedef struct {
-    gasnet_handler_t index;
-    void *fnptr;
-} gasnet_handlerentry_t;
+typedef void *gasneti_handlerfn_t;
 #else
 #if defined(__GNUC__) && !defined(__cplusplus)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wstrict-prototypes"
 #endif
-typedef struct {
-    gasnet_handler_t index;
-    void (*fnptr)();
-} gasnet_handlerentry_t;
+typedef void (*gasneti_handlerfn_t)();
 #if defined(__GNUC__) && !defined(__cplusplus)
 #pragma GCC diagnostic pop
 #endif
 #endif
+typedef struct {
+    gasnet_handler_t index;
+    gasneti_handlerfn_t fnptr;
+} gasnet_handlerentry_t;
 
 /* A node's segment: [addr, addr + size). */
 typedef struct {
