@@ -65,19 +65,23 @@ const char *bootstrap_getenv(const char *name)
     return is_private(name) ? NULL : getenv(name);
 }
 
-const char *const *bootstrap_environ(void) { return atomic_load(&console); }
+const char *const *bootstrap_environ(void)
+{
+    return atomic_load(&console);
+}
 
 /* --- joining --- */
 
 static enum bootstrap_status nobody_started_us(char *why, size_t why_size)
 {
-    snprintf(why, why_size,
-             "this program is one process of a parallel job: start it with  gasnetrun_ibv -n "
-             "<processes> ./program  (or mpirun -n <processes> ./program)\n"
-             "spawner ssh: not started by gasnetrun (%s is not set)\n"
-             "spawner mpi: not started by an MPI launcher (none of OMPI_COMM_WORLD_SIZE, PMIX_RANK, "
-             "PMI_RANK is set)",
-             SPAWNER_CONTROL);
+    snprintf(
+        why, why_size,
+        "this program is one process of a parallel job: start it with  gasnetrun_ibv -n "
+        "<processes> ./program  (or mpirun -n <processes> ./program)\n"
+        "spawner ssh: not started by gasnetrun (%s is not set)\n"
+        "spawner mpi: not started by an MPI launcher (none of OMPI_COMM_WORLD_SIZE, PMIX_RANK, "
+        "PMI_RANK is set)",
+        SPAWNER_CONTROL);
     return BOOTSTRAP_NOT_SPAWNED;
 }
 
@@ -129,7 +133,10 @@ static const struct spawner_ops *joined(const char *call)
     return ops;
 }
 
-void bootstrap_barrier(void) { joined(__func__)->barrier(); }
+void bootstrap_barrier(void)
+{
+    joined(__func__)->barrier();
+}
 
 void bootstrap_exchange(const void *mine, size_t len, void *all)
 {
@@ -146,7 +153,10 @@ void bootstrap_broadcast(void *data, size_t len, uint32_t root)
     joined(__func__)->broadcast(data, len, root);
 }
 
-void bootstrap_watch(bootstrap_death_fn on_death) { joined(__func__)->watch(on_death); }
+void bootstrap_watch(bootstrap_death_fn on_death)
+{
+    joined(__func__)->watch(on_death);
+}
 
 /* The two ways out are legal without a job as well: then there is only this process to end. */
 void bootstrap_fini(int exitcode)

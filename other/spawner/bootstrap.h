@@ -17,7 +17,8 @@
 
 enum bootstrap_status {
     BOOTSTRAP_OK,
-    BOOTSTRAP_NOT_SPAWNED, /* no launcher started this process; `why` names each spawner and its reason */
+    BOOTSTRAP_NOT_SPAWNED, /* no launcher started this process; `why` names each spawner and its
+                              reason */
     BOOTSTRAP_FAILED,      /* a launcher did, but joining the job failed; `why` says how */
 };
 
@@ -62,21 +63,26 @@ void bootstrap_alltoall(const void *mine, size_t len, void *all);
 void bootstrap_broadcast(void *data, size_t len, uint32_t root);
 
 /* Arms the watch on the launcher: from now on, when the launcher disappears or orders the job to
- * end, `on_death` runs in a thread of the spawner's with the job's exit code.  It may call only
- * async-signal-safe functions and bootstrap_abort, and it must end the process (it gets two
- * seconds, then the spawner does it with _exit).  Before this call the spawner's own default, an
- * immediate _exit, is in force. */
+ * end, `on_death` runs in a thread of the spawner's with the job's exit code (1 if the launcher
+ * disappeared).  All signals are blocked in that thread.  It may call only async-signal-safe
+ * functions and bootstrap_abort, and it must end the process: it gets two seconds, then the
+ * spawner does it with _exit.  With the ssh spawner and a launcher that lives it has less: a
+ * member of the job that was told to end gets SIGTERM after a quarter and SIGKILL after half a
+ * second; direct children of a launcher that was killed die with it, without any call.  Before
+ * this call the spawner's own default, an immediate _exit, is in force. */
 void bootstrap_watch(bootstrap_death_fn on_death);
 
 /* Declares that this process leaves with `exitcode` as part of an orderly end of the whole job.
  * The job's exit code is that of the ranks (the largest taken as unsigned bytes when they differ).
  * Returns; the caller then leaves with _exit(exitcode) or exit(exitcode).  Not collective, and
- * does not wait for other ranks unless the spawner needs it (MPI_Finalize does). */
+ * does not wait for other ranks unless the spawner needs it (MPI_Finalize does).  A process that
+ * joined and ends without this call, even with status 0, ends the whole job as a failure. */
 void bootstrap_fini(int exitcode);
 
-/* Ends the whole job at once with `exitcode`, however stuck other ranks are: those that do not
- * leave within half a second of SIGTERM are killed.  Does not return.  Async-signal-safe with the
- * ssh spawner. */
+/* Ends the whole job at once with `exitcode`, however stuck other ranks are: they are told through
+ * the watch (or get SIGTERM, if they have not joined), and are killed if they are still there half
+ * a second later.  Does not return, runs no atexit handlers: ends this process by _exit.
+ * Async-signal-safe with the ssh spawner, any thread; without a job it is _exit(exitcode). */
 void bootstrap_abort(int exitcode) __attribute__((noreturn));
 
 #endif

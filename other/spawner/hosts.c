@@ -15,7 +15,8 @@ static bool add_host(struct words *hosts, const char *name, size_t len, char *wh
     if (len > NAME_MAX_LEN) wrong = "is too long";
     if (len && name[0] == '-') wrong = "begins with a dash";
     for (size_t i = 0; i < len; i++)
-        if ((unsigned char)name[i] <= ' ' || name[i] == 127) wrong = "holds a blank or control character";
+        if ((unsigned char)name[i] <= ' ' || name[i] == 127)
+            wrong = "holds a blank or control character";
     if (wrong) {
         snprintf(why, why_size, "host name \"%.*s\" %s", (int)(len < 40 ? len : 40), name, wrong);
         return false;

@@ -45,8 +45,10 @@ static void check(int error, const char *call)
 static void tame_mpi(void)
 {
     static const char *const settings[][2] = {
-        {"OMPI_MCA_pml", "ob1"},          {"OMPI_MCA_btl", "self,vader,tcp"},
-        {"OMPI_MCA_osc", "^ucx,rdma"},    {"OMPI_MCA_coll", "^hcoll,ucc"},
+        {"OMPI_MCA_pml", "ob1"},
+        {"OMPI_MCA_btl", "self,vader,tcp"},
+        {"OMPI_MCA_osc", "^ucx,rdma"},
+        {"OMPI_MCA_coll", "^hcoll,ucc"},
         {"OMPI_MCA_btl_base_warn_component_unused", "0"},
         {"OMPI_MCA_mpi_warn_on_fork", "0"},
     };
@@ -171,7 +173,10 @@ static MPI_Datatype block_type(size_t len)
     return type;
 }
 
-static void mpi_barrier(void) { check(MPI_Barrier(comm), "MPI_Barrier"); }
+static void mpi_barrier(void)
+{
+    check(MPI_Barrier(comm), "MPI_Barrier");
+}
 
 static void mpi_exchange(const void *mine, size_t len, void *all)
 {
@@ -203,7 +208,10 @@ static void mpi_broadcast(void *data, size_t len, uint32_t root)
 
 /* --- leaving --- */
 
-static void mpi_watch(bootstrap_death_fn on_death) { atomic_store(&death_fn, on_death); }
+static void mpi_watch(bootstrap_death_fn on_death)
+{
+    atomic_store(&death_fn, on_death);
+}
 
 static void mpi_fini(int exitcode)
 {

@@ -13,8 +13,8 @@
 
 const char *spawner_mpi_sign(void)
 {
-    static const char *const signs[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK",
-                                        "PMI_ID", "MPI_LOCALNRANKS", "MPIRUN_RANK"};
+    static const char *const signs[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK",  "PMI_RANK", "PMI_ID",
+                                        "MPI_LOCALNRANKS",      "MPIRUN_RANK"};
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
         if (getenv(signs[i])) return signs[i];
     /* An MPI program that has MPI up already, however that came about. */
@@ -59,12 +59,15 @@ const struct spawner_ops *spawner_mpi_load(char *why, size_t why_size)
         snprintf(why, why_size, "the library was %s (no %s in %s): %s",
                  MPIRUN_BUILT ? "moved without its module" : "built without MPI",
                  SPAWNER_MPI_MODULE, SPAWNER_MODULE_DIR,
-                 MPIRUN_BUILT ? "install it again" : "start the program with gasnetrun_ibv "
-                 "-spawner=ssh, or build the library where there is an MPI");
+                 MPIRUN_BUILT ? "install it again"
+                              : "start the program with gasnetrun_ibv "
+                                "-spawner=ssh, or build the library where there is an MPI");
     const struct spawner_ops *ops = module ? dlsym(module, SPAWNER_MPI_SYMBOL) : NULL;
     if (module && (!ops || ops->abi != SPAWNER_ABI)) {
-        snprintf(why, why_size, "the module %s is of another version: install library and module "
-                 "together", SPAWNER_MPI_MODULE);
+        snprintf(why, why_size,
+                 "the module %s is of another version: install library and module "
+                 "together",
+                 SPAWNER_MPI_MODULE);
         return NULL;
     }
     return ops;

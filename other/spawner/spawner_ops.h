@@ -30,7 +30,7 @@ struct spawner_ops {
     void (*broadcast)(void *data, size_t len, uint32_t root);
     void (*watch)(bootstrap_death_fn on_death);
     void (*fini)(int exitcode);
-    void (*abort)(int exitcode) __attribute__((noreturn));
+    __attribute__((noreturn)) void (*abort)(int exitcode);
 };
 
 /* Name under which the launcher hands a process its place in the job; everything that begins with

@@ -61,7 +61,7 @@ static bool start_guard(struct ssh_children *kids)
 
 bool ssh_children_open(struct ssh_children *kids, uint32_t ranks, uint32_t others)
 {
-    static const int watched[] = {SIGINT,  SIGTERM, SIGQUIT, SIGHUP,  SIGCHLD,
+    static const int watched[] = {SIGINT,  SIGTERM, SIGQUIT, SIGHUP, SIGCHLD,
                                   SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
     memset(kids, 0, sizeof *kids);
     kids->count = ranks;
@@ -118,10 +118,9 @@ static void note_group(struct ssh_children *kids, pid_t pid)
 }
 
 /* Replaces this process; on failure tells the launcher the reason through the rank's socket. */
-static void run_program(const struct ssh_program *program, const char **envp, int fd,
-                        uint32_t rank) __attribute__((noreturn));
-static void run_program(const struct ssh_program *program, const char **envp, int fd,
-                        uint32_t rank)
+static void run_program(const struct ssh_program *program, const char **envp, int fd, uint32_t rank)
+    __attribute__((noreturn));
+static void run_program(const struct ssh_program *program, const char **envp, int fd, uint32_t rank)
 {
     fcntl(fd, F_SETFD, 0);
     execve(program->path, program->argv, (char *const *)envp);
@@ -238,8 +237,7 @@ void ssh_children_poll(const struct ssh_children *kids, struct pollfd *fds)
 {
     for (uint32_t i = 0; i < kids->count; i++) {
         const struct ssh_child *child = &kids->ranks[i];
-        fds[2 * i] =
-            (struct pollfd){.fd = child->link.fd, .events = ssh_link_events(&child->link)};
+        fds[2 * i] = (struct pollfd){.fd = child->link.fd, .events = ssh_link_events(&child->link)};
         fds[2 * i + 1] = (struct pollfd){.fd = child->program, .events = POLLIN};
     }
 }
@@ -256,8 +254,7 @@ pid_t ssh_children_reap(struct ssh_children *kids, bool kill_group, int *status)
     /* Look first, kill its group, reap last: until then its number cannot be another group's. */
     for (;;) {
         siginfo_t info = {0};
-        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0)
-            return 0;
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return 0;
         pid_t pid = info.si_pid;
         bool badly = info.si_code != CLD_EXITED || info.si_status != 0;
         if (pid != kids->guard && (badly || kill_group)) kill(-pid, SIGKILL);

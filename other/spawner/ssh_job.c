@@ -69,10 +69,14 @@ static uint64_t contribution_len(const struct ssh_job *job, uint32_t rank,
 {
     uint64_t len = call->collective.len;
     switch (call->collective.kind) {
-    case SSH_WIRE_EXCHANGE: return len;
-    case SSH_WIRE_ALLTOALL: return len * job->size;
-    case SSH_WIRE_BROADCAST: return rank == call->collective.root ? len : 0;
-    default: return 0;
+    case SSH_WIRE_EXCHANGE:
+        return len;
+    case SSH_WIRE_ALLTOALL:
+        return len * job->size;
+    case SSH_WIRE_BROADCAST:
+        return rank == call->collective.root ? len : 0;
+    default:
+        return 0;
     }
 }
 
@@ -115,10 +119,10 @@ static void take_part(struct ssh_job *job, uint32_t rank, const struct ssh_wire_
     struct ssh_job_rank *from = &job->ranks[rank];
     const struct ssh_wire_message *first = &job->ranks[job->first_caller].call;
     if (from->phase != SSH_RANK_JOINED || from->contributed ||
-        call->data_len != contribution_len(job, rank, call) ||
-        call->collective.root >= job->size) {
-        ssh_job_fail(job, 1, "rank %" PRIu32 " on host %s called %s out of turn or with a wrong size",
-                     rank, from->host, call_name(call));
+        call->data_len != contribution_len(job, rank, call) || call->collective.root >= job->size) {
+        ssh_job_fail(job, 1,
+                     "rank %" PRIu32 " on host %s called %s out of turn or with a wrong size", rank,
+                     from->host, call_name(call));
         return;
     }
     if (job->contributed == 0) {
@@ -126,8 +130,8 @@ static void take_part(struct ssh_job *job, uint32_t rank, const struct ssh_wire_
     } else if (!same_call(call, first)) {
         ssh_job_fail(job, 1,
                      "collective calls do not match: rank %" PRIu32 " on host %s made call %" PRIu32
-                     " as %s(%" PRIu64 " bytes, root %" PRIu32 "), rank %" PRIu32 " made call %" PRIu32
-                     " as %s(%" PRIu64 " bytes, root %" PRIu32 ")",
+                     " as %s(%" PRIu64 " bytes, root %" PRIu32 "), rank %" PRIu32
+                     " made call %" PRIu32 " as %s(%" PRIu64 " bytes, root %" PRIu32 ")",
                      rank, from->host, call->collective.seq, call_name(call), call->collective.len,
                      call->collective.root, job->first_caller, first->collective.seq,
                      call_name(first), first->collective.len, first->collective.root);
@@ -152,7 +156,8 @@ static void check_membership(struct ssh_job *job)
     if (!job->joined || !job->left_unjoined) return;
     uint32_t rank = job->left_unjoined - 1;
     ssh_job_fail(job, 1,
-                 "rank %" PRIu32 " on host %s exited (status 0) before it joined the job, while others "
+                 "rank %" PRIu32
+                 " on host %s exited (status 0) before it joined the job, while others "
                  "joined; ending the job",
                  rank, job->ranks[rank].host);
 }
@@ -162,7 +167,8 @@ static void take_hello(struct ssh_job *job, uint32_t rank)
     struct ssh_job_rank *from = &job->ranks[rank];
     if (from->phase != SSH_RANK_STARTED) {
         ssh_job_fail(job, 1,
-                     "rank %" PRIu32 " on host %s joined twice: the words after gasnetrun start more "
+                     "rank %" PRIu32
+                     " on host %s joined twice: the words after gasnetrun start more "
                      "than one program of the job; start each by a gasnetrun of its own",
                      rank, from->host);
         return;
@@ -172,30 +178,38 @@ static void take_hello(struct ssh_job *job, uint32_t rank)
     check_membership(job);
 }
 
-static void take_message(struct ssh_job *job, uint32_t rank,
-                         const struct ssh_wire_message *message)
+static void take_message(struct ssh_job *job, uint32_t rank, const struct ssh_wire_message *message)
 {
     struct ssh_job_rank *from = &job->ranks[rank];
     uint32_t code = message->value & 0xff;
     switch (message->type) {
-    case SSH_WIRE_HELLO: take_hello(job, rank); break;
-    case SSH_WIRE_ARMED: from->armed = true; break;
-    case SSH_WIRE_COLLECTIVE: take_part(job, rank, message); break;
+    case SSH_WIRE_HELLO:
+        take_hello(job, rank);
+        break;
+    case SSH_WIRE_ARMED:
+        from->armed = true;
+        break;
+    case SSH_WIRE_COLLECTIVE:
+        take_part(job, rank, message);
+        break;
     case SSH_WIRE_FINI:
         if (from->phase != SSH_RANK_GONE) from->phase = SSH_RANK_ANNOUNCED;
         if (code > from->code) from->code = code;
         break;
-    case SSH_WIRE_ABORT: end_job(job, (int)code); break;
+    case SSH_WIRE_ABORT:
+        end_job(job, (int)code);
+        break;
     case SSH_WIRE_EXEC_FAILED:
         ssh_job_fail(job, 127,
-                     "rank %" PRIu32 " on host %s: %s cannot be executed: %s (if the file is there: is "
+                     "rank %" PRIu32
+                     " on host %s: %s cannot be executed: %s (if the file is there: is "
                      "the interpreter that its first line names?)",
                      rank, from->host, job->program ? job->program : "the program",
                      strerror((int)message->value));
         break;
     default:
-        ssh_job_fail(job, 1, "rank %" PRIu32 " on host %s sent a message of the wrong type %d", rank,
-                     from->host, message->type);
+        ssh_job_fail(job, 1, "rank %" PRIu32 " on host %s sent a message of the wrong type %d",
+                     rank, from->host, message->type);
     }
 }
 
@@ -220,8 +234,9 @@ static void left_without_notice(struct ssh_job *job, uint32_t rank, uint32_t cod
         check_membership(job);
         return;
     }
-    ssh_job_fail(job, (int)code, "rank %" PRIu32 " on host %s exited with status %" PRIu32
-                 " %s; ending the job", rank, from->host, code,
+    ssh_job_fail(job, (int)code,
+                 "rank %" PRIu32 " on host %s exited with status %" PRIu32 " %s; ending the job",
+                 rank, from->host, code,
                  from->phase == SSH_RANK_STARTED ? "before it joined the job"
                                                  : "without announcing the end of the job");
 }
@@ -234,8 +249,8 @@ void ssh_job_ended(struct ssh_job *job, uint32_t rank, int wait_status)
         int signo = WTERMSIG(wait_status);
         if (signo == job->interrupt) end_job(job, 128 + signo); /* the launcher has said why */
         ssh_job_fail(job, 128 + signo,
-                     "rank %" PRIu32 " on host %s was killed by signal %d (%s%s); ending the job", rank,
-                     from->host, signo, strsignal(signo),
+                     "rank %" PRIu32 " on host %s was killed by signal %d (%s%s); ending the job",
+                     rank, from->host, signo, strsignal(signo),
                      WCOREDUMP(wait_status) ? ", core dumped" : "");
     } else {
         uint32_t code = (uint32_t)WEXITSTATUS(wait_status);
@@ -255,7 +270,8 @@ void ssh_job_silent(struct ssh_job *job, uint32_t rank)
 {
     if (!ssh_job_silence_matters(job, rank)) return;
     ssh_job_fail(job, 1,
-                 "rank %" PRIu32 " on host %s ended without announcing the end of the job (its wrapper "
+                 "rank %" PRIu32
+                 " on host %s ended without announcing the end of the job (its wrapper "
                  "still runs); ending the job",
                  rank, job->ranks[rank].host);
 }
@@ -269,7 +285,10 @@ void ssh_job_unreachable(struct ssh_job *job, uint32_t first, uint32_t count)
     }
 }
 
-bool ssh_job_over(const struct ssh_job *job) { return job->gone == job->size; }
+bool ssh_job_over(const struct ssh_job *job)
+{
+    return job->gone == job->size;
+}
 
 int ssh_job_status(const struct ssh_job *job)
 {

@@ -22,13 +22,13 @@ struct ssh_job_rank {
     uint32_t code; /* largest it announced or exited with */
     const char *host;
     struct ssh_wire_assembly in;
-    struct ssh_wire_buf part;    /* its share of the collective call under way */
+    struct ssh_wire_buf part;     /* its share of the collective call under way */
     struct ssh_wire_message call; /* what it called */
 };
 
 /* Sends a message to one rank, or to SSH_WIRE_ALL. */
-typedef void (*ssh_job_send_fn)(void *ctx, uint32_t rank, enum ssh_wire_type type,
-                                const void *data, size_t len);
+typedef void (*ssh_job_send_fn)(void *ctx, uint32_t rank, enum ssh_wire_type type, const void *data,
+                                size_t len);
 
 struct ssh_job {
     uint32_t size;

@@ -11,11 +11,11 @@
 
 struct ssh_request {
     uint32_t ranks;
-    uint32_t hosts;      /* -N; 0: not given */
-    const char *path;    /* executable of argv[0] */
-    char *const *argv;   /* NULL-terminated */
+    uint32_t hosts;    /* -N; 0: not given */
+    const char *path;  /* executable of argv[0] */
+    char *const *argv; /* NULL-terminated */
     bool verbose;
-    bool dry_run;        /* say what would run, run nothing */
+    bool dry_run; /* say what would run, run nothing */
 };
 
 int ssh_launch(const struct ssh_request *request);

@@ -127,8 +127,7 @@ static enum ssh_link_state deliver(struct ssh_link *link, ssh_link_frame_fn fram
     size_t at = 0;
     for (;;) {
         struct ssh_wire_frame found;
-        ssize_t used =
-            ssh_wire_parse_frame(link->in.data + at, link->in.len - at, &found, why);
+        ssize_t used = ssh_wire_parse_frame(link->in.data + at, link->in.len - at, &found, why);
         if (used < 0) return SSH_LINK_GARBAGE;
         if (used == 0) break;
         frame(ctx, &found);

@@ -18,11 +18,11 @@
 extern char **environ;
 
 enum {
-    TERM_AFTER = 250,      /* ms until ranks that end themselves get SIGTERM nevertheless */
-    KILL_AFTER = 500,      /* ms until SIGKILL */
-    GIVE_UP_AFTER = 3000,  /* ms until we leave what even SIGKILL does not end */
+    TERM_AFTER = 250,       /* ms until ranks that end themselves get SIGTERM nevertheless */
+    KILL_AFTER = 500,       /* ms until SIGKILL */
+    GIVE_UP_AFTER = 3000,   /* ms until we leave what even SIGKILL does not end */
     INTERRUPT_GRACE = 2000, /* ms for a job to end itself upon a signal */
-    SILENCE_GRACE = 1000,  /* ms a wrapper may outlive its program that ended badly */
+    SILENCE_GRACE = 1000,   /* ms a wrapper may outlive its program that ended badly */
 };
 
 /* --- timers --- */
@@ -118,7 +118,8 @@ static void give_up(struct ssh_master *m)
         struct ssh_child *child = local_child(m, r);
         if (m->job.ranks[r].phase == SSH_RANK_GONE) continue;
         fprintf(stderr,
-                "gasnetrun: rank %" PRIu32 " on host %s (process %d) does not end even by SIGKILL or is "
+                "gasnetrun: rank %" PRIu32
+                " on host %s (process %d) does not end even by SIGKILL or is "
                 "beyond reach; leaving it\n",
                 r, m->job.ranks[r].host, child ? (int)child->pid : 0);
     }
@@ -128,20 +129,33 @@ static void give_up(struct ssh_master *m)
 static void timer_expired(struct ssh_master *m, enum ssh_timer timer)
 {
     switch (timer) {
-    case SSH_TIMER_TERM: signal_all(m, SIGTERM); break;
-    case SSH_TIMER_KILL: signal_all(m, SIGKILL); break;
-    case SSH_TIMER_GIVE_UP: give_up(m); break;
+    case SSH_TIMER_TERM:
+        signal_all(m, SIGTERM);
+        break;
+    case SSH_TIMER_KILL:
+        signal_all(m, SIGKILL);
+        break;
+    case SSH_TIMER_GIVE_UP:
+        give_up(m);
+        break;
     case SSH_TIMER_INTERRUPT:
-        ssh_job_fail(&m->job, 128 + m->job.interrupt, "the job did not end within %d s of the signal; "
-                     "ending it", INTERRUPT_GRACE / 1000);
+        ssh_job_fail(&m->job, 128 + m->job.interrupt,
+                     "the job did not end within %d s of the signal; "
+                     "ending it",
+                     INTERRUPT_GRACE / 1000);
         break;
     case SSH_TIMER_SILENCE:
         for (uint32_t r = 0; r < m->job.size; r++)
             if (m->silent[r]) ssh_job_silent(&m->job, r);
         break;
-    case SSH_TIMER_CONNECT: ssh_remote_connect_late(m); break;
-    case SSH_TIMER_LINES: ssh_remote_flush_lines(m); break;
-    default: break;
+    case SSH_TIMER_CONNECT:
+        ssh_remote_connect_late(m);
+        break;
+    case SSH_TIMER_LINES:
+        ssh_remote_flush_lines(m);
+        break;
+    default:
+        break;
     }
 }
 
@@ -193,8 +207,10 @@ static void read_child(struct ssh_master *m, struct ssh_child *child)
     if (state == SSH_LINK_EOF)
         ssh_master_silent(m, child->rank);
     else
-        ssh_job_fail(&m->job, 1, "rank %" PRIu32 " on host %s: %s on its control connection; ending "
-                     "the job", child->rank, m->job.ranks[child->rank].host, why);
+        ssh_job_fail(&m->job, 1,
+                     "rank %" PRIu32 " on host %s: %s on its control connection; ending "
+                     "the job",
+                     child->rank, m->job.ranks[child->rank].host, why);
 }
 
 static void reap_children(struct ssh_master *m)
@@ -241,7 +257,8 @@ static void pass_on(struct ssh_master *m, int signo)
 static void take_signal(struct ssh_master *m, int signo)
 {
     switch (signo) {
-    case SIGCHLD: break; /* children are looked at in any case */
+    case SIGCHLD:
+        break; /* children are looked at in any case */
     case SIGTSTP:
         signal_all(m, SIGSTOP);
         raise(SIGSTOP);
@@ -249,8 +266,11 @@ static void take_signal(struct ssh_master *m, int signo)
         break;
     case SIGCONT:
     case SIGUSR1:
-    case SIGUSR2: signal_all(m, signo); break;
-    default: pass_on(m, signo);
+    case SIGUSR2:
+        signal_all(m, signo);
+        break;
+    default:
+        pass_on(m, signo);
     }
 }
 
@@ -283,8 +303,7 @@ static void loop(struct ssh_master *m)
         ssh_children_poll(&m->kids, fds + 1);
         size_t remote = ssh_remote_poll(m, fds + 1 + 2 * locals);
         int ready = poll(fds, 1 + 2 * locals + remote, next_timeout(m));
-        if (ready < 0 && errno != EINTR)
-            ssh_job_fail(&m->job, 1, "poll: %s", strerror(errno));
+        if (ready < 0 && errno != EINTR) ssh_job_fail(&m->job, 1, "poll: %s", strerror(errno));
         if (ready > 0) {
             if (fds[0].revents) read_signals(m);
             for (size_t i = 0; i < locals; i++) {
@@ -321,8 +340,10 @@ static void start_local_rank(struct ssh_master *m, uint32_t rank, int null)
     uint32_t index = slot->local_first + rank - slot->plan->block.first;
     int input = rank == 0 ? STDIN_FILENO : null;
     if (m->job.ending || !ssh_children_start_rank(&m->kids, index, rank, &m->program, input)) {
-        ssh_job_fail(&m->job, 1, "rank %" PRIu32 " on host %s cannot be started: %s (see ulimit -u and "
-                     "ulimit -n)", rank, m->job.ranks[rank].host, strerror(errno));
+        ssh_job_fail(&m->job, 1,
+                     "rank %" PRIu32 " on host %s cannot be started: %s (see ulimit -u and "
+                     "ulimit -n)",
+                     rank, m->job.ranks[rank].host, strerror(errno));
         ssh_job_unreachable(&m->job, rank, 1);
         return;
     }
@@ -332,9 +353,8 @@ static void start_local_rank(struct ssh_master *m, uint32_t rank, int null)
 static void start_all(struct ssh_master *m)
 {
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    m->program = (struct ssh_program){.path = m->request->path,
-                                      .argv = m->request->argv,
-                                      .envp = (const char *const *)environ};
+    m->program = (struct ssh_program){
+        .path = m->request->path, .argv = m->request->argv, .envp = (const char *const *)environ};
     make_welcome(m);
     if (!m->welcome || null < 0) ssh_job_fail(&m->job, 1, "cannot start: %s", strerror(errno));
     if (!m->job.ending) ssh_remote_start(m); /* remote shells take longest, so they go first */
@@ -351,8 +371,8 @@ static void describe(const struct ssh_master *m)
     for (uint32_t s = 0; s < m->plan.count; s++) {
         const struct ssh_slot_plan *slot = &m->plan.slots[s];
         struct words command = {0};
-        fprintf(stderr, "gasnetrun: ranks %" PRIu32 "-%" PRIu32 " on host %s%s: %s\n", slot->block.first,
-                slot->block.first + slot->block.count - 1, slot->host,
+        fprintf(stderr, "gasnetrun: ranks %" PRIu32 "-%" PRIu32 " on host %s%s: %s\n",
+                slot->block.first, slot->block.first + slot->block.count - 1, slot->host,
                 slot->remote ? "" : " (this machine)", line ? line : "");
         if (slot->remote && ssh_remote_command(m, s, &command)) {
             char *text = words_join(command.word);

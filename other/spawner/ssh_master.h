@@ -27,9 +27,9 @@ struct ssh_slot {
     uint32_t local_first; /* index among the local children */
     pid_t shell;          /* 0: none (any more) */
     bool joined, lost;
-    struct ssh_link link;   /* to the control process */
-    int input;              /* pipe to the shell's stdin, or -1 */
-    int output[2];          /* pipes from its stdout and stderr, or -1 */
+    struct ssh_link link; /* to the control process */
+    int input;            /* pipe to the shell's stdin, or -1 */
+    int output[2];        /* pipes from its stdout and stderr, or -1 */
     struct lines lines[2];
 };
 

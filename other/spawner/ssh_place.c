@@ -56,8 +56,8 @@ static bool find_hosts(struct words *hosts, bool merge)
         if (!value || !*value) continue;
         char *text = sources[i].names_file ? read_file(value) : strdup(value);
         if (!text) {
-            fprintf(stderr, "gasnetrun: cannot read the host file %s=%s: %s\n",
-                    sources[i].variable, value, strerror(errno));
+            fprintf(stderr, "gasnetrun: cannot read the host file %s=%s: %s\n", sources[i].variable,
+                    value, strerror(errno));
             return false;
         }
         bool good = hosts_parse(hosts, sources[i].format, text, why, sizeof why);
@@ -93,7 +93,8 @@ static bool is_own_address(const char *host)
     return own;
 }
 
-/* No look-up of names: a foreign spelling of this machine's name costs one remote shell, no more. */
+/* No look-up of names: a foreign spelling of this machine's name costs one remote shell, no more.
+ */
 static bool is_this_machine(const char *host, const char *my_name)
 {
     return strcmp(host, "localhost") == 0 || hosts_same(host, my_name) ||
@@ -108,8 +109,8 @@ static bool limit_hosts(struct ssh_plan *plan, const struct ssh_request *request
     if (want > request->ranks) {
         if (request->hosts)
             fprintf(stderr,
-                    "gasnetrun: warning: -N %" PRIu32 " is more than the number of processes; using %"
-                    PRIu32 " hosts\n",
+                    "gasnetrun: warning: -N %" PRIu32
+                    " is more than the number of processes; using %" PRIu32 " hosts\n",
                     request->hosts, request->ranks);
         want = request->ranks;
     }

@@ -25,6 +25,7 @@ static struct {
     uint32_t rank, size;
     uint32_t seq; /* collective calls made so far */
     _Atomic(bootstrap_death_fn) on_death;
+    atomic_bool aborting;        /* this process ordered the end itself, and needs not be told */
     struct ssh_wire_assembly in; /* the reading thread's */
 
     pthread_mutex_t lock; /* guards the rest */
@@ -108,6 +109,8 @@ static void *watch_launcher(void *unused)
     const char *why;
     while (receive(&message, &why)) {
         if (message.type == SSH_WIRE_RESULT) hand_over(&message);
+        if (message.type == SSH_WIRE_DIE && atomic_load(&me.aborting))
+            _exit((int)message.value & 0xff);
         if (message.type == SSH_WIRE_DIE)
             spawner_run_death(atomic_load(&me.on_death), (int)message.value);
     }
@@ -132,14 +135,18 @@ static bool read_handover(char *why, size_t why_size)
     if (!text ||
         sscanf(text, "ssh %d %" SCNuMAX " %" SCNu32 "%n", &fd, &inode, &me.rank, &used) < 3 ||
         text[used]) {
-        snprintf(why, why_size, "spawner ssh: %s=\"%s\" is not what gasnetrun writes: is it left "
-                 "over from another job? unset it", SPAWNER_CONTROL, text ? text : "");
+        snprintf(why, why_size,
+                 "spawner ssh: %s=\"%s\" is not what gasnetrun writes: is it left "
+                 "over from another job? unset it",
+                 SPAWNER_CONTROL, text ? text : "");
         return false;
     }
     if (fstat(fd, &st) != 0 || !S_ISSOCK(st.st_mode) || (uintmax_t)st.st_ino != inode) {
-        snprintf(why, why_size, "spawner ssh: rank %" PRIu32 ": descriptor %d is not the launcher's "
+        snprintf(why, why_size,
+                 "spawner ssh: rank %" PRIu32 ": descriptor %d is not the launcher's "
                  "any more: a wrapper between gasnetrun and the program closed it; run the program "
-                 "without that wrapper", me.rank, fd);
+                 "without that wrapper",
+                 me.rank, fd);
         return false;
     }
     me.fd = fd;
@@ -178,13 +185,17 @@ static enum bootstrap_status ssh_init(int *argc, char ***argv, struct bootstrap_
     }
     if (message.type == SSH_WIRE_DIE) _exit((int)message.value & 0xff);
     if (message.type != SSH_WIRE_WELCOME || !adopt_welcome(&message, job, console)) {
-        snprintf(why, why_size, "spawner ssh: rank %" PRIu32 ": unusable welcome from the launcher "
-                 "(another version of gasnetrun, or out of memory)", me.rank);
+        snprintf(why, why_size,
+                 "spawner ssh: rank %" PRIu32 ": unusable welcome from the launcher "
+                 "(another version of gasnetrun, or out of memory)",
+                 me.rank);
         return BOOTSTRAP_FAILED;
     }
     if (!spawner_start_thread(watch_launcher, NULL)) {
-        snprintf(why, why_size, "spawner ssh: rank %" PRIu32 ": cannot start the watch thread: %s "
-                 "(see ulimit -u)", me.rank, strerror(errno));
+        snprintf(why, why_size,
+                 "spawner ssh: rank %" PRIu32 ": cannot start the watch thread: %s "
+                 "(see ulimit -u)",
+                 me.rank, strerror(errno));
         return BOOTSTRAP_FAILED;
     }
     return BOOTSTRAP_OK;
@@ -193,8 +204,8 @@ static enum bootstrap_status ssh_init(int *argc, char ***argv, struct bootstrap_
 /* --- collective calls --- */
 
 /* Makes one collective call and copies `expect` bytes of its result to `out`. */
-static void collective(enum ssh_wire_collective kind, uint32_t root, size_t block,
-                       const void *mine, size_t mine_len, void *out, size_t expect)
+static void collective(enum ssh_wire_collective kind, uint32_t root, size_t block, const void *mine,
+                       size_t mine_len, void *out, size_t expect)
 {
     struct ssh_wire_buf call = {0};
     if (block > SSH_WIRE_MESSAGE / 2 / me.size)
@@ -217,7 +228,10 @@ static void collective(enum ssh_wire_collective kind, uint32_t root, size_t bloc
     if (!good) fatal("collective call", "unexpected result from the launcher");
 }
 
-static void ssh_barrier(void) { collective(SSH_WIRE_BARRIER, 0, 0, NULL, 0, NULL, 0); }
+static void ssh_barrier(void)
+{
+    collective(SSH_WIRE_BARRIER, 0, 0, NULL, 0, NULL, 0);
+}
 
 static void ssh_exchange(const void *mine, size_t len, void *all)
 {
@@ -242,7 +256,10 @@ static void ssh_watch(bootstrap_death_fn on_death)
     send_value(SSH_WIRE_ARMED, 0);
 }
 
-static void ssh_fini(int exitcode) { send_value(SSH_WIRE_FINI, (uint32_t)exitcode & 0xff); }
+static void ssh_fini(int exitcode)
+{
+    send_value(SSH_WIRE_FINI, (uint32_t)exitcode & 0xff);
+}
 
 static void ssh_abort(int exitcode) __attribute__((noreturn));
 
@@ -252,8 +269,8 @@ static void ssh_abort(int exitcode) __attribute__((noreturn));
 static void ssh_abort(int exitcode)
 {
     uint8_t frame[SSH_WIRE_VALUE_FRAME];
-    size_t len =
-        ssh_wire_value_frame(frame, SSH_WIRE_ABORT, me.rank, (uint32_t)exitcode & 0xff);
+    atomic_store(&me.aborting, true);
+    size_t len = ssh_wire_value_frame(frame, SSH_WIRE_ABORT, me.rank, (uint32_t)exitcode & 0xff);
     for (int tries = 0; me.fd >= 0 && tries < 5; tries++) {
         if (send(me.fd, frame, len, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) break;
         if (errno != EAGAIN && errno != EINTR) break;

@@ -30,7 +30,10 @@ enum {
     STRANGERS = 64,        /* connections that may be waiting to prove themselves */
 };
 
-static bool is_up(const struct ssh_slot *slot) { return slot->joined && !slot->lost; }
+static bool is_up(const struct ssh_slot *slot)
+{
+    return slot->joined && !slot->lost;
+}
 
 /* --- the command --- */
 
@@ -141,8 +144,9 @@ static bool start_shell(struct ssh_master *m, uint32_t s)
     const int theirs[3] = {pipes[0][0], pipes[1][1], pipes[2][1]};
     if (good) slot->shell = ssh_children_start_helper(&m->kids, command.word, theirs);
     good = good && slot->shell > 0;
-    if (!good) fprintf(stderr, "gasnetrun: host %s: cannot start %s: %s\n", slot->plan->host,
-                       command.word[0], strerror(errno));
+    if (!good)
+        fprintf(stderr, "gasnetrun: host %s: cannot start %s: %s\n", slot->plan->host,
+                command.word[0], strerror(errno));
     words_free(&command);
     close_fd(&pipes[0][0]);
     close_fd(&pipes[1][1]);
@@ -196,10 +200,11 @@ void ssh_remote_connect_late(struct ssh_master *m)
 {
     for (uint32_t s = 0; s < m->plan.count; s++)
         if (m->slots[s].plan->remote && !m->slots[s].joined)
-            ssh_job_fail(&m->job, 1,
-                         "host %s: no word from its control process within %d s; check that %s reaches "
-                         "it and that it can open TCP connections to this machine",
-                         m->slots[s].plan->host, CONNECT_LIMIT / 1000, remote_shell());
+            ssh_job_fail(
+                &m->job, 1,
+                "host %s: no word from its control process within %d s; check that %s reaches "
+                "it and that it can open TCP connections to this machine",
+                m->slots[s].plan->host, CONNECT_LIMIT / 1000, remote_shell());
 }
 
 bool ssh_remote_shell_ended(struct ssh_master *m, pid_t pid, int status)
@@ -210,8 +215,9 @@ bool ssh_remote_shell_ended(struct ssh_master *m, pid_t pid, int status)
         slot->shell = 0;
         if (slot->joined) return true; /* its connection tells the rest */
         char how[64];
-        snprintf(how, sizeof how, WIFSIGNALED(status) ? "was killed by signal %d" :
-                 "exited with status %d", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        snprintf(how, sizeof how,
+                 WIFSIGNALED(status) ? "was killed by signal %d" : "exited with status %d",
+                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
         ssh_job_fail(&m->job, 1,
                      "host %s cannot be reached: %s %s before the control process connected; check "
                      "that  %s %s true  works without a password",
@@ -267,8 +273,7 @@ static void check_secret(void *ctx, const struct ssh_wire_frame *frame)
         memcmp(message.join.secret, m->secret, SSH_WIRE_SECRET) != 0)
         return;
     struct ssh_slot *slot = &m->slots[message.join.slot];
-    if (slot->plan->remote && !slot->joined && !slot->lost && !m->job.ending)
-        stranger->slot = slot;
+    if (slot->plan->remote && !slot->joined && !slot->lost && !m->job.ending) stranger->slot = slot;
 }
 
 static void read_stranger(struct ssh_master *m, size_t i)
@@ -403,8 +408,7 @@ void ssh_remote_flush_lines(struct ssh_master *m)
 
 static void feed_input(struct ssh_master *m, struct ssh_slot *slot)
 {
-    ssize_t wrote =
-        write(slot->input, m->input + m->input_at, m->input_len - m->input_at);
+    ssize_t wrote = write(slot->input, m->input + m->input_at, m->input_len - m->input_at);
     if (wrote < 0 && (errno == EINTR || errno == EAGAIN)) return;
     if (wrote <= 0) {
         close_fd(&slot->input);

@@ -214,9 +214,12 @@ static const char *decode_setup(struct reader *in, struct ssh_wire_message *m)
 static const char *decode_payload(struct reader *in, struct ssh_wire_message *m)
 {
     switch (m->type) {
-    case SSH_WIRE_COLLECTIVE: return decode_collective(in, m);
-    case SSH_WIRE_WELCOME: return decode_welcome(in, m);
-    case SSH_WIRE_SETUP: return decode_setup(in, m);
+    case SSH_WIRE_COLLECTIVE:
+        return decode_collective(in, m);
+    case SSH_WIRE_WELCOME:
+        return decode_welcome(in, m);
+    case SSH_WIRE_SETUP:
+        return decode_setup(in, m);
     case SSH_WIRE_RESULT:
         m->seq = take_u32(in);
         return in->short_of ? "result cut short" : NULL;

@@ -21,7 +21,10 @@ void words_add_bytes(struct words *list, const char *bytes, size_t len)
     list->word[list->count] = NULL;
 }
 
-void words_add(struct words *list, const char *word) { words_add_bytes(list, word, strlen(word)); }
+void words_add(struct words *list, const char *word)
+{
+    words_add_bytes(list, word, strlen(word));
+}
 
 void words_free(struct words *list)
 {
@@ -30,7 +33,10 @@ void words_free(struct words *list)
     memset(list, 0, sizeof *list);
 }
 
-static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
 
 /* Unquotes one word from *text into `to` (large enough), moves *text behind it. */
 static bool one_word(const char **text, char *to, size_t *len)

@@ -257,7 +257,10 @@ static void die(char **argv)
     wait_for_end(argv[3]);
 }
 
-static void handler(int signo) { leave(30 + signo); }
+static void handler(int signo)
+{
+    leave(30 + signo);
+}
 
 static void run(int argc, char **argv)
 {
@@ -268,8 +271,7 @@ static void run(int argc, char **argv)
     if (strcmp(what, "env") == 0) show_environment(argv + 2);
     if (strcmp(what, "stdin") == 0) show_input();
     if (strcmp(what, "inherited") == 0) inherited();
-    if (strcmp(what, "codes") == 0)
-        leave((int)job.rank + 2 < argc ? atoi(argv[2 + job.rank]) : 0);
+    if (strcmp(what, "codes") == 0) leave((int)job.rank + 2 < argc ? atoi(argv[2 + job.rank]) : 0);
     if (strcmp(what, "early") == 0) early();
     if (strcmp(what, "die") == 0) die(argv + 2);
     if (strcmp(what, "hang") == 0 || strcmp(what, "handle") == 0) {

@@ -92,7 +92,8 @@ static int split_gives(const char *text, const char *expect)
     struct words list = {0};
     char got[1000] = "";
     bool good = words_split(&list, text);
-    for (size_t i = 0; good && i < list.count; i++) sprintf(got + strlen(got), "<%s>", list.word[i]);
+    for (size_t i = 0; good && i < list.count; i++)
+        sprintf(got + strlen(got), "<%s>", list.word[i]);
     words_free(&list);
     int same = good ? expect && strcmp(got, expect) == 0 : !expect;
     if (!same) printf("# {%s} gave %s\n", text, got);
@@ -190,8 +191,8 @@ static void test_frames(void)
         struct ssh_wire_frame between;
         ssh_wire_value_frame(abort_frame, SSH_WIRE_ABORT, 3, 9);
         ssh_wire_parse_frame(abort_frame, sizeof abort_frame, &between, &why);
-        interrupted += ssh_wire_assemble(&assembly, &between, &aborted, &why) == 1 &&
-                       aborted.value == 9;
+        interrupted +=
+            ssh_wire_assemble(&assembly, &between, &aborted, &why) == 1 && aborted.value == 9;
     }
     ok(complete == 1 && frames == 4 && message.seq == 77 && message.data_len == 100000 &&
            memcmp(message.data, payload.data + 4, 100000) == 0,
@@ -275,7 +276,8 @@ static void test_job(void)
     for (uint32_t r = 0; r < 3; r++) say(&job, r, SSH_WIRE_HELLO, 1);
     for (uint32_t r = 0; r < 3; r++) say(&job, r, SSH_WIRE_FINI, 3 + r);
     for (uint32_t r = 0; r < 3; r++) ssh_job_ended(&job, r, (int)(3 + r) << 8);
-    ok(!job.ending && ssh_job_over(&job) && ssh_job_status(&job) == 5, "largest code of orderly ends");
+    ok(!job.ending && ssh_job_over(&job) && ssh_job_status(&job) == 5,
+       "largest code of orderly ends");
     ssh_job_close(&job);
 
     ssh_job_open(&job, 3, names, count_sent, NULL);
@@ -320,8 +322,12 @@ static void fuzz_job(int rounds)
             }
             ssh_wire_put(&call, bytes, rnd(4) ? 0 : rnd(8));
             struct ssh_wire_frame frame = {
-                .type = rnd(3) ? SSH_WIRE_COLLECTIVE : (enum ssh_wire_type)(1 + rnd(SSH_WIRE_TYPES - 1)),
-                .more = rnd(8) == 0, .rank = rnd(3), .data = call.data, .len = call.len};
+                .type = rnd(3) ? SSH_WIRE_COLLECTIVE
+                               : (enum ssh_wire_type)(1 + rnd(SSH_WIRE_TYPES - 1)),
+                .more = rnd(8) == 0,
+                .rank = rnd(3),
+                .data = call.data,
+                .len = call.len};
             ssh_job_frame(&job, frame.rank, &frame);
             ssh_wire_free(&call);
             if (rnd(30) == 0) ssh_job_ended(&job, rnd(3), (int)rnd(1024));

@@ -39,7 +39,8 @@ static const char usage[] =
     "  --help-env     environment variables of the library\n"
     "  --version      version\n"
     "\n"
-    "Hosts come from GASNET_SSH_NODEFILE (a file, one host a line) or GASNET_SSH_SERVERS (a list);\n"
+    "Hosts come from GASNET_SSH_NODEFILE (a file, one host a line) or GASNET_SSH_SERVERS (a "
+    "list);\n"
     "with neither, all processes run on this machine.  The exit status is the job's.\n";
 
 static int refuse(const char *why)
@@ -60,12 +61,15 @@ static bool check_spawner(const char *spawner, char *why, size_t why_size)
     if (strcmp(spawner, "ssh") == 0) return true;
     if (strcmp(spawner, "mpi") == 0) {
         if (MPIRUN_BUILT) return true;
-        snprintf(why, why_size, "spawner mpi is not built: install an MPI (Debian: libopenmpi-dev), "
+        snprintf(why, why_size,
+                 "spawner mpi is not built: install an MPI (Debian: libopenmpi-dev), "
                  "configure and build again, or use -spawner=ssh");
         return false;
     }
-    snprintf(why, why_size, "unknown spawner \"%s\": choose ssh or mpi by -spawner or GASNET_"
-             GASNETRUN_CONDUIT "_SPAWNER", spawner);
+    snprintf(why, why_size,
+             "unknown spawner \"%s\": choose ssh or mpi by -spawner or GASNET_" GASNETRUN_CONDUIT
+             "_SPAWNER",
+             spawner);
     return false;
 }
 
@@ -88,7 +92,8 @@ static int run(const struct options *options)
         setenv("GASNET_VERBOSEENV", "1", 1);
         if (!program_with_ident(options->program, "$GASNetConduitName: " GASNETRUN_CONDUIT " $"))
             fprintf(stderr, LAUNCHER ": warning: no word of the command is a program linked with "
-                    "GASNet for " GASNETRUN_CONDUIT " (a shared library or a wrapper hides it)\n");
+                                     "GASNet for " GASNETRUN_CONDUIT
+                                     " (a shared library or a wrapper hides it)\n");
     }
     int status;
     if (strcmp(spawner, "mpi") == 0) {
@@ -118,13 +123,19 @@ int main(int argc, char **argv)
     }
     if (!options_parse(&options, argv, why, sizeof why)) return refuse(why);
     switch (options.action) {
-    case OPTIONS_HELP: fputs(usage, stdout); break;
-    case OPTIONS_VERSION: puts(LAUNCHER " (" PACKAGE_NAME ") " PACKAGE_VERSION); break;
+    case OPTIONS_HELP:
+        fputs(usage, stdout);
+        break;
+    case OPTIONS_VERSION:
+        puts(LAUNCHER " (" PACKAGE_NAME ") " PACKAGE_VERSION);
+        break;
     case OPTIONS_HELP_ENV:
         fputs(gasnetrun_help_env[0] ? gasnetrun_help_env
-                                    : "no list of environment variables is linked in\n", stdout);
+                                    : "no list of environment variables is linked in\n",
+              stdout);
         break;
-    case OPTIONS_RUN: return run(&options);
+    case OPTIONS_RUN:
+        return run(&options);
     }
     return fflush(stdout) == 0 ? 0 : 1;
 }

@@ -23,9 +23,9 @@ enum family { FAMILY_UNKNOWN, FAMILY_OPENMPI, FAMILY_HYDRA };
 /* Asks the launcher itself, since all of them are called mpirun. */
 static enum family family_of(const char *launcher)
 {
-    static const char *const names[] = {"mpirun", "mpiexec", "orterun", "prterun", "mpiexec.hydra",
-                                        "mpirun.openmpi", "mpiexec.openmpi", "mpirun.mpich",
-                                        "mpiexec.mpich"};
+    static const char *const names[] = {"mpirun",          "mpiexec",       "orterun",
+                                        "prterun",         "mpiexec.hydra", "mpirun.openmpi",
+                                        "mpiexec.openmpi", "mpirun.mpich",  "mpiexec.mpich"};
     const char *base = strrchr(launcher, '/') ? strrchr(launcher, '/') + 1 : launcher;
     bool known = false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) known |= strcmp(base, names[i]) == 0;
@@ -158,8 +158,10 @@ static bool expand(const struct filling *fill, char letter, struct words *to)
         fprintf(stderr, "gasnetrun: MPIRUN_CMD holds %%H, but GASNET_NODEFILE is not set\n");
         return false;
     default:
-        fprintf(stderr, "gasnetrun: MPIRUN_CMD: %%%c is none of %%N %%P %%A %%C %%Q %%D %%H %%M "
-                "(%%%% is a percent sign)\n", letter ? letter : ' ');
+        fprintf(stderr,
+                "gasnetrun: MPIRUN_CMD: %%%c is none of %%N %%P %%A %%C %%Q %%D %%H %%M "
+                "(%%%% is a percent sign)\n",
+                letter ? letter : ' ');
         return false;
     }
 }
@@ -195,7 +197,8 @@ static bool fill_template(const struct filling *fill, const char *template, bool
 {
     struct words parts = {0}, names = {0};
     bool good = words_split(&parts, template) && parts.count > 0;
-    if (!good) fprintf(stderr, "gasnetrun: MPIRUN_CMD=%s: a quote without end, or empty\n", template);
+    if (!good)
+        fprintf(stderr, "gasnetrun: MPIRUN_CMD=%s: a quote without end, or empty\n", template);
     enum family family = good ? family_of(parts.word[0]) : FAMILY_UNKNOWN;
     for (size_t i = 0; good && i < parts.count; i++) {
         const char *part = parts.word[i];
@@ -228,8 +231,10 @@ int mpirun_exec(const struct options *options, const char *path)
         status = 0;
         if (!options->dry_run) {
             execvp(command.word[0], command.word);
-            fprintf(stderr, "gasnetrun: MPI launcher %s: %s; set MPIRUN_CMD to the launcher to use, "
-                    "or choose -spawner=ssh\n", command.word[0], strerror(errno));
+            fprintf(stderr,
+                    "gasnetrun: MPI launcher %s: %s; set MPIRUN_CMD to the launcher to use, "
+                    "or choose -spawner=ssh\n",
+                    command.word[0], strerror(errno));
             status = 1;
         }
     }

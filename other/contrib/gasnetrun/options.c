@@ -52,7 +52,10 @@ static bool take_text(struct parser *p, const char *name, const char **text)
     return (*text && **text) || complain(p, "%s: a value is needed behind it", name);
 }
 
-static bool is(const char *word, const char *name) { return strcmp(word, name) == 0; }
+static bool is(const char *word, const char *name)
+{
+    return strcmp(word, name) == 0;
+}
 
 /* "-n", "-n4": the option, alone or with a number glued to it. */
 static bool is_number_option(const char *word, const char *name)
@@ -64,8 +67,8 @@ static bool is_number_option(const char *word, const char *name)
 
 static bool is_encoding(const char *word)
 {
-    static const char *const known[] = {"-encode",        "-encode-args", "-encode-env",
-                                        "-noencode",      "-noencode-args", "-noencode-env"};
+    static const char *const known[] = {"-encode",   "-encode-args",   "-encode-env",
+                                        "-noencode", "-noencode-args", "-noencode-env"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (is(word, known[i])) return true;
     return false;
