@@ -1,0 +1,44 @@
+#!/bin/bash
+# run.sh - every unit test of the build in the present directory, or in $top_builddir; one TAP stream.
+#
+# Each source file here with a main must have been built: a test that is not there has failed.
+# UNIT_SEED replays a seed in all of them; UNIT_ONLY="credits ports" narrows.
+here=$(cd "$(dirname "$0")" && pwd) || exit 1
+build=${top_builddir:-$PWD}/tests/$(basename "$here")
+count=0 bad=0
+
+# One line of TAP; anything after the first argument is the name.
+result() { # STATUS NAME...
+    local status=$1
+    shift
+    count=$((count + 1))
+    [ "$status" -eq 0 ] || bad=$((bad + 1))
+    echo "$([ "$status" -eq 0 ] || echo 'not ')ok $count - $*"
+}
+
+# Passes a program's lines on under one numbering; they must be as many as it planned.
+run() { # PROGRAM
+    local name=$1 line status planned=none seen=0 failed=0
+    exec 3< <("$build/$name" 2>&1; echo "exit $?")
+    while IFS= read -r line <&3; do
+        case $line in
+        'ok '*) seen=$((seen + 1)) && result 0 "$name: ${line#*- }" ;;
+        'not ok '*) seen=$((seen + 1)) failed=1 && result 1 "$name: ${line#*- }" ;;
+        1..*) planned=${line#1..} ;;
+        'exit '*) status=${line#exit } ;;
+        *) echo "# ${line#\# }" ;;
+        esac
+    done
+    exec 3<&-
+    if [ "$seen" != "$planned" ] || { [ "$status" -ne 0 ] && [ $failed -eq 0 ]; }; then
+        result 1 "$name: ended with status $status after $seen results of $planned"
+    fi
+}
+
+for source in $(grep -l '^int main' "$here"/*.c); do
+    name=$(basename "$source" .c)
+    [ -z "$UNIT_ONLY" ] || [[ " $UNIT_ONLY " == *" $name "* ]] || continue
+    if [ -x "$build/$name" ]; then run "$name"; else result 1 "$name: is not built"; fi
+done
+echo "1..$count"
+[ $bad -eq 0 ] && [ $count -gt 0 ]
