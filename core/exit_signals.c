@@ -18,6 +18,8 @@
 #include "core/job.h"
 #include "core/params.h"
 #include "core/report.h"
+#include "gasnet.h"
+#include "gasnet_tools.h"
 
 volatile int gasnetc_exit_pending;
 
@@ -99,6 +101,8 @@ static void on_alarm(int number)
 static void on_fatal(int number)
 {
     announce("*** Caught a fatal signal: ", number);
+    gasnett_freezeForDebuggerErr();
+    gasnett_print_backtrace_ifenabled(STDERR_FILENO);
     signal(number, SIG_DFL);
     raise(number);
 }

@@ -170,6 +170,7 @@ int gasnet_init(int *argc, char ***argv)
     if (result != GASNET_OK) return result;
     if (argc && argv) gasneti_decode_args(argc, argv);
     gasneti_verboseenv_flush();
+    gasnett_backtrace_init(argv && *argv ? (*argv)[0] : NULL);
     gasnetc_exit_init();
     bootstrap_watch(on_job_death);
     gasnetc_params_init();
