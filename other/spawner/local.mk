@@ -34,6 +34,7 @@ nodist_spawnermod_DATA = other/spawner/gasnet-spawner-mpi.so
 CLEANFILES += other/spawner/gasnet-spawner-mpi.so
 other/spawner/gasnet-spawner-mpi.so: $(srcdir)/other/spawner/mpi.c \
 		$(srcdir)/other/spawner/spawner_ops.h $(srcdir)/other/spawner/bootstrap.h
+	@$(MKDIR_P) other/spawner
 	$(AM_V_CCLD)$(MPI_CC) -I$(top_srcdir) $(CPPFLAGS) $(HOUSE_CFLAGS) $(CFLAGS) $(LDFLAGS) \
 		-fPIC -shared -o $@ $(srcdir)/other/spawner/mpi.c -lpthread
 endif
