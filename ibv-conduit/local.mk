@@ -5,17 +5,22 @@ ibv_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-con
   -I$(top_srcdir)/core/ib -I$(top_srcdir)/ibv-conduit $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK
 ibv_libadd = other/tools/libtools.la other/spawner/libspawner.la libsofthca.la $(VERBS_LIBS) \
   -lpthread -ldl -lm
+# libsofthca.so is found beside the library, wherever an installed tree was moved to.
+ibv_ldflags = -Wl,-rpath,'$$ORIGIN'
 
 lib_LTLIBRARIES += libgasnet-ibv-seq.la libgasnet-ibv-parsync.la libgasnet-ibv-par.la
 
 libgasnet_ibv_seq_la_SOURCES = $(ibv_sources)
 libgasnet_ibv_seq_la_CPPFLAGS = $(ibv_cppflags) -DGASNET_SEQ
 libgasnet_ibv_seq_la_LIBADD = $(ibv_libadd)
+libgasnet_ibv_seq_la_LDFLAGS = $(ibv_ldflags)
 
 libgasnet_ibv_parsync_la_SOURCES = $(ibv_sources)
 libgasnet_ibv_parsync_la_CPPFLAGS = $(ibv_cppflags) -DGASNET_PARSYNC
 libgasnet_ibv_parsync_la_LIBADD = $(ibv_libadd)
+libgasnet_ibv_parsync_la_LDFLAGS = $(ibv_ldflags)
 
 libgasnet_ibv_par_la_SOURCES = $(ibv_sources)
 libgasnet_ibv_par_la_CPPFLAGS = $(ibv_cppflags) -DGASNET_PAR
 libgasnet_ibv_par_la_LIBADD = $(ibv_libadd)
+libgasnet_ibv_par_la_LDFLAGS = $(ibv_ldflags)

@@ -1,0 +1,35 @@
+#!/bin/bash
+# format.sh - every C file is as clang-format would write it, every script passes shellcheck.
+. "$(dirname "$0")/tap.sh" || exit 1
+cd "${TEST_SOURCE:?}/.." || exit 1
+
+# Files that the repository holds; in an unpacked tarball, all there are.
+files() { # PATTERN...
+    git ls-files -- "$@" 2>/dev/null | grep . && return
+    local pattern
+    for pattern; do find . -name "$pattern" -not -path './build*'; done
+}
+
+# clang-format's taste changes from release to release; the committed style was made with this one.
+wanted=14
+version=$(clang-format --version 2>/dev/null | sed -n 's/.*version \([0-9]*\).*/\1/p')
+if [ "$version" = $wanted ]; then
+    offenders=$(files '*.c' '*.h' | while read -r file; do
+        [ ! -e "$file" ] || clang-format "$file" | cmp -s - "$file" || echo "$file"
+    done)
+    tap_ok "$([ -z "$offenders" ] && echo 0 || echo 1)" "C files are formatted"
+    [ -z "$offenders" ] || tap_note "clang-format -i would change:" $'\n'"$offenders"
+else
+    tap_skip "C files are formatted" "clang-format $wanted needed, ${version:-none} found"
+fi
+
+if command -v shellcheck >/dev/null; then
+    mapfile -t scripts < <(files '*.sh' quickstart Bootstrap .ci/run generate other/packaging/generate | sort -u)
+    shellcheck -x -P SCRIPTDIR -S warning "${scripts[@]}" >"$TEST_LOG/shellcheck.log" 2>&1
+    status=$?
+    tap_ok $status "scripts pass shellcheck"
+    [ $status -eq 0 ] || TEST_TAIL=60 tap_tail "$TEST_LOG/shellcheck.log"
+else
+    tap_skip "scripts pass shellcheck" "no shellcheck"
+fi
+tap_end

@@ -1,0 +1,46 @@
+#!/bin/bash
+# dist.sh - the release tarball: made, unpacked, built out of its tree without autotools, installed to
+# a prefix of its own, and used from there through the make fragment as it is.
+. "$(dirname "$0")/../tap.sh" || exit 1
+unset LD_LIBRARY_PATH MAKEFLAGS MFLAGS MAKELEVEL
+
+stage() { # NAME COMMAND...: one step; the rest makes no sense without it
+    local name=$1 log
+    shift
+    log=$TEST_LOG/dist-$((tap_count + 1)).log
+    "$@" >"$log" 2>&1 </dev/null
+    local status=$?
+    tap_ok $status "$name"
+    [ $status -eq 0 ] || { tap_tail "$log" && tap_end; }
+}
+
+make_dist() {
+    rm -f "$TEST_BUILD"/gasnet-*.tar.xz
+    make -C "$TEST_BUILD" dist XZ_OPT=-1 && mv "$TEST_BUILD"/gasnet-*.tar.xz "$tap_scratch"/
+}
+unpack() {
+    mkdir "$tap_scratch/build" && cd "$tap_scratch" && tar xf gasnet-*.tar.xz && rm gasnet-*.tar.xz &&
+        mv gasnet-* source && chmod -R a-w source
+}
+configure() { cd "$tap_scratch/build" && ../source/configure --prefix="$tap_scratch/there"; }
+client() {
+    cd "$tap_scratch" && cp source/examples/hello.c . && cat >Makefile <<END && make
+include $tap_scratch/there/include/ibv-conduit/ibv-seq.mak
+hello: hello.c
+	\$(GASNET_CC) \$(GASNET_CPPFLAGS) \$(GASNET_CFLAGS) \$(GASNET_LDFLAGS) -o hello hello.c \$(GASNET_LIBS)
+END
+}
+trap 'chmod -R u+w "$tap_scratch"; rm -rf "$tap_scratch"' EXIT
+
+stage "make dist" make_dist
+stage "the tarball unpacks" unpack
+stage "configure, from a read-only source tree" configure
+stage "make" make -C "$tap_scratch/build" -j "$(nproc)" AUTOCONF=false AUTOMAKE=false ACLOCAL=false
+stage "make install" make -C "$tap_scratch/build" install
+stage "a client compiles with the make fragment as it is" client
+stage "and runs" timeout -k 5 60 "$tap_scratch/there/bin/gasnetrun_ibv" -n 2 "$tap_scratch/hello"
+stage "make uninstall" make -C "$tap_scratch/build" uninstall
+left_over() { ! find "$tap_scratch/there" ! -type d | grep .; }
+stage "which leaves no file" left_over
+stage "make distclean" make -C "$tap_scratch/build" distclean
+tap_end

@@ -1,0 +1,154 @@
+#!/bin/bash
+# run.sh - the installed tree, as a client sees it: installed through DESTDIR, moved elsewhere, and
+# then used by a twenty-line program (examples/hello.c), by pkg-config and by make fragment, as C and
+# as C++, with the shared and with the static library.  Nothing of the build tree is in reach.
+. "$(dirname "$0")/../tap.sh" || exit 1
+unset LD_LIBRARY_PATH PKG_CONFIG_PATH PKG_CONFIG_LIBDIR MAKEFLAGS MFLAGS MAKELEVEL
+source_top=$(dirname "$TEST_SOURCE")
+log=$TEST_LOG/install.log
+: >"$log"
+
+# try NAME COMMAND...: a TAP line for a command, its output shown when it fails.
+try() {
+    local name=$1 status=0
+    shift
+    printf '\n$ %s\n' "$*" >>"$log"
+    "$@" >"$tap_scratch/output" 2>&1 </dev/null || status=$?
+    cat "$tap_scratch/output" >>"$log"
+    tap_ok "$status" "$name"
+    [ "$status" -eq 0 ] || tap_tail "$tap_scratch/output"
+    return "$status"
+}
+
+prefix=$(sed -n 's/^prefix = //p' "$TEST_BUILD/Makefile")
+try "make install DESTDIR=..." make -C "$TEST_BUILD" install DESTDIR="$tap_scratch/stage" || tap_end
+try "nothing is installed outside the prefix" test "$(ls -A "$tap_scratch/stage")" = "$(
+    p=${prefix#/}
+    echo "${p%%/*}"
+)"
+moved=$tap_scratch/moved
+mv "$tap_scratch/stage$prefix" "$moved" || exit 1
+export PKG_CONFIG_PATH=$moved/lib/pkgconfig
+launch=$moved/bin/gasnetrun_ibv
+
+names_build_tree() { # any text or library that names the build tree would break when that is gone
+    ! grep -rlF -e "$TEST_BUILD" -e "$source_top/" "$moved"/include "$moved"/lib/pkgconfig "$moved"/lib/*.la
+}
+try "installed texts do not name the source or build tree" names_build_tree
+
+# --- every variable that clients read ---
+for mode in seq parsync par; do
+    missing=
+    for name in PREFIX CC CXX LD CFLAGS OPT_CFLAGS MISC_CFLAGS CPPFLAGS MISC_CPPFLAGS CXXFLAGS \
+        OPT_CXXFLAGS MISC_CXXFLAGS CXXCPPFLAGS MISC_CXXCPPFLAGS DEFINES INCLUDES LIBDIRS LDFLAGS LIBS \
+        LD_OVERRIDE LDFLAGS_OVERRIDE LD_REQUIRES_MPI SPAWNER_DEFAULT SPAWNER_SSH SPAWNER_MPI \
+        SPAWNER_PMI "EXTRADEFINES_${mode^^}" "EXTRALIBS_${mode^^}"; do
+        grep -q "^GASNET_$name =" "$moved/include/ibv-conduit/ibv-$mode.mak" || missing+=" mak:$name"
+        pkg-config --print-variables "gasnet-ibv-$mode" | grep -qx "GASNET_$name" || missing+=" pc:$name"
+    done
+    try "ibv-$mode.mak and gasnet-ibv-$mode.pc have every variable" test -z "$missing" || tap_note "missing:$missing"
+done
+
+# --- the program ---
+cp "$source_top/examples/hello.c" "$tap_scratch/hello.c"
+cp "$source_top/examples/hello.c" "$tap_scratch/hello.cc"
+cd "$tap_scratch" || exit 1
+
+says_hello() { # COMMAND...: both ranks must report, each with the right neighbour
+    local output
+    output=$(timeout -k 5 60 "$@" 2>&1) || { echo "exit status $?: $output" && return 1; }
+    echo "$output"
+    [ "$(grep '^rank' <<<"$output" | sort)" = "rank 0 of 2: my left neighbour is 1
+rank 1 of 2: my left neighbour is 0" ]
+}
+
+linked_as() { # shared|static PROGRAM: does it need the shared library?
+    if [ "$1" = shared ]; then
+        ldd "$2" | grep 'libgasnet-ibv' | grep -F "$moved/"
+    else
+        ! ldd "$2" | grep -E 'libgasnet|libsofthca'
+    fi
+}
+
+by_pkgconfig() { # c|cc shared|static MODE
+    local package=gasnet-ibv-$3 compiler=cc libs
+    [ "$1" = c ] || compiler=c++
+    libs=$(pkg-config --libs "$package") || return
+    [ "$2" = shared ] || libs=$(pkg-config --variable=GASNET_LIBS_STATIC "$package")
+    # shellcheck disable=SC2046,SC2086 # words are meant to be split
+    "$compiler" -Wall -Wextra -Werror -o prog "hello.$1" $(pkg-config --cflags "$package") $libs
+}
+
+cat >client.mk <<'END'
+include $(FRAGMENT)
+prog-c: hello.c
+	$(GASNET_CC) $(GASNET_CPPFLAGS) $(GASNET_CFLAGS) -c -o hello.o hello.c
+	$(GASNET_LD) $(GASNET_LDFLAGS) -o prog hello.o $(GASNET_LIBS)
+prog-c-static: hello.c
+	$(GASNET_CC) $(GASNET_CPPFLAGS) $(GASNET_CFLAGS) -c -o hello.o hello.c
+	$(GASNET_LD) $(GASNET_LDFLAGS) -o prog hello.o $(GASNET_LIBS_STATIC)
+prog-cc: hello.cc
+	$(GASNET_CXX) $(GASNET_CXXCPPFLAGS) $(GASNET_CXXFLAGS) -c -o hello.o hello.cc
+	$(GASNET_CXX) $(GASNET_LDFLAGS) -o prog hello.o $(GASNET_LIBS)
+prog-cc-static: hello.cc
+	$(GASNET_CXX) $(GASNET_CXXCPPFLAGS) $(GASNET_CXXFLAGS) -c -o hello.o hello.cc
+	$(GASNET_CXX) $(GASNET_LDFLAGS) -o prog hello.o $(GASNET_LIBS_STATIC)
+END
+by_fragment() { # c|cc shared|static MODE
+    local target=prog-$1
+    [ "$2" = shared ] || target+=-static
+    make -f client.mk "$target" FRAGMENT="$moved/include/ibv-conduit/ibv-$3.mak" \
+        GASNET_PREFIX="$moved" MANUAL_CFLAGS="-Wall -Werror"
+}
+
+use() { # HOW c|cc shared|static MODE
+    rm -f prog hello.o
+    local name="$4, $2, $3 library, $1"
+    try "$name: compiles" "$1" "$2" "$3" "$4" || return
+    try "$name: is linked so" linked_as "$3" ./prog
+    try "$name: runs" says_hello "$launch" -n 2 ./prog
+}
+for how in by_pkgconfig by_fragment; do
+    for language in c cc; do
+        for kind in shared static; do use $how $language $kind seq; done
+    done
+done
+use by_pkgconfig c shared parsync
+use by_fragment c static par
+
+if command -v mpirun >/dev/null; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    try "started by mpirun directly" says_hello mpirun --oversubscribe --bind-to none -n 2 ./prog
+    by_pkgconfig c shared seq >>"$log" 2>&1
+    try "started by mpirun directly, shared library" says_hello mpirun --oversubscribe --bind-to none -n 2 ./prog
+else
+    tap_skip "started by mpirun directly" "no mpirun"
+fi
+
+# --- objects of one mode, library of another ---
+for pair in "seq par" "par seq" "parsync par"; do
+    read -r object library <<<"$pair"
+    # shellcheck disable=SC2046 # words are meant to be split
+    cc -c -o hello.o hello.c $(pkg-config --cflags "gasnet-ibv-$object") >>"$log" 2>&1
+    # shellcheck disable=SC2046
+    cc -o prog hello.o $(pkg-config --libs "gasnet-ibv-$library") >mismatch 2>&1
+    linked=$?
+    cat mismatch >>"$log"
+    try "a ${object^^} object does not link with the ${library^^} library" test $linked -ne 0
+    try "... and the linker names ${object^^}" grep -E "undefined reference.*_${object^^}_" mismatch
+done
+
+# --- headers ---
+for header in "$moved"/include/gasnet.h "$moved"/include/gasnet_tools.h "$moved"/include/gasnet_vis.h \
+    "$moved"/include/gasnet_coll.h; do
+    [ -e "$header" ] || continue
+    name=$(basename "$header")
+    echo "#include <$name>" | tee alone.c >alone.cc
+    flags=$(pkg-config --cflags gasnet-ibv-seq)
+    case $name in gasnet_tools.h) flags=$(pkg-config --cflags gasnet_tools-seq) ;; esac
+    # shellcheck disable=SC2086 # words are meant to be split
+    try "$name compiles alone as C99" cc -std=c99 -Wall -Wextra -Werror $flags -c alone.c
+    # shellcheck disable=SC2086
+    try "$name compiles alone as C++98" c++ -std=c++98 -Wall -Wextra -Werror $flags -c alone.cc
+done
+tap_end
