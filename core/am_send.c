@@ -68,7 +68,7 @@ static inline void post_draft(gasnetc_peer_t *peer, const draft_t *draft, bool r
         if (!request || gasnetc_credits_take(&peer->credits, &needs_room)) {
             uint16_t banked = peer->credits.banked;
             header->credits = (uint8_t)(credits + banked);
-            if (net_am(&peer->net, draft->bytes, region, draft->length, needs_room, sent) ==
+            if (net_am(&peer->net, draft->bytes, region, draft->length, needs_room, &sent) ==
                 NET_POSTED) {
                 peer->credits.banked = 0;
                 gasneti_unlock(&peer->lock);

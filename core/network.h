@@ -109,20 +109,20 @@ void net_explain_register(int error, size_t size, char *text, size_t text_size);
 /* Writes length bytes from `src` to the peer's address `dst` under `key`.  `local` is the region
  * that holds src, or NULL to capture the bytes at the call (length <= caps.inline_max).
  * 1 <= length <= caps.transfer_max; neither side crosses a region.  When the transfer is complete
- * at the target, the network calls gasnetc_sent(sent) from net_reap. */
+ * at the target, the network calls gasnetc_sent from net_reap with its copy of *sent. */
 static inline enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key,
                                       const void *src, const net_region_t *local, size_t length,
-                                      gasnetc_sent_t sent);
+                                      const gasnetc_sent_t *sent);
 
 /* Reads length bytes from the peer's `src` into `dst` inside `local`. */
 static inline enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local,
                                       uint64_t src, const net_key_t *key, size_t length,
-                                      gasnetc_sent_t sent);
+                                      const gasnetc_sent_t *sent);
 
 /* Sends one AM of length <= caps.am_max.  `local` as for net_put.  With `wants_reply` the receive
  * space for the answer is secured first. The peer has room: the core's credits see to it. */
 static inline enum net_result net_am(net_peer_t *peer, const void *data, const net_region_t *local,
-                                     size_t length, bool wants_reply, gasnetc_sent_t sent);
+                                     size_t length, bool wants_reply, const gasnetc_sent_t *sent);
 
 /* Sends two words out of band: needs no credit, and room is kept for one such message per peer and
  * direction at a time.  Not hot. */

@@ -73,10 +73,10 @@ static inline net_region_t *segment_region(const void *start, size_t *nbytes)
 
 /* Posts one piece, however long that takes. */
 static inline void post_put(gasnetc_peer_t *peer, uintptr_t dst, const void *src,
-                            const net_region_t *local, size_t nbytes, gasnetc_sent_t sent,
+                            const net_region_t *local, size_t nbytes, const gasnetc_sent_t *sent,
                             bool in_handler)
 {
-    if (sent.counter) sent.counter->issued++;
+    if (sent->counter) sent->counter->issued++;
     for (;;) {
         gasneti_lock(&peer->lock);
         enum net_result result =
@@ -88,9 +88,9 @@ static inline void post_put(gasnetc_peer_t *peer, uintptr_t dst, const void *src
 }
 
 static inline void post_get(gasnetc_peer_t *peer, void *dst, const net_region_t *local,
-                            uintptr_t src, size_t nbytes, gasnetc_sent_t sent)
+                            uintptr_t src, size_t nbytes, const gasnetc_sent_t *sent)
 {
-    sent.counter->issued++;
+    sent->counter->issued++;
     for (;;) {
         gasneti_lock(&peer->lock);
         enum net_result result =
@@ -118,7 +118,7 @@ static void put_bounced(gasnetc_peer_t *peer, uintptr_t dst, const char *src, si
         void *bbuf = wait_bbuf(in_handler);
         memcpy(bbuf, src, piece);
         post_put(peer, dst, bbuf, &gasnetc_bbuf_region, piece,
-                 (gasnetc_sent_t){.counter = counter, .held = bbuf}, in_handler);
+                 &(gasnetc_sent_t){.counter = counter, .held = bbuf}, in_handler);
         src += piece;
         dst += piece;
         nbytes -= piece;
@@ -134,7 +134,7 @@ static void put_zero_copy(gasnetc_peer_t *peer, uintptr_t dst, const char *src, 
         gasnetc_held_t *held = NULL;
         net_region_t *region = segment_region(src, &piece);
         if (!region) held = gasnetc_pin_transient(src, piece, &region);
-        post_put(peer, dst, src, region, piece, (gasnetc_sent_t){.counter = counter, .held = held},
+        post_put(peer, dst, src, region, piece, &(gasnetc_sent_t){.counter = counter, .held = held},
                  in_handler);
         src += piece;
         dst += piece;
@@ -142,27 +142,74 @@ static void put_zero_copy(gasnetc_peer_t *peer, uintptr_t dst, const char *src, 
     }
 }
 
-/* Small enough to be captured at the call, and within one region of the target. */
-static inline bool put_inline(gasnetc_peer_t *peer, uintptr_t dst, const void *src, size_t nbytes,
-                              gasnetc_counter_t *counter, bool in_handler)
+/* ---- the usual case: one piece, posted at once ------------------------------------------------------- */
+
+/* The transfer lies in one region of the peer's segment; *offset is where. */
+static inline bool one_piece(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes,
+                             uintptr_t *offset)
 {
-    if (nbytes > gasnetc_caps.inline_max || piece_of(peer->segment.base, dst, nbytes) < nbytes)
-        return false;
-    post_put(peer, dst, src, NULL, nbytes, (gasnetc_sent_t){.counter = counter}, in_handler);
+    *offset = start - peer->segment.base;
+    return *offset <= peer->segment.size && nbytes <= peer->segment.size - *offset &&
+           ((*offset ^ (*offset + nbytes - 1)) >> gasnetc_pin_shift) == 0;
+}
+
+/* Captures a small source at the call; false, with nothing done, if any condition fails. */
+static inline bool put_now(gasnetc_peer_t *peer, uintptr_t dst, const void *src, size_t nbytes,
+                           gasnetc_counter_t *counter)
+{
+    uintptr_t offset;
+    if (nbytes > gasnetc_caps.inline_max || !one_piece(peer, dst, nbytes, &offset)) return false;
+    const net_key_t *key = &peer->segment.keys[offset >> gasnetc_pin_shift];
+    gasneti_lock(&peer->lock);
+    enum net_result result =
+        net_put(&peer->net, dst, key, src, NULL, nbytes, &(gasnetc_sent_t){.counter = counter});
+    gasneti_unlock(&peer->lock);
+    if (__builtin_expect(result != NET_POSTED, 0)) return false;
+    if (counter) counter->issued++;
     return true;
 }
 
-/* ---- the calls
- * --------------------------------------------------------------------------------------- */
+/* Reads into the segment, or through a bounce buffer; false, with nothing done, if any condition
+ * fails. */
+static inline bool get_now(gasnetc_peer_t *peer, void *dst, uintptr_t src, size_t nbytes,
+                           gasnetc_counter_t *counter)
+{
+    uintptr_t from, to;
+    if (nbytes > GASNETC_BBUF_SIZE || !one_piece(peer, src, nbytes, &from)) return false;
+    const net_key_t *key = &peer->segment.keys[from >> gasnetc_pin_shift];
+    gasnetc_sent_t sent = {.counter = counter};
+    const net_region_t *region;
+    void *landing = dst;
+    if (one_piece(&gasnetc_peers[gasnetc_job.rank], (uintptr_t)dst, nbytes, &to)) {
+        region = &gasnetc_segment_regions[to >> gasnetc_pin_shift];
+    } else {
+        landing = gasnetc_bbuf_try();
+        if (__builtin_expect(!landing, 0)) return false;
+        sent = (gasnetc_sent_t){counter, landing, dst, (uint32_t)nbytes};
+        region = &gasnetc_bbuf_region;
+    }
+    gasneti_lock(&peer->lock);
+    enum net_result result = net_get(&peer->net, landing, region, src, key, nbytes, &sent);
+    gasneti_unlock(&peer->lock);
+    if (__builtin_expect(result != NET_POSTED, 0)) {
+        if (sent.held) gasnetc_bbuf_free(sent.held);
+        return false;
+    }
+    counter->issued++;
+    return true;
+}
+
+/* ---- every other case ----------------------------------------------------------------------------------- */
 
 void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_t nbytes,
                          bool source_free, gasnetc_counter_t *counter, bool in_handler)
 {
     uintptr_t to = (uintptr_t)dst;
     gasnetc_check_remote(peer, to, nbytes, "a put");
-    if (__builtin_expect(put_inline(peer, to, src, nbytes, counter, in_handler), 1)) return;
     size_t in_segment = nbytes;
-    if (source_free && nbytes <= (size_t)gasnetc_params.bounce_limit) {
+    if (nbytes <= gasnetc_caps.inline_max && piece_of(peer->segment.base, to, nbytes) == nbytes) {
+        post_put(peer, to, src, NULL, nbytes, &(gasnetc_sent_t){.counter = counter}, in_handler);
+    } else if (source_free && nbytes <= (size_t)gasnetc_params.bounce_limit) {
         put_bounced(peer, to, src, nbytes, counter, in_handler);
     } else if (source_free) {
         gasnetc_counter_t local = {0};
@@ -175,41 +222,58 @@ void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_
     }
 }
 
-void gasnetc_rdma_put_bulk(uint32_t node, void *dst, const void *src, size_t nbytes,
-                           gasnetc_counter_t *counter)
+static __attribute__((noinline)) void get_pieces(gasnetc_peer_t *peer, char *to, uintptr_t from,
+                                                 size_t nbytes, gasnetc_counter_t *counter)
 {
-    gasnetc_put_payload(&gasnetc_peers[node], dst, src, nbytes, false, counter, false);
-}
-
-void gasnetc_rdma_put(uint32_t node, void *dst, const void *src, size_t nbytes,
-                      gasnetc_counter_t *counter)
-{
-    gasnetc_put_payload(&gasnetc_peers[node], dst, src, nbytes, true, counter, false);
-}
-
-void gasnetc_rdma_get(uint32_t node, void *dst, const void *src, size_t nbytes,
-                      gasnetc_counter_t *counter)
-{
-    gasnetc_peer_t *peer = &gasnetc_peers[node];
-    uintptr_t from = (uintptr_t)src;
-    char *to = dst;
     gasnetc_check_remote(peer, from, nbytes, "a get");
     while (nbytes) {
         size_t piece = piece_of(peer->segment.base, from, nbytes);
         net_region_t *region = segment_region(to, &piece);
         gasnetc_sent_t sent = {.counter = counter};
         void *landing = to;
-        if (!region && nbytes <= GASNETC_BBUF_SIZE) {
-            sent.held = landing = wait_bbuf(false);
-            sent.copy_to = to;
-            sent.copy_length = (uint32_t)piece;
+        if (!region && piece <= GASNETC_BBUF_SIZE) {
+            landing = wait_bbuf(false);
+            sent = (gasnetc_sent_t){counter, landing, to, (uint32_t)piece};
             region = &gasnetc_bbuf_region;
         } else if (!region) {
             sent.held = gasnetc_pin_transient(to, piece, &region);
         }
-        post_get(peer, landing, region, from, piece, sent);
+        post_get(peer, landing, region, from, piece, &sent);
         to += piece;
         from += piece;
         nbytes -= piece;
     }
+}
+
+/* ---- the calls --------------------------------------------------------------------------------------- */
+
+static __attribute__((noinline)) void put_pieces(gasnetc_peer_t *peer, void *dst, const void *src,
+                                                 size_t nbytes, gasnetc_counter_t *counter,
+                                                 bool source_free)
+{
+    gasnetc_put_payload(peer, dst, src, nbytes, source_free, counter, false);
+}
+
+void gasnetc_rdma_put_bulk(uint32_t node, void *dst, const void *src, size_t nbytes,
+                           gasnetc_counter_t *counter)
+{
+    gasnetc_peer_t *peer = &gasnetc_peers[node];
+    if (!put_now(peer, (uintptr_t)dst, src, nbytes, counter))
+        put_pieces(peer, dst, src, nbytes, counter, false);
+}
+
+void gasnetc_rdma_put(uint32_t node, void *dst, const void *src, size_t nbytes,
+                      gasnetc_counter_t *counter)
+{
+    gasnetc_peer_t *peer = &gasnetc_peers[node];
+    if (!put_now(peer, (uintptr_t)dst, src, nbytes, counter))
+        put_pieces(peer, dst, src, nbytes, counter, true);
+}
+
+void gasnetc_rdma_get(uint32_t node, void *dst, const void *src, size_t nbytes,
+                      gasnetc_counter_t *counter)
+{
+    gasnetc_peer_t *peer = &gasnetc_peers[node];
+    if (!get_now(peer, dst, (uintptr_t)src, nbytes, counter))
+        get_pieces(peer, dst, (uintptr_t)src, nbytes, counter);
 }

@@ -136,7 +136,7 @@ enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
         local.data = bounce->data;
         local.lkey = net_ib.recv_region.lkey;
     }
-    net_ib_enqueue(peer, NET_OP_SYS, (gasnetc_sent_t){.counter = NULL});
+    net_ib_enqueue(peer, NET_OP_SYS, &(gasnetc_sent_t){.counter = NULL});
     int error = hca_message_marked(peer->qp, &peer->send, local);
     if (error) net_ib_post_failed(peer, "system message", error);
     return NET_POSTED;

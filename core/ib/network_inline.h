@@ -107,10 +107,14 @@ static inline bool net_ib_full(const net_peer_t *peer, uint32_t depth)
 }
 
 static inline void net_ib_enqueue(net_peer_t *peer, enum net_operation operation,
-                                  gasnetc_sent_t sent)
+                                  const gasnetc_sent_t *sent)
 {
     net_slot_t *slot = &peer->ring[peer->head++ & peer->mask];
-    slot->sent = sent;
+    /* Field by field: a copy of the whole would be built in memory first. */
+    slot->sent.counter = sent->counter;
+    slot->sent.held = sent->held;
+    slot->sent.copy_to = sent->copy_to;
+    slot->sent.copy_length = sent->copy_length;
     slot->operation = operation;
     if (__builtin_expect(net_ib.total_limited, 0)) atomic_fetch_add(&net_ib.in_flight, 1);
 }
@@ -125,7 +129,7 @@ static inline hca_local_t net_ib_local(const void *data, size_t length, const ne
 
 static inline enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key,
                                       const void *src, const net_region_t *local, size_t length,
-                                      gasnetc_sent_t sent)
+                                      const gasnetc_sent_t *sent)
 {
     if (net_ib_full(peer, net_ib.depth)) return NET_BUSY;
     net_ib_enqueue(peer, NET_OP_PUT, sent);
@@ -136,7 +140,7 @@ static inline enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_
 
 static inline enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local,
                                       uint64_t src, const net_key_t *key, size_t length,
-                                      gasnetc_sent_t sent)
+                                      const gasnetc_sent_t *sent)
 {
     if (net_ib_full(peer, net_ib.depth)) return NET_BUSY;
     net_ib_enqueue(peer, NET_OP_GET, sent);
@@ -146,7 +150,7 @@ static inline enum net_result net_get(net_peer_t *peer, void *dst, const net_reg
 }
 
 static inline enum net_result net_am(net_peer_t *peer, const void *data, const net_region_t *local,
-                                     size_t length, bool wants_reply, gasnetc_sent_t sent)
+                                     size_t length, bool wants_reply, const gasnetc_sent_t *sent)
 {
     if (net_ib_full(peer, net_ib.depth)) return NET_BUSY;
     if (wants_reply) {
@@ -172,12 +176,13 @@ static inline unsigned net_reap(void)
     for (int i = 0; i < n; i++) {
         net_peer_t *peer = (net_peer_t *)(uintptr_t)hca_wc_id(&wc[i]);
         uint32_t tail = atomic_load_explicit(&peer->tail, memory_order_relaxed);
-        net_slot_t slot = peer->ring[tail & peer->mask];
+        const net_slot_t *slot = &peer->ring[tail & peer->mask];
         if (__builtin_expect(!hca_wc_ok(&wc[i]), 0))
-            net_ib_send_failed(peer, slot.operation, &wc[i]);
+            net_ib_send_failed(peer, slot->operation, &wc[i]);
+        gasnetc_sent(&slot->sent);
+        /* Only now may a poster use the slot again. */
         atomic_store_explicit(&peer->tail, tail + 1, memory_order_release);
         if (__builtin_expect(net_ib.total_limited, 0)) atomic_fetch_sub(&net_ib.in_flight, 1);
-        gasnetc_sent(&slot.sent);
     }
     return n > 0 ? (unsigned)n : 0;
 }
