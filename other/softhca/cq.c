@@ -13,6 +13,8 @@
 
 static const uint64_t LAP_STATE = (1ull << 52) - 1; /* above it: the claimant */
 
+enum { MIN_PATIENCE = 64, MAX_PATIENCE = 4096, SHORT_YIELD = 2000 /* ns */ };
+
 static inline uint64_t lap_word(uint64_t position, uint32_t shift, unsigned state)
 {
     return (position >> shift) << 2 | state;
@@ -64,6 +66,7 @@ struct ibv_cq *shca_create_cq(struct ibv_context *c, int cqe, void *context,
     if (!error) {
         while (1 << cq->shift < cqe) cq->shift++;
         cq->mask = (1u << cq->shift) - 1;
+        cq->patience = MIN_PATIENCE;
         cq->base.context = c;
         cq->base.cq_context = context;
         cq->base.channel = channel;
@@ -230,14 +233,24 @@ static struct shm_cqe *at_head(struct shca_cq *cq)
     }
 }
 
+/* Offer the core to others. When somebody took it there are more runnable than cores, and the one
+ * that is to send to us may be among them: offer it soon again. When nobody did, seldom. */
+static void yield(struct shca_cq *cq)
+{
+    uint64_t start = shca_now();
+    sched_yield();
+    cq->empty = 0;
+    if (shca_now() - start > SHORT_YIELD)
+        cq->patience = MIN_PATIENCE;
+    else if (cq->patience < MAX_PATIENCE)
+        cq->patience *= 2;
+}
+
 static int nothing(struct shca_cq *cq)
 {
     if (shca.waiting) shca_service_progress();
     if (cq->overflow_told) return -1;
-    if (++cq->empty >= shca.yield_after) {
-        cq->empty = 0;
-        sched_yield();
-    }
+    if (++cq->empty >= cq->patience) yield(cq);
     return 0;
 }
 

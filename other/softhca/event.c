@@ -18,7 +18,7 @@ struct shca_event {
 
 struct ibv_comp_channel *shca_create_channel(struct ibv_context *c)
 {
-    static uint32_t next;
+    static uint32_t generation;
     struct shca_channel *ch = calloc(1, sizeof *ch);
     if (!ch) return NULL;
     ch->base.context = c;
@@ -28,11 +28,14 @@ struct ibv_comp_channel *shca_create_channel(struct ibv_context *c)
         return NULL;
     }
     pthread_mutex_lock(&shca.channel_lock);
-    for (int i = 0; i < SHCA_CHANNELS && !ch->id; i++) {
-        next++;
-        if (shca.channel[next % SHCA_CHANNELS]) continue;
-        ch->id = next + SHCA_CHANNELS; /* never 0; successors differ above the index */
-        shca.channel[next % SHCA_CHANNELS] = ch;
+    /* The lowest free index, so that a peer's cached descriptor is replaced soon; the generation
+     * is never 0, and wraps after four million channels. */
+    uint32_t i = 0;
+    while (i < SHCA_CHANNELS && shca.channel[i]) i++;
+    if (i < SHCA_CHANNELS) {
+        generation = generation % (UINT32_MAX / SHCA_CHANNELS) + 1;
+        ch->id = generation * SHCA_CHANNELS + i;
+        shca.channel[i] = ch;
     }
     pthread_mutex_unlock(&shca.channel_lock);
     if (ch->id) return &ch->base;

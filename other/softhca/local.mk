@@ -19,3 +19,22 @@ libsofthca_la_LDFLAGS = -avoid-version -pthread -Wl,-z,nodelete \
 libsofthca_la_LIBADD = -ldl
 EXTRA_libsofthca_la_DEPENDENCIES = $(top_srcdir)/other/softhca/softhca.map
 EXTRA_DIST += other/softhca/softhca.map other/softhca/README.md
+
+# Its tests: tests/softhca/softhca.sh and tests/stock/stock.sh run them.
+check_PROGRAMS += softhca_rules softhca_soak softhca_speed softhca_rules_static
+softhca_pair = tests/softhca/pair.c tests/softhca/pair.h tests/softhca/rules.h
+softhca_rules_SOURCES = tests/softhca/rules.c tests/softhca/transfer.c tests/softhca/fault.c \
+	tests/softhca/queue.c tests/softhca/life.c $(softhca_pair)
+softhca_rules_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+softhca_rules_LDADD = libsofthca.la $(VERBS_LIBS)
+softhca_rules_static_SOURCES = $(softhca_rules_SOURCES)
+softhca_rules_static_CPPFLAGS = $(softhca_rules_CPPFLAGS)
+softhca_rules_static_LDFLAGS = -static -pthread
+softhca_rules_static_LDADD = $(softhca_rules_LDADD) -ldl
+softhca_soak_SOURCES = tests/softhca/soak.c $(softhca_pair)
+softhca_soak_CPPFLAGS = $(softhca_rules_CPPFLAGS)
+softhca_soak_LDADD = $(softhca_rules_LDADD)
+softhca_speed_SOURCES = tests/softhca/speed.c $(softhca_pair)
+softhca_speed_CPPFLAGS = $(softhca_rules_CPPFLAGS)
+softhca_speed_LDADD = $(softhca_rules_LDADD)
+EXTRA_DIST += tests/softhca/softhca.sh tests/stock/stock.sh

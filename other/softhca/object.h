@@ -53,7 +53,8 @@ struct shca_cq {
     uint32_t index, shift, mask;
     struct shca_lock lock; /* consumers */
     uint64_t head;
-    uint32_t empty; /* polls in a row that found nothing */
+    uint32_t empty;    /* polls in a row that found nothing */
+    uint32_t patience; /* how many of them until the core is offered to others */
     _Atomic int users;
     uint32_t ev_consumed, ev_given; /* under channel_lock */
     uint32_t async_given;
@@ -136,7 +137,6 @@ struct shca_process {
     struct shca_channel *channel[SHCA_CHANNELS];
     struct shca_peer *peer[SHCA_SLOTS];
     _Atomic int waiting; /* QPs with waiting WRs */
-    uint32_t yield_after;
     bool forked; /* this is a child: the device belongs to the parent */
 };
 extern struct shca_process shca;

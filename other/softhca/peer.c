@@ -179,6 +179,7 @@ void shca_peer_ring(struct shca_peer *p)
 int shca_peer_channel(struct shca_peer *p, uint32_t id)
 {
     if (p->self) return shca_channel_fd(id);
+    if (id == 0) return -1; /* the CQ went away meanwhile */
     shca_lock(&p->rpc);
     if (!p->channel_fd) p->channel_fd = calloc(SHCA_CHANNELS, sizeof *p->channel_fd);
     uint64_t *entry = p->channel_fd ? &p->channel_fd[id & (SHCA_CHANNELS - 1)] : NULL;

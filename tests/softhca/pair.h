@@ -1,0 +1,81 @@
+/* pair.h - two processes joined by a connected QP: the stage on which each rule is tested.
+ *
+ * A test is one function, run in two processes at once: side A usually acts and side B is acted
+ * upon. The sides set up the same objects, tell each other their addresses, and may meet.
+ */
+#ifndef SOFTHCA_TEST_PAIR_H
+#define SOFTHCA_TEST_PAIR_H
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { BUFFER = 1 << 20 };
+
+struct address {
+    uint32_t qpn, rkey;
+    uint16_t lid;
+    uint64_t addr;
+};
+
+struct options {
+    bool ordinary;      /* buffer from mmap instead of softhca_alloc */
+    bool no_connect;    /* leave the QP in INIT */
+    int send_wr, recv_wr, cqe;
+    int mr_access, qp_access; /* -1: none; 0: everything */
+    int rnr_retry, retry_cnt, timeout, min_rnr_timer;
+};
+
+struct side {
+    bool is_a;
+    int wire; /* to the other side */
+    pid_t other;
+    struct options o;
+    struct ibv_context *ctx;
+    struct ibv_pd *pd;
+    struct ibv_comp_channel *channel;
+    struct ibv_cq *scq, *rcq; /* on the channel, both */
+    struct ibv_qp *qp;
+    struct ibv_mr *mr;
+    char *buf;
+    struct address mine, its;
+};
+
+typedef void test_function(struct side *s);
+
+/* Run TEST in two fresh processes; true when both end well within the time allowed. */
+bool run_pair(test_function *test, const struct options *o);
+/* The same for one process. */
+bool run_alone(void (*test)(void));
+
+/* One failed check ends the side with a line that says where. */
+#define CHECK(condition) check_that((condition), #condition, __FILE__, __LINE__)
+#define CHECK_EQ(a, b)   check_equal((long long)(a), (long long)(b), #a " == " #b, __FILE__, __LINE__)
+void check_that(bool ok, const char *what, const char *file, int line);
+void check_equal(long long a, long long b, const char *what, const char *file, int line);
+
+void open_device(struct side *s);
+void make_qp(struct side *s);
+void connect_qp(struct side *s, const struct address *to);
+void tear_down(struct side *s);
+void meet(struct side *s);              /* both sides have come here */
+void tell(struct side *s, const void *data, size_t n);
+void hear(struct side *s, void *data, size_t n);
+
+int post_recv(struct side *s, uint64_t id, size_t at, uint32_t len);
+/* A WR from buffer offset AT; fields can be changed before post(). */
+struct ibv_send_wr *make_wr(struct side *s, enum ibv_wr_opcode op, uint64_t id, size_t at,
+                            uint32_t len, size_t remote_at);
+int post(struct side *s, struct ibv_send_wr *wr);
+struct ibv_wc await(struct ibv_cq *cq); /* polls */
+struct ibv_wc await_sleeping(struct side *s, struct ibv_cq *cq);
+void expect(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status);
+void expect_nothing(struct ibv_cq *cq);
+/* Awaits an asynchronous event, returns its kind. */
+enum ibv_event_type await_event(struct side *s);
+void fill(char *p, size_t n, uint32_t seed);
+bool filled(const char *p, size_t n, uint32_t seed);
+
+#endif

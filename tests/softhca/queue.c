@@ -1,0 +1,248 @@
+/* queue.c - rules about queues: how full they may be, what overflows, who is woken, late
+ * receives, states.
+ */
+#include "rules.h"
+#include "pair.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The send queue is full until a signalled completion is polled, whatever was executed. */
+static void send_queue_fills_up(struct side *s)
+{
+    if (s->is_a) {
+        struct ibv_send_wr *wr = make_wr(s, IBV_WR_RDMA_WRITE, 0, 0, 8, 0);
+        for (int round = 0; round < 3; round++) {
+            for (int i = 0; i < 8; i++) {
+                wr->send_flags = i == 5 ? IBV_SEND_SIGNALED : 0;
+                wr->wr_id = i;
+                CHECK_EQ(post(s, wr), 0);
+            }
+            CHECK_EQ(post(s, wr), ENOMEM);
+            expect(s->scq, 5, IBV_WC_SUCCESS); /* frees six; two are still in the way */
+            for (int i = 0; i < 6; i++) {
+                wr->send_flags = i == 5 ? IBV_SEND_SIGNALED : 0;
+                CHECK_EQ(post(s, wr), 0);
+            }
+            CHECK_EQ(post(s, wr), ENOMEM);
+            await(s->scq);
+        }
+    }
+    meet(s);
+}
+
+static void receive_queue_fills_up(struct side *s)
+{
+    if (!s->is_a) {
+        for (int i = 0; i < 8; i++) CHECK_EQ(post_recv(s, i, 0, 64), 0);
+        CHECK_EQ(post_recv(s, 8, 0, 64), ENOMEM);
+    }
+    meet(s);
+    if (s->is_a) {
+        CHECK_EQ(post(s, make_wr(s, IBV_WR_SEND, 1, 0, 8, 0)), 0);
+        expect(s->scq, 1, IBV_WC_SUCCESS);
+    } else {
+        expect(s->rcq, 0, IBV_WC_SUCCESS);
+        CHECK_EQ(post_recv(s, 8, 0, 64), 0);
+        CHECK_EQ(post_recv(s, 9, 0, 64), ENOMEM);
+    }
+    meet(s);
+}
+
+static void bad_wr_is_named(struct side *s)
+{
+    if (s->is_a) {
+        struct ibv_sge sge = {(uintptr_t)s->buf, 8, s->mr->lkey};
+        struct ibv_send_wr wr[3], *bad = NULL;
+        for (int i = 0; i < 3; i++) {
+            wr[i] = *make_wr(s, IBV_WR_RDMA_WRITE, i, 0, 8, 0);
+            wr[i].sg_list = &sge;
+            wr[i].next = i < 2 ? &wr[i + 1] : NULL;
+        }
+        wr[1].num_sge = 99;
+        CHECK_EQ(ibv_post_send(s->qp, wr, &bad), EINVAL);
+        CHECK(bad == &wr[1]);
+        expect(s->scq, 0, IBV_WC_SUCCESS);
+        expect_nothing(s->scq);
+        struct ibv_send_wr *big = make_wr(s, IBV_WR_SEND, 0, 0, 129, 0);
+        big->send_flags |= IBV_SEND_INLINE;
+        CHECK_EQ(post(s, big), EINVAL);
+    }
+    meet(s);
+}
+
+static void full_cq_raises_an_event(struct side *s)
+{
+    if (s->is_a) {
+        struct ibv_send_wr *wr = make_wr(s, IBV_WR_RDMA_WRITE, 0, 0, 8, 0);
+        for (int i = 0; i <= s->scq->cqe; i++) CHECK_EQ(post(s, wr), 0);
+        CHECK_EQ(await_event(s), IBV_EVENT_CQ_ERR);
+        CHECK_EQ(await_event(s), IBV_EVENT_QP_FATAL);
+    }
+    meet(s);
+}
+
+static void full_cq_of_the_target_raises_an_event(struct side *s)
+{
+    if (!s->is_a)
+        for (int i = 0; i < 32; i++) CHECK_EQ(post_recv(s, i, 0, 64), 0);
+    meet(s);
+    if (s->is_a) {
+        struct ibv_wc wc;
+        do {
+            CHECK_EQ(post(s, make_wr(s, IBV_WR_SEND, 0, 0, 8, 0)), 0);
+            wc = await(s->scq);
+        } while (wc.status == IBV_WC_SUCCESS);
+        CHECK_EQ(wc.status, IBV_WC_REM_OP_ERR);
+    } else
+        CHECK_EQ(await_event(s), IBV_EVENT_CQ_ERR);
+    meet(s);
+}
+
+/* Nothing is received until A already sleeps in poll(); nobody polls its queue for it. */
+static void late_receive_reaches_a_sleeper(struct side *s)
+{
+    for (int round = 0; round < 20; round++) {
+        if (s->is_a) {
+            fill(s->buf, 500, round);
+            CHECK_EQ(ibv_req_notify_cq(s->scq, 0), 0);
+            CHECK_EQ(post(s, make_wr(s, IBV_WR_SEND, round, 0, 500, 0)), 0);
+            expect_nothing(s->scq);
+            meet(s);
+            struct pollfd f = {.fd = s->channel->fd, .events = POLLIN};
+            CHECK(poll(&f, 1, -1) == 1);
+            struct ibv_cq *cq;
+            void *context;
+            CHECK_EQ(ibv_get_cq_event(s->channel, &cq, &context), 0);
+            CHECK(cq == s->scq);
+            ibv_ack_cq_events(cq, 1);
+            expect(s->scq, round, IBV_WC_SUCCESS);
+        } else {
+            meet(s);
+            usleep(round % 4 * 3000); /* not awaited: any length must do */
+            CHECK_EQ(post_recv(s, round, 0, 500), 0);
+            expect(s->rcq, round, IBV_WC_SUCCESS);
+            CHECK(filled(s->buf, 500, round));
+        }
+        meet(s);
+    }
+}
+
+static bool readable(int fd)
+{
+    struct pollfd f = {.fd = fd, .events = POLLIN};
+    return poll(&f, 1, 0) == 1;
+}
+
+static void one_event_for_one_arming(struct side *s)
+{
+    if (s->is_a) {
+        struct ibv_send_wr *wr = make_wr(s, IBV_WR_RDMA_WRITE, 0, 0, 8, 0);
+        CHECK_EQ(post(s, wr), 0);
+        CHECK(!readable(s->channel->fd)); /* not armed */
+        CHECK_EQ(ibv_req_notify_cq(s->scq, 0), 0);
+        CHECK(!readable(s->channel->fd)); /* what was there before does not count */
+        for (int i = 0; i < 3; i++) CHECK_EQ(post(s, wr), 0);
+        struct ibv_cq *cq;
+        void *context;
+        CHECK(readable(s->channel->fd));
+        CHECK_EQ(ibv_get_cq_event(s->channel, &cq, &context), 0);
+        CHECK(cq == s->scq && context == s);
+        CHECK(!readable(s->channel->fd));
+        ibv_ack_cq_events(cq, 1);
+    }
+    meet(s);
+}
+
+static void solicited_only(struct side *s)
+{
+    if (!s->is_a) {
+        for (int i = 0; i < 2; i++) CHECK_EQ(post_recv(s, i, 0, 64), 0);
+        CHECK_EQ(ibv_req_notify_cq(s->rcq, 1), 0);
+    }
+    meet(s);
+    for (int i = 0; i < 2; i++) {
+        if (s->is_a) {
+            struct ibv_send_wr *wr = make_wr(s, IBV_WR_SEND, i, 0, 8, 0);
+            if (i == 1) wr->send_flags |= IBV_SEND_SOLICITED;
+            CHECK_EQ(post(s, wr), 0);
+            expect(s->scq, i, IBV_WC_SUCCESS);
+        }
+        meet(s);
+        if (!s->is_a) CHECK_EQ(readable(s->channel->fd), i == 1);
+    }
+    if (!s->is_a) {
+        struct ibv_cq *cq;
+        void *context;
+        CHECK_EQ(ibv_get_cq_event(s->channel, &cq, &context), 0);
+        ibv_ack_cq_events(cq, 1);
+    }
+    meet(s);
+}
+
+/* Both sides sleep between any two messages. */
+static void sleepers_play_ping_pong(struct side *s)
+{
+    CHECK_EQ(post_recv(s, 0, 0, 64), 0);
+    meet(s);
+    for (int i = 0; i < 1000; i++) {
+        if (s->is_a == (i % 2 == 0)) {
+            CHECK_EQ(post(s, make_wr(s, IBV_WR_SEND, i, 128, 64, 0)), 0);
+            struct ibv_wc wc = await_sleeping(s, s->scq);
+            CHECK_EQ(wc.status, IBV_WC_SUCCESS);
+        } else {
+            struct ibv_wc wc = await_sleeping(s, s->rcq);
+            CHECK_EQ(wc.status, IBV_WC_SUCCESS);
+            CHECK_EQ(post_recv(s, i, 0, 64), 0);
+        }
+    }
+    meet(s);
+}
+
+static void states_are_enforced(struct side *s)
+{
+    struct ibv_qp_attr a = {.qp_state = IBV_QPS_RTS};
+    struct ibv_send_wr *wr = make_wr(s, IBV_WR_SEND, 1, 0, 8, 0);
+    CHECK_EQ(post(s, wr), EINVAL); /* still in INIT */
+    CHECK_EQ(ibv_modify_qp(s->qp, &a, IBV_QP_STATE), EINVAL);
+    a.qp_state = IBV_QPS_RTR;
+    CHECK_EQ(ibv_modify_qp(s->qp, &a, IBV_QP_STATE), EINVAL); /* attributes are missing */
+    CHECK_EQ(post_recv(s, 1, 0, 8), 0);
+    a.qp_state = IBV_QPS_RESET;
+    CHECK_EQ(ibv_modify_qp(s->qp, &a, IBV_QP_STATE), 0);
+    CHECK_EQ(post_recv(s, 1, 0, 8), EINVAL);
+    CHECK_EQ(ibv_dealloc_pd(s->pd), EBUSY);
+    CHECK_EQ(ibv_destroy_cq(s->scq), EBUSY);
+    struct ibv_qp_init_attr ud = {.send_cq = s->scq, .recv_cq = s->rcq, .qp_type = IBV_QPT_UD};
+    CHECK(ibv_create_qp(s->pd, &ud) == NULL && errno == EOPNOTSUPP);
+    CHECK(ibv_reg_mr(s->pd, (void *)4096, 4096, 0) == NULL && errno == EFAULT);
+    CHECK(ibv_reg_mr(s->pd, s->buf, 4096, IBV_ACCESS_REMOTE_WRITE) == NULL && errno == EINVAL);
+    meet(s);
+}
+
+void queue_rules(void)
+{
+    static const struct {
+        const char *name;
+        test_function *run;
+        struct options o;
+    } tests[] = {
+        {"the send queue is full until completions are polled", send_queue_fills_up, {.send_wr = 8}},
+        {"the receive queue is full until completions are polled", receive_queue_fills_up,
+         {.recv_wr = 8}},
+        {"a refused WR is named, those before it run", bad_wr_is_named, {0}},
+        {"an overflowing CQ raises an event", full_cq_raises_an_event, {.cqe = 16}},
+        {"and so does one of the target", full_cq_of_the_target_raises_an_event, {.cqe = 16}},
+        {"a late receive wakes a sender that sleeps in poll()", late_receive_reaches_a_sleeper, {0}},
+        {"the same, ordinary memory", late_receive_reaches_a_sleeper, {.ordinary = true}},
+        {"one event for one arming", one_event_for_one_arming, {0}},
+        {"solicited only", solicited_only, {0}},
+        {"two sleepers play ping-pong", sleepers_play_ping_pong, {0}},
+        {"states and arguments are enforced", states_are_enforced, {.no_connect = true}},
+    };
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
+        report(run_pair(tests[i].run, &tests[i].o), "%s", tests[i].name);
+}

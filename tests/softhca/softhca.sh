@@ -1,0 +1,77 @@
+#!/bin/bash
+# softhca.sh - the software device's own tests: every rule, linked shared, linked static, and
+# preloaded; random operations; hostile surroundings. TAP on stdout.
+#
+# BUILDDIR (or top_builddir) names the build tree, default: the present directory.
+# SOAK_SECONDS (default 3) and SOAK_SEED are handed to the random test.
+# shellcheck source=tests/tap.sh
+
+export TEST_BUILD=${TEST_BUILD:-${BUILDDIR:-${top_builddir:-$PWD}}}
+. "$(dirname "${BASH_SOURCE[0]}")/../tap.sh"
+cd "$TEST_BUILD" || exit 1
+export SOFTHCA=on
+
+# Passes on the lines of a TAP program under one numbering.
+run() { # LABEL COMMAND...
+    local label=$1 log line status
+    shift
+    log=$TEST_LOG/softhca-${label// /-}.log
+    "$@" >"$log" 2>&1
+    status=$?
+    while read -r line; do
+        case $line in
+        "ok "*) tap_ok 0 "${line#* - } ($label)" ;;
+        "not ok "*) tap_ok 1 "${line#* - } ($label)" ;;
+        "#"*) echo "$line" ;;
+        esac
+    done <"$log"
+    grep -q '^1\.\.' "$log" || { tap_ok 1 "$label ended with status $status" && tap_tail "$log"; }
+}
+
+names_left() { grep -c '@softhca\.' /proc/net/unix; }
+
+before=$(names_left)
+run "shared library" ./softhca_rules
+run "static library" ./softhca_rules_static
+run soak ./softhca_soak "${SOAK_SECONDS:-3}" ${SOAK_SEED:+"$SOAK_SEED"}
+
+# Nothing the device needs is a file: a full, read-only or missing /dev/shm is all the same to it.
+can_unshare() { unshare --mount --map-root-user true 2>/dev/null || unshare --mount true 2>/dev/null; }
+if can_unshare; then
+    hidden='mount -t tmpfs -o ro none /dev/shm && exec ./softhca_rules transfer'
+    run "read-only dev-shm" unshare --mount --map-root-user sh -c "$hidden"
+    hidden='mount -t tmpfs -o size=4k none /dev/shm && dd if=/dev/zero of=/dev/shm/full bs=4k count=1 2>/dev/null; exec ./softhca_rules transfer'
+    run "full dev-shm" unshare --mount --map-root-user sh -c "$hidden"
+    hidden='mount -t tmpfs none /dev && exec ./softhca_rules transfer'
+    hidden='mkdir -p $0/dev && mount --bind /dev/null $0/dev && mount -t tmpfs none /dev && touch /dev/null && exec ./softhca_rules transfer'
+else
+    tap_skip "full and read-only /dev/shm" "unshare --mount is not permitted here"
+fi
+
+no_privileges() { # the rules as an ordinary user without capabilities
+    setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all "$@"
+}
+if no_privileges ./softhca_rules none >/dev/null 2>&1 || no_privileges true 2>/dev/null; then
+    copy=$tap_scratch/rules
+    chmod 755 "$tap_scratch" && cp "$TEST_BUILD/softhca_rules_static" "$copy" && chmod 755 "$copy"
+    run "no privileges" no_privileges "$copy"
+else
+    tap_skip "without privileges" "cannot become another user here"
+fi
+
+run "ulimit -l 64" bash -c 'ulimit -l 64 && exec ./softhca_rules transfer'
+
+# Every name of libibverbs that takes an object is covered, or a real function would crash on ours.
+verbs=$(ldconfig -p | sed -n 's/.*libibverbs\.so\.1 .*=> //p' | head -1)
+missing=$(comm -23 \
+    <(nm -D "$verbs" | sed -n 's/.* T \(_\{0,1\}ibv_[a-z0-9_]*\).*/\1/p' | grep -v '^ibv_cmd_' | sort -u) \
+    <(nm -D .libs/libsofthca.so | sed -n 's/.* T \(_\{0,1\}ibv_[a-z0-9_]*\).*/\1/p' | sort -u))
+# These take no object of ours.
+harmless='ibv_copy_|_str$|_rate|rate_to|fork|sysfs|register_driver|import_device|static_providers'
+missing=$(grep -vE "$harmless" <<<"$missing")
+[ -z "$missing" ]
+tap_ok $? "every function of libibverbs that takes an object is covered${missing:+: not $missing}"
+
+[ "$(names_left)" -le "$before" ]
+tap_ok $? "no process slot is left taken"
+tap_end
