@@ -5,8 +5,9 @@ ibv_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-con
   -I$(top_srcdir)/core/ib -I$(top_srcdir)/ibv-conduit $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK
 ibv_libadd = other/tools/libtools.la other/spawner/libspawner.la libsofthca.la $(VERBS_LIBS) \
   -lpthread -ldl -lm
-# libsofthca.so is found beside the library, wherever an installed tree was moved to.
-ibv_ldflags = -Wl,-rpath,'$$ORIGIN'
+# libsofthca.so is found beside the library, wherever an installed tree was moved to; calls between
+# the library's own functions need no detour through the symbol table.
+ibv_ldflags = -Wl,-rpath,'$$ORIGIN' -Wl,-Bsymbolic-functions
 
 lib_LTLIBRARIES += libgasnet-ibv-seq.la libgasnet-ibv-parsync.la libgasnet-ibv-par.la
 
