@@ -58,7 +58,7 @@ single() {
 }
 
 family arrows "$TEST_SOURCE/arrows.sh"
-if [ -x "$TEST_SOURCE/format.sh" ]; then family format "$TEST_SOURCE/format.sh"; fi
+for name in format cppcheck; do family "$name" "$TEST_SOURCE/$name.sh"; done
 for kind in unit sim fuzz; do
     for program in "tests/$kind"/*; do
         # source files and left-overs of the compiler are no programs

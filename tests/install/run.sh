@@ -50,6 +50,10 @@ for mode in seq parsync par; do
 done
 
 # --- the program ---
+readme_program() { # the README shows it without the file's opening comment
+    sed -n '/^```c$/,/^```$/p' "$source_top/README.md" | sed '1d;$d' | diff - <(tail -n +2 "$source_top/examples/hello.c")
+}
+try "the README shows examples/hello.c" readme_program
 cp "$source_top/examples/hello.c" "$tap_scratch/hello.c"
 cp "$source_top/examples/hello.c" "$tap_scratch/hello.cc"
 cd "$tap_scratch" || exit 1
