@@ -156,6 +156,21 @@ static void random_mix(void)
     on_all_threads(mix_body);
 }
 
+/* In the default mode spinning threads may outnumber the CPUs: slower, but it must go on. */
+static void *default_mode_body(void *arg)
+{
+    struct worker *w = arg;
+    struct test_random random = test_random_for(970 + (uint64_t)w->id);
+    for (int i = 0; i < test_iterations(60); i++) mix_once(w, &random, i);
+    return NULL;
+}
+static void default_mode(void)
+{
+    gasnet_set_waitmode(GASNET_WAIT_SPIN);
+    on_all_threads(default_mode_body);
+    gasnet_set_waitmode(GASNET_WAIT_BLOCK);
+}
+
 static void *flood_body(void *arg)
 {
     struct worker *w = arg;
@@ -374,6 +389,7 @@ int main(int argc, char **argv)
     static const struct test_rule rules[] = {
         {"B92 thread identity", identities},
         {"B90 B62 random mixes from several threads", random_mix},
+        {"B97 B96 more threads than CPUs, all spinning", default_mode},
         {"B90 private handles of several threads", private_handles},
         {"B90 B30 floods from several threads", floods},
         {"B40 B97 mutual exclusion of handler-safe locks", mutual_exclusion},
@@ -383,6 +399,7 @@ int main(int argc, char **argv)
         {"B91 3.9 two hundred threads at once, twice", a_crowd},
     };
     test_start(&argc, &argv, table, TEST_COUNT(table), SEGMENT);
+    gasnet_set_waitmode(GASNET_WAIT_BLOCK); /* B95: more threads than CPUs, so a good client asks */
     pthread_barrier_init(&meet, NULL, THREADS);
     test_run(rules, TEST_COUNT(rules));
     test_finish();
