@@ -16,3 +16,4 @@ libgasnet_tools_seq_la_LIBADD = other/tools/libtools.la -lpthread
 libgasnet_tools_par_la_SOURCES = other/tools/linkcheck.c
 libgasnet_tools_par_la_CPPFLAGS = $(tools_cppflags) -DGASNETT_THREAD_SAFE
 libgasnet_tools_par_la_LIBADD = other/tools/libtools.la -lpthread
+include tests/tools/local.mk

@@ -1,0 +1,137 @@
+/* inside.c - what the tools offer to a library: hooks, decoding of arguments, strict parsing.
+ *
+ * Linked with libtools.la itself, since these names are hidden in the installed libraries.
+ */
+#include "config.h"
+#include "other/tools/tools.h"
+#include "tap.h"
+
+#include <signal.h>
+
+static int rank = -1, verbose = -1;
+
+static char *job_getenv(const char *name)
+{
+    static char value[] = "of the job";
+    return strcmp(name, "TOOLS_JOB") ? NULL : value;
+}
+
+static int my_rank(void)
+{
+    return rank;
+}
+
+static int my_verbose(void)
+{
+    return verbose;
+}
+
+static void test_getenv_hook(void)
+{
+    gasneti_getenv_hook = job_getenv;
+    gasnett_setenv("TOOLS_JOB", "of the process");
+    gasnett_setenv("TOOLS_OWN", "own");
+    tap_ok(!strcmp(gasnett_getenv("TOOLS_JOB"), "of the job"), "the job's value wins");
+    tap_ok(!strcmp(gasnett_getenv("TOOLS_OWN"), "own"), "names unknown to the job are the process's");
+    gasneti_getenv_hook = NULL;
+}
+
+static void test_arguments(void)
+{
+    char a0[] = "prog", a1[] = "a%020b", a2[] = "x%000y%000", a3[] = "", a4[] = "100%";
+    char *args[] = {a0, a1, a2, a3, a4, NULL}, **argv = args;
+    static const char *const want[] = {"prog", "a b", "x", "y", "", "", "100%"};
+    int argc = 5, good;
+
+    gasneti_decode_args(&argc, &argv);
+    good = argc == 7 && argv[argc] == NULL;
+    for (int i = 0; good && i < argc; i++) good &= !strcmp(argv[i], want[i]);
+    tap_ok(good, "arguments are decoded, and split at encoded zero bytes");
+
+    argc = 5;
+    argv = args;
+    gasnett_setenv("GASNET_DISABLE_ARGDECODE", "yes");
+    gasneti_decode_args(&argc, &argv);
+    tap_ok(argc == 5 && argv == args, "GASNET_DISABLE_ARGDECODE");
+    gasneti_decode_args(NULL, NULL);
+}
+
+static void test_strict(void)
+{
+    static const char *const bad_ints[] = {"abc", "12x", "1.5", "0x", "--1", "1 2", "K"};
+    static const char *const bad_sizes[] = {"abc", "12x", "1.5.5", "K", "1KBB", "MB", "."};
+    static const char *const bad_doubles[] = {"", "x", "1/0", "1/", "1/2/3", "0.5s"};
+    int64_t value;
+    double real;
+    int good = 1;
+
+    for (int i = 0; i < 7; i++) good &= !gasneti_parse_int(bad_ints[i], 0, &value);
+    tap_ok(good, "text that is no integer");
+    good = 1;
+    for (int i = 0; i < 7; i++) good &= !gasneti_parse_int(bad_sizes[i], 1, &value);
+    tap_ok(good, "text that is no memory size");
+    good = 1;
+    for (int i = 0; i < 6; i++) good &= !gasneti_parse_double(bad_doubles[i], &real);
+    tap_ok(good, "text that is no number");
+    tap_ok(gasneti_parse_int(" 1.5 GiB ", 1, &value) && value == 3LL << 29, "a size with spaces");
+}
+
+static void test_signal_names(void)
+{
+    tap_ok(gasneti_signal_from_name("SIGSEGV") == SIGSEGV && gasneti_signal_from_name("SEGV") == SIGSEGV &&
+               gasneti_signal_from_name("segv") == SIGSEGV && gasneti_signal_from_name("11") == 11 &&
+               gasneti_signal_from_name("nosuch") == 0 && gasneti_signal_from_name("0") == 0 &&
+               gasneti_signal_from_name("") == 0,
+           "signals by name and number");
+}
+
+/* Reports of before the answer is known come out later, or never. */
+static void test_kept_reports(void)
+{
+    FILE *out = tmpfile();
+    char text[512];
+    size_t len;
+    int saved = dup(STDERR_FILENO);
+
+    gasneti_verboseenv_hook = my_verbose;
+    gasneti_rank_hook = my_rank;
+    dup2(fileno(out), STDERR_FILENO);
+    gasnett_getenv_withdefault("TOOLS_EARLY", "x");
+    gasneti_verboseenv_flush();
+    tap_ok(lseek(fileno(out), 0, SEEK_END) == 0, "reports are kept back while nothing is known");
+    verbose = 1;
+    gasneti_verboseenv_flush();
+    gasneti_verboseenv_flush();
+    gasnett_getenv_withdefault("TOOLS_LATE", "y");
+    verbose = 0;
+    gasnett_getenv_withdefault("TOOLS_NEVER", "z");
+    dup2(saved, STDERR_FILENO);
+    rewind(out);
+    len = fread(text, 1, sizeof text - 1, out);
+    text[len] = '\0';
+    tap_ok(strstr(text, "TOOLS_EARLY = x") && strstr(text, "TOOLS_LATE = y") &&
+               strstr(text, "TOOLS_EARLY") < strstr(text, "TOOLS_LATE") && !strstr(text, "TOOLS_NEVER"),
+           "and printed in order once it is");
+    fclose(out);
+}
+
+static void test_memory(void)
+{
+    void *p = gasnett_mmap(4 * GASNETT_PAGESIZE), *q = gasnett_malloc_aligned(4096, 100);
+    memset(p, 1, 4 * GASNETT_PAGESIZE);
+    memset(q, 1, 100);
+    tap_ok((uintptr_t)p % GASNETT_PAGESIZE == 0 && (uintptr_t)q % 4096 == 0, "aligned memory");
+    gasnett_free_aligned(q);
+    gasnett_free_aligned(NULL);
+}
+
+int main(void)
+{
+    test_getenv_hook();
+    test_arguments();
+    test_strict();
+    test_signal_names();
+    test_kept_reports();
+    test_memory();
+    return tap_end();
+}
