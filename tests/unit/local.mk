@@ -1,8 +1,24 @@
 # tests/unit: state machines, parsers and engines of the core, in one process each; TAP on stdout.
-check_LIBRARIES = tests/unit/libcheck.a
-tests_unit_libcheck_a_SOURCES = tests/unit/check.c tests/unit/check.h
+# The engines are compiled against a network that a script drives, found by -Itests/unit/script.
+check_LIBRARIES = tests/unit/libcheck.a tests/unit/libscript.a
 EXTRA_DIST += tests/unit/run.sh
+# Without the u that today's ar ignores with a warning.
+ARFLAGS = cr
 
+tests_unit_libcheck_a_SOURCES = tests/unit/check.c tests/unit/check.h
+
+unit_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-conduit \
+	-I$(top_srcdir)/tests/unit/script $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNET_SEQ
+tests_unit_libscript_a_SOURCES = \
+	core/am_deliver.c core/am_handlers.c core/am_send.c core/am_variadic.c core/am_wire.c \
+	core/buffers.c core/context.c core/params.c core/params_init.c core/poll.c core/rdma.c \
+	core/report.c core/segment.c core/thread.c \
+	tests/unit/net_script.c tests/unit/net_script.h tests/unit/script/network_inline.h \
+	tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
+tests_unit_libscript_a_CPPFLAGS = $(unit_cppflags)
+unit_ldadd = tests/unit/libscript.a tests/unit/libcheck.a other/tools/libtools.la -lpthread -lm
+
+# Without a network.
 check_PROGRAMS += tests/unit/credits tests/unit/exit_protocol tests/unit/ports
 tests_unit_credits_SOURCES = tests/unit/credits.c core/credits.h
 tests_unit_credits_LDADD = tests/unit/libcheck.a
@@ -10,3 +26,22 @@ tests_unit_exit_protocol_SOURCES = tests/unit/exit_protocol.c core/exit_protocol
 tests_unit_exit_protocol_LDADD = tests/unit/libcheck.a
 tests_unit_ports_SOURCES = tests/unit/ports.c core/ib/ports.c
 tests_unit_ports_LDADD = tests/unit/libcheck.a
+
+# On the scripted network.
+check_PROGRAMS += tests/unit/am_engine tests/unit/am_flow tests/unit/am_loopback \
+	tests/unit/am_malformed tests/unit/am_wire
+tests_unit_am_engine_SOURCES = tests/unit/am_engine.c
+tests_unit_am_engine_CPPFLAGS = $(unit_cppflags)
+tests_unit_am_engine_LDADD = $(unit_ldadd)
+tests_unit_am_flow_SOURCES = tests/unit/am_flow.c
+tests_unit_am_flow_CPPFLAGS = $(unit_cppflags)
+tests_unit_am_flow_LDADD = $(unit_ldadd)
+tests_unit_am_loopback_SOURCES = tests/unit/am_loopback.c
+tests_unit_am_loopback_CPPFLAGS = $(unit_cppflags)
+tests_unit_am_loopback_LDADD = $(unit_ldadd)
+tests_unit_am_malformed_SOURCES = tests/unit/am_malformed.c
+tests_unit_am_malformed_CPPFLAGS = $(unit_cppflags)
+tests_unit_am_malformed_LDADD = $(unit_ldadd)
+tests_unit_am_wire_SOURCES = tests/unit/am_wire.c
+tests_unit_am_wire_CPPFLAGS = $(unit_cppflags)
+tests_unit_am_wire_LDADD = $(unit_ldadd)

@@ -35,7 +35,8 @@ run() { # PROGRAM
     fi
 }
 
-for source in $(grep -l '^int main' "$here"/*.c); do
+mapfile -t sources < <(grep -l "^int main" "$here"/*.c)
+for source in "${sources[@]}"; do
     name=$(basename "$source" .c)
     [ -z "$UNIT_ONLY" ] || [[ " $UNIT_ONLY " == *" $name "* ]] || continue
     if [ -x "$build/$name" ]; then run "$name"; else result 1 "$name: is not built"; fi

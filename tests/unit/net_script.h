@@ -1,0 +1,89 @@
+/* net_script.h - what a test orders of the scripted network, and what it can ask afterwards.
+ *
+ * Transfers move bytes when they complete, between real addresses of this process, so that what was
+ * captured too late, freed too early or aimed outside a registration shows.  A call that breaks the
+ * contract of core/network.h ends the program with the rule that it broke.
+ */
+#ifndef UNIT_NET_SCRIPT_H
+#define UNIT_NET_SCRIPT_H
+
+#include "core/network.h"
+
+enum net_script_kind {
+    NET_SCRIPT_PUT,
+    NET_SCRIPT_GET,
+    NET_SCRIPT_AM,
+    NET_SCRIPT_SYS,
+    NET_SCRIPT_REGISTER,
+    NET_SCRIPT_DEREGISTER,
+    NET_SCRIPT_ARRIVAL, /* handed to the core */
+    NET_SCRIPT_ACCEPT,
+    NET_SCRIPT_RELEASE,
+    NET_SCRIPT_NOTE, /* by the test: net_script_note */
+    NET_SCRIPT_KINDS
+};
+
+/* One call that was made, in order.  Postings answered NET_BUSY are only counted. */
+typedef struct net_script_event {
+    enum net_script_kind kind;
+    uint32_t rank;
+    const void *local; /* address here */
+    uint64_t remote;   /* address there */
+    size_t length;
+    uint32_t region;  /* id of the local registration, 0: captured at the call */
+    uint32_t key;     /* id of the remote registration */
+    bool remote_use;  /* REGISTER: for peers too */
+    bool wants_reply; /* AM */
+    bool refill;      /* ACCEPT */
+    bool complete;    /* PUT, GET, AM: reaped */
+    uint8_t *bytes;   /* AM, and captured PUT: as they were at the call; SYS: the two words */
+    uint64_t tag;     /* NOTE */
+    gasnetc_sent_t sent;
+} net_script_event_t;
+
+typedef struct net_script {
+    /* Orders. */
+    struct net_caps caps;      /* what net_open tells */
+    unsigned busy;             /* so many postings are answered NET_BUSY before the next is taken */
+    bool hold;                 /* nothing completes except by net_script_complete */
+    bool no_spare;             /* net_accept with refill moves the message */
+    int refuse;                /* errno with which net_register refuses, 0: it does not */
+    void (*on_reap)(void);     /* begins each net_reap: one turn of any waiting loop */
+    void (*on_arrivals)(void); /* begins each net_arrivals: a turn that may run handlers */
+    /* Answers. */
+    unsigned busy_answers, reaps, polls;
+    unsigned regions;                /* registered now */
+    int buffers[64];                 /* AM receive buffers posted, by rank; counts from 0 */
+    int fewest[64], most_posted[64]; /* extremes of these */
+} net_script_t;
+
+extern net_script_t net_script;
+
+/* Forgets everything; caps become those of a plain device. */
+void net_script_reset(void);
+
+/* Ends the program: it does what no network allows. */
+void net_script_broken(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+/* How many events of a kind there were; the n-th of them (0 is the first, -1 the last). */
+unsigned net_script_count(enum net_script_kind kind);
+const net_script_event_t *net_script_get_event(enum net_script_kind kind, int n);
+/* Where in the order of all events that one stands, from 0. */
+unsigned net_script_order(const net_script_event_t *event);
+void net_script_note(uint64_t tag);
+/* Forgets events (not orders, nor what is in flight). */
+void net_script_forget(void);
+
+/* Transfers in flight; lets the oldest `count` of them be found complete by the next net_reap. */
+unsigned net_script_in_flight(void);
+void net_script_complete(unsigned count);
+
+/* Lets an AM, or a system message, arrive; the bytes are copied to a block of just that length. */
+void net_script_arrive(uint32_t rank, const void *bytes, size_t length);
+void net_script_arrive_system(uint32_t rank, const void *bytes, size_t length);
+unsigned net_script_waiting(void); /* arrivals not yet handed over */
+
+/* A peer's memory [start, start+size) becomes reachable under the key returned. */
+net_key_t net_script_expose(void *start, size_t size);
+
+#endif

@@ -1,0 +1,73 @@
+/* network_inline.h - the fourth network's half of core/network.h: a script plays device and peers.
+ *
+ * Included by core/network.h alone, found by -Itests/unit/script.  Nothing is hot here: every call
+ * goes to net_script.c, which records it and does what the test has ordered.
+ */
+#ifndef NETWORK_SCRIPT_H
+#define NETWORK_SCRIPT_H
+
+struct net_region {
+    uint32_t id; /* 0: none */
+};
+
+struct net_key {
+    uint32_t id;
+};
+
+struct net_peer {
+    uint32_t rank;
+};
+
+enum net_result net_script_put(net_peer_t *peer, uint64_t dst, const net_key_t *key,
+                               const void *src, const net_region_t *local, size_t length,
+                               const gasnetc_sent_t *sent);
+enum net_result net_script_get(net_peer_t *peer, void *dst, const net_region_t *local, uint64_t src,
+                               const net_key_t *key, size_t length, const gasnetc_sent_t *sent);
+enum net_result net_script_am(net_peer_t *peer, const void *data, const net_region_t *local,
+                              size_t length, bool wants_reply, const gasnetc_sent_t *sent);
+unsigned net_script_reap(void);
+unsigned net_script_arrivals(net_message_t *messages, unsigned budget);
+void net_script_accept(net_message_t *message, bool refill);
+void net_script_release(net_message_t *message);
+
+static inline enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key,
+                                      const void *src, const net_region_t *local, size_t length,
+                                      const gasnetc_sent_t *sent)
+{
+    return net_script_put(peer, dst, key, src, local, length, sent);
+}
+
+static inline enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local,
+                                      uint64_t src, const net_key_t *key, size_t length,
+                                      const gasnetc_sent_t *sent)
+{
+    return net_script_get(peer, dst, local, src, key, length, sent);
+}
+
+static inline enum net_result net_am(net_peer_t *peer, const void *data, const net_region_t *local,
+                                     size_t length, bool wants_reply, const gasnetc_sent_t *sent)
+{
+    return net_script_am(peer, data, local, length, wants_reply, sent);
+}
+
+static inline unsigned net_reap(void)
+{
+    return net_script_reap();
+}
+
+static inline unsigned net_arrivals(net_message_t *messages, unsigned budget)
+{
+    return net_script_arrivals(messages, budget);
+}
+
+static inline void net_accept(net_message_t *message, bool refill)
+{
+    net_script_accept(message, refill);
+}
+
+static inline void net_release(net_message_t *message)
+{
+    net_script_release(message);
+}
+
+#endif

@@ -1,0 +1,191 @@
+/* stubs.c - stands in for init.c, exit.c, the bootstrap and the Extended API in the programs that
+ * test the engines.  All weak: a test may bring its own.
+ */
+#include "tests/unit/stubs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/am.h"
+#include "core/buffers.h"
+#include "core/exit.h"
+#include "core/params.h"
+#include "core/rdma_internal.h"
+#include "core/report.h"
+#include "core/system_am.h"
+#include "gasnet.h"
+
+#define STUB __attribute__((weak))
+
+/* ---- init.c -----------------------------------------------------------------------------------
+ */
+
+struct bootstrap_job gasnetc_job;
+enum gasnetc_phase gasnetc_phase;
+gasnetc_peer_t *gasnetc_peers;
+struct net_caps gasnetc_caps;
+gasnet_node_t gasneti_mynode, gasneti_nodes;
+
+STUB char *gasneti_getenv(const char *name)
+{
+    return getenv(name);
+}
+
+/* ---- exit.c -----------------------------------------------------------------------------------
+ */
+
+struct unit_system_message unit_system_message;
+volatile int gasnetc_exit_pending;
+
+STUB void gasnetc_exit_act(void)
+{
+    printf("# asked to end by a signal\n");
+    fflush(stdout);
+    _exit(7);
+}
+
+STUB void gasnetc_exit_fatal(int code)
+{
+    _exit(code);
+}
+
+STUB void gasnetc_exit_system_message(uint32_t from, uint64_t word0, uint64_t word1)
+{
+    unit_system_message =
+        (struct unit_system_message){unit_system_message.count + 1, from, word0, word1};
+}
+
+STUB void gasnetc_exit(int code)
+{
+    _exit(code);
+}
+
+/* ---- the Extended API -------------------------------------------------------------------------
+ */
+
+unsigned unit_progress;
+STUB const gasnet_handlerentry_t gasnete_handlers[] = {{0, NULL}};
+
+STUB void gasnete_attach(void) {}
+
+STUB void gasnete_progress(void)
+{
+    unit_progress++;
+}
+
+/* ---- the bootstrap ----------------------------------------------------------------------------
+ */
+
+void (*unit_exchange)(const void *mine, size_t len, char *all);
+
+STUB const char *bootstrap_getenv(const char *name)
+{
+    return getenv(name);
+}
+
+STUB const char *const *bootstrap_environ(void)
+{
+    return NULL;
+}
+
+/* Nobody comes to a barrier: a rank that waits for the job's end reaches it. */
+STUB void bootstrap_barrier(void)
+{
+    _exit(9);
+}
+
+STUB void bootstrap_exchange(const void *mine, size_t len, void *all)
+{
+    for (uint32_t r = 0; r < gasnetc_job.size; r++) memcpy((char *)all + r * len, mine, len);
+    if (unit_exchange) unit_exchange(mine, len, all);
+}
+
+/* ---- a job ------------------------------------------------------------------------------------
+ */
+
+static char *segments[64];
+static net_key_t *keys[64];
+static uint32_t *hosts;
+
+net_peer_t *net_script_peer(uint32_t rank);
+net_peer_t *net_script_peer(uint32_t rank)
+{
+    return &gasnetc_peers[rank].net;
+}
+
+char *unit_segment(uint32_t node)
+{
+    return segments[node];
+}
+
+static void make_segment(uint32_t node, size_t size, unsigned shift)
+{
+    bool mine = node == gasnetc_job.rank;
+    size_t pieces = size ? ((size - 1) >> shift) + 1 : 0;
+    segments[node] = size ? net_alloc(size) : NULL;
+    keys[node] = calloc(pieces + 1, sizeof **keys);
+    if (mine) gasnetc_segment_regions = calloc(pieces + 1, sizeof *gasnetc_segment_regions);
+    for (size_t i = 0; i < pieces; i++) {
+        size_t start = i << shift, piece = (size_t)1 << shift;
+        if (piece > size - start) piece = size - start;
+        if (mine)
+            net_register(segments[node] + start, piece, true, &gasnetc_segment_regions[i]);
+        else
+            keys[node][i] = net_script_expose(segments[node] + start, piece);
+    }
+    gasnetc_peers[node].segment =
+        (gasnetc_segment_t){.base = (uintptr_t)segments[node], .size = size, .keys = keys[node]};
+}
+
+void unit_job_begin(const unit_job_t *job)
+{
+    gasnetc_job.size = job->size;
+    gasnetc_job.rank = job->rank;
+    gasneti_nodes = (gasnet_node_t)job->size;
+    gasneti_mynode = (gasnet_node_t)job->rank;
+    hosts = calloc(job->size, sizeof *hosts);
+    gasneti_report_init(job->rank, job->size, hosts);
+    net_open(job->size - 1, &gasnetc_caps);
+    gasnetc_peers = calloc(job->size, sizeof *gasnetc_peers);
+    gasnetc_pin_shift = job->shift;
+    for (uint32_t i = 0; i < job->size; i++) {
+        gasnetc_peers[i].net.rank = i;
+        gasnetc_credits_init(&gasnetc_peers[i].credits, job->credits, job->slack);
+        make_segment(i, job->segment, job->shift);
+    }
+    gasnetc_bbuf_init(UNIT_BBUFS);
+    gasnetc_phase = GASNETC_ATTACHED;
+    net_script_forget();
+}
+
+void unit_job_end(void)
+{
+    net_script_reset();
+    gasnetc_bbuf_fini();
+    for (uint32_t i = 0; i < gasnetc_job.size; i++) {
+        free(segments[i]);
+        free(keys[i]);
+    }
+    size_t pieces =
+        gasnetc_peers[gasnetc_job.rank].segment.size
+            ? ((gasnetc_peers[gasnetc_job.rank].segment.size - 1) >> gasnetc_pin_shift) + 1
+            : 0;
+    for (size_t i = 0; i < pieces; i++) net_deregister(&gasnetc_segment_regions[i]);
+    free(gasnetc_segment_regions);
+    free(gasnetc_peers);
+    free(hosts);
+    gasneti_report_init(0, 0, NULL);
+    memset(gasnetc_handlers, 0, sizeof gasnetc_handlers);
+    net_script_reset();
+}
+
+unsigned unit_free_bbufs(void)
+{
+    void *taken[UNIT_BBUFS + 1];
+    unsigned n = 0;
+    while (n <= UNIT_BBUFS && (taken[n] = gasnetc_bbuf_try())) n++;
+    for (unsigned i = n; i-- > 0;) gasnetc_bbuf_free(taken[i]);
+    return n;
+}
