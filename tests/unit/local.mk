@@ -29,7 +29,8 @@ tests_unit_ports_LDADD = tests/unit/libcheck.a
 
 # On the scripted network.
 check_PROGRAMS += tests/unit/am_engine tests/unit/am_flow tests/unit/am_loopback \
-	tests/unit/am_malformed tests/unit/am_wire
+	tests/unit/am_malformed tests/unit/am_wire tests/unit/handlers tests/unit/params \
+	tests/unit/params_init tests/unit/rdma_engine
 tests_unit_am_engine_SOURCES = tests/unit/am_engine.c
 tests_unit_am_engine_CPPFLAGS = $(unit_cppflags)
 tests_unit_am_engine_LDADD = $(unit_ldadd)
@@ -45,3 +46,15 @@ tests_unit_am_malformed_LDADD = $(unit_ldadd)
 tests_unit_am_wire_SOURCES = tests/unit/am_wire.c
 tests_unit_am_wire_CPPFLAGS = $(unit_cppflags)
 tests_unit_am_wire_LDADD = $(unit_ldadd)
+tests_unit_handlers_SOURCES = tests/unit/handlers.c
+tests_unit_handlers_CPPFLAGS = $(unit_cppflags)
+tests_unit_handlers_LDADD = $(unit_ldadd)
+tests_unit_params_SOURCES = tests/unit/params.c
+tests_unit_params_CPPFLAGS = $(unit_cppflags)
+tests_unit_params_LDADD = $(unit_ldadd)
+tests_unit_params_init_SOURCES = tests/unit/params_init.c
+tests_unit_params_init_CPPFLAGS = $(unit_cppflags)
+tests_unit_params_init_LDADD = $(unit_ldadd)
+tests_unit_rdma_engine_SOURCES = tests/unit/rdma_engine.c
+tests_unit_rdma_engine_CPPFLAGS = $(unit_cppflags)
+tests_unit_rdma_engine_LDADD = $(unit_ldadd)

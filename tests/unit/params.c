@@ -1,0 +1,294 @@
+/* params.c - the parameters' table and the parsing of values and names (IB-C, IB-P, IB-R; 7.1 of
+ * the client interface).
+ *
+ * Rows of every type are made here as well, so that ranges and units are tested apart from the
+ * ranges that the real rows happen to have.
+ */
+#include "core/params.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/check.h"
+
+static const gasnetc_param_t number = {"GASNET_N", "",  GASNETC_NUMBER,
+                                       0,          -10, 1000,
+                                       false,      "",  offsetof(gasnetc_params_t, num_qps)},
+                             size = {"GASNET_S", "", GASNETC_SIZE,
+                                     0,          0,  (double)INT64_MAX,
+                                     false,      "", offsetof(gasnetc_params_t, physmem_max)},
+                             boolean = {"GASNET_B", "", GASNETC_BOOLEAN,
+                                        0,          0,  1,
+                                        false,      "", offsetof(gasnetc_params_t, quiet)},
+                             seconds = {"GASNET_T", "", GASNETC_SECONDS,
+                                        0,          0,  86400,
+                                        false,      "", offsetof(gasnetc_params_t, exit_timeout)},
+                             text = {"GASNET_X", "", GASNETC_TEXT,
+                                     0,          0,  0,
+                                     false,      "", offsetof(gasnetc_params_t, ports)};
+
+static double value_of(const gasnetc_param_t *row, const gasnetc_params_t *p)
+{
+    const char *field = (const char *)p + row->offset;
+    if (row->type == GASNETC_BOOLEAN) return *(const bool *)field;
+    if (row->type == GASNETC_SECONDS) return *(const double *)(const void *)field;
+    return (double)*(const int64_t *)(const void *)field;
+}
+
+static void good(const gasnetc_param_t *row, const char *given, double wanted)
+{
+    gasnetc_params_t p;
+    char why[200] = "";
+    memset(&p, 0x5a, sizeof p);
+    bool parsed = gasnetc_param_parse(row, given, &p, why, sizeof why);
+    check(parsed && value_of(row, &p) == wanted, "7.1 %s=%s is %.15g", row->name, given, wanted);
+    if (!parsed)
+        check_note("%s", why);
+    else if (value_of(row, &p) != wanted)
+        check_note("it is %.15g", value_of(row, &p));
+}
+
+/* Refused with one line that names the variable and the value; nothing is stored. */
+static void bad(const gasnetc_param_t *row, const char *given, const char *word)
+{
+    gasnetc_params_t p, before;
+    char why[200] = "";
+    memset(&p, 0x5a, sizeof p);
+    before = p;
+    bool parsed = gasnetc_param_parse(row, given, &p, why, sizeof why);
+    bool told =
+        strstr(why, row->name) && strstr(why, given) && strstr(why, word) && !strchr(why, '\n');
+    check(!parsed && told && !memcmp(&p, &before, sizeof p), "7.1 %s=%s is refused: %s", row->name,
+          given, *word ? word : "it does not fit");
+    if (parsed)
+        check_note("taken as %.15g", value_of(row, &p));
+    else if (!told)
+        check_note("%s", why);
+}
+
+static void numbers(void)
+{
+    good(&number, "0", 0);
+    good(&number, "42", 42);
+    good(&number, "-10", -10);
+    good(&number, "0x1f", 31);
+    good(&number, " 7 ", 7);
+    good(&number, "1000", 1000);
+    bad(&number, "1001", "-10 to 1000");
+    bad(&number, "-11", "-10 to 1000");
+    bad(&number, "abc", "not a whole number");
+    bad(&number, "4x", "not a whole number");
+    bad(&number, "4 5", "not a whole number");
+    bad(&number, "1.5", "not a whole number");
+    bad(&number, "4K", "not a whole number");
+    bad(&number, "0x", "not a whole number");
+    bad(&number, "-", "not a whole number");
+    bad(&number, "99999999999999999999999", "");
+    bad(&number, "18446744073709551615", "");
+    bad(&number, "18446744073709551626", "");
+    bad(&number, "0xffffffffffffffff", "");
+}
+
+static void sizes(void)
+{
+    good(&size, "0", 0);
+    good(&size, "4096", 4096);
+    good(&size, "1K", 1024);
+    good(&size, "1k", 1024);
+    good(&size, "64KB", 65536);
+    good(&size, "64KiB", 65536);
+    good(&size, "64 KB", 65536);
+    good(&size, "3M", 3 << 20);
+    good(&size, "2G", 2147483648.0);
+    good(&size, "1.5GB", 1610612736.0);
+    good(&size, "0.5K", 512);
+    good(&size, "2T", 2199023255552.0);
+    good(&size, "17B", 17);
+    good(&size, "0x10K", 16384);
+    bad(&size, "-1", "out of range");
+    bad(&size, "-1K", "out of range");
+    bad(&size, "64Q", "not a size");
+    bad(&size, "64KK", "not a size");
+    bad(&size, "64KBx", "not a size");
+    bad(&size, "K", "not a size");
+    bad(&size, "1.2.3", "not a size");
+    bad(&size, "many", "not a size");
+    bad(&size, "nan", "not a size");
+    bad(&size, "inf", "not a size");
+    /* What does not fit must not come out small. */
+    bad(&size, "16777216T", "");
+    bad(&size, "17179869184G", "");
+    bad(&size, "16777217T", "");
+    bad(&size, "18446744073709551616", "");
+    bad(&size, "18446744073709551615K", "");
+}
+
+static void others(void)
+{
+    static const char *const yes[] = {"1", "y", "Y", "yes", "YES", "Yes"}, *const no[] = {"0", "n",
+                                                                                          "N", "no",
+                                                                                          "NO"};
+    for (int i = 0; i < 6; i++) good(&boolean, yes[i], 1);
+    for (int i = 0; i < 5; i++) good(&boolean, no[i], 0);
+    bad(&boolean, "2", "yes or no");
+    bad(&boolean, "true", "yes or no");
+    bad(&boolean, "yess", "yes or no");
+    good(&seconds, "3", 3);
+    good(&seconds, "0.25", 0.25);
+    good(&seconds, "1/4", 0.25);
+    good(&seconds, "1e2", 100);
+    bad(&seconds, "-1", "out of range");
+    bad(&seconds, "86401", "0 to 86400");
+    bad(&seconds, "soon", "seconds");
+    bad(&seconds, "1/0", "seconds");
+    bad(&seconds, "1/", "seconds");
+    bad(&seconds, "2s", "seconds");
+    bad(&seconds, "inf", "");
+    bad(&seconds, "nan", "");
+    bad(&seconds, "1/nan", "");
+    gasnetc_params_t p = {0};
+    char why[10];
+    check(gasnetc_param_parse(&text, "a b", &p, why, sizeof why) && !strcmp(p.ports, "a b"),
+          "7.1 a text is taken as it is");
+    check(gasnetc_param_parse(&text, "", &p, why, sizeof why) && !p.ports,
+          "7.1 an empty text is none");
+}
+
+/* ---- the table
+ * -------------------------------------------------------------------------------------- */
+
+static const gasnetc_param_t *row_of(const char *name)
+{
+    for (size_t i = 0; i < gasnetc_param_count; i++)
+        if (!strcmp(gasnetc_param_table[i].name, name)) return &gasnetc_param_table[i];
+    check(false, "the table has %s", name);
+    exit(1);
+}
+
+static void table(void)
+{
+    char why[200];
+    for (size_t i = 0; i < gasnetc_param_count; i++) {
+        const gasnetc_param_t *row = &gasnetc_param_table[i];
+        gasnetc_params_t p = gasnetc_params;
+        check_each(!strncmp(row->name, "GASNET_", 7) && *row->help, "%s", row->name);
+        check_each(row->type == GASNETC_TEXT ||
+                       (row->least <= row->initial && row->initial <= row->most),
+                   "%s: the default %g is out of range", row->name, row->initial);
+        check_each(row->type == GASNETC_TEXT || value_of(row, &gasnetc_params) == row->initial,
+                   "%s: a row's field is not its own", row->name);
+        check_each(gasnetc_param_known(row->name), "%s is not known", row->name);
+        check_each(!*row->alias || gasnetc_param_known(row->alias), "%s is not known", row->alias);
+        check_each(row->type == GASNETC_TEXT ||
+                       !gasnetc_param_parse(row, "rubbish", &p, why, sizeof why),
+                   "%s=rubbish is taken", row->name);
+        for (size_t j = 0; j < i; j++) {
+            const gasnetc_param_t *other = &gasnetc_param_table[j];
+            check_each(strcmp(row->name, other->name) && strcmp(row->name, other->alias),
+                       "%s is there twice", row->name);
+            check_each(!*row->alias || strcmp(row->alias, other->alias), "alias %s is there twice",
+                       row->alias);
+        }
+    }
+    check_all("params.def: names are unique, defaults in range, fields right");
+}
+
+static void default_of(const char *id, const char *name, double wanted, bool same)
+{
+    const gasnetc_param_t *row = row_of(name);
+    check(row->initial == wanted && row->same == same, "%s %s: default %g, %s", id, name, wanted,
+          same ? "equal everywhere" : "may differ");
+}
+
+static void defaults(void)
+{
+    default_of("IB-C2", "GASNET_NUM_QPS", 0, false);
+    default_of("IB-C5", "GASNET_QP_TIMEOUT", 18, false);
+    default_of("IB-C6", "GASNET_QP_RETRY_COUNT", 7, false);
+    default_of("IB-C7", "GASNET_QP_RD_ATOM", 0, false);
+    default_of("IB-P1", "GASNET_PHYSMEM_MAX", 0, true);
+    default_of("IB-P3", "GASNET_INLINESEND_LIMIT", -1, true);
+    default_of("IB-P5", "GASNET_NONBULKPUT_BOUNCE_LIMIT", 65536, true);
+    default_of("IB-R1", "GASNET_NETWORKDEPTH_PP", 64, true);
+    default_of("IB-R2", "GASNET_NETWORKDEPTH_TOTAL", 0, true);
+    default_of("IB-R3", "GASNET_AM_CREDITS_PP", 32, true);
+    default_of("IB-R5", "GASNET_AM_CREDITS_SLACK", 1, true);
+    default_of("IB-R6", "GASNET_BBUF_COUNT", 1024, true);
+    default_of("IB-R7", "GASNET_AM_SPARES", 2, true);
+    default_of("IB-R8", "GASNET_PIN_MAXSZ", 0, true);
+    static const char *const aliases[][2] = {{"GASNET_NETWORKDEPTH_PP", "GASNET_OP_OUST_PP"},
+                                             {"GASNET_NETWORKDEPTH_TOTAL", "GASNET_OP_OUST_LIMIT"},
+                                             {"GASNET_AM_CREDITS_PP", "GASNET_AM_OUST_PP"},
+                                             {"GASNET_AM_CREDITS_TOTAL", "GASNET_AM_OUST_LIMIT"},
+                                             {"GASNET_BBUF_COUNT", "GASNET_BBUF_LIMIT"}};
+    for (int i = 0; i < 5; i++)
+        check(!strcmp(row_of(aliases[i][0])->alias, aliases[i][1]),
+              "IB-R %s is %s, by its older name", aliases[i][1], aliases[i][0]);
+}
+
+/* ---- names
+ * --------------------------------------------------------------------------------------------- */
+
+static void meant(const char *given, const char *wanted)
+{
+    const char *got = gasnetc_param_suggest(given);
+    check(wanted ? got && !strcmp(got, wanted) : !got, "params.h: %s suggests %s", given,
+          wanted ? wanted : "nothing");
+    if (got && (!wanted || strcmp(got, wanted))) check_note("%s", got);
+}
+
+static void names(void)
+{
+    meant("GASNET_NETWORKDEPT_PP", "GASNET_NETWORKDEPTH_PP");
+    meant("GASNET_NETWORKDEPTHPP", "GASNET_NETWORKDEPTH_PP");
+    meant("GASNET_AM_CREDITS_PPP", "GASNET_AM_CREDITS_PP");
+    meant("GASNET_AM_CREDIT_SLACK", "GASNET_AM_CREDITS_SLACK");
+    meant("GASNET_BBUF_CUONT", "GASNET_BBUF_COUNT");
+    meant("GASNET_QUITE", "GASNET_QUIET");
+    meant("GASNET_EXITTIMEOUT_MAXX", "GASNET_EXITTIMEOUT_MAX");
+    meant("GASNET_SSH_SERVER", "GASNET_SSH_SERVERS");
+    meant("GASNET_AM_OUST_P", "GASNET_AM_OUST_PP");
+    meant("GASNET_SOMETHING_ELSE_ALTOGETHER", NULL);
+    meant("GASNET_A", NULL);
+    check(gasnetc_param_known("GASNET_SPAWN_ANYTHING") && gasnetc_param_known("GASNET_SSH_CMD"),
+          "params.h: variables of other parts are known");
+    check(!gasnetc_param_known("GASNET_NETWORKDEPTH_P") && !gasnetc_param_known("GASNET_"),
+          "params.h: others are not");
+    char longest[400];
+    memset(longest, 'X', sizeof longest - 1);
+    longest[sizeof longest - 1] = 0;
+    memcpy(longest, "GASNET_", 7);
+    check(!gasnetc_param_suggest(longest), "params.h: a name of 399 letters suggests nothing");
+}
+
+/* No text makes the message longer than its room. */
+static void long_values(void)
+{
+    char value[1000], why[64];
+    gasnetc_params_t p;
+    memset(value, '9', sizeof value);
+    for (size_t n = 1; n < sizeof value; n += 37) {
+        value[n] = 0;
+        memset(why, 1, sizeof why);
+        if (!gasnetc_param_parse(&number, value, &p, why, sizeof why))
+            check_each(memchr(why, 0, sizeof why) != NULL, "%zu digits", n);
+        else
+            check_each(n <= 3, "%zu nines are taken", n);
+        value[n] = '9';
+    }
+    check_all("7.1 values of any length are answered within the message's room");
+}
+
+int main(int argc, char **argv)
+{
+    check_begin(argc, argv);
+    numbers();
+    sizes();
+    others();
+    table();
+    defaults();
+    names();
+    long_values();
+    return check_end();
+}
