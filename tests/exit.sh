@@ -87,7 +87,9 @@ signal_launcher() { # SPAWNER MODE N SIGNAL
     local name="8.5 SIG$signal to the launcher mode=$mode n=$n $spawner" tmp=$tap_scratch/tmp
     local log=$TEST_LOG/exit_SIG${signal}_${mode}_${n}_$spawner.log marker="exit.$$.$tap_count"
     mkdir -p "$tmp"
-    TEST_MARKER=$marker TMPDIR=$tmp "$TEST_LAUNCH" -spawner="$spawner" -n "$n" \
+    : >"$log"
+    # bash starts what runs in the background with SIGINT ignored
+    TEST_MARKER=$marker TMPDIR=$tmp env --default-signal=INT,QUIT "$TEST_LAUNCH" -spawner="$spawner" -n "$n" \
         "$TEST_BUILD/tests/testexit-$conduit-$mode" launcher_signal first >"$log" 2>&1 </dev/null &
     pid=$!
     for ((i = 0; i < 1500; i++)); do # until it is up

@@ -303,8 +303,9 @@ static int threads_all_exit(void)
 static int threads_storm(void)
 {
     for (int i = 1; i < THREADS; i++) start(storm_thread, 0);
-    if (test_rank == odd) start(exit_thread, 19);
-    sit_in_barrier();
+    if (test_rank != odd) sit_in_barrier();
+    start(exit_thread, 19);
+    poll_on();
 }
 static int threads_main_sleeps(void)
 {
