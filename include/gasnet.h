@@ -16,9 +16,9 @@
 #define _INCLUDED_GASNET_H
 #define GASNETI_IN_GASNET_H 1
 
-/* --- Threading mode ------------------------------------------------------------------------------ */
+/* --- Threading mode ------------------------------------------------------- */
 #if (defined(GASNET_SEQ) + defined(GASNET_PARSYNC) + defined(GASNET_PAR)) != 1
-#error "define exactly one of GASNET_SEQ, GASNET_PARSYNC, GASNET_PAR (for example -DGASNET_SEQ) before including gasnet.h"
+#error "define exactly one of GASNET_SEQ, GASNET_PARSYNC, GASNET_PAR, for example by -DGASNET_SEQ"
 #endif
 #if defined(GASNET_SEQ)
 #undef GASNET_SEQ
@@ -43,14 +43,14 @@
 #endif
 #include "gasnet_conduit.h"
 
-/* --- Versions, segment mode, limits -------------------------------------------------------------- */
+/* --- Versions, segment mode, limits --------------------------------------- */
 #define GASNET_SPEC_VERSION_MAJOR 1
 #define GASNET_SPEC_VERSION_MINOR 8
 #define GASNET_VERSION            GASNET_SPEC_VERSION_MAJOR /* old name of the same */
 
 #if (defined(GASNET_SEGMENT_FAST) + defined(GASNET_SEGMENT_LARGE) +                                \
      defined(GASNET_SEGMENT_EVERYTHING)) != 1
-#error "more than one of GASNET_SEGMENT_FAST, _LARGE, _EVERYTHING is defined; leave them to gasnet_config.h"
+#error "more than one of GASNET_SEGMENT_FAST, _LARGE, _EVERYTHING is defined; define none"
 #endif
 #if defined(GASNET_SEGMENT_FAST)
 #undef GASNET_SEGMENT_FAST
@@ -84,27 +84,29 @@
 #endif
 
 /* One line, no white space; clients search it for ",debug", "CONDUIT=" and the like. */
-#define GASNET_CONFIG_STRING                                                                       \
-    "RELEASE=" GASNETI_RELEASE_TEXT ",SPEC=" _STRINGIFY(GASNET_SPEC_VERSION_MAJOR) "." _STRINGIFY( \
-        GASNET_SPEC_VERSION_MINOR) ",CONDUIT=" GASNET_CONDUIT_NAME_STR                             \
-                                   "(" GASNET_CORE_NAME_STR "-" GASNET_CORE_VERSION_STR            \
-                                   "/" GASNET_EXTENDED_NAME_STR "-" GASNET_EXTENDED_VERSION_STR    \
-                                   "),"                                                            \
-                                   "THREADMODEL=" _STRINGIFY(GASNETI_THREAD_MODE) ","              \
-    "SEGMENT=" _STRINGIFY(GASNETI_SEGMENT_MODE) ","                                                \
-    "PTR=" _STRINGIFY(GASNETI_PTR_CONFIG) ","                                                      \
-    _STRINGIFY(GASNETI_ALIGN_CONFIG) ","                                                           \
-    _STRINGIFY(GASNETI_PSHM_CONFIG) ","                                                            \
-    _STRINGIFY(GASNETI_DEBUG_CONFIG) ","                                                           \
-    _STRINGIFY(GASNETI_TRACE_CONFIG) ","                                                           \
-    _STRINGIFY(GASNETI_STATS_CONFIG) ","                                                           \
-    _STRINGIFY(GASNETI_MALLOC_CONFIG) ","                                                          \
-    _STRINGIFY(GASNETI_SRCLINES_CONFIG) ","                                                        \
-    _STRINGIFY(GASNETI_TIMER_CONFIG) ","                                                           \
-    _STRINGIFY(GASNETI_MEMBAR_CONFIG) ","                                                          \
-    _STRINGIFY(GASNETI_ATOMIC_CONFIG) ","                                                          \
-    _STRINGIFY(GASNETI_ATOMIC32_CONFIG) ","                                                        \
-    _STRINGIFY(GASNETI_ATOMIC64_CONFIG)
+/* clang-format off */
+#define GASNET_CONFIG_STRING \
+    "RELEASE=" GASNETI_RELEASE_TEXT \
+    ",SPEC=" _STRINGIFY(GASNET_SPEC_VERSION_MAJOR) "." _STRINGIFY(GASNET_SPEC_VERSION_MINOR) \
+    ",CONDUIT=" GASNET_CONDUIT_NAME_STR \
+    "(" GASNET_CORE_NAME_STR "-" GASNET_CORE_VERSION_STR \
+    "/" GASNET_EXTENDED_NAME_STR "-" GASNET_EXTENDED_VERSION_STR ")" \
+    ",THREADMODEL=" _STRINGIFY(GASNETI_THREAD_MODE) \
+    ",SEGMENT=" _STRINGIFY(GASNETI_SEGMENT_MODE) \
+    ",PTR=" _STRINGIFY(GASNETI_PTR_CONFIG) \
+    "," _STRINGIFY(GASNETI_ALIGN_CONFIG) \
+    "," _STRINGIFY(GASNETI_PSHM_CONFIG) \
+    "," _STRINGIFY(GASNETI_DEBUG_CONFIG) \
+    "," _STRINGIFY(GASNETI_TRACE_CONFIG) \
+    "," _STRINGIFY(GASNETI_STATS_CONFIG) \
+    "," _STRINGIFY(GASNETI_MALLOC_CONFIG) \
+    "," _STRINGIFY(GASNETI_SRCLINES_CONFIG) \
+    "," _STRINGIFY(GASNETI_TIMER_CONFIG) \
+    "," _STRINGIFY(GASNETI_MEMBAR_CONFIG) \
+    "," _STRINGIFY(GASNETI_ATOMIC_CONFIG) \
+    "," _STRINGIFY(GASNETI_ATOMIC32_CONFIG) \
+    "," _STRINGIFY(GASNETI_ATOMIC64_CONFIG)
+/* clang-format on */
 
 #include "gasnet_linkcheck.h"
 #include "gasnet_membar.h"

@@ -16,6 +16,8 @@
 #ifndef GASNETI_AM_H
 #define GASNETI_AM_H
 
+/* clang-format off */
+
 GASNETI_EXPORTS_BEGIN
 
 /* --- RequestShort: arguments only. */

@@ -27,20 +27,20 @@
 #include <limits.h>
 #include <unistd.h>
 
-/* --- Build mode: set by the build fragment, never by client source ----------------------------- */
+/* --- Build mode: set by the build fragment, never by client source -------- */
 #if defined(GASNET_DEBUG) && defined(GASNET_NDEBUG)
-#error "both GASNET_DEBUG and GASNET_NDEBUG are defined; compile with the flags of one build fragment"
+#error "both GASNET_DEBUG and GASNET_NDEBUG: compile with the flags of one build fragment"
 #elif defined(GASNET_DEBUG)
 #undef GASNET_DEBUG
 #define GASNET_DEBUG 1
 #if defined(__OPTIMIZE__) || defined(NDEBUG)
-#error "GASNET_DEBUG together with optimisation or NDEBUG: use the debug flags of the fragment (-g, no -O) or a production library"
+#error "GASNET_DEBUG together with optimisation or NDEBUG: compile with -g, without -O"
 #endif
 #elif defined(GASNET_NDEBUG)
 #undef GASNET_NDEBUG
 #define GASNET_NDEBUG 1
 #else
-#error "neither GASNET_DEBUG nor GASNET_NDEBUG is defined; take GASNET_CPPFLAGS from the .mak fragment or pkg-config"
+#error "neither GASNET_DEBUG nor GASNET_NDEBUG: take the flags of the .mak file or pkg-config"
 #endif
 
 #ifdef GASNET_TRACE
@@ -63,12 +63,12 @@
 #define GASNET_SRCLINES 1
 #endif
 
-/* --- Versions --------------------------------------------------------------------------------- */
+/* --- Versions ------------------------------------------------------------- */
 #define GASNET_RELEASE_VERSION_MAJOR 1
 #define GASNET_RELEASE_VERSION_MINOR 32
 #define GASNET_RELEASE_VERSION_PATCH 0
 
-/* --- Unprefixed names that clients take from these headers ------------------------------------- */
+/* --- Unprefixed names that clients take from these headers ---------------- */
 #define GASNETI_STRINGIFY_(x) #x
 #define GASNETI_CONCAT_(a, b) a##b
 #ifndef _STRINGIFY
@@ -79,12 +79,14 @@
 #endif
 
 /* Word for word as in <sys/param.h>, so that including that one later is no redefinition. */
+/* clang-format off */
 #ifndef MIN
 #define MIN(a,b) (((a)<(b))?(a):(b))
 #endif
 #ifndef MAX
 #define MAX(a,b) (((a)>(b))?(a):(b))
 #endif
+/* clang-format on */
 
 #ifndef PATH_MAX
 #define PATH_MAX 4096
@@ -99,15 +101,15 @@
 #define STDERR_FILENO 2
 #endif
 
-/* --- Compiler facilities ---------------------------------------------------------------------- */
+/* --- Compiler facilities -------------------------------------------------- */
 #if defined(__GNUC__)
-#define GASNETI_ATTRIBUTE(list)    __attribute__(list)
-#define GASNETI_EXPECT(e, v)       __builtin_expect((e), (v))
-#define GASNETI_INLINE_KEYWORD     __inline__
+#define GASNETI_ATTRIBUTE(list) __attribute__(list)
+#define GASNETI_EXPECT(e, v)    __builtin_expect((e), (v))
+#define GASNETI_INLINE_KEYWORD  __inline__
 #else
 #define GASNETI_ATTRIBUTE(list)
-#define GASNETI_EXPECT(e, v)       (e)
-#define GASNETI_INLINE_KEYWORD     inline
+#define GASNETI_EXPECT(e, v)   (e)
+#define GASNETI_INLINE_KEYWORD inline
 #endif
 
 /* Before each inline function of these headers: one copy per object, silent when unused. */
@@ -140,7 +142,7 @@
 #define GASNETI_CACHE_LINE_BYTES 64
 #endif
 
-/* --- Words of the configuration strings and of the link check ---------------------------------- */
+/* --- Words of the configuration strings and of the link check ------------- */
 #define GASNETI_RELEASE_TEXT                                                                       \
     _STRINGIFY(GASNET_RELEASE_VERSION_MAJOR)                                                       \
     "." _STRINGIFY(GASNET_RELEASE_VERSION_MINOR) "." _STRINGIFY(GASNET_RELEASE_VERSION_PATCH)

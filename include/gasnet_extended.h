@@ -18,7 +18,7 @@
 
 GASNETI_EXPORTS_BEGIN
 
-/* --- Entry points of the library ------------------------------------------------------------------ */
+/* --- Entry points of the library ------------------------------------------ */
 
 extern void gasnete_get(void *dest, gasnet_node_t node, void *src, size_t nbytes);
 extern void gasnete_put(gasnet_node_t node, void *dest, void *src, size_t nbytes);
@@ -77,7 +77,7 @@ extern int gasnete_barrier_result(int *id);
 
 extern gasnet_threadinfo_t gasnete_threadinfo(void);
 
-/* --- Blocking transfers: on return the data is in place, visible to loads and to later gets ------- */
+/* --- Blocking transfers: on return the data is in place, visible to loads and to later gets --- */
 
 GASNETI_INLINE void gasnet_get(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
@@ -101,8 +101,9 @@ GASNETI_INLINE void gasnet_memset(gasnet_node_t node, void *dest, int val, size_
     gasnete_memset(node, dest, val, nbytes);
 }
 
-/* --- Non-blocking, explicit handle ------------------------------------------------------------------
- * May return GASNET_INVALID_HANDLE when already complete; may block (polling) for resources.  A
+/* --- Non-blocking, explicit handle ---------------------------------------- */
+
+/* May return GASNET_INVALID_HANDLE when already complete; may block (polling) for resources.  A
  * handle belongs to its thread and is synchronised exactly once.  A get's destination and a put's
  * effect are defined after the sync. */
 
@@ -147,7 +148,7 @@ GASNETI_INLINE gasnet_handle_t gasnet_memset_nb(gasnet_node_t node, void *dest, 
 /* Waits, polling, until the operation is complete; GASNET_INVALID_HANDLE is. */
 GASNETI_INLINE void gasnet_wait_syncnb(gasnet_handle_t handle)
 {
-    if_pt (handle != GASNET_INVALID_HANDLE) gasnete_wait_syncnb(handle);
+    if_pt(handle != GASNET_INVALID_HANDLE) gasnete_wait_syncnb(handle);
 }
 /* Polls once, then tests: GASNET_OK, after which the handle is dead, or GASNET_ERR_NOT_READY. */
 GASNETI_INLINE int gasnet_try_syncnb(gasnet_handle_t handle)
@@ -188,7 +189,7 @@ GASNETI_INLINE int gasnet_try_syncnb_all_nopoll(gasnet_handle_t *handles, size_t
     return gasnete_try_syncnb_all_nopoll(handles, numhandles);
 }
 
-/* --- Non-blocking, implicit handle: synchronised together, per thread -------------------------------- */
+/* --- Non-blocking, implicit handle: synchronised together, per thread ----- */
 
 GASNETI_INLINE void gasnet_get_nbi(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
@@ -253,7 +254,7 @@ GASNETI_INLINE gasnet_handle_t gasnet_end_nbi_accessregion(void)
 }
 
 /* --- Values: 1 <= nbytes <= SIZEOF_GASNET_REGISTER_VALUE_T, as an integer of that width in native
- * byte order; gets are zero-extended ------------------------------------------------------------------ */
+ * byte order; gets are zero-extended --- */
 
 GASNETI_INLINE void gasnet_put_val(gasnet_node_t node, void *dest, gasnet_register_value_t value,
                                    size_t nbytes)
@@ -290,7 +291,7 @@ GASNETI_INLINE gasnet_register_value_t gasnet_wait_syncnb_valget(gasnet_valget_h
     return gasnete_wait_syncnb_valget(handle);
 }
 
-/* --- Barrier: one notify, then one wait or successful try, by one thread at a time ------------------- */
+/* --- Barrier: one notify, then one wait or successful try, by one thread at a time --- */
 
 /* Begins a phase and returns without waiting for other nodes.  flags: 0 for the given id, or
  * GASNET_BARRIERFLAG_ values. */
@@ -320,9 +321,10 @@ GASNETI_INLINE int gasnet_barrier_result(int *id)
     return gasnete_barrier_result(id);
 }
 
-/* --- Thread identification: optional ------------------------------------------------------------------
- * Macros, because two of them stand for a declaration.  The value differs between live threads and
- * is constant on each; without threads any constant does. */
+/* --- Thread identification: optional -------------------------------------- */
+
+/* Macros, because two of them stand for a declaration.  The value differs between live threads
+ * and is constant on each; without threads any constant does. */
 
 #if GASNETI_THREADS
 #define GASNET_GET_THREADINFO() gasnete_threadinfo()

@@ -22,20 +22,21 @@
 #endif
 #define GASNETI_HANDLER_FN GASNETI_HANDLER_SCOPE void
 
-/* --- Pointers in arguments: high word first --------------------------------------------------------- */
+/* --- Pointers in arguments: high word first ------------------------------- */
 #define UNPACK(a) ((void *)(uintptr_t)(uint32_t)(a))
 #define UNPACK2(hi, lo)                                                                            \
     ((void *)(uintptr_t)((uint64_t)(uint32_t)(hi) << 32 | (uint64_t)(uint32_t)(lo)))
 #if PLATFORM_ARCH_64
 #define GASNETI_FOR_BITS(for32, for64) for64
 #define PACK(ptr)                                                                                  \
-    ((gasnet_handlerarg_t)((uint64_t)(uintptr_t)(ptr) >> 32)), ((gasnet_handlerarg_t)(uintptr_t)(ptr))
+    ((gasnet_handlerarg_t)((uint64_t)(uintptr_t)(ptr) >> 32)),                                     \
+        ((gasnet_handlerarg_t)(uintptr_t)(ptr))
 #else
 #define GASNETI_FOR_BITS(for32, for64) for32
 #define PACK(ptr)                      ((gasnet_handlerarg_t)(uintptr_t)(ptr))
 #endif
 
-/* --- Parameter lists, each with its leading comma ---------------------------------------------------- */
+/* --- Parameter lists, each with its leading comma ------------------------- */
 #define ARGS0
 #define ARGS1  , gasnet_handlerarg_t a0
 #define ARGS2  ARGS1, gasnet_handlerarg_t a1
@@ -71,7 +72,7 @@
 #define ARGNAMES15 ARGNAMES14, a14
 #define ARGNAMES16 ARGNAMES15, a15
 
-/* --- Definitions: name_32 or name_64 calls name with the given arguments ------------------------------ */
+/* --- Definitions: name_32 or name_64 calls name with the given arguments --- */
 #if PLATFORM_ARCH_64
 #define SHORT_HANDLER(name, cnt32, cnt64, inner32, inner64)                                        \
     GASNETI_HANDLER_FN name##_64(gasnet_token_t token ARGS##cnt64);                                \
@@ -111,13 +112,12 @@
 #define LONG_HANDLER_DECL MEDIUM_HANDLER_DECL
 
 /* Handlers without pointers are registered as they are. */
-#define SHORT_HANDLER_NOBITS_DECL(name, cnt)                                                       \
-    GASNETI_HANDLER_FN name(gasnet_token_t token ARGS##cnt)
+#define SHORT_HANDLER_NOBITS_DECL(name, cnt) GASNETI_HANDLER_FN name(gasnet_token_t token ARGS##cnt)
 #define MEDIUM_HANDLER_NOBITS_DECL(name, cnt)                                                      \
     GASNETI_HANDLER_FN name(gasnet_token_t token, void *addr, size_t nbytes ARGS##cnt)
 #define LONG_HANDLER_NOBITS_DECL MEDIUM_HANDLER_NOBITS_DECL
 
-/* --- Calls: the numbered form for the pointer size; args in parentheses -------------------------------- */
+/* --- Calls: the numbered form for the pointer size; args in parentheses --- */
 #define SHORT_REQ(cnt32, cnt64, args)                                                              \
     GASNETI_FOR_BITS(gasnet_AMRequestShort##cnt32, gasnet_AMRequestShort##cnt64) args
 #define SHORT_REP(cnt32, cnt64, args)                                                              \
@@ -133,15 +133,22 @@
 #define LONGASYNC_REQ(cnt32, cnt64, args)                                                          \
     GASNETI_FOR_BITS(gasnet_AMRequestLongAsync##cnt32, gasnet_AMRequestLongAsync##cnt64) args
 
-/* --- Table entries: handler fn has index _hidx_fn ------------------------------------------------------- */
+/* --- Table entries: handler fn has index _hidx_fn ------------------------- */
 #define gasneti_handleridx(fn) _hidx_##fn
-#define gasneti_handler_tableentry_no_bits(fn) {gasneti_handleridx(fn), (gasneti_handlerfn_t)fn}
+#define gasneti_handler_tableentry_no_bits(fn)                                                     \
+    {                                                                                              \
+        gasneti_handleridx(fn), (gasneti_handlerfn_t)fn                                            \
+    }
 #if PLATFORM_ARCH_64
 #define gasneti_handler_tableentry_with_bits(fn)                                                   \
-    {gasneti_handleridx(fn), (gasneti_handlerfn_t)fn##_64}
+    {                                                                                              \
+        gasneti_handleridx(fn), (gasneti_handlerfn_t)fn##_64                                       \
+    }
 #else
 #define gasneti_handler_tableentry_with_bits(fn)                                                   \
-    {gasneti_handleridx(fn), (gasneti_handlerfn_t)fn##_32}
+    {                                                                                              \
+        gasneti_handleridx(fn), (gasneti_handlerfn_t)fn##_32                                       \
+    }
 #endif
 
 #endif

@@ -27,20 +27,32 @@ typedef struct gasneti_hsl {
     uint64_t since;            /* when it was taken, ns */
 } gasnet_hsl_t;
 #if GASNETI_THREADS
-#define GASNET_HSL_INITIALIZER {PTHREAD_MUTEX_INITIALIZER, GASNETI_HSL_LIVE, 0, 0, 0}
+#define GASNET_HSL_INITIALIZER                                                                     \
+    {                                                                                              \
+        PTHREAD_MUTEX_INITIALIZER, GASNETI_HSL_LIVE, 0, 0, 0                                       \
+    }
 #else
-#define GASNET_HSL_INITIALIZER {GASNETI_HSL_LIVE, 0, 0, 0}
+#define GASNET_HSL_INITIALIZER                                                                     \
+    {                                                                                              \
+        GASNETI_HSL_LIVE, 0, 0, 0                                                                  \
+    }
 #endif
 #elif GASNETI_THREADS
 typedef struct gasneti_hsl {
     pthread_mutex_t mutex;
 } gasnet_hsl_t;
-#define GASNET_HSL_INITIALIZER {PTHREAD_MUTEX_INITIALIZER}
+#define GASNET_HSL_INITIALIZER                                                                     \
+    {                                                                                              \
+        PTHREAD_MUTEX_INITIALIZER                                                                  \
+    }
 #else
 typedef struct gasneti_hsl {
     char nothing; /* an empty structure is not standard C */
 } gasnet_hsl_t;
-#define GASNET_HSL_INITIALIZER {0}
+#define GASNET_HSL_INITIALIZER                                                                     \
+    {                                                                                              \
+        0                                                                                          \
+    }
 #endif
 
 #if GASNET_DEBUG
@@ -86,12 +98,8 @@ GASNETI_INLINE int gasnet_hsl_trylock(gasnet_hsl_t *hsl)
 
 /* Bracket code during which no handler may interrupt this thread; paired, not nested; ignored in
  * handlers and under a lock.  Handlers run only from polling calls, so there is nothing to do. */
-GASNETI_INLINE void gasnet_hold_interrupts(void)
-{
-}
-GASNETI_INLINE void gasnet_resume_interrupts(void)
-{
-}
+GASNETI_INLINE void gasnet_hold_interrupts(void) {}
+GASNETI_INLINE void gasnet_resume_interrupts(void) {}
 
 #if GASNETI_THREADS
 

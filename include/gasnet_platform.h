@@ -7,8 +7,9 @@
 #ifndef GASNETI_PLATFORM_H
 #define GASNETI_PLATFORM_H
 
-/* --- Compiler ---------------------------------------------------------------------------------
- * The order matters: most compilers also claim to be GNU, and the LLVM-based ones to be Clang. */
+/* --- Compiler ------------------------------------------------------------- */
+
+/* The order matters: most compilers also claim to be GNU, and the LLVM-based ones to be Clang. */
 #define PLATFORM_COMPILER_VERSION_INT(maj, min, pat) (((maj) << 16) | ((min) << 8) | (pat))
 
 #if defined(__INTEL_COMPILER)
@@ -192,7 +193,7 @@
 #define PLATFORM_COMPILER_VERSION_LT(maj, min, pat)                                                \
     (PLATFORM_COMPILER_VERSION < PLATFORM_COMPILER_VERSION_INT(maj, min, pat))
 
-/* --- Operating system ------------------------------------------------------------------------- */
+/* --- Operating system ----------------------------------------------------- */
 #if defined(__LIBCATAMOUNT__)
 #define PLATFORM_OS_CATAMOUNT  1
 #define PLATFORM_OS_FAMILYNAME CATAMOUNT
@@ -231,7 +232,7 @@
 #define PLATFORM_OS_FAMILYNAME UNKNOWN
 #endif
 
-/* --- Processor -------------------------------------------------------------------------------- */
+/* --- Processor ------------------------------------------------------------ */
 #if defined(__MIC__)
 #define PLATFORM_ARCH_MIC        1
 #define PLATFORM_ARCH_FAMILYNAME MIC

@@ -12,7 +12,7 @@
 #define _INCLUDED_GASNET_TOOLS_H
 #define GASNETI_IN_GASNET_TOOLS_H 1
 
-/* --- Thread mode ------------------------------------------------------------------------------------ */
+/* --- Thread mode ---------------------------------------------------------- */
 #if defined(GASNETT_LITE_MODE)
 #if defined(_INCLUDED_GASNET_H)
 #error "GASNETT_LITE_MODE is for programs without gasnet.h"
@@ -33,7 +33,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* --- Versions and configuration --------------------------------------------------------------------- */
+/* --- Versions and configuration ------------------------------------------- */
 #define GASNETT_SPEC_VERSION_MAJOR    1
 #define GASNETT_SPEC_VERSION_MINOR    9
 #define GASNETT_RELEASE_VERSION_MAJOR GASNET_RELEASE_VERSION_MAJOR
@@ -55,14 +55,19 @@
 #define GASNETI_TOOLS_ATOMIC_WORDS ""
 #endif
 
-#define GASNETT_CONFIG_STRING                                                                      \
-    "RELEASE=" GASNETI_RELEASE_TEXT ",SPEC=" _STRINGIFY(GASNETT_SPEC_VERSION_MAJOR) "."            \
-    _STRINGIFY(GASNETT_SPEC_VERSION_MINOR) ",PTR=" _STRINGIFY(GASNETT_PTR_CONFIG) ","              \
-    _STRINGIFY(GASNETT_DEBUG_CONFIG) "," _STRINGIFY(GASNETT_THREAD_MODEL) ","                      \
-    _STRINGIFY(GASNETT_TIMER_CONFIG) "," _STRINGIFY(GASNETT_MEMBAR_CONFIG)                         \
+/* clang-format off */
+#define GASNETT_CONFIG_STRING \
+    "RELEASE=" GASNETI_RELEASE_TEXT \
+    ",SPEC=" _STRINGIFY(GASNETT_SPEC_VERSION_MAJOR) "." _STRINGIFY(GASNETT_SPEC_VERSION_MINOR) \
+    ",PTR=" _STRINGIFY(GASNETT_PTR_CONFIG) \
+    "," _STRINGIFY(GASNETT_DEBUG_CONFIG) \
+    "," _STRINGIFY(GASNETT_THREAD_MODEL) \
+    "," _STRINGIFY(GASNETT_TIMER_CONFIG) \
+    "," _STRINGIFY(GASNETT_MEMBAR_CONFIG) \
     GASNETI_TOOLS_ATOMIC_WORDS
+/* clang-format on */
 
-/* --- Link check: as in gasnet_linkcheck.h, for the tools' own settings -------------------------------- */
+/* --- Link check: as in gasnet_linkcheck.h, for the tools' own settings ---- */
 #define GASNETI_TOOLS_MANGLE_(major, minor, patch, thread, debug, ptr)                             \
     gasnett_linkcheck_##thread##_##debug##_##major##_##minor##_##patch##_##ptr
 #define GASNETI_TOOLS_MANGLE(major, minor, patch, thread, debug, ptr)                              \
@@ -75,8 +80,8 @@ GASNETI_EXPORTS_BEGIN
 extern const int GASNETT_LINKCHECK_NAME;
 GASNETI_EXPORTS_END
 #if !defined(GASNETI_NO_LINKCHECK)
-static const int *const gasnett_linkcheck_ref GASNETI_ATTRIBUTE((__used__)) =
-    &GASNETT_LINKCHECK_NAME;
+static const int *const
+    gasnett_linkcheck_ref GASNETI_ATTRIBUTE((__used__)) = &GASNETT_LINKCHECK_NAME;
 #endif
 
 #include "gasnet_membar.h"

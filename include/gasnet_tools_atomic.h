@@ -40,21 +40,33 @@ typedef struct {
     volatile uint64_t value;
 } GASNETI_MAYALIAS gasnett_atomic64_t;
 
-#define gasnett_atomic32_init(v) {(uint32_t)(v)}
-#define gasnett_atomic64_init(v) {(uint64_t)(v)}
+#define gasnett_atomic32_init(v)                                                                   \
+    {                                                                                              \
+        (uint32_t)(v)                                                                              \
+    }
+#define gasnett_atomic64_init(v)                                                                   \
+    {                                                                                              \
+        (uint64_t)(v)                                                                              \
+    }
 
 /* The fences that flags ask for.  With constant flags, as is usual, only the fence remains. */
 GASNETI_INLINE void gasneti_fence_pre(int flags)
 {
-    if ((flags & GASNETT_ATOMIC_MB_PRE) == GASNETT_ATOMIC_MB_PRE) gasneti_local_mb();
-    else if (flags & GASNETT_ATOMIC_RMB_PRE) gasneti_local_rmb();
-    else if (flags & GASNETT_ATOMIC_WMB_PRE) gasneti_local_wmb();
+    if ((flags & GASNETT_ATOMIC_MB_PRE) == GASNETT_ATOMIC_MB_PRE)
+        gasneti_local_mb();
+    else if (flags & GASNETT_ATOMIC_RMB_PRE)
+        gasneti_local_rmb();
+    else if (flags & GASNETT_ATOMIC_WMB_PRE)
+        gasneti_local_wmb();
 }
 GASNETI_INLINE void gasneti_fence_post(int flags)
 {
-    if ((flags & GASNETT_ATOMIC_MB_POST) == GASNETT_ATOMIC_MB_POST) gasneti_local_mb();
-    else if (flags & GASNETT_ATOMIC_RMB_POST) gasneti_local_rmb();
-    else if (flags & GASNETT_ATOMIC_WMB_POST) gasneti_local_wmb();
+    if ((flags & GASNETT_ATOMIC_MB_POST) == GASNETT_ATOMIC_MB_POST)
+        gasneti_local_mb();
+    else if (flags & GASNETT_ATOMIC_RMB_POST)
+        gasneti_local_rmb();
+    else if (flags & GASNETT_ATOMIC_WMB_POST)
+        gasneti_local_wmb();
 }
 GASNETI_INLINE void gasneti_fence_post_bool(int flags, int result)
 {
@@ -63,7 +75,7 @@ GASNETI_INLINE void gasneti_fence_post_bool(int flags, int result)
         gasneti_local_rmb();
 }
 
-/* --- 32 bits ------------------------------------------------------------------------------------ */
+/* --- 32 bits -------------------------------------------------------------- */
 
 GASNETI_INLINE void gasnett_atomic32_set(gasnett_atomic32_t *p, uint32_t v, int flags)
 {
@@ -101,7 +113,8 @@ GASNETI_INLINE int gasnett_atomic32_decrement_and_test(gasnett_atomic32_t *p, in
     return zero;
 }
 /* Stores newval if the value is oldval; non-zero when it did. */
-GASNETI_INLINE int gasnett_atomic32_compare_and_swap(gasnett_atomic32_t *p, uint32_t oldval, uint32_t newval, int flags)
+GASNETI_INLINE int gasnett_atomic32_compare_and_swap(gasnett_atomic32_t *p, uint32_t oldval,
+                                                     uint32_t newval, int flags)
 {
     int done;
     gasneti_fence_pre(flags);
@@ -134,7 +147,7 @@ GASNETI_INLINE uint32_t gasnett_atomic32_subtract(gasnett_atomic32_t *p, uint32_
     return v;
 }
 
-/* --- 64 bits ------------------------------------------------------------------------------------ */
+/* --- 64 bits -------------------------------------------------------------- */
 
 GASNETI_INLINE void gasnett_atomic64_set(gasnett_atomic64_t *p, uint64_t v, int flags)
 {
@@ -172,7 +185,8 @@ GASNETI_INLINE int gasnett_atomic64_decrement_and_test(gasnett_atomic64_t *p, in
     return zero;
 }
 /* Stores newval if the value is oldval; non-zero when it did. */
-GASNETI_INLINE int gasnett_atomic64_compare_and_swap(gasnett_atomic64_t *p, uint64_t oldval, uint64_t newval, int flags)
+GASNETI_INLINE int gasnett_atomic64_compare_and_swap(gasnett_atomic64_t *p, uint64_t oldval,
+                                                     uint64_t newval, int flags)
 {
     int done;
     gasneti_fence_pre(flags);
@@ -205,7 +219,7 @@ GASNETI_INLINE uint64_t gasnett_atomic64_subtract(gasnett_atomic64_t *p, uint64_
     return v;
 }
 
-/* --- The unsized family: 32 bits ------------------------------------------------------------------ */
+/* --- The unsized family: 32 bits ------------------------------------------ */
 
 typedef gasnett_atomic32_t gasnett_atomic_t;
 typedef uint32_t gasnett_atomic_val_t;
@@ -226,7 +240,7 @@ typedef int32_t gasnett_atomic_sval_t;
 #define gasnett_atomic_add                gasnett_atomic32_add
 #define gasnett_atomic_subtract           gasnett_atomic32_subtract
 
-/* --- The strong families: the same, and safe in signal handlers where lock-free --------------------- */
+/* --- The strong families: the same, and safe in signal handlers where lock-free --- */
 
 #define GASNETT_STRONGATOMIC_NOT_SIGNALSAFE   0
 #define GASNETT_STRONGATOMIC32_NOT_SIGNALSAFE 0
@@ -255,27 +269,27 @@ typedef gasnett_atomic64_t gasnett_strongatomic64_t;
 #define gasnett_strongatomic_add                gasnett_atomic32_add
 #define gasnett_strongatomic_subtract           gasnett_atomic32_subtract
 
-#define gasnett_strongatomic32_init             gasnett_atomic32_init
-#define gasnett_strongatomic32_set              gasnett_atomic32_set
-#define gasnett_strongatomic32_read             gasnett_atomic32_read
-#define gasnett_strongatomic32_increment        gasnett_atomic32_increment
-#define gasnett_strongatomic32_decrement        gasnett_atomic32_decrement
+#define gasnett_strongatomic32_init               gasnett_atomic32_init
+#define gasnett_strongatomic32_set                gasnett_atomic32_set
+#define gasnett_strongatomic32_read               gasnett_atomic32_read
+#define gasnett_strongatomic32_increment          gasnett_atomic32_increment
+#define gasnett_strongatomic32_decrement          gasnett_atomic32_decrement
 #define gasnett_strongatomic32_decrement_and_test gasnett_atomic32_decrement_and_test
-#define gasnett_strongatomic32_compare_and_swap gasnett_atomic32_compare_and_swap
-#define gasnett_strongatomic32_swap             gasnett_atomic32_swap
-#define gasnett_strongatomic32_add              gasnett_atomic32_add
-#define gasnett_strongatomic32_subtract         gasnett_atomic32_subtract
+#define gasnett_strongatomic32_compare_and_swap   gasnett_atomic32_compare_and_swap
+#define gasnett_strongatomic32_swap               gasnett_atomic32_swap
+#define gasnett_strongatomic32_add                gasnett_atomic32_add
+#define gasnett_strongatomic32_subtract           gasnett_atomic32_subtract
 
-#define gasnett_strongatomic64_init             gasnett_atomic64_init
-#define gasnett_strongatomic64_set              gasnett_atomic64_set
-#define gasnett_strongatomic64_read             gasnett_atomic64_read
-#define gasnett_strongatomic64_increment        gasnett_atomic64_increment
-#define gasnett_strongatomic64_decrement        gasnett_atomic64_decrement
+#define gasnett_strongatomic64_init               gasnett_atomic64_init
+#define gasnett_strongatomic64_set                gasnett_atomic64_set
+#define gasnett_strongatomic64_read               gasnett_atomic64_read
+#define gasnett_strongatomic64_increment          gasnett_atomic64_increment
+#define gasnett_strongatomic64_decrement          gasnett_atomic64_decrement
 #define gasnett_strongatomic64_decrement_and_test gasnett_atomic64_decrement_and_test
-#define gasnett_strongatomic64_compare_and_swap gasnett_atomic64_compare_and_swap
-#define gasnett_strongatomic64_swap             gasnett_atomic64_swap
-#define gasnett_strongatomic64_add              gasnett_atomic64_add
-#define gasnett_strongatomic64_subtract         gasnett_atomic64_subtract
+#define gasnett_strongatomic64_compare_and_swap   gasnett_atomic64_compare_and_swap
+#define gasnett_strongatomic64_swap               gasnett_atomic64_swap
+#define gasnett_strongatomic64_add                gasnett_atomic64_add
+#define gasnett_strongatomic64_subtract           gasnett_atomic64_subtract
 
 GASNETI_EXPORTS_END
 #endif

@@ -9,7 +9,7 @@
 #ifndef GASNETI_TOOLS_CLIENT_H
 #define GASNETI_TOOLS_CLIENT_H
 
-/* --- Thread-specific keys: one pointer per thread, NULL at first ------------------------------------ */
+/* --- Thread-specific keys: one pointer per thread, NULL at first ---------- */
 
 #if GASNETT_THREAD_SAFE
 #define GASNETI_PER_THREAD __thread
@@ -29,7 +29,7 @@
 #define gasnett_threadkey_get_noinit(key)        gasnett_threadkey_get(key)
 #define gasnett_threadkey_set_noinit(key, value) gasnett_threadkey_set(key, value)
 
-/* --- Tracing and statistics hooks: this library traces nothing on behalf of clients ------------------ */
+/* --- Tracing and statistics hooks: this library traces nothing on behalf of clients --- */
 
 GASNETI_EXPORTS_BEGIN
 

@@ -12,7 +12,7 @@
 
 #include <pthread.h>
 #ifndef PTHREAD_RWLOCK_INITIALIZER
-#error "the threads interface is hidden by a strict language mode: include gasnet_tools.h before system headers, or define _DEFAULT_SOURCE"
+#error "threads are hidden by the language mode: include gasnet_tools.h first of all headers"
 #endif
 
 GASNETI_EXPORTS_BEGIN
@@ -24,7 +24,11 @@ typedef struct {
     int readers;
     pthread_t owner; /* that thread */
 } gasneti_holder_t;
-#define GASNETI_HOLDER_INITIALIZER , {0, 0, 0}
+#define GASNETI_HOLDER_INITIALIZER                                                                 \
+    ,                                                                                              \
+    {                                                                                              \
+        0, 0, 0                                                                                    \
+    }
 
 GASNETI_INLINE int gasneti_holder_is_me(gasneti_holder_t *h)
 {
@@ -58,7 +62,10 @@ typedef struct {
     gasneti_holder_t holder;
 #endif
 } gasnett_mutex_t;
-#define GASNETT_MUTEX_INITIALIZER {PTHREAD_MUTEX_INITIALIZER GASNETI_HOLDER_INITIALIZER}
+#define GASNETT_MUTEX_INITIALIZER                                                                  \
+    {                                                                                              \
+        PTHREAD_MUTEX_INITIALIZER GASNETI_HOLDER_INITIALIZER                                       \
+    }
 
 typedef pthread_cond_t gasnett_cond_t;
 #define GASNETT_COND_INITIALIZER PTHREAD_COND_INITIALIZER
@@ -69,9 +76,12 @@ typedef struct {
     gasneti_holder_t holder;
 #endif
 } gasnett_rwlock_t;
-#define GASNETT_RWLOCK_INITIALIZER {PTHREAD_RWLOCK_INITIALIZER GASNETI_HOLDER_INITIALIZER}
+#define GASNETT_RWLOCK_INITIALIZER                                                                 \
+    {                                                                                              \
+        PTHREAD_RWLOCK_INITIALIZER GASNETI_HOLDER_INITIALIZER                                      \
+    }
 
-/* --- Mutexes: not recursive ------------------------------------------------------------------------ */
+/* --- Mutexes: not recursive ----------------------------------------------- */
 
 GASNETI_INLINE void gasnett_mutex_init(gasnett_mutex_t *m)
 {
@@ -144,7 +154,8 @@ GASNETI_INLINE void gasnett_mutex_assertunlocked(gasnett_mutex_t *m)
     (void)m;
 }
 
-/* --- Conditions: signal and wait with the mutex held; a wait may return early and never polls -------- */
+/* --- Conditions: signal and wait with the mutex held; a wait may return early and never polls ---
+ */
 
 GASNETI_INLINE void gasnett_cond_init(gasnett_cond_t *c)
 {
@@ -174,7 +185,7 @@ GASNETI_INLINE void gasnett_cond_wait(gasnett_cond_t *c, gasnett_mutex_t *m)
 #endif
 }
 
-/* --- Reader/writer locks: not recursive --------------------------------------------------------------- */
+/* --- Reader/writer locks: not recursive ----------------------------------- */
 
 GASNETI_INLINE void gasnett_rwlock_init(gasnett_rwlock_t *l)
 {

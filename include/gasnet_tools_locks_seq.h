@@ -20,9 +20,18 @@ typedef gasneti_seqlock_t gasnett_rwlock_t;
 typedef struct {
     char nothing;
 } gasnett_cond_t;
-#define GASNETT_MUTEX_INITIALIZER  {0}
-#define GASNETT_RWLOCK_INITIALIZER {0}
-#define GASNETT_COND_INITIALIZER   {0}
+#define GASNETT_MUTEX_INITIALIZER                                                                  \
+    {                                                                                              \
+        0                                                                                          \
+    }
+#define GASNETT_RWLOCK_INITIALIZER                                                                 \
+    {                                                                                              \
+        0                                                                                          \
+    }
+#define GASNETT_COND_INITIALIZER                                                                   \
+    {                                                                                              \
+        0                                                                                          \
+    }
 
 /* In debug builds, ends the program with `what` unless `truth`. */
 GASNETI_INLINE void gasneti_seqlock_require(int truth, const char *what)
@@ -55,7 +64,7 @@ GASNETI_INLINE int gasneti_seqlock_held(gasneti_seqlock_t *l, int wanted)
 #endif
 }
 
-/* --- Mutexes ---------------------------------------------------------------------------------------- */
+/* --- Mutexes -------------------------------------------------------------- */
 
 GASNETI_INLINE void gasnett_mutex_init(gasnett_mutex_t *m)
 {
@@ -98,7 +107,7 @@ GASNETI_INLINE void gasnett_mutex_assertunlocked(gasnett_mutex_t *m)
                             "gasnett_mutex_assertunlocked: the mutex is locked");
 }
 
-/* --- Conditions: there is nobody to wait for ---------------------------------------------------------- */
+/* --- Conditions: there is nobody to wait for ------------------------------ */
 
 GASNETI_INLINE void gasnett_cond_init(gasnett_cond_t *c)
 {
@@ -123,7 +132,7 @@ GASNETI_INLINE void gasnett_cond_wait(gasnett_cond_t *c, gasnett_mutex_t *m)
     gasneti_seqlock_require(0, "gasnett_cond_wait without threads would wait for ever");
 }
 
-/* --- Reader/writer locks ------------------------------------------------------------------------------- */
+/* --- Reader/writer locks -------------------------------------------------- */
 
 GASNETI_INLINE void gasnett_rwlock_init(gasnett_rwlock_t *l)
 {

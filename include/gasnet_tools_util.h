@@ -12,7 +12,7 @@
 
 GASNETI_EXPORTS_BEGIN
 
-/* --- Environment ---------------------------------------------------------------------------------- */
+/* --- Environment ---------------------------------------------------------- */
 
 /* Value in the job's environment if there is a job, else in this process's, with %0XX decoded.
  * NULL when unset or key is NULL.  Stays valid; not to be modified. */
@@ -52,10 +52,10 @@ extern int64_t gasnett_parse_int(const char *str, uint64_t mem_multiplier);
  * unit.  Returns buf. */
 extern char *gasnett_format_number(int64_t val, char *buf, size_t bufsz, int is_mem_size);
 
-/* --- Process and console ---------------------------------------------------------------------------- */
+/* --- Process and console -------------------------------------------------- */
 
-/* Prints "*** FATAL ERROR: ", the text and a newline on stderr; freezes or prints a backtrace if the
- * environment says so; aborts. */
+/* Prints "*** FATAL ERROR: ", the text and a newline on stderr; freezes or prints a backtrace if
+ * the environment says so; aborts. */
 extern void gasnett_fatalerror(const char *fmt, ...)
     GASNETI_ATTRIBUTE((__noreturn__, __format__(__printf__, 1, 2)));
 
@@ -80,7 +80,8 @@ extern uint64_t gasnett_getPhysMemSz(int fatal_on_failure);
 /* This host's name; static. */
 extern const char *gasnett_gethostname(void);
 
-/* Raise soft limits to the hard ones; `GASNET_MAXIMIZE_<name>`=no exempts one.  Non-zero when done. */
+/* Raise soft limits to the hard ones; `GASNET_MAXIMIZE_<name>`=no exempts one.  Non-zero when done.
+ */
 extern int gasnett_maximize_rlimits(void);
 extern int gasnett_maximize_rlimit(int resource, const char *name);
 
@@ -91,7 +92,7 @@ extern const char *gasnett_performance_warning_str(void);
 #define gasnett_current_loc gasneti_build_loc(GASNETT_CURRENT_FUNCTION, __FILE__, __LINE__)
 extern char *gasneti_build_loc(const char *function, const char *file, int line);
 
-/* --- Signals ------------------------------------------------------------------------------------------ */
+/* --- Signals -------------------------------------------------------------- */
 
 typedef void (*gasnett_sighandlerfn_t)(int);
 
@@ -101,7 +102,7 @@ extern gasnett_sighandlerfn_t gasnett_reghandler(int sig, gasnett_sighandlerfn_t
 /* "SIGINT" and so on; NULL for an unknown number. */
 extern const char *gasnett_signame_fromval(int sig);
 
-/* --- Bytes ---------------------------------------------------------------------------------------------- */
+/* --- Bytes ---------------------------------------------------------------- */
 
 /* Sensitive to every byte and its position; the same on all nodes for the same data. */
 extern uint64_t gasnett_checksum(const void *p, int nbytes);
@@ -148,13 +149,13 @@ GASNETI_INLINE void gasnett_spinloop_hint(void)
 #endif
 }
 
-/* --- Debugging ------------------------------------------------------------------------------------------ */
+/* --- Debugging ------------------------------------------------------------ */
 
 /* Set non-zero in a debugger to let a frozen process go on. */
 extern volatile int gasnet_frozen;
 
-/* Prints host, process and how to continue, then waits until *flag is non-zero.  name is the flag's,
- * for the message. */
+/* Prints host, process and how to continue, then waits until *flag is non-zero.  name is the
+ * flag's, for the message. */
 extern void gasnett_freezeForDebuggerNow(volatile int *flag, const char *name);
 
 /* The same if GASNET_FREEZE_ON_ERROR is set, otherwise nothing. */

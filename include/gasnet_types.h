@@ -9,20 +9,20 @@
 #ifndef GASNETI_TYPES_H
 #define GASNETI_TYPES_H
 
-/* --- Error codes: results of Core API calls ----------------------------------------------------- */
+/* --- Error codes: results of Core API calls ------------------------------- */
 #define GASNET_OK                   0
-#define GASNET_ERR_NOT_INIT         10001 /* not initialised, wrong order of init/attach, or job not spawned */
+#define GASNET_ERR_NOT_INIT         10001 /* wrong order of init and attach, or job not spawned */
 #define GASNET_ERR_RESOURCE         10002 /* a system or network resource is short or failed */
 #define GASNET_ERR_BAD_ARG          10003 /* an argument is invalid */
 #define GASNET_ERR_NOT_READY        10004 /* a try call: not complete yet */
 #define GASNET_ERR_BARRIER_MISMATCH 10005 /* barrier ids differ */
 
-/* --- gasnet_set_waitmode ------------------------------------------------------------------------- */
+/* --- gasnet_set_waitmode -------------------------------------------------- */
 #define GASNET_WAIT_SPIN      0 /* waiting calls poll without pause */
 #define GASNET_WAIT_BLOCK     1 /* waiting calls yield the processor */
 #define GASNET_WAIT_SPINBLOCK 2 /* poll for a while, then yield */
 
-/* --- Barrier flags ------------------------------------------------------------------------------- */
+/* --- Barrier flags -------------------------------------------------------- */
 #define GASNET_BARRIERFLAG_ANONYMOUS 1 /* the id is ignored and matches any */
 #define GASNET_BARRIERFLAG_MISMATCH  2 /* force GASNET_ERR_BARRIER_MISMATCH on every node */
 #define GASNET_BARRIERFLAG_IMAGES    4 /* team barriers only; ignored by the plain calls */
@@ -33,9 +33,9 @@
 GASNETI_EXPORTS_BEGIN
 
 typedef GASNETC_NODE_TYPE gasnet_node_t; /* a rank, 0 .. gasnet_nodes() - 1 */
-typedef uint8_t gasnet_handler_t;        /* index in the handler table; 128 .. 255 are the client's */
-typedef int32_t gasnet_handlerarg_t;     /* one argument of an Active Message */
-typedef void *gasnet_token_t;            /* names the sender to a running handler; dead when it returns */
+typedef uint8_t gasnet_handler_t;    /* index in the handler table; 128 .. 255 are the client's */
+typedef int32_t gasnet_handlerarg_t; /* one argument of an Active Message */
+typedef void *gasnet_token_t; /* names the sender to a running handler; dead when it returns */
 
 /* Largest unsigned integer that fits a register; unit of the value transfers. */
 typedef uintptr_t gasnet_register_value_t;
@@ -80,7 +80,8 @@ typedef struct {
     uintptr_t size;
 } gasnet_seginfo_t;
 
-/* Where a node runs.  Both ids are dense from 0 and equal for nodes that share a host, or memory. */
+/* Where a node runs.  Both ids are dense from 0 and equal for nodes that share a host, or memory.
+ */
 typedef struct {
     gasnet_node_t host;
     gasnet_node_t supernode;

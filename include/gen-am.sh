@@ -63,6 +63,8 @@ BEGIN {
     print "#ifndef GASNETI_AM_H"
     print "#define GASNETI_AM_H"
     print ""
+    print "/* clang-format off */"
+    print ""
     print "GASNETI_EXPORTS_BEGIN"
 
     req = "gasnet_node_t dest, gasnet_handler_t handler"

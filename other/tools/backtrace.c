@@ -23,7 +23,7 @@ static char executable[PATH_MAX];
 static bool enabled;     /* GASNET_BACKTRACE */
 static bool initialised; /* gasnett_backtrace_init was called */
 
-/* --- Mechanisms: each writes to fd and returns 0 on success --------------------------------------------- */
+/* --- Mechanisms: each writes to fd and returns 0 on success --------------- */
 
 static int by_execinfo(int fd)
 {
@@ -63,7 +63,8 @@ static int run_program(int fd, char *const argv[])
 static int by_gdb(int fd)
 {
     char pid[16];
-    char *argv[] = {"gdb", "-nx", "-batch", "-ex", "thread apply all backtrace", executable, pid, NULL};
+    char *argv[] = {"gdb",      "-nx", "-batch", "-ex", "thread apply all backtrace",
+                    executable, pid,   NULL};
     if (!*executable) return 1;
     (void)snprintf(pid, sizeof pid, "%ld", (long)getpid());
     return run_program(fd, argv);
@@ -95,8 +96,8 @@ static int by_user(int fd)
 /* In order of preference: the client's, then what always works, then what tells more but needs
  * permission to trace. */
 static gasnett_backtrace_type_t mechanisms[] = {
-    {NULL, by_user, 1},         {"EXECINFO", by_execinfo, 0}, {"GDB", by_gdb, 1},
-    {"GSTACK", by_gstack, 1},   {"PSTACK", by_pstack, 1},
+    {NULL, by_user, 1},       {"EXECINFO", by_execinfo, 0}, {"GDB", by_gdb, 1},
+    {"GSTACK", by_gstack, 1}, {"PSTACK", by_pstack, 1},
 };
 enum { N_MECHANISMS = sizeof mechanisms / sizeof *mechanisms };
 
@@ -108,7 +109,7 @@ static const char *mechanism_name(int i)
 /* The chosen ones, by index, in the order to try. */
 static int chosen[N_MECHANISMS], n_chosen;
 
-/* --- Configuration ------------------------------------------------------------------------------------- */
+/* --- Configuration -------------------------------------------------------- */
 
 static int find_mechanism(const char *name, size_t len)
 {
@@ -182,7 +183,7 @@ void gasnett_backtrace_init(const char *argv0)
     initialised = true;
 }
 
-/* --- Printing -------------------------------------------------------------------------------------------- */
+/* --- Printing ------------------------------------------------------------- */
 
 int gasnett_print_backtrace(int fd)
 {

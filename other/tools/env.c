@@ -79,8 +79,7 @@ int gasnett_getenv_yesno_withdefault(const char *key, int dflt)
     const char *value = gasnett_getenv(key);
     int result = value ? gasneti_parse_yesno(value) : (dflt != 0);
 
-    if (result < 0)
-        gasnett_fatalerror("%s=%s: must be Y, YES or 1, or N, NO or 0", key, value);
+    if (result < 0) gasnett_fatalerror("%s=%s: must be Y, YES or 1, or N, NO or 0", key, value);
     gasnett_envstr_display(key, result ? "YES" : "NO", value == NULL);
     return result;
 }

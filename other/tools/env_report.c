@@ -1,7 +1,7 @@
 /* env_report.c - GASNET_VERBOSEENV: one line on stderr for each variable consulted, once a run.
  *
- * Called by env.c and by clients that read variables in ways of their own.  Until it is known whether
- * this process is the one that reports, lines are kept back.
+ * Called by env.c and by clients that read variables in ways of their own.  Until it is known
+ * whether this process is the one that reports, lines are kept back.
  */
 #include "config.h"
 #include "tools.h"

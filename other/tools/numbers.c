@@ -21,16 +21,22 @@ static uint64_t unit_of(char letter)
 {
     switch (letter) {
     case 'b':
-    case 'B': return 1;
+    case 'B':
+        return 1;
     case 'k':
-    case 'K': return (uint64_t)1 << 10;
+    case 'K':
+        return (uint64_t)1 << 10;
     case 'm':
-    case 'M': return (uint64_t)1 << 20;
+    case 'M':
+        return (uint64_t)1 << 20;
     case 'g':
-    case 'G': return (uint64_t)1 << 30;
+    case 'G':
+        return (uint64_t)1 << 30;
     case 't':
-    case 'T': return (uint64_t)1 << 40;
-    default: return 0;
+    case 'T':
+        return (uint64_t)1 << 40;
+    default:
+        return 0;
     }
 }
 
@@ -47,7 +53,6 @@ static const char *read_fraction(const char *p, double *fraction)
 {
     double digit = 1;
     *fraction = 0;
-    if (*p != '.') return p;
     for (p++; isdigit((unsigned char)*p); p++) *fraction += (*p - '0') * (digit /= 10);
     return p;
 }
@@ -72,7 +77,7 @@ static const char *read_number(const char *text, uint64_t mem_multiplier, int64_
             whole = strtoull(p, &end, 10);
             p = end;
         }
-        if (mem_multiplier && (p != digits || isdigit((unsigned char)p[1])))
+        if (mem_multiplier && *p == '.' && (p != digits || isdigit((unsigned char)p[1])))
             p = read_fraction(p, &fraction);
     }
     if (p == digits) return text;

@@ -1,4 +1,5 @@
-/* signals.c - signals by name, their handlers, and the two that a user may aim at a running process.
+/* signals.c - signals by name, their handlers, and the two that a user may aim at a running
+ * process.
  *
  * Used by the core for its own signals, and by clients.  Whose signals may be taken is the callers'
  * business.
@@ -14,21 +15,23 @@ static const struct {
     int number;
     const char *name;
 } signals[] = {
-    {SIGABRT, "SIGABRT"}, {SIGALRM, "SIGALRM"},     {SIGBUS, "SIGBUS"},   {SIGCHLD, "SIGCHLD"},
-    {SIGCONT, "SIGCONT"}, {SIGFPE, "SIGFPE"},       {SIGHUP, "SIGHUP"},   {SIGILL, "SIGILL"},
-    {SIGINT, "SIGINT"},   {SIGIO, "SIGIO"},         {SIGKILL, "SIGKILL"}, {SIGPIPE, "SIGPIPE"},
-    {SIGPROF, "SIGPROF"}, {SIGQUIT, "SIGQUIT"},     {SIGSEGV, "SIGSEGV"}, {SIGSTOP, "SIGSTOP"},
-    {SIGSYS, "SIGSYS"},   {SIGTERM, "SIGTERM"},     {SIGTRAP, "SIGTRAP"}, {SIGTSTP, "SIGTSTP"},
-    {SIGTTIN, "SIGTTIN"}, {SIGTTOU, "SIGTTOU"},     {SIGURG, "SIGURG"},   {SIGUSR1, "SIGUSR1"},
-    {SIGUSR2, "SIGUSR2"}, {SIGVTALRM, "SIGVTALRM"}, {SIGWINCH, "SIGWINCH"},
-    {SIGXCPU, "SIGXCPU"}, {SIGXFSZ, "SIGXFSZ"},
+    {SIGABRT, "SIGABRT"},     {SIGALRM, "SIGALRM"},     {SIGBUS, "SIGBUS"},
+    {SIGCHLD, "SIGCHLD"},     {SIGCONT, "SIGCONT"},     {SIGFPE, "SIGFPE"},
+    {SIGHUP, "SIGHUP"},       {SIGILL, "SIGILL"},       {SIGINT, "SIGINT"},
+    {SIGIO, "SIGIO"},         {SIGKILL, "SIGKILL"},     {SIGPIPE, "SIGPIPE"},
+    {SIGPROF, "SIGPROF"},     {SIGQUIT, "SIGQUIT"},     {SIGSEGV, "SIGSEGV"},
+    {SIGSTOP, "SIGSTOP"},     {SIGSYS, "SIGSYS"},       {SIGTERM, "SIGTERM"},
+    {SIGTRAP, "SIGTRAP"},     {SIGTSTP, "SIGTSTP"},     {SIGTTIN, "SIGTTIN"},
+    {SIGTTOU, "SIGTTOU"},     {SIGURG, "SIGURG"},       {SIGUSR1, "SIGUSR1"},
+    {SIGUSR2, "SIGUSR2"},     {SIGVTALRM, "SIGVTALRM"}, {SIGWINCH, "SIGWINCH"},
+    {SIGXCPU, "SIGXCPU"},     {SIGXFSZ, "SIGXFSZ"},
 #ifdef SIGPWR
     {SIGPWR, "SIGPWR"},
 #endif
 #ifdef SIGSTKFLT
     {SIGSTKFLT, "SIGSTKFLT"},
 #endif
-    {SIGIO, "SIGPOLL"},   {SIGABRT, "SIGIOT"},      {SIGCHLD, "SIGCLD"},
+    {SIGIO, "SIGPOLL"},       {SIGABRT, "SIGIOT"},      {SIGCHLD, "SIGCLD"},
 };
 enum { N_SIGNALS = sizeof signals / sizeof *signals };
 
@@ -60,7 +63,7 @@ gasnett_sighandlerfn_t gasnett_reghandler(int sig, gasnett_sighandlerfn_t handle
     return sigaction(sig, &now, &before) ? SIG_ERR : before.sa_handler;
 }
 
-/* --- On demand ------------------------------------------------------------------------------------------ */
+/* --- On demand ------------------------------------------------------------ */
 
 static void freeze_handler(int sig)
 {
@@ -84,8 +87,7 @@ static void install_named(const char *key, gasnett_sighandlerfn_t handler)
 
     if (!name || !*name) return;
     sig = gasneti_signal_from_name(name);
-    if (!sig)
-        gasnett_fatalerror("%s=%s: not a signal; name one such as SIGUSR1", key, name);
+    if (!sig) gasnett_fatalerror("%s=%s: not a signal; name one such as SIGUSR1", key, name);
     if (gasnett_reghandler(sig, handler) == SIG_ERR)
         gasnett_fatalerror("%s=%s: this signal cannot be caught", key, name);
 }

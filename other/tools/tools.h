@@ -19,7 +19,7 @@
 #endif
 #include <stdbool.h>
 
-/* --- Hooks ----------------------------------------------------------------------------------------- */
+/* --- Hooks ---------------------------------------------------------------- */
 
 /* The job's raw value of a variable, NULL when the job does not know the name (the process's own is
  * then used).  Must be thread-safe and the result must stay valid. */
@@ -38,9 +38,10 @@ extern int (*gasneti_verboseenv_hook)(void);
 /* Prints what was kept back, or drops it, once the hook gives an answer. */
 void gasneti_verboseenv_flush(void);
 
-/* --- Environment and numbers -------------------------------------------------------------------------- */
+/* --- Environment and numbers ---------------------------------------------- */
 
-/* Decodes %0XX (two hex digits) in place; returns the new length.  The result may hold zero bytes. */
+/* Decodes %0XX (two hex digits) in place; returns the new length.  The result may hold zero bytes.
+ */
 size_t gasneti_decode(char *text);
 
 /* Decodes every argument; one that holds an encoded zero byte becomes several.  The arrays and
@@ -56,7 +57,7 @@ bool gasneti_parse_double(const char *text, double *value);
 /* 1 yes, 0 no, -1 neither. */
 int gasneti_parse_yesno(const char *text);
 
-/* --- Memory: clients see these only with gasnet.h, through gasnet_tools_lib.h ------------------------- */
+/* --- Memory: clients see these only with gasnet.h, through gasnet_tools_lib.h --- */
 
 GASNETI_EXPORTS_BEGIN
 extern void *gasnett_mmap(uintptr_t size);
@@ -64,7 +65,7 @@ extern void *gasnett_malloc_aligned(size_t alignment, size_t size);
 extern void gasnett_free_aligned(void *p);
 GASNETI_EXPORTS_END
 
-/* --- Signals and debugging ------------------------------------------------------------------------------ */
+/* --- Signals and debugging ------------------------------------------------ */
 
 /* "SIGSEGV", "SEGV", "segv" or "11"; 0 when unknown. */
 int gasneti_signal_from_name(const char *name);

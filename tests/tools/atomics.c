@@ -6,12 +6,12 @@
 #include "gasnet_tools.h"
 #include "tap.h"
 
-/* One family's operations on one cell; results are checked against plain arithmetic.  A macro, since
- * the families differ in their names alone. */
+/* One family's operations on one cell; results are checked against plain arithmetic.  A macro,
+ * since the families differ in their names alone. */
 #define CHECK_FAMILY(P, V, FLAGS)                                                                  \
     do {                                                                                           \
         static P##_t cell = P##_init(5);                                                           \
-        const V max = (V)~(V)0;                                                                    \
+        const V max = (V) ~(V)0;                                                                   \
         int good = P##_read(&cell, FLAGS) == 5;                                                    \
         P##_set(&cell, max, FLAGS);                                                                \
         good &= P##_read(&cell, FLAGS) == max;                                                     \
@@ -61,11 +61,12 @@ static void test_ranges(void)
     tap_ok(gasnett_atomic_signed(gasnett_atomic_read(&cell, 0)) == GASNETT_ATOMIC_SIGNED_MIN,
            "signed maximum wraps to the minimum");
     gasnett_atomic_set(&cell, GASNETT_ATOMIC_MAX, 0);
-    good = gasnett_atomic_compare_and_swap(&cell, (gasnett_atomic_val_t)-1, GASNETT_ATOMIC_MAX + 1, 0);
+    good =
+        gasnett_atomic_compare_and_swap(&cell, (gasnett_atomic_val_t)-1, GASNETT_ATOMIC_MAX + 1, 0);
     tap_ok(good && gasnett_atomic_read(&cell, 0) == 0, "compare_and_swap wraps its arguments");
     tap_ok(GASNETT_ATOMIC_MAX >= 0xffffff, "at least 24 bits");
-    tap_ok(GASNETT_HAVE_ATOMIC_CAS && GASNETT_HAVE_ATOMIC_ADD_SUB && GASNETT_HAVE_STRONGATOMIC_CAS &&
-               GASNETT_HAVE_STRONGATOMIC_ADD_SUB,
+    tap_ok(GASNETT_HAVE_ATOMIC_CAS && GASNETT_HAVE_ATOMIC_ADD_SUB &&
+               GASNETT_HAVE_STRONGATOMIC_CAS && GASNETT_HAVE_STRONGATOMIC_ADD_SUB,
            "compare-and-swap and add are there");
 }
 
@@ -120,7 +121,8 @@ static void test_counts(void)
     for (uintptr_t i = 0; i < N_THREADS; i++)
         pthread_create(&thread[i], NULL, count_up, (void *)(i + 1));
     for (int i = 0; i < N_THREADS; i++) pthread_join(thread[i], NULL);
-    tap_ok(gasnett_atomic_read(&counter, 0) == N_THREADS * N_ROUNDS, "additions of threads all count");
+    tap_ok(gasnett_atomic_read(&counter, 0) == N_THREADS * N_ROUNDS,
+           "additions of threads all count");
     tap_ok(gasnett_atomic_read(&cas_counter, 0) == N_THREADS * N_ROUNDS,
            "compare-and-swap loops of threads all count");
     tap_ok(gasnett_atomic_read(&torn, 0) == 0, "64-bit values are never torn");
@@ -180,12 +182,8 @@ static void test_litmus(void)
     tap_ok(forbidden_mp == 0, "message passing with release and acquire");
 }
 #else
-static void test_counts(void)
-{
-}
-static void test_litmus(void)
-{
-}
+static void test_counts(void) {}
+static void test_litmus(void) {}
 #endif
 
 int main(void)

@@ -74,7 +74,8 @@ GASNETT_FORMAT_PRINTF(say, 1, 2, static void say(const char *fmt, ...))
 {
     (void)fmt;
 }
-static GASNETT_FORMAT_PRINTF_FUNCPTR(say_pointer, 1, 2, void (*say_pointer)(const char *fmt, ...)) = say;
+static GASNETT_FORMAT_PRINTF_FUNCPTR(say_pointer, 1, 2,
+                                     void (*say_pointer)(const char *fmt, ...)) = say;
 
 static gasnet_handle_t returns_handle(gasnet_node_t node, void *p)
 {
@@ -87,7 +88,8 @@ static void attach(void)
     gasnet_handlerentry_t fixed[] = {{200, (gasneti_handlerfn_t)short_handler},
                                      {0, (gasneti_handlerfn_t)medium_handler}};
 #if !defined(GASNET_USE_STRICT_PROTOTYPES) && !defined(TEST_STRICT_WARNINGS)
-    gasnet_handlerentry_t cast[] = {{200, (void (*)())short_handler}, {0, (void (*)())medium_handler}};
+    gasnet_handlerentry_t cast[] = {{200, (void (*)())short_handler},
+                                    {0, (void (*)())medium_handler}};
     fixed[0] = cast[0];
 #if !defined(__cplusplus)
     {
@@ -98,7 +100,8 @@ static void attach(void)
 #endif
     table[0] = fixed[0];
     table[1] = fixed[1];
-    SAFE(gasnet_attach(table, (int)(sizeof table / sizeof table[0]), gasnet_getMaxLocalSegmentSize(), 0));
+    SAFE(gasnet_attach(table, (int)(sizeof table / sizeof table[0]),
+                       gasnet_getMaxLocalSegmentSize(), 0));
     SAFE(gasnet_attach(NULL, 0, gasnet_getMaxGlobalSegmentSize(), 0));
 }
 
@@ -112,10 +115,12 @@ static void messages(gasnet_node_t dest, void *p)
     SAFE(gasnet_AMRequestShort4(dest, 200, u, e, 0xdeadbeef, dest));
     SAFE(gasnet_AMRequestMedium1(dest, 201, p, 100, u));
     SAFE(gasnet_AMRequestMedium0(dest, 201, "constant", 9));
-    SAFE(gasnet_AMRequestLong16(dest, 202, p, 100, p, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+    SAFE(gasnet_AMRequestLong16(dest, 202, p, 100, p, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,
+                                14, 15));
     SAFE(gasnet_AMRequestLongAsync1(dest, 202, p, 100, p, -1));
     SAFE(gasnet_AMRequestShort(dest, 200, 0));
-    SAFE(gasnet_AMRequestMedium(dest, 200, p, 1, 2, (gasnet_handlerarg_t)1, (gasnet_handlerarg_t)2));
+    SAFE(
+        gasnet_AMRequestMedium(dest, 200, p, 1, 2, (gasnet_handlerarg_t)1, (gasnet_handlerarg_t)2));
     SAFE((gasnet_hold_interrupts(), gasnet_AMPoll()));
     gasnet_resume_interrupts();
     GASNET_BLOCKUNTIL(add(flag, 1) != 0);
@@ -137,15 +142,19 @@ static void transfers(gasnet_node_t node, char *p, const char *constant)
     h[1] = gasnet_get_nb(p, node, p, n);
     h[2] = returns_handle(node, p);
     h[3] = gasnet_memset_nb(node, p, 0, n);
-    if (h[0] == GASNET_INVALID_HANDLE) gasnet_wait_syncnb_all(h, 4);
-    else gasnet_wait_syncnb(h[0]);
+    if (h[0] == GASNET_INVALID_HANDLE)
+        gasnet_wait_syncnb_all(h, 4);
+    else
+        gasnet_wait_syncnb(h[0]);
     gasnet_begin_nbi_accessregion();
     gasnet_put_nbi(node, p, p, n);
     h[0] = gasnet_end_nbi_accessregion();
     while (gasnet_try_syncnb(h[0]) == GASNET_ERR_NOT_READY) SAFE(gasnet_AMPoll());
     gasnet_get_nbi_bulk(p, node, p, n);
-    if (n) gasnet_wait_syncnbi_all();
-    else gasnet_wait_syncnbi_gets();
+    if (n)
+        gasnet_wait_syncnbi_all();
+    else
+        gasnet_wait_syncnbi_gets();
     v = gasnet_get_nb_val(node, p, 3);
     value = gasnet_wait_syncnb_valget(v);
     gasnet_put_val(node, p, value, 3);
@@ -169,12 +178,13 @@ static void tools(void)
     gasnett_tick_t t = gasnett_ticks_now();
     void *p = gasnett_mmap(GASNETT_PAGESIZE);
     char *loc = gasnett_current_loc;
-    gasnett_atomic_val_t a = gasnett_atomic_add(&counts[1], 1, GASNETT_ATOMIC_REL | GASNETT_ATOMIC_ACQ);
+    gasnett_atomic_val_t a =
+        gasnett_atomic_add(&counts[1], 1, GASNETT_ATOMIC_REL | GASNETT_ATOMIC_ACQ);
     int x = (tracked(2, 1));
 
-    if_pf (p == NULL) x = 0;
+    if_pf(p == NULL) x = 0;
     else x++;
-    if_pt (p) x++;
+    if_pt(p) x++;
     gasnett_mutex_lock(&pairs[0].mutex);
     gasnett_mutex_unlock(&pairs[0].mutex);
     gasnett_threadkey_set(client_key, p);

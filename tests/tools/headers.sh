@@ -4,6 +4,7 @@
 #
 # Sourced by run.sh, which gives TEST_BUILD, TEST_SOURCE, the tap_ functions and $include.
 # shellcheck shell=bash
+: "${include:?to be sourced by run.sh}" "${tap_scratch:?}"
 
 warn="-Wall -Wextra -Wundef -Werror -Wno-long-long -Wno-undef"
 client=$TEST_SOURCE/tools/header_client.c

@@ -80,8 +80,7 @@ static void test_keys(void)
     gasnett_threadkey_init(second_key);
     gasnett_threadkey_init(second_key);
     gasnett_threadkey_set_noinit(second_key, &b);
-    good = gasnett_threadkey_get(first_key) == &a &&
-           gasnett_threadkey_get_noinit(second_key) == &b;
+    good = gasnett_threadkey_get(first_key) == &a && gasnett_threadkey_get_noinit(second_key) == &b;
     tap_ok(good, "keys keep what was set, however often initialised");
 }
 
@@ -96,7 +95,8 @@ static void *count_exclusively(void *arg)
 {
     (void)arg;
     for (int i = 0; i < N_ROUNDS; i++) {
-        if (i % 3) gasnett_mutex_lock(&box.pair.mutex);
+        if (i % 3)
+            gasnett_mutex_lock(&box.pair.mutex);
         else
             while (gasnett_mutex_trylock(&box.pair.mutex)) gasnett_sched_yield();
         exclusive_count++;
@@ -123,7 +123,8 @@ static void test_exclusion(void)
     tap_ok(exclusive_count == (long)N_THREADS * N_ROUNDS, "a mutex excludes");
     tap_ok(gasnett_atomic_read(&bad_readers, 0) == 0, "readers never see half a write");
     gasnett_mutex_lock(&box.pair.mutex);
-    tap_ok(pthread_create(&thread[0], NULL, count_exclusively, NULL) == 0, "a thread meets a held mutex");
+    tap_ok(pthread_create(&thread[0], NULL, count_exclusively, NULL) == 0,
+           "a thread meets a held mutex");
     gasnett_mutex_unlock(&box.pair.mutex);
     pthread_join(thread[0], NULL);
 }
@@ -192,15 +193,9 @@ static void unlock_elsewhere(gasnett_mutex_t *m)
 }
 #endif
 #else
-static void test_exclusion(void)
-{
-}
-static void test_waking(void)
-{
-}
-static void test_many_keys(void)
-{
-}
+static void test_exclusion(void) {}
+static void test_waking(void) {}
+static void test_many_keys(void) {}
 #if GASNET_DEBUG
 static void unlock_elsewhere(gasnett_mutex_t *m)
 {

@@ -1,5 +1,5 @@
-/* messages.c - does one thing that prints or ends the process, named by its argument; run.sh looks at
- * output and exit status.
+/* messages.c - does one thing that prints or ends the process, named by its argument; run.sh looks
+ * at output and exit status.
  *
  * Defines a backtrace mechanism of its own, as clients may.
  */

@@ -4,6 +4,7 @@
 # Sourced by run.sh like headers.sh.  The lists are those of the interface; vector transfers and
 # collectives have headers and lists of their own.
 # shellcheck shell=bash
+: "${include:?to be sourced by run.sh}" "${tap_scratch:?}"
 
 calls="gasnet_init gasnet_attach gasnet_exit gasnet_getMaxLocalSegmentSize gasnet_getMaxGlobalSegmentSize
  gasnet_mynode gasnet_nodes gasnet_getSegmentInfo gasnet_getNodeInfo gasnet_getenv

@@ -10,7 +10,7 @@
 
 GASNETT_IDENT(test_tools_ident, "$TestToolsIdent: " GASNETT_CONFIG_STRING " $");
 
-/* --- Timers ------------------------------------------------------------------------------------- */
+/* --- Timers --------------------------------------------------------------- */
 
 static void test_timers(void)
 {
@@ -27,7 +27,8 @@ static void test_timers(void)
 
     good = 1;
     for (uint64_t t = 1; t < UINT64_C(1) << 55; t = t * 3 + 1) {
-        int64_t us = (int64_t)gasnett_ticks_to_us(t), ns_us = (int64_t)(gasnett_ticks_to_ns(t) / 1000);
+        int64_t us = (int64_t)gasnett_ticks_to_us(t),
+                ns_us = (int64_t)(gasnett_ticks_to_ns(t) / 1000);
         good &= us - ns_us <= 1 && ns_us - us <= 1;
     }
     tap_ok(good, "nanoseconds and microseconds agree");
@@ -49,7 +50,7 @@ static void test_timers(void)
            "overhead is no more than about twice the granularity");
 }
 
-/* --- Numbers ------------------------------------------------------------------------------------ */
+/* --- Numbers -------------------------------------------------------------- */
 
 static void test_round_trip(void)
 {
@@ -70,8 +71,9 @@ static void test_round_trip(void)
     tap_ok(!strcmp(gasnett_format_number(10 << 10, text, sizeof text, 1), "10 KB"), "10 KB");
     tap_ok(!strcmp(gasnett_format_number((9 << 10) + 1, text, sizeof text, 1), "9217 B"), "9217 B");
     tap_ok(!strcmp(gasnett_format_number(-(3 << 20), text, sizeof text, 1), "-3 MB"), "-3 MB");
-    tap_ok(!strcmp(gasnett_format_number((int64_t)1 << 50, text, sizeof text, 0), "0x4000000000000"),
-           "hexadecimal from 2^50 on");
+    tap_ok(
+        !strcmp(gasnett_format_number((int64_t)1 << 50, text, sizeof text, 0), "0x4000000000000"),
+        "hexadecimal from 2^50 on");
 }
 
 static void test_parse(void)
@@ -110,13 +112,14 @@ static void test_parse(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int64_t value = gasnett_parse_int(cases[i].text, cases[i].unit);
         char name[64];
-        snprintf(name, sizeof name, "parse \"%s\" in units of %d", cases[i].text, (int)cases[i].unit);
+        snprintf(name, sizeof name, "parse \"%s\" in units of %d", cases[i].text,
+                 (int)cases[i].unit);
         tap_ok(value == cases[i].value, name);
         if (value != cases[i].value) tap_note("was read as %lld", (long long)value);
     }
 }
 
-/* --- Environment --------------------------------------------------------------------------------- */
+/* --- Environment ---------------------------------------------------------- */
 
 static void test_environment(void)
 {
@@ -164,7 +167,7 @@ static void test_environment(void)
     tap_ok(gasnett_verboseenv() == 0, "nothing is reported unasked");
 }
 
-/* --- Bytes ----------------------------------------------------------------------------------------- */
+/* --- Bytes ---------------------------------------------------------------- */
 
 enum { LONGEST = 4096, SLACK = 16 };
 static unsigned char source[LONGEST + 2 * SLACK], target[LONGEST + 2 * SLACK];
@@ -220,7 +223,8 @@ static void test_count0s(void)
             if ((seed >> (5 * b)) & 1) bytes[b] = (seed >> (5 * b + 1)) & 1 ? 0 : (seed >> 60) & 1;
         memcpy(&word, bytes, 8);
         good &= gasnett_count0s_uint64_t(word) == (int)count_by_hand(bytes, 8);
-        good &= gasnett_count0s_uintptr_t((uintptr_t)word) == (int)count_by_hand(bytes, sizeof(uintptr_t));
+        good &= gasnett_count0s_uintptr_t((uintptr_t)word) ==
+                (int)count_by_hand(bytes, sizeof(uintptr_t));
         good &= gasnett_count0s_uint32_t((uint32_t)word) ==
                 (int)count_by_hand((unsigned char *)&(uint32_t){(uint32_t)word}, 4);
     }
@@ -250,7 +254,7 @@ static void test_checksum(void)
     tap_ok(good, "the checksum knows every byte and its place");
 }
 
-/* --- System and signals ----------------------------------------------------------------------------- */
+/* --- System and signals --------------------------------------------------- */
 
 static void ignore_signal(int sig)
 {
@@ -287,7 +291,8 @@ static void test_system(void)
 
 static void test_constants(void)
 {
-    tap_ok((1 << GASNETT_PAGESHIFT) == GASNETT_PAGESIZE && GASNETT_PAGESIZE == sysconf(_SC_PAGESIZE),
+    tap_ok((1 << GASNETT_PAGESHIFT) == GASNETT_PAGESIZE &&
+               GASNETT_PAGESIZE == sysconf(_SC_PAGESIZE),
            "page size");
     tap_ok((GASNETT_CACHE_LINE_BYTES & (GASNETT_CACHE_LINE_BYTES - 1)) == 0, "cache line");
     tap_ok(strlen(GASNETT_SYSTEM_TUPLE "" GASNETT_CONFIGURE_ARGS) > 0, "configuration texts");
@@ -297,7 +302,8 @@ static void test_constants(void)
     tap_ok(strstr(GASNETT_CONFIG_STRING, "," _STRINGIFY(GASNETT_THREAD_MODEL) ",") != NULL,
            "thread model");
 #if GASNET_DEBUG
-    tap_ok(strstr(gasnett_performance_warning_str(), "debug") != NULL, "debug builds are named slow");
+    tap_ok(strstr(gasnett_performance_warning_str(), "debug") != NULL,
+           "debug builds are named slow");
 #else
     tap_ok(strstr(gasnett_performance_warning_str(), "debug") == NULL, "production is not debug");
 #endif
