@@ -1,6 +1,7 @@
 #!/bin/bash
 # arrows.sh - the floors of the house: includes may only point down.  Reads source files alone.
-. "$(dirname "$0")/tap.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/tap.sh" || exit 1
 cd "${1:-$TEST_SOURCE/..}" || exit 1
 
 # All quoted and angled includes below some folders, as file:line:#include "name".

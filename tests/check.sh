@@ -1,12 +1,14 @@
 #!/bin/bash
 # check.sh - every test there is; ends with exactly one line, "N passed, N failed[, N skipped]".
 #
-# To be run in a build tree (or with TEST_BUILD naming it).  Each family is a script that prints TAP;
+# To be run in a build tree, or with TEST_BUILD naming it.  Each family is a script that prints TAP;
 # its output is kept in tests/log/, failures and their context are shown.  TEST_FAMILIES="arrows exit"
 # narrows it; TEST_NO_BUILD=1 leaves out making the test programs.
 # shellcheck disable=SC2016 # the script in quotes is expanded by the shell that runs it
-. "$(dirname "$0")/tap.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/tap.sh" || exit 1
 cd "$TEST_BUILD" || exit 1
+export top_builddir=$TEST_BUILD
 
 passed=0 failed=0 skipped=0
 reasons=$tap_scratch/reasons
@@ -57,19 +59,26 @@ single() {
         echo 1..1; exit $status' single "$1" "$tap_scratch/single" "$name"
 }
 
-family arrows "$TEST_SOURCE/arrows.sh"
-for name in format cppcheck; do family "$name" "$TEST_SOURCE/$name.sh"; done
-for kind in unit sim fuzz; do
-    for program in "tests/$kind"/*; do
-        # source files and left-overs of the compiler are no programs
-        if [ -f "$program" ] && [ -x "$program" ] && [[ $program != *.* ]]; then single "$program" $kind; fi
-    done
+for script in arrows format cppcheck; do
+    if [ -x "$TEST_SOURCE/$script.sh" ]; then family $script "$TEST_SOURCE/$script.sh"; fi
 done
-for script in "$TEST_SOURCE"/*/run.sh "$TEST_SOURCE/stock/stock.sh" "$TEST_SOURCE/install/dist.sh"; do
-    name=$(basename "$(dirname "$script")")
-    [ "$(basename "$script")" = dist.sh ] && name=dist
-    if [ -x "$script" ]; then family "$name" "$script"; fi
+# A folder is run by its run.sh or by the script of its own name; in folders without, every program
+# built there is a test.
+for folder in "$TEST_SOURCE"/*/; do
+    name=$(basename "$folder")
+    if [ -x "$folder/run.sh" ]; then
+        family "$name" "$folder/run.sh"
+    elif [ -x "$folder/$name.sh" ]; then
+        family "$name" "$folder/$name.sh"
+    else
+        case $name in bench | log) continue ;; esac
+        for program in "tests/$name"/*; do
+            # source files and left-overs of the compiler are no programs
+            if [ -f "$program" ] && [ -x "$program" ] && [[ $program != *.* ]]; then single "$program" "$name"; fi
+        done
+    fi
 done
+if [ -x "$TEST_SOURCE/install/dist.sh" ]; then family dist "$TEST_SOURCE/install/dist.sh"; fi
 family conduit "$TEST_SOURCE/run-conduit.sh"
 family env "$TEST_SOURCE/env.sh"
 family exit "$TEST_SOURCE/exit.sh"

@@ -3,7 +3,8 @@
 #
 # A wrong parameter, a missing program or spawner must give a message that names the culprit, a
 # non-zero status, no hang and no orphan.  The texts are matched loosely.
-. "$(dirname "$0")/tap.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/tap.sh" || exit 1
 
 conduit=${TEST_CONDUIT:-ibv}
 mode=${TEST_MODES:-seq}
@@ -149,11 +150,11 @@ accepted "IB-R3 the older name GASNET_AM_OUST_PP is understood" "$log" \
     'GASNET_AM_(CREDITS|OUST)_PP *= *12'
 
 log=$TEST_LOG/env_verbose.log
-with=(GASNET_VERBOSEENV=1 GASNET_AMRDMA_DEPTH=8)
+with=(GASNET_VERBOSEENV=1 GASNET_NETWORKDEPTH_PP=48)
 launch "$log" 2 "$hello"
 with=()
 accepted "7.1 VERBOSEENV: one line a parameter, defaults marked" "$log" \
-    'ENV parameter: GASNET_AMRDMA_DEPTH += +8' 'ENV parameter: GASNET_AM_CREDITS_PP += .*\(default\)'
+    'ENV parameter: GASNET_NETWORKDEPTH_PP += +48' 'ENV parameter: GASNET_AM_CREDITS_PP += .*\(default\)'
 doubled=$(grep -oE 'ENV parameter: [A-Z_]+' "$log" | sort | uniq -d)
 tap_ok "$([ -z "$doubled" ]; echo $?)" "7.1 VERBOSEENV: each parameter once${doubled:+ (twice: ${doubled//$'\n'/ })}"
 

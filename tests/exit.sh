@@ -5,7 +5,8 @@
 # rank as the odd one out; prints TAP lines and a table of measured times against the targets.
 # Narrow it with TEST_NPROCS, TEST_MODES, TEST_SPAWNERS, TEST_CASES.  Each job has its own TMPDIR
 # and, where mount namespaces can be had, its own /dev/shm, so that other jobs cannot confuse us.
-. "$(dirname "$0")/tap.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/tap.sh" || exit 1
 
 conduit=${TEST_CONDUIT:-ibv}
 nprocs=${TEST_NPROCS:-1 2 4}

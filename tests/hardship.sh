@@ -5,7 +5,8 @@
 # Each must either work, or end soon with a message that names the limit and the remedy, non-zero
 # status and nobody left behind.  All changes are made inside private namespaces and subshells.
 # shellcheck disable=SC2016 # the scripts in quotes are expanded by the shells that run them
-. "$(dirname "$0")/tap.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/tap.sh" || exit 1
 
 conduit=${TEST_CONDUIT:-ibv}
 mode=${TEST_MODES:-seq}
@@ -19,11 +20,16 @@ export TEST_HANG=45 TEST_SEED=${TEST_SEED:-11}
 run='timeout -k 2 $bound "$TEST_LAUNCH" -spawner="$spawner" -n 2 "$TEST_BUILD/tests/$program-$conduit-$mode"'
 export conduit mode spawner bound
 
+for needed in "$TEST_LAUNCH" "$TEST_BUILD/tests/"{testputget,testam}"-$conduit-$mode" "$TEST_BUILD/tests/noptrace"; do
+    [ -x "$needed" ] || { tap_ok 1 "$needed is not built" && tap_end; }
+done
+
 # endure NAME REMEDY MUST PREPARE [UNDER]: runs `PREPARE; UNDER job` and judges it.  REMEDY is a
 # pattern that a refusal must contain; MUST is `work` where a refusal is not good enough.
 endure() {
     local name=$1 remedy=$2 must=$3 prepare=$4 under=${5:-} log status wrong marker
     for program in testputget testam; do
+        export program
         log=$TEST_LOG/hardship_${name//[^A-Za-z0-9]/_}_$program.log
         marker="hardship.$$.$tap_count" wrong=''
         TEST_MARKER=$marker bash -c "$prepare"$'\n'"exec $under $run" >"$log" 2>&1 </dev/null
@@ -79,7 +85,7 @@ endure "no right to read other processes (container seccomp)" 'ptrace|process_vm
     "$noptrace true || { echo 'no seccomp filters here'; exit 77; }" "$noptrace"
 endure "64 file descriptors" 'ulimit -n|descriptor|open files' either 'ulimit -n 64'
 endure "12 file descriptors" 'ulimit -n|descriptor|open files' either 'ulimit -n 12'
-endure "TMPDIR that does not exist" 'TMPDIR|tmp' either 'export TMPDIR=/nonexistent/dir'
+endure "TMPDIR that does not exist" 'TMPDIR' either 'export TMPDIR=/nonexistent/dir'
 endure "almost empty environment" 'PATH|environ' work '' \
     "env -i PATH=/usr/bin:/bin TEST_HANG=45 TEST_MARKER=\$TEST_MARKER"
 endure "standard input closed" 'stdin|descriptor' work 'exec <&-'

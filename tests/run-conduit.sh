@@ -4,7 +4,8 @@
 # Narrow it with TEST_NPROCS="1 2", TEST_MODES="seq par", TEST_SPAWNERS="ssh mpi" and
 # TEST_PROGRAMS="testam testputget".  TEST_CONDUIT (ibv) names the programs' suffix.  Each run has
 # a bound (TEST_TIMEOUT seconds); output goes to $TEST_LOG, its tail to the console on failure.
-. "$(dirname "$0")/tap.sh"
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/tap.sh" || exit 1
 
 conduit=${TEST_CONDUIT:-ibv}
 nprocs=${TEST_NPROCS:-1 2 3 4 8}
