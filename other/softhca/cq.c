@@ -300,10 +300,11 @@ void shca_cq_forget(struct shca_cq *cq, uint32_t qpn)
     shca_unlock(&cq->lock);
 }
 
-/* How many receives of the QP have a completion, polled or not, given that FROM were polled. */
-uint32_t shca_cq_received(struct shca_cq *cq, uint32_t qpn, uint32_t from)
+/* How many receives of the QP have a completion, polled or not; *POLLED moves under our lock. */
+uint32_t shca_cq_received(struct shca_cq *cq, uint32_t qpn, const _Atomic uint32_t *polled)
 {
     shca_lock(&cq->lock);
+    uint32_t from = *polled;
     for (uint64_t i = cq->head, end = cq->s->tail; i < end; i++) {
         struct shm_cqe *e = &cq->ring[i & cq->mask];
         if (e->word == lap_word(i, cq->shift, SHCA_VALID) && e->qpn == qpn &&

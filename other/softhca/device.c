@@ -232,6 +232,7 @@ struct ibv_context *shca_open(struct ibv_device *d)
     base->device = d;
     base->num_comp_vectors = 1;
     base->cmd_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (base->cmd_fd < 0) base->cmd_fd = eventfd(0, EFD_CLOEXEC); /* any descriptor will do */
     base->async_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
     pthread_mutex_init(&base->mutex, NULL);
     fill_ops(c);

@@ -227,7 +227,7 @@ int shca_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc);
 int shca_req_notify(struct ibv_cq *cq, int solicited_only);
 bool shca_cq_push(struct shca_peer *owner, uint32_t cq, const struct shm_cqe *e);
 void shca_cq_forget(struct shca_cq *cq, uint32_t qpn);
-uint32_t shca_cq_received(struct shca_cq *cq, uint32_t qpn, uint32_t from);
+uint32_t shca_cq_received(struct shca_cq *cq, uint32_t qpn, const _Atomic uint32_t *polled);
 bool shca_cq_unstick(struct shca_cq *cq);
 struct ibv_cq_ex *shca_create_cq_ex(struct ibv_context *c, struct ibv_cq_init_attr_ex *attr);
 void shca_cq_notify(struct shca_peer *owner, struct shm_cq *cq, bool solicited);

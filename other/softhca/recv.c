@@ -54,7 +54,7 @@ void shca_recv_flush(struct shca_qp *qp)
 {
     shca_qp_quiesce(qp);
     shca_lock(&qp->rq);
-    uint32_t i = shca_cq_received(qp->recv_cq, qp->base.qp_num, qp->rq_done);
+    uint32_t i = shca_cq_received(qp->recv_cq, qp->base.qp_num, &qp->rq_done);
     if ((int32_t)(qp->rq_flushed - i) > 0) i = qp->rq_flushed;
     for (; i != qp->s->rq_prod; i++) {
         struct shm_cqe e = {.wr_id = rwr_at(qp, i)->wr_id, .qpn = qp->base.qp_num, .index = i,

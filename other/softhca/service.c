@@ -91,7 +91,7 @@ static void attend_qp(struct shca_qp *qp)
         shca_unlock(&qp->sq);
         if (fault != SHCA_FAULT_QUIET) qp_event(qp, fault - 1);
     }
-    if (qp->base.state == IBV_QPS_ERR) shca_recv_flush(qp);
+    if (qp->base.state == IBV_QPS_ERR && qp->rq_flushed != qp->s->rq_prod) shca_recv_flush(qp);
 }
 
 static void cq_overflowed(struct shca_cq *cq)
