@@ -22,17 +22,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* The other side is no child of ours. Its descriptor turns readable when the last thread ended. */
 static void await_end_of(pid_t other)
 {
-    /* The other side is our parent's child: watch it turn into a zombie. */
-    char path[64], state = '?';
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)other);
-    while (state != 'Z' && state != 'X') {
-        FILE *f = fopen(path, "r");
-        if (!f) return;
-        if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1) state = '?';
-        fclose(f);
-    }
+    struct pollfd f = {.fd = (int)syscall(SYS_pidfd_open, other, 0), .events = POLLIN};
+    if (f.fd < 0) return; /* reaped already */
+    while (poll(&f, 1, -1) != 1) continue;
+    close(f.fd);
 }
 
 static void dead_peer_ends_sends(struct side *s)

@@ -173,6 +173,7 @@ static void solicited_only(struct side *s)
         }
         meet(s);
         if (!s->is_a) CHECK_EQ(readable(s->channel->fd), i == 1);
+        meet(s);
     }
     if (!s->is_a) {
         struct ibv_cq *cq;
