@@ -61,7 +61,8 @@ struct ibv_cq *shca_create_cq(struct ibv_context *c, int cqe, void *context,
     struct shca_cq *cq = NULL;
     int error = cqe < 1 || cqe > SHCA_MAX_CQE || vector < 0 || vector >= c->num_comp_vectors
                     ? EINVAL
-                    : shca.forked ? EIO : 0;
+                : shca.forked ? EIO
+                              : 0;
     if (!error && !(cq = calloc(1, sizeof *cq))) error = ENOMEM;
     if (!error) {
         while (1 << cq->shift < cqe) cq->shift++;
@@ -148,8 +149,8 @@ bool shca_cq_push(struct shca_peer *owner, uint32_t cq, const struct shm_cqe *ne
 {
     struct shm_cq *s = &owner->h->cq[cq & (SHCA_CQS - 1)];
     uint64_t position;
-    struct shm_cqe *e = s->ring && !s->overflow ? claim(s, shm_at(owner->h, s->ring), &position)
-                                                : NULL;
+    struct shm_cqe *e =
+        s->ring && !s->overflow ? claim(s, shm_at(owner->h, s->ring), &position) : NULL;
     if (!e) {
         if (s->ring && !atomic_exchange(&s->overflow, 1)) shca_peer_ring(owner);
         return false;
@@ -162,15 +163,15 @@ bool shca_cq_push(struct shca_peer *owner, uint32_t cq, const struct shm_cqe *ne
         return true;
     }
     atomic_exchange(&e->word, valid); /* a full fence: armed must be read after */
-    shca_cq_notify(owner, s, new->flags & SHCA_CQE_SOLICITED || new->status != IBV_WC_SUCCESS);
+    shca_cq_notify(owner, s, new->flags &SHCA_CQE_SOLICITED || new->status != IBV_WC_SUCCESS);
     return true;
 }
 
 /* A small SEND travels in the receive slot; put it where the receive WR says. */
 static void scatter(struct shca_qp *qp, const struct shm_cqe *e)
 {
-    struct shm_rwr *r = shm_at(shca.h, qp->s->rq_ring +
-                                           (uint64_t)(e->index & qp->s->rq_mask) * qp->s->rq_stride);
+    struct shm_rwr *r =
+        shm_at(shca.h, qp->s->rq_ring + (uint64_t)(e->index & qp->s->rq_mask) * qp->s->rq_stride);
     const char *from = (char *)r + qp->s->rq_data;
     uint32_t left = e->byte_len;
     for (uint32_t i = 0; i < r->num_sge && left > 0; i++) {

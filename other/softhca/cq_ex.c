@@ -4,7 +4,10 @@
  */
 #include "object.h"
 
-static struct ibv_wc *standing_on(struct ibv_cq_ex *x) { return &((struct shca_cq *)x)->ex_wc; }
+static struct ibv_wc *standing_on(struct ibv_cq_ex *x)
+{
+    return &((struct shca_cq *)x)->ex_wc;
+}
 
 static int next_poll(struct ibv_cq_ex *x)
 {
@@ -22,16 +25,46 @@ static int start_poll(struct ibv_cq_ex *x, struct ibv_poll_cq_attr *attr)
 }
 
 static void end_poll(struct ibv_cq_ex *x) {}
-static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *x) { return standing_on(x)->opcode; }
-static uint32_t read_vendor_err(struct ibv_cq_ex *x) { return standing_on(x)->vendor_err; }
-static uint32_t read_byte_len(struct ibv_cq_ex *x) { return standing_on(x)->byte_len; }
-static __be32 read_imm_data(struct ibv_cq_ex *x) { return standing_on(x)->imm_data; }
-static uint32_t read_qp_num(struct ibv_cq_ex *x) { return standing_on(x)->qp_num; }
-static uint32_t read_src_qp(struct ibv_cq_ex *x) { return standing_on(x)->src_qp; }
-static unsigned int read_wc_flags(struct ibv_cq_ex *x) { return standing_on(x)->wc_flags; }
-static uint32_t read_slid(struct ibv_cq_ex *x) { return standing_on(x)->slid; }
-static uint8_t read_sl(struct ibv_cq_ex *x) { return standing_on(x)->sl; }
-static uint8_t read_path_bits(struct ibv_cq_ex *x) { return standing_on(x)->dlid_path_bits; }
+static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *x)
+{
+    return standing_on(x)->opcode;
+}
+static uint32_t read_vendor_err(struct ibv_cq_ex *x)
+{
+    return standing_on(x)->vendor_err;
+}
+static uint32_t read_byte_len(struct ibv_cq_ex *x)
+{
+    return standing_on(x)->byte_len;
+}
+static __be32 read_imm_data(struct ibv_cq_ex *x)
+{
+    return standing_on(x)->imm_data;
+}
+static uint32_t read_qp_num(struct ibv_cq_ex *x)
+{
+    return standing_on(x)->qp_num;
+}
+static uint32_t read_src_qp(struct ibv_cq_ex *x)
+{
+    return standing_on(x)->src_qp;
+}
+static unsigned int read_wc_flags(struct ibv_cq_ex *x)
+{
+    return standing_on(x)->wc_flags;
+}
+static uint32_t read_slid(struct ibv_cq_ex *x)
+{
+    return standing_on(x)->slid;
+}
+static uint8_t read_sl(struct ibv_cq_ex *x)
+{
+    return standing_on(x)->sl;
+}
+static uint8_t read_path_bits(struct ibv_cq_ex *x)
+{
+    return standing_on(x)->dlid_path_bits;
+}
 
 struct ibv_cq_ex *shca_create_cq_ex(struct ibv_context *c, struct ibv_cq_init_attr_ex *a)
 {

@@ -174,8 +174,11 @@ static int deliver_write_imm(struct shca_qp *qp, const struct ibv_send_wr *wr, s
     if (!r) return SHCA_NOT_READY;
     int status = deliver_rdma(qp, wr, g, IBV_ACCESS_REMOTE_WRITE);
     if (status != IBV_WC_SUCCESS) return status;
-    struct shm_cqe e = {.wr_id = r->wr_id, .opcode = IBV_WC_RECV_RDMA_WITH_IMM,
-                        .byte_len = g->total, .imm = wr->imm_data, .flags = SHCA_CQE_IMM};
+    struct shm_cqe e = {.wr_id = r->wr_id,
+                        .opcode = IBV_WC_RECV_RDMA_WITH_IMM,
+                        .byte_len = g->total,
+                        .imm = wr->imm_data,
+                        .flags = SHCA_CQE_IMM};
     if (wr->send_flags & IBV_SEND_SOLICITED) e.flags |= SHCA_CQE_SOLICITED;
     return finish_receive(qp, index, &e);
 }
@@ -202,8 +205,8 @@ static int deliver_atomic(struct shca_qp *qp, const struct ibv_send_wr *wr, stru
     if (g->total != 8) return IBV_WC_LOC_LEN_ERR;
     if (!(qp->t->access & IBV_ACCESS_REMOTE_ATOMIC) || addr % 8)
         return fault(qp, 1 + IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
-    struct shm_mr *mr = shca_mr_find(qp->peer->h, wr->wr.atomic.rkey, qp->t->pd, addr, 8,
-                                     IBV_ACCESS_REMOTE_ATOMIC);
+    struct shm_mr *mr =
+        shca_mr_find(qp->peer->h, wr->wr.atomic.rkey, qp->t->pd, addr, 8, IBV_ACCESS_REMOTE_ATOMIC);
     if (!mr) return fault(qp, 1 + IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
     struct shca_piece x = piece(qp->peer, mr, addr, 8);
     int error = atomic_on(qp, wr, &x, &old);
@@ -216,11 +219,16 @@ static int dispatch(struct shca_qp *qp, const struct ibv_send_wr *wr, struct gat
 {
     switch (wr->opcode) {
     case IBV_WR_SEND:
-    case IBV_WR_SEND_WITH_IMM: return deliver_send(qp, wr, g);
-    case IBV_WR_RDMA_WRITE: return deliver_rdma(qp, wr, g, IBV_ACCESS_REMOTE_WRITE);
-    case IBV_WR_RDMA_WRITE_WITH_IMM: return deliver_write_imm(qp, wr, g);
-    case IBV_WR_RDMA_READ: return deliver_rdma(qp, wr, g, IBV_ACCESS_REMOTE_READ);
-    default: return deliver_atomic(qp, wr, g);
+    case IBV_WR_SEND_WITH_IMM:
+        return deliver_send(qp, wr, g);
+    case IBV_WR_RDMA_WRITE:
+        return deliver_rdma(qp, wr, g, IBV_ACCESS_REMOTE_WRITE);
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+        return deliver_write_imm(qp, wr, g);
+    case IBV_WR_RDMA_READ:
+        return deliver_rdma(qp, wr, g, IBV_ACCESS_REMOTE_READ);
+    default:
+        return deliver_atomic(qp, wr, g);
     }
 }
 

@@ -33,16 +33,13 @@ static struct {
     char why[160];
 } decision = {PTHREAD_ONCE_INIT, false, ""};
 
-/* The list given to the program: ours and the real one's entries. */
-struct list {
-    struct ibv_device **real;
-    struct ibv_device *device[];
-};
-
 static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shca_context *contexts[256]; /* open ones, for the child of a fork to disable */
 
-bool shca_is_device(const struct ibv_device *d) { return d == &soft_device.base; }
+bool shca_is_device(const struct ibv_device *d)
+{
+    return d == &soft_device.base;
+}
 
 static struct ibv_device **real_list(int *n)
 {
@@ -92,9 +89,10 @@ static void decide(void)
     struct ibv_device **list = real_list(&n);
     for (int i = 0; i < n && !port; i++)
         if ((port = active_port(list[i])))
-            snprintf(decision.why, sizeof decision.why,
-                     "real devices only (%s port %d is active; SOFTHCA=on adds the software device)",
-                     list[i]->name, port);
+            snprintf(
+                decision.why, sizeof decision.why,
+                "real devices only (%s port %d is active; SOFTHCA=on adds the software device)",
+                list[i]->name, port);
     real_free(list);
     decision.enabled = port == 0;
     if (decision.enabled)
@@ -109,7 +107,10 @@ bool shca_enabled(void)
     return decision.enabled;
 }
 
-SHCA_EXPORT int softhca_active(void) { return shca_enabled(); }
+SHCA_EXPORT int softhca_active(void)
+{
+    return shca_enabled();
+}
 
 SHCA_EXPORT const char *softhca_describe(void)
 {
@@ -138,29 +139,29 @@ SHCA_EXPORT void softhca_free(void *block)
     munmap(p, *(size_t *)p);
 }
 
+/* The program's list: before it, at [-1], hangs the real one, whose devices it shares. */
 struct ibv_device **shca_list(int *num)
 {
     int n;
     struct ibv_device **real = real_list(&n);
-    struct list *l = calloc(1, sizeof *l + (n + 2) * sizeof(struct ibv_device *));
-    if (!l) {
+    struct ibv_device **all = calloc(n + 3, sizeof *all);
+    if (!all) {
         real_free(real);
         errno = ENOMEM;
         return NULL;
     }
-    l->real = real;
-    if (n > 0) memcpy(l->device, real, n * sizeof *real);
-    l->device[n++] = &soft_device.base;
+    all[0] = (struct ibv_device *)real;
+    if (n > 0) memcpy(all + 1, real, n * sizeof *real);
+    all[++n] = &soft_device.base;
     if (num) *num = n;
     errno = 0;
-    return l->device;
+    return all + 1;
 }
 
 void shca_list_free(struct ibv_device **list)
 {
-    struct list *l = (struct list *)((char *)list - offsetof(struct list, device));
-    real_free(l->real);
-    free(l);
+    real_free((struct ibv_device **)list[-1]);
+    free(list - 1);
 }
 
 static void fill_ops(struct shca_context *c)
@@ -176,8 +177,14 @@ static void fill_ops(struct shca_context *c)
     c->v.create_cq_ex = shca_create_cq_ex;
 }
 
-static int poll_nothing(struct ibv_cq *cq, int n, struct ibv_wc *wc) { return -1; }
-static int notify_nothing(struct ibv_cq *cq, int solicited) { return EIO; }
+static int poll_nothing(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+    return -1;
+}
+static int notify_nothing(struct ibv_cq *cq, int solicited)
+{
+    return EIO;
+}
 
 static int send_nothing(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {

@@ -105,8 +105,7 @@ void shca_channel_remove(struct shca_cq *cq)
 static struct shca_cq *take_event(struct shca_channel *ch)
 {
     struct shca_cq **link = &ch->cqs, *cq;
-    while (*link && (*link)->s->ev_produced == (*link)->ev_consumed)
-        link = &(*link)->channel_next;
+    while (*link && (*link)->s->ev_produced == (*link)->ev_consumed) link = &(*link)->channel_next;
     if (!(cq = *link)) return NULL;
     cq->ev_consumed++;
     cq->ev_given++;
@@ -158,11 +157,14 @@ void shca_raise(struct ibv_context *base, const struct ibv_async_event *e)
 static uint32_t *given_counter(const struct ibv_async_event *e)
 {
     switch (e->event_type) {
-    case IBV_EVENT_CQ_ERR: return &shca_cq(e->element.cq)->async_given;
+    case IBV_EVENT_CQ_ERR:
+        return &shca_cq(e->element.cq)->async_given;
     case IBV_EVENT_QP_FATAL:
     case IBV_EVENT_QP_REQ_ERR:
-    case IBV_EVENT_QP_ACCESS_ERR: return &shca_qp(e->element.qp)->async_given;
-    default: return NULL;
+    case IBV_EVENT_QP_ACCESS_ERR:
+        return &shca_qp(e->element.qp)->async_given;
+    default:
+        return NULL;
     }
 }
 

@@ -13,7 +13,10 @@
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
 
-static bool ours(const struct ibv_context *c) { return shca_is_device(c->device); }
+static bool ours(const struct ibv_context *c)
+{
+    return shca_is_device(c->device);
+}
 
 /* Look the real function up once; FAIL is what to return when there is none. */
 #define REAL(fail, name, ...)                                                                      \
@@ -123,8 +126,8 @@ SHCA_EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t len,
     return REAL(NULL, ibv_reg_mr, pd, addr, len, access);
 }
 
-SHCA_EXPORT struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t len,
-                                           uint64_t iova, int access)
+SHCA_EXPORT struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova,
+                                           int access)
 {
     if (ours(pd->context)) return shca_reg_mr(pd, addr, len, iova, access);
     return REAL(NULL, ibv_reg_mr_iova, pd, addr, len, iova, access);
@@ -232,7 +235,8 @@ SHCA_EXPORT int ibv_get_async_event(struct ibv_context *c, struct ibv_async_even
 static bool event_is_ours(const struct ibv_async_event *e)
 {
     switch (e->event_type) {
-    case IBV_EVENT_CQ_ERR: return ours(e->element.cq->context);
+    case IBV_EVENT_CQ_ERR:
+        return ours(e->element.cq->context);
     case IBV_EVENT_QP_FATAL:
     case IBV_EVENT_QP_REQ_ERR:
     case IBV_EVENT_QP_ACCESS_ERR:
@@ -240,8 +244,10 @@ static bool event_is_ours(const struct ibv_async_event *e)
     case IBV_EVENT_SQ_DRAINED:
     case IBV_EVENT_PATH_MIG:
     case IBV_EVENT_PATH_MIG_ERR:
-    case IBV_EVENT_QP_LAST_WQE_REACHED: return ours(e->element.qp->context);
-    default: return false;
+    case IBV_EVENT_QP_LAST_WQE_REACHED:
+        return ours(e->element.qp->context);
+    default:
+        return false;
     }
 }
 

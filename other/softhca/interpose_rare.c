@@ -10,7 +10,10 @@
 #include <endian.h>
 #include <string.h>
 
-static bool ours(const struct ibv_context *c) { return shca_is_device(c->device); }
+static bool ours(const struct ibv_context *c)
+{
+    return shca_is_device(c->device);
+}
 
 static void *refuse(void)
 {
@@ -180,6 +183,5 @@ SHCA_EXPORT int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode
 SHCA_EXPORT int ibv_resolve_eth_l2_from_gid(struct ibv_context *c, struct ibv_ah_attr *a,
                                             uint8_t mac[ETHERNET_LL_SIZE], uint16_t *vid)
 {
-    return ours(c) ? shca_unsupported()
-                   : REAL(ENOSYS, ibv_resolve_eth_l2_from_gid, c, a, mac, vid);
+    return ours(c) ? shca_unsupported() : REAL(ENOSYS, ibv_resolve_eth_l2_from_gid, c, a, mac, vid);
 }

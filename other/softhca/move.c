@@ -9,30 +9,32 @@
 #include <string.h>
 #include <sys/uio.h>
 
-/* Programs watch the last byte of a WRITE: it must be the last one stored, and a word that is
- * written whole must arrive whole. */
+/* A word that is aligned and written whole must arrive whole. */
+static inline void store_word(char *to, const char *from)
+{
+    uint64_t word;
+    memcpy(&word, from, sizeof word);
+    if ((uintptr_t)to % sizeof word == 0)
+        __atomic_store_n((uint64_t __attribute__((may_alias)) *)to, word, __ATOMIC_RELEASE);
+    else
+        memcpy(to, &word, sizeof word);
+}
+
+/* Programs watch the last byte of a WRITE: it must be the last one stored. */
 static void copy_in_order(char *to, const char *from, size_t n)
 {
-    if (n == 8) {
-        uint64_t word;
-        memcpy(&word, from, 8);
-        *(volatile uint64_t __attribute__((may_alias, aligned(1))) *)to = word;
-        return;
-    }
-    if (n == 4) {
+    if (n > 8) {
+        memcpy(to, from, n - 8);
+        atomic_thread_fence(memory_order_release);
+        store_word(to + n - 8, from + n - 8);
+    } else if (n == 8)
+        store_word(to, from);
+    else if (n == 4 && (uintptr_t)to % 4 == 0) {
         uint32_t word;
-        memcpy(&word, from, 4);
-        *(volatile uint32_t __attribute__((may_alias, aligned(1))) *)to = word;
-        return;
-    }
-    if (n == 0) return;
-    size_t last = n > 8 ? 8 : 1;
-    memcpy(to, from, n - last);
-    atomic_thread_fence(memory_order_release);
-    if (last == 8)
-        copy_in_order(to + n - 8, from + n - 8, 8);
-    else
-        *(volatile char *)(to + n - 1) = from[n - 1];
+        memcpy(&word, from, sizeof word);
+        __atomic_store_n((uint32_t __attribute__((may_alias)) *)to, word, __ATOMIC_RELEASE);
+    } else
+        for (size_t i = 0; i < n; i++) __atomic_store_n(&to[i], from[i], __ATOMIC_RELEASE);
 }
 
 static void copy_direct(bool write, const struct iovec *local, int n_local,

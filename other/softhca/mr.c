@@ -54,8 +54,7 @@ static void give_index(uint32_t index)
         uint32_t room = mrs.room ? 2 * mrs.room : 128;
         uint32_t *more = malloc(room * sizeof *more);
         if (!more) return; /* one entry of a quarter million is lost */
-        for (uint32_t i = 0; i < mrs.count; i++)
-            more[i] = mrs.unused[(mrs.first + i) % mrs.room];
+        for (uint32_t i = 0; i < mrs.count; i++) more[i] = mrs.unused[(mrs.first + i) % mrs.room];
         free(mrs.unused);
         mrs.unused = more;
         mrs.room = room;
@@ -108,8 +107,13 @@ struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t len, uint64_t i
     s->map = shca_map_offset(addr, len);
     uint32_t key = (index + 1) << 8 | generation;
     atomic_store_explicit(&s->key, key, memory_order_release);
-    mr->base = (struct ibv_mr){.context = pd->context, .pd = pd, .addr = addr, .length = len,
-                               .handle = index, .lkey = key, .rkey = key};
+    mr->base = (struct ibv_mr){.context = pd->context,
+                               .pd = pd,
+                               .addr = addr,
+                               .length = len,
+                               .handle = index,
+                               .lkey = key,
+                               .rkey = key};
     shca_pd(pd)->users++;
     return &mr->base;
 }

@@ -16,7 +16,7 @@
 #include <sys/uio.h>
 
 #define SHCA_NO_DEADLINE (~0ull)
-#define SHCA_EXPORT __attribute__((visibility("default")))
+#define SHCA_EXPORT      __attribute__((visibility("default")))
 
 struct shca_qp;
 
@@ -39,7 +39,7 @@ struct shca_mr {
 
 struct shca_channel {
     struct ibv_comp_channel base;
-    uint32_t id; /* generation and index, so that a peer never rings a successor */
+    uint32_t id;         /* generation and index, so that a peer never rings a successor */
     struct shca_cq *cqs; /* under shca.channel_lock, like the list itself */
 };
 
@@ -71,12 +71,12 @@ struct shca_peer {
     bool self;
     int sock, doorbell, memfd;
     pid_t pid;
-    _Atomic bool no_pvm; /* process_vm_* refused: ask the owner's thread */
+    _Atomic bool no_pvm;  /* process_vm_* refused: ask the owner's thread */
     struct shca_lock rpc; /* one question at a time on sock */
     _Atomic(char *) arena;
     _Atomic uint64_t arena_len;
     struct shca_window *windows; /* all mappings of its arena, under rpc */
-    uint64_t *channel_fd; /* [SHCA_CHANNELS] id << 32 | fd, under rpc; made at first use */
+    uint64_t *channel_fd;        /* [SHCA_CHANNELS] id << 32 | fd, under rpc; made at first use */
 };
 
 /* A send WR that could not run at once. */
@@ -101,8 +101,8 @@ struct shca_qp {
 
     struct shca_lock sq;
     uint32_t sq_size, sq_mask, sq_stride, max_send_sge, max_inline;
-    uint32_t sq_head; /* WRs accepted */
-    uint32_t sq_exec; /* WRs executed; the rest wait in sq_ring */
+    uint32_t sq_head;         /* WRs accepted */
+    uint32_t sq_exec;         /* WRs executed; the rest wait in sq_ring */
     _Atomic uint32_t sq_done; /* freed by polled completions */
     bool sig_all;
     char *sq_ring;
@@ -120,7 +120,7 @@ struct shca_qp {
     struct ibv_qp_attr attr;
     struct ibv_qp_cap cap;
     uint32_t async_given;
-    struct shca_qp *next; /* list of all QPs */
+    struct shca_qp *next;     /* list of all QPs */
     struct shca_batch *batch; /* ibv_wr_* calls between wr_start and wr_complete */
 };
 
@@ -137,7 +137,7 @@ struct shca_process {
     struct shca_channel *channel[SHCA_CHANNELS];
     struct shca_peer *peer[SHCA_SLOTS];
     _Atomic int waiting; /* QPs with waiting WRs */
-    bool forked; /* this is a child: the device belongs to the parent */
+    bool forked;         /* this is a child: the device belongs to the parent */
 };
 extern struct shca_process shca;
 
@@ -145,10 +145,22 @@ static inline struct shca_context *shca_context(struct ibv_context *c)
 {
     return (struct shca_context *)((char *)c - offsetof(struct shca_context, v.context));
 }
-static inline struct shca_qp *shca_qp(struct ibv_qp *q) { return (struct shca_qp *)q; }
-static inline struct shca_cq *shca_cq(struct ibv_cq *c) { return (struct shca_cq *)c; }
-static inline struct shca_pd *shca_pd(struct ibv_pd *p) { return (struct shca_pd *)p; }
-static inline struct shca_mr *shca_mr(struct ibv_mr *m) { return (struct shca_mr *)m; }
+static inline struct shca_qp *shca_qp(struct ibv_qp *q)
+{
+    return (struct shca_qp *)q;
+}
+static inline struct shca_cq *shca_cq(struct ibv_cq *c)
+{
+    return (struct shca_cq *)c;
+}
+static inline struct shca_pd *shca_pd(struct ibv_pd *p)
+{
+    return (struct shca_pd *)p;
+}
+static inline struct shca_mr *shca_mr(struct ibv_mr *m)
+{
+    return (struct shca_mr *)m;
+}
 
 /* real.c: the libibverbs below us */
 void *shca_real(const char *name);
@@ -174,7 +186,7 @@ int shca_query_gid(uint32_t port, int index, union ibv_gid *gid);
 uint16_t shca_lid(void);
 
 /* segment.c, extent.c */
-int shca_start(void); /* idempotent: segment, slot, threads; errno value */
+int shca_start(void);                   /* idempotent: segment, slot, threads; errno value */
 uint64_t shca_heap_alloc(size_t bytes); /* offset, 0 = full */
 void shca_heap_free(uint64_t offset);
 void *shca_arena_alloc(size_t bytes);
@@ -205,7 +217,7 @@ int shca_ask_atomic(struct shca_peer *p, bool swap, uint64_t va, uint64_t a, uin
 /* service.c: the working thread */
 int shca_service_start(void);
 void shca_service_poke(void);
-void shca_service_sweep(void); /* a peer died: finish what it left half done */
+void shca_service_sweep(void);                  /* a peer died: finish what it left half done */
 void shca_service_wait_for(struct shca_qp *qp); /* send lock held */
 void shca_service_drop(struct shca_qp *qp);
 void shca_service_progress(void); /* also called by poll_cq */
@@ -279,7 +291,8 @@ int shca_move(struct shca_peer *p, bool write, struct iovec *local, int n_local,
 
 static inline bool shca_peer_dead(const struct shca_peer *p)
 {
-    return __atomic_load_n(&p->h->alive.__data.__lock, __ATOMIC_ACQUIRE) & 0x40000000; /* FUTEX_OWNER_DIED */
+    return __atomic_load_n(&p->h->alive.__data.__lock, __ATOMIC_ACQUIRE) &
+           0x40000000; /* FUTEX_OWNER_DIED */
 }
 
 #endif

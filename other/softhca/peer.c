@@ -28,7 +28,9 @@ static int receive_greeting(struct shca_peer *p)
         struct cmsghdr align;
     } control;
     struct iovec iov = {&slot, sizeof slot};
-    struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+    struct msghdr m = {.msg_iov = &iov,
+                       .msg_iovlen = 1,
+                       .msg_control = &control,
                        .msg_controllen = sizeof control};
     ssize_t n;
     do n = recvmsg(p->sock, &m, MSG_CMSG_CLOEXEC);

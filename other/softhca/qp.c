@@ -35,8 +35,8 @@ static int make_send_ring(struct shca_qp *qp)
     uint32_t sges = qp->max_send_sge ? qp->max_send_sge : 1;
     qp->max_send_sge = sges;
     qp->sq_mask = n - 1;
-    qp->sq_stride = (sizeof(struct shca_wqe) + sges * sizeof(struct ibv_sge) + qp->max_inline + 15) &
-                    ~15u;
+    qp->sq_stride =
+        (sizeof(struct shca_wqe) + sges * sizeof(struct ibv_sge) + qp->max_inline + 15) & ~15u;
     qp->sq_ring = calloc(n, qp->sq_stride); /* touched only by WRs that wait */
     return qp->sq_ring ? 0 : ENOMEM;
 }
@@ -105,20 +105,17 @@ static void fill_base(struct shca_qp *qp, struct ibv_pd *pd, const struct ibv_qp
 
 struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *a)
 {
-    struct shca_qp *qp = NULL;
     uint64_t ring = 0;
     uint32_t stride, data;
-    int error = shca.forked ? EIO : check_init(a);
-    if (!error && !(qp = calloc(1, sizeof *qp))) error = ENOMEM;
-    if (error) {
-        errno = error;
-        return NULL;
-    }
+    if ((errno = shca.forked ? EIO : check_init(a))) return NULL;
+    struct shca_qp *qp = calloc(1, sizeof *qp);
+    if (!qp) return NULL;
     fill_base(qp, pd, a);
-    error = make_send_ring(qp);
+    int error = make_send_ring(qp);
     if (!error && !(ring = make_recv_ring(qp, &stride, &data))) {
-        shca_say("no room for a receive queue of %u entries (all rings of a process share %llu MiB)",
-                 qp->rq_size, SHCA_HEAP_SIZE >> 20);
+        shca_say(
+            "no room for a receive queue of %u entries (all rings of a process share %llu MiB)",
+            qp->rq_size, SHCA_HEAP_SIZE >> 20);
         error = ENOMEM;
     }
     if (!error) error = enter_qp(qp, pd, ring, stride, data);

@@ -18,7 +18,10 @@ struct shca_batch {
     int error;
 };
 
-static struct shca_batch *batch_of(struct ibv_qp_ex *q) { return shca_qp(&q->qp_base)->batch; }
+static struct shca_batch *batch_of(struct ibv_qp_ex *q)
+{
+    return shca_qp(&q->qp_base)->batch;
+}
 
 static void wr_start(struct ibv_qp_ex *q)
 {
@@ -36,7 +39,9 @@ static struct ibv_send_wr *add(struct ibv_qp_ex *q, enum ibv_wr_opcode opcode)
         return &b->wr[b->n - 1];
     }
     struct ibv_send_wr *wr = &b->wr[b->n];
-    *wr = (struct ibv_send_wr){.wr_id = q->wr_id, .opcode = opcode, .send_flags = q->wr_flags,
+    *wr = (struct ibv_send_wr){.wr_id = q->wr_id,
+                               .opcode = opcode,
+                               .send_flags = q->wr_flags,
                                .sg_list = &b->sge[b->n * b->sges]};
     b->n++;
     return wr;
@@ -55,7 +60,10 @@ static void rdma(struct ibv_qp_ex *q, enum ibv_wr_opcode o, uint32_t rkey, uint6
     wr->wr.rdma.remote_addr = addr;
 }
 
-static void wr_send(struct ibv_qp_ex *q) { add(q, IBV_WR_SEND); }
+static void wr_send(struct ibv_qp_ex *q)
+{
+    add(q, IBV_WR_SEND);
+}
 
 static void wr_send_imm(struct ibv_qp_ex *q, __be32 imm)
 {
@@ -150,7 +158,10 @@ static int wr_complete(struct ibv_qp_ex *q)
     return error;
 }
 
-static void wr_abort(struct ibv_qp_ex *q) { shca_unlock(&batch_of(q)->lock); }
+static void wr_abort(struct ibv_qp_ex *q)
+{
+    shca_unlock(&batch_of(q)->lock);
+}
 
 int shca_qp_ex_ops(struct shca_qp *qp)
 {

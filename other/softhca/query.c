@@ -33,7 +33,10 @@ static uint64_t host_hash(void)
 }
 
 /* The locally administered bit is set: no vendor's GUID. */
-uint64_t shca_guid(void) { return htobe64((host_hash() >> 16) | 0x0200000000000000ull); }
+uint64_t shca_guid(void)
+{
+    return htobe64((host_hash() >> 16) | 0x0200000000000000ull);
+}
 
 uint16_t shca_lid(void)
 {

@@ -9,8 +9,7 @@
 
 static struct shm_rwr *rwr_at(struct shca_qp *qp, uint32_t index)
 {
-    return shm_at(shca.h,
-                  qp->s->rq_ring + (uint64_t)(index & qp->s->rq_mask) * qp->s->rq_stride);
+    return shm_at(shca.h, qp->s->rq_ring + (uint64_t)(index & qp->s->rq_mask) * qp->s->rq_stride);
 }
 
 /* Receive lock held. */
@@ -57,8 +56,11 @@ void shca_recv_flush(struct shca_qp *qp)
     uint32_t i = shca_cq_received(qp->recv_cq, qp->base.qp_num, &qp->rq_done);
     if ((int32_t)(qp->rq_flushed - i) > 0) i = qp->rq_flushed;
     for (; i != qp->s->rq_prod; i++) {
-        struct shm_cqe e = {.wr_id = rwr_at(qp, i)->wr_id, .qpn = qp->base.qp_num, .index = i,
-                            .opcode = IBV_WC_RECV, .status = IBV_WC_WR_FLUSH_ERR,
+        struct shm_cqe e = {.wr_id = rwr_at(qp, i)->wr_id,
+                            .qpn = qp->base.qp_num,
+                            .index = i,
+                            .opcode = IBV_WC_RECV,
+                            .status = IBV_WC_WR_FLUSH_ERR,
                             .side = SHCA_SIDE_RECV};
         shca_cq_push(&shca.me, qp->recv_cq->index, &e);
     }

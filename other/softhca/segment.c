@@ -52,8 +52,8 @@ static int make_segment(void)
         if (fd >= 0) close(fd);
         return e;
     }
-    void *base = mmap(NULL, shm_arena_start(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                      fd, 0);
+    void *base =
+        mmap(NULL, shm_arena_start(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (base == MAP_FAILED) {
         int e = errno;
         shca_say("cannot map %llu bytes of address space: %m (see ulimit -v)",

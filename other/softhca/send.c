@@ -18,11 +18,16 @@ static int wc_opcode(enum ibv_wr_opcode o)
 {
     switch (o) {
     case IBV_WR_RDMA_WRITE:
-    case IBV_WR_RDMA_WRITE_WITH_IMM: return IBV_WC_RDMA_WRITE;
-    case IBV_WR_RDMA_READ: return IBV_WC_RDMA_READ;
-    case IBV_WR_ATOMIC_CMP_AND_SWP: return IBV_WC_COMP_SWAP;
-    case IBV_WR_ATOMIC_FETCH_AND_ADD: return IBV_WC_FETCH_ADD;
-    default: return IBV_WC_SEND;
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+        return IBV_WC_RDMA_WRITE;
+    case IBV_WR_RDMA_READ:
+        return IBV_WC_RDMA_READ;
+    case IBV_WR_ATOMIC_CMP_AND_SWP:
+        return IBV_WC_COMP_SWAP;
+    case IBV_WR_ATOMIC_FETCH_AND_ADD:
+        return IBV_WC_FETCH_ADD;
+    default:
+        return IBV_WC_SEND;
     }
 }
 
@@ -36,10 +41,15 @@ static uint32_t sge_total(const struct ibv_send_wr *wr)
 static void push_completion(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index,
                             int status)
 {
-    struct shm_cqe e = {.wr_id = wr->wr_id, .qpn = qp->base.qp_num, .index = index,
-                        .src_qp = qp->attr.dest_qp_num, .opcode = wc_opcode(wr->opcode),
-                        .status = status, .side = SHCA_SIDE_SEND};
-    if (status == IBV_WC_SUCCESS && (wr->opcode == IBV_WR_RDMA_READ || e.opcode >= IBV_WC_COMP_SWAP))
+    struct shm_cqe e = {.wr_id = wr->wr_id,
+                        .qpn = qp->base.qp_num,
+                        .index = index,
+                        .src_qp = qp->attr.dest_qp_num,
+                        .opcode = wc_opcode(wr->opcode),
+                        .status = status,
+                        .side = SHCA_SIDE_SEND};
+    if (status == IBV_WC_SUCCESS &&
+        (wr->opcode == IBV_WR_RDMA_READ || e.opcode >= IBV_WC_COMP_SWAP))
         e.byte_len = sge_total(wr);
     shca_cq_push(&shca.me, qp->send_cq->index, &e);
 }
@@ -53,9 +63,9 @@ static void complete(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t 
 /* The RNR NAK timer field of the InfiniBand specification, in units of 10 us. */
 static uint64_t rnr_ns(uint32_t timer)
 {
-    static const uint16_t units[32] = {0,    1,    2,    3,    4,    6,     8,     12,
-                                       16,   24,   32,   48,   64,   96,    128,   192,
-                                       256,  384,  512,  768,  1024, 1536,  2048,  3072,
+    static const uint16_t units[32] = {0,    1,    2,    3,     4,     6,     8,     12,
+                                       16,   24,   32,   48,    64,    96,    128,   192,
+                                       256,  384,  512,  768,   1024,  1536,  2048,  3072,
                                        4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
     return timer & 31 ? units[timer & 31] * 10000ull : 655360000ull;
 }
@@ -162,8 +172,10 @@ static int check(struct shca_qp *qp, const struct ibv_send_wr *wr)
         break;
     case IBV_WR_RDMA_READ:
     case IBV_WR_ATOMIC_CMP_AND_SWP:
-    case IBV_WR_ATOMIC_FETCH_AND_ADD: break;
-    default: return EINVAL;
+    case IBV_WR_ATOMIC_FETCH_AND_ADD:
+        break;
+    default:
+        return EINVAL;
     }
     if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->max_send_sge) return EINVAL;
     if (qp->sq_head - atomic_load_explicit(&qp->sq_done, memory_order_acquire) >= qp->sq_size)

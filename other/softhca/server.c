@@ -225,8 +225,10 @@ static int ask(struct shca_peer *p, struct question *q, void *data, uint64_t *va
         struct cmsghdr align;
     } control;
     struct iovec in[2] = {{&a, sizeof a}, {data, q->len}};
-    m = (struct msghdr){.msg_iov = in, .msg_iovlen = q->what == ASK_READ ? 2 : 1,
-                        .msg_control = &control, .msg_controllen = sizeof control};
+    m = (struct msghdr){.msg_iov = in,
+                        .msg_iovlen = q->what == ASK_READ ? 2 : 1,
+                        .msg_control = &control,
+                        .msg_controllen = sizeof control};
     do n = recvmsg(p->sock, &m, MSG_CMSG_CLOEXEC);
     while (n < 0 && errno == EINTR);
     if (n < (ssize_t)sizeof a) {

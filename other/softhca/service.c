@@ -22,7 +22,10 @@ uint64_t shca_now(void)
     return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-void shca_service_poke(void) { shca_peer_ring(&shca.me); }
+void shca_service_poke(void)
+{
+    shca_peer_ring(&shca.me);
+}
 
 void shca_service_sweep(void)
 {

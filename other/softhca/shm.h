@@ -121,9 +121,21 @@ static inline uint64_t shm_heap_start(void)
 {
     return (sizeof(struct shm_header) + 65535) & ~65535ull;
 }
-static inline uint64_t shm_arena_start(void) { return shm_heap_start() + SHCA_HEAP_SIZE; }
-static inline void *shm_at(struct shm_header *h, uint64_t offset) { return (char *)h + offset; }
-static inline uint32_t shm_qpn_slot(uint32_t qpn) { return qpn >> 12 & (SHCA_SLOTS - 1); }
-static inline uint32_t shm_qpn_index(uint32_t qpn) { return qpn & (SHCA_QPS - 1); }
+static inline uint64_t shm_arena_start(void)
+{
+    return shm_heap_start() + SHCA_HEAP_SIZE;
+}
+static inline void *shm_at(struct shm_header *h, uint64_t offset)
+{
+    return (char *)h + offset;
+}
+static inline uint32_t shm_qpn_slot(uint32_t qpn)
+{
+    return qpn >> 12 & (SHCA_SLOTS - 1);
+}
+static inline uint32_t shm_qpn_index(uint32_t qpn)
+{
+    return qpn & (SHCA_QPS - 1);
+}
 
 #endif

@@ -109,7 +109,8 @@ static void misaligned_atomic(struct side *s)
 static void mr_of_another_pd(struct side *s)
 {
     struct ibv_pd *pd = ibv_alloc_pd(s->ctx);
-    struct ibv_mr *mr = ibv_reg_mr(pd, s->buf, 4096, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    struct ibv_mr *mr =
+        ibv_reg_mr(pd, s->buf, 4096, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
     CHECK(pd && mr);
     uint32_t rkey;
     tell(s, &mr->rkey, sizeof mr->rkey);
@@ -124,7 +125,8 @@ static void mr_of_another_pd(struct side *s)
 
 static void deregistered_mr(struct side *s)
 {
-    struct ibv_mr *mr = ibv_reg_mr(s->pd, s->buf, 4096, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    struct ibv_mr *mr =
+        ibv_reg_mr(s->pd, s->buf, 4096, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
     uint32_t rkey;
     CHECK(mr != NULL);
     tell(s, &mr->rkey, sizeof mr->rkey);
@@ -202,7 +204,6 @@ static void receive_with_bad_lkey(struct side *s)
     meet(s);
 }
 
-
 static void rnr_retries_run_out(struct side *s)
 {
     if (s->is_a) {
@@ -274,8 +275,10 @@ static void reset_and_connect_again(struct side *s)
         CHECK_EQ(ibv_modify_qp(s->qp, &a, IBV_QP_STATE), 0);
         expect_nothing(s->rcq);
         a = (struct ibv_qp_attr){.qp_state = IBV_QPS_INIT, .port_num = 1};
-        CHECK_EQ(ibv_modify_qp(s->qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-                                              IBV_QP_ACCESS_FLAGS), 0);
+        CHECK_EQ(
+            ibv_modify_qp(s->qp, &a,
+                          IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+            0);
         meet(s);
         connect_qp(s, &s->its);
         meet(s);
@@ -295,9 +298,11 @@ void fault_rules(void)
         {"range beyond the MR", bad_range, {0}},
         {"range before the MR", bad_range_below, {0}},
         {"MR without remote write", mr_forbids_write, {.mr_access = IBV_ACCESS_LOCAL_WRITE}},
-        {"MR without remote atomic", mr_forbids_atomic,
+        {"MR without remote atomic",
+         mr_forbids_atomic,
          {.mr_access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE}},
-        {"QP without remote write: REM_INV_REQ_ERR", qp_forbids_write,
+        {"QP without remote write: REM_INV_REQ_ERR",
+         qp_forbids_write,
          {.qp_access = IBV_ACCESS_REMOTE_READ}},
         {"misaligned atomic: REM_INV_REQ_ERR", misaligned_atomic, {0}},
         {"MR of another PD", mr_of_another_pd, {0}},
@@ -308,9 +313,11 @@ void fault_rules(void)
         {"message longer than the receive", message_too_long, {0}},
         {"receive with a bad lkey", receive_with_bad_lkey, {0}},
         {"RNR retries run out", rnr_retries_run_out, {.rnr_retry = 2, .min_rnr_timer = 5}},
-        {"no such QP: RETRY_EXC_ERR in time", nobody_listens,
+        {"no such QP: RETRY_EXC_ERR in time",
+         nobody_listens,
          {.no_connect = true, .timeout = 10, .retry_cnt = 1}},
-        {"no such process: RETRY_EXC_ERR in time", no_such_process,
+        {"no such process: RETRY_EXC_ERR in time",
+         no_such_process,
          {.no_connect = true, .timeout = 10, .retry_cnt = 1}},
         {"going to ERR flushes both queues", error_state_flushes_both_queues, {0}},
         {"a QP can be reset and connected again", reset_and_connect_again, {0}},

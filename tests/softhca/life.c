@@ -295,7 +295,8 @@ static void both_are_killed(struct side *s)
 static void nothing_is_left(void)
 {
     bool alone = unshare(CLONE_NEWNET) == 0;
-    if (!alone) fprintf(stderr, "# no network namespace (%s): slots not counted\n", strerror(errno));
+    if (!alone)
+        fprintf(stderr, "# no network namespace (%s): slots not counted\n", strerror(errno));
     CHECK(run_pair(both_are_killed, NULL));
     if (alone) CHECK_EQ(count_names(), 0);
 }
@@ -329,14 +330,16 @@ void life_rules(void)
     } tests[] = {
         {"a dead peer ends sends with RETRY_EXC_ERR", dead_peer_ends_sends, {0}},
         {"the same, ordinary memory", dead_peer_ends_sends, {.ordinary = true}},
-        {"a dead peer wakes a sender that waits for a receive", dead_peer_wakes_a_waiting_sender,
+        {"a dead peer wakes a sender that waits for a receive",
+         dead_peer_wakes_a_waiting_sender,
          {0}},
         {"a peer killed in the midst leaves whole queues", killed_in_the_midst, {0}},
         {"the same, ordinary memory", killed_in_the_midst, {.ordinary = true}},
         {"the child of a fork is harmless", child_of_fork_is_harmless, {0}},
         {"an orphan does not stand for its parent", orphan_does_not_stand_for_its_parent, {0}},
         {"create and destroy without growth", cycles_do_not_grow, {0}},
-        {"create and destroy without growth, ordinary memory", cycles_do_not_grow,
+        {"create and destroy without growth, ordinary memory",
+         cycles_do_not_grow,
          {.ordinary = true}},
         {"mapped memory without process_vm_*", without_process_vm, {0}},
         {"ordinary memory without process_vm_*", without_process_vm, {.ordinary = true}},

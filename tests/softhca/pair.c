@@ -16,6 +16,13 @@
 
 enum { PATIENCE = 60 }; /* seconds until a side that hangs is taken for failed */
 
+/* Freed memory that the checker holds back would look like growth. */
+const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void)
+{
+    return "quarantine_size_mb=1:thread_local_quarantine_size_kb=16";
+}
+
 void check_that(bool ok, const char *what, const char *file, int line)
 {
     if (ok) return;
@@ -31,7 +38,10 @@ void check_equal(long long a, long long b, const char *what, const char *file, i
     _exit(1);
 }
 
-static int or_default(int value, int standard) { return value ? value : standard; }
+static int or_default(int value, int standard)
+{
+    return value ? value : standard;
+}
 
 void open_device(struct side *s)
 {
@@ -48,9 +58,9 @@ void open_device(struct side *s)
     s->pd = ibv_alloc_pd(s->ctx);
     s->channel = ibv_create_comp_channel(s->ctx);
     CHECK(s->pd && s->channel);
-    s->buf = s->o.ordinary ? mmap(NULL, BUFFER, PROT_READ | PROT_WRITE,
-                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                           : softhca_alloc(BUFFER);
+    s->buf = s->o.ordinary
+                 ? mmap(NULL, BUFFER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                 : softhca_alloc(BUFFER);
     CHECK(s->buf && s->buf != MAP_FAILED);
     int all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
               IBV_ACCESS_REMOTE_ATOMIC;
@@ -65,39 +75,51 @@ void make_qp(struct side *s)
     s->scq = ibv_create_cq(s->ctx, cqe, s, s->channel, 0);
     s->rcq = ibv_create_cq(s->ctx, cqe, s, s->channel, 0);
     CHECK(s->scq && s->rcq);
-    struct ibv_qp_init_attr init = {
-        .send_cq = s->scq, .recv_cq = s->rcq, .qp_type = IBV_QPT_RC,
-        .cap = {.max_send_wr = or_default(s->o.send_wr, 256),
-                .max_recv_wr = or_default(s->o.recv_wr, 256),
-                .max_send_sge = 4, .max_recv_sge = 4, .max_inline_data = 128}};
+    struct ibv_qp_init_attr init = {.send_cq = s->scq,
+                                    .recv_cq = s->rcq,
+                                    .qp_type = IBV_QPT_RC,
+                                    .cap = {.max_send_wr = or_default(s->o.send_wr, 256),
+                                            .max_recv_wr = or_default(s->o.recv_wr, 256),
+                                            .max_send_sge = 4,
+                                            .max_recv_sge = 4,
+                                            .max_inline_data = 128}};
     s->qp = ibv_create_qp(s->pd, &init);
     CHECK(s->qp != NULL);
     int all = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
-    struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT, .port_num = 1,
-                            .qp_access_flags = s->o.qp_access < 0 ? 0 : or_default(s->o.qp_access, all)};
-    CHECK_EQ(ibv_modify_qp(s->qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-                                          IBV_QP_ACCESS_FLAGS), 0);
+    struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT,
+                            .port_num = 1,
+                            .qp_access_flags =
+                                s->o.qp_access < 0 ? 0 : or_default(s->o.qp_access, all)};
+    CHECK_EQ(ibv_modify_qp(s->qp, &a,
+                           IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+             0);
     struct ibv_port_attr port;
     CHECK_EQ(ibv_query_port(s->ctx, 1, &port), 0);
-    s->mine = (struct address){.qpn = s->qp->qp_num, .rkey = s->mr->rkey, .lid = port.lid,
-                               .addr = (uintptr_t)s->buf};
+    s->mine = (struct address){
+        .qpn = s->qp->qp_num, .rkey = s->mr->rkey, .lid = port.lid, .addr = (uintptr_t)s->buf};
 }
 
 void connect_qp(struct side *s, const struct address *to)
 {
-    struct ibv_qp_attr a = {.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024,
-                            .dest_qp_num = to->qpn, .max_dest_rd_atomic = 16,
+    struct ibv_qp_attr a = {.qp_state = IBV_QPS_RTR,
+                            .path_mtu = IBV_MTU_1024,
+                            .dest_qp_num = to->qpn,
+                            .max_dest_rd_atomic = 16,
                             .min_rnr_timer = or_default(s->o.min_rnr_timer, 12),
                             .ah_attr = {.dlid = to->lid, .port_num = 1}};
-    CHECK_EQ(ibv_modify_qp(s->qp, &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                                          IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-                                          IBV_QP_MIN_RNR_TIMER), 0);
-    a = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS, .timeout = or_default(s->o.timeout, 14),
+    CHECK_EQ(ibv_modify_qp(s->qp, &a,
+                           IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                               IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
+             0);
+    a = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
+                             .timeout = or_default(s->o.timeout, 14),
                              .retry_cnt = or_default(s->o.retry_cnt, 7),
-                             .rnr_retry = or_default(s->o.rnr_retry, 7), .max_rd_atomic = 16};
-    CHECK_EQ(ibv_modify_qp(s->qp, &a, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-                                          IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-                                          IBV_QP_MAX_QP_RD_ATOMIC), 0);
+                             .rnr_retry = or_default(s->o.rnr_retry, 7),
+                             .max_rd_atomic = 16};
+    CHECK_EQ(ibv_modify_qp(s->qp, &a,
+                           IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                               IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
+             0);
 }
 
 void tear_down(struct side *s)
@@ -115,7 +137,10 @@ void tear_down(struct side *s)
         softhca_free(s->buf);
 }
 
-void tell(struct side *s, const void *data, size_t n) { CHECK(write(s->wire, data, n) == (ssize_t)n); }
+void tell(struct side *s, const void *data, size_t n)
+{
+    CHECK(write(s->wire, data, n) == (ssize_t)n);
+}
 
 void hear(struct side *s, void *data, size_t n)
 {
@@ -219,8 +244,11 @@ struct ibv_send_wr *make_wr(struct side *s, enum ibv_wr_opcode op, uint64_t id, 
     static struct ibv_send_wr wr;
     static struct ibv_sge sge;
     sge = (struct ibv_sge){.addr = (uintptr_t)s->buf + at, .length = len, .lkey = s->mr->lkey};
-    wr = (struct ibv_send_wr){.wr_id = id, .opcode = op, .send_flags = IBV_SEND_SIGNALED,
-                              .sg_list = &sge, .num_sge = len ? 1 : 0};
+    wr = (struct ibv_send_wr){.wr_id = id,
+                              .opcode = op,
+                              .send_flags = IBV_SEND_SIGNALED,
+                              .sg_list = &sge,
+                              .num_sge = len ? 1 : 0};
     wr.wr.rdma.remote_addr = s->its.addr + remote_at;
     wr.wr.rdma.rkey = s->its.rkey;
     if (op == IBV_WR_ATOMIC_CMP_AND_SWP || op == IBV_WR_ATOMIC_FETCH_AND_ADD) {
@@ -284,7 +312,10 @@ enum ibv_event_type await_event(struct side *s)
     return e.event_type;
 }
 
-static unsigned char pattern(size_t i, uint32_t seed) { return (i * 131 + seed * 17 + (i >> 8)) & 255; }
+static unsigned char pattern(size_t i, uint32_t seed)
+{
+    return (i * 131 + seed * 17 + (i >> 8)) & 255;
+}
 
 void fill(char *p, size_t n, uint32_t seed)
 {

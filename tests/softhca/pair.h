@@ -21,8 +21,8 @@ struct address {
 };
 
 struct options {
-    bool ordinary;      /* buffer from mmap instead of softhca_alloc */
-    bool no_connect;    /* leave the QP in INIT */
+    bool ordinary;   /* buffer from mmap instead of softhca_alloc */
+    bool no_connect; /* leave the QP in INIT */
     int send_wr, recv_wr, cqe;
     int mr_access, qp_access; /* -1: none; 0: everything */
     int rnr_retry, retry_cnt, timeout, min_rnr_timer;
@@ -60,7 +60,7 @@ void open_device(struct side *s);
 void make_qp(struct side *s);
 void connect_qp(struct side *s, const struct address *to);
 void tear_down(struct side *s);
-void meet(struct side *s);              /* both sides have come here */
+void meet(struct side *s); /* both sides have come here */
 void tell(struct side *s, const void *data, size_t n);
 void hear(struct side *s, void *data, size_t n);
 

@@ -231,13 +231,18 @@ void queue_rules(void)
         test_function *run;
         struct options o;
     } tests[] = {
-        {"the send queue is full until completions are polled", send_queue_fills_up, {.send_wr = 8}},
-        {"the receive queue is full until completions are polled", receive_queue_fills_up,
+        {"the send queue is full until completions are polled",
+         send_queue_fills_up,
+         {.send_wr = 8}},
+        {"the receive queue is full until completions are polled",
+         receive_queue_fills_up,
          {.recv_wr = 8}},
         {"a refused WR is named, those before it run", bad_wr_is_named, {0}},
         {"an overflowing CQ raises an event", full_cq_raises_an_event, {.cqe = 16}},
         {"and so does one of the target", full_cq_of_the_target_raises_an_event, {.cqe = 16}},
-        {"a late receive wakes a sender that sleeps in poll()", late_receive_reaches_a_sleeper, {0}},
+        {"a late receive wakes a sender that sleeps in poll()",
+         late_receive_reaches_a_sleeper,
+         {0}},
         {"the same, ordinary memory", late_receive_reaches_a_sleeper, {.ordinary = true}},
         {"one event for one arming", one_event_for_one_arming, {0}},
         {"solicited only", solicited_only, {0}},

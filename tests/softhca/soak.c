@@ -24,7 +24,10 @@ struct traffic {
     uint64_t posted; /* receives */
 };
 
-static unsigned any(struct traffic *t, unsigned below) { return rand_r(&t->random) % below; }
+static unsigned any(struct traffic *t, unsigned below)
+{
+    return rand_r(&t->random) % below;
+}
 
 /* Length and content of message N follow from its number and its sender. */
 static uint32_t length_of(uint64_t n, bool from_a)
@@ -61,8 +64,7 @@ static void send_one(struct side *s, struct traffic *t)
 static void write_and_read_back(struct side *s, struct traffic *t)
 {
     uint32_t len = any(t, 20000) + 1;
-    size_t mine = 800000, theirs = 900000;
-    (void)mine;
+    size_t theirs = 900000;
     fill(s->buf + 800000, len, (uint32_t)t->reads);
     struct ibv_send_wr *wr = make_wr(s, IBV_WR_RDMA_WRITE, 0, 800000, len, theirs);
     wr->send_flags = 0;
@@ -97,7 +99,8 @@ static void poll_receives(struct side *s, struct traffic *t)
         bool write = wc[i].opcode == IBV_WC_RECV_RDMA_WITH_IMM;
         CHECK_EQ(write, t->got % 5 == 3);
         if (write) CHECK_EQ(wc[i].imm_data, (uint32_t)t->got);
-        CHECK(filled(s->buf + (write ? WINDOW : 0) + t->got % SLOTS * SLOT, wc[i].byte_len, t->got));
+        CHECK(
+            filled(s->buf + (write ? WINDOW : 0) + t->got % SLOTS * SLOT, wc[i].byte_len, t->got));
     }
 }
 
@@ -140,7 +143,8 @@ static void random_traffic(struct side *s)
 int main(int argc, char **argv)
 {
     seconds = argc > 1 ? (unsigned)atoi(argv[1]) : 3;
-    seed = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 0) : (unsigned)time(NULL) ^ (unsigned)getpid();
+    seed =
+        argc > 2 ? (unsigned)strtoul(argv[2], NULL, 0) : (unsigned)time(NULL) ^ (unsigned)getpid();
     printf("# seed %u\n", seed);
     int bad = 0;
     for (int ordinary = 0; ordinary < 2; ordinary++) {

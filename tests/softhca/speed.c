@@ -39,9 +39,18 @@ static void signalled(struct side *s, enum ibv_wr_opcode op, uint32_t len)
     }
 }
 
-static void writes_8(struct side *s) { signalled(s, IBV_WR_RDMA_WRITE, 8); }
-static void writes_4096(struct side *s) { signalled(s, IBV_WR_RDMA_WRITE, 4096); }
-static void reads_8(struct side *s) { signalled(s, IBV_WR_RDMA_READ, 8); }
+static void writes_8(struct side *s)
+{
+    signalled(s, IBV_WR_RDMA_WRITE, 8);
+}
+static void writes_4096(struct side *s)
+{
+    signalled(s, IBV_WR_RDMA_WRITE, 4096);
+}
+static void reads_8(struct side *s)
+{
+    signalled(s, IBV_WR_RDMA_READ, 8);
+}
 
 static void empty_polls(struct side *s)
 {

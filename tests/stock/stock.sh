@@ -21,7 +21,7 @@ export SOFTHCA=on
 
 bare() { TEST_MARKER=$marker LD_PRELOAD=$lib exec "$@"; } # for the background: $! is the program
 soft() { TEST_MARKER=$marker LD_PRELOAD=$lib timeout 30 "$@"; }
-shm_files() { ls -A /dev/shm 2>/dev/null | sort; }
+shm_files() { find /dev/shm -mindepth 1 2>/dev/null | sort; }
 
 says() { # NAME PATTERN: what the last program printed
     grep -qE "$2" "$log"
