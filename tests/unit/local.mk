@@ -1,7 +1,8 @@
 # tests/unit: state machines, parsers and engines of the core, in one process each; TAP on stdout.
+# tests/fuzz: see its own part at the end.
 # The engines are compiled against a network that a script drives, found by -Itests/unit/script.
 check_LIBRARIES = tests/unit/libcheck.a tests/unit/libscript.a
-EXTRA_DIST += tests/unit/run.sh
+EXTRA_DIST += tests/unit/run.sh tests/fuzz/run.sh
 # Without the u that today's ar ignores with a warning.
 ARFLAGS = cr
 
@@ -58,3 +59,20 @@ tests_unit_params_init_LDADD = $(unit_ldadd)
 tests_unit_rdma_engine_SOURCES = tests/unit/rdma_engine.c
 tests_unit_rdma_engine_CPPFLAGS = $(unit_cppflags)
 tests_unit_rdma_engine_LDADD = $(unit_ldadd)
+
+# Fuzz targets: with the driver they are programs of their own; clang's -fsanitize=fuzzer does without.
+fuzz_driver = tests/fuzz/driver.c tests/fuzz/fuzz.h
+check_PROGRAMS += tests/fuzz/am_header tests/fuzz/hosts tests/fuzz/param_values \
+	tests/fuzz/port_filter tests/fuzz/quoting tests/fuzz/ssh_frames
+tests_fuzz_am_header_SOURCES = tests/fuzz/am_header.c $(fuzz_driver)
+tests_fuzz_am_header_LDADD = tests/unit/libscript.a
+tests_fuzz_param_values_SOURCES = tests/fuzz/param_values.c $(fuzz_driver)
+tests_fuzz_param_values_CPPFLAGS = $(unit_cppflags)
+tests_fuzz_param_values_LDADD = $(unit_ldadd)
+tests_fuzz_port_filter_SOURCES = tests/fuzz/port_filter.c core/ib/ports.c $(fuzz_driver)
+tests_fuzz_hosts_SOURCES = tests/fuzz/hosts.c $(fuzz_driver)
+tests_fuzz_hosts_LDADD = other/spawner/liblauncher.la
+tests_fuzz_quoting_SOURCES = tests/fuzz/quoting.c $(fuzz_driver)
+tests_fuzz_quoting_LDADD = other/spawner/liblauncher.la
+tests_fuzz_ssh_frames_SOURCES = tests/fuzz/ssh_frames.c $(fuzz_driver)
+tests_fuzz_ssh_frames_LDADD = other/spawner/liblauncher.la

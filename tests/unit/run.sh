@@ -2,8 +2,10 @@
 # run.sh - every unit test of the build in the present directory, or in $top_builddir; one TAP stream.
 #
 # Each source file here with a main must have been built: a test that is not there has failed.
-# UNIT_SEED replays a seed in all of them; UNIT_ONLY="credits ports" narrows.
-here=$(cd "$(dirname "$0")" && pwd) || exit 1
+# UNIT_SEED replays a seed in all of them; UNIT_ONLY="credits ports" narrows.  tests/fuzz/run.sh calls
+# this for its own folder, with the pattern that tells its programs.
+here=${1:-$(cd "$(dirname "$0")" && pwd)} || exit 1
+program=${2:-^int main}
 build=${top_builddir:-$PWD}/tests/$(basename "$here")
 count=0 bad=0
 
@@ -35,7 +37,7 @@ run() { # PROGRAM
     fi
 }
 
-mapfile -t sources < <(grep -l "^int main" "$here"/*.c)
+mapfile -t sources < <(grep -l "$program" "$here"/*.c)
 for source in "${sources[@]}"; do
     name=$(basename "$source" .c)
     [ -z "$UNIT_ONLY" ] || [[ " $UNIT_ONLY " == *" $name "* ]] || continue

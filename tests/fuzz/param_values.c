@@ -1,0 +1,75 @@
+/* param_values.c - fuzzes the parsing of parameters' values and the search for names like a wrong
+ * one.
+ *
+ * The first byte picks the row, the second the room for the message; the rest is the text.  What is
+ * accepted must lie in the row's range, and plain digits must mean what they say.
+ */
+#include "core/params.h"
+#include "tests/fuzz/fuzz.h"
+
+const fuzz_seed_t fuzz_seeds[] = {
+    FUZZ_SEED("\x05\xff"
+              "64"),
+    FUZZ_SEED("\x05\x40"
+              "1.5GB"),
+    FUZZ_SEED("\x06\xff"
+              "0x10K"),
+    FUZZ_SEED("\x07\x20"
+              "-1"),
+    FUZZ_SEED("\x12\xff"
+              "1/4"),
+    FUZZ_SEED("\x13\xff"
+              "0.25e1"),
+    FUZZ_SEED("\x18\xff"
+              "yes"),
+    FUZZ_SEED("\x18\x01"
+              "N"),
+    FUZZ_SEED("\x07\xff"
+              "16 MiB"),
+    FUZZ_SEED("\x07\xff"
+              "9223372036854775807"),
+    FUZZ_SEED("\x01\xff"
+              "GASNET_AM_CREDITS_PP"),
+    FUZZ_SEED("\x01\xff"
+              "GASNET_NETWORKDEPTH"),
+};
+const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds, fuzz_longest = 500;
+
+static double value_of(const gasnetc_param_t *row, const gasnetc_params_t *p)
+{
+    const char *field = (const char *)p + row->offset;
+    if (row->type == GASNETC_BOOLEAN) return *(const bool *)field;
+    if (row->type == GASNETC_SECONDS) return *(const double *)(const void *)field;
+    return (double)*(const int64_t *)(const void *)field;
+}
+
+static void value(const gasnetc_param_t *row, const char *text, size_t room)
+{
+    gasnetc_params_t p = gasnetc_params;
+    char *why = malloc(room);
+    memset(why, 'x', room);
+    if (!gasnetc_param_parse(row, text, &p, why, room)) {
+        fuzz_require(memchr(why, 0, room) != NULL, "a refusal fits its room");
+    } else if (row->type == GASNETC_TEXT) {
+        const char *kept = *(const char **)(void *)((char *)&p + row->offset);
+        fuzz_require(*text ? kept == text : !kept, "a text is kept as it is");
+    } else {
+        double got = value_of(row, &p);
+        fuzz_require(got >= row->least && got <= row->most, "an accepted value is in range");
+        if (row->type != GASNETC_BOOLEAN && text[strspn(text, "0123456789")] == 0)
+            fuzz_require(!*text || got == strtod(text, NULL), "digits mean what they say");
+    }
+    free(why);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 2) return 0;
+    char *text = fuzz_text(data + 2, size - 2);
+    value(&gasnetc_param_table[data[0] % gasnetc_param_count], text, 1 + data[1]);
+    gasnetc_param_known(text);
+    const char *near = gasnetc_param_suggest(text);
+    fuzz_require(!near || (*near && gasnetc_param_known(near)), "only known names are suggested");
+    free(text);
+    return 0;
+}
