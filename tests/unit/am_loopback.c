@@ -146,9 +146,9 @@ int main(int argc, char **argv)
     medium();
     others();
     check_fatal("2.7.2 a loopback Long that leaves the segment is fatal", outside, NULL, "AMLong",
-                "100 bytes", "outside the segment", NULL);
+                "100 bytes", "outside the segment");
     check_fatal("2.3 a loopback AM to an unregistered handler is fatal", unregistered, NULL,
-                "handler 199", "not registered", "rank 1", NULL);
+                "handler 199", "not registered", "rank 1");
     unit_job_end();
     return check_end();
 }

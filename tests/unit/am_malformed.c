@@ -53,7 +53,7 @@ static void arrival(const char *name, message_t m, const char *field)
 {
     char title[200];
     snprintf(title, sizeof title, "design 3: %s", name);
-    check_fatal(title, receive, &m, "malformed", "rank 3", field, NULL);
+    check_fatal(title, receive, &m, "malformed", "rank 3", field);
 }
 
 static void receive_system(const void *length)
@@ -101,11 +101,11 @@ static void arrivals(void)
             (message_t){.request = 1, .handler = H_ANSWER, .credits = 1}, "bad credit count");
     message_t stranger = {.request = 1, .handler = 99};
     check_fatal("2.3 an arrival for an unregistered handler", receive, &stranger, "rank 3",
-                "handler 99", "not registered", NULL);
+                "handler 99", "not registered");
     size_t lengths[] = {0, 8, 15, 24};
     for (int i = 0; i < 4; i++)
         check_fatal("design 3: a system message of a wrong length", receive_system, &lengths[i],
-                    "malformed", "rank 3", "length", NULL);
+                    "malformed", "rank 3", "length");
 }
 
 /* ---- calls
@@ -162,19 +162,18 @@ static void calls(void)
     size_t packed = 100, unpacked = 4900;
     message_t twice = {.request = 1, .handler = H_TWICE};
     check_fatal("2.7.2 an AM to a rank that is not in the job", to_nobody, NULL, "rank 4",
-                "the job has 4", NULL);
-    check_fatal("2.7.1 17 arguments", many_arguments, NULL, "17 arguments", "0..16", NULL);
-    check_fatal("2.7.1 -1 arguments", negative_arguments, NULL, "-1 arguments", "0..16", NULL);
-    check_fatal("2.7.1 a Medium above the limit", large_medium, NULL, "AMMedium", "4025", "4024",
-                NULL);
+                "the job has 4");
+    check_fatal("2.7.1 17 arguments", many_arguments, NULL, "17 arguments", "0..16");
+    check_fatal("2.7.1 -1 arguments", negative_arguments, NULL, "-1 arguments", "0..16");
+    check_fatal("2.7.1 a Medium above the limit", large_medium, NULL, "AMMedium", "4025", "4024");
     check_fatal("2.7.1 a Long above the limit", large_long, NULL, "AMLong", "2147483648",
-                "2147483647", NULL);
+                "2147483647");
     check_fatal("2.7.2 a packed Long outside the peer's segment", long_outside, &packed, "AMLong",
-                "100 bytes", "outside the segment of rank 1", NULL);
+                "100 bytes", "outside the segment of rank 1");
     check_fatal("2.7.2 an unpacked Long outside the peer's segment", long_outside, &unpacked,
-                "AMLong", "4900 bytes", "outside the segment of rank 1", NULL);
-    check_fatal("2.7.2 a second Reply", receive, &twice, "reply once", "second Reply", NULL);
-    check_fatal("2.7.2 a Reply to a Reply", reply_back, NULL, "only to a Request", NULL);
+                "AMLong", "4900 bytes", "outside the segment of rank 1");
+    check_fatal("2.7.2 a second Reply", receive, &twice, "reply once", "second Reply");
+    check_fatal("2.7.2 a Reply to a Reply", reply_back, NULL, "only to a Request");
     check(gasnet_AMGetMsgSource(NULL, NULL) == GASNET_ERR_BAD_ARG,
           "2.7.3 AMGetMsgSource of no token is GASNET_ERR_BAD_ARG");
 }

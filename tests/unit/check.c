@@ -109,17 +109,15 @@ const char *check_stderr(void (*run)(const void *), const void *arg, int *status
     return text;
 }
 
-void check_fatal(const char *name, void (*run)(const void *), const void *arg, ...)
+void check_fatal_words(const char *name, void (*run)(const void *), const void *arg,
+                       const char *const *words)
 {
     int status;
     const char *text = check_stderr(run, arg, &status);
     const char *newline = strchr(text, '\n');
-    const char *missing = NULL, *word;
-    va_list list;
-    va_start(list, arg);
-    while (!missing && (word = va_arg(list, const char *)))
-        if (!strstr(text, word)) missing = word;
-    va_end(list);
+    const char *missing = NULL;
+    for (; *words && !missing; words++)
+        if (!strstr(text, *words)) missing = *words;
     bool ended = WIFEXITED(status) && WEXITSTATUS(status) == 1;
     bool one_line = newline && !newline[1] && strstr(text, "FATAL ERROR");
     if (check(ended && one_line && !missing, "%s", name)) return;

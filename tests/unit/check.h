@@ -8,6 +8,7 @@
 #define UNIT_CHECK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Settles the seed: the program's first argument, else UNIT_SEED, else the clock; prints it. */
@@ -25,9 +26,11 @@ bool check_each(bool ok, const char *format, ...) __attribute__((format(printf, 
 void check_all(const char *name, ...) __attribute__((format(printf, 1, 2)));
 
 /* One TAP line: run(arg), in a process of its own, ends it with status 1 after one line on standard
- * error that holds each of the words (ended by NULL). */
-void check_fatal(const char *name, void (*run)(const void *), const void *arg, ...)
-    __attribute__((sentinel));
+ * error that holds each of the words that follow. */
+#define check_fatal(name, run, arg, ...)                                                           \
+    check_fatal_words(name, run, arg, (const char *const[]){__VA_ARGS__, NULL})
+void check_fatal_words(const char *name, void (*run)(const void *), const void *arg,
+                       const char *const *words);
 
 /* What run(arg) writes to standard error, in a process of its own whose wait status is *status. The
  * text lives until the next call. */

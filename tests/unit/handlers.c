@@ -123,9 +123,9 @@ static void internal(void)
           "2.3 and a client's come beside them");
     memset(gasnetc_handlers, 0, sizeof gasnetc_handlers);
     check_fatal("system_am.h: an internal index given twice is fatal", internal_twice, NULL,
-                "index 64", NULL);
+                "index 64");
     check_fatal("system_am.h: an internal index of a client's is fatal", internal_high, NULL,
-                "index 128", NULL);
+                "index 128");
 }
 
 int main(int argc, char **argv)

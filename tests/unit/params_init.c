@@ -97,26 +97,25 @@ static void errors(void)
     struct setting bad = {.name = {"GASNET_NETWORKDEPTH_PP"}, .value = {"lots"}},
                    old = {.name = {"GASNET_OP_OUST_PP"}, .value = {"1"}};
     check_fatal("7.1 a bad value ends the job and is named", run, &bad, "rank 0 of 4",
-                "GASNET_NETWORKDEPTH_PP=lots", "not a whole number", NULL);
+                "GASNET_NETWORKDEPTH_PP=lots", "not a whole number");
     check_fatal("IB-R1 by the name it was given", run, &old, "out of range", "2 to 16384",
-                "GASNET_OP_OUST_PP", NULL);
+                "GASNET_OP_OUST_PP");
     bad.bad_elsewhere = true;
     bad.rank = 2;
     waits("7.1 only the first rank with a bad value speaks", bad);
     bad.rank = 0, bad.on = 2;
-    check_fatal("7.1 which may be this one", run, &bad, "GASNET_NETWORKDEPTH_PP=lots", NULL);
+    check_fatal("7.1 which may be this one", run, &bad, "GASNET_NETWORKDEPTH_PP=lots");
 }
 
 static void inequality(void)
 {
     struct setting s = {.differs = "GASNET_AM_CREDITS_PP", .on = 3};
     check_fatal("IB-P a value that differs ends the job: variable, two ranks, their values", run,
-                &s, "GASNET_AM_CREDITS_PP", "32 on rank 0", "33 on rank 3", "equal everywhere",
-                NULL);
+                &s, "GASNET_AM_CREDITS_PP", "32 on rank 0", "33 on rank 3", "equal everywhere");
     s.rank = 1;
     waits("IB-P one rank says so", s);
     s = (struct setting){.differs = "GASNET_BARRIER", .on = 1};
-    check_fatal("IB-P a text that differs", run, &s, "GASNET_BARRIER", "rank 0", "rank 1", NULL);
+    check_fatal("IB-P a text that differs", run, &s, "GASNET_BARRIER", "rank 0", "rank 1");
 }
 
 static void warnings(void)

@@ -365,7 +365,7 @@ static void out_of_segment(void)
                  ranges[i].form == GET ? "get" : "put", ranges[i].nbytes, ranges[i].offset);
         snprintf(bytes, sizeof bytes, "of %zu bytes", ranges[i].nbytes);
         check_fatal(name, try_range, &ranges[i], ranges[i].form == GET ? "a get" : "a put", bytes,
-                    "outside the segment of rank 1", NULL);
+                    "outside the segment of rank 1");
     }
     unit_job_end();
 }
@@ -383,7 +383,7 @@ static void no_registration(void)
     for (int i = 0; i < 2; i++)
         check_fatal("IB-A7 a registration that is refused is fatal and says why", refused,
                     &forms[i], "cannot register 5000 bytes", "the script refused 5000 bytes",
-                    "change the script", NULL);
+                    "change the script");
     unit_job_end();
 }
 
@@ -421,7 +421,7 @@ int main(int argc, char **argv)
     out_of_segment();
     no_registration();
     check_fatal("IB-R6 bbufs that cannot be registered are fatal and say why", no_bbuf_arena, NULL,
-                "cannot register 256 KB of send buffers", "change the script", NULL);
+                "cannot register 256 KB of send buffers", "change the script");
     free(outside);
     return check_end();
 }
