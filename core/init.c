@@ -198,6 +198,7 @@ int gasnetc_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsi
     if (result == GASNET_OK) result = gasnetc_segment_attach(segsize);
     if (result != GASNET_OK) return result;
     gasnetc_exit_catch_signals();
+    gasneti_ondemand_init();
     gasnete_attach();
     bootstrap_barrier();
     gasnetc_phase = GASNETC_ATTACHED;

@@ -95,6 +95,17 @@ static const char *const other_names[] = {
     "GASNET_DISABLE_ARGDECODE"};
 enum { OTHER_NAMES = sizeof other_names / sizeof *other_names };
 
+/* Promised, and harmless to leave out: accepted, with a warning that they do nothing yet. */
+static const char *const idle_names[] = {
+    "GASNET_RCV_THREAD",       "GASNET_PHYSMEM_NOPROBE",
+    "GASNET_PUTINMOVE_LIMIT",  "GASNET_AMRDMA_LIMIT",
+    "GASNET_AMRDMA_DEPTH",     "GASNET_AMRDMA_MAX_PEERS",
+    "GASNET_AMRDMA_CYCLE",     "GASNET_USE_FIREHOSE",
+    "GASNET_FIREHOSE_M",       "GASNET_FIREHOSE_MAXVICTIM_M",
+    "GASNET_FIREHOSE_R",       "GASNET_FIREHOSE_MAXVICTIM_R",
+    "GASNET_FIREHOSE_VERBOSE", "GASNET_FIREHOSE_MAXREGION_SIZE"};
+enum { IDLE_NAMES = sizeof idle_names / sizeof *idle_names };
+
 /* Whole families: clients' own names, and what the launcher hands over. */
 static const char *const families[] = {"GASNET_SPAWN_", "GASNET_TEST_", "GASNET_MAXIMIZE_"};
 
@@ -105,7 +116,16 @@ static const char *name_at(size_t i)
     i -= gasnetc_param_count;
     if (i < gasnetc_param_count) return gasnetc_param_table[i].alias;
     i -= gasnetc_param_count;
-    return i < OTHER_NAMES ? other_names[i] : NULL;
+    if (i < OTHER_NAMES) return other_names[i];
+    i -= OTHER_NAMES;
+    return i < IDLE_NAMES ? idle_names[i] : NULL;
+}
+
+bool gasnetc_param_idle(const char *name)
+{
+    for (size_t i = 0; i < IDLE_NAMES; i++)
+        if (!strcmp(name, idle_names[i])) return true;
+    return false;
 }
 
 bool gasnetc_param_known(const char *name)

@@ -65,6 +65,9 @@ const char *gasnetc_param_suggest(const char *name);
 /* Pure: true if `name` is a parameter or another variable that some part of the library reads. */
 bool gasnetc_param_known(const char *name);
 
+/* Pure: true if `name` is a known variable that nothing in this release acts upon. */
+bool gasnetc_param_idle(const char *name);
+
 /* Reads all parameters from the job's environment, compares those that must be equal, warns of
  * unknown names.  Collective.  Ends the job with a message when something is wrong. */
 void gasnetc_params_init(void);

@@ -1,6 +1,7 @@
 /* params_help.c - the table of params.def as text, for `gasnetrun --help-env`.
  *
- * Linked into the launcher alone, which knows it by its name and nothing else of the core.
+ * Linked into the launcher alone, which knows it by its name and nothing else of the core.  Without
+ * a range: where it matters the sentence of help tells it, and an error message always does.
  */
 #define GASNETC_DEFAULT_SPARES 2(4 in PAR)
 #define TEXT_OF_(x)            #x

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/job.h"
 #include "core/params.h"
@@ -49,6 +50,21 @@ static void __attribute__((noreturn)) end_job(bool speaker, const char *text)
 {
     if (speaker) gasneti_fatal("%s", text);
     for (;;) bootstrap_barrier();
+}
+
+/* One algorithm serves every name that GASNET_BARRIER has had; an unknown name is an error. */
+static void check_barrier(char *error, size_t size)
+{
+    static const char *const names[] = {"DISSEM", "AMDISSEM", "AMCENTRAL", "RDMADISSEM",
+                                        "IBDISSEM"};
+    const char *name = gasnetc_params.barrier;
+    bool known = !name;
+    for (size_t i = 0; !known && i < sizeof names / sizeof *names; i++)
+        known = !strcasecmp(name, names[i]);
+    if (!known)
+        snprintf(error, size,
+                 "GASNET_BARRIER=%s: not one of DISSEM, AMDISSEM, AMCENTRAL, RDMADISSEM, IBDISSEM",
+                 name);
 }
 
 /* The first rank whose environment is bad speaks. */
@@ -122,6 +138,7 @@ static void warn_unknown(const char *entry)
     if (strncmp(entry, "GASNET_", 7) || n >= sizeof name) return;
     memcpy(name, entry, n);
     name[n] = 0;
+    if (gasnetc_param_idle(name)) gasneti_warn("%s has no effect in this release", name);
     if (gasnetc_param_known(name)) return;
     const char *near = gasnetc_param_suggest(name);
     if (near)
@@ -153,6 +170,7 @@ void gasnetc_params_init(void)
                      name == row->name ? "" : ", set by its older name ",
                      name == row->name ? "" : name);
     }
+    if (!*error) check_barrier(error, sizeof error);
     check_parsed(error);
     check_equal();
     if (gasnetc_job.rank != 0) return;

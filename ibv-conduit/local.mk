@@ -25,3 +25,6 @@ libgasnet_ibv_par_la_SOURCES = $(ibv_sources)
 libgasnet_ibv_par_la_CPPFLAGS = $(ibv_cppflags) -DGASNET_PAR
 libgasnet_ibv_par_la_LIBADD = $(ibv_libadd)
 libgasnet_ibv_par_la_LDFLAGS = $(ibv_ldflags)
+
+# gasnetrun --help-env shows the core's table of parameters.
+gasnetrun_ibv_SOURCES += core/params_help.c core/params.def

@@ -106,8 +106,6 @@ wrong_value() { # NAME=VALUE
 wrong_value GASNET_AM_CREDITS_PP=-3
 wrong_value GASNET_AM_CREDITS_PP=banana
 wrong_value GASNET_NETWORKDEPTH_PP=0x
-wrong_value GASNET_USE_FIREHOSE=perhaps
-wrong_value GASNET_AMRDMA_DEPTH=17
 wrong_value GASNET_BARRIER=NONSUCH
 
 # Values that differ: a wrapper that only one process gets through first.
