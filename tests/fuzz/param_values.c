@@ -33,7 +33,7 @@ const fuzz_seed_t fuzz_seeds[] = {
     FUZZ_SEED("\x01\xff"
               "GASNET_NETWORKDEPTH"),
 };
-const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds, fuzz_longest = 500;
+const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds, fuzz_longest = 150;
 
 static double value_of(const gasnetc_param_t *row, const gasnetc_params_t *p)
 {
