@@ -96,7 +96,7 @@ static void row_one_anonymous(int odd, int id)
 
 static void row_nobody_named(int odd, int id)
 {
-    expect(phase(id + test_rank, ANON, id - test_rank, ANON), GASNET_OK, "all anonymous", odd, id);
+    expect(phase(id ^ test_rank, ANON, ~id ^ test_rank, ANON), GASNET_OK, "all anonymous", odd, id);
     expect_result(false, 0, "all anonymous", odd);
 }
 
@@ -158,7 +158,7 @@ static void row_anonymous_waits_for_right_name(int odd, int id)
 
 static void row_all_anonymous_wait_for_names(int odd, int id)
 {
-    expect(phase(0, ANON, id + test_rank, NAMED), GASNET_OK, "all anonymous, wait named", odd, id);
+    expect(phase(0, ANON, id ^ test_rank, NAMED), GASNET_OK, "all anonymous, wait named", odd, id);
     expect_result(false, 0, "all anonymous, wait named", odd);
 }
 
