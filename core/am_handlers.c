@@ -3,6 +3,8 @@
  *
  * Filled during attach, read by every delivery, never changed afterwards.
  */
+#include <string.h>
+
 #include "core/am.h"
 #include "core/report.h"
 
@@ -14,6 +16,8 @@ typedef void (*handler_fn)(void);
 
 void gasnetc_register_internal(const gasnet_handlerentry_t *internal)
 {
+    /* An attach that failed may have left some behind. */
+    memset(gasnetc_handlers, 0, sizeof gasnetc_handlers);
     for (; internal->fnptr; internal++) {
         if (internal->index >= FIRST_CLIENT || gasnetc_handlers[internal->index])
             gasneti_fatal("internal handler index %d is taken or not internal", internal->index);

@@ -25,6 +25,10 @@ static inline void stall(bool request)
         gasnetc_reap();
 }
 
+/* Each call of the client interface gets its own copy of the path below, with the category and the
+ * direction known to the compiler. */
+#define HOT static inline __attribute__((always_inline))
+
 /* A message being built. */
 typedef struct draft {
     char *bytes;
@@ -33,8 +37,7 @@ typedef struct draft {
 } draft_t;
 
 /* Writes head, address and arguments; the payload's place is at the returned pointer. */
-static inline char *begin_draft(draft_t *draft, const gasnetc_outgoing_t *am, bool request,
-                                uint8_t flags)
+HOT char *begin_draft(draft_t *draft, const gasnetc_outgoing_t *am, bool request, uint8_t flags)
 {
     gasnetc_am_header_t header = {.head = gasnetc_am_head((enum gasnetc_am_category)am->category,
                                                           request, (unsigned)am->numargs),
@@ -52,12 +55,11 @@ static inline char *begin_draft(draft_t *draft, const gasnetc_outgoing_t *am, bo
     for (int i = 0; i < am->numargs; i++) args[i] = am->args[i];
     /* The receiver never looks at the padding, but it leaves this process. */
     if (am->numargs & 1) args[am->numargs] = 0;
-    return p + ((am->numargs * 4 + 7) & ~7);
+    return p + gasnetc_am_args_size((unsigned)am->numargs);
 }
 
 /* Posts the draft; `credits` ride along besides what is banked. */
-static inline void post_draft(gasnetc_peer_t *peer, const draft_t *draft, bool request,
-                              uint8_t credits)
+HOT void post_draft(gasnetc_peer_t *peer, const draft_t *draft, bool request, uint8_t credits)
 {
     gasnetc_am_header_t *header = (gasnetc_am_header_t *)(void *)draft->bytes;
     gasnetc_sent_t sent = {.held = draft->on_stack ? NULL : (gasnetc_held_t *)(void *)draft->bytes};
@@ -66,11 +68,12 @@ static inline void post_draft(gasnetc_peer_t *peer, const draft_t *draft, bool r
         gasneti_lock(&peer->lock);
         bool needs_room = false;
         if (!request || gasnetc_credits_take(&peer->credits, &needs_room)) {
-            uint16_t banked = peer->credits.banked;
+            uint16_t banked = peer->credits.banked, room = GASNETC_CREDITS_PER_MESSAGE - credits;
+            if (banked > room) banked = room;
             header->credits = (uint8_t)(credits + banked);
             if (net_am(&peer->net, draft->bytes, region, draft->length, needs_room, &sent) ==
                 NET_POSTED) {
-                peer->credits.banked = 0;
+                peer->credits.banked -= banked;
                 gasneti_unlock(&peer->lock);
                 return;
             }
@@ -93,8 +96,8 @@ static void __attribute__((cold)) check_outgoing(gasnet_node_t dest, const gasne
 }
 
 /* Sends to another node; a Reply brings its Request's credit back. */
-static inline void send_message(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request,
-                                uint8_t flags, bool with_payload)
+HOT void send_message(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request,
+                      uint8_t flags, bool with_payload)
 {
     uint32_t prefix =
         gasnetc_am_prefix((enum gasnetc_am_category)am->category, (unsigned)am->numargs);
@@ -111,7 +114,8 @@ static inline void send_message(gasnetc_peer_t *peer, const gasnetc_outgoing_t *
 }
 
 /* The payload goes ahead by itself, or behind the header where it fits. */
-static void send_long(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request, bool async)
+static __attribute__((noinline)) void send_long(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am,
+                                                bool request, bool async)
 {
     if (am->nbytes == 0) {
         send_message(peer, am, request, 0, false);
@@ -122,12 +126,15 @@ static void send_long(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool r
         send_message(peer, am, request, GASNETC_AM_PACKED, true);
         return;
     }
-    gasnetc_put_payload(peer, am->dst, am->src, am->nbytes, !async, NULL, !request);
+    /* Where header and payload may overtake each other, the payload must have arrived. */
+    gasnetc_counter_t arrived = {0};
+    gasnetc_counter_t *counter = gasnetc_caps.ordered ? NULL : &arrived;
+    gasnetc_put_payload(peer, am->dst, am->src, am->nbytes, !async, counter, !request);
+    while (!gasnetc_counter_done(&arrived)) stall(request);
     send_message(peer, am, request, 0, false);
 }
 
-static inline int send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t limit,
-                               bool async)
+HOT int send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t limit, bool async)
 {
     if (GASNETC_CHECKING) gasnetc_check_may_communicate("an Active Message Request");
     if (__builtin_expect(dest >= gasneti_nodes || am->nbytes > limit ||
@@ -143,7 +150,7 @@ static inline int send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am,
     return GASNET_OK;
 }
 
-static inline int send_reply(gasnet_token_t opaque, const gasnetc_outgoing_t *am, size_t limit)
+HOT int send_reply(gasnet_token_t opaque, const gasnetc_outgoing_t *am, size_t limit)
 {
     gasnetc_token_t *token = opaque;
     if (__builtin_expect(am->nbytes > limit || (unsigned)am->numargs > GASNETC_AM_MAX_ARGS, 0))

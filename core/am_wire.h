@@ -41,11 +41,17 @@ static inline uint8_t gasnetc_am_head(enum gasnetc_am_category category, bool re
     return (uint8_t)(category | (unsigned)request << 2 | numargs << 3);
 }
 
+/* Bytes that the arguments take. */
+static inline uint32_t gasnetc_am_args_size(unsigned numargs)
+{
+    return (numargs * 4u + 7u) & ~7u;
+}
+
 /* Bytes before the payload. */
 static inline uint32_t gasnetc_am_prefix(enum gasnetc_am_category category, unsigned numargs)
 {
     uint32_t fixed = sizeof(gasnetc_am_header_t) + (category == GASNETC_AM_LONG ? 8u : 0u);
-    return fixed + ((numargs * 4u + 7u) & ~7u);
+    return fixed + gasnetc_am_args_size(numargs);
 }
 
 /* A message taken apart; pointers lead into the message. */

@@ -42,6 +42,8 @@ static gasnetc_held_t *pop(gasnetc_held_t **list)
 
 void gasnetc_bbuf_init(uint32_t count)
 {
+    if (count > gasnetc_caps.region_max / GASNETC_BBUF_SIZE)
+        count = (uint32_t)(gasnetc_caps.region_max / GASNETC_BBUF_SIZE);
     arena_size = (size_t)count * GASNETC_BBUF_SIZE;
     arena = net_alloc(arena_size);
     if (!arena)

@@ -137,7 +137,9 @@ static uint32_t bbuf_count(void)
                                               : gasnetc_params.depth_pp * (gasnetc_job.size - 1);
     int64_t count = gasnetc_params.bbuf_count;
     if (count == 0 || count > most) count = most;
-    return count > 16 ? (uint32_t)count : 16;
+    /* A Request that waits for credit may hold one while its thread's handlers need another. */
+    int64_t least = GASNETC_THREADED ? 2 * gasnetc_params.max_threads : 16;
+    return (uint32_t)(count > least ? count : least);
 }
 
 /* With more processes than processors, waiting must not burn whole time slices. */

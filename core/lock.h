@@ -12,6 +12,8 @@
 
 #ifdef GASNET_PAR
 
+enum { GASNETC_THREADED = 1 }; /* several threads may be inside at once */
+
 typedef struct {
     atomic_bool held;
 } gasneti_lock_t;
@@ -33,6 +35,8 @@ static inline void gasneti_unlock(gasneti_lock_t *lock)
 }
 
 #else
+
+enum { GASNETC_THREADED = 0 };
 
 typedef struct {
     char unused;

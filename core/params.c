@@ -70,7 +70,8 @@ bool gasnetc_param_parse(const gasnetc_param_t *row, const char *text, gasnetc_p
         snprintf(why, why_size, "%s=%s: not %s", row->name, text, kinds[row->type]);
         return false;
     }
-    if (value < row->least || value > row->most) {
+    /* So written that a value that is no number at all fails too. */
+    if (!(value >= row->least && value <= row->most)) {
         snprintf(why, why_size, "%s=%s: out of range, which is %.0f to %.0f", row->name, text,
                  row->least, row->most);
         return false;
@@ -84,15 +85,30 @@ bool gasnetc_param_parse(const gasnetc_param_t *row, const char *text, gasnetc_p
  */
 
 /* Variables that other parts read: spawners, tools, launcher. */
-static const char *const other_names[] = {
-    "GASNET_VERBOSEENV",       "GASNET_IBV_SPAWNER",     "GASNET_SSH_NODEFILE",
-    "GASNET_SSH_SERVERS",      "GASNET_SSH_CMD",         "GASNET_SSH_OPTIONS",
-    "GASNET_SSH_OUT_DEGREE",   "GASNET_SSH_REMOTE_PATH", "GASNET_NODEFILE",
-    "GASNET_RM_NODEFILE",      "GASNET_ENVCMD",          "GASNET_MPI_THREAD",
-    "GASNET_BACKTRACE",        "GASNET_BACKTRACE_NODES", "GASNET_BACKTRACE_SIGNAL",
-    "GASNET_BACKTRACE_TYPE",   "GASNET_FREEZE_ON_ERROR", "GASNET_FREEZE_SIGNAL",
-    "GASNET_TMPDIR",           "GASNET_FS_SYNC",         "GASNET_DISABLE_ENVDECODE",
-    "GASNET_DISABLE_ARGDECODE"};
+static const char *const other_names[] = {"GASNET_VERBOSEENV",
+                                          "GASNET_IBV_SPAWNER",
+                                          "GASNET_SSH_NODEFILE",
+                                          "GASNET_SSH_SERVERS",
+                                          "GASNET_SSH_CMD",
+                                          "GASNET_SSH_OPTIONS",
+                                          "GASNET_SSH_OUT_DEGREE",
+                                          "GASNET_SSH_REMOTE_PATH",
+                                          "GASNET_NODEFILE",
+                                          "GASNET_RM_NODEFILE",
+                                          "GASNET_ENVCMD",
+                                          "GASNET_MPI_THREAD",
+                                          "GASNET_BACKTRACE",
+                                          "GASNET_BACKTRACE_NODES",
+                                          "GASNET_BACKTRACE_SIGNAL",
+                                          "GASNET_BACKTRACE_TYPE",
+                                          "GASNET_FREEZE_ON_ERROR",
+                                          "GASNET_FREEZE_SIGNAL",
+                                          "GASNET_TMPDIR",
+                                          "GASNET_FS_SYNC",
+                                          "GASNET_DISABLE_ENVDECODE",
+                                          "GASNET_DISABLE_ARGDECODE",
+                                          "GASNET_HCA_ID",
+                                          "GASNET_PORT_NUM"};
 enum { OTHER_NAMES = sizeof other_names / sizeof *other_names };
 
 /* Promised, and harmless to leave out: accepted, with a warning that they do nothing yet. */
@@ -164,7 +180,8 @@ const char *gasnetc_param_suggest(const char *name)
     const char *best = NULL, *known;
     size_t limit = strlen(name) / 4;
     for (size_t i = 0; (known = name_at(i)); i++) {
-        unsigned d = *known ? distance(name, known) : 64;
+        if (!*known) continue;
+        unsigned d = distance(name, known);
         if (d > limit) continue;
         best = known;
         limit = d ? d - 1 : 0;

@@ -142,7 +142,8 @@ static void put_zero_copy(gasnetc_peer_t *peer, uintptr_t dst, const char *src, 
     }
 }
 
-/* ---- the usual case: one piece, posted at once ------------------------------------------------------- */
+/* ---- the usual case: one piece, posted at once
+ * ------------------------------------------------------- */
 
 /* The transfer lies in one region of the peer's segment; *offset is where. */
 static inline bool one_piece(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes,
@@ -199,7 +200,8 @@ static inline bool get_now(gasnetc_peer_t *peer, void *dst, uintptr_t src, size_
     return true;
 }
 
-/* ---- every other case ----------------------------------------------------------------------------------- */
+/* ---- every other case
+ * ----------------------------------------------------------------------------------- */
 
 void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_t nbytes,
                          bool source_free, gasnetc_counter_t *counter, bool in_handler)
@@ -245,7 +247,8 @@ static __attribute__((noinline)) void get_pieces(gasnetc_peer_t *peer, char *to,
     }
 }
 
-/* ---- the calls --------------------------------------------------------------------------------------- */
+/* ---- the calls
+ * --------------------------------------------------------------------------------------- */
 
 static __attribute__((noinline)) void put_pieces(gasnetc_peer_t *peer, void *dst, const void *src,
                                                  size_t nbytes, gasnetc_counter_t *counter,

@@ -7,6 +7,7 @@
 #include "tools.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <strings.h>
 
@@ -57,8 +58,21 @@ static const char *read_fraction(const char *p, double *fraction)
     return p;
 }
 
-/* Reads one number and returns where it ends: text itself if there was none. */
-static const char *read_number(const char *text, uint64_t mem_multiplier, int64_t *value)
+/* whole * unit + part as a signed number; the nearest one that fits, and false, if it does not. */
+static bool to_signed(uint64_t whole, uint64_t unit, uint64_t part, bool negative, int64_t *value)
+{
+    uint64_t magnitude;
+    bool fits = errno != ERANGE && !__builtin_mul_overflow(whole, unit, &magnitude) &&
+                !__builtin_add_overflow(magnitude, part, &magnitude) && magnitude <= INT64_MAX;
+    if (!fits) magnitude = INT64_MAX;
+    *value = negative ? -(int64_t)magnitude : (int64_t)magnitude;
+    return fits;
+}
+
+/* Reads one number and returns where it ends: text itself if there was none.  *fits tells whether
+ * it can be represented; if not, *value is the nearest that can. */
+static const char *read_number(const char *text, uint64_t mem_multiplier, int64_t *value,
+                               bool *fits)
 {
     const char *p = skip_space(text), *digits;
     bool negative = *p == '-';
@@ -67,6 +81,8 @@ static const char *read_number(const char *text, uint64_t mem_multiplier, int64_
     char *end;
 
     *value = 0;
+    *fits = true;
+    errno = 0;
     if (*p == '-' || *p == '+') p = skip_space(p + 1);
     digits = p;
     if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X') && isxdigit((unsigned char)p[2])) {
@@ -90,14 +106,15 @@ static const char *read_number(const char *text, uint64_t mem_multiplier, int64_
             p = unit == 1 ? suffix + 1 : skip_unit_tail(suffix + 1);
         }
     }
-    whole = whole * unit + (uint64_t)(fraction * (double)unit + 0.5);
-    *value = (int64_t)(negative ? 0 - whole : whole);
+    *fits = to_signed(whole, unit, (uint64_t)(fraction * (double)unit + 0.5), negative, value);
     return p;
 }
 
 bool gasneti_parse_int(const char *text, uint64_t mem_multiplier, int64_t *value)
 {
-    const char *end = read_number(text, mem_multiplier, value);
+    bool fits;
+    const char *end = read_number(text, mem_multiplier, value, &fits);
+    if (!fits) return false;
     if (end == text && *skip_space(text)) return false;
     return *skip_space(end) == '\0';
 }
@@ -105,7 +122,8 @@ bool gasneti_parse_int(const char *text, uint64_t mem_multiplier, int64_t *value
 int64_t gasnett_parse_int(const char *str, uint64_t mem_multiplier)
 {
     int64_t value;
-    (void)read_number(str, mem_multiplier, &value);
+    bool fits;
+    (void)read_number(str, mem_multiplier, &value, &fits);
     return value;
 }
 
