@@ -236,22 +236,28 @@ static struct shm_cqe *at_head(struct shca_cq *cq)
 
 /* Offer the core to others. When somebody took it there are more runnable than cores, and the one
  * that is to send to us may be among them: offer it soon again. When nobody did, seldom. */
-static void yield(struct shca_cq *cq)
+static void yield(struct shca_cq *cq, uint32_t patience)
 {
     uint64_t start = shca_now();
     sched_yield();
-    cq->empty = 0;
     if (shca_now() - start > SHORT_YIELD)
-        cq->patience = MIN_PATIENCE;
-    else if (cq->patience < MAX_PATIENCE)
-        cq->patience *= 2;
+        patience = MIN_PATIENCE;
+    else if (patience < MAX_PATIENCE)
+        patience *= 2;
+    atomic_store_explicit(&cq->patience, patience, memory_order_relaxed);
 }
 
 static int nothing(struct shca_cq *cq)
 {
-    if (shca.waiting) shca_service_progress();
+    if (atomic_load_explicit(&shca.waiting, memory_order_relaxed)) shca_service_progress();
     if (cq->overflow_told) return -1;
-    if (++cq->empty >= cq->patience) yield(cq);
+    uint32_t empty = atomic_load_explicit(&cq->empty, memory_order_relaxed) + 1;
+    uint32_t patience = atomic_load_explicit(&cq->patience, memory_order_relaxed);
+    if (empty >= patience) {
+        yield(cq, patience);
+        empty = 0;
+    }
+    atomic_store_explicit(&cq->empty, empty, memory_order_relaxed);
     return 0;
 }
 
@@ -272,7 +278,7 @@ int shca_poll_cq(struct ibv_cq *base, int num, struct ibv_wc *wc)
         __atomic_store_n(&cq->head, cq->head + 1, __ATOMIC_RELAXED);
     }
     shca_unlock(&cq->lock);
-    cq->empty = 0;
+    atomic_store_explicit(&cq->empty, 0, memory_order_relaxed);
     return n;
 }
 

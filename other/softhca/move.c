@@ -9,6 +9,11 @@
 #include <string.h>
 #include <sys/uio.h>
 
+static void store_bytes(char *to, const char *from, size_t n)
+{
+    for (size_t i = 0; i < n; i++) __atomic_store_n(&to[i], from[i], __ATOMIC_RELEASE);
+}
+
 /* A word that is aligned and written whole must arrive whole. */
 static inline void store_word(char *to, const char *from)
 {
@@ -17,7 +22,7 @@ static inline void store_word(char *to, const char *from)
     if ((uintptr_t)to % sizeof word == 0)
         __atomic_store_n((uint64_t __attribute__((may_alias)) *)to, word, __ATOMIC_RELEASE);
     else
-        memcpy(to, &word, sizeof word);
+        store_bytes(to, from, sizeof word);
 }
 
 /* Programs watch the last byte of a WRITE: it must be the last one stored. */
@@ -25,7 +30,6 @@ static void copy_in_order(char *to, const char *from, size_t n)
 {
     if (n > 8) {
         memcpy(to, from, n - 8);
-        atomic_thread_fence(memory_order_release);
         store_word(to + n - 8, from + n - 8);
     } else if (n == 8)
         store_word(to, from);
@@ -34,7 +38,7 @@ static void copy_in_order(char *to, const char *from, size_t n)
         memcpy(&word, from, sizeof word);
         __atomic_store_n((uint32_t __attribute__((may_alias)) *)to, word, __ATOMIC_RELEASE);
     } else
-        for (size_t i = 0; i < n; i++) __atomic_store_n(&to[i], from[i], __ATOMIC_RELEASE);
+        store_bytes(to, from, n);
 }
 
 static void copy_direct(bool write, const struct iovec *local, int n_local,

@@ -53,13 +53,12 @@ struct shca_cq {
     uint32_t index, shift, mask;
     struct shca_lock lock; /* consumers */
     uint64_t head;
-    uint32_t empty;    /* polls in a row that found nothing */
-    uint32_t patience; /* how many of them until the core is offered to others */
+    _Atomic uint32_t empty;    /* polls in a row that found nothing; threads may miscount */
+    _Atomic uint32_t patience; /* how many of them until the core is offered to others */
     _Atomic int users;
     uint32_t ev_consumed, ev_given; /* under channel_lock */
     uint32_t async_given;
-    bool overflow_told;
-    bool ex_used;
+    _Atomic bool overflow_told;
     struct shca_cq *channel_next;
     struct ibv_wc ex_wc; /* the completion ibv_start_poll/next_poll stand on */
 };
@@ -288,6 +287,12 @@ struct shca_piece {
 };
 int shca_move(struct shca_peer *p, bool write, struct iovec *local, int n_local,
               const struct shca_piece *remote, int n_remote);
+
+/* The state that counts; base.state is a copy for the program. */
+static inline enum ibv_qp_state shca_state(const struct shca_qp *qp)
+{
+    return atomic_load_explicit(&qp->s->state, memory_order_acquire);
+}
 
 static inline bool shca_peer_dead(const struct shca_peer *p)
 {

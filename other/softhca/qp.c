@@ -158,7 +158,7 @@ int shca_query_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask,
     struct shca_qp *qp = shca_qp(base);
     if (attr) {
         *attr = qp->attr;
-        attr->qp_state = attr->cur_qp_state = base->state;
+        attr->qp_state = attr->cur_qp_state = shca_state(qp);
         attr->cap = qp->cap;
     }
     if (init)
@@ -174,8 +174,7 @@ int shca_query_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask,
 /* Wait until no initiator is inside: whoever enters later sees what was changed before. */
 void shca_qp_quiesce(struct shca_qp *qp)
 {
-    atomic_thread_fence(memory_order_seq_cst);
-    uint32_t active = atomic_load(&qp->s->active);
+    uint32_t active = atomic_fetch_add(&qp->s->active, 0); /* a full fence and a look */
     for (int spins = 0; active & 1 && atomic_load(&qp->s->active) == active; spins++) {
         if (spins > 64) sched_yield();
         if (qp->peer && shca_peer_dead(qp->peer)) return;

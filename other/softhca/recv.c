@@ -30,7 +30,7 @@ static int post_one(struct shca_qp *qp, const struct ibv_recv_wr *wr)
 int shca_post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
     struct shca_qp *qp = shca_qp(base);
-    int error = base->state == IBV_QPS_RESET ? EINVAL : 0;
+    int error = shca_state(qp) == IBV_QPS_RESET ? EINVAL : 0;
     shca_lock(&qp->rq);
     for (; wr && !error; wr = wr->next) {
         error = post_one(qp, wr);
@@ -38,7 +38,7 @@ int shca_post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_recv_
     }
     shca_unlock(&qp->rq);
     if (error && bad) *bad = wr;
-    if (base->state == IBV_QPS_ERR) shca_service_poke(); /* to flush what was posted */
+    if (shca_state(qp) == IBV_QPS_ERR) shca_service_poke(); /* to flush what was posted */
     /* A sender that found nothing set the flag and looked again; should the two of us have passed
      * each other, it looks again by the clock. */
     if (atomic_load_explicit(&qp->s->sender_waits, memory_order_relaxed) && qp->peer &&

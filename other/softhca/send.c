@@ -109,7 +109,7 @@ void shca_send_flush(struct shca_qp *qp)
 /* Run what waits; send lock held. */
 void shca_send_resume(struct shca_qp *qp)
 {
-    while (qp->sq_exec != qp->sq_head && qp->base.state == IBV_QPS_RTS) {
+    while (qp->sq_exec != qp->sq_head && shca_state(qp) == IBV_QPS_RTS) {
         struct ibv_send_wr *wr = &wqe_at(qp, qp->sq_exec)->wr;
         int status = shca_deliver(qp, wr);
         if (status < 0 && !(status = wait_verdict(qp, status))) return;
@@ -140,12 +140,12 @@ static void enqueue(struct shca_qp *qp, const struct ibv_send_wr *wr)
 
 static void run_or_wait(struct shca_qp *qp, const struct ibv_send_wr *wr)
 {
-    if (qp->base.state == IBV_QPS_ERR) {
+    if (shca_state(qp) == IBV_QPS_ERR) {
         push_completion(qp, wr, qp->sq_head++, IBV_WC_WR_FLUSH_ERR);
         qp->sq_exec = qp->sq_head;
         return;
     }
-    if (qp->sq_exec != qp->sq_head || qp->base.state == IBV_QPS_SQD) {
+    if (qp->sq_exec != qp->sq_head || shca_state(qp) == IBV_QPS_SQD) {
         enqueue(qp, wr);
         return;
     }
@@ -188,7 +188,7 @@ int shca_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_
     struct shca_qp *qp = shca_qp(base);
     int error = 0;
     shca_lock(&qp->sq);
-    if (base->state < IBV_QPS_RTS) error = EINVAL;
+    if (shca_state(qp) < IBV_QPS_RTS) error = EINVAL;
     for (; wr && !error; wr = wr->next) {
         error = check(qp, wr);
         if (error) break;

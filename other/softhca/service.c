@@ -85,16 +85,21 @@ static void qp_event(struct shca_qp *qp, enum ibv_event_type type)
     shca_raise(qp->base.context, &e);
 }
 
+/* True when it was whole until now. */
+static bool break_qp(struct shca_qp *qp)
+{
+    shca_lock(&qp->sq);
+    bool whole = shca_state(qp) != IBV_QPS_RESET && shca_state(qp) != IBV_QPS_ERR;
+    if (whole) shca_qp_to_error(qp);
+    shca_unlock(&qp->sq);
+    return whole;
+}
+
 static void attend_qp(struct shca_qp *qp)
 {
     uint32_t fault = qp->s->fault;
-    if (fault && qp->base.state != IBV_QPS_ERR && qp->base.state != IBV_QPS_RESET) {
-        shca_lock(&qp->sq);
-        shca_qp_to_error(qp);
-        shca_unlock(&qp->sq);
-        if (fault != SHCA_FAULT_QUIET) qp_event(qp, fault - 1);
-    }
-    if (qp->base.state == IBV_QPS_ERR && qp->rq_flushed != qp->s->rq_prod) shca_recv_flush(qp);
+    if (fault && break_qp(qp) && fault != SHCA_FAULT_QUIET) qp_event(qp, fault - 1);
+    if (shca_state(qp) == IBV_QPS_ERR && qp->rq_flushed != qp->s->rq_prod) shca_recv_flush(qp);
 }
 
 static void cq_overflowed(struct shca_cq *cq)
@@ -104,11 +109,7 @@ static void cq_overflowed(struct shca_cq *cq)
     shca_raise(cq->base.context, &e);
     for (struct shca_qp *qp = shca.qps; qp; qp = qp->next) {
         if (qp->send_cq != cq && qp->recv_cq != cq) continue;
-        if (qp->base.state == IBV_QPS_RESET || qp->base.state == IBV_QPS_ERR) continue;
-        shca_lock(&qp->sq);
-        shca_qp_to_error(qp);
-        shca_unlock(&qp->sq);
-        qp_event(qp, IBV_EVENT_QP_FATAL);
+        if (break_qp(qp)) qp_event(qp, IBV_EVENT_QP_FATAL);
     }
 }
 

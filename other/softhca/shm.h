@@ -27,7 +27,7 @@ enum {
     SHCA_MAX_INLINE = 1024,
     SHCA_MAX_CQE = 1 << 20,
 };
-#define SHCA_HEAP_SIZE  (1ull << 31)
+#define SHCA_HEAP_SIZE  (1ull << 30)
 #define SHCA_ARENA_SIZE (1ull << 42)
 #define SHCA_NOT_MAPPED (~0ull)
 #define SHCA_LINE       __attribute__((aligned(64)))

@@ -119,10 +119,10 @@ static void publish(struct shca_qp *qp, enum ibv_qp_state to)
 int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
 {
     struct shca_qp *qp = shca_qp(base);
-    enum ibv_qp_state to = mask & IBV_QP_STATE ? a->qp_state : base->state;
+    enum ibv_qp_state to = mask & IBV_QP_STATE ? a->qp_state : shca_state(qp);
     if (shca.forked) return EIO;
-    if (mask & IBV_QP_CUR_STATE && a->cur_qp_state != base->state) return EINVAL;
-    if (!transition_allowed(base->state, to, mask) || !values_allowed(a, mask)) return EINVAL;
+    if (mask & IBV_QP_CUR_STATE && a->cur_qp_state != shca_state(qp)) return EINVAL;
+    if (!transition_allowed(shca_state(qp), to, mask) || !values_allowed(a, mask)) return EINVAL;
     if (to == IBV_QPS_RESET) {
         shca_service_drop(qp);
         shca_lock(&qp->sq);
@@ -134,7 +134,7 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
         return 0;
     }
     if (to != IBV_QPS_ERR) take_values(&qp->attr, a, mask);
-    if (base->state == IBV_QPS_INIT && to == IBV_QPS_RTR) connect_qp(qp);
+    if (shca_state(qp) == IBV_QPS_INIT && to == IBV_QPS_RTR) connect_qp(qp);
     shca_lock(&qp->sq);
     if (to == IBV_QPS_ERR)
         shca_qp_to_error(qp);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -203,6 +204,51 @@ static void sleepers_play_ping_pong(struct side *s)
     meet(s);
 }
 
+enum { THREADS = 4, EACH = 3000 };
+static struct side *shared;
+static _Atomic uint32_t ended[THREADS]; /* completions seen of each thread's WRs */
+
+/* Posts WRITEs of its own and polls whatever completion comes. */
+static void *share(void *arg)
+{
+    uintptr_t me = (uintptr_t)arg;
+    struct ibv_sge sge = {(uintptr_t)shared->buf + 64 * me, 8, shared->mr->lkey};
+    struct ibv_send_wr *bad, wr = {.wr_id = me,
+                                   .sg_list = &sge,
+                                   .num_sge = 1,
+                                   .opcode = IBV_WR_RDMA_WRITE,
+                                   .send_flags = IBV_SEND_SIGNALED};
+    wr.wr.rdma.rkey = shared->its.rkey;
+    wr.wr.rdma.remote_addr = shared->its.addr + 64 * me;
+    for (uint32_t posted = 0; ended[me] < EACH;) {
+        if (posted < EACH) {
+            int error = ibv_post_send(shared->qp, &wr, &bad);
+            CHECK(error == 0 || error == ENOMEM);
+            posted += error == 0;
+        }
+        struct ibv_wc wc[3];
+        int n = ibv_poll_cq(shared->scq, 3, wc);
+        CHECK(n >= 0);
+        for (int i = 0; i < n; i++) {
+            CHECK_EQ(wc[i].status, IBV_WC_SUCCESS);
+            ended[wc[i].wr_id]++;
+        }
+    }
+    return NULL;
+}
+
+static void threads_share_a_qp(struct side *s)
+{
+    pthread_t thread[THREADS];
+    shared = s;
+    for (uintptr_t i = 0; i < THREADS; i++)
+        CHECK_EQ(pthread_create(&thread[i], NULL, share, (void *)i), 0);
+    for (int i = 0; i < THREADS; i++) CHECK_EQ(pthread_join(thread[i], NULL), 0);
+    for (int i = 0; i < THREADS; i++) CHECK_EQ(ended[i], EACH);
+    expect_nothing(s->scq);
+    meet(s);
+}
+
 static void states_are_enforced(struct side *s)
 {
     struct ibv_qp_attr a = {.qp_state = IBV_QPS_RTS};
@@ -247,6 +293,7 @@ void queue_rules(void)
         {"one event for one arming", one_event_for_one_arming, {0}},
         {"solicited only", solicited_only, {0}},
         {"two sleepers play ping-pong", sleepers_play_ping_pong, {0}},
+        {"threads share a QP and a CQ", threads_share_a_qp, {.send_wr = 16}},
         {"states and arguments are enforced", states_are_enforced, {.no_connect = true}},
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
