@@ -119,7 +119,7 @@ static void all_dishonest(void)
     m = far, m.longer = 8;
     dishonest("a Long with something behind it", m, "payload length");
     m = far, m.longer = -12;
-    dishonest("a Long cut off in its address", m, "length (arguments cut off)");
+    dishonest("a Long cut off in its address", m, "length (destination cut off)");
 }
 
 int main(int argc, char **argv)
