@@ -148,7 +148,8 @@ static void drive_reap(int n)
 static void batches(void (*send)(void), void (*poll)(void (*)(void)),
                     void (*inject)(void (*)(void)), int n)
 {
-    /* Counted from the start: a message may be served while rank 1 is still in a barrier or a put. */
+    /* Counted from the start: a message may be served while rank 1 is still in a barrier or a put.
+     */
     int all = 0;
     for (int done = 0; done < n; done += BATCH) {
         step++;
