@@ -163,13 +163,17 @@ static void open_network(void)
                 gasnetc_job.spawner, gasnetc_caps.device);
 }
 
+/* gasnet_init was called and could not join a job. */
+static bool refused;
+
 int gasnet_init(int *argc, char ***argv)
 {
     if (gasnetc_phase != GASNETC_BEFORE_INIT)
         return gasneti_error(GASNET_ERR_NOT_INIT, "gasnet_init", "called a second time");
     tell_tools();
     int result = join(argc, argv);
-    if (result != GASNET_OK) return result;
+    refused = result != GASNET_OK;
+    if (refused) return result;
     if (argc && argv) gasneti_decode_args(argc, argv);
     gasneti_verboseenv_flush();
     gasnett_backtrace_init(argv && *argv ? (*argv)[0] : NULL);
@@ -188,6 +192,10 @@ int gasnetc_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsi
                    uintptr_t minheapoffset)
 {
     (void)minheapoffset; /* the segment is never near the heap */
+    if (refused)
+        gasneti_fatal(
+            "gasnet_attach is called although gasnet_init failed: there is no job; check what "
+            "gasnet_init returns");
     if (gasnetc_phase != GASNETC_BEFORE_ATTACH)
         return gasneti_error(GASNET_ERR_NOT_INIT, "gasnet_attach",
                              gasnetc_phase == GASNETC_ATTACHED ? "called a second time"
