@@ -68,9 +68,11 @@ static struct shm_rwr *next_receive(struct shca_qp *qp, uint32_t *index)
 {
     struct shm_qp *t = qp->t;
     *index = atomic_load_explicit(&t->rq_cons, memory_order_relaxed);
-    if (atomic_load_explicit(&t->rq_prod, memory_order_acquire) == *index) {
+    if (qp->t_prod == *index) qp->t_prod = atomic_load_explicit(&t->rq_prod, memory_order_acquire);
+    if (qp->t_prod == *index) {
         atomic_exchange(&t->sender_waits, 1);
-        if (atomic_load(&t->rq_prod) == *index) return NULL;
+        qp->t_prod = atomic_load(&t->rq_prod);
+        if (qp->t_prod == *index) return NULL;
     }
     return shm_at(qp->peer->h, t->rq_ring + (uint64_t)(*index & t->rq_mask) * t->rq_stride);
 }
@@ -249,7 +251,8 @@ int shca_deliver(struct shca_qp *qp, const struct ibv_send_wr *wr)
     if (shca_peer_dead(qp->peer)) return IBV_WC_RETRY_EXC_ERR;
     /* The exchange orders the flag before all that is read of the target: its owner, having
      * changed a table, waits for the flag to change and then knows that we saw the change. */
-    atomic_exchange(&qp->t->active, qp->t_active + 1);
+    if (atomic_exchange(&qp->t->active, qp->t_active + 1) != qp->t_active)
+        qp->t_prod = qp->t->rq_cons; /* the target was reset: forget what was posted before */
     status = target_listens(qp) ? dispatch(qp, wr, &g) : SHCA_NOBODY;
     qp->t_active += 2;
     atomic_store_explicit(&qp->t->active, qp->t_active, memory_order_release);

@@ -185,3 +185,23 @@ SHCA_EXPORT int ibv_resolve_eth_l2_from_gid(struct ibv_context *c, struct ibv_ah
 {
     return ours(c) ? shca_unsupported() : REAL(ENOSYS, ibv_resolve_eth_l2_from_gid, c, a, mac, vid);
 }
+
+/* Added after libibverbs 44: their types are not known here, their first arguments are. */
+void *ibv_alloc_dmah(struct ibv_context *c, void *attr);
+void *ibv_reg_mr_ex(struct ibv_pd *pd, void *attr);
+int ibv_query_port_speed(struct ibv_context *c, uint32_t port, uint64_t *speed);
+
+SHCA_EXPORT void *ibv_alloc_dmah(struct ibv_context *c, void *attr)
+{
+    return ours(c) ? refuse() : REAL(NULL, ibv_alloc_dmah, c, attr);
+}
+
+SHCA_EXPORT void *ibv_reg_mr_ex(struct ibv_pd *pd, void *attr)
+{
+    return ours(pd->context) ? refuse() : REAL(NULL, ibv_reg_mr_ex, pd, attr);
+}
+
+SHCA_EXPORT int ibv_query_port_speed(struct ibv_context *c, uint32_t port, uint64_t *speed)
+{
+    return ours(c) ? shca_unsupported() : REAL(ENOSYS, ibv_query_port_speed, c, port, speed);
+}

@@ -97,6 +97,7 @@ struct shca_qp {
     struct shca_cq *send_cq, *recv_cq;
     uint32_t index;
     uint32_t t_active; /* last even value left in t->active */
+    uint32_t t_prod;   /* t->rq_prod when last looked at: its line moves with every receive */
 
     struct shca_lock sq;
     uint32_t sq_size, sq_mask, sq_stride, max_send_sge, max_inline;

@@ -94,6 +94,7 @@ static void connect_qp(struct shca_qp *qp)
     if (!qp->peer) return;
     qp->t = &qp->peer->h->qp[shm_qpn_index(qp->attr.dest_qp_num)];
     qp->t_active = qp->t->active & ~1u;
+    qp->t_prod = qp->t->rq_cons;
 }
 
 /* Send lock held: what waits is flushed here; receives by the working thread, which may wait for
