@@ -4,8 +4,8 @@
 
 int main(int argc, char **argv)
 {
-    gasnet_init(&argc, &argv);                  /* join the job */
-    gasnet_attach(NULL, 0, GASNET_PAGESIZE, 0); /* one page that others may write to */
+    if (gasnet_init(&argc, &argv) != GASNET_OK) return 1; /* join the job */
+    gasnet_attach(NULL, 0, GASNET_PAGESIZE, 0);           /* one page that others may write to */
 
     gasnet_node_t me = gasnet_mynode(), right = (me + 1) % gasnet_nodes();
     gasnet_seginfo_t segment[gasnet_nodes()]; /* where everybody's page is */
