@@ -207,11 +207,12 @@ static void to_wc(const struct shm_cqe *e, struct ibv_wc *wc)
     wc->dlid_path_bits = 0;
 }
 
-static bool producer_died(uint64_t word)
+/* shca.lock held. */
+static bool producer_died(uint32_t slot)
 {
-    uint32_t slot = word >> 52;
-    if ((word & 3) != SHCA_CLAIMED || slot == shca.slot) return false;
-    /* The dead peer may be known under another pointer by now; ask the name itself. */
+    struct shca_peer *p = shca.peer[slot];
+    if (p) return shca_peer_gone(p);
+    /* No QP of ours is connected to it any more: ask for its name. */
     int s = shca_connect_slot(slot);
     if (s >= 0) {
         close(s);
@@ -323,22 +324,28 @@ uint32_t shca_cq_received(struct shca_cq *cq, uint32_t qpn, const _Atomic uint32
     return from;
 }
 
-/* Turn entries claimed by dead producers into ones to skip; true when completions wait. One may
- * have died before it moved the tail. */
-bool shca_cq_unstick(struct shca_cq *cq)
+/* Turn entries claimed by dead producers into ones to skip. One may have died before it moved the
+ * tail. Those who are still alive will publish theirs, or be found dead when asked again. */
+int shca_cq_unstick(struct shca_cq *cq)
 {
+    int found = 0;
     shca_lock(&cq->lock);
     for (uint64_t i = cq->head; i <= cq->s->tail; i++) {
         struct shm_cqe *e = &cq->ring[i & cq->mask];
         uint64_t word = e->word, tail = i;
-        if ((word & LAP_STATE) != lap_word(i, cq->shift, SHCA_CLAIMED) || !producer_died(word))
+        uint32_t slot = word >> 52;
+        if ((word & LAP_STATE) != lap_word(i, cq->shift, SHCA_CLAIMED) || slot == shca.slot)
             continue;
+        if (!producer_died(slot)) {
+            found |= SHCA_CQ_CLAIMED;
+            continue;
+        }
         e->flags = SHCA_CQE_SKIP;
         e->qpn = 0;
         e->word = lap_word(i, cq->shift, SHCA_VALID);
         atomic_compare_exchange_strong(&cq->s->tail, &tail, i + 1);
     }
-    bool some = at_head(cq) != NULL;
+    if (at_head(cq)) found |= SHCA_CQ_WAITING;
     shca_unlock(&cq->lock);
-    return some;
+    return found;
 }

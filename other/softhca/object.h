@@ -202,6 +202,7 @@ int shca_connect_slot(uint32_t slot);
 struct shca_peer *shca_peer_get(uint32_t slot);
 void shca_peer_put(struct shca_peer *p);
 bool shca_peer_dead_slow(struct shca_peer *p);
+bool shca_peer_gone(struct shca_peer *p);
 void *shca_peer_map(struct shca_peer *p, uint64_t offset, uint64_t len);
 void shca_peer_ring(struct shca_peer *p);
 int shca_peer_channel(struct shca_peer *p, uint32_t id);
@@ -240,7 +241,9 @@ int shca_req_notify(struct ibv_cq *cq, int solicited_only);
 bool shca_cq_push(struct shca_peer *owner, uint32_t cq, const struct shm_cqe *e);
 void shca_cq_forget(struct shca_cq *cq, uint32_t qpn);
 uint32_t shca_cq_received(struct shca_cq *cq, uint32_t qpn, const _Atomic uint32_t *polled);
-bool shca_cq_unstick(struct shca_cq *cq);
+/* What a sweep found in a CQ, or'ed. */
+enum { SHCA_CQ_WAITING = 1, SHCA_CQ_CLAIMED = 2 };
+int shca_cq_unstick(struct shca_cq *cq); /* shca.lock held */
 struct ibv_cq_ex *shca_create_cq_ex(struct ibv_context *c, struct ibv_cq_init_attr_ex *attr);
 void shca_cq_notify(struct shca_peer *owner, struct shm_cq *cq, bool solicited);
 

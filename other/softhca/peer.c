@@ -131,13 +131,18 @@ void shca_peer_put(struct shca_peer *p)
     if (last) detach(p);
 }
 
+/* Its last thread has ended: it does nothing any more. The mark of shca_peer_dead() comes a little
+ * earlier, when one thread of a dying process ends. */
+bool shca_peer_gone(struct shca_peer *p)
+{
+    struct pollfd f = {.fd = p->sock, .events = POLLRDHUP};
+    return !p->self && poll(&f, 1, 0) > 0 && f.revents & (POLLHUP | POLLRDHUP | POLLERR);
+}
+
 /* For callers with time: does not depend on the robust mutex alone. */
 bool shca_peer_dead_slow(struct shca_peer *p)
 {
-    if (p->self) return false;
-    if (shca_peer_dead(p)) return true;
-    struct pollfd f = {.fd = p->sock, .events = POLLRDHUP};
-    return poll(&f, 1, 0) > 0 && f.revents & (POLLHUP | POLLRDHUP | POLLERR);
+    return !p->self && (shca_peer_dead(p) || shca_peer_gone(p));
 }
 
 static char *map_arena(struct shca_peer *p, uint64_t need)

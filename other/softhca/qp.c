@@ -177,8 +177,7 @@ void shca_qp_quiesce(struct shca_qp *qp)
     uint32_t active = atomic_fetch_add(&qp->s->active, 0); /* a full fence and a look */
     for (int spins = 0; active & 1 && atomic_load(&qp->s->active) == active; spins++) {
         if (spins > 64) sched_yield();
-        if (qp->peer && shca_peer_dead(qp->peer)) return;
-        if (spins > 1000 && (!qp->peer || shca_peer_dead_slow(qp->peer))) return;
+        if (!qp->peer || (spins % 256 == 255 && shca_peer_gone(qp->peer))) return;
     }
 }
 

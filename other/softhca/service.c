@@ -121,7 +121,9 @@ static void attend_cq(struct shca_cq *cq, bool sweep)
         int fd = shca_channel_fd(cq->s->channel);
         if (fd >= 0 && write(fd, &one, sizeof one) < 0) return;
     }
-    if (sweep && shca_cq_unstick(cq)) shca_cq_notify(&shca.me, cq->s, true);
+    int found = sweep ? shca_cq_unstick(cq) : 0;
+    if (found & SHCA_CQ_WAITING) shca_cq_notify(&shca.me, cq->s, true);
+    if (found & SHCA_CQ_CLAIMED) sweep_due = true; /* look again soon */
 }
 
 static void attend(void)
@@ -134,23 +136,26 @@ static void attend(void)
     pthread_mutex_unlock(&shca.lock);
 }
 
-/* The sleep between retries grows: the doorbell, not the clock, is the usual waker. */
+/* The sleep between retries grows: the doorbell, not the clock, is the usual waker. 0 = for ever.
+ */
+static long next_nap(long nap)
+{
+    if (sweep_due) return 1000000;
+    if (!shca.waiting) return 0;
+    if (nap == 0) return 50000;
+    return nap < 8000000 ? nap * 2 : nap;
+}
+
 static void *service_main(void *unused)
 {
     struct pollfd f = {.fd = shca.me.doorbell, .events = POLLIN};
-    long nap = 0;
-    for (;;) {
-        if (!shca.waiting)
-            nap = 0;
-        else
-            nap = nap ? (nap < 8000000 ? nap * 2 : nap) : 50000;
+    for (long nap = 0;;) {
+        nap = next_nap(nap);
         struct timespec t = {.tv_nsec = nap};
         uint64_t rung;
-        if (ppoll(&f, 1, nap ? &t : NULL, NULL) > 0) {
-            if (read(f.fd, &rung, sizeof rung) < 0) continue;
-            nap = 0;
-            attend();
-        }
+        bool ring = ppoll(&f, 1, nap ? &t : NULL, NULL) > 0 && read(f.fd, &rung, sizeof rung) > 0;
+        if (ring) nap = 0;
+        if (ring || sweep_due) attend();
         if (shca.waiting) shca_service_progress();
     }
     return NULL;

@@ -333,8 +333,6 @@ void life_rules(void)
         {"a dead peer wakes a sender that waits for a receive",
          dead_peer_wakes_a_waiting_sender,
          {0}},
-        {"a peer killed in the midst leaves whole queues", killed_in_the_midst, {0}},
-        {"the same, ordinary memory", killed_in_the_midst, {.ordinary = true}},
         {"the child of a fork is harmless", child_of_fork_is_harmless, {0}},
         {"an orphan does not stand for its parent", orphan_does_not_stand_for_its_parent, {0}},
         {"create and destroy without growth", cycles_do_not_grow, {0}},
@@ -349,6 +347,15 @@ void life_rules(void)
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         report(run_pair(tests[i].run, &tests[i].o), "%s", tests[i].name);
+    const char *times = getenv("SOFTHCA_TEST_KILLS"); /* the moment of death is what matters */
+    for (int ordinary = 0; ordinary < 2; ordinary++) {
+        struct options o = {.ordinary = ordinary};
+        bool ok = true;
+        for (int i = times ? atoi(times) : 10; i > 0 && ok; i--)
+            ok = run_pair(killed_in_the_midst, &o);
+        report(ok, "a peer killed in the midst leaves whole queues (%s memory)",
+               ordinary ? "ordinary" : "mapped");
+    }
     report(run_alone(alloc_is_zero_and_reused), "softhca_alloc is zero, page-aligned, reused");
     report(run_alone(nothing_is_left), "nothing is left after kill -9 of both");
 }
