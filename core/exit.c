@@ -47,20 +47,28 @@ int gasnetc_exit_code(void)
     return atomic_load(&exit_code);
 }
 
+static double exit_timeout(void)
+{
+    const gasnetc_params_t *p = &gasnetc_params;
+    if (p->exit_timeout > 0) return p->exit_timeout;
+    double computed = p->exit_timeout_min + gasnetc_job.size * p->exit_timeout_factor;
+    return computed < p->exit_timeout_max ? computed : p->exit_timeout_max;
+}
+
 /* ---- messages between the nodes
  * -------------------------------------------------------------------- */
 
 static void send_to(uint32_t node, const gasnetc_exit_action_t *action)
 {
     gasnetc_peer_t *peer = &gasnetc_peers[node];
-    for (;;) {
+    double deadline = gasnetc_clock() + exit_timeout();
+    do {
         gasneti_lock(&peer->lock);
         enum net_result result = net_sys(&peer->net, action->message, action->code);
         gasneti_unlock(&peer->lock);
         if (result == NET_POSTED) return;
-        if (gasnetc_clock() > the_exit.deadline && the_exit.deadline > 0) return;
-        gasnetc_reap();
-    }
+        gasnetc_poll_sends();
+    } while (gasnetc_clock() < deadline);
 }
 
 static void perform(const gasnetc_exit_action_t *action)
@@ -105,14 +113,6 @@ static void __attribute__((noreturn)) park(void)
     for (;;) pause();
 }
 
-static double exit_timeout(void)
-{
-    const gasnetc_params_t *p = &gasnetc_params;
-    if (p->exit_timeout > 0) return p->exit_timeout;
-    double computed = p->exit_timeout_min + gasnetc_job.size * p->exit_timeout_factor;
-    return computed < p->exit_timeout_max ? computed : p->exit_timeout_max;
-}
-
 /* Until all nodes know, or time is up.  Returns whether the end is coordinated. */
 static bool coordinate(int code)
 {
@@ -143,12 +143,10 @@ static bool coordinate(int code)
     return state == GASNETC_EXIT_DONE;
 }
 
-/* Stops every other thread at the network's doors, then closes it. */
+/* Where other threads may still be inside, the end of the process has to do it. */
 static void close_network(void)
 {
-    gasnetc_poll_stop();
-    for (uint32_t node = 0; node < gasnetc_job.size; node++)
-        if (node != gasnetc_job.rank) gasneti_lock(&gasnetc_peers[node].lock);
+    if (GASNETC_THREADED) return;
     gasnetc_segment_close();
     gasnetc_bbuf_fini();
     net_close();
@@ -159,10 +157,11 @@ static void body(void)
     gasnetc_exit_arm(exit_timeout() + 0.5);
     fflush(stdout);
     fflush(stderr);
-    bool together = gasnetc_phase == GASNETC_BEFORE_INIT || coordinate(gasnetc_exit_code());
-    if (!together) bootstrap_abort(gasnetc_exit_code());
-    atomic_store(&exit_code, the_exit.protocol.code);
-    if (gasnetc_phase != GASNETC_BEFORE_INIT) close_network();
+    if (gasnetc_phase != GASNETC_BEFORE_INIT) {
+        if (!coordinate(gasnetc_exit_code())) bootstrap_abort(gasnetc_exit_code());
+        atomic_store(&exit_code, the_exit.protocol.code);
+        close_network();
+    }
     bootstrap_fini(gasnetc_exit_code());
     gasnetc_exit_disarm();
 }
@@ -208,8 +207,18 @@ void gasnetc_exit_system_message(uint32_t from, uint64_t word0, uint64_t word1)
     gasnetc_exit((int)word1);
 }
 
+/* A peer that leaves because the job is ending looks like one that died; the order to end, or the
+ * launcher, tells them apart within a moment. */
+static void __attribute__((noreturn)) wait_for_word(void)
+{
+    double deadline = gasnetc_clock() + exit_timeout() / 2;
+    while (gasnetc_clock() < deadline) gasnetc_poll_ending();
+    gasneti_fatal("%s", gasneti_failure());
+}
+
 void gasnetc_exit_act(void)
 {
+    if (gasnetc_exit_pending == GASNETC_EXIT_FAILURE) wait_for_word();
     gasnetc_exit_pending = 0;
     gasnetc_exit_tell_client();
     gasnetc_exit(1);

@@ -2,6 +2,7 @@
 #ifndef GASNETC_EXIT_H
 #define GASNETC_EXIT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -11,8 +12,10 @@ void gasnetc_exit_init(void);
 /* A system message arrived (poll engine, no lock held).  Does not return if it orders the end. */
 void gasnetc_exit_system_message(uint32_t from, uint64_t word0, uint64_t word1);
 
-/* A signal asked this process to end and only left this note; each poll looks here. */
-extern volatile int gasnetc_exit_pending;
+/* A signal (its number) or a failed connection left this note, since it could not act where it was;
+ * each poll looks here, and acts. */
+enum { GASNETC_EXIT_FAILURE = -1 };
+extern atomic_int gasnetc_exit_pending;
 void gasnetc_exit_act(void) __attribute__((noreturn));
 
 /* A fatal error: ends the job with `code`, at once and without coordination.  Any thread. */

@@ -21,7 +21,7 @@
 #include "gasnet.h"
 #include "gasnet_tools.h"
 
-volatile int gasnetc_exit_pending;
+atomic_int gasnetc_exit_pending;
 
 static const struct caught {
     int number;
@@ -81,9 +81,10 @@ static void announce(const char *what, int number)
 
 static void on_alarm(int number);
 
+/* A second alarm may interrupt the work of the first. */
 static void set_alarm(double seconds)
 {
-    struct sigaction action = {.sa_handler = on_alarm};
+    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_NODEFER};
     struct itimerval timer = {.it_value = {.tv_sec = (time_t)seconds}};
     timer.it_value.tv_usec = (suseconds_t)((seconds - (double)timer.it_value.tv_sec) * 1e6);
     sigaction(SIGALRM, &action, NULL);
@@ -93,8 +94,12 @@ static void set_alarm(double seconds)
 /* Nobody polled in time, or the exit took too long: the launcher does it. */
 static void on_alarm(int number)
 {
+    static volatile sig_atomic_t told;
     (void)number;
-    if (!gasneti_ending()) gasnetc_exit_tell_client();
+    if (!told && !gasneti_ending()) {
+        told = 1;
+        gasnetc_exit_tell_client();
+    }
     bootstrap_abort(gasneti_ending() ? gasnetc_exit_code() : 1);
 }
 

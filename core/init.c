@@ -19,6 +19,7 @@
 #include "core/report.h"
 #include "core/segment.h"
 #include "core/system_am.h"
+#include "core/thread.h"
 #include "gasnet.h"
 #include "gasnet_idents.h"
 #include "other/tools/tools.h"
@@ -93,25 +94,31 @@ static void on_job_death(int code)
     _exit(code);
 }
 
-/* IB-R3: credits are trimmed to the send depth, and to what one message's credit field returns. */
-static uint16_t credits_per_peer(void)
-{
-    int64_t credits = gasnetc_params.credits_pp;
-    if (credits > gasnetc_params.depth_pp) credits = gasnetc_params.depth_pp;
-    return (uint16_t)credits;
-}
-
 static void make_peers(void)
 {
     uint32_t n = gasnetc_job.size;
     if (posix_memalign((void **)&gasnetc_peers, 64, n * sizeof *gasnetc_peers))
         gasneti_fatal("out of memory for %u peers", n);
     memset(gasnetc_peers, 0, n * sizeof *gasnetc_peers);
-    for (uint32_t i = 0; i < n; i++) {
-        gasnetc_peers[i].net.rank = i;
-        gasnetc_credits_init(&gasnetc_peers[i].credits, credits_per_peer(),
-                             (uint16_t)gasnetc_params.credits_slack);
-    }
+    for (uint32_t i = 0; i < n; i++) gasnetc_peers[i].net.rank = i;
+}
+
+/* As many credits as the least of the nodes has room for. */
+static void settle_credits(void)
+{
+    uint32_t n = gasnetc_job.size, credits = gasnetc_caps.credits;
+    uint32_t *all = malloc(n * sizeof *all);
+    if (!all) gasneti_fatal("out of memory");
+    bootstrap_exchange(&credits, sizeof credits, all);
+    for (uint32_t i = 0; i < n; i++)
+        if (all[i] < credits) credits = all[i];
+    free(all);
+    /* A credit that returns on another message leaves a receive buffer behind for its peer's next
+     * Reply.  Where buffers are too few for every peer, none may wait like that (IB-R5). */
+    int64_t slack = gasnetc_params.credits_slack, total = gasnetc_params.credits_total;
+    if (total && total < (int64_t)credits * (n - 1)) slack = 0;
+    for (uint32_t i = 0; i < n; i++)
+        gasnetc_credits_init(&gasnetc_peers[i].credits, (uint16_t)credits, (uint16_t)slack);
 }
 
 /* Every pair of nodes: make both ends, swap their addresses, join them. */
@@ -142,9 +149,18 @@ static uint32_t bbuf_count(void)
     return (uint32_t)(count > least ? count : least);
 }
 
-/* With more processes than processors, waiting must not burn whole time slices. */
+static void clip_threads(void)
+{
+    if (gasnetc_params.max_threads <= GASNETI_MAX_THREADS) return;
+    gasneti_warn("GASNET_MAX_THREADS=%lld is more than this library's limit; using %d",
+                 (long long)gasnetc_params.max_threads, GASNETI_MAX_THREADS);
+    gasnetc_params.max_threads = GASNETI_MAX_THREADS;
+}
+
+/* With more processes, or threads, than processors, waiting must not burn whole time slices. */
 static void settle_patience(void)
 {
+    if (GASNETC_THREADED) gasnetc_poll_set_patience(100);
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     if (processors > 0 && gasnetc_job.host_size > (uint32_t)processors)
         gasnetc_poll_set_patience(20);
@@ -155,6 +171,7 @@ static void open_network(void)
     make_peers();
     net_open(gasnetc_job.size - 1, &gasnetc_caps);
     if (gasnetc_job.size > 1) {
+        settle_credits();
         gasnetc_bbuf_init(bbuf_count());
         connect_all();
     }
@@ -180,6 +197,7 @@ int gasnet_init(int *argc, char ***argv)
     gasnetc_exit_init();
     bootstrap_watch(on_job_death);
     gasnetc_params_init();
+    clip_threads();
     settle_patience();
     open_network();
     gasnetc_segment_limits();

@@ -3,8 +3,9 @@
  * A network is one folder.  It supplies `network_inline.h`, which this file includes at its end and
  * which defines the three types below and the calls marked HOT as static inline functions, so that
  * the core compiles against them and not through pointers; the other calls are ordinary functions.
- * A network knows nothing of credits, handlers, handles or exit.  It may use core/lock.h,
- * core/completion.h, core/report.h, core/params.h and the bootstrap, and nothing else of the core.
+ * A network knows nothing of handlers, handles or exit, and of credits only how many to make room
+ * for.  It may use core/lock.h, core/completion.h, core/report.h, core/params.h and the bootstrap,
+ * and nothing else of the core.
  *
  * Who may call what, and under which lock
  *   - Calls that take a peer (except net_connect) are made with that peer's lock held; two threads
@@ -17,8 +18,9 @@
  *
  * No call blocks, except those of start-up.  A call that finds no room answers NET_BUSY and has
  * changed nothing; the caller reaps and tries again.  A network that loses a peer or its device
- * calls gasneti_fatal with the operation, the peer and the cause in words; it never returns errors
- * that the core could not mend.
+ * calls gasneti_failed with the operation, the peer and the cause in words, and goes on as if all
+ * were well, but never completes what failed: while a job ends peers disappear, and only the core
+ * knows.
  *
  * To write a fourth network: copy the list of functions below into a folder, begin with net_open
  * and net_am, and run tests/unit (which has such a network, driven by a script).
@@ -52,6 +54,7 @@ struct net_caps {
     uint32_t am_max;       /* largest AM message, header included: the receive buffer's size */
     size_t region_max;     /* largest range one net_register takes (a power of two) or SIZE_MAX */
     bool pays_for_pinning; /* registered memory counts against RLIMIT_MEMLOCK */
+    uint32_t credits;      /* Requests in flight from a peer that net_connect makes room for */
     bool ordered;          /* a put and an AM to the same peer arrive in the order posted */
 };
 
@@ -124,8 +127,8 @@ static inline enum net_result net_get(net_peer_t *peer, void *dst, const net_reg
 static inline enum net_result net_am(net_peer_t *peer, const void *data, const net_region_t *local,
                                      size_t length, bool wants_reply, const gasnetc_sent_t *sent);
 
-/* Sends two words out of band: needs no credit, and room is kept for one such message per peer and
- * direction at a time.  Not hot. */
+/* Sends two words out of band: needs no credit; room is kept for three such messages per peer and
+ * direction, whatever else is in flight.  Not hot. */
 enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1);
 
 /* ---- reaping (HOT; the poll lock is held) ------------------------------------------------------
@@ -135,7 +138,8 @@ enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1);
  * while a handler is running.  Returns how many it found. */
 static inline unsigned net_reap(void);
 
-/* True if nothing that was posted is unreaped.  Not hot. */
+/* True if nothing that was posted is unreaped; no lock held, and only a hint while others post. Not
+ * hot. */
 bool net_quiet(void);
 
 /* Takes at most `budget` arrived messages; fills `messages`, returns how many. */

@@ -41,13 +41,34 @@ static void __attribute__((noinline)) idle(gasneti_thread_t *self)
     sched_yield();
 }
 
+static inline int pending(void)
+{
+    return atomic_load_explicit(&gasnetc_exit_pending, memory_order_relaxed);
+}
+
+/* System messages first: a handler may never return. */
+static void deliver_system(net_message_t *messages, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (messages[i].system) gasnetc_deliver(&messages[i]);
+}
+
+static inline void deliver_all(net_message_t *messages, unsigned n)
+{
+    unsigned systems = 0;
+    for (unsigned i = 0; i < n; i++) systems += messages[i].system;
+    if (__builtin_expect(systems, 0)) deliver_system(messages, n);
+    for (unsigned i = 0; i < n; i++)
+        if (!messages[i].system) gasnetc_deliver(&messages[i]);
+}
+
 void gasnetc_poll(void)
 {
     net_message_t messages[BUDGET];
     unsigned reaped = 0;
     unsigned n = take(messages, &reaped);
-    for (unsigned i = 0; i < n; i++) gasnetc_deliver(&messages[i]);
-    if (__builtin_expect(gasnetc_exit_pending, 0)) gasnetc_exit_act();
+    deliver_all(messages, n);
+    if (__builtin_expect(pending(), 0)) gasnetc_exit_act();
     gasnete_progress();
     gasneti_thread_t *self = gasneti_self();
     if (n + reaped)
@@ -57,6 +78,12 @@ void gasnetc_poll(void)
 }
 
 void gasnetc_reap(void)
+{
+    if (__builtin_expect(pending() == GASNETC_EXIT_FAILURE, 0)) gasnetc_exit_act();
+    gasnetc_poll_sends();
+}
+
+void gasnetc_poll_sends(void)
 {
     if (!gasneti_trylock(&poll_lock)) {
         sched_yield();
@@ -84,11 +111,6 @@ void gasnetc_poll_ending(void)
             net_release(&messages[i]);
     }
     if (n + reaped == 0) sched_yield();
-}
-
-void gasnetc_poll_stop(void)
-{
-    gasneti_lock(&poll_lock);
 }
 
 int gasnetc_AMPoll(void)

@@ -18,8 +18,8 @@ void gasneti_wait_poll(void);
 /* While the job ends: system messages are served, Active Messages dropped. */
 void gasnetc_poll_ending(void);
 
-/* Keeps every thread out of the network for good, before it is closed. */
-void gasnetc_poll_stop(void);
+/* While the job ends: only reaps. */
+void gasnetc_poll_sends(void);
 
 /* How many empty turns before the processor is given away. */
 void gasnetc_poll_set_patience(unsigned turns);

@@ -57,6 +57,23 @@ void gasneti_fatal(const char *format, ...)
     gasnetc_exit_fatal(1);
 }
 
+static char failure[1024];
+
+void gasneti_failed(const char *format, ...)
+{
+    if (gasneti_ending() || gasnetc_exit_pending == GASNETC_EXIT_FAILURE) return;
+    va_list list;
+    va_start(list, format);
+    vsnprintf(failure, sizeof failure, format, list);
+    va_end(list);
+    gasnetc_exit_pending = GASNETC_EXIT_FAILURE;
+}
+
+const char *gasneti_failure(void)
+{
+    return failure;
+}
+
 void gasneti_warn(const char *format, ...)
 {
     if (gasnetc_params.quiet) return;

@@ -10,6 +10,14 @@
  * text says what happened and what to do about it.  Legal at any time, in any thread. */
 void gasneti_fatal(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
+/* A connection or a peer failed, which may only mean that the job is ending: kept until the next
+ * poll, which waits a moment for word of that, and otherwise makes it a gasneti_fatal.  Only the
+ * first failure is kept.  For networks; legal with the poll lock held. */
+void gasneti_failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The text of the failure that was kept. */
+const char *gasneti_failure(void);
+
 /* "*** WARNING (rank R ...): text"; silent with GASNET_QUIET. */
 void gasneti_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

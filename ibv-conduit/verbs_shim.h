@@ -27,7 +27,7 @@ typedef struct ibv_mr *hca_mr_t;
 typedef struct ibv_wc hca_wc_t;
 
 typedef struct hca_limits {
-    uint32_t max_cqe, max_qp_wr, max_rd_atom;
+    uint32_t max_cqe, max_qp_wr, max_rd_atom, max_init_rd_atom;
     uint64_t max_mr_size;
     uint8_t ports;
     char firmware[64];
@@ -74,6 +74,7 @@ static inline bool hca_query(hca_t hca, hca_limits_t *limits)
     *limits = (hca_limits_t){.max_cqe = (uint32_t)attr.max_cqe,
                              .max_qp_wr = (uint32_t)attr.max_qp_wr,
                              .max_rd_atom = (uint32_t)attr.max_qp_rd_atom,
+                             .max_init_rd_atom = (uint32_t)attr.max_qp_init_rd_atom,
                              .max_mr_size = attr.max_mr_size,
                              .ports = attr.phys_port_cnt};
     memcpy(limits->firmware, attr.fw_ver, sizeof limits->firmware);
@@ -201,14 +202,15 @@ static inline int hca_qp_to_init(hca_qp_t qp, uint8_t port)
 typedef struct hca_far {
     uint32_t qp_number;
     uint16_t lid;
+    uint8_t mtu, rd_atom; /* its port's, and how many reads it serves */
     uint8_t gid[16];
 } hca_far_t;
 
 static inline int hca_qp_to_rtr(hca_qp_t qp, uint8_t port, const hca_port_t *near,
-                                const hca_far_t *far, uint8_t rd_atom)
+                                const hca_far_t *far, uint8_t mtu, uint8_t rd_atom)
 {
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR,
-                               .path_mtu = (enum ibv_mtu)near->mtu,
+                               .path_mtu = (enum ibv_mtu)mtu,
                                .dest_qp_num = far->qp_number,
                                .max_dest_rd_atomic = rd_atom,
                                .min_rnr_timer = 12,

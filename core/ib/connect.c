@@ -58,6 +58,15 @@ size_t net_address_size(void)
     return sizeof(hca_far_t);
 }
 
+/* IB-C7: 0 is the device's maximum. */
+static uint8_t rd_atom(void)
+{
+    int64_t most = net_ib_rail.limits.max_rd_atom ? net_ib_rail.limits.max_rd_atom : 1;
+    int64_t wanted = gasnetc_params.qp_rd_atom;
+    if (wanted == 0 || wanted > most) wanted = most;
+    return (uint8_t)(wanted > 255 ? 255 : wanted);
+}
+
 void net_address(net_peer_t *peer, void *address)
 {
     uint32_t inline_max = net_ib.inline_max;
@@ -70,33 +79,31 @@ void net_address(net_peer_t *peer, void *address)
     plan.made[plan.count++] = peer;
     peer->mask = plan.ring_size - 1;
     hca_send_init(&peer->send, (uintptr_t)peer);
-    hca_far_t far = {.qp_number = hca_qp_number(peer->qp), .lid = net_ib_rail.port.lid};
+    hca_far_t far = {.qp_number = hca_qp_number(peer->qp),
+                     .lid = net_ib_rail.port.lid,
+                     .mtu = net_ib_rail.port.mtu,
+                     .rd_atom = rd_atom()};
     memcpy(far.gid, net_ib_rail.port.gid, sizeof far.gid);
     memcpy(address, &far, sizeof far);
-}
-
-/* IB-C7: 0 is the device's maximum. */
-static uint8_t rd_atom(void)
-{
-    int64_t most = net_ib_rail.limits.max_rd_atom ? net_ib_rail.limits.max_rd_atom : 1;
-    int64_t wanted = gasnetc_params.qp_rd_atom;
-    if (wanted == 0 || wanted > most) wanted = most;
-    return (uint8_t)(wanted > 255 ? 255 : wanted);
 }
 
 void net_connect(net_peer_t *peer, const void *address)
 {
     hca_far_t far;
     memcpy(&far, address, sizeof far);
+    /* What both ends can do. */
+    uint8_t mtu = far.mtu < net_ib_rail.port.mtu ? far.mtu : net_ib_rail.port.mtu;
+    uint32_t reads = net_ib_rail.limits.max_init_rd_atom;
+    if (reads > far.rd_atom) reads = far.rd_atom;
     int error = hca_qp_to_init(peer->qp, net_ib_rail.port_number);
     for (uint32_t i = 0; !error && i < plan.recv_prepost; i++)
         net_ib_recv_post(peer, net_ib_recv_pop());
     if (!error)
-        error =
-            hca_qp_to_rtr(peer->qp, net_ib_rail.port_number, &net_ib_rail.port, &far, rd_atom());
+        error = hca_qp_to_rtr(peer->qp, net_ib_rail.port_number, &net_ib_rail.port, &far, mtu,
+                              rd_atom());
     if (!error)
         error = hca_qp_to_rts(peer->qp, (uint8_t)gasnetc_params.qp_timeout,
-                              (uint8_t)gasnetc_params.qp_retry_count, rd_atom());
+                              (uint8_t)gasnetc_params.qp_retry_count, (uint8_t)reads);
     if (error)
         gasneti_fatal("%s: cannot connect to rank %u (LID %u, QP %u): %s", net_ib_rail.name,
                       peer->rank, far.lid, far.qp_number, strerror(error));
@@ -117,14 +124,14 @@ void net_ib_connect_fini(void)
 bool net_quiet(void)
 {
     for (uint32_t i = 0; i < plan.count; i++)
-        if (plan.made[i]->head != atomic_load(&plan.made[i]->tail)) return false;
+        if (atomic_load(&plan.made[i]->head) != atomic_load(&plan.made[i]->tail)) return false;
     return true;
 }
 
 enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
 {
     uint64_t words[2] = {word0, word1};
-    if (net_ib_full(peer, plan.send_depth)) return NET_BUSY;
+    if (net_ib_ring_full(peer, plan.send_depth)) return NET_BUSY;
     bool captured = net_ib.inline_max >= sizeof words;
     /* A device without inline sends: the words wait in a receive buffer, which is not given back;
      * a job ends only once. */

@@ -29,7 +29,7 @@ typedef struct net_slot {
 
 struct net_peer {
     uint32_t rank;
-    uint32_t head;         /* posted; written under the peer's lock */
+    _Atomic uint32_t head; /* posted; written under the peer's lock */
     _Atomic uint32_t tail; /* reaped; written under the poll lock */
     uint32_t mask;         /* ring size - 1 */
     hca_qp_t qp;
@@ -59,11 +59,10 @@ struct net_ib {
 };
 extern struct net_ib net_ib;
 
-/* Ends the job, naming operation, peer, cause and remedy; or returns when the job is ending anyway.
- */
+/* Report a failure, naming operation, peer, cause and remedy; the job ends at the next poll. */
 void net_ib_send_failed(net_peer_t *peer, enum net_operation operation, const hca_wc_t *wc);
 void net_ib_recv_failed(net_peer_t *peer, const hca_wc_t *wc);
-void net_ib_post_failed(net_peer_t *peer, const char *what, int error) __attribute__((noreturn));
+void net_ib_post_failed(net_peer_t *peer, const char *what, int error);
 /* The slow half of net_accept: no spare is left. */
 void net_ib_move(net_message_t *message);
 
@@ -98,10 +97,15 @@ static inline void net_ib_recv_post(net_peer_t *peer, net_recv_t *recv)
 /* ---- posting ------------------------------------------------------------------------------------
  */
 
-static inline bool net_ib_full(const net_peer_t *peer, uint32_t depth)
+static inline bool net_ib_ring_full(const net_peer_t *peer, uint32_t depth)
 {
     uint32_t tail = atomic_load_explicit(&peer->tail, memory_order_acquire);
-    if (peer->head - tail >= depth) return true;
+    return atomic_load_explicit(&peer->head, memory_order_relaxed) - tail >= depth;
+}
+
+static inline bool net_ib_full(const net_peer_t *peer)
+{
+    if (net_ib_ring_full(peer, net_ib.depth)) return true;
     return __builtin_expect(net_ib.total_limited, 0) &&
            atomic_load_explicit(&net_ib.in_flight, memory_order_relaxed) >= net_ib.total_depth;
 }
@@ -109,7 +113,9 @@ static inline bool net_ib_full(const net_peer_t *peer, uint32_t depth)
 static inline void net_ib_enqueue(net_peer_t *peer, enum net_operation operation,
                                   const gasnetc_sent_t *sent)
 {
-    net_slot_t *slot = &peer->ring[peer->head++ & peer->mask];
+    uint32_t head = atomic_load_explicit(&peer->head, memory_order_relaxed);
+    net_slot_t *slot = &peer->ring[head & peer->mask];
+    atomic_store_explicit(&peer->head, head + 1, memory_order_relaxed);
     /* Field by field: a copy of the whole would be built in memory first. */
     slot->sent.counter = sent->counter;
     slot->sent.held = sent->held;
@@ -131,7 +137,7 @@ static inline enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_
                                       const void *src, const net_region_t *local, size_t length,
                                       const gasnetc_sent_t *sent)
 {
-    if (net_ib_full(peer, net_ib.depth)) return NET_BUSY;
+    if (net_ib_full(peer)) return NET_BUSY;
     net_ib_enqueue(peer, NET_OP_PUT, sent);
     int error = hca_write(peer->qp, &peer->send, net_ib_local(src, length, local), dst, key->rkey);
     if (__builtin_expect(error != 0, 0)) net_ib_post_failed(peer, "put", error);
@@ -142,7 +148,7 @@ static inline enum net_result net_get(net_peer_t *peer, void *dst, const net_reg
                                       uint64_t src, const net_key_t *key, size_t length,
                                       const gasnetc_sent_t *sent)
 {
-    if (net_ib_full(peer, net_ib.depth)) return NET_BUSY;
+    if (net_ib_full(peer)) return NET_BUSY;
     net_ib_enqueue(peer, NET_OP_GET, sent);
     int error = hca_read(peer->qp, &peer->send, net_ib_local(dst, length, local), src, key->rkey);
     if (__builtin_expect(error != 0, 0)) net_ib_post_failed(peer, "get", error);
@@ -152,7 +158,7 @@ static inline enum net_result net_get(net_peer_t *peer, void *dst, const net_reg
 static inline enum net_result net_am(net_peer_t *peer, const void *data, const net_region_t *local,
                                      size_t length, bool wants_reply, const gasnetc_sent_t *sent)
 {
-    if (net_ib_full(peer, net_ib.depth)) return NET_BUSY;
+    if (net_ib_full(peer)) return NET_BUSY;
     if (wants_reply) {
         net_recv_t *recv = net_ib_recv_pop();
         if (__builtin_expect(!recv, 0)) return NET_BUSY;
@@ -177,9 +183,10 @@ static inline unsigned net_reap(void)
         net_peer_t *peer = (net_peer_t *)(uintptr_t)hca_wc_id(&wc[i]);
         uint32_t tail = atomic_load_explicit(&peer->tail, memory_order_relaxed);
         const net_slot_t *slot = &peer->ring[tail & peer->mask];
-        if (__builtin_expect(!hca_wc_ok(&wc[i]), 0))
+        if (__builtin_expect(hca_wc_ok(&wc[i]), 1))
+            gasnetc_sent(&slot->sent);
+        else
             net_ib_send_failed(peer, slot->operation, &wc[i]);
-        gasnetc_sent(&slot->sent);
         /* Only now may a poster use the slot again. */
         atomic_store_explicit(&peer->tail, tail + 1, memory_order_release);
         if (__builtin_expect(net_ib.total_limited, 0)) atomic_fetch_sub(&net_ib.in_flight, 1);

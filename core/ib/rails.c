@@ -99,13 +99,16 @@ static hca_cq_t make_cq(uint32_t depth, const char *what)
 }
 
 /* Send slots beyond the ordinary depth, so that a system message always finds one. */
-enum { SYS_SLOTS = 4, SYS_RECVS = 2, THREAD_MARGIN = 256 };
+enum { SYS_SLOTS = 4, SYS_RECVS = 3, THREAD_MARGIN = 256 };
 
-/* Requests in flight to one peer (IB-R3: trimmed to the send depth). */
+/* Requests in flight to one peer (IB-R3): no more than the send depth, nor than a receive queue
+ * that holds as many Replies again. */
 static uint32_t credits_per_peer(void)
 {
-    int64_t credits = gasnetc_params.credits_pp;
-    return credits < net_ib.depth ? (uint32_t)credits : net_ib.depth;
+    uint32_t credits = (uint32_t)gasnetc_params.credits_pp;
+    uint32_t most = (net_ib_rail.limits.max_qp_wr - SYS_RECVS) / 2;
+    if (credits > net_ib.depth) credits = net_ib.depth;
+    return credits < most ? credits : most;
 }
 
 /* All depths, from the parameters and what the device can do (IB-R1 to R4). */
@@ -118,8 +121,11 @@ static void set_depths(uint32_t peers, uint32_t *per_peer, uint32_t *shared)
     uint64_t all = (uint64_t)depth * peers, total = all;
     if (gasnetc_params.depth_total && (uint64_t)gasnetc_params.depth_total < total)
         total = (uint64_t)gasnetc_params.depth_total;
-    uint64_t most = limits->max_cqe - (uint64_t)SYS_SLOTS * peers - THREAD_MARGIN;
-    if (total > most) total = most;
+    uint64_t set_aside = (uint64_t)SYS_SLOTS * peers + THREAD_MARGIN;
+    if (limits->max_cqe <= set_aside)
+        gasneti_fatal("%s: completion queues of %u entries are too small for %u peers",
+                      net_ib_rail.name, limits->max_cqe, peers);
+    if (total > limits->max_cqe - set_aside) total = limits->max_cqe - set_aside;
     net_ib.total_depth = (uint32_t)total;
     net_ib.total_limited = total < all;
     uint32_t credits = credits_per_peer();
@@ -145,7 +151,8 @@ void net_open(uint32_t peers, struct net_caps *caps)
                               .am_max = net_ib.buffer_size,
                               .region_max = SIZE_MAX,
                               .pays_for_pinning = !hca_is_soft(net_ib_rail.hca),
-                              .ordered = true};
+                              .ordered = true,
+                              .credits = credits_per_peer()};
     if (net_ib_rail.limits.max_mr_size) {
         /* The largest power of two that the device takes. */
         caps->region_max = (size_t)1 << (63 - __builtin_clzll(net_ib_rail.limits.max_mr_size));

@@ -1,7 +1,7 @@
 /* status.c - failed work requests, in words: operation, peer, cause, what to check.
  *
- * Called from the reaping paths, which then do not go on, except while the job is already ending:
- * then peers disappear and their queue pairs fail, which is no news.
+ * Called from the posting and reaping paths, which go on: the next poll ends the job, unless it was
+ * ending already.
  */
 #include <stdio.h>
 
@@ -48,23 +48,21 @@ static const char *advice(enum hca_cause cause)
 
 void net_ib_send_failed(net_peer_t *peer, enum net_operation operation, const hca_wc_t *wc)
 {
-    if (gasneti_ending()) return;
-    gasneti_fatal("%s %s failed: %s; %s", operation_name(operation), gasneti_rank_name(peer->rank),
-                  hca_wc_text(wc), advice(hca_wc_cause(wc)));
+    gasneti_failed("%s %s failed: %s; %s", operation_name(operation), gasneti_rank_name(peer->rank),
+                   hca_wc_text(wc), advice(hca_wc_cause(wc)));
 }
 
 void net_ib_recv_failed(net_peer_t *peer, const hca_wc_t *wc)
 {
-    if (gasneti_ending()) return;
     /* The send side of the same queue pair tells the cause; it may not have been reaped yet. */
     if (hca_wc_cause(wc) == HCA_CAUSE_FLUSHED)
-        gasneti_fatal("the connection to %s failed", gasneti_rank_name(peer->rank));
-    gasneti_fatal("receiving from %s failed: %s; %s", gasneti_rank_name(peer->rank),
-                  hca_wc_text(wc), advice(hca_wc_cause(wc)));
+        gasneti_failed("the connection to %s failed", gasneti_rank_name(peer->rank));
+    gasneti_failed("receiving from %s failed: %s; %s", gasneti_rank_name(peer->rank),
+                   hca_wc_text(wc), advice(hca_wc_cause(wc)));
 }
 
 void net_ib_post_failed(net_peer_t *peer, const char *what, int error)
 {
-    gasneti_fatal("%s: posting a %s for %s failed: %s", net_ib_rail.name, what,
-                  gasneti_rank_name(peer->rank), strerror(error));
+    gasneti_failed("%s: posting a %s for %s failed: %s", net_ib_rail.name, what,
+                   gasneti_rank_name(peer->rank), strerror(error));
 }

@@ -37,7 +37,12 @@ STUB char *gasneti_getenv(const char *name)
  */
 
 struct unit_system_message unit_system_message;
-volatile int gasnetc_exit_pending;
+atomic_int gasnetc_exit_pending;
+
+STUB bool gasneti_ending(void)
+{
+    return false;
+}
 
 STUB void gasnetc_exit_act(void)
 {
