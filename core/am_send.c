@@ -17,14 +17,6 @@
 
 enum { STACK_MESSAGE = 512 };
 
-static inline void stall(bool request)
-{
-    if (request)
-        gasneti_wait_poll();
-    else
-        gasnetc_reap();
-}
-
 /* Each call of the client interface gets its own copy of the path below, with the category and the
  * direction known to the compiler. */
 #define HOT static inline __attribute__((always_inline))
@@ -80,7 +72,7 @@ HOT void post_draft(gasnetc_peer_t *peer, const draft_t *draft, bool request, ui
             if (request) gasnetc_credits_untake(&peer->credits, needs_room);
         }
         gasneti_unlock(&peer->lock);
-        stall(request);
+        gasnetc_stall(!request);
     }
 }
 
@@ -106,7 +98,7 @@ HOT void send_message(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool r
     draft_t draft = {.bytes = stack, .length = (uint32_t)(prefix + carried), .on_stack = true};
     if (draft.length > STACK_MESSAGE || draft.length > gasnetc_caps.inline_max) {
         draft.on_stack = false;
-        while (!(draft.bytes = gasnetc_bbuf_try())) stall(request);
+        while (!(draft.bytes = gasnetc_bbuf_try())) gasnetc_stall(!request);
     }
     char *payload = begin_draft(&draft, am, request, flags);
     if (carried) memcpy(payload, am->src, carried);
@@ -130,7 +122,7 @@ static __attribute__((noinline)) void send_long(gasnetc_peer_t *peer, const gasn
     gasnetc_counter_t arrived = {0};
     gasnetc_counter_t *counter = gasnetc_caps.ordered ? NULL : &arrived;
     gasnetc_put_payload(peer, am->dst, am->src, am->nbytes, !async, counter, !request);
-    while (!gasnetc_counter_done(&arrived)) stall(request);
+    while (!gasnetc_counter_done(&arrived)) gasnetc_stall(!request);
     send_message(peer, am, request, 0, false);
 }
 

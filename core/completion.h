@@ -28,14 +28,6 @@ static inline bool gasnetc_counter_done(gasnetc_counter_t *counter)
            counter->issued;
 }
 
-/* Back to "nothing issued"; only when it is done. */
-static inline void gasnetc_counter_reset(gasnetc_counter_t *counter)
-{
-    counter->issued = 0;
-    atomic_store_explicit(&counter->reaped, 0, memory_order_relaxed);
-    atomic_store_explicit(&counter->acked, 0, memory_order_relaxed);
-}
-
 /* By a handler: one operation of this counter is complete. */
 static inline void gasnetc_counter_ack(gasnetc_counter_t *counter)
 {

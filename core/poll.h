@@ -11,9 +11,18 @@ void gasnetc_poll(void);
 /* Reaps what was sent, runs no handlers: the only progress a Reply may make. */
 void gasnetc_reap(void);
 
-/* One turn of a waiting loop: polls, and when nothing has happened for a while gives the processor
- * away, at once if there are more processes than processors or the wait mode says so. */
+/* One turn of a waiting loop, which is one poll: a poll that has found nothing for as many turns as
+ * the patience allows gives the processor away. */
 void gasneti_wait_poll(void);
+
+/* One turn of waiting for room to send: a Request polls, what a handler sends may only reap. */
+static inline void gasnetc_stall(bool in_handler)
+{
+    if (in_handler)
+        gasnetc_reap();
+    else
+        gasneti_wait_poll();
+}
 
 /* While the job ends: system messages are served, Active Messages dropped. */
 void gasnetc_poll_ending(void);
@@ -21,7 +30,7 @@ void gasnetc_poll_ending(void);
 /* While the job ends: only reaps. */
 void gasnetc_poll_sends(void);
 
-/* How many empty turns before the processor is given away. */
+/* How many polls in a row may find nothing before the processor is given away. */
 void gasnetc_poll_set_patience(unsigned turns);
 
 static inline void gasnetc_wait(gasnetc_counter_t *counter)

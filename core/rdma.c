@@ -15,14 +15,6 @@
 
 net_region_t *gasnetc_segment_regions; /* this node's, one per 2^gasnetc_pin_shift bytes */
 
-static inline void stall(bool in_handler)
-{
-    if (in_handler)
-        gasnetc_reap();
-    else
-        gasneti_wait_poll();
-}
-
 /* ---- the remote side
  * ----------------------------------------------------------------------------- */
 
@@ -83,7 +75,7 @@ static inline void post_put(gasnetc_peer_t *peer, uintptr_t dst, const void *src
             net_put(&peer->net, dst, key_of(peer, dst), src, local, nbytes, sent);
         gasneti_unlock(&peer->lock);
         if (__builtin_expect(result == NET_POSTED, 1)) return;
-        stall(in_handler);
+        gasnetc_stall(in_handler);
     }
 }
 
@@ -97,14 +89,14 @@ static inline void post_get(gasnetc_peer_t *peer, void *dst, const net_region_t 
             net_get(&peer->net, dst, local, src, key_of(peer, src), nbytes, sent);
         gasneti_unlock(&peer->lock);
         if (__builtin_expect(result == NET_POSTED, 1)) return;
-        stall(false);
+        gasnetc_stall(false);
     }
 }
 
 static void *wait_bbuf(bool in_handler)
 {
     void *bbuf;
-    while (!(bbuf = gasnetc_bbuf_try())) stall(in_handler);
+    while (!(bbuf = gasnetc_bbuf_try())) gasnetc_stall(in_handler);
     return bbuf;
 }
 
@@ -216,7 +208,7 @@ void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_
     } else if (source_free) {
         gasnetc_counter_t local = {0};
         put_zero_copy(peer, to, src, nbytes, &local, in_handler);
-        while (!gasnetc_counter_done(&local)) stall(in_handler);
+        while (!gasnetc_counter_done(&local)) gasnetc_stall(in_handler);
     } else if (nbytes <= GASNETC_BBUF_SIZE && !segment_region(src, &in_segment)) {
         put_bounced(peer, to, src, nbytes, counter, in_handler);
     } else {

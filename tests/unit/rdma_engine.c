@@ -285,7 +285,7 @@ static void random_transfer(void)
     net_script.busy = check_below(8) ? 0 : check_below(4);
     transfer(form, local, remote, nbytes);
     while (!gasnetc_counter_done(&counter)) gasneti_wait_poll();
-    gasnetc_counter_reset(&counter);
+    counter = (gasnetc_counter_t){0};
     check_each(!memcmp(wanted, target, SEGMENT),
                "form %u, %zu bytes, local %+ld, remote %+ld, "
                "pin 2^%u, inline %u",
