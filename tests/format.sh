@@ -1,5 +1,6 @@
 #!/bin/bash
-# format.sh - every C file is as clang-format would write it, every script passes shellcheck.
+# format.sh - every C file is as clang-format would write it, every script passes shellcheck, and what is
+# generated is current.
 . "$(dirname "$0")/tap.sh" || exit 1
 cd "${TEST_SOURCE:?}/.." || exit 1
 
@@ -32,4 +33,10 @@ if command -v shellcheck >/dev/null; then
 else
     tap_skip "scripts pass shellcheck" "no shellcheck"
 fi
+core/params_table.sh --check ibv-conduit/README.md >"$TEST_LOG/params_table.log" 2>&1
+status=$?
+tap_ok $status "the README's table of parameters is that of core/params.def"
+[ $status -eq 0 ] || tap_tail "$TEST_LOG/params_table.log"
+core/gen_dispatch.sh | cmp -s - core/am_dispatch.h
+tap_ok $? "core/am_dispatch.h is what core/gen_dispatch.sh writes"
 tap_end
