@@ -1,0 +1,71 @@
+#!/bin/bash
+# run.sh - the client suite, the unit tests and the fuzzers in builds with sanitizers.
+#
+# Makes two more builds beside the one under test, in $TEST_BUILD/sanitizers: AddressSanitizer with
+# UndefinedBehaviorSanitizer, and ThreadSanitizer for the PAR library.  Any report is a failure.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../tap.sh" || exit 1
+
+source=$(dirname "$TEST_SOURCE")
+main_build=$TEST_BUILD
+
+# Leaks are looked for in the unit tests; a job's processes end by _exit, with everything reachable.
+export ASAN_OPTIONS=detect_leaks=0:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1
+# The lock tests hold more locks at once than the deadlock detector can count.
+export TSAN_OPTIONS=detect_deadlocks=0
+
+# build KIND TARGET...: configures and makes; false, after saying so, when that fails.
+build() {
+    local kind=$1 folder=$main_build/sanitizers/${1%%,*} # no comma: libtool takes paths apart at it
+    shift
+    mkdir -p "$folder"
+    if (cd "$folder" && { [ -e config.status ] || "$source/configure" -q --disable-static --without-mpi-cc \
+        --enable-sanitizer="$kind"; } && make -j"$(nproc)" "$@") >"$TEST_LOG/sanitizer_${kind%%,*}.log" 2>&1; then
+        tap_ok 0 "$kind: builds"
+        return 0
+    fi
+    tap_ok 1 "$kind: builds"
+    tap_tail "$TEST_LOG/sanitizer_${kind%%,*}.log"
+    return 1
+}
+
+# job KIND N PROGRAM [ARGUMENT...]: ends with status 0 and without any report.
+job() {
+    local kind=$1 n=$2 program=$3 folder=$main_build/sanitizers/${1%%,*} log status
+    shift 3
+    log=$TEST_LOG/sanitizer_${kind%%,*}_$program.log
+    (cd "$folder" && timeout -k 5 240 ./gasnetrun_ibv -n "$n" "tests/$program" "$@") >"$log" 2>&1 </dev/null
+    status=$?
+    if grep -qE 'runtime error:|ERROR: (Address|Leak)Sanitizer|WARNING: ThreadSanitizer' "$log"; then status=99; fi
+    tap_ok $status "$kind: $program, $n processes"
+    [ $status -eq 0 ] || tap_tail "$log"
+}
+
+# suite KIND FOLDER: a folder of tests with its own run.sh, in that build.
+suite() {
+    local kind=$1 folder=$main_build/sanitizers/${1%%,*} log=$TEST_LOG/sanitizer_${1%%,*}_$2.log
+    top_builddir=$folder "$TEST_SOURCE/$2/run.sh" >"$log" 2>&1 </dev/null
+    tap_ok $? "$kind: tests/$2"
+    grep -E '^not ok' "$log" | sed 's/^/# /'
+}
+
+asan=address,undefined
+programs="testhello testam testamsize testamflood testputget testhandles testvalue testbarrier testlock"
+targets=(gasnetrun_ibv)
+for program in $programs; do targets+=("tests/$program-ibv-seq"); done
+targets+=(tests/testthreads-ibv-par)
+mapfile -t units < <(cd "$main_build/tests" && find unit fuzz -maxdepth 1 -type f -perm -u+x ! -name '*.*' | sed 's|^|tests/|')
+if build $asan "${targets[@]}" "${units[@]}"; then
+    for program in $programs; do job $asan 2 "$program-ibv-seq"; done
+    job $asan 2 testthreads-ibv-par
+    suite $asan unit
+    suite $asan fuzz
+fi
+
+programs="testthreads testam testamflood testlock testhandles"
+targets=(gasnetrun_ibv)
+for program in $programs; do targets+=("tests/$program-ibv-par"); done
+if build thread "${targets[@]}"; then
+    for program in $programs; do job thread 2 "$program-ibv-par"; done
+fi
+tap_end
