@@ -73,10 +73,11 @@ static void drop_client(int sock)
 
 static void greet(void)
 {
+    static int told; /* once: the peer tries again and again */
     int sock = accept4(server.listener, NULL, NULL, SOCK_CLOEXEC);
     if (sock < 0) {
         if (errno != EMFILE && errno != ENFILE) return;
-        shca_say("cannot accept a peer: %m (raise ulimit -n)");
+        if (!told++) shca_say("cannot accept a peer: %m (raise ulimit -n)");
         usleep(100000); /* the backlog stays readable */
         return;
     }
