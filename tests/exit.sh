@@ -15,16 +15,7 @@ spawners=${TEST_SPAWNERS:-ssh}
 bound=10 # a generous limit of wall time, in seconds
 export TEST_HANG=60
 
-if [ -z "$TEST_PRIVATE_SHM" ]; then
-    if unshare -m sh -c 'mount -t tmpfs -o size=1g none /dev/shm' 2>/dev/null; then
-        # all of this script in one namespace: files that stay are then surely ours
-        export TEST_PRIVATE_SHM=1
-        # shellcheck disable=SC2016 # expanded by the inner shell
-        exec unshare -m sh -c 'mount -t tmpfs -o size=1g none /dev/shm && exec "$0" "$@"' "$0" "$@"
-    fi
-    export TEST_PRIVATE_SHM=0
-    tap_note "no mount namespace: /dev/shm is not looked at"
-fi
+tap_private_shm "$0" "$@"
 
 left_files() { # DIRECTORY
     find "$1" -mindepth 1 2>/dev/null

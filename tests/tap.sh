@@ -50,6 +50,20 @@ tap_tail() { # FILE
     tail -n "${TEST_TAIL:-15}" "$1" | sed 's/^/#   /'
 }
 
+# tap_private_shm "$0" "$@": runs the calling script again with a /dev/shm of its own, where that is
+# possible: files that stay there are then surely ours.  TEST_PRIVATE_SHM tells whether it was.
+tap_private_shm() {
+    [ -z "$TEST_PRIVATE_SHM" ] || return 0
+    local mount='mount -t tmpfs -o size=1g none /dev/shm'
+    if unshare -m sh -c "$mount" 2>/dev/null; then
+        export TEST_PRIVATE_SHM=1
+        rm -rf "$tap_scratch"
+        exec unshare -m sh -c "$mount && exec \"\$0\" \"\$@\"" "$@"
+    fi
+    export TEST_PRIVATE_SHM=0
+    tap_note "no mount namespace: /dev/shm is not looked at"
+}
+
 # The plan, and the script's exit status: failures, or nothing tested, are errors.
 tap_end() {
     echo "1..$tap_count"
