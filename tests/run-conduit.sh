@@ -58,17 +58,11 @@ run_one() { # SPAWNER MODE N PROGRAM ARGS...
     judge "$log" $? "$name"
 }
 
-# The larger part of the product is walked with the first spawner alone: what spawners do differs
-# at start and end only.
-first_spawner=${spawners%% *}
 for spawner in $spawners; do
     for mode in $modes; do
         for n in $nprocs; do
             for program in $programs; do
                 [ "$program" = testthreads ] && [ "$mode" = seq ] && continue
-                if [ "$spawner" != "$first_spawner" ] && [ -z "$TEST_FULL" ]; then
-                    case $program in testhello | testenv | testbarrier | testamflood) ;; *) continue ;; esac
-                fi
                 run_one "$spawner" "$mode" "$n" "$program"
                 if [ "$program" = testhello ]; then
                     for variant in 1 2 3 4 5; do
