@@ -3,13 +3,13 @@ lib_LTLIBRARIES += libsofthca.la
 include_HEADERS += other/softhca/softhca.h
 
 libsofthca_la_SOURCES = \
-	other/softhca/cq.c other/softhca/cq_ex.c other/softhca/deliver.c other/softhca/device.c \
+	other/softhca/address.c other/softhca/cq.c other/softhca/cq_ex.c other/softhca/deliver.c other/softhca/device.c \
 	other/softhca/event.c other/softhca/extent.c other/softhca/extent.h \
 	other/softhca/interpose.c other/softhca/interpose_rare.c other/softhca/lock.h \
 	other/softhca/move.c other/softhca/mr.c other/softhca/object.h other/softhca/peer.c \
 	other/softhca/qp.c other/softhca/qp_ex.c other/softhca/query.c other/softhca/real.c \
-	other/softhca/recv.c other/softhca/registry.c other/softhca/segment.c \
-	other/softhca/send.c other/softhca/server.c other/softhca/service.c \
+	other/softhca/recv.c other/softhca/registry.c other/softhca/respond.c \
+	other/softhca/segment.c other/softhca/send.c other/softhca/server.c other/softhca/service.c \
 	other/softhca/shm.h other/softhca/softhca.h other/softhca/state.c
 libsofthca_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 libsofthca_la_CFLAGS = $(AM_CFLAGS) -pthread

@@ -84,6 +84,15 @@ struct shca_wqe {
     struct ibv_sge sge[]; /* then the inline bytes */
 };
 
+/* The way from a queue pair to the entry of the one it sends to. */
+struct shca_link {
+    struct shca_peer *peer; /* whose segment it is in; NULL when the address leads nowhere */
+    struct shm_qp *t;
+    uint32_t from, to; /* QP numbers */
+    uint32_t active;   /* last even value left in t->active */
+    uint32_t prod;     /* t->rq_prod when last looked at: its line moves with every receive */
+};
+
 struct shca_qp {
     union {
         struct ibv_qp base;
@@ -92,12 +101,9 @@ struct shca_qp {
     uint32_t comp_mask; /* these two complete libibverbs' verbs_qp */
     void *verbs_qp_tail;
     struct shm_qp *s;
-    struct shm_qp *t; /* the entry of the peer's QP, in its segment */
-    struct shca_peer *peer;
+    struct shca_link link;
     struct shca_cq *send_cq, *recv_cq;
     uint32_t index;
-    uint32_t t_active; /* last even value left in t->active */
-    uint32_t t_prod;   /* t->rq_prod when last looked at: its line moves with every receive */
 
     struct shca_lock sq;
     uint32_t sq_size, sq_mask, sq_stride, max_send_sge, max_inline;
@@ -185,6 +191,10 @@ int shca_query_port(struct ibv_context *c, uint8_t port, struct ibv_port_attr *a
 int shca_query_gid(uint32_t port, int index, union ibv_gid *gid);
 uint16_t shca_lid(void);
 
+/* address.c: where LIDs and GIDs lead */
+enum { SHCA_NOWHERE = -1, SHCA_HERE = 0 };
+int shca_host_of(const struct ibv_ah_attr *ah);
+
 /* segment.c, extent.c */
 int shca_start(void);                   /* idempotent: segment, slot, threads; errno value */
 uint64_t shca_heap_alloc(size_t bytes); /* offset, 0 = full */
@@ -199,7 +209,7 @@ int shca_claim_slot(uint32_t *slot); /* a listening socket, or -1 */
 int shca_connect_slot(uint32_t slot);
 
 /* peer.c; get and put take shca.lock */
-struct shca_peer *shca_peer_get(uint32_t slot);
+struct shca_peer *shca_peer_get(int host, uint32_t slot);
 void shca_peer_put(struct shca_peer *p);
 bool shca_peer_dead_slow(struct shca_peer *p);
 bool shca_peer_gone(struct shca_peer *p);
@@ -279,9 +289,18 @@ void shca_send_resume(struct shca_qp *qp); /* send lock held */
 int shca_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 void shca_recv_flush(struct shca_qp *qp);
 
-/* deliver.c: what the responder of a connected QP would do, done by the initiator */
-enum { SHCA_NOT_READY = -1, SHCA_NOBODY = -2 };
+/* deliver.c: the initiator's half of a WR, checked against its own tables */
+struct shca_gather {
+    struct iovec iov[SHCA_MAX_SGE];
+    int n;
+    uint64_t total;
+};
 int shca_deliver(struct shca_qp *qp, const struct ibv_send_wr *wr);
+
+/* respond.c: the responder's half, checked against the target's tables by whoever carries it */
+enum { SHCA_NOT_READY = -1, SHCA_NOBODY = -2 };
+void shca_link(struct shca_link *l, int host, uint32_t from, uint32_t to);
+int shca_respond(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g);
 
 /* move.c */
 struct shca_piece {

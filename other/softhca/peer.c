@@ -105,8 +105,10 @@ static struct shca_peer *attach(uint32_t slot)
     return p;
 }
 
-struct shca_peer *shca_peer_get(uint32_t slot)
+/* Process SLOT of HOST, or NULL. */
+struct shca_peer *shca_peer_get(int host, uint32_t slot)
 {
+    if (host != SHCA_HERE) return NULL;
     if (slot == shca.slot) return &shca.me;
     pthread_mutex_lock(&shca.lock);
     struct shca_peer *p = shca.peer[slot];

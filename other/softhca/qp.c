@@ -177,7 +177,7 @@ void shca_qp_quiesce(struct shca_qp *qp)
     uint32_t active = atomic_fetch_add(&qp->s->active, 0); /* a full fence and a look */
     for (int spins = 0; active & 1 && atomic_load(&qp->s->active) == active; spins++) {
         if (spins > 64) sched_yield();
-        if (!qp->peer || (spins % 256 == 255 && shca_peer_gone(qp->peer))) return;
+        if (!qp->link.peer || (spins % 256 == 255 && shca_peer_gone(qp->link.peer))) return;
     }
 }
 
@@ -196,7 +196,7 @@ void shca_qp_reset(struct shca_qp *qp)
     qp->sq_done = qp->rq_done = 0;
     qp->rq_flushed = 0;
     qp->give_up = SHCA_NO_DEADLINE;
-    qp->t = NULL;
+    qp->link.t = NULL;
 }
 
 int shca_destroy_qp(struct ibv_qp *base)
@@ -211,7 +211,7 @@ int shca_destroy_qp(struct ibv_qp *base)
     shca_service_drop(qp);
     shca_qp_reset(qp);
     uint64_t ring = qp->s->rq_ring;
-    shca_peer_put(qp->peer);
+    shca_peer_put(qp->link.peer);
     pthread_mutex_lock(&shca.lock);
     shca.qp[qp->index] = NULL;
     pthread_mutex_unlock(&shca.lock);

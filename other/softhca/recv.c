@@ -41,9 +41,9 @@ int shca_post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_recv_
     if (shca_state(qp) == IBV_QPS_ERR) shca_service_poke(); /* to flush what was posted */
     /* A sender that found nothing set the flag and looked again; should the two of us have passed
      * each other, it looks again by the clock. */
-    if (atomic_load_explicit(&qp->s->sender_waits, memory_order_relaxed) && qp->peer &&
+    if (atomic_load_explicit(&qp->s->sender_waits, memory_order_relaxed) && qp->link.peer &&
         atomic_exchange(&qp->s->sender_waits, 0))
-        shca_peer_ring(qp->peer);
+        shca_peer_ring(qp->link.peer);
     return error;
 }
 

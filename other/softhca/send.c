@@ -75,7 +75,7 @@ static uint64_t deadline(struct shca_qp *qp, int reason)
 {
     if (reason == SHCA_NOT_READY) {
         if (qp->attr.rnr_retry == 7) return 0;
-        return shca_now() + qp->attr.rnr_retry * rnr_ns(qp->t->min_rnr_timer);
+        return shca_now() + qp->attr.rnr_retry * rnr_ns(qp->link.t->min_rnr_timer);
     }
     if (qp->attr.timeout == 0) return 0;
     return shca_now() + (4096ull << qp->attr.timeout) * (qp->attr.retry_cnt + 1u);
@@ -91,8 +91,8 @@ static int wait_verdict(struct shca_qp *qp, int reason)
         qp->look_at = 0;
     }
     uint64_t now = shca_now();
-    if (qp->peer && now >= qp->look_at) { /* a system call: not at every poll */
-        if (shca_peer_dead_slow(qp->peer)) return IBV_WC_RETRY_EXC_ERR;
+    if (qp->link.peer && now >= qp->look_at) { /* a system call: not at every poll */
+        if (shca_peer_dead_slow(qp->link.peer)) return IBV_WC_RETRY_EXC_ERR;
         qp->look_at = now + 1000000;
     }
     if (qp->give_up == 0 || now < qp->give_up) return 0;

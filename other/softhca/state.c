@@ -5,8 +5,6 @@
  */
 #include "object.h"
 
-#include <string.h>
-
 struct transition {
     enum ibv_qp_state from, to;
     int required, optional;
@@ -77,24 +75,11 @@ static void take_values(struct ibv_qp_attr *mine, const struct ibv_qp_attr *a, i
     if (mask & IBV_QP_RNR_RETRY) mine->rnr_retry = a->rnr_retry;
 }
 
-/* One port on one host: only our own address leads anywhere. */
-static bool leads_here(const struct ibv_ah_attr *ah)
-{
-    union ibv_gid gid;
-    shca_query_gid(1, 0, &gid);
-    if (ah->is_global && memcmp(&ah->grh.dgid, &gid, sizeof gid) == 0) return true;
-    return ah->dlid == shca_lid();
-}
-
 static void connect_qp(struct shca_qp *qp)
 {
-    if (qp->peer) shca_peer_put(qp->peer);
-    qp->peer = NULL;
-    if (leads_here(&qp->attr.ah_attr)) qp->peer = shca_peer_get(shm_qpn_slot(qp->attr.dest_qp_num));
-    if (!qp->peer) return;
-    qp->t = &qp->peer->h->qp[shm_qpn_index(qp->attr.dest_qp_num)];
-    qp->t_active = qp->t->active & ~1u;
-    qp->t_prod = qp->t->rq_cons;
+    struct shca_peer *old = qp->link.peer;
+    shca_link(&qp->link, shca_host_of(&qp->attr.ah_attr), qp->base.qp_num, qp->attr.dest_qp_num);
+    shca_peer_put(old);
 }
 
 /* Send lock held: what waits is flushed here; receives by the working thread, which may wait for
@@ -129,8 +114,8 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
         shca_lock(&qp->sq);
         shca_qp_reset(qp);
         shca_unlock(&qp->sq);
-        struct shca_peer *old = qp->peer;
-        qp->peer = NULL;
+        struct shca_peer *old = qp->link.peer;
+        qp->link.peer = NULL;
         shca_peer_put(old);
         return 0;
     }

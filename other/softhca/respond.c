@@ -1,0 +1,240 @@
+/* respond.c - the responder's half of one WR on a connected QP, for any carrier.
+ *
+ * Done by the initiator on behalf of the target: claims the receive, checks keys, ranges and
+ * rights against the target's tables, moves the data, appends the target's completion. It never
+ * waits for the target's progress.
+ */
+#include "object.h"
+
+#include <string.h>
+
+static struct shca_piece piece(struct shca_peer *p, const struct shm_mr *mr, uint64_t addr,
+                               size_t len)
+{
+    uint64_t in = addr - mr->iova;
+    struct shca_piece x = {.va = mr->va + in, .len = len};
+    if (p->self)
+        x.direct = (void *)(uintptr_t)x.va;
+    else if (mr->map != SHCA_NOT_MAPPED)
+        x.direct = shca_peer_map(p, mr->map + in, len);
+    return x;
+}
+
+/* The target's QP breaks too; its owner is told, to flush it and to raise the event. */
+static int fault(struct shca_link *l, uint32_t what, int status)
+{
+    atomic_store(&l->t->fault, what);
+    shca_peer_ring(l->peer);
+    return status;
+}
+
+static int move_status(int error)
+{
+    if (error == 0) return IBV_WC_SUCCESS;
+    return error == EFAULT ? IBV_WC_REM_ACCESS_ERR : IBV_WC_RETRY_EXC_ERR;
+}
+
+/* The receive at the head of the target's queue, or NULL after asking to be rung. */
+static struct shm_rwr *next_receive(struct shca_link *l, uint32_t *index)
+{
+    struct shm_qp *t = l->t;
+    *index = atomic_load_explicit(&t->rq_cons, memory_order_relaxed);
+    if (l->prod == *index) l->prod = atomic_load_explicit(&t->rq_prod, memory_order_acquire);
+    if (l->prod == *index) {
+        atomic_exchange(&t->sender_waits, 1);
+        l->prod = atomic_load(&t->rq_prod);
+        if (l->prod == *index) return NULL;
+    }
+    return shm_at(l->peer->h, t->rq_ring + (uint64_t)(*index & t->rq_mask) * t->rq_stride);
+}
+
+/* Consume the receive with a completion on the target's CQ. */
+static int finish_receive(struct shca_link *l, uint32_t index, struct shm_cqe *e)
+{
+    struct shm_qp *t = l->t;
+    e->side = SHCA_SIDE_RECV;
+    e->index = index;
+    e->qpn = l->to;
+    e->src_qp = l->from;
+    bool pushed = shca_cq_push(l->peer, t->recv_cq, e);
+    atomic_store_explicit(&t->rq_cons, index + 1, memory_order_release);
+    return pushed ? IBV_WC_SUCCESS : IBV_WC_REM_OP_ERR;
+}
+
+static int fail_receive(struct shca_link *l, uint32_t index, struct shm_rwr *r, int theirs,
+                        int ours)
+{
+    struct shm_cqe e = {.wr_id = r->wr_id, .opcode = IBV_WC_RECV, .status = theirs};
+    finish_receive(l, index, &e);
+    return fault(l, SHCA_FAULT_QUIET, ours);
+}
+
+/* The receive's SGEs as far as TOTAL reaches: the number of pieces, or -status of the receiver. */
+static int spread(struct shca_link *l, const struct shm_rwr *r, uint64_t total,
+                  struct shca_piece *out, bool *all_direct)
+{
+    int n = 0;
+    uint64_t left = total;
+    *all_direct = true;
+    for (uint32_t i = 0; i < r->num_sge && left > 0; i++) {
+        const struct ibv_sge *s = &r->sge[i];
+        if (s->length == 0) continue;
+        uint64_t len = s->length < left ? s->length : left;
+        struct shm_mr *mr =
+            shca_mr_find(l->peer->h, s->lkey, l->t->pd, s->addr, s->length, IBV_ACCESS_LOCAL_WRITE);
+        if (!mr) return -IBV_WC_LOC_PROT_ERR;
+        out[n] = piece(l->peer, mr, s->addr, len);
+        if (!out[n++].direct) *all_direct = false;
+        left -= len;
+    }
+    return left > 0 ? -IBV_WC_LOC_LEN_ERR : n;
+}
+
+static void copy_into_slot(struct shca_link *l, struct shm_rwr *r, const struct shca_gather *g)
+{
+    char *to = (char *)r + l->t->rq_data;
+    for (int i = 0; i < g->n; i++) {
+        memcpy(to, g->iov[i].iov_base, g->iov[i].iov_len);
+        to += g->iov[i].iov_len;
+    }
+}
+
+static int deliver_send(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)
+{
+    uint32_t index;
+    struct shm_rwr *r = next_receive(l, &index);
+    if (!r) return SHCA_NOT_READY;
+    struct shm_cqe e = {.wr_id = r->wr_id, .opcode = IBV_WC_RECV, .byte_len = g->total};
+    if (wr->opcode == IBV_WR_SEND_WITH_IMM) e.imm = wr->imm_data, e.flags = SHCA_CQE_IMM;
+    if (wr->send_flags & IBV_SEND_SOLICITED) e.flags |= SHCA_CQE_SOLICITED;
+    struct shca_piece there[SHCA_MAX_SGE];
+    bool all_direct;
+    int n = spread(l, r, g->total, there, &all_direct);
+    if (n < 0)
+        return fail_receive(l, index, r, -n,
+                            n == -IBV_WC_LOC_LEN_ERR ? IBV_WC_REM_INV_REQ_ERR : IBV_WC_REM_OP_ERR);
+    if (!all_direct && g->total <= SHCA_INLINE_RECV) {
+        copy_into_slot(l, r, g);
+        e.flags |= SHCA_CQE_SCATTER;
+    } else {
+        int error = shca_move(l->peer, true, g->iov, g->n, there, n);
+        if (error == EFAULT)
+            return fail_receive(l, index, r, IBV_WC_LOC_PROT_ERR, IBV_WC_REM_OP_ERR);
+        if (error) return IBV_WC_RETRY_EXC_ERR;
+    }
+    return finish_receive(l, index, &e);
+}
+
+/* READ and WRITE: the right of the QP, then of the MR, then the bytes. */
+static int deliver_rdma(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g,
+                        unsigned right)
+{
+    if (!(l->t->access & right)) return fault(l, 1 + IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
+    if (g->total == 0) return IBV_WC_SUCCESS;
+    struct shm_mr *mr = shca_mr_find(l->peer->h, wr->wr.rdma.rkey, l->t->pd,
+                                     wr->wr.rdma.remote_addr, g->total, right);
+    if (!mr) return fault(l, 1 + IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
+    struct shca_piece there = piece(l->peer, mr, wr->wr.rdma.remote_addr, g->total);
+    int error = shca_move(l->peer, right == IBV_ACCESS_REMOTE_WRITE, g->iov, g->n, &there, 1);
+    if (error == EFAULT) return fault(l, 1 + IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
+    return move_status(error);
+}
+
+static int deliver_write_imm(struct shca_link *l, const struct ibv_send_wr *wr,
+                             struct shca_gather *g)
+{
+    uint32_t index;
+    struct shm_rwr *r = next_receive(l, &index);
+    if (!r) return SHCA_NOT_READY;
+    int status = deliver_rdma(l, wr, g, IBV_ACCESS_REMOTE_WRITE);
+    if (status != IBV_WC_SUCCESS) return status;
+    struct shm_cqe e = {.wr_id = r->wr_id,
+                        .opcode = IBV_WC_RECV_RDMA_WITH_IMM,
+                        .byte_len = g->total,
+                        .imm = wr->imm_data,
+                        .flags = SHCA_CQE_IMM};
+    if (wr->send_flags & IBV_SEND_SOLICITED) e.flags |= SHCA_CQE_SOLICITED;
+    return finish_receive(l, index, &e);
+}
+
+/* On a word that is not mapped here only its owner can act atomically. */
+static int atomic_on(struct shca_link *l, const struct ibv_send_wr *wr, const struct shca_piece *x,
+                     uint64_t *old)
+{
+    bool swap = wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+    uint64_t a = wr->wr.atomic.compare_add, b = wr->wr.atomic.swap;
+    if (!x->direct) return shca_ask_atomic(l->peer, swap, x->va, a, b, old);
+    if (swap) {
+        *old = a;
+        __atomic_compare_exchange_n((uint64_t *)x->direct, old, b, false, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_SEQ_CST);
+    } else
+        *old = __atomic_fetch_add((uint64_t *)x->direct, a, __ATOMIC_SEQ_CST);
+    return 0;
+}
+
+static int deliver_atomic(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)
+{
+    uint64_t addr = wr->wr.atomic.remote_addr, old;
+    if (g->total != 8) return IBV_WC_LOC_LEN_ERR;
+    if (!(l->t->access & IBV_ACCESS_REMOTE_ATOMIC) || addr % 8)
+        return fault(l, 1 + IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
+    struct shm_mr *mr =
+        shca_mr_find(l->peer->h, wr->wr.atomic.rkey, l->t->pd, addr, 8, IBV_ACCESS_REMOTE_ATOMIC);
+    if (!mr) return fault(l, 1 + IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
+    struct shca_piece x = piece(l->peer, mr, addr, 8);
+    int error = atomic_on(l, wr, &x, &old);
+    if (error) return move_status(error);
+    struct shca_piece from = {.direct = &old, .len = 8};
+    return move_status(shca_move(&shca.me, false, g->iov, g->n, &from, 1));
+}
+
+static int dispatch(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)
+{
+    switch (wr->opcode) {
+    case IBV_WR_SEND:
+    case IBV_WR_SEND_WITH_IMM:
+        return deliver_send(l, wr, g);
+    case IBV_WR_RDMA_WRITE:
+        return deliver_rdma(l, wr, g, IBV_ACCESS_REMOTE_WRITE);
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+        return deliver_write_imm(l, wr, g);
+    case IBV_WR_RDMA_READ:
+        return deliver_rdma(l, wr, g, IBV_ACCESS_REMOTE_READ);
+    default:
+        return deliver_atomic(l, wr, g);
+    }
+}
+
+static bool target_listens(const struct shca_link *l)
+{
+    uint32_t state = atomic_load_explicit(&l->t->state, memory_order_acquire);
+    return (state == IBV_QPS_RTS || state == IBV_QPS_RTR || state == IBV_QPS_SQD) &&
+           l->t->dest_qpn == l->from && !l->t->fault;
+}
+
+/* Aim at QP TO on HOST; *L holds the peer, if there is one, until shca_peer_put(). */
+void shca_link(struct shca_link *l, int host, uint32_t from, uint32_t to)
+{
+    *l = (struct shca_link){.from = from, .to = to};
+    l->peer = shca_peer_get(host, shm_qpn_slot(to));
+    if (!l->peer) return;
+    l->t = &l->peer->h->qp[shm_qpn_index(to)];
+    l->active = l->t->active & ~1u;
+    l->prod = l->t->rq_cons;
+}
+
+/* A completion status, or SHCA_NOT_READY (no receive there) or SHCA_NOBODY (no such QP there). */
+int shca_respond(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)
+{
+    if (!l->peer) return SHCA_NOBODY;
+    if (shca_peer_dead(l->peer)) return IBV_WC_RETRY_EXC_ERR;
+    /* The exchange orders the flag before all that is read of the target: its owner, having
+     * changed a table, waits for the flag to change and then knows that we saw the change. */
+    if (atomic_exchange(&l->t->active, l->active + 1) != l->active)
+        l->prod = l->t->rq_cons; /* the target was reset: forget what was posted before */
+    int status = target_listens(l) ? dispatch(l, wr, g) : SHCA_NOBODY;
+    l->active += 2;
+    atomic_store_explicit(&l->t->active, l->active, memory_order_release);
+    return status;
+}
