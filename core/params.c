@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gasnet.h"
+#include "other/tools/edit_distance.h"
 #include "other/tools/tools.h"
 
 gasnetc_params_t gasnetc_params = {
@@ -154,34 +155,13 @@ bool gasnetc_param_known(const char *name)
     return false;
 }
 
-/* Edit distance: insertions, deletions, replacements. */
-static unsigned distance(const char *a, const char *b)
-{
-    enum { LONGEST = 64 };
-    size_t n = strlen(b);
-    unsigned row[LONGEST + 1];
-    if (n > LONGEST) return LONGEST;
-    for (unsigned j = 0; j <= n; j++) row[j] = j;
-    for (unsigned i = 1; *a; a++, i++) {
-        unsigned diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= n; j++) {
-            unsigned replaced = diagonal + (*a != b[j - 1]);
-            diagonal = row[j];
-            unsigned least = row[j - 1] < row[j] ? row[j - 1] : row[j];
-            row[j] = least + 1 < replaced ? least + 1 : replaced;
-        }
-    }
-    return row[n];
-}
-
 const char *gasnetc_param_suggest(const char *name)
 {
     const char *best = NULL, *known;
     size_t limit = strlen(name) / 4;
     for (size_t i = 0; (known = name_at(i)); i++) {
         if (!*known) continue;
-        unsigned d = distance(name, known);
+        unsigned d = gasneti_edit_distance(name, known);
         if (d > limit) continue;
         best = known;
         limit = d ? d - 1 : 0;

@@ -1,9 +1,10 @@
 /* device.c - the device list, whether we are in it, and opening us.
  *
- * SOFTHCA=on|off|auto is read once. In auto the device shows only when no real device has an
- * active port. Real devices stay in the list as the real library gave them.
+ * Decided once. With SOFTHCA=auto the device shows only when no real device has an active port.
+ * Real devices stay in the list as the real library gave them.
  */
 #include "object.h"
+#include "settings.h"
 #include "softhca.h"
 
 #include <stdio.h>
@@ -75,11 +76,9 @@ static int active_port(struct ibv_device *d)
 
 static void decide(void)
 {
-    const char *wish = getenv("SOFTHCA");
-    if (wish && strcmp(wish, "on") && strcmp(wish, "off") && strcmp(wish, "auto"))
-        shca_say("SOFTHCA=%s is none of on, off, auto; taking auto", wish);
-    if (wish && (!strcmp(wish, "on") || !strcmp(wish, "off"))) {
-        decision.enabled = wish[1] == 'n';
+    int64_t wish = shca_settings()->device;
+    if (wish != SHCA_DEVICE_AUTO) {
+        decision.enabled = wish == SHCA_DEVICE_ON;
         snprintf(decision.why, sizeof decision.why,
                  decision.enabled ? "software device softhca0 (SOFTHCA=on)"
                                   : "real devices only (SOFTHCA=off)");
@@ -227,7 +226,7 @@ static int remember(struct shca_context *c, struct shca_context *in_place_of)
 
 struct ibv_context *shca_open(struct ibv_device *d)
 {
-    int error = shca_start();
+    int error = shca_settings_good() ? shca_start() : EINVAL;
     struct shca_context *c = error ? NULL : calloc(1, sizeof *c);
     if (!c) {
         errno = error ? error : ENOMEM;

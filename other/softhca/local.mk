@@ -10,6 +10,7 @@ libsofthca_la_SOURCES = \
 	other/softhca/qp.c other/softhca/qp_ex.c other/softhca/query.c other/softhca/real.c \
 	other/softhca/recv.c other/softhca/registry.c other/softhca/respond.c \
 	other/softhca/segment.c other/softhca/send.c other/softhca/server.c other/softhca/service.c \
+	other/softhca/settings.c other/softhca/settings.def other/softhca/settings.h other/softhca/settings_read.c \
 	other/softhca/shm.h other/softhca/softhca.h other/softhca/state.c
 libsofthca_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 libsofthca_la_CFLAGS = $(AM_CFLAGS) -pthread
@@ -18,13 +19,13 @@ libsofthca_la_LDFLAGS = -avoid-version -pthread -Wl,-z,nodelete \
 	-Wl,--version-script,$(top_srcdir)/other/softhca/softhca.map
 libsofthca_la_LIBADD = -ldl
 EXTRA_libsofthca_la_DEPENDENCIES = $(top_srcdir)/other/softhca/softhca.map
-EXTRA_DIST += other/softhca/softhca.map other/softhca/README.md
+EXTRA_DIST += other/softhca/softhca.map other/softhca/README.md other/softhca/settings_table.sh
 
 # Its tests: tests/softhca/softhca.sh and tests/stock/stock.sh run them.
 check_PROGRAMS += softhca_rules softhca_soak softhca_speed softhca_rules_static
 softhca_pair = tests/softhca/pair.c tests/softhca/pair.h tests/softhca/rules.h
 softhca_rules_SOURCES = tests/softhca/rules.c tests/softhca/transfer.c tests/softhca/fault.c \
-	tests/softhca/queue.c tests/softhca/life.c $(softhca_pair)
+	tests/softhca/queue.c tests/softhca/life.c tests/softhca/setting.c $(softhca_pair)
 softhca_rules_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 softhca_rules_LDADD = libsofthca.la $(VERBS_LIBS)
 softhca_rules_static_SOURCES = $(softhca_rules_SOURCES)

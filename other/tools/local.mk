@@ -3,7 +3,7 @@
 tools_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) $(DEBUG_DEFINE)
 
 noinst_LTLIBRARIES += other/tools/libtools.la
-other_tools_libtools_la_SOURCES = other/tools/tools.h other/tools/hooks.c \
+other_tools_libtools_la_SOURCES = other/tools/tools.h other/tools/edit_distance.h other/tools/hooks.c \
   other/tools/numbers.c other/tools/decode.c other/tools/env.c other/tools/env_report.c \
   other/tools/timer.c other/tools/system.c other/tools/signals.c other/tools/bytes.c \
   other/tools/fatal.c other/tools/backtrace.c other/tools/linkcheck_lite.c
@@ -16,4 +16,5 @@ libgasnet_tools_seq_la_LIBADD = other/tools/libtools.la -lpthread
 libgasnet_tools_par_la_SOURCES = other/tools/linkcheck.c
 libgasnet_tools_par_la_CPPFLAGS = $(tools_cppflags) -DGASNETT_THREAD_SAFE
 libgasnet_tools_par_la_LIBADD = other/tools/libtools.la -lpthread
+EXTRA_DIST += other/tools/def_table.sh
 include tests/tools/local.mk

@@ -27,7 +27,8 @@ int main(int argc, char **argv)
     } groups[] = {{"transfer", transfer_rules},
                   {"fault", fault_rules},
                   {"queue", queue_rules},
-                  {"life", life_rules}};
+                  {"life", life_rules},
+                  {"setting", setting_rules}};
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (argc < 2 || !strcmp(argv[1], groups[i].name)) groups[i].run();
     printf("1..%d\n", count);

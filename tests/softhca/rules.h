@@ -9,5 +9,6 @@ void transfer_rules(void);
 void fault_rules(void);
 void queue_rules(void);
 void life_rules(void);
+void setting_rules(void);
 
 #endif

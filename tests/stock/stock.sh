@@ -52,7 +52,7 @@ SOFTHCA=off soft ibv_devices >"$log" 2>&1
 ! grep -q softhca0 "$log"
 tap_ok $? "SOFTHCA=off hides it"
 SOFTHCA=maybe soft ibv_devices >"$log" 2>&1
-says "a wrong SOFTHCA is named" 'SOFTHCA=maybe is none of on, off, auto'
+says "a wrong SOFTHCA is named" "SOFTHCA: 'maybe' is none of auto"
 
 # A server and a client; both must succeed and the client's bytes must be as expected.
 pingpong() { # NAME ARGS...

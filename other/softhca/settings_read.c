@@ -1,0 +1,60 @@
+/* settings_read.c - the environment of this process as settings, read once.
+ *
+ * Called before anything that a setting may change. It speaks on stderr of bad values and of
+ * names that look like ours and are not, each once.
+ */
+#include "object.h"
+#include "settings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+extern char **environ;
+
+static struct {
+    pthread_once_t once;
+    struct shca_settings values;
+    bool bad;
+} env = {.once = PTHREAD_ONCE_INIT};
+
+static void warn_of_unknown(void)
+{
+    for (char **e = environ; e && *e; e++) {
+        char name[64];
+        size_t n = strcspn(*e, "=");
+        if (strncmp(*e, "SOFTHCA_", 8) || n >= sizeof name) continue;
+        memcpy(name, *e, n);
+        name[n] = 0;
+        if (shca_setting_known(name)) continue;
+        const char *near = shca_setting_suggest(name);
+        shca_say("%s is no variable of this library%s%s%s", name, near ? " (is it " : "",
+                 near ? near : "", near ? "?)" : "");
+    }
+}
+
+static void read_all(void)
+{
+    shca_settings_default(&env.values);
+    for (size_t i = 0; i < shca_setting_count; i++) {
+        const struct shca_setting *row = &shca_setting_rows[i];
+        const char *text = getenv(row->name);
+        char why[400];
+        if (!text || !*text) continue;
+        if (shca_setting_parse(row, text, &env.values, why, sizeof why)) continue;
+        shca_say("%s: %s (no software device can be opened)", row->name, why);
+        env.bad = true;
+    }
+    warn_of_unknown();
+}
+
+const struct shca_settings *shca_settings(void)
+{
+    pthread_once(&env.once, read_all);
+    return &env.values;
+}
+
+bool shca_settings_good(void)
+{
+    shca_settings();
+    return !env.bad;
+}

@@ -1,0 +1,30 @@
+# def_table.sh - tables in READMEs that are made from a .def file, for the scripts that make them.
+#
+# To be sourced.
+# shellcheck shell=sh
+
+# def_rows FILE MACRO-AND-PARAMETERS FIELDS [DEFINE...]: the rows of FILE, one a line, tabs between the
+# fields, which are string constants joined by @.  The preprocessor reads the file.
+def_rows() {
+    def_file=$1 def_head=$2 def_fields=$3
+    shift 3
+    printf '%s\n' "$@" '#define S_(x) #x' '#define S(x) S_(x)' "#define $def_head ROW $def_fields" \
+        "#include \"$(basename "$def_file")\"" |
+        "${CC:-cc}" -E -P -I"$(dirname "$def_file")" -x c - | tr '\n' ' ' | sed 's/ROW /\n/g' |
+        sed -n 's/" @ "/\t/g; s/^"\(.*\)" *$/\1/p'
+}
+
+# put_table README MARKER MAKER [--check]: standard input takes the place of the lines between
+# "<!-- MARKER: " and "<!-- MARKER end -->"; with --check the README is only compared.
+put_table() (
+    new=$(mktemp) && trap 'rm -f "$new" "$new.table"' EXIT && cat >"$new.table" &&
+        awk -v table="$new.table" -v marker="$2" '
+            $0 ~ "^<!-- " marker " end -->" { inside = 0 }
+            !inside { print }
+            $0 ~ "^<!-- " marker ": " { inside = 1; while ((getline line < table) > 0) print line }' "$1" >"$new" || exit 1
+    if [ "$4" = --check ]; then
+        cmp -s "$new" "$1" || { echo "$1: its table is not current; run $3 $1"; exit 1; }
+    else
+        cat "$new" >"$1"
+    fi
+)

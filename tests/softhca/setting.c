@@ -1,0 +1,104 @@
+/* setting.c - rules about the environment: what a variable does, and what is said of a bad one.
+ */
+#include "rules.h"
+#include "pair.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* From here on stderr is a file; said() gives what is in it. */
+static int heard;
+
+static void listen_to_stderr(void)
+{
+    heard = memfd_create("stderr", 0);
+    CHECK(heard >= 0 && dup2(heard, STDERR_FILENO) >= 0);
+}
+
+static const char *said(void)
+{
+    static char text[4096];
+    ssize_t n = pread(heard, text, sizeof text - 1, 0);
+    text[n > 0 ? n : 0] = 0;
+    return text;
+}
+
+static struct ibv_context *open_by_name(const char *name)
+{
+    int n;
+    struct ibv_context *c = NULL;
+    struct ibv_device **list = ibv_get_device_list(&n);
+    errno = ENODEV;
+    for (int i = 0; list && i < n; i++)
+        if (!strcmp(ibv_get_device_name(list[i]), name)) c = ibv_open_device(list[i]);
+    int e = errno;
+    if (list) ibv_free_device_list(list);
+    errno = e;
+    return c;
+}
+
+/* NAME=VALUE is refused with exactly this line, once, and the device cannot be opened. */
+static void refused(const char *name, const char *value, const char *line)
+{
+    char wanted[600];
+    snprintf(wanted, sizeof wanted, "softhca: %s (no software device can be opened)\n", line);
+    setenv(name, value, 1);
+    listen_to_stderr();
+    for (int i = 0; i < 2; i++) {
+        CHECK(open_by_name("softhca0") == NULL);
+        CHECK_EQ(errno, EINVAL);
+    }
+    const char *text = said();
+    if (!strcmp(text, wanted)) return;
+    printf("# said: %s# not: %s", text, wanted);
+    fflush(stdout);
+    _exit(1);
+}
+
+static void bad_word(void)
+{
+    refused("SOFTHCA", "maybe", "SOFTHCA: 'maybe' is none of auto|on|off");
+}
+
+static void unknown_name(void)
+{
+    setenv("SOFTHCA_", "1", 1);
+    setenv("SOFTHCA_XYZZY_XYZZY", "1", 1);
+    setenv("SOFTHCARE", "1", 1); /* not one of ours */
+    listen_to_stderr();
+    for (int i = 0; i < 2; i++) CHECK(open_by_name("softhca0") != NULL);
+    const char *text = said();
+    CHECK(strstr(text, "softhca: SOFTHCA_ is no variable of this library (is it SOFTHCA?)\n"));
+    CHECK(strstr(text, "softhca: SOFTHCA_XYZZY_XYZZY is no variable of this library\n"));
+    CHECK(!strstr(text, "SOFTHCARE"));
+    int lines = 0;
+    for (; *text; text++) lines += *text == '\n';
+    CHECK_EQ(lines, 2);
+}
+
+static void empty_is_not_set(void)
+{
+    setenv("SOFTHCA", "", 1);
+    listen_to_stderr();
+    open_by_name("softhca0"); /* there, where no real device has an active port */
+    CHECK(!*said());
+}
+
+static void off(void)
+{
+    setenv("SOFTHCA", "off", 1);
+    CHECK(open_by_name("softhca0") == NULL);
+    CHECK_EQ(errno, ENODEV);
+}
+
+void setting_rules(void)
+{
+    report(run_alone(bad_word), "a bad SOFTHCA is told once and the device does not open");
+    report(run_alone(unknown_name), "an unknown variable is told once, with the nearest name");
+    report(run_alone(empty_is_not_set), "an empty variable counts as not set");
+    report(run_alone(off), "SOFTHCA=off: no device");
+}
