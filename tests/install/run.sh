@@ -30,6 +30,10 @@ moved=$tap_scratch/moved
 mv "$tap_scratch/stage$prefix" "$moved" || exit 1
 export PKG_CONFIG_PATH=$moved/lib/pkgconfig
 launch=$moved/bin/gasnetrun_ibv
+finds_library() { # softhca-run of the moved tree preloads the library of the moved tree
+    [ "$("$moved/bin/softhca-run" sh -c 'echo "$LD_PRELOAD"')" = "$(realpath "$moved"/lib*/libsofthca.so)" ]
+}
+try "softhca-run finds its library where it was moved to" finds_library
 
 names_build_tree() { # any text or library that names the build tree would break when that is gone
     ! grep -rlF -e "$TEST_BUILD" -e "$source_top/" "$moved"/include "$moved"/lib/pkgconfig "$moved"/lib/*.la

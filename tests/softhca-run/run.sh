@@ -1,0 +1,131 @@
+#!/bin/bash
+# run.sh - softhca-run: what it hands to the program, its exit statuses and messages, its files.
+# shellcheck source-path=SCRIPTDIR
+# shellcheck disable=SC2016 # scripts in quotes are expanded by the shell that runs them
+. "$(dirname "$0")/../tap.sh" || exit 1
+cd "$TEST_BUILD" || exit 1
+
+unset SOFTHCA SOFTHCA_DEVICES SOFTHCA_HOSTS SOFTHCA_FAULTS LD_PRELOAD
+run=$TEST_BUILD/softhca-run
+library=$TEST_BUILD/.libs/libsofthca.so
+log=$TEST_LOG/softhca-run.log
+scratch=$tap_scratch
+
+# verdict STATUS NAME: a TAP line, and the log when it is bad.
+verdict() {
+    tap_ok "$@"
+    [ "$1" -eq 0 ] || tap_tail "$log"
+}
+
+# says NAME STATUS PATTERN COMMAND...: ends with STATUS and prints a line that matches.
+says() {
+    local name=$1 wanted=$2 pattern=$3 status
+    shift 3
+    timeout -k 5 60 "$@" >"$log" 2>&1 </dev/null
+    status=$?
+    [ $status -eq "$wanted" ] && { [ -z "$pattern" ] || grep -qE -- "$pattern" "$log"; }
+    verdict $? "$name"
+}
+
+# fails NAME STATUS PATTERN COMMAND...: the same, and that line is all it prints.
+fails() {
+    local name=$1
+    says "$@"
+    [ "$(wc -l <"$log")" -eq 1 ]
+    verdict $? "$name: in one line"
+}
+
+# --- the program gets the device and its own way of ending ---
+if command -v ibv_devices >/dev/null; then
+    says "a stock program finds the device" 0 '^ *softhca0[[:space:]]' "$run" ibv_devices
+    SOFTHCA=off "$run" ibv_devices >"$log" 2>&1
+    ! grep -q softhca0 "$log"
+    verdict $? "the environment's SOFTHCA is obeyed"
+else
+    tap_skip "a stock program finds the device" "no ibv_devices (Debian: ibverbs-utils)"
+fi
+says "the program's exit status is its own" 42 '' "$run" sh -c 'exit 42'
+says "so is the signal that ends it" 137 '' bash -c '"$0" sh -c "kill -KILL \$\$"; exit $?' "$run"
+says "it has the process id that was started" 0 '^same$' \
+    sh -c 'exec "$0" sh -c "[ \$\$ = $$ ] && echo same"' "$run"
+says "arguments are passed as they are" 0 '^<--status>< a  b><>$' "$run" printf '<%s><%s><%s>\n' --status ' a  b' ''
+says "-- ends the options" 0 '^through$' "$run" -- echo through
+says "the library comes first in LD_PRELOAD" 0 "^$library:libm\\.so\\.6\$" \
+    env LD_PRELOAD=libm.so.6 "$run" sh -c 'echo "$LD_PRELOAD"'
+says "without others it is alone there" 0 "^$library\$" "$run" sh -c 'echo "$LD_PRELOAD"'
+says "options set variables" 0 '^2x2,peers,seed=1,on$' "$run" --devices=2x2 --hosts peers --faults=seed=1 \
+    sh -c 'echo "$SOFTHCA_DEVICES,$SOFTHCA_HOSTS,$SOFTHCA_FAULTS,$SOFTHCA"'
+
+# A signal sent to the process that was started reaches the program.
+"$run" sh -c 'trap "exit 7" TERM; touch "$0"; while :; do sleep 0.02; done' "$scratch/up" >"$log" 2>&1 &
+until [ -e "$scratch/up" ] || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
+kill -TERM $!
+wait $!
+verdict "$([ $? -eq 7 ]; echo $?)" "a signal reaches the program"
+
+# --- what can go wrong, in one line each ---
+: >"$scratch/plain"
+printf '#!/no/such/interpreter\n' >"$scratch/script"
+chmod 755 "$scratch/script"
+mkdir "$scratch/empty" "$scratch/with blank"
+cp "$run" "$scratch/empty/"
+cp "$run" "$library" "$scratch/with blank/"
+fails "no such program: 127" 127 '^softhca-run: nonesuch: not found along PATH$' "$run" nonesuch
+fails "no such file: 127" 127 '^softhca-run: /none/such: not found$' "$run" /none/such
+fails "not executable: 126" 126 'plain: cannot be executed: Permission denied$' "$run" "$scratch/plain"
+fails "no such interpreter: 126" 126 'script: .* interpreter that it names does not exist$' "$run" "$scratch/script"
+fails "no library: 125" 125 'cannot find libsofthca.so: not in ' "$scratch/empty/softhca-run" true
+fails "a library that cannot be preloaded: 125" 125 'at blanks and colons$' "$scratch/with blank/softhca-run" true
+fails "no program: 125" 125 'which program' "$run"
+fails "an unknown option: 125" 125 "unrecognized option '--nonesuch'" "$run" --nonesuch true
+fails "--status of what is no number: 125" 125 '^softhca-run: --status=7x: ' "$run" --status=7x
+says "--help tells how to use it" 0 '^usage: softhca-run ' "$run" --help
+if readelf -l /sbin/ldconfig 2>/dev/null | grep -q LOAD && ! readelf -l /sbin/ldconfig | grep -q INTERP; then
+    says "a static program: says that it is out of reach" 0 'is linked statically' "$run" /sbin/ldconfig -V
+else
+    tap_skip "a static program: says that it is out of reach" "no static program known here"
+fi
+
+# --- the files that UCX and Open MPI look for ---
+if [ -e /dev/infiniband/softhca0 ] && [ -e /sys/class/infiniband ]; then
+    tap_skip "--files" "they are here already"
+    tap_end
+fi
+list() { find /dev /sys/class -maxdepth 1 ! -path /dev/infiniband ! -path /sys/class/infiniband 2>/dev/null | sort; }
+looks='set -e; test -c /dev/infiniband/softhca0; echo hello >/dev/infiniband/softhca0;
+    test -d /sys/class/infiniband/softhca0; test -w /dev/shm; test -e /dev/stdin; id -u;
+    find /dev /sys/class -maxdepth 1 ! -path /dev/infiniband ! -path /sys/class/infiniband 2>/dev/null | sort >"$0"'
+files() { # NAME COMMAND...: in front of softhca-run
+    local name=$1
+    shift
+    : >"$scratch/seen"
+    chmod 666 "$scratch/seen"
+    says "--files: the device file and the class, $name" 0 '^[0-9]+$' "$@" "$run" --files sh -c "$looks" "$scratch/seen"
+    cmp -s "$scratch/seen" <(list)
+    verdict $? "--files: all else stays in sight, $name"
+}
+chmod 755 "$scratch"
+if unshare --mount true 2>/dev/null || unshare --mount --map-root-user true 2>/dev/null; then
+    files "as we are"
+    says "--files: every device has its own" 0 'softhca2$' "$run" --files --devices=3x1 ls -x /dev/infiniband
+else
+    tap_skip "--files" "unshare --mount is not permitted here"
+fi
+other=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+if "${other[@]}" unshare --mount --map-root-user true 2>/dev/null; then
+    files "as a user without rights" "${other[@]}"
+    says "--files: he stays who he is" 0 '^65534$' "${other[@]}" "$run" --files id -u
+else
+    tap_skip "--files without rights" "user namespaces are not permitted here"
+fi
+# Forbidden by a limit of zero namespaces, in a namespace of our own.
+if unshare --user --map-root-user true 2>/dev/null; then
+    fails "--files: says when it is not permitted: 125" 125 'a private mount namespace is not permitted here' \
+        unshare --user --map-root-user sh -c \
+        'echo 0 >/proc/sys/user/max_mnt_namespaces && exec "$0" --files true' "$run"
+else
+    tap_skip "--files: not permitted" "user namespaces are not permitted here"
+fi
+[ ! -e /dev/infiniband/softhca0 ] && [ ! -e /sys/class/infiniband/softhca0 ]
+verdict $? "--files: nothing stays"
+tap_end
