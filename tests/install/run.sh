@@ -30,6 +30,7 @@ moved=$tap_scratch/moved
 mv "$tap_scratch/stage$prefix" "$moved" || exit 1
 export PKG_CONFIG_PATH=$moved/lib/pkgconfig
 launch=$moved/bin/gasnetrun_ibv
+# shellcheck disable=SC2016 # the program's shell expands it
 finds_library() { # softhca-run of the moved tree preloads the library of the moved tree
     [ "$("$moved/bin/softhca-run" sh -c 'echo "$LD_PRELOAD"')" = "$(realpath "$moved"/lib*/libsofthca.so)" ]
 }

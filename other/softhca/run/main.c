@@ -4,7 +4,9 @@
  * are the program's own. It holds nothing open and starts no process.
  */
 #include "run.h"
+#include "../settings.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -32,29 +34,73 @@ static const char usage[] =
     "Runs PROGRAM with libsofthca preloaded: it finds an InfiniBand device made of software\n"
     "beside the real ones (SOFTHCA=on, unless the environment says otherwise).\n"
     "\n"
-    "  --devices=NxP   N devices of P ports each (SOFTHCA_DEVICES)\n"
-    "  --hosts=FILE    the addresses of other hosts (SOFTHCA_HOSTS)\n"
-    "  --faults=TEXT   faults to inject (SOFTHCA_FAULTS)\n"
     "  --files         make what UCX and Open MPI look for, /dev/infiniband/softhca0 and\n"
     "                  /sys/class/infiniband, visible to PROGRAM alone; start a launcher such as\n"
     "                  mpirun this way rather than each of its processes\n"
     "  --status[=PID]  what the device's processes of this user are doing; one of them in detail\n"
     "  --help          this text\n"
+    "  --help-env      every SOFTHCA_* variable and what it means\n";
+static const char usage_end[] =
     "\n"
     "Exit status: that of PROGRAM; 127 when it is not found, 126 when it cannot be executed, 125\n"
     "when softhca-run itself fails. See softhca-run(1) and softhca(7).\n";
 
-enum { DEVICES = 256, HOSTS, FAULTS, FILES, STATUS };
+enum { FILES = 256, STATUS, HELP, HELP_ENV, FIRST_SETTING };
 
-static const struct option options[] = {
-    {"devices", required_argument, NULL, DEVICES},
-    {"hosts", required_argument, NULL, HOSTS},
-    {"faults", required_argument, NULL, FAULTS},
+static const struct option fixed[] = {
     {"files", no_argument, NULL, FILES},
     {"status", optional_argument, NULL, STATUS},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
+    {"help", no_argument, NULL, HELP},
+    {"help-env", no_argument, NULL, HELP_ENV},
 };
+enum { FIXED = sizeof fixed / sizeof *fixed, MOST = 64 };
+
+/* Every variable is an option as well: SOFTHCA_MAX_QP is --max-qp. "" when it has no such name. */
+static void option_name(const struct shca_setting *row, char *name, size_t size)
+{
+    static const char prefix[] = "SOFTHCA_";
+    size_t skip = sizeof prefix - 1, n = 0;
+    if (!strncmp(row->name, prefix, skip))
+        for (const char *p = row->name + skip; *p && n + 1 < size; p++)
+            name[n++] = *p == '_' ? '-' : (char)tolower((unsigned char)*p);
+    name[n] = 0;
+}
+
+static const struct option *all_options(void)
+{
+    static struct option all[FIXED + MOST + 1];
+    static char names[MOST][64];
+    size_t n = FIXED;
+    memcpy(all, fixed, sizeof fixed);
+    for (size_t i = 0; i < shca_setting_count && i < MOST; i++) {
+        option_name(&shca_setting_rows[i], names[i], sizeof names[i]);
+        if (*names[i])
+            all[n++] = (struct option){names[i], required_argument, NULL, FIRST_SETTING + (int)i};
+    }
+    return all;
+}
+
+static void help(void)
+{
+    fputs(usage, stdout);
+    for (size_t i = 0; i < shca_setting_count; i++) {
+        char name[64];
+        const struct shca_setting *row = &shca_setting_rows[i];
+        option_name(row, name, sizeof name);
+        if (*name) printf("  --%s=%s\n                  sets %s\n", name, row->values, row->name);
+    }
+    fputs(usage_end, stdout);
+}
+
+static bool set(const struct shca_setting *row, const char *value)
+{
+    struct shca_settings unused;
+    char why[200];
+    if (shca_setting_parse(row, value, &unused, why, sizeof why))
+        return setenv(row->name, value, 1) == 0;
+    run_say("%s: %s", row->name, why);
+    return false;
+}
 
 static int show_status(const char *word)
 {
@@ -88,27 +134,23 @@ static int run(char **words, bool files)
 int main(int argc, char **argv)
 {
     bool files = false;
-    for (int o; (o = getopt_long(argc, argv, "+h", options, NULL)) >= 0;) {
+    for (int o; (o = getopt_long(argc, argv, "+", all_options(), NULL)) >= 0;) {
         switch (o) {
-        case DEVICES:
-            setenv("SOFTHCA_DEVICES", optarg, 1);
-            break;
-        case HOSTS:
-            setenv("SOFTHCA_HOSTS", optarg, 1);
-            break;
-        case FAULTS:
-            setenv("SOFTHCA_FAULTS", optarg, 1);
-            break;
         case FILES:
             files = true;
             break;
         case STATUS:
             return show_status(optarg);
-        case 'h':
-            fputs(usage, stdout);
+        case HELP:
+            help();
             return 0;
-        default:
+        case HELP_ENV:
+            shca_settings_print(stdout);
+            return 0;
+        case '?':
             return RUN_FAILED;
+        default:
+            if (!set(&shca_setting_rows[o - FIRST_SETTING], optarg)) return RUN_FAILED;
         }
     }
     if (optind < argc) return run(argv + optind, files);
