@@ -4,27 +4,11 @@
  * too, with its own objects; it then forwards the exact arguments and holds no lock. The rarely
  * used names are in interpose_rare.c.
  */
-#include "object.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "interpose.h"
 
 #undef ibv_query_port
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
-
-static bool ours(const struct ibv_context *c)
-{
-    return shca_is_device(c->device);
-}
-
-/* Look the real function up once; FAIL is what to return when there is none. */
-#define REAL(fail, name, ...)                                                                      \
-    ({                                                                                             \
-        static __typeof__(name) *_Atomic f;                                                        \
-        if (!f) f = shca_real(#name);                                                              \
-        f ? f(__VA_ARGS__) : (errno = ENOSYS, fail);                                               \
-    })
 
 SHCA_EXPORT struct ibv_device **ibv_get_device_list(int *num)
 {
@@ -34,13 +18,10 @@ SHCA_EXPORT struct ibv_device **ibv_get_device_list(int *num)
 
 SHCA_EXPORT void ibv_free_device_list(struct ibv_device **list)
 {
-    static void (*_Atomic f)(struct ibv_device **);
-    if (shca_enabled()) {
+    if (shca_enabled())
         shca_list_free(list);
-        return;
-    }
-    if (!f) f = shca_real("ibv_free_device_list");
-    if (f) f(list);
+    else
+        REAL_VOID(ibv_free_device_list, list);
 }
 
 SHCA_EXPORT const char *ibv_get_device_name(struct ibv_device *d)
@@ -185,13 +166,10 @@ SHCA_EXPORT int ibv_get_cq_event(struct ibv_comp_channel *ch, struct ibv_cq **cq
 
 SHCA_EXPORT void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int n)
 {
-    static void (*_Atomic f)(struct ibv_cq *, unsigned int);
-    if (ours(cq->context)) {
+    if (ours(cq->context))
         shca_ack_cq_events(cq, n);
-        return;
-    }
-    if (!f) f = shca_real("ibv_ack_cq_events");
-    if (f) f(cq, n);
+    else
+        REAL_VOID(ibv_ack_cq_events, cq, n);
 }
 
 SHCA_EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *a)
@@ -253,11 +231,8 @@ static bool event_is_ours(const struct ibv_async_event *e)
 
 SHCA_EXPORT void ibv_ack_async_event(struct ibv_async_event *e)
 {
-    static void (*_Atomic f)(struct ibv_async_event *);
-    if (event_is_ours(e)) {
+    if (event_is_ours(e))
         shca_ack_async_event(e);
-        return;
-    }
-    if (!f) f = shca_real("ibv_ack_async_event");
-    if (f) f(e);
+    else
+        REAL_VOID(ibv_ack_async_event, e);
 }

@@ -5,28 +5,13 @@
  * device memory and later additions are refused for good. Names that libibverbs 44 does not have
  * are forwarded when the library at run time has them.
  */
-#include "object.h"
-
-#include <endian.h>
-#include <string.h>
-
-static bool ours(const struct ibv_context *c)
-{
-    return shca_is_device(c->device);
-}
+#include "interpose.h"
 
 static void *refuse(void)
 {
     shca_unsupported();
     return NULL;
 }
-
-#define REAL(fail, name, ...)                                                                      \
-    ({                                                                                             \
-        static __typeof__(name) *_Atomic f;                                                        \
-        if (!f) f = shca_real(#name);                                                              \
-        f ? f(__VA_ARGS__) : (errno = ENOSYS, fail);                                               \
-    })
 
 /* In libibverbs, but in none of its headers. */
 int ibv_query_gid_type(struct ibv_context *c, uint8_t port, unsigned index, unsigned *type);
@@ -139,8 +124,7 @@ SHCA_EXPORT struct ibv_pd *ibv_import_pd(struct ibv_context *c, uint32_t handle)
 
 SHCA_EXPORT void ibv_unimport_pd(struct ibv_pd *pd)
 {
-    void (*f)(struct ibv_pd *) = ours(pd->context) ? NULL : shca_real("ibv_unimport_pd");
-    if (f) f(pd);
+    if (!ours(pd->context)) REAL_VOID(ibv_unimport_pd, pd);
 }
 
 SHCA_EXPORT struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t handle)
@@ -150,8 +134,7 @@ SHCA_EXPORT struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t handle)
 
 SHCA_EXPORT void ibv_unimport_mr(struct ibv_mr *mr)
 {
-    void (*f)(struct ibv_mr *) = ours(mr->context) ? NULL : shca_real("ibv_unimport_mr");
-    if (f) f(mr);
+    if (!ours(mr->context)) REAL_VOID(ibv_unimport_mr, mr);
 }
 
 SHCA_EXPORT struct ibv_dm *ibv_import_dm(struct ibv_context *c, uint32_t handle)
@@ -161,8 +144,7 @@ SHCA_EXPORT struct ibv_dm *ibv_import_dm(struct ibv_context *c, uint32_t handle)
 
 SHCA_EXPORT void ibv_unimport_dm(struct ibv_dm *dm)
 {
-    void (*f)(struct ibv_dm *) = ours(dm->context) ? NULL : shca_real("ibv_unimport_dm");
-    if (f) f(dm);
+    if (!ours(dm->context)) REAL_VOID(ibv_unimport_dm, dm);
 }
 
 SHCA_EXPORT int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
