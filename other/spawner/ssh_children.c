@@ -5,7 +5,9 @@
  */
 #define _GNU_SOURCE
 #include "other/spawner/ssh_children.h"
+#include "other/spawner/say.h"
 #include "other/spawner/spawner_ops.h"
+#include "other/tools/descriptors.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -59,11 +61,27 @@ static bool start_guard(struct ssh_children *kids)
 
 /* --- opening and closing --- */
 
+/* A rank takes a socket and, behind a wrapper, a pidfd; a helper three pipes and a connection, and
+ * at its start three ends more.  poll() must not be given more than the limit either. */
+bool ssh_children_make_room(struct ssh_children *kids, uint32_t ranks, uint32_t others)
+{
+    enum { PER_RANK = 2, PER_HELPER = 4, BESIDES = 16 };
+    struct gasneti_descriptors found;
+    memset(kids, 0, sizeof *kids);
+    getrlimit(RLIMIT_NOFILE, &kids->fds_before);
+    if (gasneti_descriptors_reserve(PER_RANK * ranks + PER_HELPER * others + BESIDES, &found))
+        return true;
+    launcher_say(
+        "%" PRIu32 " processes on this machine%s take up to %lu open files here, and the hard "
+        "limit is %lu (ulimit -Hn): have it raised to %lu, or start fewer processes here",
+        ranks, others ? " and those elsewhere" : "", found.needed, found.hard, found.needed);
+    return false;
+}
+
 bool ssh_children_open(struct ssh_children *kids, uint32_t ranks, uint32_t others)
 {
     static const int watched[] = {SIGINT,  SIGTERM, SIGQUIT, SIGHUP, SIGCHLD,
                                   SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
-    memset(kids, 0, sizeof *kids);
     kids->count = ranks;
     kids->slots = (size_t)ranks + others;
     kids->ranks = calloc(ranks, sizeof *kids->ranks);
@@ -105,6 +123,7 @@ static void become_leader(const struct ssh_children *kids, pid_t parent)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1); /* it died before the line above */
     signal(SIGPIPE, SIG_DFL);
+    setrlimit(RLIMIT_NOFILE, &kids->fds_before);
     sigprocmask(SIG_SETMASK, &kids->mask_before, NULL);
 }
 
@@ -156,13 +175,26 @@ static const char **rank_environment(const struct ssh_program *program, const ch
     return envp;
 }
 
+/* A pair of sockets, the first the launcher's.  That one is put out of the way, so that the rank's
+ * is a small number, within whatever limit the user gave the ranks. */
+static bool make_pair(int ends[2])
+{
+    enum { OUT_OF_THE_WAY = 32 };
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return false;
+    int high = fcntl(ends[0], F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
+    if (high < 0) return true; /* the limit is that narrow: then it stays where it is */
+    close(ends[0]);
+    ends[0] = high;
+    return true;
+}
+
 bool ssh_children_start_rank(struct ssh_children *kids, uint32_t index, uint32_t rank,
                              const struct ssh_program *program, int stdin_fd)
 {
     int ends[2];
     struct stat st;
     char control[96];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return false;
+    if (!make_pair(ends)) return false;
     fstat(ends[1], &st);
     snprintf(control, sizeof control, SPAWNER_CONTROL "=ssh %d %ju %" PRIu32, ends[1],
              (uintmax_t)st.st_ino, rank);

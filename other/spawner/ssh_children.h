@@ -11,6 +11,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 /* What a rank's process runs. */
 struct ssh_program {
@@ -33,12 +34,16 @@ struct ssh_children {
     size_t slots;
     pid_t guard;
     int guard_fd;
-    sigset_t mask_before; /* what children get back */
-    int signals;          /* signalfd */
+    sigset_t mask_before;     /* what children get back, */
+    struct rlimit fds_before; /* and this */
+    int signals;              /* signalfd */
 };
 
-/* Blocks the signals an event loop watches, opens the signalfd, starts the guard.  `ranks` rank
- * processes and `others` helpers may be started afterwards.  False: errno tells. */
+/* Makes room for the descriptors of `ranks` rank processes and `others` helpers, which may be
+ * started afterwards.  False, and said so, where the limits are too narrow for that. */
+bool ssh_children_make_room(struct ssh_children *kids, uint32_t ranks, uint32_t others);
+/* Then: blocks the signals an event loop watches, opens the signalfd, starts the guard.  False:
+ * errno tells. */
 bool ssh_children_open(struct ssh_children *kids, uint32_t ranks, uint32_t others);
 /* Ends the guard; kills what is left. */
 void ssh_children_close(struct ssh_children *kids);

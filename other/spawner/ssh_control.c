@@ -5,6 +5,7 @@
  */
 #include "other/spawner/ssh_children.h"
 #include "other/spawner/ssh_launch.h"
+#include "other/spawner/say.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -36,7 +37,7 @@ static int complain(const char *what, const char *why)
 {
     char host[256] = "?";
     gethostname(host, sizeof host - 1);
-    fprintf(stderr, "gasnetrun: control process on host %s: %s: %s\n", host, what, why);
+    launcher_say("control process on host %s: %s: %s", host, what, why);
     return 1;
 }
 
@@ -195,6 +196,8 @@ static void start_ranks(struct control *c, const struct ssh_wire_message *setup)
     c->set_up = true;
     if (chdir(cwd) != 0) {
         complain(cwd, strerror(errno));
+        c->wrong = true;
+    } else if (!ssh_children_make_room(&c->kids, setup->setup.count, 0)) {
         c->wrong = true;
     } else if (!envp || null < 0 || !ssh_children_open(&c->kids, setup->setup.count, 0)) {
         complain("cannot prepare", strerror(errno));

@@ -4,6 +4,7 @@
  * is a descriptor or a deadline.  Judgement is ssh_job.c's; other hosts are ssh_remote.c's.
  */
 #include "other/spawner/ssh_master.h"
+#include "other/spawner/say.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -99,7 +100,7 @@ static void start_end(struct ssh_master *m)
 {
     uint8_t code[4] = {(uint8_t)m->job.code};
     m->end_started = true;
-    if (m->job.reason[0]) fprintf(stderr, "gasnetrun: %s\n", m->job.reason);
+    if (m->job.reason[0]) launcher_say("%s", m->job.reason);
     for (uint32_t r = 0; r < m->job.size; r++) {
         enum ssh_rank_phase phase = m->job.ranks[r].phase;
         if (phase == SSH_RANK_STARTED) signal_rank(m, r, SIGTERM);
@@ -117,11 +118,9 @@ static void give_up(struct ssh_master *m)
     for (uint32_t r = 0; r < m->job.size; r++) {
         struct ssh_child *child = local_child(m, r);
         if (m->job.ranks[r].phase == SSH_RANK_GONE) continue;
-        fprintf(stderr,
-                "gasnetrun: rank %" PRIu32
-                " on host %s (process %d) does not end even by SIGKILL or is "
-                "beyond reach; leaving it\n",
-                r, m->job.ranks[r].host, child ? (int)child->pid : 0);
+        launcher_say("rank %" PRIu32 " on host %s (process %d) does not end even by SIGKILL or is "
+                     "beyond reach; leaving it",
+                     r, m->job.ranks[r].host, child ? (int)child->pid : 0);
     }
     m->gave_up = true;
 }
@@ -249,7 +248,7 @@ static void pass_on(struct ssh_master *m, int signo)
         return;
     }
     m->job.interrupt = signo;
-    fprintf(stderr, "gasnetrun: signal %d (%s): ending the job\n", signo, strsignal(signo));
+    launcher_say("signal %d (%s): ending the job", signo, strsignal(signo));
     signal_all(m, signo);
     ssh_timer_set(m, SSH_TIMER_INTERRUPT, INTERRUPT_GRACE);
 }
@@ -303,7 +302,11 @@ static void loop(struct ssh_master *m)
         ssh_children_poll(&m->kids, fds + 1);
         size_t remote = ssh_remote_poll(m, fds + 1 + 2 * locals);
         int ready = poll(fds, 1 + 2 * locals + remote, next_timeout(m));
-        if (ready < 0 && errno != EINTR) ssh_job_fail(&m->job, 1, "poll: %s", strerror(errno));
+        if (ready < 0 && errno != EINTR) {
+            ssh_job_fail(&m->job, 1, "poll: %s (see ulimit -n); ending the job", strerror(errno));
+            usleep(10000); /* blind from now on, but children can be reaped */
+            read_signals(m);
+        }
         if (ready > 0) {
             if (fds[0].revents) read_signals(m);
             for (size_t i = 0; i < locals; i++) {
@@ -371,12 +374,12 @@ static void describe(const struct ssh_master *m)
     for (uint32_t s = 0; s < m->plan.count; s++) {
         const struct ssh_slot_plan *slot = &m->plan.slots[s];
         struct words command = {0};
-        fprintf(stderr, "gasnetrun: ranks %" PRIu32 "-%" PRIu32 " on host %s%s: %s\n",
-                slot->block.first, slot->block.first + slot->block.count - 1, slot->host,
-                slot->remote ? "" : " (this machine)", line ? line : "");
+        launcher_say("ranks %" PRIu32 "-%" PRIu32 " on host %s%s: %s", slot->block.first,
+                     slot->block.first + slot->block.count - 1, slot->host,
+                     slot->remote ? "" : " (this machine)", line ? line : "");
         if (slot->remote && ssh_remote_command(m, s, &command)) {
             char *text = words_join(command.word);
-            fprintf(stderr, "gasnetrun:   by %s\n", text ? text : "");
+            launcher_say("  by %s", text ? text : "");
             free(text);
         }
         words_free(&command);
@@ -409,11 +412,12 @@ static bool lay_out(struct ssh_master *m, uint32_t *locals)
 static int run(struct ssh_master *m)
 {
     uint32_t locals = 0;
-    if (!lay_out(m, &locals) ||
-        !ssh_job_open(&m->job, m->request->ranks, m->plan.host_name_of, send_to, m) ||
+    bool good = lay_out(m, &locals);
+    if (good && !ssh_children_make_room(&m->kids, locals, m->remotes)) return 1;
+    if (!good || !ssh_job_open(&m->job, m->request->ranks, m->plan.host_name_of, send_to, m) ||
         !ssh_children_open(&m->kids, locals, m->remotes)) {
-        fprintf(stderr, "gasnetrun: cannot prepare %" PRIu32 " processes: %s\n", m->request->ranks,
-                strerror(errno));
+        launcher_say("cannot prepare %" PRIu32 " processes: %s", m->request->ranks,
+                     strerror(errno));
         return 1;
     }
     m->job.program = m->request->path;

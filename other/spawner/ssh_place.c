@@ -3,6 +3,7 @@
  * Called by the launcher before it starts anything; errors name the variable that is wrong.
  */
 #include "other/spawner/ssh_place.h"
+#include "other/spawner/say.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -56,15 +57,15 @@ static bool find_hosts(struct words *hosts, bool merge)
         if (!value || !*value) continue;
         char *text = sources[i].names_file ? read_file(value) : strdup(value);
         if (!text) {
-            fprintf(stderr, "gasnetrun: cannot read the host file %s=%s: %s\n", sources[i].variable,
-                    value, strerror(errno));
+            launcher_say("cannot read the host file %s=%s: %s", sources[i].variable, value,
+                         strerror(errno));
             return false;
         }
         bool good = hosts_parse(hosts, sources[i].format, text, why, sizeof why);
         free(text);
         if (!good || hosts->count == 0) {
-            fprintf(stderr, "gasnetrun: %s=%s: %s\n", sources[i].variable, value,
-                    good ? "no host in it; unset it to run on this machine alone" : why);
+            launcher_say("%s=%s: %s", sources[i].variable, value,
+                         good ? "no host in it; unset it to run on this machine alone" : why);
             return false;
         }
         if (merge) hosts_merge(hosts);
@@ -108,17 +109,15 @@ static bool limit_hosts(struct ssh_plan *plan, const struct ssh_request *request
     uint32_t want = request->hosts ? request->hosts : (uint32_t)plan->names.count;
     if (want > request->ranks) {
         if (request->hosts)
-            fprintf(stderr,
-                    "gasnetrun: warning: -N %" PRIu32
-                    " is more than the number of processes; using %" PRIu32 " hosts\n",
-                    request->hosts, request->ranks);
+            launcher_say("warning: -N %" PRIu32
+                         " is more than the number of processes; using %" PRIu32 " hosts",
+                         request->hosts, request->ranks);
         want = request->ranks;
     }
     if (want > plan->names.count) {
-        fprintf(stderr,
-                "gasnetrun: warning: -N %" PRIu32 ", but only %zu %s available; list more in "
-                "GASNET_SSH_SERVERS or GASNET_SSH_NODEFILE\n",
-                want, plan->names.count, plan->names.count == 1 ? "host is" : "hosts are");
+        launcher_say("warning: -N %" PRIu32 ", but only %zu %s available; list more in "
+                     "GASNET_SSH_SERVERS or GASNET_SSH_NODEFILE",
+                     want, plan->names.count, plan->names.count == 1 ? "host is" : "hosts are");
         want = (uint32_t)plan->names.count;
     }
     *use = want;
@@ -161,7 +160,7 @@ bool ssh_plan_make(struct ssh_plan *plan, const struct ssh_request *request)
     plan->host_of = calloc(request->ranks, sizeof *plan->host_of);
     plan->host_name_of = calloc(request->ranks, sizeof *plan->host_name_of);
     if (!blocks || !plan->slots || !plan->host_of || !plan->host_name_of) {
-        fprintf(stderr, "gasnetrun: out of memory for %" PRIu32 " processes\n", request->ranks);
+        launcher_say("out of memory for %" PRIu32 " processes", request->ranks);
         free(blocks);
         return false;
     }

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "other/spawner/ssh_master.h"
+#include "other/spawner/say.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -89,14 +90,14 @@ bool ssh_remote_command(const struct ssh_master *m, uint32_t s, struct words *co
         words_add(command, "-oStrictHostKeyChecking=no");
     }
     if (options && !words_split(command, options)) {
-        fprintf(stderr, "gasnetrun: GASNET_SSH_OPTIONS=%s: a quote has no end\n", options);
+        launcher_say("GASNET_SSH_OPTIONS=%s: a quote has no end", options);
         return false;
     }
     char *rest = control_command(m, s);
     words_add(command, m->plan.slots[s].host);
     if (rest) words_add(command, rest);
     bool good = rest && !command->failed;
-    if (!good) fprintf(stderr, "gasnetrun: out of memory, or /proc is not mounted\n");
+    if (!good) launcher_say("out of memory, or /proc is not mounted");
     free(rest);
     return good;
 }
@@ -145,8 +146,8 @@ static bool start_shell(struct ssh_master *m, uint32_t s)
     if (good) slot->shell = ssh_children_start_helper(&m->kids, command.word, theirs);
     good = good && slot->shell > 0;
     if (!good)
-        fprintf(stderr, "gasnetrun: host %s: cannot start %s: %s\n", slot->plan->host,
-                command.word[0], strerror(errno));
+        launcher_say("host %s: cannot start %s: %s", slot->plan->host, command.word[0],
+                     strerror(errno));
     words_free(&command);
     close_fd(&pipes[0][0]);
     close_fd(&pipes[1][1]);
@@ -173,7 +174,7 @@ bool ssh_remote_start(struct ssh_master *m)
     if (!m->remotes) return true;
     signal(SIGPIPE, SIG_IGN); /* a remote shell may go while we feed it */
     bool good = make_secret(m->secret) && listen_for_control(m);
-    if (!good) fprintf(stderr, "gasnetrun: cannot listen for other hosts: %s\n", strerror(errno));
+    if (!good) launcher_say("cannot listen for other hosts: %s", strerror(errno));
     for (uint32_t s = 0; s < m->plan.count; s++) {
         struct ssh_slot *slot = &m->slots[s];
         if (!slot->plan->remote) continue;

@@ -223,6 +223,33 @@ expect 77 "a bare program says how to start it" env -u PMIX_RANK "$job" hosts
 says 'gasnetrun_ibv -n <processes>' err
 GASNET_SPAWN_CONTROL="ssh 9 1 0" expect 78 "a hand-over that is none" "$job" hosts
 
+# --- open files ---
+# shellcheck disable=SC2016 # expanded by the shell that runs it
+under=(bash -c 'eval "$0" && exec "$@"') # "${under[@]}" "ulimit ..." <command...>
+for way in local hosts; do
+    with $way 48 "$job" collectives
+    expect 0 "$way: 48 processes under a soft limit of 20 open files" "${under[@]}" "ulimit -Sn 20" "${command[@]}"
+    silent
+    with $way 16 sh -c 'ulimit -Sn; ulimit -Hn'
+    expect 0 "$way: the ranks are given the user's own limits" "${under[@]}" "ulimit -Sn 40; ulimit -Hn 4000" "${command[@]}"
+    [ "$(sort -n "$tmp/out" | uniq -c | tr -s ' \n' ' ')" = " 16 40 16 4000 " ]
+    say $? "  unchanged"
+    with $way 16 sh -c 'set -- $GASNET_SPAWN_CONTROL; echo "$2"'
+    expect 0 "$way: the socket of a rank" "${under[@]}" "ulimit -Sn 20" "${command[@]}"
+    [ "$(sort -n "$tmp/out" | tail -n 1)" -lt 20 ]
+    say $? "  has a number within its limit"
+done
+with local 100 "$job" collectives
+expect 1 "100 processes under a hard limit of 50 open files are refused" "${under[@]}" "ulimit -n 50" "${command[@]}"
+[ "$(wc -l <"$tmp/err")" = 1 ] && grep -q 'up to 2[0-9][0-9] open files.* hard limit is 50 (ulimit -Hn)' "$tmp/err"
+say $? "  in one line with the number needed"
+if command -v prlimit >/dev/null; then
+    with local 8 sh -c 'prlimit --pid $PPID --nofile=3 && kill -CONT $PPID; sleep 1000'
+    expect 1 "the launcher cannot poll any more: it ends the job" "${command[@]}"
+    [ "$(wc -l <"$tmp/err")" = 1 ] && grep -q 'poll: Invalid argument' "$tmp/err"
+    say $? "  in one line"
+fi
+
 # --- the launcher's command line ---
 printf 'x' >"$tmp/plain"
 refused() { # refused <pattern> <words...>

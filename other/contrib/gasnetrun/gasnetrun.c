@@ -7,6 +7,7 @@
 #include "other/contrib/gasnetrun/mpirun.h"
 #include "other/contrib/gasnetrun/options.h"
 #include "other/contrib/gasnetrun/program.h"
+#include "other/spawner/say.h"
 #include "other/spawner/ssh_launch.h"
 
 #include "config.h"
@@ -45,7 +46,7 @@ static const char usage[] =
 
 static int refuse(const char *why)
 {
-    fprintf(stderr, LAUNCHER ": %s (try %s --help)\n", why, LAUNCHER);
+    launcher_say("%s (try " LAUNCHER " --help)", why);
     return 1;
 }
 
@@ -91,9 +92,8 @@ static int run(const struct options *options)
     if (options->verbose) {
         setenv("GASNET_VERBOSEENV", "1", 1);
         if (!program_with_ident(options->program, "$GASNetConduitName: " GASNETRUN_CONDUIT " $"))
-            fprintf(stderr, LAUNCHER ": warning: no word of the command is a program linked with "
-                                     "GASNet for " GASNETRUN_CONDUIT
-                                     " (a shared library or a wrapper hides it)\n");
+            launcher_say("warning: no word of the command is a program linked with GASNet "
+                         "for " GASNETRUN_CONDUIT " (a shared library or a wrapper hides it)");
     }
     int status;
     if (strcmp(spawner, "mpi") == 0) {

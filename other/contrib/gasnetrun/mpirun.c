@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "other/contrib/gasnetrun/mpirun.h"
 #include "other/spawner/words.h"
+#include "other/spawner/say.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -68,8 +69,7 @@ static void names_to_export(const struct options *options, struct words *names)
             if (getenv(name))
                 words_add(names, name);
             else
-                fprintf(stderr, "gasnetrun: warning: -E %s: not set here, nothing to hand on\n",
-                        name);
+                launcher_say("warning: -E %s: not set here, nothing to hand on", name);
         }
         free(name);
         v += len;
@@ -155,13 +155,12 @@ static bool expand(const struct filling *fill, char letter, struct words *to)
             words_add(to, hosts);
             return true;
         }
-        fprintf(stderr, "gasnetrun: MPIRUN_CMD holds %%H, but GASNET_NODEFILE is not set\n");
+        launcher_say("MPIRUN_CMD holds %%H, but GASNET_NODEFILE is not set");
         return false;
     default:
-        fprintf(stderr,
-                "gasnetrun: MPIRUN_CMD: %%%c is none of %%N %%P %%A %%C %%Q %%D %%H %%M "
-                "(%%%% is a percent sign)\n",
-                letter ? letter : ' ');
+        launcher_say("MPIRUN_CMD: %%%c is none of %%N %%P %%A %%C %%Q %%D %%H %%M "
+                     "(%%%% is a percent sign)",
+                     letter ? letter : ' ');
         return false;
     }
 }
@@ -197,8 +196,7 @@ static bool fill_template(const struct filling *fill, const char *template, bool
 {
     struct words parts = {0}, names = {0};
     bool good = words_split(&parts, template) && parts.count > 0;
-    if (!good)
-        fprintf(stderr, "gasnetrun: MPIRUN_CMD=%s: a quote without end, or empty\n", template);
+    if (!good) launcher_say("MPIRUN_CMD=%s: a quote without end, or empty", template);
     enum family family = good ? family_of(parts.word[0]) : FAMILY_UNKNOWN;
     for (size_t i = 0; good && i < parts.count; i++) {
         const char *part = parts.word[i];
@@ -226,15 +224,14 @@ int mpirun_exec(const struct options *options, const char *path)
     int status = 1;
     if (fill_template(&fill, own ? template : "mpirun -np %N %C", own, &command)) {
         char *line = words_join(command.word);
-        if (options->verbose) fprintf(stderr, "gasnetrun: %s\n", line ? line : "");
+        if (options->verbose) launcher_say("%s", line ? line : "");
         free(line);
         status = 0;
         if (!options->dry_run) {
             execvp(command.word[0], command.word);
-            fprintf(stderr,
-                    "gasnetrun: MPI launcher %s: %s; set MPIRUN_CMD to the launcher to use, "
-                    "or choose -spawner=ssh\n",
-                    command.word[0], strerror(errno));
+            launcher_say("MPI launcher %s: %s; set MPIRUN_CMD to the launcher to use, "
+                         "or choose -spawner=ssh",
+                         command.word[0], strerror(errno));
             status = 1;
         }
     }
