@@ -22,6 +22,7 @@
 #include "core/thread.h"
 #include "gasnet.h"
 #include "gasnet_idents.h"
+#include "other/tools/descriptors.h"
 #include "other/tools/tools.h"
 
 struct bootstrap_job gasnetc_job;
@@ -103,6 +104,23 @@ static void make_peers(void)
     for (uint32_t i = 0; i < n; i++) gasnetc_peers[i].net.rank = i;
 }
 
+enum { SPARE_FILES = 16 }; /* beyond what peers take: for the device, and for the program */
+
+/* Whoever ran out of descriptors half way could not be connected to, and its peers would wait for
+ * it; so all of them together know beforehand. */
+static void make_room_for_files(void)
+{
+    struct gasneti_descriptors found;
+    char error[256] = "";
+    unsigned more = gasnetc_caps.descriptors;
+    if (more && !gasneti_descriptors_reserve(more + SPARE_FILES, &found))
+        snprintf(error, sizeof error,
+                 "%u processes take up to %lu open files in each, and the hard limit is %lu "
+                 "(ulimit -Hn): have it raised to %lu, or start fewer processes",
+                 gasnetc_job.size, found.needed, found.hard, found.needed);
+    gasneti_fatal_if_any(error);
+}
+
 /* As many credits as the least of the nodes has room for. */
 static void settle_credits(void)
 {
@@ -168,9 +186,13 @@ static void settle_patience(void)
 
 static void open_network(void)
 {
+    struct gasneti_descriptors found;
     make_peers();
+    (void)gasneti_descriptors_reserve(SPARE_FILES,
+                                      &found); /* the device complains if it is short */
     net_open(gasnetc_job.size - 1, &gasnetc_caps);
     if (gasnetc_job.size > 1) {
+        make_room_for_files();
         settle_credits();
         gasnetc_bbuf_init(bbuf_count());
         connect_all();

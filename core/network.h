@@ -53,6 +53,7 @@ struct net_caps {
     size_t transfer_max;   /* largest single put or get */
     uint32_t am_max;       /* largest AM message, header included: the receive buffer's size */
     size_t region_max;     /* largest range one net_register takes (a power of two) or SIZE_MAX */
+    unsigned descriptors;  /* open files that connecting all peers takes */
     bool pays_for_pinning; /* registered memory counts against RLIMIT_MEMLOCK */
     uint32_t credits;      /* Requests in flight from a peer that net_connect makes room for */
     bool ordered;          /* a put and an AM to the same peer arrive in the order posted */

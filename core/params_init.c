@@ -45,13 +45,6 @@ static uint64_t fingerprint(const gasnetc_param_t *row)
     return bits;
 }
 
-/* Says it on one rank, waits on the others until the job is over. */
-static void __attribute__((noreturn)) end_job(bool speaker, const char *text)
-{
-    if (speaker) gasneti_fatal("%s", text);
-    for (;;) bootstrap_barrier();
-}
-
 /* One algorithm serves every name that GASNET_BARRIER has had; an unknown name is an error. */
 static void check_barrier(char *error, size_t size)
 {
@@ -65,17 +58,6 @@ static void check_barrier(char *error, size_t size)
         snprintf(error, size,
                  "GASNET_BARRIER=%s: not one of DISSEM, AMDISSEM, AMCENTRAL, RDMADISSEM, IBDISSEM",
                  name);
-}
-
-/* The first rank whose environment is bad speaks. */
-static void check_parsed(const char *error)
-{
-    char mine = error[0] != 0, *all = malloc(gasnetc_job.size);
-    if (!all) gasneti_fatal("out of memory");
-    bootstrap_exchange(&mine, 1, all);
-    for (uint32_t r = 0; r < gasnetc_job.size; r++)
-        if (all[r]) end_job(r == gasnetc_job.rank, error);
-    free(all);
 }
 
 /* What is to be said of a row whose value on `other` differs from rank 0's. */
@@ -105,7 +87,7 @@ static void check_equal(void)
             char text[256];
             describe_difference(&gasnetc_param_table[i], r, all[i], all[r * n + i], text,
                                 sizeof text);
-            end_job(gasnetc_job.rank == 0, text);
+            gasneti_fatal_by_one(gasnetc_job.rank == 0, text);
         }
     }
     free(mine);
@@ -174,7 +156,7 @@ void gasnetc_params_init(void)
                      name == row->name ? "" : name);
     }
     if (!*error) check_barrier(error, sizeof error);
-    check_parsed(error);
+    gasneti_fatal_if_any(error);
     check_equal();
     if (gasnetc_job.rank != 0) return;
     warn_obsolete();

@@ -6,12 +6,14 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/exit.h"
 #include "core/params.h"
 #include "gasnet.h"
+#include "other/spawner/bootstrap.h"
 
 static struct {
     uint32_t rank, size; /* size 0: not known yet */
@@ -55,6 +57,22 @@ void gasneti_fatal(const char *format, ...)
     print("*** FATAL ERROR", format, list);
     va_end(list);
     gasnetc_exit_fatal(1);
+}
+
+void gasneti_fatal_by_one(bool speaker, const char *error)
+{
+    if (speaker) gasneti_fatal("%s", error);
+    for (;;) bootstrap_barrier();
+}
+
+void gasneti_fatal_if_any(const char *error)
+{
+    char mine = error[0] != 0, *all = malloc(who.size);
+    if (!all) gasneti_fatal("out of memory");
+    bootstrap_exchange(&mine, 1, all);
+    for (uint32_t r = 0; r < who.size; r++)
+        if (all[r]) gasneti_fatal_by_one(r == who.rank, error);
+    free(all);
 }
 
 static char failure[1024];

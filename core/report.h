@@ -10,6 +10,14 @@
  * text says what happened and what to do about it.  Legal at any time, in any thread. */
 void gasneti_fatal(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
+/* Start-up, by every rank: does nothing where `error` is "" on all of them.  Else the first rank
+ * that has one makes it a gasneti_fatal, and the others wait for the end: one line for the job, not
+ * one for each rank. */
+void gasneti_fatal_if_any(const char *error);
+
+/* The same where every rank knows that the job must end: `speaker` says why. */
+void gasneti_fatal_by_one(bool speaker, const char *error) __attribute__((noreturn));
+
 /* A connection or a peer failed, which may only mean that the job is ending: kept until the next
  * poll, which waits a moment for word of that, and otherwise makes it a gasneti_fatal.  Only the
  * first failure is kept.  For networks; legal with the poll lock held. */

@@ -100,6 +100,13 @@ static inline bool hca_is_soft(hca_t hca)
     return !strncmp(ibv_get_device_name(hca->device), "softhca", 7);
 }
 
+/* Open files that a connection to one more process takes.  A real device has none for each; the
+ * software device keeps three for a process it talks to and one for a process that talks to it. */
+static inline unsigned hca_descriptors(hca_t hca)
+{
+    return hca_is_soft(hca) ? 4 : 0;
+}
+
 /* Memory that registers well: the software device reaches its own by plain loads and stores. */
 static inline void *hca_alloc(size_t size)
 {

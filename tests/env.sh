@@ -132,6 +132,15 @@ with=()
 accepted "unknown parameter: a warning with the nearest name, and the job runs" "$log" \
     'GASNET_AM_CREDITS_PPP' '[Dd]id you mean.*GASNET_AM_CREDITS_PP'
 
+log=$TEST_LOG/env_ports.log
+with=(GASNET_IBV_PORTS=nosuch0:2+softhca9+nosuch1)
+launch "$log" 4 "$hello"
+with=()
+refused "IB-C3 a ports filter that leaves nothing: what is here, and what is not" "$log" \
+    'GASNET_IBV_PORTS=nosuch0:2\+softhca9\+nosuch1 .*softhca0 port 1 is active' \
+    'matches nosuch0:2, softhca9, nosuch1\)' 'unset it$'
+tap_ok "$([ "$(wc -l <"$log")" -eq 1 ] && ! grep -q SOFTHCA= "$log"; echo $?)" "IB-C3 in one line, without wrong advice"
+
 for name in GASNET_HCA_ID GASNET_PORT_NUM; do
     log=$TEST_LOG/env_$name.log
     with=("$name=1")

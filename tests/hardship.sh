@@ -16,8 +16,8 @@ spawner=${spawner%% *}
 bound=60
 export TEST_HANG=45 TEST_SEED=${TEST_SEED:-11}
 
-# Jobs of two: one of puts and gets with a large segment, one of messages.
-run='timeout -k 2 $bound "$TEST_LAUNCH" -spawner="$spawner" -n 2 "$TEST_BUILD/tests/$program-$conduit-$mode"'
+# Jobs of two unless `prepare` sets procs: one of puts and gets with a large segment, one of messages.
+run='timeout -k 2 $bound "$TEST_LAUNCH" -spawner="$spawner" -n ${procs:-2} "$TEST_BUILD/tests/$program-$conduit-$mode"'
 export conduit mode spawner bound
 
 for needed in "$TEST_LAUNCH" "$TEST_BUILD/tests/"{testputget,testam}"-$conduit-$mode" "$TEST_BUILD/tests/noptrace"; do
@@ -85,6 +85,15 @@ endure "no right to read other processes (container seccomp)" 'ptrace|process_vm
     "$noptrace true || { echo 'no seccomp filters here'; exit 77; }" "$noptrace"
 endure "64 file descriptors" 'ulimit -n|descriptor|open files' either 'ulimit -n 64'
 endure "12 file descriptors" 'ulimit -n|descriptor|open files' either 'ulimit -n 12'
+endure "16 processes under a soft limit of 4 descriptors" 'none' work 'procs=16; ulimit -Sn 4'
+endure "16 processes under a hard limit of 64 descriptors" 'ulimit -Hn' either 'procs=16; ulimit -n 64'
+# A limit that all ranks meet is told by one of them.
+log=$TEST_LOG/hardship_one_line.log marker=hardship.$$.one
+TEST_MARKER=$marker bash -c 'ulimit -n 64; exec "$@"' limit timeout -k 2 $bound "$TEST_LAUNCH" -spawner="$spawner" \
+    -n 16 "$TEST_BUILD/tests/testam-$conduit-$mode" >"$log" 2>&1 </dev/null
+[ $? -eq 1 ] && [ "$(wc -l <"$log")" -eq 1 ] && grep -q '16 processes take up to [0-9]* open files' "$log" &&
+    no_orphans "$marker" 3
+tap_ok $? "16 processes under a hard limit of 64 descriptors: one line tells the number needed"
 endure "TMPDIR that does not exist" 'TMPDIR' either 'export TMPDIR=/nonexistent/dir'
 endure "almost empty environment" 'PATH|environ' work '' \
     "env -i PATH=/usr/bin:/bin TEST_HANG=45 TEST_MARKER=\$TEST_MARKER"

@@ -74,3 +74,26 @@ enum net_ib_port_rule net_ib_ports_rule(const char *filter, const char *device, 
         if (!*s) return best;
     }
 }
+
+static bool matches_any(const char *spec, size_t length, const struct net_ib_port_name *ports,
+                        size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (spec_rule(spec, length, ports[i].device, ports[i].port) != NET_IB_PORT_NO) return true;
+    return false;
+}
+
+void net_ib_ports_unmatched(const char *filter, const struct net_ib_port_name *ports, size_t count,
+                            char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = 0;
+    for (const char *s = filter; s && *s; s += *s == '+') {
+        size_t length = spec_length(s);
+        if (!matches_any(s, length, ports, count) && used < size) {
+            int n = snprintf(text + used, size - used, "%s%.*s", used ? ", " : "", (int)length, s);
+            used += n > 0 ? (size_t)n : 0;
+        }
+        s += length;
+    }
+}

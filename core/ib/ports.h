@@ -18,4 +18,15 @@ enum net_ib_port_rule {
 /* What the filter (NULL or "" admits the first active port of every device) says of a port. */
 enum net_ib_port_rule net_ib_ports_rule(const char *filter, const char *device, unsigned port);
 
+/* A port that exists. */
+struct net_ib_port_name {
+    char device[64];
+    unsigned port;
+};
+
+/* Writes the filter's entries that match none of the ports, with commas between; "" if each does.
+ */
+void net_ib_ports_unmatched(const char *filter, const struct net_ib_port_name *ports, size_t count,
+                            char *text, size_t size);
+
 #endif

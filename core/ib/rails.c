@@ -5,6 +5,7 @@
  */
 #include "core/ib/rail.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,13 +20,50 @@ struct net_ib_rail net_ib_rail;
 typedef struct survey {
     char text[512];
     size_t used;
+    struct net_ib_port_name ports[32];
+    size_t count;
+    bool filtered; /* an active port was passed over at the user's wish */
 } survey_t;
+
+static void survey_add(survey_t *survey, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void survey_add(survey_t *survey, const char *format, ...)
+{
+    char note[160];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(note, sizeof note, format, list);
+    va_end(list);
+    int n = snprintf(survey->text + survey->used, sizeof survey->text - survey->used, "%s%s",
+                     survey->used ? "; " : "", note);
+    if (n > 0 && survey->used + (size_t)n < sizeof survey->text) survey->used += (size_t)n;
+}
 
 static void survey_note(survey_t *survey, const char *device, unsigned port, const char *state)
 {
-    int n = snprintf(survey->text + survey->used, sizeof survey->text - survey->used,
-                     "%s%s port %u %s", survey->used ? "; " : "", device, port, state);
-    if (n > 0 && survey->used + (size_t)n < sizeof survey->text) survey->used += (size_t)n;
+    survey_add(survey, "%s port %u %s", device, port, state);
+    if (survey->count == sizeof survey->ports / sizeof *survey->ports) return;
+    struct net_ib_port_name *name = &survey->ports[survey->count++];
+    name->port = port;
+    snprintf(name->device, sizeof name->device, "%s", device);
+}
+
+/* Why no port was taken, and what to do about it. */
+static void survey_tell(const survey_t *survey, char *error, size_t size)
+{
+    const char *filter = gasnetc_params.ports;
+    char absent[256];
+    if (!survey->filtered) {
+        snprintf(error, size,
+                 "no usable InfiniBand port (%s). Check ibv_devinfo; SOFTHCA=on runs the job on "
+                 "the software device",
+                 survey->used ? survey->text : "no verbs device at all");
+        return;
+    }
+    net_ib_ports_unmatched(filter, survey->ports, survey->count, absent, sizeof absent);
+    snprintf(error, size, "%s=%s leaves no usable InfiniBand port (%s%s%s). Correct it or unset it",
+             HCA_PORTS_VARIABLE, filter, survey->text, *absent ? "; nothing here matches " : "",
+             absent);
 }
 
 /* Takes the first fitting port of an open device into net_ib_rail. */
@@ -41,9 +79,10 @@ static bool take_port(hca_t hca, const char *name, survey_t *survey)
             survey_note(survey, name, number, "cannot be queried");
         else if (!port.active)
             survey_note(survey, name, number, "is not active");
-        else if (rule == NET_IB_PORT_NO || (rule == NET_IB_PORT_FIRST_ACTIVE && tried_active))
-            survey_note(survey, name, number, "is excluded by " HCA_PORTS_VARIABLE);
-        else {
+        else if (rule == NET_IB_PORT_NO || (rule == NET_IB_PORT_FIRST_ACTIVE && tried_active)) {
+            survey_note(survey, name, number, "is active, but not in it");
+            survey->filtered = true;
+        } else {
             net_ib_rail = (struct net_ib_rail){
                 .hca = hca, .port_number = (uint8_t)number, .port = port, .limits = limits};
             snprintf(net_ib_rail.name, sizeof net_ib_rail.name, "%s", name);
@@ -54,27 +93,31 @@ static bool take_port(hca_t hca, const char *name, survey_t *survey)
     return false;
 }
 
-void net_ib_rail_open(void)
+/* Opens the first fitting port, or says in `error` why there is none. */
+static void open_port(char *error, size_t size)
 {
-    char why[160];
-    if (!net_ib_ports_check(gasnetc_params.ports, why, sizeof why))
-        gasneti_fatal(HCA_PORTS_VARIABLE "=%s: %s", gasnetc_params.ports, why);
     int count = 0;
     hca_list_t list = hca_list(&count);
     survey_t survey = {.used = 0};
     for (int i = 0; list && i < count && !net_ib_rail.hca; i++) {
         hca_t hca = hca_open(list, i);
         if (!hca)
-            survey_note(&survey, hca_list_name(list, i), 0, "cannot be opened");
+            survey_add(&survey, "%s cannot be opened: %s", hca_list_name(list, i), strerror(errno));
         else if (!take_port(hca, hca_list_name(list, i), &survey))
             hca_close(hca);
     }
     if (list) hca_list_free(list);
-    if (!net_ib_rail.hca)
-        gasneti_fatal(
-            "no usable InfiniBand port (%s). Check ibv_devinfo; SOFTHCA=on runs the job on "
-            "the software device",
-            survey.used ? survey.text : "no verbs device at all");
+    if (!net_ib_rail.hca) survey_tell(&survey, error, size);
+}
+
+void net_ib_rail_open(void)
+{
+    char why[160], error[1024] = "";
+    if (net_ib_ports_check(gasnetc_params.ports, why, sizeof why))
+        open_port(error, sizeof error);
+    else
+        snprintf(error, sizeof error, HCA_PORTS_VARIABLE "=%s: %s", gasnetc_params.ports, why);
+    gasneti_fatal_if_any(error);
     net_ib_rail.pd = hca_pd_create(net_ib_rail.hca);
     if (!net_ib_rail.pd)
         gasneti_fatal("%s: cannot allocate a protection domain: %s", net_ib_rail.name,
@@ -150,6 +193,7 @@ void net_open(uint32_t peers, struct net_caps *caps)
                               .transfer_max = (size_t)1 << 30,
                               .am_max = net_ib.buffer_size,
                               .region_max = SIZE_MAX,
+                              .descriptors = hca_descriptors(net_ib_rail.hca) * peers,
                               .pays_for_pinning = !hca_is_soft(net_ib_rail.hca),
                               .ordered = true,
                               .credits = credits_per_peer()};

@@ -52,6 +52,26 @@ static void rules(void)
     rule("mlx5_0:4294967297", "mlx5_0", 1, NO);
 }
 
+static void unmatched(const char *filter, const char *want)
+{
+    static const struct net_ib_port_name ports[] = {{"mlx5_0", 1}, {"mlx5_0", 2}, {"mlx5_1", 1}};
+    char text[64];
+    net_ib_ports_unmatched(filter, ports, 3, text, sizeof text);
+    if (!check(!strcmp(text, want), "IB-C3 filter %s: '%s' matches nothing", filter, want))
+        check_note("it is '%s'", text);
+}
+
+static void absences(void)
+{
+    unmatched("mlx5_0", "");
+    unmatched("mlx5_0:2+mlx5_1", "");
+    unmatched("mlx5_0:3", "mlx5_0:3");
+    unmatched("mlx5+mlx5_1:1+mlx5_1:2,3+mthca0", "mlx5, mlx5_1:2,3, mthca0");
+    /* Longer than the room for it: cut, not overrun. */
+    unmatched("0123456789012345678901234567890+0123456789012345678901234567890+x",
+              "0123456789012345678901234567890, 012345678901234567890123456789");
+}
+
 static void good(const char *filter)
 {
     char why[64] = "";
@@ -122,6 +142,7 @@ int main(int argc, char **argv)
     check_begin(argc, argv);
     rules();
     forms();
+    absences();
     order_means_nothing();
     return check_end();
 }
