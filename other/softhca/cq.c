@@ -207,20 +207,6 @@ static void to_wc(const struct shm_cqe *e, struct ibv_wc *wc)
     wc->dlid_path_bits = 0;
 }
 
-/* shca.lock held. */
-static bool producer_died(uint32_t slot)
-{
-    struct shca_peer *p = shca.peer[slot];
-    if (p) return shca_peer_gone(p);
-    /* No QP of ours is connected to it any more: ask for its name. */
-    int s = shca_connect_slot(slot);
-    if (s >= 0) {
-        close(s);
-        return false;
-    }
-    return errno == ECONNREFUSED;
-}
-
 /* The completion at the head, or NULL; skips what is for nobody. Lock held. */
 static struct shm_cqe *at_head(struct shca_cq *cq)
 {
@@ -325,27 +311,22 @@ uint32_t shca_cq_received(struct shca_cq *cq, uint32_t qpn, const _Atomic uint32
 }
 
 /* Turn entries claimed by dead producers into ones to skip. One may have died before it moved the
- * tail. Those who are still alive will publish theirs, or be found dead when asked again. */
-int shca_cq_unstick(struct shca_cq *cq)
+ * tail. True when there is something to poll. */
+bool shca_cq_unstick(struct shca_cq *cq)
 {
-    int found = 0;
     shca_lock(&cq->lock);
     for (uint64_t i = cq->head; i <= cq->s->tail; i++) {
         struct shm_cqe *e = &cq->ring[i & cq->mask];
         uint64_t word = e->word, tail = i;
         uint32_t slot = word >> 52;
-        if ((word & LAP_STATE) != lap_word(i, cq->shift, SHCA_CLAIMED) || slot == shca.slot)
+        if ((word & LAP_STATE) != lap_word(i, cq->shift, SHCA_CLAIMED) || shca_guest(slot))
             continue;
-        if (!producer_died(slot)) {
-            found |= SHCA_CQ_CLAIMED;
-            continue;
-        }
         e->flags = SHCA_CQE_SKIP;
         e->qpn = 0;
         e->word = lap_word(i, cq->shift, SHCA_VALID);
         atomic_compare_exchange_strong(&cq->s->tail, &tail, i + 1);
     }
-    if (at_head(cq)) found |= SHCA_CQ_WAITING;
+    bool waiting = at_head(cq) != NULL;
     shca_unlock(&cq->lock);
-    return found;
+    return waiting;
 }

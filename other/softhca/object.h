@@ -1,7 +1,8 @@
 /* object.h - the private side of the device: verbs objects, peers, and who offers which call.
  *
- * Lock order: shca.lock, then a QP's send lock, its receive lock, then a CQ's lock. The answering
- * thread (server.c) takes none of these, because a peer may wait for it while holding its own.
+ * Lock order: shca.lock, then a QP's send lock, its receive lock, then a CQ's lock, an SRQ's, and
+ * shca.peer_lock. The answering thread (server.c) takes none of these, because a peer may wait for
+ * it while holding its own.
  */
 #ifndef SOFTHCA_OBJECT_H
 #define SOFTHCA_OBJECT_H
@@ -66,7 +67,7 @@ struct shca_cq {
 struct shca_peer {
     struct shm_header *h;
     uint32_t slot;
-    int refs; /* under shca.lock */
+    int refs; /* under shca.peer_lock */
     bool self;
     int sock, doorbell, memfd;
     pid_t pid;
@@ -135,7 +136,8 @@ struct shca_process {
     struct shm_header *h; /* NULL until the first open */
     struct shca_peer me;
     uint32_t slot;
-    pthread_mutex_t lock; /* tables of objects and peers */
+    pthread_mutex_t lock;      /* tables of objects */
+    pthread_mutex_t peer_lock; /* table of peers */
     pthread_mutex_t channel_lock;
     struct shca_qp *qps;
     struct shca_qp *qp[SHCA_QPS];
@@ -208,7 +210,7 @@ uint64_t shca_map_offset(const void *addr, size_t len); /* or SHCA_NOT_MAPPED */
 int shca_claim_slot(uint32_t *slot); /* a listening socket, or -1 */
 int shca_connect_slot(uint32_t slot);
 
-/* peer.c; get and put take shca.lock */
+/* peer.c; get and put take shca.peer_lock */
 struct shca_peer *shca_peer_get(int host, uint32_t slot);
 void shca_peer_put(struct shca_peer *p);
 bool shca_peer_dead_slow(struct shca_peer *p);
@@ -219,6 +221,7 @@ int shca_peer_channel(struct shca_peer *p, uint32_t id);
 
 /* server.c: the answering thread and the questions peers may put to it */
 int shca_server_start(int listener);
+bool shca_guest(uint32_t slot);
 void shca_server_in_child(void);
 int shca_ask_channel(struct shca_peer *p, uint32_t id);
 int shca_ask_copy(struct shca_peer *p, bool write, uint64_t va, void *data, size_t len);
@@ -251,9 +254,7 @@ int shca_req_notify(struct ibv_cq *cq, int solicited_only);
 bool shca_cq_push(struct shca_peer *owner, uint32_t cq, const struct shm_cqe *e);
 void shca_cq_forget(struct shca_cq *cq, uint32_t qpn);
 uint32_t shca_cq_received(struct shca_cq *cq, uint32_t qpn, const _Atomic uint32_t *polled);
-/* What a sweep found in a CQ, or'ed. */
-enum { SHCA_CQ_WAITING = 1, SHCA_CQ_CLAIMED = 2 };
-int shca_cq_unstick(struct shca_cq *cq); /* shca.lock held */
+bool shca_cq_unstick(struct shca_cq *cq);
 struct ibv_cq_ex *shca_create_cq_ex(struct ibv_context *c, struct ibv_cq_init_attr_ex *attr);
 void shca_cq_notify(struct shca_peer *owner, struct shm_cq *cq, bool solicited);
 

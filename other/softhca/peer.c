@@ -19,7 +19,7 @@ struct shca_window {
     struct shca_window *next;
 };
 
-/* The greeting of the answering thread: the slot, and with it the memfd and the doorbell. */
+/* The answer to our slot: that of the answering thread, and with it the memfd and the doorbell. */
 static int receive_greeting(struct shca_peer *p)
 {
     uint32_t slot = 0;
@@ -83,7 +83,8 @@ static struct shca_peer *attach(uint32_t slot)
     p->slot = slot;
     p->memfd = p->doorbell = -1;
     p->sock = shca_connect_slot(slot);
-    if (p->sock < 0 || receive_greeting(p) < 0) {
+    if (p->sock < 0 || send(p->sock, &shca.slot, sizeof shca.slot, MSG_NOSIGNAL) < 0 ||
+        receive_greeting(p) < 0) {
         detach(p);
         return NULL;
     }
@@ -110,7 +111,7 @@ struct shca_peer *shca_peer_get(int host, uint32_t slot)
 {
     if (host != SHCA_HERE) return NULL;
     if (slot == shca.slot) return &shca.me;
-    pthread_mutex_lock(&shca.lock);
+    pthread_mutex_lock(&shca.peer_lock);
     struct shca_peer *p = shca.peer[slot];
     if (p && shca_peer_dead_slow(p)) {
         /* The slot may have a new owner; QPs of the dead one keep what they hold. */
@@ -119,17 +120,17 @@ struct shca_peer *shca_peer_get(int host, uint32_t slot)
     }
     if (!p) p = shca.peer[slot] = attach(slot);
     if (p) p->refs++;
-    pthread_mutex_unlock(&shca.lock);
+    pthread_mutex_unlock(&shca.peer_lock);
     return p;
 }
 
 void shca_peer_put(struct shca_peer *p)
 {
     if (!p || p->self) return;
-    pthread_mutex_lock(&shca.lock);
+    pthread_mutex_lock(&shca.peer_lock);
     bool last = --p->refs == 0;
     if (last && shca.peer[p->slot] == p) shca.peer[p->slot] = NULL;
-    pthread_mutex_unlock(&shca.lock);
+    pthread_mutex_unlock(&shca.peer_lock);
     if (last) detach(p);
 }
 

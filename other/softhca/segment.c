@@ -18,6 +18,7 @@
 
 struct shca_process shca = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
+    .peer_lock = PTHREAD_MUTEX_INITIALIZER,
     .channel_lock = PTHREAD_MUTEX_INITIALIZER,
     .me = {.self = true, .sock = -1, .doorbell = -1, .memfd = -1},
 };
@@ -205,6 +206,7 @@ void shca_arena_in_child(void)
     pthread_mutex_init(&extent_lock, NULL);
     pthread_mutex_init(&start_lock, NULL);
     pthread_mutex_init(&shca.lock, NULL);
+    pthread_mutex_init(&shca.peer_lock, NULL);
     pthread_mutex_init(&shca.channel_lock, NULL);
     for (struct shca_extent *e = arena.used; e; e = e->next)
         mmap(e->where, e->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,

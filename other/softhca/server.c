@@ -31,7 +31,8 @@ static struct {
     int listener, epoll;
     int *client; /* connected descriptors, for the child of a fork to close */
     int clients, room;
-} server = {-1, -1, NULL, 0, 0};
+    _Atomic uint16_t connections[SHCA_SLOTS]; /* of the process in each slot */
+} server = {.listener = -1, .epoll = -1};
 
 static void send_with_fds(int sock, const void *data, size_t len, const int *fd, int n)
 {
@@ -61,8 +62,21 @@ static bool same_user(int sock)
            (cred.uid == geteuid() || cred.uid == 0);
 }
 
-static void drop_client(int sock)
+/* What an epoll entry knows of a client: its socket, and 1 + its slot once it has said it. */
+static uint64_t client_data(int sock, uint32_t who)
 {
+    return (uint64_t)who << 32 | (uint32_t)sock;
+}
+
+/* Whether a living process holds this slot and our segment. */
+bool shca_guest(uint32_t slot)
+{
+    return slot == shca.slot || server.connections[slot] > 0;
+}
+
+static void drop_client(int sock, uint32_t who)
+{
+    if (who) server.connections[who - 1]--;
     for (int i = 0; i < server.clients; i++)
         if (server.client[i] == sock) {
             server.client[i] = server.client[--server.clients];
@@ -71,7 +85,7 @@ static void drop_client(int sock)
     close(sock); /* leaves the epoll set by itself */
 }
 
-static void greet(void)
+static void admit(void)
 {
     static int told; /* once: the peer tries again and again */
     int sock = accept4(server.listener, NULL, NULL, SOCK_CLOEXEC);
@@ -86,13 +100,23 @@ static void greet(void)
         int *more = realloc(server.client, room * sizeof *more);
         if (more) server.client = more, server.room = room;
     }
-    struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP, .data.fd = sock};
+    struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP, .data.u64 = client_data(sock, 0)};
     if (!same_user(sock) || server.clients == server.room ||
         epoll_ctl(server.epoll, EPOLL_CTL_ADD, sock, &e) < 0) {
         close(sock);
         return;
     }
     server.client[server.clients++] = sock;
+}
+
+/* Its first message tells its slot. Only then is it handed the segment: what it leaves half done
+ * in there must be known for the work of a dead one. */
+static void greet(int sock, uint32_t slot)
+{
+    uint32_t who = slot % SHCA_SLOTS + 1;
+    struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP, .data.u64 = client_data(sock, who)};
+    epoll_ctl(server.epoll, EPOLL_CTL_MOD, sock, &e);
+    server.connections[who - 1]++;
     int fd[2] = {shca.me.memfd, shca.me.doorbell};
     send_with_fds(sock, &shca.slot, sizeof shca.slot, fd, 2);
 }
@@ -142,13 +166,18 @@ static void answer_channel(int sock, const struct question *q)
     send_with_fds(sock, &a, sizeof a, &fd, fd < 0 ? 0 : 1);
 }
 
-static void answer(int sock, uint32_t events)
+static void answer(int sock, uint32_t who, uint32_t events)
 {
     struct question q;
     ssize_t n = recv(sock, &q, sizeof q, MSG_PEEK | MSG_DONTWAIT);
-    if (n < (ssize_t)sizeof q) {
+    if (!who && n == sizeof(uint32_t)) {
+        recv(sock, &q, sizeof q, MSG_DONTWAIT);
+        greet(sock, q.what);
+        return;
+    }
+    if (!who || n < (ssize_t)sizeof q) {
         if (n < 0 && errno == EAGAIN && !(events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP))) return;
-        drop_client(sock);
+        drop_client(sock, who);
         shca_service_sweep();
         return;
     }
@@ -179,10 +208,10 @@ static void *server_main(void *unused)
         struct epoll_event e[16];
         int n = epoll_wait(server.epoll, e, 16, -1);
         for (int i = 0; i < n; i++) {
-            if (e[i].data.fd == server.listener)
-                greet();
+            if (e[i].data.u64 == client_data(server.listener, 0))
+                admit();
             else
-                answer(e[i].data.fd, e[i].events);
+                answer((int)(uint32_t)e[i].data.u64, e[i].data.u64 >> 32, e[i].events);
         }
     }
     return NULL;
@@ -192,7 +221,7 @@ int shca_server_start(int listener)
 {
     server.listener = listener;
     server.epoll = epoll_create1(EPOLL_CLOEXEC);
-    struct epoll_event e = {.events = EPOLLIN, .data.fd = listener};
+    struct epoll_event e = {.events = EPOLLIN, .data.u64 = client_data(listener, 0)};
     if (server.epoll < 0 || epoll_ctl(server.epoll, EPOLL_CTL_ADD, listener, &e) < 0) return errno;
     pthread_t thread;
     sigset_t all, old;

@@ -121,9 +121,7 @@ static void attend_cq(struct shca_cq *cq, bool sweep)
         int fd = shca_channel_fd(cq->s->channel);
         if (fd >= 0 && write(fd, &one, sizeof one) < 0) return;
     }
-    int found = sweep ? shca_cq_unstick(cq) : 0;
-    if (found & SHCA_CQ_WAITING) shca_cq_notify(&shca.me, cq->s, true);
-    if (found & SHCA_CQ_CLAIMED) sweep_due = true; /* look again soon */
+    if (sweep && shca_cq_unstick(cq)) shca_cq_notify(&shca.me, cq->s, true);
 }
 
 static void attend(void)
@@ -140,7 +138,6 @@ static void attend(void)
  */
 static long next_nap(long nap)
 {
-    if (sweep_due) return 1000000;
     if (!shca.waiting) return 0;
     if (nap == 0) return 50000;
     return nap < 8000000 ? nap * 2 : nap;
@@ -154,8 +151,10 @@ static void *service_main(void *unused)
         struct timespec t = {.tv_nsec = nap};
         uint64_t rung;
         bool ring = ppoll(&f, 1, nap ? &t : NULL, NULL) > 0 && read(f.fd, &rung, sizeof rung) > 0;
-        if (ring) nap = 0;
-        if (ring || sweep_due) attend();
+        if (ring) {
+            nap = 0;
+            attend();
+        }
         if (shca.waiting) shca_service_progress();
     }
     return NULL;

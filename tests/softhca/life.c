@@ -347,7 +347,7 @@ void life_rules(void)
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         report(run_pair(tests[i].run, &tests[i].o), "%s", tests[i].name);
-    const char *times = getenv("SOFTHCA_TEST_KILLS"); /* the moment of death is what matters */
+    const char *times = getenv("TEST_SOFTHCA_KILLS"); /* the moment of death is what matters */
     for (int ordinary = 0; ordinary < 2; ordinary++) {
         struct options o = {.ordinary = ordinary};
         bool ok = true;
