@@ -59,12 +59,18 @@ struct ibv_cq *shca_create_cq(struct ibv_context *c, int cqe, void *context,
                               struct ibv_comp_channel *channel, int vector)
 {
     struct shca_cq *cq = NULL;
-    int error = cqe < 1 || cqe > SHCA_MAX_CQE || vector < 0 || vector >= c->num_comp_vectors
-                    ? EINVAL
-                : shca.forked ? EIO
-                              : 0;
-    if (!error && !(cq = calloc(1, sizeof *cq))) error = ENOMEM;
-    if (!error) {
+    int most = shca_device(c)->model->max_cqe;
+    int error = cqe < 1 || cqe > most || vector < 0 || vector >= c->num_comp_vectors ? EINVAL
+                : channel && channel->context != c                                   ? EINVAL
+                : shca.forked                                                        ? EIO
+                              : shca_take(c, SHCA_CQ);
+    if (error) {
+        errno = error;
+        return NULL;
+    }
+    if (!(cq = calloc(1, sizeof *cq)))
+        error = ENOMEM;
+    else {
         while (1 << cq->shift < cqe) cq->shift++;
         cq->mask = (1u << cq->shift) - 1;
         cq->patience = MIN_PATIENCE;
@@ -77,6 +83,7 @@ struct ibv_cq *shca_create_cq(struct ibv_context *c, int cqe, void *context,
         error = enter_cq(cq, channel);
     }
     if (error) {
+        shca_give(c, SHCA_CQ);
         free(cq);
         errno = error;
         return NULL;
@@ -97,6 +104,7 @@ int shca_destroy_cq(struct ibv_cq *base)
     memset(cq->s, 0, sizeof *cq->s);
     pthread_mutex_unlock(&shca.lock);
     shca_heap_free(ring);
+    shca_give(base->context, SHCA_CQ);
     shca_forget_events(base->context, cq);
     pthread_mutex_lock(&base->mutex);
     while (base->comp_events_completed != cq->ev_given ||
@@ -202,7 +210,7 @@ static void to_wc(const struct shm_cqe *e, struct ibv_wc *wc)
     wc->src_qp = e->src_qp;
     wc->wc_flags = e->flags & SHCA_CQE_IMM ? IBV_WC_WITH_IMM : 0;
     wc->pkey_index = 0;
-    wc->slid = shca_lid();
+    wc->slid = qp->attr.ah_attr.dlid;
     wc->sl = 0;
     wc->dlid_path_bits = 0;
 }

@@ -15,19 +15,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* Vendor libraries compare fields that lie behind ibv_device: let them read zeros. */
-static struct {
-    struct ibv_device base;
-    char verbs_device_tail[512];
-} soft_device = {
-    .base = {.node_type = IBV_NODE_CA,
-             .transport_type = IBV_TRANSPORT_IB,
-             .name = "softhca0",
-             .dev_name = "softhca0",
-             .dev_path = "/sys/class/infiniband_verbs/softhca0",
-             .ibdev_path = "/sys/class/infiniband/softhca0"},
-};
-
 static struct {
     pthread_once_t once;
     bool enabled;
@@ -39,7 +26,8 @@ static struct shca_context *contexts[256]; /* open ones, for the child of a fork
 
 bool shca_is_device(const struct ibv_device *d)
 {
-    return d == &soft_device.base;
+    uintptr_t at = (uintptr_t)d - (uintptr_t)shca_devices;
+    return at < sizeof shca_devices;
 }
 
 static struct ibv_device **real_list(int *n)
@@ -74,14 +62,28 @@ static int active_port(struct ibv_device *d)
     return found;
 }
 
+/* "software device softhca0", or how many. */
+static const char *our_devices(char *text, size_t room)
+{
+    uint32_t n = shca_inventory()->devices;
+    if (n == 1)
+        snprintf(text, room, "software device softhca0");
+    else
+        snprintf(text, room, "software devices softhca0 to softhca%u", n - 1);
+    return text;
+}
+
 static void decide(void)
 {
+    char us[64];
     int64_t wish = shca_settings()->device;
     if (wish != SHCA_DEVICE_AUTO) {
         decision.enabled = wish == SHCA_DEVICE_ON;
-        snprintf(decision.why, sizeof decision.why,
-                 decision.enabled ? "software device softhca0 (SOFTHCA=on)"
-                                  : "real devices only (SOFTHCA=off)");
+        if (decision.enabled)
+            snprintf(decision.why, sizeof decision.why, "%s (SOFTHCA=on)",
+                     our_devices(us, sizeof us));
+        else
+            snprintf(decision.why, sizeof decision.why, "real devices only (SOFTHCA=off)");
         return;
     }
     int n, port = 0;
@@ -95,8 +97,8 @@ static void decide(void)
     real_free(list);
     decision.enabled = port == 0;
     if (decision.enabled)
-        snprintf(decision.why, sizeof decision.why,
-                 "software device softhca0 (%s; processes of this host only)",
+        snprintf(decision.why, sizeof decision.why, "%s (%s; processes of this host only)",
+                 our_devices(us, sizeof us),
                  n ? "no real device has an active port" : "no real device found");
 }
 
@@ -143,7 +145,8 @@ struct ibv_device **shca_list(int *num)
 {
     int n;
     struct ibv_device **real = real_list(&n);
-    struct ibv_device **all = calloc(n + 3, sizeof *all);
+    int ours = shca_inventory()->devices;
+    struct ibv_device **all = calloc(n + ours + 2, sizeof *all);
     if (!all) {
         real_free(real);
         errno = ENOMEM;
@@ -151,7 +154,7 @@ struct ibv_device **shca_list(int *num)
     }
     all[0] = (struct ibv_device *)real;
     if (n > 0) memcpy(all + 1, real, n * sizeof *real);
-    all[++n] = &soft_device.base;
+    for (int i = 0; i < ours; i++) all[++n] = &shca_devices[i].base;
     if (num) *num = n;
     errno = 0;
     return all + 1;
@@ -209,6 +212,15 @@ void shca_disable_contexts(void)
         ops->post_send = send_nothing;
         ops->post_recv = recv_nothing;
     }
+}
+
+void shca_raise_on_device(const struct shca_device *d, const struct ibv_async_event *e)
+{
+    pthread_mutex_lock(&contexts_lock);
+    for (int i = 0; i < 256; i++)
+        if (contexts[i] && contexts[i]->v.context.device == &d->base)
+            shca_raise(&contexts[i]->v.context, e);
+    pthread_mutex_unlock(&contexts_lock);
 }
 
 static int remember(struct shca_context *c, struct shca_context *in_place_of)

@@ -38,7 +38,7 @@ SHCA_EXPORT int ibv_get_device_index(struct ibv_device *d)
 
 SHCA_EXPORT __be64 ibv_get_device_guid(struct ibv_device *d)
 {
-    if (shca_is_device(d)) return shca_guid();
+    if (shca_is_device(d)) return shca_guid(((struct shca_device *)d)->index);
     return REAL(0, ibv_get_device_guid, d);
 }
 
@@ -71,22 +71,20 @@ SHCA_EXPORT int ibv_query_port(struct ibv_context *c, uint8_t port, struct _comp
 
 SHCA_EXPORT int ibv_query_gid(struct ibv_context *c, uint8_t port, int index, union ibv_gid *gid)
 {
-    if (ours(c)) return shca_query_gid(port, index, gid);
+    if (ours(c)) return shca_query_gid(c, port, index, gid);
     return REAL(-1, ibv_query_gid, c, port, index, gid);
 }
 
 SHCA_EXPORT int ibv_query_pkey(struct ibv_context *c, uint8_t port, int index, __be16 *pkey)
 {
-    if (!ours(c)) return REAL(-1, ibv_query_pkey, c, port, index, pkey);
-    if (port != 1 || index != 0) return -1;
-    *pkey = 0xffff;
-    return 0;
+    if (ours(c)) return shca_query_pkey(c, port, index, pkey);
+    return REAL(-1, ibv_query_pkey, c, port, index, pkey);
 }
 
 SHCA_EXPORT int ibv_get_pkey_index(struct ibv_context *c, uint8_t port, __be16 pkey)
 {
-    if (!ours(c)) return REAL(-1, ibv_get_pkey_index, c, port, pkey);
-    return port == 1 && pkey == 0xffff ? 0 : -1;
+    if (ours(c)) return shca_pkey_index(c, port, pkey);
+    return REAL(-1, ibv_get_pkey_index, c, port, pkey);
 }
 
 SHCA_EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *c)

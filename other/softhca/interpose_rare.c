@@ -19,25 +19,28 @@ int ibv_query_gid_type(struct ibv_context *c, uint8_t port, unsigned index, unsi
 SHCA_EXPORT int ibv_query_gid_type(struct ibv_context *c, uint8_t port, unsigned index,
                                    unsigned *type)
 {
+    union ibv_gid gid;
     if (!ours(c)) return REAL(-1, ibv_query_gid_type, c, port, index, type);
     *type = 0; /* InfiniBand, or RoCE v1 where it is Ethernet */
-    return port == 1 && index == 0 ? 0 : -1;
+    return shca_query_gid(c, port, index, &gid);
 }
 
-static void gid_entry(struct ibv_gid_entry *e)
+static bool gid_entry(struct ibv_context *c, uint32_t port, uint32_t index, void *entry)
 {
-    *e = (struct ibv_gid_entry){.gid_index = 0, .port_num = 1, .gid_type = IBV_GID_TYPE_IB};
-    shca_query_gid(1, 0, &e->gid);
+    struct ibv_gid_entry *e = entry;
+    union ibv_gid gid;
+    if (shca_query_gid(c, port, index, &gid)) return false;
+    *e = (struct ibv_gid_entry){
+        .gid = gid, .gid_index = index, .port_num = port, .gid_type = IBV_GID_TYPE_IB};
+    return true;
 }
 
 SHCA_EXPORT int _ibv_query_gid_ex(struct ibv_context *c, uint32_t port, uint32_t index,
                                   struct ibv_gid_entry *e, uint32_t flags, size_t size)
 {
     if (!ours(c)) return REAL(ENOSYS, _ibv_query_gid_ex, c, port, index, e, flags, size);
-    if (port != 1 || flags || size < sizeof *e) return EINVAL;
-    if (index != 0) return ENODATA;
-    gid_entry(e);
-    return 0;
+    if (!shca_port_exists(port) || flags || size < sizeof *e) return EINVAL;
+    return gid_entry(c, port, index, e) ? 0 : ENODATA;
 }
 
 SHCA_EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *c, struct ibv_gid_entry *e, size_t max,
@@ -45,9 +48,14 @@ SHCA_EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *c, struct ibv_gid_e
 {
     if (!ours(c)) return REAL(-ENOSYS, _ibv_query_gid_table, c, e, max, flags, size);
     if (flags || size < sizeof *e) return -EINVAL;
-    if (max < 1) return -EINVAL;
-    gid_entry(e);
-    return 1;
+    size_t n = 0;
+    struct ibv_gid_entry one;
+    for (uint32_t port = 1; shca_port_exists(port); port++)
+        for (uint32_t i = 0; gid_entry(c, port, i, &one); i++) {
+            if (n == max) return -EINVAL;
+            memcpy((char *)e + n++ * size, &one, sizeof one);
+        }
+    return (ssize_t)n;
 }
 
 SHCA_EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *a)

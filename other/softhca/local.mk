@@ -1,5 +1,9 @@
 # other/softhca: a verbs device made of software, between programs and libibverbs.
 lib_LTLIBRARIES += libsofthca.la
+# Parsers without the device, for other programs and for tests too.
+softhca_pure = \
+	other/softhca/inventory.c other/softhca/inventory.h other/softhca/settings.c other/softhca/settings.def \
+	other/softhca/settings.h other/softhca/shm.h other/softhca/span.c other/softhca/span.h
 include_HEADERS += other/softhca/softhca.h
 
 libsofthca_la_SOURCES = \
@@ -10,8 +14,8 @@ libsofthca_la_SOURCES = \
 	other/softhca/qp.c other/softhca/qp_ex.c other/softhca/query.c other/softhca/real.c \
 	other/softhca/recv.c other/softhca/registry.c other/softhca/respond.c \
 	other/softhca/segment.c other/softhca/send.c other/softhca/server.c other/softhca/service.c \
-	other/softhca/settings.c other/softhca/settings.def other/softhca/settings.h other/softhca/settings_read.c \
-	other/softhca/shm.h other/softhca/softhca.h other/softhca/state.c
+	other/softhca/port.c other/softhca/settings_read.c $(softhca_pure) \
+	other/softhca/softhca.h other/softhca/state.c
 libsofthca_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 libsofthca_la_CFLAGS = $(AM_CFLAGS) -pthread
 # Its threads run until the end of the process: the code must stay mapped.

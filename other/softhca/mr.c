@@ -18,8 +18,13 @@ static struct {
 
 struct ibv_pd *shca_alloc_pd(struct ibv_context *c)
 {
-    struct shca_pd *pd = calloc(1, sizeof *pd);
-    if (!pd) return NULL;
+    int error = shca_take(c, SHCA_PD);
+    struct shca_pd *pd = error ? NULL : calloc(1, sizeof *pd);
+    if (!pd) {
+        if (!error) shca_give(c, SHCA_PD);
+        errno = ENOMEM;
+        return NULL;
+    }
     pthread_mutex_lock(&shca.lock);
     pd->id = ++mrs.next_pd;
     pthread_mutex_unlock(&shca.lock);
@@ -31,6 +36,7 @@ struct ibv_pd *shca_alloc_pd(struct ibv_context *c)
 int shca_dealloc_pd(struct ibv_pd *pd)
 {
     if (shca_pd(pd)->users) return EBUSY;
+    shca_give(pd->context, SHCA_PD);
     free(pd);
     return 0;
 }
@@ -81,9 +87,13 @@ static bool is_mapped(void *addr, size_t len)
 
 struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova, unsigned acc)
 {
-    int error = !access_makes_sense(acc) ? EINVAL : !is_mapped(addr, len) ? EFAULT : 0;
+    uint64_t most = shca_device(pd->context)->model->max_mr_size;
+    int error = !access_makes_sense(acc) || len > most ? EINVAL
+                : !is_mapped(addr, len)                ? EFAULT
+                                                       : shca_take(pd->context, SHCA_MR);
     struct shca_mr *mr = error ? NULL : calloc(1, sizeof *mr);
     if (!mr) {
+        if (!error) shca_give(pd->context, SHCA_MR);
         errno = error ? error : ENOMEM;
         return NULL;
     }
@@ -93,6 +103,7 @@ struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t len, uint64_t i
     pthread_mutex_unlock(&shca.lock);
     if (error) {
         shca_say("all %d memory region entries are in use", SHCA_MRS);
+        shca_give(pd->context, SHCA_MR);
         free(mr);
         errno = error;
         return NULL;
@@ -128,6 +139,7 @@ int shca_dereg_mr(struct ibv_mr *base)
     give_index(base->handle);
     pthread_mutex_unlock(&shca.lock);
     shca_pd(base->pd)->users--;
+    shca_give(base->context, SHCA_MR);
     free(mr);
     return 0;
 }

@@ -8,6 +8,7 @@
 #define SOFTHCA_OBJECT_H
 
 #include "shm.h"
+#include "inventory.h"
 #include "lock.h"
 
 #include <errno.h>
@@ -20,6 +21,18 @@
 #define SHCA_EXPORT      __attribute__((visibility("default")))
 
 struct shca_qp;
+
+/* Things that a device has a limited number of. */
+enum shca_kind { SHCA_PD, SHCA_MR, SHCA_CQ, SHCA_QP, SHCA_KINDS };
+
+/* Vendor libraries compare fields that lie behind ibv_device: let them read zeros. */
+struct shca_device {
+    struct ibv_device base;
+    char verbs_device_tail[512];
+    uint32_t index;
+    const struct shca_device_model *model;
+    _Atomic uint32_t used[SHCA_KINDS];
+};
 
 struct shca_context {
     struct verbs_context v;
@@ -90,6 +103,8 @@ struct shca_link {
     struct shca_peer *peer; /* whose segment it is in; NULL when the address leads nowhere */
     struct shm_qp *t;
     uint32_t from, to; /* QP numbers */
+    uint32_t aim;      /* the port there that the address leads to */
+    uint32_t speaks;   /* from | aim << 24, which the target must be listening to; or SHCA_MUTE */
     uint32_t active;   /* last even value left in t->active */
     uint32_t prod;     /* t->rq_prod when last looked at: its line moves with every receive */
 };
@@ -105,6 +120,7 @@ struct shca_qp {
     struct shca_link link;
     struct shca_cq *send_cq, *recv_cq;
     uint32_t index;
+    uint32_t port; /* from INIT on */
 
     struct shca_lock sq;
     uint32_t sq_size, sq_mask, sq_stride, max_send_sge, max_inline;
@@ -131,7 +147,7 @@ struct shca_qp {
     struct shca_batch *batch; /* ibv_wr_* calls between wr_start and wr_complete */
 };
 
-/* The one device of this process. */
+/* This process as peers know it. */
 struct shca_process {
     struct shm_header *h; /* NULL until the first open */
     struct shca_peer me;
@@ -152,6 +168,10 @@ extern struct shca_process shca;
 static inline struct shca_context *shca_context(struct ibv_context *c)
 {
     return (struct shca_context *)((char *)c - offsetof(struct shca_context, v.context));
+}
+static inline struct shca_device *shca_device(const struct ibv_context *c)
+{
+    return (struct shca_device *)c->device;
 }
 static inline struct shca_qp *shca_qp(struct ibv_qp *q)
 {
@@ -180,22 +200,41 @@ bool shca_is_device(const struct ibv_device *d);
 bool shca_enabled(void);
 struct ibv_device **shca_list(int *num);
 void shca_list_free(struct ibv_device **list);
-uint64_t shca_guid(void); /* network order */
 struct ibv_context *shca_open(struct ibv_device *d);
 int shca_close(struct ibv_context *c);
 void shca_disable_contexts(void);
+void shca_raise_on_device(const struct shca_device *d, const struct ibv_async_event *e);
 
 /* query.c */
 int shca_query_device(struct ibv_context *c, struct ibv_device_attr *attr);
 int shca_query_device_ex(struct ibv_context *c, const struct ibv_query_device_ex_input *in,
                          struct ibv_device_attr_ex *attr, size_t size);
 int shca_query_port(struct ibv_context *c, uint8_t port, struct ibv_port_attr *attr, size_t size);
-int shca_query_gid(uint32_t port, int index, union ibv_gid *gid);
-uint16_t shca_lid(void);
+int shca_query_gid(struct ibv_context *c, uint32_t number, int index, union ibv_gid *gid);
+int shca_query_pkey(struct ibv_context *c, uint32_t number, int index, uint16_t *pkey);
+int shca_pkey_index(struct ibv_context *c, uint32_t number, uint16_t pkey);
 
-/* address.c: where LIDs and GIDs lead */
+/* port.c: devices, their ports, their limits. A port is a shm_port(), a number 1, 2 ... */
+extern struct shca_device shca_devices[SHCA_DEVICES];
+const struct shca_inventory *shca_inventory(void);
+const struct shca_port_model *shca_port_model(uint32_t port);
+bool shca_port_exists(uint32_t number);
+enum ibv_port_state shca_port_state(uint32_t port);
+void shca_port_set(uint32_t port, enum ibv_port_state state);
+void shca_qp_tune(struct shca_qp *qp); /* send lock held */
+int shca_take(struct ibv_context *c, enum shca_kind kind);
+void shca_give(struct ibv_context *c, enum shca_kind kind);
+
+/* address.c: what LIDs and GIDs there are, where they lead */
 enum { SHCA_NOWHERE = -1, SHCA_HERE = 0 };
-int shca_host_of(const struct ibv_ah_attr *ah);
+struct shca_place {
+    int host;
+    uint32_t port;
+};
+uint64_t shca_guid(uint32_t device); /* network order */
+uint16_t shca_lid(uint32_t port);
+void shca_gid(uint32_t port, uint32_t index, union ibv_gid *gid);
+struct shca_place shca_place_of(const struct ibv_ah_attr *ah);
 
 /* segment.c, extent.c */
 int shca_start(void);                   /* idempotent: segment, slot, threads; errno value */
@@ -300,7 +339,7 @@ int shca_deliver(struct shca_qp *qp, const struct ibv_send_wr *wr);
 
 /* respond.c: the responder's half, checked against the target's tables by whoever carries it */
 enum { SHCA_NOT_READY = -1, SHCA_NOBODY = -2 };
-void shca_link(struct shca_link *l, int host, uint32_t from, uint32_t to);
+void shca_link(struct shca_link *l, struct shca_place place, uint32_t from, uint32_t to);
 int shca_respond(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g);
 
 /* move.c */

@@ -8,13 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int check_init(const struct ibv_qp_init_attr *a)
+static int check_init(const struct ibv_pd *pd, const struct ibv_qp_init_attr *a)
 {
+    const struct shca_device_model *m = shca_device(pd->context)->model;
     if (a->qp_type != IBV_QPT_RC || a->srq) return EOPNOTSUPP;
     if (!a->send_cq || !a->recv_cq) return EINVAL;
-    if (a->cap.max_send_wr > SHCA_MAX_WR || a->cap.max_recv_wr > SHCA_MAX_WR ||
-        a->cap.max_send_sge > SHCA_MAX_SGE || a->cap.max_recv_sge > SHCA_MAX_SGE ||
-        a->cap.max_inline_data > SHCA_MAX_INLINE)
+    if (a->send_cq->context != pd->context || a->recv_cq->context != pd->context) return EINVAL;
+    if (a->cap.max_send_wr > m->max_qp_wr || a->cap.max_recv_wr > m->max_qp_wr ||
+        a->cap.max_send_sge > m->max_sge || a->cap.max_recv_sge > m->max_sge ||
+        a->cap.max_inline_data > m->max_inline_data)
         return EINVAL;
     return 0;
 }
@@ -107,11 +109,16 @@ struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *a)
 {
     uint64_t ring = 0;
     uint32_t stride, data;
-    if ((errno = shca.forked ? EIO : check_init(a))) return NULL;
-    struct shca_qp *qp = calloc(1, sizeof *qp);
-    if (!qp) return NULL;
+    int error = shca.forked ? EIO : check_init(pd, a);
+    if (!error) error = shca_take(pd->context, SHCA_QP);
+    struct shca_qp *qp = error ? NULL : calloc(1, sizeof *qp);
+    if (!qp) {
+        if (!error) shca_give(pd->context, SHCA_QP);
+        errno = error ? error : ENOMEM;
+        return NULL;
+    }
     fill_base(qp, pd, a);
-    int error = make_send_ring(qp);
+    error = make_send_ring(qp);
     if (!error && !(ring = make_recv_ring(qp, &stride, &data))) {
         shca_say(
             "no room for a receive queue of %u entries (all rings of a process share %llu MiB)",
@@ -121,6 +128,7 @@ struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *a)
     if (!error) error = enter_qp(qp, pd, ring, stride, data);
     if (error) {
         if (ring) shca_heap_free(ring);
+        shca_give(pd->context, SHCA_QP);
         free(qp->sq_ring);
         free(qp);
         errno = error;
@@ -189,7 +197,7 @@ void shca_qp_reset(struct shca_qp *qp)
     shca_qp_quiesce(qp);
     shca_cq_forget(qp->send_cq, qp->base.qp_num);
     if (qp->recv_cq != qp->send_cq) shca_cq_forget(qp->recv_cq, qp->base.qp_num);
-    qp->s->dest_qpn = 0;
+    qp->s->listens = SHCA_DEAF;
     qp->s->rq_prod = qp->s->rq_cons = 0;
     qp->s->active = qp->s->sender_waits = qp->s->fault = 0;
     qp->sq_head = qp->sq_exec = 0;
@@ -221,6 +229,7 @@ int shca_destroy_qp(struct ibv_qp *base)
     while (base->events_completed != qp->async_given) pthread_cond_wait(&base->cond, &base->mutex);
     pthread_mutex_unlock(&base->mutex);
     count_users(qp, -1);
+    shca_give(base->context, SHCA_QP);
     free(qp->batch);
     free(qp->sq_ring);
     free(qp);

@@ -210,14 +210,15 @@ static bool target_listens(const struct shca_link *l)
 {
     uint32_t state = atomic_load_explicit(&l->t->state, memory_order_acquire);
     return (state == IBV_QPS_RTS || state == IBV_QPS_RTR || state == IBV_QPS_SQD) &&
-           l->t->dest_qpn == l->from && !l->t->fault;
+           l->t->listens == l->speaks && !l->t->fault;
 }
 
-/* Aim at QP TO on HOST; *L holds the peer, if there is one, until shca_peer_put(). */
-void shca_link(struct shca_link *l, int host, uint32_t from, uint32_t to)
+/* Aim at QP TO at PLACE; *L holds the peer, if there is one, until shca_peer_put(). */
+void shca_link(struct shca_link *l, struct shca_place place, uint32_t from, uint32_t to)
 {
-    *l = (struct shca_link){.from = from, .to = to};
-    l->peer = shca_peer_get(host, shm_qpn_slot(to));
+    *l = (struct shca_link){
+        .from = from, .to = to, .aim = place.port, .speaks = from | place.port << 24};
+    l->peer = shca_peer_get(place.host, shm_qpn_slot(to));
     if (!l->peer) return;
     l->t = &l->peer->h->qp[shm_qpn_index(to)];
     l->active = l->t->active & ~1u;

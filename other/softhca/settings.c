@@ -4,6 +4,7 @@
  * environment is in settings_read.c.
  */
 #include "settings.h"
+#include "inventory.h"
 
 #include <errno.h>
 #include <stdlib.h>

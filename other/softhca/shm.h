@@ -15,7 +15,7 @@
 
 enum {
     SHCA_MAGIC = 0x53484341,
-    SHCA_LAYOUT = 1, /* bump when this file changes meaning */
+    SHCA_LAYOUT = 2, /* bump when this file changes meaning */
     SHCA_SLOTS = 4096,
     SHCA_QPS = 4096,
     SHCA_CQS = 4096,
@@ -75,8 +75,8 @@ struct shm_rwr {
 
 struct shm_qp {
     /* written by the owner in verbs that are not fast */
-    _Atomic uint32_t state; /* enum ibv_qp_state; 0 = RESET or no such QP */
-    _Atomic uint32_t dest_qpn;
+    _Atomic uint32_t state;   /* enum ibv_qp_state; 0 = RESET or no such QP */
+    _Atomic uint32_t listens; /* to this word of an initiator, see shca_link.speaks */
     uint32_t pd;
     uint32_t access;
     uint32_t recv_cq;
@@ -94,6 +94,10 @@ struct shm_qp {
     _Atomic uint32_t fault; /* 1 + enum ibv_event_type to raise, or SHCA_FAULT_QUIET */
 } SHCA_LINE;
 enum { SHCA_FAULT_QUIET = 0x80 };
+/* A word is a QP number, and above it the target's port. No initiator says the first of these, no
+ * target listens to the second. */
+enum { SHCA_DEAF = 0 };
+#define SHCA_MUTE (~0u)
 
 /* key = index << 8 | generation; the low byte cycles through 1..255, so 0 means free. */
 struct shm_mr {
@@ -128,6 +132,19 @@ static inline uint64_t shm_arena_start(void)
 static inline void *shm_at(struct shm_header *h, uint64_t offset)
 {
     return (char *)h + offset;
+}
+/* A port of any device of a host, in 7 bits. */
+static inline uint32_t shm_port(uint32_t device, uint32_t number)
+{
+    return device << 3 | (number - 1);
+}
+static inline uint32_t shm_port_device(uint32_t port)
+{
+    return port >> 3;
+}
+static inline uint32_t shm_port_number(uint32_t port)
+{
+    return 1 + (port & 7);
 }
 static inline uint32_t shm_qpn_slot(uint32_t qpn)
 {

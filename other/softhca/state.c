@@ -43,13 +43,28 @@ static bool transition_allowed(enum ibv_qp_state from, enum ibv_qp_state to, int
     return false;
 }
 
+/* What depends on the device and its ports. An address belongs to the QP's own port. */
+static bool fits_device(const struct shca_qp *qp, const struct ibv_qp_attr *a, int mask)
+{
+    const struct shca_device *d = shca_device(qp->base.context);
+    uint32_t number = mask & IBV_QP_PORT ? a->port_num : qp->attr.port_num;
+    if (mask & IBV_QP_MAX_QP_RD_ATOMIC && a->max_rd_atomic > d->model->max_qp_init_rd_atom)
+        return false;
+    if (mask & IBV_QP_MAX_DEST_RD_ATOMIC && a->max_dest_rd_atomic > d->model->max_qp_rd_atom)
+        return false;
+    if (!(mask & (IBV_QP_PORT | IBV_QP_AV | IBV_QP_PKEY_INDEX | IBV_QP_PATH_MTU))) return true;
+    if (!shca_port_exists(number)) return false;
+    const struct shca_port_model *port = &d->model->port[number - 1];
+    if (mask & IBV_QP_PKEY_INDEX && a->pkey_index >= port->pkeys) return false;
+    if (mask & IBV_QP_PATH_MTU && (a->path_mtu < IBV_MTU_256 || a->path_mtu > port->active_mtu))
+        return false;
+    if (!(mask & IBV_QP_AV)) return true;
+    return a->ah_attr.port_num == number &&
+           (!a->ah_attr.is_global || a->ah_attr.grh.sgid_index < port->gids);
+}
+
 static bool values_allowed(const struct ibv_qp_attr *a, int mask)
 {
-    if (mask & IBV_QP_PORT && a->port_num != 1) return false;
-    if (mask & IBV_QP_AV && a->ah_attr.port_num != 1) return false;
-    if (mask & IBV_QP_PKEY_INDEX && a->pkey_index != 0) return false;
-    if (mask & IBV_QP_PATH_MTU && (a->path_mtu < IBV_MTU_256 || a->path_mtu > IBV_MTU_4096))
-        return false;
     if (mask & IBV_QP_TIMEOUT && a->timeout > 31) return false;
     if (mask & IBV_QP_RETRY_CNT && a->retry_cnt > 7) return false;
     if (mask & IBV_QP_RNR_RETRY && a->rnr_retry > 7) return false;
@@ -78,7 +93,7 @@ static void take_values(struct ibv_qp_attr *mine, const struct ibv_qp_attr *a, i
 static void connect_qp(struct shca_qp *qp)
 {
     struct shca_peer *old = qp->link.peer;
-    shca_link(&qp->link, shca_host_of(&qp->attr.ah_attr), qp->base.qp_num, qp->attr.dest_qp_num);
+    shca_link(&qp->link, shca_place_of(&qp->attr.ah_attr), qp->base.qp_num, qp->attr.dest_qp_num);
     shca_peer_put(old);
 }
 
@@ -94,10 +109,12 @@ void shca_qp_to_error(struct shca_qp *qp)
 
 static void publish(struct shca_qp *qp, enum ibv_qp_state to)
 {
-    qp->s->access = qp->attr.qp_access_flags;
+    /* A responder without resources for READs and atomics refuses them. */
+    unsigned needs_resources = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+    qp->s->access = qp->attr.qp_access_flags & ~(qp->attr.max_dest_rd_atomic ? 0 : needs_resources);
     qp->s->min_rnr_timer = qp->attr.min_rnr_timer;
     qp->s->max_dest_rd_atomic = qp->attr.max_dest_rd_atomic;
-    atomic_store(&qp->s->dest_qpn, qp->attr.dest_qp_num);
+    shca_qp_tune(qp);
     qp->base.state = to;
     atomic_store(&qp->s->state, to);
 }
@@ -108,7 +125,9 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
     enum ibv_qp_state to = mask & IBV_QP_STATE ? a->qp_state : shca_state(qp);
     if (shca.forked) return EIO;
     if (mask & IBV_QP_CUR_STATE && a->cur_qp_state != shca_state(qp)) return EINVAL;
-    if (!transition_allowed(shca_state(qp), to, mask) || !values_allowed(a, mask)) return EINVAL;
+    if (!transition_allowed(shca_state(qp), to, mask) || !values_allowed(a, mask) ||
+        !fits_device(qp, a, mask))
+        return EINVAL;
     if (to == IBV_QPS_RESET) {
         shca_service_drop(qp);
         shca_lock(&qp->sq);
@@ -120,6 +139,8 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
         return 0;
     }
     if (to != IBV_QPS_ERR) take_values(&qp->attr, a, mask);
+    if (qp->attr.port_num)
+        qp->port = shm_port(shca_device(base->context)->index, qp->attr.port_num);
     if (shca_state(qp) == IBV_QPS_INIT && to == IBV_QPS_RTR) connect_qp(qp);
     shca_lock(&qp->sq);
     if (to == IBV_QPS_ERR)

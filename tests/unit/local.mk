@@ -30,7 +30,6 @@ tests_unit_ports_LDADD = tests/unit/libcheck.a
 
 # Pure parts of the software device.
 check_PROGRAMS += tests/unit/softhca_settings
-softhca_pure = other/softhca/settings.c
 tests_unit_softhca_settings_SOURCES = tests/unit/softhca_settings.c $(softhca_pure)
 tests_unit_softhca_settings_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_unit_softhca_settings_LDADD = tests/unit/libcheck.a

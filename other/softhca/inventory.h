@@ -1,0 +1,45 @@
+/* inventory.h - which devices and ports there are and what they can do, as SOFTHCA_DEVICES says.
+ *
+ *     SOFTHCA_DEVICES = [COUNT] {; [SCOPE:] NAME=VALUE {, NAME=VALUE}}
+ *     COUNT = devices, or devices x ports        SCOPE = softhcaN, or softhcaN/PORT, or none: all
+ *
+ * Names are those of the fields of ibv_device_attr, ibv_port_attr and ibv_qp_cap, and a few of our
+ * own; inventory.c has the table. A later clause overrules an earlier one. Pure.
+ */
+#ifndef SOFTHCA_INVENTORY_H
+#define SOFTHCA_INVENTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { SHCA_DEVICES = 16, SHCA_PORTS = 8, SHCA_PKEYS = 16, SHCA_GIDS = 16, SHCA_FW_VER = 64 };
+
+struct shca_port_model {
+    uint64_t state, active_mtu, lmc, width, speed, gids;
+    uint32_t pkeys;
+    uint16_t pkey[SHCA_PKEYS];
+};
+
+struct shca_device_model {
+    uint64_t max_qp, max_cq, max_mr, max_pd, max_cqe, max_qp_wr, max_sge, max_mr_size;
+    uint64_t max_inline_data, max_qp_rd_atom, max_qp_init_rd_atom;
+    uint64_t vendor_id, vendor_part_id, hw_ver;
+    char fw_ver[SHCA_FW_VER];
+    struct shca_port_model port[SHCA_PORTS];
+};
+
+struct shca_inventory {
+    uint32_t devices, ports; /* ports of each device */
+    struct shca_device_model device[SHCA_DEVICES];
+};
+
+/* TEXT may be NULL: one device with one port. On false *INVENTORY is useless and WHY one line. */
+bool shca_inventory_parse(const char *text, struct shca_inventory *inventory, char *why,
+                          size_t room);
+bool shca_inventory_check(const char *text, char *why, size_t room);
+/* The names, with their values and defaults, for people. */
+void shca_inventory_print(FILE *to);
+
+#endif

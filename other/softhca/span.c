@@ -1,0 +1,76 @@
+/* span.c - pieces of a text. See span.h.
+ */
+#include "span.h"
+
+#include <string.h>
+
+static bool blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n';
+}
+
+static struct shca_span trimmed(const char *at, size_t n)
+{
+    while (n > 0 && blank(*at)) at++, n--;
+    while (n > 0 && blank(at[n - 1])) n--;
+    return (struct shca_span){at, n};
+}
+
+struct shca_span shca_span(const char *text)
+{
+    return trimmed(text, strlen(text));
+}
+
+struct shca_span shca_span_cut(struct shca_span *rest, char separator)
+{
+    const char *end = memchr(rest->at, separator, rest->n);
+    size_t n = end ? (size_t)(end - rest->at) : rest->n;
+    struct shca_span head = trimmed(rest->at, n);
+    size_t used = end ? n + 1 : n;
+    *rest = trimmed(rest->at + used, rest->n - used);
+    return head;
+}
+
+bool shca_span_has(struct shca_span s, char c)
+{
+    return memchr(s.at, c, s.n) != NULL;
+}
+
+bool shca_span_is(struct shca_span s, const char *word)
+{
+    return strlen(word) == s.n && !memcmp(s.at, word, s.n);
+}
+
+bool shca_span_begins(struct shca_span s, const char *word)
+{
+    size_t n = strlen(word);
+    return n <= s.n && !memcmp(s.at, word, n);
+}
+
+static int digit(char c, unsigned base)
+{
+    int d = c >= '0' && c <= '9' ? c - '0' : -1;
+    if (base == 16 && c >= 'a' && c <= 'f') d = c - 'a' + 10;
+    if (base == 16 && c >= 'A' && c <= 'F') d = c - 'A' + 10;
+    return d;
+}
+
+bool shca_span_number(struct shca_span s, uint64_t least, uint64_t most, uint64_t *value)
+{
+    static const char units[] = "KMGT";
+    unsigned base = 10;
+    uint64_t v = 0;
+    if (shca_span_begins(s, "0x")) base = 16, s.at += 2, s.n -= 2;
+    const char *unit = s.n > 1 ? strchr(units, s.at[s.n - 1]) : NULL;
+    size_t digits = s.n - (unit != NULL);
+    if (digits == 0) return false;
+    for (size_t i = 0; i < digits; i++) {
+        int d = digit(s.at[i], base);
+        if (d < 0 || v > (UINT64_MAX - d) / base) return false;
+        v = v * base + d;
+    }
+    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    if (v > UINT64_MAX >> shift) return false;
+    *value = v << shift;
+    return *value >= least && *value <= most;
+}
