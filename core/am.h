@@ -25,8 +25,14 @@ void gasnetc_register_internal(const gasnet_handlerentry_t *internal);
  * code after announcing it. */
 int gasnetc_register_client(gasnet_handlerentry_t *table, int numentries);
 
-/* Runs the handler of one arrived AM, answers it, gives its space back.  No lock held. */
-void gasnetc_deliver(net_message_t *message);
+enum { GASNETC_DELIVER_MAX = 8 };
+
+/* Acts on `n` <= GASNETC_DELIVER_MAX messages that arrived, `systems` of them from net_sys: runs
+ * handlers, gives receive space and credits back.  No lock held. */
+void gasnetc_deliver(net_message_t **messages, unsigned n, unsigned systems);
+
+/* The same while the job ends: no handler runs, only system messages are acted on. */
+void gasnetc_drop(net_message_t **messages, unsigned n);
 
 /* A Request or Reply to this node itself; runs the handler before it returns. */
 typedef struct gasnetc_outgoing {
@@ -38,9 +44,9 @@ typedef struct gasnetc_outgoing {
     size_t nbytes;
     void *dst; /* Long */
 } gasnetc_outgoing_t;
-void gasnetc_loopback(const gasnetc_outgoing_t *am, bool request);
+void gasnetc_loopback(gasnetc_outgoing_t am, bool request);
 
-/* Sends the Reply that only carries `credits`; am_send.c. */
-void gasnetc_send_hidden_reply(gasnetc_peer_t *peer, uint8_t credits);
+/* Sends the Reply that only carries credits, if they still exceed the slack; am_send.c. */
+void gasnetc_send_hidden_reply(gasnetc_peer_t *peer);
 
 #endif

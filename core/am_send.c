@@ -21,23 +21,16 @@ enum { STACK_MESSAGE = 512 };
  * direction known to the compiler. */
 #define HOT static inline __attribute__((always_inline))
 
-/* A message being built. */
-typedef struct draft {
-    char *bytes;
-    uint32_t length;
-    bool on_stack;
-} draft_t;
-
-/* Writes head, address and arguments; the payload's place is at the returned pointer. */
-HOT char *begin_draft(draft_t *draft, const gasnetc_outgoing_t *am, bool request, uint8_t flags)
+/* Writes head, address and arguments at `bytes`; the payload's place is at the returned pointer. */
+HOT char *write_prefix(char *bytes, const gasnetc_outgoing_t *am, bool request, uint8_t flags)
 {
     gasnetc_am_header_t header = {.head = gasnetc_am_head((enum gasnetc_am_category)am->category,
                                                           request, (unsigned)am->numargs),
                                   .handler = am->handler,
                                   .flags = flags,
                                   .nbytes = (uint32_t)am->nbytes};
-    memcpy(draft->bytes, &header, sizeof header);
-    char *p = draft->bytes + sizeof header;
+    memcpy(bytes, &header, sizeof header);
+    char *p = bytes + sizeof header;
     if (am->category == GASNETC_AM_LONG) {
         uint64_t dst = (uintptr_t)am->dst;
         memcpy(p, &dst, sizeof dst);
@@ -50,80 +43,99 @@ HOT char *begin_draft(draft_t *draft, const gasnetc_outgoing_t *am, bool request
     return p + gasnetc_am_args_size((unsigned)am->numargs);
 }
 
-/* Posts the draft; `credits` ride along besides what is banked. */
-HOT void post_draft(gasnetc_peer_t *peer, const draft_t *draft, bool request, uint8_t credits)
+enum kind { REQUEST, REPLY, HIDDEN_REPLY };
+
+/* Posts the message at `bytes`, which the network captures unless it is in a bbuf; what is banked
+ * rides along.  A Reply brings its Request's credit back; a hidden one is not sent when another
+ * message has carried the credits meanwhile. */
+HOT void post(gasnetc_peer_t *peer, char *bytes, uint32_t length, bool in_bbuf, enum kind kind)
 {
-    gasnetc_am_header_t *header = (gasnetc_am_header_t *)(void *)draft->bytes;
-    gasnetc_sent_t sent = {.held = draft->on_stack ? NULL : (gasnetc_held_t *)(void *)draft->bytes};
-    const net_region_t *region = draft->on_stack ? NULL : &gasnetc_bbuf_region;
+    gasnetc_am_header_t *header = (gasnetc_am_header_t *)(void *)bytes;
+    gasnetc_sent_t sent = {.held = in_bbuf ? (gasnetc_held_t *)(void *)bytes : NULL};
+    const net_region_t *region = in_bbuf ? &gasnetc_bbuf_region : NULL;
+    gasnetc_credits_t *credits = &peer->credits;
+    const uint8_t own = kind == REPLY;
     for (;;) {
         gasneti_lock(&peer->lock);
         bool needs_room = false;
-        if (!request || gasnetc_credits_take(&peer->credits, &needs_room)) {
-            uint16_t banked = peer->credits.banked, room = GASNETC_CREDITS_PER_MESSAGE - credits;
-            if (banked > room) banked = room;
-            header->credits = (uint8_t)(credits + banked);
-            if (net_am(&peer->net, draft->bytes, region, draft->length, needs_room, &sent) ==
-                NET_POSTED) {
-                peer->credits.banked -= banked;
+        if (kind == HIDDEN_REPLY && !gasnetc_credits_overdue(credits)) break;
+        if (kind != REQUEST || gasnetc_credits_take(credits, &needs_room)) {
+            uint8_t carried = gasnetc_credits_carry(credits, own);
+            header->credits = carried;
+            if (net_am(&peer->net, bytes, region, length, needs_room, &sent) == NET_POSTED) {
+                gasnetc_credits_carried(credits, carried, own);
                 gasneti_unlock(&peer->lock);
                 return;
             }
-            if (request) gasnetc_credits_untake(&peer->credits, needs_room);
+            if (kind == REQUEST) gasnetc_credits_untake(credits, needs_room);
         }
         gasneti_unlock(&peer->lock);
-        gasnetc_stall(!request);
+        gasnetc_stall(kind != REQUEST);
     }
+    gasneti_unlock(&peer->lock);
+    if (in_bbuf) gasnetc_bbuf_free(bytes);
 }
 
-static void __attribute__((cold)) check_outgoing(gasnet_node_t dest, const gasnetc_outgoing_t *am)
+static void __attribute__((cold)) check_outgoing(gasnet_node_t dest, gasnetc_outgoing_t am)
 {
     if (dest >= gasneti_nodes)
         gasneti_fatal("an Active Message to rank %u: the job has %u", dest, gasneti_nodes);
-    if (am->numargs < 0 || am->numargs > GASNETC_AM_MAX_ARGS)
-        gasneti_fatal("an Active Message with %d arguments: 0..16 are possible", am->numargs);
-    if (am->category == GASNETC_AM_MEDIUM)
-        gasneti_fatal("an AMMedium of %zu bytes: the most is %d", am->nbytes, GASNETC_MAX_MEDIUM);
-    gasneti_fatal("an AMLong of %zu bytes: the most is %d", am->nbytes, GASNETC_MAX_LONG_REQUEST);
+    if (am.numargs < 0 || am.numargs > GASNETC_AM_MAX_ARGS)
+        gasneti_fatal("an Active Message with %d arguments: 0..16 are possible", am.numargs);
+    if (am.category == GASNETC_AM_MEDIUM)
+        gasneti_fatal("an AMMedium of %zu bytes: the most is %d", am.nbytes, GASNETC_MAX_MEDIUM);
+    gasneti_fatal("an AMLong of %zu bytes: the most is %d", am.nbytes, GASNETC_MAX_LONG_REQUEST);
 }
 
-/* Sends to another node; a Reply brings its Request's credit back. */
+/* Builds a message that the network does not capture. */
+static __attribute__((noinline)) void send_from_bbuf(gasnetc_peer_t *peer, gasnetc_outgoing_t am,
+                                                     bool request, uint8_t flags, uint32_t length,
+                                                     size_t carried)
+{
+    char *bytes;
+    while (!(bytes = gasnetc_bbuf_try())) gasnetc_stall(!request);
+    char *payload = write_prefix(bytes, &am, request, flags);
+    if (carried) memcpy(payload, am.src, carried);
+    post(peer, bytes, length, true, request ? REQUEST : REPLY);
+}
+
+/* Sends to another node. */
 HOT void send_message(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request,
                       uint8_t flags, bool with_payload)
 {
     uint32_t prefix =
         gasnetc_am_prefix((enum gasnetc_am_category)am->category, (unsigned)am->numargs);
     size_t carried = with_payload ? am->nbytes : 0;
-    _Alignas(8) char stack[STACK_MESSAGE];
-    draft_t draft = {.bytes = stack, .length = (uint32_t)(prefix + carried), .on_stack = true};
-    if (draft.length > STACK_MESSAGE || draft.length > gasnetc_caps.inline_max) {
-        draft.on_stack = false;
-        while (!(draft.bytes = gasnetc_bbuf_try())) gasnetc_stall(!request);
+    uint32_t length = (uint32_t)(prefix + carried);
+    if (length > STACK_MESSAGE || length > gasnetc_caps.inline_max) {
+        send_from_bbuf(peer, *am, request, flags, length, carried);
+        return;
     }
-    char *payload = begin_draft(&draft, am, request, flags);
+    _Alignas(8) char bytes[STACK_MESSAGE];
+    char *payload = write_prefix(bytes, am, request, flags);
     if (carried) memcpy(payload, am->src, carried);
-    post_draft(peer, &draft, request, request ? 0 : 1);
+    post(peer, bytes, length, false, request ? REQUEST : REPLY);
 }
 
 /* The payload goes ahead by itself, or behind the header where it fits. */
-static __attribute__((noinline)) void send_long(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am,
+static __attribute__((noinline)) void send_long(gasnetc_peer_t *peer, gasnetc_outgoing_t am,
                                                 bool request, bool async)
 {
-    if (am->nbytes == 0) {
-        send_message(peer, am, request, 0, false);
+    if (am.nbytes == 0) {
+        send_message(peer, &am, request, 0, false);
         return;
     }
-    gasnetc_check_remote(peer, (uintptr_t)am->dst, am->nbytes, "an AMLong");
-    if (am->nbytes <= (size_t)gasnetc_params.packedlong_limit) {
-        send_message(peer, am, request, GASNETC_AM_PACKED, true);
+    gasnetc_check_remote(peer, (uintptr_t)am.dst, am.nbytes, "an AMLong");
+    if (am.nbytes <= (size_t)gasnetc_params.packedlong_limit) {
+        send_message(peer, &am, request, GASNETC_AM_PACKED, true);
         return;
     }
     /* Where header and payload may overtake each other, the payload must have arrived. */
     gasnetc_counter_t arrived = {0};
     gasnetc_counter_t *counter = gasnetc_caps.ordered ? NULL : &arrived;
-    gasnetc_put_payload(peer, am->dst, am->src, am->nbytes, !async, counter, !request);
+    gasnetc_put_payload(peer, am.dst, am.src, am.nbytes, !async, counter, !request);
     while (!gasnetc_counter_done(&arrived)) gasnetc_stall(!request);
-    send_message(peer, am, request, 0, false);
+    send_message(peer, &am, request, 0, false);
 }
 
 HOT int send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t limit, bool async)
@@ -132,11 +144,11 @@ HOT int send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t li
     if (__builtin_expect(dest >= gasneti_nodes || am->nbytes > limit ||
                              (unsigned)am->numargs > GASNETC_AM_MAX_ARGS,
                          0))
-        check_outgoing(dest, am);
+        check_outgoing(dest, *am);
     if (dest == gasneti_mynode)
-        gasnetc_loopback(am, true);
+        gasnetc_loopback(*am, true);
     else if (am->category == GASNETC_AM_LONG)
-        send_long(&gasnetc_peers[dest], am, true, async);
+        send_long(&gasnetc_peers[dest], *am, true, async);
     else
         send_message(&gasnetc_peers[dest], am, true, 0, true);
     return GASNET_OK;
@@ -146,33 +158,32 @@ HOT int send_reply(gasnet_token_t opaque, const gasnetc_outgoing_t *am, size_t l
 {
     gasnetc_token_t *token = opaque;
     if (__builtin_expect(am->nbytes > limit || (unsigned)am->numargs > GASNETC_AM_MAX_ARGS, 0))
-        check_outgoing(0, am);
+        check_outgoing(0, *am);
     if (__builtin_expect(!token->request || token->replied, 0))
         gasneti_fatal("a handler may reply once, and only to a Request: this is %s",
                       token->request ? "its second Reply" : "a Reply's handler");
     if (GASNETC_CHECKING) gasnetc_check_no_new_locks(token->locks, "replies");
     token->replied = true;
     if (token->loopback)
-        gasnetc_loopback(am, false);
+        gasnetc_loopback(*am, false);
     else if (am->category == GASNETC_AM_LONG)
-        send_long(token->peer, am, false, false);
+        send_long(token->peer, *am, false, false);
     else
         send_message(token->peer, am, false, 0, true);
     return GASNET_OK;
 }
 
-void gasnetc_send_hidden_reply(gasnetc_peer_t *peer, uint8_t credits)
+void gasnetc_send_hidden_reply(gasnetc_peer_t *peer)
 {
-    gasnetc_am_header_t header = {.head = gasnetc_am_head(GASNETC_AM_SHORT, false, 0),
-                                  .flags = GASNETC_AM_HIDDEN};
+    const gasnetc_am_header_t header = {.head = gasnetc_am_head(GASNETC_AM_SHORT, false, 0),
+                                        .flags = GASNETC_AM_HIDDEN};
     _Alignas(8) char stack[sizeof header];
-    draft_t draft = {.bytes = stack, .length = sizeof header, .on_stack = true};
-    if (gasnetc_caps.inline_max < sizeof header) {
-        draft.on_stack = false;
-        while (!(draft.bytes = gasnetc_bbuf_try())) gasnetc_reap();
-    }
-    memcpy(draft.bytes, &header, sizeof header);
-    post_draft(peer, &draft, false, credits);
+    char *bytes = stack;
+    bool in_bbuf = gasnetc_caps.inline_max < sizeof header;
+    if (in_bbuf)
+        while (!(bytes = gasnetc_bbuf_try())) gasnetc_reap();
+    memcpy(bytes, &header, sizeof header);
+    post(peer, bytes, sizeof header, in_bbuf, HIDDEN_REPLY);
 }
 
 /* ---- the calls of the client interface

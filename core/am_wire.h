@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum gasnetc_am_category { GASNETC_AM_SHORT, GASNETC_AM_MEDIUM, GASNETC_AM_LONG };
 
@@ -54,7 +55,7 @@ static inline uint32_t gasnetc_am_prefix(enum gasnetc_am_category category, unsi
     return fixed + gasnetc_am_args_size(numargs);
 }
 
-/* A message taken apart; pointers lead into the message. */
+/* A message taken apart. */
 typedef struct gasnetc_am {
     enum gasnetc_am_category category;
     bool request;
@@ -65,12 +66,81 @@ typedef struct gasnetc_am {
     uint8_t numargs;
     uint32_t nbytes;
     uint64_t dst;
-    const int32_t *args;
-    void *payload; /* Medium and packed Long */
+    uint32_t args;    /* where in the message they are */
+    uint32_t payload; /* Medium and packed Long: where in the message it is */
 } gasnetc_am_t;
 
-/* Takes apart `length` bytes at `message` (8-byte aligned).  Returns NULL, or the name of the field
+/* Flags are rare; each is possible on one kind of message only. */
+static inline bool gasnetc_am_flags_fit(uint8_t flags, enum gasnetc_am_category category,
+                                        bool request)
+{
+    switch (flags) {
+    case 0:
+        return true;
+    case GASNETC_AM_PACKED:
+        return category == GASNETC_AM_LONG;
+    case GASNETC_AM_HIDDEN:
+        return category == GASNETC_AM_SHORT && !request;
+    }
+    return false;
+}
+
+/* The rest of gasnetc_am_parse for one category, of which the compiler makes three. */
+static inline __attribute__((always_inline)) const char *
+gasnetc_am_parse_as(enum gasnetc_am_category category, void *message, size_t length,
+                    gasnetc_am_t *am)
+{
+    const gasnetc_am_header_t *header = message;
+    unsigned numargs = header->head >> 3;
+    if (numargs > GASNETC_AM_MAX_ARGS) return "argument count";
+    am->category = category;
+    am->request = header->head >> 2 & 1;
+    am->handler = header->handler;
+    am->credits = header->credits;
+    am->numargs = (uint8_t)numargs;
+    am->nbytes = header->nbytes;
+    am->hidden = header->flags & GASNETC_AM_HIDDEN;
+    am->packed = header->flags & GASNETC_AM_PACKED;
+    if (!gasnetc_am_flags_fit(header->flags, category, am->request)) return "flags";
+    uint32_t prefix = gasnetc_am_prefix(category, numargs);
+    am->payload = prefix;
+    am->args = prefix - gasnetc_am_args_size(numargs);
+    if (length < prefix) return "length (arguments cut off)";
+    am->dst = 0;
+    if (category == GASNETC_AM_LONG)
+        memcpy(&am->dst, (char *)message + sizeof *header, sizeof am->dst);
+    if (category == GASNETC_AM_SHORT && header->nbytes) return "payload length";
+    /* The payload of an unpacked Long went ahead. */
+    bool carries = category == GASNETC_AM_MEDIUM || am->packed;
+    return length - prefix == (carries ? header->nbytes : 0) ? NULL : "payload length";
+}
+
+/* Where the arguments are, and where the payload is. */
+static inline const int32_t *gasnetc_am_args(const gasnetc_am_t *am, const void *message)
+{
+    return (const int32_t *)(const void *)((const char *)message + am->args);
+}
+
+static inline void *gasnetc_am_payload(const gasnetc_am_t *am, void *message)
+{
+    return (char *)message + am->payload;
+}
+
+/* Takes apart `length` bytes at `message`.  Returns NULL, or the name of the field
  * that is wrong; `am` is then unspecified.  Never reads past the message. */
-const char *gasnetc_am_parse(void *message, size_t length, gasnetc_am_t *am);
+static inline const char *gasnetc_am_parse(void *message, size_t length, gasnetc_am_t *am)
+{
+    const gasnetc_am_header_t *header = message;
+    if (length < sizeof *header) return "length (shorter than a header)";
+    switch (header->head & 3) {
+    case GASNETC_AM_SHORT:
+        return gasnetc_am_parse_as(GASNETC_AM_SHORT, message, length, am);
+    case GASNETC_AM_MEDIUM:
+        return gasnetc_am_parse_as(GASNETC_AM_MEDIUM, message, length, am);
+    case GASNETC_AM_LONG:
+        return gasnetc_am_parse_as(GASNETC_AM_LONG, message, length, am);
+    }
+    return "category";
+}
 
 #endif

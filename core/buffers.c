@@ -11,34 +11,18 @@
 #include "core/job.h"
 #include "core/report.h"
 
-struct gasnetc_held {
-    gasnetc_held_t *next;
-    net_region_t region; /* transient registrations only */
-};
+/* A transient registration. */
+typedef struct pin {
+    gasnetc_held_t held; /* first */
+    net_region_t region;
+} pin_t;
 
 net_region_t gasnetc_bbuf_region;
+gasnetc_pool_t gasnetc_free_bbufs;
 
+static gasnetc_pool_t free_pins;
 static char *arena;
 static size_t arena_size;
-static gasnetc_held_t *free_bbufs, *free_pins;
-static gasneti_lock_t lock;
-
-static void push(gasnetc_held_t **list, gasnetc_held_t *held)
-{
-    gasneti_lock(&lock);
-    held->next = *list;
-    *list = held;
-    gasneti_unlock(&lock);
-}
-
-static gasnetc_held_t *pop(gasnetc_held_t **list)
-{
-    gasneti_lock(&lock);
-    gasnetc_held_t *held = *list;
-    if (held) *list = held->next;
-    gasneti_unlock(&lock);
-    return held;
-}
 
 void gasnetc_bbuf_init(uint32_t count)
 {
@@ -54,8 +38,7 @@ void gasnetc_bbuf_init(uint32_t count)
         net_explain_register(errno, arena_size, why, sizeof why);
         gasneti_fatal("cannot register %zu KB of send buffers: %s", arena_size / 1024, why);
     }
-    for (size_t i = count; i-- > 0;)
-        push(&free_bbufs, (gasnetc_held_t *)(void *)(arena + i * GASNETC_BBUF_SIZE));
+    for (size_t i = count; i-- > 0;) gasnetc_bbuf_free(arena + i * GASNETC_BBUF_SIZE);
 }
 
 void gasnetc_bbuf_fini(void)
@@ -64,22 +47,12 @@ void gasnetc_bbuf_fini(void)
     net_deregister(&gasnetc_bbuf_region);
     net_free(arena);
     arena = NULL;
-    free_bbufs = NULL;
-}
-
-void *gasnetc_bbuf_try(void)
-{
-    return pop(&free_bbufs);
-}
-
-void gasnetc_bbuf_free(void *bbuf)
-{
-    push(&free_bbufs, bbuf);
+    gasnetc_free_bbufs.first = NULL;
 }
 
 gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, net_region_t **region)
 {
-    gasnetc_held_t *pin = pop(&free_pins);
+    pin_t *pin = gasnetc_pool_take(&free_pins);
     if (!pin) pin = malloc(sizeof *pin);
     if (!pin) gasneti_fatal("out of memory for the record of a registration");
     if (!net_register((void *)(uintptr_t)start, length, false, &pin->region)) {
@@ -88,17 +61,17 @@ gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, net_regi
         gasneti_fatal("cannot register %zu bytes at %p for a transfer: %s", length, start, why);
     }
     *region = &pin->region;
-    return pin;
+    return &pin->held;
 }
 
 void gasnetc_release_held(const gasnetc_sent_t *sent)
 {
     char *bytes = (char *)sent->held;
     if ((size_t)(bytes - arena) < arena_size) {
-        if (sent->copy_to) memcpy(sent->copy_to, bytes, sent->copy_length);
-        push(&free_bbufs, sent->held);
+        if (sent->copy_to) gasnetc_copy(sent->copy_to, bytes, sent->copy_length);
+        gasnetc_bbuf_free(bytes);
     } else {
-        net_deregister(&sent->held->region);
-        push(&free_pins, sent->held);
+        net_deregister(&((pin_t *)sent->held)->region);
+        gasnetc_pool_give(&free_pins, sent->held);
     }
 }

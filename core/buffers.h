@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "core/completion.h"
+#include "core/lock.h"
 #include "core/network.h"
 
 enum { GASNETC_BBUF_SIZE = 4096 };
@@ -21,9 +22,44 @@ extern net_region_t gasnetc_bbuf_region; /* covers every bbuf */
 void gasnetc_bbuf_init(uint32_t count);
 void gasnetc_bbuf_fini(void);
 
+/* Things that may be held, when free. */
+struct gasnetc_held {
+    gasnetc_held_t *next;
+};
+typedef struct gasnetc_pool {
+    gasnetc_held_t *first;
+    gasneti_lock_t lock;
+} gasnetc_pool_t;
+extern gasnetc_pool_t gasnetc_free_bbufs;
+
 /* NULL when none is free. */
-void *gasnetc_bbuf_try(void);
-void gasnetc_bbuf_free(void *bbuf);
+static inline void *gasnetc_pool_take(gasnetc_pool_t *pool)
+{
+    gasneti_lock(&pool->lock);
+    gasnetc_held_t *held = pool->first;
+    if (held) pool->first = held->next;
+    gasneti_unlock(&pool->lock);
+    return held;
+}
+
+static inline void gasnetc_pool_give(gasnetc_pool_t *pool, gasnetc_held_t *held)
+{
+    gasneti_lock(&pool->lock);
+    held->next = pool->first;
+    pool->first = held;
+    gasneti_unlock(&pool->lock);
+}
+
+/* NULL when none is free. */
+static inline void *gasnetc_bbuf_try(void)
+{
+    return gasnetc_pool_take(&gasnetc_free_bbufs);
+}
+
+static inline void gasnetc_bbuf_free(void *bbuf)
+{
+    gasnetc_pool_give(&gasnetc_free_bbufs, bbuf);
+}
 
 /* Registers [start, start+length) for one transfer: pass as gasnetc_sent_t.held, and `*region` to
  * the posting call; freed when the transfer completes.  Fatal when the network refuses. */

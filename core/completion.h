@@ -46,6 +46,15 @@ typedef struct gasnetc_sent {
     uint32_t copy_length;
 } gasnetc_sent_t;
 
+/* memcpy, without a call for a word: the usual small get. */
+static inline void gasnetc_copy(void *to, const void *from, uint32_t length)
+{
+    if (length == 8)
+        memcpy(to, from, 8);
+    else
+        memcpy(to, from, length);
+}
+
 /* Frees `held`, after copying a bounced get to its place. */
 void gasnetc_release_held(const gasnetc_sent_t *sent);
 

@@ -3,8 +3,8 @@
  *
  * Every Request spends one credit of its sender; every Reply, explicit or hidden, brings it back.
  * A Request whose handler sent no Reply leaves its credit in the responder's bank, from where it
- * rides on the next message to that peer; when the bank would exceed the slack, a hidden Reply
- * carries all of it.  No I/O, no lock: the engine calls these under the peer's lock.
+ * rides on the next message to that peer; when the bank exceeds the slack at the end of a poll, a
+ * hidden Reply carries all of it.  No I/O, no lock: the engine calls these under the peer's lock.
  *
  * Invariant, for each direction between two nodes: credits at the sender + Requests on the way or
  * being handled + credits banked at the responder + credits on the way back = M.
@@ -63,20 +63,30 @@ static inline bool gasnetc_credits_return(gasnetc_credits_t *c, uint16_t n, bool
     return true;
 }
 
-/* All that is banked, to ride on a message about to leave for the peer. */
-static inline uint8_t gasnetc_credits_unbank(gasnetc_credits_t *c)
+/* True when a hidden Reply is due. */
+static inline bool gasnetc_credits_overdue(const gasnetc_credits_t *c)
 {
-    uint8_t n = (uint8_t)c->banked;
-    c->banked = 0;
-    return n;
+    return c->banked > c->slack;
 }
 
-/* A Request was handled and not replied to.  Returns 0 if its credit was banked, else the number
- * of credits that a hidden Reply must carry now. */
-static inline uint8_t gasnetc_credits_bank(gasnetc_credits_t *c)
+/* A Request was handled and not replied to; true when a hidden Reply is due. */
+static inline bool gasnetc_credits_bank(gasnetc_credits_t *c)
 {
     c->banked++;
-    return c->banked > c->slack ? gasnetc_credits_unbank(c) : 0;
+    return gasnetc_credits_overdue(c);
+}
+
+/* What a message about to leave for the peer carries, when `own` of it are its own and the rest is
+ * banked.  Follow with gasnetc_credits_carried() when it has left. */
+static inline uint8_t gasnetc_credits_carry(const gasnetc_credits_t *c, uint8_t own)
+{
+    unsigned all = c->banked + own;
+    return (uint8_t)(all < GASNETC_CREDITS_PER_MESSAGE ? all : GASNETC_CREDITS_PER_MESSAGE);
+}
+
+static inline void gasnetc_credits_carried(gasnetc_credits_t *c, uint8_t carried, uint8_t own)
+{
+    c->banked -= (uint16_t)(carried - own);
 }
 
 #endif

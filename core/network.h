@@ -1,7 +1,7 @@
 /* network.h - the contract: everything the core may ask of a network.
  *
  * A network is one folder.  It supplies `network_inline.h`, which this file includes at its end and
- * which defines the three types below and the calls marked HOT as static inline functions, so that
+ * which defines the types below and the calls marked HOT as static inline functions, so that
  * the core compiles against them and not through pointers; the other calls are ordinary functions.
  * A network knows nothing of handlers, handles or exit, and of credits only how many to make room
  * for.  It may use core/lock.h, core/completion.h, core/report.h, core/params.h and the bootstrap,
@@ -39,10 +39,12 @@
  *   net_peer_t    what the network keeps per peer; begins with `uint32_t rank`.  Lives inside the
  *                 core's own record of the peer, zeroed before net_address.
  *   net_region_t  a registered range of local memory; zeroed means "none".
- *   net_key_t     what a peer must know to reach such a range: plain bytes, no pointers. */
+ *   net_key_t     what a peer must know to reach such a range: plain bytes, no pointers.
+ *   net_spare_t   receive space in hand during one poll; zeroed means "none". */
 typedef struct net_peer net_peer_t;
 typedef struct net_region net_region_t;
 typedef struct net_key net_key_t;
+typedef struct net_spare net_spare_t;
 
 enum net_result { NET_POSTED, NET_BUSY };
 
@@ -59,13 +61,13 @@ struct net_caps {
     bool ordered;          /* a put and an AM to the same peer arrive in the order posted */
 };
 
-/* One AM that has arrived.  `data` is 8-byte aligned and stays valid until net_release. */
+/* One AM that has arrived: the network's own record, which begins with these fields.  `data` is
+ * 8-byte aligned; all of it stays valid until net_release. */
 typedef struct net_message {
     net_peer_t *peer;
     void *data;
     uint32_t length;
-    bool system;  /* from net_sys: data is uint64_t[2] */
-    void *cookie; /* the network's own */
+    bool system; /* from net_sys: data is uint64_t[2] */
 } net_message_t;
 
 /* ---- start-up and end ------------------------------------------------------------------------ */
@@ -143,19 +145,26 @@ static inline unsigned net_reap(void);
  * hot. */
 bool net_quiet(void);
 
-/* Takes at most `budget` arrived messages; fills `messages`, returns how many. */
-static inline unsigned net_arrivals(net_message_t *messages, unsigned budget);
+/* Takes at most `budget` arrived messages; fills `messages`, returns how many, and adds to *systems
+ * how many of them are from net_sys. */
+static inline unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems);
 
 /* ---- receive space (no lock held)
  * ---------------------------------------------------------------*/
 
-/* Before a handler runs.  With `refill`, room equal to the message's is given to the peer again
- * first; if no buffer is spare, the message moves to ordinary memory (data changes) and its own
- * buffer is given back at once. */
-static inline void net_accept(net_message_t *message, bool refill);
+/* Before a Request's handler runs: room equal to the message's is given to the peer again.  If no
+ * buffer is spare, the message moves to ordinary memory and its own buffer is given back at once;
+ * the message to go on with is returned.  `spare` is used before the common pool. */
+static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spare);
 
-/* After the handler: the message's space may be used again. */
-static inline void net_release(net_message_t *message);
+/* After the handler: the message's space may be used again, first by `spare`. */
+static inline void net_release(net_message_t *message, net_spare_t *spare);
+
+/* The same for a message from net_sys.  Not hot. */
+void net_release_system(net_message_t *message);
+
+/* At the end of a poll: what is left in hand goes back to the common pool. */
+static inline void net_spare_back(net_spare_t *spare);
 
 #include "network_inline.h"
 

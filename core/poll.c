@@ -15,8 +15,6 @@
 #include "core/system_am.h"
 #include "core/thread.h"
 
-enum { BUDGET = 8 };
-
 static gasneti_lock_t poll_lock;
 static unsigned patience = UINT_MAX;
 
@@ -26,11 +24,11 @@ void gasnetc_poll_set_patience(unsigned turns)
 }
 
 /* Reaps and takes arrivals, if no other thread is at it; returns how many arrived. */
-static inline unsigned take(net_message_t *messages, unsigned *reaped)
+static inline unsigned take(net_message_t **messages, unsigned *reaped, unsigned *systems)
 {
     if (__builtin_expect(gasnetc_job.size == 1, 0) || !gasneti_trylock(&poll_lock)) return 0;
     *reaped = net_reap();
-    unsigned n = net_arrivals(messages, BUDGET);
+    unsigned n = net_arrivals(messages, GASNETC_DELIVER_MAX, systems);
     gasneti_unlock(&poll_lock);
     return n;
 }
@@ -46,30 +44,15 @@ static inline int pending(void)
     return atomic_load_explicit(&gasnetc_exit_pending, memory_order_relaxed);
 }
 
-/* System messages first: a handler may never return. */
-static void deliver_system(net_message_t *messages, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++)
-        if (messages[i].system) gasnetc_deliver(&messages[i]);
-}
-
-static inline void deliver_all(net_message_t *messages, unsigned n)
-{
-    unsigned systems = 0;
-    for (unsigned i = 0; i < n; i++) systems += messages[i].system;
-    if (__builtin_expect(systems, 0)) deliver_system(messages, n);
-    for (unsigned i = 0; i < n; i++)
-        if (!messages[i].system) gasnetc_deliver(&messages[i]);
-}
-
 void gasnetc_poll(void)
 {
-    net_message_t messages[BUDGET];
-    unsigned reaped = 0;
-    unsigned n = take(messages, &reaped);
-    deliver_all(messages, n);
+    net_message_t *messages[GASNETC_DELIVER_MAX];
+    unsigned reaped = 0, systems = 0;
+    unsigned n = take(messages, &reaped, &systems);
+    if (n) gasnetc_deliver(messages, n, systems);
     if (__builtin_expect(pending(), 0)) gasnetc_exit_act();
-    gasnete_progress();
+    if (__builtin_expect(atomic_load_explicit(&gasnete_progress_due, memory_order_relaxed), 0))
+        gasnete_progress();
     gasneti_thread_t *self = gasneti_self();
     if (n + reaped)
         self->idle_turns = 0;
@@ -101,15 +84,9 @@ void gasneti_wait_poll(void)
 
 void gasnetc_poll_ending(void)
 {
-    net_message_t messages[BUDGET];
-    unsigned reaped = 0;
-    unsigned n = take(messages, &reaped);
-    for (unsigned i = 0; i < n; i++) {
-        if (messages[i].system)
-            gasnetc_deliver(&messages[i]);
-        else
-            net_release(&messages[i]);
-    }
+    net_message_t *messages[GASNETC_DELIVER_MAX];
+    unsigned reaped = 0, systems = 0, n = take(messages, &reaped, &systems);
+    gasnetc_drop(messages, n);
     if (n + reaped == 0) sched_yield();
 }
 

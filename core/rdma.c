@@ -146,16 +146,25 @@ static inline bool one_piece(const gasnetc_peer_t *peer, uintptr_t start, size_t
            ((*offset ^ (*offset + nbytes - 1)) >> gasnetc_pin_shift) == 0;
 }
 
-/* Captures a small source at the call; false, with nothing done, if any condition fails. */
-static inline bool put_now(gasnetc_peer_t *peer, uintptr_t dst, const void *src, size_t nbytes,
-                           gasnetc_counter_t *counter)
+/* Captures a small source at the call or, if `bulk`, sends from this node's segment; false, with
+ * nothing done, if any condition fails. */
+static inline __attribute__((always_inline)) bool put_now(gasnetc_peer_t *peer, uintptr_t dst,
+                                                          const void *src, size_t nbytes,
+                                                          gasnetc_counter_t *counter, bool bulk)
 {
-    uintptr_t offset;
-    if (nbytes > gasnetc_caps.inline_max || !one_piece(peer, dst, nbytes, &offset)) return false;
-    const net_key_t *key = &peer->segment.keys[offset >> gasnetc_pin_shift];
+    uintptr_t to, from;
+    if (!one_piece(peer, dst, nbytes, &to)) return false;
+    const net_key_t *key = &peer->segment.keys[to >> gasnetc_pin_shift];
+    const net_region_t *region = NULL;
+    if (nbytes > gasnetc_caps.inline_max) {
+        if (!bulk || nbytes > gasnetc_caps.transfer_max ||
+            !one_piece(&gasnetc_peers[gasnetc_job.rank], (uintptr_t)src, nbytes, &from))
+            return false;
+        region = &gasnetc_segment_regions[from >> gasnetc_pin_shift];
+    }
     gasneti_lock(&peer->lock);
     enum net_result result =
-        net_put(&peer->net, dst, key, src, NULL, nbytes, &(gasnetc_sent_t){.counter = counter});
+        net_put(&peer->net, dst, key, src, region, nbytes, &(gasnetc_sent_t){.counter = counter});
     gasneti_unlock(&peer->lock);
     if (__builtin_expect(result != NET_POSTED, 0)) return false;
     if (counter) counter->issued++;
@@ -253,7 +262,7 @@ void gasnetc_rdma_put_bulk(uint32_t node, void *dst, const void *src, size_t nby
                            gasnetc_counter_t *counter)
 {
     gasnetc_peer_t *peer = &gasnetc_peers[node];
-    if (!put_now(peer, (uintptr_t)dst, src, nbytes, counter))
+    if (!put_now(peer, (uintptr_t)dst, src, nbytes, counter, true))
         put_pieces(peer, dst, src, nbytes, counter, false);
 }
 
@@ -261,7 +270,7 @@ void gasnetc_rdma_put(uint32_t node, void *dst, const void *src, size_t nbytes,
                       gasnetc_counter_t *counter)
 {
     gasnetc_peer_t *peer = &gasnetc_peers[node];
-    if (!put_now(peer, (uintptr_t)dst, src, nbytes, counter))
+    if (!put_now(peer, (uintptr_t)dst, src, nbytes, counter, false))
         put_pieces(peer, dst, src, nbytes, counter, true);
 }
 

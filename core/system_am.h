@@ -6,6 +6,8 @@
 #ifndef GASNETC_SYSTEM_AM_H
 #define GASNETC_SYSTEM_AM_H
 
+#include <stdatomic.h>
+
 #include "gasnet.h"
 
 /* Supplied by the Extended API: its handler table, ended by a NULL function; indices 64..127. */
@@ -15,8 +17,9 @@ extern const gasnet_handlerentry_t gasnete_handlers[];
  * barrier; messages may be sent only after attach has returned. */
 void gasnete_attach(void);
 
-/* Supplied by the Extended API; called once per poll, outside handlers, by any thread; must cost a
- * few instructions when there is nothing to do.  May send Requests. */
+/* Supplied by the Extended API; called outside handlers, by any thread, in each poll that finds
+ * gasnete_progress_due set.  May send Requests. */
 void gasnete_progress(void);
+extern atomic_bool gasnete_progress_due;
 
 #endif

@@ -19,8 +19,10 @@
 #include "extended-ref/handles.h"
 #include "extended-ref/internal_am.h"
 
+/* A message arrived that nobody has acted upon. */
+atomic_bool gasnete_progress_due;
+
 static struct {
-    atomic_bool due;      /* a message arrived that nobody has acted upon */
     atomic_bool complete; /* the phase this node is in */
     gasneti_lock_t lock;
     gasnete_barrier_state_t state;
@@ -57,9 +59,8 @@ static void advance(void)
 
 void gasnete_progress(void)
 {
-    if (!gasnete_rarely(atomic_load_explicit(&barrier.due, memory_order_relaxed))) return;
     /* First the note, then the state: a message recorded after this leaves a new note. */
-    atomic_store(&barrier.due, false);
+    atomic_store(&gasnete_progress_due, false);
     advance();
 }
 
@@ -82,7 +83,7 @@ void gasnete_barrier_handler(gasnet_token_t token, gasnet_handlerarg_t word0,
             "job linked with the same release?",
             (unsigned)from, (unsigned)word0);
     }
-    atomic_store(&barrier.due, true);
+    atomic_store(&gasnete_progress_due, true);
 }
 
 /* ---- what clients call ----------------------------------------------------------------------- */

@@ -307,12 +307,23 @@ static inline int hca_message_marked(hca_qp_t qp, hca_send_t *send, hca_local_t 
     return hca_post(qp, send, IBV_WR_SEND_WITH_IMM, local);
 }
 
-static inline int hca_post_recv(hca_qp_t qp, uint64_t id, void *data, uint32_t length,
-                                uint32_t lkey)
+/* A receive request, filled once for its buffer. */
+typedef struct hca_recv {
+    struct ibv_recv_wr wr;
+    struct ibv_sge sge;
+} hca_recv_t;
+
+static inline void hca_recv_init(hca_recv_t *recv, uint64_t id, void *data, uint32_t length,
+                                 uint32_t lkey)
 {
-    struct ibv_sge sge = {.addr = (uintptr_t)data, .length = length, .lkey = lkey};
-    struct ibv_recv_wr wr = {.wr_id = id, .next = NULL, .sg_list = &sge, .num_sge = 1}, *bad;
-    return ibv_post_recv(qp, &wr, &bad);
+    recv->sge = (struct ibv_sge){.addr = (uintptr_t)data, .length = length, .lkey = lkey};
+    recv->wr = (struct ibv_recv_wr){.wr_id = id, .sg_list = &recv->sge, .num_sge = 1};
+}
+
+static inline int hca_post_recv(hca_qp_t qp, hca_recv_t *recv)
+{
+    struct ibv_recv_wr *bad;
+    return ibv_post_recv(qp, &recv->wr, &bad);
 }
 
 /* ---- completions ------------------------------------------------------------------------------

@@ -139,8 +139,8 @@ enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
     if (!captured && !bounce) return NET_BUSY;
     hca_local_t local = {.data = words, .length = sizeof words, .captured = captured};
     if (bounce) {
-        memcpy(bounce->data, words, sizeof words);
-        local.data = bounce->data;
+        memcpy(bounce->message.data, words, sizeof words);
+        local.data = bounce->message.data;
         local.lkey = net_ib.recv_region.lkey;
     }
     net_ib_enqueue(peer, NET_OP_SYS, &(gasnetc_sent_t){.counter = NULL});

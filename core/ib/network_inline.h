@@ -22,6 +22,7 @@ struct net_key {
 
 enum net_operation { NET_OP_PUT, NET_OP_GET, NET_OP_AM, NET_OP_SYS };
 
+/* What is in flight: one slot of a peer's ring. */
 typedef struct net_slot {
     gasnetc_sent_t sent;
     enum net_operation operation; /* for the message when it fails */
@@ -37,12 +38,17 @@ struct net_peer {
     hca_send_t send; /* refilled for each post */
 };
 
-/* A receive buffer's descriptor. */
+/* A receive buffer's descriptor; a message that had to move has one without a buffer. */
 typedef struct net_recv {
-    net_peer_t *peer; /* the queue pair it is posted to */
-    struct net_recv *next;
-    char *data;
+    net_message_t message; /* first; peer: the queue pair it is posted to */
+    bool moved;
+    struct net_recv *next; /* while it is spare */
+    hca_recv_t post;
 } net_recv_t;
+
+struct net_spare {
+    net_recv_t *recv;
+};
 
 /* Everything there is one of. */
 struct net_ib {
@@ -63,8 +69,8 @@ extern struct net_ib net_ib;
 void net_ib_send_failed(net_peer_t *peer, enum net_operation operation, const hca_wc_t *wc);
 void net_ib_recv_failed(net_peer_t *peer, const hca_wc_t *wc);
 void net_ib_post_failed(net_peer_t *peer, const char *what, int error);
-/* The slow half of net_accept: no spare is left. */
-void net_ib_move(net_message_t *message);
+/* The slow half of net_refill: no spare is left. */
+net_message_t *net_ib_move(net_recv_t *recv);
 
 /* ---- receive buffers ---------------------------------------------------------------------------
  */
@@ -88,9 +94,8 @@ static inline void net_ib_recv_push(net_recv_t *recv)
 
 static inline void net_ib_recv_post(net_peer_t *peer, net_recv_t *recv)
 {
-    recv->peer = peer;
-    int error = hca_post_recv(peer->qp, (uintptr_t)recv, recv->data, net_ib.buffer_size,
-                              net_ib.recv_region.lkey);
+    recv->message.peer = peer;
+    int error = hca_post_recv(peer->qp, &recv->post);
     if (__builtin_expect(error != 0, 0)) net_ib_post_failed(peer, "receive buffer", error);
 }
 
@@ -119,8 +124,10 @@ static inline void net_ib_enqueue(net_peer_t *peer, enum net_operation operation
     /* Field by field: a copy of the whole would be built in memory first. */
     slot->sent.counter = sent->counter;
     slot->sent.held = sent->held;
-    slot->sent.copy_to = sent->copy_to;
-    slot->sent.copy_length = sent->copy_length;
+    if (sent->held) { /* nobody looks at the rest without it */
+        slot->sent.copy_to = sent->copy_to;
+        slot->sent.copy_length = sent->copy_length;
+    }
     slot->operation = operation;
     if (__builtin_expect(net_ib.total_limited, 0)) atomic_fetch_add(&net_ib.in_flight, 1);
 }
@@ -194,7 +201,7 @@ static inline unsigned net_reap(void)
     return n > 0 ? (unsigned)n : 0;
 }
 
-static inline unsigned net_arrivals(net_message_t *messages, unsigned budget)
+static inline unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems)
 {
     hca_wc_t wc[NET_IB_BATCH];
     unsigned arrived = 0;
@@ -202,14 +209,14 @@ static inline unsigned net_arrivals(net_message_t *messages, unsigned budget)
     for (int i = 0; i < n; i++) {
         net_recv_t *recv = (net_recv_t *)(uintptr_t)hca_wc_id(&wc[i]);
         if (__builtin_expect(!hca_wc_ok(&wc[i]), 0)) {
-            net_ib_recv_failed(recv->peer, &wc[i]);
+            net_ib_recv_failed(recv->message.peer, &wc[i]);
             continue;
         }
-        messages[arrived++] = (net_message_t){.peer = recv->peer,
-                                              .data = recv->data,
-                                              .length = hca_wc_length(&wc[i]),
-                                              .system = hca_wc_marked(&wc[i]),
-                                              .cookie = recv};
+        recv->message.length = hca_wc_length(&wc[i]);
+        bool system = hca_wc_marked(&wc[i]);
+        recv->message.system = system;
+        *systems += system;
+        messages[arrived++] = &recv->message;
     }
     return arrived;
 }
@@ -217,25 +224,31 @@ static inline unsigned net_arrivals(net_message_t *messages, unsigned budget)
 /* ---- receive space
  * ----------------------------------------------------------------------------------- */
 
-static inline void net_accept(net_message_t *message, bool refill)
+static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spare)
 {
-    if (!refill) return;
-    net_recv_t *spare = net_ib_recv_pop();
-    if (__builtin_expect(spare != NULL, 1))
-        net_ib_recv_post(message->peer, spare);
-    else
-        net_ib_move(message);
+    net_recv_t *fresh = spare->recv;
+    spare->recv = NULL;
+    if (!fresh) fresh = net_ib_recv_pop();
+    if (__builtin_expect(!fresh, 0)) return net_ib_move((net_recv_t *)message);
+    net_ib_recv_post(message->peer, fresh);
+    return message;
 }
 
-static inline void net_release(net_message_t *message)
+static inline void net_release(net_message_t *message, net_spare_t *spare)
 {
-    net_recv_t *recv = message->cookie;
-    if (__builtin_expect(!recv, 0))
-        free(message->data);
-    else if (__builtin_expect(message->system, 0))
-        net_ib_recv_post(message->peer, recv);
+    net_recv_t *recv = (net_recv_t *)message;
+    if (__builtin_expect(recv->moved, 0))
+        free(recv);
+    else if (!spare->recv)
+        spare->recv = recv;
     else
         net_ib_recv_push(recv);
+}
+
+static inline void net_spare_back(net_spare_t *spare)
+{
+    if (spare->recv) net_ib_recv_push(spare->recv);
+    spare->recv = NULL;
 }
 
 #endif

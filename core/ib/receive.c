@@ -28,7 +28,10 @@ void net_ib_receive_init(uint32_t peers, uint32_t per_peer, uint32_t shared)
         gasneti_fatal("cannot register %zu KB of receive buffers: %s", arena_size / 1024, why);
     }
     for (uint32_t i = 0; i < count; i++) {
-        descriptors[i].data = arena + (size_t)i * net_ib.buffer_size;
+        char *data = arena + (size_t)i * net_ib.buffer_size;
+        descriptors[i].message.data = data;
+        hca_recv_init(&descriptors[i].post, (uintptr_t)&descriptors[i], data, net_ib.buffer_size,
+                      net_ib.recv_region.lkey);
         net_ib_recv_push(&descriptors[i]);
     }
 }
@@ -43,12 +46,21 @@ void net_ib_receive_fini(void)
     net_ib.free_recvs = NULL;
 }
 
-void net_ib_move(net_message_t *message)
+/* The buffers for system messages stay posted. */
+void net_release_system(net_message_t *message)
 {
-    void *copy = malloc(message->length ? message->length : 1);
-    if (!copy) gasneti_fatal("out of memory while copying a %u-byte message", message->length);
-    memcpy(copy, message->data, message->length);
-    net_ib_recv_post(message->peer, message->cookie);
-    message->data = copy;
-    message->cookie = NULL;
+    net_ib_recv_post(message->peer, (net_recv_t *)message);
+}
+
+net_message_t *net_ib_move(net_recv_t *recv)
+{
+    uint32_t length = recv->message.length;
+    net_recv_t *copy = malloc(sizeof *copy + length);
+    if (!copy) gasneti_fatal("out of memory while copying a %u-byte message", length);
+    copy->message = recv->message;
+    copy->message.data = copy + 1;
+    copy->moved = true;
+    memcpy(copy + 1, recv->message.data, length);
+    net_ib_recv_post(recv->message.peer, recv);
+    return &copy->message;
 }

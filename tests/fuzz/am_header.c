@@ -26,21 +26,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         free(message);
         return 0;
     }
+    const int32_t *args = gasnetc_am_args(&am, message);
+    uint8_t *payload = gasnetc_am_payload(&am, message);
     size_t carried = am.category == GASNETC_AM_MEDIUM || am.packed ? am.nbytes : 0;
     fuzz_require(am.category <= GASNETC_AM_LONG && am.numargs <= GASNETC_AM_MAX_ARGS,
                  "category and argument count are possible");
-    fuzz_require((uint8_t *)am.payload <= end && (size_t)(end - (uint8_t *)am.payload) == carried,
+    fuzz_require(payload <= end && (size_t)(end - payload) == carried,
                  "the payload is what is left of the message");
-    fuzz_require((const uint8_t *)am.args >= message + 8 &&
-                     (const uint8_t *)(am.args + am.numargs) <= (uint8_t *)am.payload,
+    fuzz_require((const uint8_t *)args >= message + 8 &&
+                     (const uint8_t *)(args + am.numargs) <= payload,
                  "the arguments lie between header and payload");
     fuzz_require(gasnetc_am_prefix(am.category, am.numargs) + carried == size,
                  "the parts are as long as the message");
     fuzz_require(!am.hidden || (!am.request && am.category == GASNETC_AM_SHORT),
                  "only Short Replies are hidden");
     fuzz_require(!am.packed || am.category == GASNETC_AM_LONG, "only Longs are packed");
-    fuzz_touch(am.args, am.numargs * 4u);
-    fuzz_touch(am.payload, carried);
+    fuzz_touch(args, am.numargs * 4u);
+    fuzz_touch(payload, carried);
     free(message);
     return 0;
 }

@@ -117,6 +117,13 @@ static void on_reply_payload(gasnet_token_t token, void *bytes, size_t nbytes, i
  * --------------------------------------------------------------------------------- */
 
 /* A message to the core; Longs land behind the first slot of its segment. */
+static uint8_t carry(model_t *model, uint8_t own)
+{
+    uint8_t carried = gasnetc_credits_carry(&model->credits, own);
+    gasnetc_credits_carried(&model->credits, carried, own);
+    return carried;
+}
+
 static void model_send(uint32_t rank, bool request, bool hidden, uint32_t sequence, uint8_t credits)
 {
     uint8_t bytes[LONG_SLOT];
@@ -148,7 +155,7 @@ static void model_request(uint32_t rank)
     model_t *model = &models[rank];
     bool needs_room;
     if (!gasnetc_credits_take(&model->credits, &needs_room)) return;
-    model_send(rank, true, false, model->sent++, gasnetc_credits_unbank(&model->credits));
+    model_send(rank, true, false, model->sent++, carry(model, 0));
 }
 
 static void model_receive(uint32_t rank, const net_script_event_t *event)
@@ -161,11 +168,13 @@ static void model_receive(uint32_t rank, const net_script_event_t *event)
     if (am.credits || !am.request)
         check_each(gasnetc_credits_return(&model->credits, am.credits, !am.request),
                    "the core returns %u credits that it does not owe", am.credits);
-    const uint8_t *payload =
-        am.packed || am.category == GASNETC_AM_MEDIUM ? am.payload : (void *)(uintptr_t)am.dst;
+    const uint8_t *payload = am.packed || am.category == GASNETC_AM_MEDIUM
+                                 ? gasnetc_am_payload(&am, event->bytes)
+                                 : (void *)(uintptr_t)am.dst;
+    uint32_t first = (uint32_t)*gasnetc_am_args(&am, event->bytes);
     if (!am.hidden && am.category != GASNETC_AM_SHORT)
-        check_each(right(payload, am.nbytes, (uint32_t)am.args[0]), "the core's %s %d is damaged",
-                   am.request ? "Request" : "Reply", am.args[0]);
+        check_each(right(payload, am.nbytes, first), "the core's %s %d is damaged",
+                   am.request ? "Request" : "Reply", (int)first);
     if (!am.request) {
         if (!am.hidden) model->replies++;
         return;
@@ -173,12 +182,10 @@ static void model_receive(uint32_t rank, const net_script_event_t *event)
     model->handled++;
     if (check_below(100) >= slack_percent) {
         model->answered++;
-        model_send(rank, false, false, (uint32_t)am.args[0],
-                   (uint8_t)(1 + gasnetc_credits_unbank(&model->credits)));
+        model_send(rank, false, false, first, carry(model, 1));
         return;
     }
-    uint8_t overdue = gasnetc_credits_bank(&model->credits);
-    if (overdue) model_send(rank, false, true, 0, overdue);
+    if (gasnetc_credits_bank(&model->credits)) model_send(rank, false, true, 0, carry(model, 0));
 }
 
 /* The next AM for this peer, if any. */

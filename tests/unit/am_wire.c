@@ -17,11 +17,12 @@ static const char *parse(const uint8_t *bytes, size_t length, gasnetc_am_t *am, 
     return gasnetc_am_parse(*copy, length, am);
 }
 
-static bool same(const message_t *m, const gasnetc_am_t *am)
+static bool same(const message_t *m, const gasnetc_am_t *am, void *message)
 {
+    const int32_t *args = gasnetc_am_args(am, message);
     for (unsigned i = 0; i < m->numargs; i++)
-        if (am->args[i] != 100 + (int32_t)i) return false;
-    if (m->payload && memcmp(am->payload, m->payload, m->nbytes)) return false;
+        if (args[i] != 100 + (int32_t)i) return false;
+    if (m->payload && memcmp(gasnetc_am_payload(am, message), m->payload, m->nbytes)) return false;
     return am->category == m->category && am->request == m->request && am->numargs == m->numargs &&
            am->handler == m->handler && am->credits == m->credits &&
            am->packed == !!(m->flags & PACKED) && am->hidden == !!(m->flags & HIDDEN) &&
@@ -48,10 +49,10 @@ static void honest(unsigned category, unsigned flags, uint32_t nbytes, const cha
             gasnetc_am_t am;
             const char *wrong = parse(bytes, length, &am, &copy);
             check_each(!wrong, "%u arguments: bad %s", numargs, wrong);
-            check_each(wrong || same(&m, &am), "%u arguments, request %u differ", numargs, request);
-            check_each(wrong || (uintptr_t)am.args % 4 == 0, "arguments are not aligned");
-            check_each(wrong || !carries || (uintptr_t)am.payload % 8 == 0,
-                       "payload is not 8-byte aligned");
+            check_each(wrong || same(&m, &am, copy), "%u arguments, request %u differ", numargs,
+                       request);
+            check_each(wrong || am.args % 4 == 0, "arguments are not aligned");
+            check_each(wrong || !carries || am.payload % 8 == 0, "payload is not 8-byte aligned");
             check_each(gasnetc_am_prefix((enum gasnetc_am_category)category, numargs) ==
                            length - (carries ? nbytes : 0),
                        "%u arguments: prefix", numargs);
@@ -119,7 +120,7 @@ static void all_dishonest(void)
     m = far, m.longer = 8;
     dishonest("a Long with something behind it", m, "payload length");
     m = far, m.longer = -12;
-    dishonest("a Long cut off in its address", m, "length (destination cut off)");
+    dishonest("a Long cut off in its address", m, "length (arguments cut off)");
 }
 
 int main(int argc, char **argv)

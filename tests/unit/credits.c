@@ -21,6 +21,7 @@ typedef struct side {
     gasnetc_credits_t credits;
     int posted;   /* receive buffers */
     int handling; /* Requests taken from the network, not yet replied to nor banked */
+    bool owing;   /* a hidden Reply is due at the end of this poll */
     flight_t inbound[MOST];
     unsigned first, arrived; /* ring of messages on the way to this side */
     unsigned hidden;         /* Replies of its own that only carried credits */
@@ -58,10 +59,19 @@ static void look(const char *after)
                    on_the_way(a), a->posted);
         check_each(a->posted <= 2 * limit, "after %s: %d buffers posted, M is %u", after, a->posted,
                    limit);
-        check_each(a->credits.banked <= a->credits.slack, "after %s: banked %u, slack %u", after,
-                   a->credits.banked, a->credits.slack);
+        check_each(a->credits.banked <= a->credits.slack || a->owing ||
+                       a->credits.slack == GASNETC_CREDITS_PER_MESSAGE - 1,
+                   "after %s: banked %u, slack %u", after, a->credits.banked, a->credits.slack);
         check_each(a->credits.room <= limit, "after %s: room %u", after, a->credits.room);
     }
+}
+
+static uint16_t carry(side_t *a, uint8_t own)
+{
+    uint8_t carried = gasnetc_credits_carry(&a->credits, own);
+    check_each(carried >= own, "a message carries %u, of which %u are its own", carried, own);
+    gasnetc_credits_carried(&a->credits, carried, own);
+    return carried;
 }
 
 /* As am_send.c does it; the network may be busy. */
@@ -74,7 +84,7 @@ static bool request(side_t *a, side_t *b, bool busy)
         return false;
     }
     a->posted += needs_room;
-    post(b, false, gasnetc_credits_unbank(&a->credits));
+    post(b, false, carry(a, 0));
     return true;
 }
 
@@ -96,15 +106,20 @@ static void finish(side_t *a, side_t *b, bool replies)
 {
     a->handling--;
     if (replies) {
-        uint16_t banked = gasnetc_credits_unbank(&a->credits);
-        check_each(banked < GASNETC_CREDITS_PER_MESSAGE, "a Reply would carry %u", banked + 1);
-        post(b, true, (uint16_t)(banked + 1));
+        post(b, true, carry(a, 1));
         return;
     }
-    uint8_t overdue = gasnetc_credits_bank(&a->credits);
-    if (!overdue) return;
-    a->hidden++;
-    post(b, true, overdue);
+    if (gasnetc_credits_bank(&a->credits)) a->owing = true;
+}
+
+/* The end of a poll: what is still overdue leaves in a hidden Reply. */
+static void end_poll(side_t *a, side_t *b)
+{
+    if (a->owing && gasnetc_credits_overdue(&a->credits)) {
+        a->hidden++;
+        post(b, true, carry(a, 0));
+    }
+    a->owing = false;
 }
 
 static void begin(uint16_t m, uint16_t slack)
@@ -124,6 +139,8 @@ static void settle(void)
             deliver(a);
         else if (a->handling)
             finish(a, b, check_below(2));
+        else if (a->owing)
+            end_poll(a, b);
         else if (on_the_way(b) || b->handling)
             i = !i;
         else
@@ -147,6 +164,8 @@ static void random_schedule(void)
         case 1:
             if (a->handling) finish(a, b, check_below(100) < talkative);
             look("a handler");
+            if (check_below(3) == 0) end_poll(a, b);
+            look("a poll");
             break;
         default:
             request(a, b, check_below(5) == 0);
@@ -175,6 +194,7 @@ static void ping_pong(uint16_t m, uint16_t slack, bool expect_hidden)
         if (!check_each(request(a, b, false), "no credit at Request %d", i)) break;
         deliver(b);
         finish(b, a, false);
+        end_poll(b, a);
         if (on_the_way(a)) deliver(a);
         look("a turn");
     }
@@ -193,6 +213,7 @@ static void one_way(uint16_t m, uint16_t slack)
         if (!check_each(request(&sides[0], &sides[1], false), "Request %u has no credit", i)) break;
         deliver(&sides[1]);
         finish(&sides[1], &sides[0], false);
+        end_poll(&sides[1], &sides[0]);
         if (on_the_way(&sides[0])) deliver(&sides[0]);
         look("a Request");
         check_each(sides[1].hidden == i / every, "%u hidden after %u", sides[1].hidden, i);

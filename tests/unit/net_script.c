@@ -427,8 +427,7 @@ static void arrive(uint32_t rank, const void *bytes, size_t length, bool system)
         (net_message_t){.peer = net_script_peer ? net_script_peer(rank) : &strangers[rank],
                         .data = copy_of(bytes, length),
                         .length = (uint32_t)length,
-                        .system = system,
-                        .cookie = &net_script};
+                        .system = system};
     *last_arrival = arrival;
     last_arrival = &arrival->next;
 }
@@ -450,7 +449,7 @@ unsigned net_script_waiting(void)
     return n;
 }
 
-unsigned net_script_arrivals(net_message_t *messages, unsigned budget)
+unsigned net_script_arrivals(net_message_t **messages, unsigned budget, unsigned *systems)
 {
     unsigned n = 0;
     net_script.polls++;
@@ -459,11 +458,11 @@ unsigned net_script_arrivals(net_message_t *messages, unsigned budget)
         arrival_t *arrival = arrivals;
         arrivals = arrival->next;
         if (!arrivals) last_arrival = &arrivals;
-        messages[n++] = arrival->message;
+        messages[n++] = &arrival->message;
+        *systems += arrival->message.system;
         net_script_event_t *event = record(NET_SCRIPT_ARRIVAL, arrival->message.peer->rank);
         event->length = arrival->message.length;
         if (!arrival->message.system) change_buffers(event->rank, -1);
-        free(arrival);
     }
     return n;
 }
@@ -471,25 +470,52 @@ unsigned net_script_arrivals(net_message_t *messages, unsigned budget)
 /* ---- receive space ------------------------------------------------------------------------------
  */
 
-void net_script_accept(net_message_t *message, bool refill)
+static arrival_t *arrival_of(net_message_t *message)
 {
-    net_script_event_t *event = record(NET_SCRIPT_ACCEPT, message->peer->rank);
-    event->refill = refill;
-    if (!refill) return;
-    change_buffers(message->peer->rank, 1);
-    if (!net_script.no_spare) return;
-    void *moved = copy_of(message->data, message->length);
-    memset(message->data, 0xdd, message->length);
-    free(message->data);
-    message->data = moved;
+    return (arrival_t *)(void *)((char *)message - offsetof(arrival_t, message));
 }
 
-void net_script_release(net_message_t *message)
+net_message_t *net_script_refill(net_message_t *message, net_spare_t *spare)
 {
-    if (message->cookie != &net_script) net_script_broken("net_release of a message twice");
+    record(NET_SCRIPT_REFILL, message->peer->rank);
+    change_buffers(message->peer->rank, 1);
+    if (!spare->in_hand) net_script.pool_turns++;
+    spare->in_hand = false;
+    if (!net_script.no_spare) return message;
+    arrival_t *moved = calloc(1, sizeof *moved);
+    if (!moved) abort();
+    moved->message = *message;
+    moved->message.data = copy_of(message->data, message->length);
+    memset(message->data, 0xdd, message->length);
+    free(message->data);
+    free(arrival_of(message));
+    return &moved->message;
+}
+
+static void release(net_message_t *message)
+{
     record(NET_SCRIPT_RELEASE, message->peer->rank)->local = message->data;
     memset(message->data, 0xee, message->length);
     free(message->data);
-    message->data = NULL;
-    message->cookie = NULL;
+    free(arrival_of(message));
+}
+
+void net_script_release(net_message_t *message, net_spare_t *spare)
+{
+    if (message->system) net_script_broken("net_release of a system message");
+    if (spare->in_hand) net_script.pool_turns++;
+    spare->in_hand = true;
+    release(message);
+}
+
+void net_release_system(net_message_t *message)
+{
+    if (!message->system) net_script_broken("net_release_system of an Active Message");
+    release(message);
+}
+
+void net_script_spare_back(net_spare_t *spare)
+{
+    if (spare->in_hand) net_script.pool_turns++;
+    spare->in_hand = false;
 }

@@ -17,7 +17,7 @@ enum net_script_kind {
     NET_SCRIPT_REGISTER,
     NET_SCRIPT_DEREGISTER,
     NET_SCRIPT_ARRIVAL, /* handed to the core */
-    NET_SCRIPT_ACCEPT,
+    NET_SCRIPT_REFILL,
     NET_SCRIPT_RELEASE,
     NET_SCRIPT_NOTE, /* by the test: net_script_note */
     NET_SCRIPT_KINDS
@@ -34,7 +34,6 @@ typedef struct net_script_event {
     uint32_t key;     /* id of the remote registration */
     bool remote_use;  /* REGISTER: for peers too */
     bool wants_reply; /* AM */
-    bool refill;      /* ACCEPT */
     bool complete;    /* PUT, GET, AM: reaped */
     uint8_t *bytes;   /* AM, and captured PUT: as they were at the call; SYS: the two words */
     uint64_t tag;     /* NOTE */
@@ -46,12 +45,13 @@ typedef struct net_script {
     struct net_caps caps;      /* what net_open tells */
     unsigned busy;             /* so many postings are answered NET_BUSY before the next is taken */
     bool hold;                 /* nothing completes except by net_script_complete */
-    bool no_spare;             /* net_accept with refill moves the message */
+    bool no_spare;             /* net_refill moves the message */
     int refuse;                /* errno with which net_register refuses, 0: it does not */
     void (*on_reap)(void);     /* begins each net_reap: one turn of any waiting loop */
     void (*on_arrivals)(void); /* begins each net_arrivals: a turn that may run handlers */
     /* Answers. */
     unsigned busy_answers, reaps, polls;
+    unsigned pool_turns;             /* uses of the common pool of spare buffers */
     unsigned regions;                /* registered now */
     int buffers[64];                 /* AM receive buffers posted, by rank; counts from 0 */
     int fewest[64], most_posted[64]; /* extremes of these */

@@ -71,6 +71,7 @@ STUB void gasnetc_exit(int code)
  */
 
 unsigned unit_progress;
+atomic_bool gasnete_progress_due;
 STUB const gasnet_handlerentry_t gasnete_handlers[] = {{0, NULL}};
 
 STUB void gasnete_attach(void) {}

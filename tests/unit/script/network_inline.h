@@ -18,6 +18,10 @@ struct net_peer {
     uint32_t rank;
 };
 
+struct net_spare {
+    bool in_hand;
+};
+
 enum net_result net_script_put(net_peer_t *peer, uint64_t dst, const net_key_t *key,
                                const void *src, const net_region_t *local, size_t length,
                                const gasnetc_sent_t *sent);
@@ -26,9 +30,10 @@ enum net_result net_script_get(net_peer_t *peer, void *dst, const net_region_t *
 enum net_result net_script_am(net_peer_t *peer, const void *data, const net_region_t *local,
                               size_t length, bool wants_reply, const gasnetc_sent_t *sent);
 unsigned net_script_reap(void);
-unsigned net_script_arrivals(net_message_t *messages, unsigned budget);
-void net_script_accept(net_message_t *message, bool refill);
-void net_script_release(net_message_t *message);
+unsigned net_script_arrivals(net_message_t **messages, unsigned budget, unsigned *systems);
+net_message_t *net_script_refill(net_message_t *message, net_spare_t *spare);
+void net_script_release(net_message_t *message, net_spare_t *spare);
+void net_script_spare_back(net_spare_t *spare);
 
 static inline enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key,
                                       const void *src, const net_region_t *local, size_t length,
@@ -55,19 +60,24 @@ static inline unsigned net_reap(void)
     return net_script_reap();
 }
 
-static inline unsigned net_arrivals(net_message_t *messages, unsigned budget)
+static inline unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems)
 {
-    return net_script_arrivals(messages, budget);
+    return net_script_arrivals(messages, budget, systems);
 }
 
-static inline void net_accept(net_message_t *message, bool refill)
+static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spare)
 {
-    net_script_accept(message, refill);
+    return net_script_refill(message, spare);
 }
 
-static inline void net_release(net_message_t *message)
+static inline void net_release(net_message_t *message, net_spare_t *spare)
 {
-    net_script_release(message);
+    net_script_release(message, spare);
+}
+
+static inline void net_spare_back(net_spare_t *spare)
+{
+    net_script_spare_back(spare);
 }
 
 #endif
