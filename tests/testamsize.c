@@ -23,6 +23,7 @@ enum { SIDE = 2 << 20, SEGMENT = 3 * SIDE, GUARD = 64 };
 /* The segment: [0, SIDE) requests land, [SIDE, 2 SIDE) replies land, [2 SIDE, 3 SIDE) sources. */
 
 static int requests, replies, shorts;
+static char scratch[SIDE];
 
 enum ask { ASK_NOTHING, ASK_MEDIUM, ASK_LONG };
 
@@ -75,8 +76,10 @@ static void on_long(gasnet_token_t t, void *buf, size_t n, gasnet_handlerarg_t b
                (int)offset);
     check_payload("Long", buf, n, bytes, key);
     check_neighbours(buf, n);
-    answer(t, (enum ask)ask, buf, n, key);
-    memset(buf, 0xA5, n); /* guards for the next */
+    /* Once answered, the next one may arrive here: first the guards for it. */
+    memcpy(scratch, buf, n);
+    memset(buf, 0xA5, n);
+    answer(t, (enum ask)ask, scratch, n, key);
     test_add(&requests, 1);
 }
 
@@ -280,7 +283,10 @@ static void echo_and_overwrite(void)
                 if (is_long)
                     gasnet_AMRequestLong2(
                         to, H_ECHO_LONG, heap_source, n,
-                        test_at((int)to, (size_t)(test_rank == (int)to) * SIDE / 2), key, ask);
+                        /* Two places by turns: the handler overwrites what it has answered. */
+                        test_at((int)to, (size_t)(test_rank == (int)to) * SIDE / 2 +
+                                             (size_t)(sent >> 1 & 1) * SIDE / 4),
+                        key, ask);
                 else
                     gasnet_AMRequestMedium2(to, H_ECHO, heap_source, n, key, ask);
                 GASNET_BLOCKUNTIL(test_get(&replies) == before + 1);

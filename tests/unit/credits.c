@@ -141,7 +141,7 @@ static void settle(void)
             finish(a, b, check_below(2));
         else if (a->owing)
             end_poll(a, b);
-        else if (on_the_way(b) || b->handling)
+        else if (on_the_way(b) || b->handling || b->owing)
             i = !i;
         else
             break;
