@@ -141,6 +141,20 @@ refused "IB-C3 a ports filter that leaves nothing: what is here, and what is not
     'matches nosuch0:2, softhca9, nosuch1\)' 'unset it$'
 tap_ok "$([ "$(wc -l <"$log")" -eq 1 ] && ! grep -q SOFTHCA= "$log"; echo $?)" "IB-C3 in one line, without wrong advice"
 
+# Of several devices and ports the first active one that the filter leaves is taken.
+port_taken() { # NAME PORT ASSIGNMENT...
+    local name=$1 port=$2
+    shift 2
+    log=$TEST_LOG/env_port_taken.log
+    with=("$@" SOFTHCA=on)
+    run "$log" "$TEST_LAUNCH" -spawner="$spawner" -v -n 3 "$hello"
+    with=()
+    accepted "$name" "$log" "over $port "
+}
+port_taken "IB-C3 without a filter: the first active port" "softhca1 port 1" \
+    "SOFTHCA_DEVICES=2x2;softhca0:state=down"
+port_taken "IB-C3 with a filter: the port it names" "softhca1 port 2" SOFTHCA_DEVICES=2x2 GASNET_IBV_PORTS=softhca1:2
+
 for name in GASNET_HCA_ID GASNET_PORT_NUM; do
     log=$TEST_LOG/env_$name.log
     with=("$name=1")

@@ -29,7 +29,7 @@ EXTRA_DIST += other/softhca/softhca.map other/softhca/README.md other/softhca/se
 check_PROGRAMS += softhca_rules softhca_soak softhca_speed softhca_rules_static
 softhca_pair = tests/softhca/pair.c tests/softhca/pair.h tests/softhca/rules.h
 softhca_rules_SOURCES = tests/softhca/rules.c tests/softhca/transfer.c tests/softhca/fault.c \
-	tests/softhca/queue.c tests/softhca/life.c tests/softhca/setting.c $(softhca_pair)
+	tests/softhca/queue.c tests/softhca/life.c tests/softhca/setting.c tests/softhca/devices.c $(softhca_pair)
 softhca_rules_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 softhca_rules_LDADD = libsofthca.la $(VERBS_LIBS)
 softhca_rules_static_SOURCES = $(softhca_rules_SOURCES)

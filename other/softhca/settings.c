@@ -124,4 +124,6 @@ void shca_settings_print(FILE *to)
                 *row->initial ? row->initial : "not set");
         print_folded(to, row->help);
     }
+    fprintf(to, "\nNames in SOFTHCA_DEVICES, of what, values and (default):\n");
+    shca_inventory_print(to);
 }

@@ -43,18 +43,28 @@ static int or_default(int value, int standard)
     return value ? value : standard;
 }
 
-void open_device(struct side *s)
+/* NULL and errno when it is not there or cannot be opened. */
+struct ibv_context *open_named(const char *name)
 {
     int n;
+    struct ibv_context *c = NULL;
     struct ibv_device **list = ibv_get_device_list(&n);
-    CHECK(list && n > 0);
-    struct ibv_device *d = NULL;
-    for (int i = 0; i < n; i++)
-        if (!strcmp(ibv_get_device_name(list[i]), "softhca0")) d = list[i];
-    CHECK(d != NULL);
-    s->ctx = ibv_open_device(d);
+    errno = ENODEV;
+    for (int i = 0; list && i < n; i++)
+        if (!strcmp(ibv_get_device_name(list[i]), name)) c = ibv_open_device(list[i]);
+    int e = errno;
+    if (list) ibv_free_device_list(list);
+    errno = e;
+    return c;
+}
+
+void open_device(struct side *s)
+{
+    char name[32];
+    snprintf(name, sizeof name, "softhca%d", s->o.device[!s->is_a]);
+    s->port = or_default(s->o.port[!s->is_a], 1);
+    s->ctx = open_named(name);
     CHECK(s->ctx != NULL);
-    ibv_free_device_list(list);
     s->pd = ibv_alloc_pd(s->ctx);
     s->channel = ibv_create_comp_channel(s->ctx);
     CHECK(s->pd && s->channel);
@@ -87,26 +97,33 @@ void make_qp(struct side *s)
     CHECK(s->qp != NULL);
     int all = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
     struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT,
-                            .port_num = 1,
+                            .port_num = s->port,
                             .qp_access_flags =
                                 s->o.qp_access < 0 ? 0 : or_default(s->o.qp_access, all)};
     CHECK_EQ(ibv_modify_qp(s->qp, &a,
                            IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
              0);
     struct ibv_port_attr port;
-    CHECK_EQ(ibv_query_port(s->ctx, 1, &port), 0);
+    CHECK_EQ(ibv_query_port(s->ctx, s->port, &port), 0);
     s->mine = (struct address){
         .qpn = s->qp->qp_num, .rkey = s->mr->rkey, .lid = port.lid, .addr = (uintptr_t)s->buf};
 }
 
 void connect_qp(struct side *s, const struct address *to)
 {
+    struct ibv_ah_attr way = {.dlid = to->lid, .port_num = s->port};
+    connect_by(s, to->qpn, &way);
+}
+
+void connect_by(struct side *s, uint32_t qpn, const struct ibv_ah_attr *way)
+{
+    int rd_atomic = s->o.rd_atomic < 0 ? 0 : or_default(s->o.rd_atomic, 16);
     struct ibv_qp_attr a = {.qp_state = IBV_QPS_RTR,
                             .path_mtu = IBV_MTU_1024,
-                            .dest_qp_num = to->qpn,
-                            .max_dest_rd_atomic = 16,
+                            .dest_qp_num = qpn,
+                            .max_dest_rd_atomic = rd_atomic,
                             .min_rnr_timer = or_default(s->o.min_rnr_timer, 12),
-                            .ah_attr = {.dlid = to->lid, .port_num = 1}};
+                            .ah_attr = *way};
     CHECK_EQ(ibv_modify_qp(s->qp, &a,
                            IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
                                IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
@@ -115,7 +132,7 @@ void connect_qp(struct side *s, const struct address *to)
                              .timeout = or_default(s->o.timeout, 14),
                              .retry_cnt = or_default(s->o.retry_cnt, 7),
                              .rnr_retry = or_default(s->o.rnr_retry, 7),
-                             .max_rd_atomic = 16};
+                             .max_rd_atomic = rd_atomic};
     CHECK_EQ(ibv_modify_qp(s->qp, &a,
                            IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
                                IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
@@ -162,6 +179,8 @@ static void play(test_function *test, const struct options *o, bool is_a, int wi
     struct side s = {.is_a = is_a, .wire = wire, .o = *o};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     alarm(PATIENCE);
+    for (size_t i = 0; i < sizeof o->env / sizeof *o->env && o->env[i]; i++)
+        putenv((char *)o->env[i]);
     pid_t me = getpid();
     tell(&s, &me, sizeof me);
     hear(&s, &s.other, sizeof s.other);

@@ -26,6 +26,9 @@ struct options {
     int send_wr, recv_wr, cqe;
     int mr_access, qp_access; /* -1: none; 0: everything */
     int rnr_retry, retry_cnt, timeout, min_rnr_timer;
+    int rd_atomic;          /* as initiator and responder; -1: none */
+    const char *env[4];     /* NAME=VALUE, for both sides */
+    int device[2], port[2]; /* of A and of B; port 0 means 1 */
 };
 
 struct side {
@@ -33,6 +36,7 @@ struct side {
     int wire; /* to the other side */
     pid_t other;
     struct options o;
+    int port; /* of the QP */
     struct ibv_context *ctx;
     struct ibv_pd *pd;
     struct ibv_comp_channel *channel;
@@ -56,9 +60,11 @@ bool run_alone(void (*test)(void));
 void check_that(bool ok, const char *what, const char *file, int line);
 void check_equal(long long a, long long b, const char *what, const char *file, int line);
 
+struct ibv_context *open_named(const char *name);
 void open_device(struct side *s);
 void make_qp(struct side *s);
 void connect_qp(struct side *s, const struct address *to);
+void connect_by(struct side *s, uint32_t qpn, const struct ibv_ah_attr *way);
 void tear_down(struct side *s);
 void meet(struct side *s); /* both sides have come here */
 void tell(struct side *s, const void *data, size_t n);

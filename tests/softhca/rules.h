@@ -10,5 +10,6 @@ void fault_rules(void);
 void queue_rules(void);
 void life_rules(void);
 void setting_rules(void);
+void device_rules(void);
 
 #endif

@@ -27,20 +27,6 @@ static const char *said(void)
     return text;
 }
 
-static struct ibv_context *open_by_name(const char *name)
-{
-    int n;
-    struct ibv_context *c = NULL;
-    struct ibv_device **list = ibv_get_device_list(&n);
-    errno = ENODEV;
-    for (int i = 0; list && i < n; i++)
-        if (!strcmp(ibv_get_device_name(list[i]), name)) c = ibv_open_device(list[i]);
-    int e = errno;
-    if (list) ibv_free_device_list(list);
-    errno = e;
-    return c;
-}
-
 /* NAME=VALUE is refused with exactly this line, once, and the device cannot be opened. */
 static void refused(const char *name, const char *value, const char *line)
 {
@@ -49,7 +35,7 @@ static void refused(const char *name, const char *value, const char *line)
     setenv(name, value, 1);
     listen_to_stderr();
     for (int i = 0; i < 2; i++) {
-        CHECK(open_by_name("softhca0") == NULL);
+        CHECK(open_named("softhca0") == NULL);
         CHECK_EQ(errno, EINVAL);
     }
     const char *text = said();
@@ -64,13 +50,19 @@ static void bad_word(void)
     refused("SOFTHCA", "maybe", "SOFTHCA: 'maybe' is none of auto|on|off");
 }
 
+static void bad_devices(void)
+{
+    refused("SOFTHCA_DEVICES", "2x2;softhca2:max_qp=8",
+            "SOFTHCA_DEVICES: 'softhca2' is none of the devices softhca0 to softhca1");
+}
+
 static void unknown_name(void)
 {
     setenv("SOFTHCA_", "1", 1);
     setenv("SOFTHCA_XYZZY_XYZZY", "1", 1);
     setenv("SOFTHCARE", "1", 1); /* not one of ours */
     listen_to_stderr();
-    for (int i = 0; i < 2; i++) CHECK(open_by_name("softhca0") != NULL);
+    for (int i = 0; i < 2; i++) CHECK(open_named("softhca0") != NULL);
     const char *text = said();
     CHECK(strstr(text, "softhca: SOFTHCA_ is no variable of this library (is it SOFTHCA?)\n"));
     CHECK(strstr(text, "softhca: SOFTHCA_XYZZY_XYZZY is no variable of this library\n"));
@@ -82,22 +74,24 @@ static void unknown_name(void)
 
 static void empty_is_not_set(void)
 {
-    setenv("SOFTHCA", "", 1);
+    setenv("SOFTHCA_DEVICES", "", 1);
     listen_to_stderr();
-    open_by_name("softhca0"); /* there, where no real device has an active port */
+    CHECK(open_named("softhca0") != NULL);
+    CHECK(open_named("softhca1") == NULL);
     CHECK(!*said());
 }
 
 static void off(void)
 {
     setenv("SOFTHCA", "off", 1);
-    CHECK(open_by_name("softhca0") == NULL);
+    CHECK(open_named("softhca0") == NULL);
     CHECK_EQ(errno, ENODEV);
 }
 
 void setting_rules(void)
 {
     report(run_alone(bad_word), "a bad SOFTHCA is told once and the device does not open");
+    report(run_alone(bad_devices), "a bad SOFTHCA_DEVICES likewise");
     report(run_alone(unknown_name), "an unknown variable is told once, with the nearest name");
     report(run_alone(empty_is_not_set), "an empty variable counts as not set");
     report(run_alone(off), "SOFTHCA=off: no device");

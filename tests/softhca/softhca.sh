@@ -69,4 +69,12 @@ missing=$(grep -vE "$harmless" <<<"$missing")
 [ -z "$missing" ]
 tap_ok $? "every function of libibverbs that takes an object is covered${missing:+: not $missing}"
 
+# The README speaks of every name that the help lists.
+./softhca-run --help-env >"$tap_scratch/help"
+silent=$(sed -n 's/^    \([a-z_]*\)  .*/\1/p' "$tap_scratch/help" | while read -r name; do
+    grep -q "\`$name\`" "$TEST_SOURCE/../other/softhca/README.md" || echo "$name"
+done)
+[ -z "$silent" ] && grep -q '^    max_qp ' "$tap_scratch/help"
+tap_ok $? "the README explains the names in SOFTHCA_DEVICES and SOFTHCA_FAULTS${silent:+: not $silent}"
+
 tap_end

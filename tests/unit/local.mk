@@ -29,7 +29,10 @@ tests_unit_ports_SOURCES = tests/unit/ports.c core/ib/ports.c
 tests_unit_ports_LDADD = tests/unit/libcheck.a
 
 # Pure parts of the software device.
-check_PROGRAMS += tests/unit/softhca_settings
+check_PROGRAMS += tests/unit/softhca_inventory tests/unit/softhca_settings
+tests_unit_softhca_inventory_SOURCES = tests/unit/softhca_inventory.c $(softhca_pure)
+tests_unit_softhca_inventory_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+tests_unit_softhca_inventory_LDADD = tests/unit/libcheck.a
 tests_unit_softhca_settings_SOURCES = tests/unit/softhca_settings.c $(softhca_pure)
 tests_unit_softhca_settings_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_unit_softhca_settings_LDADD = tests/unit/libcheck.a
@@ -69,7 +72,9 @@ tests_unit_rdma_engine_LDADD = $(unit_ldadd)
 # Fuzz targets: with the driver they are programs of their own; clang's -fsanitize=fuzzer does without.
 fuzz_driver = tests/fuzz/driver.c tests/fuzz/fuzz.h
 check_PROGRAMS += tests/fuzz/am_header tests/fuzz/hosts tests/fuzz/param_values \
-	tests/fuzz/port_filter tests/fuzz/quoting tests/fuzz/softhca_settings tests/fuzz/ssh_frames
+	tests/fuzz/port_filter tests/fuzz/quoting tests/fuzz/softhca_inventory tests/fuzz/softhca_settings tests/fuzz/ssh_frames
+tests_fuzz_softhca_inventory_SOURCES = tests/fuzz/softhca_inventory.c $(softhca_pure) $(fuzz_driver)
+tests_fuzz_softhca_inventory_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_fuzz_softhca_settings_SOURCES = tests/fuzz/softhca_settings.c $(softhca_pure) $(fuzz_driver)
 tests_fuzz_softhca_settings_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_fuzz_am_header_SOURCES = tests/fuzz/am_header.c $(fuzz_driver)
