@@ -6,6 +6,8 @@
  */
 #include "interpose.h"
 
+#include <string.h>
+
 #undef ibv_query_port
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
@@ -18,10 +20,7 @@ SHCA_EXPORT struct ibv_device **ibv_get_device_list(int *num)
 
 SHCA_EXPORT void ibv_free_device_list(struct ibv_device **list)
 {
-    if (shca_enabled())
-        shca_list_free(list);
-    else
-        REAL_VOID(ibv_free_device_list, list);
+    if (!shca_list_free(list)) REAL_VOID(ibv_free_device_list, list);
 }
 
 SHCA_EXPORT const char *ibv_get_device_name(struct ibv_device *d)
@@ -201,18 +200,13 @@ SHCA_EXPORT int ibv_destroy_qp(struct ibv_qp *qp)
     return REAL(ENOSYS, ibv_destroy_qp, qp);
 }
 
-SHCA_EXPORT int ibv_get_async_event(struct ibv_context *c, struct ibv_async_event *e)
-{
-    if (ours(c)) return shca_get_async_event(c, e);
-    return REAL(-1, ibv_get_async_event, c, e);
-}
-
-/* The event does not name its context; its element does, in the first field of every kind. */
-static bool event_is_ours(const struct ibv_async_event *e)
+/* What an event is about: a kind of object, or a port or the whole device. */
+enum subject { SUBJECT_QP, SUBJECT_CQ, SUBJECT_SRQ, SUBJECT_WQ, SUBJECT_DEVICE };
+static enum subject subject(const struct ibv_async_event *e)
 {
     switch (e->event_type) {
     case IBV_EVENT_CQ_ERR:
-        return ours(e->element.cq->context);
+        return SUBJECT_CQ;
     case IBV_EVENT_QP_FATAL:
     case IBV_EVENT_QP_REQ_ERR:
     case IBV_EVENT_QP_ACCESS_ERR:
@@ -221,9 +215,47 @@ static bool event_is_ours(const struct ibv_async_event *e)
     case IBV_EVENT_PATH_MIG:
     case IBV_EVENT_PATH_MIG_ERR:
     case IBV_EVENT_QP_LAST_WQE_REACHED:
-        return ours(e->element.qp->context);
+        return SUBJECT_QP;
+    case IBV_EVENT_SRQ_ERR:
+    case IBV_EVENT_SRQ_LIMIT_REACHED:
+        return SUBJECT_SRQ;
+    case IBV_EVENT_WQ_FATAL:
+        return SUBJECT_WQ;
     default:
-        return false;
+        return SUBJECT_DEVICE;
+    }
+}
+
+/* An event does not name its context, and a port's number is in both worlds. It fills half of the
+ * element; in the other half we leave word of whom the event came from. */
+static const uint32_t from_us = 0x53484341, from_them = 0;
+static char *sender(struct ibv_async_event *e)
+{
+    return (char *)&e->element + sizeof e->element - sizeof from_us;
+}
+
+SHCA_EXPORT int ibv_get_async_event(struct ibv_context *c, struct ibv_async_event *e)
+{
+    bool us = ours(c);
+    int error = us ? shca_get_async_event(c, e) : REAL(-1, ibv_get_async_event, c, e);
+    if (!error && subject(e) == SUBJECT_DEVICE)
+        memcpy(sender(e), us ? &from_us : &from_them, sizeof from_us);
+    return error;
+}
+
+static bool event_is_ours(struct ibv_async_event *e)
+{
+    switch (subject(e)) {
+    case SUBJECT_CQ:
+        return ours(e->element.cq->context);
+    case SUBJECT_QP:
+        return ours(e->element.qp->context);
+    case SUBJECT_SRQ:
+        return ours(e->element.srq->context);
+    case SUBJECT_WQ:
+        return ours(e->element.wq->context);
+    default:
+        return memcmp(sender(e), &from_us, sizeof from_us) == 0;
     }
 }
 

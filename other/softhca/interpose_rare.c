@@ -176,22 +176,55 @@ SHCA_EXPORT int ibv_resolve_eth_l2_from_gid(struct ibv_context *c, struct ibv_ah
     return ours(c) ? shca_unsupported() : REAL(ENOSYS, ibv_resolve_eth_l2_from_gid, c, a, mac, vid);
 }
 
-/* Added after libibverbs 44: their types are not known here, their first arguments are. */
-void *ibv_alloc_dmah(struct ibv_context *c, void *attr);
-void *ibv_reg_mr_ex(struct ibv_pd *pd, void *attr);
-int ibv_query_port_speed(struct ibv_context *c, uint32_t port, uint64_t *speed);
+/* Added after libibverbs 44. Neither their types nor all their arguments are known here: as many
+ * are handed on as registers hold, and whose object the first one is can be seen from any. */
+typedef uintptr_t later(void *object, long b, long c, long d, long e, long f);
+enum { POINTER, NUMBER };
 
-SHCA_EXPORT void *ibv_alloc_dmah(struct ibv_context *c, void *attr)
+static uintptr_t go_on(const char *name, int kind, void *object, long b, long c, long d, long e,
+                       long f)
 {
-    return ours(c) ? refuse() : REAL(NULL, ibv_alloc_dmah, c, attr);
+    bool us = shca_owns(object);
+    later *real = us ? NULL : shca_real(name);
+    if (real) return real(object, b, c, d, e, f);
+    errno = us ? EOPNOTSUPP : ENOSYS;
+    return kind == POINTER ? 0 : errno;
 }
 
-SHCA_EXPORT void *ibv_reg_mr_ex(struct ibv_pd *pd, void *attr)
+later ibv_alloc_dmah, ibv_reg_mr_ex, ibv_query_port_speed, ibv_alloc_buf, ibv_reg_buf_mr,
+    ibv_create_comp_cntr, ibv_qp_attach_comp_cntr;
+
+SHCA_EXPORT uintptr_t ibv_alloc_dmah(void *object, long b, long c, long d, long e, long f)
 {
-    return ours(pd->context) ? refuse() : REAL(NULL, ibv_reg_mr_ex, pd, attr);
+    return go_on("ibv_alloc_dmah", POINTER, object, b, c, d, e, f);
 }
 
-SHCA_EXPORT int ibv_query_port_speed(struct ibv_context *c, uint32_t port, uint64_t *speed)
+SHCA_EXPORT uintptr_t ibv_reg_mr_ex(void *object, long b, long c, long d, long e, long f)
 {
-    return ours(c) ? shca_unsupported() : REAL(ENOSYS, ibv_query_port_speed, c, port, speed);
+    return go_on("ibv_reg_mr_ex", POINTER, object, b, c, d, e, f);
+}
+
+SHCA_EXPORT uintptr_t ibv_query_port_speed(void *object, long b, long c, long d, long e, long f)
+{
+    return go_on("ibv_query_port_speed", NUMBER, object, b, c, d, e, f);
+}
+
+SHCA_EXPORT uintptr_t ibv_alloc_buf(void *object, long b, long c, long d, long e, long f)
+{
+    return go_on("ibv_alloc_buf", POINTER, object, b, c, d, e, f);
+}
+
+SHCA_EXPORT uintptr_t ibv_reg_buf_mr(void *object, long b, long c, long d, long e, long f)
+{
+    return go_on("ibv_reg_buf_mr", POINTER, object, b, c, d, e, f);
+}
+
+SHCA_EXPORT uintptr_t ibv_create_comp_cntr(void *object, long b, long c, long d, long e, long f)
+{
+    return go_on("ibv_create_comp_cntr", POINTER, object, b, c, d, e, f);
+}
+
+SHCA_EXPORT uintptr_t ibv_qp_attach_comp_cntr(void *object, long b, long c, long d, long e, long f)
+{
+    return go_on("ibv_qp_attach_comp_cntr", NUMBER, object, b, c, d, e, f);
 }

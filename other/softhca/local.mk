@@ -7,7 +7,7 @@ softhca_pure = \
 include_HEADERS += other/softhca/softhca.h
 
 libsofthca_la_SOURCES = \
-	other/softhca/address.c other/softhca/cq.c other/softhca/cq_ex.c other/softhca/deliver.c other/softhca/device.c \
+	other/softhca/address.c other/softhca/beside.c other/softhca/cq.c other/softhca/cq_ex.c other/softhca/deliver.c other/softhca/device.c \
 	other/softhca/event.c other/softhca/extent.c other/softhca/extent.h \
 	other/softhca/interpose.c other/softhca/interpose.h other/softhca/interpose_rare.c other/softhca/lock.h \
 	other/softhca/move.c other/softhca/mr.c other/softhca/object.h other/softhca/peer.c \
@@ -28,7 +28,7 @@ EXTRA_DIST += other/softhca/softhca.map other/softhca/README.md other/softhca/se
 # Its tests: tests/softhca/softhca.sh and tests/stock/stock.sh run them.
 check_PROGRAMS += softhca_rules softhca_soak softhca_speed softhca_rules_static
 softhca_pair = tests/softhca/pair.c tests/softhca/pair.h tests/softhca/rules.h
-softhca_rules_SOURCES = tests/softhca/rules.c tests/softhca/transfer.c tests/softhca/fault.c \
+softhca_rules_SOURCES = tests/softhca/rules.c tests/softhca/report.c tests/softhca/transfer.c tests/softhca/fault.c \
 	tests/softhca/queue.c tests/softhca/life.c tests/softhca/setting.c tests/softhca/devices.c $(softhca_pair)
 softhca_rules_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 softhca_rules_LDADD = libsofthca.la $(VERBS_LIBS)
@@ -42,4 +42,29 @@ softhca_soak_LDADD = $(softhca_rules_LDADD)
 softhca_speed_SOURCES = tests/softhca/speed.c $(softhca_pair)
 softhca_speed_CPPFLAGS = $(softhca_rules_CPPFLAGS)
 softhca_speed_LDADD = $(softhca_rules_LDADD)
+# Beside real devices: a libibverbs that is not real stands beneath. One program has libsofthca ahead
+# of it, the other behind it, to be preloaded.
+fake_verbs = tests/softhca/fake/libibverbs.so.1
+fake_verbs_libs = -L$(abs_top_builddir)/tests/softhca/fake -libverbs
+fake_verbs_sources = tests/softhca/fake_verbs.c tests/softhca/fake_verbs.h tests/softhca/fake_verbs.map \
+	tests/softhca/names.def
+$(fake_verbs): $(fake_verbs_sources)
+	@$(MKDIR_P) $(@D)
+	$(AM_V_CCLD)$(CC) $(DEFS) $(AM_CPPFLAGS) $(CPPFLAGS) -D_GNU_SOURCE $(AM_CFLAGS) $(CFLAGS) -fvisibility=default -fPIC -shared -pthread \
+		-Wl,-soname,libibverbs.so.1 -Wl,--version-script,$(srcdir)/tests/softhca/fake_verbs.map \
+		-o $@ $(srcdir)/tests/softhca/fake_verbs.c
+	@ln -sf libibverbs.so.1 $(@D)/libibverbs.so
+CLEANFILES += $(fake_verbs) tests/softhca/fake/libibverbs.so
+EXTRA_DIST += $(fake_verbs_sources)
+check_PROGRAMS += softhca_beside softhca_beside_preload
+softhca_beside_SOURCES = tests/softhca/beside.c tests/softhca/report.c $(softhca_pair)
+softhca_beside_CPPFLAGS = $(softhca_rules_CPPFLAGS)
+softhca_beside_LDFLAGS = -pthread -Wl,-rpath,$(abs_top_builddir)/tests/softhca/fake
+softhca_beside_LDADD = libsofthca.la $(fake_verbs_libs)
+EXTRA_softhca_beside_DEPENDENCIES = $(fake_verbs)
+softhca_beside_preload_SOURCES = $(softhca_beside_SOURCES)
+softhca_beside_preload_CPPFLAGS = $(softhca_rules_CPPFLAGS)
+softhca_beside_preload_LDFLAGS = $(softhca_beside_LDFLAGS)
+softhca_beside_preload_LDADD = $(fake_verbs_libs) libsofthca.la
+EXTRA_softhca_beside_preload_DEPENDENCIES = $(fake_verbs)
 EXTRA_DIST += tests/softhca/softhca.sh tests/stock/stock.sh

@@ -195,11 +195,14 @@ void *shca_real(const char *name);
 int shca_unsupported(void); /* sets errno, returns EOPNOTSUPP */
 void shca_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* device.c */
-bool shca_is_device(const struct ibv_device *d);
+/* beside.c */
 bool shca_enabled(void);
 struct ibv_device **shca_list(int *num);
-void shca_list_free(struct ibv_device **list);
+bool shca_list_free(struct ibv_device **list);
+
+/* device.c */
+bool shca_is_device(const struct ibv_device *d);
+bool shca_owns(const void *object);
 struct ibv_context *shca_open(struct ibv_device *d);
 int shca_close(struct ibv_context *c);
 void shca_disable_contexts(void);

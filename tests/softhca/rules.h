@@ -5,6 +5,8 @@
 #include <stdbool.h>
 
 void report(bool ok, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int report_end(void); /* the plan; the status to exit with */
+
 void transfer_rules(void);
 void fault_rules(void);
 void queue_rules(void);
