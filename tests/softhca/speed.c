@@ -1,13 +1,41 @@
-/* speed.c - what the verbs cost, for people; nothing is judged by it.
+/* speed.c - what the verbs cost beside what the machine can do at all, for `make bench`.
  *
- * Side A measures against side B, and between A and itself nothing. Figures are the best of
- * several rounds, because machines are shared.
+ * Each figure is measured with its raw limit in the same run, in short rounds that alternate; of
+ * each the best round counts, because machines are shared. The ratio is judged against a target.
+ * Usage: softhca_speed [SECONDS for a figure]
  */
 #include "rules.h"
 #include "pair.h"
 
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
 #include <time.h>
+#include <unistd.h>
+
+enum { BIG = 65536, SLOT = 4096, HERE = 0, THERE = 8192 };
+
+/* Made before the sides part, so that both have it: flags on lines of their own, and bytes. */
+static struct shared {
+    _Atomic uint64_t flag[2][64 / 8 * 8];
+    char bytes[BIG];
+} * shared;
+static int event[2];
+
+struct figure {
+    const char *name, *limit;
+    void (*verbs)(struct side *, int n), (*raw)(struct side *, int n);
+    int count;     /* operations in a round */
+    int legs;      /* how many of them make up one step of the function */
+    double target; /* of verbs over raw; when it is a speed, of raw over verbs */
+    bool speed;
+    bool both; /* the other side takes part */
+};
 
 static double now_ns(void)
 {
@@ -16,113 +44,250 @@ static double now_ns(void)
     return t.tv_sec * 1e9 + t.tv_nsec;
 }
 
-enum { ROUNDS = 20, COUNT = 2000 };
+/* --- raw limits --- */
 
-static void unsignalled_writes(struct side *s)
+/* Somebody else may have the core that we wait for. */
+static void pause_a_little(unsigned *spins)
 {
-    for (int i = 0; i < COUNT; i++) {
-        struct ibv_send_wr *wr = make_wr(s, IBV_WR_RDMA_WRITE, i, 0, 8, 64);
-        if (i % 128 != 127) wr->send_flags = 0;
-        CHECK_EQ(post(s, wr), 0);
-        if (i % 128 == 127) await(s->scq);
-    }
-    struct ibv_send_wr *wr = make_wr(s, IBV_WR_RDMA_WRITE, 0, 0, 8, 64);
-    CHECK_EQ(post(s, wr), 0);
-    await(s->scq);
+    __builtin_ia32_pause();
+    if (++*spins % 2048 == 0) sched_yield();
 }
 
-static void signalled(struct side *s, enum ibv_wr_opcode op, uint32_t len)
+static void flag_ping_pong(struct side *s, int n)
 {
-    for (int i = 0; i < COUNT; i++) {
-        CHECK_EQ(post(s, make_wr(s, op, i, 0, len, 4096)), 0);
+    _Atomic uint64_t *mine = shared->flag[s->is_a], *its = shared->flag[!s->is_a];
+    static uint64_t next; /* both sides count alike */
+    unsigned spins = 0;
+    for (int i = 0; i < n; i++) {
+        next++;
+        if (!s->is_a)
+            while (atomic_load_explicit(mine, memory_order_acquire) != next) pause_a_little(&spins);
+        atomic_store_explicit(its, next, memory_order_release);
+        if (s->is_a)
+            while (atomic_load_explicit(mine, memory_order_acquire) != next) pause_a_little(&spins);
+    }
+}
+
+/* The word that the other side writes to, and what it writes: both sides count alike. */
+static uint64_t next_word;
+static volatile uint64_t *watched(struct side *s)
+{
+    return (volatile uint64_t *)(s->buf + THERE);
+}
+
+static void kernel_ping_pong(struct side *s, int n)
+{
+    unsigned spins = 0;
+    uint64_t *word = (uint64_t *)(s->buf + HERE);
+    struct iovec here = {word, 8}, there = {(void *)(uintptr_t)(s->its.addr + THERE), 8};
+    for (int i = 0; i < n; i++) {
+        next_word++;
+        if (!s->is_a)
+            while (*watched(s) != next_word) pause_a_little(&spins);
+        *word = next_word;
+        CHECK_EQ(process_vm_writev(s->other, &here, 1, &there, 1, 0), 8);
+        if (s->is_a)
+            while (*watched(s) != next_word) pause_a_little(&spins);
+    }
+}
+
+static void event_ping_pong(struct side *s, int n)
+{
+    uint64_t one = 1, got;
+    for (int i = 0; i < n; i++) {
+        if (!s->is_a) CHECK_EQ(read(event[0], &got, 8), 8);
+        CHECK_EQ(write(event[s->is_a ? 0 : 1], &one, 8), 8);
+        if (s->is_a) CHECK_EQ(read(event[1], &got, 8), 8);
+    }
+}
+
+static void copies(struct side *s, int n)
+{
+    for (int i = 0; i < n; i++) {
+        memcpy(s->buf, shared->bytes, BIG);
+        __asm__ volatile("" ::: "memory");
+    }
+}
+
+static void kernel_reads(struct side *s, int n)
+{
+    struct iovec here = {s->buf, BIG}, there = {(void *)(uintptr_t)s->its.addr, BIG};
+    for (int i = 0; i < n; i++) CHECK_EQ(process_vm_readv(s->other, &here, 1, &there, 1, 0), BIG);
+}
+
+/* --- verbs --- */
+
+static void post_counted(struct side *s, struct ibv_send_wr *wr, int i, int n)
+{
+    bool last = i % 64 == 63 || i == n - 1;
+    wr->send_flags = last ? IBV_SEND_SIGNALED : 0;
+    CHECK_EQ(post(s, wr), 0);
+    if (last) await(s->scq);
+}
+
+static void write_ping_pong(struct side *s, int n)
+{
+    unsigned spins = 0;
+    for (int i = 0; i < n; i++) {
+        next_word++;
+        if (!s->is_a)
+            while (*watched(s) != next_word) pause_a_little(&spins);
+        *(uint64_t *)(s->buf + HERE) = next_word;
+        post_counted(s, make_wr(s, IBV_WR_RDMA_WRITE, i, HERE, 8, THERE), i, n);
+        if (s->is_a)
+            while (*watched(s) != next_word) pause_a_little(&spins);
+    }
+}
+
+static void receive(struct side *s, bool sleeping)
+{
+    if (sleeping)
+        await_sleeping(s, s->rcq);
+    else
+        await(s->rcq);
+    CHECK_EQ(post_recv(s, 0, THERE, 64), 0);
+}
+
+static void sends(struct side *s, int n, bool sleeping)
+{
+    for (int i = 0; i < n; i++) {
+        if (!s->is_a) receive(s, sleeping);
+        post_counted(s, make_wr(s, IBV_WR_SEND, i, HERE, 8, 0), i, n);
+        if (s->is_a) receive(s, sleeping);
+    }
+}
+
+static void send_ping_pong(struct side *s, int n)
+{
+    sends(s, n, false);
+}
+static void sleeping_ping_pong(struct side *s, int n)
+{
+    sends(s, n, true);
+}
+
+static void reads(struct side *s, int n)
+{
+    for (int i = 0; i < n; i++) {
+        CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_READ, i, 0, BIG, 0)), 0);
         await(s->scq);
     }
 }
 
-static void writes_8(struct side *s)
+/* What has no limit of another kind: the cost to one processor, for people. */
+static void signalled_writes(struct side *s, int n)
 {
-    signalled(s, IBV_WR_RDMA_WRITE, 8);
-}
-static void writes_4096(struct side *s)
-{
-    signalled(s, IBV_WR_RDMA_WRITE, 4096);
-}
-static void reads_8(struct side *s)
-{
-    signalled(s, IBV_WR_RDMA_READ, 8);
-}
-
-static void empty_polls(struct side *s)
-{
-    for (int i = 0; i < COUNT; i++) expect_nothing(s->scq);
-}
-
-static void registrations(struct side *s)
-{
-    for (int i = 0; i < COUNT; i++) ibv_dereg_mr(ibv_reg_mr(s->pd, s->buf, 65536, 0));
-}
-
-static void measure(struct side *s, const char *what, void (*f)(struct side *))
-{
-    double best = 1e18;
-    for (int i = 0; i < ROUNDS; i++) {
-        double start = now_ns();
-        f(s);
-        double took = (now_ns() - start) / COUNT;
-        if (took < best) best = took;
+    for (int i = 0; i < n; i++) {
+        CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_WRITE, i, HERE, 8, THERE)), 0);
+        await(s->scq);
     }
-    printf("# %-34s %8.1f ns\n", what, best);
+}
+static void empty_polls(struct side *s, int n)
+{
+    for (int i = 0; i < n; i++) expect_nothing(s->scq);
+}
+static void registrations(struct side *s, int n)
+{
+    for (int i = 0; i < n; i++) ibv_dereg_mr(ibv_reg_mr(s->pd, s->buf, BIG, 0));
 }
 
-static void one_sided(struct side *s)
+static const struct figure mapped[] = {
+    {"WRITE 8 B until a polling peer sees it", "a flag in shared memory", write_ping_pong,
+     flag_ping_pong, 100, 2, 2.0, false, true},
+    {"SEND 8 B until a polling peer has it", "a flag in shared memory", send_ping_pong,
+     flag_ping_pong, 100, 2, 3.0, false, true},
+    {"SEND 8 B to a sleeping peer", "an eventfd", sleeping_ping_pong, event_ping_pong, 50, 2, 1.3,
+     false, true},
+    {"READ 64 KiB", "memcpy", reads, copies, 20, 1, 0.8, true, false},
+    {"WRITE 8 B and its completion", NULL, signalled_writes, NULL, 500, 1, 0, false, false},
+    {"empty poll", NULL, empty_polls, NULL, 500, 1, 0, false, false},
+    {"register and deregister 64 KiB", NULL, registrations, NULL, 500, 1, 0, false, false},
+    {NULL}};
+
+static const struct figure ordinary[] = {
+    {"WRITE 8 B until a polling peer sees it", "process_vm_writev", write_ping_pong,
+     kernel_ping_pong, 50, 2, 1.3, false, true},
+    {"SEND 8 B until a polling peer has it", "a flag in shared memory", send_ping_pong,
+     flag_ping_pong, 100, 2, 3.0, false, true},
+    {"SEND 8 B to a sleeping peer", "an eventfd", sleeping_ping_pong, event_ping_pong, 50, 2, 1.3,
+     false, true},
+    {"READ 64 KiB", "process_vm_readv", reads, kernel_reads, 20, 1, 0.9, true, false},
+    {"WRITE 8 B and its completion", NULL, signalled_writes, NULL, 500, 1, 0, false, false},
+    {NULL}};
+
+static const struct figure *figures;
+static int rounds = 1000;
+static double seconds = 2; /* for one figure, at most */
+
+static void one_round(struct side *s, const struct figure *f, void (*run)(struct side *, int),
+                      double *best)
 {
-    if (s->is_a) {
-        measure(s, "WRITE 8 B, unsignalled", unsignalled_writes);
-        measure(s, "WRITE 8 B, with its completion", writes_8);
-        measure(s, "WRITE 4096 B, with its completion", writes_4096);
-        measure(s, "READ 8 B, with its completion", reads_8);
-        measure(s, "empty poll", empty_polls);
-        measure(s, "register and deregister", registrations);
+    if (!run || (!f->both && !s->is_a)) return;
+    if (f->both) meet(s);
+    double start = now_ns();
+    run(s, f->count);
+    double took = (now_ns() - start) / f->count / f->legs;
+    if (took < *best) *best = took;
+}
+
+static int missed; /* in side A, which is a process */
+
+static void show(const struct figure *f, double verbs, double raw)
+{
+    if (!f->raw) {
+        printf("# %-40s %9.0f ns\n", f->name, verbs);
+        return;
+    }
+    double ratio = f->speed ? raw / verbs : verbs / raw;
+    bool good = f->speed ? ratio >= f->target : ratio <= f->target;
+    missed += !good;
+    printf("# %-40s %9.0f ns  %-24s %7.0f ns %6.2f %s %.1f  %s\n", f->name, verbs, f->limit, raw,
+           ratio, f->speed ? ">=" : "<=", f->target, good ? "ok" : "MISSED");
+}
+
+/* A decides when it is enough, and B follows. */
+static bool go_on(struct side *s, int done, double start)
+{
+    char more = done < rounds && now_ns() - start < seconds * 1e9;
+    if (s->is_a)
+        tell(s, &more, 1);
+    else
+        hear(s, &more, 1);
+    return more;
+}
+
+static void measure(struct side *s)
+{
+    for (int i = 0; i < 128; i++) CHECK_EQ(post_recv(s, 0, THERE, 64), 0);
+    memset(s->buf, 0, BUFFER);
+    meet(s);
+    for (const struct figure *f = figures; f->name; f++) {
+        double verbs = 1e18, raw = 1e18, start = now_ns();
+        for (int i = 0; go_on(s, i, start); i++) {
+            one_round(s, f, f->raw, &raw);
+            one_round(s, f, f->verbs, &verbs);
+        }
+        if (s->is_a) show(f, verbs, raw);
         fflush(stdout);
     }
-    meet(s);
+    CHECK_EQ(missed, 0);
 }
 
-static void ping_pong(struct side *s)
+int main(int argc, char **argv)
 {
-    for (int i = 0; i < 64; i++) CHECK_EQ(post_recv(s, i, 0, 64), 0);
-    meet(s);
-    double best = 1e18;
-    for (int r = 0; r < ROUNDS; r++) {
-        double start = now_ns();
-        for (int i = 0; i < COUNT; i++) {
-            if (!s->is_a) {
-                await(s->rcq);
-                CHECK_EQ(post_recv(s, i, 0, 64), 0);
-            }
-            struct ibv_send_wr *wr = make_wr(s, IBV_WR_SEND, i, 128, 64, 0);
-            CHECK_EQ(post(s, wr), 0);
-            if (s->is_a) {
-                await(s->rcq);
-                CHECK_EQ(post_recv(s, i, 0, 64), 0);
-            }
-            await(s->scq);
-        }
-        double took = (now_ns() - start) / COUNT / 2;
-        if (took < best) best = took;
+    if (argc > 1) seconds = atof(argv[1]);
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    event[0] = eventfd(0, 0);
+    event[1] = eventfd(0, 0);
+    if (shared == MAP_FAILED || event[0] < 0 || event[1] < 0) return 1;
+    memset(shared, 0, sizeof *shared);
+    bool good = true;
+    for (int i = 0; i < 2; i++) {
+        struct options o = {.ordinary = i};
+        printf("# %-40s %12s  %-24s %10s %6s %7s\n", i ? "ORDINARY MEMORY" : "MAPPED MEMORY",
+               "time", "raw limit", "time", "ratio", "target");
+        figures = i ? ordinary : mapped;
+        good = run_pair(measure, &o) && good;
     }
-    if (s->is_a) printf("# %-34s %8.1f ns\n", "SEND 64 B, one way", best);
-    fflush(stdout);
-    meet(s);
-}
-
-int main(void)
-{
-    bool ok = true;
-    for (int ordinary = 0; ordinary < 2; ordinary++) {
-        struct options o = {.ordinary = ordinary};
-        printf("# %s memory\n", ordinary ? "ordinary" : "mapped");
-        ok = run_pair(one_sided, &o) && run_pair(ping_pong, &o) && ok;
-    }
-    return !ok;
+    return !good;
 }
