@@ -1,8 +1,8 @@
 /* cq.c - completion queues: a ring in the owner's segment that any initiator may append to.
  *
- * A producer claims the entry at the tail with its slot number, helps the tail on, fills the
- * entry and publishes it. No lock is shared between processes; an entry whose claimant died is
- * stepped over. Consumers are threads of the owner and share an ordinary lock.
+ * A producer claims the place at the tail with its slot number, helps the tail on, fills the entry
+ * and publishes it in one burst. No lock is shared between processes; an entry whose claimant died
+ * is stepped over. Consumers are threads of the owner and share an ordinary lock.
  */
 #include "object.h"
 
@@ -11,13 +11,30 @@
 #include <string.h>
 #include <unistd.h>
 
-static const uint64_t LAP_STATE = (1ull << 52) - 1; /* above it: the claimant */
+static const uint64_t LAPS = (1ull << SHCA_CLAIM_SLOT) - 1;
 
 enum { MIN_PATIENCE = 64, MAX_PATIENCE = 4096, SHORT_YIELD = 2000 /* ns */ };
 
-static inline uint64_t lap_word(uint64_t position, uint32_t shift, unsigned state)
+/* The rounds of the ring count from 1, so that zero pages hold nothing. */
+static inline uint64_t lap_of(uint64_t position, uint32_t shift)
 {
-    return (position >> shift) << 2 | state;
+    return (position >> shift) + 1;
+}
+
+static inline _Atomic uint64_t *claims(struct shm_cqe *ring, uint32_t shift)
+{
+    return (_Atomic uint64_t *)(ring + (1ull << shift));
+}
+
+static inline bool is_claimed(struct shca_cq *cq, uint64_t position)
+{
+    uint64_t word = claims(cq->ring, cq->shift)[position & cq->mask];
+    return (word & LAPS) == lap_of(position, cq->shift);
+}
+
+static inline bool is_valid(const struct shm_cqe *e, uint64_t position, uint32_t shift)
+{
+    return atomic_load_explicit(&e->lap, memory_order_acquire) == lap_of(position, shift);
 }
 
 static int find_cq_index(void)
@@ -35,7 +52,7 @@ static int find_cq_index(void)
 
 static int enter_cq(struct shca_cq *cq, struct ibv_comp_channel *channel)
 {
-    uint64_t ring = shca_heap_alloc(sizeof(struct shm_cqe) << cq->shift);
+    uint64_t ring = shca_heap_alloc((sizeof(struct shm_cqe) + sizeof(uint64_t)) << cq->shift);
     if (!ring) return ENOMEM;
     pthread_mutex_lock(&shca.lock);
     int index = find_cq_index();
@@ -115,27 +132,40 @@ int shca_destroy_cq(struct ibv_cq *base)
     return 0;
 }
 
-/* Claim the entry at the tail; NULL when the ring is full. */
-static struct shm_cqe *claim(struct shm_cq *s, struct shm_cqe *ring, uint64_t *lap)
+/* No place is left at TAIL. The owner's line is looked at only when it seems so. */
+static bool is_full(struct shm_cq *s, uint64_t tail)
+{
+    uint64_t seen = atomic_load_explicit(&s->seen, memory_order_acquire);
+    if ((int64_t)(tail - seen) >> s->shift <= 0) return false;
+    seen = atomic_load_explicit(&s->head, memory_order_acquire);
+    atomic_store_explicit(&s->seen, seen, memory_order_release);
+    return (int64_t)(tail - seen) >> s->shift > 0;
+}
+
+/* The place at TAIL is claimed, by us or by one that has not come to this line. Plain stores:
+ * should two pass each other and the tail fall back, those who come next walk over what is claimed.
+ */
+static void move_on(struct shm_cq *s, uint64_t tail)
+{
+    if (atomic_load_explicit(&s->tail, memory_order_relaxed) == tail)
+        atomic_store_explicit(&s->tail, tail + 1, memory_order_release);
+}
+
+/* Claim the place at the tail; NULL when the ring is full. */
+static struct shm_cqe *claim(struct shm_cq *s, struct shm_cqe *ring, uint64_t *position)
 {
     uint32_t shift = s->shift, mask = (1u << shift) - 1;
     for (;;) {
         uint64_t tail = atomic_load_explicit(&s->tail, memory_order_acquire);
-        struct shm_cqe *e = &ring[tail & mask];
-        uint64_t word = atomic_load_explicit(&e->word, memory_order_acquire);
-        uint64_t mine = lap_word(tail, shift, SHCA_CLAIMED) | (uint64_t)shca.slot << 52;
-        *lap = tail;
-        if (word == lap_word(tail, shift, SHCA_FREE) &&
-            atomic_compare_exchange_strong(&e->word, &word, mine)) {
-            atomic_compare_exchange_strong(&s->tail, &tail, tail + 1);
-            return e;
-        }
-        /* Another producer has it but not moved the tail yet, or the tail we read is old, or the
-         * entry still holds a completion of the last lap. */
-        if ((word & LAP_STATE) >> 2 >= tail >> shift)
-            atomic_compare_exchange_strong(&s->tail, &tail, tail + 1);
-        else if (tail == atomic_load_explicit(&s->tail, memory_order_acquire))
-            return NULL;
+        if (is_full(s, tail)) return NULL;
+        uint64_t last = tail >> shift; /* the lap in which the place was claimed before */
+        _Atomic uint64_t *at = &claims(ring, shift)[tail & mask];
+        uint64_t word = atomic_load_explicit(at, memory_order_acquire);
+        uint64_t mine = (last + 1) | (uint64_t)shca.slot << SHCA_CLAIM_SLOT;
+        bool got = (word & LAPS) == last && atomic_compare_exchange_strong(at, &word, mine);
+        move_on(s, tail);
+        *position = tail;
+        if (got) return &ring[tail & mask];
     }
 }
 
@@ -165,22 +195,22 @@ bool shca_cq_push(struct shca_peer *owner, uint32_t cq, const struct shm_cqe *ne
     }
     e->wr_id = new->wr_id;
     memcpy(&e->qpn, &new->qpn, sizeof *new - offsetof(struct shm_cqe, qpn));
-    uint64_t valid = lap_word(position, s->shift, SHCA_VALID);
+    uint64_t lap = lap_of(position, s->shift);
     if (!s->channel) {
-        atomic_store_explicit(&e->word, valid, memory_order_release);
+        atomic_store_explicit(&e->lap, lap, memory_order_release);
         return true;
     }
-    atomic_exchange(&e->word, valid); /* a full fence: armed must be read after */
+    atomic_exchange(&e->lap, lap); /* a full fence: armed must be read after */
     shca_cq_notify(owner, s, new->flags &SHCA_CQE_SOLICITED || new->status != IBV_WC_SUCCESS);
     return true;
 }
 
-/* A small SEND travels in the receive slot; put it where the receive WR says. */
+/* A small SEND travels in the completion or the receive slot; put it where the receive WR says. */
 static void scatter(struct shca_qp *qp, const struct shm_cqe *e)
 {
     struct shm_rwr *r =
         shm_at(shca.h, qp->s->rq_ring + (uint64_t)(e->index & qp->s->rq_mask) * qp->s->rq_stride);
-    const char *from = (char *)r + qp->s->rq_data;
+    const char *from = e->flags & SHCA_CQE_DATA ? e->data : (char *)r + qp->s->rq_data;
     uint32_t left = e->byte_len;
     for (uint32_t i = 0; i < r->num_sge && left > 0; i++) {
         uint32_t n = r->sge[i].length < left ? r->sge[i].length : left;
@@ -197,7 +227,7 @@ static void to_wc(const struct shm_cqe *e, struct ibv_wc *wc)
     if (e->side == SHCA_SIDE_SEND)
         atomic_store_explicit(&qp->sq_done, e->index + 1, memory_order_release);
     else {
-        if (e->flags & SHCA_CQE_SCATTER) scatter(qp, e);
+        if (e->flags & (SHCA_CQE_SCATTER | SHCA_CQE_DATA)) scatter(qp, e);
         atomic_store_explicit(&qp->rq_done, e->index + 1, memory_order_release);
     }
     wc->wr_id = e->wr_id;
@@ -216,16 +246,12 @@ static void to_wc(const struct shm_cqe *e, struct ibv_wc *wc)
 }
 
 /* The completion at the head, or NULL; skips what is for nobody. Lock held. */
-static struct shm_cqe *at_head(struct shca_cq *cq)
+static struct shm_cqe *at_head(struct shca_cq *cq, uint64_t *head)
 {
-    for (;;) {
-        struct shm_cqe *e = &cq->ring[cq->head & cq->mask];
-        uint64_t word = atomic_load_explicit(&e->word, memory_order_acquire);
-        if (word != lap_word(cq->head, cq->shift, SHCA_VALID)) return NULL;
+    for (;; ++*head) {
+        struct shm_cqe *e = &cq->ring[*head & cq->mask];
+        if (!is_valid(e, *head, cq->shift)) return NULL;
         if (!(e->flags & SHCA_CQE_SKIP)) return e;
-        atomic_store_explicit(&e->word, lap_word(cq->head + cq->mask + 1, cq->shift, SHCA_FREE),
-                              memory_order_release);
-        cq->head++;
     }
 }
 
@@ -259,19 +285,13 @@ static int nothing(struct shca_cq *cq)
 int shca_poll_cq(struct ibv_cq *base, int num, struct ibv_wc *wc)
 {
     struct shca_cq *cq = shca_cq(base);
-    uint64_t head = __atomic_load_n(&cq->head, __ATOMIC_RELAXED);
-    uint64_t word = atomic_load_explicit(&cq->ring[head & cq->mask].word, memory_order_acquire);
-    if (word != lap_word(head, cq->shift, SHCA_VALID)) return nothing(cq);
+    uint64_t head = atomic_load_explicit(&cq->s->head, memory_order_relaxed);
+    if (!is_valid(&cq->ring[head & cq->mask], head, cq->shift)) return nothing(cq);
     int n = 0;
     shca_lock(&cq->lock);
-    while (n < num) {
-        struct shm_cqe *e = at_head(cq);
-        if (!e) break;
-        to_wc(e, &wc[n++]);
-        atomic_store_explicit(&e->word, lap_word(cq->head + cq->mask + 1, cq->shift, SHCA_FREE),
-                              memory_order_release);
-        __atomic_store_n(&cq->head, cq->head + 1, __ATOMIC_RELAXED);
-    }
+    head = atomic_load_explicit(&cq->s->head, memory_order_relaxed);
+    for (struct shm_cqe *e; n < num && (e = at_head(cq, &head)); head++) to_wc(e, &wc[n++]);
+    atomic_store_explicit(&cq->s->head, head, memory_order_release);
     shca_unlock(&cq->lock);
     atomic_store_explicit(&cq->empty, 0, memory_order_relaxed);
     return n;
@@ -294,10 +314,9 @@ int shca_req_notify(struct ibv_cq *base, int solicited_only)
 void shca_cq_forget(struct shca_cq *cq, uint32_t qpn)
 {
     shca_lock(&cq->lock);
-    for (uint64_t i = cq->head, end = cq->s->tail; i < end; i++) {
+    for (uint64_t i = cq->s->head; is_claimed(cq, i); i++) {
         struct shm_cqe *e = &cq->ring[i & cq->mask];
-        if (e->word == lap_word(i, cq->shift, SHCA_VALID) && e->qpn == qpn)
-            e->flags |= SHCA_CQE_SKIP;
+        if (is_valid(e, i, cq->shift) && e->qpn == qpn) e->flags |= SHCA_CQE_SKIP;
     }
     shca_unlock(&cq->lock);
 }
@@ -307,34 +326,31 @@ uint32_t shca_cq_received(struct shca_cq *cq, uint32_t qpn, const _Atomic uint32
 {
     shca_lock(&cq->lock);
     uint32_t from = *polled;
-    for (uint64_t i = cq->head, end = cq->s->tail; i < end; i++) {
+    for (uint64_t i = cq->s->head; is_claimed(cq, i); i++) {
         struct shm_cqe *e = &cq->ring[i & cq->mask];
-        if (e->word == lap_word(i, cq->shift, SHCA_VALID) && e->qpn == qpn &&
-            e->side == SHCA_SIDE_RECV && !(e->flags & SHCA_CQE_SKIP) &&
-            (int32_t)(e->index + 1 - from) > 0)
+        if (is_valid(e, i, cq->shift) && e->qpn == qpn && e->side == SHCA_SIDE_RECV &&
+            !(e->flags & SHCA_CQE_SKIP) && (int32_t)(e->index + 1 - from) > 0)
             from = e->index + 1;
     }
     shca_unlock(&cq->lock);
     return from;
 }
 
-/* Turn entries claimed by dead producers into ones to skip. One may have died before it moved the
- * tail. True when there is something to poll. */
+/* Turn entries claimed by dead producers into ones to skip. True when there is something to poll.
+ */
 bool shca_cq_unstick(struct shca_cq *cq)
 {
     shca_lock(&cq->lock);
-    for (uint64_t i = cq->head; i <= cq->s->tail; i++) {
+    uint64_t head = cq->s->head;
+    for (uint64_t i = head; is_claimed(cq, i); i++) {
         struct shm_cqe *e = &cq->ring[i & cq->mask];
-        uint64_t word = e->word, tail = i;
-        uint32_t slot = word >> 52;
-        if ((word & LAP_STATE) != lap_word(i, cq->shift, SHCA_CLAIMED) || shca_guest(slot))
-            continue;
+        uint64_t claimant = claims(cq->ring, cq->shift)[i & cq->mask] >> SHCA_CLAIM_SLOT;
+        if (is_valid(e, i, cq->shift) || shca_guest(claimant)) continue;
         e->flags = SHCA_CQE_SKIP;
         e->qpn = 0;
-        e->word = lap_word(i, cq->shift, SHCA_VALID);
-        atomic_compare_exchange_strong(&cq->s->tail, &tail, i + 1);
+        e->lap = lap_of(i, cq->shift);
     }
-    bool waiting = at_head(cq) != NULL;
+    bool waiting = at_head(cq, &head) != NULL;
     shca_unlock(&cq->lock);
     return waiting;
 }

@@ -65,8 +65,7 @@ struct shca_cq {
     struct shm_cq *s;
     struct shm_cqe *ring;
     uint32_t index, shift, mask;
-    struct shca_lock lock; /* consumers */
-    uint64_t head;
+    struct shca_lock lock;     /* consumers */
     _Atomic uint32_t empty;    /* polls in a row that found nothing; threads may miscount */
     _Atomic uint32_t patience; /* how many of them until the core is offered to others */
     _Atomic int users;

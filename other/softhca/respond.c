@@ -90,9 +90,8 @@ static int spread(struct shca_link *l, const struct shm_rwr *r, uint64_t total,
     return left > 0 ? -IBV_WC_LOC_LEN_ERR : n;
 }
 
-static void copy_into_slot(struct shca_link *l, struct shm_rwr *r, const struct shca_gather *g)
+static void copy_together(char *to, const struct shca_gather *g)
 {
-    char *to = (char *)r + l->t->rq_data;
     for (int i = 0; i < g->n; i++) {
         memcpy(to, g->iov[i].iov_base, g->iov[i].iov_len);
         to += g->iov[i].iov_len;
@@ -113,8 +112,11 @@ static int deliver_send(struct shca_link *l, const struct ibv_send_wr *wr, struc
     if (n < 0)
         return fail_receive(l, index, r, -n,
                             n == -IBV_WC_LOC_LEN_ERR ? IBV_WC_REM_INV_REQ_ERR : IBV_WC_REM_OP_ERR);
-    if (!all_direct && g->total <= SHCA_INLINE_RECV) {
-        copy_into_slot(l, r, g);
+    if (g->total <= SHCA_INLINE_CQE) {
+        copy_together(e.data, g);
+        e.flags |= SHCA_CQE_DATA;
+    } else if (!all_direct && g->total <= SHCA_INLINE_RECV) {
+        copy_together((char *)r + l->t->rq_data, g);
         e.flags |= SHCA_CQE_SCATTER;
     } else {
         int error = shca_move(l->peer, true, g->iov, g->n, there, n);

@@ -21,7 +21,8 @@ enum {
     SHCA_CQS = 4096,
     SHCA_MRS = 1 << 18,
     SHCA_CHANNELS = 1024,
-    SHCA_INLINE_RECV = 256, /* a SEND up to this size travels in the receive slot */
+    SHCA_INLINE_CQE = 20,   /* a SEND up to this size travels in its completion */
+    SHCA_INLINE_RECV = 256, /* one up to this size may travel in the receive slot */
     SHCA_MAX_WR = 16384,
     SHCA_MAX_SGE = 32,
     SHCA_MAX_INLINE = 1024,
@@ -38,32 +39,42 @@ enum {
     SHCA_CQE_SOLICITED = 2,
     SHCA_CQE_SKIP = 4, /* its QP is gone */
     SHCA_CQE_IMM = 8,
+    SHCA_CQE_DATA = 16, /* payload is here; poll_cq scatters it */
 };
 
-/* A completion. word = lap << 2 | state, with the claiming slot in the top bits while CLAIMED:
- * a consumer can tell that the producer died half-way and step over. */
-enum { SHCA_FREE, SHCA_CLAIMED, SHCA_VALID };
+/* A completion, one cache line. lap counts the rounds of the ring, from 1: it is written last, and
+ * then the entry is valid. Nobody but the producer writes here. */
 struct shm_cqe {
-    _Atomic uint64_t word;
+    _Atomic uint64_t lap;
     uint64_t wr_id;
     uint32_t qpn, src_qp;
     uint32_t byte_len;
     uint32_t imm;   /* as on the wire */
     uint32_t index; /* of the WR in its send or receive queue */
     uint8_t opcode, status, flags, side;
+    char data[SHCA_INLINE_CQE];
 } SHCA_LINE;
+_Static_assert(sizeof(struct shm_cqe) == 64, "an entry moves between processors in one piece");
 
 enum { SHCA_ARM_NONE, SHCA_ARM_ANY, SHCA_ARM_SOLICITED };
+/* Behind the ring there is an array of claims, one for each entry. A producer claims the place at
+ * the tail with its lap and, in the top bits, its own slot: when the entry does not come, the owner
+ * can tell whose it was. */
 struct shm_cq {
-    uint64_t ring; /* offset of struct shm_cqe[1 << shift] */
+    uint64_t ring; /* offset of struct shm_cqe[1 << shift], then _Atomic uint64_t[1 << shift] */
     uint32_t shift;
     uint32_t channel; /* 1 + index of the channel, 0 when there is none */
     _Atomic uint32_t overflow;
-    _Atomic uint64_t tail SHCA_LINE;
+    /* the producers' line */
+    _Atomic uint64_t tail SHCA_LINE; /* at most as far as the claims go */
+    _Atomic uint64_t seen;           /* the head when one of them last looked */
+    /* the owner's line: all before the head was polled */
+    _Atomic uint64_t head SHCA_LINE;
     _Atomic uint32_t armed SHCA_LINE;
     _Atomic uint32_t ev_produced;
     _Atomic uint32_t ev_lost; /* the producer could not ring the channel: the owner does */
 };
+enum { SHCA_CLAIM_SLOT = 52 };
 
 /* One receive WR: this header, sge[], then SHCA_INLINE_RECV bytes at the QP's rq_data. */
 struct shm_rwr {
