@@ -82,8 +82,9 @@ void open_device(struct side *s)
 void make_qp(struct side *s)
 {
     int cqe = or_default(s->o.cqe, 1024);
-    s->scq = ibv_create_cq(s->ctx, cqe, s, s->channel, 0);
-    s->rcq = ibv_create_cq(s->ctx, cqe, s, s->channel, 0);
+    struct ibv_comp_channel *channel = s->o.no_channel ? NULL : s->channel;
+    s->scq = ibv_create_cq(s->ctx, cqe, s, channel, 0);
+    s->rcq = ibv_create_cq(s->ctx, cqe, s, channel, 0);
     CHECK(s->scq && s->rcq);
     struct ibv_qp_init_attr init = {.send_cq = s->scq,
                                     .recv_cq = s->rcq,

@@ -23,6 +23,7 @@ struct address {
 struct options {
     bool ordinary;   /* buffer from mmap instead of softhca_alloc */
     bool no_connect; /* leave the QP in INIT */
+    bool no_channel; /* CQs without */
     int send_wr, recv_wr, cqe;
     int mr_access, qp_access; /* -1: none; 0: everything */
     int rnr_retry, retry_cnt, timeout, min_rnr_timer;

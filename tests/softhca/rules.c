@@ -1,4 +1,4 @@
-/* rules.c - runs the groups of rules and reports in TAP. With a name, only that group. */
+/* rules.c - runs the groups of rules. With a name, only that group. */
 #include "rules.h"
 
 #include <string.h>

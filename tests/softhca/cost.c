@@ -1,0 +1,219 @@
+/* cost.c - what the data path executes, counted: instructions, locked ones, system calls and
+ * allocations of each operation between two processes, against ceilings.
+ *
+ * Side B operates; side A steps it. Counts do not depend on how busy the machine is. The work of
+ * the program, such as filling in a WR, is not counted.
+ */
+#include "rules.h"
+#include "pair.h"
+#include "step.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { TIMES = 4, HERE = 0, THERE = 4096 };
+
+static struct ibv_send_wr *wr;
+static struct ibv_recv_wr receive;
+static struct ibv_wc wc;
+
+/* --- what is counted --- */
+
+static void post_send(struct side *s)
+{
+    struct ibv_send_wr *bad;
+    CHECK_EQ(ibv_post_send(s->qp, wr, &bad), 0);
+}
+static void post_and_poll(struct side *s)
+{
+    post_send(s);
+    CHECK_EQ(ibv_poll_cq(s->scq, 1, &wc), 1);
+}
+static void poll_receive(struct side *s)
+{
+    CHECK_EQ(ibv_poll_cq(s->rcq, 1, &wc), 1);
+}
+static void poll_nothing(struct side *s)
+{
+    CHECK_EQ(ibv_poll_cq(s->scq, 1, &wc), 0);
+}
+static void post_receive(struct side *s)
+{
+    struct ibv_recv_wr *bad;
+    CHECK_EQ(ibv_post_recv(s->qp, &receive, &bad), 0);
+}
+static void nothing(struct side *s) {}
+
+struct operation {
+    const char *name;
+    void (*run)(struct side *);
+    enum ibv_wr_opcode opcode; /* of what B posts */
+    uint32_t length;
+    bool signalled;
+    uint32_t a_sends;         /* length of a message that is there beforehand */
+    int instructions, locked; /* ceilings in an optimised build; ordinary memory may need more */
+};
+
+static const struct operation operations[] = {
+    {"nothing", nothing, .instructions = 10},
+    {"WRITE of 8 bytes", post_send, IBV_WR_RDMA_WRITE, 8, .instructions = 170, .locked = 2},
+    {"WRITE of 1024 bytes", post_send, IBV_WR_RDMA_WRITE, 1024, .instructions = 220, .locked = 2},
+    {"WRITE of 8 bytes and its completion", post_and_poll, IBV_WR_RDMA_WRITE, 8, true,
+     .instructions = 300, .locked = 4},
+    {"READ of 8 bytes and its completion", post_and_poll, IBV_WR_RDMA_READ, 8, true,
+     .instructions = 300, .locked = 4},
+    {"atomic and its completion", post_and_poll, IBV_WR_ATOMIC_FETCH_AND_ADD, 8, true,
+     .instructions = 320, .locked = 5},
+    {"SEND of 8 bytes", post_send, IBV_WR_SEND, 8, .instructions = 260, .locked = 3},
+    {"SEND of 64 bytes", post_send, IBV_WR_SEND, 64, .instructions = 280, .locked = 3},
+    {"SEND of 256 bytes", post_send, IBV_WR_SEND, 256, .instructions = 300, .locked = 3},
+    {"receiving 8 bytes", poll_receive, .a_sends = 8, .instructions = 140, .locked = 1},
+    {"receiving 64 bytes", poll_receive, .a_sends = 64, .instructions = 140, .locked = 1},
+    {"posting a receive", post_receive, .instructions = 70, .locked = 1},
+    {"poll that finds nothing", poll_nothing, .instructions = 50, .locked = 0},
+};
+enum { OPERATIONS = sizeof operations / sizeof *operations };
+
+/* What is said of each operation: A finds out in a process of its own. */
+static struct verdict {
+    struct steps best;
+    bool done;
+} * verdicts;
+
+static bool needs_kernel(const struct side *s, const struct operation *o)
+{
+    bool sends = o->opcode == IBV_WR_SEND || o->opcode == IBV_WR_SEND_WITH_IMM;
+    return s->o.ordinary && o->length > 0 && !sends;
+}
+
+static void operate(struct side *s, const struct operation *o)
+{
+    wr = make_wr(s, o->opcode, 1, HERE, o->length, THERE);
+    if (!o->signalled) wr->send_flags = 0;
+    struct ibv_sge sge = {(uintptr_t)s->buf + THERE, 256, s->mr->lkey};
+    receive = (struct ibv_recv_wr){.wr_id = 1, .sg_list = &sge, .num_sge = 1};
+    meet(s);
+    step_mark();
+    o->run(s);
+    step_mark();
+    if (o->run == poll_receive) CHECK_EQ(wc.status, IBV_WC_SUCCESS);
+    if (o->run == post_send) { /* which frees its place in the queue */
+        CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_WRITE, 2, 0, 0, 0)), 0);
+        expect(s->scq, 2, IBV_WC_SUCCESS);
+    }
+}
+
+static void step(struct side *s, const struct operation *o, struct verdict *v)
+{
+    if (o->a_sends) {
+        CHECK_EQ(post(s, make_wr(s, IBV_WR_SEND, 1, HERE, o->a_sends, 0)), 0);
+        expect(s->scq, 1, IBV_WC_SUCCESS);
+    }
+    meet(s);
+    struct steps now;
+    step_to_mark(s->other);
+    CHECK(step_on(s->other, 1000000, &now));
+    step_release(s->other);
+    /* The first time the loader may look names up. */
+    if (!v->done || now.instructions < v->best.instructions) v->best = now;
+    v->done = true;
+    if (o->opcode == IBV_WR_SEND && o->length > 0) expect(s->rcq, 7, IBV_WC_SUCCESS);
+}
+
+static void count_all(struct side *s)
+{
+    for (int i = 0; i < 64; i++) CHECK_EQ(post_recv(s, 7, THERE, 256), 0);
+    if (s->is_a) CHECK(step_attach(s->other));
+    for (int i = 0; i < OPERATIONS; i++)
+        for (int n = 0; n < TIMES; n++) {
+            if (s->is_a)
+                step(s, &operations[i], &verdicts[i]);
+            else
+                operate(s, &operations[i]);
+            meet(s);
+        }
+}
+
+static bool judged(void)
+{
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    return true;
+#else
+    return false; /* the instructions are the compiler's there */
+#endif
+}
+
+static void tell_all(const char *memory, bool ordinary)
+{
+    struct side s = {.o.ordinary = ordinary};
+    long base = verdicts[0].best.instructions;
+    for (int i = 0; i < OPERATIONS; i++) {
+        const struct operation *o = &operations[i];
+        const struct steps *best = &verdicts[i].best;
+        bool kernel = needs_kernel(&s, o);
+        printf("# %-36s %4ld instructions, %ld locked, %ld system calls, %ld allocations\n",
+               o->name, best->instructions - base, best->locked, best->system_calls,
+               best->allocations);
+        report(verdicts[i].done && best->allocations == 0 && (kernel || best->system_calls == 0),
+               "%s, %s memory: no allocation%s", o->name, memory, kernel ? "" : ", no system call");
+        if (judged() && !ordinary)
+            report(best->instructions - base <= o->instructions && best->locked <= o->locked,
+                   "%s: at most %d instructions, %d of them locked", o->name, o->instructions,
+                   o->locked);
+    }
+}
+
+/* The stepper itself: what it cannot see would pass. */
+static void seen(struct side *s)
+{
+    static char *volatile block;
+    struct steps now;
+    if (s->is_a) CHECK(step_attach(s->other));
+    meet(s);
+    if (!s->is_a) {
+        static int word;
+        step_mark();
+        block = malloc(10);
+        __atomic_exchange_n(&word, 1, __ATOMIC_SEQ_CST);
+        __atomic_fetch_add(&word, 1, __ATOMIC_SEQ_CST);
+        getppid();
+        step_mark();
+        free(block);
+        meet(s);
+        return;
+    }
+    step_to_mark(s->other);
+    CHECK(step_on(s->other, 1000000, &now));
+    step_release(s->other);
+    meet(s);
+    CHECK_EQ(now.allocations, 1);
+    CHECK(now.locked >= 2);
+    CHECK_EQ(now.system_calls, 1);
+}
+
+static void may_step(struct side *s)
+{
+    if (s->is_a) CHECK(step_attach(s->other));
+    meet(s);
+}
+
+int main(void)
+{
+    verdicts = mmap(NULL, OPERATIONS * sizeof *verdicts, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (!run_pair(may_step, NULL)) {
+        printf("ok 1 - the data path, counted # SKIP ptrace is not permitted here\n1..1\n");
+        return 0;
+    }
+    report(run_pair(seen, NULL), "allocations, locked instructions and system calls are seen");
+    for (int ordinary = 0; ordinary < 2; ordinary++) {
+        struct options o = {.ordinary = ordinary, .no_channel = true};
+        memset(verdicts, 0, OPERATIONS * sizeof *verdicts);
+        report(run_pair(count_all, &o), "counted, %s memory", ordinary ? "ordinary" : "mapped");
+        tell_all(ordinary ? "ordinary" : "mapped", ordinary);
+    }
+    return report_end();
+}
