@@ -36,6 +36,16 @@ tests_unit_softhca_inventory_LDADD = tests/unit/libcheck.a
 tests_unit_softhca_settings_SOURCES = tests/unit/softhca_settings.c $(softhca_pure)
 tests_unit_softhca_settings_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_unit_softhca_settings_LDADD = tests/unit/libcheck.a
+check_PROGRAMS += tests/unit/softhca_greet tests/unit/softhca_hosts tests/unit/softhca_remote
+softhca_remote = other/softhca/requester.c other/softhca/responder.c other/softhca/wire.c
+softhca_greet = other/softhca/greet.c other/softhca/sha256.c
+tests_unit_softhca_greet_SOURCES = tests/unit/softhca_greet.c $(softhca_greet) other/softhca/wire.c
+tests_unit_softhca_greet_LDADD = tests/unit/libcheck.a
+tests_unit_softhca_hosts_SOURCES = tests/unit/softhca_hosts.c other/softhca/hosts.c
+tests_unit_softhca_hosts_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+tests_unit_softhca_hosts_LDADD = tests/unit/libcheck.a
+tests_unit_softhca_remote_SOURCES = tests/unit/softhca_remote.c $(softhca_remote)
+tests_unit_softhca_remote_LDADD = tests/unit/libcheck.a
 
 # On the scripted network.
 check_PROGRAMS += tests/unit/am_engine tests/unit/am_flow tests/unit/am_loopback \
@@ -72,9 +82,13 @@ tests_unit_rdma_engine_LDADD = $(unit_ldadd)
 # Fuzz targets: with the driver they are programs of their own; clang's -fsanitize=fuzzer does without.
 fuzz_driver = tests/fuzz/driver.c tests/fuzz/fuzz.h
 check_PROGRAMS += tests/fuzz/am_header tests/fuzz/hosts tests/fuzz/param_values \
-	tests/fuzz/port_filter tests/fuzz/quoting tests/fuzz/softhca_inventory tests/fuzz/softhca_settings tests/fuzz/ssh_frames
+	tests/fuzz/port_filter tests/fuzz/quoting tests/fuzz/softhca_hosts tests/fuzz/softhca_inventory \
+	tests/fuzz/softhca_settings tests/fuzz/softhca_wire tests/fuzz/ssh_frames
 tests_fuzz_softhca_inventory_SOURCES = tests/fuzz/softhca_inventory.c $(softhca_pure) $(fuzz_driver)
 tests_fuzz_softhca_inventory_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+tests_fuzz_softhca_hosts_SOURCES = tests/fuzz/softhca_hosts.c other/softhca/hosts.c $(fuzz_driver)
+tests_fuzz_softhca_hosts_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+tests_fuzz_softhca_wire_SOURCES = tests/fuzz/softhca_wire.c $(softhca_remote) $(softhca_greet) $(fuzz_driver)
 tests_fuzz_softhca_settings_SOURCES = tests/fuzz/softhca_settings.c $(softhca_pure) $(fuzz_driver)
 tests_fuzz_softhca_settings_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_fuzz_am_header_SOURCES = tests/fuzz/am_header.c $(fuzz_driver)
