@@ -8,9 +8,8 @@
 
 #include <signal.h>
 #include <stdbool.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -19,7 +18,7 @@
 #include "core/params.h"
 #include "core/report.h"
 #include "gasnet.h"
-#include "gasnet_tools.h"
+#include "other/tools/tools.h"
 
 atomic_int gasnetc_exit_pending;
 
@@ -125,26 +124,51 @@ static void on_termination(int number)
 /* ---- installing
  * ------------------------------------------------------------------------------------------ */
 
-/* True if the list names the signal: as SIGSEGV, SEGV, segv or 11; * names all. */
-static bool exempt(const char *list, const struct caught *signal)
+enum { EVERY_SIGNAL = -1 };
+
+/* The next name of GASNET_NO_CATCH_SIGNAL: its number (SIGSEGV, SEGV, segv or 11), EVERY_SIGNAL for
+ * *, 0 for what is no signal; false at the end of the list. */
+static bool next_exempt(const char **list, char *name, size_t size, int *number)
 {
-    while (list && *list) {
-        size_t n = strcspn(list, ", ");
-        if (n == 1 && *list == '*') return true;
-        if (n == strlen(signal->name) && !strncasecmp(list, signal->name, n)) return true;
-        if (n == strlen(signal->name) - 3 && !strncasecmp(list, signal->name + 3, n)) return true;
-        if (n > 0 && atoi(list) == signal->number) return true;
-        list += n;
-        list += strspn(list, ", ");
-    }
+    *list += strspn(*list, ", ");
+    size_t n = strcspn(*list, ", ");
+    if (n == 0) return false;
+    snprintf(name, size, "%.*s", (int)n, *list);
+    *list += n;
+    *number = strcmp(name, "*") == 0 ? EVERY_SIGNAL : gasneti_signal_from_name(name);
+    return true;
+}
+
+static bool exempt(int signal)
+{
+    const char *list = gasnetc_params.no_catch_signal;
+    char name[32];
+    int number;
+    while (list && next_exempt(&list, name, sizeof name, &number))
+        if (number == signal || number == EVERY_SIGNAL) return true;
     return false;
+}
+
+/* A name that is misspelt leaves its signal caught, which would show too late. */
+static void check_exempt(void)
+{
+    const char *list = gasnetc_params.no_catch_signal;
+    char name[32];
+    int number;
+    while (list && next_exempt(&list, name, sizeof name, &number))
+        if (!number)
+            gasneti_warn("GASNET_NO_CATCH_SIGNAL=%s: %s is no signal; those that are caught are "
+                         "SIGABRT, SIGFPE, SIGILL, SIGSEGV, SIGBUS, SIGINT, SIGTERM, SIGHUP, "
+                         "SIGPIPE, SIGQUIT (or SEGV, segv, 11; * for all)",
+                         gasnetc_params.no_catch_signal, name);
 }
 
 void gasnetc_exit_catch_signals(void)
 {
+    if (gasnetc_job.rank == 0) check_exempt();
     for (int i = 0; i < CAUGHT; i++) {
         struct sigaction old, action = {.sa_handler = caught[i].fatal ? on_fatal : on_termination};
-        if (exempt(gasnetc_params.no_catch_signal, &caught[i])) continue;
+        if (exempt(caught[i].number)) continue;
         if (sigaction(caught[i].number, NULL, &old) || old.sa_handler != SIG_DFL) continue;
         action.sa_flags = caught[i].fatal ? SA_NODEFER : SA_RESTART;
         sigaction(caught[i].number, &action, NULL);

@@ -78,7 +78,8 @@ static int join(int *argc, char ***argv)
         break;
     case BOOTSTRAP_NOT_SPAWNED:
     case BOOTSTRAP_FAILED:
-        return gasneti_error(GASNET_ERR_NOT_INIT, "gasnet_init", "%s", why);
+        fprintf(stderr, "gasnet: %s\n", why);
+        return GASNET_ERR_NOT_INIT;
     }
     if (gasnetc_job.size > GASNET_MAXNODES)
         return gasneti_error(GASNET_ERR_RESOURCE, "gasnet_init", "%u processes; the most is %d",

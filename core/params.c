@@ -59,6 +59,17 @@ static void store(const gasnetc_param_t *row, double value, gasnetc_params_t *pa
     }
 }
 
+/* A bound of the row's range as people write such values. */
+static void print_limit(const gasnetc_param_t *row, double limit, char *text, size_t size)
+{
+    if (limit >= (double)INT64_MAX)
+        snprintf(text, size, "any size");
+    else if (row->type == GASNETC_SIZE)
+        gasnett_format_number((int64_t)limit, text, size, 1);
+    else
+        snprintf(text, size, "%.0f", limit);
+}
+
 bool gasnetc_param_parse(const gasnetc_param_t *row, const char *text, gasnetc_params_t *params,
                          char *why, size_t why_size)
 {
@@ -73,8 +84,11 @@ bool gasnetc_param_parse(const gasnetc_param_t *row, const char *text, gasnetc_p
     }
     /* So written that a value that is no number at all fails too. */
     if (!(value >= row->least && value <= row->most)) {
-        snprintf(why, why_size, "%s=%s: out of range, which is %.0f to %.0f", row->name, text,
-                 row->least, row->most);
+        char least[32], most[32];
+        print_limit(row, row->least, least, sizeof least);
+        print_limit(row, row->most, most, sizeof most);
+        snprintf(why, why_size, "%s=%s: out of range, which is %s to %s", row->name, text, least,
+                 most);
         return false;
     }
     store(row, value, params);

@@ -1,8 +1,11 @@
-/* params_help.c - the table of params.def as text, for `gasnetrun --help-env`.
+/* params_help.c - the table of params.def as text, for `gasnetrun_... --help-env`.
  *
  * Linked into the launcher alone, which knows it by its name and nothing else of the core.  Without
  * a range: where it matters the sentence of help tells it, and an error message always does.
  */
+#include <stdbool.h>
+#include <stdio.h>
+
 #define GASNETC_DEFAULT_SPARES 2(4 in PAR)
 #define TEXT_OF_(x)            #x
 #define TEXT_OF(x)             TEXT_OF_(x)
@@ -10,17 +13,24 @@
 #define DEFAULT_NUMBER(x)  TEXT_OF(x)
 #define DEFAULT_SIZE(x)    TEXT_OF(x)
 #define DEFAULT_SECONDS(x) TEXT_OF(x)
-#define DEFAULT_BOOLEAN(x) TEXT_OF(x)
+#define DEFAULT_BOOLEAN(x) (x) ? "yes" : "no"
 #define DEFAULT_TEXT(x)    "not set"
 
-#define SAME_true  " Must be equal on all ranks."
-#define SAME_false ""
-
-extern const char gasnetrun_help_env[];
-const char gasnetrun_help_env[] =
-    "Variables that shape a job (a name after the default is an older one, accepted too):\n"
+static const struct row {
+    const char *name, *alias, *initial, *help;
+    bool same;
+} rows[] = {
 #define PARAM(field, type, name, alias, initial, least, most, same, help)                          \
-    "\n  " name "  [default: " DEFAULT_##type(initial) "]  " alias "\n      " help "." SAME_##same \
-        "\n"
+    {name, alias, DEFAULT_##type(initial), help, same},
 #include "core/params.def"
-    ;
+};
+
+void gasnetrun_help_env(void);
+void gasnetrun_help_env(void)
+{
+    puts("Variables that shape a job (a name after the default is an older one, accepted too):");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        printf("\n  %s  [default: %s]%s%s\n      %s.%s\n", rows[i].name, rows[i].initial,
+               *rows[i].alias ? "  " : "", rows[i].alias, rows[i].help,
+               rows[i].same ? " Must be equal on all ranks." : "");
+}

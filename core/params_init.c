@@ -97,20 +97,19 @@ static void check_equal(void)
 /* ---- reports, by rank 0
  * ------------------------------------------------------------------------------ */
 
-static void print_row(const gasnetc_param_t *row)
+static void report_row(const gasnetc_param_t *row)
 {
     const char *name, *text = given(row, &name);
     const char *field = (const char *)&gasnetc_params + row->offset;
-    char value[64];
     if (row->type == GASNETC_TEXT)
-        snprintf(value, sizeof value, "%s", text ? (*text ? text : "*empty*") : "*not set*");
+        gasnett_envstr_display(row->name, text, !text);
     else if (row->type == GASNETC_BOOLEAN)
-        snprintf(value, sizeof value, "%s", *(const bool *)field ? "YES" : "NO");
+        gasnett_envstr_display(row->name, *(const bool *)field ? "YES" : "NO", !text);
     else if (row->type == GASNETC_SECONDS)
-        snprintf(value, sizeof value, "%g", *(const double *)(const void *)field);
+        gasnett_envdbl_display(row->name, *(const double *)(const void *)field, !text);
     else
-        snprintf(value, sizeof value, "%lld", (long long)*(const int64_t *)(const void *)field);
-    fprintf(stderr, "ENV parameter: %s = %-24s %s\n", row->name, value, text ? "" : "(default)");
+        gasnett_envint_display(row->name, *(const int64_t *)(const void *)field, !text,
+                               row->type == GASNETC_SIZE);
 }
 
 static void warn_unknown(const char *entry)
@@ -126,7 +125,8 @@ static void warn_unknown(const char *entry)
     if (near)
         gasneti_warn("%s is not a variable of this library; did you mean %s?", name, near);
     else
-        gasneti_warn("%s is not a variable of this library (gasnetrun --help-env lists them)",
+        gasneti_warn("%s is not a variable of this library (" GASNETI_LAUNCHER
+                     " --help-env lists them)",
                      name);
 }
 
@@ -163,6 +163,5 @@ void gasnetc_params_init(void)
     const char *const *all = bootstrap_environ();
     if (!all) all = (const char *const *)environ;
     for (; *all; all++) warn_unknown(*all);
-    if (gasnett_verboseenv())
-        for (size_t i = 0; i < gasnetc_param_count; i++) print_row(&gasnetc_param_table[i]);
+    for (size_t i = 0; i < gasnetc_param_count; i++) report_row(&gasnetc_param_table[i]);
 }

@@ -18,7 +18,7 @@ enum { SMALL = 8, LARGE = 1 << 20, WINDOW = 16 };
 static const double LONG_ENOUGH = 0.05; /* seconds */
 
 static char *mine, *theirs; /* LARGE bytes at the start of each segment, one buffer for all rows */
-static gasnet_node_t peer;
+static const gasnet_node_t peer = 1;
 static volatile int pongs;
 
 static void ping_handler(gasnet_token_t token)
@@ -119,7 +119,10 @@ int main(int argc, char **argv)
 
     if (gasnet_init(&argc, &argv) != GASNET_OK) return 1;
     if (gasnet_attach(handlers, 2, LARGE, 0) != GASNET_OK) return 1;
-    peer = gasnet_nodes() > 1 ? 1 : 0; /* alone: the loopback path */
+    if (gasnet_nodes() < 2) {
+        fprintf(stderr, "latency measures between two processes: start it with -n 2\n");
+        gasnet_exit(1);
+    }
     gasnet_getSegmentInfo(segments, 2);
     mine = segments[0].addr;
     theirs = segments[peer].addr;
@@ -127,7 +130,7 @@ int main(int argc, char **argv)
 
     barrier();
     if (gasnet_mynode() == 0) {
-        printf("between two processes%s:\n", peer == 0 ? " (there is only one: to itself)" : "");
+        printf("between two processes:\n");
         show_latency("put, 8 bytes", put);
         show_latency("get, 8 bytes", get);
         show_latency("AM round trip", message);

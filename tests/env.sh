@@ -155,6 +155,33 @@ port_taken "IB-C3 without a filter: the first active port" "softhca1 port 1" \
     "SOFTHCA_DEVICES=2x2;softhca0:state=down"
 port_taken "IB-C3 with a filter: the port it names" "softhca1 port 2" SOFTHCA_DEVICES=2x2 GASNET_IBV_PORTS=softhca1:2
 
+log=$TEST_LOG/env_far.log
+with=(GASNET_PLEASE_BE_FAST=1)
+launch "$log" 2 "$hello"
+with=()
+accepted "unknown parameter without a near name: the command that lists them" "$log" \
+    'GASNET_PLEASE_BE_FAST.*gasnetrun_ibv --help-env'
+
+log=$TEST_LOG/env_signals.log
+with=('GASNET_NO_CATCH_SIGNAL=FOO,SIGSEGV,int,11')
+launch "$log" 2 "$hello"
+accepted "GASNET_NO_CATCH_SIGNAL with a name that is none: a warning with the names there are" "$log" \
+    'WARNING .*GASNET_NO_CATCH_SIGNAL=FOO,SIGSEGV,int,11: FOO is no signal.* SIGABRT, .*\*'
+tap_ok "$([ "$(grep -c "WARNING.*NO_CATCH" "$log")" -eq 1 ]; echo $?)" "... about that one, once"
+with=('GASNET_NO_CATCH_SIGNAL=*')
+launch "$log" 2 "$hello"
+with=()
+tap_ok "$(grep -c "WARNING.*NO_CATCH" "$log")" "GASNET_NO_CATCH_SIGNAL=* is no reason for one"
+
+log=$TEST_LOG/env_range.log
+with=(GASNET_MAX_SEGSIZE=-1)
+launch "$log" 1 "$hello"
+refused "a size below its range" "$log" 'GASNET_MAX_SEGSIZE=-1: out of range, which is 0 B to any size$'
+with=(GASNET_NONBULKPUT_BOUNCE_LIMIT=2GB)
+launch "$log" 1 "$hello"
+with=()
+refused "a size above its range is told it as sizes are written" "$log" 'range, which is 0 B to 1 GB$'
+
 for name in GASNET_HCA_ID GASNET_PORT_NUM; do
     log=$TEST_LOG/env_$name.log
     with=("$name=1")
@@ -176,6 +203,8 @@ launch "$log" 2 "$hello"
 with=()
 accepted "7.1 VERBOSEENV: one line a parameter, defaults marked" "$log" \
     'ENV parameter: GASNET_NETWORKDEPTH_PP += +48' 'ENV parameter: GASNET_AM_CREDITS_PP += .*\(default\)'
+columns=$(sed -n 's/^\(ENV parameter: .*\)(default)$/\1/p' "$log" | awk '{ print length }' | sort -u | wc -l)
+tap_ok "$([ "$columns" -eq 1 ]; echo $?)" "7.1 VERBOSEENV: one column of defaults"
 doubled=$(grep -oE 'ENV parameter: [A-Z_]+' "$log" | sort | uniq -d)
 tap_ok "$([ -z "$doubled" ]; echo $?)" "7.1 VERBOSEENV: each parameter once${doubled:+ (twice: ${doubled//$'\n'/ })}"
 
@@ -205,5 +234,16 @@ accepted "8.5 -t shows what would run" "$log" 'testhello'
 tap_ok "$(grep -q '^ok 1' "$log" && echo 1 || echo 0)" "8.5 -t runs nothing"
 
 run "$log" "$hello"
-refused "8.5 started without a launcher: a message, never a hang" "$log" 'GASNET_ERR_NOT_INIT|launch|gasnetrun'
+refused "8.5 started without a launcher: a message, never a hang" "$log" \
+    "^gasnet: this program is .* start it with  gasnetrun_ibv -n <processes> $hello "
+# the program's own words begin with #
+tap_ok "$([ "$(grep -vc '^#' "$log")" -eq 1 ] && ! grep -v '^#' "$log" | grep -q 'WARNING\|GASNET_ERR'; echo $?)" \
+    "8.5 ... in one line, which is no warning and holds no code name"
+
+run "$log" "$TEST_LAUNCH" --help-env
+accepted "8.5 --help-env lists the variables" "$log" 'GASNET_AM_CREDITS_PP  \[default: 32\]  GASNET_AM_OUST_PP$' \
+    'GASNET_QUIET  \[default: no\]$'
+tap_ok "$(grep -c ' $' "$log")" "8.5 --help-env has no trailing blanks"
+run "$log" "$TEST_LAUNCH" -spawner="$spawner" -n 1 "$TEST_BUILD/examples/latency"
+refused "examples/latency alone says that it needs two" "$log" 'start it with -n 2'
 tap_end

@@ -73,9 +73,9 @@ run_case() { # SPAWNER MODE N WHO CASE EXPECT PRINTED TAG
     echo "$case $n $mode $spawner $who $ms $status" >>"$table"
 }
 
-# A signal to the launcher: TERM and INT end the job with non-zero status; KILL must end it too.
+# A signal to the launcher: TERM and INT end the job as they end any program; KILL must end it too.
 signal_launcher() { # SPAWNER MODE N SIGNAL
-    local spawner=$1 mode=$2 n=$3 signal=$4 wrong='' status start ms pid
+    local spawner=$1 mode=$2 n=$3 signal=$4 wrong='' status want start ms pid
     local name="8.5 SIG$signal to the launcher mode=$mode n=$n $spawner" tmp=$tap_scratch/tmp
     local log=$TEST_LOG/exit_SIG${signal}_${mode}_${n}_$spawner.log marker="exit.$$.$tap_count"
     mkdir -p "$tmp"
@@ -100,7 +100,12 @@ signal_launcher() { # SPAWNER MODE N SIGNAL
     wait $dog 2>/dev/null
     no_orphans "$marker" $bound || wrong="$wrong; processes left behind"
     ms=$(($(now_ms) - start))
-    [ $status -ne 0 ] || wrong="$wrong; status 0"
+    if [ "$spawner" = ssh ]; then
+        want=$((128 + $(kill -l "$signal")))
+        [ $status -eq $want ] || wrong="$wrong; status $status instead of $want"
+    elif [ $status -eq 0 ]; then
+        wrong="$wrong; status 0"
+    fi
     verdict "$name" "$log" "$tmp" "$marker" "$ms" "$wrong"
     echo "SIG$signal-to-launcher $n $mode $spawner first $ms $status" >>"$table"
 }

@@ -10,6 +10,7 @@
 #define GASNETI_CONDUIT_H
 
 #define GASNET_CONDUIT_NAME     IBV
+#define GASNETI_LAUNCHER        "gasnetrun_ibv"
 #define GASNET_CONDUIT_NAME_STR "IBV"
 #define GASNET_CONDUIT_IBV      1
 

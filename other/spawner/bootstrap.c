@@ -72,16 +72,13 @@ const char *const *bootstrap_environ(void)
 
 /* --- joining --- */
 
-static enum bootstrap_status nobody_started_us(char *why, size_t why_size)
+static enum bootstrap_status nobody_started_us(const char *program, char *why, size_t why_size)
 {
-    snprintf(
-        why, why_size,
-        "this program is one process of a parallel job: start it with  gasnetrun_ibv -n "
-        "<processes> ./program  (or mpirun -n <processes> ./program)\n"
-        "spawner ssh: not started by gasnetrun (%s is not set)\n"
-        "spawner mpi: not started by an MPI launcher (none of OMPI_COMM_WORLD_SIZE, PMIX_RANK, "
-        "PMI_RANK is set)",
-        SPAWNER_CONTROL);
+    snprintf(why, why_size,
+             "this program is one process of a parallel job: start it with  gasnetrun_ibv -n "
+             "<processes> %s  (or mpirun -n <processes> ...); neither has: of %s, "
+             "OMPI_COMM_WORLD_SIZE, PMIX_RANK and PMI_RANK none is set",
+             program ? program : "./program", SPAWNER_CONTROL);
     return BOOTSTRAP_NOT_SPAWNED;
 }
 
@@ -103,7 +100,7 @@ enum bootstrap_status bootstrap_init(int *argc, char ***argv, struct bootstrap_j
             return BOOTSTRAP_FAILED;
         }
     } else {
-        return nobody_started_us(why, why_size);
+        return nobody_started_us(argc && *argc > 0 ? (*argv)[0] : NULL, why, why_size);
     }
 
     struct spawner_console words = {0};

@@ -168,8 +168,8 @@ static void take_hello(struct ssh_job *job, uint32_t rank)
     if (from->phase != SSH_RANK_STARTED) {
         ssh_job_fail(job, 1,
                      "rank %" PRIu32
-                     " on host %s joined twice: the words after gasnetrun start more "
-                     "than one program of the job; start each by a gasnetrun of its own",
+                     " on host %s joined twice: the words given to the launcher start more "
+                     "than one program of the job; start each by a launcher of its own",
                      rank, from->host);
         return;
     }
@@ -292,9 +292,9 @@ bool ssh_job_over(const struct ssh_job *job)
 
 int ssh_job_status(const struct ssh_job *job)
 {
-    if (job->ending) return job->code;
-    uint32_t largest = 0;
-    for (uint32_t r = 0; r < job->size; r++)
-        if (job->ranks[r].code > largest) largest = job->ranks[r].code;
-    return (int)largest;
+    int code = job->ending ? job->code : 0;
+    for (uint32_t r = 0; r < job->size && !job->ending; r++)
+        if ((int)job->ranks[r].code > code) code = (int)job->ranks[r].code;
+    /* 1 is what the library exits with upon a signal when the program has no wish of its own. */
+    return job->interrupt && code == 1 ? 128 + job->interrupt : code;
 }

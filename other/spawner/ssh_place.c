@@ -23,7 +23,7 @@ static char *read_file(const char *path)
     size_t len = 0, cap = 0;
     char *text = NULL;
     ssize_t got = getdelim(&text, &cap, 0, file);
-    int error = ferror(file) ? EIO : 0;
+    int error = ferror(file) ? errno : 0; /* a folder can be opened, and then not read */
     if (got >= 0) len = (size_t)got;
     fclose(file);
     if (error) {

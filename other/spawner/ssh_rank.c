@@ -136,7 +136,7 @@ static bool read_handover(char *why, size_t why_size)
         sscanf(text, "ssh %d %" SCNuMAX " %" SCNu32 "%n", &fd, &inode, &me.rank, &used) < 3 ||
         text[used]) {
         snprintf(why, why_size,
-                 "spawner ssh: %s=\"%s\" is not what gasnetrun writes: is it left "
+                 "spawner ssh: %s=\"%s\" is not what a launcher writes: is it left "
                  "over from another job? unset it",
                  SPAWNER_CONTROL, text ? text : "");
         return false;
@@ -144,7 +144,7 @@ static bool read_handover(char *why, size_t why_size)
     if (fstat(fd, &st) != 0 || !S_ISSOCK(st.st_mode) || (uintmax_t)st.st_ino != inode) {
         snprintf(why, why_size,
                  "spawner ssh: rank %" PRIu32 ": descriptor %d is not the launcher's "
-                 "any more: a wrapper between gasnetrun and the program closed it; run the program "
+                 "any more: a wrapper between launcher and program closed it; run the program "
                  "without that wrapper",
                  me.rank, fd);
         return false;
@@ -187,7 +187,7 @@ static enum bootstrap_status ssh_init(int *argc, char ***argv, struct bootstrap_
     if (message.type != SSH_WIRE_WELCOME || !adopt_welcome(&message, job, console)) {
         snprintf(why, why_size,
                  "spawner ssh: rank %" PRIu32 ": unusable welcome from the launcher "
-                 "(another version of gasnetrun, or out of memory)",
+                 "(a launcher of another version, or out of memory)",
                  me.rank);
         return BOOTSTRAP_FAILED;
     }

@@ -49,11 +49,13 @@ static bool already_reported(const char *key)
     return r != NULL;
 }
 
+enum { COLUMN = 50 }; /* of the word (default): beyond the longest name and value there are */
+
 static char *format_line(const char *key, const char *text, int is_dflt)
 {
     char *line;
     int width = (int)(strlen(key) + strlen(text));
-    int pad = is_dflt && width < 36 ? 36 - width : 0;
+    int pad = is_dflt && width < COLUMN ? COLUMN - width : 0;
     if (asprintf(&line, "ENV parameter: %s = %s%*s%s\n", key, text, pad, "",
                  is_dflt ? "   (default)" : "") < 0)
         return NULL;

@@ -133,7 +133,7 @@ for way in local hosts; do
         done
         with $way 3 "$job" die 1 kill 9 $others
         expect 137 "$way: one is killed, others $others" "${command[@]}"
-        says 'rank 1 on host .* was killed by signal 9 (Killed); ending the job' err
+        says '^gasnetrun_ibv: rank 1 on host .* was killed by signal 9 (Killed); ending the job' err
     done
     with $way 3 "$job" die 2 abort 0 pause
     expect 0 "$way: abort with 0" "${command[@]}"
@@ -210,6 +210,8 @@ says 'host bad1 cannot be reached' err
 GASNET_SSH_CMD=/no/such/shell GASNET_SSH_SERVERS="nodeA" expect 1 "no remote shell" "$run" -n 2 "$job" hosts
 GASNET_SSH_NODEFILE=/no/such/file expect 1 "no host file" "$run" -n 2 "$job" hosts
 says 'GASNET_SSH_NODEFILE=/no/such/file' err
+GASNET_SSH_NODEFILE=/tmp expect 1 "a folder as host file" "$run" -n 2 "$job" hosts
+says '^gasnetrun_ibv: cannot read the host file GASNET_SSH_NODEFILE=/tmp: Is a directory$' err
 GASNET_SSH_OPTIONS="-o 'A b" GASNET_SSH_SERVERS="nodeA" expect 1 "ssh options with an open quote" "$run" -n 2 "$job" hosts
 GASNET_SSH_OPTIONS="-o 'A b' -p 22" GASNET_SSH_SERVERS="nodeA" expect 0 "ssh options" "$run" -n 2 "$job" hosts
 cd "$tmp" || exit 1
@@ -220,7 +222,9 @@ cd "$build" || exit 1
 
 # --- not started by a launcher ---
 expect 77 "a bare program says how to start it" env -u PMIX_RANK "$job" hosts
-says 'gasnetrun_ibv -n <processes>' err
+says "gasnetrun_ibv -n <processes> $job " err
+[ "$(wc -l <"$tmp/err")" = 1 ]
+say $? "  in one line"
 GASNET_SPAWN_CONTROL="ssh 9 1 0" expect 78 "a hand-over that is none" "$job" hosts
 
 # --- open files ---
@@ -244,7 +248,7 @@ expect 1 "100 processes under a hard limit of 50 open files are refused" "${unde
 [ "$(wc -l <"$tmp/err")" = 1 ] && grep -q 'up to 2[0-9][0-9] open files.* hard limit is 50 (ulimit -Hn)' "$tmp/err"
 say $? "  in one line with the number needed"
 if command -v prlimit >/dev/null; then
-    with local 8 sh -c 'prlimit --pid $PPID --nofile=3 && kill -CONT $PPID; sleep 1000'
+    with local 8 sh -c 'case $GASNET_SPAWN_CONTROL in *" 7") prlimit --pid $PPID --nofile=3 && kill -CONT $PPID ;; esac; sleep 1000'
     expect 1 "the launcher cannot poll any more: it ends the job" "${command[@]}"
     [ "$(wc -l <"$tmp/err")" = 1 ] && grep -q 'poll: Invalid argument' "$tmp/err"
     say $? "  in one line"
@@ -256,7 +260,7 @@ refused() { # refused <pattern> <words...>
     local pattern=$1
     shift
     expect 1 "refused: gasnetrun $*" "$run" "$@"
-    [ "$(wc -l <"$tmp/err")" = 1 ] && grep -q -- "$pattern" "$tmp/err" && grep -q 'try .*--help' "$tmp/err"
+    [ "$(wc -l <"$tmp/err")" = 1 ] && grep -q -- "^gasnetrun_ibv: .*$pattern.*(try gasnetrun_ibv --help)$" "$tmp/err"
     say $? "  in one line: $pattern"
 }
 refused '-n 0' -n 0 true
@@ -277,6 +281,8 @@ expect 0 "dry run" "$run" -t -n 3 "$job" 'a b'
 says "ranks 0-2 on host .*'a b'" err
 [ ! -s "$tmp/out" ]
 say $? "  runs nothing"
+expect 0 "-c without mpi" "$run" -n 2 -c 3 "$job" hosts
+says '^gasnetrun_ibv: warning: -c 3 has no effect with the ssh spawner$' err
 expect 0 "glued options" "$run" -np2 -N1 -E A,B -v -- "$job" env GASNET_VERBOSEENV
 says '^\[1\]$' out
 cd "$(dirname "$job")" || exit 1

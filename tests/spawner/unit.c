@@ -289,6 +289,22 @@ static void test_job(void)
     ok(ssh_job_status(&job) == 137, "the first reason stays");
     ssh_job_close(&job);
 
+    static const struct {
+        int code, status;
+    } interrupted[] = {{0, 0}, {1, 130}, {45, 45}};
+    for (size_t i = 0; i < 3; i++) {
+        char name[80];
+        ssh_job_open(&job, 3, names, count_sent, NULL);
+        for (uint32_t r = 0; r < 3; r++) say(&job, r, SSH_WIRE_HELLO, 7);
+        job.interrupt = 2;
+        for (uint32_t r = 0; r < 3; r++) say(&job, r, SSH_WIRE_FINI, (uint32_t)interrupted[i].code);
+        for (uint32_t r = 0; r < 3; r++) ssh_job_ended(&job, r, interrupted[i].code << 8);
+        snprintf(name, sizeof name, "the status after SIGINT and an orderly end with %d is %d",
+                 interrupted[i].code, interrupted[i].status);
+        ok(!job.ending && ssh_job_status(&job) == interrupted[i].status, name);
+        ssh_job_close(&job);
+    }
+
     ssh_job_open(&job, 3, names, count_sent, NULL);
     for (uint32_t r = 0; r < 3; r++) ssh_job_ended(&job, r, 0);
     ok(!job.ending && ssh_job_over(&job) && ssh_job_status(&job) == 0,

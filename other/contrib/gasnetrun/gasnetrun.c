@@ -21,7 +21,7 @@
 
 #define LAUNCHER "gasnetrun_" GASNETRUN_NAME
 
-extern const char gasnetrun_help_env[];
+void gasnetrun_help_env(void); /* the conduit's: lists its variables */
 
 static const char usage[] =
     "usage: " LAUNCHER " -n <processes> [options] [--] program [arguments]\n"
@@ -99,6 +99,8 @@ static int run(const struct options *options)
     if (strcmp(spawner, "mpi") == 0) {
         status = mpirun_exec(options, path);
     } else {
+        if (options->cpus)
+            launcher_say("warning: -c %u has no effect with the ssh spawner", options->cpus);
         struct ssh_request request = {.ranks = options->ranks,
                                       .hosts = options->hosts,
                                       .path = path,
@@ -130,9 +132,7 @@ int main(int argc, char **argv)
         puts(LAUNCHER " (" PACKAGE_NAME ") " PACKAGE_VERSION);
         break;
     case OPTIONS_HELP_ENV:
-        fputs(gasnetrun_help_env[0] ? gasnetrun_help_env
-                                    : "no list of environment variables is linked in\n",
-              stdout);
+        gasnetrun_help_env();
         break;
     case OPTIONS_RUN:
         return run(&options);
