@@ -1,4 +1,4 @@
-# examples: short programs a newcomer reads first; built in the tree, installed nowhere.
+# examples: short programs a newcomer reads first; installed as text, beside the README.
 examples_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-conduit \
   $(DEBUG_DEFINE) -DGASNET_SEQ
 # Real executables rather than libtool's wrapper scripts: debuggers and launchers look into them.

@@ -13,6 +13,7 @@ other_spawner_libspawner_la_SOURCES = \
 other_spawner_libspawner_la_CPPFLAGS = $(AM_CPPFLAGS) $(SPAWNER_DEFINES) \
 	-DSPAWNER_MODULE_DIR='"$(pkglibdir)"' \
 	-DSPAWNER_BUILD_DIR='"$(abs_top_builddir)/other/spawner"'
+prefix_objects += other/spawner/libspawner_la-mpi_load.lo
 other_spawner_libspawner_la_LIBADD = -lpthread -ldl
 
 other_spawner_liblauncher_la_SOURCES = \

@@ -41,6 +41,27 @@ names_build_tree() { # any text or library that names the build tree would break
 }
 try "installed texts do not name the source or build tree" names_build_tree
 
+links_lead_somewhere() { # of the documents, to files beside them
+    local doc link found=0
+    cd "$moved/share/doc/gasnet" || return
+    while read -r doc; do
+        while read -r link; do
+            found=$((found + 1))
+            [ -e "$(dirname "$doc")/$link" ] || { echo "$doc: there is no $link" && return 1; }
+        done < <(grep -o '](\([^)#:]*\))' "$doc" | sed 's/^](//; s/)$//')
+    done < <(find . -name '*.md')
+    [ $found -gt 3 ]
+}
+try "the installed documents' links lead somewhere" links_lead_somewhere
+try "flags of pkg-config leave optimisation to the client" bash -c '
+    ! { pkg-config --cflags gasnet-ibv-seq && pkg-config --cflags gasnet_tools-par; } | grep -E " -(g|O)"'
+mistyped() { # tells what is wrong before anything else, and does nothing
+    "$source_top/quickstart" chek
+    [ $? -eq 1 ] && [ "$("$source_top/quickstart" chek 2>&1)" = \
+        "quickstart: unknown word 'chek' (./quickstart --help tells the known ones)" ]
+}
+try "quickstart with a word that is mistyped" mistyped
+
 # --- every variable that clients read ---
 for mode in seq parsync par; do
     missing=
