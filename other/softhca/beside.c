@@ -126,6 +126,19 @@ bool shca_enabled(void)
     return decision.enabled;
 }
 
+/* Before there is anything that a fork could find half done. */
+__attribute__((constructor)) static void begin(void)
+{
+    shca_watch_forks();
+}
+
+/* Another thread may have been about to change these when the program forked. */
+void shca_beside_in_child(void)
+{
+    if (decided == 1) decided = 0;
+    pthread_mutex_init(&lists_lock, NULL);
+}
+
 SHCA_EXPORT int softhca_active(void)
 {
     return shca_enabled();

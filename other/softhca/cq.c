@@ -79,8 +79,7 @@ struct ibv_cq *shca_create_cq(struct ibv_context *c, int cqe, void *context,
     int most = shca_device(c)->model->max_cqe;
     int error = cqe < 1 || cqe > most || vector < 0 || vector >= c->num_comp_vectors ? EINVAL
                 : channel && channel->context != c                                   ? EINVAL
-                : shca.forked                                                        ? EIO
-                              : shca_take(c, SHCA_CQ);
+                                                   : shca_take(c, SHCA_CQ);
     if (error) {
         errno = error;
         return NULL;
@@ -112,7 +111,6 @@ struct ibv_cq *shca_create_cq(struct ibv_context *c, int cqe, void *context,
 int shca_destroy_cq(struct ibv_cq *base)
 {
     struct shca_cq *cq = shca_cq(base);
-    if (shca.forked) return EIO;
     if (cq->users) return EBUSY;
     if (base->channel) shca_channel_remove(cq);
     pthread_mutex_lock(&shca.lock);

@@ -24,6 +24,23 @@ static int start_poll(struct ibv_cq_ex *x, struct ibv_poll_cq_attr *attr)
     return attr && attr->comp_mask ? EINVAL : next_poll(x);
 }
 
+static int no_next(struct ibv_cq_ex *x)
+{
+    return EIO;
+}
+
+static int no_start(struct ibv_cq_ex *x, struct ibv_poll_cq_attr *attr)
+{
+    return EIO;
+}
+
+void shca_cq_ex_in_child(struct shca_cq *cq)
+{
+    if (!cq->ex.start_poll) return;
+    cq->ex.start_poll = no_start;
+    cq->ex.next_poll = no_next;
+}
+
 static void end_poll(struct ibv_cq_ex *x) {}
 static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *x)
 {

@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct shca_context *contexts[256]; /* open ones, for the child of a fork to disable */
+static struct shca_context *contexts[256]; /* open ones */
+static struct shca_context *inherited;     /* those of the parent, in the child of a fork */
 
 bool shca_is_device(const struct ibv_device *d)
 {
@@ -56,41 +57,6 @@ static void fill_ops(struct shca_context *c)
     c->v.create_cq_ex = shca_create_cq_ex;
 }
 
-static int poll_nothing(struct ibv_cq *cq, int n, struct ibv_wc *wc)
-{
-    return -1;
-}
-static int notify_nothing(struct ibv_cq *cq, int solicited)
-{
-    return EIO;
-}
-
-static int send_nothing(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
-{
-    *bad = wr;
-    return EIO;
-}
-
-static int recv_nothing(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
-{
-    *bad = wr;
-    return EIO;
-}
-
-/* In the child of a fork the device is the parent's: every data verb fails. */
-void shca_disable_contexts(void)
-{
-    pthread_mutex_init(&contexts_lock, NULL);
-    for (int i = 0; i < 256; i++) {
-        if (!contexts[i]) continue;
-        struct ibv_context_ops *ops = &contexts[i]->v.context.ops;
-        ops->poll_cq = poll_nothing;
-        ops->req_notify_cq = notify_nothing;
-        ops->post_send = send_nothing;
-        ops->post_recv = recv_nothing;
-    }
-}
-
 void shca_raise_on_device(const struct shca_device *d, const struct ibv_async_event *e)
 {
     pthread_mutex_lock(&contexts_lock);
@@ -110,6 +76,29 @@ bool shca_owns(const void *object)
     for (int i = 0; i < 256 && !found; i++) found = contexts[i] && first == &contexts[i]->v.context;
     pthread_mutex_unlock(&contexts_lock);
     return found;
+}
+
+/* Whether OBJECT is one that the parent of this process made; as above. */
+bool shca_inherited(const void *object)
+{
+    if (!inherited || !object) return false;
+    const void *first = *(const void *const *)object;
+    if (shca_is_device(first)) return shca_context((struct ibv_context *)object)->inherited;
+    const struct shca_context *c = inherited;
+    while (c && first != &c->v.context) c = c->next;
+    return c != NULL;
+}
+
+void shca_contexts_in_child(void (*bury)(struct shca_context *))
+{
+    pthread_mutex_init(&contexts_lock, NULL);
+    for (int i = 0; i < 256; i++) {
+        if (!contexts[i]) continue;
+        bury(contexts[i]);
+        contexts[i]->next = inherited;
+        inherited = contexts[i];
+        contexts[i] = NULL;
+    }
 }
 
 static int remember(struct shca_context *c, struct shca_context *in_place_of)

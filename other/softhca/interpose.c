@@ -243,26 +243,28 @@ SHCA_EXPORT int ibv_get_async_event(struct ibv_context *c, struct ibv_async_even
     return error;
 }
 
-static bool event_is_ours(struct ibv_async_event *e)
+/* Of the object that an event is about; NULL when it is about none. */
+static struct ibv_context *context_of(const struct ibv_async_event *e)
 {
     switch (subject(e)) {
     case SUBJECT_CQ:
-        return ours(e->element.cq->context);
+        return e->element.cq->context;
     case SUBJECT_QP:
-        return ours(e->element.qp->context);
+        return e->element.qp->context;
     case SUBJECT_SRQ:
-        return ours(e->element.srq->context);
+        return e->element.srq->context;
     case SUBJECT_WQ:
-        return ours(e->element.wq->context);
+        return e->element.wq->context;
     default:
-        return memcmp(sender(e), &from_us, sizeof from_us) == 0;
+        return NULL;
     }
 }
 
 SHCA_EXPORT void ibv_ack_async_event(struct ibv_async_event *e)
 {
-    if (event_is_ours(e))
+    struct ibv_context *c = context_of(e);
+    if (c ? ours(c) : memcmp(sender(e), &from_us, sizeof from_us) == 0)
         shca_ack_async_event(e);
-    else
+    else if (!shca_inherited(c))
         REAL_VOID(ibv_ack_async_event, e);
 }

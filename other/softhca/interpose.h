@@ -10,23 +10,39 @@
 
 static inline bool ours(const struct ibv_context *c)
 {
-    return shca_is_device(c->device);
+    return shca_is_device(c->device) && !shca_context((struct ibv_context *)c)->inherited;
 }
 
-/* Call the real function, looked up once; FAIL is what to return when there is none. */
+/* What a function fails with: the number itself stands for the reason, with either sign. */
+static inline intptr_t shca_fail(intptr_t how, int why)
+{
+    errno = why;
+    return how == ENOSYS ? why : how == -ENOSYS ? -why : how;
+}
+
+/* What a name is called with may be an object, which may be one that our parent made. */
+#define FIRST_OF(first, ...) first
+#define OBJECT_OF(first)                                                                           \
+    _Generic((first), int *: NULL, struct ibv_device **: NULL, struct ibv_device *: NULL,          \
+             struct ibv_async_event *: NULL, default: (first))
+
+/* Call the real function, looked up once, or fail as FAIL says: ENOSYS when there is none, EIO for
+ * what the child of a fork inherited. */
 #define REAL(fail, name, ...)                                                                      \
     ({                                                                                             \
         static __typeof__(name) *_Atomic f;                                                        \
-        if (!f) f = shca_real(#name);                                                              \
-        f ? f(__VA_ARGS__) : (errno = ENOSYS, fail);                                               \
+        int why = shca_inherited(OBJECT_OF(FIRST_OF(__VA_ARGS__, ))) ? EIO : 0;                    \
+        if (!why && !f && !(f = shca_real(#name))) why = ENOSYS;                                   \
+        why ? (__typeof__(f(__VA_ARGS__)))shca_fail((intptr_t)(fail), why) : f(__VA_ARGS__);       \
     })
 
 /* The same for a function that returns nothing. */
 #define REAL_VOID(name, ...)                                                                       \
     do {                                                                                           \
         static __typeof__(name) *_Atomic f;                                                        \
-        if (!f) f = shca_real(#name);                                                              \
-        if (f) f(__VA_ARGS__);                                                                     \
+        bool dead = shca_inherited(OBJECT_OF(FIRST_OF(__VA_ARGS__, )));                            \
+        if (!dead && !f) f = shca_real(#name);                                                     \
+        if (!dead && f) f(__VA_ARGS__);                                                            \
     } while (0)
 
 #endif

@@ -184,10 +184,10 @@ enum { POINTER, NUMBER };
 static uintptr_t go_on(const char *name, int kind, void *object, long b, long c, long d, long e,
                        long f)
 {
-    bool us = shca_owns(object);
-    later *real = us ? NULL : shca_real(name);
+    int why = shca_inherited(object) ? EIO : shca_owns(object) ? EOPNOTSUPP : 0;
+    later *real = why ? NULL : shca_real(name);
     if (real) return real(object, b, c, d, e, f);
-    errno = us ? EOPNOTSUPP : ENOSYS;
+    errno = why ? why : ENOSYS;
     return kind == POINTER ? 0 : errno;
 }
 

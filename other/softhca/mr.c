@@ -7,6 +7,7 @@
 #include "object.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 static struct {
@@ -142,6 +143,12 @@ int shca_dereg_mr(struct ibv_mr *base)
     shca_give(base->context, SHCA_MR);
     free(mr);
     return 0;
+}
+
+void shca_mr_in_child(void)
+{
+    free(mrs.unused);
+    memset(&mrs, 0, sizeof mrs);
 }
 
 /* The entry of KEY in the table of H if it grants NEED on LEN bytes at ADDR, else NULL. */

@@ -37,6 +37,8 @@ struct shca_device {
 struct shca_context {
     struct verbs_context v;
     struct shca_event *events, **events_end; /* under v.context.mutex */
+    bool inherited;                          /* of the parent, in the child of a fork */
+    struct shca_context *next;               /* of these */
 };
 
 struct shca_pd {
@@ -89,6 +91,7 @@ struct shca_peer {
     _Atomic uint64_t arena_len;
     struct shca_window *windows; /* all mappings of its arena, under rpc */
     uint64_t *channel_fd;        /* [SHCA_CHANNELS] id << 32 | fd, under rpc; made at first use */
+    struct shca_peer *next;      /* of all, under shca.peer_lock */
 };
 
 /* A send WR that could not run at once. */
@@ -159,8 +162,8 @@ struct shca_process {
     struct shca_cq *cq[SHCA_CQS];
     struct shca_channel *channel[SHCA_CHANNELS];
     struct shca_peer *peer[SHCA_SLOTS];
-    _Atomic int waiting; /* QPs with waiting WRs */
-    bool forked;         /* this is a child: the device belongs to the parent */
+    struct shca_peer *peers; /* all there are; some are not in the table any more */
+    _Atomic int waiting;     /* QPs with waiting WRs */
 };
 extern struct shca_process shca;
 
@@ -194,17 +197,22 @@ void *shca_real(const char *name);
 int shca_unsupported(void); /* sets errno, returns EOPNOTSUPP */
 void shca_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* fork.c */
+void shca_watch_forks(void);
+
 /* beside.c */
 bool shca_enabled(void);
 struct ibv_device **shca_list(int *num);
 bool shca_list_free(struct ibv_device **list);
+void shca_beside_in_child(void);
 
 /* device.c */
 bool shca_is_device(const struct ibv_device *d);
 bool shca_owns(const void *object);
 struct ibv_context *shca_open(struct ibv_device *d);
 int shca_close(struct ibv_context *c);
-void shca_disable_contexts(void);
+bool shca_inherited(const void *object);
+void shca_contexts_in_child(void (*bury)(struct shca_context *));
 void shca_raise_on_device(const struct shca_device *d, const struct ibv_async_event *e);
 
 /* query.c */
@@ -226,6 +234,7 @@ void shca_port_set(uint32_t port, enum ibv_port_state state);
 void shca_qp_tune(struct shca_qp *qp); /* send lock held */
 int shca_take(struct ibv_context *c, enum shca_kind kind);
 void shca_give(struct ibv_context *c, enum shca_kind kind);
+void shca_ports_in_child(void);
 
 /* address.c: what LIDs and GIDs there are, where they lead */
 enum { SHCA_NOWHERE = -1, SHCA_HERE = 0 };
@@ -244,7 +253,9 @@ uint64_t shca_heap_alloc(size_t bytes); /* offset, 0 = full */
 void shca_heap_free(uint64_t offset);
 void *shca_arena_alloc(size_t bytes);
 bool shca_arena_free(void *block);
-void shca_arena_in_child(void);
+void shca_start_hold(void); /* while the program forks */
+void shca_start_release(void);
+void shca_segment_in_child(void);
 uint64_t shca_map_offset(const void *addr, size_t len); /* or SHCA_NOT_MAPPED */
 
 /* registry.c */
@@ -256,6 +267,7 @@ struct shca_peer *shca_peer_get(int host, uint32_t slot);
 void shca_peer_put(struct shca_peer *p);
 bool shca_peer_dead_slow(struct shca_peer *p);
 bool shca_peer_gone(struct shca_peer *p);
+void shca_peers_in_child(void);
 void *shca_peer_map(struct shca_peer *p, uint64_t offset, uint64_t len);
 void shca_peer_ring(struct shca_peer *p);
 int shca_peer_channel(struct shca_peer *p, uint32_t id);
@@ -263,6 +275,8 @@ int shca_peer_channel(struct shca_peer *p, uint32_t id);
 /* server.c: the answering thread and the questions peers may put to it */
 int shca_server_start(int listener);
 bool shca_guest(uint32_t slot);
+void shca_server_hold(void); /* while the program forks */
+void shca_server_release(void);
 void shca_server_in_child(void);
 int shca_ask_channel(struct shca_peer *p, uint32_t id);
 int shca_ask_copy(struct shca_peer *p, bool write, uint64_t va, void *data, size_t len);
@@ -276,6 +290,7 @@ void shca_service_sweep(void);                  /* a peer died: finish what it l
 void shca_service_wait_for(struct shca_qp *qp); /* send lock held */
 void shca_service_drop(struct shca_qp *qp);
 void shca_service_progress(void); /* also called by poll_cq */
+void shca_service_in_child(void);
 uint64_t shca_now(void);
 
 /* mr.c */
@@ -283,6 +298,7 @@ struct ibv_pd *shca_alloc_pd(struct ibv_context *c);
 int shca_dealloc_pd(struct ibv_pd *pd);
 struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova, unsigned acc);
 int shca_dereg_mr(struct ibv_mr *mr);
+void shca_mr_in_child(void);
 struct shm_mr *shca_mr_find(struct shm_header *h, uint32_t key, uint32_t pd, uint64_t addr,
                             uint64_t len, unsigned need);
 
@@ -297,6 +313,7 @@ void shca_cq_forget(struct shca_cq *cq, uint32_t qpn);
 uint32_t shca_cq_received(struct shca_cq *cq, uint32_t qpn, const _Atomic uint32_t *polled);
 bool shca_cq_unstick(struct shca_cq *cq);
 struct ibv_cq_ex *shca_create_cq_ex(struct ibv_context *c, struct ibv_cq_init_attr_ex *attr);
+void shca_cq_ex_in_child(struct shca_cq *cq);
 void shca_cq_notify(struct shca_peer *owner, struct shm_cq *cq, bool solicited);
 
 /* event.c */
@@ -323,6 +340,7 @@ void shca_qp_quiesce(struct shca_qp *qp);
 void shca_qp_reset(struct shca_qp *qp);
 void shca_qp_to_error(struct shca_qp *qp); /* send lock held */
 int shca_qp_ex_ops(struct shca_qp *qp);
+void shca_qp_ex_in_child(struct shca_qp *qp);
 
 /* send.c, recv.c */
 int shca_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);

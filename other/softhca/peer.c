@@ -59,7 +59,8 @@ static void learn_pid(struct shca_peer *p)
     if (p->pid == 0) p->no_pvm = true;
 }
 
-static void detach(struct shca_peer *p)
+/* Let go of everything but the structure itself. */
+static void part_from(struct shca_peer *p)
 {
     if (p->h) munmap(p->h, shm_arena_start());
     for (struct shca_window *w = p->windows, *next; w; w = next) {
@@ -73,6 +74,11 @@ static void detach(struct shca_peer *p)
     if (p->sock >= 0) close(p->sock);
     if (p->memfd >= 0) close(p->memfd);
     if (p->doorbell >= 0) close(p->doorbell);
+}
+
+static void detach(struct shca_peer *p)
+{
+    part_from(p);
     free(p);
 }
 
@@ -118,7 +124,10 @@ struct shca_peer *shca_peer_get(int host, uint32_t slot)
         shca.peer[slot] = NULL;
         p = NULL;
     }
-    if (!p) p = shca.peer[slot] = attach(slot);
+    if (!p && (p = shca.peer[slot] = attach(slot))) {
+        p->next = shca.peers;
+        shca.peers = p;
+    }
     if (p) p->refs++;
     pthread_mutex_unlock(&shca.peer_lock);
     return p;
@@ -129,9 +138,20 @@ void shca_peer_put(struct shca_peer *p)
     if (!p || p->self) return;
     pthread_mutex_lock(&shca.peer_lock);
     bool last = --p->refs == 0;
-    if (last && shca.peer[p->slot] == p) shca.peer[p->slot] = NULL;
+    if (last) {
+        if (shca.peer[p->slot] == p) shca.peer[p->slot] = NULL;
+        struct shca_peer **link = &shca.peers;
+        while (*link != p) link = &(*link)->next;
+        *link = p->next;
+    }
     pthread_mutex_unlock(&shca.peer_lock);
     if (last) detach(p);
+}
+
+/* The child of a fork is nobody's peer. Dead QPs may point to these for ever. */
+void shca_peers_in_child(void)
+{
+    for (struct shca_peer *p = shca.peers; p; p = p->next) part_from(p);
 }
 
 /* Its last thread has ended: it does nothing any more. The mark of shca_peer_dead() comes a little

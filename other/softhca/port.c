@@ -109,3 +109,10 @@ void shca_give(struct ibv_context *c, enum shca_kind kind)
 {
     atomic_fetch_sub(&shca_device(c)->used[kind], 1);
 }
+
+/* The child of a fork has none of what its parent made. */
+void shca_ports_in_child(void)
+{
+    for (int i = 0; i < SHCA_DEVICES; i++)
+        for (int k = 0; k < SHCA_KINDS; k++) shca_devices[i].used[k] = 0;
+}

@@ -109,7 +109,7 @@ struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *a)
 {
     uint64_t ring = 0;
     uint32_t stride, data;
-    int error = shca.forked ? EIO : check_init(pd, a);
+    int error = check_init(pd, a);
     if (!error) error = shca_take(pd->context, SHCA_QP);
     struct shca_qp *qp = error ? NULL : calloc(1, sizeof *qp);
     if (!qp) {
@@ -210,7 +210,6 @@ void shca_qp_reset(struct shca_qp *qp)
 int shca_destroy_qp(struct ibv_qp *base)
 {
     struct shca_qp *qp = shca_qp(base);
-    if (shca.forked) return EIO;
     pthread_mutex_lock(&shca.lock);
     struct shca_qp **link = &shca.qps;
     while (*link && *link != qp) link = &(*link)->next;

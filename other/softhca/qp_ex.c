@@ -16,6 +16,7 @@ struct shca_batch {
     struct ibv_sge *sge;
     char *bytes; /* room slots of stride bytes: inline data may be reused at once by the caller */
     int error;
+    int dead; /* EIO in the child of a fork */
 };
 
 static struct shca_batch *batch_of(struct ibv_qp_ex *q)
@@ -28,7 +29,7 @@ static void wr_start(struct ibv_qp_ex *q)
     struct shca_batch *b = batch_of(q);
     shca_lock(&b->lock);
     b->n = 0;
-    b->error = 0;
+    b->error = b->dead;
 }
 
 static struct ibv_send_wr *add(struct ibv_qp_ex *q, enum ibv_wr_opcode opcode)
@@ -161,6 +162,13 @@ static int wr_complete(struct ibv_qp_ex *q)
 static void wr_abort(struct ibv_qp_ex *q)
 {
     shca_unlock(&batch_of(q)->lock);
+}
+
+void shca_qp_ex_in_child(struct shca_qp *qp)
+{
+    if (!qp->batch) return;
+    shca_unlock(&qp->batch->lock);
+    qp->batch->dead = EIO;
 }
 
 int shca_qp_ex_ops(struct shca_qp *qp)

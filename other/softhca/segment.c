@@ -16,16 +16,21 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#define NOBODY_YET                                                                                 \
+    {                                                                                              \
+        .self = true, .sock = -1, .doorbell = -1, .memfd = -1                                      \
+    }
 struct shca_process shca = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .peer_lock = PTHREAD_MUTEX_INITIALIZER,
     .channel_lock = PTHREAD_MUTEX_INITIALIZER,
-    .me = {.self = true, .sock = -1, .doorbell = -1, .memfd = -1},
+    .me = NOBODY_YET,
 };
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t extent_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shca_extents heap, arena;
+static struct shca_extent *inherited; /* blocks of the parent, in the child of a fork */
 
 static uint64_t file_size(void)
 {
@@ -77,23 +82,6 @@ static void drop_segment(void)
     shca.me.memfd = -1;
 }
 
-/* A child of fork() must not disturb its parent: it gets a private copy of all it can reach, and
- * closes what tells peers that the parent lives. */
-static void in_child(void)
-{
-    if (!shca.h) return;
-    shca.forked = true;
-    shca_server_in_child();
-    if (mmap(shca.h, shm_arena_start(), PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, shca.me.memfd, 0) == MAP_FAILED)
-        mmap(shca.h, shm_arena_start(), PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
-    for (int i = 0; i < SHCA_SLOTS; i++)
-        if (shca.peer[i] && shca.peer[i]->sock >= 0) close(shca.peer[i]->sock);
-    shca_arena_in_child();
-    shca_disable_contexts();
-}
-
 static uint64_t make_nonce(void)
 {
     return ((uint64_t)getpid() << 40) ^ shca_now();
@@ -133,14 +121,13 @@ static int start(void)
     }
     /* Under Yama, process_vm_* between siblings needs this. */
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-    pthread_atfork(NULL, NULL, in_child);
     return 0;
 }
 
 int shca_start(void)
 {
     pthread_mutex_lock(&start_lock);
-    int e = shca.h ? (shca.forked ? EIO : 0) : start();
+    int e = shca.h ? 0 : start();
     pthread_mutex_unlock(&start_lock);
     return e;
 }
@@ -185,32 +172,66 @@ void *shca_arena_alloc(size_t bytes)
     return where;
 }
 
+/* Take the extent mapped at WHERE out of a list. */
+static struct shca_extent *take_mapped(struct shca_extent **link, const void *where)
+{
+    while (*link && (*link)->where != where) link = &(*link)->next;
+    struct shca_extent *e = *link;
+    if (e) *link = e->next;
+    return e;
+}
+
 bool shca_arena_free(void *block)
 {
     pthread_mutex_lock(&extent_lock);
-    struct shca_extent *e = arena.used;
-    while (e && e->where != block) e = e->next;
-    if (e) {
-        shca_extent_give(&arena, e->start);
-        if (!shca.forked) madvise(block, e->len, MADV_REMOVE);
-        munmap(block, e->len);
-        free(e);
-    }
+    struct shca_extent *e = take_mapped(&arena.used, block);
+    if (e)
+        madvise(block, e->len, MADV_REMOVE);
+    else
+        e = take_mapped(&inherited, block);
+    if (e) munmap(block, e->len);
     pthread_mutex_unlock(&extent_lock);
+    free(e);
     return e != NULL;
 }
 
-void shca_arena_in_child(void)
+void shca_start_hold(void)
 {
-    /* Another thread may have held the locks when the program forked. */
+    pthread_mutex_lock(&start_lock);
+    pthread_mutex_lock(&extent_lock);
+}
+
+void shca_start_release(void)
+{
+    pthread_mutex_unlock(&extent_lock);
+    pthread_mutex_unlock(&start_lock);
+}
+
+/* The child keeps a copy of its own of what softhca_alloc() gave, and nothing else. */
+void shca_segment_in_child(void)
+{
     pthread_mutex_init(&extent_lock, NULL);
     pthread_mutex_init(&start_lock, NULL);
+    for (struct shca_extent *e = heap.used, *next; e; e = next) {
+        next = e->next;
+        free(e);
+    }
+    while (arena.used) {
+        struct shca_extent *e = arena.used;
+        mmap(e->where, e->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
+             shca.me.memfd, e->start);
+        arena.used = e->next;
+        e->next = inherited;
+        inherited = e;
+    }
+    heap = arena = (struct shca_extents){0};
+    if (shca.me.h) drop_segment();
+    if (shca.me.doorbell >= 0) close(shca.me.doorbell);
+    memset(&shca, 0, sizeof shca);
+    shca.me = (struct shca_peer)NOBODY_YET;
     pthread_mutex_init(&shca.lock, NULL);
     pthread_mutex_init(&shca.peer_lock, NULL);
     pthread_mutex_init(&shca.channel_lock, NULL);
-    for (struct shca_extent *e = arena.used; e; e = e->next)
-        mmap(e->where, e->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
-             shca.me.memfd, e->start);
 }
 
 uint64_t shca_map_offset(const void *addr, size_t len)

@@ -32,7 +32,8 @@ static struct {
     int *client; /* connected descriptors, for the child of a fork to close */
     int clients, room;
     _Atomic uint16_t connections[SHCA_SLOTS]; /* of the process in each slot */
-} server = {.listener = -1, .epoll = -1};
+    pthread_mutex_t lock;                     /* descriptors come and go under it */
+} server = {.listener = -1, .epoll = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void send_with_fds(int sock, const void *data, size_t len, const int *fd, int n)
 {
@@ -77,24 +78,21 @@ bool shca_guest(uint32_t slot)
 static void drop_client(int sock, uint32_t who)
 {
     if (who) server.connections[who - 1]--;
+    pthread_mutex_lock(&server.lock);
     for (int i = 0; i < server.clients; i++)
         if (server.client[i] == sock) {
             server.client[i] = server.client[--server.clients];
             break;
         }
     close(sock); /* leaves the epoll set by itself */
+    pthread_mutex_unlock(&server.lock);
 }
 
-static void admit(void)
+/* Take in the next who knocks: 0, or an errno value. */
+static int let_in(void)
 {
-    static int told; /* once: the peer tries again and again */
     int sock = accept4(server.listener, NULL, NULL, SOCK_CLOEXEC);
-    if (sock < 0) {
-        if (errno != EMFILE && errno != ENFILE) return;
-        if (!told++) shca_say("cannot accept a peer: %m (raise ulimit -n)");
-        usleep(100000); /* the backlog stays readable */
-        return;
-    }
+    if (sock < 0) return errno;
     if (server.clients == server.room) {
         int room = server.room ? 2 * server.room : 16;
         int *more = realloc(server.client, room * sizeof *more);
@@ -102,11 +100,22 @@ static void admit(void)
     }
     struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP, .data.u64 = client_data(sock, 0)};
     if (!same_user(sock) || server.clients == server.room ||
-        epoll_ctl(server.epoll, EPOLL_CTL_ADD, sock, &e) < 0) {
+        epoll_ctl(server.epoll, EPOLL_CTL_ADD, sock, &e) < 0)
         close(sock);
-        return;
-    }
-    server.client[server.clients++] = sock;
+    else
+        server.client[server.clients++] = sock;
+    return 0;
+}
+
+static void admit(void)
+{
+    static int told; /* once: the peer tries again and again */
+    pthread_mutex_lock(&server.lock);
+    int error = let_in();
+    pthread_mutex_unlock(&server.lock);
+    if (error != EMFILE && error != ENFILE) return;
+    if (!told++) shca_say("cannot accept a peer: %s (raise ulimit -n)", strerror(error));
+    usleep(100000); /* the backlog stays readable */
 }
 
 /* Its first message tells its slot. Only then is it handed the segment: what it leaves half done
@@ -233,11 +242,26 @@ int shca_server_start(int listener)
     return error;
 }
 
+void shca_server_hold(void)
+{
+    pthread_mutex_lock(&server.lock);
+}
+
+void shca_server_release(void)
+{
+    pthread_mutex_unlock(&server.lock);
+}
+
+/* Peers must not take the child for its parent. */
 void shca_server_in_child(void)
 {
-    close(server.listener);
-    close(server.epoll);
+    if (server.listener >= 0) close(server.listener);
+    if (server.epoll >= 0) close(server.epoll);
     for (int i = 0; i < server.clients; i++) close(server.client[i]);
+    server.listener = server.epoll = -1;
+    server.clients = 0;
+    memset(server.connections, 0, sizeof server.connections);
+    pthread_mutex_init(&server.lock, NULL);
 }
 
 /* Put Q (and DATA, for a write) and await the answer; DATA also receives what a read returns. */

@@ -160,6 +160,13 @@ static void *service_main(void *unused)
     return NULL;
 }
 
+void shca_service_in_child(void)
+{
+    pthread_mutex_init(&wait_lock, NULL);
+    waiters = NULL;
+    sweep_due = false;
+}
+
 int shca_service_start(void)
 {
     pthread_t thread;

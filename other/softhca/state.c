@@ -123,7 +123,6 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
 {
     struct shca_qp *qp = shca_qp(base);
     enum ibv_qp_state to = mask & IBV_QP_STATE ? a->qp_state : shca_state(qp);
-    if (shca.forked) return EIO;
     if (mask & IBV_QP_CUR_STATE && a->cur_qp_state != shca_state(qp)) return EINVAL;
     if (!transition_allowed(shca_state(qp), to, mask) || !values_allowed(a, mask) ||
         !fits_device(qp, a, mask))

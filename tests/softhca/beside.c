@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Each name as the loader binds it for a program. */
@@ -541,6 +542,54 @@ static void soft_names_stay(void)
         }
 }
 
+/* What the child of a fork inherits is nobody's: not ours any more, and never the real library's.
+ */
+static void is_dead(const struct name *n, struct side *s)
+{
+    struct ibv_srq srq = {.context = s->ctx};
+    struct ibv_ah ah = {.context = s->ctx};
+    struct ibv_dm dm = {.context = s->ctx};
+    uint64_t arg[6] = {0};
+    for (int i = 0; n->takes[i]; i++) {
+        static const char kinds[] = "cpmqQsahDP";
+        void *const objects[] = {s->ctx, s->pd, s->mr,      s->scq, s->qp,
+                                 &srq,   &ah,   s->channel, &dm,    scratch};
+        const char *k = strchr(kinds, n->takes[i]);
+        if (k) arg[i] = (uintptr_t)objects[k - kinds];
+    }
+    if (!n->takes[0] || !strchr("cpmqQsahD", n->takes[0])) return;
+    errno = 0;
+    uint64_t r = n->f(arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
+    bool failed = n->returns == 'v' || (errno == EIO && (n->returns == 'p'   ? r == 0
+                                                         : n->returns == 'z' ? r == -(uint64_t)EIO
+                                                                             : (int)r != 1));
+    if (!failed) fprintf(stderr, "# %s: %#llx\n", n->name, (unsigned long long)r);
+    CHECK(failed);
+}
+
+static void child_of_a_fork(void)
+{
+    struct side s = {.o = {0}};
+    bind_first_version();
+    open_device(&s);
+    make_qp(&s);
+    struct ibv_async_event e = {.event_type = IBV_EVENT_QP_FATAL, .element.qp = s.qp};
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        int before = fake_total();
+        for (int i = 0; i < NAMES; i++) is_dead(&names[i], &s);
+        ibv_ack_async_event(&e);
+        CHECK_EQ(fake_total(), before);
+        every_name();
+        exit(0);
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK_EQ(status, 0);
+    tear_down(&s);
+}
+
 static void run(const char *soft, const char *real, void (*test)(void), const char *name)
 {
     if (soft)
@@ -587,6 +636,7 @@ int main(void)
         {"on", "active", "events go back where they came from", events_go_back},
         {"off", "active", "events go back where they came from", events_go_back},
         {"on", "active", "nothing of ours reaches the real library", soft_names_stay},
+        {"on", "active", "nor does what the child of a fork inherits", child_of_a_fork},
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         run(tests[i].soft, tests[i].real, tests[i].test, tests[i].name);

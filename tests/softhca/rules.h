@@ -11,6 +11,7 @@ void transfer_rules(void);
 void fault_rules(void);
 void queue_rules(void);
 void life_rules(void);
+void fork_rules(void);
 void setting_rules(void);
 void device_rules(void);
 
