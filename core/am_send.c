@@ -133,7 +133,7 @@ static __attribute__((noinline)) void send_long(gasnetc_peer_t *peer, gasnetc_ou
     /* Where header and payload may overtake each other, the payload must have arrived. */
     gasnetc_counter_t arrived = {0};
     gasnetc_counter_t *counter = gasnetc_caps.ordered ? NULL : &arrived;
-    gasnetc_put_payload(peer, am.dst, am.src, am.nbytes, !async, counter, !request);
+    gasnetc_put_payload(peer, am.dst, am.src, am.nbytes, !async, NET_BEFORE_AM, counter, !request);
     while (!gasnetc_counter_done(&arrived)) gasnetc_stall(!request);
     send_message(peer, &am, request, 0, false);
 }

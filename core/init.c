@@ -122,29 +122,33 @@ static void make_room_for_files(void)
     gasneti_fatal_if_any(error);
 }
 
-/* As many credits as the least of the nodes has room for. */
-static void settle_credits(void)
+/* As many credits as the least of the nodes has room for.  Returns the longest address. */
+static size_t settle_credits(void)
 {
-    uint32_t n = gasnetc_job.size, credits = gasnetc_caps.credits;
-    uint32_t *all = malloc(n * sizeof *all);
+    uint32_t n = gasnetc_job.size;
+    struct settled {
+        uint32_t credits, address;
+    } mine = {gasnetc_caps.credits, (uint32_t)net_address_size()}, *all = malloc(n * sizeof *all);
     if (!all) gasneti_fatal("out of memory");
-    bootstrap_exchange(&credits, sizeof credits, all);
-    for (uint32_t i = 0; i < n; i++)
-        if (all[i] < credits) credits = all[i];
+    bootstrap_exchange(&mine, sizeof mine, all);
+    for (uint32_t i = 0; i < n; i++) {
+        if (all[i].credits < mine.credits) mine.credits = all[i].credits;
+        if (all[i].address > mine.address) mine.address = all[i].address;
+    }
     free(all);
     /* A credit that returns on another message leaves a receive buffer behind for its peer's next
      * Reply.  Where buffers are too few for every peer, none may wait like that (IB-R5). */
     int64_t slack = gasnetc_params.credits_slack, total = gasnetc_params.credits_total;
-    if (total && total < (int64_t)credits * (n - 1)) slack = 0;
+    if (total && total < (int64_t)mine.credits * (n - 1)) slack = 0;
     for (uint32_t i = 0; i < n; i++)
-        gasnetc_credits_init(&gasnetc_peers[i].credits, (uint16_t)credits, (uint16_t)slack);
+        gasnetc_credits_init(&gasnetc_peers[i].credits, (uint16_t)mine.credits, (uint16_t)slack);
+    return mine.address;
 }
 
 /* Every pair of nodes: make both ends, swap their addresses, join them. */
-static void connect_all(void)
+static void connect_all(size_t size)
 {
     uint32_t n = gasnetc_job.size, me = gasnetc_job.rank;
-    size_t size = net_address_size();
     char *mine = calloc(n, size), *theirs = calloc(n, size);
     if (!mine || !theirs) gasneti_fatal("out of memory for %u addresses", n);
     for (uint32_t i = 0; i < n; i++)
@@ -194,9 +198,9 @@ static void open_network(void)
     net_open(gasnetc_job.size - 1, &gasnetc_caps);
     if (gasnetc_job.size > 1) {
         make_room_for_files();
-        settle_credits();
+        size_t address = settle_credits();
         gasnetc_bbuf_init(bbuf_count());
-        connect_all();
+        connect_all(address);
     }
     if (reports_environment())
         fprintf(stderr, "gasnet: %u processes, started by %s, over %s\n", gasnetc_job.size,

@@ -48,6 +48,11 @@ typedef struct net_spare net_spare_t;
 
 enum net_result { NET_POSTED, NET_BUSY };
 
+/* Which transfers keep their order.  A put NET_BEFORE_AM has arrived when the AM has arrived that
+ * is posted to the same peer after it (if caps.ordered); NET_UNORDERED leaves the way to the
+ * network. */
+enum net_order { NET_UNORDERED, NET_BEFORE_AM };
+
 /* What the network tells about itself; filled by net_open. */
 struct net_caps {
     char device[256];      /* one line for people: which device carries the job */
@@ -58,7 +63,7 @@ struct net_caps {
     unsigned descriptors;  /* open files that connecting all peers takes */
     bool pays_for_pinning; /* registered memory counts against RLIMIT_MEMLOCK */
     uint32_t credits;      /* Requests in flight from a peer that net_connect makes room for */
-    bool ordered;          /* a put and an AM to the same peer arrive in the order posted */
+    bool ordered;          /* NET_BEFORE_AM is kept */
 };
 
 /* One AM that has arrived: the network's own record, which begins with these fields.  `data` is
@@ -76,7 +81,8 @@ typedef struct net_message {
  * processes.  Fatal, naming device, limit and remedy, when the job cannot run on what it finds. */
 void net_open(uint32_t peers, struct net_caps *caps);
 
-/* Bytes of the opaque address that each process hands to each of its peers. */
+/* Bytes of the opaque address that this process hands to each of its peers: not the same everywhere
+ * if processes have different devices. */
 size_t net_address_size(void);
 
 /* Makes the local end for `peer` and writes its address (for that peer alone) into `address`. */
@@ -118,7 +124,7 @@ void net_explain_register(int error, size_t size, char *text, size_t text_size);
  * at the target, the network calls gasnetc_sent from net_reap with its copy of *sent. */
 static inline enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key,
                                       const void *src, const net_region_t *local, size_t length,
-                                      const gasnetc_sent_t *sent);
+                                      enum net_order order, const gasnetc_sent_t *sent);
 
 /* Reads length bytes from the peer's `src` into `dst` inside `local`. */
 static inline enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local,

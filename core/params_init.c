@@ -132,9 +132,6 @@ static void warn_unknown(const char *entry)
 
 static void warn_obsolete(void)
 {
-    if (gasnetc_params.num_qps > 1)
-        gasneti_warn("GASNET_NUM_QPS=%lld: this release uses one queue pair per peer",
-                     (long long)gasnetc_params.num_qps);
     static const char *const names[] = {"GASNET_HCA_ID", "GASNET_PORT_NUM"};
     for (int i = 0; i < 2; i++) {
         const char *value = gasneti_getenv(names[i]);

@@ -65,14 +65,14 @@ static inline net_region_t *segment_region(const void *start, size_t *nbytes)
 
 /* Posts one piece, however long that takes. */
 static inline void post_put(gasnetc_peer_t *peer, uintptr_t dst, const void *src,
-                            const net_region_t *local, size_t nbytes, const gasnetc_sent_t *sent,
-                            bool in_handler)
+                            const net_region_t *local, size_t nbytes, enum net_order order,
+                            const gasnetc_sent_t *sent, bool in_handler)
 {
     if (sent->counter) sent->counter->issued++;
     for (;;) {
         gasneti_lock(&peer->lock);
         enum net_result result =
-            net_put(&peer->net, dst, key_of(peer, dst), src, local, nbytes, sent);
+            net_put(&peer->net, dst, key_of(peer, dst), src, local, nbytes, order, sent);
         gasneti_unlock(&peer->lock);
         if (__builtin_expect(result == NET_POSTED, 1)) return;
         gasnetc_stall(in_handler);
@@ -102,14 +102,14 @@ static void *wait_bbuf(bool in_handler)
 
 /* Puts through bounce buffers: the source is free when this returns. */
 static void put_bounced(gasnetc_peer_t *peer, uintptr_t dst, const char *src, size_t nbytes,
-                        gasnetc_counter_t *counter, bool in_handler)
+                        enum net_order order, gasnetc_counter_t *counter, bool in_handler)
 {
     while (nbytes) {
         size_t piece = piece_of(peer->segment.base, dst, nbytes);
         if (piece > GASNETC_BBUF_SIZE) piece = GASNETC_BBUF_SIZE;
         void *bbuf = wait_bbuf(in_handler);
         memcpy(bbuf, src, piece);
-        post_put(peer, dst, bbuf, &gasnetc_bbuf_region, piece,
+        post_put(peer, dst, bbuf, &gasnetc_bbuf_region, piece, order,
                  &(gasnetc_sent_t){.counter = counter, .held = bbuf}, in_handler);
         src += piece;
         dst += piece;
@@ -119,15 +119,15 @@ static void put_bounced(gasnetc_peer_t *peer, uintptr_t dst, const char *src, si
 
 /* Puts straight from the source, registering what lies outside the segment. */
 static void put_zero_copy(gasnetc_peer_t *peer, uintptr_t dst, const char *src, size_t nbytes,
-                          gasnetc_counter_t *counter, bool in_handler)
+                          enum net_order order, gasnetc_counter_t *counter, bool in_handler)
 {
     while (nbytes) {
         size_t piece = piece_of(peer->segment.base, dst, nbytes);
         gasnetc_held_t *held = NULL;
         net_region_t *region = segment_region(src, &piece);
         if (!region) held = gasnetc_pin_transient(src, piece, &region);
-        post_put(peer, dst, src, region, piece, &(gasnetc_sent_t){.counter = counter, .held = held},
-                 in_handler);
+        post_put(peer, dst, src, region, piece, order,
+                 &(gasnetc_sent_t){.counter = counter, .held = held}, in_handler);
         src += piece;
         dst += piece;
         nbytes -= piece;
@@ -163,8 +163,8 @@ static inline __attribute__((always_inline)) bool put_now(gasnetc_peer_t *peer, 
         region = &gasnetc_segment_regions[from >> gasnetc_pin_shift];
     }
     gasneti_lock(&peer->lock);
-    enum net_result result =
-        net_put(&peer->net, dst, key, src, region, nbytes, &(gasnetc_sent_t){.counter = counter});
+    enum net_result result = net_put(&peer->net, dst, key, src, region, nbytes, NET_UNORDERED,
+                                     &(gasnetc_sent_t){.counter = counter});
     gasneti_unlock(&peer->lock);
     if (__builtin_expect(result != NET_POSTED, 0)) return false;
     if (counter) counter->issued++;
@@ -205,23 +205,25 @@ static inline bool get_now(gasnetc_peer_t *peer, void *dst, uintptr_t src, size_
  * ----------------------------------------------------------------------------------- */
 
 void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_t nbytes,
-                         bool source_free, gasnetc_counter_t *counter, bool in_handler)
+                         bool source_free, enum net_order order, gasnetc_counter_t *counter,
+                         bool in_handler)
 {
     uintptr_t to = (uintptr_t)dst;
     gasnetc_check_remote(peer, to, nbytes, "a put");
     size_t in_segment = nbytes;
     if (nbytes <= gasnetc_caps.inline_max && piece_of(peer->segment.base, to, nbytes) == nbytes) {
-        post_put(peer, to, src, NULL, nbytes, &(gasnetc_sent_t){.counter = counter}, in_handler);
+        post_put(peer, to, src, NULL, nbytes, order, &(gasnetc_sent_t){.counter = counter},
+                 in_handler);
     } else if (source_free && nbytes <= (size_t)gasnetc_params.bounce_limit) {
-        put_bounced(peer, to, src, nbytes, counter, in_handler);
+        put_bounced(peer, to, src, nbytes, order, counter, in_handler);
     } else if (source_free) {
         gasnetc_counter_t local = {0};
-        put_zero_copy(peer, to, src, nbytes, &local, in_handler);
+        put_zero_copy(peer, to, src, nbytes, order, &local, in_handler);
         while (!gasnetc_counter_done(&local)) gasnetc_stall(in_handler);
     } else if (nbytes <= GASNETC_BBUF_SIZE && !segment_region(src, &in_segment)) {
-        put_bounced(peer, to, src, nbytes, counter, in_handler);
+        put_bounced(peer, to, src, nbytes, order, counter, in_handler);
     } else {
-        put_zero_copy(peer, to, src, nbytes, counter, in_handler);
+        put_zero_copy(peer, to, src, nbytes, order, counter, in_handler);
     }
 }
 
@@ -255,7 +257,7 @@ static __attribute__((noinline)) void put_pieces(gasnetc_peer_t *peer, void *dst
                                                  size_t nbytes, gasnetc_counter_t *counter,
                                                  bool source_free)
 {
-    gasnetc_put_payload(peer, dst, src, nbytes, source_free, counter, false);
+    gasnetc_put_payload(peer, dst, src, nbytes, source_free, NET_UNORDERED, counter, false);
 }
 
 void gasnetc_rdma_put_bulk(uint32_t node, void *dst, const void *src, size_t nbytes,

@@ -11,7 +11,8 @@ extern net_region_t *gasnetc_segment_regions;
 /* A put whose stalls run no handlers when `in_handler`.  With `source_free` the source may be
  * reused on return.  `counter` may be NULL when nobody waits. */
 void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_t nbytes,
-                         bool source_free, gasnetc_counter_t *counter, bool in_handler);
+                         bool source_free, enum net_order order, gasnetc_counter_t *counter,
+                         bool in_handler);
 
 /* Fatal, naming range and segment, unless [start, start+nbytes) lies in the peer's segment. */
 void gasnetc_check_remote(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes,

@@ -320,6 +320,11 @@ static inline void hca_recv_init(hca_recv_t *recv, uint64_t id, void *data, uint
     recv->wr = (struct ibv_recv_wr){.wr_id = id, .sg_list = &recv->sge, .num_sge = 1};
 }
 
+static inline void hca_recv_lkey(hca_recv_t *recv, uint32_t lkey)
+{
+    recv->sge.lkey = lkey;
+}
+
 static inline int hca_post_recv(hca_qp_t qp, hca_recv_t *recv)
 {
     struct ibv_recv_wr *bad;

@@ -83,6 +83,7 @@ family conduit "$TEST_SOURCE/run-conduit.sh"
 family env "$TEST_SOURCE/env.sh"
 family exit "$TEST_SOURCE/exit.sh"
 family hardship "$TEST_SOURCE/hardship.sh"
+family rails "$TEST_SOURCE/rails.sh"
 
 sed 's/^/# skipped: /' "$reasons" | head -n 100
 result="$passed passed, $failed failed"

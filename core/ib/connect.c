@@ -1,4 +1,4 @@
-/* connect.c - queue pairs: made one per peer, joined by addresses that the bootstrap carried.
+/* connect.c - queue pairs: made for each peer, joined by addresses that the bootstrap carried.
  *
  * Called at start-up and at the end, and for the rare system message, which has its own slots in
  * every send queue and its own buffers in every receive queue.
@@ -9,27 +9,49 @@
 #include "core/params.h"
 #include "core/report.h"
 
+/* What a process tells a peer: its queue pairs for that one. */
+typedef struct end {
+    uint32_t device; /* index there */
+    hca_far_t far;
+} end_t;
+typedef struct address {
+    uint32_t qps;
+    end_t end[];
+} address_t;
+
 /* What net_connect needs for each queue pair. */
 static struct {
-    uint32_t send_depth, recv_depth, recv_prepost, ring_size;
+    struct net_ib_depths depths;
+    uint32_t ring_size;
     net_peer_t **made; /* for net_ib_connect_fini */
     uint32_t count;
 } plan;
 
-static hca_qp_t make_qp(uint32_t *inline_max)
+static const struct net_ib_rail *rail_of(uint32_t index)
 {
-    return hca_qp_create(net_ib_rail.pd, net_ib.send_cq, net_ib.recv_cq, plan.send_depth,
-                         plan.recv_depth, inline_max);
+    return &net_ib_rails.rail[index % net_ib_rails.rails];
+}
+
+/* Active Messages go by one queue pair; both ends choose the same, and pairs of peers differ. */
+static uint32_t am_index(const net_peer_t *peer, const address_t *address, uint32_t qps)
+{
+    return (hca_qp_number(peer->turn->qp) + address->end[0].far.qp_number) % qps;
+}
+
+static hca_qp_t make_qp(uint32_t hca, uint32_t recv_depth, uint32_t *inline_max)
+{
+    return hca_qp_create(net_ib_rails.hca[hca].pd, net_ib.send_cq[hca], net_ib.recv_cq[hca],
+                         plan.depths.send, recv_depth, inline_max);
 }
 
 /* Devices tell their inline limit only by refusing queue pairs that ask for more. */
-static void settle_inline(void)
+static void settle_inline(uint32_t hca)
 {
     static const uint32_t steps[] = {1024, 512, 384, 256, 192, 128, 96, 72, 48, 32, 16, 0};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         uint32_t wanted = net_ib.inline_max < steps[i] ? net_ib.inline_max : steps[i];
         uint32_t granted = wanted;
-        hca_qp_t probe = make_qp(&granted);
+        hca_qp_t probe = make_qp(hca, plan.depths.am_recv, &granted);
         if (!probe) continue;
         hca_qp_destroy(probe);
         net_ib.inline_max = granted < net_ib.inline_max ? granted : net_ib.inline_max;
@@ -37,101 +59,163 @@ static void settle_inline(void)
     }
     gasneti_fatal("%s: cannot create a queue pair with %u send and %u receive entries: %s; lower "
                   "GASNET_NETWORKDEPTH_PP or GASNET_AM_CREDITS_PP",
-                  net_ib_rail.name, plan.send_depth, plan.recv_depth, strerror(errno));
+                  net_ib_rails.hca[hca].name, plan.depths.send, plan.depths.am_recv,
+                  strerror(errno));
 }
 
-void net_ib_connect_init(uint32_t peers, uint32_t send_depth, uint32_t recv_depth,
-                         uint32_t recv_prepost)
+void net_ib_connect_init(uint32_t peers, const struct net_ib_depths *depths)
 {
-    plan.send_depth = send_depth;
-    plan.recv_depth = recv_depth;
-    plan.recv_prepost = recv_prepost;
+    plan.depths = *depths;
     plan.ring_size = 1;
-    while (plan.ring_size < send_depth) plan.ring_size *= 2;
+    while (plan.ring_size < depths->send) plan.ring_size *= 2;
     plan.made = calloc(peers, sizeof *plan.made);
     if (!plan.made) gasneti_fatal("out of memory for %u peers", peers);
-    settle_inline();
+    for (uint32_t i = 0; i < net_ib.hcas; i++) settle_inline(i);
 }
 
 size_t net_address_size(void)
 {
-    return sizeof(hca_far_t);
+    return sizeof(address_t) + net_ib_rails.qps * sizeof(end_t);
 }
 
 /* IB-C7: 0 is the device's maximum. */
 static uint8_t rd_atom(void)
 {
-    int64_t most = net_ib_rail.limits.max_rd_atom ? net_ib_rail.limits.max_rd_atom : 1;
+    int64_t most = net_ib_rails.limits.max_rd_atom ? net_ib_rails.limits.max_rd_atom : 1;
     int64_t wanted = gasnetc_params.qp_rd_atom;
     if (wanted == 0 || wanted > most) wanted = most;
     return (uint8_t)(wanted > 255 ? 255 : wanted);
 }
 
-void net_address(net_peer_t *peer, void *address)
+/* Which of several queue pairs will carry AMs is known when the peer's number of them is. */
+static net_qp_t *add_qp(net_peer_t *peer, uint32_t index)
 {
     uint32_t inline_max = net_ib.inline_max;
-    peer->qp = make_qp(&inline_max);
-    peer->ring = calloc(plan.ring_size, sizeof *peer->ring);
-    if (!peer->qp || !peer->ring)
+    net_qp_t *qp = NULL;
+    if (posix_memalign((void **)&qp, 64, sizeof *qp) == 0) {
+        *qp = (net_qp_t){.mask = plan.ring_size - 1, .here = rail_of(index)->hca, .peer = peer};
+        qp->ring = calloc(plan.ring_size, sizeof *qp->ring);
+        qp->qp = make_qp(qp->here, plan.depths.am_recv, &inline_max);
+    }
+    if (!qp || !qp->ring || !qp->qp)
         gasneti_fatal("%s: cannot create the queue pair for rank %u: %s; lower "
                       "GASNET_NETWORKDEPTH_PP, or run fewer processes",
-                      net_ib_rail.name, peer->rank, strerror(errno));
-    plan.made[plan.count++] = peer;
-    peer->mask = plan.ring_size - 1;
-    hca_send_init(&peer->send, (uintptr_t)peer);
-    hca_far_t far = {.qp_number = hca_qp_number(peer->qp),
-                     .lid = net_ib_rail.port.lid,
-                     .mtu = net_ib_rail.port.mtu,
-                     .rd_atom = rd_atom()};
-    memcpy(far.gid, net_ib_rail.port.gid, sizeof far.gid);
-    memcpy(address, &far, sizeof far);
+                      net_ib_rails.hca[rail_of(index)->hca].name, peer->rank, strerror(errno));
+    hca_send_init(&qp->send, (uintptr_t)qp);
+    return qp;
 }
 
-void net_connect(net_peer_t *peer, const void *address)
+static end_t describe(const net_qp_t *qp, const struct net_ib_rail *rail)
 {
-    hca_far_t far;
-    memcpy(&far, address, sizeof far);
+    end_t end = {.device = rail->hca,
+                 .far = {.qp_number = hca_qp_number(qp->qp),
+                         .lid = rail->port.lid,
+                         .mtu = rail->port.mtu,
+                         .rd_atom = rd_atom()}};
+    memcpy(end.far.gid, rail->port.gid, sizeof end.far.gid);
+    return end;
+}
+
+void net_address(net_peer_t *peer, void *opaque)
+{
+    address_t *address = opaque;
+    net_qp_t **link = &peer->turn;
+    address->qps = net_ib_rails.qps;
+    for (uint32_t i = 0; i < address->qps; i++) {
+        *link = add_qp(peer, i);
+        address->end[i] = describe(*link, rail_of(i));
+        link = &(*link)->next;
+    }
+    *link = peer->turn;
+    plan.made[plan.count++] = peer;
+}
+
+static void destroy_qp(net_qp_t *qp)
+{
+    hca_qp_destroy(qp->qp);
+    free(qp->ring);
+    free(qp);
+}
+
+/* The peer has fewer: the circle becomes as small. */
+static void keep_qps(net_peer_t *peer, uint32_t count)
+{
+    net_qp_t *last = peer->turn;
+    for (uint32_t i = 1; i < count; i++) last = last->next;
+    while (last->next != peer->turn) {
+        net_qp_t *extra = last->next;
+        last->next = extra->next;
+        destroy_qp(extra);
+    }
+}
+
+static void join(net_qp_t *qp, const struct net_ib_rail *rail, const end_t *end)
+{
+    const hca_far_t *far = &end->far;
     /* What both ends can do. */
-    uint8_t mtu = far.mtu < net_ib_rail.port.mtu ? far.mtu : net_ib_rail.port.mtu;
-    uint32_t reads = net_ib_rail.limits.max_init_rd_atom;
-    if (reads > far.rd_atom) reads = far.rd_atom;
-    int error = hca_qp_to_init(peer->qp, net_ib_rail.port_number);
-    for (uint32_t i = 0; !error && i < plan.recv_prepost; i++)
-        net_ib_recv_post(peer, net_ib_recv_pop());
+    uint8_t mtu = far->mtu < rail->port.mtu ? far->mtu : rail->port.mtu;
+    uint32_t reads = net_ib_rails.limits.max_init_rd_atom;
+    if (reads > far->rd_atom) reads = far->rd_atom;
+    qp->there = end->device;
+    int error = hca_qp_to_init(qp->qp, rail->number);
+    for (uint32_t i = 0; !error && qp == qp->peer->am && i < plan.depths.am_prepost; i++)
+        net_ib_recv_post(qp->peer, net_ib_recv_pop());
+    if (!error) error = hca_qp_to_rtr(qp->qp, rail->number, &rail->port, far, mtu, rd_atom());
     if (!error)
-        error = hca_qp_to_rtr(peer->qp, net_ib_rail.port_number, &net_ib_rail.port, &far, mtu,
-                              rd_atom());
-    if (!error)
-        error = hca_qp_to_rts(peer->qp, (uint8_t)gasnetc_params.qp_timeout,
+        error = hca_qp_to_rts(qp->qp, (uint8_t)gasnetc_params.qp_timeout,
                               (uint8_t)gasnetc_params.qp_retry_count, (uint8_t)reads);
     if (error)
-        gasneti_fatal("%s: cannot connect to rank %u (LID %u, QP %u): %s", net_ib_rail.name,
-                      peer->rank, far.lid, far.qp_number, strerror(error));
+        gasneti_fatal("%s: cannot connect to rank %u (LID %u, QP %u): %s",
+                      net_ib_rails.hca[rail->hca].name, qp->peer->rank, far->lid, far->qp_number,
+                      strerror(error));
+}
+
+void net_connect(net_peer_t *peer, const void *opaque)
+{
+    const address_t *address = opaque;
+    uint32_t qps = address->qps < net_ib_rails.qps ? address->qps : net_ib_rails.qps;
+    keep_qps(peer, qps);
+    peer->am = peer->turn;
+    for (uint32_t i = am_index(peer, address, qps); i > 0; i--) peer->am = peer->am->next;
+    net_qp_t *qp = peer->turn;
+    for (uint32_t i = 0; i < qps; i++, qp = qp->next) join(qp, rail_of(i), &address->end[i]);
 }
 
 void net_ib_connect_fini(void)
 {
     for (uint32_t i = 0; i < plan.count; i++) {
-        hca_qp_destroy(plan.made[i]->qp);
-        free(plan.made[i]->ring);
-        plan.made[i]->qp = NULL;
+        net_peer_t *peer = plan.made[i];
+        keep_qps(peer, 1);
+        destroy_qp(peer->turn);
+        peer->turn = peer->am = NULL;
     }
     free(plan.made);
     plan.made = NULL;
     plan.count = 0;
 }
 
+static bool quiet(const net_peer_t *peer)
+{
+    const net_qp_t *qp = peer->turn;
+    do {
+        if (atomic_load(&qp->head) != atomic_load(&qp->tail)) return false;
+        qp = qp->next;
+    } while (qp != peer->turn);
+    return true;
+}
+
 bool net_quiet(void)
 {
     for (uint32_t i = 0; i < plan.count; i++)
-        if (atomic_load(&plan.made[i]->head) != atomic_load(&plan.made[i]->tail)) return false;
+        if (!quiet(plan.made[i])) return false;
     return true;
 }
 
 enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
 {
     uint64_t words[2] = {word0, word1};
-    if (net_ib_ring_full(peer, plan.send_depth)) return NET_BUSY;
+    net_qp_t *qp = peer->am;
+    if (net_ib_ring_full(qp, plan.depths.send)) return NET_BUSY;
     bool captured = net_ib.inline_max >= sizeof words;
     /* A device without inline sends: the words wait in a receive buffer, which is not given back;
      * a job ends only once. */
@@ -141,10 +225,10 @@ enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
     if (bounce) {
         memcpy(bounce->message.data, words, sizeof words);
         local.data = bounce->message.data;
-        local.lkey = net_ib.recv_region.lkey;
+        local.lkey = net_ib.recv_region.lkey[qp->here];
     }
-    net_ib_enqueue(peer, NET_OP_SYS, &(gasnetc_sent_t){.counter = NULL});
-    int error = hca_message_marked(peer->qp, &peer->send, local);
+    net_ib_enqueue(qp, NET_OP_SYS, &(gasnetc_sent_t){.counter = NULL});
+    int error = hca_message_marked(qp->qp, &qp->send, local);
     if (error) net_ib_post_failed(peer, "system message", error);
     return NET_POSTED;
 }

@@ -18,42 +18,59 @@ void net_free(void *memory)
     hca_free(memory);
 }
 
+static hca_mr_t register_with(const struct net_ib_hca *hca, void *start, size_t size, bool remote)
+{
+    hca_mr_t mr = hca_register(hca->pd, start, size, remote);
+    /* Read-only memory can still be the source of a put. */
+    return mr || remote ? mr : hca_register_source(hca->pd, start, size);
+}
+
+/* One registration with every device. */
 bool net_register(void *start, size_t size, bool remote, net_region_t *region)
 {
-    *region = (net_region_t){.mr = hca_register(net_ib_rail.pd, start, size, remote)};
-    /* Read-only memory can still be the source of a put. */
-    if (!region->mr && !remote) region->mr = hca_register_source(net_ib_rail.pd, start, size);
-    if (!region->mr) return false;
-    region->lkey = hca_lkey(region->mr);
+    *region = (net_region_t){.mr = {NULL}};
+    for (uint32_t i = 0; i < net_ib.hcas; i++) {
+        region->mr[i] = register_with(&net_ib_rails.hca[i], start, size, remote);
+        if (!region->mr[i]) {
+            int error = errno;
+            net_deregister(region);
+            errno = error;
+            return false;
+        }
+        region->lkey[i] = hca_lkey(region->mr[i]);
+    }
     return true;
 }
 
 void net_deregister(net_region_t *region)
 {
-    if (region->mr) hca_deregister(region->mr);
-    *region = (net_region_t){.mr = NULL};
+    for (uint32_t i = 0; i < net_ib.hcas; i++)
+        if (region->mr[i]) hca_deregister(region->mr[i]);
+    *region = (net_region_t){.mr = {NULL}};
 }
 
 net_key_t net_key(const net_region_t *region)
 {
-    return (net_key_t){.rkey = hca_rkey(region->mr)};
+    net_key_t key = {.rkey = {0}};
+    for (uint32_t i = 0; i < net_ib.hcas; i++) key.rkey[i] = hca_rkey(region->mr[i]);
+    return key;
 }
 
 void net_explain_register(int error, size_t size, char *text, size_t text_size)
 {
     struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
     getrlimit(RLIMIT_MEMLOCK, &limit);
-    if (error == ENOMEM && !hca_is_soft(net_ib_rail.hca) && limit.rlim_cur != RLIM_INFINITY &&
-        limit.rlim_cur < size)
+    if (error == ENOMEM && !hca_is_soft(net_ib_rails.hca[0].hca) &&
+        limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < size)
         snprintf(text, text_size,
                  "the limit on locked memory is %llu KB (ulimit -l); raise it to unlimited in "
                  "/etc/security/limits.conf or the batch system",
                  (unsigned long long)limit.rlim_cur / 1024);
     else if (error == EFAULT)
         snprintf(text, text_size, "part of the range is not mapped, or not writable");
-    else if (size > net_ib_rail.limits.max_mr_size)
+    else if (size > net_ib_rails.limits.max_mr_size)
         snprintf(text, text_size, "%s registers at most %llu bytes at once; set GASNET_PIN_MAXSZ",
-                 net_ib_rail.name, (unsigned long long)net_ib_rail.limits.max_mr_size);
+                 net_ib_rails.text, (unsigned long long)net_ib_rails.limits.max_mr_size);
     else
-        snprintf(text, text_size, "%s refused: %s", net_ib_rail.name, strerror(error));
+        snprintf(text, text_size, "%s refused: %s", net_ib_rails.text, strerror(error));
 }

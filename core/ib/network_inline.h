@@ -11,13 +11,18 @@
 
 #include "verbs_shim.h"
 
+/* NET_IB_HCAS: how many devices a process may use at once; from configure. */
+
+/* Called from few places, each with its own constants. */
+#define NET_HOT static inline __attribute__((always_inline))
+
 struct net_region {
-    hca_mr_t mr;
-    uint32_t lkey;
+    hca_mr_t mr[NET_IB_HCAS];
+    uint32_t lkey[NET_IB_HCAS];
 };
 
 struct net_key {
-    uint32_t rkey;
+    uint32_t rkey[NET_IB_HCAS]; /* by the owner's devices */
 };
 
 enum net_operation { NET_OP_PUT, NET_OP_GET, NET_OP_AM, NET_OP_SYS };
@@ -28,14 +33,23 @@ typedef struct net_slot {
     enum net_operation operation; /* for the message when it fails */
 } net_slot_t;
 
-struct net_peer {
-    uint32_t rank;
+/* One queue pair; those of a peer form a circle, and unordered transfers go round it. */
+typedef struct net_qp {
     _Atomic uint32_t head; /* posted; written under the peer's lock */
     _Atomic uint32_t tail; /* reaped; written under the poll lock */
     uint32_t mask;         /* ring size - 1 */
+    uint32_t here, there;  /* which device carries it, at this end and at the other */
     hca_qp_t qp;
     net_slot_t *ring;
+    struct net_qp *next;
+    net_peer_t *peer;
     hca_send_t send; /* refilled for each post */
+} net_qp_t;
+
+struct net_peer {
+    uint32_t rank;
+    net_qp_t *am;   /* carries all Active Messages, both ways */
+    net_qp_t *turn; /* carries the next unordered transfer */
 };
 
 /* A receive buffer's descriptor; a message that had to move has one without a buffer. */
@@ -52,8 +66,9 @@ struct net_spare {
 
 /* Everything there is one of. */
 struct net_ib {
-    hca_cq_t send_cq, recv_cq;
-    uint32_t depth; /* ordinary operations in flight per peer */
+    hca_cq_t send_cq[NET_IB_HCAS], recv_cq[NET_IB_HCAS];
+    uint32_t hcas;
+    uint32_t depth; /* ordinary operations in flight per queue pair */
     uint32_t inline_max;
     uint32_t buffer_size; /* of a receive buffer */
     net_region_t recv_region;
@@ -94,33 +109,35 @@ static inline void net_ib_recv_push(net_recv_t *recv)
 
 static inline void net_ib_recv_post(net_peer_t *peer, net_recv_t *recv)
 {
+    const net_qp_t *qp = peer->am;
     recv->message.peer = peer;
-    int error = hca_post_recv(peer->qp, &recv->post);
+    if (NET_IB_HCAS > 1) hca_recv_lkey(&recv->post, net_ib.recv_region.lkey[qp->here]);
+    int error = hca_post_recv(qp->qp, &recv->post);
     if (__builtin_expect(error != 0, 0)) net_ib_post_failed(peer, "receive buffer", error);
 }
 
 /* ---- posting ------------------------------------------------------------------------------------
  */
 
-static inline bool net_ib_ring_full(const net_peer_t *peer, uint32_t depth)
+static inline bool net_ib_ring_full(const net_qp_t *qp, uint32_t depth)
 {
-    uint32_t tail = atomic_load_explicit(&peer->tail, memory_order_acquire);
-    return atomic_load_explicit(&peer->head, memory_order_relaxed) - tail >= depth;
+    uint32_t tail = atomic_load_explicit(&qp->tail, memory_order_acquire);
+    return atomic_load_explicit(&qp->head, memory_order_relaxed) - tail >= depth;
 }
 
-static inline bool net_ib_full(const net_peer_t *peer)
+static inline bool net_ib_full(const net_qp_t *qp)
 {
-    if (net_ib_ring_full(peer, net_ib.depth)) return true;
+    if (net_ib_ring_full(qp, net_ib.depth)) return true;
     return __builtin_expect(net_ib.total_limited, 0) &&
            atomic_load_explicit(&net_ib.in_flight, memory_order_relaxed) >= net_ib.total_depth;
 }
 
-static inline void net_ib_enqueue(net_peer_t *peer, enum net_operation operation,
+static inline void net_ib_enqueue(net_qp_t *qp, enum net_operation operation,
                                   const gasnetc_sent_t *sent)
 {
-    uint32_t head = atomic_load_explicit(&peer->head, memory_order_relaxed);
-    net_slot_t *slot = &peer->ring[head & peer->mask];
-    atomic_store_explicit(&peer->head, head + 1, memory_order_relaxed);
+    uint32_t head = atomic_load_explicit(&qp->head, memory_order_relaxed);
+    net_slot_t *slot = &qp->ring[head & qp->mask];
+    atomic_store_explicit(&qp->head, head + 1, memory_order_relaxed);
     /* Field by field: a copy of the whole would be built in memory first. */
     slot->sent.counter = sent->counter;
     slot->sent.held = sent->held;
@@ -132,47 +149,67 @@ static inline void net_ib_enqueue(net_peer_t *peer, enum net_operation operation
     if (__builtin_expect(net_ib.total_limited, 0)) atomic_fetch_add(&net_ib.in_flight, 1);
 }
 
-static inline hca_local_t net_ib_local(const void *data, size_t length, const net_region_t *local)
+static inline hca_local_t net_ib_local(const net_qp_t *qp, const void *data, size_t length,
+                                       const net_region_t *local)
 {
     return (hca_local_t){.data = data,
                          .length = (uint32_t)length,
-                         .lkey = local ? local->lkey : 0,
+                         .lkey = local ? local->lkey[NET_IB_HCAS > 1 ? qp->here : 0] : 0,
                          .captured = !local};
 }
 
-static inline enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key,
-                                      const void *src, const net_region_t *local, size_t length,
-                                      const gasnetc_sent_t *sent)
+static inline uint32_t net_ib_rkey(const net_qp_t *qp, const net_key_t *key)
 {
-    if (net_ib_full(peer)) return NET_BUSY;
-    net_ib_enqueue(peer, NET_OP_PUT, sent);
-    int error = hca_write(peer->qp, &peer->send, net_ib_local(src, length, local), dst, key->rkey);
+    return key->rkey[NET_IB_HCAS > 1 ? qp->there : 0];
+}
+
+/* The queue pair for a put or get. */
+static inline net_qp_t *net_ib_turn(net_peer_t *peer, enum net_order order)
+{
+    if (NET_IB_HCAS == 1 || order == NET_BEFORE_AM) return peer->am;
+    net_qp_t *qp = peer->turn;
+    peer->turn = qp->next;
+    return qp;
+}
+
+NET_HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key,
+                                const void *src, const net_region_t *local, size_t length,
+                                enum net_order order, const gasnetc_sent_t *sent)
+{
+    net_qp_t *qp = net_ib_turn(peer, order);
+    if (net_ib_full(qp)) return NET_BUSY;
+    net_ib_enqueue(qp, NET_OP_PUT, sent);
+    int error = hca_write(qp->qp, &qp->send, net_ib_local(qp, src, length, local), dst,
+                          net_ib_rkey(qp, key));
     if (__builtin_expect(error != 0, 0)) net_ib_post_failed(peer, "put", error);
     return NET_POSTED;
 }
 
-static inline enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local,
-                                      uint64_t src, const net_key_t *key, size_t length,
-                                      const gasnetc_sent_t *sent)
+NET_HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local,
+                                uint64_t src, const net_key_t *key, size_t length,
+                                const gasnetc_sent_t *sent)
 {
-    if (net_ib_full(peer)) return NET_BUSY;
-    net_ib_enqueue(peer, NET_OP_GET, sent);
-    int error = hca_read(peer->qp, &peer->send, net_ib_local(dst, length, local), src, key->rkey);
+    net_qp_t *qp = net_ib_turn(peer, NET_UNORDERED);
+    if (net_ib_full(qp)) return NET_BUSY;
+    net_ib_enqueue(qp, NET_OP_GET, sent);
+    int error = hca_read(qp->qp, &qp->send, net_ib_local(qp, dst, length, local), src,
+                         net_ib_rkey(qp, key));
     if (__builtin_expect(error != 0, 0)) net_ib_post_failed(peer, "get", error);
     return NET_POSTED;
 }
 
-static inline enum net_result net_am(net_peer_t *peer, const void *data, const net_region_t *local,
-                                     size_t length, bool wants_reply, const gasnetc_sent_t *sent)
+NET_HOT enum net_result net_am(net_peer_t *peer, const void *data, const net_region_t *local,
+                               size_t length, bool wants_reply, const gasnetc_sent_t *sent)
 {
-    if (net_ib_full(peer)) return NET_BUSY;
+    net_qp_t *qp = peer->am;
+    if (net_ib_full(qp)) return NET_BUSY;
     if (wants_reply) {
         net_recv_t *recv = net_ib_recv_pop();
         if (__builtin_expect(!recv, 0)) return NET_BUSY;
         net_ib_recv_post(peer, recv);
     }
-    net_ib_enqueue(peer, NET_OP_AM, sent);
-    int error = hca_message(peer->qp, &peer->send, net_ib_local(data, length, local));
+    net_ib_enqueue(qp, NET_OP_AM, sent);
+    int error = hca_message(qp->qp, &qp->send, net_ib_local(qp, data, length, local));
     if (__builtin_expect(error != 0, 0)) net_ib_post_failed(peer, "Active Message", error);
     return NET_POSTED;
 }
@@ -182,30 +219,41 @@ static inline enum net_result net_am(net_peer_t *peer, const void *data, const n
 
 enum { NET_IB_BATCH = 16 };
 
-static inline unsigned net_reap(void)
+NET_HOT unsigned net_ib_reap(hca_cq_t cq)
 {
     hca_wc_t wc[NET_IB_BATCH];
-    int n = hca_poll(net_ib.send_cq, NET_IB_BATCH, wc);
+    int n = hca_poll(cq, NET_IB_BATCH, wc);
     for (int i = 0; i < n; i++) {
-        net_peer_t *peer = (net_peer_t *)(uintptr_t)hca_wc_id(&wc[i]);
-        uint32_t tail = atomic_load_explicit(&peer->tail, memory_order_relaxed);
-        const net_slot_t *slot = &peer->ring[tail & peer->mask];
+        net_qp_t *qp = (net_qp_t *)(uintptr_t)hca_wc_id(&wc[i]);
+        uint32_t tail = atomic_load_explicit(&qp->tail, memory_order_relaxed);
+        const net_slot_t *slot = &qp->ring[tail & qp->mask];
         if (__builtin_expect(hca_wc_ok(&wc[i]), 1))
             gasnetc_sent(&slot->sent);
         else
-            net_ib_send_failed(peer, slot->operation, &wc[i]);
+            net_ib_send_failed(qp->peer, slot->operation, &wc[i]);
         /* Only now may a poster use the slot again. */
-        atomic_store_explicit(&peer->tail, tail + 1, memory_order_release);
+        atomic_store_explicit(&qp->tail, tail + 1, memory_order_release);
         if (__builtin_expect(net_ib.total_limited, 0)) atomic_fetch_sub(&net_ib.in_flight, 1);
     }
     return n > 0 ? (unsigned)n : 0;
 }
 
-static inline unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems)
+/* The same for the second device and what follows; reap.c. */
+unsigned net_ib_reap_others(void);
+
+static inline unsigned net_reap(void)
+{
+    unsigned n = net_ib_reap(net_ib.send_cq[0]);
+    if (NET_IB_HCAS > 1 && __builtin_expect(net_ib.hcas > 1, 0)) n += net_ib_reap_others();
+    return n;
+}
+
+NET_HOT unsigned net_ib_arrivals(hca_cq_t cq, net_message_t **messages, unsigned budget,
+                                 unsigned *systems)
 {
     hca_wc_t wc[NET_IB_BATCH];
     unsigned arrived = 0;
-    int n = hca_poll(net_ib.recv_cq, budget < NET_IB_BATCH ? (int)budget : NET_IB_BATCH, wc);
+    int n = hca_poll(cq, budget < NET_IB_BATCH ? (int)budget : NET_IB_BATCH, wc);
     for (int i = 0; i < n; i++) {
         net_recv_t *recv = (net_recv_t *)(uintptr_t)hca_wc_id(&wc[i]);
         if (__builtin_expect(!hca_wc_ok(&wc[i]), 0)) {
@@ -219,6 +267,16 @@ static inline unsigned net_arrivals(net_message_t **messages, unsigned budget, u
         messages[arrived++] = &recv->message;
     }
     return arrived;
+}
+
+/* The same where there are several devices; reap.c. */
+unsigned net_ib_arrivals_any(net_message_t **messages, unsigned budget, unsigned *systems);
+
+static inline unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems)
+{
+    if (NET_IB_HCAS > 1 && __builtin_expect(net_ib.hcas > 1, 0))
+        return net_ib_arrivals_any(messages, budget, systems);
+    return net_ib_arrivals(net_ib.recv_cq[0], messages, budget, systems);
 }
 
 /* ---- receive space

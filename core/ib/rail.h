@@ -1,33 +1,58 @@
-/* rail.h - the one port this process uses, and what start-up keeps of it.  Shared by this folder's
- * .c files only; the hot state is net_ib in network_inline.h. */
+/* rail.h - the devices and ports this process uses, and what start-up keeps of them.  Shared by
+ * this folder's .c files only; the hot state is net_ib in network_inline.h.
+ *
+ * A rail is one active port; a device (HCA) may have several.  Queue pair i of a peer uses rail
+ * i modulo their number.
+ */
 #ifndef NET_IB_RAIL_H
 #define NET_IB_RAIL_H
 
 #include "core/network.h"
 
-struct net_ib_rail {
+enum { NET_IB_RAILS = NET_IB_HCAS == 1 ? 1 : 4 * NET_IB_HCAS };
+
+struct net_ib_hca {
     hca_t hca;
     hca_pd_t pd;
     char name[64];
-    uint8_t port_number;
-    hca_port_t port;
     hca_limits_t limits;
 };
-extern struct net_ib_rail net_ib_rail;
 
-/* Opens the first port that is active and passes the filter; fatal, saying what was found, when
- * there is none. */
-void net_ib_rail_open(void);
-void net_ib_rail_close(void);
+struct net_ib_rail {
+    uint32_t hca; /* index in net_ib_rails.hca */
+    uint8_t number;
+    hca_port_t port;
+};
 
-/* Allocates and registers per_peer * peers + shared receive buffers, all unposted. */
-void net_ib_receive_init(uint32_t peers, uint32_t per_peer, uint32_t shared);
+struct net_ib_rails {
+    struct net_ib_hca hca[NET_IB_HCAS];
+    struct net_ib_rail rail[NET_IB_RAILS];
+    uint32_t hcas, rails;
+    uint32_t qps;        /* per peer */
+    hca_limits_t limits; /* the least of all devices' */
+    char text[128];      /* all ports, for people */
+};
+extern struct net_ib_rails net_ib_rails;
+
+/* Opens what is active and passes the filter; fatal, saying what was found, when there is nothing.
+ */
+void net_ib_rails_open(void);
+void net_ib_rails_close(void);
+
+/* Allocates and registers `count` receive buffers, all unposted. */
+void net_ib_receive_init(uint32_t count);
 void net_ib_receive_fini(void);
+
+/* How deep the queues of each queue pair are to be; Active Messages use one queue pair of a peer.
+ */
+struct net_ib_depths {
+    uint32_t send, am_recv;
+    uint32_t am_prepost; /* receives posted before the first message may arrive */
+};
 
 /* Settles the inline size (net_ib.inline_max: wanted on entry, what queue pairs grant on return)
  * and the depths of the queue pairs to be made. */
-void net_ib_connect_init(uint32_t peers, uint32_t send_depth, uint32_t recv_depth,
-                         uint32_t recv_prepost);
+void net_ib_connect_init(uint32_t peers, const struct net_ib_depths *depths);
 void net_ib_connect_fini(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* rails.c - finding and opening a port, and the life of the network as a whole.
  *
- * Called at start-up and at the end.  One rail for now: the first active port that
- * the filter admits.
+ * Called at start-up and at the end.  Without a filter each device gives its first active port, up
+ * to NET_IB_HCAS devices.
  */
 #include "core/ib/rail.h"
 
@@ -14,7 +14,7 @@
 #include "core/report.h"
 
 struct net_ib net_ib;
-struct net_ib_rail net_ib_rail;
+struct net_ib_rails net_ib_rails;
 
 /* What was looked at, for the message when nothing fits. */
 typedef struct survey {
@@ -66,13 +66,24 @@ static void survey_tell(const survey_t *survey, char *error, size_t size)
              absent);
 }
 
-/* Takes the first fitting port of an open device into net_ib_rail. */
-static bool take_port(hca_t hca, const char *name, survey_t *survey)
+/* True if one network may reach this port and those taken before. */
+static bool same_kind(hca_t hca, const hca_port_t *port)
 {
+    const struct net_ib_rails *r = &net_ib_rails;
+    return (r->hcas == 0 || hca_is_soft(hca) == hca_is_soft(r->hca[0].hca)) &&
+           (r->rails == 0 || port->ethernet == r->rail[0].port.ethernet);
+}
+
+/* Adds the fitting ports of an open device; false when it has none, or is not of the kind of those
+ * before it: one network has to reach all of them. */
+static bool take_ports(hca_t hca, const char *name, survey_t *survey)
+{
+    struct net_ib_rails *r = &net_ib_rails;
     hca_limits_t limits;
     if (!hca_query(hca, &limits)) return false;
     bool tried_active = false;
-    for (unsigned number = 1; number <= limits.ports; number++) {
+    const uint32_t before = r->rails;
+    for (unsigned number = 1; number <= limits.ports && r->rails < NET_IB_RAILS; number++) {
         hca_port_t port;
         enum net_ib_port_rule rule = net_ib_ports_rule(gasnetc_params.ports, name, number);
         if (!hca_query_port(hca, (uint8_t)number, &port))
@@ -82,62 +93,111 @@ static bool take_port(hca_t hca, const char *name, survey_t *survey)
         else if (rule == NET_IB_PORT_NO || (rule == NET_IB_PORT_FIRST_ACTIVE && tried_active)) {
             survey_note(survey, name, number, "is active, but not in it");
             survey->filtered = true;
+        } else if (!same_kind(hca, &port)) {
+            survey_note(survey, name, number, "is of another kind");
         } else {
-            net_ib_rail = (struct net_ib_rail){
-                .hca = hca, .port_number = (uint8_t)number, .port = port, .limits = limits};
-            snprintf(net_ib_rail.name, sizeof net_ib_rail.name, "%s", name);
-            return true;
+            survey_note(survey, name, number, "is active");
+            r->rail[r->rails++] =
+                (struct net_ib_rail){.hca = r->hcas, .number = (uint8_t)number, .port = port};
         }
         tried_active = tried_active || port.active;
     }
-    return false;
+    if (r->rails == before) return false;
+    r->hca[r->hcas].hca = hca;
+    r->hca[r->hcas].limits = limits;
+    snprintf(r->hca[r->hcas].name, sizeof r->hca[r->hcas].name, "%s", name);
+    r->hcas++;
+    return true;
 }
 
-/* Opens the first fitting port, or says in `error` why there is none. */
-static void open_port(char *error, size_t size)
+/* Opens every fitting port that there is room for, or says in `error` why there is none. */
+static void open_ports(char *error, size_t size)
 {
     int count = 0;
     hca_list_t list = hca_list(&count);
     survey_t survey = {.used = 0};
-    for (int i = 0; list && i < count && !net_ib_rail.hca; i++) {
+    for (int i = 0;
+         list && i < count && net_ib_rails.hcas < NET_IB_HCAS && net_ib_rails.rails < NET_IB_RAILS;
+         i++) {
         hca_t hca = hca_open(list, i);
         if (!hca)
             survey_add(&survey, "%s cannot be opened: %s", hca_list_name(list, i), strerror(errno));
-        else if (!take_port(hca, hca_list_name(list, i), &survey))
+        else if (!take_ports(hca, hca_list_name(list, i), &survey))
             hca_close(hca);
     }
     if (list) hca_list_free(list);
-    if (!net_ib_rail.hca) survey_tell(&survey, error, size);
+    if (!net_ib_rails.rails) survey_tell(&survey, error, size);
 }
 
-void net_ib_rail_open(void)
+#define LEAST(field)                                                                               \
+    if (one->field < all->field) all->field = one->field
+
+/* What every device can do. */
+static void find_limits(void)
+{
+    hca_limits_t *all = &net_ib_rails.limits;
+    *all = net_ib_rails.hca[0].limits;
+    for (uint32_t i = 1; i < net_ib_rails.hcas; i++) {
+        const hca_limits_t *one = &net_ib_rails.hca[i].limits;
+        LEAST(max_cqe);
+        LEAST(max_qp_wr);
+        LEAST(max_rd_atom);
+        LEAST(max_init_rd_atom);
+        LEAST(max_mr_size);
+    }
+}
+
+static void name_ports(void)
+{
+    char *text = net_ib_rails.text;
+    size_t used = 0, size = sizeof net_ib_rails.text;
+    for (uint32_t i = 0; i < net_ib_rails.rails && used < size; i++) {
+        const struct net_ib_rail *rail = &net_ib_rails.rail[i];
+        used += (size_t)snprintf(text + used, size - used, "%s%s port %u", i ? " + " : "",
+                                 net_ib_rails.hca[rail->hca].name, rail->number);
+    }
+}
+
+void net_ib_rails_open(void)
 {
     char why[160], error[1024] = "";
     if (net_ib_ports_check(gasnetc_params.ports, why, sizeof why))
-        open_port(error, sizeof error);
+        open_ports(error, sizeof error);
     else
         snprintf(error, sizeof error, HCA_PORTS_VARIABLE "=%s: %s", gasnetc_params.ports, why);
     gasneti_fatal_if_any(error);
-    net_ib_rail.pd = hca_pd_create(net_ib_rail.hca);
-    if (!net_ib_rail.pd)
-        gasneti_fatal("%s: cannot allocate a protection domain: %s", net_ib_rail.name,
-                      strerror(errno));
+    for (uint32_t i = 0; i < net_ib_rails.hcas; i++) {
+        struct net_ib_hca *hca = &net_ib_rails.hca[i];
+        hca->pd = hca_pd_create(hca->hca);
+        if (!hca->pd)
+            gasneti_fatal("%s: cannot allocate a protection domain: %s", hca->name,
+                          strerror(errno));
+    }
+    net_ib.hcas = net_ib_rails.hcas;
+    /* IB-C2: one queue pair per port, or as many as are asked for, by turns over the ports. */
+    net_ib_rails.qps =
+        gasnetc_params.num_qps ? (uint32_t)gasnetc_params.num_qps : net_ib_rails.rails;
+    if (NET_IB_HCAS == 1) net_ib_rails.qps = 1;
+    find_limits();
+    name_ports();
 }
 
-void net_ib_rail_close(void)
+void net_ib_rails_close(void)
 {
-    if (net_ib_rail.pd) hca_pd_destroy(net_ib_rail.pd);
-    if (net_ib_rail.hca) hca_close(net_ib_rail.hca);
-    net_ib_rail = (struct net_ib_rail){.hca = NULL};
+    for (uint32_t i = 0; i < net_ib_rails.hcas; i++) {
+        if (net_ib_rails.hca[i].pd) hca_pd_destroy(net_ib_rails.hca[i].pd);
+        hca_close(net_ib_rails.hca[i].hca);
+    }
+    net_ib_rails = (struct net_ib_rails){.hcas = 0};
 }
 
-static hca_cq_t make_cq(uint32_t depth, const char *what)
+static hca_cq_t make_cq(const struct net_ib_hca *hca, uint32_t depth, const char *what)
 {
-    hca_cq_t cq = hca_cq_create(net_ib_rail.hca, depth);
+    hca_cq_t cq = hca_cq_create(hca->hca, depth);
     if (!cq)
         gasneti_fatal("%s: cannot create the %s completion queue of %u entries: %s; lower "
                       "GASNET_NETWORKDEPTH_PP or GASNET_AM_CREDITS_PP",
-                      net_ib_rail.name, what, depth, strerror(errno));
+                      hca->name, what, depth, strerror(errno));
     return cq;
 }
 
@@ -149,74 +209,99 @@ enum { SYS_SLOTS = 4, SYS_RECVS = 3, THREAD_MARGIN = 256 };
 static uint32_t credits_per_peer(void)
 {
     uint32_t credits = (uint32_t)gasnetc_params.credits_pp;
-    uint32_t most = (net_ib_rail.limits.max_qp_wr - SYS_RECVS) / 2;
+    uint32_t most = (net_ib_rails.limits.max_qp_wr - SYS_RECVS) / 2;
     if (credits > net_ib.depth) credits = net_ib.depth;
     return credits < most ? credits : most;
 }
 
-/* All depths, from the parameters and what the device can do (IB-R1 to R4). */
-static void set_depths(uint32_t peers, uint32_t *per_peer, uint32_t *shared)
+/* IB-R1: the peer's depth is shared by its queue pairs. */
+static uint32_t depth_per_qp(void)
 {
-    const hca_limits_t *limits = &net_ib_rail.limits;
-    int64_t depth = gasnetc_params.depth_pp;
-    if (depth + SYS_SLOTS > limits->max_qp_wr) depth = (int64_t)limits->max_qp_wr - SYS_SLOTS;
-    net_ib.depth = (uint32_t)depth;
-    uint64_t all = (uint64_t)depth * peers, total = all;
-    if (gasnetc_params.depth_total && (uint64_t)gasnetc_params.depth_total < total)
-        total = (uint64_t)gasnetc_params.depth_total;
-    uint64_t set_aside = (uint64_t)SYS_SLOTS * peers + THREAD_MARGIN;
-    if (limits->max_cqe <= set_aside)
-        gasneti_fatal("%s: completion queues of %u entries are too small for %u peers",
-                      net_ib_rail.name, limits->max_cqe, peers);
-    if (total > limits->max_cqe - set_aside) total = limits->max_cqe - set_aside;
-    net_ib.total_depth = (uint32_t)total;
-    net_ib.total_limited = total < all;
-    uint32_t credits = credits_per_peer();
-    uint64_t replies = (uint64_t)credits * peers;
-    if (gasnetc_params.credits_total && (uint64_t)gasnetc_params.credits_total < replies)
-        replies = (uint64_t)gasnetc_params.credits_total;
-    *per_peer = credits + SYS_RECVS;
-    *shared = (uint32_t)replies + (uint32_t)gasnetc_params.am_spares;
+    int64_t depth = (gasnetc_params.depth_pp + net_ib_rails.qps - 1) / net_ib_rails.qps;
+    int64_t most = (int64_t)net_ib_rails.limits.max_qp_wr - SYS_SLOTS;
+    return (uint32_t)(depth < most ? depth : most);
 }
 
-void net_open(uint32_t peers, struct net_caps *caps)
+/* IB-R2: the depth of the whole process; also that of each device's completion queue. */
+static void set_total(uint32_t qps)
 {
-    net_ib_rail_open();
-    const char *kind =
-        hca_is_soft(net_ib_rail.hca) ? "software verbs device, no RDMA hardware" : "RDMA hardware";
-    uint32_t per_peer, shared;
-    set_depths(peers, &per_peer, &shared);
-    int64_t wanted = gasnetc_params.inline_limit;
-    net_ib.inline_max = wanted < 0 ? UINT32_MAX : (uint32_t)wanted;
-    net_ib.buffer_size = 4096;
+    uint64_t all = (uint64_t)net_ib.depth * qps, total = all;
+    if (gasnetc_params.depth_total && (uint64_t)gasnetc_params.depth_total < total)
+        total = (uint64_t)gasnetc_params.depth_total;
+    uint64_t set_aside = (uint64_t)SYS_SLOTS * qps + THREAD_MARGIN;
+    if (net_ib_rails.limits.max_cqe <= set_aside)
+        gasneti_fatal("%s: completion queues of %u entries are too small for %u queue pairs",
+                      net_ib_rails.text, net_ib_rails.limits.max_cqe, qps);
+    if (total > net_ib_rails.limits.max_cqe - set_aside)
+        total = net_ib_rails.limits.max_cqe - set_aside;
+    net_ib.total_depth = (uint32_t)total;
+    net_ib.total_limited = total < all;
+}
+
+/* IB-R4: receive buffers for the Replies that may be on the way to this process. */
+static uint32_t replies_in_all(uint32_t peers)
+{
+    uint64_t replies = (uint64_t)credits_per_peer() * peers;
+    if (gasnetc_params.credits_total && (uint64_t)gasnetc_params.credits_total < replies)
+        replies = (uint64_t)gasnetc_params.credits_total;
+    return (uint32_t)replies;
+}
+
+static void tell_caps(uint32_t peers, struct net_caps *caps)
+{
+    const struct net_ib_hca *first = &net_ib_rails.hca[0];
+    bool soft = hca_is_soft(first->hca);
     *caps = (struct net_caps){.inline_max = net_ib.inline_max,
                               .transfer_max = (size_t)1 << 30,
                               .am_max = net_ib.buffer_size,
                               .region_max = SIZE_MAX,
-                              .descriptors = hca_descriptors(net_ib_rail.hca) * peers,
-                              .pays_for_pinning = !hca_is_soft(net_ib_rail.hca),
+                              .descriptors = hca_descriptors(first->hca) * peers,
+                              .pays_for_pinning = !soft,
                               .ordered = true,
                               .credits = credits_per_peer()};
-    if (net_ib_rail.limits.max_mr_size) {
-        /* The largest power of two that the device takes. */
-        caps->region_max = (size_t)1 << (63 - __builtin_clzll(net_ib_rail.limits.max_mr_size));
+    if (net_ib_rails.limits.max_mr_size) {
+        /* The largest power of two that every device takes. */
+        caps->region_max = (size_t)1 << (63 - __builtin_clzll(net_ib_rails.limits.max_mr_size));
     }
-    snprintf(caps->device, sizeof caps->device, "%s port %u (%s, firmware %s)", net_ib_rail.name,
-             net_ib_rail.port_number, kind, net_ib_rail.limits.firmware);
+    snprintf(caps->device, sizeof caps->device, "%s (%s, firmware %s)", net_ib_rails.text,
+             soft ? "software verbs device, no RDMA hardware" : "RDMA hardware",
+             first->limits.firmware);
+}
+
+void net_open(uint32_t peers, struct net_caps *caps)
+{
+    net_ib_rails_open();
+    int64_t wanted = gasnetc_params.inline_limit;
+    net_ib.inline_max = wanted < 0 ? UINT32_MAX : (uint32_t)wanted;
+    net_ib.buffer_size = 4096;
+    net_ib.depth = depth_per_qp();
+    tell_caps(peers, caps);
     if (peers == 0) return;
-    net_ib.send_cq = make_cq(net_ib.total_depth + SYS_SLOTS * peers + THREAD_MARGIN, "send");
-    net_ib.recv_cq = make_cq(per_peer * peers + shared, "receive");
-    net_ib_receive_init(peers, per_peer, shared);
-    net_ib_connect_init(peers, net_ib.depth + SYS_SLOTS, per_peer + credits_per_peer(), per_peer);
+    const uint32_t qps = peers * net_ib_rails.qps, credits = credits_per_peer();
+    const uint32_t prepost = credits + SYS_RECVS;
+    const uint32_t buffers =
+        peers * prepost + replies_in_all(peers) + (uint32_t)gasnetc_params.am_spares;
+    set_total(qps);
+    for (uint32_t i = 0; i < net_ib.hcas; i++) {
+        net_ib.send_cq[i] = make_cq(&net_ib_rails.hca[i],
+                                    net_ib.total_depth + SYS_SLOTS * qps + THREAD_MARGIN, "send");
+        net_ib.recv_cq[i] = make_cq(&net_ib_rails.hca[i], buffers, "receive");
+    }
+    net_ib_receive_init(buffers);
+    net_ib_connect_init(peers, &(struct net_ib_depths){.send = net_ib.depth + SYS_SLOTS,
+                                                       .am_recv = prepost + credits,
+                                                       .am_prepost = prepost});
     caps->inline_max = net_ib.inline_max;
 }
 
 void net_close(void)
 {
     net_ib_connect_fini();
-    if (net_ib.send_cq) hca_cq_destroy(net_ib.send_cq);
-    if (net_ib.recv_cq) hca_cq_destroy(net_ib.recv_cq);
-    net_ib.send_cq = net_ib.recv_cq = NULL;
+    for (uint32_t i = 0; i < net_ib.hcas; i++) {
+        if (net_ib.send_cq[i]) hca_cq_destroy(net_ib.send_cq[i]);
+        if (net_ib.recv_cq[i]) hca_cq_destroy(net_ib.recv_cq[i]);
+        net_ib.send_cq[i] = net_ib.recv_cq[i] = NULL;
+    }
     net_ib_receive_fini();
-    net_ib_rail_close();
+    net_ib_rails_close();
 }

@@ -12,9 +12,8 @@ static char *arena;
 static size_t arena_size;
 static net_recv_t *descriptors;
 
-void net_ib_receive_init(uint32_t peers, uint32_t per_peer, uint32_t shared)
+void net_ib_receive_init(uint32_t count)
 {
-    uint32_t count = peers * per_peer + shared;
     arena_size = (size_t)count * net_ib.buffer_size;
     arena = net_alloc(arena_size);
     descriptors = calloc(count, sizeof *descriptors);
@@ -31,7 +30,7 @@ void net_ib_receive_init(uint32_t peers, uint32_t per_peer, uint32_t shared)
         char *data = arena + (size_t)i * net_ib.buffer_size;
         descriptors[i].message.data = data;
         hca_recv_init(&descriptors[i].post, (uintptr_t)&descriptors[i], data, net_ib.buffer_size,
-                      net_ib.recv_region.lkey);
+                      net_ib.recv_region.lkey[0]);
         net_ib_recv_push(&descriptors[i]);
     }
 }

@@ -63,6 +63,6 @@ void net_ib_recv_failed(net_peer_t *peer, const hca_wc_t *wc)
 
 void net_ib_post_failed(net_peer_t *peer, const char *what, int error)
 {
-    gasneti_failed("%s: posting a %s for %s failed: %s", net_ib_rail.name, what,
+    gasneti_failed("%s: posting a %s for %s failed: %s", net_ib_rails.text, what,
                    gasneti_rank_name(peer->rank), strerror(error));
 }

@@ -462,6 +462,8 @@ static void long_sent(void)
     check(ams() == 2 && net_script_count(NET_SCRIPT_PUT) == 1 &&
               where(NET_SCRIPT_PUT, -1) < where(NET_SCRIPT_AM, -1),
           "IB-A7 the payload of a larger one goes ahead of the message");
+    check(net_script_get_event(NET_SCRIPT_PUT, -1)->order == NET_BEFORE_AM,
+          "IB-A7 by a way on which the message cannot overtake it");
     check(is(am(1), (message_t){.category = LONG,
                                 .request = 1,
                                 .handler = 128,

@@ -288,12 +288,13 @@ static void launch(const gasnetc_sent_t *sent)
 
 enum net_result net_script_put(net_peer_t *peer, uint64_t dst, const net_key_t *key,
                                const void *src, const net_region_t *local, size_t length,
-                               const gasnetc_sent_t *sent)
+                               enum net_order order, const gasnetc_sent_t *sent)
 {
     check_remote("net_put", dst, key, length);
     check_local("net_put", src, local, length);
     if (busy()) return NET_BUSY;
     net_script_event_t *event = record(NET_SCRIPT_PUT, peer->rank);
+    event->order = order;
     event->local = src;
     event->remote = dst;
     event->length = length;

@@ -30,13 +30,14 @@ typedef struct net_script_event {
     const void *local; /* address here */
     uint64_t remote;   /* address there */
     size_t length;
-    uint32_t region;  /* id of the local registration, 0: captured at the call */
-    uint32_t key;     /* id of the remote registration */
-    bool remote_use;  /* REGISTER: for peers too */
-    bool wants_reply; /* AM */
-    bool complete;    /* PUT, GET, AM: reaped */
-    uint8_t *bytes;   /* AM, and captured PUT: as they were at the call; SYS: the two words */
-    uint64_t tag;     /* NOTE */
+    uint32_t region;      /* id of the local registration, 0: captured at the call */
+    uint32_t key;         /* id of the remote registration */
+    bool remote_use;      /* REGISTER: for peers too */
+    bool wants_reply;     /* AM */
+    enum net_order order; /* PUT */
+    bool complete;        /* PUT, GET, AM: reaped */
+    uint8_t *bytes;       /* AM, and captured PUT: as they were at the call; SYS: the two words */
+    uint64_t tag;         /* NOTE */
     gasnetc_sent_t sent;
 } net_script_event_t;
 

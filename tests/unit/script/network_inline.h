@@ -24,7 +24,7 @@ struct net_spare {
 
 enum net_result net_script_put(net_peer_t *peer, uint64_t dst, const net_key_t *key,
                                const void *src, const net_region_t *local, size_t length,
-                               const gasnetc_sent_t *sent);
+                               enum net_order order, const gasnetc_sent_t *sent);
 enum net_result net_script_get(net_peer_t *peer, void *dst, const net_region_t *local, uint64_t src,
                                const net_key_t *key, size_t length, const gasnetc_sent_t *sent);
 enum net_result net_script_am(net_peer_t *peer, const void *data, const net_region_t *local,
@@ -37,9 +37,9 @@ void net_script_spare_back(net_spare_t *spare);
 
 static inline enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key,
                                       const void *src, const net_region_t *local, size_t length,
-                                      const gasnetc_sent_t *sent)
+                                      enum net_order order, const gasnetc_sent_t *sent)
 {
-    return net_script_put(peer, dst, key, src, local, length, sent);
+    return net_script_put(peer, dst, key, src, local, length, order, sent);
 }
 
 static inline enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local,
