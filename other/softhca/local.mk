@@ -67,4 +67,4 @@ softhca_beside_preload_CPPFLAGS = $(softhca_rules_CPPFLAGS)
 softhca_beside_preload_LDFLAGS = $(softhca_beside_LDFLAGS)
 softhca_beside_preload_LDADD = $(fake_verbs_libs) libsofthca.la
 EXTRA_softhca_beside_preload_DEPENDENCIES = $(fake_verbs)
-EXTRA_DIST += tests/softhca/softhca.sh tests/stock/stock.sh
+EXTRA_DIST += tests/softhca/softhca.sh tests/stock

@@ -1,0 +1,86 @@
+# devices.sh - Debian's ibv_devices, ibv_devinfo and ibv_asyncwatch: what the device says of itself.
+#
+# Sourced by stock.sh.  ibv_asyncwatch has no queue pair, and asynchronous events of queue pairs and
+# queues go to the process that owns them alone, as on hardware; so it can show port events only.
+# shellcheck shell=bash disable=SC2154,SC2034 # lib.sh sets and uses them
+
+listed() {
+    soft ibv_devices >"$log" 2>&1
+    tap_ok $? "ibv_devices runs"
+    says "it lists softhca0 with its GUID" '^ *softhca0[[:space:]]+[0-9a-f]{16}$'
+    SOFTHCA=off soft ibv_devices >"$log" 2>&1
+    ! grep -q softhca0 "$log"
+    tap_ok $? "SOFTHCA=off hides it"
+    SOFTHCA=maybe soft ibv_devices >"$log" 2>&1
+    says "a wrong SOFTHCA is named" "SOFTHCA: 'maybe' is none of auto"
+}
+
+described() {
+    soft ibv_devinfo -v >"$log" 2>&1
+    tap_ok $? "ibv_devinfo -v runs"
+    says "it names the device" '^hca_id:[[:space:]]+softhca0$'
+    says "a firmware version" 'fw_ver:[[:space:]]+[0-9]'
+    says "a node GUID" 'node_guid:[[:space:]]+[0-9a-f]{4}(:[0-9a-f]{4}){3}$'
+    says "one port" 'phys_port_cnt:[[:space:]]+1$'
+    says "that is active" 'state:[[:space:]]+PORT_ACTIVE'
+    says "with InfiniBand below" 'link_layer:[[:space:]]+InfiniBand'
+    says "a LID" 'port_lid:[[:space:]]+[1-9]'
+    says "a GID" 'GID\[ *0\]:[[:space:]]+fe80:'
+    says "atomics" 'atomic_cap:[[:space:]]+ATOMIC_HCA'
+    says "a limit of queue pairs" 'max_qp:[[:space:]]+[1-9][0-9]+$'
+    soft ibv_devinfo -l >"$log" 2>&1
+    says "ibv_devinfo -l counts one device" '^1 HCA'
+    soft ibv_devinfo -d softhca0 -i 1 >"$log" 2>&1
+    says "ibv_devinfo -d -i shows that port" 'port:[[:space:]]+1$'
+    ! soft ibv_devinfo -d nonesuch0 >"$log" 2>&1
+    tap_ok $? "ibv_devinfo -d refuses a device that is not there"
+}
+
+# What SOFTHCA_DEVICES says is what programs see, and use.
+several() {
+    local port
+    SOFTHCA_DEVICES='2x2;softhca1:fw_ver=3.5.1,vendor_id=0x2c9;softhca1/2:state=down' \
+        soft ibv_devinfo -v >"$log" 2>&1
+    tap_ok $? "SOFTHCA_DEVICES: ibv_devinfo runs"
+    [ "$(grep -c '^hca_id:.*softhca[01]$' "$log")" -eq 2 ]
+    tap_ok $? "it shows two devices"
+    [ "$(grep -c 'port:[[:space:]]*[12]$' "$log")" -eq 4 ]
+    tap_ok $? "with two ports each"
+    says "one of them with the firmware" 'fw_ver:[[:space:]]+3\.5\.1$'
+    says "and the vendor that were asked for" 'vendor_id:[[:space:]]+0x02c9$'
+    says "and a port that is down" 'state:[[:space:]]+PORT_DOWN'
+    export SOFTHCA_DEVICES='2x2;softhca0/2:state=down'
+    for port in "softhca0 -i 1" "softhca1 -i 1" "softhca1 -i 2"; do
+        # shellcheck disable=SC2086 # words
+        pair "a pingpong over $port" ibv_rc_pingpong -c -d $port
+    done
+    soft ib_send_lat -d softhca0 -i 2 >"$log" 2>&1
+    says "a port that is down is refused by ib_send_lat" 'Port number 2 state is Down'
+    unset SOFTHCA_DEVICES
+}
+
+# It prints its descriptor when it is open, then waits for events without using the processor.
+watched() {
+    local watcher
+    bare stdbuf -oL ibv_asyncwatch >"$log" 2>&1 &
+    watcher=$!
+    until grep -q 'async event FD' "$log" || ! kill -0 $watcher 2>/dev/null; do sleep 0.01; done
+    says "ibv_asyncwatch opens the device" '^softhca0: async event FD [0-9]+$'
+    until grep -q '^State:.*S (sleeping)' /proc/$watcher/status 2>/dev/null ||
+        ! kill -0 $watcher 2>/dev/null; do
+        sleep 0.01
+    done
+    kill -0 $watcher 2>/dev/null
+    tap_ok $? "it sleeps until there is an event"
+    kill $watcher
+    wait $watcher 2>/dev/null
+}
+
+family_devices() {
+    need ibverbs-utils ibv_devices ibv_devinfo ibv_asyncwatch || return 0
+    need perftest ib_send_lat || return 0
+    listed
+    described
+    several
+    watched
+}

@@ -1,0 +1,62 @@
+# perftest.sh - Debian's perftest: latency and bandwidth programs with their usual options.
+#
+# Sourced by stock.sh.  perftest validates no data; the latency programs at least wait for what the
+# other side writes.  A result must stand in a row for each size that was asked for.
+# shellcheck shell=bash disable=SC2154,SC2034 # lib.sh sets and uses them
+
+rows=1 # of results
+has_rows() {
+    [ "$(grep -cE '^ *[0-9]+ +[0-9]+ +[0-9]+\.[0-9]+' "$log")" -eq "$rows" ]
+}
+
+measure() { # PROGRAM ARGS...
+    local also=has_rows
+    pair "ib_$*" "ib_$1" "${@:2}"
+}
+
+# Cycles instead of microseconds: the clock rate is not measured, which takes longer than the test.
+latency() { measure "$1_lat" -C -n 300 "${@:2}"; }
+
+# The default calls are ibv_wr_*; the old ones are ibv_post_send.
+perftest_rc() {
+    local verb
+    for verb in write read send atomic; do
+        latency $verb
+        latency $verb --use_old_post_send
+        latency $verb -m 256 -x 0
+        measure ${verb}_bw
+        measure ${verb}_bw -b -q 4 -n 500 --use_old_post_send
+    done
+    for verb in read send atomic; do
+        latency $verb -e
+        measure ${verb}_bw -e
+        measure ${verb}_bw -t 16 -Q 4 -s 8 -n 5000
+    done
+    for verb in write send; do
+        latency $verb -I 128 -s 128
+        latency $verb -I 128 -s 128 --use_old_post_send
+        measure ${verb}_bw -I 64 -s 64 -q 2 -l 8 -n 1000
+    done
+    measure send_bw -r 1000 -t 1000 -q 4 -b
+    measure send_bw --recv_post_list 8 -l 8 --use_old_post_send
+    measure send_bw --mr_per_qp -q 8
+    measure read_bw -o 1
+    latency read -o 4
+    latency atomic -A CMP_AND_SWAP
+    measure atomic_bw -A CMP_AND_SWAP -q 2 -o 16
+    measure send_lat -D 1 -f 0
+}
+
+# All powers of two up to 8 MiB.
+perftest_sizes() {
+    local rows=23
+    latency write -a -n 20
+    measure read_bw -a -n 20
+    measure send_bw -a -n 20
+}
+
+family_perftest() {
+    need perftest ib_write_lat ib_read_lat ib_send_lat ib_atomic_lat || return 0
+    perftest_rc
+    perftest_sizes
+}

@@ -1,0 +1,52 @@
+# pingpong.sh - Debian's ibv_*_pingpong: polling and sleeping, new calls, sizes, depths, MTUs.
+#
+# Sourced by stock.sh.  With -c the server validates the first byte of every page it received.
+# shellcheck shell=bash disable=SC2154,SC2034 # lib.sh sets and uses them
+
+exchange() { # PROGRAM ARGS...
+    pair "ibv_${1}_pingpong ${*:2}" "ibv_${1}_pingpong" "${@:2}"
+}
+
+pingpong_rc() {
+    local size mtu
+    exchange rc
+    exchange rc -e
+    exchange rc -c
+    exchange rc -e -c
+    exchange rc -N -s 64
+    exchange rc -N -e -c
+    for size in 1 64 256 257 4096 100000 1000000; do exchange rc -c -s $size -n 200; done
+    for mtu in 256 512 2048 4096; do exchange rc -c -m $mtu -s 10000 -n 200; done
+    exchange rc -s 64 -n 20000
+    exchange rc -r 1000 -n 2000
+    exchange rc -r 1 -n 200
+    exchange rc -g 0 -l 3
+    exchange rc -d softhca0 -i 1
+}
+
+# Both are killed in the midst of it: nothing may stay.  (Were only one killed, the other would wait
+# for its message for ever, as it would on hardware.)
+pingpong_killed() {
+    local port client alive=1
+    free_port
+    bare ibv_rc_pingpong -p $port -n 100000000 >"$log.server" 2>&1 &
+    server=$!
+    until listening $port || ! kill -0 $server 2>/dev/null; do sleep 0.01; done
+    bare ibv_rc_pingpong -p $port -n 100000000 localhost >"$log" 2>&1 &
+    client=$!
+    # It has run for a second of processor time: by then it is exchanging messages.
+    until [ "$(ps -o cputimes= -p $client | tr -d ' ')" -ge 1 ] 2>/dev/null; do
+        kill -0 $client 2>/dev/null || break
+        sleep 0.02
+    done
+    kill -0 $client $server 2>/dev/null && alive=0
+    kill -KILL $client $server 2>/dev/null
+    wait $client $server 2>/dev/null
+    tap_ok $alive "two programs run until they are killed"
+}
+
+family_pingpong() {
+    need ibverbs-utils ibv_rc_pingpong || return 0
+    pingpong_rc
+    pingpong_killed
+}

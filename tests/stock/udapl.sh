@@ -1,0 +1,76 @@
+# udapl.sh - Debian's uDAPL programs, dtest, dtestx, dtestcm and dapltest, over libdaploscm.
+#
+# Sourced by stock.sh.  dtest compares what came by write, read and message, dtestx the results of
+# atomics and immediate data, dapltest -V everything that a transaction moved.
+# shellcheck shell=bash disable=SC2154,SC2034 # lib.sh sets and uses them
+
+control=15828 # where dtest's servers wait for a client, to tell it their address
+
+passed_both() { grep -q PASSED "$log" && grep -q PASSED "$log.server"; }
+connected() { grep -qE 'Connections: .* Num=[1-9]' "$log"; }
+validated() { grep -qE '^Total WQE +: +[1-9]' "$log"; }
+timed() { grep -qE '^raw: ' "$log"; }
+
+dtest() { # CHECK PROGRAM ARGS...
+    local also=$1 program=$2
+    shift 2
+    serve $control "$program" -P soft-scm "$@" || tap_tail "$log.server"
+    LD_PRELOAD=$tap_scratch/patient.so served "$program $*" "$program" -P soft-scm "$@" -h localhost
+}
+
+# One server for several clients, the last of which asks it to go.
+dapltest_client() { # -T TEST ARGS...
+    local wrong
+    soft dapltest "$1" "$2" -s localhost -D soft-scm "${@:3}" >"$log" 2>&1 &&
+        ! grep -qE "$complaint" "$log" && { [ -z "$also" ] || $also; }
+    wrong=$?
+    tap_ok $wrong "dapltest $*"
+    [ $wrong -eq 0 ] || { tap_tail "$log" && tap_tail "$log.server"; }
+}
+
+dapltest_all() {
+    local also
+    serve 63000 dapltest -T S -D soft-scm
+    also=validated
+    dapltest_client -T T -i 100 -V client SR 4096 2 server SR 4096 2
+    dapltest_client -T T -i 100 -V client RR 65536 2 server RR 4096 2 client SR 1024 4 server SR 4096 2
+    dapltest_client -T T -i 50 -V -t 2 -w 4 client RW 4096 1 server RW 2048 4 client SR 1024 4 \
+        server SR 4096 2 client SR 1024 3 -f server SR 2048 1 -f
+    dapltest_client -T T -i 100 -V -P client RW 100000 1 server RW 256 3 client SR 64 1 server SR 257 1
+    also=timed
+    dapltest_client -T P -i 200 RW 4096 2
+    dapltest_client -T P -i 200 -m p RR 4096 2
+    also=
+    served "dapltest -T Q: the server goes" dapltest -T Q -s localhost -D soft-scm
+}
+
+# Exhausts what can be created, up to a number, in one process.
+dapltest_limits() {
+    local wrong
+    soft dapltest -T L -D soft-scm -m 100 >"$log" 2>&1
+    wrong=$?
+    tap_ok $wrong "dapltest -T L -m 100"
+    [ $wrong -eq 0 ] || tap_tail "$log"
+}
+
+family_udapl() {
+    need dapl2-utils dtest dtestx dtestcm dapltest || return 0
+    if [ "$STOCK_PRIVATE_NETWORK" != 1 ]; then
+        tap_skip "uDAPL" "no network namespace, and these programs' ports cannot be chosen"
+        return 0
+    fi
+    "${CC:-cc}" -O2 -shared -fPIC -o "$tap_scratch/patient.so" "$here/patient.c" -ldl
+    printf 'soft-%s u2.0 nonthreadsafe default libdaplo%s.so.2 dapl.2.0 "softhca0 1" ""\n' scm scm \
+        >"$tap_scratch/dat.conf"
+    export DAT_OVERRIDE=$tap_scratch/dat.conf DAPL_SCM_NETDEV=lo
+    dtest passed_both dtest
+    dtest passed_both dtest -c -b 10000
+    dtest passed_both dtest -p -b 100000
+    dtest passed_both dtest -D -W -b 1000
+    dtest passed_both dtest -b 1000000 -B 5
+    dtest passed_both dtestx
+    dtest connected dtestcm -c 100
+    dtest connected dtestcm -w -c 20
+    dapltest_all
+    dapltest_limits
+}
