@@ -123,8 +123,8 @@ static void order_means_nothing(void)
         unsigned seen = 0;
         while (seen != (1u << PARTS) - 1 || check_below(2)) {
             unsigned i = check_below(PARTS);
-            seen |= 1u << i;
             if (strlen(mixed) > 200) break;
+            seen |= 1u << i;
             sprintf(mixed + strlen(mixed), "%s%s", *mixed ? "+" : "", parts[i]);
         }
         if (seen != (1u << PARTS) - 1) continue;
