@@ -23,6 +23,7 @@ gasnetc_pool_t gasnetc_free_bbufs;
 static gasnetc_pool_t free_pins;
 static char *arena;
 static size_t arena_size;
+static size_t fresh; /* offset of the first bbuf that was never in use; under the pool's lock */
 
 void gasnetc_bbuf_init(uint32_t count)
 {
@@ -38,7 +39,21 @@ void gasnetc_bbuf_init(uint32_t count)
         net_explain_register(errno, arena_size, why, sizeof why);
         gasneti_fatal("cannot register %zu KB of send buffers: %s", arena_size / 1024, why);
     }
-    for (size_t i = count; i-- > 0;) gasnetc_bbuf_free(arena + i * GASNETC_BBUF_SIZE);
+    fresh = 0;
+}
+
+/* Start-up touches no bbuf: most jobs need a few of them, and a list through all would cost each
+ * process a page of memory for each. */
+void *gasnetc_bbuf_fresh(void)
+{
+    char *bbuf = NULL;
+    gasneti_lock(&gasnetc_free_bbufs.lock);
+    if (fresh < arena_size) {
+        bbuf = arena + fresh;
+        fresh += GASNETC_BBUF_SIZE;
+    }
+    gasneti_unlock(&gasnetc_free_bbufs.lock);
+    return bbuf;
 }
 
 void gasnetc_bbuf_fini(void)
@@ -47,6 +62,7 @@ void gasnetc_bbuf_fini(void)
     net_deregister(&gasnetc_bbuf_region);
     net_free(arena);
     arena = NULL;
+    arena_size = fresh = 0;
     gasnetc_free_bbufs.first = NULL;
 }
 

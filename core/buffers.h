@@ -50,10 +50,14 @@ static inline void gasnetc_pool_give(gasnetc_pool_t *pool, gasnetc_held_t *held)
     gasneti_unlock(&pool->lock);
 }
 
+/* One that was never in use, NULL when there is none left. */
+void *gasnetc_bbuf_fresh(void);
+
 /* NULL when none is free. */
 static inline void *gasnetc_bbuf_try(void)
 {
-    return gasnetc_pool_take(&gasnetc_free_bbufs);
+    void *bbuf = gasnetc_pool_take(&gasnetc_free_bbufs);
+    return bbuf ? bbuf : gasnetc_bbuf_fresh();
 }
 
 static inline void gasnetc_bbuf_free(void *bbuf)

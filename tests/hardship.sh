@@ -94,6 +94,16 @@ TEST_MARKER=$marker bash -c 'ulimit -n 64; exec "$@"' limit timeout -k 2 $bound 
 [ $? -eq 1 ] && [ "$(wc -l <"$log")" -eq 1 ] && grep -q '16 processes take up to [0-9]* open files' "$log" &&
     no_orphans "$marker" 3
 tap_ok $? "16 processes under a hard limit of 64 descriptors: one line tells the number needed"
+# What a connection costs each of its ends, and a process whatever their number; on the software device.
+pages() { # N: touched by gasnet_init on rank 0 of N
+    SOFTHCA=on timeout -k 2 $bound "$TEST_LAUNCH" -n "$1" "$TEST_BUILD/tests/teststart-$conduit-seq" </dev/null |
+        sed -n 's/^pages //p'
+}
+few=$(pages 4) more=$(pages 20)
+tap_note "pages touched at start-up: $few with 3 peers, $more with 19"
+tap_ok "$([ "${few:-9999}" -lt 400 ]; echo $?)" "start-up touches few pages of memory"
+tap_ok "$([ -n "$more" ] && [ $((more - few)) -lt $((16 * 16)) ]; echo $?)" "and fewer than 16 for each connection"
+
 endure "TMPDIR that does not exist" 'TMPDIR' either 'export TMPDIR=/nonexistent/dir'
 endure "almost empty environment" 'PATH|environ' work '' \
     "env -i PATH=/usr/bin:/bin TEST_HANG=45 TEST_MARKER=\$TEST_MARKER"

@@ -38,6 +38,13 @@ tests_testhello_ibv_par_CFLAGS = $(test_par_cflags)
 tests_testhello_ibv_par_LDFLAGS = $(test_ldflags)
 tests_testhello_ibv_par_LDADD = $(test_par_libs)
 
+check_PROGRAMS += tests/teststart-ibv-seq
+tests_teststart_ibv_seq_SOURCES = tests/teststart.c $(test_support)
+tests_teststart_ibv_seq_CPPFLAGS = $(test_seq_cppflags)
+tests_teststart_ibv_seq_CFLAGS = $(test_seq_cflags)
+tests_teststart_ibv_seq_LDFLAGS = $(test_ldflags)
+tests_teststart_ibv_seq_LDADD = $(test_seq_libs)
+
 check_PROGRAMS += tests/testenv-ibv-seq tests/testenv-ibv-par
 tests_testenv_ibv_seq_SOURCES = tests/testenv.c $(test_support)
 tests_testenv_ibv_seq_CPPFLAGS = $(test_seq_cppflags)

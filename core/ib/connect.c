@@ -23,7 +23,8 @@ typedef struct address {
 static struct {
     struct net_ib_depths depths;
     uint32_t ring_size;
-    net_peer_t **made; /* for net_ib_connect_fini */
+    hca_qp_t probe[NET_IB_HCAS]; /* until a peer takes it */
+    net_peer_t **made;           /* for net_ib_connect_fini */
     uint32_t count;
 } plan;
 
@@ -44,7 +45,9 @@ static hca_qp_t make_qp(uint32_t hca, uint32_t recv_depth, uint32_t *inline_max)
                          plan.depths.send, recv_depth, inline_max);
 }
 
-/* Devices tell their inline limit only by refusing queue pairs that ask for more. */
+/* Devices tell their inline limit only by refusing queue pairs that ask for more.  The one that
+ * tells it is kept for a peer: freeing what it holds would teach malloc to clear memory that comes
+ * cleared from the kernel, for all queue pairs to follow on the software device. */
 static void settle_inline(uint32_t hca)
 {
     static const uint32_t steps[] = {1024, 512, 384, 256, 192, 128, 96, 72, 48, 32, 16, 0};
@@ -53,7 +56,7 @@ static void settle_inline(uint32_t hca)
         uint32_t granted = wanted;
         hca_qp_t probe = make_qp(hca, plan.depths.am_recv, &granted);
         if (!probe) continue;
-        hca_qp_destroy(probe);
+        plan.probe[hca] = probe;
         net_ib.inline_max = granted < net_ib.inline_max ? granted : net_ib.inline_max;
         return;
     }
@@ -95,7 +98,9 @@ static net_qp_t *add_qp(net_peer_t *peer, uint32_t index)
     if (posix_memalign((void **)&qp, 64, sizeof *qp) == 0) {
         *qp = (net_qp_t){.mask = plan.ring_size - 1, .here = rail_of(index)->hca, .peer = peer};
         qp->ring = calloc(plan.ring_size, sizeof *qp->ring);
-        qp->qp = make_qp(qp->here, plan.depths.am_recv, &inline_max);
+        qp->qp = plan.probe[qp->here] ? plan.probe[qp->here]
+                                      : make_qp(qp->here, plan.depths.am_recv, &inline_max);
+        plan.probe[qp->here] = NULL;
     }
     if (!qp || !qp->ring || !qp->qp)
         gasneti_fatal("%s: cannot create the queue pair for rank %u: %s; lower "
@@ -188,6 +193,10 @@ void net_ib_connect_fini(void)
         keep_qps(peer, 1);
         destroy_qp(peer->turn);
         peer->turn = peer->am = NULL;
+    }
+    for (uint32_t i = 0; i < net_ib.hcas; i++) {
+        if (plan.probe[i]) hca_qp_destroy(plan.probe[i]);
+        plan.probe[i] = NULL;
     }
     free(plan.made);
     plan.made = NULL;

@@ -317,6 +317,19 @@ static void busy_reply(void)
     end();
 }
 
+/* The script's memory is zero until somebody writes to it. */
+static void untouched_bbufs(void)
+{
+    static const char zero[GASNETC_BBUF_SIZE];
+    unsigned taken = 0;
+    begin(8, 0);
+    for (char *bbuf; (bbuf = gasnetc_bbuf_try()); taken++)
+        check_each(!memcmp(bbuf, zero, sizeof zero), "bbuf %u holds something", taken);
+    check_all("IB-R6 start-up touches no bbuf");
+    check(taken == UNIT_BBUFS, "IB-R6 and each can be had");
+    end();
+}
+
 static void hold_all_bbufs(void)
 {
     for (int i = 0; i < UNIT_BBUFS; i++) gasnet_AMRequestMedium0(1, 128, source, 1000);
@@ -585,6 +598,7 @@ int main(int argc, char **argv)
     much_banked();
     busy_request();
     busy_reply();
+    untouched_bbufs();
     no_bbuf();
     order_of_service();
     bounded_poll();
