@@ -106,3 +106,12 @@ struct shca_place shca_place_of(const struct ibv_ah_attr *ah)
             if (leads_to(ah, shm_port(d, n))) return (struct shca_place){SHCA_HERE, shm_port(d, n)};
     return (struct shca_place){SHCA_NOWHERE, 0};
 }
+
+/* What the receiver of a message along this address is told of its way. */
+struct shm_route shca_route(uint32_t from_port, const struct ibv_ah_attr *ah)
+{
+    uint32_t mask = (1u << shca_port_model(from_port)->lmc) - 1;
+    return (struct shm_route){.slid = shca_lid(from_port) + (ah->src_path_bits & mask),
+                              .sl = ah->sl,
+                              .dlid_path_bits = ah->dlid & mask};
+}

@@ -203,12 +203,10 @@ bool shca_cq_push(struct shca_peer *owner, uint32_t cq, const struct shm_cqe *ne
     return true;
 }
 
-/* A small SEND travels in the completion or the receive slot; put it where the receive WR says. */
-static void scatter(struct shca_qp *qp, const struct shm_cqe *e)
+/* A small SEND travels in the completion or behind the receive WR; put it where that says. */
+static void scatter(const struct shm_cqe *e, const struct shm_rwr *r, uint32_t data)
 {
-    struct shm_rwr *r =
-        shm_at(shca.h, qp->s->rq_ring + (uint64_t)(e->index & qp->s->rq_mask) * qp->s->rq_stride);
-    const char *from = e->flags & SHCA_CQE_DATA ? e->data : (char *)r + qp->s->rq_data;
+    const char *from = e->flags & SHCA_CQE_DATA ? e->data : (const char *)r + data;
     uint32_t left = e->byte_len;
     for (uint32_t i = 0; i < r->num_sge && left > 0; i++) {
         uint32_t n = r->sge[i].length < left ? r->sge[i].length : left;
@@ -219,15 +217,41 @@ static void scatter(struct shca_qp *qp, const struct shm_cqe *e)
     }
 }
 
+static struct shca_srq *srq_of(const struct shm_cqe *e)
+{
+    return shca.srq[e->index / SHCA_MAX_WR];
+}
+
+static uint32_t slot_of(const struct shm_cqe *e)
+{
+    return e->index % SHCA_MAX_WR;
+}
+
+/* The receive is the program's again. */
+static void end_receive(const struct shm_cqe *e)
+{
+    bool waits = e->flags & (SHCA_CQE_SCATTER | SHCA_CQE_DATA);
+    if (e->flags & SHCA_CQE_SRQ) {
+        struct shca_srq *q = srq_of(e);
+        if (waits) scatter(e, &shm_slot(shca.h, q->s, slot_of(e))->r, q->s->data);
+        shca_srq_done(q, slot_of(e));
+        return;
+    }
+    struct shca_qp *qp = shca.qp[shm_qpn_index(e->qpn)];
+    const struct shm_qp *s = qp->s;
+    if (waits)
+        scatter(e, shm_at(shca.h, s->rq_ring + (uint64_t)(e->index & s->rq_mask) * s->rq_stride),
+                s->rq_data);
+    atomic_store_explicit(&qp->rq_done, e->index + 1, memory_order_release);
+}
+
 static void to_wc(const struct shm_cqe *e, struct ibv_wc *wc)
 {
-    struct shca_qp *qp = shca.qp[shm_qpn_index(e->qpn)];
     if (e->side == SHCA_SIDE_SEND)
-        atomic_store_explicit(&qp->sq_done, e->index + 1, memory_order_release);
-    else {
-        if (e->flags & (SHCA_CQE_SCATTER | SHCA_CQE_DATA)) scatter(qp, e);
-        atomic_store_explicit(&qp->rq_done, e->index + 1, memory_order_release);
-    }
+        atomic_store_explicit(&shca.qp[shm_qpn_index(e->qpn)]->sq_done, e->index + 1,
+                              memory_order_release);
+    else
+        end_receive(e);
     wc->wr_id = e->wr_id;
     wc->status = e->status;
     wc->opcode = e->opcode;
@@ -238,9 +262,9 @@ static void to_wc(const struct shm_cqe *e, struct ibv_wc *wc)
     wc->src_qp = e->src_qp;
     wc->wc_flags = e->flags & SHCA_CQE_IMM ? IBV_WC_WITH_IMM : 0;
     wc->pkey_index = 0;
-    wc->slid = qp->attr.ah_attr.dlid;
-    wc->sl = 0;
-    wc->dlid_path_bits = 0;
+    wc->slid = e->route.slid;
+    wc->sl = e->route.sl;
+    wc->dlid_path_bits = e->route.dlid_path_bits;
 }
 
 /* The completion at the head, or NULL; skips what is for nobody. Lock held. */
@@ -314,7 +338,21 @@ void shca_cq_forget(struct shca_cq *cq, uint32_t qpn)
     shca_lock(&cq->lock);
     for (uint64_t i = cq->s->head; is_claimed(cq, i); i++) {
         struct shm_cqe *e = &cq->ring[i & cq->mask];
-        if (is_valid(e, i, cq->shift) && e->qpn == qpn) e->flags |= SHCA_CQE_SKIP;
+        if (!is_valid(e, i, cq->shift) || e->qpn != qpn || e->flags & SHCA_CQE_SKIP) continue;
+        e->flags |= SHCA_CQE_SKIP;
+        if (e->flags & SHCA_CQE_SRQ) shca_srq_done(srq_of(e), slot_of(e));
+    }
+    shca_unlock(&cq->lock);
+}
+
+/* Clear the entries of SLOTS that have a completion here which was not polled yet. */
+void shca_cq_unmark(struct shca_cq *cq, const struct shca_srq *q, uint64_t *slots)
+{
+    shca_lock(&cq->lock);
+    for (uint64_t i = cq->s->head; is_claimed(cq, i); i++) {
+        struct shm_cqe *e = &cq->ring[i & cq->mask];
+        bool uses = is_valid(e, i, cq->shift) && e->flags & SHCA_CQE_SRQ && srq_of(e) == q;
+        if (uses && !(e->flags & SHCA_CQE_SKIP)) slots[slot_of(e)] = 0;
     }
     shca_unlock(&cq->lock);
 }

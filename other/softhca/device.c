@@ -51,6 +51,7 @@ static void fill_ops(struct shca_context *c)
     ops->req_notify_cq = shca_req_notify;
     ops->post_send = shca_post_send;
     ops->post_recv = shca_post_recv;
+    ops->post_srq_recv = shca_post_srq_recv;
     c->v.query_port = shca_query_port;
     c->v.query_device_ex = shca_query_device_ex;
     c->v.create_qp_ex = shca_create_qp_ex;

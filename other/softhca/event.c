@@ -154,17 +154,43 @@ void shca_raise(struct ibv_context *base, const struct ibv_async_event *e)
     if (write(base->async_fd, &one, sizeof one) < 0) return;
 }
 
-static uint32_t *given_counter(const struct ibv_async_event *e)
+/* The object that an event is about counts how many were given to the program and how many it has
+ * acknowledged; its destruction waits for these to agree. */
+struct counts {
+    uint32_t *given, *acknowledged;
+    pthread_mutex_t *mutex;
+    pthread_cond_t *cond;
+};
+
+static bool counts_of(const struct ibv_async_event *e, struct counts *x)
 {
     switch (e->event_type) {
-    case IBV_EVENT_CQ_ERR:
-        return &shca_cq(e->element.cq)->async_given;
+    case IBV_EVENT_CQ_ERR: {
+        struct shca_cq *cq = shca_cq(e->element.cq);
+        *x = (struct counts){&cq->async_given, &cq->base.async_events_completed, &cq->base.mutex,
+                             &cq->base.cond};
+        return true;
+    }
     case IBV_EVENT_QP_FATAL:
     case IBV_EVENT_QP_REQ_ERR:
     case IBV_EVENT_QP_ACCESS_ERR:
-        return &shca_qp(e->element.qp)->async_given;
+    case IBV_EVENT_COMM_EST:
+    case IBV_EVENT_SQ_DRAINED:
+    case IBV_EVENT_QP_LAST_WQE_REACHED: {
+        struct shca_qp *qp = shca_qp(e->element.qp);
+        *x = (struct counts){&qp->async_given, &qp->base.events_completed, &qp->base.mutex,
+                             &qp->base.cond};
+        return true;
+    }
+    case IBV_EVENT_SRQ_ERR:
+    case IBV_EVENT_SRQ_LIMIT_REACHED: {
+        struct shca_srq *q = shca_srq(e->element.srq);
+        *x = (struct counts){&q->async_given, &q->base.events_completed, &q->base.mutex,
+                             &q->base.cond};
+        return true;
+    }
     default:
-        return NULL;
+        return false;
     }
 }
 
@@ -180,8 +206,8 @@ int shca_get_async_event(struct ibv_context *base, struct ibv_async_event *e)
             c->events = x->next;
             if (!c->events) c->events_end = &c->events;
             *e = x->e;
-            uint32_t *given = given_counter(e);
-            if (given) ++*given;
+            struct counts n;
+            if (counts_of(e, &n)) ++*n.given;
         }
         pthread_mutex_unlock(&base->mutex);
         free(x);
@@ -191,19 +217,12 @@ int shca_get_async_event(struct ibv_context *base, struct ibv_async_event *e)
 
 void shca_ack_async_event(struct ibv_async_event *e)
 {
-    if (e->event_type == IBV_EVENT_CQ_ERR) {
-        struct ibv_cq *cq = e->element.cq;
-        pthread_mutex_lock(&cq->mutex);
-        cq->async_events_completed++;
-        pthread_cond_signal(&cq->cond);
-        pthread_mutex_unlock(&cq->mutex);
-    } else if (given_counter(e)) {
-        struct ibv_qp *qp = e->element.qp;
-        pthread_mutex_lock(&qp->mutex);
-        qp->events_completed++;
-        pthread_cond_signal(&qp->cond);
-        pthread_mutex_unlock(&qp->mutex);
-    }
+    struct counts n;
+    if (!counts_of(e, &n)) return;
+    pthread_mutex_lock(n.mutex);
+    ++*n.acknowledged;
+    pthread_cond_signal(n.cond);
+    pthread_mutex_unlock(n.mutex);
 }
 
 /* OBJECT is being destroyed: events nobody fetched are dropped. */
@@ -215,7 +234,8 @@ void shca_forget_events(struct ibv_context *base, const void *object)
     struct shca_event **link = &c->events;
     while (*link) {
         struct shca_event *x = *link;
-        if (given_counter(&x->e) && (const void *)x->e.element.qp == object) {
+        struct counts n;
+        if (counts_of(&x->e, &n) && (const void *)x->e.element.qp == object) {
             *link = x->next;
             free(x);
             dropped++;

@@ -1,7 +1,7 @@
 /* interpose_rare.c - the ibv_* names that few programs use.
  *
  * A real function that met one of our objects would crash, so every name that takes an object is
- * here: shared receive queues, address handles and multicast are not there yet, and importing,
+ * here: address handles and multicast are not there yet, and importing,
  * device memory and later additions are refused for good. Names that libibverbs 44 does not have
  * are forwarded when the library at run time has them.
  */
@@ -60,22 +60,23 @@ SHCA_EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *c, struct ibv_gid_e
 
 SHCA_EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *a)
 {
-    return ours(pd->context) ? refuse() : REAL(NULL, ibv_create_srq, pd, a);
+    return ours(pd->context) ? shca_create_srq(pd, a) : REAL(NULL, ibv_create_srq, pd, a);
 }
 
 SHCA_EXPORT int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *a, int mask)
 {
-    return ours(srq->context) ? shca_unsupported() : REAL(ENOSYS, ibv_modify_srq, srq, a, mask);
+    return ours(srq->context) ? shca_modify_srq(srq, a, mask)
+                              : REAL(ENOSYS, ibv_modify_srq, srq, a, mask);
 }
 
 SHCA_EXPORT int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *a)
 {
-    return ours(srq->context) ? shca_unsupported() : REAL(ENOSYS, ibv_query_srq, srq, a);
+    return ours(srq->context) ? shca_query_srq(srq, a) : REAL(ENOSYS, ibv_query_srq, srq, a);
 }
 
 SHCA_EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
 {
-    return ours(srq->context) ? shca_unsupported() : REAL(ENOSYS, ibv_destroy_srq, srq);
+    return ours(srq->context) ? shca_destroy_srq(srq) : REAL(ENOSYS, ibv_destroy_srq, srq);
 }
 
 SHCA_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *a)

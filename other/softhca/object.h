@@ -100,15 +100,27 @@ struct shca_wqe {
     struct ibv_sge sge[]; /* then the inline bytes */
 };
 
+struct shca_srq {
+    struct ibv_srq base;
+    struct shm_srq *s;
+    uint32_t index, size, max_sge;
+    struct shca_lock lock;
+    _Atomic int users; /* QPs */
+    uint32_t async_given;
+    struct shca_srq *next; /* list of all */
+    uint32_t n_unused, unused[];
+};
+
 /* The way from a queue pair to the entry of the one it sends to. */
 struct shca_link {
     struct shca_peer *peer; /* whose segment it is in; NULL when the address leads nowhere */
     struct shm_qp *t;
     uint32_t from, to; /* QP numbers */
     uint32_t aim;      /* the port there that the address leads to */
-    uint32_t speaks;   /* from | aim << 24, which the target must be listening to; or SHCA_MUTE */
-    uint32_t active;   /* last even value left in t->active */
-    uint32_t prod;     /* t->rq_prod when last looked at: its line moves with every receive */
+    uint64_t speaks;   /* the word that the target must be listening to, or SHCA_MUTE */
+    struct shm_route route;
+    uint32_t active; /* last even value left in t->active */
+    uint32_t prod;   /* t->rq_prod when last looked at: its line moves with every receive */
 };
 
 struct shca_qp {
@@ -121,6 +133,7 @@ struct shca_qp {
     struct shm_qp *s;
     struct shca_link link;
     struct shca_cq *send_cq, *recv_cq;
+    struct shca_srq *srq; /* where it receives, unless it has a queue of its own */
     uint32_t index;
     uint32_t port; /* from INIT on */
 
@@ -145,6 +158,7 @@ struct shca_qp {
     struct ibv_qp_attr attr;
     struct ibv_qp_cap cap;
     uint32_t async_given;
+    bool last_receive_told;
     struct shca_qp *next;     /* list of all QPs */
     struct shca_batch *batch; /* ibv_wr_* calls between wr_start and wr_complete */
 };
@@ -160,6 +174,8 @@ struct shca_process {
     struct shca_qp *qps;
     struct shca_qp *qp[SHCA_QPS];
     struct shca_cq *cq[SHCA_CQS];
+    struct shca_srq *srqs;
+    struct shca_srq *srq[SHCA_SRQS];
     struct shca_channel *channel[SHCA_CHANNELS];
     struct shca_peer *peer[SHCA_SLOTS];
     struct shca_peer *peers; /* all there are; some are not in the table any more */
@@ -183,6 +199,10 @@ static inline struct shca_cq *shca_cq(struct ibv_cq *c)
 {
     return (struct shca_cq *)c;
 }
+static inline struct shca_srq *shca_srq(struct ibv_srq *q)
+{
+    return (struct shca_srq *)q;
+}
 static inline struct shca_pd *shca_pd(struct ibv_pd *p)
 {
     return (struct shca_pd *)p;
@@ -190,6 +210,12 @@ static inline struct shca_pd *shca_pd(struct ibv_pd *p)
 static inline struct shca_mr *shca_mr(struct ibv_mr *m)
 {
     return (struct shca_mr *)m;
+}
+static inline uint32_t shca_power_of_two(uint32_t n)
+{
+    uint32_t p = 1;
+    while (p < n) p *= 2;
+    return p;
 }
 
 /* real.c: the libibverbs below us */
@@ -246,11 +272,13 @@ uint64_t shca_guid(uint32_t device); /* network order */
 uint16_t shca_lid(uint32_t port);
 void shca_gid(uint32_t port, uint32_t index, union ibv_gid *gid);
 struct shca_place shca_place_of(const struct ibv_ah_attr *ah);
+struct shm_route shca_route(uint32_t from_port, const struct ibv_ah_attr *ah);
 
 /* segment.c, extent.c */
 int shca_start(void);                   /* idempotent: segment, slot, threads; errno value */
 uint64_t shca_heap_alloc(size_t bytes); /* offset, 0 = full */
 void shca_heap_free(uint64_t offset);
+int shca_no_room(uint32_t entries); /* says so; ENOMEM */
 void *shca_arena_alloc(size_t bytes);
 bool shca_arena_free(void *block);
 void shca_start_hold(void); /* while the program forks */
@@ -270,6 +298,7 @@ bool shca_peer_gone(struct shca_peer *p);
 void shca_peers_in_child(void);
 void *shca_peer_map(struct shca_peer *p, uint64_t offset, uint64_t len);
 void shca_peer_ring(struct shca_peer *p);
+void shca_peer_ring_slot(uint32_t slot);
 int shca_peer_channel(struct shca_peer *p, uint32_t id);
 
 /* server.c: the answering thread and the questions peers may put to it */
@@ -310,6 +339,7 @@ int shca_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc);
 int shca_req_notify(struct ibv_cq *cq, int solicited_only);
 bool shca_cq_push(struct shca_peer *owner, uint32_t cq, const struct shm_cqe *e);
 void shca_cq_forget(struct shca_cq *cq, uint32_t qpn);
+void shca_cq_unmark(struct shca_cq *cq, const struct shca_srq *q, uint64_t *slots);
 uint32_t shca_cq_received(struct shca_cq *cq, uint32_t qpn, const _Atomic uint32_t *polled);
 bool shca_cq_unstick(struct shca_cq *cq);
 struct ibv_cq_ex *shca_create_cq_ex(struct ibv_context *c, struct ibv_cq_init_attr_ex *attr);
@@ -342,6 +372,21 @@ void shca_qp_to_error(struct shca_qp *qp); /* send lock held */
 int shca_qp_ex_ops(struct shca_qp *qp);
 void shca_qp_ex_in_child(struct shca_qp *qp);
 
+/* srq.c, claim.c */
+struct ibv_srq *shca_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *a);
+int shca_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *a, int mask);
+int shca_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *a);
+int shca_destroy_srq(struct ibv_srq *srq);
+int shca_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+struct shca_srq *shca_srq_new(struct ibv_pd *pd, uint32_t size, uint32_t max_sge);
+void shca_srq_delete(struct shca_srq *q);
+int shca_srq_post(struct shca_srq *q, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+void shca_srq_done(struct shca_srq *q, uint32_t slot);
+void shca_srq_attend(struct shca_srq *q, bool deaths);
+struct shm_slot *shca_srq_claim(struct shca_peer *owner, struct shm_srq *q, bool wait,
+                                uint32_t *index);
+void shca_srq_return(struct shca_peer *owner, struct shm_srq *q, uint32_t slot);
+
 /* send.c, recv.c */
 int shca_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 void shca_send_flush(struct shca_qp *qp);
@@ -359,7 +404,8 @@ int shca_deliver(struct shca_qp *qp, const struct ibv_send_wr *wr);
 
 /* respond.c: the responder's half, checked against the target's tables by whoever carries it */
 enum { SHCA_NOT_READY = -1, SHCA_NOBODY = -2 };
-void shca_link(struct shca_link *l, struct shca_place place, uint32_t from, uint32_t to);
+void shca_link(struct shca_link *l, struct shca_place place, enum ibv_qp_type from_type,
+               uint32_t from, uint32_t to);
 int shca_respond(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g);
 
 /* move.c */

@@ -205,6 +205,15 @@ void shca_peer_ring(struct shca_peer *p)
     if (write(p->doorbell, &one, sizeof one) < 0) return; /* EAGAIN: it is rung already */
 }
 
+/* Ring the process in SLOT if we are attached to it. */
+void shca_peer_ring_slot(uint32_t slot)
+{
+    pthread_mutex_lock(&shca.peer_lock);
+    struct shca_peer *p = slot == shca.slot ? &shca.me : shca.peer[slot];
+    if (p) shca_peer_ring(p);
+    pthread_mutex_unlock(&shca.peer_lock);
+}
+
 /* A descriptor that wakes the sleeper on the peer's channel, or -1. */
 int shca_peer_channel(struct shca_peer *p, uint32_t id)
 {

@@ -69,8 +69,9 @@ enum ibv_port_state shca_port_state(uint32_t port)
 void shca_qp_tune(struct shca_qp *qp)
 {
     bool up = ports.state[qp->port] == IBV_PORT_ACTIVE;
-    qp->link.speaks = up ? qp->link.from | qp->link.aim << 24 : SHCA_MUTE;
-    atomic_store(&qp->s->listens, up ? qp->attr.dest_qp_num | qp->port << 24 : SHCA_DEAF);
+    enum ibv_qp_type type = qp->base.qp_type;
+    qp->link.speaks = up ? shm_word(type, qp->link.from, qp->link.aim) : SHCA_MUTE;
+    atomic_store(&qp->s->listens, up ? shm_word(type, qp->attr.dest_qp_num, qp->port) : SHCA_DEAF);
 }
 
 void shca_port_set(uint32_t port, enum ibv_port_state state)

@@ -1,7 +1,7 @@
 /* qp.c - creating, querying and destroying reliable connected queue pairs.
  *
- * The receive ring goes into the segment's heap, the send ring into private memory. UD, UC, XRC
- * and shared receive queues are refused with EOPNOTSUPP for now.
+ * The receive ring goes into the segment's heap, the send ring into private memory. UD, UC and XRC
+ * are refused with EOPNOTSUPP for now.
  */
 #include "object.h"
 
@@ -11,9 +11,10 @@
 static int check_init(const struct ibv_pd *pd, const struct ibv_qp_init_attr *a)
 {
     const struct shca_device_model *m = shca_device(pd->context)->model;
-    if (a->qp_type != IBV_QPT_RC || a->srq) return EOPNOTSUPP;
+    if (a->qp_type != IBV_QPT_RC) return EOPNOTSUPP;
     if (!a->send_cq || !a->recv_cq) return EINVAL;
     if (a->send_cq->context != pd->context || a->recv_cq->context != pd->context) return EINVAL;
+    if (a->srq && a->srq->context != pd->context) return EINVAL;
     if (a->cap.max_send_wr > m->max_qp_wr || a->cap.max_recv_wr > m->max_qp_wr ||
         a->cap.max_send_sge > m->max_sge || a->cap.max_recv_sge > m->max_sge ||
         a->cap.max_inline_data > m->max_inline_data)
@@ -21,19 +22,12 @@ static int check_init(const struct ibv_pd *pd, const struct ibv_qp_init_attr *a)
     return 0;
 }
 
-static uint32_t power_of_two(uint32_t n)
-{
-    uint32_t p = 1;
-    while (p < n) p *= 2;
-    return p;
-}
-
 static int make_send_ring(struct shca_qp *qp)
 {
     qp->sq_size = qp->cap.max_send_wr;
     qp->max_send_sge = qp->cap.max_send_sge;
     qp->max_inline = qp->cap.max_inline_data;
-    uint32_t n = power_of_two(qp->sq_size);
+    uint32_t n = shca_power_of_two(qp->sq_size);
     uint32_t sges = qp->max_send_sge ? qp->max_send_sge : 1;
     qp->max_send_sge = sges;
     qp->sq_mask = n - 1;
@@ -43,18 +37,25 @@ static int make_send_ring(struct shca_qp *qp)
     return qp->sq_ring ? 0 : ENOMEM;
 }
 
-static uint64_t make_recv_ring(struct shca_qp *qp, uint32_t *stride, uint32_t *data)
+/* A receive queue of its own, unless it receives from a shared one. */
+static int make_recv_ring(struct shca_qp *qp, struct shm_qp *s)
 {
+    if (qp->srq) {
+        s->srq = qp->srq->index + 1;
+        qp->cap.max_recv_wr = qp->cap.max_recv_sge = 0;
+        return 0;
+    }
     qp->rq_size = qp->cap.max_recv_wr;
     qp->max_recv_sge = qp->cap.max_recv_sge;
-    *data = sizeof(struct shm_rwr) + qp->max_recv_sge * sizeof(struct ibv_sge);
-    *stride = (*data + SHCA_INLINE_RECV + 63) & ~63u;
-    return shca_heap_alloc((size_t)*stride * power_of_two(qp->rq_size));
+    s->rq_mask = shca_power_of_two(qp->rq_size) - 1;
+    s->rq_data = sizeof(struct shm_rwr) + qp->max_recv_sge * sizeof(struct ibv_sge);
+    s->rq_stride = (s->rq_data + SHCA_INLINE_RECV + 63) & ~63u;
+    s->rq_ring = shca_heap_alloc((size_t)s->rq_stride * (s->rq_mask + 1));
+    return s->rq_ring ? 0 : shca_no_room(qp->rq_size);
 }
 
 /* Give the QP a number and its entry in the table. */
-static int enter_qp(struct shca_qp *qp, struct ibv_pd *pd, uint64_t ring, uint32_t stride,
-                    uint32_t data)
+static int enter_qp(struct shca_qp *qp, const struct shm_qp *s)
 {
     static uint32_t next; /* a number just destroyed is not handed out at once */
     pthread_mutex_lock(&shca.lock);
@@ -65,12 +66,13 @@ static int enter_qp(struct shca_qp *qp, struct ibv_pd *pd, uint64_t ring, uint32
         next = index + 1;
         qp->index = index;
         qp->s = &shca.h->qp[index];
-        qp->s->pd = shca_pd(pd)->id;
-        qp->s->recv_cq = qp->recv_cq->index;
-        qp->s->rq_ring = ring;
-        qp->s->rq_stride = stride;
-        qp->s->rq_data = data;
-        qp->s->rq_mask = power_of_two(qp->rq_size) - 1;
+        qp->s->pd = s->pd;
+        qp->s->recv_cq = s->recv_cq;
+        qp->s->srq = s->srq;
+        qp->s->rq_ring = s->rq_ring;
+        qp->s->rq_stride = s->rq_stride;
+        qp->s->rq_data = s->rq_data;
+        qp->s->rq_mask = s->rq_mask;
         qp->base.qp_num = shca.slot << 12 | index;
         qp->base.handle = index;
         shca_qp_reset(qp);
@@ -86,6 +88,7 @@ static void count_users(struct shca_qp *qp, int n)
 {
     qp->send_cq->users += n;
     qp->recv_cq->users += n;
+    if (qp->srq) qp->srq->users += n;
     shca_pd(qp->base.pd)->users += n;
 }
 
@@ -96,9 +99,11 @@ static void fill_base(struct shca_qp *qp, struct ibv_pd *pd, const struct ibv_qp
     qp->base.pd = pd;
     qp->base.send_cq = a->send_cq;
     qp->base.recv_cq = a->recv_cq;
+    qp->base.srq = a->srq;
     qp->base.qp_type = a->qp_type;
     qp->send_cq = shca_cq(a->send_cq);
     qp->recv_cq = shca_cq(a->recv_cq);
+    qp->srq = shca_srq(a->srq);
     qp->cap = a->cap;
     qp->sig_all = a->sq_sig_all;
     pthread_mutex_init(&qp->base.mutex, NULL);
@@ -107,8 +112,6 @@ static void fill_base(struct shca_qp *qp, struct ibv_pd *pd, const struct ibv_qp
 
 struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *a)
 {
-    uint64_t ring = 0;
-    uint32_t stride, data;
     int error = check_init(pd, a);
     if (!error) error = shca_take(pd->context, SHCA_QP);
     struct shca_qp *qp = error ? NULL : calloc(1, sizeof *qp);
@@ -118,16 +121,12 @@ struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *a)
         return NULL;
     }
     fill_base(qp, pd, a);
+    struct shm_qp s = {.pd = shca_pd(pd)->id, .recv_cq = qp->recv_cq->index};
     error = make_send_ring(qp);
-    if (!error && !(ring = make_recv_ring(qp, &stride, &data))) {
-        shca_say(
-            "no room for a receive queue of %u entries (all rings of a process share %llu MiB)",
-            qp->rq_size, SHCA_HEAP_SIZE >> 20);
-        error = ENOMEM;
-    }
-    if (!error) error = enter_qp(qp, pd, ring, stride, data);
+    if (!error) error = make_recv_ring(qp, &s);
+    if (!error) error = enter_qp(qp, &s);
     if (error) {
-        if (ring) shca_heap_free(ring);
+        if (s.rq_ring) shca_heap_free(s.rq_ring);
         shca_give(pd->context, SHCA_QP);
         free(qp->sq_ring);
         free(qp);
@@ -135,7 +134,8 @@ struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *a)
         return NULL;
     }
     count_users(qp, 1);
-    a->cap.max_send_sge = qp->cap.max_send_sge = qp->max_send_sge;
+    qp->cap.max_send_sge = qp->max_send_sge;
+    a->cap = qp->cap;
     return &qp->base;
 }
 
@@ -173,6 +173,7 @@ int shca_query_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask,
         *init = (struct ibv_qp_init_attr){.qp_context = base->qp_context,
                                           .send_cq = base->send_cq,
                                           .recv_cq = base->recv_cq,
+                                          .srq = base->srq,
                                           .cap = qp->cap,
                                           .qp_type = base->qp_type,
                                           .sq_sig_all = qp->sig_all};
@@ -203,6 +204,7 @@ void shca_qp_reset(struct shca_qp *qp)
     qp->sq_head = qp->sq_exec = 0;
     qp->sq_done = qp->rq_done = 0;
     qp->rq_flushed = 0;
+    qp->last_receive_told = false;
     qp->give_up = SHCA_NO_DEADLINE;
     qp->link.t = NULL;
 }
@@ -222,7 +224,7 @@ int shca_destroy_qp(struct ibv_qp *base)
     pthread_mutex_lock(&shca.lock);
     shca.qp[qp->index] = NULL;
     pthread_mutex_unlock(&shca.lock);
-    shca_heap_free(ring);
+    if (ring) shca_heap_free(ring);
     shca_forget_events(base->context, qp);
     pthread_mutex_lock(&base->mutex);
     while (base->events_completed != qp->async_given) pthread_cond_wait(&base->cond, &base->mutex);

@@ -30,7 +30,7 @@ static int post_one(struct shca_qp *qp, const struct ibv_recv_wr *wr)
 int shca_post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
     struct shca_qp *qp = shca_qp(base);
-    int error = shca_state(qp) == IBV_QPS_RESET ? EINVAL : 0;
+    int error = shca_state(qp) == IBV_QPS_RESET || qp->srq ? EINVAL : 0;
     shca_lock(&qp->rq);
     for (; wr && !error; wr = wr->next) {
         error = post_one(qp, wr);

@@ -34,54 +34,96 @@ static int move_status(int error)
     return error == EFAULT ? IBV_WC_REM_ACCESS_ERR : IBV_WC_RETRY_EXC_ERR;
 }
 
-/* The receive at the head of the target's queue, or NULL after asking to be rung. */
-static struct shm_rwr *next_receive(struct shca_link *l, uint32_t *index)
+/* The receive that a message uses up. */
+struct receive {
+    struct shm_rwr *r;
+    uint32_t data; /* from r to its SHCA_INLINE_RECV bytes */
+    uint32_t index, pd;
+    uint32_t srq; /* 1 + index, 0 when it is the QP's own */
+};
+
+static struct shm_srq *srq_of(const struct shca_link *l, const struct receive *x)
+{
+    return &l->peer->h->srq[(x->srq - 1) % SHCA_SRQS];
+}
+
+/* That at the head of a shared queue. Many may claim there: it is ours or nobody else's. */
+static bool claim_receive(struct shca_link *l, struct receive *x)
+{
+    struct shm_srq *q = srq_of(l, x);
+    struct shm_slot *slot = shca_srq_claim(l->peer, q, true, &x->index);
+    if (!slot) return false;
+    x->r = &slot->r;
+    x->data = q->data;
+    x->pd = q->pd;
+    return true;
+}
+
+/* That at the head of the target's own queue, where we are the only one. */
+static bool next_receive(struct shca_link *l, struct receive *x)
 {
     struct shm_qp *t = l->t;
-    *index = atomic_load_explicit(&t->rq_cons, memory_order_relaxed);
-    if (l->prod == *index) l->prod = atomic_load_explicit(&t->rq_prod, memory_order_acquire);
-    if (l->prod == *index) {
+    x->srq = t->srq;
+    if (x->srq) return claim_receive(l, x);
+    x->index = atomic_load_explicit(&t->rq_cons, memory_order_relaxed);
+    if (l->prod == x->index) l->prod = atomic_load_explicit(&t->rq_prod, memory_order_acquire);
+    if (l->prod == x->index) {
         atomic_exchange(&t->sender_waits, 1);
         l->prod = atomic_load(&t->rq_prod);
-        if (l->prod == *index) return NULL;
+        if (l->prod == x->index) return false;
     }
-    return shm_at(l->peer->h, t->rq_ring + (uint64_t)(*index & t->rq_mask) * t->rq_stride);
+    x->r = shm_at(l->peer->h, t->rq_ring + (uint64_t)(x->index & t->rq_mask) * t->rq_stride);
+    x->data = t->rq_data;
+    x->pd = t->pd;
+    return true;
+}
+
+/* The message did not come about: the receive stays for another. */
+static int leave_receive(struct shca_link *l, struct receive *x, int status)
+{
+    if (x->srq) shca_srq_return(l->peer, srq_of(l, x), x->index);
+    return status;
 }
 
 /* Consume the receive with a completion on the target's CQ. */
-static int finish_receive(struct shca_link *l, uint32_t index, struct shm_cqe *e)
+static int finish_receive(struct shca_link *l, const struct receive *x, struct shm_cqe *e)
 {
     struct shm_qp *t = l->t;
+    e->wr_id = x->r->wr_id;
     e->side = SHCA_SIDE_RECV;
-    e->index = index;
+    e->index = x->index;
+    if (x->srq) {
+        e->index += (x->srq - 1) * SHCA_MAX_WR;
+        e->flags |= SHCA_CQE_SRQ;
+    }
     e->qpn = l->to;
     e->src_qp = l->from;
+    e->route = l->route;
     bool pushed = shca_cq_push(l->peer, t->recv_cq, e);
-    atomic_store_explicit(&t->rq_cons, index + 1, memory_order_release);
+    if (!x->srq) atomic_store_explicit(&t->rq_cons, x->index + 1, memory_order_release);
     return pushed ? IBV_WC_SUCCESS : IBV_WC_REM_OP_ERR;
 }
 
-static int fail_receive(struct shca_link *l, uint32_t index, struct shm_rwr *r, int theirs,
-                        int ours)
+static int fail_receive(struct shca_link *l, const struct receive *x, int theirs, int ours)
 {
-    struct shm_cqe e = {.wr_id = r->wr_id, .opcode = IBV_WC_RECV, .status = theirs};
-    finish_receive(l, index, &e);
+    struct shm_cqe e = {.opcode = IBV_WC_RECV, .status = theirs};
+    finish_receive(l, x, &e);
     return fault(l, SHCA_FAULT_QUIET, ours);
 }
 
 /* The receive's SGEs as far as TOTAL reaches: the number of pieces, or -status of the receiver. */
-static int spread(struct shca_link *l, const struct shm_rwr *r, uint64_t total,
+static int spread(struct shca_link *l, const struct receive *x, uint64_t total,
                   struct shca_piece *out, bool *all_direct)
 {
     int n = 0;
     uint64_t left = total;
     *all_direct = true;
-    for (uint32_t i = 0; i < r->num_sge && left > 0; i++) {
-        const struct ibv_sge *s = &r->sge[i];
+    for (uint32_t i = 0; i < x->r->num_sge && left > 0; i++) {
+        const struct ibv_sge *s = &x->r->sge[i];
         if (s->length == 0) continue;
         uint64_t len = s->length < left ? s->length : left;
         struct shm_mr *mr =
-            shca_mr_find(l->peer->h, s->lkey, l->t->pd, s->addr, s->length, IBV_ACCESS_LOCAL_WRITE);
+            shca_mr_find(l->peer->h, s->lkey, x->pd, s->addr, s->length, IBV_ACCESS_LOCAL_WRITE);
         if (!mr) return -IBV_WC_LOC_PROT_ERR;
         out[n] = piece(l->peer, mr, s->addr, len);
         if (!out[n++].direct) *all_direct = false;
@@ -100,31 +142,29 @@ static void copy_together(char *to, const struct shca_gather *g)
 
 static int deliver_send(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)
 {
-    uint32_t index;
-    struct shm_rwr *r = next_receive(l, &index);
-    if (!r) return SHCA_NOT_READY;
-    struct shm_cqe e = {.wr_id = r->wr_id, .opcode = IBV_WC_RECV, .byte_len = g->total};
+    struct receive x;
+    if (!next_receive(l, &x)) return SHCA_NOT_READY;
+    struct shm_cqe e = {.opcode = IBV_WC_RECV, .byte_len = g->total};
     if (wr->opcode == IBV_WR_SEND_WITH_IMM) e.imm = wr->imm_data, e.flags = SHCA_CQE_IMM;
     if (wr->send_flags & IBV_SEND_SOLICITED) e.flags |= SHCA_CQE_SOLICITED;
     struct shca_piece there[SHCA_MAX_SGE];
     bool all_direct;
-    int n = spread(l, r, g->total, there, &all_direct);
+    int n = spread(l, &x, g->total, there, &all_direct);
     if (n < 0)
-        return fail_receive(l, index, r, -n,
+        return fail_receive(l, &x, -n,
                             n == -IBV_WC_LOC_LEN_ERR ? IBV_WC_REM_INV_REQ_ERR : IBV_WC_REM_OP_ERR);
     if (g->total <= SHCA_INLINE_CQE) {
         copy_together(e.data, g);
         e.flags |= SHCA_CQE_DATA;
     } else if (!all_direct && g->total <= SHCA_INLINE_RECV) {
-        copy_together((char *)r + l->t->rq_data, g);
+        copy_together((char *)x.r + x.data, g);
         e.flags |= SHCA_CQE_SCATTER;
     } else {
         int error = shca_move(l->peer, true, g->iov, g->n, there, n);
-        if (error == EFAULT)
-            return fail_receive(l, index, r, IBV_WC_LOC_PROT_ERR, IBV_WC_REM_OP_ERR);
-        if (error) return IBV_WC_RETRY_EXC_ERR;
+        if (error == EFAULT) return fail_receive(l, &x, IBV_WC_LOC_PROT_ERR, IBV_WC_REM_OP_ERR);
+        if (error) return leave_receive(l, &x, IBV_WC_RETRY_EXC_ERR);
     }
-    return finish_receive(l, index, &e);
+    return finish_receive(l, &x, &e);
 }
 
 /* READ and WRITE: the right of the QP, then of the MR, then the bytes. */
@@ -145,18 +185,16 @@ static int deliver_rdma(struct shca_link *l, const struct ibv_send_wr *wr, struc
 static int deliver_write_imm(struct shca_link *l, const struct ibv_send_wr *wr,
                              struct shca_gather *g)
 {
-    uint32_t index;
-    struct shm_rwr *r = next_receive(l, &index);
-    if (!r) return SHCA_NOT_READY;
+    struct receive x;
+    if (!next_receive(l, &x)) return SHCA_NOT_READY;
     int status = deliver_rdma(l, wr, g, IBV_ACCESS_REMOTE_WRITE);
-    if (status != IBV_WC_SUCCESS) return status;
-    struct shm_cqe e = {.wr_id = r->wr_id,
-                        .opcode = IBV_WC_RECV_RDMA_WITH_IMM,
+    if (status != IBV_WC_SUCCESS) return leave_receive(l, &x, status);
+    struct shm_cqe e = {.opcode = IBV_WC_RECV_RDMA_WITH_IMM,
                         .byte_len = g->total,
                         .imm = wr->imm_data,
                         .flags = SHCA_CQE_IMM};
     if (wr->send_flags & IBV_SEND_SOLICITED) e.flags |= SHCA_CQE_SOLICITED;
-    return finish_receive(l, index, &e);
+    return finish_receive(l, &x, &e);
 }
 
 /* On a word that is not mapped here only its owner can act atomically. */
@@ -211,15 +249,16 @@ static int dispatch(struct shca_link *l, const struct ibv_send_wr *wr, struct sh
 static bool target_listens(const struct shca_link *l)
 {
     uint32_t state = atomic_load_explicit(&l->t->state, memory_order_acquire);
-    return (state == IBV_QPS_RTS || state == IBV_QPS_RTR || state == IBV_QPS_SQD) &&
-           l->t->listens == l->speaks && !l->t->fault;
+    return state - IBV_QPS_RTR <= IBV_QPS_SQE - IBV_QPS_RTR && l->t->listens == l->speaks &&
+           !l->t->fault;
 }
 
 /* Aim at QP TO at PLACE; *L holds the peer, if there is one, until shca_peer_put(). */
-void shca_link(struct shca_link *l, struct shca_place place, uint32_t from, uint32_t to)
+void shca_link(struct shca_link *l, struct shca_place place, enum ibv_qp_type from_type,
+               uint32_t from, uint32_t to)
 {
     *l = (struct shca_link){
-        .from = from, .to = to, .aim = place.port, .speaks = from | place.port << 24};
+        .from = from, .to = to, .aim = place.port, .speaks = shm_word(from_type, from, place.port)};
     l->peer = shca_peer_get(place.host, shm_qpn_slot(to));
     if (!l->peer) return;
     l->t = &l->peer->h->qp[shm_qpn_index(to)];

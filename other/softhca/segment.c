@@ -140,6 +140,13 @@ uint64_t shca_heap_alloc(size_t bytes)
     return e ? e->start : 0;
 }
 
+int shca_no_room(uint32_t entries)
+{
+    shca_say("no room for a receive queue of %u entries (all rings of a process share %llu MiB)",
+             entries, SHCA_HEAP_SIZE >> 20);
+    return ENOMEM;
+}
+
 void shca_heap_free(uint64_t offset)
 {
     pthread_mutex_lock(&extent_lock);

@@ -99,7 +99,13 @@ static void attend_qp(struct shca_qp *qp)
 {
     uint32_t fault = qp->s->fault;
     if (fault && break_qp(qp) && fault != SHCA_FAULT_QUIET) qp_event(qp, fault - 1);
-    if (shca_state(qp) == IBV_QPS_ERR && qp->rq_flushed != qp->s->rq_prod) shca_recv_flush(qp);
+    if (shca_state(qp) != IBV_QPS_ERR) return;
+    if (qp->rq_flushed != qp->s->rq_prod) shca_recv_flush(qp);
+    if (qp->srq && !qp->last_receive_told) {
+        shca_qp_quiesce(qp); /* whoever is inside completes what it took */
+        qp->last_receive_told = true;
+        qp_event(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
+    }
 }
 
 static void cq_overflowed(struct shca_cq *cq)
@@ -131,6 +137,7 @@ static void attend(void)
     for (struct shca_qp *qp = shca.qps; qp; qp = qp->next) attend_qp(qp);
     for (int i = 0; i < SHCA_CQS; i++)
         if (shca.cq[i]) attend_cq(shca.cq[i], sweep);
+    for (struct shca_srq *q = shca.srqs; q; q = q->next) shca_srq_attend(q, sweep);
     pthread_mutex_unlock(&shca.lock);
 }
 

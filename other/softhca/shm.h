@@ -2,7 +2,7 @@
  *
  * Each process owns one memfd: this header, the tables of QPs, CQs, MRs and channels, a heap of
  * rings, and behind them the arena of softhca_alloc(). The owner creates and destroys entries;
- * a connected initiator fills the owner's receive slots and completion queues without its help.
+ * initiators fill the owner's receive slots and completion queues without its help.
  * Zero-filled memory is the initial state of everything, so fresh pages need no initialising.
  */
 #ifndef SOFTHCA_SHM_H
@@ -15,10 +15,11 @@
 
 enum {
     SHCA_MAGIC = 0x53484341,
-    SHCA_LAYOUT = 2, /* bump when this file changes meaning */
+    SHCA_LAYOUT = 3, /* bump when this file changes meaning */
     SHCA_SLOTS = 4096,
     SHCA_QPS = 4096,
     SHCA_CQS = 4096,
+    SHCA_SRQS = 8192, /* those of programs, and one for each UD QP */
     SHCA_MRS = 1 << 18,
     SHCA_CHANNELS = 1024,
     SHCA_INLINE_CQE = 20,   /* a SEND up to this size travels in its completion */
@@ -40,8 +41,14 @@ enum {
     SHCA_CQE_SKIP = 4, /* its QP is gone */
     SHCA_CQE_IMM = 8,
     SHCA_CQE_DATA = 16, /* payload is here; poll_cq scatters it */
+    SHCA_CQE_SRQ = 32,  /* index = SRQ * SHCA_MAX_WR + slot */
 };
 
+/* How a message came, for the receiver to see. */
+struct shm_route {
+    uint16_t slid;
+    uint8_t sl, dlid_path_bits;
+};
 /* A completion, one cache line. lap counts the rounds of the ring, from 1: it is written last, and
  * then the entry is valid. Nobody but the producer writes here. */
 struct shm_cqe {
@@ -52,6 +59,7 @@ struct shm_cqe {
     uint32_t imm;   /* as on the wire */
     uint32_t index; /* of the WR in its send or receive queue */
     uint8_t opcode, status, flags, side;
+    struct shm_route route;
     char data[SHCA_INLINE_CQE];
 } SHCA_LINE;
 _Static_assert(sizeof(struct shm_cqe) == 64, "an entry moves between processors in one piece");
@@ -84,13 +92,40 @@ struct shm_rwr {
     struct ibv_sge sge[];
 };
 
+/* A slot of a shared receive queue. claim = position << 14 | claimant's process slot << 2 | state.
+ * The position, in the order of posting, never comes again, so a claim is a compare-and-swap. It
+ * stands until the completion is polled: of one whose claimant died without a completion the
+ * receive is given back. Claimant 0 is nobody: a living one that could not use it. */
+enum { SHCA_SLOT_FREE, SHCA_SLOT_POSTED, SHCA_SLOT_CLAIMED };
+struct shm_slot {
+    _Atomic uint64_t claim;
+    struct shm_rwr r; /* and what follows it */
+};
+
+/* Any number of initiators take receives at head, which they move on; the owner adds at prod. */
+struct shm_srq {
+    uint64_t cells; /* offset of uint32_t[mask + 1]: the slot that was posted at a position */
+    uint64_t slots;
+    uint32_t mask, stride, data; /* data: from a slot's r to its SHCA_INLINE_RECV bytes */
+    uint32_t pd;
+    _Atomic uint32_t limit; /* armed when not 0 */
+    _Atomic uint64_t prod SHCA_LINE;
+    _Atomic uint64_t head SHCA_LINE;
+    /* rare messages from initiators to the owner */
+    _Atomic uint32_t limit_hit SHCA_LINE;
+    _Atomic uint32_t returned;                 /* there are slots claimed by nobody */
+    _Atomic uint32_t waits;                    /* some process waits for a receive: */
+    _Atomic uint64_t waiting[SHCA_SLOTS / 64]; /* these do */
+} SHCA_LINE;
+
 struct shm_qp {
     /* written by the owner in verbs that are not fast */
-    _Atomic uint32_t state;   /* enum ibv_qp_state; 0 = RESET or no such QP */
-    _Atomic uint32_t listens; /* to this word of an initiator, see shca_link.speaks */
+    _Atomic uint32_t state; /* enum ibv_qp_state; 0 = RESET or no such QP */
     uint32_t pd;
+    _Atomic uint64_t listens; /* to this word of an initiator, see shm_word() */
     uint32_t access;
     uint32_t recv_cq;
+    uint32_t srq; /* 1 + index of the SRQ it receives from, 0 when it has a queue of its own */
     uint32_t rq_mask, rq_stride, rq_data;
     uint64_t rq_ring;
     uint32_t min_rnr_timer;
@@ -105,10 +140,9 @@ struct shm_qp {
     _Atomic uint32_t fault; /* 1 + enum ibv_event_type to raise, or SHCA_FAULT_QUIET */
 } SHCA_LINE;
 enum { SHCA_FAULT_QUIET = 0x80 };
-/* A word is a QP number, and above it the target's port. No initiator says the first of these, no
- * target listens to the second. */
+/* No initiator says the first of these words, no target listens to the second. */
 enum { SHCA_DEAF = 0 };
-#define SHCA_MUTE (~0u)
+#define SHCA_MUTE (~0ull)
 
 /* key = index << 8 | generation; the low byte cycles through 1..255, so 0 means free. */
 struct shm_mr {
@@ -129,6 +163,7 @@ struct shm_header {
     pthread_mutex_t alive SHCA_LINE;
     struct shm_qp qp[SHCA_QPS];
     struct shm_cq cq[SHCA_CQS];
+    struct shm_srq srq[SHCA_SRQS];
     struct shm_mr mr[SHCA_MRS];
 };
 
@@ -156,6 +191,23 @@ static inline uint32_t shm_port_device(uint32_t port)
 static inline uint32_t shm_port_number(uint32_t port)
 {
     return 1 + (port & 7);
+}
+/* What an initiator must say to be heard: its number and type, and the port it aims at. */
+static inline uint64_t shm_word(enum ibv_qp_type type, uint32_t qpn, uint32_t port)
+{
+    return (uint64_t)type << 32 | port << 24 | qpn;
+}
+static inline uint64_t shm_claim(uint64_t position, uint32_t claimant, unsigned state)
+{
+    return position << 14 | (uint64_t)claimant << 2 | state;
+}
+static inline uint32_t shm_claimant(uint64_t claim)
+{
+    return claim >> 2 & (SHCA_SLOTS - 1);
+}
+static inline struct shm_slot *shm_slot(struct shm_header *h, struct shm_srq *q, uint32_t index)
+{
+    return shm_at(h, q->slots + (uint64_t)index * q->stride);
 }
 static inline uint32_t shm_qpn_slot(uint32_t qpn)
 {

@@ -93,7 +93,9 @@ static void take_values(struct ibv_qp_attr *mine, const struct ibv_qp_attr *a, i
 static void connect_qp(struct shca_qp *qp)
 {
     struct shca_peer *old = qp->link.peer;
-    shca_link(&qp->link, shca_place_of(&qp->attr.ah_attr), qp->base.qp_num, qp->attr.dest_qp_num);
+    shca_link(&qp->link, shca_place_of(&qp->attr.ah_attr), qp->base.qp_type, qp->base.qp_num,
+              qp->attr.dest_qp_num);
+    qp->link.route = shca_route(qp->port, &qp->attr.ah_attr);
     shca_peer_put(old);
 }
 

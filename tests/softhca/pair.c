@@ -86,8 +86,20 @@ void make_qp(struct side *s)
     s->scq = ibv_create_cq(s->ctx, cqe, s, channel, 0);
     s->rcq = ibv_create_cq(s->ctx, cqe, s, channel, 0);
     CHECK(s->scq && s->rcq);
+    if (s->o.srq_wr) {
+        struct ibv_srq_init_attr a = {.srq_context = s,
+                                      .attr = {.max_wr = s->o.srq_wr, .max_sge = 4}};
+        s->srq = ibv_create_srq(s->pd, &a);
+        CHECK(s->srq != NULL);
+    }
+    add_qp(s);
+}
+
+void add_qp(struct side *s)
+{
     struct ibv_qp_init_attr init = {.send_cq = s->scq,
                                     .recv_cq = s->rcq,
+                                    .srq = s->srq,
                                     .qp_type = IBV_QPT_RC,
                                     .cap = {.max_send_wr = or_default(s->o.send_wr, 256),
                                             .max_recv_wr = or_default(s->o.recv_wr, 256),
@@ -143,6 +155,7 @@ void connect_by(struct side *s, uint32_t qpn, const struct ibv_ah_attr *way)
 void tear_down(struct side *s)
 {
     CHECK_EQ(ibv_destroy_qp(s->qp), 0);
+    if (s->srq) CHECK_EQ(ibv_destroy_srq(s->srq), 0);
     CHECK_EQ(ibv_destroy_cq(s->scq), 0);
     CHECK_EQ(ibv_destroy_cq(s->rcq), 0);
     CHECK_EQ(ibv_destroy_comp_channel(s->channel), 0);
@@ -254,8 +267,14 @@ bool run_alone(void (*test)(void))
 int post_recv(struct side *s, uint64_t id, size_t at, uint32_t len)
 {
     struct ibv_sge sge = {.addr = (uintptr_t)s->buf + at, .length = len, .lkey = s->mr->lkey};
-    struct ibv_recv_wr wr = {.wr_id = id, .sg_list = &sge, .num_sge = len ? 1 : 0}, *bad;
-    return ibv_post_recv(s->qp, &wr, &bad);
+    struct ibv_recv_wr wr = {.wr_id = id, .sg_list = &sge, .num_sge = len ? 1 : 0};
+    return post_recv_wr(s, &wr);
+}
+
+int post_recv_wr(struct side *s, struct ibv_recv_wr *wr)
+{
+    struct ibv_recv_wr *bad;
+    return s->srq ? ibv_post_srq_recv(s->srq, wr, &bad) : ibv_post_recv(s->qp, wr, &bad);
 }
 
 struct ibv_send_wr *make_wr(struct side *s, enum ibv_wr_opcode op, uint64_t id, size_t at,

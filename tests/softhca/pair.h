@@ -25,6 +25,7 @@ struct options {
     bool no_connect; /* leave the QP in INIT */
     bool no_channel; /* CQs without */
     int send_wr, recv_wr, cqe;
+    int srq_wr;               /* receive from a shared queue of that size */
     int mr_access, qp_access; /* -1: none; 0: everything */
     int rnr_retry, retry_cnt, timeout, min_rnr_timer;
     int rd_atomic;          /* as initiator and responder; -1: none */
@@ -42,6 +43,7 @@ struct side {
     struct ibv_pd *pd;
     struct ibv_comp_channel *channel;
     struct ibv_cq *scq, *rcq; /* on the channel, both */
+    struct ibv_srq *srq;
     struct ibv_qp *qp;
     struct ibv_mr *mr;
     char *buf;
@@ -63,7 +65,8 @@ void check_equal(long long a, long long b, const char *what, const char *file, i
 
 struct ibv_context *open_named(const char *name);
 void open_device(struct side *s);
-void make_qp(struct side *s);
+void make_qp(struct side *s); /* and its queues */
+void add_qp(struct side *s);  /* one more on the same queues, in s->qp */
 void connect_qp(struct side *s, const struct address *to);
 void connect_by(struct side *s, uint32_t qpn, const struct ibv_ah_attr *way);
 void tear_down(struct side *s);
@@ -72,6 +75,7 @@ void tell(struct side *s, const void *data, size_t n);
 void hear(struct side *s, void *data, size_t n);
 
 int post_recv(struct side *s, uint64_t id, size_t at, uint32_t len);
+int post_recv_wr(struct side *s, struct ibv_recv_wr *wr);
 /* A WR from buffer offset AT; fields can be changed before post(). */
 struct ibv_send_wr *make_wr(struct side *s, enum ibv_wr_opcode op, uint64_t id, size_t at,
                             uint32_t len, size_t remote_at);

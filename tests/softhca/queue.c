@@ -290,9 +290,11 @@ void queue_rules(void)
          late_receive_reaches_a_sleeper,
          {0}},
         {"the same, ordinary memory", late_receive_reaches_a_sleeper, {.ordinary = true}},
+        {"the same, shared queue", late_receive_reaches_a_sleeper, {.srq_wr = 4}},
         {"one event for one arming", one_event_for_one_arming, {0}},
         {"solicited only", solicited_only, {0}},
         {"two sleepers play ping-pong", sleepers_play_ping_pong, {0}},
+        {"the same, shared queue", sleepers_play_ping_pong, {.srq_wr = 4}},
         {"threads share a QP and a CQ", threads_share_a_qp, {.send_wr = 16}},
         {"states and arguments are enforced", states_are_enforced, {.no_connect = true}},
     };

@@ -12,6 +12,7 @@ void fault_rules(void);
 void queue_rules(void);
 void life_rules(void);
 void fork_rules(void);
+void shared_rules(void);
 void setting_rules(void);
 void device_rules(void);
 

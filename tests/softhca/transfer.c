@@ -151,8 +151,8 @@ static void sge_lists_gather_and_scatter(struct side *s)
         } else {
             struct ibv_sge sge[2] = {{(uintptr_t)s->buf, n / 2, s->mr->lkey},
                                      {(uintptr_t)s->buf + 20000, 3 * n, s->mr->lkey}};
-            struct ibv_recv_wr wr = {.wr_id = 9, .sg_list = sge, .num_sge = 2}, *bad;
-            CHECK_EQ(ibv_post_recv(s->qp, &wr, &bad), 0);
+            struct ibv_recv_wr wr = {.wr_id = 9, .sg_list = sge, .num_sge = 2};
+            CHECK_EQ(post_recv_wr(s, &wr), 0);
             expect(s->rcq, 9, IBV_WC_SUCCESS);
             memmove(s->buf + n / 2, s->buf + 20000, 3 * n - n / 2);
             CHECK(filled(s->buf, 3 * n, round));
@@ -271,10 +271,10 @@ void transfer_rules(void)
         {"a stopped target is served", stopped_target_is_served},
         {"an MR is addressed by its iova", memory_is_addressed_by_iova},
     };
-    for (int ordinary = 0; ordinary < 2; ordinary++)
+    for (int way = 0; way < 4; way++)
         for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
-            struct options o = {.ordinary = ordinary};
-            report(run_pair(tests[i].run, &o), "%s (%s memory)", tests[i].name,
-                   ordinary ? "ordinary" : "mapped");
+            struct options o = {.ordinary = way & 1, .srq_wr = way & 2 ? 64 : 0};
+            report(run_pair(tests[i].run, &o), "%s (%s memory%s)", tests[i].name,
+                   o.ordinary ? "ordinary" : "mapped", o.srq_wr ? ", shared queue" : "");
         }
 }
