@@ -200,19 +200,18 @@ static void answer(int sock, uint32_t who, uint32_t events)
     if (q.what == ASK_ADD || q.what == ASK_SWAP) answer_atomic(sock, &q);
 }
 
-static void hold_alive_mark(void)
+static void make_alive_mark(void)
 {
     pthread_mutexattr_t attr;
     pthread_mutexattr_init(&attr);
     pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
     pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
     pthread_mutex_init(&shca.h->alive, &attr);
-    pthread_mutex_lock(&shca.h->alive);
 }
 
 static void *server_main(void *unused)
 {
-    hold_alive_mark();
+    pthread_mutex_lock(&shca.h->alive);
     for (;;) {
         struct epoll_event e[16];
         int n = epoll_wait(server.epoll, e, 16, -1);
@@ -228,6 +227,7 @@ static void *server_main(void *unused)
 
 int shca_server_start(int listener)
 {
+    make_alive_mark();
     server.listener = listener;
     server.epoll = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event e = {.events = EPOLLIN, .data.u64 = client_data(listener, 0)};

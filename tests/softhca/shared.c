@@ -475,7 +475,7 @@ static void *take(void *arg)
         if (n == 0) continue;
         CHECK_EQ(wc.status, IBV_WC_SUCCESS);
         received++;
-        CHECK_EQ(post_recv(s, 0, 4096, 64), 0);
+        CHECK_EQ(post_recv(s, wc.wr_id, 4096 + wc.wr_id * 64, 64), 0);
     }
     return NULL;
 }
@@ -485,7 +485,7 @@ static void threads_share_a_queue(struct side *s)
 {
     pthread_t sending[THREADS], taking[2];
     struct side receiver[THREADS], sender[THREADS];
-    for (int i = 0; i < 16; i++) CHECK_EQ(post_recv(s, 0, 4096, 64), 0);
+    for (int i = 0; i < 16; i++) CHECK_EQ(post_recv(s, i, 4096 + i * 64, 64), 0);
     for (int i = 0; i < THREADS; i++) {
         struct side t = *s;
         t.scq = ibv_create_cq(s->ctx, 16, NULL, NULL, 0);

@@ -116,7 +116,7 @@ static void atomics_are_atomic(struct side *s)
     } else
         for (int i = 0; i < TIMES; i++) __atomic_fetch_add((uint64_t *)s->buf, 5, __ATOMIC_SEQ_CST);
     meet(s);
-    if (!s->is_a) CHECK_EQ(*(uint64_t *)s->buf, 8 * TIMES);
+    if (!s->is_a) CHECK_EQ(__atomic_load_n((uint64_t *)s->buf, __ATOMIC_RELAXED), 8 * TIMES);
     meet(s);
     if (s->is_a) {
         struct ibv_send_wr *wr = make_wr(s, IBV_WR_ATOMIC_CMP_AND_SWP, 1, 64, 8, 0);
@@ -127,7 +127,7 @@ static void atomics_are_atomic(struct side *s)
         CHECK_EQ(*(uint64_t *)(s->buf + 64), 8 * TIMES);
     }
     meet(s);
-    if (!s->is_a) CHECK_EQ(*(uint64_t *)s->buf, 42);
+    if (!s->is_a) CHECK_EQ(__atomic_load_n((uint64_t *)s->buf, __ATOMIC_RELAXED), 42);
     meet(s);
 }
 
