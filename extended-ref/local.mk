@@ -4,6 +4,7 @@ extended_sources = \
 	extended-ref/attach.c \
 	extended-ref/barrier_am.c \
 	extended-ref/barrier_state.c extended-ref/barrier_state.h \
+	extended-ref/diagnostics.c \
 	extended-ref/handles.c extended-ref/handles.h \
 	extended-ref/internal_am.h \
 	extended-ref/memset.c \

@@ -51,8 +51,10 @@ GASNETI_INLINE uintptr_t gasneti_value_load(const void *src, size_t nbytes)
 #define GASNETT_FAST_ALIGNED_MEMCPY(d, s, n)   ((void)memcpy((d), (s), (n)))
 #define GASNETT_FAST_UNALIGNED_MEMCPY(d, s, n) ((void)memcpy((d), (s), (n)))
 
-/* Self-tests, collective; 0 when all passed.  sections: letters, "" or NULL for all; seginfo: the
- * segments of all nodes.  The handlers must have been given to gasnet_attach. */
+/* Self-tests, collective; 0 when all passed on this node; node 0 reports on stderr.  sections:
+ * letters, "" or NULL for all: a atomics and m mutexes, in so many threads (one unless PAR), t the
+ * timer, s puts and gets to the neighbour's segment, left out without seginfo, the
+ * segments of all nodes.  The handlers, of which there are none, belong into gasnet_attach. */
 extern int gasnett_run_diagnostics(int iters, int threads, const char *sections,
                                    gasnet_seginfo_t const *seginfo);
 extern void gasnett_diagnostic_gethandlers(gasnet_handlerentry_t **table, int *numentries);

@@ -5,6 +5,7 @@
  * first `--` are compared on all ranks, and printed by rank 0 one a line for the driver to compare.
  */
 #include "test.h"
+#include <gasnet_tools.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -320,6 +321,19 @@ static void config_strings(void)
     test_check(test_size <= (int)(GASNET_MAXNODES & 0x7fffffff), "more ranks than GASNET_MAXNODES");
 }
 
+static void self_tests(void)
+{
+    gasnet_seginfo_t *segments = calloc(gasnet_nodes(), sizeof *segments);
+    gasnet_handlerentry_t *handlers;
+    int count = -1;
+    gasnett_diagnostic_gethandlers(&handlers, &count);
+    test_check(handlers && count == 0, "%d handlers", count);
+    gasnet_getSegmentInfo(segments, (int)gasnet_nodes());
+    test_check(gasnett_run_diagnostics(100, 2, NULL, segments) == 0, "all sections");
+    test_check(gasnett_run_diagnostics(0, 0, "ts", NULL) == 0, "two sections, no segments");
+    free(segments);
+}
+
 int main(int argc, char **argv)
 {
     static struct test_rule rules[] = {
@@ -333,6 +347,7 @@ int main(int argc, char **argv)
         {"B9 B10 node table", node_table},
         {"B7 B21 handler indices", handler_indices},
         {"1.3 1.8 versions and configuration string", config_strings},
+        {"6.10 self-tests for clients", self_tests},
     };
     test_init(&argc, &argv);
     arg_count = argc;

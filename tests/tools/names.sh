@@ -100,6 +100,23 @@ status=$?
 tap_ok $status "all $(echo $calls $values $macros $types $tools | wc -w) public names are there"
 [ $status -eq 0 ] || tap_note "$(grep error "$tap_scratch/names.log" | head -n 20)"
 
+# What is declared must be in the library: one table of addresses, linked.
+{
+    echo '#include "gasnet_handler.h"'
+    echo '#include "gasnet_tools.h"'
+    for name in $calls $tools; do
+        printf '#ifndef %s\nextern const void *const at_%s; const void *const at_%s = (const void *)&%s;\n#endif\n' \
+            "$name" "$name" "$name" "$name"
+    done
+    echo 'int main(void) { return 0; }'
+} >"$tap_scratch/addresses.c"
+# shellcheck disable=SC2086
+gcc -std=gnu17 -DGASNET_SEQ -DGASNET_NDEBUG $include -o "$tap_scratch/addresses" "$tap_scratch/addresses.c" \
+    -L"$TEST_BUILD/.libs" -lgasnet-ibv-seq -lsofthca -libverbs -lpthread >"$tap_scratch/names.log" 2>&1
+status=$?
+tap_ok $status "and those that are declared are in the library"
+[ $status -eq 0 ] || tap_note "$(grep -E 'error|undefined' "$tap_scratch/names.log" | head -n 20)"
+
 # And nothing that is not: macros outside the house's prefixes.
 # shellcheck disable=SC2086
 strange=$(comm -13 \
