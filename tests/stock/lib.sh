@@ -8,6 +8,8 @@ lib=$TEST_BUILD/.libs/libsofthca.so
 marker=stock-$$
 log=$TEST_LOG/stock.log
 bound=60 # seconds that one program may take
+there=()               # in front of the server's command when it runs on another host
+server_name=localhost  # and that host's name for the client
 export SOFTHCA=on
 
 # What programs say when something went wrong, whatever their exit status.
@@ -37,7 +39,15 @@ need() { # PACKAGE PROGRAM...: 1, and one skipped line, when a program is missin
 
 soft() { TEST_MARKER=$marker timeout -k 5 "$bound" env LD_PRELOAD="$lib${LD_PRELOAD:+:$LD_PRELOAD}" "$@"; }
 # For the background: $! is the program itself, which nobody stops but the caller.
-bare() { TEST_MARKER=$marker LD_PRELOAD=$lib exec "$@"; }
+bare() { TEST_MARKER=$marker LD_PRELOAD=${LD_PRELOAD:-$lib} exec "$@"; }
+
+await() { # COMMAND...: until it holds; 1 after too long
+    local end=$((SECONDS + bound))
+    until "$@"; do
+        [ $SECONDS -lt $end ] || return 1
+        sleep 0.01 # between two looks
+    done
+}
 
 says() { # NAME PATTERN: what the last program printed
     local found
@@ -48,7 +58,7 @@ says() { # NAME PATTERN: what the last program printed
 }
 
 listening() { # PORT
-    grep -qi "$(printf ':%04X 0*:0000 0A ' "$1")" /proc/net/tcp /proc/net/tcp6 2>/dev/null
+    "${there[@]}" grep -qi "$(printf ':%04X 0*:0000 0A ' "$1")" /proc/net/tcp /proc/net/tcp6 2>/dev/null
 }
 
 free_port() { # sets $port, below those that the kernel hands out
@@ -59,7 +69,7 @@ free_port() { # sets $port, below those that the kernel hands out
 serve() {
     local at=$1
     shift
-    TEST_MARKER=$marker LD_PRELOAD=$lib timeout -k 5 "$bound" "$@" >"$log.server" 2>&1 &
+    TEST_MARKER=$marker "${there[@]}" timeout -k 5 "$bound" env LD_PRELOAD="$lib" "$@" >"$log.server" 2>&1 &
     server=$!
     until listening "$at"; do
         kill -0 $server 2>/dev/null || return 1
@@ -94,7 +104,7 @@ pair() {
     shift
     free_port
     if serve $port "$1" -p $port "${@:2}"; then
-        served "$name" "$1" -p $port "${@:2}" localhost
+        served "$name" "$1" -p $port "${@:2}" "$server_name"
     else
         wait $server
         tap_ok 1 "$name (the server ended with status $? before it listened)"

@@ -47,6 +47,14 @@ perftest_rc() {
     measure send_lat -D 1 -f 0
 }
 
+# One shared receive queue for all QPs.
+perftest_srq() {
+    latency send --use-srq
+    latency send --use-srq -e --use_old_post_send
+    measure send_bw --use-srq -q 4 -r 256
+    measure send_bw --use-srq -q 4 -b -n 500
+}
+
 # All powers of two up to 8 MiB.
 perftest_sizes() {
     local rows=23
@@ -58,5 +66,6 @@ perftest_sizes() {
 family_perftest() {
     need perftest ib_write_lat ib_read_lat ib_send_lat ib_atomic_lat || return 0
     perftest_rc
+    perftest_srq
     perftest_sizes
 }

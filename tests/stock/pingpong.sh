@@ -24,6 +24,16 @@ pingpong_rc() {
     exchange rc -d softhca0 -i 1
 }
 
+# Many QPs of each process on one shared receive queue.
+pingpong_srq() {
+    exchange srq
+    exchange srq -e
+    exchange srq -c -q 4
+    exchange srq -e -c -s 100000 -n 50
+    exchange srq -q 64 -n 100 -m 256
+    exchange srq -q 3 -r 20 -n 500
+}
+
 # Both are killed in the midst of it: nothing may stay.  (Were only one killed, the other would wait
 # for its message for ever, as it would on hardware.)
 pingpong_killed() {
@@ -48,5 +58,6 @@ pingpong_killed() {
 family_pingpong() {
     need ibverbs-utils ibv_rc_pingpong || return 0
     pingpong_rc
+    pingpong_srq
     pingpong_killed
 }

@@ -5,16 +5,18 @@
 # shellcheck shell=bash disable=SC2154,SC2034 # lib.sh sets and uses them
 
 control=15828 # where dtest's servers wait for a client, to tell it their address
+direct=46248  # where dtestsrq's do: libdaploscm's port of its service
 
 passed_both() { grep -q PASSED "$log" && grep -q PASSED "$log.server"; }
+completed() { grep -q 'Test Complete' "$log" && grep -q 'Test Complete' "$log.server"; }
 connected() { grep -qE 'Connections: .* Num=[1-9]' "$log"; }
 validated() { grep -qE '^Total WQE +: +[1-9]' "$log"; }
 timed() { grep -qE '^raw: ' "$log"; }
 
-dtest() { # CHECK PROGRAM ARGS...
-    local also=$1 program=$2
-    shift 2
-    serve $control "$program" -P soft-scm "$@" || tap_tail "$log.server"
+dtest() { # CHECK PORT PROGRAM ARGS...
+    local also=$1 at=$2 program=$3
+    shift 3
+    serve "$at" "$program" -P soft-scm "$@" || tap_tail "$log.server"
     LD_PRELOAD=$tap_scratch/patient.so served "$program $*" "$program" -P soft-scm "$@" -h localhost
 }
 
@@ -54,7 +56,7 @@ dapltest_limits() {
 }
 
 family_udapl() {
-    need dapl2-utils dtest dtestx dtestcm dapltest || return 0
+    need dapl2-utils dtest dtestx dtestcm dtestsrq dapltest || return 0
     if [ "$STOCK_PRIVATE_NETWORK" != 1 ]; then
         tap_skip "uDAPL" "no network namespace, and these programs' ports cannot be chosen"
         return 0
@@ -63,14 +65,16 @@ family_udapl() {
     printf 'soft-%s u2.0 nonthreadsafe default libdaplo%s.so.2 dapl.2.0 "softhca0 1" ""\n' scm scm \
         >"$tap_scratch/dat.conf"
     export DAT_OVERRIDE=$tap_scratch/dat.conf DAPL_SCM_NETDEV=lo
-    dtest passed_both dtest
-    dtest passed_both dtest -c -b 10000
-    dtest passed_both dtest -p -b 100000
-    dtest passed_both dtest -D -W -b 1000
-    dtest passed_both dtest -b 1000000 -B 5
-    dtest passed_both dtestx
-    dtest connected dtestcm -c 100
-    dtest connected dtestcm -w -c 20
+    dtest passed_both $control dtest
+    dtest passed_both $control dtest -c -b 10000
+    dtest passed_both $control dtest -p -b 100000
+    dtest passed_both $control dtest -D -W -b 1000
+    dtest passed_both $control dtest -b 1000000 -B 5
+    dtest passed_both $control dtestx
+    dtest connected $control dtestcm -c 100
+    dtest connected $control dtestcm -w -c 20
+    dtest completed $direct dtestsrq
+    dtest completed $direct dtestsrq -c 4 -B 8 -t 5
     dapltest_all
     dapltest_limits
 }
