@@ -4,7 +4,7 @@
  * and publishes it in one burst. No lock is shared between processes; an entry whose claimant died
  * is stepped over. Consumers are threads of the owner and share an ordinary lock.
  */
-#include "object.h"
+#include "inject.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -96,10 +96,12 @@ struct ibv_cq *shca_create_cq(struct ibv_context *c, int cqe, void *context,
         cq->base.cqe = 1 << cq->shift;
         pthread_mutex_init(&cq->base.mutex, NULL);
         pthread_cond_init(&cq->base.cond, NULL);
-        error = enter_cq(cq, channel);
+        error = shca_hold_cq(cq);
+        if (!error) error = enter_cq(cq, channel);
     }
     if (error) {
         shca_give(c, SHCA_CQ);
+        if (cq) shca_hold_free(cq);
         free(cq);
         errno = error;
         return NULL;
@@ -126,6 +128,7 @@ int shca_destroy_cq(struct ibv_cq *base)
            base->async_events_completed != cq->async_given)
         pthread_cond_wait(&base->cond, &base->mutex);
     pthread_mutex_unlock(&base->mutex);
+    shca_hold_free(cq);
     free(cq);
     return 0;
 }
@@ -245,7 +248,7 @@ static void end_receive(const struct shm_cqe *e)
     atomic_store_explicit(&qp->rq_done, e->index + 1, memory_order_release);
 }
 
-static void to_wc(const struct shm_cqe *e, struct ibv_wc *wc)
+static inline void to_wc(const struct shm_cqe *e, struct ibv_wc *wc)
 {
     if (e->side == SHCA_SIDE_SEND)
         atomic_store_explicit(&shca.qp[shm_qpn_index(e->qpn)]->sq_done, e->index + 1,
@@ -277,6 +280,21 @@ static struct shm_cqe *at_head(struct shca_cq *cq, uint64_t *head)
     }
 }
 
+void shca_cq_to_wc(const struct shm_cqe *e, struct ibv_wc *wc)
+{
+    to_wc(e, wc);
+}
+
+/* The next completion, for hold.c. */
+bool shca_cq_take(struct shca_cq *cq, struct shm_cqe *e)
+{
+    uint64_t head = atomic_load_explicit(&cq->s->head, memory_order_relaxed);
+    const struct shm_cqe *first = at_head(cq, &head);
+    if (first) *e = *first;
+    atomic_store_explicit(&cq->s->head, head + (first != NULL), memory_order_release);
+    return first != NULL;
+}
+
 /* Offer the core to others. When somebody took it there are more runnable than cores, and the one
  * that is to send to us may be among them: offer it soon again. When nobody did, seldom. */
 static void yield(struct shca_cq *cq, uint32_t patience)
@@ -290,7 +308,7 @@ static void yield(struct shca_cq *cq, uint32_t patience)
     atomic_store_explicit(&cq->patience, patience, memory_order_relaxed);
 }
 
-static int nothing(struct shca_cq *cq)
+static inline int nothing(struct shca_cq *cq)
 {
     if (atomic_load_explicit(&shca.waiting, memory_order_relaxed)) shca_service_progress();
     if (cq->overflow_told) return -1;
@@ -302,6 +320,11 @@ static int nothing(struct shca_cq *cq)
     }
     atomic_store_explicit(&cq->empty, empty, memory_order_relaxed);
     return 0;
+}
+
+int shca_cq_nothing(struct shca_cq *cq)
+{
+    return nothing(cq);
 }
 
 int shca_poll_cq(struct ibv_cq *base, int num, struct ibv_wc *wc)
@@ -332,6 +355,11 @@ int shca_req_notify(struct ibv_cq *base, int solicited_only)
     return 0;
 }
 
+void shca_cq_drop(const struct shm_cqe *e)
+{
+    if (e->flags & SHCA_CQE_SRQ) shca_srq_done(srq_of(e), slot_of(e));
+}
+
 /* The QP is gone: nobody is to see its completions. */
 void shca_cq_forget(struct shca_cq *cq, uint32_t qpn)
 {
@@ -340,9 +368,15 @@ void shca_cq_forget(struct shca_cq *cq, uint32_t qpn)
         struct shm_cqe *e = &cq->ring[i & cq->mask];
         if (!is_valid(e, i, cq->shift) || e->qpn != qpn || e->flags & SHCA_CQE_SKIP) continue;
         e->flags |= SHCA_CQE_SKIP;
-        if (e->flags & SHCA_CQE_SRQ) shca_srq_done(srq_of(e), slot_of(e));
+        shca_cq_drop(e);
     }
+    if (cq->hold) shca_hold_forget(cq, qpn);
     shca_unlock(&cq->lock);
+}
+
+static void unmark(const struct shm_cqe *e, const struct shca_srq *q, uint64_t *slots)
+{
+    if (e->flags & SHCA_CQE_SRQ && srq_of(e) == q) slots[slot_of(e)] = 0;
 }
 
 /* Clear the entries of SLOTS that have a completion here which was not polled yet. */
@@ -350,11 +384,18 @@ void shca_cq_unmark(struct shca_cq *cq, const struct shca_srq *q, uint64_t *slot
 {
     shca_lock(&cq->lock);
     for (uint64_t i = cq->s->head; is_claimed(cq, i); i++) {
-        struct shm_cqe *e = &cq->ring[i & cq->mask];
-        bool uses = is_valid(e, i, cq->shift) && e->flags & SHCA_CQE_SRQ && srq_of(e) == q;
-        if (uses && !(e->flags & SHCA_CQE_SKIP)) slots[slot_of(e)] = 0;
+        const struct shm_cqe *e = &cq->ring[i & cq->mask];
+        if (is_valid(e, i, cq->shift) && !(e->flags & SHCA_CQE_SKIP)) unmark(e, q, slots);
     }
+    for (uint32_t i = 0; i < shca_held(cq); i++) unmark(shca_held_at(cq, i), q, slots);
     shca_unlock(&cq->lock);
+}
+
+/* FROM, or more when the completion is for a later receive of the QP. */
+static uint32_t received(const struct shm_cqe *e, uint32_t qpn, uint32_t from)
+{
+    bool later = e->qpn == qpn && e->side == SHCA_SIDE_RECV && (int32_t)(e->index + 1 - from) > 0;
+    return later ? e->index + 1 : from;
 }
 
 /* How many receives of the QP have a completion, polled or not; *POLLED moves under our lock. */
@@ -363,11 +404,10 @@ uint32_t shca_cq_received(struct shca_cq *cq, uint32_t qpn, const _Atomic uint32
     shca_lock(&cq->lock);
     uint32_t from = *polled;
     for (uint64_t i = cq->s->head; is_claimed(cq, i); i++) {
-        struct shm_cqe *e = &cq->ring[i & cq->mask];
-        if (is_valid(e, i, cq->shift) && e->qpn == qpn && e->side == SHCA_SIDE_RECV &&
-            !(e->flags & SHCA_CQE_SKIP) && (int32_t)(e->index + 1 - from) > 0)
-            from = e->index + 1;
+        const struct shm_cqe *e = &cq->ring[i & cq->mask];
+        if (is_valid(e, i, cq->shift) && !(e->flags & SHCA_CQE_SKIP)) from = received(e, qpn, from);
     }
+    for (uint32_t i = 0; i < shca_held(cq); i++) from = received(shca_held_at(cq, i), qpn, from);
     shca_unlock(&cq->lock);
     return from;
 }

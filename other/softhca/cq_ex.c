@@ -12,7 +12,7 @@ static struct ibv_wc *standing_on(struct ibv_cq_ex *x)
 static int next_poll(struct ibv_cq_ex *x)
 {
     struct ibv_wc *wc = standing_on(x);
-    int n = shca_poll_cq((struct ibv_cq *)x, 1, wc);
+    int n = x->context->ops.poll_cq((struct ibv_cq *)x, 1, wc);
     if (n <= 0) return n ? EIO : ENOENT;
     x->status = wc->status;
     x->wr_id = wc->wr_id;

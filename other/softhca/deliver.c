@@ -3,7 +3,7 @@
  * The lkeys are checked as an HCA would check them, just before use. It returns the completion
  * status for the initiator, or says that the WR has to wait. It never blocks on the target.
  */
-#include "object.h"
+#include "inject.h"
 
 /* The local side of a WR: lkeys are checked as the HCA would, just before use. */
 static int gather(struct shca_qp *qp, const struct ibv_send_wr *wr, struct shca_gather *g)
@@ -32,6 +32,8 @@ static int gather(struct shca_qp *qp, const struct ibv_send_wr *wr, struct shca_
 int shca_deliver(struct shca_qp *qp, const struct ibv_send_wr *wr)
 {
     struct shca_gather g;
-    int status = gather(qp, wr, &g);
+    int status = qp->faults ? shca_inject_message(qp, wr) : 0;
+    if (status) return status;
+    status = gather(qp, wr, &g);
     return status == IBV_WC_SUCCESS ? shca_respond(&qp->link, wr, &g) : status;
 }

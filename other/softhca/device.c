@@ -2,7 +2,7 @@
  *
  * Which devices there are is told in port.c, whether programs see them in beside.c.
  */
-#include "object.h"
+#include "inject.h"
 #include "settings.h"
 #include "softhca.h"
 
@@ -16,6 +16,7 @@
 static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shca_context *contexts[256]; /* open ones */
 static struct shca_context *inherited;     /* those of the parent, in the child of a fork */
+static _Atomic bool removed;               /* some device was */
 
 bool shca_is_device(const struct ibv_device *d)
 {
@@ -56,6 +57,24 @@ static void fill_ops(struct shca_context *c)
     c->v.query_device_ex = shca_query_device_ex;
     c->v.create_qp_ex = shca_create_qp_ex;
     c->v.create_cq_ex = shca_create_cq_ex;
+    shca_inject_ops(ops);
+}
+
+/* As if it had been pulled out: what was made of it is dead, but its events are still heard. */
+void shca_device_remove(struct shca_device *d)
+{
+    struct ibv_async_event e = {.event_type = IBV_EVENT_DEVICE_FATAL};
+    if (atomic_exchange(&d->gone, true)) return;
+    pthread_mutex_lock(&contexts_lock);
+    removed = true;
+    for (int i = 0; i < 256; i++) {
+        if (!contexts[i] || contexts[i]->v.context.device != &d->base) continue;
+        shca_bury(contexts[i]);
+        contexts[i]->removed = true;
+    }
+    pthread_mutex_unlock(&contexts_lock);
+    shca_port_retune();
+    shca_raise_on_device(d, &e);
 }
 
 void shca_raise_on_device(const struct shca_device *d, const struct ibv_async_event *e)
@@ -67,35 +86,48 @@ void shca_raise_on_device(const struct shca_device *d, const struct ibv_async_ev
     pthread_mutex_unlock(&contexts_lock);
 }
 
-/* Whether OBJECT, of a kind that may not be known here, is ours: every verbs object begins with its
- * context, and a context with its device. */
-bool shca_owns(const void *object)
+/* The open context that a verbs object of any kind begins with, or NULL. */
+static struct shca_context *open_context_of(const void *object)
 {
     const void *first = *(const void *const *)object;
-    bool found = shca_is_device(first);
+    struct shca_context *found = NULL;
     pthread_mutex_lock(&contexts_lock);
-    for (int i = 0; i < 256 && !found; i++) found = contexts[i] && first == &contexts[i]->v.context;
+    for (int i = 0; i < 256 && !found; i++)
+        if (contexts[i] && first == &contexts[i]->v.context) found = contexts[i];
     pthread_mutex_unlock(&contexts_lock);
     return found;
 }
 
-/* Whether OBJECT is one that the parent of this process made; as above. */
-bool shca_inherited(const void *object)
+/* Whether OBJECT, of a kind that may not be known here, is ours: every verbs object begins with its
+ * context, and a context with its device. */
+bool shca_owns(const void *object)
 {
-    if (!inherited || !object) return false;
+    return shca_is_device(*(const void *const *)object) || open_context_of(object);
+}
+
+/* Whether OBJECT can only fail: it is one that the parent of this process made, or its device was
+ * removed; as above. */
+bool shca_dead(const void *object)
+{
+    if (!object || (!inherited && !removed)) return false;
     const void *first = *(const void *const *)object;
-    if (shca_is_device(first)) return shca_context((struct ibv_context *)object)->inherited;
+    if (shca_is_device(first)) {
+        const struct shca_context *c = shca_context((struct ibv_context *)object);
+        return c->inherited || c->removed;
+    }
     const struct shca_context *c = inherited;
     while (c && first != &c->v.context) c = c->next;
+    if (!c && removed && (c = open_context_of(object))) return c->removed;
     return c != NULL;
 }
 
-void shca_contexts_in_child(void (*bury)(struct shca_context *))
+void shca_contexts_in_child(void)
 {
     pthread_mutex_init(&contexts_lock, NULL);
     for (int i = 0; i < 256; i++) {
         if (!contexts[i]) continue;
-        bury(contexts[i]);
+        shca_bury(contexts[i]);
+        contexts[i]->inherited = true;
         contexts[i]->next = inherited;
         inherited = contexts[i];
         contexts[i] = NULL;
@@ -117,7 +149,8 @@ static int remember(struct shca_context *c, struct shca_context *in_place_of)
 
 struct ibv_context *shca_open(struct ibv_device *d)
 {
-    int error = shca_settings_good() ? shca_start() : EINVAL;
+    int error = shca_settings_good() ? shca_inject_start() : EINVAL;
+    if (!error) error = ((struct shca_device *)d)->gone ? EIO : shca_start();
     struct shca_context *c = error ? NULL : calloc(1, sizeof *c);
     if (!c) {
         errno = error ? error : ENOMEM;

@@ -2,8 +2,8 @@
  *
  * The child has no thread of ours and may not touch what its parent shares with peers. So it
  * forgets all that and starts as if it had never opened the device. Objects it inherits fail with
- * EIO, and to destroy them does nothing. vfork(), posix_spawn(), system() and a later exec need
- * nothing: every descriptor closes by itself there.
+ * EIO, and to destroy them does nothing; so do those of a device that was removed. vfork(),
+ * posix_spawn(), system() and a later exec need nothing: every descriptor closes by itself there.
  */
 #include "object.h"
 
@@ -95,7 +95,7 @@ static int no_srq_num(struct ibv_srq *srq, uint32_t *number)
 
 /* Operations that a program calls through its context, without asking us. What is told of the
  * device stays true; what is not named here was never offered, or is not any more. */
-static void bury(struct shca_context *c)
+void shca_bury(struct shca_context *c)
 {
     struct verbs_context *v = &c->v;
     struct verbs_context dead = {.query_port = v->query_port,
@@ -118,7 +118,6 @@ static void bury(struct shca_context *c)
                                                 .post_send = no_send,
                                                 .post_recv = no_recv};
     *v = dead;
-    c->inherited = true;
 }
 
 /* What may be half done by another thread at the moment of fork() and must be whole in the child:
@@ -141,7 +140,7 @@ static void in_parent(void)
 static void in_child(void)
 {
     shca_beside_in_child();
-    shca_contexts_in_child(bury);
+    shca_contexts_in_child();
     shca_service_in_child();
     for (int i = 0; i < SHCA_QPS; i++)
         if (shca.qp[i]) shca_qp_ex_in_child(shca.qp[i]);
@@ -151,6 +150,7 @@ static void in_child(void)
     shca_peers_in_child();
     shca_mr_in_child();
     shca_ports_in_child();
+    shca_inject_in_child();
     shca_segment_in_child();
 }
 

@@ -49,7 +49,7 @@ SHCA_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *d)
 
 SHCA_EXPORT int ibv_close_device(struct ibv_context *c)
 {
-    if (ours(c)) return shca_close(c);
+    if (ours_or_removed(c)) return shca_close(c);
     return REAL(ENOSYS, ibv_close_device, c);
 }
 
@@ -236,7 +236,7 @@ static char *sender(struct ibv_async_event *e)
 
 SHCA_EXPORT int ibv_get_async_event(struct ibv_context *c, struct ibv_async_event *e)
 {
-    bool us = ours(c);
+    bool us = ours_or_removed(c);
     int error = us ? shca_get_async_event(c, e) : REAL(-1, ibv_get_async_event, c, e);
     if (!error && subject(e) == SUBJECT_DEVICE)
         memcpy(sender(e), us ? &from_us : &from_them, sizeof from_us);
@@ -265,6 +265,6 @@ SHCA_EXPORT void ibv_ack_async_event(struct ibv_async_event *e)
     struct ibv_context *c = context_of(e);
     if (c ? ours(c) : memcmp(sender(e), &from_us, sizeof from_us) == 0)
         shca_ack_async_event(e);
-    else if (!shca_inherited(c))
+    else if (!shca_dead(c))
         REAL_VOID(ibv_ack_async_event, e);
 }

@@ -10,6 +10,12 @@
 
 static inline bool ours(const struct ibv_context *c)
 {
+    return shca_is_device(c->device) && !shca_dead(c);
+}
+
+/* A device that was removed has events still, and its contexts can be closed. */
+static inline bool ours_or_removed(const struct ibv_context *c)
+{
     return shca_is_device(c->device) && !shca_context((struct ibv_context *)c)->inherited;
 }
 
@@ -20,18 +26,18 @@ static inline intptr_t shca_fail(intptr_t how, int why)
     return how == ENOSYS ? why : how == -ENOSYS ? -why : how;
 }
 
-/* What a name is called with may be an object, which may be one that our parent made. */
+/* What a name is called with may be an object, which may be dead. */
 #define FIRST_OF(first, ...) first
 #define OBJECT_OF(first)                                                                           \
     _Generic((first), int *: NULL, struct ibv_device **: NULL, struct ibv_device *: NULL,          \
              struct ibv_async_event *: NULL, default: (first))
 
 /* Call the real function, looked up once, or fail as FAIL says: ENOSYS when there is none, EIO for
- * what the child of a fork inherited. */
+ * what is dead. */
 #define REAL(fail, name, ...)                                                                      \
     ({                                                                                             \
         static __typeof__(name) *_Atomic f;                                                        \
-        int why = shca_inherited(OBJECT_OF(FIRST_OF(__VA_ARGS__, ))) ? EIO : 0;                    \
+        int why = shca_dead(OBJECT_OF(FIRST_OF(__VA_ARGS__, ))) ? EIO : 0;                         \
         if (!why && !f && !(f = shca_real(#name))) why = ENOSYS;                                   \
         why ? (__typeof__(f(__VA_ARGS__)))shca_fail((intptr_t)(fail), why) : f(__VA_ARGS__);       \
     })
@@ -40,7 +46,7 @@ static inline intptr_t shca_fail(intptr_t how, int why)
 #define REAL_VOID(name, ...)                                                                       \
     do {                                                                                           \
         static __typeof__(name) *_Atomic f;                                                        \
-        bool dead = shca_inherited(OBJECT_OF(FIRST_OF(__VA_ARGS__, )));                            \
+        bool dead = shca_dead(OBJECT_OF(FIRST_OF(__VA_ARGS__, )));                                 \
         if (!dead && !f) f = shca_real(#name);                                                     \
         if (!dead && f) f(__VA_ARGS__);                                                            \
     } while (0)

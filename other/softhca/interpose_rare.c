@@ -185,7 +185,7 @@ enum { POINTER, NUMBER };
 static uintptr_t go_on(const char *name, int kind, void *object, long b, long c, long d, long e,
                        long f)
 {
-    int why = shca_inherited(object) ? EIO : shca_owns(object) ? EOPNOTSUPP : 0;
+    int why = shca_dead(object) ? EIO : shca_owns(object) ? EOPNOTSUPP : 0;
     later *real = why ? NULL : shca_real(name);
     if (real) return real(object, b, c, d, e, f);
     errno = why ? why : ENOSYS;

@@ -10,25 +10,19 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "other/tools/edit_distance.h"
-
-struct word {
-    const char *name;
-    uint64_t value;
-};
-static const struct word states[] = {{"down", IBV_PORT_DOWN},
-                                     {"init", IBV_PORT_INIT},
-                                     {"armed", IBV_PORT_ARMED},
-                                     {"active", IBV_PORT_ACTIVE},
-                                     {NULL, 0}};
-static const struct word mtus[] = {{"256", IBV_MTU_256},   {"512", IBV_MTU_512},
-                                   {"1024", IBV_MTU_1024}, {"2048", IBV_MTU_2048},
-                                   {"4096", IBV_MTU_4096}, {NULL, 0}};
-static const struct word widths[] = {{"1x", 1}, {"2x", 16}, {"4x", 2},
-                                     {"8x", 4}, {"12x", 8}, {NULL, 0}};
-static const struct word speeds[] = {{"sdr", 1},   {"ddr", 2},   {"qdr", 4},
-                                     {"fdr10", 8}, {"fdr", 16},  {"edr", 32},
-                                     {"hdr", 64},  {"ndr", 128}, {NULL, 0}};
+static const struct shca_word states[] = {{"down", IBV_PORT_DOWN},
+                                          {"init", IBV_PORT_INIT},
+                                          {"armed", IBV_PORT_ARMED},
+                                          {"active", IBV_PORT_ACTIVE},
+                                          {NULL, 0}};
+static const struct shca_word mtus[] = {{"256", IBV_MTU_256},   {"512", IBV_MTU_512},
+                                        {"1024", IBV_MTU_1024}, {"2048", IBV_MTU_2048},
+                                        {"4096", IBV_MTU_4096}, {NULL, 0}};
+static const struct shca_word widths[] = {{"1x", 1}, {"2x", 16}, {"4x", 2},
+                                          {"8x", 4}, {"12x", 8}, {NULL, 0}};
+static const struct shca_word speeds[] = {{"sdr", 1},   {"ddr", 2},   {"qdr", 4},
+                                          {"fdr10", 8}, {"fdr", 16},  {"edr", 32},
+                                          {"hdr", 64},  {"ndr", 128}, {NULL, 0}};
 
 enum kind { NUMBER, WORD, FIRMWARE, PKEYS };
 struct attribute {
@@ -37,7 +31,7 @@ struct attribute {
     enum kind kind;
     size_t offset; /* in the model of a device, or of a port */
     uint64_t initial, least, most;
-    const struct word *words;
+    const struct shca_word *words;
 };
 #define DEVICE(field) #field, false, NUMBER, offsetof(struct shca_device_model, field)
 #define PORT(field)   true, WORD, offsetof(struct shca_port_model, field)
@@ -126,10 +120,7 @@ static bool parse_scope(struct parse *p, struct shca_span text, struct scope *s)
 {
     struct shca_span port = text, device = shca_span_cut(&port, '/');
     s->one_port = shca_span_has(text, '/');
-    bool named = shca_span_begins(device, "softhca");
-    device.at += named ? 7 : 0;
-    device.n -= named ? 7 : 0;
-    if (!named || !shca_span_number(device, 0, p->out->devices - 1, &s->device))
+    if (!shca_span_device(device, p->out->devices - 1, &s->device))
         return refuse(p, "'%.*s' is none of the devices softhca0 to softhca%u", SHCA_SPAN(text),
                       p->out->devices - 1);
     s->devices = s->device + 1;
@@ -142,17 +133,13 @@ static bool parse_scope(struct parse *p, struct shca_span text, struct scope *s)
 
 static const struct attribute *find_attribute(struct parse *p, struct shca_span name)
 {
-    const struct attribute *near = NULL;
-    char copy[32] = "";
-    memcpy(copy, name.at, name.n < sizeof copy ? name.n : sizeof copy - 1);
-    unsigned nearest = strlen(copy) / 3 + 1;
+    struct shca_near near = {0};
     for (int i = 0; i < ATTRIBUTES; i++) {
         if (shca_span_is(name, attributes[i].name)) return &attributes[i];
-        unsigned d = gasneti_edit_distance(copy, attributes[i].name);
-        if (d < nearest) nearest = d, near = &attributes[i];
+        shca_span_near(name, attributes[i].name, &near);
     }
     refuse(p, "'%.*s' is no attribute of a device or port%s%s%s", SHCA_SPAN(name),
-           near ? " (is it " : "", near ? near->name : "", near ? "?)" : "");
+           near.name ? " (is it " : "", near.name ? near.name : "", near.name ? "?)" : "");
     return NULL;
 }
 
@@ -160,26 +147,22 @@ static bool parse_word(struct parse *p, const struct attribute *a, struct shca_s
                        uint64_t *number)
 {
     char all[80] = "";
-    for (const struct word *w = a->words; w->name; w++) {
-        *number = w->value;
-        if (shca_span_is(value, w->name)) return true;
-        size_t n = strlen(all);
-        snprintf(all + n, sizeof all - n, "%s%s", n ? ", " : "", w->name);
-    }
+    if (shca_span_word(value, a->words, number)) return true;
+    shca_list_words(all, sizeof all, a->words);
     return refuse(p, "%s=%.*s is none of %s", a->name, SHCA_SPAN(value), all);
 }
 
 static bool parse_pkeys(struct parse *p, struct shca_span value, struct shca_port_model *m)
 {
-    struct shca_span rest = value;
+    struct shca_span rest = value, item;
     m->pkeys = 0;
-    do {
+    while (shca_span_next(&rest, '+', &item)) {
         uint64_t key;
-        if (m->pkeys == SHCA_PKEYS || !shca_span_number(shca_span_cut(&rest, '+'), 1, 0xffff, &key))
+        if (m->pkeys == SHCA_PKEYS || !shca_span_number(item, 1, 0xffff, &key))
             return refuse(p, "pkeys=%.*s is not 1 to %d numbers in 1..0xffff joined by +",
                           SHCA_SPAN(value), SHCA_PKEYS);
         m->pkey[m->pkeys++] = key;
-    } while (rest.n > 0);
+    }
     return true;
 }
 
@@ -234,9 +217,9 @@ static bool parse_clause(struct parse *p, struct shca_span clause)
     struct scope s = {.devices = p->out->devices, .ports = p->out->ports};
     if (shca_span_has(clause, ':') && !parse_scope(p, shca_span_cut(&clause, ':'), &s))
         return false;
-    do
-        if (!parse_attribute(p, shca_span_cut(&clause, ','), &s)) return false;
-    while (clause.n > 0);
+    struct shca_span item;
+    while (shca_span_next(&clause, ',', &item))
+        if (!parse_attribute(p, item, &s)) return false;
     return true;
 }
 
@@ -272,7 +255,7 @@ void shca_inventory_print(FILE *to)
                     (unsigned long long)a->most, (unsigned long long)a->initial);
             break;
         case WORD:
-            for (const struct word *w = a->words; w->name; w++)
+            for (const struct shca_word *w = a->words; w->name; w++)
                 fprintf(to, a->initial == w->value ? "(%s) " : "%s ", w->name);
             break;
         case FIRMWARE:

@@ -2,8 +2,9 @@
 lib_LTLIBRARIES += libsofthca.la
 # Parsers without the device, for other programs and for tests too.
 softhca_pure = \
-	other/softhca/inventory.c other/softhca/inventory.h other/softhca/settings.c other/softhca/settings.def \
-	other/softhca/settings.h other/softhca/shm.h other/softhca/span.c other/softhca/span.h
+	other/softhca/faults.c other/softhca/faults.h other/softhca/inventory.c other/softhca/inventory.h \
+	other/softhca/settings.c other/softhca/settings.def other/softhca/settings.h other/softhca/shm.h \
+	other/softhca/span.c other/softhca/span.h
 include_HEADERS += other/softhca/softhca.h
 
 libsofthca_la_SOURCES = \
@@ -14,7 +15,8 @@ libsofthca_la_SOURCES = \
 	other/softhca/qp.c other/softhca/qp_ex.c other/softhca/query.c other/softhca/real.c \
 	other/softhca/recv.c other/softhca/registry.c other/softhca/respond.c \
 	other/softhca/segment.c other/softhca/send.c other/softhca/server.c other/softhca/service.c \
-	other/softhca/port.c other/softhca/settings_read.c $(softhca_pure) \
+	other/softhca/hold.c other/softhca/inject.c other/softhca/inject.h other/softhca/port.c \
+	other/softhca/settings_read.c $(softhca_pure) \
 	other/softhca/softhca.h other/softhca/srq.c other/softhca/state.c
 libsofthca_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 libsofthca_la_CFLAGS = $(AM_CFLAGS) -pthread
@@ -29,7 +31,8 @@ EXTRA_DIST += other/softhca/softhca.map other/softhca/README.md other/softhca/se
 check_PROGRAMS += softhca_rules softhca_soak softhca_speed softhca_rules_static
 softhca_pair = tests/softhca/pair.c tests/softhca/pair.h tests/softhca/rules.h
 softhca_rules_SOURCES = tests/softhca/rules.c tests/softhca/report.c tests/softhca/transfer.c tests/softhca/fault.c \
-	tests/softhca/queue.c tests/softhca/life.c tests/softhca/shared.c tests/softhca/crowd.c tests/softhca/crowd.h tests/softhca/forks.c tests/softhca/setting.c tests/softhca/devices.c $(softhca_pair)
+	tests/softhca/queue.c tests/softhca/life.c tests/softhca/shared.c tests/softhca/crowd.c tests/softhca/crowd.h \
+	tests/softhca/forks.c tests/softhca/setting.c tests/softhca/devices.c tests/softhca/inject.c $(softhca_pair)
 softhca_rules_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 softhca_rules_LDADD = libsofthca.la $(VERBS_LIBS)
 softhca_rules_static_SOURCES = $(softhca_rules_SOURCES)

@@ -23,7 +23,7 @@ struct ibv_pd *shca_alloc_pd(struct ibv_context *c)
     struct shca_pd *pd = error ? NULL : calloc(1, sizeof *pd);
     if (!pd) {
         if (!error) shca_give(c, SHCA_PD);
-        errno = ENOMEM;
+        errno = error ? error : ENOMEM;
         return NULL;
     }
     pthread_mutex_lock(&shca.lock);

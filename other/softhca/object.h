@@ -21,9 +21,8 @@
 #define SHCA_EXPORT      __attribute__((visibility("default")))
 
 struct shca_qp;
-
-/* Things that a device has a limited number of. */
-enum shca_kind { SHCA_PD, SHCA_MR, SHCA_CQ, SHCA_QP, SHCA_KINDS };
+struct shca_injector; /* inject.h */
+struct shca_hold;
 
 /* Vendor libraries compare fields that lie behind ibv_device: let them read zeros. */
 struct shca_device {
@@ -32,12 +31,14 @@ struct shca_device {
     uint32_t index;
     const struct shca_device_model *model;
     _Atomic uint32_t used[SHCA_KINDS];
+    _Atomic bool gone;
 };
 
 struct shca_context {
     struct verbs_context v;
     struct shca_event *events, **events_end; /* under v.context.mutex */
     bool inherited;                          /* of the parent, in the child of a fork */
+    bool removed;                            /* with its device */
     struct shca_context *next;               /* of these */
 };
 
@@ -75,7 +76,8 @@ struct shca_cq {
     uint32_t async_given;
     _Atomic bool overflow_told;
     struct shca_cq *channel_next;
-    struct ibv_wc ex_wc; /* the completion ibv_start_poll/next_poll stand on */
+    struct shca_hold *hold; /* when there are faults */
+    struct ibv_wc ex_wc;    /* the completion ibv_start_poll/next_poll stand on */
 };
 
 struct shca_peer {
@@ -136,6 +138,8 @@ struct shca_qp {
     struct shca_srq *srq; /* where it receives, unless it has a queue of its own */
     uint32_t index;
     uint32_t port; /* from INIT on */
+
+    struct shca_injector *faults; /* when there are any */
 
     struct shca_lock sq;
     uint32_t sq_size, sq_mask, sq_stride, max_send_sge, max_inline;
@@ -225,6 +229,10 @@ void shca_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* fork.c */
 void shca_watch_forks(void);
+void shca_bury(struct shca_context *c);
+
+/* inject.c, see inject.h */
+void shca_inject_in_child(void);
 
 /* beside.c */
 bool shca_enabled(void);
@@ -237,8 +245,9 @@ bool shca_is_device(const struct ibv_device *d);
 bool shca_owns(const void *object);
 struct ibv_context *shca_open(struct ibv_device *d);
 int shca_close(struct ibv_context *c);
-bool shca_inherited(const void *object);
-void shca_contexts_in_child(void (*bury)(struct shca_context *));
+bool shca_dead(const void *object);
+void shca_contexts_in_child(void);
+void shca_device_remove(struct shca_device *d);
 void shca_raise_on_device(const struct shca_device *d, const struct ibv_async_event *e);
 
 /* query.c */
@@ -257,6 +266,7 @@ const struct shca_port_model *shca_port_model(uint32_t port);
 bool shca_port_exists(uint32_t number);
 enum ibv_port_state shca_port_state(uint32_t port);
 void shca_port_set(uint32_t port, enum ibv_port_state state);
+void shca_port_retune(void);           /* all QPs */
 void shca_qp_tune(struct shca_qp *qp); /* send lock held */
 int shca_take(struct ibv_context *c, enum shca_kind kind);
 void shca_give(struct ibv_context *c, enum shca_kind kind);
@@ -318,7 +328,8 @@ void shca_service_poke(void);
 void shca_service_sweep(void);                  /* a peer died: finish what it left half done */
 void shca_service_wait_for(struct shca_qp *qp); /* send lock held */
 void shca_service_drop(struct shca_qp *qp);
-void shca_service_progress(void); /* also called by poll_cq */
+void shca_service_progress(void);     /* also called by poll_cq */
+void shca_service_progress_now(void); /* not while another thread does it */
 void shca_service_in_child(void);
 uint64_t shca_now(void);
 
@@ -340,6 +351,10 @@ int shca_req_notify(struct ibv_cq *cq, int solicited_only);
 bool shca_cq_push(struct shca_peer *owner, uint32_t cq, const struct shm_cqe *e);
 void shca_cq_forget(struct shca_cq *cq, uint32_t qpn);
 void shca_cq_unmark(struct shca_cq *cq, const struct shca_srq *q, uint64_t *slots);
+bool shca_cq_take(struct shca_cq *cq, struct shm_cqe *e); /* lock held */
+void shca_cq_to_wc(const struct shm_cqe *e, struct ibv_wc *wc);
+void shca_cq_drop(const struct shm_cqe *e); /* nobody will see it */
+int shca_cq_nothing(struct shca_cq *cq);
 uint32_t shca_cq_received(struct shca_cq *cq, uint32_t qpn, const _Atomic uint32_t *polled);
 bool shca_cq_unstick(struct shca_cq *cq);
 struct ibv_cq_ex *shca_create_cq_ex(struct ibv_context *c, struct ibv_cq_init_attr_ex *attr);
@@ -389,6 +404,7 @@ void shca_srq_return(struct shca_peer *owner, struct shm_srq *q, uint32_t slot);
 
 /* send.c, recv.c */
 int shca_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+uint64_t shca_retry_ns(struct shca_qp *qp, int reason);
 void shca_send_flush(struct shca_qp *qp);
 void shca_send_resume(struct shca_qp *qp); /* send lock held */
 int shca_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
@@ -403,7 +419,7 @@ struct shca_gather {
 int shca_deliver(struct shca_qp *qp, const struct ibv_send_wr *wr);
 
 /* respond.c: the responder's half, checked against the target's tables by whoever carries it */
-enum { SHCA_NOT_READY = -1, SHCA_NOBODY = -2 };
+enum { SHCA_NOT_READY = -1, SHCA_NOBODY = -2, SHCA_STALLED = -3 /* by a fault */ };
 void shca_link(struct shca_link *l, struct shca_place place, enum ibv_qp_type from_type,
                uint32_t from, uint32_t to);
 int shca_respond(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g);

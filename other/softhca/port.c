@@ -4,7 +4,7 @@
  * listen to and how they speak, so that the data path never asks for it, and raises the event on
  * every open context of the device.
  */
-#include "object.h"
+#include "inject.h"
 #include "settings.h"
 
 #include <stdio.h>
@@ -68,7 +68,8 @@ enum ibv_port_state shca_port_state(uint32_t port)
  * lock held. */
 void shca_qp_tune(struct shca_qp *qp)
 {
-    bool up = ports.state[qp->port] == IBV_PORT_ACTIVE;
+    bool up = ports.state[qp->port] == IBV_PORT_ACTIVE && !shca_device(qp->base.context)->gone &&
+              !shca_inject_cuts(qp);
     enum ibv_qp_type type = qp->base.qp_type;
     qp->link.speaks = up ? shm_word(type, qp->link.from, qp->link.aim) : SHCA_MUTE;
     atomic_store(&qp->s->listens, up ? shm_word(type, qp->attr.dest_qp_num, qp->port) : SHCA_DEAF);
@@ -81,15 +82,19 @@ void shca_port_set(uint32_t port, enum ibv_port_state state)
                                                                        : IBV_EVENT_PORT_ERR};
     bool was_active = atomic_exchange(&ports.state[port], state) == IBV_PORT_ACTIVE;
     if (was_active == (state == IBV_PORT_ACTIVE)) return;
+    shca_port_retune();
+    shca_raise_on_device(&shca_devices[shm_port_device(port)], &e);
+}
+
+void shca_port_retune(void)
+{
     pthread_mutex_lock(&shca.lock);
     for (struct shca_qp *qp = shca.qps; qp; qp = qp->next) {
-        if (qp->port != port) continue;
         shca_lock(&qp->sq);
         if (qp->link.t) shca_qp_tune(qp);
         shca_unlock(&qp->sq);
     }
     pthread_mutex_unlock(&shca.lock);
-    shca_raise_on_device(&shca_devices[shm_port_device(port)], &e);
 }
 
 /* One more object of the kind: 0, or ENOMEM when the device has no more of them. */
@@ -101,6 +106,8 @@ int shca_take(struct ibv_context *c, enum shca_kind kind)
                     : kind == SHCA_MR ? m->max_mr
                     : kind == SHCA_CQ ? m->max_cq
                                       : m->max_qp;
+    int error = shca_inject_creation(kind);
+    if (error) return error;
     if (atomic_fetch_add(&d->used[kind], 1) < most) return 0;
     atomic_fetch_sub(&d->used[kind], 1);
     return ENOMEM;

@@ -3,7 +3,7 @@
  * The receive ring goes into the segment's heap, the send ring into private memory. UD, UC and XRC
  * are refused with EOPNOTSUPP for now.
  */
-#include "object.h"
+#include "inject.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -122,13 +122,15 @@ struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *a)
     }
     fill_base(qp, pd, a);
     struct shm_qp s = {.pd = shca_pd(pd)->id, .recv_cq = qp->recv_cq->index};
-    error = make_send_ring(qp);
+    error = shca_inject_qp(qp);
+    if (!error) error = make_send_ring(qp);
     if (!error) error = make_recv_ring(qp, &s);
     if (!error) error = enter_qp(qp, &s);
     if (error) {
         if (s.rq_ring) shca_heap_free(s.rq_ring);
         shca_give(pd->context, SHCA_QP);
         free(qp->sq_ring);
+        free(qp->faults);
         free(qp);
         errno = error;
         return NULL;
@@ -206,6 +208,7 @@ void shca_qp_reset(struct shca_qp *qp)
     qp->rq_flushed = 0;
     qp->last_receive_told = false;
     qp->give_up = SHCA_NO_DEADLINE;
+    if (qp->faults) qp->faults->decided = false;
     qp->link.t = NULL;
 }
 
@@ -232,6 +235,7 @@ int shca_destroy_qp(struct ibv_qp *base)
     count_users(qp, -1);
     shca_give(base->context, SHCA_QP);
     free(qp->batch);
+    free(qp->faults);
     free(qp->sq_ring);
     free(qp);
     return 0;

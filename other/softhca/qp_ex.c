@@ -154,7 +154,7 @@ static int wr_complete(struct ibv_qp_ex *q)
     struct ibv_send_wr *bad;
     int error = b->error;
     for (uint32_t i = 0; i + 1 < b->n; i++) b->wr[i].next = &b->wr[i + 1];
-    if (!error && b->n > 0) error = shca_post_send(&q->qp_base, b->wr, &bad);
+    if (!error && b->n > 0) error = q->qp_base.context->ops.post_send(&q->qp_base, b->wr, &bad);
     shca_unlock(&b->lock);
     return error;
 }

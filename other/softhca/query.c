@@ -9,6 +9,7 @@ int shca_query_device(struct ibv_context *c, struct ibv_device_attr *a)
 {
     const struct shca_device *d = shca_device(c);
     const struct shca_device_model *m = d->model;
+    if (d->gone) return EIO;
     *a = (struct ibv_device_attr){
         .node_guid = shca_guid(d->index),
         .sys_image_guid = shca_guid(d->index),
@@ -55,6 +56,7 @@ int shca_query_device_ex(struct ibv_context *c, const struct ibv_query_device_ex
 int shca_query_port(struct ibv_context *c, uint8_t number, struct ibv_port_attr *attr, size_t size)
 {
     enum { LINK_DISABLED = 3, LINK_UP = 5 };
+    if (shca_device(c)->gone) return EIO;
     if (!shca_port_exists(number)) return EINVAL;
     uint32_t port = shm_port(shca_device(c)->index, number);
     const struct shca_port_model *m = shca_port_model(port);

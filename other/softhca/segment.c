@@ -6,6 +6,7 @@
  */
 #include "object.h"
 #include "extent.h"
+#include "settings.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -108,6 +109,7 @@ static int start(void)
     struct shm_header *h = shca.me.h;
     h->layout = SHCA_LAYOUT;
     h->slot = shca.me.slot = shca.slot;
+    h->number = shca_process_number();
     h->nonce = make_nonce();
     h->magic = SHCA_MAGIC;
     shca.me.pid = getpid();

@@ -70,21 +70,29 @@ static uint64_t rnr_ns(uint32_t timer)
     return timer & 31 ? units[timer & 31] * 10000ull : 655360000ull;
 }
 
+/* Between two attempts. */
+uint64_t shca_retry_ns(struct shca_qp *qp, int reason)
+{
+    return reason == SHCA_NOT_READY ? rnr_ns(qp->link.t->min_rnr_timer)
+                                    : 4096ull << qp->attr.timeout;
+}
+
 /* When to stop waiting for REASON: ns, 0 for never. */
 static uint64_t deadline(struct shca_qp *qp, int reason)
 {
     if (reason == SHCA_NOT_READY) {
         if (qp->attr.rnr_retry == 7) return 0;
-        return shca_now() + qp->attr.rnr_retry * rnr_ns(qp->link.t->min_rnr_timer);
+        return shca_now() + qp->attr.rnr_retry * shca_retry_ns(qp, reason);
     }
     if (qp->attr.timeout == 0) return 0;
-    return shca_now() + (4096ull << qp->attr.timeout) * (qp->attr.retry_cnt + 1u);
+    return shca_now() + shca_retry_ns(qp, reason) * (qp->attr.retry_cnt + 1u);
 }
 
 /* The WR at sq_exec cannot run because of REASON: 0 to wait on, or the status to end with. */
 static int wait_verdict(struct shca_qp *qp, int reason)
 {
     bool rnr = reason == SHCA_NOT_READY;
+    if (reason == SHCA_STALLED) return 0;
     if (qp->give_up == SHCA_NO_DEADLINE || qp->waits_rnr != rnr) {
         qp->waits_rnr = rnr;
         qp->give_up = deadline(qp, reason);

@@ -4,7 +4,7 @@
  * them in time, moves QPs to ERR when their initiator found a fault, flushes receive queues, and
  * after the death of a peer finishes what that left half done. It may wait for peers.
  */
-#include "object.h"
+#include "inject.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -64,11 +64,11 @@ void shca_service_drop(struct shca_qp *qp)
     pthread_mutex_unlock(&wait_lock);
 }
 
-/* Try every waiting QP once. poll_cq comes here too, so neither lock is waited for: the holder of
- * wait_lock does our work, and the holder of a send lock its QP's. */
-void shca_service_progress(void)
+/* Try every waiting QP once; wait_lock held. A send lock is not waited for: its holder does the
+ * work.
+ */
+static void resume_all(void)
 {
-    if (pthread_mutex_trylock(&wait_lock)) return;
     for (struct shca_qp *qp = waiters, *next; qp; qp = next) {
         next = qp->wait_next;
         if (!shca_trylock(&qp->sq)) continue;
@@ -76,6 +76,20 @@ void shca_service_progress(void)
         if (qp->sq_exec == qp->sq_head) unlink_waiter(qp);
         shca_unlock(&qp->sq);
     }
+}
+
+/* poll_cq comes here too, so that the lock is not waited for: its holder does our work. */
+void shca_service_progress(void)
+{
+    if (pthread_mutex_trylock(&wait_lock)) return;
+    resume_all();
+    pthread_mutex_unlock(&wait_lock);
+}
+
+void shca_service_progress_now(void)
+{
+    pthread_mutex_lock(&wait_lock);
+    resume_all();
     pthread_mutex_unlock(&wait_lock);
 }
 
@@ -145,6 +159,7 @@ static void attend(void)
  */
 static long next_nap(long nap)
 {
+    if (shca_hold_pending()) return 1000000;
     if (!shca.waiting) return 0;
     if (nap == 0) return 50000;
     return nap < 8000000 ? nap * 2 : nap;
@@ -163,6 +178,7 @@ static void *service_main(void *unused)
             attend();
         }
         if (shca.waiting) shca_service_progress();
+        if (shca_hold_pending()) shca_hold_attend();
     }
     return NULL;
 }

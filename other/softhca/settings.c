@@ -4,7 +4,9 @@
  * environment is in settings_read.c.
  */
 #include "settings.h"
+#include "faults.h"
 #include "inventory.h"
+#include "span.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -99,31 +101,17 @@ const char *shca_setting_suggest(const char *name)
     return best;
 }
 
-/* HELP in lines of at most 88 columns, indented. */
-static void print_folded(FILE *to, const char *help)
-{
-    int column = 0;
-    for (const char *word = help; *word;) {
-        int n = strcspn(word, " ");
-        if (column && column + 1 + n > 84) {
-            fprintf(to, "\n");
-            column = 0;
-        }
-        fprintf(to, column ? " %.*s" : "    %.*s", n, word);
-        column += n + (column > 0);
-        word += n + strspn(word + n, " ");
-    }
-    fprintf(to, "\n");
-}
-
 void shca_settings_print(FILE *to)
 {
     for (size_t i = 0; i < shca_setting_count; i++) {
         const struct shca_setting *row = &shca_setting_rows[i];
         fprintf(to, "%s=%s  (default: %s)\n", row->name, row->values,
                 *row->initial ? row->initial : "not set");
-        print_folded(to, row->help);
+        fprintf(to, "    ");
+        shca_print_folded(to, 4, row->help);
     }
     fprintf(to, "\nNames in SOFTHCA_DEVICES, of what, values and (default):\n");
     shca_inventory_print(to);
+    fprintf(to, "\nFaults in SOFTHCA_FAULTS:\n");
+    shca_faults_print(to);
 }

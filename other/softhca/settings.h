@@ -50,7 +50,8 @@ void shca_settings_print(FILE *to);
 
 /* settings_read.c: the environment of this process, read when first asked for. */
 const struct shca_settings *shca_settings(void);
-bool shca_settings_good(void); /* nothing in it was bad */
+uint32_t shca_process_number(void); /* or SHCA_NO_PROCESS */
+bool shca_settings_good(void);      /* nothing in it was bad */
 
 /* The places of SOFTHCA's words. */
 enum { SHCA_DEVICE_AUTO, SHCA_DEVICE_ON, SHCA_DEVICE_OFF };

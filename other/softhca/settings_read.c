@@ -5,6 +5,7 @@
  */
 #include "object.h"
 #include "settings.h"
+#include "span.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,20 @@ const struct shca_settings *shca_settings(void)
 {
     pthread_once(&env.once, read_all);
     return &env.values;
+}
+
+/* What launchers call the rank of a process. */
+uint32_t shca_process_number(void)
+{
+    static const char *const names[] = {"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK",
+                                        "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
+    if (shca_settings()->process >= 0) return (uint32_t)shca_settings()->process;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *text = getenv(names[i]);
+        uint64_t n;
+        if (text && shca_span_number(shca_span(text), 0, INT32_MAX, &n)) return (uint32_t)n;
+    }
+    return SHCA_NO_PROCESS;
 }
 
 bool shca_settings_good(void)

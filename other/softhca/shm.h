@@ -142,7 +142,8 @@ struct shm_qp {
 enum { SHCA_FAULT_QUIET = 0x80 };
 /* No initiator says the first of these words, no target listens to the second. */
 enum { SHCA_DEAF = 0 };
-#define SHCA_MUTE (~0ull)
+#define SHCA_MUTE       (~0ull)
+#define SHCA_NO_PROCESS UINT32_MAX
 
 /* key = index << 8 | generation; the low byte cycles through 1..255, so 0 means free. */
 struct shm_mr {
@@ -157,6 +158,7 @@ struct shm_mr {
 struct shm_header {
     uint32_t magic, layout;
     uint32_t slot;
+    uint32_t number; /* of the process in its job, or SHCA_NO_PROCESS */
     uint64_t nonce;
     /* Held for ever by the owner's answering thread. It is robust: the kernel marks it the
      * moment the process dies, and every peer sees the mark without a system call. */

@@ -2,7 +2,10 @@
  */
 #include "span.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "other/tools/edit_distance.h"
 
 static bool blank(char c)
 {
@@ -29,6 +32,15 @@ struct shca_span shca_span_cut(struct shca_span *rest, char separator)
     size_t used = end ? n + 1 : n;
     *rest = trimmed(rest->at + used, rest->n - used);
     return head;
+}
+
+bool shca_span_next(struct shca_span *rest, char separator, struct shca_span *item)
+{
+    if (!rest->at) return false;
+    bool last = !shca_span_has(*rest, separator);
+    *item = shca_span_cut(rest, separator);
+    if (last) rest->at = NULL;
+    return true;
 }
 
 bool shca_span_has(struct shca_span s, char c)
@@ -73,4 +85,60 @@ bool shca_span_number(struct shca_span s, uint64_t least, uint64_t most, uint64_
     if (v > UINT64_MAX >> shift) return false;
     *value = v << shift;
     return *value >= least && *value <= most;
+}
+
+bool shca_span_device(struct shca_span s, uint64_t most, uint64_t *n)
+{
+    static const char prefix[] = "softhca";
+    if (!shca_span_begins(s, prefix)) return false;
+    s.at += sizeof prefix - 1;
+    s.n -= sizeof prefix - 1;
+    return shca_span_number(s, 0, most, n);
+}
+
+bool shca_span_word(struct shca_span s, const struct shca_word *words, uint64_t *value)
+{
+    for (; words->name; words++) {
+        *value = words->value;
+        if (shca_span_is(s, words->name)) return true;
+    }
+    return false;
+}
+
+void shca_list_add(char *list, size_t room, const char *name)
+{
+    size_t n = strlen(list);
+    snprintf(list + n, room - n, "%s%s", n ? ", " : "", name);
+}
+
+void shca_list_words(char *list, size_t room, const struct shca_word *words)
+{
+    for (; words->name; words++) shca_list_add(list, room, words->name);
+}
+
+void shca_span_near(struct shca_span s, const char *name, struct shca_near *near)
+{
+    char copy[32] = "";
+    memcpy(copy, s.at, s.n < sizeof copy ? s.n : sizeof copy - 1);
+    unsigned d = gasneti_edit_distance(copy, name);
+    unsigned limit = near->name ? near->distance : (unsigned)strlen(copy) / 2 + 1;
+    if (d < limit) *near = (struct shca_near){name, d};
+}
+
+void shca_print_folded(FILE *to, int indent, const char *text)
+{
+    int column = indent;
+    while (*text) {
+        int n = (int)strcspn(text, " ");
+        bool first = column == indent;
+        if (!first && column + 1 + n > 88) {
+            fprintf(to, "\n%*s", indent, "");
+            column = indent;
+            first = true;
+        }
+        fprintf(to, "%s%.*s", first ? "" : " ", n, text);
+        column += n + !first;
+        text += n + strspn(text + n, " ");
+    }
+    fprintf(to, "\n");
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct shca_span {
     const char *at;
@@ -17,11 +18,35 @@ struct shca_span {
 struct shca_span shca_span(const char *text);
 /* Takes what stands before the first SEPARATOR, or all, from the front of *REST. */
 struct shca_span shca_span_cut(struct shca_span *rest, char separator);
+/* The items of a list in turn: one more than there are separators. Uses *REST up. */
+bool shca_span_next(struct shca_span *rest, char separator, struct shca_span *item);
 bool shca_span_has(struct shca_span s, char c);
 bool shca_span_is(struct shca_span s, const char *word);
 bool shca_span_begins(struct shca_span s, const char *word);
 /* A whole number, decimal or 0x, that may end in K, M, G or T (times 1024 each). */
 bool shca_span_number(struct shca_span s, uint64_t least, uint64_t most, uint64_t *value);
+/* "softhcaN", N up to MOST. */
+bool shca_span_device(struct shca_span s, uint64_t most, uint64_t *n);
+
+/* Words that mean numbers; the last has no name. */
+struct shca_word {
+    const char *name;
+    uint64_t value;
+};
+bool shca_span_word(struct shca_span s, const struct shca_word *words, uint64_t *value);
+/* For messages: adds NAME to the list in LIST; adds all words. */
+void shca_list_add(char *list, size_t room, const char *name);
+void shca_list_words(char *list, size_t room, const struct shca_word *words);
+/* Remembers in *NEAR the name that is nearest to what was written. */
+struct shca_near {
+    const char *name;
+    unsigned distance;
+};
+void shca_span_near(struct shca_span s, const char *name, struct shca_near *near);
+
+/* In lines of at most 88 columns; the first one stands at column INDENT already. */
+void shca_print_folded(FILE *to, int indent, const char *text);
+
 /* For messages: as printf's %.*s wants it, bounded. */
 #define SHCA_SPAN(s) (int)((s).n < 40 ? (s).n : 40), (s).at
 

@@ -122,6 +122,17 @@ void add_qp(struct side *s)
         .qpn = s->qp->qp_num, .rkey = s->mr->rkey, .lid = port.lid, .addr = (uintptr_t)s->buf};
 }
 
+struct side another_qp(struct side *s)
+{
+    struct side x = *s;
+    add_qp(&x);
+    tell(s, &x.mine, sizeof x.mine);
+    hear(s, &x.its, sizeof x.its);
+    connect_qp(&x, &x.its);
+    meet(s);
+    return x;
+}
+
 void connect_qp(struct side *s, const struct address *to)
 {
     struct ibv_ah_attr way = {.dlid = to->lid, .port_num = s->port};
@@ -195,6 +206,7 @@ static void play(test_function *test, const struct options *o, bool is_a, int wi
     alarm(PATIENCE);
     for (size_t i = 0; i < sizeof o->env / sizeof *o->env && o->env[i]; i++)
         putenv((char *)o->env[i]);
+    setenv("SOFTHCA_PROCESS", is_a ? "0" : "1", 1);
     pid_t me = getpid();
     tell(&s, &me, sizeof me);
     hear(&s, &s.other, sizeof s.other);
@@ -349,6 +361,22 @@ enum ibv_event_type await_event(struct side *s)
     CHECK_EQ(ibv_get_async_event(s->ctx, &e), 0);
     ibv_ack_async_event(&e);
     return e.event_type;
+}
+
+static int heard;
+
+void listen_to_stderr(void)
+{
+    heard = memfd_create("stderr", 0);
+    CHECK(heard >= 0 && dup2(heard, STDERR_FILENO) >= 0);
+}
+
+const char *said(void)
+{
+    static char text[65536];
+    ssize_t n = pread(heard, text, sizeof text - 1, 0);
+    text[n > 0 ? n : 0] = 0;
+    return text;
 }
 
 static unsigned char pattern(size_t i, uint32_t seed)

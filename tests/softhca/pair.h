@@ -29,7 +29,7 @@ struct options {
     int mr_access, qp_access; /* -1: none; 0: everything */
     int rnr_retry, retry_cnt, timeout, min_rnr_timer;
     int rd_atomic;          /* as initiator and responder; -1: none */
-    const char *env[4];     /* NAME=VALUE, for both sides */
+    const char *env[4];     /* NAME=VALUE, for both sides; they are processes 0 and 1 */
     int device[2], port[2]; /* of A and of B; port 0 means 1 */
 };
 
@@ -67,6 +67,8 @@ struct ibv_context *open_named(const char *name);
 void open_device(struct side *s);
 void make_qp(struct side *s); /* and its queues */
 void add_qp(struct side *s);  /* one more on the same queues, in s->qp */
+/* Side S with one more QP, on the same queues and connected as well. */
+struct side another_qp(struct side *s);
 void connect_qp(struct side *s, const struct address *to);
 void connect_by(struct side *s, uint32_t qpn, const struct ibv_ah_attr *way);
 void tear_down(struct side *s);
@@ -86,6 +88,9 @@ void expect(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status);
 void expect_nothing(struct ibv_cq *cq);
 /* Awaits an asynchronous event, returns its kind. */
 enum ibv_event_type await_event(struct side *s);
+/* From here on stderr is a file; said() gives what is in it. */
+void listen_to_stderr(void);
+const char *said(void);
 void fill(char *p, size_t n, uint32_t seed);
 bool filled(const char *p, size_t n, uint32_t seed);
 

@@ -15,5 +15,6 @@ void fork_rules(void);
 void shared_rules(void);
 void setting_rules(void);
 void device_rules(void);
+void inject_rules(void);
 
 #endif

@@ -7,25 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
-
-/* From here on stderr is a file; said() gives what is in it. */
-static int heard;
-
-static void listen_to_stderr(void)
-{
-    heard = memfd_create("stderr", 0);
-    CHECK(heard >= 0 && dup2(heard, STDERR_FILENO) >= 0);
-}
-
-static const char *said(void)
-{
-    static char text[4096];
-    ssize_t n = pread(heard, text, sizeof text - 1, 0);
-    text[n > 0 ? n : 0] = 0;
-    return text;
-}
 
 /* NAME=VALUE is refused with exactly this line, once, and the device cannot be opened. */
 static void refused(const char *name, const char *value, const char *line)
@@ -54,6 +36,19 @@ static void bad_devices(void)
 {
     refused("SOFTHCA_DEVICES", "2x2;softhca2:max_qp=8",
             "SOFTHCA_DEVICES: 'softhca2' is none of the devices softhca0 to softhca1");
+}
+
+static void bad_faults(void)
+{
+    refused("SOFTHCA_FAULTS", "seed=3;hold:poll=9",
+            "SOFTHCA_FAULTS: hold: 'poll' is none of its keys, which are process, peer, qp, cq, "
+            "op, at, after, every, times, chance, polls, us, gather");
+}
+
+static void faults_without_a_port(void)
+{
+    refused("SOFTHCA_FAULTS", "port-down:port=softhca0/2",
+            "SOFTHCA_FAULTS: port-down: SOFTHCA_DEVICES has no softhca0/2");
 }
 
 static void unknown_name(void)
@@ -92,6 +87,8 @@ void setting_rules(void)
 {
     report(run_alone(bad_word), "a bad SOFTHCA is told once and the device does not open");
     report(run_alone(bad_devices), "a bad SOFTHCA_DEVICES likewise");
+    report(run_alone(bad_faults), "a bad SOFTHCA_FAULTS likewise");
+    report(run_alone(faults_without_a_port), "a fault of a port that there is not likewise");
     report(run_alone(unknown_name), "an unknown variable is told once, with the nearest name");
     report(run_alone(empty_is_not_set), "an empty variable counts as not set");
     report(run_alone(off), "SOFTHCA=off: no device");

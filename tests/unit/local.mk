@@ -29,7 +29,10 @@ tests_unit_ports_SOURCES = tests/unit/ports.c core/ib/ports.c
 tests_unit_ports_LDADD = tests/unit/libcheck.a
 
 # Pure parts of the software device.
-check_PROGRAMS += tests/unit/softhca_inventory tests/unit/softhca_settings
+check_PROGRAMS += tests/unit/softhca_faults tests/unit/softhca_inventory tests/unit/softhca_settings
+tests_unit_softhca_faults_SOURCES = tests/unit/softhca_faults.c $(softhca_pure)
+tests_unit_softhca_faults_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+tests_unit_softhca_faults_LDADD = tests/unit/libcheck.a
 tests_unit_softhca_inventory_SOURCES = tests/unit/softhca_inventory.c $(softhca_pure)
 tests_unit_softhca_inventory_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_unit_softhca_inventory_LDADD = tests/unit/libcheck.a
@@ -82,8 +85,10 @@ tests_unit_rdma_engine_LDADD = $(unit_ldadd)
 # Fuzz targets: with the driver they are programs of their own; clang's -fsanitize=fuzzer does without.
 fuzz_driver = tests/fuzz/driver.c tests/fuzz/fuzz.h
 check_PROGRAMS += tests/fuzz/am_header tests/fuzz/hosts tests/fuzz/param_values \
-	tests/fuzz/port_filter tests/fuzz/quoting tests/fuzz/softhca_hosts tests/fuzz/softhca_inventory \
-	tests/fuzz/softhca_settings tests/fuzz/softhca_wire tests/fuzz/ssh_frames
+	tests/fuzz/port_filter tests/fuzz/quoting tests/fuzz/softhca_faults tests/fuzz/softhca_hosts \
+	tests/fuzz/softhca_inventory tests/fuzz/softhca_settings tests/fuzz/softhca_wire tests/fuzz/ssh_frames
+tests_fuzz_softhca_faults_SOURCES = tests/fuzz/softhca_faults.c $(softhca_pure) $(fuzz_driver)
+tests_fuzz_softhca_faults_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_fuzz_softhca_inventory_SOURCES = tests/fuzz/softhca_inventory.c $(softhca_pure) $(fuzz_driver)
 tests_fuzz_softhca_inventory_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_fuzz_softhca_hosts_SOURCES = tests/fuzz/softhca_hosts.c other/softhca/hosts.c $(fuzz_driver)

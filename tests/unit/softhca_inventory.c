@@ -87,6 +87,8 @@ static void bad_texts(void)
     bad("softhca0/:state=down", "'softhca0/' is no port: they are 1 to 1");
     bad("softhca0:", "'' is not NAME=VALUE");
     bad("max_qp=1,,max_cq=1", "'' is not NAME=VALUE");
+    bad("max_qp=1,", "'' is not NAME=VALUE");
+    bad("pkeys=1+", "pkeys=1+ is not 1 to 16 numbers in 1..0xffff joined by +");
     bad("max_qq=1", "'max_qq' is no attribute of a device or port (is it max_qp?)");
     bad("speed=fdr", "'speed' is no attribute of a device or port");
     bad("=1", "'' is no attribute of a device or port");

@@ -1,0 +1,60 @@
+/* inject.h - the faults of SOFTHCA_FAULTS, where they bite.
+ *
+ * inject.c decides about messages, about what is posted and what is made; hold.c about completions.
+ * Both work only in a process that has faults: contexts then get other ops, and QPs an injector.
+ * Without, the data path has one branch more, on a QP that has no injector.
+ */
+#ifndef SOFTHCA_INJECT_H
+#define SOFTHCA_INJECT_H
+
+#include "faults.h"
+#include "object.h"
+
+/* What a QP has when there are faults. */
+struct shca_injector {
+    uint32_t ordinal; /* the process's first QP is 1 */
+    struct shca_fault_count message[SHCA_FAULT_RULES];
+    struct shca_fault_count completion[2][SHCA_FAULT_RULES]; /* of each side */
+    uint64_t posted;
+    /* about the WR that runs now */
+    bool decided;
+    uint32_t index;
+    int fails; /* SHCA_NOT_READY or SHCA_NOBODY, as often as it is tried; or 0 */
+    bool stalled;
+    uint64_t polls, messages, time; /* until; 0: not a condition */
+};
+
+/* Read the faults, once: 0, or EINVAL when they do not fit the devices. */
+int shca_inject_start(void);
+bool shca_injecting(void);
+void shca_inject_ops(struct ibv_context_ops *ops);
+int shca_inject_creation(enum shca_kind kind);   /* 0 or ENOMEM */
+int shca_inject_qp(struct shca_qp *qp);          /* 0 or ENOMEM */
+bool shca_inject_cuts(const struct shca_qp *qp); /* nothing passes */
+int shca_inject_message(struct shca_qp *qp, const struct ibv_send_wr *wr);
+
+/* For hold.c: the rules of this process, and whether one is due. */
+const struct shca_faults *shca_inject_faults(void);
+bool shca_inject_mine(const struct shca_fault_rule *rule);
+bool shca_inject_bites(const struct shca_fault_rule *rule, const struct shca_qp *qp, uint64_t op);
+bool shca_inject_due(const struct shca_fault_rule *rule, const char *of, uint32_t object,
+                     struct shca_fault_count *count);
+/* A poll that found nothing has been counted; what waits for polls runs. */
+void shca_inject_polled(bool nothing);
+/* The program sleeps on a completion channel: polls will not come. */
+bool shca_inject_asleep(uint64_t now);
+
+enum { SHCA_PATIENCE_S = 10 }; /* how long something may wait for polls that do not come */
+
+/* hold.c */
+int shca_hold_cq(struct shca_cq *cq); /* 0 or ENOMEM */
+void shca_hold_free(struct shca_cq *cq);
+void shca_hold_forget(struct shca_cq *cq, uint32_t qpn); /* lock held */
+uint32_t shca_held(const struct shca_cq *cq);            /* how many; lock held */
+const struct shm_cqe *shca_held_at(const struct shca_cq *cq, uint32_t i);
+int shca_hold_poll(struct ibv_cq *cq, int num, struct ibv_wc *wc);
+void shca_hold_in_child(void);
+bool shca_hold_pending(void); /* the working thread is to look after them */
+void shca_hold_attend(void);
+
+#endif
