@@ -206,15 +206,19 @@ bool shca_cq_push(struct shca_peer *owner, uint32_t cq, const struct shm_cqe *ne
     return true;
 }
 
-/* A small SEND travels in the completion or behind the receive WR; put it where that says. */
-static void scatter(const struct shm_cqe *e, const struct shm_rwr *r, uint32_t data)
+/* A small SEND travels in the completion or behind the receive WR; put it where that says. What was
+ * deregistered since it came is left alone. */
+static __attribute__((noinline)) void scatter(const struct shm_cqe *e, const struct shm_rwr *r,
+                                              uint32_t data)
 {
     const char *from = e->flags & SHCA_CQE_DATA ? e->data : (const char *)r + data;
     uint32_t left = e->byte_len;
-    for (uint32_t i = 0; i < r->num_sge && left > 0; i++) {
-        uint32_t n = r->sge[i].length < left ? r->sge[i].length : left;
-        struct shm_mr *mr = &shca.h->mr[((r->sge[i].lkey >> 8) - 1) & (SHCA_MRS - 1)];
-        memcpy((void *)(uintptr_t)(mr->va + (r->sge[i].addr - mr->iova)), from, n);
+    const struct ibv_sge *end = r->sge + r->num_sge;
+    for (const struct ibv_sge *s = r->sge; left > 0 && s < end; s++) {
+        uint32_t n = s->length < left ? s->length : left;
+        struct shm_mr *mr = &shca.h->mr[((s->lkey >> 8) - 1) & (SHCA_MRS - 1)];
+        if (atomic_load_explicit(&mr->key, memory_order_relaxed) == s->lkey)
+            memcpy((void *)(uintptr_t)(mr->va + (s->addr - mr->iova)), from, n);
         from += n;
         left -= n;
     }
@@ -314,6 +318,8 @@ static inline int nothing(struct shca_cq *cq)
     if (cq->overflow_told) return -1;
     uint32_t empty = atomic_load_explicit(&cq->empty, memory_order_relaxed) + 1;
     uint32_t patience = atomic_load_explicit(&cq->patience, memory_order_relaxed);
+    /* One that polls and polls: the sender may be the other half of this very core. */
+    if (empty > 2) __builtin_ia32_pause();
     if (empty >= patience) {
         yield(cq, patience);
         empty = 0;

@@ -3,6 +3,7 @@
  * The lkeys are checked as an HCA would check them, just before use. It returns the completion
  * status for the initiator, or says that the WR has to wait. It never blocks on the target.
  */
+#include "hot.h"
 #include "inject.h"
 
 /* The local side of a WR: lkeys are checked as the HCA would, just before use. */

@@ -11,7 +11,7 @@ libsofthca_la_SOURCES = \
 	other/softhca/address.c other/softhca/beside.c other/softhca/claim.c other/softhca/cq.c other/softhca/cq_ex.c other/softhca/deliver.c other/softhca/device.c \
 	other/softhca/event.c other/softhca/extent.c other/softhca/extent.h other/softhca/fork.c \
 	other/softhca/interpose.c other/softhca/interpose.h other/softhca/interpose_rare.c other/softhca/lock.h \
-	other/softhca/move.c other/softhca/mr.c other/softhca/object.h other/softhca/peer.c \
+	other/softhca/hot.h other/softhca/move.c other/softhca/mr.c other/softhca/object.h other/softhca/peer.c \
 	other/softhca/qp.c other/softhca/qp_ex.c other/softhca/query.c other/softhca/real.c \
 	other/softhca/recv.c other/softhca/registry.c other/softhca/respond.c \
 	other/softhca/segment.c other/softhca/send.c other/softhca/server.c other/softhca/service.c \

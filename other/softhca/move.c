@@ -4,42 +4,10 @@
  * and where the kernel refuses that (seccomp, no ptrace right) the peer's answering thread copies.
  * Callers have checked keys and ranges, and are inside the peer QP's active guard.
  */
-#include "object.h"
+#include "hot.h"
 
 #include <string.h>
 #include <sys/uio.h>
-
-static void store_bytes(char *to, const char *from, size_t n)
-{
-    for (size_t i = 0; i < n; i++) __atomic_store_n(&to[i], from[i], __ATOMIC_RELEASE);
-}
-
-/* A word that is aligned and written whole must arrive whole. */
-static inline void store_word(char *to, const char *from)
-{
-    uint64_t word;
-    memcpy(&word, from, sizeof word);
-    if ((uintptr_t)to % sizeof word == 0)
-        __atomic_store_n((uint64_t __attribute__((may_alias)) *)to, word, __ATOMIC_RELEASE);
-    else
-        store_bytes(to, from, sizeof word);
-}
-
-/* Programs watch the last byte of a WRITE: it must be the last one stored. */
-static void copy_in_order(char *to, const char *from, size_t n)
-{
-    if (n > 8) {
-        memcpy(to, from, n - 8);
-        store_word(to + n - 8, from + n - 8);
-    } else if (n == 8)
-        store_word(to, from);
-    else if (n == 4 && (uintptr_t)to % 4 == 0) {
-        uint32_t word;
-        memcpy(&word, from, sizeof word);
-        __atomic_store_n((uint32_t __attribute__((may_alias)) *)to, word, __ATOMIC_RELEASE);
-    } else
-        store_bytes(to, from, n);
-}
 
 static void copy_direct(bool write, const struct iovec *local, int n_local,
                         const struct shca_piece *remote)
@@ -57,7 +25,7 @@ static void copy_direct(bool write, const struct iovec *local, int n_local,
             size_t n = remote->len - at < left ? remote->len - at : left;
             char *there = (char *)remote->direct + at;
             if (write)
-                copy_in_order(there, here, n);
+                shca_copy_in_order(there, here, n);
             else
                 memcpy(here, there, n);
             here += n;

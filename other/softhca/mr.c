@@ -150,16 +150,3 @@ void shca_mr_in_child(void)
     free(mrs.unused);
     memset(&mrs, 0, sizeof mrs);
 }
-
-/* The entry of KEY in the table of H if it grants NEED on LEN bytes at ADDR, else NULL. */
-struct shm_mr *shca_mr_find(struct shm_header *h, uint32_t key, uint32_t pd, uint64_t addr,
-                            uint64_t len, unsigned need)
-{
-    uint32_t index = (key >> 8) - 1;
-    if (index >= SHCA_MRS) return NULL;
-    struct shm_mr *s = &h->mr[index];
-    if (atomic_load_explicit(&s->key, memory_order_acquire) != key || s->pd != pd) return NULL;
-    uint64_t in = addr - s->iova;
-    if (in > s->length || len > s->length - in) return NULL;
-    return (s->access & need) == need ? s : NULL;
-}

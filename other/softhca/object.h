@@ -306,7 +306,7 @@ void shca_peer_put(struct shca_peer *p);
 bool shca_peer_dead_slow(struct shca_peer *p);
 bool shca_peer_gone(struct shca_peer *p);
 void shca_peers_in_child(void);
-void *shca_peer_map(struct shca_peer *p, uint64_t offset, uint64_t len);
+void *shca_peer_map_more(struct shca_peer *p, uint64_t offset, uint64_t len);
 void shca_peer_ring(struct shca_peer *p);
 void shca_peer_ring_slot(uint32_t slot);
 int shca_peer_channel(struct shca_peer *p, uint32_t id);
@@ -339,8 +339,6 @@ int shca_dealloc_pd(struct ibv_pd *pd);
 struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova, unsigned acc);
 int shca_dereg_mr(struct ibv_mr *mr);
 void shca_mr_in_child(void);
-struct shm_mr *shca_mr_find(struct shm_header *h, uint32_t key, uint32_t pd, uint64_t addr,
-                            uint64_t len, unsigned need);
 
 /* cq.c */
 struct ibv_cq *shca_create_cq(struct ibv_context *c, int cqe, void *context,

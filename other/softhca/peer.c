@@ -187,12 +187,10 @@ static char *map_arena(struct shca_peer *p, uint64_t need)
     return base;
 }
 
-/* Where this process sees LEN bytes at OFFSET of the peer's memfd; NULL when it cannot. */
-void *shca_peer_map(struct shca_peer *p, uint64_t offset, uint64_t len)
+/* The slow half of shca_peer_map(): map more of its arena. */
+void *shca_peer_map_more(struct shca_peer *p, uint64_t offset, uint64_t len)
 {
     uint64_t in = offset - shm_arena_start();
-    if (in + len <= atomic_load_explicit(&p->arena_len, memory_order_acquire))
-        return atomic_load_explicit(&p->arena, memory_order_acquire) + in;
     shca_lock(&p->rpc);
     char *base = in + len <= p->arena_len ? p->arena : map_arena(p, in + len);
     shca_unlock(&p->rpc);

@@ -4,7 +4,7 @@
  * rights against the target's tables, moves the data, appends the target's completion. It never
  * waits for the target's progress.
  */
-#include "object.h"
+#include "hot.h"
 
 #include <string.h>
 
@@ -160,7 +160,7 @@ static int deliver_send(struct shca_link *l, const struct ibv_send_wr *wr, struc
         copy_together((char *)x.r + x.data, g);
         e.flags |= SHCA_CQE_SCATTER;
     } else {
-        int error = shca_move(l->peer, true, g->iov, g->n, there, n);
+        int error = shca_move_fast(l->peer, true, g, there, n);
         if (error == EFAULT) return fail_receive(l, &x, IBV_WC_LOC_PROT_ERR, IBV_WC_REM_OP_ERR);
         if (error) return leave_receive(l, &x, IBV_WC_RETRY_EXC_ERR);
     }
@@ -177,7 +177,7 @@ static int deliver_rdma(struct shca_link *l, const struct ibv_send_wr *wr, struc
                                      wr->wr.rdma.remote_addr, g->total, right);
     if (!mr) return fault(l, 1 + IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
     struct shca_piece there = piece(l->peer, mr, wr->wr.rdma.remote_addr, g->total);
-    int error = shca_move(l->peer, right == IBV_ACCESS_REMOTE_WRITE, g->iov, g->n, &there, 1);
+    int error = shca_move_fast(l->peer, right == IBV_ACCESS_REMOTE_WRITE, g, &there, 1);
     if (error == EFAULT) return fault(l, 1 + IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
     return move_status(error);
 }
@@ -226,7 +226,7 @@ static int deliver_atomic(struct shca_link *l, const struct ibv_send_wr *wr, str
     int error = atomic_on(l, wr, &x, &old);
     if (error) return move_status(error);
     struct shca_piece from = {.direct = &old, .len = 8};
-    return move_status(shca_move(&shca.me, false, g->iov, g->n, &from, 1));
+    return move_status(shca_move_fast(&shca.me, false, g, &from, 1));
 }
 
 static int dispatch(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)

@@ -32,6 +32,7 @@ run "shared library" ./softhca_rules
 run "static library" ./softhca_rules_static
 run "beside real ones" ./softhca_beside
 run "beside real ones preloaded" env LD_PRELOAD="$PWD/.libs/libsofthca.so" ./softhca_beside_preload
+run counted ./softhca_cost
 run soak ./softhca_soak "${SOAK_SECONDS:-3}" ${SOAK_SEED:+"$SOAK_SEED"}
 
 # Nothing the device needs is a file: a full, read-only or missing /dev/shm is all the same to it.

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -254,6 +255,34 @@ static void memory_is_addressed_by_iova(struct side *s)
     meet(s);
 }
 
+/* A message has come; before it is polled its place is deregistered and unmapped. */
+static void receive_memory_goes_away(struct side *s)
+{
+    if (!s->is_a) {
+        char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        CHECK(p != MAP_FAILED);
+        struct ibv_mr *mr = ibv_reg_mr(s->pd, p, 4096, IBV_ACCESS_LOCAL_WRITE);
+        CHECK(mr != NULL);
+        struct ibv_sge sge = {(uintptr_t)p, 4096, mr->lkey};
+        struct ibv_recv_wr wr = {.wr_id = 5, .sg_list = &sge, .num_sge = 1}, *bad;
+        for (int i = 0; i < 2; i++)
+            CHECK_EQ(
+                s->srq ? ibv_post_srq_recv(s->srq, &wr, &bad) : ibv_post_recv(s->qp, &wr, &bad), 0);
+        meet(s);
+        meet(s);
+        CHECK_EQ(ibv_dereg_mr(mr), 0);
+        munmap(p, 4096);
+        for (int i = 0; i < 2; i++) expect(s->rcq, 5, IBV_WC_SUCCESS);
+        return;
+    }
+    meet(s);
+    for (int len = 8; len <= 200; len += 192) {
+        CHECK_EQ(post(s, make_wr(s, IBV_WR_SEND, len, 0, len, 0)), 0);
+        expect(s->scq, len, IBV_WC_SUCCESS);
+    }
+    meet(s);
+}
+
 void transfer_rules(void)
 {
     static const struct {
@@ -270,6 +299,7 @@ void transfer_rules(void)
         {"unsignalled WRs leave no completion", unsignalled_leave_no_completion},
         {"a stopped target is served", stopped_target_is_served},
         {"an MR is addressed by its iova", memory_is_addressed_by_iova},
+        {"memory may go before its completion is polled", receive_memory_goes_away},
     };
     for (int way = 0; way < 4; way++)
         for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
