@@ -20,6 +20,7 @@
 #include "core/exit_protocol.h"
 #include "core/exit_signals.h"
 #include "core/job.h"
+#include "core/notice.h"
 #include "core/params.h"
 #include "core/poll.h"
 #include "core/report.h"
@@ -148,6 +149,7 @@ static void close_network(void)
 {
     if (GASNETC_THREADED) return;
     gasnetc_segment_close();
+    gasnetc_notice_close();
     gasnetc_bbuf_fini();
     net_close();
 }

@@ -45,7 +45,7 @@ static uint64_t fingerprint(const gasnetc_param_t *row)
     return bits;
 }
 
-/* One algorithm serves every name that GASNET_BARRIER has had; an unknown name is an error. */
+/* Some algorithms serve several names that GASNET_BARRIER has had; an unknown one is an error. */
 static void check_barrier(char *error, size_t size)
 {
     static const char *const names[] = {"DISSEM", "AMDISSEM", "AMCENTRAL", "RDMADISSEM",

@@ -4,7 +4,7 @@
  * of the phase and learns the same from (rank - 2^s) mod N; after the last step it knows what all
  * nodes know.  What is known is a named value: nobody named / all who named gave V / mismatch.
  * Joining two of them is idempotent, so it does no harm that a node is heard of twice when N is no
- * power of two.  No I/O, no lock, no globals: barrier_am.c drives it.
+ * power of two.  No I/O, no lock, no globals: barrier.c drives it.
  *
  * At most two phases overlap: whoever is in phase k+1 has left phase k, so all have notified k, and
  * all messages of phase k-1 were received before that.  One bit of phase number tells them apart.

@@ -2,7 +2,8 @@
 # threading mode.
 extended_sources = \
 	extended-ref/attach.c \
-	extended-ref/barrier_am.c \
+	extended-ref/barrier.c extended-ref/barrier_am.c extended-ref/barrier_rdma.c \
+	extended-ref/barrier_carrier.h \
 	extended-ref/barrier_state.c extended-ref/barrier_state.h \
 	extended-ref/diagnostics.c \
 	extended-ref/handles.c extended-ref/handles.h \

@@ -64,6 +64,9 @@ for spawner in $spawners; do
             for program in $programs; do
                 [ "$program" = testthreads ] && [ "$mode" = seq ] && continue
                 run_one "$spawner" "$mode" "$n" "$program"
+                if [ "$program" = testbarrier ] && [ "$spawner" = ssh ]; then # IB-W2: both carriers
+                    GASNET_BARRIER=AMDISSEM run_one "$spawner" "$mode" "$n" "$program" AMDISSEM
+                fi
                 if [ "$program" = testhello ]; then
                     for variant in 1 2 3 4 5; do
                         case $n in 1 | 2 | 3) run_one "$spawner" "$mode" "$n" "$program" table $variant ;; esac

@@ -11,7 +11,7 @@ tests_unit_libcheck_a_SOURCES = tests/unit/check.c tests/unit/check.h
 unit_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-conduit \
 	-I$(top_srcdir)/tests/unit/script $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNET_SEQ
 tests_unit_libscript_a_SOURCES = \
-	core/am_deliver.c core/am_handlers.c core/am_send.c core/am_variadic.c \
+	core/am_deliver.c core/am_handlers.c core/am_send.c core/am_variadic.c core/notice.c \
 	core/buffers.c core/context.c core/params.c core/params_init.c core/poll.c core/rdma.c \
 	core/report.c core/segment.c core/thread.c \
 	tests/unit/net_script.c tests/unit/net_script.h tests/unit/script/network_inline.h \
@@ -53,7 +53,10 @@ tests_unit_softhca_remote_LDADD = tests/unit/libcheck.a
 # On the scripted network.
 check_PROGRAMS += tests/unit/am_engine tests/unit/am_flow tests/unit/am_loopback \
 	tests/unit/am_malformed tests/unit/am_wire tests/unit/handlers tests/unit/params \
-	tests/unit/params_init tests/unit/rdma_engine
+	tests/unit/params_init tests/unit/rdma_engine tests/unit/notice
+tests_unit_notice_SOURCES = tests/unit/notice.c
+tests_unit_notice_CPPFLAGS = $(unit_cppflags)
+tests_unit_notice_LDADD = $(unit_ldadd)
 tests_unit_am_engine_SOURCES = tests/unit/am_engine.c
 tests_unit_am_engine_CPPFLAGS = $(unit_cppflags)
 tests_unit_am_engine_LDADD = $(unit_ldadd)

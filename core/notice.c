@@ -1,0 +1,79 @@
+/* notice.c - the words of notice.h: their memory, its keys, and the one put that writes them.
+ *
+ * Called by the Extended API's barrier, and by attach and exit.
+ */
+#include "core/notice.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buffers.h"
+#include "core/job.h"
+#include "core/poll.h"
+#include "core/report.h"
+
+/* Where a node's words are. */
+typedef struct place {
+    uint64_t base;
+    net_key_t key;
+} place_t;
+
+static _Atomic uint64_t *words;
+static net_region_t region;
+static place_t *places; /* [nodes] */
+
+void gasnetc_notice_init(uint32_t count)
+{
+    if (gasnetc_job.size == 1) return;
+    size_t size = (count * sizeof *words + 4095) / 4096 * 4096;
+    words = net_alloc(size);
+    places = calloc(gasnetc_job.size, sizeof *places);
+    if (!words || !places) gasneti_fatal("out of memory for the barrier's %zu KB", size / 1024);
+    if (!net_register(words, size, true, &region)) {
+        char why[256];
+        net_explain_register(errno, size, why, sizeof why);
+        gasneti_fatal("cannot register the barrier's %zu KB: %s", size / 1024, why);
+    }
+    place_t mine = {.base = (uintptr_t)words, .key = net_key(&region)};
+    bootstrap_exchange(&mine, sizeof mine, places);
+}
+
+void gasnetc_notice_close(void)
+{
+    if (!words) return;
+    net_deregister(&region);
+    net_free(words);
+    words = NULL;
+}
+
+void gasnetc_notice_put(uint32_t node, uint32_t index, uint64_t word)
+{
+    gasnetc_peer_t *peer = &gasnetc_peers[node];
+    const void *source = &word;
+    const net_region_t *local = NULL;
+    gasnetc_sent_t sent = {.counter = NULL};
+    if (gasnetc_caps.inline_max < sizeof word) {
+        while (!(sent.held = gasnetc_bbuf_try())) gasnetc_stall(false);
+        memcpy(sent.held, &word, sizeof word);
+        source = sent.held;
+        local = &gasnetc_bbuf_region;
+    }
+    for (;;) {
+        gasneti_lock(&peer->lock);
+        enum net_result result =
+            net_put(&peer->net, places[node].base + index * sizeof *words, &places[node].key,
+                    source, local, sizeof word, NET_UNORDERED, &sent);
+        gasneti_unlock(&peer->lock);
+        if (result == NET_POSTED) return;
+        gasnetc_stall(false);
+    }
+}
+
+uint64_t gasnetc_notice_take(uint32_t index)
+{
+    uint64_t word = atomic_load_explicit(&words[index], memory_order_acquire);
+    if (word) atomic_store_explicit(&words[index], 0, memory_order_relaxed);
+    return word;
+}
