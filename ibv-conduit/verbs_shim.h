@@ -42,8 +42,10 @@ typedef struct hca_port {
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
-static inline hca_list_t hca_list(int *count)
+/* `rank` is for the software device, which may be asked to inject faults into that process. */
+static inline hca_list_t hca_list(uint32_t rank, int *count)
 {
+    softhca_number(rank);
     return ibv_get_device_list(count);
 }
 

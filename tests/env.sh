@@ -182,6 +182,13 @@ launch "$log" 1 "$hello"
 with=()
 refused "a size above its range is told it as sizes are written" "$log" 'range, which is 0 B to 1 GB$'
 
+# Injected faults name processes by their ranks.
+log=$TEST_LOG/env_faults.log
+with=(SOFTHCA=on "SOFTHCA_FAULTS=kill:process=1,at=20")
+launch "$log" 3 "$hello"
+with=()
+refused "a fault for process 1 is rank 1's" "$log" 'rank 1 .*killed by signal 9'
+
 for name in GASNET_HCA_ID GASNET_PORT_NUM; do
     log=$TEST_LOG/env_$name.log
     with=("$name=1")

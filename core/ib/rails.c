@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/ib/ports.h"
+#include "core/job.h"
 #include "core/params.h"
 #include "core/report.h"
 
@@ -114,7 +115,7 @@ static bool take_ports(hca_t hca, const char *name, survey_t *survey)
 static void open_ports(char *error, size_t size)
 {
     int count = 0;
-    hca_list_t list = hca_list(&count);
+    hca_list_t list = hca_list(gasnetc_job.rank, &count);
     survey_t survey = {.used = 0};
     for (int i = 0;
          list && i < count && net_ib_rails.hcas < NET_IB_HCAS && net_ib_rails.rails < NET_IB_RAILS;

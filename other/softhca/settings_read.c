@@ -5,6 +5,7 @@
  */
 #include "object.h"
 #include "settings.h"
+#include "softhca.h"
 #include "span.h"
 
 #include <stdlib.h>
@@ -54,12 +55,20 @@ const struct shca_settings *shca_settings(void)
     return &env.values;
 }
 
-/* What launchers call the rank of a process. */
+static _Atomic uint32_t told_number = SHCA_NO_PROCESS;
+
+SHCA_EXPORT void softhca_number(unsigned n)
+{
+    told_number = n;
+}
+
+/* As the environment says, or the program, or the launcher in one of these. */
 uint32_t shca_process_number(void)
 {
     static const char *const names[] = {"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK",
                                         "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
     if (shca_settings()->process >= 0) return (uint32_t)shca_settings()->process;
+    if (told_number != SHCA_NO_PROCESS) return told_number;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *text = getenv(names[i]);
         uint64_t n;

@@ -18,6 +18,10 @@ int softhca_active(void);
 /* One line, never NULL: which device programs will find and why. */
 const char *softhca_describe(void);
 
+/* This process is number N of its job: SOFTHCA_FAULTS may name it so. To be called before a device
+ * is opened; SOFTHCA_PROCESS overrules it. */
+void softhca_number(unsigned n);
+
 /* Page-aligned, zero, lazily populated memory of at least BYTES; NULL and errno on failure.
  * Peers reach an MR that lies wholly in one such block by plain memcpy. After fork() the child
  * sees a private copy. When the software device is not active this is anonymous memory. */

@@ -3,6 +3,7 @@
  */
 #include "rules.h"
 #include "pair.h"
+#include "other/softhca/softhca.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -547,6 +548,17 @@ static void rank_of_a_launcher(void)
     CHECK(!strcmp(said(), wanted));
 }
 
+static void number_by_the_program(void)
+{
+    setenv("SOFTHCA_FAULTS", "kill:process=4,at=1", 1);
+    setenv("OMPI_COMM_WORLD_RANK", "6", 1);
+    unsetenv("SOFTHCA_PROCESS");
+    softhca_number(4);
+    listen_to_stderr();
+    CHECK(open_named("softhca0") != NULL);
+    CHECK(strstr(said(), "process 4 (pid"));
+}
+
 /* ---- the same run ---- */
 
 static uint64_t mix(uint64_t h, uint64_t x)
@@ -701,5 +713,6 @@ void inject_rules(void)
     report(run_alone(creations_fail), "enomem at the n-th, at every n-th, after the n-th");
     report(run_alone(no_number), "a process without a number is told");
     report(run_alone(rank_of_a_launcher), "a launcher's rank is the number; the seed is told");
+    report(run_alone(number_by_the_program), "softhca_number() is the number rather");
     same_seed_same_run();
 }
