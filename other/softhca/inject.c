@@ -104,6 +104,7 @@ bool shca_inject_due(const struct shca_fault_rule *r, const char *of, uint32_t o
                      struct shca_fault_count *count)
 {
     if (!shca_fault_due(&inject.faults, r, inject.process, object, count)) return false;
+    if (shca.h) atomic_fetch_add(&shca.h->counts.faults, 1);
     if (inject.faults.log)
         shca_say("fault in process %d: %s, %s %u, number %llu", (int)inject.process,
                  shca_fault_name(r->what), of, object, (unsigned long long)count->seen);

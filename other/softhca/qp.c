@@ -67,6 +67,7 @@ static int enter_qp(struct shca_qp *qp, const struct shm_qp *s)
         qp->index = index;
         qp->s = &shca.h->qp[index];
         qp->s->pd = s->pd;
+        qp->s->type = qp->base.qp_type;
         qp->s->recv_cq = s->recv_cq;
         qp->s->srq = s->srq;
         qp->s->rq_ring = s->rq_ring;
@@ -203,6 +204,8 @@ void shca_qp_reset(struct shca_qp *qp)
     qp->s->listens = SHCA_DEAF;
     qp->s->rq_prod = qp->s->rq_cons = 0;
     qp->s->active = qp->s->sender_waits = qp->s->fault = 0;
+    qp->s->bytes = 0;
+    qp->s->waiting = SHCA_WAITS_NOT;
     qp->sq_head = qp->sq_exec = 0;
     qp->sq_done = qp->rq_done = 0;
     qp->rq_flushed = 0;
@@ -223,6 +226,7 @@ int shca_destroy_qp(struct ibv_qp *base)
     shca_service_drop(qp);
     shca_qp_reset(qp);
     uint64_t ring = qp->s->rq_ring;
+    qp->s->type = 0;
     shca_peer_put(qp->link.peer);
     pthread_mutex_lock(&shca.lock);
     shca.qp[qp->index] = NULL;

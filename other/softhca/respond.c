@@ -276,6 +276,7 @@ int shca_respond(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_
     if (atomic_exchange(&l->t->active, l->active + 1) != l->active)
         l->prod = l->t->rq_cons; /* the target was reset: forget what was posted before */
     int status = target_listens(l) ? dispatch(l, wr, g) : SHCA_NOBODY;
+    if (status == IBV_WC_SUCCESS) l->t->bytes += g->total;
     l->active += 2;
     atomic_store_explicit(&l->t->active, l->active, memory_order_release);
     return status;

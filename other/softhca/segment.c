@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NOBODY_YET                                                                                 \
@@ -111,6 +112,7 @@ static int start(void)
     h->slot = shca.me.slot = shca.slot;
     h->number = shca_process_number();
     h->nonce = make_nonce();
+    h->since = time(NULL);
     h->magic = SHCA_MAGIC;
     shca.me.pid = getpid();
     shca.h = h;

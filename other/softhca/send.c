@@ -97,6 +97,8 @@ static int wait_verdict(struct shca_qp *qp, int reason)
         qp->waits_rnr = rnr;
         qp->give_up = deadline(qp, reason);
         qp->look_at = 0;
+        qp->s->waiting = rnr ? SHCA_WAITS_RECEIVE : SHCA_WAITS_PEER;
+        atomic_fetch_add(rnr ? &shca.h->counts.rnr : &shca.h->counts.nobody, 1);
     }
     uint64_t now = shca_now();
     if (qp->link.peer && now >= qp->look_at) { /* a system call: not at every poll */
@@ -114,6 +116,12 @@ void shca_send_flush(struct shca_qp *qp)
         push_completion(qp, &wqe_at(qp, qp->sq_exec)->wr, qp->sq_exec, IBV_WC_WR_FLUSH_ERR);
 }
 
+static void fail(struct shca_qp *qp)
+{
+    atomic_fetch_add(&shca.h->counts.errors, 1);
+    shca_qp_to_error(qp);
+}
+
 /* Run what waits; send lock held. */
 void shca_send_resume(struct shca_qp *qp)
 {
@@ -122,8 +130,9 @@ void shca_send_resume(struct shca_qp *qp)
         int status = shca_deliver(qp, wr);
         if (status < 0 && !(status = wait_verdict(qp, status))) return;
         qp->give_up = SHCA_NO_DEADLINE; /* the next one that waits has its own time */
+        qp->s->waiting = SHCA_WAITS_NOT;
         complete(qp, wr, qp->sq_exec++, status);
-        if (status != IBV_WC_SUCCESS) shca_qp_to_error(qp);
+        if (status != IBV_WC_SUCCESS) fail(qp);
     }
 }
 
@@ -165,7 +174,7 @@ static void run_or_wait(struct shca_qp *qp, const struct ibv_send_wr *wr)
     }
     complete(qp, wr, qp->sq_head++, status);
     qp->sq_exec = qp->sq_head;
-    if (status != IBV_WC_SUCCESS) shca_qp_to_error(qp);
+    if (status != IBV_WC_SUCCESS) fail(qp);
 }
 
 /* 0, or why the WR is not accepted. */

@@ -15,7 +15,7 @@
 
 enum {
     SHCA_MAGIC = 0x53484341,
-    SHCA_LAYOUT = 3, /* bump when this file changes meaning */
+    SHCA_LAYOUT = 4, /* bump when this file changes meaning */
     SHCA_SLOTS = 4096,
     SHCA_QPS = 4096,
     SHCA_CQS = 4096,
@@ -130,16 +130,20 @@ struct shm_qp {
     uint64_t rq_ring;
     uint32_t min_rnr_timer;
     uint32_t max_dest_rd_atomic;
+    uint32_t type;            /* enum ibv_qp_type, for those who look on, like: */
+    _Atomic uint32_t waiting; /* enum shm_waiting: what its sends wait for */
     /* receives posted: the owner's line */
     _Atomic uint32_t rq_prod SHCA_LINE;
     /* the initiator's line. active is odd while it touches this process's memory or queues. */
     _Atomic uint32_t rq_cons SHCA_LINE;
     _Atomic uint32_t active;
+    uint64_t bytes; /* moved up to now, for those who look on */
     /* rare messages from initiator to owner */
     _Atomic uint32_t sender_waits SHCA_LINE;
     _Atomic uint32_t fault; /* 1 + enum ibv_event_type to raise, or SHCA_FAULT_QUIET */
 } SHCA_LINE;
 enum { SHCA_FAULT_QUIET = 0x80 };
+enum shm_waiting { SHCA_WAITS_NOT, SHCA_WAITS_RECEIVE, SHCA_WAITS_PEER };
 /* No initiator says the first of these words, no target listens to the second. */
 enum { SHCA_DEAF = 0 };
 #define SHCA_MUTE       (~0ull)
@@ -155,11 +159,21 @@ struct shm_mr {
     uint64_t map; /* offset of va in the owner's memfd, or SHCA_NOT_MAPPED */
 } SHCA_LINE;
 
+/* Counted where nothing is fast, for those who look on. */
+struct shm_counts {
+    _Atomic uint64_t rnr;    /* sends that found no receive */
+    _Atomic uint64_t nobody; /* sends that found nobody listening */
+    _Atomic uint64_t errors; /* sends that ended with an error, flushed ones not counted */
+    _Atomic uint64_t faults; /* injected */
+};
+
 struct shm_header {
     uint32_t magic, layout;
     uint32_t slot;
     uint32_t number; /* of the process in its job, or SHCA_NO_PROCESS */
     uint64_t nonce;
+    uint64_t since; /* time() when the device was opened */
+    struct shm_counts counts;
     /* Held for ever by the owner's answering thread. It is robust: the kernel marks it the
      * moment the process dies, and every peer sees the mark without a system call. */
     pthread_mutex_t alive SHCA_LINE;

@@ -94,6 +94,45 @@ else
     tap_skip "a static program: says that it is out of reach" "no static program known here"
 fi
 
+# --- what is going on ---
+status() { timeout -k 5 20 "$run" --status"$1" >"$log" 2>&1; }
+SOFTHCA=on ./softhca_soak 60 >"$scratch/soak" 2>&1 &
+soak=$!
+# Its two processes: both ends of one connection.
+ends=
+until [ "$(wc -w <<<"$ends")" -ge 2 ] || ! kill -0 $soak 2>/dev/null; do
+    status ''
+    ends=
+    for pid in $(pgrep -P $soak); do
+        if grep -qE "0x[0-9a-f]{6}  RC +RTS +0x[0-9a-f]{6} \\($pid\\) +[1-9]" "$log"; then ends+=" $pid"; fi
+    done
+    sleep 0.05
+done
+verdict "$([ -n "$ends" ]; echo $?)" "--status shows a connection from both ends, with what was sent"
+read -r one other <<<"$ends"
+grep -qE "^ *$one +[0-9]+ +(running|sleeping) +20[0-9-]+ [0-9:]+ +1x1 +1 +2 +1 +1.0 MiB +.*softhca_soak 60" "$log"
+verdict $? "--status shows the process, its objects and its command"
+awk '/^ *PID/ { at = index($0, "COMMAND") } at && /^$/ { exit } at && !/^ *PID/ && substr($0, at - 1, 1) != " " { bad = 1 } END { exit bad || !at }' "$log"
+verdict $? "--status aligns its columns"
+status "=$one"
+grep -qE "^  peers: $other\$" "$log" && grep -qE '0x[0-9a-f]+ +1.0 MiB +mapped +local-write remote-write' "$log"
+verdict $? "--status=PID shows peers and memory regions"
+grep -qE '^ +[01] +1024 +[0-9]+ +[1-9][0-9]*' "$log"
+verdict $? "--status=PID shows completion queues"
+kill -STOP "$one"
+until [ "$(ps -o stat= -p "$one" | cut -c1)" = T ]; do sleep 0.02; done
+status "=$one"
+[ $? -eq 0 ] && grep -qE "^process $one, slot [0-9]+, stopped:" "$log" && grep -qE 'RC +RTS' "$log"
+verdict $? "--status of a stopped process says so, and does not wait"
+kill -CONT "$one"
+kill -KILL "$one" "$other" $soak
+wait $soak 2>/dev/null
+says "--status of one that has ended" 1 "^softhca-run: process $one has not opened the software device, or has ended\$" \
+    "$run" --status="$one"
+status ''
+! grep -q "^ *$one " "$log"
+verdict $? "--status no longer shows it"
+
 # --- the files that UCX and Open MPI look for ---
 if [ -e /dev/infiniband/softhca0 ] && [ -e /sys/class/infiniband ]; then
     tap_skip "--files" "they are here already"

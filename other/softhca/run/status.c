@@ -1,6 +1,324 @@
+/* status.c - softhca-run --status: the processes that have the device open, in words.
+ *
+ * What it prints was true at some moment of the last few milliseconds; numbers that belong together
+ * may be some messages apart.
+ */
+#include "status.h"
 #include "run.h"
+#include "table.h"
+#include "../inventory.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { FEW = 16 }; /* rows of a process when everybody is shown */
+
+static const char *amount(uint64_t bytes, char *text, size_t size)
+{
+    static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    double value = (double)bytes;
+    int u = 0;
+    while (value >= 1024 && u < 5) value /= 1024, u++;
+    snprintf(text, size, u ? "%.1f %s" : "%.0f %s", value, unit[u]);
+    return text;
+}
+
+static const char *state_of(const struct process *p)
+{
+    switch (p->state) {
+    case 'R':
+        return "running";
+    case 'S':
+    case 'I':
+        return "sleeping";
+    case 'D':
+        return "blocked";
+    case 'T':
+    case 't':
+        return "stopped";
+    case 'Z':
+    case 'X':
+        return "ended";
+    default:
+        return "?";
+    }
+}
+
+static const char *since(const struct process *p, char *text, size_t size)
+{
+    time_t t = p->memfd < 0 ? 0 : (time_t)p->h->since;
+    struct tm tm;
+    if (!t || !localtime_r(&t, &tm) || !strftime(text, size, "%F %T", &tm))
+        snprintf(text, size, "?");
+    return text;
+}
+
+static bool exists(const struct shm_qp *qp)
+{
+    return qp->type != 0;
+}
+
+/* --- memory regions --- */
+
+struct regions {
+    struct process *p;
+    int count, mapped;
+    uint64_t bytes;
+    struct table *list; /* NULL: count only */
+};
+
+static void see_region(const void *entry, size_t index, void *context)
+{
+    const struct shm_mr *mr = entry;
+    struct regions *r = context;
+    char size[32];
+    if (mr->key >> 8 != index + 1) return;
+    r->count++;
+    r->mapped += mr->map != SHCA_NOT_MAPPED;
+    r->bytes += mr->length;
+    if (!r->list) return;
+    uint32_t a = mr->access;
+    table_add(r->list, "0x%x\t0x%" PRIx64 "\t%s\t%s\t%s%s%s%s", mr->key, mr->iova,
+              amount(mr->length, size, sizeof size),
+              mr->map != SHCA_NOT_MAPPED ? "mapped" : "ordinary",
+              a & IBV_ACCESS_LOCAL_WRITE ? "local-write " : "",
+              a & IBV_ACCESS_REMOTE_WRITE ? "remote-write " : "",
+              a & IBV_ACCESS_REMOTE_READ ? "remote-read " : "",
+              a & IBV_ACCESS_REMOTE_ATOMIC ? "atomic" : "");
+}
+
+static struct regions regions_of(struct process *p, struct table *list)
+{
+    struct regions r = {.p = p, .list = list};
+    process_walk(p, offsetof(struct shm_header, mr), sizeof(struct shm_mr), SHCA_MRS, see_region,
+                 &r);
+    return r;
+}
+
+/* --- queue pairs --- */
+
+static const char *qp_type(uint32_t type)
+{
+    switch (type) {
+    case IBV_QPT_RC:
+        return "RC";
+    case IBV_QPT_UC:
+        return "UC";
+    case IBV_QPT_UD:
+        return "UD";
+    case IBV_QPT_XRC_SEND:
+        return "XRC send";
+    case IBV_QPT_XRC_RECV:
+        return "XRC recv";
+    default:
+        return "?";
+    }
+}
+
+static const char *qp_state(uint32_t state)
+{
+    static const char *const name[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
+    return state < sizeof name / sizeof *name ? name[state] : "?";
+}
+
+static uint32_t destination(const struct shm_qp *qp)
+{
+    return qp->listens == SHCA_DEAF || qp->listens == SHCA_MUTE ? 0 : qp->listens & 0xffffff;
+}
+
+/* The entry at the other end of a connection, where what we sent is counted. */
+static const struct shm_qp *other_end(const struct processes *all, uint32_t qpn,
+                                      const struct shm_qp *qp)
+{
+    uint32_t to = destination(qp);
+    const struct process *p = to ? processes_at(all, shm_qpn_slot(to)) : NULL;
+    const struct shm_qp *other = p && p->memfd >= 0 ? &p->h->qp[shm_qpn_index(to)] : NULL;
+    return other && destination(other) == qpn ? other : NULL;
+}
+
+static void add_qp(struct table *t, const struct processes *all, const struct process *p,
+                   uint32_t i)
+{
+    const struct shm_qp *qp = &p->h->qp[i];
+    uint32_t qpn = p->slot << 12 | i, to = destination(qp);
+    const struct process *peer = to ? processes_at(all, shm_qpn_slot(to)) : NULL;
+    const struct shm_qp *other = other_end(all, qpn, qp);
+    char dest[64] = "-", sent[32] = "-", sent_bytes[32] = "-", bytes[32], receives[32] = "shared";
+    static const char *const waits[] = {"", "for a receive", "for its peer"};
+    if (to && peer)
+        snprintf(dest, sizeof dest, "0x%06x (%d)", to, (int)peer->pid);
+    else if (to)
+        snprintf(dest, sizeof dest, "0x%06x", to);
+    if (other) {
+        snprintf(sent, sizeof sent, "%u", other->active >> 1);
+        amount(other->bytes, sent_bytes, sizeof sent_bytes);
+    }
+    if (!qp->srq) snprintf(receives, sizeof receives, "%u/%u", qp->rq_cons, qp->rq_prod);
+    table_add(t, "0x%06x\t%s\t%s\t%s\t%s\t%s\t%u\t%s\t%s\t%u\t%s", qpn, qp_type(qp->type),
+              qp_state(qp->state), dest, sent, sent_bytes, qp->active >> 1,
+              amount(qp->bytes, bytes, sizeof bytes), receives, qp->recv_cq,
+              qp->waiting < 3 ? waits[qp->waiting] : "?");
+}
+
+static int show_qps(const struct processes *all, const struct process *p, int most)
+{
+    struct table t = {.head = "<QP <TYPE <STATE <TO SENT BYTES SERVED BYTES RECEIVES CQ <WAITS"};
+    for (uint32_t i = 0; i < SHCA_QPS; i++)
+        if (exists(&p->h->qp[i])) add_qp(&t, all, p, i);
+    int n = t.count;
+    table_print(&t, 2, most);
+    return n;
+}
+
+static void show_cqs(const struct process *p, int most)
+{
+    struct table t = {.head = "CQ SIZE FILL COMPLETIONS <NOTE"};
+    for (uint32_t i = 0; i < SHCA_CQS; i++) {
+        const struct shm_cq *cq = &p->h->cq[i];
+        if (!cq->ring) continue;
+        uint64_t fill = cq->tail > cq->head ? cq->tail - cq->head : 0;
+        table_add(&t, "%u\t%u\t%" PRIu64 "\t%" PRIu64 "\t%s%s", i, 1u << cq->shift, fill, cq->tail,
+                  cq->overflow ? "overflown" : "", cq->armed ? "armed" : "");
+    }
+    table_print(&t, 2, most);
+}
+
+struct srqs {
+    struct table *t;
+};
+
+static void see_srq(const void *entry, size_t index, void *context)
+{
+    const struct shm_srq *q = entry;
+    if (!q->slots) return;
+    table_add(((struct srqs *)context)->t, "%zu\t%u\t%" PRIu64 "\t%" PRIu64 "\t%u\t%s", index,
+              q->mask + 1, q->prod - q->head, q->head, q->limit, q->waits ? "senders wait" : "");
+}
+
+static void show_srqs(const struct process *p, int most)
+{
+    struct table t = {.head = "SRQ SIZE POSTED USED LIMIT <NOTE"};
+    struct srqs s = {&t};
+    process_walk(p, offsetof(struct shm_header, srq), sizeof(struct shm_srq), SHCA_SRQS, see_srq,
+                 &s);
+    table_print(&t, 2, most);
+}
+
+static void show_peers(const struct processes *all, const struct process *p)
+{
+    static bool told[SHCA_SLOTS];
+    memset(told, 0, sizeof told);
+    int n = 0;
+    for (uint32_t i = 0; i < SHCA_QPS; i++) {
+        uint32_t to = destination(&p->h->qp[i]), slot = shm_qpn_slot(to);
+        if (!to || told[slot]) continue;
+        told[slot] = true;
+        const struct process *peer = processes_at(all, slot);
+        printf("%s", n++ ? ", " : "  peers: ");
+        if (slot == p->slot)
+            printf("itself");
+        else if (peer)
+            printf("%d", (int)peer->pid);
+        else
+            printf("slot %u (no process here)", slot);
+    }
+    if (n) printf("\n");
+}
+
+static void show_one(const struct processes *all, struct process *p, bool detail)
+{
+    char size[32];
+    struct table list = {.head = "<KEY <ADDRESS SIZE <MEMORY <RIGHTS"};
+    printf("\nprocess %d, slot %u, %s: %s\n", (int)p->pid, p->slot, state_of(p), p->command);
+    if (p->memfd < 0) {
+        printf("  %s\n", p->why);
+        return;
+    }
+    int most = detail ? 0 : FEW;
+    show_peers(all, p);
+    if (!show_qps(all, p, most)) printf("  no QPs\n");
+    show_cqs(p, most);
+    show_srqs(p, most);
+    struct regions r = regions_of(p, detail ? &list : NULL);
+    printf("  %d memory regions, %s, %d of them mapped by peers\n", r.count,
+           amount(r.bytes, size, sizeof size), r.mapped);
+    if (detail) table_print(&list, 2, 0);
+    printf("  waits for a receive %" PRIu64 ", for a peer %" PRIu64 "; failed sends %" PRIu64
+           "; faults injected %" PRIu64 "\n",
+           p->h->counts.rnr, p->h->counts.nobody, p->h->counts.errors, p->h->counts.faults);
+}
+
+/* --- devices: what SOFTHCA_DEVICES of each process says --- */
+
+static void devices_of(const struct process *p, char *text, size_t size)
+{
+    char path[64], environment[65536];
+    const char *value = NULL;
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)p->pid);
+    int fd = p->pid ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    ssize_t n = fd < 0 ? 0 : read(fd, environment, sizeof environment - 1);
+    if (fd >= 0) close(fd);
+    environment[n < 0 ? 0 : n] = 0;
+    for (char *e = environment; e < environment + n; e += strlen(e) + 1)
+        if (!strncmp(e, "SOFTHCA_DEVICES=", 16)) value = e + 16;
+    struct shca_inventory *i = malloc(sizeof *i);
+    char why[200];
+    if (i && shca_inventory_parse(value && *value ? value : NULL, i, why, sizeof why))
+        snprintf(text, size, "%ux%u", i->devices, i->ports);
+    else
+        snprintf(text, size, "?");
+    free(i);
+}
+
+static void show_summary(struct processes *all)
+{
+    struct table t = {.head = "PID SLOT <STATE <SINCE <DEVICES QPS CQS MRS MEMORY <COMMAND"};
+    for (int i = 0; i < all->count; i++) {
+        struct process *p = &all->p[i];
+        char when[32], devices[32], size[32], mrs[16] = "?";
+        int qps = 0, cqs = 0;
+        snprintf(size, sizeof size, "?");
+        devices_of(p, devices, sizeof devices);
+        if (p->memfd >= 0) {
+            for (int k = 0; k < SHCA_QPS; k++) qps += exists(&p->h->qp[k]);
+            for (int k = 0; k < SHCA_CQS; k++) cqs += p->h->cq[k].ring != 0;
+            struct regions r = regions_of(p, NULL);
+            snprintf(mrs, sizeof mrs, "%d", r.count);
+            amount(r.bytes, size, sizeof size);
+        }
+        table_add(&t, "%d\t%u\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%.60s", (int)p->pid, p->slot,
+                  state_of(p), since(p, when, sizeof when), devices, qps, cqs, mrs, size,
+                  p->command);
+    }
+    table_print(&t, 0, 0);
+}
+
 int status_show(pid_t pid)
 {
-    run_say("--status: not yet %d", pid);
-    return RUN_FAILED;
+    struct processes all;
+    char host[HOST_NAME_MAX + 1] = "?";
+    gethostname(host, sizeof host - 1);
+    struct passwd *user = getpwuid(getuid());
+    processes_find(&all);
+    if (pid) {
+        for (int i = 0; i < all.count; i++)
+            if (all.p[i].pid == pid) {
+                show_one(&all, &all.p[i], true);
+                return 0;
+            }
+        run_say("process %d has not opened the software device, or has ended", (int)pid);
+        return 1;
+    }
+    printf("host %s, user %s: %d process%s with the software device open\n", host,
+           user ? user->pw_name : "?", all.count, all.count == 1 ? "" : "es");
+    show_summary(&all);
+    for (int i = 0; i < all.count; i++) show_one(&all, &all.p[i], false);
+    return 0;
 }

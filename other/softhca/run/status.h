@@ -1,0 +1,33 @@
+/* status.h - what softhca-run --status knows of a process. */
+#ifndef SOFTHCA_STATUS_H
+#define SOFTHCA_STATUS_H
+
+#include "../shm.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct process {
+    uint32_t slot;
+    pid_t pid;  /* 0: in a pid namespace that we cannot see */
+    char state; /* as /proc says: R, S, T ...; 0 unknown */
+    int memfd;  /* -1: its segment could not be had, and this is why: */
+    const char *why;
+    char command[256];
+    struct shm_header *h; /* a copy, as far as the CQs */
+};
+
+struct processes {
+    struct process *p;
+    int count;
+};
+
+/* find.c: everybody of this user, or one; the tables are read. */
+void processes_find(struct processes *all);
+struct process *processes_at(const struct processes *all, uint32_t slot);
+/* Calls SEEN for the entries of SIZE in [OFFSET, OFFSET + COUNT * SIZE) of P's segment that lie in
+ * pages which exist: looking on must not make pages. */
+void process_walk(const struct process *p, uint64_t offset, size_t size, size_t count,
+                  void (*seen)(const void *entry, size_t index, void *context), void *context);
+
+#endif
