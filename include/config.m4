@@ -58,11 +58,15 @@ AC_SUBST([GASNET_CC_VERSION])
 AC_SUBST([GASNET_CC_IDSTR])
 
 # Texts for C string literals: quotes and backslashes escaped.
-GASNET_CONFIGURE_ARGS=`AS_ECHO(["$ac_configure_args"]) | sed 's/[[\\"]]/\\\\&/g'`
+# Without the prefix: an installed tree may be moved, and no object should depend on where it goes.
+GASNET_CONFIGURE_ARGS=`AS_ECHO(["$ac_configure_args"]) | sed "s/ *'--prefix=[[^']]*'//" | sed 's/[[\\"]]/\\\\&/g'`
 AC_SUBST([GASNET_CONFIGURE_ARGS])
 GASNET_SYSTEM_TUPLE=$host
 AC_SUBST([GASNET_SYSTEM_TUPLE])
 GASNET_SYSTEM_NAME=`uname -n 2>/dev/null | sed 's/[[\\"]]//g'`
 AC_SUBST([GASNET_SYSTEM_NAME])
 
-AC_CONFIG_FILES([include/gasnet_config.h])
+# Everything is compiled with it, so it is left alone where it comes out as it was.
+AC_CONFIG_FILES([include/gasnet_config.stamp:include/gasnet_config.h.in],
+  [cmp -s include/gasnet_config.stamp include/gasnet_config.h ||
+     cp include/gasnet_config.stamp include/gasnet_config.h])

@@ -9,6 +9,9 @@ include_HEADERS += \
   include/gasnet_tools_util.h include/gasnet_tools_atomic.h include/gasnet_tools_client.h \
   include/gasnet_tools_locks_par.h include/gasnet_tools_locks_seq.h include/gasnet_tools_lib.h
 nodist_include_HEADERS = include/gasnet_config.h
+DISTCLEANFILES += include/gasnet_config.h
+include/gasnet_config.h: include/gasnet_config.stamp
+	@:
 
 ibvincludedir = $(includedir)/ibv-conduit
 ibvinclude_HEADERS = include/ibv-conduit/gasnet_conduit.h

@@ -76,8 +76,8 @@ static enum bootstrap_status nobody_started_us(const char *program, char *why, s
 {
     snprintf(why, why_size,
              "this program is one process of a parallel job: start it with  gasnetrun_ibv -n "
-             "<processes> %s  (or mpirun -n <processes> ...); neither has: of %s, "
-             "OMPI_COMM_WORLD_SIZE, PMIX_RANK and PMI_RANK none is set",
+             "<processes> %s  or by an MPI's mpirun (neither did: %s, OMPI_COMM_WORLD_SIZE, "
+             "PMIX_RANK and PMI_RANK are not set)",
              program ? program : "./program", SPAWNER_CONTROL);
     return BOOTSTRAP_NOT_SPAWNED;
 }
