@@ -94,6 +94,30 @@ else
     tap_skip "a static program: says that it is out of reach" "no static program known here"
 fi
 
+# --- the manual ---
+manual=$TEST_BUILD/other/softhca/softhca.7
+page=$TEST_SOURCE/../other/softhca/run/softhca-run.1
+[ -e "$manual" ] || make -s other/softhca/softhca.7
+if command -v groff >/dev/null; then
+    for file in "$manual" "$page"; do
+        groff -man -ww -z -Tutf8 "$file" >"$log" 2>&1
+        [ $? -eq 0 ] && [ ! -s "$log" ]
+        verdict $? "$(basename "$file") is formatted without a warning"
+    done
+else
+    tap_skip "the manual pages are formatted without a warning" "no groff"
+fi
+sed -n 's/^SETTING([^"]*"\([A-Z_]*\)".*/\1/p' "$TEST_SOURCE/../other/softhca/settings.def" >"$log"
+missing=$(while read -r name; do grep -qxF "\\fB$name\\fR" "$manual" || echo "$name"; done <"$log")
+[ -s "$log" ] && [ -z "$missing" ]
+tap_ok $? "softhca(7) explains every variable${missing:+: not $missing}"
+missing=$("$run" --help | grep -B 1 -v '^ *sets' | sed -n 's/^  --\([a-z-]*\).*/\1/p' |
+    while read -r name; do
+        has "SOFTHCA_$(tr a-z- A-Z_ <<<"$name")" || grep -qF -- "\\-\\-${name//-/\\-}" "$page" || echo "$name"
+    done)
+[ -z "$missing" ]
+tap_ok $? "softhca-run(1) explains every option${missing:+: not $missing}"
+
 # --- what is going on ---
 status() { timeout -k 5 20 "$run" --status"$1" >"$log" 2>&1; }
 SOFTHCA=on ./softhca_soak 60 >"$scratch/soak" 2>&1 &

@@ -5,3 +5,15 @@ softhca_run_SOURCES = \
 	other/softhca/run/find.c other/softhca/run/status.c other/softhca/run/status.h other/softhca/run/table.c other/softhca/run/table.h $(softhca_pure)
 softhca_run_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE \
 	-DSOFTHCA_BINDIR='"$(bindir)"' -DSOFTHCA_LIBDIR='"$(libdir)"'
+
+# The manual: softhca(7) is made from the README and what a manual says beyond it.
+dist_man_MANS += other/softhca/run/softhca-run.1
+man_MANS = other/softhca/softhca.7
+softhca_manual = other/softhca/README.md other/softhca/manual.md
+other/softhca/softhca.7: other/softhca/manual.awk $(softhca_manual)
+	@$(MKDIR_P) $(@D)
+	$(AM_V_GEN)cd $(srcdir) && $(AWK) -f other/softhca/manual.awk -v date='$(PACKAGE_VERSION)' \
+		-v skip='The inside, in reading order' $(softhca_manual) >$(abs_top_builddir)/$@.new && \
+		mv $(abs_top_builddir)/$@.new $(abs_top_builddir)/$@
+CLEANFILES += other/softhca/softhca.7 other/softhca/softhca.7.new
+EXTRA_DIST += other/softhca/manual.awk other/softhca/manual.md
