@@ -261,7 +261,7 @@ void shca_server_in_child(void)
     server.listener = server.epoll = -1;
     server.clients = 0;
     memset(server.connections, 0, sizeof server.connections);
-    pthread_mutex_init(&server.lock, NULL);
+    shca_server_release(); /* held since before the fork */
 }
 
 /* Put Q (and DATA, for a write) and await the answer; DATA also receives what a read returns. */

@@ -131,6 +131,8 @@ static void limits_of_counts_act(void)
     }
     struct ibv_pd *other[3];
     for (int i = 0; i < 3; i++) CHECK((other[i] = ibv_alloc_pd(c0)) != NULL);
+    for (int i = 0; i < 3; i++)
+        CHECK(!ibv_dealloc_pd(other[i]) && (i > 1 || !ibv_dealloc_pd(pd[i])));
 }
 
 static void limits_of_sizes_act(void)
@@ -150,7 +152,8 @@ static void limits_of_sizes_act(void)
         (&cap.max_send_wr)[i]++;
         CHECK(!new_qp(pd, cq, cap) && errno == EINVAL);
     }
-    CHECK(ibv_reg_mr(pd, memory, 8192, 0) != NULL);
+    struct ibv_mr *mr = ibv_reg_mr(pd, memory, 8192, 0);
+    CHECK(mr && !ibv_dereg_mr(mr));
     CHECK(!ibv_reg_mr(pd, memory, 8193, 0) && errno == EINVAL);
 }
 
@@ -226,6 +229,7 @@ static void devices_do_not_mix(struct side *s)
         CHECK_EQ(post(s, wr), 0);
         expect(s->scq, 1, IBV_WC_LOC_PROT_ERR);
     }
+    CHECK(!ibv_dereg_mr(mr) && !ibv_dealloc_pd(pd) && !ibv_dealloc_pd(its_pd));
     meet(s);
 }
 
@@ -244,6 +248,7 @@ static void rkey_of_another_device(struct side *s)
         expect(s->scq, 1, IBV_WC_REM_ACCESS_ERR);
     }
     meet(s);
+    CHECK(!ibv_dereg_mr(mr) && !ibv_dealloc_pd(pd));
 }
 
 /* ---- the way of a message ---- */

@@ -467,6 +467,7 @@ static void creations_fail(void)
         errno = 0;
         struct ibv_mr *mr = ibv_reg_mr(pd, memory, sizeof memory, 0);
         CHECK(i % 3 ? mr != NULL : !mr && errno == ENOMEM);
+        CHECK(!mr || ibv_dereg_mr(mr) == 0);
     }
     CHECK(!ibv_create_cq(c, 4, NULL, NULL, 0) && errno == ENOMEM);
     struct ibv_cq *cq = ibv_create_cq(c, 4, NULL, NULL, 0);
