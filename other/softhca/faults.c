@@ -13,8 +13,8 @@
 static const struct shca_word ops[] = {{"send", SHCA_OP_SEND}, {"write", SHCA_OP_WRITE},
                                        {"read", SHCA_OP_READ}, {"atomic", SHCA_OP_ATOMIC},
                                        {"recv", SHCA_OP_RECV}, {NULL, 0}};
-static const struct shca_word kinds[] = {
-    {"pd", SHCA_PD}, {"mr", SHCA_MR}, {"cq", SHCA_CQ}, {"qp", SHCA_QP}, {NULL, 0}};
+static const struct shca_word kinds[] = {{"pd", SHCA_PD}, {"mr", SHCA_MR},   {"cq", SHCA_CQ},
+                                         {"qp", SHCA_QP}, {"srq", SHCA_SRQ}, {NULL, 0}};
 
 enum key_kind { NUMBER, SET, WORDS, WORD, FRACTION, COUNT, DEVICE, PORT };
 struct key {
@@ -57,7 +57,7 @@ static const struct key keys[KEYS] = {
     [CQ] = {"cq", SET, AT(cq), 1, UINT32_MAX, NULL, "on these completion queues, counted likewise"},
     [OP] = {"op", WORDS, AT(ops), 0, 0, ops,
             "messages or completions of these kinds: send, write, read, atomic, recv, joined by +"},
-    [WHAT] = {"what", WORD, AT(kind), 0, 0, kinds, "what cannot be made: pd, mr, cq or qp"},
+    [WHAT] = {"what", WORD, AT(kind), 0, 0, kinds, "what cannot be made: pd, mr, cq, qp or srq"},
     [WHEN_AT] = {"at", NUMBER, AT(at), 1, UINT32_MAX, NULL, "the N-th alone"},
     [AFTER] = {"after", NUMBER, AT(after), 0, UINT32_MAX, NULL, "all that follow the N-th"},
     [EVERY] = {"every", NUMBER, AT(every), 1, UINT32_MAX, NULL, "each N-th"},

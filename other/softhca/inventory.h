@@ -17,7 +17,7 @@
 enum { SHCA_DEVICES = 16, SHCA_PORTS = 8, SHCA_PKEYS = 16, SHCA_GIDS = 16, SHCA_FW_VER = 64 };
 
 /* Things that a device has a limited number of. */
-enum shca_kind { SHCA_PD, SHCA_MR, SHCA_CQ, SHCA_QP, SHCA_KINDS };
+enum shca_kind { SHCA_PD, SHCA_MR, SHCA_CQ, SHCA_QP, SHCA_SRQ, SHCA_KINDS };
 
 struct shca_port_model {
     uint64_t state, active_mtu, lmc, width, speed, gids;
@@ -27,6 +27,7 @@ struct shca_port_model {
 
 struct shca_device_model {
     uint64_t max_qp, max_cq, max_mr, max_pd, max_cqe, max_qp_wr, max_sge, max_mr_size;
+    uint64_t max_srq, max_srq_wr, max_srq_sge;
     uint64_t max_inline_data, max_qp_rd_atom, max_qp_init_rd_atom;
     uint64_t vendor_id, vendor_part_id, hw_ver;
     char fw_ver[SHCA_FW_VER];

@@ -102,13 +102,14 @@ int shca_take(struct ibv_context *c, enum shca_kind kind)
 {
     struct shca_device *d = shca_device(c);
     const struct shca_device_model *m = d->model;
-    uint64_t most = kind == SHCA_PD   ? m->max_pd
-                    : kind == SHCA_MR ? m->max_mr
-                    : kind == SHCA_CQ ? m->max_cq
-                                      : m->max_qp;
+    const uint64_t most[SHCA_KINDS] = {[SHCA_PD] = m->max_pd,
+                                       [SHCA_MR] = m->max_mr,
+                                       [SHCA_CQ] = m->max_cq,
+                                       [SHCA_QP] = m->max_qp,
+                                       [SHCA_SRQ] = m->max_srq};
     int error = shca_inject_creation(kind);
     if (error) return error;
-    if (atomic_fetch_add(&d->used[kind], 1) < most) return 0;
+    if (atomic_fetch_add(&d->used[kind], 1) < most[kind]) return 0;
     atomic_fetch_sub(&d->used[kind], 1);
     return ENOMEM;
 }

@@ -101,10 +101,14 @@ struct ibv_srq *shca_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *a)
 {
     const struct shca_device_model *m = shca_device(pd->context)->model;
     struct shca_srq *q = NULL;
-    if (a->attr.max_wr < 1 || a->attr.max_wr > m->max_qp_wr || a->attr.max_sge > m->max_sge)
-        errno = EINVAL;
-    else
-        q = shca_srq_new(pd, a->attr.max_wr, a->attr.max_sge ? a->attr.max_sge : 1);
+    int error =
+        a->attr.max_wr < 1 || a->attr.max_wr > m->max_srq_wr || a->attr.max_sge > m->max_srq_sge
+            ? EINVAL
+            : shca_take(pd->context, SHCA_SRQ);
+    if (error)
+        errno = error;
+    else if (!(q = shca_srq_new(pd, a->attr.max_wr, a->attr.max_sge ? a->attr.max_sge : 1)))
+        shca_give(pd->context, SHCA_SRQ);
     if (!q) return NULL;
     q->base.srq_context = a->srq_context;
     a->attr.max_sge = q->max_sge;
@@ -156,6 +160,7 @@ int shca_destroy_srq(struct ibv_srq *base)
     pthread_mutex_unlock(&base->mutex);
     shca_srq_delete(q);
     shca_pd(pd)->users--;
+    shca_give(pd->context, SHCA_SRQ);
     return 0;
 }
 

@@ -107,25 +107,35 @@ static struct ibv_qp *new_qp(struct ibv_pd *pd, struct ibv_cq *cq, struct ibv_qp
 
 static void limits_of_counts_act(void)
 {
-    putenv("SOFTHCA_DEVICES=2;softhca1:max_qp=2,max_cq=2,max_mr=2,max_pd=2");
+    putenv("SOFTHCA_DEVICES=2;softhca1:max_qp=2,max_cq=2,max_mr=2,max_pd=2,max_srq=2,max_srq_wr=7,"
+           "max_srq_sge=2");
     struct ibv_context *c = open_named("softhca1"), *c0 = open_named("softhca0");
     static char memory[4096];
     struct ibv_pd *pd[2] = {ibv_alloc_pd(c), ibv_alloc_pd(c)};
     struct ibv_cq *cq[2];
     struct ibv_qp *qp[2];
     struct ibv_mr *mr[2];
+    struct ibv_srq *srq[2];
+    struct ibv_srq_init_attr most = {.attr = {.max_wr = 7, .max_sge = 2}}, more = most;
+    more.attr.max_wr++;
+    CHECK(!ibv_create_srq(pd[0], &more) && errno == EINVAL);
+    more = most;
+    more.attr.max_sge++;
+    CHECK(!ibv_create_srq(pd[0], &more) && errno == EINVAL);
     for (int round = 0; round < 3; round++) { /* what is given back can be had again */
         for (int i = 0; i < 2; i++) {
             CHECK((cq[i] = ibv_create_cq(c, 4, NULL, NULL, 0)) != NULL);
             CHECK((qp[i] = new_qp(pd[0], cq[0], (struct ibv_qp_cap){.max_send_wr = 1})) != NULL);
             CHECK((mr[i] = ibv_reg_mr(pd[1], memory, sizeof memory, 0)) != NULL);
+            CHECK((srq[i] = ibv_create_srq(pd[0], &most)) != NULL);
         }
         CHECK(!ibv_alloc_pd(c) && errno == ENOMEM);
         CHECK(!ibv_create_cq(c, 4, NULL, NULL, 0) && errno == ENOMEM);
         CHECK(!new_qp(pd[0], cq[0], (struct ibv_qp_cap){.max_send_wr = 1}) && errno == ENOMEM);
         CHECK(!ibv_reg_mr(pd[1], memory, sizeof memory, 0) && errno == ENOMEM);
+        CHECK(!ibv_create_srq(pd[0], &most) && errno == ENOMEM);
         for (int i = 0; i < 2; i++) CHECK(!ibv_destroy_qp(qp[i]) && !ibv_dereg_mr(mr[i]));
-        for (int i = 0; i < 2; i++) CHECK(!ibv_destroy_cq(cq[i]));
+        for (int i = 0; i < 2; i++) CHECK(!ibv_destroy_cq(cq[i]) && !ibv_destroy_srq(srq[i]));
         for (int i = 0; i < 2; i++) CHECK(!ibv_dealloc_pd(pd[i]));
         for (int i = 0; i < 2; i++) CHECK((pd[i] = ibv_alloc_pd(c)) != NULL);
     }

@@ -73,7 +73,7 @@ tap_ok $? "every name of libibverbs is known to the tests${missing:+: not ${miss
 
 # The README speaks of every name that the help lists.
 ./softhca-run --help-env >"$tap_scratch/help"
-silent=$(sed -n 's/^    \([a-z_]*\)  .*/\1/p' "$tap_scratch/help" | while read -r name; do
+silent=$(sed -n '/^Names in/,$ s/^    \([a-z][a-z_-]*\) .*/\1/p' "$tap_scratch/help" | while read -r name; do
     grep -q "\`$name\`" "$TEST_SOURCE/../other/softhca/README.md" || echo "$name"
 done)
 [ -z "$silent" ] && grep -q '^    max_qp ' "$tap_scratch/help"

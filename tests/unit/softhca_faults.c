@@ -88,7 +88,7 @@ static void bad_texts(void)
     bad("overflow:qp=1", "overflow: 'qp' is none of its keys, which are process, cq, at, after, "
                          "every, times, chance");
     bad("enomem:at=1", "enomem: it needs what");
-    bad("enomem:what=memory", "enomem: what=memory is none of pd, mr, cq, qp");
+    bad("enomem:what=memory", "enomem: what=memory is none of pd, mr, cq, qp, srq");
     bad("hold", "hold: it needs one of polls, us, gather");
     bad("stall:at=1", "stall: it needs one of polls, us, messages");
     bad("cut:process=0", "cut: it needs peer");
