@@ -19,7 +19,7 @@ static struct {
     uint32_t process; /* SHCA_NO_PROCESS when it has no number */
     pthread_mutex_t lock;
     struct shca_fault_count count[SHCA_FAULT_RULES]; /* of the process; under lock */
-    bool cut[SHCA_FAULT_RULES];
+    _Atomic bool cut[SHCA_FAULT_RULES];
     _Atomic uint32_t qps;
     _Atomic uint64_t posted, empty_polls;
     _Atomic uint64_t last_poll; /* 0 until a channel is used */

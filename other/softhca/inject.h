@@ -15,7 +15,7 @@ struct shca_injector {
     uint32_t ordinal; /* the process's first QP is 1 */
     struct shca_fault_count message[SHCA_FAULT_RULES];
     struct shca_fault_count completion[2][SHCA_FAULT_RULES]; /* of each side */
-    uint64_t posted;
+    _Atomic uint64_t posted;
     /* about the WR that runs now */
     bool decided;
     uint32_t index;

@@ -73,8 +73,8 @@ static uint64_t rnr_ns(uint32_t timer)
 /* Between two attempts. */
 uint64_t shca_retry_ns(struct shca_qp *qp, int reason)
 {
-    return reason == SHCA_NOT_READY ? rnr_ns(qp->link.t->min_rnr_timer)
-                                    : 4096ull << qp->attr.timeout;
+    if (reason == SHCA_NOBODY) return 4096ull << qp->attr.timeout;
+    return rnr_ns(qp->link.t ? qp->link.t->min_rnr_timer : qp->attr.min_rnr_timer);
 }
 
 /* When to stop waiting for REASON: ns, 0 for never. */

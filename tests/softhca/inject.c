@@ -307,6 +307,16 @@ static void third_is_lost(struct side *s)
     sends(s, 2, IBV_WC_RETRY_EXC_ERR);
 }
 
+/* Faults meet a QP that leads nowhere. */
+static void nobody_there(struct side *s)
+{
+    struct address nobody = {.qpn = 0x001001, .lid = s->its.lid};
+    connect_qp(s, &nobody);
+    send_8(s, 1);
+    expect(s->scq, 1, IBV_WC_RETRY_EXC_ERR);
+    meet(s);
+}
+
 /* A WRITE takes no receive: no receiver has to be ready for it. */
 static void writes_need_no_receiver(struct side *s)
 {
@@ -688,6 +698,10 @@ void inject_rules(void)
          all_arrive,
          "lose:process=0,peer=0+2",
          {.timeout = 1, .retry_cnt = 3}},
+        {"rnr, hold and cut of a QP that leads nowhere",
+         nobody_there,
+         "rnr;hold:peer=1,polls=1;cut:peer=1",
+         {.no_connect = true, .timeout = 8, .retry_cnt = 1, .min_rnr_timer = 1}},
         {"cut: nothing passes in either direction",
          cut_off,
          "cut:process=0,peer=1,after=3",
