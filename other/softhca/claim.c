@@ -6,18 +6,18 @@
  */
 #include "object.h"
 
-/* Ask to be rung when there is a receive, and look once more. */
-static bool wait_for_post(struct shm_srq *q)
+static void ask_to_be_rung(struct shm_srq *q)
 {
     atomic_fetch_or(&q->waiting[shca.slot / 64], 1ull << shca.slot % 64);
     atomic_exchange(&q->waits, 1);
-    return atomic_load(&q->head) != atomic_load(&q->prod);
 }
 
 /* The owner is told once that fewer than the limit are left. */
-static void check_limit(struct shca_peer *owner, struct shm_srq *q, uint64_t left)
+static void check_limit(struct shca_peer *owner, struct shm_srq *q, uint64_t head)
 {
     uint32_t limit = atomic_load_explicit(&q->limit, memory_order_relaxed);
+    if (limit == 0) return;
+    int64_t left = atomic_load_explicit(&q->prod, memory_order_relaxed) - head;
     if (left < limit && !atomic_exchange(&q->limit_hit, 1)) shca_peer_ring(owner);
 }
 
@@ -25,14 +25,18 @@ static void check_limit(struct shca_peer *owner, struct shm_srq *q, uint64_t lef
 struct shm_slot *shca_srq_claim(struct shca_peer *owner, struct shm_srq *q, bool wait,
                                 uint32_t *index)
 {
-    const uint32_t *cells = shm_at(owner->h, q->cells);
-    for (;;) {
+    _Atomic uint64_t *cells = shm_at(owner->h, q->cells);
+    for (bool asked = false;;) {
         uint64_t head = atomic_load_explicit(&q->head, memory_order_acquire);
-        if (head == atomic_load_explicit(&q->prod, memory_order_acquire)) {
-            if (!wait || !wait_for_post(q)) return NULL;
+        uint64_t cell = atomic_load_explicit(&cells[head & q->mask], memory_order_acquire);
+        if (shm_cell_position(cell) != head) {
+            if (atomic_load_explicit(&q->head, memory_order_acquire) != head) continue;
+            if (!wait || asked) return NULL;
+            ask_to_be_rung(q);
+            asked = true; /* and look once more */
             continue;
         }
-        *index = __atomic_load_n(&cells[head & q->mask], __ATOMIC_RELAXED);
+        *index = cell % SHCA_MAX_WR;
         struct shm_slot *slot = shm_slot(owner->h, q, *index);
         uint64_t seen = shm_claim(head, 0, SHCA_SLOT_POSTED);
         bool mine = atomic_compare_exchange_strong(&slot->claim, &seen,
@@ -41,7 +45,7 @@ struct shm_slot *shca_srq_claim(struct shca_peer *owner, struct shm_srq *q, bool
         uint64_t at = head;
         atomic_compare_exchange_strong(&q->head, &at, head + 1);
         if (!mine) continue;
-        check_limit(owner, q, atomic_load_explicit(&q->prod, memory_order_relaxed) - head - 1);
+        check_limit(owner, q, head + 1);
         return slot;
     }
 }

@@ -6,15 +6,17 @@
 #include "hot.h"
 #include "inject.h"
 
+#include <endian.h>
+
 /* The local side of a WR: lkeys are checked as the HCA would, just before use. */
-static int gather(struct shca_qp *qp, const struct ibv_send_wr *wr, struct shca_gather *g)
+static inline int gather(struct shca_qp *qp, const struct ibv_send_wr *wr, struct shca_gather *g,
+                         int first)
 {
     g->total = 0;
-    g->n = wr->num_sge;
-    bool fetches = wr->opcode == IBV_WR_RDMA_READ || wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
-                   wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+    g->n = first + wr->num_sge;
+    bool fetches = SHCA_FETCHES >> wr->opcode & 1;
     bool by_value = wr->send_flags & IBV_SEND_INLINE && !fetches;
-    for (int i = 0; i < g->n; i++) {
+    for (int i = 0; i < wr->num_sge; i++) {
         const struct ibv_sge *s = &wr->sg_list[i];
         uint64_t va = s->addr;
         if (!by_value && s->length > 0) {
@@ -23,10 +25,42 @@ static int gather(struct shca_qp *qp, const struct ibv_send_wr *wr, struct shca_
             if (!mr) return IBV_WC_LOC_PROT_ERR;
             va = mr->va + (s->addr - mr->iova);
         }
-        g->iov[i] = (struct iovec){(void *)(uintptr_t)va, s->length};
+        g->iov[first + i] = (struct iovec){(void *)(uintptr_t)va, s->length};
         g->total += s->length;
     }
     return g->total > 1ull << 30 ? IBV_WC_LOC_LEN_ERR : IBV_WC_SUCCESS;
+}
+
+static uint32_t mtu_of(uint32_t port)
+{
+    return 128u << shca_port_model(port)->active_mtu;
+}
+
+/* What comes before the payload in every receive of a datagram: the GRH, or as much of nothing. */
+static struct ibv_grh header(const struct shca_ah *ah, const struct ibv_send_wr *wr,
+                             uint32_t length)
+{
+    enum { BTH = 12, DETH = 8, IMMEDIATE = 4, ICRC = 4 };
+    struct ibv_grh h = ah->grh;
+    uint32_t imm = wr->opcode == IBV_WR_SEND_WITH_IMM ? IMMEDIATE : 0;
+    if (ah->global) h.paylen = htobe16(BTH + DETH + imm + ((length + 3) & ~3u) + ICRC);
+    return h;
+}
+
+static int deliver_datagram(struct shca_qp *qp, const struct ibv_send_wr *wr)
+{
+    const struct shca_ah *ah = shca_ah(wr->wr.ud.ah);
+    struct shca_gather g;
+    if (shca_pd(ah->base.pd)->id != qp->s->pd) return IBV_WC_LOC_QP_OP_ERR;
+    int status = gather(qp, wr, &g, 1);
+    if (status != IBV_WC_SUCCESS) return status;
+    if (g.total > mtu_of(qp->port)) return IBV_WC_LOC_LEN_ERR;
+    struct ibv_grh h = header(ah, wr, g.total);
+    g.iov[0] = (struct iovec){&h, sizeof h};
+    g.total += sizeof h;
+    struct shca_link l;
+    shca_datagram_link(&l, qp, ah, wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey);
+    return shca_respond(&l, wr, &g);
 }
 
 /* A completion status, or SHCA_NOT_READY (no receive there) or SHCA_NOBODY (no such QP there). */
@@ -35,6 +69,7 @@ int shca_deliver(struct shca_qp *qp, const struct ibv_send_wr *wr)
     struct shca_gather g;
     int status = qp->faults ? shca_inject_message(qp, wr) : 0;
     if (status) return status;
-    status = gather(qp, wr, &g);
+    if (qp->base.qp_type == IBV_QPT_UD) return deliver_datagram(qp, wr);
+    status = gather(qp, wr, &g, 0);
     return status == IBV_WC_SUCCESS ? shca_respond(&qp->link, wr, &g) : status;
 }

@@ -1,7 +1,7 @@
 /* interpose_rare.c - the ibv_* names that few programs use.
  *
  * A real function that met one of our objects would crash, so every name that takes an object is
- * here: address handles and multicast are not there yet, and importing,
+ * here: multicast is not there, and importing,
  * device memory and later additions are refused for good. Names that libibverbs 44 does not have
  * are forwarded when the library at run time has them.
  */
@@ -81,24 +81,26 @@ SHCA_EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
 
 SHCA_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *a)
 {
-    return ours(pd->context) ? refuse() : REAL(NULL, ibv_create_ah, pd, a);
+    return ours(pd->context) ? shca_create_ah(pd, a) : REAL(NULL, ibv_create_ah, pd, a);
 }
 
 SHCA_EXPORT int ibv_init_ah_from_wc(struct ibv_context *c, uint8_t port, struct ibv_wc *wc,
                                     struct ibv_grh *grh, struct ibv_ah_attr *a)
 {
-    return ours(c) ? shca_unsupported() : REAL(ENOSYS, ibv_init_ah_from_wc, c, port, wc, grh, a);
+    return ours(c) ? shca_init_ah_from_wc(c, port, wc, grh, a)
+                   : REAL(ENOSYS, ibv_init_ah_from_wc, c, port, wc, grh, a);
 }
 
 SHCA_EXPORT struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc,
                                                  struct ibv_grh *grh, uint8_t port)
 {
-    return ours(pd->context) ? refuse() : REAL(NULL, ibv_create_ah_from_wc, pd, wc, grh, port);
+    return ours(pd->context) ? shca_create_ah_from_wc(pd, wc, grh, port)
+                             : REAL(NULL, ibv_create_ah_from_wc, pd, wc, grh, port);
 }
 
 SHCA_EXPORT int ibv_destroy_ah(struct ibv_ah *ah)
 {
-    return ours(ah->context) ? shca_unsupported() : REAL(ENOSYS, ibv_destroy_ah, ah);
+    return ours(ah->context) ? shca_destroy_ah(ah) : REAL(ENOSYS, ibv_destroy_ah, ah);
 }
 
 SHCA_EXPORT int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)

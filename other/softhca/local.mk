@@ -8,8 +8,8 @@ softhca_pure = \
 include_HEADERS += other/softhca/softhca.h
 
 libsofthca_la_SOURCES = \
-	other/softhca/address.c other/softhca/beside.c other/softhca/claim.c other/softhca/cq.c other/softhca/cq_ex.c other/softhca/deliver.c other/softhca/device.c \
-	other/softhca/event.c other/softhca/extent.c other/softhca/extent.h other/softhca/fork.c \
+	other/softhca/address.c other/softhca/ah.c other/softhca/beside.c other/softhca/claim.c other/softhca/cq.c other/softhca/cq_ex.c other/softhca/deliver.c other/softhca/device.c \
+	other/softhca/event.c other/softhca/extent.c other/softhca/extent.h other/softhca/fork.c other/softhca/guest.c \
 	other/softhca/interpose.c other/softhca/interpose.h other/softhca/interpose_rare.c other/softhca/lock.h \
 	other/softhca/hot.h other/softhca/move.c other/softhca/mr.c other/softhca/object.h other/softhca/peer.c \
 	other/softhca/qp.c other/softhca/qp_ex.c other/softhca/query.c other/softhca/real.c \
@@ -17,7 +17,7 @@ libsofthca_la_SOURCES = \
 	other/softhca/segment.c other/softhca/send.c other/softhca/server.c other/softhca/service.c \
 	other/softhca/hold.c other/softhca/inject.c other/softhca/inject.h other/softhca/port.c \
 	other/softhca/settings_read.c $(softhca_pure) \
-	other/softhca/softhca.h other/softhca/srq.c other/softhca/state.c
+	other/softhca/softhca.h other/softhca/srq.c other/softhca/state.c other/softhca/transition.c
 libsofthca_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 libsofthca_la_CFLAGS = $(AM_CFLAGS) -pthread
 # Its threads run until the end of the process: the code must stay mapped.
@@ -31,7 +31,7 @@ EXTRA_DIST += other/softhca/softhca.map other/softhca/README.md other/softhca/se
 check_PROGRAMS += softhca_rules softhca_soak softhca_speed softhca_rules_static
 softhca_pair = tests/softhca/pair.c tests/softhca/pair.h tests/softhca/rules.h
 softhca_rules_SOURCES = tests/softhca/rules.c tests/softhca/report.c tests/softhca/transfer.c tests/softhca/fault.c \
-	tests/softhca/queue.c tests/softhca/life.c tests/softhca/shared.c tests/softhca/crowd.c tests/softhca/crowd.h \
+	tests/softhca/queue.c tests/softhca/life.c tests/softhca/shared.c tests/softhca/unreliable.c tests/softhca/datagram.c tests/softhca/crowd.c tests/softhca/crowd.h \
 	tests/softhca/forks.c tests/softhca/setting.c tests/softhca/devices.c tests/softhca/inject.c $(softhca_pair)
 softhca_rules_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 softhca_rules_LDADD = libsofthca.la $(VERBS_LIBS)

@@ -136,7 +136,7 @@ int shca_dereg_mr(struct ibv_mr *base)
     uint32_t generation = mr->s->key & 255;
     atomic_store(&mr->s->key, generation); /* index 0 in the key: matches no key */
     pthread_mutex_lock(&shca.lock);
-    for (struct shca_qp *qp = shca.qps; qp; qp = qp->next) shca_qp_quiesce(qp);
+    shca_quiesce();
     give_index(base->handle);
     pthread_mutex_unlock(&shca.lock);
     shca_pd(base->pd)->users--;

@@ -17,6 +17,13 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+/* Opcodes as bits. Those of IBV_QP_EX_WITH_... are the same. */
+enum {
+    SHCA_SENDS = 1 << IBV_WR_SEND | 1 << IBV_WR_SEND_WITH_IMM,
+    SHCA_WRITES = 1 << IBV_WR_RDMA_WRITE | 1 << IBV_WR_RDMA_WRITE_WITH_IMM,
+    SHCA_FETCHES =
+        1 << IBV_WR_RDMA_READ | 1 << IBV_WR_ATOMIC_CMP_AND_SWP | 1 << IBV_WR_ATOMIC_FETCH_AND_ADD
+};
 #define SHCA_NO_DEADLINE (~0ull)
 #define SHCA_EXPORT      __attribute__((visibility("default")))
 
@@ -88,6 +95,7 @@ struct shca_peer {
     int sock, doorbell, memfd;
     pid_t pid;
     _Atomic bool no_pvm;  /* process_vm_* refused: ask the owner's thread */
+    bool registered;      /* as a guest there, see guest.c */
     struct shca_lock rpc; /* one question at a time on sock */
     _Atomic(char *) arena;
     _Atomic uint64_t arena_len;
@@ -113,6 +121,22 @@ struct shca_srq {
     uint32_t n_unused, unused[];
 };
 
+/* Where an address leads. */
+enum { SHCA_NOWHERE = -1, SHCA_HERE = 0 };
+struct shca_place {
+    int host;
+    uint32_t port;
+};
+
+struct shca_ah {
+    struct ibv_ah base;
+    uint32_t port; /* it starts from */
+    struct shca_place place;
+    struct shm_route route;
+    bool global;
+    struct ibv_grh grh; /* but for its length; zero when not global */
+};
+
 /* The way from a queue pair to the entry of the one it sends to. */
 struct shca_link {
     struct shca_peer *peer; /* whose segment it is in; NULL when the address leads nowhere */
@@ -123,6 +147,10 @@ struct shca_link {
     struct shm_route route;
     uint32_t active; /* last even value left in t->active */
     uint32_t prod;   /* t->rq_prod when last looked at: its line moves with every receive */
+    uint32_t qkey;   /* of a datagram */
+    uint8_t type;    /* of the QP that sends */
+    bool reliable;   /* what becomes of a message is reported back */
+    bool grh;        /* the 40 bytes before a datagram are a header */
 };
 
 struct shca_qp {
@@ -135,7 +163,10 @@ struct shca_qp {
     struct shm_qp *s;
     struct shca_link link;
     struct shca_cq *send_cq, *recv_cq;
-    struct shca_srq *srq; /* where it receives, unless it has a queue of its own */
+    struct shca_srq *srq;     /* where it receives, unless it has a ring of its own */
+    bool own_srq;             /* a UD QP's own queue is of that kind: many send to it */
+    uint32_t opcodes;         /* bits: what it may send */
+    struct shca_peer **peers; /* [SHCA_SLOTS] that datagrams went to, or NULL */
     uint32_t index;
     uint32_t port; /* from INIT on */
 
@@ -207,6 +238,10 @@ static inline struct shca_srq *shca_srq(struct ibv_srq *q)
 {
     return (struct shca_srq *)q;
 }
+static inline struct shca_ah *shca_ah(struct ibv_ah *a)
+{
+    return (struct shca_ah *)a;
+}
 static inline struct shca_pd *shca_pd(struct ibv_pd *p)
 {
     return (struct shca_pd *)p;
@@ -273,11 +308,6 @@ void shca_give(struct ibv_context *c, enum shca_kind kind);
 void shca_ports_in_child(void);
 
 /* address.c: what LIDs and GIDs there are, where they lead */
-enum { SHCA_NOWHERE = -1, SHCA_HERE = 0 };
-struct shca_place {
-    int host;
-    uint32_t port;
-};
 uint64_t shca_guid(uint32_t device); /* network order */
 uint16_t shca_lid(uint32_t port);
 void shca_gid(uint32_t port, uint32_t index, union ibv_gid *gid);
@@ -321,6 +351,12 @@ int shca_ask_channel(struct shca_peer *p, uint32_t id);
 int shca_ask_copy(struct shca_peer *p, bool write, uint64_t va, void *data, size_t len);
 int shca_ask_atomic(struct shca_peer *p, bool swap, uint64_t va, uint64_t a, uint64_t b,
                     uint64_t *old);
+
+/* guest.c */
+void shca_guest_register(struct shca_peer *p);
+void shca_guest_enter(struct shca_peer *p);
+void shca_guest_leave(struct shca_peer *p);
+void shca_guests_quiesce(void);
 
 /* service.c: the working thread */
 int shca_service_start(void);
@@ -372,7 +408,18 @@ int shca_get_async_event(struct ibv_context *c, struct ibv_async_event *e);
 void shca_ack_async_event(struct ibv_async_event *e);
 void shca_forget_events(struct ibv_context *c, const void *object);
 
-/* qp.c, state.c */
+/* ah.c */
+struct ibv_ah *shca_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *a);
+int shca_destroy_ah(struct ibv_ah *ah);
+int shca_init_ah_from_wc(struct ibv_context *c, uint8_t number, struct ibv_wc *wc,
+                         struct ibv_grh *grh, struct ibv_ah_attr *a);
+struct ibv_ah *shca_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh,
+                                      uint8_t number);
+void shca_datagram_link(struct shca_link *l, struct shca_qp *qp, const struct shca_ah *ah,
+                        uint32_t to, uint32_t qkey);
+void shca_forget_peers(struct shca_qp *qp);
+
+/* qp.c, state.c, transition.c */
 struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
 struct ibv_qp *shca_create_qp_ex(struct ibv_context *c, struct ibv_qp_init_attr_ex *attr);
 int shca_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
@@ -380,8 +427,12 @@ int shca_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
                   struct ibv_qp_init_attr *init);
 int shca_destroy_qp(struct ibv_qp *qp);
 void shca_qp_quiesce(struct shca_qp *qp);
+void shca_quiesce(void); /* shca.lock held */
 void shca_qp_reset(struct shca_qp *qp);
 void shca_qp_to_error(struct shca_qp *qp); /* send lock held */
+void shca_qp_to_send_error(struct shca_qp *qp);
+bool shca_transition_allowed(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to,
+                             int mask);
 int shca_qp_ex_ops(struct shca_qp *qp);
 void shca_qp_ex_in_child(struct shca_qp *qp);
 
@@ -395,6 +446,7 @@ struct shca_srq *shca_srq_new(struct ibv_pd *pd, uint32_t size, uint32_t max_sge
 void shca_srq_delete(struct shca_srq *q);
 int shca_srq_post(struct shca_srq *q, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 void shca_srq_done(struct shca_srq *q, uint32_t slot);
+void shca_srq_clear(struct shca_srq *q);
 void shca_srq_attend(struct shca_srq *q, bool deaths);
 struct shm_slot *shca_srq_claim(struct shca_peer *owner, struct shm_srq *q, bool wait,
                                 uint32_t *index);
@@ -410,7 +462,7 @@ void shca_recv_flush(struct shca_qp *qp);
 
 /* deliver.c: the initiator's half of a WR, checked against its own tables */
 struct shca_gather {
-    struct iovec iov[SHCA_MAX_SGE];
+    struct iovec iov[1 + SHCA_MAX_SGE]; /* a datagram begins with its GRH */
     int n;
     uint64_t total;
 };

@@ -39,7 +39,7 @@ static int receive_greeting(struct shca_peer *p)
     if (!c || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(2 * sizeof(int))) {
         if (n == sizeof slot && m.msg_flags & MSG_CTRUNC)
             shca_say("no descriptors left for a peer's memory (raise ulimit -n)");
-        else if (n < 0)
+        else if (n < 0 && errno == EAGAIN) /* else it has just died */
             shca_say("the process in slot %u does not answer: %m (is it stopped?)", p->slot);
         return -1;
     }

@@ -91,7 +91,7 @@ void shca_port_retune(void)
     pthread_mutex_lock(&shca.lock);
     for (struct shca_qp *qp = shca.qps; qp; qp = qp->next) {
         shca_lock(&qp->sq);
-        if (qp->link.t) shca_qp_tune(qp);
+        if (shca_state(qp) != IBV_QPS_RESET) shca_qp_tune(qp);
         shca_unlock(&qp->sq);
     }
     pthread_mutex_unlock(&shca.lock);

@@ -1,17 +1,32 @@
-/* qp.c - creating, querying and destroying reliable connected queue pairs.
+/* qp.c - creating, querying and destroying queue pairs.
  *
- * The receive ring goes into the segment's heap, the send ring into private memory. UD, UC and XRC
- * are refused with EOPNOTSUPP for now.
+ * The receive ring goes into the segment's heap, the send ring into private memory. A UD QP
+ * receives through a queue of the shared kind, because many send to it.
  */
 #include "inject.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* What a QP of this type may send, as bits of opcodes; 0 when there are none such. */
+static uint32_t sends(enum ibv_qp_type type)
+{
+    switch (type) {
+    case IBV_QPT_RC:
+        return SHCA_SENDS | SHCA_WRITES | SHCA_FETCHES;
+    case IBV_QPT_UC:
+        return SHCA_SENDS | SHCA_WRITES;
+    case IBV_QPT_UD:
+        return SHCA_SENDS;
+    default:
+        return 0;
+    }
+}
+
 static int check_init(const struct ibv_pd *pd, const struct ibv_qp_init_attr *a)
 {
     const struct shca_device_model *m = shca_device(pd->context)->model;
-    if (a->qp_type != IBV_QPT_RC) return EOPNOTSUPP;
+    if (!sends(a->qp_type)) return EOPNOTSUPP;
     if (!a->send_cq || !a->recv_cq) return EINVAL;
     if (a->send_cq->context != pd->context || a->recv_cq->context != pd->context) return EINVAL;
     if (a->srq && a->srq->context != pd->context) return EINVAL;
@@ -40,8 +55,15 @@ static int make_send_ring(struct shca_qp *qp)
 /* A receive queue of its own, unless it receives from a shared one. */
 static int make_recv_ring(struct shca_qp *qp, struct shm_qp *s)
 {
+    if (qp->base.qp_type == IBV_QPT_UD && !qp->srq) {
+        uint32_t size = qp->cap.max_recv_wr, sges = qp->cap.max_recv_sge;
+        qp->srq = shca_srq_new(qp->base.pd, size ? size : 1, sges ? sges : 1);
+        if (!qp->srq) return errno;
+        qp->own_srq = true;
+    }
+    if (qp->srq) s->srq = qp->srq->index + 1;
+    if (qp->own_srq) return 0;
     if (qp->srq) {
-        s->srq = qp->srq->index + 1;
         qp->cap.max_recv_wr = qp->cap.max_recv_sge = 0;
         return 0;
     }
@@ -89,7 +111,7 @@ static void count_users(struct shca_qp *qp, int n)
 {
     qp->send_cq->users += n;
     qp->recv_cq->users += n;
-    if (qp->srq) qp->srq->users += n;
+    if (qp->base.srq) qp->srq->users += n;
     shca_pd(qp->base.pd)->users += n;
 }
 
@@ -107,6 +129,7 @@ static void fill_base(struct shca_qp *qp, struct ibv_pd *pd, const struct ibv_qp
     qp->srq = shca_srq(a->srq);
     qp->cap = a->cap;
     qp->sig_all = a->sq_sig_all;
+    qp->opcodes = sends(a->qp_type);
     pthread_mutex_init(&qp->base.mutex, NULL);
     pthread_cond_init(&qp->base.cond, NULL);
 }
@@ -129,6 +152,7 @@ struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *a)
     if (!error) error = enter_qp(qp, &s);
     if (error) {
         if (s.rq_ring) shca_heap_free(s.rq_ring);
+        if (qp->own_srq) shca_srq_delete(qp->srq);
         shca_give(pd->context, SHCA_QP);
         free(qp->sq_ring);
         free(qp->faults);
@@ -145,12 +169,9 @@ struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *a)
 struct ibv_qp *shca_create_qp_ex(struct ibv_context *c, struct ibv_qp_init_attr_ex *a)
 {
     uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-    uint64_t ops = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
-                   IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ |
-                   IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
     bool ex = a->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
     if (a->comp_mask & ~known || !(a->comp_mask & IBV_QP_INIT_ATTR_PD) ||
-        (ex && a->send_ops_flags & ~ops)) {
+        (ex && a->send_ops_flags & ~(uint64_t)sends(a->qp_type))) {
         errno = EOPNOTSUPP;
         return NULL;
     }
@@ -186,11 +207,23 @@ int shca_query_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask,
 /* Wait until no initiator is inside: whoever enters later sees what was changed before. */
 void shca_qp_quiesce(struct shca_qp *qp)
 {
+    if (qp->base.qp_type == IBV_QPT_UD) {
+        shca_guests_quiesce();
+        return;
+    }
     uint32_t active = atomic_fetch_add(&qp->s->active, 0); /* a full fence and a look */
     for (int spins = 0; active & 1 && atomic_load(&qp->s->active) == active; spins++) {
         if (spins > 64) sched_yield();
         if (!qp->link.peer || (spins % 256 == 255 && shca_peer_gone(qp->link.peer))) return;
     }
+}
+
+/* The same for the whole process; shca.lock held. */
+void shca_quiesce(void)
+{
+    for (struct shca_qp *qp = shca.qps; qp; qp = qp->next)
+        if (qp->base.qp_type != IBV_QPT_UD) shca_qp_quiesce(qp);
+    shca_guests_quiesce();
 }
 
 /* To the RESET state, as far as queues and the connection are concerned. */
@@ -201,6 +234,8 @@ void shca_qp_reset(struct shca_qp *qp)
     shca_qp_quiesce(qp);
     shca_cq_forget(qp->send_cq, qp->base.qp_num);
     if (qp->recv_cq != qp->send_cq) shca_cq_forget(qp->recv_cq, qp->base.qp_num);
+    if (qp->own_srq) shca_srq_clear(qp->srq);
+    shca_forget_peers(qp);
     qp->s->listens = SHCA_DEAF;
     qp->s->rq_prod = qp->s->rq_cons = 0;
     qp->s->active = qp->s->sender_waits = qp->s->fault = 0;
@@ -232,6 +267,7 @@ int shca_destroy_qp(struct ibv_qp *base)
     shca.qp[qp->index] = NULL;
     pthread_mutex_unlock(&shca.lock);
     if (ring) shca_heap_free(ring);
+    if (qp->own_srq) shca_srq_delete(qp->srq);
     shca_forget_events(base->context, qp);
     pthread_mutex_lock(&base->mutex);
     while (base->events_completed != qp->async_given) pthread_cond_wait(&base->cond, &base->mutex);

@@ -105,6 +105,14 @@ static void wr_atomic_fetch_add(struct ibv_qp_ex *q, uint32_t rkey, uint64_t add
     wr->wr.atomic.compare_add = n;
 }
 
+static void wr_set_ud_addr(struct ibv_qp_ex *q, struct ibv_ah *ah, uint32_t qpn, uint32_t qkey)
+{
+    struct ibv_send_wr *wr = last(q);
+    wr->wr.ud.ah = ah;
+    wr->wr.ud.remote_qpn = qpn;
+    wr->wr.ud.remote_qkey = qkey;
+}
+
 static void wr_set_sge_list(struct ibv_qp_ex *q, size_t n, const struct ibv_sge *sge)
 {
     struct shca_batch *b = batch_of(q);
@@ -197,6 +205,7 @@ int shca_qp_ex_ops(struct shca_qp *qp)
     q->wr_rdma_read = wr_rdma_read;
     q->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
     q->wr_atomic_fetch_add = wr_atomic_fetch_add;
+    q->wr_set_ud_addr = wr_set_ud_addr;
     q->wr_set_sge = wr_set_sge;
     q->wr_set_sge_list = wr_set_sge_list;
     q->wr_set_inline_data = wr_set_inline_data;

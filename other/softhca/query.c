@@ -32,6 +32,7 @@ int shca_query_device(struct ibv_context *c, struct ibv_device_attr *a)
         .max_res_rd_atom = m->max_qp_rd_atom * m->max_qp,
         .max_qp_init_rd_atom = m->max_qp_init_rd_atom,
         .atomic_cap = IBV_ATOMIC_HCA,
+        .max_ah = 1 << 20,
         .max_srq = m->max_srq,
         .max_srq_wr = m->max_srq_wr,
         .max_srq_sge = m->max_srq_sge,

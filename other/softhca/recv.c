@@ -27,10 +27,23 @@ static int post_one(struct shca_qp *qp, const struct ibv_recv_wr *wr)
     return 0;
 }
 
+/* A UD QP has one; other QPs with a shared queue have no receives of their own. */
+static int post_to_own_srq(struct shca_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+    int error = EINVAL;
+    if (qp->own_srq && shca_state(qp) != IBV_QPS_RESET)
+        error = shca_srq_post(qp->srq, wr, bad);
+    else if (bad)
+        *bad = wr;
+    if (shca_state(qp) == IBV_QPS_ERR) shca_service_poke(); /* to flush what was posted */
+    return error;
+}
+
 int shca_post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
     struct shca_qp *qp = shca_qp(base);
-    int error = shca_state(qp) == IBV_QPS_RESET || qp->srq ? EINVAL : 0;
+    if (qp->srq) return post_to_own_srq(qp, wr, bad);
+    int error = shca_state(qp) == IBV_QPS_RESET ? EINVAL : 0;
     shca_lock(&qp->rq);
     for (; wr && !error; wr = wr->next) {
         error = post_one(qp, wr);
@@ -47,11 +60,38 @@ int shca_post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_recv_
     return error;
 }
 
+static void flush_own_srq(struct shca_qp *qp)
+{
+    struct shm_slot *slot;
+    uint32_t index;
+    while ((slot = shca_srq_claim(&shca.me, qp->srq->s, false, &index))) {
+        struct shm_cqe e = {.wr_id = slot->r.wr_id,
+                            .qpn = qp->base.qp_num,
+                            .index = qp->srq->index * SHCA_MAX_WR + index,
+                            .opcode = IBV_WC_RECV,
+                            .status = IBV_WC_WR_FLUSH_ERR,
+                            .flags = SHCA_CQE_SRQ,
+                            .side = SHCA_SIDE_RECV};
+        shca_cq_push(&shca.me, qp->recv_cq->index, &e);
+    }
+}
+
+static bool is_flushed(const struct shca_qp *qp)
+{
+    if (qp->own_srq) return qp->srq->s->head == qp->srq->s->prod;
+    return qp->rq_flushed == qp->s->rq_prod;
+}
+
 /* The QP is in ERR: every receive that has no completion gets one. The initiator may have died
  * between completing a receive and counting it, so the queue of completions is what counts. */
 void shca_recv_flush(struct shca_qp *qp)
 {
+    if (is_flushed(qp)) return;
     shca_qp_quiesce(qp);
+    if (qp->own_srq) {
+        flush_own_srq(qp);
+        return;
+    }
     shca_lock(&qp->rq);
     uint32_t i = shca_cq_received(qp->recv_cq, qp->base.qp_num, &qp->rq_done);
     if ((int32_t)(qp->rq_flushed - i) > 0) i = qp->rq_flushed;

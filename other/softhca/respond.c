@@ -1,4 +1,4 @@
-/* respond.c - the responder's half of one WR on a connected QP, for any carrier.
+/* respond.c - the responder's half of one WR, for any carrier.
  *
  * Done by the initiator on behalf of the target: claims the receive, checks keys, ranges and
  * rights against the target's tables, moves the data, appends the target's completion. It never
@@ -20,12 +20,18 @@ static struct shca_piece piece(struct shca_peer *p, const struct shm_mr *mr, uin
     return x;
 }
 
-/* The target's QP breaks too; its owner is told, to flush it and to raise the event. */
-static int fault(struct shca_link *l, uint32_t what, int status)
+/* The target's QP breaks; its owner is told, to flush it and to raise the event. */
+static int break_target(struct shca_link *l, uint32_t what, int status)
 {
     atomic_store(&l->t->fault, what);
     shca_peer_ring(l->peer);
     return status;
+}
+
+/* A bad request breaks the target's QP too; when it is unreliable the request is lost. */
+static int fault(struct shca_link *l, uint32_t what, int status)
+{
+    return l->reliable ? break_target(l, what, status) : status;
 }
 
 static int move_status(int error)
@@ -51,7 +57,7 @@ static struct shm_srq *srq_of(const struct shca_link *l, const struct receive *x
 static bool claim_receive(struct shca_link *l, struct receive *x)
 {
     struct shm_srq *q = srq_of(l, x);
-    struct shm_slot *slot = shca_srq_claim(l->peer, q, true, &x->index);
+    struct shm_slot *slot = shca_srq_claim(l->peer, q, l->reliable, &x->index);
     if (!slot) return false;
     x->r = &slot->r;
     x->data = q->data;
@@ -68,6 +74,7 @@ static bool next_receive(struct shca_link *l, struct receive *x)
     x->index = atomic_load_explicit(&t->rq_cons, memory_order_relaxed);
     if (l->prod == x->index) l->prod = atomic_load_explicit(&t->rq_prod, memory_order_acquire);
     if (l->prod == x->index) {
+        if (!l->reliable) return false;
         atomic_exchange(&t->sender_waits, 1);
         l->prod = atomic_load(&t->rq_prod);
         if (l->prod == x->index) return false;
@@ -108,7 +115,7 @@ static int fail_receive(struct shca_link *l, const struct receive *x, int theirs
 {
     struct shm_cqe e = {.opcode = IBV_WC_RECV, .status = theirs};
     finish_receive(l, x, &e);
-    return fault(l, SHCA_FAULT_QUIET, ours);
+    return break_target(l, SHCA_FAULT_QUIET, ours);
 }
 
 /* The receive's SGEs as far as TOTAL reaches: the number of pieces, or -status of the receiver. */
@@ -147,9 +154,12 @@ static int deliver_send(struct shca_link *l, const struct ibv_send_wr *wr, struc
     struct shm_cqe e = {.opcode = IBV_WC_RECV, .byte_len = g->total};
     if (wr->opcode == IBV_WR_SEND_WITH_IMM) e.imm = wr->imm_data, e.flags = SHCA_CQE_IMM;
     if (wr->send_flags & IBV_SEND_SOLICITED) e.flags |= SHCA_CQE_SOLICITED;
+    if (l->grh) e.flags |= SHCA_CQE_GRH;
     struct shca_piece there[SHCA_MAX_SGE];
     bool all_direct;
     int n = spread(l, &x, g->total, there, &all_direct);
+    if (n == -IBV_WC_LOC_LEN_ERR && l->type == IBV_QPT_UC)
+        return leave_receive(l, &x, IBV_WC_REM_INV_REQ_ERR);
     if (n < 0)
         return fail_receive(l, &x, -n,
                             n == -IBV_WC_LOC_LEN_ERR ? IBV_WC_REM_INV_REQ_ERR : IBV_WC_REM_OP_ERR);
@@ -257,8 +267,12 @@ static bool target_listens(const struct shca_link *l)
 void shca_link(struct shca_link *l, struct shca_place place, enum ibv_qp_type from_type,
                uint32_t from, uint32_t to)
 {
-    *l = (struct shca_link){
-        .from = from, .to = to, .aim = place.port, .speaks = shm_word(from_type, from, place.port)};
+    *l = (struct shca_link){.type = from_type,
+                            .reliable = from_type != IBV_QPT_UC,
+                            .from = from,
+                            .to = to,
+                            .aim = place.port,
+                            .speaks = shm_word(from_type, from, place.port)};
     l->peer = shca_peer_get(place.host, shm_qpn_slot(to));
     if (!l->peer) return;
     l->t = &l->peer->h->qp[shm_qpn_index(to)];
@@ -266,11 +280,10 @@ void shca_link(struct shca_link *l, struct shca_place place, enum ibv_qp_type fr
     l->prod = l->t->rq_cons;
 }
 
-/* A completion status, or SHCA_NOT_READY (no receive there) or SHCA_NOBODY (no such QP there). */
-int shca_respond(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)
+/* On a connection: alone in the target's QP. */
+static int respond_connected(struct shca_link *l, const struct ibv_send_wr *wr,
+                             struct shca_gather *g)
 {
-    if (!l->peer) return SHCA_NOBODY;
-    if (shca_peer_dead(l->peer)) return IBV_WC_RETRY_EXC_ERR;
     /* The exchange orders the flag before all that is read of the target: its owner, having
      * changed a table, waits for the flag to change and then knows that we saw the change. */
     if (atomic_exchange(&l->t->active, l->active + 1) != l->active)
@@ -280,4 +293,27 @@ int shca_respond(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_
     l->active += 2;
     atomic_store_explicit(&l->t->active, l->active, memory_order_release);
     return status;
+}
+
+/* A datagram: one of many, in a process that may not know of us. */
+static int respond_to_guest(struct shca_link *l, const struct ibv_send_wr *wr,
+                            struct shca_gather *g)
+{
+    shca_guest_enter(l->peer);
+    bool heard = target_listens(l) && l->t->qkey == l->qkey;
+    int status = heard ? deliver_send(l, wr, g) : SHCA_NOBODY;
+    shca_guest_leave(l->peer);
+    return status;
+}
+
+/* A completion status; or, when reliable, SHCA_NOT_READY (no receive there) or SHCA_NOBODY (no such
+ * QP there). Of an unreliable message nobody hears what became of it. */
+int shca_respond(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)
+{
+    int status = SHCA_NOBODY;
+    if (l->peer && shca_peer_dead(l->peer))
+        status = IBV_WC_RETRY_EXC_ERR;
+    else if (l->peer)
+        status = l->type == IBV_QPT_UD ? respond_to_guest(l, wr, g) : respond_connected(l, wr, g);
+    return l->reliable ? status : IBV_WC_SUCCESS;
 }

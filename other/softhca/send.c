@@ -116,10 +116,14 @@ void shca_send_flush(struct shca_qp *qp)
         push_completion(qp, &wqe_at(qp, qp->sq_exec)->wr, qp->sq_exec, IBV_WC_WR_FLUSH_ERR);
 }
 
+/* After a send that failed: what it means for the QP depends on its type. */
 static void fail(struct shca_qp *qp)
 {
     atomic_fetch_add(&shca.h->counts.errors, 1);
-    shca_qp_to_error(qp);
+    if (qp->base.qp_type == IBV_QPT_UC || qp->base.qp_type == IBV_QPT_UD)
+        shca_qp_to_send_error(qp);
+    else
+        shca_qp_to_error(qp);
 }
 
 /* Run what waits; send lock held. */
@@ -157,7 +161,7 @@ static void enqueue(struct shca_qp *qp, const struct ibv_send_wr *wr)
 
 static void run_or_wait(struct shca_qp *qp, const struct ibv_send_wr *wr)
 {
-    if (shca_state(qp) == IBV_QPS_ERR) {
+    if (shca_state(qp) >= IBV_QPS_SQE) {
         push_completion(qp, wr, qp->sq_head++, IBV_WC_WR_FLUSH_ERR);
         qp->sq_exec = qp->sq_head;
         return;
@@ -180,20 +184,10 @@ static void run_or_wait(struct shca_qp *qp, const struct ibv_send_wr *wr)
 /* 0, or why the WR is not accepted. */
 static int check(struct shca_qp *qp, const struct ibv_send_wr *wr)
 {
-    switch (wr->opcode) {
-    case IBV_WR_SEND:
-    case IBV_WR_SEND_WITH_IMM:
-    case IBV_WR_RDMA_WRITE:
-    case IBV_WR_RDMA_WRITE_WITH_IMM:
-        if (wr->send_flags & IBV_SEND_INLINE && sge_total(wr) > qp->max_inline) return EINVAL;
-        break;
-    case IBV_WR_RDMA_READ:
-    case IBV_WR_ATOMIC_CMP_AND_SWP:
-    case IBV_WR_ATOMIC_FETCH_AND_ADD:
-        break;
-    default:
+    if (wr->opcode >= 32 || !(qp->opcodes >> wr->opcode & 1)) return EINVAL;
+    if (wr->send_flags & IBV_SEND_INLINE && !(SHCA_FETCHES >> wr->opcode & 1) &&
+        sge_total(wr) > qp->max_inline)
         return EINVAL;
-    }
     if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->max_send_sge) return EINVAL;
     if (qp->sq_head - atomic_load_explicit(&qp->sq_done, memory_order_acquire) >= qp->sq_size)
         return ENOMEM;

@@ -114,8 +114,8 @@ static void attend_qp(struct shca_qp *qp)
     uint32_t fault = qp->s->fault;
     if (fault && break_qp(qp) && fault != SHCA_FAULT_QUIET) qp_event(qp, fault - 1);
     if (shca_state(qp) != IBV_QPS_ERR) return;
-    if (qp->rq_flushed != qp->s->rq_prod) shca_recv_flush(qp);
-    if (qp->srq && !qp->last_receive_told) {
+    shca_recv_flush(qp);
+    if (qp->base.srq && !qp->last_receive_told) {
         shca_qp_quiesce(qp); /* whoever is inside completes what it took */
         qp->last_receive_told = true;
         qp_event(qp, IBV_EVENT_QP_LAST_WQE_REACHED);

@@ -15,7 +15,7 @@
 
 enum {
     SHCA_MAGIC = 0x53484341,
-    SHCA_LAYOUT = 4, /* bump when this file changes meaning */
+    SHCA_LAYOUT = 5, /* bump when this file changes meaning */
     SHCA_SLOTS = 4096,
     SHCA_QPS = 4096,
     SHCA_CQS = 4096,
@@ -42,6 +42,7 @@ enum {
     SHCA_CQE_IMM = 8,
     SHCA_CQE_DATA = 16, /* payload is here; poll_cq scatters it */
     SHCA_CQE_SRQ = 32,  /* index = SRQ * SHCA_MAX_WR + slot */
+    SHCA_CQE_GRH = 64,
 };
 
 /* How a message came, for the receiver to see. */
@@ -104,7 +105,8 @@ struct shm_slot {
 
 /* Any number of initiators take receives at head, which they move on; the owner adds at prod. */
 struct shm_srq {
-    uint64_t cells; /* offset of uint32_t[mask + 1]: the slot that was posted at a position */
+    uint64_t
+        cells; /* offset of uint64_t[mask + 1]: position * SHCA_MAX_WR + the slot posted there */
     uint64_t slots;
     uint32_t mask, stride, data; /* data: from a slot's r to its SHCA_INLINE_RECV bytes */
     uint32_t pd;
@@ -130,6 +132,7 @@ struct shm_qp {
     uint64_t rq_ring;
     uint32_t min_rnr_timer;
     uint32_t max_dest_rd_atomic;
+    uint32_t qkey;
     uint32_t type;            /* enum ibv_qp_type, for those who look on, like: */
     _Atomic uint32_t waiting; /* enum shm_waiting: what its sends wait for */
     /* receives posted: the owner's line */
@@ -159,6 +162,11 @@ struct shm_mr {
     uint64_t map; /* offset of va in the owner's memfd, or SHCA_NOT_MAPPED */
 } SHCA_LINE;
 
+/* A process that comes in without a connection; odd while one of its threads is inside. */
+struct shm_guest {
+    _Atomic uint32_t inside;
+} SHCA_LINE;
+
 /* Counted where nothing is fast, for those who look on. */
 struct shm_counts {
     _Atomic uint64_t rnr;    /* sends that found no receive */
@@ -177,6 +185,8 @@ struct shm_header {
     /* Held for ever by the owner's answering thread. It is robust: the kernel marks it the
      * moment the process dies, and every peer sees the mark without a system call. */
     pthread_mutex_t alive SHCA_LINE;
+    _Atomic uint64_t guests[SHCA_SLOTS / 64] SHCA_LINE; /* which of these have ever come */
+    struct shm_guest guest[SHCA_SLOTS];
     struct shm_qp qp[SHCA_QPS];
     struct shm_cq cq[SHCA_CQS];
     struct shm_srq srq[SHCA_SRQS];
@@ -212,6 +222,10 @@ static inline uint32_t shm_port_number(uint32_t port)
 static inline uint64_t shm_word(enum ibv_qp_type type, uint32_t qpn, uint32_t port)
 {
     return (uint64_t)type << 32 | port << 24 | qpn;
+}
+static inline uint64_t shm_cell_position(uint64_t cell)
+{
+    return cell / SHCA_MAX_WR;
 }
 static inline uint64_t shm_claim(uint64_t position, uint32_t claimant, unsigned state)
 {

@@ -31,7 +31,7 @@ static int find_index(void)
 static int make_rings(struct shca_srq *q, struct shm_srq *s)
 {
     uint32_t n = shca_power_of_two(q->size);
-    size_t cells = (n * sizeof(uint32_t) + 63) & ~63ul;
+    size_t cells = (n * sizeof(uint64_t) + 63) & ~63ul;
     s->mask = n - 1;
     s->data = sizeof(struct shm_rwr) + q->max_sge * sizeof(struct ibv_sge);
     s->stride = (offsetof(struct shm_slot, r) + s->data + SHCA_INLINE_RECV + 63) & ~63u;
@@ -49,6 +49,7 @@ static int enter_srq(struct shca_srq *q, const struct shm_srq *s)
         q->s = &shca.h->srq[index];
         memset(q->s, 0, sizeof *q->s);
         memcpy(q->s, s, offsetof(struct shm_srq, limit));
+        q->s->prod = q->s->head = q->s->mask + 1; /* no position is 0: cells of zero hold none */
         shca.srq[index] = q;
         q->next = shca.srqs;
         shca.srqs = q;
@@ -168,9 +169,10 @@ int shca_destroy_srq(struct ibv_srq *base)
 static void append(struct shca_srq *q, uint32_t index)
 {
     uint64_t prod = atomic_load_explicit(&q->s->prod, memory_order_relaxed);
-    uint32_t *cells = shm_at(shca.h, q->s->cells);
-    __atomic_store_n(&cells[prod & q->s->mask], index, __ATOMIC_RELAXED);
+    _Atomic uint64_t *cells = shm_at(shca.h, q->s->cells);
     atomic_store_explicit(&slot_at(q, index)->claim, shm_claim(prod, 0, SHCA_SLOT_POSTED),
+                          memory_order_relaxed);
+    atomic_store_explicit(&cells[prod & q->s->mask], prod * SHCA_MAX_WR + index,
                           memory_order_release);
     atomic_store_explicit(&q->s->prod, prod + 1, memory_order_release);
 }
@@ -214,6 +216,19 @@ void shca_srq_done(struct shca_srq *q, uint32_t index)
     shca_lock(&q->lock);
     atomic_store_explicit(&slot_at(q, index)->claim, SHCA_SLOT_FREE, memory_order_relaxed);
     q->unused[q->n_unused++] = index;
+    shca_unlock(&q->lock);
+}
+
+/* Forget all receives. Nobody can claim one, and no completion names one. */
+void shca_srq_clear(struct shca_srq *q)
+{
+    shca_lock(&q->lock);
+    atomic_store(&q->s->head, q->s->prod);
+    q->n_unused = 0;
+    for (uint32_t i = q->size; i-- > 0;) {
+        slot_at(q, i)->claim = SHCA_SLOT_FREE;
+        q->unused[q->n_unused++] = i;
+    }
     shca_unlock(&q->lock);
 }
 

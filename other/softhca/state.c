@@ -1,47 +1,9 @@
-/* state.c - the QP state machine: which transitions there are and which attributes they take.
+/* state.c - what a queue pair does when its state or its attributes change.
  *
- * The table is that of the InfiniBand specification for reliable connections. Connecting (INIT to
- * RTR) attaches the peer's segment; a peer that is not there is noticed when sending, as on wire.
+ * Which changes are allowed stands in transition.c. Connecting (INIT to RTR) attaches the peer's
+ * segment; a peer that is not there is noticed when sending, as on wire.
  */
 #include "object.h"
-
-struct transition {
-    enum ibv_qp_state from, to;
-    int required, optional;
-};
-
-static const struct transition transitions[] = {
-    {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, 0},
-    {IBV_QPS_INIT, IBV_QPS_INIT, 0, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS},
-    {IBV_QPS_INIT, IBV_QPS_RTR,
-     IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-         IBV_QP_MIN_RNR_TIMER,
-     IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS | IBV_QP_ALT_PATH},
-    {IBV_QPS_RTR, IBV_QPS_RTS,
-     IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC,
-     IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER | IBV_QP_PATH_MIG_STATE | IBV_QP_ALT_PATH},
-    {IBV_QPS_RTS, IBV_QPS_RTS, 0,
-     IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER | IBV_QP_PATH_MIG_STATE | IBV_QP_ALT_PATH},
-    {IBV_QPS_RTS, IBV_QPS_SQD, 0, IBV_QP_EN_SQD_ASYNC_NOTIFY},
-    {IBV_QPS_SQD, IBV_QPS_SQD, 0,
-     IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS | IBV_QP_AV | IBV_QP_MAX_QP_RD_ATOMIC |
-         IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-         IBV_QP_MIN_RNR_TIMER | IBV_QP_PATH_MIG_STATE | IBV_QP_ALT_PATH},
-    {IBV_QPS_SQD, IBV_QPS_RTS, 0,
-     IBV_QP_ACCESS_FLAGS | IBV_QP_MIN_RNR_TIMER | IBV_QP_PATH_MIG_STATE | IBV_QP_ALT_PATH},
-};
-
-static bool transition_allowed(enum ibv_qp_state from, enum ibv_qp_state to, int mask)
-{
-    mask &= ~(IBV_QP_STATE | IBV_QP_CUR_STATE);
-    if (to == IBV_QPS_RESET || to == IBV_QPS_ERR) return true;
-    for (size_t i = 0; i < sizeof transitions / sizeof *transitions; i++) {
-        const struct transition *t = &transitions[i];
-        if (t->from == from && t->to == to)
-            return (mask & t->required) == t->required && !(mask & ~(t->required | t->optional));
-    }
-    return false;
-}
 
 /* What depends on the device and its ports. An address belongs to the QP's own port. */
 static bool fits_device(const struct shca_qp *qp, const struct ibv_qp_attr *a, int mask)
@@ -80,6 +42,7 @@ static void take_values(struct ibv_qp_attr *mine, const struct ibv_qp_attr *a, i
     if (mask & IBV_QP_AV) mine->ah_attr = a->ah_attr;
     if (mask & IBV_QP_PATH_MTU) mine->path_mtu = a->path_mtu;
     if (mask & IBV_QP_DEST_QPN) mine->dest_qp_num = a->dest_qp_num & 0xffffff;
+    if (mask & IBV_QP_QKEY) mine->qkey = a->qkey;
     if (mask & IBV_QP_RQ_PSN) mine->rq_psn = a->rq_psn;
     if (mask & IBV_QP_SQ_PSN) mine->sq_psn = a->sq_psn;
     if (mask & IBV_QP_MAX_DEST_RD_ATOMIC) mine->max_dest_rd_atomic = a->max_dest_rd_atomic;
@@ -109,11 +72,20 @@ void shca_qp_to_error(struct shca_qp *qp)
     shca_service_poke();
 }
 
+/* A send failed on an unreliable QP: it sends no more, but goes on receiving. Send lock held. */
+void shca_qp_to_send_error(struct shca_qp *qp)
+{
+    qp->base.state = IBV_QPS_SQE;
+    atomic_store(&qp->s->state, IBV_QPS_SQE);
+    shca_send_flush(qp);
+}
+
 static void publish(struct shca_qp *qp, enum ibv_qp_state to)
 {
     /* A responder without resources for READs and atomics refuses them. */
     unsigned needs_resources = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
     qp->s->access = qp->attr.qp_access_flags & ~(qp->attr.max_dest_rd_atomic ? 0 : needs_resources);
+    qp->s->qkey = qp->attr.qkey;
     qp->s->min_rnr_timer = qp->attr.min_rnr_timer;
     qp->s->max_dest_rd_atomic = qp->attr.max_dest_rd_atomic;
     shca_qp_tune(qp);
@@ -126,8 +98,8 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
     struct shca_qp *qp = shca_qp(base);
     enum ibv_qp_state to = mask & IBV_QP_STATE ? a->qp_state : shca_state(qp);
     if (mask & IBV_QP_CUR_STATE && a->cur_qp_state != shca_state(qp)) return EINVAL;
-    if (!transition_allowed(shca_state(qp), to, mask) || !values_allowed(a, mask) ||
-        !fits_device(qp, a, mask))
+    if (!shca_transition_allowed(base->qp_type, shca_state(qp), to, mask) ||
+        !values_allowed(a, mask) || !fits_device(qp, a, mask))
         return EINVAL;
     if (to == IBV_QPS_RESET) {
         shca_service_drop(qp);
@@ -142,7 +114,8 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
     if (to != IBV_QPS_ERR) take_values(&qp->attr, a, mask);
     if (qp->attr.port_num)
         qp->port = shm_port(shca_device(base->context)->index, qp->attr.port_num);
-    if (shca_state(qp) == IBV_QPS_INIT && to == IBV_QPS_RTR) connect_qp(qp);
+    if (shca_state(qp) == IBV_QPS_INIT && to == IBV_QPS_RTR && base->qp_type != IBV_QPT_UD)
+        connect_qp(qp);
     shca_lock(&qp->sq);
     if (to == IBV_QPS_ERR)
         shca_qp_to_error(qp);

@@ -2,6 +2,7 @@
 #include "crowd.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,12 @@ void from_rank(struct crowd *c, int rank, void *data, size_t n)
     do got = recv(c->wire[rank], data, n, MSG_WAITALL);
     while (got < 0 && errno == EINTR);
     CHECK(got == (ssize_t)n);
+}
+
+bool has_told(struct crowd *c, int rank)
+{
+    struct pollfd f = {.fd = c->wire[rank], .events = POLLIN};
+    return poll(&f, 1, 0) == 1;
 }
 
 void all_meet(struct crowd *c)

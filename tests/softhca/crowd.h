@@ -20,6 +20,7 @@ bool run_crowd(crowd_function *test, int size, const struct options *o);
 
 void to_rank(struct crowd *c, int rank, const void *data, size_t n);
 void from_rank(struct crowd *c, int rank, void *data, size_t n);
+bool has_told(struct crowd *c, int rank); /* there is something to get from it */
 void all_meet(struct crowd *c);
 
 /* The hub has a QP for each other rank, all on the queues of hub[1]; the others have one to it. */

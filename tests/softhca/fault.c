@@ -8,14 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum ibv_qp_state state_of(struct side *s)
-{
-    struct ibv_qp_attr a;
-    struct ibv_qp_init_attr init;
-    CHECK_EQ(ibv_query_qp(s->qp, &a, IBV_QP_STATE, &init), 0);
-    return a.qp_state;
-}
-
 /* After the failed WR 1: those that follow are flushed, and the QP is in ERR. */
 static void expect_broken(struct side *s, enum ibv_wc_status status)
 {

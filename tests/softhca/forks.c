@@ -145,14 +145,6 @@ static void generations(struct side *s)
     exchange(s);
 }
 
-static void await_end_of(pid_t other)
-{
-    struct pollfd f = {.fd = (int)syscall(SYS_pidfd_open, other, 0), .events = POLLIN};
-    if (f.fd < 0) return; /* reaped already */
-    while (poll(&f, 1, -1) != 1) continue;
-    close(f.fd);
-}
-
 /* The child lives on with its own device; its dead parent is dead all the same. */
 static void child_outlives_its_parent(struct side *s)
 {

@@ -22,15 +22,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The other side is no child of ours. Its descriptor turns readable when the last thread ended. */
-static void await_end_of(pid_t other)
-{
-    struct pollfd f = {.fd = (int)syscall(SYS_pidfd_open, other, 0), .events = POLLIN};
-    if (f.fd < 0) return; /* reaped already */
-    while (poll(&f, 1, -1) != 1) continue;
-    close(f.fd);
-}
-
 static void dead_peer_ends_sends(struct side *s)
 {
     if (!s->is_a) {

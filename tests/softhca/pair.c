@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,6 +80,25 @@ void open_device(struct side *s)
     CHECK(s->mr != NULL);
 }
 
+static enum ibv_qp_type type_of(const struct side *s)
+{
+    return or_default(s->o.type, IBV_QPT_RC);
+}
+
+/* The attributes that a transition takes at least. */
+static int to_rtr(enum ibv_qp_type type)
+{
+    int path = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+    int responder = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+    return type == IBV_QPT_UD ? 0 : type == IBV_QPT_UC ? path : path | responder;
+}
+
+static int to_rts(enum ibv_qp_type type)
+{
+    int requester = IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+    return IBV_QP_SQ_PSN | (type == IBV_QPT_UD || type == IBV_QPT_UC ? 0 : requester);
+}
+
 void make_qp(struct side *s)
 {
     int cqe = or_default(s->o.cqe, 1024);
@@ -100,7 +120,7 @@ void add_qp(struct side *s)
     struct ibv_qp_init_attr init = {.send_cq = s->scq,
                                     .recv_cq = s->rcq,
                                     .srq = s->srq,
-                                    .qp_type = IBV_QPT_RC,
+                                    .qp_type = type_of(s),
                                     .cap = {.max_send_wr = or_default(s->o.send_wr, 256),
                                             .max_recv_wr = or_default(s->o.recv_wr, 256),
                                             .max_send_sge = 4,
@@ -109,13 +129,13 @@ void add_qp(struct side *s)
     s->qp = ibv_create_qp(s->pd, &init);
     CHECK(s->qp != NULL);
     int all = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+    int right = type_of(s) == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
     struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT,
                             .port_num = s->port,
+                            .qkey = QKEY,
                             .qp_access_flags =
                                 s->o.qp_access < 0 ? 0 : or_default(s->o.qp_access, all)};
-    CHECK_EQ(ibv_modify_qp(s->qp, &a,
-                           IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
-             0);
+    CHECK_EQ(ibv_modify_qp(s->qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | right), 0);
     struct ibv_port_attr port;
     CHECK_EQ(ibv_query_port(s->ctx, s->port, &port), 0);
     s->mine = (struct address){
@@ -148,24 +168,22 @@ void connect_by(struct side *s, uint32_t qpn, const struct ibv_ah_attr *way)
                             .max_dest_rd_atomic = rd_atomic,
                             .min_rnr_timer = or_default(s->o.min_rnr_timer, 12),
                             .ah_attr = *way};
-    CHECK_EQ(ibv_modify_qp(s->qp, &a,
-                           IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                               IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
-             0);
+    CHECK_EQ(ibv_modify_qp(s->qp, &a, IBV_QP_STATE | to_rtr(type_of(s))), 0);
     a = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
                              .timeout = or_default(s->o.timeout, 14),
                              .retry_cnt = or_default(s->o.retry_cnt, 7),
                              .rnr_retry = or_default(s->o.rnr_retry, 7),
                              .max_rd_atomic = rd_atomic};
-    CHECK_EQ(ibv_modify_qp(s->qp, &a,
-                           IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                               IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
-             0);
+    CHECK_EQ(ibv_modify_qp(s->qp, &a, IBV_QP_STATE | to_rts(type_of(s))), 0);
+    if (type_of(s) != IBV_QPT_UD) return;
+    s->ah = ibv_create_ah(s->pd, (struct ibv_ah_attr *)way);
+    CHECK(s->ah != NULL);
 }
 
 void tear_down(struct side *s)
 {
     CHECK_EQ(ibv_destroy_qp(s->qp), 0);
+    if (s->ah) CHECK_EQ(ibv_destroy_ah(s->ah), 0);
     if (s->srq) CHECK_EQ(ibv_destroy_srq(s->srq), 0);
     CHECK_EQ(ibv_destroy_cq(s->scq), 0);
     CHECK_EQ(ibv_destroy_cq(s->rcq), 0);
@@ -300,6 +318,12 @@ struct ibv_send_wr *make_wr(struct side *s, enum ibv_wr_opcode op, uint64_t id, 
                               .send_flags = IBV_SEND_SIGNALED,
                               .sg_list = &sge,
                               .num_sge = len ? 1 : 0};
+    if (type_of(s) == IBV_QPT_UD) {
+        wr.wr.ud.ah = s->ah;
+        wr.wr.ud.remote_qpn = s->its.qpn;
+        wr.wr.ud.remote_qkey = QKEY;
+        return &wr;
+    }
     wr.wr.rdma.remote_addr = s->its.addr + remote_at;
     wr.wr.rdma.rkey = s->its.rkey;
     if (op == IBV_WR_ATOMIC_CMP_AND_SWP || op == IBV_WR_ATOMIC_FETCH_AND_ADD) {
@@ -377,6 +401,29 @@ const char *said(void)
     ssize_t n = pread(heard, text, sizeof text - 1, 0);
     text[n > 0 ? n : 0] = 0;
     return text;
+}
+
+bool event_waits(struct side *s)
+{
+    struct pollfd f = {.fd = s->ctx->async_fd, .events = POLLIN};
+    return poll(&f, 1, 0) == 1;
+}
+
+enum ibv_qp_state state_of(struct side *s)
+{
+    struct ibv_qp_attr a;
+    struct ibv_qp_init_attr init;
+    CHECK_EQ(ibv_query_qp(s->qp, &a, IBV_QP_STATE, &init), 0);
+    return a.qp_state;
+}
+
+/* A descriptor of it turns readable when its last thread ended. */
+void await_end_of(pid_t pid)
+{
+    struct pollfd f = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    if (f.fd < 0) return; /* reaped already */
+    while (poll(&f, 1, -1) != 1) continue;
+    close(f.fd);
 }
 
 static unsigned char pattern(size_t i, uint32_t seed)

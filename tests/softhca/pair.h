@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { BUFFER = 1 << 20 };
+enum { BUFFER = 1 << 20, QKEY = 0x1234567 };
 
 struct address {
     uint32_t qpn, rkey;
@@ -21,9 +21,10 @@ struct address {
 };
 
 struct options {
-    bool ordinary;   /* buffer from mmap instead of softhca_alloc */
-    bool no_connect; /* leave the QP in INIT */
-    bool no_channel; /* CQs without */
+    enum ibv_qp_type type; /* 0: RC */
+    bool ordinary;         /* buffer from mmap instead of softhca_alloc */
+    bool no_connect;       /* leave the QP in INIT */
+    bool no_channel;       /* CQs without */
     int send_wr, recv_wr, cqe;
     int srq_wr;               /* receive from a shared queue of that size */
     int mr_access, qp_access; /* -1: none; 0: everything */
@@ -45,6 +46,7 @@ struct side {
     struct ibv_cq *scq, *rcq; /* on the channel, both */
     struct ibv_srq *srq;
     struct ibv_qp *qp;
+    struct ibv_ah *ah; /* to the other side, for UD */
     struct ibv_mr *mr;
     char *buf;
     struct address mine, its;
@@ -88,6 +90,9 @@ void expect(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status);
 void expect_nothing(struct ibv_cq *cq);
 /* Awaits an asynchronous event, returns its kind. */
 enum ibv_event_type await_event(struct side *s);
+bool event_waits(struct side *s);
+enum ibv_qp_state state_of(struct side *s);
+void await_end_of(pid_t pid); /* of a process that is no child of ours */
 /* From here on stderr is a file; said() gives what is in it. */
 void listen_to_stderr(void);
 const char *said(void);

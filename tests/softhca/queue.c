@@ -263,8 +263,9 @@ static void states_are_enforced(struct side *s)
     CHECK_EQ(post_recv(s, 1, 0, 8), EINVAL);
     CHECK_EQ(ibv_dealloc_pd(s->pd), EBUSY);
     CHECK_EQ(ibv_destroy_cq(s->scq), EBUSY);
-    struct ibv_qp_init_attr ud = {.send_cq = s->scq, .recv_cq = s->rcq, .qp_type = IBV_QPT_UD};
-    CHECK(ibv_create_qp(s->pd, &ud) == NULL && errno == EOPNOTSUPP);
+    struct ibv_qp_init_attr raw = {
+        .send_cq = s->scq, .recv_cq = s->rcq, .qp_type = IBV_QPT_RAW_PACKET};
+    CHECK(ibv_create_qp(s->pd, &raw) == NULL && errno == EOPNOTSUPP);
     CHECK(ibv_reg_mr(s->pd, (void *)4096, 4096, 0) == NULL && errno == EFAULT);
     CHECK(ibv_reg_mr(s->pd, s->buf, 4096, IBV_ACCESS_REMOTE_WRITE) == NULL && errno == EINVAL);
     meet(s);

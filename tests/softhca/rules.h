@@ -13,6 +13,8 @@ void queue_rules(void);
 void life_rules(void);
 void fork_rules(void);
 void shared_rules(void);
+void unreliable_rules(void);
+void datagram_rules(void);
 void setting_rules(void);
 void device_rules(void);
 void inject_rules(void);

@@ -102,12 +102,6 @@ static void queue_fills_up(struct side *s)
     meet(s);
 }
 
-static bool event_waits(struct side *s)
-{
-    struct pollfd f = {.fd = s->ctx->async_fd, .events = POLLIN};
-    return poll(&f, 1, 0) == 1;
-}
-
 static void set_limit(struct side *s, uint32_t limit)
 {
     struct ibv_srq_attr a = {.srq_limit = limit};
@@ -281,14 +275,6 @@ static void slots_are_used_in_any_order(struct side *s)
     meet(s);
     CHECK_EQ(ibv_destroy_qp(other.qp), 0);
     if (!s->is_a) CHECK_EQ(ibv_destroy_cq(other.rcq), 0);
-}
-
-static void await_end_of(pid_t pid)
-{
-    struct pollfd f = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
-    if (f.fd < 0) return; /* reaped already */
-    while (poll(&f, 1, -1) != 1) continue;
-    close(f.fd);
 }
 
 /* B floods with messages that take long to copy and dies, most likely with a claim in its hand. */

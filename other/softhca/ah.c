@@ -1,0 +1,135 @@
+/* ah.c - address handles, and the way of a datagram: from an address and a QP number to a process.
+ *
+ * A handle is private memory of this process: where its address leads is found out once. A UD queue
+ * pair holds every process it has sent to until it is reset, so that the next message is cheap.
+ */
+#include "object.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NEXT_HEADER_IBA = 0x1b, IP_VERSION = 6 };
+
+static struct ibv_grh make_grh(uint32_t port, const struct ibv_global_route *g)
+{
+    struct ibv_grh h = {.version_tclass_flow =
+                            htobe32((uint32_t)IP_VERSION << 28 | (uint32_t)g->traffic_class << 20 |
+                                    (g->flow_label & 0xfffff)),
+                        .next_hdr = NEXT_HEADER_IBA,
+                        .hop_limit = g->hop_limit,
+                        .dgid = g->dgid};
+    shca_gid(port, g->sgid_index, &h.sgid);
+    return h;
+}
+
+struct ibv_ah *shca_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *a)
+{
+    uint32_t port = shm_port(shca_device(pd->context)->index, a->port_num);
+    if (!shca_port_exists(a->port_num) ||
+        (a->is_global && a->grh.sgid_index >= shca_port_model(port)->gids)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    struct shca_ah *ah = calloc(1, sizeof *ah);
+    if (!ah) return NULL;
+    ah->base.context = pd->context;
+    ah->base.pd = pd;
+    ah->port = port;
+    ah->place = shca_place_of(a);
+    ah->route = shca_route(port, a);
+    ah->global = a->is_global;
+    if (a->is_global) ah->grh = make_grh(port, &a->grh);
+    shca_pd(pd)->users++;
+    return &ah->base;
+}
+
+int shca_destroy_ah(struct ibv_ah *ah)
+{
+    shca_pd(ah->pd)->users--;
+    free(ah);
+    return 0;
+}
+
+static int gid_index(uint32_t port, const union ibv_gid *gid)
+{
+    union ibv_gid its;
+    for (uint32_t i = 0; i < shca_port_model(port)->gids; i++) {
+        shca_gid(port, i, &its);
+        if (!memcmp(&its, gid, sizeof its)) return (int)i;
+    }
+    return -1;
+}
+
+/* The way back to the sender of a message. */
+int shca_init_ah_from_wc(struct ibv_context *c, uint8_t number, struct ibv_wc *wc,
+                         struct ibv_grh *grh, struct ibv_ah_attr *a)
+{
+    if (!shca_port_exists(number)) {
+        errno = EINVAL;
+        return -1;
+    }
+    *a = (struct ibv_ah_attr){
+        .dlid = wc->slid, .sl = wc->sl, .src_path_bits = wc->dlid_path_bits, .port_num = number};
+    if (!(wc->wc_flags & IBV_WC_GRH)) return 0;
+    uint32_t word = be32toh(grh->version_tclass_flow);
+    int index = gid_index(shm_port(shca_device(c)->index, number), &grh->dgid);
+    if (index < 0) {
+        errno = EINVAL;
+        return -1;
+    }
+    a->is_global = 1;
+    a->grh = (struct ibv_global_route){.dgid = grh->sgid,
+                                       .flow_label = word & 0xfffff,
+                                       .sgid_index = index,
+                                       .hop_limit = 0xff,
+                                       .traffic_class = word >> 20 & 0xff};
+    return 0;
+}
+
+struct ibv_ah *shca_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh,
+                                      uint8_t number)
+{
+    struct ibv_ah_attr a;
+    if (shca_init_ah_from_wc(pd->context, number, wc, grh, &a)) return NULL;
+    return shca_create_ah(pd, &a);
+}
+
+/* The process that has QP number TO; held by QP until it is reset. Send lock held. */
+static struct shca_peer *peer_for(struct shca_qp *qp, int host, uint32_t to)
+{
+    uint32_t slot = shm_qpn_slot(to);
+    if (host != SHCA_HERE) return NULL;
+    if (!qp->peers && !(qp->peers = calloc(SHCA_SLOTS, sizeof *qp->peers))) return NULL;
+    struct shca_peer *p = qp->peers[slot];
+    if (p && !shca_peer_dead(p)) return p;
+    /* Its slot may have a new owner. */
+    shca_peer_put(p);
+    p = qp->peers[slot] = shca_peer_get(host, slot);
+    if (p) shca_guest_register(p);
+    return p;
+}
+
+void shca_forget_peers(struct shca_qp *qp)
+{
+    for (uint32_t i = 0; qp->peers && i < SHCA_SLOTS; i++) shca_peer_put(qp->peers[i]);
+    free(qp->peers);
+    qp->peers = NULL;
+}
+
+/* Aim a message of UD queue pair QP along AH. Send lock held. */
+void shca_datagram_link(struct shca_link *l, struct shca_qp *qp, const struct shca_ah *ah,
+                        uint32_t to, uint32_t qkey)
+{
+    bool mute = qp->link.speaks == SHCA_MUTE || ah->port != qp->port;
+    to &= 0xffffff;
+    *l = (struct shca_link){.peer = peer_for(qp, ah->place.host, to),
+                            .type = IBV_QPT_UD,
+                            .from = qp->base.qp_num,
+                            .to = to,
+                            .speaks = mute ? SHCA_MUTE : shm_word(IBV_QPT_UD, 0, ah->place.port),
+                            .route = ah->route,
+                            .qkey = qkey >> 31 ? qp->attr.qkey : qkey,
+                            .grh = ah->global};
+    if (l->peer) l->t = &l->peer->h->qp[shm_qpn_index(to)];
+}
