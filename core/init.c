@@ -16,6 +16,7 @@
 #include "core/job.h"
 #include "core/params.h"
 #include "core/poll.h"
+#include "core/receive_thread.h"
 #include "core/report.h"
 #include "core/segment.h"
 #include "core/system_am.h"
@@ -172,6 +173,17 @@ static uint32_t bbuf_count(void)
     return (uint32_t)(count > least ? count : least);
 }
 
+/* IB-C8; the locks that such a thread needs are in PAR libraries alone. */
+static void settle_receive_thread(void)
+{
+    if (!gasnetc_params.rcv_thread || (GASNETC_RCV_THREAD && GASNETC_THREADED)) return;
+    gasnetc_params.rcv_thread = false;
+    if (gasnetc_job.rank == 0)
+        gasneti_warn("GASNET_RCV_THREAD has no effect: %s",
+                     GASNETC_RCV_THREAD ? "link the program with the PAR library"
+                                        : "this library was configured without the thread");
+}
+
 static void clip_threads(void)
 {
     if (gasnetc_params.max_threads <= GASNETI_MAX_THREADS) return;
@@ -225,6 +237,7 @@ int gasnet_init(int *argc, char ***argv)
     bootstrap_watch(on_job_death);
     gasnetc_params_init();
     clip_threads();
+    settle_receive_thread();
     settle_patience();
     open_network();
     gasnetc_segment_limits();
@@ -255,6 +268,8 @@ int gasnetc_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsi
     gasnetc_exit_catch_signals();
     gasneti_ondemand_init();
     gasnete_attach();
+    if (GASNETC_RCV_THREAD && GASNETC_THREADED && gasnetc_params.rcv_thread && gasneti_nodes > 1)
+        gasnetc_receive_thread_start();
     bootstrap_barrier();
     gasnetc_phase = GASNETC_ATTACHED;
     return GASNET_OK;

@@ -155,6 +155,15 @@ bool net_quiet(void);
  * how many of them are from net_sys. */
 static inline unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems);
 
+/* ---- sleeping (not hot; one thread, no lock held; if GASNET_RCV_THREAD was set at net_open) ----
+ */
+
+/* From now on a message that arrives ends net_block; what has arrived before does not. */
+void net_arm(void);
+
+/* Sleeps in the kernel until a message has arrived since net_arm. */
+void net_block(void);
+
 /* ---- receive space (no lock held)
  * ---------------------------------------------------------------*/
 

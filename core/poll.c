@@ -23,14 +23,20 @@ void gasnetc_poll_set_patience(unsigned turns)
     patience = turns;
 }
 
-/* Reaps and takes arrivals, if no other thread is at it; returns how many arrived. */
-static inline unsigned take(net_message_t **messages, unsigned *reaped, unsigned *systems)
+/* Poll lock held: reaps, and takes arrivals; returns how many arrived. */
+static inline unsigned take_locked(net_message_t **messages, unsigned *reaped, unsigned *systems)
 {
-    if (__builtin_expect(gasnetc_job.size == 1, 0) || !gasneti_trylock(&poll_lock)) return 0;
     *reaped = net_reap();
     unsigned n = net_arrivals(messages, GASNETC_DELIVER_MAX, systems);
     gasneti_unlock(&poll_lock);
     return n;
+}
+
+/* The same, if no other thread is at it. */
+static inline unsigned take(net_message_t **messages, unsigned *reaped, unsigned *systems)
+{
+    if (__builtin_expect(gasnetc_job.size == 1, 0) || !gasneti_trylock(&poll_lock)) return 0;
+    return take_locked(messages, reaped, systems);
 }
 
 static void __attribute__((noinline)) idle(gasneti_thread_t *self)
@@ -44,7 +50,7 @@ static inline int pending(void)
     return atomic_load_explicit(&gasnetc_exit_pending, memory_order_relaxed);
 }
 
-void gasnetc_poll(void)
+unsigned gasnetc_poll(void)
 {
     net_message_t *messages[GASNETC_DELIVER_MAX];
     unsigned reaped = 0, systems = 0;
@@ -58,6 +64,19 @@ void gasnetc_poll(void)
         self->idle_turns = 0;
     else if (__builtin_expect(++self->idle_turns >= patience, 0))
         idle(self);
+    return n;
+}
+
+unsigned gasnetc_poll_surely(void)
+{
+    net_message_t *messages[GASNETC_DELIVER_MAX];
+    unsigned reaped = 0, systems = 0;
+    gasneti_lock(&poll_lock);
+    unsigned n = take_locked(messages, &reaped, &systems);
+    if (n) gasnetc_deliver(messages, n, systems);
+    if (pending()) gasnetc_exit_act();
+    if (atomic_load(&gasnete_progress_due)) gasnete_progress();
+    return n;
 }
 
 void gasnetc_reap(void)

@@ -5,8 +5,11 @@
 #include "core/completion.h"
 
 /* Reaps what was sent and runs the handlers of what arrived, a bounded amount of each.  Never in a
- * handler. */
-void gasnetc_poll(void);
+ * handler.  Returns how many messages had arrived. */
+unsigned gasnetc_poll(void);
+
+/* The same, also when another thread is at it: what had arrived before the call is found. */
+unsigned gasnetc_poll_surely(void);
 
 /* Reaps what was sent, runs no handlers: the only progress a Reply may make. */
 void gasnetc_reap(void);

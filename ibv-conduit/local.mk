@@ -2,7 +2,7 @@
 # one library per thread mode, shared and static.
 ibv_sources = ibv-conduit/verbs_shim.h $(core_sources) $(core_ib_sources) $(extended_sources)
 ibv_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-conduit \
-  -I$(top_srcdir)/core/ib -I$(top_srcdir)/ibv-conduit $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DNET_IB_HCAS=$(IBV_HCAS)
+  -I$(top_srcdir)/core/ib -I$(top_srcdir)/ibv-conduit $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DNET_IB_HCAS=$(IBV_HCAS) -DGASNETC_RCV_THREAD=$(RCV_THREAD)
 ibv_libadd = other/tools/libtools.la other/spawner/libspawner.la libsofthca.la $(VERBS_LIBS) \
   -lpthread -ldl -lm
 # libsofthca.so is found beside the library, wherever an installed tree was moved to; calls between

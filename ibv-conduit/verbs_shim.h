@@ -22,6 +22,7 @@ typedef struct ibv_device **hca_list_t;
 typedef struct ibv_context *hca_t;
 typedef struct ibv_pd *hca_pd_t;
 typedef struct ibv_cq *hca_cq_t;
+typedef struct ibv_comp_channel *hca_channel_t;
 typedef struct ibv_qp *hca_qp_t;
 typedef struct ibv_mr *hca_mr_t;
 typedef struct ibv_wc hca_wc_t;
@@ -160,9 +161,39 @@ static inline uint32_t hca_rkey(hca_mr_t mr)
     return mr->rkey;
 }
 
-static inline hca_cq_t hca_cq_create(hca_t hca, uint32_t depth)
+/* `channel` may be NULL: nobody sleeps on this queue. */
+static inline hca_cq_t hca_cq_create(hca_t hca, uint32_t depth, hca_channel_t channel)
 {
-    return ibv_create_cq(hca, (int)depth, NULL, NULL, 0);
+    return ibv_create_cq(hca, (int)depth, NULL, channel, 0);
+}
+
+static inline hca_channel_t hca_channel_create(hca_t hca)
+{
+    return ibv_create_comp_channel(hca);
+}
+
+static inline void hca_channel_destroy(hca_channel_t channel)
+{
+    ibv_destroy_comp_channel(channel);
+}
+
+/* Readable when an armed queue has something new. */
+static inline int hca_channel_fd(hca_channel_t channel)
+{
+    return channel->fd;
+}
+
+static inline void hca_cq_arm(hca_cq_t cq)
+{
+    ibv_req_notify_cq(cq, 0);
+}
+
+/* Takes one event off a readable channel. */
+static inline void hca_channel_take(hca_channel_t channel)
+{
+    struct ibv_cq *cq;
+    void *context;
+    if (ibv_get_cq_event(channel, &cq, &context) == 0) ibv_ack_cq_events(cq, 1);
 }
 
 static inline void hca_cq_destroy(hca_cq_t cq)

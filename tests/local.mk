@@ -160,6 +160,13 @@ tests_testthreads_ibv_par_CFLAGS = $(test_par_cflags)
 tests_testthreads_ibv_par_LDFLAGS = $(test_ldflags)
 tests_testthreads_ibv_par_LDADD = $(test_par_libs)
 
+check_PROGRAMS += tests/testrcvthread-ibv-par
+tests_testrcvthread_ibv_par_SOURCES = tests/testrcvthread.c $(test_support)
+tests_testrcvthread_ibv_par_CPPFLAGS = $(test_par_cppflags)
+tests_testrcvthread_ibv_par_CFLAGS = $(test_par_cflags)
+tests_testrcvthread_ibv_par_LDFLAGS = $(test_ldflags)
+tests_testrcvthread_ibv_par_LDADD = $(test_par_libs)
+
 check_PROGRAMS += tests/testexit-ibv-seq tests/testexit-ibv-par
 tests_testexit_ibv_seq_SOURCES = tests/testexit.c $(test_support)
 tests_testexit_ibv_seq_CPPFLAGS = $(test_seq_cppflags)

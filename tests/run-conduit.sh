@@ -67,6 +67,11 @@ for spawner in $spawners; do
                 if [ "$program" = testbarrier ] && [ "$spawner" = ssh ]; then # IB-W2: both carriers
                     GASNET_BARRIER=AMDISSEM run_one "$spawner" "$mode" "$n" "$program" AMDISSEM
                 fi
+                if [ "$program" = testthreads ] && [ "$spawner" = ssh ]; then # IB-C8
+                    for with in testrcvthread testthreads; do
+                        GASNET_RCV_THREAD=1 run_one "$spawner" "$mode" "$n" "$with" with-receive-thread
+                    done
+                fi
                 if [ "$program" = testhello ]; then
                     for variant in 1 2 3 4 5; do
                         case $n in 1 | 2 | 3) run_one "$spawner" "$mode" "$n" "$program" table $variant ;; esac

@@ -14,6 +14,7 @@ enum { NET_IB_RAILS = NET_IB_HCAS == 1 ? 1 : 4 * NET_IB_HCAS };
 struct net_ib_hca {
     hca_t hca;
     hca_pd_t pd;
+    hca_channel_t channel; /* of receive completions; NULL when nobody sleeps */
     char name[64];
     hca_limits_t limits;
 };

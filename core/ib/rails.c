@@ -186,20 +186,32 @@ void net_ib_rails_open(void)
 void net_ib_rails_close(void)
 {
     for (uint32_t i = 0; i < net_ib_rails.hcas; i++) {
+        if (net_ib_rails.hca[i].channel) hca_channel_destroy(net_ib_rails.hca[i].channel);
         if (net_ib_rails.hca[i].pd) hca_pd_destroy(net_ib_rails.hca[i].pd);
         hca_close(net_ib_rails.hca[i].hca);
     }
     net_ib_rails = (struct net_ib_rails){.hcas = 0};
 }
 
-static hca_cq_t make_cq(const struct net_ib_hca *hca, uint32_t depth, const char *what)
+static hca_cq_t make_cq(const struct net_ib_hca *hca, uint32_t depth, hca_channel_t channel,
+                        const char *what)
 {
-    hca_cq_t cq = hca_cq_create(hca->hca, depth);
+    hca_cq_t cq = hca_cq_create(hca->hca, depth, channel);
     if (!cq)
         gasneti_fatal("%s: cannot create the %s completion queue of %u entries: %s; lower "
                       "GASNET_NETWORKDEPTH_PP or GASNET_AM_CREDITS_PP",
                       hca->name, what, depth, strerror(errno));
     return cq;
+}
+
+static hca_channel_t make_channel(const struct net_ib_hca *hca)
+{
+    hca_channel_t channel = hca_channel_create(hca->hca);
+    if (!channel)
+        gasneti_fatal("%s: cannot create a completion channel for the receive thread: %s (see "
+                      "ulimit -n); or unset GASNET_RCV_THREAD",
+                      hca->name, strerror(errno));
+    return channel;
 }
 
 /* Send slots beyond the ordinary depth, so that a system message always finds one. */
@@ -284,9 +296,11 @@ void net_open(uint32_t peers, struct net_caps *caps)
         peers * prepost + replies_in_all(peers) + (uint32_t)gasnetc_params.am_spares;
     set_total(qps);
     for (uint32_t i = 0; i < net_ib.hcas; i++) {
-        net_ib.send_cq[i] = make_cq(&net_ib_rails.hca[i],
-                                    net_ib.total_depth + SYS_SLOTS * qps + THREAD_MARGIN, "send");
-        net_ib.recv_cq[i] = make_cq(&net_ib_rails.hca[i], buffers, "receive");
+        struct net_ib_hca *hca = &net_ib_rails.hca[i];
+        if (gasnetc_params.rcv_thread) hca->channel = make_channel(hca);
+        net_ib.send_cq[i] =
+            make_cq(hca, net_ib.total_depth + SYS_SLOTS * qps + THREAD_MARGIN, NULL, "send");
+        net_ib.recv_cq[i] = make_cq(hca, buffers, hca->channel, "receive");
     }
     net_ib_receive_init(buffers);
     net_ib_connect_init(peers, &(struct net_ib_depths){.send = net_ib.depth + SYS_SLOTS,

@@ -1,8 +1,10 @@
-/* reap.c - reaping where a process uses several devices, each with its own completion queues.
+/* reap.c - reaping beyond the usual case: several devices, each with its own completion queues, and
+ * the receive thread's sleep.
  *
- * Called by net_reap and net_arrivals, with the poll lock held; with one device they do not come
- * here.
+ * With one device net_reap and net_arrivals do not come here.
  */
+#include <poll.h>
+
 #include "core/ib/rail.h"
 
 unsigned net_ib_reap_others(void)
@@ -22,4 +24,20 @@ unsigned net_ib_arrivals_any(net_message_t **messages, unsigned budget, unsigned
         n += net_ib_arrivals(net_ib.recv_cq[(first + i) % net_ib.hcas], messages + n, budget - n,
                              systems);
     return n;
+}
+
+void net_arm(void)
+{
+    for (uint32_t i = 0; i < net_ib.hcas; i++) hca_cq_arm(net_ib.recv_cq[i]);
+}
+
+void net_block(void)
+{
+    struct pollfd wait[NET_IB_HCAS];
+    for (uint32_t i = 0; i < net_ib.hcas; i++)
+        wait[i] =
+            (struct pollfd){.fd = hca_channel_fd(net_ib_rails.hca[i].channel), .events = POLLIN};
+    if (poll(wait, net_ib.hcas, -1) <= 0) return;
+    for (uint32_t i = 0; i < net_ib.hcas; i++)
+        if (wait[i].revents & POLLIN) hca_channel_take(net_ib_rails.hca[i].channel);
 }

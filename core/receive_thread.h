@@ -1,0 +1,10 @@
+/* receive_thread.h - the thread that serves Active Messages while the client's threads compute
+ * (IB-C8); in PAR libraries, if GASNET_RCV_THREAD asks for it and the build has it (IB-B3).
+ */
+#ifndef GASNETC_RECEIVE_THREAD_H
+#define GASNETC_RECEIVE_THREAD_H
+
+/* At the end of attach.  It lives until the process ends. */
+void gasnetc_receive_thread_start(void);
+
+#endif

@@ -1,0 +1,89 @@
+/* testrcvthread.c - PAR only, with GASNET_RCV_THREAD=1: messages are served although no thread of
+ * the program makes progress (IB-C8).
+ *
+ * After sending, a rank watches plain memory and calls nothing of the library: only the receive
+ * threads, here and there, can run the handlers that change it.
+ */
+#include "test.h"
+#include <sched.h>
+
+enum { MESSAGES = 16, ROUNDS = 50, FLOOD = 2000, SEGMENT = 1 << 20, LONG_SIZE = 100000 };
+enum { H_ASK = 128, H_ANSWER, H_MEDIUM, H_LONG };
+
+static int asked, answered, damaged; /* since the start: a neighbour may be ahead */
+
+static void on_ask(gasnet_token_t t)
+{
+    test_add(&asked, 1);
+    gasnet_AMReplyShort0(t, H_ANSWER);
+}
+
+static void on_answer(gasnet_token_t t)
+{
+    (void)t;
+    test_add(&answered, 1);
+}
+
+static void on_payload(gasnet_token_t t, void *buf, size_t n, gasnet_handlerarg_t key)
+{
+    if (test_mismatch(buf, n, (uint64_t)key) >= 0) test_add(&damaged, 1);
+    test_add(&asked, 1);
+    gasnet_AMReplyShort0(t, H_ANSWER);
+}
+
+static gasnet_handlerentry_t table[] = {
+    {H_ASK, on_ask}, {H_ANSWER, on_answer}, {H_MEDIUM, on_payload}, {H_LONG, on_payload}};
+
+/* Without a call of the library. */
+static void watch(int *counter, int until)
+{
+    while (test_get(counter) < until) sched_yield();
+}
+
+static void shorts(void)
+{
+    for (int round = 1; round <= ROUNDS; round++) {
+        for (int i = 0; i < MESSAGES; i++) gasnet_AMRequestShort0((gasnet_node_t)test_next, H_ASK);
+        watch(&answered, round * MESSAGES);
+    }
+    watch(&asked, ROUNDS * MESSAGES);
+}
+
+static void payloads(void)
+{
+    static char source[LONG_SIZE];
+    const int before = ROUNDS * MESSAGES;
+    for (int i = 0; i < MESSAGES; i++) {
+        size_t n = (size_t)(i % 2 ? LONG_SIZE : 4000) - (size_t)i;
+        test_fill(source, n, (uint64_t)i);
+        if (i % 2)
+            gasnet_AMRequestLong1((gasnet_node_t)test_next, H_LONG, source, n,
+                                  test_at(test_next, (size_t)i), i);
+        else
+            gasnet_AMRequestMedium1((gasnet_node_t)test_next, H_MEDIUM, source, n, i);
+        watch(&answered, before + i + 1);
+    }
+    watch(&asked, before + MESSAGES);
+    test_check(test_get(&damaged) == 0, "%d payloads damaged", test_get(&damaged));
+}
+
+/* The program's own threads may serve as well: nothing is served twice or not at all. */
+static void together(void)
+{
+    const int all = (ROUNDS + 1) * MESSAGES + FLOOD;
+    for (int i = 0; i < FLOOD; i++) gasnet_AMRequestShort0((gasnet_node_t)test_next, H_ASK);
+    GASNET_BLOCKUNTIL(test_get(&answered) == all);
+    GASNET_BLOCKUNTIL(test_get(&asked) == all);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct test_rule rules[] = {
+        {"IB-C8 Requests and Replies are served while nobody polls", shorts},
+        {"IB-C8 Mediums and Longs too", payloads},
+        {"IB-C8 and together with a program that polls", together},
+    };
+    test_start(&argc, &argv, table, TEST_COUNT(table), SEGMENT);
+    test_run(rules, TEST_COUNT(rules));
+    test_finish();
+}
