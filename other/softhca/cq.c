@@ -5,37 +5,14 @@
  * is stepped over. Consumers are threads of the owner and share an ordinary lock.
  */
 #include "inject.h"
+#include "ring.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static const uint64_t LAPS = (1ull << SHCA_CLAIM_SLOT) - 1;
-
 enum { MIN_PATIENCE = 64, MAX_PATIENCE = 4096, SHORT_YIELD = 2000 /* ns */ };
-
-/* The rounds of the ring count from 1, so that zero pages hold nothing. */
-static inline uint64_t lap_of(uint64_t position, uint32_t shift)
-{
-    return (position >> shift) + 1;
-}
-
-static inline _Atomic uint64_t *claims(struct shm_cqe *ring, uint32_t shift)
-{
-    return (_Atomic uint64_t *)(ring + (1ull << shift));
-}
-
-static inline bool is_claimed(struct shca_cq *cq, uint64_t position)
-{
-    uint64_t word = claims(cq->ring, cq->shift)[position & cq->mask];
-    return (word & LAPS) == lap_of(position, cq->shift);
-}
-
-static inline bool is_valid(const struct shm_cqe *e, uint64_t position, uint32_t shift)
-{
-    return atomic_load_explicit(&e->lap, memory_order_acquire) == lap_of(position, shift);
-}
 
 static int find_cq_index(void)
 {
@@ -50,25 +27,35 @@ static int find_cq_index(void)
     return -1;
 }
 
-static int enter_cq(struct shca_cq *cq, struct ibv_comp_channel *channel)
+uint64_t shca_ring_new(uint32_t shift)
 {
-    uint64_t ring = shca_heap_alloc((sizeof(struct shm_cqe) + sizeof(uint64_t)) << cq->shift);
+    uint64_t entry = sizeof(struct shm_cqe) + sizeof(uint64_t);
+    uint64_t offset = shca_heap_alloc(sizeof(struct shm_ring) + (entry << shift));
+    if (!offset) return 0;
+    struct shm_ring *r = shm_at(shca.h, offset);
+    r->shift = shift;
+    r->mask = (1u << shift) - 1;
+    return offset | shift;
+}
+
+static int enter_cq(struct shca_cq *cq, uint32_t shift, struct ibv_comp_channel *channel)
+{
+    uint64_t ring = shca_ring_new(shift);
     if (!ring) return ENOMEM;
     pthread_mutex_lock(&shca.lock);
     int index = find_cq_index();
     if (index >= 0) {
         cq->index = cq->base.handle = index;
         cq->s = &shca.h->cq[index];
-        cq->ring = shm_at(shca.h, ring);
+        cq->ring = shm_at(shca.h, shm_ring_offset(ring));
         memset(cq->s, 0, sizeof *cq->s);
         cq->s->ring = ring;
-        cq->s->shift = cq->shift;
         if (channel) cq->s->channel = ((struct shca_channel *)channel)->id;
         shca.cq[index] = cq;
     }
     pthread_mutex_unlock(&shca.lock);
     if (index >= 0) return 0;
-    shca_heap_free(ring);
+    shca_heap_free(shm_ring_offset(ring));
     return ENOMEM;
 }
 
@@ -87,17 +74,17 @@ struct ibv_cq *shca_create_cq(struct ibv_context *c, int cqe, void *context,
     if (!(cq = calloc(1, sizeof *cq)))
         error = ENOMEM;
     else {
-        while (1 << cq->shift < cqe) cq->shift++;
-        cq->mask = (1u << cq->shift) - 1;
+        uint32_t shift = 0;
+        while (1 << shift < cqe) shift++;
         cq->patience = MIN_PATIENCE;
         cq->base.context = c;
         cq->base.cq_context = context;
         cq->base.channel = channel;
-        cq->base.cqe = 1 << cq->shift;
+        cq->base.cqe = 1 << shift;
         pthread_mutex_init(&cq->base.mutex, NULL);
         pthread_cond_init(&cq->base.cond, NULL);
         error = shca_hold_cq(cq);
-        if (!error) error = enter_cq(cq, channel);
+        if (!error) error = enter_cq(cq, shift, channel);
     }
     if (error) {
         shca_give(c, SHCA_CQ);
@@ -117,7 +104,7 @@ int shca_destroy_cq(struct ibv_cq *base)
     if (base->channel) shca_channel_remove(cq);
     pthread_mutex_lock(&shca.lock);
     shca.cq[cq->index] = NULL;
-    uint64_t ring = cq->s->ring;
+    uint64_t ring = shm_ring_offset(cq->s->ring);
     memset(cq->s, 0, sizeof *cq->s);
     pthread_mutex_unlock(&shca.lock);
     shca_heap_free(ring);
@@ -134,39 +121,39 @@ int shca_destroy_cq(struct ibv_cq *base)
 }
 
 /* No place is left at TAIL. The owner's line is looked at only when it seems so. */
-static bool is_full(struct shm_cq *s, uint64_t tail)
+static inline bool is_full(struct shm_ring *r, uint32_t shift, uint64_t tail)
 {
-    uint64_t seen = atomic_load_explicit(&s->seen, memory_order_acquire);
-    if ((int64_t)(tail - seen) >> s->shift <= 0) return false;
-    seen = atomic_load_explicit(&s->head, memory_order_acquire);
-    atomic_store_explicit(&s->seen, seen, memory_order_release);
-    return (int64_t)(tail - seen) >> s->shift > 0;
+    uint64_t seen = atomic_load_explicit(&r->seen, memory_order_acquire);
+    if ((int64_t)(tail - seen) >> shift <= 0) return false;
+    seen = atomic_load_explicit(&r->head, memory_order_acquire);
+    atomic_store_explicit(&r->seen, seen, memory_order_release);
+    return (int64_t)(tail - seen) >> shift > 0;
 }
 
 /* The place at TAIL is claimed, by us or by one that has not come to this line. Plain stores:
  * should two pass each other and the tail fall back, those who come next walk over what is claimed.
  */
-static void move_on(struct shm_cq *s, uint64_t tail)
+static inline void move_on(struct shm_ring *r, uint64_t tail)
 {
-    if (atomic_load_explicit(&s->tail, memory_order_relaxed) == tail)
-        atomic_store_explicit(&s->tail, tail + 1, memory_order_release);
+    if (atomic_load_explicit(&r->tail, memory_order_relaxed) == tail)
+        atomic_store_explicit(&r->tail, tail + 1, memory_order_release);
 }
 
 /* Claim the place at the tail; NULL when the ring is full. */
-static struct shm_cqe *claim(struct shm_cq *s, struct shm_cqe *ring, uint64_t *position)
+static inline struct shm_cqe *claim(struct shm_ring *r, uint32_t shift, uint64_t *position)
 {
-    uint32_t shift = s->shift, mask = (1u << shift) - 1;
+    uint32_t mask = (1u << shift) - 1;
     for (;;) {
-        uint64_t tail = atomic_load_explicit(&s->tail, memory_order_acquire);
-        if (is_full(s, tail)) return NULL;
+        uint64_t tail = atomic_load_explicit(&r->tail, memory_order_acquire);
+        if (is_full(r, shift, tail)) return NULL;
         uint64_t last = tail >> shift; /* the lap in which the place was claimed before */
-        _Atomic uint64_t *at = &claims(ring, shift)[tail & mask];
+        _Atomic uint64_t *at = &shca_claims(r, shift)[tail & mask];
         uint64_t word = atomic_load_explicit(at, memory_order_acquire);
         uint64_t mine = (last + 1) | (uint64_t)shca.slot << SHCA_CLAIM_SLOT;
-        bool got = (word & LAPS) == last && atomic_compare_exchange_strong(at, &word, mine);
-        move_on(s, tail);
+        bool got = (word & SHCA_LAPS) == last && atomic_compare_exchange_strong(at, &word, mine);
+        move_on(r, tail);
         *position = tail;
-        if (got) return &ring[tail & mask];
+        if (got) return &r->e[tail & mask];
     }
 }
 
@@ -183,20 +170,36 @@ void shca_cq_notify(struct shca_peer *owner, struct shm_cq *s, bool solicited)
     shca_peer_ring(owner);
 }
 
+/* The ring WORD is full. True when there is, or will be in a moment, another one in its place. */
+static bool replaced(struct shca_peer *owner, struct shm_cq *s, uint64_t word)
+{
+    while (s->resizing) {
+        if (shca_peer_dead_slow(owner)) return false;
+        sched_yield();
+    }
+    return s->ring != word;
+}
+
 /* Append *NEW to completion queue number CQ of OWNER; false when that overflows it. */
 bool shca_cq_push(struct shca_peer *owner, uint32_t cq, const struct shm_cqe *new)
 {
     struct shm_cq *s = &owner->h->cq[cq & (SHCA_CQS - 1)];
-    uint64_t position;
-    struct shm_cqe *e =
-        s->ring && !s->overflow ? claim(s, shm_at(owner->h, s->ring), &position) : NULL;
+    struct shm_cqe *e;
+    uint64_t position, ring;
+    do {
+        ring = atomic_load_explicit(&s->ring, memory_order_acquire);
+        if (!ring) return false;
+        e = s->overflow
+                ? NULL
+                : claim(shm_at(owner->h, shm_ring_offset(ring)), shm_ring_shift(ring), &position);
+    } while (!e && replaced(owner, s, ring));
     if (!e) {
-        if (s->ring && !atomic_exchange(&s->overflow, 1)) shca_peer_ring(owner);
+        if (!atomic_exchange(&s->overflow, 1)) shca_peer_ring(owner);
         return false;
     }
     e->wr_id = new->wr_id;
     memcpy(&e->qpn, &new->qpn, sizeof *new - offsetof(struct shm_cqe, qpn));
-    uint64_t lap = lap_of(position, s->shift);
+    uint64_t lap = shca_lap(position, shm_ring_shift(ring));
     if (!s->channel) {
         atomic_store_explicit(&e->lap, lap, memory_order_release);
         return true;
@@ -276,11 +279,11 @@ static inline void to_wc(const struct shm_cqe *e, struct ibv_wc *wc)
 }
 
 /* The completion at the head, or NULL; skips what is for nobody. Lock held. */
-static struct shm_cqe *at_head(struct shca_cq *cq, uint64_t *head)
+static inline struct shm_cqe *at_head(struct shm_ring *r, uint64_t *head)
 {
     for (;; ++*head) {
-        struct shm_cqe *e = &cq->ring[*head & cq->mask];
-        if (!is_valid(e, *head, cq->shift)) return NULL;
+        struct shm_cqe *e = &r->e[*head & r->mask];
+        if (!shca_is_valid(e, *head, r->shift)) return NULL;
         if (!(e->flags & SHCA_CQE_SKIP)) return e;
     }
 }
@@ -293,10 +296,11 @@ void shca_cq_to_wc(const struct shm_cqe *e, struct ibv_wc *wc)
 /* The next completion, for hold.c. */
 bool shca_cq_take(struct shca_cq *cq, struct shm_cqe *e)
 {
-    uint64_t head = atomic_load_explicit(&cq->s->head, memory_order_relaxed);
-    const struct shm_cqe *first = at_head(cq, &head);
+    struct shm_ring *r = cq->ring;
+    uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
+    const struct shm_cqe *first = at_head(r, &head);
     if (first) *e = *first;
-    atomic_store_explicit(&cq->s->head, head + (first != NULL), memory_order_release);
+    atomic_store_explicit(&r->head, head + (first != NULL), memory_order_release);
     return first != NULL;
 }
 
@@ -337,13 +341,15 @@ int shca_cq_nothing(struct shca_cq *cq)
 int shca_poll_cq(struct ibv_cq *base, int num, struct ibv_wc *wc)
 {
     struct shca_cq *cq = shca_cq(base);
-    uint64_t head = atomic_load_explicit(&cq->s->head, memory_order_relaxed);
-    if (!is_valid(&cq->ring[head & cq->mask], head, cq->shift)) return nothing(cq);
+    struct shm_ring *r = atomic_load_explicit(&cq->ring, memory_order_acquire);
+    uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
+    if (!shca_is_valid(&r->e[head & r->mask], head, r->shift)) return nothing(cq);
     int n = 0;
     shca_lock(&cq->lock);
-    head = atomic_load_explicit(&cq->s->head, memory_order_relaxed);
-    for (struct shm_cqe *e; n < num && (e = at_head(cq, &head)); head++) to_wc(e, &wc[n++]);
-    atomic_store_explicit(&cq->s->head, head, memory_order_release);
+    r = atomic_load_explicit(&cq->ring, memory_order_relaxed); /* changes under the lock only */
+    head = atomic_load_explicit(&r->head, memory_order_relaxed);
+    for (struct shm_cqe *e; n < num && (e = at_head(r, &head)); head++) to_wc(e, &wc[n++]);
+    atomic_store_explicit(&r->head, head, memory_order_release);
     shca_unlock(&cq->lock);
     atomic_store_explicit(&cq->empty, 0, memory_order_relaxed);
     return n;
@@ -371,9 +377,10 @@ void shca_cq_drop(const struct shm_cqe *e)
 void shca_cq_forget(struct shca_cq *cq, uint32_t qpn)
 {
     shca_lock(&cq->lock);
-    for (uint64_t i = cq->s->head; is_claimed(cq, i); i++) {
-        struct shm_cqe *e = &cq->ring[i & cq->mask];
-        if (!is_valid(e, i, cq->shift) || e->qpn != qpn || e->flags & SHCA_CQE_SKIP) continue;
+    struct shm_ring *r = cq->ring;
+    for (uint64_t i = r->head; shca_is_claimed(r, i); i++) {
+        struct shm_cqe *e = &r->e[i & r->mask];
+        if (!shca_is_valid(e, i, r->shift) || e->qpn != qpn || e->flags & SHCA_CQE_SKIP) continue;
         e->flags |= SHCA_CQE_SKIP;
         shca_cq_drop(e);
     }
@@ -390,9 +397,10 @@ static void unmark(const struct shm_cqe *e, const struct shca_srq *q, uint64_t *
 void shca_cq_unmark(struct shca_cq *cq, const struct shca_srq *q, uint64_t *slots)
 {
     shca_lock(&cq->lock);
-    for (uint64_t i = cq->s->head; is_claimed(cq, i); i++) {
-        const struct shm_cqe *e = &cq->ring[i & cq->mask];
-        if (is_valid(e, i, cq->shift) && !(e->flags & SHCA_CQE_SKIP)) unmark(e, q, slots);
+    struct shm_ring *r = cq->ring;
+    for (uint64_t i = r->head; shca_is_claimed(r, i); i++) {
+        const struct shm_cqe *e = &r->e[i & r->mask];
+        if (shca_is_valid(e, i, r->shift) && !(e->flags & SHCA_CQE_SKIP)) unmark(e, q, slots);
     }
     for (uint32_t i = 0; i < shca_held(cq); i++) unmark(shca_held_at(cq, i), q, slots);
     shca_unlock(&cq->lock);
@@ -410,9 +418,11 @@ uint32_t shca_cq_received(struct shca_cq *cq, uint32_t qpn, const _Atomic uint32
 {
     shca_lock(&cq->lock);
     uint32_t from = *polled;
-    for (uint64_t i = cq->s->head; is_claimed(cq, i); i++) {
-        const struct shm_cqe *e = &cq->ring[i & cq->mask];
-        if (is_valid(e, i, cq->shift) && !(e->flags & SHCA_CQE_SKIP)) from = received(e, qpn, from);
+    struct shm_ring *r = cq->ring;
+    for (uint64_t i = r->head; shca_is_claimed(r, i); i++) {
+        const struct shm_cqe *e = &r->e[i & r->mask];
+        if (shca_is_valid(e, i, r->shift) && !(e->flags & SHCA_CQE_SKIP))
+            from = received(e, qpn, from);
     }
     for (uint32_t i = 0; i < shca_held(cq); i++) from = received(shca_held_at(cq, i), qpn, from);
     shca_unlock(&cq->lock);
@@ -424,16 +434,17 @@ uint32_t shca_cq_received(struct shca_cq *cq, uint32_t qpn, const _Atomic uint32
 bool shca_cq_unstick(struct shca_cq *cq)
 {
     shca_lock(&cq->lock);
-    uint64_t head = cq->s->head;
-    for (uint64_t i = head; is_claimed(cq, i); i++) {
-        struct shm_cqe *e = &cq->ring[i & cq->mask];
-        uint64_t claimant = claims(cq->ring, cq->shift)[i & cq->mask] >> SHCA_CLAIM_SLOT;
-        if (is_valid(e, i, cq->shift) || shca_guest(claimant)) continue;
+    struct shm_ring *r = cq->ring;
+    uint64_t head = r->head;
+    for (uint64_t i = head; shca_is_claimed(r, i); i++) {
+        struct shm_cqe *e = &r->e[i & r->mask];
+        uint64_t claimant = shca_claims(r, r->shift)[i & r->mask] >> SHCA_CLAIM_SLOT;
+        if (shca_is_valid(e, i, r->shift) || shca_guest(claimant)) continue;
         e->flags = SHCA_CQE_SKIP;
         e->qpn = 0;
-        e->lap = lap_of(i, cq->shift);
+        e->lap = shca_lap(i, r->shift);
     }
-    bool waiting = at_head(cq, &head) != NULL;
+    bool waiting = at_head(r, &head) != NULL;
     shca_unlock(&cq->lock);
     return waiting;
 }

@@ -151,7 +151,7 @@ SHCA_EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
 
 SHCA_EXPORT int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 {
-    if (ours(cq->context)) return shca_unsupported();
+    if (ours(cq->context)) return shca_resize_cq(cq, cqe);
     return REAL(ENOSYS, ibv_resize_cq, cq, cqe);
 }
 

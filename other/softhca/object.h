@@ -73,8 +73,8 @@ struct shca_cq {
         struct ibv_cq_ex ex;
     };
     struct shm_cq *s;
-    struct shm_cqe *ring;
-    uint32_t index, shift, mask;
+    struct shm_ring *_Atomic ring;
+    uint32_t index;
     struct shca_lock lock;     /* consumers */
     _Atomic uint32_t empty;    /* polls in a row that found nothing; threads may miscount */
     _Atomic uint32_t patience; /* how many of them until the core is offered to others */
@@ -380,6 +380,7 @@ void shca_mr_in_child(void);
 struct ibv_cq *shca_create_cq(struct ibv_context *c, int cqe, void *context,
                               struct ibv_comp_channel *channel, int vector);
 int shca_destroy_cq(struct ibv_cq *cq);
+int shca_resize_cq(struct ibv_cq *cq, int cqe); /* cq_resize.c */
 int shca_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc);
 int shca_req_notify(struct ibv_cq *cq, int solicited_only);
 bool shca_cq_push(struct shca_peer *owner, uint32_t cq, const struct shm_cqe *e);

@@ -66,19 +66,25 @@ struct shm_cqe {
 _Static_assert(sizeof(struct shm_cqe) == 64, "an entry moves between processors in one piece");
 
 enum { SHCA_ARM_NONE, SHCA_ARM_ANY, SHCA_ARM_SOLICITED };
-/* Behind the ring there is an array of claims, one for each entry. A producer claims the place at
- * the tail with its lap and, in the top bits, its own slot: when the entry does not come, the owner
- * can tell whose it was. */
-struct shm_cq {
-    uint64_t ring; /* offset of struct shm_cqe[1 << shift], then _Atomic uint64_t[1 << shift] */
-    uint32_t shift;
-    uint32_t channel; /* 1 + index of the channel, 0 when there is none */
-    _Atomic uint32_t overflow;
+/* The ring of a completion queue: this, struct shm_cqe[1 << shift], and an array of claims, one for
+ * each entry. Positions count from 0 in every ring. A producer claims the place at the tail with
+ * its lap and, in the top bits, its own slot: when the entry does not come, the owner can tell
+ * whose it was. */
+struct shm_ring {
+    /* the owner's line: all before the head was polled */
+    _Atomic uint64_t head;
+    uint32_t shift, mask;
+    uint64_t before; /* completions in the rings before this one */
     /* the producers' line */
     _Atomic uint64_t tail SHCA_LINE; /* at most as far as the claims go */
     _Atomic uint64_t seen;           /* the head when one of them last looked */
-    /* the owner's line: all before the head was polled */
-    _Atomic uint64_t head SHCA_LINE;
+    struct shm_cqe e[] SHCA_LINE;
+};
+struct shm_cq {
+    _Atomic uint64_t ring; /* offset of struct shm_ring, at a page, and its shift; 0: no such CQ */
+    uint32_t channel;      /* 1 + index of the channel, 0 when there is none */
+    _Atomic uint32_t overflow;
+    _Atomic uint32_t resizing; /* what finds the ring full is to look for another ring */
     _Atomic uint32_t armed SHCA_LINE;
     _Atomic uint32_t ev_produced;
     _Atomic uint32_t ev_lost; /* the producer could not ring the channel: the owner does */
@@ -204,6 +210,16 @@ static inline uint64_t shm_arena_start(void)
 static inline void *shm_at(struct shm_header *h, uint64_t offset)
 {
     return (char *)h + offset;
+}
+/* A ring's offset is at a page: its shift goes where that is zero, so that both are read at once.
+ */
+static inline uint32_t shm_ring_shift(uint64_t word)
+{
+    return word & 63;
+}
+static inline uint64_t shm_ring_offset(uint64_t word)
+{
+    return word & ~63ull;
 }
 /* A port of any device of a host, in 7 bits. */
 static inline uint32_t shm_port(uint32_t device, uint32_t number)

@@ -18,5 +18,6 @@ void datagram_rules(void);
 void setting_rules(void);
 void device_rules(void);
 void inject_rules(void);
+void resize_rules(void);
 
 #endif

@@ -177,15 +177,28 @@ static int show_qps(const struct processes *all, const struct process *p, int mo
     return n;
 }
 
+struct cqs {
+    struct table *t;
+    const struct shm_cq *cq;
+    uint32_t index;
+};
+
+static void see_ring(const void *entry, size_t unused, void *context)
+{
+    const struct shm_ring *r = entry;
+    const struct cqs *c = context;
+    uint64_t fill = r->tail > r->head ? r->tail - r->head : 0;
+    table_add(c->t, "%u\t%u\t%" PRIu64 "\t%" PRIu64 "\t%s%s", c->index, 1u << r->shift, fill,
+              r->before + r->tail, c->cq->overflow ? "overflown" : "", c->cq->armed ? "armed" : "");
+}
+
 static void show_cqs(const struct process *p, int most)
 {
     struct table t = {.head = "CQ SIZE FILL COMPLETIONS <NOTE"};
     for (uint32_t i = 0; i < SHCA_CQS; i++) {
-        const struct shm_cq *cq = &p->h->cq[i];
-        if (!cq->ring) continue;
-        uint64_t fill = cq->tail > cq->head ? cq->tail - cq->head : 0;
-        table_add(&t, "%u\t%u\t%" PRIu64 "\t%" PRIu64 "\t%s%s", i, 1u << cq->shift, fill, cq->tail,
-                  cq->overflow ? "overflown" : "", cq->armed ? "armed" : "");
+        struct cqs c = {&t, &p->h->cq[i], i};
+        if (c.cq->ring)
+            process_walk(p, shm_ring_offset(c.cq->ring), sizeof(struct shm_ring), 1, see_ring, &c);
     }
     table_print(&t, 2, most);
 }
