@@ -67,8 +67,8 @@ static void carry_over(struct shm_ring *old, struct shm_ring *new, uint32_t kept
  * processes, nor threads of ours that post or flush. shca.lock held. */
 static void let_all_out(void)
 {
+    shca_quiesce();
     for (struct shca_qp *qp = shca.qps; qp; qp = qp->next) {
-        shca_qp_quiesce(qp);
         shca_lock(&qp->sq);
         shca_unlock(&qp->sq);
         shca_lock(&qp->rq);
