@@ -55,6 +55,26 @@ perftest_srq() {
     measure send_bw --use-srq -q 4 -b -n 500
 }
 
+perftest_uc() {
+    local verb
+    for verb in write send; do
+        latency $verb -c UC
+        measure ${verb}_bw -c UC
+        measure ${verb}_bw -c UC -b -q 4 -n 500 --use_old_post_send
+    done
+    latency send -c UC -e
+}
+
+perftest_ud() {
+    latency send -c UD
+    latency send -c UD --use_old_post_send -s 2048
+    latency send -c UD -e
+    latency send -c UD -I 64 -s 64
+    measure send_bw -c UD -s 2048
+    measure send_bw -c UD -s 4096 -q 4 -b -n 500
+    measure send_bw -c UD -s 1024 --use_old_post_send -e
+}
+
 # All powers of two up to 8 MiB.
 perftest_sizes() {
     local rows=23
@@ -67,5 +87,7 @@ family_perftest() {
     need perftest ib_write_lat ib_read_lat ib_send_lat ib_atomic_lat || return 0
     perftest_rc
     perftest_srq
+    perftest_uc
+    perftest_ud
     perftest_sizes
 }

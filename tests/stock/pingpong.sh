@@ -34,6 +34,23 @@ pingpong_srq() {
     exchange srq -q 3 -r 20 -n 500
 }
 
+pingpong_uc() {
+    exchange uc
+    exchange uc -e
+    exchange uc -c
+    exchange uc -e -c -s 100000 -n 200
+    exchange uc -c -m 256 -s 1
+}
+
+# One message is one packet: no more than the port's MTU.
+pingpong_ud() {
+    exchange ud
+    exchange ud -e
+    exchange ud -c
+    exchange ud -e -c -s 64
+    exchange ud -c -s 4000 -n 2000
+}
+
 # Both are killed in the midst of it: nothing may stay.  (Were only one killed, the other would wait
 # for its message for ever, as it would on hardware.)
 pingpong_killed() {
@@ -59,5 +76,7 @@ family_pingpong() {
     need ibverbs-utils ibv_rc_pingpong || return 0
     pingpong_rc
     pingpong_srq
+    pingpong_uc
+    pingpong_ud
     pingpong_killed
 }

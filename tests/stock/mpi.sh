@@ -1,0 +1,50 @@
+# mpi.sh - Debian's Open MPI, over its own verbs transport and over UCX, running exchange.c.
+#
+# Sourced by stock.sh.  No other transport between processes is allowed to either, so a job that ends
+# well went over the device; exchange.c judges every byte and prints one line for each of its parts.
+# shellcheck shell=bash disable=SC2154,SC2034 # lib.sh sets and uses them
+
+# What UCX and Open MPI look for in /dev and /sys is made by softhca-run --files.
+mpi_job() { # NAME RANKS MPIRUN-WORDS...
+    local name=$1 ranks=$2 status line parts=0
+    shift 2
+    TEST_MARKER=$marker timeout -k 5 $((2 * bound)) "$TEST_BUILD/softhca-run" --files \
+        mpirun --oversubscribe -n "$ranks" --mca oob_tcp_if_include lo --mca mpi_yield_when_idle 1 \
+        "$@" "$tap_scratch/exchange" >"$log" 2>&1
+    status=$?
+    while read -r line; do
+        parts=$((parts + 1))
+        [ "${line%% *}" = ok ]
+        tap_ok $? "$name, $ranks ranks: ${line#*ok }"
+    done < <(grep -E '^(not )?ok ' "$log")
+    [ $status -eq 0 ] && [ $parts -eq 7 ]
+    status=$?
+    tap_ok $status "$name, $ranks ranks: the job ends well"
+    [ $status -eq 0 ] || tap_tail "$log"
+}
+
+ucx_job() { # TRANSPORT RANKS
+    mpi_job "UCX $1" "$2" --mca pml ucx --mca osc ucx --mca btl ^openib \
+        -x UCX_TLS="$1",self -x UCX_NET_DEVICES=softhca0:1
+}
+
+# The parameters silence what it has to say of a device that it does not know.
+openib_job() { # RANKS MPIRUN-WORDS...
+    mpi_job "openib${2:+ ${*:2}}" "$1" --mca pml ob1 --mca btl openib,self --mca btl_openib_allow_ib true \
+        --mca btl_openib_warn_no_device_params_found 0 --mca btl_openib_warn_default_gid_prefix 0 "${@:2}"
+}
+
+family_mpi() {
+    need openmpi-bin mpirun || return 0
+    need libopenmpi-dev mpicc || return 0
+    if ! mpicc -O2 -o "$tap_scratch/exchange" "$here/exchange.c" >"$log" 2>&1; then
+        tap_ok 1 "exchange.c compiles" && tap_tail "$log"
+        return 0
+    fi
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    ucx_job rc_v 2
+    ucx_job ud_v 2
+    ucx_job rc_v 3
+    openib_job 2
+    openib_job 3
+}
