@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <infiniband/verbs.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -430,6 +431,22 @@ static inline enum hca_cause hca_wc_cause(const hca_wc_t *wc)
 static inline const char *hca_wc_text(const hca_wc_t *wc)
 {
     return ibv_wc_status_str(wc->status);
+}
+
+/* ---- asynchronous events: what a device has to say besides completions ------------------------
+ */
+
+/* Takes the next event, if there is one; *port is 0 when it is of no port. */
+static inline const char *hca_event(hca_t hca, unsigned *port)
+{
+    struct ibv_async_event event;
+    struct pollfd ready = {.fd = hca->async_fd, .events = POLLIN};
+    if (poll(&ready, 1, 0) <= 0 || ibv_get_async_event(hca, &event)) return NULL;
+    *port = event.event_type == IBV_EVENT_PORT_ERR || event.event_type == IBV_EVENT_PORT_ACTIVE
+                ? (unsigned)event.element.port_num
+                : 0;
+    ibv_ack_async_event(&event);
+    return ibv_event_type_str(event.event_type);
 }
 
 #endif

@@ -1,7 +1,7 @@
 # tests: client-level programs, once per threading mode, linked against the libraries of this build,
 # and the scripts that run them.  `make check` runs everything; `make check-programs` only builds.
 EXTRA_DIST += tests/tap.sh tests/check.sh tests/run-conduit.sh tests/exit.sh tests/env.sh \
-	tests/hardship.sh tests/rails.sh tests/arrows.sh tests/sanitizers/run.sh tests/bench/count.sh \
+	tests/hardship.sh tests/rails.sh tests/faults.sh tests/arrows.sh tests/sanitizers/run.sh tests/bench/count.sh \
 	tests/softhca-run/run.sh
 
 .PHONY: check-programs bench

@@ -21,8 +21,9 @@ void net_free(void *memory)
 static hca_mr_t register_with(const struct net_ib_hca *hca, void *start, size_t size, bool remote)
 {
     hca_mr_t mr = hca_register(hca->pd, start, size, remote);
+    if (mr || remote || errno != EFAULT) return mr;
     /* Read-only memory can still be the source of a put. */
-    return mr || remote ? mr : hca_register_source(hca->pd, start, size);
+    return hca_register_source(hca->pd, start, size);
 }
 
 /* One registration with every device. */

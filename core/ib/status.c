@@ -46,23 +46,52 @@ static const char *advice(enum hca_cause cause)
     return "check the device with ibv_devinfo and the system log";
 }
 
+/* What the devices have reported: usually the reason for what failed. */
+static const char *reported(void)
+{
+    static __thread char text[256];
+    size_t used = 0;
+    text[0] = 0;
+    for (uint32_t i = 0; i < net_ib_rails.hcas; i++) {
+        const struct net_ib_hca *hca = &net_ib_rails.hca[i];
+        unsigned port;
+        const char *event;
+        while (used < sizeof text && (event = hca_event(hca->hca, &port))) {
+            char where[24] = "";
+            if (port) snprintf(where, sizeof where, " port %u", port);
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s%s: %s",
+                                     used ? ", " : " (reported by ", hca->name, where, event);
+        }
+    }
+    if (used && used < sizeof text - 1) strcat(text, ")");
+    return text;
+}
+
 void net_ib_send_failed(net_peer_t *peer, enum net_operation operation, const hca_wc_t *wc)
 {
-    gasneti_failed("%s %s failed: %s; %s", operation_name(operation), gasneti_rank_name(peer->rank),
-                   hca_wc_text(wc), advice(hca_wc_cause(wc)));
+    gasneti_failed("%s %s failed: %s%s; %s", operation_name(operation),
+                   gasneti_rank_name(peer->rank), hca_wc_text(wc), reported(),
+                   advice(hca_wc_cause(wc)));
 }
 
 void net_ib_recv_failed(net_peer_t *peer, const hca_wc_t *wc)
 {
-    /* The send side of the same queue pair tells the cause; it may not have been reaped yet. */
-    if (hca_wc_cause(wc) == HCA_CAUSE_FLUSHED)
-        gasneti_failed("the connection to %s failed", gasneti_rank_name(peer->rank));
-    gasneti_failed("receiving from %s failed: %s; %s", gasneti_rank_name(peer->rank),
-                   hca_wc_text(wc), advice(hca_wc_cause(wc)));
+    enum hca_cause cause = hca_wc_cause(wc);
+    if (cause == HCA_CAUSE_FLUSHED) {
+        net_reap(); /* the send side of the same queue pair tells the cause, if it has failed */
+        gasneti_failed("the connection to %s failed%s; check the device with ibv_devinfo and the "
+                       "system log",
+                       gasneti_rank_name(peer->rank), reported());
+    } else {
+        gasneti_failed("receiving from %s failed: %s%s; %s", gasneti_rank_name(peer->rank),
+                       hca_wc_text(wc), reported(), advice(cause));
+    }
 }
 
 void net_ib_post_failed(net_peer_t *peer, const char *what, int error)
 {
-    gasneti_failed("%s: posting a %s for %s failed: %s", net_ib_rails.text, what,
-                   gasneti_rank_name(peer->rank), strerror(error));
+    gasneti_failed("%s: posting a %s for %s failed: %s%s; %s", net_ib_rails.text, what,
+                   gasneti_rank_name(peer->rank), strerror(error), reported(),
+                   error == EIO ? "was the device removed, or its driver reset?"
+                                : advice(HCA_CAUSE_OTHER));
 }
