@@ -23,14 +23,14 @@ mpi_job() { # NAME RANKS MPIRUN-WORDS...
     [ $status -eq 0 ] || tap_tail "$log"
 }
 
-ucx_job() { # TRANSPORT RANKS
-    mpi_job "UCX $1" "$2" --mca pml ucx --mca osc ucx --mca btl ^openib \
-        -x UCX_TLS="$1",self -x UCX_NET_DEVICES=softhca0:1
+ucx_job() { # TRANSPORT RANKS MPIRUN-WORDS...
+    mpi_job "UCX $1${SOFTHCA_DEVICES:+, $SOFTHCA_DEVICES}${3:+, ${*:3}}" "$2" --mca pml ucx --mca osc ucx \
+        --mca btl ^openib -x UCX_TLS="$1",self "${@:3}"
 }
 
 # The parameters silence what it has to say of a device that it does not know.
 openib_job() { # RANKS MPIRUN-WORDS...
-    mpi_job "openib${2:+ ${*:2}}" "$1" --mca pml ob1 --mca btl openib,self --mca btl_openib_allow_ib true \
+    mpi_job "openib${SOFTHCA_DEVICES:+, $SOFTHCA_DEVICES}${2:+, ${*:2}}" "$1" --mca pml ob1 --mca btl openib,self --mca btl_openib_allow_ib true \
         --mca btl_openib_warn_no_device_params_found 0 --mca btl_openib_warn_default_gid_prefix 0 "${@:2}"
 }
 
@@ -45,6 +45,12 @@ family_mpi() {
     ucx_job rc_v 2
     ucx_job ud_v 2
     ucx_job rc_v 3
-    openib_job 2
     openib_job 3
+    openib_job 2 --mca btl_openib_receive_queues P,65536,64,32,32
+    # Several rails; Open MPI 4.1 ends with a fault of its own when openib has several devices.
+    export SOFTHCA_DEVICES=2x2
+    ucx_job rc_v 2 -x UCX_MAX_RNDV_RAILS=4
+    SOFTHCA_DEVICES=1x2
+    openib_job 2
+    unset SOFTHCA_DEVICES
 }

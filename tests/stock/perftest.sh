@@ -22,15 +22,13 @@ perftest_rc() {
     local verb
     for verb in write read send atomic; do
         latency $verb
-        latency $verb --use_old_post_send
-        latency $verb -m 256 -x 0
+        latency $verb --use_old_post_send -m 256 -x 0
         measure ${verb}_bw
         measure ${verb}_bw -b -q 4 -n 500 --use_old_post_send
     done
     for verb in read send atomic; do
         latency $verb -e
-        measure ${verb}_bw -e
-        measure ${verb}_bw -t 16 -Q 4 -s 8 -n 5000
+        measure ${verb}_bw -e -t 16 -Q 4 -s 8 -n 5000
     done
     for verb in write send; do
         latency $verb -I 128 -s 128
@@ -41,6 +39,7 @@ perftest_rc() {
     measure send_bw --recv_post_list 8 -l 8 --use_old_post_send
     measure send_bw --mr_per_qp -q 8
     measure read_bw -o 1
+    measure read_bw -s 8388608 -n 20
     latency read -o 4
     latency atomic -A CMP_AND_SWAP
     measure atomic_bw -A CMP_AND_SWAP -q 2 -o 16
@@ -79,7 +78,6 @@ perftest_ud() {
 perftest_sizes() {
     local rows=23
     latency write -a -n 20
-    measure read_bw -a -n 20
     measure send_bw -a -n 20
 }
 

@@ -9,6 +9,12 @@ control=15828 # where dtest's servers wait for a client, to tell it their addres
 provider=soft-scm
 direct=46248  # where dtestsrq's do: libdaploscm's port of its service
 
+dat_conf() {
+    printf 'soft-%s u2.0 nonthreadsafe default libdaplo%s.so.2 dapl.2.0 "softhca0 1" ""\n' scm scm ucm ucm \
+        >"$tap_scratch/dat.conf"
+    export DAT_OVERRIDE=$tap_scratch/dat.conf
+}
+
 passed_both() { grep -q PASSED "$log" && grep -q PASSED "$log.server"; }
 completed() { grep -q 'Test Complete' "$log" && grep -q 'Test Complete' "$log.server"; }
 connected() { grep -qE 'Connections: .* Num=[1-9]' "$log"; }
@@ -70,9 +76,8 @@ family_udapl() {
         return 0
     fi
     "${CC:-cc}" -O2 -shared -fPIC -o "$tap_scratch/patient.so" "$here/patient.c" -ldl
-    printf 'soft-%s u2.0 nonthreadsafe default libdaplo%s.so.2 dapl.2.0 "softhca0 1" ""\n' scm scm ucm ucm \
-        >"$tap_scratch/dat.conf"
-    export DAT_OVERRIDE=$tap_scratch/dat.conf DAPL_SCM_NETDEV=lo
+    dat_conf
+    export DAPL_SCM_NETDEV=lo
     dtest passed_both $control dtest
     dtest passed_both $control dtest -c -b 10000
     dtest passed_both $control dtest -p -b 100000
