@@ -171,6 +171,10 @@ static void retry(struct shca_qp *qp, const struct shca_fault_rule *r, int reaso
 {
     struct shca_injector *f = qp->faults;
     bool rnr = reason == SHCA_NOT_READY;
+    if (qp->base.qp_type == IBV_QPT_UC || qp->base.qp_type == IBV_QPT_UD) {
+        f->fails = SHCA_DROPPED; /* nobody asks again, nobody is told */
+        return;
+    }
     uint64_t allowed = rnr ? qp->attr.rnr_retry : qp->attr.retry_cnt;
     if (rnr && allowed == 7) allowed = SHCA_FAULT_ALWAYS - 1;
     if (r->retries > allowed) {

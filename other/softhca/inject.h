@@ -19,7 +19,7 @@ struct shca_injector {
     /* about the WR that runs now */
     bool decided;
     uint32_t index;
-    int fails; /* SHCA_NOT_READY or SHCA_NOBODY, as often as it is tried; or 0 */
+    int fails; /* SHCA_NOT_READY or SHCA_NOBODY, as often as it is tried; SHCA_DROPPED; or 0 */
     bool stalled;
     uint64_t polls, messages, time; /* until; 0: not a condition */
 };

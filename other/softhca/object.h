@@ -470,7 +470,12 @@ struct shca_gather {
 int shca_deliver(struct shca_qp *qp, const struct ibv_send_wr *wr);
 
 /* respond.c: the responder's half, checked against the target's tables by whoever carries it */
-enum { SHCA_NOT_READY = -1, SHCA_NOBODY = -2, SHCA_STALLED = -3 /* by a fault */ };
+enum {
+    SHCA_NOT_READY = -1,
+    SHCA_NOBODY = -2,
+    SHCA_STALLED = -3,
+    SHCA_DROPPED = -4
+}; /* the last two by a fault */
 void shca_link(struct shca_link *l, struct shca_place place, enum ibv_qp_type from_type,
                uint32_t from, uint32_t to);
 int shca_respond(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g);

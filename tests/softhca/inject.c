@@ -310,6 +310,27 @@ static void third_is_lost(struct side *s)
     sends(s, 2, IBV_WC_RETRY_EXC_ERR);
 }
 
+/* lose:process=0,at=2, or rnr: nobody is told when the service is unreliable. */
+static void second_is_lost_in_silence(struct side *s)
+{
+    for (int i = 0; i < 4; i++) CHECK_EQ(post_recv(s, i, 0, 256), 0);
+    meet(s);
+    for (int i = 0; s->is_a && i < 3; i++) {
+        struct ibv_send_wr *wr = make_wr(s, IBV_WR_SEND_WITH_IMM, i, 0, 8, 0);
+        wr->imm_data = i;
+        CHECK_EQ(post(s, wr), 0);
+        expect(s->scq, i, IBV_WC_SUCCESS);
+    }
+    meet(s);
+    for (uint32_t i = 0; !s->is_a && i < 3; i += 2) {
+        struct ibv_wc wc = await(s->rcq);
+        CHECK_EQ(wc.status, IBV_WC_SUCCESS);
+        CHECK_EQ(wc.imm_data, i);
+    }
+    expect_nothing(s->rcq);
+    meet(s);
+}
+
 /* Faults meet a QP that leads nowhere. */
 static void nobody_there(struct side *s)
 {
@@ -701,6 +722,18 @@ void inject_rules(void)
          all_arrive,
          "lose:process=0,peer=0+2",
          {.timeout = 1, .retry_cnt = 3}},
+        {"lose over UC: nobody is told",
+         second_is_lost_in_silence,
+         "lose:process=0,at=2",
+         {.type = IBV_QPT_UC}},
+        {"lose over UD: nobody is told",
+         second_is_lost_in_silence,
+         "lose:process=0,at=2,retries=1",
+         {.type = IBV_QPT_UD}},
+        {"rnr over UD: nobody is told",
+         second_is_lost_in_silence,
+         "rnr:process=0,at=2",
+         {.type = IBV_QPT_UD}},
         {"rnr, hold and cut of a QP that leads nowhere",
          nobody_there,
          "rnr;hold:peer=1,polls=1;cut:peer=1",
