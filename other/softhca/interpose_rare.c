@@ -117,8 +117,7 @@ SHCA_EXPORT int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, vo
                              size_t len, int access)
 {
     if (!ours(mr->context)) return REAL(ENOSYS, ibv_rereg_mr, mr, flags, pd, addr, len, access);
-    shca_unsupported();
-    return IBV_REREG_MR_ERR_INPUT;
+    return shca_rereg_mr(mr, flags, pd, addr, len, access);
 }
 
 SHCA_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t len,

@@ -86,11 +86,17 @@ static bool is_mapped(void *addr, size_t len)
     return len == 0 || (end > start && msync((void *)start, end - start, MS_ASYNC) == 0);
 }
 
+static bool is_usable(void *addr, size_t len, unsigned access)
+{
+    return is_mapped(addr, len) &&
+           (!(access & IBV_ACCESS_LOCAL_WRITE) || shca_is_writable(addr, len));
+}
+
 struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova, unsigned acc)
 {
     uint64_t most = shca_device(pd->context)->model->max_mr_size;
     int error = !access_makes_sense(acc) || len > most ? EINVAL
-                : !is_mapped(addr, len)                ? EFAULT
+                : !is_usable(addr, len, acc)           ? EFAULT
                                                        : shca_take(pd->context, SHCA_MR);
     struct shca_mr *mr = error ? NULL : calloc(1, sizeof *mr);
     if (!mr) {
@@ -130,13 +136,19 @@ struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t len, uint64_t i
     return &mr->base;
 }
 
+/* The key is good for nothing from now on, and who used it has done with it. The last generation
+ * stays: with index 0 it matches no key. shca.lock held. */
+static void revoke(struct shca_mr *mr)
+{
+    atomic_store(&mr->s->key, mr->s->key & 255);
+    shca_quiesce();
+}
+
 int shca_dereg_mr(struct ibv_mr *base)
 {
     struct shca_mr *mr = shca_mr(base);
-    uint32_t generation = mr->s->key & 255;
-    atomic_store(&mr->s->key, generation); /* index 0 in the key: matches no key */
     pthread_mutex_lock(&shca.lock);
-    shca_quiesce();
+    revoke(mr);
     give_index(base->handle);
     pthread_mutex_unlock(&shca.lock);
     shca_pd(base->pd)->users--;
@@ -145,8 +157,55 @@ int shca_dereg_mr(struct ibv_mr *base)
     return 0;
 }
 
+/* 0, or why these changes are refused. */
+static int check_changes(const struct ibv_mr *mr, int flags, const struct ibv_pd *pd, void *addr,
+                         size_t len, unsigned access)
+{
+    int all = IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS;
+    bool moves = flags & IBV_REREG_MR_CHANGE_TRANSLATION;
+    if (!flags || flags & ~all) return EINVAL;
+    if (flags & IBV_REREG_MR_CHANGE_PD && (!pd || pd->context != mr->context)) return EINVAL;
+    if (!access_makes_sense(access)) return EINVAL;
+    if (moves && (!addr || !len || len > shca_device(mr->context)->model->max_mr_size))
+        return EINVAL;
+    return is_usable(moves ? addr : mr->addr, moves ? len : mr->length, access) ? 0 : EFAULT;
+}
+
+/* As deregistering and registering again: there are new keys, and the old ones end as they would
+ * then. Without a change of access, ACCESS does not count. When refused, nothing has changed. */
+int shca_rereg_mr(struct ibv_mr *base, int flags, struct ibv_pd *pd, void *addr, size_t len,
+                  unsigned access)
+{
+    struct shca_mr *mr = shca_mr(base);
+    struct shm_mr *s = mr->s;
+    if (!(flags & IBV_REREG_MR_CHANGE_ACCESS)) access = s->access;
+    errno = check_changes(base, flags, pd, addr, len, access);
+    if (errno) return IBV_REREG_MR_ERR_INPUT;
+    uint32_t generation = s->key % 255 + 1;
+    pthread_mutex_lock(&shca.lock);
+    revoke(mr);
+    pthread_mutex_unlock(&shca.lock);
+    if (flags & IBV_REREG_MR_CHANGE_PD) {
+        shca_pd(base->pd)->users--;
+        shca_pd(pd)->users++;
+        base->pd = pd;
+        s->pd = shca_pd(pd)->id;
+    }
+    if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+        base->addr = addr;
+        base->length = s->length = len;
+        s->iova = s->va = (uintptr_t)addr;
+        s->map = shca_map_offset(addr, len);
+    }
+    s->access = access;
+    base->lkey = base->rkey = (base->handle + 1) << 8 | generation;
+    atomic_store_explicit(&s->key, base->lkey, memory_order_release);
+    return 0;
+}
+
 void shca_mr_in_child(void)
 {
     free(mrs.unused);
     memset(&mrs, 0, sizeof mrs);
+    shca_writable_in_child();
 }

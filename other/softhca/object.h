@@ -374,7 +374,11 @@ struct ibv_pd *shca_alloc_pd(struct ibv_context *c);
 int shca_dealloc_pd(struct ibv_pd *pd);
 struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova, unsigned acc);
 int shca_dereg_mr(struct ibv_mr *mr);
+int shca_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t len,
+                  unsigned access);
 void shca_mr_in_child(void);
+bool shca_is_writable(const void *addr, size_t len); /* writable.c */
+void shca_writable_in_child(void);
 
 /* cq.c */
 struct ibv_cq *shca_create_cq(struct ibv_context *c, int cqe, void *context,

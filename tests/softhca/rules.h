@@ -19,5 +19,6 @@ void setting_rules(void);
 void device_rules(void);
 void inject_rules(void);
 void resize_rules(void);
+void region_rules(void);
 
 #endif
