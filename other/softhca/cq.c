@@ -270,8 +270,7 @@ static inline void to_wc(const struct shm_cqe *e, struct ibv_wc *wc)
     wc->imm_data = e->imm;
     wc->qp_num = e->qpn;
     wc->src_qp = e->src_qp;
-    wc->wc_flags = (e->flags & SHCA_CQE_IMM ? IBV_WC_WITH_IMM : 0) |
-                   (e->flags & SHCA_CQE_GRH ? IBV_WC_GRH : 0);
+    wc->wc_flags = e->flags & (SHCA_CQE_IMM | SHCA_CQE_INV | SHCA_CQE_GRH);
     wc->pkey_index = 0;
     wc->slid = e->route.slid;
     wc->sl = e->route.sl;

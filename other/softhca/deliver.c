@@ -70,6 +70,8 @@ int shca_deliver(struct shca_qp *qp, const struct ibv_send_wr *wr)
     int status = qp->faults ? shca_inject_message(qp, wr) : 0;
     if (status) return status == SHCA_DROPPED ? IBV_WC_SUCCESS : status;
     if (qp->base.qp_type == IBV_QPT_UD) return deliver_datagram(qp, wr);
+    if (wr->opcode - IBV_WR_LOCAL_INV <= IBV_WR_BIND_MW - IBV_WR_LOCAL_INV)
+        return shca_mw_run(qp, wr);
     status = gather(qp, wr, &g, 0);
     return status == IBV_WC_SUCCESS ? shca_respond(&qp->link, wr, &g) : status;
 }

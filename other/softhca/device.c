@@ -53,6 +53,9 @@ static void fill_ops(struct shca_context *c)
     ops->post_send = shca_post_send;
     ops->post_recv = shca_post_recv;
     ops->post_srq_recv = shca_post_srq_recv;
+    ops->alloc_mw = shca_alloc_mw;
+    ops->bind_mw = shca_bind_mw;
+    ops->dealloc_mw = shca_dealloc_mw;
     c->v.query_port = shca_query_port;
     c->v.query_device_ex = shca_query_device_ex;
     c->v.create_qp_ex = shca_create_qp_ex;

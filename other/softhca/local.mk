@@ -18,7 +18,7 @@ libsofthca_la_SOURCES = \
 	other/softhca/hold.c other/softhca/inject.c other/softhca/inject.h other/softhca/port.c \
 	other/softhca/settings_read.c $(softhca_pure) \
 	other/softhca/softhca.h other/softhca/srq.c other/softhca/state.c other/softhca/transition.c
-libsofthca_la_SOURCES += other/softhca/cq_resize.c other/softhca/ring.h other/softhca/writable.c
+libsofthca_la_SOURCES += other/softhca/cq_resize.c other/softhca/mw.c other/softhca/ring.h other/softhca/writable.c
 libsofthca_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 libsofthca_la_CFLAGS = $(AM_CFLAGS) -pthread
 # Its threads run until the end of the process: the code must stay mapped.
@@ -34,7 +34,7 @@ softhca_pair = tests/softhca/pair.c tests/softhca/pair.h tests/softhca/rules.h
 softhca_rules_SOURCES = tests/softhca/rules.c tests/softhca/report.c tests/softhca/transfer.c tests/softhca/fault.c \
 	tests/softhca/queue.c tests/softhca/life.c tests/softhca/shared.c tests/softhca/unreliable.c tests/softhca/datagram.c tests/softhca/crowd.c tests/softhca/crowd.h \
 	tests/softhca/forks.c tests/softhca/setting.c tests/softhca/devices.c tests/softhca/inject.c $(softhca_pair)
-softhca_rules_SOURCES += tests/softhca/resize.c tests/softhca/region.c
+softhca_rules_SOURCES += tests/softhca/resize.c tests/softhca/region.c tests/softhca/window.c
 softhca_rules_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 softhca_rules_LDADD = libsofthca.la $(VERBS_LIBS)
 softhca_rules_static_SOURCES = $(softhca_rules_SOURCES)

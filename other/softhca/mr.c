@@ -70,10 +70,33 @@ static void give_index(uint32_t index)
     mrs.unused[(mrs.first + mrs.count++) % mrs.room] = index;
 }
 
+/* An entry of the table; an errno value. */
+int shca_mr_take(struct ibv_context *c, uint32_t *index)
+{
+    int error = shca_take(c, SHCA_MR);
+    if (error) return error;
+    pthread_mutex_lock(&shca.lock);
+    error = take_index(index);
+    pthread_mutex_unlock(&shca.lock);
+    if (error) {
+        shca_say("all %d memory region entries are in use", SHCA_MRS);
+        shca_give(c, SHCA_MR);
+    }
+    return error;
+}
+
+void shca_mr_give(struct ibv_context *c, uint32_t index)
+{
+    pthread_mutex_lock(&shca.lock);
+    give_index(index);
+    pthread_mutex_unlock(&shca.lock);
+    shca_give(c, SHCA_MR);
+}
+
 static bool access_makes_sense(unsigned access)
 {
     unsigned known = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-                     IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_OPTIONAL_RANGE;
+                     IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_OPTIONAL_RANGE;
     if (access & ~known) return false;
     bool remote_change = access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
     return !remote_change || access & IBV_ACCESS_LOCAL_WRITE;
@@ -95,24 +118,14 @@ static bool is_usable(void *addr, size_t len, unsigned access)
 struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova, unsigned acc)
 {
     uint64_t most = shca_device(pd->context)->model->max_mr_size;
+    uint32_t index;
     int error = !access_makes_sense(acc) || len > most ? EINVAL
                 : !is_usable(addr, len, acc)           ? EFAULT
-                                                       : shca_take(pd->context, SHCA_MR);
+                                                       : shca_mr_take(pd->context, &index);
     struct shca_mr *mr = error ? NULL : calloc(1, sizeof *mr);
     if (!mr) {
-        if (!error) shca_give(pd->context, SHCA_MR);
+        if (!error) shca_mr_give(pd->context, index);
         errno = error ? error : ENOMEM;
-        return NULL;
-    }
-    uint32_t index;
-    pthread_mutex_lock(&shca.lock);
-    error = take_index(&index);
-    pthread_mutex_unlock(&shca.lock);
-    if (error) {
-        shca_say("all %d memory region entries are in use", SHCA_MRS);
-        shca_give(pd->context, SHCA_MR);
-        free(mr);
-        errno = error;
         return NULL;
     }
     struct shm_mr *s = mr->s = &shca.h->mr[index];
@@ -147,12 +160,12 @@ static void revoke(struct shca_mr *mr)
 int shca_dereg_mr(struct ibv_mr *base)
 {
     struct shca_mr *mr = shca_mr(base);
+    if (mr->windows && shca_mr_has_windows(mr)) return EBUSY;
     pthread_mutex_lock(&shca.lock);
     revoke(mr);
-    give_index(base->handle);
     pthread_mutex_unlock(&shca.lock);
+    shca_mr_give(base->context, base->handle);
     shca_pd(base->pd)->users--;
-    shca_give(base->context, SHCA_MR);
     free(mr);
     return 0;
 }
@@ -179,9 +192,9 @@ int shca_rereg_mr(struct ibv_mr *base, int flags, struct ibv_pd *pd, void *addr,
     struct shca_mr *mr = shca_mr(base);
     struct shm_mr *s = mr->s;
     if (!(flags & IBV_REREG_MR_CHANGE_ACCESS)) access = s->access;
-    errno = check_changes(base, flags, pd, addr, len, access);
+    errno = shca_mr_has_windows(mr) ? EBUSY : check_changes(base, flags, pd, addr, len, access);
     if (errno) return IBV_REREG_MR_ERR_INPUT;
-    uint32_t generation = s->key % 255 + 1;
+    uint32_t generation = (s->key & 255) % 255 + 1;
     pthread_mutex_lock(&shca.lock);
     revoke(mr);
     pthread_mutex_unlock(&shca.lock);
@@ -208,4 +221,5 @@ void shca_mr_in_child(void)
     free(mrs.unused);
     memset(&mrs, 0, sizeof mrs);
     shca_writable_in_child();
+    shca_mw_in_child();
 }

@@ -22,7 +22,8 @@ enum {
     SHCA_SENDS = 1 << IBV_WR_SEND | 1 << IBV_WR_SEND_WITH_IMM,
     SHCA_WRITES = 1 << IBV_WR_RDMA_WRITE | 1 << IBV_WR_RDMA_WRITE_WITH_IMM,
     SHCA_FETCHES =
-        1 << IBV_WR_RDMA_READ | 1 << IBV_WR_ATOMIC_CMP_AND_SWP | 1 << IBV_WR_ATOMIC_FETCH_AND_ADD
+        1 << IBV_WR_RDMA_READ | 1 << IBV_WR_ATOMIC_CMP_AND_SWP | 1 << IBV_WR_ATOMIC_FETCH_AND_ADD,
+    SHCA_WINDOWS = 1 << IBV_WR_BIND_MW | 1 << IBV_WR_LOCAL_INV | 1 << IBV_WR_SEND_WITH_INV
 };
 #define SHCA_NO_DEADLINE (~0ull)
 #define SHCA_EXPORT      __attribute__((visibility("default")))
@@ -59,6 +60,14 @@ struct shca_mr {
     struct ibv_mr base;
     uint64_t verbs_mr_tail[4]; /* providers read past ibv_mr */
     struct shm_mr *s;
+    struct shca_mw *windows; /* over it, see mw.c */
+};
+
+struct shca_mw {
+    struct ibv_mw base;
+    struct shm_mr *s;
+    struct shca_mr *over; /* bound over it, once */
+    struct shca_mw *next; /* of these */
 };
 
 struct shca_channel {
@@ -376,9 +385,22 @@ struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t len, uint64_t i
 int shca_dereg_mr(struct ibv_mr *mr);
 int shca_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t len,
                   unsigned access);
+int shca_mr_take(struct ibv_context *c, uint32_t *index);
+void shca_mr_give(struct ibv_context *c, uint32_t index);
 void shca_mr_in_child(void);
 bool shca_is_writable(const void *addr, size_t len); /* writable.c */
 void shca_writable_in_child(void);
+
+/* mw.c */
+struct ibv_mw *shca_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int shca_dealloc_mw(struct ibv_mw *mw);
+int shca_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+int shca_mw_run(struct shca_qp *qp, const struct ibv_send_wr *wr); /* send lock held */
+bool shca_mw_invalidate(struct shm_header *h, uint32_t rkey, uint32_t pd, uint32_t qpn);
+bool shca_mr_has_windows(struct shca_mr *mr);
+struct shm_mr *shca_mw_find(const struct shca_link *l, uint32_t key, uint64_t addr, uint64_t len,
+                            unsigned need);
+void shca_mw_in_child(void);
 
 /* cq.c */
 struct ibv_cq *shca_create_cq(struct ibv_context *c, int cqe, void *context,

@@ -13,9 +13,9 @@ static uint32_t sends(enum ibv_qp_type type)
 {
     switch (type) {
     case IBV_QPT_RC:
-        return SHCA_SENDS | SHCA_WRITES | SHCA_FETCHES;
+        return SHCA_SENDS | SHCA_WRITES | SHCA_FETCHES | SHCA_WINDOWS;
     case IBV_QPT_UC:
-        return SHCA_SENDS | SHCA_WRITES;
+        return SHCA_SENDS | SHCA_WRITES | SHCA_WINDOWS;
     case IBV_QPT_UD:
         return SHCA_SENDS;
     default:

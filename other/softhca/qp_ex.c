@@ -71,6 +71,25 @@ static void wr_send_imm(struct ibv_qp_ex *q, __be32 imm)
     add(q, IBV_WR_SEND_WITH_IMM)->imm_data = imm;
 }
 
+static void wr_send_inv(struct ibv_qp_ex *q, uint32_t rkey)
+{
+    add(q, IBV_WR_SEND_WITH_INV)->invalidate_rkey = rkey;
+}
+
+static void wr_local_inv(struct ibv_qp_ex *q, uint32_t rkey)
+{
+    add(q, IBV_WR_LOCAL_INV)->invalidate_rkey = rkey;
+}
+
+static void wr_bind_mw(struct ibv_qp_ex *q, struct ibv_mw *mw, uint32_t rkey,
+                       const struct ibv_mw_bind_info *info)
+{
+    struct ibv_send_wr *wr = add(q, IBV_WR_BIND_MW);
+    wr->bind_mw.mw = mw;
+    wr->bind_mw.rkey = rkey;
+    wr->bind_mw.bind_info = *info;
+}
+
 static void wr_rdma_write(struct ibv_qp_ex *q, uint32_t rkey, uint64_t addr)
 {
     rdma(q, IBV_WR_RDMA_WRITE, rkey, addr);
@@ -200,6 +219,9 @@ int shca_qp_ex_ops(struct shca_qp *qp)
     q->wr_abort = wr_abort;
     q->wr_send = wr_send;
     q->wr_send_imm = wr_send_imm;
+    q->wr_send_inv = wr_send_inv;
+    q->wr_local_inv = wr_local_inv;
+    q->wr_bind_mw = wr_bind_mw;
     q->wr_rdma_write = wr_rdma_write;
     q->wr_rdma_write_imm = wr_rdma_write_imm;
     q->wr_rdma_read = wr_rdma_read;

@@ -20,13 +20,15 @@ int shca_query_device(struct ibv_context *c, struct ibv_device_attr *a)
         .hw_ver = m->hw_ver,
         .max_qp = m->max_qp,
         .max_qp_wr = m->max_qp_wr,
-        .device_cap_flags =
-            IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_PORT_ACTIVE_EVENT,
+        .device_cap_flags = IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN |
+                            IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_MEM_WINDOW |
+                            IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS,
         .max_sge = m->max_sge,
         .max_sge_rd = m->max_sge,
         .max_cq = m->max_cq,
         .max_cqe = m->max_cqe,
         .max_mr = m->max_mr,
+        .max_mw = m->max_mr,
         .max_pd = m->max_pd,
         .max_qp_rd_atom = m->max_qp_rd_atom,
         .max_res_rd_atom = m->max_qp_rd_atom * m->max_qp,

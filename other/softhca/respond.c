@@ -147,12 +147,22 @@ static void copy_together(char *to, const struct shca_gather *g)
     }
 }
 
+/* The word that comes with a SEND: data, or the key of a window of the target that ends with it. */
+static bool add_word(struct shca_link *l, const struct ibv_send_wr *wr, struct shm_cqe *e)
+{
+    e->imm = wr->imm_data;
+    e->flags = wr->opcode == IBV_WR_SEND_WITH_INV ? SHCA_CQE_INV : SHCA_CQE_IMM;
+    return wr->opcode == IBV_WR_SEND_WITH_IMM ||
+           shca_mw_invalidate(l->peer->h, wr->invalidate_rkey, l->t->pd, l->to);
+}
+
 static int deliver_send(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)
 {
     struct receive x;
     if (!next_receive(l, &x)) return SHCA_NOT_READY;
     struct shm_cqe e = {.opcode = IBV_WC_RECV, .byte_len = g->total};
-    if (wr->opcode == IBV_WR_SEND_WITH_IMM) e.imm = wr->imm_data, e.flags = SHCA_CQE_IMM;
+    if (wr->opcode != IBV_WR_SEND && !add_word(l, wr, &e))
+        return fail_receive(l, &x, IBV_WC_REM_INV_REQ_ERR, IBV_WC_REM_OP_ERR);
     if (wr->send_flags & IBV_SEND_SOLICITED) e.flags |= SHCA_CQE_SOLICITED;
     if (l->grh) e.flags |= SHCA_CQE_GRH;
     struct shca_piece there[SHCA_MAX_SGE];
@@ -185,6 +195,7 @@ static int deliver_rdma(struct shca_link *l, const struct ibv_send_wr *wr, struc
     if (g->total == 0) return IBV_WC_SUCCESS;
     struct shm_mr *mr = shca_mr_find(l->peer->h, wr->wr.rdma.rkey, l->t->pd,
                                      wr->wr.rdma.remote_addr, g->total, right);
+    if (!mr) mr = shca_mw_find(l, wr->wr.rdma.rkey, wr->wr.rdma.remote_addr, g->total, right);
     if (!mr) return fault(l, 1 + IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
     struct shca_piece there = piece(l->peer, mr, wr->wr.rdma.remote_addr, g->total);
     int error = shca_move_fast(l->peer, right == IBV_ACCESS_REMOTE_WRITE, g, &there, 1);
@@ -231,6 +242,7 @@ static int deliver_atomic(struct shca_link *l, const struct ibv_send_wr *wr, str
         return fault(l, 1 + IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
     struct shm_mr *mr =
         shca_mr_find(l->peer->h, wr->wr.atomic.rkey, l->t->pd, addr, 8, IBV_ACCESS_REMOTE_ATOMIC);
+    if (!mr) mr = shca_mw_find(l, wr->wr.atomic.rkey, addr, 8, IBV_ACCESS_REMOTE_ATOMIC);
     if (!mr) return fault(l, 1 + IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
     struct shca_piece x = piece(l->peer, mr, addr, 8);
     int error = atomic_on(l, wr, &x, &old);
@@ -244,6 +256,7 @@ static int dispatch(struct shca_link *l, const struct ibv_send_wr *wr, struct sh
     switch (wr->opcode) {
     case IBV_WR_SEND:
     case IBV_WR_SEND_WITH_IMM:
+    case IBV_WR_SEND_WITH_INV:
         return deliver_send(l, wr, g);
     case IBV_WR_RDMA_WRITE:
         return deliver_rdma(l, wr, g, IBV_ACCESS_REMOTE_WRITE);

@@ -15,7 +15,7 @@
 
 enum {
     SHCA_MAGIC = 0x53484341,
-    SHCA_LAYOUT = 5, /* bump when this file changes meaning */
+    SHCA_LAYOUT = 6, /* bump when this file changes meaning */
     SHCA_SLOTS = 4096,
     SHCA_QPS = 4096,
     SHCA_CQS = 4096,
@@ -36,13 +36,15 @@ enum {
 
 enum { SHCA_SIDE_SEND, SHCA_SIDE_RECV };
 enum {
-    SHCA_CQE_SCATTER = 1, /* payload waits in the receive slot; poll_cq scatters it */
-    SHCA_CQE_SOLICITED = 2,
-    SHCA_CQE_SKIP = 4, /* its QP is gone */
-    SHCA_CQE_IMM = 8,
-    SHCA_CQE_DATA = 16, /* payload is here; poll_cq scatters it */
-    SHCA_CQE_SRQ = 32,  /* index = SRQ * SHCA_MAX_WR + slot */
-    SHCA_CQE_GRH = 64,
+    /* these three as in ibv_wc.wc_flags */
+    SHCA_CQE_GRH = IBV_WC_GRH,
+    SHCA_CQE_IMM = IBV_WC_WITH_IMM,
+    SHCA_CQE_INV = IBV_WC_WITH_INV, /* imm: the key that was invalidated */
+    SHCA_CQE_SCATTER = 4,           /* payload waits in the receive slot; poll_cq scatters it */
+    SHCA_CQE_SOLICITED = 16,
+    SHCA_CQE_SKIP = 32, /* its QP is gone */
+    SHCA_CQE_DATA = 64, /* payload is here; poll_cq scatters it */
+    SHCA_CQE_SRQ = 128, /* index = SRQ * SHCA_MAX_WR + slot */
 };
 
 /* How a message came, for the receiver to see. */
@@ -166,6 +168,9 @@ struct shm_mr {
     uint64_t iova, length;
     uint64_t va;
     uint64_t map; /* offset of va in the owner's memfd, or SHCA_NOT_MAPPED */
+    /* of a memory window, whose pd is 0 so that local access does not find it */
+    uint32_t window_pd;
+    uint32_t window_qpn; /* the only QP it is for, or 0 */
 } SHCA_LINE;
 
 /* A process that comes in without a connection; odd while one of its threads is inside. */

@@ -20,5 +20,6 @@ void device_rules(void);
 void inject_rules(void);
 void resize_rules(void);
 void region_rules(void);
+void window_rules(void);
 
 #endif
