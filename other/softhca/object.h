@@ -188,6 +188,7 @@ struct shca_qp {
     _Atomic uint32_t sq_done; /* freed by polled completions */
     bool sig_all;
     char *sq_ring;
+    size_t sq_bytes;  /* of the ring */
     bool waiting;     /* linked in the list of QPs with waiting WRs */
     bool waits_rnr;   /* why: no receive there, or nobody there */
     uint64_t give_up; /* CLOCK_MONOTONIC ns; 0 = never, or SHCA_NO_DEADLINE */

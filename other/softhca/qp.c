@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* What a QP of this type may send, as bits of opcodes; 0 when there are none such. */
 static uint32_t sends(enum ibv_qp_type type)
@@ -48,8 +49,18 @@ static int make_send_ring(struct shca_qp *qp)
     qp->sq_mask = n - 1;
     qp->sq_stride =
         (sizeof(struct shca_wqe) + sges * sizeof(struct ibv_sge) + qp->max_inline + 15) & ~15u;
-    qp->sq_ring = calloc(n, qp->sq_stride); /* touched only by WRs that wait */
-    return qp->sq_ring ? 0 : ENOMEM;
+    /* Touched only by WRs that wait. Mapped, because calloc() may have to clear what it gives. */
+    qp->sq_bytes = (size_t)n * qp->sq_stride;
+    void *ring = mmap(NULL, qp->sq_bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (ring == MAP_FAILED) return ENOMEM;
+    qp->sq_ring = ring;
+    return 0;
+}
+
+static void free_send_ring(struct shca_qp *qp)
+{
+    if (qp->sq_ring) munmap(qp->sq_ring, qp->sq_bytes);
 }
 
 /* A receive queue of its own, unless it receives from a shared one. */
@@ -154,7 +165,7 @@ struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *a)
         if (s.rq_ring) shca_heap_free(s.rq_ring);
         if (qp->own_srq) shca_srq_delete(qp->srq);
         shca_give(pd->context, SHCA_QP);
-        free(qp->sq_ring);
+        free_send_ring(qp);
         free(qp->faults);
         free(qp);
         errno = error;
@@ -276,7 +287,7 @@ int shca_destroy_qp(struct ibv_qp *base)
     shca_give(base->context, SHCA_QP);
     free(qp->batch);
     free(qp->faults);
-    free(qp->sq_ring);
+    free_send_ring(qp);
     free(qp);
     return 0;
 }
