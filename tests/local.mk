@@ -11,6 +11,7 @@ check-local:
 bench: check-programs
 	./gasnetrun_ibv -n 2 tests/bench/testlat-ibv-seq
 	TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/count.sh
+	SOFTHCA=on ./softhca_speed
 
 # Real executables rather than libtool's wrapper scripts: the launcher looks for idents in them.
 test_ldflags = -no-install

@@ -1,6 +1,9 @@
 # tests/softhca: programs that step other processes through the device, instruction by instruction.
 softhca_step = tests/softhca/step.c tests/softhca/step.h tests/softhca/report.c $(softhca_pair)
-check_PROGRAMS += softhca_cost
+check_PROGRAMS += softhca_cost softhca_death
 softhca_cost_SOURCES = tests/softhca/cost.c $(softhca_step)
 softhca_cost_CPPFLAGS = $(softhca_rules_CPPFLAGS)
 softhca_cost_LDADD = $(softhca_rules_LDADD)
+softhca_death_SOURCES = tests/softhca/death.c $(softhca_step)
+softhca_death_CPPFLAGS = $(softhca_rules_CPPFLAGS)
+softhca_death_LDADD = $(softhca_rules_LDADD)

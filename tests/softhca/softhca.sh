@@ -3,7 +3,8 @@
 # preloaded; random operations; hostile surroundings. TAP on stdout.
 #
 # BUILDDIR (or top_builddir) names the build tree, default: the present directory.
-# SOAK_SECONDS (default 3) and SOAK_SEED are handed to the random test.
+# SOAK_SECONDS (default 3) and SOAK_SEED are handed to the random test, DEATH_STRIDE (default 40) and
+# DEATH_SEED to the one that kills.
 # shellcheck source=tests/tap.sh
 
 export TEST_BUILD=${TEST_BUILD:-${BUILDDIR:-${top_builddir:-$PWD}}}
@@ -33,6 +34,7 @@ run "static library" ./softhca_rules_static
 run "beside real ones" ./softhca_beside
 run "beside real ones preloaded" env LD_PRELOAD="$PWD/.libs/libsofthca.so" ./softhca_beside_preload
 run counted ./softhca_cost
+run death ./softhca_death "${DEATH_STRIDE:-40}" ${DEATH_SEED:+"$DEATH_SEED"}
 run soak ./softhca_soak "${SOAK_SECONDS:-3}" ${SOAK_SEED:+"$SOAK_SEED"}
 
 # Nothing the device needs is a file: a full, read-only or missing /dev/shm is all the same to it.

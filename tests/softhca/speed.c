@@ -338,7 +338,7 @@ static void measure(struct side *s)
         if (s->is_a) show(f, typical(n));
         fflush(stdout);
     }
-    CHECK_EQ(missed, 0);
+    if (missed) _exit(1); /* the table tells which */
 }
 
 int main(int argc, char **argv)

@@ -16,6 +16,17 @@ bool step_attach(pid_t pid)
     return ptrace(PTRACE_SEIZE, pid, NULL, NULL) == 0;
 }
 
+static void try_it(struct side *s)
+{
+    if (s->is_a) CHECK(step_attach(s->other));
+    meet(s);
+}
+
+bool step_permitted(void)
+{
+    return run_pair(try_it, NULL);
+}
+
 /* Awaits a stop; of the signals on the way only the trap is for us. */
 static void await_trap(pid_t pid)
 {

@@ -21,6 +21,8 @@ static inline void step_mark(void)
     __asm__ volatile("int3" ::: "memory");
 }
 
+/* Whether this system lets one process step another at all. */
+bool step_permitted(void);
 /* Become the stepper of PID, until one of the two ends; false when that is not permitted. */
 bool step_attach(pid_t pid);
 /* Let it run to its next mark. */
