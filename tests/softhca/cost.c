@@ -8,10 +8,16 @@
 #include "pair.h"
 #include "step.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { TIMES = 4, HERE = 0, THERE = 4096 };
@@ -194,6 +200,80 @@ static void seen(struct side *s)
     CHECK_EQ(now.system_calls, 1);
 }
 
+/* --- a long window in which a system call is deadly --- */
+
+/* Only what a poll may do that finds nothing for long, and what ends the process. */
+static void forbid_system_calls(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_yield, 3, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_gettime, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof code / sizeof *code, code};
+    CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+enum { MANY = 20000, COUNTED = 65536, AHEAD = 100, LAST = 12345 };
+
+/* A message that finds no receive has to wait, and waiting is not what is tested: B tells A in A's
+ * memory how many receives it has posted. */
+static void receive_all(struct side *s)
+{
+    uint64_t *posted = (uint64_t *)(s->buf + COUNTED);
+    for (bool last = false; !last;) {
+        struct ibv_wc wc = await(s->rcq);
+        last = wc.wc_flags & IBV_WC_WITH_IMM && wc.imm_data == LAST;
+        CHECK_EQ(post_recv(s, 7, THERE, 256), 0);
+        *posted += last ? MANY : 1;
+        if (!last && *posted % (AHEAD / 2)) continue;
+        CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_WRITE, 3, COUNTED, 8, COUNTED)), 0);
+        expect(s->scq, 3, IBV_WC_SUCCESS);
+    }
+}
+
+static void many_operations(struct side *s)
+{
+    static const enum ibv_wr_opcode op[] = {IBV_WR_RDMA_WRITE, IBV_WR_SEND, IBV_WR_RDMA_READ,
+                                            IBV_WR_SEND_WITH_IMM, IBV_WR_ATOMIC_FETCH_AND_ADD};
+    volatile uint64_t *posted = (uint64_t *)(s->buf + COUNTED);
+    unsigned seed = (unsigned)s->other;
+    uint64_t sent = 0;
+    for (int i = 0; i < MANY; i++) {
+        enum ibv_wr_opcode o = s->o.ordinary ? IBV_WR_SEND : op[rand_r(&seed) % 5];
+        bool sends = o == IBV_WR_SEND || o == IBV_WR_SEND_WITH_IMM;
+        uint32_t len = o == IBV_WR_ATOMIC_FETCH_AND_ADD ? 8 : rand_r(&seed) % (sends ? 256 : 4096);
+        struct ibv_send_wr *w = make_wr(s, o, 1, HERE, len, 8192);
+        w->imm_data = i == MANY - 1 ? LAST : 0;
+        if (i == MANY - 1) w->opcode = IBV_WR_SEND_WITH_IMM, w->num_sge = 0;
+        while (sends && sent >= *posted + AHEAD) sched_yield();
+        CHECK_EQ(post(s, w), 0);
+        expect(s->scq, 1, IBV_WC_SUCCESS);
+        sent += sends;
+    }
+}
+
+static void no_system_call_for_long(struct side *s)
+{
+    memset(s->buf + COUNTED, 0, 8);
+    for (int i = 0; i < 2 * AHEAD; i++) CHECK_EQ(post_recv(s, 7, THERE, 256), 0);
+    meet(s);
+    if (s->is_a) {
+        CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_READ, 2, HERE, 8, 0)),
+                 0); /* maps the peer's memory */
+        expect(s->scq, 2, IBV_WC_SUCCESS);
+        forbid_system_calls();
+        many_operations(s);
+        while (*(volatile uint64_t *)(s->buf + COUNTED) < MANY) sched_yield();
+    } else
+        receive_all(s);
+    _exit(0);
+}
+
 int main(void)
 {
     verdicts = mmap(NULL, OPERATIONS * sizeof *verdicts, PROT_READ | PROT_WRITE,
@@ -208,6 +288,9 @@ int main(void)
         memset(verdicts, 0, OPERATIONS * sizeof *verdicts);
         report(run_pair(count_all, &o), "counted, %s memory", ordinary ? "ordinary" : "mapped");
         tell_all(ordinary ? "ordinary" : "mapped", ordinary);
+        report(run_pair(no_system_call_for_long, &o),
+               "%d operations without a system call, %s memory", MANY,
+               ordinary ? "small SENDs to ordinary" : "mapped");
     }
     return report_end();
 }

@@ -7,3 +7,7 @@ softhca_cost_LDADD = $(softhca_rules_LDADD)
 softhca_death_SOURCES = tests/softhca/death.c $(softhca_step)
 softhca_death_CPPFLAGS = $(softhca_rules_CPPFLAGS)
 softhca_death_LDADD = $(softhca_rules_LDADD)
+check_PROGRAMS += softhca_storm
+softhca_storm_SOURCES = tests/softhca/storm.c tests/softhca/report.c $(softhca_pair)
+softhca_storm_CPPFLAGS = $(softhca_rules_CPPFLAGS)
+softhca_storm_LDADD = $(softhca_rules_LDADD)

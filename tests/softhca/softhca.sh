@@ -3,7 +3,7 @@
 # preloaded; random operations; hostile surroundings. TAP on stdout.
 #
 # BUILDDIR (or top_builddir) names the build tree, default: the present directory.
-# SOAK_SECONDS (default 3) and SOAK_SEED are handed to the random test, DEATH_STRIDE (default 40) and
+# SOAK_SECONDS (default 3) and SOAK_SEED are handed to the random tests, DEATH_STRIDE (default 40) and
 # DEATH_SEED to the one that kills.
 # shellcheck source=tests/tap.sh
 
@@ -36,6 +36,7 @@ run "beside real ones preloaded" env LD_PRELOAD="$PWD/.libs/libsofthca.so" ./sof
 run counted ./softhca_cost
 run death ./softhca_death "${DEATH_STRIDE:-40}" ${DEATH_SEED:+"$DEATH_SEED"}
 run soak ./softhca_soak "${SOAK_SECONDS:-3}" ${SOAK_SEED:+"$SOAK_SEED"}
+run storm ./softhca_storm "${SOAK_SECONDS:-3}" ${SOAK_SEED:+"$SOAK_SEED"}
 
 # Nothing the device needs is a file: a full, read-only or missing /dev/shm is all the same to it.
 can_unshare() { unshare --mount --map-root-user true 2>/dev/null || unshare --mount true 2>/dev/null; }
