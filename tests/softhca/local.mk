@@ -11,3 +11,7 @@ check_PROGRAMS += softhca_storm
 softhca_storm_SOURCES = tests/softhca/storm.c tests/softhca/report.c $(softhca_pair)
 softhca_storm_CPPFLAGS = $(softhca_rules_CPPFLAGS)
 softhca_storm_LDADD = $(softhca_rules_LDADD)
+check_PROGRAMS += softhca_cycles
+softhca_cycles_SOURCES = tests/softhca/cycles.c tests/softhca/report.c $(softhca_pair)
+softhca_cycles_CPPFLAGS = $(softhca_rules_CPPFLAGS)
+softhca_cycles_LDADD = $(softhca_rules_LDADD)

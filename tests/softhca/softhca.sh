@@ -35,6 +35,7 @@ run "beside real ones" ./softhca_beside
 run "beside real ones preloaded" env LD_PRELOAD="$PWD/.libs/libsofthca.so" ./softhca_beside_preload
 run counted ./softhca_cost
 run death ./softhca_death "${DEATH_STRIDE:-40}" ${DEATH_SEED:+"$DEATH_SEED"}
+run cycles ./softhca_cycles
 run soak ./softhca_soak "${SOAK_SECONDS:-3}" ${SOAK_SEED:+"$SOAK_SEED"}
 run storm ./softhca_storm "${SOAK_SECONDS:-3}" ${SOAK_SEED:+"$SOAK_SEED"}
 
