@@ -95,26 +95,26 @@ struct ibv_ah *shca_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, stru
     return shca_create_ah(pd, &a);
 }
 
-/* The process that has QP number TO; held by QP until it is reset. Send lock held. */
-static struct shca_peer *peer_for(struct shca_qp *qp, int host, uint32_t to)
+/* The process that has this number's QP or SRQ; held until the QP is reset. Send lock held. */
+struct shca_peer *shca_peer_for(struct shca_link *l, int host, uint32_t number)
 {
-    uint32_t slot = shm_qpn_slot(to);
+    uint32_t slot = shm_qpn_slot(number);
     if (host != SHCA_HERE) return NULL;
-    if (!qp->peers && !(qp->peers = calloc(SHCA_SLOTS, sizeof *qp->peers))) return NULL;
-    struct shca_peer *p = qp->peers[slot];
+    if (!l->peers && !(l->peers = calloc(SHCA_SLOTS, sizeof *l->peers))) return NULL;
+    struct shca_peer *p = l->peers[slot];
     if (p && !shca_peer_dead(p)) return p;
     /* Its slot may have a new owner. */
     shca_peer_put(p);
-    p = qp->peers[slot] = shca_peer_get(host, slot);
+    p = l->peers[slot] = shca_peer_get(host, slot);
     if (p) shca_guest_register(p);
     return p;
 }
 
-void shca_forget_peers(struct shca_qp *qp)
+void shca_forget_peers(struct shca_link *l)
 {
-    for (uint32_t i = 0; qp->peers && i < SHCA_SLOTS; i++) shca_peer_put(qp->peers[i]);
-    free(qp->peers);
-    qp->peers = NULL;
+    for (uint32_t i = 0; l->peers && i < SHCA_SLOTS; i++) shca_peer_put(l->peers[i]);
+    free(l->peers);
+    l->peers = NULL;
 }
 
 /* Aim a message of UD queue pair QP along AH. Send lock held. */
@@ -123,7 +123,7 @@ void shca_datagram_link(struct shca_link *l, struct shca_qp *qp, const struct sh
 {
     bool mute = qp->link.speaks == SHCA_MUTE || ah->port != qp->port;
     to &= 0xffffff;
-    *l = (struct shca_link){.peer = peer_for(qp, ah->place.host, to),
+    *l = (struct shca_link){.peer = shca_peer_for(&qp->link, ah->place.host, to),
                             .type = IBV_QPT_UD,
                             .from = qp->base.qp_num,
                             .to = to,
@@ -131,5 +131,6 @@ void shca_datagram_link(struct shca_link *l, struct shca_qp *qp, const struct sh
                             .route = ah->route,
                             .qkey = qkey >> 31 ? qp->attr.qkey : qkey,
                             .grh = ah->global};
+    l->home = l->peer;
     if (l->peer) l->t = &l->peer->h->qp[shm_qpn_index(to)];
 }

@@ -372,18 +372,25 @@ void shca_cq_drop(const struct shm_cqe *e)
     if (e->flags & SHCA_CQE_SRQ) shca_srq_done(srq_of(e), slot_of(e));
 }
 
-/* The QP is gone: nobody is to see its completions. */
-void shca_cq_forget(struct shca_cq *cq, uint32_t qpn)
+/* Whether the entry is of this QP, or of this shared queue when there is one. */
+bool shca_cqe_of(const struct shm_cqe *e, uint32_t qpn, const struct shca_srq *q)
+{
+    return q ? e->flags & SHCA_CQE_SRQ && srq_of(e) == q : e->qpn == qpn;
+}
+
+/* The QP is gone, or the shared queue Q: nobody is to see its completions. */
+void shca_cq_forget(struct shca_cq *cq, uint32_t qpn, const struct shca_srq *q)
 {
     shca_lock(&cq->lock);
     struct shm_ring *r = cq->ring;
     for (uint64_t i = r->head; shca_is_claimed(r, i); i++) {
         struct shm_cqe *e = &r->e[i & r->mask];
-        if (!shca_is_valid(e, i, r->shift) || e->qpn != qpn || e->flags & SHCA_CQE_SKIP) continue;
+        bool seen = shca_is_valid(e, i, r->shift) && !(e->flags & SHCA_CQE_SKIP);
+        if (!seen || !shca_cqe_of(e, qpn, q)) continue;
         e->flags |= SHCA_CQE_SKIP;
         shca_cq_drop(e);
     }
-    if (cq->hold) shca_hold_forget(cq, qpn);
+    if (cq->hold) shca_hold_forget(cq, qpn, q);
     shca_unlock(&cq->lock);
 }
 

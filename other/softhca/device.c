@@ -60,6 +60,11 @@ static void fill_ops(struct shca_context *c)
     c->v.query_device_ex = shca_query_device_ex;
     c->v.create_qp_ex = shca_create_qp_ex;
     c->v.create_cq_ex = shca_create_cq_ex;
+    c->v.create_srq_ex = shca_create_srq_ex;
+    c->v.get_srq_num = shca_get_srq_num;
+    c->v.open_xrcd = shca_open_xrcd;
+    c->v.close_xrcd = shca_close_xrcd;
+    c->v.open_qp = shca_open_qp;
     shca_inject_ops(ops);
 }
 

@@ -150,6 +150,7 @@ static void in_child(void)
     shca_peers_in_child();
     shca_mr_in_child();
     shca_ports_in_child();
+    shca_xrc_in_child();
     shca_inject_in_child();
     shca_segment_in_child();
 }

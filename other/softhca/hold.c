@@ -190,12 +190,12 @@ int shca_hold_poll(struct ibv_cq *base, int num, struct ibv_wc *wc)
 }
 
 /* The QP is gone. */
-void shca_hold_forget(struct shca_cq *cq, uint32_t qpn)
+void shca_hold_forget(struct shca_cq *cq, uint32_t qpn, const struct shca_srq *q)
 {
     struct shca_hold *h = cq->hold;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < h->n; i++)
-        if (h->held[i].e.qpn != qpn)
+        if (!shca_cqe_of(&h->held[i].e, qpn, q))
             h->held[kept++] = h->held[i];
         else
             shca_cq_drop(&h->held[i].e);

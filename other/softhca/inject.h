@@ -49,8 +49,8 @@ enum { SHCA_PATIENCE_S = 10 }; /* how long something may wait for polls that do 
 /* hold.c */
 int shca_hold_cq(struct shca_cq *cq); /* 0 or ENOMEM */
 void shca_hold_free(struct shca_cq *cq);
-void shca_hold_forget(struct shca_cq *cq, uint32_t qpn); /* lock held */
-uint32_t shca_held(const struct shca_cq *cq);            /* how many; lock held */
+void shca_hold_forget(struct shca_cq *cq, uint32_t qpn, const struct shca_srq *q); /* lock held */
+uint32_t shca_held(const struct shca_cq *cq); /* how many; lock held */
 const struct shm_cqe *shca_held_at(const struct shca_cq *cq, uint32_t i);
 int shca_hold_poll(struct ibv_cq *cq, int num, struct ibv_wc *wc);
 void shca_hold_in_child(void);

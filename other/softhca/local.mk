@@ -17,7 +17,7 @@ libsofthca_la_SOURCES = \
 	other/softhca/segment.c other/softhca/send.c other/softhca/server.c other/softhca/service.c \
 	other/softhca/hold.c other/softhca/inject.c other/softhca/inject.h other/softhca/port.c \
 	other/softhca/settings_read.c $(softhca_pure) \
-	other/softhca/softhca.h other/softhca/srq.c other/softhca/state.c other/softhca/transition.c
+	other/softhca/softhca.h other/softhca/srq.c other/softhca/state.c other/softhca/transition.c other/softhca/xrc.c
 libsofthca_la_SOURCES += other/softhca/cq_resize.c other/softhca/mw.c other/softhca/ring.h other/softhca/writable.c
 libsofthca_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 libsofthca_la_CFLAGS = $(AM_CFLAGS) -pthread
@@ -32,7 +32,7 @@ EXTRA_DIST += other/softhca/softhca.map other/softhca/README.md other/softhca/se
 check_PROGRAMS += softhca_rules softhca_soak softhca_speed softhca_rules_static
 softhca_pair = tests/softhca/pair.c tests/softhca/pair.h tests/softhca/rules.h
 softhca_rules_SOURCES = tests/softhca/rules.c tests/softhca/report.c tests/softhca/transfer.c tests/softhca/fault.c \
-	tests/softhca/queue.c tests/softhca/life.c tests/softhca/shared.c tests/softhca/unreliable.c tests/softhca/datagram.c tests/softhca/crowd.c tests/softhca/crowd.h \
+	tests/softhca/queue.c tests/softhca/life.c tests/softhca/shared.c tests/softhca/unreliable.c tests/softhca/datagram.c tests/softhca/extended.c tests/softhca/crowd.c tests/softhca/crowd.h \
 	tests/softhca/forks.c tests/softhca/setting.c tests/softhca/devices.c tests/softhca/inject.c $(softhca_pair)
 softhca_rules_SOURCES += tests/softhca/resize.c tests/softhca/region.c tests/softhca/window.c
 softhca_rules_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE

@@ -121,6 +121,10 @@ struct shca_wqe {
 
 struct shca_srq {
     struct ibv_srq base;
+    enum ibv_srq_type type; /* these four complete libibverbs' verbs_srq */
+    struct ibv_xrcd *xrcd;
+    struct ibv_cq *cq;
+    uint32_t srq_num;
     struct shm_srq *s;
     uint32_t index, size, max_sge;
     struct shca_lock lock;
@@ -150,9 +154,11 @@ struct shca_ah {
 struct shca_link {
     struct shca_peer *peer; /* whose segment it is in; NULL when the address leads nowhere */
     struct shm_qp *t;
-    uint32_t from, to; /* QP numbers */
-    uint32_t aim;      /* the port there that the address leads to */
-    uint64_t speaks;   /* the word that the target must be listening to, or SHCA_MUTE */
+    struct shca_peer *home;   /* whose QP it is: the same, but inside a message to an XRC target */
+    struct shca_peer **peers; /* [SHCA_SLOTS] others that messages of the QP went to, or NULL */
+    uint32_t from, to;        /* QP numbers */
+    uint32_t aim;             /* the port there that the address leads to */
+    uint64_t speaks;          /* the word that the target must be listening to, or SHCA_MUTE */
     struct shm_route route;
     uint32_t active; /* last even value left in t->active */
     uint32_t prod;   /* t->rq_prod when last looked at: its line moves with every receive */
@@ -172,10 +178,10 @@ struct shca_qp {
     struct shm_qp *s;
     struct shca_link link;
     struct shca_cq *send_cq, *recv_cq;
-    struct shca_srq *srq;     /* where it receives, unless it has a ring of its own */
-    bool own_srq;             /* a UD QP's own queue is of that kind: many send to it */
-    uint32_t opcodes;         /* bits: what it may send */
-    struct shca_peer **peers; /* [SHCA_SLOTS] that datagrams went to, or NULL */
+    struct shca_srq *srq;  /* where it receives, unless it has a ring of its own */
+    struct ibv_xrcd *xrcd; /* of an XRC target */
+    bool own_srq;          /* a UD QP's own queue is of that kind: many send to it */
+    uint32_t opcodes;      /* bits: what it may send */
     uint32_t index;
     uint32_t port; /* from INIT on */
 
@@ -204,8 +210,10 @@ struct shca_qp {
     struct ibv_qp_cap cap;
     uint32_t async_given;
     bool last_receive_told;
-    struct shca_qp *next;     /* list of all QPs */
-    struct shca_batch *batch; /* ibv_wr_* calls between wr_start and wr_complete */
+    int opened;                /* how often, besides being created: an XRC target */
+    struct shca_peer *foreign; /* of another process: this is but a handle */
+    struct shca_qp *next;      /* list of all QPs */
+    struct shca_batch *batch;  /* ibv_wr_* calls between wr_start and wr_complete */
 };
 
 /* This process as peers know it. */
@@ -411,7 +419,8 @@ int shca_resize_cq(struct ibv_cq *cq, int cqe); /* cq_resize.c */
 int shca_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc);
 int shca_req_notify(struct ibv_cq *cq, int solicited_only);
 bool shca_cq_push(struct shca_peer *owner, uint32_t cq, const struct shm_cqe *e);
-void shca_cq_forget(struct shca_cq *cq, uint32_t qpn);
+bool shca_cqe_of(const struct shm_cqe *e, uint32_t qpn, const struct shca_srq *q);
+void shca_cq_forget(struct shca_cq *cq, uint32_t qpn, const struct shca_srq *q);
 void shca_cq_unmark(struct shca_cq *cq, const struct shca_srq *q, uint64_t *slots);
 bool shca_cq_take(struct shca_cq *cq, struct shm_cqe *e); /* lock held */
 void shca_cq_to_wc(const struct shm_cqe *e, struct ibv_wc *wc);
@@ -445,7 +454,19 @@ struct ibv_ah *shca_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, stru
                                       uint8_t number);
 void shca_datagram_link(struct shca_link *l, struct shca_qp *qp, const struct shca_ah *ah,
                         uint32_t to, uint32_t qkey);
-void shca_forget_peers(struct shca_qp *qp);
+struct shca_peer *shca_peer_for(struct shca_link *l, int host, uint32_t number);
+void shca_forget_peers(struct shca_link *l);
+
+/* xrc.c */
+struct ibv_xrcd *shca_open_xrcd(struct ibv_context *c, struct ibv_xrcd_init_attr *a);
+int shca_close_xrcd(struct ibv_xrcd *xrcd);
+uint64_t shca_xrcd_use(struct ibv_xrcd *xrcd, int n); /* n more users; what peers know it by */
+struct ibv_srq *shca_create_srq_ex(struct ibv_context *c, struct ibv_srq_init_attr_ex *a);
+void shca_leave_xrcd(struct shca_srq *q);
+int shca_get_srq_num(struct ibv_srq *srq, uint32_t *number);
+struct ibv_qp *shca_open_qp(struct ibv_context *c, struct ibv_qp_open_attr *a);
+bool shca_close_qp(struct shca_qp *qp);
+void shca_xrc_in_child(void);
 
 /* qp.c, state.c, transition.c */
 struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
@@ -470,7 +491,7 @@ int shca_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *a, int mask);
 int shca_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *a);
 int shca_destroy_srq(struct ibv_srq *srq);
 int shca_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
-struct shca_srq *shca_srq_new(struct ibv_pd *pd, uint32_t size, uint32_t max_sge);
+struct shca_srq *shca_srq_new(struct ibv_pd *pd, uint32_t size, uint32_t max_sge, bool hidden);
 void shca_srq_delete(struct shca_srq *q);
 int shca_srq_post(struct shca_srq *q, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 void shca_srq_done(struct shca_srq *q, uint32_t slot);

@@ -15,6 +15,8 @@ static uint32_t sends(enum ibv_qp_type type)
     switch (type) {
     case IBV_QPT_RC:
         return SHCA_SENDS | SHCA_WRITES | SHCA_FETCHES | SHCA_WINDOWS;
+    case IBV_QPT_XRC_SEND:
+        return SHCA_SENDS | SHCA_WRITES | SHCA_FETCHES;
     case IBV_QPT_UC:
         return SHCA_SENDS | SHCA_WRITES | SHCA_WINDOWS;
     case IBV_QPT_UD:
@@ -24,13 +26,19 @@ static uint32_t sends(enum ibv_qp_type type)
     }
 }
 
-static int check_init(const struct ibv_pd *pd, const struct ibv_qp_init_attr *a)
+/* What a QP is made from: an XRC target has a domain instead of a PD, and each end of an XRC
+ * connection lacks the queues of the other. */
+static int check_init(struct ibv_context *c, const struct ibv_pd *pd, const struct ibv_xrcd *xrcd,
+                      const struct ibv_qp_init_attr *a)
 {
-    const struct shca_device_model *m = shca_device(pd->context)->model;
-    if (!sends(a->qp_type)) return EOPNOTSUPP;
-    if (!a->send_cq || !a->recv_cq) return EINVAL;
-    if (a->send_cq->context != pd->context || a->recv_cq->context != pd->context) return EINVAL;
-    if (a->srq && a->srq->context != pd->context) return EINVAL;
+    const struct shca_device_model *m = shca_device(c)->model;
+    bool target = a->qp_type == IBV_QPT_XRC_RECV, xrc = target || a->qp_type == IBV_QPT_XRC_SEND;
+    if (!target && !sends(a->qp_type)) return EOPNOTSUPP;
+    if (target) return xrcd && xrcd->context == c ? 0 : EINVAL;
+    if (!pd || pd->context != c || !a->send_cq || a->send_cq->context != c) return EINVAL;
+    if (!xrc && (!a->recv_cq || a->recv_cq->context != c)) return EINVAL;
+    if (a->srq && (xrc || a->srq->context != c || shca_srq(a->srq)->type != IBV_SRQT_BASIC))
+        return EINVAL;
     if (a->cap.max_send_wr > m->max_qp_wr || a->cap.max_recv_wr > m->max_qp_wr ||
         a->cap.max_send_sge > m->max_sge || a->cap.max_recv_sge > m->max_sge ||
         a->cap.max_inline_data > m->max_inline_data)
@@ -66,9 +74,13 @@ static void free_send_ring(struct shca_qp *qp)
 /* A receive queue of its own, unless it receives from a shared one. */
 static int make_recv_ring(struct shca_qp *qp, struct shm_qp *s)
 {
+    if (!qp->recv_cq) {
+        qp->cap.max_recv_wr = qp->cap.max_recv_sge = 0;
+        return 0;
+    }
     if (qp->base.qp_type == IBV_QPT_UD && !qp->srq) {
         uint32_t size = qp->cap.max_recv_wr, sges = qp->cap.max_recv_sge;
-        qp->srq = shca_srq_new(qp->base.pd, size ? size : 1, sges ? sges : 1);
+        qp->srq = shca_srq_new(qp->base.pd, size ? size : 1, sges ? sges : 1, true);
         if (!qp->srq) return errno;
         qp->own_srq = true;
     }
@@ -103,6 +115,7 @@ static int enter_qp(struct shca_qp *qp, const struct shm_qp *s)
         qp->s->type = qp->base.qp_type;
         qp->s->recv_cq = s->recv_cq;
         qp->s->srq = s->srq;
+        qp->s->xrcd = s->xrcd;
         qp->s->rq_ring = s->rq_ring;
         qp->s->rq_stride = s->rq_stride;
         qp->s->rq_data = s->rq_data;
@@ -120,43 +133,50 @@ static int enter_qp(struct shca_qp *qp, const struct shm_qp *s)
 
 static void count_users(struct shca_qp *qp, int n)
 {
-    qp->send_cq->users += n;
-    qp->recv_cq->users += n;
+    if (qp->send_cq) qp->send_cq->users += n;
+    if (qp->recv_cq) qp->recv_cq->users += n;
+    if (qp->xrcd) shca_xrcd_use(qp->xrcd, n);
     if (qp->base.srq) qp->srq->users += n;
-    shca_pd(qp->base.pd)->users += n;
+    if (qp->base.pd) shca_pd(qp->base.pd)->users += n;
 }
 
-static void fill_base(struct shca_qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_attr *a)
+static void fill_base(struct shca_qp *qp, struct ibv_pd *pd, struct ibv_xrcd *xrcd,
+                      const struct ibv_qp_init_attr *a)
 {
-    qp->base.context = pd->context;
+    bool target = a->qp_type == IBV_QPT_XRC_RECV, xrc = target || a->qp_type == IBV_QPT_XRC_SEND;
     qp->base.qp_context = a->qp_context;
     qp->base.pd = pd;
-    qp->base.send_cq = a->send_cq;
-    qp->base.recv_cq = a->recv_cq;
+    qp->xrcd = target ? xrcd : NULL;
+    qp->base.send_cq = target ? NULL : a->send_cq;
+    qp->base.recv_cq = xrc ? NULL : a->recv_cq;
     qp->base.srq = a->srq;
     qp->base.qp_type = a->qp_type;
-    qp->send_cq = shca_cq(a->send_cq);
-    qp->recv_cq = shca_cq(a->recv_cq);
+    qp->send_cq = shca_cq(qp->base.send_cq);
+    qp->recv_cq = shca_cq(qp->base.recv_cq);
     qp->srq = shca_srq(a->srq);
-    qp->cap = a->cap;
+    if (!target) qp->cap = a->cap;
     qp->sig_all = a->sq_sig_all;
     qp->opcodes = sends(a->qp_type);
     pthread_mutex_init(&qp->base.mutex, NULL);
     pthread_cond_init(&qp->base.cond, NULL);
 }
 
-struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *a)
+static struct ibv_qp *create(struct ibv_context *c, struct ibv_pd *pd, struct ibv_xrcd *xrcd,
+                             struct ibv_qp_init_attr *a)
 {
-    int error = check_init(pd, a);
-    if (!error) error = shca_take(pd->context, SHCA_QP);
+    int error = check_init(c, pd, xrcd, a);
+    if (!error) error = shca_take(c, SHCA_QP);
     struct shca_qp *qp = error ? NULL : calloc(1, sizeof *qp);
     if (!qp) {
-        if (!error) shca_give(pd->context, SHCA_QP);
+        if (!error) shca_give(c, SHCA_QP);
         errno = error ? error : ENOMEM;
         return NULL;
     }
-    fill_base(qp, pd, a);
-    struct shm_qp s = {.pd = shca_pd(pd)->id, .recv_cq = qp->recv_cq->index};
+    qp->base.context = c;
+    fill_base(qp, a->qp_type == IBV_QPT_XRC_RECV ? NULL : pd, xrcd, a);
+    struct shm_qp s = {.pd = qp->base.pd ? shca_pd(pd)->id : 0,
+                       .recv_cq = qp->recv_cq ? qp->recv_cq->index : 0,
+                       .xrcd = qp->xrcd ? shca_xrcd_use(xrcd, 0) : 0};
     error = shca_inject_qp(qp);
     if (!error) error = make_send_ring(qp);
     if (!error) error = make_recv_ring(qp, &s);
@@ -164,7 +184,7 @@ struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *a)
     if (error) {
         if (s.rq_ring) shca_heap_free(s.rq_ring);
         if (qp->own_srq) shca_srq_delete(qp->srq);
-        shca_give(pd->context, SHCA_QP);
+        shca_give(c, SHCA_QP);
         free_send_ring(qp);
         free(qp->faults);
         free(qp);
@@ -177,16 +197,24 @@ struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *a)
     return &qp->base;
 }
 
+struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *a)
+{
+    return create(pd->context, pd, NULL, a);
+}
+
 struct ibv_qp *shca_create_qp_ex(struct ibv_context *c, struct ibv_qp_init_attr_ex *a)
 {
-    uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+    uint32_t from = a->qp_type == IBV_QPT_XRC_RECV ? IBV_QP_INIT_ATTR_XRCD : IBV_QP_INIT_ATTR_PD;
+    uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
     bool ex = a->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-    if (a->comp_mask & ~known || !(a->comp_mask & IBV_QP_INIT_ATTR_PD) ||
+    if (a->comp_mask & ~known || !(a->comp_mask & from) ||
         (ex && a->send_ops_flags & ~(uint64_t)sends(a->qp_type))) {
         errno = EOPNOTSUPP;
         return NULL;
     }
-    struct ibv_qp *qp = shca_create_qp(a->pd, (struct ibv_qp_init_attr *)a);
+    struct ibv_qp *qp =
+        create(c, a->comp_mask & IBV_QP_INIT_ATTR_PD ? a->pd : NULL,
+               a->comp_mask & IBV_QP_INIT_ATTR_XRCD ? a->xrcd : NULL, (struct ibv_qp_init_attr *)a);
     if (qp && ex && shca_qp_ex_ops(shca_qp(qp)) != 0) {
         shca_destroy_qp(qp);
         errno = ENOMEM;
@@ -199,6 +227,7 @@ int shca_query_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask,
                   struct ibv_qp_init_attr *init)
 {
     struct shca_qp *qp = shca_qp(base);
+    if (qp->foreign) return shca_unsupported();
     if (attr) {
         *attr = qp->attr;
         attr->qp_state = attr->cur_qp_state = shca_state(qp);
@@ -243,10 +272,11 @@ void shca_qp_reset(struct shca_qp *qp)
     qp->base.state = IBV_QPS_RESET;
     atomic_store(&qp->s->state, IBV_QPS_RESET);
     shca_qp_quiesce(qp);
-    shca_cq_forget(qp->send_cq, qp->base.qp_num);
-    if (qp->recv_cq != qp->send_cq) shca_cq_forget(qp->recv_cq, qp->base.qp_num);
+    if (qp->send_cq) shca_cq_forget(qp->send_cq, qp->base.qp_num, NULL);
+    if (qp->recv_cq && qp->recv_cq != qp->send_cq)
+        shca_cq_forget(qp->recv_cq, qp->base.qp_num, NULL);
     if (qp->own_srq) shca_srq_clear(qp->srq);
-    shca_forget_peers(qp);
+    shca_forget_peers(&qp->link);
     qp->s->listens = SHCA_DEAF;
     qp->s->rq_prod = qp->s->rq_cons = 0;
     qp->s->active = qp->s->sender_waits = qp->s->fault = 0;
@@ -264,6 +294,7 @@ void shca_qp_reset(struct shca_qp *qp)
 int shca_destroy_qp(struct ibv_qp *base)
 {
     struct shca_qp *qp = shca_qp(base);
+    if (shca_close_qp(qp)) return 0;
     pthread_mutex_lock(&shca.lock);
     struct shca_qp **link = &shca.qps;
     while (*link && *link != qp) link = &(*link)->next;

@@ -132,6 +132,11 @@ static void wr_set_ud_addr(struct ibv_qp_ex *q, struct ibv_ah *ah, uint32_t qpn,
     wr->wr.ud.remote_qkey = qkey;
 }
 
+static void wr_set_xrc_srqn(struct ibv_qp_ex *q, uint32_t srqn)
+{
+    last(q)->qp_type.xrc.remote_srqn = srqn;
+}
+
 static void wr_set_sge_list(struct ibv_qp_ex *q, size_t n, const struct ibv_sge *sge)
 {
     struct shca_batch *b = batch_of(q);
@@ -228,6 +233,7 @@ int shca_qp_ex_ops(struct shca_qp *qp)
     q->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
     q->wr_atomic_fetch_add = wr_atomic_fetch_add;
     q->wr_set_ud_addr = wr_set_ud_addr;
+    q->wr_set_xrc_srqn = wr_set_xrc_srqn;
     q->wr_set_sge = wr_set_sge;
     q->wr_set_sge_list = wr_set_sge_list;
     q->wr_set_inline_data = wr_set_inline_data;

@@ -20,7 +20,7 @@ int shca_query_device(struct ibv_context *c, struct ibv_device_attr *a)
         .hw_ver = m->hw_ver,
         .max_qp = m->max_qp,
         .max_qp_wr = m->max_qp_wr,
-        .device_cap_flags = IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN |
+        .device_cap_flags = IBV_DEVICE_XRC | IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN |
                             IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_MEM_WINDOW |
                             IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS,
         .max_sge = m->max_sge,

@@ -24,7 +24,7 @@ static struct shca_piece piece(struct shca_peer *p, const struct shm_mr *mr, uin
 static int break_target(struct shca_link *l, uint32_t what, int status)
 {
     atomic_store(&l->t->fault, what);
-    shca_peer_ring(l->peer);
+    shca_peer_ring(l->home);
     return status;
 }
 
@@ -287,10 +287,41 @@ void shca_link(struct shca_link *l, struct shca_place place, enum ibv_qp_type fr
                             .aim = place.port,
                             .speaks = shm_word(from_type, from, place.port)};
     l->peer = shca_peer_get(place.host, shm_qpn_slot(to));
+    l->home = l->peer;
     if (!l->peer) return;
     l->t = &l->peer->h->qp[shm_qpn_index(to)];
     l->active = l->t->active & ~1u;
     l->prod = l->t->rq_cons;
+}
+
+/* An XRC target has no PD and no queues: the shared queue that a message names lends it its own.
+ * The initiator is alone in the target, so it may set them. */
+static bool borrow(struct shca_link *l, uint32_t srqn)
+{
+    struct shm_srq *q = &l->peer->h->srq[shm_qpn_index(srqn)];
+    uint64_t domain = atomic_load_explicit(&q->xrcd, memory_order_acquire);
+    if (!domain || domain != l->t->xrcd) return false;
+    l->t->srq = shm_qpn_index(srqn) + 1;
+    l->t->pd = q->pd;
+    l->t->recv_cq = q->cq;
+    return true;
+}
+
+/* That queue may be of another process, which the initiator enters as a guest. */
+static int dispatch_xrc(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)
+{
+    uint32_t srqn = wr->qp_type.xrc.remote_srqn;
+    bool guest = shm_qpn_slot(srqn) != l->home->slot;
+    if (guest) l->peer = shca_peer_for(l, SHCA_HERE, srqn);
+    int status = IBV_WC_REM_INV_REQ_ERR;
+    if (guest && l->peer) shca_guest_enter(l->peer);
+    if (l->peer && borrow(l, srqn))
+        status = dispatch(l, wr, g);
+    else
+        fault(l, 1 + IBV_EVENT_QP_REQ_ERR, status);
+    if (guest && l->peer) shca_guest_leave(l->peer);
+    l->peer = l->home;
+    return status;
 }
 
 /* On a connection: alone in the target's QP. */
@@ -301,7 +332,9 @@ static int respond_connected(struct shca_link *l, const struct ibv_send_wr *wr,
      * changed a table, waits for the flag to change and then knows that we saw the change. */
     if (atomic_exchange(&l->t->active, l->active + 1) != l->active)
         l->prod = l->t->rq_cons; /* the target was reset: forget what was posted before */
-    int status = target_listens(l) ? dispatch(l, wr, g) : SHCA_NOBODY;
+    int status = SHCA_NOBODY;
+    if (target_listens(l))
+        status = l->type == IBV_QPT_XRC_SEND ? dispatch_xrc(l, wr, g) : dispatch(l, wr, g);
     if (status == IBV_WC_SUCCESS) l->t->bytes += g->total;
     l->active += 2;
     atomic_store_explicit(&l->t->active, l->active, memory_order_release);

@@ -221,8 +221,9 @@ void shca_start_release(void)
 /* The child keeps a copy of its own of what softhca_alloc() gave, and nothing else. */
 void shca_segment_in_child(void)
 {
-    pthread_mutex_init(&extent_lock, NULL);
-    pthread_mutex_init(&start_lock, NULL);
+    /* Those that were held for the fork; others may have been held by another thread. */
+    shca_start_release();
+    pthread_mutex_unlock(&shca.peer_lock);
     for (struct shca_extent *e = heap.used, *next; e; e = next) {
         next = e->next;
         free(e);

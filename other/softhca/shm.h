@@ -15,7 +15,7 @@
 
 enum {
     SHCA_MAGIC = 0x53484341,
-    SHCA_LAYOUT = 6, /* bump when this file changes meaning */
+    SHCA_LAYOUT = 7, /* bump when this file changes meaning */
     SHCA_SLOTS = 4096,
     SHCA_QPS = 4096,
     SHCA_CQS = 4096,
@@ -118,6 +118,8 @@ struct shm_srq {
     uint64_t slots;
     uint32_t mask, stride, data; /* data: from a slot's r to its SHCA_INLINE_RECV bytes */
     uint32_t pd;
+    uint32_t cq;            /* of one in an XRC domain */
+    _Atomic uint64_t xrcd;  /* that domain, or 0 */
     _Atomic uint32_t limit; /* armed when not 0 */
     _Atomic uint64_t prod SHCA_LINE;
     _Atomic uint64_t head SHCA_LINE;
@@ -141,10 +143,12 @@ struct shm_qp {
     uint32_t min_rnr_timer;
     uint32_t max_dest_rd_atomic;
     uint32_t qkey;
-    uint32_t type;            /* enum ibv_qp_type, for those who look on, like: */
-    _Atomic uint32_t waiting; /* enum shm_waiting: what its sends wait for */
+    uint32_t type; /* enum ibv_qp_type, for those who look on */
     /* receives posted: the owner's line */
     _Atomic uint32_t rq_prod SHCA_LINE;
+    _Atomic uint32_t waiting; /* enum shm_waiting: what its sends wait for, for those who look on */
+    uint64_t xrcd;            /* the domain of an XRC target, whose pd, recv_cq and srq are the
+                               * initiator's to set */
     /* the initiator's line. active is odd while it touches this process's memory or queues. */
     _Atomic uint32_t rq_cons SHCA_LINE;
     _Atomic uint32_t active;
@@ -242,6 +246,7 @@ static inline uint32_t shm_port_number(uint32_t port)
 /* What an initiator must say to be heard: its number and type, and the port it aims at. */
 static inline uint64_t shm_word(enum ibv_qp_type type, uint32_t qpn, uint32_t port)
 {
+    if (type == IBV_QPT_XRC_RECV) type = IBV_QPT_XRC_SEND; /* the two ends of one connection */
     return (uint64_t)type << 32 | port << 24 | qpn;
 }
 static inline uint64_t shm_cell_position(uint64_t cell)

@@ -14,11 +14,13 @@ static struct shm_slot *slot_at(struct shca_srq *q, uint32_t index)
     return shm_slot(shca.h, q->s, index);
 }
 
-static int find_index(void)
+/* Numbers of programs' queues are in the lower half: 12 bits of them go to the world. */
+static int find_index(bool hidden)
 {
     static uint32_t next; /* do not hand out at once what was just destroyed */
-    for (uint32_t i = 0; i < SHCA_SRQS; i++) {
-        uint32_t at = (next + i) % SHCA_SRQS;
+    const uint32_t half = SHCA_SRQS / 2;
+    for (uint32_t i = 0; i < half; i++) {
+        uint32_t at = (next + i) % half + (hidden ? half : 0);
         if (!shca.srq[at]) {
             next = at + 1;
             return at;
@@ -40,10 +42,10 @@ static int make_rings(struct shca_srq *q, struct shm_srq *s)
     return s->cells ? 0 : shca_no_room(q->size);
 }
 
-static int enter_srq(struct shca_srq *q, const struct shm_srq *s)
+static int enter_srq(struct shca_srq *q, const struct shm_srq *s, bool hidden)
 {
     pthread_mutex_lock(&shca.lock);
-    int index = find_index();
+    int index = find_index(hidden);
     if (index >= 0) {
         q->index = q->base.handle = index;
         q->s = &shca.h->srq[index];
@@ -59,7 +61,7 @@ static int enter_srq(struct shca_srq *q, const struct shm_srq *s)
 }
 
 /* A queue of SIZE receives with MAX_SGE SGEs each; NULL and errno on failure. */
-struct shca_srq *shca_srq_new(struct ibv_pd *pd, uint32_t size, uint32_t max_sge)
+struct shca_srq *shca_srq_new(struct ibv_pd *pd, uint32_t size, uint32_t max_sge, bool hidden)
 {
     struct shca_srq *q = calloc(1, sizeof *q + size * sizeof *q->unused);
     if (!q) return NULL;
@@ -75,7 +77,7 @@ struct shca_srq *shca_srq_new(struct ibv_pd *pd, uint32_t size, uint32_t max_sge
     }
     struct shm_srq s = {.pd = shca_pd(pd)->id};
     int error = make_rings(q, &s);
-    if (!error) error = enter_srq(q, &s);
+    if (!error) error = enter_srq(q, &s, hidden);
     if (!error) return q;
     if (s.cells) shca_heap_free(s.cells);
     free(q);
@@ -83,13 +85,21 @@ struct shca_srq *shca_srq_new(struct ibv_pd *pd, uint32_t size, uint32_t max_sge
     return NULL;
 }
 
-/* Nobody receives from it any more, and no completion names it. */
-void shca_srq_delete(struct shca_srq *q)
+/* The working thread does not come to it any more. */
+static void leave_list(struct shca_srq *q)
 {
     pthread_mutex_lock(&shca.lock);
     struct shca_srq **link = &shca.srqs;
-    while (*link != q) link = &(*link)->next;
-    *link = q->next;
+    while (*link && *link != q) link = &(*link)->next;
+    if (*link) *link = q->next;
+    pthread_mutex_unlock(&shca.lock);
+}
+
+/* Nobody receives from it any more, and no completion names it. */
+void shca_srq_delete(struct shca_srq *q)
+{
+    leave_list(q);
+    pthread_mutex_lock(&shca.lock);
     shca.srq[q->index] = NULL;
     uint64_t rings = q->s->cells;
     memset(q->s, 0, sizeof *q->s);
@@ -108,7 +118,7 @@ struct ibv_srq *shca_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *a)
             : shca_take(pd->context, SHCA_SRQ);
     if (error)
         errno = error;
-    else if (!(q = shca_srq_new(pd, a->attr.max_wr, a->attr.max_sge ? a->attr.max_sge : 1)))
+    else if (!(q = shca_srq_new(pd, a->attr.max_wr, a->attr.max_sge ? a->attr.max_sge : 1, false)))
         shca_give(pd->context, SHCA_SRQ);
     if (!q) return NULL;
     q->base.srq_context = a->srq_context;
@@ -155,6 +165,8 @@ int shca_destroy_srq(struct ibv_srq *base)
     struct shca_srq *q = shca_srq(base);
     struct ibv_pd *pd = base->pd;
     if (q->users) return EBUSY;
+    leave_list(q);
+    shca_leave_xrcd(q);
     shca_forget_events(base->context, q);
     pthread_mutex_lock(&base->mutex);
     while (base->events_completed != q->async_given) pthread_cond_wait(&base->cond, &base->mutex);

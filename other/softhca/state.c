@@ -96,6 +96,7 @@ static void publish(struct shca_qp *qp, enum ibv_qp_state to)
 int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
 {
     struct shca_qp *qp = shca_qp(base);
+    if (qp->foreign) return shca_unsupported();
     enum ibv_qp_state to = mask & IBV_QP_STATE ? a->qp_state : shca_state(qp);
     if (mask & IBV_QP_CUR_STATE && a->cur_qp_state != shca_state(qp)) return EINVAL;
     if (!shca_transition_allowed(base->qp_type, shca_state(qp), to, mask) ||

@@ -15,6 +15,7 @@ void fork_rules(void);
 void shared_rules(void);
 void unreliable_rules(void);
 void datagram_rules(void);
+void extended_rules(void);
 void setting_rules(void);
 void device_rules(void);
 void inject_rules(void);
