@@ -93,8 +93,8 @@ bool shca_transition_allowed(enum ibv_qp_type type, enum ibv_qp_state from, enum
 {
     mask &= ~(IBV_QP_STATE | IBV_QP_CUR_STATE);
     if (to == IBV_QPS_RESET || to == IBV_QPS_ERR) return true;
-    /* Each end of an XRC connection is given the other's attributes too, by programs that treat both
-     * alike; they do no harm, and the kernel drops them as well. */
+    /* Each end of an XRC connection is given the other's attributes too, by programs that treat
+     * both alike; they do no harm, and the kernel drops them as well. */
     if (type == IBV_QPT_XRC_SEND) mask &= ~RESPONDER;
     if (type == IBV_QPT_XRC_RECV) mask &= ~REQUESTER;
     for (size_t i = 0; i < sizeof transitions / sizeof *transitions; i++) {
