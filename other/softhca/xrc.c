@@ -47,17 +47,16 @@ struct ibv_xrcd *shca_open_xrcd(struct ibv_context *c, struct ibv_xrcd_init_attr
 {
     static uint64_t next;
     uint32_t both = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
-    struct shca_xrcd *x = NULL;
-    int error = a->comp_mask == both ? 0 : EINVAL;
-    if (!error && !(x = calloc(1, sizeof *x))) error = ENOMEM;
-    if (error) {
-        errno = error;
+    if (a->comp_mask != both) {
+        errno = EINVAL;
         return NULL;
     }
+    struct shca_xrcd *x = calloc(1, sizeof *x);
+    if (!x) return NULL;
     x->base.context = c;
     pthread_mutex_lock(&shca.lock);
     x->id = a->fd < 0 ? (uint64_t)shca.slot << 32 | ++next : id_of_file(a->fd);
-    error = check_open(x->id, a->fd, a->oflags);
+    int error = check_open(x->id, a->fd, a->oflags);
     if (!error) {
         x->next = domains;
         domains = x;
