@@ -279,7 +279,7 @@ void shca_qp_reset(struct shca_qp *qp)
     shca_forget_peers(&qp->link);
     qp->s->listens = SHCA_DEAF;
     qp->s->rq_prod = qp->s->rq_cons = 0;
-    qp->s->active = qp->s->sender_waits = qp->s->fault = 0;
+    qp->s->active = qp->s->sender_waits = qp->s->fault = qp->s->came = 0;
     qp->s->bytes = 0;
     qp->s->waiting = SHCA_WAITS_NOT;
     qp->sq_head = qp->sq_exec = 0;

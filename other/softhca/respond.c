@@ -269,10 +269,19 @@ static int dispatch(struct shca_link *l, const struct ibv_send_wr *wr, struct sh
     }
 }
 
-static bool target_listens(const struct shca_link *l)
+/* The owner learns of the first message that comes before it has made the connection its own. */
+static __attribute__((cold, noinline)) bool listens_in(struct shca_link *l, uint32_t state)
+{
+    if (state == IBV_QPS_RTR && l->type != IBV_QPT_UD && l->t->listens == l->speaks &&
+        !l->t->came && !atomic_exchange(&l->t->came, 1))
+        shca_peer_ring(l->peer);
+    return state == IBV_QPS_RTR || state == IBV_QPS_SQD || state == IBV_QPS_SQE;
+}
+
+static bool target_listens(struct shca_link *l)
 {
     uint32_t state = atomic_load_explicit(&l->t->state, memory_order_acquire);
-    return state - IBV_QPS_RTR <= IBV_QPS_SQE - IBV_QPS_RTR && l->t->listens == l->speaks &&
+    return (state == IBV_QPS_RTS || listens_in(l, state)) && l->t->listens == l->speaks &&
            !l->t->fault;
 }
 

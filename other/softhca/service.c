@@ -113,6 +113,8 @@ static void attend_qp(struct shca_qp *qp)
 {
     uint32_t fault = qp->s->fault;
     if (fault && break_qp(qp) && fault != SHCA_FAULT_QUIET) qp_event(qp, fault - 1);
+    uint32_t came = 1;
+    if (atomic_compare_exchange_strong(&qp->s->came, &came, 2)) qp_event(qp, IBV_EVENT_COMM_EST);
     if (shca_state(qp) != IBV_QPS_ERR) return;
     shca_recv_flush(qp);
     if (qp->base.srq && !qp->last_receive_told) {

@@ -156,6 +156,7 @@ struct shm_qp {
     /* rare messages from initiator to owner */
     _Atomic uint32_t sender_waits SHCA_LINE;
     _Atomic uint32_t fault; /* 1 + enum ibv_event_type to raise, or SHCA_FAULT_QUIET */
+    _Atomic uint32_t came;  /* something did before it was RTS: 1 to be told, 2 told */
 } SHCA_LINE;
 enum { SHCA_FAULT_QUIET = 0x80 };
 enum shm_waiting { SHCA_WAITS_NOT, SHCA_WAITS_RECEIVE, SHCA_WAITS_PEER };

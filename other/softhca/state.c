@@ -31,6 +31,9 @@ static bool values_allowed(const struct ibv_qp_attr *a, int mask)
     if (mask & IBV_QP_RETRY_CNT && a->retry_cnt > 7) return false;
     if (mask & IBV_QP_RNR_RETRY && a->rnr_retry > 7) return false;
     if (mask & IBV_QP_MIN_RNR_TIMER && a->min_rnr_timer > 31) return false;
+    /* There is no second path: the device does not offer IBV_DEVICE_AUTO_PATH_MIG. */
+    if (mask & IBV_QP_ALT_PATH) return false;
+    if (mask & IBV_QP_PATH_MIG_STATE && a->path_mig_state != IBV_MIG_MIGRATED) return false;
     return true;
 }
 
@@ -51,6 +54,7 @@ static void take_values(struct ibv_qp_attr *mine, const struct ibv_qp_attr *a, i
     if (mask & IBV_QP_TIMEOUT) mine->timeout = a->timeout;
     if (mask & IBV_QP_RETRY_CNT) mine->retry_cnt = a->retry_cnt;
     if (mask & IBV_QP_RNR_RETRY) mine->rnr_retry = a->rnr_retry;
+    if (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) mine->en_sqd_async_notify = a->en_sqd_async_notify;
 }
 
 static void connect_qp(struct shca_qp *qp)
@@ -93,6 +97,13 @@ static void publish(struct shca_qp *qp, enum ibv_qp_state to)
     atomic_store(&qp->s->state, to);
 }
 
+/* What began has ended with the send lock; what waits has not begun, and stays. */
+static void tell_drained(struct shca_qp *qp)
+{
+    struct ibv_async_event e = {.element.qp = &qp->base, .event_type = IBV_EVENT_SQ_DRAINED};
+    shca_raise(qp->base.context, &e);
+}
+
 int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
 {
     struct shca_qp *qp = shca_qp(base);
@@ -109,6 +120,7 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
         shca_unlock(&qp->sq);
         struct shca_peer *old = qp->link.peer;
         qp->link.peer = NULL;
+        qp->attr = (struct ibv_qp_attr){0};
         shca_peer_put(old);
         return 0;
     }
@@ -124,5 +136,7 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
         publish(qp, to);
     if (to == IBV_QPS_RTS && qp->sq_exec != qp->sq_head) shca_service_wait_for(qp);
     shca_unlock(&qp->sq);
+    if (to == IBV_QPS_SQD && mask & IBV_QP_EN_SQD_ASYNC_NOTIFY && a->en_sqd_async_notify)
+        tell_drained(qp);
     return 0;
 }

@@ -22,5 +22,6 @@ void inject_rules(void);
 void resize_rules(void);
 void region_rules(void);
 void window_rules(void);
+void state_rules(void);
 
 #endif
