@@ -41,6 +41,18 @@ job() {
     [ $status -eq 0 ] || tap_tail "$log"
 }
 
+# device KIND PROGRAM [ARGUMENT...]: a program of the software device's own tests, which prints TAP.
+device() {
+    local kind=$1 program=$2 folder=$main_build/sanitizers/${1%%,*} log status
+    shift 2
+    log=$TEST_LOG/sanitizer_${kind%%,*}_$program.log
+    (cd "$folder" && SOFTHCA=on timeout -k 5 240 "./$program" "$@") >"$log" 2>&1 </dev/null
+    status=$?
+    if grep -qE 'runtime error:|ERROR: (Address|Leak)Sanitizer|WARNING: ThreadSanitizer' "$log"; then status=99; fi
+    tap_ok $status "$kind: $program"
+    [ $status -eq 0 ] || tap_tail "$log"
+}
+
 # suite KIND FOLDER: a folder of tests with its own run.sh, in that build.
 suite() {
     local kind=$1 folder=$main_build/sanitizers/${1%%,*} log=$TEST_LOG/sanitizer_${1%%,*}_$2.log
@@ -53,11 +65,14 @@ asan=address,undefined
 programs="testhello testam testamsize testamflood testputget testhandles testvalue testbarrier testlock"
 targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-seq"); done
-targets+=(tests/testthreads-ibv-par)
+targets+=(tests/testthreads-ibv-par softhca_soak softhca_storm softhca_cycles)
 mapfile -t units < <(cd "$main_build/tests" && find unit fuzz -maxdepth 1 -type f -perm -u+x ! -name '*.*' | sed 's|^|tests/|')
 if build $asan "${targets[@]}" "${units[@]}"; then
     for program in $programs; do job $asan 2 "$program-ibv-seq"; done
     job $asan 2 testthreads-ibv-par
+    device $asan softhca_soak 1
+    device $asan softhca_storm 2
+    device $asan softhca_cycles
     suite $asan unit
     suite $asan fuzz
 fi
@@ -65,7 +80,10 @@ fi
 programs="testthreads testam testamflood testlock testhandles"
 targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-par"); done
+targets+=(softhca_soak softhca_storm)
 if build thread "${targets[@]}"; then
     for program in $programs; do job thread 2 "$program-ibv-par"; done
+    device thread softhca_soak 1
+    device thread softhca_storm 2
 fi
 tap_end

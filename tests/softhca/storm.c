@@ -375,7 +375,7 @@ static void rage(int me)
     }
     meet_all(4);
     for (int i = 0; i < processes; i++) adds += board->added[i][me];
-    CHECK_EQ(*(uint64_t *)t.s.buf, adds);
+    CHECK_EQ(__atomic_load_n((uint64_t *)t.s.buf, __ATOMIC_ACQUIRE), adds);
     printf("# process %d: %llu messages sent, %llu atomics came\n", me, (unsigned long long)total,
            (unsigned long long)adds);
     tear_lines_down(&t);
