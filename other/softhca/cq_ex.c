@@ -86,7 +86,7 @@ static uint8_t read_path_bits(struct ibv_cq_ex *x)
 struct ibv_cq_ex *shca_create_cq_ex(struct ibv_context *c, struct ibv_cq_init_attr_ex *a)
 {
     uint32_t flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
-    if (a->comp_mask & ~(uint32_t)IBV_CQ_INIT_ATTR_MASK_FLAGS ||
+    if (a->comp_mask & ~(uint32_t)(IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD) ||
         a->wc_flags & ~(uint64_t)IBV_WC_STANDARD_FLAGS ||
         (a->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS && a->flags & ~flags)) {
         errno = EOPNOTSUPP;

@@ -60,6 +60,11 @@ static void fill_ops(struct shca_context *c)
     c->v.query_device_ex = shca_query_device_ex;
     c->v.create_qp_ex = shca_create_qp_ex;
     c->v.create_cq_ex = shca_create_cq_ex;
+    c->v.alloc_td = shca_alloc_td;
+    c->v.dealloc_td = shca_dealloc_td;
+    c->v.alloc_parent_domain = shca_alloc_parent_domain;
+    c->v.modify_cq = shca_modify_cq;
+    c->v.advise_mr = shca_advise_mr;
     c->v.create_srq_ex = shca_create_srq_ex;
     c->v.get_srq_num = shca_get_srq_num;
     c->v.open_xrcd = shca_open_xrcd;

@@ -17,7 +17,7 @@ libsofthca_la_SOURCES = \
 	other/softhca/segment.c other/softhca/send.c other/softhca/server.c other/softhca/service.c \
 	other/softhca/hold.c other/softhca/inject.c other/softhca/inject.h other/softhca/port.c \
 	other/softhca/settings_read.c $(softhca_pure) \
-	other/softhca/softhca.h other/softhca/srq.c other/softhca/state.c other/softhca/transition.c other/softhca/xrc.c
+	other/softhca/softhca.h other/softhca/srq.c other/softhca/state.c other/softhca/transition.c other/softhca/xrc.c other/softhca/domain.c
 libsofthca_la_SOURCES += other/softhca/cq_resize.c other/softhca/mw.c other/softhca/ring.h other/softhca/writable.c
 libsofthca_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 libsofthca_la_CFLAGS = $(AM_CFLAGS) -pthread

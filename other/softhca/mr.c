@@ -37,6 +37,10 @@ struct ibv_pd *shca_alloc_pd(struct ibv_context *c)
 int shca_dealloc_pd(struct ibv_pd *pd)
 {
     if (shca_pd(pd)->users) return EBUSY;
+    if (shca_pd(pd)->of) {
+        shca_end_parent_domain(shca_pd(pd));
+        return 0;
+    }
     shca_give(pd->context, SHCA_PD);
     free(pd);
     return 0;

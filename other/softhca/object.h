@@ -54,6 +54,8 @@ struct shca_pd {
     struct ibv_pd base;
     uint32_t id;
     _Atomic int users;
+    struct ibv_pd *of; /* a parent domain: what it stands for */
+    struct ibv_td *td;
 };
 
 struct shca_mr {
@@ -456,6 +458,16 @@ void shca_datagram_link(struct shca_link *l, struct shca_qp *qp, const struct sh
                         uint32_t to, uint32_t qkey);
 struct shca_peer *shca_peer_for(struct shca_link *l, int host, uint32_t number);
 void shca_forget_peers(struct shca_link *l);
+
+/* domain.c */
+struct ibv_td *shca_alloc_td(struct ibv_context *c, struct ibv_td_init_attr *a);
+int shca_dealloc_td(struct ibv_td *td);
+struct ibv_pd *shca_alloc_parent_domain(struct ibv_context *c,
+                                        struct ibv_parent_domain_init_attr *a);
+void shca_end_parent_domain(struct shca_pd *pd);
+int shca_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *a);
+int shca_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
+                   struct ibv_sge *sge, uint32_t n);
 
 /* xrc.c */
 struct ibv_xrcd *shca_open_xrcd(struct ibv_context *c, struct ibv_xrcd_init_attr *a);

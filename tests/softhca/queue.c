@@ -271,6 +271,50 @@ static void states_are_enforced(struct side *s)
     meet(s);
 }
 
+/* Domains and advice that change nothing, but are counted and checked. */
+static void hints_are_accepted(struct side *s)
+{
+    struct ibv_td_init_attr none = {0};
+    struct ibv_td *td = ibv_alloc_td(s->ctx, &none);
+    struct ibv_parent_domain_init_attr a = {.pd = s->pd, .td = td};
+    struct ibv_pd *parent = ibv_alloc_parent_domain(s->ctx, &a);
+    CHECK(td && parent);
+    CHECK_EQ(ibv_dealloc_td(td), EBUSY);
+    struct side in = *s;
+    in.pd = parent;
+    in.mr = ibv_reg_mr(parent, s->buf, BUFFER, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    CHECK(in.mr != NULL);
+    add_qp(&in);
+    tell(s, &in.mine, sizeof in.mine);
+    hear(s, &in.its, sizeof in.its);
+    connect_qp(&in, &in.its);
+    meet(s);
+    /* What is made in it is in the protection domain: the other MR serves as well. */
+    struct ibv_send_wr *wr = make_wr(&in, IBV_WR_RDMA_WRITE, 1, 0, 8, 0);
+    wr->sg_list->lkey = s->mr->lkey;
+    CHECK_EQ(post(&in, wr), 0);
+    expect(s->scq, 1, IBV_WC_SUCCESS);
+    meet(s);
+    struct ibv_sge sge = {(uintptr_t)s->buf, 4096, in.mr->lkey};
+    int advice = IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
+    CHECK_EQ(ibv_advise_mr(s->pd, advice, IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1), 0);
+    sge.length = BUFFER + 1;
+    CHECK_EQ(ibv_advise_mr(s->pd, advice, 0, &sge, 1), ENOENT);
+    CHECK_EQ(ibv_advise_mr(s->pd, advice, 0, &sge, 0), EINVAL);
+    CHECK_EQ(ibv_advise_mr(s->pd, 99, 0, &sge, 1), EOPNOTSUPP);
+    struct ibv_modify_cq_attr m = {.attr_mask = IBV_CQ_ATTR_MODERATE, .moderate = {8, 100}};
+    CHECK_EQ(ibv_modify_cq(s->scq, &m), 0);
+    m.attr_mask = 1 << 20;
+    CHECK_EQ(ibv_modify_cq(s->scq, &m), EINVAL);
+    CHECK_EQ(ibv_dealloc_pd(parent), EBUSY);
+    CHECK_EQ(ibv_destroy_qp(in.qp), 0);
+    CHECK_EQ(ibv_dereg_mr(in.mr), 0);
+    CHECK_EQ(ibv_dealloc_pd(s->pd), EBUSY);
+    CHECK_EQ(ibv_dealloc_pd(parent), 0);
+    CHECK_EQ(ibv_dealloc_td(td), 0);
+    CHECK(ibv_alloc_null_mr(s->pd) == NULL && errno == EOPNOTSUPP);
+}
+
 void queue_rules(void)
 {
     static const struct {
@@ -297,6 +341,7 @@ void queue_rules(void)
         {"two sleepers play ping-pong", sleepers_play_ping_pong, {0}},
         {"the same, shared queue", sleepers_play_ping_pong, {.srq_wr = 4}},
         {"threads share a QP and a CQ", threads_share_a_qp, {.send_wr = 16}},
+        {"hints are accepted", hints_are_accepted, {0}},
         {"states and arguments are enforced", states_are_enforced, {.no_connect = true}},
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
