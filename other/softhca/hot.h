@@ -10,6 +10,9 @@
 
 #include <string.h>
 
+/* Compilers keep a function with two callers out of line; here the call would cost more than it. */
+#define SHCA_HOT inline __attribute__((always_inline))
+
 /* The entry of KEY in the table of H if it grants NEED on LEN bytes at ADDR, else NULL. */
 static inline struct shm_mr *shca_mr_find(struct shm_header *h, uint32_t key, uint32_t pd,
                                           uint64_t addr, uint64_t len, unsigned need)
@@ -65,8 +68,8 @@ static inline void shca_copy_in_order(char *to, const char *from, size_t n)
 }
 
 /* One stretch here, and one there that is mapped, is what most WRs are. */
-static inline int shca_move_fast(struct shca_peer *p, bool write, struct shca_gather *g,
-                                 const struct shca_piece *there, int n)
+static SHCA_HOT int shca_move_fast(struct shca_peer *p, bool write, struct shca_gather *g,
+                                   const struct shca_piece *there, int n)
 {
     if (g->n != 1 || n != 1 || !there->direct) return shca_move(p, write, g->iov, g->n, there, n);
     if (write)

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-static struct shca_piece piece(struct shca_peer *p, const struct shm_mr *mr, uint64_t addr,
-                               size_t len)
+static SHCA_HOT struct shca_piece piece(struct shca_peer *p, const struct shm_mr *mr, uint64_t addr,
+                                        size_t len)
 {
     uint64_t in = addr - mr->iova;
     struct shca_piece x = {.va = mr->va + in, .len = len};
@@ -132,9 +132,10 @@ static int spread(struct shca_link *l, const struct receive *x, uint64_t total,
         struct shm_mr *mr =
             shca_mr_find(l->peer->h, s->lkey, x->pd, s->addr, s->length, IBV_ACCESS_LOCAL_WRITE);
         if (!mr) return -IBV_WC_LOC_PROT_ERR;
+        left -= len;
+        if (total <= SHCA_INLINE_CQE) continue; /* its owner will put it there */
         out[n] = piece(l->peer, mr, s->addr, len);
         if (!out[n++].direct) *all_direct = false;
-        left -= len;
     }
     return left > 0 ? -IBV_WC_LOC_LEN_ERR : n;
 }
@@ -278,7 +279,7 @@ static __attribute__((cold, noinline)) bool listens_in(struct shca_link *l, uint
     return state == IBV_QPS_RTR || state == IBV_QPS_SQD || state == IBV_QPS_SQE;
 }
 
-static bool target_listens(struct shca_link *l)
+static SHCA_HOT bool target_listens(struct shca_link *l)
 {
     uint32_t state = atomic_load_explicit(&l->t->state, memory_order_acquire);
     return (state == IBV_QPS_RTS || listens_in(l, state)) && l->t->listens == l->speaks &&
