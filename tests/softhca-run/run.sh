@@ -143,6 +143,8 @@ grep -qE "^  peers: $other\$" "$log" && grep -qE '0x[0-9a-f]+ +1.0 MiB +mapped +
 verdict $? "--status=PID shows peers and memory regions"
 grep -qE '^ +[01] +1024 +[0-9]+ +[1-9][0-9]*' "$log"
 verdict $? "--status=PID shows completion queues"
+grep -qE '^  softhca0: port 1 active$' "$log"
+verdict $? "--status=PID shows devices and ports"
 kill -STOP "$one"
 until [ "$(ps -o stat= -p "$one" | cut -c1)" = T ]; do sleep 0.02; done
 status "=$one"

@@ -65,6 +65,52 @@ static bool exists(const struct shm_qp *qp)
     return qp->type != 0;
 }
 
+/* --- devices: what SOFTHCA_DEVICES of each process says --- */
+
+/* NULL when it cannot be told; to be freed. */
+static struct shca_inventory *inventory_of(const struct process *p)
+{
+    char path[64], environment[65536], why[200];
+    const char *value = NULL;
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)p->pid);
+    int fd = p->pid ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0) return NULL;
+    ssize_t n = read(fd, environment, sizeof environment - 1);
+    close(fd);
+    environment[n < 0 ? 0 : n] = 0;
+    for (char *e = environment; e < environment + n; e += strlen(e) + 1)
+        if (!strncmp(e, "SOFTHCA_DEVICES=", 16)) value = e + 16;
+    struct shca_inventory *i = malloc(sizeof *i);
+    if (i && shca_inventory_parse(value && *value ? value : NULL, i, why, sizeof why)) return i;
+    free(i);
+    return NULL;
+}
+
+static void devices_of(const struct process *p, char *text, size_t size)
+{
+    struct shca_inventory *i = inventory_of(p);
+    if (i)
+        snprintf(text, size, "%ux%u", i->devices, i->ports);
+    else
+        snprintf(text, size, "?");
+    free(i);
+}
+
+static void show_devices(const struct process *p)
+{
+    static const char *const state[] = {"nop", "down", "init", "armed", "active", "active"};
+    struct shca_inventory *i = inventory_of(p);
+    for (uint32_t d = 0; i && d < i->devices; d++) {
+        printf("  softhca%u:", d);
+        for (uint32_t port = 0; port < i->ports; port++) {
+            uint64_t at = i->device[d].port[port].state;
+            printf("%s port %u %s", port ? "," : "", port + 1, at < 6 ? state[at] : "?");
+        }
+        printf("\n");
+    }
+    free(i);
+}
+
 /* --- memory regions --- */
 
 struct regions {
@@ -255,6 +301,7 @@ static void show_one(const struct processes *all, struct process *p, bool detail
         return;
     }
     int most = detail ? 0 : FEW;
+    show_devices(p);
     show_peers(all, p);
     if (!show_qps(all, p, most)) printf("  no QPs\n");
     show_cqs(p, most);
@@ -266,28 +313,6 @@ static void show_one(const struct processes *all, struct process *p, bool detail
     printf("  waits for a receive %" PRIu64 ", for a peer %" PRIu64 "; failed sends %" PRIu64
            "; faults injected %" PRIu64 "\n",
            p->h->counts.rnr, p->h->counts.nobody, p->h->counts.errors, p->h->counts.faults);
-}
-
-/* --- devices: what SOFTHCA_DEVICES of each process says --- */
-
-static void devices_of(const struct process *p, char *text, size_t size)
-{
-    char path[64], environment[65536];
-    const char *value = NULL;
-    snprintf(path, sizeof path, "/proc/%d/environ", (int)p->pid);
-    int fd = p->pid ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    ssize_t n = fd < 0 ? 0 : read(fd, environment, sizeof environment - 1);
-    if (fd >= 0) close(fd);
-    environment[n < 0 ? 0 : n] = 0;
-    for (char *e = environment; e < environment + n; e += strlen(e) + 1)
-        if (!strncmp(e, "SOFTHCA_DEVICES=", 16)) value = e + 16;
-    struct shca_inventory *i = malloc(sizeof *i);
-    char why[200];
-    if (i && shca_inventory_parse(value && *value ? value : NULL, i, why, sizeof why))
-        snprintf(text, size, "%ux%u", i->devices, i->ports);
-    else
-        snprintf(text, size, "?");
-    free(i);
 }
 
 static void show_summary(struct processes *all)
