@@ -74,6 +74,16 @@ perftest_ud() {
     measure send_bw -c UD -s 1024 --use_old_post_send -e
 }
 
+perftest_xrc() {
+    local verb
+    for verb in write read send atomic; do
+        latency $verb -c XRC
+        measure ${verb}_bw -c XRC
+        measure ${verb}_bw -c XRC -q 4 -b -n 500
+    done
+    latency send -c XRC -e
+}
+
 # All powers of two up to 8 MiB.
 perftest_sizes() {
     local rows=23
@@ -87,5 +97,6 @@ family_perftest() {
     perftest_srq
     perftest_uc
     perftest_ud
+    perftest_xrc
     perftest_sizes
 }

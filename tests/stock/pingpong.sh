@@ -51,6 +51,26 @@ pingpong_ud() {
     exchange ud -c -s 4000 -n 2000
 }
 
+# Every process has one receive queue for all others, over XRC; a server may have several clients.
+pingpong_xsrq() {
+    local port client status
+    exchange xsrq
+    exchange xsrq -e
+    exchange xsrq -s 100000 -n 20
+    free_port
+    if ! serve $port ibv_xsrq_pingpong -p $port -c 2; then
+        tap_ok 1 "ibv_xsrq_pingpong with two clients (no server)" && tap_tail "$log.server"
+        return
+    fi
+    soft ibv_xsrq_pingpong -p $port localhost >"$log.other" 2>&1 &
+    client=$!
+    served "ibv_xsrq_pingpong with two clients" ibv_xsrq_pingpong -p $port localhost
+    wait $client
+    status=$?
+    tap_ok $status "both of them end well"
+    [ $status -eq 0 ] || tap_tail "$log.other"
+}
+
 # Both are killed in the midst of it: nothing may stay.  (Were only one killed, the other would wait
 # for its message for ever, as it would on hardware.)
 pingpong_killed() {
@@ -78,5 +98,6 @@ family_pingpong() {
     pingpong_srq
     pingpong_uc
     pingpong_ud
+    pingpong_xsrq
     pingpong_killed
 }
