@@ -49,7 +49,7 @@ struct ibv_mw *shca_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
         return NULL;
     }
     mw->s = &shca.h->mr[index];
-    mw->s->pd = 0; /* no domain has this number */
+    mw->s->pd = ~0u; /* no domain has this number */
     mw->s->window_pd = shca_pd(pd)->id;
     mw->base = (struct ibv_mw){.context = pd->context,
                                .pd = pd,

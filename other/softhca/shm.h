@@ -173,7 +173,7 @@ struct shm_mr {
     uint64_t iova, length;
     uint64_t va;
     uint64_t map; /* offset of va in the owner's memfd, or SHCA_NOT_MAPPED */
-    /* of a memory window, whose pd is 0 so that local access does not find it */
+    /* of a memory window, whose pd is ~0 so that local access does not find it */
     uint32_t window_pd;
     uint32_t window_qpn; /* the only QP it is for, or 0 */
 } SHCA_LINE;

@@ -426,6 +426,16 @@ void await_end_of(pid_t pid)
     close(f.fd);
 }
 
+long resident(void)
+{
+    char line[256];
+    long value = -1;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f)) sscanf(line, "VmRSS: %ld", &value);
+    if (f) fclose(f);
+    return value;
+}
+
 static unsigned char pattern(size_t i, uint32_t seed)
 {
     return (i * 131 + seed * 17 + (i >> 8)) & 255;

@@ -96,6 +96,7 @@ void await_end_of(pid_t pid); /* of a process that is no child of ours */
 /* From here on stderr is a file; said() gives what is in it. */
 void listen_to_stderr(void);
 const char *said(void);
+long resident(void); /* KiB of memory that this process has */
 void fill(char *p, size_t n, uint32_t seed);
 bool filled(const char *p, size_t n, uint32_t seed);
 

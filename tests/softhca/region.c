@@ -166,6 +166,25 @@ static void bad_changes(struct side *s)
     meet(s);
 }
 
+/* Regions change their domain, and domains come and go. */
+static void do_not_grow(struct side *s)
+{
+    long before = 0;
+    for (int i = 0; i < 20000; i++) {
+        if (i == 500) before = resident();
+        struct ibv_td *td = ibv_alloc_td(s->ctx, &(struct ibv_td_init_attr){0});
+        struct ibv_parent_domain_init_attr a = {.pd = s->pd, .td = td};
+        struct ibv_pd *parent = ibv_alloc_parent_domain(s->ctx, &a);
+        struct ibv_mr *mr = ibv_reg_mr(parent, s->buf, 4096, IBV_ACCESS_LOCAL_WRITE);
+        CHECK_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, s->pd, NULL, 0, 0), 0);
+        CHECK_EQ(ibv_dealloc_pd(parent), 0);
+        CHECK_EQ(ibv_dealloc_td(td), 0);
+        CHECK_EQ(ibv_dereg_mr(mr), 0);
+    }
+    CHECK(resident() < before + 1024);
+    meet(s);
+}
+
 void region_rules(void)
 {
     static const struct {
@@ -178,6 +197,7 @@ void region_rules(void)
         {"rights change", access_changes},
         {"the protection domain changes", domain_changes},
         {"changes that are refused leave all as it was", bad_changes},
+        {"twenty thousand regions and domains without growth", do_not_grow},
     };
     for (int ordinary = 0; ordinary < 2; ordinary++)
         for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {

@@ -85,16 +85,6 @@ static void arming_outlives_it(struct side *s)
     meet(s);
 }
 
-static long resident(void)
-{
-    char line[256];
-    long value = -1;
-    FILE *f = fopen("/proc/self/status", "r");
-    while (f && fgets(line, sizeof line, f)) sscanf(line, "VmRSS: %ld", &value);
-    if (f) fclose(f);
-    return value;
-}
-
 static void does_not_grow(struct side *s)
 {
     if (s->is_a) {

@@ -6,7 +6,6 @@
 #include "crowd.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -403,16 +402,6 @@ static void by_extended_calls(struct side *s)
     CHECK_EQ(wc.invalidated_rkey, next);
     end_region(s, mw);
     meet(s);
-}
-
-static long resident(void)
-{
-    char line[256];
-    long value = -1;
-    FILE *f = fopen("/proc/self/status", "r");
-    while (f && fgets(line, sizeof line, f)) sscanf(line, "VmRSS: %ld", &value);
-    if (f) fclose(f);
-    return value;
 }
 
 static void does_not_grow(struct side *s)
