@@ -340,9 +340,14 @@ int shca_cq_nothing(struct shca_cq *cq)
 int shca_poll_cq(struct ibv_cq *base, int num, struct ibv_wc *wc)
 {
     struct shca_cq *cq = shca_cq(base);
-    struct shm_ring *r = atomic_load_explicit(&cq->ring, memory_order_acquire);
+    /* While another thread gives the ring another size this may be the old one, used for something
+     * else already: whatever stands there, we look within its bounds, and look again with the lock.
+     */
+    uint64_t word = atomic_load_explicit(&cq->s->ring, memory_order_acquire);
+    struct shm_ring *r = shm_at(shca.h, shm_ring_offset(word));
     uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
-    if (!shca_is_valid(&r->e[head & r->mask], head, r->shift)) return nothing(cq);
+    uint32_t shift = shm_ring_shift(word);
+    if (!shca_is_valid(&r->e[head & ((1u << shift) - 1)], head, shift)) return nothing(cq);
     int n = 0;
     shca_lock(&cq->lock);
     r = atomic_load_explicit(&cq->ring, memory_order_relaxed); /* changes under the lock only */
