@@ -154,6 +154,9 @@ static void attend(void)
     for (int i = 0; i < SHCA_CQS; i++)
         if (shca.cq[i]) attend_cq(shca.cq[i], sweep);
     for (struct shca_srq *q = shca.srqs; q; q = q->next) shca_srq_attend(q, sweep);
+    /* A receive that the dead had in its hand is posted again by now: it is flushed as well. */
+    for (struct shca_qp *qp = shca.qps; qp; qp = qp->next)
+        if (shca_state(qp) == IBV_QPS_ERR) shca_recv_flush(qp);
     pthread_mutex_unlock(&shca.lock);
 }
 
