@@ -2,7 +2,7 @@
 # and the scripts that run them.  `make check` runs everything; `make check-programs` only builds.
 EXTRA_DIST += tests/tap.sh tests/check.sh tests/run-conduit.sh tests/exit.sh tests/env.sh \
 	tests/hardship.sh tests/rails.sh tests/faults.sh tests/arrows.sh tests/sanitizers/run.sh tests/bench/count.sh \
-	tests/softhca-run/run.sh
+	tests/softhca-hosts/run.sh tests/softhca-run/run.sh
 
 .PHONY: check-programs bench
 check-programs: $(check_PROGRAMS)

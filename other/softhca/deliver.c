@@ -60,6 +60,7 @@ static int deliver_datagram(struct shca_qp *qp, const struct ibv_send_wr *wr)
     g.total += sizeof h;
     struct shca_link l;
     shca_datagram_link(&l, qp, ah, wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey);
+    if (ah->place.host > SHCA_HERE) return shca_carry_datagram(&l, ah->place, wr, &g);
     return shca_respond(&l, wr, &g);
 }
 
@@ -67,11 +68,18 @@ static int deliver_datagram(struct shca_qp *qp, const struct ibv_send_wr *wr)
 int shca_deliver(struct shca_qp *qp, const struct ibv_send_wr *wr)
 {
     struct shca_gather g;
-    int status = qp->faults ? shca_inject_message(qp, wr) : 0;
+    int status = 0;
+    /* About one for another host is decided when it is sent. */
+    if (qp->faults && !qp->link.remote) status = shca_inject_message(qp, wr, qp->sq_exec);
     if (status) return status == SHCA_DROPPED ? IBV_WC_SUCCESS : status;
     if (qp->base.qp_type == IBV_QPT_UD) return deliver_datagram(qp, wr);
     if (wr->opcode - IBV_WR_LOCAL_INV <= IBV_WR_BIND_MW - IBV_WR_LOCAL_INV)
-        return shca_mw_run(qp, wr);
+        return qp->link.remote ? SHCA_REMOTE : shca_mw_run(qp, wr);
     status = gather(qp, wr, &g, 0);
     return status == IBV_WC_SUCCESS ? shca_respond(&qp->link, wr, &g) : status;
+}
+
+int shca_gather(struct shca_qp *qp, const struct ibv_send_wr *wr, struct shca_gather *g)
+{
+    return gather(qp, wr, g, 0);
 }

@@ -125,6 +125,7 @@ void shca_bury(struct shca_context *c)
 static void before(void)
 {
     shca_start_hold();
+    shca_tcp_hold();
     pthread_mutex_lock(&shca.peer_lock);
     shca_server_hold();
 }
@@ -133,6 +134,7 @@ static void in_parent(void)
 {
     shca_server_release();
     pthread_mutex_unlock(&shca.peer_lock);
+    shca_tcp_release();
     shca_start_release();
 }
 
@@ -146,6 +148,7 @@ static void in_child(void)
         if (shca.qp[i]) shca_qp_ex_in_child(shca.qp[i]);
     for (int i = 0; i < SHCA_CQS; i++)
         if (shca.cq[i]) shca_cq_ex_in_child(shca.cq[i]);
+    shca_tcp_in_child();
     shca_server_in_child();
     shca_peers_in_child();
     shca_mr_in_child();

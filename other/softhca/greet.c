@@ -71,6 +71,7 @@ static bool hear_hello(struct greet *g, const struct greet_self *self, const str
         greet_reject(g, WIRE_NOT_ME);
     else {
         g->challenge.nonce = self->me.nonce;
+        g->challenge.number = self->me.number;
         prove(g, self, 'a', g->challenge.mac);
         g->state = GREET_AWAITS_PROOF;
         say(g, WIRE_CHALLENGE, 0, wire_put_challenge(&g->challenge, g->payload));
@@ -89,6 +90,7 @@ static bool hear_challenge(struct greet *g, const struct greet_self *self,
         return true;
     }
     g->other.nonce = g->challenge.nonce;
+    g->other.number = g->challenge.number;
     prove(g, self, 'c', g->payload);
     g->state = GREET_AWAITS_WELCOME;
     say(g, WIRE_PROOF, 0, WIRE_MAC);

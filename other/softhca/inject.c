@@ -83,9 +83,10 @@ const struct shca_faults *shca_inject_faults(void)
 
 /* ---- which, and when ---- */
 
-static uint32_t number_of(const struct shca_peer *p)
+static uint32_t number_of(const struct shca_link *l)
 {
-    return p && p->h ? p->h->number : SHCA_NO_PROCESS;
+    if (l->remote) return shca_carry_number(l->remote);
+    return l->peer && l->peer->h ? l->peer->h->number : SHCA_NO_PROCESS;
 }
 
 bool shca_inject_mine(const struct shca_fault_rule *r)
@@ -96,7 +97,7 @@ bool shca_inject_mine(const struct shca_fault_rule *r)
 /* The rule is for this process, and for messages or completions like this one. */
 bool shca_inject_bites(const struct shca_fault_rule *r, const struct shca_qp *qp, uint64_t op)
 {
-    return shca_inject_mine(r) && shca_fault_names(&r->peer, number_of(qp->link.peer)) &&
+    return shca_inject_mine(r) && shca_fault_names(&r->peer, number_of(&qp->link)) &&
            shca_fault_names(&r->qp, qp->faults->ordinal) && (!r->ops || r->ops & op);
 }
 
@@ -186,11 +187,11 @@ static void retry(struct shca_qp *qp, const struct shca_fault_rule *r, int reaso
     f->time = shca_now() + r->retries * shca_retry_ns(qp, reason);
 }
 
-static void decide(struct shca_qp *qp, const struct ibv_send_wr *wr)
+static void decide(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index)
 {
     struct shca_injector *f = qp->faults;
     f->decided = true;
-    f->index = qp->sq_exec;
+    f->index = index;
     f->fails = 0;
     f->stalled = false;
     for (uint32_t i = 0; i < inject.faults.n; i++) {
@@ -213,11 +214,11 @@ static bool stall_is_over(const struct shca_injector *f)
            ((f->polls || f->messages) && shca_inject_asleep(now));
 }
 
-/* 0, or why the WR at sq_exec is not to run now. */
-int shca_inject_message(struct shca_qp *qp, const struct ibv_send_wr *wr)
+/* 0, or why WR number INDEX is not to run now. */
+int shca_inject_message(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index)
 {
     struct shca_injector *f = qp->faults;
-    if (!f->decided || f->index != qp->sq_exec) decide(qp, wr);
+    if (!f->decided || f->index != index) decide(qp, wr, index);
     if (f->fails) return f->fails;
     if (f->stalled && !stall_is_over(f)) return SHCA_STALLED;
     f->stalled = false;
@@ -229,8 +230,7 @@ int shca_inject_message(struct shca_qp *qp, const struct ibv_send_wr *wr)
 bool shca_inject_cuts(const struct shca_qp *qp)
 {
     for (uint32_t i = 0; qp->faults && i < inject.faults.n; i++)
-        if (inject.cut[i] &&
-            shca_fault_names(&inject.faults.rule[i].peer, number_of(qp->link.peer)))
+        if (inject.cut[i] && shca_fault_names(&inject.faults.rule[i].peer, number_of(&qp->link)))
             return true;
     return false;
 }

@@ -31,7 +31,7 @@ void shca_inject_ops(struct ibv_context_ops *ops);
 int shca_inject_creation(enum shca_kind kind);   /* 0 or ENOMEM */
 int shca_inject_qp(struct shca_qp *qp);          /* 0 or ENOMEM */
 bool shca_inject_cuts(const struct shca_qp *qp); /* nothing passes */
-int shca_inject_message(struct shca_qp *qp, const struct ibv_send_wr *wr);
+int shca_inject_message(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index);
 
 /* For hold.c: the rules of this process, and whether one is due. */
 const struct shca_faults *shca_inject_faults(void);

@@ -4,7 +4,7 @@ lib_LTLIBRARIES += libsofthca.la
 softhca_pure = \
 	other/softhca/faults.c other/softhca/faults.h other/softhca/inventory.c other/softhca/inventory.h \
 	other/softhca/settings.c other/softhca/settings.def other/softhca/settings.h other/softhca/shm.h \
-	other/softhca/span.c other/softhca/span.h
+	other/softhca/span.c other/softhca/span.h other/softhca/hosts.c other/softhca/hosts.h
 include_HEADERS += other/softhca/softhca.h
 
 libsofthca_la_SOURCES = \
@@ -13,11 +13,15 @@ libsofthca_la_SOURCES = \
 	other/softhca/interpose.c other/softhca/interpose.h other/softhca/interpose_rare.c other/softhca/lock.h \
 	other/softhca/hot.h other/softhca/move.c other/softhca/mr.c other/softhca/object.h other/softhca/peer.c \
 	other/softhca/qp.c other/softhca/qp_ex.c other/softhca/query.c other/softhca/real.c \
-	other/softhca/recv.c other/softhca/registry.c other/softhca/respond.c \
+	other/softhca/recv.c other/softhca/registry.c other/softhca/respond.c other/softhca/respond.h other/softhca/respond_part.c \
 	other/softhca/segment.c other/softhca/send.c other/softhca/server.c other/softhca/service.c \
 	other/softhca/hold.c other/softhca/inject.c other/softhca/inject.h other/softhca/port.c \
 	other/softhca/settings_read.c $(softhca_pure) \
-	other/softhca/softhca.h other/softhca/srq.c other/softhca/state.c other/softhca/transition.c other/softhca/xrc.c other/softhca/domain.c
+	other/softhca/softhca.h other/softhca/srq.c other/softhca/state.c other/softhca/transition.c other/softhca/xrc.c other/softhca/domain.c \
+	other/softhca/carry.c other/softhca/datagram.c other/softhca/fabric.c other/softhca/fabric.h other/softhca/far.c other/softhca/far.h \
+	other/softhca/greet.c other/softhca/greet.h other/softhca/intake.c other/softhca/own.c \
+	other/softhca/remote.h other/softhca/requester.c other/softhca/responder.c other/softhca/serve.c \
+	other/softhca/sha256.c other/softhca/sha256.h other/softhca/tcp.c other/softhca/wire.c other/softhca/wire.h
 libsofthca_la_SOURCES += other/softhca/cq_resize.c other/softhca/mw.c other/softhca/ring.h other/softhca/writable.c
 libsofthca_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 libsofthca_la_CFLAGS = $(AM_CFLAGS) -pthread

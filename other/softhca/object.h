@@ -137,7 +137,11 @@ struct shca_srq {
 };
 
 /* Where an address leads. */
-enum { SHCA_NOWHERE = -1, SHCA_HERE = 0 };
+enum {
+    SHCA_OUTSIDE = -2, /* this host, and this process too as others see it: no pointer into it */
+    SHCA_NOWHERE = -1,
+    SHCA_HERE = 0 /* those above are other hosts, counted from 1 */
+};
 struct shca_place {
     int host;
     uint32_t port;
@@ -154,7 +158,8 @@ struct shca_ah {
 
 /* The way from a queue pair to the entry of the one it sends to. */
 struct shca_link {
-    struct shca_peer *peer; /* whose segment it is in; NULL when the address leads nowhere */
+    struct shca_peer *peer;     /* whose segment it is in; NULL when it is in none we can see: */
+    struct shca_remote *remote; /* it is on another host, or, when NULL too, nowhere */
     struct shm_qp *t;
     struct shca_peer *home;   /* whose QP it is: the same, but inside a message to an XRC target */
     struct shca_peer **peers; /* [SHCA_SLOTS] others that messages of the QP went to, or NULL */
@@ -333,6 +338,7 @@ uint16_t shca_lid(uint32_t port);
 void shca_gid(uint32_t port, uint32_t index, union ibv_gid *gid);
 struct shca_place shca_place_of(const struct ibv_ah_attr *ah);
 struct shm_route shca_route(uint32_t from_port, const struct ibv_ah_attr *ah);
+bool shca_lids_suffice(void); /* says so when not */
 
 /* segment.c, extent.c */
 int shca_start(void);                   /* idempotent: segment, slot, threads; errno value */
@@ -379,6 +385,7 @@ void shca_guest_leave(struct shca_peer *p);
 void shca_guests_quiesce(void);
 
 /* service.c: the working thread */
+int shca_thread(void *(*main)(void *)); /* detached, without signals; errno value */
 int shca_service_start(void);
 void shca_service_poke(void);
 void shca_service_sweep(void);                  /* a peer died: finish what it left half done */
@@ -517,7 +524,9 @@ void shca_srq_return(struct shca_peer *owner, struct shm_srq *q, uint32_t slot);
 int shca_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 uint64_t shca_retry_ns(struct shca_qp *qp, int reason);
 void shca_send_flush(struct shca_qp *qp);
-void shca_send_resume(struct shca_qp *qp); /* send lock held */
+struct ibv_send_wr *shca_send_wr(struct shca_qp *qp, uint32_t index);
+void shca_send_end(struct shca_qp *qp, int status); /* of the oldest WR; send lock held */
+void shca_send_resume(struct shca_qp *qp);          /* send lock held */
 int shca_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 void shca_recv_flush(struct shca_qp *qp);
 
@@ -527,25 +536,65 @@ struct shca_gather {
     int n;
     uint64_t total;
 };
+int shca_gather(struct shca_qp *qp, const struct ibv_send_wr *wr, struct shca_gather *g);
 int shca_deliver(struct shca_qp *qp, const struct ibv_send_wr *wr);
 
-/* respond.c: the responder's half, checked against the target's tables by whoever carries it */
-enum {
-    SHCA_NOT_READY = -1,
-    SHCA_NOBODY = -2,
-    SHCA_STALLED = -3,
-    SHCA_DROPPED = -4
-}; /* the last two by a fault */
-void shca_link(struct shca_link *l, struct shca_place place, enum ibv_qp_type from_type,
-               uint32_t from, uint32_t to);
-int shca_respond(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g);
-
-/* move.c */
+/* Memory of a target. */
 struct shca_piece {
     void *direct; /* where this process sees it, or NULL */
     uint64_t va;  /* where its owner sees it */
     size_t len;
 };
+
+/* The receive that a message uses up. */
+struct shca_receive {
+    struct shm_rwr *r;
+    uint32_t data; /* from r to its SHCA_INLINE_RECV bytes */
+    uint32_t index, pd;
+    uint32_t srq; /* 1 + index, 0 when it is the QP's own */
+};
+
+/* respond.c: the responder's half, checked against the target's tables by whoever carries it */
+enum {
+    SHCA_NOT_READY = -1,
+    SHCA_NOBODY = -2,
+    SHCA_STALLED = -3, /* these two by a fault */
+    SHCA_DROPPED = -4,
+    SHCA_REMOTE = -5 /* for another carrier */
+};
+void shca_link(struct shca_link *l, struct shca_place place, enum ibv_qp_type from_type,
+               uint32_t from, uint32_t to);
+int shca_respond(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g);
+/* A message that a carrier has not at once. MOVE moves bytes at AT, as many as it can, between it
+ * and the pieces it is given, and AT on by their number; 0 or an errno value. */
+struct shca_part {
+    uint64_t at, total;
+    struct shca_receive *receive; /* kept between the pieces; r = NULL: none is claimed */
+    int (*move)(struct shca_part *p, const struct shca_piece *piece, int n);
+};
+int shca_respond_part(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_part *p,
+                      size_t n);
+void shca_respond_drop(struct shca_link *l, struct shca_receive *x);
+
+/* carry.c, far.c, tcp.c: queue pairs whose other end is on another host, see far.h */
+int shca_tcp_listen(uint32_t slot);
+int shca_far_start(void);
+void shca_tcp_hold(void);
+void shca_tcp_release(void);
+void shca_tcp_in_child(void);
+int shca_carry_bind(struct shca_qp *qp, struct shca_place place);
+void shca_carry_drop(struct shca_qp *qp);
+uint32_t shca_carry_number(const struct shca_remote *r); /* of the other process, for faults */
+void shca_carry_tune(struct shca_qp *qp);                /* these four: send lock held */
+void shca_carry_push(struct shca_qp *qp);                /* something was posted */
+void shca_carry_stop(struct shca_qp *qp);                /* all was flushed */
+void shca_carry_receive(struct shca_qp *qp); /* a receive was posted that a sender waits for */
+
+/* datagram.c */
+int shca_carry_datagram(const struct shca_link *l, struct shca_place place,
+                        const struct ibv_send_wr *wr, const struct shca_gather *g);
+
+/* move.c */
 int shca_move(struct shca_peer *p, bool write, struct iovec *local, int n_local,
               const struct shca_piece *remote, int n_remote);
 

@@ -115,8 +115,8 @@ static struct shca_peer *attach(uint32_t slot)
 /* Process SLOT of HOST, or NULL. */
 struct shca_peer *shca_peer_get(int host, uint32_t slot)
 {
-    if (host != SHCA_HERE) return NULL;
-    if (slot == shca.slot) return &shca.me;
+    if (host != SHCA_HERE && host != SHCA_OUTSIDE) return NULL;
+    if (slot == shca.slot && host == SHCA_HERE) return &shca.me;
     pthread_mutex_lock(&shca.peer_lock);
     struct shca_peer *p = shca.peer[slot];
     if (p && shca_peer_dead_slow(p)) {

@@ -71,8 +71,10 @@ void shca_qp_tune(struct shca_qp *qp)
     bool up = ports.state[qp->port] == IBV_PORT_ACTIVE && !shca_device(qp->base.context)->gone &&
               !shca_inject_cuts(qp);
     enum ibv_qp_type type = qp->base.qp_type;
+    uint64_t far = qp->link.remote ? SHCA_FAR : 0;
     qp->link.speaks = up ? shm_word(type, qp->link.from, qp->link.aim) : SHCA_MUTE;
-    atomic_store(&qp->s->listens, up ? shm_word(type, qp->attr.dest_qp_num, qp->port) : SHCA_DEAF);
+    atomic_store(&qp->s->listens,
+                 up ? shm_word(type, qp->attr.dest_qp_num, qp->port) | far : SHCA_DEAF);
 }
 
 void shca_port_set(uint32_t port, enum ibv_port_state state)
@@ -92,6 +94,7 @@ void shca_port_retune(void)
     for (struct shca_qp *qp = shca.qps; qp; qp = qp->next) {
         shca_lock(&qp->sq);
         if (shca_state(qp) != IBV_QPS_RESET) shca_qp_tune(qp);
+        if (qp->link.remote) shca_carry_tune(qp);
         shca_unlock(&qp->sq);
     }
     pthread_mutex_unlock(&shca.lock);

@@ -254,6 +254,7 @@ void shca_qp_quiesce(struct shca_qp *qp)
     uint32_t active = atomic_fetch_add(&qp->s->active, 0); /* a full fence and a look */
     for (int spins = 0; active & 1 && atomic_load(&qp->s->active) == active; spins++) {
         if (spins > 64) sched_yield();
+        if (qp->link.remote) continue; /* it is our own thread that is inside */
         if (!qp->link.peer || (spins % 256 == 255 && shca_peer_gone(qp->link.peer))) return;
     }
 }
@@ -301,6 +302,7 @@ int shca_destroy_qp(struct ibv_qp *base)
     if (*link) *link = qp->next;
     pthread_mutex_unlock(&shca.lock);
     shca_service_drop(qp);
+    shca_carry_drop(qp);
     shca_qp_reset(qp);
     uint64_t ring = qp->s->rq_ring;
     qp->s->type = 0;

@@ -54,9 +54,13 @@ int shca_post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_recv_
     if (shca_state(qp) == IBV_QPS_ERR) shca_service_poke(); /* to flush what was posted */
     /* A sender that found nothing set the flag and looked again; should the two of us have passed
      * each other, it looks again by the clock. */
-    if (atomic_load_explicit(&qp->s->sender_waits, memory_order_relaxed) && qp->link.peer &&
-        atomic_exchange(&qp->s->sender_waits, 0))
-        shca_peer_ring(qp->link.peer);
+    if (atomic_load_explicit(&qp->s->sender_waits, memory_order_relaxed) &&
+        (qp->link.peer || qp->link.remote) && atomic_exchange(&qp->s->sender_waits, 0)) {
+        if (qp->link.peer)
+            shca_peer_ring(qp->link.peer);
+        else
+            shca_carry_receive(qp);
+    }
     return error;
 }
 

@@ -5,6 +5,7 @@
  * Whoever connects to the name is given the segment by the owner's answering thread.
  */
 #include "object.h"
+#include "fabric.h"
 
 #include <stdio.h>
 #include <sys/socket.h>
@@ -20,29 +21,40 @@ static socklen_t slot_address(struct sockaddr_un *a, uint32_t slot)
     return offsetof(struct sockaddr_un, sun_path) + 1 + n;
 }
 
-int shca_claim_slot(uint32_t *slot)
+/* Hold the name of SLOT, and its port when there are other hosts: a listening socket, or -1; with
+ * EADDRINUSE somebody else has one of them, else it was said what is wrong. */
+static int hold_slot(uint32_t slot)
 {
-    int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    struct sockaddr_un a;
+    socklen_t len = slot_address(&a, slot);
+    int error = 0, s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (s < 0) {
         shca_say("cannot create an AF_UNIX socket: %m (see ulimit -n)");
         return -1;
     }
+    if (bind(s, (struct sockaddr *)&a, len) < 0 || listen(s, 1024) < 0) {
+        error = errno;
+        if (error != EADDRINUSE)
+            shca_say("cannot bind the abstract socket @%s: %m", a.sun_path + 1);
+    } else if (shca_fabric()->names.n > 0)
+        error = shca_tcp_listen(slot);
+    if (!error) return s;
+    close(s);
+    errno = error;
+    return -1;
+}
+
+int shca_claim_slot(uint32_t *slot)
+{
     /* Slot 0 stays unused so that no QP has number 0 or 1. Starting at the pid spreads the
      * processes of a job and keeps a QP number from being reused at once by another process. */
     uint32_t start = (uint32_t)getpid() % (SHCA_SLOTS - 1);
     for (uint32_t i = 0; i < SHCA_SLOTS - 1; i++) {
-        struct sockaddr_un a;
         *slot = 1 + (start + i) % (SHCA_SLOTS - 1);
-        socklen_t len = slot_address(&a, *slot);
-        if (bind(s, (struct sockaddr *)&a, len) == 0 && listen(s, 1024) == 0) return s;
-        if (errno != EADDRINUSE) {
-            shca_say("cannot bind the abstract socket @%s: %m", a.sun_path + 1);
-            close(s);
-            return -1;
-        }
+        int s = hold_slot(*slot);
+        if (s >= 0 || errno != EADDRINUSE) return s;
     }
     shca_say("all %d process slots of this user are taken", SHCA_SLOTS - 1);
-    close(s);
     errno = EUSERS;
     return -1;
 }

@@ -57,6 +57,8 @@ void requester_posted(struct requester *q, uint32_t head, uint64_t now);
  * False when there is none now. requester_sent() once it is on its way. */
 bool requester_next(struct requester *q, uint64_t now, struct wire_frame *f);
 void requester_sent(struct requester *q, const struct wire_frame *f, uint64_t now);
+/* Instead of it, of an unreliable one: the message that comes next is lost. */
+void requester_skip(struct requester *q);
 /* What arrived: WIRE_ACK, WIRE_NAK or WIRE_READY. */
 void requester_hear(struct requester *q, const struct wire_frame *f, uint64_t now);
 /* Whether N bytes at OFFSET of the answer to fetch MSN of LIFE are those that come next. Having
@@ -76,7 +78,7 @@ uint64_t requester_tick(struct requester *q, uint64_t now, uint64_t down_since, 
 bool requester_done(struct requester *q, int *status);
 
 struct responder_fetch {
-    uint32_t msn, total, at, rkey;
+    uint32_t msn, total, at, rkey, srqn;
     uint8_t opcode;
     uint64_t addr, value;
 };

@@ -102,6 +102,12 @@ void requester_sent(struct requester *q, const struct wire_frame *f, uint64_t no
     q->fetches += fetch;
 }
 
+void requester_skip(struct requester *q)
+{
+    q->next++;
+    q->at = 0;
+}
+
 static void progress(struct requester *q, uint64_t now)
 {
     q->since = now;
@@ -234,8 +240,7 @@ static const uint64_t unreliable_patience = 2000ull * MS;
 static uint64_t tick_unreliable(struct requester *q, uint64_t now, uint64_t down_since, bool gone)
 {
     if (!down_since && !gone) return REMOTE_NEVER;
-    uint64_t end = (q->since > down_since ? q->since : down_since) + unreliable_patience;
-    if (!gone && now < end) return end;
+    if (!gone && now < down_since + unreliable_patience) return down_since + unreliable_patience;
     q->next = q->head;
     q->at = 0;
     return REMOTE_NEVER;

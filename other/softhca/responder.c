@@ -53,6 +53,7 @@ static enum responder_verdict answer_fetch(struct responder *r, const struct wir
         (struct responder_fetch){.msn = f->msn,
                                  .total = f->total,
                                  .rkey = f->rkey,
+                                 .srqn = f->srqn,
                                  .opcode = f->opcode,
                                  .addr = f->value,
                                  .value = value};

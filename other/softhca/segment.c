@@ -6,6 +6,7 @@
  */
 #include "object.h"
 #include "extent.h"
+#include "fabric.h"
 #include "settings.h"
 
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -86,11 +88,14 @@ static void drop_segment(void)
 
 static uint64_t make_nonce(void)
 {
-    return ((uint64_t)getpid() << 40) ^ shca_now();
+    uint64_t nonce;
+    if (getrandom(&nonce, sizeof nonce, 0) == sizeof nonce) return nonce | 1; /* 0 is no nonce */
+    return (((uint64_t)getpid() << 40) ^ shca_now()) | 1;
 }
 
 static int start(void)
 {
+    if (!shca_fabric_good() || !shca_lids_suffice()) return EINVAL;
     int listener, e = make_segment();
     if (e) return e;
     shca.me.doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -118,6 +123,7 @@ static int start(void)
     shca.h = h;
     e = shca_server_start(listener);
     if (!e) e = shca_service_start();
+    if (!e) e = shca_far_start();
     if (e) {
         shca_say("cannot start a thread: %s (see ulimit -u)", strerror(e));
         shca.h = NULL;

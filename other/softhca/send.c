@@ -6,6 +6,7 @@
  * devices, so that programs which never signal are found out.
  */
 #include "object.h"
+#include "remote.h"
 
 #include <string.h>
 
@@ -64,21 +65,12 @@ static void complete(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t 
         push_completion(qp, wr, index, status);
 }
 
-/* The RNR NAK timer field of the InfiniBand specification, in units of 10 us. */
-static uint64_t rnr_ns(uint32_t timer)
-{
-    static const uint16_t units[32] = {0,    1,    2,    3,     4,     6,     8,     12,
-                                       16,   24,   32,   48,    64,    96,    128,   192,
-                                       256,  384,  512,  768,   1024,  1536,  2048,  3072,
-                                       4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
-    return timer & 31 ? units[timer & 31] * 10000ull : 655360000ull;
-}
-
 /* Between two attempts. */
 uint64_t shca_retry_ns(struct shca_qp *qp, int reason)
 {
     if (reason == SHCA_NOBODY) return 4096ull << qp->attr.timeout;
-    return rnr_ns(qp->link.t ? qp->link.t->min_rnr_timer : qp->attr.min_rnr_timer);
+    /* That of a target on another host is not known here. */
+    return remote_rnr_ns(qp->link.t ? qp->link.t->min_rnr_timer : qp->attr.min_rnr_timer);
 }
 
 /* When to stop waiting for REASON: ns, 0 for never. */
@@ -96,7 +88,7 @@ static uint64_t deadline(struct shca_qp *qp, int reason)
 static int wait_verdict(struct shca_qp *qp, int reason)
 {
     bool rnr = reason == SHCA_NOT_READY;
-    if (reason == SHCA_STALLED) return 0;
+    if (reason == SHCA_STALLED || reason == SHCA_REMOTE) return 0;
     if (qp->give_up == SHCA_NO_DEADLINE || qp->waits_rnr != rnr) {
         qp->waits_rnr = rnr;
         qp->give_up = deadline(qp, reason);
@@ -130,17 +122,27 @@ static void fail(struct shca_qp *qp)
         shca_qp_to_error(qp);
 }
 
+struct ibv_send_wr *shca_send_wr(struct shca_qp *qp, uint32_t index)
+{
+    return &wqe_at(qp, index)->wr;
+}
+
+void shca_send_end(struct shca_qp *qp, int status)
+{
+    struct ibv_send_wr *wr = shca_send_wr(qp, qp->sq_exec);
+    complete(qp, wr, qp->sq_exec++, status);
+    if (status != IBV_WC_SUCCESS) fail(qp);
+}
+
 /* Run what waits; send lock held. */
 void shca_send_resume(struct shca_qp *qp)
 {
     while (qp->sq_exec != qp->sq_head && shca_state(qp) == IBV_QPS_RTS) {
-        struct ibv_send_wr *wr = &wqe_at(qp, qp->sq_exec)->wr;
-        int status = shca_deliver(qp, wr);
+        int status = shca_deliver(qp, shca_send_wr(qp, qp->sq_exec));
         if (status < 0 && !(status = wait_verdict(qp, status))) return;
         qp->give_up = SHCA_NO_DEADLINE; /* the next one that waits has its own time */
         qp->s->waiting = SHCA_WAITS_NOT;
-        complete(qp, wr, qp->sq_exec++, status);
-        if (status != IBV_WC_SUCCESS) fail(qp);
+        shca_send_end(qp, status);
     }
 }
 
@@ -177,7 +179,7 @@ static void run_or_wait(struct shca_qp *qp, const struct ibv_send_wr *wr)
     int status = shca_deliver(qp, wr);
     if (status < 0 && !(status = wait_verdict(qp, status))) {
         enqueue(qp, wr);
-        shca_service_wait_for(qp);
+        if (!qp->link.remote) shca_service_wait_for(qp);
         return;
     }
     complete(qp, wr, qp->sq_head++, status);
@@ -209,6 +211,7 @@ int shca_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_
         if (error) break;
         run_or_wait(qp, wr);
     }
+    if (qp->link.remote) shca_carry_push(qp);
     shca_unlock(&qp->sq);
     if (error && bad) *bad = wr;
     return error;

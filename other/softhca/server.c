@@ -7,7 +7,6 @@
  */
 #include "object.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -232,14 +231,7 @@ int shca_server_start(int listener)
     server.epoll = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event e = {.events = EPOLLIN, .data.u64 = client_data(listener, 0)};
     if (server.epoll < 0 || epoll_ctl(server.epoll, EPOLL_CTL_ADD, listener, &e) < 0) return errno;
-    pthread_t thread;
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int error = pthread_create(&thread, NULL, server_main, NULL);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (!error) pthread_detach(thread);
-    return error;
+    return shca_thread(server_main);
 }
 
 void shca_server_hold(void)

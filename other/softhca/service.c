@@ -195,14 +195,20 @@ void shca_service_in_child(void)
     sweep_due = false;
 }
 
-int shca_service_start(void)
+/* A detached thread that takes no signals: 0 or an errno value. */
+int shca_thread(void *(*main)(void *))
 {
     pthread_t thread;
     sigset_t all, old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    int error = pthread_create(&thread, NULL, service_main, NULL);
+    int error = pthread_create(&thread, NULL, main, NULL);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (!error) pthread_detach(thread);
     return error;
+}
+
+int shca_service_start(void)
+{
+    return shca_thread(service_main);
 }

@@ -5,6 +5,7 @@
  */
 #include "settings.h"
 #include "faults.h"
+#include "hosts.h"
 #include "inventory.h"
 #include "span.h"
 

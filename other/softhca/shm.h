@@ -164,6 +164,7 @@ enum shm_waiting { SHCA_WAITS_NOT, SHCA_WAITS_RECEIVE, SHCA_WAITS_PEER };
 enum { SHCA_DEAF = 0 };
 #define SHCA_MUTE       (~0ull)
 #define SHCA_NO_PROCESS UINT32_MAX
+#define SHCA_FAR        (1ull << 40) /* in the word of an initiator on another host */
 
 /* key = index << 8 | generation; the low byte cycles through 1..255, so 0 means free. */
 struct shm_mr {

@@ -57,13 +57,14 @@ static void take_values(struct ibv_qp_attr *mine, const struct ibv_qp_attr *a, i
     if (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) mine->en_sqd_async_notify = a->en_sqd_async_notify;
 }
 
-static void connect_qp(struct shca_qp *qp)
+static int connect_qp(struct shca_qp *qp)
 {
     struct shca_peer *old = qp->link.peer;
-    shca_link(&qp->link, shca_place_of(&qp->attr.ah_attr), qp->base.qp_type, qp->base.qp_num,
-              qp->attr.dest_qp_num);
+    struct shca_place place = shca_place_of(&qp->attr.ah_attr);
+    shca_link(&qp->link, place, qp->base.qp_type, qp->base.qp_num, qp->attr.dest_qp_num);
     qp->link.route = shca_route(qp->port, &qp->attr.ah_attr);
     shca_peer_put(old);
+    return place.host > SHCA_HERE ? shca_carry_bind(qp, place) : 0;
 }
 
 /* Send lock held: what waits is flushed here; receives by the working thread, which may wait for
@@ -73,6 +74,7 @@ void shca_qp_to_error(struct shca_qp *qp)
     qp->base.state = IBV_QPS_ERR;
     atomic_store(&qp->s->state, IBV_QPS_ERR);
     shca_send_flush(qp);
+    if (qp->link.remote) shca_carry_stop(qp);
     shca_service_poke();
 }
 
@@ -82,6 +84,7 @@ void shca_qp_to_send_error(struct shca_qp *qp)
     qp->base.state = IBV_QPS_SQE;
     atomic_store(&qp->s->state, IBV_QPS_SQE);
     shca_send_flush(qp);
+    if (qp->link.remote) shca_carry_stop(qp);
 }
 
 static void publish(struct shca_qp *qp, enum ibv_qp_state to)
@@ -115,6 +118,7 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
         return EINVAL;
     if (to == IBV_QPS_RESET) {
         shca_service_drop(qp);
+        shca_carry_drop(qp);
         shca_lock(&qp->sq);
         shca_qp_reset(qp);
         shca_unlock(&qp->sq);
@@ -127,14 +131,18 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
     if (to != IBV_QPS_ERR) take_values(&qp->attr, a, mask);
     if (qp->attr.port_num)
         qp->port = shm_port(shca_device(base->context)->index, qp->attr.port_num);
-    if (shca_state(qp) == IBV_QPS_INIT && to == IBV_QPS_RTR && base->qp_type != IBV_QPT_UD)
-        connect_qp(qp);
+    if (shca_state(qp) == IBV_QPS_INIT && to == IBV_QPS_RTR && base->qp_type != IBV_QPT_UD &&
+        connect_qp(qp) != 0)
+        return ENOMEM;
     shca_lock(&qp->sq);
     if (to == IBV_QPS_ERR)
         shca_qp_to_error(qp);
     else
         publish(qp, to);
-    if (to == IBV_QPS_RTS && qp->sq_exec != qp->sq_head) shca_service_wait_for(qp);
+    if (qp->link.remote)
+        shca_carry_tune(qp);
+    else if (to == IBV_QPS_RTS && qp->sq_exec != qp->sq_head)
+        shca_service_wait_for(qp);
     shca_unlock(&qp->sq);
     if (to == IBV_QPS_SQD && mask & IBV_QP_EN_SQD_ASYNC_NOTIFY && a->en_sqd_async_notify)
         tell_drained(qp);

@@ -41,14 +41,18 @@ size_t wire_put(const struct wire_frame *f, uint8_t *at)
     at = put(at, f->opcode, 1);
     at = put(at, f->service, 1);
     at = put(at, f->send_flags, 1);
-    at = put(at, 0, 1);
+    at = put(at, f->aim, 1);
     memcpy(at, &f->imm, 4);
     at = put(at + 4, f->total, 4);
     at = put(at, f->rkey, 4);
     at = put(at, f->qkey, 4);
     at = put(at, f->srqn, 4);
     at = put(at, f->compare_add, 8);
-    put(at, f->swap, 8);
+    at = put(at, f->swap, 8);
+    at = put(at, f->slid, 2);
+    at = put(at, f->sl, 1);
+    at = put(at, f->dlid_path_bits, 1);
+    put(at, 0, 4);
     return WIRE_REQUEST_HEADER;
 }
 
@@ -57,7 +61,7 @@ static void get_request(const uint8_t *at, struct wire_frame *f)
     f->opcode = get(&at, 1);
     f->service = get(&at, 1);
     f->send_flags = get(&at, 1);
-    at++;
+    f->aim = get(&at, 1);
     memcpy(&f->imm, at, 4);
     at += 4;
     f->total = get(&at, 4);
@@ -66,6 +70,9 @@ static void get_request(const uint8_t *at, struct wire_frame *f)
     f->srqn = get(&at, 4);
     f->compare_add = get(&at, 8);
     f->swap = get(&at, 8);
+    f->slid = get(&at, 2);
+    f->sl = get(&at, 1);
+    f->dlid_path_bits = get(&at, 1);
 }
 
 static const char *fault_of_request(const struct wire_frame *f)
@@ -73,8 +80,10 @@ static const char *fault_of_request(const struct wire_frame *f)
     if (f->opcode >= WIRE_OPCODES) return "unknown operation";
     if (f->service >= WIRE_SERVICES) return "unknown service";
     if (f->send_flags > WIRE_SEND_FLAGS) return "unknown send flags";
+    if (f->aim >= WIRE_PORTS) return "unknown port";
     if (f->total > WIRE_LONGEST) return "message too long";
     if (f->opcode > WIRE_READ && f->total != 8) return "atomic of not 8 bytes";
+    if (f->opcode == WIRE_NOTHING && f->total) return "something";
     if (wire_is_fetch(f->opcode) && f->length) return "fetch with a payload";
     if (f->length > f->total) return "payload longer than the message";
     return NULL;
@@ -138,7 +147,7 @@ bool wire_get_nak(uint64_t value, struct wire_nak *n)
            (n->code == WIRE_ERROR) == (n->status != 0) && n->timer < 32;
 }
 
-enum { HELLO_SIZE = 56, CHALLENGE_SIZE = 56 };
+enum { HELLO_SIZE = 60, CHALLENGE_SIZE = 60 };
 
 size_t wire_put_hello(const struct wire_hello *h, uint8_t at[WIRE_GREETING])
 {
@@ -146,6 +155,7 @@ size_t wire_put_hello(const struct wire_hello *h, uint8_t at[WIRE_GREETING])
     at = put(at, h->from.host, 4);
     at = put(at, h->from.slot, 4);
     at = put(at, h->from.nonce, 8);
+    at = put(at, h->from.number, 4);
     at = put(at, h->hosts, 8);
     at = put(at, h->to_host, 4);
     at = put(at, h->to_slot, 4);
@@ -163,6 +173,7 @@ bool wire_get_hello(const uint8_t *data, size_t n, struct wire_hello *h)
     h->from.host = get(&data, 4);
     h->from.slot = get(&data, 4);
     h->from.nonce = get(&data, 8);
+    h->from.number = get(&data, 4);
     h->hosts = get(&data, 8);
     h->to_host = get(&data, 4);
     h->to_slot = get(&data, 4);
@@ -174,6 +185,7 @@ bool wire_get_hello(const uint8_t *data, size_t n, struct wire_hello *h)
 size_t wire_put_challenge(const struct wire_challenge *c, uint8_t at[WIRE_GREETING])
 {
     at = put(at, c->nonce, 8);
+    at = put(at, c->number, 4);
     memcpy(at, c->challenge, WIRE_NONCE);
     memcpy(at + WIRE_NONCE, c->mac, WIRE_MAC);
     return CHALLENGE_SIZE;
@@ -183,6 +195,7 @@ bool wire_get_challenge(const uint8_t *data, size_t n, struct wire_challenge *c)
 {
     if (n != CHALLENGE_SIZE) return false;
     c->nonce = get(&data, 8);
+    c->number = get(&data, 4);
     memcpy(c->challenge, data, WIRE_NONCE);
     memcpy(c->mac, data + WIRE_NONCE, WIRE_MAC);
     return true;

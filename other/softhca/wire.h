@@ -1,7 +1,7 @@
 /* wire.h - what two processes on different hosts say to each other: frames, as structures and as
  * bytes.
  *
- * Pure. A frame is a header, 32 bytes or for a request 72, and LENGTH bytes of payload behind it.
+ * Pure. A frame is a header, 32 bytes or for a request 80, and LENGTH bytes of payload behind it.
  * Numbers are little-endian; an immediate is four bytes as the program gave them. Whoever decodes
  * trusts nothing: what wire_parse() accepts is in range by itself, whether it fits is the
  * business of the state machines.
@@ -16,7 +16,7 @@
 enum {
     WIRE_VERSION = 1, /* of all that this file says and of what the machines do with it */
     WIRE_HEADER = 32,
-    WIRE_REQUEST_HEADER = 72,
+    WIRE_REQUEST_HEADER = 80,
     WIRE_CHUNK = 1 << 17, /* most payload of one frame; longer messages are several */
     WIRE_LONGEST = 1 << 30,
     WIRE_GREETING = 96, /* most payload of a frame of the greeting */
@@ -50,13 +50,20 @@ enum wire_type {
 /* The first request since the connection was made or the requester went back: those in between,
  * sent on in ignorance, are to be dropped. */
 enum { WIRE_FIRST = 1, WIRE_FLAGS = 1 };
-enum { WIRE_SOLICITED = 1, WIRE_SEND_FLAGS = 1 };
+enum {
+    WIRE_SOLICITED = 1,
+    WIRE_GLOBAL = 2, /* a datagram whose first 40 bytes are a GRH, and not nothing */
+    WIRE_SEND_FLAGS = 3,
+    WIRE_PORTS = 128
+};
 enum wire_service { WIRE_RC, WIRE_UC, WIRE_UD, WIRE_XRC, WIRE_SERVICES };
 enum wire_opcode {
     WIRE_SEND,
     WIRE_SEND_IMM,
+    WIRE_SEND_INV,
     WIRE_WRITE,
     WIRE_WRITE_IMM,
+    WIRE_NOTHING, /* the place of a WR that concerns its own side alone */
     WIRE_READ,
     WIRE_SWAP,
     WIRE_ADD,
@@ -72,8 +79,11 @@ struct wire_frame {
     uint64_t value;    /* of a request: the remote address */
     /* of a request only */
     uint8_t opcode, service, send_flags;
-    uint32_t imm, total, rkey, qkey, srqn;
+    uint8_t aim;                           /* the port it is sent to, of whichever device */
+    uint32_t imm, total, rkey, qkey, srqn; /* imm: or the key to invalidate */
     uint64_t compare_add, swap;
+    uint16_t slid; /* what the receiver is told of the way it came */
+    uint8_t sl, dlid_path_bits;
 };
 
 enum wire_code { WIRE_RNR = 1, WIRE_NOBODY, WIRE_ERROR };
@@ -85,7 +95,8 @@ struct wire_nak {
 
 struct wire_process {
     uint32_t host, slot;
-    uint64_t nonce; /* drawn when it started: a successor in its slot has another */
+    uint64_t nonce;  /* drawn when it started: a successor in its slot has another */
+    uint32_t number; /* by which faults are asked for */
 };
 
 /* Who connects, to whom, and what it believes. */
@@ -98,7 +109,8 @@ struct wire_hello {
     uint8_t challenge[WIRE_NONCE];
 };
 struct wire_challenge {
-    uint64_t nonce; /* of the process that was connected to */
+    uint64_t nonce;  /* of the process that was connected to, */
+    uint32_t number; /* and its number */
     uint8_t challenge[WIRE_NONCE];
     uint8_t mac[WIRE_MAC];
 };

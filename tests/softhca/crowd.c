@@ -48,6 +48,7 @@ static void play(crowd_function *test, struct crowd *c)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     alarm(PATIENCE);
+    go_to_host(c->o.neighbours ? c->rank >= 2 : c->rank % 2);
     if (c->rank == 0)
         for (int r = 1; r < c->size; r++) from_rank(c, r, &c->pid[r], sizeof *c->pid);
     else {

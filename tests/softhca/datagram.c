@@ -63,13 +63,15 @@ static void payload_follows_40_bytes(struct side *s)
 static void way_back_is_found(struct side *s)
 {
     for (int global = 0; global < 2; global++) {
-        union ibv_gid gid;
+        union ibv_gid gid, its;
         CHECK_EQ(ibv_query_gid(s->ctx, 1, 0, &gid), 0);
+        tell(s, &gid, sizeof gid);
+        hear(s, &its, sizeof its);
         struct ibv_ah_attr a = {.dlid = s->its.lid, .port_num = 1, .sl = 3};
         if (global) {
             a.is_global = 1;
             a.grh = (struct ibv_global_route){
-                .dgid = gid, .flow_label = 0x12345, .hop_limit = 9, .traffic_class = 0x5a};
+                .dgid = its, .flow_label = 0x12345, .hop_limit = 9, .traffic_class = 0x5a};
         }
         CHECK_EQ(post_recv(s, 5, 0, 100), 0);
         meet(s);
@@ -92,7 +94,7 @@ static void way_back_is_found(struct side *s)
                 CHECK_EQ(be16toh(h->paylen), 12 + 8 + 12 + 4);
                 CHECK_EQ(h->next_hdr, 0x1b);
                 CHECK_EQ(h->hop_limit, 9);
-                CHECK(!memcmp(&h->sgid, &gid, sizeof gid) && !memcmp(&h->dgid, &gid, sizeof gid));
+                CHECK(!memcmp(&h->sgid, &its, sizeof its) && !memcmp(&h->dgid, &gid, sizeof gid));
             }
             struct ibv_ah *back = ibv_create_ah_from_wc(s->pd, &wc, h, 1);
             CHECK(back != NULL);

@@ -415,6 +415,7 @@ void extended_rules(void)
     for (int ordinary = 0; ordinary < 2; ordinary++) {
         struct options o = {.ordinary = ordinary};
         const char *memory = ordinary ? "ordinary" : "mapped";
+        o.neighbours = true;
         report(run_crowd(domain_is_shared_by_a_file, 3, &o),
                "XRC: a domain is shared by a file, %s memory", memory);
         report(run_crowd(killed_sender_takes_nothing_along, 3, &o),

@@ -3,7 +3,9 @@
 #include "other/softhca/softhca.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,6 +219,32 @@ void meet(struct side *s)
     hear(s, &c, 1);
 }
 
+bool sides_are_far(void)
+{
+    return getenv("PAIR_NETNS") || getenv("PAIR_HOSTS");
+}
+
+/* Word N, counted from 0, of a list with commas; NULL when there is no list. */
+static const char *word_of(const char *list, int n)
+{
+    static char word[256];
+    while (list && n-- > 0) {
+        list = strchr(list, ',');
+        CHECK(list++ != NULL);
+    }
+    if (list) snprintf(word, sizeof word, "%.*s", (int)strcspn(list, ","), list);
+    return list ? word : NULL;
+}
+
+void go_to_host(int n)
+{
+    const char *netns = word_of(getenv("PAIR_NETNS"), n);
+    int fd = netns ? open(netns, O_RDONLY | O_CLOEXEC) : -1;
+    if (netns) CHECK(fd >= 0 && setns(fd, CLONE_NEWNET) == 0 && close(fd) == 0);
+    const char *host = word_of(getenv("PAIR_HOSTS"), n);
+    if (host) CHECK(setenv("SOFTHCA_HOST", host, 1) == 0);
+}
+
 static void play(test_function *test, const struct options *o, bool is_a, int wire)
 {
     struct side s = {.is_a = is_a, .wire = wire, .o = *o};
@@ -225,6 +253,7 @@ static void play(test_function *test, const struct options *o, bool is_a, int wi
     for (size_t i = 0; i < sizeof o->env / sizeof *o->env && o->env[i]; i++)
         putenv((char *)o->env[i]);
     setenv("SOFTHCA_PROCESS", is_a ? "0" : "1", 1);
+    go_to_host(!is_a);
     pid_t me = getpid();
     tell(&s, &me, sizeof me);
     hear(&s, &s.other, sizeof s.other);
@@ -288,6 +317,7 @@ bool run_alone(void (*test)(void))
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         alarm(PATIENCE);
+        go_to_host(0);
         test();
         exit(0);
     }

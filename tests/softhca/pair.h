@@ -23,6 +23,7 @@ struct address {
 struct options {
     enum ibv_qp_type type; /* 0: RC */
     bool ordinary;         /* buffer from mmap instead of softhca_alloc */
+    bool neighbours; /* in a crowd: ranks 0 and 1 are on one host; else each second is */
     bool no_connect;       /* leave the QP in INIT */
     bool no_channel;       /* CQs without */
     int send_wr, recv_wr, cqe;
@@ -53,6 +54,12 @@ struct side {
 };
 
 typedef void test_function(struct side *s);
+
+/* PAIR_NETNS lists files of network namespaces, or PAIR_HOSTS values of SOFTHCA_HOST: with one of
+ * them in the environment the sides are on two hosts, side A on the first. */
+bool sides_are_far(void);
+/* Let this process be on host N, counted from 0; before it does anything else. */
+void go_to_host(int n);
 
 /* Run TEST in two fresh processes; true when both end well within the time allowed. */
 bool run_pair(test_function *test, const struct options *o);

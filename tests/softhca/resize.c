@@ -36,7 +36,8 @@ static void keeps_what_is_in_it(struct side *s)
         expect_writes(s, 9, 64);
         expect_nothing(s->scq);
         writes(s, 73, 20);
-        CHECK_EQ(ibv_resize_cq(s->scq, 16), EINVAL);
+        if (!sides_are_far()) /* else they may not be there yet */
+            CHECK_EQ(ibv_resize_cq(s->scq, 16), EINVAL);
         CHECK_EQ(s->scq->cqe, 64);
         expect_writes(s, 73, 4);
         CHECK_EQ(ibv_resize_cq(s->scq, 16), 0);

@@ -52,8 +52,8 @@ static void digests(void)
           "HMAC with a long key");
 }
 
-static const struct greet_self alice = {.me = {0, 7, 111}, .hosts = 5, .secret = "open sesame"},
-                               bob = {.me = {1, 9, 222}, .hosts = 5, .secret = "open sesame"};
+static const struct greet_self alice = {.me = {0, 7, 111, 3}, .hosts = 5, .secret = "open sesame"},
+                               bob = {.me = {1, 9, 222, 4}, .hosts = 5, .secret = "open sesame"};
 static uint8_t noise[2][WIRE_NONCE];
 static struct greet a, b;
 
@@ -91,7 +91,8 @@ static void good_meetings(void)
 {
     meet(&alice, &bob, 1, 9);
     check(a.state == GREET_WELCOME && b.state == GREET_WELCOME && a.serial == 4, "both agree");
-    check(a.other.nonce == 222 && b.other.nonce == 111 && b.other.host == 0 && b.other.slot == 7,
+    check(a.other.nonce == 222 && b.other.nonce == 111 && a.other.number == 4 &&
+              b.other.host == 0 && b.other.slot == 7,
           "each knows who the other is");
     check(b.hello.serial == 3, "the acceptor learns what the connector knew");
     struct greet_self plain_a = alice, plain_b = bob;

@@ -1,0 +1,79 @@
+#!/bin/bash
+# run.sh - the software device between hosts: the rules and random operations that hold on one host,
+# and what can only happen between several. TAP on stdout.
+#
+# The hosts are network namespaces, joined by a router in another one. Where none can be made, they
+# are addresses of this machine, and what needs a cable to be cut is skipped.
+# SOAK_SECONDS (default 3) and SOAK_SEED are handed to the random tests.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../tap.sh" || exit 1
+cd "$TEST_BUILD" || exit 1
+export SOFTHCA=on
+unset SOFTHCA_DEVICES SOFTHCA_FAULTS SOFTHCA_HOST SOFTHCA_SECRET
+
+HOSTS=3
+name=softhca$$
+
+# Whatever was made goes, however this ends.
+remove_hosts() {
+    for host in router $(seq $HOSTS); do ip netns del "$name-$host" 2>/dev/null; done
+    rm -rf "$tap_scratch"
+}
+trap remove_hosts EXIT
+
+in_router() { ip netns exec "$name-router" "$@"; }
+
+# Host N has 10.77.N.1 and fd77:N::1; the router is N.254 and has the other end, wN, of its cable.
+make_host() { # N
+    local ns=$name-$1
+    ip netns add "$ns" && ip -n "$ns" link set lo up &&
+        ip link add "h$1" netns "$ns" type veth peer name "w$1" netns "$name-router" &&
+        ip -n "$ns" addr add "10.77.$1.1/24" dev "h$1" &&
+        ip -n "$ns" addr add "fd77:$1::1/64" dev "h$1" nodad &&
+        ip -n "$name-router" addr add "10.77.$1.254/24" dev "w$1" &&
+        ip -n "$name-router" addr add "fd77:$1::254/64" dev "w$1" nodad &&
+        ip -n "$ns" link set "h$1" up && ip -n "$name-router" link set "w$1" up &&
+        ip -n "$ns" route add default via "10.77.$1.254" &&
+        ip -n "$ns" route add default via "fd77:$1::254"
+}
+
+make_hosts() {
+    ip netns add "$name-router" && ip -n "$name-router" link set lo up || return 1
+    in_router sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward && echo 1 >/proc/sys/net/ipv6/conf/all/forwarding' ||
+        return 1
+    for host in $(seq $HOSTS); do make_host "$host" || return 1; done
+}
+
+# Three hosts by address, and what the programs are told of them.
+if why=$(make_hosts 2>&1); then
+    cables=1
+    SOFTHCA_HOSTS=10.77.1.1,10.77.2.1,10.77.3.1
+    PAIR_NETNS=/run/netns/$name-1,/run/netns/$name-2,/run/netns/$name-3
+    export SOFTHCA_HOSTS PAIR_NETNS
+else
+    cables=0
+    export SOFTHCA_HOSTS=127.0.0.1,127.0.0.2,127.0.0.3 PAIR_HOSTS=127.0.0.1,127.0.0.2,127.0.0.3
+    tap_note "no network namespaces (${why%%$'\n'*}): the hosts are addresses of this machine"
+fi
+
+# Passes on the lines of a TAP program under one numbering.
+run() { # LABEL COMMAND...
+    local label=$1 log line status
+    shift
+    log=$TEST_LOG/softhca-hosts-${label// /-}.log
+    "$@" >"$log" 2>&1
+    status=$?
+    while read -r line; do
+        case $line in
+        "ok "*) tap_ok 0 "${line#* - } ($label)" ;;
+        "not ok "*) tap_ok 1 "${line#* - } ($label)" ;;
+        "#"*) echo "$line" ;;
+        esac
+    done <"$log"
+    grep -q '^1\.\.' "$log" || { tap_ok 1 "$label ended with status $status" && tap_tail "$log"; }
+}
+
+run "between hosts" ./softhca_rules
+run "random" ./softhca_soak "${SOAK_SECONDS:-3}" ${SOAK_SEED:+"$SOAK_SEED"}
+: "$cables"
+tap_end
