@@ -4,13 +4,14 @@
 # well went over the device; exchange.c judges every byte and prints one line for each of its parts.
 # shellcheck shell=bash disable=SC2154,SC2034 # lib.sh sets and uses them
 
+mpi_hosts=(--oversubscribe --mca oob_tcp_if_include lo) # where ranks run, and how they meet
+
 # What UCX and Open MPI look for in /dev and /sys is made by softhca-run --files.
 mpi_job() { # NAME RANKS MPIRUN-WORDS...
-    local name=$1 ranks=$2 status line parts=0
+    local name=$1${SOFTHCA_HOSTS:+ between hosts} ranks=$2 status line parts=0
     shift 2
     TEST_MARKER=$marker timeout -k 5 $((2 * bound)) "$TEST_BUILD/softhca-run" --files \
-        mpirun --oversubscribe -n "$ranks" --mca oob_tcp_if_include lo --mca mpi_yield_when_idle 1 \
-        "$@" "$tap_scratch/exchange" >"$log" 2>&1
+        mpirun "${mpi_hosts[@]}" -n "$ranks" --mca mpi_yield_when_idle 1 "$@" "$tap_scratch/exchange" >"$log" 2>&1
     status=$?
     while read -r line; do
         parts=$((parts + 1))
@@ -34,14 +35,18 @@ openib_job() { # RANKS MPIRUN-WORDS...
         --mca btl_openib_warn_no_device_params_found 0 --mca btl_openib_warn_default_gid_prefix 0 "${@:2}"
 }
 
+exchange_compiles() {
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    mpicc -O2 -o "$tap_scratch/exchange" "$here/exchange.c" >"$log" 2>&1 && return 0
+    tap_ok 1 "exchange.c compiles"
+    tap_tail "$log"
+    return 1
+}
+
 family_mpi() {
     need openmpi-bin mpirun || return 0
     need libopenmpi-dev mpicc || return 0
-    if ! mpicc -O2 -o "$tap_scratch/exchange" "$here/exchange.c" >"$log" 2>&1; then
-        tap_ok 1 "exchange.c compiles" && tap_tail "$log"
-        return 0
-    fi
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    exchange_compiles || return 0
     ucx_job rc_v 2
     ucx_job ud_v 2
     ucx_job rc_v 3

@@ -20,7 +20,7 @@ private_network "$0" "$@"
 shm_files() { find /dev/shm -mindepth 1 2>/dev/null | sort; }
 
 files_before=$(shm_files)
-[ $# -gt 0 ] || set -- devices pingpong perftest udapl mpi
+[ $# -gt 0 ] || set -- devices pingpong perftest udapl mpi hosts
 for family; do
     started=$(now_ms)
     # shellcheck source=/dev/null
