@@ -23,7 +23,7 @@ struct address {
 struct options {
     enum ibv_qp_type type; /* 0: RC */
     bool ordinary;         /* buffer from mmap instead of softhca_alloc */
-    bool neighbours; /* in a crowd: ranks 0 and 1 are on one host; else each second is */
+    bool neighbours;       /* in a crowd: ranks 0 and 1 are on one host; else each second is */
     bool no_connect;       /* leave the QP in INIT */
     bool no_channel;       /* CQs without */
     int send_wr, recv_wr, cqe;
