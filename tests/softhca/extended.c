@@ -301,6 +301,19 @@ static struct trio make_trio(struct crowd *c)
     return t;
 }
 
+static void end_trio(struct crowd *c, struct trio *t)
+{
+    if (c->rank == 0) {
+        CHECK_EQ(ibv_destroy_qp(t->opened), 0);
+        CHECK_EQ(ibv_destroy_srq(t->s.srq), 0);
+        t->s.srq = NULL;
+    } else
+        CHECK_EQ(ibv_destroy_qp(t->s.qp), 0);
+    if (t->xrcd) CHECK_EQ(ibv_close_xrcd(t->xrcd), 0);
+    add_qp(&t->s); /* for tear_down() */
+    tear_down(&t->s);
+}
+
 static void domain_is_shared_by_a_file(struct crowd *c)
 {
     struct trio t = make_trio(c);
@@ -328,13 +341,8 @@ static void domain_is_shared_by_a_file(struct crowd *c)
         expect(s->scq, 1, IBV_WC_SUCCESS);
     }
     all_meet(c);
-    if (c->rank == 0) {
-        CHECK(filled(s->buf + 500000, 100, 499));
-        CHECK_EQ(ibv_destroy_qp(t.opened), 0);
-        CHECK_EQ(ibv_destroy_srq(s->srq), 0);
-    } else
-        CHECK_EQ(ibv_destroy_qp(s->qp), 0);
-    if (t.xrcd) CHECK_EQ(ibv_close_xrcd(t.xrcd), 0);
+    if (c->rank == 0) CHECK(filled(s->buf + 500000, 100, 499));
+    end_trio(c, &t);
 }
 
 static void connect_to(struct side *s, uint32_t qpn)
@@ -355,6 +363,7 @@ static void killed_sender_takes_nothing_along(struct crowd *c)
     if (c->rank == 1) {
         char m;
         from_rank(c, 0, &m, 1);
+        end_trio(c, &t);
         return;
     }
     while (c->rank == 2) {
@@ -386,9 +395,9 @@ static void killed_sender_takes_nothing_along(struct crowd *c)
     expect_nothing(s->rcq);
     CHECK_EQ(ibv_destroy_qp(sender.qp), 0);
     CHECK_EQ(ibv_destroy_qp(target.qp), 0);
-    CHECK_EQ(ibv_destroy_srq(s->srq), 0);
     char m = 'e';
     to_rank(c, 1, &m, 1);
+    end_trio(c, &t);
 }
 
 void extended_rules(void)
