@@ -572,6 +572,8 @@ void datagram_rules(void)
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         struct options o = tests[i].o;
+        /* From another host it may arrive when there is one. */
+        if (sides_are_far() && tests[i].run == no_receive_no_message) continue;
         o.type = IBV_QPT_UD;
         report(run_pair(tests[i].run, &o), "UD: %s", tests[i].name);
     }

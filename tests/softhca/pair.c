@@ -236,6 +236,20 @@ static const char *word_of(const char *list, int n)
     return list ? word : NULL;
 }
 
+/* Every TCP connection that this process has is one of the device. */
+int cut_connections(void)
+{
+    int cut = 0;
+    for (int fd = 3; fd < 256; fd++) {
+        struct sockaddr_storage a;
+        socklen_t len = sizeof a;
+        if (getpeername(fd, (struct sockaddr *)&a, &len) < 0) continue;
+        if (a.ss_family != AF_INET && a.ss_family != AF_INET6) continue;
+        cut += shutdown(fd, SHUT_RDWR) == 0;
+    }
+    return cut;
+}
+
 void go_to_host(int n)
 {
     const char *netns = word_of(getenv("PAIR_NETNS"), n);

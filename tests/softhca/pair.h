@@ -58,6 +58,8 @@ typedef void test_function(struct side *s);
 /* PAIR_NETNS lists files of network namespaces, or PAIR_HOSTS values of SOFTHCA_HOST: with one of
  * them in the environment the sides are on two hosts, side A on the first. */
 bool sides_are_far(void);
+/* Cut this process's connections to other hosts; how many. */
+int cut_connections(void);
 /* Let this process be on host N, counted from 0; before it does anything else. */
 void go_to_host(int n);
 

@@ -18,6 +18,7 @@ void datagram_rules(void);
 void extended_rules(void);
 void setting_rules(void);
 void device_rules(void);
+void far_rules(void);
 void inject_rules(void);
 void resize_rules(void);
 void region_rules(void);

@@ -16,11 +16,13 @@
 enum { SLOTS = 64, SLOT = 4096, WINDOW = 512 * 1024 };
 
 static unsigned seed, seconds;
+static bool cuts; /* of connections between hosts, with SOAK_CUTS set */
 
 struct traffic {
     unsigned random;          /* decides what this side does */
     uint64_t sent, done, got; /* messages, numbered */
     uint64_t reads;
+    int cuts;
     uint64_t posted; /* receives */
 };
 
@@ -120,8 +122,10 @@ static void random_traffic(struct side *s)
         } else if (r < 65 && reads_started == t.reads) {
             write_and_read_back(s, &t);
             reads_started++;
-        } else if (r == 99)
+        } else if (r == 99) {
+            if (cuts && any(&t, 100) == 0) t.cuts += cut_connections();
             usleep(any(&t, 300));
+        }
         poll_sends(s, &t);
         poll_receives(s, &t);
     }
@@ -136,8 +140,8 @@ static void random_traffic(struct side *s)
     }
     meet(s);
     if (s->is_a)
-        printf("# %llu messages, %llu reads\n", (unsigned long long)t.sent,
-               (unsigned long long)t.reads);
+        printf("# %llu messages, %llu reads, %d connections cut\n", (unsigned long long)t.sent,
+               (unsigned long long)t.reads, t.cuts);
 }
 
 int main(int argc, char **argv)
@@ -145,10 +149,11 @@ int main(int argc, char **argv)
     seconds = argc > 1 ? (unsigned)atoi(argv[1]) : 3;
     seed =
         argc > 2 ? (unsigned)strtoul(argv[2], NULL, 0) : (unsigned)time(NULL) ^ (unsigned)getpid();
+    cuts = getenv("SOAK_CUTS") != NULL;
     printf("# seed %u\n", seed);
     int bad = 0;
     for (int ordinary = 0; ordinary < 2; ordinary++) {
-        struct options o = {.ordinary = ordinary};
+        struct options o = {.ordinary = ordinary, .timeout = 18}; /* 8 times a second */
         bool ok = run_pair(random_traffic, &o);
         printf("%sok %d - random operations, %s memory (seed %u)\n", ok ? "" : "not ", ordinary + 1,
                ordinary ? "ordinary" : "mapped", seed);
