@@ -393,6 +393,7 @@ void shca_tcp_in_child(void)
     }
     stop_listening();
     for (struct shca_conn *c = shca_wire.conns; c; c = c->next) close(c->fd);
+    pthread_mutex_unlock(&shca_wire.lock); /* from shca_tcp_hold() */
     shca_wire = (struct shca_wire){.lock = PTHREAD_MUTEX_INITIALIZER, .epoll = -1};
     timer_set = REMOTE_NEVER;
 }
