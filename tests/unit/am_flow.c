@@ -171,7 +171,7 @@ static void model_receive(uint32_t rank, const net_script_event_t *event)
     const uint8_t *payload = am.packed || am.category == GASNETC_AM_MEDIUM
                                  ? gasnetc_am_payload(&am, event->bytes)
                                  : (void *)(uintptr_t)am.dst;
-    uint32_t first = (uint32_t)*gasnetc_am_args(&am, event->bytes);
+    uint32_t first = am.numargs ? (uint32_t)*gasnetc_am_args(&am, event->bytes) : 0;
     if (!am.hidden && am.category != GASNETC_AM_SHORT)
         check_each(right(payload, am.nbytes, first), "the core's %s %d is damaged",
                    am.request ? "Request" : "Reply", (int)first);
