@@ -13,6 +13,7 @@
 #include "core/poll.h"
 #include "core/rdma_internal.h"
 #include "core/report.h"
+#include "core/synchronisation.h"
 #include "core/thread.h"
 
 enum { STACK_MESSAGE = 512 };
@@ -119,7 +120,7 @@ HOT void send_message(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool r
 
 /* The payload goes ahead by itself, or behind the header where it fits. */
 static __attribute__((noinline)) void send_long(gasnetc_peer_t *peer, gasnetc_outgoing_t am,
-                                                bool request, bool async)
+                                                bool request, enum gasnetc_form form)
 {
     if (am.nbytes == 0) {
         send_message(peer, &am, request, 0, false);
@@ -133,12 +134,14 @@ static __attribute__((noinline)) void send_long(gasnetc_peer_t *peer, gasnetc_ou
     /* Where header and payload may overtake each other, the payload must have arrived. */
     gasnetc_counter_t arrived = {0};
     gasnetc_counter_t *counter = gasnetc_caps.ordered ? NULL : &arrived;
-    gasnetc_put_payload(peer, am.dst, am.src, am.nbytes, !async, NET_BEFORE_AM, counter, !request);
+    gasnetc_put_payload(peer, am.dst, am.src, am.nbytes, gasnetc_frees_source(form), NET_BEFORE_AM,
+                        counter, !request);
     while (!gasnetc_counter_done(&arrived)) gasnetc_stall(!request);
     send_message(peer, &am, request, 0, false);
 }
 
-HOT int send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t limit, bool async)
+HOT int send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t limit,
+                     enum gasnetc_form form)
 {
     if (GASNETC_CHECKING) gasnetc_check_may_communicate("an Active Message Request");
     if (__builtin_expect(dest >= gasneti_nodes || am->nbytes > limit ||
@@ -148,7 +151,7 @@ HOT int send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t li
     if (dest == gasneti_mynode)
         gasnetc_loopback(*am, true);
     else if (am->category == GASNETC_AM_LONG)
-        send_long(&gasnetc_peers[dest], *am, true, async);
+        send_long(&gasnetc_peers[dest], *am, true, form);
     else
         send_message(&gasnetc_peers[dest], am, true, 0, true);
     return GASNET_OK;
@@ -167,7 +170,7 @@ HOT int send_reply(gasnet_token_t opaque, const gasnetc_outgoing_t *am, size_t l
     if (token->loopback)
         gasnetc_loopback(*am, false);
     else if (am->category == GASNETC_AM_LONG)
-        send_long(token->peer, *am, false, false);
+        send_long(token->peer, *am, false, GASNETC_LONG);
     else
         send_message(token->peer, am, false, 0, true);
     return GASNET_OK;
@@ -198,21 +201,21 @@ void gasnetc_send_hidden_reply(gasnetc_peer_t *peer)
 int gasnetc_AMRequestShort(gasnet_node_t dest, gasnet_handler_t handler, int numargs,
                            const gasnet_handlerarg_t *args)
 {
-    return send_request(dest, SHORT(handler, numargs, args), 0, false);
+    return send_request(dest, SHORT(handler, numargs, args), 0, GASNETC_LONG);
 }
 
 int gasnetc_AMRequestMedium(gasnet_node_t dest, gasnet_handler_t handler, const void *src,
                             size_t nbytes, int numargs, const gasnet_handlerarg_t *args)
 {
     return send_request(dest, MEDIUM(handler, src, nbytes, numargs, args), GASNETC_MAX_MEDIUM,
-                        false);
+                        GASNETC_LONG);
 }
 
 int gasnetc_AMRequestLong(gasnet_node_t dest, gasnet_handler_t handler, const void *src,
                           size_t nbytes, void *dst, int numargs, const gasnet_handlerarg_t *args)
 {
     return send_request(dest, LONG(handler, src, nbytes, dst, numargs, args),
-                        GASNETC_MAX_LONG_REQUEST, false);
+                        GASNETC_MAX_LONG_REQUEST, GASNETC_LONG);
 }
 
 int gasnetc_AMRequestLongAsync(gasnet_node_t dest, gasnet_handler_t handler, const void *src,
@@ -220,7 +223,7 @@ int gasnetc_AMRequestLongAsync(gasnet_node_t dest, gasnet_handler_t handler, con
                                const gasnet_handlerarg_t *args)
 {
     return send_request(dest, LONG(handler, src, nbytes, dst, numargs, args),
-                        GASNETC_MAX_LONG_REQUEST, true);
+                        GASNETC_MAX_LONG_REQUEST, GASNETC_LONG_ASYNC);
 }
 
 int gasnetc_AMReplyShort(gasnet_token_t token, gasnet_handler_t handler, int numargs,

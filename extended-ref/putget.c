@@ -4,14 +4,33 @@
  * this node, finds the counter, and leaves the rest to core/rdma.h.  Hot: nothing here that a
  * remote transfer of some bytes does not need.
  *
- * Only the non-bulk non-blocking puts promise that the source is free on return; with every other
- * form the core may read it until the operation is synchronised, so there bulk and non-bulk differ,
- * and nowhere else.
+ * What each form waits for is its row of core/synchronisation.h.  Forms that have equal rows share
+ * a function: blocking puts, and every kind of get, come bulk and non-bulk in one.
  */
 #include "extended-ref/handles.h"
 
 #include "core/poll.h"
 #include "core/rdma.h"
+#include "core/synchronisation.h"
+
+#define HOT static inline __attribute__((always_inline))
+
+HOT void start_put(enum gasnetc_form form, gasnet_node_t node, void *dst, void *src, size_t nbytes,
+                   gasnetc_counter_t *counter)
+{
+    if (gasnetc_frees_source(form))
+        gasnetc_rdma_put(node, dst, src, nbytes, counter);
+    else
+        gasnetc_rdma_put_bulk(node, dst, src, nbytes, counter);
+    if (gasnetc_blocks(form)) gasnetc_wait(counter);
+}
+
+HOT void start_get(enum gasnetc_form form, void *dst, gasnet_node_t node, void *src, size_t nbytes,
+                   gasnetc_counter_t *counter)
+{
+    gasnetc_rdma_get(node, dst, src, nbytes, counter);
+    if (gasnetc_blocks(form)) gasnetc_wait(counter);
+}
 
 /* ---- blocking -------------------------------------------------------------------------------- */
 
@@ -19,16 +38,14 @@ void gasnete_put(gasnet_node_t node, void *dst, void *src, size_t nbytes)
 {
     if (gasnete_copy_local("gasnet_put", node, dst, src, nbytes)) return;
     gasnetc_counter_t counter = {0};
-    gasnetc_rdma_put_bulk(node, dst, src, nbytes, &counter);
-    gasnetc_wait(&counter);
+    start_put(GASNETC_PUT, node, dst, src, nbytes, &counter);
 }
 
 void gasnete_get(void *dst, gasnet_node_t node, void *src, size_t nbytes)
 {
     if (gasnete_copy_local("gasnet_get", node, dst, src, nbytes)) return;
     gasnetc_counter_t counter = {0};
-    gasnetc_rdma_get(node, dst, src, nbytes, &counter);
-    gasnetc_wait(&counter);
+    start_get(GASNETC_GET, dst, node, src, nbytes, &counter);
 }
 
 /* ---- explicit handle ------------------------------------------------------------------------- */
@@ -70,7 +87,7 @@ gasnet_handle_t gasnete_put_nb(gasnet_node_t node, void *dst, void *src, size_t 
     if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_put_nb", node);
     if (!usual(me, node, nbytes)) return unusual_put_nb(node, dst, src, nbytes, gasnete_put_nb);
     gasnete_op_t *op = gasnete_op_take(me, GASNETE_OP_HANDLE);
-    gasnetc_rdma_put(node, dst, src, nbytes, &op->counter);
+    start_put(GASNETC_PUT_NB, node, dst, src, nbytes, &op->counter);
     return op;
 }
 
@@ -81,7 +98,7 @@ gasnet_handle_t gasnete_put_nb_bulk(gasnet_node_t node, void *dst, void *src, si
     if (!usual(me, node, nbytes))
         return unusual_put_nb(node, dst, src, nbytes, gasnete_put_nb_bulk);
     gasnete_op_t *op = gasnete_op_take(me, GASNETE_OP_HANDLE);
-    gasnetc_rdma_put_bulk(node, dst, src, nbytes, &op->counter);
+    start_put(GASNETC_PUT_NB_BULK, node, dst, src, nbytes, &op->counter);
     return op;
 }
 
@@ -91,7 +108,7 @@ gasnet_handle_t gasnete_get_nb(void *dst, gasnet_node_t node, void *src, size_t 
     if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_get_nb", node);
     if (!usual(me, node, nbytes)) return unusual_get_nb(dst, node, src, nbytes);
     gasnete_op_t *op = gasnete_op_take(me, GASNETE_OP_HANDLE);
-    gasnetc_rdma_get(node, dst, src, nbytes, &op->counter);
+    start_get(GASNETC_GET_NB, dst, node, src, nbytes, &op->counter);
     return op;
 }
 
@@ -124,7 +141,7 @@ void gasnete_put_nbi(gasnet_node_t node, void *dst, void *src, size_t nbytes)
     gasnete_thread_t *me = gasnete_self_if_any();
     if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_put_nbi", node);
     if (usual_implicit(me, node, nbytes))
-        gasnetc_rdma_put(node, dst, src, nbytes, me->puts);
+        start_put(GASNETC_PUT_NBI, node, dst, src, nbytes, me->puts);
     else
         unusual_put_nbi(node, dst, src, nbytes, gasnete_put_nbi);
 }
@@ -134,7 +151,7 @@ void gasnete_put_nbi_bulk(gasnet_node_t node, void *dst, void *src, size_t nbyte
     gasnete_thread_t *me = gasnete_self_if_any();
     if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_put_nbi_bulk", node);
     if (usual_implicit(me, node, nbytes))
-        gasnetc_rdma_put_bulk(node, dst, src, nbytes, me->puts);
+        start_put(GASNETC_PUT_NBI_BULK, node, dst, src, nbytes, me->puts);
     else
         unusual_put_nbi(node, dst, src, nbytes, gasnete_put_nbi_bulk);
 }
@@ -144,7 +161,7 @@ void gasnete_get_nbi(void *dst, gasnet_node_t node, void *src, size_t nbytes)
     gasnete_thread_t *me = gasnete_self_if_any();
     if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_get_nbi", node);
     if (usual_implicit(me, node, nbytes))
-        gasnetc_rdma_get(node, dst, src, nbytes, me->gets);
+        start_get(GASNETC_GET_NBI, dst, node, src, nbytes, me->gets);
     else
         unusual_get_nbi(dst, node, src, nbytes);
 }

@@ -9,6 +9,7 @@
 #include "core/poll.h"
 #include "core/rdma.h"
 #include "core/report.h"
+#include "core/synchronisation.h"
 
 /* Where the nbytes low-order bytes of a register in memory begin. */
 static inline void *low_bytes(gasnet_register_value_t *value, size_t nbytes)
@@ -26,17 +27,23 @@ void gasnete_put_val(gasnet_node_t node, void *dst, gasnet_register_value_t valu
     gasnete_put(node, dst, low_bytes(&value, nbytes), nbytes);
 }
 
-/* Non-bulk: the source is this function's argument. */
+/* The source is the function's own argument, so these must take the forms that free it. */
 gasnet_handle_t gasnete_put_nb_val(gasnet_node_t node, void *dst, gasnet_register_value_t value,
                                    size_t nbytes)
 {
-    return gasnete_put_nb(node, dst, low_bytes(&value, nbytes), nbytes);
+    void *src = low_bytes(&value, nbytes);
+    return gasnetc_frees_source(GASNETC_PUT_NB_VAL) ? gasnete_put_nb(node, dst, src, nbytes)
+                                                    : gasnete_put_nb_bulk(node, dst, src, nbytes);
 }
 
 void gasnete_put_nbi_val(gasnet_node_t node, void *dst, gasnet_register_value_t value,
                          size_t nbytes)
 {
-    gasnete_put_nbi(node, dst, low_bytes(&value, nbytes), nbytes);
+    void *src = low_bytes(&value, nbytes);
+    if (gasnetc_frees_source(GASNETC_PUT_NBI_VAL))
+        gasnete_put_nbi(node, dst, src, nbytes);
+    else
+        gasnete_put_nbi_bulk(node, dst, src, nbytes);
 }
 
 /* ---- gets ------------------------------------------------------------------------------------ */

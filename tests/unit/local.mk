@@ -54,6 +54,12 @@ tests_unit_softhca_remote_LDADD = tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/am_engine tests/unit/am_flow tests/unit/am_loopback \
 	tests/unit/am_malformed tests/unit/am_wire tests/unit/handlers tests/unit/params \
 	tests/unit/params_init tests/unit/rdma_engine tests/unit/notice
+# With the Extended API above.
+check_PROGRAMS += tests/unit/synchronisation
+tests_unit_synchronisation_SOURCES = tests/unit/synchronisation.c extended-ref/handles.c \
+	extended-ref/memset.c extended-ref/putget.c extended-ref/regions.c extended-ref/value.c
+tests_unit_synchronisation_CPPFLAGS = $(unit_cppflags)
+tests_unit_synchronisation_LDADD = $(unit_ldadd)
 tests_unit_notice_SOURCES = tests/unit/notice.c
 tests_unit_notice_CPPFLAGS = $(unit_cppflags)
 tests_unit_notice_LDADD = $(unit_ldadd)

@@ -1,0 +1,87 @@
+/* synchronisation.h - the synchronisation table (IB-E1): which completions each form of transfer
+ * needs, and when.
+ *
+ * The AM engine and the Extended API name the row of what they do and act by these functions.  The
+ * rows are constants, so nothing of the table is left in compiled code.  It must never be overruled
+ * elsewhere: tests/unit/synchronisation.c and tests/testsync.c walk it row by row.
+ */
+#ifndef GASNETC_SYNCHRONISATION_H
+#define GASNETC_SYNCHRONISATION_H
+
+#include <stdbool.h>
+
+enum gasnetc_form {
+    GASNETC_LONG_ASYNC,
+    GASNETC_LONG,
+    GASNETC_PUT_NB,
+    GASNETC_PUT_NBI,
+    GASNETC_PUT_NB_BULK,
+    GASNETC_PUT_NBI_BULK,
+    GASNETC_PUT_NB_VAL,
+    GASNETC_PUT_NBI_VAL,
+    GASNETC_PUT,
+    GASNETC_PUT_BULK,
+    GASNETC_PUT_VAL,
+    GASNETC_GET_NB,
+    GASNETC_GET_NBI,
+    GASNETC_GET_NB_BULK,
+    GASNETC_GET_NBI_BULK,
+    GASNETC_GET_NB_VAL,
+    GASNETC_GET,
+    GASNETC_GET_BULK,
+    GASNETC_GET_VAL,
+    GASNETC_FORMS
+};
+
+enum gasnetc_when {
+    GASNETC_NOT_NEEDED,
+    GASNETC_NO_MEMORY,  /* the client's side is a value: there is no memory to wait for */
+    GASNETC_INITIATING, /* before the call that initiates it returns */
+    GASNETC_SYNCING,    /* before the call that synchronises it returns */
+};
+
+typedef struct gasnetc_needs {
+    enum gasnetc_when local;  /* the source may be written again */
+    enum gasnetc_when remote; /* a put has arrived, a get has landed */
+} gasnetc_needs_t;
+
+static const gasnetc_needs_t gasnetc_needs[GASNETC_FORMS] = {
+    [GASNETC_LONG_ASYNC] = {GASNETC_NOT_NEEDED, GASNETC_NOT_NEEDED},
+    [GASNETC_LONG] = {GASNETC_INITIATING, GASNETC_NOT_NEEDED},
+
+    [GASNETC_PUT_NB] = {GASNETC_INITIATING, GASNETC_SYNCING},
+    [GASNETC_PUT_NBI] = {GASNETC_INITIATING, GASNETC_SYNCING},
+    [GASNETC_PUT_NB_BULK] = {GASNETC_NOT_NEEDED, GASNETC_SYNCING},
+    [GASNETC_PUT_NBI_BULK] = {GASNETC_NOT_NEEDED, GASNETC_SYNCING},
+    [GASNETC_PUT_NB_VAL] = {GASNETC_NO_MEMORY, GASNETC_SYNCING},
+    [GASNETC_PUT_NBI_VAL] = {GASNETC_NO_MEMORY, GASNETC_SYNCING},
+    [GASNETC_PUT] = {GASNETC_NOT_NEEDED, GASNETC_INITIATING},
+    [GASNETC_PUT_BULK] = {GASNETC_NOT_NEEDED, GASNETC_INITIATING},
+    [GASNETC_PUT_VAL] = {GASNETC_NO_MEMORY, GASNETC_INITIATING},
+
+    [GASNETC_GET_NB] = {GASNETC_NOT_NEEDED, GASNETC_SYNCING},
+    [GASNETC_GET_NBI] = {GASNETC_NOT_NEEDED, GASNETC_SYNCING},
+    [GASNETC_GET_NB_BULK] = {GASNETC_NOT_NEEDED, GASNETC_SYNCING},
+    [GASNETC_GET_NBI_BULK] = {GASNETC_NOT_NEEDED, GASNETC_SYNCING},
+    [GASNETC_GET_NB_VAL] = {GASNETC_NO_MEMORY, GASNETC_SYNCING},
+    [GASNETC_GET] = {GASNETC_NOT_NEEDED, GASNETC_INITIATING},
+    [GASNETC_GET_BULK] = {GASNETC_NOT_NEEDED, GASNETC_INITIATING},
+    [GASNETC_GET_VAL] = {GASNETC_NO_MEMORY, GASNETC_INITIATING},
+};
+
+/* The source ends with the call: it is copied, or waited for.  A value's does where its transfer
+ * outlives the call that holds it. */
+static inline bool gasnetc_frees_source(enum gasnetc_form form)
+{
+    gasnetc_needs_t needs = gasnetc_needs[form];
+    return needs.local == GASNETC_INITIATING ||
+           (needs.local == GASNETC_NO_MEMORY && needs.remote != GASNETC_INITIATING);
+}
+
+/* The initiating call waits until all is done. */
+static inline bool gasnetc_blocks(enum gasnetc_form form)
+{
+    return gasnetc_needs[form].remote == GASNETC_INITIATING;
+}
+
+#endif
