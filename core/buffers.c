@@ -1,4 +1,5 @@
-/* buffers.c - the bbuf pool and transient registrations: what an operation in flight may hold.
+/* buffers.c - the bbuf pool and transient registrations: what an operation in flight may hold; and
+ * registrations of memory that the library keeps.
  *
  * A held thing is a bbuf exactly when its address lies in the arena; everything else that is held
  * is a transient registration.
@@ -21,6 +22,7 @@ net_region_t gasnetc_bbuf_region;
 gasnetc_pool_t gasnetc_free_bbufs;
 
 static gasnetc_pool_t free_pins;
+static gasnetc_pool_t pins_for_good;
 static char *arena;
 static size_t arena_size;
 static size_t fresh; /* offset of the first bbuf that was never in use; under the pool's lock */
@@ -58,6 +60,10 @@ void *gasnetc_bbuf_fresh(void)
 
 void gasnetc_bbuf_fini(void)
 {
+    for (pin_t *pin; (pin = gasnetc_pool_take(&pins_for_good));) {
+        net_deregister(&pin->region);
+        free(pin);
+    }
     if (!arena) return;
     net_deregister(&gasnetc_bbuf_region);
     net_free(arena);
@@ -78,6 +84,17 @@ gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, net_regi
     }
     *region = &pin->region;
     return &pin->held;
+}
+
+const net_region_t *gasnetc_pin_for_good(void *start, size_t length)
+{
+    pin_t *pin = malloc(sizeof *pin);
+    if (!pin || !net_register(start, length, false, &pin->region)) {
+        free(pin);
+        return NULL;
+    }
+    gasnetc_pool_give(&pins_for_good, &pin->held);
+    return &pin->region;
 }
 
 void gasnetc_release_held(const gasnetc_sent_t *sent)

@@ -69,4 +69,8 @@ static inline void gasnetc_bbuf_free(void *bbuf)
  * the posting call; freed when the transfer completes.  Fatal when the network refuses. */
 gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, net_region_t **region);
 
+/* Registers memory that lives as long as the process, for local use; NULL when the network refuses.
+ */
+const net_region_t *gasnetc_pin_for_good(void *start, size_t length);
+
 #endif

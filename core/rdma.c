@@ -100,18 +100,33 @@ static void *wait_bbuf(bool in_handler)
     return bbuf;
 }
 
+/* Copies the next `length` bytes to a bounce buffer, or fills it where there is no source. */
+typedef struct contents {
+    const char *src;
+    int fill;
+} contents_t;
+
+static void pour(void *bbuf, contents_t *from, size_t length)
+{
+    if (!from->src) {
+        memset(bbuf, from->fill, length);
+        return;
+    }
+    memcpy(bbuf, from->src, length);
+    from->src += length;
+}
+
 /* Puts through bounce buffers: the source is free when this returns. */
-static void put_bounced(gasnetc_peer_t *peer, uintptr_t dst, const char *src, size_t nbytes,
+static void put_bounced(gasnetc_peer_t *peer, uintptr_t dst, contents_t from, size_t nbytes,
                         enum net_order order, gasnetc_counter_t *counter, bool in_handler)
 {
     while (nbytes) {
         size_t piece = piece_of(peer->segment.base, dst, nbytes);
         if (piece > GASNETC_BBUF_SIZE) piece = GASNETC_BBUF_SIZE;
         void *bbuf = wait_bbuf(in_handler);
-        memcpy(bbuf, src, piece);
+        pour(bbuf, &from, piece);
         post_put(peer, dst, bbuf, &gasnetc_bbuf_region, piece, order,
                  &(gasnetc_sent_t){.counter = counter, .held = bbuf}, in_handler);
-        src += piece;
         dst += piece;
         nbytes -= piece;
     }
@@ -215,13 +230,13 @@ void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_
         post_put(peer, to, src, NULL, nbytes, order, &(gasnetc_sent_t){.counter = counter},
                  in_handler);
     } else if (source_free && nbytes <= (size_t)gasnetc_params.bounce_limit) {
-        put_bounced(peer, to, src, nbytes, order, counter, in_handler);
+        put_bounced(peer, to, (contents_t){.src = src}, nbytes, order, counter, in_handler);
     } else if (source_free) {
         gasnetc_counter_t local = {0};
         put_zero_copy(peer, to, src, nbytes, order, &local, in_handler);
         while (!gasnetc_counter_done(&local)) gasnetc_stall(in_handler);
     } else if (nbytes <= GASNETC_BBUF_SIZE && !segment_region(src, &in_segment)) {
-        put_bounced(peer, to, src, nbytes, order, counter, in_handler);
+        put_bounced(peer, to, (contents_t){.src = src}, nbytes, order, counter, in_handler);
     } else {
         put_zero_copy(peer, to, src, nbytes, order, counter, in_handler);
     }
@@ -282,4 +297,38 @@ void gasnetc_rdma_get(uint32_t node, void *dst, const void *src, size_t nbytes,
     gasnetc_peer_t *peer = &gasnetc_peers[node];
     if (!get_now(peer, dst, (uintptr_t)src, nbytes, counter))
         get_pieces(peer, dst, (uintptr_t)src, nbytes, counter);
+}
+
+void gasnetc_rdma_get_into(uint32_t node, void *dst, const struct net_region *landing,
+                           const void *src, size_t nbytes, gasnetc_counter_t *counter)
+{
+    gasnetc_peer_t *peer = &gasnetc_peers[node];
+    uintptr_t from;
+    if (landing && one_piece(peer, (uintptr_t)src, nbytes, &from))
+        post_get(peer, dst, landing, (uintptr_t)src, nbytes, &(gasnetc_sent_t){.counter = counter});
+    else
+        get_pieces(peer, dst, (uintptr_t)src, nbytes, counter);
+}
+
+const struct net_region *gasnetc_landing(void *start, size_t nbytes)
+{
+    return gasnetc_pin_for_good(start, nbytes);
+}
+
+_Static_assert((int)GASNETC_FILL_MAX == (int)GASNETC_BBUF_SIZE,
+               "one buffer holds the longest fill");
+
+void gasnetc_rdma_fill(uint32_t node, void *dst, int value, size_t nbytes,
+                       gasnetc_counter_t *counter)
+{
+    gasnetc_peer_t *peer = &gasnetc_peers[node];
+    char small[128];
+    if (nbytes <= sizeof small && nbytes <= gasnetc_caps.inline_max) {
+        memset(small, value, nbytes);
+        gasnetc_rdma_put(node, dst, small, nbytes, counter);
+        return;
+    }
+    gasnetc_check_remote(peer, (uintptr_t)dst, nbytes, "a fill");
+    put_bounced(peer, (uintptr_t)dst, (contents_t){.fill = value}, nbytes, NET_UNORDERED, counter,
+                false);
 }

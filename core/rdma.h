@@ -19,6 +19,8 @@
 
 #include "core/completion.h"
 
+struct net_region; /* opaque above the core */
+
 /* The source must stay unchanged until the counter is done (bulk and blocking forms). */
 void gasnetc_rdma_put_bulk(uint32_t node, void *dst, const void *src, size_t nbytes,
                            gasnetc_counter_t *counter);
@@ -30,5 +32,18 @@ void gasnetc_rdma_put(uint32_t node, void *dst, const void *src, size_t nbytes,
 /* dst is undefined until the counter is done. */
 void gasnetc_rdma_get(uint32_t node, void *dst, const void *src, size_t nbytes,
                       gasnetc_counter_t *counter);
+
+/* A get into memory that gasnetc_landing registered: never copied on its way, but for what crosses
+ * the peer's regions.  `landing` NULL: the same as gasnetc_rdma_get. */
+void gasnetc_rdma_get_into(uint32_t node, void *dst, const struct net_region *landing,
+                           const void *src, size_t nbytes, gasnetc_counter_t *counter);
+
+/* Registers memory of the library, for good; NULL if the network takes no more. */
+const struct net_region *gasnetc_landing(void *start, size_t nbytes);
+
+/* Writes nbytes copies of a byte.  Worthwhile up to GASNETC_FILL_MAX, which one buffer holds. */
+void gasnetc_rdma_fill(uint32_t node, void *dst, int value, size_t nbytes,
+                       gasnetc_counter_t *counter);
+enum { GASNETC_FILL_MAX = 4096 };
 
 #endif

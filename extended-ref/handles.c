@@ -36,18 +36,25 @@ __attribute__((cold)) gasnete_thread_t *gasnete_thread_create(void)
     return me;
 }
 
-/* Adds as many records as there are, within reason. */
+/* As many as there are, within reason. */
+__attribute__((cold)) void *gasnete_make_records(gasnete_thread_t *me, size_t size, uint32_t *made,
+                                                 uint32_t *count)
+{
+    *count = *made;
+    if (*count < POOL_FIRST) *count = POOL_FIRST;
+    if (*count > POOL_CHUNK_MOST) *count = POOL_CHUNK_MOST;
+    char *records = allocate(*count * size);
+    for (uint32_t i = 0; i < *count; i++)
+        ((gasnete_op_t *)(void *)(records + i * size))->owner = (uint16_t)me->index;
+    *made += *count;
+    return records;
+}
+
 __attribute__((cold)) void gasnete_pool_grow(gasnete_thread_t *me)
 {
-    uint32_t count = me->made;
-    if (count < POOL_FIRST) count = POOL_FIRST;
-    if (count > POOL_CHUNK_MOST) count = POOL_CHUNK_MOST;
-    gasnete_op_t *ops = allocate(count * sizeof *ops);
-    for (uint32_t i = count; i-- > 0;) {
-        ops[i].owner = (uint16_t)me->index;
-        gasnete_op_free(me, &ops[i]);
-    }
-    me->made += count;
+    uint32_t count;
+    gasnete_op_t *ops = gasnete_make_records(me, sizeof *ops, &me->made, &count);
+    while (count-- > 0) gasnete_op_free(me, &ops[count]);
 }
 
 /* ---- checks, called in checking builds only -------------------------------------------------- */

@@ -30,11 +30,10 @@ enum gasnete_op_state {
 };
 
 typedef struct gasnete_op {
-    gasnetc_counter_t counter;     /* first: see above */
-    uint16_t owner;                /* index of the thread whose pool it belongs to */
-    uint16_t state;                /* enum gasnete_op_state */
-    struct gasnete_op *next;       /* in the free list */
-    gasnet_register_value_t value; /* where a value get lands */
+    gasnetc_counter_t counter; /* first: see above */
+    uint16_t owner;            /* index of the thread whose pool it belongs to */
+    uint16_t state;            /* enum gasnete_op_state */
+    struct gasnete_op *next;   /* in the free list */
 } gasnete_op_t;
 
 typedef struct gasnete_thread {
@@ -45,12 +44,17 @@ typedef struct gasnete_thread {
     gasnetc_counter_t put_set;
     gasnetc_counter_t get_set;
     uint32_t index;
-    uint32_t made; /* records in the pool, free or not */
+    uint32_t made;        /* records in the pool, free or not */
+    uint32_t values_made; /* the same of value.c's records, whose free list this is: */
+    gasnete_op_t *free_values;
 } gasnete_thread_t;
 
 /* The cold sides of the inline functions below. */
 gasnete_thread_t *gasnete_thread_create(void);
 void gasnete_pool_grow(gasnete_thread_t *me);
+/* New records of `size` bytes, which begin with a gasnete_op_t; counts them in *made and says how
+ * many they are. */
+void *gasnete_make_records(gasnete_thread_t *me, size_t size, uint32_t *made, uint32_t *count);
 void gasnete_check_op(const gasnete_op_t *op, enum gasnete_op_state state);
 void gasnete_check_transfer(const char *call, gasnet_node_t node);
 
@@ -71,13 +75,27 @@ static inline gasnete_thread_t *gasnete_self_if_any(void)
 #endif
 }
 
-/* A record with nothing outstanding; the pool has one. */
-static inline gasnete_op_t *gasnete_op_take(gasnete_thread_t *me, enum gasnete_op_state state)
+/* A record with nothing outstanding, from a free list that is not empty. */
+static inline gasnete_op_t *gasnete_op_pop(gasnete_op_t **list, enum gasnete_op_state state)
 {
-    gasnete_op_t *op = me->free;
-    me->free = op->next;
+    gasnete_op_t *op = *list;
+    *list = op->next;
     if (GASNETC_CHECKING) op->state = (uint16_t)state;
     return op;
+}
+
+/* The record's operation is complete; its handle is dead from now on. */
+static inline void gasnete_op_push(gasnete_op_t **list, gasnete_op_t *op)
+{
+    if (GASNETC_CHECKING) op->state = GASNETE_OP_DEAD;
+    op->next = *list;
+    *list = op;
+}
+
+/* From the thread's pool, which has one. */
+static inline gasnete_op_t *gasnete_op_take(gasnete_thread_t *me, enum gasnete_op_state state)
+{
+    return gasnete_op_pop(&me->free, state);
 }
 
 /* The same from any pool. */
@@ -87,12 +105,9 @@ static inline gasnete_op_t *gasnete_op_new(gasnete_thread_t *me, enum gasnete_op
     return gasnete_op_take(me, state);
 }
 
-/* The record's operation is complete; its handle is dead from now on. */
 static inline void gasnete_op_free(gasnete_thread_t *me, gasnete_op_t *op)
 {
-    if (GASNETC_CHECKING) op->state = GASNETE_OP_DEAD;
-    op->next = me->free;
-    me->free = op;
+    gasnete_op_push(&me->free, op);
 }
 
 /* The record behind a valid handle that the calling thread may synchronise. */

@@ -1,4 +1,4 @@
-/* memset.c - filling memory of any node: gasnet_memset, _nb and _nbi.
+/* memset.c - filling memory of any node: gasnet_memset, _nb and _nbi (IB-E4).
  *
  * A short remote fill is a put of a filled buffer and needs nothing of the target.  A long one asks
  * the target's handler to do it, in pieces, so that no handler runs for long; each piece's Reply
@@ -13,10 +13,7 @@
 #include "core/report.h"
 #include "extended-ref/internal_am.h"
 
-enum {
-    FILL_MAX = 2048, /* longest fill by a put; lives on the client's stack, which may be small */
-    PIECE = 4 * 1048576, /* longest fill by one message */
-};
+enum { PIECE = 4 * 1048576 }; /* longest fill by one message */
 
 /* This node's segment, to which peers' requests are held. */
 static gasnet_seginfo_t segment;
@@ -35,10 +32,8 @@ void gasnete_memset_attach(void)
 static void fill(gasnet_node_t node, void *dst, int value, size_t nbytes,
                  gasnetc_counter_t *counter)
 {
-    if (nbytes <= FILL_MAX) {
-        char buffer[FILL_MAX];
-        memset(buffer, value, nbytes);
-        gasnetc_rdma_put(node, dst, buffer, nbytes, counter);
+    if (nbytes <= GASNETC_FILL_MAX) {
+        gasnetc_rdma_fill(node, dst, value, nbytes, counter);
         return;
     }
     for (char *at = dst, *end = at + nbytes; at != end;) {

@@ -2,7 +2,8 @@
  *
  * The functions that clients reach as gasnet_{put,get}{,_nb,_nbi}_val.  A value travels as the
  * nbytes low-order bytes of the register, in the byte order of the machine, and a get fills the
- * rest with zeros.  A value get in flight keeps its landing place in its operation record.
+ * rest with zeros.  A value get lands in its own record, which is registered: no copy on the way
+ * (IB-W1).
  */
 #include "extended-ref/handles.h"
 
@@ -48,30 +49,47 @@ void gasnete_put_nbi_val(gasnet_node_t node, void *dst, gasnet_register_value_t 
 
 /* ---- gets ------------------------------------------------------------------------------------ */
 
-gasnet_register_value_t gasnete_get_val(gasnet_node_t node, void *src, size_t nbytes)
+typedef struct value_get {
+    gasnete_op_t op; /* first; its pool is the thread's free_values */
+    gasnet_register_value_t value;
+    const struct net_region *landing; /* NULL where registration was refused */
+} value_get_t;
+
+static __attribute__((cold, noinline)) void grow(gasnete_thread_t *me)
 {
-    gasnet_register_value_t value = 0;
-    gasnete_get(low_bytes(&value, nbytes), node, src, nbytes);
-    return value;
+    uint32_t count;
+    value_get_t *gets = gasnete_make_records(me, sizeof *gets, &me->values_made, &count);
+    const struct net_region *landing = gasnetc_landing(gets, count * sizeof *gets);
+    while (count-- > 0) {
+        gets[count].landing = landing;
+        gasnete_op_push(&me->free_values, &gets[count].op);
+    }
 }
 
 /* Always a record, also when the value is here already: this kind of handle has no invalid one. */
 gasnet_valget_handle_t gasnete_get_nb_val(gasnet_node_t node, void *src, size_t nbytes)
 {
-    gasnete_op_t *op = gasnete_op_new(gasnete_self(), GASNETE_OP_VALGET);
-    op->value = 0;
-    void *dst = low_bytes(&op->value, nbytes);
+    gasnete_thread_t *me = gasnete_self();
+    if (gasnete_rarely(me->free_values == NULL)) grow(me);
+    value_get_t *get = (value_get_t *)(void *)gasnete_op_pop(&me->free_values, GASNETE_OP_VALGET);
+    get->value = 0;
+    void *dst = low_bytes(&get->value, nbytes);
     if (!gasnete_copy_local("gasnet_get_nb_val", node, dst, src, nbytes))
-        gasnetc_rdma_get(node, dst, src, nbytes, &op->counter);
-    return (gasnet_valget_handle_t)op;
+        gasnetc_rdma_get_into(node, dst, get->landing, src, nbytes, &get->op.counter);
+    return (gasnet_valget_handle_t)get;
 }
 
 gasnet_register_value_t gasnete_wait_syncnb_valget(gasnet_valget_handle_t handle)
 {
-    gasnete_op_t *op = (gasnete_op_t *)handle;
-    if (GASNETC_CHECKING) gasnete_check_op(op, GASNETE_OP_VALGET);
-    gasnetc_wait(&op->counter);
-    gasnet_register_value_t value = op->value;
-    gasnete_op_free(gasnete_self(), op);
-    return value;
+    value_get_t *get = (value_get_t *)handle;
+    gasnete_thread_t *me = gasnete_self();
+    if (GASNETC_CHECKING) gasnete_check_op(&get->op, GASNETE_OP_VALGET);
+    gasnetc_wait(&get->op.counter);
+    gasnete_op_push(&me->free_values, &get->op);
+    return get->value;
+}
+
+gasnet_register_value_t gasnete_get_val(gasnet_node_t node, void *src, size_t nbytes)
+{
+    return gasnete_wait_syncnb_valget(gasnete_get_nb_val(node, src, nbytes));
 }

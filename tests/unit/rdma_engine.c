@@ -333,6 +333,53 @@ static void split_exactly(void)
     unit_job_end();
 }
 
+/* ---- fills, and gets into registered memory
+ * -------------------------------------------------------- */
+
+/* The bytes around stay as they are; nothing but a bounce buffer is used, filled in place. */
+static void fill(size_t nbytes, size_t offset, unsigned posts)
+{
+    static char wanted[SEGMENT];
+    int value = (int)check_random();
+    begin(14);
+    memcpy(wanted, theirs, SEGMENT);
+    memset(wanted + offset, value, nbytes);
+    net_script.busy = 2;
+    gasnetc_rdma_fill(1, theirs + offset, value, nbytes, &counter);
+    check_each(net_script_count(NET_SCRIPT_PUT) == posts && counter.issued == posts, "%u posts",
+               net_script_count(NET_SCRIPT_PUT));
+    enum way way = way_of(net_script_get_event(NET_SCRIPT_PUT, 0));
+    check_each(way == (nbytes <= INLINE ? CAPTURED : BOUNCED), "by way %u", way);
+    net_script_reap();
+    check_each(gasnetc_counter_done(&counter) && !memcmp(wanted, theirs, SEGMENT), "wrong bytes");
+    check_each(unit_free_bbufs() == UNIT_BBUFS, "%u bbufs are free", unit_free_bbufs());
+    check_all("IB-E4 a fill of %zu bytes is a put in %u piece%s", nbytes, posts,
+              posts > 1 ? "s" : "");
+    unit_job_end();
+}
+
+static void get_into(size_t offset, bool refused)
+{
+    begin(14);
+    uint64_t value = 0;
+    if (refused) net_script.refuse = ENOMEM;
+    const struct net_region *landing = gasnetc_landing(&value, sizeof value);
+    net_script.refuse = 0;
+    net_script.busy = 2;
+    check_each((landing == NULL) == refused, "registration");
+    gasnetc_rdma_get_into(1, &value, landing, theirs + offset, sizeof value, &counter);
+    bool direct = landing && offset % 16384 <= 16384 - sizeof value;
+    check_each((way_of(net_script_get_event(NET_SCRIPT_GET, 0)) == BOUNCED) != direct, "copied?");
+    net_script_reap();
+    check_each(gasnetc_counter_done(&counter) && !memcmp(&value, theirs + offset, sizeof value),
+               "wrong bytes");
+    check_all("IB-W1 a value at %zu %s", offset,
+              direct ? "lands where it belongs"
+                     : (refused ? "bounces when registration is refused"
+                                : "bounces when it crosses the peer's regions"));
+    unit_job_end();
+}
+
 /* ---- what is fatal
  * ----------------------------------------------------------------------------------------- */
 
@@ -346,6 +393,17 @@ static void try_range(const void *arg)
 {
     const struct range *range = arg;
     transfer(range->form, outside, theirs + range->offset, range->nbytes);
+}
+
+static void fill_outside(const void *unused)
+{
+    (void)unused;
+    gasnetc_rdma_fill(1, theirs + SEGMENT - 99, 0, 100, &counter);
+}
+
+static void value_outside(const void *landing)
+{
+    gasnetc_rdma_get_into(1, outside, landing, theirs + SEGMENT - 7, 8, &counter);
 }
 
 static void out_of_segment(void)
@@ -367,6 +425,10 @@ static void out_of_segment(void)
         check_fatal(name, try_range, &ranges[i], ranges[i].form == GET ? "a get" : "a put", bytes,
                     "outside the segment of rank 1");
     }
+    check_fatal("rdma.h: a fill outside is fatal", fill_outside, NULL, "a fill of 100 bytes",
+                "outside the segment of rank 1");
+    check_fatal("rdma.h: a value outside is fatal", value_outside, gasnetc_landing(outside, 8),
+                "a get of 8 bytes", "outside the segment of rank 1");
     unit_job_end();
 }
 
@@ -418,6 +480,14 @@ int main(int argc, char **argv)
     few_bbufs(GET, "a get");
     split_exactly();
     splitting();
+    fill(1, 0, 1);
+    fill(INLINE, 16384 - INLINE, 1);
+    fill(INLINE + 1, 99, 1);
+    fill(4096, 1, 1);
+    fill(4096, 16384 - 7, 2);
+    get_into(16384 - 8, false);
+    get_into(16384 - 3, false);
+    get_into(40, true);
     out_of_segment();
     no_registration();
     check_fatal("IB-R6 bbufs that cannot be registered are fatal and say why", no_bbuf_arena, NULL,

@@ -211,7 +211,7 @@ static bool taken_at_call(void)
 /* Some bounce buffer is in order: to free the source, or because the memory is not registered. */
 static bool may_copy(size_t length)
 {
-    if (use.row->value) return true;
+    if (use.row->value) return !use.row->get; /* IB-W1 */
     if (!use.in_segment && length <= GASNETC_BBUF_SIZE) return true;
     return use.row->local == 'I' && use.nbytes <= BOUNCE;
 }
