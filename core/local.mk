@@ -15,7 +15,7 @@ receive_thread_sources += core/receive_thread.c
 endif
 
 core_ib_sources = \
-  core/ib/network_inline.h core/ib/rail.h core/ib/rails.c core/ib/ports.h core/ib/ports.c \
+  core/ib/network_inline.h core/ib/turns.h core/ib/rail.h core/ib/rails.c core/ib/ports.h core/ib/ports.c \
   core/ib/memory.c core/ib/receive.c core/ib/reap.c core/ib/connect.c core/ib/status.c
 
 EXTRA_DIST += core/gen_dispatch.sh core/params_table.sh

@@ -52,6 +52,8 @@ struct net_peer {
     net_qp_t *turn; /* carries the next unordered transfer */
 };
 
+#include "core/ib/turns.h"
+
 /* A receive buffer's descriptor; a message that had to move has one without a buffer. */
 typedef struct net_recv {
     net_message_t message; /* first; peer: the queue pair it is posted to */
@@ -161,15 +163,6 @@ static inline hca_local_t net_ib_local(const net_qp_t *qp, const void *data, siz
 static inline uint32_t net_ib_rkey(const net_qp_t *qp, const net_key_t *key)
 {
     return key->rkey[NET_IB_HCAS > 1 ? qp->there : 0];
-}
-
-/* The queue pair for a put or get. */
-static inline net_qp_t *net_ib_turn(net_peer_t *peer, enum net_order order)
-{
-    if (NET_IB_HCAS == 1 || order == NET_BEFORE_AM) return peer->am;
-    net_qp_t *qp = peer->turn;
-    peer->turn = qp->next;
-    return qp;
 }
 
 NET_HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key,

@@ -1,0 +1,24 @@
+# tests/sim: whole jobs in virtual time, thousands of nodes in one process; TAP on stdout.  `make sim`
+# runs a million schedules of each program.
+check_LIBRARIES += tests/sim/libsim.a tests/sim/libjob.a
+EXTRA_DIST += tests/sim/run.sh
+
+tests_sim_libsim_a_SOURCES = tests/sim/sim.c tests/sim/sim.h tests/sim/schedule.c tests/sim/schedule.h
+
+# The engine, compiled against lanes of the simulator, found by -Itests/sim/network.
+sim_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-conduit \
+	-I$(top_srcdir)/tests/sim/network $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNET_SEQ
+tests_sim_libjob_a_SOURCES = \
+	core/am_deliver.c core/am_send.c core/buffers.c core/context.c core/poll.c core/rdma.c core/thread.c \
+	tests/sim/job.c tests/sim/job.h tests/sim/network.c tests/sim/network/network_inline.h
+tests_sim_libjob_a_CPPFLAGS = $(sim_cppflags)
+
+sim_programs = tests/sim/am
+check_PROGRAMS += $(sim_programs)
+tests_sim_am_SOURCES = tests/sim/am.c
+tests_sim_am_CPPFLAGS = $(sim_cppflags)
+tests_sim_am_LDADD = tests/sim/libjob.a tests/sim/libsim.a
+
+.PHONY: sim
+sim: $(sim_programs)
+	TEST_ROUNDS=$${TEST_ROUNDS:-1000000} top_builddir=$(abs_top_builddir) $(srcdir)/tests/sim/run.sh

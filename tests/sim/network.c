@@ -1,0 +1,377 @@
+/* network.c - queue pairs of paper: what the InfiniBand network does, as lanes of the simulator.
+ *
+ * Bytes that were not captured are read when they arrive, not when they are posted, as a device
+ * may; memory given back is scribbled on.  A message needs a receive buffer that is posted.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/am_wire.h"
+#include "tests/sim/job.h"
+
+/* A send on its way; afterwards, its completion. */
+typedef struct transfer {
+    struct transfer *next;
+    net_peer_t *peer; /* of the sender */
+    net_qp_t *qp;
+    const void *src;
+    uint64_t dst;
+    size_t length;
+    gasnetc_sent_t sent;
+    bool put;
+} transfer_t;
+
+/* A message that arrived. */
+typedef struct recv {
+    net_message_t message; /* first; peer: the receiver's record of the sender */
+    struct recv *next;
+    gasnetc_am_header_t header; /* as it came */
+    bool moved, answered;
+    _Alignas(8) char bytes[];
+} recv_t;
+
+/* What a node's device keeps. */
+typedef struct nic {
+    transfer_t *done, **done_end;
+    recv_t *arrived, **arrived_end;
+    uint32_t free; /* receive buffers, unposted */
+    recv_t *handling;
+    bool looked;   /* for arrivals, since it last reaped */
+    unsigned idle; /* looks in a row that found nothing */
+} nic_t;
+
+enum { SYSTEM_BUFFERS = 3 };
+static nic_t nics[SIM_NODES];
+static net_peer_t *touched[64];
+static unsigned touches;
+static uint64_t pending; /* sends not reaped, and messages not released */
+struct sim_job_sent sim_job_sent;
+
+void sim_net_begin(void)
+{
+    for (uint32_t i = 0; i < sim_the_job.nodes; i++) {
+        nics[i] = (nic_t){.free = sim_the_job.reply_buffers + sim_the_job.spares};
+        nics[i].done_end = &nics[i].done;
+        nics[i].arrived_end = &nics[i].arrived;
+    }
+    touches = 0;
+    pending = 0;
+    sim_job_sent = (struct sim_job_sent){0};
+}
+
+static net_peer_t *record(uint32_t node, uint32_t peer)
+{
+    return &sim_job_peer(node, peer)->net;
+}
+
+/* The record of this node, at the peer. */
+static net_peer_t *mirror(const net_peer_t *peer)
+{
+    return record(peer->rank, peer->owner);
+}
+
+void sim_net_introduce(net_peer_t *peer)
+{
+    peer->posted = sim_the_job.credits;
+    net_qp_t **link = &peer->turn;
+    for (uint32_t i = 0; i < sim_the_job.qps; i++) {
+        *link = sim_alloc(sizeof **link);
+        **link = (net_qp_t){.number = i};
+        link = &(*link)->next;
+    }
+    *link = peer->turn;
+    peer->am = peer->turn;
+    for (uint32_t i = (peer->owner + peer->rank) % sim_the_job.qps; i > 0; i--)
+        peer->am = peer->am->next;
+}
+
+/* ---- the invariant of credits.h --------------------------------------------------------------
+ */
+
+/* Of Requests from `peer`'s owner to `peer`. */
+static void look_one_way(const net_peer_t *peer)
+{
+    const net_peer_t *back = mirror(peer);
+    const gasnetc_credits_t *mine = &sim_job_peer(peer->owner, peer->rank)->credits;
+    const gasnetc_credits_t *theirs = &sim_job_peer(peer->rank, peer->owner)->credits;
+    int all = mine->available + peer->requests + theirs->banked + back->credits;
+    if (all != sim_the_job.credits) {
+        sim_concerns(peer->rank);
+        sim_fail(peer->owner,
+                 "M is %d, but of its credits for node %u there are %d: %d available, %d out, %d "
+                 "banked there, %d on the way back",
+                 sim_the_job.credits, peer->rank, all, mine->available, peer->requests,
+                 theirs->banked, back->credits);
+    }
+    sim_check(mine->room <= sim_the_job.credits, peer->owner, "room for %d Replies of node %u",
+              mine->room, peer->rank);
+}
+
+void sim_net_look(net_peer_t *peer)
+{
+    look_one_way(peer);
+    look_one_way(mirror(peer));
+}
+
+/* Pairs whose credits have moved are looked at when the engine has come to rest. */
+static void touch(net_peer_t *peer)
+{
+    if (peer->touched) return;
+    if (touches == sizeof touched / sizeof *touched) return;
+    peer->touched = true;
+    touched[touches++] = peer;
+}
+
+static void look_at_touched(void)
+{
+    while (touches > 0) {
+        net_peer_t *peer = touched[--touches];
+        peer->touched = false;
+        sim_net_look(peer);
+    }
+}
+
+bool sim_net_at_rest(void)
+{
+    return pending == 0;
+}
+
+/* One thing less to wait for; with the last one everybody may look whether all is done. */
+static void settle(void)
+{
+    if (--pending == 0) sim_job_wake_all();
+}
+
+/* ---- sending ---------------------------------------------------------------------------------
+ */
+
+static void complete(const sim_message_t *m)
+{
+    transfer_t *t = m->data;
+    nic_t *nic = &nics[m->to];
+    t->next = NULL;
+    *nic->done_end = t;
+    nic->done_end = &t->next;
+    sim_wake(m->to);
+}
+
+static void arrive_put(const transfer_t *t)
+{
+    memcpy((void *)(uintptr_t)t->dst, t->src, t->length);
+    sim_note(t->peer->rank, "gets the bytes of a put from node %u", t->peer->owner);
+}
+
+static const char *kind(const gasnetc_am_header_t *header)
+{
+    if (header->flags & GASNETC_AM_HIDDEN) return "hidden Reply";
+    return header->head >> 2 & 1 ? "Request" : "Reply";
+}
+
+static void arrive_am(const transfer_t *t)
+{
+    net_peer_t *peer = mirror(t->peer);
+    nic_t *nic = &nics[peer->owner];
+    recv_t *recv = sim_alloc(sizeof *recv + t->length);
+    *recv = (recv_t){.message = {.peer = peer, .data = recv->bytes, .length = (uint32_t)t->length}};
+    memcpy(recv->bytes, t->src, t->length);
+    memcpy(&recv->header, t->src, sizeof recv->header);
+    if (peer->posted == 0) sim_concerns(peer->rank);
+    sim_check(peer->posted > 0, peer->owner, "a %s from node %u finds no receive buffer (RNR)",
+              kind(&recv->header), peer->rank);
+    peer->posted--;
+    *nic->arrived_end = recv;
+    nic->arrived_end = &recv->next;
+    sim_note(peer->owner, "is reached by a %s from node %u with %u credits", kind(&recv->header),
+             peer->rank, recv->header.credits);
+    sim_net_look(peer);
+    sim_wake(peer->owner);
+}
+
+static void arrive(const sim_message_t *m)
+{
+    transfer_t *t = m->data;
+    if (t->put)
+        arrive_put(t);
+    else
+        arrive_am(t);
+    sim_send_on(&t->qp->back, &sim_the_job.link, complete,
+                &(sim_message_t){.from = m->to, .to = m->from, .device = 1, .data = t});
+}
+
+static bool full(const net_qp_t *qp)
+{
+    return qp->in_flight >= sim_the_job.depth;
+}
+
+static void post(const transfer_t *all, bool captured)
+{
+    transfer_t *t = sim_alloc(sizeof *t + (captured ? all->length : 0));
+    *t = *all;
+    if (captured) t->src = memcpy(t + 1, all->src, all->length);
+    t->qp->in_flight++;
+    pending += t->put ? 1 : 2;
+    sim_send_on(
+        &t->qp->there, &sim_the_job.link, arrive,
+        &(sim_message_t){.from = t->peer->owner, .to = t->peer->rank, .device = 1, .data = t});
+}
+
+enum net_result sim_net_put(net_peer_t *peer, uint64_t dst, const void *src, bool captured,
+                            size_t length, enum net_order order, const gasnetc_sent_t *sent)
+{
+    net_qp_t *qp = net_ib_turn(peer, order);
+    if (full(qp)) return NET_BUSY;
+    sim_note(peer->owner, "puts %zu bytes to node %u on queue pair %u", length, peer->rank,
+             qp->number);
+    post(&(transfer_t){.peer = peer,
+                       .qp = qp,
+                       .src = src,
+                       .dst = dst,
+                       .length = length,
+                       .sent = *sent,
+                       .put = true},
+         captured);
+    sim_job_sent.puts++;
+    return NET_POSTED;
+}
+
+/* The bookkeeping of a message that leaves. */
+static void account(net_peer_t *peer, const gasnetc_am_header_t *header)
+{
+    bool hidden = header->flags & GASNETC_AM_HIDDEN, request = header->head >> 2 & 1;
+    recv_t *handling = nics[peer->owner].handling;
+    peer->credits += header->credits;
+    if (request) {
+        peer->requests++;
+        sim_job_sent.requests++;
+    } else if (hidden) {
+        sim_job_sent.hidden++;
+    } else {
+        sim_check(handling && handling->message.peer == peer && !handling->answered, peer->owner,
+                  "a Reply to node %u outside its Request's handler", peer->rank);
+        handling->answered = true;
+        mirror(peer)->requests--;
+        sim_job_sent.replies++;
+    }
+}
+
+enum net_result sim_net_am(net_peer_t *peer, const void *data, bool captured, size_t length,
+                           bool wants_reply, const gasnetc_sent_t *sent)
+{
+    nic_t *nic = &nics[peer->owner];
+    const gasnetc_am_header_t *header = data;
+    if (full(peer->am) || (wants_reply && nic->free == 0)) return NET_BUSY;
+    if (wants_reply) {
+        nic->free--;
+        peer->posted++;
+        sim_check(peer->posted <= 2 * sim_the_job.credits, peer->owner,
+                  "%d receive buffers posted for node %u, M is %u", peer->posted, peer->rank,
+                  sim_the_job.credits);
+    }
+    sim_note(peer->owner, "sends a %s to node %u with %u credits%s", kind(header), peer->rank,
+             header->credits, wants_reply ? " and posts a buffer" : "");
+    account(peer, header);
+    touch(peer);
+    post(&(transfer_t){.peer = peer, .qp = peer->am, .src = data, .length = length, .sent = *sent},
+         captured);
+    return NET_POSTED;
+}
+
+/* ---- reaping ---------------------------------------------------------------------------------
+ */
+
+void sim_job_busy(void)
+{
+    nics[sim_job_me()].idle = 0;
+}
+
+unsigned sim_net_reap(void)
+{
+    nic_t *nic = &nics[sim_job_me()];
+    look_at_touched();
+    /* A look for arrivals will follow, unless none did the last time: then this only reaps. */
+    bool arrivals = nic->arrived && nic->looked;
+    nic->looked = false;
+    if (!nic->done && !arrivals && nic->idle++ > 0) sim_wait();
+    unsigned n = 0;
+    while (nic->done) {
+        transfer_t *t = nic->done;
+        nic->done = t->next;
+        if (!nic->done) nic->done_end = &nic->done;
+        t->qp->in_flight--;
+        settle();
+        gasnetc_sent(&t->sent);
+        n++;
+    }
+    if (n) nic->idle = 0;
+    return n;
+}
+
+unsigned sim_net_arrivals(net_message_t **messages, unsigned budget)
+{
+    nic_t *nic = &nics[sim_job_me()];
+    unsigned n = 0;
+    nic->looked = true;
+    while (nic->arrived && n < budget) {
+        messages[n++] = &nic->arrived->message;
+        nic->arrived = nic->arrived->next;
+        if (!nic->arrived) nic->arrived_end = &nic->arrived;
+    }
+    if (n) nic->idle = 0;
+    return n;
+}
+
+/* ---- receive space ---------------------------------------------------------------------------
+ */
+
+/* The engine has given back what the message carried. */
+static void returned(recv_t *recv)
+{
+    mirror(recv->message.peer)->credits -= recv->header.credits;
+    touch(recv->message.peer);
+}
+
+net_message_t *sim_net_refill(net_message_t *message, net_spare_t *spare)
+{
+    recv_t *recv = (recv_t *)message;
+    nic_t *nic = &nics[message->peer->owner];
+    if (spare->in_hand)
+        spare->in_hand = false;
+    else if (nic->free > 0)
+        nic->free--;
+    else {
+        recv->moved = true;
+        sim_job_sent.moved++;
+    }
+    message->peer->posted++;
+    returned(recv);
+    sim_check(!nic->handling, message->peer->owner, "a handler runs inside a handler");
+    nic->handling = recv;
+    sim_note(message->peer->owner, "handles a Request of node %u", message->peer->rank);
+    return message;
+}
+
+void sim_net_release(net_message_t *message, net_spare_t *spare)
+{
+    recv_t *recv = (recv_t *)message;
+    nic_t *nic = &nics[message->peer->owner];
+    if (recv->header.head >> 2 & 1) {
+        sim_check(nic->handling == recv, message->peer->owner, "releases what it does not handle");
+        nic->handling = NULL;
+        if (!recv->answered) mirror(message->peer)->requests--;
+    } else {
+        returned(recv);
+    }
+    memset(recv->bytes, 0xee, message->length);
+    settle();
+    if (recv->moved) return;
+    if (spare->in_hand)
+        nic->free++;
+    else
+        spare->in_hand = true;
+}
+
+void sim_net_spare_back(net_spare_t *spare)
+{
+    if (spare->in_hand) nics[sim_job_me()].free++;
+    spare->in_hand = false;
+}
