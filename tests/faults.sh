@@ -37,6 +37,9 @@ harmless() { # NAME FAULTS PROGRAM...
 
 harmless "IB-E1 messages that wait while others overtake them" "stall:us=300,messages=4,chance=1/20" \
     testputget testamsize testam
+harmless "IB-E1 every transfer waits, then its row's promise is looked at" "stall:op=write+read,polls=50" testsync
+TEST_HELD=1 harmless "IB-E1 every completion is held back, then no row is synchronised" \
+    "hold:op=write+read,polls=50" testsync
 harmless "IB-E1 IB-E2 completions held back" "hold:polls=50,chance=1/5" \
     testputget testhandles testvalue testamsize
 harmless "IB-E2 completions of puts alone held back" "hold:op=write,us=200,chance=1/5" testputget testhandles

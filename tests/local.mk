@@ -130,6 +130,18 @@ tests_testvalue_ibv_par_CFLAGS = $(test_par_cflags)
 tests_testvalue_ibv_par_LDFLAGS = $(test_ldflags)
 tests_testvalue_ibv_par_LDADD = $(test_par_libs)
 
+check_PROGRAMS += tests/testsync-ibv-seq tests/testsync-ibv-par
+tests_testsync_ibv_seq_SOURCES = tests/testsync.c tests/synchronisation_rows.h $(test_support)
+tests_testsync_ibv_seq_CPPFLAGS = $(test_seq_cppflags)
+tests_testsync_ibv_seq_CFLAGS = $(test_seq_cflags)
+tests_testsync_ibv_seq_LDFLAGS = $(test_ldflags)
+tests_testsync_ibv_seq_LDADD = $(test_seq_libs)
+tests_testsync_ibv_par_SOURCES = tests/testsync.c tests/synchronisation_rows.h $(test_support)
+tests_testsync_ibv_par_CPPFLAGS = $(test_par_cppflags)
+tests_testsync_ibv_par_CFLAGS = $(test_par_cflags)
+tests_testsync_ibv_par_LDFLAGS = $(test_ldflags)
+tests_testsync_ibv_par_LDADD = $(test_par_libs)
+
 check_PROGRAMS += tests/testbarrier-ibv-seq tests/testbarrier-ibv-par
 tests_testbarrier_ibv_seq_SOURCES = tests/testbarrier.c $(test_support)
 tests_testbarrier_ibv_seq_CPPFLAGS = $(test_seq_cppflags)

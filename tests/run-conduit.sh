@@ -12,7 +12,7 @@ nprocs=${TEST_NPROCS:-1 2 3 4 8}
 modes=${TEST_MODES:-seq par}
 bound=${TEST_TIMEOUT:-90}
 programs=${TEST_PROGRAMS:-"testhello testenv testam testamsize testamflood testputget testhandles
-testvalue testbarrier testlock testthreads"}
+testvalue testsync testbarrier testlock testthreads"}
 spawners=${TEST_SPAWNERS:-ssh}
 if [ -z "$TEST_SPAWNERS" ]; then
     if command -v mpirun >/dev/null; then spawners="ssh mpi"; else no_mpi=1; fi
@@ -62,7 +62,7 @@ for spawner in $spawners; do
     for mode in $modes; do
         for n in $nprocs; do
             for program in $programs; do
-                [ "$program" = testthreads ] && [ "$mode" = seq ] && continue
+                case $program:$mode:$n in testthreads:seq:* | testsync:*:1) continue ;; esac
                 run_one "$spawner" "$mode" "$n" "$program"
                 if [ "$program" = testbarrier ] && [ "$spawner" = ssh ]; then # IB-W2: both carriers
                     GASNET_BARRIER=AMDISSEM run_one "$spawner" "$mode" "$n" "$program" AMDISSEM

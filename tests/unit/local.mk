@@ -56,7 +56,7 @@ check_PROGRAMS += tests/unit/am_engine tests/unit/am_flow tests/unit/am_loopback
 	tests/unit/params_init tests/unit/rdma_engine tests/unit/notice
 # With the Extended API above.
 check_PROGRAMS += tests/unit/synchronisation
-tests_unit_synchronisation_SOURCES = tests/unit/synchronisation.c extended-ref/handles.c \
+tests_unit_synchronisation_SOURCES = tests/unit/synchronisation.c tests/synchronisation_rows.h extended-ref/handles.c \
 	extended-ref/memset.c extended-ref/putget.c extended-ref/regions.c extended-ref/value.c
 tests_unit_synchronisation_CPPFLAGS = $(unit_cppflags)
 tests_unit_synchronisation_LDADD = $(unit_ldadd)

@@ -2,8 +2,7 @@
  * network: no call may return too early, and none may wait or copy more than its row says.
  *
  * Completions are held back.  The source is overwritten as soon as the initiating call has
- * returned; what arrives tells whether it was free by then.  The table below is written down a
- * second time on purpose: it is the requirement, core/synchronisation.h what was built.
+ * returned; what arrives tells whether it was free by then.
  */
 #include "core/synchronisation.h"
 
@@ -15,135 +14,14 @@
 #include "core/params.h"
 #include "core/poll.h"
 #include "core/rdma.h"
+#include "tests/synchronisation_rows.h"
 #include "tests/unit/check.h"
 #include "tests/unit/stubs.h"
 
 enum { SEGMENT = 512 << 10, SHIFT = 15, INLINE = 72, BOUNCE = 65536, PACKED = 4000, OFFSET = 640 };
 
-enum kind { MESSAGE, BLOCKING, HANDLE, IMPLICIT, VALGET };
-
-static const struct row {
-    enum gasnetc_form form;
-    const char *name;
-    char local, remote; /* X not needed, I before initiation returns, S before the sync returns */
-    enum kind kind;
-    bool get, value;
-} rows[] = {
-    {GASNETC_LONG_ASYNC, "LongAsync", 'X', 'X', MESSAGE, false, false},
-    {GASNETC_LONG, "Long", 'I', 'X', MESSAGE, false, false},
-    {GASNETC_PUT_NB, "put_nb", 'I', 'S', HANDLE, false, false},
-    {GASNETC_PUT_NBI, "put_nbi", 'I', 'S', IMPLICIT, false, false},
-    {GASNETC_PUT_NB_BULK, "put_nb_bulk", 'X', 'S', HANDLE, false, false},
-    {GASNETC_PUT_NBI_BULK, "put_nbi_bulk", 'X', 'S', IMPLICIT, false, false},
-    {GASNETC_PUT_NB_VAL, "put_nb_val", 'X', 'S', HANDLE, false, true},
-    {GASNETC_PUT_NBI_VAL, "put_nbi_val", 'X', 'S', IMPLICIT, false, true},
-    {GASNETC_PUT, "put", 'X', 'I', BLOCKING, false, false},
-    {GASNETC_PUT_BULK, "put_bulk", 'X', 'I', BLOCKING, false, false},
-    {GASNETC_PUT_VAL, "put_val", 'X', 'I', BLOCKING, false, true},
-    {GASNETC_GET_NB, "get_nb", 'X', 'S', HANDLE, true, false},
-    {GASNETC_GET_NBI, "get_nbi", 'X', 'S', IMPLICIT, true, false},
-    {GASNETC_GET_NB_BULK, "get_nb_bulk", 'X', 'S', HANDLE, true, false},
-    {GASNETC_GET_NBI_BULK, "get_nbi_bulk", 'X', 'S', IMPLICIT, true, false},
-    {GASNETC_GET_NB_VAL, "get_nb_val", 'X', 'S', VALGET, true, true},
-    {GASNETC_GET, "get", 'X', 'I', BLOCKING, true, false},
-    {GASNETC_GET_BULK, "get_bulk", 'X', 'I', BLOCKING, true, false},
-    {GASNETC_GET_VAL, "get_val", 'X', 'I', BLOCKING, true, true},
-};
-
 static char outside[SEGMENT]; /* memory of this node that is not in its segment */
 static char before[SEGMENT];  /* the source as it was at the call */
-
-/* One use of a form. */
-static struct use {
-    const struct row *row;
-    char *local, *remote; /* this node's side, and rank 1's */
-    size_t nbytes;
-    bool in_segment, region;
-    gasnet_handle_t handle;
-    gasnet_valget_handle_t valget;
-} use;
-
-/* ---- what a client does ------------------------------------------------------------------------
- */
-
-static gasnet_register_value_t value_here(void)
-{
-    gasnet_register_value_t value;
-    memcpy(&value, use.local, sizeof value);
-    return value;
-}
-
-static void give_value(gasnet_register_value_t value)
-{
-    memcpy(use.local, &value, sizeof value);
-}
-
-static void initiate(void)
-{
-    void *local = use.local, *remote = use.remote;
-    size_t n = use.nbytes;
-    switch (use.row->form) {
-    case GASNETC_LONG_ASYNC:
-        gasnet_AMRequestLongAsync0(1, 200, local, n, remote);
-        break;
-    case GASNETC_LONG:
-        gasnet_AMRequestLong0(1, 200, local, n, remote);
-        break;
-    case GASNETC_PUT_NB:
-        use.handle = gasnet_put_nb(1, remote, local, n);
-        break;
-    case GASNETC_PUT_NBI:
-        gasnet_put_nbi(1, remote, local, n);
-        break;
-    case GASNETC_PUT_NB_BULK:
-        use.handle = gasnet_put_nb_bulk(1, remote, local, n);
-        break;
-    case GASNETC_PUT_NBI_BULK:
-        gasnet_put_nbi_bulk(1, remote, local, n);
-        break;
-    case GASNETC_PUT_NB_VAL:
-        use.handle = gasnet_put_nb_val(1, remote, value_here(), n);
-        break;
-    case GASNETC_PUT_NBI_VAL:
-        gasnet_put_nbi_val(1, remote, value_here(), n);
-        break;
-    case GASNETC_PUT:
-        gasnet_put(1, remote, local, n);
-        break;
-    case GASNETC_PUT_BULK:
-        gasnet_put_bulk(1, remote, local, n);
-        break;
-    case GASNETC_PUT_VAL:
-        gasnet_put_val(1, remote, value_here(), n);
-        break;
-    case GASNETC_GET_NB:
-        use.handle = gasnet_get_nb(local, 1, remote, n);
-        break;
-    case GASNETC_GET_NBI:
-        gasnet_get_nbi(local, 1, remote, n);
-        break;
-    case GASNETC_GET_NB_BULK:
-        use.handle = gasnet_get_nb_bulk(local, 1, remote, n);
-        break;
-    case GASNETC_GET_NBI_BULK:
-        gasnet_get_nbi_bulk(local, 1, remote, n);
-        break;
-    case GASNETC_GET_NB_VAL:
-        use.valget = gasnet_get_nb_val(1, remote, n);
-        break;
-    case GASNETC_GET:
-        gasnet_get(local, 1, remote, n);
-        break;
-    case GASNETC_GET_BULK:
-        gasnet_get_bulk(local, 1, remote, n);
-        break;
-    case GASNETC_GET_VAL:
-        give_value(gasnet_get_val(1, remote, n));
-        break;
-    case GASNETC_FORMS:
-        break;
-    }
-}
 
 static void *initiate_in_thread(void *unused)
 {
@@ -165,24 +43,6 @@ static void initiate_on_stack_in_segment(void)
     if (check_each(started, "no thread")) pthread_join(thread, NULL);
     pthread_attr_destroy(&attributes);
     memset(unit_segment(0) + SEGMENT / 2, 0x5a, SEGMENT / 2);
-}
-
-static int try_sync(void)
-{
-    if (use.row->kind == HANDLE || use.region) return gasnet_try_syncnb(use.handle);
-    return use.row->get ? gasnet_try_syncnbi_gets() : gasnet_try_syncnbi_puts();
-}
-
-static void wait_sync(void)
-{
-    if (use.row->kind == VALGET)
-        give_value(gasnet_wait_syncnb_valget(use.valget));
-    else if (use.row->kind == HANDLE || use.region)
-        gasnet_wait_syncnb(use.handle);
-    else if (use.row->get)
-        gasnet_wait_syncnbi_gets();
-    else
-        gasnet_wait_syncnbi_puts();
 }
 
 /* ---- what must hold ----------------------------------------------------------------------------
@@ -277,7 +137,12 @@ static void begin(const struct row *row, size_t nbytes, bool in_segment, bool re
     net_script_reset();
     gasnetc_caps.inline_max = INLINE;
     gasnetc_credits_init(&gasnetc_peers[1].credits, 8, 1);
-    use = (struct use){.row = row, .nbytes = nbytes, .in_segment = in_segment, .region = region};
+    use = (struct use){.row = row,
+                       .nbytes = nbytes,
+                       .in_segment = in_segment,
+                       .region = region,
+                       .peer = 1,
+                       .handler = 200};
     use.local = (in_segment ? unit_segment(0) : outside) + OFFSET;
     use.remote = unit_segment(1) + OFFSET;
     check_fill(use.local, nbytes);
@@ -331,8 +196,8 @@ static char letter(enum gasnetc_when when)
 static void same_table(void)
 {
     for (unsigned i = 0; i < GASNETC_FORMS; i++) {
-        const gasnetc_needs_t *needs = &gasnetc_needs[rows[i].form];
-        check_each(rows[i].form == i, "row %u is of another form", i);
+        const gasnetc_needs_t *needs = &gasnetc_needs[i];
+        check_each((unsigned)rows[i].form == i, "row %u is of another form", i);
         check_each(letter(needs->local) == rows[i].local, "%s local", rows[i].name);
         check_each(letter(needs->remote) == rows[i].remote, "%s remote", rows[i].name);
         check_each((needs->local == GASNETC_NO_MEMORY) == rows[i].value, "%s value", rows[i].name);
