@@ -3,7 +3,8 @@ GASNETRUN_SOURCES = \
 	other/contrib/gasnetrun/gasnetrun.c \
 	other/contrib/gasnetrun/mpirun.c other/contrib/gasnetrun/mpirun.h \
 	other/contrib/gasnetrun/options.c other/contrib/gasnetrun/options.h \
-	other/contrib/gasnetrun/program.c other/contrib/gasnetrun/program.h
+	other/contrib/gasnetrun/program.c other/contrib/gasnetrun/program.h \
+	other/contrib/gasnetrun/softhca_hosts.c other/contrib/gasnetrun/softhca_hosts.h
 
 bin_PROGRAMS += gasnetrun_ibv
 gasnetrun_ibv_SOURCES = $(GASNETRUN_SOURCES)

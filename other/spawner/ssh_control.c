@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,13 +64,11 @@ static int connect_to(const char *address, uint16_t port)
 
 static int connect_to_any(char *addresses, uint16_t port)
 {
-    static const int on = 1;
     char *rest = NULL;
     for (char *a = strtok_r(addresses, ",", &rest); a; a = strtok_r(NULL, ",", &rest)) {
         int fd = connect_to(a, port);
         if (fd < 0) continue;
-        setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        ssh_link_watch_host(fd);
         return fd;
     }
     return -1;

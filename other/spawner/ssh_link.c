@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +24,18 @@ void ssh_link_open(struct ssh_link *link, int fd, bool packets)
     link->packets = packets;
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
     fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+void ssh_link_watch_host(int fd)
+{
+    static const int on = 1, probes = 3, interval = 2, patience = 1000 * SSH_LINK_PATIENCE;
+    static const int idle = SSH_LINK_PATIENCE - 3 * 2;
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience, sizeof patience);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
 void ssh_link_close(struct ssh_link *link)
@@ -114,6 +128,7 @@ void ssh_link_flush(struct ssh_link *link)
                             MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0 && errno == EINTR) continue;
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+        if (sent < 0) link->error = errno;
         if (sent >= 0 && (link->sent += (size_t)sent) < parcel->len) continue;
         link->head++; /* sent whole, or the peer is gone and takes no more */
         link->sent = 0;
@@ -140,12 +155,25 @@ static enum ssh_link_state deliver(struct ssh_link *link, ssh_link_frame_fn fram
     return *why = "packet that is not one frame", SSH_LINK_GARBAGE;
 }
 
+/* The kernel gives back one error once, to whoever asks first. */
+static const char *how_it_ended(int error)
+{
+    switch (error) {
+    case 0:
+    case EPIPE:
+    case ECONNRESET:
+        return "connection closed";
+    case ETIMEDOUT:
+        return "no word for a while: its host or the network is down";
+    }
+    return strerror(error);
+}
+
 enum ssh_link_state ssh_link_read(struct ssh_link *link, ssh_link_frame_fn frame, void *ctx,
                                   const char **why)
 {
     static uint8_t bytes[2 * SSH_WIRE_FRAME]; /* event loops are single-threaded */
     bool reset = false;
-    *why = "connection closed";
     while (link->fd >= 0) {
         ssize_t got = recv(link->fd, bytes, sizeof bytes, MSG_DONTWAIT);
         if (got < 0 && errno == EINTR) continue;
@@ -155,11 +183,13 @@ enum ssh_link_state ssh_link_read(struct ssh_link *link, ssh_link_frame_fn frame
             continue;
         }
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return SSH_LINK_OPEN;
-        if (got <= 0) return SSH_LINK_EOF;
+        if (got < 0) link->error = errno;
+        if (got <= 0) break;
         ssh_wire_put(&link->in, bytes, (size_t)got);
         if (link->in.failed) return *why = "out of memory", SSH_LINK_GARBAGE;
         enum ssh_link_state state = deliver(link, frame, ctx, why);
         if (state != SSH_LINK_OPEN) return state;
     }
+    *why = how_it_ended(link->error);
     return SSH_LINK_EOF;
 }

@@ -22,6 +22,7 @@ struct ssh_link {
     struct ssh_parcel **queue;
     size_t head, tail, cap; /* queue[head..tail) waits */
     size_t sent;            /* of queue[head] */
+    int error;              /* why sending failed; 0: it did not */
 };
 
 typedef void (*ssh_link_frame_fn)(void *ctx, const struct ssh_wire_frame *frame);
@@ -29,6 +30,11 @@ typedef void (*ssh_link_frame_fn)(void *ctx, const struct ssh_wire_frame *frame)
 enum ssh_link_state { SSH_LINK_OPEN, SSH_LINK_EOF, SSH_LINK_GARBAGE };
 
 void ssh_link_open(struct ssh_link *link, int fd, bool packets);
+
+/* A TCP connection to another host: frames leave at once, and a host that vanishes without a word
+ * is noticed within SSH_LINK_PATIENCE seconds, whether or not there is something to send. */
+enum { SSH_LINK_PATIENCE = 12 };
+void ssh_link_watch_host(int fd);
 void ssh_link_close(struct ssh_link *link);
 /* poll events to wait for */
 short ssh_link_events(const struct ssh_link *link);

@@ -428,11 +428,27 @@ static int run(struct ssh_master *m)
     return ssh_job_status(&m->job);
 }
 
+/* Shows the caller where the ranks will be. */
+static bool announce_places(const struct ssh_plan *plan, const struct ssh_request *request)
+{
+    struct ssh_place *hosts = calloc(plan->count, sizeof *hosts);
+    uint32_t count = 0;
+    for (uint32_t s = 0; hosts && s < plan->count; s++) {
+        const struct ssh_slot_plan *slot = &plan->slots[s];
+        uint32_t number = plan->host_of[slot->block.first];
+        if (number == count) /* numbers are dense, in order of first rank */
+            hosts[count++] = (struct ssh_place){slot->host, slot->remote};
+    }
+    bool good = hosts && (count == 1 || !request->placed || request->placed(hosts, count));
+    free(hosts);
+    return good;
+}
+
 int ssh_launch(const struct ssh_request *request)
 {
     struct ssh_master m = {.request = request, .listener = -1};
     int status = 1;
-    if (ssh_plan_make(&m.plan, request)) {
+    if (ssh_plan_make(&m.plan, request) && announce_places(&m.plan, request)) {
         if (request->verbose || request->dry_run) describe(&m);
         status = request->dry_run ? 0 : run(&m);
     }

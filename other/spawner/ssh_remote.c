@@ -14,7 +14,6 @@
 #include <ifaddrs.h>
 #include <inttypes.h>
 #include <net/if.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -297,7 +296,6 @@ static void read_stranger(struct ssh_master *m, size_t i)
 
 static void accept_stranger(struct ssh_master *m)
 {
-    static const int on = 1, idle = 10, interval = 5, probes = 3;
     int fd = accept4(m->listener, NULL, NULL, SOCK_CLOEXEC);
     size_t i = 0;
     while (i < STRANGERS && m->strangers[i]) i++;
@@ -306,12 +304,7 @@ static void accept_stranger(struct ssh_master *m)
         close_fd(&fd);
         return;
     }
-    /* A host that vanishes without a word is noticed within half a minute. */
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    ssh_link_watch_host(fd);
     stranger->master = m;
     ssh_link_open(&stranger->link, fd, false);
     m->strangers[i] = stranger;

@@ -7,48 +7,16 @@
 # SOAK_SECONDS (default 3) and SOAK_SEED are handed to the random tests.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
+. "$(dirname "$0")/../netns.sh"
 cd "$TEST_BUILD" || exit 1
 export SOFTHCA=on
 unset SOFTHCA_DEVICES SOFTHCA_FAULTS SOFTHCA_HOST SOFTHCA_SECRET
 
-HOSTS=3
-name=softhca$$
-
-# Whatever was made goes, however this ends.
-remove_hosts() {
-    for host in router $(seq $HOSTS); do ip netns del "$name-$host" 2>/dev/null; done
-    rm -rf "$tap_scratch"
-}
-trap remove_hosts EXIT
-
-in_router() { ip netns exec "$name-router" "$@"; }
-
-# Host N has 10.77.N.1 and fd77:N::1; the router is N.254 and has the other end, wN, of its cable.
-make_host() { # N
-    local ns=$name-$1
-    ip netns add "$ns" && ip -n "$ns" link set lo up &&
-        ip link add "h$1" netns "$ns" type veth peer name "w$1" netns "$name-router" &&
-        ip -n "$ns" addr add "10.77.$1.1/24" dev "h$1" &&
-        ip -n "$ns" addr add "fd77:$1::1/64" dev "h$1" nodad &&
-        ip -n "$name-router" addr add "10.77.$1.254/24" dev "w$1" &&
-        ip -n "$name-router" addr add "fd77:$1::254/64" dev "w$1" nodad &&
-        ip -n "$ns" link set "h$1" up && ip -n "$name-router" link set "w$1" up &&
-        ip -n "$ns" route add default via "10.77.$1.254" &&
-        ip -n "$ns" route add default via "fd77:$1::254"
-}
-
-make_hosts() {
-    ip netns add "$name-router" && ip -n "$name-router" link set lo up || return 1
-    in_router sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward && echo 1 >/proc/sys/net/ipv6/conf/all/forwarding' ||
-        return 1
-    for host in $(seq $HOSTS); do make_host "$host" || return 1; done
-}
-
 # Three hosts by address, and what the programs are told of them.
-if why=$(make_hosts 2>&1); then
+if why=$(netns_make 3 2>&1); then
     cables=1
     SOFTHCA_HOSTS=10.77.1.1,10.77.2.1,10.77.3.1
-    PAIR_NETNS=/run/netns/$name-1,/run/netns/$name-2,/run/netns/$name-3
+    PAIR_NETNS=$(netns_path 1),$(netns_path 2),$(netns_path 3)
     export SOFTHCA_HOSTS PAIR_NETNS
 else
     cables=0
@@ -83,9 +51,9 @@ SOFTHCA_SECRET='open sesame' run "with a secret" ./softhca_rules transfer
 # The cable of the second host is cut for a second, in the midst: all goes on, nothing lost or doubled.
 pull_cable() { # SECONDS
     sleep 1.5 # the moment does not matter
-    ip -n "$name-router" link set w2 down
+    netns_cable 2 down
     sleep "$1"
-    ip -n "$name-router" link set w2 up
+    netns_cable 2 up
 }
 if [ $cables = 1 ]; then
     pull_cable 1 &
@@ -100,7 +68,7 @@ on_host() { # N COMMAND...
     local host=$1
     shift
     if [ $cables = 1 ]; then
-        ip netns exec "$name-$host" "$@"
+        netns_on "$host" "$@"
     else
         SOFTHCA_HOST=127.0.0.$host "$@"
     fi

@@ -1,0 +1,208 @@
+#!/bin/bash
+# run.sh - jobs that span hosts: gasnetrun, a real sshd on each host, the software device over TCP.
+#
+# A host is a network namespace with its own name, its own /dev/shm and an sshd; the launcher is on
+# the first.  Nobody sets SOFTHCA_HOSTS: the launcher does.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../tap.sh" || exit 1
+. "$(dirname "$0")/../netns.sh"
+cd "$TEST_BUILD" || exit 1
+unset SOFTHCA_DEVICES SOFTHCA_FAULTS SOFTHCA_HOSTS SOFTHCA_HOST SOFTHCA_SECRET
+unset GASNET_SSH_NODEFILE GASNET_SSH_OPTIONS GASNET_SSH_CMD GASNET_NODEFILE
+
+conduit=${TEST_CONDUIT:-ibv}
+hosts=3 bound=120
+export TEST_SEED=${TEST_SEED:-$((RANDOM << 15 | RANDOM))}
+tap_note "TEST_SEED=$TEST_SEED repeats this run"
+
+if ! why=$(netns_make $hosts 2>&1); then
+    tap_skip "jobs that span hosts" "no network namespaces: ${why%%$'\n'*}"
+    tap_end
+fi
+
+# --- hosts -----------------------------------------------------------------------------------------
+
+# A host is what this process and its children see; nsenter joins it.
+keeper=()
+be_host() { # HOST
+    # shellcheck disable=SC2016 # for the shell inside
+    ip netns exec "$netns_name-$1" unshare -u -m sh -c '
+        hostname "host$1" && mount -t tmpfs -o size=1g none /dev/shm && exec sleep infinity' sh "$1" &
+    keeper[$1]=$!
+    until [ "$(cat "/proc/${keeper[$1]}/comm" 2>/dev/null)" = sleep ]; do
+        kill -0 "${keeper[$1]}" 2>/dev/null || return 1
+        sleep 0.02 # between two looks
+    done
+}
+on() { # HOST COMMAND...
+    local host=$1
+    shift
+    nsenter -t "${keeper[$host]}" -n -u -m --wd="$PWD" "$@"
+}
+
+# shellcheck disable=SC2317 # the trap calls it
+end_hosts() {
+    # shellcheck disable=SC2046 # a list of numbers
+    kill "${keeper[@]}" $(cat "$tap_scratch"/sshd.*.pid 2>/dev/null) 2>/dev/null
+    netns_remove
+    rm -rf "$tap_scratch"
+}
+trap end_hosts EXIT
+
+keys() {
+    ssh-keygen -q -t ed25519 -N '' -f "$tap_scratch/host_key" &&
+        ssh-keygen -q -t ed25519 -N '' -f "$tap_scratch/user_key" &&
+        cp "$tap_scratch/user_key.pub" "$tap_scratch/authorized" && mkdir -p /run/sshd &&
+        cat >"$tap_scratch/ssh_config" <<END
+IdentityFile $tap_scratch/user_key
+IdentitiesOnly yes
+UserKnownHostsFile /dev/null
+LogLevel ERROR
+END
+}
+
+serve_ssh() { # HOST
+    cat >"$tap_scratch/sshd.$1" <<END
+HostKey $tap_scratch/host_key
+AuthorizedKeysFile $tap_scratch/authorized
+PidFile $tap_scratch/sshd.$1.pid
+PermitRootLogin yes
+StrictModes no
+UsePAM no
+MaxStartups 100
+END
+    on "$1" /usr/sbin/sshd -f "$tap_scratch/sshd.$1" -E "$TEST_LOG/hosts_sshd.$1.log"
+}
+
+servers=''
+keys || { tap_ok 1 "keys for ssh" && tap_end; }
+for host in $(seq $hosts); do
+    if ! be_host "$host" || ! serve_ssh "$host"; then
+        tap_ok 1 "host $host and its sshd"
+        tap_end
+    fi
+    servers+="10.77.$host.1 "
+done
+export GASNET_SSH_SERVERS=$servers GASNET_SSH_OPTIONS="-F $tap_scratch/ssh_config"
+
+# --- jobs ------------------------------------------------------------------------------------------
+
+left_shm() {
+    local host
+    for host in $(seq $hosts); do on "$host" sh -c 'ls -A /dev/shm'; done
+}
+
+# Runs COMMAND by the launcher on host 1; what it leaves behind is added to $wrong.
+job() { # LABEL N PROGRAM ARGS...
+    local label=$1 n=$2 start
+    shift 2
+    log=$TEST_LOG/hosts_${label//[^a-z0-9_]/_}.log marker=job.$$.$tap_count wrong=''
+    start=$(now_ms)
+    TEST_MARKER=$marker TEST_EXPECT_RANKS=$n on 1 timeout -k 5 $bound \
+        "$TEST_LAUNCH" -spawner=ssh -n "$n" "$@" >"$log" 2>&1 </dev/null
+    status=$? ms=$(($(now_ms) - start))
+    no_orphans "$marker" 2 || wrong+='; processes left behind'
+    [ -z "$(left_shm)" ] || wrong+='; files left in /dev/shm'
+}
+
+ends() { # LABEL STATUS
+    [ "$status" -eq "$2" ] || wrong+="; status $status instead of $2"
+    tap_note "$ms ms"
+    tap_ok "$([ -z "$wrong" ]; echo $?)" "$1${wrong:+ (${wrong#; })}"
+    if [ -n "$wrong" ]; then tap_tail "$log"; fi
+}
+
+all_rules() { # every rule it printed holds, and it printed some
+    grep -q '^ok ' "$log" && ! grep -q '^not ok ' "$log" || wrong+='; a rule does not hold'
+}
+
+program() { echo "$TEST_BUILD/tests/$1-$conduit-${2:-seq}"; }
+
+job "hosts" 6 sh -c 'hostname'
+[ "$(sort "$log" | uniq -c | tr -s ' \n' ' ')" = " 2 host1 2 host2 2 host3 " ] || wrong+='; not two on each host'
+ends "six processes on three hosts (IB-S4, S7)" 0
+
+job "testhello" 3 "$(program testhello par)"
+all_rules
+ends "testhello par, one process per host" 0
+for name in testam testputget testbarrier; do
+    job "$name" 3 "$(program $name)"
+    all_rules
+    ends "$name seq, one process per host" 0
+done
+
+# --- how jobs end (IB-X7) --------------------------------------------------------------------------
+
+ends_badly() { # LABEL
+    { [ "$status" -ne 0 ] && [ "$status" -ne 124 ]; } || wrong+="; status $status"
+    ends "$1" "$status"
+}
+
+for case in "all_return_7 7" "all_exit_9 9" "one_exits_others_poll 11" "one_exits_others_sleep 11" \
+    "handler_on_peer 12" "before_attach_one 13" "one_calls_underscore_exit -" "killed_others_poll -" \
+    "killed_others_sleep -" "segv -"; do
+    read -r name code <<<"$case"
+    for who in first last; do
+        [ $who = first ] || [[ $name != all_* ]] || continue
+        job "exit $name $who" 3 "$(program testexit)" "$name" $who
+        if [ "$code" = - ]; then ends_badly "$name $who between hosts"; else ends "$name $who between hosts" "$code"; fi
+    done
+done
+
+# Starts a job of processes that compute until they are ended, and waits until all are up.
+start_job() { # LABEL
+    log=$TEST_LOG/hosts_${1//[^a-z0-9_]/_}.log marker=job.$$.$tap_count wrong=''
+    : >"$log"
+    TEST_MARKER=$marker nsenter -t "${keeper[1]}" -n -u -m --wd="$PWD" env --default-signal=INT,QUIT \
+        timeout -k 5 $bound "$TEST_LAUNCH" -spawner=ssh -n 3 "$(program testexit)" launcher_signal first \
+        >"$log" 2>&1 </dev/null &
+    launcher=$!
+    until grep -q READY "$log"; do
+        kill -0 $launcher 2>/dev/null || { wrong='; never came up' && return; }
+        sleep 0.02 # between two looks
+    done
+}
+end_job() { # waits for it
+    start=$(now_ms)
+    wait $launcher 2>/dev/null
+    status=$? ms=$(($(now_ms) - start))
+    no_orphans "$marker" "$1" || wrong+='; processes left behind'
+    [ -z "$(left_shm)" ] || wrong+='; files left in /dev/shm'
+}
+
+for signal in TERM INT KILL; do
+    start_job "signal $signal"
+    pkill -"$signal" -f "^$TEST_LAUNCH -spawner=ssh -n 3 "
+    end_job 4
+    ends "SIG$signal to the launcher of three hosts" $((128 + $(kill -l $signal)))
+done
+
+# A host whose cable is pulled: nobody gets a word from it any more.
+programs_left() { # HOST
+    local pid
+    for pid in $(ip netns pids "$netns_name-$1"); do
+        case $(readlink "/proc/$pid/exe") in "$TEST_BUILD"/*) echo "$pid" ;; esac
+    done
+}
+start_job "cable"
+netns_cable 3 down
+end_job 30
+for ((i = 0; i < 1500; i++)); do # until the host that was cut off has noticed too
+    [ -n "$(programs_left 3)" ] || break
+    sleep 0.02
+done
+[ -z "$(programs_left 3)" ] || wrong+='; processes left on the host that was cut off'
+netns_cable 3 up
+grep -q 'host 10.77.3.1: lost its control process ([Nn]' "$log" || wrong+='; no line names the host'
+ends_badly "a cable that is pulled for good ends the job, and the host that is cut off ends its part"
+
+# Hosts that are not there.
+GASNET_SSH_SERVERS="10.77.1.1 10.77.99.1" job "absent" 2 "$(program testhello)"
+[ "$(grep -c 'host 10.77.99.1 cannot be reached' "$log")" = 1 ] || wrong+='; no line names it'
+ends "a host that does not exist" 1
+kill "$(cat "$tap_scratch/sshd.2.pid")"
+job "refuses" 3 "$(program testhello)"
+[ "$(grep -c 'host 10.77.2.1 cannot be reached' "$log")" = 1 ] || wrong+='; no line names it'
+ends "a host that refuses" 1
+
+tap_end
