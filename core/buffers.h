@@ -16,7 +16,9 @@
 
 enum { GASNETC_BBUF_SIZE = 4096 };
 
+#pragma GCC visibility push(hidden)
 extern net_region_t gasnetc_bbuf_region; /* covers every bbuf */
+#pragma GCC visibility pop
 
 /* Allocates and registers `count` buffers; fatal, naming limit and remedy, when that fails. */
 void gasnetc_bbuf_init(uint32_t count);
@@ -30,7 +32,9 @@ typedef struct gasnetc_pool {
     gasnetc_held_t *first;
     gasneti_lock_t lock;
 } gasnetc_pool_t;
+#pragma GCC visibility push(hidden)
 extern gasnetc_pool_t gasnetc_free_bbufs;
+#pragma GCC visibility pop
 
 /* NULL when none is free. */
 static inline void *gasnetc_pool_take(gasnetc_pool_t *pool)

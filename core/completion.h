@@ -58,10 +58,14 @@ static inline void gasnetc_copy(void *to, const void *from, uint32_t length)
 /* Frees `held`, after copying a bounced get to its place. */
 void gasnetc_release_held(const gasnetc_sent_t *sent);
 
-/* Called by the network, poll lock held, once for each transfer that is complete. */
-static inline void gasnetc_sent(const gasnetc_sent_t *sent)
+/* Called by the network, poll lock held, once for each transfer that is complete.  *sent holds
+ * nothing afterwards. */
+static inline void gasnetc_sent(gasnetc_sent_t *sent)
 {
-    if (sent->held) gasnetc_release_held(sent);
+    if (sent->held) {
+        gasnetc_release_held(sent);
+        sent->held = NULL;
+    }
     gasnetc_counter_t *counter = sent->counter;
     if (counter) {
         uint32_t reaped = atomic_load_explicit(&counter->reaped, memory_order_relaxed);

@@ -15,7 +15,9 @@ void gasnetc_exit_system_message(uint32_t from, uint64_t word0, uint64_t word1);
 /* A signal (its number) or a failed connection left this note, since it could not act where it was;
  * each poll looks here, and acts. */
 enum { GASNETC_EXIT_FAILURE = -1 };
+#pragma GCC visibility push(hidden)
 extern atomic_int gasnetc_exit_pending;
+#pragma GCC visibility pop
 void gasnetc_exit_act(void) __attribute__((noreturn));
 
 /* A fatal error: ends the job with `code`, at once and without coordination.  Any thread. */

@@ -17,21 +17,32 @@ typedef struct gasnetc_segment {
     const net_key_t *keys;
 } gasnetc_segment_t;
 
+/* The piece of a peer's segment that was reached last, under one key; at first there is none.  Most
+ * segments are one piece, and then this is all of it.  Under the peer's lock. */
+typedef struct gasnetc_window {
+    uintptr_t base;
+    size_t size;
+    net_key_t key;
+} gasnetc_window_t;
+
 /* All that is kept per node; the entry of this node itself has no network half. */
 typedef struct gasnetc_peer {
     net_peer_t net;      /* first: the network hands back pointers to it */
-    gasneti_lock_t lock; /* of net's posting side, and of credits */
+    gasneti_lock_t lock; /* of net's posting side, of credits and of the window */
     gasnetc_credits_t credits;
+    gasnetc_window_t window;
     gasnetc_segment_t segment;
 } gasnetc_peer_t;
 
 enum gasnetc_phase { GASNETC_BEFORE_INIT, GASNETC_BEFORE_ATTACH, GASNETC_ATTACHED };
 
+#pragma GCC visibility push(hidden)
 extern struct bootstrap_job gasnetc_job;
 extern enum gasnetc_phase gasnetc_phase;
 extern gasnetc_peer_t *gasnetc_peers; /* [nodes] */
 extern struct net_caps gasnetc_caps;
 extern unsigned gasnetc_pin_shift;
+#pragma GCC visibility pop
 
 static inline gasnetc_peer_t *gasnetc_peer_of(net_peer_t *net)
 {

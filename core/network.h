@@ -56,7 +56,7 @@ enum net_order { NET_UNORDERED, NET_BEFORE_AM };
 /* What the network tells about itself; filled by net_open. */
 struct net_caps {
     char device[256];      /* one line for people: which device carries the job */
-    uint32_t inline_max;   /* largest put or AM that is captured at the call; 0 = none */
+    size_t inline_max;     /* largest put or AM that is captured at the call; 0 = none */
     size_t transfer_max;   /* largest single put or get */
     uint32_t am_max;       /* largest AM message, header included: the receive buffer's size */
     size_t region_max;     /* largest range one net_register takes (a power of two) or SIZE_MAX */

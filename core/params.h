@@ -31,7 +31,9 @@ typedef struct gasnetc_params {
 #undef PARAM
 } gasnetc_params_t;
 
+#pragma GCC visibility push(hidden)
 extern gasnetc_params_t gasnetc_params;
+#pragma GCC visibility pop
 
 enum gasnetc_param_type {
     GASNETC_NUMBER,

@@ -13,7 +13,7 @@
 #include "core/rdma_internal.h"
 #include "core/report.h"
 
-net_region_t *gasnetc_segment_regions; /* this node's, one per 2^gasnetc_pin_shift bytes */
+gasnetc_home_t gasnetc_home;
 
 /* ---- the remote side
  * ----------------------------------------------------------------------------- */
@@ -56,11 +56,10 @@ static inline const net_key_t *key_of(const gasnetc_peer_t *peer, uintptr_t star
  * is cut to what that region holds. */
 static inline net_region_t *segment_region(const void *start, size_t *nbytes)
 {
-    const gasnetc_segment_t *mine = &gasnetc_peers[gasnetc_job.rank].segment;
-    uintptr_t offset = (uintptr_t)start - mine->base;
-    if (offset >= mine->size || *nbytes > mine->size - offset) return NULL;
-    *nbytes = piece_of(mine->base, (uintptr_t)start, *nbytes);
-    return &gasnetc_segment_regions[offset >> gasnetc_pin_shift];
+    uintptr_t offset = (uintptr_t)start - gasnetc_home.base;
+    if (offset >= gasnetc_home.size || *nbytes > gasnetc_home.size - offset) return NULL;
+    *nbytes = piece_of(gasnetc_home.base, (uintptr_t)start, *nbytes);
+    return &gasnetc_home.regions[offset >> gasnetc_pin_shift];
 }
 
 /* Posts one piece, however long that takes. */
@@ -152,65 +151,103 @@ static void put_zero_copy(gasnetc_peer_t *peer, uintptr_t dst, const char *src, 
 /* ---- the usual case: one piece, posted at once
  * ------------------------------------------------------- */
 
-/* The transfer lies in one region of the peer's segment; *offset is where. */
-static inline bool one_piece(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes,
-                             uintptr_t *offset)
+#define HOT static inline __attribute__((always_inline))
+
+/* All of the range lies in [base, base+size), and it is not empty. */
+HOT bool within(uintptr_t base, size_t size, uintptr_t start, size_t nbytes)
 {
-    *offset = start - peer->segment.base;
-    return *offset <= peer->segment.size && nbytes <= peer->segment.size - *offset &&
-           ((*offset ^ (*offset + nbytes - 1)) >> gasnetc_pin_shift) == 0;
+    size_t last = nbytes - 1;
+    return last < size && start - base < size - last;
+}
+
+/* Moves the peer's window to the piece that holds all of the range; false if none does. */
+static __attribute__((noinline)) bool move_window(gasnetc_peer_t *peer, uintptr_t start,
+                                                  size_t nbytes)
+{
+    const gasnetc_segment_t *segment = &peer->segment;
+    if (!within(segment->base, segment->size, start, nbytes)) return false;
+    size_t index = (start - segment->base) >> gasnetc_pin_shift;
+    uintptr_t offset = (uintptr_t)index << gasnetc_pin_shift;
+    size_t size = (uintptr_t)1 << gasnetc_pin_shift;
+    if (size > segment->size - offset) size = segment->size - offset;
+    peer->window = (gasnetc_window_t){segment->base + offset, size, segment->keys[index]};
+    return within(peer->window.base, size, start, nbytes);
+}
+
+HOT bool reaches(gasnetc_peer_t *peer, uintptr_t start, size_t nbytes)
+{
+    if (__builtin_expect(within(peer->window.base, peer->window.size, start, nbytes), 1))
+        return true;
+    return move_window(peer, start, nbytes);
+}
+
+/* One piece of the segment [base, base+size) holds all of the range. */
+HOT bool one_piece(uintptr_t base, size_t size, uintptr_t start, size_t nbytes)
+{
+    uintptr_t offset = start - base;
+    return within(0, size, offset, nbytes) &&
+           (offset ^ (offset + nbytes - 1)) >> gasnetc_pin_shift == 0;
+}
+
+/* The one region of this node's segment that holds all of the range, or NULL. */
+HOT const net_region_t *region_at_home(const void *start, size_t nbytes)
+{
+    if (!one_piece(gasnetc_home.base, gasnetc_home.size, (uintptr_t)start, nbytes)) return NULL;
+    return &gasnetc_home.regions[((uintptr_t)start - gasnetc_home.base) >> gasnetc_pin_shift];
 }
 
 /* Captures a small source at the call or, if `bulk`, sends from this node's segment; false, with
  * nothing done, if any condition fails. */
-static inline __attribute__((always_inline)) bool put_now(gasnetc_peer_t *peer, uintptr_t dst,
-                                                          const void *src, size_t nbytes,
-                                                          gasnetc_counter_t *counter, bool bulk)
+HOT bool put_now(gasnetc_peer_t *peer, uintptr_t dst, const void *src, size_t nbytes,
+                 gasnetc_counter_t *counter, bool bulk)
 {
-    uintptr_t to, from;
-    if (!one_piece(peer, dst, nbytes, &to)) return false;
-    const net_key_t *key = &peer->segment.keys[to >> gasnetc_pin_shift];
     const net_region_t *region = NULL;
     if (nbytes > gasnetc_caps.inline_max) {
-        if (!bulk || nbytes > gasnetc_caps.transfer_max ||
-            !one_piece(&gasnetc_peers[gasnetc_job.rank], (uintptr_t)src, nbytes, &from))
-            return false;
-        region = &gasnetc_segment_regions[from >> gasnetc_pin_shift];
+        if (!bulk || nbytes > gasnetc_caps.transfer_max) return false;
+        region = region_at_home(src, nbytes);
+        if (!region) return false;
     }
+    enum net_result result = NET_BUSY;
     gasneti_lock(&peer->lock);
-    enum net_result result = net_put(&peer->net, dst, key, src, region, nbytes, NET_UNORDERED,
-                                     &(gasnetc_sent_t){.counter = counter});
+    if (__builtin_expect(reaches(peer, dst, nbytes), 1))
+        result = net_put(&peer->net, dst, &peer->window.key, src, region, nbytes, NET_UNORDERED,
+                         &(gasnetc_sent_t){.counter = counter});
     gasneti_unlock(&peer->lock);
     if (__builtin_expect(result != NET_POSTED, 0)) return false;
-    if (counter) counter->issued++;
+    counter->issued++;
     return true;
+}
+
+HOT bool get_into(gasnetc_peer_t *peer, void *landing, const net_region_t *region, uintptr_t src,
+                  size_t nbytes, const gasnetc_sent_t *sent)
+{
+    enum net_result result = NET_BUSY;
+    gasneti_lock(&peer->lock);
+    if (__builtin_expect(reaches(peer, src, nbytes), 1))
+        result = net_get(&peer->net, landing, region, src, &peer->window.key, nbytes, sent);
+    gasneti_unlock(&peer->lock);
+    return __builtin_expect(result == NET_POSTED, 1);
 }
 
 /* Reads into the segment, or through a bounce buffer; false, with nothing done, if any condition
  * fails. */
-static inline bool get_now(gasnetc_peer_t *peer, void *dst, uintptr_t src, size_t nbytes,
-                           gasnetc_counter_t *counter)
+HOT bool get_now(gasnetc_peer_t *peer, void *dst, uintptr_t src, size_t nbytes,
+                 gasnetc_counter_t *counter)
 {
-    uintptr_t from, to;
-    if (nbytes > GASNETC_BBUF_SIZE || !one_piece(peer, src, nbytes, &from)) return false;
-    const net_key_t *key = &peer->segment.keys[from >> gasnetc_pin_shift];
-    gasnetc_sent_t sent = {.counter = counter};
-    const net_region_t *region;
-    void *landing = dst;
-    if (one_piece(&gasnetc_peers[gasnetc_job.rank], (uintptr_t)dst, nbytes, &to)) {
-        region = &gasnetc_segment_regions[to >> gasnetc_pin_shift];
+    const net_region_t *region = region_at_home(dst, nbytes);
+    if (region) {
+        if (nbytes > gasnetc_caps.transfer_max ||
+            !get_into(peer, dst, region, src, nbytes, &(gasnetc_sent_t){.counter = counter}))
+            return false;
     } else {
-        landing = gasnetc_bbuf_try();
-        if (__builtin_expect(!landing, 0)) return false;
-        sent = (gasnetc_sent_t){counter, landing, dst, (uint32_t)nbytes};
-        region = &gasnetc_bbuf_region;
-    }
-    gasneti_lock(&peer->lock);
-    enum net_result result = net_get(&peer->net, landing, region, src, key, nbytes, &sent);
-    gasneti_unlock(&peer->lock);
-    if (__builtin_expect(result != NET_POSTED, 0)) {
-        if (sent.held) gasnetc_bbuf_free(sent.held);
-        return false;
+        if (nbytes > GASNETC_BBUF_SIZE) return false;
+        void *bbuf = gasnetc_bbuf_try();
+        if (__builtin_expect(!bbuf, 0)) return false;
+        if (!get_into(peer, bbuf, &gasnetc_bbuf_region, src, nbytes,
+                      &(gasnetc_sent_t){counter, bbuf, dst, (uint32_t)nbytes})) {
+            gasnetc_bbuf_free(bbuf);
+            return false;
+        }
     }
     counter->issued++;
     return true;
@@ -303,8 +340,7 @@ void gasnetc_rdma_get_into(uint32_t node, void *dst, const struct net_region *la
                            const void *src, size_t nbytes, gasnetc_counter_t *counter)
 {
     gasnetc_peer_t *peer = &gasnetc_peers[node];
-    uintptr_t from;
-    if (landing && one_piece(peer, (uintptr_t)src, nbytes, &from))
+    if (landing && one_piece(peer->segment.base, peer->segment.size, (uintptr_t)src, nbytes))
         post_get(peer, dst, landing, (uintptr_t)src, nbytes, &(gasnetc_sent_t){.counter = counter});
     else
         get_pieces(peer, dst, (uintptr_t)src, nbytes, counter);

@@ -5,8 +5,15 @@
 #include "core/job.h"
 #include "core/params.h"
 
-/* Registrations of this node's segment, one per 2^gasnetc_pin_shift bytes; set by attach. */
-extern net_region_t *gasnetc_segment_regions;
+/* This node's own segment: its registrations, one per 2^gasnetc_pin_shift bytes.  Set by attach. */
+typedef struct gasnetc_home {
+    uintptr_t base;
+    uintptr_t size;
+    net_region_t *regions;
+} gasnetc_home_t;
+#pragma GCC visibility push(hidden)
+extern gasnetc_home_t gasnetc_home;
+#pragma GCC visibility pop
 
 /* A put whose stalls run no handlers when `in_handler`.  With `source_free` the source may be
  * reused on return.  `counter` may be NULL when nobody waits. */

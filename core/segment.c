@@ -112,13 +112,14 @@ static size_t pieces_of(uintptr_t size)
 static void register_pieces(char *base, uintptr_t size)
 {
     regions = pieces_of(size);
-    gasnetc_segment_regions = calloc(regions + 1, sizeof *gasnetc_segment_regions);
-    if (!gasnetc_segment_regions) gasneti_fatal("out of memory for %zu registrations", regions);
+    gasnetc_home =
+        (gasnetc_home_t){(uintptr_t)base, size, calloc(regions + 1, sizeof *gasnetc_home.regions)};
+    if (!gasnetc_home.regions) gasneti_fatal("out of memory for %zu registrations", regions);
     for (size_t i = 0; i < regions; i++) {
         uintptr_t start = (uintptr_t)i << gasnetc_pin_shift;
         uintptr_t piece = UINT64_C(1) << gasnetc_pin_shift;
         if (piece > size - start) piece = size - start;
-        if (!net_register(base + start, piece, true, &gasnetc_segment_regions[i])) {
+        if (!net_register(base + start, piece, true, &gasnetc_home.regions[i])) {
             char why[256];
             net_explain_register(errno, piece, why, sizeof why);
             gasneti_fatal("cannot register a segment of %llu KB: %s; or ask for a smaller segment "
@@ -145,7 +146,7 @@ static void exchange(uintptr_t base, uintptr_t size)
     net_key_t *my_keys = calloc(most + 1, sizeof *my_keys);
     net_key_t *keys = calloc((most + 1) * n, sizeof *keys);
     if (!my_keys || !keys) gasneti_fatal("out of memory for the segments' keys");
-    for (size_t i = 0; i < regions; i++) my_keys[i] = net_key(&gasnetc_segment_regions[i]);
+    for (size_t i = 0; i < regions; i++) my_keys[i] = net_key(&gasnetc_home.regions[i]);
     if (most) bootstrap_exchange(my_keys, most * sizeof *keys, keys);
     for (uint32_t i = 0; i < n; i++)
         gasnetc_peers[i].segment =
@@ -179,7 +180,7 @@ int gasnetc_segment_attach(uintptr_t size)
 
 void gasnetc_segment_close(void)
 {
-    for (size_t i = 0; i < regions; i++) net_deregister(&gasnetc_segment_regions[i]);
+    for (size_t i = 0; i < regions; i++) net_deregister(&gasnetc_home.regions[i]);
     regions = 0;
 }
 

@@ -20,6 +20,8 @@ void gasnete_attach(void);
 /* Supplied by the Extended API; called outside handlers, by any thread, in each poll that finds
  * gasnete_progress_due set.  May send Requests. */
 void gasnete_progress(void);
+#pragma GCC visibility push(hidden)
 extern atomic_bool gasnete_progress_due;
+#pragma GCC visibility pop
 
 #endif

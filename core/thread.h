@@ -24,13 +24,17 @@ typedef struct gasneti_thread {
 } gasneti_thread_t;
 
 #ifdef GASNET_SEQ
+#pragma GCC visibility push(hidden)
 extern gasneti_thread_t gasneti_the_thread;
+#pragma GCC visibility pop
 static inline gasneti_thread_t *gasneti_self(void)
 {
     return &gasneti_the_thread;
 }
 #else
+#pragma GCC visibility push(hidden)
 extern __thread gasneti_thread_t *gasneti_my_thread __attribute__((tls_model("initial-exec")));
+#pragma GCC visibility pop
 /* Fatal, naming the limit, when more than GASNET_MAX_THREADS threads are alive at once. */
 gasneti_thread_t *gasneti_thread_enter(void);
 static inline gasneti_thread_t *gasneti_self(void)

@@ -284,6 +284,7 @@ static inline int hca_qp_to_rts(hca_qp_t qp, uint8_t timeout, uint8_t retries, u
 typedef struct hca_send {
     struct ibv_send_wr wr;
     struct ibv_sge sge;
+    struct ibv_send_wr *bad; /* always `wr` */
 } hca_send_t;
 
 /* What to move: from where, and either its lkey or captured inline. */
@@ -305,13 +306,12 @@ static inline void hca_send_init(hca_send_t *send, uint64_t id)
 static inline int hca_post(hca_qp_t qp, hca_send_t *send, enum ibv_wr_opcode opcode,
                            hca_local_t local)
 {
-    struct ibv_send_wr *bad;
     send->sge.addr = (uintptr_t)local.data;
     send->sge.length = local.length;
-    send->sge.lkey = local.lkey;
+    if (!local.captured) send->sge.lkey = local.lkey;
     send->wr.opcode = opcode;
     send->wr.send_flags = IBV_SEND_SIGNALED | (local.captured ? IBV_SEND_INLINE : 0u);
-    return ibv_post_send(qp, &send->wr, &bad);
+    return ibv_post_send(qp, &send->wr, &send->bad);
 }
 
 static inline int hca_write(hca_qp_t qp, hca_send_t *send, hca_local_t local, uint64_t dst,

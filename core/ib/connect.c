@@ -22,7 +22,6 @@ typedef struct address {
 /* What net_connect needs for each queue pair. */
 static struct {
     struct net_ib_depths depths;
-    uint32_t ring_size;
     hca_qp_t probe[NET_IB_HCAS]; /* until a peer takes it */
     net_peer_t **made;           /* for net_ib_connect_fini */
     uint32_t count;
@@ -69,8 +68,6 @@ static void settle_inline(uint32_t hca)
 void net_ib_connect_init(uint32_t peers, const struct net_ib_depths *depths)
 {
     plan.depths = *depths;
-    plan.ring_size = 1;
-    while (plan.ring_size < depths->send) plan.ring_size *= 2;
     plan.made = calloc(peers, sizeof *plan.made);
     if (!plan.made) gasneti_fatal("out of memory for %u peers", peers);
     for (uint32_t i = 0; i < net_ib.hcas; i++) settle_inline(i);
@@ -90,23 +87,34 @@ static uint8_t rd_atom(void)
     return (uint8_t)(wanted > 255 ? 255 : wanted);
 }
 
+/* A circle with one slot more than may be in flight, since a full one and an empty one must differ.
+ */
+static void make_lane(net_lane_t *lane, net_peer_t *peer, net_slot_t *slots, uint32_t depth)
+{
+    for (uint32_t i = 0; i <= depth; i++) slots[i] = (net_slot_t){.next = &slots[i + 1]};
+    slots[depth].next = slots;
+    *lane = (net_lane_t){.free = slots, .oldest = slots, .peer = peer};
+}
+
 /* Which of several queue pairs will carry AMs is known when the peer's number of them is. */
 static net_qp_t *add_qp(net_peer_t *peer, uint32_t index)
 {
     uint32_t inline_max = net_ib.inline_max;
+    const uint32_t depth = net_ib.depth, slots = depth + 1 + NET_IB_SYS_SLOTS + 1;
     net_qp_t *qp = NULL;
-    if (posix_memalign((void **)&qp, 64, sizeof *qp) == 0) {
-        *qp = (net_qp_t){.mask = plan.ring_size - 1, .here = rail_of(index)->hca, .peer = peer};
-        qp->ring = calloc(plan.ring_size, sizeof *qp->ring);
+    if (posix_memalign((void **)&qp, 64, sizeof *qp + slots * sizeof *qp->slots) == 0) {
+        *qp = (net_qp_t){.here = rail_of(index)->hca};
+        make_lane(&qp->lane, peer, qp->slots, depth);
+        make_lane(&qp->system, peer, qp->slots + depth + 1, NET_IB_SYS_SLOTS);
         qp->qp = plan.probe[qp->here] ? plan.probe[qp->here]
                                       : make_qp(qp->here, plan.depths.am_recv, &inline_max);
         plan.probe[qp->here] = NULL;
     }
-    if (!qp || !qp->ring || !qp->qp)
+    if (!qp || !qp->qp)
         gasneti_fatal("%s: cannot create the queue pair for rank %u: %s; lower "
                       "GASNET_NETWORKDEPTH_PP, or run fewer processes",
                       net_ib_rails.hca[rail_of(index)->hca].name, peer->rank, strerror(errno));
-    hca_send_init(&qp->send, (uintptr_t)qp);
+    hca_send_init(&qp->send, (uintptr_t)&qp->lane);
     return qp;
 }
 
@@ -138,7 +146,6 @@ void net_address(net_peer_t *peer, void *opaque)
 static void destroy_qp(net_qp_t *qp)
 {
     hca_qp_destroy(qp->qp);
-    free(qp->ring);
     free(qp);
 }
 
@@ -156,6 +163,7 @@ static void keep_qps(net_peer_t *peer, uint32_t count)
 
 static void join(net_qp_t *qp, const struct net_ib_rail *rail, const end_t *end)
 {
+    net_peer_t *peer = qp->lane.peer;
     const hca_far_t *far = &end->far;
     /* What both ends can do. */
     uint8_t mtu = far->mtu < rail->port.mtu ? far->mtu : rail->port.mtu;
@@ -163,15 +171,15 @@ static void join(net_qp_t *qp, const struct net_ib_rail *rail, const end_t *end)
     if (reads > far->rd_atom) reads = far->rd_atom;
     qp->there = end->device;
     int error = hca_qp_to_init(qp->qp, rail->number);
-    for (uint32_t i = 0; !error && qp == qp->peer->am && i < plan.depths.am_prepost; i++)
-        net_ib_recv_post(qp->peer, net_ib_recv_pop());
+    for (uint32_t i = 0; !error && qp == peer->am && i < plan.depths.am_prepost; i++)
+        net_ib_recv_post(peer, net_ib_recv_pop());
     if (!error) error = hca_qp_to_rtr(qp->qp, rail->number, &rail->port, far, mtu, rd_atom());
     if (!error)
         error = hca_qp_to_rts(qp->qp, (uint8_t)gasnetc_params.qp_timeout,
                               (uint8_t)gasnetc_params.qp_retry_count, (uint8_t)reads);
     if (error)
         gasneti_fatal("%s: cannot connect to rank %u (LID %u, QP %u): %s",
-                      net_ib_rails.hca[rail->hca].name, qp->peer->rank, far->lid, far->qp_number,
+                      net_ib_rails.hca[rail->hca].name, peer->rank, far->lid, far->qp_number,
                       strerror(error));
 }
 
@@ -203,11 +211,16 @@ void net_ib_connect_fini(void)
     plan.count = 0;
 }
 
+static bool lane_quiet(const net_lane_t *lane)
+{
+    return atomic_load(&lane->free) == atomic_load(&lane->oldest);
+}
+
 static bool quiet(const net_peer_t *peer)
 {
     const net_qp_t *qp = peer->turn;
     do {
-        if (atomic_load(&qp->head) != atomic_load(&qp->tail)) return false;
+        if (!lane_quiet(&qp->lane) || !lane_quiet(&qp->system)) return false;
         qp = qp->next;
     } while (qp != peer->turn);
     return true;
@@ -224,7 +237,8 @@ enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
 {
     uint64_t words[2] = {word0, word1};
     net_qp_t *qp = peer->am;
-    if (net_ib_ring_full(qp, plan.depths.send)) return NET_BUSY;
+    net_slot_t *slot = net_ib_lane_slot(&qp->system);
+    if (!slot) return NET_BUSY;
     bool captured = net_ib.inline_max >= sizeof words;
     /* A device without inline sends: the words wait in a receive buffer, which is not given back;
      * a job ends only once. */
@@ -236,8 +250,11 @@ enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
         local.data = bounce->message.data;
         local.lkey = net_ib.recv_region.lkey[qp->here];
     }
-    net_ib_enqueue(qp, NET_OP_SYS, &(gasnetc_sent_t){.counter = NULL});
-    int error = hca_message_marked(qp->qp, &qp->send, local);
+    if (net_ib.total_limited) atomic_fetch_add(&net_ib.in_flight, 1);
+    net_ib_enqueue(&qp->system, slot, NET_OP_SYS, &(gasnetc_sent_t){.counter = NULL});
+    hca_send_t send;
+    hca_send_init(&send, (uintptr_t)&qp->system);
+    int error = hca_message_marked(qp->qp, &send, local);
     if (error) net_ib_post_failed(peer, "system message", error);
     return NET_POSTED;
 }

@@ -1,8 +1,9 @@
 /* network_inline.h - the InfiniBand pair's half of network.h: types and hot calls.
  *
  * Included by core/network.h alone.  Reliable queue pairs complete in the order posted, so what is
- * in flight to a peer is a ring: the poster writes `head`, the reaper `tail`, and no slot is ever
- * allocated or searched for.  Start-up, registration and errors are in this folder's .c files.
+ * in flight to a peer is a circle of slots: the poster moves one end, the reaper the other, and no
+ * slot is ever allocated or searched for.  Start-up, registration and errors are in this folder's
+ * .c files.
  */
 #ifndef NETWORK_IB_H
 #define NETWORK_IB_H
@@ -27,23 +28,30 @@ struct net_key {
 
 enum net_operation { NET_OP_PUT, NET_OP_GET, NET_OP_AM, NET_OP_SYS };
 
-/* What is in flight: one slot of a peer's ring. */
+/* What is in flight: one slot of a lane's circle.  A free slot holds nothing (sent.held is NULL).
+ */
 typedef struct net_slot {
     gasnetc_sent_t sent;
     enum net_operation operation; /* for the message when it fails */
+    struct net_slot *next;
 } net_slot_t;
+
+/* Operations that complete in the order posted, and may fill their slots only. */
+typedef struct net_lane {
+    net_slot_t *_Atomic free;   /* the next to fill; moved under the peer's lock */
+    net_slot_t *_Atomic oldest; /* in flight, unless it is `free`; moved under the poll lock */
+    net_peer_t *peer;
+} net_lane_t;
 
 /* One queue pair; those of a peer form a circle, and unordered transfers go round it. */
 typedef struct net_qp {
-    _Atomic uint32_t head; /* posted; written under the peer's lock */
-    _Atomic uint32_t tail; /* reaped; written under the poll lock */
-    uint32_t mask;         /* ring size - 1 */
-    uint32_t here, there;  /* which device carries it, at this end and at the other */
+    net_lane_t lane;      /* of everything but system messages */
+    uint32_t here, there; /* which device carries it, at this end and at the other */
     hca_qp_t qp;
-    net_slot_t *ring;
     struct net_qp *next;
-    net_peer_t *peer;
-    hca_send_t send; /* refilled for each post */
+    hca_send_t send;    /* refilled for each post */
+    net_lane_t system;  /* of system messages, which always find room */
+    net_slot_t slots[]; /* of both lanes */
 } net_qp_t;
 
 struct net_peer {
@@ -80,10 +88,12 @@ struct net_ib {
     uint32_t total_depth;
     _Atomic uint32_t in_flight; /* kept only when total_limited */
 };
+#pragma GCC visibility push(hidden)
 extern struct net_ib net_ib;
+#pragma GCC visibility pop
 
 /* Report a failure, naming operation, peer, cause and remedy; the job ends at the next poll. */
-void net_ib_send_failed(net_peer_t *peer, enum net_operation operation, const hca_wc_t *wc);
+void net_ib_send_failed(net_peer_t *peer, net_slot_t *slot, const hca_wc_t *wc);
 void net_ib_recv_failed(net_peer_t *peer, const hca_wc_t *wc);
 void net_ib_post_failed(net_peer_t *peer, const char *what, int error);
 /* The slow half of net_refill: no spare is left. */
@@ -121,34 +131,44 @@ static inline void net_ib_recv_post(net_peer_t *peer, net_recv_t *recv)
 /* ---- posting ------------------------------------------------------------------------------------
  */
 
-static inline bool net_ib_ring_full(const net_qp_t *qp, uint32_t depth)
+/* The limit of all queue pairs together, where it binds; a place taken is given back by the reaper.
+ */
+static inline bool net_ib_total_take(void)
 {
-    uint32_t tail = atomic_load_explicit(&qp->tail, memory_order_acquire);
-    return atomic_load_explicit(&qp->head, memory_order_relaxed) - tail >= depth;
+    uint32_t before = atomic_fetch_add_explicit(&net_ib.in_flight, 1, memory_order_relaxed);
+    if (before < net_ib.total_depth) return true;
+    atomic_fetch_sub_explicit(&net_ib.in_flight, 1, memory_order_relaxed);
+    return false;
 }
 
-static inline bool net_ib_full(const net_qp_t *qp)
+/* A slot for one operation, NULL when the lane is full. */
+static inline net_slot_t *net_ib_lane_slot(net_lane_t *lane)
 {
-    if (net_ib_ring_full(qp, net_ib.depth)) return true;
-    return __builtin_expect(net_ib.total_limited, 0) &&
-           atomic_load_explicit(&net_ib.in_flight, memory_order_relaxed) >= net_ib.total_depth;
+    net_slot_t *slot = atomic_load_explicit(&lane->free, memory_order_relaxed);
+    return slot->next == atomic_load_explicit(&lane->oldest, memory_order_acquire) ? NULL : slot;
 }
 
-static inline void net_ib_enqueue(net_qp_t *qp, enum net_operation operation,
+/* The same, also NULL where all queue pairs together are full. */
+static inline net_slot_t *net_ib_slot(net_lane_t *lane)
+{
+    net_slot_t *slot = net_ib_lane_slot(lane);
+    if (__builtin_expect(net_ib.total_limited, 0) && slot && !net_ib_total_take()) return NULL;
+    return slot;
+}
+
+/* Fills the slot. */
+static inline void net_ib_enqueue(net_lane_t *lane, net_slot_t *slot, enum net_operation operation,
                                   const gasnetc_sent_t *sent)
 {
-    uint32_t head = atomic_load_explicit(&qp->head, memory_order_relaxed);
-    net_slot_t *slot = &qp->ring[head & qp->mask];
-    atomic_store_explicit(&qp->head, head + 1, memory_order_relaxed);
+    atomic_store_explicit(&lane->free, slot->next, memory_order_relaxed);
     /* Field by field: a copy of the whole would be built in memory first. */
     slot->sent.counter = sent->counter;
-    slot->sent.held = sent->held;
     if (sent->held) { /* nobody looks at the rest without it */
+        slot->sent.held = sent->held;
         slot->sent.copy_to = sent->copy_to;
         slot->sent.copy_length = sent->copy_length;
     }
     slot->operation = operation;
-    if (__builtin_expect(net_ib.total_limited, 0)) atomic_fetch_add(&net_ib.in_flight, 1);
 }
 
 static inline hca_local_t net_ib_local(const net_qp_t *qp, const void *data, size_t length,
@@ -170,8 +190,9 @@ NET_HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t 
                                 enum net_order order, const gasnetc_sent_t *sent)
 {
     net_qp_t *qp = net_ib_turn(peer, order);
-    if (net_ib_full(qp)) return NET_BUSY;
-    net_ib_enqueue(qp, NET_OP_PUT, sent);
+    net_slot_t *slot = net_ib_slot(&qp->lane);
+    if (__builtin_expect(!slot, 0)) return NET_BUSY;
+    net_ib_enqueue(&qp->lane, slot, NET_OP_PUT, sent);
     int error = hca_write(qp->qp, &qp->send, net_ib_local(qp, src, length, local), dst,
                           net_ib_rkey(qp, key));
     if (__builtin_expect(error != 0, 0)) net_ib_post_failed(peer, "put", error);
@@ -183,8 +204,9 @@ NET_HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t 
                                 const gasnetc_sent_t *sent)
 {
     net_qp_t *qp = net_ib_turn(peer, NET_UNORDERED);
-    if (net_ib_full(qp)) return NET_BUSY;
-    net_ib_enqueue(qp, NET_OP_GET, sent);
+    net_slot_t *slot = net_ib_slot(&qp->lane);
+    if (__builtin_expect(!slot, 0)) return NET_BUSY;
+    net_ib_enqueue(&qp->lane, slot, NET_OP_GET, sent);
     int error = hca_read(qp->qp, &qp->send, net_ib_local(qp, dst, length, local), src,
                          net_ib_rkey(qp, key));
     if (__builtin_expect(error != 0, 0)) net_ib_post_failed(peer, "get", error);
@@ -195,13 +217,17 @@ NET_HOT enum net_result net_am(net_peer_t *peer, const void *data, const net_reg
                                size_t length, bool wants_reply, const gasnetc_sent_t *sent)
 {
     net_qp_t *qp = peer->am;
-    if (net_ib_full(qp)) return NET_BUSY;
+    net_slot_t *slot = net_ib_slot(&qp->lane);
+    if (__builtin_expect(!slot, 0)) return NET_BUSY;
     if (wants_reply) {
         net_recv_t *recv = net_ib_recv_pop();
-        if (__builtin_expect(!recv, 0)) return NET_BUSY;
+        if (__builtin_expect(!recv, 0)) {
+            if (net_ib.total_limited) atomic_fetch_sub(&net_ib.in_flight, 1);
+            return NET_BUSY;
+        }
         net_ib_recv_post(peer, recv);
     }
-    net_ib_enqueue(qp, NET_OP_AM, sent);
+    net_ib_enqueue(&qp->lane, slot, NET_OP_AM, sent);
     int error = hca_message(qp->qp, &qp->send, net_ib_local(qp, data, length, local));
     if (__builtin_expect(error != 0, 0)) net_ib_post_failed(peer, "Active Message", error);
     return NET_POSTED;
@@ -217,18 +243,18 @@ NET_HOT unsigned net_ib_reap(hca_cq_t cq)
     hca_wc_t wc[NET_IB_BATCH];
     int n = hca_poll(cq, NET_IB_BATCH, wc);
     for (int i = 0; i < n; i++) {
-        net_qp_t *qp = (net_qp_t *)(uintptr_t)hca_wc_id(&wc[i]);
-        uint32_t tail = atomic_load_explicit(&qp->tail, memory_order_relaxed);
-        const net_slot_t *slot = &qp->ring[tail & qp->mask];
+        net_lane_t *lane = (net_lane_t *)(uintptr_t)hca_wc_id(&wc[i]);
+        net_slot_t *slot = atomic_load_explicit(&lane->oldest, memory_order_relaxed);
         if (__builtin_expect(hca_wc_ok(&wc[i]), 1))
             gasnetc_sent(&slot->sent);
         else
-            net_ib_send_failed(qp->peer, slot->operation, &wc[i]);
+            net_ib_send_failed(lane->peer, slot, &wc[i]);
         /* Only now may a poster use the slot again. */
-        atomic_store_explicit(&qp->tail, tail + 1, memory_order_release);
-        if (__builtin_expect(net_ib.total_limited, 0)) atomic_fetch_sub(&net_ib.in_flight, 1);
+        atomic_store_explicit(&lane->oldest, slot->next, memory_order_release);
     }
-    return n > 0 ? (unsigned)n : 0;
+    if (n <= 0) return 0;
+    if (__builtin_expect(net_ib.total_limited, 0)) atomic_fetch_sub(&net_ib.in_flight, (uint32_t)n);
+    return (unsigned)n;
 }
 
 /* The same for the second device and what follows; reap.c. */

@@ -11,6 +11,9 @@
 
 enum { NET_IB_RAILS = NET_IB_HCAS == 1 ? 1 : 4 * NET_IB_HCAS };
 
+/* Send slots beyond the ordinary depth, so that a system message always finds one. */
+enum { NET_IB_SYS_SLOTS = 4 };
+
 struct net_ib_hca {
     hca_t hca;
     hca_pd_t pd;

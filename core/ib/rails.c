@@ -214,8 +214,7 @@ static hca_channel_t make_channel(const struct net_ib_hca *hca)
     return channel;
 }
 
-/* Send slots beyond the ordinary depth, so that a system message always finds one. */
-enum { SYS_SLOTS = 4, SYS_RECVS = 3, THREAD_MARGIN = 256 };
+enum { SYS_RECVS = 3, THREAD_MARGIN = 256 };
 
 /* Requests in flight to one peer (IB-R3): no more than the send depth, nor than a receive queue
  * that holds as many Replies again. */
@@ -231,7 +230,7 @@ static uint32_t credits_per_peer(void)
 static uint32_t depth_per_qp(void)
 {
     int64_t depth = (gasnetc_params.depth_pp + net_ib_rails.qps - 1) / net_ib_rails.qps;
-    int64_t most = (int64_t)net_ib_rails.limits.max_qp_wr - SYS_SLOTS;
+    int64_t most = (int64_t)net_ib_rails.limits.max_qp_wr - NET_IB_SYS_SLOTS;
     return (uint32_t)(depth < most ? depth : most);
 }
 
@@ -241,7 +240,7 @@ static void set_total(uint32_t qps)
     uint64_t all = (uint64_t)net_ib.depth * qps, total = all;
     if (gasnetc_params.depth_total && (uint64_t)gasnetc_params.depth_total < total)
         total = (uint64_t)gasnetc_params.depth_total;
-    uint64_t set_aside = (uint64_t)SYS_SLOTS * qps + THREAD_MARGIN;
+    uint64_t set_aside = (uint64_t)NET_IB_SYS_SLOTS * qps + THREAD_MARGIN;
     if (net_ib_rails.limits.max_cqe <= set_aside)
         gasneti_fatal("%s: completion queues of %u entries are too small for %u queue pairs",
                       net_ib_rails.text, net_ib_rails.limits.max_cqe, qps);
@@ -299,11 +298,11 @@ void net_open(uint32_t peers, struct net_caps *caps)
         struct net_ib_hca *hca = &net_ib_rails.hca[i];
         if (gasnetc_params.rcv_thread) hca->channel = make_channel(hca);
         net_ib.send_cq[i] =
-            make_cq(hca, net_ib.total_depth + SYS_SLOTS * qps + THREAD_MARGIN, NULL, "send");
+            make_cq(hca, net_ib.total_depth + NET_IB_SYS_SLOTS * qps + THREAD_MARGIN, NULL, "send");
         net_ib.recv_cq[i] = make_cq(hca, buffers, hca->channel, "receive");
     }
     net_ib_receive_init(buffers);
-    net_ib_connect_init(peers, &(struct net_ib_depths){.send = net_ib.depth + SYS_SLOTS,
+    net_ib_connect_init(peers, &(struct net_ib_depths){.send = net_ib.depth + NET_IB_SYS_SLOTS,
                                                        .am_recv = prepost + credits,
                                                        .am_prepost = prepost});
     caps->inline_max = net_ib.inline_max;

@@ -67,9 +67,11 @@ static const char *reported(void)
     return text;
 }
 
-void net_ib_send_failed(net_peer_t *peer, enum net_operation operation, const hca_wc_t *wc)
+/* What the operation holds stays held: the job ends, and the device may still look at it. */
+void net_ib_send_failed(net_peer_t *peer, net_slot_t *slot, const hca_wc_t *wc)
 {
-    gasneti_failed("%s %s failed: %s%s; %s", operation_name(operation),
+    slot->sent.held = NULL;
+    gasneti_failed("%s %s failed: %s%s; %s", operation_name(slot->operation),
                    gasneti_rank_name(peer->rank), hca_wc_text(wc), reported(),
                    advice(hca_wc_cause(wc)));
 }

@@ -152,7 +152,7 @@ static void add_record(uint32_t node, uint32_t peer)
     static net_region_t region;
     gasnetc_peer_t *p = sim_job_peer(node, peer);
     if (p->segment.base) return;
-    gasnetc_segment_regions = &region;
+    gasnetc_home = (gasnetc_home_t){(uintptr_t)remote, REMOTE, &region};
     p->net.rank = peer;
     p->net.owner = node;
     p->segment = (gasnetc_segment_t){(uintptr_t)remote, REMOTE, &key};

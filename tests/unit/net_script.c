@@ -248,7 +248,7 @@ static void check_local(const char *call, const void *start, const net_region_t 
                         size_t length)
 {
     if (!local && length > net_script.caps.inline_max)
-        net_script_broken("%s captures %zu bytes of at most %u", call, length,
+        net_script_broken("%s captures %zu bytes of at most %zu", call, length,
                           net_script.caps.inline_max);
     if (local && (!local->id || local->id > made || !registrations[local->id - 1].mine ||
                   !inside(local->id, start, length)))

@@ -288,7 +288,7 @@ static void random_transfer(void)
     counter = (gasnetc_counter_t){0};
     check_each(!memcmp(wanted, target, SEGMENT),
                "form %u, %zu bytes, local %+ld, remote %+ld, "
-               "pin 2^%u, inline %u",
+               "pin 2^%u, inline %zu",
                form, nbytes, (long)(local - (in_segment ? mine : outside)), (long)(remote - theirs),
                gasnetc_pin_shift, gasnetc_caps.inline_max);
     for (unsigned i = 0; i < net_script_count(kind_of(form)); i++) {

@@ -132,12 +132,14 @@ static void make_segment(uint32_t node, size_t size, unsigned shift)
     size_t pieces = size ? ((size - 1) >> shift) + 1 : 0;
     segments[node] = size ? net_alloc(size) : NULL;
     keys[node] = calloc(pieces + 1, sizeof **keys);
-    if (mine) gasnetc_segment_regions = calloc(pieces + 1, sizeof *gasnetc_segment_regions);
+    if (mine)
+        gasnetc_home = (gasnetc_home_t){(uintptr_t)segments[node], size,
+                                        calloc(pieces + 1, sizeof *gasnetc_home.regions)};
     for (size_t i = 0; i < pieces; i++) {
         size_t start = i << shift, piece = (size_t)1 << shift;
         if (piece > size - start) piece = size - start;
         if (mine)
-            net_register(segments[node] + start, piece, true, &gasnetc_segment_regions[i]);
+            net_register(segments[node] + start, piece, true, &gasnetc_home.regions[i]);
         else
             keys[node][i] = net_script_expose(segments[node] + start, piece);
     }
@@ -178,8 +180,8 @@ void unit_job_end(void)
         gasnetc_peers[gasnetc_job.rank].segment.size
             ? ((gasnetc_peers[gasnetc_job.rank].segment.size - 1) >> gasnetc_pin_shift) + 1
             : 0;
-    for (size_t i = 0; i < pieces; i++) net_deregister(&gasnetc_segment_regions[i]);
-    free(gasnetc_segment_regions);
+    for (size_t i = 0; i < pieces; i++) net_deregister(&gasnetc_home.regions[i]);
+    free(gasnetc_home.regions);
     free(gasnetc_peers);
     free(hosts);
     gasneti_report_init(0, 0, NULL);
