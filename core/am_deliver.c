@@ -79,6 +79,28 @@ static void act_on_system(net_message_t *message)
     gasnetc_exit_system_message(from, words[0], words[1]);
 }
 
+/* The peer's lock is held. */
+HOT void count_reply(gasnetc_peer_counts_t *counts, enum gasnetc_am_category category, bool hidden)
+{
+    if (__builtin_expect(hidden, 0))
+        counts->got_hidden++;
+    else
+        ++*(category == GASNETC_AM_SHORT    ? &counts->got_replies_short
+            : category == GASNETC_AM_MEDIUM ? &counts->got_replies_medium
+                                            : &counts->got_replies_long);
+}
+
+/* Short Requests are what is left of all. */
+static __attribute__((noinline)) void count_payload(enum gasnetc_am_category category,
+                                                    uint32_t nbytes, bool request)
+{
+    gasnetc_counts_t *counts = &gasneti_self()->counts;
+    counts->got_am_bytes += nbytes;
+    if (request)
+        ++*(category == GASNETC_AM_MEDIUM ? &counts->got_requests_medium
+                                          : &counts->got_requests_long);
+}
+
 /* True when the credits kept for the sender exceed the slack.  There is a copy of this for each
  * category. */
 HOT bool deliver_as(enum gasnetc_am_category category, net_message_t *message, net_spare_t *spare)
@@ -90,9 +112,11 @@ HOT bool deliver_as(enum gasnetc_am_category category, net_message_t *message, n
     if (am.credits || !am.request) {
         gasneti_lock(&peer->lock);
         bool sound = gasnetc_credits_return(&peer->credits, am.credits, !am.request);
+        if (!am.request) count_reply(peer->counts, category, am.hidden);
         gasneti_unlock(&peer->lock);
         if (__builtin_expect(!sound, 0)) malformed(message, "credit count");
     }
+    if (category != GASNETC_AM_SHORT) count_payload(category, am.nbytes, am.request);
     if (am.request) message = net_refill(message, spare);
     bool overdue = false;
     if (__builtin_expect(!am.hidden, 1)) {
@@ -104,6 +128,7 @@ HOT bool deliver_as(enum gasnetc_am_category category, net_message_t *message, n
         if (am.request && !token.replied) {
             gasneti_lock(&peer->lock);
             overdue = gasnetc_credits_bank(&peer->credits);
+            peer->counts->banked++;
             gasneti_unlock(&peer->lock);
         }
     }
@@ -199,6 +224,7 @@ void gasnetc_loopback(gasnetc_outgoing_t out, bool request)
         }
     }
     if (GASNETC_CHECKING) token.locks = gasnetc_locks_held();
+    self->counts.loopback++;
     self->handler_depth++;
     if (out.category == GASNETC_AM_SHORT)
         gasnetc_run_short(handler, &token, numargs, out.args);

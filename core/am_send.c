@@ -46,10 +46,33 @@ HOT char *write_prefix(char *bytes, const gasnetc_outgoing_t *am, bool request, 
 
 enum kind { REQUEST, REPLY, HIDDEN_REPLY };
 
+HOT void count_sent(gasnetc_peer_counts_t *counts, const gasnetc_outgoing_t *am, enum kind kind,
+                    bool in_bbuf)
+{
+    if (in_bbuf) counts->am_bounced++;
+    if (kind == HIDDEN_REPLY) {
+        counts->hidden_replies++;
+        return;
+    }
+    switch (am->category) {
+    case GASNETC_AM_SHORT:
+        ++*(kind == REQUEST ? &counts->requests_short : &counts->replies_short);
+        return;
+    case GASNETC_AM_MEDIUM:
+        ++*(kind == REQUEST ? &counts->requests_medium : &counts->replies_medium);
+        break;
+    case GASNETC_AM_LONG:
+        ++*(kind == REQUEST ? &counts->requests_long : &counts->replies_long);
+        break;
+    }
+    counts->am_bytes += am->nbytes;
+}
+
 /* Posts the message at `bytes`, which the network captures unless it is in a bbuf; what is banked
  * rides along.  A Reply brings its Request's credit back; a hidden one is not sent when another
  * message has carried the credits meanwhile. */
-HOT void post(gasnetc_peer_t *peer, char *bytes, uint32_t length, bool in_bbuf, enum kind kind)
+HOT void post(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, uint32_t length,
+              bool in_bbuf, enum kind kind)
 {
     gasnetc_am_header_t *header = (gasnetc_am_header_t *)(void *)bytes;
     gasnetc_sent_t sent = {.held = in_bbuf ? (gasnetc_held_t *)(void *)bytes : NULL};
@@ -60,14 +83,19 @@ HOT void post(gasnetc_peer_t *peer, char *bytes, uint32_t length, bool in_bbuf, 
         gasneti_lock(&peer->lock);
         bool needs_room = false;
         if (kind == HIDDEN_REPLY && !gasnetc_credits_overdue(credits)) break;
-        if (kind != REQUEST || gasnetc_credits_take(credits, &needs_room)) {
+        if (kind == REQUEST && !gasnetc_credits_take(credits, &needs_room)) {
+            peer->counts->stalls_credits++;
+        } else {
             uint8_t carried = gasnetc_credits_carry(credits, own);
             header->credits = carried;
-            if (net_am(&peer->net, bytes, region, length, needs_room, &sent) == NET_POSTED) {
+            enum net_result result = net_am(&peer->net, bytes, region, length, needs_room, &sent);
+            if (result == NET_POSTED) {
                 gasnetc_credits_carried(credits, carried, own);
+                count_sent(peer->counts, am, kind, in_bbuf);
                 gasneti_unlock(&peer->lock);
                 return;
             }
+            gasnetc_count_stall(peer, result);
             if (kind == REQUEST) gasnetc_credits_untake(credits, needs_room);
         }
         gasneti_unlock(&peer->lock);
@@ -94,10 +122,10 @@ static __attribute__((noinline)) void send_from_bbuf(gasnetc_peer_t *peer, gasne
                                                      size_t carried)
 {
     char *bytes;
-    while (!(bytes = gasnetc_bbuf_try())) gasnetc_stall(!request);
+    while (!(bytes = gasnetc_bbuf_try())) gasnetc_stall_bbuf(!request);
     char *payload = write_prefix(bytes, &am, request, flags);
     if (carried) memcpy(payload, am.src, carried);
-    post(peer, bytes, length, true, request ? REQUEST : REPLY);
+    post(peer, &am, bytes, length, true, request ? REQUEST : REPLY);
 }
 
 /* Sends to another node. */
@@ -115,7 +143,7 @@ HOT void send_message(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool r
     _Alignas(8) char bytes[STACK_MESSAGE];
     char *payload = write_prefix(bytes, am, request, flags);
     if (carried) memcpy(payload, am->src, carried);
-    post(peer, bytes, length, false, request ? REQUEST : REPLY);
+    post(peer, am, bytes, length, false, request ? REQUEST : REPLY);
 }
 
 /* The payload goes ahead by itself, or behind the header where it fits. */
@@ -128,9 +156,11 @@ static __attribute__((noinline)) void send_long(gasnetc_peer_t *peer, gasnetc_ou
     }
     gasnetc_check_remote(peer, (uintptr_t)am.dst, am.nbytes, "an AMLong");
     if (am.nbytes <= (size_t)gasnetc_params.packedlong_limit) {
+        gasneti_self()->counts.longs_packed++;
         send_message(peer, &am, request, GASNETC_AM_PACKED, true);
         return;
     }
+    gasneti_self()->counts.longs_unpacked++;
     /* Where header and payload may overtake each other, the payload must have arrived. */
     gasnetc_counter_t arrived = {0};
     gasnetc_counter_t *counter = gasnetc_caps.ordered ? NULL : &arrived;
@@ -184,9 +214,9 @@ void gasnetc_send_hidden_reply(gasnetc_peer_t *peer)
     char *bytes = stack;
     bool in_bbuf = gasnetc_caps.inline_max < sizeof header;
     if (in_bbuf)
-        while (!(bytes = gasnetc_bbuf_try())) gasnetc_reap();
+        while (!(bytes = gasnetc_bbuf_try())) gasnetc_stall_bbuf(true);
     memcpy(bytes, &header, sizeof header);
-    post(peer, bytes, sizeof header, in_bbuf, HIDDEN_REPLY);
+    post(peer, NULL, bytes, sizeof header, in_bbuf, HIDDEN_REPLY);
 }
 
 /* ---- the calls of the client interface

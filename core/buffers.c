@@ -11,6 +11,7 @@
 
 #include "core/job.h"
 #include "core/report.h"
+#include "core/thread.h"
 
 /* A transient registration. */
 typedef struct pin {
@@ -58,6 +59,13 @@ void *gasnetc_bbuf_fresh(void)
     return bbuf;
 }
 
+/* One is taken fresh only while all that were in use before are so now. */
+__attribute__((no_sanitize("thread"))) void gasnetc_bbuf_counts(uint64_t *all, uint64_t *most)
+{
+    *all = arena_size / GASNETC_BBUF_SIZE;
+    *most = fresh / GASNETC_BBUF_SIZE;
+}
+
 void gasnetc_bbuf_fini(void)
 {
     for (pin_t *pin; (pin = gasnetc_pool_take(&pins_for_good));) {
@@ -82,6 +90,7 @@ gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, net_regi
         net_explain_register(errno, length, why, sizeof why);
         gasneti_fatal("cannot register %zu bytes at %p for a transfer: %s", length, start, why);
     }
+    gasneti_self()->counts.transient_registrations++;
     *region = &pin->region;
     return &pin->held;
 }
@@ -101,7 +110,10 @@ void gasnetc_release_held(const gasnetc_sent_t *sent)
 {
     char *bytes = (char *)sent->held;
     if ((size_t)(bytes - arena) < arena_size) {
-        if (sent->copy_to) gasnetc_copy(sent->copy_to, bytes, sent->copy_length);
+        if (sent->copy_to) {
+            gasnetc_poll_counts.gets_bounced++;
+            gasnetc_copy(sent->copy_to, bytes, sent->copy_length);
+        }
         gasnetc_bbuf_free(bytes);
     } else {
         net_deregister(&((pin_t *)sent->held)->region);

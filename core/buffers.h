@@ -69,6 +69,9 @@ static inline void gasnetc_bbuf_free(void *bbuf)
     gasnetc_pool_give(&gasnetc_free_bbufs, bbuf);
 }
 
+/* How many there are, and how many were in use at most; no lock. */
+void gasnetc_bbuf_counts(uint64_t *all, uint64_t *most);
+
 /* Registers [start, start+length) for one transfer: pass as gasnetc_sent_t.held, and `*region` to
  * the posting call; freed when the transfer completes.  Fatal when the network refuses. */
 gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, net_region_t **region);

@@ -18,6 +18,7 @@
 typedef struct gasnetc_credits {
     uint16_t available; /* Requests that may be sent now */
     uint16_t limit;     /* M */
+    uint16_t lowest;    /* the least that `available` has been; only told, never acted on */
     uint16_t banked;    /* owed to the peer, not yet sent */
     uint16_t slack;     /* most that may stay banked */
     uint16_t room;      /* receive buffers here, posted for Replies that will not come: each credit
@@ -29,7 +30,7 @@ enum { GASNETC_CREDITS_PER_MESSAGE = 255 }; /* the header's field is a byte */
 /* slack is reduced so that it stays below M: a peer never waits for credits that only we hold. */
 static inline void gasnetc_credits_init(gasnetc_credits_t *c, uint16_t limit, uint16_t slack)
 {
-    c->available = c->limit = limit;
+    c->available = c->limit = c->lowest = limit;
     c->banked = c->room = 0;
     if (slack >= limit) slack = limit - 1;
     c->slack = slack < GASNETC_CREDITS_PER_MESSAGE ? slack : GASNETC_CREDITS_PER_MESSAGE - 1;
@@ -39,7 +40,11 @@ static inline void gasnetc_credits_init(gasnetc_credits_t *c, uint16_t limit, ui
  * be posted for its Reply; if not, one was left over and is now taken. */
 static inline bool gasnetc_credits_take(gasnetc_credits_t *c, bool *needs_room)
 {
-    if (c->available == 0) return false;
+    /* One comparison in the usual case: fewer credits are left than ever before, or none. */
+    if (__builtin_expect(c->available <= c->lowest, 0)) {
+        if (c->available == 0) return false;
+        c->lowest = c->available - 1;
+    }
     c->available--;
     *needs_room = c->room == 0;
     if (!*needs_room) c->room--;

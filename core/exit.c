@@ -17,6 +17,7 @@
 
 #include "core/buffers.h"
 #include "core/clock.h"
+#include "core/counters.h"
 #include "core/exit_protocol.h"
 #include "core/exit_signals.h"
 #include "core/job.h"
@@ -162,6 +163,7 @@ static void body(void)
     if (gasnetc_phase != GASNETC_BEFORE_INIT) {
         if (!coordinate(gasnetc_exit_code())) bootstrap_abort(gasnetc_exit_code());
         atomic_store(&exit_code, the_exit.protocol.code);
+        gasnetc_stats_write("at exit");
         close_network();
     }
     bootstrap_fini(gasnetc_exit_code());
@@ -192,6 +194,7 @@ void gasnetc_exit_fatal(int code)
     if (!the_exit.joined) _exit(code);
     if (!first && !pthread_equal(exiting_thread, pthread_self())) park();
     fflush(stderr);
+    if (first) gasnetc_stats_write("at a fatal error");
     bootstrap_abort(code);
 }
 

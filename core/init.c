@@ -100,10 +100,16 @@ static void on_job_death(int code)
 static void make_peers(void)
 {
     uint32_t n = gasnetc_job.size;
-    if (posix_memalign((void **)&gasnetc_peers, 64, n * sizeof *gasnetc_peers))
+    /* Cleared memory from the kernel: of peers never spoken to there is no page. */
+    gasnetc_peer_counts_t *counts = calloc(n, sizeof *counts);
+    if (!counts || posix_memalign((void **)&gasnetc_peers, _Alignof(gasnetc_peer_t),
+                                  n * sizeof *gasnetc_peers))
         gasneti_fatal("out of memory for %u peers", n);
     memset(gasnetc_peers, 0, n * sizeof *gasnetc_peers);
-    for (uint32_t i = 0; i < n; i++) gasnetc_peers[i].net.rank = i;
+    for (uint32_t i = 0; i < n; i++) {
+        gasnetc_peers[i].net.rank = i;
+        gasnetc_peers[i].counts = &counts[i];
+    }
 }
 
 enum { SPARE_FILES = 16 }; /* beyond what peers take: for the device, and for the program */
@@ -239,6 +245,7 @@ int gasnet_init(int *argc, char ***argv)
     clip_threads();
     settle_receive_thread();
     settle_patience();
+    gasnetc_stats_init();
     open_network();
     gasnetc_segment_limits();
     gasnetc_phase = GASNETC_BEFORE_ATTACH;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/counters.h"
 #include "core/credits.h"
 #include "core/lock.h"
 #include "core/network.h"
@@ -25,14 +26,16 @@ typedef struct gasnetc_window {
     net_key_t key;
 } gasnetc_window_t;
 
-/* All that is kept per node; the entry of this node itself has no network half. */
+/* All that is kept per node; the entry of this node itself has no network half.  Its size is a
+ * power of two, or finding a node's entry would take a multiplication. */
 typedef struct gasnetc_peer {
     net_peer_t net;      /* first: the network hands back pointers to it */
-    gasneti_lock_t lock; /* of net's posting side, of credits and of the window */
+    gasneti_lock_t lock; /* of net's posting side, credits, window and counts */
     gasnetc_credits_t credits;
     gasnetc_window_t window;
     gasnetc_segment_t segment;
-} gasnetc_peer_t;
+    gasnetc_peer_counts_t *counts;
+} __attribute__((aligned(128))) gasnetc_peer_t;
 
 enum gasnetc_phase { GASNETC_BEFORE_INIT, GASNETC_BEFORE_ATTACH, GASNETC_ATTACHED };
 
@@ -47,6 +50,15 @@ extern unsigned gasnetc_pin_shift;
 static inline gasnetc_peer_t *gasnetc_peer_of(net_peer_t *net)
 {
     return (gasnetc_peer_t *)net;
+}
+
+/* A post to the peer was refused; its lock is held. */
+static inline void gasnetc_count_stall(gasnetc_peer_t *peer, enum net_result result)
+{
+    if (result == NET_DRY)
+        peer->counts->stalls_replies++;
+    else
+        peer->counts->stalls_slots++;
 }
 
 #endif

@@ -6,6 +6,7 @@ core_sources = \
   core/am_send.c core/am_variadic.c core/synchronisation.h core/notice.h core/notice.c $(receive_thread_sources) core/rdma.h core/rdma_internal.h core/rdma.c \
   core/context.h core/context.c core/poll.h core/poll.c core/clock.h core/exit.h core/exit.c core/exit_signals.h \
   core/exit_signals.c core/exit_protocol.h core/exit_protocol.c core/report.h core/report.c \
+  core/counters.h core/counters.def core/counters.c core/counters_report.c \
   core/params.h core/params.def core/params.c core/params_init.c core/system_am.h
 
 # With --disable-ibv-rcv-thread it is not there at all.
@@ -16,6 +17,6 @@ endif
 
 core_ib_sources = \
   core/ib/network_inline.h core/ib/turns.h core/ib/rail.h core/ib/rails.c core/ib/ports.h core/ib/ports.c \
-  core/ib/memory.c core/ib/receive.c core/ib/reap.c core/ib/connect.c core/ib/status.c
+  core/ib/memory.c core/ib/receive.c core/ib/reap.c core/ib/connect.c core/ib/counts.c core/ib/status.c
 
-EXTRA_DIST += core/gen_dispatch.sh core/params_table.sh
+EXTRA_DIST += core/gen_dispatch.sh core/params_table.sh core/counters_table.sh

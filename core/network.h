@@ -16,11 +16,11 @@
  *   - net_open ... net_connect and net_close are made by one thread while no other is inside.
  * In SEQ and PARSYNC libraries the locks are empty and all of this is trivially so.
  *
- * No call blocks, except those of start-up.  A call that finds no room answers NET_BUSY and has
- * changed nothing; the caller reaps and tries again.  A network that loses a peer or its device
- * calls gasneti_failed with the operation, the peer and the cause in words, and goes on as if all
- * were well, but never completes what failed: while a job ends peers disappear, and only the core
- * knows.
+ * No call blocks, except those of start-up.  A call that finds no room answers NET_BUSY or NET_DRY
+ * and has changed nothing; the caller reaps and tries again.  A network that loses a peer or its
+ * device calls gasneti_failed with the operation, the peer and the cause in words, and goes on as
+ * if all were well, but never completes what failed: while a job ends peers disappear, and only the
+ * core knows.
  *
  * To write a fourth network: copy the list of functions below into a folder, begin with net_open
  * and net_am, and run tests/unit (which has such a network, driven by a script).
@@ -46,7 +46,8 @@ typedef struct net_region net_region_t;
 typedef struct net_key net_key_t;
 typedef struct net_spare net_spare_t;
 
-enum net_result { NET_POSTED, NET_BUSY };
+/* NET_DRY: there is no receive space for the answer; otherwise as NET_BUSY. */
+enum net_result { NET_POSTED, NET_BUSY, NET_DRY };
 
 /* Which transfers keep their order.  A put NET_BEFORE_AM has arrived when the AM has arrived that
  * is posted to the same peer after it (if caps.ordered); NET_UNORDERED leaves the way to the
@@ -154,6 +155,24 @@ bool net_quiet(void);
 /* Takes at most `budget` arrived messages; fills `messages`, returns how many, and adds to *systems
  * how many of them are from net_sys. */
 static inline unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems);
+
+/* ---- counters (not hot; no lock held, by any thread: what is told may be a moment old) ---------
+ */
+
+struct net_peer_counts {
+    uint64_t puts, put_bytes, gets, get_bytes; /* posted, failed ones too */
+    uint64_t puts_not_captured;                /* net_put with a local region */
+    uint64_t in_flight;                        /* posted and not reaped */
+    uint64_t in_flight_most;                   /* the most that one queue has had */
+};
+void net_peer_counts(const net_peer_t *peer, struct net_peer_counts *counts);
+
+struct net_counts {
+    uint64_t registrations; /* made since net_open */
+    uint64_t spares_out;    /* messages that net_refill moved */
+    uint64_t connections;   /* peers that messages can go to */
+};
+void net_counts(struct net_counts *counts);
 
 /* ---- sleeping (not hot; one thread, no lock held; if GASNET_RCV_THREAD was set at net_open) ----
  */

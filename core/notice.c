@@ -55,7 +55,8 @@ void gasnetc_notice_put(uint32_t node, uint32_t index, uint64_t word)
     const net_region_t *local = NULL;
     gasnetc_sent_t sent = {.counter = NULL};
     if (gasnetc_caps.inline_max < sizeof word) {
-        while (!(sent.held = gasnetc_bbuf_try())) gasnetc_stall(false);
+        while (!(sent.held = gasnetc_bbuf_try())) gasnetc_stall_bbuf(false);
+        gasneti_self()->counts.puts_bounced++;
         memcpy(sent.held, &word, sizeof word);
         source = sent.held;
         local = &gasnetc_bbuf_region;
@@ -65,6 +66,7 @@ void gasnetc_notice_put(uint32_t node, uint32_t index, uint64_t word)
         enum net_result result =
             net_put(&peer->net, places[node].base + index * sizeof *words, &places[node].key,
                     source, local, sizeof word, NET_UNORDERED, &sent);
+        if (result != NET_POSTED) gasnetc_count_stall(peer, result);
         gasneti_unlock(&peer->lock);
         if (result == NET_POSTED) return;
         gasnetc_stall(false);

@@ -16,6 +16,7 @@
 #include "core/thread.h"
 
 static gasneti_lock_t poll_lock;
+gasnetc_counts_t gasnetc_poll_counts; /* of things that happen under it */
 static unsigned patience = UINT_MAX;
 
 void gasnetc_poll_set_patience(unsigned turns)

@@ -3,6 +3,7 @@
 #define GASNETC_POLL_H
 
 #include "core/completion.h"
+#include "core/thread.h"
 
 /* Reaps what was sent and runs the handlers of what arrived, a bounded amount of each.  Never in a
  * handler.  Returns how many messages had arrived. */
@@ -25,6 +26,13 @@ static inline void gasnetc_stall(bool in_handler)
         gasnetc_reap();
     else
         gasneti_wait_poll();
+}
+
+/* The same where no bounce buffer is free. */
+static inline void gasnetc_stall_bbuf(bool in_handler)
+{
+    gasneti_self()->counts.stalls_bounce++;
+    gasnetc_stall(in_handler);
 }
 
 /* While the job ends: system messages are served, Active Messages dropped. */

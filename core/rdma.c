@@ -12,6 +12,7 @@
 #include "core/poll.h"
 #include "core/rdma_internal.h"
 #include "core/report.h"
+#include "core/thread.h"
 
 gasnetc_home_t gasnetc_home;
 
@@ -72,6 +73,7 @@ static inline void post_put(gasnetc_peer_t *peer, uintptr_t dst, const void *src
         gasneti_lock(&peer->lock);
         enum net_result result =
             net_put(&peer->net, dst, key_of(peer, dst), src, local, nbytes, order, sent);
+        if (__builtin_expect(result != NET_POSTED, 0)) gasnetc_count_stall(peer, result);
         gasneti_unlock(&peer->lock);
         if (__builtin_expect(result == NET_POSTED, 1)) return;
         gasnetc_stall(in_handler);
@@ -86,6 +88,7 @@ static inline void post_get(gasnetc_peer_t *peer, void *dst, const net_region_t 
         gasneti_lock(&peer->lock);
         enum net_result result =
             net_get(&peer->net, dst, local, src, key_of(peer, src), nbytes, sent);
+        if (__builtin_expect(result != NET_POSTED, 0)) gasnetc_count_stall(peer, result);
         gasneti_unlock(&peer->lock);
         if (__builtin_expect(result == NET_POSTED, 1)) return;
         gasnetc_stall(false);
@@ -95,7 +98,7 @@ static inline void post_get(gasnetc_peer_t *peer, void *dst, const net_region_t 
 static void *wait_bbuf(bool in_handler)
 {
     void *bbuf;
-    while (!(bbuf = gasnetc_bbuf_try())) gasnetc_stall(in_handler);
+    while (!(bbuf = gasnetc_bbuf_try())) gasnetc_stall_bbuf(in_handler);
     return bbuf;
 }
 
@@ -124,6 +127,7 @@ static void put_bounced(gasnetc_peer_t *peer, uintptr_t dst, contents_t from, si
         if (piece > GASNETC_BBUF_SIZE) piece = GASNETC_BBUF_SIZE;
         void *bbuf = wait_bbuf(in_handler);
         pour(bbuf, &from, piece);
+        gasneti_self()->counts.puts_bounced++;
         post_put(peer, dst, bbuf, &gasnetc_bbuf_region, piece, order,
                  &(gasnetc_sent_t){.counter = counter, .held = bbuf}, in_handler);
         dst += piece;

@@ -4,6 +4,7 @@
 #include "core/thread.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "core/params.h"
@@ -14,6 +15,11 @@
 
 gasneti_thread_t gasneti_the_thread;
 
+const gasneti_thread_t *gasneti_all_threads(void)
+{
+    return &gasneti_the_thread;
+}
+
 #else
 
 __thread gasneti_thread_t *gasneti_my_thread;
@@ -23,6 +29,12 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key; /* only for its destructor */
 static gasneti_thread_t *free_slots;
 static uint32_t made;
+static gasneti_thread_t *_Atomic all_slots;
+
+const gasneti_thread_t *gasneti_all_threads(void)
+{
+    return atomic_load(&all_slots);
+}
 
 static void leave(void *slot)
 {
@@ -49,6 +61,8 @@ static gasneti_thread_t *take_slot(void)
         free_slots = thread->next;
     } else if (made < limit && (thread = calloc(1, sizeof *thread))) {
         thread->index = made++;
+        thread->made_next = atomic_load(&all_slots);
+        atomic_store(&all_slots, thread);
     }
     pthread_mutex_unlock(&lock);
     if (!thread)

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/counters.h"
+
 #define GASNETI_MAX_THREADS 256
 
 typedef struct gasneti_thread {
@@ -21,7 +23,12 @@ typedef struct gasneti_thread {
     void *extended;              /* the Extended API's own record; NULL until it needs one; it is
                                     kept with the slot, not freed, when the thread ends */
     struct gasneti_thread *next; /* free list */
+    struct gasneti_thread *made_next; /* all records */
+    gasnetc_counts_t counts;          /* of all threads that had this record */
 } gasneti_thread_t;
+
+/* All records there are, by made_next; for those who only read. */
+const gasneti_thread_t *gasneti_all_threads(void);
 
 #ifdef GASNET_SEQ
 #pragma GCC visibility push(hidden)

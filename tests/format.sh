@@ -37,6 +37,10 @@ core/params_table.sh --check ibv-conduit/README.md >"$TEST_LOG/params_table.log"
 status=$?
 tap_ok $status "the README's table of parameters is that of core/params.def"
 [ $status -eq 0 ] || tap_tail "$TEST_LOG/params_table.log"
+core/counters_table.sh --check ibv-conduit/README.md >"$TEST_LOG/counters_table.log" 2>&1
+status=$?
+tap_ok $status "the README's table of counters is that of core/counters.def"
+[ $status -eq 0 ] || tap_tail "$TEST_LOG/counters_table.log"
 other/softhca/settings_table.sh --check other/softhca/README.md >"$TEST_LOG/settings_table.log" 2>&1
 status=$?
 tap_ok $status "the software device's table of variables is that of settings.def"

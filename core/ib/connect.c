@@ -92,8 +92,9 @@ static uint8_t rd_atom(void)
 static void make_lane(net_lane_t *lane, net_peer_t *peer, net_slot_t *slots, uint32_t depth)
 {
     for (uint32_t i = 0; i <= depth; i++) slots[i] = (net_slot_t){.next = &slots[i + 1]};
-    slots[depth].next = slots;
-    *lane = (net_lane_t){.free = slots, .oldest = slots, .peer = peer};
+    slots[0].next = slots;
+    slots[depth].next = NULL;
+    *lane = (net_lane_t){.free = slots, .oldest = slots, .unused = slots + 1, .peer = peer};
 }
 
 /* Which of several queue pairs will carry AMs is known when the peer's number of them is. */
@@ -192,6 +193,11 @@ void net_connect(net_peer_t *peer, const void *opaque)
     for (uint32_t i = am_index(peer, address, qps); i > 0; i--) peer->am = peer->am->next;
     net_qp_t *qp = peer->turn;
     for (uint32_t i = 0; i < qps; i++, qp = qp->next) join(qp, rail_of(i), &address->end[i]);
+}
+
+uint32_t net_ib_connections(void)
+{
+    return plan.count;
 }
 
 void net_ib_connect_fini(void)

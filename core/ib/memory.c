@@ -26,6 +26,8 @@ static hca_mr_t register_with(const struct net_ib_hca *hca, void *start, size_t 
     return hca_register_source(hca->pd, start, size);
 }
 
+_Atomic uint64_t net_ib_registrations;
+
 /* One registration with every device. */
 bool net_register(void *start, size_t size, bool remote, net_region_t *region)
 {
@@ -40,6 +42,7 @@ bool net_register(void *start, size_t size, bool remote, net_region_t *region)
         }
         region->lkey[i] = hca_lkey(region->mr[i]);
     }
+    atomic_fetch_add(&net_ib_registrations, 1);
     return true;
 }
 

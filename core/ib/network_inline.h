@@ -40,6 +40,7 @@ typedef struct net_slot {
 typedef struct net_lane {
     net_slot_t *_Atomic free;   /* the next to fill; moved under the peer's lock */
     net_slot_t *_Atomic oldest; /* in flight, unless it is `free`; moved under the poll lock */
+    net_slot_t *unused;         /* not in the circle yet; under the peer's lock */
     net_peer_t *peer;
 } net_lane_t;
 
@@ -47,6 +48,7 @@ typedef struct net_lane {
 typedef struct net_qp {
     net_lane_t lane;      /* of everything but system messages */
     uint32_t here, there; /* which device carries it, at this end and at the other */
+    uint64_t puts, put_bytes, gets, get_bytes, puts_not_captured; /* so far */
     hca_qp_t qp;
     struct net_qp *next;
     hca_send_t send;    /* refilled for each post */
@@ -96,6 +98,9 @@ extern struct net_ib net_ib;
 void net_ib_send_failed(net_peer_t *peer, net_slot_t *slot, const hca_wc_t *wc);
 void net_ib_recv_failed(net_peer_t *peer, const hca_wc_t *wc);
 void net_ib_post_failed(net_peer_t *peer, const char *what, int error);
+/* For net_counts. */
+extern _Atomic uint64_t net_ib_registrations, net_ib_spares_out;
+uint32_t net_ib_connections(void);
 /* The slow half of net_refill: no spare is left. */
 net_message_t *net_ib_move(net_recv_t *recv);
 
@@ -141,11 +146,21 @@ static inline bool net_ib_total_take(void)
     return false;
 }
 
-/* A slot for one operation, NULL when the lane is full. */
+/* A slot for one operation, NULL when the lane is full.  A circle begins small and grows as it is
+ * needed, so that its size tells how many were ever in flight; what the reaper follows does not
+ * change by that. */
 static inline net_slot_t *net_ib_lane_slot(net_lane_t *lane)
 {
     net_slot_t *slot = atomic_load_explicit(&lane->free, memory_order_relaxed);
-    return slot->next == atomic_load_explicit(&lane->oldest, memory_order_acquire) ? NULL : slot;
+    if (__builtin_expect(slot->next == atomic_load_explicit(&lane->oldest, memory_order_acquire),
+                         0)) {
+        net_slot_t *more = lane->unused;
+        if (!more) return NULL;
+        lane->unused = more->next;
+        more->next = slot->next;
+        slot->next = more;
+    }
+    return slot;
 }
 
 /* The same, also NULL where all queue pairs together are full. */
@@ -192,6 +207,9 @@ NET_HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t 
     net_qp_t *qp = net_ib_turn(peer, order);
     net_slot_t *slot = net_ib_slot(&qp->lane);
     if (__builtin_expect(!slot, 0)) return NET_BUSY;
+    qp->puts++;
+    qp->put_bytes += length;
+    if (local) qp->puts_not_captured++;
     net_ib_enqueue(&qp->lane, slot, NET_OP_PUT, sent);
     int error = hca_write(qp->qp, &qp->send, net_ib_local(qp, src, length, local), dst,
                           net_ib_rkey(qp, key));
@@ -206,6 +224,8 @@ NET_HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t 
     net_qp_t *qp = net_ib_turn(peer, NET_UNORDERED);
     net_slot_t *slot = net_ib_slot(&qp->lane);
     if (__builtin_expect(!slot, 0)) return NET_BUSY;
+    qp->gets++;
+    qp->get_bytes += length;
     net_ib_enqueue(&qp->lane, slot, NET_OP_GET, sent);
     int error = hca_read(qp->qp, &qp->send, net_ib_local(qp, dst, length, local), src,
                          net_ib_rkey(qp, key));
@@ -223,7 +243,7 @@ NET_HOT enum net_result net_am(net_peer_t *peer, const void *data, const net_reg
         net_recv_t *recv = net_ib_recv_pop();
         if (__builtin_expect(!recv, 0)) {
             if (net_ib.total_limited) atomic_fetch_sub(&net_ib.in_flight, 1);
-            return NET_BUSY;
+            return NET_DRY;
         }
         net_ib_recv_post(peer, recv);
     }

@@ -51,11 +51,14 @@ void net_release_system(net_message_t *message)
     net_ib_recv_post(message->peer, (net_recv_t *)message);
 }
 
+_Atomic uint64_t net_ib_spares_out;
+
 net_message_t *net_ib_move(net_recv_t *recv)
 {
     uint32_t length = recv->message.length;
     net_recv_t *copy = malloc(sizeof *copy + length);
     if (!copy) gasneti_fatal("out of memory while copying a %u-byte message", length);
+    atomic_fetch_add(&net_ib_spares_out, 1);
     copy->message = recv->message;
     copy->message.data = copy + 1;
     copy->moved = true;

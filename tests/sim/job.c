@@ -150,11 +150,13 @@ static void add_record(uint32_t node, uint32_t peer)
 {
     static const net_key_t key;
     static net_region_t region;
+    static gasnetc_peer_counts_t counts; /* nobody looks at them */
     gasnetc_peer_t *p = sim_job_peer(node, peer);
     if (p->segment.base) return;
     gasnetc_home = (gasnetc_home_t){(uintptr_t)remote, REMOTE, &region};
     p->net.rank = peer;
     p->net.owner = node;
+    p->counts = &counts;
     p->segment = (gasnetc_segment_t){(uintptr_t)remote, REMOTE, &key};
     gasnetc_credits_init(&p->credits, sim_the_job.credits, sim_the_job.slack);
     if (node != peer) sim_net_introduce(&p->net);

@@ -468,6 +468,30 @@ unsigned net_script_arrivals(net_message_t **messages, unsigned budget, unsigned
     return n;
 }
 
+/* ---- counters -----------------------------------------------------------------------------------
+ */
+
+void net_peer_counts(const net_peer_t *peer, struct net_peer_counts *counts)
+{
+    *counts = (struct net_peer_counts){.puts = 0};
+    for (unsigned i = forgotten; i < count; i++) {
+        enum net_script_kind kind = events[i].kind;
+        if (events[i].rank != peer->rank) continue;
+        counts->puts += kind == NET_SCRIPT_PUT;
+        if (kind == NET_SCRIPT_PUT) counts->put_bytes += events[i].length;
+        if (kind == NET_SCRIPT_GET) counts->get_bytes += events[i].length;
+        counts->gets += kind == NET_SCRIPT_GET;
+        counts->puts_not_captured += kind == NET_SCRIPT_PUT && events[i].region;
+    }
+    for (const transfer_t *t = transfers; t; t = t->next)
+        counts->in_flight += events[t->event].rank == peer->rank;
+}
+
+void net_counts(struct net_counts *counts)
+{
+    *counts = (struct net_counts){.registrations = made};
+}
+
 /* ---- receive space ------------------------------------------------------------------------------
  */
 

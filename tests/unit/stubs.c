@@ -156,10 +156,12 @@ void unit_job_begin(const unit_job_t *job)
     hosts = calloc(job->size, sizeof *hosts);
     gasneti_report_init(job->rank, job->size, hosts);
     net_open(job->size - 1, &gasnetc_caps);
-    gasnetc_peers = calloc(job->size, sizeof *gasnetc_peers);
+    gasnetc_peers = aligned_alloc(_Alignof(gasnetc_peer_t), job->size * sizeof *gasnetc_peers);
+    memset(gasnetc_peers, 0, job->size * sizeof *gasnetc_peers);
     gasnetc_pin_shift = job->shift;
     for (uint32_t i = 0; i < job->size; i++) {
         gasnetc_peers[i].net.rank = i;
+        gasnetc_peers[i].counts = calloc(1, sizeof *gasnetc_peers[i].counts);
         gasnetc_credits_init(&gasnetc_peers[i].credits, job->credits, job->slack);
         make_segment(i, job->segment, job->shift);
     }
@@ -175,6 +177,7 @@ void unit_job_end(void)
     for (uint32_t i = 0; i < gasnetc_job.size; i++) {
         free(segments[i]);
         free(keys[i]);
+        free(gasnetc_peers[i].counts);
     }
     size_t pieces =
         gasnetc_peers[gasnetc_job.rank].segment.size

@@ -1,0 +1,119 @@
+/* counters.c - counters as they are at one moment: gathered from where they are counted, the rest
+ * derived.
+ *
+ * Called by reports alone, at any time, by any thread.  Takes no lock and changes nothing.
+ */
+#include "core/counters.h"
+
+#include "core/buffers.h"
+#include "core/job.h"
+#include "core/thread.h"
+
+/* Others may be counting meanwhile: aligned words are read whole, and no reader needs two of them
+ * to agree. */
+#define READS_WHILE_WRITTEN __attribute__((no_sanitize("thread")))
+
+const gasnetc_counter_row_t gasnetc_counter_rows[GASNETC_COUNTERS] = {
+#define COUNTER(name, scope, source, fold, unit, help)                                             \
+    {#name, GASNETC_SCOPE_##scope, GASNETC_FOLD_##fold, unit, help},
+#include "core/counters.def"
+#undef COUNTER
+};
+
+/* What is left of `whole`; while others count, a part may be ahead of it. */
+static uint64_t rest(uint64_t whole, uint64_t parts)
+{
+    return whole > parts ? whole - parts : 0;
+}
+
+/* The words that are counted as they are. */
+READS_WHILE_WRITTEN static void read_peer(const gasnetc_peer_t *peer, uint64_t *value)
+{
+#define READ_PEER_COUNTED(name) value[GASNETC_COUNT_##name] = peer->counts->name;
+#define READ_PEER_FOUND(name)
+#define READ_PROCESS_COUNTED(name)
+#define READ_PROCESS_FOUND(name)
+#define COUNTER(name, scope, source, ...) READ_##scope##_##source(name)
+#include "core/counters.def"
+#undef COUNTER
+    value[GASNETC_COUNT_credits] = peer->credits.limit;
+    value[GASNETC_COUNT_credits_now] = peer->credits.available;
+    value[GASNETC_COUNT_credits_lowest] = peer->credits.lowest;
+    value[GASNETC_COUNT_banked_now] = peer->credits.banked;
+}
+
+/* Adds one record of a process. */
+READS_WHILE_WRITTEN static void add_counts(const gasnetc_counts_t *counts, uint64_t *value)
+{
+#undef READ_PEER_COUNTED
+#undef READ_PROCESS_COUNTED
+#define READ_PEER_COUNTED(name)
+#define READ_PROCESS_COUNTED(name)        value[GASNETC_COUNT_##name] += counts->name;
+#define COUNTER(name, scope, source, ...) READ_##scope##_##source(name)
+#include "core/counters.def"
+#undef COUNTER
+}
+
+/* The peer's tally; returns how many of its puts the device did not capture. */
+static uint64_t tally_peer(uint32_t node, gasnetc_tally_t *tally)
+{
+    uint64_t *v = tally->value;
+    const gasnetc_peer_t *peer = &gasnetc_peers[node];
+    struct net_peer_counts net = {0};
+    *tally = (gasnetc_tally_t){{0}};
+    read_peer(peer, v);
+    net_peer_counts(&peer->net, &net);
+    uint64_t replies = v[GASNETC_COUNT_replies_short] + v[GASNETC_COUNT_replies_medium] +
+                       v[GASNETC_COUNT_replies_long];
+    /* Every Request was replied to, or its credit went to the bank. */
+    v[GASNETC_COUNT_got_requests] = replies + v[GASNETC_COUNT_banked];
+    v[GASNETC_COUNT_puts] = net.puts;
+    v[GASNETC_COUNT_put_bytes] = net.put_bytes;
+    v[GASNETC_COUNT_gets] = net.gets;
+    v[GASNETC_COUNT_get_bytes] = net.get_bytes;
+    v[GASNETC_COUNT_puts_inline] = rest(v[GASNETC_COUNT_puts], net.puts_not_captured);
+    v[GASNETC_COUNT_in_flight_now] = net.in_flight;
+    v[GASNETC_COUNT_in_flight_most] = net.in_flight_most;
+    return net.puts_not_captured;
+}
+
+void gasnetc_tally_peer(uint32_t node, gasnetc_tally_t *tally)
+{
+    tally_peer(node, tally);
+}
+
+static void fold(uint64_t *into, uint64_t value, enum gasnetc_counter_fold how, bool first)
+{
+    if (how == GASNETC_FOLD_SUM)
+        *into += value;
+    else if (first || (how == GASNETC_FOLD_MOST ? value > *into : value < *into))
+        *into = value;
+}
+
+void gasnetc_tally_process(gasnetc_tally_t *tally)
+{
+    uint64_t *v = tally->value, not_captured = 0;
+    bool first = true;
+    *tally = (gasnetc_tally_t){{0}};
+    for (uint32_t node = 0; node < gasnetc_job.size; node++) {
+        gasnetc_tally_t one;
+        if (node == gasnetc_job.rank) continue;
+        not_captured += tally_peer(node, &one);
+        for (int i = 0; i < GASNETC_COUNTERS; i++)
+            fold(&v[i], one.value[i], gasnetc_counter_rows[i].fold, first);
+        first = false;
+    }
+    add_counts(&gasnetc_poll_counts, v);
+    for (const gasneti_thread_t *thread = gasneti_all_threads(); thread; thread = thread->made_next)
+        add_counts(&thread->counts, v);
+    v[GASNETC_COUNT_got_requests_short] =
+        rest(v[GASNETC_COUNT_got_requests],
+             v[GASNETC_COUNT_got_requests_medium] + v[GASNETC_COUNT_got_requests_long]);
+    v[GASNETC_COUNT_puts_zero_copy] = rest(not_captured, v[GASNETC_COUNT_puts_bounced]);
+    gasnetc_bbuf_counts(&v[GASNETC_COUNT_bounce_buffers], &v[GASNETC_COUNT_bounce_most]);
+    struct net_counts net = {0};
+    net_counts(&net);
+    v[GASNETC_COUNT_registrations] = net.registrations;
+    v[GASNETC_COUNT_spares_out] = net.spares_out;
+    v[GASNETC_COUNT_connections] = net.connections;
+}

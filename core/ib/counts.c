@@ -1,0 +1,43 @@
+/* counts.c - what this network counts: gathered for reports, which take no lock.
+ */
+#include "core/ib/rail.h"
+
+/* Others may be posting and reaping meanwhile; the words are read whole. */
+__attribute__((no_sanitize("thread"))) static void add_qp(const net_qp_t *qp,
+                                                          struct net_peer_counts *counts)
+{
+    counts->puts += qp->puts;
+    counts->put_bytes += qp->put_bytes;
+    counts->gets += qp->gets;
+    counts->get_bytes += qp->get_bytes;
+    counts->puts_not_captured += qp->puts_not_captured;
+    /* The circle has one slot more than there were ever operations in flight. */
+    const net_slot_t *oldest = atomic_load(&qp->lane.oldest), *free = atomic_load(&qp->lane.free);
+    uint64_t most = 0, now = 0;
+    bool in_flight = true;
+    for (const net_slot_t *slot = oldest; most <= net_ib.depth; slot = slot->next, most++) {
+        if (most && slot == oldest) break;
+        if (slot == free) in_flight = false;
+        now += in_flight;
+    }
+    counts->in_flight += now;
+    if (most - 1 > counts->in_flight_most) counts->in_flight_most = most - 1;
+}
+
+void net_peer_counts(const net_peer_t *peer, struct net_peer_counts *counts)
+{
+    *counts = (struct net_peer_counts){.puts = 0};
+    const net_qp_t *qp = peer->turn;
+    if (!qp) return;
+    do {
+        add_qp(qp, counts);
+        qp = qp->next;
+    } while (qp != peer->turn);
+}
+
+void net_counts(struct net_counts *counts)
+{
+    *counts = (struct net_counts){.registrations = atomic_load(&net_ib_registrations),
+                                  .spares_out = atomic_load(&net_ib_spares_out),
+                                  .connections = net_ib_connections()};
+}
