@@ -60,6 +60,10 @@ tests_unit_synchronisation_SOURCES = tests/unit/synchronisation.c tests/synchron
 	extended-ref/memset.c extended-ref/putget.c extended-ref/regions.c extended-ref/value.c
 tests_unit_synchronisation_CPPFLAGS = $(unit_cppflags)
 tests_unit_synchronisation_LDADD = $(unit_ldadd)
+check_PROGRAMS += tests/unit/counters
+tests_unit_counters_SOURCES = tests/unit/counters.c
+tests_unit_counters_CPPFLAGS = $(unit_cppflags)
+tests_unit_counters_LDADD = $(unit_ldadd)
 tests_unit_notice_SOURCES = tests/unit/notice.c
 tests_unit_notice_CPPFLAGS = $(unit_cppflags)
 tests_unit_notice_LDADD = $(unit_ldadd)
