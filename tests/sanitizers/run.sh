@@ -66,7 +66,7 @@ programs="testhello testam testamsize testamflood testputget testhandles testval
 targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-seq"); done
 targets+=(tests/testthreads-ibv-par softhca_soak softhca_storm softhca_cycles)
-mapfile -t units < <(cd "$main_build/tests" && find unit fuzz -maxdepth 1 -type f -perm -u+x ! -name '*.*' | sed 's|^|tests/|')
+mapfile -t units < <(cd "$main_build/tests" && find unit fuzz sim -maxdepth 1 -type f -perm -u+x ! -name '*.*' | sed 's|^|tests/|')
 if build $asan "${targets[@]}" "${units[@]}"; then
     for program in $programs; do job $asan 2 "$program-ibv-seq"; done
     job $asan 2 testthreads-ibv-par
@@ -75,6 +75,7 @@ if build $asan "${targets[@]}" "${units[@]}"; then
     device $asan softhca_cycles
     suite $asan unit
     suite $asan fuzz
+    TEST_ROUNDS=10000 suite $asan sim
 fi
 
 programs="testthreads testam testamflood testlock testhandles"

@@ -47,9 +47,10 @@ static bool right(const uint8_t *bytes, uint32_t nbytes, uint32_t number)
     return true;
 }
 
+/* In the segment or not. */
 static uint8_t *make_source(uint32_t nbytes, uint32_t number)
 {
-    uint8_t *bytes = sim_alloc(nbytes);
+    uint8_t *bytes = sim_chance(50) ? sim_alloc(nbytes) : sim_job_remote(nbytes);
     fill(bytes, nbytes, number);
     return bytes;
 }
@@ -353,6 +354,23 @@ static void storm(void)
     go(2, talk);
 }
 
+/* More credits than a message can carry, and a node so slow that it owes them all at once. */
+static void wide(void)
+{
+    sim_job_t job = any_job(2);
+    job.credits = (uint16_t)(250 + sim_below(300));
+    job.slack = (uint16_t)sim_below(job.credits);
+    job.depth = 600;
+    begin(&job);
+    any_traffic();
+    traffic.each = 300 + sim_below(600);
+    traffic.answer = (uint8_t)sim_below(10);
+    traffic.most_bytes = 0;
+    befriend(0, 1);
+    if (sim_chance(30)) befriend(1, 0);
+    go(2, talk);
+}
+
 /* Fewer buffers for Replies than credits: then, as in init.c, nothing may stay banked. */
 static void few_buffers(void)
 {
@@ -402,15 +420,16 @@ static void thousands(void)
 int main(int argc, char **argv)
 {
     const sim_scene_t scenes[] = {
-        {"IB-A3 a Request/Request ping-pong costs no hidden Replies", ping_pong, 4000},
+        {"IB-A3 a Request/Request ping-pong costs no hidden Replies", ping_pong, 6000},
         {"IB-A1..A3 all to one: credits add up, no message without a buffer, all end", all_to_one,
-         4000},
-        {"IB-A1..A3 random partners", anybody, 4000},
-        {"IB-A1..A3 nearest neighbours", neighbours, 4000},
-        {"IB-A1..A3 storms in both directions with next to no room", storm, 4000},
-        {"IB-A4 IB-R4 fewer buffers for Replies than credits", few_buffers, 4000},
-        {"IB-A7 IB-B5 Longs over several queue pairs: no handler before its payload", longs, 4000},
-        {"IB-A1..A7 thousands of nodes", thousands, 4},
+         12000},
+        {"IB-A1..A3 random partners", anybody, 12000},
+        {"IB-A1..A3 nearest neighbours", neighbours, 12000},
+        {"IB-A1..A3 storms in both directions with next to no room", storm, 12000},
+        {"IB-A4 IB-R4 fewer buffers for Replies than credits", few_buffers, 12000},
+        {"IB-A1..A3 more credits than a message can carry", wide, 300},
+        {"IB-A7 IB-B5 Longs over several queue pairs: no handler before its payload", longs, 12000},
+        {"IB-A1..A7 thousands of nodes", thousands, 12},
     };
     return sim_main(argc, argv, scenes, sizeof scenes / sizeof *scenes);
 }

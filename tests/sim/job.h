@@ -19,8 +19,7 @@ typedef struct sim_job {
     uint32_t reply_buffers; /* of a node, for all it waits for */
     uint32_t spares, bbufs; /* of a node */
     uint32_t inline_max;
-    bool ordered;       /* as caps.ordered tells */
-    bool private_lanes; /* each queue pair may be much slower than its neighbours */
+    bool ordered; /* as caps.ordered tells */
     sim_link_t link;
     uint32_t bounce_limit, packed_limit;
 } sim_job_t;

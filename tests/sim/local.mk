@@ -13,11 +13,13 @@ tests_sim_libjob_a_SOURCES = \
 	tests/sim/job.c tests/sim/job.h tests/sim/network.c tests/sim/network/network_inline.h
 tests_sim_libjob_a_CPPFLAGS = $(sim_cppflags)
 
-sim_programs = tests/sim/am
+sim_programs = tests/sim/am tests/sim/exit
 check_PROGRAMS += $(sim_programs)
 tests_sim_am_SOURCES = tests/sim/am.c
 tests_sim_am_CPPFLAGS = $(sim_cppflags)
 tests_sim_am_LDADD = tests/sim/libjob.a tests/sim/libsim.a
+tests_sim_exit_SOURCES = tests/sim/exit.c core/exit_protocol.c
+tests_sim_exit_LDADD = tests/sim/libsim.a
 
 .PHONY: sim
 sim: $(sim_programs)

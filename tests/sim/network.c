@@ -218,7 +218,7 @@ static void post(const transfer_t *all, bool captured)
 enum net_result sim_net_put(net_peer_t *peer, uint64_t dst, const void *src, bool captured,
                             size_t length, enum net_order order, const gasnetc_sent_t *sent)
 {
-    net_qp_t *qp = net_ib_turn(peer, order);
+    net_qp_t *qp = net_ib_turn(peer, sim_the_job.ordered ? order : NET_UNORDERED);
     if (full(qp)) return NET_BUSY;
     sim_note(peer->owner, "puts %zu bytes to node %u on queue pair %u", length, peer->rank,
              qp->number);
