@@ -8,18 +8,19 @@
 #include "core/system_am.h"
 #include "core/thread.h"
 #include "extended-ref/internal_am.h"
+#include "extended-ref/transfer.h"
 
 const gasnet_handlerentry_t gasnete_handlers[] = {
     {GASNETE_H_BARRIER, gasnete_barrier_handler},
     {GASNETE_H_MEMSET, gasnete_memset_handler},
-    {GASNETE_H_MEMSET_DONE, gasnete_memset_done_handler},
-    {0, NULL},
+    {GASNETE_H_DONE, gasnete_done_handler},
+    GASNETE_TRANSFER_HANDLERS{0, NULL},
 };
 
 void gasnete_attach(void)
 {
+    gasnete_segments_attach();
     gasnete_barrier_attach();
-    gasnete_memset_attach();
 }
 
 /* A thread's record in the core is its own while it lives. */

@@ -18,6 +18,7 @@
 #include "extended-ref/barrier_carrier.h"
 #include "extended-ref/handles.h"
 #include "extended-ref/internal_am.h"
+#include "extended-ref/transfer.h"
 
 /* A message arrived that nobody has acted upon, or one is waited for that does not announce itself.
  */
@@ -31,14 +32,13 @@ static struct {
     gasnete_barrier_value_t result; /* of the phase this node left last */
 } barrier;
 
-/* GASNET_BARRIER=AM...: by Active Messages; everything else by puts. */
+/* GASNET_BARRIER=AM...: by Active Messages; everything else by puts, where there are any. */
 void gasnete_barrier_attach(void)
 {
     const char *name = gasnetc_params.barrier;
     bool by_am = name && !strncasecmp(name, "AM", 2);
     gasnete_barrier_init(&barrier.state, gasnet_mynode(), gasnet_nodes());
-    barrier.carrier = by_am ? &gasnete_barrier_am : &gasnete_barrier_rdma;
-    if (!by_am) gasnete_barrier_rdma_attach(barrier.state.steps);
+    barrier.carrier = by_am ? &gasnete_barrier_am : gasnete_default_barrier(barrier.state.steps);
 }
 
 /* Lock held: hands the state machine what it waits for, if that has arrived. */

@@ -8,13 +8,21 @@
 
 #include "gasnet.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Part of the protocol between nodes: append only. */
 enum {
     GASNETE_H_BARRIER = 64,
     GASNETE_H_MEMSET = 65,
-    GASNETE_H_MEMSET_DONE = 66,
+    GASNETE_H_DONE = 66,
+    /* of the portable reference */
+    GASNETE_H_PUT = 67,
+    GASNETE_H_PUT_LONG = 68,
+    GASNETE_H_GET = 69,
+    GASNETE_H_GET_LONG = 70,
+    GASNETE_H_GOT = 71,
+    GASNETE_H_GOT_LONG = 72,
 };
 
 /* barrier_am.c */
@@ -26,12 +34,20 @@ void gasnete_memset_handler(gasnet_token_t token, gasnet_handlerarg_t dst_high,
                             gasnet_handlerarg_t dst_low, gasnet_handlerarg_t nbytes,
                             gasnet_handlerarg_t value, gasnet_handlerarg_t counter_high,
                             gasnet_handlerarg_t counter_low);
-void gasnete_memset_done_handler(gasnet_token_t token, gasnet_handlerarg_t counter_high,
-                                 gasnet_handlerarg_t counter_low);
+
+/* internal_am.c: one operation of a counter is complete. */
+void gasnete_done_handler(gasnet_token_t token, gasnet_handlerarg_t counter_high,
+                          gasnet_handlerarg_t counter_low);
 
 /* Each file's part of attach; no message may be sent yet. */
 void gasnete_barrier_attach(void);
-void gasnete_memset_attach(void);
+void gasnete_segments_attach(void);
+
+/* internal_am.c: where [start, start+nbytes) lies.  The checks are fatal, for a transfer of this
+ * node's, and for one that the sender of a message asks of it. */
+bool gasnete_in_segment(gasnet_node_t node, const void *start, size_t nbytes);
+void gasnete_check_segment(gasnet_node_t node, const void *start, size_t nbytes, const char *what);
+void gasnete_check_asked(gasnet_token_t token, const void *start, size_t nbytes, const char *what);
 
 static inline gasnet_handlerarg_t gasnete_high(const void *pointer)
 {

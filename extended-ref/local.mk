@@ -1,17 +1,21 @@
-# extended-ref: the Extended API over the core.  Each conduit library lists these sources, once per
-# threading mode.
+# extended-ref: the Extended API over the core.  Each conduit library lists extended_sources, once per
+# threading mode, and with them what carries transfers: extended_by_rdma; or, with -DGASNETE_BY_AM,
+# extended_by_am, which needs no more than the Core API.
 extended_sources = \
 	extended-ref/attach.c \
-	extended-ref/barrier.c extended-ref/barrier_am.c extended-ref/barrier_rdma.c \
+	extended-ref/barrier.c extended-ref/barrier_am.c \
 	extended-ref/barrier_carrier.h \
 	extended-ref/barrier_state.c extended-ref/barrier_state.h \
 	extended-ref/diagnostics.c \
 	extended-ref/handles.c extended-ref/handles.h \
-	extended-ref/internal_am.h \
+	extended-ref/internal_am.c extended-ref/internal_am.h \
 	extended-ref/memset.c \
 	extended-ref/putget.c \
 	extended-ref/regions.c \
+	extended-ref/transfer.h \
 	extended-ref/value.c
+extended_by_rdma = extended-ref/transfer_rdma.h extended-ref/barrier_rdma.c
+extended_by_am = extended-ref/transfer_am.h extended-ref/transfer_am.c
 
 check_PROGRAMS += tests/unit/extended_barrier
 tests_unit_extended_barrier_SOURCES = tests/unit/extended_barrier.c \

@@ -6,36 +6,18 @@
  */
 #include "extended-ref/handles.h"
 
-#include <stdlib.h>
-
 #include "core/poll.h"
-#include "core/rdma.h"
-#include "core/report.h"
 #include "extended-ref/internal_am.h"
+#include "extended-ref/transfer.h"
 
 enum { PIECE = 4 * 1048576 }; /* longest fill by one message */
-
-/* This node's segment, to which peers' requests are held. */
-static gasnet_seginfo_t segment;
-
-void gasnete_memset_attach(void)
-{
-    int nodes = (int)gasnet_nodes();
-    gasnet_seginfo_t *table = calloc((size_t)nodes, sizeof *table);
-    if (table == NULL || gasnet_getSegmentInfo(table, nodes) != GASNET_OK)
-        gasneti_fatal("out of memory: %d entries for the table of segments", nodes);
-    segment = table[gasnet_mynode()];
-    free(table);
-}
 
 /* Fills nbytes >= 1 of another node's memory; counted as issued before it returns. */
 static void fill(gasnet_node_t node, void *dst, int value, size_t nbytes,
                  gasnetc_counter_t *counter)
 {
-    if (nbytes <= GASNETC_FILL_MAX) {
-        gasnetc_rdma_fill(node, dst, value, nbytes, counter);
-        return;
-    }
+    if (gasnete_transfer_fill(node, dst, value, nbytes, counter)) return;
+    gasnete_check_segment(node, dst, nbytes, "a gasnet_memset");
     for (char *at = dst, *end = at + nbytes; at != end;) {
         size_t piece = (size_t)(end - at) < PIECE ? (size_t)(end - at) : PIECE;
         counter->issued++;
@@ -52,23 +34,10 @@ void gasnete_memset_handler(gasnet_token_t token, gasnet_handlerarg_t dst_high,
                             gasnet_handlerarg_t counter_low)
 {
     void *dst = gasnete_pointer(dst_high, dst_low);
-    uintptr_t offset = (uintptr_t)dst - (uintptr_t)segment.addr, length = (uint32_t)nbytes;
-    if (offset > segment.size || length > segment.size - offset) {
-        gasnet_node_t from = 0;
-        gasnet_AMGetMsgSource(token, &from);
-        gasneti_fatal("rank %u asks for a gasnet_memset of %zu bytes at %p, outside this rank's "
-                      "segment of %zu bytes at %p",
-                      (unsigned)from, (size_t)length, dst, (size_t)segment.size, segment.addr);
-    }
+    size_t length = (uint32_t)nbytes;
+    gasnete_check_asked(token, dst, length, "a gasnet_memset");
     memset(dst, value, length);
-    gasnet_AMReplyShort2(token, GASNETE_H_MEMSET_DONE, counter_high, counter_low);
-}
-
-void gasnete_memset_done_handler(gasnet_token_t token, gasnet_handlerarg_t counter_high,
-                                 gasnet_handlerarg_t counter_low)
-{
-    (void)token;
-    gasnetc_counter_ack(gasnete_pointer(counter_high, counter_low));
+    gasnet_AMReplyShort2(token, GASNETE_H_DONE, counter_high, counter_low);
 }
 
 /* True if done already. */

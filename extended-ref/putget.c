@@ -1,7 +1,7 @@
 /* putget.c - puts and gets: blocking, with explicit handle, and with the implicit one.
  *
  * The functions that clients reach as gasnet_{put,get}{,_nb,_nbi}{,_bulk}.  Each does what stays on
- * this node, finds the counter, and leaves the rest to core/rdma.h.  Hot: nothing here that a
+ * this node, finds the counter, and leaves the rest to transfer.h.  Hot: nothing here that a
  * remote transfer of some bytes does not need.
  *
  * What each form waits for is its row of core/synchronisation.h.  Forms that have equal rows share
@@ -10,8 +10,8 @@
 #include "extended-ref/handles.h"
 
 #include "core/poll.h"
-#include "core/rdma.h"
 #include "core/synchronisation.h"
+#include "extended-ref/transfer.h"
 
 #define HOT static inline __attribute__((always_inline))
 
@@ -19,16 +19,16 @@ HOT void start_put(enum gasnetc_form form, gasnet_node_t node, void *dst, void *
                    gasnetc_counter_t *counter)
 {
     if (gasnetc_frees_source(form))
-        gasnetc_rdma_put(node, dst, src, nbytes, counter);
+        gasnete_transfer_put(node, dst, src, nbytes, counter);
     else
-        gasnetc_rdma_put_bulk(node, dst, src, nbytes, counter);
+        gasnete_transfer_put_bulk(node, dst, src, nbytes, counter);
     if (gasnetc_blocks(form)) gasnetc_wait(counter);
 }
 
 HOT void start_get(enum gasnetc_form form, void *dst, gasnet_node_t node, void *src, size_t nbytes,
                    gasnetc_counter_t *counter)
 {
-    gasnetc_rdma_get(node, dst, src, nbytes, counter);
+    gasnete_transfer_get(node, dst, src, nbytes, counter);
     if (gasnetc_blocks(form)) gasnetc_wait(counter);
 }
 

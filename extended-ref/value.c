@@ -8,9 +8,9 @@
 #include "extended-ref/handles.h"
 
 #include "core/poll.h"
-#include "core/rdma.h"
 #include "core/report.h"
 #include "core/synchronisation.h"
+#include "extended-ref/transfer.h"
 
 /* Where the nbytes low-order bytes of a register in memory begin. */
 static inline void *low_bytes(gasnet_register_value_t *value, size_t nbytes)
@@ -59,7 +59,7 @@ static __attribute__((cold, noinline)) void grow(gasnete_thread_t *me)
 {
     uint32_t count;
     value_get_t *gets = gasnete_make_records(me, sizeof *gets, &me->values_made, &count);
-    const struct net_region *landing = gasnetc_landing(gets, count * sizeof *gets);
+    const struct net_region *landing = gasnete_landing(gets, count * sizeof *gets);
     while (count-- > 0) {
         gets[count].landing = landing;
         gasnete_op_push(&me->free_values, &gets[count].op);
@@ -75,7 +75,7 @@ gasnet_valget_handle_t gasnete_get_nb_val(gasnet_node_t node, void *src, size_t 
     get->value = 0;
     void *dst = low_bytes(&get->value, nbytes);
     if (!gasnete_copy_local("gasnet_get_nb_val", node, dst, src, nbytes))
-        gasnetc_rdma_get_into(node, dst, get->landing, src, nbytes, &get->op.counter);
+        gasnete_transfer_get_into(node, dst, get->landing, src, nbytes, &get->op.counter);
     return (gasnet_valget_handle_t)get;
 }
 

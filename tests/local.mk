@@ -5,7 +5,7 @@ EXTRA_DIST += tests/tap.sh tests/check.sh tests/run-conduit.sh tests/exit.sh tes
 	tests/softhca-hosts/run.sh tests/softhca-run/run.sh
 
 .PHONY: check-programs bench
-check-programs: $(check_PROGRAMS)
+check-programs: $(check_PROGRAMS) $(check_LTLIBRARIES)
 check-local:
 	TEST_BUILD=$(abs_top_builddir) TEST_NO_BUILD=1 $(srcdir)/tests/check.sh
 bench: check-programs
@@ -215,3 +215,17 @@ tests_bench_count_ibv_par_CPPFLAGS = $(test_par_cppflags)
 tests_bench_count_ibv_par_CFLAGS = $(test_par_cflags)
 tests_bench_count_ibv_par_LDFLAGS = $(test_ldflags)
 tests_bench_count_ibv_par_LDADD = $(test_par_libs)
+
+# The library with the portable reference instead of RDMA, which takes the other's place in programs
+# that are linked already: tests/reference/run.sh.  -rpath makes it a shared one.
+check_LTLIBRARIES += tests/reference/libgasnet-ibv-seq.la tests/reference/libgasnet-ibv-par.la
+EXTRA_DIST += tests/reference/run.sh
+reference_ldflags = $(ibv_ldflags) -rpath $(abs_top_builddir)/tests/reference
+tests_reference_libgasnet_ibv_seq_la_SOURCES = $(extended_sources) $(extended_by_am)
+tests_reference_libgasnet_ibv_seq_la_CPPFLAGS = $(ibv_cppflags) -DGASNET_SEQ -DGASNETE_BY_AM
+tests_reference_libgasnet_ibv_seq_la_LIBADD = ibv-conduit/libcore-seq.la $(ibv_libadd)
+tests_reference_libgasnet_ibv_seq_la_LDFLAGS = $(reference_ldflags)
+tests_reference_libgasnet_ibv_par_la_SOURCES = $(extended_sources) $(extended_by_am)
+tests_reference_libgasnet_ibv_par_la_CPPFLAGS = $(ibv_cppflags) -DGASNET_PAR -DGASNETE_BY_AM
+tests_reference_libgasnet_ibv_par_la_LIBADD = ibv-conduit/libcore-par.la $(ibv_libadd)
+tests_reference_libgasnet_ibv_par_la_LDFLAGS = $(reference_ldflags)

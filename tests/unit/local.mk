@@ -57,7 +57,8 @@ check_PROGRAMS += tests/unit/am_engine tests/unit/am_flow tests/unit/am_loopback
 # With the Extended API above.
 check_PROGRAMS += tests/unit/synchronisation
 tests_unit_synchronisation_SOURCES = tests/unit/synchronisation.c tests/synchronisation_rows.h extended-ref/handles.c \
-	extended-ref/memset.c extended-ref/putget.c extended-ref/regions.c extended-ref/value.c
+	extended-ref/internal_am.c extended-ref/memset.c extended-ref/putget.c extended-ref/regions.c \
+	extended-ref/transfer.h extended-ref/transfer_rdma.h extended-ref/value.c
 tests_unit_synchronisation_CPPFLAGS = $(unit_cppflags)
 tests_unit_synchronisation_LDADD = $(unit_ldadd)
 check_PROGRAMS += tests/unit/counters

@@ -1,0 +1,71 @@
+/* transfer_am.h - transfer.h by Active Messages: see transfer_am.c. */
+#ifndef GASNETE_TRANSFER_AM_H
+#define GASNETE_TRANSFER_AM_H
+
+#include "core/completion.h"
+#include "extended-ref/barrier_carrier.h"
+#include "extended-ref/internal_am.h"
+#include "gasnet.h"
+
+void gasnete_transfer_put(gasnet_node_t node, void *dst, const void *src, size_t nbytes,
+                          gasnetc_counter_t *counter);
+void gasnete_transfer_put_bulk(gasnet_node_t node, void *dst, const void *src, size_t nbytes,
+                               gasnetc_counter_t *counter);
+void gasnete_transfer_get(gasnet_node_t node, void *dst, const void *src, size_t nbytes,
+                          gasnetc_counter_t *counter);
+
+/* Nothing is registered: replies find any memory. */
+static inline const struct net_region *gasnete_landing(void *start, size_t nbytes)
+{
+    (void)start;
+    (void)nbytes;
+    return NULL;
+}
+
+static inline void gasnete_transfer_get_into(gasnet_node_t node, void *dst,
+                                             const struct net_region *landing, const void *src,
+                                             size_t nbytes, gasnetc_counter_t *counter)
+{
+    (void)landing;
+    gasnete_transfer_get(node, dst, src, nbytes, counter);
+}
+
+/* A request to fill is shorter than what it fills. */
+static inline bool gasnete_transfer_fill(gasnet_node_t node, void *dst, int value, size_t nbytes,
+                                         gasnetc_counter_t *counter)
+{
+    (void)node, (void)dst, (void)value, (void)nbytes, (void)counter;
+    return false;
+}
+
+static inline const gasnete_barrier_carrier_t *gasnete_default_barrier(uint8_t steps)
+{
+    (void)steps;
+    return &gasnete_barrier_am;
+}
+
+#define GASNETE_TRANSFER_HANDLERS                                                                  \
+    {GASNETE_H_PUT, gasnete_put_handler}, {GASNETE_H_PUT_LONG, gasnete_put_long_handler},          \
+        {GASNETE_H_GET, gasnete_get_handler}, {GASNETE_H_GET_LONG, gasnete_get_long_handler},      \
+        {GASNETE_H_GOT, gasnete_got_handler}, {GASNETE_H_GOT_LONG, gasnete_got_long_handler},
+
+void gasnete_put_handler(gasnet_token_t token, void *bytes, size_t nbytes,
+                         gasnet_handlerarg_t dst_high, gasnet_handlerarg_t dst_low,
+                         gasnet_handlerarg_t counter_high, gasnet_handlerarg_t counter_low);
+void gasnete_put_long_handler(gasnet_token_t token, void *dst, size_t nbytes,
+                              gasnet_handlerarg_t counter_high, gasnet_handlerarg_t counter_low);
+void gasnete_get_handler(gasnet_token_t token, gasnet_handlerarg_t src_high,
+                         gasnet_handlerarg_t src_low, gasnet_handlerarg_t nbytes,
+                         gasnet_handlerarg_t dst_high, gasnet_handlerarg_t dst_low,
+                         gasnet_handlerarg_t counter_high, gasnet_handlerarg_t counter_low);
+void gasnete_get_long_handler(gasnet_token_t token, gasnet_handlerarg_t src_high,
+                              gasnet_handlerarg_t src_low, gasnet_handlerarg_t nbytes,
+                              gasnet_handlerarg_t dst_high, gasnet_handlerarg_t dst_low,
+                              gasnet_handlerarg_t counter_high, gasnet_handlerarg_t counter_low);
+void gasnete_got_handler(gasnet_token_t token, void *bytes, size_t nbytes,
+                         gasnet_handlerarg_t dst_high, gasnet_handlerarg_t dst_low,
+                         gasnet_handlerarg_t counter_high, gasnet_handlerarg_t counter_low);
+void gasnete_got_long_handler(gasnet_token_t token, void *dst, size_t nbytes,
+                              gasnet_handlerarg_t counter_high, gasnet_handlerarg_t counter_low);
+
+#endif

@@ -1,0 +1,55 @@
+/* transfer_rdma.h - transfer.h by RDMA: other names for the core's offer, and nothing else. */
+#ifndef GASNETE_TRANSFER_RDMA_H
+#define GASNETE_TRANSFER_RDMA_H
+
+#include "core/rdma.h"
+#include "extended-ref/barrier_carrier.h"
+#include "gasnet.h"
+
+#define GASNETE_TRANSFER_HANDLERS
+
+static inline void gasnete_transfer_put(gasnet_node_t node, void *dst, const void *src,
+                                        size_t nbytes, gasnetc_counter_t *counter)
+{
+    gasnetc_rdma_put(node, dst, src, nbytes, counter);
+}
+
+static inline void gasnete_transfer_put_bulk(gasnet_node_t node, void *dst, const void *src,
+                                             size_t nbytes, gasnetc_counter_t *counter)
+{
+    gasnetc_rdma_put_bulk(node, dst, src, nbytes, counter);
+}
+
+static inline void gasnete_transfer_get(gasnet_node_t node, void *dst, const void *src,
+                                        size_t nbytes, gasnetc_counter_t *counter)
+{
+    gasnetc_rdma_get(node, dst, src, nbytes, counter);
+}
+
+static inline const struct net_region *gasnete_landing(void *start, size_t nbytes)
+{
+    return gasnetc_landing(start, nbytes);
+}
+
+static inline void gasnete_transfer_get_into(gasnet_node_t node, void *dst,
+                                             const struct net_region *landing, const void *src,
+                                             size_t nbytes, gasnetc_counter_t *counter)
+{
+    gasnetc_rdma_get_into(node, dst, landing, src, nbytes, counter);
+}
+
+static inline bool gasnete_transfer_fill(gasnet_node_t node, void *dst, int value, size_t nbytes,
+                                         gasnetc_counter_t *counter)
+{
+    if (nbytes > GASNETC_FILL_MAX) return false;
+    gasnetc_rdma_fill(node, dst, value, nbytes, counter);
+    return true;
+}
+
+static inline const gasnete_barrier_carrier_t *gasnete_default_barrier(uint8_t steps)
+{
+    gasnete_barrier_rdma_attach(steps);
+    return &gasnete_barrier_rdma;
+}
+
+#endif
