@@ -2,7 +2,7 @@
 # and the scripts that run them.  `make check` runs everything; `make check-programs` only builds.
 EXTRA_DIST += tests/tap.sh tests/check.sh tests/run-conduit.sh tests/exit.sh tests/env.sh \
 	tests/hardship.sh tests/rails.sh tests/faults.sh tests/arrows.sh tests/sanitizers/run.sh tests/bench/count.sh \
-	tests/softhca-hosts/run.sh tests/softhca-run/run.sh
+	tests/softhca-hosts/run.sh tests/softhca-run/run.sh tests/flow/run.sh
 
 .PHONY: check-programs bench
 check-programs: $(check_PROGRAMS) $(check_LTLIBRARIES)
@@ -93,6 +93,18 @@ tests_testamflood_ibv_par_CPPFLAGS = $(test_par_cppflags)
 tests_testamflood_ibv_par_CFLAGS = $(test_par_cflags)
 tests_testamflood_ibv_par_LDFLAGS = $(test_ldflags)
 tests_testamflood_ibv_par_LDADD = $(test_par_libs)
+
+check_PROGRAMS += tests/testflow-ibv-seq tests/testflow-ibv-par
+tests_testflow_ibv_seq_SOURCES = tests/testflow.c
+tests_testflow_ibv_seq_CPPFLAGS = $(test_seq_cppflags)
+tests_testflow_ibv_seq_CFLAGS = $(test_seq_cflags)
+tests_testflow_ibv_seq_LDFLAGS = $(test_ldflags)
+tests_testflow_ibv_seq_LDADD = $(test_seq_libs)
+tests_testflow_ibv_par_SOURCES = tests/testflow.c
+tests_testflow_ibv_par_CPPFLAGS = $(test_par_cppflags)
+tests_testflow_ibv_par_CFLAGS = $(test_par_cflags)
+tests_testflow_ibv_par_LDFLAGS = $(test_ldflags)
+tests_testflow_ibv_par_LDADD = $(test_par_libs)
 
 check_PROGRAMS += tests/testputget-ibv-seq tests/testputget-ibv-par
 tests_testputget_ibv_seq_SOURCES = tests/testputget.c $(test_support)
