@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/job.h"
 #include "core/report.h"
@@ -22,6 +23,7 @@ typedef struct pin {
 net_region_t gasnetc_bbuf_region;
 gasnetc_pool_t gasnetc_free_bbufs;
 
+gasnetc_held_t *_Atomic gasnetc_retired_pins;
 static gasnetc_pool_t free_pins;
 static gasnetc_pool_t pins_for_good;
 static char *arena;
@@ -68,6 +70,7 @@ __attribute__((no_sanitize("thread"))) void gasnetc_bbuf_counts(uint64_t *all, u
 
 void gasnetc_bbuf_fini(void)
 {
+    gasnetc_deregister_retired();
     for (pin_t *pin; (pin = gasnetc_pool_take(&pins_for_good));) {
         net_deregister(&pin->region);
         free(pin);
@@ -106,17 +109,54 @@ const net_region_t *gasnetc_pin_for_good(void *start, size_t length)
     return &pin->region;
 }
 
+/* Poll lock held: what takes a system call is put off until that is given back. */
+static __attribute__((noinline)) void retire(gasnetc_held_t *pin)
+{
+    pin->next = atomic_load_explicit(&gasnetc_retired_pins, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&gasnetc_retired_pins, &pin->next, pin,
+                                                  memory_order_release, memory_order_relaxed))
+        ;
+}
+
+void gasnetc_deregister_retired(void)
+{
+    gasnetc_held_t *pin =
+        atomic_exchange_explicit(&gasnetc_retired_pins, NULL, memory_order_acquire);
+    while (pin) {
+        gasnetc_held_t *next = pin->next;
+        net_deregister(&((pin_t *)pin)->region);
+        gasnetc_pool_give(&free_pins, pin);
+        pin = next;
+    }
+}
+
+static __attribute__((noinline)) void copy_and_free(const gasnetc_sent_t *sent)
+{
+    memcpy(sent->copy_to, sent->held, sent->copy_length);
+    gasnetc_bbuf_free(sent->held);
+}
+
+static __attribute__((noinline)) void free_bbuf(gasnetc_held_t *bbuf)
+{
+    gasnetc_bbuf_free(bbuf);
+}
+
+/* What is unusual is a last call, so that the usual, nothing or a word to copy, saves no registers.
+ */
 void gasnetc_release_held(const gasnetc_sent_t *sent)
 {
-    char *bytes = (char *)sent->held;
-    if ((size_t)(bytes - arena) < arena_size) {
-        if (sent->copy_to) {
-            gasnetc_poll_counts.gets_bounced++;
-            gasnetc_copy(sent->copy_to, bytes, sent->copy_length);
-        }
-        gasnetc_bbuf_free(bytes);
-    } else {
-        net_deregister(&((pin_t *)sent->held)->region);
-        gasnetc_pool_give(&free_pins, sent->held);
+    gasnetc_held_t *held = sent->held;
+    if ((size_t)((char *)held - arena) >= arena_size) {
+        retire(held);
+        return;
     }
+    if (sent->copy_to) {
+        gasnetc_poll_counts.gets_bounced++;
+        if (sent->copy_length != 8) {
+            copy_and_free(sent);
+            return;
+        }
+        memcpy(sent->copy_to, held, 8);
+    }
+    if (!gasnetc_pool_give_now(&gasnetc_free_bbufs, held)) free_bbuf(held);
 }

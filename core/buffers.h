@@ -54,6 +54,26 @@ static inline void gasnetc_pool_give(gasnetc_pool_t *pool, gasnetc_held_t *held)
     gasneti_unlock(&pool->lock);
 }
 
+/* The same two without waiting for the lock, and so without a call: also NULL, or false, when it is
+ * taken. */
+static inline void *gasnetc_pool_take_now(gasnetc_pool_t *pool)
+{
+    if (!gasneti_trylock_quiet(&pool->lock)) return NULL;
+    gasnetc_held_t *held = pool->first;
+    if (held) pool->first = held->next;
+    gasneti_unlock(&pool->lock);
+    return held;
+}
+
+static inline bool gasnetc_pool_give_now(gasnetc_pool_t *pool, gasnetc_held_t *held)
+{
+    if (!gasneti_trylock_quiet(&pool->lock)) return false;
+    held->next = pool->first;
+    pool->first = held;
+    gasneti_unlock(&pool->lock);
+    return true;
+}
+
 /* One that was never in use, NULL when there is none left. */
 void *gasnetc_bbuf_fresh(void);
 
@@ -73,8 +93,20 @@ static inline void gasnetc_bbuf_free(void *bbuf)
 void gasnetc_bbuf_counts(uint64_t *all, uint64_t *most);
 
 /* Registers [start, start+length) for one transfer: pass as gasnetc_sent_t.held, and `*region` to
- * the posting call; freed when the transfer completes.  Fatal when the network refuses. */
+ * the posting call; retired when the transfer completes.  Fatal when the network refuses. */
 gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, net_region_t **region);
+
+/* After reaping, with no lock held: ends the registrations of the transfers that have completed. */
+#pragma GCC visibility push(hidden)
+extern gasnetc_held_t *_Atomic gasnetc_retired_pins;
+#pragma GCC visibility pop
+void gasnetc_deregister_retired(void);
+static inline void gasnetc_tidy_pins(void)
+{
+    if (__builtin_expect(atomic_load_explicit(&gasnetc_retired_pins, memory_order_relaxed) != NULL,
+                         0))
+        gasnetc_deregister_retired();
+}
 
 /* Registers memory that lives as long as the process, for local use; NULL when the network refuses.
  */

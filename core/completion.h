@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 typedef struct gasnetc_counter {
     uint32_t issued;
@@ -45,15 +44,6 @@ typedef struct gasnetc_sent {
     void *copy_to;              /* a bounced get: where the bytes in `held` belong; else NULL */
     uint32_t copy_length;
 } gasnetc_sent_t;
-
-/* memcpy, without a call for a word: the usual small get. */
-static inline void gasnetc_copy(void *to, const void *from, uint32_t length)
-{
-    if (length == 8)
-        memcpy(to, from, 8);
-    else
-        memcpy(to, from, length);
-}
 
 /* Frees `held`, after copying a bounced get to its place. */
 void gasnetc_release_held(const gasnetc_sent_t *sent);

@@ -24,9 +24,20 @@ static inline bool gasneti_trylock(gasneti_lock_t *lock)
            !atomic_exchange_explicit(&lock->held, true, memory_order_acquire);
 }
 
-static inline void gasneti_lock(gasneti_lock_t *lock)
+/* The same for a lock that is hardly ever held: does not look before it takes. */
+static inline bool gasneti_trylock_quiet(gasneti_lock_t *lock)
+{
+    return __builtin_expect(!atomic_exchange_explicit(&lock->held, true, memory_order_acquire), 1);
+}
+
+static __attribute__((noinline, cold, unused)) void gasneti_lock_wait(gasneti_lock_t *lock)
 {
     while (!gasneti_trylock(lock)) sched_yield();
+}
+
+static inline void gasneti_lock(gasneti_lock_t *lock)
+{
+    if (!gasneti_trylock_quiet(lock)) gasneti_lock_wait(lock);
 }
 
 static inline void gasneti_unlock(gasneti_lock_t *lock)
@@ -43,6 +54,12 @@ typedef struct {
 } gasneti_lock_t;
 
 static inline bool gasneti_trylock(gasneti_lock_t *lock)
+{
+    (void)lock;
+    return true;
+}
+
+static inline bool gasneti_trylock_quiet(gasneti_lock_t *lock)
 {
     (void)lock;
     return true;

@@ -9,6 +9,7 @@
 #include <sched.h>
 
 #include "core/am.h"
+#include "core/buffers.h"
 #include "core/context.h"
 #include "core/exit.h"
 #include "core/job.h"
@@ -24,7 +25,7 @@ void gasnetc_poll_set_patience(unsigned turns)
     patience = turns;
 }
 
-/* Poll lock held: reaps, and takes arrivals; returns how many arrived. */
+/* Poll lock held: reaps, and takes arrivals; gives the lock back and returns how many arrived. */
 static inline unsigned take_locked(net_message_t **messages, unsigned *reaped, unsigned *systems)
 {
     *reaped = net_reap();
@@ -61,10 +62,12 @@ unsigned gasnetc_poll(void)
     if (__builtin_expect(atomic_load_explicit(&gasnete_progress_due, memory_order_relaxed), 0))
         gasnete_progress();
     gasneti_thread_t *self = gasneti_self();
-    if (n + reaped)
+    if (n + reaped) {
         self->idle_turns = 0;
-    else if (__builtin_expect(++self->idle_turns >= patience, 0))
+        gasnetc_tidy_pins();
+    } else if (__builtin_expect(++self->idle_turns >= patience, 0)) {
         idle(self);
+    }
     return n;
 }
 
@@ -74,6 +77,7 @@ unsigned gasnetc_poll_surely(void)
     unsigned reaped = 0, systems = 0;
     gasneti_lock(&poll_lock);
     unsigned n = take_locked(messages, &reaped, &systems);
+    gasnetc_tidy_pins();
     if (n) gasnetc_deliver(messages, n, systems);
     if (pending()) gasnetc_exit_act();
     if (atomic_load(&gasnete_progress_due)) gasnete_progress();
@@ -94,6 +98,7 @@ void gasnetc_poll_sends(void)
     }
     unsigned reaped = net_reap();
     gasneti_unlock(&poll_lock);
+    gasnetc_tidy_pins();
     if (!reaped) sched_yield();
 }
 

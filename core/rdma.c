@@ -178,13 +178,6 @@ static __attribute__((noinline)) bool move_window(gasnetc_peer_t *peer, uintptr_
     return within(peer->window.base, size, start, nbytes);
 }
 
-HOT bool reaches(gasnetc_peer_t *peer, uintptr_t start, size_t nbytes)
-{
-    if (__builtin_expect(within(peer->window.base, peer->window.size, start, nbytes), 1))
-        return true;
-    return move_window(peer, start, nbytes);
-}
-
 /* One piece of the segment [base, base+size) holds all of the range. */
 HOT bool one_piece(uintptr_t base, size_t size, uintptr_t start, size_t nbytes)
 {
@@ -200,10 +193,28 @@ HOT const net_region_t *region_at_home(const void *start, size_t nbytes)
     return &gasnetc_home.regions[((uintptr_t)start - gasnetc_home.base) >> gasnetc_pin_shift];
 }
 
+/* What is unusual ends the first try (SURELY says that it is the second): the lock is taken, the
+ * window lies elsewhere.  A first try makes no call but the post, so its registers need no saving.
+ * Peer's lock held when it returns true. */
+enum effort { QUICKLY, SURELY };
+
+HOT bool enter(gasnetc_peer_t *peer, uintptr_t start, size_t nbytes, enum effort effort)
+{
+    if (effort == SURELY)
+        gasneti_lock(&peer->lock);
+    else if (!gasneti_trylock_quiet(&peer->lock))
+        return false;
+    if (__builtin_expect(within(peer->window.base, peer->window.size, start, nbytes), 1))
+        return true;
+    if (effort == SURELY && move_window(peer, start, nbytes)) return true;
+    gasneti_unlock(&peer->lock);
+    return false;
+}
+
 /* Captures a small source at the call or, if `bulk`, sends from this node's segment; false, with
  * nothing done, if any condition fails. */
 HOT bool put_now(gasnetc_peer_t *peer, uintptr_t dst, const void *src, size_t nbytes,
-                 gasnetc_counter_t *counter, bool bulk)
+                 gasnetc_counter_t *counter, bool bulk, enum effort effort)
 {
     const net_region_t *region = NULL;
     if (nbytes > gasnetc_caps.inline_max) {
@@ -211,50 +222,44 @@ HOT bool put_now(gasnetc_peer_t *peer, uintptr_t dst, const void *src, size_t nb
         region = region_at_home(src, nbytes);
         if (!region) return false;
     }
-    enum net_result result = NET_BUSY;
-    gasneti_lock(&peer->lock);
-    if (__builtin_expect(reaches(peer, dst, nbytes), 1))
-        result = net_put(&peer->net, dst, &peer->window.key, src, region, nbytes, NET_UNORDERED,
-                         &(gasnetc_sent_t){.counter = counter});
-    gasneti_unlock(&peer->lock);
-    if (__builtin_expect(result != NET_POSTED, 0)) return false;
+    if (!enter(peer, dst, nbytes, effort)) return false;
     counter->issued++;
-    return true;
+    enum net_result result = net_put(&peer->net, dst, &peer->window.key, src, region, nbytes,
+                                     NET_UNORDERED, &(gasnetc_sent_t){.counter = counter});
+    gasneti_unlock(&peer->lock);
+    if (__builtin_expect(result == NET_POSTED, 1)) return true;
+    counter->issued--;
+    return false;
 }
 
 HOT bool get_into(gasnetc_peer_t *peer, void *landing, const net_region_t *region, uintptr_t src,
-                  size_t nbytes, const gasnetc_sent_t *sent)
+                  size_t nbytes, const gasnetc_sent_t *sent, enum effort effort)
 {
-    enum net_result result = NET_BUSY;
-    gasneti_lock(&peer->lock);
-    if (__builtin_expect(reaches(peer, src, nbytes), 1))
-        result = net_get(&peer->net, landing, region, src, &peer->window.key, nbytes, sent);
+    if (!enter(peer, src, nbytes, effort)) return false;
+    sent->counter->issued++;
+    enum net_result result =
+        net_get(&peer->net, landing, region, src, &peer->window.key, nbytes, sent);
     gasneti_unlock(&peer->lock);
-    return __builtin_expect(result == NET_POSTED, 1);
+    if (__builtin_expect(result == NET_POSTED, 1)) return true;
+    sent->counter->issued--;
+    return false;
 }
 
-/* Reads into the segment, or through a bounce buffer; false, with nothing done, if any condition
- * fails. */
+/* Reads into the segment, or through a bounce buffer; false, with nothing done but what is left in
+ * *bbuf, if any condition fails. */
 HOT bool get_now(gasnetc_peer_t *peer, void *dst, uintptr_t src, size_t nbytes,
-                 gasnetc_counter_t *counter)
+                 gasnetc_counter_t *counter, void **bbuf, enum effort effort)
 {
     const net_region_t *region = region_at_home(dst, nbytes);
-    if (region) {
-        if (nbytes > gasnetc_caps.transfer_max ||
-            !get_into(peer, dst, region, src, nbytes, &(gasnetc_sent_t){.counter = counter}))
-            return false;
-    } else {
-        if (nbytes > GASNETC_BBUF_SIZE) return false;
-        void *bbuf = gasnetc_bbuf_try();
-        if (__builtin_expect(!bbuf, 0)) return false;
-        if (!get_into(peer, bbuf, &gasnetc_bbuf_region, src, nbytes,
-                      &(gasnetc_sent_t){counter, bbuf, dst, (uint32_t)nbytes})) {
-            gasnetc_bbuf_free(bbuf);
-            return false;
-        }
-    }
-    counter->issued++;
-    return true;
+    if (region)
+        return nbytes <= gasnetc_caps.transfer_max &&
+               get_into(peer, dst, region, src, nbytes, &(gasnetc_sent_t){.counter = counter},
+                        effort);
+    if (nbytes > GASNETC_BBUF_SIZE) return false;
+    *bbuf = effort == SURELY ? gasnetc_bbuf_try() : gasnetc_pool_take_now(&gasnetc_free_bbufs);
+    return __builtin_expect(*bbuf != NULL, 1) &&
+           get_into(peer, *bbuf, &gasnetc_bbuf_region, src, nbytes,
+                    &(gasnetc_sent_t){counter, *bbuf, dst, (uint32_t)nbytes}, effort);
 }
 
 /* ---- every other case
@@ -309,35 +314,50 @@ static __attribute__((noinline)) void get_pieces(gasnetc_peer_t *peer, char *to,
 /* ---- the calls
  * --------------------------------------------------------------------------------------- */
 
-static __attribute__((noinline)) void put_pieces(gasnetc_peer_t *peer, void *dst, const void *src,
-                                                 size_t nbytes, gasnetc_counter_t *counter,
-                                                 bool source_free)
+/* The second tries, and all that is left then. */
+
+static __attribute__((noinline)) void put_again(gasnetc_peer_t *peer, void *dst, const void *src,
+                                                size_t nbytes, gasnetc_counter_t *counter,
+                                                bool bulk)
 {
-    gasnetc_put_payload(peer, dst, src, nbytes, source_free, NET_UNORDERED, counter, false);
+    if (!put_now(peer, (uintptr_t)dst, src, nbytes, counter, bulk, SURELY))
+        gasnetc_put_payload(peer, dst, src, nbytes, !bulk, NET_UNORDERED, counter, false);
+}
+
+static __attribute__((noinline)) void get_again(gasnetc_peer_t *peer, void *dst, uintptr_t src,
+                                                size_t nbytes, gasnetc_counter_t *counter,
+                                                void *bbuf)
+{
+    if (bbuf) gasnetc_bbuf_free(bbuf);
+    bbuf = NULL;
+    if (get_now(peer, dst, src, nbytes, counter, &bbuf, SURELY)) return;
+    if (bbuf) gasnetc_bbuf_free(bbuf);
+    get_pieces(peer, dst, src, nbytes, counter);
 }
 
 void gasnetc_rdma_put_bulk(uint32_t node, void *dst, const void *src, size_t nbytes,
                            gasnetc_counter_t *counter)
 {
     gasnetc_peer_t *peer = &gasnetc_peers[node];
-    if (!put_now(peer, (uintptr_t)dst, src, nbytes, counter, true))
-        put_pieces(peer, dst, src, nbytes, counter, false);
+    if (!put_now(peer, (uintptr_t)dst, src, nbytes, counter, true, QUICKLY))
+        put_again(peer, dst, src, nbytes, counter, true);
 }
 
 void gasnetc_rdma_put(uint32_t node, void *dst, const void *src, size_t nbytes,
                       gasnetc_counter_t *counter)
 {
     gasnetc_peer_t *peer = &gasnetc_peers[node];
-    if (!put_now(peer, (uintptr_t)dst, src, nbytes, counter, false))
-        put_pieces(peer, dst, src, nbytes, counter, true);
+    if (!put_now(peer, (uintptr_t)dst, src, nbytes, counter, false, QUICKLY))
+        put_again(peer, dst, src, nbytes, counter, false);
 }
 
 void gasnetc_rdma_get(uint32_t node, void *dst, const void *src, size_t nbytes,
                       gasnetc_counter_t *counter)
 {
     gasnetc_peer_t *peer = &gasnetc_peers[node];
-    if (!get_now(peer, dst, (uintptr_t)src, nbytes, counter))
-        get_pieces(peer, dst, (uintptr_t)src, nbytes, counter);
+    void *bbuf = NULL;
+    if (!get_now(peer, dst, (uintptr_t)src, nbytes, counter, &bbuf, QUICKLY))
+        get_again(peer, dst, (uintptr_t)src, nbytes, counter, bbuf);
 }
 
 void gasnetc_rdma_get_into(uint32_t node, void *dst, const struct net_region *landing,

@@ -23,6 +23,7 @@ const gasneti_thread_t *gasneti_all_threads(void)
 #else
 
 __thread gasneti_thread_t *gasneti_my_thread;
+__thread void *gasneti_my_extended; /* that thread's `extended`, one load nearer */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -40,6 +41,7 @@ static void leave(void *slot)
 {
     gasneti_thread_t *thread = slot;
     gasneti_my_thread = NULL;
+    gasneti_my_extended = NULL;
     pthread_mutex_lock(&lock);
     thread->next = free_slots;
     free_slots = thread;
@@ -78,6 +80,7 @@ gasneti_thread_t *gasneti_thread_enter(void)
     gasneti_thread_t *thread = take_slot();
     pthread_setspecific(key, thread);
     gasneti_my_thread = thread;
+    gasneti_my_extended = thread->extended;
     return thread;
 }
 

@@ -41,6 +41,7 @@ static inline gasneti_thread_t *gasneti_self(void)
 #else
 #pragma GCC visibility push(hidden)
 extern __thread gasneti_thread_t *gasneti_my_thread __attribute__((tls_model("initial-exec")));
+extern __thread void *gasneti_my_extended __attribute__((tls_model("initial-exec")));
 #pragma GCC visibility pop
 /* Fatal, naming the limit, when more than GASNET_MAX_THREADS threads are alive at once. */
 gasneti_thread_t *gasneti_thread_enter(void);
@@ -50,5 +51,24 @@ static inline gasneti_thread_t *gasneti_self(void)
     return __builtin_expect(self != NULL, 1) ? self : gasneti_thread_enter();
 }
 #endif
+
+/* The calling thread's `extended`, without any call: NULL also when the thread has no record yet.
+ */
+static inline void *gasneti_self_extended(void)
+{
+#ifdef GASNET_SEQ
+    return gasneti_the_thread.extended;
+#else
+    return gasneti_my_extended;
+#endif
+}
+
+static inline void gasneti_self_extend(void *extended)
+{
+    gasneti_self()->extended = extended;
+#ifndef GASNET_SEQ
+    gasneti_my_extended = extended;
+#endif
+}
 
 #endif

@@ -28,11 +28,13 @@ static void *allocate(size_t size)
 __attribute__((cold)) gasnete_thread_t *gasnete_thread_create(void)
 {
     gasneti_thread_t *self = gasneti_self();
-    gasnete_thread_t *me = allocate(sizeof *me);
+    gasnete_thread_t *me = gasneti_self_extended();
+    if (me) return me; /* left by the thread that had this slot before */
+    me = allocate(sizeof *me);
     me->index = self->index;
     me->puts = &me->put_set;
     me->gets = &me->get_set;
-    self->extended = me;
+    gasneti_self_extend(me);
     return me;
 }
 

@@ -60,19 +60,14 @@ void gasnete_check_transfer(const char *call, gasnet_node_t node);
 
 static inline gasnete_thread_t *gasnete_self(void)
 {
-    gasnete_thread_t *me = gasneti_self()->extended;
+    gasnete_thread_t *me = gasneti_self_extended();
     return gasnete_rarely(me == NULL) ? gasnete_thread_create() : me;
 }
 
-/* The same without any call: NULL when the thread has no record yet. */
+/* The same, or NULL when the thread has none yet. */
 static inline gasnete_thread_t *gasnete_self_if_any(void)
 {
-#ifdef GASNET_SEQ
-    return gasneti_the_thread.extended;
-#else
-    gasneti_thread_t *self = gasneti_my_thread;
-    return gasnete_rarely(self == NULL) ? NULL : self->extended;
-#endif
+    return gasneti_self_extended();
 }
 
 /* A record with nothing outstanding, from a free list that is not empty. */

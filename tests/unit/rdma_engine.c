@@ -59,7 +59,7 @@ static enum way way_of(const net_script_event_t *event)
 static void complete_all(void)
 {
     net_script_complete(UINT32_MAX);
-    net_script_reap();
+    gasnetc_poll_sends();
 }
 
 /* ---- the table
@@ -207,6 +207,13 @@ static void bounced_get(void)
     unit_job_end();
 }
 
+static unsigned regions_then;
+
+static void look_under_the_poll_lock(void)
+{
+    regions_then = net_script.regions;
+}
+
 static void transient_lives(void)
 {
     begin(40);
@@ -218,7 +225,12 @@ static void transient_lives(void)
               !net_script_get_event(NET_SCRIPT_REGISTER, 0)->remote_use,
           "IB-E3 what lies outside the segment is registered for the transfer, for local use");
     net_script_complete(1);
-    net_script_reap();
+    regions_then = 0;
+    net_script.on_arrivals = look_under_the_poll_lock;
+    gasnetc_poll();
+    net_script.on_arrivals = NULL;
+    check(regions_then == regions + 2 && counter.reaped == 1,
+          "a registration does not end while the poll lock is held");
     check(net_script.regions == regions + 1, "IB-E3 until it is complete");
     complete_all();
     check(net_script.regions == regions, "IB-E3 and no longer");
