@@ -10,6 +10,9 @@
 #include <string.h>
 
 enum { NEXT_HEADER_IBA = 0x1b, IP_VERSION = 6 };
+enum {
+    PATIENCE = 1000
+}; /* ms to wait for whom we have not met: datagrams do not wait themselves */
 
 static struct ibv_grh make_grh(uint32_t port, const struct ibv_global_route *g)
 {
@@ -95,18 +98,20 @@ struct ibv_ah *shca_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, stru
     return shca_create_ah(pd, &a);
 }
 
-/* The process that has this number's QP or SRQ; held until the QP is reset. Send lock held. */
+/* The process that has this number's QP or SRQ; held until the QP is reset. It is not registered
+ * with as long as we have not met. Send lock held. */
 struct shca_peer *shca_peer_for(struct shca_link *l, int host, uint32_t number)
 {
     uint32_t slot = shm_qpn_slot(number);
     if (host != SHCA_HERE) return NULL;
     if (!l->peers && !(l->peers = calloc(SHCA_SLOTS, sizeof *l->peers))) return NULL;
     struct shca_peer *p = l->peers[slot];
-    if (p && !shca_peer_dead(p)) return p;
-    /* Its slot may have a new owner. */
-    shca_peer_put(p);
-    p = l->peers[slot] = shca_peer_get(host, slot);
-    if (p) shca_guest_register(p);
+    if (p && p->registered && !shca_peer_dead(p)) return p;
+    if (!p || shca_peer_dead_slow(p)) { /* its slot may have a new owner */
+        shca_peer_put(p);
+        p = l->peers[slot] = shca_peer_get(host, slot);
+    }
+    if (p && shca_peer_meet(p, PATIENCE)) shca_guest_register(p);
     return p;
 }
 
@@ -123,7 +128,8 @@ void shca_datagram_link(struct shca_link *l, struct shca_qp *qp, const struct sh
 {
     bool mute = qp->link.speaks == SHCA_MUTE || ah->port != qp->port;
     to &= 0xffffff;
-    *l = (struct shca_link){.peer = shca_peer_for(&qp->link, ah->place.host, to),
+    struct shca_peer *p = shca_peer_for(&qp->link, ah->place.host, to);
+    *l = (struct shca_link){.peer = p && p->registered ? p : NULL, /* else it is lost */
                             .type = IBV_QPT_UD,
                             .from = qp->base.qp_num,
                             .to = to,

@@ -338,7 +338,7 @@ int shca_carry_bind(struct shca_qp *qp, struct shca_place place)
     shca_link(&r->link, (struct shca_place){SHCA_OUTSIDE, 0}, qp->base.qp_type, r->dest_qpn,
               qp->base.qp_num);
     struct shca_far *f = NULL;
-    if (r->link.peer) f = shca_far_find(place.host - 1, shm_qpn_slot(r->dest_qpn));
+    if (shca_link_up(&r->link)) f = shca_far_find(place.host - 1, shm_qpn_slot(r->dest_qpn));
     pthread_mutex_lock(&shca_wire.lock);
     if (f) {
         r->far = f;

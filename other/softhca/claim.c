@@ -25,7 +25,8 @@ static void check_limit(struct shca_peer *owner, struct shm_srq *q, uint64_t hea
 struct shm_slot *shca_srq_claim(struct shca_peer *owner, struct shm_srq *q, bool wait,
                                 uint32_t *index)
 {
-    _Atomic uint64_t *cells = shm_at(owner->h, q->cells);
+    _Atomic uint64_t *cells = shca_peer_at(owner, q->cells, (q->mask + 1ull) * sizeof *cells);
+    if (!cells) return NULL;
     for (bool asked = false;;) {
         uint64_t head = atomic_load_explicit(&q->head, memory_order_acquire);
         uint64_t cell = atomic_load_explicit(&cells[head & q->mask], memory_order_acquire);
@@ -37,7 +38,9 @@ struct shm_slot *shca_srq_claim(struct shca_peer *owner, struct shm_srq *q, bool
             continue;
         }
         *index = cell % SHCA_MAX_WR;
-        struct shm_slot *slot = shm_slot(owner->h, q, *index);
+        struct shm_slot *slot =
+            shca_peer_at(owner, q->slots + (uint64_t)*index * q->stride, q->stride);
+        if (!slot) return NULL;
         uint64_t seen = shm_claim(head, 0, SHCA_SLOT_POSTED);
         bool mine = atomic_compare_exchange_strong(&slot->claim, &seen,
                                                    shm_claim(head, shca.slot, SHCA_SLOT_CLAIMED));

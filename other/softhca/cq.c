@@ -29,8 +29,7 @@ static int find_cq_index(void)
 
 uint64_t shca_ring_new(uint32_t shift)
 {
-    uint64_t entry = sizeof(struct shm_cqe) + sizeof(uint64_t);
-    uint64_t offset = shca_heap_alloc(sizeof(struct shm_ring) + (entry << shift));
+    uint64_t offset = shca_heap_alloc(shm_ring_bytes(shift));
     if (!offset) return 0;
     struct shm_ring *r = shm_at(shca.h, offset);
     r->shift = shift;
@@ -188,10 +187,11 @@ bool shca_cq_push(struct shca_peer *owner, uint32_t cq, const struct shm_cqe *ne
     uint64_t position, ring;
     do {
         ring = atomic_load_explicit(&s->ring, memory_order_acquire);
-        if (!ring) return false;
-        e = s->overflow
-                ? NULL
-                : claim(shm_at(owner->h, shm_ring_offset(ring)), shm_ring_shift(ring), &position);
+        uint32_t shift = shm_ring_shift(ring);
+        struct shm_ring *r =
+            ring ? shca_peer_at(owner, shm_ring_offset(ring), shm_ring_bytes(shift)) : NULL;
+        if (!r) return false;
+        e = s->overflow ? NULL : claim(r, shift, &position);
     } while (!e && replaced(owner, s, ring));
     if (!e) {
         if (!atomic_exchange(&s->overflow, 1)) shca_peer_ring(owner);

@@ -30,7 +30,7 @@ int shca_far_start(void)
                                          .hosts = f->hash,
                                          .secret = shca_settings()->secret};
     shca_wire.outside = shca_peer_get(SHCA_OUTSIDE, shca.slot);
-    if (!shca_wire.outside) return EMFILE;
+    if (!shca_wire.outside || !shca_peer_await(shca_wire.outside)) return EMFILE;
     shca_guest_register(shca_wire.outside);
     return shca_tcp_start();
 }

@@ -86,7 +86,7 @@ const struct shca_faults *shca_inject_faults(void)
 static uint32_t number_of(const struct shca_link *l)
 {
     if (l->remote) return shca_carry_number(l->remote);
-    return l->peer && l->peer->h ? l->peer->h->number : SHCA_NO_PROCESS;
+    return l->peer && shca_peer_meet(l->peer, 1000) ? l->peer->h->number : SHCA_NO_PROCESS;
 }
 
 bool shca_inject_mine(const struct shca_fault_rule *r)
@@ -218,6 +218,7 @@ static bool stall_is_over(const struct shca_injector *f)
 int shca_inject_message(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index)
 {
     struct shca_injector *f = qp->faults;
+    if (qp->link.peer && !qp->link.t && !shca_link_up(&qp->link)) return SHCA_NOT_MET;
     if (!f->decided || f->index != index) decide(qp, wr, index);
     if (f->fails) return f->fails;
     if (f->stalled && !stall_is_over(f)) return SHCA_STALLED;

@@ -8,7 +8,7 @@ softhca_pure = \
 include_HEADERS += other/softhca/softhca.h
 
 libsofthca_la_SOURCES = \
-	other/softhca/address.c other/softhca/ah.c other/softhca/beside.c other/softhca/claim.c other/softhca/cq.c other/softhca/cq_ex.c other/softhca/deliver.c other/softhca/device.c \
+	other/softhca/address.c other/softhca/ah.c other/softhca/ask.c other/softhca/ask.h other/softhca/beside.c other/softhca/claim.c other/softhca/cq.c other/softhca/cq_ex.c other/softhca/deliver.c other/softhca/device.c \
 	other/softhca/event.c other/softhca/extent.c other/softhca/extent.h other/softhca/fork.c other/softhca/guest.c \
 	other/softhca/interpose.c other/softhca/interpose.h other/softhca/interpose_rare.c other/softhca/lock.h \
 	other/softhca/hot.h other/softhca/move.c other/softhca/mr.c other/softhca/object.h other/softhca/peer.c \
@@ -22,7 +22,7 @@ libsofthca_la_SOURCES = \
 	other/softhca/greet.c other/softhca/greet.h other/softhca/intake.c other/softhca/own.c \
 	other/softhca/remote.h other/softhca/requester.c other/softhca/responder.c other/softhca/serve.c \
 	other/softhca/sha256.c other/softhca/sha256.h other/softhca/tcp.c other/softhca/wire.c other/softhca/wire.h
-libsofthca_la_SOURCES += other/softhca/cq_resize.c other/softhca/mw.c other/softhca/ring.h other/softhca/writable.c
+libsofthca_la_SOURCES += other/softhca/cq_resize.c other/softhca/mw.c other/softhca/ring.h other/softhca/thread.c other/softhca/view.c other/softhca/writable.c
 libsofthca_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 libsofthca_la_CFLAGS = $(AM_CFLAGS) -pthread
 # Its threads run until the end of the process: the code must stay mapped.
@@ -37,7 +37,7 @@ check_PROGRAMS += softhca_rules softhca_soak softhca_speed softhca_rules_static
 softhca_pair = tests/softhca/pair.c tests/softhca/pair.h tests/softhca/rules.h
 softhca_rules_SOURCES = tests/softhca/rules.c tests/softhca/report.c tests/softhca/transfer.c tests/softhca/fault.c \
 	tests/softhca/queue.c tests/softhca/life.c tests/softhca/shared.c tests/softhca/unreliable.c tests/softhca/datagram.c tests/softhca/extended.c tests/softhca/crowd.c tests/softhca/crowd.h \
-	tests/softhca/forks.c tests/softhca/setting.c tests/softhca/devices.c tests/softhca/far.c tests/softhca/inject.c $(softhca_pair)
+	tests/softhca/forks.c tests/softhca/peers.c tests/softhca/setting.c tests/softhca/devices.c tests/softhca/far.c tests/softhca/inject.c $(softhca_pair)
 softhca_rules_SOURCES += tests/softhca/resize.c tests/softhca/region.c tests/softhca/window.c tests/softhca/states.c
 softhca_rules_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 softhca_rules_LDADD = libsofthca.la $(VERBS_LIBS)
@@ -51,6 +51,10 @@ softhca_soak_LDADD = $(softhca_rules_LDADD)
 softhca_speed_SOURCES = tests/softhca/speed.c $(softhca_pair)
 softhca_speed_CPPFLAGS = $(softhca_rules_CPPFLAGS)
 softhca_speed_LDADD = $(softhca_rules_LDADD)
+check_PROGRAMS += softhca_mesh
+softhca_mesh_SOURCES = tests/softhca/mesh.c $(softhca_pair)
+softhca_mesh_CPPFLAGS = $(softhca_rules_CPPFLAGS)
+softhca_mesh_LDADD = $(softhca_rules_LDADD)
 # Beside real devices: a libibverbs that is not real stands beneath. One program has libsofthca ahead
 # of it, the other behind it, to be preloaded.
 fake_verbs = tests/softhca/fake/libibverbs.so.1

@@ -8,6 +8,7 @@
 #define SOFTHCA_OBJECT_H
 
 #include "shm.h"
+#include "ask.h"
 #include "inventory.h"
 #include "lock.h"
 
@@ -99,15 +100,22 @@ struct shca_cq {
 };
 
 struct shca_peer {
-    struct shm_header *h;
+    struct shm_header *_Atomic h; /* what view.c has mapped, once we have met */
+    _Atomic uint64_t len;
+    _Atomic bool met, lost; /* its segment is here; it never will be */
+    _Atomic bool awaited;   /* a sender has waited for it */
+    bool self;
     uint32_t slot;
     int refs; /* under shca.peer_lock */
-    bool self;
-    int sock, doorbell, memfd;
+    int sock;
+    bool patient; /* the socket waits */
+    int memfd;    /* as its owner calls it; its file is this one: */
+    dev_t dev;
+    ino_t ino;
     pid_t pid;
-    _Atomic bool no_pvm;  /* process_vm_* refused: ask the owner's thread */
-    bool registered;      /* as a guest there, see guest.c */
-    struct shca_lock rpc; /* one question at a time on sock */
+    _Atomic bool no_pvm;     /* process_vm_* refused: ask the owner's thread */
+    _Atomic bool registered; /* as a guest there, see guest.c */
+    struct shca_lock rpc;    /* one question at a time on sock */
     _Atomic(char *) arena;
     _Atomic uint64_t arena_len;
     struct shca_window *windows; /* all mappings of its arena, under rpc */
@@ -160,7 +168,7 @@ struct shca_ah {
 struct shca_link {
     struct shca_peer *peer;     /* whose segment it is in; NULL when it is in none we can see: */
     struct shca_remote *remote; /* it is on another host, or, when NULL too, nowhere */
-    struct shm_qp *t;
+    struct shm_qp *t;           /* NULL until we have met the peer */
     struct shca_peer *home;   /* whose QP it is: the same, but inside a message to an XRC target */
     struct shca_peer **peers; /* [SHCA_SLOTS] others that messages of the QP went to, or NULL */
     uint32_t from, to;        /* QP numbers */
@@ -203,7 +211,7 @@ struct shca_qp {
     char *sq_ring;
     size_t sq_bytes;  /* of the ring */
     bool waiting;     /* linked in the list of QPs with waiting WRs */
-    bool waits_rnr;   /* why: no receive there, or nobody there */
+    int waits_for;    /* why: SHCA_NOT_READY or the like */
     uint64_t give_up; /* CLOCK_MONOTONIC ns; 0 = never, or SHCA_NO_DEADLINE */
     uint64_t look_at; /* when to ask the system whether the peer lives */
     struct shca_qp *wait_next;
@@ -225,7 +233,7 @@ struct shca_qp {
 
 /* This process as peers know it. */
 struct shca_process {
-    struct shm_header *h; /* NULL until the first open */
+    struct shm_header *_Atomic h; /* NULL until the first open */
     struct shca_peer me;
     uint32_t slot;
     pthread_mutex_t lock;      /* tables of objects */
@@ -362,17 +370,32 @@ void shca_peer_put(struct shca_peer *p);
 bool shca_peer_dead_slow(struct shca_peer *p);
 bool shca_peer_gone(struct shca_peer *p);
 void shca_peers_in_child(void);
-void *shca_peer_map_more(struct shca_peer *p, uint64_t offset, uint64_t len);
+bool shca_peer_met(struct shca_peer *p);
+bool shca_peer_meet(struct shca_peer *p, int ms);
+bool shca_peer_await(struct shca_peer *p);
 void shca_peer_ring(struct shca_peer *p);
 void shca_peer_ring_slot(uint32_t slot);
 int shca_peer_channel(struct shca_peer *p, uint32_t id);
 
-/* server.c: the answering thread and the questions peers may put to it */
+/* view.c */
+int shca_view_borrow(struct shca_peer *p);
+bool shca_view_tables(struct shca_peer *p, int fd, uint64_t end);
+bool shca_view_arena(struct shca_peer *p, int fd, uint64_t end);
+bool shca_view_more(struct shca_peer *p, uint64_t end);
+void shca_view_drop(struct shca_peer *p);
+void *shca_peer_map_more(struct shca_peer *p, uint64_t offset, uint64_t len);
+
+/* server.c: the answering thread */
 int shca_server_start(int listener);
 bool shca_guest(uint32_t slot);
 void shca_server_hold(void); /* while the program forks */
 void shca_server_release(void);
 void shca_server_in_child(void);
+
+/* ask.c: the questions peers may put to it */
+ssize_t shca_receive(int sock, struct iovec *iov, int n, int *fd, int flags);
+void shca_tell_ring(struct shca_peer *p);
+int shca_ask_memory(struct shca_peer *p);
 int shca_ask_channel(struct shca_peer *p, uint32_t id);
 int shca_ask_copy(struct shca_peer *p, bool write, uint64_t va, void *data, size_t len);
 int shca_ask_atomic(struct shca_peer *p, bool swap, uint64_t va, uint64_t a, uint64_t b,
@@ -384,8 +407,10 @@ void shca_guest_enter(struct shca_peer *p);
 void shca_guest_leave(struct shca_peer *p);
 void shca_guests_quiesce(void);
 
+/* thread.c */
+int shca_thread(void *(*run)(void *));
+
 /* service.c: the working thread */
-int shca_thread(void *(*main)(void *)); /* detached, without signals; errno value */
 int shca_service_start(void);
 void shca_service_poke(void);
 void shca_service_sweep(void);                  /* a peer died: finish what it left half done */
@@ -560,10 +585,12 @@ enum {
     SHCA_NOBODY = -2,
     SHCA_STALLED = -3, /* these two by a fault */
     SHCA_DROPPED = -4,
-    SHCA_REMOTE = -5 /* for another carrier */
+    SHCA_REMOTE = -5, /* for another carrier */
+    SHCA_NOT_MET = -6 /* nobody, for the time being */
 };
 void shca_link(struct shca_link *l, struct shca_place place, enum ibv_qp_type from_type,
                uint32_t from, uint32_t to);
+bool shca_link_up(struct shca_link *l);
 int shca_respond(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g);
 /* A message that a carrier has not at once. MOVE moves bytes at AT, as many as it can, between it
  * and the pieces it is given, and AT on by their number; 0 or an errno value. */
@@ -602,6 +629,13 @@ int shca_move(struct shca_peer *p, bool write, struct iovec *local, int n_local,
 static inline enum ibv_qp_state shca_state(const struct shca_qp *qp)
 {
     return atomic_load_explicit(&qp->s->state, memory_order_acquire);
+}
+
+/* Where LEN bytes at OFFSET of the peer's tables and rings are seen; NULL when they cannot be. */
+static inline void *shca_peer_at(struct shca_peer *p, uint64_t offset, uint64_t len)
+{
+    if (offset + len > p->len && !shca_view_more(p, offset + len)) return NULL;
+    return (char *)p->h + offset;
 }
 
 static inline bool shca_peer_dead(const struct shca_peer *p)

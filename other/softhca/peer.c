@@ -1,53 +1,44 @@
-/* peer.c - what this process holds of another one: its mapped segment and three descriptors.
+/* peer.c - what this process holds of another one: a connected socket and its segment.
  *
- * A peer is attached when a QP is connected to it and let go with the last such QP. The mapping
- * of its arena grows when an MR beyond the mapped part is used; older, shorter mappings stay
- * until the peer is let go, because another thread may be copying through them.
+ * A peer is there from when a QP is connected to it until the last such QP is gone. Nobody waits
+ * for it: the socket is connected at once, and the peer's answering thread sends the segment when
+ * it gets to run. Until then sends wait as they do for a target that does not listen.
  */
 #include "object.h"
 
+#include <linux/futex.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-struct shca_window {
-    void *base;
-    size_t len;
-    struct shca_window *next;
-};
-
-/* The answer to our slot: that of the answering thread, and with it the memfd and the doorbell. */
-static int receive_greeting(struct shca_peer *p)
+/* Let go of everything but the structure itself. */
+static void part_from(struct shca_peer *p)
 {
-    uint32_t slot = 0;
-    union {
-        char space[CMSG_SPACE(2 * sizeof(int))];
-        struct cmsghdr align;
-    } control;
-    struct iovec iov = {&slot, sizeof slot};
-    struct msghdr m = {.msg_iov = &iov,
-                       .msg_iovlen = 1,
-                       .msg_control = &control,
-                       .msg_controllen = sizeof control};
-    ssize_t n;
-    do n = recvmsg(p->sock, &m, MSG_CMSG_CLOEXEC);
-    while (n < 0 && errno == EINTR);
-    struct cmsghdr *c = n == sizeof slot ? CMSG_FIRSTHDR(&m) : NULL;
-    if (!c || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(2 * sizeof(int))) {
-        if (n == sizeof slot && m.msg_flags & MSG_CTRUNC)
-            shca_say("no descriptors left for a peer's memory (raise ulimit -n)");
-        else if (n < 0 && errno == EAGAIN) /* else it has just died */
-            shca_say("the process in slot %u does not answer: %m (is it stopped?)", p->slot);
-        return -1;
-    }
-    int fd[2];
-    memcpy(fd, CMSG_DATA(c), sizeof fd);
-    p->memfd = fd[0];
-    p->doorbell = fd[1];
-    return 0;
+    shca_view_drop(p);
+    for (int i = 0; p->channel_fd && i < SHCA_CHANNELS; i++)
+        if (p->channel_fd[i]) close((int)(uint32_t)p->channel_fd[i]);
+    free(p->channel_fd);
+    p->channel_fd = NULL;
+    if (p->sock >= 0) close(p->sock);
+    p->sock = -1;
+}
+
+static struct shca_peer *begin(uint32_t slot)
+{
+    struct shca_peer *p = calloc(1, sizeof *p);
+    if (!p) return NULL;
+    p->slot = slot;
+    p->sock = shca_connect_slot(slot);
+    /* We say who we are, and then we are sent the segment. */
+    if (p->sock >= 0 &&
+        send(p->sock, &shca.slot, sizeof shca.slot, MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
+        return p;
+    part_from(p);
+    free(p);
+    return NULL;
 }
 
 static void learn_pid(struct shca_peer *p)
@@ -59,57 +50,77 @@ static void learn_pid(struct shca_peer *p)
     if (p->pid == 0) p->no_pvm = true;
 }
 
-/* Let go of everything but the structure itself. */
-static void part_from(struct shca_peer *p)
+static bool take_segment(struct shca_peer *p, const struct shca_greeting *g, int fd)
 {
-    if (p->h) munmap(p->h, shm_arena_start());
-    for (struct shca_window *w = p->windows, *next; w; w = next) {
-        next = w->next;
-        munmap(w->base, w->len);
-        free(w);
+    if (!shca_view_tables(p, fd, g->heap_end)) {
+        shca_say("cannot map the tables of process %d: %m (see ulimit -v)", (int)p->pid);
+        return false;
     }
-    for (int i = 0; p->channel_fd && i < SHCA_CHANNELS; i++)
-        if (p->channel_fd[i]) close((int)(uint32_t)p->channel_fd[i]);
-    free(p->channel_fd);
-    if (p->sock >= 0) close(p->sock);
-    if (p->memfd >= 0) close(p->memfd);
-    if (p->doorbell >= 0) close(p->doorbell);
+    /* What cannot be mapped is reached in other ways. */
+    if (g->arena_end) shca_view_arena(p, fd, g->arena_end);
+    const struct shm_header *h = p->h;
+    if (h->magic == SHCA_MAGIC && h->layout == SHCA_LAYOUT) return true;
+    shca_say("process %d uses another version of libsofthca; use one version in a job",
+             (int)p->pid);
+    return false;
 }
 
-static void detach(struct shca_peer *p)
+/* Take what the answering thread has sent, if it has; p->rpc held. */
+static void take_greeting(struct shca_peer *p)
 {
-    part_from(p);
-    free(p);
+    struct shca_greeting g;
+    struct iovec iov = {&g, sizeof g};
+    int fd = -1;
+    ssize_t n = shca_receive(p->sock, &iov, 1, &fd, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    bool met = false;
+    if (n == sizeof g) {
+        p->memfd = g.memfd;
+        p->dev = g.dev;
+        p->ino = g.ino;
+        learn_pid(p);
+        if (fd < 0) fd = shca_view_borrow(p);
+        if (fd < 0)
+            shca_say("no descriptor of the memory of process %d: %m (see ulimit -n)", (int)p->pid);
+        else
+            met = take_segment(p, &g, fd);
+    } else if (n > 0)
+        shca_say("the process in slot %u uses another version of libsofthca; use one in a job",
+                 p->slot);
+    if (!met) shca_view_drop(p);
+    if (fd >= 0) close(fd);
+    atomic_store(&p->lost, !met);
+    atomic_store(&p->met, met);
 }
 
-static struct shca_peer *attach(uint32_t slot)
+/* Whether its segment is there to be used. Does not wait. */
+bool shca_peer_met(struct shca_peer *p)
 {
-    struct shca_peer *p = calloc(1, sizeof *p);
-    if (!p) return NULL;
-    p->slot = slot;
-    p->memfd = p->doorbell = -1;
-    p->sock = shca_connect_slot(slot);
-    if (p->sock < 0 || send(p->sock, &shca.slot, sizeof shca.slot, MSG_NOSIGNAL) < 0 ||
-        receive_greeting(p) < 0) {
-        detach(p);
-        return NULL;
-    }
-    learn_pid(p);
-    p->h = mmap(NULL, shm_arena_start(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                p->memfd, 0);
-    if (p->h == MAP_FAILED) {
-        shca_say("cannot map a peer's tables: %m (see ulimit -v)");
-        p->h = NULL;
-        detach(p);
-        return NULL;
-    }
-    if (p->h->magic != SHCA_MAGIC || p->h->layout != SHCA_LAYOUT) {
-        shca_say("process %d uses another version of libsofthca; use one version in a job",
-                 (int)p->pid);
-        detach(p);
-        return NULL;
-    }
-    return p;
+    if (atomic_load_explicit(&p->met, memory_order_acquire)) return true;
+    if (p->lost || !shca_trylock(&p->rpc)) return false;
+    if (!p->met && !p->lost) take_greeting(p);
+    shca_unlock(&p->rpc);
+    return p->met;
+}
+
+/* The same for who is about to send: its thread answers at once where there are processors enough,
+ * and gets one when we sleep. A peer that is stopped is waited for only once. */
+bool shca_peer_meet(struct shca_peer *p, int ms)
+{
+    struct pollfd f = {.fd = p->sock, .events = POLLIN};
+    if (shca_peer_met(p)) return true;
+    if (p->lost || atomic_exchange(&p->awaited, true)) return false;
+    return poll(&f, 1, ms) > 0 && shca_peer_met(p);
+}
+
+/* The same for a verb that cannot be put off. */
+bool shca_peer_await(struct shca_peer *p)
+{
+    enum { PATIENCE = 10000 }; /* ms */
+    struct pollfd f = {.fd = p->sock, .events = POLLIN};
+    while (!shca_peer_met(p) && !p->lost)
+        if (poll(&f, 1, PATIENCE) <= 0) break; /* else another thread has taken the greeting */
+    return p->met;
 }
 
 /* Process SLOT of HOST, or NULL. */
@@ -119,12 +130,12 @@ struct shca_peer *shca_peer_get(int host, uint32_t slot)
     if (slot == shca.slot && host == SHCA_HERE) return &shca.me;
     pthread_mutex_lock(&shca.peer_lock);
     struct shca_peer *p = shca.peer[slot];
-    if (p && shca_peer_dead_slow(p)) {
-        /* The slot may have a new owner; QPs of the dead one keep what they hold. */
+    if (p && (p->lost || shca_peer_dead_slow(p))) {
+        /* The slot may have a new owner; QPs of the old one keep what they hold. */
         shca.peer[slot] = NULL;
         p = NULL;
     }
-    if (!p && (p = shca.peer[slot] = attach(slot))) {
+    if (!p && (p = shca.peer[slot] = begin(slot))) {
         p->next = shca.peers;
         shca.peers = p;
     }
@@ -145,7 +156,9 @@ void shca_peer_put(struct shca_peer *p)
         *link = p->next;
     }
     pthread_mutex_unlock(&shca.peer_lock);
-    if (last) detach(p);
+    if (!last) return;
+    part_from(p);
+    free(p);
 }
 
 /* The child of a fork is nobody's peer. Dead QPs may point to these for ever. */
@@ -165,42 +178,16 @@ bool shca_peer_gone(struct shca_peer *p)
 /* For callers with time: does not depend on the robust mutex alone. */
 bool shca_peer_dead_slow(struct shca_peer *p)
 {
-    return !p->self && (shca_peer_dead(p) || shca_peer_gone(p));
+    return !p->self && ((p->met && shca_peer_dead(p)) || shca_peer_gone(p));
 }
 
-static char *map_arena(struct shca_peer *p, uint64_t need)
-{
-    struct shca_window *w = malloc(sizeof *w);
-    uint64_t len = 1 << 26;
-    while (len < need) len *= 2;
-    void *base = w ? mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, p->memfd,
-                          shm_arena_start())
-                   : MAP_FAILED;
-    if (base == MAP_FAILED) {
-        free(w);
-        return NULL;
-    }
-    *w = (struct shca_window){base, len, p->windows};
-    p->windows = w;
-    atomic_store(&p->arena, base);
-    atomic_store(&p->arena_len, len); /* after the base: a reader takes them the other way round */
-    return base;
-}
-
-/* The slow half of shca_peer_map(): map more of its arena. */
-void *shca_peer_map_more(struct shca_peer *p, uint64_t offset, uint64_t len)
-{
-    uint64_t in = offset - shm_arena_start();
-    shca_lock(&p->rpc);
-    char *base = in + len <= p->arena_len ? p->arena : map_arena(p, in + len);
-    shca_unlock(&p->rpc);
-    return base ? base + in : NULL;
-}
-
+/* Wake the working thread that sleeps on its doorbell, a word of its segment. */
 void shca_peer_ring(struct shca_peer *p)
 {
-    uint64_t one = 1;
-    if (write(p->doorbell, &one, sizeof one) < 0) return; /* EAGAIN: it is rung already */
+    if (!p->met)
+        shca_tell_ring(p);
+    else if (atomic_exchange(&p->h->doorbell, 1) == 0)
+        syscall(SYS_futex, &p->h->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
 /* Ring the process in SLOT if we are attached to it. */

@@ -9,7 +9,6 @@
 
 #include <stdio.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -32,7 +31,7 @@ static int hold_slot(uint32_t slot)
         shca_say("cannot create an AF_UNIX socket: %m (see ulimit -n)");
         return -1;
     }
-    if (bind(s, (struct sockaddr *)&a, len) < 0 || listen(s, 1024) < 0) {
+    if (bind(s, (struct sockaddr *)&a, len) < 0 || listen(s, SHCA_SLOTS) < 0) {
         error = errno;
         if (error != EADDRINUSE)
             shca_say("cannot bind the abstract socket @%s: %m", a.sun_path + 1);
@@ -59,23 +58,18 @@ int shca_claim_slot(uint32_t *slot)
     return -1;
 }
 
+/* Does not wait: there is room for every process in the queue of each. */
 int shca_connect_slot(uint32_t slot)
 {
-    int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (s < 0) {
         shca_say("cannot create a socket to a peer: %m%s",
-                 errno == EMFILE ? " (raise ulimit -n: three descriptors per peer)" : "");
+                 errno == EMFILE ? " (raise ulimit -n: one descriptor per peer)" : "");
         return -1;
     }
-    /* A stopped peer must not stop us for ever. */
-    struct timeval patience = {.tv_sec = 10};
-    setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     struct sockaddr_un a;
     socklen_t len = slot_address(&a, slot);
     if (connect(s, (struct sockaddr *)&a, len) == 0) return s;
-    int e = errno;
     close(s);
-    errno = e;
     return -1;
 }

@@ -112,6 +112,18 @@ static int dispatch(struct shca_link *l, const struct ibv_send_wr *wr, struct sh
     }
 }
 
+enum { PATIENCE = 100 }; /* ms in ibv_post_send(); who comes too early waits in the send queue */
+
+/* The rest of a link, as soon as we have met the peer. */
+bool shca_link_up(struct shca_link *l)
+{
+    if (!l->peer || !shca_peer_meet(l->peer, PATIENCE)) return false;
+    l->t = &l->peer->h->qp[shm_qpn_index(l->to)];
+    l->active = l->t->active & ~1u;
+    l->prod = l->t->rq_cons;
+    return true;
+}
+
 /* Aim at QP TO at PLACE; *L holds the peer, if there is one, until shca_peer_put(). */
 void shca_link(struct shca_link *l, struct shca_place place, enum ibv_qp_type from_type,
                uint32_t from, uint32_t to)
@@ -124,10 +136,6 @@ void shca_link(struct shca_link *l, struct shca_place place, enum ibv_qp_type fr
                             .speaks = shm_word(from_type, from, place.port)};
     l->peer = shca_peer_get(place.host, shm_qpn_slot(to));
     l->home = l->peer;
-    if (!l->peer) return;
-    l->t = &l->peer->h->qp[shm_qpn_index(to)];
-    l->active = l->t->active & ~1u;
-    l->prod = l->t->rq_cons;
 }
 
 static int dispatch_xrc(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)
@@ -163,14 +171,16 @@ static int respond_to_guest(struct shca_link *l, const struct ibv_send_wr *wr,
 }
 
 /* A completion status; or, when reliable, SHCA_NOT_READY (no receive there) or SHCA_NOBODY (no such
- * QP there). Of an unreliable message nobody hears what became of it. SHCA_REMOTE: the QP is on
- * another host. */
+ * QP there). Of an unreliable message nobody hears what became of it; but on a connection every
+ * message waits until we have met (SHCA_NOT_MET): no network would do that to it. SHCA_REMOTE: the
+ * QP is on another host. */
 int shca_respond(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)
 {
     int status = SHCA_NOBODY;
-    if (l->peer && shca_peer_dead(l->peer))
+    if (!l->t && l->peer && !l->peer->lost && !shca_link_up(l)) return SHCA_NOT_MET;
+    if (l->t && shca_peer_dead(l->peer))
         status = IBV_WC_RETRY_EXC_ERR;
-    else if (l->peer)
+    else if (l->t)
         status = l->type == IBV_QPT_UD ? respond_to_guest(l, wr, g) : respond_connected(l, wr, g);
     else if (l->remote)
         return SHCA_REMOTE;

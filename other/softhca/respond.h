@@ -69,10 +69,11 @@ static inline bool next_receive(struct shca_link *l, struct shca_receive *x)
         l->prod = atomic_load(&t->rq_prod);
         if (l->prod == x->index) return false;
     }
-    x->r = shm_at(l->peer->h, t->rq_ring + (uint64_t)(x->index & t->rq_mask) * t->rq_stride);
+    x->r = shca_peer_at(l->peer, t->rq_ring + (uint64_t)(x->index & t->rq_mask) * t->rq_stride,
+                        t->rq_stride);
     x->data = t->rq_data;
     x->pd = t->pd;
-    return true;
+    return x->r != NULL;
 }
 
 /* The message did not come about: the receive stays for another. */
@@ -217,6 +218,11 @@ static inline bool borrow(struct shca_link *l, uint32_t srqn)
 static inline int begin_xrc(struct shca_link *l, uint32_t srqn)
 {
     if (shm_qpn_slot(srqn) != l->home->slot) l->peer = shca_peer_for(l, SHCA_HERE, srqn);
+    if (l->peer && l->peer != l->home && !l->peer->registered) {
+        bool lost = l->peer->lost;
+        l->peer = l->home;
+        return lost ? SHCA_NOBODY : SHCA_NOT_MET;
+    }
     if (l->peer && l->peer != l->home) shca_guest_enter(l->peer);
     if (l->peer && borrow(l, srqn)) return IBV_WC_SUCCESS;
     return fault(l, 1 + IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);

@@ -12,17 +12,17 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #define NOBODY_YET                                                                                 \
     {                                                                                              \
-        .self = true, .sock = -1, .doorbell = -1, .memfd = -1                                      \
+        .self = true, .met = true, .sock = -1, .memfd = -1                                         \
     }
 struct shca_process shca = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -62,27 +62,26 @@ static int make_segment(void)
         if (fd >= 0) close(fd);
         return e;
     }
-    void *base =
-        mmap(NULL, shm_arena_start(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-    if (base == MAP_FAILED) {
+    if (!shca_view_tables(&shca.me, fd, shm_heap_start())) {
         int e = errno;
         shca_say("cannot map %llu bytes of address space: %m (see ulimit -v)",
-                 (unsigned long long)shm_arena_start());
+                 (unsigned long long)shm_heap_start());
         close(fd);
         return e;
     }
     heap = (struct shca_extents){.start = shm_heap_start(), .end = shm_arena_start()};
     arena = (struct shca_extents){.start = shm_arena_start(), .end = size};
+    struct stat st;
+    if (fstat(fd, &st) == 0) shca.me.dev = st.st_dev, shca.me.ino = st.st_ino;
     shca.me.memfd = fd;
-    shca.me.h = base;
+    shca.me.h->heap_end = shm_heap_start();
     return 0;
 }
 
 static void drop_segment(void)
 {
-    munmap(shca.me.h, shm_arena_start());
+    shca_view_drop(&shca.me);
     close(shca.me.memfd);
-    shca.me.h = NULL;
     shca.me.memfd = -1;
 }
 
@@ -98,17 +97,9 @@ static int start(void)
     if (!shca_fabric_good() || !shca_lids_suffice()) return EINVAL;
     int listener, e = make_segment();
     if (e) return e;
-    shca.me.doorbell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (shca.me.doorbell < 0) {
-        e = errno;
-        shca_say("cannot create an eventfd: %m (see ulimit -n)");
-        drop_segment();
-        return e;
-    }
     listener = shca_claim_slot(&shca.slot);
     if (listener < 0) {
         e = errno;
-        close(shca.me.doorbell);
         drop_segment();
         return e;
     }
@@ -142,12 +133,28 @@ int shca_start(void)
     return e;
 }
 
+/* Ours and peers' views grow with the heap. */
+static uint64_t see_heap(struct shca_extent *e)
+{
+    uint64_t end = e->start + e->len;
+    if (!shca_peer_at(&shca.me, e->start, e->len)) {
+        shca_say("no address space for rings of %llu bytes (see ulimit -v)",
+                 (unsigned long long)(end - shm_heap_start()));
+        free(shca_extent_give(&heap, e->start));
+        return 0;
+    }
+    shca.h = shca.me.h;
+    if (end > shca.h->heap_end) shca.h->heap_end = end;
+    return e->start;
+}
+
 uint64_t shca_heap_alloc(size_t bytes)
 {
     pthread_mutex_lock(&extent_lock);
     struct shca_extent *e = shca_extent_take(&heap, bytes);
+    uint64_t start = e ? see_heap(e) : 0;
     pthread_mutex_unlock(&extent_lock);
-    return e ? e->start : 0;
+    return start;
 }
 
 int shca_no_room(uint32_t entries)
@@ -181,8 +188,11 @@ void *shca_arena_alloc(size_t bytes)
         if (where == MAP_FAILED) {
             where = NULL;
             free(shca_extent_give(&arena, e->start));
-        } else
+        } else {
             e->where = where;
+            uint64_t end = e->start + e->len;
+            if (end > shca.me.h->arena_end) shca.me.h->arena_end = end;
+        }
     }
     pthread_mutex_unlock(&extent_lock);
     if (!where) errno = ENOMEM;
@@ -244,7 +254,6 @@ void shca_segment_in_child(void)
     }
     heap = arena = (struct shca_extents){0};
     if (shca.me.h) drop_segment();
-    if (shca.me.doorbell >= 0) close(shca.me.doorbell);
     memset(&shca, 0, sizeof shca);
     shca.me = (struct shca_peer)NOBODY_YET;
     pthread_mutex_init(&shca.lock, NULL);

@@ -73,6 +73,9 @@ uint64_t shca_retry_ns(struct shca_qp *qp, int reason)
     return remote_rnr_ns(qp->link.t ? qp->link.t->min_rnr_timer : qp->attr.min_rnr_timer);
 }
 
+/* Whom we have not met may not have had a processor yet: an HCA would not make us wait for that. */
+static const uint64_t MEETING_TIME = 10000000000ull;
+
 /* When to stop waiting for REASON: ns, 0 for never. */
 static uint64_t deadline(struct shca_qp *qp, int reason)
 {
@@ -80,8 +83,18 @@ static uint64_t deadline(struct shca_qp *qp, int reason)
         if (qp->attr.rnr_retry == 7) return 0;
         return shca_now() + qp->attr.rnr_retry * shca_retry_ns(qp, reason);
     }
-    if (qp->attr.timeout == 0) return 0;
-    return shca_now() + shca_retry_ns(qp, reason) * (qp->attr.retry_cnt + 1u);
+    uint64_t patience = shca_retry_ns(qp, SHCA_NOBODY) * (qp->attr.retry_cnt + 1u);
+    if (reason == SHCA_NOT_MET && patience < MEETING_TIME) patience = MEETING_TIME;
+    bool endless = qp->attr.timeout == 0 && (reason == SHCA_NOBODY || qp->link.reliable);
+    return endless ? 0 : shca_now() + patience;
+}
+
+/* Nobody will ever hear the WR at sq_exec. An unreliable one goes out all the same, to be lost. */
+static int unheard(struct shca_qp *qp)
+{
+    if (qp->link.reliable || !qp->link.peer) return IBV_WC_RETRY_EXC_ERR;
+    qp->link.peer->lost = true;
+    return 0;
 }
 
 /* The WR at sq_exec cannot run because of REASON: 0 to wait on, or the status to end with. */
@@ -89,8 +102,8 @@ static int wait_verdict(struct shca_qp *qp, int reason)
 {
     bool rnr = reason == SHCA_NOT_READY;
     if (reason == SHCA_STALLED || reason == SHCA_REMOTE) return 0;
-    if (qp->give_up == SHCA_NO_DEADLINE || qp->waits_rnr != rnr) {
-        qp->waits_rnr = rnr;
+    if (qp->give_up == SHCA_NO_DEADLINE || qp->waits_for != reason) {
+        qp->waits_for = reason;
         qp->give_up = deadline(qp, reason);
         qp->look_at = 0;
         qp->s->waiting = rnr ? SHCA_WAITS_RECEIVE : SHCA_WAITS_PEER;
@@ -98,11 +111,13 @@ static int wait_verdict(struct shca_qp *qp, int reason)
     }
     uint64_t now = shca_now();
     if (qp->link.peer && now >= qp->look_at) { /* a system call: not at every poll */
-        if (shca_peer_dead_slow(qp->link.peer)) return IBV_WC_RETRY_EXC_ERR;
+        if (shca_peer_dead_slow(qp->link.peer)) return unheard(qp);
         qp->look_at = now + 1000000;
     }
     if (qp->give_up == 0 || now < qp->give_up) return 0;
-    return rnr ? IBV_WC_RNR_RETRY_EXC_ERR : IBV_WC_RETRY_EXC_ERR;
+    if (reason == SHCA_NOT_MET)
+        shca_say("the process in slot %u does not answer (is it stopped?)", qp->link.peer->slot);
+    return rnr ? IBV_WC_RNR_RETRY_EXC_ERR : unheard(qp);
 }
 
 /* All that wait fail now; send lock held. */

@@ -1,4 +1,4 @@
-/* server.c - the answering thread, and the questions that peers put to it.
+/* server.c - the answering thread: greets peers and answers their questions.
  *
  * It greets whoever connects with the descriptors of the segment, hands out channel descriptors,
  * and copies to and from this process's memory for peers that may not use process_vm_*. It never
@@ -13,19 +13,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ASK_CHANNEL = 1, ASK_READ, ASK_WRITE, ASK_ADD, ASK_SWAP };
-enum { CHUNK = 32768 };
-
-struct question {
-    uint32_t what, id;
-    uint64_t va, len;
-    uint64_t a, b;
-};
-struct answer {
-    int32_t error, pad;
-    uint64_t value;
-};
-
 static struct {
     int listener, epoll;
     int *client; /* connected descriptors, for the child of a fork to close */
@@ -34,24 +21,25 @@ static struct {
     pthread_mutex_t lock;                     /* descriptors come and go under it */
 } server = {.listener = -1, .epoll = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void send_with_fds(int sock, const void *data, size_t len, const int *fd, int n)
+/* FD goes along when it is one. */
+static bool send_with_fd(int sock, const void *data, size_t len, int fd)
 {
     union {
-        char space[CMSG_SPACE(2 * sizeof(int))];
+        char space[CMSG_SPACE(sizeof fd)];
         struct cmsghdr align;
     } control = {0};
     struct iovec iov = {(void *)data, len};
     struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
-    if (n > 0) {
+    if (fd >= 0) {
         m.msg_control = &control;
-        m.msg_controllen = CMSG_SPACE(n * sizeof(int));
+        m.msg_controllen = CMSG_SPACE(sizeof fd);
         struct cmsghdr *c = CMSG_FIRSTHDR(&m);
         c->cmsg_level = SOL_SOCKET;
         c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN(n * sizeof(int));
-        memcpy(CMSG_DATA(c), fd, n * sizeof(int));
+        c->cmsg_len = CMSG_LEN(sizeof fd);
+        memcpy(CMSG_DATA(c), &fd, sizeof fd);
     }
-    sendmsg(sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return sendmsg(sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
 static bool same_user(int sock)
@@ -125,37 +113,42 @@ static void greet(int sock, uint32_t slot)
     struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP, .data.u64 = client_data(sock, who)};
     epoll_ctl(server.epoll, EPOLL_CTL_MOD, sock, &e);
     server.connections[who - 1]++;
-    int fd[2] = {shca.me.memfd, shca.me.doorbell};
-    send_with_fds(sock, &shca.slot, sizeof shca.slot, fd, 2);
+    struct shca_greeting g = {.slot = shca.slot,
+                              .memfd = shca.me.memfd,
+                              .dev = shca.me.dev,
+                              .ino = shca.me.ino,
+                              .heap_end = shca.me.h->heap_end,
+                              .arena_end = shca.me.h->arena_end};
+    if (!send_with_fd(sock, &g, sizeof g, shca.me.memfd)) send_with_fd(sock, &g, sizeof g, -1);
 }
 
 /* Data moves by the socket calls themselves: the kernel answers EFAULT where we would crash. */
-static void answer_read(int sock, const struct question *q)
+static void answer_read(int sock, const struct shca_question *q)
 {
-    struct answer a = {0};
+    struct shca_answer a = {0};
     struct iovec iov[2] = {{&a, sizeof a}, {(void *)(uintptr_t)q->va, q->len}};
     struct msghdr m = {.msg_iov = iov, .msg_iovlen = 2};
     if (sendmsg(sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return;
     a.error = errno;
-    send_with_fds(sock, &a, sizeof a, NULL, 0);
+    send_with_fd(sock, &a, sizeof a, -1);
 }
 
-static void answer_write(int sock, const struct question *peeked)
+static void answer_write(int sock, const struct shca_question *peeked)
 {
-    struct question q;
-    struct answer a = {0};
+    struct shca_question q;
+    struct shca_answer a = {0};
     struct iovec iov[2] = {{&q, sizeof q}, {(void *)(uintptr_t)peeked->va, peeked->len}};
     struct msghdr m = {.msg_iov = iov, .msg_iovlen = 2};
     if (recvmsg(sock, &m, MSG_DONTWAIT) < 0) {
         a.error = errno;
         recv(sock, &q, sizeof q, MSG_DONTWAIT); /* in case it is still queued */
     }
-    send_with_fds(sock, &a, sizeof a, NULL, 0);
+    send_with_fd(sock, &a, sizeof a, -1);
 }
 
-static void answer_atomic(int sock, const struct question *q)
+static void answer_atomic(int sock, const struct shca_question *q)
 {
-    struct answer a = {0};
+    struct shca_answer a = {0};
     uint64_t *word = (uint64_t *)(uintptr_t)q->va;
     if (q->what == ASK_ADD)
         a.value = __atomic_fetch_add(word, q->a, __ATOMIC_SEQ_CST);
@@ -164,19 +157,18 @@ static void answer_atomic(int sock, const struct question *q)
         __atomic_compare_exchange_n(word, &a.value, q->b, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST);
     }
-    send_with_fds(sock, &a, sizeof a, NULL, 0);
+    send_with_fd(sock, &a, sizeof a, -1);
 }
 
-static void answer_channel(int sock, const struct question *q)
+static void answer_descriptor(int sock, int fd)
 {
-    int fd = shca_channel_fd(q->id);
-    struct answer a = {.error = fd < 0 ? ENOENT : 0};
-    send_with_fds(sock, &a, sizeof a, &fd, fd < 0 ? 0 : 1);
+    struct shca_answer a = {.error = fd < 0 ? ENOENT : 0};
+    send_with_fd(sock, &a, sizeof a, fd);
 }
 
 static void answer(int sock, uint32_t who, uint32_t events)
 {
-    struct question q;
+    struct shca_question q;
     ssize_t n = recv(sock, &q, sizeof q, MSG_PEEK | MSG_DONTWAIT);
     if (!who && n == sizeof(uint32_t)) {
         recv(sock, &q, sizeof q, MSG_DONTWAIT);
@@ -195,7 +187,9 @@ static void answer(int sock, uint32_t who, uint32_t events)
     }
     recv(sock, &q, sizeof q, MSG_DONTWAIT);
     if (q.what == ASK_READ) answer_read(sock, &q);
-    if (q.what == ASK_CHANNEL) answer_channel(sock, &q);
+    if (q.what == ASK_CHANNEL) answer_descriptor(sock, shca_channel_fd(q.id));
+    if (q.what == ASK_MEMORY) answer_descriptor(sock, shca.me.memfd);
+    if (q.what == TELL_RING) shca_service_poke();
     if (q.what == ASK_ADD || q.what == ASK_SWAP) answer_atomic(sock, &q);
 }
 
@@ -254,69 +248,4 @@ void shca_server_in_child(void)
     server.clients = 0;
     memset(server.connections, 0, sizeof server.connections);
     shca_server_release(); /* held since before the fork */
-}
-
-/* Put Q (and DATA, for a write) and await the answer; DATA also receives what a read returns. */
-static int ask(struct shca_peer *p, struct question *q, void *data, uint64_t *value, int *fd)
-{
-    struct iovec out[2] = {{q, sizeof *q}, {data, q->len}};
-    struct msghdr m = {.msg_iov = out, .msg_iovlen = q->what == ASK_WRITE ? 2 : 1};
-    ssize_t n;
-    do n = sendmsg(p->sock, &m, MSG_NOSIGNAL);
-    while (n < 0 && errno == EINTR);
-    if (n < 0) return errno;
-    struct answer a;
-    union {
-        char space[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control;
-    struct iovec in[2] = {{&a, sizeof a}, {data, q->len}};
-    m = (struct msghdr){.msg_iov = in,
-                        .msg_iovlen = q->what == ASK_READ ? 2 : 1,
-                        .msg_control = &control,
-                        .msg_controllen = sizeof control};
-    do n = recvmsg(p->sock, &m, MSG_CMSG_CLOEXEC);
-    while (n < 0 && errno == EINTR);
-    if (n < (ssize_t)sizeof a) {
-        int e = n < 0 ? errno : ECONNRESET;
-        shutdown(p->sock, SHUT_RDWR); /* a late answer must not be taken for the next one */
-        return e;
-    }
-    if (value) *value = a.value;
-    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-    if (fd && c && c->cmsg_type == SCM_RIGHTS) memcpy(fd, CMSG_DATA(c), sizeof *fd);
-    return a.error;
-}
-
-/* p->rpc held. */
-int shca_ask_channel(struct shca_peer *p, uint32_t id)
-{
-    struct question q = {.what = ASK_CHANNEL, .id = id};
-    int fd = -1;
-    ask(p, &q, NULL, NULL, &fd);
-    return fd;
-}
-
-int shca_ask_copy(struct shca_peer *p, bool write, uint64_t va, void *data, size_t len)
-{
-    int error = 0;
-    shca_lock(&p->rpc);
-    for (size_t done = 0; done < len && !error;) {
-        size_t n = len - done < CHUNK ? len - done : CHUNK;
-        struct question q = {.what = write ? ASK_WRITE : ASK_READ, .va = va + done, .len = n};
-        error = ask(p, &q, (char *)data + done, NULL, NULL);
-        done += n;
-    }
-    shca_unlock(&p->rpc);
-    return error;
-}
-
-int shca_ask_atomic(struct shca_peer *p, bool swap, uint64_t va, uint64_t a, uint64_t b,
-                    uint64_t *old)
-{
-    struct question q = {.what = swap ? ASK_SWAP : ASK_ADD, .va = va, .a = a, .b = b};
-    shca_lock(&p->rpc);
-    int error = ask(p, &q, NULL, old, NULL);
-    shca_unlock(&p->rpc);
-    return error;
 }

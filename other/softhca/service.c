@@ -6,8 +6,8 @@
  */
 #include "inject.h"
 
-#include <poll.h>
-#include <signal.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -170,15 +170,21 @@ static long next_nap(long nap)
     return nap < 8000000 ? nap * 2 : nap;
 }
 
+/* Sleep until the doorbell rings, which says true, or for as long as NAP. */
+static bool doze(long nap)
+{
+    _Atomic uint32_t *bell = &shca.me.h->doorbell;
+    struct timespec t = {.tv_nsec = nap};
+    if (atomic_exchange(bell, 0)) return true;
+    syscall(SYS_futex, bell, FUTEX_WAIT, 0, nap ? &t : NULL, NULL, 0);
+    return atomic_exchange(bell, 0);
+}
+
 static void *service_main(void *unused)
 {
-    struct pollfd f = {.fd = shca.me.doorbell, .events = POLLIN};
     for (long nap = 0;;) {
         nap = next_nap(nap);
-        struct timespec t = {.tv_nsec = nap};
-        uint64_t rung;
-        bool ring = ppoll(&f, 1, nap ? &t : NULL, NULL) > 0 && read(f.fd, &rung, sizeof rung) > 0;
-        if (ring) {
+        if (doze(nap)) {
             nap = 0;
             attend();
         }
@@ -193,19 +199,6 @@ void shca_service_in_child(void)
     pthread_mutex_init(&wait_lock, NULL);
     waiters = NULL;
     sweep_due = false;
-}
-
-/* A detached thread that takes no signals: 0 or an errno value. */
-int shca_thread(void *(*main)(void *))
-{
-    pthread_t thread;
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int error = pthread_create(&thread, NULL, main, NULL);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (!error) pthread_detach(thread);
-    return error;
 }
 
 int shca_service_start(void)

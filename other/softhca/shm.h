@@ -199,6 +199,9 @@ struct shm_header {
     uint64_t nonce;
     uint64_t since; /* time() when the device was opened */
     struct shm_counts counts;
+    _Atomic uint64_t heap_end, arena_end; /* as far as rings and blocks reach */
+    /* The working thread sleeps on this word while it is 0. */
+    _Atomic uint32_t doorbell SHCA_LINE;
     /* Held for ever by the owner's answering thread. It is robust: the kernel marks it the
      * moment the process dies, and every peer sees the mark without a system call. */
     pthread_mutex_t alive SHCA_LINE;
@@ -231,6 +234,12 @@ static inline uint32_t shm_ring_shift(uint64_t word)
 static inline uint64_t shm_ring_offset(uint64_t word)
 {
     return word & ~63ull;
+}
+/* The entries follow the header, and their claims follow them. */
+static inline uint64_t shm_ring_bytes(uint32_t shift)
+{
+    return sizeof(struct shm_ring) +
+           ((uint64_t)(sizeof(struct shm_cqe) + sizeof(uint64_t)) << shift);
 }
 /* A port of any device of a host, in 7 bits. */
 static inline uint32_t shm_port(uint32_t device, uint32_t number)

@@ -12,11 +12,11 @@ int main(int argc, char **argv)
                   {"queue", queue_rules},       {"life", life_rules},
                   {"shared", shared_rules},     {"unreliable", unreliable_rules},
                   {"datagram", datagram_rules}, {"extended", extended_rules},
-                  {"fork", fork_rules},         {"setting", setting_rules},
-                  {"device", device_rules},     {"far", far_rules},
-                  {"inject", inject_rules},     {"resize", resize_rules},
-                  {"region", region_rules},     {"window", window_rules},
-                  {"state", state_rules}};
+                  {"fork", fork_rules},         {"peer", peer_rules},
+                  {"setting", setting_rules},   {"device", device_rules},
+                  {"far", far_rules},           {"inject", inject_rules},
+                  {"resize", resize_rules},     {"region", region_rules},
+                  {"window", window_rules},     {"state", state_rules}};
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (argc < 2 || !strcmp(argv[1], groups[i].name)) groups[i].run();
     return report_end();

@@ -16,6 +16,7 @@ void shared_rules(void);
 void unreliable_rules(void);
 void datagram_rules(void);
 void extended_rules(void);
+void peer_rules(void);
 void setting_rules(void);
 void device_rules(void);
 void far_rules(void);

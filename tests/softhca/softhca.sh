@@ -65,6 +65,10 @@ fi
 
 run "ulimit -l 64" bash -c 'ulimit -l 64 && exec ./softhca_rules transfer'
 
+./softhca_mesh 24 >"$TEST_LOG/softhca-mesh.log" 2>&1
+tap_ok $? "24 processes connect all to all"
+tap_note "$(tail -n 1 "$TEST_LOG/softhca-mesh.log")"
+
 # The names and versions that the tests beside real devices go through are those of libibverbs, but
 # for what only its providers call. Later additions may be missing in the library at hand.
 names() { nm -D "$1" | sed -n 's/.* T \([a-z0-9_]*\)@@*\([A-Z0-9._]*\)$/\1 \2/p' | sort -u; }

@@ -6,6 +6,7 @@
  */
 #include "run.h"
 #include "status.h"
+#include "../ask.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -40,23 +41,22 @@ static int knock(uint32_t slot)
 static int ask_for_memfd(int s)
 {
     uint32_t slot = 0;
+    struct shca_greeting g;
+    int fd;
     union {
-        char space[CMSG_SPACE(2 * sizeof(int))];
+        char space[CMSG_SPACE(sizeof fd)];
         struct cmsghdr align;
     } control;
-    struct iovec iov = {&slot, sizeof slot};
+    struct iovec iov = {&g, sizeof g};
     struct msghdr m = {.msg_iov = &iov,
                        .msg_iovlen = 1,
                        .msg_control = &control,
                        .msg_controllen = sizeof control};
     if (send(s, &slot, sizeof slot, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) return -1;
-    struct cmsghdr *c = recvmsg(s, &m, MSG_CMSG_CLOEXEC) == sizeof slot ? CMSG_FIRSTHDR(&m) : NULL;
-    if (!c || c->cmsg_type != SCM_RIGHTS || c->cmsg_len < CMSG_LEN(sizeof(int))) return -1;
-    int fd[2] = {-1, -1};
-    size_t bytes = c->cmsg_len - CMSG_LEN(0);
-    memcpy(fd, CMSG_DATA(c), bytes < sizeof fd ? bytes : sizeof fd);
-    if (fd[1] >= 0) close(fd[1]);
-    return fd[0];
+    struct cmsghdr *c = recvmsg(s, &m, MSG_CMSG_CLOEXEC) == sizeof g ? CMSG_FIRSTHDR(&m) : NULL;
+    if (!c || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(sizeof fd)) return -1;
+    memcpy(&fd, CMSG_DATA(c), sizeof fd);
+    return fd;
 }
 
 static int memfd_from_proc(pid_t pid)
