@@ -105,10 +105,10 @@ static inline bool hca_is_soft(hca_t hca)
 }
 
 /* Open files that a connection to one more process takes.  A real device has none for each; the
- * software device keeps three for a process it talks to and one for a process that talks to it. */
+ * software device keeps one for a process it talks to and one for a process that talks to it. */
 static inline unsigned hca_descriptors(hca_t hca)
 {
-    return hca_is_soft(hca) ? 4 : 0;
+    return hca_is_soft(hca) ? 2 : 0;
 }
 
 /* Memory that registers well: the software device reaches its own by plain loads and stores. */

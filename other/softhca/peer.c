@@ -93,33 +93,39 @@ static void take_greeting(struct shca_peer *p)
     atomic_store(&p->met, met);
 }
 
+/* Wait MS for the greeting, and take it. Who comes meanwhile goes away: it was put off. */
+static bool await_greeting(struct shca_peer *p, int ms)
+{
+    struct pollfd f = {.fd = p->sock, .events = POLLIN};
+    if (atomic_load_explicit(&p->met, memory_order_acquire)) return true;
+    if (p->lost || !shca_trylock(&p->rpc)) return false;
+    if (!p->met && !p->lost && (ms == 0 || poll(&f, 1, ms) > 0)) take_greeting(p);
+    shca_unlock(&p->rpc);
+    return p->met;
+}
+
 /* Whether its segment is there to be used. Does not wait. */
 bool shca_peer_met(struct shca_peer *p)
 {
-    if (atomic_load_explicit(&p->met, memory_order_acquire)) return true;
-    if (p->lost || !shca_trylock(&p->rpc)) return false;
-    if (!p->met && !p->lost) take_greeting(p);
-    shca_unlock(&p->rpc);
-    return p->met;
+    return await_greeting(p, 0);
 }
 
 /* The same for who is about to send: its thread answers at once where there are processors enough,
  * and gets one when we sleep. A peer that is stopped is waited for only once. */
 bool shca_peer_meet(struct shca_peer *p, int ms)
 {
-    struct pollfd f = {.fd = p->sock, .events = POLLIN};
     if (shca_peer_met(p)) return true;
     if (p->lost || atomic_exchange(&p->awaited, true)) return false;
-    return poll(&f, 1, ms) > 0 && shca_peer_met(p);
+    return await_greeting(p, ms);
 }
 
 /* The same for a verb that cannot be put off. */
 bool shca_peer_await(struct shca_peer *p)
 {
-    enum { PATIENCE = 10000 }; /* ms */
-    struct pollfd f = {.fd = p->sock, .events = POLLIN};
-    while (!shca_peer_met(p) && !p->lost)
-        if (poll(&f, 1, PATIENCE) <= 0) break; /* else another thread has taken the greeting */
+    static const uint64_t patience = 10000000000;
+    uint64_t start = shca_now();
+    while (!await_greeting(p, 100) && !p->lost && shca_now() - start < patience)
+        sched_yield(); /* another thread waits for the greeting */
     return p->met;
 }
 

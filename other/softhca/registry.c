@@ -7,8 +7,10 @@
 #include "object.h"
 #include "fabric.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -58,6 +60,17 @@ int shca_claim_slot(uint32_t *slot)
     return -1;
 }
 
+/* The system allows a shorter queue than we asked for (net.core.somaxconn), and it is full. */
+static int connect_patiently(int s, const struct sockaddr_un *a, socklen_t len)
+{
+    struct timeval patience = {.tv_sec = 10}; /* a stopped peer must not stop us for ever */
+    setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    fcntl(s, F_SETFL, 0);
+    int error = connect(s, (const struct sockaddr *)a, len);
+    fcntl(s, F_SETFL, O_NONBLOCK);
+    return error;
+}
+
 /* Does not wait: there is room for every process in the queue of each. */
 int shca_connect_slot(uint32_t slot)
 {
@@ -70,6 +83,7 @@ int shca_connect_slot(uint32_t slot)
     struct sockaddr_un a;
     socklen_t len = slot_address(&a, slot);
     if (connect(s, (struct sockaddr *)&a, len) == 0) return s;
+    if (errno == EAGAIN && connect_patiently(s, &a, len) == 0) return s;
     close(s);
     return -1;
 }

@@ -119,9 +119,11 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
     if (to == IBV_QPS_RESET) {
         shca_service_drop(qp);
         shca_carry_drop(qp);
+        pthread_mutex_lock(&shca.lock); /* the working thread may be amid flushing it */
         shca_lock(&qp->sq);
         shca_qp_reset(qp);
         shca_unlock(&qp->sq);
+        pthread_mutex_unlock(&shca.lock);
         struct shca_peer *old = qp->link.peer;
         qp->link.peer = NULL;
         qp->attr = (struct ibv_qp_attr){0};

@@ -68,6 +68,14 @@ run "ulimit -l 64" bash -c 'ulimit -l 64 && exec ./softhca_rules transfer'
 ./softhca_mesh 24 >"$TEST_LOG/softhca-mesh.log" 2>&1
 tap_ok $? "24 processes connect all to all"
 tap_note "$(tail -n 1 "$TEST_LOG/softhca-mesh.log")"
+# Where the system keeps few connections waiting, who comes when they are too many waits.
+narrow='echo 1 >/proc/sys/net/core/somaxconn && exec ./softhca_mesh 16'
+if unshare --net --map-root-user sh -c "${narrow%%&&*}" 2>/dev/null; then
+    unshare --net --map-root-user sh -c "$narrow" >"$TEST_LOG/softhca-mesh-narrow.log" 2>&1
+    tap_ok $? "16 processes connect all to all, one at a time"
+else
+    tap_skip "net.core.somaxconn of 1" "it cannot be set here"
+fi
 
 # The names and versions that the tests beside real devices go through are those of libibverbs, but
 # for what only its providers call. Later additions may be missing in the library at hand.
