@@ -2,6 +2,7 @@
 # and the scripts that run them.  `make check` runs everything; `make check-programs` only builds.
 EXTRA_DIST += tests/tap.sh tests/check.sh tests/run-conduit.sh tests/exit.sh tests/env.sh \
 	tests/hardship.sh tests/rails.sh tests/faults.sh tests/arrows.sh tests/sanitizers/run.sh tests/bench/count.sh \
+	tests/bench/callgrind.sh tests/bench/threads.sh \
 	tests/softhca-hosts/run.sh tests/softhca-run/run.sh tests/flow/run.sh
 
 .PHONY: check-programs bench
@@ -11,6 +12,7 @@ check-local:
 bench: check-programs
 	./gasnetrun_ibv -n 2 tests/bench/testlat-ibv-seq
 	TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/count.sh
+	TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/threads.sh
 	SOFTHCA=on ./softhca_speed
 
 # Real executables rather than libtool's wrapper scripts: the launcher looks for idents in them.
@@ -241,3 +243,10 @@ tests_reference_libgasnet_ibv_par_la_SOURCES = $(extended_sources) $(extended_by
 tests_reference_libgasnet_ibv_par_la_CPPFLAGS = $(ibv_cppflags) -DGASNET_PAR -DGASNETE_BY_AM
 tests_reference_libgasnet_ibv_par_la_LIBADD = ibv-conduit/libcore-par.la $(ibv_libadd)
 tests_reference_libgasnet_ibv_par_la_LDFLAGS = $(reference_ldflags)
+
+check_PROGRAMS += tests/bench/threads-ibv-par
+tests_bench_threads_ibv_par_SOURCES = tests/bench/threads.c $(test_support)
+tests_bench_threads_ibv_par_CPPFLAGS = $(test_par_cppflags)
+tests_bench_threads_ibv_par_CFLAGS = $(test_par_cflags)
+tests_bench_threads_ibv_par_LDFLAGS = $(test_ldflags)
+tests_bench_threads_ibv_par_LDADD = $(test_par_libs)

@@ -6,40 +6,16 @@
 # Prints a table; ends non-zero when a row is over its target.  TEST_MODES="seq par", TEST_N=1600.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/callgrind.sh"
 
 conduit=${TEST_CONDUIT:-ibv}
 n=${TEST_N:-1600}
 command -v valgrind >/dev/null || { tap_skip "instruction counts" "no valgrind" && tap_end; }
 export TEST_HANG=500 TEST_SEED=1
 
-# Sum of both ranks' instructions, less what lies below calls into the verbs layer.
-below='libibverbs|libsofthca|librdmacm|other/softhca/'
 count_once() { # MODE OPERATION N
     local dir=$tap_scratch/$1.$2.$3
-    mkdir -p "$dir"
-    "$TEST_LAUNCH" -spawner=ssh -n 2 valgrind -q --tool=callgrind --collect-atstart=no --trace-children=yes \
-        --toggle-collect=counted --compress-strings=no --compress-pos=no \
-        --callgrind-out-file="$dir/%p" "$TEST_BUILD/tests/bench/count-$conduit-$1" "$2" "$3" \
-        >"$dir/log" 2>&1 </dev/null || { tap_tail "$dir/log" >&2 && return 1; }
-    awk -v below="$below" '
-        # An arc from above into the verbs layer takes its inclusive cost out of the sum.
-        function layer(object, file) { return object ~ below || file ~ below }
-        /^ob=/ { object = substr($0, 4); next }
-        /^fl=/ { file = substr($0, 4); next }
-        /^f[ie]=/ { next }
-        /^fn=/ { next }
-        /^cob=/ { called_object = substr($0, 5); next }
-        /^cf[il]=/ { called_file = substr($0, 5); next }
-        /^cfn=/ { next }
-        /^calls=/ {
-            getline
-            if (!layer(object, file) && layer(called_object ? called_object : object, called_file ? called_file : file))
-                out += $2
-            called_object = called_file = ""
-            next
-        }
-        /^totals:/ { total += $2 }
-        END { print total - out }' "$dir"/[0-9]*
+    callgrind_run "$dir" "$TEST_BUILD/tests/bench/count-$conduit-$1" "$2" "$3" && callgrind_instructions "$dir"
 }
 
 per_operation() { # MODE OPERATION

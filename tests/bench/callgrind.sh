@@ -1,0 +1,55 @@
+# callgrind.sh - what a run under callgrind has cost inside the library, above the verbs calls.
+#
+# To be sourced by the scripts of this folder; callgrind_options may hold more of them.
+# shellcheck shell=bash
+
+callgrind_options=
+
+# callgrind_run DIR PROGRAM ARGS...: two ranks; what happens inside counted() is collected in DIR.
+callgrind_run() {
+    local dir=$1
+    shift
+    mkdir -p "$dir"
+    # shellcheck disable=SC2086 # several words
+    "$TEST_LAUNCH" -spawner=ssh -n 2 valgrind -q --tool=callgrind --collect-atstart=no --trace-children=yes \
+        --toggle-collect=counted --compress-strings=no --compress-pos=no $callgrind_options \
+        --callgrind-out-file="$dir/%p" "$@" \
+        >"$dir/log" 2>&1 </dev/null || { tap_tail "$dir/log" >&2 && return 1; }
+}
+
+# Sum of both ranks' instructions, less what lies below calls into the verbs layer.
+callgrind_instructions() { # DIR
+    awk -v below='libibverbs|libsofthca|librdmacm|other/softhca/' '
+        # An arc from above into the verbs layer takes its inclusive cost out of the sum.
+        function layer(object, file) { return object ~ below || file ~ below }
+        /^ob=/ { object = substr($0, 4); next }
+        /^fl=/ { file = substr($0, 4); next }
+        /^f[ie]=/ { next }
+        /^fn=/ { next }
+        /^cob=/ { called_object = substr($0, 5); next }
+        /^cf[il]=/ { called_file = substr($0, 5); next }
+        /^cfn=/ { next }
+        /^calls=/ {
+            getline
+            if (!layer(object, file) && layer(called_object ? called_object : object, called_file ? called_file : file))
+                out += $NF
+            called_object = called_file = ""
+            next
+        }
+        /^totals:/ { total += $2 }
+        END { print total - out }' "$1"/[0-9]*
+}
+
+# How many times an instruction of OBJECT that locks the bus was executed; callgrind_options must
+# hold --dump-instr=yes.
+callgrind_locked() { # DIR OBJECT
+    objdump -d --no-show-raw-insn "$2" | awk -v object="$(basename "$2")" '
+        FILENAME == "-" {
+            if (/\tlock/ || /\txchg .*\(/) locked["0x" substr($1, 1, length($1) - 1)]
+            next
+        }
+        /^ob=/ { ours = index($0, object); next }
+        /^calls=/ { getline; next }
+        ours && ($1 in locked) { sum += $NF }
+        END { print sum + 0 }' - "$1"/[0-9]*
+}
