@@ -23,10 +23,7 @@
 static void __attribute__((noreturn, cold))
 malformed(const net_message_t *message, const char *field)
 {
-    gasneti_fatal(
-        "a malformed Active Message of %u bytes from %s: bad %s; do all ranks run the same "
-        "program and library?",
-        message->length, gasneti_rank_name(message->peer->rank), field);
+    gasneti_malformed(message->peer->rank, message->length, field);
 }
 
 static gasnetc_handler_fn handler_of(uint8_t index, gasnetc_peer_t *peer)
@@ -113,6 +110,7 @@ HOT bool deliver_as(enum gasnetc_am_category category, net_message_t *message, n
         gasneti_lock(&peer->lock);
         bool sound = gasnetc_credits_return(&peer->credits, am.credits, !am.request);
         if (!am.request) count_reply(peer->counts, category, am.hidden);
+        if (!am.request && message->kept_space) gasnetc_credits_room_left(&peer->credits);
         gasneti_unlock(&peer->lock);
         if (__builtin_expect(!sound, 0)) malformed(message, "credit count");
     }

@@ -140,7 +140,7 @@ HOT void send_message(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool r
         send_from_bbuf(peer, *am, request, flags, length, carried);
         return;
     }
-    _Alignas(8) char bytes[STACK_MESSAGE];
+    _Alignas(8) char bytes[STACK_MESSAGE + NET_AM_TAIL];
     char *payload = write_prefix(bytes, am, request, flags);
     if (carried) memcpy(payload, am->src, carried);
     post(peer, am, bytes, length, false, request ? REQUEST : REPLY);
@@ -210,7 +210,7 @@ void gasnetc_send_hidden_reply(gasnetc_peer_t *peer)
 {
     const gasnetc_am_header_t header = {.head = gasnetc_am_head(GASNETC_AM_SHORT, false, 0),
                                         .flags = GASNETC_AM_HIDDEN};
-    _Alignas(8) char stack[sizeof header];
+    _Alignas(8) char stack[sizeof header + NET_AM_TAIL];
     char *bytes = stack;
     bool in_bbuf = gasnetc_caps.inline_max < sizeof header;
     if (in_bbuf)

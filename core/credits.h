@@ -22,7 +22,8 @@ typedef struct gasnetc_credits {
     uint16_t banked;    /* owed to the peer, not yet sent */
     uint16_t slack;     /* most that may stay banked */
     uint16_t room;      /* receive buffers here, posted for Replies that will not come: each credit
-                           that came back riding on another message leaves one */
+                           that came back riding on another message leaves one, and
+                           each Reply that needed none */
 } gasnetc_credits_t;
 
 enum { GASNETC_CREDITS_PER_MESSAGE = 255 }; /* the header's field is a byte */
@@ -66,6 +67,12 @@ static inline bool gasnetc_credits_return(gasnetc_credits_t *c, uint16_t n, bool
     c->available += n;
     c->room += (uint16_t)(n - reply);
     return true;
+}
+
+/* That Reply came without using up a receive buffer: the one posted for it is left over. */
+static inline void gasnetc_credits_room_left(gasnetc_credits_t *c)
+{
+    c->room++;
 }
 
 /* True when a hidden Reply is due. */

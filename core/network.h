@@ -73,7 +73,8 @@ typedef struct net_message {
     net_peer_t *peer;
     void *data;
     uint32_t length;
-    bool system; /* from net_sys: data is uint64_t[2] */
+    bool system;     /* from net_sys: data is uint64_t[2] */
+    bool kept_space; /* it used up no receive space: what was made for it is still there */
 } net_message_t;
 
 /* ---- start-up and end ------------------------------------------------------------------------ */
@@ -133,8 +134,11 @@ static inline enum net_result net_get(net_peer_t *peer, void *dst, const net_reg
                                       const gasnetc_sent_t *sent);
 
 /* Sends one AM of length <= caps.am_max.  `local` as for net_put.  With `wants_reply` the receive
- * space for the answer is secured first. The peer has room: the core's credits see to it. */
-static inline enum net_result net_am(net_peer_t *peer, const void *data, const net_region_t *local,
+ * space for the answer is secured first. The peer has room: the core's credits see to it.  The
+ * network may write behind the message: up to NET_AM_TAIL bytes beyond a multiple of 8, but not
+ * beyond am_max. */
+enum { NET_AM_TAIL = 8 };
+static inline enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *local,
                                      size_t length, bool wants_reply, const gasnetc_sent_t *sent);
 
 /* Sends two words out of band: needs no credit; room is kept for three such messages per peer and
@@ -186,9 +190,10 @@ void net_block(void);
 /* ---- receive space (no lock held)
  * ---------------------------------------------------------------*/
 
-/* Before a Request's handler runs: room equal to the message's is given to the peer again.  If no
- * buffer is spare, the message moves to ordinary memory and its own buffer is given back at once;
- * the message to go on with is returned.  `spare` is used before the common pool. */
+/* Before a Request's handler runs: room equal to the message's is given to the peer again, unless
+ * it kept its space.  If no buffer is spare, the message moves to ordinary memory and its own
+ * buffer is given back at once; the message to go on with is returned.  `spare` is used before the
+ * common pool. */
 static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spare);
 
 /* After the handler: the message's space may be used again, first by `spare`. */

@@ -127,13 +127,10 @@ static const char *const other_names[] = {"GASNET_VERBOSEENV",
 enum { OTHER_NAMES = sizeof other_names / sizeof *other_names };
 
 /* Promised, and harmless to leave out: accepted, with a warning that they do nothing yet. */
-static const char *const idle_names[] = {"GASNET_PHYSMEM_NOPROBE",        "GASNET_PUTINMOVE_LIMIT",
-                                         "GASNET_AMRDMA_LIMIT",           "GASNET_AMRDMA_DEPTH",
-                                         "GASNET_AMRDMA_MAX_PEERS",       "GASNET_AMRDMA_CYCLE",
-                                         "GASNET_USE_FIREHOSE",           "GASNET_FIREHOSE_M",
-                                         "GASNET_FIREHOSE_MAXVICTIM_M",   "GASNET_FIREHOSE_R",
-                                         "GASNET_FIREHOSE_MAXVICTIM_R",   "GASNET_FIREHOSE_VERBOSE",
-                                         "GASNET_FIREHOSE_MAXREGION_SIZE"};
+static const char *const idle_names[] = {
+    "GASNET_PHYSMEM_NOPROBE",      "GASNET_PUTINMOVE_LIMIT",      "GASNET_USE_FIREHOSE",
+    "GASNET_FIREHOSE_M",           "GASNET_FIREHOSE_MAXVICTIM_M", "GASNET_FIREHOSE_R",
+    "GASNET_FIREHOSE_MAXVICTIM_R", "GASNET_FIREHOSE_VERBOSE",     "GASNET_FIREHOSE_MAXREGION_SIZE"};
 enum { IDLE_NAMES = sizeof idle_names / sizeof *idle_names };
 
 /* Whole families: clients' own names, and what the launcher hands over. */

@@ -60,6 +60,20 @@ static void check_barrier(char *error, size_t size)
                  name);
 }
 
+/* Those numbers that must be powers of two; 0 where it is allowed. */
+static void check_powers(char *error, size_t size)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+    } powers[] = {{"GASNET_AMRDMA_DEPTH", gasnetc_params.amrdma_depth},
+                  {"GASNET_AMRDMA_CYCLE", gasnetc_params.amrdma_cycle}};
+    for (size_t i = 0; i < sizeof powers / sizeof *powers; i++)
+        if (powers[i].value & (powers[i].value - 1))
+            snprintf(error, size, "%s=%lld: not a power of two", powers[i].name,
+                     (long long)powers[i].value);
+}
+
 /* What is to be said of a row whose value on `other` differs from rank 0's. */
 static void describe_difference(const gasnetc_param_t *row, uint32_t other, uint64_t first,
                                 uint64_t second, char *text, size_t size)
@@ -171,6 +185,7 @@ void gasnetc_params_init(void)
                      name == row->name ? "" : name);
     }
     if (!*error) check_barrier(error, sizeof error);
+    if (!*error) check_powers(error, sizeof error);
     gasneti_fatal_if_any(error);
     check_equal();
     if (gasnetc_job.rank != 0) return;

@@ -16,6 +16,9 @@
 #include "core/system_am.h"
 #include "core/thread.h"
 
+/* One poll is one piece of code. */
+#define HOT static inline __attribute__((always_inline))
+
 static gasneti_lock_t poll_lock;
 gasnetc_counts_t gasnetc_poll_counts; /* of things that happen under it */
 static unsigned patience = UINT_MAX;
@@ -26,7 +29,7 @@ void gasnetc_poll_set_patience(unsigned turns)
 }
 
 /* Poll lock held: reaps, and takes arrivals; gives the lock back and returns how many arrived. */
-static inline unsigned take_locked(net_message_t **messages, unsigned *reaped, unsigned *systems)
+HOT unsigned take_locked(net_message_t **messages, unsigned *reaped, unsigned *systems)
 {
     *reaped = net_reap();
     unsigned n = net_arrivals(messages, GASNETC_DELIVER_MAX, systems);
@@ -35,7 +38,7 @@ static inline unsigned take_locked(net_message_t **messages, unsigned *reaped, u
 }
 
 /* The same, if no other thread is at it. */
-static inline unsigned take(net_message_t **messages, unsigned *reaped, unsigned *systems)
+HOT unsigned take(net_message_t **messages, unsigned *reaped, unsigned *systems)
 {
     if (__builtin_expect(gasnetc_job.size == 1, 0) || !gasneti_trylock(&poll_lock)) return 0;
     return take_locked(messages, reaped, systems);
@@ -71,12 +74,19 @@ unsigned gasnetc_poll(void)
     return n;
 }
 
+/* For those who are in no hurry. */
+static __attribute__((noinline)) unsigned take_slowly(net_message_t **messages, unsigned *reaped,
+                                                      unsigned *systems)
+{
+    return take_locked(messages, reaped, systems);
+}
+
 unsigned gasnetc_poll_surely(void)
 {
     net_message_t *messages[GASNETC_DELIVER_MAX];
     unsigned reaped = 0, systems = 0;
     gasneti_lock(&poll_lock);
-    unsigned n = take_locked(messages, &reaped, &systems);
+    unsigned n = take_slowly(messages, &reaped, &systems);
     gasnetc_tidy_pins();
     if (n) gasnetc_deliver(messages, n, systems);
     if (pending()) gasnetc_exit_act();
@@ -110,7 +120,9 @@ void gasneti_wait_poll(void)
 void gasnetc_poll_ending(void)
 {
     net_message_t *messages[GASNETC_DELIVER_MAX];
-    unsigned reaped = 0, systems = 0, n = take(messages, &reaped, &systems);
+    unsigned reaped = 0, systems = 0, n = 0;
+    if (gasnetc_job.size > 1 && gasneti_trylock(&poll_lock))
+        n = take_slowly(messages, &reaped, &systems);
     gasnetc_drop(messages, n);
     if (n + reaped == 0) sched_yield();
 }

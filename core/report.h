@@ -36,6 +36,15 @@ int gasneti_error(int code, const char *function, const char *format, ...)
 /* "rank R on host H" of any rank; the text lives until the thread's next call. */
 const char *gasneti_rank_name(uint32_t rank);
 
+/* A message from `rank` that no sound peer sends: fatal, naming the field that is wrong. */
+static inline void __attribute__((noreturn, cold))
+gasneti_malformed(uint32_t rank, uint32_t length, const char *field)
+{
+    gasneti_fatal("a malformed Active Message of %u bytes from %s: bad %s; do all ranks run the "
+                  "same program and library?",
+                  length, gasneti_rank_name(rank), field);
+}
+
 /* True once this process is on its way out: failures of peers are then no news. */
 bool gasneti_ending(void);
 

@@ -303,13 +303,32 @@ static inline void hca_send_init(hca_send_t *send, uint64_t id)
     send->wr.num_sge = 1;
 }
 
-static inline int hca_post(hca_qp_t qp, hca_send_t *send, enum ibv_wr_opcode opcode,
-                           hca_local_t local)
+/* A message may have a word beside it (hca_wc_marked, hca_wc_word). */
+enum hca_kind {
+    HCA_MESSAGE = IBV_WR_SEND,
+    HCA_MESSAGE_MARKED = IBV_WR_SEND_WITH_IMM,
+    HCA_WRITE = IBV_WR_RDMA_WRITE,
+    HCA_READ = IBV_WR_RDMA_READ
+};
+
+/* Where to write to or read from; the word of a marked message. */
+static inline void hca_send_target(hca_send_t *send, uint64_t address, uint32_t rkey)
+{
+    send->wr.wr.rdma.remote_addr = address;
+    send->wr.wr.rdma.rkey = rkey;
+}
+
+static inline void hca_send_word(hca_send_t *send, uint32_t word)
+{
+    send->wr.imm_data = word;
+}
+
+static inline int hca_post(hca_qp_t qp, hca_send_t *send, enum hca_kind kind, hca_local_t local)
 {
     send->sge.addr = (uintptr_t)local.data;
     send->sge.length = local.length;
     if (!local.captured) send->sge.lkey = local.lkey;
-    send->wr.opcode = opcode;
+    send->wr.opcode = (enum ibv_wr_opcode)kind;
     send->wr.send_flags = IBV_SEND_SIGNALED | (local.captured ? IBV_SEND_INLINE : 0u);
     return ibv_post_send(qp, &send->wr, &send->bad);
 }
@@ -317,28 +336,15 @@ static inline int hca_post(hca_qp_t qp, hca_send_t *send, enum ibv_wr_opcode opc
 static inline int hca_write(hca_qp_t qp, hca_send_t *send, hca_local_t local, uint64_t dst,
                             uint32_t rkey)
 {
-    send->wr.wr.rdma.remote_addr = dst;
-    send->wr.wr.rdma.rkey = rkey;
-    return hca_post(qp, send, IBV_WR_RDMA_WRITE, local);
+    hca_send_target(send, dst, rkey);
+    return hca_post(qp, send, HCA_WRITE, local);
 }
 
 static inline int hca_read(hca_qp_t qp, hca_send_t *send, hca_local_t local, uint64_t src,
                            uint32_t rkey)
 {
-    send->wr.wr.rdma.remote_addr = src;
-    send->wr.wr.rdma.rkey = rkey;
-    return hca_post(qp, send, IBV_WR_RDMA_READ, local);
-}
-
-static inline int hca_message(hca_qp_t qp, hca_send_t *send, hca_local_t local)
-{
-    return hca_post(qp, send, IBV_WR_SEND, local);
-}
-
-/* As hca_message, and the receiver can tell it apart (hca_wc_marked). */
-static inline int hca_message_marked(hca_qp_t qp, hca_send_t *send, hca_local_t local)
-{
-    return hca_post(qp, send, IBV_WR_SEND_WITH_IMM, local);
+    hca_send_target(send, src, rkey);
+    return hca_post(qp, send, HCA_READ, local);
 }
 
 /* A receive request, filled once for its buffer. */
@@ -391,6 +397,12 @@ static inline uint32_t hca_wc_length(const hca_wc_t *wc)
 static inline bool hca_wc_marked(const hca_wc_t *wc)
 {
     return wc->wc_flags & IBV_WC_WITH_IMM;
+}
+
+/* Of one that is marked. */
+static inline uint32_t hca_wc_word(const hca_wc_t *wc)
+{
+    return wc->imm_data;
 }
 
 /* The causes that core/ib has words for. */

@@ -84,6 +84,7 @@ family env "$TEST_SOURCE/env.sh"
 family exit "$TEST_SOURCE/exit.sh"
 family hardship "$TEST_SOURCE/hardship.sh"
 family rails "$TEST_SOURCE/rails.sh"
+family amrdma "$TEST_SOURCE/amrdma.sh"
 family faults "$TEST_SOURCE/faults.sh"
 
 sed 's/^/# skipped: /' "$reasons" | head -n 100

@@ -1,7 +1,7 @@
 # tests: client-level programs, once per threading mode, linked against the libraries of this build,
 # and the scripts that run them.  `make check` runs everything; `make check-programs` only builds.
 EXTRA_DIST += tests/tap.sh tests/check.sh tests/run-conduit.sh tests/exit.sh tests/env.sh \
-	tests/hardship.sh tests/rails.sh tests/faults.sh tests/arrows.sh tests/sanitizers/run.sh tests/bench/count.sh \
+	tests/hardship.sh tests/rails.sh tests/amrdma.sh tests/faults.sh tests/arrows.sh tests/sanitizers/run.sh tests/bench/count.sh \
 	tests/bench/callgrind.sh tests/bench/threads.sh \
 	tests/softhca-hosts/run.sh tests/softhca-run/run.sh tests/flow/run.sh
 
@@ -250,3 +250,17 @@ tests_bench_threads_ibv_par_CPPFLAGS = $(test_par_cppflags)
 tests_bench_threads_ibv_par_CFLAGS = $(test_par_cflags)
 tests_bench_threads_ibv_par_LDFLAGS = $(test_ldflags)
 tests_bench_threads_ibv_par_LDADD = $(test_par_libs)
+
+# Looks into the network, and so is linked with the static library.
+check_PROGRAMS += tests/testamrdma-ibv-seq tests/testamrdma-ibv-par
+testamrdma_cppflags = -I$(top_srcdir)/core/ib -I$(top_srcdir)/ibv-conduit -DNET_IB_HCAS=$(IBV_HCAS) -DGASNETI_NO_LINKCHECK
+tests_testamrdma_ibv_seq_SOURCES = tests/testamrdma.c $(test_support)
+tests_testamrdma_ibv_seq_CPPFLAGS = $(test_seq_cppflags) $(testamrdma_cppflags)
+tests_testamrdma_ibv_seq_CFLAGS = $(test_seq_cflags)
+tests_testamrdma_ibv_seq_LDFLAGS = -static
+tests_testamrdma_ibv_seq_LDADD = $(test_seq_libs)
+tests_testamrdma_ibv_par_SOURCES = tests/testamrdma.c $(test_support)
+tests_testamrdma_ibv_par_CPPFLAGS = $(test_par_cppflags) $(testamrdma_cppflags)
+tests_testamrdma_ibv_par_CFLAGS = $(test_par_cflags)
+tests_testamrdma_ibv_par_LDFLAGS = -static
+tests_testamrdma_ibv_par_LDADD = $(test_par_libs)

@@ -16,6 +16,7 @@ typedef struct end {
 } end_t;
 typedef struct address {
     uint32_t qps;
+    net_ib_far_rings_t rings;
     end_t end[];
 } address_t;
 
@@ -135,6 +136,7 @@ void net_address(net_peer_t *peer, void *opaque)
     address_t *address = opaque;
     net_qp_t **link = &peer->turn;
     address->qps = net_ib_rails.qps;
+    address->rings = net_ib_rings_address();
     for (uint32_t i = 0; i < address->qps; i++) {
         *link = add_qp(peer, i);
         address->end[i] = describe(*link, rail_of(i));
@@ -147,6 +149,7 @@ void net_address(net_peer_t *peer, void *opaque)
 static void destroy_qp(net_qp_t *qp)
 {
     hca_qp_destroy(qp->qp);
+    free(atomic_load(&qp->rings));
     free(qp);
 }
 
@@ -191,8 +194,10 @@ void net_connect(net_peer_t *peer, const void *opaque)
     keep_qps(peer, qps);
     peer->am = peer->turn;
     for (uint32_t i = am_index(peer, address, qps); i > 0; i--) peer->am = peer->am->next;
+    peer->am->far_rings = address->rings.base;
     net_qp_t *qp = peer->turn;
     for (uint32_t i = 0; i < qps; i++, qp = qp->next) join(qp, rail_of(i), &address->end[i]);
+    peer->am->far_rings_key = address->rings.key.rkey[NET_IB_HCAS > 1 ? peer->am->there : 0];
 }
 
 uint32_t net_ib_connections(void)
@@ -260,7 +265,8 @@ enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
     net_ib_enqueue(&qp->system, slot, NET_OP_SYS, &(gasnetc_sent_t){.counter = NULL});
     hca_send_t send;
     hca_send_init(&send, (uintptr_t)&qp->system);
-    int error = hca_message_marked(qp->qp, &send, local);
+    hca_send_word(&send, (uint32_t)NET_IB_SYSTEM);
+    int error = hca_post(qp->qp, &send, HCA_MESSAGE_MARKED, local);
     if (error) net_ib_post_failed(peer, "system message", error);
     return NET_POSTED;
 }

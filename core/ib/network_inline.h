@@ -10,6 +10,8 @@
 
 #include <stdlib.h>
 
+#include "core/ib/amrdma.h"
+#include "core/report.h"
 #include "verbs_shim.h"
 
 /* NET_IB_HCAS: how many devices a process may use at once; from configure. */
@@ -44,6 +46,16 @@ typedef struct net_lane {
     net_peer_t *peer;
 } net_lane_t;
 
+/* The rings of one peer: one may be in its memory, one in ours.  Made when the first of them is,
+ * under the poll lock: what is atomic is set last, and says that what belongs to it is there. */
+typedef struct net_rings {
+    amrdma_out_t out;
+    uint64_t end;              /* of the first slot in its memory */
+    uint32_t rkey;             /* of the same */
+    _Atomic uint32_t offer;    /* 1 + index of the ring in our memory, until the peer is told */
+    _Atomic(amrdma_in_t *) in; /* of the same, or NULL */
+} net_rings_t;
+
 /* One queue pair; those of a peer form a circle, and unordered transfers go round it. */
 typedef struct net_qp {
     net_lane_t lane;      /* of everything but system messages */
@@ -51,9 +63,12 @@ typedef struct net_qp {
     uint64_t puts, put_bytes, gets, get_bytes, puts_not_captured; /* so far */
     hca_qp_t qp;
     struct net_qp *next;
-    hca_send_t send;    /* refilled for each post */
-    net_lane_t system;  /* of system messages, which always find room */
-    net_slot_t slots[]; /* of both lanes */
+    _Atomic(net_rings_t *) rings; /* of the peer, if this one carries AMs; NULL: there are none */
+    uint64_t far_rings;           /* where the rings are that the peer has to give, */
+    uint32_t far_rings_key;       /* and their key on this queue pair's device */
+    hca_send_t send;              /* refilled for each post */
+    net_lane_t system;            /* of system messages, which always find room */
+    net_slot_t slots[];           /* of both lanes */
 } net_qp_t;
 
 struct net_peer {
@@ -72,6 +87,25 @@ typedef struct net_recv {
     hca_recv_t post;
 } net_recv_t;
 
+/* A message that came by a ring, or will come: one for each slot. */
+typedef struct net_ring_message {
+    net_message_t message; /* first */
+    amrdma_in_t *in;
+    uint32_t number;
+    const _Atomic uint64_t *trailer;
+    struct net_ring_message *next; /* in the next slot */
+} net_ring_message_t;
+
+/* A ring in our memory; those in use form a circle. */
+typedef struct net_ring {
+    const _Atomic uint64_t *trailer; /* of the message to be looked at: that of */
+    net_ring_message_t *message;
+    amrdma_in_t in;
+    amrdma_out_t *out; /* the ring that leads the other way */
+    struct net_ring *next;
+    net_ring_message_t slot[AMRDMA_SLOTS];
+} net_ring_t;
+
 struct net_spare {
     net_recv_t *recv;
 };
@@ -89,6 +123,13 @@ struct net_ib {
     bool total_limited; /* the send CQ is shallower than all rings together */
     uint32_t total_depth;
     _Atomic uint32_t in_flight; /* kept only when total_limited */
+    /* Rings in our memory (rings.c); under the poll lock. */
+    net_ring_t *ring_first; /* of those in use; NULL: there are none */
+    bool choosing;          /* more peers may get one */
+    /* The same for all rings, ours and the peers'. */
+    uint32_t ring_slot, ring_mask; /* bytes of a slot, slots - 1 */
+    uint32_t ring_limit;           /* longest message */
+    uint32_t ring_limit_captured;  /* the same for one that is captured */
 };
 #pragma GCC visibility push(hidden)
 extern struct net_ib net_ib;
@@ -101,6 +142,15 @@ void net_ib_post_failed(net_peer_t *peer, const char *what, int error);
 /* For net_counts. */
 extern _Atomic uint64_t net_ib_registrations, net_ib_spares_out;
 uint32_t net_ib_connections(void);
+/* The next message to this peer also tells that it is given a ring. */
+enum hca_kind net_ib_ring_offer(net_qp_t *qp, net_rings_t *rings, uint16_t freed);
+/* Zeroes what lies between a message and its trailer. */
+void net_ib_ring_pad(char *pad, uint32_t length);
+/* A message came with a word beside it.  True if it is from net_sys. */
+bool net_ib_beside(net_peer_t *peer, uint32_t word);
+/* A message came, while there is still something to choose. */
+void net_ib_heard(net_peer_t *peer, uint32_t length);
+void net_ib_heard_by_ring(uint32_t count);
 /* The slow half of net_refill: no spare is left. */
 net_message_t *net_ib_move(net_recv_t *recv);
 
@@ -131,6 +181,75 @@ static inline void net_ib_recv_post(net_peer_t *peer, net_recv_t *recv)
     if (NET_IB_HCAS > 1) hca_recv_lkey(&recv->post, net_ib.recv_region.lkey[qp->here]);
     int error = hca_post_recv(qp->qp, &recv->post);
     if (__builtin_expect(error != 0, 0)) net_ib_post_failed(peer, "receive buffer", error);
+}
+
+/* ---- words beside a message, and rings
+ * -----------------------------------------------------------------------------------------------
+ */
+
+enum { NET_IB_SYSTEM = INT32_MIN };
+
+/* With one thread inside at a time, messages are released as they were taken. */
+enum { NET_IB_IN_ORDER = !GASNETC_THREADED };
+
+/* An AM for a peer with rings: aims at the one over there if it may be used, and always says how
+ * far ours is free again.  Peer's lock held. */
+NET_HOT enum hca_kind net_ib_ring_aim(net_qp_t *qp, net_rings_t *rings, hca_local_t *local)
+{
+    amrdma_in_t *in = atomic_load_explicit(&rings->in, memory_order_acquire);
+    uint16_t freed = in ? amrdma_freed(in, NET_IB_IN_ORDER) : 0;
+    uint32_t limit = local->captured ? net_ib.ring_limit_captured : net_ib.ring_limit;
+    if (__builtin_expect(atomic_load_explicit(&rings->offer, memory_order_relaxed), 0))
+        return net_ib_ring_offer(qp, rings, freed);
+    if (local->length > limit || !amrdma_may_send(&rings->out)) {
+        hca_send_word(&qp->send, freed);
+        return HCA_MESSAGE_MARKED;
+    }
+    uint32_t number = amrdma_send(&rings->out), padded = amrdma_padded(local->length);
+    char *data = (char *)(uintptr_t)local->data;
+    uint64_t trailer = amrdma_trailer(number, freed, local->length);
+    if (local->length & 7) net_ib_ring_pad(data + local->length, padded - local->length);
+    memcpy(data + padded, &trailer, sizeof trailer);
+    local->length = padded + AMRDMA_TRAILER;
+    uint64_t end = rings->end + (uint64_t)(number & net_ib.ring_mask) * net_ib.ring_slot;
+    hca_send_target(&qp->send, end - local->length, rings->rkey);
+    return HCA_WRITE;
+}
+
+/* The trailer says that the next message is there. */
+static inline net_message_t *net_ib_ring_take(net_ring_t *ring, uint64_t trailer)
+{
+    net_ring_message_t *slot = ring->message;
+    uint32_t length = amrdma_trailer_length(trailer);
+    if (__builtin_expect(length > net_ib.ring_limit, 0))
+        gasneti_malformed(slot->message.peer->rank, length, "length (longer than its slot)");
+    amrdma_told(ring->out, amrdma_trailer_freed(trailer));
+    slot->number = amrdma_take(&ring->in);
+    slot->message.length = length;
+    slot->message.data = (char *)(uintptr_t)ring->trailer - amrdma_padded(length);
+    ring->message = slot->next;
+    ring->trailer = slot->next->trailer;
+    return &slot->message;
+}
+
+/* Takes at most `budget` messages from the rings in our memory. */
+NET_HOT unsigned net_ib_ring_arrivals(net_message_t **messages, unsigned budget)
+{
+    unsigned n = 0;
+    net_ring_t *const first = net_ib.ring_first, *ring = first;
+    do {
+        for (;;) {
+            uint64_t trailer = atomic_load_explicit(ring->trailer, memory_order_acquire);
+            if (__builtin_expect(!amrdma_is_next(&ring->in, trailer), 1)) break;
+            messages[n++] = net_ib_ring_take(ring, trailer);
+            if (n < budget) continue;
+            net_ib.ring_first =
+                ring->next; /* one that is always full must not keep others waiting */
+            return n;
+        }
+        ring = ring->next;
+    } while (ring != first);
+    return n;
 }
 
 /* ---- posting ------------------------------------------------------------------------------------
@@ -233,7 +352,7 @@ NET_HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t 
     return NET_POSTED;
 }
 
-NET_HOT enum net_result net_am(net_peer_t *peer, const void *data, const net_region_t *local,
+NET_HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *local,
                                size_t length, bool wants_reply, const gasnetc_sent_t *sent)
 {
     net_qp_t *qp = peer->am;
@@ -248,7 +367,11 @@ NET_HOT enum net_result net_am(net_peer_t *peer, const void *data, const net_reg
         net_ib_recv_post(peer, recv);
     }
     net_ib_enqueue(&qp->lane, slot, NET_OP_AM, sent);
-    int error = hca_message(qp->qp, &qp->send, net_ib_local(qp, data, length, local));
+    hca_local_t from = net_ib_local(qp, data, length, local);
+    net_rings_t *rings = atomic_load_explicit(&qp->rings, memory_order_acquire);
+    enum hca_kind kind = HCA_MESSAGE;
+    if (__builtin_expect(rings != NULL, 0)) kind = net_ib_ring_aim(qp, rings, &from);
+    int error = hca_post(qp->qp, &qp->send, kind, from);
     if (__builtin_expect(error != 0, 0)) net_ib_post_failed(peer, "Active Message", error);
     return NET_POSTED;
 }
@@ -280,7 +403,7 @@ NET_HOT unsigned net_ib_reap(hca_cq_t cq)
 /* The same for the second device and what follows; reap.c. */
 unsigned net_ib_reap_others(void);
 
-static inline unsigned net_reap(void)
+NET_HOT unsigned net_reap(void)
 {
     unsigned n = net_ib_reap(net_ib.send_cq[0]);
     if (NET_IB_HCAS > 1 && __builtin_expect(net_ib.hcas > 1, 0)) n += net_ib_reap_others();
@@ -299,11 +422,16 @@ NET_HOT unsigned net_ib_arrivals(hca_cq_t cq, net_message_t **messages, unsigned
             net_ib_recv_failed(recv->message.peer, &wc[i]);
             continue;
         }
-        recv->message.length = hca_wc_length(&wc[i]);
-        bool system = hca_wc_marked(&wc[i]);
+        uint32_t length = hca_wc_length(&wc[i]);
+        recv->message.length = length;
+        bool system = false;
+        if (__builtin_expect(hca_wc_marked(&wc[i]), 0))
+            system = net_ib_beside(recv->message.peer, hca_wc_word(&wc[i]));
         recv->message.system = system;
         *systems += system;
         messages[arrived++] = &recv->message;
+        if (__builtin_expect(net_ib.choosing, 0) && !system)
+            net_ib_heard(recv->message.peer, length);
     }
     return arrived;
 }
@@ -311,11 +439,16 @@ NET_HOT unsigned net_ib_arrivals(hca_cq_t cq, net_message_t **messages, unsigned
 /* The same where there are several devices; reap.c. */
 unsigned net_ib_arrivals_any(net_message_t **messages, unsigned budget, unsigned *systems);
 
-static inline unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems)
+NET_HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems)
 {
+    unsigned n = 0;
+    if (__builtin_expect(net_ib.ring_first != NULL, 0)) {
+        n = net_ib_ring_arrivals(messages, budget / 2);
+        if (__builtin_expect(net_ib.choosing, 0) && n) net_ib_heard_by_ring(n);
+    }
     if (NET_IB_HCAS > 1 && __builtin_expect(net_ib.hcas > 1, 0))
-        return net_ib_arrivals_any(messages, budget, systems);
-    return net_ib_arrivals(net_ib.recv_cq[0], messages, budget, systems);
+        return n + net_ib_arrivals_any(messages + n, budget - n, systems);
+    return n + net_ib_arrivals(net_ib.recv_cq[0], messages + n, budget - n, systems);
 }
 
 /* ---- receive space
@@ -323,6 +456,7 @@ static inline unsigned net_arrivals(net_message_t **messages, unsigned budget, u
 
 static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spare)
 {
+    if (__builtin_expect(message->kept_space, 0)) return message;
     net_recv_t *fresh = spare->recv;
     spare->recv = NULL;
     if (!fresh) fresh = net_ib_recv_pop();
@@ -334,7 +468,10 @@ static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spa
 static inline void net_release(net_message_t *message, net_spare_t *spare)
 {
     net_recv_t *recv = (net_recv_t *)message;
-    if (__builtin_expect(recv->moved, 0))
+    if (__builtin_expect(message->kept_space, 0)) {
+        net_ring_message_t *record = (net_ring_message_t *)message;
+        amrdma_release(record->in, record->number, NET_IB_IN_ORDER);
+    } else if (__builtin_expect(recv->moved, 0))
         free(recv);
     else if (!spare->recv)
         spare->recv = recv;

@@ -47,6 +47,17 @@ void net_ib_rails_close(void);
 void net_ib_receive_init(uint32_t count);
 void net_ib_receive_fini(void);
 
+/* Rings for Active Messages (rings.c): `most` of them at the most, to be given to `peers`. */
+void net_ib_rings_init(uint32_t peers, uint32_t most);
+void net_ib_rings_fini(void);
+
+/* Where a process has the rings that it gives its peers; base 0: it gives none. */
+typedef struct net_ib_far_rings {
+    uint64_t base;
+    net_key_t key;
+} net_ib_far_rings_t;
+net_ib_far_rings_t net_ib_rings_address(void);
+
 /* How deep the queues of each queue pair are to be; Active Messages use one queue pair of a peer.
  */
 struct net_ib_depths {

@@ -28,6 +28,12 @@ tests_unit_exit_protocol_LDADD = tests/unit/libcheck.a
 tests_unit_ports_SOURCES = tests/unit/ports.c core/ib/ports.c
 tests_unit_ports_LDADD = tests/unit/libcheck.a
 
+check_PROGRAMS += tests/unit/amrdma tests/unit/amrdma_sim
+tests_unit_amrdma_SOURCES = tests/unit/amrdma.c core/ib/amrdma.h core/ib/amrdma.c
+tests_unit_amrdma_LDADD = tests/unit/libcheck.a
+tests_unit_amrdma_sim_SOURCES = tests/unit/amrdma_sim.c core/ib/amrdma.h core/credits.h
+tests_unit_amrdma_sim_LDADD = tests/unit/libcheck.a
+
 # Pure parts of the software device.
 check_PROGRAMS += tests/unit/softhca_faults tests/unit/softhca_inventory tests/unit/softhca_settings
 tests_unit_softhca_faults_SOURCES = tests/unit/softhca_faults.c $(softhca_pure)

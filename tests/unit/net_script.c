@@ -329,7 +329,7 @@ static void change_buffers(uint32_t rank, int by)
     if (now > net_script.most_posted[rank]) net_script.most_posted[rank] = now;
 }
 
-enum net_result net_script_am(net_peer_t *peer, const void *data, const net_region_t *local,
+enum net_result net_script_am(net_peer_t *peer, void *data, const net_region_t *local,
                               size_t length, bool wants_reply, const gasnetc_sent_t *sent)
 {
     if (length == 0 || length > net_script.caps.am_max)
@@ -342,6 +342,11 @@ enum net_result net_script_am(net_peer_t *peer, const void *data, const net_regi
     event->region = local ? local->id : 0;
     event->wants_reply = wants_reply;
     event->bytes = copy_of(data, length);
+    /* What the contract lets a network write to. */
+    size_t padded = (length + 7) & ~(size_t)7;
+    memset((char *)data + length, 0x5a, padded - length);
+    if (padded + NET_AM_TAIL <= net_script.caps.am_max)
+        memset((char *)data + padded, 0x5a, NET_AM_TAIL);
     change_buffers(peer->rank, wants_reply);
     launch(sent);
     return NET_POSTED;

@@ -67,7 +67,7 @@ static inline enum net_result net_get(net_peer_t *peer, void *dst, const net_reg
     return NET_BUSY; /* nothing simulated here reads */
 }
 
-static inline enum net_result net_am(net_peer_t *peer, const void *data, const net_region_t *local,
+static inline enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *local,
                                      size_t length, bool wants_reply, const gasnetc_sent_t *sent)
 {
     return sim_net_am(peer, data, !local, length, wants_reply, sent);

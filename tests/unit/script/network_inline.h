@@ -27,7 +27,7 @@ enum net_result net_script_put(net_peer_t *peer, uint64_t dst, const net_key_t *
                                enum net_order order, const gasnetc_sent_t *sent);
 enum net_result net_script_get(net_peer_t *peer, void *dst, const net_region_t *local, uint64_t src,
                                const net_key_t *key, size_t length, const gasnetc_sent_t *sent);
-enum net_result net_script_am(net_peer_t *peer, const void *data, const net_region_t *local,
+enum net_result net_script_am(net_peer_t *peer, void *data, const net_region_t *local,
                               size_t length, bool wants_reply, const gasnetc_sent_t *sent);
 unsigned net_script_reap(void);
 unsigned net_script_arrivals(net_message_t **messages, unsigned budget, unsigned *systems);
@@ -49,7 +49,7 @@ static inline enum net_result net_get(net_peer_t *peer, void *dst, const net_reg
     return net_script_get(peer, dst, local, src, key, length, sent);
 }
 
-static inline enum net_result net_am(net_peer_t *peer, const void *data, const net_region_t *local,
+static inline enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *local,
                                      size_t length, bool wants_reply, const gasnetc_sent_t *sent)
 {
     return net_script_am(peer, data, local, length, wants_reply, sent);

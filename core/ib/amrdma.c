@@ -1,0 +1,40 @@
+/* amrdma.c - which peers get a ring for their Active Messages (IB-R11, IB-R12).
+ *
+ * Called by rings.c for messages that came without one, as long as there is something to choose.
+ */
+#include "core/ib/amrdma.h"
+
+bool amrdma_heard(amrdma_choice_t *choice, int64_t peer, uint32_t count)
+{
+    if (peer != AMRDMA_HAS_RING) choice->heard[peer] += count;
+    choice->total += count;
+    return choice->total >= choice->cycle;
+}
+
+static uint32_t most_heard(const amrdma_choice_t *choice)
+{
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < choice->peers; i++)
+        if (choice->heard[i] > choice->heard[best]) best = i;
+    return best;
+}
+
+static int64_t end_of_cycle(amrdma_choice_t *choice)
+{
+    for (uint32_t i = 0; i < choice->peers; i++) choice->heard[i] = 0;
+    choice->total = choice->chosen = 0;
+    return -1;
+}
+
+int64_t amrdma_choose(amrdma_choice_t *choice)
+{
+    if (choice->given == choice->places) return end_of_cycle(choice);
+    uint32_t best = most_heard(choice);
+    uint64_t heard = choice->heard[best];
+    bool enough = choice->chosen ? heard * choice->places >= choice->total : true;
+    if (heard == 0 || !enough) return end_of_cycle(choice);
+    choice->heard[best] = 0;
+    choice->chosen++;
+    choice->given++;
+    return best;
+}

@@ -1,0 +1,341 @@
+/* amrdma_sim.c - two nodes that talk over the real state machines of amrdma.h and credits.h, each
+ * with rings in its memory, under random schedules (IB-A1..A3, IB-R9, IB-R10).
+ *
+ * The engine and a reliable queue pair are played by this file: what is posted arrives in order but
+ * late, a write word by word; rings and receive completions are looked at out of order; messages
+ * are released late and in any order.  After every step: credits add up, a message that needs a
+ * receive buffer finds one, no slot is written before its message was released, what arrives is
+ * whole and comes once; at the end all has arrived.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/credits.h"
+#include "core/ib/amrdma.h"
+#include "tests/unit/check.h"
+
+enum { LIMIT = 64, WORDS = LIMIT / 8, MOST = 1 << 14, HELD = 64 };
+
+/* What an Active Message is here: its words all tell its id. */
+typedef struct message {
+    uint64_t id;
+    uint32_t length;
+    bool reply;
+    uint8_t credits;
+} message_t;
+
+/* One work request on its way: a write of `words` that ends at a slot's end, or a message with a
+ * word beside it. */
+typedef struct request {
+    bool write;
+    uint32_t slot, words, done;
+    uint64_t word[WORDS + 1];
+    message_t message;
+    uint32_t beside;
+} request_t;
+
+/* A message taken and not yet released. */
+typedef struct held {
+    message_t message;
+    bool by_ring;
+    uint32_t number;
+} held_t;
+
+typedef struct side {
+    gasnetc_credits_t credits;
+    amrdma_out_t out;
+    amrdma_in_t in;
+    bool has_in, offer;
+    uint64_t memory[AMRDMA_SLOTS][AMRDMA_SLOTS + WORDS + 1]; /* [slot][word], its end at the end */
+    bool busy[AMRDMA_SLOTS]; /* the message in this slot is not yet released */
+    int posted;              /* receive buffers */
+    held_t held[HELD];
+    unsigned holds;
+    request_t *way; /* to this side: a queue */
+    unsigned first, last;
+    request_t *inbox; /* messages that have used a buffer */
+    unsigned inbox_first, inbox_last;
+    uint64_t next_id, seen, by_ring;
+} side_t;
+
+static side_t sides[2];
+static uint32_t slots;
+static uint16_t credits;
+static bool in_order;
+static message_t about[MOST]; /* by id */
+static bool arrived[MOST];
+static uint64_t ids;
+
+enum { LAST = AMRDMA_SLOTS + WORDS };
+
+static void push(request_t *queue, unsigned *last, const request_t *r)
+{
+    queue[(*last)++ % MOST] = *r;
+}
+
+/* As net_ib_ring_aim does it. */
+static void send(side_t *from, side_t *to, const message_t *m)
+{
+    request_t r = {.message = *m};
+    uint16_t freed = from->has_in ? amrdma_freed(&from->in, in_order) : 0;
+    if (from->offer || m->length > LIMIT || !amrdma_may_send(&from->out)) {
+        r.beside = (uint32_t)from->offer << 16 | freed;
+        from->offer = false;
+    } else {
+        uint32_t number = amrdma_send(&from->out);
+        r.write = true;
+        r.slot = number & (slots - 1);
+        r.words = amrdma_padded(m->length) / 8 + 1;
+        for (uint32_t i = 0; i < r.words; i++) r.word[i] = m->id;
+        r.word[r.words - 1] = amrdma_trailer(number, freed, m->length);
+    }
+    push(to->way, &to->last, &r);
+}
+
+static void compose(side_t *from, side_t *to, bool reply)
+{
+    bool needs_room = false;
+    uint8_t own = reply;
+    if (ids == MOST) return;
+    if (!reply && !gasnetc_credits_take(&from->credits, &needs_room)) return;
+    from->posted += needs_room;
+    message_t m = {.id = ids, .length = 8 + check_below(LIMIT), .reply = reply};
+    m.credits = gasnetc_credits_carry(&from->credits, own);
+    gasnetc_credits_carried(&from->credits, m.credits, own);
+    about[ids++] = m;
+    send(from, to, &m);
+}
+
+/* One step of what is on the way: a word of a write, or a message. */
+static void travel(side_t *to)
+{
+    if (to->first == to->last) return;
+    request_t *r = &to->way[to->first % MOST];
+    if (!r->write) {
+        to->posted--;
+        check_each(to->posted >= 0, "a message arrives and there is no receive buffer");
+        push(to->inbox, &to->inbox_last, r);
+        to->first++;
+        return;
+    }
+    if (r->done == 0)
+        check_each(!to->busy[r->slot], "slot %u is written and its message is not released",
+                   r->slot);
+    to->memory[r->slot][LAST - r->words + 1 + r->done] = r->word[r->done];
+    r->done++;
+    if (r->done == r->words) {
+        to->busy[r->slot] = true;
+        to->first++;
+    }
+}
+
+static void take(side_t *here, const message_t *m, bool by_ring, uint32_t number)
+{
+    check_each(m->id < ids && !arrived[m->id], "message %llu comes twice",
+               (unsigned long long)m->id);
+    arrived[m->id] = true;
+    here->seen++;
+    here->by_ring += by_ring;
+    bool sound = gasnetc_credits_return(&here->credits, m->credits, m->reply);
+    check_each(sound, "message %llu has too many credits", (unsigned long long)m->id);
+    if (m->reply && by_ring) gasnetc_credits_room_left(&here->credits);
+    if (!m->reply && !by_ring) here->posted++;
+    here->held[here->holds++] = (held_t){*m, by_ring, number};
+}
+
+static void look_at_ring(side_t *here)
+{
+    if (!here->has_in || here->holds == HELD) return;
+    uint32_t slot = here->in.expected & (slots - 1);
+    uint64_t trailer = here->memory[slot][LAST];
+    if (!amrdma_is_next(&here->in, trailer)) return;
+    uint32_t number = amrdma_take(&here->in), words = amrdma_trailer_length(trailer) / 8;
+    if (amrdma_trailer_length(trailer) % 8) words++;
+    uint64_t id = here->memory[slot][LAST - words];
+    for (uint32_t i = 1; i <= words; i++)
+        check_each(here->memory[slot][LAST - i] == id, "message %u is not whole", number);
+    check_each(id < ids && about[id].length == amrdma_trailer_length(trailer),
+               "message %u is another", number);
+    amrdma_told(&here->out, amrdma_trailer_freed(trailer));
+    if (id < ids) take(here, &about[id], true, number);
+}
+
+static void look_at_inbox(side_t *here)
+{
+    if (here->inbox_first == here->inbox_last || here->holds == HELD) return;
+    const request_t *r = &here->inbox[here->inbox_first++ % MOST];
+    amrdma_told(&here->out, (uint16_t)r->beside);
+    if (r->beside >> 16) here->out.slots = (uint16_t)slots;
+    take(here, &r->message, false, 0);
+}
+
+/* The end of a handler: a Reply, or the credit is banked. */
+static void finish(side_t *here, side_t *there, bool may_reply)
+{
+    if (here->holds == 0) return;
+    unsigned i = in_order ? 0 : check_below(here->holds);
+    held_t h = here->held[i];
+    memmove(&here->held[i], &here->held[i + 1], (--here->holds - i) * sizeof h);
+    if (!h.message.reply) {
+        if (may_reply && check_below(2) && ids < MOST)
+            compose(here, there, true);
+        else
+            gasnetc_credits_bank(&here->credits);
+    }
+    if (!h.by_ring) return;
+    here->busy[h.number & (slots - 1)] = false;
+    amrdma_release(&here->in, h.number, in_order);
+}
+
+/* A hidden Reply. */
+static void give_back(side_t *here, side_t *there)
+{
+    if (!gasnetc_credits_overdue(&here->credits)) return;
+    message_t m = {.length = 8, .reply = true};
+    if (ids == MOST) return;
+    m.id = ids;
+    m.credits = gasnetc_credits_carry(&here->credits, 0);
+    gasnetc_credits_carried(&here->credits, m.credits, 0);
+    about[ids++] = m;
+    send(here, there, &m);
+}
+
+static void give_ring(side_t *here)
+{
+    if (here->has_in) return;
+    amrdma_in_init(&here->in, slots);
+    here->has_in = here->offer = true;
+}
+
+static uint32_t under_way(const side_t *to, bool requests, unsigned *returning)
+{
+    uint32_t n = 0;
+    const struct {
+        const request_t *queue;
+        unsigned first, last;
+    } both[] = {{to->way, to->first, to->last}, {to->inbox, to->inbox_first, to->inbox_last}};
+    for (int q = 0; q < 2; q++)
+        for (unsigned i = both[q].first; i != both[q].last; i++) {
+            const message_t *m = &both[q].queue[i % MOST].message;
+            n += m->reply != requests;
+            *returning += m->credits;
+        }
+    for (uint32_t s = 0; s < slots && to->has_in; s++) {
+        uint32_t number = to->in.expected + s, length;
+        uint64_t trailer = to->memory[number & (slots - 1)][LAST];
+        if (amrdma_trailer_number(trailer) != number) break;
+        length = amrdma_padded(amrdma_trailer_length(trailer)) / 8;
+        const message_t *m = &about[to->memory[number & (slots - 1)][LAST - length] % MOST];
+        n += m->reply != requests;
+        *returning += m->credits;
+    }
+    return n;
+}
+
+static void look(void)
+{
+    for (int i = 0; i < 2; i++) {
+        const side_t *a = &sides[i], *b = &sides[!i];
+        unsigned home = 0, away = 0;
+        uint32_t sum = a->credits.available + b->credits.banked + under_way(b, true, &away);
+        for (unsigned h = 0; h < b->holds; h++) sum += !b->held[h].message.reply;
+        under_way(a, true, &home);
+        check_each(sum + home == credits, "%u credits of %u", sum + home, credits);
+        check_each(a->posted <= 2 * credits, "%d receive buffers, %u credits", a->posted, credits);
+    }
+}
+
+static void begin(void)
+{
+    slots = 1u << check_below(6);
+    credits = (uint16_t)(1 + check_below(16));
+    in_order = check_below(2);
+    ids = 0;
+    memset(arrived, 0, sizeof arrived);
+    for (int i = 0; i < 2; i++) {
+        side_t *s = &sides[i];
+        request_t *way = s->way, *inbox = s->inbox;
+        memset(s, 0, sizeof *s);
+        s->way = way ? way : malloc(MOST * sizeof *way);
+        s->inbox = inbox ? inbox : malloc(MOST * sizeof *inbox);
+        if (!s->way || !s->inbox) abort();
+        gasnetc_credits_init(&s->credits, credits, (uint16_t)check_below(4));
+        s->posted = credits;
+    }
+}
+
+static void step(side_t *here, side_t *there, bool may_send)
+{
+    switch (check_below(8)) {
+    case 0:
+        if (may_send) compose(here, there, false);
+        break;
+    case 1:
+        look_at_ring(here);
+        break;
+    case 2:
+        look_at_inbox(here);
+        break;
+    case 3:
+        finish(here, there, true);
+        break;
+    case 4:
+        give_back(here, there);
+        break;
+    case 5:
+        if (check_below(50) == 0) give_ring(here);
+        break;
+    default:
+        travel(here);
+    }
+}
+
+static bool at_rest(void)
+{
+    for (int i = 0; i < 2; i++) {
+        const side_t *s = &sides[i];
+        if (s->first != s->last || s->inbox_first != s->inbox_last || s->holds) return false;
+        if (gasnetc_credits_overdue(&s->credits) && ids < MOST) return false;
+    }
+    for (uint64_t id = 0; id < ids; id++)
+        if (!arrived[id]) return false;
+    return true;
+}
+
+static uint64_t by_ring, by_message;
+
+static void conversation(void)
+{
+    begin();
+    unsigned steps = 20000, extra = 0;
+    for (unsigned i = 0; i < steps; i++) {
+        int who = (int)check_below(2);
+        step(&sides[who], &sides[!who], ids < MOST / 2);
+        if (i % 16 == 0) look();
+    }
+    for (; !at_rest() && extra < 100 * steps; extra++) {
+        int who = (int)check_below(2);
+        step(&sides[who], &sides[!who], false);
+    }
+    look();
+    check_each(at_rest(), "it does not come to rest: %u slots, %u credits", slots, credits);
+    for (int i = 0; i < 2; i++) {
+        by_ring += sides[i].by_ring;
+        by_message += sides[i].seen - sides[i].by_ring;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    check_begin(argc, argv);
+    for (int i = 0; i < 200; i++) conversation();
+    check_note("%llu messages by ring, %llu otherwise", (unsigned long long)by_ring,
+               (unsigned long long)by_message);
+    check_all("200 conversations: nothing lost, minted, torn, overwritten or stuck");
+    check(by_ring > 10000 && by_message > 10000, "and messages went both ways");
+    for (int i = 0; i < 2; i++) {
+        free(sides[i].way);
+        free(sides[i].inbox);
+    }
+    return check_end();
+}
