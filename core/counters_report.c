@@ -1,10 +1,12 @@
-/* counters_report.c - counters as text, and GASNET_STATSFILE.
+/* counters_report.c - counters as text: into GASNET_STATSFILE at the end, and for who asks a
+ * running job (gasnetrun --stats).
  *
- * Called at start-up and at the end of a process.  One line for each counter, for people and awk:
+ * One line for each counter, for people and awk:
  * rank, peer, name, value, unit.  A peer's counters that are 0 are left out.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,7 @@
 
 #include "core/clock.h"
 #include "core/counters.h"
+#include "core/exit.h"
 #include "core/job.h"
 #include "core/params.h"
 #include "core/report.h"
@@ -135,4 +138,37 @@ void gasnetc_stats_write(const char *when)
     if (fd >= 0) write_all(fd, text, length);
     if (fd >= 0 && path) close(fd);
     free(text);
+}
+
+/* ---- on request
+ * ------------------------------------------------------------------------------------ */
+
+static pthread_mutex_t telling = PTHREAD_MUTEX_INITIALIZER;
+static bool over; /* under it: what is counted goes away */
+
+/* Runs in a thread of the bootstrap's: also a process that is stuck is to answer. */
+static char *answer(size_t *length)
+{
+    const char *when = "on request, before gasnet_attach";
+    if (gasnetc_phase == GASNETC_ATTACHED)
+        when = gasnetc_exit_polls(1)
+                   ? "on request"
+                   : "on request; it has not polled for 1 s: it computes, sleeps or is stuck";
+    if (gasneti_ending()) when = "on request, while it ends";
+    pthread_mutex_lock(&telling);
+    char *text = over ? NULL : compose(when, length);
+    pthread_mutex_unlock(&telling);
+    return text;
+}
+
+void gasnetc_stats_serve(void)
+{
+    bootstrap_answer(answer);
+}
+
+void gasnetc_stats_close(void)
+{
+    pthread_mutex_lock(&telling);
+    over = true;
+    pthread_mutex_unlock(&telling);
 }

@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/buffers.h"
@@ -149,6 +150,7 @@ static bool coordinate(int code)
 static void close_network(void)
 {
     if (GASNETC_THREADED) return;
+    gasnetc_stats_close();
     gasnetc_segment_close();
     gasnetc_notice_close();
     gasnetc_bbuf_fini();
@@ -223,10 +225,25 @@ static void __attribute__((noreturn)) wait_for_word(void)
 
 void gasnetc_exit_act(void)
 {
+    int asked = GASNETC_EXIT_ASKED;
+    if (atomic_compare_exchange_strong(&gasnetc_exit_pending, &asked, 0)) return;
     if (gasnetc_exit_pending == GASNETC_EXIT_FAILURE) wait_for_word();
     gasnetc_exit_pending = 0;
     gasnetc_exit_tell_client();
     gasnetc_exit(1);
+}
+
+bool gasnetc_exit_polls(double seconds)
+{
+    const struct timespec turn = {.tv_nsec = 1000000};
+    const double deadline = gasnetc_clock() + seconds;
+    int asked = 0;
+    if (!atomic_compare_exchange_strong(&gasnetc_exit_pending, &asked, GASNETC_EXIT_ASKED))
+        return true; /* it has something to act on, and that will show */
+    while (atomic_load(&gasnetc_exit_pending) == GASNETC_EXIT_ASKED && gasnetc_clock() < deadline)
+        nanosleep(&turn, NULL);
+    asked = GASNETC_EXIT_ASKED;
+    return !atomic_compare_exchange_strong(&gasnetc_exit_pending, &asked, 0);
 }
 
 void gasnetc_exit_init(void)

@@ -14,11 +14,16 @@ void gasnetc_exit_system_message(uint32_t from, uint64_t word0, uint64_t word1);
 
 /* A signal (its number) or a failed connection left this note, since it could not act where it was;
  * each poll looks here, and acts. */
-enum { GASNETC_EXIT_FAILURE = -1 };
+enum { GASNETC_EXIT_FAILURE = -1, GASNETC_EXIT_ASKED = -2 };
 #pragma GCC visibility push(hidden)
 extern atomic_int gasnetc_exit_pending;
 #pragma GCC visibility pop
-void gasnetc_exit_act(void) __attribute__((noreturn));
+/* Returns if the note was only GASNETC_EXIT_ASKED. */
+void gasnetc_exit_act(void);
+
+/* Whether some thread polls within `seconds`: waits that long at most, in a thread that does not
+ * poll itself. */
+bool gasnetc_exit_polls(double seconds);
 
 /* A fatal error: ends the job with `code`, at once and without coordination.  Any thread. */
 void gasnetc_exit_fatal(int code) __attribute__((noreturn));

@@ -116,7 +116,7 @@ enum { POLL_TIME = 1 };
 static void on_termination(int number)
 {
     announce("*** Caught a signal: ", number);
-    if (gasnetc_exit_pending) bootstrap_abort(1);
+    if (gasnetc_exit_pending && gasnetc_exit_pending != GASNETC_EXIT_ASKED) bootstrap_abort(1);
     gasnetc_exit_pending = number;
     set_alarm(POLL_TIME);
 }

@@ -248,6 +248,7 @@ int gasnet_init(int *argc, char ***argv)
     gasnetc_stats_init();
     open_network();
     gasnetc_segment_limits();
+    gasnetc_stats_serve();
     gasnetc_phase = GASNETC_BEFORE_ATTACH;
     if (gasnetc_params.freeze) gasnett_freezeForDebuggerNow(&gasnet_frozen, "gasnet_frozen");
     return GASNET_OK;

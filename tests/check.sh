@@ -86,6 +86,7 @@ family hardship "$TEST_SOURCE/hardship.sh"
 family rails "$TEST_SOURCE/rails.sh"
 family amrdma "$TEST_SOURCE/amrdma.sh"
 family faults "$TEST_SOURCE/faults.sh"
+family stats "$TEST_SOURCE/stats.sh"
 
 sed 's/^/# skipped: /' "$reasons" | head -n 100
 result="$passed passed, $failed failed"

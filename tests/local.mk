@@ -60,6 +60,19 @@ tests_testenv_ibv_par_CFLAGS = $(test_par_cflags)
 tests_testenv_ibv_par_LDFLAGS = $(test_ldflags)
 tests_testenv_ibv_par_LDADD = $(test_par_libs)
 
+EXTRA_DIST += tests/stats.sh
+check_PROGRAMS += tests/teststats-ibv-seq tests/teststats-ibv-par
+tests_teststats_ibv_seq_SOURCES = tests/teststats.c
+tests_teststats_ibv_seq_CPPFLAGS = $(test_seq_cppflags)
+tests_teststats_ibv_seq_CFLAGS = $(test_seq_cflags)
+tests_teststats_ibv_seq_LDFLAGS = $(test_ldflags)
+tests_teststats_ibv_seq_LDADD = $(test_seq_libs)
+tests_teststats_ibv_par_SOURCES = tests/teststats.c
+tests_teststats_ibv_par_CPPFLAGS = $(test_par_cppflags)
+tests_teststats_ibv_par_CFLAGS = $(test_par_cflags)
+tests_teststats_ibv_par_LDFLAGS = $(test_ldflags)
+tests_teststats_ibv_par_LDADD = $(test_par_libs)
+
 check_PROGRAMS += tests/testam-ibv-seq tests/testam-ibv-par
 tests_testam_ibv_seq_SOURCES = tests/testam.c tests/am_args.h $(test_support)
 tests_testam_ibv_seq_CPPFLAGS = $(test_seq_cppflags)

@@ -155,6 +155,11 @@ void bootstrap_watch(bootstrap_death_fn on_death)
     joined(__func__)->watch(on_death);
 }
 
+void bootstrap_answer(bootstrap_answer_fn answer)
+{
+    joined(__func__)->answer(answer);
+}
+
 /* The two ways out are legal without a job as well: then there is only this process to end. */
 void bootstrap_fini(int exitcode)
 {

@@ -72,6 +72,13 @@ void bootstrap_broadcast(void *data, size_t len, uint32_t root);
  * this call the spawner's own default, an immediate _exit, is in force. */
 void bootstrap_watch(bootstrap_death_fn on_death);
 
+/* From now on, when somebody asks about the running job (gasnetrun --stats), `answer` runs in a
+ * thread of the spawner's, with all signals blocked, and returns text made by malloc, or NULL.  It
+ * should take no longer than two seconds; it never runs twice at once.  With the mpi spawner nobody
+ * can ask. */
+typedef char *(*bootstrap_answer_fn)(size_t *length);
+void bootstrap_answer(bootstrap_answer_fn answer);
+
 /* Declares that this process leaves with `exitcode` as part of an orderly end of the whole job.
  * The job's exit code is that of the ranks (the largest taken as unsigned bytes when they differ).
  * Returns; the caller then leaves with _exit(exitcode) or exit(exitcode).  Not collective, and

@@ -19,7 +19,7 @@ other_spawner_libspawner_la_LIBADD = -lpthread -ldl
 other_spawner_liblauncher_la_SOURCES = \
 	other/spawner/hosts.c other/spawner/hosts.h other/spawner/lines.c other/spawner/lines.h \
 	other/spawner/words.c other/spawner/words.h \
-	other/spawner/ssh_launch.h other/spawner/ssh_master.c other/spawner/ssh_master.h \
+	other/spawner/ssh_launch.h other/spawner/ssh_ask.c other/spawner/ssh_ask.h other/spawner/ssh_master.c other/spawner/ssh_master.h \
 	other/spawner/ssh_remote.c other/spawner/ssh_control.c \
 	other/spawner/ssh_children.c other/spawner/ssh_children.h \
 	other/spawner/ssh_job.c other/spawner/ssh_job.h \

@@ -213,6 +213,12 @@ static void mpi_watch(bootstrap_death_fn on_death)
     atomic_store(&death_fn, on_death);
 }
 
+/* mpirun has no way to ask. */
+static void mpi_answer(bootstrap_answer_fn answer)
+{
+    (void)answer;
+}
+
 static void mpi_fini(int exitcode)
 {
     int done = 0;
@@ -240,6 +246,7 @@ __attribute__((visibility("default"))) const struct spawner_ops gasnet_spawner_m
     .alltoall = mpi_alltoall,
     .broadcast = mpi_broadcast,
     .watch = mpi_watch,
+    .answer = mpi_answer,
     .fini = mpi_fini,
     .abort = mpi_abort,
 };

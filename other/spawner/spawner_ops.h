@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-enum { SPAWNER_ABI = 1 };
+enum { SPAWNER_ABI = 2 };
 
 /* What a spawner's init learns besides the job: the console's environment as strings one after
  * the other, each with its NUL.  Allocated by malloc; bootstrap.c keeps it. */
@@ -29,6 +29,7 @@ struct spawner_ops {
     void (*alltoall)(const void *mine, size_t len, void *all);
     void (*broadcast)(void *data, size_t len, uint32_t root);
     void (*watch)(bootstrap_death_fn on_death);
+    void (*answer)(bootstrap_answer_fn answer);
     void (*fini)(int exitcode);
     __attribute__((noreturn)) void (*abort)(int exitcode);
 };

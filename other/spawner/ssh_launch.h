@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* A host that has ranks, as the list spells it. */
 struct ssh_place {
@@ -28,6 +29,10 @@ struct ssh_request {
 };
 
 int ssh_launch(const struct ssh_request *request);
+
+/* Prints what the processes of a running job answer; the job is that of launcher `job`, on this
+ * machine. */
+int ssh_ask(pid_t job);
 
 /* The hidden mode in which the launcher runs on other hosts: argv[1] is SSH_CONTROL_OPTION. */
 #define SSH_CONTROL_OPTION "--spawn-control"

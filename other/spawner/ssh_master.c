@@ -150,6 +150,9 @@ static void timer_expired(struct ssh_master *m, enum ssh_timer timer)
     case SSH_TIMER_CONNECT:
         ssh_remote_connect_late(m);
         break;
+    case SSH_TIMER_ASK:
+        ssh_ask_late(m);
+        break;
     case SSH_TIMER_LINES:
         ssh_remote_flush_lines(m);
         break;
@@ -172,7 +175,10 @@ static void run_timers(struct ssh_master *m)
 
 void ssh_master_frame(struct ssh_master *m, uint32_t rank, const struct ssh_wire_frame *frame)
 {
-    ssh_job_frame(&m->job, rank, frame);
+    if (frame->type == SSH_WIRE_ANSWER)
+        ssh_ask_frame(m, rank, frame);
+    else
+        ssh_job_frame(&m->job, rank, frame);
 }
 
 /* Its process usually ends in the same moment, and its status says more; so wait for that. */
@@ -292,7 +298,7 @@ static bool finished(struct ssh_master *m)
 
 static void loop(struct ssh_master *m)
 {
-    size_t locals = m->kids.count, most = 1 + 2 * locals + ssh_remote_poll_max(m);
+    size_t locals = m->kids.count, most = 1 + 2 * locals + ssh_remote_poll_max(m) + SSH_ASK_FDS;
     struct pollfd *fds = calloc(most, sizeof *fds);
     if (!fds) ssh_job_fail(&m->job, 1, "out of memory");
     for (;;) {
@@ -301,7 +307,9 @@ static void loop(struct ssh_master *m)
         fds[0] = (struct pollfd){.fd = m->kids.signals, .events = POLLIN};
         ssh_children_poll(&m->kids, fds + 1);
         size_t remote = ssh_remote_poll(m, fds + 1 + 2 * locals);
-        int ready = poll(fds, 1 + 2 * locals + remote, next_timeout(m));
+        struct pollfd *asks = fds + 1 + 2 * locals + remote;
+        size_t asked = ssh_ask_poll(m, asks);
+        int ready = poll(fds, 1 + 2 * locals + remote + asked, next_timeout(m));
         if (ready < 0 && errno != EINTR) {
             ssh_job_fail(&m->job, 1, "poll: %s (see ulimit -n); ending the job", strerror(errno));
             usleep(10000); /* blind from now on, but children can be reaped */
@@ -318,6 +326,7 @@ static void loop(struct ssh_master *m)
                 if (fds[2 + 2 * i].revents && child->program >= 0) program_ended(m, child);
             }
             ssh_remote_ready(m, fds + 1 + 2 * locals, remote);
+            ssh_ask_ready(m, asks, asked);
         }
         run_timers(m);
     }
@@ -371,6 +380,8 @@ static void start_all(struct ssh_master *m)
 static void describe(const struct ssh_master *m)
 {
     char *line = words_join(m->request->argv);
+    if (!m->request->dry_run)
+        launcher_say("this is job %d; --stats %d shows its counters", (int)getpid(), (int)getpid());
     for (uint32_t s = 0; s < m->plan.count; s++) {
         const struct ssh_slot_plan *slot = &m->plan.slots[s];
         struct words command = {0};
@@ -421,8 +432,10 @@ static int run(struct ssh_master *m)
         return 1;
     }
     m->job.program = m->request->path;
+    ssh_ask_open(m);
     start_all(m);
     loop(m);
+    ssh_ask_close(m);
     ssh_remote_close(m);
     ssh_children_close(&m->kids);
     return ssh_job_status(&m->job);

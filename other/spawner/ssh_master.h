@@ -4,6 +4,7 @@
 #define SSH_MASTER_H
 
 #include "other/spawner/lines.h"
+#include "other/spawner/ssh_ask.h"
 #include "other/spawner/ssh_children.h"
 #include "other/spawner/ssh_job.h"
 #include "other/spawner/ssh_place.h"
@@ -17,6 +18,7 @@ enum ssh_timer {
     SSH_TIMER_INTERRUPT, /* a signal was passed on, and the job should be over by now */
     SSH_TIMER_SILENCE,   /* a rank hung up but its process lives on */
     SSH_TIMER_CONNECT,   /* control processes should be there by now */
+    SSH_TIMER_ASK,       /* ranks should have answered a question by now */
     SSH_TIMER_LINES,     /* output without an end of line has waited long enough */
     SSH_TIMERS
 };
@@ -51,6 +53,7 @@ struct ssh_master {
     bool *silent;           /* [ranks] */
     struct ssh_parcel *welcome;
     struct ssh_program program;
+    struct ssh_ask ask;
     int64_t due[SSH_TIMERS]; /* milliseconds of the monotonic clock; 0: off */
     bool end_started;
     bool gave_up;

@@ -27,6 +27,8 @@ static struct {
     _Atomic(bootstrap_death_fn) on_death;
     atomic_bool aborting;        /* this process ordered the end itself, and needs not be told */
     struct ssh_wire_assembly in; /* the reading thread's */
+    _Atomic(bootstrap_answer_fn) answer;
+    atomic_bool answering;
 
     pthread_mutex_t lock; /* guards the rest */
     pthread_cond_t arrived;
@@ -103,12 +105,56 @@ static void hand_over(const struct ssh_wire_message *message)
     pthread_mutex_unlock(&me.lock);
 }
 
+/* --- answering --- */
+
+/* Parts that fit one frame each, which may come between those of the program's calls. */
+static void send_answer(uint32_t question, const char *text, size_t len)
+{
+    enum { PART = SSH_WIRE_PAYLOAD - 8 };
+    do {
+        struct ssh_wire_buf part = {0};
+        size_t now = len < PART ? len : PART;
+        ssh_wire_put_u32(&part, question);
+        ssh_wire_put_u32(&part, now == len);
+        ssh_wire_put(&part, text, now);
+        if (!part.failed) send_message(SSH_WIRE_ANSWER, &part);
+        ssh_wire_free(&part);
+        text += now;
+        len -= now;
+    } while (len);
+}
+
+/* A thread of its own: the watch must not wait for it. */
+static void *answer(void *question)
+{
+    bootstrap_answer_fn fn = atomic_load(&me.answer);
+    char early[80];
+    size_t len = 0;
+    char *text = fn ? fn(&len) : NULL;
+    if (!text)
+        len = (size_t)snprintf(early, sizeof early,
+                               "# rank %" PRIu32 " of %" PRIu32 ": has nothing to tell yet\n",
+                               me.rank, me.size);
+    send_answer((uint32_t)(uintptr_t)question, text ? text : early, len);
+    free(text);
+    atomic_store(&me.answering, false);
+    return NULL;
+}
+
+static void asked(uint32_t question)
+{
+    if (atomic_exchange(&me.answering, true)) return; /* the launcher gives up on us */
+    if (!spawner_start_thread(answer, (void *)(uintptr_t)question))
+        atomic_store(&me.answering, false);
+}
+
 static void *watch_launcher(void *unused)
 {
     struct ssh_wire_message message;
     const char *why;
     while (receive(&message, &why)) {
         if (message.type == SSH_WIRE_RESULT) hand_over(&message);
+        if (message.type == SSH_WIRE_ASK) asked(message.value);
         if (message.type == SSH_WIRE_DIE && atomic_load(&me.aborting))
             _exit((int)message.value & 0xff);
         if (message.type == SSH_WIRE_DIE)
@@ -256,6 +302,11 @@ static void ssh_watch(bootstrap_death_fn on_death)
     send_value(SSH_WIRE_ARMED, 0);
 }
 
+static void ssh_answer(bootstrap_answer_fn fn)
+{
+    atomic_store(&me.answer, fn);
+}
+
 static void ssh_fini(int exitcode)
 {
     send_value(SSH_WIRE_FINI, (uint32_t)exitcode & 0xff);
@@ -289,6 +340,7 @@ const struct spawner_ops spawner_ssh = {
     .alltoall = ssh_alltoall,
     .broadcast = ssh_broadcast,
     .watch = ssh_watch,
+    .answer = ssh_answer,
     .fini = ssh_fini,
     .abort = ssh_abort,
 };

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAGIC = 'S', VERSION = 1, FLAG_MORE = 1 };
+enum { MAGIC = 'S', VERSION = 2, FLAG_MORE = 1 };
 
 /* --- buffer --- */
 
@@ -223,6 +223,10 @@ static const char *decode_payload(struct reader *in, struct ssh_wire_message *m)
     case SSH_WIRE_RESULT:
         m->seq = take_u32(in);
         return in->short_of ? "result cut short" : NULL;
+    case SSH_WIRE_ANSWER:
+        m->value = take_u32(in);
+        m->seq = take_u32(in);
+        return in->short_of ? "answer cut short" : NULL;
     case SSH_WIRE_JOIN:
         m->join.slot = take_u32(in);
         m->join.secret = (const char *)take(in, SSH_WIRE_SECRET);

@@ -34,9 +34,11 @@ enum ssh_wire_type {
     SSH_WIRE_FINI,        /* rank: I leave as part of an orderly end; value = exit code */
     SSH_WIRE_ABORT,       /* rank: end the job now; value = exit code */
     SSH_WIRE_EXEC_FAILED, /* rank: the program could not be executed; value = errno */
+    SSH_WIRE_ANSWER,      /* rank: text that was asked for, in parts; value = question */
     SSH_WIRE_WELCOME,     /* to rank: size, hosts, environment */
     SSH_WIRE_RESULT,      /* to rank: outcome of a collective call */
     SSH_WIRE_DIE,         /* to rank: the job ends; value = exit code */
+    SSH_WIRE_ASK,         /* to rank: somebody wants to know; value = question */
     SSH_WIRE_JOIN,        /* control process: here I am, and this is the secret */
     SSH_WIRE_ENDED,       /* control process: a rank ended; value = wait status */
     SSH_WIRE_SILENT,      /* control process: a rank closed its connection; value = 0 */
@@ -107,7 +109,7 @@ struct ssh_wire_message {
         uint32_t size;
         const uint8_t *host_of; /* size numbers; see ssh_wire_u32 */
     } welcome;
-    uint32_t seq; /* of a RESULT */
+    uint32_t seq; /* of a RESULT; of an ANSWER: not 0 if this is its last part */
     struct {
         uint32_t slot;
         const char *secret; /* SSH_WIRE_SECRET bytes */

@@ -40,6 +40,8 @@ static const char usage[] =
     "  --help         this text\n"
     "  --help-env     environment variables of the library\n"
     "  --version      version\n"
+    "  --stats JOB    the counters of a running job, named by the process id of its " LAUNCHER "\n"
+    "                 (printed by -v); spawner ssh only\n"
     "\n"
     "Hosts come from GASNET_SSH_NODEFILE (a file, one host a line) or GASNET_SSH_SERVERS (a "
     "list);\n"
@@ -136,6 +138,8 @@ int main(int argc, char **argv)
     case OPTIONS_HELP_ENV:
         gasnetrun_help_env();
         break;
+    case OPTIONS_STATS:
+        return ssh_ask((pid_t)options.job);
     case OPTIONS_RUN:
         return run(&options);
     }

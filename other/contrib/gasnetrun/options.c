@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RANKS_MAX = 65535 };
+enum { RANKS_MAX = 65535, JOB_MAX = 1 << 30 };
 
 struct parser {
     char **at; /* the word under inspection */
@@ -32,18 +32,23 @@ static const char *value_of(struct parser *p, const char *name)
     return p->at[1] ? *++p->at : NULL;
 }
 
-static bool take_number(struct parser *p, const char *name, uint32_t *number)
+static bool take_number_to(struct parser *p, const char *name, unsigned long most, uint32_t *number)
 {
     char problem[160], *end;
     const char *text = value_of(p, name);
-    snprintf(problem, sizeof problem, "%s %%s: a whole number from 1 to %d is needed here", name,
-             RANKS_MAX);
+    snprintf(problem, sizeof problem, "%s %%s: a whole number from 1 to %lu is needed here", name,
+             most);
     if (!text) return complain(p, problem, "(nothing)");
     unsigned long value = strtoul(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || value < 1 || value > RANKS_MAX)
+    if (*text < '0' || *text > '9' || *end || value < 1 || value > most)
         return complain(p, problem, text);
     *number = (uint32_t)value;
     return true;
+}
+
+static bool take_number(struct parser *p, const char *name, uint32_t *number)
+{
+    return take_number_to(p, name, RANKS_MAX, number);
 }
 
 static bool take_text(struct parser *p, const char *name, const char **text)
@@ -92,6 +97,8 @@ static bool take_option(struct parser *p, struct options *o)
     if (is(word, "-h") || is(word, "-help") || is(word, "--help"))
         return o->action = OPTIONS_HELP, true;
     if (is(word, "--help-env")) return o->action = OPTIONS_HELP_ENV, true;
+    if (is(word, "--stats") || strncmp(word, "--stats=", 8) == 0)
+        return o->action = OPTIONS_STATS, take_number_to(p, "--stats", JOB_MAX, &o->job);
     if (is(word, "-V") || is(word, "--version")) return o->action = OPTIONS_VERSION, true;
     return complain(p, "unknown option %s", word);
 }

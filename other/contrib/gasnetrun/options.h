@@ -6,13 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum options_action { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_HELP_ENV, OPTIONS_VERSION };
+enum options_action { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_HELP_ENV, OPTIONS_VERSION, OPTIONS_STATS };
 
 struct options {
     enum options_action action;
     uint32_t ranks;      /* -n */
     uint32_t hosts;      /* -N; 0: not given */
     uint32_t cpus;       /* -c; 0: not given */
+    uint32_t job;        /* --stats */
     const char *export_; /* -E; NULL: not given */
     const char *spawner; /* NULL: not given */
     bool verbose, dry_run, keep;

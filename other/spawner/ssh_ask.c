@@ -1,0 +1,284 @@
+/* ssh_ask.c - questions to a running job, on the launcher's side and on the asker's; see ssh_ask.h.
+ *
+ * Called by the launcher's event loop, and by gasnetrun --stats.  Must never make the job wait: an
+ * asker who does not read is dropped, and a rank that does not answer is named instead.
+ */
+#define _GNU_SOURCE /* struct ucred */
+#include "other/spawner/ssh_ask.h"
+
+#include "other/spawner/say.h"
+#include "other/spawner/ssh_launch.h"
+#include "other/spawner/ssh_master.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { ANSWER_TIME = 3000, PATIENCE_SECONDS = 15 };
+
+static socklen_t address_of(pid_t launcher, struct sockaddr_un *address)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    int n = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "gasnetrun/%d",
+                     (int)launcher);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
+/* The other end is this user's, or root's. */
+static bool trusted(int fd, uid_t *other)
+{
+    struct ucred peer = {.uid = (uid_t)-1};
+    socklen_t len = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len)) return false;
+    *other = peer.uid;
+    return peer.uid == geteuid() || peer.uid == 0;
+}
+
+/* ---- the launcher ---- */
+
+void ssh_ask_open(struct ssh_master *m)
+{
+    struct ssh_ask *ask = &m->ask;
+    struct sockaddr_un address;
+    socklen_t len = address_of(getpid(), &address);
+    ask->client = -1;
+    ask->text = calloc(m->job.size, sizeof *ask->text);
+    ask->pending = calloc(m->job.size, sizeof *ask->pending);
+    ask->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (ask->listener < 0) return;
+    if (ask->text && ask->pending && bind(ask->listener, (struct sockaddr *)&address, len) == 0 &&
+        listen(ask->listener, 4) == 0)
+        return;
+    close(ask->listener); /* the job runs as well without */
+    ask->listener = -1;
+}
+
+static void hang_up(struct ssh_ask *ask)
+{
+    if (ask->client >= 0) close(ask->client);
+    ask->client = -1;
+    ask->sent = 0;
+    ask->waiting = 0;
+    ssh_wire_free(&ask->out);
+}
+
+void ssh_ask_close(struct ssh_master *m)
+{
+    struct ssh_ask *ask = &m->ask;
+    if (!ask->text) return;
+    hang_up(ask);
+    if (ask->listener >= 0) close(ask->listener);
+    for (uint32_t r = 0; r < m->job.size; r++) ssh_wire_free(&ask->text[r]);
+    free(ask->text);
+    free(ask->pending);
+}
+
+static void say_to_client(struct ssh_ask *ask, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void say_to_client(struct ssh_ask *ask, const char *format, ...)
+{
+    char line[256];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    if (n > 0) ssh_wire_put(&ask->out, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
+}
+
+/* Sends what the client takes; when all is said, it gets the end. */
+static void flush(struct ssh_master *m)
+{
+    struct ssh_ask *ask = &m->ask;
+    while (ask->sent < ask->out.len) {
+        ssize_t n = send(ask->client, ask->out.data + ask->sent, ask->out.len - ask->sent,
+                         MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EAGAIN) return;
+        if (n < 0) break; /* it is gone */
+        ask->sent += (size_t)n;
+    }
+    if (!ask->waiting) hang_up(ask);
+}
+
+/* All that can be said of a rank has been. */
+static void settle(struct ssh_ask *ask, uint32_t rank)
+{
+    ssh_wire_put(&ask->out, ask->text[rank].data, ask->text[rank].len);
+    ssh_wire_free(&ask->text[rank]);
+    ask->pending[rank] = false;
+    ask->waiting--;
+}
+
+static void question(struct ssh_master *m)
+{
+    struct ssh_ask *ask = &m->ask;
+    ask->number++;
+    ask->waiting = 1; /* until all have been asked */
+    for (uint32_t r = 0; r < m->job.size; r++) {
+        const struct ssh_job_rank *rank = &m->job.ranks[r];
+        uint8_t number[4] = {(uint8_t)ask->number, (uint8_t)(ask->number >> 8),
+                             (uint8_t)(ask->number >> 16), (uint8_t)(ask->number >> 24)};
+        ssh_wire_free(&ask->text[r]); /* of one that was hung up on */
+        ask->pending[r] = rank->phase == SSH_RANK_JOINED;
+        if (ask->pending[r]) {
+            ask->waiting++;
+            m->job.send(m->job.ctx, r, SSH_WIRE_ASK, number, sizeof number);
+        } else {
+            say_to_client(ask, "# rank %" PRIu32 " of %" PRIu32 " on %s: %s\n", r, m->job.size,
+                          rank->host,
+                          rank->phase == SSH_RANK_STARTED ? "has not joined the job yet"
+                                                          : "has ended, or is about to");
+        }
+    }
+    ask->waiting--;
+    ssh_timer_set(m, SSH_TIMER_ASK, ANSWER_TIME);
+    flush(m);
+}
+
+static void admit(struct ssh_master *m)
+{
+    struct ssh_ask *ask = &m->ask;
+    uid_t user = 0;
+    ask->client = accept4(ask->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (ask->client < 0) return;
+    if (trusted(ask->client, &user)) {
+        question(m);
+        return;
+    }
+    say_to_client(ask, "# refused: this job is of user %u, who alone may ask\n",
+                  (unsigned)geteuid());
+    flush(m);
+    hang_up(ask);
+}
+
+size_t ssh_ask_poll(struct ssh_master *m, struct pollfd *fds)
+{
+    struct ssh_ask *ask = &m->ask;
+    bool busy = ask->client >= 0;
+    fds[0] = (struct pollfd){.fd = busy ? -1 : ask->listener, .events = POLLIN};
+    fds[1] = (struct pollfd){.fd = ask->client, .events = ask->sent < ask->out.len ? POLLOUT : 0};
+    return SSH_ASK_FDS;
+}
+
+void ssh_ask_ready(struct ssh_master *m, const struct pollfd *fds, size_t count)
+{
+    struct ssh_ask *ask = &m->ask;
+    if (count < SSH_ASK_FDS) return;
+    if (fds[0].revents && ask->client < 0) admit(m);
+    if (!fds[1].revents || ask->client < 0) return;
+    if (fds[1].revents & (POLLHUP | POLLERR))
+        hang_up(ask);
+    else
+        flush(m);
+}
+
+void ssh_ask_frame(struct ssh_master *m, uint32_t rank, const struct ssh_wire_frame *frame)
+{
+    struct ssh_ask *ask = &m->ask;
+    struct ssh_wire_message message;
+    const char *why;
+    if (frame->more ||
+        !ssh_wire_decode(frame->type, rank, frame->data, frame->len, &message, &why)) {
+        ssh_job_fail(&m->job, 1, "rank %" PRIu32 " on host %s sent a broken answer; ending the job",
+                     rank, m->job.ranks[rank].host);
+        return;
+    }
+    /* An answer to a question that nobody waits for any more goes nowhere. */
+    if (ask->client < 0 || message.value != ask->number || !ask->pending[rank]) return;
+    ssh_wire_put(&ask->text[rank], message.data, message.data_len);
+    if (message.seq) settle(ask, rank);
+    flush(m);
+}
+
+void ssh_ask_late(struct ssh_master *m)
+{
+    struct ssh_ask *ask = &m->ask;
+    if (ask->client < 0) return;
+    if (!ask->waiting) { /* everything is said, and the client does not read */
+        hang_up(ask);
+        return;
+    }
+    for (uint32_t r = 0; r < m->job.size; r++) {
+        if (!ask->pending[r]) continue;
+        ssh_wire_free(&ask->text[r]);
+        say_to_client(ask, "# rank %" PRIu32 " of %" PRIu32 " on %s: no answer within %d s: %s\n",
+                      r, m->job.size, m->job.ranks[r].host, ANSWER_TIME / 1000,
+                      m->job.ranks[r].phase == SSH_RANK_GONE
+                          ? "it has ended"
+                          : "is it stopped, or its host out of reach?");
+        settle(ask, r);
+    }
+    ssh_timer_set(m, SSH_TIMER_ASK, ANSWER_TIME);
+    flush(m);
+}
+
+/* ---- who asks ---- */
+
+/* Says why nobody answers for that process. */
+static void explain(pid_t job, int error)
+{
+    char file[64], name[64] = "";
+    snprintf(file, sizeof file, "/proc/%d/comm", (int)job);
+    FILE *comm = fopen(file, "r");
+    bool exists = comm != NULL;
+    if (comm) {
+        if (!fgets(name, sizeof name, comm)) name[0] = 0;
+        fclose(comm);
+        name[strcspn(name, "\n")] = 0;
+    }
+    if (!exists)
+        launcher_say("--stats %d: there is no such process here: a job is named by the process id "
+                     "of its gasnetrun, on the machine where that runs (-v prints it)",
+                     (int)job);
+    else if (strstr(name, "mpirun") || strstr(name, "mpiexec") || strstr(name, "orterun") ||
+             strstr(name, "prterun"))
+        launcher_say("--stats %d: jobs of the mpi spawner cannot be asked; start the job with "
+                     "-spawner=ssh, or with GASNET_STATSFILE to have its counters at the end",
+                     (int)job);
+    else
+        launcher_say("--stats %d: process %d (%s) is no launcher that can be asked (%s): a job is "
+                     "named by the process id of its gasnetrun (-v prints it)",
+                     (int)job, (int)job, name, strerror(error));
+}
+
+int ssh_ask(pid_t job)
+{
+    struct sockaddr_un address;
+    struct timeval patience = {.tv_sec = PATIENCE_SECONDS};
+    socklen_t len = address_of(job, &address);
+    uid_t user = 0;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&address, len)) {
+        explain(job, errno);
+        if (fd >= 0) close(fd);
+        return 1;
+    }
+    /* Root may ask everybody; nobody else is to take a stranger's word for his job's. */
+    if (!trusted(fd, &user) && geteuid() != 0) {
+        launcher_say("--stats %d: that job is of user %u, who alone may ask", (int)job,
+                     (unsigned)user);
+        close(fd);
+        return 1;
+    }
+    char bytes[65536];
+    size_t all = 0;
+    ssize_t n;
+    while ((n = recv(fd, bytes, sizeof bytes, 0)) > 0 || (n < 0 && errno == EINTR)) {
+        if (n > 0) all += fwrite(bytes, 1, (size_t)n, stdout);
+    }
+    if (n < 0 || all == 0)
+        launcher_say("--stats %d: %s", (int)job,
+                     n < 0 ? "the launcher does not answer: is it stopped?"
+                           : "the job has just ended");
+    close(fd);
+    return n < 0 || all == 0 || fflush(stdout) != 0;
+}
