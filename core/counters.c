@@ -5,6 +5,9 @@
  */
 #include "core/counters.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "core/buffers.h"
 #include "core/job.h"
 #include "core/thread.h"
@@ -67,6 +70,8 @@ static uint64_t tally_peer(uint32_t node, gasnetc_tally_t *tally)
                        v[GASNETC_COUNT_replies_long];
     /* Every Request was replied to, or its credit went to the bank. */
     v[GASNETC_COUNT_got_requests] = replies + v[GASNETC_COUNT_banked];
+    v[GASNETC_COUNT_am_by_ring] = net.by_ring;
+    v[GASNETC_COUNT_rings] = net.rings;
     v[GASNETC_COUNT_puts] = net.puts;
     v[GASNETC_COUNT_put_bytes] = net.put_bytes;
     v[GASNETC_COUNT_gets] = net.gets;
@@ -116,4 +121,67 @@ void gasnetc_tally_process(gasnetc_tally_t *tally)
     v[GASNETC_COUNT_registrations] = net.registrations;
     v[GASNETC_COUNT_spares_out] = net.spares_out;
     v[GASNETC_COUNT_connections] = net.connections;
+}
+
+/* ---- one line
+ * -------------------------------------------------------------------------------------- */
+
+typedef struct line {
+    char *text;
+    size_t size, used;
+} line_t;
+
+static void add(line_t *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(line_t *line, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int n = vsnprintf(line->text + line->used, line->size - line->used, format, list);
+    va_end(list);
+    if (n > 0) line->used += (size_t)n;
+    if (line->used >= line->size) line->used = line->size - 1;
+}
+
+/* The first peers that have not completed, or not replied to, what was sent to them. */
+static void add_peers(line_t *line)
+{
+    enum { MOST = 4 };
+    unsigned found = 0;
+    for (uint32_t node = 0; node < gasnetc_job.size; node++) {
+        gasnetc_tally_t tally;
+        const uint64_t *v = tally.value;
+        if (node == gasnetc_job.rank) continue;
+        gasnetc_tally_peer(node, &tally);
+        uint64_t unanswered = v[GASNETC_COUNT_credits] - v[GASNETC_COUNT_credits_now];
+        if (!v[GASNETC_COUNT_in_flight_now] && !unanswered) continue;
+        if (found++ == MOST) {
+            add(line, " and others");
+            return;
+        }
+        add(line, "%s rank %u: %llu in flight, %llu of %llu credits out", found == 1 ? ";" : ",",
+            node, (unsigned long long)v[GASNETC_COUNT_in_flight_now],
+            (unsigned long long)unanswered, (unsigned long long)v[GASNETC_COUNT_credits]);
+    }
+}
+
+void gasnetc_counts_summary(char *text, size_t size)
+{
+    gasnetc_tally_t tally;
+    line_t line = {text, size, 0};
+    text[0] = 0;
+    if (!gasnetc_peers || gasnetc_phase != GASNETC_ATTACHED) return;
+    gasnetc_tally_process(&tally);
+    const uint64_t *v = tally.value;
+    uint64_t requests = v[GASNETC_COUNT_requests_short] + v[GASNETC_COUNT_requests_medium] +
+                        v[GASNETC_COUNT_requests_long];
+    if (!(requests + v[GASNETC_COUNT_got_requests] + v[GASNETC_COUNT_puts] + v[GASNETC_COUNT_gets]))
+        return;
+    add(&line, "%llu puts, %llu gets, %llu Requests sent, %llu handled; waits for credits %llu, ",
+        (unsigned long long)v[GASNETC_COUNT_puts], (unsigned long long)v[GASNETC_COUNT_gets],
+        (unsigned long long)requests, (unsigned long long)v[GASNETC_COUNT_got_requests],
+        (unsigned long long)v[GASNETC_COUNT_stalls_credits]);
+    add(&line, "send slots %llu, bounce buffers %llu",
+        (unsigned long long)v[GASNETC_COUNT_stalls_slots],
+        (unsigned long long)v[GASNETC_COUNT_stalls_bounce]);
+    add_peers(&line);
 }

@@ -69,6 +69,10 @@ void gasnetc_tally_peer(uint32_t node, gasnetc_tally_t *tally);
 /* Those of scope PROCESS, and those of scope PEER folded over all other nodes. */
 void gasnetc_tally_process(gasnetc_tally_t *tally);
 
+/* What matters to who looks for the cause of a failure, in one line without end of line: traffic,
+ * waits, and the peers with something on the way.  Empty if there was no traffic. */
+void gasnetc_counts_summary(char *text, size_t size);
+
 /* ---- GASNET_STATSFILE, and gasnetrun --stats
  * --------------------------------------------------------------------------
  */

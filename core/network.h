@@ -166,6 +166,8 @@ static inline unsigned net_arrivals(net_message_t **messages, unsigned budget, u
 struct net_peer_counts {
     uint64_t puts, put_bytes, gets, get_bytes; /* posted, failed ones too */
     uint64_t puts_not_captured;                /* net_put with a local region */
+    uint64_t by_ring;                          /* messages that needed no receive buffer */
+    uint64_t rings;                            /* in our memory, for the peer to write to */
     uint64_t in_flight;                        /* posted and not reaped */
     uint64_t in_flight_most;                   /* the most that one queue has had */
 };

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/counters.h"
 #include "core/exit.h"
 #include "core/params.h"
 #include "gasnet.h"
@@ -29,20 +30,25 @@ void gasneti_report_init(uint32_t rank, uint32_t size, const uint32_t *host_of)
     gethostname(who.host, sizeof who.host - 1);
 }
 
-/* One whole line: head, who, text. */
-static void print(const char *head, const char *format, va_list list)
+/* One whole line: head, who, text; returns its length. */
+static size_t compose(char *line, size_t size, const char *head, const char *format, va_list list)
 {
-    char line[2048];
-    int n = who.size ? snprintf(line, sizeof line, "%s (rank %u of %u on %s): ", head, who.rank,
-                                who.size, who.host)
-                     : snprintf(line, sizeof line, "%s (process %d): ", head, (int)getpid());
-    int m = vsnprintf(line + n, sizeof line - (size_t)n - 1, format, list);
+    int n = who.size ? snprintf(line, size, "%s (rank %u of %u on %s): ", head, who.rank, who.size,
+                                who.host)
+                     : snprintf(line, size, "%s (process %d): ", head, (int)getpid());
+    int m = vsnprintf(line + n, size - (size_t)n - 1, format, list);
     size_t length = (size_t)n + (size_t)(m > 0 ? m : 0);
-    if (length > sizeof line - 2) length = sizeof line - 2;
+    if (length > size - 2) length = size - 2;
     line[length++] = '\n';
+    return length;
+}
+
+/* In one write, if the stream allows. */
+static void print(const char *text, size_t length)
+{
     fflush(stdout);
     for (size_t done = 0; done < length;) {
-        ssize_t k = write(STDERR_FILENO, line + done, length - done);
+        ssize_t k = write(STDERR_FILENO, text + done, length - done);
         if (k > 0)
             done += (size_t)k;
         else if (errno != EINTR)
@@ -50,12 +56,25 @@ static void print(const char *head, const char *format, va_list list)
     }
 }
 
+/* A second line of a fatal error: what the counters say. */
+static size_t compose_counters(char *line, size_t size)
+{
+    char text[512];
+    gasnetc_counts_summary(text, sizeof text);
+    if (!*text) return 0;
+    int n = snprintf(line, size, "*** counters of rank %u: %s\n", who.rank, text);
+    return n > 0 && (size_t)n < size ? (size_t)n : 0;
+}
+
 void gasneti_fatal(const char *format, ...)
 {
+    char lines[2048 + 640];
     va_list list;
     va_start(list, format);
-    print("*** FATAL ERROR", format, list);
+    size_t length = compose(lines, 2048, "*** FATAL ERROR", format, list);
     va_end(list);
+    length += compose_counters(lines + length, sizeof lines - length);
+    print(lines, length);
     gasnetc_exit_fatal(1);
 }
 
@@ -95,10 +114,12 @@ const char *gasneti_failure(void)
 void gasneti_warn(const char *format, ...)
 {
     if (gasnetc_params.quiet) return;
+    char line[2048];
     va_list list;
     va_start(list, format);
-    print("*** WARNING", format, list);
+    size_t length = compose(line, sizeof line, "*** WARNING", format, list);
     va_end(list);
+    print(line, length);
 }
 
 int gasneti_error(int code, const char *function, const char *format, ...)

@@ -76,6 +76,8 @@ run seq fail GASNET_STATSFILE="$tap_scratch/fatal"
 status=$?
 [ $status = 1 ] && grep -q '^# rank 1 .*, at a fatal error$' "$tap_scratch/fatal"
 tap_ok $? "a process that ends by a fatal error writes too"
+grep -A 1 '^\*\*\* FATAL ERROR (rank 1' "$log" | grep -q '^\*\*\* counters of rank 1: [0-9]* puts, 0 gets, 0 Requests sent, 11 handled; waits'
+tap_ok $? "and the line after its message tells the counters"
 
 # ---- a running job ----
 

@@ -11,6 +11,11 @@ __attribute__((no_sanitize("thread"))) static void add_qp(const net_qp_t *qp,
     counts->gets += qp->gets;
     counts->get_bytes += qp->get_bytes;
     counts->puts_not_captured += qp->puts_not_captured;
+    const net_rings_t *rings = atomic_load(&qp->rings);
+    if (rings) {
+        counts->by_ring += rings->out.sent;
+        counts->rings += atomic_load(&rings->in) != NULL;
+    }
     /* The circle has one slot more than there were ever operations in flight. */
     const net_slot_t *oldest = atomic_load(&qp->lane.oldest), *free = atomic_load(&qp->lane.free);
     uint64_t most = 0, now = 0;

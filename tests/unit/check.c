@@ -119,6 +119,9 @@ void check_fatal_words(const char *name, void (*run)(const void *), const void *
     for (; *words && !missing; words++)
         if (!strstr(text, *words)) missing = *words;
     bool ended = WIFEXITED(status) && WEXITSTATUS(status) == 1;
+    /* A second line may tell the counters. */
+    if (newline && !strncmp(newline, "\n*** counters of rank", 21))
+        newline = strchr(newline + 1, '\n');
     bool one_line = newline && !newline[1] && strstr(text, "FATAL ERROR");
     if (check(ended && one_line && !missing, "%s", name)) return;
     if (!ended) check_note("wait status %#x, not an exit with 1", (unsigned)status);
