@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/ib/words.h"
 #include "other/softhca/softhca.h"
 
 #define HCA_CONDUIT        "ibv"
@@ -405,17 +406,8 @@ static inline uint32_t hca_wc_word(const hca_wc_t *wc)
     return wc->imm_data;
 }
 
-/* The causes that core/ib has words for. */
-enum hca_cause {
-    HCA_CAUSE_OTHER,
-    HCA_CAUSE_PEER_GONE,     /* retries exceeded */
-    HCA_CAUSE_NOT_READY,     /* receiver-not-ready retries exceeded */
-    HCA_CAUSE_FLUSHED,       /* the queue pair had failed before */
-    HCA_CAUSE_REMOTE_ACCESS, /* the peer refused the address or key */
-    HCA_CAUSE_LOCAL_ACCESS,  /* our own address or key */
-    HCA_CAUSE_LENGTH,        /* message longer than the buffer */
-};
-
+/* Every status by its cause, without a default: a status that is new to the verbs is then a
+ * warning of the compiler's.  core/ib/words.h has words for each cause. */
 static inline enum hca_cause hca_wc_cause(const hca_wc_t *wc)
 {
     switch (wc->status) {
@@ -427,17 +419,35 @@ static inline enum hca_cause hca_wc_cause(const hca_wc_t *wc)
     case IBV_WC_WR_FLUSH_ERR:
         return HCA_CAUSE_FLUSHED;
     case IBV_WC_REM_ACCESS_ERR:
-    case IBV_WC_REM_INV_REQ_ERR:
-    case IBV_WC_REM_OP_ERR:
         return HCA_CAUSE_REMOTE_ACCESS;
+    case IBV_WC_REM_INV_REQ_ERR:
+    case IBV_WC_BAD_RESP_ERR:
+        return HCA_CAUSE_DISAGREE;
+    case IBV_WC_REM_OP_ERR:
+    case IBV_WC_REM_ABORT_ERR:
+        return HCA_CAUSE_REMOTE_DEVICE;
     case IBV_WC_LOC_PROT_ERR:
     case IBV_WC_LOC_ACCESS_ERR:
         return HCA_CAUSE_LOCAL_ACCESS;
     case IBV_WC_LOC_LEN_ERR:
         return HCA_CAUSE_LENGTH;
-    default:
-        return HCA_CAUSE_OTHER;
+    case IBV_WC_LOC_QP_OP_ERR:
+    case IBV_WC_FATAL_ERR:
+    case IBV_WC_GENERAL_ERR:
+        return HCA_CAUSE_LOCAL_DEVICE;
+    case IBV_WC_LOC_EEC_OP_ERR:
+    case IBV_WC_MW_BIND_ERR:
+    case IBV_WC_LOC_RDD_VIOL_ERR:
+    case IBV_WC_REM_INV_RD_REQ_ERR:
+    case IBV_WC_INV_EECN_ERR:
+    case IBV_WC_INV_EEC_STATE_ERR:
+    case IBV_WC_TM_ERR:
+    case IBV_WC_TM_RNDV_INCOMPLETE:
+        return HCA_CAUSE_NOT_OURS;
+    case IBV_WC_SUCCESS:
+        break;
     }
+    return HCA_CAUSE_UNKNOWN;
 }
 
 static inline const char *hca_wc_text(const hca_wc_t *wc)
@@ -445,20 +455,74 @@ static inline const char *hca_wc_text(const hca_wc_t *wc)
     return ibv_wc_status_str(wc->status);
 }
 
+/* What only the maker of the device can read; 0: nothing. */
+static inline uint32_t hca_wc_vendor(const hca_wc_t *wc)
+{
+    return wc->vendor_err;
+}
+
 /* ---- asynchronous events: what a device has to say besides completions ------------------------
  */
 
-/* Takes the next event, if there is one; *port is 0 when it is of no port. */
-static inline const char *hca_event(hca_t hca, unsigned *port)
+static inline enum hca_event_kind hca_event_kind(enum ibv_event_type type)
+{
+    switch (type) {
+    case IBV_EVENT_DEVICE_FATAL:
+        return HCA_EVENT_DEVICE;
+    case IBV_EVENT_PORT_ERR:
+        return HCA_EVENT_PORT;
+    case IBV_EVENT_LID_CHANGE:
+    case IBV_EVENT_PKEY_CHANGE:
+    case IBV_EVENT_GID_CHANGE:
+    case IBV_EVENT_PATH_MIG_ERR:
+        return HCA_EVENT_ADDRESS;
+    case IBV_EVENT_CQ_ERR:
+        return HCA_EVENT_OVERFLOW;
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_SRQ_ERR:
+    case IBV_EVENT_WQ_FATAL:
+        return HCA_EVENT_QUEUE;
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+        return HCA_EVENT_REFUSED;
+    case IBV_EVENT_COMM_EST:
+    case IBV_EVENT_SQ_DRAINED:
+    case IBV_EVENT_PATH_MIG:
+    case IBV_EVENT_PORT_ACTIVE:
+    case IBV_EVENT_SM_CHANGE:
+    case IBV_EVENT_SRQ_LIMIT_REACHED:
+    case IBV_EVENT_QP_LAST_WQE_REACHED:
+    case IBV_EVENT_CLIENT_REREGISTER:
+        return HCA_EVENT_NEWS;
+    }
+    return HCA_EVENT_UNKNOWN;
+}
+
+static inline bool hca_event_of_port(enum ibv_event_type type)
+{
+    return type == IBV_EVENT_PORT_ERR || type == IBV_EVENT_PORT_ACTIVE ||
+           type == IBV_EVENT_LID_CHANGE || type == IBV_EVENT_PKEY_CHANGE ||
+           type == IBV_EVENT_GID_CHANGE || type == IBV_EVENT_SM_CHANGE ||
+           type == IBV_EVENT_CLIENT_REREGISTER;
+}
+
+typedef struct hca_event {
+    enum hca_event_kind kind;
+    unsigned port; /* 0 when it is of no port */
+    const char *text;
+} hca_event_t;
+
+/* Takes the next event, if there is one. */
+static inline bool hca_next_event(hca_t hca, hca_event_t *found)
 {
     struct ibv_async_event event;
     struct pollfd ready = {.fd = hca->async_fd, .events = POLLIN};
-    if (poll(&ready, 1, 0) <= 0 || ibv_get_async_event(hca, &event)) return NULL;
-    *port = event.event_type == IBV_EVENT_PORT_ERR || event.event_type == IBV_EVENT_PORT_ACTIVE
-                ? (unsigned)event.element.port_num
-                : 0;
+    if (poll(&ready, 1, 0) <= 0 || ibv_get_async_event(hca, &event)) return false;
+    *found = (hca_event_t){.kind = hca_event_kind(event.event_type),
+                           .text = ibv_event_type_str(event.event_type)};
+    if (hca_event_of_port(event.event_type)) found->port = (unsigned)event.element.port_num;
     ibv_ack_async_event(&event);
-    return ibv_event_type_str(event.event_type);
+    return true;
 }
 
 #endif

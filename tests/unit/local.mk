@@ -67,6 +67,10 @@ tests_unit_synchronisation_SOURCES = tests/unit/synchronisation.c tests/synchron
 	extended-ref/transfer.h extended-ref/transfer_rdma.h extended-ref/value.c
 tests_unit_synchronisation_CPPFLAGS = $(unit_cppflags)
 tests_unit_synchronisation_LDADD = $(unit_ldadd)
+check_PROGRAMS += tests/unit/words
+tests_unit_words_SOURCES = tests/unit/words.c core/ib/words.c
+tests_unit_words_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/ibv-conduit
+tests_unit_words_LDADD = tests/unit/libcheck.a libsofthca.la $(VERBS_LIBS)
 check_PROGRAMS += tests/unit/counters
 tests_unit_counters_SOURCES = tests/unit/counters.c
 tests_unit_counters_CPPFLAGS = $(unit_cppflags)
