@@ -61,25 +61,45 @@ static double exit_timeout(void)
 /* ---- messages between the nodes
  * -------------------------------------------------------------------- */
 
-static void send_to(uint32_t node, const gasnetc_exit_action_t *action)
+static bool try_send(uint32_t node, const gasnetc_exit_action_t *action)
 {
     gasnetc_peer_t *peer = &gasnetc_peers[node];
+    gasneti_lock(&peer->lock);
+    enum net_result result = net_sys(&peer->net, action->message, action->code);
+    gasneti_unlock(&peer->lock);
+    return result == NET_POSTED;
+}
+
+/* By turns: a node that was never spoken to is connected now, all of them at the same time, and one
+ * that is gone holds nobody up. */
+static void send_to(uint32_t *nodes, uint32_t count, const gasnetc_exit_action_t *action)
+{
     double deadline = gasnetc_clock() + exit_timeout();
-    do {
-        gasneti_lock(&peer->lock);
-        enum net_result result = net_sys(&peer->net, action->message, action->code);
-        gasneti_unlock(&peer->lock);
-        if (result == NET_POSTED) return;
+    for (;;) {
+        uint32_t left = 0;
+        for (uint32_t i = 0; i < count; i++)
+            if (!try_send(nodes[i], action)) nodes[left++] = nodes[i];
+        count = left;
+        if (!count || gasnetc_clock() >= deadline) return;
         gasnetc_poll_sends();
-    } while (gasnetc_clock() < deadline);
+    }
+}
+
+static void send_to_all(const gasnetc_exit_action_t *action)
+{
+    uint32_t count = 0, *nodes = malloc(gasnetc_job.size * sizeof *nodes);
+    if (!nodes) return; /* time will be over, and the launcher ends the job */
+    for (uint32_t node = 0; node < gasnetc_job.size; node++)
+        if (node != gasnetc_job.rank) nodes[count++] = node;
+    send_to(nodes, count, action);
+    free(nodes);
 }
 
 static void perform(const gasnetc_exit_action_t *action)
 {
-    if (action->send == GASNETC_EXIT_SEND_ONE) send_to(action->to, action);
-    if (action->send != GASNETC_EXIT_SEND_ALL) return;
-    for (uint32_t node = 0; node < gasnetc_job.size; node++)
-        if (node != gasnetc_job.rank) send_to(node, action);
+    uint32_t to = action->to;
+    if (action->send == GASNETC_EXIT_SEND_ONE) send_to(&to, 1, action);
+    if (action->send == GASNETC_EXIT_SEND_ALL) send_to_all(action);
 }
 
 static enum gasnetc_exit_state state_now(void)

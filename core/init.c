@@ -129,27 +129,55 @@ static void make_room_for_files(void)
     gasneti_fatal_if_any(error);
 }
 
-/* As many credits as the least of the nodes has room for.  Returns the longest address. */
-static size_t settle_credits(void)
+/* What the processes find out about each other before they connect. */
+struct settled {
+    uint32_t credits, address, contact;
+    bool early; /* peers cannot be connected at first use */
+};
+
+/* The first process that cannot wait says why. */
+static void report_early(const struct settled *all)
+{
+    uint32_t speaker = 0;
+    while (speaker < gasnetc_job.size && !all[speaker].early) speaker++;
+    bool at_first_use = speaker == gasnetc_job.size;
+    if (gasnetc_job.rank != (at_first_use ? 0 : speaker) || !bootstrap_getenv("GASNET_VERBOSEENV"))
+        return;
+    fprintf(stderr, "gasnet: peers are connected at %s%s\n",
+            at_first_use ? "first use" : "start-up: ", gasnetc_caps.early);
+}
+
+/* As many credits as the least of the nodes has room for; the longest address and contact. */
+static struct settled settle(void)
 {
     uint32_t n = gasnetc_job.size;
-    struct settled {
-        uint32_t credits, address;
-    } mine = {gasnetc_caps.credits, (uint32_t)net_address_size()}, *all = malloc(n * sizeof *all);
+    struct settled mine = {.credits = gasnetc_caps.credits,
+                           .address = (uint32_t)net_address_size(),
+                           .contact = (uint32_t)net_contact_size(),
+                           .early = gasnetc_caps.early[0]},
+                   *all = malloc(n * sizeof *all);
     if (!all) gasneti_fatal("out of memory");
     bootstrap_exchange(&mine, sizeof mine, all);
     for (uint32_t i = 0; i < n; i++) {
         if (all[i].credits < mine.credits) mine.credits = all[i].credits;
         if (all[i].address > mine.address) mine.address = all[i].address;
+        if (all[i].contact > mine.contact) mine.contact = all[i].contact;
+        mine.early = mine.early || all[i].early;
     }
+    report_early(all);
     free(all);
+    return mine;
+}
+
+static void init_credits(uint32_t credits)
+{
+    uint32_t n = gasnetc_job.size;
     /* A credit that returns on another message leaves a receive buffer behind for its peer's next
      * Reply.  Where buffers are too few for every peer, none may wait like that (IB-R5). */
     int64_t slack = gasnetc_params.credits_slack, total = gasnetc_params.credits_total;
-    if (total && total < (int64_t)mine.credits * (n - 1)) slack = 0;
+    if (total && total < (int64_t)credits * (n - 1)) slack = 0;
     for (uint32_t i = 0; i < n; i++)
-        gasnetc_credits_init(&gasnetc_peers[i].credits, (uint16_t)mine.credits, (uint16_t)slack);
-    return mine.address;
+        gasnetc_credits_init(&gasnetc_peers[i].credits, (uint16_t)credits, (uint16_t)slack);
 }
 
 /* Every pair of nodes: make both ends, swap their addresses, join them. */
@@ -166,6 +194,21 @@ static void connect_all(size_t size)
     free(mine);
     free(theirs);
     bootstrap_barrier();
+}
+
+/* All learn how to reach each other, and nobody is connected yet. */
+static void expect_all(size_t size)
+{
+    uint32_t n = gasnetc_job.size, me = gasnetc_job.rank;
+    char *mine = calloc(1, size), *all = calloc(n, size);
+    if (!mine || !all) gasneti_fatal("out of memory for %u addresses", n);
+    net_contact(mine);
+    bootstrap_exchange(mine, size, all);
+    for (uint32_t i = 0; i < n; i++)
+        if (i != me) net_expect(&gasnetc_peers[i].net, all + i * size);
+    free(mine);
+    free(all);
+    net_meet();
 }
 
 static uint32_t bbuf_count(void)
@@ -216,9 +259,13 @@ static void open_network(void)
     net_open(gasnetc_job.size - 1, &gasnetc_caps);
     if (gasnetc_job.size > 1) {
         make_room_for_files();
-        size_t address = settle_credits();
+        struct settled settled = settle();
+        init_credits(settled.credits);
         gasnetc_bbuf_init(bbuf_count());
-        connect_all(address);
+        if (settled.early)
+            connect_all(settled.address);
+        else
+            expect_all(settled.contact);
     }
     if (reports_environment())
         fprintf(stderr, "gasnet: %u processes, started by %s, over %s\n", gasnetc_job.size,

@@ -57,7 +57,7 @@ static inline void gasnetc_count_stall(gasnetc_peer_t *peer, enum net_result res
 {
     if (result == NET_DRY)
         peer->counts->stalls_replies++;
-    else
+    else if (result == NET_BUSY)
         peer->counts->stalls_slots++;
 }
 

@@ -4,8 +4,8 @@
  * which defines the types below and the calls marked HOT as static inline functions, so that
  * the core compiles against them and not through pointers; the other calls are ordinary functions.
  * A network knows nothing of handlers, handles or exit, and of credits only how many to make room
- * for.  It may use core/lock.h, core/completion.h, core/report.h, core/params.h and the bootstrap,
- * and nothing else of the core.
+ * for.  It may use core/lock.h, core/clock.h, core/completion.h, core/report.h, core/params.h
+ * and the bootstrap, and nothing else of the core.
  *
  * Who may call what, and under which lock
  *   - Calls that take a peer (except net_connect) are made with that peer's lock held; two threads
@@ -13,14 +13,14 @@
  *   - net_reap and net_arrivals are made with the poll lock held; one thread reaps at a time, while
  *     others may post.
  *   - net_accept and net_release are made with no lock held, for different messages at once.
- *   - net_open ... net_connect and net_close are made by one thread while no other is inside.
+ *   - net_open ... net_meet and net_close are made by one thread while no other is inside.
  * In SEQ and PARSYNC libraries the locks are empty and all of this is trivially so.
  *
- * No call blocks, except those of start-up.  A call that finds no room answers NET_BUSY or NET_DRY
- * and has changed nothing; the caller reaps and tries again.  A network that loses a peer or its
- * device calls gasneti_failed with the operation, the peer and the cause in words, and goes on as
- * if all were well, but never completes what failed: while a job ends peers disappear, and only the
- * core knows.
+ * No call blocks, except those of start-up.  A call that finds no room answers NET_BUSY (or
+ * NET_DRY, or NET_CONNECTING) and has changed nothing; the caller reaps and tries again.  A network
+ * that loses a peer or its device calls gasneti_failed with the operation, the peer and the cause
+ * in words, and goes on as if all were well, but never completes what failed: while a job ends
+ * peers disappear, and only the core knows.
  *
  * To write a fourth network: copy the list of functions below into a folder, begin with net_open
  * and net_am, and run tests/unit (which has such a network, driven by a script).
@@ -46,8 +46,9 @@ typedef struct net_region net_region_t;
 typedef struct net_key net_key_t;
 typedef struct net_spare net_spare_t;
 
-/* NET_DRY: there is no receive space for the answer; otherwise as NET_BUSY. */
-enum net_result { NET_POSTED, NET_BUSY, NET_DRY };
+/* NET_DRY: there is no receive space for the answer; NET_CONNECTING: the peer was never used before
+ * and is being connected; otherwise both are as NET_BUSY. */
+enum net_result { NET_POSTED, NET_BUSY, NET_DRY, NET_CONNECTING };
 
 /* Which transfers keep their order.  A put NET_BEFORE_AM has arrived when the AM has arrived that
  * is posted to the same peer after it (if caps.ordered); NET_UNORDERED leaves the way to the
@@ -65,6 +66,7 @@ struct net_caps {
     bool pays_for_pinning; /* registered memory counts against RLIMIT_MEMLOCK */
     uint32_t credits;      /* Requests in flight from a peer that net_connect makes room for */
     bool ordered;          /* NET_BEFORE_AM is kept */
+    char early[160];       /* why peers cannot be connected when first used; "" if they can */
 };
 
 /* One AM that has arrived: the network's own record, which begins with these fields.  `data` is
@@ -83,6 +85,8 @@ typedef struct net_message {
  * processes.  Fatal, naming device, limit and remedy, when the job cannot run on what it finds. */
 void net_open(uint32_t peers, struct net_caps *caps);
 
+/* Either all processes connect all their peers at start-up, by net_address and net_connect: */
+
 /* Bytes of the opaque address that this process hands to each of its peers: not the same everywhere
  * if processes have different devices. */
 size_t net_address_size(void);
@@ -93,6 +97,20 @@ void net_address(net_peer_t *peer, void *address);
 /* Joins the local end with the peer's, whose address is `address`.  After a job-wide barrier both
  * may send.  Must also have made room for what the peer may send first. */
 void net_connect(net_peer_t *peer, const void *address);
+
+/* Or, where caps.early is "" on all of them, a peer is connected when it is first used, by
+ * whichever of the two comes first.  The one who posts finds NET_CONNECTING meanwhile; the other
+ * needs not be inside the library: */
+
+/* What all peers must know of this process, the same for each; as long as net_contact_size. */
+size_t net_contact_size(void);
+void net_contact(void *contact);
+
+/* A peer, and what it must be known by; for each before net_meet. */
+void net_expect(net_peer_t *peer, const void *contact);
+
+/* From now on peers may be used; they may have used this process before, which is no harm. */
+void net_meet(void);
 
 /* Quiesces, then frees.  Safe after a partial net_open, and when peers are gone. */
 void net_close(void);

@@ -243,6 +243,7 @@ static inline int hca_qp_to_init(hca_qp_t qp, uint8_t port)
 /* The far end of a connection. */
 typedef struct hca_far {
     uint32_t qp_number;
+    uint32_t psn; /* of the first packet it sends */
     uint16_t lid;
     uint8_t mtu, rd_atom; /* its port's, and how many reads it serves */
     uint8_t gid[16];
@@ -254,6 +255,7 @@ static inline int hca_qp_to_rtr(hca_qp_t qp, uint8_t port, const hca_port_t *nea
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR,
                                .path_mtu = (enum ibv_mtu)mtu,
                                .dest_qp_num = far->qp_number,
+                               .rq_psn = far->psn,
                                .max_dest_rd_atomic = rd_atom,
                                .min_rnr_timer = 12,
                                .ah_attr = {.dlid = far->lid, .port_num = port}};
@@ -267,9 +269,12 @@ static inline int hca_qp_to_rtr(hca_qp_t qp, uint8_t port, const hca_port_t *nea
                              IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
 }
 
-static inline int hca_qp_to_rts(hca_qp_t qp, uint8_t timeout, uint8_t retries, uint8_t rd_atom)
+/* `psn`: of the first packet sent. */
+static inline int hca_qp_to_rts(hca_qp_t qp, uint32_t psn, uint8_t timeout, uint8_t retries,
+                                uint8_t rd_atom)
 {
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTS,
+                               .sq_psn = psn,
                                .timeout = timeout,
                                .retry_cnt = retries,
                                .rnr_retry = 7,
@@ -346,6 +351,76 @@ static inline int hca_read(hca_qp_t qp, hca_send_t *send, hca_local_t local, uin
 {
     hca_send_target(send, src, rkey);
     return hca_post(qp, send, HCA_READ, local);
+}
+
+/* ---- datagrams: a queue pair that reaches every other, and the ways to them; not hot ----------
+ */
+
+typedef struct ibv_ah *hca_way_t;
+
+enum { HCA_DATAGRAM_HEAD = 40 }; /* bytes before the payload in a receive buffer */
+
+/* Where datagrams are received. */
+typedef struct hca_mail {
+    uint32_t qp_number;
+    uint32_t key; /* whoever does not know it is not heard; below 2^31 */
+    uint16_t lid;
+    uint8_t gid[16];
+} hca_mail_t;
+
+/* Sends and receives complete on one queue. */
+static inline hca_qp_t hca_datagrams_create(hca_pd_t pd, hca_cq_t cq, uint32_t send_depth,
+                                            uint32_t recv_depth)
+{
+    struct ibv_qp_init_attr attr = {.send_cq = cq,
+                                    .recv_cq = cq,
+                                    .qp_type = IBV_QPT_UD,
+                                    .cap = {.max_send_wr = send_depth,
+                                            .max_recv_wr = recv_depth,
+                                            .max_send_sge = 1,
+                                            .max_recv_sge = 1}};
+    return ibv_create_qp(pd, &attr);
+}
+
+/* From new to ready. */
+static inline int hca_datagrams_start(hca_qp_t qp, uint8_t port, uint32_t key)
+{
+    struct ibv_qp_attr attr = {
+        .qp_state = IBV_QPS_INIT, .pkey_index = 0, .port_num = port, .qkey = key};
+    int error =
+        ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+    if (error) return error;
+    attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR};
+    error = ibv_modify_qp(qp, &attr, IBV_QP_STATE);
+    if (error) return error;
+    attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS};
+    return ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
+}
+
+static inline hca_way_t hca_way_create(hca_pd_t pd, uint8_t port, const hca_port_t *near,
+                                       const hca_mail_t *far)
+{
+    struct ibv_ah_attr attr = {.dlid = far->lid, .port_num = port};
+    if (near->ethernet || far->lid == 0) {
+        attr.is_global = 1;
+        attr.grh.hop_limit = 64;
+        memcpy(attr.grh.dgid.raw, far->gid, sizeof far->gid);
+    }
+    return ibv_create_ah(pd, &attr);
+}
+
+static inline void hca_way_destroy(hca_way_t way)
+{
+    ibv_destroy_ah(way);
+}
+
+static inline int hca_datagram(hca_qp_t qp, hca_send_t *send, hca_local_t local, hca_way_t way,
+                               const hca_mail_t *far)
+{
+    send->wr.wr.ud.ah = way;
+    send->wr.wr.ud.remote_qpn = far->qp_number;
+    send->wr.wr.ud.remote_qkey = far->key;
+    return hca_post(qp, send, HCA_MESSAGE, local);
 }
 
 /* A receive request, filled once for its buffer. */

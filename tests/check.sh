@@ -87,6 +87,7 @@ family rails "$TEST_SOURCE/rails.sh"
 family amrdma "$TEST_SOURCE/amrdma.sh"
 family faults "$TEST_SOURCE/faults.sh"
 family stats "$TEST_SOURCE/stats.sh"
+family connect "$TEST_SOURCE/connect.sh"
 
 sed 's/^/# skipped: /' "$reasons" | head -n 100
 result="$passed passed, $failed failed"

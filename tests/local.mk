@@ -4,6 +4,7 @@ EXTRA_DIST += tests/tap.sh tests/check.sh tests/run-conduit.sh tests/exit.sh tes
 	tests/hardship.sh tests/rails.sh tests/amrdma.sh tests/faults.sh tests/arrows.sh tests/sanitizers/run.sh tests/bench/count.sh \
 	tests/bench/callgrind.sh tests/bench/threads.sh tests/bench/memory.sh tests/bench/times.sh \
 	tests/softhca-hosts/run.sh tests/softhca-run/run.sh tests/flow/run.sh
+EXTRA_DIST += tests/connect.sh
 
 .PHONY: check-programs bench
 check-programs: $(check_PROGRAMS) $(check_LTLIBRARIES)
@@ -43,6 +44,18 @@ tests_testhello_ibv_par_CPPFLAGS = $(test_par_cppflags)
 tests_testhello_ibv_par_CFLAGS = $(test_par_cflags)
 tests_testhello_ibv_par_LDFLAGS = $(test_ldflags)
 tests_testhello_ibv_par_LDADD = $(test_par_libs)
+
+check_PROGRAMS += tests/testconnect-ibv-seq tests/testconnect-ibv-par
+tests_testconnect_ibv_seq_SOURCES = tests/testconnect.c $(test_support)
+tests_testconnect_ibv_seq_CPPFLAGS = $(test_seq_cppflags) -D_GNU_SOURCE
+tests_testconnect_ibv_seq_CFLAGS = $(test_seq_cflags)
+tests_testconnect_ibv_seq_LDFLAGS = $(test_ldflags)
+tests_testconnect_ibv_seq_LDADD = $(test_seq_libs) -ldl
+tests_testconnect_ibv_par_SOURCES = tests/testconnect.c $(test_support)
+tests_testconnect_ibv_par_CPPFLAGS = $(test_par_cppflags) -D_GNU_SOURCE
+tests_testconnect_ibv_par_CFLAGS = $(test_par_cflags)
+tests_testconnect_ibv_par_LDFLAGS = $(test_ldflags)
+tests_testconnect_ibv_par_LDADD = $(test_par_libs) -ldl
 
 check_PROGRAMS += tests/teststart-ibv-seq
 tests_teststart_ibv_seq_SOURCES = tests/teststart.c $(test_support)

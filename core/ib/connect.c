@@ -1,32 +1,42 @@
-/* connect.c - queue pairs: made for each peer, joined by addresses that the bootstrap carried.
+/* connect.c - queue pairs: made for a peer, joined by addresses that the bootstrap or greetings
+ * carried.
  *
- * Called at start-up and at the end, and for the rare system message, which has its own slots in
- * every send queue and its own buffers in every receive queue.
+ * Called at start-up and at the end, by greeter.c when a peer is first used, and for the rare
+ * system message, which has its own slots in every send queue and its own buffers in every receive
+ * queue.
  */
-#include <stdlib.h>
+#include "core/ib/connect.h"
 
-#include "core/ib/rail.h"
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/ib/greeter.h"
 #include "core/params.h"
 #include "core/report.h"
 
-/* What a process tells a peer: its queue pairs for that one. */
-typedef struct end {
-    uint32_t device; /* index there */
-    hca_far_t far;
-} end_t;
+/* What a process tells a peer at start-up: its queue pairs for that one. */
 typedef struct address {
     uint32_t qps;
     net_ib_far_rings_t rings;
-    end_t end[];
+    net_ib_end_t end[];
 } address_t;
 
-/* What net_connect needs for each queue pair. */
+/* What making and joining need. */
 static struct {
     struct net_ib_depths depths;
+    uint32_t replies_left; /* of depths.replies_in_all: not yet allocated */
+    uint32_t psn;
     hca_qp_t probe[NET_IB_HCAS]; /* until a peer takes it */
-    net_peer_t **made;           /* for net_ib_connect_fini */
-    uint32_t count;
+    net_peer_t **peer;           /* all that may be connected */
+    uint32_t peers;
 } plan;
+
+/* A circle of one slot is full, and nothing is in flight. */
+static net_slot_t nothing = {.next = &nothing};
+net_qp_t net_ib_closed = {.lane = {.free = &nothing, .oldest = &nothing},
+                          .next = &net_ib_closed,
+                          .system = {.free = &nothing, .oldest = &nothing}};
 
 static const struct net_ib_rail *rail_of(uint32_t index)
 {
@@ -34,9 +44,9 @@ static const struct net_ib_rail *rail_of(uint32_t index)
 }
 
 /* Active Messages go by one queue pair; both ends choose the same, and pairs of peers differ. */
-static uint32_t am_index(const net_peer_t *peer, const address_t *address, uint32_t qps)
+static uint32_t am_index(const net_qp_t *first, const net_ib_end_t *ends, uint32_t qps)
 {
-    return (hca_qp_number(peer->turn->qp) + address->end[0].far.qp_number) % qps;
+    return (hca_qp_number(first->qp) + ends[0].far.qp_number) % qps;
 }
 
 static hca_qp_t make_qp(uint32_t hca, uint32_t recv_depth, uint32_t *inline_max)
@@ -69,20 +79,27 @@ static void settle_inline(uint32_t hca)
 void net_ib_connect_init(uint32_t peers, const struct net_ib_depths *depths)
 {
     plan.depths = *depths;
-    plan.made = calloc(peers, sizeof *plan.made);
-    if (!plan.made) gasneti_fatal("out of memory for %u peers", peers);
+    plan.replies_left = depths->replies_in_all;
+    plan.psn = (uint32_t)(gasnetc_clock() * 1e6 + getpid()) & 0xffffff;
+    plan.peer = calloc(peers, sizeof *plan.peer);
+    if (!plan.peer) gasneti_fatal("out of memory for %u peers", peers);
     for (uint32_t i = 0; i < net_ib.hcas; i++) settle_inline(i);
 }
 
 size_t net_address_size(void)
 {
     /* Addresses lie one after the other, each aligned. */
-    size_t size = sizeof(address_t) + net_ib_rails.qps * sizeof(end_t), unit = _Alignof(address_t);
+    size_t size = sizeof(address_t) + net_ib_rails.qps * sizeof(net_ib_end_t), unit = _Alignof(address_t);
     return (size + unit - 1) / unit * unit;
 }
 
-/* IB-C7: 0 is the device's maximum. */
-static uint8_t rd_atom(void)
+uint32_t net_ib_psn(void)
+{
+    return plan.psn;
+}
+
+/* 0 is the device's maximum. */
+uint8_t net_ib_rd_atom(void)
 {
     int64_t most = net_ib_rails.limits.max_rd_atom ? net_ib_rails.limits.max_rd_atom : 1;
     int64_t wanted = gasnetc_params.qp_rd_atom;
@@ -91,13 +108,20 @@ static uint8_t rd_atom(void)
 }
 
 /* A circle with one slot more than may be in flight, since a full one and an empty one must differ.
- */
+ * It looks full until it opens. */
 static void make_lane(net_lane_t *lane, net_peer_t *peer, net_slot_t *slots, uint32_t depth)
 {
     for (uint32_t i = 0; i <= depth; i++) slots[i] = (net_slot_t){.next = &slots[i + 1]};
     slots[0].next = slots;
     slots[depth].next = NULL;
-    *lane = (net_lane_t){.free = slots, .oldest = slots, .unused = slots + 1, .peer = peer};
+    *lane = (net_lane_t){.free = slots, .oldest = slots, .peer = peer};
+}
+
+/* Whoever sees this sees all that was done before. */
+static void open_lane(net_lane_t *lane)
+{
+    net_slot_t *first = atomic_load_explicit(&lane->free, memory_order_relaxed);
+    atomic_store_explicit(&lane->unused, first + 1, memory_order_release);
 }
 
 /* Which of several queue pairs will carry AMs is known when the peer's number of them is. */
@@ -122,13 +146,29 @@ static net_qp_t *add_qp(net_peer_t *peer, uint32_t index)
     return qp;
 }
 
-static end_t describe(const net_qp_t *qp, const struct net_ib_rail *rail)
+void net_ib_expect(net_peer_t *peer)
 {
-    end_t end = {.device = rail->hca,
-                 .far = {.qp_number = hca_qp_number(qp->qp),
-                         .lid = rail->port.lid,
-                         .mtu = rail->port.mtu,
-                         .rd_atom = rd_atom()}};
+    atomic_store_explicit(&peer->am, &net_ib_closed, memory_order_release);
+    peer->turn = &net_ib_closed;
+    plan.peer[plan.peers++] = peer;
+}
+
+net_qp_t *net_ib_make_qps(net_peer_t *peer)
+{
+    net_qp_t *first = add_qp(peer, 0), *last = first;
+    for (uint32_t i = 1; i < net_ib_rails.qps; i++) last = last->next = add_qp(peer, i);
+    last->next = first;
+    return first;
+}
+
+static net_ib_end_t describe(const net_qp_t *qp, const struct net_ib_rail *rail)
+{
+    net_ib_end_t end = {.device = rail->hca,
+                        .far = {.qp_number = hca_qp_number(qp->qp),
+                                .psn = plan.psn,
+                                .lid = rail->port.lid,
+                                .mtu = rail->port.mtu,
+                                .rd_atom = net_ib_rd_atom()}};
     memcpy(end.far.gid, rail->port.gid, sizeof end.far.gid);
     return end;
 }
@@ -136,16 +176,12 @@ static end_t describe(const net_qp_t *qp, const struct net_ib_rail *rail)
 void net_address(net_peer_t *peer, void *opaque)
 {
     address_t *address = opaque;
-    net_qp_t **link = &peer->turn;
+    net_ib_expect(peer);
+    net_qp_t *qp = peer->turn = net_ib_make_qps(peer);
     address->qps = net_ib_rails.qps;
     address->rings = net_ib_rings_address();
-    for (uint32_t i = 0; i < address->qps; i++) {
-        *link = add_qp(peer, i);
-        address->end[i] = describe(*link, rail_of(i));
-        link = &(*link)->next;
-    }
-    *link = peer->turn;
-    plan.made[plan.count++] = peer;
+    for (uint32_t i = 0; i < address->qps; i++, qp = qp->next)
+        address->end[i] = describe(qp, rail_of(i));
 }
 
 static void destroy_qp(net_qp_t *qp)
@@ -156,18 +192,26 @@ static void destroy_qp(net_qp_t *qp)
 }
 
 /* The peer has fewer: the circle becomes as small. */
-static void keep_qps(net_peer_t *peer, uint32_t count)
+static void keep_qps(net_qp_t *first, uint32_t count)
 {
-    net_qp_t *last = peer->turn;
+    net_qp_t *last = first;
     for (uint32_t i = 1; i < count; i++) last = last->next;
-    while (last->next != peer->turn) {
+    while (last->next != first) {
         net_qp_t *extra = last->next;
         last->next = extra->next;
         destroy_qp(extra);
     }
 }
 
-static void join(net_qp_t *qp, const struct net_ib_rail *rail, const end_t *end)
+void net_ib_destroy_qps(net_qp_t *first)
+{
+    keep_qps(first, 1);
+    destroy_qp(first);
+}
+
+/* `room`: what is posted before the peer may send, for Active Messages. */
+static void join(net_qp_t *qp, const struct net_ib_rail *rail, const net_ib_end_t *end,
+                 net_recv_t *room)
 {
     net_peer_t *peer = qp->lane.peer;
     const hca_far_t *far = &end->far;
@@ -177,51 +221,93 @@ static void join(net_qp_t *qp, const struct net_ib_rail *rail, const end_t *end)
     if (reads > far->rd_atom) reads = far->rd_atom;
     qp->there = end->device;
     int error = hca_qp_to_init(qp->qp, rail->number);
-    for (uint32_t i = 0; !error && qp == peer->am && i < plan.depths.am_prepost; i++)
-        net_ib_recv_post(peer, net_ib_recv_pop());
-    if (!error) error = hca_qp_to_rtr(qp->qp, rail->number, &rail->port, far, mtu, rd_atom());
+    for (net_recv_t *next; !error && room; room = next) {
+        next = room->next;
+        net_ib_recv_post(peer, qp, room);
+    }
     if (!error)
-        error = hca_qp_to_rts(qp->qp, (uint8_t)gasnetc_params.qp_timeout,
+        error = hca_qp_to_rtr(qp->qp, rail->number, &rail->port, far, mtu, net_ib_rd_atom());
+    if (!error)
+        error = hca_qp_to_rts(qp->qp, plan.psn, (uint8_t)gasnetc_params.qp_timeout,
                               (uint8_t)gasnetc_params.qp_retry_count, (uint8_t)reads);
     if (error)
-        gasneti_fatal("%s: cannot connect to rank %u (LID %u, QP %u): %s",
-                      net_ib_rails.hca[rail->hca].name, peer->rank, far->lid, far->qp_number,
-                      strerror(error));
+        gasneti_fatal("%s: cannot connect to %s (LID %u, QP %u): %s",
+                      net_ib_rails.hca[rail->hca].name, gasneti_rank_name(peer->rank), far->lid,
+                      far->qp_number, strerror(error));
+}
+
+/* Memory for what one peer may send: buffers to post at once, which are returned, and its part of
+ * those for Replies, which whoever sends Requests will find (net_ib_recv_more). */
+static net_recv_t *make_room(void)
+{
+    uint32_t replies =
+        plan.depths.replies < plan.replies_left ? plan.depths.replies : plan.replies_left;
+    plan.replies_left -= replies;
+    net_recv_t *first = net_ib_recv_make(plan.depths.am_prepost + replies), *last = first;
+    for (uint32_t i = 1; i < plan.depths.am_prepost; i++) last = last->next;
+    net_ib_recv_hand_over(last->next);
+    last->next = NULL;
+    return first;
+}
+
+void net_ib_join_qps(net_peer_t *peer, net_qp_t *first, const net_ib_end_t *ends, uint32_t count,
+                     const net_ib_far_rings_t *rings)
+{
+    uint32_t qps = count < net_ib_rails.qps ? count : net_ib_rails.qps;
+    keep_qps(first, qps);
+    net_qp_t *am = first;
+    for (uint32_t i = am_index(first, ends, qps); i > 0; i--) am = am->next;
+    /* Before anything can arrive, for which buffers are posted there again. */
+    atomic_store_explicit(&peer->am, am, memory_order_release);
+    net_recv_t *room = make_room();
+    net_qp_t *qp = first;
+    for (uint32_t i = 0; i < qps; i++, qp = qp->next)
+        join(qp, rail_of(i), &ends[i], qp == am ? room : NULL);
+    am->far_rings = rings->base;
+    am->far_rings_key = rings->key.rkey[NET_IB_HCAS > 1 ? am->there : 0];
+}
+
+void net_ib_open_qps(net_peer_t *peer)
+{
+    net_qp_t *const am = peer->am, *qp = am;
+    do {
+        atomic_store_explicit(&qp->open, true, memory_order_relaxed);
+        open_lane(&qp->lane);
+        open_lane(&qp->system);
+        qp = qp->next;
+    } while (qp != am);
 }
 
 void net_connect(net_peer_t *peer, const void *opaque)
 {
     const address_t *address = opaque;
-    uint32_t qps = address->qps < net_ib_rails.qps ? address->qps : net_ib_rails.qps;
-    keep_qps(peer, qps);
-    peer->am = peer->turn;
-    for (uint32_t i = am_index(peer, address, qps); i > 0; i--) peer->am = peer->am->next;
-    peer->am->far_rings = address->rings.base;
-    net_qp_t *qp = peer->turn;
-    for (uint32_t i = 0; i < qps; i++, qp = qp->next) join(qp, rail_of(i), &address->end[i]);
-    peer->am->far_rings_key = address->rings.key.rkey[NET_IB_HCAS > 1 ? peer->am->there : 0];
+    net_ib_join_qps(peer, peer->turn, address->end, address->qps, &address->rings);
+    net_ib_open_qps(peer);
 }
 
 uint32_t net_ib_connections(void)
 {
-    return plan.count;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan.peers; i++)
+        count += atomic_load_explicit(&net_ib_am(plan.peer[i])->open, memory_order_relaxed);
+    return count;
 }
 
 void net_ib_connect_fini(void)
 {
-    for (uint32_t i = 0; i < plan.count; i++) {
-        net_peer_t *peer = plan.made[i];
-        keep_qps(peer, 1);
-        destroy_qp(peer->turn);
-        peer->turn = peer->am = NULL;
+    for (uint32_t i = 0; i < plan.peers; i++) {
+        net_peer_t *peer = plan.peer[i];
+        net_qp_t *am = peer->am;
+        if (am != &net_ib_closed) net_ib_destroy_qps(am);
+        peer->am = peer->turn = &net_ib_closed;
     }
     for (uint32_t i = 0; i < net_ib.hcas; i++) {
         if (plan.probe[i]) hca_qp_destroy(plan.probe[i]);
         plan.probe[i] = NULL;
     }
-    free(plan.made);
-    plan.made = NULL;
-    plan.count = 0;
+    free(plan.peer);
+    plan.peer = NULL;
+    plan.peers = 0;
 }
 
 static bool lane_quiet(const net_lane_t *lane)
@@ -231,18 +317,18 @@ static bool lane_quiet(const net_lane_t *lane)
 
 static bool quiet(const net_peer_t *peer)
 {
-    const net_qp_t *qp = peer->turn;
+    const net_qp_t *const am = peer->am, *qp = am;
     do {
         if (!lane_quiet(&qp->lane) || !lane_quiet(&qp->system)) return false;
         qp = qp->next;
-    } while (qp != peer->turn);
+    } while (qp != am);
     return true;
 }
 
 bool net_quiet(void)
 {
-    for (uint32_t i = 0; i < plan.count; i++)
-        if (!quiet(plan.made[i])) return false;
+    for (uint32_t i = 0; i < plan.peers; i++)
+        if (!quiet(plan.peer[i])) return false;
     return true;
 }
 
@@ -251,17 +337,18 @@ enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
     uint64_t words[2] = {word0, word1};
     net_qp_t *qp = peer->am;
     net_slot_t *slot = net_ib_lane_slot(&qp->system);
-    if (!slot) return NET_BUSY;
+    if (!slot) return net_ib_busy(peer, qp);
     bool captured = net_ib.inline_max >= sizeof words;
     /* A device without inline sends: the words wait in a receive buffer, which is not given back;
      * a job ends only once. */
     net_recv_t *bounce = captured ? NULL : net_ib_recv_pop();
-    if (!captured && !bounce) return NET_BUSY;
+    if (!captured && !bounce) bounce = net_ib_recv_more();
+    if (!captured && !bounce) return NET_DRY;
     hca_local_t local = {.data = words, .length = sizeof words, .captured = captured};
     if (bounce) {
         memcpy(bounce->message.data, words, sizeof words);
         local.data = bounce->message.data;
-        local.lkey = net_ib.recv_region.lkey[qp->here];
+        local.lkey = bounce->region->lkey[qp->here];
     }
     if (net_ib.total_limited) atomic_fetch_add(&net_ib.in_flight, 1);
     net_ib_enqueue(&qp->system, slot, NET_OP_SYS, &(gasnetc_sent_t){.counter = NULL});

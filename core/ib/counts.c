@@ -32,12 +32,12 @@ __attribute__((no_sanitize("thread"))) static void add_qp(const net_qp_t *qp,
 void net_peer_counts(const net_peer_t *peer, struct net_peer_counts *counts)
 {
     *counts = (struct net_peer_counts){.puts = 0};
-    const net_qp_t *qp = peer->turn;
+    const net_qp_t *const first = peer->am, *qp = first;
     if (!qp) return;
     do {
         add_qp(qp, counts);
         qp = qp->next;
-    } while (qp != peer->turn);
+    } while (qp != first);
 }
 
 void net_counts(struct net_counts *counts)

@@ -42,7 +42,7 @@ typedef struct net_slot {
 typedef struct net_lane {
     net_slot_t *_Atomic free;   /* the next to fill; moved under the peer's lock */
     net_slot_t *_Atomic oldest; /* in flight, unless it is `free`; moved under the poll lock */
-    net_slot_t *unused;         /* not in the circle yet; under the peer's lock */
+    net_slot_t *_Atomic unused; /* not in the circle yet: under the peer's lock, once it is open */
     net_peer_t *peer;
 } net_lane_t;
 
@@ -67,15 +67,26 @@ typedef struct net_qp {
     uint64_t far_rings;           /* where the rings are that the peer has to give, */
     uint32_t far_rings_key;       /* and their key on this queue pair's device */
     hca_send_t send;              /* refilled for each post */
+    _Atomic bool open;            /* may be sent by */
     net_lane_t system;            /* of system messages, which always find room */
     net_slot_t slots[];           /* of both lanes */
 } net_qp_t;
 
+/* A peer that is not connected has net_ib_closed for a queue pair, whose lanes look full; so do
+ * those of its own queue pairs until they open.  So the hot paths need no question of their own.
+ * `am` is stored by whoever connects (greeter.c's thread, or start-up), and each lane's
+ * `unused` when it opens, with release; `turn` belongs to who posts, under the peer's lock.
+ * What arrives tells its own queue pair, and never looks here. */
 struct net_peer {
     uint32_t rank;
-    net_qp_t *am;   /* carries all Active Messages, both ways */
-    net_qp_t *turn; /* carries the next unordered transfer */
+    net_qp_t *_Atomic am; /* carries all Active Messages, both ways */
+    net_qp_t *turn;       /* carries the next unordered transfer */
 };
+
+static inline net_qp_t *net_ib_am(net_peer_t *peer)
+{
+    return atomic_load_explicit(&peer->am, memory_order_relaxed);
+}
 
 #include "core/ib/turns.h"
 
@@ -84,6 +95,8 @@ typedef struct net_recv {
     net_message_t message; /* first; peer: the queue pair it is posted to */
     bool moved;
     struct net_recv *next; /* while it is spare */
+    const net_region_t *region;
+    const net_qp_t *qp; /* where it was posted last */
     hca_recv_t post;
 } net_recv_t;
 
@@ -116,8 +129,7 @@ struct net_ib {
     uint32_t hcas;
     uint32_t depth; /* ordinary operations in flight per queue pair */
     uint32_t inline_max;
-    uint32_t buffer_size; /* of a receive buffer */
-    net_region_t recv_region;
+    uint32_t buffer_size;   /* of a receive buffer */
     net_recv_t *free_recvs; /* unposted receive buffers */
     gasneti_lock_t recv_lock;
     bool total_limited; /* the send CQ is shallower than all rings together */
@@ -133,6 +145,8 @@ struct net_ib {
 };
 #pragma GCC visibility push(hidden)
 extern struct net_ib net_ib;
+/* What peers have that are not connected. */
+extern net_qp_t net_ib_closed;
 #pragma GCC visibility pop
 
 /* Report a failure, naming operation, peer, cause and remedy; the job ends at the next poll. */
@@ -154,6 +168,12 @@ void net_ib_heard_by_ring(uint32_t count);
 /* The slow half of net_refill: no spare is left. */
 net_message_t *net_ib_move(net_recv_t *recv);
 
+/* Connects a peer that is not, or goes on waiting for that; peer's lock held. */
+void net_ib_knock(net_peer_t *peer);
+
+/* None is spare: takes what new connections have brought along; one of these, or NULL. */
+net_recv_t *net_ib_recv_more(void);
+
 /* ---- receive buffers ---------------------------------------------------------------------------
  */
 
@@ -174,11 +194,12 @@ static inline void net_ib_recv_push(net_recv_t *recv)
     gasneti_unlock(&net_ib.recv_lock);
 }
 
-static inline void net_ib_recv_post(net_peer_t *peer, net_recv_t *recv)
+static inline void net_ib_recv_post(net_peer_t *peer, const net_qp_t *qp, net_recv_t *recv)
 {
-    const net_qp_t *qp = peer->am;
     recv->message.peer = peer;
-    if (NET_IB_HCAS > 1) hca_recv_lkey(&recv->post, net_ib.recv_region.lkey[qp->here]);
+    recv->qp = qp;
+    if (NET_IB_HCAS > 1 && __builtin_expect(net_ib.hcas > 1, 0))
+        hca_recv_lkey(&recv->post, recv->region->lkey[qp->here]);
     int error = hca_post_recv(qp->qp, &recv->post);
     if (__builtin_expect(error != 0, 0)) net_ib_post_failed(peer, "receive buffer", error);
 }
@@ -273,9 +294,9 @@ static inline net_slot_t *net_ib_lane_slot(net_lane_t *lane)
     net_slot_t *slot = atomic_load_explicit(&lane->free, memory_order_relaxed);
     if (__builtin_expect(slot->next == atomic_load_explicit(&lane->oldest, memory_order_acquire),
                          0)) {
-        net_slot_t *more = lane->unused;
+        net_slot_t *more = atomic_load_explicit(&lane->unused, memory_order_acquire);
         if (!more) return NULL;
-        lane->unused = more->next;
+        atomic_store_explicit(&lane->unused, more->next, memory_order_relaxed);
         more->next = slot->next;
         slot->next = more;
     }
@@ -288,6 +309,14 @@ static inline net_slot_t *net_ib_slot(net_lane_t *lane)
     net_slot_t *slot = net_ib_lane_slot(lane);
     if (__builtin_expect(net_ib.total_limited, 0) && slot && !net_ib_total_take()) return NULL;
     return slot;
+}
+
+/* There is no room: for the time being, or because the peer is not connected. */
+static inline enum net_result net_ib_busy(net_peer_t *peer, const net_qp_t *qp)
+{
+    if (__builtin_expect(atomic_load_explicit(&qp->open, memory_order_relaxed), 1)) return NET_BUSY;
+    net_ib_knock(peer);
+    return NET_CONNECTING;
 }
 
 /* Fills the slot. */
@@ -325,7 +354,7 @@ NET_HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t 
 {
     net_qp_t *qp = net_ib_turn(peer, order);
     net_slot_t *slot = net_ib_slot(&qp->lane);
-    if (__builtin_expect(!slot, 0)) return NET_BUSY;
+    if (__builtin_expect(!slot, 0)) return net_ib_busy(peer, qp);
     qp->puts++;
     qp->put_bytes += length;
     if (local) qp->puts_not_captured++;
@@ -342,7 +371,7 @@ NET_HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t 
 {
     net_qp_t *qp = net_ib_turn(peer, NET_UNORDERED);
     net_slot_t *slot = net_ib_slot(&qp->lane);
-    if (__builtin_expect(!slot, 0)) return NET_BUSY;
+    if (__builtin_expect(!slot, 0)) return net_ib_busy(peer, qp);
     qp->gets++;
     qp->get_bytes += length;
     net_ib_enqueue(&qp->lane, slot, NET_OP_GET, sent);
@@ -355,16 +384,17 @@ NET_HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t 
 NET_HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *local,
                                size_t length, bool wants_reply, const gasnetc_sent_t *sent)
 {
-    net_qp_t *qp = peer->am;
+    net_qp_t *qp = net_ib_am(peer);
     net_slot_t *slot = net_ib_slot(&qp->lane);
-    if (__builtin_expect(!slot, 0)) return NET_BUSY;
+    if (__builtin_expect(!slot, 0)) return net_ib_busy(peer, qp);
     if (wants_reply) {
         net_recv_t *recv = net_ib_recv_pop();
+        if (__builtin_expect(!recv, 0)) recv = net_ib_recv_more();
         if (__builtin_expect(!recv, 0)) {
             if (net_ib.total_limited) atomic_fetch_sub(&net_ib.in_flight, 1);
             return NET_DRY;
         }
-        net_ib_recv_post(peer, recv);
+        net_ib_recv_post(peer, qp, recv);
     }
     net_ib_enqueue(&qp->lane, slot, NET_OP_AM, sent);
     hca_local_t from = net_ib_local(qp, data, length, local);
@@ -461,7 +491,7 @@ static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spa
     spare->recv = NULL;
     if (!fresh) fresh = net_ib_recv_pop();
     if (__builtin_expect(!fresh, 0)) return net_ib_move((net_recv_t *)message);
-    net_ib_recv_post(message->peer, fresh);
+    net_ib_recv_post(message->peer, ((net_recv_t *)message)->qp, fresh);
     return message;
 }
 

@@ -43,9 +43,13 @@ extern struct net_ib_rails net_ib_rails;
 void net_ib_rails_open(void);
 void net_ib_rails_close(void);
 
-/* Allocates and registers `count` receive buffers, all unposted. */
-void net_ib_receive_init(uint32_t count);
+/* `count` more receive buffers, registered, as a list: for the caller to post or to hand over.
+ * Fatal when there is no memory. */
+net_recv_t *net_ib_recv_make(uint32_t count);
 void net_ib_receive_fini(void);
+
+/* By any thread: whoever takes receive buffers next will find these (net_ib_recv_more). */
+void net_ib_recv_hand_over(net_recv_t *first);
 
 /* Rings for Active Messages (rings.c): `most` of them at the most, to be given to `peers`. */
 void net_ib_rings_init(uint32_t peers, uint32_t most);
@@ -57,17 +61,5 @@ typedef struct net_ib_far_rings {
     net_key_t key;
 } net_ib_far_rings_t;
 net_ib_far_rings_t net_ib_rings_address(void);
-
-/* How deep the queues of each queue pair are to be; Active Messages use one queue pair of a peer.
- */
-struct net_ib_depths {
-    uint32_t send, am_recv;
-    uint32_t am_prepost; /* receives posted before the first message may arrive */
-};
-
-/* Settles the inline size (net_ib.inline_max: wanted on entry, what queue pairs grant on return)
- * and the depths of the queue pairs to be made. */
-void net_ib_connect_init(uint32_t peers, const struct net_ib_depths *depths);
-void net_ib_connect_fini(void);
 
 #endif

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/ib/connect.h"
+#include "core/ib/greeter.h"
 #include "core/ib/ports.h"
 #include "core/job.h"
 #include "core/params.h"
@@ -312,16 +314,20 @@ void net_open(uint32_t peers, struct net_caps *caps)
             make_cq(hca, net_ib.total_depth + NET_IB_SYS_SLOTS * qps + THREAD_MARGIN, NULL, "send");
         net_ib.recv_cq[i] = make_cq(hca, buffers, hca->channel, "receive");
     }
-    net_ib_receive_init(buffers);
+    net_ib_recv_hand_over(net_ib_recv_make((uint32_t)gasnetc_params.am_spares));
     net_ib_connect_init(peers, &(struct net_ib_depths){.send = net_ib.depth + NET_IB_SYS_SLOTS,
                                                        .am_recv = prepost + credits,
-                                                       .am_prepost = prepost});
+                                                       .am_prepost = prepost,
+                                                       .replies = credits,
+                                                       .replies_in_all = replies_in_all(peers)});
     caps->inline_max = net_ib.inline_max;
     net_ib_rings_init(peers, rings_in_all(peers));
+    net_ib_greeter_open(peers + 1, caps->early, sizeof caps->early);
 }
 
 void net_close(void)
 {
+    net_ib_greeter_close();
     net_ib_connect_fini();
     for (uint32_t i = 0; i < net_ib.hcas; i++) {
         if (net_ib.send_cq[i]) hca_cq_destroy(net_ib.send_cq[i]);

@@ -1,4 +1,4 @@
-/* receive.c - the receive buffers: one registered arena, one free list (IB-A1, IB-R7).
+/* receive.c - the receive buffers: registered arenas, one free list (IB-A1, IB-R7).
  *
  * Posting and taking are inline in network_inline.h; here are birth, death and the case that no
  * spare buffer is left when a message arrives.
@@ -8,53 +8,98 @@
 #include "core/ib/rail.h"
 #include "core/report.h"
 
-static char *arena;
-static size_t arena_size;
-static net_recv_t *descriptors;
+/* Buffers that were made at once: for all that a peer may send, as a rule. */
+typedef struct arena {
+    struct arena *next;
+    net_region_t region;
+    char *memory;
+    net_recv_t recv[];
+} arena_t;
 
-void net_ib_receive_init(uint32_t count)
+/* Made by start-up, then by the greeter's thread alone; freed when that has ended. */
+static arena_t *arenas;
+
+/* Made, and not yet taken; the last in a list belongs to what was handed over before. */
+static net_recv_t *_Atomic handed;
+
+net_recv_t *net_ib_recv_make(uint32_t count)
 {
-    arena_size = (size_t)count * net_ib.buffer_size;
-    arena = net_alloc(arena_size);
-    descriptors = calloc(count, sizeof *descriptors);
-    if (!arena || !descriptors)
+    size_t size = (size_t)count * net_ib.buffer_size;
+    arena_t *arena = calloc(1, sizeof *arena + count * sizeof *arena->recv);
+    if (arena) arena->memory = net_alloc(size);
+    if (!arena || !arena->memory)
         gasneti_fatal("cannot allocate %zu KB for %u receive buffers: %s; lower "
                       "GASNET_AM_CREDITS_PP or GASNET_AM_CREDITS_TOTAL",
-                      arena_size / 1024, count, strerror(errno));
-    if (!net_register(arena, arena_size, false, &net_ib.recv_region)) {
+                      size / 1024, count, strerror(errno));
+    if (!net_register(arena->memory, size, false, &arena->region)) {
         char why[256];
-        net_explain_register(errno, arena_size, why, sizeof why);
-        gasneti_fatal("cannot register %zu KB of receive buffers: %s", arena_size / 1024, why);
+        net_explain_register(errno, size, why, sizeof why);
+        gasneti_fatal("cannot register %zu KB of receive buffers: %s", size / 1024, why);
     }
     for (uint32_t i = 0; i < count; i++) {
-        char *data = arena + (size_t)i * net_ib.buffer_size;
-        descriptors[i].message.data = data;
-        hca_recv_init(&descriptors[i].post, (uintptr_t)&descriptors[i], data, net_ib.buffer_size,
-                      net_ib.recv_region.lkey[0]);
-        net_ib_recv_push(&descriptors[i]);
+        net_recv_t *recv = &arena->recv[i];
+        char *data = arena->memory + (size_t)i * net_ib.buffer_size;
+        recv->message.data = data;
+        recv->region = &arena->region;
+        recv->next = i + 1 < count ? recv + 1 : NULL;
+        hca_recv_init(&recv->post, (uintptr_t)recv, data, net_ib.buffer_size,
+                      arena->region.lkey[0]);
     }
+    arena->next = arenas;
+    arenas = arena;
+    return arena->recv;
+}
+
+void net_ib_recv_hand_over(net_recv_t *first)
+{
+    if (!first) return;
+    net_recv_t *last = first, *before = atomic_load(&handed);
+    while (last->next) last = last->next;
+    do {
+        last->next = before;
+    } while (!atomic_compare_exchange_weak(&handed, &before, first));
+}
+
+/* All of them are taken at once, so that nothing can come between (ABA). */
+net_recv_t *net_ib_recv_more(void)
+{
+    if (!atomic_load_explicit(&handed, memory_order_relaxed)) return NULL;
+    net_recv_t *recv = atomic_exchange(&handed, NULL);
+    for (net_recv_t *next; recv; recv = next) {
+        next = recv->next;
+        net_ib_recv_push(recv);
+    }
+    return net_ib_recv_pop();
 }
 
 void net_ib_receive_fini(void)
 {
-    net_deregister(&net_ib.recv_region);
-    net_free(arena);
-    free(descriptors);
-    arena = NULL;
-    descriptors = NULL;
+    for (arena_t *next; arenas; arenas = next) {
+        next = arenas->next;
+        net_deregister(&arenas->region);
+        net_free(arenas->memory);
+        free(arenas);
+    }
     net_ib.free_recvs = NULL;
+    atomic_store(&handed, NULL);
 }
 
 /* The buffers for system messages stay posted. */
 void net_release_system(net_message_t *message)
 {
-    net_ib_recv_post(message->peer, (net_recv_t *)message);
+    net_recv_t *recv = (net_recv_t *)message;
+    net_ib_recv_post(message->peer, recv->qp, recv);
 }
 
 _Atomic uint64_t net_ib_spares_out;
 
 net_message_t *net_ib_move(net_recv_t *recv)
 {
+    net_recv_t *fresh = net_ib_recv_more();
+    if (fresh) {
+        net_ib_recv_post(recv->message.peer, recv->qp, fresh);
+        return &recv->message;
+    }
     uint32_t length = recv->message.length;
     net_recv_t *copy = malloc(sizeof *copy + length);
     if (!copy) gasneti_fatal("out of memory while copying a %u-byte message", length);
@@ -63,6 +108,6 @@ net_message_t *net_ib_move(net_recv_t *recv)
     copy->message.data = copy + 1;
     copy->moved = true;
     memcpy(copy + 1, recv->message.data, length);
-    net_ib_recv_post(recv->message.peer, recv);
+    net_ib_recv_post(recv->message.peer, recv->qp, recv);
     return &copy->message;
 }

@@ -27,6 +27,9 @@ tests_unit_exit_protocol_SOURCES = tests/unit/exit_protocol.c core/exit_protocol
 tests_unit_exit_protocol_LDADD = tests/unit/libcheck.a
 tests_unit_ports_SOURCES = tests/unit/ports.c core/ib/ports.c
 tests_unit_ports_LDADD = tests/unit/libcheck.a
+check_PROGRAMS += tests/unit/handshake
+tests_unit_handshake_SOURCES = tests/unit/handshake.c core/ib/handshake.c
+tests_unit_handshake_LDADD = tests/unit/libcheck.a
 
 check_PROGRAMS += tests/unit/amrdma tests/unit/amrdma_sim
 tests_unit_amrdma_SOURCES = tests/unit/amrdma.c core/ib/amrdma.h core/ib/amrdma.c

@@ -1,0 +1,173 @@
+/* datagrams.c - the queue pair for datagrams: opened, sent by, taken from, slept on.
+ *
+ * Called by greeter.c's thread alone, but for opening and closing.  Knows nothing of what the
+ * datagrams say; what cannot be sent at once is lost, as it might be on the way.
+ */
+#include "core/ib/datagrams.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+/* A buffer is for one datagram; the first SENDS are for those that leave. */
+enum { SENDS = 32, MOST_RECVS = 256, RECVS_FOR_FEW = 8 };
+
+static struct {
+    hca_channel_t channel;
+    hca_cq_t cq;
+    hca_qp_t qp;
+    net_region_t region;
+    char *memory;
+    hca_recv_t *recv; /* [recvs] */
+    hca_send_t send;
+    uint32_t recvs, size; /* of each buffer */
+    uint32_t free_sends[SENDS], sends_left;
+    int arrived[MOST_RECVS]; /* completions taken on the way to something else */
+    uint32_t lengths[MOST_RECVS], first, count;
+    uint32_t key;
+} box;
+
+static const struct net_ib_rail *rail(void)
+{
+    return &net_ib_rails.rail[0];
+}
+
+static const struct net_ib_hca *device(void)
+{
+    return &net_ib_rails.hca[rail()->hca];
+}
+
+static char *buffer(uint32_t index)
+{
+    return box.memory + (size_t)index * box.size;
+}
+
+static void post_recv(uint32_t i)
+{
+    hca_post_recv(box.qp, &box.recv[i]);
+}
+
+static bool make_buffers(uint32_t length)
+{
+    box.size = (HCA_DATAGRAM_HEAD + length + 63) & ~63u;
+    size_t size = (size_t)box.size * (SENDS + box.recvs);
+    size = (size + 4095) & ~(size_t)4095;
+    box.memory = net_alloc(size);
+    box.recv = calloc(box.recvs, sizeof *box.recv);
+    return box.memory && box.recv && net_register(box.memory, size, false, &box.region);
+}
+
+static bool make_queues(void)
+{
+    const struct net_ib_hca *hca = device();
+    box.channel = hca_channel_create(hca->hca);
+    if (box.channel) box.cq = hca_cq_create(hca->hca, SENDS + box.recvs, box.channel);
+    if (box.cq) box.qp = hca_datagrams_create(hca->pd, box.cq, SENDS, box.recvs);
+    return box.qp != NULL;
+}
+
+bool net_ib_datagrams_open(uint32_t peers, uint32_t length, char *why, size_t why_size)
+{
+    box.recvs = 2 * peers + RECVS_FOR_FEW < MOST_RECVS ? 2 * peers + RECVS_FOR_FEW : MOST_RECVS;
+    if (getrandom(&box.key, sizeof box.key, 0) != sizeof box.key) box.key = 1;
+    box.key &= INT32_MAX;
+    const char *what = NULL;
+    errno = 0;
+    if (!make_buffers(length))
+        what = "memory for datagrams";
+    else if (!make_queues())
+        what = "a queue pair for datagrams";
+    else if ((errno = hca_datagrams_start(box.qp, rail()->number, box.key)))
+        what = "datagrams";
+    if (what) {
+        snprintf(why, why_size, "%s refuses %s: %s", device()->name, what, strerror(errno));
+        net_ib_datagrams_close();
+        return false;
+    }
+    hca_send_init(&box.send, 0);
+    for (uint32_t i = 0; i < SENDS; i++) box.free_sends[box.sends_left++] = i;
+    for (uint32_t i = 0; i < box.recvs; i++) {
+        hca_recv_init(&box.recv[i], SENDS + i, buffer(SENDS + i), HCA_DATAGRAM_HEAD + length,
+                      box.region.lkey[rail()->hca]);
+        post_recv(i);
+    }
+    return true;
+}
+
+void net_ib_datagrams_close(void)
+{
+    if (box.qp) hca_qp_destroy(box.qp);
+    if (box.cq) hca_cq_destroy(box.cq);
+    if (box.channel) hca_channel_destroy(box.channel);
+    net_deregister(&box.region);
+    if (box.memory) net_free(box.memory);
+    free(box.recv);
+    memset(&box, 0, sizeof box);
+}
+
+hca_mail_t net_ib_datagrams_address(void)
+{
+    hca_mail_t mail = {.qp_number = hca_qp_number(box.qp), .key = box.key, .lid = rail()->port.lid};
+    memcpy(mail.gid, rail()->port.gid, sizeof mail.gid);
+    return mail;
+}
+
+hca_way_t net_ib_datagrams_way(const hca_mail_t *to)
+{
+    return hca_way_create(device()->pd, rail()->number, &rail()->port, to);
+}
+
+/* Takes one completion; false when there is none.  Room for `arrived` is as much as is posted. */
+static bool complete_one(void)
+{
+    hca_wc_t wc;
+    if (hca_poll(box.cq, 1, &wc) < 1) return false;
+    uint32_t id = (uint32_t)hca_wc_id(&wc);
+    if (id < SENDS) {
+        box.free_sends[box.sends_left++] = id;
+    } else if (!hca_wc_ok(&wc) || hca_wc_length(&wc) < HCA_DATAGRAM_HEAD) {
+        post_recv(id - SENDS);
+    } else {
+        uint32_t at = (box.first + box.count++) % MOST_RECVS;
+        box.arrived[at] = (int)id;
+        box.lengths[at] = hca_wc_length(&wc) - HCA_DATAGRAM_HEAD;
+    }
+    return true;
+}
+
+void net_ib_datagram_send(hca_way_t way, const hca_mail_t *to, const void *bytes, uint32_t length)
+{
+    while (!box.sends_left)
+        if (!complete_one()) return;
+    uint32_t i = box.free_sends[--box.sends_left];
+    memcpy(buffer(i), bytes, length);
+    box.send.wr.wr_id = i;
+    hca_local_t local = {.data = buffer(i), .length = length, .lkey = box.region.lkey[rail()->hca]};
+    if (hca_datagram(box.qp, &box.send, local, way, to)) box.free_sends[box.sends_left++] = i;
+}
+
+int net_ib_datagram_take(void *bytes, uint32_t room)
+{
+    while (!box.count)
+        if (!complete_one()) return -1;
+    uint32_t id = (uint32_t)box.arrived[box.first], length = box.lengths[box.first];
+    box.first = (box.first + 1) % MOST_RECVS;
+    box.count--;
+    memcpy(bytes, buffer(id) + HCA_DATAGRAM_HEAD, length < room ? length : room);
+    post_recv(id - SENDS);
+    return (int)length;
+}
+
+void net_ib_datagrams_arm(void)
+{
+    hca_cq_arm(box.cq);
+}
+
+void net_ib_datagrams_sleep(int fd, double seconds)
+{
+    struct pollfd wait[2] = {{.fd = hca_channel_fd(box.channel), .events = POLLIN},
+                             {.fd = fd, .events = POLLIN}};
+    int ms = seconds < 0 ? -1 : seconds > 1e6 ? 1000000000 : (int)(seconds * 1e3) + 1;
+    if (poll(wait, 2, ms) > 0 && (wait[0].revents & POLLIN)) hca_channel_take(box.channel);
+}

@@ -1,0 +1,30 @@
+/* datagrams.h - the one queue pair for datagrams that each process has, on its first port. */
+#ifndef NET_IB_DATAGRAMS_H
+#define NET_IB_DATAGRAMS_H
+
+#include <stdbool.h>
+
+#include "core/ib/rail.h"
+
+/* For datagrams of up to `length` bytes from `peers` processes.  False with the reason. */
+bool net_ib_datagrams_open(uint32_t peers, uint32_t length, char *why, size_t why_size);
+void net_ib_datagrams_close(void);
+
+/* Where this process's are received. */
+hca_mail_t net_ib_datagrams_address(void);
+
+/* The way to a process, NULL with errno when there is none. */
+hca_way_t net_ib_datagrams_way(const hca_mail_t *to);
+
+/* Sends what may be lost. */
+void net_ib_datagram_send(hca_way_t way, const hca_mail_t *to, const void *bytes, uint32_t length);
+
+/* Copies the next one that has arrived; how long it is, -1 when there is none. */
+int net_ib_datagram_take(void *bytes, uint32_t room);
+
+/* What arrives from now on ends net_ib_datagrams_sleep, as does input at `fd`, or so many seconds:
+ * below 0 is for ever. */
+void net_ib_datagrams_arm(void);
+void net_ib_datagrams_sleep(int fd, double seconds);
+
+#endif

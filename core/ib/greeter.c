@@ -1,0 +1,333 @@
+/* greeter.c - connections at first use: the thread that greets and answers greetings.
+ *
+ * A peer may compute and never call the library, and still must be connected to by whoever puts
+ * into its segment.  So each process, SEQ too, has one small thread asleep in the kernel on its
+ * queue pair for datagrams.  All there is to know of hand-shakes belongs to that thread: it makes
+ * queue pairs, joins and opens them.  What others share with it is
+ *   - wish[rank]: stored by a thread that found no room at the peer (net_ib_knock), or by the
+ *     greeter for one where nobody answers; then the eventfd wakes who is to read it;
+ *   - peer->am and the `tail` of its queue pairs, stored by the greeter with release: who sees the
+ *     one may post receives, who sees the other at 0 may send (network_inline.h);
+ *   - receive buffers, handed over through one atomic list (receive.c).
+ * It takes no lock of the library, runs no handler and polls no queue but its own.
+ */
+#include "core/ib/greeter.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/ib/connect.h"
+#include "core/ib/datagrams.h"
+#include "core/ib/handshake.h"
+#include "core/job.h"
+#include "core/params.h"
+#include "core/report.h"
+
+/* What all peers must know of a process. */
+typedef struct contact {
+    hca_mail_t mail;
+    net_ib_far_rings_t rings;
+    uint32_t rd_atom, rails;
+    struct {
+        uint8_t device, mtu;
+        uint16_t lid;
+        uint8_t gid[16];
+    } rail[];
+} contact_t;
+
+/* A peer that was spoken to, or spoke. */
+typedef struct link {
+    net_ib_handshake_t state;
+    net_ib_greeting_t greeting; /* ours */
+    net_peer_t *peer;
+    const contact_t *contact;
+    hca_way_t way;
+    net_qp_t *first;
+    struct link *next;
+} link_t;
+
+enum { LEAST_PATIENCE = 5 }; /* seconds */
+
+enum wish { NOTHING, CONNECT, UNANSWERED };
+
+static struct {
+    uint32_t processes;
+    net_peer_t **peer;   /* [processes] */
+    contact_t **contact; /* [processes] */
+    link_t **link;       /* [processes]; NULL: never spoken to */
+    link_t *links;
+    _Atomic uint8_t *wish; /* [processes] */
+    int bell;              /* rings when there is a wish, or it is over */
+    atomic_bool over;
+    bool running;
+    pthread_t thread;
+    net_ib_patience_t patience;
+} greeter = {.bell = -1};
+
+/* ---- the thread
+ * ------------------------------------------------------------------------------------------ */
+
+static link_t *link_to(uint32_t rank)
+{
+    link_t *link = greeter.link[rank];
+    if (link) return link;
+    link = calloc(1, sizeof *link);
+    if (!link) gasneti_fatal("out of memory while connecting to %s", gasneti_rank_name(rank));
+    link->peer = greeter.peer[rank];
+    link->contact = greeter.contact[rank];
+    link->next = greeter.links;
+    greeter.link[rank] = greeter.links = link;
+    return link;
+}
+
+static void make(link_t *link)
+{
+    net_qp_t *qp = link->first = net_ib_make_qps(link->peer);
+    net_ib_greeting_init(&link->greeting, gasnetc_job.rank, net_ib_psn(), net_ib_rails.qps);
+    for (uint32_t i = 0; i < net_ib_rails.qps; i++, qp = qp->next)
+        link->greeting.qp_number[i] = hca_qp_number(qp->qp);
+}
+
+static void join(link_t *link, const net_ib_greeting_t *theirs)
+{
+    const contact_t *contact = link->contact;
+    net_ib_end_t ends[NET_IB_GREETING_QPS];
+    for (uint32_t i = 0; i < theirs->qps; i++) {
+        uint32_t r = i % contact->rails;
+        ends[i] = (net_ib_end_t){.device = contact->rail[r].device,
+                                 .far = {.qp_number = theirs->qp_number[i],
+                                         .psn = theirs->psn,
+                                         .lid = contact->rail[r].lid,
+                                         .mtu = contact->rail[r].mtu,
+                                         .rd_atom = (uint8_t)contact->rd_atom}};
+        memcpy(ends[i].far.gid, contact->rail[r].gid, sizeof ends[i].far.gid);
+    }
+    net_ib_join_qps(link->peer, link->first, ends, theirs->qps, &contact->rings);
+    link->first = NULL; /* the peer's now */
+}
+
+static void greet(link_t *link)
+{
+    if (!link->way) link->way = net_ib_datagrams_way(&link->contact->mail);
+    if (!link->way) return; /* as good as lost */
+    link->greeting.flags = link->state.flags;
+    net_ib_datagram_send(link->way, &link->contact->mail, &link->greeting,
+                         (uint32_t)net_ib_greeting_size(link->greeting.qps));
+}
+
+/* `theirs`: the greeting that was heard, where that is what happened. */
+static void perform(link_t *link, unsigned actions, const net_ib_greeting_t *theirs)
+{
+    if (actions & NET_IB_MAKE) make(link);
+    if (actions & NET_IB_JOIN) join(link, theirs);
+    if (actions & NET_IB_OPEN) net_ib_open_qps(link->peer);
+    if (actions & NET_IB_SEND) greet(link);
+    if (actions & NET_IB_FAIL) atomic_store(&greeter.wish[link->peer->rank], UNANSWERED);
+}
+
+static void hear_all(void)
+{
+    char bytes[NET_IB_GREETING_MAX];
+    net_ib_greeting_t greeting;
+    for (int length; (length = net_ib_datagram_take(bytes, sizeof bytes)) >= 0;) {
+        const char *wrong =
+            net_ib_greeting_parse(bytes, (size_t)length, greeter.processes, &greeting);
+        if (wrong || !greeter.peer[greeting.rank]) continue; /* a stranger's */
+        link_t *link = link_to(greeting.rank);
+        perform(
+            link,
+            net_ib_handshake_hear(&link->state, greeting.flags, gasnetc_clock(), &greeter.patience),
+            &greeting);
+    }
+}
+
+static void take_wishes(void)
+{
+    uint64_t rings;
+    if (read(greeter.bell, &rings, sizeof rings) != sizeof rings) return;
+    for (uint32_t rank = 0; rank < greeter.processes; rank++) {
+        if (atomic_load(&greeter.wish[rank]) != CONNECT) continue;
+        link_t *link = link_to(rank);
+        perform(link, net_ib_handshake_want(&link->state, gasnetc_clock(), &greeter.patience),
+                NULL);
+    }
+}
+
+/* What is due by now; seconds until there is more, below 0 for never. */
+static double repeat(void)
+{
+    double now = gasnetc_clock(), first = -1;
+    for (link_t *link = greeter.links; link; link = link->next) {
+        perform(link, net_ib_handshake_tick(&link->state, now, &greeter.patience), NULL);
+        double left = link->state.next - now;
+        if (link->state.waiting && (first < 0 || left < first)) first = left > 0 ? left : 0;
+    }
+    return first;
+}
+
+static void *run(void *unused)
+{
+    (void)unused;
+    while (!atomic_load(&greeter.over)) {
+        net_ib_datagrams_arm();
+        /* What came before that wakes nobody. */
+        hear_all();
+        take_wishes();
+        net_ib_datagrams_sleep(greeter.bell, repeat());
+    }
+    return NULL;
+}
+
+/* ---- whoever posts
+ * ------------------------------------------------------------------------------------------ */
+
+static void ring(void)
+{
+    const uint64_t one = 1;
+    if (write(greeter.bell, &one, sizeof one) != sizeof one)
+        gasneti_fatal("cannot wake the thread that connects peers: %s", strerror(errno));
+}
+
+void net_ib_knock(net_peer_t *peer)
+{
+    if (peer->turn == &net_ib_closed) peer->turn = net_ib_am(peer);
+    if (atomic_load(&net_ib_am(peer)->open)) return; /* the peer was first */
+    _Atomic uint8_t *wish = &greeter.wish[peer->rank];
+    switch (atomic_load(wish)) {
+    case NOTHING:
+        atomic_store(wish, CONNECT);
+        ring();
+        break;
+    case UNANSWERED:
+        gasneti_failed("%s has not answered for %.0f s when it was to be connected to: does it "
+                       "still run, or is the cable or switch at fault? GASNET_QP_TIMEOUT and "
+                       "GASNET_QP_RETRY_COUNT say how long to try",
+                       gasneti_rank_name(peer->rank), greeter.patience.give_up);
+        break;
+    default:
+        /* The thread may need this processor. */
+        sched_yield();
+    }
+}
+
+/* ---- start-up and end
+ * ---------------------------------------------------------------------------------------- */
+
+/* The bound is that of messages on a connection, four times over: there the other end's device
+ * answers, here a thread has to.  In seconds. */
+static void settle_patience(void)
+{
+    double timeout = 4.096e-6 * (double)(UINT64_C(1) << gasnetc_params.qp_timeout);
+    double bound = 4 * timeout * (double)(gasnetc_params.qp_retry_count + 1);
+    greeter.patience = (net_ib_patience_t){
+        .first = 0.02, .longest = 0.5, .give_up = bound > LEAST_PATIENCE ? bound : LEAST_PATIENCE};
+}
+
+void net_ib_greeter_open(uint32_t processes, char *why, size_t why_size)
+{
+    why[0] = 0;
+    if (gasnetc_params.connect_static)
+        snprintf(why, why_size, "GASNET_CONNECT_STATIC is set");
+    else if (!gasnetc_params.connect_dynamic)
+        snprintf(why, why_size, "GASNET_CONNECT_DYNAMIC is not set");
+    else if (net_ib_rails.qps > NET_IB_GREETING_QPS)
+        snprintf(why, why_size, "%u queue pairs per peer are more than a datagram names",
+                 net_ib_rails.qps);
+    else
+        net_ib_datagrams_open(processes - 1, NET_IB_GREETING_MAX, why, why_size);
+    if (why[0]) return;
+    greeter.processes = processes;
+    greeter.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    greeter.peer = calloc(processes, sizeof *greeter.peer);
+    greeter.contact = calloc(processes, sizeof *greeter.contact);
+    greeter.link = calloc(processes, sizeof *greeter.link);
+    greeter.wish = calloc(processes, sizeof *greeter.wish);
+    if (!greeter.peer || !greeter.contact || !greeter.link || !greeter.wish || greeter.bell < 0)
+        gasneti_fatal("cannot prepare to connect %u peers: %s", processes - 1, strerror(errno));
+    settle_patience();
+}
+
+size_t net_contact_size(void)
+{
+    const contact_t *contact = NULL;
+    return sizeof *contact + net_ib_rails.rails * sizeof contact->rail[0];
+}
+
+void net_contact(void *opaque)
+{
+    contact_t *contact = opaque;
+    *contact = (contact_t){.mail = net_ib_datagrams_address(),
+                           .rings = net_ib_rings_address(),
+                           .rd_atom = net_ib_rd_atom(),
+                           .rails = net_ib_rails.rails};
+    for (uint32_t i = 0; i < net_ib_rails.rails; i++) {
+        const struct net_ib_rail *rail = &net_ib_rails.rail[i];
+        contact->rail[i].device = (uint8_t)rail->hca;
+        contact->rail[i].mtu = rail->port.mtu;
+        contact->rail[i].lid = rail->port.lid;
+        memcpy(contact->rail[i].gid, rail->port.gid, sizeof rail->port.gid);
+    }
+}
+
+void net_expect(net_peer_t *peer, const void *opaque)
+{
+    const contact_t *contact = opaque;
+    size_t size = sizeof *contact + contact->rails * sizeof contact->rail[0];
+    contact_t *copy = malloc(size);
+    if (!copy) gasneti_fatal("out of memory for what connects %u peers", greeter.processes);
+    memcpy(copy, contact, size);
+    greeter.contact[peer->rank] = copy;
+    greeter.peer[peer->rank] = peer;
+    net_ib_expect(peer);
+}
+
+void net_meet(void)
+{
+    sigset_t all, before;
+    sigfillset(&all); /* signals are for the client's threads */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&greeter.thread, NULL, run, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error)
+        gasneti_fatal("cannot start the thread that connects peers: %s (see ulimit -u); or set "
+                      "GASNET_CONNECT_STATIC=1",
+                      strerror(error));
+    greeter.running = true;
+}
+
+static void free_links(void)
+{
+    for (link_t *link = greeter.links, *next; link; link = next) {
+        next = link->next;
+        if (link->first) net_ib_destroy_qps(link->first);
+        if (link->way) hca_way_destroy(link->way);
+        free(link);
+    }
+    for (uint32_t i = 0; i < greeter.processes; i++) free(greeter.contact[i]);
+    free(greeter.peer);
+    free(greeter.contact);
+    free(greeter.link);
+    free(greeter.wish);
+}
+
+void net_ib_greeter_close(void)
+{
+    if (greeter.bell < 0) return;
+    if (greeter.running) {
+        atomic_store(&greeter.over, true);
+        ring();
+        pthread_join(greeter.thread, NULL);
+    }
+    free_links();
+    close(greeter.bell);
+    net_ib_datagrams_close();
+    memset(&greeter, 0, sizeof greeter);
+    greeter.bell = -1;
+}
