@@ -37,10 +37,22 @@ HOT unsigned take_locked(net_message_t **messages, unsigned *reaped, unsigned *s
     return n;
 }
 
+/* Another thread is at it, and completes this thread's operations too, unless this one keeps it
+ * from its processor. */
+static __attribute__((noinline, cold)) void make_way(void)
+{
+    enum { TURNS = 4 };
+    if (++gasneti_self()->turned_away % TURNS == 0) sched_yield();
+}
+
 /* The same, if no other thread is at it. */
 HOT unsigned take(net_message_t **messages, unsigned *reaped, unsigned *systems)
 {
-    if (__builtin_expect(gasnetc_job.size == 1, 0) || !gasneti_trylock(&poll_lock)) return 0;
+    if (__builtin_expect(gasnetc_job.size == 1, 0)) return 0;
+    if (!gasneti_trylock(&poll_lock)) {
+        make_way();
+        return 0;
+    }
     return take_locked(messages, reaped, systems);
 }
 

@@ -17,6 +17,7 @@ typedef struct gasneti_thread {
     uint32_t index;              /* 0 .. GASNETI_MAX_THREADS-1, stable while the thread lives */
     uint32_t handler_depth;      /* how many handlers this thread is inside */
     uint32_t idle_turns;         /* polls in a row that found nothing */
+    uint32_t turned_away;        /* polls that found another thread at it */
     uint32_t interrupts_held;    /* debug builds: inside a no-interrupt section */
     void *locks;                 /* debug builds: the handler-safe lock taken last */
     void *loop_buffer[2];        /* loopback Mediums: one for a Request, one for its Reply */
