@@ -30,7 +30,8 @@ typedef struct node {
     ucontext_t context;
 } node_t;
 
-enum { NOBODY = UINT32_MAX, STACK = 128 << 10 };
+/* Far more events than any schedule has. */
+enum { NOBODY = UINT32_MAX, STACK = 128 << 10, MOST_EVENTS = 50000000 };
 
 static struct {
     event_t *heap;
@@ -200,6 +201,7 @@ bool sim_step(void)
 {
     if (world.count == 0) return false;
     event_t event = pop();
+    sim_check(event.order < MOST_EVENTS, event.message.to, "the schedule does not come to rest");
     world.now = event.when;
     if (!event.message.device) {
         const node_t *n = &node[event.message.to];
