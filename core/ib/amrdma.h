@@ -130,6 +130,18 @@ static inline uint16_t amrdma_freed(amrdma_in_t *in, bool in_order)
 
 /* ---- the choice; under the poll lock ---- */
 
+/* How many peers may get a ring.  A Reply that comes by one leaves behind the buffer that was
+ * posted for it, for the peer's next Reply; where the buffers for Replies are too few for all
+ * peers, as many as one peer's credits are left to those without a ring. */
+static inline uint32_t amrdma_places(uint32_t wanted, uint32_t peers, uint32_t credits,
+                                     uint32_t replies)
+{
+    uint32_t places = wanted < peers ? wanted : peers, most = replies / credits;
+    if (replies >= (uint64_t)credits * peers) return places;
+    if (most > 0) most--;
+    return places < most ? places : most;
+}
+
 /* When `cycle` messages have been heard, those peers get a ring that were heard most: the first of
  * them, and who had at least one place's share of all messages.  Then counting begins anew. */
 typedef struct amrdma_choice {

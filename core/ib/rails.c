@@ -261,17 +261,6 @@ static uint32_t replies_in_all(uint32_t peers)
     return (uint32_t)replies;
 }
 
-/* IB-R11: how many peers may get a ring.  A Reply that comes by one leaves behind the buffer that
- * was posted for it, for the peer's next Reply; where buffers are too few for all peers, as many as
- * one peer's credits are left to those without a ring. */
-static uint32_t rings_in_all(uint32_t peers)
-{
-    uint32_t rings = peers, credits = credits_per_peer(), replies = replies_in_all(peers);
-    if (gasnetc_params.amrdma_max_peers < rings) rings = (uint32_t)gasnetc_params.amrdma_max_peers;
-    if (replies < credits * peers && rings > replies / credits - 1) rings = replies / credits - 1;
-    return rings;
-}
-
 static void tell_caps(uint32_t peers, struct net_caps *caps)
 {
     const struct net_ib_hca *first = &net_ib_rails.hca[0];
@@ -321,7 +310,8 @@ void net_open(uint32_t peers, struct net_caps *caps)
                                                        .replies = credits,
                                                        .replies_in_all = replies_in_all(peers)});
     caps->inline_max = net_ib.inline_max;
-    net_ib_rings_init(peers, rings_in_all(peers));
+    net_ib_rings_init(peers, amrdma_places((uint32_t)gasnetc_params.amrdma_max_peers, peers,
+                                           credits_per_peer(), replies_in_all(peers)));
     net_ib_greeter_open(peers + 1, caps->early, sizeof caps->early);
 }
 

@@ -57,6 +57,10 @@ for mode in ${TEST_MODES:-seq par}; do
     scene "IB-A4 Requests arrive when no receive buffer is left" 3 0 "$mode" no_spare 0 GASNET_AM_CREDITS_TOTAL=1 GASNET_AM_SPARES=1
     counted "IB-A4 IB-R7 they are moved before they are handled ($mode)" 'c(0, "spares_out") == 2'
 
+    scene "IB-R4 IB-R11 fewer buffers for Replies than credits, and peers that qualify for rings" 4 0 "$mode" storm 600 \
+        GASNET_AM_CREDITS_PP=8 GASNET_AM_CREDITS_TOTAL=3 GASNET_AM_SPARES=1 GASNET_AMRDMA_CYCLE=8
+    counted "IB-R4 buffers for Replies ran out ($mode)" 'c(0, "stalls_replies") > 0'
+
     for who in 0 1; do
         scene "IB-A6 IB-X3 a handler of rank $who never returns, and another rank ends the job" 3 21 "$mode" wedge $who \
             GASNET_EXITTIMEOUT=2

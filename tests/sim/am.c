@@ -229,6 +229,13 @@ static sim_job_t any_job(uint32_t nodes)
                      .ordered = sim_chance(80),
                      .bounce_limit = sim_below(3000),
                      .packed_limit = sim_below(2000)};
+    if (sim_chance(50)) {
+        job.ring_places = 1 + sim_below(sim_chance(50) ? 3 : nodes);
+        job.ring_slots = 1u << sim_below(sim_chance(70) ? 3 : 6);
+        job.ring_limit = 8 + sim_below(sim_chance(70) ? 200 : 2000);
+        job.ring_cycle = 1 + sim_below(30);
+        job.ring_in_order = sim_chance(50);
+    }
     job.link = (sim_link_t){.least = 1 + sim_below(50)};
     job.link.most = job.link.least + sim_below(500);
     job.link.late = (uint8_t)sim_below(20);
@@ -252,7 +259,9 @@ static void begin(sim_job_t *job)
     made = 0;
     memset(heard, 0, job->nodes * sizeof *heard);
     memset(partner_count, 0, job->nodes * sizeof *partner_count);
-    if (!job->reply_buffers) job->reply_buffers = job->credits * PARTNERS * 2;
+    if (!job->reply_buffers) job->reply_buffers = job->credits * (job->nodes - 1);
+    job->ring_places =
+        amrdma_places(job->ring_places, job->nodes - 1, job->credits, job->reply_buffers);
     sim_job_begin(job);
 }
 
@@ -278,6 +287,7 @@ static void go(uint32_t nodes, void (*script)(uint32_t))
     sim_count("Replies", sim_job_sent.replies);
     sim_count("hidden Replies", sim_job_sent.hidden);
     sim_count("messages moved for want of a spare buffer", sim_job_sent.moved);
+    sim_count("messages that went by rings", sim_job_sent.by_ring);
     sim_count("puts of Longs", sim_job_sent.puts);
 }
 
@@ -376,7 +386,7 @@ static void few_buffers(void)
 {
     uint32_t nodes = any_nodes();
     sim_job_t job = any_job(nodes);
-    job.reply_buffers = 1 + sim_below(job.credits);
+    job.reply_buffers = 1 + sim_below(sim_chance(50) ? job.credits : job.credits * (nodes - 1u));
     job.slack = 0;
     begin(&job);
     any_traffic();

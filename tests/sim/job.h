@@ -19,7 +19,10 @@ typedef struct sim_job {
     uint32_t reply_buffers; /* of a node, for all it waits for */
     uint32_t spares, bbufs; /* of a node */
     uint32_t inline_max;
-    bool ordered; /* as caps.ordered tells */
+    bool ordered;         /* as caps.ordered tells */
+    uint32_t ring_places; /* nodes that get a ring for their messages, at each; 0: no rings */
+    uint32_t ring_slots, ring_limit, ring_cycle;
+    bool ring_in_order; /* which of two ways slots are released in */
     sim_link_t link;
     uint32_t bounce_limit, packed_limit;
 } sim_job_t;
@@ -51,7 +54,7 @@ void *sim_job_remote(size_t length);
 
 /* Messages since the schedule began. */
 extern struct sim_job_sent {
-    uint64_t requests, replies, hidden, moved, puts;
+    uint64_t requests, replies, hidden, moved, puts, by_ring;
 } sim_job_sent;
 
 /* Between job.c and network.c. */

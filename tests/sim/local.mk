@@ -10,16 +10,19 @@ sim_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-con
 	-I$(top_srcdir)/tests/sim/network $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNET_SEQ
 tests_sim_libjob_a_SOURCES = \
 	core/am_deliver.c core/am_send.c core/buffers.c core/context.c core/poll.c core/rdma.c core/thread.c \
-	tests/sim/job.c tests/sim/job.h tests/sim/network.c tests/sim/network/network_inline.h
+	tests/sim/job.c tests/sim/job.h tests/sim/network.c tests/sim/rings.c tests/sim/rings.h \
+	tests/sim/network/network_inline.h core/ib/amrdma.h core/ib/amrdma.c
 tests_sim_libjob_a_CPPFLAGS = $(sim_cppflags)
 
-sim_programs = tests/sim/am tests/sim/exit
+sim_programs = tests/sim/am tests/sim/exit tests/sim/handshake
 check_PROGRAMS += $(sim_programs)
 tests_sim_am_SOURCES = tests/sim/am.c
 tests_sim_am_CPPFLAGS = $(sim_cppflags)
 tests_sim_am_LDADD = tests/sim/libjob.a tests/sim/libsim.a
 tests_sim_exit_SOURCES = tests/sim/exit.c core/exit_protocol.c
 tests_sim_exit_LDADD = tests/sim/libsim.a
+tests_sim_handshake_SOURCES = tests/sim/handshake.c core/ib/handshake.c
+tests_sim_handshake_LDADD = tests/sim/libsim.a -lm
 
 .PHONY: sim
 sim: $(sim_programs)

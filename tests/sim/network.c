@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/am_wire.h"
-#include "tests/sim/job.h"
+#include "tests/sim/rings.h"
 
 /* A send on its way; afterwards, its completion. */
 typedef struct transfer {
@@ -19,6 +19,7 @@ typedef struct transfer {
     size_t length;
     gasnetc_sent_t sent;
     bool put;
+    sim_aim_t aim; /* of a message */
 } transfer_t;
 
 /* A message that arrived. */
@@ -27,6 +28,7 @@ typedef struct recv {
     struct recv *next;
     gasnetc_am_header_t header; /* as it came */
     bool moved, answered;
+    sim_aim_t aim;
     _Alignas(8) char bytes[];
 } recv_t;
 
@@ -34,7 +36,9 @@ typedef struct recv {
 typedef struct nic {
     transfer_t *done, **done_end;
     recv_t *arrived, **arrived_end;
-    uint32_t free; /* receive buffers, unposted */
+    uint32_t in_rings; /* messages that arrived there, not taken */
+    uint32_t turn;     /* the ring to look at first */
+    uint32_t free;     /* receive buffers, unposted */
     recv_t *handling;
     bool looked;   /* for arrivals, since it last reaped */
     unsigned idle; /* looks in a row that found nothing */
@@ -57,6 +61,7 @@ void sim_net_begin(void)
     touches = 0;
     pending = 0;
     sim_job_sent = (struct sim_job_sent){0};
+    sim_rings_begin();
 }
 
 static net_peer_t *record(uint32_t node, uint32_t peer)
@@ -175,6 +180,7 @@ static void arrive_am(const transfer_t *t)
     *recv = (recv_t){.message = {.peer = peer, .data = recv->bytes, .length = (uint32_t)t->length}};
     memcpy(recv->bytes, t->src, t->length);
     memcpy(&recv->header, t->src, sizeof recv->header);
+    recv->aim = t->aim;
     if (peer->posted == 0) sim_concerns(peer->rank);
     sim_check(peer->posted > 0, peer->owner, "a %s from node %u finds no receive buffer (RNR)",
               kind(&recv->header), peer->rank);
@@ -187,11 +193,30 @@ static void arrive_am(const transfer_t *t)
     sim_wake(peer->owner);
 }
 
+/* All but the trailer. */
+static void begin_to_arrive(const sim_message_t *m)
+{
+    const transfer_t *t = m->data;
+    sim_rings_write(mirror(t->peer), &t->aim, t->src, 0, t->length - AMRDMA_TRAILER);
+}
+
+static void arrive_in_ring(const transfer_t *t)
+{
+    net_peer_t *peer = mirror(t->peer);
+    sim_note(peer->owner, "has message %u from node %u in a ring", t->aim.number, peer->rank);
+    sim_rings_write(peer, &t->aim, t->src, t->length - AMRDMA_TRAILER, t->length);
+    nics[peer->owner].in_rings++;
+    sim_net_look(peer);
+    sim_wake(peer->owner);
+}
+
 static void arrive(const sim_message_t *m)
 {
     transfer_t *t = m->data;
     if (t->put)
         arrive_put(t);
+    else if (t->aim.write)
+        arrive_in_ring(t);
     else
         arrive_am(t);
     sim_send_on(&t->qp->back, &sim_the_job.link, complete,
@@ -210,9 +235,9 @@ static void post(const transfer_t *all, bool captured)
     if (captured) t->src = memcpy(t + 1, all->src, all->length);
     t->qp->in_flight++;
     pending += t->put ? 1 : 2;
-    sim_send_on(
-        &t->qp->there, &sim_the_job.link, arrive,
-        &(sim_message_t){.from = t->peer->owner, .to = t->peer->rank, .device = 1, .data = t});
+    const sim_message_t m = {.from = t->peer->owner, .to = t->peer->rank, .device = 1, .data = t};
+    if (t->aim.write) sim_send_on(&t->qp->there, &sim_the_job.link, begin_to_arrive, &m);
+    sim_send_on(&t->qp->there, &sim_the_job.link, arrive, &m);
 }
 
 enum net_result sim_net_put(net_peer_t *peer, uint64_t dst, const void *src, bool captured,
@@ -254,12 +279,13 @@ static void account(net_peer_t *peer, const gasnetc_am_header_t *header)
     }
 }
 
-enum net_result sim_net_am(net_peer_t *peer, const void *data, bool captured, size_t length,
+enum net_result sim_net_am(net_peer_t *peer, void *data, bool captured, size_t length,
                            bool wants_reply, const gasnetc_sent_t *sent)
 {
     nic_t *nic = &nics[peer->owner];
     const gasnetc_am_header_t *header = data;
-    if (full(peer->am) || (wants_reply && nic->free == 0)) return NET_BUSY;
+    if (full(peer->am)) return NET_BUSY;
+    if (wants_reply && nic->free == 0) return NET_DRY;
     if (wants_reply) {
         nic->free--;
         peer->posted++;
@@ -271,7 +297,14 @@ enum net_result sim_net_am(net_peer_t *peer, const void *data, bool captured, si
              header->credits, wants_reply ? " and posts a buffer" : "");
     account(peer, header);
     touch(peer);
-    post(&(transfer_t){.peer = peer, .qp = peer->am, .src = data, .length = length, .sent = *sent},
+    sim_aim_t aim = sim_rings_aim(peer, data, captured, length);
+    sim_job_sent.by_ring += aim.write;
+    post(&(transfer_t){.peer = peer,
+                       .qp = peer->am,
+                       .src = data,
+                       .length = aim.length,
+                       .sent = *sent,
+                       .aim = aim},
          captured);
     return NET_POSTED;
 }
@@ -289,7 +322,7 @@ unsigned sim_net_reap(void)
     nic_t *nic = &nics[sim_job_me()];
     look_at_touched();
     /* A look for arrivals will follow, unless none did the last time: then this only reaps. */
-    bool arrivals = nic->arrived && nic->looked;
+    bool arrivals = (nic->arrived || nic->in_rings) && nic->looked;
     nic->looked = false;
     if (!nic->done && !arrivals && nic->idle++ > 0) sim_wait();
     unsigned n = 0;
@@ -306,13 +339,40 @@ unsigned sim_net_reap(void)
     return n;
 }
 
+static bool take_from_ring(net_peer_t *peer, net_message_t **message)
+{
+    uint32_t number, length;
+    char *data;
+    if (!sim_rings_take(peer, &number, &data, &length)) return false;
+    recv_t *recv = sim_alloc(sizeof *recv);
+    *recv = (recv_t){.message = {.peer = peer, .data = data, .length = length, .kept_space = true},
+                     .aim = {.number = number}};
+    memcpy(&recv->header, data, sizeof recv->header);
+    *message = &recv->message;
+    return true;
+}
+
+/* Another ring is first each time. */
+static unsigned take_from_rings(uint32_t node, net_message_t **messages, unsigned budget)
+{
+    uint32_t given = sim_rings_given(node), first = nics[node].turn++;
+    unsigned n = 0;
+    for (uint32_t i = 0; i < given && n < budget; i++)
+        while (n < budget &&
+               take_from_ring(sim_rings_giver(node, (first + i) % given), &messages[n]))
+            n++;
+    nics[node].in_rings -= n;
+    return n;
+}
+
 unsigned sim_net_arrivals(net_message_t **messages, unsigned budget)
 {
     nic_t *nic = &nics[sim_job_me()];
-    unsigned n = 0;
+    unsigned n = take_from_rings(sim_job_me(), messages, budget / 2);
     nic->looked = true;
     while (nic->arrived && n < budget) {
-        messages[n++] = &nic->arrived->message;
+        net_message_t *message = messages[n++] = &nic->arrived->message;
+        sim_rings_heard(message->peer, &nic->arrived->aim, message->length);
         nic->arrived = nic->arrived->next;
         if (!nic->arrived) nic->arrived_end = &nic->arrived;
     }
@@ -330,10 +390,8 @@ static void returned(recv_t *recv)
     touch(recv->message.peer);
 }
 
-net_message_t *sim_net_refill(net_message_t *message, net_spare_t *spare)
+static void replace_buffer(recv_t *recv, nic_t *nic, net_spare_t *spare)
 {
-    recv_t *recv = (recv_t *)message;
-    nic_t *nic = &nics[message->peer->owner];
     if (spare->in_hand)
         spare->in_hand = false;
     else if (nic->free > 0)
@@ -342,7 +400,14 @@ net_message_t *sim_net_refill(net_message_t *message, net_spare_t *spare)
         recv->moved = true;
         sim_job_sent.moved++;
     }
-    message->peer->posted++;
+    recv->message.peer->posted++;
+}
+
+net_message_t *sim_net_refill(net_message_t *message, net_spare_t *spare)
+{
+    recv_t *recv = (recv_t *)message;
+    nic_t *nic = &nics[message->peer->owner];
+    if (!message->kept_space) replace_buffer(recv, nic, spare);
     returned(recv);
     sim_check(!nic->handling, message->peer->owner, "a handler runs inside a handler");
     nic->handling = recv;
@@ -361,9 +426,10 @@ void sim_net_release(net_message_t *message, net_spare_t *spare)
     } else {
         returned(recv);
     }
-    memset(recv->bytes, 0xee, message->length);
+    memset(message->data, 0xee, message->length);
     settle();
-    if (recv->moved) return;
+    if (message->kept_space) sim_rings_release(message->peer, recv->aim.number);
+    if (message->kept_space || recv->moved) return;
     if (spare->in_hand)
         nic->free++;
     else

@@ -6,6 +6,7 @@
 #ifndef NETWORK_SIM_H
 #define NETWORK_SIM_H
 
+#include "core/ib/amrdma.h"
 #include "tests/sim/sim.h"
 
 struct net_region {
@@ -27,12 +28,22 @@ typedef struct net_qp {
     sim_lane_t there, back;
 } net_qp_t;
 
+/* Rings for Active Messages between a node and one peer. */
+typedef struct sim_rings {
+    amrdma_out_t out; /* to the one in the peer's memory */
+    amrdma_in_t in;   /* of the one in ours, if `given` */
+    bool given, offer;
+    bool busy[AMRDMA_SLOTS]; /* written and not released */
+    char *memory;            /* ours: slots */
+} sim_rings_t;
+
 struct net_peer {
     uint32_t rank;
     uint32_t owner; /* the node whose record this is */
     net_qp_t *am, *turn;
     int posted; /* receive buffers for what this peer sends */
     bool touched;
+    sim_rings_t rings;
     /* Bookkeeping of the invariant of credits.h, for messages from the owner to this peer. */
     int requests; /* on the way, or neither replied to nor banked yet */
     int credits;  /* on the way, or arrived and not given back yet */
@@ -43,7 +54,7 @@ enum { NET_IB_HCAS = 4 };
 
 enum net_result sim_net_put(net_peer_t *peer, uint64_t dst, const void *src, bool captured,
                             size_t length, enum net_order order, const gasnetc_sent_t *sent);
-enum net_result sim_net_am(net_peer_t *peer, const void *data, bool captured, size_t length,
+enum net_result sim_net_am(net_peer_t *peer, void *data, bool captured, size_t length,
                            bool wants_reply, const gasnetc_sent_t *sent);
 unsigned sim_net_reap(void);
 unsigned sim_net_arrivals(net_message_t **messages, unsigned budget);
