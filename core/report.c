@@ -12,6 +12,7 @@
 
 #include "core/counters.h"
 #include "core/exit.h"
+#include "core/job.h"
 #include "core/params.h"
 #include "gasnet.h"
 #include "other/spawner/bootstrap.h"
@@ -66,10 +67,22 @@ static size_t compose_counters(char *line, size_t size)
     return n > 0 && (size_t)n < size ? (size_t)n : 0;
 }
 
+/* At start-up all ranks often meet the same: then the launcher says it once for all.  Returns if
+ * this process has to. */
+static void complain(const char *format, va_list list)
+{
+    char why[2048];
+    vsnprintf(why, sizeof why, format, list);
+    if (who.size && bootstrap_complain("*** FATAL ERROR", why)) gasnetc_exit_fatal(1);
+}
+
 void gasneti_fatal(const char *format, ...)
 {
     char lines[2048 + 640];
     va_list list;
+    va_start(list, format);
+    if (gasnetc_phase != GASNETC_ATTACHED) complain(format, list);
+    va_end(list);
     va_start(list, format);
     size_t length = compose(lines, 2048, "*** FATAL ERROR", format, list);
     va_end(list);

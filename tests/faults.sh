@@ -57,8 +57,9 @@ fatal() { # NAME FAULTS PATTERN...
     for pattern; do
         grep FATAL "$log" | grep -qE -- "$pattern" || wrong="$wrong; says nothing of /$pattern/"
     done
-    # One line of each who speaks, and at most one of counters behind it.
+    # No rank speaks twice; what all of them meet at start-up is one line.
     grep FATAL "$log" | sed 's/.*(rank \([0-9]*\) .*/\1/' | sort | uniq -d | grep -q . && wrong="$wrong; a rank speaks twice"
+    case $faults in enomem*) [ "$(grep -c FATAL "$log")" = 1 ] || wrong="$wrong; not one line" ;; esac
     tap_ok "$([ -z "$wrong" ]; echo $?)" "$name${wrong:+ (${wrong#; })}"
     [ -z "$wrong" ] || tap_tail "$log"
 }
@@ -68,7 +69,7 @@ fatal "a peer that cannot be reached any more" "cut:peer=1,process=0,after=20" \
 fatal "a port that goes down" "port-down:port=softhca0/1,process=0,at=30" 'softhca0 port 1: port error' 'check its cable and switch'
 fatal "a device that is removed" "remove:process=1,at=30" 'rank 1' 'softhca0' 'the device was removed or reset'
 fatal "a completion queue that overflows" "overflow:process=0,at=30" 'CQ error' 'ran over'
-fatal "no protection domain" "enomem:what=pd" 'protection domain' 'Cannot allocate memory'
+fatal "no protection domain" "enomem:what=pd" 'ranks? [0-2,-]+ of 3' 'protection domain' 'Cannot allocate memory'
 fatal "no completion queue" "enomem:what=cq" 'completion queue' 'GASNET_NETWORKDEPTH_PP'
 fatal "no queue pair" "enomem:what=qp" 'queue pair' 'GASNET_NETWORKDEPTH_PP'
 # The second is for greetings; without them peers are connected at start-up (connect.sh).

@@ -160,6 +160,12 @@ void bootstrap_answer(bootstrap_answer_fn answer)
     joined(__func__)->answer(answer);
 }
 
+bool bootstrap_complain(const char *what, const char *why)
+{
+    const struct spawner_ops *ops = atomic_load(&spawner);
+    return ops && ops->complain && ops->complain(what, why);
+}
+
 /* The two ways out are legal without a job as well: then there is only this process to end. */
 void bootstrap_fini(int exitcode)
 {

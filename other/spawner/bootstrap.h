@@ -12,6 +12,7 @@
 #ifndef BOOTSTRAP_H
 #define BOOTSTRAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -85,6 +86,11 @@ void bootstrap_answer(bootstrap_answer_fn answer);
  * does not wait for other ranks unless the spawner needs it (MPI_Finalize does).  A process that
  * joined and ends without this call, even with status 0, ends the whole job as a failure. */
 void bootstrap_fini(int exitcode);
+
+/* Hands over why this process is about to call bootstrap_abort, one line without its end: the
+ * launcher says it, once for all ranks with the same reason, `what` in front ("ERROR" gives "ERROR
+ * (ranks 0-3 of 4 on vm): ...").  False: there is nobody to do so, and the caller has to. */
+bool bootstrap_complain(const char *what, const char *why);
 
 /* Ends the whole job at once with `exitcode`, however stuck other ranks are: they are told through
  * the watch (or get SIGTERM, if they have not joined), and are killed if they are still there half

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-enum { SPAWNER_ABI = 2 };
+enum { SPAWNER_ABI = 3 };
 
 /* What a spawner's init learns besides the job: the console's environment as strings one after
  * the other, each with its NUL.  Allocated by malloc; bootstrap.c keeps it. */
@@ -30,6 +30,7 @@ struct spawner_ops {
     void (*broadcast)(void *data, size_t len, uint32_t root);
     void (*watch)(bootstrap_death_fn on_death);
     void (*answer)(bootstrap_answer_fn answer);
+    bool (*complain)(const char *what, const char *why); /* NULL: cannot */
     void (*fini)(int exitcode);
     __attribute__((noreturn)) void (*abort)(int exitcode);
 };

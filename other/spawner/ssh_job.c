@@ -29,6 +29,7 @@ void ssh_job_close(struct ssh_job *job)
     for (uint32_t r = 0; job->ranks && r < job->size; r++) {
         ssh_wire_free(&job->ranks[r].in.buf);
         ssh_wire_free(&job->ranks[r].part);
+        free(job->ranks[r].complaint);
     }
     free(job->ranks);
     job->ranks = NULL;
@@ -178,6 +179,89 @@ static void take_hello(struct ssh_job *job, uint32_t rank)
     check_membership(job);
 }
 
+/* --- complaints: what ranks say when they abort, told once for all who say the same --- */
+
+static void take_complaint(struct ssh_job *job, uint32_t rank, const struct ssh_wire_message *m)
+{
+    struct ssh_job_rank *from = &job->ranks[rank];
+    if (from->complaint || ssh_wire_strings(m->data, m->data_len) != 2) return;
+    from->complaint = malloc(m->data_len);
+    if (from->complaint) memcpy(from->complaint, m->data, m->data_len);
+}
+
+/* True when no rank is left that could still complain alike. */
+static bool all_complained(const struct ssh_job *job)
+{
+    for (uint32_t r = 0; r < job->size; r++)
+        if (!job->ranks[r].complaint && job->ranks[r].phase != SSH_RANK_GONE) return false;
+    return true;
+}
+
+/* Others may be about to say the same, and are given a moment for it. */
+static void take_abort(struct ssh_job *job, uint32_t rank, int code)
+{
+    struct ssh_job_rank *from = &job->ranks[rank];
+    if (!from->complaint) {
+        end_job(job, code);
+        return;
+    }
+    from->aborted = true;
+    if (job->ending) return;
+    if (!job->held) job->code = code;
+    job->held = true;
+    if (all_complained(job)) ssh_job_release(job);
+}
+
+void ssh_job_release(struct ssh_job *job)
+{
+    if (job->held) end_job(job, job->code);
+}
+
+static bool same_complaint(const char *a, const char *b)
+{
+    return a && b && strcmp(a, b) == 0 && strcmp(a + strlen(a) + 1, b + strlen(b) + 1) == 0;
+}
+
+static size_t add(char *line, size_t size, size_t used, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static size_t add(char *line, size_t size, size_t used, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(line + used, size - used, format, args);
+    va_end(args);
+    return n > 0 && used + (size_t)n < size ? used + (size_t)n : used;
+}
+
+bool ssh_job_next_complaint(struct ssh_job *job, char *line, size_t size)
+{
+    uint32_t first = 0, ranks = 0;
+    while (first < job->size && !job->ranks[first].complaint) first++;
+    if (first == job->size) return false;
+    char *words = job->ranks[first].complaint;
+    const char *why = words + strlen(words) + 1, *host = job->ranks[first].host;
+    char list[256] = "";
+    size_t listed = 0;
+    for (uint32_t r = first; r < job->size; r++) {
+        if (!same_complaint(words, job->ranks[r].complaint)) continue;
+        uint32_t last = r;
+        while (last + 1 < job->size && same_complaint(words, job->ranks[last + 1].complaint))
+            last++;
+        listed = add(list, sizeof list, listed, last > r ? "%s%" PRIu32 "-%" PRIu32 : "%s%" PRIu32,
+                     listed ? "," : "", r, last);
+        for (; r <= last; r++) {
+            if (host && strcmp(host, job->ranks[r].host) != 0) host = NULL;
+            if (r != first) free(job->ranks[r].complaint);
+            job->ranks[r].complaint = NULL;
+            ranks++;
+        }
+    }
+    snprintf(line, size, "%s (rank%s %s of %" PRIu32 " on %s): %s", words, ranks > 1 ? "s" : "",
+             list, job->size, host ? host : "several hosts", why);
+    free(words);
+    return true;
+}
+
 static void take_message(struct ssh_job *job, uint32_t rank, const struct ssh_wire_message *message)
 {
     struct ssh_job_rank *from = &job->ranks[rank];
@@ -197,7 +281,10 @@ static void take_message(struct ssh_job *job, uint32_t rank, const struct ssh_wi
         if (code > from->code) from->code = code;
         break;
     case SSH_WIRE_ABORT:
-        end_job(job, (int)code);
+        take_abort(job, rank, (int)code);
+        break;
+    case SSH_WIRE_COMPLAINT:
+        take_complaint(job, rank, message);
         break;
     case SSH_WIRE_EXEC_FAILED:
         ssh_job_fail(job, 127,
@@ -255,15 +342,17 @@ void ssh_job_ended(struct ssh_job *job, uint32_t rank, int wait_status)
     } else {
         uint32_t code = (uint32_t)WEXITSTATUS(wait_status);
         if (code > from->code) from->code = code;
-        if (from->phase != SSH_RANK_ANNOUNCED) left_without_notice(job, rank, code);
+        if (from->phase != SSH_RANK_ANNOUNCED && !from->aborted)
+            left_without_notice(job, rank, code);
     }
     from->phase = SSH_RANK_GONE;
     job->gone++;
+    if (job->held && all_complained(job)) ssh_job_release(job);
 }
 
 bool ssh_job_silence_matters(const struct ssh_job *job, uint32_t rank)
 {
-    return job->ranks[rank].phase == SSH_RANK_JOINED;
+    return job->ranks[rank].phase == SSH_RANK_JOINED && !job->ranks[rank].aborted;
 }
 
 void ssh_job_silent(struct ssh_job *job, uint32_t rank)

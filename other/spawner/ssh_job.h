@@ -19,7 +19,9 @@ struct ssh_job_rank {
     enum ssh_rank_phase phase;
     bool armed; /* ends itself in its own way when told to */
     bool contributed;
-    uint32_t code; /* largest it announced or exited with */
+    uint32_t code;   /* largest it announced or exited with */
+    char *complaint; /* why it aborts, two strings; NULL if it has not said */
+    bool aborted;
     const char *host;
     struct ssh_wire_assembly in;
     struct ssh_wire_buf part;     /* its share of the collective call under way */
@@ -42,6 +44,7 @@ struct ssh_job {
     uint32_t joined, gone;
     uint32_t left_unjoined; /* 1 + a rank that exited with 0 without ever joining; 0: none */
 
+    bool held;        /* ranks that complained want the end; others may want the same */
     int interrupt;    /* signal passed on to the job, 0 if none */
     bool ending;      /* the job must end now; set once */
     int code;         /* exit status of an ended job */
@@ -65,6 +68,12 @@ bool ssh_job_silence_matters(const struct ssh_job *job, uint32_t rank);
 void ssh_job_fail(struct ssh_job *job, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void ssh_job_unreachable(struct ssh_job *job, uint32_t first, uint32_t count);
+
+/* The ranks had time to complain alike. */
+void ssh_job_release(struct ssh_job *job);
+/* The next complaint with all ranks that made the same: `line` is what to tell people.  False: all
+ * have been told. */
+bool ssh_job_next_complaint(struct ssh_job *job, char *line, size_t size);
 
 bool ssh_job_over(const struct ssh_job *job);
 /* The launcher's exit status, once over. */

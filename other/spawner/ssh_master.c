@@ -19,6 +19,7 @@
 extern char **environ;
 
 enum {
+    HELD_TIME = 150,        /* ms for others to complain like the first one that aborts */
     TERM_AFTER = 250,       /* ms until ranks that end themselves get SIGTERM nevertheless */
     KILL_AFTER = 500,       /* ms until SIGKILL */
     GIVE_UP_AFTER = 3000,   /* ms until we leave what even SIGKILL does not end */
@@ -95,11 +96,18 @@ static void signal_all(struct ssh_master *m, int signo)
 
 /* --- ending --- */
 
+static void tell_complaints(struct ssh_master *m)
+{
+    char line[4096];
+    while (ssh_job_next_complaint(&m->job, line, sizeof line)) fprintf(stderr, "%s\n", line);
+}
+
 /* Members of the job are told, and end in their own way; others get SIGTERM. */
 static void start_end(struct ssh_master *m)
 {
     uint8_t code[4] = {(uint8_t)m->job.code};
     m->end_started = true;
+    tell_complaints(m);
     if (m->job.reason[0]) launcher_say("%s", m->job.reason);
     for (uint32_t r = 0; r < m->job.size; r++) {
         enum ssh_rank_phase phase = m->job.ranks[r].phase;
@@ -149,6 +157,9 @@ static void timer_expired(struct ssh_master *m, enum ssh_timer timer)
         break;
     case SSH_TIMER_CONNECT:
         ssh_remote_connect_late(m);
+        break;
+    case SSH_TIMER_HELD:
+        ssh_job_release(&m->job);
         break;
     case SSH_TIMER_ASK:
         ssh_ask_late(m);
@@ -302,6 +313,8 @@ static void loop(struct ssh_master *m)
     struct pollfd *fds = calloc(most, sizeof *fds);
     if (!fds) ssh_job_fail(&m->job, 1, "out of memory");
     for (;;) {
+        if (m->job.held && !m->job.ending && !m->due[SSH_TIMER_HELD])
+            ssh_timer_set(m, SSH_TIMER_HELD, HELD_TIME);
         if (m->job.ending && !m->end_started) start_end(m);
         if (!fds || finished(m)) break;
         fds[0] = (struct pollfd){.fd = m->kids.signals, .events = POLLIN};

@@ -18,6 +18,7 @@ enum ssh_timer {
     SSH_TIMER_INTERRUPT, /* a signal was passed on, and the job should be over by now */
     SSH_TIMER_SILENCE,   /* a rank hung up but its process lives on */
     SSH_TIMER_CONNECT,   /* control processes should be there by now */
+    SSH_TIMER_HELD,      /* who wanted to complain alike has done so by now */
     SSH_TIMER_ASK,       /* ranks should have answered a question by now */
     SSH_TIMER_LINES,     /* output without an end of line has waited long enough */
     SSH_TIMERS

@@ -307,6 +307,18 @@ static void ssh_answer(bootstrap_answer_fn fn)
     atomic_store(&me.answer, fn);
 }
 
+static bool ssh_complain(const char *what, const char *why)
+{
+    struct ssh_wire_buf text = {0};
+    if (me.fd < 0 || strlen(what) + strlen(why) + 2 > SSH_WIRE_PAYLOAD) return false;
+    ssh_wire_put_string(&text, what);
+    ssh_wire_put_string(&text, why);
+    if (!text.failed) send_message(SSH_WIRE_COMPLAINT, &text);
+    bool said = !text.failed;
+    ssh_wire_free(&text);
+    return said;
+}
+
 static void ssh_fini(int exitcode)
 {
     send_value(SSH_WIRE_FINI, (uint32_t)exitcode & 0xff);
@@ -341,6 +353,7 @@ const struct spawner_ops spawner_ssh = {
     .broadcast = ssh_broadcast,
     .watch = ssh_watch,
     .answer = ssh_answer,
+    .complain = ssh_complain,
     .fini = ssh_fini,
     .abort = ssh_abort,
 };

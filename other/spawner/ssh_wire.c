@@ -223,6 +223,8 @@ static const char *decode_payload(struct reader *in, struct ssh_wire_message *m)
     case SSH_WIRE_RESULT:
         m->seq = take_u32(in);
         return in->short_of ? "result cut short" : NULL;
+    case SSH_WIRE_COMPLAINT:
+        return NULL;
     case SSH_WIRE_ANSWER:
         m->value = take_u32(in);
         m->seq = take_u32(in);

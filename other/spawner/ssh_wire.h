@@ -35,6 +35,7 @@ enum ssh_wire_type {
     SSH_WIRE_ABORT,       /* rank: end the job now; value = exit code */
     SSH_WIRE_EXEC_FAILED, /* rank: the program could not be executed; value = errno */
     SSH_WIRE_ANSWER,      /* rank: text that was asked for, in parts; value = question */
+    SSH_WIRE_COMPLAINT,   /* rank: why it is about to abort, for people */
     SSH_WIRE_WELCOME,     /* to rank: size, hosts, environment */
     SSH_WIRE_RESULT,      /* to rank: outcome of a collective call */
     SSH_WIRE_DIE,         /* to rank: the job ends; value = exit code */

@@ -318,6 +318,63 @@ static void test_job(void)
     ssh_job_close(&job);
 }
 
+static void complain(struct ssh_job *job, uint32_t rank, const char *why)
+{
+    struct ssh_wire_buf text = {0};
+    ssh_wire_put_string(&text, "ERROR");
+    ssh_wire_put_string(&text, why);
+    struct ssh_wire_frame frame = {
+        .type = SSH_WIRE_COMPLAINT, .rank = rank, .data = text.data, .len = text.len};
+    ssh_job_frame(job, rank, &frame);
+    ssh_wire_free(&text);
+    say(job, rank, SSH_WIRE_ABORT, 1);
+}
+
+static int told(struct ssh_job *job, const char *expect)
+{
+    char line[300] = "nothing";
+    bool more = ssh_job_next_complaint(job, line, sizeof line);
+    int same = expect ? more && strcmp(line, expect) == 0 : !more;
+    if (!same) printf("# told: %s\n", line);
+    return same;
+}
+
+static void test_complaints(void)
+{
+    struct ssh_job job;
+    ssh_job_open(&job, 3, names, count_sent, NULL);
+    for (uint32_t r = 0; r < 3; r++) say(&job, r, SSH_WIRE_HELLO, 1);
+    complain(&job, 1, "no port");
+    ok(!job.ending && job.held, "a complaint waits for others");
+    ssh_job_ended(&job, 1, 1 << 8);
+    complain(&job, 0, "no port");
+    ok(!job.ending, "as long as there is one who may still make it");
+    complain(&job, 2, "no port");
+    ok(job.ending && ssh_job_status(&job) == 1 && !job.reason[0], "when all have, the job ends");
+    ok(told(&job, "ERROR (ranks 0-2 of 3 on several hosts): no port") && told(&job, NULL),
+       "and it is told once");
+    ssh_job_close(&job);
+
+    ssh_job_open(&job, 3, names, count_sent, NULL);
+    for (uint32_t r = 0; r < 3; r++) say(&job, r, SSH_WIRE_HELLO, 1);
+    complain(&job, 2, "no port");
+    complain(&job, 0, "no memory");
+    ssh_job_release(&job);
+    ok(job.ending && ssh_job_status(&job) == 1,
+       "those who say nothing are not waited for for ever");
+    ok(told(&job, "ERROR (rank 0 of 3 on h0): no memory") &&
+           told(&job, "ERROR (rank 2 of 3 on h1): no port") && told(&job, NULL),
+       "different complaints are different lines");
+    ssh_job_close(&job);
+
+    ssh_job_open(&job, 3, names, count_sent, NULL);
+    for (uint32_t r = 0; r < 3; r++) say(&job, r, SSH_WIRE_HELLO, 1);
+    ssh_job_ended(&job, 1, 9);
+    complain(&job, 0, "rank 1 is gone");
+    ok(ssh_job_status(&job) == 137, "a complaint does not change how a job ends that is ending");
+    ssh_job_close(&job);
+}
+
 /* Whatever ranks send: the job may end for it, the launcher must not suffer. */
 static void fuzz_job(int rounds)
 {
@@ -364,6 +421,7 @@ int main(int argc, char **argv)
     test_frames();
     test_setup();
     test_job();
+    test_complaints();
     fuzz_decode(200000);
     ok(1, "200000 random payloads decoded without harm");
     fuzz_job(5000);

@@ -96,6 +96,13 @@ STUB const char *const *bootstrap_environ(void)
     return NULL;
 }
 
+STUB bool bootstrap_complain(const char *what, const char *why)
+{
+    (void)what;
+    (void)why;
+    return false;
+}
+
 /* Nobody comes to a barrier: a rank that waits for the job's end reaches it. */
 STUB void bootstrap_barrier(void)
 {
