@@ -78,6 +78,14 @@ check_PROGRAMS += tests/unit/counters
 tests_unit_counters_SOURCES = tests/unit/counters.c
 tests_unit_counters_CPPFLAGS = $(unit_cppflags)
 tests_unit_counters_LDADD = $(unit_ldadd)
+# The portable reference of it, on a conduit of its own.
+check_PROGRAMS += tests/unit/reference
+tests_unit_reference_SOURCES = tests/unit/reference.c tests/synchronisation_rows.h tests/unit/toy/gasnet_conduit.h \
+	extended-ref/handles.c extended-ref/internal_am.c extended-ref/memset.c extended-ref/putget.c \
+	extended-ref/regions.c extended-ref/transfer.h $(extended_by_am) extended-ref/value.c
+tests_unit_reference_CPPFLAGS = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/tests/unit/toy \
+	$(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNET_SEQ -DGASNETE_BY_AM
+tests_unit_reference_LDADD = tests/unit/libcheck.a
 tests_unit_notice_SOURCES = tests/unit/notice.c
 tests_unit_notice_CPPFLAGS = $(unit_cppflags)
 tests_unit_notice_LDADD = $(unit_ldadd)
