@@ -227,6 +227,7 @@ static sim_job_t any_job(uint32_t nodes)
                      .bbufs = 2 + sim_below(4),
                      .inline_max = sim_chance(30) ? 0 : sim_below(600),
                      .ordered = sim_chance(80),
+                     .connecting = sim_chance(50) ? 0 : 1 + sim_below(3000),
                      .bounce_limit = sim_below(3000),
                      .packed_limit = sim_below(2000)};
     if (sim_chance(50)) {

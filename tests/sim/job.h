@@ -22,7 +22,8 @@ typedef struct sim_job {
     bool ordered;         /* as caps.ordered tells */
     uint32_t ring_places; /* nodes that get a ring for their messages, at each; 0: no rings */
     uint32_t ring_slots, ring_limit, ring_cycle;
-    bool ring_in_order; /* which of two ways slots are released in */
+    uint32_t connecting; /* longest time from the first use to the connection; 0: from the start */
+    bool ring_in_order;  /* which of two ways slots are released in */
     sim_link_t link;
     uint32_t bounce_limit, packed_limit;
 } sim_job_t;

@@ -36,6 +36,7 @@ typedef struct recv {
 typedef struct nic {
     transfer_t *done, **done_end;
     recv_t *arrived, **arrived_end;
+    uint32_t released; /* messages, in the present poll, which may owe somebody a hidden Reply */
     uint32_t in_rings; /* messages that arrived there, not taken */
     uint32_t turn;     /* the ring to look at first */
     uint32_t free;     /* receive buffers, unposted */
@@ -48,7 +49,7 @@ enum { SYSTEM_BUFFERS = 3 };
 static nic_t nics[SIM_NODES];
 static net_peer_t *touched[64];
 static unsigned touches;
-static uint64_t pending; /* sends not reaped, and messages not released */
+static uint64_t pending; /* sends not reaped, and messages not done with */
 struct sim_job_sent sim_job_sent;
 
 void sim_net_begin(void)
@@ -223,9 +224,22 @@ static void arrive(const sim_message_t *m)
                 &(sim_message_t){.from = m->to, .to = m->from, .device = 1, .data = t});
 }
 
-static bool full(const net_qp_t *qp)
+static void open_connection(const sim_message_t *m)
 {
-    return qp->in_flight >= sim_the_job.depth;
+    sim_note(m->to, "is connected to node %u", m->from);
+    record(m->to, m->from)->open = true;
+    sim_wake(m->to);
+}
+
+/* Also until there is a connection, which the first try asks for. */
+static bool full(net_peer_t *peer, const net_qp_t *qp)
+{
+    if (peer->open || !sim_the_job.connecting) return qp->in_flight >= sim_the_job.depth;
+    if (!peer->knocked)
+        sim_after(sim_below(sim_the_job.connecting), open_connection,
+                  &(sim_message_t){.from = peer->rank, .to = peer->owner, .device = 1});
+    peer->knocked = true;
+    return true;
 }
 
 static void post(const transfer_t *all, bool captured)
@@ -244,7 +258,7 @@ enum net_result sim_net_put(net_peer_t *peer, uint64_t dst, const void *src, boo
                             size_t length, enum net_order order, const gasnetc_sent_t *sent)
 {
     net_qp_t *qp = net_ib_turn(peer, sim_the_job.ordered ? order : NET_UNORDERED);
-    if (full(qp)) return NET_BUSY;
+    if (full(peer, qp)) return NET_BUSY;
     sim_note(peer->owner, "puts %zu bytes to node %u on queue pair %u", length, peer->rank,
              qp->number);
     post(&(transfer_t){.peer = peer,
@@ -284,7 +298,7 @@ enum net_result sim_net_am(net_peer_t *peer, void *data, bool captured, size_t l
 {
     nic_t *nic = &nics[peer->owner];
     const gasnetc_am_header_t *header = data;
-    if (full(peer->am)) return NET_BUSY;
+    if (full(peer, peer->am)) return NET_BUSY;
     if (wants_reply && nic->free == 0) return NET_DRY;
     if (wants_reply) {
         nic->free--;
@@ -368,6 +382,7 @@ static unsigned take_from_rings(uint32_t node, net_message_t **messages, unsigne
 unsigned sim_net_arrivals(net_message_t **messages, unsigned budget)
 {
     nic_t *nic = &nics[sim_job_me()];
+    for (; nic->released > 0; nic->released--) settle();
     unsigned n = take_from_rings(sim_job_me(), messages, budget / 2);
     nic->looked = true;
     while (nic->arrived && n < budget) {
@@ -427,7 +442,7 @@ void sim_net_release(net_message_t *message, net_spare_t *spare)
         returned(recv);
     }
     memset(message->data, 0xee, message->length);
-    settle();
+    nic->released++;
     if (message->kept_space) sim_rings_release(message->peer, recv->aim.number);
     if (message->kept_space || recv->moved) return;
     if (spare->in_hand)

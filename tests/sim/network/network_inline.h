@@ -41,7 +41,8 @@ struct net_peer {
     uint32_t rank;
     uint32_t owner; /* the node whose record this is */
     net_qp_t *am, *turn;
-    int posted; /* receive buffers for what this peer sends */
+    int posted;         /* receive buffers for what this peer sends */
+    bool open, knocked; /* connected; asked to be */
     bool touched;
     sim_rings_t rings;
     /* Bookkeeping of the invariant of credits.h, for messages from the owner to this peer. */
