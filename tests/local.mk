@@ -28,7 +28,7 @@ test_seq_cflags = $(AM_CFLAGS)
 test_par_cflags = $(AM_CFLAGS) -pthread
 test_seq_libs = libgasnet-ibv-seq.la
 test_par_libs = libgasnet-ibv-par.la -lpthread
-test_support = tests/test.c tests/test.h
+test_support = tests/test.c tests/test.h tests/mpi_trap.c tests/mpi_trap.h
 
 check_PROGRAMS += tests/noptrace
 tests_noptrace_SOURCES = tests/noptrace.c

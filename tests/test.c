@@ -4,6 +4,7 @@
  * little of the library as it can: init, attach, Short AMs, BLOCKUNTIL, exit.
  */
 #include "test.h"
+#include "mpi_trap.h"
 #include <signal.h>
 #include <stdarg.h>
 #include <time.h>
@@ -180,6 +181,7 @@ void test_attach(gasnet_handlerentry_t *table, int entries, uintptr_t segsize)
     const char *mode = getenv("TEST_WAITMODE");
     if (mode) require(gasnet_set_waitmode(atoi(mode)), "gasnet_set_waitmode");
     agree_on_seed();
+    if (getenv("TEST_MPI_TRAP")) printf("# MPI is trapped: %d\n", mpi_trap(1));
 }
 
 void test_start(int *argc, char ***argv, gasnet_handlerentry_t *table, int entries,
@@ -217,6 +219,7 @@ void test_finish(void)
     if (test_rank == 0) printf("1..%d\n", lines);
     fflush(stdout);
     test_sync();
+    if (getenv("TEST_MPI_TRAP")) mpi_trap(0);
     gasnet_exit(lines_failed || lines == 0);
 }
 

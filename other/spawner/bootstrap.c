@@ -6,6 +6,7 @@
 #include "other/spawner/bootstrap.h"
 #include "other/spawner/spawner_ops.h"
 
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,46 +73,127 @@ const char *const *bootstrap_environ(void)
 
 /* --- joining --- */
 
+/* A spawner may start us if its sign is there; ssh's needs no module. */
+struct candidate {
+    const char *name;
+    const char *sign;  /* NULL: not there */
+    const char *signs; /* what was looked for */
+    const struct spawner_ops *(*load)(char *why, size_t why_size);
+};
+
+struct text {
+    char *at;
+    size_t left;
+};
+
+static void say(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct text *text, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int len = vsnprintf(text->at, text->left, format, args);
+    va_end(args);
+    size_t used = len < 0 ? 0 : (size_t)len < text->left ? (size_t)len : text->left;
+    text->at += used;
+    text->left -= used;
+}
+
 static enum bootstrap_status nobody_started_us(const char *program, char *why, size_t why_size)
 {
     snprintf(why, why_size,
              "this program is one process of a parallel job: start it with  gasnetrun_ibv -n "
-             "<processes> %s  or by an MPI's mpirun (neither did: %s, OMPI_COMM_WORLD_SIZE, "
-             "PMIX_RANK and PMI_RANK are not set)",
+             "<processes> %s  or by a PMIx or MPI launcher such as mpirun (none did: %s, "
+             "PMIX_NAMESPACE, OMPI_COMM_WORLD_SIZE and PMI_RANK are not set)",
              program ? program : "./program", SPAWNER_CONTROL);
+    return BOOTSTRAP_NOT_SPAWNED;
+}
+
+static const struct spawner_ops *ssh_load(char *why, size_t why_size)
+{
+    return &spawner_ssh;
+}
+
+/* PMIx starts and ends a job with less ado than an MPI, but an MPI program is its MPI's to end. */
+static void list_candidates(struct candidate list[3])
+{
+    const char *control = getenv(SPAWNER_CONTROL);
+    struct candidate pmix = {"pmix", spawner_pmix_sign(),
+                             "PMIX_NAMESPACE, PMIX_RANK, PMIX_SERVER_URI*", spawner_pmix_load};
+    struct candidate mpi = {"mpi", spawner_mpi_sign(),
+                            "OMPI_COMM_WORLD_SIZE, PMI_RANK, PMIX_NAMESPACE", spawner_mpi_load};
+    bool mpi_first = spawner_prefers_mpi();
+    list[0] = (struct candidate){"ssh", control, SPAWNER_CONTROL, ssh_load};
+    list[1] = mpi_first ? mpi : pmix;
+    list[2] = mpi_first ? pmix : mpi;
+}
+
+/* Whether the launcher said by name that another spawner is to start us. */
+static bool another_is_named(const struct candidate *candidate)
+{
+    const char *control = getenv(SPAWNER_CONTROL);
+    if (!control) return false;
+    const char *named =
+        strcmp(control, "mpi") == 0 || strcmp(control, "pmix") == 0 ? control : "ssh";
+    return strcmp(named, candidate->name) != 0;
+}
+
+struct joining {
+    int *argc;
+    char ***argv;
+    struct bootstrap_job *job;
+    struct spawner_console words;
+    char why[512];
+};
+
+/* BOOTSTRAP_NOT_SPAWNED: it declines, and `why` says the reason. */
+static enum bootstrap_status try_to_join(const struct candidate *candidate, struct joining *joining,
+                                         const struct spawner_ops **joined_by)
+{
+    char *why = joining->why;
+    size_t why_size = sizeof joining->why;
+    why[0] = 0;
+    if (another_is_named(candidate)) {
+        snprintf(why, why_size, "another spawner is asked for (%s)", SPAWNER_CONTROL);
+    } else if (!candidate->sign) {
+        snprintf(why, why_size, "no sign of its launcher (%s)", candidate->signs);
+    } else {
+        const struct spawner_ops *ops = candidate->load(why, why_size);
+        *joined_by = ops;
+        if (ops)
+            return ops->init(joining->argc, joining->argv, joining->job, &joining->words, why,
+                             why_size);
+    }
     return BOOTSTRAP_NOT_SPAWNED;
 }
 
 enum bootstrap_status bootstrap_init(int *argc, char ***argv, struct bootstrap_job *job, char *why,
                                      size_t why_size)
 {
+    struct candidate list[3];
+    struct joining joining = {.argc = argc, .argv = argv, .job = job};
+    struct text reasons = {why, why_size};
+    enum bootstrap_status status = BOOTSTRAP_NOT_SPAWNED;
     const struct spawner_ops *ops = NULL;
-    const char *sign = NULL;
+    bool signs = false;
     if (why_size) why[0] = 0;
-    if (getenv(SPAWNER_CONTROL)) {
-        ops = &spawner_ssh;
-    } else if ((sign = spawner_mpi_sign())) {
-        char reason[512] = "";
-        ops = spawner_mpi_load(reason, sizeof reason);
-        if (!ops) {
-            snprintf(why, why_size,
-                     "spawner mpi: an MPI launcher started this process (%s is set), but %s", sign,
-                     reason);
-            return BOOTSTRAP_FAILED;
-        }
-    } else {
-        return nobody_started_us(argc && *argc > 0 ? (*argv)[0] : NULL, why, why_size);
+    list_candidates(list);
+    say(&reasons, "no spawner can start this process:");
+    for (int i = 0; i < 3 && status == BOOTSTRAP_NOT_SPAWNED; i++) {
+        status = try_to_join(&list[i], &joining, &ops);
+        signs = signs || list[i].sign;
+        say(&reasons, "\n  %s: %s", list[i].name, joining.why);
     }
-
-    struct spawner_console words = {0};
-    enum bootstrap_status status = ops->init(argc, argv, job, &words, why, why_size);
     hide_private_words();
-    if (status != BOOTSTRAP_OK) return status;
-    if (!adopt_console(&words)) {
-        snprintf(why, why_size, "spawner %s: out of memory for the console's environment",
-                 ops->name);
-        return BOOTSTRAP_FAILED;
+    if (status == BOOTSTRAP_NOT_SPAWNED)
+        return signs ? BOOTSTRAP_FAILED
+                     : nobody_started_us(argc && *argc > 0 ? (*argv)[0] : NULL, why, why_size);
+    if (status == BOOTSTRAP_OK && !adopt_console(&joining.words)) {
+        status = BOOTSTRAP_FAILED;
+        snprintf(joining.why, sizeof joining.why,
+                 "spawner %s: out of memory for the console's environment", ops->name);
     }
+    if (why_size) snprintf(why, why_size, "%s", joining.why);
+    if (status != BOOTSTRAP_OK) return status;
     job->spawner = ops->name;
     atomic_store(&spawner, ops);
     return BOOTSTRAP_OK;
@@ -157,7 +239,8 @@ void bootstrap_watch(bootstrap_death_fn on_death)
 
 void bootstrap_answer(bootstrap_answer_fn answer)
 {
-    joined(__func__)->answer(answer);
+    const struct spawner_ops *ops = joined(__func__);
+    if (ops->answer) ops->answer(answer);
 }
 
 bool bootstrap_complain(const char *what, const char *why)

@@ -33,7 +33,7 @@ struct bootstrap_job {
     uint32_t host;           /* dense id of this process's host, in order of first rank */
     uint32_t host_size;      /* ranks on this host */
     const uint32_t *host_of; /* [size] host id of every rank */
-    const char *spawner;     /* "ssh" or "mpi"; for messages */
+    const char *spawner;     /* "ssh", "mpi" or "pmix"; for messages */
 };
 
 /* Joins the job.  Strips launcher-private words from argc and argv where there are any; both may be
@@ -75,8 +75,8 @@ void bootstrap_watch(bootstrap_death_fn on_death);
 
 /* From now on, when somebody asks about the running job (gasnetrun --stats), `answer` runs in a
  * thread of the spawner's, with all signals blocked, and returns text made by malloc, or NULL.  It
- * should take no longer than two seconds; it never runs twice at once.  With the mpi spawner nobody
- * can ask. */
+ * should take no longer than two seconds; it never runs twice at once.  With the spawners mpi
+ * and pmix nobody can ask. */
 typedef char *(*bootstrap_answer_fn)(size_t *length);
 void bootstrap_answer(bootstrap_answer_fn answer);
 

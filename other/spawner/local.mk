@@ -1,19 +1,15 @@
 # other/spawner: libspawner is in every program, liblauncher in gasnetrun only
 noinst_LTLIBRARIES += other/spawner/libspawner.la other/spawner/liblauncher.la
-if HAVE_MPI
-SPAWNER_DEFINES = -DMPIRUN_BUILT=1
-else
-SPAWNER_DEFINES = -DMPIRUN_BUILT=0
-endif
+SPAWNER_DEFINES = -DMPIRUN_BUILT=$(SPAWNER_MPI) -DPMIX_BUILT=$(SPAWNER_PMIX)
 
 other_spawner_libspawner_la_SOURCES = \
 	other/spawner/bootstrap.c other/spawner/bootstrap.h other/spawner/spawner_ops.h \
-	other/spawner/spawner_thread.c other/spawner/mpi_load.c \
+	other/spawner/spawner_thread.c other/spawner/modules.c \
 	other/spawner/ssh_rank.c other/spawner/ssh_wire.c other/spawner/ssh_wire.h
 other_spawner_libspawner_la_CPPFLAGS = $(AM_CPPFLAGS) $(SPAWNER_DEFINES) \
-	-DSPAWNER_MODULE_DIR='"$(pkglibdir)"' \
+	-DSPAWNER_MPIS='"$(SPAWNER_MPIS)"' -DSPAWNER_MODULE_DIR='"$(pkglibdir)"' \
 	-DSPAWNER_BUILD_DIR='"$(abs_top_builddir)/other/spawner"'
-prefix_objects += other/spawner/libspawner_la-mpi_load.lo
+prefix_objects += other/spawner/libspawner_la-modules.lo
 other_spawner_libspawner_la_LIBADD = -lpthread -ldl
 
 other_spawner_liblauncher_la_SOURCES = \
@@ -28,17 +24,23 @@ other_spawner_liblauncher_la_SOURCES = \
 	other/tools/descriptors.c other/tools/descriptors.h
 other_spawner_liblauncher_la_LIBADD = other/spawner/libspawner.la
 
-# The module is a plain shared object, made by the MPI's own compiler driver: nothing else of the
-# build, and no program, ever sees MPI.
-if HAVE_MPI
+# The modules are plain shared objects: one for each MPI, made by its own compiler driver, and one
+# for PMIx; nothing else of the build, and no program, ever sees MPI or PMIx.
 spawnermoddir = $(pkglibdir)
-nodist_spawnermod_DATA = other/spawner/gasnet-spawner-mpi.so
-CLEANFILES += other/spawner/gasnet-spawner-mpi.so
-other/spawner/gasnet-spawner-mpi.so: $(srcdir)/other/spawner/mpi.c \
-		$(srcdir)/other/spawner/spawner_ops.h $(srcdir)/other/spawner/bootstrap.h
+nodist_spawnermod_DATA = $(SPAWNER_MODULES)
+CLEANFILES += $(SPAWNER_MODULES)
+SPAWNER_MODULE_SOURCES = other/spawner/module_watch.c other/spawner/spawner_thread.c
+SPAWNER_MODULE_DEPENDS = $(SPAWNER_MODULE_SOURCES) other/spawner/module_watch.h \
+	other/spawner/spawner_ops.h other/spawner/bootstrap.h
+SPAWNER_MODULE_FLAGS = -I$(top_srcdir) $(CPPFLAGS) $(HOUSE_CFLAGS) $(CFLAGS) $(LDFLAGS) -fPIC -shared
+SPAWNER_MODULE_FILES = $(SPAWNER_MODULE_SOURCES:%=$(srcdir)/%) -lpthread
+other/spawner/gasnet-spawner-mpi-%.so: other/spawner/mpi.c $(SPAWNER_MODULE_DEPENDS)
 	@$(MKDIR_P) other/spawner
-	$(AM_V_CCLD)$(MPI_CC) -I$(top_srcdir) $(CPPFLAGS) $(HOUSE_CFLAGS) $(CFLAGS) $(LDFLAGS) \
-		-fPIC -shared -o $@ $(srcdir)/other/spawner/mpi.c -lpthread
-endif
-EXTRA_DIST += other/spawner/mpi.c other/spawner/README.md
+	$(AM_V_CCLD)$(MPI_CC_$*) $(SPAWNER_MODULE_FLAGS) -o $@ $(srcdir)/other/spawner/mpi.c $(SPAWNER_MODULE_FILES)
+other/spawner/gasnet-spawner-pmix.so: other/spawner/pmix.c $(SPAWNER_MODULE_DEPENDS)
+	@$(MKDIR_P) other/spawner
+	$(AM_V_CCLD)$(CC) $(SPAWNER_MODULE_FLAGS) -o $@ $(srcdir)/other/spawner/pmix.c \
+		$(PMIX_CFLAGS) $(SPAWNER_MODULE_FILES) $(PMIX_LIBS)
+EXTRA_DIST += other/spawner/mpi.c other/spawner/pmix.c other/spawner/module_watch.c \
+	other/spawner/module_watch.h
 include tests/spawner/local.mk

@@ -1,33 +1,26 @@
 /* mpi.c - the mpi spawner: a module of its own, loaded when an MPI launcher started the program.
  *
- * Called through gasnet_spawner_mpi_ops by bootstrap.c.  MPI is used inside these calls only, on a
+ * Called through SPAWNER_SYMBOL by bootstrap.c.  MPI is used inside these calls only, on a
  * communicator of our own, and finalised only if we initialised it.
  */
+#include "other/spawner/module_watch.h"
 #include "other/spawner/spawner_ops.h"
 
 #include <mpi.h>
 
-#include <errno.h>
 #include <limits.h>
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-extern const struct spawner_ops gasnet_spawner_mpi_ops;
+extern const struct spawner_ops SPAWNER_SYMBOL;
 
 extern char **environ;
 
 static MPI_Comm comm = MPI_COMM_NULL;
 static int rank, size;
 static bool ours; /* we initialised MPI, so we finalise it */
-static _Atomic(bootstrap_death_fn) death_fn;
-static int parent_fd = -1;
 
 static void check(int error, const char *call)
 {
@@ -40,7 +33,7 @@ static void check(int error, const char *call)
 
 /* --- joining --- */
 
-/* The GASNet library brings a verbs device of its own, which Open MPI must not take for hardware;
+/* The GASNet library brings a verbs device of its own, which an MPI must not take for hardware;
  * start-up data go well over shared memory and TCP.  What the user set stays. */
 static void tame_mpi(void)
 {
@@ -51,6 +44,8 @@ static void tame_mpi(void)
         {"OMPI_MCA_coll", "^hcoll,ucc"},
         {"OMPI_MCA_btl_base_warn_component_unused", "0"},
         {"OMPI_MCA_mpi_warn_on_fork", "0"},
+        {"UCX_TLS", "self,sm,tcp"}, /* MPICH, by either of its ways */
+        {"FI_PROVIDER", "tcp"},
     };
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         setenv(settings[i][0], settings[i][1], 0);
@@ -63,6 +58,22 @@ static int thread_level(void)
     if (want && strcmp(want, "FUNNELED") == 0) return MPI_THREAD_FUNNELED;
     if (want && strcmp(want, "MULTIPLE") == 0) return MPI_THREAD_MULTIPLE;
     return MPI_THREAD_SERIALIZED; /* any thread may end the job, one at a time */
+}
+
+/* The MPI of another launcher takes each process for a job of its own. */
+static bool launcher_agrees(char *why, size_t why_size)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *text = getenv(names[i]);
+        if (!text || atoi(text) == size) continue;
+        snprintf(why, why_size,
+                 "spawner mpi: the launcher started %s processes (%s), but the MPI of this module "
+                 "knows of %d: use the launcher of the MPI that the library was built with",
+                 text, names[i], size);
+        return false;
+    }
+    return true;
 }
 
 /* Rank 0's environment for everybody. */
@@ -106,29 +117,6 @@ static bool map_hosts(struct bootstrap_job *job)
     return true;
 }
 
-/* A thread with no signals, waiting for the end of the process that started us. */
-static void *watch_parent(void *unused)
-{
-    struct pollfd parent = {.fd = parent_fd, .events = POLLIN};
-    while (poll(&parent, 1, -1) <= 0) continue;
-    bootstrap_death_fn fn = atomic_load(&death_fn);
-    if (fn) fn(1);
-    _exit(1);
-}
-
-/* Open MPI ends us with mpirun only when we call it, and we do not in the time between. */
-static void start_watch(void)
-{
-    sigset_t all, before;
-    pthread_t thread;
-    parent_fd = (int)syscall(SYS_pidfd_open, getppid(), 0);
-    if (parent_fd < 0) return; /* an older kernel: the MPI's own means have to do */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (pthread_create(&thread, NULL, watch_parent, NULL) == 0) pthread_detach(thread);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
 static enum bootstrap_status mpi_init(int *argc, char ***argv, struct bootstrap_job *job,
                                       struct spawner_console *console, char *why, size_t why_size)
 {
@@ -153,11 +141,15 @@ static enum bootstrap_status mpi_init(int *argc, char ***argv, struct bootstrap_
     if (provided < level && getenv("GASNET_MPI_THREAD") && rank == 0)
         fprintf(stderr, "bootstrap: warning: this MPI provides less than GASNET_MPI_THREAD=%s\n",
                 getenv("GASNET_MPI_THREAD"));
+    if (!launcher_agrees(why, why_size)) {
+        if (ours) MPI_Finalize();
+        return BOOTSTRAP_FAILED;
+    }
     if (!share_environment(console) || !map_hosts(job)) {
         snprintf(why, why_size, "spawner mpi: rank %d: out of memory", rank);
         return BOOTSTRAP_FAILED;
     }
-    start_watch();
+    module_watch_start(); /* Open MPI tells us only when we call it */
     return BOOTSTRAP_OK;
 }
 
@@ -208,17 +200,6 @@ static void mpi_broadcast(void *data, size_t len, uint32_t root)
 
 /* --- leaving --- */
 
-static void mpi_watch(bootstrap_death_fn on_death)
-{
-    atomic_store(&death_fn, on_death);
-}
-
-/* mpirun has no way to ask. */
-static void mpi_answer(bootstrap_answer_fn answer)
-{
-    (void)answer;
-}
-
 static void mpi_fini(int exitcode)
 {
     int done = 0;
@@ -237,7 +218,7 @@ static void mpi_abort(int exitcode)
     _exit(exitcode & 0xff);
 }
 
-__attribute__((visibility("default"))) const struct spawner_ops gasnet_spawner_mpi_ops = {
+__attribute__((visibility("default"))) const struct spawner_ops SPAWNER_SYMBOL = {
     .abi = SPAWNER_ABI,
     .name = "mpi",
     .init = mpi_init,
@@ -245,8 +226,7 @@ __attribute__((visibility("default"))) const struct spawner_ops gasnet_spawner_m
     .exchange = mpi_exchange,
     .alltoall = mpi_alltoall,
     .broadcast = mpi_broadcast,
-    .watch = mpi_watch,
-    .answer = mpi_answer,
+    .watch = module_watch_arm,
     .fini = mpi_fini,
     .abort = mpi_abort,
 };

@@ -1,7 +1,8 @@
 /* spawner_ops.h - what a spawner provides to bootstrap.c.
  *
- * One table per spawner.  The mpi spawner's lives in a module that is loaded at run time, so that
- * no program needs MPI to link; hence the version number, and hence nothing here calls back.
+ * One table per spawner.  Those of mpi and pmix live in modules that are loaded at run time, so
+ * that no program needs MPI or PMIx to link; hence the version number, and hence nothing here calls
+ * back.
  */
 #ifndef SPAWNER_OPS_H
 #define SPAWNER_OPS_H
@@ -29,26 +30,32 @@ struct spawner_ops {
     void (*alltoall)(const void *mine, size_t len, void *all);
     void (*broadcast)(void *data, size_t len, uint32_t root);
     void (*watch)(bootstrap_death_fn on_death);
-    void (*answer)(bootstrap_answer_fn answer);
+    void (*answer)(bootstrap_answer_fn answer);          /* NULL: its launcher has no way to ask */
     bool (*complain)(const char *what, const char *why); /* NULL: cannot */
     void (*fini)(int exitcode);
     __attribute__((noreturn)) void (*abort)(int exitcode);
 };
 
-/* Name under which the launcher hands a process its place in the job; everything that begins with
- * the prefix is private to launcher and library. */
+/* Name under which the launcher hands a process its place in the job ("ssh ..."), or the name of
+ * the spawner to use ("mpi", "pmix"); everything that begins with the prefix is private to launcher
+ * and library. */
 #define SPAWNER_PRIVATE_PREFIX "GASNET_SPAWN_"
 #define SPAWNER_CONTROL        SPAWNER_PRIVATE_PREFIX "CONTROL"
 
 extern const struct spawner_ops spawner_ssh;
 
-/* Finds the mpi module; NULL with the reason in `why` when there is none or it does not load. */
-const struct spawner_ops *spawner_mpi_load(char *why, size_t why_size);
-/* Name of the sign that an MPI launcher started this process (or that the program has MPI up
- * already); NULL if there is none. */
+/* The sign that such a launcher started this process (or that the program has MPI up already), to
+ * be named in messages; NULL if there is none. */
+const char *spawner_pmix_sign(void);
 const char *spawner_mpi_sign(void);
-#define SPAWNER_MPI_MODULE "gasnet-spawner-mpi.so"
-#define SPAWNER_MPI_SYMBOL "gasnet_spawner_mpi_ops"
+/* Whether the program itself is an MPI program: then MPI is to start and to end it. */
+bool spawner_prefers_mpi(void);
+/* The spawner's module; NULL with the reason in `why` when there is none or it does not load. */
+const struct spawner_ops *spawner_pmix_load(char *why, size_t why_size);
+const struct spawner_ops *spawner_mpi_load(char *why, size_t why_size);
+/* What a module exports: its struct spawner_ops. */
+#define SPAWNER_SYMBOL      gasnet_spawner_ops
+#define SPAWNER_SYMBOL_NAME "gasnet_spawner_ops"
 
 /* A death function runs in a thread of its own and has two seconds to end the process.  Shared by
  * spawners; never returns. */

@@ -267,6 +267,7 @@ static void run(int argc, char **argv)
     const char *what = argc > 1 ? argv[1] : "";
     if (strcmp(what, "collectives") == 0) collectives();
     if (strcmp(what, "hosts") == 0) hosts();
+    if (strcmp(what, "spawner") == 0 && job.rank == 0) printf("spawner %s\n", job.spawner);
     if (strcmp(what, "args") == 0) show(argv + 1);
     if (strcmp(what, "env") == 0) show_environment(argv + 2);
     if (strcmp(what, "stdin") == 0) show_input();

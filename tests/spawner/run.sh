@@ -56,15 +56,25 @@ say $? "unit tests ($(head -1 "$tmp/out" | tr -d '#'))"
 
 # --- every way to start ---
 ways=(local hosts)
-[ -f "$build/other/spawner/gasnet-spawner-mpi.so" ] && command -v mpirun >/dev/null && ways+=(mpi mpirun)
+# of the launchers that are not ours; mpirun alone chooses pmix where that is built, else mpi
+foreign=()
+offers() { # offers <module> <launcher>: both are here
+    [ -f "$build/other/spawner/gasnet-spawner-$1.so" ] && command -v "$2" >/dev/null
+}
+offers mpi-openmpi mpirun.openmpi && foreign+=(mpi mpirun)
+offers mpi-mpich mpirun.mpich && foreign+=(mpich)
+offers pmix mpirun.openmpi && foreign+=(pmix)
+ways+=("${foreign[@]}")
 with() { # with <way> <processes> [program...]: the command, in array `command`
     local n=$2
-    unset GASNET_SSH_SERVERS
+    unset GASNET_SSH_SERVERS MPIRUN_CMD
     case $1 in
     local) command=("$run" -n "$n") ;;
     hosts) command=("$run" -n "$n"); export GASNET_SSH_SERVERS="nodeA,nodeB localhost" ;;
     mpi) command=("$run" -n "$n" -spawner=mpi) ;;
-    mpirun) command=(mpirun --allow-run-as-root --oversubscribe -np "$n") ;;
+    mpich) command=("$run" -n "$n" -spawner=mpi); export MPIRUN_CMD="mpirun.mpich -np %N %C" ;;
+    pmix) command=("$run" -n "$n" -spawner=pmix) ;;
+    mpirun) command=(mpirun.openmpi --allow-run-as-root --oversubscribe -np "$n") ;;
     esac
     command+=("${@:3}")
 }
@@ -89,16 +99,18 @@ for way in "${ways[@]}"; do
     expect 0 "$way: environment" "${command[@]}"
     cmp "$tmp/env" "$tmp/out" >>"$tmp/err" 2>&1
     say $? "  exactly as given"
+    [ "$way" = mpich ] || { # hydra never tells the other ranks that their input is at its end
     # mpirun of Open MPI 4.1 now and then crashes on more input, whatever the program; not ours
-    case $way in mpi*) seq 800 ;; *) seq 20000 ;; esac >"$tmp/input"
+    case $way in mpi* | pmix) seq 800 ;; *) seq 20000 ;; esac >"$tmp/input"
     with "$way" 3 "$job" stdin
     input=$tmp/input expect 0 "$way: standard input" "${command[@]}"
     cmp "$tmp/input" "$tmp/out" >>"$tmp/err" 2>&1
     say $? "  reaches rank 0, whole, and nobody else"
+    }
     with "$way" 3 "$job" hosts
     expect 0 "$way: host numbers" "${command[@]}"
     if [ "$way" = hosts ]; then says '^hosts 0 1 2$' out; else says '^hosts 0 0 0$' out; fi
-    [[ $way = mpi* ]] && continue # an MPI cuts lines and leaves descriptors open; not ours to mend
+    [[ $way = [mp]* ]] && continue # an MPI cuts lines and leaves descriptors open; not ours to mend
     with "$way" 3 "$job" lines
     expect 0 "$way: output" "${command[@]}"
     [ "$(grep -c '^<rank [0-2] line [0-9]* of the test>$' "$tmp/out")" = 600 ]
@@ -292,20 +304,54 @@ cd "$(dirname "$job")" || exit 1
 expect 0 "a program in the current directory" "$run" -n2 job hosts
 cd "$build" || exit 1
 
-# --- MPI ---
-if [[ " ${ways[*]} " == *" mpi "* ]]; then
-    for way in mpi mpirun; do
-        with $way 3 "$job" codes 5 5 5
-        expect 5 "$way: exit code" "${command[@]}"
-        with $way 3 "$job" die 1 abort 42 pause
-        expect 42 "$way: abort" "${command[@]}"
-        with $way 3 "$job" die 1 kill 9 pause
-        expect 137 "$way: one is killed" "${command[@]}"
-        with $way 3
-        signalled KILL 137 "$way: launcher is killed" hang
-        with $way 3
-        signalled KILL 137 "$way: launcher is killed, ranks are deaf" hang deaf
-    done
+# --- launchers that are not ours ---
+for way in "${foreign[@]}"; do
+    with $way 3 "$job" codes 5 5 5
+    expect 5 "$way: exit code" "${command[@]}"
+    with $way 3 "$job" die 1 abort 42 pause
+    expect 42 "$way: abort" "${command[@]}"
+    with $way 3 "$job" die 1 kill 9 pause
+    case $way in mpich) expect 9 "$way: one is killed" "${command[@]}" ;; *) expect 137 "$way: one is killed" "${command[@]}" ;; esac
+    with $way 3
+    signalled KILL 137 "$way: launcher is killed" hang
+    with $way 3
+    signalled KILL 137 "$way: launcher is killed, ranks are deaf" hang deaf
+done
+unset MPIRUN_CMD
+
+# Why no spawner starts a process: each is named, with its reason.
+expect 78 "a spawner by name, without its launcher" env GASNET_SPAWN_CONTROL=pmix "$job" hosts
+says '^no spawner can start this process:$' err
+says '^  ssh: another spawner is asked for' err
+says '^  pmix: no sign of its launcher' err
+says '^  mpi: another spawner is asked for' err
+expect 77 "half a sign of PMIx" env PMIX_NAMESPACE=x PMIX_RANK=0 "$job" hosts
+if offers mpi-openmpi mpirun.openmpi; then
+    start env OMPI_COMM_WORLD_SIZE=3 "$job" hosts
+    [ $status = 78 ] && none_left # its daemon takes a moment
+    say $? "the MPI of another launcher"
+    says 'launcher started 3 processes (OMPI_COMM_WORLD_SIZE), but the MPI of this module knows of 1' err
+fi
+if offers pmix mpirun.openmpi; then
+    with mpirun 1 env
+    expect 0 "a PMIx server" "${command[@]}"
+    mapfile -t stale < <(grep '^PMIX_' "$tmp/out")
+    expect 78 "  that is gone" env "${stale[@]}" "$job" hosts
+    says 'spawner pmix: the PMIx server .* does not answer' err
+    with mpirun 2 "$job" spawner
+    expect 0 "mpirun with a program that has no MPI" "${command[@]}"
+    says '^spawner pmix$' out
+    with mpirun 2 env GASNET_SPAWN_CONTROL=mpi "$job" spawner
+    expect 0 "mpirun with the spawner mpi by name" "${command[@]}"
+    says '^spawner mpi$' out
+    PMIRUN_CMD="echo %N %C" expect 0 "pmix: template" "$run" -spawner=pmix -n 3 "$job" 'a b'
+    says "^3 $job a b$" out
+    PMIRUN_CMD="/no/such/mpirun %C" expect 1 "pmix: no such launcher" "$run" -spawner=pmix -n 3 "$job"
+    says 'PMIx launcher /no/such/mpirun: .* set PMIRUN_CMD' err
+    SLURM_JOB_ID=1 expect 0 "pmix: inside Slurm" "$run" -t -spawner=pmix -n 3 -N 2 -c 4 "$job" 'a b'
+    says "srun -N2 -c4 --mpi=pmix -n 3 $job 'a b'" err
+fi
+if offers mpi-openmpi mpirun.openmpi; then
     expect 0 "mpi: dry run" "$run" -t -spawner=mpi -n 3 -E SPAWN_TEST_ODD "$job" 'a b'
     says '-x SPAWN_TEST_ODD.* -np 3 .*' err
     MPIRUN_CMD="echo %N %M %D %% %C '<%P|%A|%Q>'" expect 0 "mpi: template" "$run" -spawner=mpi -n 3 -N 2 "$job" 'a b'
@@ -315,7 +361,7 @@ if [[ " ${ways[*]} " == *" mpi "* ]]; then
     MPIRUN_CMD="mpirun -np %N %H %C" expect 1 "mpi: %H without a host file" "$run" -spawner=mpi -n 3 "$job"
     says 'GASNET_NODEFILE' err
 else
-    echo "# no MPI here: its tests are left out"
+    echo "# no Open MPI here: its tests are left out"
 fi
 
 echo "1..$count"

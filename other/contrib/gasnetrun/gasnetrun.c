@@ -2,7 +2,8 @@
  *
  * One source for every conduit; GASNETRUN_CONDUIT (capitals) and GASNETRUN_NAME (small letters)
  * come from the build.  Chooses a spawner, checks everything that can be checked before a process
- * exists, and hands over: to the event loop of the ssh spawner, or by exec to mpirun.
+ * exists, and hands over: to the event loop of the ssh spawner, or by exec to mpirun
+ * and its like.
  */
 #include "other/contrib/gasnetrun/mpirun.h"
 #include "other/contrib/gasnetrun/options.h"
@@ -29,9 +30,9 @@ static const char usage[] =
     "\n"
     "  -n N, -np N    number of processes\n"
     "  -N M           number of hosts to use\n"
-    "  -c K           CPUs for each process (spawner mpi only)\n"
+    "  -c K           CPUs for each process (spawners mpi and pmix only)\n"
     "  -E V1,V2       environment variables to hand on (spawner ssh hands on all of them)\n"
-    "  -spawner=NAME  ssh or mpi; default: GASNET_" GASNETRUN_CONDUIT
+    "  -spawner=NAME  ssh, mpi or pmix; default: GASNET_" GASNETRUN_CONDUIT
     "_SPAWNER, else " GASNETRUN_SPAWNER "\n"
     "  -v             say what is done; sets GASNET_VERBOSEENV=1\n"
     "  -t             say what would be done, and do nothing\n"
@@ -62,17 +63,25 @@ static const char *choose_spawner(const struct options *options)
 
 static bool check_spawner(const char *spawner, char *why, size_t why_size)
 {
-    if (strcmp(spawner, "ssh") == 0) return true;
-    if (strcmp(spawner, "mpi") == 0) {
-        if (MPIRUN_BUILT) return true;
-        snprintf(why, why_size,
-                 "spawner mpi is not built: install an MPI (Debian: libopenmpi-dev), "
-                 "configure and build again, or use -spawner=ssh");
-        return false;
+    static const struct {
+        const char *name;
+        bool built;
+        const char *package;
+    } known[] = {{"ssh", true, ""},
+                 {"mpi", MPIRUN_BUILT, "an MPI (Debian: libopenmpi-dev)"},
+                 {"pmix", PMIX_BUILT, "PMIx (Debian: libpmix-dev)"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(spawner, known[i].name) != 0) continue;
+        if (!known[i].built)
+            snprintf(why, why_size,
+                     "spawner %s is not built: install %s, configure and build again, or use "
+                     "-spawner=ssh",
+                     spawner, known[i].package);
+        return known[i].built;
     }
     snprintf(why, why_size,
-             "unknown spawner \"%s\": choose ssh or mpi by -spawner or GASNET_" GASNETRUN_CONDUIT
-             "_SPAWNER",
+             "unknown spawner \"%s\": choose ssh, mpi or pmix by -spawner or "
+             "GASNET_" GASNETRUN_CONDUIT "_SPAWNER",
              spawner);
     return false;
 }
@@ -99,8 +108,8 @@ static int run(const struct options *options)
                          "for " GASNETRUN_CONDUIT " (a shared library or a wrapper hides it)");
     }
     int status;
-    if (strcmp(spawner, "mpi") == 0) {
-        status = mpirun_exec(options, path);
+    if (strcmp(spawner, "ssh") != 0) {
+        status = mpirun_exec(options, spawner, path);
     } else {
         if (options->cpus)
             launcher_say("warning: -c %u has no effect with the ssh spawner", options->cpus);

@@ -1,6 +1,6 @@
-/* mpirun.c - starts the job by an MPI launcher: MPIRUN_CMD, a template, becomes its command line.
+/* mpirun.c - starts the job by a launcher of MPI or PMIx: a template becomes its command line.
  *
- * Called by main, which checked the program.  Becomes the MPI launcher by exec, so its signals and
+ * Called by main, which checked the program.  Becomes that launcher by exec, so its signals and
  * its exit status are the job's; nothing of ours stays in between.
  */
 #define _GNU_SOURCE
@@ -17,7 +17,7 @@
 
 extern char **environ;
 
-enum family { FAMILY_UNKNOWN, FAMILY_OPENMPI, FAMILY_HYDRA };
+enum family { FAMILY_UNKNOWN, FAMILY_OPENMPI, FAMILY_HYDRA, FAMILY_SLURM };
 
 /* --- which MPI --- */
 
@@ -29,6 +29,7 @@ static enum family family_of(const char *launcher)
                                         "mpiexec.openmpi", "mpirun.mpich",  "mpiexec.mpich"};
     const char *base = strrchr(launcher, '/') ? strrchr(launcher, '/') + 1 : launcher;
     bool known = false;
+    if (strcmp(base, "srun") == 0) return FAMILY_SLURM;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) known |= strcmp(base, names[i]) == 0;
     char text[1024] = "", command[1100];
     char *quoted = known ? words_quote(launcher) : NULL;
@@ -92,6 +93,14 @@ static void add_default_flags(enum family family, const struct options *options,
                               struct words *command)
 {
     char text[32];
+    if (family == FAMILY_SLURM && options->hosts) {
+        snprintf(text, sizeof text, "-N%u", options->hosts);
+        words_add(command, text);
+    }
+    if (family == FAMILY_SLURM && options->cpus) {
+        snprintf(text, sizeof text, "-c%u", options->cpus);
+        words_add(command, text);
+    }
     if (family != FAMILY_OPENMPI) return;
     if (options->cpus) {
         snprintf(text, sizeof text, "slot:PE=%u", options->cpus);
@@ -115,6 +124,9 @@ static void add_default_flags(enum family family, const struct options *options,
 struct filling {
     const struct options *options;
     const char *path;
+    const char *variable; /* that may hold the template */
+    const char *template; /* the user's or ours */
+    bool own;             /* the user's */
 };
 
 /* The words a placeholder stands for. */
@@ -155,12 +167,12 @@ static bool expand(const struct filling *fill, char letter, struct words *to)
             words_add(to, hosts);
             return true;
         }
-        launcher_say("MPIRUN_CMD holds %%H, but GASNET_NODEFILE is not set");
+        launcher_say("%s holds %%H, but GASNET_NODEFILE is not set", fill->variable);
         return false;
     default:
-        launcher_say("MPIRUN_CMD: %%%c is none of %%N %%P %%A %%C %%Q %%D %%H %%M "
+        launcher_say("%s: %%%c is none of %%N %%P %%A %%C %%Q %%D %%H %%M "
                      "(%%%% is a percent sign)",
-                     letter ? letter : ' ');
+                     fill->variable, letter ? letter : ' ');
         return false;
     }
 }
@@ -191,12 +203,11 @@ static bool fill_word(const struct filling *fill, const char *word, struct words
     return good;
 }
 
-static bool fill_template(const struct filling *fill, const char *template, bool own,
-                          struct words *command)
+static bool fill_template(const struct filling *fill, struct words *command)
 {
     struct words parts = {0}, names = {0};
-    bool good = words_split(&parts, template) && parts.count > 0;
-    if (!good) launcher_say("MPIRUN_CMD=%s: a quote without end, or empty", template);
+    bool good = words_split(&parts, fill->template) && parts.count > 0;
+    if (!good) launcher_say("%s=%s: a quote without end, or empty", fill->variable, fill->template);
     enum family family = good ? family_of(parts.word[0]) : FAMILY_UNKNOWN;
     for (size_t i = 0; good && i < parts.count; i++) {
         const char *part = parts.word[i];
@@ -205,7 +216,7 @@ static bool fill_template(const struct filling *fill, const char *template, bool
         else
             good = fill_word(fill, part, command);
         if (i == 0) { /* flags go right behind the launcher's name */
-            if (!own) add_default_flags(family, fill->options, command);
+            if (!fill->own) add_default_flags(family, fill->options, command);
             names_to_export(fill->options, &names);
             add_export_flags(family, &names, command);
         }
@@ -215,23 +226,54 @@ static bool fill_template(const struct filling *fill, const char *template, bool
     return good && !command->failed;
 }
 
-int mpirun_exec(const struct options *options, const char *path)
+/* --- which launcher --- */
+
+/* Whether `launcher`, if it is there at all, brings a PMIx server. */
+static bool serves_pmix(const char *launcher)
+{
+    enum family family = family_of(launcher);
+    return family == FAMILY_OPENMPI || family == FAMILY_SLURM;
+}
+
+/* Slurm's own inside an allocation; elsewhere that of Open MPI, under whatever name. */
+static const char *default_pmix(void)
+{
+    static const char *const names[] = {"mpirun", "prterun", "mpirun.openmpi"};
+    static const char *const templates[] = {"mpirun -np %N %C", "prterun -np %N %C",
+                                            "mpirun.openmpi -np %N %C"};
+    if (getenv("SLURM_JOB_ID")) return "srun --mpi=pmix -n %N %C";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (serves_pmix(names[i])) return templates[i];
+    return NULL;
+}
+
+int mpirun_exec(const struct options *options, const char *spawner, const char *path)
 {
     struct words command = {0};
-    const char *template = getenv("MPIRUN_CMD");
-    bool own = template && *template;
-    struct filling fill = {options, path};
+    bool pmix = strcmp(spawner, "pmix") == 0;
+    struct filling fill = {options, path, pmix ? "PMIRUN_CMD" : "MPIRUN_CMD", NULL, true};
     int status = 1;
-    if (fill_template(&fill, own ? template : "mpirun -np %N %C", own, &command)) {
+    fill.template = getenv(fill.variable);
+    if (!fill.template || !*fill.template) {
+        fill.own = false;
+        fill.template = pmix ? default_pmix() : "mpirun -np %N %C";
+    }
+    if (!fill.template) {
+        launcher_say("spawner pmix: no mpirun or prterun with a PMIx server is here: set "
+                     "PMIRUN_CMD to the launcher to use, or choose -spawner=ssh");
+        return 1;
+    }
+    setenv("GASNET_SPAWN_CONTROL", spawner, 1); /* the spawner to use, and no other */
+    if (fill_template(&fill, &command)) {
         char *line = words_join(command.word);
         if (options->verbose) launcher_say("%s", line ? line : "");
         free(line);
         status = 0;
         if (!options->dry_run) {
             execvp(command.word[0], command.word);
-            launcher_say("MPI launcher %s: %s; set MPIRUN_CMD to the launcher to use, "
+            launcher_say("%s launcher %s: %s; set %s to the launcher to use, "
                          "or choose -spawner=ssh",
-                         command.word[0], strerror(errno));
+                         pmix ? "PMIx" : "MPI", command.word[0], strerror(errno), fill.variable);
             status = 1;
         }
     }

@@ -1,15 +1,19 @@
-/* mpirun.h - starts the job by an MPI launcher: builds its command line and becomes it. */
+/* mpirun.h - starts the job by a launcher of MPI or PMIx: builds its command line and becomes it.
+ */
 #ifndef MPIRUN_H
 #define MPIRUN_H
 
 #include "other/contrib/gasnetrun/options.h"
 
-/* Whether the mpi spawner's module was built; set by the build. */
+/* Whether a module of the mpi spawner, and that of pmix, were built; set by the build. */
 #ifndef MPIRUN_BUILT
 #define MPIRUN_BUILT 0
 #endif
+#ifndef PMIX_BUILT
+#define PMIX_BUILT 0
+#endif
 
-/* Returns only on failure or in a dry run; the exit status. */
-int mpirun_exec(const struct options *options, const char *path);
+/* `spawner` is mpi or pmix.  Returns only on failure or in a dry run; the exit status. */
+int mpirun_exec(const struct options *options, const char *spawner, const char *path);
 
 #endif

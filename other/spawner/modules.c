@@ -1,0 +1,170 @@
+/* modules.c - finds and loads the spawners that live in modules: mpi and pmix.
+ *
+ * Called by bootstrap_init.  Programs link without MPI and PMIx; only those that such a launcher
+ * started load a module.  There is one for each MPI: the wrong one would start as many jobs of one
+ * process as there are processes.
+ */
+#define _GNU_SOURCE
+#include "other/spawner/spawner_ops.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* --- signs --- */
+
+static const char *first_set(const char *const *names)
+{
+    for (; *names; names++)
+        if (getenv(*names)) return *names;
+    return NULL;
+}
+
+/* An MPI program, whether or not MPI is up. */
+static bool program_has_mpi(void)
+{
+    return dlsym(RTLD_DEFAULT, "MPI_Initialized") != NULL;
+}
+
+static bool mpi_is_up(void)
+{
+    int (*initialized)(int *) = (int (*)(int *))dlsym(RTLD_DEFAULT, "MPI_Initialized");
+    int flag = 0;
+    return initialized && initialized(&flag) == 0 && flag;
+}
+
+/* PMIx without the address of a server searches for one, at length. */
+const char *spawner_pmix_sign(void)
+{
+    if (!getenv("PMIX_NAMESPACE") || !getenv("PMIX_RANK")) return NULL;
+    for (char **e = environ; *e; e++)
+        if (strncmp(*e, "PMIX_SERVER_URI", strlen("PMIX_SERVER_URI")) == 0) return *e;
+    return NULL;
+}
+
+const char *spawner_mpi_sign(void)
+{
+    static const char *const signs[] = {"OMPI_COMM_WORLD_SIZE", "PMI_RANK",    "PMI_ID",
+                                        "MPI_LOCALNRANKS",      "MPIRUN_RANK", NULL};
+    const char *sign = first_set(signs);
+    if (!sign) sign = spawner_pmix_sign();
+    /* An MPI program that has MPI up already, however that came about. */
+    return sign ? sign : mpi_is_up() ? "MPI_Initialized" : NULL;
+}
+
+bool spawner_prefers_mpi(void)
+{
+    return program_has_mpi();
+}
+
+/* --- loading --- */
+
+struct search {
+    const char *name; /* of the module: gasnet-spawner-<name>.so */
+    bool found;
+    char *why;
+    size_t why_size;
+};
+
+/* Global, so that the plug-ins which an MPI loads by itself find its symbols. */
+static void *load(struct search *search, const char *dir, const char *below)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s%s/gasnet-spawner-%s.so", dir, below, search->name);
+    if (access(path, F_OK) != 0) return NULL;
+    void *module = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    search->found = true;
+    if (!module) snprintf(search->why, search->why_size, "its module does not load: %s", dlerror());
+    return module;
+}
+
+/* Beside the library (or the program, when linked statically) that holds this very function. */
+static void *load_beside_us(struct search *search)
+{
+    Dl_info info;
+    char dir[4096];
+    if (!dladdr((void *)spawner_mpi_load, &info) || !info.dli_fname) return NULL;
+    const char *slash = strrchr(info.dli_fname, '/');
+    size_t len = slash ? (size_t)(slash - info.dli_fname) : 0;
+    if (!slash || len >= sizeof dir) return NULL;
+    memcpy(dir, info.dli_fname, len);
+    dir[len] = 0;
+    void *module = load(search, dir, "");
+    return module ? module : load(search, dir, "/gasnet");
+}
+
+static const struct spawner_ops *load_module(struct search *search)
+{
+    void *module = load(search, SPAWNER_MODULE_DIR, "");
+    if (!module) module = load_beside_us(search);
+    if (!module) module = load(search, SPAWNER_BUILD_DIR, "");
+    if (!module) return NULL;
+    const struct spawner_ops *ops = dlsym(module, SPAWNER_SYMBOL_NAME);
+    if (ops && ops->abi == SPAWNER_ABI) return ops;
+    snprintf(search->why, search->why_size,
+             "the module gasnet-spawner-%s.so is of another version: install library and module "
+             "together",
+             search->name);
+    return NULL;
+}
+
+static void say_absent(const struct search *search, bool built)
+{
+    if (built)
+        snprintf(search->why, search->why_size,
+                 "the library was moved without its module (no gasnet-spawner-%s.so in %s): "
+                 "install it again",
+                 search->name, SPAWNER_MODULE_DIR);
+    else
+        snprintf(search->why, search->why_size,
+                 "the library was built without it (no gasnet-spawner-%s.so in %s): start the "
+                 "program with gasnetrun_ibv -spawner=ssh, or build the library where there is one",
+                 search->name, SPAWNER_MODULE_DIR);
+}
+
+const struct spawner_ops *spawner_pmix_load(char *why, size_t why_size)
+{
+    struct search search = {.name = "pmix", .why = why, .why_size = why_size};
+    const struct spawner_ops *ops = load_module(&search);
+    if (!search.found) say_absent(&search, PMIX_BUILT);
+    return ops;
+}
+
+/* The MPI that the program holds, else the one whose launcher left its sign; NULL: any may be. */
+static const char *wanted_mpi(void)
+{
+    int (*version)(char *, int *) =
+        (int (*)(char *, int *))dlsym(RTLD_DEFAULT, "MPI_Get_library_version");
+    if (version) {
+        char text[8192] = ""; /* MPI_MAX_LIBRARY_VERSION_STRING of every MPI we know */
+        int len = 0;
+        version(text, &len);
+        if (strstr(text, "Open MPI")) return "mpi-openmpi";
+        return strstr(text, "MPICH") || strstr(text, "Intel") || strstr(text, "MVAPICH")
+                   ? "mpi-mpich"
+                   : "mpi-other";
+    }
+    if (getenv("OMPI_COMM_WORLD_SIZE")) return "mpi-openmpi";
+    if (getenv("PMI_FD")) return "mpi-mpich"; /* hydra */
+    return getenv("PMI_RANK") || !spawner_pmix_sign() ? NULL : "mpi-openmpi";
+}
+
+const struct spawner_ops *spawner_mpi_load(char *why, size_t why_size)
+{
+    static const char *const all[] = {"mpi-mpich", "mpi-openmpi", "mpi-other"};
+    const char *wanted = wanted_mpi();
+    struct search search = {.why = why, .why_size = why_size};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        search.name = all[i];
+        if (wanted && strcmp(wanted, all[i]) != 0) continue;
+        const struct spawner_ops *ops = load_module(&search);
+        if (ops || search.found) return ops;
+    }
+    search.name = wanted ? wanted : "mpi-*";
+    say_absent(&search, strstr(SPAWNER_MPIS, search.name + strlen("mpi-")) != NULL);
+    return NULL;
+}

@@ -1,0 +1,319 @@
+/* pmix.c - the pmix spawner: a module of its own, loaded when a PMIx server started the program.
+ *
+ * Called through SPAWNER_SYMBOL by bootstrap.c.  PMIx carries a few kilobytes at start-up, tells of
+ * deaths, and ends the job; no MPI is needed.  What was put stays with the servers for the job's
+ * life (PMIx has no way to take it back), hence a key of its own for every call.
+ */
+#include "other/spawner/module_watch.h"
+#include "other/spawner/spawner_ops.h"
+
+#include <pmix.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+extern const struct spawner_ops SPAWNER_SYMBOL;
+
+extern char **environ;
+
+enum { ABORT_SECONDS = 2, FINI_MS = 500 };
+
+static pmix_proc_t me;
+static uint32_t size;
+static uint64_t calls;      /* collective calls so far: names the keys, alike everywhere */
+static atomic_bool leaving; /* in good order: what we hear from now on is no death */
+
+static void pmix_abort(int exitcode) __attribute__((noreturn));
+
+static void check(pmix_status_t status, const char *call)
+{
+    if (status == PMIX_SUCCESS) return;
+    fprintf(stderr, "bootstrap: rank %" PRIu32 ": %s: %s; ending the job\n", me.rank, call,
+            PMIx_Error_string(status));
+    pmix_abort(1);
+}
+
+/* --- bytes from rank to rank --- */
+
+static void name_key(char key[PMIX_MAX_KEYLEN + 1])
+{
+    snprintf(key, PMIX_MAX_KEYLEN + 1, "gasnet.%" PRIu64, calls);
+}
+
+static void publish(const void *data, size_t len)
+{
+    char key[PMIX_MAX_KEYLEN + 1];
+    pmix_value_t value = {.type = PMIX_BYTE_OBJECT};
+    value.data.bo.bytes = (char *)(uintptr_t)data; /* PMIx_Put copies */
+    value.data.bo.size = len;
+    name_key(key);
+    check(PMIx_Put(PMIX_GLOBAL, key, &value), "PMIx_Put");
+    check(PMIx_Commit(), "PMIx_Commit");
+}
+
+/* Every rank has come here; with `collect` what they published is on every host. */
+static void meet(bool collect)
+{
+    pmix_info_t info;
+    PMIX_INFO_CONSTRUCT(&info);
+    PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
+    check(PMIx_Fence(NULL, 0, &info, 1), "PMIx_Fence");
+    PMIX_INFO_DESTRUCT(&info);
+}
+
+/* What `rank` published in this call; to be released.  `len` bytes unless that is SIZE_MAX. */
+static pmix_value_t *fetch(uint32_t rank, size_t len)
+{
+    char key[PMIX_MAX_KEYLEN + 1];
+    pmix_value_t *value = NULL;
+    pmix_proc_t from = me;
+    from.rank = rank;
+    name_key(key);
+    check(PMIx_Get(&from, key, NULL, 0, &value), "PMIx_Get");
+    if (value->type != PMIX_BYTE_OBJECT || (len != SIZE_MAX && value->data.bo.size != len))
+        check(PMIX_ERR_TYPE_MISMATCH, "collective calls do not match: PMIx_Get");
+    return value;
+}
+
+static void pmix_barrier(void)
+{
+    meet(false);
+}
+
+/* Everybody publishes `len` bytes; of each rank's `want` bytes at `offset` are taken. */
+static void share(const void *mine, size_t len, void *all, size_t offset, size_t want)
+{
+    calls++;
+    if (len) publish(mine, len);
+    meet(len > 0);
+    for (uint32_t r = 0; len && r < size; r++) {
+        if (r == me.rank) {
+            memcpy((char *)all + r * want, (const char *)mine + offset, want);
+            continue;
+        }
+        pmix_value_t *value = fetch(r, len);
+        memcpy((char *)all + r * want, value->data.bo.bytes + offset, want);
+        PMIX_VALUE_RELEASE(value);
+    }
+}
+
+static void pmix_exchange(const void *mine, size_t len, void *all)
+{
+    share(mine, len, all, 0, len);
+}
+
+static void pmix_alltoall(const void *mine, size_t len, void *all)
+{
+    share(mine, len * size, all, len * me.rank, len);
+}
+
+static void pmix_broadcast(void *data, size_t len, uint32_t root)
+{
+    calls++;
+    if (len && me.rank == root) publish(data, len);
+    meet(len > 0);
+    if (!len || me.rank == root) return;
+    pmix_value_t *value = fetch(root, len);
+    memcpy(data, value->data.bo.bytes, len);
+    PMIX_VALUE_RELEASE(value);
+}
+
+/* --- joining --- */
+
+/* A number the server knows of the job (rank PMIX_RANK_WILDCARD) or of a rank. */
+static bool ask(uint32_t rank, const char *key, uint32_t *answer)
+{
+    pmix_value_t *value = NULL;
+    pmix_proc_t about = me;
+    about.rank = rank;
+    if (PMIx_Get(&about, key, NULL, 0, &value) != PMIX_SUCCESS) return false;
+    bool good = value->type == PMIX_UINT32;
+    if (good) *answer = value->data.uint32;
+    PMIX_VALUE_RELEASE(value);
+    return good;
+}
+
+/* Names this host: the server's number for it, else a hash (FNV-1a) of its name. */
+static uint64_t host_key(void)
+{
+    uint32_t node;
+    if (ask(me.rank, PMIX_NODEID, &node)) return node;
+    char name[256] = "";
+    uint64_t hash = 0xcbf29ce484222325;
+    gethostname(name, sizeof name - 1);
+    for (const char *c = name; *c; c++) hash = (hash ^ (unsigned char)*c) * 0x100000001b3;
+    return hash | UINT64_C(1) << 63;
+}
+
+static bool map_hosts(struct bootstrap_job *job)
+{
+    uint64_t mine = host_key(), *keys = malloc(size * sizeof *keys);
+    uint32_t *host_of = malloc(size * sizeof *host_of);
+    uint32_t *first = malloc(size * sizeof *first); /* of each host, its first rank */
+    uint32_t hosts = 0, here = 0;
+    bool good = keys && host_of && first;
+    if (good) pmix_exchange(&mine, sizeof mine, keys);
+    for (uint32_t r = 0; good && r < size; r++) {
+        uint32_t h = r && keys[r] == keys[r - 1] ? host_of[r - 1] : 0;
+        while (h < hosts && keys[first[h]] != keys[r]) h++;
+        if (h == hosts) first[hosts++] = r;
+        host_of[r] = h;
+        here += keys[r] == mine;
+    }
+    free(keys);
+    free(first);
+    if (good)
+        *job = (struct bootstrap_job){.rank = me.rank,
+                                      .size = size,
+                                      .host = host_of[me.rank],
+                                      .host_size = here,
+                                      .host_of = host_of};
+    return good;
+}
+
+/* Rank 0's environment for everybody. */
+static bool share_environment(struct spawner_console *console)
+{
+    size_t len = 1;
+    char *block = NULL;
+    calls++;
+    if (me.rank == 0) {
+        for (char **e = environ; *e; e++) len += strlen(*e) + 1;
+        char *to = block = malloc(len);
+        if (!block) return false;
+        for (char **e = environ; *e; e++) to = stpcpy(to, *e) + 1;
+        *to = 0; /* never empty */
+        publish(block, len);
+    }
+    meet(true);
+    if (me.rank != 0) {
+        pmix_value_t *value = fetch(0, SIZE_MAX);
+        len = value->data.bo.size;
+        block = malloc(len);
+        if (block) memcpy(block, value->data.bo.bytes, len);
+        PMIX_VALUE_RELEASE(value);
+    }
+    *console = (struct spawner_console){block, len - 1};
+    return block != NULL;
+}
+
+/* In PMIx's own thread, which must go on: the death runs in another. */
+static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                     size_t ninfo, pmix_info_t results[], size_t nresults,
+                     pmix_event_notification_cbfunc_fn_t done, void *done_data)
+{
+    int code = 1;
+    for (size_t i = 0; i < ninfo; i++)
+        if (PMIX_CHECK_KEY(&info[i], PMIX_EXIT_CODE) && info[i].value.type == PMIX_INT)
+            code = info[i].value.data.integer;
+    if (!atomic_load(&leaving)) module_watch_report(code & 0xff ? code & 0xff : 1);
+    if (done) done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, done_data);
+}
+
+static void hear_of_deaths(void)
+{
+    static pmix_status_t codes[] = {PMIX_ERR_PROC_ABORTED, PMIX_ERR_PROC_ABORTING,
+                                    PMIX_ERR_PROC_REQUESTED_ABORT,
+                                    PMIX_ERR_LOST_CONNECTION_TO_SERVER, PMIX_ERR_NODE_DOWN};
+    PMIx_Register_event_handler(codes, sizeof codes / sizeof *codes, NULL, 0, on_event, NULL, NULL);
+}
+
+/* PMIx starts threads; none of them may take the program's signals. */
+static pmix_status_t start(void)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pmix_status_t status = PMIx_Init(&me, NULL, 0);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return status;
+}
+
+static enum bootstrap_status pmix_init(int *argc, char ***argv, struct bootstrap_job *job,
+                                       struct spawner_console *console, char *why, size_t why_size)
+{
+    pmix_status_t status = start();
+    if (status != PMIX_SUCCESS) {
+        snprintf(why, why_size,
+                 "spawner pmix: the PMIx server named by PMIX_SERVER_URI* does not "
+                 "answer (%s): its launcher is gone, or of another version",
+                 PMIx_Error_string(status));
+        return BOOTSTRAP_FAILED;
+    }
+    if (!ask(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, &size) || me.rank >= size) {
+        PMIx_Finalize(NULL, 0);
+        snprintf(why, why_size, "spawner pmix: the PMIx server does not tell the job's size");
+        return BOOTSTRAP_FAILED;
+    }
+    if (!share_environment(console) || !map_hosts(job)) {
+        snprintf(why, why_size, "spawner pmix: rank %" PRIu32 ": out of memory", me.rank);
+        return BOOTSTRAP_FAILED;
+    }
+    hear_of_deaths();
+    module_watch_start();
+    return BOOTSTRAP_OK;
+}
+
+/* --- leaving --- */
+
+static sem_t all_leave;
+
+static void on_all_leave(pmix_status_t status, void *unused)
+{
+    sem_post(&all_leave);
+}
+
+/* A launcher ends the others once one has left with a code that is not 0; so all meet here, each
+ * with its own affairs in order.  Who does not come is not waited for. */
+static void pmix_fini(int exitcode)
+{
+    struct timespec until;
+    if (atomic_exchange(&leaving, true)) return;
+    sem_init(&all_leave, 0, 0);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += FINI_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    if (PMIx_Fence_nb(NULL, 0, NULL, 0, on_all_leave, NULL) == PMIX_SUCCESS)
+        while (sem_timedwait(&all_leave, &until) != 0 && errno == EINTR) continue;
+    PMIx_Finalize(NULL, 0);
+}
+
+static void *ask_for_the_end(void *code)
+{
+    PMIx_Abort((int)(intptr_t)code, "", NULL, 0);
+    _exit((int)(intptr_t)code);
+}
+
+/* A server that does not answer must not keep us: our own status then tells it. */
+static void pmix_abort(int exitcode)
+{
+    void *code = (void *)(intptr_t)(exitcode & 0xff);
+    atomic_store(&leaving, true);
+    if (PMIx_Initialized() && spawner_start_thread(ask_for_the_end, code)) {
+        struct timespec left = {.tv_sec = ABORT_SECONDS};
+        while (nanosleep(&left, &left) != 0 && errno == EINTR) continue;
+    }
+    _exit(exitcode & 0xff);
+}
+
+__attribute__((visibility("default"))) const struct spawner_ops SPAWNER_SYMBOL = {
+    .abi = SPAWNER_ABI,
+    .name = "pmix",
+    .init = pmix_init,
+    .barrier = pmix_barrier,
+    .exchange = pmix_exchange,
+    .alltoall = pmix_alltoall,
+    .broadcast = pmix_broadcast,
+    .watch = module_watch_arm,
+    .fini = pmix_fini,
+    .abort = pmix_abort,
+};

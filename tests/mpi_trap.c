@@ -1,0 +1,41 @@
+/* mpi_trap.c - proves that the library keeps its hands off MPI between attach and exit.
+ *
+ * Called by test.c when TEST_MPI_TRAP is set (run-conduit.sh does so for the spawner mpi).  The
+ * code of the MPI library is made unexecutable, whole: whatever calls into it dies on the spot.
+ */
+#define _GNU_SOURCE
+#include "mpi_trap.h"
+
+#include <link.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct trap {
+    int protection;
+    int libraries;
+};
+
+static int visit(struct dl_phdr_info *object, size_t size, void *ctx)
+{
+    struct trap *trap = ctx;
+    const char *slash = strrchr(object->dlpi_name, '/'), *name = slash ? slash + 1 : "";
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    if (strncmp(name, "libmpi.so", 9) != 0 && strncmp(name, "libmpich.so", 11) != 0) return 0;
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+        if (part->p_type != PT_LOAD || !(part->p_flags & PF_X)) continue;
+        uintptr_t from = (object->dlpi_addr + part->p_vaddr) & ~(page - 1);
+        uintptr_t to = object->dlpi_addr + part->p_vaddr + part->p_memsz;
+        if (mprotect((void *)from, to - from, trap->protection) != 0) return -1;
+    }
+    trap->libraries++;
+    return 0;
+}
+
+int mpi_trap(int armed)
+{
+    struct trap trap = {armed ? PROT_READ : PROT_READ | PROT_EXEC, 0};
+    return dl_iterate_phdr(visit, &trap) == 0 ? trap.libraries : -1;
+}
