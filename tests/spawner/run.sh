@@ -306,15 +306,15 @@ cd "$build" || exit 1
 
 # --- launchers that are not ours ---
 for way in "${foreign[@]}"; do
-    with $way 3 "$job" codes 5 5 5
+    with "$way" 3 "$job" codes 5 5 5
     expect 5 "$way: exit code" "${command[@]}"
-    with $way 3 "$job" die 1 abort 42 pause
+    with "$way" 3 "$job" die 1 abort 42 pause
     expect 42 "$way: abort" "${command[@]}"
-    with $way 3 "$job" die 1 kill 9 pause
+    with "$way" 3 "$job" die 1 kill 9 pause
     case $way in mpich) expect 9 "$way: one is killed" "${command[@]}" ;; *) expect 137 "$way: one is killed" "${command[@]}" ;; esac
-    with $way 3
+    with "$way" 3
     signalled KILL 137 "$way: launcher is killed" hang
-    with $way 3
+    with "$way" 3
     signalled KILL 137 "$way: launcher is killed, ranks are deaf" hang deaf
 done
 unset MPIRUN_CMD
