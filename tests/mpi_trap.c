@@ -6,16 +6,45 @@
 #define _GNU_SOURCE
 #include "mpi_trap.h"
 
+#include <dirent.h>
 #include <link.h>
+#include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+enum { THREADS = 256 };
 
 struct trap {
     int protection;
     int libraries;
 };
+
+static pid_t others[THREADS]; /* threads that were there when the trap was armed first */
+static struct sigaction before;
+
+static void note_threads(void)
+{
+    DIR *dir = opendir("/proc/self/task");
+    int count = 0;
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        if (atoi(entry->d_name) != gettid() && count < THREADS)
+            others[count++] = atoi(entry->d_name);
+    if (dir) closedir(dir);
+}
+
+/* Any other fault, and any other thread, comes again under the handler that was there before. */
+static void on_fault(int signo, siginfo_t *info, void *context)
+{
+    for (int i = 0; i < THREADS && others[i]; i++)
+        if (others[i] == gettid() && info->si_code == SEGV_ACCERR) {
+            mpi_trap(0);
+            return;
+        }
+    sigaction(SIGSEGV, &before, NULL);
+}
 
 static int visit(struct dl_phdr_info *object, size_t size, void *ctx)
 {
@@ -36,6 +65,12 @@ static int visit(struct dl_phdr_info *object, size_t size, void *ctx)
 
 int mpi_trap(int armed)
 {
+    static int installed;
+    if (armed && !installed++) {
+        struct sigaction now = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+        note_threads();
+        sigaction(SIGSEGV, &now, &before);
+    }
     struct trap trap = {armed ? PROT_READ : PROT_READ | PROT_EXEC, 0};
     return dl_iterate_phdr(visit, &trap) == 0 ? trap.libraries : -1;
 }

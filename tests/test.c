@@ -201,6 +201,7 @@ void test_run(const struct test_rule *rules, int count)
         failures = 0;
         skip_reason = NULL;
         test_phase("%s", rules[i].name);
+        if (getenv("TEST_MPI_TRAP")) mpi_trap(1);
         test_sync();
         rules[i].check();
         uint32_t total = test_sync_sum(__atomic_load_n(&failures, __ATOMIC_ACQUIRE));
