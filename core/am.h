@@ -27,11 +27,8 @@ int gasnetc_register_client(gasnet_handlerentry_t *table, int numentries);
 
 enum { GASNETC_DELIVER_MAX = 8 };
 
-/* Acts on `n` <= GASNETC_DELIVER_MAX messages that arrived, `systems` of them from net_sys: runs
- * handlers, gives receive space and credits back.  No lock held. */
-void gasnetc_deliver(net_message_t **messages, unsigned n, unsigned systems);
-
-/* The same while the job ends: no handler runs, only system messages are acted on. */
+/* Of `n` <= GASNETC_DELIVER_MAX messages that arrived while the job ends: no handler runs, only
+ * system messages are acted on. */
 void gasnetc_drop(net_message_t **messages, unsigned n);
 
 /* A Request or Reply to this node itself; runs the handler before it returns. */

@@ -174,11 +174,11 @@ HOT int send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t li
                      enum gasnetc_form form)
 {
     if (GASNETC_CHECKING) gasnetc_check_may_communicate("an Active Message Request");
-    if (__builtin_expect(dest >= gasneti_nodes || am->nbytes > limit ||
+    if (__builtin_expect(dest >= gasnetc_job.size || am->nbytes > limit ||
                              (unsigned)am->numargs > GASNETC_AM_MAX_ARGS,
                          0))
         check_outgoing(dest, *am);
-    if (dest == gasneti_mynode)
+    if (dest == gasnetc_job.rank)
         gasnetc_loopback(*am, true);
     else if (am->category == GASNETC_AM_LONG)
         send_long(&gasnetc_peers[dest], *am, true, form);

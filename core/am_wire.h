@@ -126,6 +126,32 @@ static inline void *gasnetc_am_payload(const gasnetc_am_t *am, void *message)
     return (char *)message + am->payload;
 }
 
+/* The head and the length of a Short that carries no flags: what most messages are.  Takes apart as
+ * gasnetc_am_parse does; false when it is something else, or is wrong. */
+static inline bool gasnetc_am_parse_plain(const void *message, size_t length, gasnetc_am_t *am)
+{
+    uint64_t header;
+    const union {
+        gasnetc_am_header_t fields;
+        uint64_t word;
+    } zero = {.fields = {.head = 3, .flags = UINT8_MAX, .nbytes = UINT32_MAX}};
+    if (length < sizeof header) return false;
+    memcpy(&header, message, sizeof header);
+    if (header & zero.word) return false;
+    uint8_t head = ((const gasnetc_am_header_t *)message)->head;
+    unsigned numargs = head >> 3;
+    if (numargs > GASNETC_AM_MAX_ARGS) return false;
+    if (length != gasnetc_am_prefix(GASNETC_AM_SHORT, numargs)) return false;
+    *am = (gasnetc_am_t){.category = GASNETC_AM_SHORT,
+                         .request = head >> 2 & 1,
+                         .handler = ((const gasnetc_am_header_t *)message)->handler,
+                         .credits = ((const gasnetc_am_header_t *)message)->credits,
+                         .numargs = (uint8_t)numargs,
+                         .args = sizeof(gasnetc_am_header_t),
+                         .payload = (uint32_t)length};
+    return true;
+}
+
 /* Takes apart `length` bytes at `message`.  Returns NULL, or the name of the field
  * that is wrong; `am` is then unspecified.  Never reads past the message. */
 static inline const char *gasnetc_am_parse(void *message, size_t length, gasnetc_am_t *am)

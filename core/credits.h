@@ -63,6 +63,11 @@ static inline void gasnetc_credits_untake(gasnetc_credits_t *c, bool needs_room)
  * that breaks the invariant (a broken peer), and then nothing has changed. */
 static inline bool gasnetc_credits_return(gasnetc_credits_t *c, uint16_t n, bool reply)
 {
+    if (reply && n == 1) { /* the usual case of what follows */
+        if (c->available == c->limit) return false;
+        c->available++;
+        return true;
+    }
     if (n > c->limit - c->available || (reply && n == 0)) return false;
     c->available += n;
     c->room += (uint16_t)(n - reply);

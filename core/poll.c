@@ -8,16 +8,13 @@
 #include <limits.h>
 #include <sched.h>
 
-#include "core/am.h"
+#include "core/am_deliver.h"
 #include "core/buffers.h"
 #include "core/context.h"
 #include "core/exit.h"
 #include "core/job.h"
 #include "core/system_am.h"
 #include "core/thread.h"
-
-/* One poll is one piece of code. */
-#define HOT static inline __attribute__((always_inline))
 
 static gasneti_lock_t poll_lock;
 gasnetc_counts_t gasnetc_poll_counts; /* of things that happen under it */
@@ -29,7 +26,7 @@ void gasnetc_poll_set_patience(unsigned turns)
 }
 
 /* Poll lock held: reaps, and takes arrivals; gives the lock back and returns how many arrived. */
-HOT unsigned take_locked(net_message_t **messages, unsigned *reaped, unsigned *systems)
+GASNETC_HOT unsigned take_locked(net_message_t **messages, unsigned *reaped, unsigned *systems)
 {
     *reaped = net_reap();
     unsigned n = net_arrivals(messages, GASNETC_DELIVER_MAX, systems);
@@ -46,7 +43,7 @@ static __attribute__((noinline, cold)) void make_way(void)
 }
 
 /* The same, if no other thread is at it. */
-HOT unsigned take(net_message_t **messages, unsigned *reaped, unsigned *systems)
+GASNETC_HOT unsigned take(net_message_t **messages, unsigned *reaped, unsigned *systems)
 {
     if (__builtin_expect(gasnetc_job.size == 1, 0)) return 0;
     if (!gasneti_trylock(&poll_lock)) {
@@ -67,7 +64,8 @@ static inline int pending(void)
     return atomic_load_explicit(&gasnetc_exit_pending, memory_order_relaxed);
 }
 
-unsigned gasnetc_poll(void)
+/* gasnetc_poll and gasnet_AMPoll each have their own. */
+GASNETC_HOT unsigned poll_once(void)
 {
     net_message_t *messages[GASNETC_DELIVER_MAX];
     unsigned reaped = 0, systems = 0;
@@ -86,7 +84,18 @@ unsigned gasnetc_poll(void)
     return n;
 }
 
-/* For those who are in no hurry. */
+unsigned gasnetc_poll(void)
+{
+    return poll_once();
+}
+
+/* Two parts of it, for those who are in no hurry. */
+static __attribute__((noinline)) void deliver_slowly(net_message_t **messages, unsigned n,
+                                                     unsigned systems)
+{
+    gasnetc_deliver(messages, n, systems);
+}
+
 static __attribute__((noinline)) unsigned take_slowly(net_message_t **messages, unsigned *reaped,
                                                       unsigned *systems)
 {
@@ -100,7 +109,7 @@ unsigned gasnetc_poll_surely(void)
     gasneti_lock(&poll_lock);
     unsigned n = take_slowly(messages, &reaped, &systems);
     gasnetc_tidy_pins();
-    if (n) gasnetc_deliver(messages, n, systems);
+    if (n) deliver_slowly(messages, n, systems);
     if (pending()) gasnetc_exit_act();
     if (atomic_load(&gasnete_progress_due)) gasnete_progress();
     return n;
@@ -142,7 +151,7 @@ void gasnetc_poll_ending(void)
 int gasnetc_AMPoll(void)
 {
     if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_AMPoll");
-    gasnetc_poll();
+    poll_once();
     return GASNET_OK;
 }
 

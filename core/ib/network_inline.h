@@ -163,7 +163,7 @@ void net_ib_ring_pad(char *pad, uint32_t length);
 /* A message came with a word beside it.  True if it is from net_sys. */
 bool net_ib_beside(net_peer_t *peer, uint32_t word);
 /* A message came, while there is still something to choose. */
-void net_ib_heard(net_peer_t *peer, uint32_t length);
+void net_ib_heard(const net_message_t *message);
 void net_ib_heard_by_ring(uint32_t count);
 /* The slow half of net_refill: no spare is left. */
 net_message_t *net_ib_move(net_recv_t *recv);
@@ -444,26 +444,24 @@ NET_HOT unsigned net_ib_arrivals(hca_cq_t cq, net_message_t **messages, unsigned
                                  unsigned *systems)
 {
     hca_wc_t wc[NET_IB_BATCH];
-    unsigned arrived = 0;
+    net_message_t **out = messages;
     int n = hca_poll(cq, budget < NET_IB_BATCH ? (int)budget : NET_IB_BATCH, wc);
-    for (int i = 0; i < n; i++) {
-        net_recv_t *recv = (net_recv_t *)(uintptr_t)hca_wc_id(&wc[i]);
-        if (__builtin_expect(!hca_wc_ok(&wc[i]), 0)) {
-            net_ib_recv_failed(recv->message.peer, &wc[i]);
+    if (n <= 0) return 0;
+    for (const hca_wc_t *w = wc, *end = wc + n; w != end; w++) {
+        net_recv_t *recv = (net_recv_t *)(uintptr_t)hca_wc_id(w);
+        if (__builtin_expect(!hca_wc_ok(w), 0)) {
+            net_ib_recv_failed(recv->message.peer, w);
             continue;
         }
-        uint32_t length = hca_wc_length(&wc[i]);
-        recv->message.length = length;
-        bool system = false;
-        if (__builtin_expect(hca_wc_marked(&wc[i]), 0))
-            system = net_ib_beside(recv->message.peer, hca_wc_word(&wc[i]));
-        recv->message.system = system;
-        *systems += system;
-        messages[arrived++] = &recv->message;
-        if (__builtin_expect(net_ib.choosing, 0) && !system)
-            net_ib_heard(recv->message.peer, length);
+        recv->message.length = hca_wc_length(w);
+        *out++ = &recv->message;
+        if (__builtin_expect(hca_wc_marked(w), 0)) {
+            recv->message.system = net_ib_beside(recv->message.peer, hca_wc_word(w));
+            *systems += recv->message.system;
+        }
+        if (__builtin_expect(net_ib.choosing, 0)) net_ib_heard(&recv->message);
     }
-    return arrived;
+    return (unsigned)(out - messages);
 }
 
 /* The same where there are several devices; reap.c. */

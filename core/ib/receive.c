@@ -88,6 +88,7 @@ void net_ib_receive_fini(void)
 void net_release_system(net_message_t *message)
 {
     net_recv_t *recv = (net_recv_t *)message;
+    message->system = false;
     net_ib_recv_post(message->peer, recv->qp, recv);
 }
 

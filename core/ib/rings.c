@@ -144,10 +144,11 @@ static void heard(int64_t rank, uint32_t count)
     net_ib.choosing = amrdma_choosing(&choice);
 }
 
-void net_ib_heard(net_peer_t *peer, uint32_t length)
+void net_ib_heard(const net_message_t *message)
 {
+    net_peer_t *peer = message->peer;
     const net_rings_t *rings = atomic_load(&peer->am->rings);
-    if (length > net_ib.ring_limit) return;
+    if (message->system || message->length > net_ib.ring_limit) return;
     waiting[peer->rank] = peer;
     heard(rings && atomic_load(&rings->in) ? AMRDMA_HAS_RING : (int64_t)peer->rank, 1);
 }
