@@ -100,30 +100,16 @@ bool gasnetc_param_parse(const gasnetc_param_t *row, const char *text, gasnetc_p
  */
 
 /* Variables that other parts read: spawners, tools, launcher. */
-static const char *const other_names[] = {"GASNET_VERBOSEENV",
-                                          "GASNET_IBV_SPAWNER",
-                                          "GASNET_SSH_NODEFILE",
-                                          "GASNET_SSH_SERVERS",
-                                          "GASNET_SSH_CMD",
-                                          "GASNET_SSH_OPTIONS",
-                                          "GASNET_SSH_OUT_DEGREE",
-                                          "GASNET_SSH_REMOTE_PATH",
-                                          "GASNET_NODEFILE",
-                                          "GASNET_RM_NODEFILE",
-                                          "GASNET_ENVCMD",
-                                          "GASNET_MPI_THREAD",
-                                          "GASNET_BACKTRACE",
-                                          "GASNET_BACKTRACE_NODES",
-                                          "GASNET_BACKTRACE_SIGNAL",
-                                          "GASNET_BACKTRACE_TYPE",
-                                          "GASNET_FREEZE_ON_ERROR",
-                                          "GASNET_FREEZE_SIGNAL",
-                                          "GASNET_TMPDIR",
-                                          "GASNET_FS_SYNC",
-                                          "GASNET_DISABLE_ENVDECODE",
-                                          "GASNET_DISABLE_ARGDECODE",
-                                          "GASNET_HCA_ID",
-                                          "GASNET_PORT_NUM"};
+static const char *const other_names[] = {
+    "GASNET_VERBOSEENV",      "GASNET_IBV_SPAWNER",       "GASNET_SSH_NODEFILE",
+    "GASNET_SSH_SERVERS",     "GASNET_SSH_CMD",           "GASNET_SSH_OPTIONS",
+    "GASNET_SSH_OUT_DEGREE",  "GASNET_SSH_TIMEOUT",       "GASNET_SSH_LAYOUT",
+    "GASNET_SSH_REMOTE_PATH", "GASNET_NODEFILE",          "GASNET_RM_NODEFILE",
+    "GASNET_ENVCMD",          "GASNET_MPI_THREAD",        "GASNET_BACKTRACE",
+    "GASNET_BACKTRACE_NODES", "GASNET_BACKTRACE_SIGNAL",  "GASNET_BACKTRACE_TYPE",
+    "GASNET_FREEZE_ON_ERROR", "GASNET_FREEZE_SIGNAL",     "GASNET_TMPDIR",
+    "GASNET_FS_SYNC",         "GASNET_DISABLE_ENVDECODE", "GASNET_DISABLE_ARGDECODE",
+    "GASNET_HCA_ID",          "GASNET_PORT_NUM"};
 enum { OTHER_NAMES = sizeof other_names / sizeof *other_names };
 
 /* Promised, and harmless to leave out: accepted, with a warning that they do nothing yet. */

@@ -140,6 +140,13 @@ void hosts_place(uint32_t ranks, uint32_t hosts, struct hosts_block *blocks)
     for (uint32_t h = 0; h < hosts; h++) {
         blocks[h].first = next;
         blocks[h].count = ranks / hosts + (h < ranks % hosts);
+        blocks[h].stride = 1;
         next += blocks[h].count;
     }
+}
+
+void hosts_deal(uint32_t ranks, uint32_t hosts, struct hosts_block *blocks)
+{
+    for (uint32_t h = 0; h < hosts; h++)
+        blocks[h] = (struct hosts_block){h, ranks / hosts + (h < ranks % hosts), hosts};
 }

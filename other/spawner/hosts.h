@@ -25,12 +25,27 @@ void hosts_merge(struct words *hosts);
 /* Two spellings of one host: equal, or equal up to the first dot when one of them has no dot. */
 bool hosts_same(const char *a, const char *b);
 
+/* Ranks first, first + stride, ... */
 struct hosts_block {
-    uint32_t first, count; /* ranks */
+    uint32_t first, count, stride;
 };
+
+static inline uint32_t hosts_rank(const struct hosts_block *block, uint32_t index)
+{
+    return block->first + index * block->stride;
+}
+
+/* UINT32_MAX: not one of the block. */
+static inline uint32_t hosts_index(const struct hosts_block *block, uint32_t rank)
+{
+    uint32_t index = rank < block->first ? UINT32_MAX : (rank - block->first) / block->stride;
+    return index < block->count && hosts_rank(block, index) == rank ? index : UINT32_MAX;
+}
 
 /* Contiguous blocks for `hosts` hosts, as even as possible, the larger ones first; hosts must be
  * 1..ranks. */
 void hosts_place(uint32_t ranks, uint32_t hosts, struct hosts_block *blocks);
+/* The same, ranks dealt out one by one. */
+void hosts_deal(uint32_t ranks, uint32_t hosts, struct hosts_block *blocks);
 
 #endif

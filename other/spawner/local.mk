@@ -20,6 +20,7 @@ other_spawner_liblauncher_la_SOURCES = \
 	other/spawner/ssh_children.c other/spawner/ssh_children.h \
 	other/spawner/ssh_job.c other/spawner/ssh_job.h \
 	other/spawner/ssh_link.c other/spawner/ssh_link.h \
+	other/spawner/ssh_shell.c other/spawner/ssh_shell.h \
 	other/spawner/ssh_place.c other/spawner/ssh_place.h other/spawner/say.c other/spawner/say.h \
 	other/tools/descriptors.c other/tools/descriptors.h
 other_spawner_liblauncher_la_LIBADD = other/spawner/libspawner.la

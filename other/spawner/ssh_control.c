@@ -1,10 +1,14 @@
 /* ssh_control.c - the control process: starts one host's ranks and passes on what they say.
  *
+ * Where hosts are many it also starts the control processes of some others, which then speak to the
+ * launcher themselves; only their output comes through here.
+ *
  * It is the launcher program in a hidden mode, started through a remote shell.  It judges nothing:
  * frames go up and down as they are.  When the launcher is gone, so is everything here.
  */
-#include "other/spawner/ssh_children.h"
+#include "other/spawner/hosts.h"
 #include "other/spawner/ssh_launch.h"
+#include "other/spawner/ssh_shell.h"
 #include "other/spawner/say.h"
 
 #include <arpa/inet.h>
@@ -22,13 +26,28 @@
 
 extern char **environ;
 
-enum { CONNECT_LIMIT = 10000 }; /* ms for one address of the launcher */
+enum {
+    CONNECT_LIMIT = 10000, /* ms for one address of the launcher */
+    LINE_PATIENCE = 200,   /* ms that output without an end of line is kept */
+    DRAIN_STEPS = 10,      /* pauses of that length in the last output of other hosts */
+};
+
+/* A remote shell that we were told to start. */
+struct below {
+    struct ssh_shell shell;
+    uint32_t slot; /* the launcher's name for it */
+};
 
 struct control {
     struct ssh_link up; /* to the launcher */
     struct ssh_wire_assembly in;
     struct ssh_children kids;
-    uint32_t first, alive;
+    struct hosts_block block;
+    uint32_t alive;
+    char secret[SSH_WIRE_SECRET + 1];
+    struct below *below; /* [below_most] */
+    uint32_t below_count, below_most;
+    bool unfinished; /* a line of theirs */
     bool set_up, wrong;
 };
 
@@ -88,14 +107,13 @@ static bool read_secret(char secret[SSH_WIRE_SECRET + 1])
 
 static bool join(struct control *c, char *addresses, uint16_t port, uint32_t slot)
 {
-    char secret[SSH_WIRE_SECRET + 1];
-    if (!read_secret(secret)) return complain("standard input", "not the launcher's"), false;
+    if (!read_secret(c->secret)) return complain("standard input", "not the launcher's"), false;
     int fd = connect_to_any(addresses, port);
     if (fd < 0) return complain("cannot connect to the launcher", strerror(errno)), false;
     ssh_link_open(&c->up, fd, false);
     struct ssh_wire_buf buf = {0};
     ssh_wire_put_u32(&buf, slot);
-    ssh_wire_put(&buf, secret, SSH_WIRE_SECRET);
+    ssh_wire_put(&buf, c->secret, SSH_WIRE_SECRET);
     struct ssh_parcel *parcel = ssh_parcel_new(SSH_WIRE_JOIN, SSH_WIRE_ALL, buf.data, buf.len);
     ssh_link_post(&c->up, parcel);
     ssh_parcel_drop(parcel);
@@ -112,6 +130,21 @@ static void tell(struct control *c, enum ssh_wire_type type, uint32_t rank, uint
     struct ssh_parcel *parcel = ssh_parcel_new(type, rank, bytes, sizeof bytes);
     ssh_link_post(&c->up, parcel);
     ssh_parcel_drop(parcel);
+}
+
+static void tell_shell_ended(struct control *c, pid_t pid, int status)
+{
+    for (uint32_t i = 0; i < c->below_count; i++) {
+        struct ssh_wire_buf buf = {0};
+        if (c->below[i].shell.pid != pid) continue;
+        c->below[i].shell.pid = 0;
+        ssh_wire_put_u32(&buf, c->below[i].slot);
+        ssh_wire_put_u32(&buf, (uint32_t)status);
+        struct ssh_parcel *parcel = ssh_parcel_new(SSH_WIRE_SHELL, SSH_WIRE_ALL, buf.data, buf.len);
+        ssh_link_post(&c->up, parcel);
+        ssh_parcel_drop(parcel);
+        ssh_wire_free(&buf);
+    }
 }
 
 struct from_child {
@@ -151,7 +184,10 @@ static void reap_children(struct control *c)
     pid_t pid;
     while ((pid = ssh_children_reap(&c->kids, false, &status)) > 0) {
         struct ssh_child *child = ssh_children_find(&c->kids, pid);
-        if (!child) continue;
+        if (!child) {
+            tell_shell_ended(c, pid, status);
+            continue;
+        }
         child->pid = 0;
         if (child->link.fd >= 0) read_child(c, child);
         ssh_children_forget(child);
@@ -189,20 +225,23 @@ static void start_ranks(struct control *c, const struct ssh_wire_message *setup)
     for (uint32_t i = 0; argv && i < setup->setup.argc; i++, s += strlen(s) + 1) argv[i] = s;
     const char **envp = argv ? merge_environment(s, setup->setup.envc) : NULL;
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    c->first = setup->setup.first;
+    c->block = (struct hosts_block){setup->setup.first, setup->setup.count, setup->setup.stride};
+    c->below_most = setup->setup.below;
+    c->below = calloc((size_t)c->below_most + 1, sizeof *c->below);
     c->set_up = true;
     if (chdir(cwd) != 0) {
         complain(cwd, strerror(errno));
         c->wrong = true;
-    } else if (!ssh_children_make_room(&c->kids, setup->setup.count, 0)) {
+    } else if (!ssh_children_make_room(&c->kids, setup->setup.count, c->below_most)) {
         c->wrong = true;
-    } else if (!envp || null < 0 || !ssh_children_open(&c->kids, setup->setup.count, 0)) {
+    } else if (!envp || null < 0 || !c->below ||
+               !ssh_children_open(&c->kids, setup->setup.count, c->below_most)) {
         complain("cannot prepare", strerror(errno));
         c->wrong = true;
     }
     struct ssh_program program = {path, (char *const *)argv, envp};
     for (uint32_t i = 0; i < setup->setup.count && !c->wrong; i++) {
-        uint32_t rank = c->first + i;
+        uint32_t rank = hosts_rank(&c->block, i);
         if (ssh_children_start_rank(&c->kids, i, rank, &program, rank == 0 ? STDIN_FILENO : null)) {
             c->alive++;
             continue;
@@ -215,11 +254,27 @@ static void start_ranks(struct control *c, const struct ssh_wire_message *setup)
     if (null >= 0) close(null);
 }
 
+/* Another host: the whole command comes from the launcher, the secret goes on from us. */
+static void start_below(struct control *c, const struct ssh_wire_message *start)
+{
+    char **argv = calloc((size_t)start->start.argc + 1, sizeof *argv);
+    char *s = (char *)(uintptr_t)start->data; /* exec's type is not const */
+    for (uint32_t i = 0; argv && i < start->start.argc; i++, s += strlen(s) + 1) argv[i] = s;
+    struct below *below = &c->below[c->below_count++];
+    ssh_shell_init(&below->shell);
+    below->slot = start->start.slot;
+    if (!argv || !ssh_shell_start(&below->shell, &c->kids, argv, c->secret, false)) {
+        complain("cannot start a remote shell", strerror(errno));
+        c->wrong = true;
+    }
+    free(argv);
+}
+
 static void pass_down(struct control *c, const struct ssh_wire_frame *frame)
 {
     struct ssh_parcel *parcel = ssh_parcel_of_frame(frame);
     for (uint32_t i = 0; i < c->kids.count; i++)
-        if (frame->rank == SSH_WIRE_ALL || frame->rank == c->first + i)
+        if (frame->rank == SSH_WIRE_ALL || frame->rank == hosts_rank(&c->block, i))
             ssh_link_post(&c->kids.ranks[i].link, parcel);
     ssh_parcel_drop(parcel);
 }
@@ -236,13 +291,58 @@ static void take_order(void *ctx, const struct ssh_wire_frame *frame)
         c->wrong = c->wrong || complete < 0;
     } else if (!c->set_up) {
         c->wrong = true;
+    } else if (frame->type == SSH_WIRE_START) {
+        int complete = ssh_wire_assemble(&c->in, frame, &message, &why);
+        if (complete > 0 && c->below_count < c->below_most)
+            start_below(c, &message);
+        else
+            c->wrong = c->wrong || complete != 0;
     } else if (frame->type == SSH_WIRE_SIGNAL && frame->len == 4) {
         for (uint32_t i = 0; i < c->kids.count; i++)
-            if (frame->rank == SSH_WIRE_ALL || frame->rank == c->first + i)
+            if (frame->rank == SSH_WIRE_ALL || frame->rank == hosts_rank(&c->block, i))
                 ssh_children_signal(&c->kids, i, (int)ssh_wire_u32(frame->data));
     } else {
         pass_down(c, frame);
     }
+}
+
+/* --- output of hosts below --- */
+
+static size_t poll_below(const struct control *c, struct pollfd *fds)
+{
+    for (uint32_t i = 0; i < 2 * c->below_count; i++)
+        fds[i] = (struct pollfd){.fd = c->below[i / 2].shell.output[i % 2], .events = POLLIN};
+    return 2 * (size_t)c->below_count;
+}
+
+static void read_below(struct control *c, const struct pollfd *fds, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (fds[i].revents && fds[i].fd >= 0 && ssh_shell_read(&c->below[i / 2].shell, (int)i % 2))
+            c->unfinished = true;
+}
+
+static void flush_below(struct control *c)
+{
+    for (uint32_t i = 0; i < c->below_count; i++) ssh_shell_flush(&c->below[i].shell);
+    c->unfinished = false;
+}
+
+/* The launcher has told them too; what they still say is passed on, then they are ended. */
+static void end_below(struct control *c, struct pollfd *fds)
+{
+    for (int pauses = 0; pauses < DRAIN_STEPS;) {
+        uint32_t open = 0;
+        for (uint32_t i = 0; i < 2 * c->below_count; i++)
+            open += c->below[i / 2].shell.output[i % 2] >= 0;
+        if (!open) break;
+        if (poll(fds, poll_below(c, fds), LINE_PATIENCE) <= 0)
+            pauses++;
+        else
+            read_below(c, fds, 2 * c->below_count);
+    }
+    for (uint32_t i = 0; i < c->below_count; i++) ssh_shell_close(&c->below[i].shell);
+    free(c->below);
 }
 
 /* --- the loop --- */
@@ -252,12 +352,16 @@ static bool step(struct control *c, struct pollfd *fds, size_t max)
 {
     size_t n = 0, kids = c->set_up ? c->kids.count : 0;
     const char *why;
-    if (2 + 2 * kids > max) return false;
+    if (2 + 2 * kids + 2 * (size_t)c->below_most > max) return false;
     fds[n++] = (struct pollfd){.fd = c->up.fd, .events = ssh_link_events(&c->up)};
     fds[n++] = (struct pollfd){.fd = c->set_up ? c->kids.signals : -1, .events = POLLIN};
     if (c->set_up) ssh_children_poll(&c->kids, fds + n);
     n += 2 * kids;
-    if (poll(fds, n, -1) < 0) return errno == EINTR;
+    uint32_t outputs = (uint32_t)poll_below(c, fds + n);
+    int ready = poll(fds, n + outputs, c->unfinished ? LINE_PATIENCE : -1);
+    if (ready < 0) return errno == EINTR;
+    if (ready == 0) flush_below(c);
+    read_below(c, fds + n, outputs);
     if (fds[1].revents) {
         struct signalfd_siginfo info;
         while (read(c->kids.signals, &info, sizeof info) == (ssize_t)sizeof info)
@@ -284,7 +388,7 @@ static bool step(struct control *c, struct pollfd *fds, size_t max)
 int ssh_control_main(int argc, char **argv)
 {
     struct control c = {0};
-    enum { MOST = 65536 };
+    enum { MOST = 2 * 65536 };
     if (argc != 5) return complain("command line", "not the launcher's"), 1;
     struct pollfd *fds = calloc(MOST, sizeof *fds);
     if (!fds || !join(&c, argv[2], (uint16_t)atoi(argv[3]), (uint32_t)strtoul(argv[4], NULL, 10)))
@@ -292,6 +396,8 @@ int ssh_control_main(int argc, char **argv)
     while (step(&c, fds, MOST)) continue;
     if (c.set_up && c.kids.ranks) {
         for (uint32_t i = 0; i < c.kids.count; i++) ssh_children_signal(&c.kids, i, SIGKILL);
+        ssh_link_close(&c.up);
+        end_below(&c, fds);
         ssh_children_close(&c.kids);
     }
     ssh_link_close(&c.up);

@@ -57,7 +57,7 @@ static struct ssh_child *local_child(struct ssh_master *m, uint32_t rank)
 {
     struct ssh_slot *slot = &m->slots[m->slot_of[rank]];
     if (slot->plan->remote) return NULL;
-    return &m->kids.ranks[slot->local_first + rank - slot->plan->block.first];
+    return &m->kids.ranks[slot->local_first + hosts_index(&slot->plan->block, rank)];
 }
 
 /* The job's way to send. */
@@ -86,7 +86,8 @@ static void signal_rank(struct ssh_master *m, uint32_t rank, int signo)
     if (slot->plan->remote)
         ssh_remote_signal(slot, rank, signo);
     else
-        ssh_children_signal(&m->kids, slot->local_first + rank - slot->plan->block.first, signo);
+        ssh_children_signal(&m->kids, slot->local_first + hosts_index(&slot->plan->block, rank),
+                            signo);
 }
 
 static void signal_all(struct ssh_master *m, int signo)
@@ -115,6 +116,7 @@ static void start_end(struct ssh_master *m)
         if (phase == SSH_RANK_JOINED || phase == SSH_RANK_ANNOUNCED)
             send_to(m, r, SSH_WIRE_DIE, code, sizeof code);
     }
+    ssh_remote_end(m);
     ssh_timer_set(m, SSH_TIMER_TERM, TERM_AFTER);
     ssh_timer_set(m, SSH_TIMER_KILL, KILL_AFTER);
     ssh_timer_set(m, SSH_TIMER_GIVE_UP, GIVE_UP_AFTER);
@@ -362,7 +364,7 @@ static void make_welcome(struct ssh_master *m)
 static void start_local_rank(struct ssh_master *m, uint32_t rank, int null)
 {
     struct ssh_slot *slot = &m->slots[m->slot_of[rank]];
-    uint32_t index = slot->local_first + rank - slot->plan->block.first;
+    uint32_t index = slot->local_first + hosts_index(&slot->plan->block, rank);
     int input = rank == 0 ? STDIN_FILENO : null;
     if (m->job.ending || !ssh_children_start_rank(&m->kids, index, rank, &m->program, input)) {
         ssh_job_fail(&m->job, 1,
@@ -398,17 +400,41 @@ static void describe(const struct ssh_master *m)
     for (uint32_t s = 0; s < m->plan.count; s++) {
         const struct ssh_slot_plan *slot = &m->plan.slots[s];
         struct words command = {0};
-        launcher_say("ranks %" PRIu32 "-%" PRIu32 " on host %s%s: %s", slot->block.first,
-                     slot->block.first + slot->block.count - 1, slot->host,
+        uint32_t last = hosts_rank(&slot->block, slot->block.count - 1);
+        char ranks[64];
+        snprintf(ranks, sizeof ranks,
+                 slot->block.stride == 1 ? "%" PRIu32 "-%" PRIu32
+                                         : "%" PRIu32 "-%" PRIu32 " by %" PRIu32,
+                 slot->block.first, last, slot->block.stride);
+        launcher_say("ranks %s on host %s%s: %s", ranks, slot->host,
                      slot->remote ? "" : " (this machine)", line ? line : "");
         if (slot->remote && ssh_remote_command(m, s, &command)) {
             char *text = words_join(command.word);
-            launcher_say("  by %s", text ? text : "");
+            uint32_t starter = m->slots[s].starter;
+            launcher_say("  by %s%s%s", text ? text : "",
+                         starter == SSH_LAUNCHER ? "" : " on host ",
+                         starter == SSH_LAUNCHER ? "" : m->plan.slots[starter].host);
             free(text);
         }
         words_free(&command);
     }
     free(line);
+}
+
+/* A tree of remote shells: remote slot i starts those from degree * (i + 1) on, as many as degree
+ * says.  The launcher starts the first ones, rank 0's among them, whose input comes from here. */
+static void grow_tree(struct ssh_master *m)
+{
+    uint32_t *remote = calloc(m->plan.count, sizeof *remote), count = 0, degree = m->plan.degree;
+    for (uint32_t s = 0; remote && degree && s < m->plan.count; s++) {
+        if (!m->slots[s].plan->remote) continue;
+        if (count >= degree) {
+            m->slots[s].starter = remote[count / degree - 1];
+            m->slots[m->slots[s].starter].below++;
+        }
+        remote[count++] = s;
+    }
+    free(remote);
 }
 
 static bool lay_out(struct ssh_master *m, uint32_t *locals)
@@ -422,23 +448,24 @@ static bool lay_out(struct ssh_master *m, uint32_t *locals)
         struct ssh_slot *slot = &m->slots[s];
         slot->plan = &m->plan.slots[s];
         slot->local_first = *locals;
-        slot->link.fd = slot->input = slot->output[0] = slot->output[1] = -1;
+        slot->link.fd = -1;
+        slot->starter = SSH_LAUNCHER;
+        ssh_shell_init(&slot->shell);
         if (slot->plan->remote)
             m->remotes++;
         else
             *locals += slot->plan->block.count;
         for (uint32_t i = 0; i < slot->plan->block.count; i++)
-            m->slot_of[slot->plan->block.first + i] = s;
+            m->slot_of[hosts_rank(&slot->plan->block, i)] = s;
     }
+    grow_tree(m);
     return true;
 }
 
-static int run(struct ssh_master *m)
+static int run(struct ssh_master *m, uint32_t locals)
 {
-    uint32_t locals = 0;
-    bool good = lay_out(m, &locals);
-    if (good && !ssh_children_make_room(&m->kids, locals, m->remotes)) return 1;
-    if (!good || !ssh_job_open(&m->job, m->request->ranks, m->plan.host_name_of, send_to, m) ||
+    if (!ssh_children_make_room(&m->kids, locals, m->remotes)) return 1;
+    if (!ssh_job_open(&m->job, m->request->ranks, m->plan.host_name_of, send_to, m) ||
         !ssh_children_open(&m->kids, locals, m->remotes)) {
         launcher_say("cannot prepare %" PRIu32 " processes: %s", m->request->ranks,
                      strerror(errno));
@@ -475,8 +502,10 @@ int ssh_launch(const struct ssh_request *request)
     struct ssh_master m = {.request = request, .listener = -1};
     int status = 1;
     if (ssh_plan_make(&m.plan, request) && announce_places(&m.plan, request)) {
-        if (request->verbose || request->dry_run) describe(&m);
-        status = request->dry_run ? 0 : run(&m);
+        uint32_t locals;
+        bool good = lay_out(&m, &locals);
+        if (good && (request->verbose || request->dry_run)) describe(&m);
+        status = !good ? 1 : request->dry_run ? 0 : run(&m, locals);
     }
     ssh_parcel_drop(m.welcome);
     ssh_job_close(&m.job);

@@ -3,11 +3,11 @@
 #ifndef SSH_MASTER_H
 #define SSH_MASTER_H
 
-#include "other/spawner/lines.h"
 #include "other/spawner/ssh_ask.h"
 #include "other/spawner/ssh_children.h"
 #include "other/spawner/ssh_job.h"
 #include "other/spawner/ssh_place.h"
+#include "other/spawner/ssh_shell.h"
 
 #include <poll.h>
 
@@ -28,13 +28,15 @@ enum ssh_timer {
 struct ssh_slot {
     const struct ssh_slot_plan *plan;
     uint32_t local_first; /* index among the local children */
-    pid_t shell;          /* 0: none (any more) */
+    uint32_t starter;     /* slot whose control process starts this one's, or SSH_LAUNCHER */
+    uint32_t below;       /* slots that it starts itself */
+    bool told;            /* its starter was told to start it */
     bool joined, lost;
-    struct ssh_link link; /* to the control process */
-    int input;            /* pipe to the shell's stdin, or -1 */
-    int output[2];        /* pipes from its stdout and stderr, or -1 */
-    struct lines lines[2];
+    struct ssh_link link;   /* to the control process */
+    struct ssh_shell shell; /* if we are the starter */
 };
+
+static const uint32_t SSH_LAUNCHER = UINT32_MAX;
 
 /* A connection that has not yet proved that it belongs to this job. */
 struct ssh_stranger {
@@ -87,6 +89,8 @@ void ssh_remote_ready(struct ssh_master *m, const struct pollfd *fds, size_t cou
 bool ssh_remote_shell_ended(struct ssh_master *m, pid_t pid, int status);
 void ssh_remote_send(struct ssh_slot *slot, struct ssh_parcel *parcel);
 void ssh_remote_signal(struct ssh_slot *slot, uint32_t rank, int signo);
+/* The job ends: nobody is waited for any more. */
+void ssh_remote_end(struct ssh_master *m);
 void ssh_remote_connect_late(struct ssh_master *m);
 void ssh_remote_flush_lines(struct ssh_master *m);
 /* The job is over: tells the control processes; true once all shells are gone and all is said. */

@@ -139,17 +139,49 @@ static void number_hosts(struct ssh_plan *plan)
             number = plan->host_of[plan->slots[same].block.first];
         else
             next++;
-        for (uint32_t r = slot->block.first; r < slot->block.first + slot->block.count; r++) {
+        for (uint32_t i = 0; i < slot->block.count; i++) {
+            uint32_t r = hosts_rank(&slot->block, i);
             plan->host_of[r] = number;
             plan->host_name_of[r] = slot->host;
         }
     }
 }
 
+/* --- settings --- */
+
+static bool take_number(const char *name, uint32_t usual, uint32_t least, uint32_t most,
+                        uint32_t *number)
+{
+    const char *text = getenv(name);
+    char *end;
+    *number = usual;
+    if (!text || !*text) return true;
+    unsigned long value = strtoul(text, &end, 10);
+    *number = (uint32_t)value;
+    if (*text >= '0' && *text <= '9' && !*end && value >= least && value <= most) return true;
+    launcher_say("%s=%s: a whole number from %" PRIu32 " to %" PRIu32 " is needed here", name, text,
+                 least, most);
+    return false;
+}
+
+static bool take_layout(bool *cyclic)
+{
+    const char *text = getenv("GASNET_SSH_LAYOUT");
+    *cyclic = text && strcmp(text, "cyclic") == 0;
+    if (*cyclic || !text || !*text || strcmp(text, "block") == 0) return true;
+    launcher_say("GASNET_SSH_LAYOUT=%s: choose block or cyclic", text);
+    return false;
+}
+
 bool ssh_plan_make(struct ssh_plan *plan, const struct ssh_request *request)
 {
     char me[256] = "localhost";
+    bool cyclic;
     memset(plan, 0, sizeof *plan);
+    if (!take_layout(&cyclic) ||
+        !take_number("GASNET_SSH_OUT_DEGREE", 32, 0, 65535, &plan->degree) ||
+        !take_number("GASNET_SSH_TIMEOUT", 60, 1, 86400, &plan->patience))
+        return false;
     gethostname(me, sizeof me - 1);
     if (!find_hosts(&plan->names, request->hosts == 0)) return false;
     if (plan->names.count == 0) words_add(&plan->names, me);
@@ -164,7 +196,7 @@ bool ssh_plan_make(struct ssh_plan *plan, const struct ssh_request *request)
         free(blocks);
         return false;
     }
-    hosts_place(request->ranks, plan->count, blocks);
+    (cyclic ? hosts_deal : hosts_place)(request->ranks, plan->count, blocks);
     for (uint32_t s = 0; s < plan->count; s++) {
         const char *host = plan->names.word[s];
         plan->slots[s] = (struct ssh_slot_plan){

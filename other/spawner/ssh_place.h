@@ -1,6 +1,6 @@
 /* ssh_place.h - where the ranks of a job go: host list of the environment, cut into slots.
  *
- * Called once by the launcher.  A slot is a contiguous block of ranks on one host, started either
+ * Called once by the launcher.  A slot is a block of ranks on one host, started either
  * directly (this machine) or by a control process behind a remote shell.
  */
 #ifndef SSH_PLACE_H
@@ -21,6 +21,8 @@ struct ssh_plan {
     uint32_t count;
     uint32_t *host_of;         /* [ranks] dense host numbers */
     const char **host_name_of; /* [ranks] */
+    uint32_t degree;           /* remote shells that one process starts; 0: any number */
+    uint32_t patience;         /* seconds for a control process to appear */
 };
 
 /* False: already reported on stderr. */

@@ -25,9 +25,8 @@
 extern char **environ;
 
 enum {
-    CONNECT_LIMIT = 60000, /* ms for a control process to appear */
-    LINE_PATIENCE = 200,   /* ms that output without an end of line is kept */
-    STRANGERS = 64,        /* connections that may be waiting to prove themselves */
+    LINE_PATIENCE = 200, /* ms that output without an end of line is kept */
+    STRANGERS = 64,      /* connections that may be waiting to prove themselves */
 };
 
 static bool is_up(const struct ssh_slot *slot)
@@ -134,38 +133,30 @@ static bool start_shell(struct ssh_master *m, uint32_t s)
 {
     struct ssh_slot *slot = &m->slots[s];
     struct words command = {0};
-    int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
-    if (!ssh_remote_command(m, s, &command)) {
-        words_free(&command);
-        return false;
-    }
-    bool good = true;
-    for (int i = 0; i < 3; i++) good = good && pipe2(pipes[i], O_CLOEXEC) == 0;
-    const int theirs[3] = {pipes[0][0], pipes[1][1], pipes[2][1]};
-    if (good) slot->shell = ssh_children_start_helper(&m->kids, command.word, theirs);
-    good = good && slot->shell > 0;
-    if (!good)
+    bool rank0 = s == m->slot_of[0]; /* standard input follows the secret */
+    bool good = ssh_remote_command(m, s, &command);
+    if (good && !ssh_shell_start(&slot->shell, &m->kids, command.word, m->secret, rank0)) {
         launcher_say("host %s: cannot start %s: %s", slot->plan->host, command.word[0],
                      strerror(errno));
+        good = false;
+    }
+    slot->told = true;
     words_free(&command);
-    close_fd(&pipes[0][0]);
-    close_fd(&pipes[1][1]);
-    close_fd(&pipes[2][1]);
-    slot->input = pipes[0][1];
-    slot->output[0] = pipes[1][0];
-    slot->output[1] = pipes[2][0];
-    if (!good) return false;
+    return good;
+}
 
-    char line[SSH_WIRE_SECRET + 2];
-    int len = snprintf(line, sizeof line, "%s\n", m->secret);
-    if (write(slot->input, line, (size_t)len) != len) close_fd(&slot->input);
-    fcntl(slot->output[0], F_SETFL, O_NONBLOCK);
-    fcntl(slot->output[1], F_SETFL, O_NONBLOCK);
-    if (s == m->slot_of[0]) /* rank 0's: standard input follows */
-        fcntl(slot->input, F_SETFL, O_NONBLOCK);
-    else
-        close_fd(&slot->input);
-    return true;
+static void lose(struct ssh_master *m, struct ssh_slot *slot)
+{
+    const struct hosts_block *block = &slot->plan->block;
+    slot->lost = true;
+    ssh_link_close(&slot->link);
+    for (uint32_t i = 0; i < block->count; i++)
+        ssh_job_unreachable(&m->job, hosts_rank(block, i), 1);
+}
+
+static void await(struct ssh_master *m)
+{
+    ssh_timer_set(m, SSH_TIMER_CONNECT, m->plan.patience * INT64_C(1000));
 }
 
 bool ssh_remote_start(struct ssh_master *m)
@@ -176,56 +167,70 @@ bool ssh_remote_start(struct ssh_master *m)
     if (!good) launcher_say("cannot listen for other hosts: %s", strerror(errno));
     for (uint32_t s = 0; s < m->plan.count; s++) {
         struct ssh_slot *slot = &m->slots[s];
-        if (!slot->plan->remote) continue;
+        if (!slot->plan->remote || slot->starter != SSH_LAUNCHER) continue;
         good = good && start_shell(m, s);
         if (good) continue;
-        slot->lost = true;
-        ssh_job_unreachable(&m->job, slot->plan->block.first, slot->plan->block.count);
+        lose(m, slot);
         ssh_job_fail(&m->job, 1, "host %s cannot be reached; ending the job", slot->plan->host);
     }
-    ssh_timer_set(m, SSH_TIMER_CONNECT, CONNECT_LIMIT);
+    await(m);
     return good;
 }
 
 /* --- losing a host --- */
 
-static void lose(struct ssh_master *m, struct ssh_slot *slot)
+static const char *name_of_starter(const struct ssh_master *m, const struct ssh_slot *slot)
 {
-    slot->lost = true;
-    ssh_link_close(&slot->link);
-    ssh_job_unreachable(&m->job, slot->plan->block.first, slot->plan->block.count);
+    return slot->starter == SSH_LAUNCHER ? "this host" : m->slots[slot->starter].plan->host;
 }
 
 void ssh_remote_connect_late(struct ssh_master *m)
 {
-    for (uint32_t s = 0; s < m->plan.count; s++)
-        if (m->slots[s].plan->remote && !m->slots[s].joined)
-            ssh_job_fail(
-                &m->job, 1,
-                "host %s: no word from its control process within %d s; check that %s reaches "
-                "it and that it can open TCP connections to this machine",
-                m->slots[s].plan->host, CONNECT_LIMIT / 1000, remote_shell());
+    uint32_t s = 0; /* the first: those that it was to start come later */
+    while (s < m->plan.count && (!m->slots[s].plan->remote || m->slots[s].joined)) s++;
+    if (s == m->plan.count) return;
+    const struct ssh_slot *slot = &m->slots[s];
+    ssh_job_fail(&m->job, 1,
+                 "host %s: no word from its control process within %" PRIu32
+                 " s (GASNET_SSH_TIMEOUT); check that %s reaches it from %s and that it can open "
+                 "TCP connections to this machine",
+                 slot->plan->host, m->plan.patience, remote_shell(), name_of_starter(m, slot));
+}
+
+/* A remote shell ended, here or where its starter is. */
+static void shell_ended(struct ssh_master *m, struct ssh_slot *slot, int status)
+{
+    if (slot->joined || slot->lost) return; /* its connection tells the rest */
+    char how[64];
+    snprintf(how, sizeof how,
+             WIFSIGNALED(status) ? "was killed by signal %d" : "exited with status %d",
+             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    ssh_job_fail(&m->job, 1,
+                 "host %s cannot be reached: %s %s before the control process connected; check "
+                 "that  %s %s true  works without a password on %s",
+                 slot->plan->host, remote_shell(), how, remote_shell(), slot->plan->host,
+                 name_of_starter(m, slot));
+    lose(m, slot);
 }
 
 bool ssh_remote_shell_ended(struct ssh_master *m, pid_t pid, int status)
 {
     for (uint32_t s = 0; s < m->plan.count; s++) {
         struct ssh_slot *slot = &m->slots[s];
-        if (slot->shell != pid) continue;
-        slot->shell = 0;
-        if (slot->joined) return true; /* its connection tells the rest */
-        char how[64];
-        snprintf(how, sizeof how,
-                 WIFSIGNALED(status) ? "was killed by signal %d" : "exited with status %d",
-                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-        ssh_job_fail(&m->job, 1,
-                     "host %s cannot be reached: %s %s before the control process connected; check "
-                     "that  %s %s true  works without a password",
-                     slot->plan->host, remote_shell(), how, remote_shell(), slot->plan->host);
-        lose(m, slot);
+        if (slot->shell.pid != pid) continue;
+        slot->shell.pid = 0;
+        shell_ended(m, slot, status);
         return true;
     }
     return false;
+}
+
+/* No rank exists yet where no control process has come. */
+void ssh_remote_end(struct ssh_master *m)
+{
+    for (uint32_t s = 0; s < m->plan.count; s++)
+        if (m->slots[s].plan->remote && !m->slots[s].joined && !m->slots[s].lost)
+            lose(m, &m->slots[s]);
 }
 
 /* --- control processes --- */
@@ -241,7 +246,9 @@ static void set_up(struct ssh_master *m, struct ssh_slot *slot)
     while (environ[envc]) envc++;
     ssh_wire_put_u32(&buf, slot->plan->block.first);
     ssh_wire_put_u32(&buf, slot->plan->block.count);
+    ssh_wire_put_u32(&buf, slot->plan->block.stride);
     ssh_wire_put_u32(&buf, m->job.size);
+    ssh_wire_put_u32(&buf, slot->below);
     ssh_wire_put_u32(&buf, argc);
     ssh_wire_put_u32(&buf, envc);
     ssh_wire_put_string(&buf, cwd ? cwd : "/");
@@ -255,6 +262,29 @@ static void set_up(struct ssh_master *m, struct ssh_slot *slot)
     ssh_parcel_drop(parcel);
     ssh_wire_free(&buf);
     free(cwd);
+}
+
+/* The control process that has come starts those that hang below it in the tree. */
+static void start_below(struct ssh_master *m, const struct ssh_slot *slot)
+{
+    for (uint32_t s = 0; slot->below && s < m->plan.count; s++) {
+        struct words command = {0};
+        struct ssh_wire_buf buf = {0};
+        if (m->slots[s].starter == SSH_LAUNCHER || &m->slots[m->slots[s].starter] != slot) continue;
+        ssh_wire_put_u32(&buf, s);
+        bool good = ssh_remote_command(m, s, &command);
+        for (size_t i = 0; i < command.count; i++) ssh_wire_put_string(&buf, command.word[i]);
+        struct ssh_parcel *parcel =
+            good && !buf.failed ? ssh_parcel_new(SSH_WIRE_START, SSH_WIRE_ALL, buf.data, buf.len)
+                                : NULL;
+        if (!parcel) ssh_job_fail(&m->job, 1, "out of memory");
+        ssh_link_post(&m->slots[m->slots[s].starter].link, parcel);
+        ssh_parcel_drop(parcel);
+        ssh_wire_free(&buf);
+        words_free(&command);
+        m->slots[s].told = true;
+        await(m);
+    }
 }
 
 /* A stranger's first frame has to be the secret.  The answer must wait until its link is read dry
@@ -273,7 +303,7 @@ static void check_secret(void *ctx, const struct ssh_wire_frame *frame)
         memcmp(message.join.secret, m->secret, SSH_WIRE_SECRET) != 0)
         return;
     struct ssh_slot *slot = &m->slots[message.join.slot];
-    if (slot->plan->remote && !slot->joined && !slot->lost && !m->job.ending) stranger->slot = slot;
+    if (slot->told && !slot->joined && !slot->lost && !m->job.ending) stranger->slot = slot;
 }
 
 static void read_stranger(struct ssh_master *m, size_t i)
@@ -288,6 +318,7 @@ static void read_stranger(struct ssh_master *m, size_t i)
         ssh_link_open(&slot->link, stranger->link.fd, false);
         stranger->link.fd = -1;
         set_up(m, slot);
+        start_below(m, slot);
     }
     ssh_link_close(&stranger->link);
     free(stranger);
@@ -319,15 +350,20 @@ struct remote_frame {
 static void take_remote_frame(void *ctx, const struct ssh_wire_frame *frame)
 {
     struct remote_frame *from = ctx;
-    const struct hosts_block *block = &from->slot->plan->block;
-    if (frame->rank - block->first >= block->count) {
+    struct ssh_master *m = from->m;
+    if (frame->type == SSH_WIRE_SHELL && frame->len == 8) {
+        uint32_t s = ssh_wire_u32(frame->data);
+        from->wrong = s >= m->plan.count || m->slots[s].starter == SSH_LAUNCHER ||
+                      &m->slots[m->slots[s].starter] != from->slot;
+        if (!from->wrong) shell_ended(m, &m->slots[s], (int)ssh_wire_u32(frame->data + 4));
+    } else if (hosts_index(&from->slot->plan->block, frame->rank) == UINT32_MAX) {
         from->wrong = true;
     } else if (frame->type == SSH_WIRE_ENDED && frame->len == 4) {
-        ssh_job_ended(&from->m->job, frame->rank, (int)ssh_wire_u32(frame->data));
+        ssh_job_ended(&m->job, frame->rank, (int)ssh_wire_u32(frame->data));
     } else if (frame->type == SSH_WIRE_SILENT) {
-        ssh_master_silent(from->m, frame->rank);
+        ssh_master_silent(m, frame->rank);
     } else {
-        ssh_master_frame(from->m, frame->rank, frame);
+        ssh_master_frame(m, frame->rank, frame);
     }
 }
 
@@ -359,57 +395,21 @@ void ssh_remote_signal(struct ssh_slot *slot, uint32_t rank, int signo)
 
 /* --- input and output --- */
 
-static void write_out(void *ctx, const char *text, size_t len)
-{
-    int fd = *(const int *)ctx;
-    while (len) {
-        ssize_t wrote = write(fd, text, len);
-        if (wrote < 0 && errno == EINTR) continue;
-        if (wrote < 0 && errno == EAGAIN) {
-            struct pollfd room = {.fd = fd, .events = POLLOUT};
-            poll(&room, 1, -1);
-            continue;
-        }
-        if (wrote <= 0) return; /* nobody reads any more */
-        text += wrote;
-        len -= (size_t)wrote;
-    }
-}
-
-static void read_output(struct ssh_master *m, struct ssh_slot *slot, int which)
-{
-    char bytes[16384];
-    int to = which == 0 ? STDOUT_FILENO : STDERR_FILENO;
-    ssize_t got = read(slot->output[which], bytes, sizeof bytes);
-    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    if (got <= 0) {
-        lines_flush(&slot->lines[which], write_out, &to);
-        close_fd(&slot->output[which]);
-        return;
-    }
-    lines_feed(&slot->lines[which], bytes, (size_t)got, write_out, &to);
-    if (slot->lines[which].len) ssh_timer_set(m, SSH_TIMER_LINES, LINE_PATIENCE);
-}
-
 void ssh_remote_flush_lines(struct ssh_master *m)
 {
-    for (uint32_t s = 0; s < m->plan.count; s++)
-        for (int which = 0; which < 2; which++) {
-            int to = which == 0 ? STDOUT_FILENO : STDERR_FILENO;
-            lines_flush(&m->slots[s].lines[which], write_out, &to);
-        }
+    for (uint32_t s = 0; s < m->plan.count; s++) ssh_shell_flush(&m->slots[s].shell);
 }
 
 static void feed_input(struct ssh_master *m, struct ssh_slot *slot)
 {
-    ssize_t wrote = write(slot->input, m->input + m->input_at, m->input_len - m->input_at);
+    ssize_t wrote = write(slot->shell.input, m->input + m->input_at, m->input_len - m->input_at);
     if (wrote < 0 && (errno == EINTR || errno == EAGAIN)) return;
     if (wrote <= 0) {
-        close_fd(&slot->input);
+        ssh_shell_close_input(&slot->shell);
         return;
     }
     m->input_at += (size_t)wrote;
-    if (m->input_at == m->input_len && m->input_ended) close_fd(&slot->input);
+    if (m->input_at == m->input_len && m->input_ended) ssh_shell_close_input(&slot->shell);
 }
 
 static void read_input(struct ssh_master *m, struct ssh_slot *slot)
@@ -418,7 +418,7 @@ static void read_input(struct ssh_master *m, struct ssh_slot *slot)
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
     m->input_at = 0;
     m->input_len = got > 0 ? (size_t)got : 0;
-    if (got <= 0) close_fd(&slot->input);
+    if (got <= 0) ssh_shell_close_input(&slot->shell);
 }
 
 /* --- polling --- */
@@ -443,11 +443,11 @@ size_t ssh_remote_poll(struct ssh_master *m, struct pollfd *fds)
     for (uint32_t s = 0; s < m->plan.count; s++) {
         struct ssh_slot *slot = &m->slots[s];
         if (is_up(slot)) poll_add(fds, &n, slot->link.fd, ssh_link_events(&slot->link));
-        poll_add(fds, &n, slot->output[0], POLLIN);
-        poll_add(fds, &n, slot->output[1], POLLIN);
-        if (slot->input < 0) continue;
+        poll_add(fds, &n, slot->shell.output[0], POLLIN);
+        poll_add(fds, &n, slot->shell.output[1], POLLIN);
+        if (slot->shell.input < 0) continue;
         if (m->input_at < m->input_len)
-            poll_add(fds, &n, slot->input, POLLOUT);
+            poll_add(fds, &n, slot->shell.input, POLLOUT);
         else if (slot->joined)
             poll_add(fds, &n, STDIN_FILENO, POLLIN);
     }
@@ -467,9 +467,11 @@ void ssh_remote_ready(struct ssh_master *m, const struct pollfd *fds, size_t cou
     for (uint32_t s = 0; s < m->plan.count; s++) {
         struct ssh_slot *slot = &m->slots[s];
         for (int which = 0; which < 2; which++)
-            if (ready(fds, count, slot->output[which])) read_output(m, slot, which);
-        if (slot->input >= 0 && ready(fds, count, slot->input)) feed_input(m, slot);
-        if (slot->input >= 0 && m->input_at == m->input_len && ready(fds, count, STDIN_FILENO))
+            if (ready(fds, count, slot->shell.output[which]) && ssh_shell_read(&slot->shell, which))
+                ssh_timer_set(m, SSH_TIMER_LINES, LINE_PATIENCE);
+        if (slot->shell.input >= 0 && ready(fds, count, slot->shell.input)) feed_input(m, slot);
+        if (slot->shell.input >= 0 && m->input_at == m->input_len &&
+            ready(fds, count, STDIN_FILENO))
             read_input(m, slot);
         if (is_up(slot) && ready(fds, count, slot->link.fd)) read_slot(m, slot);
     }
@@ -488,9 +490,9 @@ bool ssh_remote_finished(struct ssh_master *m)
         struct ssh_slot *slot = &m->slots[s];
         if (!slot->plan->remote) continue;
         if (is_up(slot)) ssh_link_close(&slot->link); /* that is the word to go */
-        close_fd(&slot->input);
-        if (slot->shell && !slot->joined) ssh_children_kill_helper(slot->shell, SIGTERM);
-        all = all && !slot->shell && slot->output[0] < 0 && slot->output[1] < 0;
+        ssh_shell_close_input(&slot->shell);
+        if (slot->shell.pid && !slot->joined) ssh_children_kill_helper(slot->shell.pid, SIGTERM);
+        all = all && ssh_shell_done(&slot->shell);
     }
     if (!all && !m->due[SSH_TIMER_GIVE_UP]) ssh_timer_set(m, SSH_TIMER_GIVE_UP, 2000);
     return all;
@@ -498,20 +500,13 @@ bool ssh_remote_finished(struct ssh_master *m)
 
 void ssh_remote_close(struct ssh_master *m)
 {
-    ssh_remote_flush_lines(m);
     for (size_t i = 0; i < STRANGERS; i++) {
         if (m->strangers[i]) ssh_link_close(&m->strangers[i]->link);
         free(m->strangers[i]);
     }
     for (uint32_t s = 0; m->slots && s < m->plan.count; s++) {
-        struct ssh_slot *slot = &m->slots[s];
-        ssh_children_kill_helper(slot->shell, SIGKILL);
-        ssh_link_close(&slot->link);
-        close_fd(&slot->input);
-        for (int which = 0; which < 2; which++) {
-            close_fd(&slot->output[which]);
-            lines_free(&slot->lines[which]);
-        }
+        ssh_link_close(&m->slots[s].link);
+        ssh_shell_close(&m->slots[s].shell);
     }
     close_fd(&m->listener);
 }

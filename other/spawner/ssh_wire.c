@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAGIC = 'S', VERSION = 2, FLAG_MORE = 1 };
+enum { MAGIC = 'S', VERSION = 3, FLAG_MORE = 1 };
 
 /* --- buffer --- */
 
@@ -198,16 +198,30 @@ static const char *decode_setup(struct reader *in, struct ssh_wire_message *m)
 {
     m->setup.first = take_u32(in);
     m->setup.count = take_u32(in);
+    m->setup.stride = take_u32(in);
     m->setup.size = take_u32(in);
+    m->setup.below = take_u32(in);
     m->setup.argc = take_u32(in);
     m->setup.envc = take_u32(in);
     if (in->short_of) return "set-up cut short";
     if (m->setup.size > SSH_WIRE_RANKS || m->setup.first >= m->setup.size || m->setup.count == 0 ||
-        m->setup.count > m->setup.size - m->setup.first)
+        m->setup.stride == 0 ||
+        m->setup.count - 1 > (m->setup.size - 1 - m->setup.first) / m->setup.stride ||
+        m->setup.below > SSH_WIRE_HOSTS)
         return "set-up with impossible ranks";
     uint64_t strings = 2 + (uint64_t)m->setup.argc + m->setup.envc;
     if (m->setup.argc == 0 || ssh_wire_strings(in->at, in->left) != (ssize_t)strings)
         return "set-up whose strings do not add up";
+    return NULL;
+}
+
+static const char *decode_start(struct reader *in, struct ssh_wire_message *m)
+{
+    m->start.slot = take_u32(in);
+    if (in->short_of) return "start cut short";
+    ssize_t strings = ssh_wire_strings(in->at, in->left);
+    if (strings <= 0 || strings > SSH_WIRE_RANKS) return "start without a command";
+    m->start.argc = (uint32_t)strings;
     return NULL;
 }
 
@@ -220,11 +234,17 @@ static const char *decode_payload(struct reader *in, struct ssh_wire_message *m)
         return decode_welcome(in, m);
     case SSH_WIRE_SETUP:
         return decode_setup(in, m);
+    case SSH_WIRE_START:
+        return decode_start(in, m);
     case SSH_WIRE_RESULT:
         m->seq = take_u32(in);
         return in->short_of ? "result cut short" : NULL;
     case SSH_WIRE_COMPLAINT:
         return NULL;
+    case SSH_WIRE_SHELL:
+        m->value = take_u32(in);
+        m->seq = take_u32(in);
+        return in->short_of || in->left ? "shell's end of the wrong length" : NULL;
     case SSH_WIRE_ANSWER:
         m->value = take_u32(in);
         m->seq = take_u32(in);
@@ -256,7 +276,7 @@ bool ssh_wire_decode(enum ssh_wire_type type, uint32_t rank, const uint8_t *data
 static bool may_be_long(enum ssh_wire_type type)
 {
     return type == SSH_WIRE_COLLECTIVE || type == SSH_WIRE_WELCOME || type == SSH_WIRE_RESULT ||
-           type == SSH_WIRE_SETUP;
+           type == SSH_WIRE_SETUP || type == SSH_WIRE_START;
 }
 
 int ssh_wire_assemble(struct ssh_wire_assembly *assembly, const struct ssh_wire_frame *frame,

@@ -22,6 +22,7 @@ enum {
     SSH_WIRE_MESSAGE = 1 << 29, /* most a message may hold; more is taken for garbage */
     SSH_WIRE_SECRET = 32,       /* hexadecimal digits */
     SSH_WIRE_RANKS = 1 << 24,   /* most ranks a message may claim */
+    SSH_WIRE_HOSTS = 65535,     /* most hosts */
 };
 
 /* "Every rank behind this link", where a rank is expected. */
@@ -43,6 +44,8 @@ enum ssh_wire_type {
     SSH_WIRE_JOIN,        /* control process: here I am, and this is the secret */
     SSH_WIRE_ENDED,       /* control process: a rank ended; value = wait status */
     SSH_WIRE_SILENT,      /* control process: a rank closed its connection; value = 0 */
+    SSH_WIRE_SHELL,       /* control process: a remote shell of its ended; slot, wait status */
+    SSH_WIRE_START,       /* to control process: start the control process of another host */
     SSH_WIRE_SETUP,       /* to control process: what to start */
     SSH_WIRE_SIGNAL,      /* to control process: signal a rank, or all; value = signal number */
     SSH_WIRE_TYPES
@@ -116,9 +119,14 @@ struct ssh_wire_message {
         const char *secret; /* SSH_WIRE_SECRET bytes */
     } join;
     struct {
-        uint32_t first, count, size, argc, envc;
+        uint32_t first, count, stride, size, argc, envc;
+        uint32_t below; /* START messages to come */
         /* In `data`: 2 + argc + envc strings: directory, executable, arguments, environment */
     } setup;
+    struct {
+        uint32_t slot, argc;
+        /* In `data`: argc strings, the command of the remote shell */
+    } start;
     const uint8_t *data; /* the rest: contribution, result, environment block, strings */
     size_t data_len;
 };

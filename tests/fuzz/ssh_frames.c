@@ -41,10 +41,15 @@ static void look(const struct ssh_wire_message *m, const uint8_t *data, size_t s
     if (m->type == SSH_WIRE_WELCOME || m->type == SSH_WIRE_SETUP)
         fuzz_require(!m->data_len || m->data[m->data_len - 1] == 0, "the last string ends");
     if (m->type == SSH_WIRE_SETUP)
-        fuzz_require((uint64_t)m->setup.first + m->setup.count <= m->setup.size &&
+        fuzz_require(m->setup.first + (m->setup.count - 1) * (uint64_t)m->setup.stride <
+                             m->setup.size &&
                          ssh_wire_strings(m->data, m->data_len) ==
                              (ssize_t)(2 + (uint64_t)m->setup.argc + m->setup.envc),
                      "ranks and strings add up");
+    if (m->type == SSH_WIRE_START)
+        fuzz_require(m->start.argc > 0 &&
+                         ssh_wire_strings(m->data, m->data_len) == (ssize_t)m->start.argc,
+                     "the command's words add up");
     if (m->type == SSH_WIRE_JOIN) fuzz_touch(m->join.secret, SSH_WIRE_SECRET);
     if (m->type == SSH_WIRE_COLLECTIVE)
         fuzz_require(m->collective.kind < SSH_WIRE_COLLECTIVES &&

@@ -222,6 +222,59 @@ GASNET_SSH_SERVERS="nodeA nodeB" expect 0 "-N 3 of two hosts" "$run" -n 4 -N 3 "
 says 'warning: -N 3, but only 2 hosts are available' err
 GASNET_SSH_SERVERS="nodeA bad1 nodeB" expect 1 "a host that cannot be reached" "$run" -n 6 "$job" collectives
 says 'host bad1 cannot be reached' err
+GASNET_SSH_TIMEOUT=1 GASNET_SSH_SERVERS="nodeA mute1 nodeB" expect 1 "a host that never answers" "$run" -n 6 "$job" collectives
+[ "$(wc -l <"$tmp/err")" = 1 ] && grep -q 'host mute1: no word .* within 1 s (GASNET_SSH_TIMEOUT)' "$tmp/err"
+say $? "  in one line that names it"
+for word in 0 -1 x 1s; do
+    GASNET_SSH_TIMEOUT=$word expect 1 "GASNET_SSH_TIMEOUT=$word is refused" "$run" -n 2 "$job" hosts
+done
+
+# Cyclic layout, and a tree of remote shells.
+export FAKE_SSH_TREE=$tmp/tree
+seven="n0 n1 n2 n3 n4 n5 n6"
+tree_used() { sort "$FAKE_SSH_TREE" | tr '\n' ' '; }
+GASNET_SSH_LAYOUT=cyclic GASNET_SSH_SERVERS="nodeA localhost nodeB" expect 0 "cyclic layout" "$run" -v -n 7 "$job" hosts
+says '^hosts 0 1 2 0 1 2 0$' out
+says '^gasnetrun_ibv: ranks 0-6 by 3 on host nodeA' err
+GASNET_SSH_LAYOUT=cyclic GASNET_SSH_SERVERS="nodeA localhost nodeB" expect 0 "  collective calls" "$run" -n 7 "$job" collectives
+silent
+GASNET_SSH_LAYOUT=cyclic GASNET_SSH_SERVERS="nodeA nodeB" expect 137 "  one is killed" "$run" -n 5 "$job" die 3 kill 9 pause
+says 'rank 3 on host nodeB was killed by signal 9' err
+GASNET_SSH_LAYOUT=diagonal expect 1 "no such layout" "$run" -n 2 "$job" hosts
+says 'GASNET_SSH_LAYOUT=diagonal: choose block or cyclic' err
+for degree in 0 1 2 7; do
+    rm -f "$FAKE_SSH_TREE"
+    GASNET_SSH_OUT_DEGREE=$degree GASNET_SSH_SERVERS=$seven expect 0 "seven hosts, $degree from each" "$run" -n 14 "$job" collectives
+    case $degree in
+    1) [ "$(tree_used)" = "launcher>n0 n0>n1 n1>n2 n2>n3 n3>n4 n4>n5 n5>n6 " ] ;;
+    2) [ "$(tree_used)" = "launcher>n0 launcher>n1 n0>n2 n0>n3 n1>n4 n1>n5 n2>n6 " ] ;;
+    *) [ "$(tree_used | grep -o 'launcher>' | wc -l)" = 7 ] ;;
+    esac
+    say $? "  each starts its own"
+done
+export GASNET_SSH_OUT_DEGREE=1
+GASNET_SSH_SERVERS="n0 n1 n2" expect 0 "a tree: output" "$run" -n 6 "$job" lines
+[ "$(grep -c '^<rank [0-5] line [0-9]* of the test>$' "$tmp/out")" = 1200 ]
+say $? "  lines are whole and complete"
+GASNET_SSH_SERVERS="n0 n1 n2" input=$tmp/input expect 0 "a tree: standard input" "$run" -n 3 "$job" stdin
+cmp "$tmp/input" "$tmp/out" >>"$tmp/err" 2>&1
+say $? "  reaches rank 0, whole, and nobody else"
+GASNET_SSH_SERVERS="localhost n1 n2" expect 0 "a tree: the launcher's machine is one of the hosts" "$run" -n 3 "$job" hosts
+says '^hosts 0 1 2$' out
+GASNET_SSH_SERVERS="n0 n1 bad2 n3" expect 1 "a tree: a host that cannot be reached" "$run" -n 4 "$job" hosts
+says 'host bad2 cannot be reached: .* on n1$' err
+GASNET_SSH_TIMEOUT=1 GASNET_SSH_SERVERS="n0 mute1 n2" expect 1 "a tree: a host that never answers" "$run" -n 4 "$job" hosts
+[ "$(wc -l <"$tmp/err")" = 1 ] && grep -q 'host mute1: no word .* from n0 ' "$tmp/err"
+say $? "  in one line that names it"
+for who in 0 1 2; do
+    GASNET_SSH_SERVERS="n0 n1 n2" expect 42 "a tree: rank $who aborts" "$run" -n 3 "$job" die $who abort 42 pause
+done
+command=(env GASNET_SSH_SERVERS="n0 n1 n2" "$run" -n 3)
+signalled KILL 137 "a tree: launcher is killed" hang
+signalled INT 130 "a tree: launcher gets SIGINT" hang
+GASNET_SSH_OUT_DEGREE=x GASNET_SSH_SERVERS=$seven expect 1 "a degree that is no number" "$run" -n 2 "$job" hosts
+says 'GASNET_SSH_OUT_DEGREE=x: a whole number from 0 to 65535' err
+unset GASNET_SSH_OUT_DEGREE FAKE_SSH_TREE
 GASNET_SSH_CMD=/no/such/shell GASNET_SSH_SERVERS="nodeA" expect 1 "no remote shell" "$run" -n 2 "$job" hosts
 GASNET_SSH_NODEFILE=/no/such/file expect 1 "no host file" "$run" -n 2 "$job" hosts
 says 'GASNET_SSH_NODEFILE=/no/such/file' err

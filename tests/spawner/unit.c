@@ -83,6 +83,17 @@ static void test_hosts(void)
             good = good && next == ranks;
         }
     ok(good, "placement is even, contiguous and complete");
+
+    good = 1;
+    for (uint32_t ranks = 1; ranks < 40; ranks++)
+        for (uint32_t n = 1; n <= ranks; n++) {
+            struct hosts_block blocks[40];
+            hosts_deal(ranks, n, blocks);
+            for (uint32_t r = 0; r < ranks; r++)
+                for (uint32_t h = 0; h < n; h++)
+                    good = good && hosts_index(&blocks[h], r) == (r % n == h ? r / n : UINT32_MAX);
+        }
+    ok(good, "ranks are dealt out in turn");
 }
 
 /* --- quoting --- */
@@ -235,8 +246,8 @@ static void test_setup(void)
     struct ssh_wire_buf buf = {0};
     struct ssh_wire_message message;
     const char *why = "";
-    static const uint32_t head[] = {0, 2, 4, 1, 1};
-    for (int i = 0; i < 5; i++) ssh_wire_put_u32(&buf, head[i]);
+    static const uint32_t head[] = {1, 2, 2, 4, 0, 1, 1};
+    for (int i = 0; i < 7; i++) ssh_wire_put_u32(&buf, head[i]);
     const char *strings[] = {"/", "/bin/x", "x", "A=b"};
     for (int i = 0; i < 4; i++) ssh_wire_put_string(&buf, strings[i]);
     ok(ssh_wire_decode(SSH_WIRE_SETUP, 0, buf.data, buf.len, &message, &why), "set-up decodes");
@@ -244,6 +255,9 @@ static void test_setup(void)
     for (size_t len = 0; len < buf.len; len++)
         refused = refused && !ssh_wire_decode(SSH_WIRE_SETUP, 0, buf.data, len, &message, &why);
     ok(refused, "every truncation of it is refused");
+    buf.data[8] = 3;
+    ok(!ssh_wire_decode(SSH_WIRE_SETUP, 0, buf.data, buf.len, &message, &why),
+       "a stride beyond the last rank is refused");
     ssh_wire_free(&buf);
 }
 

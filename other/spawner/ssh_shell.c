@@ -1,0 +1,113 @@
+/* ssh_shell.c - see ssh_shell.h.  Never judges why a shell ended. */
+#define _GNU_SOURCE
+#include "other/spawner/ssh_shell.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0) close(*fd);
+    *fd = -1;
+}
+
+void ssh_shell_init(struct ssh_shell *shell)
+{
+    memset(shell, 0, sizeof *shell);
+    shell->input = shell->output[0] = shell->output[1] = -1;
+}
+
+bool ssh_shell_start(struct ssh_shell *shell, struct ssh_children *kids, char *const *argv,
+                     const char *secret, bool keep_input)
+{
+    int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
+    bool good = true;
+    for (int i = 0; i < 3; i++) good = good && pipe2(pipes[i], O_CLOEXEC) == 0;
+    const int theirs[3] = {pipes[0][0], pipes[1][1], pipes[2][1]};
+    pid_t pid = good ? ssh_children_start_helper(kids, argv, theirs) : -1;
+    int error = errno;
+    close_fd(&pipes[0][0]);
+    close_fd(&pipes[1][1]);
+    close_fd(&pipes[2][1]);
+    shell->pid = pid > 0 ? pid : 0;
+    shell->input = pipes[0][1];
+    shell->output[0] = pipes[1][0];
+    shell->output[1] = pipes[2][0];
+    errno = error;
+    if (pid <= 0) return false;
+
+    char line[SSH_WIRE_SECRET + 2];
+    int len = snprintf(line, sizeof line, "%s\n", secret);
+    if (write(shell->input, line, (size_t)len) != len) close_fd(&shell->input);
+    for (int which = 0; which < 2; which++) fcntl(shell->output[which], F_SETFL, O_NONBLOCK);
+    if (keep_input && shell->input >= 0)
+        fcntl(shell->input, F_SETFL, O_NONBLOCK);
+    else
+        close_fd(&shell->input);
+    return true;
+}
+
+void ssh_shell_close_input(struct ssh_shell *shell)
+{
+    close_fd(&shell->input);
+}
+
+static void write_out(void *ctx, const char *text, size_t len)
+{
+    int fd = *(const int *)ctx;
+    while (len) {
+        ssize_t wrote = write(fd, text, len);
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote < 0 && errno == EAGAIN) {
+            struct pollfd room = {.fd = fd, .events = POLLOUT};
+            poll(&room, 1, -1);
+            continue;
+        }
+        if (wrote <= 0) return; /* nobody reads any more */
+        text += wrote;
+        len -= (size_t)wrote;
+    }
+}
+
+bool ssh_shell_read(struct ssh_shell *shell, int which)
+{
+    char bytes[16384];
+    int to = which == 0 ? STDOUT_FILENO : STDERR_FILENO;
+    struct lines *lines = &shell->lines[which];
+    ssize_t got = read(shell->output[which], bytes, sizeof bytes);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return lines->len > 0;
+    if (got <= 0) {
+        lines_flush(lines, write_out, &to);
+        close_fd(&shell->output[which]);
+        return false;
+    }
+    lines_feed(lines, bytes, (size_t)got, write_out, &to);
+    return lines->len > 0;
+}
+
+void ssh_shell_flush(struct ssh_shell *shell)
+{
+    for (int which = 0; which < 2; which++) {
+        int to = which == 0 ? STDOUT_FILENO : STDERR_FILENO;
+        lines_flush(&shell->lines[which], write_out, &to);
+    }
+}
+
+bool ssh_shell_done(const struct ssh_shell *shell)
+{
+    return !shell->pid && shell->output[0] < 0 && shell->output[1] < 0;
+}
+
+void ssh_shell_close(struct ssh_shell *shell)
+{
+    ssh_shell_flush(shell);
+    ssh_children_kill_helper(shell->pid, SIGKILL);
+    close_fd(&shell->input);
+    for (int which = 0; which < 2; which++) {
+        close_fd(&shell->output[which]);
+        lines_free(&shell->lines[which]);
+    }
+}
