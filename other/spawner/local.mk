@@ -30,11 +30,11 @@ other_spawner_liblauncher_la_LIBADD = other/spawner/libspawner.la
 spawnermoddir = $(pkglibdir)
 nodist_spawnermod_DATA = $(SPAWNER_MODULES)
 CLEANFILES += $(SPAWNER_MODULES)
-SPAWNER_MODULE_SOURCES = other/spawner/module_watch.c other/spawner/spawner_thread.c
-SPAWNER_MODULE_DEPENDS = $(SPAWNER_MODULE_SOURCES) other/spawner/module_watch.h \
+SPAWNER_MODULE_SHARED = other/spawner/module_watch.c other/spawner/spawner_thread.c
+SPAWNER_MODULE_DEPENDS = $(SPAWNER_MODULE_SHARED) other/spawner/module_watch.h \
 	other/spawner/spawner_ops.h other/spawner/bootstrap.h
 SPAWNER_MODULE_FLAGS = -I$(top_srcdir) $(CPPFLAGS) $(HOUSE_CFLAGS) $(CFLAGS) $(LDFLAGS) -fPIC -shared
-SPAWNER_MODULE_FILES = $(SPAWNER_MODULE_SOURCES:%=$(srcdir)/%) -lpthread
+SPAWNER_MODULE_FILES = $(SPAWNER_MODULE_SHARED:%=$(srcdir)/%) -lpthread
 other/spawner/gasnet-spawner-mpi-%.so: other/spawner/mpi.c $(SPAWNER_MODULE_DEPENDS)
 	@$(MKDIR_P) other/spawner
 	$(AM_V_CCLD)$(MPI_CC_$*) $(SPAWNER_MODULE_FLAGS) -o $@ $(srcdir)/other/spawner/mpi.c $(SPAWNER_MODULE_FILES)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAGIC = 'S', VERSION = 3, FLAG_MORE = 1 };
+enum { MAGIC = 'S', VERSION = 4, FLAG_MORE = 1 };
 
 /* --- buffer --- */
 

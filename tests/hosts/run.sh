@@ -122,6 +122,10 @@ job "hosts" 6 sh -c 'hostname'
 [ "$(sort "$log" | uniq -c | tr -s ' \n' ' ')" = " 2 host1 2 host2 2 host3 " ] || wrong+='; not two on each host'
 ends "six processes on three hosts (IB-S4, S7)" 0
 
+GASNET_SSH_OUT_DEGREE=1 GASNET_SSH_LAYOUT=cyclic job "tree" 7 sh -c 'hostname'
+[ "$(sort "$log" | uniq -c | tr -s ' \n' ' ')" = " 3 host1 2 host2 2 host3 " ] || wrong+='; not dealt out'
+ends "the launcher starts one host, that one the next, and ranks are dealt out" 0
+
 job "testhello" 3 "$(program testhello par)"
 all_rules
 ends "testhello par, one process per host" 0
