@@ -204,7 +204,9 @@ ends_badly "a cable that is pulled for good ends the job, and the host that is c
 GASNET_SSH_SERVERS="10.77.1.1 10.77.99.1" job "absent" 2 "$(program testhello)"
 [ "$(grep -c 'host 10.77.99.1 cannot be reached' "$log")" = 1 ] || wrong+='; no line names it'
 ends "a host that does not exist" 1
-kill "$(cat "$tap_scratch/sshd.2.pid")"
+sshd=$(cat "$tap_scratch/sshd.2.pid")
+kill "$sshd"
+while kill -0 "$sshd" 2>/dev/null; do sleep 0.02; done # between two looks
 job "refuses" 3 "$(program testhello)"
 [ "$(grep -c 'host 10.77.2.1 cannot be reached' "$log")" = 1 ] || wrong+='; no line names it'
 ends "a host that refuses" 1
