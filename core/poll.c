@@ -7,6 +7,7 @@
 
 #include <limits.h>
 #include <sched.h>
+#include <time.h>
 
 #include "core/am_deliver.h"
 #include "core/buffers.h"
@@ -138,6 +139,18 @@ void gasneti_wait_poll(void)
     gasnetc_poll();
 }
 
+/* At the end of a large job the processors are few, and needed by those who have something to do.
+ */
+static void wait_ending(void)
+{
+    static atomic_uint turns;
+    const struct timespec moment = {.tv_nsec = 200 * 1000};
+    if (atomic_fetch_add(&turns, 1) < 100)
+        sched_yield();
+    else
+        nanosleep(&moment, NULL);
+}
+
 void gasnetc_poll_ending(void)
 {
     net_message_t *messages[GASNETC_DELIVER_MAX];
@@ -145,7 +158,7 @@ void gasnetc_poll_ending(void)
     if (gasnetc_job.size > 1 && gasneti_trylock(&poll_lock))
         n = take_slowly(messages, &reaped, &systems);
     gasnetc_drop(messages, n);
-    if (n + reaped == 0) sched_yield();
+    if (n + reaped == 0) wait_ending();
 }
 
 int gasnetc_AMPoll(void)

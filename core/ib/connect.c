@@ -89,7 +89,8 @@ void net_ib_connect_init(uint32_t peers, const struct net_ib_depths *depths)
 size_t net_address_size(void)
 {
     /* Addresses lie one after the other, each aligned. */
-    size_t size = sizeof(address_t) + net_ib_rails.qps * sizeof(net_ib_end_t), unit = _Alignof(address_t);
+    size_t size = sizeof(address_t) + net_ib_rails.qps * sizeof(net_ib_end_t),
+           unit = _Alignof(address_t);
     return (size + unit - 1) / unit * unit;
 }
 

@@ -14,12 +14,12 @@
 #include "core/ib/greeter.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/clock.h"
@@ -195,6 +195,16 @@ static void ring(void)
         gasneti_fatal("cannot wake the thread that connects peers: %s", strerror(errno));
 }
 
+/* The thread, and others' threads, need the processors more than whoever waits for them: moments
+ * that grow to 2 ms, beginning anew with each peer. */
+static atomic_uint naps;
+static void nap(void)
+{
+    unsigned n = atomic_fetch_add(&naps, 1) / 4;
+    const struct timespec moment = {.tv_nsec = n < 5 ? 50000L << n : 2000000L};
+    nanosleep(&moment, NULL);
+}
+
 void net_ib_knock(net_peer_t *peer)
 {
     if (peer->turn == &net_ib_closed) peer->turn = net_ib_am(peer);
@@ -203,6 +213,7 @@ void net_ib_knock(net_peer_t *peer)
     switch (atomic_load(wish)) {
     case NOTHING:
         atomic_store(wish, CONNECT);
+        atomic_store(&naps, 0);
         ring();
         break;
     case UNANSWERED:
@@ -212,8 +223,7 @@ void net_ib_knock(net_peer_t *peer)
                        gasneti_rank_name(peer->rank), greeter.patience.give_up);
         break;
     default:
-        /* The thread may need this processor. */
-        sched_yield();
+        nap();
     }
 }
 
@@ -256,8 +266,11 @@ void net_ib_greeter_open(uint32_t processes, char *why, size_t why_size)
 
 size_t net_contact_size(void)
 {
+    /* They lie one after the other, each aligned. */
     const contact_t *contact = NULL;
-    return sizeof *contact + net_ib_rails.rails * sizeof contact->rail[0];
+    size_t size = sizeof *contact + net_ib_rails.rails * sizeof contact->rail[0];
+    size_t unit = _Alignof(contact_t);
+    return (size + unit - 1) / unit * unit;
 }
 
 void net_contact(void *opaque)
