@@ -148,9 +148,13 @@ int gasneti_error(int code, const char *function, const char *format, ...)
 
 const char *gasneti_rank_name(uint32_t rank)
 {
-    static __thread char name[64];
+    static __thread char name[128];
+    char host[64];
     if (who.host_of && rank < who.size && who.host_of[rank] == who.host_of[who.rank])
         snprintf(name, sizeof name, "rank %u on the same host", rank);
+    else if (who.host_of && rank < who.size &&
+             bootstrap_host_name(who.host_of[rank], host, sizeof host))
+        snprintf(name, sizeof name, "rank %u on host %s", rank, host);
     else if (who.host_of && rank < who.size)
         snprintf(name, sizeof name, "rank %u on host number %u", rank, who.host_of[rank]);
     else

@@ -26,6 +26,8 @@ static bool is_private(const char *setting)
     return strncmp(setting, SPAWNER_PRIVATE_PREFIX, sizeof SPAWNER_PRIVATE_PREFIX - 1) == 0;
 }
 
+static const char *host_names; /* see SPAWNER_HOSTS; NULL: not told */
+
 /* Turns the block of strings into an array, without the launcher's private words. */
 static bool adopt_console(const struct spawner_console *from)
 {
@@ -36,7 +38,10 @@ static bool adopt_console(const struct spawner_console *from)
     if (!array) return false;
     size_t kept = 0;
     for (const char *s = from->block; s < end; s += strlen(s) + 1)
-        if (!is_private(s)) array[kept++] = s;
+        if (!is_private(s))
+            array[kept++] = s;
+        else if (strncmp(s, SPAWNER_HOSTS "=", sizeof SPAWNER_HOSTS) == 0)
+            host_names = s + sizeof SPAWNER_HOSTS;
     atomic_store(&console, (const char *const *)array);
     return true;
 }
@@ -69,6 +74,18 @@ const char *bootstrap_getenv(const char *name)
 const char *const *bootstrap_environ(void)
 {
     return atomic_load(&console);
+}
+
+bool bootstrap_host_name(uint32_t host, char *name, size_t size)
+{
+    const char *at = host_names;
+    for (; at && host; host--) {
+        at = strchr(at, ' ');
+        if (at) at++;
+    }
+    if (!at) return false;
+    snprintf(name, size, "%.*s", (int)strcspn(at, " "), at);
+    return *name != 0;
 }
 
 /* --- joining --- */

@@ -47,6 +47,9 @@ enum bootstrap_status bootstrap_init(int *argc, char ***argv, struct bootstrap_j
  * (own environment only) and in any thread. */
 const char *bootstrap_getenv(const char *name);
 
+/* The name of host number `host`, as the launcher's list has it; false if it is not known. */
+bool bootstrap_host_name(uint32_t host, char *name, size_t size);
+
 /* The launching console's whole environment: NULL-terminated array of NAME=value, or NULL before
  * init.  Same content on every rank. */
 const char *const *bootstrap_environ(void);

@@ -42,6 +42,9 @@ struct spawner_ops {
 #define SPAWNER_PRIVATE_PREFIX "GASNET_SPAWN_"
 #define SPAWNER_CONTROL        SPAWNER_PRIVATE_PREFIX "CONTROL"
 
+/* The hosts' names, in the order of their numbers, spaces between them; absent if there is one. */
+#define SPAWNER_HOSTS SPAWNER_PRIVATE_PREFIX "HOSTS"
+
 extern const struct spawner_ops spawner_ssh;
 
 /* The sign that such a launcher started this process (or that the program has MPI up already), to

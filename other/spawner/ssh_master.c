@@ -5,6 +5,7 @@
  */
 #include "other/spawner/ssh_master.h"
 #include "other/spawner/say.h"
+#include "other/spawner/spawner_ops.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -481,6 +482,22 @@ static int run(struct ssh_master *m, uint32_t locals)
     return ssh_job_status(&m->job);
 }
 
+/* For messages: reaches every rank with the environment, where a variable has its limits. */
+static void tell_host_names(const struct ssh_place *hosts, uint32_t count)
+{
+    enum { LONGEST = 64 * 1024 };
+    struct ssh_wire_buf names = {0};
+    unsetenv(SPAWNER_HOSTS);
+    if (!hosts || count < 2) return;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i) ssh_wire_put(&names, " ", 1);
+        ssh_wire_put(&names, hosts[i].name, strlen(hosts[i].name));
+    }
+    ssh_wire_put(&names, "", 1);
+    if (!names.failed && names.len < LONGEST) setenv(SPAWNER_HOSTS, (const char *)names.data, 1);
+    ssh_wire_free(&names);
+}
+
 /* Shows the caller where the ranks will be. */
 static bool announce_places(const struct ssh_plan *plan, const struct ssh_request *request)
 {
@@ -492,6 +509,7 @@ static bool announce_places(const struct ssh_plan *plan, const struct ssh_reques
         if (number == count) /* numbers are dense, in order of first rank */
             hosts[count++] = (struct ssh_place){slot->host, slot->remote};
     }
+    tell_host_names(hosts, count);
     bool good = hosts && (count == 1 || !request->placed || request->placed(hosts, count));
     free(hosts);
     return good;

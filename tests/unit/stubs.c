@@ -96,6 +96,14 @@ STUB const char *const *bootstrap_environ(void)
     return NULL;
 }
 
+STUB bool bootstrap_host_name(uint32_t host, char *name, size_t size)
+{
+    (void)host;
+    (void)name;
+    (void)size;
+    return false;
+}
+
 STUB bool bootstrap_complain(const char *what, const char *why)
 {
     (void)what;
