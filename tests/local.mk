@@ -47,12 +47,12 @@ tests_testhello_ibv_par_LDADD = $(test_par_libs)
 
 check_PROGRAMS += tests/testconnect-ibv-seq tests/testconnect-ibv-par
 tests_testconnect_ibv_seq_SOURCES = tests/testconnect.c $(test_support)
-tests_testconnect_ibv_seq_CPPFLAGS = $(test_seq_cppflags) -D_GNU_SOURCE
+tests_testconnect_ibv_seq_CPPFLAGS = $(test_seq_cppflags)
 tests_testconnect_ibv_seq_CFLAGS = $(test_seq_cflags)
 tests_testconnect_ibv_seq_LDFLAGS = $(test_ldflags)
 tests_testconnect_ibv_seq_LDADD = $(test_seq_libs) -ldl
 tests_testconnect_ibv_par_SOURCES = tests/testconnect.c $(test_support)
-tests_testconnect_ibv_par_CPPFLAGS = $(test_par_cppflags) -D_GNU_SOURCE
+tests_testconnect_ibv_par_CPPFLAGS = $(test_par_cppflags)
 tests_testconnect_ibv_par_CFLAGS = $(test_par_cflags)
 tests_testconnect_ibv_par_LDFLAGS = $(test_ldflags)
 tests_testconnect_ibv_par_LDADD = $(test_par_libs) -ldl

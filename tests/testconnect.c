@@ -3,6 +3,7 @@
  * Run by connect.sh.  The queue pairs that this process makes are counted where the library asks
  * the verbs for them; everything else goes through the client API.
  */
+#define _GNU_SOURCE /* RTLD_NEXT */
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
 #include <signal.h>
