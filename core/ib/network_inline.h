@@ -85,7 +85,7 @@ struct net_peer {
 
 static inline net_qp_t *net_ib_am(net_peer_t *peer)
 {
-    return atomic_load_explicit(&peer->am, memory_order_relaxed);
+    return atomic_load_explicit(&peer->am, memory_order_acquire);
 }
 
 #include "core/ib/turns.h"

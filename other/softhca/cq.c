@@ -249,6 +249,9 @@ static void end_receive(const struct shm_cqe *e)
     }
     struct shca_qp *qp = shca.qp[shm_qpn_index(e->qpn)];
     const struct shm_qp *s = qp->s;
+    /* Sees what the thread that posted it wrote before: the message came by way of another process,
+     * of whose part in the order neither compilers nor ThreadSanitizer know. */
+    (void)atomic_load_explicit(&s->rq_prod, memory_order_acquire);
     if (waits)
         scatter(e, shm_at(shca.h, s->rq_ring + (uint64_t)(e->index & s->rq_mask) * s->rq_stride),
                 s->rq_data);
