@@ -213,12 +213,13 @@ static void expect_all(size_t size)
 
 static uint32_t bbuf_count(void)
 {
-    int64_t most = gasnetc_params.depth_total ? gasnetc_params.depth_total
-                                              : gasnetc_params.depth_pp * (gasnetc_job.size - 1);
+    int64_t most = gasnetc_params.depth_pp * (gasnetc_job.size - 1);
+    if (gasnetc_params.depth_total && gasnetc_params.depth_total < most)
+        most = gasnetc_params.depth_total;
     int64_t count = gasnetc_params.bbuf_count;
     if (count == 0 || count > most) count = most;
     /* A Request that waits for credit may hold one while its thread's handlers need another. */
-    int64_t least = GASNETC_THREADED ? 2 * gasnetc_params.max_threads : 16;
+    int64_t least = GASNETC_THREADED ? 2 * gasnetc_params.max_threads : 2;
     return (uint32_t)(count > least ? count : least);
 }
 
@@ -231,6 +232,16 @@ static void settle_receive_thread(void)
         gasneti_warn("GASNET_RCV_THREAD has no effect: %s",
                      GASNETC_RCV_THREAD ? "link the program with the PAR library"
                                         : "this library was configured without the thread");
+}
+
+/* IB-R4: Requests in flight are no more than operations are, and the default grows with the job. */
+static void settle_credits_total(void)
+{
+    gasnetc_params_t *p = &gasnetc_params;
+    if (p->credits_total == GASNETC_DEFAULT_CREDITS_TOTAL && p->credits_total < gasnetc_job.size)
+        p->credits_total = gasnetc_job.size;
+    if (p->depth_total && (!p->credits_total || p->credits_total > p->depth_total))
+        p->credits_total = p->depth_total;
 }
 
 static void clip_threads(void)
@@ -290,6 +301,7 @@ int gasnet_init(int *argc, char ***argv)
     bootstrap_watch(on_job_death);
     gasnetc_params_init();
     clip_threads();
+    settle_credits_total();
     settle_receive_thread();
     settle_patience();
     gasnetc_stats_init();

@@ -70,6 +70,22 @@ static void print_limit(const gasnetc_param_t *row, double limit, char *text, si
         snprintf(text, size, "%.0f", limit);
 }
 
+static void complain(const gasnetc_param_t *row, const char *text, bool parsed, char *why,
+                     size_t why_size)
+{
+    char least[32], most[32];
+    print_limit(row, row->least, least, sizeof least);
+    print_limit(row, row->most, most, sizeof most);
+    if (parsed)
+        snprintf(why, why_size, "%s=%s: out of range, which is %s to %s", row->name, text, least,
+                 most);
+    else if (row->type == GASNETC_BOOLEAN)
+        snprintf(why, why_size, "%s=%s: not %s", row->name, text, kinds[row->type]);
+    else
+        snprintf(why, why_size, "%s=%s: not %s; the range is %s to %s", row->name, text,
+                 kinds[row->type], least, most);
+}
+
 bool gasnetc_param_parse(const gasnetc_param_t *row, const char *text, gasnetc_params_t *params,
                          char *why, size_t why_size)
 {
@@ -78,17 +94,10 @@ bool gasnetc_param_parse(const gasnetc_param_t *row, const char *text, gasnetc_p
         *(const char **)(void *)((char *)params + row->offset) = *text ? text : NULL;
         return true;
     }
-    if (!parse(row->type, text, &value)) {
-        snprintf(why, why_size, "%s=%s: not %s", row->name, text, kinds[row->type]);
-        return false;
-    }
+    bool parsed = parse(row->type, text, &value);
     /* So written that a value that is no number at all fails too. */
-    if (!(value >= row->least && value <= row->most)) {
-        char least[32], most[32];
-        print_limit(row, row->least, least, sizeof least);
-        print_limit(row, row->most, most, sizeof most);
-        snprintf(why, why_size, "%s=%s: out of range, which is %s to %s", row->name, text, least,
-                 most);
+    if (!parsed || !(value >= row->least && value <= row->most)) {
+        complain(row, text, parsed, why, why_size);
         return false;
     }
     store(row, value, params);
@@ -114,9 +123,10 @@ enum { OTHER_NAMES = sizeof other_names / sizeof *other_names };
 
 /* Promised, and harmless to leave out: accepted, with a warning that they do nothing yet. */
 static const char *const idle_names[] = {
-    "GASNET_PHYSMEM_NOPROBE",      "GASNET_PUTINMOVE_LIMIT",      "GASNET_USE_FIREHOSE",
-    "GASNET_FIREHOSE_M",           "GASNET_FIREHOSE_MAXVICTIM_M", "GASNET_FIREHOSE_R",
-    "GASNET_FIREHOSE_MAXVICTIM_R", "GASNET_FIREHOSE_VERBOSE",     "GASNET_FIREHOSE_MAXREGION_SIZE"};
+    "GASNET_PUTINMOVE_LIMIT",  "GASNET_USE_FIREHOSE",
+    "GASNET_FIREHOSE_M",       "GASNET_FIREHOSE_MAXVICTIM_M",
+    "GASNET_FIREHOSE_R",       "GASNET_FIREHOSE_MAXVICTIM_R",
+    "GASNET_FIREHOSE_VERBOSE", "GASNET_FIREHOSE_MAXREGION_SIZE"};
 enum { IDLE_NAMES = sizeof idle_names / sizeof *idle_names };
 
 /* Whole families: clients' own names, and what the launcher hands over. */

@@ -13,6 +13,7 @@
 
 #include "core/job.h"
 #include "core/params.h"
+#include "core/physmem.h"
 #include "core/rdma_internal.h"
 #include "core/report.h"
 #include "gasnet.h"
@@ -28,15 +29,6 @@ uint64_t gasnet_max_segsize __attribute__((weak));
 static uintptr_t round_down(uint64_t size)
 {
     return (uintptr_t)(size / GASNET_PAGESIZE * GASNET_PAGESIZE);
-}
-
-/* What this host's memory allows each of its processes. */
-static uint64_t memory_share(void)
-{
-    uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 4 * 3;
-    uint64_t most = (uint64_t)gasnetc_params.physmem_max;
-    if (most && most < bytes) bytes = most;
-    return bytes / gasnetc_job.host_size;
 }
 
 /* A small limit on locked memory shrinks the segment, with a warning, instead of ending the job. */
@@ -59,9 +51,10 @@ void gasnetc_segment_limits(void)
     uint64_t size = (UINT64_C(2) << 30) - GASNET_PAGESIZE;
     if (gasnet_max_segsize) size = gasnet_max_segsize;
     if (gasnetc_params.max_segsize) size = (uint64_t)gasnetc_params.max_segsize;
-    uint64_t share = memory_share();
+    size = within_memlock(size);
+    uint64_t share = gasnetc_physmem_share(size);
     if (size > share) size = share;
-    max_local = round_down(within_memlock(size));
+    max_local = round_down(size);
     if (max_local == 0) max_local = GASNET_PAGESIZE;
     uintptr_t *all = malloc(gasnetc_job.size * sizeof *all);
     if (!all) gasneti_fatal("out of memory");

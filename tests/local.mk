@@ -6,6 +6,7 @@ EXTRA_DIST += tests/tap.sh tests/check.sh tests/run-conduit.sh tests/exit.sh tes
 	tests/softhca-hosts/run.sh tests/softhca-run/run.sh tests/flow/run.sh
 EXTRA_DIST += tests/connect.sh
 
+EXTRA_DIST += tests/params/run.sh
 .PHONY: check-programs bench
 check-programs: $(check_PROGRAMS) $(check_LTLIBRARIES)
 check-local:
@@ -234,6 +235,20 @@ tests_testexit_ibv_par_CPPFLAGS = $(test_par_cppflags)
 tests_testexit_ibv_par_CFLAGS = $(test_par_cflags)
 tests_testexit_ibv_par_LDFLAGS = $(test_ldflags)
 tests_testexit_ibv_par_LDADD = $(test_par_libs)
+
+# What parameters do, seen from where the device is called: the program's symbols come first.
+check_PROGRAMS += tests/params/probe-ibv-seq tests/params/probe-ibv-par
+probe_sources = tests/params/probe.c tests/params/spy.c tests/params/spy.h $(test_support)
+tests_params_probe_ibv_seq_SOURCES = $(probe_sources)
+tests_params_probe_ibv_seq_CPPFLAGS = $(test_seq_cppflags) -D_GNU_SOURCE
+tests_params_probe_ibv_seq_CFLAGS = $(test_seq_cflags)
+tests_params_probe_ibv_seq_LDFLAGS = $(test_ldflags) -export-dynamic
+tests_params_probe_ibv_seq_LDADD = $(test_seq_libs) -ldl
+tests_params_probe_ibv_par_SOURCES = $(probe_sources)
+tests_params_probe_ibv_par_CPPFLAGS = $(test_par_cppflags) -D_GNU_SOURCE
+tests_params_probe_ibv_par_CFLAGS = $(test_par_cflags)
+tests_params_probe_ibv_par_LDFLAGS = $(test_ldflags) -export-dynamic
+tests_params_probe_ibv_par_LDADD = $(test_par_libs) -ldl
 
 check_PROGRAMS += tests/bench/testlat-ibv-seq tests/bench/testlat-ibv-par
 tests_bench_testlat_ibv_seq_SOURCES = tests/bench/testlat.c $(test_support)

@@ -12,7 +12,7 @@ unit_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-co
 	-I$(top_srcdir)/tests/unit/script $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNET_SEQ
 tests_unit_libscript_a_SOURCES = \
 	core/am_deliver.c core/am_handlers.c core/am_send.c core/am_variadic.c core/notice.c \
-	core/buffers.c core/context.c core/counters.c core/params.c core/params_init.c core/poll.c core/rdma.c \
+	core/buffers.c core/context.c core/counters.c core/params.c core/params_init.c core/physmem.c core/poll.c core/rdma.c \
 	core/report.c core/segment.c core/thread.c \
 	tests/unit/net_script.c tests/unit/net_script.h tests/unit/script/network_inline.h \
 	tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h

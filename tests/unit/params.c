@@ -208,6 +208,7 @@ static void defaults(void)
     default_of("IB-C6", "GASNET_QP_RETRY_COUNT", 7, false);
     default_of("IB-C7", "GASNET_QP_RD_ATOM", 0, false);
     default_of("IB-P1", "GASNET_PHYSMEM_MAX", 0, true);
+    default_of("IB-P2", "GASNET_PHYSMEM_NOPROBE", 0, true);
     default_of("IB-P3", "GASNET_INLINESEND_LIMIT", -1, true);
     default_of("IB-P5", "GASNET_NONBULKPUT_BOUNCE_LIMIT", 65536, true);
     default_of("IB-R1", "GASNET_NETWORKDEPTH_PP", 64, true);

@@ -1,0 +1,268 @@
+#!/bin/bash
+# run.sh - what every parameter does, as the verbs device and the system see it (IB-C, IB-P, IB-R); TAP.
+#
+# One line for each promise: probe does something, and its lines are judged.  A row of core/params.def that
+# no line here is about fails the family, and so does one without a range, an alias or a comparison that holds.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../tap.sh" || exit 1
+# shellcheck source=other/tools/def_table.sh
+. "$TEST_SOURCE/../other/tools/def_table.sh"
+
+export SOFTHCA=on TEST_HANG=40
+unset GASNET_VERBOSEENV SOFTHCA_DEVICES
+rows=$tap_scratch/rows log=$TEST_LOG/params.log proved=' '
+def_rows "$TEST_SOURCE/../core/params.def" \
+    'PARAM(field, type, name, alias, initial, least, most, same, help)' \
+    'name @ alias @ S(type) @ S(initial) @ S(least) @ S(most) @ S(same)' '#define GASNETC_DEFAULT_SPARES 2' |
+    tr '\t' '|' >"$rows"
+# What is measured here goes by messages: not by what else may carry them.
+for off in GASNET_AMRDMA_MAX_PEERS GASNET_AMRDMA_LIMIT; do
+    if grep -q "^$off|" "$rows"; then export "$off=0"; fi
+done
+
+mode=seq
+job() { # N PROGRAM ARGUMENTS ENVIRONMENT...: sets `status`
+    local n=$1 program=$2 arguments=$3
+    shift 3
+    # shellcheck disable=SC2086 # arguments are words
+    env "$@" timeout -k 2 60 "$TEST_LAUNCH" -n "$n" ${under:+"$under"} "$TEST_BUILD/tests/$program" $arguments \
+        >"$log" 2>&1 </dev/null
+    status=$?
+}
+under=
+
+# sees TEXT N ARGUMENTS PATTERNS ENVIRONMENT...: probe ends well and each line of PATTERNS matches one of its own.
+sees() {
+    local text=$1 n=$2 arguments=$3 patterns=$4 pattern word wrong=''
+    shift 4
+    for word; do case $word in GASNET_*) proved="$proved${word%%=*} " ;; esac done
+    job "$n" "params/probe-ibv-$mode" "$arguments" "$@"
+    [ $status -eq 0 ] || wrong=" (status $status)"
+    while IFS= read -r pattern; do
+        grep -qE -- "$pattern" "$log" || wrong="$wrong (no /$pattern/)"
+    done <<<"$patterns"
+    [ -z "$wrong" ]
+    tap_ok $? "$text: $*$wrong"
+    [ -z "$wrong" ] || tap_tail "$log"
+}
+
+# elsewhere NAME FILE PATTERN TEXT: another family proves it, by lines that match.
+elsewhere() {
+    proved="$proved$1 "
+    grep -qE -- "$3" "$TEST_SOURCE/$2"
+    tap_ok $? "$1: tests/$2: $4"
+}
+
+# ---- connections: IB-C
+
+hcas=$(sed -n 's/^IBV_HCAS = //p' "$TEST_BUILD/Makefile")
+if [ "${hcas:-1}" -ge 2 ]; then
+    sees "IB-C2 as many queue pairs, by turns over the ports" 2 attributes \
+        $'qp softhca0/1 .* depth=26\nqp softhca1/1 .* depth=26' GASNET_NUM_QPS=3 SOFTHCA_DEVICES=2x1
+    tap_ok "$([ "$(grep -c '^qp softhca0' "$log")$(grep -c '^qp softhca1' "$log")" = 21 ]; echo $?)" \
+        "IB-C2 two of the three on the first port, one on the second"
+    sees "IB-C2 one for each port" 2 attributes $'qp softhca0/1\nqp softhca1/1' GASNET_NUM_QPS=0 SOFTHCA_DEVICES=2x1
+    tap_ok "$([ "$(grep -c '^qp ' "$log")" = 2 ]; echo $?)" "IB-C2 and no more"
+else
+    elsewhere GASNET_NUM_QPS rails.sh 'disable-ibv-multirail' "there is one in this build"
+fi
+sees "IB-C3 the port it names" 2 attributes '^qp softhca0/2 ' GASNET_IBV_PORTS=softhca0:2 SOFTHCA_DEVICES=1x2
+sees "IB-C5 IB-C6 IB-C7 without a word" 2 attributes 'timeout=18 retries=7 begun=128 served=128' GASNET_QP_RD_ATOM=0
+sees "IB-C5 of every queue pair" 3 attributes 'timeout=11 retries=7' GASNET_QP_TIMEOUT=11
+sees "IB-C6 of every queue pair" 3 attributes 'timeout=18 retries=3' GASNET_QP_RETRY_COUNT=3
+sees "IB-C7 at both ends" 3 attributes 'begun=5 served=5' GASNET_QP_RD_ATOM=5
+sees "IB-C7 no more than the device has" 3 attributes 'begun=4 served=4' GASNET_QP_RD_ATOM=200 \
+    'SOFTHCA_DEVICES=1x1;max_qp_rd_atom=4,max_qp_init_rd_atom=4'
+elsewhere GASNET_RCV_THREAD run-conduit.sh 'GASNET_RCV_THREAD=1' "IB-C8 messages are served while nobody polls"
+
+# ---- memory: IB-P1, IB-P2, IB-R8
+
+sees "IB-P1 the host's processes share it" 2 segment 'local=33554432 global=33554432 probed=67108864' GASNET_PHYSMEM_MAX=64M
+sees "IB-P1 a trial finds what the device takes: no more than 100 regions" 2 segment \
+    'local=(4[0-9]{7}|5[0-2][0-9]{6}) ' GASNET_PHYSMEM_MAX=1G GASNET_PIN_MAXSZ=0 'SOFTHCA_DEVICES=1x1;max_mr=100,max_mr_size=1048576'
+sees "IB-P2 no trial" 2 segment 'local=33554432 .*probed=0 ' GASNET_PHYSMEM_NOPROBE=1 GASNET_PHYSMEM_MAX=64M
+sees "IB-P2 even where the device takes less" 2 segment 'local=536870912 .*probed=0 ' GASNET_PHYSMEM_NOPROBE=1 \
+    GASNET_PHYSMEM_MAX=1G 'SOFTHCA_DEVICES=1x1;max_mr=100,max_mr_size=1048576'
+sees "IB-P2 of no effect alone" 2 segment 'probed=[1-9]' GASNET_PHYSMEM_NOPROBE=1
+sees "IB-P1 the largest segment" 2 segment 'local=8388608 global=8388608' GASNET_MAX_SEGSIZE=8M
+sees "IB-R8 a segment in pieces, and transfers across" 2 'segment pins 1048576' \
+    $'pieces=4 largest=1048576\nacross puts=2 gets=2 intact=1' GASNET_PIN_MAXSZ=1M
+sees "IB-R8 the device's limit" 2 'segment pins 2097152' $'pieces=2 largest=2097152\nacross puts=2 gets=2 intact=1' \
+    GASNET_PIN_MAXSZ=0 'SOFTHCA_DEVICES=1x1;max_mr_size=2097152'
+sees "IB-R8 one piece" 2 'segment pins 1048576' $'pieces=1 largest=4194304\nacross puts=1 gets=1 intact=1' GASNET_PIN_MAXSZ=8M
+
+# ---- ways: IB-P3, IB-P4, IB-P5
+
+sees "IB-P3 none is inline" 2 'put 1 attributes' $'put-outside 1 inline=0 bounced=1\nput-segment 1 inline=0\ninline=0$' \
+    GASNET_INLINESEND_LIMIT=0
+sees "IB-P3 one byte is, two are not" 2 'put 1 put 2' $'put-outside 1 inline=1\nput-outside 2 inline=0' GASNET_INLINESEND_LIMIT=1
+for limit in -1 1024 65536; do
+    sees "IB-P3 at most what the device captures" 2 'put 1024 put 1025' $'put-outside 1024 inline=1\nput-outside 1025 inline=0' \
+        GASNET_INLINESEND_LIMIT=$limit
+done
+sees "IB-P3 the device's maximum" 2 'put 96 put 97 attributes' $'put-segment 96 inline=1\nput-segment 97 inline=0\ninline=96$' \
+    GASNET_INLINESEND_LIMIT=-1 'SOFTHCA_DEVICES=1x1;max_inline_data=96'
+packed='inline=0 bounced=0 direct=0 sends=1'
+sees "IB-P4 behind the header up to a buffer's end" 2 'long 4016 long 4017' \
+    "long 4016 $packed"$'\n'"longasync 4016 $packed"$'\nlong 4017 inline=0 bounced=1 direct=0 sends=1\nlongasync 4017 inline=0 bounced=0 direct=1 sends=1' \
+    GASNET_PACKEDLONG_LIMIT=4016
+sees "IB-P4 up to the limit" 2 'long 100 long 101' "long 100 $packed"$'\nlong 101 inline=1 bounced=0 direct=0 sends=1' \
+    GASNET_PACKEDLONG_LIMIT=100
+sees "IB-P4 never" 2 'long 1' 'long 1 inline=1 bounced=0 direct=0 sends=1' GASNET_PACKEDLONG_LIMIT=0
+sees "IB-P5 bounced, or waited for" 2 'put 65536 put 65537' $'put-segment 65536 inline=0 bounced=16 direct=0 sends=0 blocked=0\nput-segment 65537 inline=0 bounced=0 direct=1 sends=0 blocked=1\nbulk-segment 65536 inline=0 bounced=0 direct=1 sends=0 blocked=0' \
+    GASNET_NONBULKPUT_BOUNCE_LIMIT=64K
+sees "IB-P5 up to the limit" 2 'put 3000 put 3001' $'put-outside 3000 inline=0 bounced=1 direct=0 sends=0 blocked=0\nput-outside 3001 inline=0 bounced=0 direct=1 sends=0 blocked=1' \
+    GASNET_NONBULKPUT_BOUNCE_LIMIT=3000
+sees "IB-P5 never" 2 'put 2000 long 5000' $'put-segment 2000 inline=0 bounced=0 direct=1 sends=0 blocked=1\nlong 5000 inline=0 bounced=0 direct=1 sends=1' \
+    GASNET_NONBULKPUT_BOUNCE_LIMIT=0
+
+# ---- how much is in flight: IB-R1 to IB-R7
+
+sees "IB-R1 reached, and never exceeded" 2 'depth 200' 'depth stalled=[1-9][0-9]* most=10 one=10' GASNET_NETWORKDEPTH_PP=10
+sees "IB-R1 by its older name" 2 'depth 200' 'depth stalled=[1-9][0-9]* most=7 one=7' GASNET_OP_OUST_PP=7
+sees "IB-R1 of each peer" 3 'depth 200' 'most=16 one=8' GASNET_NETWORKDEPTH_PP=8
+sees "IB-R2 of all peers together" 3 'depth 200' 'depth stalled=[1-9][0-9]* most=9 one=[45]' GASNET_NETWORKDEPTH_TOTAL=9
+sees "IB-R2 by its older name" 3 'depth 200' 'depth stalled=[1-9][0-9]* most=5' GASNET_OP_OUST_LIMIT=5
+sees "IB-R2 no more than all peers' depths" 3 'depth 200' 'most=16 one=8' GASNET_NETWORKDEPTH_TOTAL=100 GASNET_NETWORKDEPTH_PP=8
+sees "IB-R2 computed" 3 'depth 200' 'most=12 one=6' GASNET_NETWORKDEPTH_TOTAL=0 GASNET_NETWORKDEPTH_PP=6
+sees "IB-R3 Requests in flight to a peer that does not look" 2 'credits 100' 'credits stalled=5$' GASNET_AM_CREDITS_SLACK=0 GASNET_AM_CREDITS_PP=5
+sees "IB-R3 by its older name" 2 'credits 100' 'credits stalled=4$' GASNET_AM_CREDITS_SLACK=0 GASNET_AM_OUST_PP=4
+sees "IB-R3 the default" 2 'credits 100' 'credits stalled=32$' GASNET_AM_CREDITS_SLACK=0 GASNET_AM_CREDITS_PP=32
+sees "IB-R3 trimmed to IB-R1" 2 'credits 100' 'credits stalled=6$' GASNET_AM_CREDITS_SLACK=0 GASNET_AM_CREDITS_PP=32 GASNET_NETWORKDEPTH_PP=6
+# A spare receive buffer serves a Reply too.
+sees "IB-R4 to all peers together" 3 'credits 100' 'credits stalled=[34]$' GASNET_AM_CREDITS_TOTAL=3 GASNET_AM_SPARES=1
+sees "IB-R4 by its older name" 3 'credits 100' 'credits stalled=[78]$' GASNET_AM_OUST_LIMIT=7 GASNET_AM_SPARES=1
+sees "IB-R4 computed" 3 'credits 100' 'credits stalled=8$' GASNET_AM_CREDITS_SLACK=0 GASNET_AM_CREDITS_TOTAL=0 GASNET_AM_CREDITS_PP=4
+sees "IB-R4 trimmed to IB-R2" 3 'credits 100' 'credits stalled=[67]$' GASNET_AM_CREDITS_TOTAL=50 GASNET_AM_SPARES=1 GASNET_NETWORKDEPTH_TOTAL=6
+sees "IB-R5 none is banked" 2 'slack 60' 'hidden=(59|60)$' GASNET_AM_CREDITS_SLACK=0
+sees "IB-R5 one is" 2 'slack 60' 'hidden=(29|30)$' GASNET_AM_CREDITS_SLACK=1
+sees "IB-R5 five are" 2 'slack 60' 'hidden=(9|10)$' GASNET_AM_CREDITS_SLACK=5
+sees "IB-R5 in silence reduced, or the sender would wait for ever" 2 'slack 60' 'hidden=(14|15)$' GASNET_AM_CREDITS_SLACK=254 \
+    GASNET_AM_CREDITS_PP=4
+tap_ok "$(grep -c WARNING "$log")" "IB-R5 in silence"
+sees "IB-R5 none where the buffers for Replies are few" 3 'slack 60' 'hidden=(59|60)$' GASNET_AM_CREDITS_SLACK=3 \
+    GASNET_AM_CREDITS_PP=4 GASNET_AM_CREDITS_TOTAL=4
+sees "IB-R6 the pool runs out, and is waited for" 2 'bounce 100' 'bounce stalled=[1-9][0-9]* most=20' GASNET_BBUF_COUNT=20
+sees "IB-R6 by its older name" 2 'bounce 100' 'bounce stalled=[1-9][0-9]* most=18' GASNET_BBUF_LIMIT=18
+sees "IB-R6 as many as IB-R2" 2 'bounce 100' 'bounce stalled=[1-9][0-9]* most=12' GASNET_BBUF_COUNT=0 GASNET_NETWORKDEPTH_PP=12
+for count in 1 2; do
+    sees "IB-R6 one for a Request that waits, one for a Reply" 2 'bounce 100 put 65536 long 65536' 'bounce stalled=[1-9][0-9]* most=2' GASNET_BBUF_COUNT=$count
+    for mode in seq par; do
+        job 3 testamflood-ibv-$mode "" GASNET_BBUF_COUNT=$count GASNET_INLINESEND_LIMIT=0 GASNET_MAX_THREADS=8
+        tap_ok $status "IB-R6 no deadlock: testamflood $mode with GASNET_BBUF_COUNT=$count"
+        [ $status -eq 0 ] || tap_tail "$log"
+    done
+    mode=seq
+done
+elsewhere GASNET_AM_SPARES flow/run.sh 'GASNET_AM_SPARES=1' "IB-R7 none is left, and messages are moved"
+
+elsewhere GASNET_AMRDMA_LIMIT amrdma.sh 'GASNET_AMRDMA_LIMIT=64' "IB-R9 what is larger goes another way"
+elsewhere GASNET_AMRDMA_DEPTH amrdma.sh 'GASNET_AMRDMA_DEPTH=' "IB-R10 so many are written and not yet handled"
+elsewhere GASNET_AMRDMA_MAX_PEERS amrdma.sh 'GASNET_AMRDMA_MAX_PEERS=' "IB-R11 no more peers have a ring"
+elsewhere GASNET_AMRDMA_CYCLE amrdma.sh 'GASNET_AMRDMA_CYCLE=64' "IB-R12 peers are chosen when it is over"
+
+# ---- the rest
+
+sees "IB-X8 the bound of an exit" 2 signals 'exit bound 7.5$' GASNET_EXITTIMEOUT=7
+sees "IB-X8 MIN and a FACTOR for each node" 2 signals 'exit bound 7.5$' GASNET_EXITTIMEOUT_MIN=3 GASNET_EXITTIMEOUT_FACTOR=2
+sees "IB-X8 and MAX" 2 signals 'exit bound 5.5$' GASNET_EXITTIMEOUT_MAX=5 GASNET_EXITTIMEOUT_MIN=30
+sees "signals are caught" 2 signals $'signal 11 caught\nsignal 15 caught' GASNET_NO_CATCH_SIGNAL=
+sees "but not this one" 2 signals $'signal 11 default\nsignal 15 caught' GASNET_NO_CATCH_SIGNAL=SIGSEGV
+sees "nor any" 2 signals $'signal 11 default\nsignal 15 default' 'GASNET_NO_CATCH_SIGNAL=*'
+sees "IB-W2 by puts" 2 barrier 'barrier puts=1 sends=0' GASNET_BARRIER=RDMADISSEM
+sees "by messages" 2 barrier 'barrier puts=0 sends=1' GASNET_BARRIER=AMDISSEM
+mode=par
+sees "as many threads as allowed" 2 'threads 2' 'threads 2' GASNET_MAX_THREADS=3
+job 2 params/probe-ibv-par 'threads 3' GASNET_MAX_THREADS=3
+[ $status -ne 0 ] && grep -q 'more than 3 client threads at once: the limit is GASNET_MAX_THREADS' "$log"
+tap_ok $? "GASNET_MAX_THREADS: one more ends the job, with its name"
+mode=seq
+sees "warnings" 1 signals 'WARNING.*GASNET_AM_CREDITS_PPP' GASNET_QUIET=no GASNET_AM_CREDITS_PPP=1
+sees "none" 1 signals '^signal' GASNET_QUIET=yes GASNET_AM_CREDITS_PPP=1
+tap_ok "$(grep -c WARNING "$log")" "GASNET_QUIET: none"
+elsewhere GASNET_FREEZE tools/run.sh 'GASNET_FREEZE' "a job that waits for a debugger"
+elsewhere GASNET_STATSFILE flow/run.sh 'GASNET_STATSFILE=' "counters of a job in a file"
+
+# ---- every row of the table
+
+# Processes may differ in what is not said to be the same, and nowhere else.
+cat >"$tap_scratch/differ" <<'END'
+#!/bin/bash
+# DIFFER=NAME:FIRST:OTHERS; who comes first gets the first value
+IFS=: read -r name first others <<<"$DIFFER"
+if mkdir "$DIFFER_CLAIM" 2>/dev/null; then others=$first; fi
+export "$name=$others"
+exec "$@"
+END
+chmod +x "$tap_scratch/differ"
+differ() { # NAME FIRST OTHERS
+    rm -rf "$tap_scratch/claim"
+    under=$tap_scratch/differ
+    job 2 testhello-ibv-seq "" "DIFFER=$1:$2:$3" "DIFFER_CLAIM=$tap_scratch/claim"
+    under=
+}
+
+# says NAME PATTERN...: the job ended with an error of one line, which matches all patterns.
+says() {
+    local name=$1 wrong='' pattern
+    shift
+    [ $status -ne 0 ] && [ $status -lt 124 ] || wrong=" (status $status)"
+    [ "$(grep -vc '^#\|^ok' "$log")" -eq 1 ] || wrong="$wrong ($(grep -vc '^#\|^ok' "$log") lines)"
+    for pattern; do grep -qE -- "$pattern" "$log" || wrong="$wrong (no /$pattern/)"; done
+    [ -z "$wrong" ]
+    tap_ok $? "$name$wrong"
+    [ -z "$wrong" ] || tap_tail "$log"
+}
+
+number() { # an expression of params.def, as a number
+    case $1 in
+    INT64_MAX) echo 9223372036854775807 ;;
+    *.*) echo 0 ;;
+    *) echo $((${1//INT64_C/})) ;;
+    esac
+}
+
+while IFS='|' read -r name alias type _ least most same; do
+    [[ $proved == *" $name "* || ( -n $alias && $proved == *" $alias "* ) ]]
+    tap_ok $? "$name: a line above is about what it does"
+    low=$(number "$least") high=$(number "$most")
+    if [ "$most" = INT64_MAX ]; then above=99999999999999999999; else above=$((high + 1)); fi
+    # two good values: beyond zero, which often is "computed", and powers of two
+    first=$((low > 0 ? 2 * low : 2)) others=$((low > 0 ? 4 * low : 4))
+    case $name in
+    GASNET_PIN_MAXSZ) first=1048576 others=2097152 ;;
+    GASNET_BARRIER) first=RDMADISSEM others=AMDISSEM ;;
+    esac
+    case $type in BOOLEAN) first=0 others=1 ;; esac
+    if [ "$same" = true ]; then
+        differ "$name" $first $others
+        says "IB-P IB-R $name: ranks that differ are named" "$name" 'rank 0 .*rank 1'
+    fi
+    case $type in
+    NUMBER | SIZE | SECONDS)
+        for bad in banana $((low - 1)) $above; do
+            job 1 testhello-ibv-seq "" "$name=$bad"
+            says "$name=$bad: one line with name, value and range" "$name=$bad: .*(is|range is) [-0-9.]+( [A-Z]*B?)? to (any size|[0-9.]+)"
+        done
+        ;;
+    BOOLEAN)
+        job 1 testhello-ibv-seq "" "$name=maybe"
+        says "$name=maybe: one line with name, value and what there is" "$name=maybe: not yes or no"
+        ;;
+    esac
+    if [ -n "$alias" ]; then
+        job 1 testhello-ibv-seq "" "$alias=$first" GASNET_VERBOSEENV=1
+        [ $status -eq 0 ] && grep -qE "ENV parameter: $name += +$first( |$)" "$log"
+        tap_ok $? "$alias is $name"
+        job 1 testhello-ibv-seq "" "$alias=banana"
+        says "$alias=banana: with both names" "$name=banana: .*$alias"
+    fi
+done <"$rows"
+
+"$TEST_LAUNCH" --help-env >"$log" 2>&1
+while IFS='|' read -r name _; do
+    grep -qE "^ *$name  \[default: " "$log" || echo "$name"
+done <"$rows" >"$tap_scratch/missing"
+tap_ok "$([ ! -s "$tap_scratch/missing" ]; echo $?)" "--help-env lists every row of the table"
+sed 's/^/# missing: /' "$tap_scratch/missing"
+tap_end

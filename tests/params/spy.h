@@ -1,0 +1,65 @@
+/* spy.h - what a program asks of the verbs device, seen from the program: queue pairs and their
+ * attributes, completion queues, registrations, and every work request.
+ *
+ * spy.c stands before the device by symbol interposition.  It trusts nothing that the library says
+ * of itself.  It can hold completions back until the library waits for them, and so find the most
+ * that it keeps in flight.
+ */
+#ifndef TEST_SPY_H
+#define TEST_SPY_H
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SPY_QPS = 256, SPY_CQS = 64, SPY_REGIONS = 4096, SPY_POSTS = 65536 };
+
+struct spy_qp {
+    struct ibv_qp *qp;
+    struct ibv_cq *send_cq;
+    uint32_t send_depth, recv_depth, inline_max;
+    uint8_t port, timeout, retries, reads_served, reads_begun;
+    uint32_t in_flight, most; /* posted and not polled; most since spy_reset */
+};
+
+struct spy_region {
+    uintptr_t start;
+    size_t length;
+    bool remote;
+};
+
+/* One work request, as posted. */
+struct spy_post {
+    uint32_t qp; /* index in spy.qp */
+    enum ibv_wr_opcode opcode;
+    bool is_inline;
+    uintptr_t local;
+    uint64_t remote;
+    uint32_t length;
+};
+
+struct spy {
+    int qps, cqs, regions;
+    struct spy_qp qp[SPY_QPS];
+    struct {
+        struct ibv_cq *cq;
+        int depth;
+    } cq[SPY_CQS];
+    struct spy_region region[SPY_REGIONS]; /* every one that was ever made */
+    /* since spy_reset */
+    int posts;
+    struct spy_post post[SPY_POSTS];
+    uint32_t in_flight, most;
+    /* While it is set no completion of what was sent is seen, until the library has looked for one
+     * so often, without posting anything, that it must be waiting; then on_stall is called, once.
+     */
+    bool hold;
+    void (*on_stall)(void);
+    unsigned idle; /* looks since the last post */
+};
+extern struct spy spy;
+
+void spy_reset(void);
+
+#endif
