@@ -83,17 +83,17 @@ shm "no /dev/shm" either 'd=$(mktemp -d) && mount -t tmpfs none $d &&
 noptrace=$TEST_BUILD/tests/noptrace
 endure "no right to read other processes (container seccomp)" 'ptrace|process_vm|permi' either \
     "$noptrace true || { echo 'no seccomp filters here'; exit 77; }" "$noptrace"
-endure "64 file descriptors" 'ulimit -n|descriptor|open files' either 'ulimit -n 64'
+endure "64 file descriptors" 'ulimit -n|descriptor|open files' either 'ulimit -n 53'
 endure "12 file descriptors" 'ulimit -n|descriptor|open files' either 'ulimit -n 12'
 endure "16 processes under a soft limit of 4 descriptors" 'none' work 'procs=16; ulimit -Sn 4'
-endure "16 processes under a hard limit of 64 descriptors" 'ulimit -Hn' either 'procs=16; ulimit -n 64'
+endure "16 processes under a hard limit of 53 descriptors" 'ulimit -Hn' either 'procs=16; ulimit -n 53'
 # A limit that all ranks meet is told by one of them.
 log=$TEST_LOG/hardship_one_line.log marker=hardship.$$.one
-TEST_MARKER=$marker bash -c 'ulimit -n 64; exec "$@"' limit timeout -k 2 $bound "$TEST_LAUNCH" -spawner="$spawner" \
+TEST_MARKER=$marker bash -c 'ulimit -n 53; exec "$@"' limit timeout -k 2 $bound "$TEST_LAUNCH" -spawner="$spawner" \
     -n 16 "$TEST_BUILD/tests/testam-$conduit-$mode" >"$log" 2>&1 </dev/null
 [ $? -eq 1 ] && [ "$(wc -l <"$log")" -eq 1 ] && grep -q '16 processes take up to [0-9]* open files' "$log" &&
     no_orphans "$marker" 3
-tap_ok $? "16 processes under a hard limit of 64 descriptors: one line tells the number needed"
+tap_ok $? "16 processes under a hard limit of 53 descriptors: one line tells the number needed"
 # What a connection costs each of its ends, and a process whatever their number; on the software device.
 pages() { # N: touched by gasnet_init on rank 0 of N
     SOFTHCA=on timeout -k 2 $bound "$TEST_LAUNCH" -n "$1" "$TEST_BUILD/tests/teststart-$conduit-seq" </dev/null |

@@ -185,6 +185,8 @@ elsewhere GASNET_STATSFILE flow/run.sh 'GASNET_STATSFILE=' "counters of a job in
 
 # ---- every row of the table
 
+unset GASNET_AMRDMA_MAX_PEERS GASNET_AMRDMA_LIMIT # what a process sets itself gives way to the job's
+
 # Processes may differ in what is not said to be the same, and nowhere else.
 cat >"$tap_scratch/differ" <<'END'
 #!/bin/bash
