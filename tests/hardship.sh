@@ -83,7 +83,7 @@ shm "no /dev/shm" either 'd=$(mktemp -d) && mount -t tmpfs none $d &&
 noptrace=$TEST_BUILD/tests/noptrace
 endure "no right to read other processes (container seccomp)" 'ptrace|process_vm|permi' either \
     "$noptrace true || { echo 'no seccomp filters here'; exit 77; }" "$noptrace"
-endure "64 file descriptors" 'ulimit -n|descriptor|open files' either 'ulimit -n 53'
+endure "64 file descriptors" 'ulimit -n|descriptor|open files' either 'ulimit -n 64'
 endure "12 file descriptors" 'ulimit -n|descriptor|open files' either 'ulimit -n 12'
 endure "16 processes under a soft limit of 4 descriptors" 'none' work 'procs=16; ulimit -Sn 4'
 endure "16 processes under a hard limit of 53 descriptors" 'ulimit -Hn' either 'procs=16; ulimit -n 53'

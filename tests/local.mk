@@ -6,7 +6,7 @@ EXTRA_DIST += tests/tap.sh tests/check.sh tests/run-conduit.sh tests/exit.sh tes
 	tests/softhca-hosts/run.sh tests/softhca-run/run.sh tests/flow/run.sh
 EXTRA_DIST += tests/connect.sh
 
-EXTRA_DIST += tests/params/run.sh
+EXTRA_DIST += tests/params/run.sh tests/promises.sh ibv-conduit/PROMISES.md
 .PHONY: check-programs bench
 check-programs: $(check_PROGRAMS) $(check_LTLIBRARIES)
 check-local:

@@ -20,6 +20,9 @@ for off in GASNET_AMRDMA_MAX_PEERS GASNET_AMRDMA_LIMIT; do
     if grep -q "^$off|" "$rows"; then export "$off=0"; fi
 done
 
+# Nor are greetings to be counted; and queue pairs are all there from the start.
+export GASNET_CONNECT_STATIC=1
+
 mode=seq
 job() { # N PROGRAM ARGUMENTS ENVIRONMENT...: sets `status`
     local n=$1 program=$2 arguments=$3
@@ -74,6 +77,9 @@ sees "IB-C7 at both ends" 3 attributes 'begun=5 served=5' GASNET_QP_RD_ATOM=5
 sees "IB-C7 no more than the device has" 3 attributes 'begun=4 served=4' GASNET_QP_RD_ATOM=200 \
     'SOFTHCA_DEVICES=1x1;max_qp_rd_atom=4,max_qp_init_rd_atom=4'
 elsewhere GASNET_RCV_THREAD run-conduit.sh 'GASNET_RCV_THREAD=1' "IB-C8 messages are served while nobody polls"
+
+elsewhere GASNET_CONNECT_STATIC connect.sh 'GASNET_CONNECT_STATIC=1' "everybody is connected at start-up"
+elsewhere GASNET_CONNECT_DYNAMIC connect.sh 'GASNET_CONNECT_DYNAMIC=0' "the same by its opposite"
 
 # ---- memory: IB-P1, IB-P2, IB-R8
 
@@ -185,7 +191,7 @@ elsewhere GASNET_STATSFILE flow/run.sh 'GASNET_STATSFILE=' "counters of a job in
 
 # ---- every row of the table
 
-unset GASNET_AMRDMA_MAX_PEERS GASNET_AMRDMA_LIMIT # what a process sets itself gives way to the job's
+unset GASNET_AMRDMA_MAX_PEERS GASNET_AMRDMA_LIMIT GASNET_CONNECT_STATIC # what a process sets itself gives way to the job's
 
 # Processes may differ in what is not said to be the same, and nowhere else.
 cat >"$tap_scratch/differ" <<'END'
