@@ -3,6 +3,8 @@
  * usage: probe NAME [NUMBER...] [NAME ...]; run.sh gives the environment and judges the lines. Rank
  * 0 acts and prints, unless a probe says otherwise; ranks that are not needed wait.
  */
+#define _GNU_SOURCE
+
 #include "spy.h"
 #include "tests/test.h"
 

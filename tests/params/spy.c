@@ -4,6 +4,8 @@
  * the context's table is caught there.  One thread at a time is seen right: programs with several
  * ask for registrations alone.
  */
+#define _GNU_SOURCE
+
 #include "spy.h"
 
 #include <dlfcn.h>
