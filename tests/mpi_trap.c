@@ -1,4 +1,4 @@
-/* mpi_trap.c - proves that the library keeps its hands off MPI between attach and exit.
+/* mpi_trap.c - proves that the library keeps its hands off MPI between attach and exit (IB-S3).
  *
  * Called by test.c when TEST_MPI_TRAP is set (run-conduit.sh does so for the spawner mpi).  The
  * code of the MPI library is made unexecutable, whole: whatever calls into it dies on the spot.

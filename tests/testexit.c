@@ -1,4 +1,5 @@
-/* testexit.c - the ways a job can end, by name on the command line; exit.sh drives and judges it.
+/* testexit.c - the ways a job can end (IB-X1), by name on the command line; exit.sh drives and
+ * judges it.
  *
  *   testexit list              one line a case: name, expected status, who prints LAST, tag
  *   testexit CASE first|last   runs it; the odd one out is rank 0 or the last rank

@@ -92,13 +92,23 @@ static inline void amrdma_in_init(amrdma_in_t *in, uint32_t slots)
     in->mask = slots - 1;
     in->expected = 1;
     in->freed = 0;
-    for (uint32_t i = 0; i < slots; i++) atomic_init(&in->released[i], 0);
+    /* As if each slot had had a message before: those numbered up to 0. */
+    for (uint32_t i = 0; i < slots; i++) atomic_init(&in->released[i], i ? i - slots : 0);
 }
 
 /* Is this the trailer of the next message? */
 static inline bool amrdma_is_next(const amrdma_in_t *in, uint64_t trailer)
 {
     return amrdma_trailer_number(trailer) == in->expected;
+}
+
+/* The slot of the next message was released, as the sender was told, and whoever takes from it now
+ * sees all that was done before that.  `in_order` as below. */
+static inline bool amrdma_slot_released(amrdma_in_t *in, bool in_order)
+{
+    uint32_t slots = in->mask + 1;
+    return in_order || atomic_load_explicit(&in->released[in->expected & in->mask],
+                                            memory_order_acquire) == in->expected - slots;
 }
 
 /* The next message has been found.  Returns its number. */

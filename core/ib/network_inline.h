@@ -244,6 +244,8 @@ static inline net_message_t *net_ib_ring_take(net_ring_t *ring, uint64_t trailer
     uint32_t length = amrdma_trailer_length(trailer);
     if (__builtin_expect(length > net_ib.ring_limit, 0))
         gasneti_malformed(slot->message.peer->rank, length, "length (longer than its slot)");
+    if (__builtin_expect(!amrdma_slot_released(&ring->in, NET_IB_IN_ORDER), 0))
+        gasneti_malformed(slot->message.peer->rank, length, "slot (it is still in use)");
     amrdma_told(ring->out, amrdma_trailer_freed(trailer));
     slot->number = amrdma_take(&ring->in);
     slot->message.length = length;

@@ -190,10 +190,13 @@ bool shca_peer_dead_slow(struct shca_peer *p)
 /* Wake the working thread that sleeps on its doorbell, a word of its segment. */
 void shca_peer_ring(struct shca_peer *p)
 {
-    if (!p->met)
+    if (!p->met) {
         shca_tell_ring(p);
-    else if (atomic_exchange(&p->h->doorbell, 1) == 0)
-        syscall(SYS_futex, &p->h->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
+        return;
+    }
+    /* Even if it has rung already: who rang may have died before waking the sleeper. */
+    atomic_store(&p->h->doorbell, 1);
+    syscall(SYS_futex, &p->h->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
 /* Ring the process in SLOT if we are attached to it. */

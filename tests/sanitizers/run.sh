@@ -14,7 +14,8 @@ export ASAN_OPTIONS=detect_leaks=0:abort_on_error=0 UBSAN_OPTIONS=print_stacktra
 # The lock tests hold more locks at once than the deadlock detector can count.
 export TSAN_OPTIONS=detect_deadlocks=0
 
-# build KIND TARGET...: configures and makes; false, after saying so, when that fails.
+# build KIND TARGET...: configures and makes, without MPI (IB-B6, and IB-B2: all jobs here start over ssh); false,
+# after saying so, when that fails.
 build() {
     local kind=$1 folder=$main_build/sanitizers/${1%%,*} # no comma: libtool takes paths apart at it
     shift

@@ -220,7 +220,7 @@ GASNET_SSH_SERVERS="nodeA nodeB nodeC" expect 0 "-N 2 of three hosts" "$run" -n 
 says '^hosts 0 0 0 1 1$' out
 GASNET_SSH_SERVERS="nodeA nodeB" expect 0 "-N 3 of two hosts" "$run" -n 4 -N 3 "$job" hosts
 says 'warning: -N 3, but only 2 hosts are available' err
-GASNET_SSH_SERVERS="nodeA bad1 nodeB" expect 1 "a host that cannot be reached" "$run" -n 6 "$job" collectives
+GASNET_SSH_SERVERS="nodeA bad1 nodeB" expect 1 "IB-S7 a host that cannot be reached" "$run" -n 6 "$job" collectives
 says 'host bad1 cannot be reached' err
 GASNET_SSH_TIMEOUT=1 GASNET_SSH_SERVERS="nodeA mute1 nodeB" expect 1 "a host that never answers" "$run" -n 6 "$job" collectives
 [ "$(wc -l <"$tmp/err")" = 1 ] && grep -q 'host mute1: no word .* within 1 s (GASNET_SSH_TIMEOUT)' "$tmp/err"
@@ -281,7 +281,7 @@ says 'GASNET_SSH_NODEFILE=/no/such/file' err
 GASNET_SSH_NODEFILE=/tmp expect 1 "a folder as host file" "$run" -n 2 "$job" hosts
 says '^gasnetrun_ibv: cannot read the host file GASNET_SSH_NODEFILE=/tmp: Is a directory$' err
 GASNET_SSH_OPTIONS="-o 'A b" GASNET_SSH_SERVERS="nodeA" expect 1 "ssh options with an open quote" "$run" -n 2 "$job" hosts
-GASNET_SSH_OPTIONS="-o 'A b' -p 22" GASNET_SSH_SERVERS="nodeA" expect 0 "ssh options" "$run" -n 2 "$job" hosts
+GASNET_SSH_OPTIONS="-o 'A b' -p 22" GASNET_SSH_SERVERS="nodeA" expect 0 "IB-S5 ssh options" "$run" -n 2 "$job" hosts
 cd "$tmp" || exit 1
 mkdir "dir with blank" && cd "dir with blank" || exit 1
 GASNET_SSH_SERVERS=nodeA expect 0 "working directory" "$run" -n 1 sh -c 'pwd'
@@ -348,7 +348,7 @@ refused 'directory' -n 2 "$tmp"
 expect 0 "help" "$run" --help
 expect 0 "version" "$run" --version
 expect 0 "environment help" "$run" --help-env
-expect 0 "dry run" "$run" -t -n 3 "$job" 'a b'
+expect 0 "IB-S1 dry run" "$run" -t -n 3 "$job" 'a b'
 says "ranks 0-2 on host .*'a b'" err
 [ ! -s "$tmp/out" ]
 say $? "  runs nothing"
@@ -363,7 +363,7 @@ cd "$build" || exit 1
 # --- launchers that are not ours ---
 for way in "${foreign[@]}"; do
     with "$way" 3 "$job" codes 5 5 5
-    expect 5 "$way: exit code" "${command[@]}"
+    expect 5 "$way: IB-S8 exit code" "${command[@]}"
     with "$way" 3 "$job" die 1 abort 42 pause
     expect 42 "$way: abort" "${command[@]}"
     with "$way" 3 "$job" die 1 kill 9 pause

@@ -201,6 +201,7 @@ void unit_job_end(void)
     for (size_t i = 0; i < pieces; i++) net_deregister(&gasnetc_home.regions[i]);
     free(gasnetc_home.regions);
     free(gasnetc_peers);
+    gasnetc_peers = NULL;
     free(hosts);
     gasneti_report_init(0, 0, NULL);
     memset(gasnetc_handlers, 0, sizeof gasnetc_handlers);
