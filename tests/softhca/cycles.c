@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,23 +177,36 @@ static void address(int i)
 
 static void (*life)(int);
 
+static long least(long a, long b)
+{
+    return a < b ? a : b;
+}
+
+/* What is left behind is left behind in each round; what is made once, a thread's first steps for
+ * instance, in one at most: the lesser growth of two rounds counts. */
 static void live_and_die(void)
 {
+    long rss = LONG_MAX, space = LONG_MAX, shared = LONG_MAX, fds = LONG_MAX;
     open_device(&s);
     make_qp(&s);
     s.mine.addr = (uintptr_t)s.buf;
     for (int i = 0; i < WARM; i++) life(i);
-    struct holdings before = holdings();
-    for (int i = 0; i < CYCLES; i++) life(i);
-    struct holdings after = holdings();
-    printf("# KiB: memory %+ld, address space %+ld, shared %+ld; descriptors %+d\n",
-           after.rss - before.rss, after.space - before.space, after.shared - before.shared,
-           after.fds - before.fds);
+    for (int round = 0; round < 2; round++) {
+        struct holdings before = holdings();
+        for (int i = 0; i < CYCLES; i++) life(i);
+        struct holdings after = holdings();
+        rss = least(rss, after.rss - before.rss);
+        space = least(space, after.space - before.space);
+        shared = least(shared, after.shared - before.shared);
+        fds = least(fds, after.fds - before.fds);
+    }
+    printf("# KiB: memory %+ld, address space %+ld, shared %+ld; descriptors %+ld\n", rss, space,
+           shared, fds);
     fflush(stdout);
-    CHECK_EQ(after.fds, before.fds);
-    CHECK(after.rss - before.rss < 512);
-    CHECK(after.shared - before.shared < 64);
-    CHECK(after.space - before.space < 1024);
+    CHECK_EQ(fds, 0);
+    CHECK(rss < 512);
+    CHECK(shared < 64);
+    CHECK(space < 1024);
 }
 
 int main(void)
