@@ -50,6 +50,23 @@ tap_tail() { # FILE
     tail -n "${TEST_TAIL:-15}" "$1" | sed 's/^/#   /'
 }
 
+# Passes on the lines of a TAP program under one numbering.
+tap_program() { # FAMILY LABEL COMMAND...
+    local family=$1 label=$2 log line status
+    shift 2
+    log=$TEST_LOG/$family-${label// /-}.log
+    "$@" >"$log" 2>&1
+    status=$?
+    while read -r line; do
+        case $line in
+        "ok "*) tap_ok 0 "${line#* - } ($label)" ;;
+        "not ok "*) tap_ok 1 "${line#* - } ($label)" ;;
+        "#"*) echo "$line" ;;
+        esac
+    done <"$log"
+    grep -q '^1\.\.' "$log" || { tap_ok 1 "$label ended with status $status" && tap_tail "$log"; }
+}
+
 # tap_private_shm "$0" "$@": runs the calling script again with a /dev/shm of its own, where that is
 # possible: files that stay there are then surely ours.  TEST_PRIVATE_SHM tells whether it was.
 tap_private_shm() {

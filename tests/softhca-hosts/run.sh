@@ -24,22 +24,7 @@ else
     tap_note "no network namespaces (${why%%$'\n'*}): the hosts are addresses of this machine"
 fi
 
-# Passes on the lines of a TAP program under one numbering.
-run() { # LABEL COMMAND...
-    local label=$1 log line status
-    shift
-    log=$TEST_LOG/softhca-hosts-${label// /-}.log
-    "$@" >"$log" 2>&1
-    status=$?
-    while read -r line; do
-        case $line in
-        "ok "*) tap_ok 0 "${line#* - } ($label)" ;;
-        "not ok "*) tap_ok 1 "${line#* - } ($label)" ;;
-        "#"*) echo "$line" ;;
-        esac
-    done <"$log"
-    grep -q '^1\.\.' "$log" || { tap_ok 1 "$label ended with status $status" && tap_tail "$log"; }
-}
+run() { tap_program softhca-hosts "$@"; } # LABEL COMMAND...
 
 run "between hosts" ./softhca_rules
 run "random" ./softhca_soak "${SOAK_SECONDS:-3}" ${SOAK_SEED:+"$SOAK_SEED"}

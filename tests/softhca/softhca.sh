@@ -12,22 +12,7 @@ export TEST_BUILD=${TEST_BUILD:-${BUILDDIR:-${top_builddir:-$PWD}}}
 cd "$TEST_BUILD" || exit 1
 export SOFTHCA=on
 
-# Passes on the lines of a TAP program under one numbering.
-run() { # LABEL COMMAND...
-    local label=$1 log line status
-    shift
-    log=$TEST_LOG/softhca-${label// /-}.log
-    "$@" >"$log" 2>&1
-    status=$?
-    while read -r line; do
-        case $line in
-        "ok "*) tap_ok 0 "${line#* - } ($label)" ;;
-        "not ok "*) tap_ok 1 "${line#* - } ($label)" ;;
-        "#"*) echo "$line" ;;
-        esac
-    done <"$log"
-    grep -q '^1\.\.' "$log" || { tap_ok 1 "$label ended with status $status" && tap_tail "$log"; }
-}
+run() { tap_program softhca "$@"; } # LABEL COMMAND...
 
 run "shared library" ./softhca_rules
 run "static library" ./softhca_rules_static
