@@ -1,0 +1,106 @@
+/*
+ * portals3_ext.h - calls beyond the Portals 3.3 standard that programs have come to expect: names
+ * of codes, Cray's combined calls, Sandia's map of ranks, inspection and injected failures.
+ */
+#ifndef PORTALS3_EXT_H
+#define PORTALS3_EXT_H
+
+#include <portals3.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
+
+/* An interface that reaches its own process only and needs no network. */
+#define PTL_IFACE_SELF ((ptl_interface_t)1)
+
+/* Cray's names of interfaces; all mean the default one. */
+#define PTL_IFACE_SS                                PTL_IFACE_DEFAULT
+#define PTL_BRIDGE_UK                               0
+#define PTL_BRIDGE_QK                               0
+#define IFACE_FROM_BRIDGE_AND_NALID(bridge, number) PTL_IFACE_DEFAULT
+
+/* --- Names --- */
+
+/* By return code and by kind of event. */
+extern const char *ptl_err_str[];
+extern const char *ptl_event_str[];
+
+/* The same, for any value. */
+const char *PtlErrorStr(unsigned int code);
+const char *PtlEventKindStr(ptl_event_kind_t kind);
+const char *PtlNIFailStr(ptl_handle_ni_t ni, ptl_ni_fail_t fail);
+
+/* Writes a handle as text, snprintf's way. */
+int PtlSnprintHandle(char *text, int size, ptl_handle_any_t handle);
+
+/* --- Combined calls --- */
+
+/* PtlGetPut of parts of the MDs. */
+int PtlGetPutRegion(ptl_handle_md_t get_md, ptl_size_t get_offset, ptl_handle_md_t put_md,
+                    ptl_size_t put_offset, ptl_size_t length, ptl_process_id_t target,
+                    ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t match_bits,
+                    ptl_size_t remote_offset, ptl_hdr_data_t hdr_data);
+
+/* PtlMEInsert, PtlMDAttach and the test of PtlMDUpdate in one: nothing is done, and
+ * PTL_MD_NO_UPDATE returned, if testq holds events or will receive some of messages already
+ * matched. */
+int PtlMEMDPost(ptl_handle_ni_t ni, ptl_handle_me_t base, ptl_process_id_t match_id,
+                ptl_match_bits_t match_bits, ptl_match_bits_t ignore_bits, ptl_unlink_t me_unlink,
+                ptl_ins_pos_t pos, ptl_md_t md, ptl_unlink_t md_unlink, ptl_handle_me_t *me,
+                ptl_handle_md_t *md_handle, ptl_handle_eq_t testq);
+
+/* --- Progress and inspection --- */
+
+/* Drives the network for up to timeout; needed only where PTL_PROGRESS=none and no call asks for
+ * events. */
+int PtlProgress(ptl_handle_any_t handle, ptl_time_t timeout);
+
+/* Sets what is written to stderr, returns what was set.  PTL_INVALID_HANDLE: interfaces to come. */
+unsigned int PtlNIDebug(ptl_handle_ni_t ni, unsigned int mask);
+enum {
+    PTL_DEBUG_DROP = 1 << 0,   /* every request thrown away, and why */
+    PTL_DEBUG_WIRE = 1 << 1,   /* malformed messages */
+    PTL_DEBUG_UNLINK = 1 << 2, /* MDs that unlink themselves */
+    PTL_DEBUG_PEER = 1 << 3,   /* peers found, connected, lost */
+    PTL_DEBUG_FAST = 1 << 4    /* lists published and revoked */
+};
+
+/* Writes the state to stderr: a table entry's list, a match entry, all queues. */
+int PtlTblDump(ptl_handle_ni_t ni, ptl_pt_index_t pt);
+int PtlMEDump(ptl_handle_me_t me);
+int PtlNIEqDump(ptl_handle_ni_t ni);
+
+/* Makes the next threshold operations with that node (or PTL_NID_ANY) fail; all ones: every one; 0:
+ * heals. */
+int PtlFailNid(ptl_handle_ni_t ni, ptl_nid_t nid, unsigned int threshold);
+#define PtlNIFailNid PtlFailNid
+
+/* --- Map of ranks --- */
+
+/* Before PtlNIInit with PTL_INVALID_HANDLE: these apply to the next interface, and PTL_PID_ANY then
+ * means the own entry of the map.  PtlSetRank(ni, -1, -1) reads PTL_MY_RID, PTL_NIDMAP, PTL_PIDMAP,
+ * PTL_MY_JID. */
+int PtlSetJID(ptl_jid_t jid);
+int PtlSetRank(ptl_handle_ni_t ni, int rank, int size);
+int PtlSetNIDMap(ptl_handle_ni_t ni, const ptl_nid_t *nids, int size);
+int PtlSetPIDMap(ptl_handle_ni_t ni, const ptl_pid_t *pids, int size);
+
+/* The map of an open interface; PTL_FAIL where there is none.  PtlGetNIDMap and PtlGetPIDMap fill
+ * up to size elements and tell in *count how many there are. */
+int PtlGetRank(ptl_handle_ni_t ni, int *rank, int *size);
+int PtlGetRankId(ptl_handle_ni_t ni, int rank, ptl_process_id_t *id);
+int PtlGetNIDMap(ptl_handle_ni_t ni, ptl_nid_t *nids, int size, int *count);
+int PtlGetPIDMap(ptl_handle_ni_t ni, ptl_pid_t *pids, int size, int *count);
+
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
+#ifdef __cplusplus
+}
+#endif
+
+#endif

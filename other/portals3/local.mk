@@ -1,0 +1,27 @@
+# other/portals3: the Portals 3.3 interface over libibverbs.
+portals3_engine = \
+	other/portals3/names.c other/portals3/pieces.h other/portals3/portals_wire.h \
+	other/portals3/shadow.h other/portals3/transport.h
+# The transport over libibverbs.
+portals3_verbs =
+
+lib_LTLIBRARIES += libportals.la
+libportals_la_SOURCES =
+libportals_la_LIBADD = other/portals3/libinner.la
+# All of it with what is hidden, for its own tests.
+noinst_LTLIBRARIES += other/portals3/libinner.la
+other_portals3_libinner_la_SOURCES = $(portals3_engine) $(portals3_verbs)
+other_portals3_libinner_la_CPPFLAGS = $(portals3_cppflags)
+other_portals3_libinner_la_CFLAGS = $(AM_CFLAGS) -pthread
+other_portals3_libinner_la_LIBADD = $(VERBS_LIBS) -lpthread
+portals3_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/other/portals3/include -D_GNU_SOURCE
+
+include_HEADERS += other/portals3/include/portals3.h other/portals3/include/portals3_ext.h \
+	other/portals3/include/p30.h
+portals3_crayincludedir = $(includedir)/portals
+portals3_crayinclude_HEADERS = other/portals3/include/portals/portals3.h \
+	other/portals3/include/portals/p30.h
+portals3_oldincludedir = $(includedir)/p30
+portals3_oldinclude_HEADERS = other/portals3/include/p30/types.h other/portals3/include/p30/errno.h
+pkgconfig_DATA += other/portals3/libportals.pc
+EXTRA_DIST += other/portals3/README.md
