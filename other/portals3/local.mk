@@ -1,6 +1,7 @@
 # other/portals3: the Portals 3.3 interface over libibverbs.
 portals3_engine = \
-	other/portals3/names.c other/portals3/pieces.h other/portals3/portals_wire.h \
+	other/portals3/little_endian.h other/portals3/names.c other/portals3/pieces.c other/portals3/pieces.h \
+	other/portals3/portals_wire.c other/portals3/portals_wire.h other/portals3/shadow.c \
 	other/portals3/shadow.h other/portals3/transport.h
 # The transport over libibverbs.
 portals3_verbs =
