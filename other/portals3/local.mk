@@ -4,7 +4,8 @@ portals3_engine = \
 	other/portals3/portals_wire.c other/portals3/portals_wire.h other/portals3/shadow.c \
 	other/portals3/shadow.h other/portals3/transport.h
 # The transport over libibverbs.
-portals3_verbs =
+portals3_verbs = \
+	other/portals3/greeting.c other/portals3/greeting.h
 
 lib_LTLIBRARIES += libportals.la
 libportals_la_SOURCES =
