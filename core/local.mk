@@ -3,17 +3,14 @@ core_sources = \
   core/network.h core/lock.h core/completion.h core/buffers.h core/buffers.c core/credits.h \
   core/job.h core/init.c core/segment.h core/segment.c core/physmem.h core/physmem.c core/thread.h core/thread.c \
   core/am.h core/am_wire.h core/am_dispatch.h core/am_handlers.c core/am_deliver.h core/am_deliver.c \
-  core/am_send.c core/am_variadic.c core/synchronisation.h core/notice.h core/notice.c $(receive_thread_sources) core/rdma.h core/rdma_internal.h core/rdma.c \
+  core/am_send.c core/am_variadic.c core/synchronisation.h core/notice.h core/notice.c core/receive_thread.h core/rdma.h core/rdma_internal.h core/rdma.c \
   core/context.h core/context.c core/poll.h core/poll.c core/clock.h core/exit.h core/exit.c core/exit_signals.h \
   core/exit_signals.c core/exit_protocol.h core/exit_protocol.c core/report.h core/report.c \
   core/counters.h core/counters.def core/counters.c core/counters_report.c \
   core/params.h core/params.def core/params.c core/params_init.c core/system_am.h
 
 # With --disable-ibv-rcv-thread it is not there at all.
-receive_thread_sources = core/receive_thread.h
-if RCV_THREAD
-receive_thread_sources += core/receive_thread.c
-endif
+receive_thread_sources = core/receive_thread.c
 
 core_ib_sources = \
   core/ib/network_inline.h core/ib/turns.h core/ib/rail.h core/ib/rails.c core/ib/ports.h core/ib/ports.c \
@@ -21,4 +18,8 @@ core_ib_sources = \
   core/ib/connect.h core/ib/connect.c core/ib/counts.c core/ib/words.h core/ib/words.c core/ib/status.c \
   core/ib/datagrams.h core/ib/datagrams.c core/ib/greeter.h core/ib/greeter.c core/ib/handshake.h core/ib/handshake.c
 
-EXTRA_DIST += core/gen_dispatch.sh core/params_table.sh core/counters_table.sh
+EXTRA_DIST += core/conduits.m4 core/conduits.sh core/gen_dispatch.sh core/params_table.sh core/counters_table.sh
+
+# libsofthca.so is found beside the library, wherever an installed tree was moved to; calls between
+# the library's own functions need no detour through the symbol table.
+conduit_ldflags = -Wl,-rpath,'$$ORIGIN' -Wl,-Bsymbolic-functions

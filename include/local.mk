@@ -13,8 +13,5 @@ DISTCLEANFILES += include/gasnet_config.h
 include/gasnet_config.h: include/gasnet_config.stamp
 	@:
 
-ibvincludedir = $(includedir)/ibv-conduit
-ibvinclude_HEADERS = include/ibv-conduit/gasnet_conduit.h
-
 EXTRA_DIST += include/config.m4 include/gen-am.sh
 noinst_HEADERS = include/gasnet_idents.h

@@ -5,9 +5,3 @@ GASNETRUN_SOURCES = \
 	other/contrib/gasnetrun/options.c other/contrib/gasnetrun/options.h \
 	other/contrib/gasnetrun/program.c other/contrib/gasnetrun/program.h \
 	other/contrib/gasnetrun/softhca_hosts.c other/contrib/gasnetrun/softhca_hosts.h
-
-bin_PROGRAMS += gasnetrun_ibv
-gasnetrun_ibv_SOURCES = $(GASNETRUN_SOURCES)
-gasnetrun_ibv_CPPFLAGS = $(AM_CPPFLAGS) $(SPAWNER_DEFINES) \
-	-DGASNETRUN_CONDUIT='"IBV"' -DGASNETRUN_NAME='"ibv"' -DGASNETRUN_SPAWNER='"$(IBV_SPAWNER)"'
-gasnetrun_ibv_LDADD = other/spawner/liblauncher.la

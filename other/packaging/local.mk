@@ -1,25 +1,23 @@
 # other/packaging: make fragments and pkg-config files for clients, each kind from one template.
 # The in-place .mak files are in build/packaging/, for clients of a tree that is not installed.
 packaging = other/packaging
+# conduit_fragments and conduit_facts: by each conduit's part of conduits.mk.
 EXTRA_DIST += $(packaging)/generate $(packaging)/conduit.mak.in $(packaging)/conduit.pc.in \
 	$(packaging)/tools.mak.in $(packaging)/tools.pc.in
 
-ibvfragmentdir = $(includedir)/ibv-conduit
-ibvfragment_DATA = $(packaging)/ibv-seq.mak $(packaging)/ibv-parsync.mak $(packaging)/ibv-par.mak
 toolsfragmentdir = $(includedir)
 toolsfragment_DATA = $(packaging)/gasnet_tools-seq.mak $(packaging)/gasnet_tools-par.mak
-pkgconfig_DATA += $(packaging)/gasnet-ibv-seq.pc $(packaging)/gasnet-ibv-parsync.pc \
-	$(packaging)/gasnet-ibv-par.pc $(packaging)/gasnet_tools-seq.pc $(packaging)/gasnet_tools-par.pc
+pkgconfig_DATA += $(packaging)/gasnet_tools-seq.pc $(packaging)/gasnet_tools-par.pc
 
-$(ibvfragment_DATA) $(toolsfragment_DATA) $(pkgconfig_DATA): $(packaging)/stamp
+$(conduit_fragments) $(toolsfragment_DATA) $(pkgconfig_DATA): $(packaging)/stamp
 $(packaging)/stamp: $(packaging)/generate $(packaging)/conduit.mak.in $(packaging)/conduit.pc.in \
     $(packaging)/tools.mak.in $(packaging)/tools.pc.in Makefile
 	$(AM_V_GEN)$(SHELL) $(top_srcdir)/$(packaging)/generate $(top_srcdir)/$(packaging) $(packaging) packaging \
 	    prefix='$(prefix)' libdir='$(libdir)' includedir='$(includedir)' pkgconfigdir='$(pkgconfigdir)' \
 	    srcdir='$(abs_top_srcdir)' builddir='$(abs_top_builddir)' version=$(PACKAGE_VERSION) \
 	    CC='$(CC)' CXX='$(CXX)' CFLAGS='$(CFLAGS)' CLIENT_STD='$(CLIENT_STD)' \
-	    DEBUG_DEFINE='$(DEBUG_DEFINE)' spawner=$(IBV_SPAWNER) spawner_mpi=$(SPAWNER_MPI)
+	    DEBUG_DEFINE='$(DEBUG_DEFINE)' spawner_mpi=$(SPAWNER_MPI) conduits='$(CONDUITS)' $(conduit_facts)
 	@: >$@
 
-CLEANFILES += $(packaging)/stamp $(ibvfragment_DATA) $(toolsfragment_DATA) $(pkgconfig_DATA) \
+CLEANFILES += $(packaging)/stamp $(conduit_fragments) $(toolsfragment_DATA) $(pkgconfig_DATA) \
 	$(packaging)/*-uninstalled.pc packaging/*.mak

@@ -1,7 +1,7 @@
 # tests/unit: state machines, parsers and engines of the core, in one process each; TAP on stdout.
 # tests/fuzz: see its own part at the end.
 # The engines are compiled against a network that a script drives, found by -Itests/unit/script.
-check_LIBRARIES = tests/unit/libcheck.a tests/unit/libscript.a
+check_LIBRARIES += tests/unit/libcheck.a tests/unit/libscript.a
 EXTRA_DIST += tests/unit/run.sh tests/fuzz/run.sh
 # Without the u that today's ar ignores with a warning.
 ARFLAGS = cr

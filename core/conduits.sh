@@ -1,0 +1,110 @@
+#!/bin/sh
+# conduits.sh - writes conduits.mk, the part of the build that is the same for every conduit: its
+# libraries, launcher and client files, and the test programs, each once per thread mode.
+#
+# Called by Bootstrap, and by make when this file or tests/programs has changed.  What only one
+# conduit has is in its folder's local.mk; core/conduits.m4 decides which of them are built.
+set -eu
+root=$(dirname "$0")/..
+conduits="ibv"
+upper() { echo "$1" | tr '[:lower:]' '[:upper:]'; }
+
+# What a conduit has whatever the mode: its include folder, its launcher, its client files.
+conduit() {
+    sed -e "s/@c@/$1/g" -e "s/@C@/$(upper "$1")/g" <<'END'
+
+if CONDUIT_@C@
+@c@_core_sources = $(core_sources) $(@c@_network_sources)
+if @C@_RCV_THREAD
+@c@_core_sources += $(receive_thread_sources)
+endif
+@c@_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/@c@-conduit \
+	$(@c@_network_cppflags) $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNETC_RCV_THREAD=$(@C@_RCV_THREAD)
+@c@_libadd = other/tools/libtools.la other/spawner/libspawner.la $(@c@_network_libs) -lpthread -ldl -lm
+
+@c@includedir = $(includedir)/@c@-conduit
+@c@include_HEADERS = include/@c@-conduit/gasnet_conduit.h
+@c@fragmentdir = $(includedir)/@c@-conduit
+@c@fragment_DATA = $(packaging)/@c@-seq.mak $(packaging)/@c@-parsync.mak $(packaging)/@c@-par.mak
+conduit_fragments += $(@c@fragment_DATA)
+conduit_facts += @c@_spawner='$(@C@_SPAWNER)' @c@_libs='$(@c@_client_libs)' @c@_own='$(@c@_own_libs)'
+
+bin_PROGRAMS += gasnetrun_@c@
+gasnetrun_@c@_SOURCES = $(GASNETRUN_SOURCES) core/params_help.c core/params.def
+gasnetrun_@c@_CPPFLAGS = $(AM_CPPFLAGS) $(SPAWNER_DEFINES) $(@c@_params_cppflags) \
+	-DGASNETRUN_CONDUIT='"@C@"' -DGASNETRUN_NAME='"@c@"' -DGASNETRUN_SPAWNER='"$(@C@_SPAWNER)"'
+gasnetrun_@c@_LDADD = other/spawner/liblauncher.la
+endif
+END
+}
+
+# Core and network, and above them the Extended API: one library per thread mode, shared and static.
+# -shared is for libtool's compile step: the objects of the shared library serve for the static one,
+# and each source is compiled once instead of twice.
+library() {
+    sed -e "s/@c@/$1/g" -e "s/@C@/$(upper "$1")/g" -e "s/@m@/$2/g" -e "s/@M@/$(upper "$2")/g" <<'END'
+
+if CONDUIT_@C@
+noinst_LTLIBRARIES += @c@-conduit/libcore-@m@.la
+@c@_conduit_libcore_@m@_la_SOURCES = $(@c@_core_sources)
+@c@_conduit_libcore_@m@_la_CPPFLAGS = $(@c@_cppflags) -DGASNET_@M@ -shared
+lib_LTLIBRARIES += libgasnet-@c@-@m@.la
+libgasnet_@c@_@m@_la_SOURCES = $(extended_sources) $(@c@_extended)
+libgasnet_@c@_@m@_la_CPPFLAGS = $(@c@_cppflags) $(@c@_extended_cppflags) -DGASNET_@M@ -shared
+libgasnet_@c@_@m@_la_LIBADD = @c@-conduit/libcore-@m@.la $(@c@_libadd)
+libgasnet_@c@_@m@_la_LDFLAGS = $(conduit_ldflags)
+pkgconfig_DATA += $(packaging)/gasnet-@c@-@m@.pc
+endif
+END
+}
+
+# What every test program of one conduit and mode is linked with.
+support() { # CONDUIT MODE
+    sed -e "s/@c@/$1/g" -e "s/@C@/$(upper "$1")/g" -e "s/@m@/$2/g" -e "s/@M@/$(upper "$2")/g" <<'END'
+
+if CONDUIT_@C@
+test_@c@_@m@_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/@c@-conduit \
+	$(DEBUG_DEFINE) $(test_@m@_defines) -DGASNET_@M@
+check_LIBRARIES += tests/libtest-@c@-@m@.a
+tests_libtest_@c@_@m@_a_SOURCES = $(test_support)
+tests_libtest_@c@_@m@_a_CPPFLAGS = $(test_@c@_@m@_cppflags)
+tests_libtest_@c@_@m@_a_CFLAGS = $(test_@m@_cflags)
+endif
+END
+}
+
+# Real executables rather than libtool's wrapper scripts: the launcher looks for idents in them.
+program() { # CONDUIT MODE NAME MORE-SOURCES CPPFLAGS LDFLAGS LIBS
+    sed -e "s|@sources@|$4|" -e "s|@cppflags@|$5|" -e "s|@ldflags@|${6:--no-install}|" -e "s|@libs@|$7|" \
+        -e "s|@p@|$3|g" -e "s/@id@/tests_$(echo "$3" | tr / _)_$1_$2/g" \
+        -e "s/@c@/$1/g" -e "s/@C@/$(upper "$1")/g" -e "s/@m@/$2/g" <<'END'
+
+if CONDUIT_@C@
+check_PROGRAMS += tests/@p@-@c@-@m@
+@id@_SOURCES = tests/@p@.c @sources@
+@id@_CPPFLAGS = $(test_@c@_@m@_cppflags) @cppflags@
+@id@_CFLAGS = $(test_@m@_cflags)
+@id@_LDFLAGS = @ldflags@
+@id@_LDADD = tests/libtest-@c@-@m@.a libgasnet-@c@-@m@.la $(test_@m@_libs) @libs@
+endif
+END
+}
+
+# Fields of tests/programs: name | modes | conduits | more sources | cppflags | ldflags | libraries
+programs() {
+    sed -e 's/#.*//' -e '/^ *$/d' -e 's/ *| */|/g' "$root/tests/programs" |
+        while IFS='|' read -r name modes only sources cppflags ldflags libs; do
+            for c in $conduits; do
+                case " ${only:-$c} " in *" $c "*) ;; *) continue ;; esac
+                for m in $modes; do program "$c" "$m" "$name" "$sources" "$cppflags" "$ldflags" "$libs"; done
+            done
+        done
+}
+
+echo "# Written by core/conduits.sh."
+for c in $conduits; do
+    conduit "$c"
+    for m in seq parsync par; do library "$c" $m; done
+    for m in seq par; do support "$c" $m; done
+done
+programs
