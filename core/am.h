@@ -12,8 +12,15 @@ typedef struct gasnetc_token {
     bool loopback;
     bool request;
     bool replied;
-    void *locks; /* debug builds: those held when the handler began */
+    net_message_t *message; /* NET_OWN_FLOW alone: what the Reply answers */
+    void *locks;            /* debug builds: those held when the handler began */
 } gasnetc_token_t;
+
+/* What a Reply must name. */
+static inline net_message_t *gasnetc_answers(const gasnetc_token_t *token)
+{
+    return NET_OWN_FLOW ? token->message : NULL;
+}
 
 /* Handlers by index; NULL where none is registered. */
 extern void (*gasnetc_handlers[256])(void);
@@ -25,7 +32,7 @@ void gasnetc_register_internal(const gasnet_handlerentry_t *internal);
  * code after announcing it. */
 int gasnetc_register_client(gasnet_handlerentry_t *table, int numentries);
 
-enum { GASNETC_DELIVER_MAX = 8 };
+enum { GASNETC_DELIVER_MAX = NET_DELIVER_MAX };
 
 /* Of `n` <= GASNETC_DELIVER_MAX messages that arrived while the job ends: no handler runs, only
  * system messages are acted on. */
@@ -43,7 +50,8 @@ typedef struct gasnetc_outgoing {
 } gasnetc_outgoing_t;
 void gasnetc_loopback(gasnetc_outgoing_t am, bool request);
 
-/* Sends the Reply that only carries credits, if they still exceed the slack; am_send.c. */
-void gasnetc_send_hidden_reply(gasnetc_peer_t *peer);
+/* Sends the Reply that only carries credits, if they still exceed the slack; with NET_OWN_FLOW the
+ * Reply to a Request whose handler has sent none.  am_send.c. */
+void gasnetc_send_hidden_reply(gasnetc_peer_t *peer, net_message_t *answers);
 
 #endif

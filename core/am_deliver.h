@@ -76,10 +76,10 @@ GASNETC_HOT void gasnetc_take_credits(enum gasnetc_am_category category, bool re
                                       const net_message_t *message)
 {
     gasneti_lock(&peer->lock);
-    bool sound = gasnetc_credits_return(&peer->credits, am->credits, !request);
+    bool sound = NET_OWN_FLOW || gasnetc_credits_return(&peer->credits, am->credits, !request);
     if (!request) {
         gasnetc_count_reply(peer->counts, category, am->hidden);
-        if (message->kept_space) gasnetc_credits_room_left(&peer->credits);
+        if (!NET_OWN_FLOW && message->kept_space) gasnetc_credits_room_left(&peer->credits);
     }
     gasneti_unlock(&peer->lock);
     if (__builtin_expect(!sound, 0)) gasnetc_malformed(message, "credit count");
@@ -101,8 +101,11 @@ GASNETC_HOT bool gasnetc_act_on(enum gasnetc_am_category category, bool request,
         token.peer = peer;
         token.request = request;
         token.loopback = token.replied = false;
+        if (NET_OWN_FLOW) token.message = message;
         gasnetc_run_handler(category, am, message, &token);
-        if (request && !token.replied) {
+        if (request && !token.replied && NET_OWN_FLOW) {
+            gasnetc_send_hidden_reply(peer, message);
+        } else if (request && !token.replied) {
             gasneti_lock(&peer->lock);
             overdue = gasnetc_credits_bank(&peer->credits);
             peer->counts->banked++;
@@ -140,7 +143,7 @@ GASNETC_HOT void gasnetc_deliver(net_message_t **messages, unsigned n, unsigned 
     }
     self->handler_depth--;
     net_spare_back(&spare);
-    while (owing > 0) gasnetc_send_hidden_reply(peers[--owing]);
+    while (owing > 0) gasnetc_send_hidden_reply(peers[--owing], NULL);
 }
 
 #endif

@@ -16,8 +16,6 @@
 #include "core/synchronisation.h"
 #include "core/thread.h"
 
-enum { STACK_MESSAGE = 512 };
-
 /* Each call of the client interface gets its own copy of the path below, with the category and the
  * direction known to the compiler. */
 #define HOT static inline __attribute__((always_inline))
@@ -72,7 +70,7 @@ HOT void count_sent(gasnetc_peer_counts_t *counts, const gasnetc_outgoing_t *am,
  * rides along.  A Reply brings its Request's credit back; a hidden one is not sent when another
  * message has carried the credits meanwhile. */
 HOT void post(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, uint32_t length,
-              bool in_bbuf, enum kind kind)
+              bool in_bbuf, enum kind kind, net_message_t *answers)
 {
     gasnetc_am_header_t *header = (gasnetc_am_header_t *)(void *)bytes;
     gasnetc_sent_t sent = {.held = in_bbuf ? (gasnetc_held_t *)(void *)bytes : NULL};
@@ -82,21 +80,22 @@ HOT void post(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, u
     for (;;) {
         gasneti_lock(&peer->lock);
         bool needs_room = false;
-        if (kind == HIDDEN_REPLY && !gasnetc_credits_overdue(credits)) break;
-        if (kind == REQUEST && !gasnetc_credits_take(credits, &needs_room)) {
+        if (!NET_OWN_FLOW && kind == HIDDEN_REPLY && !gasnetc_credits_overdue(credits)) break;
+        if (!NET_OWN_FLOW && kind == REQUEST && !gasnetc_credits_take(credits, &needs_room)) {
             peer->counts->stalls_credits++;
         } else {
-            uint8_t carried = gasnetc_credits_carry(credits, own);
+            uint8_t carried = NET_OWN_FLOW ? 0 : gasnetc_credits_carry(credits, own);
             header->credits = carried;
-            enum net_result result = net_am(&peer->net, bytes, region, length, needs_room, &sent);
+            enum net_result result =
+                net_am(&peer->net, bytes, region, length, needs_room, answers, &sent);
             if (result == NET_POSTED) {
-                gasnetc_credits_carried(credits, carried, own);
+                if (!NET_OWN_FLOW) gasnetc_credits_carried(credits, carried, own);
                 count_sent(peer->counts, am, kind, in_bbuf);
                 gasneti_unlock(&peer->lock);
                 return;
             }
             gasnetc_count_stall(peer, result);
-            if (kind == REQUEST) gasnetc_credits_untake(credits, needs_room);
+            if (!NET_OWN_FLOW && kind == REQUEST) gasnetc_credits_untake(credits, needs_room);
         }
         gasneti_unlock(&peer->lock);
         gasnetc_stall(kind != REQUEST);
@@ -125,49 +124,80 @@ static __attribute__((noinline)) void send_from_bbuf(gasnetc_peer_t *peer, gasne
     while (!(bytes = gasnetc_bbuf_try())) gasnetc_stall_bbuf(!request);
     char *payload = write_prefix(bytes, &am, request, flags);
     if (carried) memcpy(payload, am.src, carried);
-    post(peer, &am, bytes, length, true, request ? REQUEST : REPLY);
+    post(peer, &am, bytes, length, true, request ? REQUEST : REPLY, NULL);
 }
 
 /* Sends to another node. */
 HOT void send_message(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request,
-                      uint8_t flags, bool with_payload)
+                      uint8_t flags, bool with_payload, net_message_t *answers)
 {
     uint32_t prefix =
         gasnetc_am_prefix((enum gasnetc_am_category)am->category, (unsigned)am->numargs);
     size_t carried = with_payload ? am->nbytes : 0;
     uint32_t length = (uint32_t)(prefix + carried);
-    if (length > STACK_MESSAGE || length > gasnetc_caps.inline_max) {
+    if (!NET_BUFFERS && (length > NET_STACK_MESSAGE || length > gasnetc_caps.inline_max)) {
         send_from_bbuf(peer, *am, request, flags, length, carried);
         return;
     }
-    _Alignas(8) char bytes[STACK_MESSAGE + NET_AM_TAIL];
+    _Alignas(8) char bytes[NET_STACK_MESSAGE + NET_AM_TAIL];
     char *payload = write_prefix(bytes, am, request, flags);
     if (carried) memcpy(payload, am->src, carried);
-    post(peer, am, bytes, length, false, request ? REQUEST : REPLY);
+    post(peer, am, bytes, length, false, request ? REQUEST : REPLY, answers);
+}
+
+/* Header and payload are the network's to bring together. */
+static void send_pair(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request,
+                      enum gasnetc_form form, net_message_t *answers)
+{
+    _Alignas(8) char header[sizeof(gasnetc_am_header_t) + 8 + GASNETC_AM_MAX_ARGS * 4];
+    gasnetc_counter_t local = {.issued = gasnetc_frees_source(form)};
+    const gasnetc_sent_t sent = {.counter = local.issued ? &local : NULL};
+    const net_payload_t payload = {.dst = (uintptr_t)am->dst,
+                                   .src = am->src,
+                                   .local = gasnetc_region_at_home(am->src, am->nbytes),
+                                   .length = am->nbytes};
+    size_t length = (size_t)(write_prefix(header, am, request, 0) - header);
+    for (;;) {
+        gasneti_lock(&peer->lock);
+        enum net_result result = net_long(&peer->net, header, length, &payload, answers, &sent);
+        if (result == NET_POSTED)
+            count_sent(peer->counts, am, request ? REQUEST : REPLY, false);
+        else
+            gasnetc_count_stall(peer, result);
+        gasneti_unlock(&peer->lock);
+        if (result == NET_POSTED) break;
+        gasnetc_stall(!request);
+    }
+    while (!gasnetc_counter_done(&local)) gasnetc_stall(!request);
 }
 
 /* The payload goes ahead by itself, or behind the header where it fits. */
 static __attribute__((noinline)) void send_long(gasnetc_peer_t *peer, gasnetc_outgoing_t am,
-                                                bool request, enum gasnetc_form form)
+                                                bool request, enum gasnetc_form form,
+                                                net_message_t *answers)
 {
     if (am.nbytes == 0) {
-        send_message(peer, &am, request, 0, false);
+        send_message(peer, &am, request, 0, false, answers);
         return;
     }
     gasnetc_check_remote(peer, (uintptr_t)am.dst, am.nbytes, "an AMLong");
     if (am.nbytes <= (size_t)gasnetc_params.packedlong_limit) {
         gasneti_self()->counts.longs_packed++;
-        send_message(peer, &am, request, GASNETC_AM_PACKED, true);
+        send_message(peer, &am, request, GASNETC_AM_PACKED, true, answers);
         return;
     }
     gasneti_self()->counts.longs_unpacked++;
+    if (NET_PAIRS_LONGS) {
+        send_pair(peer, &am, request, form, answers);
+        return;
+    }
     /* Where header and payload may overtake each other, the payload must have arrived. */
     gasnetc_counter_t arrived = {0};
     gasnetc_counter_t *counter = gasnetc_caps.ordered ? NULL : &arrived;
     gasnetc_put_payload(peer, am.dst, am.src, am.nbytes, gasnetc_frees_source(form), NET_BEFORE_AM,
                         counter, !request);
     while (!gasnetc_counter_done(&arrived)) gasnetc_stall(!request);
-    send_message(peer, &am, request, 0, false);
+    send_message(peer, &am, request, 0, false, NULL);
 }
 
 HOT int send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t limit,
@@ -181,9 +211,9 @@ HOT int send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t li
     if (dest == gasnetc_job.rank)
         gasnetc_loopback(*am, true);
     else if (am->category == GASNETC_AM_LONG)
-        send_long(&gasnetc_peers[dest], *am, true, form);
+        send_long(&gasnetc_peers[dest], *am, true, form, NULL);
     else
-        send_message(&gasnetc_peers[dest], am, true, 0, true);
+        send_message(&gasnetc_peers[dest], am, true, 0, true, NULL);
     return GASNET_OK;
 }
 
@@ -200,23 +230,23 @@ HOT int send_reply(gasnet_token_t opaque, const gasnetc_outgoing_t *am, size_t l
     if (token->loopback)
         gasnetc_loopback(*am, false);
     else if (am->category == GASNETC_AM_LONG)
-        send_long(token->peer, *am, false, GASNETC_LONG);
+        send_long(token->peer, *am, false, GASNETC_LONG, gasnetc_answers(token));
     else
-        send_message(token->peer, am, false, 0, true);
+        send_message(token->peer, am, false, 0, true, gasnetc_answers(token));
     return GASNET_OK;
 }
 
-void gasnetc_send_hidden_reply(gasnetc_peer_t *peer)
+void gasnetc_send_hidden_reply(gasnetc_peer_t *peer, net_message_t *answers)
 {
     const gasnetc_am_header_t header = {.head = gasnetc_am_head(GASNETC_AM_SHORT, false, 0),
                                         .flags = GASNETC_AM_HIDDEN};
     _Alignas(8) char stack[sizeof header + NET_AM_TAIL];
     char *bytes = stack;
-    bool in_bbuf = gasnetc_caps.inline_max < sizeof header;
+    bool in_bbuf = !NET_BUFFERS && gasnetc_caps.inline_max < sizeof header;
     if (in_bbuf)
         while (!(bytes = gasnetc_bbuf_try())) gasnetc_stall_bbuf(true);
     memcpy(bytes, &header, sizeof header);
-    post(peer, NULL, bytes, sizeof header, in_bbuf, HIDDEN_REPLY);
+    post(peer, NULL, bytes, sizeof header, in_bbuf, HIDDEN_REPLY, answers);
 }
 
 /* ---- the calls of the client interface

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/job.h"
+#include "core/poll.h"
 #include "core/report.h"
 #include "core/thread.h"
 
@@ -32,6 +33,7 @@ static size_t fresh; /* offset of the first bbuf that was never in use; under th
 
 void gasnetc_bbuf_init(uint32_t count)
 {
+    if (NET_BUFFERS) return;
     if (count > gasnetc_caps.region_max / GASNETC_BBUF_SIZE)
         count = (uint32_t)(gasnetc_caps.region_max / GASNETC_BBUF_SIZE);
     arena_size = (size_t)count * GASNETC_BBUF_SIZE;
@@ -83,13 +85,18 @@ void gasnetc_bbuf_fini(void)
     gasnetc_free_bbufs.first = NULL;
 }
 
-gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, net_region_t **region)
+gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, net_region_t **region,
+                                      bool in_handler)
 {
     pin_t *pin = gasnetc_pool_take(&free_pins);
     if (!pin) pin = malloc(sizeof *pin);
     if (!pin) gasneti_fatal("out of memory for the record of a registration");
-    if (!net_register((void *)(uintptr_t)start, length, false, &pin->region)) {
+    while (!net_register((void *)(uintptr_t)start, length, false, &pin->region)) {
         char why[256];
+        if (errno == EAGAIN) {
+            gasnetc_stall_bbuf(in_handler);
+            continue;
+        }
         net_explain_register(errno, length, why, sizeof why);
         gasneti_fatal("cannot register %zu bytes at %p for a transfer: %s", length, start, why);
     }
@@ -100,6 +107,7 @@ gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, net_regi
 
 const net_region_t *gasnetc_pin_for_good(void *start, size_t length)
 {
+    if (NET_BUFFERS) return NULL; /* lands what is small itself */
     pin_t *pin = malloc(sizeof *pin);
     if (!pin || !net_register(start, length, false, &pin->region)) {
         free(pin);

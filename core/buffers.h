@@ -93,8 +93,10 @@ static inline void gasnetc_bbuf_free(void *bbuf)
 void gasnetc_bbuf_counts(uint64_t *all, uint64_t *most);
 
 /* Registers [start, start+length) for one transfer: pass as gasnetc_sent_t.held, and `*region` to
- * the posting call; retired when the transfer completes.  Fatal when the network refuses. */
-gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, net_region_t **region);
+ * the posting call; retired when the transfer completes.  Waits while the network has no room, and
+ * is fatal when it refuses. */
+gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, net_region_t **region,
+                                      bool in_handler);
 
 /* After reaping, with no lock held: ends the registrations of the transfers that have completed. */
 #pragma GCC visibility push(hidden)

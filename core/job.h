@@ -59,6 +59,8 @@ static inline void gasnetc_count_stall(gasnetc_peer_t *peer, enum net_result res
         peer->counts->stalls_replies++;
     else if (result == NET_BUSY)
         peer->counts->stalls_slots++;
+    else if (result == NET_NO_CREDIT)
+        peer->counts->stalls_credits++;
 }
 
 #endif

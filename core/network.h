@@ -40,15 +40,26 @@
  *                 core's own record of the peer, zeroed before net_address.
  *   net_region_t  a registered range of local memory; zeroed means "none".
  *   net_key_t     what a peer must know to reach such a range: plain bytes, no pointers.
- *   net_spare_t   receive space in hand during one poll; zeroed means "none". */
+ *   net_spare_t   receive space in hand during one poll; zeroed means "none".
+ * And what differs so much that the core is compiled differently, as constants:
+ *   NET_STACK_MESSAGE  AMs up to this length are built on the sender's stack, if they are captured.
+ *   NET_DELIVER_MAX    most messages that one poll takes.
+ *   NET_BUFFERS        1: it has send buffers of its own, so the core has none.  Every AM, and a
+ * put of one word, is captured whatever caps.inline_max says; a get of at most caps.get_inline_max
+ * needs no local region. NET_OWN_FLOW       1: it bounds Requests itself (NET_NO_CREDIT), and the
+ * core's credits stand idle.  Then every Request is answered, at once if its handler has not, and
+ *                      the answer names it: it goes where room was kept for it.
+ *   NET_PAIRS_LONGS    1: it has net_long, and delivers a Long when header and payload are there,
+ *                      in whatever order they come. */
 typedef struct net_peer net_peer_t;
 typedef struct net_region net_region_t;
 typedef struct net_key net_key_t;
 typedef struct net_spare net_spare_t;
 
-/* NET_DRY: there is no receive space for the answer; NET_CONNECTING: the peer was never used before
- * and is being connected; otherwise both are as NET_BUSY. */
-enum net_result { NET_POSTED, NET_BUSY, NET_DRY, NET_CONNECTING };
+/* NET_DRY: there is no receive space for the answer; NET_NO_CREDIT: the peer may have none for the
+ * Request; NET_CONNECTING: the peer was never used before and is being connected; otherwise all are
+ * as NET_BUSY. */
+enum net_result { NET_POSTED, NET_BUSY, NET_DRY, NET_NO_CREDIT, NET_CONNECTING };
 
 /* Which transfers keep their order.  A put NET_BEFORE_AM has arrived when the AM has arrived that
  * is posted to the same peer after it (if caps.ordered); NET_UNORDERED leaves the way to the
@@ -59,6 +70,7 @@ enum net_order { NET_UNORDERED, NET_BEFORE_AM };
 struct net_caps {
     char device[256];      /* one line for people: which device carries the job */
     size_t inline_max;     /* largest put or AM that is captured at the call; 0 = none */
+    size_t get_inline_max; /* largest get without a local region; 0 = none */
     size_t transfer_max;   /* largest single put or get */
     uint32_t am_max;       /* largest AM message, header included: the receive buffer's size */
     size_t region_max;     /* largest range one net_register takes (a power of two) or SIZE_MAX */
@@ -123,7 +135,8 @@ void *net_alloc(size_t size);
 void net_free(void *memory);
 
 /* Registers [start, start+size) for local use and, if `remote`, for puts and gets by peers.
- * false with errno set when refused (ENOMEM: a limit; EFAULT: not mapped); region is then zeroed.
+ * false with errno set when refused (ENOMEM: a limit; EFAULT: not mapped; EAGAIN: when other
+ * transfers have ended there will be room); region is then zeroed.
  * size is at most caps.region_max.  May be called at any time, by any thread. */
 bool net_register(void *start, size_t size, bool remote, net_region_t *region);
 void net_deregister(net_region_t *region);
@@ -152,15 +165,32 @@ static inline enum net_result net_get(net_peer_t *peer, void *dst, const net_reg
                                       const gasnetc_sent_t *sent);
 
 /* Sends one AM of length <= caps.am_max.  `local` as for net_put.  With `wants_reply` the receive
- * space for the answer is secured first. The peer has room: the core's credits see to it.  The
- * network may write behind the message: up to NET_AM_TAIL bytes beyond a multiple of 8, but not
- * beyond am_max. */
+ * space for the answer is secured first.  `answers` is the Request that this one replies to, not
+ * yet released, or NULL; networks without NET_OWN_FLOW are never told.  The peer has room: the
+ * core's credits see to it, or NET_OWN_FLOW.  The network may write behind the message: up to
+ * NET_AM_TAIL bytes beyond a multiple of 8, but not beyond am_max. */
 enum { NET_AM_TAIL = 8 };
 static inline enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *local,
-                                     size_t length, bool wants_reply, const gasnetc_sent_t *sent);
+                                     size_t length, bool wants_reply, net_message_t *answers,
+                                     const gasnetc_sent_t *sent);
 
-/* Sends two words out of band: needs no credit; room is kept for three such messages per peer and
- * direction, whatever else is in flight.  Not hot. */
+/* A Long's payload, as it is put to the peer's address `dst`; `local` NULL: src lies outside this
+ * node's segment. */
+typedef struct net_payload {
+    uint64_t dst;
+    const void *src;
+    const net_region_t *local;
+    size_t length;
+} net_payload_t;
+
+/* NET_PAIRS_LONGS alone: the AM `header` of `length` bytes, which is captured, and its payload.
+ * gasnetc_sent is called when the source may be written again. */
+enum net_result net_long(net_peer_t *peer, void *header, size_t length,
+                         const net_payload_t *payload, net_message_t *answers,
+                         const gasnetc_sent_t *sent);
+
+/* Sends two words, each of 32 bits, out of band: needs no credit; room is kept for three such
+ * messages per peer and direction, whatever else is in flight.  Not hot. */
 enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1);
 
 /* ---- reaping (HOT; the poll lock is held) ------------------------------------------------------

@@ -54,7 +54,7 @@ void gasnetc_notice_put(uint32_t node, uint32_t index, uint64_t word)
     const void *source = &word;
     const net_region_t *local = NULL;
     gasnetc_sent_t sent = {.counter = NULL};
-    if (gasnetc_caps.inline_max < sizeof word) {
+    if (!NET_BUFFERS && gasnetc_caps.inline_max < sizeof word) {
         while (!(sent.held = gasnetc_bbuf_try())) gasnetc_stall_bbuf(false);
         gasneti_self()->counts.puts_bounced++;
         memcpy(sent.held, &word, sizeof word);

@@ -143,7 +143,7 @@ static void put_zero_copy(gasnetc_peer_t *peer, uintptr_t dst, const char *src, 
         size_t piece = piece_of(peer->segment.base, dst, nbytes);
         gasnetc_held_t *held = NULL;
         net_region_t *region = segment_region(src, &piece);
-        if (!region) held = gasnetc_pin_transient(src, piece, &region);
+        if (!region) held = gasnetc_pin_transient(src, piece, &region, in_handler);
         post_put(peer, dst, src, region, piece, order,
                  &(gasnetc_sent_t){.counter = counter, .held = held}, in_handler);
         src += piece;
@@ -193,6 +193,11 @@ HOT const net_region_t *region_at_home(const void *start, size_t nbytes)
     return &gasnetc_home.regions[((uintptr_t)start - gasnetc_home.base) >> gasnetc_pin_shift];
 }
 
+const net_region_t *gasnetc_region_at_home(const void *start, size_t nbytes)
+{
+    return region_at_home(start, nbytes);
+}
+
 /* What is unusual ends the first try (SURELY says that it is the second): the lock is taken, the
  * window lies elsewhere.  A first try makes no call but the post, so its registers need no saving.
  * Peer's lock held when it returns true. */
@@ -221,6 +226,8 @@ HOT bool put_now(gasnetc_peer_t *peer, uintptr_t dst, const void *src, size_t nb
         if (!bulk || nbytes > gasnetc_caps.transfer_max) return false;
         region = region_at_home(src, nbytes);
         if (!region) return false;
+    } else if (NET_BUFFERS && bulk) {
+        region = region_at_home(src, nbytes); /* capturing would be a copy */
     }
     if (!enter(peer, dst, nbytes, effort)) return false;
     counter->issued++;
@@ -255,6 +262,10 @@ HOT bool get_now(gasnetc_peer_t *peer, void *dst, uintptr_t src, size_t nbytes,
         return nbytes <= gasnetc_caps.transfer_max &&
                get_into(peer, dst, region, src, nbytes, &(gasnetc_sent_t){.counter = counter},
                         effort);
+    if (NET_BUFFERS)
+        return nbytes <= gasnetc_caps.get_inline_max &&
+               get_into(peer, dst, NULL, src, nbytes, &(gasnetc_sent_t){.counter = counter},
+                        effort);
     if (nbytes > GASNETC_BBUF_SIZE) return false;
     *bbuf = effort == SURELY ? gasnetc_bbuf_try() : gasnetc_pool_take_now(&gasnetc_free_bbufs);
     return __builtin_expect(*bbuf != NULL, 1) &&
@@ -281,7 +292,7 @@ void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_
         gasnetc_counter_t local = {0};
         put_zero_copy(peer, to, src, nbytes, order, &local, in_handler);
         while (!gasnetc_counter_done(&local)) gasnetc_stall(in_handler);
-    } else if (nbytes <= GASNETC_BBUF_SIZE && !segment_region(src, &in_segment)) {
+    } else if (!NET_BUFFERS && nbytes <= GASNETC_BBUF_SIZE && !segment_region(src, &in_segment)) {
         put_bounced(peer, to, (contents_t){.src = src}, nbytes, order, counter, in_handler);
     } else {
         put_zero_copy(peer, to, src, nbytes, order, counter, in_handler);
@@ -297,12 +308,14 @@ static __attribute__((noinline)) void get_pieces(gasnetc_peer_t *peer, char *to,
         net_region_t *region = segment_region(to, &piece);
         gasnetc_sent_t sent = {.counter = counter};
         void *landing = to;
-        if (!region && piece <= GASNETC_BBUF_SIZE) {
+        if (NET_BUFFERS && !region && piece <= gasnetc_caps.get_inline_max) {
+            /* the network lands it */
+        } else if (!NET_BUFFERS && !region && piece <= GASNETC_BBUF_SIZE) {
             landing = wait_bbuf(false);
             sent = (gasnetc_sent_t){counter, landing, to, (uint32_t)piece};
             region = &gasnetc_bbuf_region;
         } else if (!region) {
-            sent.held = gasnetc_pin_transient(to, piece, &region);
+            sent.held = gasnetc_pin_transient(to, piece, &region, false);
         }
         post_get(peer, landing, region, from, piece, &sent);
         to += piece;
@@ -378,7 +391,7 @@ const struct net_region *gasnetc_landing(void *start, size_t nbytes)
 _Static_assert((int)GASNETC_FILL_MAX == (int)GASNETC_BBUF_SIZE,
                "one buffer holds the longest fill");
 
-void gasnetc_rdma_fill(uint32_t node, void *dst, int value, size_t nbytes,
+bool gasnetc_rdma_fill(uint32_t node, void *dst, int value, size_t nbytes,
                        gasnetc_counter_t *counter)
 {
     gasnetc_peer_t *peer = &gasnetc_peers[node];
@@ -386,9 +399,11 @@ void gasnetc_rdma_fill(uint32_t node, void *dst, int value, size_t nbytes,
     if (nbytes <= sizeof small && nbytes <= gasnetc_caps.inline_max) {
         memset(small, value, nbytes);
         gasnetc_rdma_put(node, dst, small, nbytes, counter);
-        return;
+        return true;
     }
+    if (NET_BUFFERS) return false;
     gasnetc_check_remote(peer, (uintptr_t)dst, nbytes, "a fill");
     put_bounced(peer, (uintptr_t)dst, (contents_t){.fill = value}, nbytes, NET_UNORDERED, counter,
                 false);
+    return true;
 }

@@ -41,8 +41,9 @@ void gasnetc_rdma_get_into(uint32_t node, void *dst, const struct net_region *la
 /* Registers memory of the library, for good; NULL if the network takes no more. */
 const struct net_region *gasnetc_landing(void *start, size_t nbytes);
 
-/* Writes nbytes copies of a byte.  Worthwhile up to GASNETC_FILL_MAX, which one buffer holds. */
-void gasnetc_rdma_fill(uint32_t node, void *dst, int value, size_t nbytes,
+/* Writes nbytes copies of a byte.  Worthwhile up to GASNETC_FILL_MAX, which one buffer holds;
+ * false, with nothing done, where there is no buffer. */
+bool gasnetc_rdma_fill(uint32_t node, void *dst, int value, size_t nbytes,
                        gasnetc_counter_t *counter);
 enum { GASNETC_FILL_MAX = 4096 };
 

@@ -42,8 +42,7 @@ static inline bool gasnete_transfer_fill(gasnet_node_t node, void *dst, int valu
                                          gasnetc_counter_t *counter)
 {
     if (nbytes > GASNETC_FILL_MAX) return false;
-    gasnetc_rdma_fill(node, dst, value, nbytes, counter);
-    return true;
+    return gasnetc_rdma_fill(node, dst, value, nbytes, counter);
 }
 
 static inline const gasnete_barrier_carrier_t *gasnete_default_barrier(uint8_t steps)

@@ -16,6 +16,14 @@
 
 /* NET_IB_HCAS: how many devices a process may use at once; from configure. */
 
+enum {
+    NET_STACK_MESSAGE = 512,
+    NET_DELIVER_MAX = 8,
+    NET_BUFFERS = 0,
+    NET_OWN_FLOW = 0,
+    NET_PAIRS_LONGS = 0,
+};
+
 /* Called from few places, each with its own constants. */
 #define NET_HOT static inline __attribute__((always_inline))
 
@@ -384,8 +392,10 @@ NET_HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t 
 }
 
 NET_HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *local,
-                               size_t length, bool wants_reply, const gasnetc_sent_t *sent)
+                               size_t length, bool wants_reply, net_message_t *answers,
+                               const gasnetc_sent_t *sent)
 {
+    (void)answers;
     net_qp_t *qp = net_ib_am(peer);
     net_slot_t *slot = net_ib_slot(&qp->lane);
     if (__builtin_expect(!slot, 0)) return net_ib_busy(peer, qp);

@@ -279,7 +279,7 @@ static void much_banked(void)
     begin(600, 254);
     credits()->available = 0;
     credits()->banked = 455;
-    gasnetc_send_hidden_reply(&gasnetc_peers[1]);
+    gasnetc_send_hidden_reply(&gasnetc_peers[1], NULL);
     unsigned left = credits()->banked, rode = am(0)->bytes[2];
     check(rode + left == 455, "IB-A2 a hidden Reply never loses credits that came meanwhile");
     if (rode + left != 455) check_note("455 became %u, with %u left banked", rode, left);

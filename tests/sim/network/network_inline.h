@@ -9,6 +9,14 @@
 #include "core/ib/amrdma.h"
 #include "tests/sim/sim.h"
 
+enum {
+    NET_STACK_MESSAGE = 512,
+    NET_DELIVER_MAX = 8,
+    NET_BUFFERS = 0,
+    NET_OWN_FLOW = 0,
+    NET_PAIRS_LONGS = 0,
+};
+
 struct net_region {
     char unused;
 };
@@ -80,8 +88,10 @@ static inline enum net_result net_get(net_peer_t *peer, void *dst, const net_reg
 }
 
 static inline enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *local,
-                                     size_t length, bool wants_reply, const gasnetc_sent_t *sent)
+                                     size_t length, bool wants_reply, net_message_t *answers,
+                                     const gasnetc_sent_t *sent)
 {
+    (void)answers;
     return sim_net_am(peer, data, !local, length, wants_reply, sent);
 }
 
