@@ -3,15 +3,16 @@
 packaging = other/packaging
 # conduit_fragments and conduit_facts: by each conduit's part of conduits.mk.
 EXTRA_DIST += $(packaging)/generate $(packaging)/conduit.mak.in $(packaging)/conduit.pc.in \
-	$(packaging)/tools.mak.in $(packaging)/tools.pc.in
+	$(packaging)/tools.mak.in $(packaging)/tools.pc.in $(packaging)/vapi.pc.in
 
 toolsfragmentdir = $(includedir)
 toolsfragment_DATA = $(packaging)/gasnet_tools-seq.mak $(packaging)/gasnet_tools-par.mak
-pkgconfig_DATA += $(packaging)/gasnet_tools-seq.pc $(packaging)/gasnet_tools-par.pc
+pkgconfig_DATA += $(packaging)/gasnet_tools-seq.pc $(packaging)/gasnet_tools-par.pc \
+	$(packaging)/vapi.pc
 
 $(conduit_fragments) $(toolsfragment_DATA) $(pkgconfig_DATA): $(packaging)/stamp
 $(packaging)/stamp: $(packaging)/generate $(packaging)/conduit.mak.in $(packaging)/conduit.pc.in \
-    $(packaging)/tools.mak.in $(packaging)/tools.pc.in Makefile
+    $(packaging)/tools.mak.in $(packaging)/tools.pc.in $(packaging)/vapi.pc.in Makefile
 	$(AM_V_GEN)$(SHELL) $(top_srcdir)/$(packaging)/generate $(top_srcdir)/$(packaging) $(packaging) packaging \
 	    prefix='$(prefix)' libdir='$(libdir)' includedir='$(includedir)' pkgconfigdir='$(pkgconfigdir)' \
 	    srcdir='$(abs_top_srcdir)' builddir='$(abs_top_builddir)' version=$(PACKAGE_VERSION) \

@@ -1,0 +1,32 @@
+/* vapi_features.h - what of VAPI is there, for programs that ask the preprocessor.
+ *
+ * Only what works is defined.  Absent are VAPI_FEATURE_APM's host of EVAPI_FEATURE_ names for
+ * special queue pairs, management datagrams and device memory, which answer VAPI_ENOSYS.
+ */
+#ifndef H_VAPI_FEATURES_H
+#define H_VAPI_FEATURES_H
+
+#define VAPI_FEATURE_APM                  1
+#define VAPI_FEATURE_ETIMEOUT             1
+#define VAPI_FEATURE_RESIZE_CQ            1
+#define VAPI_FEATURE_RESOURCE_TRACKING    1
+#define VAPI_FEATURE_SMR_VALIDATION       1
+#define VAPI_FEATURE_ALT_RETRY_OBSOLETE   1
+#define VAPI_FEATURE_DESTR_QP_FAIL_IF_MCG 1
+#define VAPI_FEATURE_SRQ                  1
+#define VAPI_FEATURE_MODIFY_SRQ           1
+#define VAPI_FEATURE_CQE_WITH_QP          1
+
+#define EVAPI_FEATURE_DP_HNDL_CHK         1
+#define EVAPI_FEATURE_FMR                 1
+#define EVAPI_FEATURE_INLINE_SR           1
+#define EVAPI_FEATURE_CQBLK               1
+#define EVAPI_FEATURE_PEEK_CQ             1
+#define EVAPI_FEATURE_REQ_NCOMP_NOTIF     1
+#define EVAPI_FEATURE_ALLOC_PD_AV         1
+#define EVAPI_FEATURE_APM                 1
+#define EVAPI_FEATURE_ASYNC_EVENTH        1
+#define EVAPI_FEATURE_VENDOR_ERR_SYNDROME 1
+#define EVAPI_FEATURE_FORK_SUPPORT        1
+
+#endif

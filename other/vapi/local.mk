@@ -1,0 +1,23 @@
+# other/vapi: Mellanox's VAPI interface over libibverbs.
+lib_LTLIBRARIES += libvapi.la
+vapi_headers = other/vapi/include/evapi.h other/vapi/include/ib_defs.h other/vapi/include/mosal.h \
+	other/vapi/include/mpga.h other/vapi/include/mtl_common.h other/vapi/include/mtl_types.h \
+	other/vapi/include/vapi.h other/vapi/include/vapi_common.h other/vapi/include/vapi_features.h \
+	other/vapi/include/vapi_types.h other/vapi/include/wrap_common.h
+include_HEADERS += $(vapi_headers)
+
+libvapi_la_SOURCES = other/vapi/public.h other/vapi/strings.c
+libvapi_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+libvapi_la_CFLAGS = $(AM_CFLAGS) -pthread
+libvapi_la_LDFLAGS = -avoid-version -pthread
+libvapi_la_LIBADD = $(VERBS_LIBS)
+EXTRA_DIST += other/vapi/README.md
+
+# Link lines of old name these beside it.
+lib_LTLIBRARIES += libmosal.la libmpga.la libmtl_common.la
+libmosal_la_SOURCES = other/vapi/stubs.c
+libmosal_la_LDFLAGS = -avoid-version
+libmpga_la_SOURCES = other/vapi/stubs.c
+libmpga_la_LDFLAGS = -avoid-version
+libmtl_common_la_SOURCES = other/vapi/stubs.c
+libmtl_common_la_LDFLAGS = -avoid-version
