@@ -1,10 +1,16 @@
 # other/portals3: the Portals 3.3 interface over libibverbs.
 portals3_engine = \
-	other/portals3/little_endian.h other/portals3/names.c other/portals3/pieces.c other/portals3/pieces.h \
-	other/portals3/portals_wire.c other/portals3/portals_wire.h other/portals3/shadow.c \
-	other/portals3/shadow.h other/portals3/transport.h
+	other/portals3/access.c other/portals3/deliver.c other/portals3/engine.h other/portals3/eq.c \
+	other/portals3/initiate.c other/portals3/inspect.c other/portals3/little_endian.h \
+	other/portals3/lock.c other/portals3/match.c other/portals3/match.h other/portals3/md.c \
+	other/portals3/me.c other/portals3/names.c other/portals3/ni.c other/portals3/operation.c \
+	other/portals3/pieces.c other/portals3/pieces.h other/portals3/pool.c other/portals3/pool.h \
+	other/portals3/portals_wire.c other/portals3/portals_wire.h other/portals3/publish.c \
+	other/portals3/rankmap.c other/portals3/self.c other/portals3/shadow.c \
+	other/portals3/shadow.h other/portals3/solo.c other/portals3/table.c \
+	other/portals3/transport.h
 # The transport over libibverbs.
-portals3_verbs = \
+portals3_verbs = other/portals3/verbs_absent.c \
 	other/portals3/greeting.c other/portals3/greeting.h
 
 lib_LTLIBRARIES += libportals.la

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <portals3_ext.h>
+#include "other/portals3/pool.h"
 
 const char *ptl_err_str[] = {
     [PTL_OK] = "PTL_OK",
@@ -66,6 +67,19 @@ const char *PtlErrorStr(unsigned int code)
 const char *PtlEventKindStr(ptl_event_kind_t kind)
 {
     return (unsigned int)kind <= PTL_EVENT_UNLINK ? ptl_event_str[kind] : "unknown kind of event";
+}
+
+int PtlSnprintHandle(char *text, int size, ptl_handle_any_t handle)
+{
+    static const char *const kinds[] = {"NI", "ME", "MD", "EQ"};
+    size_t room = size > 0 ? (size_t)size : 0;
+    if (handle == PTL_INVALID_HANDLE) return snprintf(text, room, "invalid");
+    if (handle == PTL_EQ_NONE) return snprintf(text, room, "EQ none");
+    if (handle == PTL_HANDLE_NONE) return snprintf(text, room, "none");
+    return snprintf(text, room, "%s %u.%u of interface %u", kinds[ptli_kind_of(handle)],
+                    (unsigned int)ptli_index_of(handle),
+                    (unsigned int)(handle >> 16) % PTLI_GENERATIONS,
+                    (unsigned int)ptli_interface_of(handle));
 }
 
 const char *PtlNIFailStr(ptl_handle_ni_t ni, ptl_ni_fail_t fail)

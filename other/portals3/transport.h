@@ -50,7 +50,8 @@ struct ptli_message {
     uint64_t scratch[2];
 };
 
-/* RDMA between a span here and a remote list there; of any length, the transport splits it. */
+/* RDMA between a span here and a remote list there, which may be longer: the span's length counts.
+ * Of any length, the transport splits it. */
 struct ptli_transfer {
     bool write; /* else read */
     struct ptli_span local;
@@ -92,9 +93,9 @@ struct ptli_transport_ops {
 
     /* Calls up may come from here on; starts the progress thread.  A PTL_ code. */
     int (*start)(struct ptli_transport *);
-    /* Quiesces, ends the thread, frees all.  No call up comes afterwards, nothing is written to
-     * user memory. Does not hang on peers that are gone.  Messages and transfers still queued are
-     * forgotten. */
+    /* Quiesces, ends the thread, frees all, regions still enrolled included.  No call up comes
+     * afterwards, nothing is written to user memory. Does not hang on peers that are gone. Messages
+     * and transfers still queued are forgotten. */
     void (*close)(struct ptli_transport *);
 
     /* The record of a process; makes it if need be, connects nothing.  NULL: no such process can

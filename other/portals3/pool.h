@@ -1,0 +1,88 @@
+/*
+ * pool.h - objects of one kind of an interface: never moved, found by index, reused after a while.
+ *
+ * An object begins with a struct ptli_slot.  Changing a pool needs the engine's lock; looking an
+ * object up does not, and an object's memory stays an object of its kind until the pool is closed.
+ */
+#ifndef PTLI_POOL_H
+#define PTLI_POOL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <portals3.h>
+
+/* Kind (2 bits), interface (2), generation (12), index (16).  Interface 3 does not exist, so that
+ * none of the special values is ever a handle. */
+enum ptli_kind { PTLI_NI, PTLI_ME, PTLI_MD, PTLI_EQ };
+enum { PTLI_INTERFACES = 2, PTLI_GENERATIONS = 1 << 12, PTLI_CHUNK = 64 };
+
+static inline ptl_handle_any_t ptli_handle(enum ptli_kind kind, uint32_t interface,
+                                           uint32_t generation, uint32_t index)
+{
+    return (uint32_t)kind << 30 | interface << 28 | (generation % PTLI_GENERATIONS) << 16 | index;
+}
+static inline enum ptli_kind ptli_kind_of(ptl_handle_any_t handle)
+{
+    return handle >> 30;
+}
+static inline uint32_t ptli_interface_of(ptl_handle_any_t handle)
+{
+    return handle >> 28 & 3;
+}
+static inline uint32_t ptli_index_of(ptl_handle_any_t handle)
+{
+    return handle & 0xffff;
+}
+
+struct ptli_slot {
+    _Atomic(ptl_handle_any_t) handle; /* PTL_INVALID_HANDLE while the slot is free */
+    uint32_t index;
+    uint32_t serial; /* grows with each reuse */
+    struct ptli_slot *next;
+};
+
+struct ptli_pool {
+    enum ptli_kind kind;
+    uint32_t interface;
+    size_t size;
+    uint32_t limit, made;
+    _Atomic(char *) *chunks;
+    struct ptli_slot *first, *last; /* free ones; the longest free is taken first */
+    ptl_sr_value_t allocated, freed, most;
+};
+
+bool ptli_pool_open(struct ptli_pool *pool, enum ptli_kind kind, uint32_t interface, size_t size,
+                    uint32_t limit);
+void ptli_pool_close(struct ptli_pool *pool);
+
+/* A zeroed object behind its slot, live; NULL: no memory, or the limit is reached. */
+void *ptli_pool_take(struct ptli_pool *pool);
+/* Ends the life of the handle; the object is not reused before ptli_pool_give. */
+static inline void ptli_pool_kill(struct ptli_slot *slot)
+{
+    atomic_store_explicit(&slot->handle, PTL_INVALID_HANDLE, memory_order_release);
+}
+void ptli_pool_give(struct ptli_pool *pool, struct ptli_slot *slot);
+
+/* The object at an index, live or not, or NULL. */
+static inline void *ptli_pool_at(const struct ptli_pool *pool, uint32_t index)
+{
+    char *chunk;
+    if (index >= pool->limit) return NULL;
+    chunk = atomic_load_explicit(&pool->chunks[index / PTLI_CHUNK], memory_order_acquire);
+    return chunk ? chunk + index % PTLI_CHUNK * pool->size : NULL;
+}
+
+/* The live object of a handle, or NULL.  Without the engine's lock it may die at any time. */
+static inline void *ptli_pool_find(const struct ptli_pool *pool, ptl_handle_any_t handle)
+{
+    struct ptli_slot *slot = ptli_pool_at(pool, ptli_index_of(handle));
+    if (!slot || handle == PTL_INVALID_HANDLE ||
+        atomic_load_explicit(&slot->handle, memory_order_acquire) != handle)
+        return NULL;
+    return slot;
+}
+
+#endif
