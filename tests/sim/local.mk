@@ -14,7 +14,7 @@ tests_sim_libjob_a_SOURCES = \
 	tests/sim/network/network_inline.h core/ib/amrdma.h core/ib/amrdma.c
 tests_sim_libjob_a_CPPFLAGS = $(sim_cppflags)
 
-sim_programs = tests/sim/am tests/sim/exit tests/sim/greeting tests/sim/handshake
+sim_programs = tests/sim/am tests/sim/exit tests/sim/greeting tests/sim/handshake tests/sim/lending
 check_PROGRAMS += $(sim_programs)
 tests_sim_am_SOURCES = tests/sim/am.c
 tests_sim_am_CPPFLAGS = $(sim_cppflags)
@@ -25,6 +25,8 @@ tests_sim_greeting_SOURCES = tests/sim/greeting.c other/portals3/greeting.c othe
 tests_sim_greeting_LDADD = tests/sim/libsim.a -lm
 tests_sim_handshake_SOURCES = tests/sim/handshake.c core/ib/handshake.c
 tests_sim_handshake_LDADD = tests/sim/libsim.a -lm
+tests_sim_lending_SOURCES = tests/sim/lending.c core/lending.c core/lending.h
+tests_sim_lending_LDADD = tests/sim/libsim.a
 
 .PHONY: sim
 sim: $(sim_programs)

@@ -84,7 +84,7 @@ bool sim_chance(unsigned percent);
 /* ---- time, nodes and links -------------------------------------------------------------------
  */
 
-enum { SIM_NODES = 4096 };
+enum { SIM_NODES = 10240 };
 
 /* Begins the schedule's world anew, at time 0, with `nodes` (at most SIM_NODES); returns nodes. */
 uint32_t sim_nodes(uint32_t nodes);

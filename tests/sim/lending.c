@@ -1,0 +1,563 @@
+/* lending.c - the credits that nodes lend each other (PO-9, PO-10, PO-17), for up to 10,000 nodes
+ * and the patterns that programs have: neighbours, trees, all to one, at random, and ones that
+ * shift.
+ *
+ * Plays the engine of portals-conduit: a node computes, sends a burst, waits where credits are
+ * missing and serves its own Requests meanwhile.  Requests fall into a chain of receive buffers as
+ * libportals places them; one that finds no room has reached the catch-basin.  After each step:
+ * credits are conserved, between every two nodes and at every lender.
+ */
+#include "core/lending.h"
+
+#include <string.h>
+
+#include "tests/sim/sim.h"
+
+enum {
+    CREDIT = 256, /* bytes */
+    CHUNK = 1024, /* the largest Request */
+    FLOOR = CHUNK / CREDIT,
+    BUFFERS_MOST = 16,
+    PARTNERS = 8,
+    AT_ONCE = 8,  /* Requests served per poll */
+    LOOKS = 64,   /* peers looked at per poll while the bank is empty */
+    WINDOWS = 30, /* of time, to see when credits move */
+};
+
+typedef struct pair {
+    uint32_t peer; /* + 1; 0 = none */
+    gasnetc_loan_t loan;
+    uint32_t coming, leaving; /* credits of ours on their way to the peer, and back */
+} pair_t;
+
+typedef struct request {
+    struct request *next;
+    uint32_t from;
+    uint8_t byte, buffer;
+} request_t;
+
+typedef struct node {
+    gasnetc_lending_t lending;
+    uint64_t owed; /* the sum of all loans */
+    pair_t *pairs; /* of peers met so far: a hash table */
+    uint32_t pair_count, pair_space;
+    uint32_t cursor; /* whom to look at next when asking */
+
+    struct {
+        uint32_t used, unserved;
+    } buffers[BUFFERS_MOST];
+    uint8_t chain[BUFFERS_MOST], chained; /* those linked, in order */
+    request_t *first, **last;
+    uint32_t requests;
+
+    uint32_t bursts, sent; /* still to do; of this one */
+    uint32_t to, cost, short_of;
+    uint32_t unanswered;
+    uint64_t stalls;
+    bool turn_due, waits;
+} node_t;
+
+typedef struct pattern {
+    const char *name;
+    uint32_t (*target)(uint32_t node, uint32_t burst, uint32_t number);
+    bool is_static;
+} pattern_t;
+
+static struct {
+    const pattern_t *pattern;
+    uint32_t nodes, buffers, chunks, each;
+    uint32_t burst; /* Requests per partner before a node computes again */
+    uint32_t side;  /* of the torus */
+    uint32_t phase; /* bursts between shifts */
+    uint32_t cost_most;
+    bool waits_for_replies; /* before it computes again */
+    uint64_t think, served, expected, system_messages;
+    uint64_t moved[WINDOWS]; /* credits that changed hands, by the share of Requests served */
+} job;
+static node_t nodes[SIM_NODES];
+static const sim_link_t link = {.least = 5, .most = 40, .late = 2, .most_late = 400};
+
+/* ---- pairs -----------------------------------------------------------------------------------
+ */
+
+static pair_t *slot(pair_t *pairs, uint32_t space, uint32_t peer)
+{
+    uint32_t i = peer * 2654435761U & (space - 1);
+    while (pairs[i].peer && pairs[i].peer != peer + 1) i = (i + 1) & (space - 1);
+    return &pairs[i];
+}
+
+static void more_space(node_t *n)
+{
+    uint32_t space = n->pair_space ? 2 * n->pair_space : 16;
+    pair_t *pairs = sim_alloc(space * sizeof *pairs);
+    memset(pairs, 0, space * sizeof *pairs);
+    for (uint32_t i = 0; i < n->pair_space; i++)
+        if (n->pairs[i].peer) *slot(pairs, space, n->pairs[i].peer - 1) = n->pairs[i];
+    n->pairs = pairs;
+    n->pair_space = space;
+}
+
+/* Valid until the next call for the same node. */
+static pair_t *pair(uint32_t me, uint32_t peer)
+{
+    node_t *n = &nodes[me];
+    if (2 * n->pair_count >= n->pair_space) more_space(n);
+    pair_t *p = slot(n->pairs, n->pair_space, peer);
+    if (!p->peer) {
+        *p = (pair_t){.peer = peer + 1};
+        gasnetc_loan_init(&p->loan, (uint16_t)job.each);
+        n->pair_count++;
+    }
+    return p;
+}
+
+static uint32_t total(void)
+{
+    return (job.buffers - 1) * (job.chunks - 1) * FLOOR;
+}
+
+/* What `lender` has lent to `borrower` is somewhere. */
+static void conserved(uint32_t lender, uint32_t borrower)
+{
+    const node_t *n = &nodes[lender];
+    const pair_t *p = pair(lender, borrower);
+    const gasnetc_loan_t *b = &pair(borrower, lender)->loan;
+    sim_concerns(borrower);
+    sim_check(p->loan.loan == b->owned + p->coming + p->leaving, lender,
+              "lends %u to %u, who has %u, and %u and %u are on their way", p->loan.loan, borrower,
+              b->owned, p->coming, p->leaving);
+    sim_check(p->loan.loan >= n->lending.floor && p->loan.loan <= n->lending.ceiling, lender,
+              "lends %u", p->loan.loan);
+    sim_check(b->in_use <= b->owned, borrower, "uses %u credits of %u", b->in_use, b->owned);
+    sim_check(n->lending.bank + n->owed == total(), lender, "has %u in the bank and %lu lent of %u",
+              n->lending.bank, (unsigned long)n->owed, total());
+}
+
+/* ---- receive buffers -------------------------------------------------------------------------
+ */
+
+/* Where a Request of so many bytes falls. */
+static uint8_t land(uint32_t me, uint32_t bytes)
+{
+    node_t *n = &nodes[me];
+    sim_check(n->chained > 0, me, "has no receive buffer left: the catch-basin");
+    uint8_t b = n->chain[0];
+    n->buffers[b].used += bytes;
+    n->buffers[b].unserved++;
+    if (job.chunks * CHUNK - n->buffers[b].used < CHUNK)
+        memmove(n->chain, n->chain + 1, --n->chained);
+    return b;
+}
+
+static void serve_from(node_t *n, uint8_t b)
+{
+    n->buffers[b].unserved--;
+    if (n->buffers[b].unserved > 0 || job.chunks * CHUNK - n->buffers[b].used >= CHUNK) return;
+    n->buffers[b].used = 0;
+    n->chain[n->chained++] = b;
+}
+
+/* ---- messages --------------------------------------------------------------------------------
+ */
+
+static sim_action_t take_turn, hear_reply, hear_asked, hear_gave;
+
+static void turn_soon(uint32_t me, uint64_t delay)
+{
+    if (nodes[me].turn_due) return;
+    nodes[me].turn_due = true;
+    sim_after(delay, take_turn, &(sim_message_t){.to = me});
+}
+
+static void moves(uint64_t credits)
+{
+    job.moved[job.served * WINDOWS / (job.expected + 1)] += credits;
+}
+
+static void hear_request(const sim_message_t *m)
+{
+    node_t *n = &nodes[m->to];
+    sim_check(gasnetc_lending_valid(&pair(m->to, m->from)->loan, (uint8_t)m->kind), m->to,
+              "hears a Request with byte %x", m->kind);
+    request_t *r = sim_alloc(sizeof *r);
+    *r = (request_t){.from = m->from, .byte = (uint8_t)m->kind, .buffer = land(m->to, m->number)};
+    *n->last = r;
+    n->last = &r->next;
+    n->requests++;
+    if (n->waits) turn_soon(m->to, 1);
+}
+
+static void serve(uint32_t me, const request_t *r)
+{
+    node_t *n = &nodes[me];
+    serve_from(n, r->buffer);
+    pair_t *p = pair(me, r->from);
+    uint16_t before = p->loan.loan;
+    uint8_t byte = gasnetc_lending_answer(&n->lending, &p->loan, r->byte);
+    uint32_t more = (uint32_t)p->loan.loan - before;
+    p->coming += more;
+    n->owed += more;
+    if (more) moves(more);
+    job.served++;
+    sim_note(me, "replies %x to %u, loan %u, bank %u", byte, r->from, p->loan.loan,
+             n->lending.bank);
+    sim_send(&link, hear_reply, &(sim_message_t){.from = me, .to = r->from, .kind = byte});
+    conserved(me, r->from);
+}
+
+static void hear_reply(const sim_message_t *m)
+{
+    node_t *n = &nodes[m->to];
+    pair(m->from, m->to)->coming -= m->kind >> 4 & GASNETC_LENDING_MORE_MOST;
+    sim_check(gasnetc_lending_replied(&pair(m->to, m->from)->loan, (uint8_t)m->kind), m->to,
+              "cannot believe a Reply with byte %x from %u", m->kind, m->from);
+    conserved(m->from, m->to);
+    n->unanswered--;
+    if (n->waits) turn_soon(m->to, 1);
+}
+
+static void ask_some(uint32_t me)
+{
+    node_t *n = &nodes[me];
+    for (unsigned i = 0; i < LOOKS && n->lending.hungry; i++) {
+        n->cursor = (n->cursor + 1) % job.nodes;
+        if (n->cursor == me) continue;
+        pair_t *p = pair(me, n->cursor);
+        if (!gasnetc_lending_ask(&n->lending, &p->loan)) continue;
+        uint16_t epochs = gasnetc_lending_epochs(&n->lending, &p->loan);
+        sim_note(me, "asks %u, which has %u, after %u epochs", n->cursor, p->loan.loan, epochs);
+        job.system_messages++;
+        sim_send(&link, hear_asked,
+                 &(sim_message_t){.from = me, .to = n->cursor, .number = epochs});
+    }
+}
+
+static void hear_asked(const sim_message_t *m)
+{
+    gasnetc_lending_t *l = &nodes[m->to].lending;
+    gasnetc_loan_t *loan = &pair(m->to, m->from)->loan;
+    uint16_t back = gasnetc_lending_give_back(l, loan, (uint16_t)m->number);
+    sim_note(m->to, "gives %u back to %u", back, m->from);
+    sim_message_t answer = {.from = m->to, .to = m->from, .kind = back};
+    answer.number = gasnetc_lending_epochs(l, loan);
+    pair(m->from, m->to)->leaving += back;
+    conserved(m->from, m->to);
+    job.system_messages++;
+    sim_send(&link, hear_gave, &answer);
+}
+
+static void hear_gave(const sim_message_t *m)
+{
+    node_t *n = &nodes[m->to];
+    pair_t *p = pair(m->to, m->from);
+    sim_check(
+        gasnetc_lending_gave_back(&n->lending, &p->loan, (uint16_t)m->kind, (uint16_t)m->number),
+        m->to, "cannot believe that %u gave %u back", m->from, m->kind);
+    p->leaving -= m->kind;
+    n->owed -= m->kind;
+    if (m->kind) moves(m->kind);
+    conserved(m->to, m->from);
+}
+
+/* ---- what a node does ------------------------------------------------------------------------
+ */
+
+static void next_request(uint32_t me)
+{
+    node_t *n = &nodes[me];
+    n->to = job.pattern->target(me, n->bursts, n->sent);
+    n->cost = 1 + (me + n->sent) % job.cost_most;
+    n->short_of = 0;
+}
+
+/* Sends until the burst is over or credits are missing. */
+static void send_some(uint32_t me)
+{
+    node_t *n = &nodes[me];
+    for (; n->sent < job.burst; n->sent++, next_request(me)) {
+        if (n->to == me) continue;
+        uint8_t byte;
+        pair_t *p = pair(me, n->to);
+        bool first = n->short_of == 0;
+        if (!gasnetc_lending_take(&n->lending, &p->loan, n->cost, &n->short_of, &byte)) {
+            n->stalls += first;
+            sim_note(me, "is %u short for %u", n->short_of, n->to);
+            return;
+        }
+        if (sim_chance(1)) { /* the network was busy */
+            gasnetc_lending_untake(&n->lending, &p->loan, byte);
+            sim_check(gasnetc_lending_take(&n->lending, &p->loan, n->cost, &n->short_of, &byte), me,
+                      "has lost credits to an attempt");
+        }
+        n->unanswered++;
+        uint32_t bytes = n->cost * CREDIT - 8 * sim_below(CREDIT / 8 + 1);
+        sim_send(&link, hear_request,
+                 &(sim_message_t){.from = me, .to = n->to, .kind = byte, .number = bytes});
+        conserved(n->to, me);
+    }
+}
+
+static void take_turn(const sim_message_t *m)
+{
+    uint32_t me = m->to;
+    node_t *n = &nodes[me];
+    n->turn_due = n->waits = false;
+    for (unsigned i = 0; i < AT_ONCE && n->requests > 0; i++, n->requests--) {
+        request_t *r = n->first;
+        n->first = r->next;
+        if (!n->first) n->last = &n->first;
+        serve(me, r);
+    }
+    if (n->lending.hungry) ask_some(me);
+    if (n->bursts > 0) send_some(me);
+    if (n->bursts > 0 && n->sent == job.burst && (n->unanswered == 0 || !job.waits_for_replies)) {
+        n->bursts--;
+        n->sent = 0;
+        next_request(me);
+        turn_soon(me, 1 + sim_below((uint32_t)(2 * job.think)));
+    } else if (n->requests > 0) {
+        turn_soon(me, 5);
+    } else {
+        n->waits = true;
+    }
+}
+
+/* ---- patterns --------------------------------------------------------------------------------
+ */
+
+static uint32_t neighbour(uint32_t node, uint32_t burst, uint32_t number)
+{
+    (void)burst;
+    uint32_t s = job.side, step[] = {1, s, s * s};
+    uint32_t away = step[number / 2 % 3];
+    return number & 1 ? (node + away) % job.nodes
+                      : (node + job.nodes - away % job.nodes) % job.nodes;
+}
+
+static uint32_t in_tree(uint32_t node, uint32_t burst, uint32_t number)
+{
+    (void)burst;
+    uint32_t parent = node ? (node - 1) / 2 : 0, child = 2 * node + number % 3;
+    return number % 3 > 0 && child < job.nodes ? child : parent;
+}
+
+static uint32_t to_one(uint32_t node, uint32_t burst, uint32_t number)
+{
+    (void)node, (void)burst, (void)number;
+    return 0;
+}
+
+static uint32_t anybody(uint32_t node, uint32_t burst, uint32_t number)
+{
+    (void)node, (void)burst, (void)number;
+    return sim_below(job.nodes);
+}
+
+static uint32_t shifting(uint32_t node, uint32_t burst, uint32_t number)
+{
+    uint32_t phase = burst / job.phase;
+    return (node + 1 + phase * PARTNERS + number % PARTNERS) % job.nodes;
+}
+
+static const pattern_t neighbours = {"nearest neighbours", neighbour, true},
+                       tree = {"a tree", in_tree, true}, all_to_one = {"all to one", to_one, true},
+                       at_random = {"at random", anybody, false},
+                       shifts = {"a pattern that shifts", shifting, false};
+
+/* ---- schedules -------------------------------------------------------------------------------
+ */
+
+static void begin_node(uint32_t i, uint32_t bursts, uint32_t epoch, bool dynamic)
+{
+    node_t *n = &nodes[i];
+    *n = (node_t){.last = &n->first, .bursts = bursts, .chained = (uint8_t)job.buffers};
+    n->cursor = i;
+    for (uint8_t b = 0; b < job.buffers; b++) n->chain[b] = b;
+    n->owed = (uint64_t)job.each * (job.nodes - 1);
+    uint16_t ceiling = job.each > 400 ? (uint16_t)job.each : 400;
+    sim_check(gasnetc_lending_init(&n->lending, total(), job.nodes - 1, (uint16_t)job.each, FLOOR,
+                                   ceiling, epoch, dynamic),
+              i, "cannot lend %u to each of %u out of %u", job.each, job.nodes, total());
+    next_request(i);
+    turn_soon(i, sim_below((uint32_t)(2 * job.think)));
+}
+
+static uint64_t stalls(void)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < job.nodes; i++) sum += nodes[i].stalls;
+    return sum;
+}
+
+/* Everybody says everything, everything is answered, and what was lent is where it should be. */
+static void run(uint32_t bursts, uint32_t epoch, bool dynamic)
+{
+    job.served = job.system_messages = 0;
+    job.expected = (uint64_t)job.nodes * bursts * job.burst;
+    memset(job.moved, 0, sizeof job.moved);
+    sim_nodes(job.nodes);
+    for (uint32_t i = 0; i < job.nodes; i++) begin_node(i, bursts, epoch, dynamic);
+    sim_run();
+    for (uint32_t i = 0; i < job.nodes; i++) {
+        sim_concerns(nodes[i].to);
+        sim_check(nodes[i].bursts == 0 && nodes[i].unanswered == 0, i,
+                  "never ends: %u bursts to go, %u Requests unanswered, next to %u",
+                  nodes[i].bursts, nodes[i].unanswered, nodes[i].to);
+        sim_check(nodes[i].lending.asking == 0, i, "still asks");
+    }
+}
+
+/* Buffers for `each` credits per peer and a bank of about `bank`. */
+static void sized(uint32_t n, uint32_t each, uint32_t bank)
+{
+    job.nodes = n;
+    job.each = each;
+    uint32_t wanted = each * (n - 1) + bank;
+    job.buffers = sim_between(2, 8);
+    job.chunks = 2 + wanted / (FLOOR * (job.buffers - 1));
+}
+
+static void pattern(const pattern_t *p, uint32_t burst)
+{
+    job.pattern = p;
+    job.burst = burst;
+    job.cost_most = sim_chance(70) ? FLOOR : 1;
+    job.think = sim_between(10, 2000);
+    job.waits_for_replies = sim_chance(70);
+    job.phase = 40;
+    job.side = 1;
+    while (job.side * job.side * job.side < job.nodes) job.side++;
+}
+
+/* Credits moved while the pattern is settled and all still take part in it. */
+static uint64_t moved_late(void)
+{
+    uint64_t sum = 0;
+    for (unsigned w = WINDOWS / 2; w < 4 * WINDOWS / 5; w++) sum += job.moved[w];
+    return sum;
+}
+
+/* The same program with the same memory, shared out evenly once and for all. */
+static uint64_t stalls_if_even(uint32_t bursts)
+{
+    uint32_t each = job.each;
+    job.each = total() / (job.nodes - 1);
+    run(bursts, 1024, false);
+    job.each = each;
+    sim_check(job.system_messages == 0 && moved_late() == 0, 0, "moves credits though told not to");
+    return stalls();
+}
+
+static void compare(uint32_t bursts, uint32_t epoch)
+{
+    uint64_t even = stalls_if_even(bursts);
+    run(bursts, epoch, true);
+    sim_count("waits with even shares", even);
+    sim_count("waits with lending", stalls());
+    sim_check(2 * stalls() <= even, 0, "%s: %lu Requests had to wait, %lu with even shares",
+              job.pattern->name, (unsigned long)stalls(), (unsigned long)even);
+}
+
+/* What each node's partners can have on their way to it at once fits into what it may lend. */
+static void fitting(void)
+{
+    pattern(sim_chance(50) ? &neighbours : &tree, 6 * sim_between(4, 12));
+    sized(sim_between(20, 80), sim_between(FLOOR, 8), job.burst * FLOOR * 2);
+    pattern(job.pattern, job.burst);
+    job.waits_for_replies = true;
+}
+
+static void settles(void)
+{
+    fitting();
+    run(sim_between(60, 150), 32U << sim_below(6), true);
+    sim_check(moved_late() == 0, 0, "%s: %lu credits still move", job.pattern->name,
+              (unsigned long)moved_late());
+    sim_check(job.system_messages == 0, 0, "%lu system messages though the bank had enough",
+              (unsigned long)job.system_messages);
+}
+
+/* Far more is wanted than there is: credits that go to and fro would help nobody. */
+static void does_not_swing(void)
+{
+    static const pattern_t *const all[] = {&neighbours, &tree, &all_to_one};
+    sized(sim_between(8, 64), sim_between(FLOOR, 8), sim_below(300));
+    pattern(all[sim_below(3)], 6 * sim_between(4, 12));
+    run(sim_between(60, 150), 1024, true);
+    uint64_t requests = job.served * 3 / 10; /* in the same time */
+    sim_count("Requests where too few are left", requests);
+    sim_count("credits moved meanwhile", moved_late());
+    sim_check(moved_late() * 10 <= requests, 0, "%s: %lu credits move within %lu Requests",
+              job.pattern->name, (unsigned long)moved_late(), (unsigned long)requests);
+    sim_check(job.system_messages * 12 <= job.served, 0, "%lu system messages, %lu Requests",
+              (unsigned long)job.system_messages, (unsigned long)job.served);
+}
+
+static void goes_where_needed(void)
+{
+    fitting();
+    sized(sim_between(100, 300), 6, 2 * job.burst);
+    pattern(job.pattern, 72);
+    job.cost_most = FLOOR;
+    job.waits_for_replies = true;
+    compare(60, 256U << sim_below(3));
+}
+
+static void follows(void)
+{
+    sized(sim_between(100, 300), 6, 100);
+    pattern(&shifts, 8 * PARTNERS);
+    job.cost_most = FLOOR;
+    compare(4 * job.phase, 256);
+}
+
+/* Every setting at its limits; nothing is asked but that everybody comes to the end. */
+static void at_the_limits(void)
+{
+    static const pattern_t *const all[] = {&neighbours, &tree, &all_to_one, &at_random, &shifts};
+    sized(sim_between(2, 40), sim_between(FLOOR, 6), sim_below(40));
+    pattern(all[sim_below(5)], sim_between(1, 40));
+    run(sim_between(1, 60), 1 + sim_below(sim_chance(50) ? 8 : 1024), sim_chance(90));
+}
+
+/* The seed's figures: six credits each, and 20,000 for those who talk. */
+static void many(uint32_t n)
+{
+    static const pattern_t *const all[] = {&neighbours, &tree, &all_to_one, &at_random, &shifts};
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        sized(n, 6, n < 5000 ? 2 * n : 20000);
+        pattern(all[i], 24);
+        job.phase = 2;
+        run(all[i] == &at_random ? 2 : 6, 1024, true);
+        sim_check(job.system_messages * 12 <= job.served, 0, "%s: %lu system messages",
+                  job.pattern->name, (unsigned long)job.system_messages);
+        sim_count("Requests of large jobs", job.served);
+        sim_count("their system messages", job.system_messages);
+    }
+}
+
+static void thousand(void)
+{
+    many(1024);
+}
+
+static void ten_thousand(void)
+{
+    many(10000);
+}
+
+static const sim_scene_t scenes[] = {
+    {"nothing is lost and nobody waits for ever, whatever the settings", at_the_limits, 800},
+    {"static patterns settle: then no credit moves", settles, 30},
+    {"credits do not swing where too few are left", does_not_swing, 30},
+    {"those who talk get them: half the waits of even shares, or fewer", goes_where_needed, 4},
+    {"and again when the pattern shifts", follows, 3},
+    {"1,024 nodes, each pattern", thousand, 2},
+    {"10,000 nodes, each pattern", ten_thousand, 1},
+};
+
+int main(int argc, char **argv)
+{
+    return sim_main(argc, argv, scenes, sizeof scenes / sizeof *scenes);
+}
