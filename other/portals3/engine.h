@@ -152,7 +152,8 @@ struct ptli_engine {
     _Atomic(ptl_handle_ni_t) handle; /* PTL_INVALID_HANDLE: not open */
     struct ptli_transport *transport;
     ptl_ni_limits_t limits;
-    bool cray_gets; /* PTL_CRAY_GETS: gets log SEND events and count twice */
+    struct ptli_peer self; /* stands for this process where a peer is asked for */
+    bool cray_gets;        /* PTL_CRAY_GETS: gets log SEND events and count twice */
 
     pthread_mutex_t lock;
     struct ptli_pool mes, mds, eqs, operations;

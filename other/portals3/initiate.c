@@ -23,21 +23,17 @@ struct asked {
     bool whole; /* of the MD: offset and length are not given */
 };
 
-static inline bool is_self(const struct ptli_engine *engine, ptl_process_id_t id)
-{
-    return id.nid == engine->transport->id.nid && id.pid == engine->transport->id.pid;
-}
-
+/* The peer, engine->self for oneself; or NULL and an error. */
 static struct ptli_peer *find_peer(struct ptli_engine *engine, ptl_process_id_t target, int *result)
 {
-    struct ptli_peer *peer = NULL;
-    *result = PTL_OK;
-    if (target.nid == PTL_NID_ANY || target.pid == PTL_PID_ANY) {
-        *result = PTL_PROCESS_INVALID;
-    } else if (!is_self(engine, target)) {
-        peer = engine->transport->ops->find(engine->transport, target);
-        if (!peer) *result = PTL_PROCESS_INVALID;
-    }
+    const ptl_process_id_t self = engine->self.id;
+    struct ptli_peer *peer;
+    *result = PTL_PROCESS_INVALID;
+    if (target.nid == PTL_NID_ANY || target.pid == PTL_PID_ANY) return NULL;
+    peer = target.nid == self.nid && target.pid == self.pid
+               ? &engine->self
+               : engine->transport->ops->find(engine->transport, target);
+    if (peer) *result = PTL_OK;
     return peer;
 }
 
@@ -174,7 +170,7 @@ static int put(struct asked *asked, ptl_ack_req_t ack)
     int result;
     if (!(engine = ptli_engine_of(asked->md, PTLI_MD, PTL_MD_INVALID, &result))) return result;
     peer = find_peer(engine, asked->target, &result);
-    if (result != PTL_OK) return result;
+    if (!peer) return result;
     ptli_lock(engine);
     result = local_side(engine, asked->md, asked, &md);
     operation = result == PTL_OK ? ptli_operation_take(engine, PTLI_ROLE_PUT, peer) : NULL;
@@ -183,7 +179,7 @@ static int put(struct asked *asked, ptl_ack_req_t ack)
         return result == PTL_OK ? PTL_NO_SPACE : result;
     }
     fill(engine, operation, asked, PTLI_PUT);
-    is_long = peer && asked->length > engine->transport->eager_limit;
+    is_long = peer != &engine->self && asked->length > engine->transport->eager_limit;
     if (is_long && !make_long(engine, operation, md)) {
         ptli_operation_give(engine, operation);
         ptli_unlock(engine);
@@ -198,11 +194,11 @@ static int put(struct asked *asked, ptl_ack_req_t ack)
     ptli_md_hold(md);
     ptli_md_count(md);
     ptli_log(engine, md, PTL_EVENT_SEND_START, &operation->told);
-    failing = peer && injected(engine, asked->target);
+    failing = peer != &engine->self && injected(engine, asked->target);
     if (failing) fail(engine, operation);
     ptli_unlock(engine);
     if (failing) return PTL_OK;
-    if (!peer) {
+    if (peer == &engine->self) {
         ptli_self_put(engine, operation, &operation->message.header);
         return PTL_OK;
     }
@@ -249,7 +245,7 @@ static int get(struct asked *asked)
     int result;
     if (!(engine = ptli_engine_of(asked->md, PTLI_MD, PTL_MD_INVALID, &result))) return result;
     peer = find_peer(engine, asked->target, &result);
-    if (result != PTL_OK) return result;
+    if (!peer) return result;
     ptli_lock(engine);
     result = local_side(engine, asked->md, asked, &md);
     operation = result == PTL_OK ? ptli_operation_take(engine, PTLI_ROLE_GET, peer) : NULL;
@@ -258,7 +254,7 @@ static int get(struct asked *asked)
         return result == PTL_OK ? PTL_NO_SPACE : result;
     }
     fill(engine, operation, asked, PTLI_GET);
-    if (peer && asked->length > engine->transport->eager_limit &&
+    if (peer != &engine->self && asked->length > engine->transport->eager_limit &&
         !make_long(engine, operation, md)) {
         ptli_operation_give(engine, operation);
         ptli_unlock(engine);
@@ -272,11 +268,11 @@ static int get(struct asked *asked)
         ptli_md_count(md);
         ptli_log(engine, md, PTL_EVENT_SEND_START, &operation->told);
     }
-    failing = peer && injected(engine, asked->target);
+    failing = peer != &engine->self && injected(engine, asked->target);
     if (failing) fail(engine, operation);
     ptli_unlock(engine);
     if (failing) return PTL_OK;
-    if (!peer) {
+    if (peer == &engine->self) {
         ptli_self_get(engine, operation, &operation->message.header);
         return PTL_OK;
     }
@@ -315,7 +311,7 @@ static int getput(struct asked *asked, ptl_handle_md_t get_handle, ptl_size_t ge
     if (!ptli_engine_of(asked->md, PTLI_MD, PTL_MD_INVALID, &result)) return result;
     if (ptli_interface_of(get_handle) != ptli_interface_of(asked->md)) return PTL_MD_ILLEGAL;
     peer = find_peer(engine, asked->target, &result);
-    if (result != PTL_OK) return result;
+    if (!peer) return result;
     ptli_lock(engine);
     result = local_side(engine, asked->md, asked, &put_md);
     if (result == PTL_OK) {
@@ -345,11 +341,11 @@ static int getput(struct asked *asked, ptl_handle_md_t get_handle, ptl_size_t ge
     ptli_md_hold(get_md);
     ptli_md_count(put_md);
     ptli_log(engine, put_md, PTL_EVENT_SEND_START, &operation->told);
-    failing = peer && injected(engine, asked->target);
+    failing = peer != &engine->self && injected(engine, asked->target);
     if (failing) fail(engine, operation);
     ptli_unlock(engine);
     if (failing) return PTL_OK;
-    if (!peer)
+    if (peer == &engine->self)
         ptli_self_getput(engine, operation, &operation->message.header);
     else
         ptli_operation_send(engine, operation, false);

@@ -13,20 +13,11 @@ static struct ptli_match match(struct ptli_engine *engine, const struct ptli_hea
     return ptli_match_request(engine, header, engine->transport->uid, engine->transport->jid, told);
 }
 
-/* The answers' events name a peer: this process. */
-static struct ptli_peer self_peer(const struct ptli_engine *engine)
-{
-    return (struct ptli_peer){engine->transport->id, engine->transport->uid,
-                              engine->transport->jid};
-}
-
 void ptli_self_put(struct ptli_engine *engine, struct ptli_operation *operation,
                    const struct ptli_header *header)
 {
-    struct ptli_peer self = self_peer(engine);
     struct ptli_match found;
     struct ptli_told told;
-    operation->peer = &self;
     ptli_lock(engine);
     found = match(engine, header, &told);
     if (found.md) {
@@ -61,10 +52,8 @@ static void reply(struct ptli_engine *engine, struct ptli_operation *operation,
 void ptli_self_get(struct ptli_engine *engine, struct ptli_operation *operation,
                    const struct ptli_header *header)
 {
-    struct ptli_peer self = self_peer(engine);
     struct ptli_match found;
     struct ptli_told told;
-    operation->peer = &self;
     ptli_lock(engine);
     operation->waits = PTLI_WAITS_ANSWER;
     found = match(engine, header, &told);
@@ -87,10 +76,8 @@ void ptli_self_getput(struct ptli_engine *engine, struct ptli_operation *operati
                       const struct ptli_header *header)
 {
     unsigned char sent[PTLI_MAX_GETPUT], kept[PTLI_MAX_GETPUT];
-    struct ptli_peer self = self_peer(engine);
     struct ptli_match found;
     struct ptli_told told;
-    operation->peer = &self;
     ptli_lock(engine);
     ptli_span_read(&operation->message.data, sent);
     operation->waits = PTLI_WAITS_ANSWER;
