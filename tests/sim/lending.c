@@ -9,8 +9,11 @@
  */
 #include "core/lending.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "tests/sim/chart.h"
 #include "tests/sim/sim.h"
 
 enum {
@@ -75,6 +78,15 @@ static struct {
     uint64_t moved[WINDOWS]; /* credits that changed hands, by the share of Requests served */
 } job;
 static node_t nodes[SIM_NODES];
+
+/* What the report shows of a run, at SAMPLES moments. */
+enum { SAMPLES = 240, SHOWN = 9 };
+static struct {
+    bool wanted;
+    uint32_t taken, peers[SHOWN], peer_count;
+    double loans[SHOWN][SAMPLES], bank[SAMPLES], moved[SAMPLES], waits[SAMPLES];
+    uint64_t moved_before, stalls_before;
+} seen;
 static const sim_link_t link = {.least = 5, .most = 40, .late = 2, .most_late = 400};
 
 /* ---- pairs -----------------------------------------------------------------------------------
@@ -175,6 +187,37 @@ static void moves(uint64_t credits)
     job.moved[job.served * WINDOWS / (job.expected + 1)] += credits;
 }
 
+static uint64_t stalls(void)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < job.nodes; i++) sum += nodes[i].stalls;
+    return sum;
+}
+
+/* Node 0 as a lender, and the whole job since the last sample. */
+static void sample(void)
+{
+    uint32_t t = seen.taken;
+    if (t == SAMPLES) return;
+    uint64_t moved = 0, waits = stalls();
+    for (uint32_t i = 0; i < job.nodes; i++)
+        moved += nodes[i].lending.lent + nodes[i].lending.returned;
+    for (uint32_t i = 0; i < nodes[0].pair_space && seen.peer_count < SHOWN; i++) {
+        const pair_t *p = &nodes[0].pairs[i];
+        bool known = !p->peer || p->loan.loan <= job.each;
+        for (uint32_t k = 0; k < seen.peer_count; k++) known |= seen.peers[k] == p->peer - 1;
+        if (!known) seen.peers[seen.peer_count++] = p->peer - 1;
+    }
+    for (uint32_t k = 0; k < SHOWN; k++)
+        seen.loans[k][t] = k < seen.peer_count ? pair(0, seen.peers[k])->loan.loan : job.each;
+    seen.bank[t] = nodes[0].lending.bank;
+    seen.moved[t] = (double)(moved - seen.moved_before);
+    seen.waits[t] = (double)(waits - seen.stalls_before);
+    seen.moved_before = moved;
+    seen.stalls_before = waits;
+    seen.taken++;
+}
+
 static void hear_request(const sim_message_t *m)
 {
     node_t *n = &nodes[m->to];
@@ -200,6 +243,7 @@ static void serve(uint32_t me, const request_t *r)
     n->owed += more;
     if (more) moves(more);
     job.served++;
+    if (seen.wanted && job.served * SAMPLES / (job.expected + 1) >= seen.taken) sample();
     sim_note(me, "replies %x to %u, loan %u, bank %u", byte, r->from, p->loan.loan,
              n->lending.bank);
     sim_send(&link, hear_reply, &(sim_message_t){.from = me, .to = r->from, .kind = byte});
@@ -360,10 +404,10 @@ static uint32_t shifting(uint32_t node, uint32_t burst, uint32_t number)
     return (node + 1 + phase * PARTNERS + number % PARTNERS) % job.nodes;
 }
 
-static const pattern_t neighbours = {"nearest neighbours", neighbour, true},
-                       tree = {"a tree", in_tree, true}, all_to_one = {"all to one", to_one, true},
-                       at_random = {"at random", anybody, false},
-                       shifts = {"a pattern that shifts", shifting, false};
+static const pattern_t neighbours = {"Nearest neighbours", neighbour, true},
+                       tree = {"A tree", in_tree, true}, all_to_one = {"All to one", to_one, true},
+                       at_random = {"At random", anybody, false},
+                       shifts = {"A pattern that shifts", shifting, false};
 
 /* ---- schedules -------------------------------------------------------------------------------
  */
@@ -381,13 +425,6 @@ static void begin_node(uint32_t i, uint32_t bursts, uint32_t epoch, bool dynamic
               i, "cannot lend %u to each of %u out of %u", job.each, job.nodes, total());
     next_request(i);
     turn_soon(i, sim_below((uint32_t)(2 * job.think)));
-}
-
-static uint64_t stalls(void)
-{
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < job.nodes; i++) sum += nodes[i].stalls;
-    return sum;
 }
 
 /* Everybody says everything, everything is answered, and what was lent is where it should be. */
@@ -547,6 +584,65 @@ static void ten_thousand(void)
     many(10000);
 }
 
+/* ---- the report ------------------------------------------------------------------------------
+ */
+
+static void show(const char *caption)
+{
+    chart_line_t lines[SHOWN + 1];
+    static char names[SHOWN][24];
+    for (uint32_t k = 0; k < seen.peer_count; k++) {
+        snprintf(names[k], sizeof names[k], "node %u", seen.peers[k]);
+        lines[k] = (chart_line_t){names[k], seen.loans[k]};
+    }
+    chart_text("h2", "%s, %u nodes", job.pattern->name, job.nodes);
+    chart_text("p",
+               "%s Each node may lend %u credits of 256 bytes; each peer begins with %u. "
+               "%llu Requests, of which %llu had to wait; %llu system messages.",
+               caption, total(), job.each, (unsigned long long)job.served,
+               (unsigned long long)stalls(), (unsigned long long)job.system_messages);
+    if (seen.peer_count)
+        chart_draw("Credits that node 0 has lent to those who got more", lines, seen.peer_count,
+                   seen.taken);
+    chart_draw("Credits in the bank of node 0", &(chart_line_t){"bank", seen.bank}, 1, seen.taken);
+    chart_draw(
+        "All nodes, between two points",
+        (chart_line_t[]){{"credits moved", seen.moved}, {"Requests that waited", seen.waits}}, 2,
+        seen.taken);
+}
+
+static void report(void)
+{
+    static const struct {
+        const pattern_t *pattern;
+        uint32_t nodes;
+        const char *caption;
+    } runs[] = {
+        {&neighbours, 64, "Six partners each: they get what they need, and it stays with them."},
+        {&neighbours, 1024, "The same in a larger job."},
+        {&tree, 64, "Parents and children."},
+        {&all_to_one, 64, "Nobody can be given enough: credits come to rest nevertheless."},
+        {&at_random, 64, "No partner is better than another."},
+        {&shifts, 64, "New partners now and then: credits are asked back and follow."},
+    };
+    chart_begin(getenv("TEST_REPORT"), "Credits over time");
+    chart_text("p", "Simulated jobs that use the library's own state machine for lending credits "
+                    "(core/lending.h).  Each node computes, sends a burst of Requests, and waits "
+                    "for the Replies.");
+    for (unsigned i = 0; i < sizeof runs / sizeof *runs; i++) {
+        memset(&seen, 0, sizeof seen);
+        seen.wanted = true;
+        sized(runs[i].nodes, 6, runs[i].pattern == &shifts ? 100 : 800);
+        pattern(runs[i].pattern, 72);
+        job.cost_most = FLOOR;
+        job.waits_for_replies = true;
+        job.phase = 40;
+        run(runs[i].nodes > 100 ? 60 : 160, 512, true);
+        show(runs[i].caption);
+    }
+    chart_end();
+}
+
 static const sim_scene_t scenes[] = {
     {"nothing is lost and nobody waits for ever, whatever the settings", at_the_limits, 800},
     {"static patterns settle: then no credit moves", settles, 30},
@@ -559,5 +655,7 @@ static const sim_scene_t scenes[] = {
 
 int main(int argc, char **argv)
 {
+    if (getenv("TEST_REPORT"))
+        return sim_main(argc, argv, (sim_scene_t[]){{"the report is written", report, 1}}, 1);
     return sim_main(argc, argv, scenes, sizeof scenes / sizeof *scenes);
 }

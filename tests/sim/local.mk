@@ -25,9 +25,15 @@ tests_sim_greeting_SOURCES = tests/sim/greeting.c other/portals3/greeting.c othe
 tests_sim_greeting_LDADD = tests/sim/libsim.a -lm
 tests_sim_handshake_SOURCES = tests/sim/handshake.c core/ib/handshake.c
 tests_sim_handshake_LDADD = tests/sim/libsim.a -lm
-tests_sim_lending_SOURCES = tests/sim/lending.c core/lending.c core/lending.h
+tests_sim_lending_SOURCES = tests/sim/lending.c tests/sim/chart.c tests/sim/chart.h core/lending.c core/lending.h
 tests_sim_lending_LDADD = tests/sim/libsim.a
 
 .PHONY: sim
 sim: $(sim_programs)
 	TEST_ROUNDS=$${TEST_ROUNDS:-1000000} top_builddir=$(abs_top_builddir) $(srcdir)/tests/sim/run.sh
+
+# Pictures of credits over time, to look at: sim-report.html.
+.PHONY: sim-report
+sim-report: tests/sim/lending
+	TEST_REPORT=sim-report.html TEST_SEED=1 TEST_ROUNDS= tests/sim/lending
+	@echo "sim-report.html is written"
