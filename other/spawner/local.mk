@@ -16,7 +16,7 @@ other_spawner_liblauncher_la_SOURCES = \
 	other/spawner/hosts.c other/spawner/hosts.h other/spawner/lines.c other/spawner/lines.h \
 	other/spawner/words.c other/spawner/words.h \
 	other/spawner/ssh_launch.h other/spawner/ssh_ask.c other/spawner/ssh_ask.h other/spawner/ssh_master.c other/spawner/ssh_master.h \
-	other/spawner/ssh_remote.c other/spawner/ssh_control.c \
+	other/spawner/ssh_remote.c other/spawner/ssh_strangers.c other/spawner/ssh_control.c \
 	other/spawner/ssh_children.c other/spawner/ssh_children.h \
 	other/spawner/ssh_job.c other/spawner/ssh_job.h \
 	other/spawner/ssh_link.c other/spawner/ssh_link.h \

@@ -26,33 +26,39 @@
 
 /* --- guard --- */
 
+enum { GUARD_PATIENCE = 3000 }; /* ms from the end of its connection to that of the parent */
+
 /* A process that only waits for its parent's end (however that comes) and then kills the process
  * groups listed in shared memory: wrappers may have started processes of their own, which
  * PR_SET_PDEATHSIG does not reach. */
-static void guard(const struct ssh_children *kids, int fd) __attribute__((noreturn));
-static void guard(const struct ssh_children *kids, int fd)
+static void guard(const struct ssh_children *kids, pid_t parent, int fd, int up)
+    __attribute__((noreturn));
+static void guard(const struct ssh_children *kids, pid_t parent, int fd, int up)
 {
-    char byte;
+    struct pollfd ends[2] = {{.fd = fd}, {.fd = up, .events = POLLRDHUP}};
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     setsid();
     int null = open("/dev/null", O_RDWR);
     for (int i = 0; i < 3 && null >= 0; i++) dup2(null, i);
-    while (read(fd, &byte, 1) < 0 && errno == EINTR) continue;
+    poll(ends, 2, -1);
+    if (!ends[0].revents && poll(ends, 1, GUARD_PATIENCE) == 0) kill(parent, SIGKILL);
+    shutdown(up, SHUT_RDWR); /* the news of this process go before those of its children */
     for (size_t i = 0; i < kids->slots; i++)
         if (kids->groups[i] > 0) kill(-kids->groups[i], SIGKILL);
     _exit(0);
 }
 
-static bool start_guard(struct ssh_children *kids)
+static bool start_guard(struct ssh_children *kids, int up)
 {
     int ends[2];
+    pid_t parent = getpid();
     if (pipe2(ends, O_CLOEXEC) != 0) return false;
     kids->guard = fork();
     if (kids->guard == 0) {
         close(ends[1]);
-        guard(kids, ends[0]);
+        guard(kids, parent, ends[0], up);
     }
     close(ends[0]);
     kids->guard_fd = ends[1];
@@ -78,7 +84,7 @@ bool ssh_children_make_room(struct ssh_children *kids, uint32_t ranks, uint32_t 
     return false;
 }
 
-bool ssh_children_open(struct ssh_children *kids, uint32_t ranks, uint32_t others)
+bool ssh_children_open(struct ssh_children *kids, uint32_t ranks, uint32_t others, int up)
 {
     static const int watched[] = {SIGINT,  SIGTERM, SIGQUIT, SIGHUP, SIGCHLD,
                                   SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
@@ -100,7 +106,7 @@ bool ssh_children_open(struct ssh_children *kids, uint32_t ranks, uint32_t other
     signal(SIGCHLD, SIG_DFL);
     sigprocmask(SIG_BLOCK, &set, &kids->mask_before);
     kids->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return kids->signals >= 0 && start_guard(kids);
+    return kids->signals >= 0 && start_guard(kids, up);
 }
 
 void ssh_children_close(struct ssh_children *kids)

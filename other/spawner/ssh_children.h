@@ -42,9 +42,10 @@ struct ssh_children {
 /* Makes room for the descriptors of `ranks` rank processes and `others` helpers, which may be
  * started afterwards.  False, and said so, where the limits are too narrow for that. */
 bool ssh_children_make_room(struct ssh_children *kids, uint32_t ranks, uint32_t others);
-/* Then: blocks the signals an event loop watches, opens the signalfd, starts the guard.  False:
- * errno tells. */
-bool ssh_children_open(struct ssh_children *kids, uint32_t ranks, uint32_t others);
+/* Then: blocks the signals an event loop watches, opens the signalfd, starts the guard.  When the
+ * connection `up` (-1: none) is closed by its other side this process has to end; one that does
+ * not, being stopped perhaps, is ended by the guard.  False: errno tells. */
+bool ssh_children_open(struct ssh_children *kids, uint32_t ranks, uint32_t others, int up);
 /* Ends the guard; kills what is left. */
 void ssh_children_close(struct ssh_children *kids);
 

@@ -235,7 +235,7 @@ static void start_ranks(struct control *c, const struct ssh_wire_message *setup)
     } else if (!ssh_children_make_room(&c->kids, setup->setup.count, c->below_most)) {
         c->wrong = true;
     } else if (!envp || null < 0 || !c->below ||
-               !ssh_children_open(&c->kids, setup->setup.count, c->below_most)) {
+               !ssh_children_open(&c->kids, setup->setup.count, c->below_most, c->up.fd)) {
         complain("cannot prepare", strerror(errno));
         c->wrong = true;
     }
@@ -301,6 +301,8 @@ static void take_order(void *ctx, const struct ssh_wire_frame *frame)
         for (uint32_t i = 0; i < c->kids.count; i++)
             if (frame->rank == SSH_WIRE_ALL || frame->rank == hosts_rank(&c->block, i))
                 ssh_children_signal(&c->kids, i, (int)ssh_wire_u32(frame->data));
+    } else if (frame->type == SSH_WIRE_ECHO) {
+        tell(c, SSH_WIRE_ECHO, SSH_WIRE_ALL, 0);
     } else {
         pass_down(c, frame);
     }
@@ -396,6 +398,7 @@ int ssh_control_main(int argc, char **argv)
     while (step(&c, fds, MOST)) continue;
     if (c.set_up && c.kids.ranks) {
         for (uint32_t i = 0; i < c.kids.count; i++) ssh_children_signal(&c.kids, i, SIGKILL);
+        shutdown(c.up.fd, SHUT_RDWR); /* the guard holds it too */
         ssh_link_close(&c.up);
         end_below(&c, fds);
         ssh_children_close(&c.kids);

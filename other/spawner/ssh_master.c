@@ -25,12 +25,13 @@ enum {
     KILL_AFTER = 500,       /* ms until SIGKILL */
     GIVE_UP_AFTER = 3000,   /* ms until we leave what even SIGKILL does not end */
     INTERRUPT_GRACE = 2000, /* ms for a job to end itself upon a signal */
+    MUTE_AFTER = 1500,      /* ms until control processes that say nothing are left */
     SILENCE_GRACE = 1000,   /* ms a wrapper may outlive its program that ended badly */
 };
 
 /* --- timers --- */
 
-static int64_t now_ms(void)
+int64_t ssh_now_ms(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -39,7 +40,7 @@ static int64_t now_ms(void)
 
 void ssh_timer_set(struct ssh_master *m, enum ssh_timer timer, int64_t milliseconds)
 {
-    m->due[timer] = now_ms() + milliseconds;
+    m->due[timer] = ssh_now_ms() + milliseconds;
 }
 
 static int next_timeout(const struct ssh_master *m)
@@ -48,7 +49,7 @@ static int next_timeout(const struct ssh_master *m)
     for (int i = 0; i < SSH_TIMERS; i++)
         if (m->due[i] && m->due[i] < first) first = m->due[i];
     if (first == INT64_MAX) return -1;
-    int64_t left = first - now_ms();
+    int64_t left = first - ssh_now_ms();
     return left < 0 ? 0 : (int)left + 1;
 }
 
@@ -121,7 +122,11 @@ static void start_end(struct ssh_master *m)
     ssh_timer_set(m, SSH_TIMER_TERM, TERM_AFTER);
     ssh_timer_set(m, SSH_TIMER_KILL, KILL_AFTER);
     ssh_timer_set(m, SSH_TIMER_GIVE_UP, GIVE_UP_AFTER);
-    m->due[SSH_TIMER_CONNECT] = m->due[SSH_TIMER_INTERRUPT] = 0;
+    if (m->remotes) {
+        ssh_remote_ask_echo(m);
+        ssh_timer_set(m, SSH_TIMER_MUTE, MUTE_AFTER);
+    }
+    m->due[SSH_TIMER_ECHO] = m->due[SSH_TIMER_CONNECT] = m->due[SSH_TIMER_INTERRUPT] = 0;
 }
 
 static void give_up(struct ssh_master *m)
@@ -167,6 +172,15 @@ static void timer_expired(struct ssh_master *m, enum ssh_timer timer)
     case SSH_TIMER_ASK:
         ssh_ask_late(m);
         break;
+    case SSH_TIMER_ECHO:
+        ssh_remote_no_echo(m);
+        break;
+    case SSH_TIMER_MUTE:
+        ssh_remote_leave_mute(m);
+        break;
+    case SSH_TIMER_STRANGERS:
+        ssh_strangers_late(m);
+        break;
     case SSH_TIMER_LINES:
         ssh_remote_flush_lines(m);
         break;
@@ -177,7 +191,7 @@ static void timer_expired(struct ssh_master *m, enum ssh_timer timer)
 
 static void run_timers(struct ssh_master *m)
 {
-    int64_t now = now_ms();
+    int64_t now = ssh_now_ms();
     for (int i = 0; i < SSH_TIMERS; i++) {
         if (!m->due[i] || m->due[i] > now) continue;
         m->due[i] = 0;
@@ -319,6 +333,8 @@ static void loop(struct ssh_master *m)
         if (m->job.held && !m->job.ending && !m->due[SSH_TIMER_HELD])
             ssh_timer_set(m, SSH_TIMER_HELD, HELD_TIME);
         if (m->job.ending && !m->end_started) start_end(m);
+        if (m->remotes && m->job.gone && !m->job.ending && !m->due[SSH_TIMER_ECHO])
+            ssh_remote_ask_echo(m); /* the others should follow */
         if (!fds || finished(m)) break;
         fds[0] = (struct pollfd){.fd = m->kids.signals, .events = POLLIN};
         ssh_children_poll(&m->kids, fds + 1);
@@ -467,7 +483,7 @@ static int run(struct ssh_master *m, uint32_t locals)
 {
     if (!ssh_children_make_room(&m->kids, locals, m->remotes)) return 1;
     if (!ssh_job_open(&m->job, m->request->ranks, m->plan.host_name_of, send_to, m) ||
-        !ssh_children_open(&m->kids, locals, m->remotes)) {
+        !ssh_children_open(&m->kids, locals, m->remotes, -1)) {
         launcher_say("cannot prepare %" PRIu32 " processes: %s", m->request->ranks,
                      strerror(errno));
         return 1;

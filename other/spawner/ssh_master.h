@@ -1,5 +1,5 @@
 /* ssh_master.h - what the launcher's event loop (ssh_master.c) shares with its half that deals
- * with other hosts (ssh_remote.c).  Private to these two. */
+ * with other hosts (ssh_remote.c, ssh_strangers.c).  Private to these. */
 #ifndef SSH_MASTER_H
 #define SSH_MASTER_H
 
@@ -20,6 +20,9 @@ enum ssh_timer {
     SSH_TIMER_CONNECT,   /* control processes should be there by now */
     SSH_TIMER_HELD,      /* who wanted to complain alike has done so by now */
     SSH_TIMER_ASK,       /* ranks should have answered a question by now */
+    SSH_TIMER_ECHO,      /* some ranks have left: control processes should have answered by now */
+    SSH_TIMER_MUTE,      /* the job ends: who is still mute is left */
+    SSH_TIMER_STRANGERS, /* who connected should have said who he is */
     SSH_TIMER_LINES,     /* output without an end of line has waited long enough */
     SSH_TIMERS
 };
@@ -32,19 +35,18 @@ struct ssh_slot {
     uint32_t below;       /* slots that it starts itself */
     bool told;            /* its starter was told to start it */
     bool joined, lost;
+    bool heard;             /* since it was asked */
     struct ssh_link link;   /* to the control process */
     struct ssh_shell shell; /* if we are the starter */
 };
 
 static const uint32_t SSH_LAUNCHER = UINT32_MAX;
 
-/* A connection that has not yet proved that it belongs to this job. */
-struct ssh_stranger {
-    struct ssh_master *master;
-    struct ssh_link link;
-    bool settled;          /* it said something */
-    struct ssh_slot *slot; /* and this is the slot it proved to be; NULL: none */
+enum {
+    SSH_STRANGERS = 64,                    /* connections that may be waiting to prove themselves */
+    SSH_STRANGERS_FDS = 1 + SSH_STRANGERS, /* and the listener */
 };
+struct ssh_stranger;
 
 struct ssh_master {
     const struct ssh_request *request;
@@ -66,12 +68,13 @@ struct ssh_master {
     int listener;
     uint16_t port;
     char secret[SSH_WIRE_SECRET + 1];
-    struct ssh_stranger *strangers[64];
+    struct ssh_stranger *strangers[SSH_STRANGERS];
     char input[4096]; /* stdin on its way to a remote rank 0 */
     size_t input_len, input_at;
     bool input_ended;
 };
 
+int64_t ssh_now_ms(void);
 void ssh_timer_set(struct ssh_master *m, enum ssh_timer timer, int64_t milliseconds);
 void ssh_master_frame(struct ssh_master *m, uint32_t rank, const struct ssh_wire_frame *frame);
 void ssh_master_silent(struct ssh_master *m, uint32_t rank);
@@ -93,8 +96,40 @@ void ssh_remote_signal(struct ssh_slot *slot, uint32_t rank, int signo);
 void ssh_remote_end(struct ssh_master *m);
 void ssh_remote_connect_late(struct ssh_master *m);
 void ssh_remote_flush_lines(struct ssh_master *m);
+/* A connection turned out to be this slot's control process. */
+void ssh_remote_joined(struct ssh_master *m, struct ssh_slot *slot, int fd);
+/* Asks all control processes for a sign of life; when the time is up the job ends if one gave
+ * none, else all are asked again.  `leave_mute`: the job ends, nothing is expected of them any
+ * more. */
+void ssh_remote_ask_echo(struct ssh_master *m);
+void ssh_remote_no_echo(struct ssh_master *m);
+void ssh_remote_leave_mute(struct ssh_master *m);
 /* The job is over: tells the control processes; true once all shells are gone and all is said. */
 bool ssh_remote_finished(struct ssh_master *m);
 void ssh_remote_close(struct ssh_master *m);
+
+/* --- ssh_strangers.c --- */
+
+/* Makes the job's secret and listens for control processes; false: errno tells. */
+bool ssh_strangers_open(struct ssh_master *m);
+size_t ssh_strangers_poll(const struct ssh_master *m, struct pollfd *fds);
+void ssh_strangers_ready(struct ssh_master *m, const struct pollfd *fds, size_t count);
+/* Those who have not said who they are in time go. */
+void ssh_strangers_late(struct ssh_master *m);
+void ssh_strangers_close(struct ssh_master *m);
+
+/* --- both: lists of descriptors to poll --- */
+
+static inline void ssh_poll_add(struct pollfd *fds, size_t *count, int fd, short events)
+{
+    if (fd >= 0) fds[(*count)++] = (struct pollfd){.fd = fd, .events = events};
+}
+
+static inline short ssh_poll_ready(const struct pollfd *fds, size_t count, int fd)
+{
+    for (size_t i = 0; fd >= 0 && i < count; i++)
+        if (fds[i].fd == fd) return fds[i].revents;
+    return 0;
+}
 
 #endif

@@ -160,8 +160,10 @@ static void *watch_launcher(void *unused)
         if (message.type == SSH_WIRE_DIE)
             spawner_run_death(atomic_load(&me.on_death), (int)message.value);
     }
-    /* No stdio: the program's own threads may hold its locks, stuck as they may be. */
+    /* Who started us takes us along, as a rule; a line of ours would only come between.  No stdio:
+     * the program's own threads may hold its locks, stuck as they may be. */
     char line[160];
+    usleep(100000);
     int len = snprintf(line, sizeof line, "bootstrap: rank %" PRIu32 ": %s; ending this process\n",
                        me.rank, why);
     if (write(STDERR_FILENO, line, (size_t)len) < 0) len = 0;

@@ -10,14 +10,12 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <ifaddrs.h>
 #include <inttypes.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,7 +24,7 @@ extern char **environ;
 
 enum {
     LINE_PATIENCE = 200, /* ms that output without an end of line is kept */
-    STRANGERS = 64,      /* connections that may be waiting to prove themselves */
+    ECHO_EVERY = 5000,   /* ms in which a control process has to answer, at the end of a job */
 };
 
 static bool is_up(const struct ssh_slot *slot)
@@ -102,33 +100,6 @@ bool ssh_remote_command(const struct ssh_master *m, uint32_t s, struct words *co
 
 /* --- starting --- */
 
-static bool make_secret(char secret[SSH_WIRE_SECRET + 1])
-{
-    uint8_t random[SSH_WIRE_SECRET / 2];
-    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) return false;
-    for (size_t i = 0; i < sizeof random; i++) sprintf(secret + 2 * i, "%02x", random[i]);
-    return true;
-}
-
-static bool listen_for_control(struct ssh_master *m)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    socklen_t len = sizeof address;
-    m->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (m->listener < 0 || bind(m->listener, (struct sockaddr *)&address, len) != 0 ||
-        listen(m->listener, 1024) != 0 ||
-        getsockname(m->listener, (struct sockaddr *)&address, &len) != 0)
-        return false;
-    m->port = ntohs(address.sin_port);
-    return true;
-}
-
-static void close_fd(int *fd)
-{
-    if (*fd >= 0) close(*fd);
-    *fd = -1;
-}
-
 static bool start_shell(struct ssh_master *m, uint32_t s)
 {
     struct ssh_slot *slot = &m->slots[s];
@@ -163,7 +134,7 @@ bool ssh_remote_start(struct ssh_master *m)
 {
     if (!m->remotes) return true;
     signal(SIGPIPE, SIG_IGN); /* a remote shell may go while we feed it */
-    bool good = make_secret(m->secret) && listen_for_control(m);
+    bool good = ssh_strangers_open(m);
     if (!good) launcher_say("cannot listen for other hosts: %s", strerror(errno));
     for (uint32_t s = 0; s < m->plan.count; s++) {
         struct ssh_slot *slot = &m->slots[s];
@@ -197,19 +168,24 @@ void ssh_remote_connect_late(struct ssh_master *m)
                  slot->plan->host, m->plan.patience, remote_shell(), name_of_starter(m, slot));
 }
 
-/* A remote shell ended, here or where its starter is. */
+/* A remote shell ended, here or where its starter is.  Without it there is no output from that host
+ * any more, and who writes over there would be killed for it. */
 static void shell_ended(struct ssh_master *m, struct ssh_slot *slot, int status)
 {
-    if (slot->joined || slot->lost) return; /* its connection tells the rest */
     char how[64];
+    if (slot->lost || (slot->joined && (status == 0 || ssh_job_over(&m->job)))) return;
     snprintf(how, sizeof how,
              WIFSIGNALED(status) ? "was killed by signal %d" : "exited with status %d",
              WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-    ssh_job_fail(&m->job, 1,
-                 "host %s cannot be reached: %s %s before the control process connected; check "
-                 "that  %s %s true  works without a password on %s",
-                 slot->plan->host, remote_shell(), how, remote_shell(), slot->plan->host,
-                 name_of_starter(m, slot));
+    if (slot->joined)
+        ssh_job_fail(&m->job, 1, "host %s: its remote shell (%s on %s) %s; ending the job",
+                     slot->plan->host, remote_shell(), name_of_starter(m, slot), how);
+    else
+        ssh_job_fail(&m->job, 1,
+                     "host %s cannot be reached: %s %s before the control process connected; check "
+                     "that  %s %s true  works without a password on %s",
+                     slot->plan->host, remote_shell(), how, remote_shell(), slot->plan->host,
+                     name_of_starter(m, slot));
     lose(m, slot);
 }
 
@@ -287,58 +263,12 @@ static void start_below(struct ssh_master *m, const struct ssh_slot *slot)
     }
 }
 
-/* A stranger's first frame has to be the secret.  The answer must wait until its link is read dry
- * (read_stranger): what comes after the answer belongs to the slot's own link. */
-static void check_secret(void *ctx, const struct ssh_wire_frame *frame)
+void ssh_remote_joined(struct ssh_master *m, struct ssh_slot *slot, int fd)
 {
-    struct ssh_stranger *stranger = ctx;
-    struct ssh_master *m = stranger->master;
-    struct ssh_wire_message message;
-    const char *why;
-    if (stranger->settled) return;
-    stranger->settled = true;
-    if (frame->type != SSH_WIRE_JOIN || frame->more ||
-        !ssh_wire_decode(frame->type, frame->rank, frame->data, frame->len, &message, &why) ||
-        message.join.slot >= m->plan.count ||
-        memcmp(message.join.secret, m->secret, SSH_WIRE_SECRET) != 0)
-        return;
-    struct ssh_slot *slot = &m->slots[message.join.slot];
-    if (slot->told && !slot->joined && !slot->lost && !m->job.ending) stranger->slot = slot;
-}
-
-static void read_stranger(struct ssh_master *m, size_t i)
-{
-    struct ssh_stranger *stranger = m->strangers[i];
-    const char *why;
-    enum ssh_link_state state = ssh_link_read(&stranger->link, check_secret, stranger, &why);
-    if (state == SSH_LINK_OPEN && !stranger->settled) return;
-    struct ssh_slot *slot = stranger->slot;
-    if (state == SSH_LINK_OPEN && slot && !slot->joined) {
-        slot->joined = true;
-        ssh_link_open(&slot->link, stranger->link.fd, false);
-        stranger->link.fd = -1;
-        set_up(m, slot);
-        start_below(m, slot);
-    }
-    ssh_link_close(&stranger->link);
-    free(stranger);
-    m->strangers[i] = NULL;
-}
-
-static void accept_stranger(struct ssh_master *m)
-{
-    int fd = accept4(m->listener, NULL, NULL, SOCK_CLOEXEC);
-    size_t i = 0;
-    while (i < STRANGERS && m->strangers[i]) i++;
-    struct ssh_stranger *stranger = fd >= 0 && i < STRANGERS ? calloc(1, sizeof *stranger) : NULL;
-    if (!stranger) {
-        close_fd(&fd);
-        return;
-    }
-    ssh_link_watch_host(fd);
-    stranger->master = m;
-    ssh_link_open(&stranger->link, fd, false);
-    m->strangers[i] = stranger;
+    slot->joined = true;
+    ssh_link_open(&slot->link, fd, false);
+    set_up(m, slot);
+    start_below(m, slot);
 }
 
 struct remote_frame {
@@ -351,7 +281,9 @@ static void take_remote_frame(void *ctx, const struct ssh_wire_frame *frame)
 {
     struct remote_frame *from = ctx;
     struct ssh_master *m = from->m;
-    if (frame->type == SSH_WIRE_SHELL && frame->len == 8) {
+    if (frame->type == SSH_WIRE_ECHO) {
+        return; /* it is there: read_slot has seen that */
+    } else if (frame->type == SSH_WIRE_SHELL && frame->len == 8) {
         uint32_t s = ssh_wire_u32(frame->data);
         from->wrong = s >= m->plan.count || m->slots[s].starter == SSH_LAUNCHER ||
                       &m->slots[m->slots[s].starter] != from->slot;
@@ -371,6 +303,7 @@ static void read_slot(struct ssh_master *m, struct ssh_slot *slot)
 {
     struct remote_frame from = {m, slot, false};
     const char *why;
+    slot->heard = true;
     ssh_link_flush(&slot->link);
     enum ssh_link_state state = ssh_link_read(&slot->link, take_remote_frame, &from, &why);
     if (state == SSH_LINK_OPEN && !from.wrong) return;
@@ -378,6 +311,65 @@ static void read_slot(struct ssh_master *m, struct ssh_slot *slot)
     if (!ssh_job_over(&m->job) || from.wrong)
         ssh_job_fail(&m->job, 1, "host %s: lost its control process (%s); ending the job",
                      slot->plan->host, from.wrong ? "it spoke for ranks of another host" : why);
+}
+
+/* --- control processes that do not answer --- */
+
+static bool has_ranks(const struct ssh_master *m, const struct ssh_slot *slot)
+{
+    const struct hosts_block *block = &slot->plan->block;
+    for (uint32_t i = 0; i < block->count; i++)
+        if (m->job.ranks[hosts_rank(block, i)].phase != SSH_RANK_GONE) return true;
+    return false;
+}
+
+/* The next of those who are up, run something, and were not heard of since they were asked. */
+static struct ssh_slot *next_mute(struct ssh_master *m, uint32_t *s)
+{
+    for (; *s < m->plan.count; ++*s) {
+        struct ssh_slot *slot = &m->slots[*s];
+        if (slot->plan->remote && is_up(slot) && !slot->heard && has_ranks(m, slot))
+            return ++*s, slot;
+    }
+    return NULL;
+}
+
+void ssh_remote_ask_echo(struct ssh_master *m)
+{
+    static const uint8_t nothing[4];
+    struct ssh_parcel *parcel =
+        ssh_parcel_new(SSH_WIRE_ECHO, SSH_WIRE_ALL, nothing, sizeof nothing);
+    for (uint32_t s = 0; s < m->plan.count; s++) {
+        m->slots[s].heard = false;
+        if (m->slots[s].plan->remote) ssh_remote_send(&m->slots[s], parcel);
+    }
+    ssh_parcel_drop(parcel);
+    ssh_timer_set(m, SSH_TIMER_ECHO, ECHO_EVERY);
+}
+
+void ssh_remote_no_echo(struct ssh_master *m)
+{
+    uint32_t s = 0;
+    const struct ssh_slot *slot = next_mute(m, &s);
+    if (slot)
+        ssh_job_fail(&m->job, 1,
+                     "host %s: its control process has not answered for %d s while the job was "
+                     "ending (is it stopped?); ending the job",
+                     slot->plan->host, ECHO_EVERY / 1000);
+    else
+        ssh_remote_ask_echo(m);
+}
+
+void ssh_remote_leave_mute(struct ssh_master *m)
+{
+    uint32_t s = 0;
+    for (struct ssh_slot *slot; (slot = next_mute(m, &s));) {
+        launcher_say("host %s: its control process does not answer (is it stopped?); leaving it "
+                     "to its guard, which ends it and its ranks",
+                     slot->plan->host);
+        lose(m, slot);
+        ssh_children_kill_helper(slot->shell.pid, SIGTERM);
+    }
 }
 
 void ssh_remote_send(struct ssh_slot *slot, struct ssh_parcel *parcel)
@@ -425,40 +417,25 @@ static void read_input(struct ssh_master *m, struct ssh_slot *slot)
 
 size_t ssh_remote_poll_max(const struct ssh_master *m)
 {
-    return m->remotes ? 1 + STRANGERS + 2 + 3 * (size_t)m->plan.count : 0;
-}
-
-static void poll_add(struct pollfd *fds, size_t *count, int fd, short events)
-{
-    if (fd >= 0) fds[(*count)++] = (struct pollfd){.fd = fd, .events = events};
+    return m->remotes ? SSH_STRANGERS_FDS + 2 + 3 * (size_t)m->plan.count : 0;
 }
 
 size_t ssh_remote_poll(struct ssh_master *m, struct pollfd *fds)
 {
-    size_t n = 0;
     if (!m->remotes) return 0;
-    poll_add(fds, &n, m->listener, POLLIN);
-    for (size_t i = 0; i < STRANGERS; i++)
-        if (m->strangers[i]) poll_add(fds, &n, m->strangers[i]->link.fd, POLLIN);
+    size_t n = ssh_strangers_poll(m, fds);
     for (uint32_t s = 0; s < m->plan.count; s++) {
         struct ssh_slot *slot = &m->slots[s];
-        if (is_up(slot)) poll_add(fds, &n, slot->link.fd, ssh_link_events(&slot->link));
-        poll_add(fds, &n, slot->shell.output[0], POLLIN);
-        poll_add(fds, &n, slot->shell.output[1], POLLIN);
+        if (is_up(slot)) ssh_poll_add(fds, &n, slot->link.fd, ssh_link_events(&slot->link));
+        ssh_poll_add(fds, &n, slot->shell.output[0], POLLIN);
+        ssh_poll_add(fds, &n, slot->shell.output[1], POLLIN);
         if (slot->shell.input < 0) continue;
         if (m->input_at < m->input_len)
-            poll_add(fds, &n, slot->shell.input, POLLOUT);
+            ssh_poll_add(fds, &n, slot->shell.input, POLLOUT);
         else if (slot->joined)
-            poll_add(fds, &n, STDIN_FILENO, POLLIN);
+            ssh_poll_add(fds, &n, STDIN_FILENO, POLLIN);
     }
     return n;
-}
-
-static short ready(const struct pollfd *fds, size_t count, int fd)
-{
-    for (size_t i = 0; fd >= 0 && i < count; i++)
-        if (fds[i].fd == fd) return fds[i].revents;
-    return 0;
 }
 
 void ssh_remote_ready(struct ssh_master *m, const struct pollfd *fds, size_t count)
@@ -467,18 +444,18 @@ void ssh_remote_ready(struct ssh_master *m, const struct pollfd *fds, size_t cou
     for (uint32_t s = 0; s < m->plan.count; s++) {
         struct ssh_slot *slot = &m->slots[s];
         for (int which = 0; which < 2; which++)
-            if (ready(fds, count, slot->shell.output[which]) && ssh_shell_read(&slot->shell, which))
+            if (ssh_poll_ready(fds, count, slot->shell.output[which]) &&
+                ssh_shell_read(&slot->shell, which))
                 ssh_timer_set(m, SSH_TIMER_LINES, LINE_PATIENCE);
-        if (slot->shell.input >= 0 && ready(fds, count, slot->shell.input)) feed_input(m, slot);
+        if (slot->shell.input >= 0 && ssh_poll_ready(fds, count, slot->shell.input))
+            feed_input(m, slot);
         if (slot->shell.input >= 0 && m->input_at == m->input_len &&
-            ready(fds, count, STDIN_FILENO))
+            ssh_poll_ready(fds, count, STDIN_FILENO))
             read_input(m, slot);
-        if (is_up(slot) && ready(fds, count, slot->link.fd)) read_slot(m, slot);
+        if (is_up(slot) && ssh_poll_ready(fds, count, slot->link.fd)) read_slot(m, slot);
     }
     /* After the slots: a new connection may get a number that was polled for something else. */
-    for (size_t i = 0; i < STRANGERS; i++)
-        if (m->strangers[i] && ready(fds, count, m->strangers[i]->link.fd)) read_stranger(m, i);
-    if (ready(fds, count, m->listener)) accept_stranger(m);
+    ssh_strangers_ready(m, fds, count);
 }
 
 /* --- the end --- */
@@ -500,13 +477,9 @@ bool ssh_remote_finished(struct ssh_master *m)
 
 void ssh_remote_close(struct ssh_master *m)
 {
-    for (size_t i = 0; i < STRANGERS; i++) {
-        if (m->strangers[i]) ssh_link_close(&m->strangers[i]->link);
-        free(m->strangers[i]);
-    }
+    ssh_strangers_close(m);
     for (uint32_t s = 0; m->slots && s < m->plan.count; s++) {
         ssh_link_close(&m->slots[s].link);
         ssh_shell_close(&m->slots[s].shell);
     }
-    close_fd(&m->listener);
 }

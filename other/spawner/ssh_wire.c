@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAGIC = 'S', VERSION = 4, FLAG_MORE = 1 };
+enum { MAGIC = 'S', FLAG_MORE = 1 };
 
 /* --- buffer --- */
 
@@ -77,7 +77,7 @@ static void fill_header(uint8_t *head, enum ssh_wire_type type, bool more, uint3
                         size_t len)
 {
     head[0] = MAGIC;
-    head[1] = VERSION;
+    head[1] = SSH_WIRE_VERSION;
     head[2] = (uint8_t)type;
     head[3] = more ? FLAG_MORE : 0;
     store_u32(head + 4, rank);
@@ -112,7 +112,7 @@ ssize_t ssh_wire_parse_frame(const uint8_t *bytes, size_t len, struct ssh_wire_f
 {
     if (len && bytes[0] != MAGIC) return *why = "not a frame of this protocol", -1;
     if (len < SSH_WIRE_HEADER) return 0;
-    if (bytes[1] != VERSION) return *why = "frame of another protocol version", -1;
+    if (bytes[1] != SSH_WIRE_VERSION) return *why = "frame of another protocol version", -1;
     if (bytes[2] == 0 || bytes[2] >= SSH_WIRE_TYPES) return *why = "frame of unknown type", -1;
     if (bytes[3] & ~FLAG_MORE) return *why = "frame with unknown flags", -1;
     size_t payload = ssh_wire_u32(bytes + 8);

@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 enum {
+    SSH_WIRE_VERSION = 5,
     SSH_WIRE_HEADER = 12,
     SSH_WIRE_PAYLOAD = 32768,
     SSH_WIRE_FRAME = SSH_WIRE_HEADER + SSH_WIRE_PAYLOAD,
@@ -48,6 +49,7 @@ enum ssh_wire_type {
     SSH_WIRE_START,       /* to control process: start the control process of another host */
     SSH_WIRE_SETUP,       /* to control process: what to start */
     SSH_WIRE_SIGNAL,      /* to control process: signal a rank, or all; value = signal number */
+    SSH_WIRE_ECHO,        /* to control process, and back: are you there? value = 0 */
     SSH_WIRE_TYPES
 };
 

@@ -171,8 +171,10 @@ for way in local hosts; do
 done
 
 # --- signals to the launcher ---
-signalled() { # signalled <signal> <status> <name> <job words...>: waits for "ready", then signals
-    local signal=$1 want=$2 name=$3 pid
+# struck <status> <name> <action> <job words...>: `action`, given the launcher's process, once the job is
+# "ready"
+struck() {
+    local want=$1 name=$2 action=$3 pid
     shift 3
     mark=$$-$count-$RANDOM
     : >"$tmp/out"
@@ -180,12 +182,15 @@ signalled() { # signalled <signal> <status> <name> <job words...>: waits for "re
         >"$tmp/out" 2>"$tmp/err" </dev/null &
     pid=$!
     for _ in $(seq 3000); do grep -q ready "$tmp/out" && break; sleep 0.01; done
-    kill -"$signal" $pid
+    $action $pid
     wait $pid 2>/dev/null
     status=$?
     [ $status = "$want" ] || echo "status $status, expected $want" >>"$tmp/err"
     [ $status = "$want" ] && none_left
     say $? "$name"
+}
+signalled() { # signalled <signal> <status> <name> <job words...>
+    struck "$2" "$3" "kill -$1" "${@:4}"
 }
 for way in local hosts; do
     with $way 3
@@ -272,6 +277,101 @@ done
 command=(env GASNET_SSH_SERVERS="n0 n1 n2" "$run" -n 3)
 signalled KILL 137 "a tree: launcher is killed" hang
 signalled INT 130 "a tree: launcher gets SIGINT" hang
+
+# Control processes, and the remote shells that brought them: killed, stopped.
+parent_of() { sed 's/.*) . \([0-9]*\) .*/\1/' "/proc/$1/stat" 2>/dev/null; }
+is_control() { tr '\0' ' ' <"/proc/$1/cmdline" 2>/dev/null | grep -q '^[^ ]*gasnetrun_ibv --spawn-control '; }
+control_of() { # control_of <host>: its control process, and not the guard, which is that one's child
+    local pid
+    # shellcheck disable=SC2046 # file names without blanks
+    for pid in $(grep -lsz "^FAKE_SSH_HOST=$1\$" $(left) | grep -o '[0-9]*'); do
+        if is_control "$pid" && ! is_control "$(parent_of "$pid")"; then echo "$pid"; fi
+    done
+}
+ranks() {
+    local file
+    for file in $(left); do
+        file=${file%environ}
+        if [ "$({ tr "\\0" "\\n" <"$file/cmdline"; } 2>/dev/null | head -n 1)" = "$job" ]; then echo "$file" | grep -o '[0-9]*'; fi
+    done
+}
+shell_of() { parent_of "$(control_of "$1")"; }
+kill_control() { kill -KILL "$(control_of "$victim")"; }
+stop_control() { kill -STOP "$(control_of "$victim")"; }
+kill_shell() { kill -KILL "$(shell_of "$victim")"; }
+stop_then_term() { stop_control && kill -TERM "$1"; }
+# shellcheck disable=SC2046 # a list of numbers
+stop_and_leave() { stop_control && kill -TERM $(ranks); }
+one_line() { # one_line <pattern>: of the launcher's, all that is on stderr
+    [ "$(wc -l <"$tmp/err")" = 1 ] && grep -qE "^gasnetrun_ibv: $1\$" "$tmp/err"
+    say $? "  in one line: $1"
+}
+export FAKE_SSH_STAY=1
+for degree in 0 1; do
+    command=(env GASNET_SSH_OUT_DEGREE=$degree GASNET_SSH_SERVERS="n0 n1 n2" "$run" -n 3)
+    for victim in n0 n1 n2; do
+        struck 1 "the control process on $victim of three hosts is killed, $degree from each" kill_control hang
+        one_line "host $victim: (lost its control process \(connection closed\)|its remote shell .* exited with status 137); ending the job"
+        struck 1 "the remote shell for $victim is killed" kill_shell hang deaf
+        starter='this host'
+        [ $degree = 0 ] || [ $victim = n0 ] || starter=n$((${victim#n} - 1))
+        one_line "host $victim: its remote shell \(.*fake-ssh on $starter\) was killed by signal 9; ending the job"
+    done
+    victim=n1
+    struck 143 "the control process on n1 is stopped, then the job is ended" stop_then_term hang deaf
+    says 'host n1: its control process does not answer (is it stopped?); leaving it to its guard' err
+done
+struck 1 "the control process on n1 is stopped, and all others leave in order" stop_and_leave handle
+says 'host n1: its control process has not answered for 5 s while the job was ending' err
+unset FAKE_SSH_STAY
+
+# Strangers at the launcher's port, while it waits for a host: none gets in, none keeps the host out.
+knock() { { exec {door}<>"/dev/tcp/127.0.0.1/$port"; } 2>>"$tmp/err"; }
+sent_away() { # sent_away <what> <words for printf...>: the connection is closed
+    local what=$1 byte
+    shift
+    # shellcheck disable=SC2059 # the format is what is sent
+    if knock && printf "$@" >&"$door" 2>/dev/null; then
+        IFS= read -r -t 10 -N 1 -u "$door" byte
+        [ $? = 1 ] # at its end, and nothing was said
+    fi
+    say $? "  $what is sent away"
+    exec {door}>&-
+}
+mark=$$-$count-$RANDOM
+SPAWN_TEST_MARK=$mark FAKE_SSH_GO=$tmp/go GASNET_SSH_SERVERS="n0 late1" \
+    timeout -s KILL $limit "$run" -n 4 "$job" collectives >"$tmp/out" 2>"$tmp/err" </dev/null &
+launcher=$!
+until grep -qs ' 1$' "$tmp/go.command"; do sleep 0.02; done # between two looks
+port=$(awk '{ print $(NF - 1) }' "$tmp/go.command")
+until [ -n "$(ranks)" ]; do sleep 0.02; done # n0 has joined
+head32=0123456789abcdef0123456789abcdef
+sent_away "who has a wrong secret" 'S\x05\x0d\0\xff\xff\xff\xff\x24\0\0\0\x01\0\0\0%s' $head32
+sent_away "who wants to be a host that is there" 'S\x05\x0d\0\xff\xff\xff\xff\x24\0\0\0\0\0\0\0%s' $head32
+sent_away "who wants to be no host at all" 'S\x05\x0d\0\xff\xff\xff\xff\x24\0\0\0\xff\xff\xff\xff%s' $head32
+sent_away "another version" 'S\x04\x0d\0\xff\xff\xff\xff\x24\0\0\0\x01\0\0\0%s' $head32
+sent_away "who speaks for a rank" 'S\x05\x05\0\x01\0\0\0\x04\0\0\0\x2a\0\0\0'
+sent_away "a frame without end" 'S\x05\x0d\0\xff\xff\xff\xff\xff\xff\xff\x7f'
+sent_away "a browser" 'GET / HTTP/1.1\r\n\r\n'
+for _ in $(seq 20); do knock && head -c $RANDOM /dev/urandom >&"$door" 2>/dev/null && exec {door}>&-; done
+idle=()
+for _ in $(seq 80); do knock && idle+=("$door"); done
+: >"$tmp/go"
+wait $launcher
+status=$?
+[ $status = 0 ] && [ ${#idle[@]} = 80 ] && none_left
+say $? "80 more who say nothing do not keep the host out, and the job runs (status $status)"
+for door in "${idle[@]}"; do exec {door}>&-; done
+is_closed() { # the door is shut once all are in
+    port=$(tr '\0' ' ' <"/proc/$(control_of n0)/cmdline" | awk '{ print $(NF - 1) }')
+    knock
+    shut=$?
+    kill -TERM "$1"
+}
+command=(env FAKE_SSH_STAY=1 GASNET_SSH_SERVERS="n0 n1" "$run" -n 3)
+struck 143 "a job that is complete" is_closed hang
+[ $shut = 1 ]
+say $? "  listens no more"
 GASNET_SSH_OUT_DEGREE=x GASNET_SSH_SERVERS=$seven expect 1 "a degree that is no number" "$run" -n 2 "$job" hosts
 says 'GASNET_SSH_OUT_DEGREE=x: a whole number from 0 to 65535' err
 unset GASNET_SSH_OUT_DEGREE FAKE_SSH_TREE
