@@ -165,6 +165,7 @@ start_job() { # LABEL
         kill -0 $launcher 2>/dev/null || { wrong='; never came up' && return; }
         sleep 0.02 # between two looks
     done
+    read -r launcher_itself _ <"/proc/$launcher/task/$launcher/children" # of timeout
 }
 end_job() { # waits for it
     start=$(now_ms)
@@ -176,10 +177,54 @@ end_job() { # waits for it
 
 for signal in TERM INT KILL; do
     start_job "signal $signal"
-    pkill -"$signal" -f "^$TEST_LAUNCH -spawner=ssh -n 3 "
+    kill -"$signal" "$launcher_itself"
     end_job 4
     ends "SIG$signal to the launcher of three hosts" $((128 + $(kill -l $signal)))
 done
+
+# The control process on a host, or the ssh that brought it: killed, stopped (IB-S7).  With a tree the
+# second host starts the third.
+control_on() { # HOST: its control process, not the guard, which is that one's child
+    local pid
+    for pid in $(ip netns pids "$netns_name-$1"); do
+        tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q "^$TEST_LAUNCH --spawn-control " || continue
+        # shellcheck disable=SC2046 # fields
+        set -- "$1" $(sed 's/.*) //' "/proc/$pid/stat")
+        tr '\0' ' ' <"/proc/$3/cmdline" | grep -q "^$TEST_LAUNCH --spawn-control " || echo "$pid"
+    done
+}
+ssh_to() { # FROM TO
+    local pid
+    for pid in $(ip netns pids "$netns_name-$1"); do
+        tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q "^ssh .* 10.77.$2.1 exec $TEST_LAUNCH --spawn-control" && echo "$pid"
+    done
+}
+one_line() { # PATTERN: of the launcher's, and it is all that is said
+    [ "$(grep -Evc '^(#|READY)' "$log")" = 1 ] && grep -qE "^gasnetrun_$conduit: $1\$" "$log" || wrong+='; not in one line'
+}
+for degree in 0 1; do
+    export GASNET_SSH_OUT_DEGREE=$degree
+    for victim in 2 3; do
+        start_job "control process killed $degree $victim"
+        kill -KILL "$(control_on $victim)"
+        end_job 2
+        one_line "host 10.77.$victim.1: (lost its control process \(connection closed\)|its remote shell .*); ending the job"
+        ends "the control process on host $victim is killed (IB-S7, X7), $degree from each" 1
+        start_job "ssh killed $degree $victim"
+        from=$((degree == 0 || victim == 2 ? 1 : 2))
+        kill -KILL "$(ssh_to $from $victim)"
+        end_job 2
+        one_line "host 10.77.$victim.1: its remote shell \(ssh on .*\) was killed by signal 9; ending the job"
+        ends "the ssh to host $victim is killed" 1
+    done
+    start_job "control process stopped $degree"
+    kill -STOP "$(control_on 2)"
+    kill -TERM "$launcher_itself"
+    end_job 5
+    grep -q 'host 10.77.2.1: its control process does not answer (is it stopped?)' "$log" || wrong+='; no line names the host'
+    ends "the control process on host 2 is stopped, then the launcher gets SIGTERM" 143
+done
+unset GASNET_SSH_OUT_DEGREE
 
 # A host whose cable is pulled: nobody gets a word from it any more.
 programs_left() { # HOST

@@ -12,7 +12,7 @@ unset MPIRUN_CMD PBS_NODEFILE PE_HOSTFILE SSS_HOSTLIST LSB_HOSTS SLURM_JOB_NODEL
 export GASNET_SSH_CMD=$here/fake-ssh
 export ASAN_OPTIONS=${ASAN_OPTIONS-detect_leaks=0}
 count=0 bad=0
-limit=30 # seconds; far more than any case takes
+limit=60 # seconds; far more than any case takes
 
 say() { # say <0 or not> <name>
     count=$((count + 1))
@@ -283,7 +283,7 @@ parent_of() { sed 's/.*) . \([0-9]*\) .*/\1/' "/proc/$1/stat" 2>/dev/null; }
 is_control() { tr '\0' ' ' <"/proc/$1/cmdline" 2>/dev/null | grep -q '^[^ ]*gasnetrun_ibv --spawn-control '; }
 control_of() { # control_of <host>: its control process, and not the guard, which is that one's child
     local pid
-    # shellcheck disable=SC2046 # file names without blanks
+    # shellcheck disable=SC2013,SC2046 # no blanks in them
     for pid in $(grep -lsz "^FAKE_SSH_HOST=$1\$" $(left) | grep -o '[0-9]*'); do
         if is_control "$pid" && ! is_control "$(parent_of "$pid")"; then echo "$pid"; fi
     done
@@ -308,7 +308,7 @@ one_line() { # one_line <pattern>: of the launcher's, all that is on stderr
 }
 export FAKE_SSH_STAY=1
 for degree in 0 1; do
-    command=(env GASNET_SSH_OUT_DEGREE=$degree GASNET_SSH_SERVERS="n0 n1 n2" "$run" -n 3)
+    command=(env "GASNET_SSH_OUT_DEGREE=$degree" GASNET_SSH_SERVERS="n0 n1 n2" "$run" -n 3)
     for victim in n0 n1 n2; do
         struck 1 "the control process on $victim of three hosts is killed, $degree from each" kill_control hang
         one_line "host $victim: (lost its control process \(connection closed\)|its remote shell .* exited with status 137); ending the job"
@@ -328,11 +328,11 @@ unset FAKE_SSH_STAY
 # Strangers at the launcher's port, while it waits for a host: none gets in, none keeps the host out.
 knock() { { exec {door}<>"/dev/tcp/127.0.0.1/$port"; } 2>>"$tmp/err"; }
 sent_away() { # sent_away <what> <words for printf...>: the connection is closed
-    local what=$1 byte
+    local what=$1
     shift
     # shellcheck disable=SC2059 # the format is what is sent
-    if knock && printf "$@" >&"$door" 2>/dev/null; then
-        IFS= read -r -t 10 -N 1 -u "$door" byte
+    if knock && printf "$@" >&"$door"; then
+        IFS= read -r -t 10 -N 1 -u "$door"
         [ $? = 1 ] # at its end, and nothing was said
     fi
     say $? "  $what is sent away"
@@ -353,7 +353,10 @@ sent_away "another version" 'S\x04\x0d\0\xff\xff\xff\xff\x24\0\0\0\x01\0\0\0%s' 
 sent_away "who speaks for a rank" 'S\x05\x05\0\x01\0\0\0\x04\0\0\0\x2a\0\0\0'
 sent_away "a frame without end" 'S\x05\x0d\0\xff\xff\xff\xff\xff\xff\xff\x7f'
 sent_away "a browser" 'GET / HTTP/1.1\r\n\r\n'
-for _ in $(seq 20); do knock && head -c $RANDOM /dev/urandom >&"$door" 2>/dev/null && exec {door}>&-; done
+for _ in $(seq 20); do
+    knock && { head -c $RANDOM /dev/urandom >&"$door"; } 2>/dev/null
+    exec {door}>&-
+done
 idle=()
 for _ in $(seq 80); do knock && idle+=("$door"); done
 : >"$tmp/go"
@@ -370,7 +373,7 @@ is_closed() { # the door is shut once all are in
 }
 command=(env FAKE_SSH_STAY=1 GASNET_SSH_SERVERS="n0 n1" "$run" -n 3)
 struck 143 "a job that is complete" is_closed hang
-[ $shut = 1 ]
+[ "$shut" = 1 ]
 say $? "  listens no more"
 GASNET_SSH_OUT_DEGREE=x GASNET_SSH_SERVERS=$seven expect 1 "a degree that is no number" "$run" -n 2 "$job" hosts
 says 'GASNET_SSH_OUT_DEGREE=x: a whole number from 0 to 65535' err
