@@ -2,11 +2,14 @@
 lib_LTLIBRARIES += libvapi.la
 vapi_headers = other/vapi/include/evapi.h other/vapi/include/ib_defs.h other/vapi/include/mosal.h \
 	other/vapi/include/mpga.h other/vapi/include/mtl_common.h other/vapi/include/mtl_types.h \
-	other/vapi/include/vapi.h other/vapi/include/vapi_common.h other/vapi/include/vapi_features.h \
+	other/vapi/include/vapi.h other/vapi/include/vapi_common.h other/vapi/include/vapi_features.h other/vapi/include/vapi_inline.h \
 	other/vapi/include/vapi_types.h other/vapi/include/wrap_common.h
 include_HEADERS += $(vapi_headers)
 
-libvapi_la_SOURCES = other/vapi/public.h other/vapi/strings.c
+libvapi_la_SOURCES = other/vapi/av.c other/vapi/block.c other/vapi/cq.c other/vapi/errors.c other/vapi/event.c \
+	other/vapi/firmware.h other/vapi/hca.c other/vapi/lane.c other/vapi/list.c other/vapi/modify.c other/vapi/mr.c other/vapi/objects.h \
+	other/vapi/pd.c other/vapi/poll.c other/vapi/post.c other/vapi/post.h other/vapi/public.h other/vapi/qp.c other/vapi/qp_rules.c \
+	other/vapi/qp_rules.h other/vapi/query.c other/vapi/slots.c other/vapi/strings.c
 libvapi_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 libvapi_la_CFLAGS = $(AM_CFLAGS) -pthread
 libvapi_la_LDFLAGS = -avoid-version -pthread

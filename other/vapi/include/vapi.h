@@ -296,4 +296,6 @@ VAPI_ret_t MT_API VAPI_post_rr(IN VAPI_hca_hndl_t hca, IN VAPI_qp_hndl_t qp,
 }
 #endif
 
+#include "vapi_inline.h"
+
 #endif

@@ -1,7 +1,8 @@
 /* vapi_features.h - what of VAPI is there, for programs that ask the preprocessor.
  *
- * Only what works is defined.  Absent are VAPI_FEATURE_APM's host of EVAPI_FEATURE_ names for
- * special queue pairs, management datagrams and device memory, which answer VAPI_ENOSYS.
+ * Only what works is defined.  Absent are the names for special queue pairs, management datagrams,
+ * device memory and administration, which answer VAPI_ENOSYS, and for fork: libibverbs has a switch
+ * of its own for that, the environment variable IBV_FORK_SAFE.
  */
 #ifndef H_VAPI_FEATURES_H
 #define H_VAPI_FEATURES_H
@@ -27,6 +28,5 @@
 #define EVAPI_FEATURE_APM                 1
 #define EVAPI_FEATURE_ASYNC_EVENTH        1
 #define EVAPI_FEATURE_VENDOR_ERR_SYNDROME 1
-#define EVAPI_FEATURE_FORK_SUPPORT        1
 
 #endif

@@ -1,0 +1,121 @@
+/* av.c - address vectors, and handles of them for datagrams. */
+#include "objects.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The static rate stays 0, full speed: VAPI's is a delay, verbs' a rate, and programs leave the
+ * member as they found it. */
+void vapi_to_ah_attr(const VAPI_ud_av_t *av, uint8_t port, struct ibv_ah_attr *attr)
+{
+    memset(attr, 0, sizeof *attr);
+    attr->dlid = av->dlid;
+    attr->sl = av->sl;
+    attr->src_path_bits = av->src_path_bits;
+    attr->port_num = port;
+    if (!av->grh_flag) return;
+    attr->is_global = 1;
+    memcpy(attr->grh.dgid.raw, av->dgid, sizeof attr->grh.dgid.raw);
+    attr->grh.flow_label = av->flow_label;
+    attr->grh.sgid_index = av->sgid_index;
+    attr->grh.hop_limit = av->hop_limit;
+    attr->grh.traffic_class = av->traffic_class;
+}
+
+void vapi_from_ah_attr(const struct ibv_ah_attr *attr, VAPI_ud_av_t *av)
+{
+    memset(av, 0, sizeof *av);
+    av->dlid = attr->dlid;
+    av->sl = attr->sl;
+    av->src_path_bits = attr->src_path_bits;
+    av->port = attr->port_num;
+    if (!attr->is_global) return;
+    av->grh_flag = 1;
+    memcpy(av->dgid, attr->grh.dgid.raw, sizeof av->dgid);
+    av->flow_label = attr->grh.flow_label;
+    av->sgid_index = attr->grh.sgid_index;
+    av->hop_limit = attr->grh.hop_limit;
+    av->traffic_class = attr->grh.traffic_class;
+}
+
+static VAPI_ret_t make(struct vapi_pd *pd, const VAPI_ud_av_t *av, struct ibv_ah **ah)
+{
+    struct ibv_ah_attr attr;
+    if (!av) return VAPI_EINVAL_PARAM;
+    if (av->port < 1 || av->port > pd->hca->attr.phys_port_cnt) return VAPI_EINVAL_PORT;
+    vapi_to_ah_attr(av, av->port, &attr);
+    *ah = ibv_create_ah(pd->verbs, &attr);
+    return *ah ? VAPI_OK : vapi_error(errno, VAPI_EINVAL_PARAM);
+}
+
+VAPI_ret_t VAPI_create_addr_hndl(VAPI_hca_hndl_t handle, VAPI_pd_hndl_t pd_handle, VAPI_ud_av_t *av,
+                                 VAPI_ud_av_hndl_t *ah)
+{
+    struct vapi_hca *hca = vapi_hca(handle);
+    if (!hca) return VAPI_EINVAL_HCA_HNDL;
+    struct vapi_pd *pd = vapi_object_of(hca, pd_handle, KIND_PD);
+    if (!pd) return VAPI_EINVAL_PD_HNDL;
+    if (!ah) return VAPI_EINVAL_PARAM;
+    struct vapi_av *made = calloc(1, sizeof *made);
+    if (!made) return VAPI_ENOMEM;
+    VAPI_ret_t code = make(pd, av, &made->verbs);
+    if (code == VAPI_OK && !(made->handle = vapi_handle_new(KIND_AV, handle, made))) {
+        ibv_destroy_ah(made->verbs);
+        code = VAPI_EAGAIN;
+    }
+    if (code != VAPI_OK) {
+        free(made);
+        return code;
+    }
+    made->pd = pd;
+    made->av = *av;
+    vapi_hold(&pd->users);
+    vapi_hold(&hca->objects);
+    *ah = made->handle;
+    return VAPI_OK;
+}
+
+/* The HCA's address handle, or why there is none. */
+static VAPI_ret_t find(VAPI_hca_hndl_t handle, VAPI_ud_av_hndl_t ah, struct vapi_av **av)
+{
+    struct vapi_hca *hca = vapi_hca(handle);
+    if (!hca) return VAPI_EINVAL_HCA_HNDL;
+    *av = vapi_object_of(hca, ah, KIND_AV);
+    return *av ? VAPI_OK : VAPI_EINVAL_AV_HNDL;
+}
+
+VAPI_ret_t VAPI_modify_addr_hndl(VAPI_hca_hndl_t hca, VAPI_ud_av_hndl_t ah, VAPI_ud_av_t *av)
+{
+    struct vapi_av *found;
+    struct ibv_ah *fresh;
+    VAPI_ret_t code = find(hca, ah, &found);
+    if (code == VAPI_OK) code = make(found->pd, av, &fresh);
+    if (code != VAPI_OK) return code;
+    ibv_destroy_ah(found->verbs);
+    found->verbs = fresh;
+    found->av = *av;
+    return VAPI_OK;
+}
+
+VAPI_ret_t VAPI_query_addr_hndl(VAPI_hca_hndl_t hca, VAPI_ud_av_hndl_t ah, VAPI_ud_av_t *av)
+{
+    struct vapi_av *found;
+    VAPI_ret_t code = find(hca, ah, &found);
+    if (code == VAPI_OK && !av) code = VAPI_EINVAL_PARAM;
+    if (code == VAPI_OK) *av = found->av;
+    return code;
+}
+
+VAPI_ret_t VAPI_destroy_addr_hndl(VAPI_hca_hndl_t hca, VAPI_ud_av_hndl_t ah)
+{
+    struct vapi_av *found;
+    VAPI_ret_t code = find(hca, ah, &found);
+    if (code != VAPI_OK) return code;
+    int error = ibv_destroy_ah(found->verbs);
+    if (error) return vapi_error(error, VAPI_EINVAL_AV_HNDL);
+    vapi_handle_free(found->handle);
+    vapi_drop(&found->pd->users);
+    vapi_drop(&found->pd->hca->objects);
+    free(found);
+    return VAPI_OK;
+}

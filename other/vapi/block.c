@@ -1,0 +1,88 @@
+/* block.c - threads that wait for completions in EVAPI_poll_cq_block.
+ *
+ * They sleep on the CQ's channel and on an eventfd by which others wake them.  No lock is held
+ * there and the thread can be cancelled there, nowhere else.
+ */
+#include "objects.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+static VAPI_ret_t find(VAPI_hca_hndl_t handle, VAPI_cq_hndl_t cq, struct vapi_cq **found)
+{
+    struct vapi_hca *hca = vapi_hca(handle);
+    if (!hca) return VAPI_EINVAL_HCA_HNDL;
+    *found = vapi_object_of(hca, cq, KIND_CQ);
+    if (!*found) return VAPI_EINVAL_CQ_HNDL;
+    return __atomic_load_n(&(*found)->waiting, __ATOMIC_ACQUIRE) == WAIT_BLOCK ? VAPI_OK
+                                                                               : VAPI_EINVAL_PARAM;
+}
+
+static VAPI_ret_t wait_for_event(struct vapi_cq *cq, MT_size_t timeout_usec)
+{
+    struct pollfd fd[2] = {{.fd = cq->channel->fd, .events = POLLIN},
+                           {.fd = cq->unblock_fd, .events = POLLIN}};
+    struct timespec limit = {.tv_sec = (time_t)(timeout_usec / 1000000),
+                             .tv_nsec = (long)(timeout_usec % 1000000) * 1000};
+    int state;
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
+    int ready = ppoll(fd, 2, timeout_usec ? &limit : NULL, NULL);
+    int error = errno;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    if (ready > 0) return VAPI_OK;
+    return ready == 0 ? VAPI_ETIMEOUT : vapi_error(error, VAPI_ESYSCALL);
+}
+
+/* Takes what woke us.  Of several threads that wait, each sees the channel or the eventfd readable
+ * until the first has read it: one at least goes on, and who finds nothing sleeps on or returns
+ * VAPI_CQ_EMPTY.  More is not promised: the original had one such object for each CQ too. */
+static void take_events(struct vapi_cq *cq)
+{
+    struct ibv_cq *which;
+    void *context;
+    uint64_t count;
+    unsigned events = 0;
+    while (ibv_get_cq_event(cq->channel, &which, &context) == 0) events++;
+    if (events) ibv_ack_cq_events(cq->verbs, events);
+    if (read(cq->unblock_fd, &count, sizeof count) < 0) return; /* nobody asked */
+}
+
+static VAPI_ret_t block(struct vapi_cq *cq, MT_size_t timeout_usec, VAPI_wc_desc_t *wc)
+{
+    VAPI_hca_hndl_t hca = cq->hca->handle;
+    VAPI_ret_t code = VAPI_poll_cq(hca, cq->handle, wc);
+    if (code != VAPI_CQ_EMPTY) return code;
+    int error = ibv_req_notify_cq(cq->verbs, 0);
+    if (error) return vapi_error(error, VAPI_EINVAL_PARAM);
+    code = VAPI_poll_cq(hca, cq->handle, wc);
+    if (code != VAPI_CQ_EMPTY) return code;
+    code = wait_for_event(cq, timeout_usec);
+    if (code != VAPI_OK) return code;
+    take_events(cq);
+    return VAPI_poll_cq(hca, cq->handle, wc);
+}
+
+VAPI_ret_t EVAPI_poll_cq_block(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, MT_size_t timeout_usec,
+                               VAPI_wc_desc_t *wc)
+{
+    struct vapi_cq *cq;
+    int state;
+    VAPI_ret_t code = find(hca, handle, &cq);
+    if (code != VAPI_OK) return code;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    code = block(cq, timeout_usec, wc);
+    pthread_setcancelstate(state, NULL);
+    return code;
+}
+
+VAPI_ret_t EVAPI_poll_cq_unblock(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle)
+{
+    struct vapi_cq *cq;
+    const uint64_t one = 1;
+    VAPI_ret_t code = find(hca, handle, &cq);
+    if (code == VAPI_OK && write(cq->unblock_fd, &one, sizeof one) != sizeof one)
+        code = errno == EAGAIN ? VAPI_OK : VAPI_ESYSCALL; /* full: it will wake all the same */
+    return code;
+}

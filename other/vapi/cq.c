@@ -1,0 +1,171 @@
+/* cq.c - completion queues: made, measured, resized, armed and destroyed.  poll.c takes completions
+ * off them, block.c waits for those, event.c calls handlers.
+ *
+ * Every CQ has a completion channel of its own, because verbs wants it when the CQ is made.
+ */
+#include "objects.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void undo(struct vapi_cq *cq)
+{
+    if (cq->verbs) ibv_destroy_cq(cq->verbs);
+    if (cq->channel) ibv_destroy_comp_channel(cq->channel);
+    pthread_mutex_destroy(&cq->lock);
+    free(cq->staged);
+    free(cq);
+}
+
+static VAPI_ret_t make(struct vapi_cq *cq, VAPI_cqe_num_t entries)
+{
+    cq->channel = ibv_create_comp_channel(cq->hca->verbs);
+    if (!cq->channel) return vapi_error(errno, VAPI_EAGAIN);
+    int flags = fcntl(cq->channel->fd, F_GETFL);
+    if (flags < 0 || fcntl(cq->channel->fd, F_SETFL, flags | O_NONBLOCK)) return VAPI_ESYSCALL;
+    cq->verbs = ibv_create_cq(cq->hca->verbs, (int)entries, cq, cq->channel, 0);
+    if (!cq->verbs) return vapi_error(errno, VAPI_E2BIG_CQ_NUM);
+    cq->handle = vapi_handle_new(KIND_CQ, cq->hca->handle, cq);
+    if (!cq->handle) return VAPI_EAGAIN;
+    struct vapi_slot *slot = vapi_slot_of(cq->handle);
+    slot->verbs.cq = cq->verbs;
+    slot->call.poll = cq->verbs->context->ops.poll_cq;
+    __atomic_store_n(&slot->usual, cq->handle, __ATOMIC_RELEASE);
+    return VAPI_OK;
+}
+
+static VAPI_ret_t check_size(const struct vapi_hca *hca, VAPI_cqe_num_t entries)
+{
+    if (entries == 0) return VAPI_EINVAL_PARAM;
+    return entries > MOST_CQE || entries > (uint32_t)hca->attr.max_cqe ? VAPI_E2BIG_CQ_NUM
+                                                                       : VAPI_OK;
+}
+
+VAPI_ret_t VAPI_create_cq(VAPI_hca_hndl_t handle, VAPI_cqe_num_t entries, VAPI_cq_hndl_t *cq,
+                          VAPI_cqe_num_t *actual)
+{
+    struct vapi_hca *hca = vapi_hca(handle);
+    if (!hca) return VAPI_EINVAL_HCA_HNDL;
+    if (!cq || !actual) return VAPI_EINVAL_PARAM;
+    VAPI_ret_t code = check_size(hca, entries);
+    if (code != VAPI_OK) return code;
+    struct vapi_cq *made = calloc(1, sizeof *made);
+    if (!made) return VAPI_ENOMEM;
+    made->hca = hca;
+    made->unblock_fd = -1;
+    pthread_mutex_init(&made->lock, NULL);
+    code = make(made, entries);
+    if (code != VAPI_OK) {
+        undo(made);
+        return code;
+    }
+    vapi_hold(&hca->objects);
+    vapi_watch_cq(made);
+    *cq = made->handle;
+    *actual = (VAPI_cqe_num_t)made->verbs->cqe;
+    return VAPI_OK;
+}
+
+static VAPI_ret_t find(VAPI_hca_hndl_t handle, VAPI_cq_hndl_t cq, struct vapi_cq **found)
+{
+    struct vapi_hca *hca = vapi_hca(handle);
+    if (!hca) return VAPI_EINVAL_HCA_HNDL;
+    *found = vapi_object_of(hca, cq, KIND_CQ);
+    return *found ? VAPI_OK : VAPI_EINVAL_CQ_HNDL;
+}
+
+VAPI_ret_t VAPI_query_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_cqe_num_t *entries)
+{
+    struct vapi_cq *cq;
+    VAPI_ret_t code = find(hca, handle, &cq);
+    if (code == VAPI_OK && !entries) code = VAPI_EINVAL_PARAM;
+    if (code == VAPI_OK) *entries = (VAPI_cqe_num_t)cq->verbs->cqe;
+    return code;
+}
+
+static VAPI_ret_t resize(struct vapi_cq *cq, VAPI_cqe_num_t entries)
+{
+    /* What waits must fit; verbs knows only of those that have not been staged. */
+    if (vapi_cq_waiting(cq, entries + 1) > entries) return VAPI_E2BIG_CQ_NUM;
+    return vapi_error(ibv_resize_cq(cq->verbs, (int)entries), VAPI_E2BIG_CQ_NUM);
+}
+
+VAPI_ret_t VAPI_resize_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_cqe_num_t entries,
+                          VAPI_cqe_num_t *actual)
+{
+    struct vapi_cq *cq;
+    VAPI_ret_t code = find(hca, handle, &cq);
+    if (code == VAPI_OK) code = check_size(cq->hca, entries);
+    if (code != VAPI_OK) return code;
+    if (__atomic_exchange_n(&cq->resizing, 1, __ATOMIC_ACQUIRE)) return VAPI_EBUSY;
+    code = resize(cq, entries);
+    __atomic_store_n(&cq->resizing, 0, __ATOMIC_RELEASE);
+    if (code == VAPI_OK && actual) *actual = (VAPI_cqe_num_t)cq->verbs->cqe;
+    return code;
+}
+
+/* A bound handler is a user of the queue: that it keeps it from being destroyed follows from how
+ * the original counted, and programs that clear it first never see the difference. */
+VAPI_ret_t VAPI_destroy_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle)
+{
+    struct vapi_cq *cq;
+    VAPI_ret_t code = find(hca, handle, &cq);
+    if (code != VAPI_OK) return code;
+    if (vapi_held(&cq->users) || !vapi_unwatch_cq(cq)) return VAPI_EBUSY;
+    int error = ibv_destroy_cq(cq->verbs);
+    if (error) return vapi_error(error, VAPI_EINVAL_CQ_HNDL);
+    cq->verbs = NULL;
+    vapi_handle_free(cq->handle);
+    vapi_drop(&cq->hca->objects);
+    undo(cq);
+    return VAPI_OK;
+}
+
+/* The header names VAPI_EINVAL_NOTIF_TYPE for a type that is none, the implementation returned
+ * VAPI_EINVAL_PARAM: what is documented is what a program can have been written to. */
+VAPI_ret_t VAPI_req_comp_notif(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle,
+                               VAPI_cq_notif_type_t type)
+{
+    struct vapi_cq *cq;
+    VAPI_ret_t code = find(hca, handle, &cq);
+    if (code != VAPI_OK) return code;
+    switch (type) {
+    case VAPI_NOTIF_NONE:
+        return VAPI_OK;
+    case VAPI_SOLIC_COMP:
+    case VAPI_NEXT_COMP:
+        return vapi_error(ibv_req_notify_cq(cq->verbs, type == VAPI_SOLIC_COMP), VAPI_EINVAL_PARAM);
+    }
+    return VAPI_EINVAL_NOTIF_TYPE;
+}
+
+VAPI_ret_t EVAPI_req_ncomp_notif(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_cqe_num_t n)
+{
+    struct vapi_cq *cq;
+    VAPI_ret_t code = find(hca, handle, &cq);
+    if (code != VAPI_OK) return code;
+    if (n == 0 || n > 0x7fff || n > (uint32_t)cq->verbs->cqe) return VAPI_E2BIG_CQ_NUM;
+    __atomic_store_n(&cq->wanted, n, __ATOMIC_RELEASE);
+    int error = ibv_req_notify_cq(cq->verbs, 0);
+    if (error) return vapi_error(error, VAPI_EINVAL_PARAM);
+    vapi_kick(cq); /* they may be there already */
+    return VAPI_OK;
+}
+
+VAPI_ret_t EVAPI_set_priv_context4cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, void *priv)
+{
+    struct vapi_cq *cq;
+    VAPI_ret_t code = find(hca, handle, &cq);
+    if (code == VAPI_OK) cq->priv = priv;
+    return code;
+}
+
+VAPI_ret_t EVAPI_get_priv_context4cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, void **priv)
+{
+    struct vapi_cq *cq;
+    VAPI_ret_t code = find(hca, handle, &cq);
+    if (code == VAPI_OK && !priv) code = VAPI_EINVAL_PARAM;
+    if (code == VAPI_OK) *priv = cq->priv;
+    return code;
+}

@@ -1,0 +1,561 @@
+/* event.c - handlers and the library's two threads for each HCA: one calls completion handlers, one
+ * asynchronous event handlers.  Both start with the first handler.
+ *
+ * A handler runs without any lock and may make any call, even release the HCA: whatever would
+ * wait for the handler does not when the handler makes it.  What the threads look at is freed by
+ * whoever is last, the release or they.
+ */
+#include "objects.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+struct async_handler {
+    EVAPI_async_handler_hndl_t id; /* the newest has the highest, and comes first */
+    VAPI_async_event_handler_t call;
+    void *data;
+    struct async_handler *next;
+};
+
+struct helper {
+    pthread_t thread;
+    bool started;
+    int wake_fd; /* -1 until it is made */
+};
+
+struct vapi_watch {
+    struct vapi_hca *hca;
+    pthread_mutex_t lock; /* of everything here, and of the CQs' part */
+    pthread_cond_t idle;  /* a handler has returned */
+    unsigned users;       /* the HCA's, and one of each thread */
+    bool ending;
+    struct helper completion, async;
+    int epoll_fd;        /* of the completion thread; data is a CQ's handle, 0 for its wake_fd */
+    struct vapi_cq *cqs; /* all of the HCA */
+    struct vapi_cq *running;                /* whose handler is being called */
+    uint32_t kicked;                        /* a CQ to look at, by its handle */
+    VAPI_completion_event_handler_t common; /* for CQs without their own */
+    void *common_data;
+    struct async_handler *handlers;
+    EVAPI_async_handler_hndl_t last_id, running_id;
+};
+
+static void leave(struct vapi_watch *w);
+
+/* ---- threads -----------------------------------------------------------------------------------
+ */
+
+static bool start(struct vapi_watch *w, struct helper *h, void *(*run)(void *))
+{
+    sigset_t all, old;
+    if (h->started) return true;
+    h->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (h->wake_fd < 0) return false;
+    w->users++;
+    sigfillset(&all); /* signals are for the program's own threads */
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    h->started = pthread_create(&h->thread, NULL, run, w) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (h->started) return true;
+    w->users--;
+    close(h->wake_fd);
+    h->wake_fd = -1;
+    return false;
+}
+
+static void wake(const struct helper *h)
+{
+    const uint64_t one = 1;
+    if (h->wake_fd >= 0 && write(h->wake_fd, &one, sizeof one) < 0) return; /* full: it wakes */
+}
+
+static void take_wake(const struct helper *h)
+{
+    uint64_t count;
+    if (read(h->wake_fd, &count, sizeof count) < 0) return; /* taken */
+}
+
+static bool is_self(const struct helper *h)
+{
+    return h->started && pthread_equal(h->thread, pthread_self());
+}
+
+/* ---- completions
+ * --------------------------------------------------------------------------------- */
+
+/* Events that are there, taken and acknowledged. */
+static unsigned take_events(struct vapi_cq *cq)
+{
+    struct ibv_cq *which;
+    void *context;
+    unsigned events = 0;
+    while (ibv_get_cq_event(cq->channel, &which, &context) == 0) events++;
+    if (events) ibv_ack_cq_events(cq->verbs, events);
+    return events;
+}
+
+/* EVAPI_req_ncomp_notif: verbs tells of each completion, we of the n-th. */
+static unsigned filter(struct vapi_cq *cq, unsigned events)
+{
+    VAPI_cqe_num_t wanted = __atomic_load_n(&cq->wanted, __ATOMIC_ACQUIRE);
+    if (!wanted) return events;
+    if (vapi_cq_waiting(cq, wanted) < wanted) {
+        ibv_req_notify_cq(cq->verbs, 0);
+        if (vapi_cq_waiting(cq, wanted) < wanted) return 0;
+    }
+    __atomic_store_n(&cq->wanted, 0, __ATOMIC_RELEASE);
+    return 1;
+}
+
+/* The lock is held, but not while the handler runs: once for each event. */
+static void call_handlers(struct vapi_watch *w, struct vapi_cq *cq, unsigned events)
+{
+    w->running = cq;
+    pthread_mutex_unlock(&w->lock);
+    events = filter(cq, events);
+    pthread_mutex_lock(&w->lock);
+    while (events-- > 0 && w->running == cq && !w->ending) {
+        VAPI_completion_event_handler_t call = cq->handler ? cq->handler : w->common;
+        void *data = cq->handler ? cq->handler_data : w->common_data;
+        VAPI_cq_hndl_t handle = cq->handle;
+        if (!call) break;
+        pthread_mutex_unlock(&w->lock);
+        call(w->hca->handle, handle, data);
+        pthread_mutex_lock(&w->lock);
+    }
+    w->running = NULL;
+    pthread_cond_broadcast(&w->idle);
+}
+
+/* The CQ may have been destroyed since the event was seen. */
+static struct vapi_cq *watched_cq(struct vapi_watch *w, uint32_t handle)
+{
+    struct vapi_cq *cq = handle ? vapi_object(handle, KIND_CQ) : NULL;
+    return cq && cq->hca == w->hca && cq->watched ? cq : NULL;
+}
+
+static void *run_completions(void *argument)
+{
+    struct vapi_watch *w = argument;
+    struct epoll_event ready;
+    pthread_mutex_lock(&w->lock);
+    while (!w->ending) {
+        pthread_mutex_unlock(&w->lock);
+        int count = epoll_wait(w->epoll_fd, &ready, 1, -1);
+        pthread_mutex_lock(&w->lock);
+        if (count <= 0 || w->ending) continue;
+        struct vapi_cq *cq = watched_cq(w, ready.data.u32);
+        if (ready.data.u32 == 0) {
+            take_wake(&w->completion);
+            cq = watched_cq(w, w->kicked);
+            w->kicked = 0;
+            if (cq) call_handlers(w, cq, 0);
+        } else if (cq)
+            call_handlers(w, cq, take_events(cq));
+    }
+    pthread_mutex_unlock(&w->lock);
+    leave(w);
+    return NULL;
+}
+
+/* What follows is under the lock. */
+static bool start_completions(struct vapi_watch *w)
+{
+    struct epoll_event wanted = {.events = EPOLLIN};
+    if (w->completion.started) return true;
+    if (w->epoll_fd < 0) w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    return w->epoll_fd >= 0 && start(w, &w->completion, run_completions) &&
+           epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, w->completion.wake_fd, &wanted) == 0;
+}
+
+/* Has the thread look at those channels that a handler is for, and at no other. */
+static bool update(struct vapi_watch *w, struct vapi_cq *cq)
+{
+    bool wanted = cq->waiting == WAIT_HANDLER || (cq->waiting == WAIT_NONE && w->common);
+    struct epoll_event event = {.events = EPOLLIN, .data.u32 = cq->handle};
+    if (wanted == cq->watched) return true;
+    if (wanted) {
+        take_events(cq); /* of earlier times */
+        if (!start_completions(w)) return false;
+    }
+    int operation = wanted ? EPOLL_CTL_ADD : EPOLL_CTL_DEL;
+    if (epoll_ctl(w->epoll_fd, operation, cq->channel->fd, &event)) return false;
+    cq->watched = wanted;
+    return true;
+}
+
+static void await_idle(struct vapi_watch *w, struct vapi_cq *cq)
+{
+    if (is_self(&w->completion)) {
+        if (w->running == cq) w->running = NULL; /* no further call for events that were taken */
+        return;
+    }
+    while (w->running == cq) pthread_cond_wait(&w->idle, &w->lock);
+}
+
+void vapi_watch_cq(struct vapi_cq *cq)
+{
+    struct vapi_watch *w = cq->hca->watch;
+    pthread_mutex_lock(&w->lock);
+    cq->next_watched = w->cqs;
+    w->cqs = cq;
+    update(w, cq);
+    pthread_mutex_unlock(&w->lock);
+}
+
+bool vapi_unwatch_cq(struct vapi_cq *cq)
+{
+    struct vapi_watch *w = cq->hca->watch;
+    pthread_mutex_lock(&w->lock);
+    bool bound = cq->waiting != WAIT_NONE;
+    if (!bound) {
+        struct vapi_cq **link = &w->cqs;
+        while (*link != cq) link = &(*link)->next_watched;
+        *link = cq->next_watched;
+        if (cq->watched) epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, cq->channel->fd, NULL);
+        cq->watched = false;
+        await_idle(w, cq);
+        take_events(cq); /* else destroying it would wait for ever */
+    }
+    pthread_mutex_unlock(&w->lock);
+    return !bound;
+}
+
+void vapi_kick(struct vapi_cq *cq)
+{
+    struct vapi_watch *w = cq->hca->watch;
+    pthread_mutex_lock(&w->lock);
+    if (cq->watched) {
+        w->kicked = cq->handle;
+        wake(&w->completion);
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+static VAPI_ret_t find_cq(VAPI_hca_hndl_t handle, VAPI_cq_hndl_t cq, struct vapi_cq **found)
+{
+    struct vapi_hca *hca = vapi_hca(handle);
+    if (!hca) return VAPI_EINVAL_HCA_HNDL;
+    *found = vapi_object_of(hca, cq, KIND_CQ);
+    return *found ? VAPI_OK : VAPI_EINVAL_CQ_HNDL;
+}
+
+static VAPI_ret_t bind(struct vapi_watch *w, struct vapi_cq *cq,
+                       VAPI_completion_event_handler_t handler, void *data)
+{
+    if (cq->waiting != WAIT_NONE) return VAPI_EBUSY;
+    if (handler == EVAPI_POLL_CQ_UNBLOCK_HANDLER) {
+        cq->unblock_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (cq->unblock_fd < 0) return VAPI_EAGAIN;
+        __atomic_store_n(&cq->waiting, WAIT_BLOCK, __ATOMIC_RELEASE);
+    } else {
+        cq->handler = handler;
+        cq->handler_data = data;
+        cq->waiting = WAIT_HANDLER;
+    }
+    if (update(w, cq)) return VAPI_OK;
+    cq->handler = NULL;
+    cq->waiting = WAIT_NONE;
+    return VAPI_EAGAIN;
+}
+
+VAPI_ret_t EVAPI_set_comp_eventh(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle,
+                                 VAPI_completion_event_handler_t handler, void *private_data,
+                                 EVAPI_compl_handler_hndl_t *bound)
+{
+    struct vapi_cq *cq;
+    VAPI_ret_t code = find_cq(hca, handle, &cq);
+    if (code != VAPI_OK) return code;
+    if (!handler) return VAPI_EINVAL_PARAM;
+    pthread_mutex_lock(&cq->hca->watch->lock);
+    code = bind(cq->hca->watch, cq, handler, private_data);
+    pthread_mutex_unlock(&cq->hca->watch->lock);
+    if (code == VAPI_OK && bound) *bound = cq->handle;
+    return code;
+}
+
+VAPI_ret_t EVAPI_clear_comp_eventh(VAPI_hca_hndl_t hca, EVAPI_compl_handler_hndl_t handle)
+{
+    struct vapi_cq *cq;
+    VAPI_ret_t code = find_cq(hca, handle, &cq);
+    if (code != VAPI_OK) return code;
+    struct vapi_watch *w = cq->hca->watch;
+    pthread_mutex_lock(&w->lock);
+    if (cq->waiting == WAIT_BLOCK) {
+        close(cq->unblock_fd);
+        cq->unblock_fd = -1;
+    }
+    cq->handler = NULL;
+    cq->waiting = WAIT_NONE;
+    update(w, cq);
+    await_idle(w, cq);
+    pthread_mutex_unlock(&w->lock);
+    return VAPI_OK;
+}
+
+/* The late header has this for the kernel alone; that user programs of earlier releases had it is
+ * likely, as some carry the call commented out.  It costs nothing to have. */
+VAPI_ret_t VAPI_set_comp_event_handler(VAPI_hca_hndl_t handle,
+                                       VAPI_completion_event_handler_t handler, void *private_data)
+{
+    struct vapi_hca *hca = vapi_hca(handle);
+    if (!hca) return VAPI_EINVAL_HCA_HNDL;
+    if (!handler || handler == EVAPI_POLL_CQ_UNBLOCK_HANDLER) return VAPI_EINVAL_PARAM;
+    struct vapi_watch *w = hca->watch;
+    VAPI_ret_t code = VAPI_OK;
+    pthread_mutex_lock(&w->lock);
+    if (w->common)
+        code = VAPI_EBUSY;
+    else {
+        w->common = handler;
+        w->common_data = private_data;
+        for (struct vapi_cq *cq = w->cqs; cq; cq = cq->next_watched)
+            if (!update(w, cq)) code = VAPI_EAGAIN;
+    }
+    pthread_mutex_unlock(&w->lock);
+    return code;
+}
+
+/* ---- asynchronous events
+ * --------------------------------------------------------------------------- */
+
+static uint32_t handle_of_qp(const struct ibv_qp *qp)
+{
+    return ((struct vapi_qp *)qp->qp_context)->handle;
+}
+
+static uint32_t handle_of_srq(const struct ibv_srq *srq)
+{
+    return ((struct vapi_srq *)srq->srq_context)->handle;
+}
+
+/* False for what VAPI has no event for. */
+static bool translate(const struct ibv_async_event *event, VAPI_event_record_t *record)
+{
+    static const struct {
+        enum ibv_event_type verbs;
+        VAPI_event_record_type_t type;
+        VAPI_event_syndrome_t syndrome;
+        enum { OF_NOTHING, OF_CQ, OF_QP, OF_SRQ, OF_PORT } of;
+    } known[] = {
+        {IBV_EVENT_CQ_ERR, VAPI_CQ_ERROR, VAPI_CQ_ERR_OVERRUN, OF_CQ},
+        {IBV_EVENT_QP_FATAL, VAPI_LOCAL_WQ_CATASTROPHIC_ERROR, VAPI_EV_SYNDROME_NONE, OF_QP},
+        {IBV_EVENT_QP_REQ_ERR, VAPI_LOCAL_WQ_INV_REQUEST_ERROR, VAPI_EV_SYNDROME_NONE, OF_QP},
+        {IBV_EVENT_QP_ACCESS_ERR, VAPI_LOCAL_WQ_ACCESS_VIOL_ERROR, VAPI_EV_SYNDROME_NONE, OF_QP},
+        {IBV_EVENT_COMM_EST, VAPI_QP_COMM_ESTABLISHED, VAPI_EV_SYNDROME_NONE, OF_QP},
+        {IBV_EVENT_SQ_DRAINED, VAPI_SEND_QUEUE_DRAINED, VAPI_EV_SYNDROME_NONE, OF_QP},
+        {IBV_EVENT_QP_LAST_WQE_REACHED, VAPI_RECEIVE_QUEUE_DRAINED, VAPI_EV_SYNDROME_NONE, OF_QP},
+        {IBV_EVENT_PATH_MIG, VAPI_QP_PATH_MIGRATED, VAPI_EV_SYNDROME_NONE, OF_QP},
+        {IBV_EVENT_PATH_MIG_ERR, VAPI_PATH_MIG_REQ_ERROR, VAPI_EV_SYNDROME_NONE, OF_QP},
+        {IBV_EVENT_SRQ_ERR, VAPI_SRQ_CATASTROPHIC_ERROR, VAPI_EV_SYNDROME_NONE, OF_SRQ},
+        {IBV_EVENT_SRQ_LIMIT_REACHED, VAPI_SRQ_LIMIT_REACHED, VAPI_EV_SYNDROME_NONE, OF_SRQ},
+        {IBV_EVENT_DEVICE_FATAL, VAPI_LOCAL_CATASTROPHIC_ERROR, VAPI_CATAS_ERR_GENERAL, OF_NOTHING},
+        {IBV_EVENT_PORT_ACTIVE, VAPI_PORT_ACTIVE, VAPI_EV_SYNDROME_NONE, OF_PORT},
+        {IBV_EVENT_PORT_ERR, VAPI_PORT_ERROR, VAPI_EV_SYNDROME_NONE, OF_PORT},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (known[i].verbs != event->event_type) continue;
+        *record = (VAPI_event_record_t){.type = known[i].type, .syndrome = known[i].syndrome};
+        switch (known[i].of) {
+        case OF_CQ:
+            record->modifier.cq_hndl = ((struct vapi_cq *)event->element.cq->cq_context)->handle;
+            break;
+        case OF_QP:
+            record->modifier.qp_hndl = handle_of_qp(event->element.qp);
+            break;
+        case OF_SRQ:
+            record->modifier.srq_hndl = handle_of_srq(event->element.srq);
+            break;
+        case OF_PORT:
+            record->modifier.port_num = (IB_port_t)event->element.port_num;
+            break;
+        case OF_NOTHING:
+            break;
+        }
+        return true;
+    }
+    return false;
+}
+
+/* Newest first.  A handler may remove any handler and add some: the place in the list is a number.
+ */
+static void call_async_handlers(struct vapi_watch *w, const VAPI_event_record_t *record)
+{
+    EVAPI_async_handler_hndl_t below = w->last_id + 1;
+    while (!w->ending) {
+        struct async_handler *h = w->handlers;
+        while (h && h->id >= below) h = h->next;
+        if (!h) break;
+        VAPI_event_record_t copy = *record;
+        VAPI_async_event_handler_t call = h->call;
+        void *data = h->data;
+        below = w->running_id = h->id;
+        pthread_mutex_unlock(&w->lock);
+        call(w->hca->handle, &copy, data);
+        pthread_mutex_lock(&w->lock);
+        w->running_id = 0;
+        pthread_cond_broadcast(&w->idle);
+    }
+}
+
+/* An event is acknowledged as soon as it has been copied, or a handler could not destroy what it is
+ * about. */
+static void take_async(struct vapi_watch *w)
+{
+    struct ibv_async_event event;
+    VAPI_event_record_t record;
+    if (ibv_get_async_event(w->hca->verbs, &event)) return;
+    bool known = translate(&event, &record);
+    ibv_ack_async_event(&event);
+    if (known) call_async_handlers(w, &record);
+}
+
+static void *run_async(void *argument)
+{
+    struct vapi_watch *w = argument;
+    struct pollfd fd[2] = {{.fd = w->hca->verbs->async_fd, .events = POLLIN},
+                           {.fd = w->async.wake_fd, .events = POLLIN}};
+    pthread_mutex_lock(&w->lock);
+    while (!w->ending) {
+        pthread_mutex_unlock(&w->lock);
+        int count = poll(fd, 2, -1);
+        pthread_mutex_lock(&w->lock);
+        if (count > 0 && fd[0].revents && !w->ending) take_async(w);
+    }
+    pthread_mutex_unlock(&w->lock);
+    leave(w);
+    return NULL;
+}
+
+static bool start_async(struct vapi_watch *w)
+{
+    int fd = w->hca->verbs->async_fd;
+    int flags = fcntl(fd, F_GETFL);
+    return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 &&
+           start(w, &w->async, run_async);
+}
+
+static VAPI_ret_t add_handler(VAPI_hca_hndl_t handle, VAPI_async_event_handler_t call, void *data,
+                              EVAPI_async_handler_hndl_t *id)
+{
+    struct vapi_hca *hca = vapi_hca(handle);
+    if (!hca) return VAPI_EINVAL_HCA_HNDL;
+    if (!call || !id) return VAPI_EINVAL_PARAM;
+    struct async_handler *h = malloc(sizeof *h);
+    if (!h) return VAPI_ENOMEM;
+    struct vapi_watch *w = hca->watch;
+    pthread_mutex_lock(&w->lock);
+    bool running = start_async(w);
+    if (running) {
+        *h = (struct async_handler){
+            .id = ++w->last_id, .call = call, .data = data, .next = w->handlers};
+        w->handlers = h;
+        *id = h->id;
+    }
+    pthread_mutex_unlock(&w->lock);
+    if (running) return VAPI_OK;
+    free(h);
+    return VAPI_EAGAIN;
+}
+
+VAPI_ret_t EVAPI_set_async_event_handler(VAPI_hca_hndl_t hca, VAPI_async_event_handler_t handler,
+                                         void *private_data, EVAPI_async_handler_hndl_t *handle)
+{
+    return add_handler(hca, handler, private_data, handle);
+}
+
+VAPI_ret_t VAPI_set_async_event_handler(VAPI_hca_hndl_t hca, VAPI_async_event_handler_t handler,
+                                        void *private_data)
+{
+    EVAPI_async_handler_hndl_t handle;
+    return add_handler(hca, handler, private_data, &handle);
+}
+
+VAPI_ret_t EVAPI_clear_async_event_handler(VAPI_hca_hndl_t handle, EVAPI_async_handler_hndl_t id)
+{
+    struct vapi_hca *hca = vapi_hca(handle);
+    if (!hca) return VAPI_EINVAL_HCA_HNDL;
+    struct vapi_watch *w = hca->watch;
+    pthread_mutex_lock(&w->lock);
+    struct async_handler **link = &w->handlers;
+    while (*link && (*link)->id != id) link = &(*link)->next;
+    struct async_handler *found = *link;
+    if (found) {
+        *link = found->next;
+        while (w->running_id == id && !is_self(&w->async)) pthread_cond_wait(&w->idle, &w->lock);
+    }
+    pthread_mutex_unlock(&w->lock);
+    free(found);
+    return found ? VAPI_OK : VAPI_EINVAL_PARAM;
+}
+
+/* ---- life
+ * -------------------------------------------------------------------------------------------- */
+
+struct vapi_watch *vapi_watch_new(struct vapi_hca *hca)
+{
+    struct vapi_watch *w = calloc(1, sizeof *w);
+    if (!w) return NULL;
+    w->hca = hca;
+    w->users = 1;
+    w->epoll_fd = w->completion.wake_fd = w->async.wake_fd = -1;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->idle, NULL);
+    return w;
+}
+
+static void close_if_open(int fd)
+{
+    if (fd >= 0) close(fd);
+}
+
+static void destroy(struct vapi_watch *w)
+{
+    while (w->handlers) {
+        struct async_handler *h = w->handlers;
+        w->handlers = h->next;
+        free(h);
+    }
+    close_if_open(w->epoll_fd);
+    close_if_open(w->completion.wake_fd);
+    close_if_open(w->async.wake_fd);
+    pthread_cond_destroy(&w->idle);
+    pthread_mutex_destroy(&w->lock);
+    if (w->hca->handle) { /* else it never came to life, and is its maker's */
+        ibv_close_device(w->hca->verbs);
+        pthread_mutex_destroy(&w->hca->lock);
+        free(w->hca);
+    }
+    free(w);
+}
+
+static void leave(struct vapi_watch *w)
+{
+    pthread_mutex_lock(&w->lock);
+    bool last = --w->users == 0;
+    pthread_mutex_unlock(&w->lock);
+    if (last) destroy(w);
+}
+
+/* Waits for the threads, unless it is one of them. */
+void vapi_watch_end(struct vapi_watch *w)
+{
+    struct helper *helpers[] = {&w->completion, &w->async};
+    pthread_mutex_lock(&w->lock);
+    w->ending = true;
+    pthread_mutex_unlock(&w->lock);
+    for (int i = 0; i < 2; i++) {
+        if (!helpers[i]->started) continue;
+        wake(helpers[i]);
+        if (is_self(helpers[i]))
+            pthread_detach(helpers[i]->thread);
+        else
+            pthread_join(helpers[i]->thread, NULL);
+    }
+    leave(w);
+}

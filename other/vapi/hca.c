@@ -1,0 +1,232 @@
+/* hca.c - HCAs: their names, attaching to one and letting go of it.
+ *
+ * An HCA is a verbs device that a process has opened.  Programs open it, and attach when that says
+ * that it is open already; all that counts here is to attach.
+ */
+#include "objects.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct vapi_hca *attached;
+
+/* ---- names -------------------------------------------------------------------------------------
+ */
+
+/* iWARP devices need a connection manager, which VAPI's programs know nothing of: not listed. */
+static bool is_listed(struct ibv_device *device)
+{
+    return device->transport_type != IBV_TRANSPORT_IWARP;
+}
+
+static void name_of(struct ibv_device *device, VAPI_hca_id_t name)
+{
+    memset(name, 0, HCA_MAXNAME);
+    strncpy(name, ibv_get_device_name(device), HCA_MAXNAME - 1);
+}
+
+/* Programs that know one name alone call the k-th HCA InfiniHost<k>. */
+static bool historic_number(const char *id, int *number)
+{
+    char *end;
+    if (strncmp(id, "InfiniHost", 10) || id[10] < '0' || id[10] > '9') return false;
+    unsigned long value = strtoul(id + 10, &end, 10);
+    *number = value < 1000 ? (int)value : -1;
+    return *end == '\0';
+}
+
+static struct ibv_device *find_device(struct ibv_device **list, const char *id)
+{
+    VAPI_hca_id_t name;
+    int number, seen = 0;
+    for (int i = 0; list[i]; i++) {
+        if (!is_listed(list[i])) continue;
+        name_of(list[i], name);
+        if (!strncmp(name, id, HCA_MAXNAME)) return list[i];
+    }
+    if (!historic_number(id, &number)) return NULL;
+    for (int i = 0; list[i]; i++)
+        if (is_listed(list[i]) && seen++ == number) return list[i];
+    return NULL;
+}
+
+/* A copy of `id`, which need not end within its 32 bytes. */
+static void copy_id(VAPI_hca_id_t to, const char *id)
+{
+    memset(to, 0, HCA_MAXNAME);
+    memcpy(to, id, strnlen(id, HCA_MAXNAME - 1));
+}
+
+static bool exists(const VAPI_hca_id_t id)
+{
+    VAPI_hca_id_t name;
+    struct ibv_device **list = id ? ibv_get_device_list(NULL) : NULL;
+    if (!list) return false;
+    copy_id(name, id);
+    bool found = find_device(list, name) != NULL;
+    ibv_free_device_list(list);
+    return found;
+}
+
+/* When there is not room for all: the header says that nothing is copied then, the implementation
+ * filled what there was, and one program (ParaStation) expected VAPI_OK.  Filling and VAPI_EAGAIN
+ * serves whoever looks at either.  Never more than there are: LA-MPI passes a number of bytes. */
+VAPI_ret_t EVAPI_list_hcas(u_int32_t n_entries, u_int32_t *num_hcas, VAPI_hca_id_t *ids)
+{
+    if (!num_hcas || (n_entries == 0) != (ids == NULL)) return VAPI_EINVAL_PARAM;
+    *num_hcas = 0;
+    struct ibv_device **list = ibv_get_device_list(NULL);
+    if (!list) return errno == ENOMEM ? VAPI_EAGAIN : VAPI_OK; /* no verbs at all: no HCAs */
+    u_int32_t count = 0;
+    for (int i = 0; list[i]; i++) {
+        if (!is_listed(list[i])) continue;
+        if (count < n_entries) name_of(list[i], ids[count]);
+        count++;
+    }
+    ibv_free_device_list(list);
+    *num_hcas = count;
+    return count > n_entries ? VAPI_EAGAIN : VAPI_OK;
+}
+
+VAPI_ret_t VAPI_open_hca(const VAPI_hca_id_t id, VAPI_hca_hndl_t *hca)
+{
+    return exists(id) ? VAPI_EBUSY : VAPI_EINVAL_HCA_ID;
+}
+
+VAPI_ret_t EVAPI_open_hca(const VAPI_hca_id_t id, EVAPI_hca_profile_t *wanted,
+                          EVAPI_hca_profile_t *actual)
+{
+    return exists(id) ? VAPI_EBUSY : VAPI_EINVAL_HCA_ID;
+}
+
+VAPI_ret_t EVAPI_close_hca(const VAPI_hca_id_t id)
+{
+    return exists(id) ? VAPI_EBUSY : VAPI_EINVAL_HCA_ID;
+}
+
+/* Programs call this with the handle they have just released; any negative code will do. */
+VAPI_ret_t VAPI_close_hca(VAPI_hca_hndl_t hca)
+{
+    return vapi_hca(hca) ? VAPI_EBUSY : VAPI_EINVAL_HCA_HNDL;
+}
+
+/* ---- attaching ---------------------------------------------------------------------------------
+ */
+
+static VAPI_ret_t open_device(struct vapi_hca *hca, struct ibv_device *device)
+{
+    hca->verbs = ibv_open_device(device);
+    if (!hca->verbs) return vapi_error(errno ? errno : EINVAL, VAPI_ESYSCALL);
+    int error = ibv_query_device(hca->verbs, &hca->attr);
+    if (error) return vapi_error(error, VAPI_ESYSCALL);
+    name_of(device, hca->name);
+    pthread_mutex_init(&hca->lock, NULL);
+    hca->watch = vapi_watch_new(hca);
+    if (hca->watch) hca->handle = vapi_handle_new(KIND_HCA, 0, hca);
+    if (hca->handle) return VAPI_OK;
+    if (hca->watch) vapi_watch_end(hca->watch);
+    pthread_mutex_destroy(&hca->lock);
+    return VAPI_EAGAIN;
+}
+
+static VAPI_ret_t attach(struct ibv_device *device, struct vapi_hca **found)
+{
+    VAPI_hca_id_t name;
+    name_of(device, name);
+    for (struct vapi_hca *h = attached; h; h = h->next)
+        if (!strcmp(h->name, name)) {
+            *found = h;
+            return VAPI_OK;
+        }
+    struct vapi_hca *hca = calloc(1, sizeof *hca);
+    if (!hca) return VAPI_ENOMEM;
+    VAPI_ret_t code = open_device(hca, device);
+    if (code != VAPI_OK) {
+        if (hca->verbs) ibv_close_device(hca->verbs);
+        free(hca);
+        return code;
+    }
+    hca->next = attached;
+    attached = hca;
+    *found = hca;
+    return VAPI_OK;
+}
+
+VAPI_ret_t EVAPI_get_hca_hndl(const VAPI_hca_id_t id, VAPI_hca_hndl_t *hca)
+{
+    VAPI_hca_id_t name;
+    VAPI_ret_t code = VAPI_EINVAL_HCA_ID;
+    struct vapi_hca *found;
+    if (!id || !hca) return id ? VAPI_EINVAL_PARAM : VAPI_EINVAL_HCA_ID;
+    struct ibv_device **list = ibv_get_device_list(NULL);
+    if (!list) return VAPI_EINVAL_HCA_ID;
+    copy_id(name, id);
+    struct ibv_device *device = find_device(list, name);
+    pthread_mutex_lock(&lock);
+    if (device) code = attach(device, &found);
+    if (code == VAPI_OK) {
+        found->gets++;
+        *hca = found->handle;
+    }
+    pthread_mutex_unlock(&lock);
+    ibv_free_device_list(list);
+    return code;
+}
+
+VAPI_ret_t EVAPI_release_hca_hndl(VAPI_hca_hndl_t handle)
+{
+    VAPI_ret_t code = VAPI_OK;
+    struct vapi_hca *last = NULL;
+    pthread_mutex_lock(&lock);
+    struct vapi_hca *hca = vapi_hca(handle);
+    if (!hca)
+        code = VAPI_EINVAL_HCA_HNDL;
+    else if (hca->gets == 1 && vapi_held(&hca->objects))
+        code = VAPI_EBUSY; /* and the handle stays good */
+    else if (--hca->gets == 0) {
+        struct vapi_hca **link = &attached;
+        while (*link != hca) link = &(*link)->next;
+        *link = hca->next;
+        vapi_handle_free(hca->handle);
+        last = hca;
+    }
+    pthread_mutex_unlock(&lock);
+    if (last) vapi_watch_end(last->watch); /* which frees it, at once or when its threads end */
+    return code;
+}
+
+/* ---- queue pairs by number: for completions that tell no more
+ * ------------------------------------ */
+
+static struct vapi_qp **bucket(struct vapi_hca *hca, uint32_t number)
+{
+    return &hca->qps[number % (sizeof hca->qps / sizeof *hca->qps)];
+}
+
+void vapi_qp_enter(struct vapi_qp *qp)
+{
+    struct vapi_qp **first = bucket(qp->hca, qp->verbs->qp_num);
+    pthread_mutex_lock(&qp->hca->lock);
+    qp->next_by_number = *first;
+    *first = qp;
+    pthread_mutex_unlock(&qp->hca->lock);
+}
+
+void vapi_qp_leave(struct vapi_qp *qp)
+{
+    pthread_mutex_lock(&qp->hca->lock);
+    struct vapi_qp **link = bucket(qp->hca, qp->verbs->qp_num);
+    while (*link != qp) link = &(*link)->next_by_number;
+    *link = qp->next_by_number;
+    pthread_mutex_unlock(&qp->hca->lock);
+}
+
+struct vapi_qp *vapi_qp_by_number(struct vapi_hca *hca, uint32_t number)
+{
+    pthread_mutex_lock(&hca->lock);
+    struct vapi_qp *qp = *bucket(hca, number);
+    while (qp && qp->verbs->qp_num != number) qp = qp->next_by_number;
+    pthread_mutex_unlock(&hca->lock);
+    return qp;
+}

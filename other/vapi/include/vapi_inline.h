@@ -1,0 +1,170 @@
+/* vapi_inline.h - the short way through VAPI_post_sr, EVAPI_post_inline_sr, VAPI_post_rr and
+ * VAPI_poll_cq, for the compiler to put where they are called.
+ *
+ * vapi.h includes it.  The library has real functions of the same names, which are called where
+ * nothing is inlined: without optimisation, through pointers, with VAPI_NO_INLINE defined.  Both do
+ * the same.  Whatever is not usual goes to the functions whose names begin with vapi_; nothing here
+ * is for programs to use.
+ */
+#ifndef H_VAPI_INLINE_H
+#define H_VAPI_INLINE_H
+
+#include "vapi_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ibv_qp;
+struct ibv_cq;
+struct ibv_wc;
+struct ibv_send_wr;
+struct ibv_recv_wr;
+
+/* What a handle stands for.  A handle is generation, place in vapi_slots and kind, one behind the
+ * other, so that a mask gives the slot and one comparison tells whether the handle is good and the
+ * short way is open: `usual` and `usual_recv` equal the handle then, and are 0 when not. */
+struct vapi_slot {
+    MT_ulong_ptr_t usual;      /* a QP that may send, a CQ that may be polled */
+    MT_ulong_ptr_t usual_recv; /* a QP that may receive */
+    VAPI_hca_hndl_t hca;
+    u_int32_t handle;
+    void *object;
+    union {
+        struct ibv_qp *qp;
+        struct ibv_cq *cq;
+    } verbs;
+    union {
+        int (*post_send)(struct ibv_qp *, struct ibv_send_wr *, struct ibv_send_wr **);
+        int (*poll)(struct ibv_cq *, int, struct ibv_wc *);
+    } call;
+    int (*post_recv)(struct ibv_qp *, struct ibv_recv_wr *, struct ibv_recv_wr **);
+};
+
+#define VAPI_SLOT_SHIFT 6 /* the bits that a handle keeps its kind in */
+#define VAPI_SLOT_BITS  18
+#define VAPI_SLOT_SIZE  64 /* bytes from one to the next */
+#define VAPI_SLOT_MASK  ((((MT_ulong_ptr_t)1 << VAPI_SLOT_BITS) - 1) << VAPI_SLOT_SHIFT)
+
+extern unsigned char *vapi_slots;
+
+/* Inlined wherever they are called, so that there need be no function of the name. */
+#define VAPI_ALWAYS extern __inline__ __attribute__((__gnu_inline__, __always_inline__))
+
+VAPI_ALWAYS struct vapi_slot *vapi_slot_of(MT_ulong_ptr_t handle)
+{
+    return (struct vapi_slot *)(void *)(vapi_slots + (handle & VAPI_SLOT_MASK));
+}
+
+/* In the two upper bits of what verbs knows a work request by; programs' own numbers that use them
+ * go the long way. */
+#define VAPI_ID_TRACKED ((u_int64_t)1 << 63) /* the rest is the address of a record */
+#define VAPI_ID_RECEIVE ((u_int64_t)1 << 62)
+
+/* The rest of the calls: all that is not usual. */
+VAPI_ret_t vapi_post_sr_rest(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, VAPI_sr_desc_t *desc,
+                             int inlined);
+VAPI_ret_t vapi_post_rr_rest(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, VAPI_rr_desc_t *desc);
+VAPI_ret_t vapi_poll_cq_rest(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, VAPI_wc_desc_t *wc);
+/* Verbs has refused the descriptor: why? */
+VAPI_ret_t vapi_post_sr_refused(VAPI_qp_hndl_t qp, VAPI_sr_desc_t *desc, int inlined, int error);
+VAPI_ret_t vapi_post_rr_refused(VAPI_qp_hndl_t qp, VAPI_rr_desc_t *desc, int error);
+/* `wc` is as verbs left it, and not a plain success; or `count` is below 0. */
+VAPI_ret_t vapi_poll_cq_odd(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, VAPI_wc_desc_t *wc, int count);
+
+/* Of a reliable connection: writes, sends and reads, signalled, neither fenced nor solicited. */
+VAPI_ALWAYS VAPI_ret_t vapi_send(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, VAPI_sr_desc_t *desc,
+                                 int inlined)
+{
+    struct vapi_slot *slot = vapi_slot_of(qp);
+    struct ibv_send_wr *bad;
+    u_int32_t kind; /* comp_type, fence and set_se in one */
+    int error;
+    __builtin_memcpy(&kind, (const char *)&desc->r_key + sizeof desc->r_key, sizeof kind);
+    if (slot->usual != qp || slot->hca != hca || kind != 0 || desc->id >> 62 != 0 ||
+        (u_int32_t)desc->opcode > (u_int32_t)(inlined ? VAPI_SEND_WITH_IMM : VAPI_RDMA_READ))
+        return vapi_post_sr_rest(hca, qp, desc, inlined);
+    desc->vapi_next = 0;
+    desc->vapi_flags = inlined ? 2 | 8 : 2; /* IBV_SEND_SIGNALED, IBV_SEND_INLINE */
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    desc->vapi_imm_data = desc->imm_data;
+#else
+    if (desc->opcode & 1) desc->vapi_imm_data = __builtin_bswap32(desc->imm_data);
+#endif
+    error = slot->call.post_send(slot->verbs.qp, (struct ibv_send_wr *)(void *)desc, &bad);
+    if (error == 0) return VAPI_OK;
+    return vapi_post_sr_refused(qp, desc, inlined, error);
+}
+
+VAPI_ALWAYS VAPI_ret_t vapi_receive(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, VAPI_rr_desc_t *desc)
+{
+    struct vapi_slot *slot = vapi_slot_of(qp);
+    struct ibv_recv_wr *bad;
+    int error;
+    if (slot->usual_recv != qp || slot->hca != hca || desc->opcode != VAPI_RECEIVE ||
+        desc->comp_type != VAPI_SIGNALED || desc->id >> 62 != 0)
+        return vapi_post_rr_rest(hca, qp, desc);
+    desc->vapi_next = 0;
+    error = slot->post_recv(slot->verbs.qp, (struct ibv_recv_wr *)(void *)desc, &bad);
+    if (error == 0) return VAPI_OK;
+    return vapi_post_rr_refused(qp, desc, error);
+}
+
+/* A completion that verbs has put into `wc` and that is a plain success. */
+VAPI_ALWAYS void vapi_finish(VAPI_wc_desc_t *wc)
+{
+    wc->free_res_count = 1;
+    if (wc->opcode & 128) { /* IBV_WC_RECV and, one above, IBV_WC_RECV_RDMA_WITH_IMM */
+        wc->opcode = (VAPI_cqe_opcode_t)(wc->opcode - 128 + VAPI_CQE_RQ_SEND_DATA);
+        wc->id &= ~VAPI_ID_RECEIVE;
+        wc->remote_node_addr.type = VAPI_RNA_UD;
+#if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        if (wc->imm_data_valid) wc->imm_data = __builtin_bswap32(wc->imm_data);
+#endif
+    }
+}
+
+VAPI_ALWAYS VAPI_ret_t vapi_poll(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, VAPI_wc_desc_t *wc)
+{
+    struct vapi_slot *slot = vapi_slot_of(cq);
+    int count;
+    if (slot->usual != cq || slot->hca != hca) return vapi_poll_cq_rest(hca, cq, wc);
+    count = slot->call.poll(slot->verbs.cq, 1, (struct ibv_wc *)(void *)wc);
+    if (count == 0) return VAPI_CQ_EMPTY;
+    if (count < 0 || wc->status != VAPI_SUCCESS || wc->id & VAPI_ID_TRACKED)
+        return vapi_poll_cq_odd(hca, cq, wc, count);
+    vapi_finish(wc);
+    return VAPI_OK;
+}
+
+#if defined(__OPTIMIZE__) && !defined(VAPI_NO_INLINE)
+#define VAPI_INLINED extern __inline__ __attribute__((__gnu_inline__))
+VAPI_INLINED VAPI_ret_t VAPI_post_sr(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, VAPI_sr_desc_t *desc)
+{
+    return vapi_send(hca, qp, desc, 0);
+}
+
+VAPI_INLINED VAPI_ret_t EVAPI_post_inline_sr(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp,
+                                             VAPI_sr_desc_t *desc)
+{
+    return vapi_send(hca, qp, desc, 1);
+}
+
+VAPI_INLINED VAPI_ret_t VAPI_post_rr(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, VAPI_rr_desc_t *desc)
+{
+    return vapi_receive(hca, qp, desc);
+}
+
+VAPI_INLINED VAPI_ret_t VAPI_poll_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, VAPI_wc_desc_t *wc)
+{
+    return vapi_poll(hca, cq, wc);
+}
+#undef VAPI_INLINED
+#endif
+#undef VAPI_ALWAYS
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

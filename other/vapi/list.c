@@ -1,0 +1,142 @@
+/* list.c - posting lists: all of a list or nothing of it.
+ *
+ * Whether there is room is known from records, which a queue has of everything from its first list
+ * on. The header names VAPI_EAGAIN for a list without room, the implementation returned
+ * VAPI_E2BIG_WR_NUM, as for a single request: that is what programs saw, and what is returned here.
+ */
+#include "post.h"
+
+#include <stdio.h>
+
+enum { CHUNK = 16 };
+
+static bool has_room(const struct vapi_lane *lane, u_int32_t n)
+{
+    return n <= lane->depth && lane->entered - lane->retired <= lane->depth - n;
+}
+
+/* Verbs took `taken` of `n` and then refused.  None: nothing has happened.  Some: that cannot be
+ * undone. It can happen only to a queue whose first list comes while earlier requests fill it. */
+static VAPI_ret_t stopped(u_int32_t taken, u_int32_t n, int error)
+{
+    if (taken == 0) return vapi_refused(error);
+    fprintf(stderr,
+            "libvapi: the device took %u of a list of %u work requests; make the queue deeper than "
+            "what is posted before the first list\n",
+            taken, n);
+    return VAPI_EGEN;
+}
+
+/* ---- sends -------------------------------------------------------------------------------------
+ */
+
+/* Up to CHUNK of them, chained; how many verbs took, into *taken. */
+static int send_chunk(struct vapi_qp *qp, VAPI_sr_desc_t *array, u_int32_t n, u_int32_t *taken)
+{
+    struct ibv_send_wr wr[CHUNK], *bad = NULL;
+    uint32_t silent[CHUNK];
+    u_int32_t made = 0;
+    for (; made < n; made++) {
+        silent[made] = qp->send.silent;
+        vapi_translate_send(qp, &array[made], false, &wr[made]);
+        if (!vapi_lane_enter(&qp->send, array[made].id, 0, vapi_is_silent(qp, &array[made]),
+                             &wr[made].wr_id))
+            break; /* no memory for records */
+        if (made > 0) wr[made - 1].next = &wr[made];
+    }
+    int error = made > 0 ? ibv_post_send(qp->verbs, wr, &bad) : ENOMEM;
+    *taken = error == 0 ? made : made > 0 ? (u_int32_t)(bad - wr) : 0;
+    for (u_int32_t i = made; i > *taken; i--)
+        vapi_lane_undo(&qp->send, wr[i - 1].wr_id, silent[i - 1]);
+    return error;
+}
+
+static VAPI_ret_t send_all(struct vapi_qp *qp, VAPI_sr_desc_t *array, u_int32_t n)
+{
+    u_int32_t done = 0;
+    qp->send.all = true;
+    vapi_qp_refresh(qp);
+    if (!has_room(&qp->send, n)) return VAPI_E2BIG_WR_NUM;
+    while (done < n) {
+        u_int32_t taken;
+        int error = send_chunk(qp, array + done, n - done < CHUNK ? n - done : CHUNK, &taken);
+        done += taken;
+        if (error) return stopped(done, n, error);
+    }
+    return VAPI_OK;
+}
+
+static VAPI_ret_t find(VAPI_hca_hndl_t handle, VAPI_qp_hndl_t qp, struct vapi_qp **found)
+{
+    struct vapi_hca *hca = vapi_hca(handle);
+    if (!hca) return VAPI_EINVAL_HCA_HNDL;
+    *found = vapi_object_of(hca, qp, KIND_QP);
+    return *found ? VAPI_OK : VAPI_EINVAL_QP_HNDL;
+}
+
+VAPI_ret_t EVAPI_post_sr_list(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle, u_int32_t n,
+                              VAPI_sr_desc_t *array)
+{
+    struct vapi_qp *qp;
+    VAPI_ret_t code = find(hca, handle, &qp);
+    if (code == VAPI_OK && (n == 0 || !array)) code = VAPI_EINVAL_PARAM;
+    for (u_int32_t i = 0; i < n && code == VAPI_OK; i++)
+        code = vapi_check_send(qp, &array[i], false);
+    if (code != VAPI_OK) return code;
+    pthread_mutex_lock(&qp->send.lock);
+    code = send_all(qp, array, n);
+    pthread_mutex_unlock(&qp->send.lock);
+    return code;
+}
+
+/* ---- receives ----------------------------------------------------------------------------------
+ */
+
+static int recv_chunk(struct vapi_qp *qp, VAPI_rr_desc_t *array, u_int32_t n, u_int32_t *taken)
+{
+    struct ibv_recv_wr wr[CHUNK], *bad = NULL;
+    uint32_t silent[CHUNK];
+    u_int32_t made = 0;
+    for (; made < n; made++) {
+        silent[made] = qp->recv.silent;
+        wr[made] = (struct ibv_recv_wr){.sg_list = (struct ibv_sge *)(void *)array[made].sg_lst_p,
+                                        .num_sge = (int)array[made].sg_lst_len};
+        if (!vapi_enter_recv(qp, &array[made], &wr[made].wr_id)) break;
+        if (made > 0) wr[made - 1].next = &wr[made];
+    }
+    int error = made > 0 ? ibv_post_recv(qp->verbs, wr, &bad) : ENOMEM;
+    *taken = error == 0 ? made : made > 0 ? (u_int32_t)(bad - wr) : 0;
+    for (u_int32_t i = made; i > *taken; i--)
+        vapi_lane_undo(&qp->recv, wr[i - 1].wr_id, silent[i - 1]);
+    return error;
+}
+
+static VAPI_ret_t recv_all(struct vapi_qp *qp, VAPI_rr_desc_t *array, u_int32_t n)
+{
+    u_int32_t done = 0;
+    qp->recv.all = true;
+    vapi_refresh_recv(qp);
+    if (!has_room(&qp->recv, n)) return VAPI_E2BIG_WR_NUM;
+    while (done < n) {
+        u_int32_t taken;
+        int error = recv_chunk(qp, array + done, n - done < CHUNK ? n - done : CHUNK, &taken);
+        done += taken;
+        if (error) return stopped(done, n, error);
+    }
+    return VAPI_OK;
+}
+
+VAPI_ret_t EVAPI_post_rr_list(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle, u_int32_t n,
+                              VAPI_rr_desc_t *array)
+{
+    struct vapi_qp *qp;
+    VAPI_ret_t code = find(hca, handle, &qp);
+    if (code == VAPI_OK && qp->srq) code = VAPI_EINVAL_SRQ_HNDL;
+    if (code == VAPI_OK && (n == 0 || !array)) code = VAPI_EINVAL_PARAM;
+    for (u_int32_t i = 0; i < n && code == VAPI_OK; i++) code = vapi_check_recv(qp, &array[i]);
+    if (code != VAPI_OK) return code;
+    pthread_mutex_lock(&qp->recv.lock);
+    code = recv_all(qp, array, n);
+    pthread_mutex_unlock(&qp->recv.lock);
+    return code;
+}

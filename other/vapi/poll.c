@@ -1,0 +1,219 @@
+/* poll.c - taking completions off a queue, but for the usual ones, which vapi_inline.h takes.
+ *
+ * Verbs writes a completion straight into the program's descriptor, whose members stand where verbs
+ * has its own; here it is made VAPI's in place.  A CQ on which a program looks ahead
+ * (EVAPI_peek_cq) is polled under its lock from then on, because completions then wait in a ring of
+ * ours.
+ */
+#include "objects.h"
+
+#include <arpa/inet.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SAME(member, other)                                                                        \
+    _Static_assert(offsetof(VAPI_wc_desc_t, member) == offsetof(struct ibv_wc, other), #member)
+SAME(id, wr_id);
+SAME(status, status);
+SAME(opcode, opcode);
+SAME(vendor_err_syndrome, vendor_err);
+SAME(byte_len, byte_len);
+SAME(imm_data, imm_data);
+SAME(local_qp_num, qp_num);
+SAME(remote_node_addr.qp_ety.qp, src_qp);
+SAME(remote_node_addr.vapi_flags, wc_flags);
+SAME(remote_node_addr.vapi_pkey_ix, pkey_index);
+SAME(remote_node_addr.slid, slid);
+SAME(remote_node_addr.sl, sl);
+SAME(remote_node_addr.ee_dlid.dst_path_bits, dlid_path_bits);
+_Static_assert(sizeof(struct ibv_wc) <= offsetof(VAPI_wc_desc_t, remote_node_addr.type),
+               "verbs writes over nothing of ours");
+_Static_assert(IBV_WC_GRH == 1 && IBV_WC_WITH_IMM == 2, "the bits of grh_flag, imm_data_valid");
+_Static_assert(IBV_WC_RECV == 128 && IBV_WC_RECV_RDMA_WITH_IMM == 129, "see vapi_finish");
+_Static_assert((int)IBV_WC_SEND == VAPI_CQE_SQ_SEND_DATA &&
+                   (int)IBV_WC_RDMA_WRITE == VAPI_CQE_SQ_RDMA_WRITE &&
+                   (int)IBV_WC_RDMA_READ == VAPI_CQE_SQ_RDMA_READ &&
+                   (int)IBV_WC_COMP_SWAP == VAPI_CQE_SQ_COMP_SWAP &&
+                   (int)IBV_WC_FETCH_ADD == VAPI_CQE_SQ_FETCH_ADD &&
+                   (int)IBV_WC_BIND_MW == VAPI_CQE_SQ_BIND_MRW,
+               "operations of the send queue");
+_Static_assert((int)IBV_WC_SUCCESS == VAPI_SUCCESS &&
+                   (int)IBV_WC_INV_EEC_STATE_ERR == VAPI_INV_EEC_STATE_ERR,
+               "statuses up to there");
+
+static VAPI_wc_status_t status_of(VAPI_wc_status_t status)
+{
+    if (status <= VAPI_INV_EEC_STATE_ERR) return status;
+    return status == IBV_WC_FATAL_ERR ? VAPI_COMP_FATAL_ERR : VAPI_COMP_GENERAL_ERR;
+}
+
+/* Which queue a failed work request without a record was of; -1: of no queue pair that is left.
+ * Verbs does not tell.  Where a queue pair's queues complete in one CQ, the number tells. */
+static int was_recv(struct vapi_cq *cq, const VAPI_wc_desc_t *wc)
+{
+    if (wc->id & VAPI_ID_RECEIVE) return 1;
+    struct vapi_qp *qp = vapi_qp_by_number(cq->hca, wc->local_qp_num);
+    if (!qp) return -1;
+    return qp->recv_cq == cq && qp->send_cq != cq;
+}
+
+/* Makes VAPI's of what verbs has put into `wc`; false when the program is not told of it. */
+static bool translate(struct vapi_cq *cq, VAPI_wc_desc_t *wc)
+{
+    bool success = wc->status == VAPI_SUCCESS, tracked = wc->id & VAPI_ID_TRACKED;
+    uint64_t id = wc->id;
+    uint32_t freed = 1;
+    int recv = 0;
+    if (tracked) {
+        struct vapi_record *record = (struct vapi_record *)(uintptr_t)(id & ~VAPI_ID_TRACKED);
+        recv = !record->lane || record->lane->is_recv;
+        if (!vapi_record_done(record, success, &id, &freed)) return false;
+    } else if (!success) {
+        recv = was_recv(cq, wc);
+        if (recv < 0) return false;
+        id &= ~VAPI_ID_RECEIVE;
+    }
+    if (success) {
+        vapi_finish(wc);
+        if (tracked) {
+            wc->id = id;
+            wc->free_res_count = freed;
+        }
+        return true;
+    }
+    VAPI_wc_desc_t failed = {.id = id,
+                             .status = status_of(wc->status),
+                             .opcode = recv ? VAPI_CQE_RQ_SEND_DATA : VAPI_CQE_SQ_SEND_DATA,
+                             .vendor_err_syndrome = wc->vendor_err_syndrome,
+                             .local_qp_num = wc->local_qp_num,
+                             .free_res_count = freed};
+    *wc = failed;
+    return true;
+}
+
+/* ---- the ring of those that wait, under the CQ's lock
+ * --------------------------------------------- */
+
+static void open_or_shut(struct vapi_cq *cq)
+{
+    bool open = !cq->careful && cq->staged_count == 0;
+    __atomic_store_n(&vapi_slot_of(cq->handle)->usual, open ? cq->handle : 0, __ATOMIC_RELEASE);
+}
+
+static VAPI_wc_desc_t *staged_at(struct vapi_cq *cq, size_t i)
+{
+    return &cq->staged[(cq->staged_first + i) % cq->staged_room];
+}
+
+static bool make_room(struct vapi_cq *cq)
+{
+    if (cq->staged_count < cq->staged_room) return true;
+    size_t room = cq->staged_room ? 2 * cq->staged_room : 16;
+    VAPI_wc_desc_t *larger = malloc(room * sizeof *larger);
+    if (!larger) return false;
+    for (size_t i = 0; i < cq->staged_count; i++) larger[i] = *staged_at(cq, i);
+    free(cq->staged);
+    cq->staged = larger;
+    cq->staged_room = room;
+    cq->staged_first = 0;
+    return true;
+}
+
+/* One completion off verbs; 0 for none. */
+static int take(struct vapi_cq *cq, VAPI_wc_desc_t *wc)
+{
+    return ibv_poll_cq(cq->verbs, 1, (struct ibv_wc *)(void *)wc);
+}
+
+static VAPI_ret_t poll_verbs(struct vapi_cq *cq, VAPI_wc_desc_t *wc)
+{
+    int count;
+    while ((count = take(cq, wc)) > 0)
+        if (translate(cq, wc)) return VAPI_OK;
+    return count == 0 ? VAPI_CQ_EMPTY : VAPI_EFATAL;
+}
+
+VAPI_cqe_num_t vapi_cq_waiting(struct vapi_cq *cq, VAPI_cqe_num_t n)
+{
+    pthread_mutex_lock(&cq->lock);
+    cq->careful = true;
+    open_or_shut(cq);
+    while (cq->staged_count < n && make_room(cq)) {
+        if (poll_verbs(cq, staged_at(cq, cq->staged_count)) != VAPI_OK) break;
+        cq->staged_count++;
+    }
+    VAPI_cqe_num_t waiting = (VAPI_cqe_num_t)cq->staged_count;
+    pthread_mutex_unlock(&cq->lock);
+    return waiting;
+}
+
+/* Some devices leave a queue pair's completions there when it is reset or destroyed. */
+void vapi_cq_purge(struct vapi_cq *cq, uint32_t qp_number)
+{
+    VAPI_wc_desc_t wc;
+    size_t kept = 0;
+    pthread_mutex_lock(&cq->lock);
+    for (size_t i = 0; i < cq->staged_count; i++)
+        if (staged_at(cq, i)->local_qp_num != qp_number) *staged_at(cq, kept++) = *staged_at(cq, i);
+    cq->staged_count = kept;
+    while (make_room(cq) && take(cq, &wc) > 0) {
+        if (wc.local_qp_num == qp_number || !translate(cq, &wc)) continue;
+        *staged_at(cq, cq->staged_count++) = wc;
+        open_or_shut(cq);
+    }
+    open_or_shut(cq);
+    pthread_mutex_unlock(&cq->lock);
+}
+
+/* ---- calls -------------------------------------------------------------------------------------
+ */
+
+static struct vapi_cq *find(VAPI_hca_hndl_t handle, VAPI_cq_hndl_t cq, VAPI_ret_t *code)
+{
+    struct vapi_hca *hca = vapi_hca(handle);
+    struct vapi_cq *found = hca ? vapi_object_of(hca, cq, KIND_CQ) : NULL;
+    *code = !hca ? VAPI_EINVAL_HCA_HNDL : !found ? VAPI_EINVAL_CQ_HNDL : VAPI_OK;
+    return found;
+}
+
+VAPI_ret_t vapi_poll_cq_rest(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_wc_desc_t *wc)
+{
+    VAPI_ret_t code;
+    struct vapi_cq *cq = find(hca, handle, &code);
+    if (!cq) return code;
+    pthread_mutex_lock(&cq->lock);
+    if (cq->staged_count > 0) {
+        *wc = *staged_at(cq, 0);
+        cq->staged_first = (cq->staged_first + 1) % cq->staged_room;
+        cq->staged_count--;
+        open_or_shut(cq);
+    } else
+        code = poll_verbs(cq, wc);
+    pthread_mutex_unlock(&cq->lock);
+    return code;
+}
+
+VAPI_ret_t vapi_poll_cq_odd(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_wc_desc_t *wc,
+                            int count)
+{
+    VAPI_ret_t code;
+    struct vapi_cq *cq = find(hca, handle, &code);
+    if (!cq) return code;
+    if (count < 0) return VAPI_EFATAL;
+    return translate(cq, wc) ? VAPI_OK : vapi_poll_cq_rest(hca, handle, wc);
+}
+
+VAPI_ret_t VAPI_poll_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, VAPI_wc_desc_t *wc)
+{
+    return vapi_poll(hca, cq, wc);
+}
+
+VAPI_ret_t EVAPI_peek_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_cqe_num_t n)
+{
+    VAPI_ret_t code;
+    struct vapi_cq *cq = find(hca, handle, &code);
+    if (!cq) return code;
+    if (n == 0 || n > (uint32_t)cq->verbs->cqe) return VAPI_E2BIG_CQ_NUM;
+    return vapi_cq_waiting(cq, n) >= n ? VAPI_OK : VAPI_CQ_EMPTY;
+}

@@ -1,0 +1,89 @@
+/* slots.c - handles: numbers that lead to objects without a search, and that are told from numbers
+ * that are not, or not any more, handles.
+ *
+ * The slots lie in one block that is never given back, so that any number leads into it; a slot
+ * that is used again has another generation.
+ */
+#include "objects.h"
+
+#include <stddef.h>
+
+enum { SLOTS = 1 << VAPI_SLOT_BITS, GENERATION_SHIFT = 24, GENERATIONS = 127 };
+
+_Static_assert(sizeof(struct vapi_slot) <= VAPI_SLOT_SIZE, "a slot has its place");
+_Static_assert(VAPI_SLOT_SIZE == 1 << VAPI_SLOT_SHIFT, "the mask gives an offset");
+_Static_assert(VAPI_SLOT_SHIFT + VAPI_SLOT_BITS == GENERATION_SHIFT, "nothing overlaps");
+
+static unsigned char slots[(size_t)SLOTS * VAPI_SLOT_SIZE] __attribute__((aligned(64)));
+unsigned char *vapi_slots = slots;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t used = 1;              /* slots that ever were; the first is nobody's */
+static uint32_t free_first, free_last; /* the others, longest free first; 0: none */
+
+static struct vapi_slot *slot_at(uint32_t index)
+{
+    return (struct vapi_slot *)(void *)(slots + (size_t)index * VAPI_SLOT_SIZE);
+}
+
+static uint32_t index_of(uint32_t handle)
+{
+    return (handle & VAPI_SLOT_MASK) >> VAPI_SLOT_SHIFT;
+}
+
+/* Of a free slot, `object` is the index of the next. */
+static uint32_t take_slot(void)
+{
+    uint32_t index = free_first;
+    if (index) {
+        free_first = (uint32_t)(uintptr_t)slot_at(index)->object;
+        if (!free_first) free_last = 0;
+    } else if (used < SLOTS)
+        index = used++;
+    return index;
+}
+
+uint32_t vapi_handle_new(enum vapi_kind kind, uint32_t hca, void *object)
+{
+    uint32_t handle = 0;
+    pthread_mutex_lock(&lock);
+    uint32_t index = take_slot();
+    if (index) {
+        struct vapi_slot *slot = slot_at(index);
+        uint32_t generation = (slot->handle >> GENERATION_SHIFT) % GENERATIONS + 1;
+        if (generation == GENERATIONS) generation = 1; /* no handle is all ones in 31 bits */
+        handle = generation << GENERATION_SHIFT | index << VAPI_SLOT_SHIFT | kind;
+        slot->object = object;
+        slot->hca = hca ? hca : handle;
+        __atomic_store_n(&slot->handle, handle, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&lock);
+    return handle;
+}
+
+void vapi_handle_free(uint32_t handle)
+{
+    uint32_t index = index_of(handle);
+    struct vapi_slot *slot = slot_at(index);
+    pthread_mutex_lock(&lock);
+    __atomic_store_n(&slot->usual, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&slot->usual_recv, 0, __ATOMIC_RELAXED);
+    /* The generation stays, the kind is none. */
+    __atomic_store_n(&slot->handle, handle >> GENERATION_SHIFT << GENERATION_SHIFT,
+                     __ATOMIC_RELEASE);
+    slot->object = NULL;
+    if (free_last)
+        slot_at(free_last)->object = (void *)(uintptr_t)index;
+    else
+        free_first = index;
+    free_last = index;
+    pthread_mutex_unlock(&lock);
+}
+
+void *vapi_object(MT_ulong_ptr_t handle, enum vapi_kind kind)
+{
+    struct vapi_slot *slot = vapi_slot_of(handle);
+    if ((handle & ((1u << VAPI_SLOT_SHIFT) - 1)) != kind) return NULL;
+    if (__atomic_load_n(&slot->handle, __ATOMIC_ACQUIRE) != handle) return NULL;
+    return slot->object;
+}

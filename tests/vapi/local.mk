@@ -1,0 +1,8 @@
+# tests/vapi: libvapi's own tests, run by run.sh.
+EXTRA_DIST += tests/vapi/run.sh
+vapi_cppflags = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/other/vapi/include
+vapi_ldadd = libvapi.la libsofthca.la $(VERBS_LIBS) -lpthread
+check_PROGRAMS += tests/vapi/rules
+tests_vapi_rules_SOURCES = tests/vapi/rules.c tests/vapi/ends.c tests/vapi/ends.h tests/vapi/post.c
+tests_vapi_rules_CPPFLAGS = $(vapi_cppflags)
+tests_vapi_rules_LDADD = $(vapi_ldadd)

@@ -1,0 +1,9 @@
+#!/bin/bash
+# run.sh - libvapi's tests on the software device.  TAP on stdout.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../tap.sh" || exit 1
+cd "$TEST_BUILD" || exit 1
+export SOFTHCA=on
+
+tap_program vapi "every call and code" tests/vapi/rules
+tap_end
