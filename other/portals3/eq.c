@@ -272,6 +272,7 @@ static int wait_for_any(struct wait *wait, ptl_time_t timeout)
             continue;
         }
         if (engine->transport->threaded) {
+            engine->transport->ops->wake(engine->transport); /* it left the work to us till now */
             sleep_on_bell(wait, deadline);
         } else {
             uint64_t now = now_ms(), left = deadline > now ? deadline - now : 0;

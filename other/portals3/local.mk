@@ -10,8 +10,12 @@ portals3_engine = \
 	other/portals3/shadow.h other/portals3/solo.c other/portals3/table.c \
 	other/portals3/transport.h
 # The transport over libibverbs.
-portals3_verbs = other/portals3/verbs_absent.c \
-	other/portals3/greeting.c other/portals3/greeting.h
+portals3_verbs = \
+	other/portals3/greeting.c other/portals3/greeting.h other/portals3/launch.c other/portals3/launch.h \
+	other/portals3/lease.h other/portals3/mutex.h other/portals3/ranges.c other/portals3/ranges.h \
+	other/portals3/verbs.h other/portals3/verbs_address.c other/portals3/verbs_device.c other/portals3/verbs_link.c \
+	other/portals3/verbs_memory.c other/portals3/verbs_node.c other/portals3/verbs_open.c other/portals3/verbs_progress.c \
+	other/portals3/verbs_receive.c other/portals3/verbs_send.c other/portals3/verbs_settings.c other/portals3/verbs_share.c
 
 lib_LTLIBRARIES += libportals.la
 libportals_la_SOURCES =
@@ -33,3 +37,10 @@ portals3_oldincludedir = $(includedir)/p30
 portals3_oldinclude_HEADERS = other/portals3/include/p30/types.h other/portals3/include/p30/errno.h
 pkgconfig_DATA += other/portals3/libportals.pc
 EXTRA_DIST += other/portals3/README.md
+
+# Its tests over the network: tests/portals3.
+check_PROGRAMS += tests/portals3/traffic
+portals3_network = other/portals3/libinner.la libsofthca.la $(VERBS_LIBS)
+tests_portals3_traffic_SOURCES = tests/portals3/traffic.c
+tests_portals3_traffic_CPPFLAGS = $(portals3_cppflags)
+tests_portals3_traffic_LDADD = $(portals3_network)

@@ -120,7 +120,8 @@ struct ptli_transport_ops {
      * wait). True: something was done.  False at once if another thread is at it and timeout is 0.
      */
     bool (*progress)(struct ptli_transport *, ptl_time_t timeout);
-    /* Makes the progress thread call ptli_work soon. */
+    /* Makes the progress thread call ptli_work soon, and look after what callers that poll have
+     * looked after so far. */
     void (*wake)(struct ptli_transport *);
 
     /* Fast path, initiator: the peer's list of this table entry, held, or NULL if there is none to

@@ -1,0 +1,50 @@
+/* mutex.h - a lock of one word, whose uncontended way is a handful of instructions in the caller.
+ *
+ * Who does not get it sleeps in the kernel, so that more threads than processors do no harm.  Not
+ * recursive; a thread that dies with it leaves it locked.
+ */
+#ifndef PTLI_MUTEX_H
+#define PTLI_MUTEX_H
+
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct ptli_mutex {
+    _Atomic uint32_t word; /* 0 free, 1 taken, 2 taken and somebody sleeps */
+};
+
+static inline bool ptli_mutex_try(struct ptli_mutex *mutex)
+{
+    uint32_t free = 0;
+    return atomic_compare_exchange_strong_explicit(&mutex->word, &free, 1, memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
+__attribute__((cold, noinline, unused)) static void ptli_mutex_lock_slowly(struct ptli_mutex *mutex)
+{
+    while (atomic_exchange_explicit(&mutex->word, 2, memory_order_acquire) != 0)
+        syscall(SYS_futex, &mutex->word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+}
+
+static inline void ptli_mutex_lock(struct ptli_mutex *mutex)
+{
+    if (__builtin_expect(!ptli_mutex_try(mutex), 0)) ptli_mutex_lock_slowly(mutex);
+}
+
+__attribute__((cold, noinline, unused)) static void
+ptli_mutex_unlock_slowly(struct ptli_mutex *mutex)
+{
+    syscall(SYS_futex, &mutex->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+static inline void ptli_mutex_unlock(struct ptli_mutex *mutex)
+{
+    if (__builtin_expect(atomic_exchange_explicit(&mutex->word, 0, memory_order_release) == 2, 0))
+        ptli_mutex_unlock_slowly(mutex);
+}
+
+#endif
