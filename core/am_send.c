@@ -153,6 +153,7 @@ static void send_pair(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool r
     gasnetc_counter_t local = {.issued = gasnetc_frees_source(form)};
     const gasnetc_sent_t sent = {.counter = local.issued ? &local : NULL};
     const net_payload_t payload = {.dst = (uintptr_t)am->dst,
+                                   .key = &peer->segment.keys[0],
                                    .src = am->src,
                                    .local = gasnetc_region_at_home(am->src, am->nbytes),
                                    .length = am->nbytes};

@@ -6,7 +6,7 @@
 # conduit has is in its folder's local.mk; core/conduits.m4 decides which of them are built.
 set -eu
 root=$(dirname "$0")/..
-conduits="ibv"
+conduits="ibv portals"
 upper() { echo "$1" | tr '[:lower:]' '[:upper:]'; }
 
 # What a conduit has whatever the mode: its include folder, its launcher, its client files.

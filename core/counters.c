@@ -70,6 +70,7 @@ static uint64_t tally_peer(uint32_t node, gasnetc_tally_t *tally)
                        v[GASNETC_COUNT_replies_long];
     /* Every Request was replied to, or its credit went to the bank. */
     v[GASNETC_COUNT_got_requests] = replies + v[GASNETC_COUNT_banked];
+    if (NET_OWN_FLOW) v[GASNETC_COUNT_got_requests] += v[GASNETC_COUNT_hidden_replies];
     v[GASNETC_COUNT_am_by_ring] = net.by_ring;
     v[GASNETC_COUNT_rings] = net.rings;
     v[GASNETC_COUNT_puts] = net.puts;
@@ -79,6 +80,11 @@ static uint64_t tally_peer(uint32_t node, gasnetc_tally_t *tally)
     v[GASNETC_COUNT_puts_inline] = rest(v[GASNETC_COUNT_puts], net.puts_not_captured);
     v[GASNETC_COUNT_in_flight_now] = net.in_flight;
     v[GASNETC_COUNT_in_flight_most] = net.in_flight_most;
+    if (NET_OWN_FLOW) {
+        v[GASNETC_COUNT_credits] = net.credits;
+        v[GASNETC_COUNT_credits_now] = net.credits_now;
+        v[GASNETC_COUNT_credits_lowest] = net.credits_lowest;
+    }
     return net.puts_not_captured;
 }
 
@@ -120,6 +126,10 @@ void gasnetc_tally_process(gasnetc_tally_t *tally)
     net_counts(&net);
     v[GASNETC_COUNT_registrations] = net.registrations;
     v[GASNETC_COUNT_spares_out] = net.spares_out;
+    if (NET_BUFFERS) {
+        v[GASNETC_COUNT_bounce_buffers] = net.buffers;
+        v[GASNETC_COUNT_bounce_most] = net.buffers_most;
+    }
     v[GASNETC_COUNT_connections] = net.connections;
 }
 

@@ -178,6 +178,7 @@ static inline enum net_result net_am(net_peer_t *peer, void *data, const net_reg
  * node's segment. */
 typedef struct net_payload {
     uint64_t dst;
+    const net_key_t *key;
     const void *src;
     const net_region_t *local;
     size_t length;
@@ -212,19 +213,21 @@ static inline unsigned net_arrivals(net_message_t **messages, unsigned budget, u
  */
 
 struct net_peer_counts {
-    uint64_t puts, put_bytes, gets, get_bytes; /* posted, failed ones too */
-    uint64_t puts_not_captured;                /* net_put with a local region */
-    uint64_t by_ring;                          /* messages that needed no receive buffer */
-    uint64_t rings;                            /* in our memory, for the peer to write to */
-    uint64_t in_flight;                        /* posted and not reaped */
-    uint64_t in_flight_most;                   /* the most that one queue has had */
+    uint64_t puts, put_bytes, gets, get_bytes;     /* posted, failed ones too */
+    uint64_t puts_not_captured;                    /* net_put with a local region */
+    uint64_t by_ring;                              /* messages that needed no receive buffer */
+    uint64_t rings;                                /* in our memory, for the peer to write to */
+    uint64_t in_flight;                            /* posted and not reaped */
+    uint64_t in_flight_most;                       /* the most that one queue has had */
+    uint64_t credits, credits_now, credits_lowest; /* with NET_OWN_FLOW */
 };
 void net_peer_counts(const net_peer_t *peer, struct net_peer_counts *counts);
 
 struct net_counts {
-    uint64_t registrations; /* made since net_open */
-    uint64_t spares_out;    /* messages that net_refill moved */
-    uint64_t connections;   /* peers that messages can go to */
+    uint64_t registrations;         /* made since net_open */
+    uint64_t spares_out;            /* messages that net_refill moved */
+    uint64_t connections;           /* peers that messages can go to */
+    uint64_t buffers, buffers_most; /* with NET_BUFFERS: there are, most in use at once */
 };
 void net_counts(struct net_counts *counts);
 

@@ -11,7 +11,9 @@
 
 gasnetc_params_t gasnetc_params = {
 #define PARAM(field, type, name, alias, initial, ...) .field = initial,
-#include "core/params.def"
+#define FIXED(field, type, value)                    .field = value,
+#include GASNETC_PARAMS_DEF
+#undef FIXED
 #undef PARAM
 };
 
@@ -20,7 +22,9 @@ const gasnetc_param_t gasnetc_param_table[] = {
     {name,    alias, GASNETC_##type,                                                               \
      initial, least, (double)(most),                                                               \
      same,    help,  offsetof(gasnetc_params_t, field)},
-#include "core/params.def"
+#define FIXED(...)
+#include GASNETC_PARAMS_DEF
+#undef FIXED
 #undef PARAM
 };
 const size_t gasnetc_param_count = sizeof gasnetc_param_table / sizeof *gasnetc_param_table;
@@ -33,7 +37,8 @@ static bool parse(enum gasnetc_param_type type, const char *text, double *value)
 {
     int64_t whole = 0;
     bool parsed;
-    if (type == GASNETC_SECONDS) return gasneti_parse_double(text, value);
+    if (type == GASNETC_SECONDS || type == GASNETC_FRACTION)
+        return gasneti_parse_double(text, value);
     if (type == GASNETC_BOOLEAN) {
         whole = gasneti_parse_yesno(text);
         parsed = whole >= 0;
@@ -45,14 +50,14 @@ static bool parse(enum gasnetc_param_type type, const char *text, double *value)
 }
 
 static const char *const kinds[] = {"a whole number", "a size such as 64K or 1.5GB", "yes or no",
-                                    "a number of seconds", "a text"};
+                                    "a number of seconds", "a fraction such as 0.75", "a text"};
 
 static void store(const gasnetc_param_t *row, double value, gasnetc_params_t *params)
 {
     char *field = (char *)params + row->offset;
     if (row->type == GASNETC_BOOLEAN) {
         *(bool *)field = value != 0;
-    } else if (row->type == GASNETC_SECONDS) {
+    } else if (row->type == GASNETC_SECONDS || row->type == GASNETC_FRACTION) {
         *(double *)(void *)field = value;
     } else {
         *(int64_t *)(void *)field = value >= (double)INT64_MAX ? INT64_MAX : (int64_t)value;
@@ -67,7 +72,7 @@ static void print_limit(const gasnetc_param_t *row, double limit, char *text, si
     else if (row->type == GASNETC_SIZE)
         gasnett_format_number((int64_t)limit, text, size, 1);
     else
-        snprintf(text, size, "%.0f", limit);
+        snprintf(text, size, "%.6g", limit);
 }
 
 static void complain(const gasnetc_param_t *row, const char *text, bool parsed, char *why,
@@ -118,7 +123,7 @@ static const char *const other_names[] = {
     "GASNET_BACKTRACE_NODES", "GASNET_BACKTRACE_SIGNAL",  "GASNET_BACKTRACE_TYPE",
     "GASNET_FREEZE_ON_ERROR", "GASNET_FREEZE_SIGNAL",     "GASNET_TMPDIR",
     "GASNET_FS_SYNC",         "GASNET_DISABLE_ENVDECODE", "GASNET_DISABLE_ARGDECODE",
-    "GASNET_HCA_ID",          "GASNET_PORT_NUM"};
+    "GASNET_HCA_ID",          "GASNET_PORT_NUM",          "GASNET_PORTALS_SPAWNER"};
 enum { OTHER_NAMES = sizeof other_names / sizeof *other_names };
 
 /* Promised, and harmless to leave out: accepted, with a warning that they do nothing yet. */
@@ -126,7 +131,8 @@ static const char *const idle_names[] = {
     "GASNET_PUTINMOVE_LIMIT",  "GASNET_USE_FIREHOSE",
     "GASNET_FIREHOSE_M",       "GASNET_FIREHOSE_MAXVICTIM_M",
     "GASNET_FIREHOSE_R",       "GASNET_FIREHOSE_MAXVICTIM_R",
-    "GASNET_FIREHOSE_VERBOSE", "GASNET_FIREHOSE_MAXREGION_SIZE"};
+    "GASNET_FIREHOSE_VERBOSE", "GASNET_FIREHOSE_MAXREGION_SIZE",
+    "GASNET_PORTAL_ACCEL"};
 enum { IDLE_NAMES = sizeof idle_names / sizeof *idle_names };
 
 /* Whole families: clients' own names, and what the launcher hands over. */

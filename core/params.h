@@ -1,6 +1,6 @@
 /* params.h - run-time parameters: read from the job's environment by one table, checked, compared.
  *
- * params.def holds one row per parameter.  Every rank parses every row during gasnet_init; a value
+ * params.def holds one row per parameter; FIXED rows are fields that no variable sets.  Every rank parses every row during gasnet_init; a value
  * that does not parse or lies outside its range is a fatal error naming the variable and the range;
  * rows marked "same" are compared across ranks and a difference is fatal, naming the variable, two
  * ranks and their values.  GASNET_VERBOSEENV prints each.  An unknown GASNET_* name is a warning
@@ -21,15 +21,22 @@
 
 enum { GASNETC_DEFAULT_CREDITS_TOTAL = 1024 }; /* for jobs of at most so many */
 
+#ifndef GASNETC_PARAMS_DEF
+#define GASNETC_PARAMS_DEF "core/params.def"
+#endif
+
 typedef int64_t gasnetc_type_NUMBER;
 typedef int64_t gasnetc_type_SIZE;
 typedef bool gasnetc_type_BOOLEAN;
 typedef double gasnetc_type_SECONDS;
+typedef double gasnetc_type_FRACTION;
 typedef const char *gasnetc_type_TEXT;
 
 typedef struct gasnetc_params {
 #define PARAM(field, type, ...) gasnetc_type_##type field;
-#include "core/params.def"
+#define FIXED                   PARAM
+#include GASNETC_PARAMS_DEF
+#undef FIXED
 #undef PARAM
 } gasnetc_params_t;
 
@@ -42,6 +49,7 @@ enum gasnetc_param_type {
     GASNETC_SIZE,
     GASNETC_BOOLEAN,
     GASNETC_SECONDS,
+    GASNETC_FRACTION,
     GASNETC_TEXT,
 };
 

@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#ifndef GASNETC_PARAMS_DEF
+#define GASNETC_PARAMS_DEF "core/params.def"
+#endif
 #define GASNETC_DEFAULT_SPARES 2(4 in PAR)
 #define TEXT_OF_(x)            #x
 #define TEXT_OF(x)             TEXT_OF_(x)
@@ -13,6 +16,7 @@
 #define DEFAULT_NUMBER(x)  TEXT_OF(x)
 #define DEFAULT_SIZE(x)    TEXT_OF(x)
 #define DEFAULT_SECONDS(x) TEXT_OF(x)
+#define DEFAULT_FRACTION(x) TEXT_OF(x)
 #define DEFAULT_BOOLEAN(x) (x) ? "yes" : "no"
 #define DEFAULT_TEXT(x)    "not set"
 
@@ -22,7 +26,8 @@ static const struct row {
 } rows[] = {
 #define PARAM(field, type, name, alias, initial, least, most, same, help)                          \
     {name, alias, DEFAULT_##type(initial), help, same},
-#include "core/params.def"
+#define FIXED(...)
+#include GASNETC_PARAMS_DEF
 };
 
 void gasnetrun_help_env(void);

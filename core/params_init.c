@@ -137,7 +137,7 @@ static void report_row(const gasnetc_param_t *row)
         gasnett_envstr_display(row->name, text, !text);
     else if (row->type == GASNETC_BOOLEAN)
         gasnett_envstr_display(row->name, *(const bool *)field ? "YES" : "NO", !text);
-    else if (row->type == GASNETC_SECONDS)
+    else if (row->type == GASNETC_SECONDS || row->type == GASNETC_FRACTION)
         gasnett_envdbl_display(row->name, *(const double *)(const void *)field, !text);
     else
         gasnett_envint_display(row->name, *(const int64_t *)(const void *)field, !text,

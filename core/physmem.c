@@ -1,6 +1,7 @@
 /* physmem.c - how much memory the processes of a host may pin (IB-P1, IB-P2).
  *
- * Called once by init, with the network open.  Three quarters of the host's memory, or
+ * Called once by init, with the network open.  Three quarters of the host's memory, or another
+ * part of it, or
  * GASNET_PHYSMEM_MAX if that is less; one process of each host tries whether the device takes as
  * much as will be asked for.  With GASNET_PHYSMEM_NOPROBE the given number is believed.
  */
@@ -62,7 +63,8 @@ static uint64_t probe(uint64_t bound)
 
 uint64_t gasnetc_physmem_share(uint64_t wanted)
 {
-    uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 4 * 3;
+    uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    bytes = (uint64_t)((double)bytes * gasnetc_params.physmem_ratio);
     uint64_t most = (uint64_t)gasnetc_params.physmem_max, processes = gasnetc_job.host_size;
     if (most && gasnetc_params.physmem_noprobe) return most / processes;
     if (most && most < bytes) bytes = most;

@@ -120,6 +120,19 @@ tests_unit_rdma_engine_SOURCES = tests/unit/rdma_engine.c
 tests_unit_rdma_engine_CPPFLAGS = $(unit_cppflags)
 tests_unit_rdma_engine_LDADD = $(unit_ldadd)
 
+# portals-conduit: its pure parts, and all of it on a scripted libportals.
+check_PROGRAMS += tests/unit/portals_parts tests/unit/portals_engine
+tests_unit_portals_parts_SOURCES = tests/unit/portals_parts.c portals-conduit/bits.h portals-conduit/stock.h \
+	portals-conduit/reqrb.h portals-conduit/long_id.c portals-conduit/long_id.h portals-conduit/plan.c portals-conduit/plan.h
+tests_unit_portals_parts_LDADD = tests/unit/libcheck.a
+tests_unit_portals_engine_SOURCES = tests/unit/portals_engine.c tests/unit/ptl_script.c tests/unit/ptl_script.h \
+	core/am_deliver.c core/am_handlers.c core/am_send.c core/am_variadic.c core/buffers.c core/context.c \
+	core/counters.c core/params.c core/poll.c core/rdma.c core/report.c core/segment.c core/physmem.c core/thread.c \
+	$(portals_network_sources) tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
+tests_unit_portals_engine_CPPFLAGS = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/portals-conduit \
+	$(portals_network_cppflags) $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNET_SEQ
+tests_unit_portals_engine_LDADD = tests/unit/libcheck.a other/tools/libtools.la -lpthread -lm
+
 # Fuzz targets: with the driver they are programs of their own; clang's -fsanitize=fuzzer does without.
 fuzz_driver = tests/fuzz/driver.c tests/fuzz/fuzz.h
 check_PROGRAMS += tests/fuzz/am_header tests/fuzz/hosts tests/fuzz/param_values \

@@ -1,0 +1,114 @@
+/* bits.h - what rides in the 64 match bits and the 64 bits of header data (PO-6, PO-7).
+ *
+ * The low nibble of the match bits selects a descriptor at the target; the other 60 are ignored
+ * there and come back in every event of the operation, so that they tell what it was.  Used by all
+ * of the conduit, and by the scripted library of its tests.  Pure.
+ *
+ *   match bits   [63:32] place   [31:8] ticket    [7:4] kind   [3:0] selector
+ *   system       [63:32] word    [31:8] message   [7:4] 0      [3:0] selector
+ *   header data  [63:32] source  [10:8] padding   [7:0] credit byte        (Active Messages)
+ *                [63:32] source  [31:0] word                               (system messages)
+ *
+ * `place` is the offset of a chunk: of a bounced put or get here, so that it can be freed; of a
+ * Request, where its Reply is to go, which also is the number that joins the header and the payload
+ * of a Long.  `ticket` is the sender's own.
+ */
+#ifndef PORTALS_BITS_H
+#define PORTALS_BITS_H
+
+#include <stdint.h>
+
+enum bits_selector {
+    BITS_RAR = 0,    /* puts and gets */
+    BITS_RARAM = 1,  /* payload of Long Requests */
+    BITS_RARSRC = 2, /* payload of Long Replies */
+    BITS_REQRB = 3,  /* Requests */
+    BITS_REQSB = 4,  /* Replies */
+    BITS_SYS = 5,
+    BITS_MORE = 6, /* from here on: memory outside the segment that peers write to */
+    BITS_SELECTORS = 16
+};
+
+enum bits_kind {
+    BITS_PUT = 1,
+    BITS_GET = 2,
+    BITS_AM = 4,
+    BITS_HEADER = 5, /* of a Long whose payload comes by itself */
+    BITS_DATA = 8,   /* that payload */
+};
+
+/* Bits that a descriptor does not compare. */
+static const uint64_t bits_ignored = ~UINT64_C(15);
+
+enum { BITS_TICKETS = 1 << 24 };
+
+static inline uint64_t bits_pack(uint32_t place, uint32_t ticket, enum bits_kind kind,
+                                 unsigned selector)
+{
+    return (uint64_t)place << 32 | (uint64_t)ticket << 8 | (uint64_t)kind << 4 | selector;
+}
+
+static inline uint32_t bits_place(uint64_t bits)
+{
+    return (uint32_t)(bits >> 32);
+}
+
+static inline uint32_t bits_ticket(uint64_t bits)
+{
+    return (uint32_t)bits >> 8;
+}
+
+static inline enum bits_kind bits_kind(uint64_t bits)
+{
+    return (enum bits_kind)(bits >> 4 & 15);
+}
+
+/* ---- header data of Active Messages ------------------------------------------------------------
+ */
+
+/* `pad`: bytes that a Request was made longer by, 0 to 7. */
+static inline uint64_t bits_header(uint32_t source, uint8_t credits, unsigned pad)
+{
+    return (uint64_t)source << 32 | pad << 8 | credits;
+}
+
+static inline unsigned bits_pad(uint64_t header)
+{
+    return header >> 8 & 7;
+}
+
+static inline uint32_t bits_source(uint64_t header)
+{
+    return (uint32_t)(header >> 32);
+}
+
+static inline uint8_t bits_credits(uint64_t header)
+{
+    return (uint8_t)header;
+}
+
+/* ---- system messages ---------------------------------------------------------------------------
+ */
+
+enum bits_message {
+    BITS_WORDS = 1, /* two words for the core */
+    BITS_REVOKE,    /* give credits back; the word: epochs that have ended here */
+    BITS_RETURN,    /* the answer: credits, and epochs in the upper half */
+};
+
+static inline uint64_t bits_system(enum bits_message message, uint32_t word)
+{
+    return (uint64_t)word << 32 | (uint64_t)message << 8 | BITS_SYS;
+}
+
+static inline uint32_t bits_message(uint64_t bits)
+{
+    return (uint32_t)bits >> 8;
+}
+
+static inline uint64_t bits_system_header(uint32_t source, uint32_t word)
+{
+    return (uint64_t)source << 32 | word;
+}
+
+#endif

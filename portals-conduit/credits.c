@@ -1,0 +1,124 @@
+/* credits.c - the lending of core/lending.h at work: under its lock, and by system messages (PO-9,
+ * PO-10, PO-14).
+ *
+ * Called when Requests and Replies leave and arrive.  With GASNET_PORTAL_FLOW_CONTROL=0 nothing is
+ * counted.
+ */
+#include <stdio.h>
+
+#include "core/params.h"
+#include "portals.h"
+
+bool net_portals_take_credits(net_peer_t *peer, unsigned cost, uint8_t *byte)
+{
+    *byte = (uint8_t)cost;
+    if (!net_portals.flow) return true;
+    gasneti_lock(&net_portals.lending_lock);
+    bool taken =
+        gasnetc_lending_take(&net_portals.lending, &peer->loan, cost, &peer->short_of, byte);
+    if (taken) peer->short_of = 0;
+    gasneti_unlock(&net_portals.lending_lock);
+    return taken;
+}
+
+void net_portals_untake_credits(net_peer_t *peer, uint8_t byte)
+{
+    if (!net_portals.flow) return;
+    gasneti_lock(&net_portals.lending_lock);
+    gasnetc_lending_untake(&net_portals.lending, &peer->loan, byte);
+    gasneti_unlock(&net_portals.lending_lock);
+}
+
+bool net_portals_credits_back(net_peer_t *peer, uint8_t byte)
+{
+    if (!net_portals.flow) return true;
+    gasneti_lock(&net_portals.lending_lock);
+    bool sound = gasnetc_lending_replied(&peer->loan, byte);
+    gasneti_unlock(&net_portals.lending_lock);
+    return sound;
+}
+
+bool net_portals_credits_valid(net_peer_t *peer, uint8_t byte)
+{
+    if (!net_portals.flow) return true;
+    gasneti_lock(&net_portals.lending_lock);
+    bool sound = gasnetc_lending_valid(&peer->loan, byte);
+    gasneti_unlock(&net_portals.lending_lock);
+    return sound;
+}
+
+uint8_t net_portals_answer_credits(net_peer_t *peer, uint8_t byte)
+{
+    if (!net_portals.flow) return byte;
+    gasneti_lock(&net_portals.lending_lock);
+    uint8_t answer = gasnetc_lending_answer(&net_portals.lending, &peer->loan, byte);
+    bool hungry = net_portals.lending.hungry;
+    gasneti_unlock(&net_portals.lending_lock);
+    if (__builtin_expect(hungry, 0)) net_portals_scavenge();
+    return answer;
+}
+
+/* A few peers are looked at each time, in turn. */
+void net_portals_scavenge(void)
+{
+    enum { LOOKED_AT = 16, ASKED = 4 };
+    net_peer_t *asked[ASKED];
+    uint16_t epochs[ASKED];
+    uint32_t nodes = net_portals_rest.peers + 1, n = 0;
+    gasneti_lock(&net_portals.lending_lock);
+    for (uint32_t i = 0; i < LOOKED_AT && i < nodes && n < ASKED; i++) {
+        net_portals_rest.asked_last = (net_portals_rest.asked_last + 1) % nodes;
+        net_peer_t *peer = net_portals_rest.peer[net_portals_rest.asked_last];
+        if (!peer || !gasnetc_lending_ask(&net_portals.lending, &peer->loan)) continue;
+        epochs[n] = gasnetc_lending_epochs(&net_portals.lending, &peer->loan);
+        asked[n++] = peer;
+    }
+    gasneti_unlock(&net_portals.lending_lock);
+    for (uint32_t i = 0; i < n; i++) net_portals_system(asked[i], BITS_REVOKE, epochs[i], 0);
+}
+
+void net_portals_revoked(net_peer_t *peer, uint32_t word)
+{
+    gasneti_lock(&net_portals.lending_lock);
+    uint16_t back = gasnetc_lending_give_back(&net_portals.lending, &peer->loan, (uint16_t)word);
+    uint16_t epochs = gasnetc_lending_epochs(&net_portals.lending, &peer->loan);
+    gasneti_unlock(&net_portals.lending_lock);
+    net_portals_system(peer, BITS_RETURN, back | (uint32_t)epochs << 16, 0);
+}
+
+void net_portals_returned(net_peer_t *peer, uint32_t word)
+{
+    gasneti_lock(&net_portals.lending_lock);
+    bool sound = gasnetc_lending_gave_back(&net_portals.lending, &peer->loan, (uint16_t)word,
+                                           (uint16_t)(word >> 16));
+    gasneti_unlock(&net_portals.lending_lock);
+    if (!sound) gasneti_malformed(peer->rank, 0, "number of credits given back");
+}
+
+/* ---- PO-14 -------------------------------------------------------------------------------------
+ */
+
+void net_portals_credit_stats(void)
+{
+    if (!gasnetc_params.credit_stats || !net_portals_rest.open || !net_portals_rest.peers) return;
+    char name[64];
+    snprintf(name, sizeof name, "gasnet_credits.%u", net_portals.rank);
+    FILE *out = fopen(name, "w");
+    if (!out) {
+        gasneti_warn("GASNET_PORTAL_CREDIT_STATS: cannot write %s: it is left out", name);
+        return;
+    }
+    const gasnetc_lending_t *l = &net_portals.lending;
+    fprintf(out, "# rank %u: %u credits in the bank, %llu lent so far, %llu given back; epoch %u\n",
+            net_portals.rank, l->bank, (unsigned long long)l->lent, (unsigned long long)l->returned,
+            l->epoch);
+    fputs("# peer  lent-to-it  it-lent-us  in-use  most-used  stalls\n", out);
+    for (uint32_t r = 0; r <= net_portals_rest.peers; r++) {
+        const net_peer_t *peer = net_portals_rest.peer[r];
+        if (!peer) continue;
+        const gasnetc_loan_t *loan = &peer->loan;
+        fprintf(out, "%6u %11u %11u %7u %10u %7u\n", r, loan->loan, loan->owned, loan->in_use,
+                loan->most > loan->most_then ? loan->most : loan->most_then, loan->stalls);
+    }
+    fclose(out);
+}

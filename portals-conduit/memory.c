@@ -1,0 +1,187 @@
+/* memory.c - descriptors over user memory: the segment's three, temporary ones (PO-3, PO-5).
+ *
+ * Called by start-up, and for transfers whose local side is neither in the segment nor small.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "portals.h"
+
+void *net_alloc(size_t size)
+{
+    return softhca_alloc(size);
+}
+
+void net_free(void *memory)
+{
+    softhca_free(memory);
+}
+
+/* ---- temporary descriptors ---------------------------------------------------------------------
+ */
+
+bool net_portals_take_temporary(void)
+{
+    gasneti_lock(&net_portals.lock);
+    bool there = net_portals.temporaries > 0;
+    if (there) net_portals.temporaries--;
+    gasneti_unlock(&net_portals.lock);
+    return there;
+}
+
+void net_portals_give_temporary(void)
+{
+    gasneti_lock(&net_portals.lock);
+    net_portals.temporaries++;
+    gasneti_unlock(&net_portals.lock);
+}
+
+ptl_handle_md_t net_portals_temporary(const void *start, size_t length)
+{
+    ptl_handle_md_t handle;
+    const ptl_md_t md = {.start = (void *)(uintptr_t)start,
+                         .length = length,
+                         .threshold = PTL_MD_THRESH_INF,
+                         .options = PTL_MD_EVENT_START_DISABLE,
+                         .user_ptr = (void *)(uintptr_t)NET_ROLE_TMPMD,
+                         .eq_handle = net_portals.safe_eq};
+    int error = PtlMDBind(net_portals.ni, md, PTL_RETAIN, &handle);
+    if (error != PTL_OK) {
+        errno = error == PTL_NO_SPACE || error == PTL_VAL_FAILED ? ENOMEM : EINVAL;
+        return PTL_INVALID_HANDLE;
+    }
+    atomic_fetch_add_explicit(&net_portals_rest.registrations, 1, memory_order_relaxed);
+    return handle;
+}
+
+/* What an operation's last event was seen of is free to go; a list that peers hold a copy of may
+ * take a moment to be called back. */
+void net_portals_unlink(ptl_handle_md_t md)
+{
+    enum { TURNS = 10000 };
+    for (int turn = 0; PtlMDUnlink(md) == PTL_MD_IN_USE && turn < TURNS; turn++) sched_yield();
+}
+
+/* ---- regions -----------------------------------------------------------------------------------
+ */
+
+static uint32_t selectors_used; /* one bit each; start-up alone changes it */
+
+/* The segment comes first and is given RAR's. */
+static uint32_t take_selector(void)
+{
+    uint32_t selector = BITS_RAR;
+    while (selectors_used >> selector & 1) selector = selector ? selector + 1 : BITS_MORE;
+    if (selector >= BITS_SELECTORS) return BITS_SELECTORS;
+    selectors_used |= 1u << selector;
+    return selector;
+}
+
+static int attach(const net_region_t *region, uint32_t selector, enum net_role role,
+                  ptl_handle_eq_t queue, unsigned options, ptl_handle_md_t *handle)
+{
+    const ptl_process_id_t anybody = {PTL_NID_ANY, PTL_PID_ANY};
+    const ptl_md_t md = {.start = region->start,
+                         .length = region->size,
+                         .threshold = PTL_MD_THRESH_INF,
+                         .options = PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE |
+                                    PTL_MD_EVENT_START_DISABLE | options,
+                         .user_ptr = (void *)(uintptr_t)role,
+                         .eq_handle = queue};
+    ptl_handle_me_t me;
+    int error = PtlMEAttach(net_portals.ni, NET_PT_SEGMENT, anybody, selector, bits_ignored,
+                            PTL_UNLINK, PTL_INS_AFTER, &me);
+    if (error != PTL_OK) return error;
+    error = PtlMDAttach(me, md, PTL_RETAIN, handle);
+    if (error != PTL_OK) PtlMEUnlink(me);
+    return error;
+}
+
+/* RAR serves puts and gets and logs nothing, but acknowledges; RARAM and RARSRC, which take the
+ * payload of Longs, cover the segment alone, which has RAR's own selector. */
+static int attach_all(net_region_t *region)
+{
+    int error = attach(region, region->selector, NET_ROLE_SEGMENT, PTL_EQ_NONE,
+                       PTL_MD_OP_GET | PTL_MD_EVENT_END_DISABLE, &region->rar);
+    if (error || region->selector != BITS_RAR) {
+        region->md = region->rar;
+        return error;
+    }
+    error = attach(region, BITS_RARAM, NET_ROLE_RARAM, net_portals.am_eq, 0, &region->raram);
+    if (error == PTL_OK)
+        error = attach(region, BITS_RARSRC, NET_ROLE_SEGMENT, net_portals.safe_eq, 0, &region->md);
+    return error;
+}
+
+static bool register_remote(net_region_t *region)
+{
+    region->remote = true;
+    region->rar = region->raram = region->md = PTL_INVALID_HANDLE;
+    region->selector = take_selector();
+    int error = region->selector < BITS_SELECTORS ? attach_all(region) : PTL_NO_SPACE;
+    if (error == PTL_OK) {
+        atomic_fetch_add_explicit(&net_portals_rest.registrations, 1, memory_order_relaxed);
+        return true;
+    }
+    net_deregister(region);
+    errno = error == PTL_NO_SPACE || error == PTL_VAL_FAILED ? ENOMEM : EINVAL;
+    return false;
+}
+
+bool net_register(void *start, size_t size, bool remote, net_region_t *region)
+{
+    *region = (net_region_t){.start = start, .size = size};
+    if (net_portals.safe_eq == PTL_EQ_NONE) return true; /* alone in the job: nobody to reach it */
+    if (remote) return register_remote(region);
+    errno = EAGAIN;
+    if (net_portals_take_temporary()) {
+        region->md = net_portals_temporary(start, size);
+        if (region->md != PTL_INVALID_HANDLE) return true;
+        net_portals_give_temporary();
+    }
+    *region = (net_region_t){.size = 0};
+    return false;
+}
+
+void net_deregister(net_region_t *region)
+{
+    if (!region->size || net_portals.safe_eq == PTL_EQ_NONE) return;
+    if (region->remote) {
+        if (region->raram != PTL_INVALID_HANDLE) net_portals_unlink(region->raram);
+        if (region->md != PTL_INVALID_HANDLE && region->md != region->rar)
+            net_portals_unlink(region->md);
+        if (region->rar != PTL_INVALID_HANDLE) net_portals_unlink(region->rar);
+        if (region->selector < BITS_SELECTORS) selectors_used &= ~(1u << region->selector);
+    } else {
+        net_portals_unlink(region->md);
+        net_portals_give_temporary();
+    }
+    *region = (net_region_t){.size = 0};
+}
+
+net_key_t net_key(const net_region_t *region)
+{
+    return (net_key_t){.base = (uintptr_t)region->start, .selector = region->selector};
+}
+
+void net_explain_register(int error, size_t size, char *text, size_t text_size)
+{
+    struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
+    getrlimit(RLIMIT_MEMLOCK, &limit);
+    if (error == ENOMEM && !softhca_active() && limit.rlim_cur < size)
+        snprintf(text, text_size,
+                 "the limit on locked memory is %llu KB (ulimit -l); raise it to unlimited in "
+                 "/etc/security/limits.conf or the batch system, or lower GASNET_MAX_SEGSIZE or "
+                 "GASNET_PHYSMEM_PINNABLE_RATIO",
+                 (unsigned long long)limit.rlim_cur / 1024);
+    else if (error == ENOMEM)
+        snprintf(text, text_size,
+                 "Portals could not pin %zu KB; lower GASNET_MAX_SEGSIZE or "
+                 "GASNET_PHYSMEM_PINNABLE_RATIO",
+                 size / 1024);
+    else
+        snprintf(text, text_size, "Portals refused: %s", strerror(error));
+}

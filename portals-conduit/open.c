@@ -1,0 +1,341 @@
+/* open.c - life and death of the network: interface, event queues, descriptors of the AM entry.
+ *
+ * Called by start-up and exit alone.  Whatever peers may send to is there before anybody learns
+ * this process's identity, so no barrier of Portals' own is needed: the exchange of identities is
+ * one.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/job.h"
+#include "core/params.h"
+#include "events.h"
+#include "portals.h"
+
+struct net_portals net_portals;
+struct net_portals_rest net_portals_rest;
+
+static const ptl_process_id_t anybody = {PTL_NID_ANY, PTL_PID_ANY};
+
+void net_portals_must(int error, const char *what, const char *remedy)
+{
+    if (error == PTL_OK) return;
+    gasneti_fatal("Portals: %s failed: %s; %s", what, net_portals_error(error), remedy);
+}
+
+/* ---- sizes -------------------------------------------------------------------------------------
+ */
+
+static void make_plan(uint32_t nodes, plan_t *plan)
+{
+    const gasnetc_params_t *p = &gasnetc_params;
+    char why[300] = "";
+    const plan_wishes_t wishes = {.nodes = nodes,
+                                  .spare = GASNETC_THREADED ? 2 : 1,
+                                  .each = p->cred_per_node,
+                                  .bank = p->banked_credits,
+                                  .space = p->amrecv_space,
+                                  .tickets = (uint32_t)p->msg_limit,
+                                  .send_chunks = (uint32_t)p->sb_chunks,
+                                  .reply_chunks = (uint32_t)p->rpl_chunks};
+    plan_make(&wishes, plan, why, sizeof why);
+    gasneti_fatal_if_any(why);
+}
+
+static void init_credits(const plan_t *plan, uint32_t peers)
+{
+    const gasnetc_params_t *p = &gasnetc_params;
+    uint16_t ceiling = (uint16_t)p->max_cred_per_node;
+    if (ceiling < plan->each) ceiling = plan->each;
+    net_portals.flow = p->flow_control;
+    if (!gasnetc_lending_init(&net_portals.lending, plan->credits, peers, plan->each,
+                              PLAN_COST_MOST, ceiling, (uint32_t)p->epoch_duration,
+                              p->dynamic_credits && p->flow_control))
+        gasneti_fatal("Portals: %u credits cannot be divided among %u peers, %u each",
+                      plan->credits, peers, plan->each);
+    net_portals_rest.each = plan->each;
+}
+
+/* A parameter that allows 0 for all there is. */
+static unsigned limit_of(int64_t limit, unsigned most)
+{
+    return limit && limit < most ? (unsigned)limit : most;
+}
+
+static void init_stocks(const plan_t *plan, uint32_t nodes)
+{
+    const gasnetc_params_t *p = &gasnetc_params;
+    uint32_t tickets = (uint32_t)p->msg_limit, chunks = (uint32_t)p->sb_chunks,
+             answers = (uint32_t)p->rpl_chunks;
+    net_portals.temporaries = net_portals.temporaries_most = (uint32_t)p->num_tmpmd;
+    net_portals.slot = calloc(tickets, sizeof *net_portals.slot);
+    net_portals.chunk = calloc(chunks, sizeof *net_portals.chunk);
+    net_portals.answer = calloc(answers, sizeof *net_portals.answer);
+    net_portals.words_size = 3 * nodes + 4;
+    net_portals.words = calloc(net_portals.words_size, sizeof *net_portals.words);
+    net_portals_rest.reqrb = calloc(plan->buffers, sizeof *net_portals_rest.reqrb);
+    net_portals_rest.buffers = plan->buffers;
+    net_portals_rest.reqrb_size = (size_t)plan->chunks * PLAN_CHUNK;
+    if (!net_portals.slot || !net_portals.chunk || !net_portals.answer || !net_portals.words ||
+        !net_portals_rest.reqrb || !stock_init(&net_portals.tickets, tickets) ||
+        !stock_init(&net_portals.chunks, chunks) || !stock_init(&net_portals.answers, answers) ||
+        !long_ids_init(&net_portals_rest.longs, plan->credits / 8))
+        gasneti_fatal("out of memory for %u tickets and %u chunks", tickets, chunks + answers);
+    net_portals.last_reply = &net_portals.replies;
+    net_portals.safe_limit = limit_of(p->safe_limit, UINT32_MAX);
+    net_portals.am_limit = limit_of(p->am_limit, NET_DELIVER_MAX);
+    net_portals.sys_limit = limit_of(p->sys_limit, UINT32_MAX);
+}
+
+static char *memory_for(size_t size, const char *what, const char *variable)
+{
+    char *memory = net_alloc(size);
+    if (!memory)
+        gasneti_fatal("cannot allocate %zu KB of %s; lower %s", size / 1024, what, variable);
+    return memory;
+}
+
+/* ---- descriptors -------------------------------------------------------------------------------
+ */
+
+/* `where` before or after `base`; base 0: an end of the AM entry's list. */
+static ptl_handle_me_t entry(ptl_handle_me_t base, enum bits_selector selector, ptl_ins_pos_t where)
+{
+    ptl_handle_me_t me;
+    int error = base ? PtlMEInsert(base, anybody, selector, bits_ignored, PTL_UNLINK, where, &me)
+                     : PtlMEAttach(net_portals.ni, NET_PT_AM, anybody, selector, bits_ignored,
+                                   PTL_UNLINK, where, &me);
+    net_portals_must(error, "a match entry", "see the limits of libportals");
+    return me;
+}
+
+/* SYS takes headers alone, CB what no receive buffer could take: both have no memory. */
+static void attach_empty(ptl_handle_me_t me, enum net_role role, ptl_handle_eq_t queue,
+                         unsigned options)
+{
+    const ptl_md_t md = {.threshold = PTL_MD_THRESH_INF,
+                         .options =
+                             PTL_MD_OP_PUT | PTL_MD_TRUNCATE | PTL_MD_EVENT_START_DISABLE | options,
+                         .user_ptr = (void *)(uintptr_t)role,
+                         .eq_handle = queue};
+    net_portals_must(PtlMDAttach(me, md, PTL_RETAIN, NULL), "a descriptor without memory",
+                     "see the limits of libportals");
+}
+
+void net_portals_attach(net_reqrb_t *buffer)
+{
+    const ptl_md_t md = {.start = buffer->memory,
+                         .length = net_portals_rest.reqrb_size,
+                         .threshold = PTL_MD_THRESH_INF,
+                         .max_size = PLAN_CHUNK,
+                         .options = PTL_MD_OP_PUT | PTL_MD_MAX_SIZE | PTL_MD_EVENT_START_DISABLE |
+                                    PTL_MD_EVENT_AUTO_UNLINK_ENABLE | PTL_MD_FLAG_AUTO_UNLINK,
+                         .user_ptr = buffer,
+                         .eq_handle = net_portals.am_eq};
+    reqrb_attached(&buffer->use);
+    ptl_handle_me_t me = entry(net_portals_rest.cb, BITS_REQRB, PTL_INS_BEFORE);
+    net_portals_must(PtlMDAttach(me, md, PTL_UNLINK, NULL), "a receive buffer",
+                     "raise the limit on locked memory (ulimit -l) or lower "
+                     "GASNET_PORTAL_AMRECV_SPACE");
+}
+
+static void attach_reqsb(ptl_handle_me_t me, size_t size)
+{
+    const ptl_md_t md = {.start = net_portals.reqsb_memory,
+                         .length = size,
+                         .threshold = PTL_MD_THRESH_INF,
+                         .options =
+                             PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE,
+                         .user_ptr = (void *)(uintptr_t)NET_ROLE_REQSB,
+                         .eq_handle = net_portals.safe_eq};
+    net_portals_must(PtlMDAttach(me, md, PTL_RETAIN, &net_portals.reqsb),
+                     "the buffer that Requests are sent from",
+                     "raise the limit on locked memory (ulimit -l) or lower "
+                     "GASNET_PORTAL_SB_CHUNKS");
+}
+
+static void bind(void *start, size_t size, enum net_role role, ptl_handle_eq_t queue,
+                 unsigned options, ptl_handle_md_t *handle, const char *what)
+{
+    const ptl_md_t md = {.start = start,
+                         .length = size,
+                         .threshold = PTL_MD_THRESH_INF,
+                         .options = PTL_MD_EVENT_START_DISABLE | options,
+                         .user_ptr = (void *)(uintptr_t)role,
+                         .eq_handle = queue};
+    net_portals_must(PtlMDBind(net_portals.ni, md, PTL_RETAIN, handle), what,
+                     "raise the limit on locked memory (ulimit -l) or lower "
+                     "GASNET_PORTAL_RPL_CHUNKS");
+}
+
+/* The AM entry, in the order that is walked: SYS, all receive buffers, CB, ReqSB. */
+static void make_descriptors(void)
+{
+    size_t sb = (size_t)gasnetc_params.sb_chunks * PLAN_CHUNK,
+           rpl = (size_t)gasnetc_params.rpl_chunks * PLAN_CHUNK,
+           rb = net_portals_rest.reqrb_size * net_portals_rest.buffers;
+    net_portals.reqsb_memory = memory_for(sb, "send buffers", "GASNET_PORTAL_SB_CHUNKS");
+    net_portals.rplsb_memory = memory_for(rpl, "reply buffers", "GASNET_PORTAL_RPL_CHUNKS");
+    net_portals_rest.reqrb_memory = memory_for(rb, "receive buffers", "GASNET_PORTAL_AMRECV_SPACE");
+    attach_empty(entry(0, BITS_SYS, PTL_INS_BEFORE), NET_ROLE_SYS, net_portals.sys_eq, 0);
+    net_portals_rest.cb = entry(0, BITS_REQRB, PTL_INS_AFTER);
+    attach_empty(net_portals_rest.cb, NET_ROLE_CB, net_portals.safe_eq, PTL_MD_ACK_DISABLE);
+    attach_reqsb(entry(net_portals_rest.cb, BITS_REQSB, PTL_INS_AFTER), sb);
+    for (uint32_t i = 0; i < net_portals_rest.buffers; i++) {
+        net_portals_rest.reqrb[i].memory =
+            net_portals_rest.reqrb_memory + i * net_portals_rest.reqrb_size;
+        net_portals_attach(&net_portals_rest.reqrb[i]);
+    }
+    bind(net_portals.rplsb_memory, rpl, NET_ROLE_RPLSB, net_portals.safe_eq, 0, &net_portals.rplsb,
+         "the buffer that Replies are sent from");
+    bind(NULL, 0, NET_ROLE_SYS, net_portals.sys_eq, PTL_MD_EVENT_END_DISABLE, &net_portals.sys_md,
+         "the source of system messages");
+}
+
+static void make_queue(uint64_t events, const char *what, ptl_handle_eq_t *queue)
+{
+    ptl_eq_handler_t handler = gasnetc_params.rcv_thread ? net_portals_wake : PTL_EQ_HANDLER_NONE;
+    net_portals_must(PtlEQAlloc(net_portals.ni, events, handler, queue), what,
+                     "see the limits of libportals, and how much memory there is");
+}
+
+/* ---- opening -----------------------------------------------------------------------------------
+ */
+
+static void open_interface(void)
+{
+    ptl_ni_limits_t limits;
+    int interfaces;
+    net_portals_must(PtlInit(&interfaces), "PtlInit", "see what it says");
+    int error = PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, &limits, &net_portals.ni);
+    if (error != PTL_IFACE_DUP)
+        net_portals_must(error, "opening the interface",
+                         "check the device with ibv_devinfo; without one the soft device serves");
+    net_portals_must(PtlGetId(net_portals.ni, &net_portals_rest.id), "PtlGetId",
+                     "see what it says");
+    net_portals_rest.open = true;
+    if (limits.max_pt_index < NET_PT_AM || limits.max_mds < gasnetc_params.num_tmpmd + 64)
+        gasneti_fatal("this libportals offers %d memory descriptors and %d table entries; %lld and "
+                      "%d are needed (GASNET_PORTAL_NUM_TMPMD)",
+                      limits.max_mds, limits.max_pt_index + 1,
+                      (long long)gasnetc_params.num_tmpmd + 64, NET_PT_AM + 1);
+}
+
+static void tell_caps(struct net_caps *caps)
+{
+    size_t put = (size_t)gasnetc_params.put_bounce_limit,
+           get = (size_t)gasnetc_params.get_bounce_limit;
+    *caps = (struct net_caps){
+        .inline_max = put < PLAN_CHUNK ? put : PLAN_CHUNK,
+        .get_inline_max = get < PLAN_CHUNK - sizeof(void *) ? get : PLAN_CHUNK - sizeof(void *),
+        .transfer_max = (size_t)1 << 31,
+        .am_max = PLAN_CHUNK,
+        .region_max = SIZE_MAX,
+        .pays_for_pinning = !softhca_active(),
+        .credits = net_portals_rest.each};
+    snprintf(caps->device, sizeof caps->device, "Portals 3.3, %u credits of %d bytes; %s",
+             net_portals.lending.bank + net_portals_rest.peers * net_portals_rest.each, PLAN_CREDIT,
+             softhca_describe());
+}
+
+/* One variable served both limits once (PO-13). */
+static void settle_bounce_limits(void)
+{
+    gasnetc_params_t *p = &gasnetc_params;
+    if (p->put_bounce_limit < 0) p->put_bounce_limit = p->putget_bounce_limit;
+    if (p->get_bounce_limit < 0) p->get_bounce_limit = p->putget_bounce_limit;
+    if (!p->packed_long) p->packedlong_limit = 0;
+}
+
+void net_open(uint32_t peers, struct net_caps *caps)
+{
+    plan_t plan;
+    net_portals_rest.peers = peers;
+    settle_bounce_limits();
+    softhca_number(gasnetc_job.rank);
+    open_interface();
+    make_plan(peers + 1, &plan);
+    if (peers) {
+        init_credits(&plan, peers);
+        init_stocks(&plan, peers + 1);
+        net_portals_rest.peer = calloc(peers + 1, sizeof(net_peer_t *));
+        if (!net_portals_rest.peer) gasneti_fatal("out of memory for %u peers", peers);
+        net_portals.rank = gasnetc_job.rank;
+        net_portals_wake_init();
+        make_queue(plan.safe_events, "the SAFE event queue", &net_portals.safe_eq);
+        make_queue(plan.am_events, "the AM event queue", &net_portals.am_eq);
+        make_queue(plan.system_events, "the SYS event queue", &net_portals.sys_eq);
+        make_descriptors();
+    } else {
+        net_portals.safe_eq = PTL_EQ_NONE;
+    }
+    tell_caps(caps);
+}
+
+size_t net_contact_size(void)
+{
+    return sizeof(ptl_process_id_t);
+}
+
+void net_contact(void *contact)
+{
+    memcpy(contact, &net_portals_rest.id, sizeof net_portals_rest.id);
+}
+
+void net_expect(net_peer_t *peer, const void *contact)
+{
+    memcpy(&peer->id, contact, sizeof peer->id);
+    gasnetc_loan_init(&peer->loan, net_portals_rest.each);
+    net_portals_rest.peer[peer->rank] = peer;
+}
+
+void net_meet(void) {}
+
+/* There is nothing to connect: caps.early is "". */
+size_t net_address_size(void)
+{
+    return 1;
+}
+
+void net_address(net_peer_t *peer, void *address)
+{
+    (void)peer;
+    memset(address, 0, 1);
+}
+
+void net_connect(net_peer_t *peer, const void *address)
+{
+    (void)peer, (void)address;
+}
+
+/* ---- closing -----------------------------------------------------------------------------------
+ */
+
+static void free_memory(void)
+{
+    net_free(net_portals.reqsb_memory);
+    net_free(net_portals.rplsb_memory);
+    net_free(net_portals_rest.reqrb_memory);
+    stock_fini(&net_portals.tickets);
+    stock_fini(&net_portals.chunks);
+    stock_fini(&net_portals.answers);
+    long_ids_fini(&net_portals_rest.longs);
+    free(net_portals.slot);
+    free(net_portals.chunk);
+    free(net_portals.answer);
+    free(net_portals.words);
+    free(net_portals_rest.reqrb);
+    free(net_portals_rest.peer);
+}
+
+void net_close(void)
+{
+    net_portals_credit_stats();
+    if (!net_portals_rest.open) return;
+    PtlNIFini(net_portals.ni); /* nothing is written to our memory after this */
+    PtlFini();
+    free_memory();
+    net_portals = (struct net_portals){.ni = 0};
+    net_portals_rest = (struct net_portals_rest){.open = false};
+}

@@ -1,0 +1,204 @@
+/* send.c - Active Messages and system messages leave (PO-5, PO-7, PO-9).
+ *
+ * A Request takes a ticket, a chunk that its Reply will come to, and credits; or it changes
+ * nothing. A Reply leaves from the chunk, and with the tickets, that were kept for it before its
+ * Request was taken from the queue, so there is always room for it.
+ */
+#include <errno.h>
+
+#include "portals.h"
+
+static void put(const char *what, net_peer_t *peer, ptl_handle_md_t md, uint64_t offset,
+                size_t length, ptl_pt_index_t entry, uint64_t bits, uint64_t there, uint64_t header)
+{
+    int error = PtlPutRegion(md, offset, length, PTL_NO_ACK_REQ, peer->id, entry, NET_AC, bits,
+                             there, header);
+    if (__builtin_expect(error != PTL_OK, 0)) net_portals_failed(what, peer->rank, error);
+}
+
+/* Each Request begins at a multiple of 8 in the receive buffer. */
+static inline size_t padded(size_t length)
+{
+    return (length + 7) & ~(size_t)7;
+}
+
+static inline uint64_t header_of(uint8_t credits, size_t length, size_t sent)
+{
+    return bits_header(net_portals.rank, credits, (unsigned)(sent - length));
+}
+
+/* ---- Requests ----------------------------------------------------------------------------------
+ */
+
+/* What a Request takes. */
+typedef struct means {
+    uint32_t ticket, chunk, second; /* second: of a Long's payload */
+    uint8_t credits;
+} means_t;
+
+static void give_means(const means_t *means, bool pair)
+{
+    gasneti_lock(&net_portals.lock);
+    stock_give(&net_portals.tickets, means->ticket);
+    stock_give(&net_portals.chunks, means->chunk);
+    if (pair) stock_give(&net_portals.tickets, means->second);
+    gasneti_unlock(&net_portals.lock);
+}
+
+static inline __attribute__((always_inline)) enum net_result
+take_means(net_peer_t *peer, size_t length, bool pair, means_t *means)
+{
+    if (!net_portals_take_two(&means->ticket, &means->chunk))
+        return net_portals.chunks.count ? NET_BUSY : NET_DRY;
+    if (pair) {
+        means->second = net_portals_take(&net_portals.tickets);
+        if (means->second == STOCK_NONE) {
+            give_means(means, false);
+            return NET_BUSY;
+        }
+    }
+    if (__builtin_expect(net_portals_take_credits(peer, plan_cost(length) + pair, &means->credits),
+                         1))
+        return NET_POSTED;
+    give_means(means, pair);
+    return NET_NO_CREDIT;
+}
+
+/* The header, or all of it, from the chunk that its Reply will come to. */
+static inline __attribute__((always_inline)) void send_from_chunk(net_peer_t *peer,
+                                                                  const void *data, size_t length,
+                                                                  const means_t *means,
+                                                                  enum bits_kind kind)
+{
+    static const gasnetc_sent_t nothing;
+    net_chunk_t *chunk = &net_portals.chunk[means->chunk];
+    uint32_t place = means->chunk * PLAN_CHUNK;
+    chunk->message.peer = peer;
+    chunk->request = true;
+    chunk->header = chunk->data = chunk->pair = false;
+    memcpy(net_portals_chunk(means->chunk), data, length);
+    net_portals_launch(peer, means->ticket, &nothing);
+    put("an Active Message to", peer, net_portals.reqsb, place, padded(length), NET_PT_AM,
+        bits_pack(place, means->ticket, kind, BITS_REQRB), 0,
+        header_of(means->credits, length, padded(length)));
+}
+
+enum net_result net_portals_request(net_peer_t *peer, const void *data, size_t length)
+{
+    means_t means;
+    enum net_result result = take_means(peer, length, false, &means);
+    if (result == NET_POSTED) send_from_chunk(peer, data, length, &means, BITS_AM);
+    return result;
+}
+
+/* ---- Replies -----------------------------------------------------------------------------------
+ */
+
+static inline __attribute__((always_inline)) void send_reply(net_peer_t *peer, const void *data,
+                                                             size_t length, net_answer_t *answer,
+                                                             enum bits_kind kind)
+{
+    static const gasnetc_sent_t nothing;
+    uint32_t place = (uint32_t)(answer - net_portals.answer) * PLAN_CHUNK;
+    uint32_t ticket = answer->ticket[--answer->tickets];
+    uint8_t credits = net_portals_answer_credits(peer, answer->credits);
+    atomic_store_explicit(&answer->uses, 2, memory_order_relaxed);
+    memcpy(net_portals.rplsb_memory + place, data, length);
+    net_portals_launch(peer, ticket, &nothing);
+    put("a Reply to", peer, net_portals.rplsb, place, length, NET_PT_AM,
+        bits_pack(answer->place, ticket, kind, BITS_REQSB), answer->place,
+        header_of(credits, length, length));
+}
+
+enum net_result net_portals_reply(net_peer_t *peer, const void *data, size_t length,
+                                  net_answer_t *answer)
+{
+    send_reply(peer, data, length, answer, BITS_AM);
+    return NET_POSTED;
+}
+
+/* ---- Longs -------------------------------------------------------------------------------------
+ */
+
+/* The descriptor of a payload outside the segment, whose ticket is in hand. */
+static ptl_handle_md_t temporary_of(const net_payload_t *payload)
+{
+    ptl_handle_md_t md = net_portals_temporary(payload->src, payload->length);
+    if (md == PTL_INVALID_HANDLE) {
+        char why[300];
+        net_explain_register(errno, payload->length, why, sizeof why);
+        gasneti_fatal("cannot register %zu bytes at %p for a transfer: %s", payload->length,
+                      payload->src, why);
+    }
+    return md;
+}
+
+static void send_payload(net_peer_t *peer, const net_payload_t *payload, uint32_t place,
+                         uint32_t ticket, enum bits_selector selector, const gasnetc_sent_t *sent)
+{
+    ptl_handle_md_t md = payload->local ? payload->local->md : temporary_of(payload);
+    uint64_t offset =
+        payload->local ? (uint64_t)((const char *)payload->src - payload->local->start) : 0;
+    peer->puts++;
+    peer->put_bytes += payload->length;
+    peer->puts_not_captured++;
+    net_portals_launch(peer, ticket, sent);
+    net_portals.slot[ticket].temporary = payload->local ? PTL_INVALID_HANDLE : md;
+    put("the payload of an Active Message to", peer, md, offset, payload->length, NET_PT_SEGMENT,
+        bits_pack(place, ticket, BITS_DATA, selector), payload->dst - payload->key->base,
+        bits_header(net_portals.rank, 0, 0));
+}
+
+/* The handler may need both tickets and the temporary one. */
+static enum net_result long_reply(net_peer_t *peer, const void *header, size_t length,
+                                  const net_payload_t *payload, net_answer_t *answer,
+                                  const gasnetc_sent_t *sent)
+{
+    if (!payload->local) answer->temporary = false;
+    send_payload(peer, payload, answer->place, answer->ticket[--answer->tickets], BITS_RARSRC,
+                 sent);
+    send_reply(peer, header, length, answer, BITS_HEADER);
+    return NET_POSTED;
+}
+
+enum net_result net_long(net_peer_t *peer, void *header, size_t length,
+                         const net_payload_t *payload, net_message_t *answers,
+                         const gasnetc_sent_t *sent)
+{
+    means_t means;
+    if (answers) return long_reply(peer, header, length, payload, (net_answer_t *)answers, sent);
+    if (!payload->local && !net_portals_take_temporary()) return NET_BUSY;
+    enum net_result result = take_means(peer, length, true, &means);
+    if (result != NET_POSTED) {
+        if (!payload->local) net_portals_give_temporary();
+        return result;
+    }
+    send_payload(peer, payload, means.chunk * PLAN_CHUNK, means.second, BITS_RARAM, sent);
+    send_from_chunk(peer, header, length, &means, BITS_HEADER);
+    return NET_POSTED;
+}
+
+/* ---- system messages ---------------------------------------------------------------------------
+ */
+
+void net_portals_system(net_peer_t *peer, enum bits_message message, uint32_t word, uint32_t more)
+{
+    int error =
+        PtlPutRegion(net_portals.sys_md, 0, 0, message == BITS_WORDS ? PTL_ACK_REQ : PTL_NO_ACK_REQ,
+                     peer->id, NET_PT_AM, NET_AC, bits_system(message, word), 0,
+                     bits_system_header(net_portals.rank, more));
+    if (error != PTL_OK) net_portals_failed("a system message to", peer->rank, error);
+}
+
+enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
+{
+    atomic_fetch_add(&net_portals_rest.words_open, 1);
+    net_portals_system(peer, BITS_WORDS, (uint32_t)word0, (uint32_t)word1);
+    return NET_POSTED;
+}
+
+/* Whoever ends must not take along what is still to be sent. */
+bool net_quiet(void)
+{
+    return atomic_load(&net_portals_rest.words_open) == 0;
+}

@@ -1,0 +1,102 @@
+/* status.c - failures in words, what is counted, and the receive thread's sleep.
+ *
+ * Called from posting and reaping, which go on: the next poll ends the job, unless it was ending
+ * already.
+ */
+#include <poll.h>
+#include <portals3_ext.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "core/params.h"
+#include "events.h"
+#include "portals.h"
+
+const char *net_portals_error(int error)
+{
+    return PtlErrorStr((unsigned)error);
+}
+
+void net_portals_failed(const char *what, uint32_t rank, int error)
+{
+    gasneti_failed("%s %s failed: Portals says %s; look for the messages of the process at the "
+                   "other end, and check the device with ibv_devinfo",
+                   what, gasneti_rank_name(rank), net_portals_error(error));
+}
+
+void net_portals_queue_failed(const char *queue, int error)
+{
+    if (error == PTL_EQ_DROPPED)
+        gasneti_fatal("the %s event queue has overflowed: flow control failed; %s", queue,
+                      net_portals.flow ? "do all ranks have the same GASNET_PORTAL_* variables?"
+                                       : "set GASNET_PORTAL_FLOW_CONTROL=1");
+    gasneti_fatal("the %s event queue is broken: Portals says %s", queue, net_portals_error(error));
+}
+
+/* ---- counters ----------------------------------------------------------------------------------
+ */
+
+/* Others may be posting and reaping meanwhile; the words are read whole. */
+__attribute__((no_sanitize("thread"))) void net_peer_counts(const net_peer_t *peer,
+                                                            struct net_peer_counts *counts)
+{
+    const gasnetc_loan_t *loan = &peer->loan;
+    unsigned most = loan->most > loan->most_then ? loan->most : loan->most_then;
+    *counts = (struct net_peer_counts){
+        .puts = peer->puts,
+        .put_bytes = peer->put_bytes,
+        .gets = peer->gets,
+        .get_bytes = peer->get_bytes,
+        .puts_not_captured = peer->puts_not_captured,
+        .in_flight = atomic_load_explicit(&peer->in_flight, memory_order_relaxed),
+        .in_flight_most = peer->in_flight_most,
+        .credits = loan->owned,
+        .credits_now = loan->owned > loan->in_use ? (unsigned)(loan->owned - loan->in_use) : 0u,
+        .credits_lowest = loan->owned > most ? (unsigned)(loan->owned - most) : 0u};
+}
+
+__attribute__((no_sanitize("thread"))) void net_counts(struct net_counts *counts)
+{
+    *counts =
+        (struct net_counts){.registrations = atomic_load(&net_portals_rest.registrations),
+                            .connections = net_portals_rest.peers,
+                            .buffers = net_portals.chunks.total,
+                            .buffers_most = net_portals.chunks.total - net_portals.chunks.fewest};
+}
+
+/* ---- the receive thread ------------------------------------------------------------------------
+ */
+
+static int wake_fd = -1;
+static atomic_bool armed;
+
+void net_portals_wake_init(void)
+{
+    if (!gasnetc_params.rcv_thread) return;
+    wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (wake_fd < 0) gasneti_fatal("no file descriptor for the receive thread; raise ulimit -n");
+}
+
+void net_portals_wake(ptl_event_t *event)
+{
+    const uint64_t one = 1;
+    /* Only what brings handlers to run. */
+    if (event->type != PTL_EVENT_PUT_END || !atomic_exchange(&armed, false)) return;
+    ssize_t written = write(wake_fd, &one, sizeof one);
+    (void)written;
+}
+
+void net_arm(void)
+{
+    uint64_t old;
+    ssize_t got = read(wake_fd, &old, sizeof old);
+    (void)got;
+    atomic_store(&armed, true);
+}
+
+void net_block(void)
+{
+    struct pollfd wait = {.fd = wake_fd, .events = POLLIN};
+    poll(&wait, 1, -1);
+}

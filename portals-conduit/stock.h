@@ -1,0 +1,51 @@
+/* stock.h - numbered things that are taken and given back: tickets, chunks, records.  Pure.
+ *
+ * The one given back last is taken first, while it is in the processor's cache.  The engine holds a
+ * lock where several threads are inside.
+ */
+#ifndef PORTALS_STOCK_H
+#define PORTALS_STOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+enum { STOCK_NONE = UINT32_MAX };
+
+typedef struct stock {
+    uint32_t *number; /* those that are there, [count] */
+    uint32_t count, total, fewest;
+} stock_t;
+
+/* Numbers 0 .. total-1; false when memory is out. */
+static inline bool stock_init(stock_t *stock, uint32_t total)
+{
+    *stock = (stock_t){.number = malloc((total ? total : 1) * sizeof *stock->number),
+                       .count = total,
+                       .total = total,
+                       .fewest = total};
+    if (!stock->number) return false;
+    for (uint32_t i = 0; i < total; i++) stock->number[i] = total - 1 - i;
+    return true;
+}
+
+static inline void stock_fini(stock_t *stock)
+{
+    free(stock->number);
+    *stock = (stock_t){.number = NULL};
+}
+
+static inline uint32_t stock_take(stock_t *stock)
+{
+    if (__builtin_expect(stock->count == 0, 0)) return STOCK_NONE;
+    uint32_t number = stock->number[--stock->count];
+    if (__builtin_expect(stock->count < stock->fewest, 0)) stock->fewest = stock->count;
+    return number;
+}
+
+static inline void stock_give(stock_t *stock, uint32_t number)
+{
+    stock->number[stock->count++] = number;
+}
+
+#endif

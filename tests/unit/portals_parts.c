@@ -1,0 +1,181 @@
+/* portals_parts.c - the pure parts of portals-conduit: match bits, stocks, the meeting of halves,
+ * receive buffers, and the plan of credits (PO-5, PO-6, PO-7, PO-8, PO-9, PO-11, PO-17).
+ */
+#include <string.h>
+
+#include "portals-conduit/bits.h"
+#include "portals-conduit/long_id.h"
+#include "portals-conduit/plan.h"
+#include "portals-conduit/reqrb.h"
+#include "portals-conduit/stock.h"
+#include "tests/unit/check.h"
+
+static void bits(void)
+{
+    for (int i = 0; i < 2000; i++) {
+        uint32_t place = (uint32_t)check_random(), ticket = check_below(BITS_TICKETS);
+        uint32_t source = (uint32_t)check_random(), word = (uint32_t)check_random();
+        unsigned selector = check_below(16), pad = check_below(8);
+        uint8_t credits = (uint8_t)check_random();
+        static const enum bits_kind kinds[] = {BITS_PUT, BITS_GET, BITS_AM, BITS_HEADER, BITS_DATA};
+        enum bits_kind kind = kinds[check_below(5)];
+        uint64_t packed = bits_pack(place, ticket, kind, selector);
+        check_each(bits_place(packed) == place && bits_ticket(packed) == ticket &&
+                       bits_kind(packed) == kind && (packed & ~bits_ignored) == selector,
+                   "place %u, ticket %u, kind %d, selector %u", place, ticket, kind, selector);
+        uint64_t header = bits_header(source, credits, pad);
+        check_each(bits_source(header) == source && bits_credits(header) == credits &&
+                       bits_pad(header) == pad,
+                   "source %u, credits %u, pad %u", source, credits, pad);
+        uint64_t system = bits_system(BITS_RETURN, word);
+        check_each((system & ~bits_ignored) == BITS_SYS && bits_message(system) == BITS_RETURN &&
+                       system >> 32 == word,
+                   "system message with %u", word);
+    }
+    check_all("PO-6 match bits and header data: what goes in comes out, and the selector selects");
+}
+
+static void stocks(void)
+{
+    enum { TOTAL = 50 };
+    stock_t stock;
+    bool out[TOTAL] = {false};
+    uint32_t left = TOTAL;
+    check(stock_init(&stock, TOTAL), "a stock of %d", TOTAL);
+    for (int i = 0; i < 5000; i++) {
+        if (check_below(2)) {
+            uint32_t number = stock_take(&stock);
+            check_each((number == STOCK_NONE) == (left == 0), "taken %u of %u", number, left);
+            if (number == STOCK_NONE) continue;
+            check_each(number < TOTAL && !out[number], "number %u is taken twice", number);
+            out[number] = true;
+            left--;
+        } else if (left < TOTAL) {
+            uint32_t number = check_below(TOTAL);
+            while (!out[number]) number = (number + 1) % TOTAL;
+            out[number] = false;
+            stock_give(&stock, number);
+            left++;
+        }
+    }
+    check_all("PO-5 tickets and chunks: none is given out twice, none is lost");
+    stock_fini(&stock);
+}
+
+/* Longs of several sources, whose halves come in any order. */
+static void halves(void)
+{
+    enum { SOURCES = 5, NUMBERS = 40 };
+    long_ids_t ids;
+    int came[SOURCES][NUMBERS] = {{0}}; /* bit 0: the payload waits, bit 1: the header does */
+    uint32_t waiting = 0;
+    check(long_ids_init(&ids, 4), "a table of halves");
+    for (int i = 0; i < 20000; i++) {
+        uint32_t s = check_below(SOURCES), n = check_below(NUMBERS);
+        bool is_header = check_below(2);
+        long_id_half_t *half = NULL;
+        enum long_id_meeting met = long_ids_meet(&ids, s, n * PLAN_CHUNK, is_header, &half);
+        int bit = 1 << is_header;
+        if (came[s][n] & bit) {
+            check_each(met == LONG_ID_TWICE, "the same half twice is %d", met);
+        } else if (came[s][n]) {
+            check_each(met == LONG_ID_SECOND && half->is_header != is_header &&
+                           half->length == s * 1000 + n,
+                       "the other half is %d", met);
+            long_ids_done(&ids, half);
+            came[s][n] = 0;
+            waiting--;
+        } else {
+            check_each(met == LONG_ID_FIRST, "the first half is %d", met);
+            half->length = s * 1000 + n;
+            came[s][n] = bit;
+            waiting++;
+        }
+        check_each(ids.waiting == waiting, "%u wait, not %u", ids.waiting, waiting);
+    }
+    check_all("PO-7 header and payload of a Long meet, in either order, and no others do");
+    long_ids_fini(&ids);
+}
+
+static void buffers(void)
+{
+    for (int round = 0; round < 500; round++) {
+        reqrb_t buffer;
+        uint32_t inside = 0, still = 3 + check_below(20);
+        bool linked = true, again = false;
+        reqrb_attached(&buffer);
+        while (!again) {
+            if (linked && still && check_below(2)) {
+                reqrb_filled(&buffer);
+                inside++;
+                still--;
+            } else if (linked && !still && check_below(3) == 0) {
+                again = reqrb_given_up(&buffer);
+                linked = false;
+                check_each(again == (inside == 0), "unlinked with %u inside", inside);
+            } else if (inside) {
+                again = reqrb_given_up(&buffer);
+                inside--;
+                check_each(again == (!linked && inside == 0), "released with %u left", inside);
+            }
+        }
+    }
+    check_all("PO-8 a receive buffer is attached anew exactly when UNLINK and all its Requests are "
+              "through");
+}
+
+static void plans(void)
+{
+    char why[300];
+    plan_t plan;
+    uint32_t before = UINT32_MAX;
+    for (uint32_t nodes = 2; nodes < 70000; nodes += 1 + nodes / 7) {
+        const plan_wishes_t wishes = {nodes, 2, -1, -1, 0, 250, 2048, 256};
+        bool made = plan_make(&wishes, &plan, why, sizeof why);
+        check_each(made, "%u nodes: %s", nodes, why);
+        check_each(plan.each >= PLAN_COST_MOST && plan.each <= before, "%u nodes: %u credits each",
+                   nodes, plan.each);
+        check_each((uint64_t)plan.each * (nodes - 1) <= plan.credits, "%u nodes: %u credits", nodes,
+                   plan.credits);
+        /* Whatever they cost, Requests within the credits fit in the buffers that are not spare. */
+        uint64_t space = (uint64_t)(plan.buffers - 2) * (plan.chunks - 1) * PLAN_CHUNK;
+        check_each((uint64_t)plan.credits * PLAN_CREDIT <= space, "%u nodes: %llu bytes", nodes,
+                   (unsigned long long)space);
+        check_each(plan.am_events >= plan.credits + plan.buffers, "%u nodes: AM queue", nodes);
+        before = plan.each;
+    }
+    check_all(
+        "PO-11 the table of credits: fewer for each peer in larger jobs, never too few, and the "
+        "receive space holds them all");
+    const plan_wishes_t large = {10000, 1, -1, -1, 0, 250, 2048, 256};
+    plan_make(&large, &plan, why, sizeof why);
+    check((uint64_t)plan.buffers * plan.chunks * PLAN_CHUNK < 40u << 20,
+          "PO-17 10,000 nodes: %llu KB of receive space at each",
+          (unsigned long long)plan.buffers * plan.chunks * PLAN_CHUNK / 1024);
+    const plan_wishes_t own = {4, 1, 10, 33, 0, 250, 2048, 256};
+    check(plan_make(&own, &plan, why, sizeof why) && plan.each == 10 && plan.credits >= 63,
+          "PO-11 GASNET_PORTAL_CRED_PER_NODE and _BANKED_CREDITS are taken");
+    const plan_wishes_t space = {4, 1, -1, -1, 1 << 20, 250, 2048, 256};
+    check(plan_make(&space, &plan, why, sizeof why) &&
+              (uint64_t)plan.buffers * plan.chunks * PLAN_CHUNK <= 1 << 20 && plan.each >= 8,
+          "PO-11 GASNET_PORTAL_AMRECV_SPACE is not exceeded");
+    const plan_wishes_t small = {100, 1, -1, -1, 65536, 250, 2048, 256};
+    check(!plan_make(&small, &plan, why, sizeof why) && strstr(why, "GASNET_PORTAL_AMRECV_SPACE"),
+          "PO-11 too little space is refused: %s", why);
+    const plan_wishes_t greedy = {4, 1, 5000, -1, 1 << 20, 250, 2048, 256};
+    check(!plan_make(&greedy, &plan, why, sizeof why) && strstr(why, "GASNET_PORTAL_CRED_PER_NODE"),
+          "PO-11 so are credits that it does not hold: %s", why);
+    check(plan_cost(0) == 1 && plan_cost(256) == 1 && plan_cost(257) == 2 && plan_cost(2048) == 8,
+          "PO-9 a credit is 256 bytes: 1 for a Short, up to 8 for a chunk");
+}
+
+int main(int argc, char **argv)
+{
+    check_begin(argc, argv);
+    bits();
+    stocks();
+    halves();
+    buffers();
+    plans();
+    return check_end();
+}

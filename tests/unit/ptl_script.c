@@ -1,0 +1,484 @@
+/* ptl_script.c - the scripted libportals: see ptl_script.h.
+ */
+#include "tests/unit/ptl_script.h"
+
+#include <portals3_ext.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "other/softhca/softhca.h"
+
+enum { MDS = 4096, MES = 4096, EQS = 8, OPS = 65536, ENTRIES = 64, KEPT = 64, BASE = 1000 };
+
+typedef struct md {
+    bool live, inactive, unlinks;
+    ptl_md_t md;
+    ptl_handle_me_t me; /* 0: bound */
+    ptl_size_t local;
+} md_t;
+
+typedef struct me {
+    bool live, unlinks;
+    ptl_match_bits_t bits, ignored;
+    ptl_handle_md_t md;   /* 0: none */
+    ptl_handle_me_t next; /* 0: the last */
+    ptl_pt_index_t entry;
+} me_t;
+
+typedef struct eq {
+    bool live;
+    ptl_event_t *event;
+    ptl_size_t size, first, count;
+} eq_t;
+
+static md_t mds[MDS];
+static me_t mes[MES];
+static eq_t eqs[EQS];
+static ptl_handle_me_t heads[ENTRIES];
+static ptl_script_op_t ops[OPS];
+static unsigned made_ops, forgotten;
+static struct {
+    ptl_handle_eq_t queue;
+    ptl_event_t event;
+} kept[KEPT];
+static unsigned kept_count;
+
+bool ptl_script_hold_unlinks, ptl_script_no_space;
+
+static void __attribute__((noreturn)) broken(const char *what)
+{
+    printf("not ok - a rule of Portals is broken: %s\n", what);
+    fflush(stdout);
+    _exit(3);
+}
+
+/* Handles are indexes from BASE on; no two kinds share a number. */
+static unsigned index_of(ptl_handle_any_t handle, unsigned kind)
+{
+    unsigned at = handle - BASE - kind * 100000;
+    if (handle < BASE || at >= 100000) broken("a handle of another kind");
+    return at;
+}
+
+static ptl_handle_any_t handle_of(unsigned at, unsigned kind)
+{
+    return at + BASE + kind * 100000;
+}
+enum { ME, MD, EQ };
+
+static md_t *md_of(ptl_handle_md_t handle)
+{
+    unsigned at = index_of(handle, MD);
+    if (at >= MDS || !mds[at].live) broken("a descriptor that is gone");
+    return &mds[at];
+}
+
+static me_t *me_of(ptl_handle_me_t handle)
+{
+    unsigned at = index_of(handle, ME);
+    if (at >= MES || !mes[at].live) broken("a match entry that is gone");
+    return &mes[at];
+}
+
+/* ---- events ------------------------------------------------------------------------------------
+ */
+
+static void log_event(ptl_handle_eq_t handle, const ptl_event_t *event)
+{
+    if (handle == PTL_EQ_NONE) return;
+    eq_t *eq = &eqs[index_of(handle, EQ)];
+    if (eq->count == eq->size) broken("an event queue is full");
+    eq->event[(eq->first + eq->count++) % eq->size] = *event;
+}
+
+static bool disabled(const ptl_md_t *md, ptl_event_kind_t type)
+{
+    return (md->options & PTL_MD_EVENT_END_DISABLE) && type != PTL_EVENT_ACK &&
+           type != PTL_EVENT_UNLINK;
+}
+
+static void log_op(ptl_script_op_t *op, ptl_event_kind_t type, ptl_ni_fail_t fail)
+{
+    md_of(op->md); /* it must wait for this */
+    const ptl_event_t event = {.type = type,
+                               .initiator = op->target,
+                               .match_bits = op->bits,
+                               .rlength = op->length,
+                               .mlength = op->length,
+                               .offset = type == PTL_EVENT_ACK ? op->there : op->offset,
+                               .md_handle = op->md,
+                               .md = op->from,
+                               .hdr_data = op->header,
+                               .ni_fail_type = fail};
+    op->events++;
+    if (!disabled(&op->from, type)) log_event(op->from.eq_handle, &event);
+}
+
+void ptl_script_sent(ptl_script_op_t *op)
+{
+    /* A Reply may have come to where its Request was. */
+    if (op->bytes && op->length && op->entry != 39 &&
+        memcmp(op->bytes, (char *)op->from.start + op->offset, op->length) != 0)
+        broken("the source of a put has changed before it was sent");
+    log_op(op, PTL_EVENT_SEND_END, PTL_NI_OK);
+}
+
+void ptl_script_acked(ptl_script_op_t *op)
+{
+    if (!op->ack) broken("(the test) nobody asked for an acknowledgement");
+    log_op(op, PTL_EVENT_ACK, PTL_NI_OK);
+}
+
+void ptl_script_got(ptl_script_op_t *op, const void *bytes)
+{
+    md_of(op->md);
+    memcpy((char *)op->from.start + op->offset, bytes, op->length);
+    log_op(op, PTL_EVENT_REPLY_END, PTL_NI_OK);
+}
+
+void ptl_script_failed(ptl_script_op_t *op)
+{
+    log_op(op, op->kind == PTL_SCRIPT_GET ? PTL_EVENT_REPLY_END : PTL_EVENT_SEND_END, PTL_NI_FAIL);
+}
+
+int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler, ptl_handle_eq_t *out)
+{
+    (void)ni, (void)handler;
+    unsigned at = 0;
+    while (eqs[at].live)
+        if (++at == EQS) return PTL_NO_SPACE;
+    eqs[at] = (eq_t){.live = true, .event = calloc(count, sizeof(ptl_event_t)), .size = count};
+    *out = handle_of(at, EQ);
+    return eqs[at].event ? PTL_OK : PTL_NO_SPACE;
+}
+
+int PtlEQGet(ptl_handle_eq_t handle, ptl_event_t *event)
+{
+    eq_t *eq = &eqs[index_of(handle, EQ)];
+    if (!eq->count) return PTL_EQ_EMPTY;
+    *event = eq->event[eq->first];
+    eq->first = (eq->first + 1) % eq->size;
+    eq->count--;
+    return PTL_OK;
+}
+
+/* ---- lists and descriptors ---------------------------------------------------------------------
+ */
+
+static ptl_handle_me_t make_me(ptl_pt_index_t entry, ptl_match_bits_t bits,
+                               ptl_match_bits_t ignored, ptl_unlink_t unlink)
+{
+    unsigned at = 0;
+    while (mes[at].live)
+        if (++at == MES) broken("too many match entries");
+    mes[at] = (me_t){.live = true,
+                     .unlinks = unlink == PTL_UNLINK,
+                     .bits = bits,
+                     .ignored = ignored,
+                     .entry = entry};
+    return handle_of(at, ME);
+}
+
+int PtlMEAttach(ptl_handle_ni_t ni, ptl_pt_index_t entry, ptl_process_id_t id,
+                ptl_match_bits_t bits, ptl_match_bits_t ignored, ptl_unlink_t unlink,
+                ptl_ins_pos_t where, ptl_handle_me_t *out)
+{
+    (void)ni, (void)id;
+    *out = make_me(entry, bits, ignored, unlink);
+    ptl_handle_me_t *link = &heads[entry];
+    while (where == PTL_INS_AFTER && *link) link = &me_of(*link)->next;
+    me_of(*out)->next = *link;
+    *link = *out;
+    return PTL_OK;
+}
+
+int PtlMEInsert(ptl_handle_me_t base, ptl_process_id_t id, ptl_match_bits_t bits,
+                ptl_match_bits_t ignored, ptl_unlink_t unlink, ptl_ins_pos_t where,
+                ptl_handle_me_t *out)
+{
+    (void)id;
+    *out = make_me(me_of(base)->entry, bits, ignored, unlink);
+    ptl_handle_me_t *link = &heads[me_of(base)->entry];
+    while (*link != base) link = &me_of(*link)->next;
+    if (where == PTL_INS_AFTER) link = &me_of(base)->next;
+    me_of(*out)->next = *link;
+    *link = *out;
+    return PTL_OK;
+}
+
+int PtlMEUnlink(ptl_handle_me_t handle)
+{
+    me_t *me = me_of(handle);
+    ptl_handle_me_t *link = &heads[me->entry];
+    while (*link != handle) link = &me_of(*link)->next;
+    *link = me->next;
+    me->live = false;
+    return PTL_OK;
+}
+
+static int make_md(ptl_md_t md, ptl_handle_me_t me, ptl_unlink_t unlink, ptl_handle_md_t *out)
+{
+    unsigned at = 0;
+    while (mds[at].live)
+        if (++at == MDS) return PTL_NO_SPACE;
+    mds[at] = (md_t){.live = true, .unlinks = unlink == PTL_UNLINK, .md = md, .me = me};
+    *out = handle_of(at, MD);
+    return PTL_OK;
+}
+
+int PtlMDAttach(ptl_handle_me_t me, ptl_md_t md, ptl_unlink_t unlink, ptl_handle_md_t *out)
+{
+    ptl_handle_md_t handle;
+    if (me_of(me)->md) return PTL_ME_IN_USE;
+    int error = make_md(md, me, unlink, &handle);
+    if (error) return error;
+    me_of(me)->md = handle;
+    if (out) *out = handle;
+    return PTL_OK;
+}
+
+int PtlMDBind(ptl_handle_ni_t ni, ptl_md_t md, ptl_unlink_t unlink, ptl_handle_md_t *out)
+{
+    (void)ni;
+    if (ptl_script_no_space) return PTL_NO_SPACE;
+    return make_md(md, 0, unlink, out);
+}
+
+int PtlMDUnlink(ptl_handle_md_t handle)
+{
+    md_t *md = md_of(handle);
+    md->live = false;
+    if (md->me && me_of(md->me)->unlinks) PtlMEUnlink(md->me);
+    return PTL_OK;
+}
+
+unsigned ptl_script_descriptors(void)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < MDS; i++) n += mds[i].live;
+    return n;
+}
+
+unsigned ptl_script_entries(void)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < MES; i++) n += mes[i].live;
+    return n;
+}
+
+/* ---- what the conduit starts -------------------------------------------------------------------
+ */
+
+static ptl_script_op_t *start(enum ptl_script_kind kind, ptl_handle_md_t handle, ptl_size_t offset,
+                              ptl_size_t length)
+{
+    const md_t *md = md_of(handle);
+    if (offset > md->md.length || length > md->md.length - offset)
+        broken("a range outside its descriptor");
+    if (made_ops == OPS) broken("(the test) too many operations");
+    ptl_script_op_t *op = &ops[made_ops++];
+    *op = (ptl_script_op_t){
+        .kind = kind, .md = handle, .from = md->md, .offset = offset, .length = length};
+    if (kind == PTL_SCRIPT_PUT && length) {
+        op->bytes = malloc(length);
+        if (!op->bytes) abort();
+        memcpy(op->bytes, (char *)md->md.start + offset, length);
+    }
+    return op;
+}
+
+int PtlPutRegion(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_ack_req_t ack,
+                 ptl_process_id_t target, ptl_pt_index_t entry, ptl_ac_index_t ac,
+                 ptl_match_bits_t bits, ptl_size_t there, ptl_hdr_data_t header)
+{
+    (void)ac;
+    ptl_script_op_t *op = start(PTL_SCRIPT_PUT, md, offset, length);
+    op->ack = ack == PTL_ACK_REQ;
+    op->target = target;
+    op->entry = entry;
+    op->bits = bits;
+    op->there = there;
+    op->header = header;
+    return PTL_OK;
+}
+
+int PtlGetRegion(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_process_id_t target,
+                 ptl_pt_index_t entry, ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t there)
+{
+    (void)ac;
+    ptl_script_op_t *op = start(PTL_SCRIPT_GET, md, offset, length);
+    op->target = target;
+    op->entry = entry;
+    op->bits = bits;
+    op->there = there;
+    return PTL_OK;
+}
+
+unsigned ptl_script_ops(void)
+{
+    return made_ops - forgotten;
+}
+
+ptl_script_op_t *ptl_script_op(int n)
+{
+    unsigned at = n < 0 ? made_ops + (unsigned)n : forgotten + (unsigned)n;
+    if (at < forgotten || at >= made_ops) broken("(the test) looks at an operation never started");
+    return &ops[at];
+}
+
+void ptl_script_forget(void)
+{
+    forgotten = made_ops;
+}
+
+/* ---- what arrives ------------------------------------------------------------------------------
+ */
+
+static bool takes(const md_t *md, const ptl_script_message_t *m, ptl_size_t *offset,
+                  ptl_size_t *accepted)
+{
+    if (md->inactive || !(md->md.options & PTL_MD_OP_PUT)) return false;
+    *offset = md->md.options & PTL_MD_MANAGE_REMOTE ? m->offset : md->local;
+    if (*offset > md->md.length) return false;
+    *accepted = md->md.length - *offset;
+    if (m->length <= *accepted)
+        *accepted = m->length;
+    else if (!(md->md.options & PTL_MD_TRUNCATE))
+        return false;
+    return true;
+}
+
+static void fill(ptl_handle_md_t handle, const ptl_script_message_t *m, ptl_size_t offset,
+                 ptl_size_t accepted)
+{
+    md_t *md = md_of(handle);
+    ptl_event_t event = {.type = PTL_EVENT_PUT_END,
+                         .initiator = {.nid = 7, .pid = m->from},
+                         .pt_index = m->entry,
+                         .match_bits = m->bits,
+                         .rlength = m->length,
+                         .mlength = accepted,
+                         .offset = offset,
+                         .md_handle = handle,
+                         .md = md->md,
+                         .hdr_data = m->header};
+    if (accepted) memcpy((char *)md->md.start + offset, m->bytes, accepted);
+    if (!(md->md.options & PTL_MD_MANAGE_REMOTE)) md->local += accepted;
+    if (!disabled(&md->md, PTL_EVENT_PUT_END)) log_event(md->md.eq_handle, &event);
+    if (!(md->md.options & PTL_MD_MAX_SIZE) || md->md.length - md->local >= md->md.max_size) return;
+    md->inactive = true;
+    if (!md->unlinks) return;
+    event.type = PTL_EVENT_UNLINK;
+    ptl_handle_eq_t queue = md->md.eq_handle;
+    PtlMDUnlink(handle);
+    if (!ptl_script_hold_unlinks) {
+        log_event(queue, &event);
+        return;
+    }
+    if (kept_count == KEPT) broken("(the test) too many events are kept back");
+    kept[kept_count].queue = queue;
+    kept[kept_count++].event = event;
+}
+
+bool ptl_script_unlink(void)
+{
+    if (!kept_count) return false;
+    log_event(kept[0].queue, &kept[0].event);
+    memmove(&kept[0], &kept[1], --kept_count * sizeof kept[0]);
+    return true;
+}
+
+bool ptl_script_arrive(const ptl_script_message_t *m)
+{
+    for (ptl_handle_me_t at = heads[m->entry]; at; at = me_of(at)->next) {
+        const me_t *me = me_of(at);
+        ptl_size_t offset, accepted;
+        if (((m->bits ^ me->bits) & ~me->ignored) || !me->md) continue;
+        if (!takes(md_of(me->md), m, &offset, &accepted)) continue;
+        fill(me->md, m, offset, accepted);
+        return true;
+    }
+    return false;
+}
+
+/* ---- the rest ----------------------------------------------------------------------------------
+ */
+
+void ptl_script_reset(void)
+{
+    for (unsigned i = 0; i < made_ops; i++) free(ops[i].bytes);
+    for (unsigned i = 0; i < EQS; i++) free(eqs[i].event);
+    memset(mds, 0, sizeof mds);
+    memset(mes, 0, sizeof mes);
+    memset(eqs, 0, sizeof eqs);
+    memset(heads, 0, sizeof heads);
+    made_ops = forgotten = kept_count = 0;
+    ptl_script_hold_unlinks = ptl_script_no_space = false;
+}
+
+int PtlInit(int *interfaces)
+{
+    *interfaces = 1;
+    return PTL_OK;
+}
+
+void PtlFini(void) {}
+
+int PtlNIInit(ptl_interface_t iface, ptl_pid_t pid, ptl_ni_limits_t *desired,
+              ptl_ni_limits_t *actual, ptl_handle_ni_t *ni)
+{
+    (void)iface, (void)pid, (void)desired;
+    *actual = (ptl_ni_limits_t){.max_mes = MES, .max_mds = MDS, .max_eqs = EQS, .max_pt_index = 63};
+    *ni = 1;
+    return PTL_OK;
+}
+
+int PtlNIFini(ptl_handle_ni_t ni)
+{
+    (void)ni;
+    return PTL_OK;
+}
+
+int PtlGetId(ptl_handle_ni_t ni, ptl_process_id_t *id)
+{
+    (void)ni;
+    *id = (ptl_process_id_t){.nid = 7, .pid = 100};
+    return PTL_OK;
+}
+
+const char *PtlErrorStr(unsigned code)
+{
+    return code == PTL_OK ? "PTL_OK" : "a Portals error";
+}
+
+/* The device beneath is not asked. */
+int softhca_active(void)
+{
+    return 1;
+}
+
+const char *softhca_describe(void)
+{
+    return "a script";
+}
+
+void softhca_number(unsigned n)
+{
+    (void)n;
+}
+
+void *softhca_alloc(size_t bytes)
+{
+    size_t size = (bytes + 4095) & ~(size_t)4095;
+    void *block = aligned_alloc(4096, size ? size : 4096);
+    if (block) memset(block, 0, size);
+    return block;
+}
+
+void softhca_free(void *block)
+{
+    free(block);
+}

@@ -1,0 +1,66 @@
+/* ptl_script.h - a libportals that a script drives: descriptors, lists and queues as the standard
+ * has them, and no network.  What the conduit starts is recorded; the test, which plays the peers,
+ * says when its events come, and sends messages that walk the match lists.
+ *
+ * It ends the program, as the conduit broke the rules, for a dead handle, for a range outside its
+ * descriptor, and for an event that finds its queue full.
+ */
+#ifndef PTL_SCRIPT_H
+#define PTL_SCRIPT_H
+
+#include <portals3.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum ptl_script_kind { PTL_SCRIPT_PUT, PTL_SCRIPT_GET };
+
+/* An operation that the conduit has started. */
+typedef struct ptl_script_op {
+    enum ptl_script_kind kind;
+    ptl_handle_md_t md;
+    ptl_md_t from; /* that descriptor, as it was */
+    ptl_size_t offset, length, there;
+    bool ack;
+    ptl_process_id_t target;
+    ptl_pt_index_t entry;
+    ptl_match_bits_t bits;
+    ptl_hdr_data_t header;
+    unsigned char *bytes; /* of a put, as they were */
+    unsigned events;      /* logged so far */
+} ptl_script_op_t;
+
+unsigned ptl_script_ops(void);
+/* The n-th since the last ptl_script_forget; -1 is the last. */
+ptl_script_op_t *ptl_script_op(int n);
+void ptl_script_forget(void);
+
+/* The events of an operation. */
+void ptl_script_sent(ptl_script_op_t *op);
+void ptl_script_acked(ptl_script_op_t *op);
+void ptl_script_got(ptl_script_op_t *op, const void *bytes);
+void ptl_script_failed(ptl_script_op_t *op);
+
+/* A put by the process with that pid: false if nothing took it. */
+typedef struct ptl_script_message {
+    ptl_pid_t from;
+    ptl_pt_index_t entry;
+    ptl_match_bits_t bits;
+    ptl_size_t offset;
+    ptl_hdr_data_t header;
+    const void *bytes;
+    ptl_size_t length;
+} ptl_script_message_t;
+bool ptl_script_arrive(const ptl_script_message_t *message);
+
+/* UNLINK events are kept back until ptl_script_unlink; the first kept one comes then. */
+extern bool ptl_script_hold_unlinks;
+bool ptl_script_unlink(void);
+
+/* Live objects; those bound and attached. */
+unsigned ptl_script_descriptors(void), ptl_script_entries(void);
+/* PtlMDBind refuses as long as it is set. */
+extern bool ptl_script_no_space;
+/* Everything is gone: as before PtlInit. */
+void ptl_script_reset(void);
+
+#endif
