@@ -11,7 +11,7 @@
 
 gasnetc_params_t gasnetc_params = {
 #define PARAM(field, type, name, alias, initial, ...) .field = initial,
-#define FIXED(field, type, value)                    .field = value,
+#define FIXED(field, type, value)                     .field = value,
 #include GASNETC_PARAMS_DEF
 #undef FIXED
 #undef PARAM
@@ -49,8 +49,9 @@ static bool parse(enum gasnetc_param_type type, const char *text, double *value)
     return parsed;
 }
 
-static const char *const kinds[] = {"a whole number", "a size such as 64K or 1.5GB", "yes or no",
-                                    "a number of seconds", "a fraction such as 0.75", "a text"};
+static const char *const kinds[] = {
+    "a whole number",      "a size such as 64K or 1.5GB", "yes or no",
+    "a number of seconds", "a fraction such as 0.75",     "a text"};
 
 static void store(const gasnetc_param_t *row, double value, gasnetc_params_t *params)
 {

@@ -1,10 +1,10 @@
 /* params.h - run-time parameters: read from the job's environment by one table, checked, compared.
  *
- * params.def holds one row per parameter; FIXED rows are fields that no variable sets.  Every rank parses every row during gasnet_init; a value
- * that does not parse or lies outside its range is a fatal error naming the variable and the range;
- * rows marked "same" are compared across ranks and a difference is fatal, naming the variable, two
- * ranks and their values.  GASNET_VERBOSEENV prints each.  An unknown GASNET_* name is a warning
- * with the nearest known name.
+ * params.def holds one row per parameter; FIXED rows are fields that no variable sets.  Every rank
+ * parses every row during gasnet_init; a value that does not parse or lies outside its range is a
+ * fatal error naming the variable and the range; rows marked "same" are compared across ranks and a
+ * difference is fatal, naming the variable, two ranks and their values.  GASNET_VERBOSEENV prints
+ * each.  An unknown GASNET_* name is a warning with the nearest known name.
  */
 #ifndef GASNETC_PARAMS_H
 #define GASNETC_PARAMS_H

@@ -13,12 +13,12 @@
 #define TEXT_OF_(x)            #x
 #define TEXT_OF(x)             TEXT_OF_(x)
 
-#define DEFAULT_NUMBER(x)  TEXT_OF(x)
-#define DEFAULT_SIZE(x)    TEXT_OF(x)
-#define DEFAULT_SECONDS(x) TEXT_OF(x)
+#define DEFAULT_NUMBER(x)   TEXT_OF(x)
+#define DEFAULT_SIZE(x)     TEXT_OF(x)
+#define DEFAULT_SECONDS(x)  TEXT_OF(x)
 #define DEFAULT_FRACTION(x) TEXT_OF(x)
-#define DEFAULT_BOOLEAN(x) (x) ? "yes" : "no"
-#define DEFAULT_TEXT(x)    "not set"
+#define DEFAULT_BOOLEAN(x)  (x) ? "yes" : "no"
+#define DEFAULT_TEXT(x)     "not set"
 
 static const struct row {
     const char *name, *alias, *initial, *help;

@@ -33,7 +33,8 @@ if command -v shellcheck >/dev/null; then
 else
     tap_skip "scripts pass shellcheck" "no shellcheck"
 fi
-core/params_table.sh --check ibv-conduit/README.md >"$TEST_LOG/params_table.log" 2>&1
+core/params_table.sh --check ibv-conduit/README.md >"$TEST_LOG/params_table.log" 2>&1 &&
+    core/params_table.sh --check portals-conduit/README.md >>"$TEST_LOG/params_table.log" 2>&1
 status=$?
 tap_ok $status "the README's table of parameters is that of core/params.def"
 [ $status -eq 0 ] || tap_tail "$TEST_LOG/params_table.log"

@@ -12,7 +12,7 @@
 #define GASNET_CONDUIT_NAME     PORTALS
 #define GASNETI_LAUNCHER        "gasnetrun_portals"
 #define GASNET_CONDUIT_NAME_STR "PORTALS"
-#define GASNET_CONDUIT_PORTALS      1
+#define GASNET_CONDUIT_PORTALS  1
 
 #define GASNET_CORE_NAME            PORTALS
 #define GASNET_CORE_NAME_STR        "PORTALS"
