@@ -265,7 +265,7 @@ static int wait_for_any(struct wait *wait, ptl_time_t timeout)
         if (result != PTL_EQ_EMPTY) return result;
         if (atomic_load(&engine->closing)) return PTL_EQ_INVALID;
         if (rounds > 0 && timeout == 0) return PTL_EQ_EMPTY;
-        if (rounds == 0 && timeout != 0 && !forever) deadline = now_ms() + timeout;
+        if (rounds == 0 && timeout != 0 && !forever) deadline = now_ms() + timeout + 1;
         if (rounds > 0 && !forever && now_ms() >= deadline) return PTL_EQ_EMPTY;
         if (progress(engine, 0) || ++rounds < ROUNDS) {
             rounds += rounds == 0;

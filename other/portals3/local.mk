@@ -37,10 +37,4 @@ portals3_oldincludedir = $(includedir)/p30
 portals3_oldinclude_HEADERS = other/portals3/include/p30/types.h other/portals3/include/p30/errno.h
 pkgconfig_DATA += other/portals3/libportals.pc
 EXTRA_DIST += other/portals3/README.md
-
-# Its tests over the network: tests/portals3.
-check_PROGRAMS += tests/portals3/traffic
-portals3_network = other/portals3/libinner.la libsofthca.la $(VERBS_LIBS)
-tests_portals3_traffic_SOURCES = tests/portals3/traffic.c
-tests_portals3_traffic_CPPFLAGS = $(portals3_cppflags)
-tests_portals3_traffic_LDADD = $(portals3_network)
+include tests/portals3/local.mk

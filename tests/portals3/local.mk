@@ -1,0 +1,23 @@
+# tests/portals3: libportals, in one process and in rings of several.
+EXTRA_DIST += tests/portals3/run.sh
+check_PROGRAMS += tests/portals3/rules tests/portals3/mirrored
+portals3_ring = tests/portals3/ring.c tests/portals3/ring.h
+portals3_rules = tests/portals3/rules.c tests/portals3/rules.h tests/portals3/lists.c \
+	tests/portals3/offsets.c tests/portals3/unlinking.c tests/portals3/events.c \
+	tests/portals3/queues.c tests/portals3/updates.c tests/portals3/transfers.c \
+	tests/portals3/codes.c $(portals3_ring)
+tests_portals3_rules_SOURCES = tests/portals3/rules_main.c $(portals3_rules)
+tests_portals3_rules_CPPFLAGS = $(portals3_cppflags)
+tests_portals3_rules_LDADD = libportals.la -lpthread
+# The engine over another transport, in place of the one over libibverbs.
+tests_portals3_mirrored_SOURCES = tests/portals3/mirrored.c tests/portals3/mirror.c \
+	tests/portals3/mirror.h $(portals3_rules) $(portals3_engine)
+tests_portals3_mirrored_CPPFLAGS = $(portals3_cppflags)
+tests_portals3_mirrored_LDADD = -lpthread
+
+# Over the network.
+check_PROGRAMS += tests/portals3/traffic
+portals3_network = other/portals3/libinner.la libsofthca.la $(VERBS_LIBS)
+tests_portals3_traffic_SOURCES = tests/portals3/traffic.c
+tests_portals3_traffic_CPPFLAGS = $(portals3_cppflags)
+tests_portals3_traffic_LDADD = $(portals3_network)

@@ -1,0 +1,13 @@
+#!/bin/bash
+# run.sh - libportals: its rules in one process and in rings of several, its pure parts, its programs.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../tap.sh" || exit 1
+cd "$TEST_BUILD/tests/portals3" || exit 1
+
+# Their TAP lines are passed on, numbered anew.
+tap_program portals3 "self" ./rules -s
+for ways in calls thread "calls, published" "thread, published"; do
+    letters=$([[ $ways == thread* ]] && echo t; [[ $ways == *published ]] && echo p)
+    MIRROR_WAYS=${letters//$'\n'/} tap_program portals3 "mirror, $ways" ./mirrored
+done
+tap_end
