@@ -8,7 +8,7 @@ portals3_rules = tests/portals3/rules.c tests/portals3/rules.h tests/portals3/li
 	tests/portals3/codes.c $(portals3_ring)
 tests_portals3_rules_SOURCES = tests/portals3/rules_main.c $(portals3_rules)
 tests_portals3_rules_CPPFLAGS = $(portals3_cppflags)
-tests_portals3_rules_LDADD = libportals.la -lpthread
+tests_portals3_rules_LDADD = libportals.la libsofthca.la $(VERBS_LIBS) -lpthread
 # The engine over another transport, in place of the one over libibverbs.
 tests_portals3_mirrored_SOURCES = tests/portals3/mirrored.c tests/portals3/mirror.c \
 	tests/portals3/mirror.h $(portals3_rules) $(portals3_engine)

@@ -23,8 +23,8 @@ void rules_all(void)
     ring_expect(ring_register(PTL_SR_PTLS_CUR) == 0, "table entries are in use at the end");
     if (ring.rank == 0)
         printf("# %llu puts and %llu gets of %llu operations by the fast path\n",
-               (unsigned long long) ring_register(PTL_SR_FAST_PUTS),
-               (unsigned long long) ring_register(PTL_SR_FAST_GETS),
-               (unsigned long long) ring_register(PTL_SR_SEND_COUNT));
+               (unsigned long long)ring_register(PTL_SR_FAST_PUTS),
+               (unsigned long long)ring_register(PTL_SR_FAST_GETS),
+               (unsigned long long)ring_register(PTL_SR_SEND_COUNT));
     ring_done("the registers are back at zero after everything");
 }

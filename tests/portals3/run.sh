@@ -10,4 +10,7 @@ for ways in calls thread "calls, published" "thread, published"; do
     letters=$([[ $ways == thread* ]] && echo t; [[ $ways == *published ]] && echo p)
     MIRROR_WAYS=${letters//$'\n'/} tap_program portals3 "mirror, $ways" ./mirrored
 done
+export SOFTHCA=${SOFTHCA:-on}
+for processes in 1 2 8; do tap_program portals3 "network" ./rules -n $processes; done
+tap_program portals3 "random traffic" ./traffic 8 3000
 tap_end
