@@ -130,6 +130,8 @@ void gasnetc_tally_process(gasnetc_tally_t *tally)
         v[GASNETC_COUNT_bounce_buffers] = net.buffers;
         v[GASNETC_COUNT_bounce_most] = net.buffers_most;
     }
+    v[GASNETC_COUNT_shared_buffers] = net.shared;
+    v[GASNETC_COUNT_drained] = net.drained;
     v[GASNETC_COUNT_connections] = net.connections;
 }
 

@@ -10,8 +10,8 @@
  * Who may call what, and under which lock
  *   - Calls that take a peer (except net_connect) are made with that peer's lock held; two threads
  *     never post to one peer at once, but several may post to different peers.
- *   - net_reap and net_arrivals are made with the poll lock held; one thread reaps at a time, while
- *     others may post.
+ *   - net_reap, net_drain and net_arrivals are made with the poll lock held; one thread reaps at a
+ *     time, while others may post.
  *   - net_accept and net_release are made with no lock held, for different messages at once.
  *   - net_open ... net_meet and net_close are made by one thread while no other is inside.
  * In SEQ and PARSYNC libraries the locks are empty and all of this is trivially so.
@@ -89,6 +89,7 @@ typedef struct net_message {
     uint32_t length;
     bool system;     /* from net_sys: data is uint64_t[2] */
     bool kept_space; /* it used up no receive space: what was made for it is still there */
+    uint8_t mark;    /* the network's own */
 } net_message_t;
 
 /* ---- start-up and end ------------------------------------------------------------------------ */
@@ -165,10 +166,11 @@ static inline enum net_result net_get(net_peer_t *peer, void *dst, const net_reg
                                       const gasnetc_sent_t *sent);
 
 /* Sends one AM of length <= caps.am_max.  `local` as for net_put.  With `wants_reply` the receive
- * space for the answer is secured first.  `answers` is the Request that this one replies to, not
- * yet released, or NULL; networks without NET_OWN_FLOW are never told.  The peer has room: the
- * core's credits see to it, or NET_OWN_FLOW.  The network may write behind the message: up to
- * NET_AM_TAIL bytes beyond a multiple of 8, but not beyond am_max. */
+ * space for the answer is secured first, or where peers share it, its place among them.  `answers`
+ * is the Request that this one replies to, not yet released, or NULL; networks without NET_OWN_FLOW
+ * are never told.  The peer has room: the core's credits see to it, or NET_OWN_FLOW.  The network
+ * may write behind the message: up to NET_AM_TAIL bytes beyond a multiple of 8, but not beyond
+ * am_max. */
 enum { NET_AM_TAIL = 8 };
 static inline enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *local,
                                      size_t length, bool wants_reply, net_message_t *answers,
@@ -205,6 +207,10 @@ static inline unsigned net_reap(void);
  * hot. */
 bool net_quiet(void);
 
+/* A handler waits for room to send.  Where peers share receive space, what has arrived is taken out
+ * of their way, for net_arrivals to find later; elsewhere there is nothing to do.  Not hot. */
+static inline void net_drain(void);
+
 /* Takes at most `budget` arrived messages; fills `messages`, returns how many, and adds to *systems
  * how many of them are from net_sys. */
 static inline unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems);
@@ -225,7 +231,9 @@ void net_peer_counts(const net_peer_t *peer, struct net_peer_counts *counts);
 
 struct net_counts {
     uint64_t registrations;         /* made since net_open */
-    uint64_t spares_out;            /* messages that net_refill moved */
+    uint64_t spares_out;            /* messages that were moved because no spare was left */
+    uint64_t shared;                /* receive buffers that all peers share; 0: each has its own */
+    uint64_t drained;               /* messages that net_drain took */
     uint64_t connections;           /* peers that messages can go to */
     uint64_t buffers, buffers_most; /* with NET_BUFFERS: there are, most in use at once */
 };

@@ -25,12 +25,14 @@ typedef struct ibv_context *hca_t;
 typedef struct ibv_pd *hca_pd_t;
 typedef struct ibv_cq *hca_cq_t;
 typedef struct ibv_comp_channel *hca_channel_t;
+typedef struct ibv_srq *hca_srq_t;
 typedef struct ibv_qp *hca_qp_t;
 typedef struct ibv_mr *hca_mr_t;
 typedef struct ibv_wc hca_wc_t;
 
 typedef struct hca_limits {
     uint32_t max_cqe, max_qp_wr, max_rd_atom, max_init_rd_atom;
+    uint32_t max_srq_wr; /* 0: it has no shared receive queues */
     uint64_t max_mr_size;
     uint8_t ports;
     char firmware[64];
@@ -80,6 +82,7 @@ static inline bool hca_query(hca_t hca, hca_limits_t *limits)
                              .max_qp_wr = (uint32_t)attr.max_qp_wr,
                              .max_rd_atom = (uint32_t)attr.max_qp_rd_atom,
                              .max_init_rd_atom = (uint32_t)attr.max_qp_init_rd_atom,
+                             .max_srq_wr = attr.max_srq > 0 ? (uint32_t)attr.max_srq_wr : 0,
                              .max_mr_size = attr.max_mr_size,
                              .ports = attr.phys_port_cnt};
     memcpy(limits->firmware, attr.fw_ver, sizeof limits->firmware);
@@ -203,12 +206,26 @@ static inline void hca_cq_destroy(hca_cq_t cq)
     ibv_destroy_cq(cq);
 }
 
-/* *inline_max: wanted on entry, granted on return. */
-static inline hca_qp_t hca_qp_create(hca_pd_t pd, hca_cq_t send_cq, hca_cq_t recv_cq,
+/* A receive queue for any number of queue pairs. */
+static inline hca_srq_t hca_srq_create(hca_pd_t pd, uint32_t depth)
+{
+    struct ibv_srq_init_attr attr = {.attr = {.max_wr = depth, .max_sge = 1}};
+    return ibv_create_srq(pd, &attr);
+}
+
+static inline void hca_srq_destroy(hca_srq_t srq)
+{
+    ibv_destroy_srq(srq);
+}
+
+/* *inline_max: wanted on entry, granted on return.  `srq` may be NULL: it has a receive queue of
+ * its own. */
+static inline hca_qp_t hca_qp_create(hca_pd_t pd, hca_cq_t send_cq, hca_cq_t recv_cq, hca_srq_t srq,
                                      uint32_t send_depth, uint32_t recv_depth, uint32_t *inline_max)
 {
     struct ibv_qp_init_attr attr = {.send_cq = send_cq,
                                     .recv_cq = recv_cq,
+                                    .srq = srq,
                                     .qp_type = IBV_QPT_RC,
                                     .cap = {.max_send_wr = send_depth,
                                             .max_recv_wr = recv_depth,
@@ -447,6 +464,12 @@ static inline int hca_post_recv(hca_qp_t qp, hca_recv_t *recv)
     return ibv_post_recv(qp, &recv->wr, &bad);
 }
 
+static inline int hca_post_srq_recv(hca_srq_t srq, hca_recv_t *recv)
+{
+    struct ibv_recv_wr *bad;
+    return ibv_post_srq_recv(srq, &recv->wr, &bad);
+}
+
 /* ---- completions ------------------------------------------------------------------------------
  */
 
@@ -463,6 +486,12 @@ static inline bool hca_wc_ok(const hca_wc_t *wc)
 static inline uint64_t hca_wc_id(const hca_wc_t *wc)
 {
     return wc->wr_id;
+}
+
+/* The queue pair at this end. */
+static inline uint32_t hca_wc_qp_number(const hca_wc_t *wc)
+{
+    return wc->qp_num;
 }
 
 static inline uint32_t hca_wc_length(const hca_wc_t *wc)

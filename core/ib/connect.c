@@ -12,6 +12,7 @@
 
 #include "core/clock.h"
 #include "core/ib/greeter.h"
+#include "core/ib/shared.h"
 #include "core/params.h"
 #include "core/report.h"
 
@@ -52,7 +53,7 @@ static uint32_t am_index(const net_qp_t *first, const net_ib_end_t *ends, uint32
 static hca_qp_t make_qp(uint32_t hca, uint32_t recv_depth, uint32_t *inline_max)
 {
     return hca_qp_create(net_ib_rails.hca[hca].pd, net_ib.send_cq[hca], net_ib.recv_cq[hca],
-                         plan.depths.send, recv_depth, inline_max);
+                         net_ib_shared_queue(hca), plan.depths.send, recv_depth, inline_max);
 }
 
 /* Devices tell their inline limit only by refusing queue pairs that ask for more.  The one that
@@ -260,7 +261,11 @@ void net_ib_join_qps(net_peer_t *peer, net_qp_t *first, const net_ib_end_t *ends
     for (uint32_t i = am_index(first, ends, qps); i > 0; i--) am = am->next;
     /* Before anything can arrive, for which buffers are posted there again. */
     atomic_store_explicit(&peer->am, am, memory_order_release);
-    net_recv_t *room = make_room();
+    net_recv_t *room = NULL;
+    if (net_ib.shared)
+        net_ib_shared_enter(am);
+    else
+        room = make_room();
     net_qp_t *qp = first;
     for (uint32_t i = 0; i < qps; i++, qp = qp->next)
         join(qp, rail_of(i), &ends[i], qp == am ? room : NULL);
@@ -344,6 +349,7 @@ enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
      * a job ends only once. */
     net_recv_t *bounce = captured ? NULL : net_ib_recv_pop();
     if (!captured && !bounce) bounce = net_ib_recv_more();
+    if (!captured && !bounce && net_ib.shared) bounce = net_ib_recv_make(1); /* few are spare */
     if (!captured && !bounce) return NET_DRY;
     hca_local_t local = {.data = words, .length = sizeof words, .captured = captured};
     if (bounce) {

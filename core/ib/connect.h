@@ -17,7 +17,7 @@ typedef struct net_ib_end {
  */
 struct net_ib_depths {
     uint32_t send, am_recv;
-    uint32_t am_prepost; /* receives posted before the first message may arrive */
+    uint32_t am_prepost; /* receives posted before the first message may arrive; 0: they share */
     uint32_t replies;    /* receive buffers for Replies, for each peer... */
     uint32_t replies_in_all;
 };

@@ -1,6 +1,6 @@
 /* counts.c - what this network counts: gathered for reports, which take no lock.
  */
-#include "core/ib/rail.h"
+#include "core/ib/shared.h"
 
 /* Others may be posting and reaping meanwhile; the words are read whole. */
 __attribute__((no_sanitize("thread"))) static void add_qp(const net_qp_t *qp,
@@ -44,5 +44,7 @@ void net_counts(struct net_counts *counts)
 {
     *counts = (struct net_counts){.registrations = atomic_load(&net_ib_registrations),
                                   .spares_out = atomic_load(&net_ib_spares_out),
+                                  .shared = net_ib_shared_buffers(),
+                                  .drained = atomic_load(&net_ib_drained),
                                   .connections = net_ib_connections()};
 }

@@ -98,14 +98,25 @@ static inline net_qp_t *net_ib_am(net_peer_t *peer)
 
 #include "core/ib/turns.h"
 
+/* net_message_t.mark: bits.  An arrival without any has used up a buffer of its peer's. */
+enum {
+    NET_IB_SETTLED = 1, /* nothing is to be posted for it: it came by a ring, was moved, or the
+                           queue is shared and has got another buffer already */
+    NET_IB_REQUEST = 2  /* one of these, and net_refill was called */
+};
+
 /* A receive buffer's descriptor; a message that had to move has one without a buffer. */
 typedef struct net_recv {
     net_message_t message; /* first; peer: the queue pair it is posted to */
     bool moved;
     struct net_recv *next; /* while it is spare */
     const net_region_t *region;
-    const net_qp_t *qp; /* where it was posted last */
+    const net_qp_t *qp; /* where it was posted last, unless the queue is shared */
     hca_recv_t post;
+    /* If it is, shared.c gathers those that were taken at once: */
+    struct net_recv *foreman; /* the first of them, */
+    uint32_t out, replies; /* which knows how many are out; of those that are back, the Replies */
+    struct net_recv *back, **back_end; /* and all, as a list */
 } net_recv_t;
 
 /* A message that came by a ring, or will come: one for each slot. */
@@ -135,6 +146,8 @@ struct net_spare {
 struct net_ib {
     hca_cq_t send_cq[NET_IB_HCAS], recv_cq[NET_IB_HCAS];
     uint32_t hcas;
+    bool indirect;  /* receive buffers take a longer way: there are several devices, or */
+    bool shared;    /* all peers share one receive queue for each device (shared.c) */
     uint32_t depth; /* ordinary operations in flight per queue pair */
     uint32_t inline_max;
     uint32_t buffer_size;   /* of a receive buffer */
@@ -175,6 +188,12 @@ void net_ib_heard(const net_message_t *message);
 void net_ib_heard_by_ring(uint32_t count);
 /* The slow half of net_refill: no spare is left. */
 net_message_t *net_ib_move(net_recv_t *recv);
+/* That of net_release, for what is marked and did not come by a ring. */
+void net_ib_release_settled(net_recv_t *recv);
+/* Room for one Reply, where net_ib.indirect; false if there is none. */
+bool net_ib_reply_room_indirect(net_peer_t *peer, const net_qp_t *qp);
+/* net_drain, where the queue is shared. */
+void net_ib_shared_drain(void);
 
 /* Connects a peer that is not, or goes on waiting for that; peer's lock held. */
 void net_ib_knock(net_peer_t *peer);
@@ -202,14 +221,31 @@ static inline void net_ib_recv_push(net_recv_t *recv)
     gasneti_unlock(&net_ib.recv_lock);
 }
 
-static inline void net_ib_recv_post(net_peer_t *peer, const net_qp_t *qp, net_recv_t *recv)
+/* The buffer's key is the right one. */
+static inline void net_ib_recv_post_as_is(net_peer_t *peer, const net_qp_t *qp, net_recv_t *recv)
 {
     recv->message.peer = peer;
     recv->qp = qp;
-    if (NET_IB_HCAS > 1 && __builtin_expect(net_ib.hcas > 1, 0))
-        hca_recv_lkey(&recv->post, recv->region->lkey[qp->here]);
     int error = hca_post_recv(qp->qp, &recv->post);
     if (__builtin_expect(error != 0, 0)) net_ib_post_failed(peer, "receive buffer", error);
+}
+
+static inline void net_ib_recv_post(net_peer_t *peer, const net_qp_t *qp, net_recv_t *recv)
+{
+    if (NET_IB_HCAS > 1 && __builtin_expect(net_ib.hcas > 1, 0))
+        hca_recv_lkey(&recv->post, recv->region->lkey[qp->here]);
+    net_ib_recv_post_as_is(peer, qp, recv);
+}
+
+/* Before a Request: room for its Reply; false if there is none. */
+static inline bool net_ib_reply_room(net_peer_t *peer, const net_qp_t *qp)
+{
+    if (__builtin_expect(net_ib.indirect, 0)) return net_ib_reply_room_indirect(peer, qp);
+    net_recv_t *recv = net_ib_recv_pop();
+    if (__builtin_expect(!recv, 0)) recv = net_ib_recv_more();
+    if (__builtin_expect(!recv, 0)) return false;
+    net_ib_recv_post_as_is(peer, qp, recv);
+    return true;
 }
 
 /* ---- words beside a message, and rings
@@ -399,14 +435,9 @@ NET_HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t 
     net_qp_t *qp = net_ib_am(peer);
     net_slot_t *slot = net_ib_slot(&qp->lane);
     if (__builtin_expect(!slot, 0)) return net_ib_busy(peer, qp);
-    if (wants_reply) {
-        net_recv_t *recv = net_ib_recv_pop();
-        if (__builtin_expect(!recv, 0)) recv = net_ib_recv_more();
-        if (__builtin_expect(!recv, 0)) {
-            if (net_ib.total_limited) atomic_fetch_sub(&net_ib.in_flight, 1);
-            return NET_DRY;
-        }
-        net_ib_recv_post(peer, qp, recv);
+    if (wants_reply && __builtin_expect(!net_ib_reply_room(peer, qp), 0)) {
+        if (net_ib.total_limited) atomic_fetch_sub(&net_ib.in_flight, 1);
+        return NET_DRY;
     }
     net_ib_enqueue(&qp->lane, slot, NET_OP_AM, sent);
     hca_local_t from = net_ib_local(qp, data, length, local);
@@ -448,7 +479,7 @@ unsigned net_ib_reap_others(void);
 NET_HOT unsigned net_reap(void)
 {
     unsigned n = net_ib_reap(net_ib.send_cq[0]);
-    if (NET_IB_HCAS > 1 && __builtin_expect(net_ib.hcas > 1, 0)) n += net_ib_reap_others();
+    if (NET_IB_HCAS > 1 && __builtin_expect(net_ib.indirect, 0)) n += net_ib_reap_others();
     return n;
 }
 
@@ -476,7 +507,7 @@ NET_HOT unsigned net_ib_arrivals(hca_cq_t cq, net_message_t **messages, unsigned
     return (unsigned)(out - messages);
 }
 
-/* The same where there are several devices; reap.c. */
+/* The same where there are several devices, or the queue is shared; reap.c. */
 unsigned net_ib_arrivals_any(net_message_t **messages, unsigned budget, unsigned *systems);
 
 NET_HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems)
@@ -486,9 +517,14 @@ NET_HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigne
         n = net_ib_ring_arrivals(messages, budget / 2);
         if (__builtin_expect(net_ib.choosing, 0) && n) net_ib_heard_by_ring(n);
     }
-    if (NET_IB_HCAS > 1 && __builtin_expect(net_ib.hcas > 1, 0))
+    if (__builtin_expect(net_ib.indirect, 0))
         return n + net_ib_arrivals_any(messages + n, budget - n, systems);
     return n + net_ib_arrivals(net_ib.recv_cq[0], messages + n, budget - n, systems);
+}
+
+static inline void net_drain(void)
+{
+    if (__builtin_expect(net_ib.shared, 0)) net_ib_shared_drain();
 }
 
 /* ---- receive space
@@ -496,7 +532,10 @@ NET_HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigne
 
 static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spare)
 {
-    if (__builtin_expect(message->kept_space, 0)) return message;
+    if (__builtin_expect(message->mark, 0)) {
+        message->mark = NET_IB_SETTLED | NET_IB_REQUEST;
+        return message;
+    }
     net_recv_t *fresh = spare->recv;
     spare->recv = NULL;
     if (!fresh) fresh = net_ib_recv_pop();
@@ -508,12 +547,13 @@ static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spa
 static inline void net_release(net_message_t *message, net_spare_t *spare)
 {
     net_recv_t *recv = (net_recv_t *)message;
-    if (__builtin_expect(message->kept_space, 0)) {
+    if (__builtin_expect(message->mark, 0)) {
         net_ring_message_t *record = (net_ring_message_t *)message;
-        amrdma_release(record->in, record->number, NET_IB_IN_ORDER);
-    } else if (__builtin_expect(recv->moved, 0))
-        free(recv);
-    else if (!spare->recv)
+        if (message->kept_space)
+            amrdma_release(record->in, record->number, NET_IB_IN_ORDER);
+        else
+            net_ib_release_settled(recv);
+    } else if (!spare->recv)
         spare->recv = recv;
     else
         net_ib_recv_push(recv);

@@ -48,6 +48,9 @@ void net_ib_rails_close(void);
 net_recv_t *net_ib_recv_make(uint32_t count);
 void net_ib_receive_fini(void);
 
+/* The message in ordinary memory: its buffer may be posted again. */
+net_recv_t *net_ib_recv_copy(const net_recv_t *recv);
+
 /* By any thread: whoever takes receive buffers next will find these (net_ib_recv_more). */
 void net_ib_recv_hand_over(net_recv_t *first);
 

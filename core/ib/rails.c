@@ -12,6 +12,7 @@
 #include "core/ib/connect.h"
 #include "core/ib/greeter.h"
 #include "core/ib/ports.h"
+#include "core/ib/shared.h"
 #include "core/job.h"
 #include "core/params.h"
 #include "core/report.h"
@@ -146,6 +147,7 @@ static void find_limits(void)
         LEAST(max_qp_wr);
         LEAST(max_rd_atom);
         LEAST(max_init_rd_atom);
+        LEAST(max_srq_wr);
         LEAST(max_mr_size);
     }
 }
@@ -177,6 +179,7 @@ void net_ib_rails_open(void)
                           strerror(errno));
     }
     net_ib.hcas = net_ib_rails.hcas;
+    net_ib.indirect = net_ib.hcas > 1;
     /* IB-C2: one queue pair per port, or as many as are asked for, by turns over the ports. */
     net_ib_rails.qps =
         gasnetc_params.num_qps ? (uint32_t)gasnetc_params.num_qps : net_ib_rails.rails;
@@ -293,8 +296,9 @@ void net_open(uint32_t peers, struct net_caps *caps)
     if (peers == 0) return;
     const uint32_t qps = peers * net_ib_rails.qps, credits = credits_per_peer();
     const uint32_t prepost = credits + SYS_RECVS;
-    const uint32_t buffers =
-        peers * prepost + replies_in_all(peers) + (uint32_t)gasnetc_params.am_spares;
+    const uint64_t own = (uint64_t)peers * prepost + replies_in_all(peers);
+    const uint32_t shared = net_ib_shared_open(own, replies_in_all(peers));
+    const uint32_t buffers = shared ? shared : (uint32_t)own + (uint32_t)gasnetc_params.am_spares;
     set_total(qps);
     for (uint32_t i = 0; i < net_ib.hcas; i++) {
         struct net_ib_hca *hca = &net_ib_rails.hca[i];
@@ -303,12 +307,15 @@ void net_open(uint32_t peers, struct net_caps *caps)
             make_cq(hca, net_ib.total_depth + NET_IB_SYS_SLOTS * qps + THREAD_MARGIN, NULL, "send");
         net_ib.recv_cq[i] = make_cq(hca, buffers, hca->channel, "receive");
     }
-    net_ib_recv_hand_over(net_ib_recv_make((uint32_t)gasnetc_params.am_spares));
-    net_ib_connect_init(peers, &(struct net_ib_depths){.send = net_ib.depth + NET_IB_SYS_SLOTS,
-                                                       .am_recv = prepost + credits,
-                                                       .am_prepost = prepost,
-                                                       .replies = credits,
-                                                       .replies_in_all = replies_in_all(peers)});
+    struct net_ib_depths depths = {.send = net_ib.depth + NET_IB_SYS_SLOTS};
+    if (!shared) {
+        net_ib_recv_hand_over(net_ib_recv_make((uint32_t)gasnetc_params.am_spares));
+        depths.am_recv = prepost + credits;
+        depths.am_prepost = prepost;
+        depths.replies = credits;
+        depths.replies_in_all = replies_in_all(peers);
+    }
+    net_ib_connect_init(peers, &depths);
     caps->inline_max = net_ib.inline_max;
     net_ib_rings_init(peers, amrdma_places((uint32_t)gasnetc_params.amrdma_max_peers, peers,
                                            credits_per_peer(), replies_in_all(peers)));
@@ -324,6 +331,7 @@ void net_close(void)
         if (net_ib.recv_cq[i]) hca_cq_destroy(net_ib.recv_cq[i]);
         net_ib.send_cq[i] = net_ib.recv_cq[i] = NULL;
     }
+    net_ib_shared_close();
     net_ib_receive_fini();
     net_ib_rings_fini();
     net_ib_rails_close();

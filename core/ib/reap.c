@@ -1,11 +1,11 @@
 /* reap.c - reaping beyond the usual case: several devices, each with its own completion queues, and
  * the receive thread's sleep.
  *
- * With one device net_reap and net_arrivals do not come here.
+ * With one device, and buffers for each peer, net_reap and net_arrivals do not come here.
  */
 #include <poll.h>
 
-#include "core/ib/rail.h"
+#include "core/ib/shared.h"
 
 unsigned net_ib_reap_others(void)
 {
@@ -20,6 +20,7 @@ unsigned net_ib_arrivals_any(net_message_t **messages, unsigned budget, unsigned
     static uint32_t turn;
     unsigned n = 0;
     uint32_t first = turn++;
+    if (net_ib.shared) return net_ib_shared_arrivals(first, messages, budget, systems);
     for (uint32_t i = 0; i < net_ib.hcas && n < budget; i++)
         n += net_ib_arrivals(net_ib.recv_cq[(first + i) % net_ib.hcas], messages + n, budget - n,
                              systems);

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "core/ib/rail.h"
+#include "core/ib/shared.h"
 #include "core/report.h"
 
 /* Buffers that were made at once: for all that a peer may send, as a rule. */
@@ -16,8 +16,8 @@ typedef struct arena {
     net_recv_t recv[];
 } arena_t;
 
-/* Made by start-up, then by the greeter's thread alone; freed when that has ended. */
-static arena_t *arenas;
+/* Made by any thread; freed when the others have ended. */
+static arena_t *_Atomic arenas;
 
 /* Made, and not yet taken; the last in a list belongs to what was handed over before. */
 static net_recv_t *_Atomic handed;
@@ -45,8 +45,9 @@ net_recv_t *net_ib_recv_make(uint32_t count)
         hca_recv_init(&recv->post, (uintptr_t)recv, data, net_ib.buffer_size,
                       arena->region.lkey[0]);
     }
-    arena->next = arenas;
-    arenas = arena;
+    arena->next = atomic_load(&arenas);
+    while (!atomic_compare_exchange_weak(&arenas, &arena->next, arena))
+        ;
     return arena->recv;
 }
 
@@ -74,11 +75,12 @@ net_recv_t *net_ib_recv_more(void)
 
 void net_ib_receive_fini(void)
 {
-    for (arena_t *next; arenas; arenas = next) {
-        next = arenas->next;
-        net_deregister(&arenas->region);
-        net_free(arenas->memory);
-        free(arenas);
+    arena_t *arena = atomic_exchange(&arenas, NULL);
+    for (arena_t *next; arena; arena = next) {
+        next = arena->next;
+        net_deregister(&arena->region);
+        net_free(arena->memory);
+        free(arena);
     }
     net_ib.free_recvs = NULL;
     atomic_store(&handed, NULL);
@@ -89,18 +91,27 @@ void net_release_system(net_message_t *message)
 {
     net_recv_t *recv = (net_recv_t *)message;
     message->system = false;
-    net_ib_recv_post(message->peer, recv->qp, recv);
+    if (net_ib.shared) {
+        message->mark |= NET_IB_REQUEST; /* no Reply, that is */
+        net_ib_release_settled(recv);
+    } else {
+        net_ib_recv_post(message->peer, recv->qp, recv);
+    }
+}
+
+bool net_ib_reply_room_indirect(net_peer_t *peer, const net_qp_t *qp)
+{
+    if (net_ib.shared) return net_ib_shared_reply_room();
+    net_recv_t *recv = net_ib_recv_pop();
+    if (!recv) recv = net_ib_recv_more();
+    if (recv) net_ib_recv_post(peer, qp, recv);
+    return recv;
 }
 
 _Atomic uint64_t net_ib_spares_out;
 
-net_message_t *net_ib_move(net_recv_t *recv)
+net_recv_t *net_ib_recv_copy(const net_recv_t *recv)
 {
-    net_recv_t *fresh = net_ib_recv_more();
-    if (fresh) {
-        net_ib_recv_post(recv->message.peer, recv->qp, fresh);
-        return &recv->message;
-    }
     uint32_t length = recv->message.length;
     net_recv_t *copy = malloc(sizeof *copy + length);
     if (!copy) gasneti_fatal("out of memory while copying a %u-byte message", length);
@@ -109,6 +120,18 @@ net_message_t *net_ib_move(net_recv_t *recv)
     copy->message.data = copy + 1;
     copy->moved = true;
     memcpy(copy + 1, recv->message.data, length);
+    return copy;
+}
+
+net_message_t *net_ib_move(net_recv_t *recv)
+{
+    net_recv_t *fresh = net_ib_recv_more();
+    if (fresh) {
+        net_ib_recv_post(recv->message.peer, recv->qp, fresh);
+        return &recv->message;
+    }
+    net_recv_t *copy = net_ib_recv_copy(recv);
+    copy->message.mark = NET_IB_SETTLED | NET_IB_REQUEST;
     net_ib_recv_post(recv->message.peer, recv->qp, recv);
     return &copy->message;
 }

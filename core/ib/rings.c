@@ -106,7 +106,7 @@ static void set_up(net_ring_t *ring, char *slots, net_peer_t *peer)
     for (uint32_t i = 0; i < count; i++) {
         char *end = slots + (size_t)(i + 1) * net_ib.ring_slot;
         ring->slot[i] = (net_ring_message_t){
-            .message = {.peer = peer, .kept_space = true},
+            .message = {.peer = peer, .kept_space = true, .mark = NET_IB_SETTLED},
             .in = &ring->in,
             .trailer = (const _Atomic uint64_t *)(const void *)(end - AMRDMA_TRAILER),
             .next = &ring->slot[(i + 1) & net_ib.ring_mask]};

@@ -135,6 +135,13 @@ sees "IB-R3 Requests in flight to a peer that does not look" 2 'credits 100' 'cr
 sees "IB-R3 by its older name" 2 'credits 100' 'credits stalled=4$' GASNET_AM_CREDITS_SLACK=0 GASNET_AM_OUST_PP=4
 sees "IB-R3 the default" 2 'credits 100' 'credits stalled=32$' GASNET_AM_CREDITS_SLACK=0 GASNET_AM_CREDITS_PP=32
 sees "IB-R3 trimmed to IB-R1" 2 'credits 100' 'credits stalled=6$' GASNET_AM_CREDITS_SLACK=0 GASNET_AM_CREDITS_PP=32 GASNET_NETWORKDEPTH_PP=6
+sees "IB-W4 peers share a receive queue" 3 attributes $'receives=0 shares=1 \nsrq depth=1024' GASNET_USE_SRQ=1
+sees "IB-W4 or each has its own" 3 attributes 'receives=67 shares=0 ' GASNET_USE_SRQ=0
+tap_ok "$(grep -c '^srq' "$log")" "IB-W4 and none is made for all"
+sees "IB-W4 where it takes fewer buffers" 3 attributes 'shares=1 ' GASNET_USE_SRQ=-1 GASNET_RBUF_COUNT=100
+sees "IB-W4 and not elsewhere" 3 attributes 'shares=0 ' GASNET_USE_SRQ=-1 GASNET_RBUF_COUNT=200
+sees "IB-W4 so many, and no receive completes beyond them" 3 attributes $'srq depth=50\ncq depth=50$' GASNET_RBUF_COUNT=50 GASNET_USE_SRQ=1
+sees "IB-R4 IB-W4 to all peers together, sharing" 3 'credits 100' 'credits stalled=3$' GASNET_AM_CREDITS_TOTAL=3 GASNET_USE_SRQ=1
 # A spare receive buffer serves a Reply too.
 sees "IB-R4 to all peers together" 3 'credits 100' 'credits stalled=[34]$' GASNET_AM_CREDITS_TOTAL=3 GASNET_AM_SPARES=1
 sees "IB-R4 by its older name" 3 'credits 100' 'credits stalled=[78]$' GASNET_AM_OUST_LIMIT=7 GASNET_AM_SPARES=1
@@ -238,6 +245,7 @@ while IFS='|' read -r name alias type _ least most same; do
     # two good values: beyond zero, which often is "computed", and powers of two
     first=$((low > 0 ? 2 * low : 2)) others=$((low > 0 ? 4 * low : 4))
     case $name in
+    GASNET_USE_SRQ) first=0 others=1 ;;
     GASNET_PIN_MAXSZ) first=1048576 others=2097152 ;;
     GASNET_BARRIER) first=RDMADISSEM others=AMDISSEM ;;
     esac

@@ -127,6 +127,13 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
     return cq;
 }
 
+struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
+{
+    NEXT(ibv_create_srq, struct ibv_srq *, struct ibv_pd *, struct ibv_srq_init_attr *);
+    if (spy.srqs < SPY_CQS) spy.srq_depth[spy.srqs++] = attr->attr.max_wr;
+    return next(pd, attr);
+}
+
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
     NEXT(ibv_create_qp, struct ibv_qp *, struct ibv_pd *, struct ibv_qp_init_attr *);
@@ -137,7 +144,8 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
                                             .send_cq = attr->send_cq,
                                             .send_depth = send_depth,
                                             .recv_depth = recv_depth,
-                                            .inline_max = attr->cap.max_inline_data};
+                                            .inline_max = attr->cap.max_inline_data,
+                                            .shares = attr->srq};
     return qp;
 }
 

@@ -20,6 +20,7 @@ struct spy_qp {
     struct ibv_cq *send_cq;
     uint32_t send_depth, recv_depth, inline_max;
     uint8_t port, timeout, retries, reads_served, reads_begun;
+    bool shares;              /* a receive queue */
     uint32_t in_flight, most; /* posted and not polled; most since spy_reset */
 };
 
@@ -40,12 +41,13 @@ struct spy_post {
 };
 
 struct spy {
-    int qps, cqs, regions;
+    int qps, cqs, srqs, regions;
     struct spy_qp qp[SPY_QPS];
     struct {
         struct ibv_cq *cq;
         int depth;
     } cq[SPY_CQS];
+    uint32_t srq_depth[SPY_CQS];
     struct spy_region region[SPY_REGIONS]; /* every one that was ever made */
     /* since spy_reset */
     int posts;

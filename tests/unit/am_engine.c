@@ -293,6 +293,18 @@ static void busy_request(void)
 {
     begin(4, 1);
     net_script.busy = 3;
+    request(H_SILENT, 0);
+    gasnet_AMRequestShort0(1, 128);
+    check(net_script.drains == 0 && saw.runs == 1,
+          "IB-W4 a Request that waits takes arrivals by polling, and leaves none behind");
+    net_script.busy = 3;
+    request(H_ANSWER, 0);
+    gasnet_AMPoll();
+    check(net_script.drains == 3, "IB-W4 a handler that waits to reply has arrivals taken out of "
+                                  "the way of others, each time it finds no room");
+    end();
+    begin(4, 1);
+    net_script.busy = 3;
     request(H_ANSWER, 0);
     gasnet_AMRequestShort0(1, 128);
     check(net_script.busy_answers == 3 && net_script.polls >= 1 && saw.runs == 1,

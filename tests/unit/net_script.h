@@ -47,6 +47,7 @@ typedef struct net_script {
     unsigned busy;             /* so many postings are answered NET_BUSY before the next is taken */
     bool hold;                 /* nothing completes except by net_script_complete */
     bool no_spare;             /* net_refill moves the message */
+    unsigned drains;           /* calls of net_drain */
     int refuse;                /* errno with which net_register refuses, 0: it does not */
     void (*on_reap)(void);     /* begins each net_reap: one turn of any waiting loop */
     void (*on_arrivals)(void); /* begins each net_arrivals: a turn that may run handlers */
