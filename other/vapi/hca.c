@@ -58,7 +58,7 @@ static void copy_id(VAPI_hca_id_t to, const char *id)
     memcpy(to, id, strnlen(id, HCA_MAXNAME - 1));
 }
 
-static bool exists(const VAPI_hca_id_t id)
+static bool exists(const char *id)
 {
     VAPI_hca_id_t name;
     struct ibv_device **list = id ? ibv_get_device_list(NULL) : NULL;
@@ -89,18 +89,17 @@ VAPI_ret_t EVAPI_list_hcas(u_int32_t n_entries, u_int32_t *num_hcas, VAPI_hca_id
     return count > n_entries ? VAPI_EAGAIN : VAPI_OK;
 }
 
-VAPI_ret_t VAPI_open_hca(const VAPI_hca_id_t id, VAPI_hca_hndl_t *hca)
+VAPI_ret_t VAPI_open_hca(const char *id, VAPI_hca_hndl_t *hca)
 {
     return exists(id) ? VAPI_EBUSY : VAPI_EINVAL_HCA_ID;
 }
 
-VAPI_ret_t EVAPI_open_hca(const VAPI_hca_id_t id, EVAPI_hca_profile_t *wanted,
-                          EVAPI_hca_profile_t *actual)
+VAPI_ret_t EVAPI_open_hca(const char *id, EVAPI_hca_profile_t *wanted, EVAPI_hca_profile_t *actual)
 {
     return exists(id) ? VAPI_EBUSY : VAPI_EINVAL_HCA_ID;
 }
 
-VAPI_ret_t EVAPI_close_hca(const VAPI_hca_id_t id)
+VAPI_ret_t EVAPI_close_hca(const char *id)
 {
     return exists(id) ? VAPI_EBUSY : VAPI_EINVAL_HCA_ID;
 }
@@ -153,7 +152,7 @@ static VAPI_ret_t attach(struct ibv_device *device, struct vapi_hca **found)
     return VAPI_OK;
 }
 
-VAPI_ret_t EVAPI_get_hca_hndl(const VAPI_hca_id_t id, VAPI_hca_hndl_t *hca)
+VAPI_ret_t EVAPI_get_hca_hndl(const char *id, VAPI_hca_hndl_t *hca)
 {
     VAPI_hca_id_t name;
     VAPI_ret_t code = VAPI_EINVAL_HCA_ID;

@@ -7,7 +7,12 @@ int main(void)
 {
     struct stage s;
     setenv("SOFTHCA", "on", 1);
+    string_rules();
+    pure_rules();
     open_stage(&s);
+    hca_rules(&s);
+    handle_rules(&s);
+    memory_rules(&s);
     post_rules(&s);
     close_stage(&s);
     return finish();

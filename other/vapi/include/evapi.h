@@ -23,16 +23,16 @@ VAPI_ret_t MT_API EVAPI_list_hcas(IN u_int32_t n_entries, OUT u_int32_t *num_hca
 /* Attaches the process to an HCA.  The same name gives the same handle, to be released as often.
  * Names are those of EVAPI_list_hcas; InfiniHost<k> is the k-th of them, counted from 0, when none
  * is called so.  VAPI_EINVAL_HCA_ID. */
-VAPI_ret_t MT_API EVAPI_get_hca_hndl(IN const VAPI_hca_id_t id, OUT VAPI_hca_hndl_t *hca);
+VAPI_ret_t MT_API EVAPI_get_hca_hndl(IN const char *id, OUT VAPI_hca_hndl_t *hca);
 
 /* Detaches.  The last release is VAPI_EBUSY while something made from the HCA is left; it ends the
  * library's threads for the HCA, except the one that it is called from. */
 VAPI_ret_t MT_API EVAPI_release_hca_hndl(IN VAPI_hca_hndl_t hca);
 
 /* VAPI_EBUSY: the system has opened it; VAPI_EINVAL_HCA_ID for one that there is not. */
-VAPI_ret_t MT_API EVAPI_open_hca(IN const VAPI_hca_id_t id, IN EVAPI_hca_profile_t *wanted,
+VAPI_ret_t MT_API EVAPI_open_hca(IN const char *id, IN EVAPI_hca_profile_t *wanted,
                                  OUT EVAPI_hca_profile_t *actual);
-VAPI_ret_t MT_API EVAPI_close_hca(IN const VAPI_hca_id_t id);
+VAPI_ret_t MT_API EVAPI_close_hca(IN const char *id);
 
 /* ---- protection domains, contexts
  * ------------------------------------------------------------------

@@ -26,9 +26,11 @@ extern "C" {
 /* ---- HCAs ---------------------------------------------------------------------------------------
  */
 
-/* For an HCA that there is, VAPI_EBUSY: the system has opened it long since, and a process attaches
+/* Names of HCAs are VAPI_hca_id_t; those given need not have its 32 bytes.
+ *
+ * For an HCA that there is, VAPI_EBUSY: the system has opened it long since, and a process attaches
  * with EVAPI_get_hca_hndl.  VAPI_EINVAL_HCA_ID for one that there is not.  *hca is not set. */
-VAPI_ret_t MT_API VAPI_open_hca(IN const VAPI_hca_id_t id, OUT VAPI_hca_hndl_t *hca);
+VAPI_ret_t MT_API VAPI_open_hca(IN const char *id, OUT VAPI_hca_hndl_t *hca);
 
 /* VAPI_EBUSY: an HCA is not closed by a program; EVAPI_release_hca_hndl detaches. */
 VAPI_ret_t MT_API VAPI_close_hca(IN VAPI_hca_hndl_t hca);

@@ -1,0 +1,133 @@
+/* fmr.c - fast memory regions, for programs that have them.
+ *
+ * Some releases had them for programs, the late header keeps them for the kernel, and GASNet's
+ * configure uses them as soon as EVAPI_unmap_fmr links.  Verbs of today has no such thing, so that
+ * a mapping is an ordinary registration: right, and no faster than one.
+ */
+#include "objects.h"
+
+#include <stdlib.h>
+
+enum { MOST_UNMAPPED = 2000, MOST_PAGE_SHIFT = 31 };
+
+VAPI_ret_t EVAPI_alloc_fmr(VAPI_hca_hndl_t handle, EVAPI_fmr_t *properties, EVAPI_fmr_hndl_t *fmr)
+{
+    const VAPI_mrw_acl_t changes = VAPI_EN_REMOTE_WRITE | VAPI_EN_REMOTE_ATOM;
+    struct vapi_hca *hca = vapi_hca(handle);
+    if (!hca) return VAPI_EINVAL_HCA_HNDL;
+    if (!properties || !fmr) return VAPI_EINVAL_PARAM;
+    struct vapi_pd *pd = vapi_object_of(hca, properties->pd_hndl, KIND_PD);
+    if (!pd) return VAPI_EINVAL_PD_HNDL;
+    if (properties->acl >= VAPI_EN_MEMREG_BIND) return VAPI_EINVAL_ACL;
+    if (properties->acl & changes && !(properties->acl & VAPI_EN_LOCAL_WRITE))
+        return VAPI_EINVAL_ACL;
+    if (properties->max_pages == 0 || properties->max_outstanding_maps == 0 ||
+        properties->log2_page_sz > MOST_PAGE_SHIFT)
+        return VAPI_EINVAL_PARAM;
+    struct vapi_fmr *made = calloc(1, sizeof *made);
+    if (!made) return VAPI_ENOMEM;
+    made->pd = pd;
+    made->properties = *properties;
+    made->maps = calloc(properties->max_outstanding_maps, sizeof(struct ibv_mr *));
+    if (made->maps) made->handle = vapi_handle_new(KIND_FMR, handle, made);
+    if (!made->handle) {
+        free(made->maps);
+        free(made);
+        return VAPI_EAGAIN;
+    }
+    pthread_mutex_init(&made->lock, NULL);
+    vapi_hold(&pd->users);
+    vapi_hold(&hca->objects);
+    *fmr = made->handle;
+    return VAPI_OK;
+}
+
+static VAPI_ret_t find(VAPI_hca_hndl_t handle, EVAPI_fmr_hndl_t fmr, struct vapi_fmr **found)
+{
+    struct vapi_hca *hca = vapi_hca(handle);
+    if (!hca) return VAPI_EINVAL_HCA_HNDL;
+    *found = vapi_object_of(hca, fmr, KIND_FMR);
+    return *found ? VAPI_OK : VAPI_EINVAL_MR_HNDL;
+}
+
+/* The pages that the range touches must be no more than were asked for. */
+static VAPI_ret_t check_range(const struct vapi_fmr *fmr, const EVAPI_fmr_map_t *map)
+{
+    unsigned shift = fmr->properties.log2_page_sz;
+    VAPI_virt_addr_t last = map->start + map->size - 1;
+    if (map->size == 0 || last < map->start) return VAPI_EINVAL_LEN;
+    return (last >> shift) - (map->start >> shift) >= fmr->properties.max_pages ? VAPI_EINVAL_LEN
+                                                                                : VAPI_OK;
+}
+
+VAPI_ret_t EVAPI_map_fmr(VAPI_hca_hndl_t hca, EVAPI_fmr_hndl_t handle, EVAPI_fmr_map_t *map,
+                         VAPI_lkey_t *lkey, VAPI_rkey_t *rkey)
+{
+    struct vapi_fmr *fmr;
+    VAPI_ret_t code = find(hca, handle, &fmr);
+    if (code != VAPI_OK) return code;
+    if (!map || !lkey || !rkey) return VAPI_EINVAL_PARAM;
+    if (map->page_array_len != 0) return VAPI_ENOSYS; /* physical pages */
+    code = check_range(fmr, map);
+    if (code != VAPI_OK) return code;
+    pthread_mutex_lock(&fmr->lock);
+    if (fmr->count == fmr->properties.max_outstanding_maps)
+        code = VAPI_EAGAIN;
+    else {
+        struct ibv_mr *mr = ibv_reg_mr(fmr->pd->verbs, (void *)(uintptr_t)map->start, map->size,
+                                       (int)fmr->properties.acl);
+        if (!mr)
+            code = vapi_error(errno, VAPI_EINVAL_PARAM);
+        else {
+            fmr->maps[fmr->count++] = mr;
+            *lkey = mr->lkey;
+            *rkey = mr->rkey;
+        }
+    }
+    pthread_mutex_unlock(&fmr->lock);
+    return code;
+}
+
+static VAPI_ret_t unmap(struct vapi_fmr *fmr)
+{
+    VAPI_ret_t code = VAPI_OK;
+    pthread_mutex_lock(&fmr->lock);
+    while (fmr->count > 0 && code == VAPI_OK) {
+        code = vapi_error(ibv_dereg_mr(fmr->maps[fmr->count - 1]), VAPI_EINVAL_MR_HNDL);
+        if (code == VAPI_OK) fmr->count--;
+    }
+    pthread_mutex_unlock(&fmr->lock);
+    return code;
+}
+
+VAPI_ret_t EVAPI_unmap_fmr(VAPI_hca_hndl_t hca, MT_size_t n, EVAPI_fmr_hndl_t *array)
+{
+    struct vapi_fmr *fmr;
+    if (!vapi_hca(hca)) return VAPI_EINVAL_HCA_HNDL;
+    if (n == 0 || n > MOST_UNMAPPED || !array) return VAPI_EINVAL_PARAM;
+    for (MT_size_t i = 0; i < n; i++) {
+        VAPI_ret_t code = find(hca, array[i], &fmr);
+        if (code != VAPI_OK) return code;
+    }
+    for (MT_size_t i = 0; i < n; i++) {
+        find(hca, array[i], &fmr);
+        VAPI_ret_t code = unmap(fmr);
+        if (code != VAPI_OK) return code;
+    }
+    return VAPI_OK;
+}
+
+VAPI_ret_t EVAPI_free_fmr(VAPI_hca_hndl_t hca, EVAPI_fmr_hndl_t handle)
+{
+    struct vapi_fmr *fmr;
+    VAPI_ret_t code = find(hca, handle, &fmr);
+    if (code == VAPI_OK) code = unmap(fmr);
+    if (code != VAPI_OK) return code;
+    vapi_handle_free(fmr->handle);
+    vapi_drop(&fmr->pd->users);
+    vapi_drop(&fmr->pd->hca->objects);
+    pthread_mutex_destroy(&fmr->lock);
+    free(fmr->maps);
+    free(fmr);
+    return VAPI_OK;
+}

@@ -1,0 +1,53 @@
+/* mcast.c - datagrams to groups.  To join a group at the subnet manager is outside VAPI, as it was.
+ */
+#include "objects.h"
+
+#include <string.h>
+
+enum { FIRST_MULTICAST_LID = 0xc000 };
+
+static VAPI_ret_t find(VAPI_hca_hndl_t handle, const IB_gid_t mgid, VAPI_qp_hndl_t qp,
+                       struct vapi_qp **found)
+{
+    struct vapi_hca *hca = vapi_hca(handle);
+    if (!hca) return VAPI_EINVAL_HCA_HNDL;
+    *found = vapi_object_of(hca, qp, KIND_QP);
+    if (!*found) return VAPI_EINVAL_QP_HNDL;
+    if ((*found)->init.ts_type != VAPI_TS_UD) return VAPI_EINVAL_SERVICE_TYPE;
+    return mgid && mgid[0] == 0xff ? VAPI_OK : VAPI_EINVAL_MCG_GID;
+}
+
+/* VAPI does not look at the LID and programs pass anything; some devices want the group's. */
+static uint16_t lid_of(IB_lid_t given)
+{
+    return given >= FIRST_MULTICAST_LID ? given : 0;
+}
+
+VAPI_ret_t VAPI_attach_to_multicast(VAPI_hca_hndl_t hca, const IB_gid_t mgid, VAPI_qp_hndl_t handle,
+                                    IB_lid_t ignored)
+{
+    struct vapi_qp *qp;
+    union ibv_gid gid;
+    VAPI_ret_t code = find(hca, mgid, handle, &qp);
+    if (code != VAPI_OK) return code;
+    memcpy(gid.raw, mgid, sizeof gid.raw);
+    int error = ibv_attach_mcast(qp->verbs, &gid, lid_of(ignored));
+    if ((error < 0 ? errno : error) == ENOMEM) return VAPI_E2BIG_MCG_SIZE;
+    if (error) return vapi_error(error, VAPI_EINVAL_MCG_GID);
+    vapi_hold(&qp->groups);
+    return VAPI_OK;
+}
+
+VAPI_ret_t VAPI_detach_from_multicast(VAPI_hca_hndl_t hca, const IB_gid_t mgid,
+                                      VAPI_qp_hndl_t handle, IB_lid_t ignored)
+{
+    struct vapi_qp *qp;
+    union ibv_gid gid;
+    VAPI_ret_t code = find(hca, mgid, handle, &qp);
+    if (code != VAPI_OK) return code;
+    memcpy(gid.raw, mgid, sizeof gid.raw);
+    int error = ibv_detach_mcast(qp->verbs, &gid, lid_of(ignored));
+    if (error) return vapi_error(error, VAPI_EINVAL_MCG_GID);
+    vapi_drop(&qp->groups);
+    return VAPI_OK;
+}
