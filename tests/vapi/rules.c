@@ -13,7 +13,13 @@ int main(void)
     hca_rules(&s);
     handle_rules(&s);
     memory_rules(&s);
+    qp_rules(&s);
     post_rules(&s);
+    poll_rules(&s);
+    wait_rules(&s);
+    datagram_rules(&s);
+    srq_rules(&s);
+    event_rules(&s);
     close_stage(&s);
     return finish();
 }
