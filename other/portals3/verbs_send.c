@@ -391,11 +391,11 @@ enum ptli_sent ptli_verbs_transfer(struct ptli_transport *transport, struct ptli
 void ptli_verbs_completed(struct ptli_verbs *v, const struct ibv_wc *wc)
 {
     struct ptli_wr *slot = (struct ptli_wr *)(uintptr_t)wc->wr_id;
-    struct ptli_link *link = slot->link;
-    struct ptli_node *node = link->node;
     struct ptli_transfer *done = NULL;
     bool well = wc->status == IBV_WC_SUCCESS;
     ptli_mutex_lock(&v->posting);
+    struct ptli_link *link = slot->link;
+    struct ptli_node *node = link->node;
     do {
         struct ptli_wr *s = &link->slot[link->done++ % PTLI_SLOTS];
         if (s->buffer) put_buffer(v, link, s->buffer);

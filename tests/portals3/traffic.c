@@ -48,7 +48,7 @@ static int rank, size;
 static uint32_t credits; /* messages under way from here to one process */
 static uint64_t seed;
 static ptl_handle_ni_t ni;
-static ptl_handle_eq_t local_eq, message_eq;
+static ptl_handle_eq_t local_eq, message_eq, credit_eq;
 
 static void fail(const char *format, ...)
 {
@@ -241,10 +241,11 @@ static void local_event(const ptl_event_t *event)
 
 static unsigned char *receive[BUFFERS];
 static unsigned char *source;
-static volatile uint32_t *credit; /* [size], in the segment's tail: what each has given back */
+static _Atomic uint32_t *credit; /* [size], in the segment's tail: what each has given back */
 static uint32_t sent[MOST], received[MOST], told[MOST];
 static ptl_handle_md_t source_md, credit_md, buffer_md[BUFFERS];
 static uint32_t *credit_out;
+static bool telling[MOST]; /* credit_out is being read */
 
 static void put_back(int b)
 {
@@ -278,12 +279,15 @@ static bool send_message(void)
 
 static void tell_credit(void)
 {
+    ptl_event_t event;
+    while (PtlEQGet(credit_eq, &event) == PTL_OK) telling[event.match_bits >> 4] = false;
     for (int to = 0; to < size; to++) {
-        if (received[to] == told[to]) continue;
+        if (received[to] == told[to] || telling[to]) continue;
+        telling[to] = true;
         told[to] = received[to];
         credit_out[to] = received[to];
         must(PtlPutRegion(credit_md, (ptl_size_t)to * 4, 4, PTL_NOACK_REQ, shared->id[to],
-                          SEGMENT_PT, 0, 0, credit_at(rank), 0));
+                          SEGMENT_PT, 0, (ptl_match_bits_t)to << 4, credit_at(rank), 0));
     }
 }
 
@@ -347,8 +351,9 @@ static void open_all(void)
     must(PtlGetId(ni, &shared->id[rank]));
     must(PtlEQAlloc(ni, 4096, PTL_EQ_HANDLER_NONE, &local_eq));
     must(PtlEQAlloc(ni, 4096, PTL_EQ_HANDLER_NONE, &message_eq));
+    must(PtlEQAlloc(ni, 2 * MOST, PTL_EQ_HANDLER_NONE, &credit_eq));
     segment = memory(whole);
-    credit = (uint32_t *)(void *)(segment + (size_t)size * SLICE);
+    credit = (_Atomic uint32_t *)(void *)(segment + (size_t)size * SLICE);
     scratch = memory((size_t)size * CELLS * CELL);
     words = memory((size_t)size * CELLS * 64);
     source = memory((size_t)size * CREDITS * MESSAGE);
@@ -382,6 +387,7 @@ static void open_all(void)
     md.length = (ptl_size_t)size * CREDITS * MESSAGE;
     must(PtlMDBind(ni, md, PTL_RETAIN, &source_md));
     md.start = credit_out;
+    md.eq_handle = credit_eq;
     md.length = MOST * sizeof *credit_out;
     must(PtlMDBind(ni, md, PTL_RETAIN, &credit_md));
 }
@@ -458,17 +464,15 @@ int main(int argc, char **argv)
     fflush(stdout);
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) return 2;
-    pid_t child[MOST];
     for (rank = 0; rank < size; rank++)
-        if (!(child[rank] = fork())) _exit(process(operations));
+        if (fork() == 0) _exit(process(operations));
     int bad = 0;
     for (int i = 0; i < size; i++) {
         int status;
-        if (waitpid(child[i], &status, 0) < 0 || status) {
-            if (!bad) printf("# process %d ended with wait status %#x\n", i, (unsigned)status);
-            atomic_store(&shared->failed, 1);
-            bad = 1;
-        }
+        pid_t pid = wait(&status);
+        if (status && !bad) printf("# pid %d ended with wait status %#x\n", pid, (unsigned)status);
+        bad |= status != 0;
+        if (bad) atomic_store(&shared->failed, 1);
     }
     printf("%sok 1 - %d processes, %u operations each: all is as in the model\n1..1\n",
            bad ? "not " : "", size, operations);
