@@ -15,9 +15,10 @@ void *net_alloc(size_t size)
     return softhca_alloc(size);
 }
 
+/* Until the end of the process the library may write to it. */
 void net_free(void *memory)
 {
-    softhca_free(memory);
+    if (!gasneti_ending()) softhca_free(memory);
 }
 
 /* ---- temporary descriptors ---------------------------------------------------------------------
@@ -146,9 +147,11 @@ bool net_register(void *start, size_t size, bool remote, net_region_t *region)
     return false;
 }
 
+/* At the end of the job peers may hold copies of the list that it would have to be called back
+ * from, and be gone: descriptors go with the process then. */
 void net_deregister(net_region_t *region)
 {
-    if (!region->size || net_portals.safe_eq == PTL_EQ_NONE) return;
+    if (!region->size || net_portals.safe_eq == PTL_EQ_NONE || gasneti_ending()) return;
     if (region->remote) {
         if (region->raram != PTL_INVALID_HANDLE) net_portals_unlink(region->raram);
         if (region->md != PTL_INVALID_HANDLE && region->md != region->rar)

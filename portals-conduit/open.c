@@ -329,10 +329,13 @@ static void free_memory(void)
     free(net_portals_rest.peer);
 }
 
+/* With the end of the job the library, and what it may write to, ends with the process: peers take
+ * that as they take any other end, and saying goodbye to all of them would be waiting for the
+ * slowest. */
 void net_close(void)
 {
     net_portals_credit_stats();
-    if (!net_portals_rest.open) return;
+    if (!net_portals_rest.open || gasneti_ending()) return;
     PtlNIFini(net_portals.ni); /* nothing is written to our memory after this */
     PtlFini();
     free_memory();

@@ -54,7 +54,7 @@ static void payloads(void)
     static char source[LONG_SIZE];
     const int before = ROUNDS * MESSAGES;
     for (int i = 0; i < MESSAGES; i++) {
-        size_t n = (size_t)(i % 2 ? LONG_SIZE : 4000) - (size_t)i;
+        size_t n = (size_t)(i % 2 ? LONG_SIZE : gasnet_AMMaxMedium()) - (size_t)i;
         test_fill(source, n, (uint64_t)i);
         if (i % 2)
             gasnet_AMRequestLong1((gasnet_node_t)test_next, H_LONG, source, n,
