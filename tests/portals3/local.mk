@@ -21,3 +21,10 @@ portals3_network = other/portals3/libinner.la libsofthca.la $(VERBS_LIBS)
 tests_portals3_traffic_SOURCES = tests/portals3/traffic.c
 tests_portals3_traffic_CPPFLAGS = $(portals3_cppflags)
 tests_portals3_traffic_LDADD = $(portals3_network)
+
+# The pure parts.
+check_PROGRAMS += tests/portals3/model
+tests_portals3_model_SOURCES = tests/portals3/model.c other/portals3/match.c \
+	other/portals3/pieces.c other/portals3/portals_wire.c other/portals3/shadow.c
+tests_portals3_model_CPPFLAGS = $(portals3_cppflags)
+tests_portals3_model_LDADD = tests/unit/libcheck.a

@@ -5,6 +5,7 @@
 cd "$TEST_BUILD/tests/portals3" || exit 1
 
 # Their TAP lines are passed on, numbered anew.
+tap_program portals3 "pure parts" ./model
 tap_program portals3 "self" ./rules -s
 for ways in calls thread "calls, published" "thread, published"; do
     letters=$([[ $ways == thread* ]] && echo t; [[ $ways == *published ]] && echo p)
