@@ -429,7 +429,8 @@ static void long_arrivals(void)
         ptl_script_sent(ptl_script_op(-1));
         end("a Long Request");
 
-        begin();
+        begin(); /* with segments elsewhere */
+        dst = (uintptr_t)unit_segment(0) + 512;
         ptl_script_forget();
         gasnetc_AMRequestShort(1, H_SILENT, 0, NULL);
         ptl_script_op_t *op = ptl_script_op(-1);
