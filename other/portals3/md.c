@@ -221,7 +221,7 @@ int PtlMDBind(ptl_handle_ni_t ni, ptl_md_t user, ptl_unlink_t unlink_op, ptl_han
 static int post(struct ptli_engine *engine, ptl_handle_me_t base, ptl_handle_me_t me_handle,
                 struct ptli_md *draft, bool unlink, ptl_handle_eq_t testq, ptl_handle_md_t *out)
 {
-    struct ptli_eq *test;
+    struct ptli_eq *test = NULL;
     struct ptli_me *me;
     struct ptli_md *md;
     int result = free_me(engine, me_handle, &me);
