@@ -177,7 +177,7 @@ static void shadows(void)
                                                 .ignore_bits = list.entries[i].ignore_bits,
                                                 .address = 4096,
                                                 .length = rules->length,
-                                                .access = check_below(4)};
+                                                .access = (uint32_t)check_random()};
             if (rules->threshold == PTL_MD_THRESH_INF && rules->options & PTL_MD_MANAGE_REMOTE)
                 entry->flags = PTLI_SHADOW_OPEN |
                                (rules->options & PTL_MD_OP_PUT ? PTLI_SHADOW_PUT : 0) |
@@ -207,7 +207,7 @@ static void shadows(void)
             check_each(ac < 32 && entry->access >> ac & 1, "round %d: not admitted", round);
         }
     }
-    check_each(found > ROUNDS, "only %d requests were found in a list", found);
+    check_each(found > ROUNDS / 3, "only %d requests were found in a list", found);
     check_all("what a published list says yes to, the target takes whole");
 }
 
