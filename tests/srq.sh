@@ -59,6 +59,20 @@ if [ "${hcas:-1}" -ge 2 ]; then
     shares "for each device" "GASNET_USE_SRQ=1 GASNET_RBUF_COUNT=10 SOFTHCA_DEVICES=2x1" 3 60
 fi
 
+# Registered memory is as much for five peers spoken to as for one.
+registered() { # SPOKEN-TO
+    job "GASNET_USE_SRQ=1 GASNET_BBUF_COUNT=64" 6 "bench/memory-$conduit-seq" "$1"
+    sed -n 's/^registered //p' "$log"
+}
+one=$(registered 1) five=$(registered 5)
+tap_ok "$([ -n "$one" ] && [ "$one" = "$five" ]; echo $?)" "IB-W4 receive memory does not follow the peers: $one bytes for one, $five for five"
+
+# ---- one after the other
+
+job "GASNET_USE_SRQ=1 GASNET_RBUF_COUNT=8" 2 "testflow-$conduit-seq" ping_pong 20000
+ends "IB-W4 a ping-pong of 40000 messages"
+tap_ok "$([ "$(sum spares_out)$(sum drained)" = 00 ]; echo $?)" "IB-W4 IB-A4 none of them is moved: spares come back"
+
 # ---- floods
 
 some="GASNET_USE_SRQ=1 GASNET_RBUF_COUNT=8"
@@ -88,6 +102,8 @@ for mode in ${TEST_MODES:-seq par}; do
         job "$some GASNET_EXITTIMEOUT=2" 3 "testflow-$conduit-$mode" wedge $who
         ends "IB-W4 IB-A6 a handler of rank $who never returns, and another rank ends the job ($mode)" 21
     done
+    job "$some" 4 "testflow-$conduit-$mode" leave 100
+    ends "IB-W4 IB-X2 all flood a process that ends the job ($mode)" 23
     job "$some GASNET_AMRDMA_CYCLE=1 GASNET_AMRDMA_MAX_PEERS=2" 4 "testamrdma-$conduit-$mode" first 2
     ends "IB-W4 IB-R11 rings beside it ($mode)"
     job "$some GASNET_INLINESEND_LIMIT=0" 8 "testhello-$conduit-$mode"

@@ -182,14 +182,22 @@ static void wedge(int who)
     for (;;) gasnet_AMPoll();
 }
 
+/* All others flood rank 0, which ends the job amid that. */
+static void leave(int messages)
+{
+    barrier();
+    if (rank == 0) {
+        GASNET_BLOCKUNTIL(get(&heard) >= messages);
+        gasnet_exit(23);
+    }
+    for (int i = 0;; i++) ping(0, i);
+}
+
 static const struct scene {
     const char *name;
     void (*run)(int);
-} scenes[] = {{"ping_pong", ping_pong},
-              {"one_way", one_way},
-              {"storm", storm},
-              {"no_spare", no_spare},
-              {"wedge", wedge}};
+} scenes[] = {{"ping_pong", ping_pong}, {"one_way", one_way}, {"storm", storm},
+              {"no_spare", no_spare},   {"wedge", wedge},     {"leave", leave}};
 
 int main(int argc, char **argv)
 {

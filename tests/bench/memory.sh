@@ -25,5 +25,10 @@ row() {
 tap_note "$(printf '%-46s %10s %9s   %s' "receive memory, SEQ, at defaults" measured target others)"
 row "per peer spoken to" 300 "GASNet-EX 2025.8: 768 KiB" "$(registered 2 1)" "$(registered 6 5)"
 row "per peer never spoken to" 0 "" "$(registered 2 0)" "$(registered 6 0)"
+export GASNET_USE_SRQ=1
+row "IB-W4 per peer spoken to, sharing" 0 "" "$(registered 2 1)" "$(registered 6 5)"
+row "IB-W4 per peer never spoken to, sharing" 0 "" "$(registered 2 0)" "$(registered 6 0)"
+tap_note "$(printf '%-46s %6d KiB %9s' "all peers together, sharing, with send buffers" $(($(registered 6 5) / 1024)) 4608)"
+tap_ok "$([ "$(registered 6 5)" -le $((4608 * 1024)) ]; echo $?)" "IB-W4 GASNET_RBUF_COUNT buffers and some spares serve all"
 tap_note "tests/bench/memory.sh; one job: GASNET_BBUF_COUNT=64 gasnetrun_ibv -n 6 tests/bench/memory-ibv-seq 5"
 tap_end
