@@ -135,6 +135,8 @@ VAPI_ret_t VAPI_req_comp_notif(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle,
         return VAPI_OK;
     case VAPI_SOLIC_COMP:
     case VAPI_NEXT_COMP:
+        __atomic_store_n(&cq->wanted, 0, __ATOMIC_RELEASE);
+        __atomic_store_n(&cq->armed, true, __ATOMIC_RELEASE);
         return vapi_error(ibv_req_notify_cq(cq->verbs, type == VAPI_SOLIC_COMP), VAPI_EINVAL_PARAM);
     }
     return VAPI_EINVAL_NOTIF_TYPE;
@@ -146,6 +148,8 @@ VAPI_ret_t EVAPI_req_ncomp_notif(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAP
     VAPI_ret_t code = find(hca, handle, &cq);
     if (code != VAPI_OK) return code;
     if (n == 0 || n > 0x7fff || n > (uint32_t)cq->verbs->cqe) return VAPI_E2BIG_CQ_NUM;
+    __atomic_store_n(&cq->armed, false, __ATOMIC_RELEASE);
+    __atomic_store_n(&cq->counting, true, __ATOMIC_RELEASE);
     __atomic_store_n(&cq->wanted, n, __ATOMIC_RELEASE);
     int error = ibv_req_notify_cq(cq->verbs, 0);
     if (error) return vapi_error(error, VAPI_EINVAL_PARAM);

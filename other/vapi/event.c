@@ -99,12 +99,19 @@ static unsigned take_events(struct vapi_cq *cq)
     return events;
 }
 
-/* EVAPI_req_ncomp_notif: verbs tells of each completion, we of the n-th. */
+/* EVAPI_req_ncomp_notif: verbs tells of each completion, we of the n-th.  An event that only our
+ * own arming can have made is not passed on; with one that the program has armed for, it is. */
 static unsigned filter(struct vapi_cq *cq, unsigned events)
 {
+    bool ours = false, armed = false;
     VAPI_cqe_num_t wanted = __atomic_load_n(&cq->wanted, __ATOMIC_ACQUIRE);
-    if (!wanted) return events;
+    if (events) {
+        ours = __atomic_exchange_n(&cq->counting, false, __ATOMIC_ACQ_REL);
+        armed = __atomic_exchange_n(&cq->armed, false, __ATOMIC_ACQ_REL);
+    }
+    if (!wanted) return ours && !armed ? 0 : events;
     if (vapi_cq_waiting(cq, wanted) < wanted) {
+        __atomic_store_n(&cq->counting, true, __ATOMIC_RELEASE);
         ibv_req_notify_cq(cq->verbs, 0);
         if (vapi_cq_waiting(cq, wanted) < wanted) return 0;
     }
@@ -264,18 +271,18 @@ static VAPI_ret_t bind(struct vapi_watch *w, struct vapi_cq *cq,
     return VAPI_EAGAIN;
 }
 
-VAPI_ret_t EVAPI_set_comp_eventh(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle,
+VAPI_ret_t EVAPI_set_comp_eventh(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq,
                                  VAPI_completion_event_handler_t handler, void *private_data,
-                                 EVAPI_compl_handler_hndl_t *bound)
+                                 EVAPI_compl_handler_hndl_t *handle)
 {
-    struct vapi_cq *cq;
-    VAPI_ret_t code = find_cq(hca, handle, &cq);
+    struct vapi_cq *found;
+    VAPI_ret_t code = find_cq(hca, cq, &found);
     if (code != VAPI_OK) return code;
     if (!handler) return VAPI_EINVAL_PARAM;
-    pthread_mutex_lock(&cq->hca->watch->lock);
-    code = bind(cq->hca->watch, cq, handler, private_data);
-    pthread_mutex_unlock(&cq->hca->watch->lock);
-    if (code == VAPI_OK && bound) *bound = cq->handle;
+    pthread_mutex_lock(&found->hca->watch->lock);
+    code = bind(found->hca->watch, found, handler, private_data);
+    pthread_mutex_unlock(&found->hca->watch->lock);
+    if (code == VAPI_OK && handle) *handle = found->handle;
     return code;
 }
 
@@ -450,17 +457,17 @@ static VAPI_ret_t add_handler(VAPI_hca_hndl_t handle, VAPI_async_event_handler_t
     if (!h) return VAPI_ENOMEM;
     struct vapi_watch *w = hca->watch;
     pthread_mutex_lock(&w->lock);
-    bool running = start_async(w);
-    if (running) {
-        *h = (struct async_handler){
-            .id = ++w->last_id, .call = call, .data = data, .next = w->handlers};
-        w->handlers = h;
-        *id = h->id;
+    if (!start_async(w)) {
+        pthread_mutex_unlock(&w->lock);
+        free(h);
+        return VAPI_EAGAIN;
     }
+    *h =
+        (struct async_handler){.id = ++w->last_id, .call = call, .data = data, .next = w->handlers};
+    w->handlers = h;
+    *id = h->id;
     pthread_mutex_unlock(&w->lock);
-    if (running) return VAPI_OK;
-    free(h);
-    return VAPI_EAGAIN;
+    return VAPI_OK;
 }
 
 VAPI_ret_t EVAPI_set_async_event_handler(VAPI_hca_hndl_t hca, VAPI_async_event_handler_t handler,
@@ -476,18 +483,19 @@ VAPI_ret_t VAPI_set_async_event_handler(VAPI_hca_hndl_t hca, VAPI_async_event_ha
     return add_handler(hca, handler, private_data, &handle);
 }
 
-VAPI_ret_t EVAPI_clear_async_event_handler(VAPI_hca_hndl_t handle, EVAPI_async_handler_hndl_t id)
+VAPI_ret_t EVAPI_clear_async_event_handler(VAPI_hca_hndl_t hca, EVAPI_async_handler_hndl_t handle)
 {
-    struct vapi_hca *hca = vapi_hca(handle);
-    if (!hca) return VAPI_EINVAL_HCA_HNDL;
-    struct vapi_watch *w = hca->watch;
+    struct vapi_hca *of = vapi_hca(hca);
+    if (!of) return VAPI_EINVAL_HCA_HNDL;
+    struct vapi_watch *w = of->watch;
     pthread_mutex_lock(&w->lock);
     struct async_handler **link = &w->handlers;
-    while (*link && (*link)->id != id) link = &(*link)->next;
+    while (*link && (*link)->id != handle) link = &(*link)->next;
     struct async_handler *found = *link;
     if (found) {
         *link = found->next;
-        while (w->running_id == id && !is_self(&w->async)) pthread_cond_wait(&w->idle, &w->lock);
+        while (w->running_id == handle && !is_self(&w->async))
+            pthread_cond_wait(&w->idle, &w->lock);
     }
     pthread_mutex_unlock(&w->lock);
     free(found);

@@ -83,7 +83,11 @@ struct vapi_cq {
     VAPI_completion_event_handler_t handler;
     void *handler_data;
     struct vapi_cq *next_watched;
-    VAPI_cqe_num_t wanted; /* EVAPI_req_ncomp_notif: 0 for none */
+
+    /* Of arming, of which the last call counts; atomic. */
+    VAPI_cqe_num_t wanted; /* by EVAPI_req_ncomp_notif; 0 for none */
+    bool counting;         /* armed for its sake, and no event since */
+    bool armed;            /* by VAPI_req_comp_notif, and no event since */
 
     /* Completions taken off verbs and not delivered yet, in order, a ring. */
     pthread_mutex_t lock;

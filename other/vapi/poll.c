@@ -30,7 +30,7 @@ SAME(remote_node_addr.ee_dlid.dst_path_bits, dlid_path_bits);
 _Static_assert(sizeof(struct ibv_wc) <= offsetof(VAPI_wc_desc_t, remote_node_addr.type),
                "verbs writes over nothing of ours");
 _Static_assert(IBV_WC_GRH == 1 && IBV_WC_WITH_IMM == 2, "the bits of grh_flag, imm_data_valid");
-_Static_assert(IBV_WC_RECV == 128 && IBV_WC_RECV_RDMA_WITH_IMM == 129, "see vapi_finish");
+_Static_assert(IBV_WC_RECV == 128 && IBV_WC_RECV_RDMA_WITH_IMM == 129, "see vapi_usual_finish");
 _Static_assert((int)IBV_WC_SEND == VAPI_CQE_SQ_SEND_DATA &&
                    (int)IBV_WC_RDMA_WRITE == VAPI_CQE_SQ_RDMA_WRITE &&
                    (int)IBV_WC_RDMA_READ == VAPI_CQE_SQ_RDMA_READ &&
@@ -75,7 +75,7 @@ static bool translate(struct vapi_cq *cq, VAPI_wc_desc_t *wc)
         id &= ~VAPI_ID_RECEIVE;
     }
     if (success) {
-        vapi_finish(wc);
+        vapi_usual_finish(wc);
         if (tracked) {
             wc->id = id;
             wc->free_res_count = freed;
@@ -206,7 +206,7 @@ VAPI_ret_t vapi_poll_cq_odd(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_wc_
 
 VAPI_ret_t VAPI_poll_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, VAPI_wc_desc_t *wc)
 {
-    return vapi_poll(hca, cq, wc);
+    return vapi_usual_poll(hca, cq, wc);
 }
 
 VAPI_ret_t EVAPI_peek_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_cqe_num_t n)

@@ -27,12 +27,12 @@ SAME(VAPI_sr_desc_t, remote_addr, ibv_send_wr, wr.rdma.remote_addr);
 SAME(VAPI_sr_desc_t, r_key, ibv_send_wr, wr.rdma.rkey);
 _Static_assert(offsetof(VAPI_sr_desc_t, fence) == offsetof(VAPI_sr_desc_t, r_key) + 6 &&
                    offsetof(VAPI_sr_desc_t, set_se) == offsetof(VAPI_sr_desc_t, r_key) + 7,
-               "vapi_send reads comp_type, fence and set_se as one");
+               "vapi_usual_send reads comp_type, fence and set_se as one");
 SAME(VAPI_rr_desc_t, id, ibv_recv_wr, wr_id);
 SAME(VAPI_rr_desc_t, vapi_next, ibv_recv_wr, next);
 SAME(VAPI_rr_desc_t, sg_lst_p, ibv_recv_wr, sg_list);
 SAME(VAPI_rr_desc_t, sg_lst_len, ibv_recv_wr, num_sge);
-_Static_assert(IBV_SEND_SIGNALED == 2 && IBV_SEND_INLINE == 8, "see vapi_send");
+_Static_assert(IBV_SEND_SIGNALED == 2 && IBV_SEND_INLINE == 8, "see vapi_usual_send");
 _Static_assert((int)IBV_WR_RDMA_WRITE == VAPI_RDMA_WRITE &&
                    (int)IBV_WR_RDMA_WRITE_WITH_IMM == VAPI_RDMA_WRITE_WITH_IMM &&
                    (int)IBV_WR_SEND == VAPI_SEND &&
@@ -250,17 +250,17 @@ VAPI_ret_t vapi_post_rr_rest(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle, VAPI_rr
 
 VAPI_ret_t VAPI_post_sr(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, VAPI_sr_desc_t *desc)
 {
-    return vapi_send(hca, qp, desc, 0);
+    return vapi_usual_send(hca, qp, desc, 0);
 }
 
 VAPI_ret_t EVAPI_post_inline_sr(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, VAPI_sr_desc_t *desc)
 {
-    return vapi_send(hca, qp, desc, 1);
+    return vapi_usual_send(hca, qp, desc, 1);
 }
 
 VAPI_ret_t VAPI_post_rr(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, VAPI_rr_desc_t *desc)
 {
-    return vapi_receive(hca, qp, desc);
+    return vapi_usual_receive(hca, qp, desc);
 }
 
 VAPI_ret_t EVAPI_post_gsi_sr(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, VAPI_sr_desc_t *desc,

@@ -73,8 +73,8 @@ VAPI_ret_t vapi_post_rr_refused(VAPI_qp_hndl_t qp, VAPI_rr_desc_t *desc, int err
 VAPI_ret_t vapi_poll_cq_odd(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, VAPI_wc_desc_t *wc, int count);
 
 /* Of a reliable connection: writes, sends and reads, signalled, neither fenced nor solicited. */
-VAPI_ALWAYS VAPI_ret_t vapi_send(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, VAPI_sr_desc_t *desc,
-                                 int inlined)
+VAPI_ALWAYS VAPI_ret_t vapi_usual_send(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, VAPI_sr_desc_t *desc,
+                                       int inlined)
 {
     struct vapi_slot *slot = vapi_slot_of(qp);
     struct ibv_send_wr *bad;
@@ -96,7 +96,8 @@ VAPI_ALWAYS VAPI_ret_t vapi_send(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, VAPI_sr
     return vapi_post_sr_refused(qp, desc, inlined, error);
 }
 
-VAPI_ALWAYS VAPI_ret_t vapi_receive(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, VAPI_rr_desc_t *desc)
+VAPI_ALWAYS VAPI_ret_t vapi_usual_receive(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp,
+                                          VAPI_rr_desc_t *desc)
 {
     struct vapi_slot *slot = vapi_slot_of(qp);
     struct ibv_recv_wr *bad;
@@ -111,7 +112,7 @@ VAPI_ALWAYS VAPI_ret_t vapi_receive(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, VAPI
 }
 
 /* A completion that verbs has put into `wc` and that is a plain success. */
-VAPI_ALWAYS void vapi_finish(VAPI_wc_desc_t *wc)
+VAPI_ALWAYS void vapi_usual_finish(VAPI_wc_desc_t *wc)
 {
     wc->free_res_count = 1;
     if (wc->opcode & 128) { /* IBV_WC_RECV and, one above, IBV_WC_RECV_RDMA_WITH_IMM */
@@ -124,7 +125,7 @@ VAPI_ALWAYS void vapi_finish(VAPI_wc_desc_t *wc)
     }
 }
 
-VAPI_ALWAYS VAPI_ret_t vapi_poll(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, VAPI_wc_desc_t *wc)
+VAPI_ALWAYS VAPI_ret_t vapi_usual_poll(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, VAPI_wc_desc_t *wc)
 {
     struct vapi_slot *slot = vapi_slot_of(cq);
     int count;
@@ -133,7 +134,7 @@ VAPI_ALWAYS VAPI_ret_t vapi_poll(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, VAPI_wc
     if (count == 0) return VAPI_CQ_EMPTY;
     if (count < 0 || wc->status != VAPI_SUCCESS || wc->id & VAPI_ID_TRACKED)
         return vapi_poll_cq_odd(hca, cq, wc, count);
-    vapi_finish(wc);
+    vapi_usual_finish(wc);
     return VAPI_OK;
 }
 
@@ -141,23 +142,23 @@ VAPI_ALWAYS VAPI_ret_t vapi_poll(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, VAPI_wc
 #define VAPI_INLINED extern __inline__ __attribute__((__gnu_inline__))
 VAPI_INLINED VAPI_ret_t VAPI_post_sr(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, VAPI_sr_desc_t *desc)
 {
-    return vapi_send(hca, qp, desc, 0);
+    return vapi_usual_send(hca, qp, desc, 0);
 }
 
 VAPI_INLINED VAPI_ret_t EVAPI_post_inline_sr(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp,
                                              VAPI_sr_desc_t *desc)
 {
-    return vapi_send(hca, qp, desc, 1);
+    return vapi_usual_send(hca, qp, desc, 1);
 }
 
 VAPI_INLINED VAPI_ret_t VAPI_post_rr(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, VAPI_rr_desc_t *desc)
 {
-    return vapi_receive(hca, qp, desc);
+    return vapi_usual_receive(hca, qp, desc);
 }
 
 VAPI_INLINED VAPI_ret_t VAPI_poll_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, VAPI_wc_desc_t *wc)
 {
-    return vapi_poll(hca, cq, wc);
+    return vapi_usual_poll(hca, cq, wc);
 }
 #undef VAPI_INLINED
 #endif
