@@ -525,7 +525,7 @@ static void does_not_swing(void)
     uint64_t requests = job.served * 3 / 10; /* in the same time */
     sim_count("Requests where too few are left", requests);
     sim_count("credits moved meanwhile", moved_late());
-    sim_check(moved_late() * 10 <= requests, 0, "%s: %lu credits move within %lu Requests",
+    sim_check(moved_late() * 4 <= requests, 0, "%s: %lu credits move within %lu Requests",
               job.pattern->name, (unsigned long)moved_late(), (unsigned long)requests);
     sim_check(job.system_messages * 12 <= job.served, 0, "%lu system messages, %lu Requests",
               (unsigned long)job.system_messages, (unsigned long)job.served);
