@@ -87,7 +87,7 @@ if build $asan "${targets[@]}" "${units[@]}"; then
     device $asan softhca_cycles
     suite $asan unit
     suite $asan fuzz
-    TEST_ROUNDS=10000 suite $asan sim
+    TEST_ROUNDS=/10 suite $asan sim
 fi
 
 programs="testthreads testam testamflood testlock testhandles"

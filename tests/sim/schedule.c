@@ -213,7 +213,8 @@ int sim_main(int argc, char **argv, const sim_scene_t *scenes, size_t count)
     run.scenes = getenv("TEST_SCENES");
     run.seed = seed ? strtoull(seed, NULL, 0)
                     : ((uint64_t)time(NULL) * 1000003u + (uint64_t)getpid()) << 24;
-    run.rounds = rounds ? strtoull(rounds, NULL, 0) : 0;
+    uint64_t part = rounds && *rounds == '/' ? strtoull(rounds + 1, NULL, 0) : 0;
+    run.rounds = rounds && !part ? strtoull(rounds, NULL, 0) : 0;
     printf("# TEST_SEED=%llu\n", (unsigned long long)run.seed);
     for (unsigned i = 0; i < count; i++)
         if (selected(i + 1)) all += scenes[i].rounds;
@@ -221,6 +222,7 @@ int sim_main(int argc, char **argv, const sim_scene_t *scenes, size_t count)
         if (!selected(i + 1)) continue;
         uint64_t share = scenes[i].rounds;
         if (run.rounds) share = (share * run.rounds + all - 1) / all;
+        if (part) share = (share + part - 1) / part;
         run_scene(&scenes[i], i + 1, share);
     }
     printf("1..%u\n", run.done);

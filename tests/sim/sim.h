@@ -50,8 +50,8 @@ typedef struct sim_scene {
 } sim_scene_t;
 
 /* Runs every scene and prints TAP; the program's exit status.  The first argument, or TEST_SEED, is
- * the first schedule's seed; TEST_ROUNDS how many schedules in all (shared out in proportion),
- * TEST_SCENES which scenes ("2 3"). */
+ * the first schedule's seed; TEST_ROUNDS how many schedules in all (shared out in proportion;
+ * "/10": a tenth of each scene's own), TEST_SCENES which scenes ("2 3"). */
 int sim_main(int argc, char **argv, const sim_scene_t *scenes, size_t count);
 
 /* Unless `ok`, the schedule has failed and ends here; the last steps of `node` and of the nodes
