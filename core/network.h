@@ -45,9 +45,10 @@
  *   NET_STACK_MESSAGE  AMs up to this length are built on the sender's stack, if they are captured.
  *   NET_DELIVER_MAX    most messages that one poll takes.
  *   NET_BUFFERS        1: it has send buffers of its own, so the core has none.  Every AM, and a
- * put of one word, is captured whatever caps.inline_max says; a get of at most caps.get_inline_max
- * needs no local region. NET_OWN_FLOW       1: it bounds Requests itself (NET_NO_CREDIT), and the
- * core's credits stand idle.  Then every Request is answered, at once if its handler has not, and
+ *                      put of one word, is captured whatever caps.inline_max says; a get of at
+ *                      most caps.get_inline_max needs no local region.
+ *   NET_OWN_FLOW       1: it bounds Requests itself (NET_NO_CREDIT), and the core's credits stand
+ *                      idle.  Then every Request is answered, at once if its handler has not, and
  *                      the answer names it: it goes where room was kept for it.
  *   NET_PAIRS_LONGS    1: it has net_long, and delivers a Long when header and payload are there,
  *                      in whatever order they come. */

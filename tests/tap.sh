@@ -6,7 +6,7 @@
 
 TEST_BUILD=$(cd "${TEST_BUILD:-.}" && pwd) || exit 1
 TEST_SOURCE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd) || exit 1
-TEST_LAUNCH=${TEST_LAUNCH:-$TEST_BUILD/gasnetrun_ibv}
+TEST_LAUNCH=${TEST_LAUNCH:-$TEST_BUILD/gasnetrun_${TEST_CONDUIT:-ibv}}
 
 # A private directory for temporary files; gone when the script ends.
 tap_scratch=$(mktemp -d "${TMPDIR:-/tmp}/gasnet-test.XXXXXX") || exit 1
