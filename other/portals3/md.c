@@ -46,31 +46,42 @@ static bool wraps(const void *start, ptl_size_t length)
     return length > 0 && (!start || (uintptr_t)start + length < (uintptr_t)start);
 }
 
-/* The pieces of a description, none of them registered yet. */
+/* The pieces of an array; false: no such memory can be. */
+static bool gather(const ptl_md_iovec_t *iovec, struct ptli_md *draft, ptl_size_t *length)
+{
+    for (uint32_t i = 0; i < draft->count; i++) {
+        const ptl_md_iovec_t *piece = &iovec[i];
+        if (wraps(piece->iov_base, piece->iov_len) || *length + piece->iov_len < *length)
+            return false;
+        draft->pieces[i] = (struct ptli_piece){piece->iov_base, piece->iov_len, NULL};
+        *length += piece->iov_len;
+    }
+    return true;
+}
+
+/* The pieces of a description, none of them registered yet; on failure there are none. */
 static int describe(struct ptli_engine *engine, const ptl_md_t *user, struct ptli_md *draft)
 {
-    const ptl_md_iovec_t *iovec = user->start;
+    struct ptli_piece *pieces = NULL;
     ptl_size_t length = 0;
     draft->pieces = &draft->one;
-    draft->count = 1;
+    draft->count = 0;
     if (user->threshold < 0 && user->threshold != PTL_MD_THRESH_INF) return PTL_MD_ILLEGAL;
     if (!(user->options & PTL_MD_IOVEC)) {
         if (wraps(user->start, user->length)) return PTL_MD_ILLEGAL;
         draft->one = (struct ptli_piece){user->start, user->length, NULL};
+        draft->count = 1;
         length = user->length;
     } else {
         if (user->length > (ptl_size_t)engine->limits.max_md_iovecs) return PTL_MD_ILLEGAL;
-        if (user->length > 0 && !iovec) return PTL_MD_ILLEGAL;
-        draft->count = (uint32_t)user->length;
-        if (draft->count > 1 && !(draft->pieces = calloc(draft->count, sizeof *draft->pieces)))
+        if (user->length > 0 && !user->start) return PTL_MD_ILLEGAL;
+        if (user->length > 1 && !(pieces = calloc(user->length, sizeof *pieces)))
             return PTL_NO_SPACE;
-        for (uint32_t i = 0; i < draft->count; i++) {
-            if (wraps(iovec[i].iov_base, iovec[i].iov_len) || length + iovec[i].iov_len < length) {
-                if (draft->pieces != &draft->one) free(draft->pieces);
-                return PTL_MD_ILLEGAL;
-            }
-            draft->pieces[i] = (struct ptli_piece){iovec[i].iov_base, iovec[i].iov_len, NULL};
-            length += iovec[i].iov_len;
+        draft->count = (uint32_t)user->length;
+        if (pieces) draft->pieces = pieces;
+        if (!gather(user->start, draft, &length)) {
+            ptli_regions_release(engine, draft);
+            return PTL_MD_ILLEGAL;
         }
     }
     draft->user = *user;

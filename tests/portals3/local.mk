@@ -28,3 +28,10 @@ tests_portals3_model_SOURCES = tests/portals3/model.c other/portals3/match.c \
 	other/portals3/pieces.c other/portals3/portals_wire.c other/portals3/shadow.c
 tests_portals3_model_CPPFLAGS = $(portals3_cppflags)
 tests_portals3_model_LDADD = tests/unit/libcheck.a
+
+# Every code of every call; memory runs out when the program says so.
+check_PROGRAMS += tests/portals3/refusals
+tests_portals3_refusals_SOURCES = tests/portals3/refusals.c
+tests_portals3_refusals_CPPFLAGS = $(portals3_cppflags)
+tests_portals3_refusals_LDFLAGS = -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=aligned_alloc
+tests_portals3_refusals_LDADD = $(portals3_network) tests/unit/libcheck.a

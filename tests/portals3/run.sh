@@ -12,6 +12,7 @@ for ways in calls thread "calls, published" "thread, published"; do
     MIRROR_WAYS=${letters//$'\n'/} tap_program portals3 "mirror, $ways" ./mirrored
 done
 export SOFTHCA=${SOFTHCA:-on}
+tap_program portals3 "codes" ./refusals
 for processes in 1 2 8; do tap_program portals3 "network" ./rules -n $processes; done
 tap_program portals3 "random traffic" ./traffic 8 3000
 tap_end
