@@ -19,6 +19,7 @@
 #include "core/receive_thread.h"
 #include "core/report.h"
 #include "core/segment.h"
+#include "core/span.h"
 #include "core/system_am.h"
 #include "core/thread.h"
 #include "gasnet.h"
@@ -265,6 +266,7 @@ static void open_network(void)
 {
     struct gasneti_descriptors found;
     make_peers();
+    gasnetc_span_tell(&gasnetc_job);
     (void)gasneti_descriptors_reserve(SPARE_FILES,
                                       &found); /* the device complains if it is short */
     net_open(gasnetc_job.size - 1, &gasnetc_caps);

@@ -7,7 +7,7 @@ core_sources = \
   core/context.h core/context.c core/poll.h core/poll.c core/clock.h core/exit.h core/exit.c core/exit_signals.h \
   core/exit_signals.c core/exit_protocol.h core/exit_protocol.c core/report.h core/report.c \
   core/counters.h core/counters.def core/counters.c core/counters_report.c \
-  core/params.h core/params.def core/params_common.def core/params.c core/params_init.c core/system_am.h
+  core/params.h core/params.def core/params_common.def core/params.c core/params_init.c core/system_am.h core/span.h core/span.c
 
 # With --disable-ibv-rcv-thread it is not there at all.
 receive_thread_sources = core/receive_thread.c

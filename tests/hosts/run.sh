@@ -57,6 +57,7 @@ keys() {
 IdentityFile $tap_scratch/user_key
 IdentitiesOnly yes
 UserKnownHostsFile /dev/null
+StrictHostKeyChecking no
 LogLevel ERROR
 END
 }
@@ -92,6 +93,7 @@ left_shm() {
     for host in $(seq $hosts); do on "$host" sh -c 'ls -A /dev/shm'; done
 }
 
+spawner=ssh patience=2
 # Runs COMMAND by the launcher on host 1; what it leaves behind is added to $wrong.
 job() { # LABEL N PROGRAM ARGS...
     local label=$1 n=$2 start
@@ -99,9 +101,9 @@ job() { # LABEL N PROGRAM ARGS...
     log=$TEST_LOG/hosts_${label//[^a-z0-9_]/_}.log marker=job.$$.$tap_count wrong=''
     start=$(now_ms)
     TEST_MARKER=$marker TEST_EXPECT_RANKS=$n on 1 timeout -k 5 $bound \
-        "$TEST_LAUNCH" -spawner=ssh -n "$n" "$@" >"$log" 2>&1 </dev/null
+        "$TEST_LAUNCH" "-spawner=$spawner" -n "$n" "$@" >"$log" 2>&1 </dev/null
     status=$? ms=$(($(now_ms) - start))
-    no_orphans "$marker" 2 || wrong+='; processes left behind'
+    no_orphans "$marker" $patience || wrong+='; processes left behind'
     [ -z "$(left_shm)" ] || wrong+='; files left in /dev/shm'
 }
 
@@ -255,5 +257,36 @@ while kill -0 "$sshd" 2>/dev/null; do sleep 0.02; done # between two looks
 job "refuses" 3 "$(program testhello)"
 [ "$(grep -c 'host 10.77.2.1 cannot be reached' "$log")" = 1 ] || wrong+='; no line names it'
 ends "a host that refuses" 1
+
+on 2 /usr/sbin/sshd -f "$tap_scratch/sshd.2" -E "$TEST_LOG/hosts_sshd.2.log"
+
+# --- launchers that are not ours (IB-S3, IB-S8) ------------------------------------------------------
+
+# Open MPI's mpirun starts its daemons by ssh; it is a PMIx server too.  Nobody tells the software
+# device of the hosts: the library does.
+unset GASNET_SSH_SERVERS GASNET_SSH_OPTIONS
+printf '%s slots=2\n' $servers >"$tap_scratch/hostfile"
+openmpi="mpirun.openmpi --hostfile $tap_scratch/hostfile --mca plm_rsh_agent 'ssh -F $tap_scratch/ssh_config' \
+    --allow-run-as-root --bind-to none --map-by node -np %N %C"
+offers() { [ -f "$TEST_BUILD/other/spawner/gasnet-spawner-$1.so" ] && command -v mpirun.openmpi >/dev/null; }
+for spawner in mpi pmix; do
+    module=$spawner patience=5
+    [ $spawner = pmix ] || module=mpi-openmpi
+    if ! offers $module; then
+        tap_skip "$spawner over hosts" "not built, or no mpirun.openmpi"
+        continue
+    fi
+    export MPIRUN_CMD=$openmpi PMIRUN_CMD=$openmpi
+    job "$spawner testhello" 3 "$(program testhello par)"
+    all_rules
+    ends "$spawner: testhello par, one process per host" 0
+    job "$spawner testam" 4 "$(program testam)"
+    all_rules
+    ends "$spawner: testam seq, two processes on the first of three hosts" 0
+    job "$spawner codes" 3 "$(program testexit)" one_exits_others_poll last
+    ends "$spawner: one_exits_others_poll last between hosts" 11
+    job "$spawner killed" 3 "$(program testexit)" killed_others_sleep last
+    ends_badly "$spawner: killed_others_sleep last between hosts"
+done
 
 tap_end

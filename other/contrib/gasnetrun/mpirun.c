@@ -55,10 +55,11 @@ static bool listed(const struct words *names, const char *name, size_t len)
     return false;
 }
 
-/* What other hosts need of our environment: the library's own and what -E names. */
+/* What other hosts need of our environment: the library's own, its device's, and what -E names. */
 static void names_to_export(const struct options *options, struct words *names)
 {
-    static const char *const prefixes[] = {"GASNET_", "UPC_", "UPCR_", "TI_", "CHPL_", "GASNETT_"};
+    static const char *const prefixes[] = {"GASNET_", "UPC_",     "UPCR_",  "TI_",
+                                           "CHPL_",   "GASNETT_", "SOFTHCA"};
     for (char **e = environ; *e; e++)
         for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
             if (strncmp(*e, prefixes[i], strlen(prefixes[i])) == 0)
