@@ -222,6 +222,14 @@ void ssh_ask_late(struct ssh_master *m)
 
 /* ---- who asks ---- */
 
+static bool is_foreign_launcher(const char *name)
+{
+    static const char *const words[] = {"mpirun", "mpiexec", "orterun", "prterun", "prun", "srun"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(name, words[i])) return true;
+    return false;
+}
+
 /* Says why nobody answers for that process. */
 static void explain(pid_t job, int error)
 {
@@ -238,11 +246,11 @@ static void explain(pid_t job, int error)
         launcher_say("--stats %d: there is no such process here: a job is named by the process id "
                      "of its gasnetrun, on the machine where that runs (-v prints it)",
                      (int)job);
-    else if (strstr(name, "mpirun") || strstr(name, "mpiexec") || strstr(name, "orterun") ||
-             strstr(name, "prterun"))
-        launcher_say("--stats %d: jobs of the mpi spawner cannot be asked; start the job with "
-                     "-spawner=ssh, or with GASNET_STATSFILE to have its counters at the end",
-                     (int)job);
+    else if (is_foreign_launcher(name))
+        launcher_say("--stats %d: jobs of %s, hence of the spawners mpi and pmix, cannot be asked; "
+                     "start the job with -spawner=ssh, or with GASNET_STATSFILE to have its "
+                     "counters at the end",
+                     (int)job, name);
     else
         launcher_say("--stats %d: process %d (%s) is no launcher that can be asked (%s): a job is "
                      "named by the process id of its gasnetrun (-v prints it)",

@@ -67,15 +67,17 @@ static bool start_guard(struct ssh_children *kids, int up)
 
 /* --- opening and closing --- */
 
-/* A rank takes a socket and, behind a wrapper, a pidfd; a helper three pipes and a connection, and
- * at its start three ends more.  poll() must not be given more than the limit either. */
-bool ssh_children_make_room(struct ssh_children *kids, uint32_t ranks, uint32_t others)
+/* A rank takes a socket and, behind a wrapper, a pidfd, and perhaps two pipes; a helper three pipes
+ * and a connection, and at its start three ends more.  poll() must not be given more than the limit
+ * either. */
+bool ssh_children_make_room(struct ssh_children *kids, uint32_t ranks, uint32_t others, bool piped)
 {
-    enum { PER_RANK = 2, PER_HELPER = 4, BESIDES = 16 };
+    enum { PER_HELPER = 4, BESIDES = 16 };
+    const uint32_t per_rank = piped ? 4 : 2;
     struct gasneti_descriptors found;
     memset(kids, 0, sizeof *kids);
     getrlimit(RLIMIT_NOFILE, &kids->fds_before);
-    if (gasneti_descriptors_reserve(PER_RANK * ranks + PER_HELPER * others + BESIDES, &found))
+    if (gasneti_descriptors_reserve(per_rank * ranks + PER_HELPER * others + BESIDES, &found))
         return true;
     launcher_say(
         "%" PRIu32 " processes on this machine%s take up to %lu open files here, and the hard "
@@ -195,7 +197,7 @@ static bool make_pair(int ends[2])
 }
 
 bool ssh_children_start_rank(struct ssh_children *kids, uint32_t index, uint32_t rank,
-                             const struct ssh_program *program, int stdin_fd)
+                             const struct ssh_program *program, const int fds[3])
 {
     int ends[2];
     struct stat st;
@@ -209,7 +211,8 @@ bool ssh_children_start_rank(struct ssh_children *kids, uint32_t index, uint32_t
     pid_t pid = envp ? fork() : -1;
     if (pid == 0) {
         become_leader(kids, parent);
-        if (stdin_fd > 0) dup2(stdin_fd, 0);
+        for (int i = 0; i < 3; i++)
+            if (fds[i] > 2) dup2(fds[i], i);
         run_program(program, envp, ends[1], rank);
     }
     int error = errno;

@@ -40,8 +40,9 @@ struct ssh_children {
 };
 
 /* Makes room for the descriptors of `ranks` rank processes and `others` helpers, which may be
- * started afterwards.  False, and said so, where the limits are too narrow for that. */
-bool ssh_children_make_room(struct ssh_children *kids, uint32_t ranks, uint32_t others);
+ * started afterwards; `piped`: the ranks' output goes by pipes to the caller.  False, and said so,
+ * where the limits are too narrow for that. */
+bool ssh_children_make_room(struct ssh_children *kids, uint32_t ranks, uint32_t others, bool piped);
 /* Then: blocks the signals an event loop watches, opens the signalfd, starts the guard.  When the
  * connection `up` (-1: none) is closed by its other side this process has to end; one that does
  * not, being stopped perhaps, is ended by the guard.  False: errno tells. */
@@ -49,9 +50,10 @@ bool ssh_children_open(struct ssh_children *kids, uint32_t ranks, uint32_t other
 /* Ends the guard; kills what is left. */
 void ssh_children_close(struct ssh_children *kids);
 
-/* Starts kids->ranks[index] as `rank`.  It reads `stdin_fd`.  False: errno tells. */
+/* Starts kids->ranks[index] as `rank`, with these descriptors as 0, 1, 2 (0 to 2: the caller's
+ * own). False: errno tells. */
 bool ssh_children_start_rank(struct ssh_children *kids, uint32_t index, uint32_t rank,
-                             const struct ssh_program *program, int stdin_fd);
+                             const struct ssh_program *program, const int fds[3]);
 /* Starts a helper (a remote shell) with these descriptors as 0, 1, 2; -1 on failure. */
 pid_t ssh_children_start_helper(struct ssh_children *kids, char *const *argv, const int fds[3]);
 

@@ -45,9 +45,10 @@ struct control {
     struct hosts_block block;
     uint32_t alive;
     char secret[SSH_WIRE_SECRET + 1];
-    struct below *below; /* [below_most] */
+    struct ssh_shell *outputs; /* of the ranks: [kids.count] */
+    struct below *below;       /* [below_most] */
     uint32_t below_count, below_most;
-    bool unfinished; /* a line of theirs */
+    bool unfinished; /* a line of somebody's */
     bool set_up, wrong;
 };
 
@@ -217,6 +218,21 @@ static const char **merge_environment(const char *strings, uint32_t envc)
     return all;
 }
 
+/* Each rank's output comes here and goes on in whole lines: those who share a pipe mix theirs. */
+static void start_rank(struct control *c, uint32_t i, const struct ssh_program *program, int null)
+{
+    uint32_t rank = hosts_rank(&c->block, i);
+    int output[2];
+    bool good = ssh_shell_listen(&c->outputs[i], output);
+    const int fds[3] = {rank == 0 ? STDIN_FILENO : null, output[0], output[1]};
+    good = good && ssh_children_start_rank(&c->kids, i, rank, program, fds);
+    if (!good) complain("cannot start a process", strerror(errno));
+    for (int which = 0; which < 2; which++)
+        if (output[which] >= 0) close(output[which]);
+    c->alive += good;
+    c->wrong = c->wrong || !good;
+}
+
 static void start_ranks(struct control *c, const struct ssh_wire_message *setup)
 {
     const char *cwd = (const char *)setup->data, *path = cwd + strlen(cwd) + 1;
@@ -228,27 +244,21 @@ static void start_ranks(struct control *c, const struct ssh_wire_message *setup)
     c->block = (struct hosts_block){setup->setup.first, setup->setup.count, setup->setup.stride};
     c->below_most = setup->setup.below;
     c->below = calloc((size_t)c->below_most + 1, sizeof *c->below);
+    c->outputs = calloc(setup->setup.count, sizeof *c->outputs);
+    for (uint32_t i = 0; c->outputs && i < setup->setup.count; i++) ssh_shell_init(&c->outputs[i]);
     c->set_up = true;
     if (chdir(cwd) != 0) {
         complain(cwd, strerror(errno));
         c->wrong = true;
-    } else if (!ssh_children_make_room(&c->kids, setup->setup.count, c->below_most)) {
+    } else if (!ssh_children_make_room(&c->kids, setup->setup.count, c->below_most, true)) {
         c->wrong = true;
-    } else if (!envp || null < 0 || !c->below ||
+    } else if (!envp || null < 0 || !c->below || !c->outputs ||
                !ssh_children_open(&c->kids, setup->setup.count, c->below_most, c->up.fd)) {
         complain("cannot prepare", strerror(errno));
         c->wrong = true;
     }
     struct ssh_program program = {path, (char *const *)argv, envp};
-    for (uint32_t i = 0; i < setup->setup.count && !c->wrong; i++) {
-        uint32_t rank = hosts_rank(&c->block, i);
-        if (ssh_children_start_rank(&c->kids, i, rank, &program, rank == 0 ? STDIN_FILENO : null)) {
-            c->alive++;
-            continue;
-        }
-        complain("cannot start a process", strerror(errno));
-        c->wrong = true;
-    }
+    for (uint32_t i = 0; i < setup->setup.count && !c->wrong; i++) start_rank(c, i, &program, null);
     free(argv);
     free(envp);
     if (null >= 0) close(null);
@@ -308,26 +318,50 @@ static void take_order(void *ctx, const struct ssh_wire_frame *frame)
     }
 }
 
-/* --- output of hosts below --- */
+/* --- output: of this host's ranks, and of hosts below --- */
 
-static size_t poll_below(const struct control *c, struct pollfd *fds)
+/* Rank after rank, then host after host. */
+static uint32_t sources(const struct control *c)
 {
-    for (uint32_t i = 0; i < 2 * c->below_count; i++)
-        fds[i] = (struct pollfd){.fd = c->below[i / 2].shell.output[i % 2], .events = POLLIN};
-    return 2 * (size_t)c->below_count;
+    return (c->set_up && c->outputs ? c->kids.count : 0) + c->below_count;
 }
 
-static void read_below(struct control *c, const struct pollfd *fds, uint32_t count)
+static struct ssh_shell *source(struct control *c, uint32_t i)
+{
+    uint32_t ranks = sources(c) - c->below_count;
+    return i < ranks ? &c->outputs[i] : &c->below[i - ranks].shell;
+}
+
+static size_t poll_output(struct control *c, struct pollfd *fds)
+{
+    uint32_t count = 2 * sources(c);
+    for (uint32_t i = 0; i < count; i++)
+        fds[i] = (struct pollfd){.fd = source(c, i / 2)->output[i % 2], .events = POLLIN};
+    return count;
+}
+
+static void read_output(struct control *c, const struct pollfd *fds, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (fds[i].revents && fds[i].fd >= 0 && ssh_shell_read(&c->below[i / 2].shell, (int)i % 2))
+        if (fds[i].revents && fds[i].fd >= 0 && ssh_shell_read(source(c, i / 2), (int)i % 2))
             c->unfinished = true;
 }
 
-static void flush_below(struct control *c)
+static void flush_output(struct control *c)
 {
-    for (uint32_t i = 0; i < c->below_count; i++) ssh_shell_flush(&c->below[i].shell);
+    for (uint32_t i = 0; i < sources(c); i++) ssh_shell_flush(source(c, i));
     c->unfinished = false;
+}
+
+/* The ranks are gone; who else holds their pipes is not waited for. */
+static void end_ranks_output(struct control *c)
+{
+    for (uint32_t i = 0; c->outputs && i < c->kids.count; i++) {
+        ssh_shell_drain(&c->outputs[i]);
+        ssh_shell_close(&c->outputs[i]);
+    }
+    free(c->outputs);
+    c->outputs = NULL;
 }
 
 /* The launcher has told them too; what they still say is passed on, then they are ended. */
@@ -338,10 +372,10 @@ static void end_below(struct control *c, struct pollfd *fds)
         for (uint32_t i = 0; i < 2 * c->below_count; i++)
             open += c->below[i / 2].shell.output[i % 2] >= 0;
         if (!open) break;
-        if (poll(fds, poll_below(c, fds), LINE_PATIENCE) <= 0)
+        if (poll(fds, poll_output(c, fds), LINE_PATIENCE) <= 0)
             pauses++;
         else
-            read_below(c, fds, 2 * c->below_count);
+            read_output(c, fds, 2 * c->below_count);
     }
     for (uint32_t i = 0; i < c->below_count; i++) ssh_shell_close(&c->below[i].shell);
     free(c->below);
@@ -354,16 +388,16 @@ static bool step(struct control *c, struct pollfd *fds, size_t max)
 {
     size_t n = 0, kids = c->set_up ? c->kids.count : 0;
     const char *why;
-    if (2 + 2 * kids + 2 * (size_t)c->below_most > max) return false;
+    if (2 + 4 * kids + 2 * (size_t)c->below_most > max) return false;
     fds[n++] = (struct pollfd){.fd = c->up.fd, .events = ssh_link_events(&c->up)};
     fds[n++] = (struct pollfd){.fd = c->set_up ? c->kids.signals : -1, .events = POLLIN};
     if (c->set_up) ssh_children_poll(&c->kids, fds + n);
     n += 2 * kids;
-    uint32_t outputs = (uint32_t)poll_below(c, fds + n);
+    uint32_t outputs = (uint32_t)poll_output(c, fds + n);
     int ready = poll(fds, n + outputs, c->unfinished ? LINE_PATIENCE : -1);
     if (ready < 0) return errno == EINTR;
-    if (ready == 0) flush_below(c);
-    read_below(c, fds + n, outputs);
+    if (ready == 0) flush_output(c);
+    read_output(c, fds + n, outputs);
     if (fds[1].revents) {
         struct signalfd_siginfo info;
         while (read(c->kids.signals, &info, sizeof info) == (ssize_t)sizeof info)
@@ -390,7 +424,7 @@ static bool step(struct control *c, struct pollfd *fds, size_t max)
 int ssh_control_main(int argc, char **argv)
 {
     struct control c = {0};
-    enum { MOST = 2 * 65536 };
+    enum { MOST = 4 * 65536 };
     if (argc != 5) return complain("command line", "not the launcher's"), 1;
     struct pollfd *fds = calloc(MOST, sizeof *fds);
     if (!fds || !join(&c, argv[2], (uint16_t)atoi(argv[3]), (uint32_t)strtoul(argv[4], NULL, 10)))
@@ -398,6 +432,7 @@ int ssh_control_main(int argc, char **argv)
     while (step(&c, fds, MOST)) continue;
     if (c.set_up && c.kids.ranks) {
         for (uint32_t i = 0; i < c.kids.count; i++) ssh_children_signal(&c.kids, i, SIGKILL);
+        end_ranks_output(&c);
         shutdown(c.up.fd, SHUT_RDWR); /* the guard holds it too */
         ssh_link_close(&c.up);
         end_below(&c, fds);

@@ -382,8 +382,8 @@ static void start_local_rank(struct ssh_master *m, uint32_t rank, int null)
 {
     struct ssh_slot *slot = &m->slots[m->slot_of[rank]];
     uint32_t index = slot->local_first + hosts_index(&slot->plan->block, rank);
-    int input = rank == 0 ? STDIN_FILENO : null;
-    if (m->job.ending || !ssh_children_start_rank(&m->kids, index, rank, &m->program, input)) {
+    const int fds[3] = {rank == 0 ? STDIN_FILENO : null, STDOUT_FILENO, STDERR_FILENO};
+    if (m->job.ending || !ssh_children_start_rank(&m->kids, index, rank, &m->program, fds)) {
         ssh_job_fail(&m->job, 1,
                      "rank %" PRIu32 " on host %s cannot be started: %s (see ulimit -u and "
                      "ulimit -n)",
@@ -481,7 +481,7 @@ static bool lay_out(struct ssh_master *m, uint32_t *locals)
 
 static int run(struct ssh_master *m, uint32_t locals)
 {
-    if (!ssh_children_make_room(&m->kids, locals, m->remotes)) return 1;
+    if (!ssh_children_make_room(&m->kids, locals, m->remotes, false)) return 1;
     if (!ssh_job_open(&m->job, m->request->ranks, m->plan.host_name_of, send_to, m) ||
         !ssh_children_open(&m->kids, locals, m->remotes, -1)) {
         launcher_say("cannot prepare %" PRIu32 " processes: %s", m->request->ranks,

@@ -65,6 +65,7 @@ struct ssh_master {
 
     /* remote side */
     uint32_t remotes;
+    int64_t asked; /* when all were asked for a sign of life */
     int listener;
     uint16_t port;
     char secret[SSH_WIRE_SECRET + 1];

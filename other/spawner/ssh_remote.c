@@ -344,6 +344,7 @@ void ssh_remote_ask_echo(struct ssh_master *m)
         if (m->slots[s].plan->remote) ssh_remote_send(&m->slots[s], parcel);
     }
     ssh_parcel_drop(parcel);
+    m->asked = ssh_now_ms();
     ssh_timer_set(m, SSH_TIMER_ECHO, ECHO_EVERY);
 }
 
@@ -351,7 +352,8 @@ void ssh_remote_no_echo(struct ssh_master *m)
 {
     uint32_t s = 0;
     const struct ssh_slot *slot = next_mute(m, &s);
-    if (slot)
+    bool late = ssh_now_ms() > m->asked + ECHO_EVERY + 1000; /* we were away ourselves */
+    if (slot && !late)
         ssh_job_fail(&m->job, 1,
                      "host %s: its control process has not answered for %d s while the job was "
                      "ending (is it stopped?); ending the job",

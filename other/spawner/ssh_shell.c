@@ -50,6 +50,28 @@ bool ssh_shell_start(struct ssh_shell *shell, struct ssh_children *kids, char *c
     return true;
 }
 
+/* Put out of the way, so that what a rank is given stays a small number. */
+static bool make_output(int *ours, int *theirs)
+{
+    enum { OUT_OF_THE_WAY = 32 };
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return false;
+    *ours = fcntl(ends[0], F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
+    if (*ours < 0)
+        *ours = ends[0]; /* the limit is that narrow */
+    else
+        close(ends[0]);
+    *theirs = ends[1];
+    return fcntl(*ours, F_SETFL, O_NONBLOCK) == 0;
+}
+
+bool ssh_shell_listen(struct ssh_shell *shell, int theirs[2])
+{
+    ssh_shell_init(shell);
+    theirs[0] = theirs[1] = -1;
+    return make_output(&shell->output[0], &theirs[0]) && make_output(&shell->output[1], &theirs[1]);
+}
+
 void ssh_shell_close_input(struct ssh_shell *shell)
 {
     close_fd(&shell->input);
@@ -72,20 +94,33 @@ static void write_out(void *ctx, const char *text, size_t len)
     }
 }
 
-bool ssh_shell_read(struct ssh_shell *shell, int which)
+/* False: there is nothing now, or nothing more. */
+static bool take_some(struct ssh_shell *shell, int which)
 {
     char bytes[16384];
     int to = which == 0 ? STDOUT_FILENO : STDERR_FILENO;
     struct lines *lines = &shell->lines[which];
     ssize_t got = read(shell->output[which], bytes, sizeof bytes);
-    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return lines->len > 0;
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return errno == EINTR;
     if (got <= 0) {
         lines_flush(lines, write_out, &to);
         close_fd(&shell->output[which]);
         return false;
     }
     lines_feed(lines, bytes, (size_t)got, write_out, &to);
-    return lines->len > 0;
+    return true;
+}
+
+bool ssh_shell_read(struct ssh_shell *shell, int which)
+{
+    take_some(shell, which);
+    return shell->lines[which].len > 0;
+}
+
+void ssh_shell_drain(struct ssh_shell *shell)
+{
+    for (int which = 0; which < 2; which++)
+        while (shell->output[which] >= 0 && take_some(shell, which)) continue;
 }
 
 void ssh_shell_flush(struct ssh_shell *shell)

@@ -285,6 +285,12 @@ static void run(int argc, char **argv)
         if (job.rank == 0) bootstrap_exchange(&job.rank, sizeof job.rank, malloc(job.size * 4));
         bootstrap_barrier();
     }
+    if (strcmp(what, "long-lines") == 0) /* in the pieces that stdio makes of them */
+        for (int i = 0; i < 100; i++) {
+            putchar('<');
+            for (uint32_t c = 0; c < 6000 + job.rank; c++) putchar('0' + (int)job.rank);
+            puts(">");
+        }
     if (strcmp(what, "lines") == 0) /* each written at once: must arrive whole */
         for (int i = 0; i < 200; i++) {
             char line[128];

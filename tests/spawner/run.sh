@@ -234,6 +234,18 @@ for word in 0 -1 x 1s; do
     GASNET_SSH_TIMEOUT=$word expect 1 "GASNET_SSH_TIMEOUT=$word is refused" "$run" -n 2 "$job" hosts
 done
 
+# Ranks of another host, which share what its remote shell gives them.
+GASNET_SSH_SERVERS="nodeA" expect 0 "long lines, by three on another host at once" "$run" -n 3 "$job" long-lines
+[ "$(grep -cE '^<(0{6000}|1{6001}|2{6002})>$' "$tmp/out")" = 300 ] && [ "$(wc -l <"$tmp/out")" = 300 ]
+say $? "  are whole and complete"
+GASNET_SSH_SERVERS="nodeA" expect 0 "an unfinished line" "$run" -n 1 printf 'no end'
+[ "$(cat "$tmp/out")" = "no end" ]
+say $? "  is complete too"
+GASNET_SSH_SERVERS="nodeA" expect 0 "a program leaves another behind, which holds its output" \
+    timeout 10 "$run" -n 2 sh -c 'env -u SPAWN_TEST_MARK sleep 15 & echo here'
+[ "$(grep -c '^here$' "$tmp/out")" = 2 ]
+say $? "  and is not waited for"
+
 # Cyclic layout, and a tree of remote shells.
 export FAKE_SSH_TREE=$tmp/tree
 seven="n0 n1 n2 n3 n4 n5 n6"
@@ -464,6 +476,7 @@ expect 0 "a program in the current directory" "$run" -n2 job hosts
 cd "$build" || exit 1
 
 # --- launchers that are not ours ---
+ask_and_kill() { "$run" --stats "$1" 2>"$tmp/asked" || kill -KILL "$1"; }
 for way in "${foreign[@]}"; do
     with "$way" 3 "$job" codes 5 5 5
     expect 5 "$way: IB-S8 exit code" "${command[@]}"
@@ -472,7 +485,9 @@ for way in "${foreign[@]}"; do
     with "$way" 3 "$job" die 1 kill 9 pause
     case $way in mpich) expect 9 "$way: one is killed" "${command[@]}" ;; *) expect 137 "$way: one is killed" "${command[@]}" ;; esac
     with "$way" 3
-    signalled KILL 137 "$way: launcher is killed" hang
+    struck 137 "$way: launcher is killed" ask_and_kill hang
+    grep -q -- "^gasnetrun_ibv: --stats .*: jobs of mpi[a-z.]*, .*mpi and pmix, cannot be asked" "$tmp/asked"
+    say $? "  whom --stats cannot ask, which it says"
     with "$way" 3
     signalled KILL 137 "$way: launcher is killed, ranks are deaf" hang deaf
 done
