@@ -23,11 +23,14 @@ fi
 # --- hosts -----------------------------------------------------------------------------------------
 
 # A host is what this process and its children see; nsenter joins it.
-keeper=()
+keeper=() own_files=$tap_scratch/own
+mkdir "$own_files"
 be_host() { # HOST
+    # Not by `ip netns exec`, whose new /sys has no cgroups, which Slurm looks for.
     # shellcheck disable=SC2016 # for the shell inside
-    ip netns exec "$netns_name-$1" unshare -u -m sh -c '
-        hostname "host$1" && mount -t tmpfs -o size=1g none /dev/shm && exec sleep infinity' sh "$1" &
+    nsenter "--net=$(netns_path "$1")" unshare -u -m sh -c '
+        hostname "host$1" && mount -t tmpfs -o size=1g none /dev/shm && mount -t tmpfs none "$2" &&
+        exec sleep infinity' sh "$1" "$own_files" &
     keeper[$1]=$!
     until [ "$(cat "/proc/${keeper[$1]}/comm" 2>/dev/null)" = sleep ]; do
         kill -0 "${keeper[$1]}" 2>/dev/null || return 1
@@ -43,7 +46,8 @@ on() { # HOST COMMAND...
 # shellcheck disable=SC2317 # the trap calls it
 end_hosts() {
     # shellcheck disable=SC2046 # a list of numbers
-    kill "${keeper[@]}" $(cat "$tap_scratch"/sshd.*.pid 2>/dev/null) 2>/dev/null
+    kill "${keeper[@]}" "${slurm[@]}" $(cat "$tap_scratch"/sshd.*.pid 2>/dev/null) 2>/dev/null
+    wait "${slurm[@]}" 2>/dev/null # they still write
     netns_remove
     rm -rf "$tap_scratch"
 }
@@ -93,7 +97,7 @@ left_shm() {
     for host in $(seq $hosts); do on "$host" sh -c 'ls -A /dev/shm'; done
 }
 
-spawner=ssh patience=2
+spawner=ssh patience=2 inside=() slurm=()
 # Runs COMMAND by the launcher on host 1; what it leaves behind is added to $wrong.
 job() { # LABEL N PROGRAM ARGS...
     local label=$1 n=$2 start
@@ -101,7 +105,7 @@ job() { # LABEL N PROGRAM ARGS...
     log=$TEST_LOG/hosts_${label//[^a-z0-9_]/_}.log marker=job.$$.$tap_count wrong=''
     start=$(now_ms)
     TEST_MARKER=$marker TEST_EXPECT_RANKS=$n on 1 timeout -k 5 $bound \
-        "$TEST_LAUNCH" "-spawner=$spawner" -n "$n" "$@" >"$log" 2>&1 </dev/null
+        "${inside[@]}" "$TEST_LAUNCH" "-spawner=$spawner" -n "$n" "$@" >"$log" 2>&1 </dev/null
     status=$? ms=$(($(now_ms) - start))
     no_orphans "$marker" $patience || wrong+='; processes left behind'
     [ -z "$(left_shm)" ] || wrong+='; files left in /dev/shm'
@@ -268,11 +272,15 @@ unset GASNET_SSH_SERVERS GASNET_SSH_OPTIONS
 printf '%s slots=2\n' $servers >"$tap_scratch/hostfile"
 openmpi="mpirun.openmpi --hostfile $tap_scratch/hostfile --mca plm_rsh_agent 'ssh -F $tap_scratch/ssh_config' \
     --allow-run-as-root --bind-to none --map-by node -np %N %C"
-offers() { [ -f "$TEST_BUILD/other/spawner/gasnet-spawner-$1.so" ] && command -v mpirun.openmpi >/dev/null; }
+has() { # COMMAND...: all of them are here
+    local name
+    for name; do command -v "$name" >/dev/null || return 1; done
+}
+offers() { [ -f "$TEST_BUILD/other/spawner/gasnet-spawner-$1.so" ]; }
 for spawner in mpi pmix; do
     module=$spawner patience=5
     [ $spawner = pmix ] || module=mpi-openmpi
-    if ! offers $module; then
+    if ! offers $module || ! has mpirun.openmpi; then
         tap_skip "$spawner over hosts" "not built, or no mpirun.openmpi"
         continue
     fi
@@ -288,5 +296,70 @@ for spawner in mpi pmix; do
     job "$spawner killed" 3 "$(program testexit)" killed_others_sleep last
     ends_badly "$spawner: killed_others_sleep last between hosts"
 done
+
+# Slurm, with a controller on the first host and a daemon on each: gasnetrun finds itself in an allocation.
+spawner=pmix
+export SLURM_CONF=$tap_scratch/slurm.conf
+slurm_files() {
+    mkdir -p "$tap_scratch/slurm.state" && echo CgroupPlugin=autodetect >"$tap_scratch/cgroup.conf" && cat >"$SLURM_CONF" <<END
+ClusterName=test
+SlurmctldHost=host1(10.77.1.1)
+AuthType=auth/none
+CredType=cred/none
+SlurmUser=root
+StateSaveLocation=$tap_scratch/slurm.state
+SlurmdSpoolDir=$tap_scratch/slurm.spool.%n
+SlurmctldPidFile=$tap_scratch/slurmctld.pid
+SlurmdPidFile=$tap_scratch/slurmd.%n.pid
+SlurmctldLogFile=$TEST_LOG/hosts_slurmctld.log
+SlurmdLogFile=$TEST_LOG/hosts_slurmd.%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SelectType=select/linear
+ReturnToService=2
+SlurmdParameters=config_overrides
+TmpFS=$own_files
+$(for host in $(seq $hosts); do echo "NodeName=host$host NodeAddr=10.77.$host.1 CPUs=1"; done)
+PartitionName=all Nodes=ALL Default=YES OverSubscribe=FORCE:8
+END
+}
+slurm_daemon() { # HOST COMMAND...
+    nsenter -t "${keeper[$1]}" -n -u -m --wd="$PWD" "${@:2}" -D >/dev/null 2>&1 &
+    slurm+=($!)
+}
+slurm_lives() {
+    local pid
+    for pid in "${slurm[@]}"; do kill -0 "$pid" 2>/dev/null || return 1; done
+}
+start_slurm() {
+    local host
+    rm -f "$TEST_LOG"/hosts_slurm*.log
+    slurm_files || return 1
+    slurm_daemon 1 slurmctld
+    for host in $(seq $hosts); do slurm_daemon "$host" slurmd; done
+    until [ "$(on 1 sinfo -h -o %D -t idle 2>/dev/null)" = $hosts ]; do
+        slurm_lives || return 1
+        sleep 0.1 # between two looks
+    done
+}
+if ! offers pmix || ! has srun slurmctld slurmd salloc; then
+    tap_skip "srun over hosts" "no pmix module, or no Slurm (Debian: slurmctld slurmd slurm-client)"
+elif ! start_slurm; then
+    tap_skip "srun over hosts" "Slurm does not run here: $(grep -hE 'fatal|error' "$TEST_LOG"/hosts_slurm*.log | tail -n 1)"
+else
+    unset PMIRUN_CMD MPIRUN_CMD
+    inside=(salloc -Q "-N$hosts") # the launcher is on the first host, what srun starts is on all
+    job "srun testhello" 3 "$(program testhello par)"
+    all_rules
+    ends "srun: testhello par, one process per host" 0
+    job "srun testam" 4 "$(program testam)"
+    all_rules
+    ends "srun: testam seq, two processes on the first of three hosts" 0
+    job "srun codes" 3 "$(program testexit)" one_exits_others_poll last
+    ends "srun: one_exits_others_poll last between hosts" 11
+    job "srun killed" 3 "$(program testexit)" killed_others_sleep last
+    ends_badly "srun: killed_others_sleep last between hosts"
+fi
 
 tap_end

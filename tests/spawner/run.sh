@@ -417,7 +417,7 @@ hard=$(ulimit -Hn)
 [ "$hard" != unlimited ] || hard=5000
 hard=$((hard - 1))
 for way in local hosts; do
-    with $way 48 "$job" collectives
+    with $way 48 "$job" hosts
     expect 0 "$way: 48 processes under a soft limit of 20 open files" "${under[@]}" "ulimit -Sn 20" "${command[@]}"
     silent
     with $way 16 sh -c 'ulimit -Sn; ulimit -Hn'
@@ -429,7 +429,7 @@ for way in local hosts; do
     [ "$(sort -n "$tmp/out" | tail -n 1)" -lt 20 ]
     say $? "  has a number within its limit"
 done
-with local 100 "$job" collectives
+with local 100 "$job" hosts
 expect 1 "100 processes under a hard limit of 50 open files are refused" "${under[@]}" "ulimit -n 50" "${command[@]}"
 [ "$(wc -l <"$tmp/err")" = 1 ] && grep -q 'up to 2[0-9][0-9] open files.* hard limit is 50 (ulimit -Hn)' "$tmp/err"
 say $? "  in one line with the number needed"
@@ -523,7 +523,7 @@ if offers pmix mpirun.openmpi; then
     PMIRUN_CMD="/no/such/mpirun %C" expect 1 "pmix: no such launcher" "$run" -spawner=pmix -n 3 "$job"
     says 'PMIx launcher /no/such/mpirun: .* set PMIRUN_CMD' err
     SLURM_JOB_ID=1 expect 0 "pmix: inside Slurm" "$run" -t -spawner=pmix -n 3 -N 2 -c 4 "$job" 'a b'
-    says "srun -N2 -c4 --mpi=pmix -n 3 $job 'a b'" err
+    says "srun -N2 -c4 --input=0 --kill-on-bad-exit=1 --mpi=pmix -n 3 $job 'a b'" err
 fi
 if offers mpi-openmpi mpirun.openmpi; then
     expect 0 "mpi: dry run" "$run" -t -spawner=mpi -n 3 -E SPAWN_TEST_ODD "$job" 'a b'

@@ -89,7 +89,7 @@ static void add_export_flags(enum family family, const struct words *names, stru
     if (family == FAMILY_HYDRA) words_add(command, "-genvall");
 }
 
-/* What makes Open MPI start any number of processes anywhere, as the ssh spawner does. */
+/* What makes these start any number of processes anywhere, as the ssh spawner does. */
 static void add_default_flags(enum family family, const struct options *options,
                               struct words *command)
 {
@@ -101,6 +101,11 @@ static void add_default_flags(enum family family, const struct options *options,
     if (family == FAMILY_SLURM && options->cpus) {
         snprintf(text, sizeof text, "-c%u", options->cpus);
         words_add(command, text);
+    }
+    if (family == FAMILY_SLURM) {
+        if (!options->cpus) words_add(command, "--overcommit");
+        words_add(command, "--input=0"); /* rank 0's, and nobody else's */
+        words_add(command, "--kill-on-bad-exit=1");
     }
     if (family != FAMILY_OPENMPI) return;
     if (options->cpus) {
