@@ -31,7 +31,7 @@ static VAPI_ret_t make(struct vapi_cq *cq, VAPI_cqe_num_t entries)
     struct vapi_slot *slot = vapi_slot_of(cq->handle);
     slot->verbs.cq = cq->verbs;
     slot->call.poll = cq->verbs->context->ops.poll_cq;
-    __atomic_store_n(&slot->usual, cq->handle, __ATOMIC_RELEASE);
+    __atomic_store_n(&slot->usual, VAPI_PAIR(cq->hca->handle, cq->handle), __ATOMIC_RELEASE);
     return VAPI_OK;
 }
 

@@ -63,7 +63,7 @@ bool vapi_lane_enter(struct vapi_lane *lane, uint64_t id, uint64_t tag, bool uns
 
 void vapi_lane_undo(struct vapi_lane *lane, uint64_t wr_id, uint32_t silent)
 {
-    if (wr_id & VAPI_ID_TRACKED) lane->entered--;
+    if ((wr_id & VAPI_ID_RECEIVE) == VAPI_ID_TRACKED) lane->entered--;
     lane->silent = silent;
 }
 

@@ -48,11 +48,11 @@ static VAPI_wc_status_t status_of(VAPI_wc_status_t status)
     return status == IBV_WC_FATAL_ERR ? VAPI_COMP_FATAL_ERR : VAPI_COMP_GENERAL_ERR;
 }
 
-/* Which queue a failed work request without a record was of; -1: of no queue pair that is left.
- * Verbs does not tell.  Where a queue pair's queues complete in one CQ, the number tells. */
+/* Which queue a failed work request was of whose number tells nothing; -1: of no queue pair that is
+ * left.  Verbs does not tell, but where a queue pair's queues complete in one CQ, receives have
+ * VAPI_ID_RECEIVE. */
 static int was_recv(struct vapi_cq *cq, const VAPI_wc_desc_t *wc)
 {
-    if (wc->id & VAPI_ID_RECEIVE) return 1;
     struct vapi_qp *qp = vapi_qp_by_number(cq->hca, wc->local_qp_num);
     if (!qp) return -1;
     return qp->recv_cq == cq && qp->send_cq != cq;
@@ -61,25 +61,24 @@ static int was_recv(struct vapi_cq *cq, const VAPI_wc_desc_t *wc)
 /* Makes VAPI's of what verbs has put into `wc`; false when the program is not told of it. */
 static bool translate(struct vapi_cq *cq, VAPI_wc_desc_t *wc)
 {
-    bool success = wc->status == VAPI_SUCCESS, tracked = wc->id & VAPI_ID_TRACKED;
+    bool success = wc->status == VAPI_SUCCESS;
     uint64_t id = wc->id;
     uint32_t freed = 1;
-    int recv = 0;
-    if (tracked) {
+    int recv = 1;
+    if ((id & VAPI_ID_RECEIVE) == VAPI_ID_RECEIVE)
+        id &= ~VAPI_ID_RECEIVE;
+    else if (id & VAPI_ID_TRACKED) {
         struct vapi_record *record = (struct vapi_record *)(uintptr_t)(id & ~VAPI_ID_TRACKED);
         recv = !record->lane || record->lane->is_recv;
         if (!vapi_record_done(record, success, &id, &freed)) return false;
     } else if (!success) {
         recv = was_recv(cq, wc);
         if (recv < 0) return false;
-        id &= ~VAPI_ID_RECEIVE;
     }
     if (success) {
         vapi_usual_finish(wc);
-        if (tracked) {
-            wc->id = id;
-            wc->free_res_count = freed;
-        }
+        wc->id = id;
+        wc->free_res_count = freed;
         return true;
     }
     VAPI_wc_desc_t failed = {.id = id,
@@ -98,7 +97,8 @@ static bool translate(struct vapi_cq *cq, VAPI_wc_desc_t *wc)
 static void open_or_shut(struct vapi_cq *cq)
 {
     bool open = !cq->careful && cq->staged_count == 0;
-    __atomic_store_n(&vapi_slot_of(cq->handle)->usual, open ? cq->handle : 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&vapi_slot_of(cq->handle)->usual,
+                     open ? VAPI_PAIR(cq->hca->handle, cq->handle) : 0, __ATOMIC_RELEASE);
 }
 
 static VAPI_wc_desc_t *staged_at(struct vapi_cq *cq, size_t i)
@@ -177,10 +177,10 @@ static struct vapi_cq *find(VAPI_hca_hndl_t handle, VAPI_cq_hndl_t cq, VAPI_ret_
     return found;
 }
 
-VAPI_ret_t vapi_poll_cq_rest(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_wc_desc_t *wc)
+VAPI_ret_t vapi_poll_cq_rest(u_int64_t pair, VAPI_cq_hndl_t handle, VAPI_wc_desc_t *wc)
 {
     VAPI_ret_t code;
-    struct vapi_cq *cq = find(hca, handle, &code);
+    struct vapi_cq *cq = find(VAPI_HCA_OF(pair, handle), handle, &code);
     if (!cq) return code;
     pthread_mutex_lock(&cq->lock);
     if (cq->staged_count > 0) {
@@ -194,14 +194,14 @@ VAPI_ret_t vapi_poll_cq_rest(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_wc
     return code;
 }
 
-VAPI_ret_t vapi_poll_cq_odd(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_wc_desc_t *wc,
-                            int count)
+VAPI_ret_t vapi_poll_cq_odd(VAPI_wc_desc_t *wc, int count)
 {
-    VAPI_ret_t code;
-    struct vapi_cq *cq = find(hca, handle, &code);
-    if (!cq) return code;
-    if (count < 0) return VAPI_EFATAL;
-    return translate(cq, wc) ? VAPI_OK : vapi_poll_cq_rest(hca, handle, wc);
+    struct vapi_cq *cq = vapi_object(wc->free_res_count, KIND_CQ);
+    if (!cq) return VAPI_EINVAL_CQ_HNDL;
+    if (count != 1) return VAPI_EFATAL;
+    return translate(cq, wc)
+               ? VAPI_OK
+               : vapi_poll_cq_rest(VAPI_PAIR(cq->hca->handle, cq->handle), cq->handle, wc);
 }
 
 VAPI_ret_t VAPI_poll_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, VAPI_wc_desc_t *wc)

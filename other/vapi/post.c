@@ -28,6 +28,8 @@ SAME(VAPI_sr_desc_t, r_key, ibv_send_wr, wr.rdma.rkey);
 _Static_assert(offsetof(VAPI_sr_desc_t, fence) == offsetof(VAPI_sr_desc_t, r_key) + 6 &&
                    offsetof(VAPI_sr_desc_t, set_se) == offsetof(VAPI_sr_desc_t, r_key) + 7,
                "vapi_usual_send reads comp_type, fence and set_se as one");
+_Static_assert(offsetof(VAPI_rr_desc_t, vapi_qp) >= offsetof(struct ibv_recv_wr, num_sge) + 4,
+               "verbs reads nothing of ours");
 SAME(VAPI_rr_desc_t, id, ibv_recv_wr, wr_id);
 SAME(VAPI_rr_desc_t, vapi_next, ibv_recv_wr, next);
 SAME(VAPI_rr_desc_t, sg_lst_p, ibv_recv_wr, sg_list);
@@ -53,13 +55,14 @@ static bool may_send(uint32_t state)
 void vapi_qp_refresh(struct vapi_qp *qp)
 {
     struct vapi_slot *slot = vapi_slot_of(qp->handle);
+    uint64_t usual = VAPI_PAIR(qp->hca->handle, qp->handle);
     bool send =
         qp->init.ts_type == VAPI_TS_RC && may_send(qp->state) && !qp->send.silent && !qp->send.all;
     /* Where both queues complete in one CQ, receives must be told from sends by their numbers. */
     bool recv = qp->state != VAPI_RESET && !qp->srq && !qp->recv.silent && !qp->recv.all &&
                 qp->send_cq != qp->recv_cq;
-    __atomic_store_n(&slot->usual, send ? qp->handle : 0, __ATOMIC_RELEASE);
-    __atomic_store_n(&slot->usual_recv, recv ? qp->handle : 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&slot->usual, send ? usual : 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&slot->usual_recv, recv ? usual : 0, __ATOMIC_RELEASE);
 }
 
 VAPI_ret_t vapi_check_list(const VAPI_sg_lst_entry_t *list, u_int32_t length, u_int32_t most)
@@ -125,19 +128,21 @@ VAPI_ret_t vapi_refused(int error)
     return vapi_error(error, VAPI_EINVAL_SG_NUM);
 }
 
-VAPI_ret_t vapi_post_sr_refused(VAPI_qp_hndl_t handle, VAPI_sr_desc_t *desc, int inlined, int error)
+VAPI_ret_t vapi_post_sr_refused(const void *desc, int inlined, int error)
 {
-    struct vapi_qp *qp = vapi_object(handle, KIND_QP);
+    const VAPI_sr_desc_t *d = desc;
+    struct vapi_qp *qp = vapi_object(d->vapi_qp, KIND_QP);
     if (!qp) return VAPI_EINVAL_QP_HNDL;
-    VAPI_ret_t code = vapi_check_send(qp, desc, inlined);
+    VAPI_ret_t code = vapi_check_send(qp, d, inlined);
     return code != VAPI_OK ? code : vapi_refused(error);
 }
 
-VAPI_ret_t vapi_post_rr_refused(VAPI_qp_hndl_t handle, VAPI_rr_desc_t *desc, int error)
+VAPI_ret_t vapi_post_rr_refused(const void *desc, int error)
 {
-    struct vapi_qp *qp = vapi_object(handle, KIND_QP);
+    const VAPI_rr_desc_t *d = desc;
+    struct vapi_qp *qp = vapi_object(d->vapi_qp, KIND_QP);
     if (!qp) return VAPI_EINVAL_QP_HNDL;
-    VAPI_ret_t code = vapi_check_recv(qp, desc);
+    VAPI_ret_t code = vapi_check_recv(qp, d);
     return code != VAPI_OK ? code : vapi_refused(error);
 }
 
@@ -179,12 +184,12 @@ static struct vapi_qp *find(VAPI_hca_hndl_t handle, VAPI_qp_hndl_t qp, VAPI_ret_
 }
 
 /* The order of records must be the order on the queue: hence the lock around both. */
-VAPI_ret_t vapi_post_sr_rest(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle, VAPI_sr_desc_t *desc,
+VAPI_ret_t vapi_post_sr_rest(u_int64_t pair, VAPI_qp_hndl_t handle, VAPI_sr_desc_t *desc,
                              int inlined)
 {
     VAPI_ret_t code;
     struct ibv_send_wr wr, *bad;
-    struct vapi_qp *qp = find(hca, handle, &code);
+    struct vapi_qp *qp = find(VAPI_HCA_OF(pair, handle), handle, &code);
     if (qp) code = vapi_check_send(qp, desc, inlined);
     if (code != VAPI_OK) return code;
     vapi_translate_send(qp, desc, inlined, &wr);
@@ -223,11 +228,11 @@ void vapi_refresh_recv(struct vapi_qp *qp)
     pthread_mutex_unlock(&qp->send.lock);
 }
 
-VAPI_ret_t vapi_post_rr_rest(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle, VAPI_rr_desc_t *desc)
+VAPI_ret_t vapi_post_rr_rest(u_int64_t pair, VAPI_qp_hndl_t handle, VAPI_rr_desc_t *desc)
 {
     VAPI_ret_t code;
     struct ibv_recv_wr *bad;
-    struct vapi_qp *qp = find(hca, handle, &code);
+    struct vapi_qp *qp = find(VAPI_HCA_OF(pair, handle), handle, &code);
     if (qp) code = vapi_check_recv(qp, desc);
     if (code != VAPI_OK) return code;
     struct ibv_recv_wr wr = {.sg_list = (struct ibv_sge *)(void *)desc->sg_lst_p,

@@ -1,5 +1,5 @@
 # tests/vapi: libvapi's own tests, run by run.sh.
-EXTRA_DIST += tests/vapi/run.sh
+EXTRA_DIST += tests/vapi/run.sh tests/bench/vapi.sh
 vapi_cppflags = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/other/vapi/include
 vapi_ldadd = libvapi.la libsofthca.la $(VERBS_LIBS) -lpthread
 check_PROGRAMS += tests/vapi/rules
@@ -7,3 +7,10 @@ tests_vapi_rules_SOURCES = tests/vapi/rules.c tests/vapi/ends.c tests/vapi/ends.
 	tests/vapi/post.c tests/vapi/pure.c other/vapi/qp_rules.c
 tests_vapi_rules_CPPFLAGS = $(vapi_cppflags)
 tests_vapi_rules_LDADD = $(vapi_ldadd)
+check_PROGRAMS += tests/vapi/cost tests/vapi/cost_called
+tests_vapi_cost_SOURCES = tests/vapi/cost.c tests/vapi/ends.c tests/vapi/ends.h
+tests_vapi_cost_CPPFLAGS = $(vapi_cppflags)
+tests_vapi_cost_LDADD = $(vapi_ldadd)
+tests_vapi_cost_called_SOURCES = $(tests_vapi_cost_SOURCES)
+tests_vapi_cost_called_CPPFLAGS = $(vapi_cppflags) -DVAPI_NO_INLINE
+tests_vapi_cost_called_LDADD = $(vapi_ldadd)

@@ -181,6 +181,30 @@ static void unsignalled_receives(struct stage *s)
     drop_ends(s);
 }
 
+/* What the device refuses leaves no trace: the room for records is still there. */
+static void full_receive_queue(struct stage *s, bool one_cq)
+{
+    struct wants w = {.signals = VAPI_SIGNAL_REQ_WR, .rsignals = VAPI_SIGNAL_REQ_WR};
+    w.one_cq = one_cq;
+    make_ends(s, &w);
+    u_int32_t depth = s->b.prop.cap.max_oust_wr_rq, posted = 0;
+    while (VAPI_post_rr(s->hca, s->b.qp, receive(s, posted, 1024, 8)) == VAPI_OK) posted++;
+    is_number(posted, depth,
+              one_cq ? "as many receives as were told fit (one CQ)"
+                     : "as many receives as were told fit (two CQs)");
+    is_code(VAPI_post_rr(s->hca, s->b.qp, receive(s, 1, 1024, 8)), VAPI_E2BIG_WR_NUM,
+            "and one more does not");
+    for (u_int32_t i = 0; i < depth; i++) {
+        NEED(VAPI_post_sr(s->hca, s->a.qp, request(s, VAPI_SEND, i, 0, 8)));
+        (void)await_wc(s, s->a.scq);
+        (void)await_wc(s, s->b.rcq);
+    }
+    VAPI_rr_desc_t *r = receive(s, 2, 1024, 8);
+    r->comp_type = VAPI_UNSIGNALED;
+    is_code(VAPI_post_rr(s->hca, s->b.qp, r), VAPI_OK, "then there is room for an unsignalled one");
+    drop_ends(s);
+}
+
 /* Which queue failed, and which request, where both queues complete in one CQ or in two. */
 static void flushed(struct stage *s, bool one_cq)
 {
@@ -299,6 +323,8 @@ void post_rules(struct stage *s)
     is_number(await_wc(s, s->a.scq).id, 3, "VAPI_SIGNAL_ALL_WR: every request completes");
     drop_ends(s);
     unsignalled_receives(s);
+    full_receive_queue(s, false);
+    full_receive_queue(s, true);
     flushed(s, false);
     flushed(s, true);
     states(s);

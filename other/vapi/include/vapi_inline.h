@@ -22,11 +22,12 @@ struct ibv_send_wr;
 struct ibv_recv_wr;
 
 /* What a handle stands for.  A handle is generation, place in vapi_slots and kind, one behind the
- * other, so that a mask gives the slot and one comparison tells whether the handle is good and the
- * short way is open: `usual` and `usual_recv` equal the handle then, and are 0 when not. */
+ * other, so that a mask gives the slot and one comparison tells whether the handle and the HCA's
+ * are good and the short way is open: `usual` and `usual_recv` equal VAPI_PAIR of both then, and
+ * are 0 when not. */
 struct vapi_slot {
-    MT_ulong_ptr_t usual;      /* a QP that may send, a CQ that may be polled */
-    MT_ulong_ptr_t usual_recv; /* a QP that may receive */
+    u_int64_t usual;      /* a QP that may send, a CQ that may be polled */
+    u_int64_t usual_recv; /* a QP that may receive */
     VAPI_hca_hndl_t hca;
     u_int32_t handle;
     void *object;
@@ -48,6 +49,10 @@ struct vapi_slot {
 
 extern unsigned char *vapi_slots;
 
+/* A handle and its HCA's in one number; another two with the same are wrong both, and by far. */
+#define VAPI_PAIR(hca, handle)    ((u_int64_t)(handle) + 8 * (u_int64_t)(hca))
+#define VAPI_HCA_OF(pair, handle) ((VAPI_hca_hndl_t)(((pair) - (handle)) / 8))
+
 /* Inlined wherever they are called, so that there need be no function of the name. */
 #define VAPI_ALWAYS extern __inline__ __attribute__((__gnu_inline__, __always_inline__))
 
@@ -57,33 +62,42 @@ VAPI_ALWAYS struct vapi_slot *vapi_slot_of(MT_ulong_ptr_t handle)
 }
 
 /* In the two upper bits of what verbs knows a work request by; programs' own numbers that use them
- * go the long way. */
-#define VAPI_ID_TRACKED ((u_int64_t)1 << 63) /* the rest is the address of a record */
-#define VAPI_ID_RECEIVE ((u_int64_t)1 << 62)
+ * go the long way.  With VAPI_ID_ODD, so does the completion. */
+#define VAPI_ID_ODD     ((u_int64_t)1 << 63)
+#define VAPI_ID_TRACKED VAPI_ID_ODD                          /* the rest is a record's address */
+#define VAPI_ID_RECEIVE (VAPI_ID_ODD | ((u_int64_t)1 << 62)) /* the rest is the number */
+
+#define VAPI_SELDOM __attribute__((__cold__))
 
 /* The rest of the calls: all that is not usual. */
-VAPI_ret_t vapi_post_sr_rest(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, VAPI_sr_desc_t *desc,
-                             int inlined);
-VAPI_ret_t vapi_post_rr_rest(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, VAPI_rr_desc_t *desc);
-VAPI_ret_t vapi_poll_cq_rest(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, VAPI_wc_desc_t *wc);
-/* Verbs has refused the descriptor: why? */
-VAPI_ret_t vapi_post_sr_refused(VAPI_qp_hndl_t qp, VAPI_sr_desc_t *desc, int inlined, int error);
-VAPI_ret_t vapi_post_rr_refused(VAPI_qp_hndl_t qp, VAPI_rr_desc_t *desc, int error);
-/* `wc` is as verbs left it, and not a plain success; or `count` is below 0. */
-VAPI_ret_t vapi_poll_cq_odd(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, VAPI_wc_desc_t *wc, int count);
+VAPI_SELDOM VAPI_ret_t vapi_post_sr_rest(u_int64_t pair, VAPI_qp_hndl_t qp, VAPI_sr_desc_t *desc,
+                                         int inlined);
+VAPI_SELDOM VAPI_ret_t vapi_post_rr_rest(u_int64_t pair, VAPI_qp_hndl_t qp, VAPI_rr_desc_t *desc);
+VAPI_SELDOM VAPI_ret_t vapi_poll_cq_rest(u_int64_t pair, VAPI_cq_hndl_t cq, VAPI_wc_desc_t *wc);
+/* Verbs has refused the descriptor, whose vapi_qp is set: why? */
+VAPI_SELDOM VAPI_ret_t vapi_post_sr_refused(const void *desc, int inlined, int error);
+VAPI_SELDOM VAPI_ret_t vapi_post_rr_refused(const void *desc, int error);
+/* `wc` is as verbs left it, its free_res_count names the CQ, and it is not a plain success; or
+ * `count`, what verbs returned, is not 1. */
+VAPI_SELDOM VAPI_ret_t vapi_poll_cq_odd(VAPI_wc_desc_t *wc, int count);
+
+/* No argument is needed again after the call that does the work, not even when it fails: what is
+ * kept over a call costs two instructions more than what is found in memory. */
 
 /* Of a reliable connection: writes, sends and reads, signalled, neither fenced nor solicited. */
 VAPI_ALWAYS VAPI_ret_t vapi_usual_send(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, VAPI_sr_desc_t *desc,
                                        int inlined)
 {
+    const u_int64_t pair = VAPI_PAIR(hca, qp);
     struct vapi_slot *slot = vapi_slot_of(qp);
     struct ibv_send_wr *bad;
     u_int32_t kind; /* comp_type, fence and set_se in one */
     int error;
     __builtin_memcpy(&kind, (const char *)&desc->r_key + sizeof desc->r_key, sizeof kind);
-    if (slot->usual != qp || slot->hca != hca || kind != 0 || desc->id >> 62 != 0 ||
+    if (slot->usual != pair || kind != 0 || desc->id >> 62 != 0 ||
         (u_int32_t)desc->opcode > (u_int32_t)(inlined ? VAPI_SEND_WITH_IMM : VAPI_RDMA_READ))
-        return vapi_post_sr_rest(hca, qp, desc, inlined);
+        return vapi_post_sr_rest(pair, qp, desc, inlined);
+    desc->vapi_qp = (u_int32_t)qp;
     desc->vapi_next = 0;
     desc->vapi_flags = inlined ? 2 | 8 : 2; /* IBV_SEND_SIGNALED, IBV_SEND_INLINE */
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -93,47 +107,52 @@ VAPI_ALWAYS VAPI_ret_t vapi_usual_send(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, V
 #endif
     error = slot->call.post_send(slot->verbs.qp, (struct ibv_send_wr *)(void *)desc, &bad);
     if (error == 0) return VAPI_OK;
-    return vapi_post_sr_refused(qp, desc, inlined, error);
+    return vapi_post_sr_refused(bad, inlined, error);
 }
 
 VAPI_ALWAYS VAPI_ret_t vapi_usual_receive(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp,
                                           VAPI_rr_desc_t *desc)
 {
+    const u_int64_t pair = VAPI_PAIR(hca, qp);
     struct vapi_slot *slot = vapi_slot_of(qp);
     struct ibv_recv_wr *bad;
     int error;
-    if (slot->usual_recv != qp || slot->hca != hca || desc->opcode != VAPI_RECEIVE ||
+    if (slot->usual_recv != pair || desc->opcode != VAPI_RECEIVE ||
         desc->comp_type != VAPI_SIGNALED || desc->id >> 62 != 0)
-        return vapi_post_rr_rest(hca, qp, desc);
+        return vapi_post_rr_rest(pair, qp, desc);
+    desc->vapi_qp = (u_int32_t)qp;
     desc->vapi_next = 0;
     error = slot->post_recv(slot->verbs.qp, (struct ibv_recv_wr *)(void *)desc, &bad);
     if (error == 0) return VAPI_OK;
-    return vapi_post_rr_refused(qp, desc, error);
+    return vapi_post_rr_refused(bad, error);
 }
 
 /* A completion that verbs has put into `wc` and that is a plain success. */
 VAPI_ALWAYS void vapi_usual_finish(VAPI_wc_desc_t *wc)
 {
     wc->free_res_count = 1;
-    if (wc->opcode & 128) { /* IBV_WC_RECV and, one above, IBV_WC_RECV_RDMA_WITH_IMM */
+    /* IBV_WC_RECV and, one above, IBV_WC_RECV_RDMA_WITH_IMM */
+    if (__builtin_expect(wc->opcode & 128, 1)) {
         wc->opcode = (VAPI_cqe_opcode_t)(wc->opcode - 128 + VAPI_CQE_RQ_SEND_DATA);
-        wc->id &= ~VAPI_ID_RECEIVE;
         wc->remote_node_addr.type = VAPI_RNA_UD;
 #if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-        if (wc->imm_data_valid) wc->imm_data = __builtin_bswap32(wc->imm_data);
+        wc->imm_data = __builtin_bswap32(wc->imm_data); /* if it is any */
 #endif
     }
 }
 
 VAPI_ALWAYS VAPI_ret_t vapi_usual_poll(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, VAPI_wc_desc_t *wc)
 {
+    const u_int64_t pair = VAPI_PAIR(hca, cq);
     struct vapi_slot *slot = vapi_slot_of(cq);
+    struct ibv_wc *into = (struct ibv_wc *)(void *)wc;
     int count;
-    if (slot->usual != cq || slot->hca != hca) return vapi_poll_cq_rest(hca, cq, wc);
-    count = slot->call.poll(slot->verbs.cq, 1, (struct ibv_wc *)(void *)wc);
-    if (count == 0) return VAPI_CQ_EMPTY;
-    if (count < 0 || wc->status != VAPI_SUCCESS || wc->id & VAPI_ID_TRACKED)
-        return vapi_poll_cq_odd(hca, cq, wc, count);
+    if (slot->usual != pair) return vapi_poll_cq_rest(pair, cq, wc);
+    __asm__("" : "+r"(into));           /* or the compiler would keep it over the call */
+    wc->free_res_count = (u_int32_t)cq; /* beyond what verbs writes */
+    count = slot->call.poll(slot->verbs.cq, 1, into);
+    if (__builtin_expect(count != 1, 0)) return count ? vapi_poll_cq_odd(wc, count) : VAPI_CQ_EMPTY;
+    if (wc->status != VAPI_SUCCESS || wc->id & VAPI_ID_ODD) return vapi_poll_cq_odd(wc, count);
     vapi_usual_finish(wc);
     return VAPI_OK;
 }
@@ -163,6 +182,7 @@ VAPI_INLINED VAPI_ret_t VAPI_poll_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, VAP
 #undef VAPI_INLINED
 #endif
 #undef VAPI_ALWAYS
+#undef VAPI_SELDOM
 
 #ifdef __cplusplus
 }

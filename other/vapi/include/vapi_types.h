@@ -536,6 +536,7 @@ typedef struct {
     u_int64_t compare_add; /* what to compare with, or to add */
     u_int64_t swap;
     VAPI_ethertype_t ethertype; /* not used: there are no raw datagrams */
+    u_int32_t vapi_qp;
 } VAPI_sr_desc_t;
 
 /* Where to receive. */
@@ -544,7 +545,7 @@ typedef struct {
     void *vapi_next;
     VAPI_sg_lst_entry_t *sg_lst_p;
     u_int32_t sg_lst_len;
-    u_int32_t vapi_pad;
+    u_int32_t vapi_qp;
     VAPI_wr_opcode_t opcode; /* VAPI_RECEIVE */
     VAPI_comp_type_t comp_type;
 } VAPI_rr_desc_t;
