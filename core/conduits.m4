@@ -57,6 +57,8 @@ m4_popdef([conduit])
 CONDUITS=
 GASNET_CONDUIT([ibv])
 GASNET_IB_OPTIONS([ibv])
+GASNET_CONDUIT([vapi])
+GASNET_IB_OPTIONS([vapi])
 GASNET_CONDUIT([portals])
 AS_IF([test -z "$CONDUITS"], [AC_MSG_ERROR([every conduit is disabled; leave one of them])])
 AC_SUBST([CONDUITS])

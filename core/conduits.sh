@@ -6,7 +6,7 @@
 # conduit has is in its folder's local.mk; core/conduits.m4 decides which of them are built.
 set -eu
 root=$(dirname "$0")/..
-conduits="ibv portals"
+conduits="ibv vapi portals"
 upper() { echo "$1" | tr '[:lower:]' '[:upper:]'; }
 
 # What a conduit has whatever the mode: its include folder, its launcher, its client files.
@@ -18,9 +18,9 @@ if CONDUIT_@C@
 if @C@_RCV_THREAD
 @c@_core_sources += $(receive_thread_sources)
 endif
-@c@_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/@c@-conduit \
-	$(@c@_network_cppflags) $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNETC_RCV_THREAD=$(@C@_RCV_THREAD)
-@c@_libadd = other/tools/libtools.la other/spawner/libspawner.la $(@c@_network_libs) -lpthread -ldl -lm
+@c@_conduit_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/@c@-conduit \
+	-I$(top_srcdir)/@c@-conduit $(@c@_network_cppflags) -DGASNETC_PARAMS_DEF='"@c@-conduit/params.def"' $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNETC_RCV_THREAD=$(@C@_RCV_THREAD)
+@c@_conduit_libadd = other/tools/libtools.la other/spawner/libspawner.la $(@c@_network_libs) -lpthread -ldl -lm
 
 @c@includedir = $(includedir)/@c@-conduit
 @c@include_HEADERS = include/@c@-conduit/gasnet_conduit.h
@@ -30,8 +30,8 @@ conduit_fragments += $(@c@fragment_DATA)
 conduit_facts += @c@_spawner='$(@C@_SPAWNER)' @c@_libs='$(@c@_client_libs)' @c@_own='$(@c@_own_libs)'
 
 bin_PROGRAMS += gasnetrun_@c@
-gasnetrun_@c@_SOURCES = $(GASNETRUN_SOURCES) core/params_help.c core/params.def
-gasnetrun_@c@_CPPFLAGS = $(AM_CPPFLAGS) $(SPAWNER_DEFINES) $(@c@_params_cppflags) \
+gasnetrun_@c@_SOURCES = $(GASNETRUN_SOURCES) core/params_help.c core/params.def @c@-conduit/params.def
+gasnetrun_@c@_CPPFLAGS = $(AM_CPPFLAGS) $(SPAWNER_DEFINES) -DGASNETC_PARAMS_DEF='"@c@-conduit/params.def"' \
 	-DGASNETRUN_CONDUIT='"@C@"' -DGASNETRUN_NAME='"@c@"' -DGASNETRUN_SPAWNER='"$(@C@_SPAWNER)"'
 gasnetrun_@c@_LDADD = other/spawner/liblauncher.la
 endif
@@ -47,11 +47,11 @@ library() {
 if CONDUIT_@C@
 noinst_LTLIBRARIES += @c@-conduit/libcore-@m@.la
 @c@_conduit_libcore_@m@_la_SOURCES = $(@c@_core_sources)
-@c@_conduit_libcore_@m@_la_CPPFLAGS = $(@c@_cppflags) -DGASNET_@M@ -shared
+@c@_conduit_libcore_@m@_la_CPPFLAGS = $(@c@_conduit_cppflags) -DGASNET_@M@ -shared
 lib_LTLIBRARIES += libgasnet-@c@-@m@.la
 libgasnet_@c@_@m@_la_SOURCES = $(extended_sources) $(@c@_extended)
-libgasnet_@c@_@m@_la_CPPFLAGS = $(@c@_cppflags) $(@c@_extended_cppflags) -DGASNET_@M@ -shared
-libgasnet_@c@_@m@_la_LIBADD = @c@-conduit/libcore-@m@.la $(@c@_libadd)
+libgasnet_@c@_@m@_la_CPPFLAGS = $(@c@_conduit_cppflags) $(@c@_extended_cppflags) -DGASNET_@M@ -shared
+libgasnet_@c@_@m@_la_LIBADD = @c@-conduit/libcore-@m@.la $(@c@_conduit_libadd)
 libgasnet_@c@_@m@_la_LDFLAGS = $(conduit_ldflags)
 pkgconfig_DATA += $(packaging)/gasnet-@c@-@m@.pc
 endif

@@ -75,6 +75,7 @@ static void tell_tools(void)
 static int join(int *argc, char ***argv)
 {
     char why[1024] = "";
+    bootstrap_launcher = GASNETI_LAUNCHER;
     switch (bootstrap_init(argc, argv, &gasnetc_job, why, sizeof why)) {
     case BOOTSTRAP_OK:
         break;

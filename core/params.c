@@ -114,9 +114,11 @@ bool gasnetc_param_parse(const gasnetc_param_t *row, const char *text, gasnetc_p
  * -----------------------------------------------------------------------------------------------
  */
 
+#define GASNETI_SPAWNER_VARIABLE "GASNET_" GASNET_CONDUIT_NAME_STR "_SPAWNER"
+
 /* Variables that other parts read: spawners, tools, launcher. */
 static const char *const other_names[] = {
-    "GASNET_VERBOSEENV",      "GASNET_IBV_SPAWNER",       "GASNET_SSH_NODEFILE",
+    "GASNET_VERBOSEENV",      GASNETI_SPAWNER_VARIABLE,   "GASNET_SSH_NODEFILE",
     "GASNET_SSH_SERVERS",     "GASNET_SSH_CMD",           "GASNET_SSH_OPTIONS",
     "GASNET_SSH_OUT_DEGREE",  "GASNET_SSH_TIMEOUT",       "GASNET_SSH_LAYOUT",
     "GASNET_SSH_REMOTE_PATH", "GASNET_NODEFILE",          "GASNET_RM_NODEFILE",

@@ -21,10 +21,6 @@
 
 enum { GASNETC_DEFAULT_CREDITS_TOTAL = 1024 }; /* for jobs of at most so many */
 
-#ifndef GASNETC_PARAMS_DEF
-#define GASNETC_PARAMS_DEF "core/params.def"
-#endif
-
 typedef int64_t gasnetc_type_NUMBER;
 typedef int64_t gasnetc_type_SIZE;
 typedef bool gasnetc_type_BOOLEAN;

@@ -6,9 +6,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#ifndef GASNETC_PARAMS_DEF
-#define GASNETC_PARAMS_DEF "core/params.def"
-#endif
 #define GASNETC_DEFAULT_SPARES 2(4 in PAR)
 #define TEXT_OF_(x)            #x
 #define TEXT_OF(x)             TEXT_OF_(x)

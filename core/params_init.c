@@ -162,13 +162,19 @@ static void warn_unknown(const char *entry)
                      name);
 }
 
+/* Where a parameter says which ports to use, those say it no more. */
 static void warn_obsolete(void)
 {
     static const char *const names[] = {"GASNET_HCA_ID", "GASNET_PORT_NUM"};
-    for (int i = 0; i < 2; i++) {
+    const char *instead = NULL;
+    for (size_t i = 0; i < gasnetc_param_count; i++) {
+        const char *name = gasnetc_param_table[i].name, *end = strstr(name, "_PORTS");
+        if (end && !end[6]) instead = name;
+    }
+    for (int i = 0; instead && i < 2; i++) {
         const char *value = gasneti_getenv(names[i]);
         if (value && *value)
-            gasneti_warn("%s is obsolete and has no effect; use GASNET_IBV_PORTS", names[i]);
+            gasneti_warn("%s is obsolete and has no effect; use %s", names[i], instead);
     }
 }
 

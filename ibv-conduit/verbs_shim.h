@@ -12,15 +12,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "core/ib/words.h"
-#include "other/softhca/softhca.h"
+#include "core/ib/verbs_types.h"
 
-#define HCA_CONDUIT        "ibv"
-#define HCA_PORTS_VARIABLE "GASNET_IBV_PORTS"
-
-typedef struct ibv_device **hca_list_t;
 typedef struct ibv_context *hca_t;
 typedef struct ibv_pd *hca_pd_t;
 typedef struct ibv_cq *hca_cq_t;
@@ -30,43 +26,18 @@ typedef struct ibv_qp *hca_qp_t;
 typedef struct ibv_mr *hca_mr_t;
 typedef struct ibv_wc hca_wc_t;
 
-typedef struct hca_limits {
-    uint32_t max_cqe, max_qp_wr, max_rd_atom, max_init_rd_atom;
-    uint32_t max_srq_wr; /* 0: it has no shared receive queues */
-    uint64_t max_mr_size;
-    uint8_t ports;
-    char firmware[64];
-} hca_limits_t;
-
-typedef struct hca_port {
-    bool active, ethernet;
-    uint16_t lid;
-    uint8_t mtu; /* as the verbs encode it */
-    uint8_t gid[16];
-} hca_port_t;
-
 /* ---- devices --------------------------------------------------------------------------------- */
 
-/* `rank` is for the software device, which may be asked to inject faults into that process. */
-static inline hca_list_t hca_list(uint32_t rank, int *count)
+/* Device number `i` and its name, "" behind the last; NULL with errno if it cannot be opened. */
+static inline hca_t hca_open(int i, char name[64])
 {
-    softhca_number(rank);
-    return ibv_get_device_list(count);
-}
-
-static inline void hca_list_free(hca_list_t list)
-{
-    ibv_free_device_list(list);
-}
-
-static inline const char *hca_list_name(hca_list_t list, int i)
-{
-    return ibv_get_device_name(list[i]);
-}
-
-static inline hca_t hca_open(hca_list_t list, int i)
-{
-    return ibv_open_device(list[i]);
+    int count = 0;
+    struct ibv_device **list = ibv_get_device_list(&count);
+    const bool there = list && i < count;
+    snprintf(name, 64, "%s", there ? ibv_get_device_name(list[i]) : "");
+    hca_t hca = there ? ibv_open_device(list[i]) : NULL;
+    if (list) ibv_free_device_list(list);
+    return hca;
 }
 
 static inline void hca_close(hca_t hca)
@@ -102,30 +73,6 @@ static inline bool hca_query_port(hca_t hca, uint8_t number, hca_port_t *port)
     return true;
 }
 
-/* True if `hca` is the software device. */
-static inline bool hca_is_soft(hca_t hca)
-{
-    return !strncmp(ibv_get_device_name(hca->device), "softhca", 7);
-}
-
-/* Open files that a connection to one more process takes.  A real device has none for each; the
- * software device keeps one for a process it talks to and one for a process that talks to it. */
-static inline unsigned hca_descriptors(hca_t hca)
-{
-    return hca_is_soft(hca) ? 2 : 0;
-}
-
-/* Memory that registers well: the software device reaches its own by plain loads and stores. */
-static inline void *hca_alloc(size_t size)
-{
-    return softhca_alloc(size);
-}
-
-static inline void hca_free(void *memory)
-{
-    softhca_free(memory);
-}
-
 /* ---- memory and queues ----------------------------------------------------------------------- */
 
 static inline hca_pd_t hca_pd_create(hca_t hca)
@@ -138,32 +85,21 @@ static inline void hca_pd_destroy(hca_pd_t pd)
     ibv_dealloc_pd(pd);
 }
 
-static inline hca_mr_t hca_register(hca_pd_t pd, void *start, size_t size, bool remote)
-{
-    int access = IBV_ACCESS_LOCAL_WRITE;
-    if (remote) access |= IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-    return ibv_reg_mr(pd, start, size, access);
-}
+/* How much of the memory is asked for: what is only read from may be mapped read-only. */
+enum hca_access {
+    HCA_SOURCE = 0,
+    HCA_LOCAL = IBV_ACCESS_LOCAL_WRITE,
+    HCA_REMOTE = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ
+};
 
-/* Memory that is only read from: it may be mapped read-only. */
-static inline hca_mr_t hca_register_source(hca_pd_t pd, void *start, size_t size)
+static inline hca_mr_t hca_register(hca_pd_t pd, void *start, size_t size, enum hca_access access)
 {
-    return ibv_reg_mr(pd, start, size, 0);
+    return ibv_reg_mr(pd, start, size, (int)access);
 }
 
 static inline void hca_deregister(hca_mr_t mr)
 {
     ibv_dereg_mr(mr);
-}
-
-static inline uint32_t hca_lkey(hca_mr_t mr)
-{
-    return mr->lkey;
-}
-
-static inline uint32_t hca_rkey(hca_mr_t mr)
-{
-    return mr->rkey;
 }
 
 /* `channel` may be NULL: nobody sleeps on this queue. */
@@ -172,6 +108,7 @@ static inline hca_cq_t hca_cq_create(hca_t hca, uint32_t depth, hca_channel_t ch
     return ibv_create_cq(hca, (int)depth, NULL, channel, 0);
 }
 
+/* Its descriptor is readable when an armed queue has something new. */
 static inline hca_channel_t hca_channel_create(hca_t hca)
 {
     return ibv_create_comp_channel(hca);
@@ -180,12 +117,6 @@ static inline hca_channel_t hca_channel_create(hca_t hca)
 static inline void hca_channel_destroy(hca_channel_t channel)
 {
     ibv_destroy_comp_channel(channel);
-}
-
-/* Readable when an armed queue has something new. */
-static inline int hca_channel_fd(hca_channel_t channel)
-{
-    return channel->fd;
 }
 
 static inline void hca_cq_arm(hca_cq_t cq)
@@ -218,15 +149,18 @@ static inline void hca_srq_destroy(hca_srq_t srq)
     ibv_destroy_srq(srq);
 }
 
+enum hca_service { HCA_CONNECTED = IBV_QPT_RC, HCA_DATAGRAMS = IBV_QPT_UD };
+
 /* *inline_max: wanted on entry, granted on return.  `srq` may be NULL: it has a receive queue of
  * its own. */
-static inline hca_qp_t hca_qp_create(hca_pd_t pd, hca_cq_t send_cq, hca_cq_t recv_cq, hca_srq_t srq,
-                                     uint32_t send_depth, uint32_t recv_depth, uint32_t *inline_max)
+static inline hca_qp_t hca_qp_create(hca_pd_t pd, enum hca_service service, hca_cq_t send_cq,
+                                     hca_cq_t recv_cq, hca_srq_t srq, uint32_t send_depth,
+                                     uint32_t recv_depth, uint32_t *inline_max)
 {
     struct ibv_qp_init_attr attr = {.send_cq = send_cq,
                                     .recv_cq = recv_cq,
                                     .srq = srq,
-                                    .qp_type = IBV_QPT_RC,
+                                    .qp_type = (enum ibv_qp_type)service,
                                     .cap = {.max_send_wr = send_depth,
                                             .max_recv_wr = recv_depth,
                                             .max_send_sge = 1,
@@ -242,11 +176,6 @@ static inline void hca_qp_destroy(hca_qp_t qp)
     ibv_destroy_qp(qp);
 }
 
-static inline uint32_t hca_qp_number(hca_qp_t qp)
-{
-    return qp->qp_num;
-}
-
 static inline int hca_qp_to_init(hca_qp_t qp, uint8_t port)
 {
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
@@ -256,15 +185,6 @@ static inline int hca_qp_to_init(hca_qp_t qp, uint8_t port)
     return ibv_modify_qp(qp, &attr,
                          IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
-
-/* The far end of a connection. */
-typedef struct hca_far {
-    uint32_t qp_number;
-    uint32_t psn; /* of the first packet it sends */
-    uint16_t lid;
-    uint8_t mtu, rd_atom; /* its port's, and how many reads it serves */
-    uint8_t gid[16];
-} hca_far_t;
 
 static inline int hca_qp_to_rtr(hca_qp_t qp, uint8_t port, const hca_port_t *near,
                                 const hca_far_t *far, uint8_t mtu, uint8_t rd_atom)
@@ -276,7 +196,7 @@ static inline int hca_qp_to_rtr(hca_qp_t qp, uint8_t port, const hca_port_t *nea
                                .max_dest_rd_atomic = rd_atom,
                                .min_rnr_timer = 12,
                                .ah_attr = {.dlid = far->lid, .port_num = port}};
-    if (near->ethernet || far->lid == 0) {
+    if (hca_needs_gid(near, far->lid)) {
         attr.ah_attr.is_global = 1;
         attr.ah_attr.grh.hop_limit = 64;
         memcpy(attr.ah_attr.grh.dgid.raw, far->gid, sizeof far->gid);
@@ -309,14 +229,6 @@ typedef struct hca_send {
     struct ibv_sge sge;
     struct ibv_send_wr *bad; /* always `wr` */
 } hca_send_t;
-
-/* What to move: from where, and either its lkey or captured inline. */
-typedef struct hca_local {
-    const void *data;
-    uint32_t length;
-    uint32_t lkey;
-    bool captured;
-} hca_local_t;
 
 static inline void hca_send_init(hca_send_t *send, uint64_t id)
 {
@@ -356,48 +268,10 @@ static inline int hca_post(hca_qp_t qp, hca_send_t *send, enum hca_kind kind, hc
     return ibv_post_send(qp, &send->wr, &send->bad);
 }
 
-static inline int hca_write(hca_qp_t qp, hca_send_t *send, hca_local_t local, uint64_t dst,
-                            uint32_t rkey)
-{
-    hca_send_target(send, dst, rkey);
-    return hca_post(qp, send, HCA_WRITE, local);
-}
-
-static inline int hca_read(hca_qp_t qp, hca_send_t *send, hca_local_t local, uint64_t src,
-                           uint32_t rkey)
-{
-    hca_send_target(send, src, rkey);
-    return hca_post(qp, send, HCA_READ, local);
-}
-
 /* ---- datagrams: a queue pair that reaches every other, and the ways to them; not hot ----------
  */
 
 typedef struct ibv_ah *hca_way_t;
-
-enum { HCA_DATAGRAM_HEAD = 40 }; /* bytes before the payload in a receive buffer */
-
-/* Where datagrams are received. */
-typedef struct hca_mail {
-    uint32_t qp_number;
-    uint32_t key; /* whoever does not know it is not heard; below 2^31 */
-    uint16_t lid;
-    uint8_t gid[16];
-} hca_mail_t;
-
-/* Sends and receives complete on one queue. */
-static inline hca_qp_t hca_datagrams_create(hca_pd_t pd, hca_cq_t cq, uint32_t send_depth,
-                                            uint32_t recv_depth)
-{
-    struct ibv_qp_init_attr attr = {.send_cq = cq,
-                                    .recv_cq = cq,
-                                    .qp_type = IBV_QPT_UD,
-                                    .cap = {.max_send_wr = send_depth,
-                                            .max_recv_wr = recv_depth,
-                                            .max_send_sge = 1,
-                                            .max_recv_sge = 1}};
-    return ibv_create_qp(pd, &attr);
-}
 
 /* From new to ready. */
 static inline int hca_datagrams_start(hca_qp_t qp, uint8_t port, uint32_t key)
@@ -418,7 +292,7 @@ static inline hca_way_t hca_way_create(hca_pd_t pd, uint8_t port, const hca_port
                                        const hca_mail_t *far)
 {
     struct ibv_ah_attr attr = {.dlid = far->lid, .port_num = port};
-    if (near->ethernet || far->lid == 0) {
+    if (hca_needs_gid(near, far->lid)) {
         attr.is_global = 1;
         attr.grh.hop_limit = 64;
         memcpy(attr.grh.dgid.raw, far->gid, sizeof far->gid);
@@ -510,59 +384,17 @@ static inline uint32_t hca_wc_word(const hca_wc_t *wc)
     return wc->imm_data;
 }
 
-/* Every status by its cause, without a default: a status that is new to the verbs is then a
- * warning of the compiler's.  core/ib/words.h has words for each cause. */
-static inline enum hca_cause hca_wc_cause(const hca_wc_t *wc)
+static inline hca_failure_t hca_wc_failure(const hca_wc_t *wc)
 {
-    switch (wc->status) {
-    case IBV_WC_RETRY_EXC_ERR:
-    case IBV_WC_RESP_TIMEOUT_ERR:
-        return HCA_CAUSE_PEER_GONE;
-    case IBV_WC_RNR_RETRY_EXC_ERR:
-        return HCA_CAUSE_NOT_READY;
-    case IBV_WC_WR_FLUSH_ERR:
-        return HCA_CAUSE_FLUSHED;
-    case IBV_WC_REM_ACCESS_ERR:
-        return HCA_CAUSE_REMOTE_ACCESS;
-    case IBV_WC_REM_INV_REQ_ERR:
-    case IBV_WC_BAD_RESP_ERR:
-        return HCA_CAUSE_DISAGREE;
-    case IBV_WC_REM_OP_ERR:
-    case IBV_WC_REM_ABORT_ERR:
-        return HCA_CAUSE_REMOTE_DEVICE;
-    case IBV_WC_LOC_PROT_ERR:
-    case IBV_WC_LOC_ACCESS_ERR:
-        return HCA_CAUSE_LOCAL_ACCESS;
-    case IBV_WC_LOC_LEN_ERR:
-        return HCA_CAUSE_LENGTH;
-    case IBV_WC_LOC_QP_OP_ERR:
-    case IBV_WC_FATAL_ERR:
-    case IBV_WC_GENERAL_ERR:
-        return HCA_CAUSE_LOCAL_DEVICE;
-    case IBV_WC_LOC_EEC_OP_ERR:
-    case IBV_WC_MW_BIND_ERR:
-    case IBV_WC_LOC_RDD_VIOL_ERR:
-    case IBV_WC_REM_INV_RD_REQ_ERR:
-    case IBV_WC_INV_EECN_ERR:
-    case IBV_WC_INV_EEC_STATE_ERR:
-    case IBV_WC_TM_ERR:
-    case IBV_WC_TM_RNDV_INCOMPLETE:
-        return HCA_CAUSE_NOT_OURS;
-    case IBV_WC_SUCCESS:
-        break;
-    }
-    return HCA_CAUSE_UNKNOWN;
-}
-
-static inline const char *hca_wc_text(const hca_wc_t *wc)
-{
-    return ibv_wc_status_str(wc->status);
-}
-
-/* What only the maker of the device can read; 0: nothing. */
-static inline uint32_t hca_wc_vendor(const hca_wc_t *wc)
-{
-    return wc->vendor_err;
+    hca_failure_t failure = {.cause = hca_status_cause(wc->status),
+                             .text = ibv_wc_status_str(wc->status),
+                             .vendor = wc->vendor_err};
+    if (wc->status == IBV_WC_RESP_TIMEOUT_ERR) failure.cause = HCA_CAUSE_PEER_GONE;
+    if (wc->status == IBV_WC_FATAL_ERR || wc->status == IBV_WC_GENERAL_ERR)
+        failure.cause = HCA_CAUSE_LOCAL_DEVICE;
+    if (wc->status == IBV_WC_TM_ERR || wc->status == IBV_WC_TM_RNDV_INCOMPLETE)
+        failure.cause = HCA_CAUSE_NOT_OURS;
+    return failure;
 }
 
 /* ---- asynchronous events: what a device has to say besides completions ------------------------
@@ -570,36 +402,14 @@ static inline uint32_t hca_wc_vendor(const hca_wc_t *wc)
 
 static inline enum hca_event_kind hca_event_kind(enum ibv_event_type type)
 {
-    switch (type) {
-    case IBV_EVENT_DEVICE_FATAL:
-        return HCA_EVENT_DEVICE;
-    case IBV_EVENT_PORT_ERR:
-        return HCA_EVENT_PORT;
-    case IBV_EVENT_LID_CHANGE:
-    case IBV_EVENT_PKEY_CHANGE:
-    case IBV_EVENT_GID_CHANGE:
-    case IBV_EVENT_PATH_MIG_ERR:
-        return HCA_EVENT_ADDRESS;
-    case IBV_EVENT_CQ_ERR:
-        return HCA_EVENT_OVERFLOW;
-    case IBV_EVENT_QP_FATAL:
-    case IBV_EVENT_SRQ_ERR:
-    case IBV_EVENT_WQ_FATAL:
-        return HCA_EVENT_QUEUE;
-    case IBV_EVENT_QP_REQ_ERR:
-    case IBV_EVENT_QP_ACCESS_ERR:
-        return HCA_EVENT_REFUSED;
-    case IBV_EVENT_COMM_EST:
-    case IBV_EVENT_SQ_DRAINED:
-    case IBV_EVENT_PATH_MIG:
-    case IBV_EVENT_PORT_ACTIVE:
-    case IBV_EVENT_SM_CHANGE:
-    case IBV_EVENT_SRQ_LIMIT_REACHED:
-    case IBV_EVENT_QP_LAST_WQE_REACHED:
-    case IBV_EVENT_CLIENT_REREGISTER:
-        return HCA_EVENT_NEWS;
-    }
-    return HCA_EVENT_UNKNOWN;
+    static const enum hca_event_kind kinds[IBV_EVENT_WQ_FATAL + 1] = {
+        [IBV_EVENT_DEVICE_FATAL] = HCA_EVENT_DEVICE, [IBV_EVENT_PORT_ERR] = HCA_EVENT_PORT,
+        [IBV_EVENT_LID_CHANGE] = HCA_EVENT_ADDRESS,  [IBV_EVENT_PKEY_CHANGE] = HCA_EVENT_ADDRESS,
+        [IBV_EVENT_GID_CHANGE] = HCA_EVENT_ADDRESS,  [IBV_EVENT_PATH_MIG_ERR] = HCA_EVENT_ADDRESS,
+        [IBV_EVENT_CQ_ERR] = HCA_EVENT_OVERFLOW,     [IBV_EVENT_QP_FATAL] = HCA_EVENT_QUEUE,
+        [IBV_EVENT_SRQ_ERR] = HCA_EVENT_QUEUE,       [IBV_EVENT_WQ_FATAL] = HCA_EVENT_QUEUE,
+        [IBV_EVENT_QP_REQ_ERR] = HCA_EVENT_REFUSED,  [IBV_EVENT_QP_ACCESS_ERR] = HCA_EVENT_REFUSED};
+    return (unsigned)type <= IBV_EVENT_WQ_FATAL ? kinds[type] : HCA_EVENT_UNKNOWN;
 }
 
 static inline bool hca_event_of_port(enum ibv_event_type type)
@@ -609,12 +419,6 @@ static inline bool hca_event_of_port(enum ibv_event_type type)
            type == IBV_EVENT_GID_CHANGE || type == IBV_EVENT_SM_CHANGE ||
            type == IBV_EVENT_CLIENT_REREGISTER;
 }
-
-typedef struct hca_event {
-    enum hca_event_kind kind;
-    unsigned port; /* 0 when it is of no port */
-    const char *text;
-} hca_event_t;
 
 /* Takes the next event, if there is one. */
 static inline bool hca_next_event(hca_t hca, hca_event_t *found)

@@ -80,9 +80,11 @@ for folder in "$TEST_SOURCE"/*/; do
 done
 if [ -x "$TEST_SOURCE/install/dist.sh" ]; then family dist "$TEST_SOURCE/install/dist.sh"; fi
 family conduit "$TEST_SOURCE/run-conduit.sh"
-if [ -x "$TEST_BUILD/gasnetrun_portals" ]; then
-    family conduit-portals env -u TEST_LAUNCH TEST_CONDUIT=portals "$TEST_SOURCE/run-conduit.sh"
-fi
+for conduit in vapi portals; do
+    if [ -x "$TEST_BUILD/gasnetrun_$conduit" ]; then
+        family conduit-$conduit env -u TEST_LAUNCH TEST_CONDUIT=$conduit "$TEST_SOURCE/run-conduit.sh"
+    fi
+done
 family env "$TEST_SOURCE/env.sh"
 family exit "$TEST_SOURCE/exit.sh"
 family hardship "$TEST_SOURCE/hardship.sh"

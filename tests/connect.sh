@@ -55,7 +55,9 @@ for mode in ${TEST_MODES:-seq par}; do
     passes "$mode: greetings are late, and cross repetitions"
     SOFTHCA_FAULTS="seed=$seed;hold:qp=2,polls=3,chance=1/2" job 5 "$mode"
     passes "$mode: completions of greetings are held back"
-    SOFTHCA_DEVICES=2x2 GASNET_IBV_PORTS=softhca0:1,2+softhca1:1,2 GASNET_NUM_QPS=3 job 3 "$mode"
+    export "GASNET_${conduit^^}_PORTS=softhca0:1,2+softhca1:1,2"
+    SOFTHCA_DEVICES=2x2 GASNET_NUM_QPS=3 job 3 "$mode"
+    unset "GASNET_${conduit^^}_PORTS"
     [ "$status" = 0 ] || grep -q 'queue pairs with' "$log" # three for each peer
     verdict $? "$mode: over several devices and queue pairs"
 done

@@ -17,7 +17,7 @@ analyse() {
         -I. -Iinclude -Iinclude/ibv-conduit -Icore/ib -Iibv-conduit -I"$TEST_BUILD" \
         -I"$TEST_BUILD/include" -D__linux__ -D__x86_64__ -D__GNUC__=12 -D_GNU_SOURCE \
         -DPTHREAD_MUTEX_INITIALIZER='{0}' -DPTHREAD_RWLOCK_INITIALIZER='{0}' \
-        -DGASNET_NDEBUG -DGASNETI_NO_LINKCHECK "$@" >"$log" 2>&1
+        -DGASNET_NDEBUG -DGASNETC_PARAMS_DEF='"ibv-conduit/params.def"' -DNET_IB_POLL_LOCK=0 -DGASNETI_NO_LINKCHECK "$@" >"$log" 2>&1
     status=$?
     tap_ok $status "cppcheck finds nothing in $name"
     [ $status -eq 0 ] || tap_tail "$log"

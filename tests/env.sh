@@ -133,11 +133,11 @@ accepted "unknown parameter: a warning with the nearest name, and the job runs" 
     'GASNET_AM_CREDITS_PPP' '[Dd]id you mean.*GASNET_AM_CREDITS_PP'
 
 log=$TEST_LOG/env_ports.log
-with=(GASNET_IBV_PORTS=nosuch0:2+softhca9+nosuch1)
+with=("GASNET_${conduit^^}_PORTS=nosuch0:2+softhca9+nosuch1")
 launch "$log" 4 "$hello"
 with=()
 refused "IB-C3 a ports filter that leaves nothing: what is here, and what is not" "$log" \
-    'GASNET_IBV_PORTS=nosuch0:2\+softhca9\+nosuch1 .*softhca0 port 1 is active' \
+    "GASNET_${conduit^^}_PORTS="'nosuch0:2\+softhca9\+nosuch1 .*softhca0 port 1 is active' \
     'matches nosuch0:2, softhca9, nosuch1\)' 'unset it$'
 tap_ok "$([ "$(wc -l <"$log")" -eq 1 ] && ! grep -q SOFTHCA= "$log"; echo $?)" "IB-C3 in one line, without wrong advice"
 
@@ -153,14 +153,14 @@ port_taken() { # NAME PORT ASSIGNMENT...
 }
 port_taken "IB-C3 without a filter: the first active port" "softhca1 port 1" \
     "SOFTHCA_DEVICES=2x2;softhca0:state=down"
-port_taken "IB-C3 with a filter: the port it names" "softhca1 port 2" SOFTHCA_DEVICES=2x2 GASNET_IBV_PORTS=softhca1:2
+port_taken "IB-C3 with a filter: the port it names" "softhca1 port 2" SOFTHCA_DEVICES=2x2 "GASNET_${conduit^^}_PORTS=softhca1:2"
 
 log=$TEST_LOG/env_far.log
 with=(GASNET_PLEASE_BE_FAST=1)
 launch "$log" 2 "$hello"
 with=()
 accepted "unknown parameter without a near name: the command that lists them" "$log" \
-    'GASNET_PLEASE_BE_FAST.*gasnetrun_ibv --help-env'
+    "GASNET_PLEASE_BE_FAST.*gasnetrun_$conduit --help-env"
 
 log=$TEST_LOG/env_signals.log
 with=('GASNET_NO_CATCH_SIGNAL=FOO,SIGSEGV,int,11')
@@ -221,7 +221,7 @@ tap_ok "$([ -z "$doubled" ]; echo $?)" "7.1 VERBOSEENV: each parameter once${dou
 log=$TEST_LOG/env_command.log
 run "$log" "$TEST_LAUNCH" -spawner=carrierpigeon -n 2 "$hello"
 refused "8.5 unknown spawner" "$log" 'carrierpigeon'
-with=(GASNET_IBV_SPAWNER=carrierpigeon GASNET_SPAWNER=carrierpigeon)
+with=("GASNET_${conduit^^}_SPAWNER=carrierpigeon" GASNET_SPAWNER=carrierpigeon)
 run "$log" "$TEST_LAUNCH" -n 2 "$hello"
 with=()
 refused "IB-S2 unknown spawner in the environment" "$log" 'carrierpigeon'
@@ -243,7 +243,7 @@ tap_ok "$(grep -q '^ok 1' "$log" && echo 1 || echo 0)" "8.5 -t runs nothing"
 
 run "$log" "$hello"
 refused "8.5 started without a launcher: a message, never a hang" "$log" \
-    "^gasnet: this program is .* start it with  gasnetrun_ibv -n <processes> $hello "
+    "^gasnet: this program is .* start it with  gasnetrun_$conduit -n <processes> $hello "
 # the program's own words begin with #
 tap_ok "$([ "$(grep -vc '^#' "$log")" -eq 1 ] && ! grep -v '^#' "$log" | grep -q 'WARNING\|GASNET_ERR'; echo $?)" \
     "8.5 ... in one line, which is no warning and holds no code name"

@@ -8,11 +8,12 @@
 
 conduit=${TEST_CONDUIT:-ibv}
 log=$TEST_LOG/rails.log
-export SOFTHCA=on GASNET_VERBOSEENV=1
+ports=GASNET_${conduit^^}_PORTS
+export SOFTHCA=on GASNET_VERBOSEENV=1 ports
 
-hcas=$(sed -n 's/^IBV_HCAS = //p' "$TEST_BUILD/Makefile")
+hcas=$(sed -n "s/^${conduit^^}_HCAS = //p" "$TEST_BUILD/Makefile")
 if [ "${hcas:-1}" -lt 2 ]; then
-    tap_skip "several devices" "this build is configured for one (--disable-ibv-multirail)"
+    tap_skip "several devices" "this build is configured for one (--disable-$conduit-multirail)"
     tap_end
 fi
 
@@ -22,11 +23,12 @@ job() { # N PROGRAM
 
 # over NAME DEVICES PORTS QPS EXPECTED: a small job says which ports it took.
 over() {
-    SOFTHCA_DEVICES=$2 GASNET_IBV_PORTS=$3 GASNET_NUM_QPS=$4 job 2 "testhello-$conduit-seq"
+    local -x "$ports=$3"
+    SOFTHCA_DEVICES=$2 GASNET_NUM_QPS=$4 job 2 "testhello-$conduit-seq"
     local status=$? took
     took=$(sed -n 's/.*processes, started by .*, over \(.*\) (software.*/\1/p' "$log")
     [ $status -eq 0 ] && [ "$took" = "$5" ]
-    tap_ok $? "$1: $2 GASNET_IBV_PORTS=$3 uses ${took:-nothing}"
+    tap_ok $? "$1: $2 $ports=$3 uses ${took:-nothing}"
     [ "$took" = "$5" ] || tap_tail "$log"
 }
 
@@ -41,12 +43,16 @@ over "IB-C3 inactive ports are passed over" "2x2;softhca0/1:state=down" "" 0 \
 over "IB-C3 an inactive device gives way to the next" "3x1;softhca0/1:state=down" "" 0 \
     "softhca1 port 1 + softhca2 port 1"
 
+four_ports() { # PROGRAM
+    local -x "$ports=softhca0:1,2+softhca1:1,2" SOFTHCA_DEVICES=2x2
+    job 3 "$1"
+}
+
 # Everything over several queue pairs: as many as ports, more (by turns), and fewer.
 for mode in ${TEST_MODES:-seq par}; do
     for qps in 0 3; do
         for program in testputget testam testamsize testhandles; do
-            SOFTHCA_DEVICES=2x2 GASNET_IBV_PORTS=softhca0:1,2+softhca1:1,2 GASNET_NUM_QPS=$qps \
-                job 3 "$program-$conduit-$mode"
+            GASNET_NUM_QPS=$qps four_ports "$program-$conduit-$mode"
             status=$?
             [ $status -eq 0 ] && ! grep -q '^not ok' "$log"
             tap_ok $? "IB-C2 $program $mode over four ports, GASNET_NUM_QPS=$qps"
@@ -63,8 +69,8 @@ n=0
 until mkdir "$CLAIMS/$n"; do n=$((n + 1)); done 2>/dev/null
 case $n in
 0) export GASNET_NUM_QPS=5 ;;
-1) export GASNET_IBV_PORTS=softhca1:2 ;;
-2) export GASNET_IBV_PORTS=softhca0 GASNET_NUM_QPS=2 ;;
+1) export "$ports=softhca1:2" ;;
+2) export "$ports=softhca0" GASNET_NUM_QPS=2 ;;
 esac
 exec "$@"
 END

@@ -6,7 +6,9 @@
 
 TEST_BUILD=$(cd "${TEST_BUILD:-.}" && pwd) || exit 1
 TEST_SOURCE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd) || exit 1
-TEST_LAUNCH=${TEST_LAUNCH:-$TEST_BUILD/gasnetrun_${TEST_CONDUIT:-ibv}}
+# Whose programs and launcher are tested.
+TEST_CONDUIT=${TEST_CONDUIT:-ibv}
+TEST_LAUNCH=${TEST_LAUNCH:-$TEST_BUILD/gasnetrun_$TEST_CONDUIT}
 
 # A private directory for temporary files; gone when the script ends.
 tap_scratch=$(mktemp -d "${TMPDIR:-/tmp}/gasnet-test.XXXXXX") || exit 1
@@ -19,7 +21,7 @@ else
     TEST_LOG=${TEST_LOG:-$tap_scratch}
 fi
 mkdir -p "$TEST_LOG" || exit 1
-export TEST_BUILD TEST_SOURCE TEST_LAUNCH TEST_LOG
+export TEST_BUILD TEST_SOURCE TEST_CONDUIT TEST_LAUNCH TEST_LOG
 
 tap_count=0 tap_bad=0
 

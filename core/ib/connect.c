@@ -47,13 +47,14 @@ static const struct net_ib_rail *rail_of(uint32_t index)
 /* Active Messages go by one queue pair; both ends choose the same, and pairs of peers differ. */
 static uint32_t am_index(const net_qp_t *first, const net_ib_end_t *ends, uint32_t qps)
 {
-    return (hca_qp_number(first->qp) + ends[0].far.qp_number) % qps;
+    return (first->qp->qp_num + ends[0].far.qp_number) % qps;
 }
 
 static hca_qp_t make_qp(uint32_t hca, uint32_t recv_depth, uint32_t *inline_max)
 {
-    return hca_qp_create(net_ib_rails.hca[hca].pd, net_ib.send_cq[hca], net_ib.recv_cq[hca],
-                         net_ib_shared_queue(hca), plan.depths.send, recv_depth, inline_max);
+    return hca_qp_create(net_ib_rails.hca[hca].pd, HCA_CONNECTED, net_ib.send_cq[hca],
+                         net_ib.recv_cq[hca], net_ib_shared_queue(hca), plan.depths.send,
+                         recv_depth, inline_max);
 }
 
 /* Devices tell their inline limit only by refusing queue pairs that ask for more.  The one that
@@ -166,7 +167,7 @@ net_qp_t *net_ib_make_qps(net_peer_t *peer)
 static net_ib_end_t describe(const net_qp_t *qp, const struct net_ib_rail *rail)
 {
     net_ib_end_t end = {.device = rail->hca,
-                        .far = {.qp_number = hca_qp_number(qp->qp),
+                        .far = {.qp_number = qp->qp->qp_num,
                                 .psn = plan.psn,
                                 .lid = rail->port.lid,
                                 .mtu = rail->port.mtu,

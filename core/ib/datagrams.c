@@ -63,7 +63,10 @@ static bool make_queues(void)
     const struct net_ib_hca *hca = device();
     box.channel = hca_channel_create(hca->hca);
     if (box.channel) box.cq = hca_cq_create(hca->hca, SENDS + box.recvs, box.channel);
-    if (box.cq) box.qp = hca_datagrams_create(hca->pd, box.cq, SENDS, box.recvs);
+    uint32_t captured = 0;
+    if (box.cq)
+        box.qp = hca_qp_create(hca->pd, HCA_DATAGRAMS, box.cq, box.cq, NULL, SENDS, box.recvs,
+                               &captured);
     return box.qp != NULL;
 }
 
@@ -85,7 +88,6 @@ bool net_ib_datagrams_open(uint32_t peers, uint32_t length, char *why, size_t wh
         net_ib_datagrams_close();
         return false;
     }
-    hca_send_init(&box.send, 0);
     for (uint32_t i = 0; i < SENDS; i++) box.free_sends[box.sends_left++] = i;
     for (uint32_t i = 0; i < box.recvs; i++) {
         hca_recv_init(&box.recv[i], SENDS + i, buffer(SENDS + i), HCA_DATAGRAM_HEAD + length,
@@ -108,7 +110,7 @@ void net_ib_datagrams_close(void)
 
 hca_mail_t net_ib_datagrams_address(void)
 {
-    hca_mail_t mail = {.qp_number = hca_qp_number(box.qp), .key = box.key, .lid = rail()->port.lid};
+    hca_mail_t mail = {.qp_number = box.qp->qp_num, .key = box.key, .lid = rail()->port.lid};
     memcpy(mail.gid, rail()->port.gid, sizeof mail.gid);
     return mail;
 }
@@ -122,7 +124,7 @@ hca_way_t net_ib_datagrams_way(const hca_mail_t *to)
 static bool complete_one(void)
 {
     hca_wc_t wc;
-    if (hca_poll(box.cq, 1, &wc) < 1) return false;
+    if (net_ib_poll(box.cq, 1, &wc) < 1) return false;
     uint32_t id = (uint32_t)hca_wc_id(&wc);
     if (id < SENDS) {
         box.free_sends[box.sends_left++] = id;
@@ -142,7 +144,7 @@ void net_ib_datagram_send(hca_way_t way, const hca_mail_t *to, const void *bytes
         if (!complete_one()) return;
     uint32_t i = box.free_sends[--box.sends_left];
     memcpy(buffer(i), bytes, length);
-    box.send.wr.wr_id = i;
+    hca_send_init(&box.send, i);
     hca_local_t local = {.data = buffer(i), .length = length, .lkey = box.region.lkey[rail()->hca]};
     if (hca_datagram(box.qp, &box.send, local, way, to)) box.free_sends[box.sends_left++] = i;
 }
@@ -166,7 +168,7 @@ void net_ib_datagrams_arm(void)
 
 void net_ib_datagrams_sleep(int fd, double seconds)
 {
-    struct pollfd wait[2] = {{.fd = hca_channel_fd(box.channel), .events = POLLIN},
+    struct pollfd wait[2] = {{.fd = box.channel->fd, .events = POLLIN},
                              {.fd = fd, .events = POLLIN}};
     int ms = seconds < 0 ? -1 : seconds > 1e6 ? 1000000000 : (int)(seconds * 1e3) + 1;
     if (poll(wait, 2, ms) > 0 && (wait[0].revents & POLLIN)) hca_channel_take(box.channel);

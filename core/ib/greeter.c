@@ -92,7 +92,7 @@ static void make(link_t *link)
     net_qp_t *qp = link->first = net_ib_make_qps(link->peer);
     net_ib_greeting_init(&link->greeting, gasnetc_job.rank, net_ib_psn(), net_ib_rails.qps);
     for (uint32_t i = 0; i < net_ib_rails.qps; i++, qp = qp->next)
-        link->greeting.qp_number[i] = hca_qp_number(qp->qp);
+        link->greeting.qp_number[i] = qp->qp->qp_num;
 }
 
 static void join(link_t *link, const net_ib_greeting_t *theirs)

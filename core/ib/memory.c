@@ -7,23 +7,25 @@
 #include <sys/resource.h>
 
 #include "core/ib/rail.h"
+#include "other/softhca/softhca.h"
 
+/* The software device reaches such memory by plain loads and stores. */
 void *net_alloc(size_t size)
 {
-    return hca_alloc(size);
+    return softhca_alloc(size);
 }
 
 void net_free(void *memory)
 {
-    hca_free(memory);
+    softhca_free(memory);
 }
 
 static hca_mr_t register_with(const struct net_ib_hca *hca, void *start, size_t size, bool remote)
 {
-    hca_mr_t mr = hca_register(hca->pd, start, size, remote);
+    hca_mr_t mr = hca_register(hca->pd, start, size, remote ? HCA_REMOTE : HCA_LOCAL);
     if (mr || remote || errno != EFAULT) return mr;
     /* Read-only memory can still be the source of a put. */
-    return hca_register_source(hca->pd, start, size);
+    return hca_register(hca->pd, start, size, HCA_SOURCE);
 }
 
 _Atomic uint64_t net_ib_registrations;
@@ -40,7 +42,7 @@ bool net_register(void *start, size_t size, bool remote, net_region_t *region)
             errno = error;
             return false;
         }
-        region->lkey[i] = hca_lkey(region->mr[i]);
+        region->lkey[i] = region->mr[i]->lkey;
     }
     atomic_fetch_add(&net_ib_registrations, 1);
     return true;
@@ -56,7 +58,7 @@ void net_deregister(net_region_t *region)
 net_key_t net_key(const net_region_t *region)
 {
     net_key_t key = {.rkey = {0}};
-    for (uint32_t i = 0; i < net_ib.hcas; i++) key.rkey[i] = hca_rkey(region->mr[i]);
+    for (uint32_t i = 0; i < net_ib.hcas; i++) key.rkey[i] = region->mr[i]->rkey;
     return key;
 }
 
@@ -64,7 +66,7 @@ void net_explain_register(int error, size_t size, char *text, size_t text_size)
 {
     struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
     getrlimit(RLIMIT_MEMLOCK, &limit);
-    if (error == ENOMEM && !hca_is_soft(net_ib_rails.hca[0].hca) &&
+    if (error == ENOMEM && !net_ib_is_soft(net_ib_rails.hca[0].name) &&
         limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < size)
         snprintf(text, text_size,
                  "the limit on locked memory is %llu KB (ulimit -l); raise it to unlimited in "

@@ -14,7 +14,7 @@
 #include "core/report.h"
 #include "verbs_shim.h"
 
-/* NET_IB_HCAS: how many devices a process may use at once; from configure. */
+/* NET_IB_HCAS: how many devices a process may use at once; from configure, as NET_IB_POLL_LOCK. */
 
 enum {
     NET_STACK_MESSAGE = 512,
@@ -405,8 +405,8 @@ NET_HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t 
     qp->put_bytes += length;
     if (local) qp->puts_not_captured++;
     net_ib_enqueue(&qp->lane, slot, NET_OP_PUT, sent);
-    int error = hca_write(qp->qp, &qp->send, net_ib_local(qp, src, length, local), dst,
-                          net_ib_rkey(qp, key));
+    hca_send_target(&qp->send, dst, net_ib_rkey(qp, key));
+    int error = hca_post(qp->qp, &qp->send, HCA_WRITE, net_ib_local(qp, src, length, local));
     if (__builtin_expect(error != 0, 0)) net_ib_post_failed(peer, "put", error);
     return NET_POSTED;
 }
@@ -421,8 +421,8 @@ NET_HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t 
     qp->gets++;
     qp->get_bytes += length;
     net_ib_enqueue(&qp->lane, slot, NET_OP_GET, sent);
-    int error = hca_read(qp->qp, &qp->send, net_ib_local(qp, dst, length, local), src,
-                         net_ib_rkey(qp, key));
+    hca_send_target(&qp->send, src, net_ib_rkey(qp, key));
+    int error = hca_post(qp->qp, &qp->send, HCA_READ, net_ib_local(qp, dst, length, local));
     if (__builtin_expect(error != 0, 0)) net_ib_post_failed(peer, "get", error);
     return NET_POSTED;
 }
@@ -454,10 +454,19 @@ NET_HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t 
 
 enum { NET_IB_BATCH = 16 };
 
+/* With --enable-...-poll-lock no two threads poll at once (IB-B4), the greeter's and the one that
+ * holds the poll lock neither; reap.c. */
+int net_ib_poll_alone(hca_cq_t cq, int budget, hca_wc_t *wc);
+
+static inline int net_ib_poll(hca_cq_t cq, int budget, hca_wc_t *wc)
+{
+    return NET_IB_POLL_LOCK ? net_ib_poll_alone(cq, budget, wc) : hca_poll(cq, budget, wc);
+}
+
 NET_HOT unsigned net_ib_reap(hca_cq_t cq)
 {
     hca_wc_t wc[NET_IB_BATCH];
-    int n = hca_poll(cq, NET_IB_BATCH, wc);
+    int n = net_ib_poll(cq, NET_IB_BATCH, wc);
     for (int i = 0; i < n; i++) {
         net_lane_t *lane = (net_lane_t *)(uintptr_t)hca_wc_id(&wc[i]);
         net_slot_t *slot = atomic_load_explicit(&lane->oldest, memory_order_relaxed);
@@ -488,7 +497,7 @@ NET_HOT unsigned net_ib_arrivals(hca_cq_t cq, net_message_t **messages, unsigned
 {
     hca_wc_t wc[NET_IB_BATCH];
     net_message_t **out = messages;
-    int n = hca_poll(cq, budget < NET_IB_BATCH ? (int)budget : NET_IB_BATCH, wc);
+    int n = net_ib_poll(cq, budget < NET_IB_BATCH ? (int)budget : NET_IB_BATCH, wc);
     if (n <= 0) return 0;
     for (const hca_wc_t *w = wc, *end = wc + n; w != end; w++) {
         net_recv_t *recv = (net_recv_t *)(uintptr_t)hca_wc_id(w);

@@ -38,6 +38,12 @@ struct net_ib_rails {
 };
 extern struct net_ib_rails net_ib_rails;
 
+/* True if that is a device made of software. */
+static inline bool net_ib_is_soft(const char *name)
+{
+    return !strncmp(name, "softhca", 7);
+}
+
 /* Opens what is active and passes the filter; fatal, saying what was found, when there is nothing.
  */
 void net_ib_rails_open(void);

@@ -16,6 +16,7 @@
 #include "core/job.h"
 #include "core/params.h"
 #include "core/report.h"
+#include "other/softhca/softhca.h"
 
 struct net_ib net_ib;
 struct net_ib_rails net_ib_rails;
@@ -66,15 +67,15 @@ static void survey_tell(const survey_t *survey, char *error, size_t size)
     }
     net_ib_ports_unmatched(filter, survey->ports, survey->count, absent, sizeof absent);
     snprintf(error, size, "%s=%s leaves no usable InfiniBand port (%s%s%s). Correct it or unset it",
-             HCA_PORTS_VARIABLE, filter, survey->text, *absent ? "; nothing here matches " : "",
+             NET_PORTS_VARIABLE, filter, survey->text, *absent ? "; nothing here matches " : "",
              absent);
 }
 
 /* True if one network may reach this port and those taken before. */
-static bool same_kind(hca_t hca, const hca_port_t *port)
+static bool same_kind(const char *name, const hca_port_t *port)
 {
     const struct net_ib_rails *r = &net_ib_rails;
-    return (r->hcas == 0 || hca_is_soft(hca) == hca_is_soft(r->hca[0].hca)) &&
+    return (r->hcas == 0 || net_ib_is_soft(name) == net_ib_is_soft(r->hca[0].name)) &&
            (r->rails == 0 || port->ethernet == r->rail[0].port.ethernet);
 }
 
@@ -97,7 +98,7 @@ static bool take_ports(hca_t hca, const char *name, survey_t *survey)
         else if (rule == NET_IB_PORT_NO || (rule == NET_IB_PORT_FIRST_ACTIVE && tried_active)) {
             survey_note(survey, name, number, "is active, but not in it");
             survey->filtered = true;
-        } else if (!same_kind(hca, &port)) {
+        } else if (!same_kind(name, &port)) {
             survey_note(survey, name, number, "is of another kind");
         } else {
             survey_note(survey, name, number, "is active");
@@ -117,19 +118,17 @@ static bool take_ports(hca_t hca, const char *name, survey_t *survey)
 /* Opens every fitting port that there is room for, or says in `error` why there is none. */
 static void open_ports(char *error, size_t size)
 {
-    int count = 0;
-    hca_list_t list = hca_list(gasnetc_job.rank, &count);
+    softhca_number(gasnetc_job.rank); /* it may be asked to inject faults into that process */
     survey_t survey = {.used = 0};
-    for (int i = 0;
-         list && i < count && net_ib_rails.hcas < NET_IB_HCAS && net_ib_rails.rails < NET_IB_RAILS;
-         i++) {
-        hca_t hca = hca_open(list, i);
+    for (int i = 0; net_ib_rails.hcas < NET_IB_HCAS && net_ib_rails.rails < NET_IB_RAILS; i++) {
+        char name[64];
+        hca_t hca = hca_open(i, name);
+        if (!*name) break;
         if (!hca)
-            survey_add(&survey, "%s cannot be opened: %s", hca_list_name(list, i), strerror(errno));
-        else if (!take_ports(hca, hca_list_name(list, i), &survey))
+            survey_add(&survey, "%s cannot be opened: %s", name, strerror(errno));
+        else if (!take_ports(hca, name, &survey))
             hca_close(hca);
     }
-    if (list) hca_list_free(list);
     if (!net_ib_rails.rails) survey_tell(&survey, error, size);
 }
 
@@ -163,16 +162,31 @@ static void name_ports(void)
     }
 }
 
+/* IB-B4, and what its neighbour in the same firmware costs. */
+static void check_firmware(const struct net_ib_hca *hca)
+{
+    if (hca->limits.polls_alone && !NET_IB_POLL_LOCK)
+        gasneti_fatal("%s: with its firmware %s, which is below 3.0, threads cannot poll at once; "
+                      "update the firmware, or configure this library with "
+                      "--enable-" NET_CONDUIT "-poll-lock",
+                      hca->name, hca->limits.firmware);
+    if (hca->limits.slow_inline && gasnetc_params.inline_limit != 0)
+        gasneti_warn("%s: inline sends are slow with its firmware %s, which is below 3.0; update "
+                     "the firmware, or set GASNET_INLINESEND_LIMIT=0",
+                     hca->name, hca->limits.firmware);
+}
+
 void net_ib_rails_open(void)
 {
     char why[160], error[1024] = "";
     if (net_ib_ports_check(gasnetc_params.ports, why, sizeof why))
         open_ports(error, sizeof error);
     else
-        snprintf(error, sizeof error, HCA_PORTS_VARIABLE "=%s: %s", gasnetc_params.ports, why);
+        snprintf(error, sizeof error, NET_PORTS_VARIABLE "=%s: %s", gasnetc_params.ports, why);
     gasneti_fatal_if_any(error);
     for (uint32_t i = 0; i < net_ib_rails.hcas; i++) {
         struct net_ib_hca *hca = &net_ib_rails.hca[i];
+        check_firmware(hca);
         hca->pd = hca_pd_create(hca->hca);
         if (!hca->pd)
             gasneti_fatal("%s: cannot allocate a protection domain: %s", hca->name,
@@ -264,15 +278,17 @@ static uint32_t replies_in_all(uint32_t peers)
     return (uint32_t)replies;
 }
 
+/* The software device keeps an open file for each process it talks to, and one for each that talks
+ * to it; a real device has none. */
 static void tell_caps(uint32_t peers, struct net_caps *caps)
 {
     const struct net_ib_hca *first = &net_ib_rails.hca[0];
-    bool soft = hca_is_soft(first->hca);
+    bool soft = net_ib_is_soft(first->name);
     *caps = (struct net_caps){.inline_max = net_ib.inline_max,
                               .transfer_max = (size_t)1 << 30,
                               .am_max = net_ib.buffer_size,
                               .region_max = SIZE_MAX,
-                              .descriptors = hca_descriptors(first->hca) * peers,
+                              .descriptors = (soft ? 2 : 0) * peers,
                               .pays_for_pinning = !soft,
                               .ordered = true,
                               .credits = credits_per_peer()};

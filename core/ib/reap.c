@@ -4,8 +4,18 @@
  * With one device, and buffers for each peer, net_reap and net_arrivals do not come here.
  */
 #include <poll.h>
+#include <pthread.h>
 
 #include "core/ib/shared.h"
+
+int net_ib_poll_alone(hca_cq_t cq, int budget, hca_wc_t *wc)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    int n = hca_poll(cq, budget, wc);
+    pthread_mutex_unlock(&lock);
+    return n;
+}
 
 unsigned net_ib_reap_others(void)
 {
@@ -36,8 +46,7 @@ void net_block(void)
 {
     struct pollfd wait[NET_IB_HCAS];
     for (uint32_t i = 0; i < net_ib.hcas; i++)
-        wait[i] =
-            (struct pollfd){.fd = hca_channel_fd(net_ib_rails.hca[i].channel), .events = POLLIN};
+        wait[i] = (struct pollfd){.fd = net_ib_rails.hca[i].channel->fd, .events = POLLIN};
     if (poll(wait, net_ib.hcas, -1) <= 0) return;
     for (uint32_t i = 0; i < net_ib.hcas; i++)
         if (wait[i].revents & POLLIN) hca_channel_take(net_ib_rails.hca[i].channel);

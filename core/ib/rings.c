@@ -172,7 +172,7 @@ void net_ib_ring_pad(char *pad, uint32_t length)
 /* ---- being given
  * ----------------------------------------------------------------------------------- */
 
-static void accept(net_peer_t *peer, uint32_t offer)
+static void take_offer(net_peer_t *peer, uint32_t offer)
 {
     const net_qp_t *qp = peer->am;
     net_rings_t *rings = rings_of(peer);
@@ -189,6 +189,6 @@ bool net_ib_beside(net_peer_t *peer, uint32_t word)
     if (word == (uint32_t)NET_IB_SYSTEM) return true;
     net_rings_t *rings = atomic_load(&peer->am->rings);
     if (rings) amrdma_told(&rings->out, (uint16_t)word);
-    if (word >> 16) accept(peer, word >> 16);
+    if (word >> 16) take_offer(peer, word >> 16);
     return false;
 }

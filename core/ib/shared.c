@@ -98,7 +98,7 @@ uint32_t net_ib_shared_open(uint64_t own, uint32_t replies)
         return 0;
     case NET_IB_CANNOT_SHARE:
         gasneti_fatal("GASNET_USE_SRQ=1: %s has no shared receive queues; unset it, or use another "
-                      "device (" HCA_PORTS_VARIABLE ")",
+                      "device (" NET_PORTS_VARIABLE ")",
                       net_ib_rails.text);
     case NET_IB_SHARE:
         break;
@@ -128,7 +128,7 @@ void net_ib_shared_close(void)
 
 void net_ib_shared_enter(const net_qp_t *qp)
 {
-    uint32_t key = net_ib_owners_key(qp->here, hca_qp_number(qp->qp));
+    uint32_t key = net_ib_owners_key(qp->here, qp->qp->qp_num);
     if (!net_ib_owners_enter(&shared.owners, key, qp->lane.peer))
         gasneti_fatal("out of memory while connecting to %s",
                       gasneti_rank_name(qp->lane.peer->rank));
@@ -225,7 +225,8 @@ static net_recv_t *take_one(batch_t *batch, uint32_t hca, const hca_wc_t *wc)
 static unsigned take(uint32_t hca, net_message_t **messages, unsigned budget, unsigned *systems)
 {
     hca_wc_t wc[NET_IB_BATCH];
-    int n = hca_poll(net_ib.recv_cq[hca], budget < NET_IB_BATCH ? (int)budget : NET_IB_BATCH, wc);
+    int n =
+        net_ib_poll(net_ib.recv_cq[hca], budget < NET_IB_BATCH ? (int)budget : NET_IB_BATCH, wc);
     if (n <= 0) return 0;
     unsigned taken = 0;
     batch_t batch = {.spares = take_spares(n)};

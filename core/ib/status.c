@@ -55,12 +55,12 @@ static report_t ask_devices(void)
 static void tell(const char *what, net_peer_t *peer, const hca_wc_t *wc)
 {
     report_t report = ask_devices();
+    const hca_failure_t failure = hca_wc_failure(wc);
     char vendor[40] = "";
-    if (hca_wc_vendor(wc))
-        snprintf(vendor, sizeof vendor, ", vendor's code %#x", hca_wc_vendor(wc));
-    gasneti_failed("%s %s failed: %s%s%s; %s", what, gasneti_rank_name(peer->rank), hca_wc_text(wc),
+    if (failure.vendor) snprintf(vendor, sizeof vendor, ", vendor's code %#x", failure.vendor);
+    gasneti_failed("%s %s failed: %s%s%s; %s", what, gasneti_rank_name(peer->rank), failure.text,
                    vendor, report.text,
-                   report.advice ? report.advice : net_ib_cause_advice(hca_wc_cause(wc)));
+                   report.advice ? report.advice : net_ib_cause_advice(failure.cause));
 }
 
 /* What the operation holds stays held: the job ends, and the device may still look at it. */
@@ -72,7 +72,7 @@ void net_ib_send_failed(net_peer_t *peer, net_slot_t *slot, const hca_wc_t *wc)
 
 void net_ib_recv_failed(net_peer_t *peer, const hca_wc_t *wc)
 {
-    if (hca_wc_cause(wc) != HCA_CAUSE_FLUSHED) {
+    if (hca_wc_failure(wc).cause != HCA_CAUSE_FLUSHED) {
         tell("receiving from", peer, wc);
         return;
     }

@@ -44,6 +44,32 @@ static const char *const events[HCA_EVENTS] = {
                           "look at the system log",
 };
 
+enum hca_cause hca_status_cause(unsigned status)
+{
+    static const enum hca_cause of[] = {
+        HCA_CAUSE_UNKNOWN,       /* success */
+        HCA_CAUSE_LENGTH,        /* local length */
+        HCA_CAUSE_LOCAL_DEVICE,  /* local queue pair operation */
+        HCA_CAUSE_NOT_OURS,      /* local EEC operation */
+        HCA_CAUSE_LOCAL_ACCESS,  /* local protection */
+        HCA_CAUSE_FLUSHED,       /* flushed */
+        HCA_CAUSE_NOT_OURS,      /* window bind */
+        HCA_CAUSE_DISAGREE,      /* bad response */
+        HCA_CAUSE_LOCAL_ACCESS,  /* local access */
+        HCA_CAUSE_DISAGREE,      /* remote: invalid request */
+        HCA_CAUSE_REMOTE_ACCESS, /* remote access */
+        HCA_CAUSE_REMOTE_DEVICE, /* remote operation */
+        HCA_CAUSE_PEER_GONE,     /* retries exceeded */
+        HCA_CAUSE_NOT_READY,     /* RNR retries exceeded */
+        HCA_CAUSE_NOT_OURS,      /* RD domain violation */
+        HCA_CAUSE_NOT_OURS,      /* invalid RD request */
+        HCA_CAUSE_REMOTE_DEVICE, /* aborted */
+        HCA_CAUSE_NOT_OURS,      /* EEC number */
+        HCA_CAUSE_NOT_OURS,      /* EEC state */
+    };
+    return status < sizeof of / sizeof *of ? of[status] : HCA_CAUSE_UNKNOWN;
+}
+
 const char *net_ib_cause_advice(enum hca_cause cause)
 {
     return causes[(unsigned)cause < HCA_CAUSES ? cause : HCA_CAUSE_UNKNOWN];

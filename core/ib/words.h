@@ -35,6 +35,10 @@ enum hca_event_kind {
     HCA_EVENTS
 };
 
+/* The cause of a completion's status, by the numbers that VAPI and IB Verbs share: those up to 18.
+ */
+enum hca_cause hca_status_cause(unsigned status);
+
 /* What to check, in words that follow a semicolon. */
 const char *net_ib_cause_advice(enum hca_cause cause);
 

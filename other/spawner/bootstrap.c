@@ -115,13 +115,15 @@ static void say(struct text *text, const char *format, ...)
     text->left -= used;
 }
 
+const char *bootstrap_launcher = "its launcher";
+
 static enum bootstrap_status nobody_started_us(const char *program, char *why, size_t why_size)
 {
     snprintf(why, why_size,
-             "this program is one process of a parallel job: start it with  gasnetrun_ibv -n "
+             "this program is one process of a parallel job: start it with  %s -n "
              "<processes> %s  or by a PMIx or MPI launcher such as mpirun (none did: %s, "
              "PMIX_NAMESPACE, OMPI_COMM_WORLD_SIZE and PMI_RANK are not set)",
-             program ? program : "./program", SPAWNER_CONTROL);
+             bootstrap_launcher, program ? program : "./program", SPAWNER_CONTROL);
     return BOOTSTRAP_NOT_SPAWNED;
 }
 

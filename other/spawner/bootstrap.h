@@ -36,6 +36,9 @@ struct bootstrap_job {
     const char *spawner;     /* "ssh", "mpi" or "pmix"; for messages */
 };
 
+/* What people start such programs with, for messages; set before bootstrap_init. */
+extern const char *bootstrap_launcher;
+
 /* Joins the job.  Strips launcher-private words from argc and argv where there are any; both may be
  * NULL.  `why` receives one or more lines of text (without a final newline) when the result is not
  * BOOTSTRAP_OK; it never blocks when no launcher is there.  Call once. */

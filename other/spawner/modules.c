@@ -122,8 +122,8 @@ static void say_absent(const struct search *search, bool built)
     else
         snprintf(search->why, search->why_size,
                  "the library was built without it (no gasnet-spawner-%s.so in %s): start the "
-                 "program with gasnetrun_ibv -spawner=ssh, or build the library where there is one",
-                 search->name, SPAWNER_MODULE_DIR);
+                 "program with %s -spawner=ssh, or build the library where there is one",
+                 search->name, SPAWNER_MODULE_DIR, bootstrap_launcher);
 }
 
 const struct spawner_ops *spawner_pmix_load(char *why, size_t why_size)

@@ -55,8 +55,8 @@ ends() {
     row "SIGKILL of one, the peer polls" nonzero 2000 "29.3 / 29.8 s" "$exits" killed_others_poll
     row "SIGKILL of one, the peer sleeps" nonzero 2000 "6.2 / 29.5 s" "$exits" killed_others_sleep
     row "SEGV of one" nonzero 2000 "29.4 / 29.5 s" "$exits" segv
-    SOFTHCA=on GASNET_IBV_PORTS=softhca7 row "both fail at start-up" nonzero 2000 "- / 29.3 s" \
-        env GASNET_IBV_PORTS=softhca7 "$TEST_BUILD/tests/testhello-$conduit-seq"
+    SOFTHCA=on row "both fail at start-up" nonzero 2000 "- / 29.3 s" \
+        env "GASNET_${conduit^^}_PORTS=softhca7" "$TEST_BUILD/tests/testhello-$conduit-seq"
 }
 
 # All libraries and tools, from nothing, on two processors.

@@ -15,7 +15,7 @@ scene() {
     shift 6
     rm -f "$stats"
     (export TEST_MARKER=flow.$$; env "$@" GASNET_STATSFILE="$stats" timeout -k 5 300 "$TEST_LAUNCH" -n "$n" \
-        "$TEST_BUILD/tests/testflow-ibv-$mode" "$scene" "$number") >"$log" 2>&1 </dev/null
+        "$TEST_BUILD/tests/testflow-$TEST_CONDUIT-$mode" "$scene" "$number") >"$log" 2>&1 </dev/null
     status=$?
     [ $status -eq "$expect" ] && no_orphans flow.$$ 5
     tap_ok $? "$name ($mode)"

@@ -11,7 +11,7 @@
 export SOFTHCA=on TEST_HANG=40
 unset GASNET_VERBOSEENV SOFTHCA_DEVICES
 rows=$tap_scratch/rows log=$TEST_LOG/params.log proved=' '
-def_rows "$TEST_SOURCE/../core/params.def" \
+def_rows "$TEST_SOURCE/../$TEST_CONDUIT-conduit/params.def" \
     'PARAM(field, type, name, alias, initial, least, most, same, help)' \
     'name @ alias @ S(type) @ S(initial) @ S(least) @ S(most) @ S(same)' '#define GASNETC_DEFAULT_SPARES 2' |
     tr '\t' '|' >"$rows"
@@ -39,7 +39,7 @@ sees() {
     local text=$1 n=$2 arguments=$3 patterns=$4 pattern word wrong=''
     shift 4
     for word; do case $word in GASNET_*) proved="$proved${word%%=*} " ;; esac done
-    job "$n" "params/probe-ibv-$mode" "$arguments" "$@"
+    job "$n" "params/probe-$TEST_CONDUIT-$mode" "$arguments" "$@"
     [ $status -eq 0 ] || wrong=" (status $status)"
     while IFS= read -r pattern; do
         grep -qE -- "$pattern" "$log" || wrong="$wrong (no /$pattern/)"
@@ -58,7 +58,7 @@ elsewhere() {
 
 # ---- connections: IB-C
 
-hcas=$(sed -n 's/^IBV_HCAS = //p' "$TEST_BUILD/Makefile")
+hcas=$(sed -n "s/^${TEST_CONDUIT^^}_HCAS = //p" "$TEST_BUILD/Makefile")
 if [ "${hcas:-1}" -ge 2 ]; then
     sees "IB-C2 as many queue pairs, by turns over the ports" 2 attributes \
         $'qp softhca0/1 .* depth=26\nqp softhca1/1 .* depth=26' GASNET_NUM_QPS=3 SOFTHCA_DEVICES=2x1
@@ -69,7 +69,7 @@ if [ "${hcas:-1}" -ge 2 ]; then
 else
     elsewhere GASNET_NUM_QPS rails.sh 'disable-ibv-multirail' "there is one in this build"
 fi
-sees "IB-C3 the port it names" 2 attributes '^qp softhca0/2 ' GASNET_IBV_PORTS=softhca0:2 SOFTHCA_DEVICES=1x2
+sees "IB-C3 the port it names" 2 attributes '^qp softhca0/2 ' "GASNET_${TEST_CONDUIT^^}_PORTS=softhca0:2" SOFTHCA_DEVICES=1x2
 sees "IB-C5 IB-C6 IB-C7 without a word" 2 attributes 'timeout=18 retries=7 begun=128 served=128' GASNET_QP_RD_ATOM=0
 sees "IB-C5 of every queue pair" 3 attributes 'timeout=11 retries=7' GASNET_QP_TIMEOUT=11
 sees "IB-C6 of every queue pair" 3 attributes 'timeout=18 retries=3' GASNET_QP_RETRY_COUNT=3
@@ -161,7 +161,7 @@ sees "IB-R6 as many as IB-R2" 2 'bounce 100' 'bounce stalled=[1-9][0-9]* most=12
 for count in 1 2; do
     sees "IB-R6 one for a Request that waits, one for a Reply" 2 'bounce 100 put 65536 long 65536' 'bounce stalled=[1-9][0-9]* most=2' GASNET_BBUF_COUNT=$count
     for mode in seq par; do
-        job 3 testamflood-ibv-$mode "" GASNET_BBUF_COUNT=$count GASNET_INLINESEND_LIMIT=0 GASNET_MAX_THREADS=8
+        job 3 testamflood-$TEST_CONDUIT-$mode "" GASNET_BBUF_COUNT=$count GASNET_INLINESEND_LIMIT=0 GASNET_MAX_THREADS=8
         tap_ok $status "IB-R6 no deadlock: testamflood $mode with GASNET_BBUF_COUNT=$count"
         [ $status -eq 0 ] || tap_tail "$log"
     done
@@ -186,7 +186,7 @@ sees "IB-W2 by puts" 2 barrier 'barrier puts=1 sends=0' GASNET_BARRIER=RDMADISSE
 sees "by messages" 2 barrier 'barrier puts=0 sends=1' GASNET_BARRIER=AMDISSEM
 mode=par
 sees "as many threads as allowed" 2 'threads 2' 'threads 2' GASNET_MAX_THREADS=3
-job 2 params/probe-ibv-par 'threads 3' GASNET_MAX_THREADS=3
+job 2 params/probe-$TEST_CONDUIT-par 'threads 3' GASNET_MAX_THREADS=3
 [ $status -ne 0 ] && grep -q 'more than 3 client threads at once: the limit is GASNET_MAX_THREADS' "$log"
 tap_ok $? "GASNET_MAX_THREADS: one more ends the job, with its name"
 mode=seq
@@ -213,7 +213,7 @@ chmod +x "$tap_scratch/differ"
 differ() { # NAME FIRST OTHERS
     rm -rf "$tap_scratch/claim"
     under=$tap_scratch/differ
-    job 2 testhello-ibv-seq "" "DIFFER=$1:$2:$3" "DIFFER_CLAIM=$tap_scratch/claim"
+    job 2 "testhello-$TEST_CONDUIT-seq" "" "DIFFER=$1:$2:$3" "DIFFER_CLAIM=$tap_scratch/claim"
     under=
 }
 
@@ -257,20 +257,20 @@ while IFS='|' read -r name alias type _ least most same; do
     case $type in
     NUMBER | SIZE | SECONDS)
         for bad in banana $((low - 1)) $above; do
-            job 1 testhello-ibv-seq "" "$name=$bad"
+            job 1 "testhello-$TEST_CONDUIT-seq" "" "$name=$bad"
             says "$name=$bad: one line with name, value and range" "$name=$bad: .*(is|range is) [-0-9.]+( [A-Z]*B?)? to (any size|[0-9.]+)"
         done
         ;;
     BOOLEAN)
-        job 1 testhello-ibv-seq "" "$name=maybe"
+        job 1 "testhello-$TEST_CONDUIT-seq" "" "$name=maybe"
         says "$name=maybe: one line with name, value and what there is" "$name=maybe: not yes or no"
         ;;
     esac
     if [ -n "$alias" ]; then
-        job 1 testhello-ibv-seq "" "$alias=$first" GASNET_VERBOSEENV=1
+        job 1 "testhello-$TEST_CONDUIT-seq" "" "$alias=$first" GASNET_VERBOSEENV=1
         [ $status -eq 0 ] && grep -qE "ENV parameter: $name += +$first( |$)" "$log"
         tap_ok $? "$alias is $name"
-        job 1 testhello-ibv-seq "" "$alias=banana"
+        job 1 "testhello-$TEST_CONDUIT-seq" "" "$alias=banana"
         says "$alias=banana: with both names" "$name=banana: .*$alias"
     fi
 done <"$rows"

@@ -6,7 +6,7 @@ EXTRA_DIST += tests/sim/run.sh
 tests_sim_libsim_a_SOURCES = tests/sim/sim.c tests/sim/sim.h tests/sim/schedule.c tests/sim/schedule.h
 
 # The engine, compiled against lanes of the simulator, found by -Itests/sim/network.
-sim_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-conduit \
+sim_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-conduit -DGASNETC_PARAMS_DEF='"ibv-conduit/params.def"' \
 	-I$(top_srcdir)/tests/sim/network $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNET_SEQ
 tests_sim_libjob_a_SOURCES = \
 	core/am_deliver.c core/am_send.c core/buffers.c core/context.c core/poll.c core/rdma.c core/thread.c \

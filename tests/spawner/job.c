@@ -305,6 +305,7 @@ int main(int argc, char **argv)
     char why[600];
     if (argc > 1 && strcmp(argv[1], "fail-early") == 0) return 5;
     if (argc > 1 && strcmp(argv[1], "help") == 0) return 0;
+    bootstrap_launcher = "gasnetrun_ibv";
     enum bootstrap_status status = bootstrap_init(&argc, &argv, &job, why, sizeof why);
     if (status != BOOTSTRAP_OK) {
         fprintf(stderr, "%s\n", why);

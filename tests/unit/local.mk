@@ -8,7 +8,7 @@ ARFLAGS = cr
 
 tests_unit_libcheck_a_SOURCES = tests/unit/check.c tests/unit/check.h
 
-unit_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-conduit \
+unit_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-conduit -DGASNETC_PARAMS_DEF='"ibv-conduit/params.def"' \
 	-I$(top_srcdir)/tests/unit/script $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNET_SEQ
 tests_unit_libscript_a_SOURCES = \
 	core/am_deliver.c core/am_handlers.c core/am_send.c core/am_variadic.c core/notice.c \

@@ -14,11 +14,12 @@ static void test_statuses(void)
     bool met[HCA_CAUSES] = {false};
     for (int i = IBV_WC_SUCCESS + 1; i < STATUSES; i++) {
         hca_wc_t wc = {.status = (enum ibv_wc_status)i};
-        enum hca_cause cause = hca_wc_cause(&wc);
+        const hca_failure_t failure = hca_wc_failure(&wc);
+        const enum hca_cause cause = failure.cause;
         met[cause] = true;
         check_each(cause != HCA_CAUSE_UNKNOWN, "status %d is not sorted", i);
-        check_each(strlen(hca_wc_text(&wc)) > 4 && !strstr(hca_wc_text(&wc), "unknown"),
-                   "status %d has the words \"%s\"", i, hca_wc_text(&wc));
+        check_each(strlen(failure.text) > 4 && !strstr(failure.text, "unknown"),
+                   "status %d has the words \"%s\"", i, failure.text);
     }
     check_all("every work-completion status has words and a cause");
     for (int i = 0; i < HCA_CAUSES; i++) {
@@ -32,7 +33,7 @@ static void test_statuses(void)
     }
     check_all("every cause is one of some status, and has a remedy of its own in one line");
     hca_wc_t newer = {.status = (enum ibv_wc_status)STATUSES};
-    check(hca_wc_cause(&newer) == HCA_CAUSE_UNKNOWN && hca_wc_text(&newer) &&
+    check(hca_wc_failure(&newer).cause == HCA_CAUSE_UNKNOWN && hca_wc_failure(&newer).text &&
               net_ib_cause_advice((enum hca_cause)77) == net_ib_cause_advice(HCA_CAUSE_UNKNOWN),
           "a status newer than this library has words as well");
 }

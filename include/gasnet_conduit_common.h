@@ -1,0 +1,35 @@
+/* gasnet_conduit_common.h - what clients see of every conduit alike.
+ *
+ * Private part of gasnet.h, included by each <conduit>-conduit/gasnet_conduit.h behind its name and
+ * what it has otherwise.  Names and numbers only; no network header.
+ */
+#ifndef GASNETI_CONDUIT_COMMON_H
+#define GASNETI_CONDUIT_COMMON_H
+
+#define GASNET_CORE_NAME            GASNET_CONDUIT_NAME
+#define GASNET_CORE_NAME_STR        GASNET_CONDUIT_NAME_STR
+#define GASNET_CORE_VERSION         2.0
+#define GASNET_CORE_VERSION_STR     "2.0"
+#define GASNET_EXTENDED_NAME        REFERENCE
+#define GASNET_EXTENDED_NAME_STR    "REFERENCE"
+#define GASNET_EXTENDED_VERSION     2.0
+#define GASNET_EXTENDED_VERSION_STR "2.0"
+
+#define GASNET_MAXNODES         65535
+#define GASNETC_NODE_TYPE       uint16_t
+#define GASNET_ALIGNED_SEGMENTS 0 /* nodes' segments may lie at different addresses */
+#define GASNET_PSHM             0 /* no memory is shared between nodes of one host */
+#define GASNET_NULL_ARGV_OK     1
+
+/* Message limits in bytes.  A Medium travels in one 4096-byte buffer less the largest header. */
+#define GASNETC_MAX_ARGS 16
+#ifndef GASNETC_MAX_MEDIUM
+#define GASNETC_MAX_MEDIUM 4024
+#endif
+#define GASNETC_MAX_LONG_REQUEST 0x7fffffff
+#define GASNETC_MAX_LONG_REPLY   0x7fffffff
+
+/* Most client threads alive at once in one node (PARSYNC and PAR). */
+#define GASNETC_MAX_THREADS 256
+
+#endif

@@ -1,0 +1,13 @@
+/* gasnet_conduit.h - what a client sees differently from one conduit to the next: Mellanox's VAPI.
+ *
+ * Private part of gasnet.h, found through the include path, which is how a client selects its
+ * conduit.
+ */
+#ifndef GASNETI_IN_GASNET_H
+#error "gasnet_conduit.h is private: include gasnet.h"
+#endif
+#define GASNET_CONDUIT_NAME     VAPI
+#define GASNET_CONDUIT_NAME_STR "VAPI"
+#define GASNET_CONDUIT_VAPI     1
+#define GASNETI_LAUNCHER        "gasnetrun_vapi"
+#include "gasnet_conduit_common.h"
