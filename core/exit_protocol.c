@@ -45,8 +45,15 @@ static action_t count_candidate(protocol_t *p, uint8_t code)
 /* ---- every node ---------------------------------------------------------------------------------
  */
 
-static action_t become_master(protocol_t *p)
+/* Of several wishes the largest stands, so that no failure is lost to a 0. */
+static void raise_code(protocol_t *p, uint8_t code)
 {
+    if (code > p->code) p->code = code;
+}
+
+static action_t become_master(protocol_t *p, uint8_t largest)
+{
+    raise_code(p, largest);
     p->state = p->size > 1 ? GASNETC_EXIT_COLLECTING : GASNETC_EXIT_DONE;
     return send_all(GASNETC_EXIT_REQUEST, p->code);
 }
@@ -66,12 +73,14 @@ action_t gasnetc_exit_grace_over(protocol_t *p)
     if (p->rank != 0) return send_one(0, GASNETC_EXIT_CLAIM, p->code);
     if (p->decided) return nothing;
     p->decided = true;
-    return become_master(p);
+    return become_master(p, p->largest_code);
 }
 
 void gasnetc_exit_time_over(protocol_t *p)
 {
-    if (p->state != GASNETC_EXIT_DONE) p->state = GASNETC_EXIT_FAILED;
+    if (p->state == GASNETC_EXIT_DONE) return;
+    p->state = GASNETC_EXIT_FAILED;
+    raise_code(p, p->largest_code);
 }
 
 /* The master's order.  A node that was idle ends now; one that was waiting is told the code. */
@@ -96,9 +105,10 @@ action_t gasnetc_exit_receive(protocol_t *p, uint32_t from, enum gasnetc_exit_me
     case GASNETC_EXIT_CLAIM:
         if (p->rank != 0 || p->decided) return nothing;
         p->decided = true;
-        return send_one(from, GASNETC_EXIT_ELECTED, code);
+        return send_one(from, GASNETC_EXIT_ELECTED,
+                        code > p->largest_code ? code : p->largest_code);
     case GASNETC_EXIT_ELECTED:
-        return p->state == GASNETC_EXIT_WAITING ? become_master(p) : nothing;
+        return p->state == GASNETC_EXIT_WAITING ? become_master(p, code) : nothing;
     case GASNETC_EXIT_TOGETHER:
         if (p->state != GASNETC_EXIT_WAITING) return nothing;
         p->code = code;

@@ -3,8 +3,9 @@
  *
  * A node that wants to end becomes a candidate: it tells node 0 its code.  When every node has
  * done so, node 0 tells all of them the largest code, and the end was collective.  A candidate that
- * has waited for the grace period claims to be master; node 0 grants the first claim.  The master
- * sends every other node an exit request with its code and waits for their answers.  A node that
+ * has waited for the grace period claims to be master; node 0 grants the first claim, and tells the
+ * largest code of which it knows.  The master sends every other node an exit request with that code
+ * and waits for their answers.  A node that
  * gets a request and was not yet ending, ends.  Whoever waits too long (node 0 wedged, a peer that
  * never polls) gives up, and the engine has the launcher end the job.
  *
@@ -21,7 +22,7 @@
 enum gasnetc_exit_message {
     GASNETC_EXIT_CANDIDATE, /* to node 0: I am ending with `code` */
     GASNETC_EXIT_CLAIM,     /* to node 0: I have waited for the others; make me master */
-    GASNETC_EXIT_ELECTED,   /* from node 0: you are master */
+    GASNETC_EXIT_ELECTED,   /* from node 0: you are master; the largest code so far is `code` */
     GASNETC_EXIT_TOGETHER,  /* from node 0: all are ending; the job's code is `code` */
     GASNETC_EXIT_REQUEST,   /* from the master: end now, with `code` */
     GASNETC_EXIT_ANSWER,    /* to the master: I have it */
@@ -38,7 +39,7 @@ enum gasnetc_exit_state {
 typedef struct gasnetc_exit_protocol {
     uint32_t rank, size;
     enum gasnetc_exit_state state;
-    uint8_t code;         /* the code this node leaves with */
+    uint8_t code;         /* the code this node leaves with, also when it has failed */
     uint32_t answers;     /* master: received */
     uint32_t candidates;  /* node 0: how many have announced themselves */
     uint8_t largest_code; /* node 0 */

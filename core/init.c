@@ -93,10 +93,11 @@ static int join(int *argc, char ***argv)
     return GASNET_OK;
 }
 
-/* The launcher is gone, or says that the job is over. */
+/* The launcher is gone, or says that the job is over.  A wish of our own that is not 0 is not lost
+ * to another's 0. */
 static void on_job_death(int code)
 {
-    _exit(code);
+    _exit(code == 0 && gasneti_ending() ? gasnetc_exit_code() : code);
 }
 
 static void make_peers(void)

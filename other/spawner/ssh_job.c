@@ -197,10 +197,17 @@ static bool all_complained(const struct ssh_job *job)
     return true;
 }
 
+/* The first who ends the job with 0 may not know that others have failed. */
+static void raise_code(struct ssh_job *job, int code)
+{
+    if (job->ending && job->code == 0) job->code = code;
+}
+
 /* Others may be about to say the same, and are given a moment for it. */
 static void take_abort(struct ssh_job *job, uint32_t rank, int code)
 {
     struct ssh_job_rank *from = &job->ranks[rank];
+    raise_code(job, code);
     if (!from->complaint) {
         end_job(job, code);
         return;
@@ -342,6 +349,7 @@ void ssh_job_ended(struct ssh_job *job, uint32_t rank, int wait_status)
     } else {
         uint32_t code = (uint32_t)WEXITSTATUS(wait_status);
         if (code > from->code) from->code = code;
+        raise_code(job, (int)from->code);
         if (from->phase != SSH_RANK_ANNOUNCED && !from->aborted)
             left_without_notice(job, rank, code);
     }

@@ -303,6 +303,25 @@ static void test_job(void)
     ok(ssh_job_status(&job) == 137, "the first reason stays");
     ssh_job_close(&job);
 
+    ssh_job_open(&job, 3, names, count_sent, NULL);
+    for (uint32_t r = 0; r < 3; r++) say(&job, r, SSH_WIRE_HELLO, 1);
+    say(&job, 0, SSH_WIRE_ABORT, 0);
+    ssh_job_ended(&job, 0, 0);
+    ssh_job_ended(&job, 2, 9);
+    ok(job.ending && ssh_job_status(&job) == 0, "an abort with 0 ends the job with 0");
+    ssh_job_ended(&job, 1, 23 << 8);
+    ok(ssh_job_status(&job) == 23, "unless another rank ends with more");
+    say(&job, 1, SSH_WIRE_ABORT, 24);
+    ok(ssh_job_status(&job) == 23, "the first of those stays");
+    ssh_job_close(&job);
+
+    ssh_job_open(&job, 3, names, count_sent, NULL);
+    for (uint32_t r = 0; r < 3; r++) say(&job, r, SSH_WIRE_HELLO, 1);
+    say(&job, 0, SSH_WIRE_ABORT, 0);
+    say(&job, 1, SSH_WIRE_ABORT, 23);
+    ok(ssh_job_status(&job) == 23, "or another rank aborts with more");
+    ssh_job_close(&job);
+
     static const struct {
         int code, status;
     } interrupted[] = {{0, 0}, {1, 130}, {45, 45}};

@@ -32,9 +32,38 @@ static void odd_messages(void)
     check(!told.begin && p.code == 44, "IB-X5 a second one does not, nor does it change the code");
 }
 
+/* Who wanted to end with 0 must not hide that another failed. */
+static void largest_codes(void)
+{
+    gasnetc_exit_protocol_t p;
+    gasnetc_exit_protocol_init(&p, 0, 5);
+    gasnetc_exit_want(&p, 0);
+    gasnetc_exit_receive(&p, 3, GASNETC_EXIT_CANDIDATE, 23);
+    gasnetc_exit_action_t order = gasnetc_exit_grace_over(&p);
+    check(order.send == GASNETC_EXIT_SEND_ALL && order.message == GASNETC_EXIT_REQUEST &&
+              order.code == 23 && p.code == 23,
+          "IB-X4 node 0 as master orders the end with the largest code it knows");
+    gasnetc_exit_protocol_init(&p, 0, 5);
+    gasnetc_exit_receive(&p, 3, GASNETC_EXIT_CANDIDATE, 23);
+    gasnetc_exit_action_t elected = gasnetc_exit_receive(&p, 2, GASNETC_EXIT_CLAIM, 0);
+    check(elected.message == GASNETC_EXIT_ELECTED && elected.to == 2 && elected.code == 23,
+          "IB-X3 another master is told the largest code");
+    gasnetc_exit_protocol_init(&p, 2, 5);
+    gasnetc_exit_want(&p, 0);
+    order = gasnetc_exit_receive(&p, 0, GASNETC_EXIT_ELECTED, 23);
+    check(order.message == GASNETC_EXIT_REQUEST && order.code == 23 && p.code == 23,
+          "IB-X4 and orders the end with it");
+    gasnetc_exit_protocol_init(&p, 0, 5);
+    gasnetc_exit_want(&p, 0);
+    gasnetc_exit_receive(&p, 3, GASNETC_EXIT_CANDIDATE, 23);
+    gasnetc_exit_time_over(&p);
+    check(p.state == GASNETC_EXIT_FAILED && p.code == 23, "IB-X6 so does node 0 that gives up");
+}
+
 int main(int argc, char **argv)
 {
     check_begin(argc, argv);
     odd_messages();
+    largest_codes();
     return check_end();
 }
