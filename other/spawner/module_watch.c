@@ -7,16 +7,23 @@
 #include "other/spawner/module_watch.h"
 #include "other/spawner/spawner_ops.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static _Atomic(bootstrap_death_fn) death_fn;
 static atomic_flag dying = ATOMIC_FLAG_INIT;
-static int parent_fd = -1;
+static int parent_fd = -1, abort_fd = -1;
+
+enum { ABORT_SECONDS = 2 };
+static void (*_Atomic abort_by)(int);
+static atomic_int abort_code;
 
 static void *die(void *code)
 {
@@ -30,19 +37,35 @@ void module_watch_report(int exitcode)
     if (!spawner_start_thread(die, code)) die(code);
 }
 
-static void *watch_parent(void *unused)
+static void *watch(void *unused)
 {
-    struct pollfd parent = {.fd = parent_fd, .events = POLLIN};
-    while (poll(&parent, 1, -1) <= 0) continue;
-    module_watch_report(1);
+    struct pollfd fds[] = {{.fd = parent_fd, .events = POLLIN}, {.fd = abort_fd, .events = POLLIN}};
+    while (poll(fds, 2, -1) <= 0) continue;
+    if (fds[1].revents)
+        atomic_load (&abort_by)(atomic_load(&abort_code));
+    else
+        module_watch_report(1);
     return NULL;
 }
 
 void module_watch_start(void)
 {
+    /* -1 on an older kernel: the launcher's own means have to do. */
     parent_fd = (int)syscall(SYS_pidfd_open, getppid(), 0);
-    if (parent_fd < 0) return; /* an older kernel: the launcher's own means have to do */
-    spawner_start_thread(watch_parent, NULL);
+    abort_fd = eventfd(0, EFD_CLOEXEC);
+    spawner_start_thread(watch, NULL);
+}
+
+/* A server that does not answer must not keep us: our own status then tells it. */
+void module_watch_abort(void (*end)(int exitcode), int exitcode)
+{
+    struct timespec left = {.tv_sec = ABORT_SECONDS};
+    uint64_t one = 1;
+    atomic_store(&abort_code, exitcode);
+    atomic_store(&abort_by, end);
+    if (write(abort_fd, &one, sizeof one) == (ssize_t)sizeof one)
+        while (nanosleep(&left, &left) != 0 && errno == EINTR) continue;
+    _exit(exitcode & 0xff);
 }
 
 void module_watch_arm(bootstrap_death_fn on_death)

@@ -209,13 +209,18 @@ static void mpi_fini(int exitcode)
     if (ours) MPI_Finalize();
 }
 
-static void mpi_abort(int exitcode) __attribute__((noreturn));
-static void mpi_abort(int exitcode)
+static void end(int exitcode)
 {
     int done = 0;
     MPI_Finalized(&done);
-    if (!done) MPI_Abort(MPI_COMM_WORLD, exitcode & 0xff);
-    _exit(exitcode & 0xff);
+    if (!done) MPI_Abort(MPI_COMM_WORLD, exitcode);
+    _exit(exitcode);
+}
+
+static void mpi_abort(int exitcode) __attribute__((noreturn));
+static void mpi_abort(int exitcode)
+{
+    module_watch_abort(end, exitcode & 0xff);
 }
 
 __attribute__((visibility("default"))) const struct spawner_ops SPAWNER_SYMBOL = {

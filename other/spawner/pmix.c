@@ -24,7 +24,7 @@ extern const struct spawner_ops SPAWNER_SYMBOL;
 
 extern char **environ;
 
-enum { ABORT_SECONDS = 2, FINI_MS = 500 };
+enum { FINI_MS = 500 };
 
 static pmix_proc_t me;
 static uint32_t size;
@@ -287,22 +287,16 @@ static void pmix_fini(int exitcode)
     PMIx_Finalize(NULL, 0);
 }
 
-static void *ask_for_the_end(void *code)
+static void end(int exitcode)
 {
-    PMIx_Abort((int)(intptr_t)code, "", NULL, 0);
-    _exit((int)(intptr_t)code);
+    if (PMIx_Initialized()) PMIx_Abort(exitcode, "", NULL, 0);
+    _exit(exitcode);
 }
 
-/* A server that does not answer must not keep us: our own status then tells it. */
 static void pmix_abort(int exitcode)
 {
-    void *code = (void *)(intptr_t)(exitcode & 0xff);
     atomic_store(&leaving, true);
-    if (PMIx_Initialized() && spawner_start_thread(ask_for_the_end, code)) {
-        struct timespec left = {.tv_sec = ABORT_SECONDS};
-        while (nanosleep(&left, &left) != 0 && errno == EINTR) continue;
-    }
-    _exit(exitcode & 0xff);
+    module_watch_abort(end, exitcode & 0xff);
 }
 
 __attribute__((visibility("default"))) const struct spawner_ops SPAWNER_SYMBOL = {
