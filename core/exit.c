@@ -31,18 +31,29 @@
 
 static struct {
     bool joined;         /* the job exists: the launcher can end it */
+    pid_t process;       /* that joined; a child of it ends for itself alone */
     gasneti_lock_t lock; /* of protocol */
     gasnetc_exit_protocol_t protocol;
-    double deadline; /* of the whole coordination */
+    _Atomic double deadline; /* of the whole coordination; 0: not begun */
 } the_exit;
 
-static atomic_bool begun;
+static atomic_bool begun, closing, closed; /* head; body has begun, and is through */
 static atomic_int exit_code;
 static pthread_t exiting_thread;
 
 bool gasneti_ending(void)
 {
     return atomic_load(&begun);
+}
+
+bool gasnetc_exit_closing(void)
+{
+    return atomic_load(&closing) && !atomic_load(&closed);
+}
+
+bool gasnetc_exit_of_child(void)
+{
+    return the_exit.joined && getpid() != the_exit.process;
 }
 
 int gasnetc_exit_code(void)
@@ -74,7 +85,8 @@ static bool try_send(uint32_t node, const gasnetc_exit_action_t *action)
  * that is gone holds nobody up. */
 static void send_to(uint32_t *nodes, uint32_t count, const gasnetc_exit_action_t *action)
 {
-    double deadline = gasnetc_clock() + exit_timeout();
+    double deadline = atomic_load(&the_exit.deadline);
+    if (deadline == 0) deadline = gasnetc_clock() + exit_timeout();
     for (;;) {
         uint32_t left = 0;
         for (uint32_t i = 0; i < count; i++)
@@ -119,7 +131,14 @@ static bool head(int code)
     if (atomic_exchange(&begun, true)) return false;
     exiting_thread = pthread_self();
     atomic_store(&exit_code, code & 255);
+    atomic_store(&the_exit.deadline, gasnetc_clock() + exit_timeout());
     return true;
+}
+
+void gasnetc_exit_abort(int code)
+{
+    atomic_store(&closed, true); /* an MPI may call exit() on its way */
+    bootstrap_abort(code);
 }
 
 static void __attribute__((noreturn)) tail(void)
@@ -129,31 +148,44 @@ static void __attribute__((noreturn)) tail(void)
     _exit(gasnetc_exit_code());
 }
 
-/* A second caller: another thread waits for the end of the process, the same one is in trouble. */
-static void __attribute__((noreturn)) park(void)
+/* A second caller.  Another thread waits here for the end of the process.  The same one comes again
+ * from the client's SIGQUIT handler, before it has done the work, or else is in trouble. */
+static void come_again(void)
 {
-    if (pthread_equal(exiting_thread, pthread_self())) _exit(gasnetc_exit_code());
-    for (;;) pause();
+    while (!pthread_equal(exiting_thread, pthread_self())) pause();
+    if (atomic_load(&closing)) _exit(gasnetc_exit_code());
+}
+
+/* The launcher is about to end processes that may not know why. */
+static void warn_time_over(bool master, uint32_t answers)
+{
+    char heard[64] = "node 0 did not answer";
+    if (master)
+        snprintf(heard, sizeof heard, "%u of %u other processes answered", answers,
+                 gasnetc_job.size - 1);
+    gasneti_warn("the job does not end together: %s within %.2f s (GASNET_EXITTIMEOUT); whoever "
+                 "computes, sleeps or is stopped is killed",
+                 heard, exit_timeout());
 }
 
 /* Until all nodes know, or time is up.  Returns whether the end is coordinated. */
 static bool coordinate(int code)
 {
-    double start = gasnetc_clock(), timeout = exit_timeout();
-    the_exit.deadline = start + timeout;
+    double deadline = atomic_load(&the_exit.deadline), grace = deadline - exit_timeout() / 2;
     gasneti_lock(&the_exit.lock);
     gasnetc_exit_action_t action = gasnetc_exit_want(&the_exit.protocol, (uint8_t)code);
     gasneti_unlock(&the_exit.lock);
     perform(&action);
-    bool waited = false;
+    bool waited = false, master = false;
     enum gasnetc_exit_state state;
     while ((state = state_now()) != GASNETC_EXIT_DONE && state != GASNETC_EXIT_FAILED) {
         double now = gasnetc_clock();
         gasneti_lock(&the_exit.lock);
         action = (gasnetc_exit_action_t){.send = GASNETC_EXIT_SEND_NONE};
-        if (now > the_exit.deadline)
+        master = the_exit.protocol.state == GASNETC_EXIT_COLLECTING;
+        if (now > deadline)
             gasnetc_exit_time_over(&the_exit.protocol);
-        else if (!waited && now > start + timeout / 2) {
+        else if (!waited && now > grace) {
             waited = true;
             action = gasnetc_exit_grace_over(&the_exit.protocol);
         }
@@ -161,8 +193,9 @@ static bool coordinate(int code)
         perform(&action);
         gasnetc_poll_ending();
     }
+    if (state == GASNETC_EXIT_FAILED) warn_time_over(master, the_exit.protocol.answers);
     /* What was sent must be on its way before the queues go. */
-    while (!net_quiet() && gasnetc_clock() < the_exit.deadline) gasnetc_poll_ending();
+    while (!net_quiet() && gasnetc_clock() < deadline) gasnetc_poll_ending();
     return state == GASNETC_EXIT_DONE;
 }
 
@@ -179,17 +212,20 @@ static void close_network(void)
 
 static void body(void)
 {
+    atomic_store(&closing, true);
     gasnetc_exit_arm(exit_timeout() + 0.5);
     fflush(stdout);
     fflush(stderr);
     if (gasnetc_phase != GASNETC_BEFORE_INIT) {
-        if (!coordinate(gasnetc_exit_code())) bootstrap_abort(gasnetc_exit_code());
+        bool coordinated = coordinate(gasnetc_exit_code());
         atomic_store(&exit_code, the_exit.protocol.code);
+        if (!coordinated) gasnetc_exit_abort(gasnetc_exit_code());
         gasnetc_stats_write("at exit");
         close_network();
     }
     bootstrap_fini(gasnetc_exit_code());
     gasnetc_exit_disarm();
+    atomic_store(&closed, true);
 }
 
 /* ---- the ways in
@@ -198,7 +234,8 @@ static void body(void)
 void gasnetc_exit(int code)
 {
     if (!the_exit.joined) exit(code);
-    if (!head(code)) park();
+    if (gasnetc_exit_of_child()) _exit(code);
+    if (!head(code)) come_again();
     body();
     tail();
 }
@@ -207,17 +244,19 @@ void gasnetc_exit(int code)
 static void at_exit(int status, void *unused)
 {
     (void)unused;
-    if (head(status)) body();
+    if (gasnetc_exit_of_child() || atomic_load(&closed)) return;
+    if (!head(status)) come_again();
+    body();
 }
 
 void gasnetc_exit_fatal(int code)
 {
     bool first = head(code);
-    if (!the_exit.joined) _exit(code);
-    if (!first && !pthread_equal(exiting_thread, pthread_self())) park();
+    if (!the_exit.joined || gasnetc_exit_of_child()) _exit(code);
+    while (!first && !pthread_equal(exiting_thread, pthread_self())) pause();
     fflush(stderr);
     if (first) gasnetc_stats_write("at a fatal error");
-    bootstrap_abort(code);
+    gasnetc_exit_abort(code);
 }
 
 void gasnetc_exit_system_message(uint32_t from, uint64_t word0, uint64_t word1)
@@ -228,10 +267,14 @@ void gasnetc_exit_system_message(uint32_t from, uint64_t word0, uint64_t word1)
     gasnetc_exit_action_t action = gasnetc_exit_receive(
         &the_exit.protocol, from, (enum gasnetc_exit_message)word0, (uint8_t)word1);
     gasneti_unlock(&the_exit.lock);
+    /* From now on its code stands, whatever the client's handler does. */
+    bool first = action.begin && head((int)word1);
     perform(&action);
     if (!action.begin) return;
-    gasnetc_exit_tell_client();
-    gasnetc_exit((int)word1);
+    if (first) gasnetc_exit_tell_client();
+    if (!first) come_again();
+    body();
+    tail();
 }
 
 /* A peer that leaves because the job is ending looks like one that died; the order to end, or the
@@ -270,5 +313,6 @@ void gasnetc_exit_init(void)
 {
     gasnetc_exit_protocol_init(&the_exit.protocol, gasnetc_job.rank, gasnetc_job.size);
     the_exit.joined = true;
+    the_exit.process = getpid();
     on_exit(at_exit, NULL);
 }

@@ -28,6 +28,14 @@ bool gasnetc_exit_polls(double seconds);
 /* A fatal error: ends the job with `code`, at once and without coordination.  Any thread. */
 void gasnetc_exit_fatal(int code) __attribute__((noreturn));
 
+/* Whether the process is about to close what it has and to leave the job; and whether this is only
+ * a child of the process that joined it.  Async-signal-safe. */
+bool gasnetc_exit_closing(void);
+bool gasnetc_exit_of_child(void);
+
+/* The launcher is to end the job with `code`, and this process ends.  Async-signal-safe. */
+void gasnetc_exit_abort(int code) __attribute__((noreturn));
+
 /* The code this process is ending with. */
 int gasnetc_exit_code(void);
 

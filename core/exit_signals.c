@@ -99,26 +99,34 @@ static void on_alarm(int number)
         told = 1;
         gasnetc_exit_tell_client();
     }
-    bootstrap_abort(gasneti_ending() ? gasnetc_exit_code() : 1);
+    gasnetc_exit_abort(gasneti_ending() ? gasnetc_exit_code() : 1);
 }
 
 static void on_fatal(int number)
 {
     announce("*** Caught a fatal signal: ", number);
+    if (gasnetc_exit_closing()) gasnetc_exit_abort(gasnetc_exit_code());
     gasnett_freezeForDebuggerErr();
     gasnett_print_backtrace_ifenabled(STDERR_FILENO);
     signal(number, SIG_DFL);
     raise(number);
 }
 
-enum { POLL_TIME = 1 };
+static const double poll_time = 0.5; /* for a process to poll, or for the client's handler */
 
 static void on_termination(int number)
 {
+    if (gasnetc_exit_of_child()) {
+        signal(number, SIG_DFL);
+        raise(number);
+        return;
+    }
+    if (gasnetc_exit_closing()) return; /* an alarm watches over that */
+    if (gasneti_ending()) gasnetc_exit_abort(gasnetc_exit_code());
     announce("*** Caught a signal: ", number);
-    if (gasnetc_exit_pending && gasnetc_exit_pending != GASNETC_EXIT_ASKED) bootstrap_abort(1);
+    if (gasnetc_exit_pending && gasnetc_exit_pending != GASNETC_EXIT_ASKED) gasnetc_exit_abort(1);
     gasnetc_exit_pending = number;
-    set_alarm(POLL_TIME);
+    set_alarm(poll_time);
 }
 
 /* ---- installing
@@ -183,7 +191,7 @@ void gasnetc_exit_tell_client(void)
         quit.sa_handler == on_termination)
         return;
     /* A handler that never returns is cut short. */
-    set_alarm(POLL_TIME);
+    set_alarm(poll_time);
     raise(SIGQUIT);
 }
 
