@@ -6,6 +6,7 @@
 #include "other/spawner/bootstrap.h"
 #include "other/spawner/spawner_ops.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -156,6 +157,23 @@ static bool another_is_named(const struct candidate *candidate)
     return strcmp(named, candidate->name) != 0;
 }
 
+/* An MPI may bring parts that catch signals: UCX keeps SIGHUP to itself, and all crashes.  Those
+ * that nobody caught before stay the program's. */
+static const int of_program[] = {SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGABRT,
+                                 SIGBUS, SIGFPE, SIGSEGV, SIGTERM};
+enum { OF_PROGRAM = sizeof of_program / sizeof *of_program };
+
+static void remember_signals(struct sigaction before[OF_PROGRAM])
+{
+    for (int i = 0; i < OF_PROGRAM; i++) sigaction(of_program[i], NULL, &before[i]);
+}
+
+static void give_signals_back(const struct sigaction before[OF_PROGRAM])
+{
+    for (int i = 0; i < OF_PROGRAM; i++)
+        if (before[i].sa_handler == SIG_DFL) sigaction(of_program[i], &before[i], NULL);
+}
+
 struct joining {
     int *argc;
     char ***argv;
@@ -176,11 +194,16 @@ static enum bootstrap_status try_to_join(const struct candidate *candidate, stru
     } else if (!candidate->sign) {
         snprintf(why, why_size, "no sign of its launcher (%s)", candidate->signs);
     } else {
+        struct sigaction before[OF_PROGRAM];
+        enum bootstrap_status status = BOOTSTRAP_NOT_SPAWNED;
+        remember_signals(before);
         const struct spawner_ops *ops = candidate->load(why, why_size);
         *joined_by = ops;
         if (ops)
-            return ops->init(joining->argc, joining->argv, joining->job, &joining->words, why,
-                             why_size);
+            status = ops->init(joining->argc, joining->argv, joining->job, &joining->words, why,
+                               why_size);
+        give_signals_back(before);
+        return status;
     }
     return BOOTSTRAP_NOT_SPAWNED;
 }
