@@ -4,10 +4,10 @@ EXTRA_DIST += tests/tap.sh tests/check.sh tests/run-conduit.sh tests/exit.sh tes
 	tests/hardship.sh tests/rails.sh tests/amrdma.sh tests/faults.sh tests/arrows.sh tests/sanitizers/run.sh tests/bench/count.sh \
 	tests/bench/callgrind.sh tests/bench/threads.sh tests/bench/memory.sh tests/bench/times.sh \
 	tests/softhca-hosts/run.sh tests/softhca-run/run.sh tests/flow/run.sh
-EXTRA_DIST += tests/connect.sh tests/srq.sh
+EXTRA_DIST += tests/connect.sh tests/srq.sh tests/exit/lane.sh
 
 EXTRA_DIST += tests/params/run.sh tests/promises.sh ibv-conduit/PROMISES.md
-.PHONY: check-programs bench
+.PHONY: check-programs bench soak
 check-programs: $(check_PROGRAMS) $(check_LTLIBRARIES)
 check-local:
 	TEST_BUILD=$(abs_top_builddir) TEST_NO_BUILD=1 $(srcdir)/tests/check.sh
@@ -20,6 +20,10 @@ bench: check-programs
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/memory.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/times.sh
 	-SOFTHCA=on ./softhca_speed
+
+# Every way of ending with every pastime, everywhere, and thousands of random rounds.
+soak: check-programs
+	TEST_BUILD=$(abs_top_builddir) TEST_FULL=1 TEST_ROUNDS=$${TEST_ROUNDS:-5000} $(srcdir)/tests/exit.sh
 
 # The client-level programs: a table, and what they share.
 EXTRA_DIST += tests/programs tests/stats.sh tests/reference/run.sh

@@ -1,74 +1,22 @@
-/* testexit.c - the ways a job can end (IB-X1), by name on the command line; exit.sh drives and
+/* testexit.c - the ways a job can end (IB-X1..X8), by name on the command line; exit.sh drives and
  * judges it.
  *
- *   testexit list              one line a case: name, expected status, who prints LAST, tag
- *   testexit CASE first|last   runs it; the odd one out is rank 0 or the last rank
+ *   testexit list                     one line a case: name, expected status, who prints LAST, what
+ *                                     the driver does, ranks it takes, tags
+ *   testexit CASE [first|last|RANK]   runs it; the odd one out is rank 0, the last rank or RANK
  *
- * Expected status: a number, `nonzero`, or `max` (100 + highest rank).  LAST lines are printed, not
- * flushed, just before leaving: `all` ranks, the odd `one`, or `none` have a chance to.
+ * Here are the cases in which several ranks act; exit/ways.c has those of one.  TEST_EXIT_DELAY
+ * (microseconds) lets each rank come a while later, by TEST_SEED.
  */
-#include "test.h"
+#include "tests/exit/ways.h"
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
-#ifdef GASNET_PAR
-#include <pthread.h>
-#include <sched.h>
-#endif
 
-static int odd; /* the rank that acts alone */
-static volatile unsigned spinning;
+/* The ranks that are not the odd one do this while it acts. */
+static const struct exit_pastime *pastime = &exit_pastimes[0];
 
-static void last_words(void)
-{
-    printf("LAST %d\n", test_rank); /* stdout is fully buffered here: the library must flush */
-}
-
-static void leave(int code) __attribute__((noreturn));
-static void leave(int code)
-{
-    last_words();
-    gasnet_exit(code);
-}
-
-/* ---- what the others do meanwhile ---- */
-
-static void poll_on(void) __attribute__((noreturn));
-static void poll_on(void)
-{
-    for (;;) gasnet_AMPoll();
-}
-static void sit_in_barrier(void) __attribute__((noreturn));
-static void sit_in_barrier(void)
-{
-    gasnet_barrier_notify(0, 0);
-    gasnet_barrier_wait(0, 0);
-    fprintf(stderr, "# rank %d left a barrier that nobody completed\n", test_rank);
-    _exit(99);
-}
-static void spin_on(void) __attribute__((noreturn));
-static void spin_on(void)
-{
-    for (;;) spinning++;
-}
-static void sleep_on(void) __attribute__((noreturn));
-static void sleep_on(void)
-{
-    for (;;) pause();
-}
-
-/* ---- handlers ---- */
-
-enum { H_EXIT = 128, H_UNREGISTERED = 240 };
-
-static void on_exit_request(gasnet_token_t t, gasnet_handlerarg_t code)
-{
-    (void)t;
-    leave(code);
-}
-
-static gasnet_handlerentry_t table[] = {{H_EXIT, on_exit_request}};
-
-/* ---- the cases; each runs after attach with all ranks in step ---- */
+/* ---- all of them: no time-out is needed, and so the driver makes it long ---- */
 
 static int all_return_0(void)
 {
@@ -77,6 +25,11 @@ static int all_return_0(void)
 static int all_return_7(void)
 {
     return last_words(), 7;
+}
+static int all_call_exit(void)
+{
+    last_words();
+    exit(5);
 }
 static int all_exit_0(void)
 {
@@ -94,144 +47,29 @@ static int codes_differ(void)
 {
     leave(100 + test_rank);
 }
-
-static int one_exits_others_poll(void)
+static int all_mixed(void)
 {
-    if (test_rank == odd) leave(11);
-    poll_on();
-}
-static int one_exits_others_barrier(void)
-{
-    if (test_rank == odd) leave(11);
-    sit_in_barrier();
-}
-static int one_exits_others_spin(void)
-{
-    if (test_rank == odd) leave(11);
-    spin_on();
-}
-static int one_exits_others_sleep(void)
-{
-    if (test_rank == odd) leave(11);
-    sleep_on();
-}
-static int one_exits_other_stopped(void)
-{
-    if (test_rank == odd) leave(11);
-    raise(SIGSTOP);
-    sleep_on();
-}
-static int one_returns_others_barrier(void)
-{
-    if (test_rank == odd) return last_words(), 16;
-    sit_in_barrier();
-}
-static int one_returns_others_spin(void)
-{
-    if (test_rank == odd) return last_words(), 16;
-    spin_on();
-}
-
-static void print_at_exit(void)
-{
-    printf("ATEXIT %d\n", test_rank);
-}
-static int one_calls_exit(void)
-{
-    if (test_rank != odd) sit_in_barrier();
-    atexit(print_at_exit);
+    if (test_rank % 3 == 0) return last_words(), 100 + test_rank;
+    if (test_rank % 3 == 1) leave(100 + test_rank);
     last_words();
-    exit(15);
-}
-static int one_calls_underscore_exit(void)
-{
-    if (test_rank == odd) _exit(14);
-    poll_on();
-}
-static int underscore_exit_0(void)
-{
-    if (test_rank == odd) _exit(0); /* a rank that vanishes is an error, whatever its code */
-    poll_on();
-}
-
-static int handler_on_peer(void)
-{
-    if (test_rank == odd)
-        gasnet_AMRequestShort1((gasnet_node_t)test_next, H_EXIT, 12); /* ends there */
-    poll_on();
-}
-static int handler_on_self(void)
-{
-    if (test_rank == odd) gasnet_AMRequestShort1((gasnet_node_t)odd, H_EXIT, 12);
-    sit_in_barrier();
+    exit(100 + test_rank);
 }
 static int handler_everywhere(void)
 {
     gasnet_AMRequestShort1((gasnet_node_t)test_next, H_EXIT, 12);
     poll_on();
 }
-static int handler_from_all(void)
-{
-    gasnet_AMRequestShort1((gasnet_node_t)odd, H_EXIT, 12);
-    poll_on();
-}
 
-static int killed_others_poll(void)
+static volatile unsigned counted;
+static void count_to(int limit)
 {
-    if (test_rank == odd) raise(SIGKILL);
-    poll_on();
+    for (int i = 0; i < limit; i++) counted++;
 }
-static int killed_others_sleep(void)
-{
-    if (test_rank == odd) raise(SIGKILL);
-    sleep_on();
-}
-static int killed_others_spin(void)
-{
-    if (test_rank == odd) raise(SIGKILL);
-    spin_on();
-}
-static volatile int *volatile nowhere;
-static int segv(void)
-{
-    if (test_rank == odd) *nowhere = 1;
-    poll_on();
-}
-static int aborts(void)
-{
-    if (test_rank == odd) abort();
-    sit_in_barrier();
-}
-static int fpe(void)
-{
-    if (test_rank == odd) raise(SIGFPE);
-    poll_on();
-}
-static int sigterm_to_rank(void)
-{
-    if (test_rank == odd) raise(SIGTERM);
-    poll_on();
-}
-
-static void on_quit(int number)
-{
-    (void)number;
-    gasnet_exit(18);
-}
-static int sigint_client_quit_handler(void)
-{
-    signal(SIGQUIT, on_quit);
-    test_sync();
-    if (test_rank != odd) sit_in_barrier();
-    raise(SIGINT);
-    spin_on();
-}
-
 static int leave_at_different_times(void)
 {
     gasnet_barrier_notify(0, 0);
     gasnet_barrier_wait(0, 0);
-    for (int i = 0; i < test_rank * 20000000; i++) spinning++;
+    count_to(test_rank * 2000000);
     leave(0);
 }
 static int late_return_counts(void)
@@ -239,149 +77,405 @@ static int late_return_counts(void)
     gasnet_barrier_notify(0, 0);
     gasnet_barrier_wait(0, 0);
     if (test_rank != odd) leave(0);
-    for (int i = 0; i < 20000000; i++) spinning++;
+    count_to(20000000);
     return last_words(), 17;
 }
 
+/* What is under way is nobody's business any more. */
+static int operations_in_flight(void)
+{
+    static char data[EXIT_SEGMENT / 2];
+    for (int r = 0; r < test_size; r++) {
+        gasnet_put_nbi_bulk((gasnet_node_t)r, test_at(r, 0), data, sizeof data);
+        gasnet_get_nbi_bulk(data, (gasnet_node_t)r, test_at(r, sizeof data), sizeof data);
+        gasnet_AMRequestShort0((gasnet_node_t)r, H_NOTHING);
+    }
+    leave(6);
+}
+
+/* The exit of a child is not the rank's. */
+static int forked_child_exits(void)
+{
+    pid_t child = fork();
+    if (child == 0) exit(3);
+    int status;
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
+        WEXITSTATUS(status) != 3)
+        _exit(99);
+    test_sync();
+    leave(0);
+}
+static int forked_child_gasnet_exits(void)
+{
+    pid_t child = fork();
+    if (child == 0) gasnet_exit(3);
+    int status;
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
+        WEXITSTATUS(status) != 3)
+        _exit(99);
+    test_sync();
+    leave(0);
+}
+
+static volatile sig_atomic_t signals_seen;
+static void count_signal(int number)
+{
+    (void)number;
+    signals_seen++;
+}
+/* Handlers of the client stay the client's. */
+static int signals_handled(void)
+{
+    static const int asked[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE};
+    for (int i = 0; i < TEST_COUNT(asked); i++) signal(asked[i], count_signal);
+    for (int i = 0; i < TEST_COUNT(asked); i++) raise(asked[i]);
+    test_sync();
+    leave(signals_seen == TEST_COUNT(asked) ? 0 : 98);
+}
+
+/* ---- one acts upon others ---- */
+
+static int handler_on_peer(void)
+{
+    if (test_rank == odd)
+        gasnet_AMRequestShort1((gasnet_node_t)test_next, H_EXIT, 12); /* ends there */
+    poll_on();
+}
+static int handler_from_all(void)
+{
+    gasnet_AMRequestShort1((gasnet_node_t)odd, H_EXIT, 12);
+    poll_on();
+}
 static int unregistered_handler(void)
 {
     if (test_rank == odd) gasnet_AMRequestShort0((gasnet_node_t)test_next, H_UNREGISTERED);
     poll_on();
 }
 
-/* The driver waits for READY, then signals the launcher. */
+/* IB-X5: who hears of the end first from others runs the client's SIGQUIT handler, once. */
+static void say_told(int number)
+{
+    static const char line[] = "TOLD\n";
+    (void)number;
+    if (write(STDOUT_FILENO, line, sizeof line - 1) < 0) _exit(99);
+}
+static int others_handle_quit(void (*handler)(int))
+{
+    signal(SIGQUIT, handler);
+    test_sync();
+    if (test_rank == odd) leave(11);
+    poll_on();
+}
+static int quit_told(void)
+{
+    return others_handle_quit(say_told);
+}
+static void exit_otherwise(int number)
+{
+    say_told(number);
+    gasnet_exit(77);
+}
+static int quit_handler_exits(void)
+{
+    return others_handle_quit(exit_otherwise);
+}
+static void stay(int number)
+{
+    (void)number;
+    spin_on();
+}
+static int quit_handler_stays(void)
+{
+    return others_handle_quit(stay);
+}
+static int quit_ignored(void)
+{
+    return others_handle_quit(SIG_IGN);
+}
+
+/* IB-X6: time is up, and not all have the same wish: one that is not 0 is not lost. */
+static int odd_code_survives(int stopped)
+{
+    int who = odd == stopped ? test_size - 1 : odd;
+    if (test_rank == stopped) stop_here();
+    leave(test_rank == who ? 23 : 0);
+}
+static int nonzero_survives(void)
+{
+    return odd_code_survives((odd + 1) % test_size);
+}
+/* IB-X3 */
+static int node_0_wedged(void)
+{
+    return odd_code_survives(0);
+}
+
+/* ---- the launcher ---- */
+
 static int wait_for_signal(void)
 {
-    if (test_rank == 0) {
-        printf("READY\n");
-        fflush(stdout);
-    }
+    say_ready();
+    pastime->spend();
+    return 0;
+}
+/* A mixture of old, which others' scripts know. */
+static int launcher_signal(void)
+{
+    say_ready();
     if (test_rank % 2) sleep_on();
     poll_on();
 }
+static void exit_25(int number)
+{
+    (void)number;
+    gasnet_exit(25);
+}
+static int launcher_told_otherwise(void)
+{
+    signal(SIGQUIT, exit_25);
+    test_sync();
+    say_ready();
+    poll_on();
+}
+/* The ranks end without it; it has their code when it goes on. */
+static int launcher_stopped(void)
+{
+    if (test_rank == odd) {
+        kill(getppid(), SIGSTOP);
+        leave(11);
+    }
+    poll_on();
+}
 
-/* ---- between init and attach (run by main, not in step) ---- */
+/* ---- before attach, and before init (run by main, not in step) ---- */
 
 static int before_attach_all(void)
 {
     leave(13);
 }
+static int before_attach_return(void)
+{
+    return last_words(), 13;
+}
+static void go_on_into_attach(void) __attribute__((noreturn));
+static void go_on_into_attach(void)
+{
+    test_attach(exit_table, exit_table_count, EXIT_SEGMENT);
+    _exit(99);
+}
 static int before_attach_one(void)
 {
     if (test_rank == odd) leave(13);
-    test_attach(table, TEST_COUNT(table), GASNET_PAGESIZE);
-    _exit(99);
+    go_on_into_attach();
+}
+static int before_attach_one_returns(void)
+{
+    if (test_rank == odd) return last_words(), 13;
+    go_on_into_attach();
+}
+static int before_attach_killed(void)
+{
+    if (test_rank == odd) raise(SIGKILL);
+    go_on_into_attach();
+}
+static int before_attach_sigterm(void)
+{
+    if (test_rank == odd) raise(SIGTERM); /* the library takes signals over in attach */
+    go_on_into_attach();
 }
 
-/* ---- threads ---- */
+static int all_exit_before_init(void)
+{
+    gasnet_exit(21);
+}
+static int all_return_before_init(void)
+{
+    return 21;
+}
+static int all_return_0_before_init(void)
+{
+    return 0;
+}
+
+/* What the launchers tell; only the library may make more of it. */
+static bool rank_0_before_init(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
+    const char *control = getenv("GASNET_SPAWN_CONTROL");
+    const char *last = control ? strrchr(control, ' ') : NULL;
+    for (int i = 0; !last && i < TEST_COUNT(names); i++) last = getenv(names[i]);
+    return last && atoi(last) == 0;
+}
+static int the_argc; /* main's */
+static char **the_argv;
+static void go_on_into_init(void) __attribute__((noreturn));
+static void go_on_into_init(void)
+{
+    test_init(&the_argc, &the_argv);
+    go_on_into_attach();
+}
+static int before_init_one(void)
+{
+    if (rank_0_before_init()) gasnet_exit(21);
+    go_on_into_init();
+}
+/* It is no member, and so the others are none. */
+static int before_init_one_with_0(void)
+{
+    if (rank_0_before_init()) return 0;
+    go_on_into_init();
+}
 
 #ifdef GASNET_PAR
-enum { THREADS = 4 };
-static void *exit_thread(void *code)
+static int before_attach_thread(void)
 {
-    gasnet_exit((int)(intptr_t)code);
-}
-static void *storm_thread(void *unused)
-{
-    (void)unused;
-    for (int r = 0;; r = (r + 1) % test_size) {
-        gasnet_put_val((gasnet_node_t)r, test_at(r, 0), 1, 4);
-        (void)gasnet_get_val((gasnet_node_t)r, test_at(r, 8), 4);
-    }
-    return NULL;
-}
-static void start(void *(*body)(void *), int code)
-{
-    pthread_t thread;
-    pthread_create(&thread, NULL, body, (void *)(intptr_t)code);
-    pthread_detach(thread);
+    start_thread(exit_thread, 13);
+    sleep_on();
 }
 static int threads_all_exit(void)
 {
-    for (int i = 1; i < THREADS; i++) start(exit_thread, 19);
-    gasnet_exit(19);
-}
-static int threads_storm(void)
-{
-    for (int i = 1; i < THREADS; i++) start(storm_thread, 0);
-    if (test_rank != odd) sit_in_barrier();
-    start(exit_thread, 19);
-    poll_on();
-}
-static int threads_main_sleeps(void)
-{
-    if (test_rank == odd) start(exit_thread, 19);
-    sleep_on();
+    for (int i = 1; i < 4; i++) start_thread(exit_thread, 19);
+    leave(19);
 }
 #endif
 
-static const struct exit_case {
-    const char *name, *expect, *printed, *tag;
-    int (*run)(void);
-    bool early;
-} cases[] = {
-    {"all_return_0", "0", "all", "B101", all_return_0, false},
-    {"all_return_7", "7", "all", "B101", all_return_7, false},
-    {"all_exit_0", "0", "all", "B100", all_exit_0, false},
-    {"all_exit_9", "9", "all", "B100", all_exit_9, false},
-    {"all_exit_minus_1", "255", "all", "B114", all_exit_minus_1, false},
-    {"codes_differ", "max", "all", "2.6", codes_differ, false},
-    {"one_exits_others_poll", "11", "one", "B102", one_exits_others_poll, false},
-    {"one_exits_others_barrier", "11", "one", "B102", one_exits_others_barrier, false},
-    {"one_exits_others_spin", "11", "one", "B104", one_exits_others_spin, false},
-    {"one_exits_others_sleep", "11", "one", "B104", one_exits_others_sleep, false},
-    {"one_exits_others_stopped", "11", "one", "2.6", one_exits_other_stopped, false},
-    {"one_returns_others_barrier", "16", "one", "B106", one_returns_others_barrier, false},
-    {"one_returns_others_spin", "16", "one", "B106", one_returns_others_spin, false},
-    {"one_calls_exit", "15", "one", "B113", one_calls_exit, false},
-    {"one_calls_underscore_exit", "nonzero", "none", "2.6", one_calls_underscore_exit, false},
-    {"one_calls_underscore_exit_0", "nonzero", "none", "2.6", underscore_exit_0, false},
-    {"handler_on_peer", "12", "one", "B107", handler_on_peer, false},
-    {"handler_on_self", "12", "one", "B107", handler_on_self, false},
-    {"handler_everywhere", "12", "one", "B107", handler_everywhere, false},
-    {"handler_from_all", "12", "one", "B107", handler_from_all, false},
-    {"before_attach_all", "13", "all", "B105", before_attach_all, true},
-    {"before_attach_one", "13", "one", "B105", before_attach_one, true},
-    {"killed_others_poll", "nonzero", "none", "2.6", killed_others_poll, false},
-    {"killed_others_sleep", "nonzero", "none", "2.6", killed_others_sleep, false},
-    {"killed_others_spin", "nonzero", "none", "2.6", killed_others_spin, false},
-    {"segv", "nonzero", "none", "B110", segv, false},
-    {"abort", "nonzero", "none", "B110", aborts, false},
-    {"fpe", "nonzero", "none", "B110", fpe, false},
-    {"sigterm_to_rank", "nonzero", "none", "2.12", sigterm_to_rank, false},
-    {"sigint_client_quit_handler", "18", "none", "B103", sigint_client_quit_handler, false},
-    {"leave_at_different_times", "0", "all", "B116", leave_at_different_times, false},
-    {"late_return_counts", "17", "all", "B116", late_return_counts, false},
-    {"unregistered_handler", "nonzero", "none", "B38", unregistered_handler, false},
-    {"launcher_signal", "signal", "none", "8.5", wait_for_signal, false},
+/* Where it begins; of ODD_ALONE the others have their pastime. */
+enum exit_when { ATTACHED, ODD_ALONE, INITIALISED, AT_ONCE };
+
+static const struct special {
+    struct exit_case is;
+    enum exit_when when;
+} specials[] = {
+    {{"all_return_0", "0", "all", "together", "IB-X4 B101", 1, all_return_0}, ATTACHED},
+    {{"all_return_7", "7", "all", "together", "IB-X4 B101", 1, all_return_7}, ATTACHED},
+    {{"all_call_exit", "5", "all", "together", "IB-X1 B113", 1, all_call_exit}, ATTACHED},
+    {{"all_exit_0", "0", "all", "together", "IB-X4 B100", 1, all_exit_0}, ATTACHED},
+    {{"all_exit_9", "9", "all", "together", "IB-X4 B100", 1, all_exit_9}, ATTACHED},
+    {{"all_exit_minus_1", "255", "all", "together", "B114", 1, all_exit_minus_1}, ATTACHED},
+    {{"codes_differ", "max", "all", "together", "2.6", 1, codes_differ}, ATTACHED},
+    {{"all_mixed", "max/nonzero", "all", "together", "2.6", 1, all_mixed}, ATTACHED},
+    {{"handler_everywhere", "12", "one", "-", "B107", 1, handler_everywhere}, ATTACHED},
+    {{"leave_at_different_times", "0", "all", "together", "B116", 1, leave_at_different_times},
+     ATTACHED},
+    {{"late_return_counts", "17", "all", "together", "B116", 1, late_return_counts}, ATTACHED},
+    {{"operations_in_flight", "6", "all", "together", "2.6", 1, operations_in_flight}, ATTACHED},
+    {{"forked_child_exits", "0", "all", "together", "IB-X7", 1, forked_child_exits}, ATTACHED},
+    {{"forked_child_gasnet_exits", "0", "all", "together", "IB-X7", 1, forked_child_gasnet_exits},
+     ATTACHED},
+    {{"signals_handled", "0", "all", "together", "2.12", 1, signals_handled}, ATTACHED},
+    {{"handler_on_peer", "12", "one", "-", "IB-X1 B107", 1, handler_on_peer}, ATTACHED},
+    {{"handler_from_all", "12", "one", "-", "IB-X1 B107", 1, handler_from_all}, ATTACHED},
+    {{"unregistered_handler", "1/nonzero", "none", "-", "B38", 1, unregistered_handler}, ATTACHED},
+    {{"quit_told", "11", "told", "-", "IB-X5", 1, quit_told}, ATTACHED},
+    {{"quit_handler_exits", "11", "told", "-", "IB-X5", 1, quit_handler_exits}, ATTACHED},
+    {{"quit_handler_stays", "11", "one", "-", "IB-X5", 1, quit_handler_stays}, ATTACHED},
+    {{"quit_ignored", "11", "one", "-", "IB-X5", 1, quit_ignored}, ATTACHED},
+    {{"nonzero_survives", "23/any", "one", "-", "IB-X6", 3, nonzero_survives}, ATTACHED},
+    {{"node_0_wedged", "23/any", "one", "-", "IB-X3 IB-X6", 3, node_0_wedged}, ATTACHED},
+    {{"launcher_signal", "143/nonzero", "none", "TERM", "8.5", 1, launcher_signal}, ATTACHED},
+    {{"launcher_told_otherwise", "25/nonzero", "none", "TERM", "8.5", 1, launcher_told_otherwise},
+     ATTACHED},
+    {{"launcher_stopped", "11/-", "one", "STOP", "IB-X7", 1, launcher_stopped}, ATTACHED},
+    {{"before_attach_all", "13", "all", "together", "B105", 1, before_attach_all}, INITIALISED},
+    {{"before_attach_return", "13", "all", "together", "B105", 1, before_attach_return},
+     INITIALISED},
+    {{"before_attach_one", "13", "one", "-", "IB-X1 B105", 1, before_attach_one}, INITIALISED},
+    {{"before_attach_one_returns", "13", "one", "-", "B105", 1, before_attach_one_returns},
+     INITIALISED},
+    {{"before_attach_killed", "137/nonzero", "none", "-", "2.6", 1, before_attach_killed},
+     INITIALISED},
+    {{"before_attach_sigterm", "143/nonzero", "none", "-", "2.12", 1, before_attach_sigterm},
+     INITIALISED},
+    {{"all_exit_before_init", "21", "none", "together", "2.6", 1, all_exit_before_init}, AT_ONCE},
+    {{"all_return_before_init", "21", "none", "together", "2.6", 1, all_return_before_init},
+     AT_ONCE},
+    {{"all_return_0_before_init", "0", "none", "together", "2.6", 1, all_return_0_before_init},
+     AT_ONCE},
+    {{"before_init_one", "21/-", "none", "-", "2.6", 1, before_init_one}, AT_ONCE},
+    {{"before_init_one_with_0", "1/-", "none", "-", "IB-X7", 2, before_init_one_with_0}, AT_ONCE},
 #ifdef GASNET_PAR
-    {"threads_all_exit", "19", "none", "B108", threads_all_exit, false},
-    {"threads_storm", "19", "none", "B108", threads_storm, false},
-    {"threads_main_sleeps", "19", "none", "B108", threads_main_sleeps, false},
+    {{"before_attach_thread", "13", "all", "together", "B105 B108", 1, before_attach_thread},
+     INITIALISED},
+    {{"threads_all_exit", "19", "all", "together", "B108", 1, threads_all_exit}, ATTACHED},
 #endif
 };
 
+/* ---- which one ---- */
+
+static void show(const struct exit_case *c, const char *others)
+{
+    printf("%s%s%s %s %s %s %d %s\n", c->name, others ? "_others_" : "", others ? others : "",
+           c->expect, c->printed, c->outside, c->least, c->tag);
+}
+
+static int list(void)
+{
+    for (int i = 0; i < TEST_COUNT(specials); i++) show(&specials[i].is, NULL);
+    for (int w = 0; w < exit_ways_count; w++)
+        for (int p = 0; p < exit_pastimes_count; p++) show(&exit_ways[w], exit_pastimes[p].name);
+    return 0;
+}
+
+/* WAY_others_PASTIME; they poll if that is not said. */
+static struct special way_and_pastime(const char *name)
+{
+    const char *others = strstr(name, "_others_");
+    size_t length = others ? (size_t)(others - name) : strlen(name);
+    struct special chosen = {.is.run = NULL};
+    if (others) pastime = NULL;
+    for (int i = 0; others && i < exit_pastimes_count; i++)
+        if (strcmp(others + strlen("_others_"), exit_pastimes[i].name) == 0)
+            pastime = &exit_pastimes[i];
+    for (int i = 0; pastime && i < exit_ways_count; i++) {
+        if (strlen(exit_ways[i].name) != length || strncmp(exit_ways[i].name, name, length) != 0)
+            continue;
+        chosen.is = exit_ways[i];
+        chosen.when = chosen.is.run ? ODD_ALONE : ATTACHED;
+        if (!chosen.is.run) chosen.is.run = wait_for_signal; /* the driver acts */
+    }
+    return chosen;
+}
+
+static struct special choose(const char *name)
+{
+    for (int i = 0; i < TEST_COUNT(specials); i++)
+        if (strcmp(name, specials[i].is.name) == 0) return specials[i];
+    return way_and_pastime(name);
+}
+
+static void come_later(void)
+{
+    const char *most = getenv("TEST_EXIT_DELAY");
+    struct test_random random = test_random_for(16);
+    if (most && atol(most) > 0) usleep((useconds_t)test_below(&random, strtoul(most, NULL, 0)));
+}
+
+static int which_rank(const char *word)
+{
+    if (!word || strcmp(word, "first") == 0) return 0;
+    return strcmp(word, "last") == 0 ? test_size - 1 : atoi(word) % test_size;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], "list") == 0) {
-        for (int i = 0; i < TEST_COUNT(cases); i++)
-            printf("%s %s %s %s\n", cases[i].name, cases[i].expect, cases[i].printed, cases[i].tag);
-        return 0;
+    if (argc == 2 && strcmp(argv[1], "list") == 0) return list();
+    struct special chosen = choose(argc > 1 ? argv[1] : "");
+    if (!chosen.is.run) {
+        fprintf(stderr, "usage: testexit list | testexit CASE [first|last|RANK]\n");
+        return 98;
     }
-    test_init(&argc, &argv);
+    the_argc = argc;
+    the_argv = argv;
+    if (chosen.when == AT_ONCE) return chosen.is.run();
+    test_init(&the_argc, &the_argv);
     static char room[BUFSIZ];
     setvbuf(stdout, room, _IOFBF, sizeof room);
-    const struct exit_case *chosen = NULL;
-    for (int i = 0; argc > 1 && i < TEST_COUNT(cases); i++)
-        if (strcmp(argv[1], cases[i].name) == 0) chosen = &cases[i];
-    if (!chosen) {
-        fprintf(stderr, "usage: testexit list | testexit CASE first|last\n");
-        gasnet_exit(98);
-    }
-    odd = argc > 2 && strcmp(argv[2], "last") == 0 ? test_size - 1 : 0;
-    if (chosen->early) return chosen->run();
-    test_attach(table, TEST_COUNT(table), GASNET_PAGESIZE);
-    test_phase("%s", chosen->name);
+    odd = which_rank(argc > 2 ? argv[2] : NULL);
+    if (chosen.when == INITIALISED) return chosen.is.run();
+    test_attach(exit_table, exit_table_count, EXIT_SEGMENT);
+    test_phase("%s", chosen.is.name);
     test_sync();
-    return chosen->run();
+    come_later();
+    if (chosen.when == ODD_ALONE && test_rank != odd) pastime->spend();
+    return chosen.is.run();
 }
