@@ -113,7 +113,7 @@ struct ptli_held {
 struct ptli_link {
     struct ptli_node *node;
     struct ibv_qp *qp;
-    uint32_t psn;
+    uint32_t psn, max_inline;
     uint32_t posted, done, unsignalled, buffers; /* posting */
     bool joined;
     bool goodbye_sent, goodbye_heard;
@@ -211,7 +211,7 @@ struct ptli_verbs {
     uint16_t lid;
     union ibv_gid gid;
     int gid_index;
-    uint32_t max_inline, max_sge, max_message, cq_size, cq_used;
+    uint32_t max_sge, max_message, cq_size, cq_used;
 
     struct ptli_mutex driving, posting;
     atomic_bool wanted; /* the thread waits for driving: callers keep off */
@@ -244,7 +244,6 @@ struct ptli_verbs {
     /* verbs_memory.c */
     struct ptli_mutex memory;
     struct ptli_ranges ranges;
-    bool hinted;
 
     _Atomic uint32_t lent; /* lists in the hands of others, or on the way back */
 

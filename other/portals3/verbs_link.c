@@ -37,7 +37,7 @@ static void forget(struct ptli_verbs *v, struct ptli_link *link)
     free(link);
 }
 
-static struct ibv_qp *make_qp(struct ptli_verbs *v)
+static struct ibv_qp *make_qp(struct ptli_verbs *v, uint32_t *max_inline)
 {
     struct ibv_qp_init_attr init = {.send_cq = v->cq,
                                     .recv_cq = v->cq,
@@ -52,7 +52,7 @@ static struct ibv_qp *make_qp(struct ptli_verbs *v)
         qp = ibv_create_qp(v->pd, &init);
     }
     if (!qp) return NULL;
-    v->max_inline = init.cap.max_inline_data;
+    *max_inline = init.cap.max_inline_data < PTLI_INLINE ? init.cap.max_inline_data : PTLI_INLINE;
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
                                .port_num = v->port,
                                .qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
@@ -67,7 +67,7 @@ static struct ibv_qp *make_qp(struct ptli_verbs *v)
 static struct ptli_link *make(struct ptli_verbs *v, struct ptli_node *node)
 {
     struct ptli_link *link = ptli_verbs_room_for_link(v) ? calloc(1, sizeof *link) : NULL;
-    if (link && !(link->qp = make_qp(v))) {
+    if (link && !(link->qp = make_qp(v, &link->max_inline))) {
         free(link);
         link = NULL;
         v->cq_used -= PTLI_SLOTS;
@@ -294,7 +294,8 @@ void ptli_verbs_act(struct ptli_verbs *v, struct ptli_node *node, unsigned actio
 static bool watched(const struct ptli_link *link)
 {
     const struct ptli_node *node = link->node;
-    if (link->broken || node->link != link || link->posted != link->done) return false;
+    if (link->broken || node->link != link || link->posted - link->done > link->unsignalled)
+        return false;
     if (node->unanswered) return true;
     for (const struct ptli_share *share = node->shares; share; share = share->next)
         if (share->grant.state == PTLI_GRANT_REVOKED) return true;

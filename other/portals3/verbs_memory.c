@@ -5,8 +5,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
 
 #include "other/portals3/verbs.h"
 
@@ -38,18 +36,6 @@ static struct ibv_mr *reg(struct ptli_verbs *v, struct ptli_range *range)
     return mr;
 }
 
-static void hint(struct ptli_verbs *v, uint64_t length, int error)
-{
-    struct rlimit limit;
-    if (v->hinted || error != ENOMEM || getrlimit(RLIMIT_MEMLOCK, &limit)) return;
-    if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > length + (UINT64_C(1) << 30)) return;
-    v->hinted = true;
-    ptli_verbs_say(v,
-                   "%ju bytes cannot be registered: the limit of locked memory is %ju KiB "
-                   "(ulimit -l); raise it, or PtlMDBind and PtlMDAttach answer PTL_NO_SPACE",
-                   (uintmax_t)length, (uintmax_t)limit.rlim_cur / 1024);
-}
-
 /* With the lock held. */
 static struct region *enroll(struct ptli_verbs *v, void *base, uint64_t length)
 {
@@ -59,14 +45,11 @@ static struct region *enroll(struct ptli_verbs *v, void *base, uint64_t length)
     if (!region) return NULL;
     region->range = (struct ptli_range){.base = (uintptr_t)base, .length = length};
     region->mr = reg(v, &region->range);
-    if (!region->mr) {
-        hint(v, length, errno);
-    } else if (ptli_ranges_add(&v->ranges, &region->range)) {
+    if (region->mr && ptli_ranges_add(&v->ranges, &region->range)) {
         region->face.key = region->mr->rkey;
         return region;
-    } else {
-        ibv_dereg_mr(region->mr);
     }
+    if (region->mr) ibv_dereg_mr(region->mr);
     free(region);
     return NULL;
 }

@@ -110,9 +110,10 @@ static void nap(struct ptli_verbs *v, bool armed, int ms)
     struct pollfd fds[] = {{.fd = v->socket, .events = POLLIN},
                            {.fd = v->bell, .events = POLLIN},
                            {.fd = v->channel->fd, .events = POLLIN}};
-    poll(fds, armed ? 3 : 2, ms);
+    int ready = poll(fds, armed ? 3 : 2, ms);
     uint64_t rings;
-    if (fds[0].revents) atomic_store(&v->attention, true);
+    /* A greeting, or the time for one, or for a look at silent peers. */
+    if (fds[0].revents || ready == 0) atomic_store(&v->attention, true);
     if (fds[1].revents & POLLIN && read(v->bell, &rings, sizeof rings) < 0 && errno != EAGAIN)
         return;
     if (!armed || !(fds[2].revents & POLLIN)) return;

@@ -139,7 +139,7 @@ static bool post_message(struct ptli_link *link, struct ptli_message *message, u
     uint32_t size = PTLI_WIRE_SIZE + message->header.data_length;
     unsigned char small[PTLI_INLINE], *bytes = small;
     struct ptli_buffer *buffer = NULL;
-    if (size > v->max_inline || size > sizeof small) {
+    if (size > link->max_inline) {
         buffer = take_buffer(v, link, buffers);
         if (!buffer) return false;
         bytes = buffer->bytes;
@@ -162,6 +162,8 @@ bool ptli_verbs_control(struct ptli_link *link, uint8_t type)
 {
     struct ptli_node *node = link->node;
     if (!slots_left(link, FOR_CONTROL)) return false;
+    /* Everything before a goodbye is known to be through when that is. */
+    if (type == PTLI_GOODBYE) link->unsignalled = PTLI_SIGNAL;
     struct ptli_message message = {
         .header = {.type = type, .source = node->verbs->face.id, .destination = node->face.id}};
     return post_message(link, &message, PTLI_PEER_BUFFERS);
@@ -175,7 +177,7 @@ static void post_piece(struct ptli_link *link, struct ptli_transfer *transfer)
     struct ptli_remote remote = ptli_remote_peek(&transfer->there);
     uint32_t most = remote.length < v->max_message ? remote.length : v->max_message;
     uint32_t count = 0, length = 0;
-    bool small = transfer->write && transfer->local.length <= v->max_inline;
+    bool small = transfer->write && transfer->local.length <= link->max_inline;
     while (count < v->max_sge && length < most) {
         struct ptli_stretch stretch = ptli_cursor_next(&transfer->here, most - length);
         if (!stretch.length) break;

@@ -16,11 +16,15 @@ tests_portals3_mirrored_CPPFLAGS = $(portals3_cppflags)
 tests_portals3_mirrored_LDADD = -lpthread
 
 # Over the network.
-check_PROGRAMS += tests/portals3/traffic
+check_PROGRAMS += tests/portals3/traffic tests/portals3/trouble
+portals3_family = tests/portals3/family.c tests/portals3/family.h
 portals3_network = other/portals3/libinner.la libsofthca.la $(VERBS_LIBS)
-tests_portals3_traffic_SOURCES = tests/portals3/traffic.c
+tests_portals3_traffic_SOURCES = tests/portals3/traffic.c $(portals3_family)
 tests_portals3_traffic_CPPFLAGS = $(portals3_cppflags)
 tests_portals3_traffic_LDADD = $(portals3_network)
+tests_portals3_trouble_SOURCES = tests/portals3/trouble.c $(portals3_family)
+tests_portals3_trouble_CPPFLAGS = $(portals3_cppflags)
+tests_portals3_trouble_LDADD = $(portals3_network)
 
 # The pure parts.
 check_PROGRAMS += tests/portals3/model

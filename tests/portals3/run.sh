@@ -15,4 +15,6 @@ export SOFTHCA=${SOFTHCA:-on}
 tap_program portals3 "codes" ./refusals
 for processes in 1 2 8; do tap_program portals3 "network" ./rules -n $processes; done
 tap_program portals3 "random traffic" ./traffic 8 3000
+tap_program portals3 "trouble" ./trouble
+SOFTHCA_DEVICES='1x1;max_mr=40' tap_program portals3 "trouble, few regions" ./trouble refused
 tap_end

@@ -8,22 +8,14 @@
  * and are put back.  Each initiator knows what its slices must hold, and what each get must bring.
  * In the end the targets compare, and the registers must be back at zero.
  */
-#include <portals3.h>
-#include <portals3_ext.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "tests/portals3/family.h"
 
 enum {
-    MOST = 16,
+    MOST = FAMILY_MOST,
     CELLS = 6,
     CELL = 96 * 1024,
     SLICE = CELLS * CELL,
@@ -34,56 +26,16 @@ enum {
     MESSAGE = 1024,
     CREDITS = 6, /* most messages under way to one process */
     /* All that can be under way fits into all buffers but the one that is being filled. */
-    ROOM = (BUFFERS - 1) * (BUFFER / MESSAGE - 1),
-    HANG = 240
+    ROOM = (BUFFERS - 1) * (BUFFER / MESSAGE - 1)
 };
 
-static struct shared {
-    ptl_process_id_t id[MOST];
-    _Atomic int arrived, failed;
-    uint32_t sum[MOST][MOST]; /* [target][initiator] */
-} * shared;
-
-static int rank, size;
+static uint32_t operations = 1000;
 static uint32_t credits; /* messages under way from here to one process */
-static uint64_t seed;
-static ptl_handle_ni_t ni;
 static ptl_handle_eq_t local_eq, message_eq, credit_eq;
-
-static void fail(const char *format, ...)
-{
-    va_list list;
-    char text[300];
-    va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
-    va_end(list);
-    fprintf(stderr, "# process %d: %s\n", rank, text);
-    atomic_store(&shared->failed, 1);
-    _exit(1);
-}
-
-#define must(call)                                                                                 \
-    do {                                                                                           \
-        int code = (call);                                                                         \
-        if (code != PTL_OK) fail("%s: %s", #call, PtlErrorStr((unsigned)code));                    \
-    } while (0)
-
-static uint64_t draw(void)
-{
-    uint64_t z = seed += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-}
-
-static uint32_t below(uint32_t bound)
-{
-    return (uint32_t)(draw() % bound);
-}
 
 static void fill(unsigned char *bytes, size_t length)
 {
-    uint64_t word = draw();
+    uint64_t word = family_below(UINT32_MAX);
     for (size_t i = 0; i < length; i++) bytes[i] = (unsigned char)((word += 0x9d) >> (i & 7));
 }
 
@@ -94,26 +46,11 @@ static uint32_t sum_of(const unsigned char *bytes, size_t length)
     return sum;
 }
 
-/* Without Portals: the library's thread, if it has one, must do. */
-static void barrier(void (*meanwhile)(void))
-{
-    static int round;
-    atomic_fetch_add(&shared->arrived, 1);
-    for (round++; atomic_load(&shared->arrived) < round * size;) {
-        const struct timespec moment = {.tv_nsec = 200000};
-        if (atomic_load(&shared->failed)) _exit(1);
-        if (meanwhile)
-            meanwhile();
-        else
-            nanosleep(&moment, NULL);
-    }
-}
-
 /* ---- the segment ---- */
 
-static unsigned char *segment;     /* [size] slices */
+static unsigned char *segment;     /* [family_size] slices */
 static unsigned char *model[MOST]; /* what my slice there holds */
-static unsigned char *scratch;     /* [size][CELLS] cells: sources and destinations */
+static unsigned char *scratch;     /* [family_size][CELLS] cells: sources and destinations */
 static unsigned char *words;       /* the same, small: the other half of a getput */
 static ptl_handle_md_t scratch_md, words_md;
 
@@ -126,40 +63,29 @@ struct cell {
 static struct cell cells[MOST][CELLS];
 static int busy;
 
-static ptl_handle_md_t attach(ptl_pt_index_t pt, ptl_match_bits_t bits, ptl_md_t md,
-                              ptl_unlink_t unlink)
-{
-    ptl_process_id_t any = {PTL_NID_ANY, PTL_PID_ANY};
-    ptl_handle_me_t me;
-    ptl_handle_md_t handle;
-    must(PtlMEAttach(ni, pt, any, bits, ~(ptl_match_bits_t)15, PTL_UNLINK, PTL_INS_AFTER, &me));
-    must(PtlMDAttach(me, md, unlink, &handle));
-    return handle;
-}
-
 static uint32_t some_length(void)
 {
-    switch (below(8)) {
+    switch (family_below(8)) {
     case 0:
-        return below(3);
+        return family_below(3);
     case 1:
     case 2:
     case 3:
-        return below(300);
+        return family_below(300);
     case 4:
-        return 4096 - 4 + below(8);
+        return 4096 - 4 + family_below(8);
     case 5:
-        return below(20000);
+        return family_below(20000);
     case 6:
-        return 16384 - 2 + below(4);
+        return 16384 - 2 + family_below(4);
     default:
-        return below(CELL) + 1;
+        return family_below(CELL) + 1;
     }
 }
 
 static ptl_match_bits_t bits_of(int target, int c)
 {
-    return (ptl_match_bits_t)target << 32 | (ptl_match_bits_t)c << 16 | (below(4) == 0);
+    return (ptl_match_bits_t)target << 32 | (ptl_match_bits_t)c << 16 | (family_below(4) == 0);
 }
 
 static void start(int target, int c)
@@ -167,14 +93,14 @@ static void start(int target, int c)
     struct cell *cell = &cells[target][c];
     uint32_t place = (uint32_t)(target * CELLS + c) * CELL;
     ptl_match_bits_t bits = bits_of(target, c);
-    ptl_process_id_t id = shared->id[target];
+    ptl_process_id_t id = family->id[target];
     memset(cell, 0, sizeof *cell);
     cell->length = some_length();
     if (cell->length > CELL) cell->length = CELL;
-    cell->busy = below(10) == 0 ? GETPUT : below(2) ? PUT : GET;
+    cell->busy = family_below(10) == 0 ? GETPUT : family_below(2) ? PUT : GET;
     if (cell->busy == GETPUT && cell->length > 64) cell->length %= 65;
-    cell->offset = (uint32_t)c * CELL + below(CELL - cell->length + 1);
-    ptl_size_t remote = (ptl_size_t)rank * SLICE + cell->offset;
+    cell->offset = (uint32_t)c * CELL + family_below(CELL - cell->length + 1);
+    ptl_size_t remote = (ptl_size_t)family_rank * SLICE + cell->offset;
     unsigned char *at = model[target] + cell->offset;
     busy++;
     if (cell->busy == PUT) {
@@ -202,8 +128,8 @@ static void finish(int target, int c)
     const unsigned char *got = scratch + (size_t)(target * CELLS + c) * CELL;
     const unsigned char *wanted = cell->busy == GET ? model[target] + cell->offset : cell->before;
     if (cell->busy != PUT && memcmp(got, wanted, cell->length))
-        fail("a get of %u bytes at %u of process %d brought something else", cell->length,
-             cell->offset, target);
+        family_fail("a get of %u bytes at %u of process %d brought something else", cell->length,
+                    cell->offset, target);
     cell->busy = IDLE;
     busy--;
 }
@@ -211,28 +137,29 @@ static void finish(int target, int c)
 static void local_event(const ptl_event_t *event)
 {
     int target = (int)(event->match_bits >> 32), c = (int)(event->match_bits >> 16 & 0xffff);
-    if (target >= size || c >= CELLS)
-        fail("an event of nothing: %#jx", (uintmax_t)event->match_bits);
+    if (target >= family_size || c >= CELLS)
+        family_fail("an event of nothing: %#jx", (uintmax_t)event->match_bits);
     struct cell *cell = &cells[target][c];
-    if (event->ni_fail_type != PTL_NI_OK) fail("an operation with process %d failed", target);
+    if (event->ni_fail_type != PTL_NI_OK)
+        family_fail("an operation with process %d failed", target);
     if (event->mlength != cell->length || event->rlength != cell->length)
-        fail("%s tells %ju of %u bytes", PtlEventKindStr(event->type), (uintmax_t)event->mlength,
-             cell->length);
+        family_fail("%s tells %ju of %u bytes", PtlEventKindStr(event->type),
+                    (uintmax_t)event->mlength, cell->length);
     switch (event->type) {
     case PTL_EVENT_SEND_END:
-        if (cell->sent || cell->busy == IDLE) fail("a second SEND_END");
+        if (cell->sent || cell->busy == IDLE) family_fail("a second SEND_END");
         cell->sent = true;
         break;
     case PTL_EVENT_ACK:
-        if (!cell->sent || cell->busy != PUT) fail("an ACK before SEND_END, or of no put");
+        if (!cell->sent || cell->busy != PUT) family_fail("an ACK before SEND_END, or of no put");
         cell->acked = true;
         break;
     case PTL_EVENT_REPLY_END:
-        if (cell->busy != GET && cell->busy != GETPUT) fail("a reply to no get");
+        if (cell->busy != GET && cell->busy != GETPUT) family_fail("a reply to no get");
         cell->acked = true;
         break;
     default:
-        fail("unexpected %s", PtlEventKindStr(event->type));
+        family_fail("unexpected %s", PtlEventKindStr(event->type));
     }
     if (cell->sent && cell->acked) finish(target, c);
 }
@@ -241,7 +168,8 @@ static void local_event(const ptl_event_t *event)
 
 static unsigned char *receive[BUFFERS];
 static unsigned char *source;
-static _Atomic uint32_t *credit; /* [size], in the segment's tail: what each has given back */
+static _Atomic uint32_t
+    *credit; /* [family_size], in the segment's tail: what each has given back */
 static uint32_t sent[MOST], received[MOST], told[MOST];
 static ptl_handle_md_t source_md, credit_md, buffer_md[BUFFERS];
 static uint32_t *credit_out;
@@ -256,24 +184,24 @@ static void put_back(int b)
                    .options = PTL_MD_OP_PUT | PTL_MD_MAX_SIZE | PTL_MD_EVENT_START_DISABLE,
                    .user_ptr = (void *)(intptr_t)b,
                    .eq_handle = message_eq};
-    buffer_md[b] = attach(MESSAGE_PT, 3, md, PTL_UNLINK);
+    buffer_md[b] = family_attach(MESSAGE_PT, 3, md, PTL_UNLINK);
 }
 
 static size_t credit_at(int from)
 {
-    return (size_t)size * SLICE + (size_t)from * sizeof(uint32_t);
+    return (size_t)family_size * SLICE + (size_t)from * sizeof(uint32_t);
 }
 
 static bool send_message(void)
 {
-    int target = (int)below((uint32_t)size);
+    int target = (int)family_below((uint32_t)family_size);
     if (sent[target] - credit[target] >= credits) return false;
-    uint32_t number = sent[target]++, length = below(MESSAGE + 1);
+    uint32_t number = sent[target]++, length = family_below(MESSAGE + 1);
     uint32_t place = (uint32_t)(target * CREDITS + (int)(number % CREDITS)) * MESSAGE;
     for (uint32_t i = 0; i < length; i++)
-        source[place + i] = (unsigned char)(number + i + (uint32_t)rank);
-    must(PtlPutRegion(source_md, place, length, PTL_NOACK_REQ, shared->id[target], MESSAGE_PT, 0,
-                      (ptl_match_bits_t)rank << 32 | 3, 0, number));
+        source[place + i] = (unsigned char)(number + i + (uint32_t)family_rank);
+    must(PtlPutRegion(source_md, place, length, PTL_NOACK_REQ, family->id[target], MESSAGE_PT, 0,
+                      (ptl_match_bits_t)family_rank << 32 | 3, 0, number));
     return true;
 }
 
@@ -281,13 +209,13 @@ static void tell_credit(void)
 {
     ptl_event_t event;
     while (PtlEQGet(credit_eq, &event) == PTL_OK) telling[event.match_bits >> 4] = false;
-    for (int to = 0; to < size; to++) {
+    for (int to = 0; to < family_size; to++) {
         if (received[to] == told[to] || telling[to]) continue;
         telling[to] = true;
         told[to] = received[to];
         credit_out[to] = received[to];
-        must(PtlPutRegion(credit_md, (ptl_size_t)to * 4, 4, PTL_NOACK_REQ, shared->id[to],
-                          SEGMENT_PT, 0, (ptl_match_bits_t)to << 4, credit_at(rank), 0));
+        must(PtlPutRegion(credit_md, (ptl_size_t)to * 4, 4, PTL_NOACK_REQ, family->id[to],
+                          SEGMENT_PT, 0, (ptl_match_bits_t)to << 4, credit_at(family_rank), 0));
     }
 }
 
@@ -300,13 +228,14 @@ static void message_event(const ptl_event_t *event)
     }
     int from = (int)(event->match_bits >> 32);
     const unsigned char *bytes = (unsigned char *)event->md.start + event->offset;
-    if (event->type != PTL_EVENT_PUT_END || from >= size) fail("a strange event in a buffer");
+    if (event->type != PTL_EVENT_PUT_END || from >= family_size)
+        family_fail("a strange event in a buffer");
     if (event->hdr_data != received[from])
-        fail("message %u of process %d is the %u.", (unsigned)event->hdr_data, from,
-             received[from]);
+        family_fail("message %u of process %d is the %u.", (unsigned)event->hdr_data, from,
+                    received[from]);
     for (uint32_t i = 0; i < event->mlength; i++)
         if (bytes[i] != (unsigned char)(received[from] + i + (uint32_t)from))
-            fail("message %u of process %d is torn", received[from], from);
+            family_fail("message %u of process %d is torn", received[from], from);
     received[from]++;
 }
 
@@ -316,7 +245,7 @@ static bool poll_once(void)
     ptl_handle_eq_t queues[] = {local_eq, message_eq};
     int which, code = PtlEQPoll(queues, 2, 0, &event, &which);
     if (code == PTL_EQ_EMPTY) return false;
-    if (code != PTL_OK) fail("PtlEQPoll: %s", PtlErrorStr((unsigned)code));
+    if (code != PTL_OK) family_fail("PtlEQPoll: %s", PtlErrorStr((unsigned)code));
     if (which == 0)
         local_event(&event);
     else
@@ -326,70 +255,58 @@ static bool poll_once(void)
 
 static void meanwhile(void)
 {
-    if (!poll_once()) {
-        const struct timespec moment = {.tv_nsec = 50000};
-        nanosleep(&moment, NULL);
+    while (poll_once()) {
     }
     tell_credit();
 }
 
 /* ---- a process ---- */
 
-static void *memory(size_t bytes)
-{
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) fail("no memory");
-    return p;
-}
-
 static void open_all(void)
 {
-    int most;
-    size_t whole = (size_t)size * SLICE + MOST * sizeof(uint32_t);
-    must(PtlInit(&most));
-    must(PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, NULL, &ni));
-    must(PtlGetId(ni, &shared->id[rank]));
-    must(PtlEQAlloc(ni, 4096, PTL_EQ_HANDLER_NONE, &local_eq));
-    must(PtlEQAlloc(ni, 4096, PTL_EQ_HANDLER_NONE, &message_eq));
-    must(PtlEQAlloc(ni, 2 * MOST, PTL_EQ_HANDLER_NONE, &credit_eq));
-    segment = memory(whole);
-    credit = (_Atomic uint32_t *)(void *)(segment + (size_t)size * SLICE);
-    scratch = memory((size_t)size * CELLS * CELL);
-    words = memory((size_t)size * CELLS * 64);
-    source = memory((size_t)size * CREDITS * MESSAGE);
-    credit_out = memory(MOST * sizeof *credit_out);
-    for (int i = 0; i < size; i++) model[i] = memory(SLICE);
+    size_t whole = (size_t)family_size * SLICE + MOST * sizeof(uint32_t);
+    family_open(PTL_PID_ANY);
+    must(PtlEQAlloc(family_ni, 4096, PTL_EQ_HANDLER_NONE, &local_eq));
+    must(PtlEQAlloc(family_ni, 4096, PTL_EQ_HANDLER_NONE, &message_eq));
+    must(PtlEQAlloc(family_ni, 2 * MOST, PTL_EQ_HANDLER_NONE, &credit_eq));
+    segment = family_memory(whole);
+    credit = (_Atomic uint32_t *)(void *)(segment + (size_t)family_size * SLICE);
+    scratch = family_memory((size_t)family_size * CELLS * CELL);
+    words = family_memory((size_t)family_size * CELLS * 64);
+    source = family_memory((size_t)family_size * CREDITS * MESSAGE);
+    credit_out = family_memory(MOST * sizeof *credit_out);
+    for (int i = 0; i < family_size; i++) model[i] = family_memory(SLICE);
     ptl_md_t md = {.start = segment,
                    .length = whole,
                    .threshold = PTL_MD_THRESH_INF,
                    .options = PTL_MD_OP_PUT | PTL_MD_OP_GET | PTL_MD_MANAGE_REMOTE |
                               PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE,
                    .eq_handle = PTL_EQ_NONE};
-    attach(SEGMENT_PT, 0, md, PTL_RETAIN);
+    family_attach(SEGMENT_PT, 0, md, PTL_RETAIN);
     /* The same memory for those who want it watched; the events are too many to keep. */
     ptl_handle_eq_t watched;
-    must(PtlEQAlloc(ni, 16, PTL_EQ_HANDLER_NONE, &watched));
+    must(PtlEQAlloc(family_ni, 16, PTL_EQ_HANDLER_NONE, &watched));
     md.eq_handle = watched;
     md.options &= ~(unsigned)PTL_MD_EVENT_END_DISABLE;
-    attach(SEGMENT_PT, 1, md, PTL_RETAIN);
-    for (int b = 0; b < BUFFERS; b++) put_back((receive[b] = memory(BUFFER), b));
+    family_attach(SEGMENT_PT, 1, md, PTL_RETAIN);
+    for (int b = 0; b < BUFFERS; b++) put_back((receive[b] = family_memory(BUFFER), b));
     md = (ptl_md_t){.start = scratch,
-                    .length = (ptl_size_t)size * CELLS * CELL,
+                    .length = (ptl_size_t)family_size * CELLS * CELL,
                     .threshold = PTL_MD_THRESH_INF,
                     .options = PTL_MD_EVENT_START_DISABLE,
                     .eq_handle = local_eq};
-    must(PtlMDBind(ni, md, PTL_RETAIN, &scratch_md));
+    must(PtlMDBind(family_ni, md, PTL_RETAIN, &scratch_md));
     md.start = words;
-    md.length = (ptl_size_t)size * CELLS * 64;
-    must(PtlMDBind(ni, md, PTL_RETAIN, &words_md));
+    md.length = (ptl_size_t)family_size * CELLS * 64;
+    must(PtlMDBind(family_ni, md, PTL_RETAIN, &words_md));
     md.eq_handle = PTL_EQ_NONE;
     md.start = source;
-    md.length = (ptl_size_t)size * CREDITS * MESSAGE;
-    must(PtlMDBind(ni, md, PTL_RETAIN, &source_md));
+    md.length = (ptl_size_t)family_size * CREDITS * MESSAGE;
+    must(PtlMDBind(family_ni, md, PTL_RETAIN, &source_md));
     md.start = credit_out;
     md.eq_handle = credit_eq;
     md.length = MOST * sizeof *credit_out;
-    must(PtlMDBind(ni, md, PTL_RETAIN, &credit_md));
+    must(PtlMDBind(family_ni, md, PTL_RETAIN, &credit_md));
 }
 
 static void wait_for_all(void)
@@ -397,13 +314,13 @@ static void wait_for_all(void)
     while (busy) meanwhile();
 }
 
-static void traffic(uint32_t operations)
+static void traffic(void)
 {
     for (uint32_t i = 0; i < operations; i++) {
-        int target = (int)below((uint32_t)size), c = (int)below(CELLS);
+        int target = (int)family_below((uint32_t)family_size), c = (int)family_below(CELLS);
         if (cells[target][c].busy == IDLE) start(target, c);
-        if (below(3) == 0) send_message();
-        if (below(50) == 0) wait_for_all();
+        if (family_below(3) == 0) send_message();
+        if (family_below(50) == 0) wait_for_all();
         for (int n = 0; n < 4 && poll_once(); n++) {
         }
         tell_credit();
@@ -413,68 +330,47 @@ static void traffic(uint32_t operations)
 
 static void compare(void)
 {
-    for (int i = 0; i < size; i++) shared->sum[i][rank] = sum_of(model[i], SLICE);
-    barrier(meanwhile);
-    for (int i = 0; i < size; i++)
-        if (sum_of(segment + (size_t)i * SLICE, SLICE) != shared->sum[rank][i])
-            fail("the slice of process %d is not what it put there", i);
+    for (int i = 0; i < family_size; i++) family->sum[i][family_rank] = sum_of(model[i], SLICE);
+    family_barrier(meanwhile);
+    for (int i = 0; i < family_size; i++)
+        if (sum_of(segment + (size_t)i * SLICE, SLICE) != family->sum[family_rank][i])
+            family_fail("the slice of process %d is not what it put there", i);
 }
 
 static void registers(void)
 {
     ptl_sr_value_t fast_puts, fast_gets, drops;
-    must(PtlNIStatus(ni, PTL_SR_FAST_PUTS, &fast_puts));
-    must(PtlNIStatus(ni, PTL_SR_FAST_GETS, &fast_gets));
-    must(PtlNIStatus(ni, PTL_SR_DROP_COUNT, &drops));
-    if (drops) fail("%ju requests were dropped", (uintmax_t)drops);
-    if (rank == 0)
+    must(PtlNIStatus(family_ni, PTL_SR_FAST_PUTS, &fast_puts));
+    must(PtlNIStatus(family_ni, PTL_SR_FAST_GETS, &fast_gets));
+    must(PtlNIStatus(family_ni, PTL_SR_DROP_COUNT, &drops));
+    if (drops) family_fail("%ju requests were dropped", (uintmax_t)drops);
+    if (family_rank == 0)
         printf("# process 0: %ju puts and %ju gets by RDMA\n", (uintmax_t)fast_puts,
                (uintmax_t)fast_gets);
     fflush(stdout);
 }
 
-static int process(uint32_t operations)
+static void process(void)
 {
-    alarm(HANG);
-    seed += (uint64_t)rank * 1000003;
+    credits = ROOM / family_size < CREDITS ? (uint32_t)(ROOM / family_size) : CREDITS;
     open_all();
-    barrier(NULL);
-    traffic(operations);
-    barrier(meanwhile);
+    family_barrier(NULL);
+    traffic();
+    family_barrier(meanwhile);
     compare();
     registers();
-    barrier(meanwhile);
-    must(PtlNIFini(ni));
-    PtlFini();
-    return 0;
+    family_barrier(meanwhile);
+    family_close();
 }
 
 int main(int argc, char **argv)
 {
-    uint32_t operations = argc > 2 ? (uint32_t)atoi(argv[2]) : 1000;
-    const char *given = argc > 3 ? argv[3] : getenv("TEST_SEED");
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    seed = given ? strtoull(given, NULL, 0)
-                 : (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-    size = argc > 1 ? atoi(argv[1]) : 2;
+    int size = argc > 1 ? atoi(argv[1]) : 2;
+    if (argc > 2) operations = (uint32_t)atoi(argv[2]);
     if (size < 1 || size > MOST) return 2;
-    credits = ROOM / size < CREDITS ? (uint32_t)(ROOM / size) : CREDITS;
-    printf("# TEST_SEED=%ju\n", (uintmax_t)seed);
-    fflush(stdout);
-    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED) return 2;
-    for (rank = 0; rank < size; rank++)
-        if (fork() == 0) _exit(process(operations));
-    int bad = 0;
-    for (int i = 0; i < size; i++) {
-        int status;
-        pid_t pid = wait(&status);
-        if (status && !bad) printf("# pid %d ended with wait status %#x\n", pid, (unsigned)status);
-        bad |= status != 0;
-        if (bad) atomic_store(&shared->failed, 1);
-    }
+    family_settle_seed(argc > 3 ? argv[3] : NULL);
+    int bad = family_run(size, process, NULL);
     printf("%sok 1 - %d processes, %u operations each: all is as in the model\n1..1\n",
            bad ? "not " : "", size, operations);
-    return bad;
+    return bad != 0;
 }

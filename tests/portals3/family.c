@@ -1,0 +1,168 @@
+/* family.c - see family.h. */
+#include "tests/portals3/family.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { HANG = 240 };
+
+struct family *family;
+int family_rank, family_size;
+ptl_handle_ni_t family_ni;
+uint64_t family_seed;
+
+void family_fail(const char *format, ...)
+{
+    va_list list;
+    char text[300];
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    printf("# process %d: %s\n", family_rank, text);
+    fflush(stdout);
+    atomic_store(&family->failed, 1);
+    _exit(1);
+}
+
+static void *shared(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+int family_run(int size, void (*body)(void), const int *expected)
+{
+    int bad = 0;
+    uint64_t seed = family_seed;
+    family_size = size;
+    if (!family && !(family = shared(sizeof *family))) return 1;
+    *family = (struct family){0};
+    fflush(stdout);
+    for (family_rank = 0; family_rank < size; family_rank++) {
+        pid_t pid = fork();
+        family->pid[family_rank] = pid ? pid : getpid();
+        if (pid) continue;
+        alarm(HANG);
+        family_seed = seed + (uint64_t)family_rank * 1000003;
+        body();
+        fflush(stdout);
+        _exit(0);
+    }
+    for (int left = size; left > 0; left--) {
+        int status, rank = 0;
+        pid_t pid = wait(&status);
+        while (rank < size && family->pid[rank] != pid) rank++;
+        if (rank < size && status == (expected ? expected[rank] : 0)) continue;
+        printf("# process %d ended with wait status %#x\n", rank, (unsigned)status);
+        atomic_store(&family->failed, 1);
+        bad++;
+    }
+    return bad;
+}
+
+void family_open(ptl_pid_t pid)
+{
+    int most;
+    must(PtlInit(&most));
+    must(PtlNIInit(PTL_IFACE_DEFAULT, pid, NULL, NULL, &family_ni));
+    must(PtlGetId(family_ni, &family->id[family_rank]));
+}
+
+void family_close(void)
+{
+    must(PtlNIFini(family_ni));
+    PtlFini();
+}
+
+void family_nap(void)
+{
+    const struct timespec moment = {.tv_nsec = 100000};
+    if (atomic_load(&family->failed)) _exit(1);
+    nanosleep(&moment, NULL);
+}
+
+void family_barrier(void (*meanwhile)(void))
+{
+    static int round;
+    atomic_fetch_add(&family->arrived, 1);
+    for (round++; atomic_load(&family->arrived) < round * family_size;) {
+        if (meanwhile) meanwhile();
+        family_nap();
+    }
+}
+
+void family_await(int flag, uint32_t value)
+{
+    while (atomic_load(&family->flag[flag]) < value) family_nap();
+}
+
+/* By what /proc tells: "pid (name) state ...". */
+static bool runs(pid_t pid, const char *task)
+{
+    char path[300], state = 'R';
+    snprintf(path, sizeof path, "/proc/%d/task/%s/stat", pid, task);
+    FILE *file = fopen(path, "r");
+    if (!file || fscanf(file, "%*d %*[^)]) %c", &state) != 1) family_fail("cannot read %s", path);
+    fclose(file);
+    return state != 'T';
+}
+
+void family_stop(int rank)
+{
+    char path[40];
+    pid_t pid = family->pid[rank];
+    kill(pid, SIGSTOP);
+    snprintf(path, sizeof path, "/proc/%d/task", pid);
+    for (bool any = true; any; family_nap()) {
+        DIR *tasks = opendir(path);
+        if (!tasks) family_fail("cannot read %s", path);
+        any = false;
+        for (struct dirent *task; (task = readdir(tasks));)
+            any |= task->d_name[0] != '.' && runs(pid, task->d_name);
+        closedir(tasks);
+    }
+}
+
+void family_settle_seed(const char *given)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (!given) given = getenv("TEST_SEED");
+    family_seed = given ? strtoull(given, NULL, 0)
+                        : (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    printf("# TEST_SEED=%ju\n", (uintmax_t)family_seed);
+}
+
+uint32_t family_below(uint32_t bound)
+{
+    uint64_t z = family_seed += 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return (uint32_t)((z ^ (z >> 31)) % bound);
+}
+
+void *family_memory(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) family_fail("no memory");
+    return p;
+}
+
+ptl_handle_md_t family_attach(ptl_pt_index_t pt, ptl_match_bits_t bits, ptl_md_t md,
+                              ptl_unlink_t unlink)
+{
+    ptl_process_id_t any = {PTL_NID_ANY, PTL_PID_ANY};
+    ptl_handle_me_t me;
+    ptl_handle_md_t handle;
+    must(PtlMEAttach(family_ni, pt, any, bits, ~(ptl_match_bits_t)15, PTL_UNLINK, PTL_INS_AFTER,
+                     &me));
+    must(PtlMDAttach(me, md, unlink, &handle));
+    return handle;
+}
