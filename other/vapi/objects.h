@@ -103,7 +103,7 @@ struct vapi_record {
     uint64_t place; /* among all that have a record, counted from 1 */
     struct vapi_lane *lane;
     struct vapi_srq *srq;
-    struct vapi_record *next_free;
+    struct vapi_record *next_free, *next_made; /* of a shared queue's */
     bool unsignalled;
 };
 
@@ -142,8 +142,8 @@ struct vapi_srq {
     struct ibv_srq *verbs;
     unsigned users;
     VAPI_srq_attr_t attr;
-    pthread_mutex_t lock; /* of the free records */
-    struct vapi_record *free;
+    pthread_mutex_t lock;            /* of the free records */
+    struct vapi_record *free, *made; /* all that are not posted, and all */
 };
 
 struct vapi_mr {

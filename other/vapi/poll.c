@@ -58,7 +58,12 @@ static int was_recv(struct vapi_cq *cq, const VAPI_wc_desc_t *wc)
     return qp->recv_cq == cq && qp->send_cq != cq;
 }
 
-/* Makes VAPI's of what verbs has put into `wc`; false when the program is not told of it. */
+/* What is passed on as it is, because nothing is told of it that a program could rely on: the
+ * vendor's syndrome, which each maker numbers in his own way; the length of a datagram, whose
+ * buffer begins with 40 bytes for the GRH that are counted, as the hardware of both interfaces does
+ * it; and the word that an atomic fetches, which verbs' devices leave in the host's order.
+ *
+ * Makes VAPI's of what verbs has put into `wc`; false when the program is not told of it. */
 static bool translate(struct vapi_cq *cq, VAPI_wc_desc_t *wc)
 {
     bool success = wc->status == VAPI_SUCCESS;
@@ -158,7 +163,8 @@ void vapi_cq_purge(struct vapi_cq *cq, uint32_t qp_number)
         if (staged_at(cq, i)->local_qp_num != qp_number) *staged_at(cq, kept++) = *staged_at(cq, i);
     cq->staged_count = kept;
     while (make_room(cq) && take(cq, &wc) > 0) {
-        if (wc.local_qp_num == qp_number || !translate(cq, &wc)) continue;
+        bool told = translate(cq, &wc); /* also gives back what it took of a shared queue */
+        if (wc.local_qp_num == qp_number || !told) continue;
         *staged_at(cq, cq->staged_count++) = wc;
         open_or_shut(cq);
     }

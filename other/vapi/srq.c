@@ -10,9 +10,9 @@
 
 static void free_records(struct vapi_srq *srq)
 {
-    while (srq->free) {
-        struct vapi_record *record = srq->free;
-        srq->free = record->next_free;
+    while (srq->made) {
+        struct vapi_record *record = srq->made;
+        srq->made = record->next_made;
         free(record);
     }
 }
@@ -142,12 +142,18 @@ static struct vapi_record *take_record(struct vapi_srq *srq, uint64_t id)
 {
     pthread_mutex_lock(&srq->lock);
     struct vapi_record *record = srq->free;
-    if (record) srq->free = record->next_free;
+    if (record)
+        srq->free = record->next_free;
+    else {
+        record = calloc(1, sizeof *record);
+        if (record) {
+            record->srq = srq;
+            record->next_made = srq->made;
+            srq->made = record;
+        }
+    }
     pthread_mutex_unlock(&srq->lock);
-    if (!record) record = calloc(1, sizeof *record);
-    if (!record) return NULL;
-    record->id = id;
-    record->srq = srq;
+    if (record) record->id = id;
     return record;
 }
 

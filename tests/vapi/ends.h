@@ -64,7 +64,6 @@ VAPI_rr_desc_t *receive(struct stage *s, uint64_t id, size_t offset, uint32_t le
 VAPI_wc_desc_t await_wc(struct stage *s, VAPI_cq_hndl_t cq);
 
 /* The groups. */
-void without_hca(void);
 void hca_rules(struct stage *s);
 void object_rules(struct stage *s);
 void handle_rules(struct stage *s);

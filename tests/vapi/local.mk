@@ -7,6 +7,10 @@ tests_vapi_rules_SOURCES = tests/vapi/rules.c tests/vapi/ends.c tests/vapi/ends.
 	tests/vapi/post.c tests/vapi/pure.c other/vapi/qp_rules.c
 tests_vapi_rules_CPPFLAGS = $(vapi_cppflags)
 tests_vapi_rules_LDADD = $(vapi_ldadd)
+check_PROGRAMS += tests/vapi/hcas
+tests_vapi_hcas_SOURCES = tests/vapi/hcas.c tests/vapi/ends.c tests/vapi/ends.h
+tests_vapi_hcas_CPPFLAGS = $(vapi_cppflags)
+tests_vapi_hcas_LDADD = $(vapi_ldadd)
 check_PROGRAMS += tests/vapi/cost tests/vapi/cost_called
 tests_vapi_cost_SOURCES = tests/vapi/cost.c tests/vapi/ends.c tests/vapi/ends.h
 tests_vapi_cost_CPPFLAGS = $(vapi_cppflags)

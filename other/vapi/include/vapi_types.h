@@ -1,10 +1,12 @@
 /* vapi_types.h - every type and constant of VAPI.  Usable alone, in C89 and in C++.
  *
  * The names and values are those of late VAPI releases; programs written for them compile
- * unchanged.  The order of members is not: VAPI_sr_desc_t, VAPI_rr_desc_t, VAPI_wc_desc_t and
- * VAPI_sg_lst_entry_t are laid out as the work requests and completions of libibverbs, so that
- * posting and polling copy nothing.  Members that begin with vapi_ are the library's: a program
- * neither reads nor writes them.
+ * unchanged.  Handles were 32 bits wide in earlier ones, VAPI_ret_t an enumeration, and some
+ * members were not there yet: what such a program does with them compiles too, and programs were
+ * always compiled for the release they ran with.  The order of members is not theirs:
+ * VAPI_sr_desc_t, VAPI_rr_desc_t, VAPI_wc_desc_t and VAPI_sg_lst_entry_t are laid out as the work
+ * requests and completions of libibverbs, so that posting and polling copy nothing.  Members that
+ * begin with vapi_ are the library's: a program neither reads nor writes them.
  */
 #ifndef H_VAPI_TYPES_H
 #define H_VAPI_TYPES_H
@@ -19,7 +21,7 @@ extern "C" {
 /* ---- handles and numbers ----------------------------------------------------------------------
  *
  * Whatever their type, handles are 31-bit numbers and never 0, so that they survive in an int.
- * The handle of an HCA alone may be 0.  One that is not valid (any more) is told from a valid one.
+ * One that is not valid (any more) is told from a valid one.
  */
 #define HCA_MAXNAME 32
 

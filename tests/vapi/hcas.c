@@ -1,0 +1,192 @@
+/* hcas.c - libvapi on other HCAs than one plain one: none, several, an InfiniHost of some firmware,
+ * small ones, ports that are down.  Each case is a process of its own, as HCAs are what they are
+ * from the first look on: hcas CASE.
+ */
+#include "ends.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void no_hca(void)
+{
+    u_int32_t n = 77;
+    VAPI_hca_id_t id[1];
+    VAPI_hca_hndl_t hca;
+    is_code(EVAPI_list_hcas(0, &n, NULL), VAPI_OK, "the counting call, without any HCA");
+    is_number(n, 0, "counts none");
+    is_code(EVAPI_list_hcas(1, &n, id), VAPI_OK, "the list");
+    is_number(n, 0, "is empty");
+    is_code(EVAPI_list_hcas(0, NULL, NULL), VAPI_EINVAL_PARAM, "nowhere to tell how many");
+    is_code(VAPI_open_hca("InfiniHost0", &hca), VAPI_EINVAL_HCA_ID, "InfiniHost0 is not there");
+    is_code(EVAPI_get_hca_hndl("InfiniHost0", &hca), VAPI_EINVAL_HCA_ID, "nor to be attached to");
+    is_code(EVAPI_get_hca_hndl(NULL, &hca), VAPI_EINVAL_HCA_ID, "nor is no name");
+}
+
+static VAPI_hca_hndl_t get(const char *name)
+{
+    VAPI_hca_hndl_t hca;
+    NEED(EVAPI_get_hca_hndl(name, &hca));
+    return hca;
+}
+
+static void maker(void)
+{
+    VAPI_hca_vendor_t v;
+    VAPI_hca_hndl_t hca = get("softhca0");
+    NEED(VAPI_query_hca_cap(hca, &v, NULL));
+    is_number(v.vendor_id, MT_MELLANOX_IEEE_VENDOR_ID, "the vendor");
+    is_number(v.vendor_part_id, 0x5a44, "the part is an InfiniHost");
+    is_number(v.hw_ver, 0xa1, "its revision");
+    is_number((long long)v.fw_ver, 0x100120000, "firmware 1.18.0");
+    NEED(EVAPI_release_hca_hndl(hca));
+    hca = get("InfiniHost1");
+    NEED(VAPI_query_hca_cap(hca, &v, NULL));
+    is_number((long long)v.fw_ver, 0x300020080, "of the second, 3.2.128");
+    is_number(v.vendor_part_id, 0x5a44, "an InfiniHost too");
+    NEED(EVAPI_release_hca_hndl(hca));
+}
+
+static void list_of_three(void)
+{
+    u_int32_t n = 77;
+    VAPI_hca_id_t id[5];
+    memset(id, 'z', sizeof id);
+    is_code(EVAPI_list_hcas(0, &n, NULL), VAPI_EAGAIN, "counting three");
+    is_number(n, 3, "counts three");
+    is_code(EVAPI_list_hcas(1, &n, id), VAPI_EAGAIN, "room for one of three");
+    is_true(n == 3 && !strcmp(id[0], "softhca0") && id[1][0] == 'z',
+            "is filled, and the number of all is told");
+    is_code(EVAPI_list_hcas(3, &n, id), VAPI_OK, "room for three");
+    is_true(!strcmp(id[2], "softhca2") && id[3][0] == 'z', "is filled");
+    memset(id, 'z', sizeof id);
+    is_code(EVAPI_list_hcas(sizeof id, &n, id), VAPI_OK, "a number of bytes for one of entries");
+    is_true(!strcmp(id[2], "softhca2") && id[3][0] == 'z', "writes no more than there are");
+}
+
+/* Objects of one HCA are none of another's, on every way to them. */
+static void strangers(void)
+{
+    struct stage s;
+    struct wants w = {.signals = VAPI_SIGNAL_REQ_WR};
+    VAPI_hca_hndl_t other = get("InfiniHost2");
+    VAPI_wc_desc_t wc;
+    VAPI_pd_hndl_t pd;
+    open_stage(&s);
+    make_ends(&s, &w);
+    is_true(other != s.hca, "two HCAs have two handles");
+    is_code(VAPI_post_sr(other, s.a.qp, request(&s, VAPI_RDMA_WRITE, 1, 0, 8)), VAPI_EINVAL_QP_HNDL,
+            "posting by way of another HCA");
+    is_code(EVAPI_post_inline_sr(other, s.a.qp, request(&s, VAPI_RDMA_WRITE, 1, 0, 8)),
+            VAPI_EINVAL_QP_HNDL, "inline");
+    is_code(VAPI_post_rr(other, s.a.qp, receive(&s, 1, 0, 8)), VAPI_EINVAL_QP_HNDL, "receiving");
+    is_code(VAPI_poll_cq(other, s.a.scq, &wc), VAPI_EINVAL_CQ_HNDL, "polling");
+    is_code(VAPI_destroy_qp(other, s.a.qp), VAPI_EINVAL_QP_HNDL, "destroying");
+    is_code(VAPI_dealloc_pd(other, s.pd), VAPI_EINVAL_PD_HNDL, "a domain");
+    NEED(VAPI_alloc_pd(other, &pd));
+    VAPI_qp_init_attr_t init = {
+        .sq_cq_hndl = s.a.scq, .rq_cq_hndl = s.a.rcq, .cap = {4, 4, 1, 1, 0}, .pd_hndl = pd};
+    VAPI_qp_hndl_t qp;
+    is_code(VAPI_create_qp(s.hca, &init, &qp, NULL), VAPI_EINVAL_PD_HNDL,
+            "a QP of two HCAs' objects");
+    is_code(EVAPI_release_hca_hndl(other), VAPI_EBUSY, "each HCA counts its own objects");
+    NEED(VAPI_dealloc_pd(other, pd));
+    is_code(EVAPI_release_hca_hndl(other), VAPI_OK, "and is released without the other's");
+    is_code(VAPI_post_sr(other, s.a.qp, request(&s, VAPI_RDMA_WRITE, 1, 0, 8)),
+            VAPI_EINVAL_HCA_HNDL, "posting by way of one that was released");
+    is_code(VAPI_poll_cq(other, s.a.scq, &wc), VAPI_EINVAL_HCA_HNDL, "polling so");
+    NEED(VAPI_post_sr(s.hca, s.a.qp, request(&s, VAPI_RDMA_WRITE, 7, 0, 8)));
+    is_number(await_wc(&s, s.a.scq).id, 7, "what is left works");
+    drop_ends(&s);
+    close_stage(&s);
+}
+
+static void ports(void)
+{
+    static const struct {
+        IB_port_t port;
+        IB_port_state_t state;
+    } known[] = {{1, PORT_DOWN}, {2, PORT_INITIALIZE}, {3, PORT_ARMED}, {4, PORT_ACTIVE}};
+    VAPI_hca_hndl_t hca = get("softhca0");
+    VAPI_hca_port_t p;
+    VAPI_pkey_t pkey[4];
+    u_int16_t n;
+    for (int i = 0; i < 4; i++) {
+        NEED(VAPI_query_hca_port_prop(hca, known[i].port, &p));
+        is_number(p.state, known[i].state, "a port's state");
+    }
+    is_true(p.max_mtu == MTU1024 && p.lmc == 2 && p.pkey_tbl_len == 2 && p.gid_tbl_len == 3,
+            "the last one's properties; its largest MTU is the active one");
+    is_code(VAPI_query_hca_port_prop(hca, 5, &p), VAPI_EINVAL_PORT, "port 5 of 4");
+    is_code(VAPI_query_hca_pkey_tbl(hca, 4, 1, &n, pkey), VAPI_EAGAIN, "room for one P_Key of two");
+    is_true(n == 2 && pkey[0] == 0xffff, "is filled, and the number of all is told");
+    is_code(VAPI_query_hca_pkey_tbl(hca, 4, 4, &n, pkey), VAPI_OK, "room for all");
+    is_number(pkey[1], 0x8001, "tells the second");
+    NEED(EVAPI_release_hca_hndl(hca));
+}
+
+static void small(void)
+{
+    struct stage s;
+    VAPI_hca_cap_t cap;
+    struct wants w = {.signals = VAPI_SIGNAL_REQ_WR};
+    open_stage(&s);
+    NEED(VAPI_query_hca_cap(s.hca, NULL, &cap));
+    is_true(cap.max_num_qp == 2 && cap.max_num_cq == 4 && cap.max_num_ent_cq == 100 &&
+                cap.max_num_sg_ent == 3 && cap.max_qp_ous_rd_atom == 255 &&
+                cap.max_qp_init_rd_atom == 7,
+            "what a small HCA can");
+    is_number(cap.max_num_srq, 0, "without shared queues");
+    make_ends(&s, &w);
+    is_number(s.a.prop.cap.max_inline_data_sq, 64, "room for inline data is what the device has");
+    is_code(EVAPI_post_inline_sr(s.hca, s.a.qp, request(&s, VAPI_RDMA_WRITE, 1, 0, 65)),
+            VAPI_EINVAL_SG_NUM, "one byte more is refused");
+    VAPI_qp_init_attr_t init = {
+        .sq_cq_hndl = s.a.scq, .rq_cq_hndl = s.a.rcq, .cap = {4, 4, 1, 1, 0}, .pd_hndl = s.pd};
+    VAPI_qp_hndl_t qp;
+    VAPI_cq_hndl_t cq;
+    VAPI_cqe_num_t n;
+    VAPI_srq_attr_t attr = {.pd_hndl = s.pd, .max_outs_wr = 4, .max_sentries = 1};
+    is_code(VAPI_create_qp(s.hca, &init, &qp, NULL), VAPI_EAGAIN, "a third QP of two");
+    is_code(VAPI_create_cq(s.hca, 10, &cq, &n), VAPI_EAGAIN, "a fifth CQ of four");
+    is_code(VAPI_create_srq(s.hca, &attr, &qp, NULL), VAPI_ENOSYS, "a shared queue");
+    VAPI_qp_attr_t got;
+    VAPI_qp_attr_mask_t mask;
+    NEED(VAPI_query_qp(s.hca, s.a.qp, &got, &mask, &init));
+    is_true(got.ous_dst_rd_atom == 4 && got.qp_ous_rd_atom == 4, "depths that fit are as asked");
+    drop_ends(&s);
+    close_stage(&s);
+}
+
+static const struct {
+    const char *name, *devices;
+    void (*run)(void);
+} cases[] = {
+    {"none", NULL, no_hca},
+    {"maker",
+     "2x1;vendor_id=0x2c9,vendor_part_id=0x5a44,hw_ver=0xa1,fw_ver=1.18.0;softhca1:fw_ver=3.2.128",
+     maker},
+    {"list", "3x1", list_of_three},
+    {"strangers", "3x1", strangers},
+    {"ports",
+     "1x4;softhca0/1:state=down;softhca0/2:state=init;softhca0/3:state=armed;"
+     "softhca0/4:active_mtu=1024,lmc=2,gids=3,pkeys=0xffff+0x8001",
+     ports},
+    {"small",
+     "1x1;max_qp=2,max_cq=4,max_cqe=100,max_sge=3,max_srq=0,max_inline_data=64,max_qp_rd_atom=255,"
+     "max_qp_init_rd_atom=7",
+     small},
+};
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (argc != 2 || strcmp(argv[1], cases[i].name) != 0) continue;
+        setenv("SOFTHCA", cases[i].devices ? "on" : "off", 1);
+        if (cases[i].devices) setenv("SOFTHCA_DEVICES", cases[i].devices, 1);
+        cases[i].run();
+        return finish();
+    }
+    fprintf(stderr, "usage: hcas none|maker|list|strangers|ports|small\n");
+    return 2;
+}
