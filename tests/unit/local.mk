@@ -137,6 +137,7 @@ tests_unit_portals_engine_SOURCES = tests/unit/portals_engine.c tests/unit/ptl_s
 	core/counters.c core/params.c core/poll.c core/rdma.c core/report.c core/segment.c core/physmem.c core/thread.c \
 	$(portals_network_sources) tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
 tests_unit_portals_engine_CPPFLAGS = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/portals-conduit \
+	-I$(top_srcdir)/portals-conduit -DGASNETC_PARAMS_DEF='"portals-conduit/params.def"' \
 	$(portals_network_cppflags) $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNET_SEQ
 tests_unit_portals_engine_LDADD = tests/unit/libcheck.a other/tools/libtools.la -lpthread -lm
 

@@ -587,6 +587,7 @@ static void limits(void)
 {
     gasnetc_params.am_limit = 3;
     gasnetc_params.safe_limit = 2;
+    gasnetc_params.sys_limit = 4;
     begin();
     ptl_script_forget();
     for (unsigned i = 0; i < 5; i++) request(1, i, (message_t){.handler = H_SILENT}, BITS_AM, 1);
@@ -600,9 +601,21 @@ static void limits(void)
           "PO-12 GASNET_PORTAL_SAFE_LIMIT=2: and takes two events that free something");
     gasnetc_poll();
     gasnetc_poll();
+    ptl_script_forget();
+    for (unsigned i = 0; i < 5; i++)
+        ptl_script_arrive(&(ptl_script_message_t){.from = 101,
+                                                  .entry = 39,
+                                                  .bits = bits_system(BITS_REVOKE, 0),
+                                                  .header = bits_system_header(1, 0)});
+    gasnetc_poll();
+    check(ptl_script_ops() == 4,
+          "PO-12 GASNET_PORTAL_SYS_LIMIT=4: four system messages are answered");
+    gasnetc_poll();
+    check(ptl_script_ops() == 5, "PO-12 and the fifth by the next poll");
     end("limits");
     gasnetc_params.am_limit = 8;
     gasnetc_params.safe_limit = 12;
+    gasnetc_params.sys_limit = 0;
 }
 
 static void system_messages(void)
