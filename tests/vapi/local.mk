@@ -1,5 +1,5 @@
 # tests/vapi: libvapi's own tests, run by run.sh.
-EXTRA_DIST += tests/vapi/run.sh tests/bench/vapi.sh
+EXTRA_DIST += tests/vapi/run.sh tests/vapi/headers.sh tests/vapi/names.c tests/bench/vapi.sh
 vapi_cppflags = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/other/vapi/include
 vapi_ldadd = libvapi.la libsofthca.la $(VERBS_LIBS) -lpthread
 check_PROGRAMS += tests/vapi/rules
@@ -7,6 +7,8 @@ tests_vapi_rules_SOURCES = tests/vapi/rules.c tests/vapi/ends.c tests/vapi/ends.
 	tests/vapi/post.c tests/vapi/pure.c other/vapi/qp_rules.c
 tests_vapi_rules_CPPFLAGS = $(vapi_cppflags)
 tests_vapi_rules_LDADD = $(vapi_ldadd)
+# headers.sh links with these
+EXTRA_tests_vapi_rules_DEPENDENCIES = libmosal.la libmpga.la libmtl_common.la
 check_PROGRAMS += tests/vapi/hcas
 tests_vapi_hcas_SOURCES = tests/vapi/hcas.c tests/vapi/ends.c tests/vapi/ends.h
 tests_vapi_hcas_CPPFLAGS = $(vapi_cppflags)
