@@ -16,7 +16,7 @@ conduit() {
 if CONDUIT_@C@
 @c@_core_sources = $(core_sources) $(@c@_network_sources)
 if @C@_RCV_THREAD
-@c@_core_sources += $(receive_thread_sources)
+@c@_core_sources += $(receive_thread_sources) $(@c@_receive_thread_sources)
 endif
 @c@_conduit_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/@c@-conduit \
 	-I$(top_srcdir)/@c@-conduit $(@c@_network_cppflags) -DGASNETC_PARAMS_DEF='"@c@-conduit/params.def"' $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNETC_RCV_THREAD=$(@C@_RCV_THREAD)

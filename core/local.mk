@@ -9,8 +9,9 @@ core_sources = \
   core/counters.h core/counters.def core/counters.c core/counters_report.c \
   core/params.h core/params.def core/params_common.def core/params.c core/params_init.c core/system_am.h core/span.h core/span.c
 
-# With --disable-ibv-rcv-thread it is not there at all.
+# With --disable-ibv-rcv-thread neither is there at all: the thread, and how it sleeps.
 receive_thread_sources = core/receive_thread.c
+ib_receive_thread_sources = core/ib/sleep.c
 
 core_ib_sources = \
   core/ib/network_inline.h core/ib/turns.h core/ib/rail.h core/ib/rails.c core/ib/ports.h core/ib/ports.c \

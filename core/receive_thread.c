@@ -15,6 +15,7 @@
 #include "core/network.h"
 #include "core/poll.h"
 #include "core/report.h"
+#include "core/thread.h"
 
 enum { SHORTEST_NS = 20 * 1000, LONGEST_NS = 10 * 1000 * 1000 };
 
@@ -39,6 +40,7 @@ static void *run(void *unused)
         /* What arrived before that wakes nobody. */
         unsigned served = serve_all();
         net_block();
+        gasneti_self()->counts.wakes++;
         wait_a_moment(moment);
         served += serve_all();
         if (served)

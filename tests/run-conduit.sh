@@ -19,6 +19,7 @@ if [ -z "$TEST_SPAWNERS" ]; then
     if command -v mpirun >/dev/null; then spawners="ssh mpi"; else no_mpi=1; fi
     if [ -f "$TEST_BUILD/other/spawner/gasnet-spawner-pmix.so" ]; then spawners+=" pmix"; fi
 fi
+has_thread=$(sed -n "s/^${conduit^^}_RCV_THREAD = //p" "$TEST_BUILD/Makefile") # IB-B3
 export TEST_HANG=${TEST_HANG:-$((bound - 20))}
 export TEST_SEED=${TEST_SEED:-$((RANDOM << 15 | RANDOM))}
 tap_note "TEST_SEED=$TEST_SEED repeats this run"
@@ -79,7 +80,7 @@ for spawner in $spawners; do
                 if [ "$program" = testbarrier ] && [ "$spawner" = ssh ]; then # IB-W2: both carriers
                     GASNET_BARRIER=AMDISSEM run_one "$spawner" "$mode" "$n" "$program" AMDISSEM
                 fi
-                if [ "$program" = testthreads ] && [ "$spawner" = ssh ]; then # IB-C8
+                if [ "$program" = testthreads ] && [ "$spawner" = ssh ] && [ "$has_thread" != 0 ]; then # IB-C8
                     for with in testrcvthread testthreads; do
                         GASNET_RCV_THREAD=1 run_one "$spawner" "$mode" "$n" "$with" with-receive-thread
                     done

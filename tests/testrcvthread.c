@@ -84,6 +84,11 @@ int main(int argc, char **argv)
         {"IB-C8 and together with a program that polls", together},
     };
     test_start(&argc, &argv, table, TEST_COUNT(table), SEGMENT);
+    const char *asked_for = gasnet_getenv("GASNET_RCV_THREAD");
+    if (!asked_for || !strchr("1yY", *asked_for)) { /* nobody would ever serve the messages */
+        if (test_rank == 0) fprintf(stderr, "testrcvthread: run it with GASNET_RCV_THREAD=1\n");
+        gasnet_exit(1);
+    }
     test_run(rules, TEST_COUNT(rules));
     test_finish();
 }

@@ -1,9 +1,7 @@
-/* reap.c - reaping beyond the usual case: several devices, each with its own completion queues, and
- * the receive thread's sleep.
+/* reap.c - reaping beyond the usual case: several devices, each with its own completion queues.
  *
  * With one device, and buffers for each peer, net_reap and net_arrivals do not come here.
  */
-#include <poll.h>
 #include <pthread.h>
 
 #include "core/ib/shared.h"
@@ -35,19 +33,4 @@ unsigned net_ib_arrivals_any(net_message_t **messages, unsigned budget, unsigned
         n += net_ib_arrivals(net_ib.recv_cq[(first + i) % net_ib.hcas], messages + n, budget - n,
                              systems);
     return n;
-}
-
-void net_arm(void)
-{
-    for (uint32_t i = 0; i < net_ib.hcas; i++) hca_cq_arm(net_ib.recv_cq[i]);
-}
-
-void net_block(void)
-{
-    struct pollfd wait[NET_IB_HCAS];
-    for (uint32_t i = 0; i < net_ib.hcas; i++)
-        wait[i] = (struct pollfd){.fd = net_ib_rails.hca[i].channel->fd, .events = POLLIN};
-    if (poll(wait, net_ib.hcas, -1) <= 0) return;
-    for (uint32_t i = 0; i < net_ib.hcas; i++)
-        if (wait[i].revents & POLLIN) hca_channel_take(net_ib_rails.hca[i].channel);
 }
