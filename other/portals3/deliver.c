@@ -11,7 +11,7 @@
 #include "other/portals3/engine.h"
 #include "other/portals3/include/portals3_ext.h"
 
-unsigned int ptli_debug;
+_Atomic unsigned int ptli_debug;
 
 void ptli_drop(struct ptli_engine *engine, ptl_process_id_t from, ptl_size_t length,
                const char *why)

@@ -27,7 +27,8 @@ enum {
 struct ptli_eq {
     struct ptli_slot slot;
     struct ptli_engine *engine;
-    pthread_mutex_t lock; /* ring and staged events */
+    bool ready;           /* its locks live as long as the interface, for who comes too late */
+    pthread_mutex_t lock; /* ring, staged events, handler */
     ptl_event_t *ring;
     uint64_t size; /* a power of two; 0: the handler is told and nothing kept */
     /* Counts of all time; `taken` steps over what was lost. */

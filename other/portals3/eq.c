@@ -37,7 +37,7 @@ static bool stage(struct ptli_eq *eq, const ptl_event_t *event)
         eq->staged_size = size;
     }
     memcpy(&eq->staged[eq->staged_count++], event, sizeof *event);
-    atomic_store_explicit(&eq->any_staged, true, memory_order_release);
+    atomic_store(&eq->any_staged, true); /* before the sleepers are looked at */
     return true;
 }
 
@@ -57,23 +57,27 @@ static void deposit(struct ptli_engine *engine, struct ptli_eq *eq, ptl_event_t 
     ptli_ring_bell(engine);
 }
 
-static bool unstage(struct ptli_eq *eq, ptl_event_t *event)
+/* The next event to be told, and the handler to tell; NULL: there is none. */
+static ptl_eq_handler_t unstage(struct ptli_eq *eq, ptl_event_t *event)
 {
-    bool any;
+    ptl_eq_handler_t handler = NULL;
     pthread_mutex_lock(&eq->lock);
-    any = eq->staged_first < eq->staged_count;
-    if (any) memcpy(event, &eq->staged[eq->staged_first++], sizeof *event);
+    if (eq->staged_first < eq->staged_count) {
+        memcpy(event, &eq->staged[eq->staged_first++], sizeof *event);
+        handler = eq->handler;
+    }
     pthread_mutex_unlock(&eq->lock);
-    return any;
+    return handler;
 }
 
 void ptli_eq_tell(struct ptli_eq *eq)
 {
     ptl_event_t event, told;
+    ptl_eq_handler_t handler;
     pthread_mutex_lock(&eq->handling);
-    while (unstage(eq, &event)) {
+    while ((handler = unstage(eq, &event))) {
         memcpy(&told, &event, sizeof told);
-        eq->handler(&told);
+        handler(&told);
         pthread_mutex_lock(&eq->lock);
         keep(eq, &event);
         if (eq->staged_first == eq->staged_count)
@@ -156,7 +160,13 @@ bool ptli_eq_quiet(struct ptli_eq *eq)
 
 /* --- taking --- */
 
-static int take(struct ptli_eq *eq, ptl_event_t *event)
+/* Freed meanwhile, and perhaps another queue by now. */
+static bool is_gone(struct ptli_eq *eq, ptl_handle_eq_t handle)
+{
+    return atomic_load_explicit(&eq->slot.handle, memory_order_acquire) != handle;
+}
+
+static int take(struct ptli_eq *eq, ptl_handle_eq_t handle, ptl_event_t *event)
 {
     uint64_t posted, taken;
     int result = PTL_EQ_EMPTY;
@@ -168,7 +178,7 @@ static int take(struct ptli_eq *eq, ptl_event_t *event)
     pthread_mutex_lock(&eq->lock);
     posted = atomic_load_explicit(&eq->posted, memory_order_relaxed);
     taken = atomic_load_explicit(&eq->taken, memory_order_relaxed);
-    if (posted != taken && eq->open) {
+    if (posted != taken && !is_gone(eq, handle)) {
         result = PTL_OK;
         if (posted - taken > eq->size) {
             taken = posted - eq->size;
@@ -195,10 +205,10 @@ int PtlEQGet(ptl_handle_eq_t handle, ptl_event_t *event)
     if (!(engine = ptli_engine_of(handle, PTLI_EQ, PTL_EQ_INVALID, &result))) return result;
     eq = ptli_pool_find(&engine->eqs, handle);
     if (!eq) return PTL_EQ_INVALID;
-    result = take(eq, event);
+    result = take(eq, handle, event);
     if (result != PTL_EQ_EMPTY) return result;
     progress(engine, 0);
-    return take(eq, event);
+    return take(eq, handle, event);
 }
 
 /* --- waiting --- */
@@ -215,18 +225,23 @@ struct wait {
 static int take_any(struct wait *wait)
 {
     for (int i = 0; i < wait->size; i++) {
-        int result = take(wait->eqs[i], wait->event);
+        int result = take(wait->eqs[i], wait->handles[i], wait->event);
         wait->which = i;
         if (result != PTL_EQ_EMPTY) return result;
+        if (is_gone(wait->eqs[i], wait->handles[i])) return PTL_EQ_INVALID;
     }
     return PTL_EQ_EMPTY;
 }
 
-static bool any_to_take(const struct wait *wait)
+/* Is there a reason not to sleep? */
+static bool is_due(const struct wait *wait)
 {
-    for (int i = 0; i < wait->size; i++)
-        if (!none_to_take(wait->eqs[i]) || atomic_load(&wait->eqs[i]->any_staged)) return true;
-    return false;
+    for (int i = 0; i < wait->size; i++) {
+        struct ptli_eq *eq = wait->eqs[i];
+        if (!none_to_take(eq) || atomic_load(&eq->any_staged) || is_gone(eq, wait->handles[i]))
+            return true;
+    }
+    return atomic_load(&wait->engine->closing);
 }
 
 static uint64_t now_ms(void)
@@ -245,7 +260,7 @@ static void sleep_on_bell(struct wait *wait, uint64_t deadline)
     int error = 0;
     atomic_fetch_add(&engine->sleepers, 1);
     pthread_mutex_lock(&engine->bell_lock);
-    while (!any_to_take(wait) && !atomic_load(&engine->closing) && error != ETIMEDOUT)
+    while (!is_due(wait) && error != ETIMEDOUT)
         error = deadline ? pthread_cond_timedwait(&engine->bell, &engine->bell_lock, &until)
                          : pthread_cond_wait(&engine->bell, &engine->bell_lock);
     pthread_mutex_unlock(&engine->bell_lock);
@@ -334,6 +349,29 @@ int PtlEQPoll(ptl_handle_eq_t *handles, int size, ptl_time_t timeout, ptl_event_
 
 /* --- making and freeing --- */
 
+/* Its place may have been another queue's, at which somebody still looks: under its lock. */
+static void open_eq(struct ptli_engine *engine, struct ptli_eq *eq, ptl_event_t *ring,
+                    uint64_t size, ptl_eq_handler_t handler)
+{
+    if (!eq->ready) {
+        eq->engine = engine;
+        pthread_mutex_init(&eq->lock, NULL);
+        pthread_mutex_init(&eq->handling, NULL);
+        eq->ready = true;
+    }
+    pthread_mutex_lock(&eq->lock);
+    eq->ring = ring;
+    eq->size = size;
+    atomic_store(&eq->posted, 0);
+    atomic_store(&eq->taken, 0);
+    eq->sequence = FIRST_SEQUENCE;
+    eq->handler = handler;
+    eq->users = 0;
+    eq->promised = 0;
+    eq->open = true;
+    pthread_mutex_unlock(&eq->lock);
+}
+
 int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler, ptl_handle_eq_t *eq)
 {
     struct ptli_engine *engine;
@@ -350,14 +388,7 @@ int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler, p
     ptli_lock(engine);
     made = ptli_pool_take(&engine->eqs);
     if (made) {
-        made->engine = engine;
-        made->ring = ring;
-        made->size = size;
-        made->sequence = FIRST_SEQUENCE;
-        made->handler = handler;
-        made->open = true;
-        pthread_mutex_init(&made->lock, NULL);
-        pthread_mutex_init(&made->handling, NULL);
+        open_eq(engine, made, ring, size, handler);
         *eq = made->slot.handle;
     }
     ptli_unlock(engine);
@@ -374,6 +405,7 @@ void ptli_eq_close(struct ptli_eq *eq)
     free(eq->staged);
     eq->ring = eq->staged = NULL;
     eq->staged_first = eq->staged_count = eq->staged_size = 0;
+    atomic_store(&eq->any_staged, false);
     pthread_mutex_unlock(&eq->lock);
 }
 
@@ -391,11 +423,14 @@ int PtlEQFree(ptl_handle_eq_t handle)
         for (struct ptli_eq **at = &engine->noisy; *at; at = &(*at)->next_noisy)
             if (*at == eq) {
                 *at = eq->next_noisy;
+                eq->noisy = false;
                 break;
             }
     }
     ptli_unlock(engine);
     if (result != PTL_OK) return result;
+    atomic_thread_fence(memory_order_seq_cst);
+    ptli_ring_bell(engine);            /* who waits for it leaves: PTL_EQ_INVALID */
     if (eq->handler) ptli_eq_tell(eq); /* what was deposited is told, then lost */
     pthread_mutex_lock(&eq->handling); /* a call that is under way comes to its end */
     ptli_eq_close(eq);

@@ -17,9 +17,7 @@ int PtlProgress(ptl_handle_any_t handle, ptl_time_t timeout)
 /* The mask is the library's: interfaces share it. */
 unsigned int PtlNIDebug(ptl_handle_ni_t ni, unsigned int mask)
 {
-    unsigned int old = ptli_debug;
-    ptli_debug = mask;
-    return old;
+    return atomic_exchange(&ptli_debug, mask);
 }
 
 int PtlFailNid(ptl_handle_ni_t ni, ptl_nid_t nid, unsigned int threshold)

@@ -129,14 +129,16 @@ static bool open_pools(struct ptli_engine *engine)
 {
     uint32_t i = engine->interface;
     const ptl_ni_limits_t *limits = &engine->limits;
-    return ptli_pool_open(&engine->mes, PTLI_ME, i, sizeof(struct ptli_me),
-                          (uint32_t)limits->max_mes) &&
-           ptli_pool_open(&engine->mds, PTLI_MD, i, sizeof(struct ptli_md),
-                          (uint32_t)limits->max_mds) &&
-           ptli_pool_open(&engine->eqs, PTLI_EQ, i, sizeof(struct ptli_eq),
-                          (uint32_t)limits->max_eqs) &&
-           ptli_pool_open(&engine->operations, PTLI_NI, i, sizeof(struct ptli_operation),
-                          PTLI_MAX_OPERATIONS);
+    bool opened = ptli_pool_open(&engine->mes, PTLI_ME, i, sizeof(struct ptli_me),
+                                 (uint32_t)limits->max_mes) &&
+                  ptli_pool_open(&engine->mds, PTLI_MD, i, sizeof(struct ptli_md),
+                                 (uint32_t)limits->max_mds) &&
+                  ptli_pool_open(&engine->eqs, PTLI_EQ, i, sizeof(struct ptli_eq),
+                                 (uint32_t)limits->max_eqs) &&
+                  ptli_pool_open(&engine->operations, PTLI_NI, i, sizeof(struct ptli_operation),
+                                 PTLI_MAX_OPERATIONS);
+    engine->eqs.keeps = true;
+    return opened;
 }
 
 static void free_all(struct ptli_engine *engine)

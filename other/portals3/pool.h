@@ -48,6 +48,8 @@ struct ptli_pool {
     uint32_t interface;
     size_t size;
     uint32_t limit, made;
+    bool
+        keeps; /* an object taken again is as it was given back: its locks may still be looked at */
     _Atomic(char *) *chunks;
     struct ptli_slot *first, *last; /* free ones; the longest free is taken first */
     ptl_sr_value_t allocated, freed, most;
@@ -57,7 +59,9 @@ bool ptli_pool_open(struct ptli_pool *pool, enum ptli_kind kind, uint32_t interf
                     uint32_t limit);
 void ptli_pool_close(struct ptli_pool *pool);
 
-/* A zeroed object behind its slot, live; NULL: no memory, or the limit is reached. */
+/* A zeroed object behind its slot (but see `keeps`), live; NULL: no memory, or the limit is
+ * reached.
+ */
 void *ptli_pool_take(struct ptli_pool *pool);
 /* Ends the life of the handle; the object is not reused before ptli_pool_give. */
 static inline void ptli_pool_kill(struct ptli_slot *slot)

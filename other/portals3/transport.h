@@ -196,7 +196,7 @@ size_t ptli_publish(struct ptli_engine *, struct ptli_peer *, ptl_pt_index_t,
 bool ptli_work(struct ptli_engine *);
 
 /* PTL_DEBUG_... of what goes to stderr. */
-extern unsigned int ptli_debug;
+extern _Atomic unsigned int ptli_debug;
 
 /*
  * Who does what on the fast path

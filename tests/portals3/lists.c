@@ -105,6 +105,38 @@ static void falls_through(ptl_handle_md_t source, ptl_handle_eq_t eq)
     ring_done("a refusal goes on with the next ME; the end of the list drops once, in silence");
 }
 
+/* A swap is for whom both are allowed; a get for whom gets are. */
+static void by_operation(ptl_handle_eq_t eq)
+{
+    static const unsigned int allowed[] = {PTL_MD_OP_PUT, PTL_MD_OP_GET,
+                                           PTL_MD_OP_PUT | PTL_MD_OP_GET};
+    char bytes[8] = {0};
+    ptl_handle_eq_t eq_back = ring_eq(8);
+    ptl_handle_md_t back = ring_bind(ring_md(bytes, 8, PTL_MD_EVENT_START_DISABLE, eq_back));
+    ptl_handle_md_t there = ring_bind(ring_md(bytes, 8, 0, PTL_EQ_NONE));
+    ptl_handle_me_t list[3];
+    ptl_event_t event;
+    for (int i = 0; i < 3; i++) {
+        list[i] = me(PTL_INVALID_HANDLE, 11, PTL_INS_AFTER);
+        give_md(list[i], eq, i, allowed[i] | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE, 8);
+    }
+    ring_barrier();
+    RING_OK(PtlGet(back, ring.next, PT, 0, 11, 0));
+    event = ring_event(eq, PTL_EVENT_GET_END);
+    ring_expect(event.md.user_ptr == (void *)1, "the get went elsewhere");
+    ring_event(eq_back, PTL_EVENT_REPLY_END);
+    RING_OK(PtlGetPut(back, there, ring.next, PT, 0, 11, 0, 0));
+    event = ring_event(eq, PTL_EVENT_GETPUT_END);
+    ring_expect(event.md.user_ptr == (void *)2, "the swap went elsewhere");
+    ring_event(eq_back, PTL_EVENT_REPLY_END);
+    ring_barrier();
+    for (int i = 0; i < 3; i++) RING_OK(PtlMEUnlink(list[i]));
+    ring_unlink(back);
+    ring_unlink(there);
+    RING_OK(PtlEQFree(eq_back));
+    ring_done("gets pass by who takes puts only, swaps by who does not take both");
+}
+
 static void long_list(ptl_handle_md_t source, ptl_handle_eq_t eq)
 {
     enum { MES = 500 };
@@ -150,6 +182,7 @@ void rules_lists(void)
     order(source, eq);
     filters(source, eq);
     falls_through(source, eq);
+    by_operation(eq);
     long_list(source, eq);
     any_entry();
     ring_unlink(source);

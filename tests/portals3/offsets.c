@@ -208,8 +208,66 @@ static void threshold(void)
     ring_done("a used up threshold passes on to the next ME; only with PTL_UNLINK does the MD go");
 }
 
+/* What the descriptor's own offset leaves is what a truncated put gets, down to nothing. */
+static void local_truncated(void)
+{
+    char target[100] = {0}, source[100];
+    ptl_handle_eq_t eq = ring_eq(16);
+    unsigned int options = PTL_MD_OP_PUT | PTL_MD_TRUNCATE | QUIET;
+    ptl_handle_md_t md = ring_attach(PT, 1, 0, ring_md(target, 100, options, eq), PTL_RETAIN);
+    ptl_handle_md_t from = ring_bind(ring_md(source, 100, QUIET, PTL_EQ_NONE));
+    memset(source, 'x', sizeof source);
+    ring_barrier();
+    send(from, 0, 60, 1, 0);
+    taken(eq, PTL_EVENT_PUT_END, 0, 60);
+    send(from, 0, 60, 1, 0);
+    taken(eq, PTL_EVENT_PUT_END, 60, 40);
+    send(from, 0, 60, 1, 0);
+    taken(eq, PTL_EVENT_PUT_END, 100, 0);
+    ring_expect(target[99] == 'x', "the last byte");
+    ring_barrier();
+    ring_unlink(md);
+    ring_unlink(from);
+    RING_OK(PtlEQFree(eq));
+    ring_done("a local offset: truncation to all, part and nothing");
+}
+
+/* max_size says when there is too little left, not how long a message may be; and it is of no
+ * account where the requester chooses the offset. */
+static void max_size_alone(void)
+{
+    char target[100], source[100] = {0};
+    ptl_handle_eq_t eq = ring_eq(16);
+    ptl_md_t md = ring_md(target, 100, PTL_MD_OP_PUT | PTL_MD_MAX_SIZE | QUIET, eq);
+    ptl_handle_md_t here, there, from = ring_bind(ring_md(source, 100, QUIET, PTL_EQ_NONE));
+    ptl_sr_value_t drops = ring_register(PTL_SR_DROP_COUNT);
+    md.max_size = 20;
+    here = ring_attach(PT, 1, 0, md, PTL_RETAIN);
+    md.options |= PTL_MD_MANAGE_REMOTE;
+    there = ring_attach(PT, 2, 0, md, PTL_UNLINK);
+    ring_barrier();
+    send(from, 0, 80, 1, 0); /* more than max_size; 20 are left, which is not less */
+    taken(eq, PTL_EVENT_PUT_END, 0, 80);
+    send(from, 0, 1, 1, 0); /* 19 are left */
+    taken(eq, PTL_EVENT_PUT_END, 80, 1);
+    send(from, 0, 1, 1, 0);
+    ring_await_register(PTL_SR_DROP_COUNT, drops + 1);
+    for (int i = 0; i < 2; i++) {
+        send(from, 0, 5, 2, 95);
+        taken(eq, PTL_EVENT_PUT_END, 95, 5);
+    }
+    ring_barrier();
+    ring_unlink(here);
+    ring_unlink(there);
+    ring_unlink(from);
+    RING_OK(PtlEQFree(eq));
+    ring_done("max_size is no upper limit of a message, and nothing to a remote offset");
+}
+
 void rules_offsets(void)
 {
+    local_truncated();
+    max_size_alone();
     local();
     remote();
     max_size();

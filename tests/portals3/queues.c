@@ -159,6 +159,80 @@ static void waiting(void)
     ring_done("threads that wait on one queue are woken, each event taken once");
 }
 
+/* --- several queues, and one that goes --- */
+
+enum { CROWD = 20 };
+
+static void which_queue(void)
+{
+    ptl_handle_eq_t eqs[CROWD];
+    ptl_handle_md_t mds[CROWD];
+    ptl_event_t event;
+    int which = -1;
+    for (int i = 0; i < CROWD; i++) {
+        eqs[i] = ring_eq(4);
+        mds[i] = ring_bind(ring_md(NULL, 0, QUIET, eqs[i]));
+    }
+    for (int i = CROWD - 1; i >= 0; i -= 3) {
+        RING_OK(PtlPut(mds[i], PTL_NOACK_REQ, ring.self, PT, 0, 99, 0, (ptl_hdr_data_t)i));
+        RING_OK(PtlPut(mds[i], PTL_NOACK_REQ, ring.self, PT, 0, 99, 0, (ptl_hdr_data_t)i));
+    }
+    for (int i = (CROWD - 1) % 3; i < CROWD; i += 3)
+        for (int j = 0; j < 2; j++) {
+            RING_OK(PtlEQPoll(eqs, CROWD, PTL_TIME_FOREVER, &event, &which));
+            ring_expect(which == i && event.hdr_data == (ptl_hdr_data_t)i, "queue %d before %d",
+                        which, i);
+        }
+    RING_IS(PtlEQPoll(eqs, CROWD, 0, &event, &which), PTL_EQ_EMPTY);
+    for (int i = 0; i < CROWD; i++) {
+        ring_unlink(mds[i]);
+        RING_OK(PtlEQFree(eqs[i]));
+    }
+    ring_done("PtlEQPoll looks at %d queues in the order of the array", CROWD);
+}
+
+struct sleeper {
+    pthread_t thread;
+    ptl_handle_eq_t eqs[2];
+    ptl_event_t event;
+    int result, which;
+};
+
+static void *sleeps(void *argument)
+{
+    struct sleeper *sleeper = argument;
+    sleeper->result =
+        PtlEQPoll(sleeper->eqs, 2, PTL_TIME_FOREVER, &sleeper->event, &sleeper->which);
+    return NULL;
+}
+
+/* The event of another thread's operation wakes who waits for ever; so does the end of a queue. */
+static void woken(void)
+{
+    for (int i = 0; i < 40; i++) {
+        struct sleeper sleeper = {.eqs = {ring_eq(4), ring_eq(4)}};
+        ptl_handle_md_t md = ring_bind(ring_md(NULL, 0, QUIET, sleeper.eqs[1]));
+        struct timespec moment = {.tv_nsec = i % 4 * 700000};
+        pthread_create(&sleeper.thread, NULL, sleeps, &sleeper);
+        nanosleep(&moment, NULL); /* it may sleep already, or not yet look */
+        if (i % 2) {
+            RING_OK(PtlPut(md, PTL_NOACK_REQ, ring.self, PT, 0, 99, 0, 0));
+            pthread_join(sleeper.thread, NULL);
+            ring_expect(sleeper.result == PTL_OK && sleeper.which == 1, "woken with %s",
+                        PtlErrorStr((unsigned int)sleeper.result));
+        }
+        ring_unlink(md);
+        RING_OK(PtlEQFree(sleeper.eqs[1]));
+        if (i % 2 == 0) {
+            pthread_join(sleeper.thread, NULL);
+            ring_expect(sleeper.result == PTL_EQ_INVALID, "a queue went, and %s",
+                        PtlErrorStr((unsigned int)sleeper.result));
+        }
+        RING_OK(PtlEQFree(sleeper.eqs[0]));
+    }
+    ring_done("who waits for ever is woken by another thread's event, and by the end of a queue");
+}
+
 /* --- handlers --- */
 
 static _Atomic int handled, handling, overlaps;
@@ -213,6 +287,8 @@ void rules_queues(void)
     overflow();
     large();
     polling();
+    which_queue();
     waiting();
+    woken();
     handlers();
 }

@@ -22,6 +22,7 @@ enum { MOST = 16, PATIENCE_MS = 60000, SHOWN = 12 };
 static struct page {
     pthread_barrier_t barrier;
     ptl_process_id_t ids[MOST];
+    pid_t pids[MOST];
     _Atomic int failed, shown;
     int lines, bad;
 } * page;
@@ -45,6 +46,11 @@ void ring_barrier(void)
 ptl_process_id_t ring_id(int rank)
 {
     return page->ids[(rank + ring.size) % ring.size];
+}
+
+pid_t ring_pid(int rank)
+{
+    return page->pids[(rank + ring.size) % ring.size];
 }
 
 bool ring_expect(bool ok, const char *format, ...)
@@ -181,6 +187,7 @@ static void run(int rank, ptl_interface_t interface, void (*body)(void))
     }
     PtlGetId(ring.ni, &ring.self);
     page->ids[rank] = ring.self;
+    page->pids[rank] = getpid();
     if (ring.mirrored) page->ids[rank].pid ^= 1;
     ring_barrier();
     ring.next = ring_id(rank + 1);

@@ -7,6 +7,7 @@
 #define TESTS_PORTALS3_RING_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 #include <portals3.h>
 #include <portals3_ext.h>
 
@@ -28,6 +29,7 @@ bool ring_wanted(const char *word);
 
 void ring_barrier(void);
 ptl_process_id_t ring_id(int rank);
+pid_t ring_pid(int rank);
 
 /* What is not so in any process makes the next ring_done fail. */
 bool ring_expect(bool ok, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -8,7 +8,8 @@ static const struct {
 } rooms[] = {{"lists", rules_lists},         {"offsets", rules_offsets},
              {"unlinking", rules_unlinking}, {"events", rules_events},
              {"queues", rules_queues},       {"updates", rules_updates},
-             {"transfers", rules_transfers}, {"codes", rules_codes}};
+             {"transfers", rules_transfers}, {"codes", rules_codes},
+             {"pending", rules_pending},     {"order", rules_order}};
 
 void rules_all(void)
 {

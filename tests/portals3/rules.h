@@ -15,5 +15,7 @@ void rules_queues(void);
 void rules_updates(void);
 void rules_transfers(void);
 void rules_codes(void);
+void rules_pending(void);
+void rules_order(void);
 
 #endif

@@ -250,14 +250,17 @@ static void access(void)
     ptl_handle_md_t from = ring_bind(ring_md(NULL, 0, 0, PTL_EQ_NONE));
     ptl_sr_value_t drops = ring_register(PTL_SR_DROP_COUNT);
     ptl_uid_t uid;
+    ptl_jid_t jid;
     stranger.pid ^= 0x5555;
     PtlGetUid(ring.ni, &uid);
     RING_OK(PtlACEntry(ring.ni, 1, stranger, PTL_UID_ANY, PTL_JID_ANY, PTL_PT_INDEX_ANY));
     RING_OK(PtlACEntry(ring.ni, 2, ring_anybody, uid + 1, PTL_JID_ANY, PTL_PT_INDEX_ANY));
     RING_OK(PtlACEntry(ring.ni, 3, ring_anybody, PTL_UID_ANY, PTL_JID_ANY, PT + 1));
-    RING_OK(PtlACEntry(ring.ni, 4, ring.previous, uid, PTL_JID_ANY, PT));
+    PtlGetJid(ring.ni, &jid);
+    RING_OK(PtlACEntry(ring.ni, 4, ring.previous, uid, jid, PT));
+    RING_OK(PtlACEntry(ring.ni, 6, ring_anybody, PTL_UID_ANY, jid + 1, PTL_PT_INDEX_ANY));
     ring_barrier();
-    for (ptl_ac_index_t ac = 0; ac < 6; ac++)
+    for (ptl_ac_index_t ac = 0; ac < 7; ac++)
         RING_OK(PtlPut(from, PTL_NOACK_REQ, ring.next, PT, ac, 3, 0, ac));
     RING_OK(PtlPut(from, PTL_NOACK_REQ, ring.next, PT, 77, 3, 0, 0)); /* there is none such */
     RING_OK(PtlPut(from, PTL_NOACK_REQ, ring.next, 77, 0, 3, 0, 0));
@@ -266,19 +269,20 @@ static void access(void)
             ptl_event_t event = ring_event(eq, PTL_EVENT_PUT_END);
             ring_expect(event.hdr_data == ac, "admitted by %d", (int)event.hdr_data);
         }
-    ring_await_register(PTL_SR_DROP_COUNT, drops + 5);
+    ring_await_register(PTL_SR_DROP_COUNT, drops + 6);
     ring_no_event(eq);
     ring_barrier();
-    for (ptl_ac_index_t ac = 0; ac < 6; ac++)
+    for (ptl_ac_index_t ac = 0; ac < 7; ac++)
         RING_OK(PtlACEntry(ring.ni, ac, ring_anybody, uid, PTL_JID_ANY, PTL_PT_INDEX_ANY));
     ring_unlink(md);
     ring_unlink(from);
     RING_OK(PtlEQFree(eq));
-    ring_done("access entries: by process, user and table entry; indexes beyond the end");
+    ring_done("access entries: by process, user, job and table entry; indexes beyond the end");
 }
 
 static void failures(void)
 {
+    ptl_sr_value_t drops = ring_register(PTL_SR_DROP_COUNT);
     ptl_handle_eq_t eq = ring_eq(16);
     ptl_handle_md_t md = ring_bind(ring_md(NULL, 0, 0, eq));
     ptl_event_t event;
@@ -287,6 +291,7 @@ static void failures(void)
         RING_OK(PtlEQFree(eq));
         return; /* nothing fails between oneself */
     }
+    ring_barrier();
     RING_OK(PtlFailNid(ring.ni, ring.next.nid, 2));
     RING_OK(PtlPut(md, PTL_ACK_REQ, ring.next, PT, 0, 4, 0, 0));
     ring_event(eq, PTL_EVENT_SEND_START);
@@ -299,6 +304,7 @@ static void failures(void)
     ring_event(eq, PTL_EVENT_SEND_START);
     event = ring_event(eq, PTL_EVENT_SEND_END);
     ring_expect(event.ni_fail_type == PTL_NI_OK, "a failure too many");
+    ring_await_register(PTL_SR_DROP_COUNT, drops + 1); /* there is nobody for it */
     ring_barrier();
     ring_unlink(md);
     RING_OK(PtlEQFree(eq));
