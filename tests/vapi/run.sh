@@ -9,5 +9,26 @@ tap_program vapi "every call and code" tests/vapi/rules
 for hcas in none maker list strangers ports small; do
     tap_program vapi "HCAs: $hcas" tests/vapi/hcas $hcas
 done
+
+# pair NAME COMMAND1 COMMAND2: two processes, which both succeed.
+pair() {
+    local name=$1 log=$TEST_LOG/vapi-pair.log first status=0
+    timeout -k 5 120 $2 >"$log.first" 2>&1 &
+    first=$!
+    timeout -k 5 120 $3 >"$log" 2>&1 || status=$?
+    wait $first || status=$?
+    tap_ok $status "$name"
+    [ $status -eq 0 ] || { tap_tail "$log.first" && tap_tail "$log"; }
+}
+for way in handler block; do
+    pair "two processes, a ping-pong that sleeps ($way)" "tests/vapi/pingpong $way $tap_scratch/$way server" \
+        "tests/vapi/pingpong $way $tap_scratch/$way client"
+done
+for i in 1 2 3; do
+    seed=${TEST_SEED:-$RANDOM}
+    mkdir "$tap_scratch/eager.$i"
+    pair "two processes, eager and rendezvous messages (TEST_SEED=$seed)" "tests/vapi/eager $tap_scratch/eager.$i 0 $seed" \
+        "tests/vapi/eager $tap_scratch/eager.$i 1 $seed"
+done
 . "$TEST_SOURCE/vapi/headers.sh"
 tap_end
