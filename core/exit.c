@@ -6,9 +6,9 @@
  * nodes for a bounded time, and leaves the network and the launcher (body); then the process ends
  * (tail).  Signals are in exit_signals.c: they leave a note here, which the next poll acts upon.
  */
+#define _GNU_SOURCE
 #include "core/exit.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -35,15 +35,34 @@ static struct {
     gasneti_lock_t lock; /* of protocol */
     gasnetc_exit_protocol_t protocol;
     _Atomic double deadline; /* of the whole coordination; 0: not begun */
+    uint32_t *others;        /* room for a list of all other nodes, since a handler may exit */
 } the_exit;
 
-static atomic_bool begun, closing, closed; /* head; body has begun, and is through */
-static atomic_int exit_code;
-static pthread_t exiting_thread;
+/* Whose exit it is, and its code: 0, or FIRST | thread << 8 | code.  One word, so that a signal at
+ * any moment finds all of it, or nothing. */
+static _Atomic uint64_t first_caller;
+static const uint64_t FIRST = UINT64_C(1) << 63;
+static atomic_bool closing, closed; /* body has begun, and is through */
+
+static uint64_t this_thread(void)
+{
+    return FIRST | (uint64_t)gettid() << 8;
+}
+
+static bool is_ours(void)
+{
+    return (atomic_load(&first_caller) & ~UINT64_C(255)) == this_thread();
+}
+
+/* By the thread whose exit it is. */
+static void change_code(int code)
+{
+    atomic_store(&first_caller, this_thread() | (uint64_t)(code & 255));
+}
 
 bool gasneti_ending(void)
 {
-    return atomic_load(&begun);
+    return atomic_load(&first_caller) != 0;
 }
 
 bool gasnetc_exit_closing(void)
@@ -58,7 +77,7 @@ bool gasnetc_exit_of_child(void)
 
 int gasnetc_exit_code(void)
 {
-    return atomic_load(&exit_code);
+    return (int)(atomic_load(&first_caller) & 255);
 }
 
 static double exit_timeout(void)
@@ -67,6 +86,19 @@ static double exit_timeout(void)
     if (p->exit_timeout > 0) return p->exit_timeout;
     double computed = p->exit_timeout_min + gasnetc_job.size * p->exit_timeout_factor;
     return computed < p->exit_timeout_max ? computed : p->exit_timeout_max;
+}
+
+/* Time runs from when this is first asked: by a signal that ends the job, by news from others. */
+static double exit_deadline(void)
+{
+    double deadline = 0, from_now = gasnetc_clock() + exit_timeout();
+    bool begins = atomic_compare_exchange_strong(&the_exit.deadline, &deadline, from_now);
+    return begins ? from_now : deadline;
+}
+
+void gasnetc_exit_start_clock(void)
+{
+    (void)exit_deadline();
 }
 
 /* ---- messages between the nodes
@@ -85,8 +117,7 @@ static bool try_send(uint32_t node, const gasnetc_exit_action_t *action)
  * that is gone holds nobody up. */
 static void send_to(uint32_t *nodes, uint32_t count, const gasnetc_exit_action_t *action)
 {
-    double deadline = atomic_load(&the_exit.deadline);
-    if (deadline == 0) deadline = gasnetc_clock() + exit_timeout();
+    double deadline = gasneti_ending() ? exit_deadline() : gasnetc_clock() + exit_timeout();
     for (;;) {
         uint32_t left = 0;
         for (uint32_t i = 0; i < count; i++)
@@ -97,14 +128,13 @@ static void send_to(uint32_t *nodes, uint32_t count, const gasnetc_exit_action_t
     }
 }
 
+/* Once in a job's life: to all go the master's orders, or node 0's word that all end together. */
 static void send_to_all(const gasnetc_exit_action_t *action)
 {
-    uint32_t count = 0, *nodes = malloc(gasnetc_job.size * sizeof *nodes);
-    if (!nodes) return; /* time will be over, and the launcher ends the job */
+    uint32_t count = 0;
     for (uint32_t node = 0; node < gasnetc_job.size; node++)
-        if (node != gasnetc_job.rank) nodes[count++] = node;
-    send_to(nodes, count, action);
-    free(nodes);
+        if (node != gasnetc_job.rank) the_exit.others[count++] = node;
+    send_to(the_exit.others, count, action);
 }
 
 static void perform(const gasnetc_exit_action_t *action)
@@ -128,11 +158,9 @@ static enum gasnetc_exit_state state_now(void)
 /* True for the one caller that is to do the work. */
 static bool head(int code)
 {
-    if (atomic_exchange(&begun, true)) return false;
-    exiting_thread = pthread_self();
-    atomic_store(&exit_code, code & 255);
-    atomic_store(&the_exit.deadline, gasnetc_clock() + exit_timeout());
-    return true;
+    uint64_t nobody = 0;
+    return atomic_compare_exchange_strong(&first_caller, &nobody,
+                                          this_thread() | (uint64_t)(code & 255));
 }
 
 void gasnetc_exit_abort(int code)
@@ -152,7 +180,7 @@ static void __attribute__((noreturn)) tail(void)
  * from the client's SIGQUIT handler, before it has done the work, or else is in trouble. */
 static void come_again(void)
 {
-    while (!pthread_equal(exiting_thread, pthread_self())) pause();
+    while (!is_ours()) pause();
     if (atomic_load(&closing)) _exit(gasnetc_exit_code());
 }
 
@@ -171,7 +199,7 @@ static void warn_time_over(bool master, uint32_t answers)
 /* Until all nodes know, or time is up.  Returns whether the end is coordinated. */
 static bool coordinate(int code)
 {
-    double deadline = atomic_load(&the_exit.deadline), grace = deadline - exit_timeout() / 2;
+    double deadline = exit_deadline(), grace = deadline - exit_timeout() / 2;
     gasneti_lock(&the_exit.lock);
     gasnetc_exit_action_t action = gasnetc_exit_want(&the_exit.protocol, (uint8_t)code);
     gasneti_unlock(&the_exit.lock);
@@ -210,21 +238,25 @@ static void close_network(void)
     net_close();
 }
 
+/* An alarm bounds each of its halves: who holds the lock of stdout, or was interrupted inside the
+ * library, may keep the first for ever, and whoever broke something the second. */
 static void body(void)
 {
+    const double spare = 0.25;
+    double left = exit_deadline() - gasnetc_clock();
     atomic_store(&closing, true);
-    gasnetc_exit_arm(exit_timeout() + 0.5);
+    gasnetc_exit_arm((left > 0 ? left : 0) + spare);
     fflush(stdout);
     fflush(stderr);
     if (gasnetc_phase != GASNETC_BEFORE_INIT) {
         bool coordinated = coordinate(gasnetc_exit_code());
-        atomic_store(&exit_code, the_exit.protocol.code);
+        change_code(the_exit.protocol.code);
         if (!coordinated) gasnetc_exit_abort(gasnetc_exit_code());
+        gasnetc_exit_arm(exit_timeout());
         gasnetc_stats_write("at exit");
         close_network();
     }
     bootstrap_fini(gasnetc_exit_code());
-    gasnetc_exit_disarm();
     atomic_store(&closed, true);
 }
 
@@ -247,16 +279,17 @@ static void at_exit(int status, void *unused)
     if (gasnetc_exit_of_child() || atomic_load(&closed)) return;
     if (!head(status)) come_again();
     body();
+    gasnetc_exit_disarm(); /* the client's own handlers may take their time */
 }
 
 void gasnetc_exit_fatal(int code)
 {
     bool first = head(code);
     if (!the_exit.joined || gasnetc_exit_of_child()) _exit(code);
-    while (!first && !pthread_equal(exiting_thread, pthread_self())) pause();
+    while (!first && !is_ours()) pause();
     fflush(stderr);
     if (first) gasnetc_stats_write("at a fatal error");
-    gasnetc_exit_abort(code);
+    gasnetc_exit_abort(gasnetc_exit_code() ? gasnetc_exit_code() : code);
 }
 
 void gasnetc_exit_system_message(uint32_t from, uint64_t word0, uint64_t word1)
@@ -312,7 +345,10 @@ bool gasnetc_exit_polls(double seconds)
 void gasnetc_exit_init(void)
 {
     gasnetc_exit_protocol_init(&the_exit.protocol, gasnetc_job.rank, gasnetc_job.size);
+    the_exit.others = malloc(gasnetc_job.size * sizeof *the_exit.others);
+    if (!the_exit.others) gasneti_fatal("out of memory for %u nodes", gasnetc_job.size);
     the_exit.joined = true;
     the_exit.process = getpid();
+    gasnetc_exit_make_timer();
     on_exit(at_exit, NULL);
 }

@@ -33,6 +33,9 @@ void gasnetc_exit_fatal(int code) __attribute__((noreturn));
 bool gasnetc_exit_closing(void);
 bool gasnetc_exit_of_child(void);
 
+/* The job is going to end: from now on its time runs.  Async-signal-safe. */
+void gasnetc_exit_start_clock(void);
+
 /* The launcher is to end the job with `code`, and this process ends.  Async-signal-safe. */
 void gasnetc_exit_abort(int code) __attribute__((noreturn));
 

@@ -2,15 +2,18 @@
  *
  * A handler does no work: it writes one line, leaves a note for the next poll, and sets an alarm
  * for the case that there is no next poll.  Everything called here in signal context is
- * async-signal-safe.
+ * async-signal-safe; only a backtrace, if one is asked for, is not, and so a time bounds it.
  */
+#define _GNU_SOURCE
 #include "core/exit_signals.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/time.h>
+#include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "core/exit.h"
@@ -80,21 +83,48 @@ static void announce(const char *what, int number)
 
 static void on_alarm(int number);
 
-/* A second alarm may interrupt the work of the first. */
+static timer_t timer; /* a handler may set it, which is not so of setitimer */
+static bool has_timer;
+
+void gasnetc_exit_make_timer(void)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
+    has_timer = timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;
+}
+
+/* 0: never. */
+static void set_timer(double seconds)
+{
+    struct itimerspec when = {.it_value = {.tv_sec = (time_t)seconds}};
+    when.it_value.tv_nsec = (long)((seconds - (double)when.it_value.tv_sec) * 1e9);
+    if (!has_timer || timer_settime(timer, 0, &when, NULL) != 0)
+        alarm(seconds > 0 ? (unsigned)seconds + 1 : 0);
+}
+
+/* A second alarm may interrupt the work of the first; and it must come through whatever the client
+ * has blocked. */
 static void set_alarm(double seconds)
 {
     struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_NODEFER};
-    struct itimerval timer = {.it_value = {.tv_sec = (time_t)seconds}};
-    timer.it_value.tv_usec = (suseconds_t)((seconds - (double)timer.it_value.tv_sec) * 1e6);
+    sigset_t ours;
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGALRM);
     sigaction(SIGALRM, &action, NULL);
-    setitimer(ITIMER_REAL, &timer, NULL);
+    pthread_sigmask(SIG_UNBLOCK, &ours, NULL);
+    set_timer(seconds);
 }
+
+static const double poll_time = 0.5; /* for a process to poll, or for the client's handler */
+static const double backtrace_time = 30;
+
+static atomic_int dying_thread, dying_of; /* its fatal signal */
 
 /* Nobody polled in time, or the exit took too long: the launcher does it. */
 static void on_alarm(int number)
 {
     static volatile sig_atomic_t told;
     (void)number;
+    if (dying_of) gasnetc_exit_abort(128 + dying_of);
     if (!told && !gasneti_ending()) {
         told = 1;
         gasnetc_exit_tell_client();
@@ -102,31 +132,49 @@ static void on_alarm(int number)
     gasnetc_exit_abort(gasneti_ending() ? gasnetc_exit_code() : 1);
 }
 
-static void on_fatal(int number)
+static void by_default(int number)
 {
-    announce("*** Caught a fatal signal: ", number);
-    if (gasnetc_exit_closing()) gasnetc_exit_abort(gasnetc_exit_code());
-    gasnett_freezeForDebuggerErr();
-    gasnett_print_backtrace_ifenabled(STDERR_FILENO);
     signal(number, SIG_DFL);
     raise(number);
 }
 
-static const double poll_time = 0.5; /* for a process to poll, or for the client's handler */
-
-static void on_termination(int number)
+/* A crash in here, or in a client's part of it, is the end. */
+static void on_fatal(int number)
 {
+    int nobody = 0, me = gettid();
+    if (!atomic_compare_exchange_strong(&dying_thread, &nobody, me)) {
+        while (nobody != me) pause();
+        by_default(number);
+        return;
+    }
+    announce("*** Caught a fatal signal: ", number);
+    if (gasnetc_exit_closing()) gasnetc_exit_abort(gasnetc_exit_code());
+    gasnett_freezeForDebuggerErr();
+    dying_of = number;
+    set_alarm(backtrace_time);
+    gasnett_print_backtrace_ifenabled(STDERR_FILENO);
+    by_default(number);
+}
+
+static void on_termination(int number, siginfo_t *unused, void *interrupted)
+{
+    int saved = errno;
+    (void)unused;
     if (gasnetc_exit_of_child()) {
-        signal(number, SIG_DFL);
-        raise(number);
+        by_default(number);
         return;
     }
     if (gasnetc_exit_closing()) return; /* an alarm watches over that */
     if (gasneti_ending()) gasnetc_exit_abort(gasnetc_exit_code());
-    announce("*** Caught a signal: ", number);
-    if (gasnetc_exit_pending && gasnetc_exit_pending != GASNETC_EXIT_ASKED) gasnetc_exit_abort(1);
+    bool again = gasnetc_exit_pending && gasnetc_exit_pending != GASNETC_EXIT_ASKED;
     gasnetc_exit_pending = number;
+    gasnetc_exit_start_clock();
+    /* Before anything that may block; also when this handler has returned. */
     set_alarm(poll_time);
+    sigdelset(&((ucontext_t *)interrupted)->uc_sigmask, SIGALRM);
+    announce("*** Caught a signal: ", number);
+    if (again) gasnetc_exit_abort(1);
+    errno = saved;
 }
 
 /* ---- installing
@@ -175,10 +223,12 @@ void gasnetc_exit_catch_signals(void)
 {
     if (gasnetc_job.rank == 0) check_exempt();
     for (int i = 0; i < CAUGHT; i++) {
-        struct sigaction old, action = {.sa_handler = caught[i].fatal ? on_fatal : on_termination};
+        struct sigaction old, action = {.sa_flags = SA_RESTART | SA_SIGINFO};
         if (exempt(caught[i].number)) continue;
         if (sigaction(caught[i].number, NULL, &old) || old.sa_handler != SIG_DFL) continue;
-        action.sa_flags = caught[i].fatal ? SA_NODEFER : SA_RESTART;
+        action.sa_sigaction = on_termination;
+        if (caught[i].fatal)
+            action = (struct sigaction){.sa_handler = on_fatal, .sa_flags = SA_NODEFER};
         sigaction(caught[i].number, &action, NULL);
     }
 }
@@ -188,7 +238,7 @@ void gasnetc_exit_tell_client(void)
     struct sigaction quit;
     if (sigaction(SIGQUIT, NULL, &quit)) return;
     if (quit.sa_handler == SIG_DFL || quit.sa_handler == SIG_IGN ||
-        quit.sa_handler == on_termination)
+        quit.sa_sigaction == on_termination)
         return;
     /* A handler that never returns is cut short. */
     set_alarm(poll_time);
@@ -203,6 +253,5 @@ void gasnetc_exit_arm(double seconds)
 
 void gasnetc_exit_disarm(void)
 {
-    struct itimerval off = {.it_value = {.tv_sec = 0}};
-    setitimer(ITIMER_REAL, &off, NULL);
+    set_timer(0);
 }

@@ -2,6 +2,9 @@
 #ifndef GASNETC_EXIT_SIGNALS_H
 #define GASNETC_EXIT_SIGNALS_H
 
+/* Once, before any of the others. */
+void gasnetc_exit_make_timer(void);
+
 /* Attach: catches termination and fatal signals whose action is still the default and that
  * GASNET_NO_CATCH_SIGNAL does not exempt. */
 void gasnetc_exit_catch_signals(void);
@@ -9,7 +12,8 @@ void gasnetc_exit_catch_signals(void);
 /* Raises SIGQUIT if the client has a handler of its own for it, so that it can clean up. */
 void gasnetc_exit_tell_client(void);
 
-/* From now on SIGQUIT is ignored, and after `seconds` the launcher ends the job. */
+/* From now on SIGQUIT is ignored, and after `seconds` the launcher ends the job.  These, and the
+ * one before, are async-signal-safe. */
 void gasnetc_exit_arm(double seconds);
 void gasnetc_exit_disarm(void);
 

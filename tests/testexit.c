@@ -314,6 +314,15 @@ static void go_on_into_init(void)
     test_init(&the_argc, &the_argv);
     go_on_into_attach();
 }
+static int crash_in_backtrace(void)
+{
+    setenv("GASNET_BACKTRACE", "1", 1);
+    test_init(&the_argc, &the_argv);
+    test_attach(exit_table, exit_table_count, EXIT_SEGMENT);
+    test_sync();
+    if (test_rank == test_size - 1) raise(SIGSEGV);
+    poll_on();
+}
 static int before_init_one(void)
 {
     if (rank_0_before_init()) gasnet_exit(21);
@@ -375,6 +384,9 @@ static const struct special {
     {{"launcher_signal", "143/nonzero", "none", "TERM", "8.5", 1, launcher_signal}, ATTACHED},
     {{"launcher_told_otherwise", "25/nonzero", "none", "TERM", "8.5", 1, launcher_told_otherwise},
      ATTACHED},
+    {{"launcher_interrupted", "25/nonzero", "none", "INT", "8.5", 1, launcher_told_otherwise},
+     ATTACHED},
+    {{"launcher_quit", "25/nonzero", "none", "QUIT", "8.5", 1, launcher_told_otherwise}, ATTACHED},
     {{"launcher_stopped", "11/-", "one", "STOP", "IB-X7", 1, launcher_stopped}, ATTACHED},
     {{"before_attach_all", "13", "all", "together", "B105", 1, before_attach_all}, INITIALISED},
     {{"before_attach_return", "13", "all", "together", "B105", 1, before_attach_return},
@@ -386,6 +398,7 @@ static const struct special {
      INITIALISED},
     {{"before_attach_sigterm", "143/nonzero", "none", "-", "2.12", 1, before_attach_sigterm},
      INITIALISED},
+    {{"crash_in_backtrace", "139/nonzero", "none", "-", "B110", 1, crash_in_backtrace}, AT_ONCE},
     {{"all_exit_before_init", "21", "none", "together", "2.6", 1, all_exit_before_init}, AT_ONCE},
     {{"all_return_before_init", "21", "none", "together", "2.6", 1, all_return_before_init},
      AT_ONCE},

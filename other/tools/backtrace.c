@@ -180,6 +180,7 @@ void gasnett_backtrace_init(const char *argv0)
     choose_all(all, sizeof all);
     list = gasnett_getenv_withdefault("GASNET_BACKTRACE_TYPE", all);
     if (strcmp(list, all) != 0) choose_from(list);
+    if (enabled) (void)backtrace((void *[1]){NULL}, 1); /* loads what it needs, before a crash */
     initialised = true;
 }
 

@@ -7,6 +7,7 @@
 #include "tests/exit/ways.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <gasnet_tools.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -297,6 +298,24 @@ static int fpe(void)
     return die_of(SIGFPE);
 }
 
+static int bus(void)
+{
+    return die_of(SIGBUS);
+}
+
+static int fatal_error(void)
+{
+    gasnett_fatalerror("of the client");
+}
+
+/* The client's part of a backtrace; printed where GASNET_BACKTRACE asks for one. */
+static int crash_again(int fd)
+{
+    (void)fd;
+    return segv();
+}
+gasnett_backtrace_type_t gasnett_backtrace_user = {"CLIENT", crash_again, 1};
+
 /* The library's own handlers: the next poll ends the job, or else an alarm does. */
 static int sigterm(void)
 {
@@ -320,6 +339,48 @@ static int sigterm_twice(void)
 {
     raise(SIGTERM);
     return die_of(SIGTERM);
+}
+
+static void block_signals(void)
+{
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+}
+
+/* The alarm that ends this one comes through all the same. */
+static int sigterm_alone_unblocked(void)
+{
+    sigset_t asked;
+    sigemptyset(&asked);
+    sigaddset(&asked, SIGTERM);
+    block_signals();
+    sigprocmask(SIG_UNBLOCK, &asked, NULL);
+    raise(SIGTERM);
+    spin_on();
+}
+
+static int exits_signals_blocked(void)
+{
+    block_signals();
+    leave(30);
+}
+
+/* What a handler interrupts keeps its errno, also when nothing can be told. */
+static int sigterm_stderr_closed(void)
+{
+    close(STDERR_FILENO);
+    errno = EDOM;
+    raise(SIGTERM);
+    if (errno != EDOM) _exit(99);
+    poll_on();
+}
+
+/* The launcher, its control process on this host, or an MPI's. */
+static int parent_killed(void)
+{
+    kill(getppid(), SIGKILL);
+    spin_on();
 }
 
 static int sigpipe(void)
@@ -384,16 +445,28 @@ static int closes_streams(void)
 }
 
 #ifdef GASNET_PAR
-void start_thread(void *(*body)(void *), int code)
+void start_thread(void *(*body)(void *), intptr_t purpose)
 {
     pthread_t thread;
-    if (pthread_create(&thread, NULL, body, (void *)(intptr_t)code)) _exit(99);
+    if (pthread_create(&thread, NULL, body, (void *)purpose)) _exit(99);
     pthread_detach(thread);
 }
 
 void *exit_thread(void *code)
 {
     leave((int)(intptr_t)code);
+}
+
+static void *crash_thread(void *unused)
+{
+    return segv() ? NULL : unused;
+}
+
+static void *hold_stdout(void *taken)
+{
+    flockfile(stdout);
+    if (taken) test_add(taken, 1);
+    sleep_on();
 }
 
 static int thread_exits(void)
@@ -415,14 +488,42 @@ static int thread_waits_for_lock(void)
     leave(28);
 }
 
-/* SIGQUIT is ignored once the exit is under way; then main returns something else. */
-static int main_returns_meanwhile(void)
+/* SIGQUIT is ignored once the exit is under way. */
+static void wait_for_exit(void)
 {
     struct sigaction quit;
-    start_thread(exit_thread, 19);
     do sigaction(SIGQUIT, NULL, &quit);
     while (quit.sa_handler != SIG_IGN);
+}
+
+static int main_returns_meanwhile(void)
+{
+    start_thread(exit_thread, 19);
+    wait_for_exit();
     return 20;
+}
+
+static int thread_segv(void)
+{
+    start_thread(crash_thread, 0);
+    sleep_on();
+}
+
+/* What is to be flushed cannot be, whenever the other thread takes it. */
+static int stdout_held(void)
+{
+    static int taken;
+    start_thread(hold_stdout, (intptr_t)&taken);
+    while (!test_get(&taken)) continue;
+    gasnet_exit(31);
+}
+
+static int stdout_held_meanwhile(void)
+{
+    start_thread(exit_thread, 32);
+    wait_for_exit();
+    hold_stdout(NULL);
+    return 0;
 }
 #endif
 
@@ -442,6 +543,12 @@ const struct exit_case exit_ways[] = {
     {"segv", "139/nonzero", "none", "-", "IB-X7 B110", 1, segv},
     {"abort", "134/nonzero", "none", "-", "IB-X7 B110", 1, aborts},
     {"fpe", "136/nonzero", "none", "-", "IB-X7 B110", 1, fpe},
+    {"sigbus", "135/nonzero", "none", "-", "IB-X7 B110", 1, bus},
+    {"fatal_error", "134/nonzero", "none", "-", "IB-X7 B110", 1, fatal_error},
+    {"parent_killed", "nonzero", "none", "-", "IB-X7 8.5", 1, parent_killed},
+    {"signals_blocked", "30", "one", "-", "IB-X2 2.6", 1, exits_signals_blocked},
+    {"sigterm_alone_unblocked", "1", "none", "-", "IB-X2 2.12", 1, sigterm_alone_unblocked},
+    {"sigterm_stderr_closed", "1", "none", "-", "IB-X1 2.12", 1, sigterm_stderr_closed},
     {"sigterm_to_rank", "1", "none", "-", "IB-X1 2.12", 1, sigterm},
     {"sighup_to_spinning_rank", "1", "none", "-", "IB-X1 2.12", 1, sighup_spinning},
     {"sigquit_to_rank", "1", "none", "-", "IB-X1 2.12", 1, sigquit},
@@ -465,6 +572,9 @@ const struct exit_case exit_ways[] = {
     {"thread_exits_in_storm", "19", "one", "-", "IB-X1 B108", 1, thread_exits_others_busy},
     {"thread_waits_for_lock", "28", "one", "-", "IB-X2 B108", 1, thread_waits_for_lock},
     {"main_returns_meanwhile", "19", "one", "-", "IB-X2 B108", 1, main_returns_meanwhile},
+    {"thread_segv", "139/nonzero", "none", "-", "IB-X7 B110", 1, thread_segv},
+    {"stdout_held", "31", "none", "-", "IB-X2 2.6", 1, stdout_held},
+    {"stdout_held_meanwhile", "32", "none", "-", "IB-X2 2.6", 1, stdout_held_meanwhile},
 #endif
 };
 const int exit_ways_count = TEST_COUNT(exit_ways);

@@ -53,7 +53,7 @@ void traffic_on(void) __attribute__((noreturn));
 void say_ready(void);
 
 #ifdef GASNET_PAR
-void start_thread(void *(*body)(void *), int code);
+void start_thread(void *(*body)(void *), intptr_t purpose);
 void *exit_thread(void *code);
 #endif
 
