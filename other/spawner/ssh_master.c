@@ -24,7 +24,7 @@ enum {
     TERM_AFTER = 250,       /* ms until ranks that end themselves get SIGTERM nevertheless */
     KILL_AFTER = 500,       /* ms until SIGKILL */
     GIVE_UP_AFTER = 3000,   /* ms until we leave what even SIGKILL does not end */
-    INTERRUPT_GRACE = 2000, /* ms for a job to end itself upon a signal */
+    INTERRUPT_GRACE = 1400, /* ms for a job to end itself upon a signal */
     MUTE_AFTER = 1500,      /* ms until control processes that say nothing are left */
     SILENCE_GRACE = 1000,   /* ms a wrapper may outlive its program that ended badly */
 };
@@ -155,9 +155,9 @@ static void timer_expired(struct ssh_master *m, enum ssh_timer timer)
         break;
     case SSH_TIMER_INTERRUPT:
         ssh_job_fail(&m->job, 128 + m->job.interrupt,
-                     "the job did not end within %d s of the signal; "
+                     "the job did not end within %d.%d s of the signal; "
                      "ending it",
-                     INTERRUPT_GRACE / 1000);
+                     INTERRUPT_GRACE / 1000, INTERRUPT_GRACE % 1000 / 100);
         break;
     case SSH_TIMER_SILENCE:
         for (uint32_t r = 0; r < m->job.size; r++)
