@@ -153,6 +153,21 @@ static uint32_t count_hosts(const struct bootstrap_job *job)
     return hosts;
 }
 
+/* One site for each machine; two names of the list may be one.  Returns how many. */
+static uint32_t merge(const gasnetc_site_t **hosts, uint32_t count)
+{
+    uint32_t kept = 0;
+    for (uint32_t h = 0; h < count; h++) {
+        uint32_t same = 0;
+        while (same < kept &&
+               memcmp(hosts[same]->addresses, hosts[h]->addresses, sizeof hosts[h]->addresses) != 0)
+            same++;
+        hosts[same] = hosts[h];
+        kept += same == kept;
+    }
+    return kept;
+}
+
 static void find_hosts(const struct bootstrap_job *job, uint32_t count)
 {
     gasnetc_site_t mine, *all = malloc(job->size * sizeof *all);
@@ -162,7 +177,8 @@ static void find_hosts(const struct bootstrap_job *job, uint32_t count)
     look_around(&mine);
     bootstrap_exchange(&mine, sizeof mine, all);
     for (uint32_t r = job->size; r-- > 0;) hosts[job->host_of[r]] = &all[r];
-    if (gasnetc_span_choose(hosts, count, chosen)) {
+    count = merge(hosts, count);
+    if (count > 1 && gasnetc_span_choose(hosts, count, chosen)) {
         set_hosts(chosen, count);
         set_secret(all[0].secret, sizeof all[0].secret);
     } /* else: real devices may do; the software device will say what it misses */

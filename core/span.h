@@ -1,7 +1,7 @@
 /* span.h - a job that spans hosts tells the software verbs device which hosts these are.
  *
- * The ssh spawner's launcher has done so; launchers of MPI and PMIx know nothing of it.  Where a
- * job has real devices nobody looks at what is set here.
+ * Whoever started it: no launcher knows by which addresses its hosts reach each other.  Where a job
+ * has real devices nobody looks at what is set here.
  */
 #ifndef GASNETC_SPAN_H
 #define GASNETC_SPAN_H

@@ -29,16 +29,20 @@ netns_cable() { # HOST up|down
     ip -n "$netns_name-router" link set "w$1" "$2"
 }
 
+netns_ipv4() { # HOST add|del
+    ip -n "$netns_name-$1" addr "$2" "10.77.$1.1/24" dev "h$1" || return 1
+    [ "$2" = del ] || ip -n "$netns_name-$1" route add default via "10.77.$1.254"
+}
+
 netns_host() { # HOST
     local space=$netns_name-$1
     ip netns add "$space" && ip -n "$space" link set lo up &&
         ip link add "h$1" netns "$space" type veth peer name "w$1" netns "$netns_name-router" &&
-        ip -n "$space" addr add "10.77.$1.1/24" dev "h$1" &&
         ip -n "$space" addr add "fd77:$1::1/64" dev "h$1" nodad &&
         ip -n "$netns_name-router" addr add "10.77.$1.254/24" dev "w$1" &&
         ip -n "$netns_name-router" addr add "fd77:$1::254/64" dev "w$1" nodad &&
         ip -n "$space" link set "h$1" up && netns_cable "$1" up &&
-        ip -n "$space" route add default via "10.77.$1.254" &&
+        netns_ipv4 "$1" add &&
         ip -n "$space" route add default via "fd77:$1::254"
 }
 

@@ -209,9 +209,11 @@ static void large_sizes(void)
         }
 }
 
+static size_t longest = AREA; /* or as many MiB as the first argument says */
+
 static void whole_segment(void)
 {
-    const size_t n = AREA - 64; /* one transfer of several MB, longer than one pinned region */
+    const size_t n = longest - 64; /* one transfer of several MB, longer than one pinned region */
     char *source = malloc(n), *back = malloc(n);
     test_fill(source, n, 4);
     gasnet_put_bulk((gasnet_node_t)test_next, target_of(test_next, 1), source, n);
@@ -414,7 +416,8 @@ int main(int argc, char **argv)
         {"B54 B78 put, barrier, read at the target and by others", seen_by_target},
         {"B62 disjoint cells of one segment, owners rotating", disjoint_cells},
     };
-    test_start(&argc, &argv, NULL, 0, SEGMENT);
+    if (argc > 1) longest = (size_t)atoi(argv[1]) << 20;
+    test_start(&argc, &argv, NULL, 0, SEGMENT - AREA + (longest > AREA ? longest : AREA));
     heap_a = malloc(AREA / 2);
     heap_b = malloc(AREA / 2);
     test_run(rules, TEST_COUNT(rules));

@@ -3,5 +3,4 @@ GASNETRUN_SOURCES = \
 	other/contrib/gasnetrun/gasnetrun.c \
 	other/contrib/gasnetrun/mpirun.c other/contrib/gasnetrun/mpirun.h \
 	other/contrib/gasnetrun/options.c other/contrib/gasnetrun/options.h \
-	other/contrib/gasnetrun/program.c other/contrib/gasnetrun/program.h \
-	other/contrib/gasnetrun/softhca_hosts.c other/contrib/gasnetrun/softhca_hosts.h
+	other/contrib/gasnetrun/program.c other/contrib/gasnetrun/program.h

@@ -106,6 +106,13 @@ static void decide(struct decision *d)
                  n ? "no real device has an active port" : "no real device found");
 }
 
+/* Whoever starts the program may want to look around without us: the mpi spawner, before it is
+ * known which hosts there are.  What we are asked meanwhile decides nothing. */
+static bool is_hidden(void)
+{
+    return getenv("GASNET_SPAWN_HIDDEN_DEVICE") != NULL;
+}
+
 /* No lock is held while the real library is asked, and its own calls that come back here meanwhile
  * are none of our business. Threads that ask at once all find out, and the first is believed. */
 bool shca_enabled(void)
@@ -113,7 +120,7 @@ bool shca_enabled(void)
     if (decided < 2) {
         struct decision d = {0};
         int nobody = 0;
-        if (deciding) return false;
+        if (deciding || is_hidden()) return false;
         deciding = true;
         decide(&d);
         deciding = false;

@@ -60,6 +60,20 @@ static int thread_level(void)
     return MPI_THREAD_SERIALIZED; /* any thread may end the job, one at a time */
 }
 
+/* While MPI comes up it does not see that device at all, unless the user chose what it is to use.
+ */
+static bool start_mpi(int *argc, char ***argv, int *provided)
+{
+    static const char hidden[] = SPAWNER_PRIVATE_PREFIX "HIDDEN_DEVICE";
+    bool free_choice = !getenv("UCX_TLS") && !getenv("FI_PROVIDER") && !getenv("OMPI_MCA_pml") &&
+                       !getenv("OMPI_MCA_btl");
+    if (free_choice) setenv(hidden, "1", 1);
+    tame_mpi();
+    int error = MPI_Init_thread(argc, argv, thread_level(), provided);
+    unsetenv(hidden);
+    return error == MPI_SUCCESS;
+}
+
 /* The MPI of another launcher takes each process for a job of its own. */
 static bool launcher_agrees(char *why, size_t why_size)
 {
@@ -120,11 +134,10 @@ static bool map_hosts(struct bootstrap_job *job)
 static enum bootstrap_status mpi_init(int *argc, char ***argv, struct bootstrap_job *job,
                                       struct spawner_console *console, char *why, size_t why_size)
 {
-    int up = 0, level = thread_level(), provided;
+    int up = 0, provided;
     MPI_Initialized(&up);
     if (!up) {
-        tame_mpi();
-        if (MPI_Init_thread(argc, argv, level, &provided) != MPI_SUCCESS) {
+        if (!start_mpi(argc, argv, &provided)) {
             snprintf(why, why_size, "spawner mpi: MPI_Init_thread failed");
             return BOOTSTRAP_FAILED;
         }
@@ -138,7 +151,7 @@ static enum bootstrap_status mpi_init(int *argc, char ***argv, struct bootstrap_
     }
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
-    if (provided < level && getenv("GASNET_MPI_THREAD") && rank == 0)
+    if (provided < thread_level() && getenv("GASNET_MPI_THREAD") && rank == 0)
         fprintf(stderr, "bootstrap: warning: this MPI provides less than GASNET_MPI_THREAD=%s\n",
                 getenv("GASNET_MPI_THREAD"));
     if (!launcher_agrees(why, why_size)) {

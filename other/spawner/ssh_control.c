@@ -52,10 +52,10 @@ struct control {
     bool set_up, wrong;
 };
 
+static const char *host = "?"; /* this one, as the launcher's list has it */
+
 static int complain(const char *what, const char *why)
 {
-    char host[256] = "?";
-    gethostname(host, sizeof host - 1);
     launcher_say("control process on host %s: %s: %s", host, what, why);
     return 1;
 }
@@ -64,13 +64,16 @@ static int complain(const char *what, const char *why)
 
 static int connect_to(const char *address, uint16_t port)
 {
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+    bool is_v4 = inet_pton(AF_INET, address, &v4.sin_addr) == 1;
     int error = 0;
     socklen_t len = sizeof error;
-    if (inet_pton(AF_INET, address, &to.sin_addr) != 1) return -1;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (!is_v4 && inet_pton(AF_INET6, address, &v6.sin6_addr) != 1) return -1;
+    int fd = socket(is_v4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) return -1;
-    if (connect(fd, (struct sockaddr *)&to, sizeof to) != 0) {
+    if (connect(fd, is_v4 ? (struct sockaddr *)&v4 : (struct sockaddr *)&v6,
+                is_v4 ? sizeof v4 : sizeof v6) != 0) {
         struct pollfd ready = {.fd = fd, .events = POLLOUT};
         if (errno != EINPROGRESS || poll(&ready, 1, CONNECT_LIMIT) <= 0 ||
             getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0 || error) {
@@ -233,6 +236,20 @@ static void start_rank(struct control *c, uint32_t i, const struct ssh_program *
     c->wrong = c->wrong || !good;
 }
 
+/* ssh came here by a loopback address: the name means this machine to whoever looks it up, so the
+ * ranks are not where the list wants them. */
+static void look_at_way(const struct ssh_wire_message *setup)
+{
+    const char *way = getenv("SSH_CONNECTION"); /* their address and port, ours and its port */
+    char address[64] = "";
+    if (!way || setup->setup.count == setup->setup.size) return;
+    if (sscanf(way, "%*s %*s %63s", address) == 1 &&
+        (strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0))
+        launcher_say("warning: host %s is reached by the loopback address %s: its name means the "
+                     "machine that looks it up; its ranks run there (see /etc/hosts)",
+                     host, address);
+}
+
 static void start_ranks(struct control *c, const struct ssh_wire_message *setup)
 {
     const char *cwd = (const char *)setup->data, *path = cwd + strlen(cwd) + 1;
@@ -241,6 +258,7 @@ static void start_ranks(struct control *c, const struct ssh_wire_message *setup)
     for (uint32_t i = 0; argv && i < setup->setup.argc; i++, s += strlen(s) + 1) argv[i] = s;
     const char **envp = argv ? merge_environment(s, setup->setup.envc) : NULL;
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    look_at_way(setup);
     c->block = (struct hosts_block){setup->setup.first, setup->setup.count, setup->setup.stride};
     c->below_most = setup->setup.below;
     c->below = calloc((size_t)c->below_most + 1, sizeof *c->below);
@@ -425,7 +443,8 @@ int ssh_control_main(int argc, char **argv)
 {
     struct control c = {0};
     enum { MOST = 4 * 65536 };
-    if (argc != 5) return complain("command line", "not the launcher's"), 1;
+    if (argc != 6) return complain("command line", "not the launcher's"), 1;
+    host = argv[5];
     struct pollfd *fds = calloc(MOST, sizeof *fds);
     if (!fds || !join(&c, argv[2], (uint16_t)atoi(argv[3]), (uint32_t)strtoul(argv[4], NULL, 10)))
         return 1;

@@ -10,12 +10,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A host that has ranks, as the list spells it. */
-struct ssh_place {
-    const char *name;
-    bool remote; /* not this machine */
-};
-
 struct ssh_request {
     uint32_t ranks;
     uint32_t hosts;    /* -N; 0: not given */
@@ -23,9 +17,6 @@ struct ssh_request {
     char *const *argv; /* NULL-terminated */
     bool verbose;
     bool dry_run; /* say what would run, run nothing */
-    /* For a job on several hosts, before anything starts: a variable that it sets in the
-     * environment reaches every rank.  May be NULL.  False: has said why there shall be no job. */
-    bool (*placed)(const struct ssh_place *hosts, uint32_t count);
 };
 
 int ssh_launch(const struct ssh_request *request);

@@ -409,6 +409,18 @@ static void start_all(struct ssh_master *m)
 
 /* --- entry --- */
 
+static void name_ranks(const struct hosts_block *block, char *text, size_t size)
+{
+    uint32_t last = hosts_rank(block, block->count - 1);
+    if (block->count == 1)
+        snprintf(text, size, "rank %" PRIu32, last);
+    else if (block->stride == 1)
+        snprintf(text, size, "ranks %" PRIu32 "-%" PRIu32, block->first, last);
+    else
+        snprintf(text, size, "ranks %" PRIu32 "-%" PRIu32 " by %" PRIu32, block->first, last,
+                 block->stride);
+}
+
 static void describe(const struct ssh_master *m)
 {
     char *line = words_join(m->request->argv);
@@ -417,13 +429,9 @@ static void describe(const struct ssh_master *m)
     for (uint32_t s = 0; s < m->plan.count; s++) {
         const struct ssh_slot_plan *slot = &m->plan.slots[s];
         struct words command = {0};
-        uint32_t last = hosts_rank(&slot->block, slot->block.count - 1);
         char ranks[64];
-        snprintf(ranks, sizeof ranks,
-                 slot->block.stride == 1 ? "%" PRIu32 "-%" PRIu32
-                                         : "%" PRIu32 "-%" PRIu32 " by %" PRIu32,
-                 slot->block.first, last, slot->block.stride);
-        launcher_say("ranks %s on host %s%s: %s", ranks, slot->host,
+        name_ranks(&slot->block, ranks, sizeof ranks);
+        launcher_say("%s on host %s%s: %s", ranks, slot->host,
                      slot->remote ? "" : " (this machine)", line ? line : "");
         if (slot->remote && ssh_remote_command(m, s, &command)) {
             char *text = words_join(command.word);
@@ -499,44 +507,31 @@ static int run(struct ssh_master *m, uint32_t locals)
 }
 
 /* For messages: reaches every rank with the environment, where a variable has its limits. */
-static void tell_host_names(const struct ssh_place *hosts, uint32_t count)
+static void tell_host_names(const struct ssh_plan *plan)
 {
     enum { LONGEST = 64 * 1024 };
     struct ssh_wire_buf names = {0};
+    uint32_t count = 0;
     unsetenv(SPAWNER_HOSTS);
-    if (!hosts || count < 2) return;
-    for (uint32_t i = 0; i < count; i++) {
-        if (i) ssh_wire_put(&names, " ", 1);
-        ssh_wire_put(&names, hosts[i].name, strlen(hosts[i].name));
+    for (uint32_t s = 0; s < plan->count; s++) {
+        const struct ssh_slot_plan *slot = &plan->slots[s];
+        if (plan->host_of[slot->block.first] != count) continue; /* dense, by first rank */
+        if (count++) ssh_wire_put(&names, " ", 1);
+        ssh_wire_put(&names, slot->host, strlen(slot->host));
     }
     ssh_wire_put(&names, "", 1);
-    if (!names.failed && names.len < LONGEST) setenv(SPAWNER_HOSTS, (const char *)names.data, 1);
+    if (count > 1 && !names.failed && names.len < LONGEST)
+        setenv(SPAWNER_HOSTS, (const char *)names.data, 1);
     ssh_wire_free(&names);
-}
-
-/* Shows the caller where the ranks will be. */
-static bool announce_places(const struct ssh_plan *plan, const struct ssh_request *request)
-{
-    struct ssh_place *hosts = calloc(plan->count, sizeof *hosts);
-    uint32_t count = 0;
-    for (uint32_t s = 0; hosts && s < plan->count; s++) {
-        const struct ssh_slot_plan *slot = &plan->slots[s];
-        uint32_t number = plan->host_of[slot->block.first];
-        if (number == count) /* numbers are dense, in order of first rank */
-            hosts[count++] = (struct ssh_place){slot->host, slot->remote};
-    }
-    tell_host_names(hosts, count);
-    bool good = hosts && (count == 1 || !request->placed || request->placed(hosts, count));
-    free(hosts);
-    return good;
 }
 
 int ssh_launch(const struct ssh_request *request)
 {
     struct ssh_master m = {.request = request, .listener = -1};
     int status = 1;
-    if (ssh_plan_make(&m.plan, request) && announce_places(&m.plan, request)) {
+    if (ssh_plan_make(&m.plan, request)) {
         uint32_t locals;
+        tell_host_names(&m.plan);
         bool good = lay_out(&m, &locals);
         if (good && (request->verbose || request->dry_run)) describe(&m);
         status = !good ? 1 : request->dry_run ? 0 : run(&m, locals);

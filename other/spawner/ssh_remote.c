@@ -40,25 +40,40 @@ static const char *remote_shell(void)
     return command && *command ? command : "ssh";
 }
 
+static bool is_usable(const struct ifaddrs *i, int family, bool loopback)
+{
+    if (!i->ifa_addr || i->ifa_addr->sa_family != family || !(i->ifa_flags & IFF_UP) ||
+        !!(i->ifa_flags & IFF_LOOPBACK) != loopback)
+        return false;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)i->ifa_addr;
+    return family == AF_INET || !IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr);
+}
+
+static void append_address(const struct ifaddrs *i, char *to, size_t size)
+{
+    char text[INET6_ADDRSTRLEN];
+    size_t len = strlen(to);
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)(const void *)i->ifa_addr;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)i->ifa_addr;
+    if (v4->sin_family == AF_INET)
+        inet_ntop(AF_INET, &v4->sin_addr, text, sizeof text);
+    else
+        inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof text);
+    if (len + strlen(text) + 2 <= size) sprintf(to + len, "%s%s", len ? "," : "", text);
+}
+
 /* Where a control process may find us: this machine's addresses, the loopback ones only if there
  * are no others.  Comma-separated. */
 static void own_addresses(char *to, size_t size)
 {
+    static const int families[] = {AF_INET, AF_INET6};
     struct ifaddrs *all = NULL;
-    size_t len = 0;
     to[0] = 0;
     if (getifaddrs(&all) != 0) all = NULL;
-    for (int loopback = 0; loopback < 2 && !len; loopback++) {
-        for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
-            char text[INET_ADDRSTRLEN];
-            if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET || !(i->ifa_flags & IFF_UP) ||
-                !!(i->ifa_flags & IFF_LOOPBACK) != !!loopback)
-                continue;
-            inet_ntop(AF_INET, &((struct sockaddr_in *)i->ifa_addr)->sin_addr, text, sizeof text);
-            if (len + strlen(text) + 2 > size) break;
-            len += (size_t)sprintf(to + len, "%s%s", len ? "," : "", text);
-        }
-    }
+    for (int loopback = 0; loopback < 2 && !*to; loopback++)
+        for (int f = 0; f < 2; f++)
+            for (const struct ifaddrs *i = all; i; i = i->ifa_next)
+                if (is_usable(i, families[f], loopback)) append_address(i, to, size);
     freeifaddrs(all);
 }
 
@@ -72,7 +87,8 @@ static char *control_command(const struct ssh_master *m, uint32_t s)
     own_addresses(addresses, sizeof addresses);
     snprintf(port, sizeof port, "%u", m->port);
     snprintf(slot, sizeof slot, "%" PRIu32, s);
-    char *argv[] = {"exec", self, SSH_CONTROL_OPTION, addresses, port, slot, NULL};
+    char *host = (char *)(uintptr_t)m->plan.slots[s].host; /* words_join reads */
+    char *argv[] = {"exec", self, SSH_CONTROL_OPTION, addresses, port, slot, host, NULL};
     return words_join(argv);
 }
 

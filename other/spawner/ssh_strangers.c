@@ -37,18 +37,32 @@ static bool make_secret(char secret[SSH_WIRE_SECRET + 1])
     return true;
 }
 
+/* An IPv6 door is open to IPv4 too; some systems have none. */
+static bool listen_at(struct ssh_master *m, int family)
+{
+    static const int off = 0;
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } address = {.any.sa_family = (sa_family_t)family};
+    socklen_t len = family == AF_INET ? sizeof address.v4 : sizeof address.v6;
+    m->listener = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (m->listener < 0) return false;
+    if (family == AF_INET6) setsockopt(m->listener, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    if (bind(m->listener, &address.any, len) != 0 || listen(m->listener, 1024) != 0 ||
+        getsockname(m->listener, &address.any, &len) != 0) {
+        close(m->listener);
+        m->listener = -1;
+        return false;
+    }
+    m->port = ntohs(family == AF_INET ? address.v4.sin_port : address.v6.sin6_port);
+    return true;
+}
+
 bool ssh_strangers_open(struct ssh_master *m)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    socklen_t len = sizeof address;
-    if (!make_secret(m->secret)) return false;
-    m->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (m->listener < 0 || bind(m->listener, (struct sockaddr *)&address, len) != 0 ||
-        listen(m->listener, 1024) != 0 ||
-        getsockname(m->listener, (struct sockaddr *)&address, &len) != 0)
-        return false;
-    m->port = ntohs(address.sin_port);
-    return true;
+    return make_secret(m->secret) && (listen_at(m, AF_INET6) || listen_at(m, AF_INET));
 }
 
 static void close_door(struct ssh_master *m)

@@ -2,7 +2,7 @@
 # run.sh - jobs that span hosts: gasnetrun, a real sshd on each host, the software device over TCP.
 #
 # A host is a network namespace with its own name, its own /dev/shm and an sshd; the launcher is on
-# the first.  Nobody sets SOFTHCA_HOSTS: the launcher does.
+# the first.  Nobody sets SOFTHCA_HOSTS: the library does.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 . "$(dirname "$0")/../netns.sh"
@@ -102,10 +102,10 @@ spawner=ssh patience=2 inside=() slurm=()
 job() { # LABEL N PROGRAM ARGS...
     local label=$1 n=$2 start
     shift 2
-    log=$TEST_LOG/hosts_${label//[^a-z0-9_]/_}.log marker=job.$$.$tap_count wrong=''
+    log=$TEST_LOG/hosts_${label//[^A-Za-z0-9_]/_}.log marker=job.$$.$tap_count wrong=''
     start=$(now_ms)
     TEST_MARKER=$marker TEST_EXPECT_RANKS=$n on 1 timeout -k 5 $bound \
-        "${inside[@]}" "$TEST_LAUNCH" "-spawner=$spawner" -n "$n" "$@" >"$log" 2>&1 </dev/null
+        "${inside[@]}" "$TEST_LAUNCH" "-spawner=$spawner" -n "$n" "$@" >"$log" 2>&1 <"${input:-/dev/null}"
     status=$? ms=$(($(now_ms) - start))
     no_orphans "$marker" $patience || wrong+='; processes left behind'
     [ -z "$(left_shm)" ] || wrong+='; files left in /dev/shm'
@@ -140,6 +140,48 @@ for name in testam testputget testbarrier; do
     all_rules
     ends "$name seq, one process per host" 0
 done
+
+TEST_ONLY=IB-R8 job "64 MiB" 2 "$(program testputget)" 64
+all_rules
+ends "64 MiB in one put and one get" 0
+
+# What a rank is given (IB-S4 to S6), by a launcher on a machine that has no ranks.
+here=$PWD place="$tap_scratch/it's a \"place\""
+printf 'to rank 0\n' >"$tap_scratch/input"
+mkdir "$place" && cd "$place" || exit 1
+export HOSTS_TEST_WORD=$' a "b" \n'"c'd\$e"
+# shellcheck disable=SC2016 # for the shell of each rank
+GASNET_SSH_SERVERS="10.77.2.1 10.77.3.1" GASNET_SSH_LAYOUT=cyclic input=$tap_scratch/input job "given" 3 -v -N 2 \
+    sh -c 'printf "<%s|%s|%s|%s|%s>\n" "$(hostname)" "$PWD" "$HOSTS_TEST_WORD" "$*" "$(cat)" | tr "\n" /; echo' \
+    sh 'one  two' '$three' "f'our" '*'
+cd "$here" || exit 1
+given="|$place|${HOSTS_TEST_WORD/$'\n'//}|one  two \$three f'our *|"
+printf '%s\n' "<host2${given}to rank 0>/" "<host2$given>/" "<host3$given>/" >"$tap_scratch/given"
+[ "$(grep '^<' "$log" | sort)" = "$(sort "$tap_scratch/given")" ] || wrong+='; not what was given'
+grep -q '^gasnetrun_.*: ranks 0-2 by 2 on host 10.77.2.1:' "$log" && grep -q ': rank 1 on host 10.77.3.1:' "$log" ||
+    wrong+='; -v does not tell the layout'
+ends "directory, environment, words and input reach two other hosts, cyclic, as -v tells (IB-S5, S6)" 0
+unset HOSTS_TEST_WORD
+
+# Names that mean something on the launcher's machine only, and one that means a loopback address there.
+printf '127.0.0.1 localhost\n127.0.1.1 loopy\n10.77.2.1 second\n' >"$tap_scratch/names"
+on 1 mount --bind "$tap_scratch/names" /etc/hosts
+GASNET_SSH_SERVERS="10.77.1.1 second 10.77.3.1" job "name" 3 "$(program testhello)"
+all_rules
+ends "a host whose name no other knows (IB-S7)" 0
+GASNET_SSH_SERVERS="10.77.1.1 loopy 10.77.3.1" job "loopback" 3 "$(program testhello)"
+all_rules
+[ "$(grep -c '^gasnetrun_.*: warning: host loopy is reached by the loopback address 127.0.1.1: ' "$log")" = 1 ] ||
+    wrong+='; no line names it'
+ends "a name that is a loopback address is told, and the job runs" 0
+on 1 umount /etc/hosts
+
+# Hosts that have no IPv4 at all.
+for host in $(seq $hosts); do netns_ipv4 "$host" del; done
+GASNET_SSH_SERVERS="fd77:1::1 fd77:2::1 fd77:3::1" job "IPv6" 3 "$(program testam)"
+all_rules
+ends "testam seq over IPv6 alone" 0
+for host in $(seq $hosts); do netns_ipv4 "$host" add; done
 
 # --- how jobs end (IB-X7) --------------------------------------------------------------------------
 
@@ -256,6 +298,11 @@ GASNET_SSH_SERVERS="10.77.1.1 10.77.99.1" job "absent" 2 "$(program testhello)"
 [ "$(grep -c 'host 10.77.99.1 cannot be reached' "$log")" = 1 ] || wrong+='; no line names it'
 ends "a host that does not exist" 1
 sshd=$(cat "$tap_scratch/sshd.2.pid")
+kill -STOP "$sshd"
+GASNET_SSH_TIMEOUT=1 job "hangs" 3 "$(program testhello)"
+one_line "host 10.77.2.1: no word from its control process within 1 s \(GASNET_SSH_TIMEOUT\); check .*"
+ends "a host that hangs" 1
+kill -CONT "$sshd"
 kill "$sshd"
 while kill -0 "$sshd" 2>/dev/null; do sleep 0.02; done # between two looks
 job "refuses" 3 "$(program testhello)"
@@ -277,25 +324,33 @@ has() { # COMMAND...: all of them are here
     for name; do command -v "$name" >/dev/null || return 1; done
 }
 offers() { [ -f "$TEST_BUILD/other/spawner/gasnet-spawner-$1.so" ]; }
-for spawner in mpi pmix; do
-    module=$spawner patience=5
-    [ $spawner = pmix ] || module=mpi-openmpi
-    if ! offers $module || ! has mpirun.openmpi; then
-        tap_skip "$spawner over hosts" "not built, or no mpirun.openmpi"
-        continue
+foreign_jobs() { # WAY
+    patience=5
+    job "$1 testhello" 3 "$(program testhello par)"
+    all_rules
+    ends "$1: testhello par, one process per host" 0
+    job "$1 testam" 4 "$(program testam)"
+    all_rules
+    ends "$1: testam seq, two processes on the first of three hosts" 0
+    job "$1 codes" 3 "$(program testexit)" one_exits_others_poll last
+    ends "$1: one_exits_others_poll last between hosts" 11
+    job "$1 killed" 3 "$(program testexit)" killed_others_sleep last
+    ends_badly "$1: killed_others_sleep last between hosts"
+}
+over() { # WAY SPAWNER MODULE LAUNCHER TEMPLATE
+    spawner=$2
+    if ! offers "$3" || ! has "$4"; then
+        tap_skip "$1 over hosts" "no module $3, or no $4"
+        return
     fi
-    export MPIRUN_CMD=$openmpi PMIRUN_CMD=$openmpi
-    job "$spawner testhello" 3 "$(program testhello par)"
-    all_rules
-    ends "$spawner: testhello par, one process per host" 0
-    job "$spawner testam" 4 "$(program testam)"
-    all_rules
-    ends "$spawner: testam seq, two processes on the first of three hosts" 0
-    job "$spawner codes" 3 "$(program testexit)" one_exits_others_poll last
-    ends "$spawner: one_exits_others_poll last between hosts" 11
-    job "$spawner killed" 3 "$(program testexit)" killed_others_sleep last
-    ends_badly "$spawner: killed_others_sleep last between hosts"
-done
+    export MPIRUN_CMD=$5 PMIRUN_CMD=$5
+    foreign_jobs "$1"
+}
+over "Open MPI" mpi mpi-openmpi mpirun.openmpi "$openmpi"
+over "Open MPI's PMIx" pmix pmix mpirun.openmpi "$openmpi"
+printf '#!/bin/sh\nexec ssh -F %s "$@"\n' "$tap_scratch/ssh_config" >"$tap_scratch/ssh" && chmod +x "$tap_scratch/ssh"
+over "MPICH" mpi mpi-mpich mpirun.mpich "mpirun.mpich -launcher-exec $tap_scratch/ssh \
+    -hosts ${servers// /,} -np %N %C"
 
 # Slurm, with a controller on the first host and a daemon on each: gasnetrun finds itself in an allocation.
 spawner=pmix
@@ -350,16 +405,7 @@ elif ! start_slurm; then
 else
     unset PMIRUN_CMD MPIRUN_CMD
     inside=(salloc -Q "-N$hosts") # the launcher is on the first host, what srun starts is on all
-    job "srun testhello" 3 "$(program testhello par)"
-    all_rules
-    ends "srun: testhello par, one process per host" 0
-    job "srun testam" 4 "$(program testam)"
-    all_rules
-    ends "srun: testam seq, two processes on the first of three hosts" 0
-    job "srun codes" 3 "$(program testexit)" one_exits_others_poll last
-    ends "srun: one_exits_others_poll last between hosts" 11
-    job "srun killed" 3 "$(program testexit)" killed_others_sleep last
-    ends_badly "srun: killed_others_sleep last between hosts"
+    foreign_jobs "srun"
 fi
 
 tap_end

@@ -354,8 +354,8 @@ mark=$$-$count-$RANDOM
 SPAWN_TEST_MARK=$mark FAKE_SSH_GO=$tmp/go GASNET_SSH_SERVERS="n0 late1" \
     timeout -s KILL $limit "$run" -n 4 "$job" collectives >"$tmp/out" 2>"$tmp/err" </dev/null &
 launcher=$!
-until grep -qs ' 1$' "$tmp/go.command"; do sleep 0.02; done # between two looks
-port=$(awk '{ print $(NF - 1) }' "$tmp/go.command")
+until grep -qs ' 1 late1$' "$tmp/go.command"; do sleep 0.02; done # between two looks
+port=$(awk '{ print $(NF - 2) }' "$tmp/go.command")
 until [ -n "$(ranks)" ]; do sleep 0.02; done # n0 has joined
 head32=0123456789abcdef0123456789abcdef
 sent_away "who has a wrong secret" 'S\x05\x0d\0\xff\xff\xff\xff\x24\0\0\0\x01\0\0\0%s' $head32
@@ -378,7 +378,7 @@ status=$?
 say $? "80 more who say nothing do not keep the host out, and the job runs (status $status)"
 for door in "${idle[@]}"; do exec {door}>&-; done
 is_closed() { # the door is shut once all are in
-    port=$(tr '\0' ' ' <"/proc/$(control_of n0)/cmdline" | awk '{ print $(NF - 1) }')
+    port=$(tr '\0' ' ' <"/proc/$(control_of n0)/cmdline" | awk '{ print $(NF - 2) }')
     knock
     shut=$?
     kill -TERM "$1"
@@ -492,6 +492,11 @@ for way in "${foreign[@]}"; do
     signalled KILL 137 "$way: launcher is killed, ranks are deaf" hang deaf
 done
 unset MPIRUN_CMD
+
+if offers mpi-mpich mpirun.mpich; then
+    MPIRUN_CMD="mpirun.mpich -genvall -np %N %C" expect 0 "mpich: a template that says -genvall" "$run" -spawner=mpi -n 2 "$job" spawner
+    says '^spawner mpi$' out
+fi
 
 # Why no spawner starts a process: each is named, with its reason.
 expect 78 "a spawner by name, without its launcher" env GASNET_SPAWN_CONTROL=pmix "$job" hosts

@@ -131,7 +131,7 @@ static void test_telling(void)
     check(!strcmp(hosts_told(2, NULL, ""), "nothing") && !exchanges, "nothing was wanted");
     others[1] = others[0];
     check(!strcmp(hosts_told(2, NULL, NULL), "nothing") && exchanges == 1,
-          "two names of one host are not told");
+          "two names of one machine are not told");
 }
 
 int main(int argc, char **argv)

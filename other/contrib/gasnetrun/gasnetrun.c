@@ -8,7 +8,6 @@
 #include "other/contrib/gasnetrun/mpirun.h"
 #include "other/contrib/gasnetrun/options.h"
 #include "other/contrib/gasnetrun/program.h"
-#include "other/contrib/gasnetrun/softhca_hosts.h"
 #include "other/spawner/say.h"
 #include "other/spawner/ssh_launch.h"
 
@@ -118,8 +117,7 @@ static int run(const struct options *options)
                                       .path = path,
                                       .argv = options->program,
                                       .verbose = options->verbose,
-                                      .dry_run = options->dry_run,
-                                      .placed = softhca_hosts_export};
+                                      .dry_run = options->dry_run};
         status = ssh_launch(&request);
     }
     free(path);

@@ -78,7 +78,15 @@ static void names_to_export(const struct options *options, struct words *names)
     }
 }
 
-static void add_export_flags(enum family family, const struct words *names, struct words *command)
+/* Hydra takes one word on the environment: the user's, if the template has it. */
+static bool tells_environment(const char *template)
+{
+    return strstr(template, "-genvall") || strstr(template, "-genvlist") ||
+           strstr(template, "-genvnone");
+}
+
+static void add_export_flags(enum family family, const char *template, const struct words *names,
+                             struct words *command)
 {
     if (family == FAMILY_OPENMPI) {
         for (size_t i = 0; i < names->count; i++) {
@@ -86,7 +94,7 @@ static void add_export_flags(enum family family, const struct words *names, stru
             words_add(command, names->word[i]);
         }
     }
-    if (family == FAMILY_HYDRA) words_add(command, "-genvall");
+    if (family == FAMILY_HYDRA && !tells_environment(template)) words_add(command, "-genvall");
 }
 
 /* What makes these start any number of processes anywhere, as the ssh spawner does. */
@@ -224,7 +232,7 @@ static bool fill_template(const struct filling *fill, struct words *command)
         if (i == 0) { /* flags go right behind the launcher's name */
             if (!fill->own) add_default_flags(family, fill->options, command);
             names_to_export(fill->options, &names);
-            add_export_flags(family, &names, command);
+            add_export_flags(family, fill->template, &names, command);
         }
     }
     words_free(&parts);
