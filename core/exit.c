@@ -254,6 +254,7 @@ static void body(void)
         if (!coordinated) gasnetc_exit_abort(gasnetc_exit_code());
         gasnetc_exit_arm(exit_timeout());
         gasnetc_stats_write("at exit");
+        net_account();
         close_network();
     }
     bootstrap_fini(gasnetc_exit_code());

@@ -240,6 +240,10 @@ struct net_counts {
 };
 void net_counts(struct net_counts *counts);
 
+/* At an end in good order, in every library and before net_close: writes what the user asked the
+ * network itself to tell. */
+void net_account(void);
+
 /* ---- sleeping (not hot; one thread, no lock held; if GASNET_RCV_THREAD was set at net_open) ----
  */
 

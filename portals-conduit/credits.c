@@ -98,16 +98,8 @@ void net_portals_returned(net_peer_t *peer, uint32_t word)
 /* ---- PO-14 -------------------------------------------------------------------------------------
  */
 
-void net_portals_credit_stats(void)
+static void write_stats(FILE *out)
 {
-    if (!gasnetc_params.credit_stats || !net_portals_rest.open || !net_portals_rest.peers) return;
-    char name[64];
-    snprintf(name, sizeof name, "gasnet_credits.%u", net_portals.rank);
-    FILE *out = fopen(name, "w");
-    if (!out) {
-        gasneti_warn("GASNET_PORTAL_CREDIT_STATS: cannot write %s: it is left out", name);
-        return;
-    }
     const gasnetc_lending_t *l = &net_portals.lending;
     fprintf(out, "# rank %u: %u credits in the bank, %llu lent so far, %llu given back; epoch %u\n",
             net_portals.rank, l->bank, (unsigned long long)l->lent, (unsigned long long)l->returned,
@@ -120,5 +112,20 @@ void net_portals_credit_stats(void)
         fprintf(out, "%6u %11u %11u %7u %10u %7u\n", r, loan->loan, loan->owned, loan->in_use,
                 loan->most > loan->most_then ? loan->most : loan->most_then, loan->stalls);
     }
+}
+
+void net_account(void)
+{
+    if (!gasnetc_params.credit_stats || !net_portals_rest.open || !net_portals_rest.peers) return;
+    char name[64];
+    snprintf(name, sizeof name, "gasnet_credits.%u", net_portals.rank);
+    FILE *out = fopen(name, "w");
+    if (!out) {
+        gasneti_warn("GASNET_PORTAL_CREDIT_STATS: cannot write %s: it is left out", name);
+        return;
+    }
+    gasneti_lock(&net_portals.lending_lock);
+    write_stats(out);
+    gasneti_unlock(&net_portals.lending_lock);
     fclose(out);
 }

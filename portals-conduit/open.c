@@ -334,7 +334,6 @@ static void free_memory(void)
  * slowest. */
 void net_close(void)
 {
-    net_portals_credit_stats();
     if (!net_portals_rest.open || gasneti_ending()) return;
     PtlNIFini(net_portals.ni); /* nothing is written to our memory after this */
     PtlFini();

@@ -42,8 +42,6 @@ bool net_portals_credits_valid(net_peer_t *peer, uint8_t byte);
 /* Messages about credits came. */
 void net_portals_revoked(net_peer_t *peer, uint32_t word);
 void net_portals_returned(net_peer_t *peer, uint32_t word);
-/* PO-14: where the credits went. */
-void net_portals_credit_stats(void);
 
 /* A system message leaves; nobody waits for it unless it is for the core. */
 void net_portals_system(net_peer_t *peer, enum bits_message message, uint32_t word, uint32_t more);

@@ -1,0 +1,127 @@
+#!/bin/bash
+# run.sh - portals-conduit on libportals: what every parameter does, as libportals sees it, and where credits
+# go under a flood (PO-3 to PO-17); TAP.
+#
+# One line for each promise: probe does something, and its lines are judged.  A row of the conduit's own in its
+# params.def that no line here is about fails the family; rows that all conduits have are proved by family params.
+# shellcheck source-path=SCRIPTDIR
+export TEST_CONDUIT=portals
+unset TEST_LAUNCH
+. "$(dirname "$0")/../tap.sh" || exit 1
+[ -x "$TEST_LAUNCH" ] || { tap_skip "portals-conduit" "it is not in this build" && tap_end; }
+probe=portals/probe log=$TEST_LOG/portals.log
+# shellcheck source=tests/params/rows.sh
+. "$TEST_SOURCE/params/rows.sh"
+grep -E '^GASNET_(PORTAL_|PHYSMEM_PINNABLE_)' "$rows" >"$tap_scratch/own" && mv "$tap_scratch/own" "$rows"
+export SOFTHCA=on
+cd "$tap_scratch" || exit 1 # files of credits are written here
+
+# ---- descriptors: PO-3, PO-9, PO-11, PO-13
+
+sees "PO-3 three descriptors of the segment, one for system messages" 2 'sizes 0' 'others rar=1 raram=1 rarsrc=1 sys=1'
+sees "PO-13 chunks that Requests leave from" 2 'sizes 0' 'reqsb=204800 ' GASNET_PORTAL_SB_CHUNKS=100
+sees "PO-13 chunks that Replies leave from" 2 'sizes 0' ' rplsb=61440 ' GASNET_PORTAL_RPL_CHUNKS=30
+sees "PO-11 receive space as told" 2 'sizes 0' 'reqrb=(9[0-9]{5}|10[0-4][0-9]{4}) ' GASNET_PORTAL_AMRECV_SPACE=1M
+sees "PO-11 receive space for credits in the bank" 2 'sizes 0' 'reqrb=2[5-9][0-9]{6} ' GASNET_PORTAL_BANKED_CREDITS=100000 \
+    GASNET_PORTAL_CRED_PER_NODE=8
+total=$(sed -n 's/^MemTotal: *\([0-9]*\) kB/\1/p' /proc/meminfo)
+job 2 portals/probe-portals-seq 'sizes 0' GASNET_PHYSMEM_PINNABLE_RATIO=0.01
+local_size=$(sed -n 's/^segment local=//p' "$log")
+[ $status -eq 0 ] && [ "${local_size:-0}" -gt 0 ] && [ "$local_size" -le $((total * 1024 / 200)) ]
+tap_ok $? "PO-15 GASNET_PHYSMEM_PINNABLE_RATIO=0.01: two processes share a hundredth of the memory: ${local_size:-none}"
+proved="$proved GASNET_PHYSMEM_PINNABLE_RATIO "
+
+# ---- ways: PO-6, PO-7, PO-13
+
+sees "PO-6 PO-13 a chunk holds 2 KB, less an address for gets" 2 'ways 2040 ways 2041 ways 2048 ways 2049' \
+    $'put-outside 2040 from=chunk\nget-outside 2040 from=chunk\nget-outside 2041 from=temporary\nput-outside 2048 from=chunk\nput-outside 2049 from=temporary\nput-segment 2049 from=segment\nget-segment 2049 from=segment'
+sees "PO-13 puts up to the limit" 2 'ways 100 ways 101' \
+    $'put-outside 100 from=chunk\nput-outside 101 from=temporary\nget-outside 101 from=chunk' GASNET_PORTAL_PUT_BOUNCE_LIMIT=100
+sees "PO-13 gets up to the limit" 2 'ways 100 ways 101' \
+    $'get-outside 100 from=chunk\nget-outside 101 from=temporary\nput-outside 101 from=chunk' GASNET_PORTAL_GET_BOUNCE_LIMIT=100
+sees "PO-13 both by the older name" 2 'ways 100 ways 101' \
+    $'put-outside 100 from=chunk\nget-outside 100 from=chunk\nput-outside 101 from=temporary\nget-outside 101 from=temporary' \
+    GASNET_PORTAL_PUTGET_BOUNCE_LIMIT=100
+sees "PO-7 a Long that fits is one message" 2 'ways 1900 ways 2048' $'long 1900 messages=1\nlong 2048 messages=2' GASNET_PORTAL_PACKED_LONG=1
+sees "PO-7 or never" 2 'ways 8' 'long 8 messages=2' GASNET_PORTAL_PACKED_LONG=0
+
+# ---- how much is in flight: PO-5, PO-9, PO-12
+
+# Some may be in hand for the next Request's answer, or with an answer that has just left.
+sees "PO-4 PO-5 send tickets" 2 'depth 400' 'depth most=2(4[4-9]|50)$'
+sees "PO-4 PO-5 as many as told" 2 'depth 100' 'depth most=(4[4-9]|50)$' GASNET_PORTAL_MSG_LIMIT=50
+sees "PO-5 temporary descriptors, and all are given back" 2 'temporaries 100' 'temporaries most=[4-9] left=2$' GASNET_PORTAL_NUM_TMPMD=6
+sees "PO-9 Requests to a peer that does not look: each has a credit" 2 'credits 300' 'credits stalled=20$' GASNET_PORTAL_CRED_PER_NODE=20
+sees "PO-9 the default for two nodes" 2 'credits 600' 'credits stalled=192$'
+sees "PO-7 and a chunk" 2 'credits 300' 'credits stalled=1[2-6]$' GASNET_PORTAL_SB_CHUNKS=16
+sees "PO-12 Requests that one poll serves" 2 'limits 64' $'requests there=1 taken=3$\ncompletions there=1 taken=12$' GASNET_PORTAL_AM_LIMIT=3
+sees "PO-12 events that one poll takes" 2 'limits 64' $'requests there=1 taken=8$\ncompletions there=1 taken=5$' GASNET_PORTAL_SAFE_LIMIT=5
+sees "PO-12 all of them" 2 'limits 64' $'requests there=1 taken=64$\ncompletions there=1 taken=(6[4-9]|[7-9][0-9]|1[0-9][0-9])$' \
+    GASNET_PORTAL_SAFE_LIMIT=0 GASNET_PORTAL_AM_LIMIT=0
+elsewhere GASNET_PORTAL_SYS_LIMIT unit/portals_engine.c 'GASNET_PORTAL_SYS_LIMIT=' "PO-12 system messages that one poll acts upon"
+
+# ---- credits: PO-9, PO-10, PO-14
+
+# column RANK PEER FIELD: of the file that RANK has written about credits; 2 lent to it, 3 lent by it, 4 in use
+column() { awk -v peer="$2" -v field="$3" '$1 == peer { print $field }' "gasnet_credits.$1"; }
+
+# conserved TEXT N FLOOR: in N files: what a rank has lent is what the others own; banks and loans add up to the same
+# everywhere; nobody has less than FLOOR; nothing is in use.
+conserved() {
+    local text=$1 n=$2 floor=$3 a b sum bank total='' wrong='' lent
+    for ((a = 0; a < n; a++)); do
+        bank=$(sed -n 's/^# rank .*: \([0-9]*\) credits in the bank.*/\1/p' "gasnet_credits.$a")
+        sum=${bank:-0}
+        [ -n "$bank" ] || wrong="$wrong (no file of rank $a)"
+        for ((b = 0; b < n; b++)); do
+            [ $a -ne $b ] || continue
+            lent=$(column $a $b 2)
+            [ "${lent:--1}" = "$(column $b $a 3)" ] || wrong="$wrong (of $a with $b: $lent lent, $(column $b $a 3) owned)"
+            [ "${lent:-0}" -ge "$floor" ] || wrong="$wrong ($lent lent by $a to $b)"
+            [ "$(column $a $b 4)" = 0 ] || wrong="$wrong ($a: $(column $a $b 4) in use with $b)"
+            sum=$((sum + ${lent:-0}))
+        done
+        [ "${total:=$sum}" = $sum ] || wrong="$wrong ($sum at $a, $total at 0)"
+    done
+    [ -z "$wrong" ]
+    tap_ok $? "$text: ${total:-no} credits at each$wrong"
+}
+
+export GASNET_PORTAL_CREDIT_STATS=1
+few='GASNET_PORTAL_CRED_PER_NODE=10 GASNET_PORTAL_BANKED_CREDITS=1000'
+# shellcheck disable=SC2086 # words
+for mode in seq par; do
+    sees "PO-10 a peer that has to wait is lent more, up to the limit" 2 'flood 2000' 'flood handled=2000' $few GASNET_PORTAL_MAX_CRED_PER_NODE=30
+    tap_ok "$([ "$(column 0 1 2)" = 30 ]; echo $?)" "PO-10 GASNET_PORTAL_MAX_CRED_PER_NODE=30: $(column 0 1 2) in the end"
+    sees "PO-10 without, nobody is lent more" 2 'flood 500' 'flood handled=500' $few GASNET_PORTAL_DYNAMIC_CREDITS=0
+    tap_ok "$([ "$(column 0 1 2)" = 10 ]; echo $?)" "PO-10 GASNET_PORTAL_DYNAMIC_CREDITS=0: $(column 0 1 2) in the end"
+done
+mode=seq
+epochs() { sed -n 's/.*; epoch \([0-9]*\)$/\1/p' gasnet_credits.0; }
+for duration in 100 500; do
+    rm -f gasnet_credits.*
+    sees "PO-10 an epoch is so many Requests long" 2 'requests 1000' '' GASNET_PORTAL_EPOCH_DURATION=$duration
+    tap_ok "$([ "$(epochs)" = $((1000 / duration)) ]; echo $?)" "PO-10 of 1000 Requests: $(epochs) epochs"
+done
+
+# Nobody looks until nobody can send: what comes beyond the receive space would be in the catch-basin, and fatal.
+for how in DYNAMIC_CREDITS=1 DYNAMIC_CREDITS=0 AMRECV_SPACE=400K; do
+    rm -f gasnet_credits.*
+    sees "PO-3 PO-8 PO-9 a flood of seven to one that looks only when nobody can send: all arrive" 8 'flood 300' 'flood handled=2100' \
+        GASNET_PORTAL_$how GASNET_PORTAL_CRED_PER_NODE=16
+    conserved "PO-10 PO-14 PO-17 GASNET_PORTAL_$how: after the flood credits are conserved" 8 8
+done
+rm -f gasnet_credits.*
+job 2 portals/probe-portals-seq 'requests 1' GASNET_PORTAL_CREDIT_STATS=0
+[ $status -eq 0 ] && ! ls gasnet_credits.* >/dev/null 2>&1
+tap_ok $? "PO-14 GASNET_PORTAL_CREDIT_STATS=0: no files"
+unset GASNET_PORTAL_CREDIT_STATS
+
+job 2 portals/probe-portals-seq 'basin 100' GASNET_PORTAL_FLOW_CONTROL=0 GASNET_PORTAL_AMRECV_SPACE=64K
+[ $status -ne 0 ] && grep -q 'the catch-basin holds a Request.*set GASNET_PORTAL_FLOW_CONTROL=1' "$log"
+tap_ok $? "PO-3 PO-11 GASNET_PORTAL_FLOW_CONTROL=0: a node that receives too much fails, and tells what to do"
+[ $status -ne 0 ] || tap_tail "$log"
+proved="$proved GASNET_PORTAL_FLOW_CONTROL GASNET_PORTAL_CREDIT_STATS "
+
+every_row
+tap_end

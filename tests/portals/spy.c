@@ -1,0 +1,210 @@
+/* spy.c - stands between portals-conduit and libportals; see spy.h.
+ */
+#define _GNU_SOURCE
+
+#include "spy.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "portals-conduit/bits.h"
+
+struct spy spy;
+
+enum { LOOKS = 3000, HANDLES = 8192 };
+
+static unsigned queues;
+static ptl_event_t *store[SPY_QUEUES];
+
+/* Which entry or descriptor has which selector. */
+static struct {
+    ptl_handle_any_t handle;
+    unsigned selector;
+} known[HANDLES];
+static unsigned known_count;
+
+static void *next_of(const char *name)
+{
+    void *function = dlsym(RTLD_NEXT, name);
+    if (function) return function;
+    fprintf(stderr, "spy: there is no %s\n", name);
+    abort();
+}
+
+/* A function of the next library in the order of lookup. */
+#define NEXT(name, ...)                                                                            \
+    static int (*next)(__VA_ARGS__);                                                               \
+    if (!next) *(void **)(void *)&next = next_of(#name)
+
+static unsigned *selector_of(ptl_handle_any_t handle)
+{
+    for (unsigned i = 0; i < known_count; i++)
+        if (known[i].handle == handle) return &known[i].selector;
+    return NULL;
+}
+
+static void learn(ptl_handle_any_t handle, unsigned selector)
+{
+    unsigned *old = selector_of(handle);
+    if (old) {
+        *old = selector;
+        return;
+    }
+    if (known_count == HANDLES) abort();
+    known[known_count].handle = handle;
+    known[known_count++].selector = selector;
+}
+
+static void started(bool get, ptl_handle_md_t md, ptl_pt_index_t entry, ptl_match_bits_t bits,
+                    ptl_size_t length)
+{
+    const unsigned *from = selector_of(md);
+    spy.idle = 0;
+    if (spy.ops < SPY_OPS)
+        spy.op[spy.ops++] = (struct spy_op){.get = get,
+                                            .from = from ? *from : SPY_BOUND,
+                                            .entry = entry,
+                                            .selector = (unsigned)bits & 15,
+                                            .length = length};
+    if ((bits & 15) == BITS_REQRB) spy.unsent++;
+}
+
+static void looked_in_vain(void)
+{
+    if (!spy.on_stall || spy.unsent || ++spy.idle < LOOKS) return;
+    spy.idle = 0;
+    spy.on_stall();
+}
+
+static void see(const ptl_event_t *event)
+{
+    if (event->type == PTL_EVENT_SEND_END && (event->match_bits & 15) == BITS_REQRB) spy.unsent--;
+}
+
+#pragma GCC visibility push(default) /* for the library to find */
+
+int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler, ptl_handle_eq_t *eq)
+{
+    NEXT(PtlEQAlloc, ptl_handle_ni_t, ptl_size_t, ptl_eq_handler_t, ptl_handle_eq_t *);
+    int result = next(ni, count, handler, eq);
+    if (result == PTL_OK && queues < SPY_QUEUES) {
+        store[queues] = calloc(SPY_STORE, sizeof *store[queues]);
+        spy.queue[queues++] = (struct spy_queue){.handle = *eq, .size = count};
+    }
+    return result;
+}
+
+int PtlEQGet(ptl_handle_eq_t eq, ptl_event_t *event)
+{
+    NEXT(PtlEQGet, ptl_handle_eq_t, ptl_event_t *);
+    unsigned n = 0;
+    while (n < queues && spy.queue[n].handle != eq) n++;
+    if (n == queues) return next(eq, event);
+    struct spy_queue *queue = &spy.queue[n];
+    if (queue->stored && !queue->hold) {
+        *event = store[n][0];
+        memmove(store[n], store[n] + 1, --queue->stored * sizeof *event);
+        queue->served++;
+        return PTL_OK;
+    }
+    int result = next(eq, event);
+    if (result == PTL_OK && n == SPY_SAFE) see(event);
+    if (result == PTL_OK && queue->hold && queue->stored < SPY_STORE) {
+        store[n][queue->stored++] = *event;
+        result = PTL_EQ_EMPTY;
+    }
+    queue->served += result == PTL_OK;
+    if (n == SPY_SAFE && result == PTL_EQ_EMPTY) looked_in_vain();
+    return result;
+}
+
+int PtlMEAttach(ptl_handle_ni_t ni, ptl_pt_index_t pt, ptl_process_id_t id, ptl_match_bits_t bits,
+                ptl_match_bits_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos,
+                ptl_handle_me_t *me)
+{
+    NEXT(PtlMEAttach, ptl_handle_ni_t, ptl_pt_index_t, ptl_process_id_t, ptl_match_bits_t,
+         ptl_match_bits_t, ptl_unlink_t, ptl_ins_pos_t, ptl_handle_me_t *);
+    int result = next(ni, pt, id, bits, ignore, unlink, pos, me);
+    if (result == PTL_OK) learn(*me, (unsigned)bits & 15);
+    return result;
+}
+
+int PtlMEInsert(ptl_handle_me_t base, ptl_process_id_t id, ptl_match_bits_t bits,
+                ptl_match_bits_t ignore, ptl_unlink_t unlink, ptl_ins_pos_t pos,
+                ptl_handle_me_t *me)
+{
+    NEXT(PtlMEInsert, ptl_handle_me_t, ptl_process_id_t, ptl_match_bits_t, ptl_match_bits_t,
+         ptl_unlink_t, ptl_ins_pos_t, ptl_handle_me_t *);
+    int result = next(base, id, bits, ignore, unlink, pos, me);
+    if (result == PTL_OK) learn(*me, (unsigned)bits & 15);
+    return result;
+}
+
+int PtlMDAttach(ptl_handle_me_t me, ptl_md_t md, ptl_unlink_t unlink, ptl_handle_md_t *handle)
+{
+    NEXT(PtlMDAttach, ptl_handle_me_t, ptl_md_t, ptl_unlink_t, ptl_handle_md_t *);
+    const unsigned selector = *selector_of(me);
+    int result = next(me, md, unlink, handle);
+    if (result != PTL_OK) return result;
+    spy.attached[selector] += md.length;
+    spy.count[selector]++;
+    if (handle) learn(*handle, selector);
+    return result;
+}
+
+int PtlMDBind(ptl_handle_ni_t ni, ptl_md_t md, ptl_unlink_t unlink, ptl_handle_md_t *handle)
+{
+    NEXT(PtlMDBind, ptl_handle_ni_t, ptl_md_t, ptl_unlink_t, ptl_handle_md_t *);
+    int result = next(ni, md, unlink, handle);
+    if (result != PTL_OK) return result;
+    learn(*handle, SPY_BOUND);
+    if (!spy.bound_first) spy.bound_first = md.length;
+    if (++spy.bound > spy.bound_most) spy.bound_most = spy.bound;
+    return result;
+}
+
+int PtlMDUnlink(ptl_handle_md_t handle)
+{
+    NEXT(PtlMDUnlink, ptl_handle_md_t);
+    const unsigned *selector = selector_of(handle);
+    unsigned was = selector ? *selector : SPY_BOUND + 1;
+    int result = next(handle);
+    if (result == PTL_OK && was == SPY_BOUND) spy.bound--;
+    if (result == PTL_OK && was < SPY_BOUND) spy.count[was]--;
+    return result;
+}
+
+int PtlPutRegion(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_ack_req_t ack,
+                 ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
+                 ptl_match_bits_t bits, ptl_size_t there, ptl_hdr_data_t header)
+{
+    NEXT(PtlPutRegion, ptl_handle_md_t, ptl_size_t, ptl_size_t, ptl_ack_req_t, ptl_process_id_t,
+         ptl_pt_index_t, ptl_ac_index_t, ptl_match_bits_t, ptl_size_t, ptl_hdr_data_t);
+    started(false, md, pt, bits, length);
+    return next(md, offset, length, ack, target, pt, ac, bits, there, header);
+}
+
+int PtlGetRegion(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_process_id_t target,
+                 ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t bits, ptl_size_t there)
+{
+    NEXT(PtlGetRegion, ptl_handle_md_t, ptl_size_t, ptl_size_t, ptl_process_id_t, ptl_pt_index_t,
+         ptl_ac_index_t, ptl_match_bits_t, ptl_size_t);
+    started(true, md, pt, bits, length);
+    return next(md, offset, length, target, pt, ac, bits, there);
+}
+
+#pragma GCC visibility pop
+
+void spy_reset(void)
+{
+    spy.ops = 0;
+    spy.bound_most = spy.bound;
+    spy.idle = 0;
+    spy.on_stall = NULL;
+    for (int i = 0; i < SPY_QUEUES; i++) {
+        spy.queue[i].hold = false;
+        spy.queue[i].served = 0;
+    }
+}
