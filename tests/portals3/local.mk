@@ -39,3 +39,12 @@ tests_portals3_refusals_SOURCES = tests/portals3/refusals.c
 tests_portals3_refusals_CPPFLAGS = $(portals3_cppflags)
 tests_portals3_refusals_LDFLAGS = -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=aligned_alloc
 tests_portals3_refusals_LDADD = $(portals3_network) tests/unit/libcheck.a
+
+# Programs as their users wrote them.
+check_PROGRAMS += tests/portals3/messages tests/portals3/stencil
+tests_portals3_messages_SOURCES = tests/portals3/messages.c $(portals3_ring)
+tests_portals3_messages_CPPFLAGS = $(portals3_cppflags)
+tests_portals3_messages_LDADD = libportals.la libsofthca.la $(VERBS_LIBS) -lpthread
+tests_portals3_stencil_SOURCES = tests/portals3/stencil.c $(portals3_ring)
+tests_portals3_stencil_CPPFLAGS = $(portals3_cppflags)
+tests_portals3_stencil_LDADD = libportals.la libsofthca.la $(VERBS_LIBS) -lpthread

@@ -14,6 +14,10 @@ done
 export SOFTHCA=${SOFTHCA:-on}
 tap_program portals3 "codes" ./refusals
 for processes in 1 2 8; do tap_program portals3 "network" ./rules -n $processes; done
+for processes in 1 2 8; do
+    tap_program portals3 "messages" ./messages -n $processes
+    tap_program portals3 "stencil" ./stencil -n $processes
+done
 tap_program portals3 "random traffic" ./traffic 8 3000
 tap_program portals3 "trouble" ./trouble
 SOFTHCA_DEVICES='1x1;max_mr=40' tap_program portals3 "trouble, few regions" ./trouble refused
