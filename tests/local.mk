@@ -16,6 +16,7 @@ bench: check-programs
 	./gasnetrun_ibv -n 2 tests/bench/testlat-ibv-seq
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/count.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/vapi.sh
+	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/portals3.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/threads.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/memory.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/times.sh

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include "other/portals3/match.h"
+#include "other/portals3/mutex.h"
 #include "other/portals3/pool.h"
 #include "other/portals3/transport.h"
 
@@ -21,14 +22,15 @@ enum {
     PTLI_MAX_IOVECS = 1024,
     PTLI_MAX_GETPUT = 64,
     PTLI_MAX_OPERATIONS = 1 << 20,
+    PTLI_QUICK_WAYS = 64,  /* a power of two */
     PTLI_CLOSE_REMOTES = 4 /* remote pieces that an operation holds without asking for memory */
 };
 
 struct ptli_eq {
     struct ptli_slot slot;
     struct ptli_engine *engine;
-    bool ready;           /* its locks live as long as the interface, for who comes too late */
-    pthread_mutex_t lock; /* ring, staged events, handler */
+    bool ready;             /* its locks live as long as the interface, for who comes too late */
+    struct ptli_mutex lock; /* ring, staged events, handler */
     ptl_event_t *ring;
     uint64_t size; /* a power of two; 0: the handler is told and nothing kept */
     /* Counts of all time; `taken` steps over what was lost. */
@@ -67,6 +69,7 @@ struct ptli_md {
     uint32_t pending;
     bool unlink;    /* when it goes inactive through an operation */
     bool doomed;    /* it has */
+    bool plain;     /* one piece, no threshold, no START events, no handler: for quick.c */
     bool published; /* stands as open in a list that peers may hold */
     struct ptli_md *next_dead;
 };
@@ -147,6 +150,30 @@ struct ptli_operation {
     void *more; /* from malloc: what is too much for the two above */
 };
 
+/* What quick.c keeps: records, and where operations went lately. */
+struct ptli_quick_ways {
+    struct ptli_quick *free;
+    void *chunks;
+    struct ptli_quick_way {
+        ptl_process_id_t id;
+        ptl_pt_index_t pt;
+        struct ptli_route *route;
+    } at[PTLI_QUICK_WAYS];
+};
+
+/* What the caller of a put or get asked for, with its checks behind it. */
+struct ptli_asked {
+    ptl_handle_md_t md;
+    ptl_size_t offset, length;
+    ptl_process_id_t target;
+    ptl_pt_index_t pt;
+    ptl_ac_index_t ac;
+    ptl_match_bits_t match_bits;
+    ptl_size_t remote_offset;
+    ptl_hdr_data_t hdr_data;
+    bool whole; /* of the MD: offset and length are not given */
+};
+
 struct ptli_engine {
     uint32_t interface;
     uint32_t generation;
@@ -156,7 +183,7 @@ struct ptli_engine {
     struct ptli_peer self; /* stands for this process where a peer is asked for */
     bool cray_gets;        /* PTL_CRAY_GETS: gets log SEND events and count twice */
 
-    pthread_mutex_t lock;
+    struct ptli_mutex lock;
     struct ptli_pool mes, mds, eqs, operations;
     struct ptli_table_entry table[PTLI_TABLE_SIZE];
     struct ptli_access access[PTLI_ACCESS_SIZE];
@@ -168,6 +195,7 @@ struct ptli_engine {
     unsigned int fail_left;
     struct ptli_eq *noisy; /* queues whose handler is to be told */
     _Atomic bool any_noisy;
+    struct ptli_quick_ways quick;
     struct ptli_md *dead; /* unlinked, their registration still to be released */
 
     /* Where threads sleep that wait for events. */
@@ -180,6 +208,17 @@ struct ptli_engine {
 
 /* --- ni.c --- */
 
+extern struct ptli_engine ptli_engines[PTLI_INTERFACES] __attribute__((visibility("hidden")));
+/* The default interface, if it is open and the handle is one of its of that kind; or NULL. */
+static inline struct ptli_engine *ptli_engine_soon(ptl_handle_any_t handle, enum ptli_kind kind)
+{
+    struct ptli_engine *engine = &ptli_engines[PTL_IFACE_DEFAULT];
+    if (__builtin_expect(handle >> 28 != (uint32_t)kind << 2, 0)) return NULL;
+    return atomic_load_explicit(&engine->handle, memory_order_acquire) == PTL_INVALID_HANDLE
+               ? NULL
+               : engine;
+}
+
 /* The open interface of a handle of any kind, or NULL: *error is PTL_NO_INIT or `invalid`. */
 struct ptli_engine *ptli_engine_of(ptl_handle_any_t handle, enum ptli_kind kind, int invalid,
                                    int *error);
@@ -191,7 +230,7 @@ int ptli_not_initialised(void); /* PTL_NO_INIT or PTL_OK */
 
 static inline void ptli_lock(struct ptli_engine *engine)
 {
-    pthread_mutex_lock(&engine->lock);
+    ptli_mutex_lock(&engine->lock);
 }
 void ptli_chores(struct ptli_engine *engine, bool handlers);
 static inline bool ptli_has_chores(struct ptli_engine *engine)
@@ -203,14 +242,14 @@ static inline bool ptli_has_chores(struct ptli_engine *engine)
 static inline void ptli_unlock(struct ptli_engine *engine)
 {
     bool chores = ptli_has_chores(engine);
-    pthread_mutex_unlock(&engine->lock);
+    ptli_mutex_unlock(&engine->lock);
     if (chores) ptli_chores(engine, false);
 }
 /* In a call up: handlers run here. */
 static inline void ptli_unlock_up(struct ptli_engine *engine)
 {
     bool chores = ptli_has_chores(engine);
-    pthread_mutex_unlock(&engine->lock);
+    ptli_mutex_unlock(&engine->lock);
     if (chores) ptli_chores(engine, true);
 }
 
@@ -326,6 +365,13 @@ void ptli_match_end(struct ptli_engine *engine, struct ptli_md *md, ptl_event_ki
 void ptli_drop(struct ptli_engine *engine, ptl_process_id_t from, ptl_size_t length,
                const char *why);
 ptl_event_kind_t ptli_end_kind(uint8_t type);
+
+/* --- quick.c: the fast path of what is simple --- */
+
+/* Which holds PtlPut and PtlGet themselves; all else goes on in initiate.c: */
+int ptli_put(struct ptli_asked *asked, ptl_ack_req_t ack);
+int ptli_get(struct ptli_asked *asked);
+void ptli_quick_close(struct ptli_engine *engine);
 
 /* --- self.c: operations of a process with itself --- */
 

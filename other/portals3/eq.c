@@ -43,7 +43,7 @@ static bool stage(struct ptli_eq *eq, const ptl_event_t *event)
 
 static void deposit(struct ptli_engine *engine, struct ptli_eq *eq, ptl_event_t *event)
 {
-    pthread_mutex_lock(&eq->lock);
+    ptli_mutex_lock(&eq->lock);
     event->sequence = eq->sequence++;
     if (!eq->handler || !stage(eq, event)) {
         keep(eq, event);
@@ -53,7 +53,7 @@ static void deposit(struct ptli_engine *engine, struct ptli_eq *eq, ptl_event_t 
         engine->noisy = eq;
         atomic_store_explicit(&engine->any_noisy, true, memory_order_release);
     }
-    pthread_mutex_unlock(&eq->lock);
+    ptli_mutex_unlock(&eq->lock);
     ptli_ring_bell(engine);
 }
 
@@ -61,12 +61,12 @@ static void deposit(struct ptli_engine *engine, struct ptli_eq *eq, ptl_event_t 
 static ptl_eq_handler_t unstage(struct ptli_eq *eq, ptl_event_t *event)
 {
     ptl_eq_handler_t handler = NULL;
-    pthread_mutex_lock(&eq->lock);
+    ptli_mutex_lock(&eq->lock);
     if (eq->staged_first < eq->staged_count) {
         memcpy(event, &eq->staged[eq->staged_first++], sizeof *event);
         handler = eq->handler;
     }
-    pthread_mutex_unlock(&eq->lock);
+    ptli_mutex_unlock(&eq->lock);
     return handler;
 }
 
@@ -78,11 +78,11 @@ void ptli_eq_tell(struct ptli_eq *eq)
     while ((handler = unstage(eq, &event))) {
         memcpy(&told, &event, sizeof told);
         handler(&told);
-        pthread_mutex_lock(&eq->lock);
+        ptli_mutex_lock(&eq->lock);
         keep(eq, &event);
         if (eq->staged_first == eq->staged_count)
             atomic_store_explicit(&eq->any_staged, false, memory_order_release);
-        pthread_mutex_unlock(&eq->lock);
+        ptli_mutex_unlock(&eq->lock);
         ptli_ring_bell(eq->engine);
     }
     pthread_mutex_unlock(&eq->handling);
@@ -166,7 +166,7 @@ static bool is_gone(struct ptli_eq *eq, ptl_handle_eq_t handle)
     return atomic_load_explicit(&eq->slot.handle, memory_order_acquire) != handle;
 }
 
-static int take(struct ptli_eq *eq, ptl_handle_eq_t handle, ptl_event_t *event)
+static inline int take(struct ptli_eq *eq, ptl_handle_eq_t handle, ptl_event_t *event)
 {
     uint64_t posted, taken;
     int result = PTL_EQ_EMPTY;
@@ -175,7 +175,7 @@ static int take(struct ptli_eq *eq, ptl_handle_eq_t handle, ptl_event_t *event)
     if (atomic_load_explicit(&eq->posted, memory_order_acquire) ==
         atomic_load_explicit(&eq->taken, memory_order_relaxed))
         return PTL_EQ_EMPTY;
-    pthread_mutex_lock(&eq->lock);
+    ptli_mutex_lock(&eq->lock);
     posted = atomic_load_explicit(&eq->posted, memory_order_relaxed);
     taken = atomic_load_explicit(&eq->taken, memory_order_relaxed);
     if (posted != taken && !is_gone(eq, handle)) {
@@ -187,8 +187,13 @@ static int take(struct ptli_eq *eq, ptl_handle_eq_t handle, ptl_event_t *event)
         memcpy(event, &eq->ring[taken & (eq->size - 1)], sizeof *event);
         atomic_store_explicit(&eq->taken, taken + 1, memory_order_relaxed);
     }
-    pthread_mutex_unlock(&eq->lock);
+    ptli_mutex_unlock(&eq->lock);
     return result;
+}
+
+static int take_later(struct ptli_eq *eq, ptl_handle_eq_t handle, ptl_event_t *event)
+{
+    return take(eq, handle, event);
 }
 
 static inline bool progress(struct ptli_engine *engine, ptl_time_t timeout)
@@ -202,13 +207,15 @@ int PtlEQGet(ptl_handle_eq_t handle, ptl_event_t *event)
     struct ptli_eq *eq;
     int result;
     if (!event) return PTL_SEGV;
-    if (!(engine = ptli_engine_of(handle, PTLI_EQ, PTL_EQ_INVALID, &result))) return result;
+    engine = ptli_engine_soon(handle, PTLI_EQ);
+    if (!engine && !(engine = ptli_engine_of(handle, PTLI_EQ, PTL_EQ_INVALID, &result)))
+        return result;
     eq = ptli_pool_find(&engine->eqs, handle);
     if (!eq) return PTL_EQ_INVALID;
     result = take(eq, handle, event);
     if (result != PTL_EQ_EMPTY) return result;
     progress(engine, 0);
-    return take(eq, handle, event);
+    return take_later(eq, handle, event);
 }
 
 /* --- waiting --- */
@@ -225,7 +232,7 @@ struct wait {
 static int take_any(struct wait *wait)
 {
     for (int i = 0; i < wait->size; i++) {
-        int result = take(wait->eqs[i], wait->handles[i], wait->event);
+        int result = take_later(wait->eqs[i], wait->handles[i], wait->event);
         wait->which = i;
         if (result != PTL_EQ_EMPTY) return result;
         if (is_gone(wait->eqs[i], wait->handles[i])) return PTL_EQ_INVALID;
@@ -355,11 +362,10 @@ static void open_eq(struct ptli_engine *engine, struct ptli_eq *eq, ptl_event_t 
 {
     if (!eq->ready) {
         eq->engine = engine;
-        pthread_mutex_init(&eq->lock, NULL);
         pthread_mutex_init(&eq->handling, NULL);
         eq->ready = true;
     }
-    pthread_mutex_lock(&eq->lock);
+    ptli_mutex_lock(&eq->lock);
     eq->ring = ring;
     eq->size = size;
     atomic_store(&eq->posted, 0);
@@ -369,7 +375,7 @@ static void open_eq(struct ptli_engine *engine, struct ptli_eq *eq, ptl_event_t 
     eq->users = 0;
     eq->promised = 0;
     eq->open = true;
-    pthread_mutex_unlock(&eq->lock);
+    ptli_mutex_unlock(&eq->lock);
 }
 
 int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler, ptl_handle_eq_t *eq)
@@ -399,14 +405,14 @@ int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler, p
 /* The memory of what is in it; with nobody left to deposit anything. */
 void ptli_eq_close(struct ptli_eq *eq)
 {
-    pthread_mutex_lock(&eq->lock);
+    ptli_mutex_lock(&eq->lock);
     eq->open = false;
     free(eq->ring);
     free(eq->staged);
     eq->ring = eq->staged = NULL;
     eq->staged_first = eq->staged_count = eq->staged_size = 0;
     atomic_store(&eq->any_staged, false);
-    pthread_mutex_unlock(&eq->lock);
+    ptli_mutex_unlock(&eq->lock);
 }
 
 int PtlEQFree(ptl_handle_eq_t handle)

@@ -1,6 +1,7 @@
 /*
- * initiate.c - PtlPut, PtlGet, PtlGetPut and their kin: what an operation is, where it goes, by
- * which way.
+ * initiate.c - puts, gets and getputs: what an operation is, where it goes, by which way.
+ *
+ * PtlPut and PtlGet are in quick.c, which does what is simple itself.
  *
  * To the own process: self.c.  To memory that the target has published: one-sided, the shadow list
  * says so. Else a message, with the data in it when they are few and with the place to find them
@@ -9,19 +10,6 @@
 #include <stdlib.h>
 #include "other/portals3/engine.h"
 #include "other/portals3/include/portals3_ext.h"
-
-/* What the caller asked for, with its checks behind it. */
-struct asked {
-    ptl_handle_md_t md;
-    ptl_size_t offset, length;
-    ptl_process_id_t target;
-    ptl_pt_index_t pt;
-    ptl_ac_index_t ac;
-    ptl_match_bits_t match_bits;
-    ptl_size_t remote_offset;
-    ptl_hdr_data_t hdr_data;
-    bool whole; /* of the MD: offset and length are not given */
-};
 
 /* The peer, engine->self for oneself; or NULL and an error. */
 static struct ptli_peer *find_peer(struct ptli_engine *engine, ptl_process_id_t target, int *result)
@@ -39,7 +27,7 @@ static struct ptli_peer *find_peer(struct ptli_engine *engine, ptl_process_id_t 
 
 /* An inactive MD as local side: PTL_MD_INVALID, as the reference library's code (not its comments)
  * has it; to say OK and do nothing would lose the program's data in silence. */
-static int local_side(struct ptli_engine *engine, ptl_handle_md_t handle, struct asked *asked,
+static int local_side(struct ptli_engine *engine, ptl_handle_md_t handle, struct ptli_asked *asked,
                       struct ptli_md **md)
 {
     *md = ptli_pool_find(&engine->mds, handle);
@@ -54,7 +42,7 @@ static int local_side(struct ptli_engine *engine, ptl_handle_md_t handle, struct
 }
 
 static void fill(struct ptli_engine *engine, struct ptli_operation *operation,
-                 const struct asked *asked, uint8_t type)
+                 const struct ptli_asked *asked, uint8_t type)
 {
     struct ptli_transport *transport = engine->transport;
     operation->told = (struct ptli_told){.initiator = transport->id,
@@ -160,7 +148,7 @@ static bool fast(struct ptli_engine *engine, struct ptli_operation *operation, b
 
 /* --- put --- */
 
-static int put(struct asked *asked, ptl_ack_req_t ack)
+int ptli_put(struct ptli_asked *asked, ptl_ack_req_t ack)
 {
     struct ptli_operation *operation;
     struct ptli_engine *engine;
@@ -216,26 +204,9 @@ static int put(struct asked *asked, ptl_ack_req_t ack)
     return PTL_OK;
 }
 
-int PtlPut(ptl_handle_md_t md, ptl_ack_req_t ack, ptl_process_id_t target, ptl_pt_index_t pt,
-           ptl_ac_index_t ac, ptl_match_bits_t match_bits, ptl_size_t remote_offset,
-           ptl_hdr_data_t hdr_data)
-{
-    struct asked asked = {md, 0, 0, target, pt, ac, match_bits, remote_offset, hdr_data, true};
-    return put(&asked, ack);
-}
-
-int PtlPutRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length, ptl_ack_req_t ack,
-                 ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
-                 ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
-{
-    struct asked asked = {md, local_offset, length,        target,   pt,
-                          ac, match_bits,   remote_offset, hdr_data, false};
-    return put(&asked, ack);
-}
-
 /* --- get --- */
 
-static int get(struct asked *asked)
+int ptli_get(struct ptli_asked *asked)
 {
     struct ptli_operation *operation;
     struct ptli_engine *engine;
@@ -280,26 +251,10 @@ static int get(struct asked *asked)
     return PTL_OK;
 }
 
-int PtlGet(ptl_handle_md_t md, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
-           ptl_match_bits_t match_bits, ptl_size_t remote_offset)
-{
-    struct asked asked = {md, 0, 0, target, pt, ac, match_bits, remote_offset, 0, true};
-    return get(&asked);
-}
-
-int PtlGetRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
-                 ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
-                 ptl_match_bits_t match_bits, ptl_size_t remote_offset)
-{
-    struct asked asked = {md, local_offset, length,        target, pt,
-                          ac, match_bits,   remote_offset, 0,      false};
-    return get(&asked);
-}
-
 /* --- getput --- */
 
 /* Its length is put_md's, as in the reference library; get_md may be longer but not shorter. */
-static int getput(struct asked *asked, ptl_handle_md_t get_handle, ptl_size_t get_offset)
+static int getput(struct ptli_asked *asked, ptl_handle_md_t get_handle, ptl_size_t get_offset)
 {
     struct ptli_operation *operation = NULL;
     struct ptli_engine *engine;
@@ -315,7 +270,7 @@ static int getput(struct asked *asked, ptl_handle_md_t get_handle, ptl_size_t ge
     ptli_lock(engine);
     result = local_side(engine, asked->md, asked, &put_md);
     if (result == PTL_OK) {
-        struct asked back = *asked;
+        struct ptli_asked back = *asked;
         back.whole = false;
         back.offset = get_offset;
         result = local_side(engine, get_handle, &back, &get_md);
@@ -356,7 +311,8 @@ int PtlGetPut(ptl_handle_md_t get_md, ptl_handle_md_t put_md, ptl_process_id_t t
               ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t match_bits,
               ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
 {
-    struct asked asked = {put_md, 0, 0, target, pt, ac, match_bits, remote_offset, hdr_data, true};
+    struct ptli_asked asked = {put_md,        0,        0,   target, pt, ac, match_bits,
+                               remote_offset, hdr_data, true};
     return getput(&asked, get_md, 0);
 }
 
@@ -365,7 +321,7 @@ int PtlGetPutRegion(ptl_handle_md_t get_md, ptl_size_t get_offset, ptl_handle_md
                     ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t match_bits,
                     ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
 {
-    struct asked asked = {put_md, put_offset, length,        target,   pt,
-                          ac,     match_bits, remote_offset, hdr_data, false};
+    struct ptli_asked asked = {put_md, put_offset, length,        target,   pt,
+                               ac,     match_bits, remote_offset, hdr_data, false};
     return getput(&asked, get_md, get_offset);
 }

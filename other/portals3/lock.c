@@ -20,7 +20,7 @@ static void tell_handlers(struct ptli_engine *engine)
         } else {
             atomic_store_explicit(&engine->any_noisy, false, memory_order_relaxed);
         }
-        pthread_mutex_unlock(&engine->lock);
+        ptli_mutex_unlock(&engine->lock);
         if (!eq) return;
         ptli_eq_tell(eq);
     }
@@ -34,14 +34,14 @@ void ptli_chores(struct ptli_engine *engine, bool handlers)
     dead = engine->dead;
     engine->dead = NULL;
     noisy = engine->noisy != NULL;
-    pthread_mutex_unlock(&engine->lock);
+    ptli_mutex_unlock(&engine->lock);
     while (dead) {
         struct ptli_md *md = dead;
         dead = md->next_dead;
         ptli_regions_release(engine, md);
         ptli_lock(engine);
         ptli_md_bury(engine, md);
-        pthread_mutex_unlock(&engine->lock);
+        ptli_mutex_unlock(&engine->lock);
     }
     if (!noisy) return;
     if (handlers)

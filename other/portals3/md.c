@@ -153,6 +153,12 @@ static int queue_of(struct ptli_engine *engine, ptl_handle_eq_t handle, struct p
                : PTL_EQ_INVALID;
 }
 
+static bool is_plain(const struct ptli_md *md)
+{
+    return md->count == 1 && md->rules.threshold == PTL_MD_THRESH_INF &&
+           (!md->eq || (md->user.options & PTL_MD_EVENT_START_DISABLE && !md->eq->handler));
+}
+
 static int make(struct ptli_engine *engine, struct ptli_md *draft, bool unlink,
                 struct ptli_md **made)
 {
@@ -164,6 +170,7 @@ static int make(struct ptli_engine *engine, struct ptli_md *draft, bool unlink,
     settle_in(*made, draft);
     (*made)->unlink = unlink;
     (*made)->eq = eq;
+    (*made)->plain = is_plain(*made);
     if (eq) eq->users++;
     return PTL_OK;
 }
@@ -384,6 +391,7 @@ static void replace(struct ptli_engine *engine, struct ptli_md *md, struct ptli_
     settle_in(draft, &old); /* to be released by the caller */
     if (md->eq) md->eq->users--;
     md->eq = eq;
+    md->plain = is_plain(md);
     if (eq) eq->users++;
     md->doomed = false;
     if (md->me) ptli_list_changed(engine, md->me->pt_index);

@@ -10,8 +10,8 @@
 #include "other/portals3/engine.h"
 #include "other/portals3/include/portals3_ext.h"
 
-static struct ptli_engine engines[PTLI_INTERFACES] = {{.handle = PTL_INVALID_HANDLE},
-                                                      {.handle = PTL_INVALID_HANDLE}};
+struct ptli_engine ptli_engines[PTLI_INTERFACES] = {{.handle = PTL_INVALID_HANDLE},
+                                                    {.handle = PTL_INVALID_HANDLE}};
 static _Atomic bool initialised;
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 
@@ -24,7 +24,7 @@ int ptli_not_initialised(void)
 
 static ptl_handle_ni_t open_handle(uint32_t interface)
 {
-    return atomic_load_explicit(&engines[interface].handle, memory_order_acquire);
+    return atomic_load_explicit(&ptli_engines[interface].handle, memory_order_acquire);
 }
 
 struct ptli_engine *ptli_engine_any(ptl_handle_any_t handle, int invalid, int *error)
@@ -32,7 +32,7 @@ struct ptli_engine *ptli_engine_any(ptl_handle_any_t handle, int invalid, int *e
     uint32_t interface = ptli_interface_of(handle);
     if (interface < PTLI_INTERFACES && open_handle(interface) != PTL_INVALID_HANDLE) {
         *error = PTL_OK;
-        return &engines[interface];
+        return &ptli_engines[interface];
     }
     *error = ptli_not_initialised() == PTL_OK ? invalid : PTL_NO_INIT;
     return NULL;
@@ -56,7 +56,7 @@ static void forget_in_child(void)
 {
     atomic_store(&initialised, false);
     for (uint32_t i = 0; i < PTLI_INTERFACES; i++)
-        atomic_store(&engines[i].handle, PTL_INVALID_HANDLE);
+        atomic_store(&ptli_engines[i].handle, PTL_INVALID_HANDLE);
     pthread_mutex_init(&opening, NULL);
 }
 
@@ -87,7 +87,7 @@ void PtlFini(void)
 {
     pthread_mutex_lock(&opening);
     for (uint32_t i = 0; i < PTLI_INTERFACES; i++)
-        if (open_handle(i) != PTL_INVALID_HANDLE) close_engine(&engines[i]);
+        if (open_handle(i) != PTL_INVALID_HANDLE) close_engine(&ptli_engines[i]);
     ptli_launch_reset();
     atomic_store(&initialised, false);
     pthread_mutex_unlock(&opening);
@@ -159,6 +159,7 @@ static void free_all(struct ptli_engine *engine)
     ptli_pool_close(&engine->mds);
     ptli_pool_close(&engine->eqs);
     ptli_pool_close(&engine->operations);
+    ptli_quick_close(engine);
 }
 
 /* Zeroed, but for the number of times it was opened. */
@@ -172,7 +173,6 @@ static void prepare(struct ptli_engine *engine, uint32_t interface)
     engine->interface = interface;
     engine->generation = generation;
     engine->cray_gets = cray && strcmp(cray, "0") != 0;
-    pthread_mutex_init(&engine->lock, NULL);
     pthread_mutex_init(&engine->bell_lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -217,7 +217,6 @@ static void close_engine(struct ptli_engine *engine)
     engine->transport->ops->close(engine->transport);
     engine->transport = NULL;
     free_all(engine);
-    pthread_mutex_destroy(&engine->lock);
     pthread_mutex_destroy(&engine->bell_lock);
     pthread_cond_destroy(&engine->bell);
 }
@@ -232,10 +231,10 @@ int PtlNIInit(ptl_interface_t iface, ptl_pid_t pid, ptl_ni_limits_t *desired,
     if (iface >= PTLI_INTERFACES) return PTL_IFACE_INVALID;
     pthread_mutex_lock(&opening);
     if (open_handle(iface) == PTL_INVALID_HANDLE)
-        result = open_engine(&engines[iface], iface, pid, desired);
+        result = open_engine(&ptli_engines[iface], iface, pid, desired);
     if (result == PTL_OK) {
         *ni = open_handle(iface);
-        if (actual) *actual = engines[iface].limits;
+        if (actual) *actual = ptli_engines[iface].limits;
     }
     pthread_mutex_unlock(&opening);
     return result;

@@ -287,7 +287,7 @@ void ptli_reply(struct ptli_engine *engine, struct ptli_operation *operation,
     if (taken && header->data_length > 0) {
         const struct ptli_span span =
             ptli_md_span(*destination(operation), told.offset, told.mlength);
-        pthread_mutex_unlock(&engine->lock);
+        ptli_mutex_unlock(&engine->lock);
         ptli_span_write(&span, data);
         ptli_lock(engine);
     }

@@ -27,7 +27,7 @@ void ptli_self_put(struct ptli_engine *engine, struct ptli_operation *operation,
         bool acks = operation->asks_ack && !(found.md->user.options & PTL_MD_ACK_DISABLE);
         operation->answer = acks ? PTLI_ACK : PTLI_DONE;
         operation->answer_length = found.mlength;
-        pthread_mutex_unlock(&engine->lock);
+        ptli_mutex_unlock(&engine->lock);
         ptli_span_move(&to, &from);
         ptli_lock(engine);
         ptli_match_end(engine, found.md, PTL_EVENT_PUT_END, &told);
@@ -61,7 +61,7 @@ void ptli_self_get(struct ptli_engine *engine, struct ptli_operation *operation,
         const struct ptli_span from = ptli_md_span(found.md, found.offset, found.mlength);
         const struct ptli_span to =
             ptli_md_span(operation->md, operation->told.offset, found.mlength);
-        pthread_mutex_unlock(&engine->lock);
+        ptli_mutex_unlock(&engine->lock);
         ptli_span_move(&to, &from);
         ptli_lock(engine);
         ptli_match_end(engine, found.md, PTL_EVENT_GET_END, &told);

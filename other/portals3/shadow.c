@@ -1,8 +1,5 @@
 /*
- * shadow.c - a published list on the wire, and the initiator's walk through it; see shadow.h.
- *
- * The walk follows the rules of match.c as far as they can be known from afar, and says nothing
- * where they cannot.
+ * shadow.c - a published list on the wire; see shadow.h.
  */
 #include "other/portals3/little_endian.h"
 #include "other/portals3/shadow.h"
@@ -51,23 +48,6 @@ const char *ptli_shadow_parse(const void *bytes, size_t size, struct ptli_shadow
         at += 4;
         if (entry->address + entry->length < entry->address)
             return "an entry beyond the end of memory";
-    }
-    return NULL;
-}
-
-const struct ptli_shadow_entry *ptli_shadow_find(const struct ptli_shadow *shadow, uint32_t wanted,
-                                                 ptl_ac_index_t ac, ptl_match_bits_t match_bits,
-                                                 ptl_size_t offset, ptl_size_t length)
-{
-    for (uint32_t i = 0; i < shadow->count; i++) {
-        const struct ptli_shadow_entry *entry = &shadow->entries[i];
-        if (((match_bits ^ entry->match_bits) & ~entry->ignore_bits) != 0) continue;
-        /* The first whose bits fit decides: whatever speaks against it is for the target to judge.
-         */
-        if (!(entry->flags & PTLI_SHADOW_OPEN) || !(entry->flags & wanted)) return NULL;
-        if (ac >= 32 || !(entry->access >> ac & 1)) return NULL;
-        if (offset > entry->length || length > entry->length - offset) return NULL;
-        return entry;
     }
     return NULL;
 }

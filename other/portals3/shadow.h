@@ -44,8 +44,23 @@ size_t ptli_shadow_encode(const struct ptli_shadow *shadow, unsigned char bytes[
 const char *ptli_shadow_parse(const void *bytes, size_t size, struct ptli_shadow *shadow);
 
 /* The entry that a put (flag PTLI_SHADOW_PUT) or get surely goes to, or NULL. */
-const struct ptli_shadow_entry *ptli_shadow_find(const struct ptli_shadow *shadow, uint32_t wanted,
-                                                 ptl_ac_index_t ac, ptl_match_bits_t match_bits,
-                                                 ptl_size_t offset, ptl_size_t length);
+static inline const struct ptli_shadow_entry *ptli_shadow_find(const struct ptli_shadow *shadow,
+                                                               uint32_t wanted, ptl_ac_index_t ac,
+                                                               ptl_match_bits_t match_bits,
+                                                               ptl_size_t offset, ptl_size_t length)
+{
+    for (uint32_t i = 0; i < shadow->count; i++) {
+        const struct ptli_shadow_entry *entry = &shadow->entries[i];
+        if (((match_bits ^ entry->match_bits) & ~entry->ignore_bits) != 0) continue;
+        /* The first whose bits fit decides: whatever speaks against it is for the target to judge.
+         */
+        wanted |= PTLI_SHADOW_OPEN;
+        if ((entry->flags & wanted) != wanted || ac >= 32 || !(entry->access >> ac & 1))
+            return NULL;
+        if (offset > entry->length || length > entry->length - offset) return NULL;
+        return entry;
+    }
+    return NULL;
+}
 
 #endif

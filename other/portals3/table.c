@@ -44,7 +44,7 @@ bool ptli_withdraw(struct ptli_engine *engine, ptl_pt_index_t pt, ptl_time_t tim
     bool free = true;
     if (!list->published) return true;
     list->changing++; /* nothing more is published meanwhile */
-    pthread_mutex_unlock(&engine->lock);
+    ptli_mutex_unlock(&engine->lock);
     free = transport->ops->revoke(transport, pt, timeout);
     ptli_lock(engine);
     list->changing--;

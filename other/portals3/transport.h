@@ -12,6 +12,7 @@
 #ifndef PTLI_TRANSPORT_H
 #define PTLI_TRANSPORT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include "other/portals3/pieces.h"
 #include "other/portals3/portals_wire.h"
@@ -32,7 +33,8 @@ struct ptli_peer {
 
 /* Memory registered: the transport embeds it at the front of its own record. */
 struct ptli_region {
-    uint32_t key; /* by which peers reach it */
+    uint32_t key;       /* by which peers reach it */
+    uint32_t local_key; /* by which the device reaches it for us */
 };
 
 /*
@@ -71,6 +73,25 @@ struct ptli_transfer {
 /* A published list in the hands of an initiator. */
 struct ptli_shadow_hold {
     struct ptli_shadow shadow;
+};
+
+/* The way to a peer's table entry.  The transport embeds it at the front of its own record, which
+ * stays until close. */
+struct ptli_route {
+    struct ptli_peer *peer;
+    _Atomic bool ready; /* a hint: the quick way may be open */
+};
+
+/* An operation of one piece here and one there, on the quick way: the engine's record, which the
+ * transport keeps until ptli_quick_done. */
+struct ptli_quick {
+    struct ptli_quick *next;
+    struct ptli_route *route;
+    struct ptli_md *md;
+    uint64_t match_bits, hdr_data, length, offset, remote_offset;
+    ptl_pt_index_t pt_index;
+    ptl_seq_t link;
+    bool is_put, asks_ack;
 };
 
 /* What PtlSetRank and its kin said, for ptli_verbs_open. */
@@ -139,6 +160,13 @@ struct ptli_transport_ops {
     int (*status)(struct ptli_transport *, ptl_sr_index_t, ptl_sr_value_t *);
     /* The map of ranks that holds, from the launcher or PtlSetRank. */
     const struct ptli_launch *(*launch)(struct ptli_transport *);
+
+    /* The quick way, or NULL, where there is none: published memory is read or written at once, if
+     * nothing speaks against it.  The route to a peer's table entry, or NULL; and off: false,
+     * nothing has happened. */
+    struct ptli_route *(*route)(struct ptli_transport *, struct ptli_peer *, ptl_pt_index_t);
+    bool (*quick)(struct ptli_transport *, struct ptli_quick *, ptl_ac_index_t,
+                  const struct ptli_piece *local);
 };
 
 /* The public part, filled by open. */
@@ -176,6 +204,9 @@ enum ptli_taken ptli_arrived(struct ptli_engine *, struct ptli_peer *, const str
 /* The end of what send and transfer queued.  The memory may be used again. */
 void ptli_message_sent(struct ptli_engine *, struct ptli_message *, enum ptli_status);
 void ptli_transferred(struct ptli_engine *, struct ptli_transfer *, enum ptli_status);
+
+/* The same for a chain of what went the quick way. */
+void ptli_quick_done(struct ptli_engine *, struct ptli_quick *, enum ptli_status);
 
 /* A peer is lost for good, and all its messages and transfers have been given back as failed.  Ends
  * what waits for its answer. */

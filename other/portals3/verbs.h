@@ -27,8 +27,9 @@
 #include "other/portals3/transport.h"
 
 enum {
-    PTLI_SLOTS = 128,   /* work requests posted to a queue pair */
-    PTLI_RESERVE = 32,  /* of them kept from requests, for answers and RDMA of the target */
+    PTLI_SLOTS = 128,  /* work requests posted to a queue pair */
+    PTLI_RESERVE = 32, /* of them kept from requests, for answers and RDMA of the target */
+    PTLI_FOR_REQUESTS = PTLI_SLOTS - PTLI_RESERVE,
     PTLI_SIGNAL = 16,   /* every so many make a completion */
     PTLI_MOST_SGE = 16, /* pieces in a work request */
     PTLI_INLINE = 256,  /* up to this no send buffer is needed */
@@ -51,8 +52,10 @@ enum ptli_verbs_type {
 
 /* ---- what is queued ---- */
 
-/* A message, or with bit 0 set a transfer.  The next one is in scratch[0]. */
+/* A message, or with bit 0 set a transfer.  The next one is in scratch[0].  With bit 1 set what
+ * went the quick way, which is never queued. */
 typedef uintptr_t ptli_item_t;
+enum { PTLI_ITEM_QUICK = 2 };
 
 struct ptli_queue {
     ptli_item_t head, tail;
@@ -125,11 +128,14 @@ struct ptli_link {
     struct ptli_link *next;      /* of all */
     struct ptli_link *next_same; /* in verbs->by_number */
     struct ptli_held *held, **held_end;
+    struct ibv_send_wr quick; /* what is the same in all of them */
+    struct ibv_sge quick_sge;
     struct ptli_wr slot[PTLI_SLOTS];
 };
 
 /* What this process knows of a list of a peer, and what it lent of one of its own to that peer. */
 struct ptli_share {
+    struct ptli_route route;
     struct ptli_share *next;
     struct ptli_node *node;
     ptl_pt_index_t pt;
@@ -267,6 +273,11 @@ static inline struct ptli_node *ptli_node(struct ptli_peer *peer)
     return (struct ptli_node *)peer;
 }
 
+static inline struct ptli_share *ptli_route_share(struct ptli_route *route)
+{
+    return (struct ptli_share *)route;
+}
+
 static inline uint32_t ptli_receive_size(const struct ptli_verbs *v)
 {
     return (PTLI_WIRE_SIZE + v->settings.eager + 63) & ~(uint32_t)63;
@@ -324,9 +335,18 @@ void ptli_verbs_wish(struct ptli_node *node);
 void ptli_verbs_completed(struct ptli_verbs *v, const struct ibv_wc *wc);
 bool ptli_verbs_deliver(struct ptli_verbs *v);     /* what is finished */
 void ptli_verbs_give_back(struct ptli_node *node); /* what is queued, as failed */
+/* posting */
+void ptli_verbs_cannot_post(struct ptli_link *link) __attribute__((cold));
 /* posting; a work request with nothing behind it, for whom it completes or not */
 bool ptli_verbs_nudge(struct ptli_link *link, enum ibv_wr_opcode opcode);
 void ptli_verbs_buffers_free(struct ptli_verbs *v);
+
+/* verbs_quick.c */
+struct ptli_route *ptli_verbs_route(struct ptli_transport *, struct ptli_peer *, ptl_pt_index_t);
+bool ptli_verbs_quick(struct ptli_transport *, struct ptli_quick *, ptl_ac_index_t,
+                      const struct ptli_piece *local);
+/* driving; how many of these completions it has dealt with: maybe none */
+int ptli_verbs_quick_completed(struct ptli_verbs *v, const struct ibv_wc *wc, int count);
 
 /* verbs_receive.c; driving */
 int ptli_verbs_receives_open(struct ptli_verbs *v);
@@ -350,7 +370,6 @@ bool ptli_verbs_share_message(struct ptli_node *node, const struct ptli_header *
 /* verbs_memory.c */
 int ptli_verbs_enroll(struct ptli_transport *, void *, uint64_t, struct ptli_region **);
 void ptli_verbs_expel(struct ptli_transport *, struct ptli_region *);
-uint32_t ptli_verbs_lkey(const struct ptli_region *region);
 void ptli_verbs_regions_free(struct ptli_verbs *v);
 
 /* verbs_progress.c */

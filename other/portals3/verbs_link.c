@@ -80,6 +80,7 @@ static struct ptli_link *make(struct ptli_verbs *v, struct ptli_node *node)
     link->node = node;
     link->psn = (uint32_t)(node->greet.mine >> 8) & 0xffffff;
     link->held_end = &link->held;
+    link->quick = (struct ibv_send_wr){.sg_list = &link->quick_sge, .num_sge = 1};
     link->next_same = v->by_number[link->qp->qp_num % PTLI_NUMBERS];
     v->by_number[link->qp->qp_num % PTLI_NUMBERS] = link;
     ptli_mutex_lock(&v->posting);

@@ -19,11 +19,6 @@ static struct region *of_range(struct ptli_range *range)
     return (struct region *)((char *)range - offsetof(struct region, range));
 }
 
-uint32_t ptli_verbs_lkey(const struct ptli_region *region)
-{
-    return ((const struct region *)region)->mr->lkey;
-}
-
 static struct ibv_mr *reg(struct ptli_verbs *v, struct ptli_range *range)
 {
     void *base = (void *)range->base;
@@ -46,7 +41,7 @@ static struct region *enroll(struct ptli_verbs *v, void *base, uint64_t length)
     region->range = (struct ptli_range){.base = (uintptr_t)base, .length = length};
     region->mr = reg(v, &region->range);
     if (region->mr && ptli_ranges_add(&v->ranges, &region->range)) {
-        region->face.key = region->mr->rkey;
+        region->face = (struct ptli_region){region->mr->rkey, region->mr->lkey};
         return region;
     }
     if (region->mr) ibv_dereg_mr(region->mr);

@@ -97,6 +97,8 @@ static const struct ptli_transport_ops verbs_ops = {
     .shadow_hold = ptli_verbs_shadow_hold,
     .shadow_release = ptli_verbs_shadow_release,
     .revoke = ptli_verbs_revoke,
+    .route = ptli_verbs_route,
+    .quick = ptli_verbs_quick,
     .status = status,
     .launch = launch,
 };

@@ -32,11 +32,14 @@ static bool reap(struct ptli_verbs *v)
 {
     struct ibv_wc wc[PTLI_BATCH];
     int n = ibv_poll_cq(v->cq, PTLI_BATCH, wc);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0, quick; i < n; i += quick) {
+        quick = ptli_verbs_quick_completed(v, &wc[i], n - i);
+        if (quick) continue;
         if (wc[i].wr_id & 1)
             ptli_verbs_received(v, &wc[i]);
         else
             ptli_verbs_completed(v, &wc[i]);
+        quick = 1;
     }
     return n > 0;
 }

@@ -17,7 +17,7 @@
 #include "other/portals3/verbs.h"
 
 enum {
-    FOR_REQUESTS = PTLI_SLOTS - PTLI_RESERVE,
+    FOR_REQUESTS = PTLI_FOR_REQUESTS,
     FOR_ANSWERS = PTLI_SLOTS - 4,
     FOR_CONTROL = PTLI_SLOTS - 2, /* the last one is for draining */
     CHUNK = 16
@@ -103,6 +103,13 @@ void ptli_verbs_buffers_free(struct ptli_verbs *v)
 /* ---- work requests ---- */
 
 /* A link that cannot post is broken, which whoever drives finds. */
+void ptli_verbs_cannot_post(struct ptli_link *link)
+{
+    struct ptli_verbs *v = link->node->verbs;
+    link->broken = v->trouble = true;
+    atomic_store(&v->attention, true);
+}
+
 static void post(struct ptli_link *link, struct ibv_send_wr *wr, ptli_item_t item,
                  struct ptli_buffer *buffer)
 {
@@ -115,11 +122,7 @@ static void post(struct ptli_link *link, struct ibv_send_wr *wr, ptli_item_t ite
         link->unsignalled = 0;
     }
     struct ibv_send_wr *bad;
-    if (__builtin_expect(ibv_post_send(link->qp, wr, &bad) != 0, 0)) {
-        struct ptli_verbs *v = link->node->verbs;
-        link->broken = v->trouble = true;
-        atomic_store(&v->attention, true);
-    }
+    if (__builtin_expect(ibv_post_send(link->qp, wr, &bad) != 0, 0)) ptli_verbs_cannot_post(link);
 }
 
 bool ptli_verbs_nudge(struct ptli_link *link, enum ibv_wr_opcode opcode)
@@ -183,7 +186,7 @@ static void post_piece(struct ptli_link *link, struct ptli_transfer *transfer)
         if (!stretch.length) break;
         sge[count++] = (struct ibv_sge){.addr = (uintptr_t)stretch.base,
                                         .length = (uint32_t)stretch.length,
-                                        .lkey = small ? 0 : ptli_verbs_lkey(stretch.region)};
+                                        .lkey = small ? 0 : stretch.region->local_key};
         length += (uint32_t)stretch.length;
     }
     ptli_remote_skip(&transfer->there, length);
@@ -394,6 +397,7 @@ void ptli_verbs_completed(struct ptli_verbs *v, const struct ibv_wc *wc)
 {
     struct ptli_wr *slot = (struct ptli_wr *)(uintptr_t)wc->wr_id;
     struct ptli_transfer *done = NULL;
+    struct ptli_quick *quick = NULL;
     bool well = wc->status == IBV_WC_SUCCESS;
     ptli_mutex_lock(&v->posting);
     struct ptli_link *link = slot->link;
@@ -402,14 +406,22 @@ void ptli_verbs_completed(struct ptli_verbs *v, const struct ibv_wc *wc)
         struct ptli_wr *s = &link->slot[link->done++ % PTLI_SLOTS];
         if (s->buffer) put_buffer(v, link, s->buffer);
         /* Each has a completion of its own. */
-        if (s->item) done = ptli_item_transfer(s->item);
+        if (s->item & PTLI_ITEM_QUICK)
+            quick = (struct ptli_quick *)(s->item - PTLI_ITEM_QUICK);
+        else if (s->item)
+            done = ptli_item_transfer(s->item);
     } while (link->done != slot->number);
     if (__builtin_expect(!well, 0)) link->broken = true;
     if (done && done->hold) ptli_verbs_release(((struct ptli_shadow_held *)done->hold)->share);
+    if (quick) ptli_verbs_release(ptli_route_share(quick->route));
     if (node->requests.head || node->answers.head) ptli_verbs_pump(node);
     bool drained = link->draining && link->posted == link->done;
     ptli_mutex_unlock(&v->posting);
     if (done) ptli_transferred(v->face.engine, done, well ? PTLI_OK : PTLI_FAILED);
+    if (quick) {
+        quick->next = NULL;
+        ptli_quick_done(v->face.engine, quick, well ? PTLI_OK : PTLI_FAILED);
+    }
     if (__builtin_expect(!well, 0)) {
         if (ptli_debug & PTL_DEBUG_PEER && !link->draining)
             ptli_verbs_say(v, "process %u:%u: %s", node->face.id.nid, node->face.id.pid,

@@ -19,9 +19,16 @@ struct ptli_share *ptli_verbs_share(struct ptli_node *node, ptl_pt_index_t pt)
     if (!share) return NULL;
     share->node = node;
     share->pt = pt;
+    share->route.peer = &node->face;
     share->next = node->shares;
     node->shares = share;
     return share;
+}
+
+static void hint(struct ptli_share *share)
+{
+    atomic_store_explicit(&share->route.ready, share->lease.state == PTLI_LEASE_HELD,
+                          memory_order_relaxed);
 }
 
 static void message(struct ptli_share *share, struct ptli_message *m, uint8_t type, uint32_t epoch)
@@ -56,6 +63,7 @@ void ptli_verbs_shares_lost(struct ptli_node *node)
         if (share->grant.state != PTLI_GRANT_NONE) lent(node->verbs, -1);
         ptli_grant_lost(&share->grant);
         ptli_lease_lost(&share->lease);
+        hint(share);
     }
 }
 
@@ -151,6 +159,7 @@ bool ptli_verbs_share_message(struct ptli_node *node, const struct ptli_header *
     if (share) switch (header->type) {
         case PTLI_LIST:
             well = take_list(share, header, data);
+            hint(share);
             break;
         case PTLI_REVOKE:
             if (share->answering) break;
@@ -160,6 +169,7 @@ bool ptli_verbs_share_message(struct ptli_node *node, const struct ptli_header *
             } else if (ptli_lease_revoke(&share->lease, (uint32_t)header->operation)) {
                 give_back(share);
             }
+            hint(share);
             break;
         case PTLI_REVOKED:
             if (ptli_grant_returned(&share->grant, (uint32_t)header->operation)) lent(v, -1);

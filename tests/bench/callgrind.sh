@@ -4,14 +4,16 @@
 # shellcheck shell=bash
 
 callgrind_options=
+# What starts the program, which is a job of two.
+callgrind_launch=("$TEST_LAUNCH" -spawner=ssh -n 2)
 
-# callgrind_run DIR PROGRAM ARGS...: two ranks; what happens inside counted() is collected in DIR.
+# callgrind_run DIR PROGRAM ARGS...: what happens inside counted() is collected in DIR.
 callgrind_run() {
     local dir=$1
     shift
     mkdir -p "$dir"
     # shellcheck disable=SC2086 # several words
-    "$TEST_LAUNCH" -spawner=ssh -n 2 valgrind -q --tool=callgrind --collect-atstart=no --trace-children=yes \
+    "${callgrind_launch[@]}" valgrind -q --tool=callgrind --collect-atstart=no --trace-children=yes \
         --toggle-collect=counted --compress-strings=no --compress-pos=no $callgrind_options \
         --callgrind-out-file="$dir/%p" "$@" \
         >"$dir/log" 2>&1 </dev/null || { tap_tail "$dir/log" >&2 && return 1; }

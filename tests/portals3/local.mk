@@ -26,6 +26,12 @@ tests_portals3_trouble_SOURCES = tests/portals3/trouble.c $(portals3_family)
 tests_portals3_trouble_CPPFLAGS = $(portals3_cppflags)
 tests_portals3_trouble_LDADD = $(portals3_network)
 
+check_PROGRAMS += tests/bench/portals3
+tests_bench_portals3_SOURCES = tests/bench/portals3.c $(portals3_family)
+tests_bench_portals3_CPPFLAGS = $(portals3_cppflags)
+tests_bench_portals3_LDADD = $(portals3_network)
+EXTRA_DIST += tests/bench/portals3.sh
+
 # The pure parts.
 check_PROGRAMS += tests/portals3/model
 tests_portals3_model_SOURCES = tests/portals3/model.c other/portals3/match.c \

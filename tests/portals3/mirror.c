@@ -139,7 +139,7 @@ static int enroll(struct ptli_transport *transport, void *base, uint64_t length,
     pthread_mutex_lock(&mirror.lock);
     do region = &mirror.regions[mirror.next_region++ % REGIONS];
     while (region->live);
-    *region = (struct region){{(uint32_t)(region - mirror.regions) + 1000}, base, length, true};
+    *region = (struct region){{(uint32_t)(region - mirror.regions) + 1000, 0}, base, length, true};
     pthread_mutex_unlock(&mirror.lock);
     *out = &region->public;
     return PTL_OK;

@@ -1,0 +1,59 @@
+#!/bin/bash
+# portals3.sh - libportals on its fast path: instructions per operation above the verbs calls, and
+# latencies beside ibv-conduit's.
+#
+# Counted as in count.sh; TEST_N=1600, TEST_OPERATIONS="put get" for some rows.  A row over its limit
+# fails; the target, 1.5 times what a non-blocking put costs ibv-conduit from call to completion, is
+# shown.  An event is a struct of 144 bytes that is written once and copied once.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/callgrind.sh"
+
+n=${TEST_N:-1600}
+program=$TEST_BUILD/tests/bench/portals3
+command -v valgrind >/dev/null || { tap_skip "instruction counts" "no valgrind" && tap_end; }
+export SOFTHCA=${SOFTHCA:-on}
+callgrind_launch=(env)
+
+count_once() { # OPERATION N
+    local dir=$tap_scratch/$1.$2
+    callgrind_run "$dir" "$program" count "$1" "$2" && callgrind_instructions "$dir"
+}
+
+per_operation() { # OPERATION
+    local once twice
+    once=$(count_once "$1" "$n") && twice=$(count_once "$1" $((2 * n))) || return 1
+    echo $(((twice - once + n / 2) / n))
+}
+
+declare -A counts
+rows='put|put, call|340|
+put_reap|put: SEND_END and ACK logged and taken|410|
+put_whole|put, from the call until its ACK is taken|960|
+quiet_whole|put without events, call and completion|440|159
+send_reap|put without ACK: SEND_END logged and taken|270|
+get|get, call|330|
+get_reap|get: REPLY_END logged and taken|270|
+poll|PtlEQGet that finds nothing|230|'
+
+printf '# %-46s %12s %8s %8s\n' "libportals, fast path" instructions limit target
+empty=$(per_operation nothing) || { tap_ok 1 "counting works" && tap_end; }
+while IFS='|' read -r operation name limit target; do
+    [ -n "$TEST_OPERATIONS" ] && [[ " $TEST_OPERATIONS " != *" $operation "* ]] && continue
+    count=$(per_operation "$operation") || { tap_ok 1 "$name: counted" && continue; }
+    [[ $operation == *_reap ]] || count=$((count - empty))
+    counts[$operation]=$count
+    printf '# %-46s %12d %8d %8s %s\n' "$name" "$count" "$limit" "$target" \
+        "$([ -n "$target" ] && [ "$count" -gt "$target" ] && echo missed)"
+    tap_ok "$([ "$count" -le "$limit" ] && [ "$count" -gt 0 ]; echo $?)" "$name: $count, limit $limit"
+done <<<"$rows"
+[ -n "${counts[put]}" ] && [ -n "${counts[put_reap]}" ] && printf '# %-46s %12d %8s %8d\n' \
+    "put, call and its two events" $((counts[put] + counts[put_reap])) "" 159
+
+"$program" times
+tap_ok $? "latencies of libportals are measured"
+if [ -x "$TEST_LAUNCH" ] && [ -x "$TEST_BUILD/tests/bench/testlat-ibv-seq" ]; then
+    "$TEST_LAUNCH" -spawner=ssh -n 2 "$TEST_BUILD/tests/bench/testlat-ibv-seq" | sed 's/^/# ibv: /'
+    tap_ok "${PIPESTATUS[0]}" "latencies of ibv-conduit are measured"
+fi
+tap_end
