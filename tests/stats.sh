@@ -81,9 +81,9 @@ tap_ok $? "and the line after its message tells the counters"
 
 # ---- a running job ----
 
-begin() { # WHAT: starts a job in the background, and waits until both ranks are ready
+begin() { # WHAT [SPAWNER]: starts a job in the background, and waits until both ranks are ready
     fresh
-    timeout -k 2 100 "$TEST_LAUNCH" -v -spawner=ssh -n 2 "$TEST_BUILD/tests/teststats-$conduit-seq" "$1" "$here" \
+    timeout -k 2 100 "$TEST_LAUNCH" -v "-spawner=${2:-ssh}" -n 2 "$TEST_BUILD/tests/teststats-$conduit-seq" "$1" "$here" \
         >"$log" 2>&1 </dev/null &
     job=$!
     until [ -e "$here/ready.0" ] && [ -e "$here/ready.1" ]; do
@@ -126,7 +126,7 @@ kill -CONT "$(cat "$here/ready.1")"
 finish
 tap_ok $status "the job ends well after all that"
 ask "$number"
-[ $? = 1 ] && grep -q 'there is no such process\|no launcher' "$tap_scratch/problem"
+[ $? = 1 ] && grep -q 'there is no such job\|no launcher' "$tap_scratch/problem"
 tap_ok $? "a job that is over is said to be"
 
 begin sleep
@@ -145,6 +145,36 @@ tap_ok $? "processes on other hosts answer as well"
 finish
 tap_ok $status "and that job ends well"
 unset GASNET_SSH_SERVERS GASNET_SSH_CMD SOFTHCA_HOSTS
+
+# Under launchers that are not ours the ranks of this machine answer, one by one.
+for way in mpi:mpi-openmpi pmix:pmix; do
+    if ! [ -f "$TEST_BUILD/other/spawner/gasnet-spawner-${way#*:}.so" ] || ! command -v mpirun.openmpi >/dev/null; then
+        tap_skip "--stats of a job of ${way%:*}" "no module ${way#*:}, or no mpirun.openmpi"
+        continue
+    fi
+    MPIRUN_CMD="mpirun.openmpi --allow-run-as-root --oversubscribe -np %N %C"
+    PMIRUN_CMD=$MPIRUN_CMD
+    export MPIRUN_CMD PMIRUN_CMD
+    begin sleep "${way%:*}"
+    ask "$number"
+    [ $? = 0 ] && [ "$(grep -c '^# rank . .*, on request' "$tap_scratch/answer")" = 2 ] &&
+        counts "$tap_scratch/answer" 0 1 requests_short=7 && counts "$tap_scratch/answer" 1 0 got_requests=11
+    tap_ok $? "a job of ${way%:*} tells its counters"
+    [ -s "$tap_scratch/answer" ] || tap_tail "$tap_scratch/problem"
+    kill -STOP "$(cat "$here/ready.0")"
+    ask "$number"
+    grep -q '^# rank 0 of 2: no answer within 3 s' "$tap_scratch/answer" && grep -q '^# rank 1 .*, on request' "$tap_scratch/answer"
+    tap_ok $? "its stopped process is named, the other answers"
+    kill -CONT "$(cat "$here/ready.0")"
+    if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+        setpriv --reuid=65534 --regid=65534 --clear-groups "$tap_scratch/asker" --stats "$number" >"$tap_scratch/answer" 2>&1
+        grep -q 'refused: this job is of user 0' "$tap_scratch/answer" && ! grep -q requests "$tap_scratch/answer"
+        tap_ok $? "another user is refused there too"
+    fi
+    finish
+    tap_ok $status "and the job of ${way%:*} ends well"
+    unset MPIRUN_CMD PMIRUN_CMD
+done
 
 ask $$
 [ $? = 1 ] && grep -q "process $$ (.*) is no launcher" "$tap_scratch/problem"

@@ -81,8 +81,7 @@ void bootstrap_watch(bootstrap_death_fn on_death);
 
 /* From now on, when somebody asks about the running job (gasnetrun --stats), `answer` runs in a
  * thread of the spawner's, with all signals blocked, and returns text made by malloc, or NULL.  It
- * should take no longer than two seconds; it never runs twice at once.  With the spawners mpi
- * and pmix nobody can ask. */
+ * should take no longer than two seconds; it never runs twice at once. */
 typedef char *(*bootstrap_answer_fn)(size_t *length);
 void bootstrap_answer(bootstrap_answer_fn answer);
 

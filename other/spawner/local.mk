@@ -15,7 +15,7 @@ other_spawner_libspawner_la_LIBADD = -lpthread -ldl
 other_spawner_liblauncher_la_SOURCES = \
 	other/spawner/hosts.c other/spawner/hosts.h other/spawner/lines.c other/spawner/lines.h \
 	other/spawner/words.c other/spawner/words.h \
-	other/spawner/ssh_launch.h other/spawner/ssh_ask.c other/spawner/ssh_ask.h other/spawner/ssh_master.c other/spawner/ssh_master.h \
+	other/spawner/ssh_launch.h other/spawner/ssh_ask.c other/spawner/ssh_ask.h other/spawner/ask_socket.h other/spawner/ssh_master.c other/spawner/ssh_master.h \
 	other/spawner/ssh_remote.c other/spawner/ssh_strangers.c other/spawner/ssh_control.c \
 	other/spawner/ssh_children.c other/spawner/ssh_children.h \
 	other/spawner/ssh_job.c other/spawner/ssh_job.h \
@@ -30,9 +30,9 @@ other_spawner_liblauncher_la_LIBADD = other/spawner/libspawner.la
 spawnermoddir = $(pkglibdir)
 nodist_spawnermod_DATA = $(SPAWNER_MODULES)
 CLEANFILES += $(SPAWNER_MODULES)
-SPAWNER_MODULE_SHARED = other/spawner/module_watch.c other/spawner/spawner_thread.c
-SPAWNER_MODULE_DEPENDS = $(SPAWNER_MODULE_SHARED) other/spawner/module_watch.h \
-	other/spawner/spawner_ops.h other/spawner/bootstrap.h
+SPAWNER_MODULE_SHARED = other/spawner/module_watch.c other/spawner/module_answer.c other/spawner/spawner_thread.c
+SPAWNER_MODULE_DEPENDS = $(SPAWNER_MODULE_SHARED) other/spawner/module_watch.h other/spawner/module_answer.h \
+	other/spawner/ask_socket.h other/spawner/spawner_ops.h other/spawner/bootstrap.h
 SPAWNER_MODULE_FLAGS = -I$(top_srcdir) $(CPPFLAGS) $(HOUSE_CFLAGS) $(CFLAGS) $(LDFLAGS) -fPIC -shared
 SPAWNER_MODULE_FILES = $(SPAWNER_MODULE_SHARED:%=$(srcdir)/%) -lpthread
 other/spawner/gasnet-spawner-mpi-%.so: other/spawner/mpi.c $(SPAWNER_MODULE_DEPENDS)
@@ -43,5 +43,5 @@ other/spawner/gasnet-spawner-pmix.so: other/spawner/pmix.c $(SPAWNER_MODULE_DEPE
 	$(AM_V_CCLD)$(CC) $(SPAWNER_MODULE_FLAGS) -o $@ $(srcdir)/other/spawner/pmix.c \
 		$(PMIX_CFLAGS) $(SPAWNER_MODULE_FILES) $(PMIX_LIBS)
 EXTRA_DIST += other/spawner/mpi.c other/spawner/pmix.c other/spawner/module_watch.c \
-	other/spawner/module_watch.h
+	other/spawner/module_watch.h other/spawner/module_answer.c other/spawner/module_answer.h
 include tests/spawner/local.mk

@@ -3,6 +3,7 @@
  * Called through SPAWNER_SYMBOL by bootstrap.c.  MPI is used inside these calls only, on a
  * communicator of our own, and finalised only if we initialised it.
  */
+#include "other/spawner/module_answer.h"
 #include "other/spawner/module_watch.h"
 #include "other/spawner/spawner_ops.h"
 
@@ -162,6 +163,7 @@ static enum bootstrap_status mpi_init(int *argc, char ***argv, struct bootstrap_
         snprintf(why, why_size, "spawner mpi: rank %d: out of memory", rank);
         return BOOTSTRAP_FAILED;
     }
+    module_answer_start((uint32_t)rank, (uint32_t)size);
     module_watch_start(); /* Open MPI tells us only when we call it */
     return BOOTSTRAP_OK;
 }
@@ -245,6 +247,7 @@ __attribute__((visibility("default"))) const struct spawner_ops SPAWNER_SYMBOL =
     .alltoall = mpi_alltoall,
     .broadcast = mpi_broadcast,
     .watch = module_watch_arm,
+    .answer = module_answer,
     .fini = mpi_fini,
     .abort = mpi_abort,
 };

@@ -4,6 +4,7 @@
  * deaths, and ends the job; no MPI is needed.  What was put stays with the servers for the job's
  * life (PMIx has no way to take it back), hence a key of its own for every call.
  */
+#include "other/spawner/module_answer.h"
 #include "other/spawner/module_watch.h"
 #include "other/spawner/spawner_ops.h"
 
@@ -258,6 +259,7 @@ static enum bootstrap_status pmix_init(int *argc, char ***argv, struct bootstrap
         return BOOTSTRAP_FAILED;
     }
     hear_of_deaths();
+    module_answer_start(me.rank, size);
     module_watch_start();
     return BOOTSTRAP_OK;
 }
@@ -308,6 +310,7 @@ __attribute__((visibility("default"))) const struct spawner_ops SPAWNER_SYMBOL =
     .alltoall = pmix_alltoall,
     .broadcast = pmix_broadcast,
     .watch = module_watch_arm,
+    .answer = module_answer,
     .fini = pmix_fini,
     .abort = pmix_abort,
 };

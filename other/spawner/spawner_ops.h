@@ -30,7 +30,7 @@ struct spawner_ops {
     void (*alltoall)(const void *mine, size_t len, void *all);
     void (*broadcast)(void *data, size_t len, uint32_t root);
     void (*watch)(bootstrap_death_fn on_death);
-    void (*answer)(bootstrap_answer_fn answer);          /* NULL: its launcher has no way to ask */
+    void (*answer)(bootstrap_answer_fn answer);          /* NULL: nobody can ask */
     bool (*complain)(const char *what, const char *why); /* NULL: cannot */
     void (*fini)(int exitcode);
     __attribute__((noreturn)) void (*abort)(int exitcode);
@@ -44,6 +44,9 @@ struct spawner_ops {
 
 /* The hosts' names, in the order of their numbers, spaces between them; absent if there is one. */
 #define SPAWNER_HOSTS SPAWNER_PRIVATE_PREFIX "HOSTS"
+
+/* The number by which gasnetrun --stats knows a job that a launcher not ours starts. */
+#define SPAWNER_JOB SPAWNER_PRIVATE_PREFIX "JOB"
 
 extern const struct spawner_ops spawner_ssh;
 

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE /* struct ucred */
 #include "other/spawner/ssh_ask.h"
 
+#include "other/spawner/ask_socket.h"
 #include "other/spawner/say.h"
 #include "other/spawner/ssh_launch.h"
 #include "other/spawner/ssh_master.h"
@@ -24,31 +25,13 @@
 
 enum { ANSWER_TIME = 3000, PATIENCE_SECONDS = 15 };
 
-static socklen_t address_of(pid_t launcher, struct sockaddr_un *address)
-{
-    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
-    int n = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "gasnetrun/%d",
-                     (int)launcher);
-    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
-}
-
-/* The other end is this user's, or root's. */
-static bool trusted(int fd, uid_t *other)
-{
-    struct ucred peer = {.uid = (uid_t)-1};
-    socklen_t len = sizeof peer;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len)) return false;
-    *other = peer.uid;
-    return peer.uid == geteuid() || peer.uid == 0;
-}
-
 /* ---- the launcher ---- */
 
 void ssh_ask_open(struct ssh_master *m)
 {
     struct ssh_ask *ask = &m->ask;
     struct sockaddr_un address;
-    socklen_t len = address_of(getpid(), &address);
+    socklen_t len = ask_address(getpid(), 0, 0, &address);
     ask->client = -1;
     ask->text = calloc(m->job.size, sizeof *ask->text);
     ask->pending = calloc(m->job.size, sizeof *ask->pending);
@@ -149,7 +132,7 @@ static void admit(struct ssh_master *m)
     uid_t user = 0;
     ask->client = accept4(ask->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (ask->client < 0) return;
-    if (trusted(ask->client, &user)) {
+    if (ask_trusted(ask->client, &user)) {
         question(m);
         return;
     }
@@ -222,14 +205,6 @@ void ssh_ask_late(struct ssh_master *m)
 
 /* ---- who asks ---- */
 
-static bool is_foreign_launcher(const char *name)
-{
-    static const char *const words[] = {"mpirun", "mpiexec", "orterun", "prterun", "prun", "srun"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strstr(name, words[i])) return true;
-    return false;
-}
-
 /* Says why nobody answers for that process. */
 static void explain(pid_t job, int error)
 {
@@ -243,50 +218,117 @@ static void explain(pid_t job, int error)
         name[strcspn(name, "\n")] = 0;
     }
     if (!exists)
-        launcher_say("--stats %d: there is no such process here: a job is named by the process id "
-                     "of its gasnetrun, on the machine where that runs (-v prints it)",
+        launcher_say("--stats %d: there is no such job here: a job is named by the process id of "
+                     "its gasnetrun, on the machine where that runs (-v prints it)",
                      (int)job);
-    else if (is_foreign_launcher(name))
-        launcher_say("--stats %d: jobs of %s, hence of the spawners mpi and pmix, cannot be asked; "
-                     "start the job with -spawner=ssh, or with GASNET_STATSFILE to have its "
-                     "counters at the end",
-                     (int)job, name);
     else
-        launcher_say("--stats %d: process %d (%s) is no launcher that can be asked (%s): a job is "
-                     "named by the process id of its gasnetrun (-v prints it)",
+        launcher_say("--stats %d: process %d (%s) is no launcher that can be asked, and no rank of "
+                     "such a job is here (%s): a job is named by the process id of its gasnetrun "
+                     "(-v prints it)",
                      (int)job, (int)job, name, strerror(error));
+}
+
+/* Connects; -1 with errno. */
+static int reach(const struct sockaddr_un *address, socklen_t len, int seconds)
+{
+    struct timeval patience = {.tv_sec = seconds};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return -1;
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    if (connect(fd, (const struct sockaddr *)address, len) == 0) return fd;
+    int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+enum answer { ANSWERED, SILENT, UNTRUSTED };
+
+/* Prints what comes until the end.  Root may ask everybody; nobody else is to take a stranger's
+ * word for his job's. */
+static enum answer listen_to(int fd, pid_t job)
+{
+    char bytes[65536];
+    size_t all = 0;
+    ssize_t n;
+    uid_t user = 0;
+    if (!ask_trusted(fd, &user) && geteuid() != 0) {
+        launcher_say("--stats %d: that job is of user %u, who alone may ask", (int)job,
+                     (unsigned)user);
+        return UNTRUSTED;
+    }
+    while ((n = recv(fd, bytes, sizeof bytes, 0)) > 0 || (n < 0 && errno == EINTR))
+        if (n > 0) all += fwrite(bytes, 1, (size_t)n, stdout);
+    return n < 0 || all == 0 ? SILENT : ANSWERED;
+}
+
+/* ---- ranks that answer for themselves ---- */
+
+static void ask_rank(pid_t job, uint32_t rank, uint32_t size)
+{
+    struct sockaddr_un address;
+    socklen_t len = ask_address(job, rank, size, &address);
+    int fd = reach(&address, len, ANSWER_TIME / 1000);
+    if (fd < 0 && errno == ECONNREFUSED) {
+        printf("# rank %" PRIu32 " of %" PRIu32 ": has ended\n", rank, size);
+    } else if (fd < 0 || listen_to(fd, job) == SILENT) {
+        printf("# rank %" PRIu32 " of %" PRIu32 ": no answer within %d s: is it stopped?\n", rank,
+               size, ANSWER_TIME / 1000);
+    }
+    if (fd >= 0) close(fd);
+}
+
+/* Which ranks of the job are on this machine: [size], or NULL if none is. */
+static bool *find_ranks(pid_t job, uint32_t *size)
+{
+    char line[512], format[64];
+    bool *here = NULL;
+    FILE *sockets = fopen("/proc/net/unix", "r");
+    snprintf(format, sizeof format, "@" ASK_NAME "/%%" SCNu32 "/%%" SCNu32, (int)job);
+    while (sockets && fgets(line, sizeof line, sockets)) {
+        const char *name = strchr(line, '@');
+        uint32_t rank, ranks;
+        if (!name || sscanf(name, format, &rank, &ranks) != 2 || rank >= ranks) continue;
+        if (!here && (here = calloc(ranks, sizeof *here))) *size = ranks;
+        if (here && rank < *size) here[rank] = true;
+    }
+    if (sockets) fclose(sockets);
+    return here;
+}
+
+static bool ask_ranks(pid_t job)
+{
+    uint32_t size = 0, elsewhere = 0;
+    bool *here = find_ranks(job, &size);
+    for (uint32_t r = 0; r < size; r++) {
+        if (here[r]) ask_rank(job, r, size);
+        elsewhere += !here[r];
+    }
+    if (size && elsewhere)
+        printf("# %" PRIu32 " of %" PRIu32 " ranks are not on this machine, or have ended: ask on "
+               "their hosts: --stats %d\n",
+               elsewhere, size, (int)job);
+    free(here);
+    return size > 0;
 }
 
 int ssh_ask(pid_t job)
 {
     struct sockaddr_un address;
-    struct timeval patience = {.tv_sec = PATIENCE_SECONDS};
-    socklen_t len = address_of(job, &address);
-    uid_t user = 0;
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&address, len)) {
-        explain(job, errno);
-        if (fd >= 0) close(fd);
+    socklen_t len = ask_address(job, 0, 0, &address);
+    int fd = reach(&address, len, PATIENCE_SECONDS);
+    if (fd < 0) {
+        int error = errno;
+        if (ask_ranks(job)) return fflush(stdout) != 0;
+        explain(job, error);
         return 1;
     }
-    /* Root may ask everybody; nobody else is to take a stranger's word for his job's. */
-    if (!trusted(fd, &user) && geteuid() != 0) {
-        launcher_say("--stats %d: that job is of user %u, who alone may ask", (int)job,
-                     (unsigned)user);
-        close(fd);
-        return 1;
-    }
-    char bytes[65536];
-    size_t all = 0;
-    ssize_t n;
-    while ((n = recv(fd, bytes, sizeof bytes, 0)) > 0 || (n < 0 && errno == EINTR)) {
-        if (n > 0) all += fwrite(bytes, 1, (size_t)n, stdout);
-    }
-    if (n < 0 || all == 0)
-        launcher_say("--stats %d: %s", (int)job,
-                     n < 0 ? "the launcher does not answer: is it stopped?"
-                           : "the job has just ended");
+    enum answer answer = listen_to(fd, job);
+    if (answer == SILENT)
+        launcher_say("--stats %d: the launcher does not answer: the job has just ended, or is "
+                     "stopped",
+                     (int)job);
     close(fd);
-    return n < 0 || all == 0 || fflush(stdout) != 0;
+    return answer != ANSWERED || fflush(stdout) != 0;
 }

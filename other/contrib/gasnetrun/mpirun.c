@@ -277,10 +277,16 @@ int mpirun_exec(const struct options *options, const char *spawner, const char *
                      "PMIRUN_CMD to the launcher to use, or choose -spawner=ssh");
         return 1;
     }
+    char job[16];
+    snprintf(job, sizeof job, "%d", (int)getpid()); /* the launcher's too */
+    setenv("GASNET_SPAWN_JOB", job, 1);
     setenv("GASNET_SPAWN_CONTROL", spawner, 1); /* the spawner to use, and no other */
     if (fill_template(&fill, &command)) {
         char *line = words_join(command.word);
         if (options->verbose) launcher_say("%s", line ? line : "");
+        if (options->verbose && !options->dry_run)
+            launcher_say("this is job %s; --stats %s shows its counters, on each of its hosts", job,
+                         job);
         free(line);
         status = 0;
         if (!options->dry_run) {

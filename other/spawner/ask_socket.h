@@ -1,0 +1,43 @@
+/* ask_socket.h - where a running job can be asked, and who may: for those who answer and who ask.
+ *
+ * A launcher of ours answers for its whole job; under launchers that are not ours each rank answers
+ * for itself, on its own machine.  Names are of the abstract kind: nothing of them is in a file
+ * system.
+ */
+#ifndef ASK_SOCKET_H
+#define ASK_SOCKET_H
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define ASK_NAME "gasnetrun/%d"          /* the job's number */
+#define ASK_RANK "/%" PRIu32 "/%" PRIu32 /* then the rank, and how many there are */
+
+/* `size` 0: the launcher of job `job`; else one of its ranks. */
+static inline socklen_t ask_address(int job, uint32_t rank, uint32_t size,
+                                    struct sockaddr_un *address)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    size_t room = sizeof address->sun_path - 1;
+    int n = size ? snprintf(address->sun_path + 1, room, ASK_NAME ASK_RANK, job, rank, size)
+                 : snprintf(address->sun_path + 1, room, ASK_NAME, job);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
+/* The other end is this user's, or root's. */
+static inline bool ask_trusted(int fd, uid_t *other)
+{
+    struct ucred peer = {.uid = (uid_t)-1};
+    socklen_t len = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len)) return false;
+    *other = peer.uid;
+    return peer.uid == geteuid() || peer.uid == 0;
+}
+
+#endif
