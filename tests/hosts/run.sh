@@ -136,9 +136,9 @@ job "testhello" 3 "$(program testhello par)"
 all_rules
 ends "testhello par, one process per host" 0
 for name in testam testputget testbarrier; do
-    job "$name" 3 "$(program $name)"
+    job "$name" 2 "$(program $name)"
     all_rules
-    ends "$name seq, one process per host" 0
+    ends "$name seq between two hosts" 0
 done
 
 TEST_ONLY=IB-R8 job "64 MiB" 2 "$(program testputget)" 64
@@ -294,6 +294,7 @@ grep -q 'host 10.77.3.1: lost its control process ([Nn]' "$log" || wrong+='; no 
 ends_badly "a cable that is pulled for good ends the job, and the host that is cut off ends its part"
 
 # Hosts that are not there.
+ip -n "$netns_name-1" route add unreachable 10.77.99.0/24
 GASNET_SSH_SERVERS="10.77.1.1 10.77.99.1" job "absent" 2 "$(program testhello)"
 [ "$(grep -c 'host 10.77.99.1 cannot be reached' "$log")" = 1 ] || wrong+='; no line names it'
 ends "a host that does not exist" 1
@@ -406,6 +407,11 @@ else
     unset PMIRUN_CMD MPIRUN_CMD
     inside=(salloc -Q "-N$hosts") # the launcher is on the first host, what srun starts is on all
     foreign_jobs "srun"
+    input=$tap_scratch/input job "srun input" 3 sh -c 'echo "<$(cat)>"'
+    [ "$(grep '^<' "$log" | sort | tr '\n' ' ')" = "<> <> <to rank 0> " ] || wrong+='; not to rank 0 alone'
+    ends "srun: standard input reaches rank 0 and nobody else" 0
+    job "srun before_attach" 3 "$(program testexit)" before_attach_one last
+    ends "srun: before_attach_one last between hosts" 13
 fi
 
 tap_end
