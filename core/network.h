@@ -244,14 +244,18 @@ void net_counts(struct net_counts *counts);
  * network itself to tell. */
 void net_account(void);
 
-/* ---- sleeping (not hot; one thread, no lock held; if GASNET_RCV_THREAD was set at net_open) ----
+/* ---- sleeping (not hot; no lock held; if GASNET_RCV_THREAD was set at net_open) ---------------
  */
 
-/* From now on a message that arrives ends net_block; what has arrived before does not. */
-void net_arm(void);
+/* Places where messages arrive, each with a thread that sleeps there. */
+unsigned net_places(void);
 
-/* Sleeps in the kernel until a message has arrived since net_arm. */
-void net_block(void);
+/* From now on a message that arrives there ends net_block; what has arrived before does not. */
+void net_arm(unsigned place);
+
+/* Sleeps in the kernel until a message has arrived there since net_arm, all before having been
+ * polled. */
+void net_block(unsigned place);
 
 /* ---- receive space (no lock held)
  * ---------------------------------------------------------------*/

@@ -1,4 +1,5 @@
-/* receive_thread.c - serves Active Messages while the client's threads compute (IB-C8).
+/* receive_thread.c - serves Active Messages while the client's threads compute (IB-C8); one thread
+ * for each place where they arrive.
  *
  * It sleeps in the kernel until a message arrives, then waits a moment before it looks: threads
  * that poll serve their messages themselves, and waking for each of them would only be in their way
@@ -32,14 +33,14 @@ static unsigned serve_all(void)
     return served;
 }
 
-static void *run(void *unused)
+static void *run(void *number)
 {
-    (void)unused;
+    const unsigned place = (unsigned)(uintptr_t)number;
     for (long moment = SHORTEST_NS;;) {
-        net_arm();
+        net_arm(place);
         /* What arrived before that wakes nobody. */
         unsigned served = serve_all();
-        net_block();
+        net_block(place);
         gasneti_self()->counts.wakes++;
         wait_a_moment(moment);
         served += serve_all();
@@ -57,11 +58,14 @@ void gasnetc_receive_thread_start(void)
     sigset_t all, before;
     sigfillset(&all); /* signals are for the client's threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&thread, NULL, run, NULL);
+    int error = 0;
+    for (unsigned i = 0; !error && i < net_places(); i++) {
+        error = pthread_create(&thread, NULL, run, (void *)(uintptr_t)i);
+        if (!error) pthread_detach(thread);
+    }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error)
         gasneti_fatal("cannot start the receive thread: %s (see ulimit -u); or unset "
                       "GASNET_RCV_THREAD",
                       strerror(error));
-    pthread_detach(thread);
 }

@@ -1,34 +1,33 @@
-/* verbs_shim.h - IB Verbs under the names that core/ib uses: types and inline calls, nothing more.
+/* verbs_shim.h - the IB Verbs under the names that core/ib uses; what they promise is said in
+ * core/ib/verbs_types.h, and vapi-conduit has a file of the same name over VAPI.
  *
- * vapi-conduit has a file of the same name over VAPI; core/ib is compiled against either.  No
- * decisions here: each call is one call of libibverbs with its arguments in place.
+ * No decisions here: each call is one of libibverbs with its arguments in place.
  */
 #ifndef VERBS_SHIM_H
 #define VERBS_SHIM_H
 
-#include <errno.h>
 #include <infiniband/verbs.h>
-#include <poll.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
+#include <sys/eventfd.h>
 
 #include "core/ib/verbs_types.h"
 
 typedef struct ibv_context *hca_t;
 typedef struct ibv_pd *hca_pd_t;
+typedef struct ibv_mr *hca_mr_t;
 typedef struct ibv_cq *hca_cq_t;
-typedef struct ibv_comp_channel *hca_channel_t;
 typedef struct ibv_srq *hca_srq_t;
 typedef struct ibv_qp *hca_qp_t;
-typedef struct ibv_mr *hca_mr_t;
+typedef struct ibv_ah *hca_way_t;
 typedef struct ibv_wc hca_wc_t;
+_Static_assert((int)HCA_REMOTE == (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                                   IBV_ACCESS_REMOTE_READ) &&
+                   (int)HCA_LOCAL == IBV_ACCESS_LOCAL_WRITE,
+               "the same numbers");
+_Static_assert((int)HCA_WRITE == IBV_WR_RDMA_WRITE && (int)HCA_MESSAGE == IBV_WR_SEND &&
+                   (int)HCA_MESSAGE_MARKED == IBV_WR_SEND_WITH_IMM &&
+                   (int)HCA_READ == IBV_WR_RDMA_READ,
+               "the same numbers");
 
-/* ---- devices --------------------------------------------------------------------------------- */
-
-/* Device number `i` and its name, "" behind the last; NULL with errno if it cannot be opened. */
 static inline hca_t hca_open(int i, char name[64])
 {
     int count = 0;
@@ -73,86 +72,91 @@ static inline bool hca_query_port(hca_t hca, uint8_t number, hca_port_t *port)
     return true;
 }
 
-/* ---- memory and queues ----------------------------------------------------------------------- */
+static inline enum hca_event_kind hca_event_kind(enum ibv_event_type type)
+{
+    static const enum hca_event_kind kinds[IBV_EVENT_WQ_FATAL + 1] = {
+        [IBV_EVENT_DEVICE_FATAL] = HCA_EVENT_DEVICE, [IBV_EVENT_PORT_ERR] = HCA_EVENT_PORT,
+        [IBV_EVENT_LID_CHANGE] = HCA_EVENT_ADDRESS,  [IBV_EVENT_PKEY_CHANGE] = HCA_EVENT_ADDRESS,
+        [IBV_EVENT_GID_CHANGE] = HCA_EVENT_ADDRESS,  [IBV_EVENT_PATH_MIG_ERR] = HCA_EVENT_ADDRESS,
+        [IBV_EVENT_CQ_ERR] = HCA_EVENT_OVERFLOW,     [IBV_EVENT_QP_FATAL] = HCA_EVENT_QUEUE,
+        [IBV_EVENT_SRQ_ERR] = HCA_EVENT_QUEUE,       [IBV_EVENT_WQ_FATAL] = HCA_EVENT_QUEUE,
+        [IBV_EVENT_QP_REQ_ERR] = HCA_EVENT_REFUSED,  [IBV_EVENT_QP_ACCESS_ERR] = HCA_EVENT_REFUSED};
+    return (unsigned)type <= IBV_EVENT_WQ_FATAL ? kinds[type] : HCA_EVENT_UNKNOWN;
+}
+
+static inline bool hca_next_event(hca_t hca, hca_event_t *found)
+{
+    struct ibv_async_event event;
+    struct pollfd ready = {.fd = hca->async_fd, .events = POLLIN};
+    if (poll(&ready, 1, 0) <= 0 || ibv_get_async_event(hca, &event)) return false;
+    *found = (hca_event_t){.kind = hca_event_kind(event.event_type),
+                           .text = ibv_event_type_str(event.event_type)};
+    if (found->kind == HCA_EVENT_PORT || found->kind == HCA_EVENT_ADDRESS)
+        found->port =
+            event.event_type == IBV_EVENT_PATH_MIG_ERR ? 0u : (unsigned)event.element.port_num;
+    ibv_ack_async_event(&event);
+    return true;
+}
 
 static inline hca_pd_t hca_pd_create(hca_t hca)
 {
     return ibv_alloc_pd(hca);
 }
 
-static inline void hca_pd_destroy(hca_pd_t pd)
-{
-    ibv_dealloc_pd(pd);
-}
-
-/* How much of the memory is asked for: what is only read from may be mapped read-only. */
-enum hca_access {
-    HCA_SOURCE = 0,
-    HCA_LOCAL = IBV_ACCESS_LOCAL_WRITE,
-    HCA_REMOTE = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ
-};
-
 static inline hca_mr_t hca_register(hca_pd_t pd, void *start, size_t size, enum hca_access access)
 {
     return ibv_reg_mr(pd, start, size, (int)access);
 }
 
-static inline void hca_deregister(hca_mr_t mr)
+/* A sleeper's bell is the queue's context. */
+static inline hca_cq_t hca_cq_create(hca_t hca, uint32_t depth, bool sleeper)
 {
-    ibv_dereg_mr(mr);
+    struct ibv_comp_channel *channel = sleeper ? ibv_create_comp_channel(hca) : NULL;
+    int bell = channel ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
+    if (sleeper && bell < 0) return NULL;
+    return ibv_create_cq(hca, (int)depth, (void *)(intptr_t)bell, channel, 0);
 }
 
-/* `channel` may be NULL: nobody sleeps on this queue. */
-static inline hca_cq_t hca_cq_create(hca_t hca, uint32_t depth, hca_channel_t channel)
+static inline int hca_cq_destroy(hca_cq_t cq)
 {
-    return ibv_create_cq(hca, (int)depth, NULL, channel, 0);
+    struct ibv_comp_channel *channel = cq->channel;
+    int bell = (int)(intptr_t)cq->cq_context, error = ibv_destroy_cq(cq);
+    if (channel) close(bell), ibv_destroy_comp_channel(channel);
+    return error;
 }
 
-/* Its descriptor is readable when an armed queue has something new. */
-static inline hca_channel_t hca_channel_create(hca_t hca)
-{
-    return ibv_create_comp_channel(hca);
-}
-
-static inline void hca_channel_destroy(hca_channel_t channel)
-{
-    ibv_destroy_comp_channel(channel);
-}
+enum { HCA_SLEEP_POLLS = 0 };
 
 static inline void hca_cq_arm(hca_cq_t cq)
 {
     ibv_req_notify_cq(cq, 0);
 }
 
-/* Takes one event off a readable channel. */
-static inline void hca_channel_take(hca_channel_t channel)
+static inline void hca_cq_sleep(hca_cq_t cq, int ms)
 {
-    struct ibv_cq *cq;
+    const int bell = (int)(intptr_t)cq->cq_context;
+    struct pollfd wait[2] = {{.fd = cq->channel->fd, .events = POLLIN},
+                             {.fd = bell, .events = POLLIN}};
+    eventfd_t rung;
     void *context;
-    if (ibv_get_cq_event(channel, &cq, &context) == 0) ibv_ack_cq_events(cq, 1);
+    if (poll(wait, 2, ms) <= 0) return;
+    if (wait[0].revents && !ibv_get_cq_event(cq->channel, &cq, &context)) ibv_ack_cq_events(cq, 1);
+    if (wait[1].revents) eventfd_read(bell, &rung);
 }
 
-static inline void hca_cq_destroy(hca_cq_t cq)
+static inline void hca_cq_wake(hca_cq_t cq)
 {
-    ibv_destroy_cq(cq);
+    eventfd_write((int)(intptr_t)cq->cq_context, 1);
 }
 
-/* A receive queue for any number of queue pairs. */
 static inline hca_srq_t hca_srq_create(hca_pd_t pd, uint32_t depth)
 {
     struct ibv_srq_init_attr attr = {.attr = {.max_wr = depth, .max_sge = 1}};
     return ibv_create_srq(pd, &attr);
 }
 
-static inline void hca_srq_destroy(hca_srq_t srq)
-{
-    ibv_destroy_srq(srq);
-}
-
 enum hca_service { HCA_CONNECTED = IBV_QPT_RC, HCA_DATAGRAMS = IBV_QPT_UD };
 
-/* *inline_max: wanted on entry, granted on return.  `srq` may be NULL: it has a receive queue of
- * its own. */
 static inline hca_qp_t hca_qp_create(hca_pd_t pd, enum hca_service service, hca_cq_t send_cq,
                                      hca_cq_t recv_cq, hca_srq_t srq, uint32_t send_depth,
                                      uint32_t recv_depth, uint32_t *inline_max)
@@ -171,58 +175,60 @@ static inline hca_qp_t hca_qp_create(hca_pd_t pd, enum hca_service service, hca_
     return qp;
 }
 
-static inline void hca_qp_destroy(hca_qp_t qp)
+static inline struct ibv_ah_attr hca_path(uint8_t port, const hca_port_t *near, uint16_t lid,
+                                          const uint8_t gid[16])
 {
-    ibv_destroy_qp(qp);
+    struct ibv_ah_attr path = {.dlid = lid, .port_num = port, .grh = {.hop_limit = 64}};
+    path.is_global = hca_needs_gid(near, lid);
+    memcpy(path.grh.dgid.raw, gid, sizeof path.grh.dgid.raw);
+    return path;
 }
 
-static inline int hca_qp_to_init(hca_qp_t qp, uint8_t port)
+static inline hca_way_t hca_way_create(hca_pd_t pd, uint8_t port, const hca_port_t *near,
+                                       const hca_mail_t *far)
 {
-    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
-                               .pkey_index = 0,
-                               .port_num = port,
-                               .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
-    return ibv_modify_qp(qp, &attr,
-                         IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+    struct ibv_ah_attr path = hca_path(port, near, far->lid, far->gid);
+    return ibv_create_ah(pd, &path);
 }
 
-static inline int hca_qp_to_rtr(hca_qp_t qp, uint8_t port, const hca_port_t *near,
-                                const hca_far_t *far, uint8_t mtu, uint8_t rd_atom)
+static inline int hca_qp_step(hca_qp_t qp, enum hca_service service, enum hca_step step,
+                              const hca_setup_t *how)
 {
-    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR,
-                               .path_mtu = (enum ibv_mtu)mtu,
-                               .dest_qp_num = far->qp_number,
-                               .rq_psn = far->psn,
-                               .max_dest_rd_atomic = rd_atom,
-                               .min_rnr_timer = 12,
-                               .ah_attr = {.dlid = far->lid, .port_num = port}};
-    if (hca_needs_gid(near, far->lid)) {
-        attr.ah_attr.is_global = 1;
-        attr.ah_attr.grh.hop_limit = 64;
-        memcpy(attr.ah_attr.grh.dgid.raw, far->gid, sizeof far->gid);
-    }
-    return ibv_modify_qp(qp, &attr,
-                         IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                             IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    static const int connected[] = {
+        IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
+        IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+            IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
+        IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+            IBV_QP_MAX_QP_RD_ATOMIC};
+    static const int datagrams[] = {IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY,
+                                    IBV_QP_STATE, IBV_QP_STATE | IBV_QP_SQ_PSN};
+    struct ibv_qp_attr attr = {.qp_state = (enum ibv_qp_state)(IBV_QPS_INIT + step),
+                               .port_num = how->port,
+                               .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+                               .qkey = how->key,
+                               .path_mtu = (enum ibv_mtu)how->mtu,
+                               .ah_attr =
+                                   hca_path(how->port, how->near, how->far.lid, how->far.gid),
+                               .dest_qp_num = how->far.qp_number,
+                               .rq_psn = how->far.psn,
+                               .max_dest_rd_atomic = how->serves,
+                               .min_rnr_timer = 12, /* 0.64 ms */
+                               .sq_psn = how->psn,
+                               .timeout = how->timeout,
+                               .retry_cnt = how->retries,
+                               .rnr_retry = 7, /* for ever */
+                               .max_rd_atomic = how->begins};
+    return ibv_modify_qp(qp, &attr, service == HCA_CONNECTED ? connected[step] : datagrams[step]);
 }
 
-/* `psn`: of the first packet sent. */
-static inline int hca_qp_to_rts(hca_qp_t qp, uint32_t psn, uint8_t timeout, uint8_t retries,
-                                uint8_t rd_atom)
-{
-    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTS,
-                               .sq_psn = psn,
-                               .timeout = timeout,
-                               .retry_cnt = retries,
-                               .rnr_retry = 7,
-                               .max_rd_atomic = rd_atom};
-    return ibv_modify_qp(qp, &attr,
-                         IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                             IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
-}
-
-/* ---- posting: a work request filled once, and refilled for each post --------------------------
- */
+#define hca_destroy(made)                                                                          \
+    _Generic((made), hca_pd_t                                                                      \
+             : ibv_dealloc_pd, hca_mr_t                                                            \
+             : ibv_dereg_mr, hca_cq_t                                                              \
+             : hca_cq_destroy, hca_srq_t                                                           \
+             : ibv_destroy_srq, hca_qp_t                                                           \
+             : ibv_destroy_qp, hca_way_t                                                           \
+             : ibv_destroy_ah)(made)
 
 typedef struct hca_send {
     struct ibv_send_wr wr;
@@ -232,30 +238,20 @@ typedef struct hca_send {
 
 static inline void hca_send_init(hca_send_t *send, uint64_t id)
 {
-    memset(send, 0, sizeof *send);
-    send->wr.wr_id = id;
-    send->wr.sg_list = &send->sge;
-    send->wr.num_sge = 1;
+    *send = (hca_send_t){.wr = {.wr_id = id, .sg_list = &send->sge, .num_sge = 1}};
 }
 
-/* A message may have a word beside it (hca_wc_marked, hca_wc_word). */
-enum hca_kind {
-    HCA_MESSAGE = IBV_WR_SEND,
-    HCA_MESSAGE_MARKED = IBV_WR_SEND_WITH_IMM,
-    HCA_WRITE = IBV_WR_RDMA_WRITE,
-    HCA_READ = IBV_WR_RDMA_READ
-};
-
-/* Where to write to or read from; the word of a marked message. */
 static inline void hca_send_target(hca_send_t *send, uint64_t address, uint32_t rkey)
 {
     send->wr.wr.rdma.remote_addr = address;
     send->wr.wr.rdma.rkey = rkey;
 }
 
-static inline void hca_send_word(hca_send_t *send, uint32_t word)
+static inline void hca_send_way(hca_send_t *send, hca_way_t way, const hca_mail_t *far)
 {
-    send->wr.imm_data = word;
+    send->wr.wr.ud.ah = way;
+    send->wr.wr.ud.remote_qpn = far->qp_number;
+    send->wr.wr.ud.remote_qkey = far->key;
 }
 
 static inline int hca_post(hca_qp_t qp, hca_send_t *send, enum hca_kind kind, hca_local_t local)
@@ -268,53 +264,6 @@ static inline int hca_post(hca_qp_t qp, hca_send_t *send, enum hca_kind kind, hc
     return ibv_post_send(qp, &send->wr, &send->bad);
 }
 
-/* ---- datagrams: a queue pair that reaches every other, and the ways to them; not hot ----------
- */
-
-typedef struct ibv_ah *hca_way_t;
-
-/* From new to ready. */
-static inline int hca_datagrams_start(hca_qp_t qp, uint8_t port, uint32_t key)
-{
-    struct ibv_qp_attr attr = {
-        .qp_state = IBV_QPS_INIT, .pkey_index = 0, .port_num = port, .qkey = key};
-    int error =
-        ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
-    if (error) return error;
-    attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR};
-    error = ibv_modify_qp(qp, &attr, IBV_QP_STATE);
-    if (error) return error;
-    attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS};
-    return ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
-}
-
-static inline hca_way_t hca_way_create(hca_pd_t pd, uint8_t port, const hca_port_t *near,
-                                       const hca_mail_t *far)
-{
-    struct ibv_ah_attr attr = {.dlid = far->lid, .port_num = port};
-    if (hca_needs_gid(near, far->lid)) {
-        attr.is_global = 1;
-        attr.grh.hop_limit = 64;
-        memcpy(attr.grh.dgid.raw, far->gid, sizeof far->gid);
-    }
-    return ibv_create_ah(pd, &attr);
-}
-
-static inline void hca_way_destroy(hca_way_t way)
-{
-    ibv_destroy_ah(way);
-}
-
-static inline int hca_datagram(hca_qp_t qp, hca_send_t *send, hca_local_t local, hca_way_t way,
-                               const hca_mail_t *far)
-{
-    send->wr.wr.ud.ah = way;
-    send->wr.wr.ud.remote_qpn = far->qp_number;
-    send->wr.wr.ud.remote_qkey = far->key;
-    return hca_post(qp, send, HCA_MESSAGE, local);
-}
-
-/* A receive request, filled once for its buffer. */
 typedef struct hca_recv {
     struct ibv_recv_wr wr;
     struct ibv_sge sge;
@@ -325,11 +274,6 @@ static inline void hca_recv_init(hca_recv_t *recv, uint64_t id, void *data, uint
 {
     recv->sge = (struct ibv_sge){.addr = (uintptr_t)data, .length = length, .lkey = lkey};
     recv->wr = (struct ibv_recv_wr){.wr_id = id, .sg_list = &recv->sge, .num_sge = 1};
-}
-
-static inline void hca_recv_lkey(hca_recv_t *recv, uint32_t lkey)
-{
-    recv->sge.lkey = lkey;
 }
 
 static inline int hca_post_recv(hca_qp_t qp, hca_recv_t *recv)
@@ -344,93 +288,25 @@ static inline int hca_post_srq_recv(hca_srq_t srq, hca_recv_t *recv)
     return ibv_post_srq_recv(srq, &recv->wr, &bad);
 }
 
-/* ---- completions ------------------------------------------------------------------------------
- */
-
 static inline int hca_poll(hca_cq_t cq, int budget, hca_wc_t *wc)
 {
     return ibv_poll_cq(cq, budget, wc);
 }
 
-static inline bool hca_wc_ok(const hca_wc_t *wc)
+static inline hca_done_t hca_done(const hca_wc_t *wc)
 {
-    return wc->status == IBV_WC_SUCCESS;
-}
-
-static inline uint64_t hca_wc_id(const hca_wc_t *wc)
-{
-    return wc->wr_id;
-}
-
-/* The queue pair at this end. */
-static inline uint32_t hca_wc_qp_number(const hca_wc_t *wc)
-{
-    return wc->qp_num;
-}
-
-static inline uint32_t hca_wc_length(const hca_wc_t *wc)
-{
-    return wc->byte_len;
-}
-
-static inline bool hca_wc_marked(const hca_wc_t *wc)
-{
-    return wc->wc_flags & IBV_WC_WITH_IMM;
-}
-
-/* Of one that is marked. */
-static inline uint32_t hca_wc_word(const hca_wc_t *wc)
-{
-    return wc->imm_data;
+    return (hca_done_t){.id = wc->wr_id,
+                        .ok = wc->status == IBV_WC_SUCCESS,
+                        .qp_number = wc->qp_num,
+                        .length = wc->byte_len,
+                        .marked = wc->wc_flags & IBV_WC_WITH_IMM,
+                        .word = wc->imm_data};
 }
 
 static inline hca_failure_t hca_wc_failure(const hca_wc_t *wc)
 {
-    hca_failure_t failure = {.cause = hca_status_cause(wc->status),
-                             .text = ibv_wc_status_str(wc->status),
-                             .vendor = wc->vendor_err};
-    if (wc->status == IBV_WC_RESP_TIMEOUT_ERR) failure.cause = HCA_CAUSE_PEER_GONE;
-    if (wc->status == IBV_WC_FATAL_ERR || wc->status == IBV_WC_GENERAL_ERR)
-        failure.cause = HCA_CAUSE_LOCAL_DEVICE;
-    if (wc->status == IBV_WC_TM_ERR || wc->status == IBV_WC_TM_RNDV_INCOMPLETE)
-        failure.cause = HCA_CAUSE_NOT_OURS;
-    return failure;
-}
-
-/* ---- asynchronous events: what a device has to say besides completions ------------------------
- */
-
-static inline enum hca_event_kind hca_event_kind(enum ibv_event_type type)
-{
-    static const enum hca_event_kind kinds[IBV_EVENT_WQ_FATAL + 1] = {
-        [IBV_EVENT_DEVICE_FATAL] = HCA_EVENT_DEVICE, [IBV_EVENT_PORT_ERR] = HCA_EVENT_PORT,
-        [IBV_EVENT_LID_CHANGE] = HCA_EVENT_ADDRESS,  [IBV_EVENT_PKEY_CHANGE] = HCA_EVENT_ADDRESS,
-        [IBV_EVENT_GID_CHANGE] = HCA_EVENT_ADDRESS,  [IBV_EVENT_PATH_MIG_ERR] = HCA_EVENT_ADDRESS,
-        [IBV_EVENT_CQ_ERR] = HCA_EVENT_OVERFLOW,     [IBV_EVENT_QP_FATAL] = HCA_EVENT_QUEUE,
-        [IBV_EVENT_SRQ_ERR] = HCA_EVENT_QUEUE,       [IBV_EVENT_WQ_FATAL] = HCA_EVENT_QUEUE,
-        [IBV_EVENT_QP_REQ_ERR] = HCA_EVENT_REFUSED,  [IBV_EVENT_QP_ACCESS_ERR] = HCA_EVENT_REFUSED};
-    return (unsigned)type <= IBV_EVENT_WQ_FATAL ? kinds[type] : HCA_EVENT_UNKNOWN;
-}
-
-static inline bool hca_event_of_port(enum ibv_event_type type)
-{
-    return type == IBV_EVENT_PORT_ERR || type == IBV_EVENT_PORT_ACTIVE ||
-           type == IBV_EVENT_LID_CHANGE || type == IBV_EVENT_PKEY_CHANGE ||
-           type == IBV_EVENT_GID_CHANGE || type == IBV_EVENT_SM_CHANGE ||
-           type == IBV_EVENT_CLIENT_REREGISTER;
-}
-
-/* Takes the next event, if there is one. */
-static inline bool hca_next_event(hca_t hca, hca_event_t *found)
-{
-    struct ibv_async_event event;
-    struct pollfd ready = {.fd = hca->async_fd, .events = POLLIN};
-    if (poll(&ready, 1, 0) <= 0 || ibv_get_async_event(hca, &event)) return false;
-    *found = (hca_event_t){.kind = hca_event_kind(event.event_type),
-                           .text = ibv_event_type_str(event.event_type)};
-    if (hca_event_of_port(event.event_type)) found->port = (unsigned)event.element.port_num;
-    ibv_ack_async_event(&event);
-    return true;
+    return (hca_failure_t){hca_status_cause(wc->status), ibv_wc_status_str(wc->status),
+                           wc->vendor_err};
 }
 
 #endif

@@ -189,7 +189,7 @@ void net_address(net_peer_t *peer, void *opaque)
 
 static void destroy_qp(net_qp_t *qp)
 {
-    hca_qp_destroy(qp->qp);
+    hca_destroy(qp->qp);
     free(atomic_load(&qp->rings));
     free(qp);
 }
@@ -222,17 +222,23 @@ static void join(net_qp_t *qp, const struct net_ib_rail *rail, const net_ib_end_
     uint8_t mtu = far->mtu < rail->port.mtu ? far->mtu : rail->port.mtu;
     uint32_t reads = net_ib_rails.limits.max_init_rd_atom;
     if (reads > far->rd_atom) reads = far->rd_atom;
+    const hca_setup_t setup = {.port = rail->number,
+                               .near = &rail->port,
+                               .far = *far,
+                               .psn = plan.psn,
+                               .mtu = mtu,
+                               .timeout = (uint8_t)gasnetc_params.qp_timeout,
+                               .retries = (uint8_t)gasnetc_params.qp_retry_count,
+                               .serves = net_ib_rd_atom(),
+                               .begins = (uint8_t)reads};
     qp->there = end->device;
-    int error = hca_qp_to_init(qp->qp, rail->number);
+    int error = hca_qp_step(qp->qp, HCA_CONNECTED, HCA_INIT, &setup);
     for (net_recv_t *next; !error && room; room = next) {
         next = room->next;
         net_ib_recv_post(peer, qp, room);
     }
-    if (!error)
-        error = hca_qp_to_rtr(qp->qp, rail->number, &rail->port, far, mtu, net_ib_rd_atom());
-    if (!error)
-        error = hca_qp_to_rts(qp->qp, plan.psn, (uint8_t)gasnetc_params.qp_timeout,
-                              (uint8_t)gasnetc_params.qp_retry_count, (uint8_t)reads);
+    if (!error) error = hca_qp_step(qp->qp, HCA_CONNECTED, HCA_RTR, &setup);
+    if (!error) error = hca_qp_step(qp->qp, HCA_CONNECTED, HCA_RTS, &setup);
     if (error)
         gasneti_fatal("%s: cannot connect to %s (LID %u, QP %u): %s",
                       net_ib_rails.hca[rail->hca].name, gasneti_rank_name(peer->rank), far->lid,
@@ -309,7 +315,7 @@ void net_ib_connect_fini(void)
         peer->am = peer->turn = &net_ib_closed;
     }
     for (uint32_t i = 0; i < net_ib.hcas; i++) {
-        if (plan.probe[i]) hca_qp_destroy(plan.probe[i]);
+        if (plan.probe[i]) hca_destroy(plan.probe[i]);
         plan.probe[i] = NULL;
     }
     free(plan.peer);
@@ -362,7 +368,7 @@ enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
     net_ib_enqueue(&qp->system, slot, NET_OP_SYS, &(gasnetc_sent_t){.counter = NULL});
     hca_send_t send;
     hca_send_init(&send, (uintptr_t)&qp->system);
-    hca_send_word(&send, (uint32_t)NET_IB_SYSTEM);
+    send.wr.imm_data = (uint32_t)NET_IB_SYSTEM;
     int error = hca_post(qp->qp, &send, HCA_MESSAGE_MARKED, local);
     if (error) net_ib_post_failed(peer, "system message", error);
     return NET_POSTED;

@@ -14,7 +14,6 @@
 enum { SENDS = 32, MOST_RECVS = 256, RECVS_FOR_FEW = 8 };
 
 static struct {
-    hca_channel_t channel;
     hca_cq_t cq;
     hca_qp_t qp;
     net_region_t region;
@@ -61,13 +60,22 @@ static bool make_buffers(uint32_t length)
 static bool make_queues(void)
 {
     const struct net_ib_hca *hca = device();
-    box.channel = hca_channel_create(hca->hca);
-    if (box.channel) box.cq = hca_cq_create(hca->hca, SENDS + box.recvs, box.channel);
+    box.cq = hca_cq_create(hca->hca, SENDS + box.recvs, true);
     uint32_t captured = 0;
     if (box.cq)
         box.qp = hca_qp_create(hca->pd, HCA_DATAGRAMS, box.cq, box.cq, NULL, SENDS, box.recvs,
                                &captured);
     return box.qp != NULL;
+}
+
+/* From new to ready; 0 or an errno. */
+static int start(void)
+{
+    const hca_setup_t setup = {.port = rail()->number, .near = &rail()->port, .key = box.key};
+    int error = 0;
+    for (int step = HCA_INIT; !error && step <= HCA_RTS; step++)
+        error = hca_qp_step(box.qp, HCA_DATAGRAMS, (enum hca_step)step, &setup);
+    return error;
 }
 
 bool net_ib_datagrams_open(uint32_t peers, uint32_t length, char *why, size_t why_size)
@@ -81,7 +89,7 @@ bool net_ib_datagrams_open(uint32_t peers, uint32_t length, char *why, size_t wh
         what = "memory for datagrams";
     else if (!make_queues())
         what = "a queue pair for datagrams";
-    else if ((errno = hca_datagrams_start(box.qp, rail()->number, box.key)))
+    else if ((errno = start()))
         what = "datagrams";
     if (what) {
         snprintf(why, why_size, "%s refuses %s: %s", device()->name, what, strerror(errno));
@@ -99,9 +107,8 @@ bool net_ib_datagrams_open(uint32_t peers, uint32_t length, char *why, size_t wh
 
 void net_ib_datagrams_close(void)
 {
-    if (box.qp) hca_qp_destroy(box.qp);
-    if (box.cq) hca_cq_destroy(box.cq);
-    if (box.channel) hca_channel_destroy(box.channel);
+    if (box.qp) hca_destroy(box.qp);
+    if (box.cq) hca_destroy(box.cq);
     net_deregister(&box.region);
     if (box.memory) net_free(box.memory);
     free(box.recv);
@@ -125,15 +132,16 @@ static bool complete_one(void)
 {
     hca_wc_t wc;
     if (net_ib_poll(box.cq, 1, &wc) < 1) return false;
-    uint32_t id = (uint32_t)hca_wc_id(&wc);
+    const hca_done_t done = hca_done(&wc);
+    uint32_t id = (uint32_t)done.id;
     if (id < SENDS) {
         box.free_sends[box.sends_left++] = id;
-    } else if (!hca_wc_ok(&wc) || hca_wc_length(&wc) < HCA_DATAGRAM_HEAD) {
+    } else if (!done.ok || done.length < HCA_DATAGRAM_HEAD) {
         post_recv(id - SENDS);
     } else {
         uint32_t at = (box.first + box.count++) % MOST_RECVS;
         box.arrived[at] = (int)id;
-        box.lengths[at] = hca_wc_length(&wc) - HCA_DATAGRAM_HEAD;
+        box.lengths[at] = done.length - HCA_DATAGRAM_HEAD;
     }
     return true;
 }
@@ -146,7 +154,8 @@ void net_ib_datagram_send(hca_way_t way, const hca_mail_t *to, const void *bytes
     memcpy(buffer(i), bytes, length);
     hca_send_init(&box.send, i);
     hca_local_t local = {.data = buffer(i), .length = length, .lkey = box.region.lkey[rail()->hca]};
-    if (hca_datagram(box.qp, &box.send, local, way, to)) box.free_sends[box.sends_left++] = i;
+    hca_send_way(&box.send, way, to);
+    if (hca_post(box.qp, &box.send, HCA_MESSAGE, local)) box.free_sends[box.sends_left++] = i;
 }
 
 int net_ib_datagram_take(void *bytes, uint32_t room)
@@ -166,10 +175,12 @@ void net_ib_datagrams_arm(void)
     hca_cq_arm(box.cq);
 }
 
-void net_ib_datagrams_sleep(int fd, double seconds)
+void net_ib_datagrams_sleep(double seconds)
 {
-    struct pollfd wait[2] = {{.fd = box.channel->fd, .events = POLLIN},
-                             {.fd = fd, .events = POLLIN}};
-    int ms = seconds < 0 ? -1 : seconds > 1e6 ? 1000000000 : (int)(seconds * 1e3) + 1;
-    if (poll(wait, 2, ms) > 0 && (wait[0].revents & POLLIN)) hca_channel_take(box.channel);
+    net_ib_sleep(box.cq, seconds < 0 ? -1 : seconds > 1e6 ? 1000000000 : (int)(seconds * 1e3) + 1);
+}
+
+void net_ib_datagrams_wake(void)
+{
+    hca_cq_wake(box.cq);
 }

@@ -22,9 +22,10 @@ void net_ib_datagram_send(hca_way_t way, const hca_mail_t *to, const void *bytes
 /* Copies the next one that has arrived; how long it is, -1 when there is none. */
 int net_ib_datagram_take(void *bytes, uint32_t room);
 
-/* What arrives from now on ends net_ib_datagrams_sleep, as does input at `fd`, or so many seconds:
- * below 0 is for ever. */
+/* What arrives from now on ends net_ib_datagrams_sleep, as do net_ib_datagrams_wake, by any thread,
+ * and so many seconds: below 0 is for ever. */
 void net_ib_datagrams_arm(void);
-void net_ib_datagrams_sleep(int fd, double seconds);
+void net_ib_datagrams_sleep(double seconds);
+void net_ib_datagrams_wake(void);
 
 #endif

@@ -5,7 +5,7 @@
  * queue pair for datagrams.  All there is to know of hand-shakes belongs to that thread: it makes
  * queue pairs, joins and opens them.  What others share with it is
  *   - wish[rank]: stored by a thread that found no room at the peer (net_ib_knock), or by the
- *     greeter for one where nobody answers; then the eventfd wakes who is to read it;
+ *     greeter for one where nobody answers; then who is to read it is woken;
  *   - peer->am and the `tail` of its queue pairs, stored by the greeter with release: who sees the
  *     one may post receives, who sees the other at 0 may send (network_inline.h);
  *   - receive buffers, handed over through one atomic list (receive.c).
@@ -18,9 +18,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "core/clock.h"
 #include "core/ib/connect.h"
@@ -64,12 +62,12 @@ static struct {
     link_t **link;       /* [processes]; NULL: never spoken to */
     link_t *links;
     _Atomic uint8_t *wish; /* [processes] */
-    int bell;              /* rings when there is a wish, or it is over */
+    atomic_bool rung;      /* there is a wish */
     atomic_bool over;
     bool running;
     pthread_t thread;
     net_ib_patience_t patience;
-} greeter = {.bell = -1};
+} greeter;
 
 /* ---- the thread
  * ------------------------------------------------------------------------------------------ */
@@ -150,8 +148,7 @@ static void hear_all(void)
 
 static void take_wishes(void)
 {
-    uint64_t rings;
-    if (read(greeter.bell, &rings, sizeof rings) != sizeof rings) return;
+    if (!atomic_exchange(&greeter.rung, false)) return;
     for (uint32_t rank = 0; rank < greeter.processes; rank++) {
         if (atomic_load(&greeter.wish[rank]) != CONNECT) continue;
         link_t *link = link_to(rank);
@@ -180,7 +177,7 @@ static void *run(void *unused)
         /* What came before that wakes nobody. */
         hear_all();
         take_wishes();
-        net_ib_datagrams_sleep(greeter.bell, repeat());
+        net_ib_datagrams_sleep(repeat());
     }
     return NULL;
 }
@@ -190,9 +187,8 @@ static void *run(void *unused)
 
 static void ring(void)
 {
-    const uint64_t one = 1;
-    if (write(greeter.bell, &one, sizeof one) != sizeof one)
-        gasneti_fatal("cannot wake the thread that connects peers: %s", strerror(errno));
+    atomic_store(&greeter.rung, true);
+    net_ib_datagrams_wake();
 }
 
 /* The thread, and others' threads, need the processors more than whoever waits for them: moments
@@ -254,12 +250,11 @@ void net_ib_greeter_open(uint32_t processes, char *why, size_t why_size)
         net_ib_datagrams_open(processes - 1, NET_IB_GREETING_MAX, why, why_size);
     if (why[0]) return;
     greeter.processes = processes;
-    greeter.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     greeter.peer = calloc(processes, sizeof *greeter.peer);
     greeter.contact = calloc(processes, sizeof *greeter.contact);
     greeter.link = calloc(processes, sizeof *greeter.link);
     greeter.wish = calloc(processes, sizeof *greeter.wish);
-    if (!greeter.peer || !greeter.contact || !greeter.link || !greeter.wish || greeter.bell < 0)
+    if (!greeter.peer || !greeter.contact || !greeter.link || !greeter.wish)
         gasneti_fatal("cannot prepare to connect %u peers: %s", processes - 1, strerror(errno));
     settle_patience();
 }
@@ -320,7 +315,7 @@ static void free_links(void)
     for (link_t *link = greeter.links, *next; link; link = next) {
         next = link->next;
         if (link->first) net_ib_destroy_qps(link->first);
-        if (link->way) hca_way_destroy(link->way);
+        if (link->way) hca_destroy(link->way);
         free(link);
     }
     for (uint32_t i = 0; i < greeter.processes; i++) free(greeter.contact[i]);
@@ -332,15 +327,13 @@ static void free_links(void)
 
 void net_ib_greeter_close(void)
 {
-    if (greeter.bell < 0) return;
+    if (!greeter.wish) return;
     if (greeter.running) {
         atomic_store(&greeter.over, true);
         ring();
         pthread_join(greeter.thread, NULL);
     }
     free_links();
-    close(greeter.bell);
     net_ib_datagrams_close();
     memset(&greeter, 0, sizeof greeter);
-    greeter.bell = -1;
 }

@@ -51,7 +51,7 @@ bool net_register(void *start, size_t size, bool remote, net_region_t *region)
 void net_deregister(net_region_t *region)
 {
     for (uint32_t i = 0; i < net_ib.hcas; i++)
-        if (region->mr[i]) hca_deregister(region->mr[i]);
+        if (region->mr[i]) hca_destroy(region->mr[i]);
     *region = (net_region_t){.mr = {NULL}};
 }
 

@@ -233,7 +233,7 @@ static inline void net_ib_recv_post_as_is(net_peer_t *peer, const net_qp_t *qp, 
 static inline void net_ib_recv_post(net_peer_t *peer, const net_qp_t *qp, net_recv_t *recv)
 {
     if (NET_IB_HCAS > 1 && __builtin_expect(net_ib.hcas > 1, 0))
-        hca_recv_lkey(&recv->post, recv->region->lkey[qp->here]);
+        recv->post.sge.lkey = recv->region->lkey[qp->here];
     net_ib_recv_post_as_is(peer, qp, recv);
 }
 
@@ -267,7 +267,7 @@ NET_HOT enum hca_kind net_ib_ring_aim(net_qp_t *qp, net_rings_t *rings, hca_loca
     if (__builtin_expect(atomic_load_explicit(&rings->offer, memory_order_relaxed), 0))
         return net_ib_ring_offer(qp, rings, freed);
     if (local->length > limit || !amrdma_may_send(&rings->out)) {
-        hca_send_word(&qp->send, freed);
+        qp->send.wr.imm_data = freed;
         return HCA_MESSAGE_MARKED;
     }
     uint32_t number = amrdma_send(&rings->out), padded = amrdma_padded(local->length);
@@ -468,9 +468,9 @@ NET_HOT unsigned net_ib_reap(hca_cq_t cq)
     hca_wc_t wc[NET_IB_BATCH];
     int n = net_ib_poll(cq, NET_IB_BATCH, wc);
     for (int i = 0; i < n; i++) {
-        net_lane_t *lane = (net_lane_t *)(uintptr_t)hca_wc_id(&wc[i]);
+        net_lane_t *lane = (net_lane_t *)(uintptr_t)hca_done(&wc[i]).id;
         net_slot_t *slot = atomic_load_explicit(&lane->oldest, memory_order_relaxed);
-        if (__builtin_expect(hca_wc_ok(&wc[i]), 1))
+        if (__builtin_expect(hca_done(&wc[i]).ok, 1))
             gasnetc_sent(&slot->sent);
         else
             net_ib_send_failed(lane->peer, slot, &wc[i]);
@@ -500,15 +500,15 @@ NET_HOT unsigned net_ib_arrivals(hca_cq_t cq, net_message_t **messages, unsigned
     int n = net_ib_poll(cq, budget < NET_IB_BATCH ? (int)budget : NET_IB_BATCH, wc);
     if (n <= 0) return 0;
     for (const hca_wc_t *w = wc, *end = wc + n; w != end; w++) {
-        net_recv_t *recv = (net_recv_t *)(uintptr_t)hca_wc_id(w);
-        if (__builtin_expect(!hca_wc_ok(w), 0)) {
+        net_recv_t *recv = (net_recv_t *)(uintptr_t)hca_done(w).id;
+        if (__builtin_expect(!hca_done(w).ok, 0)) {
             net_ib_recv_failed(recv->message.peer, w);
             continue;
         }
-        recv->message.length = hca_wc_length(w);
+        recv->message.length = hca_done(w).length;
         *out++ = &recv->message;
-        if (__builtin_expect(hca_wc_marked(w), 0)) {
-            recv->message.system = net_ib_beside(recv->message.peer, hca_wc_word(w));
+        if (__builtin_expect(hca_done(w).marked, 0)) {
+            recv->message.system = net_ib_beside(recv->message.peer, hca_done(w).word);
             *systems += recv->message.system;
         }
         if (__builtin_expect(net_ib.choosing, 0)) net_ib_heard(&recv->message);

@@ -17,7 +17,6 @@ enum { NET_IB_SYS_SLOTS = 4 };
 struct net_ib_hca {
     hca_t hca;
     hca_pd_t pd;
-    hca_channel_t channel; /* of receive completions; NULL when nobody sleeps */
     char name[64];
     hca_limits_t limits;
 };
@@ -43,6 +42,9 @@ static inline bool net_ib_is_soft(const char *name)
 {
     return !strncmp(name, "softhca", 7);
 }
+
+/* hca_cq_sleep, by one who has armed the queue and polled since; reap.c. */
+void net_ib_sleep(hca_cq_t cq, int ms);
 
 /* Opens what is active and passes the filter; fatal, saying what was found, when there is nothing.
  */

@@ -205,32 +205,22 @@ void net_ib_rails_open(void)
 void net_ib_rails_close(void)
 {
     for (uint32_t i = 0; i < net_ib_rails.hcas; i++) {
-        if (net_ib_rails.hca[i].channel) hca_channel_destroy(net_ib_rails.hca[i].channel);
-        if (net_ib_rails.hca[i].pd) hca_pd_destroy(net_ib_rails.hca[i].pd);
+        if (net_ib_rails.hca[i].pd) hca_destroy(net_ib_rails.hca[i].pd);
         hca_close(net_ib_rails.hca[i].hca);
     }
     net_ib_rails = (struct net_ib_rails){.hcas = 0};
 }
 
-static hca_cq_t make_cq(const struct net_ib_hca *hca, uint32_t depth, hca_channel_t channel,
+static hca_cq_t make_cq(const struct net_ib_hca *hca, uint32_t depth, bool sleeper,
                         const char *what)
 {
-    hca_cq_t cq = hca_cq_create(hca->hca, depth, channel);
+    hca_cq_t cq = hca_cq_create(hca->hca, depth, sleeper);
     if (!cq)
         gasneti_fatal("%s: cannot create the %s completion queue of %u entries: %s; lower "
-                      "GASNET_NETWORKDEPTH_PP or GASNET_AM_CREDITS_PP",
-                      hca->name, what, depth, strerror(errno));
+                      "GASNET_NETWORKDEPTH_PP or GASNET_AM_CREDITS_PP%s",
+                      hca->name, what, depth, strerror(errno),
+                      sleeper ? ", or unset GASNET_RCV_THREAD" : "");
     return cq;
-}
-
-static hca_channel_t make_channel(const struct net_ib_hca *hca)
-{
-    hca_channel_t channel = hca_channel_create(hca->hca);
-    if (!channel)
-        gasneti_fatal("%s: cannot create a completion channel for the receive thread: %s (see "
-                      "ulimit -n); or unset GASNET_RCV_THREAD",
-                      hca->name, strerror(errno));
-    return channel;
 }
 
 enum { SYS_RECVS = 3, THREAD_MARGIN = 256 };
@@ -318,10 +308,9 @@ void net_open(uint32_t peers, struct net_caps *caps)
     set_total(qps);
     for (uint32_t i = 0; i < net_ib.hcas; i++) {
         struct net_ib_hca *hca = &net_ib_rails.hca[i];
-        if (gasnetc_params.rcv_thread) hca->channel = make_channel(hca);
-        net_ib.send_cq[i] =
-            make_cq(hca, net_ib.total_depth + NET_IB_SYS_SLOTS * qps + THREAD_MARGIN, NULL, "send");
-        net_ib.recv_cq[i] = make_cq(hca, buffers, hca->channel, "receive");
+        net_ib.send_cq[i] = make_cq(
+            hca, net_ib.total_depth + NET_IB_SYS_SLOTS * qps + THREAD_MARGIN, false, "send");
+        net_ib.recv_cq[i] = make_cq(hca, buffers, gasnetc_params.rcv_thread, "receive");
     }
     struct net_ib_depths depths = {.send = net_ib.depth + NET_IB_SYS_SLOTS};
     if (!shared) {
@@ -343,8 +332,8 @@ void net_close(void)
     net_ib_greeter_close();
     net_ib_connect_fini();
     for (uint32_t i = 0; i < net_ib.hcas; i++) {
-        if (net_ib.send_cq[i]) hca_cq_destroy(net_ib.send_cq[i]);
-        if (net_ib.recv_cq[i]) hca_cq_destroy(net_ib.recv_cq[i]);
+        if (net_ib.send_cq[i]) hca_destroy(net_ib.send_cq[i]);
+        if (net_ib.recv_cq[i]) hca_destroy(net_ib.recv_cq[i]);
         net_ib.send_cq[i] = net_ib.recv_cq[i] = NULL;
     }
     net_ib_shared_close();

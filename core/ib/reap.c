@@ -3,8 +3,11 @@
  * With one device, and buffers for each peer, net_reap and net_arrivals do not come here.
  */
 #include <pthread.h>
+#include <time.h>
 
 #include "core/ib/shared.h"
+
+enum { LONGEST_NAP = 1 /* ms */ };
 
 int net_ib_poll_alone(hca_cq_t cq, int budget, hca_wc_t *wc)
 {
@@ -33,4 +36,15 @@ unsigned net_ib_arrivals_any(net_message_t **messages, unsigned budget, unsigned
         n += net_ib_arrivals(net_ib.recv_cq[(first + i) % net_ib.hcas], messages + n, budget - n,
                              systems);
     return n;
+}
+
+/* Where sleeping polls as well, outside the lock, those who must poll alone take naps instead. */
+void net_ib_sleep(hca_cq_t cq, int ms)
+{
+    const long most = LONGEST_NAP;
+    const struct timespec nap = {.tv_nsec = (ms < 0 || ms > most ? most : ms) * 1000000};
+    if (NET_IB_POLL_LOCK && HCA_SLEEP_POLLS)
+        nanosleep(&nap, NULL);
+    else
+        hca_cq_sleep(cq, ms);
 }

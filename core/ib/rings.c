@@ -160,7 +160,7 @@ void net_ib_heard_by_ring(uint32_t count)
 
 enum hca_kind net_ib_ring_offer(net_qp_t *qp, net_rings_t *rings, uint16_t freed)
 {
-    hca_send_word(&qp->send, atomic_exchange(&rings->offer, 0) << 16 | freed);
+    qp->send.wr.imm_data = atomic_exchange(&rings->offer, 0) << 16 | freed;
     return HCA_MESSAGE_MARKED;
 }
 

@@ -63,7 +63,7 @@ uint32_t net_ib_shared_buffers(void)
 
 static void post(uint32_t hca, net_recv_t *recv)
 {
-    if (NET_IB_HCAS > 1 && net_ib.hcas > 1) hca_recv_lkey(&recv->post, recv->region->lkey[hca]);
+    if (NET_IB_HCAS > 1 && net_ib.hcas > 1) recv->post.sge.lkey = recv->region->lkey[hca];
     int error = hca_post_srq_recv(shared.queue[hca], &recv->post);
     if (error)
         gasneti_failed("%s: posting a receive buffer for all peers failed: %s; check the device "
@@ -115,7 +115,7 @@ uint32_t net_ib_shared_open(uint64_t own, uint32_t replies)
 void net_ib_shared_close(void)
 {
     for (uint32_t i = 0; i < NET_IB_HCAS; i++) {
-        if (shared.queue[i]) hca_srq_destroy(shared.queue[i]);
+        if (shared.queue[i]) hca_destroy(shared.queue[i]);
         shared.queue[i] = NULL;
     }
     for (net_recv_t *next; shared.backlog; shared.backlog = next) {
@@ -201,20 +201,20 @@ static net_recv_t *move(uint32_t hca, net_recv_t *recv)
 /* One completion; NULL if it is no message. */
 static net_recv_t *take_one(batch_t *batch, uint32_t hca, const hca_wc_t *wc)
 {
-    net_recv_t *recv = (net_recv_t *)(uintptr_t)hca_wc_id(wc);
-    net_peer_t *peer =
-        net_ib_owners_find(&shared.owners, net_ib_owners_key(hca, hca_wc_qp_number(wc)));
+    const hca_done_t done = hca_done(wc);
+    net_recv_t *recv = (net_recv_t *)(uintptr_t)done.id;
+    net_peer_t *peer = net_ib_owners_find(&shared.owners, net_ib_owners_key(hca, done.qp_number));
     if (!peer)
         gasneti_fatal("%s: a message has arrived on queue pair %u, which is no peer's",
-                      net_ib_rails.hca[hca].name, hca_wc_qp_number(wc));
-    if (!hca_wc_ok(wc)) {
+                      net_ib_rails.hca[hca].name, done.qp_number);
+    if (!done.ok) {
         net_ib_recv_failed(peer, wc);
         post(hca, recv);
         return NULL;
     }
     recv->message.peer = peer;
-    recv->message.length = hca_wc_length(wc);
-    recv->message.system = hca_wc_marked(wc) && net_ib_beside(peer, hca_wc_word(wc));
+    recv->message.length = done.length;
+    recv->message.system = done.marked && net_ib_beside(peer, done.word);
     recv->message.mark = NET_IB_SETTLED;
     if (net_ib.choosing) net_ib_heard(&recv->message);
     if (!batch->spares) return move(hca, recv);

@@ -1,13 +1,46 @@
-/* verbs_types.h - what the shims over the verbs tell and are told, in terms of neither.
+/* verbs_types.h - the contract between core/ib and the shims over the verbs: what they tell and are
+ * told, in terms of neither, and what each shim must have.
  *
- * Included by each verbs_shim.h; data only.  What a shim holds by pointer is its own, but for these
- * members: fd of a hca_channel_t, qp_num of a hca_qp_t, lkey and rkey of a hca_mr_t.
+ * Included by each verbs_shim.h.  Data only, but for what both would say in the same words.  A shim
+ * has, as static inline functions or the like:
+ *
+ *   hca_t, hca_pd_t, hca_mr_t, hca_cq_t, hca_srq_t, hca_qp_t, hca_way_t: pointers.  Known of them
+ *     are only qp_num of a queue pair, lkey and rkey of a region.  hca_wc_t: a completion.
+ *     Whatever makes one returns NULL with errno if it cannot; hca_destroy ends one of any kind but
+ *     hca_t, for which there is hca_close.
+ *   hca_open(i, name): device number `i` and its name, "" behind the last.
+ *   hca_query, hca_query_port: false if the device does not answer.
+ *   hca_event_kind(type), hca_next_event(hca, &event): the next asynchronous event, if there is
+ * one. hca_pd_create, hca_register. hca_cq_create(hca, depth, sleeper): with `sleeper` one thread
+ * may sleep on it: hca_cq_arm(cq); polling until there is nothing; hca_cq_sleep(cq, ms), below 0
+ * for ever, which returns when something has come, or early.  hca_cq_wake(cq) ends it, or the next.
+ *     HCA_SLEEP_POLLS: 1 if sleeping takes completions, which the next poll gives.
+ *   hca_srq_create(pd, depth): a receive queue for any number of queue pairs.
+ *   HCA_CONNECTED, HCA_DATAGRAMS of enum hca_service.
+ *   hca_qp_create(pd, service, send_cq, recv_cq, srq, send_depth, recv_depth, &inline_max): `srq`
+ *     may be NULL; inline_max is wanted on entry, granted on return.
+ *   hca_qp_step(qp, service, step, &setup): 0 or an errno.
+ *   hca_way_create(pd, port, near, &mail): how datagrams go there.
+ *   hca_send_t, a work request that is filled once (hca_send_init(send, id)) and refilled for each
+ *     post: hca_send_target (where to write to or read from), wr.imm_data (the word of a marked
+ *     message), hca_send_way (of a datagram), hca_post(qp, send, kind, local): 0 or an errno.
+ *   hca_recv_t, filled once for its buffer: hca_recv_init(recv, id, data, length, lkey), sge.lkey,
+ *     hca_post_recv(qp, recv), hca_post_srq_recv(srq, recv).
+ *   hca_poll(cq, budget, wc): how many; the budget is not 0.  hca_done(wc), hca_wc_failure(wc).
  */
 #ifndef NET_IB_VERBS_TYPES_H
 #define NET_IB_VERBS_TYPES_H
 
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "core/ib/words.h"
 
@@ -53,6 +86,25 @@ static inline bool hca_needs_gid(const hca_port_t *near, uint16_t far_lid)
     return near->ethernet || far_lid == 0;
 }
 
+/* What a queue pair is brought up with: RTR and RTS are ready to receive and to send. */
+enum hca_step { HCA_INIT, HCA_RTR, HCA_RTS };
+typedef struct hca_setup {
+    uint8_t port;
+    const hca_port_t *near; /* the same */
+    hca_far_t far;
+    uint32_t psn; /* of the first packet sent here */
+    uint32_t key; /* of datagrams */
+    uint8_t mtu, timeout, retries;
+    uint8_t serves, begins; /* reads at once */
+} hca_setup_t;
+
+/* How much of the memory is asked for, by the numbers that all verbs share: what is only read from
+ * may be mapped read-only. */
+enum hca_access { HCA_SOURCE = 0, HCA_LOCAL = 1, HCA_REMOTE = 1 | 2 | 4 };
+
+/* What to do, by the numbers that all verbs share.  A marked message has a word beside it. */
+enum hca_kind { HCA_WRITE = 0, HCA_MESSAGE = 2, HCA_MESSAGE_MARKED = 3, HCA_READ = 4 };
+
 /* What to move: from where, and either its lkey or captured inline. */
 typedef struct hca_local {
     const void *data;
@@ -60,6 +112,16 @@ typedef struct hca_local {
     uint32_t lkey;
     bool captured;
 } hca_local_t;
+
+/* What a completion says; where it matters, hca_done(wc).id reads no more than that. */
+typedef struct hca_done {
+    uint64_t id;
+    bool ok;
+    uint32_t qp_number; /* at this end */
+    uint32_t length;
+    bool marked;
+    uint32_t word; /* if it is */
+} hca_done_t;
 
 /* Of a work request that failed. */
 typedef struct hca_failure {

@@ -66,6 +66,11 @@ enum hca_cause hca_status_cause(unsigned status)
         HCA_CAUSE_REMOTE_DEVICE, /* aborted */
         HCA_CAUSE_NOT_OURS,      /* EEC number */
         HCA_CAUSE_NOT_OURS,      /* EEC state */
+        HCA_CAUSE_LOCAL_DEVICE,  /* fatal */
+        HCA_CAUSE_PEER_GONE,     /* response time-out */
+        HCA_CAUSE_LOCAL_DEVICE,  /* general */
+        HCA_CAUSE_NOT_OURS,      /* tag matching */
+        HCA_CAUSE_NOT_OURS,      /* the same, rendezvous */
     };
     return status < sizeof of / sizeof *of ? of[status] : HCA_CAUSE_UNKNOWN;
 }

@@ -35,8 +35,9 @@ enum hca_event_kind {
     HCA_EVENTS
 };
 
-/* The cause of a completion's status, by the numbers that VAPI and IB Verbs share: those up to 18.
+/* The cause of a completion's status, by the numbers of the IB Verbs; VAPI shares those up to 18.
  */
+enum { HCA_STATUS_GENERAL = 21 };
 enum hca_cause hca_status_cause(unsigned status);
 
 /* What to check, in words that follow a semicolon. */
