@@ -45,7 +45,8 @@ static void send_end(struct ptli_engine *engine, struct ptli_operation *operatio
 }
 
 /* What an answer's events tell: from the record, so that all of the request is echoed.  An ACK's
- * offset is the remote one that was asked for. */
+ * offset is the remote one that was asked for, a reply's the local one where its data land; the
+ * reference library leaves both out. */
 static struct ptli_told answer_told(const struct ptli_operation *operation, ptl_size_t mlength,
                                     ptl_size_t offset)
 {

@@ -46,6 +46,13 @@ tests_portals3_refusals_CPPFLAGS = $(portals3_cppflags)
 tests_portals3_refusals_LDFLAGS = -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=aligned_alloc
 tests_portals3_refusals_LDADD = $(portals3_network) tests/unit/libcheck.a
 
+# What no honest peer says.
+check_PROGRAMS += tests/portals3/hostile
+tests_portals3_hostile_SOURCES = tests/portals3/hostile.c tests/portals3/mirror.c \
+	tests/portals3/mirror.h $(portals3_engine)
+tests_portals3_hostile_CPPFLAGS = $(portals3_cppflags)
+tests_portals3_hostile_LDADD = tests/unit/libcheck.a -lpthread
+
 # Programs as their users wrote them.
 check_PROGRAMS += tests/portals3/messages tests/portals3/stencil
 tests_portals3_messages_SOURCES = tests/portals3/messages.c $(portals3_ring)

@@ -11,6 +11,7 @@ for ways in calls thread "calls, published" "thread, published"; do
     letters=$([[ $ways == thread* ]] && echo t; [[ $ways == *published ]] && echo p)
     MIRROR_WAYS=${letters//$'\n'/} tap_program portals3 "mirror, $ways" ./mirrored
 done
+tap_program portals3 "hostile peers" ./hostile
 export SOFTHCA=${SOFTHCA:-on}
 tap_program portals3 "codes" ./refusals
 for processes in 1 2 8; do tap_program portals3 "network" ./rules -n $processes; done

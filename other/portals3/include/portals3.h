@@ -61,7 +61,8 @@ typedef uint32_t ptl_time_t; /* milliseconds */
 #define PTL_UID_ANY      ((ptl_uid_t)-1)
 #define PTL_JID_ANY      ((ptl_jid_t)-1)
 #define PTL_PT_INDEX_ANY ((ptl_pt_index_t)-1)
-#define PTL_JID_NONE     ((ptl_jid_t)0) /* what PtlGetJid says outside of any job */
+/* What PtlGetJid says outside of any job; name and value are this library's choice. */
+#define PTL_JID_NONE ((ptl_jid_t)0)
 
 #define PTL_IFACE_DEFAULT ((ptl_interface_t)0)
 
@@ -360,7 +361,8 @@ int PtlGetPut(ptl_handle_md_t get_md, ptl_handle_md_t put_md, ptl_process_id_t t
               ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t match_bits,
               ptl_size_t remote_offset, ptl_hdr_data_t hdr_data);
 
-/* Handles of the same object? */
+/* Handles of the same object?  True if so: sources disagree on what this returns, and whether it is
+ * of the standard. */
 #define PtlHandleIsEqual(a, b) ((a) == (b))
 
 #ifdef __GNUC__
