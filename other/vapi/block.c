@@ -46,6 +46,8 @@ static void take_events(struct vapi_cq *cq)
     unsigned events = 0;
     while (ibv_get_cq_event(cq->channel, &which, &context) == 0) events++;
     if (events) ibv_ack_cq_events(cq->verbs, events);
+    /* When the handler is taken away all are to wake: what wakes them stays. */
+    if (__atomic_load_n(&cq->waiting, __ATOMIC_ACQUIRE) != WAIT_BLOCK) return;
     if (read(cq->unblock_fd, &count, sizeof count) < 0) return; /* nobody asked */
 }
 

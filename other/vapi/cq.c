@@ -13,6 +13,7 @@ static void undo(struct vapi_cq *cq)
 {
     if (cq->verbs) ibv_destroy_cq(cq->verbs);
     if (cq->channel) ibv_destroy_comp_channel(cq->channel);
+    if (cq->unblock_fd >= 0) close(cq->unblock_fd);
     pthread_mutex_destroy(&cq->lock);
     free(cq->staged);
     free(cq);

@@ -5,6 +5,7 @@
  * wait for the handler does not when the handler makes it.  What the threads look at is freed by
  * whoever is last, the release or they.
  */
+#include "event_record.h"
 #include "objects.h"
 
 #include <fcntl.h>
@@ -38,7 +39,6 @@ struct vapi_watch {
     int epoll_fd;        /* of the completion thread; data is a CQ's handle, 0 for its wake_fd */
     struct vapi_cq *cqs; /* all of the HCA */
     struct vapi_cq *running;                /* whose handler is being called */
-    uint32_t kicked;                        /* a CQ to look at, by its handle */
     VAPI_completion_event_handler_t common; /* for CQs without their own */
     void *common_data;
     struct async_handler *handlers;
@@ -146,6 +146,15 @@ static struct vapi_cq *watched_cq(struct vapi_watch *w, uint32_t handle)
     return cq && cq->hca == w->hca && cq->watched ? cq : NULL;
 }
 
+/* One that was to be looked at, and is not any more. */
+static struct vapi_cq *kicked_cq(struct vapi_watch *w)
+{
+    struct vapi_cq *cq = w->cqs;
+    while (cq && !cq->kicked) cq = cq->next_watched;
+    if (cq) cq->kicked = false;
+    return cq;
+}
+
 static void *run_completions(void *argument)
 {
     struct vapi_watch *w = argument;
@@ -159,9 +168,7 @@ static void *run_completions(void *argument)
         struct vapi_cq *cq = watched_cq(w, ready.data.u32);
         if (ready.data.u32 == 0) {
             take_wake(&w->completion);
-            cq = watched_cq(w, w->kicked);
-            w->kicked = 0;
-            if (cq) call_handlers(w, cq, 0);
+            while (!w->ending && (cq = kicked_cq(w)) != NULL) call_handlers(w, cq, 0);
         } else if (cq)
             call_handlers(w, cq, take_events(cq));
     }
@@ -238,7 +245,7 @@ void vapi_kick(struct vapi_cq *cq)
     struct vapi_watch *w = cq->hca->watch;
     pthread_mutex_lock(&w->lock);
     if (cq->watched) {
-        w->kicked = cq->handle;
+        cq->kicked = true;
         wake(&w->completion);
     }
     pthread_mutex_unlock(&w->lock);
@@ -257,8 +264,10 @@ static VAPI_ret_t bind(struct vapi_watch *w, struct vapi_cq *cq,
 {
     if (cq->waiting != WAIT_NONE) return VAPI_EBUSY;
     if (handler == EVAPI_POLL_CQ_UNBLOCK_HANDLER) {
-        cq->unblock_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        uint64_t count;
+        if (cq->unblock_fd < 0) cq->unblock_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         if (cq->unblock_fd < 0) return VAPI_EAGAIN;
+        if (read(cq->unblock_fd, &count, sizeof count) < 0) count = 0; /* of earlier times */
         __atomic_store_n(&cq->waiting, WAIT_BLOCK, __ATOMIC_RELEASE);
     } else {
         cq->handler = handler;
@@ -293,12 +302,11 @@ VAPI_ret_t EVAPI_clear_comp_eventh(VAPI_hca_hndl_t hca, EVAPI_compl_handler_hndl
     if (code != VAPI_OK) return code;
     struct vapi_watch *w = cq->hca->watch;
     pthread_mutex_lock(&w->lock);
-    if (cq->waiting == WAIT_BLOCK) {
-        close(cq->unblock_fd);
-        cq->unblock_fd = -1;
-    }
+    bool blocks = cq->waiting == WAIT_BLOCK;
+    const uint64_t one = 1;
     cq->handler = NULL;
-    cq->waiting = WAIT_NONE;
+    __atomic_store_n(&cq->waiting, WAIT_NONE, __ATOMIC_RELEASE);
+    if (blocks && write(cq->unblock_fd, &one, sizeof one) < 0) blocks = false; /* full: it wakes */
     update(w, cq);
     await_idle(w, cq);
     pthread_mutex_unlock(&w->lock);
@@ -331,64 +339,6 @@ VAPI_ret_t VAPI_set_comp_event_handler(VAPI_hca_hndl_t handle,
 /* ---- asynchronous events
  * --------------------------------------------------------------------------- */
 
-static uint32_t handle_of_qp(const struct ibv_qp *qp)
-{
-    return ((struct vapi_qp *)qp->qp_context)->handle;
-}
-
-static uint32_t handle_of_srq(const struct ibv_srq *srq)
-{
-    return ((struct vapi_srq *)srq->srq_context)->handle;
-}
-
-/* False for what VAPI has no event for. */
-static bool translate(const struct ibv_async_event *event, VAPI_event_record_t *record)
-{
-    static const struct {
-        enum ibv_event_type verbs;
-        VAPI_event_record_type_t type;
-        VAPI_event_syndrome_t syndrome;
-        enum { OF_NOTHING, OF_CQ, OF_QP, OF_SRQ, OF_PORT } of;
-    } known[] = {
-        {IBV_EVENT_CQ_ERR, VAPI_CQ_ERROR, VAPI_CQ_ERR_OVERRUN, OF_CQ},
-        {IBV_EVENT_QP_FATAL, VAPI_LOCAL_WQ_CATASTROPHIC_ERROR, VAPI_EV_SYNDROME_NONE, OF_QP},
-        {IBV_EVENT_QP_REQ_ERR, VAPI_LOCAL_WQ_INV_REQUEST_ERROR, VAPI_EV_SYNDROME_NONE, OF_QP},
-        {IBV_EVENT_QP_ACCESS_ERR, VAPI_LOCAL_WQ_ACCESS_VIOL_ERROR, VAPI_EV_SYNDROME_NONE, OF_QP},
-        {IBV_EVENT_COMM_EST, VAPI_QP_COMM_ESTABLISHED, VAPI_EV_SYNDROME_NONE, OF_QP},
-        {IBV_EVENT_SQ_DRAINED, VAPI_SEND_QUEUE_DRAINED, VAPI_EV_SYNDROME_NONE, OF_QP},
-        {IBV_EVENT_QP_LAST_WQE_REACHED, VAPI_RECEIVE_QUEUE_DRAINED, VAPI_EV_SYNDROME_NONE, OF_QP},
-        {IBV_EVENT_PATH_MIG, VAPI_QP_PATH_MIGRATED, VAPI_EV_SYNDROME_NONE, OF_QP},
-        {IBV_EVENT_PATH_MIG_ERR, VAPI_PATH_MIG_REQ_ERROR, VAPI_EV_SYNDROME_NONE, OF_QP},
-        {IBV_EVENT_SRQ_ERR, VAPI_SRQ_CATASTROPHIC_ERROR, VAPI_EV_SYNDROME_NONE, OF_SRQ},
-        {IBV_EVENT_SRQ_LIMIT_REACHED, VAPI_SRQ_LIMIT_REACHED, VAPI_EV_SYNDROME_NONE, OF_SRQ},
-        {IBV_EVENT_DEVICE_FATAL, VAPI_LOCAL_CATASTROPHIC_ERROR, VAPI_CATAS_ERR_GENERAL, OF_NOTHING},
-        {IBV_EVENT_PORT_ACTIVE, VAPI_PORT_ACTIVE, VAPI_EV_SYNDROME_NONE, OF_PORT},
-        {IBV_EVENT_PORT_ERR, VAPI_PORT_ERROR, VAPI_EV_SYNDROME_NONE, OF_PORT},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (known[i].verbs != event->event_type) continue;
-        *record = (VAPI_event_record_t){.type = known[i].type, .syndrome = known[i].syndrome};
-        switch (known[i].of) {
-        case OF_CQ:
-            record->modifier.cq_hndl = ((struct vapi_cq *)event->element.cq->cq_context)->handle;
-            break;
-        case OF_QP:
-            record->modifier.qp_hndl = handle_of_qp(event->element.qp);
-            break;
-        case OF_SRQ:
-            record->modifier.srq_hndl = handle_of_srq(event->element.srq);
-            break;
-        case OF_PORT:
-            record->modifier.port_num = (IB_port_t)event->element.port_num;
-            break;
-        case OF_NOTHING:
-            break;
-        }
-        return true;
-    }
-    return false;
-}
-
 /* Newest first.  A handler may remove any handler and add some: the place in the list is a number.
  */
 static void call_async_handlers(struct vapi_watch *w, const VAPI_event_record_t *record)
@@ -417,7 +367,7 @@ static void take_async(struct vapi_watch *w)
     struct ibv_async_event event;
     VAPI_event_record_t record;
     if (ibv_get_async_event(w->hca->verbs, &event)) return;
-    bool known = translate(&event, &record);
+    bool known = vapi_event_record(&event, &record);
     ibv_ack_async_event(&event);
     if (known) call_async_handlers(w, &record);
 }

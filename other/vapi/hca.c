@@ -129,6 +129,35 @@ static VAPI_ret_t open_device(struct vapi_hca *hca, struct ibv_device *device)
     return VAPI_EAGAIN;
 }
 
+/* ---- fork: the child has neither the library's threads nor a right to the parent's objects.  It
+ * keeps none of their handles, and may attach anew.
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&lock);
+    vapi_handles_hold();
+}
+
+static void in_parent(void)
+{
+    vapi_handles_go_on();
+    pthread_mutex_unlock(&lock);
+}
+
+static void in_child(void)
+{
+    attached = NULL;
+    vapi_handles_forget();
+    in_parent();
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(before_fork, in_parent, in_child);
+}
+
 static VAPI_ret_t attach(struct ibv_device *device, struct vapi_hca **found)
 {
     VAPI_hca_id_t name;
@@ -157,6 +186,8 @@ VAPI_ret_t EVAPI_get_hca_hndl(const char *id, VAPI_hca_hndl_t *hca)
     VAPI_hca_id_t name;
     VAPI_ret_t code = VAPI_EINVAL_HCA_ID;
     struct vapi_hca *found;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
     if (!id || !hca) return id ? VAPI_EINVAL_PARAM : VAPI_EINVAL_HCA_ID;
     struct ibv_device **list = ibv_get_device_list(NULL);
     if (!list) return VAPI_EINVAL_HCA_ID;
@@ -223,9 +254,7 @@ void vapi_qp_leave(struct vapi_qp *qp)
 
 struct vapi_qp *vapi_qp_by_number(struct vapi_hca *hca, uint32_t number)
 {
-    pthread_mutex_lock(&hca->lock);
     struct vapi_qp *qp = *bucket(hca, number);
     while (qp && qp->verbs->qp_num != number) qp = qp->next_by_number;
-    pthread_mutex_unlock(&hca->lock);
     return qp;
 }

@@ -37,7 +37,10 @@ void vapi_lane_destroy(struct vapi_lane *lane)
 
 static struct vapi_record *enter_record(struct vapi_lane *lane)
 {
-    if (!lane->records) lane->records = calloc(lane->depth, sizeof *lane->records);
+    if (!lane->records) {
+        struct vapi_record *made = calloc(lane->depth, sizeof *made);
+        __atomic_store_n(&lane->records, made, __ATOMIC_RELEASE); /* vapi_lane_has has no lock */
+    }
     if (!lane->records || lane->entered - lane->retired >= lane->depth) return NULL;
     struct vapi_record *record = &lane->records[lane->entered % lane->depth];
     record->place = ++lane->entered;
@@ -65,6 +68,13 @@ void vapi_lane_undo(struct vapi_lane *lane, uint64_t wr_id, uint32_t silent)
 {
     if ((wr_id & VAPI_ID_RECEIVE) == VAPI_ID_TRACKED) lane->entered--;
     lane->silent = silent;
+}
+
+bool vapi_lane_has(const struct vapi_lane *lane, const struct vapi_record *record)
+{
+    const uintptr_t first = (uintptr_t)__atomic_load_n(&lane->records, __ATOMIC_ACQUIRE);
+    const uintptr_t place = (uintptr_t)record;
+    return first && place >= first && place < first + lane->depth * sizeof *record;
 }
 
 /* A shared queue's records are taken in any order, and have no lane. */

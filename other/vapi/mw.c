@@ -122,7 +122,7 @@ VAPI_ret_t VAPI_bind_mw(VAPI_hca_hndl_t hca, VAPI_mw_hndl_t handle, const VAPI_m
     bool silent = qp->init.sq_sig_type == VAPI_SIGNAL_REQ_WR && comp_type == VAPI_UNSIGNALED;
     struct ibv_mw_bind verbs = {.send_flags = silent ? 0 : IBV_SEND_SIGNALED,
                                 .bind_info = {.mr = mr ? mr->verbs : NULL,
-                                              .addr = bind->start,
+                                              .addr = mr ? bind->start : 0, /* verbs insists */
                                               .length = bind->size,
                                               .mw_access_flags = bind->acl}};
     code = post(qp, mw, &verbs, id, silent);

@@ -75,11 +75,11 @@ struct vapi_cq {
     unsigned users; /* queues that complete here; atomic */
     int resizing;   /* atomic */
     void *priv;
-    int unblock_fd; /* -1 but with WAIT_BLOCK */
+    int unblock_fd; /* -1 until the first WAIT_BLOCK */
 
     /* Under the watch's lock (event.c). */
     enum vapi_waiting waiting;
-    bool watched;
+    bool watched, kicked;
     VAPI_completion_event_handler_t handler;
     void *handler_data;
     struct vapi_cq *next_watched;
@@ -177,6 +177,10 @@ struct vapi_fmr {
 /* A handle for `object`, which is of `hca` (0: is one itself); 0 when there are no more. */
 uint32_t vapi_handle_new(enum vapi_kind kind, uint32_t hca, void *object);
 void vapi_handle_free(uint32_t handle);
+/* Of a fork: none is given or taken while it happens, and none is left in the child. */
+void vapi_handles_hold(void);
+void vapi_handles_go_on(void);
+void vapi_handles_forget(void);
 /* The object, or NULL when the handle is not one of this kind. */
 void *vapi_object(MT_ulong_ptr_t handle, enum vapi_kind kind);
 
@@ -224,6 +228,7 @@ static inline bool vapi_held(const unsigned *users)
 /* hca.c: of the `mr` list and the `qps` table. */
 void vapi_qp_enter(struct vapi_qp *qp);
 void vapi_qp_leave(struct vapi_qp *qp);
+/* With the HCA's lock held, without which the queue pair may go. */
 struct vapi_qp *vapi_qp_by_number(struct vapi_hca *hca, uint32_t number);
 
 /* poll.c: takes completions of that queue pair off the CQ; opens or shuts the short way. */
@@ -240,6 +245,8 @@ bool vapi_lane_enter(struct vapi_lane *lane, uint64_t id, uint64_t tag, bool uns
                      uint64_t *wr_id);
 /* With the lane still locked: verbs has refused what was entered last. */
 void vapi_lane_undo(struct vapi_lane *lane, uint64_t wr_id, uint32_t silent);
+/* Whether the record is one of this queue's. */
+bool vapi_lane_has(const struct vapi_lane *lane, const struct vapi_record *record);
 /* The completion of a record: false when the program is not told of it. */
 bool vapi_record_done(struct vapi_record *record, bool success, uint64_t *id, uint32_t *freed);
 

@@ -6,6 +6,7 @@
  * ours.
  */
 #include "objects.h"
+#include "wc_status.h"
 
 #include <arpa/inet.h>
 #include <stddef.h>
@@ -38,24 +39,32 @@ _Static_assert((int)IBV_WC_SEND == VAPI_CQE_SQ_SEND_DATA &&
                    (int)IBV_WC_FETCH_ADD == VAPI_CQE_SQ_FETCH_ADD &&
                    (int)IBV_WC_BIND_MW == VAPI_CQE_SQ_BIND_MRW,
                "operations of the send queue");
-_Static_assert((int)IBV_WC_SUCCESS == VAPI_SUCCESS &&
-                   (int)IBV_WC_INV_EEC_STATE_ERR == VAPI_INV_EEC_STATE_ERR,
-               "statuses up to there");
 
-static VAPI_wc_status_t status_of(VAPI_wc_status_t status)
-{
-    if (status <= VAPI_INV_EEC_STATE_ERR) return status;
-    return status == IBV_WC_FATAL_ERR ? VAPI_COMP_FATAL_ERR : VAPI_COMP_GENERAL_ERR;
-}
+enum origin { SENT, RECEIVED, NOBODYS };
 
-/* Which queue a failed work request was of whose number tells nothing; -1: of no queue pair that is
- * left.  Verbs does not tell, but where a queue pair's queues complete in one CQ, receives have
- * VAPI_ID_RECEIVE. */
-static int was_recv(struct vapi_cq *cq, const VAPI_wc_desc_t *wc)
+/* Which queue a completion is of that is not a plain success, and what the program and its queue
+ * are to be told.  Verbs does not say it of one that failed: where a queue pair's queues complete
+ * in one CQ, its receives have VAPI_ID_RECEIVE.  Another thread may have destroyed the queue pair
+ * since verbs gave the completion, and its records with it; then it is nobody's.  *told is false
+ * when a completion is not for the program. */
+static enum origin look_up(struct vapi_cq *cq, const VAPI_wc_desc_t *wc, uint64_t *id,
+                           uint32_t *freed, bool *told)
 {
+    enum origin origin = NOBODYS;
+    pthread_mutex_lock(&cq->hca->lock);
     struct vapi_qp *qp = vapi_qp_by_number(cq->hca, wc->local_qp_num);
-    if (!qp) return -1;
-    return qp->recv_cq == cq && qp->send_cq != cq;
+    if (qp && *id & VAPI_ID_TRACKED) {
+        struct vapi_record *record = (struct vapi_record *)(uintptr_t)(*id & ~VAPI_ID_TRACKED);
+        if (vapi_lane_has(&qp->send, record))
+            origin = SENT;
+        else if (qp->srq || vapi_lane_has(&qp->recv, record))
+            origin = RECEIVED;
+        if (origin != NOBODYS)
+            *told = vapi_record_done(record, wc->status == VAPI_SUCCESS, id, freed);
+    } else if (qp)
+        origin = qp->recv_cq == cq && qp->send_cq != cq ? RECEIVED : SENT;
+    pthread_mutex_unlock(&cq->hca->lock);
+    return origin;
 }
 
 /* What is passed on as it is, because nothing is told of it that a program could rely on: the
@@ -66,20 +75,15 @@ static int was_recv(struct vapi_cq *cq, const VAPI_wc_desc_t *wc)
  * Makes VAPI's of what verbs has put into `wc`; false when the program is not told of it. */
 static bool translate(struct vapi_cq *cq, VAPI_wc_desc_t *wc)
 {
-    bool success = wc->status == VAPI_SUCCESS;
+    bool success = wc->status == VAPI_SUCCESS, told = true;
     uint64_t id = wc->id;
     uint32_t freed = 1;
-    int recv = 1;
+    enum origin origin = RECEIVED;
     if ((id & VAPI_ID_RECEIVE) == VAPI_ID_RECEIVE)
         id &= ~VAPI_ID_RECEIVE;
-    else if (id & VAPI_ID_TRACKED) {
-        struct vapi_record *record = (struct vapi_record *)(uintptr_t)(id & ~VAPI_ID_TRACKED);
-        recv = !record->lane || record->lane->is_recv;
-        if (!vapi_record_done(record, success, &id, &freed)) return false;
-    } else if (!success) {
-        recv = was_recv(cq, wc);
-        if (recv < 0) return false;
-    }
+    else if (!success || id & VAPI_ID_TRACKED)
+        origin = look_up(cq, wc, &id, &freed, &told);
+    if (origin == NOBODYS || !told) return false;
     if (success) {
         vapi_usual_finish(wc);
         wc->id = id;
@@ -87,8 +91,9 @@ static bool translate(struct vapi_cq *cq, VAPI_wc_desc_t *wc)
         return true;
     }
     VAPI_wc_desc_t failed = {.id = id,
-                             .status = status_of(wc->status),
-                             .opcode = recv ? VAPI_CQE_RQ_SEND_DATA : VAPI_CQE_SQ_SEND_DATA,
+                             .status = vapi_wc_status(wc->status),
+                             .opcode =
+                                 origin == RECEIVED ? VAPI_CQE_RQ_SEND_DATA : VAPI_CQE_SQ_SEND_DATA,
                              .vendor_err_syndrome = wc->vendor_err_syndrome,
                              .local_qp_num = wc->local_qp_num,
                              .free_res_count = freed};

@@ -87,3 +87,22 @@ void *vapi_object(MT_ulong_ptr_t handle, enum vapi_kind kind)
     if (__atomic_load_n(&slot->handle, __ATOMIC_ACQUIRE) != handle) return NULL;
     return slot->object;
 }
+
+void vapi_handles_hold(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void vapi_handles_go_on(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+void vapi_handles_forget(void)
+{
+    for (uint32_t i = 1; i < used; i++) {
+        struct vapi_slot *slot = slot_at(i);
+        slot->usual = slot->usual_recv = 0;
+        slot->handle = slot->handle >> GENERATION_SHIFT << GENERATION_SHIFT;
+    }
+}

@@ -87,7 +87,7 @@ if build $asan "${targets[@]}" "${units[@]}"; then
     device $asan softhca_cycles
     # A thread that is cancelled leaves marks on its stack, where the sanitizer's own exit then stumbles.
     ASAN_OPTIONS=detect_leaks=1:use_sigaltstack=0 device $asan tests/vapi/rules
-    ASAN_OPTIONS=detect_leaks=1 device $asan tests/vapi/hcas strangers
+    for case in strangers cycles leave; do ASAN_OPTIONS=detect_leaks=1 device $asan tests/vapi/hcas $case; done
     suite $asan unit
     suite $asan fuzz
     TEST_ROUNDS=/10 suite $asan sim

@@ -76,6 +76,8 @@ void event_rules(struct stage *s);
 void datagram_rules(struct stage *s);
 void srq_rules(struct stage *s);
 void string_rules(void);
+void word_rules(void);
+void life_rules(struct stage *s);
 void pure_rules(void);
 
 #endif

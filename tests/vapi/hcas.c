@@ -4,9 +4,12 @@
  */
 #include "ends.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void no_hca(void)
 {
@@ -158,6 +161,152 @@ static void small(void)
     close_stage(&s);
 }
 
+/* ---- from the first to the last, over and over
+ * --------------------------------------------------- */
+
+static int entries(const char *directory)
+{
+    int count = 0;
+    DIR *d = opendir(directory);
+    while (d && readdir(d)) count++;
+    if (d) closedir(d);
+    return count;
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int calls;
+
+static void await_calls(int wanted)
+{
+    pthread_mutex_lock(&lock);
+    while (calls < wanted) pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+static void note_call(void)
+{
+    pthread_mutex_lock(&lock);
+    calls++;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+static void on_completion(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, void *priv)
+{
+    note_call();
+}
+
+static void on_event(VAPI_hca_hndl_t hca, VAPI_event_record_t *record, void *priv) {}
+
+static void write_one(struct stage *s)
+{
+    NEED(VAPI_post_sr(s->hca, s->a.qp, request(s, VAPI_RDMA_WRITE, 1, 0, 8)));
+    need(await_wc(s, s->a.scq).status == VAPI_SUCCESS ? VAPI_OK : VAPI_EGEN, "a write");
+}
+
+static void cycles(void)
+{
+    struct wants w = {.signals = VAPI_SIGNAL_REQ_WR};
+    int files = 0, threads = 0;
+    for (int i = 0; i < 8; i++) {
+        struct stage s;
+        EVAPI_compl_handler_hndl_t handler, waiting;
+        EVAPI_async_handler_hndl_t async;
+        calls = 0;
+        open_stage(&s);
+        make_ends(&s, &w);
+        NEED(EVAPI_set_async_event_handler(s.hca, on_event, NULL, &async));
+        NEED(EVAPI_set_comp_eventh(s.hca, s.a.scq, on_completion, NULL, &handler));
+        NEED(EVAPI_set_comp_eventh(s.hca, s.a.rcq, EVAPI_POLL_CQ_UNBLOCK_HANDLER, NULL, &waiting));
+        NEED(VAPI_req_comp_notif(s.hca, s.a.scq, VAPI_NEXT_COMP));
+        write_one(&s);
+        await_calls(1);
+        NEED(EVAPI_clear_comp_eventh(s.hca, handler));
+        NEED(EVAPI_clear_comp_eventh(s.hca, waiting));
+        if (i % 2) NEED(EVAPI_clear_async_event_handler(s.hca, async));
+        drop_ends(&s);
+        close_stage(&s);
+        if (i == 3) {
+            files = entries("/proc/self/fd");
+            threads = entries("/proc/self/task");
+        }
+    }
+    is_number(entries("/proc/self/fd"), files,
+              "no descriptors are left of an HCA that was released");
+    is_number(entries("/proc/self/task"), threads, "and no threads");
+}
+
+/* The last handler destroys everything and releases the HCA, from the library's own thread. */
+static void destroys_all(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, void *priv)
+{
+    struct stage *s = priv;
+    await_calls(1); /* the post has returned */
+    NEED(EVAPI_clear_comp_eventh(hca, cq));
+    drop_ends(s);
+    close_stage(s);
+    note_call();
+}
+
+static void leave(void)
+{
+    for (int i = 0; i < 4; i++) {
+        struct stage s;
+        struct wants w = {.signals = VAPI_SIGNAL_REQ_WR};
+        EVAPI_compl_handler_hndl_t handler;
+        calls = 0;
+        open_stage(&s);
+        make_ends(&s, &w);
+        NEED(EVAPI_set_comp_eventh(s.hca, s.a.scq, destroys_all, &s, &handler));
+        NEED(VAPI_req_comp_notif(s.hca, s.a.scq, VAPI_NEXT_COMP));
+        NEED(VAPI_post_sr(s.hca, s.a.qp, request(&s, VAPI_RDMA_WRITE, 1, 0, 8)));
+        note_call();
+        await_calls(2);
+        is_code(VAPI_query_hca_cap(s.hca, NULL, NULL), VAPI_EINVAL_HCA_HNDL,
+                "a handler releases the HCA that calls it");
+    }
+}
+
+static void in_child(struct stage *s)
+{
+    struct stage own;
+    struct wants w = {.signals = VAPI_SIGNAL_REQ_WR};
+    VAPI_wc_desc_t wc;
+    if (VAPI_query_hca_cap(s->hca, NULL, NULL) != VAPI_EINVAL_HCA_HNDL) _exit(2);
+    if (VAPI_poll_cq(s->hca, s->a.scq, &wc) != VAPI_EINVAL_HCA_HNDL) _exit(3);
+    if (VAPI_post_sr(s->hca, s->a.qp, request(s, VAPI_RDMA_WRITE, 1, 0, 8)) != VAPI_EINVAL_HCA_HNDL)
+        _exit(4);
+    open_stage(&own);
+    make_ends(&own, &w);
+    write_one(&own);
+    drop_ends(&own);
+    close_stage(&own);
+    _exit(0);
+}
+
+static void forks(void)
+{
+    struct stage s;
+    struct wants w = {.signals = VAPI_SIGNAL_REQ_WR};
+    EVAPI_compl_handler_hndl_t handler;
+    int status;
+    open_stage(&s);
+    make_ends(&s, &w);
+    NEED(EVAPI_set_comp_eventh(s.hca, s.b.scq, on_completion, NULL, &handler)); /* a thread */
+    write_one(&s);
+    pid_t child = fork();
+    if (child == 0) in_child(&s);
+    write_one(&s);
+    waitpid(child, &status, 0);
+    is_number(WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status, 0,
+              "a child has no handles of its parent's, and attaches anew");
+    write_one(&s);
+    is_true(true, "and the parent goes on");
+    NEED(EVAPI_clear_comp_eventh(s.hca, handler));
+    drop_ends(&s);
+    close_stage(&s);
+}
+
 static const struct {
     const char *name, *devices;
     void (*run)(void);
@@ -176,6 +325,9 @@ static const struct {
      "1x1;max_qp=2,max_cq=4,max_cqe=100,max_sge=3,max_srq=0,max_inline_data=64,max_qp_rd_atom=255,"
      "max_qp_init_rd_atom=7",
      small},
+    {"cycles", "2x1", cycles},
+    {"leave", "1x1", leave},
+    {"fork", "1x1", forks},
 };
 
 int main(int argc, char **argv)
@@ -187,6 +339,6 @@ int main(int argc, char **argv)
         cases[i].run();
         return finish();
     }
-    fprintf(stderr, "usage: hcas none|maker|list|strangers|ports|small\n");
+    fprintf(stderr, "usage: hcas CASE, as in run.sh\n");
     return 2;
 }

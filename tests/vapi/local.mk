@@ -4,7 +4,7 @@ vapi_cppflags = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/other/vapi/include
 vapi_ldadd = libvapi.la libsofthca.la $(VERBS_LIBS) -lpthread
 check_PROGRAMS += tests/vapi/rules
 tests_vapi_rules_SOURCES = tests/vapi/rules.c tests/vapi/ends.c tests/vapi/ends.h tests/vapi/hca.c tests/vapi/memory.c tests/vapi/other.c tests/vapi/poll.c tests/vapi/qp.c \
-	tests/vapi/post.c tests/vapi/pure.c other/vapi/qp_rules.c
+	tests/vapi/post.c tests/vapi/pure.c tests/vapi/lives.c other/vapi/errors.c other/vapi/event_record.c other/vapi/qp_rules.c
 tests_vapi_rules_CPPFLAGS = $(vapi_cppflags)
 tests_vapi_rules_LDADD = $(vapi_ldadd)
 # headers.sh links with these

@@ -8,6 +8,7 @@ int main(void)
     struct stage s;
     setenv("SOFTHCA", "on", 1);
     string_rules();
+    word_rules();
     pure_rules();
     open_stage(&s);
     hca_rules(&s);
@@ -20,6 +21,7 @@ int main(void)
     datagram_rules(&s);
     srq_rules(&s);
     event_rules(&s);
+    life_rules(&s);
     close_stage(&s);
     return finish();
 }
