@@ -97,15 +97,16 @@ left_shm() {
     for host in $(seq $hosts); do on "$host" sh -c 'ls -A /dev/shm'; done
 }
 
-spawner=ssh patience=2 inside=() slurm=()
+spawner=ssh patience=2 inside=() alone=() slurm=()
 # Runs COMMAND by the launcher on host 1; what it leaves behind is added to $wrong.
 job() { # LABEL N PROGRAM ARGS...
-    local label=$1 n=$2 start
+    local label=$1 n=$2 start launch=("${alone[@]}")
     shift 2
+    [ ${#launch[@]} -gt 0 ] || launch=("$TEST_LAUNCH" "-spawner=$spawner" -n)
     log=$TEST_LOG/hosts_${label//[^A-Za-z0-9_]/_}.log marker=job.$$.$tap_count wrong=''
     start=$(now_ms)
     TEST_MARKER=$marker TEST_EXPECT_RANKS=$n on 1 timeout -k 5 $bound \
-        "${inside[@]}" "$TEST_LAUNCH" "-spawner=$spawner" -n "$n" "$@" >"$log" 2>&1 <"${input:-/dev/null}"
+        "${inside[@]}" "${launch[@]}" "$n" "$@" >"$log" 2>&1 <"${input:-/dev/null}"
     status=$? ms=$(($(now_ms) - start))
     no_orphans "$marker" $patience || wrong+='; processes left behind'
     [ -z "$(left_shm)" ] || wrong+='; files left in /dev/shm'
@@ -389,20 +390,20 @@ slurm_lives() {
     for pid in "${slurm[@]}"; do kill -0 "$pid" 2>/dev/null || return 1; done
 }
 start_slurm() {
-    local host
+    local host until=$((SECONDS + bound))
     rm -f "$TEST_LOG"/hosts_slurm*.log
     slurm_files || return 1
     slurm_daemon 1 slurmctld
     for host in $(seq $hosts); do slurm_daemon "$host" slurmd; done
     until [ "$(on 1 sinfo -h -o %D -t idle 2>/dev/null)" = $hosts ]; do
-        slurm_lives || return 1
+        slurm_lives && [ $SECONDS -lt $until ] || return 1
         sleep 0.1 # between two looks
     done
 }
 if ! offers pmix || ! has srun slurmctld slurmd salloc; then
     tap_skip "srun over hosts" "no pmix module, or no Slurm (Debian: slurmctld slurmd slurm-client)"
 elif ! start_slurm; then
-    tap_skip "srun over hosts" "Slurm does not run here: $(grep -hE 'fatal|error' "$TEST_LOG"/hosts_slurm*.log | tail -n 1)"
+    tap_skip "srun over hosts" "Slurm does not run here: $(grep -hE 'fatal:|initialization failed' "$TEST_LOG"/hosts_slurm*.log | tail -n 1)"
 else
     unset PMIRUN_CMD MPIRUN_CMD
     inside=(salloc -Q "-N$hosts") # the launcher is on the first host, what srun starts is on all
@@ -412,6 +413,10 @@ else
     ends "srun: standard input reaches rank 0 and nobody else" 0
     job "srun before_attach" 3 "$(program testexit)" before_attach_one last
     ends "srun: before_attach_one last between hosts" 13
+    alone=(srun --mpi=pmix -n)
+    job "srun alone" 3 "$(program testhello)"
+    all_rules
+    ends "srun without gasnetrun" 0
 fi
 
 tap_end

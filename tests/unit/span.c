@@ -14,7 +14,8 @@
 /* ---- what span.c calls */
 
 static const char *console_hosts; /* the launching console's SOFTHCA_HOSTS */
-static const char *others[2];     /* addresses of ranks 0 and 1 */
+static const char *others[3];     /* addresses of the ranks */
+static uint32_t ranks;
 static unsigned exchanges;
 
 void gasneti_fatal(const char *format, ...)
@@ -42,11 +43,11 @@ static gasnetc_address_t address_of(const char *text)
 void bootstrap_exchange(const void *mine, size_t len, void *all)
 {
     exchanges++;
-    for (int r = 0; r < 2; r++) {
+    for (uint32_t r = 0; r < ranks; r++) {
         gasnetc_site_t site = {0};
         site.addresses[0] = address_of(others[r]);
-        memset(site.secret, 0xa0 + r, sizeof site.secret);
-        memcpy((char *)all + (size_t)r * len, &site, len);
+        memset(site.secret, (int)(0xa0 + r), sizeof site.secret);
+        memcpy((char *)all + r * len, &site, len);
     }
 }
 
@@ -105,8 +106,10 @@ static void test_choosing(void)
 
 static const char *hosts_told(uint32_t hosts, const char *own, const char *console)
 {
-    static const uint32_t host_of[2] = {0, 1}, one_host[2];
-    struct bootstrap_job job = {.size = 2, .host_of = hosts == 2 ? host_of : one_host};
+    static const uint32_t host_of[3] = {0, 1, 2}, one_host[2];
+    struct bootstrap_job job = {.size = hosts == 1 ? 2 : hosts,
+                                .host_of = hosts == 1 ? one_host : host_of};
+    ranks = job.size;
     unsetenv("SOFTHCA_HOSTS");
     unsetenv("SOFTHCA_SECRET");
     if (own) setenv("SOFTHCA_HOSTS", own, 1);
@@ -132,6 +135,9 @@ static void test_telling(void)
     others[1] = others[0];
     check(!strcmp(hosts_told(2, NULL, NULL), "nothing") && exchanges == 1,
           "two names of one machine are not told");
+    others[2] = "10.0.0.2/24";
+    check(!strcmp(hosts_told(3, NULL, NULL), "10.0.0.1,10.0.0.2"),
+          "of three names, two of them of one machine, two are told");
 }
 
 int main(int argc, char **argv)
