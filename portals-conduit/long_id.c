@@ -38,10 +38,9 @@ static long_id_half_t **bucket_of(long_ids_t *ids, uint32_t source, uint32_t num
 enum long_id_meeting long_ids_meet(long_ids_t *ids, uint32_t source, uint32_t number,
                                    bool is_header, long_id_half_t **half)
 {
-    long_id_half_t **link = bucket_of(ids, source, number), *found;
-    while ((found = *link) && (found->source != source || found->number != number))
-        link = &found->next;
-    *half = found;
+    long_id_half_t **link = bucket_of(ids, source, number);
+    while (*link && ((*link)->source != source || (*link)->number != number)) link = &(*link)->next;
+    long_id_half_t *found = *half = *link;
     if (found) {
         if (found->is_header == is_header) return LONG_ID_TWICE;
         *link = found->next;

@@ -8,16 +8,16 @@ if ! command -v cppcheck >/dev/null; then
     tap_end
 fi
 
-# analyse NAME ARGUMENTS...
+# analyse NAME CONDUIT ARGUMENTS...: as that conduit's library sees it.
 analyse() {
-    local name=$1 log=$TEST_LOG/cppcheck-$1.log status
-    shift
+    local name=$1 conduit=$2 log=$TEST_LOG/cppcheck-$1.log status
+    shift 2
     cppcheck -q -j "$(nproc)" --std=c11 --enable=warning,performance,portability --inline-suppr \
         --error-exitcode=1 --template='{file}:{line}: {severity}: {message} [{id}]' \
-        -I. -Iinclude -Iinclude/ibv-conduit -Icore/ib -Iibv-conduit -I"$TEST_BUILD" \
-        -I"$TEST_BUILD/include" -D__linux__ -D__x86_64__ -D__GNUC__=12 -D_GNU_SOURCE \
-        -DPTHREAD_MUTEX_INITIALIZER='{0}' -DPTHREAD_RWLOCK_INITIALIZER='{0}' \
-        -DGASNET_NDEBUG -DGASNETC_PARAMS_DEF='"ibv-conduit/params.def"' -DNET_IB_POLL_LOCK=0 -DGASNETI_NO_LINKCHECK "$@" >"$log" 2>&1
+        -I. -Iinclude "-Iinclude/$conduit-conduit" -Icore/ib "-I$conduit-conduit" -Iother/vapi/include \
+        -Iother/portals3/include -I"$TEST_BUILD" -I"$TEST_BUILD/include" -D__linux__ -D__x86_64__ -D__GNUC__=12 \
+        -D_GNU_SOURCE -DPTHREAD_MUTEX_INITIALIZER='{0}' -DPTHREAD_RWLOCK_INITIALIZER='{0}' -DGASNET_NDEBUG \
+        "-DGASNETC_PARAMS_DEF=\"$conduit-conduit/params.def\"" -DGASNETI_NO_LINKCHECK "$@" >"$log" 2>&1
     status=$?
     tap_ok $status "cppcheck finds nothing in $name"
     [ $status -eq 0 ] || tap_tail "$log"
@@ -26,7 +26,9 @@ analyse() {
 # Objects that these return by a pointer to their inside look leaked to it.
 given_away=(--suppress=memleak:other/softhca/device.c --suppress=memleak:other/softhca/qp.c)
 
-analyse core -DGASNET_PAR core extended-ref
-analyse examples -DGASNET_SEQ examples
-analyse other "${given_away[@]}" other
+analyse core ibv -DGASNET_PAR -DNET_IB_POLL_LOCK=0 core extended-ref
+analyse vapi-conduit vapi -DGASNET_PAR -DNET_IB_POLL_LOCK=1 core/ib
+analyse portals-conduit portals -DGASNET_PAR portals-conduit
+analyse examples ibv -DGASNET_SEQ examples
+analyse other ibv "${given_away[@]}" other
 tap_end
