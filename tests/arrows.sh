@@ -56,6 +56,10 @@ forbid "include/ includes nothing of the inside" '(.*/)?(core|extended-ref|other
 forbid "extended-ref includes no network's header" "$networks" extended-ref
 forbid "conduit shims include nothing above the core" '(.*/)?extended-ref/.*' ibv-conduit vapi-conduit portals-conduit
 
+found=$(grep -nE '\b(ibv|rdma)_[a-z_]+[[:space:]]*\(|infiniband/|rdma/' portals-conduit/*.[ch])
+tap_ok "$([ -z "$found" ]; echo $?)" "PO-1 portals-conduit knows Portals alone, and no verbs"
+if [ -n "$found" ]; then tap_note "$found"; fi
+
 # A bare #include "am.h" would slip through the patterns above where -I reaches core/.
 core_names=$(headers_of core)
 own=$(mktemp "$tap_scratch/own.XXXX")
