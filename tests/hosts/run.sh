@@ -191,13 +191,13 @@ ends_badly() { # LABEL
     ends "$1" "$status"
 }
 
-for case in "all_return_7 7" "all_exit_9 9" "one_exits_others_poll 11" "one_exits_others_sleep 11" \
-    "handler_on_peer 12" "before_attach_one 13" "one_calls_underscore_exit -" "killed_others_poll -" \
-    "killed_others_sleep -" "segv -"; do
-    read -r name code <<<"$case"
-    for who in first last; do
-        [ $who = first ] || [[ $name != all_* ]] || continue
-        job "exit $name $who" 3 "$(program testexit)" "$name" $who
+# The family exit has all of them, on one machine.
+for case in "all_return_7 7 first" "all_exit_9 9 first" "one_exits_others_poll 11 last" "one_exits_others_sleep 11 first" \
+    "handler_on_peer 12 last" "before_attach_one 13 first" "one_calls_underscore_exit - last" "killed_others_poll - first last" \
+    "killed_others_sleep - last" "segv - first"; do
+    read -r name code whos <<<"$case"
+    for who in $whos; do
+        job "exit $name $who" 3 "$(program testexit)" "$name" "$who"
         if [ "$code" = - ]; then ends_badly "$name $who between hosts"; else ends "$name $who between hosts" "$code"; fi
     done
 done
@@ -328,12 +328,9 @@ has() { # COMMAND...: all of them are here
 offers() { [ -f "$TEST_BUILD/other/spawner/gasnet-spawner-$1.so" ]; }
 foreign_jobs() { # WAY
     patience=5
-    job "$1 testhello" 3 "$(program testhello par)"
+    job "$1 testhello" 4 "$(program testhello par)"
     all_rules
-    ends "$1: testhello par, one process per host" 0
-    job "$1 testam" 4 "$(program testam)"
-    all_rules
-    ends "$1: testam seq, two processes on the first of three hosts" 0
+    ends "$1: testhello par, two processes on the first of three hosts" 0
     job "$1 codes" 3 "$(program testexit)" one_exits_others_poll last
     ends "$1: one_exits_others_poll last between hosts" 11
     job "$1 killed" 3 "$(program testexit)" killed_others_sleep last
