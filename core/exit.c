@@ -184,7 +184,10 @@ static void come_again(void)
     if (atomic_load(&closing)) _exit(gasnetc_exit_code());
 }
 
-/* The launcher is about to end processes that may not know why. */
+/* The launcher is about to end processes that may not know why.  The job's status is the code all
+ * the same, 0 included: a client that calls gasnet_exit(0) asks for that end of all, whatever they
+ * are at.  But no 0 hides a code that anybody else wanted, or a death: see become_master and
+ * gasnetc_exit_time_over, and the launcher's ssh_job.c. */
 static void warn_time_over(bool master, uint32_t answers)
 {
     char heard[64] = "node 0 did not answer";

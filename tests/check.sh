@@ -83,6 +83,8 @@ family conduit "$TEST_SOURCE/run-conduit.sh"
 for conduit in vapi portals; do
     if [ -x "$TEST_BUILD/gasnetrun_$conduit" ]; then
         family conduit-$conduit env -u TEST_LAUNCH TEST_CONDUIT=$conduit "$TEST_SOURCE/run-conduit.sh"
+        family exit-$conduit env -u TEST_LAUNCH TEST_CONDUIT=$conduit TEST_NPROCS="${TEST_NPROCS:-3}" \
+            TEST_SPAWNERS="${TEST_SPAWNERS:-ssh}" TEST_ROUNDS="${TEST_ROUNDS:-60}" "$TEST_SOURCE/exit.sh"
     fi
 done
 family env "$TEST_SOURCE/env.sh"

@@ -213,6 +213,7 @@ static int exits(void)
     leave(11);
 }
 
+/* The end that was asked for, also when the others do not hear of it and are killed. */
 static int exits_with_0(void)
 {
     leave(0);
