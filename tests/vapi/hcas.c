@@ -5,6 +5,9 @@
 #include "ends.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
+#include <endian.h>
+#include <infiniband/verbs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,6 +160,131 @@ static void small(void)
     VAPI_qp_attr_mask_t mask;
     NEED(VAPI_query_qp(s.hca, s.a.qp, &got, &mask, &init));
     is_true(got.ous_dst_rd_atom == 4 && got.qp_ous_rd_atom == 4, "depths that fit are as asked");
+    drop_ends(&s);
+    close_stage(&s);
+}
+
+/* ---- a device that tells what no software device does, in front of it
+ * ------------------------------------ */
+
+static bool odd;
+
+__attribute__((visibility("default"))) int ibv_query_device(struct ibv_context *context,
+                                                            struct ibv_device_attr *a)
+{
+    int (*next)(struct ibv_context *, struct ibv_device_attr *);
+    *(void **)&next = dlsym(RTLD_NEXT, "ibv_query_device");
+    int error = next(context, a);
+    if (error || !odd) return error;
+    a->fw_ver[0] = '\0';
+    a->node_guid = htobe64(0x0102030405060708);
+    a->device_cap_flags = ~0u;
+    a->page_size_cap = UINT64_C(0x1fffff000) & ~(UINT64_C(1) << 31);
+    a->max_qp = -1;
+    a->max_qp_wr = 1 << 30;
+    a->max_sge = 100;
+    a->max_sge_rd = 3;
+    a->max_cq = 17;
+    a->max_cqe = 1 << 30;
+    a->max_mr = 19;
+    a->max_mr_size = UINT64_MAX;
+    a->max_pd = 20;
+    a->max_qp_rd_atom = 1000;
+    a->max_qp_init_rd_atom = 300;
+    a->max_ee_rd_atom = 21;
+    a->max_ee_init_rd_atom = 22;
+    a->max_res_rd_atom = 1 << 20;
+    a->atomic_cap = IBV_ATOMIC_NONE;
+    a->max_ee = 23;
+    a->max_rdd = 24;
+    a->max_mw = 25;
+    a->max_raw_ipv6_qp = 26;
+    a->max_raw_ethy_qp = 27;
+    a->max_mcast_grp = 28;
+    a->max_mcast_qp_attach = 29;
+    a->max_total_mcast_qp_attach = 30;
+    a->max_ah = 31;
+    a->max_srq = 32;
+    a->max_srq_wr = 1 << 30;
+    a->max_srq_sge = 100;
+    a->max_pkeys = 33;
+    a->local_ca_ack_delay = 34;
+    return 0;
+}
+
+static void odd_device(void)
+{
+    static const unsigned char guid[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    struct stage s;
+    VAPI_hca_vendor_t v;
+    VAPI_hca_cap_t c;
+    odd = true;
+    open_stage(&s);
+    NEED(VAPI_query_hca_cap(s.hca, &v, &c));
+    is_number((long long)v.fw_ver, 0, "no firmware version");
+    is_true(c.max_num_qp == 0 && c.max_qp_ous_wr == 16384 && c.max_num_sg_ent == 30 &&
+                c.max_num_ent_cq == 131071 && c.max_wqe_per_srq == 16384 &&
+                c.max_srq_sentries == 30,
+            "sizes that would not work together are not told");
+    is_true(c.max_qp_ous_rd_atom == 255 && c.max_qp_init_rd_atom == 255 && c.max_res_rd_atom == 255,
+            "what has 8 bits is no more than 255");
+    is_true(c.flags == 0x1fff && c.srq_resize_supported && c.page_size_cap == 1u << 30 &&
+                memcmp(c.node_guid, guid, sizeof guid) == 0,
+            "flags, the largest page of 32 bits, the GUID as it is");
+    is_true(c.max_num_sg_ent_rd == 3 && c.max_num_cq == 17 && c.max_num_mr == 19 &&
+                c.max_mr_size == UINT64_MAX && c.max_pd_num == 20 && c.max_ee_ous_rd_atom == 21 &&
+                c.max_ee_init_rd_atom == 22 && c.max_ee_num == 23 && c.max_rdd_num == 24 &&
+                c.max_mw_num == 25 && c.max_raw_ipv6_qp == 26 && c.max_raw_ethy_qp == 27 &&
+                c.max_mcast_grp_num == 28 && c.max_mcast_qp_attach_num == 29 &&
+                c.max_total_mcast_qp_attach_num == 30 && c.max_ah_num == 31 &&
+                c.max_num_srq == 32 && c.max_pkeys == 33 && c.local_ca_ack_delay == 34 &&
+                c.phys_port_num == 1 && c.max_num_fmr == 19 && c.max_num_map_per_fmr > 0 &&
+                c.atomic_cap == VAPI_ATOMIC_CAP_NONE,
+            "all else as the device has it");
+    struct wants w = {.signals = VAPI_SIGNAL_REQ_WR, .raw = true};
+    make_ends(&s, &w);
+    VAPI_qp_attr_t a = {
+        .qp_state = VAPI_INIT, .port = 1, .remote_atomic_flags = VAPI_EN_REM_ATOMIC_OP};
+    VAPI_qp_attr_mask_t mask =
+        QP_ATTR_QP_STATE | QP_ATTR_PKEY_IX | QP_ATTR_PORT | QP_ATTR_REMOTE_ATOMIC_FLAGS;
+    VAPI_qp_cap_t cap;
+    is_code(VAPI_modify_qp(s.hca, s.a.qp, &a, &mask, &cap), VAPI_ENOSYS_ATOMIC,
+            "the right to atomics where there are none");
+    a.remote_atomic_flags = VAPI_EN_REM_WRITE;
+    is_code(VAPI_modify_qp(s.hca, s.a.qp, &a, &mask, &cap), VAPI_OK, "another right");
+    drop_ends(&s);
+    close_stage(&s);
+}
+
+/* Of a port, each member is what verbs tells. */
+static void whole_port(void)
+{
+    struct stage s;
+    struct wants w = {.raw = true};
+    struct ibv_port_attr p;
+    open_stage(&s);
+    make_ends(&s, &w);
+    struct ibv_context *context = vapi_slot_of(s.a.scq)->verbs.cq->context;
+    if (ibv_query_port(context, 1, &p)) NEED(VAPI_EGEN);
+    const VAPI_hca_port_t *v = &s.port;
+    is_true(v->max_mtu == p.active_mtu && v->max_msg_sz == p.max_msg_sz && v->lid == p.lid &&
+                v->lmc == p.lmc && (int)v->state == (int)p.state &&
+                v->capability_mask == p.port_cap_flags && v->max_vl_num == p.max_vl_num &&
+                v->bad_pkey_counter == p.bad_pkey_cntr &&
+                v->qkey_viol_counter == p.qkey_viol_cntr && v->sm_lid == p.sm_lid &&
+                v->sm_sl == p.sm_sl && v->pkey_tbl_len == p.pkey_tbl_len &&
+                v->gid_tbl_len == p.gid_tbl_len && v->subnet_timeout == p.subnet_timeout &&
+                v->initTypeReply == p.init_type_reply,
+            "a port is as verbs tells");
+    VAPI_mr_hndl_t mr[8];
+    VAPI_mr_t want = s.keys, got;
+    VAPI_ret_t code = VAPI_OK;
+    int made = 0;
+    want.type = VAPI_MR;
+    while (made < 8 && (code = VAPI_register_mr(s.hca, &want, &mr[made], &got)) == VAPI_OK) made++;
+    is_code(code, VAPI_EAGAIN, "more regions than there may be");
+    is_number(made, 3, "as many as there may be");
+    while (made > 0) NEED(VAPI_deregister_mr(s.hca, mr[--made]));
     drop_ends(&s);
     close_stage(&s);
 }
@@ -325,6 +453,8 @@ static const struct {
      "1x1;max_qp=2,max_cq=4,max_cqe=100,max_sge=3,max_srq=0,max_inline_data=64,max_qp_rd_atom=255,"
      "max_qp_init_rd_atom=7",
      small},
+    {"odd", "1x1", odd_device},
+    {"port", "1x1;max_mr=4;lmc=1,gids=4", whole_port},
     {"cycles", "2x1", cycles},
     {"leave", "1x1", leave},
     {"fork", "1x1", forks},

@@ -6,7 +6,7 @@ cd "$TEST_BUILD" || exit 1
 export SOFTHCA=on
 
 tap_program vapi "every call and code" tests/vapi/rules
-for hcas in none maker list strangers ports small cycles leave fork; do
+for hcas in none maker list strangers ports small odd port cycles leave fork; do
     tap_program vapi "HCAs: $hcas" tests/vapi/hcas $hcas
 done
 
