@@ -154,7 +154,7 @@ int ptli_put(struct ptli_asked *asked, ptl_ack_req_t ack)
     struct ptli_engine *engine;
     struct ptli_peer *peer;
     struct ptli_md *md;
-    bool is_long, failing;
+    bool is_long, answered, failing;
     int result;
     if (!(engine = ptli_engine_of(asked->md, PTLI_MD, PTL_MD_INVALID, &result))) return result;
     peer = find_peer(engine, asked->target, &result);
@@ -178,7 +178,8 @@ int ptli_put(struct ptli_asked *asked, ptl_ack_req_t ack)
     operation->md_serial = md->slot.serial;
     /* Without a queue the ACK could only be thrown away. */
     operation->asks_ack = ack == PTL_ACK_REQ && md->eq;
-    operation->waits = PTLI_WAITS_MESSAGE;
+    answered = operation->asks_ack || is_long;
+    operation->waits = PTLI_WAITS_MESSAGE | (answered ? PTLI_WAITS_ANSWER : 0);
     ptli_md_hold(md);
     ptli_md_count(md);
     ptli_log(engine, md, PTL_EVENT_SEND_START, &operation->told);
@@ -191,8 +192,7 @@ int ptli_put(struct ptli_asked *asked, ptl_ack_req_t ack)
         return PTL_OK;
     }
     if (fast(engine, operation, true)) return PTL_OK;
-    if (operation->asks_ack || is_long) {
-        operation->waits |= PTLI_WAITS_ANSWER;
+    if (answered) {
         operation->message.header.flags |= PTLI_ANSWER;
         if (operation->asks_ack) operation->message.header.flags |= PTLI_ASKS_ACK;
     }

@@ -339,6 +339,7 @@ void ptli_verbs_give_back(struct ptli_node *node); /* what is queued, as failed 
 void ptli_verbs_cannot_post(struct ptli_link *link) __attribute__((cold));
 /* posting; a work request with nothing behind it, for whom it completes or not */
 bool ptli_verbs_nudge(struct ptli_link *link, enum ibv_wr_opcode opcode);
+int ptli_verbs_buffers_open(struct ptli_verbs *v);
 void ptli_verbs_buffers_free(struct ptli_verbs *v);
 
 /* verbs_quick.c */

@@ -112,6 +112,7 @@ static int open_steps(struct ptli_verbs *v, const struct ptli_launch *told, ptl_
     int code = ptli_verbs_name(v, wished);
     if (code == PTL_OK) code = ptli_verbs_device_open(v);
     if (code == PTL_OK) code = ptli_verbs_receives_open(v);
+    if (code == PTL_OK) code = ptli_verbs_buffers_open(v);
     return code;
 }
 

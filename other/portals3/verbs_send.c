@@ -90,6 +90,18 @@ static void put_buffer(struct ptli_verbs *v, struct ptli_link *link, struct ptli
     link->buffers--;
 }
 
+/* The first ones, so that messages can be sent when nothing more can be registered. */
+int ptli_verbs_buffers_open(struct ptli_verbs *v)
+{
+    more_buffers(v);
+    if (v->buffers) return PTL_OK;
+    ptli_verbs_say(v,
+                   "cannot register %zu KiB of send buffers: raise the limit of locked memory "
+                   "(ulimit -l) or lower PTL_EAGER",
+                   (size_t)CHUNK * ptli_receive_size(v) / 1024);
+    return PTL_NO_SPACE;
+}
+
 void ptli_verbs_buffers_free(struct ptli_verbs *v)
 {
     for (struct ptli_chunk *chunk; (chunk = v->chunks);) {

@@ -22,9 +22,14 @@ portals3_network = other/portals3/libinner.la libsofthca.la $(VERBS_LIBS)
 tests_portals3_traffic_SOURCES = tests/portals3/traffic.c $(portals3_family)
 tests_portals3_traffic_CPPFLAGS = $(portals3_cppflags)
 tests_portals3_traffic_LDADD = $(portals3_network)
-tests_portals3_trouble_SOURCES = tests/portals3/trouble.c $(portals3_family)
+portals3_scene = tests/portals3/scene.c tests/portals3/scene.h $(portals3_family)
+tests_portals3_trouble_SOURCES = tests/portals3/trouble.c $(portals3_scene)
 tests_portals3_trouble_CPPFLAGS = $(portals3_cppflags)
 tests_portals3_trouble_LDADD = $(portals3_network)
+check_PROGRAMS += tests/portals3/bustle
+tests_portals3_bustle_SOURCES = tests/portals3/bustle.c $(portals3_scene)
+tests_portals3_bustle_CPPFLAGS = $(portals3_cppflags)
+tests_portals3_bustle_LDADD = $(portals3_network)
 
 check_PROGRAMS += tests/bench/portals3
 tests_bench_portals3_SOURCES = tests/bench/portals3.c $(portals3_family)

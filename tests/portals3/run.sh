@@ -21,5 +21,7 @@ for processes in 1 2 8; do
 done
 tap_program portals3 "random traffic" ./traffic 8 3000
 tap_program portals3 "trouble" ./trouble
+tap_program portals3 "bustle" ./bustle
 SOFTHCA_DEVICES='1x1;max_mr=40' tap_program portals3 "trouble, few regions" ./trouble refused
+SOFTHCA_DEVICES='1x1;max_mr=1' tap_program portals3 "trouble, no regions" ./trouble none
 tap_end
