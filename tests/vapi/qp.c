@@ -1,6 +1,8 @@
 /* qp.c - queue pairs and completion queues: made, changed, asked and destroyed. */
 #include "ends.h"
 
+#include <dlfcn.h>
+#include <infiniband/verbs.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,6 +204,123 @@ static void broken(struct stage *s)
     drop_ends(s);
 }
 
+/* ---- what verbs is told
+ * -------------------------------------------------------------------------- */
+
+static bool capturing;
+static int captured_mask;
+static struct ibv_qp_attr captured;
+
+__attribute__((visibility("default"))) int ibv_modify_qp(struct ibv_qp *qp,
+                                                         struct ibv_qp_attr *attr, int mask)
+{
+    int (*next)(struct ibv_qp *, struct ibv_qp_attr *, int);
+    *(void **)&next = dlsym(RTLD_NEXT, "ibv_modify_qp");
+    if (!capturing) return next(qp, attr, mask);
+    captured = *attr;
+    captured_mask = mask;
+    return 0;
+}
+
+/* Every attribute, alone where it may come alone, becomes the one of verbs that it is and no other.
+ */
+static void translated(struct stage *s)
+{
+    static const struct {
+        VAPI_qp_state_t to;
+        VAPI_qp_attr_mask_t vapi;
+        int verbs;
+    } known[] = {
+        {VAPI_INIT, QP_ATTR_PKEY_IX | QP_ATTR_PORT | QP_ATTR_REMOTE_ATOMIC_FLAGS,
+         IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS},
+        {VAPI_INIT, QP_ATTR_PKEY_IX, IBV_QP_PKEY_INDEX},
+        {VAPI_INIT, QP_ATTR_PORT, IBV_QP_PORT},
+        {VAPI_RTR,
+         QP_ATTR_AV | QP_ATTR_PATH_MTU | QP_ATTR_RQ_PSN | QP_ATTR_QP_OUS_RD_ATOM |
+             QP_ATTR_DEST_QP_NUM | QP_ATTR_MIN_RNR_TIMER,
+         IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_DEST_QPN |
+             IBV_QP_MIN_RNR_TIMER},
+        {VAPI_RTS,
+         QP_ATTR_SQ_PSN | QP_ATTR_TIMEOUT | QP_ATTR_RETRY_COUNT | QP_ATTR_RNR_RETRY |
+             QP_ATTR_OUS_DST_RD_ATOM,
+         IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+             IBV_QP_MAX_QP_RD_ATOMIC},
+        {VAPI_RTS, QP_ATTR_ALT_PATH, IBV_QP_ALT_PATH},
+        {VAPI_RTS, QP_ATTR_PATH_MIG_STATE, IBV_QP_PATH_MIG_STATE},
+        {VAPI_SQD, QP_ATTR_EN_SQD_ASYN_NOTIF, IBV_QP_EN_SQD_ASYNC_NOTIFY},
+        {VAPI_SQD, QP_ATTR_AV, IBV_QP_AV},
+        {VAPI_SQD, QP_ATTR_QP_OUS_RD_ATOM, IBV_QP_MAX_DEST_RD_ATOMIC},
+        {VAPI_SQD, QP_ATTR_OUS_DST_RD_ATOM, IBV_QP_MAX_QP_RD_ATOMIC},
+        {VAPI_SQD, QP_ATTR_TIMEOUT, IBV_QP_TIMEOUT},
+        {VAPI_SQD, QP_ATTR_RETRY_COUNT, IBV_QP_RETRY_CNT},
+        {VAPI_SQD, QP_ATTR_RNR_RETRY, IBV_QP_RNR_RETRY},
+        {VAPI_SQD, QP_ATTR_MIN_RNR_TIMER, IBV_QP_MIN_RNR_TIMER},
+        {VAPI_SQD, QP_ATTR_REMOTE_ATOMIC_FLAGS, IBV_QP_ACCESS_FLAGS},
+        {VAPI_ERR, 0, 0},
+        {VAPI_RESET, 0, 0},
+    };
+    struct wants w = {.signals = VAPI_SIGNAL_REQ_WR, .raw = true};
+    VAPI_qp_attr_t a;
+    int good = 0, count = (int)(sizeof known / sizeof *known);
+    make_ends(s, &w);
+    memset(&a, 0, sizeof a);
+    a.port = 1;
+    a.remote_atomic_flags = VAPI_EN_REM_WRITE | VAPI_EN_REM_ATOMIC_OP;
+    a.path_mtu = MTU512;
+    a.path_mig_state = VAPI_REARM;
+    a.rq_psn = 0xff000011;
+    a.sq_psn = 0xff000022;
+    a.dest_qp_num = 0xff000033;
+    a.qp_ous_rd_atom = 3;
+    a.ous_dst_rd_atom = 3;
+    a.min_rnr_timer = 9;
+    a.timeout = 32;
+    a.retry_count = 20;
+    a.rnr_retry = 5;
+    a.en_sqd_asyn_notif = 0x80;
+    a.alt_port = 1;
+    a.alt_timeout = 12;
+    a.av = (VAPI_ud_av_t){.sl = 2,
+                          .dlid = 0x1234,
+                          .src_path_bits = 3,
+                          .static_rate = 7,
+                          .grh_flag = 0x40,
+                          .traffic_class = 4,
+                          .hop_limit = 5,
+                          .flow_label = 6,
+                          .sgid_index = 0,
+                          .port = 99};
+    a.alt_av.dlid = 0x4321;
+    capturing = true;
+    for (int i = 0; i < count; i++) {
+        a.qp_state = known[i].to;
+        VAPI_ret_t code = modify(s, s->a.qp, a, known[i].vapi | QP_ATTR_QP_STATE);
+        bool right = code == VAPI_OK && captured_mask == (known[i].verbs | IBV_QP_STATE) &&
+                     (int)captured.qp_state == (int)known[i].to;
+        good += right;
+        if (known[i].to != VAPI_RTS || known[i].vapi != QP_ATTR_ALT_PATH) continue;
+        const struct ibv_qp_attr *v = &captured;
+        is_true(v->qp_access_flags == (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC) &&
+                    v->path_mtu == IBV_MTU_512 && v->path_mig_state == IBV_MIG_REARM &&
+                    v->rq_psn == 0x11 && v->sq_psn == 0x22 && v->dest_qp_num == 0x33,
+                "rights, PSNs of 24 bits, and the far number");
+        is_true(v->max_dest_rd_atomic == 4 && v->max_rd_atomic == 2 && v->min_rnr_timer == 9 &&
+                    v->timeout == 31 && v->retry_cnt == 7 && v->rnr_retry == 5 &&
+                    v->en_sqd_async_notify == 1,
+                "depths go where they belong, rounded up and down; counts that fit");
+        is_true(v->ah_attr.dlid == 0x1234 && v->ah_attr.sl == 2 && v->ah_attr.src_path_bits == 3 &&
+                    v->ah_attr.static_rate == 0 && v->ah_attr.is_global == 1 &&
+                    v->ah_attr.grh.traffic_class == 4 && v->ah_attr.grh.hop_limit == 5 &&
+                    v->ah_attr.grh.flow_label == 6 && v->ah_attr.port_num == 1 &&
+                    v->alt_ah_attr.dlid == 0x4321 && v->alt_ah_attr.is_global == 0 &&
+                    v->alt_port_num == 1 && v->alt_timeout == 12,
+                "ways, by the queue pair's port");
+    }
+    capturing = false;
+    is_number(good, count, "every attribute is the one of verbs that it is");
+    drop_ends(s);
+}
+
 void qp_rules(struct stage *s)
 {
     made(s);
@@ -209,4 +328,5 @@ void qp_rules(struct stage *s)
     reset_purges(s, true);
     reset_purges(s, false);
     broken(s);
+    translated(s);
 }
