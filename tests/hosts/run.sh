@@ -47,11 +47,12 @@ on() { # HOST COMMAND...
 end_hosts() {
     # shellcheck disable=SC2046 # a list of numbers
     kill "${keeper[@]}" "${slurm[@]}" $(cat "$tap_scratch"/sshd.*.pid 2>/dev/null) 2>/dev/null
-    wait "${slurm[@]}" 2>/dev/null # they still write
+    [ ${#slurm[@]} = 0 ] || wait "${slurm[@]}" 2>/dev/null # they still write
     netns_remove
     rm -rf "$tap_scratch"
 }
 trap end_hosts EXIT
+trap 'exit 143' TERM INT # what was made goes then too
 
 keys() {
     ssh-keygen -q -t ed25519 -N '' -f "$tap_scratch/host_key" &&
