@@ -103,31 +103,44 @@ void family_await(int flag, uint32_t value)
     while (atomic_load(&family->flag[flag]) < value) family_nap();
 }
 
-/* By what /proc tells: "pid (name) state ...". */
-static bool runs(pid_t pid, const char *task)
+/* What /proc tells of a thread: its state, and how often it has been switched to in all. */
+static char look_at(pid_t pid, const char *task, unsigned long *switches)
 {
-    char path[300], state = 'R';
-    snprintf(path, sizeof path, "/proc/%d/task/%s/stat", pid, task);
+    char path[300], line[200], state = 'R';
+    unsigned long n;
+    snprintf(path, sizeof path, "/proc/%d/task/%s/status", pid, task);
     FILE *file = fopen(path, "r");
-    if (!file || fscanf(file, "%*d %*[^)]) %c", &state) != 1) family_fail("cannot read %s", path);
+    if (!file) return 'X'; /* it has ended */
+    while (fgets(line, sizeof line, file)) {
+        sscanf(line, "State: %c", &state);
+        if (sscanf(line, "voluntary_ctxt_switches: %lu", &n) == 1 ||
+            sscanf(line, "nonvoluntary_ctxt_switches: %lu", &n) == 1)
+            *switches += n;
+    }
     fclose(file);
-    return state != 'T';
+    return state;
+}
+
+bool family_all(int rank, char state, unsigned long *switches)
+{
+    char path[40];
+    bool all = true;
+    snprintf(path, sizeof path, "/proc/%d/task", family->pid[rank]);
+    DIR *tasks = opendir(path);
+    if (!tasks) family_fail("cannot read %s", path);
+    *switches = 0;
+    for (struct dirent *task; (task = readdir(tasks));)
+        if (task->d_name[0] != '.')
+            all &= look_at(family->pid[rank], task->d_name, switches) == state;
+    closedir(tasks);
+    return all;
 }
 
 void family_stop(int rank)
 {
-    char path[40];
-    pid_t pid = family->pid[rank];
-    kill(pid, SIGSTOP);
-    snprintf(path, sizeof path, "/proc/%d/task", pid);
-    for (bool any = true; any; family_nap()) {
-        DIR *tasks = opendir(path);
-        if (!tasks) family_fail("cannot read %s", path);
-        any = false;
-        for (struct dirent *task; (task = readdir(tasks));)
-            any |= task->d_name[0] != '.' && runs(pid, task->d_name);
-        closedir(tasks);
-    }
+    unsigned long ignored;
+    kill(family->pid[rank], SIGSTOP);
+    while (!family_all(rank, 'T', &ignored)) family_nap();
 }
 
 void family_settle_seed(const char *given)

@@ -48,6 +48,9 @@ void family_barrier(void (*meanwhile)(void));
 /* Until a flag has at least that value. */
 void family_await(int flag, uint32_t value);
 void family_nap(void);
+/* Whether all threads of a process are in a state of /proc ('S': asleep); how often they have been
+ * switched to so far. */
+bool family_all(int rank, char state, unsigned long *switches);
 /* Stops a process; returns when none of its threads runs any more. */
 void family_stop(int rank);
 
