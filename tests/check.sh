@@ -91,6 +91,12 @@ family env "$TEST_SOURCE/env.sh"
 family exit "$TEST_SOURCE/exit.sh"
 family hardship "$TEST_SOURCE/hardship.sh"
 family rails "$TEST_SOURCE/rails.sh"
+if [ -x "$TEST_BUILD/gasnetrun_vapi" ]; then
+    family firmware "$TEST_SOURCE/firmware.sh"
+    for name in params/run rails connect; do
+        family "${name%/run}-vapi" env -u TEST_LAUNCH TEST_CONDUIT=vapi "$TEST_SOURCE/$name.sh"
+    done
+fi
 family amrdma "$TEST_SOURCE/amrdma.sh"
 family srq "$TEST_SOURCE/srq.sh"
 family rcvthread "$TEST_SOURCE/rcvthread.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # firmware.sh - an InfiniHost of old firmware, played by the software device: vapi-conduit refuses it, naming the
-# configure flag, unless the library was built with that flag, when no two threads poll at once (IB-B4).
+# configure flag, unless the library was built with that flag, when no two threads poll at once (IB-B4, VC-6).
 #
 # Builds such libraries, of both conduits, beside those under test, in $TEST_BUILD/poll-lock; the programs are the same.
 # shellcheck source-path=SCRIPTDIR
@@ -46,6 +46,13 @@ job vapi seq testhello "SOFTHCA_DEVICES=1x1;vendor_id=713,vendor_part_id=4099,fw
 verdict "$status" "IB-B4 and younger devices, whose firmware has such numbers too"
 job ibv seq testhello "$(infinihost 1.18.0)"
 verdict "$status" "IB-B4 ibv-conduit has no such rule"
+
+# What is code in the shims: neither blank nor comment.
+lines() { sed -e 's|/\*.*\*/||' -e '/\/\*/,/\*\//d' "$@" | grep -cE '[^[:space:]]'; }
+both=$(lines "$TEST_SOURCE/../ibv-conduit/verbs_shim.h" "$TEST_SOURCE/../vapi-conduit/verbs_shim.h")
+files=$(find "$TEST_SOURCE/../vapi-conduit" "$TEST_SOURCE/../ibv-conduit" -name '*.[ch]' | wc -l)
+tap_ok "$([ "$files" = 2 ] && [ "$both" -lt 620 ]; echo $?)" \
+    "IB-B1 VC-1 a shim is all that each conduit of the pair has: $both lines of code in both"
 
 # Polls of several threads, watched.
 watched() { # CONDUIT SETTINGS...: what both ranks say

@@ -4,7 +4,7 @@
 # the tests anew.
 . "$(dirname "$0")/tap.sh" || exit 1
 cd "${TEST_SOURCE:?}/.." || exit 1
-pages='ibv-conduit/PROMISES.md portals-conduit/PROMISES.md'
+pages='ibv-conduit/PROMISES.md vapi-conduit/PROMISES.md portals-conduit/PROMISES.md'
 
 cited() { # ID: the files of tests that cite it
     grep -rlE "$1([^0-9]|\$)" tests --include='*.sh' --include='*.c' --include='*.h' | grep -v '^tests/promises.sh$' |
@@ -15,7 +15,7 @@ cited() { # ID: the files of tests that cite it
 current() { # PAGE
     local line id
     while IFS= read -r line; do
-        if [[ $line =~ ^\|\ ((IB-[A-Z]+|PO-)[0-9X]+)\ \|\ ([^|]*)\ \|\ ([^|]*)\ \|$ ]]; then
+        if [[ $line =~ ^\|\ ((IB-[A-Z]+|PO-|VC-)[0-9X]+)\ \|\ ([^|]*)\ \|\ ([^|]*)\ \|$ ]]; then
             id=${BASH_REMATCH[1]}
             case ${BASH_REMATCH[4]} in
             open:*) echo "$line" ;;
@@ -36,7 +36,7 @@ fi
 
 while IFS='|' read -r _ id _ proof _; do
     id=${id// /}
-    [[ $id == IB-* || $id == PO-* ]] || continue
+    [[ $id == IB-* || $id == PO-* || $id == VC-* ]] || continue
     if [[ $proof == ' open:'* ]]; then
         [ -n "${proof#* open: }" ]
         tap_ok $? "$id is open, and the page says why"

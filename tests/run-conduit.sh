@@ -3,7 +3,7 @@
 #
 # Narrow it with TEST_NPROCS="1 2", TEST_MODES="seq par", TEST_SPAWNERS="ssh mpi" and
 # TEST_PROGRAMS="testam testputget".  TEST_CONDUIT (ibv) says whose programs and launcher; what does
-# not depend on the network is run in full with ibv alone (portals: PO-1, PO-2).  Each run has a bound (TEST_TIMEOUT seconds);
+# not depend on the network is run in full with ibv alone (portals: PO-1, PO-2; vapi: VC-2, VC-5).  Each run has a bound (TEST_TIMEOUT seconds);
 # output goes to $TEST_LOG, its tail to the console on failure.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/tap.sh" || exit 1

@@ -19,7 +19,7 @@ enum { H_ASK = 128, H_ANSWER, STAYS = 40, SEGMENT = 1 << 20 };
 static int (*device_poll)(struct ibv_cq *, int, struct ibv_wc *);
 static atomic_int inside, together, others;
 static pthread_t first;
-static int stays;
+static int stays = STAYS;
 
 static void moment(void)
 {
@@ -70,7 +70,7 @@ static gasnet_handlerentry_t table[] = {{H_ASK, on_ask}, {H_ANSWER, on_answer}};
 
 static void speak(void)
 {
-    stays = STAYS;
+    stays = STAYS; /* at the start there were some too, while peers were connected */
     for (int i = 1; i <= 200; i++) {
         gasnet_AMRequestShort0((gasnet_node_t)test_next, H_ASK);
         GASNET_BLOCKUNTIL(test_get(&answered) >= i);

@@ -20,7 +20,7 @@ done
 export GASNET_CONNECT_STATIC=1
 
 # VAPI does not ask how much a queue pair is to capture, and says 128 bytes or a half of that; it takes reads by powers
-# of two.  Its conduit has defaults of its own (IB-P3, IB-R8).
+# of two.  Its conduit has names (VC-3) and defaults (VC-4) of its own.
 captures=1024 of_96=96 asks=0 five='begun=5 served=5' beyond='inline=1 bounced=0'
 if [ "$TEST_CONDUIT" = vapi ]; then
     captures=128 of_96=64 asks=128 five='begun=4 served=8' beyond='inline=0 bounced=1'
@@ -95,8 +95,8 @@ sees "IB-P5 never" 2 'put 2000 long 5000' $'put-segment 2000 inline=0 bounced=0 
     GASNET_NONBULKPUT_BOUNCE_LIMIT=0
 
 if [ "$TEST_CONDUIT" = vapi ]; then
-    sees "IB-P3 72 bytes without a word" 2 'put 72 put 73' $'put-outside 72 inline=1\nput-outside 73 inline=0' GASNET_QUIET=0
-    sees "IB-R8 256 KB without a word" 2 'segment pins 1048576' 'pieces=16 largest=262144' GASNET_QUIET=0
+    sees "VC-4 IB-P3 72 bytes without a word" 2 'put 72 put 73' $'put-outside 72 inline=1\nput-outside 73 inline=0' GASNET_QUIET=0
+    sees "VC-4 IB-R8 256 KB without a word" 2 'segment pins 1048576' 'pieces=16 largest=262144' GASNET_QUIET=0
 fi
 
 # ---- how much is in flight: IB-R1 to IB-R7
@@ -138,7 +138,7 @@ sees "IB-R6 as many as IB-R2" 2 'bounce 100' 'bounce stalled=[1-9][0-9]* most=12
 for count in 1 2; do
     sees "IB-R6 one for a Request that waits, one for a Reply" 2 'bounce 100 put 65536 long 65536' 'bounce stalled=[1-9][0-9]* most=2' GASNET_BBUF_COUNT=$count
     for mode in seq par; do
-        job 3 testamflood-$TEST_CONDUIT-$mode "" GASNET_BBUF_COUNT=$count GASNET_INLINESEND_LIMIT=0 GASNET_MAX_THREADS=8
+        job 3 "testamflood-$TEST_CONDUIT-$mode" "" GASNET_BBUF_COUNT=$count GASNET_INLINESEND_LIMIT=0 GASNET_MAX_THREADS=8
         tap_ok $status "IB-R6 no deadlock: testamflood $mode with GASNET_BBUF_COUNT=$count"
         [ $status -eq 0 ] || tap_tail "$log"
     done
@@ -163,7 +163,7 @@ sees "IB-W2 by puts" 2 barrier 'barrier puts=1 sends=0' GASNET_BARRIER=RDMADISSE
 sees "by messages" 2 barrier 'barrier puts=0 sends=1' GASNET_BARRIER=AMDISSEM
 mode=par
 sees "as many threads as allowed" 2 'threads 2' 'threads 2' GASNET_MAX_THREADS=3
-job 2 params/probe-$TEST_CONDUIT-par 'threads 3' GASNET_MAX_THREADS=3
+job 2 "params/probe-$TEST_CONDUIT-par" 'threads 3' GASNET_MAX_THREADS=3
 [ $status -ne 0 ] && grep -q 'more than 3 client threads at once: the limit is GASNET_MAX_THREADS' "$log"
 tap_ok $? "GASNET_MAX_THREADS: one more ends the job, with its name"
 mode=seq
