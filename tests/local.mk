@@ -18,6 +18,8 @@ bench: check-programs
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/vapi.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/layer.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/portals3.sh
+	-./gasnetrun_portals -n 2 tests/bench/testlat-portals-seq
+	-TEST_BUILD=$(abs_top_builddir) TEST_CONDUIT=portals TEST_MODES=seq $(srcdir)/tests/bench/count.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/threads.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/memory.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/times.sh

@@ -4,7 +4,8 @@
 # Runs count under callgrind with N and with 2N operations and divides the difference by N; the cost
 # of whatever the library calls in libibverbs or the software device, and below, is left out.
 # Prints a table; ends non-zero when a row is over its target.  TEST_MODES="seq par", TEST_N=1600;
-# TEST_OPERATIONS="put get_nb" for some rows.
+# TEST_OPERATIONS="put get_nb" for some rows.  The targets are those of networks that talk to verbs; with
+# TEST_CONDUIT=portals what libportals costs is counted too, and a row over its target is only shown.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/callgrind.sh"
@@ -54,7 +55,8 @@ for mode in ${TEST_MODES:-seq par}; do
         [ "$mode" = seq ] && sequential[$operation]=$count
         # shellcheck disable=SC2086 # three words
         printf '# %-46s %10d %8d   %8s %9s %5s\n' "$name" "$count" "$target" $others
-        tap_ok "$([ "$count" -le "$target" ] && [ "$count" -gt 0 ]; echo $?)" "$mode: $name: $count, target $target"
+        { [ "$count" -le "$target" ] && [ "$count" -gt 0 ]; } || [ "$conduit" = portals ]
+        tap_ok $? "$mode: $name: $count, target $target"
     done <<<"$rows"
 done
 tap_end

@@ -29,7 +29,6 @@ try "nothing is installed outside the prefix" test "$(ls -A "$tap_scratch/stage"
 moved=$tap_scratch/moved
 mv "$tap_scratch/stage$prefix" "$moved" || exit 1
 export PKG_CONFIG_PATH=$moved/lib/pkgconfig
-launch=$moved/bin/gasnetrun_ibv
 # shellcheck disable=SC2016 # the program's shell expands it
 finds_library() { # softhca-run of the moved tree preloads the library of the moved tree
     [ "$("$moved/bin/softhca-run" sh -c 'echo "$LD_PRELOAD"')" = "$(realpath "$moved"/lib*/libsofthca.so)" ]
@@ -63,16 +62,20 @@ mistyped() { # tells what is wrong before anything else, and does nothing
 try "quickstart with a word that is mistyped" mistyped
 
 # --- every variable that clients read ---
-for mode in seq parsync par; do
-    missing=
+every_variable() { # CONDUIT MODE
+    local conduit=$1 mode=$2 name missing=''
     for name in PREFIX CC CXX LD CFLAGS OPT_CFLAGS MISC_CFLAGS CPPFLAGS MISC_CPPFLAGS CXXFLAGS \
         OPT_CXXFLAGS MISC_CXXFLAGS CXXCPPFLAGS MISC_CXXCPPFLAGS DEFINES INCLUDES LIBDIRS LDFLAGS LIBS \
         LD_OVERRIDE LDFLAGS_OVERRIDE LD_REQUIRES_MPI SPAWNER_DEFAULT SPAWNER_SSH SPAWNER_MPI \
         SPAWNER_PMI "EXTRADEFINES_${mode^^}" "EXTRALIBS_${mode^^}"; do
-        grep -q "^GASNET_$name =" "$moved/include/ibv-conduit/ibv-$mode.mak" || missing+=" mak:$name"
-        pkg-config --print-variables "gasnet-ibv-$mode" | grep -qx "GASNET_$name" || missing+=" pc:$name"
+        grep -q "^GASNET_$name =" "$moved/include/$conduit-conduit/$conduit-$mode.mak" || missing+=" mak:$name"
+        pkg-config --print-variables "gasnet-$conduit-$mode" | grep -qx "GASNET_$name" || missing+=" pc:$name"
     done
-    try "ibv-$mode.mak and gasnet-ibv-$mode.pc have every variable" test -z "$missing" || tap_note "missing:$missing"
+    try "$conduit-$mode.mak and gasnet-$conduit-$mode.pc have every variable" test -z "$missing" || tap_note "missing:$missing"
+}
+conduits=$(cd "$moved/include" && printf '%s ' *-conduit | sed 's/-conduit//g')
+for conduit in $conduits; do
+    for mode in seq parsync par; do every_variable "$conduit" $mode; done
 done
 
 # --- the program ---
@@ -94,14 +97,14 @@ rank 1 of 2: my left neighbour is 0" ]
 
 linked_as() { # shared|static PROGRAM: does it need the shared library?
     if [ "$1" = shared ]; then
-        ldd "$2" | grep 'libgasnet-ibv' | grep -F "$moved/"
+        ldd "$2" | grep "libgasnet-$conduit" | grep -F "$moved/"
     else
-        ! ldd "$2" | grep -E 'libgasnet|libsofthca'
+        ! ldd "$2" | grep -E 'libgasnet|libsofthca|libportals|libvapi'
     fi
 }
 
 by_pkgconfig() { # c|cc shared|static MODE
-    local package=gasnet-ibv-$3 compiler=cc libs
+    local package=gasnet-$conduit-$3 compiler=cc libs
     [ "$1" = c ] || compiler=c++
     libs=$(pkg-config --libs "$package") || return
     [ "$2" = shared ] || libs=$(pkg-config --variable=GASNET_LIBS_STATIC "$package")
@@ -127,17 +130,26 @@ END
 by_fragment() { # c|cc shared|static MODE
     local target=prog-$1
     [ "$2" = shared ] || target+=-static
-    make -f client.mk "$target" FRAGMENT="$moved/include/ibv-conduit/ibv-$3.mak" \
+    make -f client.mk "$target" FRAGMENT="$moved/include/$conduit-conduit/$conduit-$3.mak" \
         GASNET_PREFIX="$moved" MANUAL_CFLAGS="-Wall -Werror"
 }
 
 use() { # HOW c|cc shared|static MODE
     rm -f prog hello.o
-    local name="$4, $2, $3 library, $1"
+    local name="$conduit-$4, $2, $3 library, $1"
     try "$name: compiles" "$1" "$2" "$3" "$4" || return
     try "$name: is linked so" linked_as "$3" ./prog
-    try "$name: runs" says_hello "$launch" -n 2 ./prog
+    try "$name: runs" says_hello "$moved/bin/gasnetrun_$conduit" -n 2 ./prog
 }
+# The other conduits: the same fragments, made from the same pattern (PO-2: all modes).
+for conduit in $conduits; do
+    [ "$conduit" != ibv ] || continue
+    use by_pkgconfig c shared parsync
+    use by_pkgconfig c static seq
+    use by_fragment c shared par
+    use by_fragment c static seq
+done
+conduit=ibv
 for how in by_pkgconfig by_fragment; do
     for language in c cc; do
         for kind in shared static; do use $how $language $kind seq; done
