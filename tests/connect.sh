@@ -79,7 +79,7 @@ done
 # The bound is four times what a connection would wait, and 5 seconds here.
 GASNET_QP_TIMEOUT=10 job 3 "$mode" end stopped
 [ "$status" = 1 ] && [ "$(grep -c 'FATAL ERROR' "$log")" -eq 1 ] &&
-    grep -q 'FATAL ERROR (rank 0 of 3 on .*rank 2 on the same host has not answered' "$log"
+    grep -q 'FATAL ERROR (rank 0 of 3 on .*rank 2 on the same host has not answered .* is it stopped.*GASNET_CONNECT_STATIC=1' "$log"
 verdict $? "a process that never answers ends the job, and is named"
 
 # Why peers are connected at start-up instead.

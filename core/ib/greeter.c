@@ -214,8 +214,9 @@ void net_ib_knock(net_peer_t *peer)
         break;
     case UNANSWERED:
         gasneti_failed("%s has not answered for %.0f s when it was to be connected to: does it "
-                       "still run, or is the cable or switch at fault? GASNET_QP_TIMEOUT and "
-                       "GASNET_QP_RETRY_COUNT say how long to try",
+                       "still run, is it stopped, or is the cable or switch at fault? "
+                       "GASNET_QP_TIMEOUT and GASNET_QP_RETRY_COUNT say how long to try; "
+                       "GASNET_CONNECT_STATIC=1 connects everybody at start-up",
                        gasneti_rank_name(peer->rank), greeter.patience.give_up);
         break;
     default:
