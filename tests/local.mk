@@ -8,7 +8,9 @@ EXTRA_DIST += tests/connect.sh tests/srq.sh tests/firmware.sh tests/exit/lane.sh
 
 EXTRA_DIST += tests/params/run.sh tests/params/rows.sh tests/portals/run.sh tests/promises.sh ibv-conduit/PROMISES.md portals-conduit/PROMISES.md
 .PHONY: check-programs bench soak
-check-programs: $(check_PROGRAMS) $(check_LTLIBRARIES)
+# `all` runs a make of its own: beside it this one would make the same files at the same time.
+check-programs: all
+	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
 check-local:
 	TEST_BUILD=$(abs_top_builddir) TEST_NO_BUILD=1 $(srcdir)/tests/check.sh
 # A target missed is shown, and the next table follows.
