@@ -11,7 +11,7 @@
 #include <dlfcn.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 #ifdef GASNET_PAR
 #include <pthread.h>
@@ -317,13 +317,13 @@ static void signals(const int *number)
 
 /* The timer that bounds the exit. */
 __attribute__((visibility("default"))) int
-setitimer(__itimer_which_t which, const struct itimerval *value, struct itimerval *old)
+timer_settime(timer_t timer, int flags, const struct itimerspec *value, struct itimerspec *old)
 {
-    int (*next)(__itimer_which_t, const struct itimerval *, struct itimerval *);
-    *(void **)(void *)&next = dlsym(RTLD_NEXT, "setitimer");
-    double seconds = (double)value->it_value.tv_sec + (double)value->it_value.tv_usec / 1e6;
+    int (*next)(timer_t, int, const struct itimerspec *, struct itimerspec *);
+    *(void **)(void *)&next = dlsym(RTLD_NEXT, "timer_settime");
+    double seconds = (double)value->it_value.tv_sec + (double)value->it_value.tv_nsec / 1e9;
     if (seconds > 0 && test_rank == 0) printf("exit bound %g\n", seconds);
-    return next(which, value, old);
+    return next(timer, flags, value, old);
 }
 
 /* ---- threads */
