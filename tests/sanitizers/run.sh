@@ -76,6 +76,7 @@ programs="testhello testam testamsize testamflood testputget testhandles testval
 targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-seq"); done
 targets+=(tests/testthreads-ibv-par softhca_soak softhca_storm softhca_cycles tests/vapi/rules tests/vapi/hcas)
+targets+=(tests/portals3/{model,hostile,refusals,rules,messages})
 targets+=(tests/testsync-ibv-seq tests/reference/libgasnet-ibv-seq.la)
 mapfile -t units < <(cd "$main_build/tests" && find unit fuzz sim -maxdepth 1 -type f -perm -u+x ! -name '*.*' | sed 's|^|tests/|')
 if build $asan "${targets[@]}" "${units[@]}"; then
@@ -88,6 +89,9 @@ if build $asan "${targets[@]}" "${units[@]}"; then
     # A thread that is cancelled leaves marks on its stack, where the sanitizer's own exit then stumbles.
     ASAN_OPTIONS=detect_leaks=1:use_sigaltstack=0 device $asan tests/vapi/rules
     for case in strangers cycles leave; do ASAN_OPTIONS=detect_leaks=1 device $asan tests/vapi/hcas $case; done
+    for program in model hostile refusals; do device $asan tests/portals3/$program; done
+    device $asan tests/portals3/rules -n 2
+    device $asan tests/portals3/messages -n 2
     suite $asan unit
     suite $asan fuzz
     TEST_ROUNDS=/10 suite $asan sim
@@ -97,11 +101,14 @@ programs="testthreads testam testamflood testlock testhandles"
 targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-par"); done
 targets+=(softhca_soak softhca_storm tests/vapi/rules tests/reference/libgasnet-ibv-par.la)
+targets+=(tests/portals3/mirrored)
 if build thread "${targets[@]}"; then
     for program in $programs; do job thread 2 "$program-ibv-par"; done
     reference thread 2 testthreads-ibv-par
     device thread softhca_soak 1
     device thread softhca_storm 2
     device thread tests/vapi/rules
+    # In one process: what orders two that share memory by RDMA is not seen.
+    MIRROR_WAYS=tp device thread tests/portals3/mirrored
 fi
 tap_end
