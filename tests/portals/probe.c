@@ -220,15 +220,16 @@ static void credits(int n)
     }
 }
 
-/* The largest Requests to a peer that does not look, whose space is soon used up. */
+/* The largest Requests to a peer that serves none, whose space is soon used up; it looks for
+ * everything else. */
 static void basin(int n)
 {
-    leave_one();
+    settle();
     if (test_rank == 0) {
         for (int i = 0; i < n; i++)
             gasnet_AMRequestMedium0(1, H_SIZED, outside, gasnet_AMMaxMedium());
-        tell(1, FINISHED);
     } else if (test_rank == 1) {
+        spy.queue[SPY_AM].hold = true;
         GASNET_BLOCKUNTIL(test_get(&handled) == n);
     }
 }
