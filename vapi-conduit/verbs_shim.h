@@ -86,9 +86,8 @@ static inline enum hca_event_kind hca_event_kind(VAPI_event_record_type_t type)
 static inline void hca_heard(VAPI_hca_hndl_t hca, VAPI_event_record_t *record, void *device)
 {
     const enum hca_event_kind kind = hca_event_kind(record->type);
-    hca_event_t event = {.kind = kind,
-                         .text = VAPI_event_record_sym(record->type),
-                         .port = kind == HCA_EVENT_PORT ? record->modifier.port_num : 0u};
+    hca_event_t event = {kind, kind == HCA_EVENT_PORT ? record->modifier.port_num : 0u,
+                         VAPI_event_record_sym(record->type)};
     ssize_t written = write(((hca_t)device)->events[1], &event, sizeof event);
     (void)written, (void)hca;
 }
@@ -386,12 +385,8 @@ static inline int hca_poll(hca_cq_t cq, int budget, hca_wc_t *wc)
 
 static inline hca_done_t hca_done(const hca_wc_t *wc)
 {
-    return (hca_done_t){.ok = wc->status == VAPI_SUCCESS,
-                        .id = wc->id,
-                        .qp_number = wc->local_qp_num,
-                        .length = wc->byte_len,
-                        .marked = wc->imm_data_valid,
-                        .word = wc->imm_data};
+    return (hca_done_t){wc->id,       wc->status == VAPI_SUCCESS, wc->local_qp_num,
+                        wc->byte_len, wc->imm_data_valid,         wc->imm_data};
 }
 
 static inline hca_failure_t hca_wc_failure(const hca_wc_t *wc)

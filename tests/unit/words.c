@@ -7,6 +7,16 @@
 #include "tests/unit/check.h"
 #include "verbs_shim.h"
 
+/* The numbers of core/ib/verbs_types.h are the verbs' own; vapi-conduit's shim says so itself. */
+_Static_assert((int)HCA_REMOTE == (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                                   IBV_ACCESS_REMOTE_READ) &&
+                   (int)HCA_LOCAL == IBV_ACCESS_LOCAL_WRITE,
+               "the same numbers");
+_Static_assert((int)HCA_WRITE == IBV_WR_RDMA_WRITE && (int)HCA_MESSAGE == IBV_WR_SEND &&
+                   (int)HCA_MESSAGE_MARKED == IBV_WR_SEND_WITH_IMM &&
+                   (int)HCA_READ == IBV_WR_RDMA_READ,
+               "the same numbers");
+
 enum { STATUSES = IBV_WC_TM_RNDV_INCOMPLETE + 1, EVENTS = IBV_EVENT_WQ_FATAL + 1 };
 
 static void test_statuses(void)
