@@ -34,6 +34,7 @@ else
     tap_skip "scripts pass shellcheck" "no shellcheck"
 fi
 core/params_table.sh --check ibv-conduit/README.md >"$TEST_LOG/params_table.log" 2>&1 &&
+    core/params_table.sh --check vapi-conduit/README.md >>"$TEST_LOG/params_table.log" 2>&1 &&
     core/params_table.sh --check portals-conduit/README.md >>"$TEST_LOG/params_table.log" 2>&1
 status=$?
 tap_ok $status "the README's table of parameters is that of core/params.def"

@@ -6,7 +6,7 @@ EXTRA_DIST += tests/tap.sh tests/check.sh tests/run-conduit.sh tests/exit.sh tes
 	tests/softhca-hosts/run.sh tests/softhca-run/run.sh tests/flow/run.sh
 EXTRA_DIST += tests/connect.sh tests/srq.sh tests/firmware.sh tests/exit/lane.sh
 
-EXTRA_DIST += tests/params/run.sh tests/params/rows.sh tests/portals/run.sh tests/promises.sh ibv-conduit/PROMISES.md portals-conduit/PROMISES.md
+EXTRA_DIST += tests/params/run.sh tests/params/rows.sh tests/portals/run.sh tests/promises.sh ibv-conduit/PROMISES.md vapi-conduit/PROMISES.md portals-conduit/PROMISES.md
 .PHONY: check-programs bench soak
 # `all` runs a make of its own: beside it this one would make the same files at the same time.
 check-programs: all
