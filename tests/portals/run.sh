@@ -30,6 +30,14 @@ local_size=$(sed -n 's/^segment local=//p' "$log")
 [ $status -eq 0 ] && [ "${local_size:-0}" -gt 0 ] && [ "$local_size" -le $((total * 1024 / 200)) ]
 tap_ok $? "PO-15 GASNET_PHYSMEM_PINNABLE_RATIO=0.01: two processes share a hundredth of the memory: ${local_size:-none}"
 proved="$proved GASNET_PHYSMEM_PINNABLE_RATIO "
+# A device that takes one registration more each time, until the job runs: one of them was too few for the segment.
+refused=1
+for ((n = 4; n < 20; n++)); do
+    job 2 portals/probe-portals-seq 'sizes 0' GASNET_PHYSMEM_NOPROBE=1 GASNET_PHYSMEM_MAX=1G "SOFTHCA_DEVICES=1x1;max_mr=$n"
+    if [ $status -eq 0 ]; then break; fi
+    if grep -q 'cannot register a segment of .*lower GASNET_MAX_SEGSIZE or GASNET_PHYSMEM_PINNABLE_RATIO' "$log"; then refused=0; fi
+done
+tap_ok $refused "PO-15 an attach that cannot pin says what to lower"
 
 # ---- ways: PO-6, PO-7, PO-13
 
