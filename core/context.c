@@ -67,8 +67,7 @@ void gasnetc_resume_interrupts(void)
     self->interrupts_held = 0;
 }
 
-/* ---- handler-safe locks
- * ---------------------------------------------------------------------------- */
+/* ---- handler-safe locks ---------------------------------------------------------------------- */
 
 #if GASNETI_THREADS
 static void mutex_init(gasnet_hsl_t *hsl)

@@ -73,9 +73,7 @@ void gasnetc_tally_process(gasnetc_tally_t *tally);
  * waits, and the peers with something on the way.  Empty if there was no traffic. */
 void gasnetc_counts_summary(char *text, size_t size);
 
-/* ---- GASNET_STATSFILE, and gasnetrun --stats
- * --------------------------------------------------------------------------
- */
+/* ---- GASNET_STATSFILE, and gasnetrun --stats ------------------------------------------------- */
 
 /* Start-up, before anything could be written: makes the file; warns where that fails. */
 void gasnetc_stats_init(void);

@@ -101,8 +101,7 @@ void gasnetc_exit_start_clock(void)
     (void)exit_deadline();
 }
 
-/* ---- messages between the nodes
- * -------------------------------------------------------------------- */
+/* ---- messages between the nodes -------------------------------------------------------------- */
 
 static bool try_send(uint32_t node, const gasnetc_exit_action_t *action)
 {
@@ -152,8 +151,7 @@ static enum gasnetc_exit_state state_now(void)
     return state;
 }
 
-/* ---- head, body, tail
- * ---------------------------------------------------------------------------------- */
+/* ---- head, body, tail ------------------------------------------------------------------------ */
 
 /* True for the one caller that is to do the work. */
 static bool head(int code)
@@ -264,8 +262,7 @@ static void body(void)
     atomic_store(&closed, true);
 }
 
-/* ---- the ways in
- * ----------------------------------------------------------------------------------------- */
+/* ---- the ways in ----------------------------------------------------------------------------- */
 
 void gasnetc_exit(int code)
 {

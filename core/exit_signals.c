@@ -37,8 +37,7 @@ static const struct caught {
 };
 enum { CAUGHT = sizeof caught / sizeof *caught };
 
-/* ---- one line, without stdio
- * ------------------------------------------------------------------------ */
+/* ---- one line, without stdio ----------------------------------------------------------------- */
 
 typedef struct line {
     char text[160];
@@ -78,8 +77,7 @@ static void announce(const char *what, int number)
     (void)ignored;
 }
 
-/* ---- handlers
- * ------------------------------------------------------------------------------------------ */
+/* ---- handlers -------------------------------------------------------------------------------- */
 
 static void on_alarm(int number);
 
@@ -177,8 +175,7 @@ static void on_termination(int number, siginfo_t *unused, void *interrupted)
     errno = saved;
 }
 
-/* ---- installing
- * ------------------------------------------------------------------------------------------ */
+/* ---- installing ------------------------------------------------------------------------------ */
 
 enum { EVERY_SIGNAL = -1 };
 

@@ -257,8 +257,7 @@ void net_arm(unsigned place);
  * polled. */
 void net_block(unsigned place);
 
-/* ---- receive space (no lock held)
- * ---------------------------------------------------------------*/
+/* ---- receive space (no lock held) ------------------------------------------------------------ */
 
 /* Before a Request's handler runs: room equal to the message's is given to the peer again, unless
  * it kept its space.  If no buffer is spare, the message moves to ordinary memory and its own

@@ -29,8 +29,7 @@ const gasnetc_param_t gasnetc_param_table[] = {
 };
 const size_t gasnetc_param_count = sizeof gasnetc_param_table / sizeof *gasnetc_param_table;
 
-/* ---- values
- * -------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* Any type but TEXT, as a number; false when it is not one. */
 static bool parse(enum gasnetc_param_type type, const char *text, double *value)
@@ -110,9 +109,7 @@ bool gasnetc_param_parse(const gasnetc_param_t *row, const char *text, gasnetc_p
     return true;
 }
 
-/* ---- names
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 #define GASNETI_SPAWNER_VARIABLE "GASNET_" GASNET_CONDUIT_NAME_STR "_SPAWNER"
 

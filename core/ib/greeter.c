@@ -69,8 +69,7 @@ static struct {
     net_ib_patience_t patience;
 } greeter;
 
-/* ---- the thread
- * ------------------------------------------------------------------------------------------ */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 static link_t *link_to(uint32_t rank)
 {
@@ -182,8 +181,7 @@ static void *run(void *unused)
     return NULL;
 }
 
-/* ---- whoever posts
- * ------------------------------------------------------------------------------------------ */
+/* ---- whoever posts --------------------------------------------------------------------------- */
 
 static void ring(void)
 {
@@ -224,8 +222,7 @@ void net_ib_knock(net_peer_t *peer)
     }
 }
 
-/* ---- start-up and end
- * ---------------------------------------------------------------------------------------- */
+/* ---- start-up and end ------------------------------------------------------------------------ */
 
 /* The bound is that of messages on a connection, four times over: there the other end's device
  * answers, here a thread has to.  In seconds. */

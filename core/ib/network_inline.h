@@ -248,9 +248,7 @@ static inline bool net_ib_reply_room(net_peer_t *peer, const net_qp_t *qp)
     return true;
 }
 
-/* ---- words beside a message, and rings
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- words beside a message, and rings ------------------------------------------------------- */
 
 enum { NET_IB_SYSTEM = INT32_MIN };
 
@@ -449,8 +447,7 @@ NET_HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t 
     return NET_POSTED;
 }
 
-/* ---- reaping
- * -------------------------------------------------------------------------------------- */
+/* ---- reaping --------------------------------------------------------------------------------- */
 
 enum { NET_IB_BATCH = 16 };
 
@@ -536,8 +533,7 @@ static inline void net_drain(void)
     if (__builtin_expect(net_ib.shared, 0)) net_ib_shared_drain();
 }
 
-/* ---- receive space
- * ----------------------------------------------------------------------------------- */
+/* ---- receive space --------------------------------------------------------------------------- */
 
 static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spare)
 {

@@ -58,8 +58,7 @@ uint32_t net_ib_shared_buffers(void)
     return net_ib.shared ? shared.count * net_ib.hcas : 0;
 }
 
-/* ---- start-up and end
- * ---------------------------------------------------------------------------------------- */
+/* ---- start-up and end ------------------------------------------------------------------------ */
 
 static void post(uint32_t hca, net_recv_t *recv)
 {
@@ -143,8 +142,7 @@ bool net_ib_shared_reply_room(void)
     return room;
 }
 
-/* ---- taking
- * ---------------------------------------------------------------------------------------- */
+/* ---- taking ---------------------------------------------------------------------------------- */
 
 /* The messages taken at once that keep their buffers are a batch: one thread releases them, and the
  * pool of spares is touched once to replace them and once to take them back (IB-A4).  The first is
@@ -287,8 +285,7 @@ void net_ib_shared_drain(void)
     for (uint32_t i = 0; i < net_ib.hcas; i++) drain(i);
 }
 
-/* ---- giving back
- * ------------------------------------------------------------------------------------ */
+/* ---- giving back ----------------------------------------------------------------------------- */
 
 static void room_again(void)
 {

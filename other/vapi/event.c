@@ -85,8 +85,7 @@ static bool is_self(const struct helper *h)
     return h->started && pthread_equal(h->thread, pthread_self());
 }
 
-/* ---- completions
- * --------------------------------------------------------------------------------- */
+/* ---- completions ----------------------------------------------------------------------------- */
 
 /* Events that are there, taken and acknowledged. */
 static unsigned take_events(struct vapi_cq *cq)
@@ -336,8 +335,7 @@ VAPI_ret_t VAPI_set_comp_event_handler(VAPI_hca_hndl_t handle,
     return code;
 }
 
-/* ---- asynchronous events
- * --------------------------------------------------------------------------- */
+/* ---- asynchronous events --------------------------------------------------------------------- */
 
 /* Newest first.  A handler may remove any handler and add some: the place in the list is a number.
  */
@@ -452,8 +450,7 @@ VAPI_ret_t EVAPI_clear_async_event_handler(VAPI_hca_hndl_t hca, EVAPI_async_hand
     return found ? VAPI_OK : VAPI_EINVAL_PARAM;
 }
 
-/* ---- life
- * -------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 struct vapi_watch *vapi_watch_new(struct vapi_hca *hca)
 {

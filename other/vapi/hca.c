@@ -130,9 +130,7 @@ static VAPI_ret_t open_device(struct vapi_hca *hca, struct ibv_device *device)
 }
 
 /* ---- fork: the child has neither the library's threads nor a right to the parent's objects.  It
- * keeps none of their handles, and may attach anew.
- * ------------------------------------------------------------------------------------------------
- */
+ * keeps none of their handles, and may attach anew. */
 
 static void before_fork(void)
 {
@@ -226,8 +224,7 @@ VAPI_ret_t EVAPI_release_hca_hndl(VAPI_hca_hndl_t handle)
     return code;
 }
 
-/* ---- queue pairs by number: for completions that tell no more
- * ------------------------------------ */
+/* ---- queue pairs by number: for completions that tell no more -------------------------------- */
 
 static struct vapi_qp **bucket(struct vapi_hca *hca, uint32_t number)
 {

@@ -101,8 +101,7 @@ static bool translate(struct vapi_cq *cq, VAPI_wc_desc_t *wc)
     return true;
 }
 
-/* ---- the ring of those that wait, under the CQ's lock
- * --------------------------------------------- */
+/* ---- the ring of those that wait, under the CQ's lock ---------------------------------------- */
 
 static void open_or_shut(struct vapi_cq *cq)
 {

@@ -32,10 +32,10 @@ build() {
 
 # job KIND N PROGRAM [ARGUMENT...]: ends with status 0 and without any report.
 job() {
-    local kind=$1 n=$2 program=$3 folder=$main_build/sanitizers/${1%%,*} log status
+    local kind=$1 n=$2 program=$3 folder=$main_build/sanitizers/${1%%,*} conduit=${3%-*} log status
     shift 3
     log=$TEST_LOG/sanitizer_${kind%%,*}_$program.log
-    (cd "$folder" && timeout -k 5 240 ./gasnetrun_ibv -n "$n" "tests/$program" "$@") >"$log" 2>&1 </dev/null
+    (cd "$folder" && timeout -k 5 240 "./gasnetrun_${conduit##*-}" -n "$n" "tests/$program" "$@") >"$log" 2>&1 </dev/null
     status=$?
     if grep -qE 'runtime error:|ERROR: (Address|Leak)Sanitizer|WARNING: ThreadSanitizer' "$log"; then status=99; fi
     tap_ok $status "$kind: $program, $n processes${*:+ ($*)}"
@@ -78,10 +78,14 @@ for program in $programs; do targets+=("tests/$program-ibv-seq"); done
 targets+=(tests/testthreads-ibv-par softhca_soak softhca_storm softhca_cycles tests/vapi/rules tests/vapi/hcas)
 targets+=(tests/portals3/{model,hostile,refusals,rules,messages})
 targets+=(tests/testsync-ibv-seq tests/reference/libgasnet-ibv-seq.la)
+portals_programs="testam testputget testamflood"
+targets+=(gasnetrun_portals)
+for program in $portals_programs; do targets+=("tests/$program-portals-seq"); done
 mapfile -t units < <(cd "$main_build/tests" && find unit fuzz sim -maxdepth 1 -type f -perm -u+x ! -name '*.*' | sed 's|^|tests/|')
 if build $asan "${targets[@]}" "${units[@]}"; then
     for program in $programs; do job $asan 2 "$program-ibv-seq"; done
     job $asan 2 testthreads-ibv-par
+    for program in $portals_programs; do job $asan 2 "$program-portals-seq"; done
     for program in testputget testvalue testsync; do reference $asan 2 "$program-ibv-seq"; done
     device $asan softhca_soak 1
     device $asan softhca_storm 2
