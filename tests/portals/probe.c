@@ -126,9 +126,14 @@ static const char *place(unsigned from)
     return from == BITS_REQSB ? "chunk" : from == BITS_RARSRC ? "segment" : "temporary";
 }
 
+/* Messages are counted here: the peer must send none of its own, for a barrier, say, until then. */
 static void ways(int n)
 {
-    if (test_rank) return;
+    if (test_rank) {
+        volatile uint64_t *counted = test_at(test_rank, 0);
+        GASNET_BLOCKUNTIL(*counted == (uint64_t)n);
+        return;
+    }
     for (int inside = 0; inside < 2; inside++) {
         char *here = inside ? test_at(0, DATA) : outside;
         const char *name = inside ? "segment" : "outside";
@@ -144,6 +149,7 @@ static void ways(int n)
     gasnet_AMRequestLong0(1, H_LONG, test_at(0, DATA), (size_t)n, test_at(1, DATA));
     GASNET_BLOCKUNTIL(test_get(&answered) > before);
     printf("long %d messages=%u\n", n, spy.ops);
+    gasnet_put_val(1, test_at(1, 0), (gasnet_register_value_t)n, 8);
 }
 
 /* ---- how much is in flight */
