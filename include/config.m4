@@ -4,13 +4,15 @@ dnl Included once by configure.ac, before AC_OUTPUT.  Nothing here may name a ne
 # Segment mode of the library: at most one of these may be given; fast is the default.
 m4_foreach([gasnet_mode], [fast, large, everything], [
 AC_ARG_ENABLE([segment-]gasnet_mode,
-  [AS_HELP_STRING([--enable-segment-]gasnet_mode, [build for GASNET_SEGMENT_]m4_toupper(gasnet_mode))],
+  [AS_HELP_STRING([--enable-segment-]gasnet_mode, [build for GASNET_SEGMENT_]m4_toupper(gasnet_mode)[ (only fast is there yet)])],
   [AS_IF([test "$enableval" = yes], [gasnet_segments="$gasnet_segments ]m4_toupper(gasnet_mode)["])])
 ])
 AS_CASE([$gasnet_segments],
   [''], [GASNET_SEGMENT_MODE=FAST],
   [' '*' '*], [AC_MSG_ERROR([more than one --enable-segment-*: choose one of$gasnet_segments])],
   [GASNET_SEGMENT_MODE=`AS_ECHO(["$gasnet_segments"]) | tr -d ' '`])
+AS_IF([test "$GASNET_SEGMENT_MODE" != FAST],
+  [AC_MSG_ERROR([GASNET_SEGMENT_$GASNET_SEGMENT_MODE is not there yet: leave --enable-segment-* out])])
 AC_SUBST([GASNET_SEGMENT_MODE])
 
 AC_ARG_ENABLE([strict-prototypes],

@@ -1,6 +1,6 @@
 /* greeting.c - the state machine of greeting.h, see there for the story, and the bytes it sends.
  *
- * Pure: run by contact.c and link.c, by tests/unit and by tests/sim.
+ * Pure: run by verbs_address.c and verbs_link.c, by tests/unit and by tests/sim.
  */
 #include "other/portals3/greeting.h"
 

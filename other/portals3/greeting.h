@@ -15,8 +15,8 @@
  * Greetings may be lost, repeated, delayed and reordered.  Every ASK is answered, nothing else is,
  * so that greetings die out.  A queue pair that has been joined is never joined again.
  *
- * No I/O, no clock, no lock.  contact.c brings greetings, link.c acts on what comes out, in the
- * order of the enum; tests/sim runs thousands of pairs of these.
+ * No I/O, no clock, no lock.  verbs_address.c brings greetings, verbs_link.c acts on what comes
+ * out, in the order of the enum; tests/sim runs thousands of pairs of these.
  */
 #ifndef PTL_GREETING_H
 #define PTL_GREETING_H

@@ -2,7 +2,7 @@
  * getenv and one line on stderr.
  *
  * PTL_MY_RID is the rank, PTL_NIDMAP and PTL_PIDMAP list the processes between colons, PTL_MY_JID
- * is the job.  A nid is a number or an IPv4 address.  tests/unit/portals_launch.c.
+ * is the job.  A nid is a number or an IPv4 address.  tests/unit/portals_parts.c.
  */
 #ifndef PTLI_LAUNCH_H
 #define PTLI_LAUNCH_H

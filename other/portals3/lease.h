@@ -10,7 +10,7 @@
  *     leaving        <------------     REVOKE
  *     none, REVOKED  ------------>     none: what the list said may change now
  *
- * Either end may vanish at any time: lost() on both.  tests/unit/portals_lease.c plays them at
+ * Either end may vanish at any time: lost() on both.  tests/unit/portals_parts.c plays them at
  * random.
  */
 #ifndef PTLI_LEASE_H

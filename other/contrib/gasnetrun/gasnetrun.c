@@ -41,7 +41,7 @@ static const char usage[] =
     "  --help-env     environment variables of the library\n"
     "  --version      version\n"
     "  --stats JOB    the counters of a running job, named by the process id of its " LAUNCHER "\n"
-    "                 (printed by -v); spawner ssh only\n"
+    "                 (printed by -v); with mpi and pmix, of this machine's ranks\n"
     "\n"
     "Hosts come from GASNET_SSH_NODEFILE (a file, one host a line) or GASNET_SSH_SERVERS (a "
     "list);\n"
