@@ -416,7 +416,10 @@ int main(int argc, char **argv)
         {"B54 B78 put, barrier, read at the target and by others", seen_by_target},
         {"B62 disjoint cells of one segment, owners rotating", disjoint_cells},
     };
-    if (argc > 1) longest = (size_t)atoi(argv[1]) << 20;
+    if (argc > 1 && (longest = (size_t)atoi(argv[1]) << 20) == 0) {
+        fprintf(stderr, "usage: testputget [MIB-OF-THE-LONGEST-TRANSFER]\n");
+        return 2;
+    }
     test_start(&argc, &argv, NULL, 0, SEGMENT - AREA + (longest > AREA ? longest : AREA));
     heap_a = malloc(AREA / 2);
     heap_b = malloc(AREA / 2);

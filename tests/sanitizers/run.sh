@@ -30,15 +30,15 @@ build() {
     return 1
 }
 
-# job KIND N PROGRAM [ARGUMENT...]: ends with status 0 and without any report.
+# job KIND N PROGRAM [ARGUMENT...]: ends with status 0 and without any report; `with` says what is special.
 job() {
     local kind=$1 n=$2 program=$3 folder=$main_build/sanitizers/${1%%,*} conduit=${3%-*} log status
     shift 3
-    log=$TEST_LOG/sanitizer_${kind%%,*}_$program.log
+    log=$TEST_LOG/sanitizer_${kind%%,*}_$program${with:+_${with// /_}}.log
     (cd "$folder" && timeout -k 5 240 "./gasnetrun_${conduit##*-}" -n "$n" "tests/$program" "$@") >"$log" 2>&1 </dev/null
     status=$?
     if grep -qE 'runtime error:|ERROR: (Address|Leak)Sanitizer|WARNING: ThreadSanitizer' "$log"; then status=99; fi
-    tap_ok $status "$kind: $program, $n processes${*:+ ($*)}"
+    tap_ok $status "$kind: $program, $n processes${*:+ ($*)}${with:+ ($with)}"
     [ $status -eq 0 ] || tap_tail "$log"
 }
 
@@ -47,8 +47,13 @@ job() {
 reference() {
     local folder=$main_build/sanitizers/${1%%,*}
     echo race:gasnete_put_handler >"$tap_scratch/suppressions"
-    TSAN_OPTIONS="suppressions=$tap_scratch/suppressions${TSAN_OPTIONS:+ $TSAN_OPTIONS}" \
-        LD_LIBRARY_PATH=$folder/tests/reference/.libs:$folder/.libs job "$@" by-reference
+    with="by reference" TSAN_OPTIONS="suppressions=$tap_scratch/suppressions${TSAN_OPTIONS:+ $TSAN_OPTIONS}" \
+        LD_LIBRARY_PATH=$folder/tests/reference/.libs:$folder/.libs job "$@"
+}
+
+# sharing KIND N PROGRAM [ARGUMENT...]: the same with few receive buffers, shared by all peers (IB-W4).
+sharing() {
+    with="few shared buffers" GASNET_USE_SRQ=1 GASNET_RBUF_COUNT=8 GASNET_NETWORKDEPTH_PP=2 job "$@"
 }
 
 # device KIND PROGRAM [ARGUMENT...]: a program without a job, on the software device, which prints TAP.
@@ -75,8 +80,8 @@ asan=address,undefined
 programs="testhello testam testamsize testamflood testputget testhandles testvalue testbarrier testlock"
 targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-seq"); done
-targets+=(tests/testthreads-ibv-par softhca_soak softhca_storm softhca_cycles tests/vapi/rules tests/vapi/hcas)
-targets+=(tests/portals3/{model,hostile,refusals,rules,messages})
+targets+=(tests/testflow-ibv-seq tests/testthreads-ibv-par softhca_soak softhca_storm softhca_cycles)
+targets+=(tests/vapi/rules tests/vapi/hcas tests/portals3/{model,hostile,refusals,rules,messages})
 targets+=(tests/testsync-ibv-seq tests/reference/libgasnet-ibv-seq.la)
 portals_programs="testam testputget testamflood"
 targets+=(gasnetrun_portals)
@@ -86,6 +91,8 @@ if build $asan "${targets[@]}" "${units[@]}"; then
     for program in $programs; do job $asan 2 "$program-ibv-seq"; done
     job $asan 2 testthreads-ibv-par
     for program in $portals_programs; do job $asan 2 "$program-portals-seq"; done
+    sharing $asan 4 testamflood-ibv-seq
+    sharing $asan 4 testflow-ibv-seq storm 200
     for program in testputget testvalue testsync; do reference $asan 2 "$program-ibv-seq"; done
     device $asan softhca_soak 1
     device $asan softhca_storm 2
@@ -108,6 +115,7 @@ targets+=(softhca_soak softhca_storm tests/vapi/rules tests/reference/libgasnet-
 targets+=(tests/portals3/mirrored)
 if build thread "${targets[@]}"; then
     for program in $programs; do job thread 2 "$program-ibv-par"; done
+    for program in testthreads testamflood; do sharing thread 3 "$program-ibv-par"; done
     reference thread 2 testthreads-ibv-par
     device thread softhca_soak 1
     device thread softhca_storm 2
