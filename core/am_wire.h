@@ -126,21 +126,21 @@ static inline void *gasnetc_am_payload(const gasnetc_am_t *am, void *message)
     return (char *)message + am->payload;
 }
 
-/* The head and the length of a Short that carries no flags: what most messages are.  Takes apart as
- * gasnetc_am_parse does; false when it is something else, or is wrong. */
+/* The head and the length of a Short that carries no flags and less than 16 arguments: what most
+ * messages are.  Takes apart as gasnetc_am_parse does; false when it is something else, or is
+ * wrong. */
 static inline bool gasnetc_am_parse_plain(const void *message, size_t length, gasnetc_am_t *am)
 {
     uint64_t header;
     const union {
         gasnetc_am_header_t fields;
         uint64_t word;
-    } zero = {.fields = {.head = 3, .flags = UINT8_MAX, .nbytes = UINT32_MAX}};
+    } zero = {.fields = {.head = 3 | 16 << 3, .flags = UINT8_MAX, .nbytes = UINT32_MAX}};
     if (length < sizeof header) return false;
     memcpy(&header, message, sizeof header);
     if (header & zero.word) return false;
     uint8_t head = ((const gasnetc_am_header_t *)message)->head;
     unsigned numargs = head >> 3;
-    if (numargs > GASNETC_AM_MAX_ARGS) return false;
     if (length != gasnetc_am_prefix(GASNETC_AM_SHORT, numargs)) return false;
     *am = (gasnetc_am_t){.category = GASNETC_AM_SHORT,
                          .request = head >> 2 & 1,

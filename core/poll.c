@@ -20,6 +20,9 @@
 static gasneti_lock_t poll_lock;
 gasnetc_counts_t gasnetc_poll_counts; /* of things that happen under it */
 static unsigned patience = UINT_MAX;
+/* Polls of this thread in a row that found nothing; here, and not in its record, since an empty
+ * poll needs nothing else of that. */
+static GASNETI_OF_THREAD unsigned idle_turns;
 
 void gasnetc_poll_set_patience(unsigned turns)
 {
@@ -54,9 +57,9 @@ GASNETC_HOT unsigned take(net_message_t **messages, unsigned *reaped, unsigned *
     return take_locked(messages, reaped, systems);
 }
 
-static void __attribute__((noinline)) idle(gasneti_thread_t *self)
+static void __attribute__((noinline)) idle(void)
 {
-    self->idle_turns = 0;
+    idle_turns = 0;
     sched_yield();
 }
 
@@ -75,12 +78,11 @@ GASNETC_HOT unsigned poll_once(void)
     if (__builtin_expect(pending(), 0)) gasnetc_exit_act();
     if (__builtin_expect(atomic_load_explicit(&gasnete_progress_due, memory_order_relaxed), 0))
         gasnete_progress();
-    gasneti_thread_t *self = gasneti_self();
     if (n + reaped) {
-        self->idle_turns = 0;
+        idle_turns = 0;
         gasnetc_tidy_pins();
-    } else if (__builtin_expect(++self->idle_turns >= patience, 0)) {
-        idle(self);
+    } else if (__builtin_expect(++idle_turns >= patience, 0)) {
+        idle();
     }
     return n;
 }

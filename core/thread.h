@@ -16,7 +16,6 @@
 typedef struct gasneti_thread {
     uint32_t index;              /* 0 .. GASNETI_MAX_THREADS-1, stable while the thread lives */
     uint32_t handler_depth;      /* how many handlers this thread is inside */
-    uint32_t idle_turns;         /* polls in a row that found nothing */
     uint32_t turned_away;        /* polls that found another thread at it */
     uint32_t interrupts_held;    /* debug builds: inside a no-interrupt section */
     void *locks;                 /* debug builds: the handler-safe lock taken last */
@@ -31,7 +30,9 @@ typedef struct gasneti_thread {
 /* All records there are, by made_next; for those who only read. */
 const gasneti_thread_t *gasneti_all_threads(void);
 
+/* GASNETI_OF_THREAD: of a static variable that each thread has its own of. */
 #ifdef GASNET_SEQ
+#define GASNETI_OF_THREAD
 #pragma GCC visibility push(hidden)
 extern gasneti_thread_t gasneti_the_thread;
 #pragma GCC visibility pop
@@ -40,6 +41,7 @@ static inline gasneti_thread_t *gasneti_self(void)
     return &gasneti_the_thread;
 }
 #else
+#define GASNETI_OF_THREAD __thread __attribute__((tls_model("initial-exec")))
 #pragma GCC visibility push(hidden)
 extern __thread gasneti_thread_t *gasneti_my_thread __attribute__((tls_model("initial-exec")));
 extern __thread void *gasneti_my_extended __attribute__((tls_model("initial-exec")));

@@ -48,9 +48,9 @@ shares() {
 
 shares "never" GASNET_USE_SRQ=0 3 0
 shares "always" GASNET_USE_SRQ=1 3 3072
-# Two peers with 32 credits each: 2 x 35 buffers for Requests and 64 for Replies, against RBUF_COUNT, 8 and 2.
-shares "not where it saves nothing" "GASNET_USE_SRQ=-1 GASNET_RBUF_COUNT=124 GASNET_AM_SPARES=2" 3 0
-shares "where it saves one" "GASNET_USE_SRQ=-1 GASNET_RBUF_COUNT=123 GASNET_AM_SPARES=2" 3 369
+# Two peers with 32 credits each: 2 x 35 buffers for Requests and 64 for Replies, against RBUF_COUNT, 16 and 2.
+shares "not where it saves nothing" "GASNET_USE_SRQ=-1 GASNET_RBUF_COUNT=116 GASNET_AM_SPARES=2" 3 0
+shares "where it saves one" "GASNET_USE_SRQ=-1 GASNET_RBUF_COUNT=115 GASNET_AM_SPARES=2" 3 345
 shares "by itself in a larger job" "GASNET_AM_CREDITS_PP=256 GASNET_NETWORKDEPTH_PP=256" 4 4096
 shares "a device without such queues" "GASNET_RBUF_COUNT=8 SOFTHCA_DEVICES=1x1;max_srq=0" 3 0
 shares "no more than the device takes" "GASNET_USE_SRQ=1 SOFTHCA_DEVICES=1x1;max_srq_wr=20" 3 60

@@ -1,15 +1,8 @@
 /* amrdma.c - which peers get a ring for their Active Messages (IB-R11, IB-R12).
  *
- * Called by rings.c for messages that came without one, as long as there is something to choose.
+ * Called by rings.c at the end of a cycle, as long as there is something to choose.
  */
 #include "core/ib/amrdma.h"
-
-bool amrdma_heard(amrdma_choice_t *choice, int64_t peer, uint32_t count)
-{
-    if (peer != AMRDMA_HAS_RING) choice->heard[peer] += count;
-    choice->total += count;
-    return choice->total >= choice->cycle;
-}
 
 static uint32_t most_heard(const amrdma_choice_t *choice)
 {

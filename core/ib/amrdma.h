@@ -173,7 +173,12 @@ static inline bool amrdma_choosing(const amrdma_choice_t *choice)
 /* `count` messages came from `peer`, or from peers that have a ring (AMRDMA_HAS_RING).  True at the
  * end of the cycle: call amrdma_choose until it says that that was all. */
 enum { AMRDMA_HAS_RING = -1 };
-bool amrdma_heard(amrdma_choice_t *choice, int64_t peer, uint32_t count);
+static inline bool amrdma_heard(amrdma_choice_t *choice, int64_t peer, uint32_t count)
+{
+    if (peer != AMRDMA_HAS_RING) choice->heard[peer] += count;
+    choice->total += count;
+    return choice->total >= choice->cycle;
+}
 
 /* The next peer to get a ring; -1: that was all. */
 int64_t amrdma_choose(amrdma_choice_t *choice);

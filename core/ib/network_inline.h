@@ -18,7 +18,7 @@
 
 enum {
     NET_STACK_MESSAGE = 512,
-    NET_DELIVER_MAX = 8,
+    NET_DELIVER_MAX = 16, /* a full batch of completions; half of it may come by rings */
     NET_BUFFERS = 0,
     NET_OWN_FLOW = 0,
     NET_PAIRS_LONGS = 0,

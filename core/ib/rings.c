@@ -136,11 +136,15 @@ static void give(net_peer_t *peer)
     enter_circle(ring);
 }
 
-static void heard(int64_t rank, uint32_t count)
+static __attribute__((noinline)) void end_of_cycle(void)
 {
-    if (!amrdma_heard(&choice, rank, count)) return;
     for (int64_t next; (next = amrdma_choose(&choice)) >= 0;) give(waiting[next]);
     net_ib.choosing = amrdma_choosing(&choice);
+}
+
+static inline void heard(int64_t rank, uint32_t count)
+{
+    if (__builtin_expect(amrdma_heard(&choice, rank, count), 0)) end_of_cycle();
 }
 
 void net_ib_heard(const net_message_t *message)

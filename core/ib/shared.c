@@ -36,7 +36,7 @@
 #include "core/report.h"
 
 /* Spares beyond GASNET_AM_SPARES: messages in the hands of one poll. */
-enum { IN_HAND = NET_IB_BATCH / 2 };
+enum { IN_HAND = NET_DELIVER_MAX };
 
 static struct {
     hca_srq_t queue[NET_IB_HCAS];
