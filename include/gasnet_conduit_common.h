@@ -3,6 +3,9 @@
  * Private part of gasnet.h, included by each <conduit>-conduit/gasnet_conduit.h behind its name and
  * what it has otherwise.  Names and numbers only; no network header.
  */
+#ifndef GASNETI_IN_GASNET_H
+#error "gasnet_conduit_common.h is private: include gasnet.h"
+#endif
 #ifndef GASNETI_CONDUIT_COMMON_H
 #define GASNETI_CONDUIT_COMMON_H
 

@@ -6,8 +6,8 @@
  * queue pairs, joins and opens them.  What others share with it is
  *   - wish[rank]: stored by a thread that found no room at the peer (net_ib_knock), or by the
  *     greeter for one where nobody answers; then who is to read it is woken;
- *   - peer->am and the `tail` of its queue pairs, stored by the greeter with release: who sees the
- *     one may post receives, who sees the other at 0 may send (network_inline.h);
+ *   - peer->am and the `unused` slots of its queue pairs, stored by the greeter with release: who
+ *     sees the one may post receives, who sees the other may send (network_inline.h);
  *   - receive buffers, handed over through one atomic list (receive.c).
  * It takes no lock of the library, runs no handler and polls no queue but its own.
  */
