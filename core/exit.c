@@ -43,6 +43,7 @@ static struct {
 static _Atomic uint64_t first_caller;
 static const uint64_t FIRST = UINT64_C(1) << 63;
 static atomic_bool closing, closed; /* body has begun, and is through */
+static atomic_uint performing;      /* threads between a step of the protocol and its message */
 
 static uint64_t this_thread(void)
 {
@@ -224,7 +225,8 @@ static bool coordinate(int code)
     }
     if (state == GASNETC_EXIT_FAILED) warn_time_over(master, the_exit.protocol.answers);
     /* What was sent must be on its way before the queues go. */
-    while (!net_quiet() && gasnetc_clock() < deadline) gasnetc_poll_ending();
+    while ((atomic_load(&performing) || !net_quiet()) && gasnetc_clock() < deadline)
+        gasnetc_poll_ending();
     return state == GASNETC_EXIT_DONE;
 }
 
@@ -297,6 +299,7 @@ void gasnetc_exit_system_message(uint32_t from, uint64_t word0, uint64_t word1)
 {
     if (word0 > GASNETC_EXIT_ANSWER || word1 > 255)
         gasneti_fatal("a malformed system message from %s", gasneti_rank_name(from));
+    atomic_fetch_add(&performing, 1);
     gasneti_lock(&the_exit.lock);
     gasnetc_exit_action_t action = gasnetc_exit_receive(
         &the_exit.protocol, from, (enum gasnetc_exit_message)word0, (uint8_t)word1);
@@ -304,6 +307,7 @@ void gasnetc_exit_system_message(uint32_t from, uint64_t word0, uint64_t word1)
     /* From now on its code stands, whatever the client's handler does. */
     bool first = action.begin && head((int)word1);
     perform(&action);
+    atomic_fetch_sub(&performing, 1);
     if (!action.begin) return;
     if (first) gasnetc_exit_tell_client();
     if (!first) come_again();
@@ -317,15 +321,21 @@ static void __attribute__((noreturn)) wait_for_word(void)
 {
     double deadline = gasnetc_clock() + exit_timeout() / 2;
     while (gasnetc_clock() < deadline) gasnetc_poll_ending();
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    if (gasneti_ending()) come_again();
+    while (atomic_flag_test_and_set(&told))
+        pause(); /* another thread says it, and ends the process */
     gasneti_fatal("%s", gasneti_failure());
 }
 
 void gasnetc_exit_act(void)
 {
-    int asked = GASNETC_EXIT_ASKED;
-    if (atomic_compare_exchange_strong(&gasnetc_exit_pending, &asked, 0)) return;
-    if (gasnetc_exit_pending == GASNETC_EXIT_FAILURE) wait_for_word();
-    gasnetc_exit_pending = 0;
+    int note = atomic_load(&gasnetc_exit_pending);
+    if (note == GASNETC_EXIT_FAILURE) wait_for_word();
+    /* Whoever takes the note acts upon it, and nobody else. */
+    if (!note || !atomic_compare_exchange_strong(&gasnetc_exit_pending, &note, 0) ||
+        note == GASNETC_EXIT_ASKED)
+        return;
     gasnetc_exit_tell_client();
     gasnetc_exit(1);
 }

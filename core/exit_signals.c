@@ -8,6 +8,7 @@
 #include "core/exit_signals.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -239,6 +240,10 @@ void gasnetc_exit_tell_client(void)
         return;
     /* A handler that never returns is cut short. */
     set_alarm(poll_time);
+    sigset_t one; /* the receive thread has all of them blocked */
+    sigemptyset(&one);
+    sigaddset(&one, SIGQUIT);
+    pthread_sigmask(SIG_UNBLOCK, &one, NULL);
     raise(SIGQUIT);
 }
 

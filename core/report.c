@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,7 +112,8 @@ static char failure[1024];
 
 void gasneti_failed(const char *format, ...)
 {
-    if (gasneti_ending() || gasnetc_exit_pending == GASNETC_EXIT_FAILURE) return;
+    static atomic_flag told = ATOMIC_FLAG_INIT; /* the first failure stands */
+    if (gasneti_ending() || atomic_flag_test_and_set(&told)) return;
     va_list list;
     va_start(list, format);
     vsnprintf(failure, sizeof failure, format, list);

@@ -6,6 +6,7 @@
 #ifndef VERBS_SHIM_H
 #define VERBS_SHIM_H
 
+#include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <sys/eventfd.h>
 
@@ -28,6 +29,7 @@ static inline hca_t hca_open(int i, char name[64])
     snprintf(name, 64, "%s", there ? ibv_get_device_name(list[i]) : "");
     hca_t hca = there ? ibv_open_device(list[i]) : NULL;
     if (list) ibv_free_device_list(list);
+    if (hca) fcntl(hca->async_fd, F_SETFL, O_NONBLOCK); /* several threads may ask for one event */
     return hca;
 }
 
@@ -79,8 +81,7 @@ static inline enum hca_event_kind hca_event_kind(enum ibv_event_type type)
 static inline bool hca_next_event(hca_t hca, hca_event_t *found)
 {
     struct ibv_async_event event;
-    struct pollfd ready = {.fd = hca->async_fd, .events = POLLIN};
-    if (poll(&ready, 1, 0) <= 0 || ibv_get_async_event(hca, &event)) return false;
+    if (ibv_get_async_event(hca, &event)) return false;
     *found = (hca_event_t){.kind = hca_event_kind(event.event_type),
                            .text = ibv_event_type_str(event.event_type)};
     if (found->kind == HCA_EVENT_PORT || found->kind == HCA_EVENT_ADDRESS)

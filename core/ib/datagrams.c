@@ -136,7 +136,8 @@ static bool complete_one(void)
     uint32_t id = (uint32_t)done.id;
     if (id < SENDS) {
         box.free_sends[box.sends_left++] = id;
-    } else if (!done.ok || done.length < HCA_DATAGRAM_HEAD) {
+    } else if (!done.ok) { /* its queue pair is broken: posted again it would fail at once */
+    } else if (done.length < HCA_DATAGRAM_HEAD) {
         post_recv(id - SENDS);
     } else {
         uint32_t at = (box.first + box.count++) % MOST_RECVS;

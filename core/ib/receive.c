@@ -29,8 +29,10 @@ net_recv_t *net_ib_recv_make(uint32_t count)
     if (arena) arena->memory = net_alloc(size);
     if (!arena || !arena->memory)
         gasneti_fatal("cannot allocate %zu KB for %u receive buffers: %s; lower "
-                      "GASNET_AM_CREDITS_PP or GASNET_AM_CREDITS_TOTAL",
-                      size / 1024, count, strerror(errno));
+                      "%s",
+                      size / 1024, count, strerror(errno),
+                      net_ib.shared ? "GASNET_RBUF_COUNT"
+                                    : "GASNET_AM_CREDITS_PP or GASNET_AM_CREDITS_TOTAL");
     if (!net_register(arena->memory, size, false, &arena->region)) {
         char why[256];
         net_explain_register(errno, size, why, sizeof why);
