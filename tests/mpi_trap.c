@@ -30,7 +30,7 @@ static void note_threads(void)
     DIR *dir = opendir("/proc/self/task");
     int count = 0;
     for (struct dirent *entry; dir && (entry = readdir(dir));)
-        if (atoi(entry->d_name) != gettid() && count < THREADS)
+        if (entry->d_name[0] != '.' && atoi(entry->d_name) != gettid() && count < THREADS)
             others[count++] = atoi(entry->d_name);
     if (dir) closedir(dir);
 }

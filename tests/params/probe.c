@@ -334,7 +334,8 @@ enum { THREADS = 64 };
 static pthread_barrier_t together;
 static void *be_client(void *unused)
 {
-    gasnet_wait_syncnb(gasnet_put_nb(0, test_at(0, 0), &unused, 1)); /* a poll needs no record */
+    gasnet_wait_syncnb(gasnet_put_nb((gasnet_node_t)test_next, test_at(test_next, 0), &unused,
+                                     1)); /* a poll needs no record */
     pthread_barrier_wait(&together);
     return unused;
 }
