@@ -138,7 +138,8 @@ GASNETC_HOT void gasnetc_deliver(net_message_t **messages, unsigned n, unsigned 
     self->handler_depth++;
     for (unsigned i = 0; i < n; i++) {
         gasnetc_peer_t *peer = gasnetc_peer_of(messages[i]->peer);
-        if (gasnetc_deliver_one(messages[i], &spare) && (!owing || peers[owing - 1] != peer))
+        if (gasnetc_deliver_one(messages[i], &spare) &&
+            (!owing || peers[owing - 1] != peer || gasnetc_credits_one_each(&peer->credits)))
             peers[owing++] = peer;
     }
     self->handler_depth--;

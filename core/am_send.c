@@ -67,8 +67,8 @@ HOT void count_sent(gasnetc_peer_counts_t *counts, const gasnetc_outgoing_t *am,
 }
 
 /* Posts the message at `bytes`, which the network captures unless it is in a bbuf; what is banked
- * rides along.  A Reply brings its Request's credit back; a hidden one is not sent when another
- * message has carried the credits meanwhile. */
+ * rides along.  A Reply brings its Request's credit back; a hidden one, which brings what is banked
+ * where anything is, is not sent when another message has carried the credits meanwhile. */
 HOT void post(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, uint32_t length,
               bool in_bbuf, enum kind kind, net_message_t *answers)
 {
@@ -76,7 +76,8 @@ HOT void post(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, u
     gasnetc_sent_t sent = {.held = in_bbuf ? (gasnetc_held_t *)(void *)bytes : NULL};
     const net_region_t *region = in_bbuf ? &gasnetc_bbuf_region : NULL;
     gasnetc_credits_t *credits = &peer->credits;
-    const uint8_t own = kind == REPLY;
+    const uint8_t own =
+        kind == REPLY || (kind == HIDDEN_REPLY && gasnetc_credits_one_each(credits));
     for (;;) {
         gasneti_lock(&peer->lock);
         bool needs_room = false;

@@ -6,8 +6,14 @@
  * rides on the next message to that peer; when the bank exceeds the slack at the end of a poll, a
  * hidden Reply carries all of it.  No I/O, no lock: the engine calls these under the peer's lock.
  *
+ * A slack of 0 is for receive buffers that are too few for all peers.  Then nothing is banked: each
+ * Request has a Reply of its own, which uses up the buffer that was posted for it.  A Reply that
+ * brought several credits, or a Request that brought one, would leave buffers behind (`room`) that
+ * only its sender's next Replies can use, until there is none for anybody else.
+ *
  * Invariant, for each direction between two nodes: credits at the sender + Requests on the way or
- * being handled + credits banked at the responder + credits on the way back = M.
+ * being handled, or without slack waiting for a hidden Reply + credits banked at the responder +
+ * credits on the way back = M.
  */
 #ifndef GASNETC_CREDITS_H
 #define GASNETC_CREDITS_H
@@ -80,17 +86,25 @@ static inline void gasnetc_credits_room_left(gasnetc_credits_t *c)
     c->room++;
 }
 
-/* True when a hidden Reply is due. */
-static inline bool gasnetc_credits_overdue(const gasnetc_credits_t *c)
+/* Without slack: every Request has a Reply, hidden or not, with its own credit and no other. */
+static inline bool gasnetc_credits_one_each(const gasnetc_credits_t *c)
 {
-    return c->banked > c->slack;
+    return c->slack == 0;
 }
 
 /* A Request was handled and not replied to; true when a hidden Reply is due. */
 static inline bool gasnetc_credits_bank(gasnetc_credits_t *c)
 {
     c->banked++;
-    return gasnetc_credits_overdue(c);
+    if (c->banked <= c->slack) return false;
+    if (gasnetc_credits_one_each(c)) c->banked = 0; /* for no other message to carry */
+    return true;
+}
+
+/* Of a hidden Reply that was due: false when another message has carried the credits meanwhile. */
+static inline bool gasnetc_credits_overdue(const gasnetc_credits_t *c)
+{
+    return c->banked > c->slack || gasnetc_credits_one_each(c);
 }
 
 /* What a message about to leave for the peer carries, when `own` of it are its own and the rest is

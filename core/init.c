@@ -173,8 +173,9 @@ static struct settled settle(void)
 static void init_credits(uint32_t credits)
 {
     uint32_t n = gasnetc_job.size;
-    /* A credit that returns on another message leaves a receive buffer behind for its peer's next
-     * Reply.  Where buffers are too few for every peer, none may wait like that (IB-R5). */
+    /* A credit that returns on another message, or together with others, leaves a receive buffer
+     * behind for its peer's next Reply.  Where buffers are too few for every peer, none may wait
+     * like that (IB-R5). */
     int64_t slack = gasnetc_params.credits_slack, total = gasnetc_params.credits_total;
     if (total && total < (int64_t)credits * (n - 1)) slack = 0;
     for (uint32_t i = 0; i < n; i++)

@@ -198,6 +198,19 @@ static void play(uint32_t me)
     sim_job_finish();
 }
 
+/* Bursts to one partner after another. */
+static void burst(uint32_t me)
+{
+    for (uint32_t i = 0; partner_count[me] && i < turns; i++) {
+        uint32_t to = partners[me][sim_below(partner_count[me])];
+        for (uint32_t k = 1 + sim_below(window); k > 0; k--) request(to);
+        sim_job_busy();
+        if (sim_chance(50)) gasnet_AMPoll();
+        if (traffic.pause && sim_chance(30)) sim_sleep(sim_below(traffic.pause));
+    }
+    sim_job_finish();
+}
+
 /* ---- schedules -------------------------------------------------------------------------------
  */
 
@@ -396,6 +409,31 @@ static void few_buffers(void)
     go(nodes, talk);
 }
 
+/* The same, one node's bursts to many, some of which have a ring.  What those keep must never be
+ * what the others wait for. */
+static void few_buffers_and_rings(void)
+{
+    uint32_t nodes = 5 + sim_below(PARTNERS - 3);
+    sim_job_t job = any_job(nodes);
+    job.credits = (uint16_t)(2 + sim_below(10));
+    job.reply_buffers = job.credits * (2 + sim_below(nodes - 3)) + sim_below(job.credits);
+    job.slack = 0;
+    job.depth = 1 + sim_below(40);
+    job.ring_places = nodes;
+    job.ring_slots = 1u << (2 + sim_below(4));
+    job.ring_limit = 16 + sim_below(100);
+    job.ring_cycle = 1 + sim_below(30);
+    job.ring_in_order = sim_chance(50);
+    begin(&job);
+    any_traffic();
+    if (sim_chance(80)) traffic.answer = 0;
+    traffic.most_bytes = sim_below(100);
+    window = job.credits;
+    turns = 20 + sim_below(80);
+    for (uint32_t i = 1; i < nodes; i++) befriend(0, i);
+    go(nodes, burst);
+}
+
 /* Longs alone, over queue pairs that overtake each other. */
 static void longs(void)
 {
@@ -438,6 +476,8 @@ int main(int argc, char **argv)
         {"IB-A1..A3 nearest neighbours", neighbours, 12000},
         {"IB-A1..A3 storms in both directions with next to no room", storm, 12000},
         {"IB-A4 IB-R4 fewer buffers for Replies than credits", few_buffers, 12000},
+        {"IB-A4 IB-R4 the same with bursts to many, some of which have a ring",
+         few_buffers_and_rings, 2000},
         {"IB-A1..A3 more credits than a message can carry", wide, 300},
         {"IB-A7 IB-B5 Longs over several queue pairs: no handler before its payload", longs, 12000},
         {"IB-A1..A7 thousands of nodes", thousands, 12},

@@ -94,6 +94,12 @@ void sim_net_introduce(net_peer_t *peer)
 /* ---- the invariant of credits.h --------------------------------------------------------------
  */
 
+/* Without slack a Request counts until its Reply leaves, hidden or not. */
+static bool one_each(const net_peer_t *peer)
+{
+    return gasnetc_credits_one_each(&sim_job_peer(peer->owner, peer->rank)->credits);
+}
+
 /* Of Requests from `peer`'s owner to `peer`. */
 static void look_one_way(const net_peer_t *peer)
 {
@@ -283,6 +289,7 @@ static void account(net_peer_t *peer, const gasnetc_am_header_t *header)
         peer->requests++;
         sim_job_sent.requests++;
     } else if (hidden) {
+        if (one_each(peer)) mirror(peer)->requests--;
         sim_job_sent.hidden++;
     } else {
         sim_check(handling && handling->message.peer == peer && !handling->answered, peer->owner,
@@ -437,7 +444,7 @@ void sim_net_release(net_message_t *message, net_spare_t *spare)
     if (recv->header.head >> 2 & 1) {
         sim_check(nic->handling == recv, message->peer->owner, "releases what it does not handle");
         nic->handling = NULL;
-        if (!recv->answered) mirror(message->peer)->requests--;
+        if (!recv->answered && !one_each(message->peer)) mirror(message->peer)->requests--;
     } else {
         returned(recv);
     }

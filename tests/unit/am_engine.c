@@ -255,6 +255,19 @@ static void banking(void)
     end();
 }
 
+static void no_slack(void)
+{
+    begin(8, 0);
+    for (int i = 0; i < 3; i++) request(H_SILENT, 0);
+    gasnet_AMPoll();
+    bool alone = true;
+    for (int i = 0; i < 3 && i < (int)ams(); i++)
+        alone = alone && is(am(i), (message_t){.credits = 1, .flags = HIDDEN});
+    check(ams() == 3 && alone && credits()->banked == 0,
+          "IB-R5 IB-A2 without slack each of a poll's Requests has a hidden Reply of its own");
+    end();
+}
+
 static void left_over_room(void)
 {
     begin(4, 1);
@@ -411,15 +424,16 @@ static void bounded_poll(void)
 
 static void one_spare_per_poll(void)
 {
-    begin(8, 0);
-    for (int i = 0; i < 8; i++) request(i % 3 ? H_SILENT : H_ANSWER, 0);
+    begin(8, 1);
+    for (int i = 0; i < 8; i++) request(i % 3 == 2 ? H_ANSWER : H_SILENT, 0);
     gasnet_AMPoll();
     check(saw.runs == 8 && net_script.pool_turns == 2,
           "IB-A4 one poll turns to the pool of spares at most twice, whatever it serves");
     if (net_script.pool_turns != 2) check_note("%u times", net_script.pool_turns);
     unsigned hidden = 0;
     for (unsigned i = 0; i < ams(); i++) hidden += am((int)i)->bytes[3] == HIDDEN;
-    check(hidden <= 1, "IB-A2 and at most one hidden Reply answers a peer's Requests of one poll");
+    check(hidden == 1,
+          "IB-A2 and with slack a single hidden Reply answers a peer's Requests of one poll");
     end();
 }
 
@@ -599,6 +613,7 @@ int main(int argc, char **argv)
     inline_or_bbuf();
     credits_run_dry();
     banking();
+    no_slack();
     left_over_room();
     much_banked();
     busy_request();

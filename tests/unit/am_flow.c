@@ -182,7 +182,8 @@ static void model_receive(uint32_t rank, const net_script_event_t *event)
         model_send(rank, false, false, first, carry(model, 1));
         return;
     }
-    if (gasnetc_credits_bank(&model->credits)) model_send(rank, false, true, 0, carry(model, 0));
+    if (gasnetc_credits_bank(&model->credits))
+        model_send(rank, false, true, 0, carry(model, gasnetc_credits_one_each(&model->credits)));
 }
 
 /* The next AM for this peer, if any. */

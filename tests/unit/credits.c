@@ -21,7 +21,7 @@ typedef struct side {
     gasnetc_credits_t credits;
     int posted;   /* receive buffers */
     int handling; /* Requests taken from the network, not yet replied to nor banked */
-    bool owing;   /* a hidden Reply is due at the end of this poll */
+    int owing;    /* hidden Replies due at the end of this poll */
     flight_t inbound[MOST];
     unsigned first, arrived; /* ring of messages on the way to this side */
     unsigned hidden;         /* Replies of its own that only carried credits */
@@ -44,6 +44,7 @@ static void post(side_t *to, bool reply, uint16_t credits)
 static unsigned accounted(const side_t *a, const side_t *b)
 {
     unsigned sum = a->credits.available + b->credits.banked + (unsigned)b->handling;
+    if (gasnetc_credits_one_each(&b->credits)) sum += (unsigned)b->owing;
     for (unsigned i = b->first; i != b->arrived; i++) sum += !b->inbound[i % MOST].reply;
     for (unsigned i = a->first; i != a->arrived; i++) sum += a->inbound[i % MOST].credits;
     return sum;
@@ -63,6 +64,8 @@ static void look(const char *after)
                        a->credits.slack == GASNETC_CREDITS_PER_MESSAGE - 1,
                    "after %s: banked %u, slack %u", after, a->credits.banked, a->credits.slack);
         check_each(a->credits.room <= limit, "after %s: room %u", after, a->credits.room);
+        check_each(a->credits.slack || a->credits.room == 0, "after %s: no slack, and room %u",
+                   after, a->credits.room);
     }
 }
 
@@ -109,17 +112,17 @@ static void finish(side_t *a, side_t *b, bool replies)
         post(b, true, carry(a, 1));
         return;
     }
-    if (gasnetc_credits_bank(&a->credits)) a->owing = true;
+    if (gasnetc_credits_bank(&a->credits)) a->owing++;
 }
 
-/* The end of a poll: what is still overdue leaves in a hidden Reply. */
+/* The end of a poll: what is still overdue leaves in hidden Replies. */
 static void end_poll(side_t *a, side_t *b)
 {
-    if (a->owing && gasnetc_credits_overdue(&a->credits)) {
+    for (; a->owing > 0; a->owing--) {
+        if (!gasnetc_credits_overdue(&a->credits)) continue;
         a->hidden++;
-        post(b, true, carry(a, 0));
+        post(b, true, carry(a, gasnetc_credits_one_each(&a->credits)));
     }
-    a->owing = false;
 }
 
 static void begin(uint16_t m, uint16_t slack)
@@ -233,6 +236,28 @@ static void limits(void)
     check(c.slack == 254, "IB-R5 what is banked fits the header's byte, a Reply's own included");
 }
 
+/* Without slack, Requests both ways that one poll handles: buffers left behind would be kept from
+ * other peers. */
+static void one_each(void)
+{
+    begin(8, 0);
+    for (int i = 0; i < 8; i++) request(&sides[0], &sides[1], false);
+    for (int i = 0; i < 8; i++) {
+        deliver(&sides[1]);
+        finish(&sides[1], &sides[0], i == 3);
+        look("a handler");
+        if (i != 5) continue;
+        request(&sides[1], &sides[0], false); /* another thread's */
+        check(sides[0].inbound[(sides[0].arrived - 1) % MOST].credits == 0,
+              "IB-R5 without slack a Request carries no credit");
+    }
+    end_poll(&sides[1], &sides[0]);
+    while (on_the_way(&sides[0])) deliver(&sides[0]);
+    look("a poll");
+    check(sides[1].hidden == 7 && sides[0].credits.room == 0 && sides[0].credits.available == 8,
+          "IB-R5 IB-A2 and each Request has a Reply of its own, which leaves no buffer behind");
+}
+
 /* Returns a broken peer might make are refused and change nothing. */
 static void broken_peer(void)
 {
@@ -269,6 +294,7 @@ int main(int argc, char **argv)
     ping_pong(8, 1, false);
     ping_pong(2, 1, false);
     ping_pong(8, 0, true);
+    one_each();
     one_way(8, 0);
     one_way(8, 3);
     one_way(8, 7);

@@ -54,7 +54,7 @@ struct net_peer {
     bool touched;
     sim_rings_t rings;
     /* Bookkeeping of the invariant of credits.h, for messages from the owner to this peer. */
-    int requests; /* on the way, or neither replied to nor banked yet */
+    int requests; /* on the way, or neither replied to, hidden or not, nor banked yet */
     int credits;  /* on the way, or arrived and not given back yet */
 };
 
