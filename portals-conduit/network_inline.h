@@ -25,6 +25,7 @@ enum {
     NET_BUFFERS = 1,
     NET_OWN_FLOW = 1,
     NET_PAIRS_LONGS = 1,
+    NET_LOOK_EVERY = 1024, /* rounds without an event: then it may be that none will come */
 };
 
 enum { NET_PT_SEGMENT = 38, NET_PT_AM = 39, NET_AC = 0 };
@@ -137,6 +138,7 @@ struct net_portals {
     net_words_t *words;
     unsigned safe_limit, am_limit, sys_limit;
     uint32_t rank;
+    uint32_t empty_rounds;
 };
 #pragma GCC visibility push(hidden)
 extern struct net_portals net_portals;
@@ -150,6 +152,8 @@ void net_portals_sys_event(const ptl_event_t *event);
 net_message_t *net_portals_am_event(const ptl_event_t *event);
 /* A queue has lost events, or is broken. */
 void net_portals_queue_failed(const char *queue, int error);
+/* Nothing has come for long: the job ends if that is because a connection broke. */
+void net_portals_look(void);
 /* The buffer holds nothing any more: to the end of the chain with it. */
 void net_portals_attach(net_reqrb_t *buffer);
 /* Asks peers for credits, while somebody wants more than there are. */
@@ -315,6 +319,9 @@ NET_HOT unsigned net_reap(void)
         net_portals_safe_event(&event);
         safe++;
     }
+    if (systems + safe == 0 &&
+        __builtin_expect(++net_portals.empty_rounds % NET_LOOK_EVERY == 0, 0))
+        net_portals_look();
     return systems + safe;
 }
 

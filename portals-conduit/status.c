@@ -25,6 +25,17 @@ void net_portals_failed(const char *what, uint32_t rank, int error)
                    what, gasneti_rank_name(rank), net_portals_error(error));
 }
 
+/* An Active Message has no acknowledgement: one that was lost has no event, and the next one is
+ * sent by a new connection. */
+void net_portals_look(void)
+{
+    ptl_sr_value_t breaks;
+    if (PtlNIStatus(net_portals.ni, PTL_SR_BREAKS, &breaks) != PTL_OK || breaks == 0) return;
+    gasneti_failed("a connection broke: messages may be lost; look for the messages of the "
+                   "processes at its ends, and check the device with ibv_devinfo "
+                   "(PTL_DEBUG=8 tells which connection)");
+}
+
 void net_portals_queue_failed(const char *queue, int error)
 {
     if (error == PTL_EQ_DROPPED)

@@ -260,8 +260,9 @@ struct ptli_verbs {
     _Atomic uint32_t rounds; /* made by callers; driving */
     _Atomic uintptr_t driver;
     uint32_t idle;
-    double looked;                    /* at the clock */
-    uint64_t sends, connects, breaks; /* counts for people */
+    double looked;            /* at the clock */
+    uint64_t sends, connects; /* counts for people */
+    _Atomic uint64_t breaks;  /* and this one for who must know that messages may be lost */
 };
 
 static inline struct ptli_verbs *ptli_verbs(struct ptli_transport *transport)

@@ -68,13 +68,25 @@ static unsigned long distance(struct ptli_transport *transport, ptl_process_id_t
 static int status(struct ptli_transport *transport, ptl_sr_index_t index, ptl_sr_value_t *value)
 {
     struct ptli_verbs *v = ptli_verbs(transport);
-    const uint64_t registers[] = {v->sends, v->connects, v->breaks, atomic_load(&v->lent),
-                                  v->ranges.count};
-    if (index < PTL_SR_TRANSPORT ||
-        index - PTL_SR_TRANSPORT >= sizeof registers / sizeof *registers)
+    switch (index) {
+    case PTL_SR_TRANSPORT:
+        *value = v->sends;
+        return PTL_OK;
+    case PTL_SR_TRANSPORT + 1:
+        *value = v->connects;
+        return PTL_OK;
+    case PTL_SR_BREAKS:
+        *value = atomic_load(&v->breaks);
+        return PTL_OK;
+    case PTL_SR_TRANSPORT + 3:
+        *value = atomic_load(&v->lent);
+        return PTL_OK;
+    case PTL_SR_TRANSPORT + 4:
+        *value = v->ranges.count;
+        return PTL_OK;
+    default:
         return PTL_SR_INDEX_INVALID;
-    *value = registers[index - PTL_SR_TRANSPORT];
-    return PTL_OK;
+    }
 }
 
 static const struct ptli_launch *launch(struct ptli_transport *transport)

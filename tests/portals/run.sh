@@ -131,5 +131,10 @@ tap_ok $? "PO-3 PO-11 GASNET_PORTAL_FLOW_CONTROL=0: a node that receives too muc
 [ $status -ne 0 ] || tap_tail "$log"
 proved="$proved GASNET_PORTAL_FLOW_CONTROL GASNET_PORTAL_CREDIT_STATS "
 
+# Nothing waits for the acknowledgement of an Active Message: the one that is lost has no event.
+job 2 testam-portals-seq '' 'SOFTHCA_FAULTS=lose:process=0,peer=1,at=1996' TEST_HANG=30
+[ $status -ne 0 ] && grep -q 'FATAL.*\(a connection broke: messages may be lost\|an Active Message to rank 1 .*failed\)' "$log"
+tap_ok $? "a connection that breaks ends the job, and the reason is told"
+
 every_row
 tap_end

@@ -10,6 +10,7 @@
 #include "core/am.h"
 #include "core/am_wire.h"
 #include "core/buffers.h"
+#include "core/exit.h"
 #include "core/params.h"
 #include "core/poll.h"
 #include "core/rdma.h"
@@ -719,6 +720,22 @@ static void no_credit(void)
     end("credits");
 }
 
+/* What was lost has no event of its own. */
+static void broken(void)
+{
+    begin();
+    for (int i = 0; i < 2 * NET_LOOK_EVERY; i++) gasnetc_poll_sends();
+    check(!gasnetc_exit_pending, "a node may wait as long as it likes");
+    ptl_script_breaks = 1;
+    for (int i = 0; i < NET_LOOK_EVERY; i++) gasnetc_poll_sends();
+    check(gasnetc_exit_pending == GASNETC_EXIT_FAILURE && strstr(gasneti_failure(), "broke") &&
+              strstr(gasneti_failure(), "lost"),
+          "but not for messages that a broken connection has lost: %s", gasneti_failure());
+    ptl_script_breaks = 0;
+    gasnetc_exit_pending = 0;
+    end("a broken connection");
+}
+
 int main(int argc, char **argv)
 {
     static const int which[] = {0, 1, 2, 3};
@@ -742,5 +759,6 @@ int main(int argc, char **argv)
     system_messages();
     lending();
     no_credit();
+    broken();
     return check_end();
 }

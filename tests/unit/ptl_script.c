@@ -449,6 +449,16 @@ int PtlGetId(ptl_handle_ni_t ni, ptl_process_id_t *id)
     return PTL_OK;
 }
 
+ptl_sr_value_t ptl_script_breaks;
+
+int PtlNIStatus(ptl_handle_ni_t ni, ptl_sr_index_t reg, ptl_sr_value_t *value)
+{
+    (void)ni;
+    if (reg != PTL_SR_BREAKS) return PTL_SR_INDEX_INVALID;
+    *value = ptl_script_breaks;
+    return PTL_OK;
+}
+
 const char *PtlErrorStr(unsigned code)
 {
     return code == PTL_OK ? "PTL_OK" : "a Portals error";

@@ -56,6 +56,9 @@ bool ptl_script_arrive(const ptl_script_message_t *message);
 extern bool ptl_script_hold_unlinks;
 bool ptl_script_unlink(void);
 
+/* Connections that broke. */
+extern ptl_sr_value_t ptl_script_breaks;
+
 /* Live objects; those bound and attached. */
 unsigned ptl_script_descriptors(void), ptl_script_entries(void);
 /* PtlMDBind refuses as long as it is set. */
