@@ -254,7 +254,7 @@ unsigned net_places(void);
 void net_arm(unsigned place);
 
 /* Sleeps in the kernel until a message has arrived there since net_arm, all before having been
- * polled. */
+ * polled; or for a moment, if the network has kept some back. */
 void net_block(unsigned place);
 
 /* ---- receive space (no lock held) ------------------------------------------------------------ */

@@ -139,6 +139,9 @@ struct net_portals {
     unsigned safe_limit, am_limit, sys_limit;
     uint32_t rank;
     uint32_t empty_rounds;
+    bool sleeps;          /* there is a receive thread */
+    bool left;            /* net_reap has stopped at a limit */
+    _Atomic bool waiting; /* and so has the last poll: the receive thread looks again soon */
 };
 #pragma GCC visibility push(hidden)
 extern struct net_portals net_portals;
@@ -322,6 +325,8 @@ NET_HOT unsigned net_reap(void)
     if (systems + safe == 0 &&
         __builtin_expect(++net_portals.empty_rounds % NET_LOOK_EVERY == 0, 0))
         net_portals_look();
+    if (__builtin_expect(net_portals.sleeps, 0))
+        net_portals.left = systems == net_portals.sys_limit || safe == net_portals.safe_limit;
     return systems + safe;
 }
 
@@ -338,15 +343,19 @@ NET_HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigne
 {
     ptl_event_t event;
     unsigned n = 0, events = 0;
+    bool all = false;
     if (__builtin_expect(net_portals.replies || net_portals.words_waiting, 0))
         n = net_portals_waiting(messages, budget, systems);
     while (n < budget && events < net_portals.am_limit) {
         if (__builtin_expect(!net_portals.in_hand, 0) && !net_portals_prepare()) break;
-        if (!net_portals_event(net_portals.am_eq, "AM", &event)) break;
+        all = !net_portals_event(net_portals.am_eq, "AM", &event);
+        if (all) break;
         net_message_t *message = net_portals_am_event(&event);
         if (message) messages[n++] = message;
         events++;
     }
+    if (__builtin_expect(net_portals.sleeps, 0))
+        atomic_store_explicit(&net_portals.waiting, !all || net_portals.left, memory_order_relaxed);
     return n;
 }
 

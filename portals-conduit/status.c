@@ -87,6 +87,7 @@ void net_portals_wake_init(void)
     if (!gasnetc_params.rcv_thread) return;
     wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (wake_fd < 0) gasneti_fatal("no file descriptor for the receive thread; raise ulimit -n");
+    net_portals.sleeps = true;
 }
 
 void net_portals_wake(ptl_event_t *event)
@@ -112,9 +113,11 @@ void net_arm(unsigned place)
     atomic_store(&armed, true);
 }
 
+/* What a poll has left for want of room, or at a limit, wakes nobody when its time has come. */
 void net_block(unsigned place)
 {
     (void)place;
     struct pollfd wait = {.fd = wake_fd, .events = POLLIN};
-    poll(&wait, 1, -1);
+    bool waiting = atomic_load_explicit(&net_portals.waiting, memory_order_relaxed);
+    poll(&wait, 1, waiting ? 1 : -1);
 }

@@ -5,6 +5,7 @@
  * Rank 0 of 3 is the conduit; the test is ranks 1 and 2, whose pids are 101 and 102.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 
 #include "core/am.h"
@@ -720,6 +721,53 @@ static void no_credit(void)
     end("credits");
 }
 
+/* The receive thread's sleep, asked for instead of slept. */
+static int patience;
+
+int poll(struct pollfd *fds, nfds_t count, int timeout)
+{
+    (void)fds, (void)count;
+    patience = timeout;
+    return 0;
+}
+
+static int sleeps(void)
+{
+    net_arm(0);
+    gasnetc_poll();
+    net_block(0);
+    return patience;
+}
+
+static void sleeping(void)
+{
+    gasnetc_params.rcv_thread = true;
+    gasnetc_params.safe_limit = 2;
+    gasnetc_params.rpl_chunks = 2;
+    begin();
+    ptl_script_forget();
+    check(sleeps() == -1, "IB-C8 where nothing is there the receive thread sleeps");
+    for (unsigned i = 0; i < 3; i++) request(1, i, (message_t){.handler = H_SILENT}, BITS_AM, 1);
+    check(sleeps() == 1 && saw.runs == 2,
+          "IB-C8 a Request that waits for the means to answer it: it looks again soon");
+    ptl_script_sent(ptl_script_op(0));
+    check(sleeps() == 1 && saw.runs == 3, "IB-C8 which nothing else tells");
+    const net_key_t key = gasnetc_peers[1].segment.keys[0];
+    const gasnetc_sent_t sent = {.counter = NULL};
+    uint64_t word = 1;
+    net_put(&gasnetc_peers[1].net, key.base, &key, &word, NULL, 8, NET_UNORDERED, &sent);
+    ptl_script_sent(ptl_script_op(1));
+    ptl_script_sent(ptl_script_op(3));
+    ptl_script_acked(ptl_script_op(3));
+    check(sleeps() == 1, "IB-C8 so it does after a poll that stopped at a limit");
+    ptl_script_sent(ptl_script_op(2));
+    check(sleeps() == 1 && sleeps() == -1, "IB-C8 until all is served");
+    end("the receive thread");
+    gasnetc_params.rcv_thread = false;
+    gasnetc_params.safe_limit = 12;
+    gasnetc_params.rpl_chunks = 256;
+}
+
 /* What was lost has no event of its own. */
 static void broken(void)
 {
@@ -759,6 +807,7 @@ int main(int argc, char **argv)
     system_messages();
     lending();
     no_credit();
+    sleeping();
     broken();
     return check_end();
 }
