@@ -56,6 +56,14 @@ void net_portals_answer_used(net_answer_t *answer)
     gasneti_unlock(&net_portals.lock);
 }
 
+/* One use of a receive buffer ends. */
+static void give_up(net_reqrb_t *buffer)
+{
+    if (!reqrb_given_up(&buffer->use)) return;
+    net_portals_attach(buffer);
+    atomic_fetch_sub_explicit(&net_portals.held, 1, memory_order_release);
+}
+
 void net_portals_release(net_message_t *message)
 {
     uint32_t chunk = (uint32_t)((net_chunk_t *)message - net_portals.chunk);
@@ -65,7 +73,7 @@ void net_portals_release(net_message_t *message)
         return;
     }
     net_answer_t *answer = (net_answer_t *)message;
-    if (answer->buffer && reqrb_given_up(&answer->buffer->use)) net_portals_attach(answer->buffer);
+    if (answer->buffer) give_up(answer->buffer);
     net_portals_answer_used(answer);
 }
 
@@ -383,7 +391,9 @@ net_message_t *net_portals_am_event(const ptl_event_t *event)
     bool payload = (uintptr_t)event->md.user_ptr == NET_ROLE_RARAM;
     net_reqrb_t *buffer = event->md.user_ptr;
     if (__builtin_expect(event->type == PTL_EVENT_UNLINK, 0)) {
-        if (!payload && reqrb_given_up(&buffer->use)) net_portals_attach(buffer);
+        if (payload) return NULL;
+        atomic_fetch_add_explicit(&net_portals.held, 1, memory_order_relaxed);
+        give_up(buffer);
         return NULL;
     }
     if (event->type != PTL_EVENT_PUT_END) return NULL; /* RARAM is the source of nothing */

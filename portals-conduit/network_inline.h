@@ -25,6 +25,7 @@ enum {
     NET_BUFFERS = 1,
     NET_OWN_FLOW = 1,
     NET_PAIRS_LONGS = 1,
+    NET_SPARE = GASNETC_THREADED ? 2 : 1, /* receive buffers beyond what the credits fill */
     NET_LOOK_EVERY = 1024, /* rounds without an event: then it may be that none will come */
 };
 
@@ -139,9 +140,10 @@ struct net_portals {
     unsigned safe_limit, am_limit, sys_limit;
     uint32_t rank;
     uint32_t empty_rounds;
-    bool sleeps;          /* there is a receive thread */
-    bool left;            /* net_reap has stopped at a limit */
-    _Atomic bool waiting; /* and so has the last poll: the receive thread looks again soon */
+    _Atomic uint32_t held; /* receive buffers that are full, and wait for handlers to return */
+    bool sleeps;           /* there is a receive thread */
+    bool left;             /* net_reap has stopped at a limit */
+    _Atomic bool waiting;  /* and so has the last poll: the receive thread looks again soon */
 };
 #pragma GCC visibility push(hidden)
 extern struct net_portals net_portals;
@@ -339,6 +341,16 @@ unsigned net_portals_waiting(net_message_t **messages, unsigned budget, unsigned
 /* Each peer has room of its own. */
 static inline void net_drain(void) {}
 
+/* Handlers give credits back by their Replies, and the buffer that the Request is in only when they
+ * have returned.  A thread is in one buffer; so that several are not in more than are spare, no new
+ * one is begun meanwhile. */
+NET_HOT bool net_portals_holds_enough(void)
+{
+    return GASNETC_THREADED &&
+           __builtin_expect(
+               atomic_load_explicit(&net_portals.held, memory_order_acquire) >= NET_SPARE, 0);
+}
+
 NET_HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems)
 {
     ptl_event_t event;
@@ -348,6 +360,7 @@ NET_HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigne
         n = net_portals_waiting(messages, budget, systems);
     while (n < budget && events < net_portals.am_limit) {
         if (__builtin_expect(!net_portals.in_hand, 0) && !net_portals_prepare()) break;
+        if (net_portals_holds_enough()) break;
         all = !net_portals_event(net_portals.am_eq, "AM", &event);
         if (all) break;
         net_message_t *message = net_portals_am_event(&event);

@@ -32,7 +32,7 @@ static void make_plan(uint32_t nodes, plan_t *plan)
     const gasnetc_params_t *p = &gasnetc_params;
     char why[300] = "";
     const plan_wishes_t wishes = {.nodes = nodes,
-                                  .spare = GASNETC_THREADED ? 2 : 1,
+                                  .spare = NET_SPARE,
                                   .each = p->cred_per_node,
                                   .bank = p->banked_credits,
                                   .space = p->amrecv_space,

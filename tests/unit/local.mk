@@ -144,6 +144,11 @@ tests_unit_portals_engine_CPPFLAGS = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_s
 	-I$(top_srcdir)/portals-conduit -DGASNETC_PARAMS_DEF='"portals-conduit/params.def"' \
 	$(portals_network_cppflags) $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNET_SEQ
 tests_unit_portals_engine_LDADD = tests/unit/libcheck.a other/tools/libtools.la -lpthread -lm
+# The same for threads.
+check_PROGRAMS += tests/unit/portals_engine_par
+tests_unit_portals_engine_par_SOURCES = $(tests_unit_portals_engine_SOURCES)
+tests_unit_portals_engine_par_CPPFLAGS = $(tests_unit_portals_engine_CPPFLAGS:SEQ=PAR)
+tests_unit_portals_engine_par_LDADD = $(tests_unit_portals_engine_LDADD)
 
 # Fuzz targets: with the driver they are programs of their own; clang's -fsanitize=fuzzer does without.
 fuzz_driver = tests/fuzz/driver.c tests/fuzz/fuzz.h

@@ -499,6 +499,45 @@ static void refresh(void)
     end("receive buffers");
 }
 
+/* Threads that are in handlers: each keeps the first Request of a buffer, `kept` of them so far. */
+static unsigned serve_but_first(net_message_t **kept, unsigned count)
+{
+    net_message_t *messages[8];
+    unsigned systems = 0;
+    for (int round = 0; round < 100; round++) {
+        net_reap();
+        unsigned n = net_arrivals(messages, 8, &systems);
+        for (unsigned i = 0; i < n; i++) {
+            const net_reqrb_t *buffer = ((net_answer_t *)messages[i])->buffer;
+            if (count && ((net_answer_t *)kept[count - 1])->buffer == buffer)
+                net_release(messages[i], NULL);
+            else
+                kept[count++] = messages[i];
+        }
+    }
+    return count;
+}
+
+/* Who has replied has given its credits back, and not yet the buffer. */
+static void threads_in_buffers(void)
+{
+    if (!GASNETC_THREADED) return;
+    net_message_t *kept[16];
+    begin();
+    message_t medium = {
+        .category = MEDIUM, .handler = H_PAYLOAD, .payload = source, .nbytes = 1900};
+    uint32_t some = 3 * (uint32_t)(net_portals_rest.reqrb_size / PLAN_CHUNK);
+    for (uint32_t i = 0; i < some; i++) request(1, i, medium, BITS_AM, 8);
+    unsigned count = serve_but_first(kept, 0);
+    check(count == NET_SPARE, "PO-8 threads are in %u receive buffers, as many as are spare",
+          count);
+    net_release(kept[0], NULL);
+    count = serve_but_first(kept, count);
+    check(count == NET_SPARE + 1, "PO-8 one of them returns: the next buffer is begun");
+    for (unsigned i = 1; i < count; i++) net_release(kept[i], NULL);
+    end("threads in buffers");
+}
+
 static void overflow(const void *unused)
 {
     (void)unused;
@@ -795,6 +834,7 @@ int main(int argc, char **argv)
     serving();
     long_arrivals();
     refresh();
+    threads_in_buffers();
     check_fatal("PO-3 what no receive buffer takes falls into the catch-basin: fatal", overflow,
                 NULL, "catch-basin", "rank 1", "flow control");
     check_fatal("a Request that costs nothing is malformed", strangers, &which[0], "rank 1",
