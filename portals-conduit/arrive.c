@@ -193,6 +193,10 @@ unsigned net_portals_waiting(net_message_t **messages, unsigned budget, unsigned
 /* What it holds stays held: the job ends, and the device may still look at it. */
 static void failed(const ptl_event_t *event)
 {
+    if (event->type == PTL_EVENT_PUT_END) { /* a Reply's: with a ticket of its sender */
+        net_portals_failed("receiving from", bits_source(event->hdr_data), PTL_NAL_FAILED);
+        return;
+    }
     enum bits_kind kind = bits_kind(event->match_bits);
     uint32_t ticket = checked_ticket(event);
     const net_peer_t *peer = net_portals.slot[ticket].peer;

@@ -823,6 +823,23 @@ static void broken(void)
     end("a broken connection");
 }
 
+/* It comes with a ticket of its sender's, who may have more of them. */
+static void half_a_reply(void)
+{
+    begin();
+    ptl_script_arrive(&(ptl_script_message_t){.from = 102,
+                                              .entry = 39,
+                                              .bits = bits_pack(0, 1000, BITS_AM, BITS_REQSB),
+                                              .header = bits_header(2, 1, 0),
+                                              .fails = true});
+    net_reap();
+    check(gasnetc_exit_pending == GASNETC_EXIT_FAILURE &&
+              strstr(gasneti_failure(), "receiving from rank 2"),
+          "a Reply that fails while it arrives: %s", gasneti_failure());
+    gasnetc_exit_pending = 0;
+    end("half a Reply");
+}
+
 int main(int argc, char **argv)
 {
     static const int which[] = {0, 1, 2, 3};
@@ -849,5 +866,6 @@ int main(int argc, char **argv)
     no_credit();
     sleeping();
     broken();
+    half_a_reply();
     return check_end();
 }

@@ -364,7 +364,8 @@ static void fill(ptl_handle_md_t handle, const ptl_script_message_t *m, ptl_size
                          .offset = offset,
                          .md_handle = handle,
                          .md = md->md,
-                         .hdr_data = m->header};
+                         .hdr_data = m->header,
+                         .ni_fail_type = m->fails ? PTL_NI_FAIL : PTL_NI_OK};
     if (accepted) memcpy((char *)md->md.start + offset, m->bytes, accepted);
     if (!(md->md.options & PTL_MD_MANAGE_REMOTE)) md->local += accepted;
     if (!disabled(&md->md, PTL_EVENT_PUT_END)) log_event(md->md.eq_handle, &event);

@@ -49,6 +49,7 @@ typedef struct ptl_script_message {
     ptl_hdr_data_t header;
     const void *bytes;
     ptl_size_t length;
+    bool fails; /* in the middle */
 } ptl_script_message_t;
 bool ptl_script_arrive(const ptl_script_message_t *message);
 
