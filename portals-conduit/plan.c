@@ -65,6 +65,7 @@ bool plan_make(const plan_wishes_t *w, plan_t *plan, char *why, size_t size)
     struct row row = from_table(w->nodes);
     if (w->each >= 0) row.each = (uint32_t)w->each;
     if (w->bank >= 0) row.bank = (uint32_t)w->bank;
+    row.each = (uint32_t)clip(row.each, PLAN_COST_MOST, PLAN_CEILING_MOST);
     *plan = (plan_t){.buffers = 0};
     if (w->space == 0) {
         shape((uint64_t)row.each * peers + row.bank, w->spare, plan);

@@ -155,6 +155,13 @@ static void plans(void)
     const plan_wishes_t own = {4, 1, 10, 33, 0, 250, 2048, 256};
     check(plan_make(&own, &plan, why, sizeof why) && plan.each == 10 && plan.credits >= 63,
           "PO-11 GASNET_PORTAL_CRED_PER_NODE and _BANKED_CREDITS are taken");
+    for (int each = 0; each < PLAN_COST_MOST; each++) {
+        const plan_wishes_t few = {20, 1, each, 0, 0, 250, 2048, 256};
+        check_each(plan_make(&few, &plan, why, sizeof why) && plan.each == PLAN_COST_MOST &&
+                       plan.credits >= 19 * PLAN_COST_MOST,
+                   "GASNET_PORTAL_CRED_PER_NODE=%d: %u each of %u", each, plan.each, plan.credits);
+    }
+    check_all("PO-9 nobody begins with fewer credits than the largest Request costs");
     const plan_wishes_t space = {4, 1, -1, -1, 1 << 20, 250, 2048, 256};
     check(plan_make(&space, &plan, why, sizeof why) &&
               (uint64_t)plan.buffers * plan.chunks * PLAN_CHUNK <= 1 << 20 && plan.each >= 8,
