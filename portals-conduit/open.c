@@ -156,7 +156,7 @@ static void attach_reqsb(ptl_handle_me_t me, size_t size)
 }
 
 static void bind(void *start, size_t size, enum net_role role, ptl_handle_eq_t queue,
-                 unsigned options, ptl_handle_md_t *handle, const char *what)
+                 unsigned options, ptl_handle_md_t *handle, const char *what, const char *variable)
 {
     const ptl_md_t md = {.start = start,
                          .length = size,
@@ -164,9 +164,10 @@ static void bind(void *start, size_t size, enum net_role role, ptl_handle_eq_t q
                          .options = PTL_MD_EVENT_START_DISABLE | options,
                          .user_ptr = (void *)(uintptr_t)role,
                          .eq_handle = queue};
-    net_portals_must(PtlMDBind(net_portals.ni, md, PTL_RETAIN, handle), what,
-                     "raise the limit on locked memory (ulimit -l) or lower "
-                     "GASNET_PORTAL_RPL_CHUNKS");
+    char remedy[100];
+    snprintf(remedy, sizeof remedy, "raise the limit on locked memory (ulimit -l) or lower %s",
+             variable);
+    net_portals_must(PtlMDBind(net_portals.ni, md, PTL_RETAIN, handle), what, remedy);
 }
 
 /* The AM entry, in the order that is walked: SYS, all receive buffers, CB, ReqSB. */
@@ -175,6 +176,7 @@ static void make_descriptors(void)
     size_t sb = (size_t)gasnetc_params.sb_chunks * PLAN_CHUNK,
            rpl = (size_t)gasnetc_params.rpl_chunks * PLAN_CHUNK,
            rb = net_portals_rest.reqrb_size * net_portals_rest.buffers;
+    ptl_handle_md_t all;
     net_portals.reqsb_memory = memory_for(sb, "send buffers", "GASNET_PORTAL_SB_CHUNKS");
     net_portals.rplsb_memory = memory_for(rpl, "reply buffers", "GASNET_PORTAL_RPL_CHUNKS");
     net_portals_rest.reqrb_memory = memory_for(rb, "receive buffers", "GASNET_PORTAL_AMRECV_SPACE");
@@ -182,15 +184,18 @@ static void make_descriptors(void)
     net_portals_rest.cb = entry(0, BITS_REQRB, PTL_INS_AFTER);
     attach_empty(net_portals_rest.cb, NET_ROLE_CB, net_portals.safe_eq, PTL_MD_ACK_DISABLE);
     attach_reqsb(entry(net_portals_rest.cb, BITS_REQSB, PTL_INS_AFTER), sb);
+    bind(net_portals.rplsb_memory, rpl, NET_ROLE_RPLSB, net_portals.safe_eq, 0, &net_portals.rplsb,
+         "the buffer that Replies are sent from", "GASNET_PORTAL_RPL_CHUNKS");
+    /* Nothing is sent from it: it keeps the memory registered, whichever buffers are attached. */
+    bind(net_portals_rest.reqrb_memory, rb, NET_ROLE_REQRB, PTL_EQ_NONE, 0, &all,
+         "the receive buffers", "GASNET_PORTAL_AMRECV_SPACE");
     for (uint32_t i = 0; i < net_portals_rest.buffers; i++) {
         net_portals_rest.reqrb[i].memory =
             net_portals_rest.reqrb_memory + i * net_portals_rest.reqrb_size;
         net_portals_attach(&net_portals_rest.reqrb[i]);
     }
-    bind(net_portals.rplsb_memory, rpl, NET_ROLE_RPLSB, net_portals.safe_eq, 0, &net_portals.rplsb,
-         "the buffer that Replies are sent from");
     bind(NULL, 0, NET_ROLE_SYS, net_portals.sys_eq, PTL_MD_EVENT_END_DISABLE, &net_portals.sys_md,
-         "the source of system messages");
+         "the source of system messages", "GASNET_PORTAL_NUM_TMPMD");
 }
 
 static void make_queue(uint64_t events, const char *what, ptl_handle_eq_t *queue)
