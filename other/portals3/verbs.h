@@ -171,6 +171,7 @@ struct ptli_node {
     struct ptli_link *link; /* may be sent on; NULL: there is none, or not yet */
     bool failing;           /* from the loss of the link until the engine has been told */
     bool wished;            /* in verbs->wishes */
+    bool owes_seen;         /* it has asked what was matched, and there was no slot to tell */
     uint32_t life;          /* one more after each loss */
     uint32_t window, unanswered;
     uint32_t queued, sent, seen; /* requests: numbered, posted, told to be matched */

@@ -43,12 +43,12 @@ static struct ibv_qp *make_qp(struct ptli_verbs *v, uint32_t *max_inline)
                                     .recv_cq = v->cq,
                                     .srq = v->srq,
                                     .qp_type = IBV_QPT_RC,
-                                    .cap = {.max_send_wr = PTLI_SLOTS,
-                                            .max_send_sge = v->max_sge,
-                                            .max_inline_data = PTLI_INLINE}};
-    struct ibv_qp *qp = ibv_create_qp(v->pd, &init);
-    if (!qp) {
-        init.cap.max_inline_data = 0;
+                                    .cap = {.max_send_wr = PTLI_SLOTS, .max_send_sge = v->max_sge}};
+    /* Control messages are headers: inline they need no buffer. */
+    static const uint32_t sizes[] = {PTLI_INLINE, 128, PTLI_WIRE_SIZE, 0};
+    struct ibv_qp *qp = NULL;
+    for (unsigned i = 0; !qp && i < sizeof sizes / sizeof *sizes; i++) {
+        init.cap.max_inline_data = sizes[i];
         qp = ibv_create_qp(v->pd, &init);
     }
     if (!qp) return NULL;
@@ -158,6 +158,7 @@ static void begin_to_fail(struct ptli_verbs *v, struct ptli_node *node)
     ptli_mutex_lock(&v->posting);
     node->link = node->making = NULL;
     node->failing = true;
+    node->owes_seen = false;
     node->life++;
     ptli_verbs_shares_lost(node);
     ptli_mutex_unlock(&v->posting);

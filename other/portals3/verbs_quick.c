@@ -86,7 +86,7 @@ int ptli_verbs_quick_completed(struct ptli_verbs *v, const struct ibv_wc *wc, in
         struct ptli_node *node = link->node;
         link->done++;
         ptli_verbs_release(ptli_route_share(quick->route));
-        if (node->requests.head || node->answers.head) ptli_verbs_pump(node);
+        if (node->requests.head || node->answers.head || node->owes_seen) ptli_verbs_pump(node);
         *end = quick;
         end = &quick->next;
         n++;

@@ -74,8 +74,8 @@ static void own_message(struct ptli_link *link, const struct ptli_header *header
         return;
     case PTLI_FENCE:
         ptli_mutex_lock(&v->posting);
-        /* Where there is no slot, answers are on the way, which tell as well. */
-        if (node->link) ptli_verbs_control(node->link, PTLI_SEEN);
+        node->owes_seen = true;
+        ptli_verbs_pump(node);
         ptli_mutex_unlock(&v->posting);
         return;
     case PTLI_GOODBYE:

@@ -298,6 +298,8 @@ static bool advance(struct ptli_link *link, struct ptli_queue *queue, bool reque
 void ptli_verbs_pump(struct ptli_node *node)
 {
     struct ptli_link *link = node->link;
+    if (node->owes_seen && link && !link->broken)
+        node->owes_seen = !ptli_verbs_control(link, PTLI_SEEN);
     while (link && !link->broken && node->answers.head && advance(link, &node->answers, false)) {
     }
     while (link && !link->broken && node->requests.head && advance(link, &node->requests, true)) {
@@ -426,7 +428,7 @@ void ptli_verbs_completed(struct ptli_verbs *v, const struct ibv_wc *wc)
     if (__builtin_expect(!well, 0)) link->broken = true;
     if (done && done->hold) ptli_verbs_release(((struct ptli_shadow_held *)done->hold)->share);
     if (quick) ptli_verbs_release(ptli_route_share(quick->route));
-    if (node->requests.head || node->answers.head) ptli_verbs_pump(node);
+    if (node->requests.head || node->answers.head || node->owes_seen) ptli_verbs_pump(node);
     bool drained = link->draining && link->posted == link->done;
     ptli_mutex_unlock(&v->posting);
     if (done) ptli_transferred(v->face.engine, done, well ? PTLI_OK : PTLI_FAILED);
