@@ -112,13 +112,16 @@ static char failure[1024];
 
 void gasneti_failed(const char *format, ...)
 {
-    static atomic_flag told = ATOMIC_FLAG_INIT; /* the first failure stands */
-    if (gasneti_ending() || atomic_flag_test_and_set(&told)) return;
-    va_list list;
-    va_start(list, format);
-    vsnprintf(failure, sizeof failure, format, list);
-    va_end(list);
-    gasnetc_exit_pending = GASNETC_EXIT_FAILURE;
+    static atomic_flag writing = ATOMIC_FLAG_INIT; /* the first failure stands */
+    if (gasneti_ending() || atomic_flag_test_and_set(&writing)) return;
+    if (gasnetc_exit_pending != GASNETC_EXIT_FAILURE) {
+        va_list list;
+        va_start(list, format);
+        vsnprintf(failure, sizeof failure, format, list);
+        va_end(list);
+        gasnetc_exit_pending = GASNETC_EXIT_FAILURE;
+    }
+    atomic_flag_clear(&writing);
 }
 
 const char *gasneti_failure(void)
