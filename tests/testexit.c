@@ -94,10 +94,10 @@ static int operations_in_flight(void)
 }
 
 /* The exit of a child is not the rank's. */
-static int forked_child_exits(void)
+static int child_leaves_by(void (*way)(int))
 {
     pid_t child = fork();
-    if (child == 0) exit(3);
+    if (child == 0) way(3);
     int status;
     if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
         WEXITSTATUS(status) != 3)
@@ -105,16 +105,13 @@ static int forked_child_exits(void)
     test_sync();
     leave(0);
 }
+static int forked_child_exits(void)
+{
+    return child_leaves_by(exit);
+}
 static int forked_child_gasnet_exits(void)
 {
-    pid_t child = fork();
-    if (child == 0) gasnet_exit(3);
-    int status;
-    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
-        WEXITSTATUS(status) != 3)
-        _exit(99);
-    test_sync();
-    leave(0);
+    return child_leaves_by(gasnet_exit);
 }
 
 static volatile sig_atomic_t signals_seen;
