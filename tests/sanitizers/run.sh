@@ -112,7 +112,7 @@ programs="testthreads testam testamflood testlock testhandles"
 targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-par"); done
 targets+=(softhca_soak softhca_storm tests/vapi/rules tests/reference/libgasnet-ibv-par.la)
-targets+=(tests/portals3/mirrored)
+targets+=(tests/portals3/mirrored tests/unit/exit_engine)
 if build thread "${targets[@]}"; then
     for program in $programs; do job thread 2 "$program-ibv-par"; done
     for program in testthreads testamflood; do sharing thread 3 "$program-ibv-par"; done
@@ -120,6 +120,7 @@ if build thread "${targets[@]}"; then
     device thread softhca_soak 1
     device thread softhca_storm 2
     device thread tests/vapi/rules
+    device thread tests/unit/exit_engine
     # In one process: what orders two that share memory by RDMA is not seen.
     MIRROR_WAYS=tp device thread tests/portals3/mirrored
 fi

@@ -1,0 +1,300 @@
+/* exit_engine.c - the exit engine of PAR with several threads inside (IB-X2, IB-X4, IB-X5): who
+ * acts upon a note, whose message must leave first, whom a signal reaches, how often a failure is
+ * told.
+ *
+ * core/exit.c, exit_signals.c and report.c are the real ones; the rest of a job is played here.  A
+ * scene runs in a process of its own and says on standard error what came of it.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/buffers.h"
+#include "core/counters.h"
+#include "core/exit.h"
+#include "core/exit_protocol.h"
+#include "core/exit_signals.h"
+#include "core/job.h"
+#include "core/notice.h"
+#include "core/params.h"
+#include "core/poll.h"
+#include "core/report.h"
+#include "core/segment.h"
+#include "gasnet.h"
+#include "tests/unit/check.h"
+
+/* ---- what the engine finds around it ----------------------------------------------------------
+ */
+
+struct bootstrap_job gasnetc_job;
+enum gasnetc_phase gasnetc_phase;
+gasnetc_peer_t *gasnetc_peers;
+gasnetc_params_t gasnetc_params;
+
+static struct {
+    atomic_bool wanted;   /* a thread exits, and node 0 was told */
+    atomic_bool refused;  /* an answer found no room */
+    atomic_int turns;     /* polls since then */
+    atomic_bool answered; /* now it is on its way */
+    atomic_bool told;     /* the client's handler has run */
+    atomic_int resting;   /* threads that wait for the end of the process */
+    int others;           /* who will, before it ends */
+} scene;
+
+static void say(const char *text)
+{
+    if (write(STDERR_FILENO, text, strlen(text)) < 0) _exit(98);
+}
+
+enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
+{
+    (void)peer, (void)word1;
+    if (word0 == GASNETC_EXIT_CANDIDATE) atomic_store(&scene.wanted, true);
+    if (word0 != GASNETC_EXIT_ANSWER) return NET_POSTED;
+    atomic_store(&scene.refused, true);
+    if (atomic_load(&scene.turns) < 100) return NET_BUSY;
+    atomic_store(&scene.answered, true);
+    return NET_POSTED;
+}
+
+bool net_quiet(void)
+{
+    return true;
+}
+
+void gasnetc_poll_ending(void)
+{
+    if (atomic_load(&scene.refused)) atomic_fetch_add(&scene.turns, 1);
+    sched_yield();
+}
+
+void gasnetc_poll_sends(void)
+{
+    sched_yield();
+}
+
+int pause(void)
+{
+    atomic_fetch_add(&scene.resting, 1);
+    for (;;) sched_yield();
+}
+
+/* The end of the process, in good order or not. */
+void bootstrap_fini(int code)
+{
+    char line[100];
+    snprintf(line, sizeof line, "leaves with %d%s%s\n", code,
+             atomic_load(&scene.answered) ? ", has answered" : "",
+             atomic_load(&scene.told) ? ", the client was told" : "");
+    say(line);
+}
+
+void bootstrap_abort(int code)
+{
+    while (atomic_load(&scene.resting) < scene.others) sched_yield();
+    _exit(code);
+}
+
+bool bootstrap_complain(const char *what, const char *why)
+{
+    (void)what, (void)why;
+    return false;
+}
+
+bool bootstrap_host_name(uint32_t host, char *name, size_t size)
+{
+    (void)host, (void)name, (void)size;
+    return false;
+}
+
+/* Not used in what is played here. */
+void bootstrap_barrier(void) {}
+void bootstrap_exchange(const void *mine, size_t length, void *all)
+{
+    (void)mine, (void)length, (void)all;
+}
+void net_account(void) {}
+void net_close(void) {}
+void gasnetc_stats_close(void) {}
+void gasnetc_stats_write(const char *when)
+{
+    (void)when;
+}
+void gasnetc_counts_summary(char *text, size_t size)
+{
+    (void)size;
+    *text = 0;
+}
+void gasnetc_segment_close(void) {}
+void gasnetc_notice_close(void) {}
+void gasnetc_bbuf_fini(void) {}
+
+/* ---- scenes -----------------------------------------------------------------------------------
+ */
+
+enum { SIZE = 3, ME = 1, POLLERS = 4 };
+
+static void begin(double timeout)
+{
+    static gasnetc_peer_t peers[SIZE];
+    gasnetc_peers = peers;
+    gasnetc_job = (struct bootstrap_job){.rank = ME, .size = SIZE};
+    gasnetc_phase = GASNETC_ATTACHED;
+    gasnetc_params.exit_timeout = timeout;
+    gasneti_report_init(ME, SIZE, NULL);
+    gasnetc_exit_init();
+}
+
+static void start(void *(*run)(void *))
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, run, NULL)) _exit(97);
+    pthread_detach(thread);
+}
+
+/* As every poll does; between seeing a note and acting other threads may run. */
+static void *poll_on(void *unused)
+{
+    (void)unused;
+    for (;;) {
+        bool seen = gasnetc_exit_pending != 0;
+        sched_yield();
+        if (seen) gasnetc_exit_act();
+    }
+    return NULL;
+}
+
+/* Another thread took the note after this one had seen it. */
+static void late_for_a_note(const void *unused)
+{
+    (void)unused;
+    begin(20);
+    gasnetc_exit_act();
+    say("goes on\n");
+    _exit(0);
+}
+
+static void asked_often(const void *unused)
+{
+    (void)unused;
+    begin(20);
+    for (int i = 0; i < POLLERS; i++) start(poll_on);
+    for (int i = 0; i < 200; i++)
+        if (!gasnetc_exit_polls(20)) say("nobody polls\n");
+    say(gasneti_ending() ? "ends\n" : "goes on\n");
+    _exit(0);
+}
+
+/* A thread exits, and another takes the master's order, whose answer finds no room for a while. */
+static void *takes_order(void *unused)
+{
+    (void)unused;
+    while (!atomic_load(&scene.wanted)) sched_yield();
+    gasnetc_exit_system_message(2, GASNETC_EXIT_REQUEST, 7);
+    return NULL;
+}
+static void last_message(const void *unused)
+{
+    (void)unused;
+    begin(20);
+    start(takes_order);
+    gasnetc_exit(5);
+}
+
+static void client_is_told(int number)
+{
+    (void)number;
+    atomic_store(&scene.told, true);
+}
+static void order_behind_blocked_signals(const void *unused)
+{
+    (void)unused;
+    sigset_t all;
+    begin(20);
+    signal(SIGQUIT, client_is_told);
+    atomic_store(&scene.turns, 100);
+    sigfillset(&all); /* as the receive thread does */
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    gasnetc_exit_system_message(2, GASNETC_EXIT_REQUEST, 7);
+}
+
+static void two_fail_all_poll(const void *unused)
+{
+    (void)unused;
+    begin(0.1);
+    scene.others = POLLERS;
+    gasneti_failed("the first failure");
+    gasneti_failed("the second failure");
+    for (int i = 0; i < POLLERS; i++) start(poll_on);
+    poll_on(NULL);
+}
+
+/* Two threads fail together, again and again: the text is that of one. */
+static pthread_barrier_t together;
+static void *fails(void *word)
+{
+    for (int i = 0; i < 10000; i++) {
+        pthread_barrier_wait(&together);
+        gasneti_failed("%s%s%s%s%s%s%s%s", (char *)word, (char *)word, (char *)word, (char *)word,
+                       (char *)word, (char *)word, (char *)word, (char *)word);
+        pthread_barrier_wait(&together);
+    }
+    return NULL;
+}
+static void fail_together(const void *unused)
+{
+    static char words[2][100];
+    pthread_t thread[2];
+    (void)unused;
+    begin(20);
+    pthread_barrier_init(&together, NULL, 3);
+    for (int i = 0; i < 2; i++) {
+        memset(words[i], 'a' + i, sizeof words[i] - 1);
+        if (pthread_create(&thread[i], NULL, fails, words[i])) _exit(97);
+    }
+    for (int i = 0; i < 10000; i++) {
+        gasnetc_exit_pending = 0;
+        pthread_barrier_wait(&together);
+        pthread_barrier_wait(&together);
+        const char *text = gasneti_failure();
+        if (gasnetc_exit_pending != GASNETC_EXIT_FAILURE) say("no note\n");
+        if (strspn(text, (char[]){text[0], 0}) != 8 * (sizeof words[0] - 1)) say("mixed\n");
+    }
+    for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
+    say("goes on\n");
+    _exit(0);
+}
+
+/* A scene ends its process with `status` and these words, as often as they are here. */
+static void play(const char *name, void (*run)(const void *), int status, const char *words)
+{
+    int got;
+    const char *text = check_stderr(run, NULL, &got);
+    if (check(WIFEXITED(got) && WEXITSTATUS(got) == status && strcmp(text, words) == 0, "%s", name))
+        return;
+    check_note("wait status %#x; it wrote: %.2000s", (unsigned)got, text);
+}
+
+int main(int argc, char **argv)
+{
+    check_begin(argc, argv);
+    play("IB-X1 who comes too late for a note does nothing", late_for_a_note, 0, "goes on\n");
+    play("IB-X1 a question is one, whoever of several threads takes it", asked_often, 0,
+         "goes on\n");
+    play("IB-X4 nobody leaves before another thread's message has", last_message, 7,
+         "leaves with 7, has answered\n");
+    play("IB-X5 a thread that blocks signals, told to end, runs the client's handler",
+         order_behind_blocked_signals, 7, "leaves with 7, has answered, the client was told\n");
+    char line[200], host[64] = "";
+    gethostname(host, sizeof host - 1);
+    snprintf(line, sizeof line, "*** FATAL ERROR (rank %d of %d on %s): the first failure\n", ME,
+             SIZE, host);
+    play("IB-X7 of several failures one is told, by one thread", two_fail_all_poll, 1, line);
+    play("IB-X7 failures at the same time do not mix", fail_together, 0, "goes on\n");
+    return check_end();
+}
