@@ -135,24 +135,44 @@ tests_unit_rdma_engine_SOURCES = tests/unit/rdma_engine.c
 tests_unit_rdma_engine_CPPFLAGS = $(unit_cppflags)
 tests_unit_rdma_engine_LDADD = $(unit_ldadd)
 
-# portals-conduit: its pure parts, and all of it on a scripted libportals.
-check_PROGRAMS += tests/unit/portals_parts tests/unit/portals_engine
+# portals-conduit: its pure parts, and all of it on a scripted libportals, for one thread and for many.
+check_PROGRAMS += tests/unit/portals_parts
 tests_unit_portals_parts_SOURCES = tests/unit/portals_parts.c portals-conduit/bits.h portals-conduit/stock.h \
 	portals-conduit/reqrb.h portals-conduit/long_id.c portals-conduit/long_id.h portals-conduit/plan.c portals-conduit/plan.h
 tests_unit_portals_parts_LDADD = tests/unit/libcheck.a
-tests_unit_portals_engine_SOURCES = tests/unit/portals_engine.c tests/unit/ptl_script.c tests/unit/ptl_script.h \
+portals_job_sources = tests/unit/portals_job.c tests/unit/portals_job.h tests/unit/ptl_script.c tests/unit/ptl_script.h \
 	core/am_deliver.c core/am_handlers.c core/am_send.c core/am_variadic.c core/buffers.c core/context.c \
 	core/counters.c core/params.c core/poll.c core/rdma.c core/report.c core/segment.c core/physmem.c core/thread.c \
 	$(portals_network_sources) tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
-tests_unit_portals_engine_CPPFLAGS = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/portals-conduit \
+portals_job_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/portals-conduit \
 	-I$(top_srcdir)/portals-conduit -DGASNETC_PARAMS_DEF='"portals-conduit/params.def"' \
-	$(portals_network_cppflags) $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNET_SEQ
-tests_unit_portals_engine_LDADD = tests/unit/libcheck.a other/tools/libtools.la -lpthread -lm
-# The same for threads.
-check_PROGRAMS += tests/unit/portals_engine_par
-tests_unit_portals_engine_par_SOURCES = $(tests_unit_portals_engine_SOURCES)
-tests_unit_portals_engine_par_CPPFLAGS = $(tests_unit_portals_engine_CPPFLAGS:SEQ=PAR)
-tests_unit_portals_engine_par_LDADD = $(tests_unit_portals_engine_LDADD)
+	$(portals_network_cppflags) $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK
+portals_job_libs = tests/unit/libcheck.a other/tools/libtools.la -lpthread -lm
+check_LIBRARIES += tests/unit/libportals_seq.a tests/unit/libportals_par.a
+tests_unit_libportals_seq_a_SOURCES = $(portals_job_sources)
+tests_unit_libportals_seq_a_CPPFLAGS = $(portals_job_cppflags) -DGASNET_SEQ
+tests_unit_libportals_par_a_SOURCES = $(portals_job_sources)
+tests_unit_libportals_par_a_CPPFLAGS = $(portals_job_cppflags) -DGASNET_PAR
+check_PROGRAMS += tests/unit/portals_transfers tests/unit/portals_arrivals tests/unit/portals_queues
+tests_unit_portals_transfers_SOURCES = tests/unit/portals_transfers.c
+tests_unit_portals_transfers_CPPFLAGS = $(portals_job_cppflags) -DGASNET_SEQ
+tests_unit_portals_transfers_LDADD = tests/unit/libportals_seq.a $(portals_job_libs)
+tests_unit_portals_arrivals_SOURCES = tests/unit/portals_arrivals.c
+tests_unit_portals_arrivals_CPPFLAGS = $(portals_job_cppflags) -DGASNET_SEQ
+tests_unit_portals_arrivals_LDADD = tests/unit/libportals_seq.a $(portals_job_libs)
+tests_unit_portals_queues_SOURCES = tests/unit/portals_queues.c
+tests_unit_portals_queues_CPPFLAGS = $(portals_job_cppflags) -DGASNET_SEQ
+tests_unit_portals_queues_LDADD = tests/unit/libportals_seq.a $(portals_job_libs)
+check_PROGRAMS += tests/unit/portals_transfers_par tests/unit/portals_arrivals_par tests/unit/portals_queues_par
+tests_unit_portals_transfers_par_SOURCES = tests/unit/portals_transfers.c
+tests_unit_portals_transfers_par_CPPFLAGS = $(portals_job_cppflags) -DGASNET_PAR
+tests_unit_portals_transfers_par_LDADD = tests/unit/libportals_par.a $(portals_job_libs)
+tests_unit_portals_arrivals_par_SOURCES = tests/unit/portals_arrivals.c
+tests_unit_portals_arrivals_par_CPPFLAGS = $(portals_job_cppflags) -DGASNET_PAR
+tests_unit_portals_arrivals_par_LDADD = tests/unit/libportals_par.a $(portals_job_libs)
+tests_unit_portals_queues_par_SOURCES = tests/unit/portals_queues.c
+tests_unit_portals_queues_par_CPPFLAGS = $(portals_job_cppflags) -DGASNET_PAR
+tests_unit_portals_queues_par_LDADD = tests/unit/libportals_par.a $(portals_job_libs)
 
 # Fuzz targets: with the driver they are programs of their own; clang's -fsanitize=fuzzer does without.
 fuzz_driver = tests/fuzz/driver.c tests/fuzz/fuzz.h

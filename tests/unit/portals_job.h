@@ -1,0 +1,57 @@
+/* portals_job.h - portals-conduit and the core above it on a libportals that a script drives
+ * (ptl_script.h): one job for all tests of it, and what its peers send.
+ *
+ * Rank 0 of 3 is the conduit; the test is ranks 1 and 2, whose pids are 101 and 102.
+ */
+#ifndef UNIT_PORTALS_JOB_H
+#define UNIT_PORTALS_JOB_H
+
+#include "core/am.h"
+#include "core/buffers.h"
+#include "core/exit.h"
+#include "core/params.h"
+#include "core/poll.h"
+#include "core/rdma.h"
+#include "core/rdma_internal.h"
+#include "portals-conduit/portals.h"
+#include "tests/unit/am_compose.h"
+#include "tests/unit/check.h"
+#include "tests/unit/ptl_script.h"
+#include "tests/unit/stubs.h"
+
+enum { SEGMENT = 1 << 20 };
+
+/* Handlers: one that does nothing, one that replies to H_REPLIED, one with a payload. */
+enum { H_SILENT = 200, H_ANSWER, H_PAYLOAD, H_REPLIED };
+
+/* What they saw. */
+extern struct saw {
+    unsigned runs, reply_runs, payloads;
+    size_t nbytes;
+    uint8_t first, last;
+    void *buffer;
+} saw;
+extern uint8_t source[SEGMENT]; /* memory outside the segment */
+extern gasnetc_counter_t counter;
+extern unsigned descriptors; /* of libportals, when the job begins */
+
+/* As the parameters say. */
+void job_begin(void);
+/* All that was taken must be there again, but for what is in hand for the next Request. */
+void job_end(const char *what);
+
+bool counter_done(void);
+
+/* Of an operation of the conduit: the descriptor it leaves from; the credits it costs. */
+bool from_role(const ptl_script_op_t *op, enum net_role role);
+uint8_t cost_of(const ptl_script_op_t *op);
+
+/* A Request from a peer: its place there is 2048 * `chunk`.  False if nothing took it. */
+bool request(uint32_t rank, uint32_t chunk, message_t m, enum bits_kind kind, uint8_t cost);
+/* The payload of a Long of that place. */
+void payload(uint32_t rank, uint32_t chunk, uint64_t offset, const void *bytes, size_t length,
+             enum bits_selector selector);
+/* The Reply of the peer to a Request of ours, with credits more than it cost. */
+void reply_to(const ptl_script_op_t *op, message_t m, enum bits_kind kind, uint8_t more);
+
+#endif

@@ -1,0 +1,254 @@
+/* portals_queues.c - which event queue portals-conduit looks at, how long, and what it does when it
+ * finds nothing: limits of a poll, system messages, credits lent and asked back, the receive
+ * thread's sleep, failures that no event tells (PO-4, PO-10, PO-12, PO-X, IB-C8).
+ */
+#include <poll.h>
+
+#include "tests/unit/portals_job.h"
+
+static void means_first(void)
+{
+    gasnetc_params.rpl_chunks = 2;
+    job_begin();
+    ptl_script_forget();
+    for (unsigned i = 0; i < 4; i++) request(1, i, (message_t){.handler = H_SILENT}, BITS_AM, 1);
+    gasnetc_poll();
+    check(saw.runs == 2, "PO-4 two chunks of RplSB: of four Requests two are served");
+    gasnetc_poll();
+    check(saw.runs == 2, "PO-4 the queue is not looked at without one");
+    ptl_script_sent(ptl_script_op(0));
+    gasnetc_poll();
+    check(saw.runs == 3, "PO-4 one has left, one more is served");
+    ptl_script_sent(ptl_script_op(1));
+    gasnetc_poll();
+    ptl_script_sent(ptl_script_op(2));
+    ptl_script_sent(ptl_script_op(3));
+    job_end("means");
+    gasnetc_params.rpl_chunks = 256;
+
+    gasnetc_params.msg_limit = 5;
+    job_begin();
+    ptl_script_forget();
+    const net_key_t key = gasnetc_peers[1].segment.keys[0];
+    const gasnetc_sent_t sent = {.counter = NULL};
+    uint64_t word = 1;
+    for (int i = 0; i < 4; i++)
+        net_put(&gasnetc_peers[1].net, key.base, &key, &word, NULL, 8, NET_UNORDERED, &sent);
+    request(1, 1, (message_t){.handler = H_SILENT}, BITS_AM, 1);
+    gasnetc_poll();
+    check(saw.runs == 0, "PO-4 nor with one ticket left instead of two");
+    ptl_script_sent(ptl_script_op(0));
+    ptl_script_acked(ptl_script_op(0));
+    gasnetc_poll();
+    check(saw.runs == 1, "PO-4 but with two");
+    for (int i = 1; i < 4; i++) {
+        ptl_script_sent(ptl_script_op(i));
+        ptl_script_acked(ptl_script_op(i));
+    }
+    ptl_script_sent(ptl_script_op(4));
+    job_end("tickets for Replies");
+    gasnetc_params.msg_limit = 250;
+}
+
+static void limits(void)
+{
+    gasnetc_params.am_limit = 3;
+    gasnetc_params.safe_limit = 2;
+    gasnetc_params.sys_limit = 4;
+    job_begin();
+    ptl_script_forget();
+    for (unsigned i = 0; i < 5; i++) request(1, i, (message_t){.handler = H_SILENT}, BITS_AM, 1);
+    gasnetc_poll();
+    check(saw.runs == 3, "PO-12 GASNET_PORTAL_AM_LIMIT=3: a poll serves three Requests");
+    gasnetc_poll();
+    for (int i = 0; i < 5; i++) ptl_script_sent(ptl_script_op(i));
+    uint32_t before = net_portals.answers.count + !!net_portals.in_hand;
+    gasnetc_poll();
+    check(net_portals.answers.count + !!net_portals.in_hand == before + 2,
+          "PO-12 GASNET_PORTAL_SAFE_LIMIT=2: and takes two events that free something");
+    gasnetc_poll();
+    gasnetc_poll();
+    ptl_script_forget();
+    for (unsigned i = 0; i < 5; i++)
+        ptl_script_arrive(&(ptl_script_message_t){.from = 101,
+                                                  .entry = 39,
+                                                  .bits = bits_system(BITS_REVOKE, 0),
+                                                  .header = bits_system_header(1, 0)});
+    gasnetc_poll();
+    check(ptl_script_ops() == 4,
+          "PO-12 GASNET_PORTAL_SYS_LIMIT=4: four system messages are answered");
+    gasnetc_poll();
+    check(ptl_script_ops() == 5, "PO-12 and the fifth by the next poll");
+    job_end("limits");
+    gasnetc_params.am_limit = 8;
+    gasnetc_params.safe_limit = 12;
+    gasnetc_params.sys_limit = 0;
+}
+
+static void system_messages(void)
+{
+    job_begin();
+    ptl_script_forget();
+    net_sys(&gasnetc_peers[1].net, 4, 99);
+    ptl_script_op_t *op = ptl_script_op(0);
+    check(op->length == 0 && op->entry == 39 && (op->bits & 15) == BITS_SYS,
+          "PO-4 a system message is nothing but its header");
+    check(!net_quiet(), "it is on its way");
+    ptl_script_sent(op);
+    ptl_script_acked(op);
+    gasnetc_poll();
+    check(net_quiet(), "until it is acknowledged");
+    ptl_script_arrive(&(ptl_script_message_t){.from = 102,
+                                              .entry = 39,
+                                              .bits = bits_system(BITS_WORDS, 5),
+                                              .header = bits_system_header(2, 77)});
+    gasnetc_poll();
+    check(unit_system_message.from == 2 && unit_system_message.word0 == 5 &&
+              unit_system_message.word1 == 77,
+          "PO-X one that arrives reaches the exit engine");
+    /* Rank 1 asks for credits. */
+    ptl_script_forget();
+    uint16_t owned = gasnetc_peers[1].net.loan.owned;
+    ptl_script_arrive(&(ptl_script_message_t){.from = 101,
+                                              .entry = 39,
+                                              .bits = bits_system(BITS_REVOKE, 0),
+                                              .header = bits_system_header(1, 0)});
+    gasnetc_poll();
+    op = ptl_script_op(0);
+    unsigned back = op->bits >> 32 & 0xffff;
+    check(bits_message(op->bits) == BITS_RETURN && back > 0 &&
+              gasnetc_peers[1].net.loan.owned == owned - back,
+          "PO-10 credits that are asked for go back: %u of %u", back, owned);
+    job_end("system messages");
+}
+
+/* A wish for more is granted from the bank; when that is empty, others are asked. */
+static void lending(void)
+{
+    gasnetc_params.cred_per_node = 16;
+    gasnetc_params.banked_credits = 0;
+    gasnetc_params.amrecv_space = 12 * 2048;
+    job_begin();
+    uint32_t bank = net_portals.lending.bank;
+    unsigned given = 0, asked = 0;
+    for (unsigned i = 0; i < 60; i++) {
+        ptl_script_forget();
+        request(1, i, (message_t){.handler = H_SILENT}, BITS_AM, 1 | 7 << 4);
+        gasnetc_poll();
+        for (unsigned n = 0; n < ptl_script_ops(); n++) {
+            ptl_script_op_t *op = ptl_script_op((int)n);
+            if ((op->bits & 15) == BITS_SYS) {
+                asked += bits_message(op->bits) == BITS_REVOKE;
+                check_each(op->target.pid == 102, "rank %u is asked", op->target.pid - 100);
+                continue;
+            }
+            given += bits_credits(op->header) >> 4 & 7;
+            ptl_script_sent(op);
+        }
+    }
+    check_each(given == bank, "%u credits are given of %u", given, bank);
+    check_each(asked == 1, "%u are asked", asked);
+    check_all("PO-10 wishes are granted from the bank; then others are asked, once");
+    ptl_script_arrive(&(ptl_script_message_t){.from = 102,
+                                              .entry = 39,
+                                              .bits = bits_system(BITS_RETURN, 5),
+                                              .header = bits_system_header(2, 0)});
+    gasnetc_poll();
+    check(net_portals.lending.bank == 5, "PO-10 what comes back is in the bank");
+    job_end("lending");
+    gasnetc_params.cred_per_node = gasnetc_params.banked_credits = -1;
+    gasnetc_params.amrecv_space = 0;
+}
+
+/* The receive thread's sleep, asked for instead of slept. */
+static int patience;
+
+int poll(struct pollfd *fds, nfds_t count, int timeout)
+{
+    (void)fds, (void)count;
+    patience = timeout;
+    return 0;
+}
+
+static int sleeps(void)
+{
+    net_arm(0);
+    gasnetc_poll();
+    net_block(0);
+    return patience;
+}
+
+static void sleeping(void)
+{
+    gasnetc_params.rcv_thread = true;
+    gasnetc_params.safe_limit = 2;
+    gasnetc_params.rpl_chunks = 2;
+    job_begin();
+    ptl_script_forget();
+    check(sleeps() == -1, "IB-C8 where nothing is there the receive thread sleeps");
+    for (unsigned i = 0; i < 3; i++) request(1, i, (message_t){.handler = H_SILENT}, BITS_AM, 1);
+    check(sleeps() == 1 && saw.runs == 2,
+          "IB-C8 a Request that waits for the means to answer it: it looks again soon");
+    ptl_script_sent(ptl_script_op(0));
+    check(sleeps() == 1 && saw.runs == 3, "IB-C8 which nothing else tells");
+    const net_key_t key = gasnetc_peers[1].segment.keys[0];
+    const gasnetc_sent_t sent = {.counter = NULL};
+    uint64_t word = 1;
+    net_put(&gasnetc_peers[1].net, key.base, &key, &word, NULL, 8, NET_UNORDERED, &sent);
+    ptl_script_sent(ptl_script_op(1));
+    ptl_script_sent(ptl_script_op(3));
+    ptl_script_acked(ptl_script_op(3));
+    check(sleeps() == 1, "IB-C8 so it does after a poll that stopped at a limit");
+    ptl_script_sent(ptl_script_op(2));
+    check(sleeps() == 1 && sleeps() == -1, "IB-C8 until all is served");
+    job_end("the receive thread");
+    gasnetc_params.rcv_thread = false;
+    gasnetc_params.safe_limit = 12;
+    gasnetc_params.rpl_chunks = 256;
+}
+
+/* What was lost has no event of its own. */
+static void broken(void)
+{
+    job_begin();
+    for (int i = 0; i < 2 * NET_LOOK_EVERY; i++) gasnetc_poll_sends();
+    check(!gasnetc_exit_pending, "a node may wait as long as it likes");
+    ptl_script_breaks = 1;
+    for (int i = 0; i < NET_LOOK_EVERY; i++) gasnetc_poll_sends();
+    check(gasnetc_exit_pending == GASNETC_EXIT_FAILURE && strstr(gasneti_failure(), "broke") &&
+              strstr(gasneti_failure(), "lost"),
+          "but not for messages that a broken connection has lost: %s", gasneti_failure());
+    ptl_script_breaks = 0;
+    gasnetc_exit_pending = 0;
+    job_end("a broken connection");
+}
+
+/* It comes with a ticket of its sender's, who may have more of them. */
+static void half_a_reply(void)
+{
+    job_begin();
+    ptl_script_arrive(&(ptl_script_message_t){.from = 102,
+                                              .entry = 39,
+                                              .bits = bits_pack(0, 1000, BITS_AM, BITS_REQSB),
+                                              .header = bits_header(2, 1, 0),
+                                              .fails = true});
+    net_reap();
+    check(gasnetc_exit_pending == GASNETC_EXIT_FAILURE &&
+              strstr(gasneti_failure(), "receiving from rank 2"),
+          "a Reply that fails while it arrives: %s", gasneti_failure());
+    gasnetc_exit_pending = 0;
+    job_end("half a Reply");
+}
+
+int main(int argc, char **argv)
+{
+    check_begin(argc, argv);
+    means_first();
+    limits();
+    system_messages();
+    lending();
+    sleeping();
+    broken();
+    half_a_reply();
+    return check_end();
+}
