@@ -15,6 +15,7 @@ static void undo(struct vapi_cq *cq)
     if (cq->channel) ibv_destroy_comp_channel(cq->channel);
     if (cq->unblock_fd >= 0) close(cq->unblock_fd);
     pthread_mutex_destroy(&cq->lock);
+    pthread_mutex_destroy(&cq->arming);
     free(cq->staged);
     free(cq);
 }
@@ -56,6 +57,7 @@ VAPI_ret_t VAPI_create_cq(VAPI_hca_hndl_t handle, VAPI_cqe_num_t entries, VAPI_c
     made->hca = hca;
     made->unblock_fd = -1;
     pthread_mutex_init(&made->lock, NULL);
+    pthread_mutex_init(&made->arming, NULL);
     code = make(made, entries);
     if (code != VAPI_OK) {
         undo(made);
@@ -123,6 +125,18 @@ VAPI_ret_t VAPI_destroy_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle)
     return VAPI_OK;
 }
 
+static VAPI_ret_t arm(struct vapi_cq *cq, bool solicited, bool each, VAPI_cqe_num_t wanted)
+{
+    pthread_mutex_lock(&cq->arming);
+    int error = ibv_req_notify_cq(cq->verbs, solicited);
+    if (!error) {
+        cq->each = each;
+        cq->wanted = wanted;
+    }
+    pthread_mutex_unlock(&cq->arming);
+    return vapi_error(error, VAPI_EINVAL_PARAM);
+}
+
 /* The header names VAPI_EINVAL_NOTIF_TYPE for a type that is none, the implementation returned
  * VAPI_EINVAL_PARAM: what is documented is what a program can have been written to. */
 VAPI_ret_t VAPI_req_comp_notif(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle,
@@ -136,9 +150,7 @@ VAPI_ret_t VAPI_req_comp_notif(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle,
         return VAPI_OK;
     case VAPI_SOLIC_COMP:
     case VAPI_NEXT_COMP:
-        __atomic_store_n(&cq->wanted, 0, __ATOMIC_RELEASE);
-        __atomic_store_n(&cq->armed, true, __ATOMIC_RELEASE);
-        return vapi_error(ibv_req_notify_cq(cq->verbs, type == VAPI_SOLIC_COMP), VAPI_EINVAL_PARAM);
+        return arm(cq, type == VAPI_SOLIC_COMP, true, 0);
     }
     return VAPI_EINVAL_NOTIF_TYPE;
 }
@@ -149,13 +161,9 @@ VAPI_ret_t EVAPI_req_ncomp_notif(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAP
     VAPI_ret_t code = find(hca, handle, &cq);
     if (code != VAPI_OK) return code;
     if (n == 0 || n > 0x7fff || n > (uint32_t)cq->verbs->cqe) return VAPI_E2BIG_CQ_NUM;
-    __atomic_store_n(&cq->armed, false, __ATOMIC_RELEASE);
-    __atomic_store_n(&cq->counting, true, __ATOMIC_RELEASE);
-    __atomic_store_n(&cq->wanted, n, __ATOMIC_RELEASE);
-    int error = ibv_req_notify_cq(cq->verbs, 0);
-    if (error) return vapi_error(error, VAPI_EINVAL_PARAM);
-    vapi_kick(cq); /* they may be there already */
-    return VAPI_OK;
+    code = arm(cq, false, false, n);
+    if (code == VAPI_OK) vapi_kick(cq); /* they may be there already */
+    return code;
 }
 
 VAPI_ret_t EVAPI_set_priv_context4cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, void *priv)

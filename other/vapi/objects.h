@@ -84,10 +84,11 @@ struct vapi_cq {
     void *handler_data;
     struct vapi_cq *next_watched;
 
-    /* Of arming, of which the last call counts; atomic. */
-    VAPI_cqe_num_t wanted; /* by EVAPI_req_ncomp_notif; 0 for none */
-    bool counting;         /* armed for its sake, and no event since */
-    bool armed;            /* by VAPI_req_comp_notif, and no event since */
+    /* Of arming, of which the last call counts.  Held while verbs is armed for it, and while an
+     * event is looked at: so none is lost between two. */
+    pthread_mutex_t arming;
+    bool each;             /* armed by VAPI_req_comp_notif: the program hears of each event */
+    VAPI_cqe_num_t wanted; /* else by EVAPI_req_ncomp_notif; 0 for none, or when they were there */
 
     /* Completions taken off verbs and not delivered yet, in order, a ring. */
     pthread_mutex_t lock;

@@ -81,7 +81,7 @@ programs="testhello testam testamsize testamflood testputget testhandles testval
 targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-seq"); done
 targets+=(tests/testflow-ibv-seq tests/testthreads-ibv-par softhca_soak softhca_storm softhca_cycles)
-targets+=(tests/vapi/rules tests/vapi/hcas tests/portals3/{model,hostile,refusals,rules,messages})
+targets+=(tests/vapi/{rules,overlap,hcas} tests/portals3/{model,hostile,refusals,rules,messages})
 targets+=(tests/testsync-ibv-seq tests/reference/libgasnet-ibv-seq.la)
 portals_programs="testam testputget testamflood"
 targets+=(gasnetrun_portals)
@@ -99,6 +99,7 @@ if build $asan "${targets[@]}" "${units[@]}"; then
     device $asan softhca_cycles
     # A thread that is cancelled leaves marks on its stack, where the sanitizer's own exit then stumbles.
     ASAN_OPTIONS=detect_leaks=1:use_sigaltstack=0 device $asan tests/vapi/rules
+    device $asan tests/vapi/overlap
     for case in strangers cycles leave; do ASAN_OPTIONS=detect_leaks=1 device $asan tests/vapi/hcas $case; done
     for program in model hostile refusals; do device $asan tests/portals3/$program; done
     device $asan tests/portals3/rules -n 2
@@ -111,7 +112,7 @@ fi
 programs="testthreads testam testamflood testlock testhandles"
 targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-par"); done
-targets+=(softhca_soak softhca_storm tests/vapi/rules tests/reference/libgasnet-ibv-par.la)
+targets+=(softhca_soak softhca_storm tests/vapi/{rules,overlap} tests/reference/libgasnet-ibv-par.la)
 targets+=(tests/portals3/mirrored tests/unit/exit_engine)
 if build thread "${targets[@]}"; then
     for program in $programs; do job thread 2 "$program-ibv-par"; done
@@ -120,6 +121,7 @@ if build thread "${targets[@]}"; then
     device thread softhca_soak 1
     device thread softhca_storm 2
     device thread tests/vapi/rules
+    device thread tests/vapi/overlap
     device thread tests/unit/exit_engine
     # In one process: what orders two that share memory by RDMA is not seen.
     MIRROR_WAYS=tp device thread tests/portals3/mirrored

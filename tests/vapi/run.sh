@@ -6,6 +6,7 @@ cd "$TEST_BUILD" || exit 1
 export SOFTHCA=on
 
 tap_program vapi "every call and code" tests/vapi/rules
+tap_program vapi "calls that overlap" timeout -k 5 120 tests/vapi/overlap
 for hcas in none maker list strangers ports small odd port cycles leave fork; do
     tap_program vapi "HCAs: $hcas" tests/vapi/hcas $hcas
 done
