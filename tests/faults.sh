@@ -72,9 +72,17 @@ GASNET_SSH_SERVERS=near,far GASNET_SSH_CMD=$TEST_SOURCE/spawner/fake-ssh SOFTHCA
 fatal "a port that goes down" "port-down:port=softhca0/1,process=0,at=30" \
     'softhca0 port 1: port error.*check its cable and switch|(to|from) rank 0 .*no longer answers.*is the cable or switch at fault'
 fatal "a device that is removed" "remove:process=1,at=30" 'rank 1' 'softhca0' 'the device was removed or reset'
+if [ "$(sed -n "s/^${conduit^^}_HCAS = //p" "$TEST_BUILD/Makefile")" -gt 1 ]; then
+    SOFTHCA_DEVICES=2x1 fatal "one of two devices is removed" "remove:process=1,device=softhca1,at=30" \
+        'rank 1 .*softhca1: posting an? ' 'the device was removed or reset'
+fi
 fatal "a completion queue that overflows" "overflow:process=0,at=30" 'CQ error' 'ran over'
 fatal "no protection domain" "enomem:what=pd" 'ranks? [0-2,-]+ of 3' 'protection domain' 'Cannot allocate memory'
-fatal "no completion queue" "enomem:what=cq" 'completion queue' 'GASNET_NETWORKDEPTH_PP'
+# One for sends is made first; each names what it follows.
+fatal "no completion queue for sends" "enomem:what=cq" \
+    'send completion queue of [0-9]+ entries: .*; lower GASNET_NETWORKDEPTH_PP or GASNET_NETWORKDEPTH_TOTAL$'
+fatal "no completion queue for receives" "enomem:what=cq,at=2" \
+    'receive completion queue of [0-9]+ entries: .*; lower GASNET_AM_CREDITS_PP or GASNET_AM_CREDITS_TOTAL$'
 fatal "no queue pair" "enomem:what=qp" 'queue pair' 'GASNET_NETWORKDEPTH_PP'
 # The third is for greetings; without them peers are connected at start-up (connect.sh).
 for at in 1 2 4 5 6; do

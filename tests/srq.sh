@@ -130,6 +130,9 @@ tap_ok $? "IB-W4 GASNET_USE_SRQ=1 on a device without such queues: one line with
 job "GASNET_USE_SRQ=1 SOFTHCA_FAULTS=enomem:what=srq" 2 "testhello-$conduit-seq"
 [ "$status" = 1 ] && grep -q 'cannot create a shared receive queue of 1024 buffers: .*GASNET_RBUF_COUNT.*GASNET_USE_SRQ=0' "$log"
 tap_ok $? "IB-W4 a queue that cannot be made ends the job, with the remedy"
+job "GASNET_USE_SRQ=1 SOFTHCA_FAULTS=enomem:what=cq,at=2" 2 "testhello-$conduit-seq"
+[ "$status" = 1 ] && grep -q 'receive completion queue of 1024 entries: .*; lower GASNET_RBUF_COUNT$' "$log"
+tap_ok $? "IB-W4 a completion queue for it that cannot be made: likewise"
 
 # Rank 2 dies while it and others flood rank 0, whose buffers are all in use.
 job "$some SOFTHCA_FAULTS=kill:process=2,at=300" 4 "testflow-$conduit-seq" one_way 100000

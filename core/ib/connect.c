@@ -370,6 +370,6 @@ enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
     hca_send_init(&send, (uintptr_t)&qp->system);
     send.wr.imm_data = (uint32_t)NET_IB_SYSTEM;
     int error = hca_post(qp->qp, &send, HCA_MESSAGE_MARKED, local);
-    if (error) net_ib_post_failed(peer, "system message", error);
+    if (error) net_ib_post_failed(qp, "a system message", error);
     return NET_POSTED;
 }

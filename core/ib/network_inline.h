@@ -173,7 +173,7 @@ extern net_qp_t net_ib_closed;
 /* Report a failure, naming operation, peer, cause and remedy; the job ends at the next poll. */
 void net_ib_send_failed(net_peer_t *peer, net_slot_t *slot, const hca_wc_t *wc);
 void net_ib_recv_failed(net_peer_t *peer, const hca_wc_t *wc);
-void net_ib_post_failed(net_peer_t *peer, const char *what, int error);
+void net_ib_post_failed(const net_qp_t *qp, const char *what, int error);
 /* For net_counts. */
 extern _Atomic uint64_t net_ib_registrations, net_ib_spares_out;
 uint32_t net_ib_connections(void);
@@ -227,7 +227,7 @@ static inline void net_ib_recv_post_as_is(net_peer_t *peer, const net_qp_t *qp, 
     recv->message.peer = peer;
     recv->qp = qp;
     int error = hca_post_recv(qp->qp, &recv->post);
-    if (__builtin_expect(error != 0, 0)) net_ib_post_failed(peer, "receive buffer", error);
+    if (__builtin_expect(error != 0, 0)) net_ib_post_failed(qp, "a receive buffer", error);
 }
 
 static inline void net_ib_recv_post(net_peer_t *peer, const net_qp_t *qp, net_recv_t *recv)
@@ -405,7 +405,7 @@ NET_HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t 
     net_ib_enqueue(&qp->lane, slot, NET_OP_PUT, sent);
     hca_send_target(&qp->send, dst, net_ib_rkey(qp, key));
     int error = hca_post(qp->qp, &qp->send, HCA_WRITE, net_ib_local(qp, src, length, local));
-    if (__builtin_expect(error != 0, 0)) net_ib_post_failed(peer, "put", error);
+    if (__builtin_expect(error != 0, 0)) net_ib_post_failed(qp, "a put", error);
     return NET_POSTED;
 }
 
@@ -421,7 +421,7 @@ NET_HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t 
     net_ib_enqueue(&qp->lane, slot, NET_OP_GET, sent);
     hca_send_target(&qp->send, src, net_ib_rkey(qp, key));
     int error = hca_post(qp->qp, &qp->send, HCA_READ, net_ib_local(qp, dst, length, local));
-    if (__builtin_expect(error != 0, 0)) net_ib_post_failed(peer, "get", error);
+    if (__builtin_expect(error != 0, 0)) net_ib_post_failed(qp, "a get", error);
     return NET_POSTED;
 }
 
@@ -443,7 +443,7 @@ NET_HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t 
     enum hca_kind kind = HCA_MESSAGE;
     if (__builtin_expect(rings != NULL, 0)) kind = net_ib_ring_aim(qp, rings, &from);
     int error = hca_post(qp->qp, &qp->send, kind, from);
-    if (__builtin_expect(error != 0, 0)) net_ib_post_failed(peer, "Active Message", error);
+    if (__builtin_expect(error != 0, 0)) net_ib_post_failed(qp, "an Active Message", error);
     return NET_POSTED;
 }
 

@@ -85,7 +85,10 @@ static bool take_ports(hca_t hca, const char *name, survey_t *survey)
 {
     struct net_ib_rails *r = &net_ib_rails;
     hca_limits_t limits;
-    if (!hca_query(hca, &limits)) return false;
+    if (!hca_query(hca, &limits)) {
+        survey_add(survey, "%s cannot be queried", name);
+        return false;
+    }
     bool tried_active = false;
     const uint32_t before = r->rails;
     for (unsigned number = 1; number <= limits.ports && r->rails < NET_IB_RAILS; number++) {
@@ -211,16 +214,29 @@ void net_ib_rails_close(void)
     net_ib_rails = (struct net_ib_rails){.hcas = 0};
 }
 
+/* `bounds`: the parameters that the depth follows. */
 static hca_cq_t make_cq(const struct net_ib_hca *hca, uint32_t depth, bool sleeper,
-                        const char *what)
+                        const char *what, const char *bounds)
 {
     hca_cq_t cq = hca_cq_create(hca->hca, depth, sleeper);
     if (!cq)
-        gasneti_fatal("%s: cannot create the %s completion queue of %u entries: %s; lower "
-                      "GASNET_NETWORKDEPTH_PP or GASNET_AM_CREDITS_PP%s",
-                      hca->name, what, depth, strerror(errno),
+        gasneti_fatal("%s: cannot create the %s completion queue of %u entries: %s; lower %s%s",
+                      hca->name, what, depth, strerror(errno), bounds,
                       sleeper ? ", or unset GASNET_RCV_THREAD" : "");
     return cq;
+}
+
+static void make_cqs(uint32_t sends, uint32_t receives)
+{
+    const char *const send_bounds = "GASNET_NETWORKDEPTH_PP or GASNET_NETWORKDEPTH_TOTAL";
+    const char *const receive_bounds =
+        net_ib.shared ? "GASNET_RBUF_COUNT" : "GASNET_AM_CREDITS_PP or GASNET_AM_CREDITS_TOTAL";
+    for (uint32_t i = 0; i < net_ib.hcas; i++) {
+        const struct net_ib_hca *hca = &net_ib_rails.hca[i];
+        net_ib.send_cq[i] = make_cq(hca, sends, false, "send", send_bounds);
+        net_ib.recv_cq[i] =
+            make_cq(hca, receives, gasnetc_params.rcv_thread, "receive", receive_bounds);
+    }
 }
 
 enum { SYS_RECVS = 3, THREAD_MARGIN = 256 };
@@ -306,12 +322,7 @@ void net_open(uint32_t peers, struct net_caps *caps)
     const uint32_t shared = net_ib_shared_open(own, replies_in_all(peers));
     const uint32_t buffers = shared ? shared : (uint32_t)own + (uint32_t)gasnetc_params.am_spares;
     set_total(qps);
-    for (uint32_t i = 0; i < net_ib.hcas; i++) {
-        struct net_ib_hca *hca = &net_ib_rails.hca[i];
-        net_ib.send_cq[i] = make_cq(
-            hca, net_ib.total_depth + NET_IB_SYS_SLOTS * qps + THREAD_MARGIN, false, "send");
-        net_ib.recv_cq[i] = make_cq(hca, buffers, gasnetc_params.rcv_thread, "receive");
-    }
+    make_cqs(net_ib.total_depth + NET_IB_SYS_SLOTS * qps + THREAD_MARGIN, buffers);
     struct net_ib_depths depths = {.send = net_ib.depth + NET_IB_SYS_SLOTS};
     if (!shared) {
         net_ib_recv_hand_over(net_ib_recv_make((uint32_t)gasnetc_params.am_spares));

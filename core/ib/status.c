@@ -83,11 +83,11 @@ void net_ib_recv_failed(net_peer_t *peer, const hca_wc_t *wc)
                                  : "check the device with ibv_devinfo and the system log");
 }
 
-void net_ib_post_failed(net_peer_t *peer, const char *what, int error)
+void net_ib_post_failed(const net_qp_t *qp, const char *what, int error)
 {
     report_t report = ask_devices();
-    gasneti_failed("%s: posting a %s for %s failed: %s%s; %s", net_ib_rails.text, what,
-                   gasneti_rank_name(peer->rank), strerror(error), report.text,
+    gasneti_failed("%s: posting %s for %s failed: %s%s; %s", net_ib_rails.hca[qp->here].name, what,
+                   gasneti_rank_name(qp->lane.peer->rank), strerror(error), report.text,
                    report.advice  ? report.advice
                    : error == EIO ? net_ib_event_advice(HCA_EVENT_DEVICE)
                                   : net_ib_cause_advice(HCA_CAUSE_LOCAL_DEVICE));
