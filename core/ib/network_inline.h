@@ -113,10 +113,6 @@ typedef struct net_recv {
     const net_region_t *region;
     const net_qp_t *qp; /* where it was posted last, unless the queue is shared */
     hca_recv_t post;
-    /* If it is, shared.c gathers those that were taken at once: */
-    struct net_recv *foreman; /* the first of them, */
-    uint32_t out, replies; /* which knows how many are out; of those that are back, the Replies */
-    struct net_recv *back, **back_end; /* and all, as a list */
 } net_recv_t;
 
 /* A message that came by a ring, or will come: one for each slot. */
@@ -139,7 +135,7 @@ typedef struct net_ring {
 } net_ring_t;
 
 struct net_spare {
-    net_recv_t *recv;
+    net_recv_t *recv; /* one; where the queue is shared, all that this poll has released */
 };
 
 /* Everything there is one of. */
@@ -189,7 +185,9 @@ void net_ib_heard_by_ring(uint32_t count);
 /* The slow half of net_refill: no spare is left. */
 net_message_t *net_ib_move(net_recv_t *recv);
 /* That of net_release, for what is marked and did not come by a ring. */
-void net_ib_release_settled(net_recv_t *recv);
+void net_ib_release_settled(net_recv_t *recv, net_spare_t *spare);
+/* net_spare_back, where the queue is shared. */
+void net_ib_shared_back(net_recv_t *released);
 /* Room for one Reply, where net_ib.indirect; false if there is none. */
 bool net_ib_reply_room_indirect(net_peer_t *peer, const net_qp_t *qp);
 /* net_drain, where the queue is shared. */
@@ -557,7 +555,7 @@ static inline void net_release(net_message_t *message, net_spare_t *spare)
         if (message->kept_space)
             amrdma_release(record->in, record->number, NET_IB_IN_ORDER);
         else
-            net_ib_release_settled(recv);
+            net_ib_release_settled(recv, spare);
     } else if (!spare->recv)
         spare->recv = recv;
     else
@@ -566,7 +564,11 @@ static inline void net_release(net_message_t *message, net_spare_t *spare)
 
 static inline void net_spare_back(net_spare_t *spare)
 {
-    if (spare->recv) net_ib_recv_push(spare->recv);
+    if (!spare->recv) return;
+    if (__builtin_expect(net_ib.shared, 0))
+        net_ib_shared_back(spare->recv);
+    else
+        net_ib_recv_push(spare->recv);
     spare->recv = NULL;
 }
 

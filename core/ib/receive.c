@@ -94,8 +94,10 @@ void net_release_system(net_message_t *message)
     net_recv_t *recv = (net_recv_t *)message;
     message->system = false;
     if (net_ib.shared) {
+        net_spare_t spare = {NULL};
         message->mark |= NET_IB_REQUEST; /* no Reply, that is */
-        net_ib_release_settled(recv);
+        net_ib_release_settled(recv, &spare);
+        net_spare_back(&spare);
     } else {
         net_ib_recv_post(message->peer, recv->qp, recv);
     }

@@ -11,13 +11,13 @@
  * Why nothing waits for ever.  The queue may run dry while its process computes; then devices hold
  * back what peers send and try again (the RNR retry count of 7 stands for ever), and nothing is
  * lost.  What matters is that a process that waits inside the library is never the reason for that:
- *  1. A client's thread that waits polls: it takes all that has arrived.  A handler that waits,
- * which it may for room to send its Reply alone (a send slot, a bounce buffer, the end of a put),
+ *  1. A client's thread that waits polls: it takes all that has arrived.  A handler that waits
+ *     does so only for room to send its Reply (a slot, a bounce buffer, the end of a put), and
  *     drains: that takes all that has arrived as well, into a backlog which later polls find.
  *     Neither needs anything that only another handler or process can give.
- *  2. So whatever is sent to a process that polls or waits is received, whatever its handlers are
- *     waiting for; what is sent completes, slots and bounce buffers come back, and the handlers
- * that wait for them end.  They wait for no Reply and no credit.
+ *  2. So whatever is sent to a process that polls or waits is received, whatever its handlers wait
+ *     for; what is sent completes, slots and bounce buffers come back, and the handlers that wait
+ *     for them end.  They wait for no Reply and no credit.
  *  3. So Requests are handled, Replies and credits return, and Requests that wait for those go on.
  * A process that holds back its peers only computes, as one whose credits are used up does.
  *
@@ -144,14 +144,8 @@ bool net_ib_shared_reply_room(void)
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-/* The messages taken at once that keep their buffers are a batch: one thread releases them, and the
- * pool of spares is touched once to replace them and once to take them back (IB-A4).  The first is
- * the foreman, which remembers how many are still out, and what has come back. */
-typedef struct batch {
-    net_recv_t *spares, *foreman;
-} batch_t;
-
-/* At most `count` spares, as a list. */
+/* At most `count` spares, as a list: the pool is touched once for all that are taken at once, and
+ * once for all that a poll has released (IB-A4). */
 static net_recv_t *take_spares(int count)
 {
     gasneti_lock(&net_ib.recv_lock);
@@ -163,8 +157,10 @@ static net_recv_t *take_spares(int count)
     return first;
 }
 
-static void give_back(net_recv_t *first, net_recv_t **end, uint32_t replies)
+static void give_back(net_recv_t *first, uint32_t replies)
 {
+    net_recv_t **end = &first;
+    while (*end) end = &(*end)->next;
     gasneti_lock(&net_ib.recv_lock);
     *end = net_ib.free_recvs;
     net_ib.free_recvs = first;
@@ -172,20 +168,13 @@ static void give_back(net_recv_t *first, net_recv_t **end, uint32_t replies)
     gasneti_unlock(&net_ib.recv_lock);
 }
 
-/* The message may keep its buffer, another taking its place in the queue. */
-static void keep(batch_t *batch, uint32_t hca, net_recv_t *recv)
+/* The message keeps its buffer, a spare taking its place in the queue. */
+static net_recv_t *keep(uint32_t hca, net_recv_t *recv, net_recv_t **spares)
 {
-    net_recv_t *spare = batch->spares;
-    batch->spares = spare->next;
+    net_recv_t *spare = *spares;
+    *spares = spare->next;
     post(hca, spare);
-    if (!batch->foreman) {
-        batch->foreman = recv;
-        recv->out = recv->replies = 0;
-        recv->back = NULL;
-        recv->back_end = &recv->back;
-    }
-    recv->foreman = batch->foreman;
-    batch->foreman->out++;
+    return recv;
 }
 
 /* The message goes on without its buffer, which takes its own place again. */
@@ -197,7 +186,7 @@ static net_recv_t *move(uint32_t hca, net_recv_t *recv)
 }
 
 /* One completion; NULL if it is no message. */
-static net_recv_t *take_one(batch_t *batch, uint32_t hca, const hca_wc_t *wc)
+static net_recv_t *take_one(uint32_t hca, const hca_wc_t *wc, net_recv_t **spares)
 {
     const hca_done_t done = hca_done(wc);
     net_recv_t *recv = (net_recv_t *)(uintptr_t)done.id;
@@ -215,9 +204,7 @@ static net_recv_t *take_one(batch_t *batch, uint32_t hca, const hca_wc_t *wc)
     recv->message.system = done.marked && net_ib_beside(peer, done.word);
     recv->message.mark = NET_IB_SETTLED;
     if (net_ib.choosing) net_ib_heard(&recv->message);
-    if (!batch->spares) return move(hca, recv);
-    keep(batch, hca, recv);
-    return recv;
+    return *spares ? keep(hca, recv, spares) : move(hca, recv);
 }
 
 static unsigned take(uint32_t hca, net_message_t **messages, unsigned budget, unsigned *systems)
@@ -227,18 +214,14 @@ static unsigned take(uint32_t hca, net_message_t **messages, unsigned budget, un
         net_ib_poll(net_ib.recv_cq[hca], budget < NET_IB_BATCH ? (int)budget : NET_IB_BATCH, wc);
     if (n <= 0) return 0;
     unsigned taken = 0;
-    batch_t batch = {.spares = take_spares(n)};
+    net_recv_t *spares = take_spares(n);
     for (int i = 0; i < n; i++) {
-        net_recv_t *recv = take_one(&batch, hca, &wc[i]);
+        net_recv_t *recv = take_one(hca, &wc[i], &spares);
         if (!recv) continue;
         *systems += recv->message.system;
         messages[taken++] = &recv->message;
     }
-    if (batch.spares) {
-        net_recv_t **end = &batch.spares;
-        while (*end) end = &(*end)->next;
-        give_back(batch.spares, end, 0);
-    }
+    if (spares) give_back(spares, 0);
     return taken;
 }
 
@@ -265,8 +248,6 @@ unsigned net_ib_shared_arrivals(uint32_t first, net_message_t **messages, unsign
     return n;
 }
 
-/* A poll, and it may be another thread's, takes from the backlog what it likes: so each message is
- * a batch of its own. */
 static void drain(uint32_t hca)
 {
     net_message_t *message;
@@ -287,27 +268,27 @@ void net_ib_shared_drain(void)
 
 /* ---- giving back ----------------------------------------------------------------------------- */
 
-static void room_again(void)
-{
-    gasneti_lock(&net_ib.recv_lock);
-    shared.replies++;
-    gasneti_unlock(&net_ib.recv_lock);
-}
-
 /* A Request's was announced by net_refill; what was not is a Reply, which leaves room for another.
  * (Or a Request that is dropped because the job ends, when it does not matter.) */
-void net_ib_release_settled(net_recv_t *recv)
+static bool is_reply(const net_recv_t *recv)
 {
-    const bool reply = !(recv->message.mark & NET_IB_REQUEST);
+    return !(recv->message.mark & NET_IB_REQUEST);
+}
+
+void net_ib_release_settled(net_recv_t *recv, net_spare_t *spare)
+{
     if (recv->moved) {
-        if (reply) room_again();
+        if (is_reply(recv)) give_back(NULL, 1);
         free(recv);
         return;
     }
-    net_recv_t *foreman = recv->foreman;
-    foreman->replies += reply;
-    recv->next = foreman->back;
-    if (!foreman->back) foreman->back_end = &recv->next;
-    foreman->back = recv;
-    if (--foreman->out == 0) give_back(foreman->back, foreman->back_end, foreman->replies);
+    recv->next = spare->recv;
+    spare->recv = recv;
+}
+
+void net_ib_shared_back(net_recv_t *released)
+{
+    uint32_t replies = 0;
+    for (const net_recv_t *recv = released; recv; recv = recv->next) replies += is_reply(recv);
+    give_back(released, replies);
 }
