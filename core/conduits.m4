@@ -4,54 +4,50 @@ dnl core/conduits.sh, and a folder with a local.mk; ibv-conduit's shows what tha
 
 # GASNET_CONDUIT(NAME): --disable-NAME, --with-NAME-spawner, --disable-NAME-rcv-thread (IB-B2, IB-B3).
 AC_DEFUN([GASNET_CONDUIT], [
-m4_pushdef([conduit], [$1])
 m4_pushdef([CONDUIT], m4_toupper([$1]))
-AC_ARG_ENABLE(conduit,
-  [AS_HELP_STRING([--disable-]conduit, [leave out ]conduit[-conduit])],
-  [], [AS_TR_SH([enable_]conduit)=yes])
-AM_CONDITIONAL([CONDUIT_]CONDUIT, [test "$AS_TR_SH([enable_]conduit)" = yes])
-AS_IF([test "$AS_TR_SH([enable_]conduit)" = yes], [CONDUITS="$CONDUITS conduit"])
+AC_ARG_ENABLE([$1],
+  [AS_HELP_STRING([--disable-$1], [leave out $1-conduit])],
+  [], [enable_$1=yes])
+AM_CONDITIONAL([CONDUIT_]CONDUIT, [test "$enable_$1" = yes])
+AS_IF([test "$enable_$1" = yes], [CONDUITS="$CONDUITS $1"])
 
-AC_ARG_WITH(conduit[-spawner],
-  [AS_HELP_STRING([--with-]conduit[-spawner=ssh|mpi|pmix], [spawner gasnetrun_]conduit[ uses by default (default: ssh, which needs no set-up on one machine)])],
+AC_ARG_WITH([$1-spawner],
+  [AS_HELP_STRING([--with-$1-spawner=ssh|mpi|pmix], [spawner gasnetrun_$1 uses by default (default: ssh, which needs no set-up on one machine)])],
   [CONDUIT[]_SPAWNER=$withval], [CONDUIT[]_SPAWNER=ssh])
 AS_CASE([$CONDUIT[]_SPAWNER:$SPAWNER_MPIS:$have_pmix],
-  [mpi::*], [AC_MSG_ERROR([--with-]conduit[-spawner=mpi needs an MPI compiler; none found (see --with-mpi-cc)])],
-  [pmix:*:no], [AC_MSG_ERROR([--with-]conduit[-spawner=pmix needs PMIx; none found (see --with-pmix)])],
+  [mpi::*], [AC_MSG_ERROR([--with-$1-spawner=mpi needs an MPI compiler; none found (see --with-mpi-cc)])],
+  [pmix:*:no], [AC_MSG_ERROR([--with-$1-spawner=pmix needs PMIx; none found (see --with-pmix)])],
   [ssh:*|mpi:*|pmix:*], [],
-  [AC_MSG_ERROR([--with-]conduit[-spawner=$]CONDUIT[_SPAWNER: must be ssh, mpi or pmix])])
+  [AC_MSG_ERROR([--with-$1-spawner=$]CONDUIT[_SPAWNER: must be ssh, mpi or pmix])])
 AC_SUBST(CONDUIT[_SPAWNER])
 
-AC_ARG_ENABLE(conduit[-rcv-thread],
-  [AS_HELP_STRING([--disable-]conduit[-rcv-thread], [leave out the thread that GASNET_RCV_THREAD starts])],
-  [], [AS_TR_SH([enable_]conduit[_rcv_thread])=yes])
-AM_CONDITIONAL(CONDUIT[_RCV_THREAD], [test "$AS_TR_SH([enable_]conduit[_rcv_thread])" != no])
-AC_SUBST(CONDUIT[_RCV_THREAD], [$(test "$AS_TR_SH([enable_]conduit[_rcv_thread])" != no && echo 1 || echo 0)])
+AC_ARG_ENABLE([$1-rcv-thread],
+  [AS_HELP_STRING([--disable-$1-rcv-thread], [leave out the thread that GASNET_RCV_THREAD starts])],
+  [], [enable_$1_rcv_thread=yes])
+AM_CONDITIONAL(CONDUIT[_RCV_THREAD], [test "$enable_$1_rcv_thread" != no])
+AC_SUBST(CONDUIT[_RCV_THREAD], [$(test "$enable_$1_rcv_thread" != no && echo 1 || echo 0)])
 m4_popdef([CONDUIT])
-m4_popdef([conduit])
 ])
 
 # GASNET_IB_OPTIONS(NAME): what only the InfiniBand pair has: devices that one process may use at once
 # (IB-B5), and the mutex around polling (IB-B4).
 AC_DEFUN([GASNET_IB_OPTIONS], [
-m4_pushdef([conduit], [$1])
 m4_pushdef([CONDUIT], m4_toupper([$1]))
-AC_ARG_WITH(conduit[-max-hcas],
-  [AS_HELP_STRING([--with-]conduit[-max-hcas=N], [devices that a process may use at once, 1 to 16 (default: 2)])],
+AC_ARG_WITH([$1-max-hcas],
+  [AS_HELP_STRING([--with-$1-max-hcas=N], [devices that a process may use at once, 1 to 16 (default: 2)])],
   [CONDUIT[]_HCAS=$withval], [CONDUIT[]_HCAS=2])
 AS_CASE([$CONDUIT[]_HCAS], [[[1-9]|1[0-6]]], [],
-  [AC_MSG_ERROR([--with-]conduit[-max-hcas=$]CONDUIT[_HCAS: must be a number from 1 to 16])])
-AC_ARG_ENABLE(conduit[-multirail],
-  [AS_HELP_STRING([--disable-]conduit[-multirail], [one port per process, known to the compiler])],
+  [AC_MSG_ERROR([--with-$1-max-hcas=$]CONDUIT[_HCAS: must be a number from 1 to 16])])
+AC_ARG_ENABLE([$1-multirail],
+  [AS_HELP_STRING([--disable-$1-multirail], [one port per process, known to the compiler])],
   [AS_IF([test "$enableval" = no], [CONDUIT[]_HCAS=1])])
 AC_SUBST(CONDUIT[_HCAS])
 
-AC_ARG_ENABLE(conduit[-poll-lock],
-  [AS_HELP_STRING([--enable-]conduit[-poll-lock], [no two threads poll completion queues at once, for InfiniHost firmware below 3.0])],
-  [], [AS_TR_SH([enable_]conduit[_poll_lock])=no])
-AC_SUBST(CONDUIT[_POLL_LOCK], [$(test "$AS_TR_SH([enable_]conduit[_poll_lock])" = yes && echo 1 || echo 0)])
+AC_ARG_ENABLE([$1-poll-lock],
+  [AS_HELP_STRING([--enable-$1-poll-lock], [no two threads poll completion queues at once, for InfiniHost firmware below 3.0])],
+  [], [enable_$1_poll_lock=no])
+AC_SUBST(CONDUIT[_POLL_LOCK], [$(test "$enable_$1_poll_lock" = yes && echo 1 || echo 0)])
 m4_popdef([CONDUIT])
-m4_popdef([conduit])
 ])
 
 CONDUITS=

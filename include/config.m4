@@ -2,11 +2,13 @@ dnl config.m4 - what configure finds out for include/gasnet_config.h, the config
 dnl Included once by configure.ac, before AC_OUTPUT.  Nothing here may name a network.
 
 # Segment mode of the library: at most one of these may be given; fast is the default.
-m4_foreach([gasnet_mode], [fast, large, everything], [
-AC_ARG_ENABLE([segment-]gasnet_mode,
-  [AS_HELP_STRING([--enable-segment-]gasnet_mode, [build for GASNET_SEGMENT_]m4_toupper(gasnet_mode)[ (only fast is there yet)])],
-  [AS_IF([test "$enableval" = yes], [gasnet_segments="$gasnet_segments ]m4_toupper(gasnet_mode)["])])
+AC_DEFUN([GASNET_SEGMENT], [
+AC_ARG_ENABLE([segment-$1], [AS_HELP_STRING([--enable-segment-$1], [build for GASNET_SEGMENT_$2$3])],
+  [AS_IF([test "$enableval" = yes], [gasnet_segments="$gasnet_segments $2"])])
 ])
+GASNET_SEGMENT([fast], [FAST], [ (default)])
+GASNET_SEGMENT([large], [LARGE], [ (not there yet)])
+GASNET_SEGMENT([everything], [EVERYTHING], [ (not there yet)])
 AS_CASE([$gasnet_segments],
   [''], [GASNET_SEGMENT_MODE=FAST],
   [' '*' '*], [AC_MSG_ERROR([more than one --enable-segment-*: choose one of$gasnet_segments])],

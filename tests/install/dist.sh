@@ -34,6 +34,15 @@ trap 'chmod -R u+w "$tap_scratch"; rm -rf "$tap_scratch"' EXIT
 
 stage "make dist" make_dist
 stage "the tarball unpacks" unpack
+helps() {
+    local conduit option
+    for conduit in ibv vapi portals; do
+        for option in "--disable-$conduit" "--with-$conduit-spawner" "--disable-$conduit-rcv-thread"; do
+            echo "$option" && "$tap_scratch/source/configure" --help | grep -qE -- "^ *$option([ =]|\$)" || return
+        done
+    done
+}
+stage "configure --help names the options of every conduit" helps
 stage "configure, from a read-only source tree" configure
 stage "make" make -C "$tap_scratch/build" -j "$(nproc)" AUTOCONF=false AUTOMAKE=false ACLOCAL=false
 silent_again() { [ -z "$(configure -q 2>&1 | tee /dev/stderr)" ]; }
