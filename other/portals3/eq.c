@@ -148,14 +148,20 @@ void ptli_keep_promise(struct ptli_md *md)
     if (md->eq) md->eq->promised--;
 }
 
-static bool none_to_take(const struct ptli_eq *eq)
+static inline bool none_to_take(const struct ptli_eq *eq)
 {
     return atomic_load(&eq->posted) == atomic_load_explicit(&eq->taken, memory_order_relaxed);
 }
 
+/* In this order: what is staged no longer can be taken. */
+static inline bool is_empty(const struct ptli_eq *eq)
+{
+    return !atomic_load(&eq->any_staged) && none_to_take(eq);
+}
+
 bool ptli_eq_quiet(struct ptli_eq *eq)
 {
-    return eq->promised == 0 && none_to_take(eq) && !atomic_load(&eq->any_staged);
+    return eq->promised == 0 && is_empty(eq);
 }
 
 /* --- taking --- */
@@ -166,34 +172,36 @@ static bool is_gone(struct ptli_eq *eq, ptl_handle_eq_t handle)
     return atomic_load_explicit(&eq->slot.handle, memory_order_acquire) != handle;
 }
 
-static inline int take(struct ptli_eq *eq, ptl_handle_eq_t handle, ptl_event_t *event)
+/* With its lock. */
+static inline int take_next(struct ptli_eq *eq, ptl_handle_eq_t handle, ptl_event_t *event)
 {
-    uint64_t posted, taken;
-    int result = PTL_EQ_EMPTY;
-    if (__builtin_expect(atomic_load_explicit(&eq->any_staged, memory_order_acquire), 0))
-        ptli_eq_tell(eq);
-    if (atomic_load_explicit(&eq->posted, memory_order_acquire) ==
-        atomic_load_explicit(&eq->taken, memory_order_relaxed))
-        return PTL_EQ_EMPTY;
-    ptli_mutex_lock(&eq->lock);
-    posted = atomic_load_explicit(&eq->posted, memory_order_relaxed);
-    taken = atomic_load_explicit(&eq->taken, memory_order_relaxed);
-    if (posted != taken && !is_gone(eq, handle)) {
-        result = PTL_OK;
-        if (posted - taken > eq->size) {
-            taken = posted - eq->size;
-            result = PTL_EQ_DROPPED;
-        }
-        memcpy(event, &eq->ring[taken & (eq->size - 1)], sizeof *event);
-        atomic_store_explicit(&eq->taken, taken + 1, memory_order_relaxed);
+    uint64_t posted = atomic_load_explicit(&eq->posted, memory_order_relaxed);
+    uint64_t taken = atomic_load_explicit(&eq->taken, memory_order_relaxed);
+    int result = PTL_OK;
+    if (posted == taken || is_gone(eq, handle)) return PTL_EQ_EMPTY;
+    if (posted - taken > eq->size) {
+        taken = posted - eq->size;
+        result = PTL_EQ_DROPPED;
     }
+    memcpy(event, &eq->ring[taken & (eq->size - 1)], sizeof *event);
+    atomic_store_explicit(&eq->taken, taken + 1, memory_order_relaxed);
+    return result;
+}
+
+__attribute__((noinline)) static int take_what_comes(struct ptli_eq *eq, ptl_handle_eq_t handle,
+                                                     ptl_event_t *event)
+{
+    int result;
+    if (atomic_load_explicit(&eq->any_staged, memory_order_acquire)) ptli_eq_tell(eq);
+    ptli_mutex_lock(&eq->lock);
+    result = take_next(eq, handle, event);
     ptli_mutex_unlock(&eq->lock);
     return result;
 }
 
-static int take_later(struct ptli_eq *eq, ptl_handle_eq_t handle, ptl_event_t *event)
+static inline int take(struct ptli_eq *eq, ptl_handle_eq_t handle, ptl_event_t *event)
 {
-    return take(eq, handle, event);
+    return is_empty(eq) ? PTL_EQ_EMPTY : take_what_comes(eq, handle, event);
 }
 
 static inline bool progress(struct ptli_engine *engine, ptl_time_t timeout)
@@ -201,21 +209,40 @@ static inline bool progress(struct ptli_engine *engine, ptl_time_t timeout)
     return engine->transport->ops->progress(engine->transport, timeout);
 }
 
-int PtlEQGet(ptl_handle_eq_t handle, ptl_event_t *event)
+/* Nothing is there yet, or something is in the way. */
+__attribute__((noinline)) static int get(struct ptli_engine *engine, struct ptli_eq *eq,
+                                         ptl_handle_eq_t handle, ptl_event_t *event)
+{
+    int result = take(eq, handle, event);
+    if (result != PTL_EQ_EMPTY) return result;
+    progress(engine, 0);
+    return take(eq, handle, event);
+}
+
+/* Of another interface, or none. */
+__attribute__((noinline, cold)) static int get_elsewhere(ptl_handle_eq_t handle, ptl_event_t *event)
 {
     struct ptli_engine *engine;
     struct ptli_eq *eq;
     int result;
     if (!event) return PTL_SEGV;
-    engine = ptli_engine_soon(handle, PTLI_EQ);
-    if (!engine && !(engine = ptli_engine_of(handle, PTLI_EQ, PTL_EQ_INVALID, &result)))
-        return result;
+    if (!(engine = ptli_engine_of(handle, PTLI_EQ, PTL_EQ_INVALID, &result))) return result;
     eq = ptli_pool_find(&engine->eqs, handle);
-    if (!eq) return PTL_EQ_INVALID;
-    result = take(eq, handle, event);
-    if (result != PTL_EQ_EMPTY) return result;
-    progress(engine, 0);
-    return take_later(eq, handle, event);
+    return eq ? get(engine, eq, handle, event) : PTL_EQ_INVALID;
+}
+
+int PtlEQGet(ptl_handle_eq_t handle, ptl_event_t *event)
+{
+    struct ptli_engine *engine = ptli_engine_soon(handle, PTLI_EQ);
+    struct ptli_eq *eq = engine && event ? ptli_pool_find(&engine->eqs, handle) : NULL;
+    int result;
+    if (!eq) return get_elsewhere(handle, event);
+    if (atomic_load_explicit(&eq->any_staged, memory_order_acquire) || none_to_take(eq) ||
+        !ptli_mutex_try(&eq->lock))
+        return get(engine, eq, handle, event);
+    result = take_next(eq, handle, event);
+    ptli_mutex_unlock(&eq->lock);
+    return result == PTL_EQ_EMPTY ? get(engine, eq, handle, event) : result;
 }
 
 /* --- waiting --- */
@@ -232,7 +259,7 @@ struct wait {
 static int take_any(struct wait *wait)
 {
     for (int i = 0; i < wait->size; i++) {
-        int result = take_later(wait->eqs[i], wait->handles[i], wait->event);
+        int result = take(wait->eqs[i], wait->handles[i], wait->event);
         wait->which = i;
         if (result != PTL_EQ_EMPTY) return result;
         if (is_gone(wait->eqs[i], wait->handles[i])) return PTL_EQ_INVALID;
@@ -245,8 +272,7 @@ static bool is_due(const struct wait *wait)
 {
     for (int i = 0; i < wait->size; i++) {
         struct ptli_eq *eq = wait->eqs[i];
-        if (!none_to_take(eq) || atomic_load(&eq->any_staged) || is_gone(eq, wait->handles[i]))
-            return true;
+        if (!is_empty(eq) || is_gone(eq, wait->handles[i])) return true;
     }
     return atomic_load(&wait->engine->closing);
 }
