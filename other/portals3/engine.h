@@ -69,7 +69,7 @@ struct ptli_md {
     uint32_t pending;
     bool unlink;    /* when it goes inactive through an operation */
     bool doomed;    /* it has */
-    bool plain;     /* one piece, no threshold, no START events, no handler: for quick.c */
+    bool plain;     /* one piece, never inactive, no START events, no handler: for quick.c */
     bool published; /* stands as open in a list that peers may hold */
     struct ptli_md *next_dead;
 };

@@ -156,6 +156,7 @@ static int queue_of(struct ptli_engine *engine, ptl_handle_eq_t handle, struct p
 static bool is_plain(const struct ptli_md *md)
 {
     return md->count == 1 && md->rules.threshold == PTL_MD_THRESH_INF &&
+           !(md->user.options & PTL_MD_MAX_SIZE) &&
            (!md->eq || (md->user.options & PTL_MD_EVENT_START_DISABLE && !md->eq->handler));
 }
 

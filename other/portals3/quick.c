@@ -1,6 +1,6 @@
 /*
  * quick.c - puts and gets of the plainest kind on the fast path: one piece of memory here,
- * published memory there, no START events, no threshold.
+ * published memory there, no START events, nothing by which the descriptor could go inactive.
  *
  * Called first by initiate.c; whatever is not plain goes the way that initiate.c knows.  The
  * record is small, comes from a list and goes back to it: no operation of operation.c, no message.
@@ -101,9 +101,7 @@ begin(bool is_put, bool ack, bool whole, ptl_handle_md_t handle, ptl_size_t offs
     struct ptli_quick *quick = engine->quick.free;
     struct ptli_md *md = ptli_pool_find(&engine->mds, handle);
     if (!to->route || !atomic_load_explicit(&to->route->ready, memory_order_relaxed)) goto no;
-    if (!md || !md->plain || md->rules.inactive || engine->fail_left ||
-        (!is_put && engine->cray_gets))
-        goto no;
+    if (!md || !md->plain || engine->fail_left || (!is_put && engine->cray_gets)) goto no;
     if (whole) length = md->rules.length;
     if (offset > md->rules.length || length > md->rules.length - offset) goto no;
     if (length - 1 >= PTLI_REMOTE_MAX) goto no;
@@ -178,18 +176,38 @@ int PtlGetRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
 
 /* --- done --- */
 
-/* With the engine's and the queue's lock. */
-static inline void tell(struct ptli_eq *eq, const struct ptli_quick *quick, ptl_event_kind_t kind,
-                        const struct ptli_peer *from, ptl_size_t offset, ptl_hdr_data_t hdr_data,
-                        ptl_size_t mlength, ptl_ni_fail_t fail)
+/* With the engine's and the queue's lock, as all below. */
+static inline ptl_event_t *place(const struct ptli_eq *eq, uint64_t number)
 {
-    const struct ptli_md *md = quick->md;
-    uint64_t posted = atomic_load_explicit(&eq->posted, memory_order_relaxed);
-    ptl_event_t *event = &eq->ring[posted & (eq->size - 1)];
-    event->type = kind;
+    return &eq->ring[number & (eq->size - 1)];
+}
+
+static inline uint64_t posted_to(const struct ptli_eq *eq)
+{
+    return atomic_load_explicit(&eq->posted, memory_order_relaxed);
+}
+
+/* They are written. */
+static inline void post(struct ptli_eq *eq, uint64_t posted, ptl_seq_t sequence)
+{
+    eq->sequence = sequence;
+    atomic_store_explicit(&eq->posted, posted, memory_order_release);
+}
+
+static inline void write_from(ptl_event_t *event, const struct ptli_peer *from)
+{
     event->initiator = from->id;
     event->uid = from->uid;
     event->jid = from->jid;
+}
+
+static inline void write_event(ptl_event_t *event, const struct ptli_quick *quick,
+                               ptl_event_kind_t kind, const struct ptli_peer *from,
+                               ptl_size_t offset, ptl_size_t mlength, bool well, ptl_seq_t sequence)
+{
+    const struct ptli_md *md = quick->md;
+    event->type = kind;
+    write_from(event, from);
     event->pt_index = quick->pt_index;
     event->match_bits = quick->match_bits;
     event->rlength = quick->length;
@@ -197,86 +215,93 @@ static inline void tell(struct ptli_eq *eq, const struct ptli_quick *quick, ptl_
     event->offset = offset;
     event->md_handle = atomic_load_explicit(&md->slot.handle, memory_order_relaxed);
     event->md = md->user;
-    event->hdr_data = hdr_data;
+    event->hdr_data = 0;
     event->link = quick->link;
-    event->ni_fail_type = fail;
+    event->ni_fail_type = well ? PTL_NI_OK : PTL_NI_FAIL;
     event->unlinked = 0;
-    event->sequence = eq->sequence++;
-    atomic_store_explicit(&eq->posted, posted + 1, memory_order_release);
+    event->sequence = sequence;
+}
+
+/* SEND_END alone, or with the ACK behind it, which differs little. */
+static inline void tell_sent(struct ptli_eq *eq, const struct ptli_quick *quick,
+                             const struct ptli_peer *self, bool well, bool ack)
+{
+    const uint64_t posted = posted_to(eq);
+    const ptl_seq_t sequence = eq->sequence;
+    ptl_event_t *sent = place(eq, posted), *acked = place(eq, posted + 1);
+    write_event(sent, quick, PTL_EVENT_SEND_END, self, quick->offset, quick->length, well,
+                sequence);
+    sent->hdr_data = quick->hdr_data;
+    if (ack) {
+        *acked = *sent;
+        acked->type = PTL_EVENT_ACK;
+        write_from(acked, quick->route->peer);
+        acked->offset = quick->remote_offset;
+        acked->hdr_data = 0;
+        acked->sequence = sequence + 1;
+    }
+    post(eq, posted + 1 + ack, sequence + 1 + ack);
+}
+
+static inline void tell_one(struct ptli_eq *eq, const struct ptli_quick *quick,
+                            ptl_event_kind_t kind, ptl_size_t offset, ptl_size_t mlength, bool well)
+{
+    const uint64_t posted = posted_to(eq);
+    const ptl_seq_t sequence = eq->sequence;
+    write_event(place(eq, posted), quick, kind, quick->route->peer, offset, mlength, well,
+                sequence);
+    post(eq, posted + 1, sequence + 1);
 }
 
 static inline void put_done(struct ptli_engine *engine, struct ptli_eq *eq,
                             const struct ptli_quick *quick, bool well)
 {
-    const struct ptli_md *md = quick->md;
+    const bool ack = quick->asks_ack && well;
     if (well) engine->fast_puts++;
     if (!eq) return;
-    if (!(md->user.options & PTL_MD_EVENT_END_DISABLE))
-        tell(eq, quick, PTL_EVENT_SEND_END, &engine->self, quick->offset, quick->hdr_data,
-             quick->length, well ? PTL_NI_OK : PTL_NI_FAIL);
-    if (!quick->asks_ack || !well) return;
-    if (md->rules.inactive) {
-        ptli_drop(engine, quick->route->peer->id, 0, "an ACK for an MD that no longer takes it");
-        return;
-    }
-    engine->recv_count++;
-    tell(eq, quick, PTL_EVENT_ACK, quick->route->peer, quick->remote_offset, 0, quick->length,
-         PTL_NI_OK);
+    if (ack) engine->recv_count++;
+    if (!(quick->md->user.options & PTL_MD_EVENT_END_DISABLE))
+        tell_sent(eq, quick, &engine->self, well, ack);
+    else if (ack)
+        tell_one(eq, quick, PTL_EVENT_ACK, quick->remote_offset, quick->length, true);
 }
 
 static inline void get_done(struct ptli_engine *engine, struct ptli_eq *eq,
                             const struct ptli_quick *quick, bool well)
 {
-    const struct ptli_md *md = quick->md;
     if (well) {
         engine->fast_gets++;
-        if (md->rules.inactive) {
-            ptli_drop(engine, quick->route->peer->id, quick->length, "a reply for an inactive MD");
-            return;
-        }
         engine->recv_count++;
         engine->recv_length += quick->length;
     }
-    if (eq && !(md->user.options & PTL_MD_EVENT_END_DISABLE))
-        tell(eq, quick, PTL_EVENT_REPLY_END, quick->route->peer, quick->offset, 0,
-             well ? quick->length : 0, well ? PTL_NI_OK : PTL_NI_FAIL);
+    if (eq && !(quick->md->user.options & PTL_MD_EVENT_END_DISABLE))
+        tell_one(eq, quick, PTL_EVENT_REPLY_END, quick->offset, well ? quick->length : 0, well);
 }
 
-/* It went inactive meanwhile, by what others did to it. */
-__attribute__((noinline, cold)) static void settle(struct ptli_engine *engine,
-                                                   const struct ptli_quick *quick)
+/* Whatever is held of *held, and instead the lock of another queue. */
+static inline void exchange(struct ptli_eq **held, struct ptli_eq *eq)
 {
-    const struct ptli_peer *from = quick->is_put ? &engine->self : quick->route->peer;
-    const struct ptli_told told = {.initiator = from->id,
-                                   .uid = from->uid,
-                                   .jid = from->jid,
-                                   .pt_index = quick->pt_index,
-                                   .match_bits = quick->match_bits,
-                                   .hdr_data = quick->is_put ? quick->hdr_data : 0,
-                                   .rlength = quick->length,
-                                   .mlength = quick->length,
-                                   .offset = quick->offset,
-                                   .link = quick->link};
-    ptli_md_settle(engine, quick->md, &told);
+    if (__builtin_expect(*held == eq, 1)) return;
+    if (*held) ptli_mutex_unlock(&(*held)->lock);
+    if (eq) ptli_mutex_lock(&eq->lock);
+    *held = eq;
 }
 
 void ptli_quick_done(struct ptli_engine *engine, struct ptli_quick *first, enum ptli_status status)
 {
-    struct ptli_quick *quick = first, *last = first;
+    struct ptli_quick *last = first;
+    struct ptli_eq *held = NULL;
     ptli_lock(engine);
-    for (; quick; quick = quick->next) {
-        struct ptli_md *md = quick->md;
-        struct ptli_eq *eq = md->eq;
-        if (eq) ptli_mutex_lock(&eq->lock);
+    for (struct ptli_quick *quick = first; quick; quick = quick->next) {
+        exchange(&held, quick->md->eq);
         if (quick->is_put)
-            put_done(engine, eq, quick, status == PTLI_OK);
+            put_done(engine, held, quick, status == PTLI_OK);
         else
-            get_done(engine, eq, quick, status == PTLI_OK);
-        if (eq) ptli_mutex_unlock(&eq->lock);
-        md->pending--;
-        if (__builtin_expect(md->doomed, 0)) settle(engine, quick);
+            get_done(engine, held, quick, status == PTLI_OK);
+        quick->md->pending--;
         last = quick;
     }
+    exchange(&held, NULL);
     last->next = engine->quick.free;
     engine->quick.free = first;
     ptli_unlock_up(engine);
