@@ -22,7 +22,6 @@ enum {
     PTLI_MAX_IOVECS = 1024,
     PTLI_MAX_GETPUT = 64,
     PTLI_MAX_OPERATIONS = 1 << 20,
-    PTLI_QUICK_WAYS = 64,  /* a power of two */
     PTLI_CLOSE_REMOTES = 4 /* remote pieces that an operation holds without asking for memory */
 };
 
@@ -150,15 +149,10 @@ struct ptli_operation {
     void *more; /* from malloc: what is too much for the two above */
 };
 
-/* What quick.c keeps: records, and where operations went lately. */
-struct ptli_quick_ways {
-    struct ptli_quick *free;
-    void *chunks;
-    struct ptli_quick_way {
-        ptl_process_id_t id;
-        ptl_pt_index_t pt;
-        struct ptli_route *route;
-    } at[PTLI_QUICK_WAYS];
+/* Where operations have gone, hashed. */
+struct ptli_routes {
+    struct ptli_route **at;
+    uint32_t mask, count;
 };
 
 /* What the caller of a put or get asked for, with its checks behind it. */
@@ -189,13 +183,15 @@ struct ptli_engine {
     struct ptli_access access[PTLI_ACCESS_SIZE];
     ptl_seq_t next_link;
     uint32_t tables_used, tables_most;
-    ptl_sr_value_t drop_count, drop_length, recv_count, recv_length, send_count, send_length;
-    ptl_sr_value_t fast_puts, fast_gets;
+    ptl_sr_value_t drop_count, recv_count, send_count, fast_puts, fast_gets;
+    ptl_sr_value_t drop_length, recv_length, send_length;
     ptl_nid_t fail_nid; /* PtlFailNid */
     unsigned int fail_left;
     struct ptli_eq *noisy; /* queues whose handler is to be told */
     _Atomic bool any_noisy;
-    struct ptli_quick_ways quick;
+    struct ptli_routes routes;
+    struct ptli_quick *quick; /* free records */
+    void *quick_chunks;
     struct ptli_md *dead; /* unlinked, their registration still to be released */
 
     /* Where threads sleep that wait for events. */
@@ -371,6 +367,7 @@ ptl_event_kind_t ptli_end_kind(uint8_t type);
 /* Which holds PtlPut and PtlGet themselves; all else goes on in initiate.c: */
 int ptli_put(struct ptli_asked *asked, ptl_ack_req_t ack);
 int ptli_get(struct ptli_asked *asked);
+bool ptli_quick_open(struct ptli_engine *engine);
 void ptli_quick_close(struct ptli_engine *engine);
 
 /* --- self.c: operations of a process with itself --- */

@@ -6,15 +6,16 @@ portals3_engine = \
 	other/portals3/me.c other/portals3/names.c other/portals3/ni.c other/portals3/operation.c \
 	other/portals3/pieces.c other/portals3/pieces.h other/portals3/pool.c other/portals3/pool.h \
 	other/portals3/portals_wire.c other/portals3/portals_wire.h other/portals3/publish.c \
-	other/portals3/quick.c other/portals3/rankmap.c other/portals3/self.c other/portals3/shadow.c \
+	other/portals3/rankmap.c other/portals3/self.c other/portals3/shadow.c \
 	other/portals3/shadow.h other/portals3/solo.c other/portals3/table.c \
 	other/portals3/transport.h
-# The transport over libibverbs.
+# The transport over libibverbs, and what it shares with the engine.
 portals3_verbs = \
+	other/portals3/quick.c \
 	other/portals3/greeting.c other/portals3/greeting.h other/portals3/launch.c other/portals3/launch.h \
 	other/portals3/lease.h other/portals3/mutex.h other/portals3/ranges.c other/portals3/ranges.h \
 	other/portals3/verbs.h other/portals3/verbs_address.c other/portals3/verbs_device.c other/portals3/verbs_link.c \
-	other/portals3/verbs_memory.c other/portals3/verbs_node.c other/portals3/verbs_open.c other/portals3/verbs_progress.c other/portals3/verbs_quick.c \
+	other/portals3/verbs_memory.c other/portals3/verbs_node.c other/portals3/verbs_open.c other/portals3/verbs_progress.c \
 	other/portals3/verbs_receive.c other/portals3/verbs_send.c other/portals3/verbs_settings.c other/portals3/verbs_share.c
 
 lib_LTLIBRARIES += libportals.la

@@ -136,7 +136,8 @@ static bool open_pools(struct ptli_engine *engine)
                   ptli_pool_open(&engine->eqs, PTLI_EQ, i, sizeof(struct ptli_eq),
                                  (uint32_t)limits->max_eqs) &&
                   ptli_pool_open(&engine->operations, PTLI_NI, i, sizeof(struct ptli_operation),
-                                 PTLI_MAX_OPERATIONS);
+                                 PTLI_MAX_OPERATIONS) &&
+                  ptli_quick_open(engine);
     engine->eqs.keeps = true;
     return opened;
 }

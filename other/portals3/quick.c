@@ -2,12 +2,15 @@
  * quick.c - puts and gets of the plainest kind on the fast path: one piece of memory here,
  * published memory there, no START events, nothing by which the descriptor could go inactive.
  *
- * Called first by initiate.c; whatever is not plain goes the way that initiate.c knows.  The
- * record is small, comes from a list and goes back to it: no operation of operation.c, no message.
- * What is logged, and when the descriptor is let go of, is the same either way.
+ * Called first by programs; whatever is not plain goes on in initiate.c.  The one room that both
+ * halves share, so that such an operation is one function and one work request: it knows the
+ * engine's descriptors and the transport's links, and takes `posting` with the engine's lock held.
+ * The record is small, comes from a list and goes back to it.  What is logged, and when the
+ * descriptor is let go of, is the same as the other way.
  */
 #include <stdlib.h>
 #include "other/portals3/engine.h"
+#include "other/portals3/verbs.h"
 
 enum { RECORDS = 63 };
 
@@ -21,38 +24,63 @@ __attribute__((noinline, cold)) static struct ptli_quick *more(struct ptli_engin
 {
     struct chunk *chunk = malloc(sizeof *chunk);
     if (!chunk) return NULL;
-    chunk->next = engine->quick.chunks;
-    engine->quick.chunks = chunk;
+    chunk->next = engine->quick_chunks;
+    engine->quick_chunks = chunk;
     for (int i = 0; i < RECORDS; i++) {
-        chunk->records[i].next = engine->quick.free;
-        engine->quick.free = &chunk->records[i];
+        chunk->records[i].next = engine->quick;
+        engine->quick = &chunk->records[i];
     }
-    return engine->quick.free;
-}
-
-void ptli_quick_close(struct ptli_engine *engine)
-{
-    for (struct chunk *chunk; (chunk = engine->quick.chunks);) {
-        engine->quick.chunks = chunk->next;
-        free(chunk);
-    }
-    engine->quick.free = NULL;
+    return engine->quick;
 }
 
 /* --- where it goes --- */
 
-static inline struct ptli_quick_way *way(struct ptli_engine *engine, ptl_process_id_t id,
-                                         ptl_pt_index_t pt)
+enum { ROUTES_AT_FIRST = 64 };
+
+static inline uint64_t number_of(ptl_process_id_t id)
 {
-    return &engine->quick.at[(id.pid + id.nid + pt) % PTLI_QUICK_WAYS];
+    return (uint64_t)id.pid << 32 | id.nid;
 }
 
-/* The way has not been gone lately: asks the transport, without the lock. */
+static inline struct ptli_route **bucket(const struct ptli_routes *routes, uint64_t process,
+                                         ptl_pt_index_t pt)
+{
+    return &routes->at[(uint32_t)(process + (process >> 32) + pt) & routes->mask];
+}
+
+/* With the lock. */
+static inline struct ptli_route *route_to(const struct ptli_engine *engine, ptl_process_id_t id,
+                                          ptl_pt_index_t pt)
+{
+    const uint64_t process = number_of(id);
+    struct ptli_route *route = *bucket(&engine->routes, process, pt);
+    while (route && (route->process != process || route->pt != pt)) route = route->next;
+    return route;
+}
+
+/* Twice as many buckets, if there is memory. */
+static void widen(struct ptli_routes *routes)
+{
+    const struct ptli_routes old = *routes;
+    const uint32_t size = 2 * (old.mask + 1);
+    struct ptli_route **at = calloc(size, sizeof(struct ptli_route *));
+    if (!at) return;
+    *routes = (struct ptli_routes){.at = at, .mask = size - 1, .count = old.count};
+    for (uint32_t i = 0; i <= old.mask; i++)
+        for (struct ptli_route *route = old.at[i], *next; route; route = next) {
+            struct ptli_route **to = bucket(routes, route->process, route->pt);
+            next = route->next;
+            route->next = *to;
+            *to = route;
+        }
+    free(old.at);
+}
+
+/* Nothing has gone there yet: asks the transport, without the lock. */
 __attribute__((noinline, cold)) static void learn(struct ptli_engine *engine, ptl_process_id_t id,
                                                   ptl_pt_index_t pt)
 {
     struct ptli_transport *transport = engine->transport;
-    struct ptli_quick_way *to = way(engine, id, pt);
     struct ptli_route *route;
     struct ptli_peer *peer;
     if (!transport->ops->route || id.nid == PTL_NID_ANY || id.pid == PTL_PID_ANY) return;
@@ -61,25 +89,76 @@ __attribute__((noinline, cold)) static void learn(struct ptli_engine *engine, pt
     route = peer ? transport->ops->route(transport, peer, pt) : NULL;
     if (!route) return;
     ptli_lock(engine);
-    *to = (struct ptli_quick_way){id, pt, route};
+    if (!route_to(engine, id, pt)) {
+        struct ptli_route **to;
+        if (engine->routes.count++ > engine->routes.mask) widen(&engine->routes);
+        route->process = number_of(id);
+        route->pt = pt;
+        to = bucket(&engine->routes, route->process, pt);
+        route->next = *to;
+        *to = route;
+    }
     ptli_unlock(engine);
+}
+
+bool ptli_quick_open(struct ptli_engine *engine)
+{
+    struct ptli_route **at = calloc(ROUTES_AT_FIRST, sizeof(struct ptli_route *));
+    engine->routes = (struct ptli_routes){.at = at, .mask = ROUTES_AT_FIRST - 1};
+    return at != NULL;
+}
+
+void ptli_quick_close(struct ptli_engine *engine)
+{
+    for (struct chunk *chunk; (chunk = engine->quick_chunks);) {
+        engine->quick_chunks = chunk->next;
+        free(chunk);
+    }
+    engine->quick = NULL;
+    free(engine->routes.at);
+    engine->routes.at = NULL;
 }
 
 /* --- off --- */
 
-/* Takes back what was begun. */
-__attribute__((noinline, cold)) static bool back(struct ptli_engine *engine,
-                                                 struct ptli_quick *quick)
+/* Where in the target's memory, if nothing speaks against it: no list, a request of before that is
+ * not known to be matched, something queued, no slot.  Posting. */
+static inline __attribute__((always_inline)) const struct ptli_shadow_entry *
+place_there(const struct ptli_share *share, bool is_put, ptl_ac_index_t ac,
+            ptl_match_bits_t match_bits, ptl_size_t offset, ptl_size_t length)
 {
-    const struct ptli_told told = {.initiator = engine->transport->id, .link = quick->link};
-    ptli_lock(engine);
-    engine->send_count--;
-    if (quick->is_put) engine->send_length -= quick->length;
-    ptli_md_release(engine, quick->md, &told);
-    quick->next = engine->quick.free;
-    engine->quick.free = quick;
-    ptli_unlock(engine);
-    return false;
+    const struct ptli_node *node = share->node;
+    const struct ptli_link *link = node->link;
+    if (share->lease.state != PTLI_LEASE_HELD || !link || link->broken || node->requests.head ||
+        (int32_t)(share->last - node->seen) > 0 || link->posted - link->done >= PTLI_FOR_REQUESTS)
+        return NULL;
+    return ptli_shadow_find(&share->list->face.shadow, is_put ? PTLI_SHADOW_PUT : PTLI_SHADOW_GET,
+                            ac, match_bits, offset, length);
+}
+
+/* Posting. */
+static inline void post(struct ptli_link *link, struct ptli_quick *quick,
+                        const struct ptli_shadow_entry *there, const struct ptli_piece *here,
+                        bool is_put, ptl_size_t length)
+{
+    struct ptli_wr *slot = &link->slot[link->posted % PTLI_SLOTS];
+    struct ibv_send_wr *wr = &link->quick, *bad;
+    slot->link = link;
+    slot->item = (ptli_item_t)quick | PTLI_ITEM_QUICK;
+    slot->buffer = NULL;
+    slot->number = ++link->posted;
+    link->unsignalled = 0;
+    wr->sg_list->addr = (uintptr_t)here->base + quick->offset;
+    wr->sg_list->length = (uint32_t)length;
+    wr->sg_list->lkey = here->region->local_key;
+    wr->wr_id = (uintptr_t)slot;
+    wr->opcode = is_put ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ;
+    wr->send_flags = is_put && length <= link->max_inline
+                         ? (int)(IBV_SEND_SIGNALED | IBV_SEND_INLINE)
+                         : (int)IBV_SEND_SIGNALED;
+    wr->wr.rdma.remote_addr = there->address + quick->remote_offset;
+    wr->wr.rdma.rkey = there->key;
+    if (__builtin_expect(ibv_post_send(link->qp, wr, &bad) != 0, 0)) ptli_verbs_cannot_post(link);
 }
 
 /* True: it is on its way.  False: nothing has happened, and it is to go another way, where also
@@ -90,43 +169,52 @@ begin(bool is_put, bool ack, bool whole, ptl_handle_md_t handle, ptl_size_t offs
       ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
 {
     struct ptli_engine *engine = ptli_engine_soon(handle, PTLI_MD);
-    struct ptli_quick_way *to = way(&ptli_engines[PTL_IFACE_DEFAULT], target, pt);
     if (__builtin_expect(!engine, 0)) return false;
     ptli_lock(engine);
-    if (__builtin_expect(to->id.pid != target.pid || to->id.nid != target.nid || to->pt != pt, 0)) {
-        ptli_unlock(engine);
+    struct ptli_route *route = route_to(engine, target, pt);
+    if (__builtin_expect(!route, 0)) {
+        ptli_mutex_unlock(&engine->lock);
         learn(engine, target, pt);
         return false;
     }
-    struct ptli_quick *quick = engine->quick.free;
+    struct ptli_verbs *v = ptli_verbs(engine->transport);
+    struct ptli_share *share = ptli_route_share(route);
+    struct ptli_quick *quick = engine->quick;
     struct ptli_md *md = ptli_pool_find(&engine->mds, handle);
-    if (!to->route || !atomic_load_explicit(&to->route->ready, memory_order_relaxed)) goto no;
     if (!md || !md->plain || engine->fail_left || (!is_put && engine->cray_gets)) goto no;
     if (whole) length = md->rules.length;
     if (offset > md->rules.length || length > md->rules.length - offset) goto no;
-    if (length - 1 >= PTLI_REMOTE_MAX) goto no;
+    if (length - 1 >= v->max_message) goto no;
     if (__builtin_expect(!quick, 0) && !(quick = more(engine))) goto no;
-    engine->quick.free = quick->next;
-    quick->route = to->route;
+    ptli_mutex_lock(&v->posting);
+    const struct ptli_shadow_entry *there =
+        place_there(share, is_put, ac, match_bits, remote_offset, length);
+    if (!there) {
+        ptli_mutex_unlock(&v->posting);
+        goto no;
+    }
+    engine->quick = quick->next;
+    quick->route = route;
     quick->md = md;
     quick->match_bits = match_bits;
     quick->hdr_data = hdr_data;
     quick->length = length;
     quick->offset = offset;
     quick->remote_offset = remote_offset;
-    quick->pt_index = pt;
     quick->link = engine->next_link++;
     quick->is_put = is_put;
-    quick->asks_ack = ack && md->eq;
+    quick->asks_ack = ack && !(there->flags & PTLI_SHADOW_NO_ACK);
     engine->send_count++;
     if (is_put) engine->send_length += length;
     ptli_md_hold(md);
-    const struct ptli_piece *piece = md->pieces;
-    ptli_unlock(engine);
-    return engine->transport->ops->quick(engine->transport, quick, ac, piece) ||
-           back(engine, quick);
+    const struct ptli_piece *here = md->pieces;
+    ptli_mutex_unlock(&engine->lock);
+    share->lease.users++;
+    post(share->node->link, quick, there, here, is_put, length);
+    ptli_mutex_unlock(&v->posting);
+    return true;
 no:
-    ptli_unlock(engine);
+    ptli_mutex_unlock(&engine->lock);
     return false;
 }
 
@@ -188,7 +276,7 @@ static inline uint64_t posted_to(const struct ptli_eq *eq)
 }
 
 /* They are written. */
-static inline void post(struct ptli_eq *eq, uint64_t posted, ptl_seq_t sequence)
+static inline void show(struct ptli_eq *eq, uint64_t posted, ptl_seq_t sequence)
 {
     eq->sequence = sequence;
     atomic_store_explicit(&eq->posted, posted, memory_order_release);
@@ -208,7 +296,7 @@ static inline void write_event(ptl_event_t *event, const struct ptli_quick *quic
     const struct ptli_md *md = quick->md;
     event->type = kind;
     write_from(event, from);
-    event->pt_index = quick->pt_index;
+    event->pt_index = quick->route->pt;
     event->match_bits = quick->match_bits;
     event->rlength = quick->length;
     event->mlength = mlength;
@@ -240,7 +328,7 @@ static inline void tell_sent(struct ptli_eq *eq, const struct ptli_quick *quick,
         acked->hdr_data = 0;
         acked->sequence = sequence + 1;
     }
-    post(eq, posted + 1 + ack, sequence + 1 + ack);
+    show(eq, posted + 1 + ack, sequence + 1 + ack);
 }
 
 static inline void tell_one(struct ptli_eq *eq, const struct ptli_quick *quick,
@@ -250,7 +338,7 @@ static inline void tell_one(struct ptli_eq *eq, const struct ptli_quick *quick,
     const ptl_seq_t sequence = eq->sequence;
     write_event(place(eq, posted), quick, kind, quick->route->peer, offset, mlength, well,
                 sequence);
-    post(eq, posted + 1, sequence + 1);
+    show(eq, posted + 1, sequence + 1);
 }
 
 static inline void put_done(struct ptli_engine *engine, struct ptli_eq *eq,
@@ -302,9 +390,41 @@ void ptli_quick_done(struct ptli_engine *engine, struct ptli_quick *first, enum 
         last = quick;
     }
     exchange(&held, NULL);
-    last->next = engine->quick.free;
-    engine->quick.free = first;
-    ptli_unlock_up(engine);
+    last->next = engine->quick;
+    engine->quick = first;
+    ptli_mutex_unlock(&engine->lock);
     /* Reading by adding nothing: it comes after what was posted above. */
     if (__builtin_expect(atomic_fetch_add(&engine->sleepers, 0) > 0, 0)) ptli_ring_bell(engine);
+}
+
+/* One that is the next of its link, and well. */
+static inline struct ptli_quick *next_done(const struct ibv_wc *wc)
+{
+    const struct ptli_wr *slot = (const struct ptli_wr *)(uintptr_t)wc->wr_id;
+    if (wc->wr_id & 1 || wc->status != IBV_WC_SUCCESS || !(slot->item & PTLI_ITEM_QUICK) ||
+        slot->link->done + 1 != slot->number)
+        return NULL;
+    return (struct ptli_quick *)(slot->item - PTLI_ITEM_QUICK);
+}
+
+int ptli_verbs_quick_completed(struct ptli_verbs *v, const struct ibv_wc *wc, int count)
+{
+    struct ptli_quick *first = next_done(wc), **end = &first, *quick = first;
+    int n = 0;
+    if (!first) return 0;
+    ptli_mutex_lock(&v->posting);
+    do {
+        struct ptli_link *link = ((struct ptli_wr *)(uintptr_t)wc[n].wr_id)->link;
+        struct ptli_node *node = link->node;
+        link->done++;
+        ptli_verbs_release(ptli_route_share(quick->route));
+        if (node->requests.head || node->answers.head || node->owes_seen) ptli_verbs_pump(node);
+        *end = quick;
+        end = &quick->next;
+        n++;
+    } while (n < count && (quick = next_done(wc + n)));
+    *end = NULL;
+    ptli_mutex_unlock(&v->posting);
+    ptli_quick_done(v->face.engine, first, PTLI_OK);
+    return n;
 }

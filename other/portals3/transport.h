@@ -2,9 +2,10 @@
  * transport.h - the face between the engine, which knows no network, and a transport, which knows
  * no matching.  Downward a table of functions, upward a few ptli_ functions of the engine.
  *
- * Locks: progress (transport) -> engine -> EQ.  The engine never calls down with its lock held. The
- * transport calls up with its progress lock held, if it likes, and with nothing that a call down
- * takes. No call down may call up before it returns; none may block but progress, revoke and close.
+ * Locks: progress (transport) -> engine -> EQ.  The engine never calls down with its lock held, but
+ * quick.c, which is of both halves, takes what guards sending with it. The transport calls up with
+ * its progress lock held, if it likes, and with nothing that a call down takes. No call down may
+ * call up before it returns; none may block but progress, revoke and close.
  *
  * Life: ptli_verbs_open (identity, limits) - start (calls up may come from here on) - close (none
  * comes after).
@@ -79,17 +80,18 @@ struct ptli_shadow_hold {
  * stays until close. */
 struct ptli_route {
     struct ptli_peer *peer;
-    _Atomic bool ready; /* a hint: the quick way may be open */
+    /* the engine's */
+    uint64_t process; /* nid, pid */
+    ptl_pt_index_t pt;
+    struct ptli_route *next;
 };
 
-/* An operation of one piece here and one there, on the quick way: the engine's record, which the
- * transport keeps until ptli_quick_done. */
+/* An operation of one piece here and one there, on the quick way. */
 struct ptli_quick {
     struct ptli_quick *next;
     struct ptli_route *route;
     struct ptli_md *md;
     uint64_t match_bits, hdr_data, length, offset, remote_offset;
-    ptl_pt_index_t pt_index;
     ptl_seq_t link;
     bool is_put, asks_ack;
 };
@@ -161,12 +163,8 @@ struct ptli_transport_ops {
     /* The map of ranks that holds, from the launcher or PtlSetRank. */
     const struct ptli_launch *(*launch)(struct ptli_transport *);
 
-    /* The quick way, or NULL, where there is none: published memory is read or written at once, if
-     * nothing speaks against it.  The route to a peer's table entry, or NULL; and off: false,
-     * nothing has happened. */
+    /* The route to a peer's table entry, or NULL; no function where there is no quick way. */
     struct ptli_route *(*route)(struct ptli_transport *, struct ptli_peer *, ptl_pt_index_t);
-    bool (*quick)(struct ptli_transport *, struct ptli_quick *, ptl_ac_index_t,
-                  const struct ptli_piece *local);
 };
 
 /* The public part, filled by open. */

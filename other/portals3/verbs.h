@@ -7,7 +7,8 @@
  *
  * Locks: `driving` is held by whoever makes progress; links come and go, messages arrive and the
  * engine is called under it.  `posting` guards what senders touch: queues, slots, leases.  driving
- * is taken before posting; nothing calls the engine with posting held.
+ * is taken before posting, and by quick.c the engine's lock; nothing calls the engine with posting
+ * held.
  *
  * Memory per peer: its record; once connected a queue pair of PTLI_SLOTS sends, and at most
  * PTLI_PEER_BUFFERS send buffers.  What waits is queued in the engine's own records, of which
@@ -344,10 +345,7 @@ bool ptli_verbs_nudge(struct ptli_link *link, enum ibv_wr_opcode opcode);
 int ptli_verbs_buffers_open(struct ptli_verbs *v);
 void ptli_verbs_buffers_free(struct ptli_verbs *v);
 
-/* verbs_quick.c */
-struct ptli_route *ptli_verbs_route(struct ptli_transport *, struct ptli_peer *, ptl_pt_index_t);
-bool ptli_verbs_quick(struct ptli_transport *, struct ptli_quick *, ptl_ac_index_t,
-                      const struct ptli_piece *local);
+/* quick.c, which is the engine's as well */
 /* driving; how many of these completions it has dealt with: maybe none */
 int ptli_verbs_quick_completed(struct ptli_verbs *v, const struct ibv_wc *wc, int count);
 
@@ -359,6 +357,7 @@ void ptli_verbs_forget_held(struct ptli_link *link);
 void ptli_verbs_repost(struct ptli_verbs *v, uint32_t receive);
 
 /* verbs_share.c */
+struct ptli_route *ptli_verbs_route(struct ptli_transport *, struct ptli_peer *, ptl_pt_index_t);
 struct ptli_shadow_hold *ptli_verbs_shadow_hold(struct ptli_transport *, struct ptli_peer *,
                                                 ptl_pt_index_t);
 void ptli_verbs_shadow_release(struct ptli_transport *, struct ptli_shadow_hold *);

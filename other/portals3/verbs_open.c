@@ -1,6 +1,4 @@
 /* verbs_open.c - the transport over libibverbs as a whole: its table, opening and closing. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -10,16 +8,6 @@
 #include "other/portals3/verbs.h"
 
 static const double FAREWELL = 1.0; /* seconds that silent peers get at the end */
-
-void ptli_verbs_say(const struct ptli_verbs *v, const char *format, ...)
-{
-    char text[400];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
-    va_end(list);
-    fprintf(stderr, "libportals: process %u:%u: %s\n", v->face.id.nid, v->face.id.pid, text);
-}
 
 static int start(struct ptli_transport *transport)
 {
@@ -110,7 +98,6 @@ static const struct ptli_transport_ops verbs_ops = {
     .shadow_release = ptli_verbs_shadow_release,
     .revoke = ptli_verbs_revoke,
     .route = ptli_verbs_route,
-    .quick = ptli_verbs_quick,
     .status = status,
     .launch = launch,
 };

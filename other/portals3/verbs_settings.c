@@ -1,14 +1,26 @@
-/* verbs_settings.c - the environment: how the transport is to work, and what a launcher told.
+/* verbs_settings.c - the environment: how the transport is to work, and what a launcher told; and
+ * how it speaks on stderr.
  *
- * Called once, by verbs_open.c.  A bad value is told in one line and the default stands.
+ * Read once, by verbs_open.c.  A bad value is told in one line and the default stands.
  */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "other/portals3/launch.h"
 #include "other/portals3/verbs.h"
+
+void ptli_verbs_say(const struct ptli_verbs *v, const char *format, ...)
+{
+    char text[400];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    fprintf(stderr, "libportals: process %u:%u: %s\n", v->face.id.nid, v->face.id.pid, text);
+}
 
 static uint32_t number(const char *name, uint32_t normal, uint32_t least, uint32_t most)
 {

@@ -25,12 +25,6 @@ struct ptli_share *ptli_verbs_share(struct ptli_node *node, ptl_pt_index_t pt)
     return share;
 }
 
-static void hint(struct ptli_share *share)
-{
-    atomic_store_explicit(&share->route.ready, share->lease.state == PTLI_LEASE_HELD,
-                          memory_order_relaxed);
-}
-
 static void message(struct ptli_share *share, struct ptli_message *m, uint8_t type, uint32_t epoch)
 {
     *m = (struct ptli_message){.header = {.type = type,
@@ -63,11 +57,21 @@ void ptli_verbs_shares_lost(struct ptli_node *node)
         if (share->grant.state != PTLI_GRANT_NONE) lent(node->verbs, -1);
         ptli_grant_lost(&share->grant);
         ptli_lease_lost(&share->lease);
-        hint(share);
     }
 }
 
 /* ---- the initiator's end ---- */
+
+struct ptli_route *ptli_verbs_route(struct ptli_transport *transport, struct ptli_peer *peer,
+                                    ptl_pt_index_t pt)
+{
+    struct ptli_verbs *v = ptli_verbs(transport);
+    if (!v->settings.fast) return NULL;
+    ptli_mutex_lock(&v->posting);
+    struct ptli_share *share = ptli_verbs_share(ptli_node(peer), pt);
+    ptli_mutex_unlock(&v->posting);
+    return share ? &share->route : NULL;
+}
 
 struct ptli_shadow_hold *ptli_verbs_shadow_hold(struct ptli_transport *transport,
                                                 struct ptli_peer *peer, ptl_pt_index_t pt)
@@ -159,7 +163,6 @@ bool ptli_verbs_share_message(struct ptli_node *node, const struct ptli_header *
     if (share) switch (header->type) {
         case PTLI_LIST:
             well = take_list(share, header, data);
-            hint(share);
             break;
         case PTLI_REVOKE:
             if (share->answering) break;
@@ -169,7 +172,6 @@ bool ptli_verbs_share_message(struct ptli_node *node, const struct ptli_header *
             } else if (ptli_lease_revoke(&share->lease, (uint32_t)header->operation)) {
                 give_back(share);
             }
-            hint(share);
             break;
         case PTLI_REVOKED:
             if (ptli_grant_returned(&share->grant, (uint32_t)header->operation)) lent(v, -1);

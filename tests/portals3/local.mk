@@ -9,11 +9,11 @@ portals3_rules = tests/portals3/rules.c tests/portals3/rules.h tests/portals3/li
 tests_portals3_rules_SOURCES = tests/portals3/rules_main.c $(portals3_rules)
 tests_portals3_rules_CPPFLAGS = $(portals3_cppflags)
 tests_portals3_rules_LDADD = libportals.la libsofthca.la $(VERBS_LIBS) -lpthread
-# The engine over another transport, in place of the one over libibverbs.
+# Over another transport, whose ptli_verbs_open stands in place of the one in verbs_open.c.
 tests_portals3_mirrored_SOURCES = tests/portals3/mirrored.c tests/portals3/mirror.c \
-	tests/portals3/mirror.h $(portals3_rules) $(portals3_engine)
+	tests/portals3/mirror.h $(portals3_rules)
 tests_portals3_mirrored_CPPFLAGS = $(portals3_cppflags)
-tests_portals3_mirrored_LDADD = -lpthread
+tests_portals3_mirrored_LDADD = other/portals3/libinner.la -lpthread
 
 # Over the network.
 check_PROGRAMS += tests/portals3/traffic tests/portals3/trouble
@@ -54,9 +54,9 @@ tests_portals3_refusals_LDADD = $(portals3_network) tests/unit/libcheck.a
 # What no honest peer says.
 check_PROGRAMS += tests/portals3/hostile
 tests_portals3_hostile_SOURCES = tests/portals3/hostile.c tests/portals3/mirror.c \
-	tests/portals3/mirror.h $(portals3_engine)
+	tests/portals3/mirror.h
 tests_portals3_hostile_CPPFLAGS = $(portals3_cppflags)
-tests_portals3_hostile_LDADD = tests/unit/libcheck.a -lpthread
+tests_portals3_hostile_LDADD = other/portals3/libinner.la tests/unit/libcheck.a -lpthread
 
 # Programs as their users wrote them.
 check_PROGRAMS += tests/portals3/messages tests/portals3/stencil
