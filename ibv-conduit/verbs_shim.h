@@ -106,8 +106,11 @@ static inline hca_cq_t hca_cq_create(hca_t hca, uint32_t depth, bool sleeper)
 {
     struct ibv_comp_channel *channel = sleeper ? ibv_create_comp_channel(hca) : NULL;
     int bell = channel ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
-    if (sleeper && bell < 0) return NULL;
-    return ibv_create_cq(hca, (int)depth, (void *)(intptr_t)bell, channel, 0);
+    void *context = (void *)(intptr_t)bell;
+    hca_cq_t cq = sleeper && bell < 0 ? NULL : ibv_create_cq(hca, (int)depth, context, channel, 0);
+    if (!cq && bell >= 0) close(bell);
+    if (!cq && channel) ibv_destroy_comp_channel(channel);
+    return cq;
 }
 
 static inline int hca_cq_destroy(hca_cq_t cq)

@@ -9,7 +9,6 @@
 
 #include <evapi.h>
 #include <sys/socket.h>
-#include <vapi.h>
 #include <vapi_common.h>
 
 #include "core/ib/verbs_types.h"
@@ -52,12 +51,14 @@ static inline int hca_error(VAPI_ret_t result)
     return result == VAPI_EINVAL_VA ? EFAULT : result == VAPI_EPERM ? EPERM : EINVAL;
 }
 
-/* The record, on the heap, if the thing was made; else NULL with errno. */
-static inline void *hca_keep(VAPI_ret_t result, const void *made, size_t size)
+/* The record, on the heap, if the thing was made and can be kept; else NULL with errno. */
+static inline void *hca_keep(VAPI_ret_t result, const struct hca_made *made, size_t size)
 {
     void *record = result == VAPI_OK ? malloc(size) : NULL;
-    errno = result == VAPI_OK ? ENOMEM : hca_error(result);
-    return record ? memcpy(record, made, size) : NULL;
+    if (record) return memcpy(record, made, size);
+    if (result == VAPI_OK) made->destroy(made->hca, made->it), result = VAPI_ENOMEM;
+    errno = hca_error(result);
+    return NULL;
 }
 
 static inline void hca_destroy(void *record)
@@ -88,8 +89,7 @@ static inline void hca_heard(VAPI_hca_hndl_t hca, VAPI_event_record_t *record, v
     const enum hca_event_kind kind = hca_event_kind(record->type);
     hca_event_t event = {kind, kind == HCA_EVENT_PORT ? record->modifier.port_num : 0u,
                          VAPI_event_record_sym(record->type)};
-    ssize_t written = write(((hca_t)device)->events[1], &event, sizeof event);
-    (void)written, (void)hca;
+    if (write(((hca_t)device)->events[1], &event, sizeof event) < 0) return; /* full */
 }
 
 /* What came at the same time as a failure may still be on its way through that thread. */
@@ -112,15 +112,16 @@ static inline void hca_close(hca_t hca)
 
 static inline hca_t hca_open(int i, char name[64])
 {
-    struct hca_device made = {.waited = false};
     VAPI_hca_id_t names[64] = {""};
     u_int32_t count = 0;
     EVAPI_list_hcas(64, &count, names);
     snprintf(name, 64, "%s", i < 64 && (u_int32_t)i < count ? names[i] : "");
-    if (!*name || socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, made.events))
-        return NULL;
-    hca_t hca = hca_keep(EVAPI_get_hca_hndl(name, &made.hca), &made, sizeof made);
-    if (hca) EVAPI_set_async_event_handler(hca->hca, hca_heard, hca, &hca->handler);
+    hca_t hca = *name ? calloc(1, sizeof *hca) : NULL;
+    if (!hca || socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, hca->events))
+        return free(hca), NULL;
+    errno = hca_error(EVAPI_get_hca_hndl(name, &hca->hca));
+    if (errno) return close(hca->events[0]), close(hca->events[1]), free(hca), NULL;
+    EVAPI_set_async_event_handler(hca->hca, hca_heard, hca, &hca->handler);
     return hca;
 }
 
@@ -196,20 +197,17 @@ static inline VAPI_ret_t hca_cq_destroy(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t it)
 static inline hca_cq_t hca_cq_create(hca_t hca, uint32_t depth, bool sleeper)
 {
     struct hca_cq cq = {.made = {.hca = hca->hca, .destroy = hca_cq_destroy}};
-    EVAPI_compl_handler_hndl_t handler;
     VAPI_cqe_num_t actual;
     VAPI_ret_t result = VAPI_create_cq(cq.made.hca, depth, &cq.made.it, &actual);
-    if (result == VAPI_OK && sleeper)
-        result = EVAPI_set_comp_eventh(cq.made.hca, cq.made.it, EVAPI_POLL_CQ_UNBLOCK_HANDLER, NULL,
-                                       &handler);
-    return hca_keep(result, &cq, sizeof cq);
+    if (result != VAPI_OK || !sleeper) return hca_keep(result, &cq.made, sizeof cq);
+    result =
+        EVAPI_set_comp_eventh(cq.made.hca, cq.made.it, EVAPI_POLL_CQ_UNBLOCK_HANDLER, NULL, NULL);
+    if (result != VAPI_OK) VAPI_destroy_cq(cq.made.hca, cq.made.it);
+    return hca_keep(result, &cq.made, sizeof cq);
 }
 
 /* The call below does it. */
-static inline void hca_cq_arm(hca_cq_t cq)
-{
-    (void)cq;
-}
+static inline void hca_cq_arm(hca_cq_t cq) {}
 
 enum { HCA_SLEEP_POLLS = 1 };
 
@@ -361,8 +359,7 @@ static inline int hca_post_recv(hca_qp_t qp, hca_recv_t *recv)
 
 static inline int hca_post_srq_recv(hca_srq_t srq, hca_recv_t *recv)
 {
-    u_int32_t posted;
-    return hca_error(VAPI_post_srq(srq->hca, srq->it, 1, &recv->wr, &posted));
+    return hca_error(VAPI_post_srq(srq->hca, srq->it, 1, &recv->wr, NULL));
 }
 
 /* The budget's rest; not hot, as polls that find more than nothing are few. */

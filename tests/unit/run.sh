@@ -2,7 +2,7 @@
 # run.sh - every unit test of the build in the present directory, or in $top_builddir; one TAP stream.
 #
 # Each source file here with a main must have been built: a test that is not there has failed.  Tests of
-# portals-conduit are there twice, NAME for one thread and NAME_par for many.
+# portals-conduit are there twice, NAME for one thread and NAME_par for many; shim, for either shim.
 # UNIT_SEED replays a seed in all of them; UNIT_ONLY="credits ports" narrows.  tests/fuzz/run.sh calls
 # this for its own folder, with the pattern that tells its programs.
 here=${1:-$(cd "$(dirname "$0")" && pwd)} || exit 1
@@ -44,6 +44,7 @@ for source in "${sources[@]}"; do
     [ -z "$UNIT_ONLY" ] || [[ " $UNIT_ONLY " == *" $name "* ]] || continue
     variants=("$name")
     grep -q '"tests/unit/portals_job.h"' "$source" && variants+=("${name}_par")
+    [ "$name" = shim ] && variants+=(shim_vapi)
     for name in "${variants[@]}"; do
         if [ -x "$build/$name" ]; then run "$name"; else result 1 "$name: is not built"; fi
     done

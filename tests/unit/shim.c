@@ -1,0 +1,128 @@
+/* shim.c - what the shims over the verbs owe core/ib when a thing cannot be made: NULL with errno,
+ * and nothing left behind (IB-B1).  Compiled with either shim, upon the software device.
+ *
+ * What is left behind shows in descriptors: a device that still has something of ours is not
+ * closed, and keeps its own.
+ */
+#include <dirent.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "tests/unit/check.h"
+
+/* The shim's own, which may be told that there is no memory. */
+static bool no_memory;
+#define malloc(size)        (no_memory ? NULL : malloc(size))
+#define calloc(count, size) (no_memory ? NULL : calloc(count, size))
+
+#include "verbs_shim.h"
+
+static int descriptors(void)
+{
+    int count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    while (readdir(folder)) count++;
+    closedir(folder);
+    return count;
+}
+
+/* Leaves room for so many descriptors more; -1: as many as there were. */
+static void leave_room(int room)
+{
+    static struct rlimit before;
+    struct rlimit now;
+    if (!before.rlim_cur) getrlimit(RLIMIT_NOFILE, &before);
+    now = before;
+    int lowest = dup(0);
+    close(lowest);
+    if (room >= 0) now.rlim_cur = (rlim_t)(lowest + room);
+    setrlimit(RLIMIT_NOFILE, &now);
+}
+
+/* One attempt after the other, each with a descriptor more, until one succeeds: `make` returns
+ * whether it has. */
+static void test_until(bool (*make)(hca_t *), hca_t *hca, const char *what)
+{
+    int before = descriptors(), failed = 0;
+    for (; failed < 20; failed++) {
+        leave_room(failed);
+        errno = 0;
+        bool made = make(hca);
+        int error = errno;
+        leave_room(-1);
+        if (made) break;
+        check_each(error != 0, "%d: no errno", failed);
+        check_each(descriptors() == before, "%d: %d are left", failed, descriptors() - before);
+    }
+    check_all("%s for which descriptors do not suffice leaves none", what);
+    check(failed > 0 && failed < 20, "%d attempts fail, the next does not", failed);
+}
+
+static hca_cq_t made_cq;
+
+static bool make_cq(hca_t *hca)
+{
+    made_cq = hca_cq_create(*hca, 16, true);
+    return made_cq;
+}
+
+static bool make_hca(hca_t *hca)
+{
+    char name[64];
+    *hca = hca_open(0, name);
+    return *hca;
+}
+
+/* What the verbs have made is unmade if the shim cannot keep it.  That of the IB Verbs need not. */
+static void without_memory(hca_t hca)
+{
+    static char memory[4096];
+    const hca_port_t port = {.lid = 1};
+    const hca_mail_t mail = {.lid = 1};
+    hca_pd_t pd = hca_pd_create(hca);
+    hca_cq_t cq = hca_cq_create(hca, 16, true);
+    uint32_t captured = 0;
+    no_memory = true;
+    hca_pd_t other = hca_pd_create(hca);
+    hca_mr_t region = hca_register(pd, memory, sizeof memory, HCA_LOCAL);
+    hca_cq_t queue = hca_cq_create(hca, 16, true);
+    hca_srq_t shared = hca_srq_create(pd, 16);
+    hca_qp_t pair = hca_qp_create(pd, HCA_CONNECTED, cq, cq, NULL, 4, 4, &captured);
+    hca_way_t way = hca_way_create(pd, 1, &port, &mail);
+    no_memory = false;
+    if (way) hca_destroy(way);
+    if (pair) hca_destroy(pair);
+    if (shared) hca_destroy(shared);
+    if (queue) hca_destroy(queue);
+    if (region) hca_destroy(region);
+    if (other) hca_destroy(other);
+    hca_destroy(cq);
+    hca_destroy(pd);
+}
+
+int main(int argc, char **argv)
+{
+    hca_t hca;
+    setenv("SOFTHCA", "on", 1);
+    check_begin(argc, argv);
+    if (!make_hca(&hca)) return 1; /* what the software device has for all its life */
+    hca_close(hca);
+    int before = descriptors();
+    test_until(make_hca, &hca, "a device");
+    int open = descriptors();
+    test_until(make_cq, &hca, "a completion queue");
+    hca_destroy(made_cq);
+    check(descriptors() == open, "a completion queue ends with its own");
+    check(!hca_cq_create(hca, 1u << 30, true) && errno && descriptors() == open,
+          "one that is too large leaves none either");
+    without_memory(hca);
+    check(descriptors() == open, "nor does what cannot be kept");
+    hca_close(hca);
+    check(descriptors() == before, "so that a device closes with its own");
+    no_memory = true;
+    bool made = make_hca(&hca);
+    no_memory = false;
+    if (made) hca_close(hca);
+    check(descriptors() == before, "as one does that cannot be kept");
+    return check_end();
+}
