@@ -197,7 +197,8 @@ random_round() { # SEED
         mode=$drawn
         one_of ssh ssh ssh ssh ssh ssh ssh ssh ssh ssh hosts hosts mpi mpich pmix
         spawner=$drawn
-        # What another's launcher makes of a signal is its own affair: MPICH's waits for a stopped rank for ever.
+        # What another's launcher makes of a signal is its own affair: MPICH's waits for a stopped rank for ever, Open
+        # MPI's, whose ranks have all ended, may crash or wait for ever in PMIx_server_finalize (see lane.sh).
         case $case:$spawner in launcher_*:[mp]*) spawner=ssh ;; esac
         one_of 0 100 1000 10000 50000
         draw $((drawn + 1))

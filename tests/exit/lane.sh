@@ -172,7 +172,11 @@ one_round() { # CASE WHO N MODE SPAWNER DELAY SEED EXPECT PRINTED OUTSIDE
         launch "$outside" "$log" "$spawner" "$n" "$TEST_BUILD/tests/testexit-$conduit-$mode" "$case" "$who"
     ) </dev/null 8<&- 9<&- 7<&- &
     pid=$!
-    (read -rt $lost -u 7; kill -KILL $pid) 2>/dev/null 8<&- 9<&- &
+    (
+        read -rt $lost -u 7
+        if [[ $spawner = mpi || $spawner = pmix ]] && ! is_launcher && no_rank_lives; then : >"$stuck"; fi
+        kill -KILL $pid
+    ) 2>/dev/null 8<&- 9<&- &
     dog=$!
     act "$outside" "$spawner" "$delay"
     wait $pid 2>/dev/null
@@ -195,14 +199,22 @@ one_round() { # CASE WHO N MODE SPAWNER DELAY SEED EXPECT PRINTED OUTSIDE
     rm -rf "$tmp"
     if [ "$TEST_PRIVATE" = 1 ]; then rm -rf /dev/shm/*; fi
     [ -n "$wrong" ] || [ -n "$TEST_KEEP" ] || rm -f "$log"
-    # Debian's Open MPI 4.1 has a mpirun that sometimes crashes when all is over; not ours to mend.
+    # Debian 12's mpirun (Open MPI 4.1.4, libpmix 4.2.2), sent a signal while its ranks end, races with a thread of its
+    # own in PMIx_server_finalize when all is over: it crashes there, or waits for that thread, which waits for a
+    # mutex, for ever, with all ranks reaped or zombies.  Of 8 jobs of 16 ranks that got SIGINT 2 did the one and 1 the
+    # other; not ours to mend.
+    if [ -e "$stuck" ]; then
+        rm "$stuck"
+        echo "skip|$took|$status|$log|its mpirun went on when no rank was left"
+        return
+    fi
     if [ "$spawner:$status" = mpi:139 ] || [ "$spawner:$status" = pmix:139 ]; then
         grep -q 'PMIx_server_finalize' "$log" && { echo "skip|$took|$status|$log|its mpirun crashed"; return; }
     fi
     echo "${wrong:+not }ok|$took|$status|$log|${wrong#; }"
 }
 
-tmp=$tap_scratch/tmp rounds=0
+tmp=$tap_scratch/tmp stuck=$tap_scratch/stuck rounds=0
 while { flock 9; IFS='|' read -r -u 8 number case who n mode spawner delay seed expect printed outside rest; got=$?; flock -u 9; [ $got = 0 ]; }; do
     rounds=$((rounds + 1))
     echo "$number|$(one_round "$case" "$who" "$n" "$mode" "$spawner" "$delay" "$seed" "$expect" "$printed" "$outside" 2>&1 | tail -n 1)"
