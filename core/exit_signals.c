@@ -121,13 +121,9 @@ static atomic_int dying_thread, dying_of; /* its fatal signal */
 /* Nobody polled in time, or the exit took too long: the launcher does it. */
 static void on_alarm(int number)
 {
-    static volatile sig_atomic_t told;
     (void)number;
     if (dying_of) gasnetc_exit_abort(128 + dying_of);
-    if (!told && !gasneti_ending()) {
-        told = 1;
-        gasnetc_exit_tell_client();
-    }
+    if (!gasneti_ending()) gasnetc_exit_tell_client();
     gasnetc_exit_abort(gasneti_ending() ? gasnetc_exit_code() : 1);
 }
 
@@ -238,6 +234,8 @@ void gasnetc_exit_tell_client(void)
     if (quit.sa_handler == SIG_DFL || quit.sa_handler == SIG_IGN ||
         quit.sa_sigaction == on_termination)
         return;
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    if (atomic_flag_test_and_set(&told)) return;
     /* A handler that never returns is cut short. */
     set_alarm(poll_time);
     sigset_t one; /* the receive thread has all of them blocked */

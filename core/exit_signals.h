@@ -9,7 +9,8 @@ void gasnetc_exit_make_timer(void);
  * GASNET_NO_CATCH_SIGNAL does not exempt. */
 void gasnetc_exit_catch_signals(void);
 
-/* Raises SIGQUIT if the client has a handler of its own for it, so that it can clean up. */
+/* Raises SIGQUIT if the client has a handler of its own for it, so that it can clean up; once in
+ * the process's life. */
 void gasnetc_exit_tell_client(void);
 
 /* From now on SIGQUIT is ignored, and after `seconds` the launcher ends the job.  These, and the

@@ -223,6 +223,22 @@ static void order_behind_blocked_signals(const void *unused)
     gasnetc_exit_system_message(2, GASNETC_EXIT_REQUEST, 7);
 }
 
+/* Its time is bounded, and it is not called again when that is over. */
+static void stay(int number)
+{
+    (void)number;
+    say("the client is told\n");
+    for (;;) sched_yield();
+}
+static void handler_that_stays(const void *unused)
+{
+    (void)unused;
+    begin(20);
+    signal(SIGQUIT, stay);
+    gasnetc_exit_pending = SIGTERM;
+    gasnetc_exit_act();
+}
+
 static void two_fail_all_poll(const void *unused)
 {
     (void)unused;
@@ -290,6 +306,8 @@ int main(int argc, char **argv)
          "leaves with 7, has answered\n");
     play("IB-X5 a thread that blocks signals, told to end, runs the client's handler",
          order_behind_blocked_signals, 7, "leaves with 7, has answered, the client was told\n");
+    play("IB-X5 it runs once, however long it takes", handler_that_stays, 1,
+         "the client is told\n");
     char line[200], host[64] = "";
     gethostname(host, sizeof host - 1);
     snprintf(line, sizeof line, "*** FATAL ERROR (rank %d of %d on %s): the first failure\n", ME,
