@@ -18,6 +18,8 @@
 #include "core/job.h"
 #include "core/params.h"
 #include "core/report.h"
+#include "gasnet.h"
+#include "other/tools/tools.h"
 
 static double started;
 static char *path; /* whole: a program may change its directory; NULL: no file */
@@ -94,15 +96,6 @@ static char *file_name(const char *pattern)
     return fclose(out) ? NULL : name;
 }
 
-static void write_all(int fd, const char *text, size_t length)
-{
-    while (length) {
-        ssize_t n = write(fd, text, length);
-        if (n < 0 && errno != EINTR) return;
-        if (n > 0) text += n, length -= (size_t)n;
-    }
-}
-
 void gasnetc_stats_init(void)
 {
     const char *name = gasnetc_params.statsfile;
@@ -133,7 +126,7 @@ void gasnetc_stats_write(const char *when)
     if ((!path && stream < 0) || !gasnetc_peers || !(text = compose(when, &length))) return;
     /* A section of one write: those of several ranks do not mix. */
     int fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : stream;
-    if (fd >= 0) write_all(fd, text, length);
+    if (fd >= 0) gasneti_write_all(fd, text, length);
     if (fd >= 0 && path) close(fd);
     free(text);
 }

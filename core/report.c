@@ -3,7 +3,6 @@
  */
 #include "core/report.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include "core/params.h"
 #include "gasnet.h"
 #include "other/spawner/bootstrap.h"
+#include "other/tools/tools.h"
 
 static struct {
     uint32_t rank, size; /* size 0: not known yet */
@@ -45,17 +45,10 @@ static size_t compose(char *line, size_t size, const char *head, const char *for
     return length;
 }
 
-/* In one write, if the stream allows. */
 static void print(const char *text, size_t length)
 {
     fflush(stdout);
-    for (size_t done = 0; done < length;) {
-        ssize_t k = write(STDERR_FILENO, text + done, length - done);
-        if (k > 0)
-            done += (size_t)k;
-        else if (errno != EINTR)
-            return;
-    }
+    gasneti_write_all(STDERR_FILENO, text, length);
 }
 
 /* A second line of a fatal error: what the counters say. */

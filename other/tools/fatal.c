@@ -13,8 +13,7 @@
 
 volatile int gasnet_frozen;
 
-/* One write for the whole message, so that those of several processes do not mix. */
-static void write_all(int fd, const char *text, size_t len)
+void gasneti_write_all(int fd, const char *text, size_t len)
 {
     while (len > 0) {
         ssize_t n = write(fd, text, len);
@@ -50,7 +49,7 @@ static void print_fatal(const char *fmt, va_list args)
     len = vsnprintf(buf + used, size - used, fmt, args);
     if (len > 0) used = (size_t)len < size - used ? used + (size_t)len : size - 1;
     if (used == 0 || buf[used - 1] != '\n') buf[used++] = '\n';
-    write_all(STDERR_FILENO, buf, used);
+    gasneti_write_all(STDERR_FILENO, buf, used);
 }
 
 void gasnett_fatalerror(const char *fmt, ...)
@@ -99,7 +98,7 @@ void gasnett_freezeForDebuggerNow(volatile int *flag, const char *name)
                        "*** Process frozen for a debugger: host %s, pid %ld.\n"
                        "*** Attach to it and set %s=1 to let it go on.\n",
                        gasnett_gethostname(), (long)getpid(), name);
-    write_all(STDERR_FILENO, text, len < (int)sizeof text ? (size_t)len : sizeof text - 1);
+    gasneti_write_all(STDERR_FILENO, text, len < (int)sizeof text ? (size_t)len : sizeof text - 1);
     while (!*flag) (void)nanosleep(&second, NULL);
     gasnett_local_rmb();
 }

@@ -65,6 +65,12 @@ extern void *gasnett_malloc_aligned(size_t alignment, size_t size);
 extern void gasnett_free_aligned(void *p);
 GASNETI_EXPORTS_END
 
+/* --- Writing -------------------------------------------------------------- */
+
+/* In one write, so that the texts of several processes do not mix; in more if the stream takes it
+ * in parts.  What cannot be written is lost. */
+void gasneti_write_all(int fd, const char *text, size_t len);
+
 /* --- Signals and debugging ------------------------------------------------ */
 
 /* "SIGSEGV", "SEGV", "segv" or "11"; 0 when unknown. */
