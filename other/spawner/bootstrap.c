@@ -47,6 +47,20 @@ static bool adopt_console(const struct spawner_console *from)
     return true;
 }
 
+/* Rank 0's environment is the console's, and everybody gets it. */
+static bool share_console(const struct spawner_ops *ops, uint32_t rank, struct spawner_console *all)
+{
+    uint64_t len = 0;
+    for (char **e = environ; rank == 0 && e && *e; e++) len += strlen(*e) + 1;
+    ops->broadcast(&len, sizeof len, 0);
+    char *block = malloc(len + 1), *to = block;
+    if (!block) return false;
+    for (char **e = environ; rank == 0 && e && *e; e++) to = stpcpy(to, *e) + 1;
+    ops->broadcast(block, len, 0);
+    *all = (struct spawner_console){block, len};
+    return true;
+}
+
 /* The hand-over is none of the program's business, nor of the programs it starts. */
 static void hide_private_words(void)
 {
@@ -229,7 +243,9 @@ enum bootstrap_status bootstrap_init(int *argc, char ***argv, struct bootstrap_j
     if (status == BOOTSTRAP_NOT_SPAWNED)
         return signs ? BOOTSTRAP_FAILED
                      : nobody_started_us(argc && *argc > 0 ? (*argv)[0] : NULL, why, why_size);
-    if (status == BOOTSTRAP_OK && !adopt_console(&joining.words)) {
+    if (status == BOOTSTRAP_OK &&
+        ((!joining.words.block && !share_console(ops, job->rank, &joining.words)) ||
+         !adopt_console(&joining.words))) {
         status = BOOTSTRAP_FAILED;
         snprintf(joining.why, sizeof joining.why,
                  "spawner %s: out of memory for the console's environment", ops->name);

@@ -17,8 +17,6 @@
 
 extern const struct spawner_ops SPAWNER_SYMBOL;
 
-extern char **environ;
-
 static MPI_Comm comm = MPI_COMM_NULL;
 static int rank, size;
 static bool ours; /* we initialised MPI, so we finalise it */
@@ -91,22 +89,6 @@ static bool launcher_agrees(char *why, size_t why_size)
     return true;
 }
 
-/* Rank 0's environment for everybody. */
-static bool share_environment(struct spawner_console *console)
-{
-    int len = 0;
-    if (rank == 0)
-        for (char **e = environ; *e; e++) len += (int)strlen(*e) + 1;
-    check(MPI_Bcast(&len, 1, MPI_INT, 0, comm), "MPI_Bcast");
-    char *block = malloc((size_t)len + 1), *to = block;
-    if (!block) return false;
-    if (rank == 0)
-        for (char **e = environ; *e; e++) to = stpcpy(to, *e) + 1;
-    check(MPI_Bcast(block, len, MPI_CHAR, 0, comm), "MPI_Bcast");
-    *console = (struct spawner_console){block, (size_t)len};
-    return true;
-}
-
 /* Ranks that can share memory are on one host; its lowest rank stands for it. */
 static bool map_hosts(struct bootstrap_job *job)
 {
@@ -159,7 +141,7 @@ static enum bootstrap_status mpi_init(int *argc, char ***argv, struct bootstrap_
         if (ours) MPI_Finalize();
         return BOOTSTRAP_FAILED;
     }
-    if (!share_environment(console) || !map_hosts(job)) {
+    if (!map_hosts(job)) {
         snprintf(why, why_size, "spawner mpi: rank %d: out of memory", rank);
         return BOOTSTRAP_FAILED;
     }

@@ -23,8 +23,6 @@
 
 extern const struct spawner_ops SPAWNER_SYMBOL;
 
-extern char **environ;
-
 enum { FINI_MS = 500 };
 
 static pmix_proc_t me;
@@ -70,7 +68,7 @@ static void meet(bool collect)
     PMIX_INFO_DESTRUCT(&info);
 }
 
-/* What `rank` published in this call; to be released.  `len` bytes unless that is SIZE_MAX. */
+/* What `rank` published in this call; `len` bytes; to be released. */
 static pmix_value_t *fetch(uint32_t rank, size_t len)
 {
     char key[PMIX_MAX_KEYLEN + 1];
@@ -79,7 +77,7 @@ static pmix_value_t *fetch(uint32_t rank, size_t len)
     from.rank = rank;
     name_key(key);
     check(PMIx_Get(&from, key, NULL, 0, &value), "PMIx_Get");
-    if (value->type != PMIX_BYTE_OBJECT || (len != SIZE_MAX && value->data.bo.size != len))
+    if (value->type != PMIX_BYTE_OBJECT || value->data.bo.size != len)
         check(PMIX_ERR_TYPE_MISMATCH, "collective calls do not match: PMIx_Get");
     return value;
 }
@@ -180,32 +178,6 @@ static bool map_hosts(struct bootstrap_job *job)
     return good;
 }
 
-/* Rank 0's environment for everybody. */
-static bool share_environment(struct spawner_console *console)
-{
-    size_t len = 1;
-    char *block = NULL;
-    calls++;
-    if (me.rank == 0) {
-        for (char **e = environ; *e; e++) len += strlen(*e) + 1;
-        char *to = block = malloc(len);
-        if (!block) return false;
-        for (char **e = environ; *e; e++) to = stpcpy(to, *e) + 1;
-        *to = 0; /* never empty */
-        publish(block, len);
-    }
-    meet(true);
-    if (me.rank != 0) {
-        pmix_value_t *value = fetch(0, SIZE_MAX);
-        len = value->data.bo.size;
-        block = malloc(len);
-        if (block) memcpy(block, value->data.bo.bytes, len);
-        PMIX_VALUE_RELEASE(value);
-    }
-    *console = (struct spawner_console){block, len - 1};
-    return block != NULL;
-}
-
 /* In PMIx's own thread, which must go on: the death runs in another. */
 static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
                      size_t ninfo, pmix_info_t results[], size_t nresults,
@@ -254,7 +226,7 @@ static enum bootstrap_status pmix_init(int *argc, char ***argv, struct bootstrap
         snprintf(why, why_size, "spawner pmix: the PMIx server does not tell the job's size");
         return BOOTSTRAP_FAILED;
     }
-    if (!share_environment(console) || !map_hosts(job)) {
+    if (!map_hosts(job)) {
         snprintf(why, why_size, "spawner pmix: rank %" PRIu32 ": out of memory", me.rank);
         return BOOTSTRAP_FAILED;
     }

@@ -11,10 +11,11 @@
 
 #include <stdbool.h>
 
-enum { SPAWNER_ABI = 3 };
+enum { SPAWNER_ABI = 4 };
 
 /* What a spawner's init learns besides the job: the console's environment as strings one after
- * the other, each with its NUL.  Allocated by malloc; bootstrap.c keeps it. */
+ * the other, each with its NUL.  Allocated by malloc; bootstrap.c keeps it.  Left empty where rank
+ * 0 has that environment: bootstrap.c then broadcasts it. */
 struct spawner_console {
     char *block;
     size_t len;
