@@ -183,15 +183,19 @@ void connect_to(struct stage *s, VAPI_qp_hndl_t qp, VAPI_ts_type_t type, VAPI_qp
     NEED(VAPI_modify_qp(s->hca, qp, &attr, &mask, &cap));
 }
 
+/* One piece of the stage's memory. */
+static VAPI_sg_lst_entry_t piece(const struct stage *s, size_t offset, uint32_t length)
+{
+    return (VAPI_sg_lst_entry_t){(MT_virt_addr_t)(s->memory + offset), length, s->keys.l_key};
+}
+
 VAPI_sr_desc_t *request(struct stage *s, VAPI_wr_opcode_t opcode, uint64_t id, size_t offset,
                         uint32_t length)
 {
     static VAPI_sr_desc_t d;
     static VAPI_sg_lst_entry_t sg;
     memset(&d, 0xee, sizeof d);
-    sg.addr = (MT_virt_addr_t)(s->memory + offset);
-    sg.len = length;
-    sg.lkey = s->keys.l_key;
+    sg = piece(s, offset, length);
     d.id = id;
     d.opcode = opcode;
     d.comp_type = VAPI_SIGNALED;
@@ -208,9 +212,7 @@ VAPI_rr_desc_t *receive(struct stage *s, uint64_t id, size_t offset, uint32_t le
     static VAPI_rr_desc_t d;
     static VAPI_sg_lst_entry_t sg;
     memset(&d, 0xee, sizeof d);
-    sg.addr = (MT_virt_addr_t)(s->memory + offset);
-    sg.len = length;
-    sg.lkey = s->keys.l_key;
+    sg = piece(s, offset, length);
     d.id = id;
     d.opcode = VAPI_RECEIVE;
     d.comp_type = VAPI_SIGNALED;
