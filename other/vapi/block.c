@@ -12,10 +12,8 @@
 
 static VAPI_ret_t find(VAPI_hca_hndl_t handle, VAPI_cq_hndl_t cq, struct vapi_cq **found)
 {
-    struct vapi_hca *hca = vapi_hca(handle);
-    if (!hca) return VAPI_EINVAL_HCA_HNDL;
-    *found = vapi_object_of(hca, cq, KIND_CQ);
-    if (!*found) return VAPI_EINVAL_CQ_HNDL;
+    VAPI_ret_t code = vapi_find_cq(handle, cq, found);
+    if (code != VAPI_OK) return code;
     return __atomic_load_n(&(*found)->waiting, __ATOMIC_ACQUIRE) == WAIT_BLOCK ? VAPI_OK
                                                                                : VAPI_EINVAL_PARAM;
 }
@@ -31,6 +29,8 @@ static VAPI_ret_t wait_for_event(struct vapi_cq *cq, MT_size_t timeout_usec)
     int ready = ppoll(fd, 2, timeout_usec ? &limit : NULL, NULL);
     int error = errno;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    if (ready > 0 && fd[0].revents && !(fd[0].revents & POLLIN))
+        return VAPI_EFATAL; /* the device is gone */
     if (ready > 0) return VAPI_OK;
     return ready == 0 ? VAPI_ETIMEOUT : vapi_error(error, VAPI_ESYSCALL);
 }

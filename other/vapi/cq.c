@@ -70,18 +70,10 @@ VAPI_ret_t VAPI_create_cq(VAPI_hca_hndl_t handle, VAPI_cqe_num_t entries, VAPI_c
     return VAPI_OK;
 }
 
-static VAPI_ret_t find(VAPI_hca_hndl_t handle, VAPI_cq_hndl_t cq, struct vapi_cq **found)
-{
-    struct vapi_hca *hca = vapi_hca(handle);
-    if (!hca) return VAPI_EINVAL_HCA_HNDL;
-    *found = vapi_object_of(hca, cq, KIND_CQ);
-    return *found ? VAPI_OK : VAPI_EINVAL_CQ_HNDL;
-}
-
 VAPI_ret_t VAPI_query_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_cqe_num_t *entries)
 {
     struct vapi_cq *cq;
-    VAPI_ret_t code = find(hca, handle, &cq);
+    VAPI_ret_t code = vapi_find_cq(hca, handle, &cq);
     if (code == VAPI_OK && !entries) code = VAPI_EINVAL_PARAM;
     if (code == VAPI_OK) *entries = (VAPI_cqe_num_t)cq->verbs->cqe;
     return code;
@@ -98,7 +90,7 @@ VAPI_ret_t VAPI_resize_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_cqe_n
                           VAPI_cqe_num_t *actual)
 {
     struct vapi_cq *cq;
-    VAPI_ret_t code = find(hca, handle, &cq);
+    VAPI_ret_t code = vapi_find_cq(hca, handle, &cq);
     if (code == VAPI_OK) code = check_size(cq->hca, entries);
     if (code != VAPI_OK) return code;
     if (__atomic_exchange_n(&cq->resizing, 1, __ATOMIC_ACQUIRE)) return VAPI_EBUSY;
@@ -113,11 +105,14 @@ VAPI_ret_t VAPI_resize_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_cqe_n
 VAPI_ret_t VAPI_destroy_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle)
 {
     struct vapi_cq *cq;
-    VAPI_ret_t code = find(hca, handle, &cq);
+    VAPI_ret_t code = vapi_find_cq(hca, handle, &cq);
     if (code != VAPI_OK) return code;
     if (vapi_held(&cq->users) || !vapi_unwatch_cq(cq)) return VAPI_EBUSY;
     int error = ibv_destroy_cq(cq->verbs);
-    if (error) return vapi_error(error, VAPI_EINVAL_CQ_HNDL);
+    if (error) {
+        vapi_watch_cq(cq);
+        return vapi_error(error, VAPI_EINVAL_CQ_HNDL);
+    }
     cq->verbs = NULL;
     vapi_handle_free(cq->handle);
     vapi_drop(&cq->hca->objects);
@@ -143,7 +138,7 @@ VAPI_ret_t VAPI_req_comp_notif(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle,
                                VAPI_cq_notif_type_t type)
 {
     struct vapi_cq *cq;
-    VAPI_ret_t code = find(hca, handle, &cq);
+    VAPI_ret_t code = vapi_find_cq(hca, handle, &cq);
     if (code != VAPI_OK) return code;
     switch (type) {
     case VAPI_NOTIF_NONE:
@@ -158,7 +153,7 @@ VAPI_ret_t VAPI_req_comp_notif(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle,
 VAPI_ret_t EVAPI_req_ncomp_notif(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_cqe_num_t n)
 {
     struct vapi_cq *cq;
-    VAPI_ret_t code = find(hca, handle, &cq);
+    VAPI_ret_t code = vapi_find_cq(hca, handle, &cq);
     if (code != VAPI_OK) return code;
     if (n == 0 || n > 0x7fff || n > (uint32_t)cq->verbs->cqe) return VAPI_E2BIG_CQ_NUM;
     code = arm(cq, false, false, n);
@@ -169,7 +164,7 @@ VAPI_ret_t EVAPI_req_ncomp_notif(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAP
 VAPI_ret_t EVAPI_set_priv_context4cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, void *priv)
 {
     struct vapi_cq *cq;
-    VAPI_ret_t code = find(hca, handle, &cq);
+    VAPI_ret_t code = vapi_find_cq(hca, handle, &cq);
     if (code == VAPI_OK) cq->priv = priv;
     return code;
 }
@@ -177,7 +172,7 @@ VAPI_ret_t EVAPI_set_priv_context4cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle,
 VAPI_ret_t EVAPI_get_priv_context4cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, void **priv)
 {
     struct vapi_cq *cq;
-    VAPI_ret_t code = find(hca, handle, &cq);
+    VAPI_ret_t code = vapi_find_cq(hca, handle, &cq);
     if (code == VAPI_OK && !priv) code = VAPI_EINVAL_PARAM;
     if (code == VAPI_OK) *priv = cq->priv;
     return code;

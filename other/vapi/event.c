@@ -50,22 +50,24 @@ static void leave(struct vapi_watch *w);
 /* ---- threads -----------------------------------------------------------------------------------
  */
 
+static bool can_wake(struct helper *h)
+{
+    if (h->wake_fd < 0) h->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return h->wake_fd >= 0;
+}
+
 static bool start(struct vapi_watch *w, struct helper *h, void *(*run)(void *))
 {
     sigset_t all, old;
     if (h->started) return true;
-    h->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (h->wake_fd < 0) return false;
+    if (!can_wake(h)) return false;
     w->users++;
     sigfillset(&all); /* signals are for the program's own threads */
     pthread_sigmask(SIG_SETMASK, &all, &old);
     h->started = pthread_create(&h->thread, NULL, run, w) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (h->started) return true;
-    w->users--;
-    close(h->wake_fd);
-    h->wake_fd = -1;
-    return false;
+    if (!h->started) w->users--;
+    return h->started;
 }
 
 static void wake(const struct helper *h)
@@ -170,22 +172,26 @@ static void *run_completions(void *argument)
         if (ready.data.u32 == 0) {
             take_wake(&w->completion);
             while (!w->ending && (cq = kicked_cq(w)) != NULL) call_handlers(w, cq, 0);
-        } else if (cq)
+        } else if (cq && ready.events & EPOLLIN)
             call_handlers(w, cq, take_events(cq));
+        else if (cq) /* the device is gone, and this would be ready for ever */
+            epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, cq->channel->fd, NULL);
     }
     pthread_mutex_unlock(&w->lock);
     leave(w);
     return NULL;
 }
 
-/* What follows is under the lock. */
+/* What follows is under the lock.  The thread starts last: one that cannot be woken never ends. */
 static bool start_completions(struct vapi_watch *w)
 {
     struct epoll_event wanted = {.events = EPOLLIN};
     if (w->completion.started) return true;
     if (w->epoll_fd < 0) w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    return w->epoll_fd >= 0 && start(w, &w->completion, run_completions) &&
-           epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, w->completion.wake_fd, &wanted) == 0;
+    if (w->epoll_fd < 0 || !can_wake(&w->completion)) return false;
+    if (epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, w->completion.wake_fd, &wanted) && errno != EEXIST)
+        return false;
+    return start(w, &w->completion, run_completions);
 }
 
 /* Has the thread look at those channels that a handler is for, and at no other. */
@@ -202,6 +208,13 @@ static bool update(struct vapi_watch *w, struct vapi_cq *cq)
     if (epoll_ctl(w->epoll_fd, operation, cq->channel->fd, &event)) return false;
     cq->watched = wanted;
     return true;
+}
+
+static bool update_all(struct vapi_watch *w)
+{
+    bool good = true;
+    for (struct vapi_cq *cq = w->cqs; cq; cq = cq->next_watched) good &= update(w, cq);
+    return good;
 }
 
 static void await_idle(struct vapi_watch *w, struct vapi_cq *cq)
@@ -252,14 +265,6 @@ void vapi_kick(struct vapi_cq *cq)
     pthread_mutex_unlock(&w->lock);
 }
 
-static VAPI_ret_t find_cq(VAPI_hca_hndl_t handle, VAPI_cq_hndl_t cq, struct vapi_cq **found)
-{
-    struct vapi_hca *hca = vapi_hca(handle);
-    if (!hca) return VAPI_EINVAL_HCA_HNDL;
-    *found = vapi_object_of(hca, cq, KIND_CQ);
-    return *found ? VAPI_OK : VAPI_EINVAL_CQ_HNDL;
-}
-
 static VAPI_ret_t bind(struct vapi_watch *w, struct vapi_cq *cq,
                        VAPI_completion_event_handler_t handler, void *data)
 {
@@ -286,7 +291,7 @@ VAPI_ret_t EVAPI_set_comp_eventh(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq,
                                  EVAPI_compl_handler_hndl_t *handle)
 {
     struct vapi_cq *found;
-    VAPI_ret_t code = find_cq(hca, cq, &found);
+    VAPI_ret_t code = vapi_find_cq(hca, cq, &found);
     if (code != VAPI_OK) return code;
     if (!handler) return VAPI_EINVAL_PARAM;
     pthread_mutex_lock(&found->hca->watch->lock);
@@ -299,7 +304,7 @@ VAPI_ret_t EVAPI_set_comp_eventh(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq,
 VAPI_ret_t EVAPI_clear_comp_eventh(VAPI_hca_hndl_t hca, EVAPI_compl_handler_hndl_t handle)
 {
     struct vapi_cq *cq;
-    VAPI_ret_t code = find_cq(hca, handle, &cq);
+    VAPI_ret_t code = vapi_find_cq(hca, handle, &cq);
     if (code != VAPI_OK) return code;
     struct vapi_watch *w = cq->hca->watch;
     pthread_mutex_lock(&w->lock);
@@ -323,15 +328,16 @@ VAPI_ret_t VAPI_set_comp_event_handler(VAPI_hca_hndl_t handle,
     if (!hca) return VAPI_EINVAL_HCA_HNDL;
     if (!handler || handler == EVAPI_POLL_CQ_UNBLOCK_HANDLER) return VAPI_EINVAL_PARAM;
     struct vapi_watch *w = hca->watch;
-    VAPI_ret_t code = VAPI_OK;
     pthread_mutex_lock(&w->lock);
-    if (w->common)
-        code = VAPI_EBUSY;
-    else {
+    VAPI_ret_t code = w->common ? VAPI_EBUSY : VAPI_OK;
+    if (code == VAPI_OK) {
         w->common = handler;
         w->common_data = private_data;
-        for (struct vapi_cq *cq = w->cqs; cq; cq = cq->next_watched)
-            if (!update(w, cq)) code = VAPI_EAGAIN;
+        if (!update_all(w)) {
+            w->common = NULL;
+            update_all(w);
+            code = VAPI_EAGAIN;
+        }
     }
     pthread_mutex_unlock(&w->lock);
     return code;
@@ -382,7 +388,10 @@ static void *run_async(void *argument)
         pthread_mutex_unlock(&w->lock);
         int count = poll(fd, 2, -1);
         pthread_mutex_lock(&w->lock);
-        if (count > 0 && fd[0].revents && !w->ending) take_async(w);
+        if (count > 0 && fd[0].revents & POLLIN && !w->ending)
+            take_async(w);
+        else if (count > 0 && fd[0].revents)
+            fd[0].fd = -1; /* the device is gone, and this would be ready for ever */
     }
     pthread_mutex_unlock(&w->lock);
     leave(w);

@@ -66,19 +66,11 @@ static VAPI_ret_t send_all(struct vapi_qp *qp, VAPI_sr_desc_t *array, u_int32_t 
     return VAPI_OK;
 }
 
-static VAPI_ret_t find(VAPI_hca_hndl_t handle, VAPI_qp_hndl_t qp, struct vapi_qp **found)
-{
-    struct vapi_hca *hca = vapi_hca(handle);
-    if (!hca) return VAPI_EINVAL_HCA_HNDL;
-    *found = vapi_object_of(hca, qp, KIND_QP);
-    return *found ? VAPI_OK : VAPI_EINVAL_QP_HNDL;
-}
-
 VAPI_ret_t EVAPI_post_sr_list(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle, u_int32_t n,
                               VAPI_sr_desc_t *array)
 {
     struct vapi_qp *qp;
-    VAPI_ret_t code = find(hca, handle, &qp);
+    VAPI_ret_t code = vapi_find_qp(hca, handle, &qp);
     if (code == VAPI_OK && (n == 0 || !array)) code = VAPI_EINVAL_PARAM;
     for (u_int32_t i = 0; i < n && code == VAPI_OK; i++)
         code = vapi_check_send(qp, &array[i], false);
@@ -130,7 +122,7 @@ VAPI_ret_t EVAPI_post_rr_list(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle, u_int3
                               VAPI_rr_desc_t *array)
 {
     struct vapi_qp *qp;
-    VAPI_ret_t code = find(hca, handle, &qp);
+    VAPI_ret_t code = vapi_find_qp(hca, handle, &qp);
     if (code == VAPI_OK && qp->srq) code = VAPI_EINVAL_SRQ_HNDL;
     if (code == VAPI_OK && (n == 0 || !array)) code = VAPI_EINVAL_PARAM;
     for (u_int32_t i = 0; i < n && code == VAPI_OK; i++) code = vapi_check_recv(qp, &array[i]);

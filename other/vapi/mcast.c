@@ -9,10 +9,8 @@ enum { FIRST_MULTICAST_LID = 0xc000 };
 static VAPI_ret_t find(VAPI_hca_hndl_t handle, const IB_gid_t mgid, VAPI_qp_hndl_t qp,
                        struct vapi_qp **found)
 {
-    struct vapi_hca *hca = vapi_hca(handle);
-    if (!hca) return VAPI_EINVAL_HCA_HNDL;
-    *found = vapi_object_of(hca, qp, KIND_QP);
-    if (!*found) return VAPI_EINVAL_QP_HNDL;
+    VAPI_ret_t code = vapi_find_qp(handle, qp, found);
+    if (code != VAPI_OK) return code;
     if ((*found)->init.ts_type != VAPI_TS_UD) return VAPI_EINVAL_SERVICE_TYPE;
     return mgid && mgid[0] == 0xff ? VAPI_OK : VAPI_EINVAL_MCG_GID;
 }

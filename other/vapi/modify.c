@@ -256,19 +256,11 @@ static VAPI_ret_t change(struct vapi_qp *qp, const VAPI_qp_attr_t *wanted, VAPI_
     return VAPI_OK;
 }
 
-static VAPI_ret_t find(VAPI_hca_hndl_t handle, VAPI_qp_hndl_t qp, struct vapi_qp **found)
-{
-    struct vapi_hca *hca = vapi_hca(handle);
-    if (!hca) return VAPI_EINVAL_HCA_HNDL;
-    *found = vapi_object_of(hca, qp, KIND_QP);
-    return *found ? VAPI_OK : VAPI_EINVAL_QP_HNDL;
-}
-
 VAPI_ret_t VAPI_modify_qp(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle, VAPI_qp_attr_t *attr,
                           VAPI_qp_attr_mask_t *mask, VAPI_qp_cap_t *cap)
 {
     struct vapi_qp *qp;
-    VAPI_ret_t code = find(hca, handle, &qp);
+    VAPI_ret_t code = vapi_find_qp(hca, handle, &qp);
     if (code != VAPI_OK) return code;
     if (!attr || !mask || !cap) return VAPI_EINVAL_PARAM;
     if (__atomic_exchange_n(&qp->modifying, 1, __ATOMIC_ACQUIRE)) return VAPI_EAGAIN;
@@ -287,7 +279,7 @@ VAPI_ret_t VAPI_query_qp_ext(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle, VAPI_qp
     struct vapi_qp *qp;
     struct ibv_qp_attr verbs;
     struct ibv_qp_init_attr verbs_init;
-    VAPI_ret_t code = find(hca, handle, &qp);
+    VAPI_ret_t code = vapi_find_qp(hca, handle, &qp);
     if (code != VAPI_OK) return code;
     if (!attr || !mask || !init) return VAPI_EINVAL_PARAM;
     int error = ibv_query_qp(qp->verbs, &verbs, IBV_QP_STATE, &verbs_init);

@@ -199,6 +199,23 @@ static inline void *vapi_object_of(const struct vapi_hca *hca, MT_ulong_ptr_t ha
     return object && vapi_slot_of(handle)->hca == hca->handle ? object : NULL;
 }
 
+/* The CQ or QP of those handles, or which of them is none. */
+static inline VAPI_ret_t vapi_find_cq(VAPI_hca_hndl_t handle, VAPI_cq_hndl_t cq,
+                                      struct vapi_cq **found)
+{
+    struct vapi_hca *hca = vapi_hca(handle);
+    *found = hca ? vapi_object_of(hca, cq, KIND_CQ) : NULL;
+    return *found ? VAPI_OK : hca ? VAPI_EINVAL_CQ_HNDL : VAPI_EINVAL_HCA_HNDL;
+}
+
+static inline VAPI_ret_t vapi_find_qp(VAPI_hca_hndl_t handle, VAPI_qp_hndl_t qp,
+                                      struct vapi_qp **found)
+{
+    struct vapi_hca *hca = vapi_hca(handle);
+    *found = hca ? vapi_object_of(hca, qp, KIND_QP) : NULL;
+    return *found ? VAPI_OK : hca ? VAPI_EINVAL_QP_HNDL : VAPI_EINVAL_HCA_HNDL;
+}
+
 /* ---- errors.c ----------------------------------------------------------------------------------
  */
 

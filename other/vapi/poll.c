@@ -179,19 +179,11 @@ void vapi_cq_purge(struct vapi_cq *cq, uint32_t qp_number)
 /* ---- calls -------------------------------------------------------------------------------------
  */
 
-static struct vapi_cq *find(VAPI_hca_hndl_t handle, VAPI_cq_hndl_t cq, VAPI_ret_t *code)
-{
-    struct vapi_hca *hca = vapi_hca(handle);
-    struct vapi_cq *found = hca ? vapi_object_of(hca, cq, KIND_CQ) : NULL;
-    *code = !hca ? VAPI_EINVAL_HCA_HNDL : !found ? VAPI_EINVAL_CQ_HNDL : VAPI_OK;
-    return found;
-}
-
 VAPI_ret_t vapi_poll_cq_rest(u_int64_t pair, VAPI_cq_hndl_t handle, VAPI_wc_desc_t *wc)
 {
-    VAPI_ret_t code;
-    struct vapi_cq *cq = find(VAPI_HCA_OF(pair, handle), handle, &code);
-    if (!cq) return code;
+    struct vapi_cq *cq;
+    VAPI_ret_t code = vapi_find_cq(VAPI_HCA_OF(pair, handle), handle, &cq);
+    if (code != VAPI_OK) return code;
     pthread_mutex_lock(&cq->lock);
     if (cq->staged_count > 0) {
         *wc = *staged_at(cq, 0);
@@ -221,9 +213,9 @@ VAPI_ret_t VAPI_poll_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, VAPI_wc_desc_t *
 
 VAPI_ret_t EVAPI_peek_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_cqe_num_t n)
 {
-    VAPI_ret_t code;
-    struct vapi_cq *cq = find(hca, handle, &code);
-    if (!cq) return code;
+    struct vapi_cq *cq;
+    VAPI_ret_t code = vapi_find_cq(hca, handle, &cq);
+    if (code != VAPI_OK) return code;
     if (n == 0 || n > (uint32_t)cq->verbs->cqe) return VAPI_E2BIG_CQ_NUM;
     return vapi_cq_waiting(cq, n) >= n ? VAPI_OK : VAPI_CQ_EMPTY;
 }

@@ -173,22 +173,14 @@ void vapi_translate_send(const struct vapi_qp *qp, const VAPI_sr_desc_t *d, bool
     }
 }
 
-static struct vapi_qp *find(VAPI_hca_hndl_t handle, VAPI_qp_hndl_t qp, VAPI_ret_t *code)
-{
-    struct vapi_hca *hca = vapi_hca(handle);
-    struct vapi_qp *found = hca ? vapi_object_of(hca, qp, KIND_QP) : NULL;
-    *code = !hca ? VAPI_EINVAL_HCA_HNDL : !found ? VAPI_EINVAL_QP_HNDL : VAPI_OK;
-    return found;
-}
-
 /* The order of records must be the order on the queue: hence the lock around both. */
 VAPI_ret_t vapi_post_sr_rest(u_int64_t pair, VAPI_qp_hndl_t handle, VAPI_sr_desc_t *desc,
                              int inlined)
 {
-    VAPI_ret_t code;
+    struct vapi_qp *qp;
     struct ibv_send_wr wr, *bad;
-    struct vapi_qp *qp = find(VAPI_HCA_OF(pair, handle), handle, &code);
-    if (qp) code = vapi_check_send(qp, desc, inlined);
+    VAPI_ret_t code = vapi_find_qp(VAPI_HCA_OF(pair, handle), handle, &qp);
+    if (code == VAPI_OK) code = vapi_check_send(qp, desc, inlined);
     if (code != VAPI_OK) return code;
     vapi_translate_send(qp, desc, inlined, &wr);
     pthread_mutex_lock(&qp->send.lock);
@@ -228,10 +220,10 @@ void vapi_refresh_recv(struct vapi_qp *qp)
 
 VAPI_ret_t vapi_post_rr_rest(u_int64_t pair, VAPI_qp_hndl_t handle, VAPI_rr_desc_t *desc)
 {
-    VAPI_ret_t code;
+    struct vapi_qp *qp;
     struct ibv_recv_wr *bad;
-    struct vapi_qp *qp = find(VAPI_HCA_OF(pair, handle), handle, &code);
-    if (qp) code = vapi_check_recv(qp, desc);
+    VAPI_ret_t code = vapi_find_qp(VAPI_HCA_OF(pair, handle), handle, &qp);
+    if (code == VAPI_OK) code = vapi_check_recv(qp, desc);
     if (code != VAPI_OK) return code;
     struct ibv_recv_wr wr = {.sg_list = (struct ibv_sge *)(void *)desc->sg_lst_p,
                              .num_sge = (int)desc->sg_lst_len};
@@ -269,6 +261,7 @@ VAPI_ret_t VAPI_post_rr(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, VAPI_rr_desc_t *
 VAPI_ret_t EVAPI_post_gsi_sr(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t qp, VAPI_sr_desc_t *desc,
                              VAPI_pkey_ix_t pkey_index)
 {
-    VAPI_ret_t code;
-    return find(hca, qp, &code) ? VAPI_ENOSYS : code;
+    struct vapi_qp *found;
+    VAPI_ret_t code = vapi_find_qp(hca, qp, &found);
+    return code == VAPI_OK ? VAPI_ENOSYS : code;
 }

@@ -139,18 +139,10 @@ VAPI_ret_t VAPI_create_qp_ext(VAPI_hca_hndl_t hca, VAPI_qp_init_attr_t *init,
     return create(hca, init, ext ? ext->srq_hndl : VAPI_INVAL_SRQ_HNDL, qp, prop);
 }
 
-static VAPI_ret_t find(VAPI_hca_hndl_t handle, VAPI_qp_hndl_t qp, struct vapi_qp **found)
-{
-    struct vapi_hca *hca = vapi_hca(handle);
-    if (!hca) return VAPI_EINVAL_HCA_HNDL;
-    *found = vapi_object_of(hca, qp, KIND_QP);
-    return *found ? VAPI_OK : VAPI_EINVAL_QP_HNDL;
-}
-
 VAPI_ret_t VAPI_destroy_qp(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle)
 {
     struct vapi_qp *qp;
-    VAPI_ret_t code = find(hca, handle, &qp);
+    VAPI_ret_t code = vapi_find_qp(hca, handle, &qp);
     if (code != VAPI_OK) return code;
     if (vapi_held(&qp->groups)) return VAPI_EBUSY;
     uint32_t number = qp->verbs->qp_num;
@@ -187,7 +179,7 @@ VAPI_ret_t VAPI_get_special_qp(VAPI_hca_hndl_t hca, IB_port_t port, VAPI_special
 VAPI_ret_t EVAPI_set_priv_context4qp(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle, void *priv)
 {
     struct vapi_qp *qp;
-    VAPI_ret_t code = find(hca, handle, &qp);
+    VAPI_ret_t code = vapi_find_qp(hca, handle, &qp);
     if (code == VAPI_OK) qp->priv = priv;
     return code;
 }
@@ -195,7 +187,7 @@ VAPI_ret_t EVAPI_set_priv_context4qp(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle,
 VAPI_ret_t EVAPI_get_priv_context4qp(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle, void **priv)
 {
     struct vapi_qp *qp;
-    VAPI_ret_t code = find(hca, handle, &qp);
+    VAPI_ret_t code = vapi_find_qp(hca, handle, &qp);
     if (code == VAPI_OK && !priv) code = VAPI_EINVAL_PARAM;
     if (code == VAPI_OK) *priv = qp->priv;
     return code;

@@ -4,6 +4,9 @@
  */
 #include "ends.h"
 
+#include <dlfcn.h>
+#include <errno.h>
+#include <infiniband/verbs.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -367,6 +370,35 @@ static void unbound(struct stage *s)
     NEED(VAPI_dealloc_mw(s->hca, mw));
 }
 
+static bool kept;
+
+__attribute__((visibility("default"))) int ibv_destroy_cq(struct ibv_cq *cq)
+{
+    int (*next)(struct ibv_cq *);
+    *(void **)&next = dlsym(RTLD_NEXT, "ibv_destroy_cq");
+    return kept ? EBUSY : next(cq);
+}
+
+/* Verbs may not let a queue go: then it is as it was, and goes later. */
+static void kept_by_verbs(struct stage *s)
+{
+    struct wants w = {.signals = VAPI_SIGNAL_REQ_WR};
+    EVAPI_compl_handler_hndl_t handle;
+    VAPI_cq_hndl_t cq;
+    VAPI_cqe_num_t n;
+    NEED(VAPI_create_cq(s->hca, 10, &cq, &n));
+    kept = true;
+    is_code(VAPI_destroy_cq(s->hca, cq), VAPI_EBUSY, "a queue that verbs keeps");
+    is_code(VAPI_destroy_cq(s->hca, cq), VAPI_EBUSY, "is kept for good");
+    kept = false;
+    is_code(EVAPI_set_comp_eventh(s->hca, cq, on_completion, s, &handle), VAPI_OK,
+            "can be used as before");
+    NEED(EVAPI_clear_comp_eventh(s->hca, handle));
+    is_code(VAPI_destroy_cq(s->hca, cq), VAPI_OK, "and goes when verbs lets it");
+    make_ends(s, &w); /* the list of queues is in order */
+    drop_ends(s);
+}
+
 static void holders(struct stage *s)
 {
     VAPI_pd_hndl_t pd;
@@ -401,4 +433,5 @@ void life_rules(struct stage *s)
     dead_keys(s);
     unbound(s);
     holders(s);
+    kept_by_verbs(s);
 }

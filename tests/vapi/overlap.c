@@ -1,12 +1,13 @@
 /* overlap.c - calls under way while another comes: two changes of one object at once, arming while
  * the library's thread looks at what was armed before, and threads that sleep until somebody wakes
- * them (VC-5).
+ * them (VC-5); and threads that cannot start, or have nothing more to wait for.
  *
  * Nothing here depends on who is faster: the first call is kept at a gate inside the verbs
  * operation that it makes, and what the kernel tells of a thread is waited for.
  */
 #include "ends.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -153,14 +154,15 @@ static bool has_ended(struct worker *w)
 }
 
 /* The state that /proc tells of a thread, and how often it has given up its processor. */
-static char look_at(const struct worker *w, unsigned long *times)
+static char look_at(pid_t id, unsigned long *times)
 {
     char path[60], line[200], state = 'X';
-    snprintf(path, sizeof path, "/proc/self/task/%d/status", (int)w->id);
+    unsigned long more;
+    snprintf(path, sizeof path, "/proc/self/task/%d/status", (int)id);
     FILE *file = fopen(path, "r");
     while (file && fgets(line, sizeof line, file)) {
         sscanf(line, "State: %c", &state);
-        sscanf(line, "voluntary_ctxt_switches: %lu", times);
+        if (sscanf(line, "voluntary_ctxt_switches: %lu", &more) == 1) *times += more;
     }
     if (file) fclose(file);
     return state;
@@ -170,10 +172,31 @@ static char look_at(const struct worker *w, unsigned long *times)
  * and then, or spins, does not. */
 static bool sleeps(struct worker *w)
 {
-    unsigned long times = 0, before = 0;
+    unsigned long before = 0;
     for (int looks = 0, still = 0; looks < 20000 && !has_ended(w); looks++) {
-        bool same = look_at(w, &times) == 'S' && times == before;
+        unsigned long times = 0;
+        bool same = look_at(w->id, &times) == 'S' && times == before;
         still = same ? still + 1 : 0;
+        if (still == 20) return true;
+        before = times;
+        usleep(1000);
+    }
+    return false;
+}
+
+/* The same of all threads but this. */
+static bool others_sleep(void)
+{
+    unsigned long before = 0;
+    for (int looks = 0, still = 0; looks < 20000; looks++) {
+        unsigned long times = 0;
+        bool all = true;
+        DIR *tasks = opendir("/proc/self/task");
+        for (struct dirent *task; (task = readdir(tasks));)
+            if (task->d_name[0] != '.' && atoi(task->d_name) != gettid())
+                all &= look_at(atoi(task->d_name), &times) == 'S';
+        closedir(tasks);
+        still = all && times == before ? still + 1 : 0;
         if (still == 20) return true;
         before = times;
         usleep(1000);
@@ -381,10 +404,77 @@ static void asleep(struct stage *s)
     drop_ends(s);
 }
 
+/* ---- a device that is gone ------------------------------------------------------------------- */
+
+static void on_async(VAPI_hca_hndl_t hca, VAPI_event_record_t *record, void *priv) {}
+
+/* The kernel lets nobody wait on what has been unplugged: its descriptors are ready for ever, and
+ * there is never anything. */
+static void unplug(int fd)
+{
+    int ends[2];
+    if (pipe(ends)) NEED(VAPI_EGEN);
+    close(ends[1]);
+    dup2(ends[0], fd);
+    close(ends[0]);
+}
+
+static void gone(struct stage *s)
+{
+    struct wants w = {.signals = VAPI_SIGNAL_REQ_WR};
+    EVAPI_compl_handler_hndl_t one, other;
+    EVAPI_async_handler_hndl_t async;
+    make_ends(s, &w);
+    struct ibv_cq *cq = vapi_slot_of(s->a.scq)->verbs.cq;
+    struct ibv_cq *blocked = vapi_slot_of(s->b.scq)->verbs.cq;
+    unplug(cq->channel->fd);
+    unplug(blocked->channel->fd);
+    unplug(cq->context->async_fd);
+    NEED(EVAPI_set_comp_eventh(s->hca, s->a.scq, on_any, &s->a.scq, &one));
+    NEED(EVAPI_set_comp_eventh(s->hca, s->b.scq, EVAPI_POLL_CQ_UNBLOCK_HANDLER, NULL, &other));
+    NEED(EVAPI_set_async_event_handler(s->hca, on_async, NULL, &async));
+    is_true(others_sleep(), "the library's threads sleep when a device is gone");
+    is_code(EVAPI_poll_cq_block(s->hca, s->b.scq, 0, &taken), VAPI_EFATAL, "who waits is told");
+    NEED(EVAPI_clear_async_event_handler(s->hca, async));
+    NEED(EVAPI_clear_comp_eventh(s->hca, one));
+    NEED(EVAPI_clear_comp_eventh(s->hca, other));
+    drop_ends(s);
+}
+
+/* ---- threads that cannot start --------------------------------------------------------------- */
+
+static void on_none(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, void *priv) {}
+
+/* As many descriptors more than there are as it takes: what failed for want of them can be done
+ * later, and an HCA whose threads did not start is released. */
+static void few_descriptors(struct stage *s)
+{
+    struct wants w = {.signals = VAPI_SIGNAL_REQ_WR};
+    VAPI_ret_t code = VAPI_EAGAIN;
+    struct rlimit before, few;
+    int room = 0;
+    make_ends(s, &w);
+    getrlimit(RLIMIT_NOFILE, &before);
+    for (; code == VAPI_EAGAIN && room < 10; room++) {
+        int lowest = dup(0);
+        close(lowest);
+        few = before;
+        few.rlim_cur = (rlim_t)(lowest + room);
+        setrlimit(RLIMIT_NOFILE, &few);
+        code = VAPI_set_comp_event_handler(s->hca, on_none, NULL);
+        setrlimit(RLIMIT_NOFILE, &before);
+    }
+    is_true(code == VAPI_OK && room > 1, "a handler for all, as soon as there are descriptors");
+    drop_ends(s);
+}
+
 int main(void)
 {
     struct stage s;
     setenv("SOFTHCA", "on", 1);
+    open_stage(&s);
+    few_descriptors(&s);
+    close_stage(&s);
     open_stage(&s);
     arm_meanwhile(&s, arm_next, 1, 1, "the next completion is armed for while three are counted");
     arm_meanwhile(&s, arm_five, 3, 2, "five are, while three are counted that are there");
@@ -393,6 +483,7 @@ int main(void)
     two_at_once(&s, RESIZE, resize, VAPI_EBUSY, "two who resize a completion queue");
     failed_srq(&s);
     asleep(&s);
+    gone(&s);
     close_stage(&s);
     return finish();
 }
