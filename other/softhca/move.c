@@ -9,54 +9,58 @@
 #include <string.h>
 #include <sys/uio.h>
 
-static void copy_direct(bool write, const struct iovec *local, int n_local,
-                        const struct shca_piece *remote)
+/* Two lists of pieces, side by side; the remote one is at least as long. */
+struct walk {
+    const struct iovec *local, *end;
+    const struct shca_piece *remote;
+    size_t local_at, remote_at; /* in *local, *remote */
+};
+
+/* The next bytes that are in one piece on both sides. */
+struct run {
+    char *here;
+    const struct shca_piece *piece;
+    size_t there, length; /* from where in the piece */
+};
+
+static bool next_run(struct walk *w, struct run *run)
 {
-    size_t at = 0; /* in *remote */
-    for (int i = 0; i < n_local; i++) {
-        char *here = local[i].iov_base;
-        size_t left = local[i].iov_len;
-        while (left > 0) {
-            if (at == remote->len) {
-                remote++;
-                at = 0;
-                continue;
-            }
-            size_t n = remote->len - at < left ? remote->len - at : left;
-            char *there = (char *)remote->direct + at;
-            if (write)
-                shca_copy_in_order(there, here, n);
-            else
-                memcpy(here, there, n);
-            here += n;
-            left -= n;
-            at += n;
-        }
+    while (w->local < w->end && w->local_at == w->local->iov_len) {
+        w->local++;
+        w->local_at = 0;
+    }
+    if (w->local == w->end) return false;
+    while (w->remote_at == w->remote->len) {
+        w->remote++;
+        w->remote_at = 0;
+    }
+    size_t here = w->local->iov_len - w->local_at, there = w->remote->len - w->remote_at;
+    *run = (struct run){.here = (char *)w->local->iov_base + w->local_at,
+                        .piece = w->remote,
+                        .there = w->remote_at,
+                        .length = here < there ? here : there};
+    w->local_at += run->length;
+    w->remote_at += run->length;
+    return true;
+}
+
+static void copy_direct(bool write, struct walk w)
+{
+    for (struct run run; next_run(&w, &run);) {
+        char *there = (char *)run.piece->direct + run.there;
+        if (write)
+            shca_copy_in_order(there, run.here, run.length);
+        else
+            memcpy(run.here, there, run.length);
     }
 }
 
-static int copy_asking(struct shca_peer *p, bool write, const struct iovec *local, int n_local,
-                       const struct shca_piece *remote)
+static int copy_asking(struct shca_peer *p, bool write, struct walk w)
 {
-    size_t at = 0;
-    for (int i = 0; i < n_local; i++) {
-        char *here = local[i].iov_base;
-        size_t left = local[i].iov_len;
-        while (left > 0) {
-            if (at == remote->len) {
-                remote++;
-                at = 0;
-                continue;
-            }
-            size_t n = remote->len - at < left ? remote->len - at : left;
-            int error = shca_ask_copy(p, write, remote->va + at, here, n);
-            if (error) return error;
-            here += n;
-            left -= n;
-            at += n;
-        }
-    }
-    return 0;
+    int error = 0;
+    for (struct run run; !error && next_run(&w, &run);)
+        error = shca_ask_copy(p, write, run.piece->va + run.there, run.here, run.length);
+    return error;
 }
 
 static int copy_by_kernel(struct shca_peer *p, bool write, const struct iovec *local, int n_local,
@@ -75,11 +79,12 @@ static int copy_by_kernel(struct shca_peer *p, bool write, const struct iovec *l
 int shca_move(struct shca_peer *p, bool write, struct iovec *local, int n_local,
               const struct shca_piece *remote, int n_remote)
 {
+    const struct walk walk = {.local = local, .end = local + n_local, .remote = remote};
     bool direct = true;
     size_t total = 0;
     for (int i = 0; i < n_remote; i++) direct = direct && remote[i].direct;
     if (direct) {
-        copy_direct(write, local, n_local, remote);
+        copy_direct(write, walk);
         return 0;
     }
     for (int i = 0; i < n_local; i++) total += local[i].iov_len;
@@ -89,7 +94,7 @@ int shca_move(struct shca_peer *p, bool write, struct iovec *local, int n_local,
         if (error != EPERM && error != ENOSYS && error != EACCES) return error;
         p->no_pvm = true;
     }
-    int error = copy_asking(p, write, local, n_local, remote);
+    int error = copy_asking(p, write, walk);
     if (error && error != EFAULT && !shca_peer_dead_slow(p))
         shca_say("cannot reach the memory of process %d: process_vm_%sv is refused and its thread "
                  "does not answer (%s). Run both processes as one user, allow ptrace between them "
