@@ -217,17 +217,6 @@ static void look(void)
     sim_count("greetings", greetings);
 }
 
-static sim_link_t any_link(void)
-{
-    sim_link_t l = {.least = 1 + sim_below(50)};
-    l.most = l.least + sim_below(sim_chance(80) ? 3000 : 60000);
-    l.late = (uint8_t)(sim_chance(50) ? 0 : sim_below(30));
-    l.most_late = l.most + sim_below(2 * SECOND);
-    l.lose = (uint8_t)(sim_chance(30) ? 0 : sim_below(10));
-    l.repeat = (uint8_t)(sim_chance(50) ? 0 : sim_below(30));
-    return l;
-}
-
 static void quiet(void)
 {
     begin((sim_link_t){.least = 10, .most = 9000});
@@ -243,7 +232,7 @@ static void quiet(void)
 
 static void lossy(void)
 {
-    begin(any_link());
+    begin(sim_any_link());
     meet(2 * SECOND);
     sim_run();
     look();
@@ -251,7 +240,7 @@ static void lossy(void)
 
 static void troubled(void)
 {
-    begin(any_link());
+    begin(sim_any_link());
     meet(2 * SECOND);
     for (uint32_t p = 0; p < count; p++)
         for (uint32_t i = sim_below(4); i > 0; i--)
@@ -268,7 +257,7 @@ static void stall(const sim_message_t *m)
 /* Nobody answers for long, or at all. */
 static void silence(void)
 {
-    begin(any_link());
+    begin(sim_any_link());
     if (sim_chance(50)) link.lose = 100;
     meet(2 * SECOND);
     for (uint32_t p = 0; p < count; p++)

@@ -154,18 +154,6 @@ static void meet_many(uint32_t nodes, uint64_t within)
     if (count == 0) meet(0, 1, within);
 }
 
-/* Lossy, but not so much that somebody must give up. */
-static sim_link_t any_link(void)
-{
-    sim_link_t l = {.least = 1 + sim_below(50)};
-    l.most = l.least + sim_below(sim_chance(80) ? 3000 : 60000);
-    l.late = (uint8_t)(sim_chance(50) ? 0 : sim_below(30));
-    l.most_late = l.most + sim_below(2 * SECOND);
-    l.lose = (uint8_t)(sim_chance(30) ? 0 : sim_below(10));
-    l.repeat = (uint8_t)(sim_chance(50) ? 0 : sim_below(30));
-    return l;
-}
-
 static uint32_t any_nodes(void)
 {
     return 2 + sim_below(sim_chance(97) ? 8 : sim_chance(98) ? 60 : MANY - 2);
@@ -225,7 +213,7 @@ static void quiet(void)
 
 static void lossy(void)
 {
-    uint32_t nodes = begin(any_nodes(), any_link());
+    uint32_t nodes = begin(any_nodes(), sim_any_link());
     meet_many(nodes, sim_below(2 * SECOND));
     stall_some(nodes, SECOND);
     sim_run();
@@ -240,7 +228,7 @@ static void die(const sim_message_t *m)
 
 static void deaths(void)
 {
-    sim_link_t l = any_link();
+    sim_link_t l = sim_any_link();
     if (sim_chance(30)) l.lose = (uint8_t)sim_below(101);
     uint32_t nodes = begin(any_nodes(), l);
     meet_many(nodes, sim_below(2 * SECOND));

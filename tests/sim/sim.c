@@ -154,6 +154,18 @@ uint32_t sim_delay(const sim_link_t *link)
     return sim_between(link->least, link->most);
 }
 
+sim_link_t sim_any_link(void)
+{
+    enum { SECOND = 1000000 };
+    sim_link_t l = {.least = 1 + sim_below(50)};
+    l.most = l.least + sim_below(sim_chance(80) ? 3000 : 60000);
+    l.late = (uint8_t)(sim_chance(50) ? 0 : sim_below(30));
+    l.most_late = l.most + sim_below(2 * SECOND);
+    l.lose = (uint8_t)(sim_chance(30) ? 0 : sim_below(10));
+    l.repeat = (uint8_t)(sim_chance(50) ? 0 : sim_below(30));
+    return l;
+}
+
 unsigned sim_send(const sim_link_t *link, sim_action_t *act, const sim_message_t *message)
 {
     if (link->lose && sim_chance(link->lose)) return 0;

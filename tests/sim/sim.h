@@ -120,6 +120,8 @@ void sim_send_on(sim_lane_t *lane, const sim_link_t *link, sim_action_t *act,
                  const sim_message_t *message);
 void sim_after(uint64_t delay, sim_action_t *act, const sim_message_t *message);
 uint32_t sim_delay(const sim_link_t *link); /* one that the link might take */
+/* Of datagrams, in microseconds: lossy, but not so much that who repeats them must give up. */
+sim_link_t sim_any_link(void);
 
 uint64_t sim_now(void);
 bool sim_step(void); /* false: nothing is left to happen */
