@@ -5,6 +5,7 @@
 # Builds such libraries, of both conduits, beside those under test, in $TEST_BUILD/poll-lock; the programs are the same.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/tap.sh" || exit 1
+. "$(dirname "$0")/variant.sh" || exit 1
 
 export SOFTHCA=on TEST_HANG=60
 log=$TEST_LOG/firmware.log
@@ -73,16 +74,7 @@ if [ ! -e "$without/libgasnet-vapi-par.so" ]; then
     tap_skip "IB-B4 libraries with the lock" "no shared libraries in this build"
     tap_end
 fi
-build() {
-    mkdir -p "$own" && cd "$own" && {
-        [ -e config.status ] || eval "\"$(dirname "$TEST_SOURCE")/configure\" -q $("$TEST_BUILD/config.status" --config) \
-            --disable-static --without-mpi-cc --enable-ibv-poll-lock --enable-vapi-poll-lock"
-    } && make -j"$(nproc)" libgasnet-ibv-par.la libgasnet-vapi-par.la
-}
-(build) >"$TEST_LOG/firmware_build.log" 2>&1
-result=$?
-tap_ok $result "IB-B4 configure --enable-ibv-poll-lock --enable-vapi-poll-lock, and make"
-[ $result -eq 0 ] || { tap_tail "$TEST_LOG/firmware_build.log" && tap_end; }
+variant poll-lock IB-B4 "--enable-ibv-poll-lock --enable-vapi-poll-lock" libgasnet-ibv-par.la libgasnet-vapi-par.la || tap_end
 export LD_LIBRARY_PATH=$own/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 for conduit in ibv vapi; do
     for settings in GASNET_RCV_THREAD=0 GASNET_RCV_THREAD=1; do

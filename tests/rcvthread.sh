@@ -6,6 +6,7 @@
 # What the thread does is tests/testrcvthread.c and, in a time of its own, tests/unit/receive_thread.c.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/tap.sh" || exit 1
+. "$(dirname "$0")/variant.sh" || exit 1
 
 conduit=ibv
 export SOFTHCA=on TEST_HANG=60
@@ -58,16 +59,7 @@ if [ ! -e "$ordinary/libgasnet-$conduit-par.so" ]; then
     tap_skip "IB-B3 a library without the thread" "no shared libraries in this build"
     tap_end
 fi
-build() {
-    mkdir -p "$without" && cd "$without" && {
-        [ -e config.status ] || eval "\"$(dirname "$TEST_SOURCE")/configure\" -q $("$TEST_BUILD/config.status" --config) \
-            --disable-static --without-mpi-cc --disable-ibv-rcv-thread"
-    } && make -j"$(nproc)" libgasnet-$conduit-par.la
-}
-(build) >"$TEST_LOG/rcvthread_build.log" 2>&1
-result=$?
-tap_ok $result "IB-B3 configure --disable-ibv-rcv-thread, and make"
-[ $result -eq 0 ] || { tap_tail "$TEST_LOG/rcvthread_build.log" && tap_end; }
+variant without-thread IB-B3 --disable-ibv-rcv-thread libgasnet-$conduit-par.la || tap_end
 
 # What belongs to the thread, in a library.
 own='gasnetc_receive_thread_start|net_arm|net_block'

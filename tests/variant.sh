@@ -1,0 +1,21 @@
+# variant.sh - another build beside the one under test: its configuration and some options more.
+#
+# To be sourced after tap.sh.
+# shellcheck shell=bash
+
+# variant FOLDER NAME "OPTION..." TARGET...: makes the targets in $TEST_BUILD/FOLDER, as test NAME; false if that
+# fails.  Shared libraries alone, and without MPI.
+variant() {
+    local folder=$TEST_BUILD/$1 name=$2 options=$3 log=$TEST_LOG/$1_build.log
+    shift 3
+    (
+        mkdir -p "$folder" && cd "$folder" && {
+            [ -e config.status ] || eval "\"$(dirname "$TEST_SOURCE")/configure\" -q \
+                $("$TEST_BUILD/config.status" --config) --disable-static --without-mpi-cc $options"
+        } && make -j"$(nproc)" "$@"
+    ) >"$log" 2>&1
+    local result=$?
+    tap_ok $result "$name: configure $options, and make"
+    [ $result -eq 0 ] || tap_tail "$log"
+    return $result
+}
