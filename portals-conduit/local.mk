@@ -12,4 +12,3 @@ portals_extended = $(extended_by_rdma)
 # What clients link: libraries of ours, and of the system.
 portals_own_libs = portals softhca
 portals_client_libs = $(VERBS_LIBS)
-EXTRA_DIST += portals-conduit/README.md

@@ -9,4 +9,3 @@ vapi_extended = $(extended_by_rdma)
 # What clients link: libraries of ours, and of the system.
 vapi_own_libs = vapi softhca
 vapi_client_libs = $(VERBS_LIBS)
-EXTRA_DIST += vapi-conduit/README.md

@@ -37,5 +37,4 @@ portals3_crayinclude_HEADERS = other/portals3/include/portals/portals3.h \
 portals3_oldincludedir = $(includedir)/p30
 portals3_oldinclude_HEADERS = other/portals3/include/p30/types.h other/portals3/include/p30/errno.h
 pkgconfig_DATA += other/portals3/libportals.pc
-EXTRA_DIST += other/portals3/README.md
 include tests/portals3/local.mk

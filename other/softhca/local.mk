@@ -30,7 +30,7 @@ libsofthca_la_LDFLAGS = -avoid-version -pthread -Wl,-z,nodelete \
 	-Wl,--version-script,$(top_srcdir)/other/softhca/softhca.map
 libsofthca_la_LIBADD = -ldl
 EXTRA_libsofthca_la_DEPENDENCIES = $(top_srcdir)/other/softhca/softhca.map
-EXTRA_DIST += other/softhca/softhca.map other/softhca/README.md other/softhca/settings_table.sh
+EXTRA_DIST += other/softhca/softhca.map other/softhca/settings_table.sh
 
 # Its tests: tests/softhca/softhca.sh and tests/stock/stock.sh run them.
 check_PROGRAMS += softhca_rules softhca_soak softhca_speed softhca_rules_static

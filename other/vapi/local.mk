@@ -15,7 +15,6 @@ libvapi_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 libvapi_la_CFLAGS = $(AM_CFLAGS) -pthread
 libvapi_la_LDFLAGS = -avoid-version -pthread
 libvapi_la_LIBADD = $(VERBS_LIBS)
-EXTRA_DIST += other/vapi/README.md
 
 # Link lines of old name these beside it.
 lib_LTLIBRARIES += libmosal.la libmpga.la libmtl_common.la
