@@ -49,7 +49,7 @@ static inline __attribute__((always_inline)) enum net_result
 take_means(net_peer_t *peer, size_t length, bool pair, means_t *means)
 {
     if (!net_portals_take_two(&means->ticket, &means->chunk))
-        return net_portals.chunks.count ? NET_BUSY : NET_DRY;
+        return means->ticket == STOCK_NONE ? NET_BUSY : NET_DRY;
     if (pair) {
         means->second = net_portals_take(&net_portals.tickets);
         if (means->second == STOCK_NONE) {

@@ -4,6 +4,7 @@
  * Called wherever data move: by the engine for short messages and its own process, by transports
  * for splitting transfers.  Never reads beyond a span.
  */
+#include <stdatomic.h>
 #include <string.h>
 #include "other/portals3/pieces.h"
 
@@ -77,6 +78,31 @@ void ptli_span_read(const struct ptli_span *span, void *to)
     }
 }
 
+/* Somebody may look at the memory meanwhile, and write to it once he has seen a word: an aligned
+ * word is stored once and whole, and the last one after all else, as devices do.  memcpy stores
+ * eight bytes twice. */
+static void store(char *to, const char *from, size_t length)
+{
+    uint64_t eight;
+    uint32_t four;
+    uint16_t two;
+    if (length >= sizeof eight && (uintptr_t)(to + length) % sizeof eight == 0) {
+        size_t before = length - sizeof eight;
+        memcpy(to, from, before);
+        memcpy(&eight, from + before, sizeof eight);
+        atomic_store_explicit((_Atomic uint64_t *)(void *)(to + before), eight,
+                              memory_order_release);
+    } else if (length == sizeof four && (uintptr_t)to % sizeof four == 0) {
+        memcpy(&four, from, sizeof four);
+        atomic_store_explicit((_Atomic uint32_t *)(void *)to, four, memory_order_release);
+    } else if (length == sizeof two && (uintptr_t)to % sizeof two == 0) {
+        memcpy(&two, from, sizeof two);
+        atomic_store_explicit((_Atomic uint16_t *)(void *)to, two, memory_order_release);
+    } else {
+        memcpy(to, from, length);
+    }
+}
+
 void ptli_span_write(const struct ptli_span *span, const void *from)
 {
     struct ptli_cursor cursor;
@@ -84,7 +110,7 @@ void ptli_span_write(const struct ptli_span *span, const void *from)
     const char *at = from;
     ptli_cursor_start(&cursor, span);
     while ((stretch = ptli_cursor_next(&cursor, UINT64_MAX)).length > 0) {
-        memcpy(stretch.base, at, stretch.length);
+        store(stretch.base, at, stretch.length);
         at += stretch.length;
     }
 }

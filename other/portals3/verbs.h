@@ -121,10 +121,11 @@ struct ptli_link {
     uint32_t posted, done, unsignalled, buffers; /* posting */
     bool joined;
     bool goodbye_sent, goodbye_heard;
-    bool broken;   /* posting: nothing is posted any more */
-    bool leaving;  /* in verbs->leaving */
-    bool draining; /* until done reaches posted */
-    bool heard;    /* since the last look at the clock */
+    bool broken;           /* posting: nothing is posted any more */
+    bool leaving;          /* in verbs->leaving */
+    bool draining;         /* until done reaches posted */
+    bool heard;            /* since the last look at the clock */
+    _Atomic uint32_t said; /* messages; posting changes it */
     struct ptli_link *next_leaving;
     struct ptli_link *next;      /* of all */
     struct ptli_link *next_same; /* in verbs->by_number */

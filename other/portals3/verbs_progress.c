@@ -128,8 +128,10 @@ static void nap(struct ptli_verbs *v, bool armed, int ms)
 /* How long nothing need be done, at most `most` ms. */
 static int patience(struct ptli_verbs *v, int most)
 {
+    ptli_mutex_lock(&v->driving);
     double due = ptli_verbs_due(v);
     if (ptli_verbs_watching(v) && most > LOOK_MS) most = LOOK_MS;
+    ptli_mutex_unlock(&v->driving);
     return due >= 0 && due * 1000 < most ? (int)(due * 1000) + 1 : most;
 }
 

@@ -168,6 +168,9 @@ void ptli_verbs_received(struct ptli_verbs *v, const struct ibv_wc *wc)
     struct ptli_link *link = ptli_verbs_link(v, wc->qp_num);
     if (wc->status == IBV_WC_SUCCESS && link) {
         link->heard = true;
+        /* What the peer says may follow from what it was told: memory that was read for that is
+         * read no more.  The network orders it, which compilers and tools cannot know. */
+        (void)atomic_load_explicit(&link->said, memory_order_acquire);
         if (link->held || !offer(link, receive, wc->byte_len)) {
             if (hold(link, receive, wc->byte_len)) return;
             /* Nothing can be lost: the peer would wait for ever. */

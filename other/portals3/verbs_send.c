@@ -168,6 +168,9 @@ static bool post_message(struct ptli_link *link, struct ptli_message *message, u
         sge.lkey = buffer->lkey;
     else
         wr.send_flags = IBV_SEND_INLINE;
+    /* Read by who hears the peer (ptli_verbs_received). */
+    atomic_store_explicit(&link->said, atomic_load_explicit(&link->said, memory_order_relaxed) + 1,
+                          memory_order_release);
     post(link, &wr, 0, buffer);
     v->sends++;
     return true;

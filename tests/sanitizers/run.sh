@@ -114,8 +114,12 @@ targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-par"); done
 targets+=(softhca_soak softhca_storm tests/vapi/{rules,overlap} tests/reference/libgasnet-ibv-par.la)
 targets+=(tests/portals3/mirrored tests/unit/exit_engine)
+portals_programs="testthreads testbarrier"
+targets+=(gasnetrun_portals)
+for program in $portals_programs; do targets+=("tests/$program-portals-par"); done
 if build thread "${targets[@]}"; then
     for program in $programs; do job thread 2 "$program-ibv-par"; done
+    for program in $portals_programs; do job thread 2 "$program-portals-par"; done
     for program in testthreads testamflood; do sharing thread 3 "$program-ibv-par"; done
     reference thread 2 testthreads-ibv-par
     device thread softhca_soak 1
