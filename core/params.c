@@ -123,7 +123,7 @@ static const char *const other_names[] = {
     "GASNET_BACKTRACE_NODES", "GASNET_BACKTRACE_SIGNAL",  "GASNET_BACKTRACE_TYPE",
     "GASNET_FREEZE_ON_ERROR", "GASNET_FREEZE_SIGNAL",     "GASNET_TMPDIR",
     "GASNET_FS_SYNC",         "GASNET_DISABLE_ENVDECODE", "GASNET_DISABLE_ARGDECODE",
-    "GASNET_HCA_ID",          "GASNET_PORT_NUM",          "GASNET_PORTALS_SPAWNER"};
+    "GASNET_HCA_ID",          "GASNET_PORT_NUM"};
 enum { OTHER_NAMES = sizeof other_names / sizeof *other_names };
 
 /* Promised, and harmless to leave out: accepted, with a warning that they do nothing yet. */

@@ -27,6 +27,16 @@ static const struct row {
 #include GASNETC_PARAMS_DEF
 };
 
+/* What the network below reads by itself: `settings.def` of its folder. */
+static const struct setting {
+    const char *name, *initial, *values, *help;
+} settings[] = {
+#define SETTING(field, kind, name, initial, values, check, help) {name, initial, values, help},
+#ifdef GASNETC_SETTINGS_DEF
+#include GASNETC_SETTINGS_DEF
+#endif
+    {NULL, NULL, NULL, NULL}};
+
 void gasnetrun_help_env(void);
 void gasnetrun_help_env(void)
 {
@@ -35,4 +45,7 @@ void gasnetrun_help_env(void)
         printf("\n  %s  [default: %s]%s%s\n      %s.%s\n", rows[i].name, rows[i].initial,
                *rows[i].alias ? "  " : "", rows[i].alias, rows[i].help,
                rows[i].same ? " Must be equal on all ranks." : "");
+    for (const struct setting *setting = settings; setting->name; setting++)
+        printf("\n  %s  [default: %s]  (%s)\n      %s.\n", setting->name,
+               *setting->initial ? setting->initial : "not set", setting->values, setting->help);
 }

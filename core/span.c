@@ -1,4 +1,4 @@
-/* span.c - see span.h.  Called once, in gasnet_init.
+/* span.c - see span.h.  Called in gasnet_init.
  *
  * SOFTHCA_HOSTS and SOFTHCA_SECRET are set in this process alone.  What the user has set stands;
  * the launching console's settings reach all ranks, as those of the library do.
@@ -165,6 +165,29 @@ static uint32_t merge(const gasnetc_site_t **hosts, uint32_t count)
     return kept;
 }
 
+static char own_ipv4[INET_ADDRSTRLEN];
+static bool spans; /* and own_ipv4 is known */
+
+const char *gasnetc_span_ipv4(void)
+{
+    return spans ? own_ipv4 : NULL;
+}
+
+/* Chooses again, without IPv6. */
+static void choose_ipv4(gasnetc_site_t *sites, uint32_t ranks, const gasnetc_site_t **hosts,
+                        uint32_t count, const gasnetc_site_t *mine, gasnetc_address_t *chosen)
+{
+    uint32_t host = 0;
+    while (memcmp(hosts[host]->addresses, mine->addresses, sizeof mine->addresses) != 0) host++;
+    for (uint32_t r = 0; r < ranks; r++)
+        for (int i = 0; i < GASNETC_SPAN_ADDRESSES; i++)
+            if (sites[r].addresses[i].length != 4) sites[r].addresses[i].length = 0;
+    own_ipv4[0] = '\0';
+    if (gasnetc_span_choose(hosts, count, chosen))
+        inet_ntop(AF_INET, chosen[host].bytes, own_ipv4, sizeof own_ipv4);
+    spans = true;
+}
+
 static void find_hosts(const struct bootstrap_job *job, uint32_t count)
 {
     gasnetc_site_t mine, *all = malloc(job->size * sizeof *all);
@@ -178,6 +201,7 @@ static void find_hosts(const struct bootstrap_job *job, uint32_t count)
     if (count > 1 && gasnetc_span_choose(hosts, count, chosen)) {
         set_hosts(chosen, count);
         set_secret(all[0].secret, sizeof all[0].secret);
+        choose_ipv4(all, job->size, hosts, count, &all[job->rank], chosen);
     } /* else: real devices may do; the software device will say what it misses */
     free(all);
     free(hosts);

@@ -1,4 +1,5 @@
-/* span.h - a job that spans hosts tells the software verbs device which hosts these are.
+/* span.h - a job that spans hosts tells the software verbs device which hosts these are, and
+ * portals-conduit by which address this one is known.
  *
  * Whoever started it: no launcher knows by which addresses its hosts reach each other.  Where a job
  * has real devices nobody looks at what is set here.
@@ -34,5 +35,9 @@ bool gasnetc_span_choose(const gasnetc_site_t *const *hosts, uint32_t count,
 
 /* Collective; to be called before the device is looked at. */
 void gasnetc_span_tell(const struct bootstrap_job *job);
+
+/* After that: this host's IPv4 address that leads to the others; "" when not all hosts have one,
+ * NULL when the job is on one host, or was told SOFTHCA_HOSTS. */
+const char *gasnetc_span_ipv4(void);
 
 #endif

@@ -26,6 +26,8 @@ struct net_portals_rest {
 #pragma GCC visibility push(hidden)
 extern struct net_portals_rest net_portals_rest;
 
+/* Before the library reads it: environment.c. */
+void net_portals_environment(void);
 /* A code of the library, in words. */
 const char *net_portals_error(int error);
 /* Start-up: fatal unless error is PTL_OK. */

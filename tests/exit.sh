@@ -11,7 +11,7 @@
 #   random    TEST_ROUNDS (200) of any case, size, mode, spawner, rank and delays
 # EXIT_SEED=... repeats the round that a failure tells, alone (or TEST_ROUNDS of them from there).  Narrow with
 # TEST_CASES, TEST_NPROCS, TEST_MODES, TEST_SPAWNERS; TEST_LANES (3 for each processor).  `make soak` runs the
-# product, and thousands of random rounds.
+# product, and thousands of random rounds.  For portals-conduit all of this is by the SYS queue (PO-X).
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/tap.sh" || exit 1
 

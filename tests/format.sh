@@ -43,9 +43,10 @@ core/counters_table.sh --check ibv-conduit/README.md >"$TEST_LOG/counters_table.
 status=$?
 tap_ok $status "the README's table of counters is that of core/counters.def"
 [ $status -eq 0 ] || tap_tail "$TEST_LOG/counters_table.log"
-other/softhca/settings_table.sh --check other/softhca/README.md >"$TEST_LOG/settings_table.log" 2>&1
+other/softhca/settings_table.sh --check other/softhca/README.md >"$TEST_LOG/settings_table.log" 2>&1 &&
+    other/softhca/settings_table.sh --check other/portals3/README.md >>"$TEST_LOG/settings_table.log" 2>&1
 status=$?
-tap_ok $status "the software device's table of variables is that of settings.def"
+tap_ok $status "the tables of variables of the software device and of libportals are those of their settings.def"
 [ $status -eq 0 ] || tap_tail "$TEST_LOG/settings_table.log"
 core/gen_dispatch.sh | cmp -s - core/am_dispatch.h
 tap_ok $? "core/am_dispatch.h is what core/gen_dispatch.sh writes"

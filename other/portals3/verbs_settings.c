@@ -22,48 +22,76 @@ void ptli_verbs_say(const struct ptli_verbs *v, const char *format, ...)
     fprintf(stderr, "libportals: process %u:%u: %s\n", v->face.id.nid, v->face.id.pid, text);
 }
 
-static uint32_t number(const char *name, uint32_t normal, uint32_t least, uint32_t most)
+static const struct row {
+    const char *name, *initial, *values;
+} rows[] = {
+#define SETTING(field, kind, name, initial, values, check, help) {name, initial, values},
+#include "other/portals3/settings.def"
+#undef SETTING
+};
+
+enum {
+#define SETTING(field, ...) ROW_##field,
+#include "other/portals3/settings.def"
+#undef SETTING
+};
+
+static uint32_t number(unsigned which)
 {
-    const char *text = getenv(name);
-    if (!text || !*text) return normal;
+    const struct row *row = &rows[which];
+    const char *text = getenv(row->name);
     char *end;
+    unsigned long normal = strtoul(row->initial, NULL, 10), least = strtoul(row->values, &end, 10),
+                  most = strtoul(end + strlen(".."), NULL, 10);
+    if (!text || !*text) return (uint32_t)normal;
     errno = 0;
     unsigned long value = strtoul(text, &end, 0);
     if (!errno && end != text && !*end && *text != '-' && value >= least && value <= most)
         return (uint32_t)value;
-    fprintf(stderr, "libportals: %s=%s: must be a number from %u to %u; %u is used\n", name, text,
-            least, most, normal);
-    return normal;
+    fprintf(stderr, "libportals: %s=%s: must be a number from %lu to %lu; %lu is used\n", row->name,
+            text, least, most, normal);
+    return (uint32_t)normal;
 }
 
-static unsigned choice(const char *name, const char *const *words, unsigned normal)
+/* The place of `text` among words with bars between them; -1: it is none of them. */
+static int place_of(const char *text, const char *words)
 {
-    const char *text = getenv(name);
-    if (!text || !*text) return normal;
-    char all[64] = "";
-    for (unsigned i = 0; words[i]; i++) {
-        if (!strcmp(text, words[i])) return i;
-        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "", words[i]);
+    size_t length = strlen(text);
+    for (int place = 0;; place++) {
+        size_t word = strcspn(words, "|");
+        if (word == length && !memcmp(words, text, length)) return place;
+        words += word;
+        if (!*words++) return -1;
     }
-    fprintf(stderr, "libportals: %s=%s: must be one of %s; %s is used\n", name, text, all,
-            words[normal]);
-    return normal;
+}
+
+static int choice(unsigned which)
+{
+    const struct row *row = &rows[which];
+    const char *text = getenv(row->name);
+    int place = place_of(text && *text ? text : row->initial, row->values);
+    if (place >= 0) return place;
+    fprintf(stderr, "libportals: %s=%s: must be one of %s; %s is used\n", row->name, text,
+            row->values, row->initial);
+    return place_of(row->initial, row->values);
+}
+
+static void copy_text(unsigned which, char *to, size_t size)
+{
+    const char *text = getenv(rows[which].name);
+    snprintf(to, size, "%s", text ? text : "");
 }
 
 void ptli_verbs_read_settings(struct ptli_verbs_settings *settings)
 {
-    static const char *const modes[] = {"thread", "hybrid", "none", NULL};
-    const char *iface = getenv("PTL_IFACE"), *device = getenv("PTL_DEVICE");
-    *settings = (struct ptli_verbs_settings){
-        .eager = number("PTL_EAGER", 16384, 1024, 65536),
-        .receives = number("PTL_RECEIVES", 256, 16, 16384),
-        .window = number("PTL_WINDOW", 64, 1, 1024),
-        .spin = number("PTL_SPIN", 50, 0, 1000000),
-        .fast = number("PTL_FASTPATH", 1, 0, 1) != 0,
-        .mode = (enum ptli_progress_mode)choice("PTL_PROGRESS", modes, PTLI_THREAD),
-    };
-    snprintf(settings->iface, sizeof settings->iface, "%s", iface ? iface : "");
-    snprintf(settings->device, sizeof settings->device, "%s", device ? device : "");
+    *settings = (struct ptli_verbs_settings){.eager = number(ROW_eager),
+                                             .receives = number(ROW_receives),
+                                             .window = number(ROW_window),
+                                             .spin = number(ROW_spin),
+                                             .fast = number(ROW_fast) != 0,
+                                             .mode = (enum ptli_progress_mode)choice(ROW_mode)};
+    copy_text(ROW_iface, settings->iface, sizeof settings->iface);
+    copy_text(ROW_device, settings->device, sizeof settings->device);
 }
 
 /* ---- the map of ranks ---- */

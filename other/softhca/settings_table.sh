@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes the table of variables, from settings.def, into a README between its two markers; with --check only
-# tells whether the README is current.  Usage: other/softhca/settings_table.sh [--check] other/softhca/README.md
+# Writes the table of variables, from settings.def beside a README, into that between its two markers; with --check
+# only tells whether the README is current.  Usage: other/softhca/settings_table.sh [--check] other/softhca/README.md
 set -e
 check=
 if [ "$1" = --check ]; then check=$1 && shift; fi
@@ -10,7 +10,7 @@ here=$(dirname "$0")
 {
     echo '| variable | values | default | meaning |'
     echo '|---|---|---|---|'
-    def_rows "$here/settings.def" 'SETTING(field, kind, name, initial, values, check, help)' \
+    def_rows "$(dirname "$1")/settings.def" 'SETTING(field, kind, name, initial, values, check, help)' \
         'name @ values @ initial @ help' |
         awk -F'\t' '{
             gsub(/\|/, "\\|", $2)

@@ -283,17 +283,20 @@ programs_left() { # HOST
         case $(readlink "/proc/$pid/exe") in "$TEST_BUILD"/*) echo "$pid" ;; esac
     done
 }
-start_job "cable"
-netns_cable 3 down
-end_job 30
-for ((i = 0; i < 1500; i++)); do # until the host that was cut off has noticed too
-    [ -n "$(programs_left 3)" ] || break
-    sleep 0.02
-done
-[ -z "$(programs_left 3)" ] || wrong+='; processes left on the host that was cut off'
-netns_cable 3 up
-grep -q 'host 10.77.3.1: lost its control process ([Nn]' "$log" || wrong+='; no line names the host'
-ends_badly "a cable that is pulled for good ends the job, and the host that is cut off ends its part"
+cut_cable() { # CONDUIT
+    start_job "cable $1"
+    netns_cable 3 down
+    end_job 30
+    for ((i = 0; i < 1500; i++)); do # until the host that was cut off has noticed too
+        [ -n "$(programs_left 3)" ] || break
+        sleep 0.02
+    done
+    [ -z "$(programs_left 3)" ] || wrong+='; processes left on the host that was cut off'
+    netns_cable 3 up
+    grep -q 'host 10.77.3.1: lost its control process ([Nn]' "$log" || wrong+='; no line names the host'
+    ends_badly "$1: a cable that is pulled for good ends the job, and the host that is cut off ends its part"
+}
+cut_cable "$conduit"
 
 # Hosts that are not there.
 ip -n "$netns_name-1" route add unreachable 10.77.99.0/24
@@ -313,6 +316,45 @@ job "refuses" 3 "$(program testhello)"
 ends "a host that refuses" 1
 
 on 2 /usr/sbin/sshd -f "$tap_scratch/sshd.2" -E "$TEST_LOG/hosts_sshd.2.log"
+
+# --- other conduits ----------------------------------------------------------------------------------
+
+of() { conduit=$1 TEST_LAUNCH=$TEST_BUILD/gasnetrun_$1; } # CONDUIT
+bridges() { # add|del: a first address that all hosts have, as bridges for containers do
+    local host
+    for host in $(seq $hosts); do
+        [ "$1" = del ] || netns_ipv4 "$host" del
+        ip -n "$netns_name-$host" addr "$1" 172.17.0.1/16 dev "h$host"
+        [ "$1" = del ] || netns_ipv4 "$host" add
+    done
+}
+if [ "$conduit" = ibv ] && [ -x gasnetrun_portals ]; then
+    of portals
+    bridges add
+    job "portals testam" 3 "$(program testam par)"
+    all_rules
+    ends "portals: testam par, a process on each of three hosts whose first address is a bridge's" 0
+    bridges del
+    TEST_ONLY='large sizes' job "portals testputget" 2 "$(program testputget)"
+    all_rules
+    ends "portals: testputget seq between two hosts" 0
+    job "portals exit" 3 "$(program testexit)" one_exits_others_sleep last
+    ends "portals: one_exits_others_sleep last between hosts (PO-X)" 11
+    cut_cable portals
+    for host in $(seq $hosts); do netns_ipv4 "$host" del; done
+    GASNET_SSH_SERVERS="fd77:1::1 fd77:2::1" job "portals IPv6" 2 "$(program testhello)"
+    grep -q 'FATAL.*not all hosts of the job have one of their own' "$log" || wrong+='; no line says why'
+    ends_badly "portals: IPv6 alone is refused"
+    for host in $(seq $hosts); do netns_ipv4 "$host" add; done
+    of ibv
+fi
+if [ "$conduit" = ibv ] && [ -x gasnetrun_vapi ]; then
+    of vapi
+    TEST_ONLY='large sizes' job "vapi testputget" 2 "$(program testputget)"
+    all_rules
+    ends "vapi: testputget seq between two hosts" 0
+    of ibv
+fi
 
 # --- launchers that are not ours (IB-S3, IB-S8) ------------------------------------------------------
 

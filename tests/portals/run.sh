@@ -140,5 +140,16 @@ job 2 testam-portals-seq '' 'SOFTHCA_FAULTS=lose:process=0,peer=1,at=1996' TEST_
 [ $status -ne 0 ] && grep -q 'FATAL.*\(a connection broke: messages may be lost\|an Active Message to rank 1 .*failed\)' "$log"
 tap_ok $? "a connection that breaks ends the job, and the reason is told"
 
+# ---- what libportals reads from the environment
+
+"$TEST_LAUNCH" --help-env >"$log" 2>&1
+missing=$(sed -n 's/^SETTING([^"]*"\(PTL_[A-Z_]*\)".*/\1/p' "$TEST_SOURCE/../other/portals3/settings.def" |
+    while read -r name; do grep -q "^  $name  \[default: " "$log" || echo "$name"; done)
+[ -z "$missing" ] && [ "$(grep -c '^  PTL_' "$log")" -gt 9 ]
+tap_ok $? "--help-env lists what libportals reads${missing:+; not ${missing//$'\n'/ }}"
+job 1 testhello-portals-seq '' GASNET_PORTALS_SPAWNER=ssh GASNET_IBV_SPAWNER=ssh
+[ $status -eq 0 ] && ! grep -q GASNET_PORTALS_SPAWNER "$log" && grep -q 'WARNING.*GASNET_IBV_SPAWNER' "$log"
+tap_ok $? "GASNET_PORTALS_SPAWNER is known, and another conduit's is not"
+
 every_row
 tap_end

@@ -45,7 +45,11 @@ void bootstrap_exchange(const void *mine, size_t len, void *all)
     exchanges++;
     for (uint32_t r = 0; r < ranks; r++) {
         gasnetc_site_t site = {0};
-        site.addresses[0] = address_of(others[r]);
+        char text[100], *rest;
+        int n = 0;
+        snprintf(text, sizeof text, "%s", others[r]);
+        for (char *a = strtok_r(text, " ", &rest); a; a = strtok_r(NULL, " ", &rest))
+            site.addresses[n++] = address_of(a);
         memset(site.secret, (int)(0xa0 + r), sizeof site.secret);
         memcpy((char *)all + r * len, &site, len);
     }
@@ -119,12 +123,21 @@ static const char *hosts_told(uint32_t hosts, const char *own, const char *conso
     return getenv("SOFTHCA_HOSTS") ? getenv("SOFTHCA_HOSTS") : "nothing";
 }
 
+/* By what rank 0's host is called: "none", or "nothing" when that is not known. */
+static const char *own_ipv4(void)
+{
+    const char *address = gasnetc_span_ipv4();
+    return address ? *address ? address : "none" : "nothing";
+}
+
 static void test_telling(void)
 {
     others[0] = "10.0.0.1/24";
     others[1] = "10.0.0.2/24";
     check(!strcmp(hosts_told(1, NULL, NULL), "nothing") && !exchanges, "one host needs no word");
+    check(!strcmp(own_ipv4(), "nothing"), "and has no name for others");
     check(!strcmp(hosts_told(2, NULL, NULL), "10.0.0.1,10.0.0.2"), "two are told");
+    check(!strcmp(own_ipv4(), "10.0.0.1"), "this one's is known");
     check(!strcmp(getenv("SOFTHCA_SECRET"), "a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0"),
           "with rank 0's secret");
     check(!strcmp(hosts_told(2, NULL, "a,b"), "a,b") && !exchanges,
@@ -138,6 +151,12 @@ static void test_telling(void)
     others[2] = "10.0.0.2/24";
     check(!strcmp(hosts_told(3, NULL, NULL), "10.0.0.1,10.0.0.2"),
           "of three names, two of them of one machine, two are told");
+    others[0] = "10.0.0.1/24 fd77::1/64", others[1] = "10.1.0.1/24 fd77::2/64";
+    check(!strcmp(hosts_told(2, NULL, NULL), "fd77::1,fd77::2") && !strcmp(own_ipv4(), "10.0.0.1"),
+          "where only IPv6 is a common network, IPv4 is what each has");
+    others[1] = "fd77::2/64";
+    check(!strcmp(hosts_told(2, NULL, NULL), "fd77::1,fd77::2") && !strcmp(own_ipv4(), "none"),
+          "or is not there");
 }
 
 int main(int argc, char **argv)

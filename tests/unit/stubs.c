@@ -14,6 +14,7 @@
 #include "core/params.h"
 #include "core/rdma_internal.h"
 #include "core/report.h"
+#include "core/span.h"
 #include "core/system_am.h"
 #include "gasnet.h"
 
@@ -89,6 +90,11 @@ void (*unit_exchange)(const void *mine, size_t len, char *all);
 STUB const char *bootstrap_getenv(const char *name)
 {
     return getenv(name);
+}
+
+STUB const char *gasnetc_span_ipv4(void)
+{
+    return NULL;
 }
 
 STUB const char *const *bootstrap_environ(void)

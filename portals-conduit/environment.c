@@ -1,0 +1,43 @@
+/* environment.c - what libportals reads from the environment, before it does.
+ *
+ * Called by start-up alone.  The launching console's PTL_* variables reach all ranks, as those of
+ * the conduit do; and a job that spans hosts tells by which of its addresses this one is known,
+ * which libportals, alone on its host, has to guess.
+ */
+#include <stdlib.h>
+
+#include "core/report.h"
+#include "core/span.h"
+#include "other/spawner/bootstrap.h"
+#include "portals.h"
+
+enum kind { KIND_NUMBER, KIND_WORD, KIND_TEXT, KIND_MAP };
+
+static const struct setting {
+    const char *name;
+    enum kind kind;
+} settings[] = {
+#define SETTING(field, kind, name, initial, values, check, help) {name, KIND_##kind},
+#include "other/portals3/settings.def"
+#undef SETTING
+};
+
+static bool is_set(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value;
+}
+
+void net_portals_environment(void)
+{
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        const char *value = bootstrap_getenv(settings[i].name);
+        if (value && settings[i].kind != KIND_MAP) setenv(settings[i].name, value, 0);
+    }
+    const char *address = gasnetc_span_ipv4();
+    if (!address || is_set("PTL_IFACE") || is_set("PTL_NIDMAP")) return;
+    if (!*address)
+        gasneti_fatal("libportals calls processes by the IPv4 address of their host, and not all "
+                      "hosts of the job have one of their own: give them one, or set PTL_IFACE");
+    setenv("PTL_IFACE", address, 1);
+}
