@@ -141,12 +141,16 @@ static void stay_in_handler(void)
     poll_on();
 }
 
-static void any_transfer(struct test_random *random)
+enum { TRANSFERRERS = 4 };
+/* Each thread has memory of its own, here and there. */
+static void any_transfer(struct test_random *random, unsigned thread)
 {
-    static uint8_t data[4096];
+    enum { SIZE = 4096 };
+    static uint8_t memory[TRANSFERRERS][SIZE];
+    uint8_t *data = memory[thread];
     gasnet_node_t to = (gasnet_node_t)test_below(random, (uint64_t)test_size);
-    char *there = test_at((int)to, 0);
-    size_t size = 1 + test_below(random, sizeof data);
+    char *there = test_at((int)to, thread * 2 * SIZE);
+    size_t size = 1 + test_below(random, SIZE);
     switch (test_below(random, 6)) {
     case 0:
         gasnet_put_val(to, there, 1, 4);
@@ -168,10 +172,10 @@ static void any_transfer(struct test_random *random)
     }
 }
 
-static void *transfer_on(void *purpose)
+static void *transfer_on(void *thread)
 {
-    struct test_random random = test_random_for((uint64_t)(uintptr_t)purpose);
-    for (;;) any_transfer(&random);
+    struct test_random random = test_random_for((uint64_t)(uintptr_t)thread);
+    for (;;) any_transfer(&random, (unsigned)(uintptr_t)thread);
     return NULL;
 }
 
@@ -179,7 +183,7 @@ static void *transfer_on(void *purpose)
 void traffic_on(void)
 {
 #ifdef GASNET_PAR
-    for (int i = 1; i < 4; i++) start_thread(transfer_on, i);
+    for (int i = 1; i < TRANSFERRERS; i++) start_thread(transfer_on, i);
 #endif
     transfer_on(NULL);
     abort();
