@@ -47,6 +47,22 @@ struct vapi_watch {
 
 static void leave(struct vapi_watch *w);
 
+/* The lock, for calls of programs: a thread that was cancelled while it waits or writes would keep
+ * it for good.  What is returned is for let_go. */
+static int hold(struct vapi_watch *w)
+{
+    int state;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    pthread_mutex_lock(&w->lock);
+    return state;
+}
+
+static void let_go(struct vapi_watch *w, int state)
+{
+    pthread_mutex_unlock(&w->lock);
+    pthread_setcancelstate(state, NULL);
+}
+
 /* ---- threads -----------------------------------------------------------------------------------
  */
 
@@ -229,17 +245,17 @@ static void await_idle(struct vapi_watch *w, struct vapi_cq *cq)
 void vapi_watch_cq(struct vapi_cq *cq)
 {
     struct vapi_watch *w = cq->hca->watch;
-    pthread_mutex_lock(&w->lock);
+    int state = hold(w);
     cq->next_watched = w->cqs;
     w->cqs = cq;
     update(w, cq);
-    pthread_mutex_unlock(&w->lock);
+    let_go(w, state);
 }
 
 bool vapi_unwatch_cq(struct vapi_cq *cq)
 {
     struct vapi_watch *w = cq->hca->watch;
-    pthread_mutex_lock(&w->lock);
+    int state = hold(w);
     bool bound = cq->waiting != WAIT_NONE;
     if (!bound) {
         struct vapi_cq **link = &w->cqs;
@@ -250,19 +266,19 @@ bool vapi_unwatch_cq(struct vapi_cq *cq)
         await_idle(w, cq);
         take_events(cq); /* else destroying it would wait for ever */
     }
-    pthread_mutex_unlock(&w->lock);
+    let_go(w, state);
     return !bound;
 }
 
 void vapi_kick(struct vapi_cq *cq)
 {
     struct vapi_watch *w = cq->hca->watch;
-    pthread_mutex_lock(&w->lock);
+    int state = hold(w);
     if (cq->watched) {
         cq->kicked = true;
         wake(&w->completion);
     }
-    pthread_mutex_unlock(&w->lock);
+    let_go(w, state);
 }
 
 static VAPI_ret_t bind(struct vapi_watch *w, struct vapi_cq *cq,
@@ -294,9 +310,10 @@ VAPI_ret_t EVAPI_set_comp_eventh(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq,
     VAPI_ret_t code = vapi_find_cq(hca, cq, &found);
     if (code != VAPI_OK) return code;
     if (!handler) return VAPI_EINVAL_PARAM;
-    pthread_mutex_lock(&found->hca->watch->lock);
-    code = bind(found->hca->watch, found, handler, private_data);
-    pthread_mutex_unlock(&found->hca->watch->lock);
+    struct vapi_watch *w = found->hca->watch;
+    int state = hold(w);
+    code = bind(w, found, handler, private_data);
+    let_go(w, state);
     if (code == VAPI_OK && handle) *handle = found->handle;
     return code;
 }
@@ -307,7 +324,7 @@ VAPI_ret_t EVAPI_clear_comp_eventh(VAPI_hca_hndl_t hca, EVAPI_compl_handler_hndl
     VAPI_ret_t code = vapi_find_cq(hca, handle, &cq);
     if (code != VAPI_OK) return code;
     struct vapi_watch *w = cq->hca->watch;
-    pthread_mutex_lock(&w->lock);
+    int state = hold(w);
     bool blocks = cq->waiting == WAIT_BLOCK;
     const uint64_t one = 1;
     cq->handler = NULL;
@@ -315,7 +332,7 @@ VAPI_ret_t EVAPI_clear_comp_eventh(VAPI_hca_hndl_t hca, EVAPI_compl_handler_hndl
     if (blocks && write(cq->unblock_fd, &one, sizeof one) < 0) blocks = false; /* full: it wakes */
     update(w, cq);
     await_idle(w, cq);
-    pthread_mutex_unlock(&w->lock);
+    let_go(w, state);
     return VAPI_OK;
 }
 
@@ -328,7 +345,7 @@ VAPI_ret_t VAPI_set_comp_event_handler(VAPI_hca_hndl_t handle,
     if (!hca) return VAPI_EINVAL_HCA_HNDL;
     if (!handler || handler == EVAPI_POLL_CQ_UNBLOCK_HANDLER) return VAPI_EINVAL_PARAM;
     struct vapi_watch *w = hca->watch;
-    pthread_mutex_lock(&w->lock);
+    int state = hold(w);
     VAPI_ret_t code = w->common ? VAPI_EBUSY : VAPI_OK;
     if (code == VAPI_OK) {
         w->common = handler;
@@ -339,7 +356,7 @@ VAPI_ret_t VAPI_set_comp_event_handler(VAPI_hca_hndl_t handle,
             code = VAPI_EAGAIN;
         }
     }
-    pthread_mutex_unlock(&w->lock);
+    let_go(w, state);
     return code;
 }
 
@@ -415,9 +432,9 @@ static VAPI_ret_t add_handler(VAPI_hca_hndl_t handle, VAPI_async_event_handler_t
     struct async_handler *h = malloc(sizeof *h);
     if (!h) return VAPI_ENOMEM;
     struct vapi_watch *w = hca->watch;
-    pthread_mutex_lock(&w->lock);
+    int state = hold(w);
     if (!start_async(w)) {
-        pthread_mutex_unlock(&w->lock);
+        let_go(w, state);
         free(h);
         return VAPI_EAGAIN;
     }
@@ -425,7 +442,7 @@ static VAPI_ret_t add_handler(VAPI_hca_hndl_t handle, VAPI_async_event_handler_t
         (struct async_handler){.id = ++w->last_id, .call = call, .data = data, .next = w->handlers};
     w->handlers = h;
     *id = h->id;
-    pthread_mutex_unlock(&w->lock);
+    let_go(w, state);
     return VAPI_OK;
 }
 
@@ -447,7 +464,7 @@ VAPI_ret_t EVAPI_clear_async_event_handler(VAPI_hca_hndl_t hca, EVAPI_async_hand
     struct vapi_hca *of = vapi_hca(hca);
     if (!of) return VAPI_EINVAL_HCA_HNDL;
     struct vapi_watch *w = of->watch;
-    pthread_mutex_lock(&w->lock);
+    int state = hold(w);
     struct async_handler **link = &w->handlers;
     while (*link && (*link)->id != handle) link = &(*link)->next;
     struct async_handler *found = *link;
@@ -456,7 +473,7 @@ VAPI_ret_t EVAPI_clear_async_event_handler(VAPI_hca_hndl_t hca, EVAPI_async_hand
         while (w->running_id == handle && !is_self(&w->async))
             pthread_cond_wait(&w->idle, &w->lock);
     }
-    pthread_mutex_unlock(&w->lock);
+    let_go(w, state);
     free(found);
     return found ? VAPI_OK : VAPI_EINVAL_PARAM;
 }
@@ -512,7 +529,7 @@ static void leave(struct vapi_watch *w)
 void vapi_watch_end(struct vapi_watch *w)
 {
     struct helper *helpers[] = {&w->completion, &w->async};
-    pthread_mutex_lock(&w->lock);
+    int state = hold(w);
     w->ending = true;
     pthread_mutex_unlock(&w->lock);
     for (int i = 0; i < 2; i++) {
@@ -524,4 +541,5 @@ void vapi_watch_end(struct vapi_watch *w)
             pthread_join(helpers[i]->thread, NULL);
     }
     leave(w);
+    pthread_setcancelstate(state, NULL);
 }

@@ -159,7 +159,7 @@ static bool state_moved(struct vapi_qp *qp)
     struct ibv_qp_init_attr init;
     if (ibv_query_qp(qp->verbs, &attr, IBV_QP_STATE, &init)) return false;
     bool moved = attr.qp_state != qp->state;
-    qp->state = attr.qp_state;
+    __atomic_store_n(&qp->state, attr.qp_state, __ATOMIC_RELEASE);
     return moved;
 }
 

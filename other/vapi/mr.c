@@ -248,11 +248,13 @@ VAPI_ret_t VAPI_reregister_mr(VAPI_hca_hndl_t hca, VAPI_mr_hndl_t handle, VAPI_m
     }
     vapi_hold(&pd->users);
     vapi_drop(&mr->pd->users);
+    wanted.pd_hndl = pd->handle;
+    wanted.l_key = mr->verbs->lkey;
+    wanted.r_key = mr->verbs->rkey;
+    pthread_mutex_lock(&pd->hca->lock); /* who binds a window looks at all regions */
     mr->pd = pd;
     mr->mr = wanted;
-    mr->mr.pd_hndl = pd->handle;
-    mr->mr.l_key = mr->verbs->lkey;
-    mr->mr.r_key = mr->verbs->rkey;
+    pthread_mutex_unlock(&pd->hca->lock);
     *new_mr = mr->handle;
     if (reply) *reply = mr->mr;
     return VAPI_OK;

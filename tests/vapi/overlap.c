@@ -24,7 +24,7 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
 /* ---- the gate -------------------------------------------------------------------------------- */
 
-enum operation { NONE, MODIFY, RESIZE, POLL };
+enum operation { NONE, MODIFY, RESIZE, POLL, HANDLER };
 
 /* Who comes first stands at the gate until it is opened; the others pass. */
 static enum operation gate_of;
@@ -316,6 +316,68 @@ static void armed_by_nobody(struct stage *s)
     drop_ends(s);
 }
 
+/* Whoever takes a handler away waits for it.  If that thread is cancelled meanwhile it ends, but
+ * not there: nothing stays locked. */
+static void on_gated(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, void *priv)
+{
+    pass(HANDLER);
+}
+
+static void on_gated_async(VAPI_hca_hndl_t hca, VAPI_event_record_t *record, void *priv)
+{
+    pass(HANDLER);
+}
+
+static EVAPI_async_handler_hndl_t async_handle;
+
+static int clear_async(struct stage *s)
+{
+    return EVAPI_clear_async_event_handler(s->hca, async_handle);
+}
+
+static int clear(struct stage *s)
+{
+    return EVAPI_clear_comp_eventh(s->hca, s->a.scq);
+}
+
+/* With a handler at the gate. */
+static void cancel(struct stage *s, int (*call)(struct stage *), const char *name)
+{
+    struct worker first, second;
+    await_inside();
+    begin(&first, s, call);
+    is_true(sleeps(&first), name);
+    pthread_cancel(first.thread);
+    open_gate();
+    end(&first);
+    begin(&second, s, call);
+    bool stuck = sleeps(&second);
+    is_true(!stuck, "and may be cancelled");
+    if (stuck) _exit(finish());
+    end(&second);
+}
+
+static void cancelled(struct stage *s)
+{
+    struct wants w = {.signals = VAPI_SIGNAL_REQ_WR};
+    EVAPI_compl_handler_hndl_t handle;
+    make_ends(s, &w);
+    shut_gate(HANDLER);
+    NEED(EVAPI_set_comp_eventh(s->hca, s->a.scq, on_gated, NULL, &handle));
+    NEED(VAPI_req_comp_notif(s->hca, s->a.scq, VAPI_NEXT_COMP));
+    write_one(s, 1);
+    cancel(s, clear, "who takes a handler away waits for it to return");
+    drop_ends(s);
+    make_ends(s, &w);
+    shut_gate(HANDLER);
+    NEED(EVAPI_set_async_event_handler(s->hca, on_gated_async, NULL, &async_handle));
+    VAPI_sr_desc_t *d = request(s, VAPI_RDMA_WRITE, 9, 0, 8);
+    d->r_key ^= 0x5555;
+    NEED(VAPI_post_sr(s->hca, s->a.qp, d));
+    cancel(s, clear_async, "so does who takes one of asynchronous events away");
+    drop_ends(s);
+}
+
 /* ---- two at once ----------------------------------------------------------------------------- */
 
 static int modify(struct stage *s)
@@ -479,6 +541,7 @@ int main(void)
     arm_meanwhile(&s, arm_next, 1, 1, "the next completion is armed for while three are counted");
     arm_meanwhile(&s, arm_five, 3, 2, "five are, while three are counted that are there");
     armed_by_nobody(&s);
+    cancelled(&s);
     two_at_once(&s, MODIFY, modify, VAPI_EAGAIN, "two who change a queue pair");
     two_at_once(&s, RESIZE, resize, VAPI_EBUSY, "two who resize a completion queue");
     failed_srq(&s);
