@@ -194,6 +194,79 @@ static void silent(void)
     family_close();
 }
 
+/* ---- nothing left to answer with ---- */
+
+static ptl_sr_value_t status_of(ptl_sr_index_t index)
+{
+    ptl_sr_value_t value;
+    must(PtlNIStatus(family_ni, index, &value));
+    return value;
+}
+
+static void look(void)
+{
+    ptl_event_t event;
+    PtlEQGet(eq, &event);
+}
+
+static void look_until(int flag)
+{
+    while (!atomic_load(&family->flag[flag])) look(), family_nap();
+}
+
+/* A process whose device keeps completions of sends back, and takes nothing inline, uses up what it
+ * can send with; then it is asked what it has matched, because a put by RDMA has to wait for an
+ * ordinary one before it.  It must tell when it can. */
+static void unsent(void)
+{
+    enum { BUFFERS = 16 }; /* to one peer */
+    setenv("SOFTHCA_DEVICES", "1x1;max_inline_data=0", 1);
+    if (family_rank == 1) {
+        setenv("SOFTHCA_FAULTS", "hold:op=send,polls=4000,times=16", 1);
+        setenv("PTL_PROGRESS", "none", 1); /* nobody else looks at the device */
+    }
+    begin();
+    unsigned char *memory = family_memory(PAGE);
+    if (family_rank == 1) {
+        family_attach(PT, 0, describe(memory, PAGE, QUIET, PTL_EQ_NONE), PTL_RETAIN);
+        family_attach(PT, 1, describe(memory, PAGE, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, eq),
+                      PTL_RETAIN);
+        family_barrier(NULL);
+        look_until(0);
+        atomic_store(&family->flag[1], (uint32_t)status_of(PTL_SR_TRANSPORT));
+        atomic_store(&family->flag[2], 1);
+        look_until(3);
+        if (status_of(PTL_SR_TRANSPORT) != BUFFERS)
+            family_fail("it has sent %ju times", (uintmax_t)status_of(PTL_SR_TRANSPORT));
+        family_barrier(look);
+        family_close();
+        return;
+    }
+    family_barrier(NULL);
+    ptl_handle_md_t md = bind_md(memory, PAGE);
+    while (!status_of(PTL_SR_FAST_PUTS)) { /* answered by the list that is lent, alone */
+        put(md, 8, 1, 0, 0, PTL_NOACK_REQ);
+        well(PTL_EVENT_SEND_END);
+        family_nap();
+    }
+    atomic_store(&family->flag[0], 1);
+    family_await(2, 1);
+    for (uint32_t n = atomic_load(&family->flag[1]); n < BUFFERS; n++) {
+        put(md, 8, 1, 1, 0, PTL_ACK_REQ);
+        well(PTL_EVENT_SEND_END);
+        well(PTL_EVENT_ACK);
+    }
+    put(md, 8, 1, 1, 0, PTL_NOACK_REQ);
+    well(PTL_EVENT_SEND_END);
+    put(md, 8, 1, 0, 0, PTL_ACK_REQ);
+    atomic_store(&family->flag[3], 1);
+    well(PTL_EVENT_SEND_END);
+    well(PTL_EVENT_ACK);
+    family_barrier(NULL);
+    must(PtlMDUnlink(md));
+    family_close();
+}
+
 /* ---- names ---- */
 
 static void nobody(void)
@@ -402,6 +475,8 @@ int main(int argc, char **argv)
           "a process is killed with everything under way: all ends, the others go on");
     scene(argc, argv, "silent", 2, silent, true,
           "a process that owes an answer is stopped, then killed: its absence is noticed");
+    scene(argc, argv, "unsent", 2, unsent, false,
+          "who has nothing left to send with tells later what it has matched");
     scene(argc, argv, "nobody", 1, nobody, false, "operations with nobody fail");
     scene(argc, argv, "again", 2, again, false,
           "a process ends its interface and opens another under the same name, five times");
