@@ -96,13 +96,8 @@ size_t net_address_size(void)
     return (size + unit - 1) / unit * unit;
 }
 
-uint32_t net_ib_psn(void)
-{
-    return plan.psn;
-}
-
-/* 0 is the device's maximum. */
-uint8_t net_ib_rd_atom(void)
+/* What this process promises to peers (IB-C7); 0 is the device's maximum. */
+static uint8_t rd_atom(void)
 {
     int64_t most = net_ib_rails.limits.max_rd_atom ? net_ib_rails.limits.max_rd_atom : 1;
     int64_t wanted = gasnetc_params.qp_rd_atom;
@@ -164,14 +159,14 @@ net_qp_t *net_ib_make_qps(net_peer_t *peer)
     return first;
 }
 
-static net_ib_end_t describe(const net_qp_t *qp, const struct net_ib_rail *rail)
+net_ib_end_t net_ib_end(const struct net_ib_rail *rail, uint32_t qp_number)
 {
     net_ib_end_t end = {.device = rail->hca,
-                        .far = {.qp_number = qp->qp->qp_num,
+                        .far = {.qp_number = qp_number,
                                 .psn = plan.psn,
                                 .lid = rail->port.lid,
                                 .mtu = rail->port.mtu,
-                                .rd_atom = net_ib_rd_atom()}};
+                                .rd_atom = rd_atom()}};
     memcpy(end.far.gid, rail->port.gid, sizeof end.far.gid);
     return end;
 }
@@ -184,7 +179,7 @@ void net_address(net_peer_t *peer, void *opaque)
     address->qps = net_ib_rails.qps;
     address->rings = net_ib_rings_address();
     for (uint32_t i = 0; i < address->qps; i++, qp = qp->next)
-        address->end[i] = describe(qp, rail_of(i));
+        address->end[i] = net_ib_end(rail_of(i), qp->qp->qp_num);
 }
 
 static void destroy_qp(net_qp_t *qp)
@@ -229,7 +224,7 @@ static void join(net_qp_t *qp, const struct net_ib_rail *rail, const net_ib_end_
                                .mtu = mtu,
                                .timeout = (uint8_t)gasnetc_params.qp_timeout,
                                .retries = (uint8_t)gasnetc_params.qp_retry_count,
-                               .serves = net_ib_rd_atom(),
+                               .serves = rd_atom(),
                                .begins = (uint8_t)reads};
     qp->there = end->device;
     int error = hca_qp_step(qp->qp, HCA_CONNECTED, HCA_INIT, &setup);

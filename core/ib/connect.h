@@ -7,9 +7,9 @@
 
 #include "core/ib/rail.h"
 
-/* One of the peer's queue pairs. */
+/* A queue pair, as the peer at its other end must know it. */
 typedef struct net_ib_end {
-    uint32_t device; /* index there */
+    uint32_t device; /* index where it is */
     hca_far_t far;
 } net_ib_end_t;
 
@@ -34,11 +34,8 @@ void net_ib_expect(net_peer_t *peer);
 net_qp_t *net_ib_make_qps(net_peer_t *peer);
 void net_ib_destroy_qps(net_qp_t *first);
 
-/* The packet sequence number with which this process's queue pairs begin. */
-uint32_t net_ib_psn(void);
-
-/* What this process promises to peers (IB-C7). */
-uint8_t net_ib_rd_atom(void);
+/* This process's end on a rail, as peers must know it. */
+net_ib_end_t net_ib_end(const struct net_ib_rail *rail, uint32_t qp_number);
 
 /* Joins them to the peer's `count`, as many as the fewer, and makes room for what may arrive: the
  * peer may send.  They are in the peer's record then, looking full. */

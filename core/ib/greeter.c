@@ -32,12 +32,8 @@
 typedef struct contact {
     hca_mail_t mail;
     net_ib_far_rings_t rings;
-    uint32_t rd_atom, rails;
-    struct {
-        uint8_t device, mtu;
-        uint16_t lid;
-        uint8_t gid[16];
-    } rail[];
+    uint32_t rails;
+    net_ib_end_t rail[]; /* an end on each; greetings tell the numbers of queue pairs */
 } contact_t;
 
 /* A peer that was spoken to, or spoke. */
@@ -87,7 +83,7 @@ static link_t *link_to(uint32_t rank)
 static void make(link_t *link)
 {
     net_qp_t *qp = link->first = net_ib_make_qps(link->peer);
-    net_ib_greeting_init(&link->greeting, gasnetc_job.rank, net_ib_psn(), net_ib_rails.qps);
+    net_ib_greeting_init(&link->greeting, gasnetc_job.rank, net_ib_rails.qps);
     for (uint32_t i = 0; i < net_ib_rails.qps; i++, qp = qp->next)
         link->greeting.qp_number[i] = qp->qp->qp_num;
 }
@@ -97,14 +93,8 @@ static void join(link_t *link, const net_ib_greeting_t *theirs)
     const contact_t *contact = link->contact;
     net_ib_end_t ends[NET_IB_GREETING_QPS];
     for (uint32_t i = 0; i < theirs->qps; i++) {
-        uint32_t r = i % contact->rails;
-        ends[i] = (net_ib_end_t){.device = contact->rail[r].device,
-                                 .far = {.qp_number = theirs->qp_number[i],
-                                         .psn = theirs->psn,
-                                         .lid = contact->rail[r].lid,
-                                         .mtu = contact->rail[r].mtu,
-                                         .rd_atom = (uint8_t)contact->rd_atom}};
-        memcpy(ends[i].far.gid, contact->rail[r].gid, sizeof ends[i].far.gid);
+        ends[i] = contact->rail[i % contact->rails];
+        ends[i].far.qp_number = theirs->qp_number[i];
     }
     net_ib_join_qps(link->peer, link->first, ends, theirs->qps, &contact->rings);
     link->first = NULL; /* the peer's now */
@@ -271,15 +261,9 @@ void net_contact(void *opaque)
     contact_t *contact = opaque;
     *contact = (contact_t){.mail = net_ib_datagrams_address(),
                            .rings = net_ib_rings_address(),
-                           .rd_atom = net_ib_rd_atom(),
                            .rails = net_ib_rails.rails};
-    for (uint32_t i = 0; i < net_ib_rails.rails; i++) {
-        const struct net_ib_rail *rail = &net_ib_rails.rail[i];
-        contact->rail[i].device = (uint8_t)rail->hca;
-        contact->rail[i].mtu = rail->port.mtu;
-        contact->rail[i].lid = rail->port.lid;
-        memcpy(contact->rail[i].gid, rail->port.gid, sizeof rail->port.gid);
-    }
+    for (uint32_t i = 0; i < contact->rails; i++)
+        contact->rail[i] = net_ib_end(&net_ib_rails.rail[i], 0);
 }
 
 void net_expect(net_peer_t *peer, const void *opaque)

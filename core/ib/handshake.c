@@ -71,12 +71,12 @@ unsigned net_ib_handshake_tick(handshake_t *h, double now, const patience_t *pat
 
 /* ---- on the wire ----------------------------------------------------------------------------- */
 
-enum { MAGIC = 0x474e4853, VERSION = 1 };
+enum { MAGIC = 0x474e4853, VERSION = 2 };
 
-void net_ib_greeting_init(net_ib_greeting_t *greeting, uint32_t rank, uint32_t psn, uint32_t qps)
+void net_ib_greeting_init(net_ib_greeting_t *greeting, uint32_t rank, uint32_t qps)
 {
-    *greeting = (net_ib_greeting_t){
-        .magic = MAGIC, .version = VERSION, .rank = rank, .psn = psn, .qps = (uint16_t)qps};
+    *greeting =
+        (net_ib_greeting_t){.magic = MAGIC, .version = VERSION, .rank = rank, .qps = (uint16_t)qps};
 }
 
 const char *net_ib_greeting_parse(const void *bytes, size_t length, uint32_t ranks,
@@ -88,7 +88,6 @@ const char *net_ib_greeting_parse(const void *bytes, size_t length, uint32_t ran
     if (greeting->magic != MAGIC) return "magic number";
     if (greeting->version != VERSION) return "version";
     if (greeting->rank >= ranks) return "rank";
-    if (greeting->psn > 0xffffff) return "packet sequence number";
     if (greeting->flags & ~(NET_IB_HAVE | NET_IB_ASK)) return "flags";
     if (greeting->qps < 1 || greeting->qps > NET_IB_GREETING_QPS) return "number of queue pairs";
     if (length != net_ib_greeting_size(greeting->qps)) return "length";

@@ -80,7 +80,6 @@ enum { NET_IB_GREETING_QPS = 59, NET_IB_GREETING_MAX = 256 };
 typedef struct net_ib_greeting {
     uint32_t magic;
     uint32_t rank; /* the sender's */
-    uint32_t psn;  /* with which its queue pairs begin */
     uint8_t version, flags;
     uint16_t qps;
     uint32_t qp_number[NET_IB_GREETING_QPS]; /* as many as qps */
@@ -94,7 +93,7 @@ static inline size_t net_ib_greeting_size(uint32_t qps)
 _Static_assert(sizeof(net_ib_greeting_t) <= NET_IB_GREETING_MAX, "a greeting is one datagram");
 
 /* Fills in what is the same in every greeting. */
-void net_ib_greeting_init(net_ib_greeting_t *greeting, uint32_t rank, uint32_t psn, uint32_t qps);
+void net_ib_greeting_init(net_ib_greeting_t *greeting, uint32_t rank, uint32_t qps);
 
 /* Takes `length` bytes of a job of `ranks` processes apart into an aligned copy.  NULL, or the name
  * of the field that is wrong. */
