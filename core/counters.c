@@ -18,7 +18,7 @@
 
 const gasnetc_counter_row_t gasnetc_counter_rows[GASNETC_COUNTERS] = {
 #define COUNTER(name, scope, source, fold, unit, help)                                             \
-    {#name, GASNETC_SCOPE_##scope, GASNETC_FOLD_##fold, unit, help},
+    {#name, GASNETC_SCOPE_##scope, GASNETC_FOLD_##fold, unit},
 #include "core/counters.def"
 #undef COUNTER
 };

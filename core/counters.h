@@ -54,7 +54,7 @@ typedef struct gasnetc_counter_row {
     const char *name;
     enum gasnetc_counter_scope scope;
     enum gasnetc_counter_fold fold;
-    const char *unit, *help;
+    const char *unit;
 } gasnetc_counter_row_t;
 extern const gasnetc_counter_row_t gasnetc_counter_rows[GASNETC_COUNTERS];
 
