@@ -7,14 +7,14 @@ core_sources = \
   core/context.h core/context.c core/poll.h core/poll.c core/clock.h core/exit.h core/exit.c core/exit_signals.h \
   core/exit_signals.c core/exit_protocol.h core/exit_protocol.c core/report.h core/report.c \
   core/counters.h core/counters.def core/counters.c core/counters_report.c \
-  core/params.h core/params.def core/params_common.def core/params.c core/params_init.c core/system_am.h core/span.h core/span.c
+  core/params.h core/params.def core/params.c core/params_init.c core/system_am.h core/span.h core/span.c
 
 # With --disable-ibv-rcv-thread neither is there at all: the thread, and how it sleeps.
 receive_thread_sources = core/receive_thread.c
 ib_receive_thread_sources = core/ib/sleep.c
 
 core_ib_sources = \
-  core/ib/network_inline.h core/ib/turns.h core/ib/rail.h core/ib/rails.c core/ib/ports.h core/ib/ports.c \
+  core/ib/network_inline.h core/ib/params.def core/ib/turns.h core/ib/rail.h core/ib/rails.c core/ib/ports.h core/ib/ports.c \
   core/ib/memory.c core/ib/amrdma.h core/ib/amrdma.c core/ib/rings.c core/ib/receive.c core/ib/reap.c \
   core/ib/shared.h core/ib/shared.c core/ib/sharing.h core/ib/owners.h core/ib/owners.c \
   core/ib/connect.h core/ib/connect.c core/ib/counts.c core/ib/verbs_types.h core/ib/words.h core/ib/words.c core/ib/status.c \

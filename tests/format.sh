@@ -37,7 +37,7 @@ core/params_table.sh --check ibv-conduit/README.md >"$TEST_LOG/params_table.log"
     core/params_table.sh --check vapi-conduit/README.md >>"$TEST_LOG/params_table.log" 2>&1 &&
     core/params_table.sh --check portals-conduit/README.md >>"$TEST_LOG/params_table.log" 2>&1
 status=$?
-tap_ok $status "the README's table of parameters is that of core/params.def"
+tap_ok $status "each README's table of parameters is that of its params.def"
 [ $status -eq 0 ] || tap_tail "$TEST_LOG/params_table.log"
 core/counters_table.sh --check ibv-conduit/README.md >"$TEST_LOG/counters_table.log" 2>&1
 status=$?

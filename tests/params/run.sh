@@ -1,7 +1,7 @@
 #!/bin/bash
 # run.sh - what every parameter does, as the verbs device and the system see it (IB-C, IB-P, IB-R); TAP.
 #
-# One line for each promise: probe does something, and its lines are judged.  A row of core/params.def that
+# One line for each promise: probe does something, and its lines are judged.  A row of the conduit's table that
 # no line here is about fails the family, and so does one without a range, an alias or a comparison that holds.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
