@@ -1,9 +1,9 @@
 /* physmem.c - how much memory the processes of a host may pin (IB-P1, IB-P2).
  *
- * Called once by init, with the network open.  Three quarters of the host's memory, or another
- * part of it, or
- * GASNET_PHYSMEM_MAX if that is less; one process of each host tries whether the device takes as
- * much as will be asked for.  With GASNET_PHYSMEM_NOPROBE the given number is believed.
+ * Called once by init, with the network open.  The bound is a part of the host's memory
+ * (physmem_ratio), or GASNET_PHYSMEM_MAX if that is less; one process of each host tries whether
+ * the device takes as much as will be asked for.  With GASNET_PHYSMEM_NOPROBE the given number is
+ * believed.
  */
 #include "core/physmem.h"
 

@@ -267,7 +267,8 @@ static void set_total(uint32_t qps)
         total = (uint64_t)gasnetc_params.depth_total;
     uint64_t set_aside = (uint64_t)NET_IB_SYS_SLOTS * qps + THREAD_MARGIN;
     if (net_ib_rails.limits.max_cqe <= set_aside)
-        gasneti_fatal("%s: completion queues of %u entries are too small for %u queue pairs",
+        gasneti_fatal("%s: completion queues of %u entries are too small for %u queue pairs; run "
+                      "fewer processes, or lower GASNET_NUM_QPS",
                       net_ib_rails.text, net_ib_rails.limits.max_cqe, qps);
     if (total > net_ib_rails.limits.max_cqe - set_aside)
         total = net_ib_rails.limits.max_cqe - set_aside;

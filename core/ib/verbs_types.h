@@ -10,10 +10,12 @@
  *     hca_t, for which there is hca_close.
  *   hca_open(i, name): device number `i` and its name, "" behind the last.
  *   hca_query, hca_query_port: false if the device does not answer.
- *   hca_event_kind(type), hca_next_event(hca, &event): the next asynchronous event, if there is
- * one. hca_pd_create, hca_register. hca_cq_create(hca, depth, sleeper): with `sleeper` one thread
- * may sleep on it: hca_cq_arm(cq); polling until there is nothing; hca_cq_sleep(cq, ms), below 0
- * for ever, which returns when something has come, or early.  hca_cq_wake(cq) ends it, or the next.
+ *   hca_event_kind(type), hca_next_event(hca, &event): the next asynchronous event, false if there
+ *     is none.
+ *   hca_pd_create, hca_register.
+ *   hca_cq_create(hca, depth, sleeper): with `sleeper` one thread may sleep on it: hca_cq_arm(cq);
+ *     polling until there is nothing; hca_cq_sleep(cq, ms), below 0 for ever, which returns when
+ *     something has come, or early.  hca_cq_wake(cq) ends it, or the next.
  *     HCA_SLEEP_POLLS: 1 if sleeping takes completions, which the next poll gives.
  *   hca_srq_create(pd, depth): a receive queue for any number of queue pairs.
  *   HCA_CONNECTED, HCA_DATAGRAMS of enum hca_service.
