@@ -176,11 +176,13 @@ static void __attribute__((noreturn)) tail(void)
 }
 
 /* A second caller.  Another thread waits here for the end of the process.  The same one comes again
- * from the client's SIGQUIT handler, before it has done the work, or else is in trouble. */
+ * from the client's SIGQUIT handler, before it has done the work; from another handler, which cut
+ * the work short, and so the launcher has to end the job; or when all is done. */
 static void come_again(void)
 {
     while (!is_ours()) pause();
-    if (atomic_load(&closing)) _exit(gasnetc_exit_code());
+    if (gasnetc_exit_closing()) gasnetc_exit_abort(gasnetc_exit_code());
+    if (atomic_load(&closed)) _exit(gasnetc_exit_code());
 }
 
 /* The launcher is about to end processes that may not know why.  The job's status is the code all
