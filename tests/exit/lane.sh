@@ -193,7 +193,7 @@ one_round() { # CASE WHO N MODE SPAWNER DELAY SEED EXPECT PRINTED OUTSIDE
     words_right "$printed" "$log" "$n" || wrong+="; last output lost"
     left=$(left_files "$spawner")
     [ -z "$left" ] || wrong+="; files left: ${left//$'\n'/ }"
-    no_sockets 20 || wrong+="; sockets left"
+    no_sockets 20 || { wrong+="; sockets left" && left_sockets >>"$log"; }
     most=$(($(promised "$outside" "$n" "$spawner") + slack))
     [ $took -le $most ] || wrong+="; took longer than $most ms"
     rm -rf "$tmp"
