@@ -222,16 +222,16 @@ static void landed(const ptl_event_t *event)
     chunk_back(place);
 }
 
+/* Or PutSB, which is the same memory. */
 static void on_reqsb(const ptl_event_t *event)
 {
     switch (event->type) {
     case PTL_EVENT_SEND_END:
-        if (bits_kind(event->match_bits) == BITS_PUT)
-            chunk_back(bits_place(event->match_bits));
-        else if (bits_kind(event->match_bits) != BITS_GET)
+        if (bits_kind(event->match_bits) != BITS_GET)
             ticket_back(checked_ticket(event)); /* the chunk waits for the Reply */
         break;
     case PTL_EVENT_ACK:
+        chunk_back(bits_place(event->match_bits));
         complete(checked_ticket(event));
         break;
     case PTL_EVENT_REPLY_END:
@@ -246,7 +246,7 @@ static void on_reqsb(const ptl_event_t *event)
     }
 }
 
-/* RARSRC, or a temporary descriptor. */
+/* RARSRC, PutSrc, or a temporary descriptor. */
 static void on_user_memory(const ptl_event_t *event)
 {
     switch (event->type) {

@@ -40,16 +40,22 @@ void net_portals_give_temporary(void)
     gasneti_unlock(&net_portals.lock);
 }
 
-ptl_handle_md_t net_portals_temporary(const void *start, size_t length)
+static int bind(const void *start, size_t length, enum net_role role, unsigned options,
+                ptl_handle_md_t *handle)
 {
-    ptl_handle_md_t handle;
     const ptl_md_t md = {.start = (void *)(uintptr_t)start,
                          .length = length,
                          .threshold = PTL_MD_THRESH_INF,
-                         .options = PTL_MD_EVENT_START_DISABLE,
-                         .user_ptr = (void *)(uintptr_t)NET_ROLE_TMPMD,
+                         .options = PTL_MD_EVENT_START_DISABLE | options,
+                         .user_ptr = (void *)(uintptr_t)role,
                          .eq_handle = net_portals.safe_eq};
-    int error = PtlMDBind(net_portals.ni, md, PTL_RETAIN, &handle);
+    return PtlMDBind(net_portals.ni, md, PTL_RETAIN, handle);
+}
+
+ptl_handle_md_t net_portals_temporary(const void *start, size_t length)
+{
+    ptl_handle_md_t handle;
+    int error = bind(start, length, NET_ROLE_TMPMD, 0, &handle);
     if (error != PTL_OK) {
         errno = error == PTL_NO_SPACE || error == PTL_VAL_FAILED ? ENOMEM : EINVAL;
         return PTL_INVALID_HANDLE;
@@ -102,25 +108,29 @@ static int attach(const net_region_t *region, uint32_t selector, enum net_role r
 }
 
 /* RAR serves puts and gets and logs nothing, but acknowledges; RARAM and RARSRC, which take the
- * payload of Longs, cover the segment alone, which has RAR's own selector. */
+ * payload of Longs, and PutSrc, which logs ACKs alone, cover the segment alone, which has RAR's own
+ * selector. */
 static int attach_all(net_region_t *region)
 {
     int error = attach(region, region->selector, NET_ROLE_SEGMENT, PTL_EQ_NONE,
                        PTL_MD_OP_GET | PTL_MD_EVENT_END_DISABLE, &region->rar);
     if (error || region->selector != BITS_RAR) {
-        region->md = region->rar;
+        region->md = region->put = region->rar;
         return error;
     }
     error = attach(region, BITS_RARAM, NET_ROLE_RARAM, net_portals.am_eq, 0, &region->raram);
     if (error == PTL_OK)
         error = attach(region, BITS_RARSRC, NET_ROLE_SEGMENT, net_portals.safe_eq, 0, &region->md);
+    if (error == PTL_OK)
+        error = bind(region->start, region->size, NET_ROLE_SEGMENT, PTL_MD_EVENT_END_DISABLE,
+                     &region->put);
     return error;
 }
 
 static bool register_remote(net_region_t *region)
 {
     region->remote = true;
-    region->rar = region->raram = region->md = PTL_INVALID_HANDLE;
+    region->rar = region->raram = region->md = region->put = PTL_INVALID_HANDLE;
     region->selector = take_selector();
     int error = region->selector < BITS_SELECTORS ? attach_all(region) : PTL_NO_SPACE;
     if (error == PTL_OK) {
@@ -139,7 +149,7 @@ bool net_register(void *start, size_t size, bool remote, net_region_t *region)
     if (remote) return register_remote(region);
     errno = EAGAIN;
     if (net_portals_take_temporary()) {
-        region->md = net_portals_temporary(start, size);
+        region->md = region->put = net_portals_temporary(start, size);
         if (region->md != PTL_INVALID_HANDLE) return true;
         net_portals_give_temporary();
     }
@@ -153,6 +163,8 @@ void net_deregister(net_region_t *region)
 {
     if (!region->size || net_portals.safe_eq == PTL_EQ_NONE || gasneti_ending()) return;
     if (region->remote) {
+        if (region->put != PTL_INVALID_HANDLE && region->put != region->rar)
+            net_portals_unlink(region->put);
         if (region->raram != PTL_INVALID_HANDLE) net_portals_unlink(region->raram);
         if (region->md != PTL_INVALID_HANDLE && region->md != region->rar)
             net_portals_unlink(region->md);

@@ -45,11 +45,12 @@ enum net_role {
     NET_ROLE_SYS,
 };
 
-/* Live if size is not 0.  `md` is what transfers name: RARSRC, or a temporary descriptor. */
+/* Live if size is not 0.  `md` is what transfers name, RARSRC or a temporary descriptor; `put` what
+ * puts do, who need no SEND_END. */
 struct net_region {
     char *start;
     size_t size;
-    ptl_handle_md_t md, rar, raram;
+    ptl_handle_md_t md, put, rar, raram;
     uint32_t selector; /* of a region for peers */
     bool remote;
 };
@@ -118,7 +119,7 @@ typedef struct net_words {
 struct net_portals {
     ptl_handle_ni_t ni;
     ptl_handle_eq_t safe_eq, am_eq, sys_eq;
-    ptl_handle_md_t reqsb, rplsb, sys_md;
+    ptl_handle_md_t reqsb, putsb, rplsb, sys_md;
     char *reqsb_memory, *rplsb_memory;
 
     gasneti_lock_t lock; /* of the stocks */
@@ -239,11 +240,11 @@ NET_HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t 
     uint32_t ticket, chunk;
     (void)order; /* nothing is ordered: caps.ordered is false */
     if (__builtin_expect(!net_portals_take_two(&ticket, local ? NULL : &chunk), 0)) return NET_BUSY;
-    ptl_handle_md_t md = net_portals.reqsb;
+    ptl_handle_md_t md = net_portals.putsb;
     uint64_t offset;
     uint32_t place = 0;
     if (local) {
-        md = local->md;
+        md = local->put;
         offset = (uint64_t)((const char *)src - local->start);
         peer->puts_not_captured++;
     } else {

@@ -184,6 +184,9 @@ static void make_descriptors(void)
     net_portals_rest.cb = entry(0, BITS_REQRB, PTL_INS_AFTER);
     attach_empty(net_portals_rest.cb, NET_ROLE_CB, net_portals.safe_eq, PTL_MD_ACK_DISABLE);
     attach_reqsb(entry(net_portals_rest.cb, BITS_REQSB, PTL_INS_AFTER), sb);
+    bind(net_portals.reqsb_memory, sb, NET_ROLE_REQSB, net_portals.safe_eq,
+         PTL_MD_EVENT_END_DISABLE, &net_portals.putsb, "the buffer that small puts are sent from",
+         "GASNET_PORTAL_SB_CHUNKS");
     bind(net_portals.rplsb_memory, rpl, NET_ROLE_RPLSB, net_portals.safe_eq, 0, &net_portals.rplsb,
          "the buffer that Replies are sent from", "GASNET_PORTAL_RPL_CHUNKS");
     /* Nothing is sent from it: it keeps the memory registered, whichever buffers are attached. */

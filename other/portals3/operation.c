@@ -72,7 +72,7 @@ static void ack(struct ptli_engine *engine, struct ptli_operation *operation)
         ptli_drop(engine, operation->peer->id, 0, "an ACK for an MD that no longer takes it");
         return;
     }
-    engine->recv_count++;
+    if (told.fail == PTL_NI_OK) engine->recv_count++;
     ptli_md_count(md);
     ptli_log(engine, md, PTL_EVENT_ACK, &told);
     ptli_md_settle(engine, md, &told);
@@ -84,7 +84,8 @@ static void advance_put(struct ptli_engine *engine, struct ptli_operation *opera
     if (operation->waits & (PTLI_WAITS_MESSAGE | PTLI_WAITS_TRANSFER)) return;
     if (operation->md && (answered || !operation->is_long)) send_end(engine, operation);
     if (!answered) return;
-    if (operation->status == PTLI_OK && operation->answer == PTLI_ACK) ack(engine, operation);
+    if (operation->status == PTLI_OK ? operation->answer == PTLI_ACK : operation->fails_by_ack)
+        ack(engine, operation);
     ptli_operation_give(engine, operation);
 }
 

@@ -344,14 +344,14 @@ static inline void tell_one(struct ptli_eq *eq, const struct ptli_quick *quick,
 static inline void put_done(struct ptli_engine *engine, struct ptli_eq *eq,
                             const struct ptli_quick *quick, bool well)
 {
-    const bool ack = quick->asks_ack && well;
+    const bool acked = quick->asks_ack && well;
     if (well) engine->fast_puts++;
     if (!eq) return;
-    if (ack) engine->recv_count++;
+    if (acked) engine->recv_count++;
     if (!(quick->md->user.options & PTL_MD_EVENT_END_DISABLE))
-        tell_sent(eq, quick, &engine->self, well, ack);
-    else if (ack)
-        tell_one(eq, quick, PTL_EVENT_ACK, quick->remote_offset, quick->length, true);
+        tell_sent(eq, quick, &engine->self, well, acked);
+    else if (quick->asks_ack)
+        tell_one(eq, quick, PTL_EVENT_ACK, quick->remote_offset, well ? quick->length : 0, well);
 }
 
 static inline void get_done(struct ptli_engine *engine, struct ptli_eq *eq,

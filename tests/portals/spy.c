@@ -18,10 +18,14 @@ enum { LOOKS = 3000, HANDLES = 8192 };
 static unsigned queues;
 static ptl_event_t *store[SPY_QUEUES];
 
-/* Which entry or descriptor has which selector. */
-static struct {
+/* Which entry or descriptor has which selector, and which memory.  One that is bound to what is
+ * attached already goes by the other's. */
+static struct known {
     ptl_handle_any_t handle;
     unsigned selector;
+    bool twin;
+    const void *start;
+    ptl_size_t length;
 } known[HANDLES];
 static unsigned known_count;
 
@@ -38,33 +42,39 @@ static void *next_of(const char *name)
     static int (*next)(__VA_ARGS__);                                                               \
     if (!next) *(void **)(void *)&next = next_of(#name)
 
-static unsigned *selector_of(ptl_handle_any_t handle)
+static struct known *find(ptl_handle_any_t handle)
 {
     for (unsigned i = 0; i < known_count; i++)
-        if (known[i].handle == handle) return &known[i].selector;
+        if (known[i].handle == handle) return &known[i];
     return NULL;
 }
 
-static void learn(ptl_handle_any_t handle, unsigned selector)
+/* The last that was attached to this memory. */
+static const struct known *attached_to(const ptl_md_t *md)
 {
-    unsigned *old = selector_of(handle);
-    if (old) {
-        *old = selector;
-        return;
-    }
-    if (known_count == HANDLES) abort();
-    known[known_count].handle = handle;
-    known[known_count++].selector = selector;
+    const struct known *last = NULL;
+    for (unsigned i = 0; i < known_count && md->length > 0; i++)
+        if (known[i].start == md->start && known[i].length == md->length) last = &known[i];
+    return last;
+}
+
+static struct known *learn(ptl_handle_any_t handle, unsigned selector)
+{
+    struct known *of = find(handle);
+    if (!of && known_count == HANDLES) abort();
+    if (!of) of = &known[known_count++];
+    *of = (struct known){.handle = handle, .selector = selector};
+    return of;
 }
 
 static void started(bool get, ptl_handle_md_t md, ptl_pt_index_t entry, ptl_match_bits_t bits,
                     ptl_size_t length)
 {
-    const unsigned *from = selector_of(md);
+    const struct known *from = find(md);
     spy.idle = 0;
     if (spy.ops < SPY_OPS)
         spy.op[spy.ops++] = (struct spy_op){.get = get,
-                                            .from = from ? *from : SPY_BOUND,
+                                            .from = from ? from->selector : SPY_BOUND,
                                             .entry = entry,
                                             .selector = (unsigned)bits & 15,
                                             .length = length};
@@ -145,12 +155,16 @@ int PtlMEInsert(ptl_handle_me_t base, ptl_process_id_t id, ptl_match_bits_t bits
 int PtlMDAttach(ptl_handle_me_t me, ptl_md_t md, ptl_unlink_t unlink, ptl_handle_md_t *handle)
 {
     NEXT(PtlMDAttach, ptl_handle_me_t, ptl_md_t, ptl_unlink_t, ptl_handle_md_t *);
-    const unsigned selector = *selector_of(me);
+    const unsigned selector = find(me)->selector;
     int result = next(me, md, unlink, handle);
     if (result != PTL_OK) return result;
     spy.attached[selector] += md.length;
     spy.count[selector]++;
-    if (handle) learn(*handle, selector);
+    if (handle) {
+        struct known *of = learn(*handle, selector);
+        of->start = md.start;
+        of->length = md.length;
+    }
     return result;
 }
 
@@ -159,7 +173,9 @@ int PtlMDBind(ptl_handle_ni_t ni, ptl_md_t md, ptl_unlink_t unlink, ptl_handle_m
     NEXT(PtlMDBind, ptl_handle_ni_t, ptl_md_t, ptl_unlink_t, ptl_handle_md_t *);
     int result = next(ni, md, unlink, handle);
     if (result != PTL_OK) return result;
-    learn(*handle, SPY_BOUND);
+    const struct known *other = attached_to(&md);
+    learn(*handle, other ? other->selector : SPY_BOUND)->twin = other != NULL;
+    if (other) return result;
     if (!spy.bound_first) spy.bound_first = md.length;
     if (++spy.bound > spy.bound_most) spy.bound_most = spy.bound;
     return result;
@@ -168,9 +184,10 @@ int PtlMDBind(ptl_handle_ni_t ni, ptl_md_t md, ptl_unlink_t unlink, ptl_handle_m
 int PtlMDUnlink(ptl_handle_md_t handle)
 {
     NEXT(PtlMDUnlink, ptl_handle_md_t);
-    const unsigned *selector = selector_of(handle);
-    unsigned was = selector ? *selector : SPY_BOUND + 1;
+    struct known *of = find(handle);
+    unsigned was = of && !of->twin ? of->selector : SPY_BOUND + 1;
     int result = next(handle);
+    if (result == PTL_OK && of) of->length = 0;
     if (result == PTL_OK && was == SPY_BOUND) spy.bound--;
     if (result == PTL_OK && was < SPY_BOUND) spy.count[was]--;
     return result;

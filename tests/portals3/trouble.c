@@ -282,6 +282,10 @@ static void nobody(void)
     must(PtlGetRegion(md, 0, 8, there, PT, 0, 0, 0));
     if (expect(PTL_EVENT_REPLY_END).ni_fail_type == PTL_NI_OK) family_fail("nobody replies");
     must(PtlMDUnlink(md));
+    must(PtlMDBind(family_ni, describe(family_memory(LONG), LONG, QUIET, eq), PTL_RETAIN, &md));
+    must(PtlPutRegion(md, 0, 8, PTL_ACK_REQ, there, PT, 0, 0, 0, 0));
+    if (expect(PTL_EVENT_ACK).ni_fail_type == PTL_NI_OK) family_fail("nobody acknowledges");
+    must(PtlMDUnlink(md));
     family_close();
 }
 

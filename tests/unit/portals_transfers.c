@@ -14,7 +14,7 @@ static void puts_and_gets(void)
     ptl_script_op_t *op = ptl_script_op(-1);
     check(from_role(op, NET_ROLE_SEGMENT) && op->offset == 8 && op->there == 100 && op->ack &&
               op->entry == 38 && (op->bits & 15) == BITS_RAR,
-          "PO-6 a put from the segment leaves from RARSRC, to RAR, and is acknowledged");
+          "PO-6 a put from the segment leaves from PutSrc, to RAR, and is acknowledged");
     ptl_script_sent(op);
     gasnetc_poll();
     check(!counter_done(), "it is not complete when it is sent");
@@ -27,14 +27,13 @@ static void puts_and_gets(void)
     memset(source, 'y', 2048);
     op = ptl_script_op(-1);
     check(from_role(op, NET_ROLE_REQSB) && op->bytes[2047] == 'x',
-          "PO-6 a small one from elsewhere bounces through a chunk of ReqSB");
+          "PO-6 a small one from elsewhere bounces through a chunk of PutSB");
     uint32_t chunks = net_portals.chunks.count;
     ptl_script_sent(op);
-    gasnetc_poll();
-    check(net_portals.chunks.count == chunks + 1 && !counter_done(),
-          "which is free when it is sent");
     ptl_script_acked(op);
     gasnetc_poll();
+    check(net_portals.chunks.count == chunks + 1 && counter_done(),
+          "which is free when it is acknowledged");
 
     gasnetc_rdma_put_bulk(1, there, source, 2049, &counter);
     op = ptl_script_op(-1);
