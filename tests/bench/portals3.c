@@ -20,7 +20,7 @@ enum { PT = 38, BATCH = 16, BYTES = 1 << 16, EVENTS = 64, ROUNDS = 5 };
 static const char *mode = "times", *operation = "";
 static int times;
 static ptl_handle_eq_t eq;
-static ptl_handle_md_t md, quiet; /* quiet: without events */
+static ptl_handle_md_t md, quiet, mute; /* quiet: without events; mute: with ACKs alone */
 static ptl_process_id_t peer;
 static ptl_size_t length = 8;
 static int ends; /* events to come */
@@ -43,6 +43,11 @@ static void put(void)
 static void put_unacknowledged(void)
 {
     PtlPutRegion(md, 0, length, PTL_NOACK_REQ, peer, PT, 0, 0, 64, 0);
+}
+
+static void put_for_ack(void)
+{
+    PtlPutRegion(mute, 0, length, PTL_ACK_REQ, peer, PT, 0, 0, 64, 0);
 }
 
 static void get(void)
@@ -93,6 +98,8 @@ static const struct {
     {"quiet_whole", quiet_whole, 0, false},
     {"send", put_unacknowledged, 1, false},
     {"send_reap", put_unacknowledged, 1, true},
+    {"ack", put_for_ack, 1, false},
+    {"ack_reap", put_for_ack, 1, true},
     {"get", get, 1, false},
     {"get_reap", get, 1, true},
 };
@@ -169,6 +176,8 @@ static void open_all(bool counting)
     memory.options = PTL_MD_EVENT_START_DISABLE;
     memory.eq_handle = eq;
     must(PtlMDBind(family_ni, memory, PTL_RETAIN, &md));
+    memory.options |= PTL_MD_EVENT_END_DISABLE;
+    must(PtlMDBind(family_ni, memory, PTL_RETAIN, &mute));
     memory.eq_handle = PTL_EQ_NONE;
     must(PtlMDBind(family_ni, memory, PTL_RETAIN, &quiet));
 }
