@@ -371,6 +371,9 @@ bool ptli_verbs_share_message(struct ptli_node *node, const struct ptli_header *
                               const void *data);
 
 /* verbs_memory.c */
+/* Memory of the transport's own could not be registered: says why, and what helps. */
+void ptli_verbs_unregistered(struct ptli_verbs *v, size_t size, const char *what,
+                             const char *variable) __attribute__((cold));
 int ptli_verbs_enroll(struct ptli_transport *, void *, uint64_t, struct ptli_region **);
 void ptli_verbs_expel(struct ptli_transport *, struct ptli_region *);
 void ptli_verbs_regions_free(struct ptli_verbs *v);

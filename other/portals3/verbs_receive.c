@@ -18,10 +18,7 @@ int ptli_verbs_receives_open(struct ptli_verbs *v)
     if (!v->receives || !v->batch) return PTL_NO_SPACE;
     v->receives_mr = ibv_reg_mr(v->pd, v->receives, all, IBV_ACCESS_LOCAL_WRITE);
     if (!v->receives_mr) {
-        ptli_verbs_say(v,
-                       "cannot register %zu KiB of receive buffers: raise the limit of locked "
-                       "memory (ulimit -l) or lower PTL_RECEIVES",
-                       all / 1024);
+        ptli_verbs_unregistered(v, all, "receive buffers", "PTL_RECEIVES");
         return PTL_NO_SPACE;
     }
     struct ibv_sge *sge = (struct ibv_sge *)(void *)(v->batch + PTLI_BATCH);

@@ -95,10 +95,7 @@ int ptli_verbs_buffers_open(struct ptli_verbs *v)
 {
     more_buffers(v);
     if (v->buffers) return PTL_OK;
-    ptli_verbs_say(v,
-                   "cannot register %zu KiB of send buffers: raise the limit of locked memory "
-                   "(ulimit -l) or lower PTL_EAGER",
-                   (size_t)CHUNK * ptli_receive_size(v) / 1024);
+    ptli_verbs_unregistered(v, (size_t)CHUNK * ptli_receive_size(v), "send buffers", "PTL_EAGER");
     return PTL_NO_SPACE;
 }
 

@@ -24,4 +24,8 @@ tap_program portals3 "trouble" ./trouble
 tap_program portals3 "bustle" ./bustle
 SOFTHCA_DEVICES='1x1;max_mr=40' tap_program portals3 "trouble, few regions" ./trouble refused
 SOFTHCA_DEVICES='1x1;max_mr=1' tap_program portals3 "trouble, no regions" ./trouble none
+SOFTHCA_DEVICES='1x1;max_mr_size=1048576' tap_program portals3 "trouble, small regions" ./trouble none
+grep -q 'cannot register .* KiB of receive buffers: softhca0 takes 1024 KiB at once; lower PTL_RECEIVES$' \
+    "$TEST_LOG/portals3-trouble,-small-regions.log"
+tap_ok $? "a device of small regions is named, and what to lower"
 tap_end
