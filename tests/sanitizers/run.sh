@@ -121,11 +121,11 @@ if build thread "${targets[@]}"; then
     for program in $portals_programs; do job thread 2 "$program-portals-par"; done
     for program in testthreads testamflood; do sharing thread 3 "$program-ibv-par"; done
     reference thread 2 testthreads-ibv-par
-    # Ends with several threads inside.
+    # Ends with several threads inside; who ends alone gives the others half of the time to come along.
     for case in thread_exits_in_storm_others_transfer threads_all_exit main_returns_meanwhile; do
-        ends=19 GASNET_EXITTIMEOUT=60 job thread 2 testexit-ibv-par $case
+        ends=19 GASNET_EXITTIMEOUT=16 job thread 2 testexit-ibv-par $case
     done
-    with="receive thread" ends=11 GASNET_RCV_THREAD=1 GASNET_EXITTIMEOUT=60 job thread 2 testexit-ibv-par quit_told
+    with="receive thread" ends=11 GASNET_RCV_THREAD=1 GASNET_EXITTIMEOUT=16 job thread 2 testexit-ibv-par quit_told
     device thread softhca_soak 1
     device thread softhca_storm 2
     device thread tests/vapi/rules
