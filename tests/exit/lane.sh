@@ -15,7 +15,7 @@ mkfifo "$fifo" && exec 7<>"$fifo" || exit 1
 shopt -s nullglob
 
 ms() { echo $((${EPOCHREALTIME/[.,]/} / 1000)); }
-a_moment() { read -rt 0.005 -u 7; }
+a_moment() { ! read -rt 0.005 -u 7; } # true: loops end with it
 
 # --- what is left behind ---------------------------------------------------------------------------
 
@@ -123,7 +123,6 @@ until_true() { # COMMAND...
         running || return 1
         a_moment
     done
-    return 0
 }
 is_ready() { grep -q READY "$log"; }
 is_launcher() { [[ $(<"/proc/$pid/comm") == gasnetrun* ]]; } 2>/dev/null
