@@ -4,6 +4,7 @@
 #include "rules.h"
 #include "pair.h"
 #include "other/softhca/softhca.h"
+#include "tests/descriptors.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -144,15 +145,6 @@ static void orphan_does_not_stand_for_its_parent(struct side *s)
     CHECK_EQ(kill(orphan, SIGKILL), 0);
 }
 
-static int count_fds(void)
-{
-    int n = 0;
-    DIR *d = opendir("/proc/self/fd");
-    while (readdir(d)) n++;
-    closedir(d);
-    return n;
-}
-
 static long kilobytes(const char *what)
 {
     char line[256];
@@ -185,11 +177,11 @@ static void cycles_do_not_grow(struct side *s)
 {
     struct side t = {.is_a = s->is_a, .wire = s->wire, .other = s->other, .o = s->o};
     for (int i = 0; i < 20; i++) one_life(&t);
-    int fds = count_fds();
+    int fds = count_descriptors();
     long rss = kilobytes("VmRSS:"), size = kilobytes("VmSize:");
     for (int i = 0; i < 300; i++) one_life(&t);
     /* The answering thread closes the last ones; one of a peer's channel may stay in the cache. */
-    while (count_fds() > fds + 2) sched_yield();
+    while (count_descriptors() > fds + 2) sched_yield();
     CHECK(kilobytes("VmRSS:") < rss + 2048);
     CHECK(kilobytes("VmSize:") < size + 65536);
     meet(s);

@@ -3,8 +3,8 @@
 #include "rules.h"
 #include "pair.h"
 #include "other/softhca/softhca.h"
+#include "tests/descriptors.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -84,25 +84,17 @@ static void stopped_peer_holds_up_nobody(struct side *s)
     meet(s);
 }
 
-static int count_fds(void)
-{
-    int n = 0;
-    DIR *d = opendir("/proc/self/fd");
-    while (readdir(d)) n++;
-    closedir(d);
-    return n;
-}
-
 /* One to the other side and one from it; another host has one connection for both ways. */
 static void few_descriptors(struct side *s)
 {
-    int before = count_fds(), taken = sides_are_far() ? 1 : 2;
+    int before = count_descriptors(), taken = sides_are_far() ? 1 : 2;
     meet(s);
     connect_qp(s, &s->its);
     meet(s);
     write_and_send(s);
-    while (count_fds() < before + taken) sched_yield(); /* its connection may wait to be accepted */
-    CHECK_EQ(count_fds(), before + taken);
+    while (count_descriptors() < before + taken)
+        sched_yield(); /* its connection may wait to be accepted */
+    CHECK_EQ(count_descriptors(), before + taken);
     struct side more[3];
     for (int i = 0; i < 3; i++) {
         more[i] = *s;
@@ -113,7 +105,7 @@ static void few_descriptors(struct side *s)
         meet(s);
         write_and_send(&more[i]);
     }
-    CHECK_EQ(count_fds(), before + taken); /* however many QPs */
+    CHECK_EQ(count_descriptors(), before + taken); /* however many QPs */
     meet(s);
     for (int i = 0; i < 3; i++) {
         CHECK_EQ(ibv_destroy_qp(more[i].qp), 0);

@@ -4,10 +4,10 @@
  * What is left behind shows in descriptors: a device that still has something of ours is not
  * closed, and keeps its own.
  */
-#include <dirent.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "tests/descriptors.h"
 #include "tests/unit/check.h"
 
 /* The shim's own, which may be told that there is no memory. */
@@ -16,15 +16,6 @@ static bool no_memory;
 #define calloc(count, size) (no_memory ? NULL : calloc(count, size))
 
 #include "verbs_shim.h"
-
-static int descriptors(void)
-{
-    int count = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    while (readdir(folder)) count++;
-    closedir(folder);
-    return count;
-}
 
 /* Leaves room for so many descriptors more; -1: as many as there were. */
 static void leave_room(int room)
@@ -43,7 +34,7 @@ static void leave_room(int room)
  * whether it has. */
 static void test_until(bool (*make)(hca_t *), hca_t *hca, const char *what)
 {
-    int before = descriptors(), failed = 0;
+    int before = count_descriptors(), failed = 0;
     for (; failed < 20; failed++) {
         leave_room(failed);
         errno = 0;
@@ -52,7 +43,8 @@ static void test_until(bool (*make)(hca_t *), hca_t *hca, const char *what)
         leave_room(-1);
         if (made) break;
         check_each(error != 0, "%d: no errno", failed);
-        check_each(descriptors() == before, "%d: %d are left", failed, descriptors() - before);
+        check_each(count_descriptors() == before, "%d: %d are left", failed,
+                   count_descriptors() - before);
     }
     check_all("%s for which descriptors do not suffice leaves none", what);
     check(failed > 0 && failed < 20, "%d attempts fail, the next does not", failed);
@@ -107,22 +99,22 @@ int main(int argc, char **argv)
     check_begin(argc, argv);
     if (!make_hca(&hca)) return 1; /* what the software device has for all its life */
     hca_close(hca);
-    int before = descriptors();
+    int before = count_descriptors();
     test_until(make_hca, &hca, "a device");
-    int open = descriptors();
+    int open = count_descriptors();
     test_until(make_cq, &hca, "a completion queue");
     hca_destroy(made_cq);
-    check(descriptors() == open, "a completion queue ends with its own");
-    check(!hca_cq_create(hca, 1u << 30, true) && errno && descriptors() == open,
+    check(count_descriptors() == open, "a completion queue ends with its own");
+    check(!hca_cq_create(hca, 1u << 30, true) && errno && count_descriptors() == open,
           "one that is too large leaves none either");
     without_memory(hca);
-    check(descriptors() == open, "nor does what cannot be kept");
+    check(count_descriptors() == open, "nor does what cannot be kept");
     hca_close(hca);
-    check(descriptors() == before, "so that a device closes with its own");
+    check(count_descriptors() == before, "so that a device closes with its own");
     no_memory = true;
     bool made = make_hca(&hca);
     no_memory = false;
     if (made) hca_close(hca);
-    check(descriptors() == before, "as one does that cannot be kept");
+    check(count_descriptors() == before, "as one does that cannot be kept");
     return check_end();
 }
