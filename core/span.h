@@ -1,5 +1,5 @@
 /* span.h - a job that spans hosts tells the software verbs device which hosts these are, and
- * portals-conduit by which address this one is known.
+ * a network that calls hosts by their IPv4 addresses by which of them this one is known.
  *
  * Whoever started it: no launcher knows by which addresses its hosts reach each other.  Where a job
  * has real devices nobody looks at what is set here.
