@@ -181,6 +181,14 @@ static void overflow(const void *unused)
     }
 }
 
+static void as_rank_1(ptl_pid_t from, enum bits_selector selector)
+{
+    ptl_script_arrive(&(ptl_script_message_t){.from = from,
+                                              .entry = 39,
+                                              .bits = bits_pack(0, 0, BITS_AM, selector),
+                                              .header = bits_header(1, 1, 0)});
+}
+
 static void strangers(const void *which)
 {
     job_begin();
@@ -189,16 +197,10 @@ static void strangers(const void *which)
         request(1, 1, (message_t){.handler = H_SILENT}, BITS_AM, 0);
         break;
     case 1: /* another's name */
-        ptl_script_arrive(&(ptl_script_message_t){.from = 102,
-                                                  .entry = 39,
-                                                  .bits = bits_pack(0, 0, BITS_AM, BITS_REQRB),
-                                                  .header = bits_header(1, 1, 0)});
+        as_rank_1(102, BITS_REQRB);
         break;
     case 2: /* a Reply to nothing */
-        ptl_script_arrive(&(ptl_script_message_t){.from = 101,
-                                                  .entry = 39,
-                                                  .bits = bits_pack(0, 0, BITS_AM, BITS_REQSB),
-                                                  .header = bits_header(1, 1, 0)});
+        as_rank_1(101, BITS_REQSB);
         break;
     case 3: /* the same half twice */
         payload(1, 2048, 0, source, 100, BITS_RARAM);
