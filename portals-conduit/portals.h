@@ -45,8 +45,8 @@ bool net_portals_credits_valid(net_peer_t *peer, uint8_t byte);
 void net_portals_revoked(net_peer_t *peer, uint32_t word);
 void net_portals_returned(net_peer_t *peer, uint32_t word);
 
-/* A system message leaves; nobody waits for it unless it is for the core. */
-void net_portals_system(net_peer_t *peer, enum bits_message message, uint32_t word, uint32_t more);
+/* A system message leaves; nobody waits for it unless it is for the core.  False: it does not. */
+bool net_portals_system(net_peer_t *peer, enum bits_message message, uint32_t word, uint32_t more);
 
 /* A temporary descriptor of [start, start+length); PTL_INVALID_HANDLE and errno when refused.  Its
  * ticket is taken by the caller. */

@@ -181,19 +181,21 @@ enum net_result net_long(net_peer_t *peer, void *header, size_t length,
 /* ---- system messages ---------------------------------------------------------------------------
  */
 
-void net_portals_system(net_peer_t *peer, enum bits_message message, uint32_t word, uint32_t more)
+bool net_portals_system(net_peer_t *peer, enum bits_message message, uint32_t word, uint32_t more)
 {
     int error =
         PtlPutRegion(net_portals.sys_md, 0, 0, message == BITS_WORDS ? PTL_ACK_REQ : PTL_NO_ACK_REQ,
                      peer->id, NET_PT_AM, NET_AC, bits_system(message, word), 0,
                      bits_system_header(net_portals.rank, more));
     if (error != PTL_OK) net_portals_failed("a system message to", peer->rank, error);
+    return error == PTL_OK;
 }
 
 enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
 {
     atomic_fetch_add(&net_portals_rest.words_open, 1);
-    net_portals_system(peer, BITS_WORDS, (uint32_t)word0, (uint32_t)word1);
+    if (!net_portals_system(peer, BITS_WORDS, (uint32_t)word0, (uint32_t)word1))
+        atomic_fetch_sub(&net_portals_rest.words_open, 1); /* nothing will acknowledge it */
     return NET_POSTED;
 }
 

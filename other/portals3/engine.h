@@ -136,7 +136,7 @@ struct ptli_operation {
     bool fast;
     uint8_t answer; /* PTLI_ACK, PTLI_DONE once known */
     bool asks_ack;
-    bool fails_by_ack; /* SEND_END, which tells of a failure, is disabled: the ACK does */
+    bool failure_told; /* by SEND_END; else the ACK tells of it */
     ptl_size_t answer_length;
     ptl_handle_md_t md_handle; /* of the source, for an ACK after it was let go */
     uint32_t md_serial;

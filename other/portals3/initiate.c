@@ -178,7 +178,6 @@ int ptli_put(struct ptli_asked *asked, ptl_ack_req_t ack)
     operation->md_serial = md->slot.serial;
     /* Without a queue the ACK could only be thrown away. */
     operation->asks_ack = ack == PTL_ACK_REQ && md->eq;
-    operation->fails_by_ack = operation->asks_ack && md->user.options & PTL_MD_EVENT_END_DISABLE;
     answered = operation->asks_ack || is_long;
     operation->waits = PTLI_WAITS_MESSAGE | (answered ? PTLI_WAITS_ANSWER : 0);
     ptli_md_hold(md);

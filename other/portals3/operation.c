@@ -39,6 +39,8 @@ struct ptli_operation *ptli_operation_find(struct ptli_engine *engine, uint64_t 
 static void send_end(struct ptli_engine *engine, struct ptli_operation *operation)
 {
     operation->told.fail = operation->status == PTLI_OK ? PTL_NI_OK : PTL_NI_FAIL;
+    operation->failure_told =
+        operation->status != PTLI_OK && !(operation->md->user.options & PTL_MD_EVENT_END_DISABLE);
     ptli_log(engine, operation->md, PTL_EVENT_SEND_END, &operation->told);
     ptli_md_release(engine, operation->md, &operation->told);
     operation->md = NULL;
@@ -67,7 +69,8 @@ static void ack(struct ptli_engine *engine, struct ptli_operation *operation)
 {
     struct ptli_md *md = ptli_pool_find(&engine->mds, operation->md_handle);
     const struct ptli_told told =
-        answer_told(operation, operation->answer_length, operation->message.header.remote_offset);
+        answer_told(operation, operation->status == PTLI_OK ? operation->answer_length : 0,
+                    operation->message.header.remote_offset);
     if (!md || md->slot.serial != operation->md_serial || md->rules.inactive || !md->eq) {
         ptli_drop(engine, operation->peer->id, 0, "an ACK for an MD that no longer takes it");
         return;
@@ -78,13 +81,15 @@ static void ack(struct ptli_engine *engine, struct ptli_operation *operation)
     ptli_md_settle(engine, md, &told);
 }
 
+/* Of one that asked for an ACK one event tells how it ended: the ACK, or a SEND_END that failed. */
 static void advance_put(struct ptli_engine *engine, struct ptli_operation *operation)
 {
     bool answered = !(operation->waits & PTLI_WAITS_ANSWER);
     if (operation->waits & (PTLI_WAITS_MESSAGE | PTLI_WAITS_TRANSFER)) return;
     if (operation->md && (answered || !operation->is_long)) send_end(engine, operation);
     if (!answered) return;
-    if (operation->status == PTLI_OK ? operation->answer == PTLI_ACK : operation->fails_by_ack)
+    if (operation->status == PTLI_OK ? operation->answer == PTLI_ACK
+                                     : operation->asks_ack && !operation->failure_told)
         ack(engine, operation);
     ptli_operation_give(engine, operation);
 }

@@ -264,6 +264,63 @@ static void endings(void)
     check_all("every put under way when its peer dies has one SEND_END");
 }
 
+/* Numbered by their match bits. */
+static void put_acked(ptl_handle_md_t md, int number)
+{
+    OK(PtlPutRegion(md, 0, number % 3 ? 8 : LONG, PTL_ACK_REQ, peer, 5, 0, (ptl_match_bits_t)number,
+                    0, 0));
+    for (uint32_t i = check_below(4); i > 0; i--) PtlProgress(ni, 0);
+}
+
+/* Whether SEND_END is logged or not, and if so before its peer died or not, a put that asked for an
+ * ACK, and would have got it, has an ACK that went well or one event that tells of its failure. */
+static void acknowledged(unsigned options, bool publish)
+{
+    int late = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        const ptl_process_id_t anybody = {PTL_NID_ANY, PTL_PID_ANY};
+        int acks[OPERATIONS] = {0}, failures[OPERATIONS] = {0}, sent[OPERATIONS] = {0};
+        ptl_event_t event;
+        ptl_handle_md_t md, target;
+        ptl_handle_me_t me;
+        ptl_handle_eq_t eq;
+        open_all(false, publish);
+        OK(PtlMEAttach(ni, 5, anybody, 0, ~0ull, PTL_UNLINK, PTL_INS_AFTER, &me));
+        OK(PtlMDAttach(me,
+                       (ptl_md_t){lent, ROOM, PTL_MD_THRESH_INF, 0,
+                                  PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE |
+                                      PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE,
+                                  NULL, PTL_EQ_NONE},
+                       PTL_RETAIN, &target));
+        OK(PtlEQAlloc(ni, 1000, PTL_EQ_HANDLER_NONE, &eq));
+        OK(PtlMDBind(ni,
+                     (ptl_md_t){mine, ROOM, PTL_MD_THRESH_INF, 0,
+                                PTL_MD_EVENT_START_DISABLE | options, NULL, eq},
+                     PTL_RETAIN, &md));
+        for (int i = 0; i < OPERATIONS; i++) put_acked(md, i);
+        mirror_break();
+        while (PtlEQGet(eq, &event) == PTL_OK) {
+            bool well = event.ni_fail_type == PTL_NI_OK, ack = event.type == PTL_EVENT_ACK;
+            if (well && ack) acks[event.match_bits]++;
+            if (well && !ack) sent[event.match_bits]++;
+            if (!well) failures[event.match_bits]++;
+            late += !well && ack && sent[event.match_bits];
+            check_each(well || !ack || event.mlength == 0, "round %d: a failure of %llu bytes",
+                       round, (unsigned long long)event.mlength);
+        }
+        for (int i = 0; i < OPERATIONS; i++)
+            check_each(acks[i] + failures[i] == 1, "round %d: put %d: %d ACKs, %d failures", round,
+                       i, acks[i], failures[i]);
+        OK(PtlMDUnlink(md));
+        OK(PtlMDUnlink(target));
+        OK(PtlEQFree(eq));
+        close_all(round);
+    }
+    check_each(late > 0 || options, "none failed after it was sent");
+    check_all("every put that asks for an ACK%s%s ends once, well or badly",
+              options ? " alone" : "", publish ? ", by a published list" : "");
+}
+
 int main(int argc, char **argv)
 {
     check_begin(argc, argv);
@@ -272,5 +329,9 @@ int main(int argc, char **argv)
         deaths(thread);
     }
     endings();
+    for (int publish = 0; publish < 2; publish++) {
+        acknowledged(0, publish);
+        acknowledged(PTL_MD_EVENT_END_DISABLE, publish);
+    }
     return check_end();
 }

@@ -89,6 +89,11 @@ void job_end(const char *what)
 {
     gasnetc_poll();
     check(nothing_is_lost(), "%s: all tickets, chunks, credits and descriptors are back", what);
+    job_drop();
+}
+
+void job_drop(void)
+{
     unit_job_end();
     net_close();
     ptl_script_reset();

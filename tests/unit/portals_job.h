@@ -39,6 +39,8 @@ extern unsigned descriptors; /* of libportals, when the job begins */
 void job_begin(void);
 /* All that was taken must be there again, but for what is in hand for the next Request. */
 void job_end(const char *what);
+/* The same where something has failed, and is kept. */
+void job_drop(void);
 
 bool counter_done(void);
 

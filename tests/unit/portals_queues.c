@@ -240,6 +240,58 @@ static void half_a_reply(void)
     job_end("half a Reply");
 }
 
+/* A failure was told by name, and ends the job. */
+static void told(const char *what, const char *name)
+{
+    check(gasnetc_exit_pending == GASNETC_EXIT_FAILURE && strstr(gasneti_failure(), what), "%s: %s",
+          name, gasneti_failure());
+    gasnetc_exit_pending = 0;
+}
+
+/* Whoever ends waits for its words alone, and for none that cannot be acknowledged any more. */
+static void lost_words(void)
+{
+    job_begin();
+    ptl_script_forget();
+    net_sys(&gasnetc_peers[1].net, 4, 99);
+    net_sys(&gasnetc_peers[2].net, 4, 99);
+    ptl_script_failed(ptl_script_op(0));
+    gasnetc_poll_sends();
+    check(!net_quiet(), "PO-X of two words one has failed");
+    ptl_script_failed(ptl_script_op(1));
+    gasnetc_poll_sends();
+    check(net_quiet(), "PO-X nobody waits for words that failed");
+    ptl_script_refuses = true;
+    net_sys(&gasnetc_peers[1].net, 4, 99);
+    check(net_quiet(), "PO-X nor for one that never left");
+    told("a system message to rank 1", "PO-X which is told of");
+    job_end("lost words");
+}
+
+/* From wherever a put leaves, and whatever was told of it before, it says that it failed. */
+static void failed_puts(void)
+{
+    static const char *const from[] = {"PutSrc", "PutSB", "a temporary descriptor",
+                                       "a temporary descriptor, after it was sent"};
+    for (int i = 0; i < 4; i++) {
+        job_begin();
+        char *there = unit_segment(1), *here = unit_segment(0);
+        ptl_script_forget();
+        if (i == 0) gasnetc_rdma_put_bulk(1, there, here, 64, &counter);
+        if (i == 1) gasnetc_rdma_put(1, there, source, 64, &counter);
+        if (i >= 2) gasnetc_rdma_put_bulk(1, there, source, 5000, &counter);
+        if (i == 3) ptl_script_sent(ptl_script_op(0));
+        net_reap();
+        check_each(!gasnetc_exit_pending, "nothing has failed yet");
+        ptl_script_failed(ptl_script_op(0));
+        net_reap();
+        check_each(!counter_done(), "a put that failed is not complete");
+        told("a put to rank 1", from[i]);
+        job_drop();
+    }
+    check_all("no put that failed counts as complete");
+}
+
 int main(int argc, char **argv)
 {
     check_begin(argc, argv);
@@ -250,5 +302,7 @@ int main(int argc, char **argv)
     sleeping();
     broken();
     half_a_reply();
+    lost_words();
+    failed_puts();
     return check_end();
 }

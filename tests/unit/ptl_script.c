@@ -46,7 +46,7 @@ static struct {
 } kept[KEPT];
 static unsigned kept_count;
 
-bool ptl_script_hold_unlinks, ptl_script_no_space;
+bool ptl_script_hold_unlinks, ptl_script_no_space, ptl_script_refuses;
 
 static void __attribute__((noreturn)) broken(const char *what)
 {
@@ -141,7 +141,12 @@ void ptl_script_got(ptl_script_op_t *op, const void *bytes)
 
 void ptl_script_failed(ptl_script_op_t *op)
 {
-    log_op(op, op->kind == PTL_SCRIPT_GET ? PTL_EVENT_REPLY_END : PTL_EVENT_SEND_END, PTL_NI_FAIL);
+    bool told = op->events || disabled(&op->from, PTL_EVENT_SEND_END); /* SEND_END does not tell */
+    log_op(op,
+           op->kind == PTL_SCRIPT_GET ? PTL_EVENT_REPLY_END
+           : op->ack && told          ? PTL_EVENT_ACK
+                                      : PTL_EVENT_SEND_END,
+           PTL_NI_FAIL);
 }
 
 int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler, ptl_handle_eq_t *out)
@@ -295,6 +300,7 @@ int PtlPutRegion(ptl_handle_md_t md, ptl_size_t offset, ptl_size_t length, ptl_a
                  ptl_match_bits_t bits, ptl_size_t there, ptl_hdr_data_t header)
 {
     (void)ac;
+    if (ptl_script_refuses) return PTL_NO_SPACE;
     ptl_script_op_t *op = start(PTL_SCRIPT_PUT, md, offset, length);
     op->ack = ack == PTL_ACK_REQ;
     op->target = target;
@@ -417,7 +423,7 @@ void ptl_script_reset(void)
     memset(eqs, 0, sizeof eqs);
     memset(heads, 0, sizeof heads);
     made_ops = forgotten = kept_count = 0;
-    ptl_script_hold_unlinks = ptl_script_no_space = false;
+    ptl_script_hold_unlinks = ptl_script_no_space = ptl_script_refuses = false;
 }
 
 int PtlInit(int *interfaces)

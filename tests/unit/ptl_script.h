@@ -64,6 +64,8 @@ extern ptl_sr_value_t ptl_script_breaks;
 unsigned ptl_script_descriptors(void), ptl_script_entries(void);
 /* PtlMDBind refuses as long as it is set. */
 extern bool ptl_script_no_space;
+/* PtlPutRegion refuses as long as it is set. */
+extern bool ptl_script_refuses;
 /* Everything is gone: as before PtlInit. */
 void ptl_script_reset(void);
 
