@@ -81,14 +81,14 @@ HOT void post(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, u
     for (;;) {
         gasneti_lock(&peer->lock);
         bool needs_room = false;
+        enum net_result result = NET_NO_CREDIT;
         if (!NET_OWN_FLOW && kind == HIDDEN_REPLY && !gasnetc_credits_overdue(credits)) break;
         if (!NET_OWN_FLOW && kind == REQUEST && !gasnetc_credits_take(credits, &needs_room)) {
             peer->counts->stalls_credits++;
         } else {
             uint8_t carried = NET_OWN_FLOW ? 0 : gasnetc_credits_carry(credits, own);
             header->credits = carried;
-            enum net_result result =
-                net_am(&peer->net, bytes, region, length, needs_room, answers, &sent);
+            result = net_am(&peer->net, bytes, region, length, needs_room, answers, &sent);
             if (result == NET_POSTED) {
                 if (!NET_OWN_FLOW) gasnetc_credits_carried(credits, carried, own);
                 count_sent(peer->counts, am, kind, in_bbuf);
@@ -99,7 +99,7 @@ HOT void post(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, u
             if (!NET_OWN_FLOW && kind == REQUEST) gasnetc_credits_untake(credits, needs_room);
         }
         gasneti_unlock(&peer->lock);
-        gasnetc_stall(kind != REQUEST);
+        gasnetc_stall_at(peer, result, kind != REQUEST);
     }
     gasneti_unlock(&peer->lock);
     if (in_bbuf) gasnetc_bbuf_free(bytes);
@@ -168,7 +168,7 @@ static void send_pair(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool r
             gasnetc_count_stall(peer, result);
         gasneti_unlock(&peer->lock);
         if (result == NET_POSTED) break;
-        gasnetc_stall(!request);
+        gasnetc_stall_at(peer, result, !request);
     }
     while (!gasnetc_counter_done(&local)) gasnetc_stall(!request);
 }

@@ -104,27 +104,32 @@ void gasnetc_exit_start_clock(void)
 
 /* ---- messages between the nodes -------------------------------------------------------------- */
 
-static bool try_send(uint32_t node, const gasnetc_exit_action_t *action)
+static enum net_result try_send(uint32_t node, const gasnetc_exit_action_t *action)
 {
     gasnetc_peer_t *peer = &gasnetc_peers[node];
     gasneti_lock(&peer->lock);
     enum net_result result = net_sys(&peer->net, action->message, action->code);
     gasneti_unlock(&peer->lock);
-    return result == NET_POSTED;
+    return result;
 }
 
 /* By turns: a node that was never spoken to is connected now, all of them at the same time, and one
- * that is gone holds nobody up. */
+ * that is gone holds nobody up; naps are taken once for all. */
 static void send_to(uint32_t *nodes, uint32_t count, const gasnetc_exit_action_t *action)
 {
     double deadline = gasneti_ending() ? exit_deadline() : gasnetc_clock() + exit_timeout();
-    for (;;) {
+    for (unsigned turn = 0;; turn++) {
         uint32_t left = 0;
-        for (uint32_t i = 0; i < count; i++)
-            if (!try_send(nodes[i], action)) nodes[left++] = nodes[i];
+        bool connecting = false;
+        for (uint32_t i = 0; i < count; i++) {
+            enum net_result result = try_send(nodes[i], action);
+            if (result == NET_CONNECTING) connecting = true;
+            if (result != NET_POSTED) nodes[left++] = nodes[i];
+        }
         count = left;
         if (!count || gasnetc_clock() >= deadline) return;
         gasnetc_poll_sends();
+        if (connecting) gasnetc_nap(turn);
     }
 }
 

@@ -63,4 +63,8 @@ static inline void gasnetc_count_stall(gasnetc_peer_t *peer, enum net_result res
         peer->counts->stalls_credits++;
 }
 
+/* One turn of waiting until it may be tried again; no lock held.  As gasnetc_stall, which see, and
+ * a nap where the peer is being connected (poll.c). */
+void gasnetc_stall_at(const gasnetc_peer_t *peer, enum net_result result, bool in_handler);
+
 #endif

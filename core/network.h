@@ -16,12 +16,11 @@
  *   - net_open ... net_meet and net_close are made by one thread while no other is inside.
  * In SEQ and PARSYNC libraries the locks are empty and all of this is trivially so.
  *
- * No call blocks, except those of start-up; but one that answers NET_CONNECTING may have slept for
- * up to 2 ms.  A call that finds no room answers NET_BUSY (or NET_DRY, or NET_CONNECTING) and has
- * changed nothing; the caller reaps and tries again.  A network that loses a peer or its device
- * calls gasneti_failed with the operation, the peer and the cause in words, and goes on as if all
- * were well, but never completes what failed: while a job ends peers disappear, and only the core
- * knows.
+ * No call blocks, except those of start-up.  A call that finds no room answers NET_BUSY (or
+ * NET_DRY, or NET_CONNECTING) and has changed nothing; the caller reaps and tries again, after a
+ * nap where a peer is being connected.  A network that loses a peer or its device calls
+ * gasneti_failed with the operation, the peer and the cause in words, and goes on as if all were
+ * well, but never completes what failed: while a job ends peers disappear, and only the core knows.
  *
  * To write a fourth network: copy the list of functions below into a folder, begin with net_open
  * and net_am, and run tests/unit (which has such a network, driven by a script).

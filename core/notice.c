@@ -69,7 +69,7 @@ void gasnetc_notice_put(uint32_t node, uint32_t index, uint64_t word)
         if (result != NET_POSTED) gasnetc_count_stall(peer, result);
         gasneti_unlock(&peer->lock);
         if (result == NET_POSTED) return;
-        gasnetc_stall(false);
+        gasnetc_stall_at(peer, result, false);
     }
 }
 

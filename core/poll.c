@@ -142,6 +142,26 @@ void gasneti_wait_poll(void)
     gasnetc_poll();
 }
 
+/* Threads that connect peers, here and there, need the processors more than who waits for them:
+ * moments that grow to 2 ms. */
+void gasnetc_nap(unsigned turn)
+{
+    const struct timespec moment = {.tv_nsec = turn < 20 ? 50000L << turn / 4 : 2000000L};
+    nanosleep(&moment, NULL);
+}
+
+void gasnetc_stall_at(const gasnetc_peer_t *peer, enum net_result result, bool in_handler)
+{
+    static GASNETI_OF_THREAD const gasnetc_peer_t *last;
+    static GASNETI_OF_THREAD unsigned turns;
+    if (result == NET_CONNECTING) {
+        turns = peer == last ? turns + 1 : 0;
+        last = peer;
+        gasnetc_nap(turns);
+    }
+    gasnetc_stall(in_handler);
+}
+
 /* At the end of a large job the processors are few, and needed by those who have something to do.
  */
 static void wait_ending(void)

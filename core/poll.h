@@ -41,6 +41,10 @@ void gasnetc_poll_ending(void);
 /* While the job ends: only reaps. */
 void gasnetc_poll_sends(void);
 
+/* Who waits for peers that are being connected sleeps so in each of its turns, which count from 0.
+ */
+void gasnetc_nap(unsigned turn);
+
 /* How many polls in a row may find nothing before the processor is given away. */
 void gasnetc_poll_set_patience(unsigned turns);
 

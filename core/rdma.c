@@ -74,7 +74,7 @@ static inline void post_put(gasnetc_peer_t *peer, uintptr_t dst, const void *src
         if (__builtin_expect(result != NET_POSTED, 0)) gasnetc_count_stall(peer, result);
         gasneti_unlock(&peer->lock);
         if (__builtin_expect(result == NET_POSTED, 1)) return;
-        gasnetc_stall(in_handler);
+        gasnetc_stall_at(peer, result, in_handler);
     }
 }
 
@@ -89,7 +89,7 @@ static inline void post_get(gasnetc_peer_t *peer, void *dst, const net_region_t 
         if (__builtin_expect(result != NET_POSTED, 0)) gasnetc_count_stall(peer, result);
         gasneti_unlock(&peer->lock);
         if (__builtin_expect(result == NET_POSTED, 1)) return;
-        gasnetc_stall(false);
+        gasnetc_stall_at(peer, result, false);
     }
 }
 

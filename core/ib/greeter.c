@@ -18,7 +18,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "core/clock.h"
 #include "core/ib/connect.h"
@@ -179,16 +178,6 @@ static void ring(void)
     net_ib_datagrams_wake();
 }
 
-/* The thread, and others' threads, need the processors more than whoever waits for them: moments
- * that grow to 2 ms, beginning anew with each peer. */
-static atomic_uint naps;
-static void nap(void)
-{
-    unsigned n = atomic_fetch_add(&naps, 1) / 4;
-    const struct timespec moment = {.tv_nsec = n < 5 ? 50000L << n : 2000000L};
-    nanosleep(&moment, NULL);
-}
-
 void net_ib_knock(net_peer_t *peer)
 {
     if (peer->turn == &net_ib_closed) peer->turn = net_ib_am(peer);
@@ -197,7 +186,6 @@ void net_ib_knock(net_peer_t *peer)
     switch (atomic_load(wish)) {
     case NOTHING:
         atomic_store(wish, CONNECT);
-        atomic_store(&naps, 0);
         ring();
         break;
     case UNANSWERED:
@@ -206,9 +194,6 @@ void net_ib_knock(net_peer_t *peer)
                        "GASNET_QP_TIMEOUT and GASNET_QP_RETRY_COUNT say how long to try; "
                        "GASNET_CONNECT_STATIC=1 connects everybody at start-up",
                        gasneti_rank_name(peer->rank), greeter.patience.give_up);
-        break;
-    default:
-        nap();
     }
 }
 

@@ -193,7 +193,7 @@ bool net_ib_reply_room_indirect(net_peer_t *peer, const net_qp_t *qp);
 /* net_drain, where the queue is shared. */
 void net_ib_shared_drain(void);
 
-/* Connects a peer that is not, or goes on waiting for that; peer's lock held. */
+/* Has a peer connected that is not; never waits.  Peer's lock held. */
 void net_ib_knock(net_peer_t *peer);
 
 /* None is spare: takes what new connections have brought along; one of these, or NULL. */

@@ -1,6 +1,6 @@
 /* exit_engine.c - the exit engine of PAR with several threads inside (IB-X2, IB-X4, IB-X5): who
  * acts upon a note, whose message must leave first, whom a signal reaches, how often a failure is
- * told.
+ * told, how often it sleeps for peers that are being connected.
  *
  * core/exit.c, exit_signals.c and report.c are the real ones; the rest of a job is played here.  A
  * scene runs in a process of its own and says on standard error what came of it.
@@ -45,7 +45,13 @@ static struct {
     atomic_bool disturb;  /* a signal whose handler exits comes while this process ends */
     atomic_int resting;   /* threads that wait for the end of the process */
     int others;           /* who will, before it ends */
+    int connecting;       /* so often each peer is still being connected */
+    unsigned naps;        /* taken for that */
 } scene;
+
+enum { SIZE = 3, ME = 1, MANY = 1000, POLLERS = 4 };
+
+static int tried[MANY]; /* by peer, while that one was being connected */
 
 static void say(const char *text)
 {
@@ -54,7 +60,12 @@ static void say(const char *text)
 
 enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
 {
-    (void)peer, (void)word1;
+    (void)word1;
+    int *tries = &tried[gasnetc_peer_of(peer) - gasnetc_peers];
+    if (*tries < scene.connecting) {
+        ++*tries;
+        return NET_CONNECTING;
+    }
     if (word0 == GASNETC_EXIT_CANDIDATE) atomic_store(&scene.wanted, true);
     if (word0 != GASNETC_EXIT_ANSWER) return NET_POSTED;
     atomic_store(&scene.refused, true);
@@ -68,8 +79,11 @@ bool net_quiet(void)
     return true;
 }
 
+/* In a scene with connections those who are told to end answer at once. */
 void gasnetc_poll_ending(void)
 {
+    for (uint32_t node = 1; scene.connecting && node < MANY; node++)
+        gasnetc_exit_system_message(node, GASNETC_EXIT_ANSWER, 0);
     if (atomic_load(&scene.refused)) atomic_fetch_add(&scene.turns, 1);
     if (atomic_load(&scene.disturb)) raise(SIGUSR1);
     sched_yield();
@@ -78,6 +92,11 @@ void gasnetc_poll_ending(void)
 void gasnetc_poll_sends(void)
 {
     sched_yield();
+}
+
+void gasnetc_nap(unsigned turn)
+{
+    scene.naps += turn == scene.naps;
 }
 
 int pause(void)
@@ -90,9 +109,12 @@ int pause(void)
 void bootstrap_fini(int code)
 {
     char line[100];
-    snprintf(line, sizeof line, "leaves with %d%s%s\n", code,
+    snprintf(line, sizeof line, "leaves with %d%s%s", code,
              atomic_load(&scene.answered) ? ", has answered" : "",
              atomic_load(&scene.told) ? ", the client was told" : "");
+    if (scene.connecting)
+        snprintf(line + strlen(line), sizeof line - strlen(line), ", %u naps", scene.naps);
+    strcat(line, "\n");
     say(line);
 }
 
@@ -140,8 +162,6 @@ void gasnetc_bbuf_fini(void) {}
 /* ---- scenes -----------------------------------------------------------------------------------
  */
 
-enum { SIZE = 3, ME = 1, POLLERS = 4 };
-
 /* The thread sanitizer keeps a signal back while a handler runs. */
 #ifdef __SANITIZE_THREAD__
 enum { ALARMS_COME = false };
@@ -149,15 +169,20 @@ enum { ALARMS_COME = false };
 enum { ALARMS_COME = true };
 #endif
 
-static void begin(double timeout)
+static void begin_as(uint32_t rank, uint32_t size, double timeout)
 {
-    static gasnetc_peer_t peers[SIZE];
+    static gasnetc_peer_t peers[MANY];
     gasnetc_peers = peers;
-    gasnetc_job = (struct bootstrap_job){.rank = ME, .size = SIZE};
+    gasnetc_job = (struct bootstrap_job){.rank = rank, .size = size};
     gasnetc_phase = GASNETC_ATTACHED;
     gasnetc_params.exit_timeout = timeout;
-    gasneti_report_init(ME, SIZE, NULL);
+    gasneti_report_init(rank, size, NULL);
     gasnetc_exit_init();
+}
+
+static void begin(double timeout)
+{
+    begin_as(ME, SIZE, timeout);
 }
 
 static void start(void *(*run)(void *))
@@ -275,6 +300,15 @@ static void two_fail_all_poll(const void *unused)
     poll_on(NULL);
 }
 
+/* Who must reach many that were never spoken to sleeps once a turn, not once for each of them. */
+static void orders_to_strangers(const void *unused)
+{
+    (void)unused;
+    begin_as(0, MANY, 20);
+    scene.connecting = 5;
+    gasnet_exit(0);
+}
+
 /* Two threads fail together, again and again: the text is that of one. */
 static pthread_barrier_t together;
 static void *fails(void *word)
@@ -336,6 +370,8 @@ int main(int argc, char **argv)
              "the client is told\nhas the job ended\n");
     play("IB-X2 a handler that exits while this thread does ends the job, with the first code",
          exits_within_exit, 0, "has the job ended\n");
+    play("IB-X4 in a turn for 999 peers that are being connected it sleeps once",
+         orders_to_strangers, 0, "leaves with 0, 5 naps\n");
     char line[200], host[64] = "";
     gethostname(host, sizeof host - 1);
     snprintf(line, sizeof line,

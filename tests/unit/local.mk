@@ -48,6 +48,10 @@ tests_unit_exit_engine_LDADD = tests/unit/libcheck.a other/tools/libtools.la -lp
 check_PROGRAMS += tests/unit/handshake
 tests_unit_handshake_SOURCES = tests/unit/handshake.c core/ib/handshake.c
 tests_unit_handshake_LDADD = tests/unit/libcheck.a
+check_PROGRAMS += tests/unit/greeter
+tests_unit_greeter_SOURCES = tests/unit/greeter.c core/ib/greeter.c core/ib/handshake.c
+tests_unit_greeter_CPPFLAGS = $(ibv_conduit_cppflags) -DGASNET_SEQ
+tests_unit_greeter_LDADD = tests/unit/libcheck.a $(VERBS_LIBS) -lpthread
 
 check_PROGRAMS += tests/unit/amrdma tests/unit/amrdma_sim
 tests_unit_amrdma_SOURCES = tests/unit/amrdma.c core/ib/amrdma.h core/ib/amrdma.c
@@ -80,7 +84,7 @@ tests_unit_softhca_remote_LDADD = tests/unit/libcheck.a
 # On the scripted network.
 check_PROGRAMS += tests/unit/am_engine tests/unit/am_flow tests/unit/am_loopback \
 	tests/unit/am_malformed tests/unit/am_wire tests/unit/handlers tests/unit/params \
-	tests/unit/params_init tests/unit/rdma_engine tests/unit/notice
+	tests/unit/params_init tests/unit/rdma_engine tests/unit/notice tests/unit/connecting
 # With the Extended API above.
 check_PROGRAMS += tests/unit/synchronisation
 tests_unit_synchronisation_SOURCES = tests/unit/synchronisation.c tests/synchronisation_rows.h extended-ref/handles.c \
@@ -114,6 +118,9 @@ tests_unit_reference_LDADD = tests/unit/libcheck.a
 tests_unit_notice_SOURCES = tests/unit/notice.c
 tests_unit_notice_CPPFLAGS = $(unit_cppflags)
 tests_unit_notice_LDADD = $(unit_ldadd)
+tests_unit_connecting_SOURCES = tests/unit/connecting.c
+tests_unit_connecting_CPPFLAGS = $(unit_cppflags)
+tests_unit_connecting_LDADD = $(unit_ldadd)
 tests_unit_am_engine_SOURCES = tests/unit/am_engine.c
 tests_unit_am_engine_CPPFLAGS = $(unit_cppflags)
 tests_unit_am_engine_LDADD = $(unit_ldadd)

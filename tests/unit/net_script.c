@@ -266,13 +266,17 @@ static void check_remote(const char *call, uint64_t start, const net_key_t *key,
         net_script_broken("%s of %zu bytes", call, length);
 }
 
-static bool busy(void)
+static enum net_result answer(void)
 {
-    if (!net_script.busy) return false;
-    net_script.busy--;
+    if (!net_script.connecting && !net_script.busy) return NET_POSTED;
     net_script.busy_answers++;
     idle = 0;
-    return true;
+    if (!net_script.connecting) {
+        net_script.busy--;
+        return NET_BUSY;
+    }
+    net_script.connecting--;
+    return NET_CONNECTING;
 }
 
 static void launch(const gasnetc_sent_t *sent)
@@ -292,7 +296,8 @@ enum net_result net_script_put(net_peer_t *peer, uint64_t dst, const net_key_t *
 {
     check_remote("net_put", dst, key, length);
     check_local("net_put", src, local, length);
-    if (busy()) return NET_BUSY;
+    enum net_result result = answer();
+    if (result != NET_POSTED) return result;
     net_script_event_t *event = record(NET_SCRIPT_PUT, peer->rank);
     event->order = order;
     event->local = src;
@@ -311,7 +316,8 @@ enum net_result net_script_get(net_peer_t *peer, void *dst, const net_region_t *
     check_remote("net_get", src, key, length);
     if (!local) net_script_broken("net_get without a local region");
     check_local("net_get", dst, local, length);
-    if (busy()) return NET_BUSY;
+    enum net_result result = answer();
+    if (result != NET_POSTED) return result;
     net_script_event_t *event = record(NET_SCRIPT_GET, peer->rank);
     event->local = dst;
     event->remote = src;
@@ -335,7 +341,8 @@ enum net_result net_script_am(net_peer_t *peer, void *data, const net_region_t *
     if (length == 0 || length > net_script.caps.am_max)
         net_script_broken("net_am of %zu bytes", length);
     check_local("net_am", data, local, length);
-    if (busy()) return NET_BUSY;
+    enum net_result result = answer();
+    if (result != NET_POSTED) return result;
     net_script_event_t *event = record(NET_SCRIPT_AM, peer->rank);
     event->local = data;
     event->length = length;
@@ -355,7 +362,8 @@ enum net_result net_script_am(net_peer_t *peer, void *data, const net_region_t *
 enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
 {
     uint64_t words[2] = {word0, word1};
-    if (busy()) return NET_BUSY;
+    enum net_result result = answer();
+    if (result != NET_POSTED) return result;
     net_script_event_t *event = record(NET_SCRIPT_SYS, peer->rank);
     event->length = sizeof words;
     event->bytes = copy_of(words, sizeof words);

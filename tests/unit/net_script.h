@@ -23,7 +23,7 @@ enum net_script_kind {
     NET_SCRIPT_KINDS
 };
 
-/* One call that was made, in order.  Postings answered NET_BUSY are only counted. */
+/* One call that was made, in order.  Postings answered refused are only counted. */
 typedef struct net_script_event {
     enum net_script_kind kind;
     uint32_t rank;
@@ -45,6 +45,7 @@ typedef struct net_script {
     /* Orders. */
     struct net_caps caps;      /* what net_open tells */
     unsigned busy;             /* so many postings are answered NET_BUSY before the next is taken */
+    unsigned connecting;       /* so many, NET_CONNECTING, ahead of those */
     bool hold;                 /* nothing completes except by net_script_complete */
     bool no_spare;             /* net_refill moves the message */
     unsigned drains;           /* calls of net_drain */
@@ -52,11 +53,11 @@ typedef struct net_script {
     void (*on_reap)(void);     /* begins each net_reap: one turn of any waiting loop */
     void (*on_arrivals)(void); /* begins each net_arrivals: a turn that may run handlers */
     /* Answers. */
-    unsigned busy_answers, reaps, polls;
-    unsigned pool_turns;             /* uses of the common pool of spare buffers */
-    unsigned regions;                /* registered now */
-    int buffers[64];                 /* AM receive buffers posted, by rank; counts from 0 */
-    int fewest[64], most_posted[64]; /* extremes of these */
+    unsigned busy_answers, reaps, polls; /* busy_answers: all refusals */
+    unsigned pool_turns;                 /* uses of the common pool of spare buffers */
+    unsigned regions;                    /* registered now */
+    int buffers[64];                     /* AM receive buffers posted, by rank; counts from 0 */
+    int fewest[64], most_posted[64];     /* extremes of these */
 } net_script_t;
 
 extern net_script_t net_script;
