@@ -199,8 +199,11 @@ enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
     return NET_POSTED;
 }
 
-/* Whoever ends must not take along what is still to be sent. */
+/* Whoever ends must not take along what is still to be sent: its own words, and what others wait
+ * for, who would be told only when they notice that it is gone. */
 bool net_quiet(void)
 {
-    return atomic_load(&net_portals_rest.words_open) == 0;
+    ptl_sr_value_t answers;
+    if (atomic_load(&net_portals_rest.words_open) != 0) return false;
+    return PtlNIStatus(net_portals.ni, PTL_SR_ANSWERS, &answers) != PTL_OK || answers == 0;
 }

@@ -163,8 +163,7 @@ static void put(struct ptli_engine *engine, struct ptli_operation *operation,
         make_answer(engine, operation, header, put_answer(header, match.md), match.mlength);
         operation->told = *told;
     }
-    if (header->flags & PTLI_LONG && match.mlength > 0) {
-        operation->role = PTLI_ROLE_TAKING;
+    if (operation && operation->role == PTLI_ROLE_TAKING) {
         operation->kind = PTL_EVENT_PUT_END;
         operation->md = match.md;
         operation->waits = PTLI_WAITS_TRANSFER;
@@ -184,7 +183,6 @@ static void give(struct ptli_engine *engine, struct ptli_operation *operation,
                  const struct ptli_told *told)
 {
     make_answer(engine, operation, header, PTLI_REPLY, match.mlength);
-    operation->role = PTLI_ROLE_GIVING;
     operation->kind = ptli_end_kind(header->type);
     operation->md = match.md;
     operation->told = *told;
@@ -214,6 +212,13 @@ static void swap(struct ptli_operation *operation, struct ptli_match match, cons
     ptli_span_write(&span, data);
 }
 
+/* What becomes of a record that an answer needs, when its request has matched. */
+static enum ptli_role role_of(const struct ptli_header *header, struct ptli_match match)
+{
+    if (header->type != PTLI_PUT) return PTLI_ROLE_GIVING;
+    return header->flags & PTLI_LONG && match.mlength > 0 ? PTLI_ROLE_TAKING : PTLI_ROLE_ANSWER;
+}
+
 static enum ptli_taken request(struct ptli_engine *engine, struct ptli_peer *peer,
                                const struct ptli_header *header, const void *data)
 {
@@ -234,6 +239,7 @@ static enum ptli_taken request(struct ptli_engine *engine, struct ptli_peer *pee
         }
     }
     match = ptli_match_request(engine, header, peer->uid, peer->jid, &told);
+    if (match.md && operation) operation->role = role_of(header, match);
     if (match.md && header->type == PTLI_GETPUT) swap(operation, match, data);
     ptli_unlock_up(engine);
     if (!match.md) {

@@ -345,6 +345,8 @@ void ptli_reply(struct ptli_engine *engine, struct ptli_operation *operation,
                 const struct ptli_header *header, const void *data);
 void ptli_answered(struct ptli_engine *engine, struct ptli_operation *operation, uint8_t answer,
                    ptl_size_t length);
+/* How many answers have not left. */
+uint32_t ptli_operations_owed(const struct ptli_engine *engine);
 
 /* --- deliver.c: requests at the target --- */
 

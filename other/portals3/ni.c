@@ -331,6 +331,8 @@ static int read_register(struct ptli_engine *engine, ptl_sr_index_t reg, ptl_sr_
         *value = engine->fast_puts;
     else if (reg == PTL_SR_FAST_GETS)
         *value = engine->fast_gets;
+    else if (reg == PTL_SR_ANSWERS)
+        *value = ptli_operations_owed(engine);
     else
         return PTL_SR_INDEX_INVALID;
     return PTL_OK;

@@ -302,6 +302,18 @@ void ptli_reply(struct ptli_engine *engine, struct ptli_operation *operation,
     over(engine, operation, PTLI_WAITS_COPY, PTLI_OK);
 }
 
+/* From before the request is matched, and so before anybody sees its END event. */
+uint32_t ptli_operations_owed(const struct ptli_engine *engine)
+{
+    uint32_t owed = 0;
+    for (uint32_t i = 0; i < engine->operations.made; i++) {
+        const struct ptli_operation *operation = ptli_pool_at(&engine->operations, i);
+        if (atomic_load(&operation->slot.handle) == PTL_INVALID_HANDLE) continue;
+        owed += operation->role == PTLI_ROLE_ANSWER;
+    }
+    return owed;
+}
+
 void ptli_peer_failed(struct ptli_engine *engine, struct ptli_peer *peer)
 {
     ptli_lock(engine);

@@ -321,6 +321,44 @@ static void acknowledged(unsigned options, bool publish)
               options ? " alone" : "", publish ? ", by a published list" : "");
 }
 
+/* Who sees a PUT_END also sees whether the ACK has left, and can wait for it. */
+static void owed(void)
+{
+    int late = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        const ptl_process_id_t anybody = {PTL_NID_ANY, PTL_PID_ANY};
+        struct ptli_header header = {
+            .type = PTLI_PUT, .flags = PTLI_ANSWER | PTLI_ASKS_ACK, .pt_index = 5};
+        unsigned char bytes[PTLI_WIRE_SIZE];
+        ptl_md_t md = {.threshold = PTL_MD_THRESH_INF,
+                       .options = PTL_MD_OP_PUT | PTL_MD_EVENT_START_DISABLE};
+        ptl_handle_md_t target;
+        ptl_handle_me_t me;
+        ptl_event_t event;
+        open_all(false, false);
+        OK(PtlEQAlloc(ni, 4, PTL_EQ_HANDLER_NONE, &md.eq_handle));
+        OK(PtlMEAttach(ni, 5, anybody, 0, ~0ull, PTL_UNLINK, PTL_INS_AFTER, &me));
+        OK(PtlMDAttach(me, md, PTL_RETAIN, &target));
+        header.source = peer;
+        header.destination = self;
+        ptli_wire_encode(&header, bytes);
+        mirror_inject(bytes, sizeof bytes);
+        while (PtlEQGet(md.eq_handle, &event) != PTL_OK) PtlProgress(ni, 0);
+        late += reg(PTL_SR_ANSWERS) > 0;
+        check_each(reg(PTL_SR_ANSWERS) == reg(PTL_SR_MSG_CUR), "round %d: %d answers of %d", round,
+                   (int)reg(PTL_SR_ANSWERS), (int)reg(PTL_SR_MSG_CUR));
+        for (int i = 0; i < 2000 && reg(PTL_SR_ANSWERS); i++) PtlProgress(ni, 0);
+        check_each(reg(PTL_SR_ANSWERS) == 0, "round %d: it never leaves", round);
+        OK(PtlGetRegion(sources[0], 0, 8, peer, 5, 0, 0, 0));
+        check_each(reg(PTL_SR_ANSWERS) == 0, "round %d: a get of its own is an answer", round);
+        OK(PtlMDUnlink(target));
+        OK(PtlEQFree(md.eq_handle));
+        close_all(round);
+    }
+    check_each(late > 0 && late < ROUNDS, "%d of %d were late", late, (int)ROUNDS);
+    check_all("an ACK that has not left is counted, from before the PUT_END is seen");
+}
+
 int main(int argc, char **argv)
 {
     check_begin(argc, argv);
@@ -329,6 +367,7 @@ int main(int argc, char **argv)
         deaths(thread);
     }
     endings();
+    owed();
     for (int publish = 0; publish < 2; publish++) {
         acknowledged(0, publish);
         acknowledged(PTL_MD_EVENT_END_DISABLE, publish);

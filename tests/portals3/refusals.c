@@ -278,7 +278,7 @@ static void interfaces(void)
     ptl_sr_value_t value;
     unsigned long distance;
     IS(PtlNIStatus(world.ni, 0, NULL), PTL_SEGV);
-    IS(PtlNIStatus(world.ni, PTL_SR_FAST_GETS + 1, &value), PTL_SR_INDEX_INVALID);
+    IS(PtlNIStatus(world.ni, PTL_SR_ANSWERS + 1, &value), PTL_SR_INDEX_INVALID);
     IS(PtlNIStatus(world.ni, PTL_SR_TRANSPORT + 1000, &value), PTL_SR_INDEX_INVALID);
     IS(PtlNIStatus(world.ni, ~0u, &value), PTL_SR_INDEX_INVALID);
     IS(PtlNIDist(world.ni, world.self, NULL), PTL_SEGV);

@@ -265,6 +265,10 @@ static void lost_words(void)
     net_sys(&gasnetc_peers[1].net, 4, 99);
     check(net_quiet(), "PO-X nor for one that never left");
     told("a system message to rank 1", "PO-X which is told of");
+    ptl_script_answers = 1;
+    check(!net_quiet(), "PO-X nobody leaves while an answer is due to somebody who waits for it");
+    ptl_script_answers = 0;
+    check(net_quiet(), "PO-X but when it has left");
     job_end("lost words");
 }
 

@@ -456,13 +456,13 @@ int PtlGetId(ptl_handle_ni_t ni, ptl_process_id_t *id)
     return PTL_OK;
 }
 
-ptl_sr_value_t ptl_script_breaks;
+ptl_sr_value_t ptl_script_breaks, ptl_script_answers;
 
 int PtlNIStatus(ptl_handle_ni_t ni, ptl_sr_index_t reg, ptl_sr_value_t *value)
 {
     (void)ni;
-    if (reg != PTL_SR_BREAKS) return PTL_SR_INDEX_INVALID;
-    *value = ptl_script_breaks;
+    if (reg != PTL_SR_BREAKS && reg != PTL_SR_ANSWERS) return PTL_SR_INDEX_INVALID;
+    *value = reg == PTL_SR_BREAKS ? ptl_script_breaks : ptl_script_answers;
     return PTL_OK;
 }
 

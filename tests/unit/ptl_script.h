@@ -57,8 +57,8 @@ bool ptl_script_arrive(const ptl_script_message_t *message);
 extern bool ptl_script_hold_unlinks;
 bool ptl_script_unlink(void);
 
-/* Connections that broke. */
-extern ptl_sr_value_t ptl_script_breaks;
+/* Connections that broke; answers that have not left. */
+extern ptl_sr_value_t ptl_script_breaks, ptl_script_answers;
 
 /* Live objects; those bound and attached. */
 unsigned ptl_script_descriptors(void), ptl_script_entries(void);

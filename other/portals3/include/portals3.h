@@ -232,6 +232,7 @@ enum {
     PTL_SR_EQS_CUR,
     PTL_SR_FAST_PUTS, /* of the operations started: those that needed no CPU at the target */
     PTL_SR_FAST_GETS,
+    PTL_SR_ANSWERS,        /* ACKs, and other short answers, that are due or wait to be sent */
     PTL_SR_TRANSPORT = 64, /* from here on: counters of the transport, see README.md */
     PTL_SR_BREAKS = PTL_SR_TRANSPORT + 2 /* connections that broke: what was sent may be lost */
 };
