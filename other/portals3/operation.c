@@ -104,11 +104,20 @@ static ptl_size_t landing(const struct ptli_operation *operation)
     return operation->role == PTLI_ROLE_GETPUT ? operation->get_offset : operation->told.offset;
 }
 
+/* Cray's way: SEND_END of a get. */
+static void get_sent(struct ptli_engine *engine, struct ptli_operation *operation)
+{
+    if (!operation->counts_send) return;
+    operation->counts_send = false;
+    if (operation->md) ptli_log(engine, operation->md, PTL_EVENT_SEND_END, &operation->told);
+}
+
 /* Begins the reception of a reply: false if the MD no longer takes it. */
 static bool reply_start(struct ptli_engine *engine, struct ptli_operation *operation,
                         const struct ptli_told *told)
 {
     struct ptli_md *md = *destination(operation);
+    get_sent(engine, operation); /* the reply may be here before the network says so */
     if (md->rules.inactive) {
         ptli_drop(engine, operation->peer->id, told->mlength, "a reply for an inactive MD");
         return false;
@@ -131,10 +140,7 @@ static void reply_end(struct ptli_engine *engine, struct ptli_operation *operati
 
 static void advance_get(struct ptli_engine *engine, struct ptli_operation *operation)
 {
-    if (operation->counts_send && !(operation->waits & PTLI_WAITS_MESSAGE)) {
-        operation->counts_send = false;
-        if (operation->md) ptli_log(engine, operation->md, PTL_EVENT_SEND_END, &operation->told);
-    }
+    if (!(operation->waits & PTLI_WAITS_MESSAGE)) get_sent(engine, operation);
     if (operation->role == PTLI_ROLE_GETPUT && operation->md &&
         !(operation->waits & PTLI_WAITS_MESSAGE))
         send_end(engine, operation);

@@ -17,5 +17,6 @@ void rules_transfers(void);
 void rules_codes(void);
 void rules_pending(void);
 void rules_order(void);
+void rules_published(void);
 
 #endif

@@ -15,6 +15,10 @@ tap_program portals3 "hostile peers" ./hostile
 export SOFTHCA=${SOFTHCA:-on}
 tap_program portals3 "codes" ./refusals
 for processes in 1 2 8; do tap_program portals3 "network" ./rules -n $processes; done
+# Settings that change the way but not the outcome, and the one that changes what gets log.
+PTL_FASTPATH=0 tap_program portals3 "network, PTL_FASTPATH=0" ./rules -n 2 published offsets transfers order
+PTL_CRAY_GETS=1 tap_program portals3 "network, PTL_CRAY_GETS=1" ./rules -n 2 published
+PTL_EAGER=1024 PTL_WINDOW=1 PTL_PROGRESS=hybrid PTL_SPIN=0 tap_program portals3 "random traffic, narrow" ./traffic 3 1000
 for processes in 1 2 8; do
     tap_program portals3 "messages" ./messages -n $processes
     tap_program portals3 "stencil" ./stencil -n $processes
