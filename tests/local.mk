@@ -2,7 +2,7 @@
 # and the scripts that run them.  `make check` runs everything; `make check-programs` only builds.
 EXTRA_DIST += tests/descriptors.h tests/tap.sh tests/variant.sh tests/check.sh tests/run-conduit.sh tests/exit.sh tests/env.sh \
 	tests/hardship.sh tests/rails.sh tests/amrdma.sh tests/rcvthread.sh tests/faults.sh tests/arrows.sh tests/sanitizers/run.sh tests/bench/count.sh tests/bench/layer.sh \
-	tests/bench/callgrind.sh tests/bench/threads.sh tests/bench/memory.sh tests/bench/times.sh \
+	tests/bench/callgrind.sh tests/bench/threads.sh tests/bench/memory.sh tests/bench/portals.sh tests/bench/times.sh \
 	tests/softhca-hosts/run.sh tests/softhca-run/run.sh tests/flow/run.sh
 EXTRA_DIST += tests/connect.sh tests/srq.sh tests/firmware.sh tests/exit/lane.sh tests/hosts/run.sh tests/netns.sh
 
@@ -19,9 +19,7 @@ bench: check-programs
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/count.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/vapi.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/layer.sh
-	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/portals3.sh
-	-./gasnetrun_portals -n 2 tests/bench/testlat-portals-seq
-	-TEST_BUILD=$(abs_top_builddir) TEST_CONDUIT=portals TEST_MODES=seq $(srcdir)/tests/bench/count.sh
+	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/portals.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/threads.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/memory.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/times.sh

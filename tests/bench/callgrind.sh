@@ -7,13 +7,14 @@ callgrind_options=
 # What starts the program, which is a job of two.
 callgrind_launch=("$TEST_LAUNCH" -spawner=ssh -n 2)
 
-# callgrind_run DIR PROGRAM ARGS...: what happens inside counted() is collected in DIR.
+# callgrind_run DIR PROGRAM ARGS...: what happens inside counted() is collected in DIR.  Threads take turns: a
+# library's own must not starve while another one looks.
 callgrind_run() {
     local dir=$1
     shift
     mkdir -p "$dir"
     # shellcheck disable=SC2086 # several words
-    "${callgrind_launch[@]}" valgrind -q --tool=callgrind --collect-atstart=no --trace-children=yes \
+    "${callgrind_launch[@]}" valgrind -q --tool=callgrind --fair-sched=try --collect-atstart=no --trace-children=yes \
         --toggle-collect=counted --compress-strings=no --compress-pos=no $callgrind_options \
         --callgrind-out-file="$dir/%p" "$@" \
         >"$dir/log" 2>&1 </dev/null || { tap_tail "$dir/log" >&2 && return 1; }
@@ -40,6 +41,14 @@ callgrind_instructions() { # DIR
         }
         /^totals:/ { total += $2 }
         END { print total - out }' "$1"/[0-9]*
+}
+
+# The figure of a row, from what a script of this folder has printed.
+callgrind_figure() { # FILE NAME
+    awk -v name="$2" '{
+        sub(/^(not )?ok [0-9]+ - /, "") || sub(/.*/, "")
+        if (index($0, name ": ") == 1) print substr($0, length(name) + 3) + 0
+    }' "$1"
 }
 
 # How many times an instruction of OBJECT that locks the bus was executed; callgrind_options must

@@ -251,8 +251,11 @@ int main(int argc, char **argv)
     flag = test_at(test_rank, 0);
     *flag = 0;
     test_sync();
-    /* connections, first-use paths */
-    for (int i = 0; test_rank == 0 && i < 2 * BATCH; i++) put_blocking();
+    /* connections, first-use paths, what is published after some use */
+    for (int i = 0; test_rank == 0 && i < 16 * BATCH; i++) {
+        put_blocking();
+        get_nb_wait();
+    }
     test_sync();
     operation[chosen].drive(atoi(argv[2]) / BATCH * BATCH);
     test_sync();

@@ -8,7 +8,7 @@
 
 enum { H_PING = 128, H_PONG, H_MEDIUM_PING, H_MEDIUM_PONG, SEGMENT = 2 << 20, ROUNDS = 5 };
 
-static int pongs;
+static int pongs, window = 1; /* operations in flight */
 static char *here, *there;
 
 static void on_ping(gasnet_token_t t)
@@ -46,12 +46,18 @@ static void get(int count, size_t n)
 }
 static void put_window(int count, size_t n)
 {
-    while (count--) gasnet_put_nbi_bulk(1, there, here, n);
+    for (int i = 1; i <= count; i++) {
+        gasnet_put_nbi_bulk(1, there, here, n);
+        if (i % window == 0) gasnet_wait_syncnbi_puts();
+    }
     gasnet_wait_syncnbi_puts();
 }
 static void get_window(int count, size_t n)
 {
-    while (count--) gasnet_get_nbi_bulk(here, 1, there, n);
+    for (int i = 1; i <= count; i++) {
+        gasnet_get_nbi_bulk(here, 1, there, n);
+        if (i % window == 0) gasnet_wait_syncnbi_gets();
+    }
     gasnet_wait_syncnbi_gets();
 }
 static void short_ping(int count, size_t n)
@@ -99,19 +105,24 @@ static void measure(void)
         void (*work)(int, size_t);
         int count;
         size_t bytes;
+        int window;
         bool bandwidth;
     } row[] = {
-        {"put, 8 B", put, 2000, 8, false},
-        {"get, 8 B", get, 2000, 8, false},
-        {"AM Short there and back", short_ping, 1000, 0, false},
-        {"AM Medium 64 B there and back", medium_ping, 1000, 64, false},
-        {"put, 64 KiB, 16 in flight", put_window, 160, 64 << 10, true},
-        {"get, 64 KiB, 16 in flight", get_window, 160, 64 << 10, true},
-        {"put, 1 MiB, 4 in flight", put_window, 20, 1 << 20, true},
-        {"get, 1 MiB, 4 in flight", get_window, 20, 1 << 20, true},
+        {"put, 8 B", put, 2000, 8, 1, false},
+        {"get, 8 B", get, 2000, 8, 1, false},
+        {"put, 4 KiB", put, 2000, 4096, 1, false},
+        {"get, 4 KiB", get, 2000, 4096, 1, false},
+        {"put, 8 B, 16 in flight", put_window, 2000, 8, 16, false},
+        {"AM Short there and back", short_ping, 1000, 0, 1, false},
+        {"AM Medium 64 B there and back", medium_ping, 1000, 64, 1, false},
+        {"put, 64 KiB, 16 in flight", put_window, 160, 64 << 10, 16, true},
+        {"get, 64 KiB, 16 in flight", get_window, 160, 64 << 10, 16, true},
+        {"put, 1 MiB, 4 in flight", put_window, 20, 1 << 20, 4, true},
+        {"get, 1 MiB, 4 in flight", get_window, 20, 1 << 20, 4, true},
     };
     printf("%-34s %10s\n", GASNET_CONDUIT_NAME_STR ", rank 0 to rank 1", "best");
     for (int i = 0; i < TEST_COUNT(row); i++) {
+        window = row[i].window;
         double took = best(row[i].work, row[i].count, row[i].bytes);
         if (row[i].bandwidth)
             printf("%-34s %10.1f MB/s\n", row[i].name, (double)row[i].bytes / took / 1e6);

@@ -20,7 +20,7 @@ done
 [ "$(uname -m)" = x86_64 ] || { tap_skip "cost by threads" "which instructions lock is known of x86-64 alone" && tap_end; }
 export TEST_HANG=500 TEST_SEED=1
 # shellcheck disable=SC2034 # for callgrind.sh
-callgrind_options="--dump-instr=yes --fair-sched=yes"
+callgrind_options="--dump-instr=yes"
 
 # Per operation, in hundredths: instructions, locked ones.
 cost() { # OPERATION THREADS
