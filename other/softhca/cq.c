@@ -229,7 +229,7 @@ static __attribute__((noinline)) void scatter(const struct shm_cqe *e, const str
 
 static struct shca_srq *srq_of(const struct shm_cqe *e)
 {
-    return shca.srq[e->index / SHCA_MAX_WR];
+    return atomic_load_explicit(&shca.srq[e->index / SHCA_MAX_WR], memory_order_acquire);
 }
 
 static uint32_t slot_of(const struct shm_cqe *e)
@@ -243,11 +243,14 @@ static void end_receive(const struct shm_cqe *e)
     bool waits = e->flags & (SHCA_CQE_SCATTER | SHCA_CQE_DATA);
     if (e->flags & SHCA_CQE_SRQ) {
         struct shca_srq *q = srq_of(e);
-        if (waits) scatter(e, &shm_slot(shca.h, q->s, slot_of(e))->r, q->s->data);
+        if (waits) {
+            (void)atomic_load_explicit(&q->s->prod, memory_order_acquire); /* as below */
+            scatter(e, &shm_slot(shca.h, q->s, slot_of(e))->r, q->s->data);
+        }
         shca_srq_done(q, slot_of(e));
         return;
     }
-    struct shca_qp *qp = shca.qp[shm_qpn_index(e->qpn)];
+    struct shca_qp *qp = shca_qp_numbered(e->qpn);
     const struct shm_qp *s = qp->s;
     /* Sees what the thread that posted it wrote before: the message came by way of another process,
      * of whose part in the order neither compilers nor ThreadSanitizer know. */
@@ -261,7 +264,7 @@ static void end_receive(const struct shm_cqe *e)
 static inline void to_wc(const struct shm_cqe *e, struct ibv_wc *wc)
 {
     if (e->side == SHCA_SIDE_SEND)
-        atomic_store_explicit(&shca.qp[shm_qpn_index(e->qpn)]->sq_done, e->index + 1,
+        atomic_store_explicit(&shca_qp_numbered(e->qpn)->sq_done, e->index + 1,
                               memory_order_release);
     else
         end_receive(e);

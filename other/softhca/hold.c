@@ -100,7 +100,7 @@ static void gathered(struct shca_hold *h, const struct shca_fault_rule *r, const
 static bool hold(struct shca_cq *cq, const struct shm_cqe *e)
 {
     struct shca_hold *h = cq->hold;
-    struct shca_qp *qp = shca.qp[shm_qpn_index(e->qpn)];
+    struct shca_qp *qp = shca_qp_numbered(e->qpn);
     const struct shca_faults *all = shca_inject_faults();
     const struct shca_fault_rule *r = NULL;
     for (uint32_t i = 0; i < all->n; i++) {

@@ -240,10 +240,10 @@ struct shca_process {
     pthread_mutex_t peer_lock; /* table of peers */
     pthread_mutex_t channel_lock;
     struct shca_qp *qps;
-    struct shca_qp *qp[SHCA_QPS];
+    struct shca_qp *_Atomic qp[SHCA_QPS]; /* these and srq: read by who polls, without a lock */
     struct shca_cq *cq[SHCA_CQS];
     struct shca_srq *srqs;
-    struct shca_srq *srq[SHCA_SRQS];
+    struct shca_srq *_Atomic srq[SHCA_SRQS];
     struct shca_channel *channel[SHCA_CHANNELS];
     struct shca_peer *peer[SHCA_SLOTS];
     struct shca_peer *peers; /* all there are; some are not in the table any more */
@@ -262,6 +262,12 @@ static inline struct shca_device *shca_device(const struct ibv_context *c)
 static inline struct shca_qp *shca_qp(struct ibv_qp *q)
 {
     return (struct shca_qp *)q;
+}
+/* The QP of this process that a completion names.  Another thread may have made it: what it did
+ * before is seen, though the completion came by way of another process. */
+static inline struct shca_qp *shca_qp_numbered(uint32_t qpn)
+{
+    return atomic_load_explicit(&shca.qp[shm_qpn_index(qpn)], memory_order_acquire);
 }
 static inline struct shca_cq *shca_cq(struct ibv_cq *c)
 {

@@ -143,7 +143,7 @@ int shca_get_srq_num(struct ibv_srq *base, uint32_t *number)
 static struct shca_qp *open_own(uint32_t number, uint64_t domain)
 {
     pthread_mutex_lock(&shca.lock);
-    struct shca_qp *qp = shca.qp[shm_qpn_index(number)];
+    struct shca_qp *qp = shca_qp_numbered(number);
     if (qp && (qp->base.qp_num != number || qp->base.qp_type != IBV_QPT_XRC_RECV ||
                qp->s->xrcd != domain))
         qp = NULL;

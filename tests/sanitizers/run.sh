@@ -111,7 +111,7 @@ fi
 programs="testthreads testam testamflood testlock testhandles"
 targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-par"); done
-targets+=(softhca_soak softhca_storm tests/vapi/{rules,overlap} tests/reference/libgasnet-ibv-par.la)
+targets+=(softhca_soak softhca_storm softhca_rules tests/vapi/{rules,overlap} tests/reference/libgasnet-ibv-par.la)
 targets+=(tests/portals3/mirrored tests/unit/exit_engine tests/testexit-ibv-par)
 portals_programs="testthreads testbarrier"
 targets+=(gasnetrun_portals)
@@ -126,6 +126,8 @@ if build thread "${targets[@]}"; then
         ends=19 GASNET_EXITTIMEOUT=16 job thread 2 testexit-ibv-par $case
     done
     with="receive thread" ends=11 GASNET_RCV_THREAD=1 GASNET_EXITTIMEOUT=16 job thread 2 testexit-ibv-par quit_told
+    # Each of its many processes would sleep for a second at its end.
+    TSAN_OPTIONS="$TSAN_OPTIONS atexit_sleep_ms=0" device thread softhca_rules queue
     device thread softhca_soak 1
     device thread softhca_storm 2
     device thread tests/vapi/rules

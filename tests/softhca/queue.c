@@ -273,6 +273,35 @@ static void states_are_enforced(struct side *s)
     meet(s);
 }
 
+static void *await_in_thread(void *cq)
+{
+    expect(cq, 7, IBV_WC_SUCCESS);
+    return NULL;
+}
+
+/* A QP, and a shared queue of its own for that, and a receive.  Nothing in this process orders the
+ * two threads: the message comes by way of another. */
+static void a_thread_polls_what_another_made(struct side *s)
+{
+    pthread_t poller;
+    if (!s->is_a) CHECK_EQ(pthread_create(&poller, NULL, await_in_thread, s->rcq), 0);
+    struct side with = *s;
+    struct ibv_srq_init_attr a = {.attr = {.max_wr = 4, .max_sge = 1}};
+    if (s->srq) CHECK((with.srq = ibv_create_srq(s->pd, &a)) != NULL);
+    struct side late = another_qp(&with);
+    if (!s->is_a) CHECK_EQ(post_recv(&late, 7, 0, 64), 0);
+    meet(s);
+    if (s->is_a) {
+        CHECK_EQ(post(&late, make_wr(&late, IBV_WR_SEND, 1, 0, 8, 0)), 0);
+        expect(s->scq, 1, IBV_WC_SUCCESS);
+    } else {
+        CHECK_EQ(pthread_join(poller, NULL), 0);
+    }
+    meet(s);
+    CHECK_EQ(ibv_destroy_qp(late.qp), 0);
+    if (s->srq) CHECK_EQ(ibv_destroy_srq(with.srq), 0);
+}
+
 /* Domains and advice that change nothing, but are counted and checked. */
 static void hints_are_accepted(struct side *s)
 {
@@ -343,6 +372,10 @@ void queue_rules(void)
         {"two sleepers play ping-pong", sleepers_play_ping_pong, {0}},
         {"the same, shared queue", sleepers_play_ping_pong, {.srq_wr = 4}},
         {"threads share a QP and a CQ", threads_share_a_qp, {.send_wr = 16}},
+        {"a thread polls what came to a QP that another made meanwhile",
+         a_thread_polls_what_another_made,
+         {0}},
+        {"the same, shared queue", a_thread_polls_what_another_made, {.srq_wr = 4}},
         {"hints are accepted", hints_are_accepted, {0}},
         {"states and arguments are enforced", states_are_enforced, {.no_connect = true}},
     };
