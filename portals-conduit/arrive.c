@@ -66,8 +66,10 @@ static void give_up(net_reqrb_t *buffer)
 
 void net_portals_release(net_message_t *message)
 {
-    uint32_t chunk = (uint32_t)((net_chunk_t *)message - net_portals.chunk);
-    if ((net_chunk_t *)message >= net_portals.chunk && chunk < net_portals.chunks.total) {
+    /* In bytes: pointers into two arrays have no distance in elements. */
+    uintptr_t offset = (uintptr_t)message - (uintptr_t)net_portals.chunk;
+    if (offset < (uintptr_t)net_portals.chunks.total * sizeof(net_chunk_t)) {
+        uint32_t chunk = (uint32_t)(offset / sizeof(net_chunk_t));
         net_portals.chunk[chunk].request = false;
         net_portals_give(&net_portals.chunks, chunk);
         return;
@@ -153,6 +155,8 @@ static void reply_header(const ptl_event_t *event)
     chunk->message.length = (uint32_t)event->mlength;
     chunk->header = true;
     chunk->pair = bits_kind(event->match_bits) == BITS_HEADER;
+    if (chunk->data && !chunk->pair)
+        gasneti_malformed(peer->rank, (uint32_t)event->mlength, "payload (of no Long)");
     reply_is_there(chunk);
 }
 

@@ -72,6 +72,8 @@ add() { # CASE WHO N MODE SPAWNER [DELAY SEED]
     [ "$n" -ge "${least[$case]}" ] || return
     case $spawner in ssh | hosts) ;; *) [ "${expect#*/}" != - ] || return ;; esac
     [ "$spawner:$outside" != hosts:STOP ] || return # it is one of several parents there
+    # A stopped rank whose parent was killed is left to nobody there.
+    case $case:$spawner in parent_killed_others_stopped:[mp]* | parent_killed_others_mixed:[mp]*) return ;; esac
     has "$spawners" "$spawner" && has "$modes" "$mode" || return
     queue+=("$((total++))|$case|$who|$n|$mode|$spawner|${6:-0}|${7:-1}|$expect|$printed|$outside|")
 }
