@@ -42,6 +42,8 @@ void chart_begin(const char *file, const char *title)
             "polyline { fill: none; stroke-width: 1.5; }\n"
             ".axis { stroke: currentColor; opacity: .3; }\n"
             ".legend span { white-space: nowrap; margin-right: 1em; }\n"
+            "table { border-collapse: collapse; }\ntd, th { padding: .1rem .6rem; }\n"
+            "td + td { text-align: right; }\ntr + tr { border-top: 1px solid #8888; }\n"
             "</style>\n<h1>%s</h1>\n",
             title, title);
 }
@@ -54,6 +56,16 @@ void chart_text(const char *tag, const char *format, ...)
     vfprintf(page.file, format, arguments);
     fprintf(page.file, "</%s>\n", tag);
     va_end(arguments);
+}
+
+void chart_open(const char *tag)
+{
+    fprintf(page.file, "<%s>\n", tag);
+}
+
+void chart_close(const char *tag)
+{
+    fprintf(page.file, "</%s>\n", tag);
 }
 
 static double highest(const chart_line_t *lines, size_t count, size_t points)
@@ -79,7 +91,7 @@ void chart_draw(const char *caption, const chart_line_t *lines, size_t count, si
                 "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.0f</text>\n",
                 LEFT, WIDTH, y, y, LEFT - 6, y + 4, most * i / 4);
     }
-    fprintf(page.file, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">time</text>\n", WIDTH,
+    fprintf(page.file, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">100 %%</text>\n", WIDTH,
             HEIGHT - 6);
     for (size_t i = 0; i < count; i++) {
         fprintf(page.file, "<polyline stroke=\"%s\" points=\"", colours[i % COLOURS]);

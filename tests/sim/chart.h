@@ -15,7 +15,11 @@ typedef struct chart_line {
 /* Opens the page; exits with a message if the file cannot be written. */
 void chart_begin(const char *file, const char *title);
 void chart_text(const char *tag, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* `points` >= 2 values of each line, at equal distances; the y axis begins at 0. */
+/* What comes between them is inside the element. */
+void chart_open(const char *tag);
+void chart_close(const char *tag);
+/* `points` >= 2 values of each line, at equal distances, the last at 100 % of whatever the x axis
+ * is; the y axis begins at 0. */
 void chart_draw(const char *caption, const chart_line_t *lines, size_t count, size_t points);
 /* Closes the page; exits with a message if it could not be written whole. */
 void chart_end(void);
