@@ -68,7 +68,9 @@ struct ptli_md {
     uint32_t pending;
     bool unlink;    /* when it goes inactive through an operation */
     bool doomed;    /* it has */
-    bool plain;     /* one piece, never inactive, no START events, no handler: for quick.c */
+    bool plain;     /* one piece, never inactive, no START events, no handler: for quick.c, whose
+                       lock guards this and what follows; nothing above changes while it holds */
+    uint8_t tells;  /* PTLI_TELLS_... */
     bool published; /* stands as open in a list that peers may hold */
     struct ptli_md *next_dead;
 };
@@ -150,12 +152,6 @@ struct ptli_operation {
     void *more; /* from malloc: what is too much for the two above */
 };
 
-/* Where operations have gone, hashed. */
-struct ptli_routes {
-    struct ptli_route **at;
-    uint32_t mask, count;
-};
-
 /* What the caller of a put or get asked for, with its checks behind it. */
 struct ptli_asked {
     ptl_handle_md_t md;
@@ -190,9 +186,7 @@ struct ptli_engine {
     unsigned int fail_left;
     struct ptli_eq *noisy; /* queues whose handler is to be told */
     _Atomic bool any_noisy;
-    struct ptli_routes routes;
-    struct ptli_quick *quick; /* free records */
-    void *quick_chunks;
+    _Atomic(struct ptli_posting *) puts, gets; /* what quick.c posts by; NULL: not its way */
     struct ptli_md *dead; /* unlinked, their registration still to be released */
 
     /* Where threads sleep that wait for events. */
@@ -370,8 +364,16 @@ ptl_event_kind_t ptli_end_kind(uint8_t type);
 /* Which holds PtlPut and PtlGet themselves; all else goes on in initiate.c: */
 int ptli_put(struct ptli_asked *asked, ptl_ack_req_t ack);
 int ptli_get(struct ptli_asked *asked);
-bool ptli_quick_open(struct ptli_engine *engine);
-void ptli_quick_close(struct ptli_engine *engine);
+
+/* What of an operation an MD's queue is told; bits in the item of its slot (verbs.h). */
+enum { PTLI_TELLS_END = 4, PTLI_TELLS_ACK = 8 };
+/* All with the engine's lock. */
+void ptli_quick_ways(struct ptli_engine *engine); /* something changed on which they depend */
+void ptli_quick_admit(struct ptli_engine *engine, struct ptli_md *md); /* it is made */
+/* It is to be changed or to go.  False: operations hold it, which are hurried. */
+bool ptli_quick_shut(struct ptli_engine *engine, struct ptli_md *md);
+uint32_t ptli_quick_under_way(struct ptli_engine *engine, const struct ptli_md *md);
+struct ptli_quick_counts ptli_quick_counts(struct ptli_engine *engine);
 
 /* --- self.c: operations of a process with itself --- */
 

@@ -209,14 +209,20 @@ static inline bool progress(struct ptli_engine *engine, ptl_time_t timeout)
     return engine->transport->ops->progress(engine->transport, timeout);
 }
 
-/* Nothing is there yet, or something is in the way. */
+/* Nothing is there yet. */
+__attribute__((noinline)) static int get_what_comes(struct ptli_engine *engine, struct ptli_eq *eq,
+                                                    ptl_handle_eq_t handle, ptl_event_t *event)
+{
+    progress(engine, 0);
+    return take(eq, handle, event);
+}
+
+/* Or something is in the way. */
 __attribute__((noinline)) static int get(struct ptli_engine *engine, struct ptli_eq *eq,
                                          ptl_handle_eq_t handle, ptl_event_t *event)
 {
     int result = take(eq, handle, event);
-    if (result != PTL_EQ_EMPTY) return result;
-    progress(engine, 0);
-    return take(eq, handle, event);
+    return result == PTL_EQ_EMPTY ? get_what_comes(engine, eq, handle, event) : result;
 }
 
 /* Of another interface, or none. */
@@ -233,12 +239,12 @@ __attribute__((noinline, cold)) static int get_elsewhere(ptl_handle_eq_t handle,
 
 int PtlEQGet(ptl_handle_eq_t handle, ptl_event_t *event)
 {
-    struct ptli_engine *engine = ptli_engine_soon(handle, PTLI_EQ);
-    struct ptli_eq *eq = engine && event ? ptli_pool_find(&engine->eqs, handle) : NULL;
+    struct ptli_engine *engine = &ptli_engines[PTL_IFACE_DEFAULT];
+    struct ptli_eq *eq = ptli_pool_again(&engine->eqs, handle);
     int result;
-    if (!eq) return get_elsewhere(handle, event);
-    if (atomic_load_explicit(&eq->any_staged, memory_order_acquire) || none_to_take(eq) ||
-        !ptli_mutex_try(&eq->lock))
+    if (__builtin_expect(!eq || !event, 0)) return get_elsewhere(handle, event);
+    if (is_empty(eq)) return get_what_comes(engine, eq, handle, event);
+    if (atomic_load_explicit(&eq->any_staged, memory_order_acquire) || !ptli_mutex_try(&eq->lock))
         return get(engine, eq, handle, event);
     result = take_next(eq, handle, event);
     ptli_mutex_unlock(&eq->lock);

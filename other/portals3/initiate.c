@@ -76,7 +76,7 @@ static bool injected(struct ptli_engine *engine, ptl_process_id_t target)
 {
     if (__builtin_expect(engine->fail_left == 0, 1)) return false;
     if (engine->fail_nid != PTL_NID_ANY && engine->fail_nid != target.nid) return false;
-    if (engine->fail_left != ~0u) engine->fail_left--;
+    if (engine->fail_left != ~0u && --engine->fail_left == 0) ptli_quick_ways(engine);
     return true;
 }
 

@@ -28,28 +28,29 @@ int PtlFailNid(ptl_handle_ni_t ni, ptl_nid_t nid, unsigned int threshold)
     ptli_lock(engine);
     engine->fail_nid = nid;
     engine->fail_left = threshold;
+    ptli_quick_ways(engine);
     ptli_unlock(engine);
     return PTL_OK;
 }
 
-static void dump_md(const struct ptli_md *md)
+static void dump_md(struct ptli_engine *engine, const struct ptli_md *md)
 {
     fprintf(
         stderr,
         "      MD %#x: %llu bytes at %p, offset %llu, threshold %d, options %#x, pending %u%s%s\n",
         (unsigned int)md->slot.handle, (unsigned long long)md->rules.length, md->user.start,
         (unsigned long long)md->rules.local_offset, md->rules.threshold, md->user.options,
-        (unsigned int)md->pending, md->rules.inactive ? ", inactive" : "",
-        md->published ? ", published" : "");
+        (unsigned int)(md->pending + ptli_quick_under_way(engine, md)),
+        md->rules.inactive ? ", inactive" : "", md->published ? ", published" : "");
 }
 
-static void dump_me(const struct ptli_me *me)
+static void dump_me(struct ptli_engine *engine, const struct ptli_me *me)
 {
     fprintf(stderr, "    ME %#x: bits %#llx ignoring %#llx from process %#x of node %#x%s\n",
             (unsigned int)me->slot.handle, (unsigned long long)me->entry.match_bits,
             (unsigned long long)me->entry.ignore_bits, (unsigned int)me->entry.match_id.pid,
             (unsigned int)me->entry.match_id.nid, me->unlink ? ", goes with its MD" : "");
-    if (me->md) dump_md(me->md);
+    if (me->md) dump_md(engine, me->md);
 }
 
 int PtlTblDump(ptl_handle_ni_t ni, ptl_pt_index_t pt)
@@ -63,7 +64,7 @@ int PtlTblDump(ptl_handle_ni_t ni, ptl_pt_index_t pt)
             (unsigned int)engine->table[pt].count,
             engine->table[pt].published ? ", published" : "");
     for (struct ptli_entry *entry = engine->table[pt].first; entry; entry = entry->next)
-        dump_me(ptli_me_of(entry));
+        dump_me(engine, ptli_me_of(entry));
     ptli_unlock(engine);
     return PTL_OK;
 }
@@ -76,7 +77,7 @@ int PtlMEDump(ptl_handle_me_t handle)
     if (!engine) return result;
     ptli_lock(engine);
     me = ptli_pool_find(&engine->mes, handle);
-    if (me) dump_me(me);
+    if (me) dump_me(engine, me);
     ptli_unlock(engine);
     return me ? PTL_OK : PTL_ME_INVALID;
 }

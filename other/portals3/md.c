@@ -153,13 +153,6 @@ static int queue_of(struct ptli_engine *engine, ptl_handle_eq_t handle, struct p
                : PTL_EQ_INVALID;
 }
 
-static bool is_plain(const struct ptli_md *md)
-{
-    return md->count == 1 && md->rules.threshold == PTL_MD_THRESH_INF &&
-           !(md->user.options & PTL_MD_MAX_SIZE) &&
-           (!md->eq || (md->user.options & PTL_MD_EVENT_START_DISABLE && !md->eq->handler));
-}
-
 static int make(struct ptli_engine *engine, struct ptli_md *draft, bool unlink,
                 struct ptli_md **made)
 {
@@ -171,7 +164,7 @@ static int make(struct ptli_engine *engine, struct ptli_md *draft, bool unlink,
     settle_in(*made, draft);
     (*made)->unlink = unlink;
     (*made)->eq = eq;
-    (*made)->plain = is_plain(*made);
+    ptli_quick_admit(engine, *made);
     if (eq) eq->users++;
     return PTL_OK;
 }
@@ -339,6 +332,7 @@ int PtlMDUnlink(ptl_handle_md_t handle)
         if (result != PTL_OK || !md->published) break;
         if (!ptli_withdraw(engine, md->me->pt_index, PTLI_WITHDRAW_MS)) result = PTL_MD_IN_USE;
     } while (result == PTL_OK);
+    if (result == PTL_OK && !ptli_quick_shut(engine, md)) result = PTL_MD_IN_USE;
     if (result == PTL_OK) {
         if (md->user.options & PTL_MD_EVENT_MANUAL_UNLINK_ENABLE) {
             const struct ptli_told told = {.initiator = engine->transport->id,
@@ -392,7 +386,7 @@ static void replace(struct ptli_engine *engine, struct ptli_md *md, struct ptli_
     settle_in(draft, &old); /* to be released by the caller */
     if (md->eq) md->eq->users--;
     md->eq = eq;
-    md->plain = is_plain(md);
+    ptli_quick_admit(engine, md);
     if (eq) eq->users++;
     md->doomed = false;
     if (md->me) ptli_list_changed(engine, md->me->pt_index);
@@ -423,6 +417,7 @@ int PtlMDUpdate(ptl_handle_md_t handle, ptl_md_t *old_md, ptl_md_t *new_md, ptl_
             break;
         }
     }
+    if (result == PTL_OK && new_md && !ptli_quick_shut(engine, md)) result = PTL_MD_NO_UPDATE;
     if (result == PTL_OK && new_md) replace(engine, md, &draft, eq);
     ptli_unlock(engine);
     ptli_regions_release(engine, &draft);

@@ -104,6 +104,7 @@ int PtlMEUnlink(ptl_handle_me_t handle)
         if (result != PTL_OK || !me->md || !me->md->published) break;
         if (!ptli_withdraw(engine, me->pt_index, PTLI_WITHDRAW_MS)) result = PTL_ME_IN_USE;
     } while (result == PTL_OK);
+    if (result == PTL_OK && me->md && !ptli_quick_shut(engine, me->md)) result = PTL_ME_IN_USE;
     if (result == PTL_OK) {
         if (me->md) {
             ptli_list_changed(engine, me->pt_index);

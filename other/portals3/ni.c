@@ -136,8 +136,7 @@ static bool open_pools(struct ptli_engine *engine)
                   ptli_pool_open(&engine->eqs, PTLI_EQ, i, sizeof(struct ptli_eq),
                                  (uint32_t)limits->max_eqs) &&
                   ptli_pool_open(&engine->operations, PTLI_NI, i, sizeof(struct ptli_operation),
-                                 PTLI_MAX_OPERATIONS) &&
-                  ptli_quick_open(engine);
+                                 PTLI_MAX_OPERATIONS);
     engine->eqs.keeps = true;
     return opened;
 }
@@ -160,7 +159,6 @@ static void free_all(struct ptli_engine *engine)
     ptli_pool_close(&engine->mds);
     ptli_pool_close(&engine->eqs);
     ptli_pool_close(&engine->operations);
-    ptli_quick_close(engine);
 }
 
 /* Zeroed, but for the number of times it was opened. */
@@ -202,6 +200,7 @@ static int open_engine(struct ptli_engine *engine, uint32_t interface, ptl_pid_t
     }
     atomic_store_explicit(&engine->handle, ptli_handle(PTLI_NI, interface, engine->generation, 0),
                           memory_order_release);
+    ptli_quick_ways(engine);
     return PTL_OK;
 }
 
@@ -210,6 +209,7 @@ static void close_engine(struct ptli_engine *engine)
 {
     static const struct timespec tick = {.tv_nsec = 1000000};
     atomic_store(&engine->handle, PTL_INVALID_HANDLE);
+    ptli_quick_ways(engine);
     atomic_store(&engine->closing, true);
     while (atomic_load(&engine->inside) > 0) {
         ptli_ring_bell(engine);
@@ -320,17 +320,23 @@ static int read_register(struct ptli_engine *engine, ptl_sr_index_t reg, ptl_sr_
 {
     const struct ptli_pool *pools[] = {&engine->operations, &engine->mes, &engine->mds,
                                        &engine->eqs};
-    const ptl_sr_value_t plain[] = {engine->drop_count,  engine->drop_length, engine->recv_count,
-                                    engine->recv_length, engine->send_count,  engine->send_length,
-                                    engine->tables_most, engine->tables_used};
+    const struct ptli_quick_counts quick = ptli_quick_counts(engine);
+    const ptl_sr_value_t plain[] = {engine->drop_count,
+                                    engine->drop_length,
+                                    engine->recv_count + quick.answers,
+                                    engine->recv_length + quick.get_length,
+                                    engine->send_count + quick.puts + quick.gets,
+                                    engine->send_length + quick.put_length,
+                                    engine->tables_most,
+                                    engine->tables_used};
     if (reg < PTL_SR_MSG_ALLOC)
         *value = plain[reg];
     else if (reg <= PTL_SR_EQS_CUR)
         *value = pool_register(pools[(reg - PTL_SR_MSG_ALLOC) / 4], (reg - PTL_SR_MSG_ALLOC) % 4);
     else if (reg == PTL_SR_FAST_PUTS)
-        *value = engine->fast_puts;
+        *value = engine->fast_puts + quick.puts;
     else if (reg == PTL_SR_FAST_GETS)
-        *value = engine->fast_gets;
+        *value = engine->fast_gets + quick.gets;
     else if (reg == PTL_SR_ANSWERS)
         *value = ptli_operations_owed(engine);
     else

@@ -51,7 +51,8 @@ struct ptli_pool {
     bool
         keeps; /* an object taken again is as it was given back: its locks may still be looked at */
     _Atomic(char *) *chunks;
-    struct ptli_slot *first, *last; /* free ones; the longest free is taken first */
+    struct ptli_slot *first, *last;     /* free ones; the longest free is taken first */
+    _Atomic(struct ptli_slot *) latest; /* the one that was found last by ptli_pool_again */
     ptl_sr_value_t allocated, freed, most;
 };
 
@@ -86,6 +87,18 @@ static inline void *ptli_pool_find(const struct ptli_pool *pool, ptl_handle_any_
     if (!slot || handle == PTL_INVALID_HANDLE ||
         atomic_load_explicit(&slot->handle, memory_order_acquire) != handle)
         return NULL;
+    return slot;
+}
+
+/* The same for what is most often the one of the last time, in a pool that may be closed. */
+static inline void *ptli_pool_again(struct ptli_pool *pool, ptl_handle_any_t handle)
+{
+    struct ptli_slot *slot = atomic_load_explicit(&pool->latest, memory_order_acquire);
+    if (__builtin_expect(
+            slot && atomic_load_explicit(&slot->handle, memory_order_acquire) == handle, 1))
+        return handle == PTL_INVALID_HANDLE ? NULL : slot;
+    slot = pool->limit ? ptli_pool_find(pool, handle) : NULL;
+    if (slot) atomic_store_explicit(&pool->latest, slot, memory_order_release);
     return slot;
 }
 

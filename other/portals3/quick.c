@@ -3,37 +3,100 @@
  * published memory there, no START events, nothing by which the descriptor could go inactive.
  *
  * Called first by programs; whatever is not plain goes on in initiate.c.  The one room that both
- * halves share, so that such an operation is one function and one work request: it knows the
- * engine's descriptors and the transport's links, and takes `posting` with the engine's lock held.
- * The record is small, comes from a list and goes back to it.  What is logged, and when the
- * descriptor is let go of, is the same as the other way.
+ * halves share, so that such an operation is one function, one lock and one work request: it knows
+ * the engine's descriptors and the transport's links.  All of it is done with `posting` held, which
+ * also guards which descriptors are plain; the engine's lock is not taken.  The record is the slot
+ * of the work request.  What is logged, and when the descriptor is let go of, is the same as the
+ * other way; only who tells nobody completes with those behind it.
  */
 #include <stdlib.h>
 #include "other/portals3/engine.h"
 #include "other/portals3/verbs.h"
 
-enum { RECORDS = 63 };
+/* --- what may go this way --- */
 
-struct chunk {
-    struct chunk *next;
-    struct ptli_quick records[RECORDS];
-};
-
-/* With the lock.  NULL: no memory. */
-__attribute__((noinline, cold)) static struct ptli_quick *more(struct ptli_engine *engine)
+/* No descriptor: one into which nothing fits. */
+static void forget_md(struct ptli_posting *posting)
 {
-    struct chunk *chunk = malloc(sizeof *chunk);
-    if (!chunk) return NULL;
-    chunk->next = engine->quick_chunks;
-    engine->quick_chunks = chunk;
-    for (int i = 0; i < RECORDS; i++) {
-        chunk->records[i].next = engine->quick;
-        engine->quick = &chunk->records[i];
-    }
-    return engine->quick;
+    static struct ptli_md none;
+    posting->md = &none;
+    posting->handle = PTL_INVALID_HANDLE;
 }
 
-/* --- where it goes --- */
+/* With the engine's lock, or while it opens and closes. */
+void ptli_quick_ways(struct ptli_engine *engine)
+{
+    const bool open = engine->transport->quick && !engine->fail_left &&
+                      atomic_load(&engine->handle) != PTL_INVALID_HANDLE;
+    struct ptli_posting *by = open ? &ptli_verbs(engine->transport)->posting : NULL;
+    atomic_store_explicit(&engine->puts, by, memory_order_release);
+    atomic_store_explicit(&engine->gets, engine->cray_gets ? NULL : by, memory_order_release);
+}
+
+/* With the engine's lock, as the two below. */
+void ptli_quick_admit(struct ptli_engine *engine, struct ptli_md *md)
+{
+    const unsigned int options = md->user.options;
+    if (!engine->transport->quick || md->count != 1 || md->rules.threshold != PTL_MD_THRESH_INF ||
+        options & PTL_MD_MAX_SIZE ||
+        (md->eq && (!(options & PTL_MD_EVENT_START_DISABLE) || md->eq->handler)))
+        return;
+    struct ptli_verbs *v = ptli_verbs(engine->transport);
+    ptli_mutex_lock(&v->posting.lock);
+    md->plain = true;
+    md->tells = 0;
+    if (md->eq) md->tells = PTLI_TELLS_ACK;
+    if (md->eq && !(options & PTL_MD_EVENT_END_DISABLE)) md->tells |= PTLI_TELLS_END;
+    ptli_mutex_unlock(&v->posting.lock);
+}
+
+/* Posting. */
+static uint32_t under_way(const struct ptli_verbs *v, const struct ptli_md *md)
+{
+    uint32_t count = 0;
+    for (const struct ptli_link *link = v->links; link; link = link->next)
+        for (uint32_t i = link->done; i != link->posted; i++) {
+            const struct ptli_wr *slot = &link->slot[i % PTLI_SLOTS];
+            count += slot->item & PTLI_ITEM_QUICK && slot->md == md;
+        }
+    return count;
+}
+
+bool ptli_quick_shut(struct ptli_engine *engine, struct ptli_md *md)
+{
+    struct ptli_verbs *v = ptli_verbs(engine->transport);
+    if (!md->plain) return true;
+    ptli_mutex_lock(&v->posting.lock);
+    md->plain = under_way(v, md) > 0;
+    if (md == v->posting.md) forget_md(&v->posting);
+    for (struct ptli_link *link = v->links; md->plain && link; link = link->next)
+        ptli_verbs_hurry(link);
+    ptli_mutex_unlock(&v->posting.lock);
+    return !md->plain;
+}
+
+uint32_t ptli_quick_under_way(struct ptli_engine *engine, const struct ptli_md *md)
+{
+    struct ptli_verbs *v = ptli_verbs(engine->transport);
+    if (!md->plain) return 0;
+    ptli_mutex_lock(&v->posting.lock);
+    const uint32_t count = under_way(v, md);
+    ptli_mutex_unlock(&v->posting.lock);
+    return count;
+}
+
+struct ptli_quick_counts ptli_quick_counts(struct ptli_engine *engine)
+{
+    struct ptli_quick_counts counts = {0};
+    if (!engine->transport->quick) return counts;
+    struct ptli_verbs *v = ptli_verbs(engine->transport);
+    ptli_mutex_lock(&v->posting.lock);
+    counts = v->posting.counts;
+    ptli_mutex_unlock(&v->posting.lock);
+    return counts;
+}
+
+/* --- where it goes; posting, as all below but the public functions --- */
 
 enum { ROUTES_AT_FIRST = 64 };
 
@@ -42,229 +105,232 @@ static inline uint64_t number_of(ptl_process_id_t id)
     return (uint64_t)id.pid << 32 | id.nid;
 }
 
-static inline struct ptli_route **bucket(const struct ptli_routes *routes, uint64_t process,
-                                         ptl_pt_index_t pt)
+static inline struct ptli_share **bucket(const struct ptli_posting *posting, uint64_t process)
 {
-    return &routes->at[(uint32_t)(process + (process >> 32) + pt) & routes->mask];
+    return &posting->at[(uint32_t)(process + (process >> 32)) & posting->mask];
 }
 
-/* With the lock. */
-static inline struct ptli_route *route_to(const struct ptli_engine *engine, ptl_process_id_t id,
+static inline struct ptli_share *route_to(const struct ptli_posting *posting, uint64_t process,
                                           ptl_pt_index_t pt)
 {
-    const uint64_t process = number_of(id);
-    struct ptli_route *route = *bucket(&engine->routes, process, pt);
-    while (route && (route->process != process || route->pt != pt)) route = route->next;
-    return route;
+    struct ptli_share *share = *bucket(posting, process);
+    while (share && (share->process != process || share->pt != pt)) share = share->next_route;
+    return share;
+}
+
+static void enter(struct ptli_posting *posting, struct ptli_share *share)
+{
+    struct ptli_share **to = bucket(posting, share->process);
+    share->next_route = *to;
+    *to = share;
 }
 
 /* Twice as many buckets, if there is memory. */
-static void widen(struct ptli_routes *routes)
+static void widen(struct ptli_posting *posting)
 {
-    const struct ptli_routes old = *routes;
+    const struct ptli_posting old = *posting;
     const uint32_t size = 2 * (old.mask + 1);
-    struct ptli_route **at = calloc(size, sizeof(struct ptli_route *));
+    struct ptli_share **at = calloc(size, sizeof(struct ptli_share *));
     if (!at) return;
-    *routes = (struct ptli_routes){.at = at, .mask = size - 1, .count = old.count};
+    posting->at = at;
+    posting->mask = size - 1;
     for (uint32_t i = 0; i <= old.mask; i++)
-        for (struct ptli_route *route = old.at[i], *next; route; route = next) {
-            struct ptli_route **to = bucket(routes, route->process, route->pt);
-            next = route->next;
-            route->next = *to;
-            *to = route;
+        for (struct ptli_share *share = old.at[i], *next; share; share = next) {
+            next = share->next_route;
+            enter(posting, share);
         }
     free(old.at);
 }
 
-/* Nothing has gone there yet: asks the transport, without the lock. */
-__attribute__((noinline, cold)) static void learn(struct ptli_engine *engine, ptl_process_id_t id,
+/* Nothing has gone there yet. */
+__attribute__((noinline, cold)) static void learn(struct ptli_verbs *v, ptl_process_id_t id,
                                                   ptl_pt_index_t pt)
 {
-    struct ptli_transport *transport = engine->transport;
-    struct ptli_route *route;
-    struct ptli_peer *peer;
-    if (!transport->ops->route || id.nid == PTL_NID_ANY || id.pid == PTL_PID_ANY) return;
-    if (id.nid == transport->id.nid && id.pid == transport->id.pid) return;
-    peer = transport->ops->find(transport, id);
-    route = peer ? transport->ops->route(transport, peer, pt) : NULL;
-    if (!route) return;
-    ptli_lock(engine);
-    if (!route_to(engine, id, pt)) {
-        struct ptli_route **to;
-        if (engine->routes.count++ > engine->routes.mask) widen(&engine->routes);
-        route->process = number_of(id);
-        route->pt = pt;
-        to = bucket(&engine->routes, route->process, pt);
-        route->next = *to;
-        *to = route;
+    const uint64_t process = number_of(id);
+    if (id.nid == PTL_NID_ANY || id.pid == PTL_PID_ANY || process == number_of(v->face.id)) return;
+    struct ptli_node *node = ptli_verbs_node(v, id);
+    if (!node) return;
+    ptli_mutex_lock(&v->posting.lock);
+    struct ptli_share *share =
+        route_to(&v->posting, process, pt) ? NULL : ptli_verbs_share(node, pt);
+    if (share) {
+        if (v->posting.count++ > v->posting.mask) widen(&v->posting);
+        share->process = process;
+        enter(&v->posting, share);
     }
-    ptli_unlock(engine);
+    ptli_mutex_unlock(&v->posting.lock);
 }
 
-bool ptli_quick_open(struct ptli_engine *engine)
+bool ptli_quick_open(struct ptli_posting *posting)
 {
-    struct ptli_route **at = calloc(ROUTES_AT_FIRST, sizeof(struct ptli_route *));
-    engine->routes = (struct ptli_routes){.at = at, .mask = ROUTES_AT_FIRST - 1};
-    return at != NULL;
+    posting->at = calloc(ROUTES_AT_FIRST, sizeof(struct ptli_share *));
+    posting->mask = ROUTES_AT_FIRST - 1;
+    forget_md(posting);
+    return posting->at != NULL;
 }
 
-void ptli_quick_close(struct ptli_engine *engine)
+void ptli_quick_close(struct ptli_posting *posting)
 {
-    for (struct chunk *chunk; (chunk = engine->quick_chunks);) {
-        engine->quick_chunks = chunk->next;
-        free(chunk);
-    }
-    engine->quick = NULL;
-    free(engine->routes.at);
-    engine->routes.at = NULL;
+    free(posting->at);
+    posting->at = NULL;
 }
 
 /* --- off --- */
 
+/* False: no such descriptor is plain. */
+__attribute__((noinline)) static bool
+change_md(struct ptli_engine *engine, struct ptli_posting *posting, ptl_handle_md_t handle)
+{
+    struct ptli_md *md = ptli_pool_find(&engine->mds, handle);
+    if (!md || !md->plain) return false;
+    posting->md = md;
+    posting->handle = handle;
+    return true;
+}
+
 /* Where in the target's memory, if nothing speaks against it: no list, a request of before that is
- * not known to be matched, something queued, no slot.  Posting. */
+ * not known to be matched, something queued, no slot. */
 static inline __attribute__((always_inline)) const struct ptli_shadow_entry *
 place_there(const struct ptli_share *share, bool is_put, ptl_ac_index_t ac,
             ptl_match_bits_t match_bits, ptl_size_t offset, ptl_size_t length)
 {
     const struct ptli_node *node = share->node;
     const struct ptli_link *link = node->link;
-    if (share->lease.state != PTLI_LEASE_HELD || !link || link->broken || node->requests.head ||
-        (int32_t)(share->last - node->seen) > 0 || link->posted - link->done >= PTLI_FOR_REQUESTS)
+    if (share->lease.state != PTLI_LEASE_HELD || !link || node->requests.head ||
+        (int32_t)(node->seen - share->last) < 0 || link->posted - link->done >= link->most)
         return NULL;
     return ptli_shadow_find(&share->list->face.shadow, is_put ? PTLI_SHADOW_PUT : PTLI_SHADOW_GET,
                             ac, match_bits, offset, length);
 }
 
-/* Posting. */
-static inline void post(struct ptli_link *link, struct ptli_quick *quick,
-                        const struct ptli_shadow_entry *there, const struct ptli_piece *here,
-                        bool is_put, ptl_size_t length)
+/* What its queue is told of it. */
+static inline uint32_t tells_of(const struct ptli_md *md, bool ack,
+                                const struct ptli_shadow_entry *there)
 {
-    struct ptli_wr *slot = &link->slot[link->posted % PTLI_SLOTS];
-    struct ibv_send_wr *wr = &link->quick, *bad;
-    slot->link = link;
-    slot->item = (ptli_item_t)quick | PTLI_ITEM_QUICK;
-    slot->buffer = NULL;
-    slot->number = ++link->posted;
-    link->unsignalled = 0;
-    wr->sg_list->addr = (uintptr_t)here->base + quick->offset;
-    wr->sg_list->length = (uint32_t)length;
-    wr->sg_list->lkey = here->region->local_key;
-    wr->wr_id = (uintptr_t)slot;
-    wr->opcode = is_put ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ;
-    wr->send_flags = is_put && length <= link->max_inline
-                         ? (int)(IBV_SEND_SIGNALED | IBV_SEND_INLINE)
-                         : (int)IBV_SEND_SIGNALED;
-    wr->wr.rdma.remote_addr = there->address + quick->remote_offset;
-    wr->wr.rdma.rkey = there->key;
-    if (__builtin_expect(ibv_post_send(link->qp, wr, &bad) != 0, 0)) ptli_verbs_cannot_post(link);
+    return ack && !(there->flags & PTLI_SHADOW_NO_ACK) ? md->tells : md->tells & PTLI_TELLS_END;
 }
 
-/* True: it is on its way.  False: nothing has happened, and it is to go another way, where also
- * everything that is wrong with it is found. */
-static inline __attribute__((always_inline)) bool
-begin(bool is_put, bool ack, bool whole, ptl_handle_md_t handle, ptl_size_t offset,
+/* The other way, where also everything that is wrong with it is found. */
+__attribute__((noinline, cold)) static int
+other_way(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle, ptl_size_t offset,
+          ptl_size_t length, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
+          ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
+{
+    struct ptli_asked asked = {handle, offset,     length,        target,   pt,
+                               ac,     match_bits, remote_offset, hdr_data, whole};
+    return is_put ? ptli_put(&asked, ack) : ptli_get(&asked);
+}
+
+static inline __attribute__((always_inline)) int
+start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle, ptl_size_t offset,
       ptl_size_t length, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
       ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
 {
-    struct ptli_engine *engine = ptli_engine_soon(handle, PTLI_MD);
-    if (__builtin_expect(!engine, 0)) return false;
-    ptli_lock(engine);
-    struct ptli_route *route = route_to(engine, target, pt);
-    if (__builtin_expect(!route, 0)) {
-        ptli_mutex_unlock(&engine->lock);
-        learn(engine, target, pt);
-        return false;
+    struct ptli_engine *engine = &ptli_engines[PTL_IFACE_DEFAULT];
+    struct ptli_posting *posting =
+        atomic_load_explicit(is_put ? &engine->puts : &engine->gets, memory_order_acquire);
+    if (__builtin_expect(!posting, 0)) goto closed;
+    ptli_mutex_lock(&posting->lock);
+    struct ptli_share *share = route_to(posting, number_of(target), pt);
+    if (__builtin_expect(!share, 0)) {
+        ptli_mutex_unlock(&posting->lock);
+        learn(ptli_verbs(engine->transport), target, pt);
+        goto closed;
     }
-    struct ptli_verbs *v = ptli_verbs(engine->transport);
-    struct ptli_share *share = ptli_route_share(route);
-    struct ptli_quick *quick = engine->quick;
-    struct ptli_md *md = ptli_pool_find(&engine->mds, handle);
-    if (!md || !md->plain || engine->fail_left || (!is_put && engine->cray_gets)) goto no;
+    if (__builtin_expect(posting->handle != handle, 0) && !change_md(engine, posting, handle))
+        goto no;
+    struct ptli_md *md = posting->md;
     if (whole) length = md->rules.length;
-    if (offset > md->rules.length || length > md->rules.length - offset) goto no;
-    if (length - 1 >= v->max_message) goto no;
-    if (__builtin_expect(!quick, 0) && !(quick = more(engine))) goto no;
-    ptli_mutex_lock(&v->posting);
+    if (length - 1 >= posting->most || offset + length < offset ||
+        offset + length > md->rules.length)
+        goto no;
     const struct ptli_shadow_entry *there =
         place_there(share, is_put, ac, match_bits, remote_offset, length);
-    if (!there) {
-        ptli_mutex_unlock(&v->posting);
-        goto no;
+    if (!there) goto no;
+
+    struct ptli_link *link = share->node->link;
+    const uint32_t number = ++link->posted;
+    struct ptli_wr *slot = &link->slot[(number - 1) % PTLI_SLOTS];
+    struct ibv_send_wr *wr = is_put ? &link->put : &link->get, *bad;
+    int flags = IBV_SEND_INLINE;
+    wr->wr_id = (uintptr_t)slot;
+    slot->md = md;
+    slot->item = PTLI_ITEM_QUICK;
+    share->until = number;
+    link->piece.addr = (uintptr_t)md->one.base + offset;
+    link->piece.length = (uint32_t)length;
+    if (!is_put || length > link->max_inline) {
+        link->piece.lkey = md->one.region->local_key;
+        flags = 0;
     }
-    engine->quick = quick->next;
-    quick->route = route;
-    quick->md = md;
-    quick->match_bits = match_bits;
-    quick->hdr_data = hdr_data;
-    quick->length = length;
-    quick->offset = offset;
-    quick->remote_offset = remote_offset;
-    quick->link = engine->next_link++;
-    quick->is_put = is_put;
-    quick->asks_ack = ack && !(there->flags & PTLI_SHADOW_NO_ACK);
-    engine->send_count++;
-    if (is_put) engine->send_length += length;
-    ptli_md_hold(md);
-    const struct ptli_piece *here = md->pieces;
-    ptli_mutex_unlock(&engine->lock);
-    share->lease.users++;
-    post(share->node->link, quick, there, here, is_put, length);
-    ptli_mutex_unlock(&v->posting);
-    return true;
+    wr->wr.rdma.remote_addr = there->address + remote_offset;
+    wr->wr.rdma.rkey = there->key;
+    if (!is_put || md->tells) {
+        const uint32_t tells = tells_of(md, is_put && ack == PTL_ACK_REQ, there);
+        slot->item = PTLI_ITEM_QUICK | tells | (is_put ? 0 : PTLI_ITEM_GET);
+        slot->share = share;
+        slot->match_bits = match_bits;
+        slot->length = length;
+        slot->offset = offset;
+        slot->remote_offset = remote_offset;
+        slot->hdr_data = hdr_data;
+        slot->event_link = --posting->next_link;
+        flags |= IBV_SEND_SIGNALED;
+        link->signalled = number;
+    } else if (number % PTLI_SIGNAL == 0) {
+        flags |= IBV_SEND_SIGNALED;
+        link->signalled = number;
+    }
+    wr->send_flags = flags;
+    if (is_put) {
+        posting->counts.puts++;
+        posting->counts.put_length += length;
+    } else {
+        posting->counts.gets++;
+    }
+    if (__builtin_expect(ibv_post_send(link->qp, wr, &bad) != 0, 0)) ptli_verbs_cannot_post(link);
+    ptli_mutex_unlock(&posting->lock);
+    return PTL_OK;
 no:
-    ptli_mutex_unlock(&engine->lock);
-    return false;
+    ptli_mutex_unlock(&posting->lock);
+closed:
+    return other_way(is_put, ack, whole, handle, offset, length, target, pt, ac, match_bits,
+                     remote_offset, hdr_data);
 }
 
 int PtlPut(ptl_handle_md_t md, ptl_ack_req_t ack, ptl_process_id_t target, ptl_pt_index_t pt,
            ptl_ac_index_t ac, ptl_match_bits_t match_bits, ptl_size_t remote_offset,
            ptl_hdr_data_t hdr_data)
 {
-    if (begin(true, ack == PTL_ACK_REQ, true, md, 0, 0, target, pt, ac, match_bits, remote_offset,
-              hdr_data))
-        return PTL_OK;
-    struct ptli_asked asked = {md, 0, 0, target, pt, ac, match_bits, remote_offset, hdr_data, true};
-    return ptli_put(&asked, ack);
+    return start(true, ack, true, md, 0, 0, target, pt, ac, match_bits, remote_offset, hdr_data);
 }
 
 int PtlPutRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length, ptl_ack_req_t ack,
                  ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
                  ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
 {
-    if (begin(true, ack == PTL_ACK_REQ, false, md, local_offset, length, target, pt, ac, match_bits,
-              remote_offset, hdr_data))
-        return PTL_OK;
-    struct ptli_asked asked = {md, local_offset, length,        target,   pt,
-                               ac, match_bits,   remote_offset, hdr_data, false};
-    return ptli_put(&asked, ack);
+    return start(true, ack, false, md, local_offset, length, target, pt, ac, match_bits,
+                 remote_offset, hdr_data);
 }
 
 int PtlGet(ptl_handle_md_t md, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
            ptl_match_bits_t match_bits, ptl_size_t remote_offset)
 {
-    if (begin(false, false, true, md, 0, 0, target, pt, ac, match_bits, remote_offset, 0))
-        return PTL_OK;
-    struct ptli_asked asked = {md, 0, 0, target, pt, ac, match_bits, remote_offset, 0, true};
-    return ptli_get(&asked);
+    return start(false, PTL_NOACK_REQ, true, md, 0, 0, target, pt, ac, match_bits, remote_offset,
+                 0);
 }
 
 int PtlGetRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
                  ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
                  ptl_match_bits_t match_bits, ptl_size_t remote_offset)
 {
-    if (begin(false, false, false, md, local_offset, length, target, pt, ac, match_bits,
-              remote_offset, 0))
-        return PTL_OK;
-    struct ptli_asked asked = {md, local_offset, length,        target, pt,
-                               ac, match_bits,   remote_offset, 0,      false};
-    return ptli_get(&asked);
+    return start(false, PTL_NOACK_REQ, false, md, local_offset, length, target, pt, ac, match_bits,
+                 remote_offset, 0);
 }
 
 /* --- done --- */
 
-/* With the engine's and the queue's lock, as all below. */
+/* With the queue's lock, as all below. */
 static inline ptl_event_t *place(const struct ptli_eq *eq, uint64_t number)
 {
     return &eq->ring[number & (eq->size - 1)];
@@ -289,142 +355,138 @@ static inline void write_from(ptl_event_t *event, const struct ptli_peer *from)
     event->jid = from->jid;
 }
 
-static inline void write_event(ptl_event_t *event, const struct ptli_quick *quick,
+static inline void write_event(ptl_event_t *event, const struct ptli_wr *slot,
                                ptl_event_kind_t kind, const struct ptli_peer *from,
                                ptl_size_t offset, ptl_size_t mlength, bool well, ptl_seq_t sequence)
 {
-    const struct ptli_md *md = quick->md;
+    const struct ptli_md *md = slot->md;
     event->type = kind;
     write_from(event, from);
-    event->pt_index = quick->route->pt;
-    event->match_bits = quick->match_bits;
-    event->rlength = quick->length;
+    event->pt_index = slot->share->pt;
+    event->match_bits = slot->match_bits;
+    event->rlength = slot->length;
     event->mlength = mlength;
     event->offset = offset;
     event->md_handle = atomic_load_explicit(&md->slot.handle, memory_order_relaxed);
     event->md = md->user;
     event->hdr_data = 0;
-    event->link = quick->link;
+    event->link = slot->event_link;
     event->ni_fail_type = well ? PTL_NI_OK : PTL_NI_FAIL;
     event->unlinked = 0;
     event->sequence = sequence;
 }
 
 /* SEND_END alone, or with the ACK behind it, which differs little. */
-static inline void tell_sent(struct ptli_eq *eq, const struct ptli_quick *quick,
+static inline void tell_sent(struct ptli_eq *eq, const struct ptli_wr *slot,
                              const struct ptli_peer *self, bool well, bool ack)
 {
     const uint64_t posted = posted_to(eq);
     const ptl_seq_t sequence = eq->sequence;
     ptl_event_t *sent = place(eq, posted), *acked = place(eq, posted + 1);
-    write_event(sent, quick, PTL_EVENT_SEND_END, self, quick->offset, quick->length, well,
-                sequence);
-    sent->hdr_data = quick->hdr_data;
+    write_event(sent, slot, PTL_EVENT_SEND_END, self, slot->offset, slot->length, well, sequence);
+    sent->hdr_data = slot->hdr_data;
     if (ack) {
         *acked = *sent;
         acked->type = PTL_EVENT_ACK;
-        write_from(acked, quick->route->peer);
-        acked->offset = quick->remote_offset;
+        write_from(acked, &slot->share->node->face);
+        acked->offset = slot->remote_offset;
         acked->hdr_data = 0;
         acked->sequence = sequence + 1;
     }
     show(eq, posted + 1 + ack, sequence + 1 + ack);
 }
 
-static inline void tell_one(struct ptli_eq *eq, const struct ptli_quick *quick,
-                            ptl_event_kind_t kind, ptl_size_t offset, ptl_size_t mlength, bool well)
+static inline void tell_one(struct ptli_eq *eq, const struct ptli_wr *slot, ptl_event_kind_t kind,
+                            ptl_size_t offset, bool well)
 {
     const uint64_t posted = posted_to(eq);
     const ptl_seq_t sequence = eq->sequence;
-    write_event(place(eq, posted), quick, kind, quick->route->peer, offset, mlength, well,
-                sequence);
+    write_event(place(eq, posted), slot, kind, &slot->share->node->face, offset,
+                well ? slot->length : 0, well, sequence);
     show(eq, posted + 1, sequence + 1);
 }
 
-static inline void put_done(struct ptli_engine *engine, struct ptli_eq *eq,
-                            const struct ptli_quick *quick, bool well)
+/* A put that failed and tells SEND_END says so there, and has no ACK. */
+static inline void tell(struct ptli_verbs *v, struct ptli_eq *eq, const struct ptli_wr *slot,
+                        bool well)
 {
-    const bool acked = quick->asks_ack && well;
-    if (well) engine->fast_puts++;
-    if (!eq) return;
-    if (acked) engine->recv_count++;
-    if (!(quick->md->user.options & PTL_MD_EVENT_END_DISABLE))
-        tell_sent(eq, quick, &engine->self, well, acked);
-    else if (quick->asks_ack)
-        tell_one(eq, quick, PTL_EVENT_ACK, quick->remote_offset, well ? quick->length : 0, well);
-}
-
-static inline void get_done(struct ptli_engine *engine, struct ptli_eq *eq,
-                            const struct ptli_quick *quick, bool well)
-{
-    if (well) {
-        engine->fast_gets++;
-        engine->recv_count++;
-        engine->recv_length += quick->length;
+    if (slot->item & PTLI_ITEM_GET) {
+        if (well) {
+            v->posting.counts.answers++;
+            v->posting.counts.get_length += slot->length;
+        }
+        if (slot->item & PTLI_TELLS_END)
+            tell_one(eq, slot, PTL_EVENT_REPLY_END, slot->offset, well);
+        return;
     }
-    if (eq && !(quick->md->user.options & PTL_MD_EVENT_END_DISABLE))
-        tell_one(eq, quick, PTL_EVENT_REPLY_END, quick->offset, well ? quick->length : 0, well);
+    const bool ack = slot->item & PTLI_TELLS_ACK && well;
+    v->posting.counts.answers += ack;
+    if (slot->item & PTLI_TELLS_END)
+        tell_sent(eq, slot, &v->face.engine->self, well, ack);
+    else
+        tell_one(eq, slot, PTL_EVENT_ACK, slot->remote_offset, well);
 }
 
-/* Whatever is held of *held, and instead the lock of another queue. */
-static inline void exchange(struct ptli_eq **held, struct ptli_eq *eq)
+/* Whose queue's lock is held, and whether anything has been told. */
+struct telling {
+    struct ptli_eq *held;
+    bool told;
+};
+
+static inline void turn_to(struct telling *telling, struct ptli_eq *eq)
 {
-    if (__builtin_expect(*held == eq, 1)) return;
-    if (*held) ptli_mutex_unlock(&(*held)->lock);
+    if (__builtin_expect(telling->held == eq, 1)) return;
+    if (telling->held) ptli_mutex_unlock(&telling->held->lock);
     if (eq) ptli_mutex_lock(&eq->lock);
-    *held = eq;
+    telling->held = eq;
+    telling->told = true;
 }
 
-void ptli_quick_done(struct ptli_engine *engine, struct ptli_quick *first, enum ptli_status status)
+/* Without posting, if it can be: reading by adding nothing, it comes after what was written. */
+static inline void wake(struct ptli_verbs *v, const struct telling *telling)
 {
-    struct ptli_quick *last = first;
-    struct ptli_eq *held = NULL;
-    ptli_lock(engine);
-    for (struct ptli_quick *quick = first; quick; quick = quick->next) {
-        exchange(&held, quick->md->eq);
-        if (quick->is_put)
-            put_done(engine, held, quick, status == PTLI_OK);
-        else
-            get_done(engine, held, quick, status == PTLI_OK);
-        quick->md->pending--;
-        last = quick;
-    }
-    exchange(&held, NULL);
-    last->next = engine->quick;
-    engine->quick = first;
-    ptli_mutex_unlock(&engine->lock);
-    /* Reading by adding nothing: it comes after what was posted above. */
+    struct ptli_engine *engine = v->face.engine;
+    if (!telling->told) return;
     if (__builtin_expect(atomic_fetch_add(&engine->sleepers, 0) > 0, 0)) ptli_ring_bell(engine);
 }
 
-/* One that is the next of its link, and well. */
-static inline struct ptli_quick *next_done(const struct ibv_wc *wc)
+void ptli_quick_ended(struct ptli_verbs *v, const struct ptli_wr *slot, bool well)
+{
+    struct telling telling = {0};
+    if (slot->item == PTLI_ITEM_QUICK) return;
+    turn_to(&telling, slot->md->eq);
+    tell(v, telling.held, slot, well);
+    turn_to(&telling, NULL);
+    wake(v, &telling);
+}
+
+/* Ends what went this way, or what tells nobody anything. */
+static inline bool is_quick(const struct ibv_wc *wc)
 {
     const struct ptli_wr *slot = (const struct ptli_wr *)(uintptr_t)wc->wr_id;
-    if (wc->wr_id & 1 || wc->status != IBV_WC_SUCCESS || !(slot->item & PTLI_ITEM_QUICK) ||
-        slot->link->done + 1 != slot->number)
-        return NULL;
-    return (struct ptli_quick *)(slot->item - PTLI_ITEM_QUICK);
+    return !(wc->wr_id & 1) && wc->status == IBV_WC_SUCCESS &&
+           (slot->item & PTLI_ITEM_QUICK || (!slot->item && !slot->buffer));
 }
 
 int ptli_verbs_quick_completed(struct ptli_verbs *v, const struct ibv_wc *wc, int count)
 {
-    struct ptli_quick *first = next_done(wc), **end = &first, *quick = first;
+    struct telling telling = {0};
     int n = 0;
-    if (!first) return 0;
-    ptli_mutex_lock(&v->posting);
+    if (!is_quick(wc)) return 0;
+    ptli_mutex_lock(&v->posting.lock);
     do {
-        struct ptli_link *link = ((struct ptli_wr *)(uintptr_t)wc[n].wr_id)->link;
-        struct ptli_node *node = link->node;
-        link->done++;
-        ptli_verbs_release(ptli_route_share(quick->route));
-        if (node->requests.head || node->answers.head || node->owes_seen) ptli_verbs_pump(node);
-        *end = quick;
-        end = &quick->next;
-        n++;
-    } while (n < count && (quick = next_done(wc + n)));
-    *end = NULL;
-    ptli_mutex_unlock(&v->posting);
-    ptli_quick_done(v->face.engine, first, PTLI_OK);
+        const struct ptli_wr *slot = (const struct ptli_wr *)(uintptr_t)wc[n].wr_id;
+        struct ptli_link *link = slot->link;
+        /* Those before it had nothing to end, or a completion of their own. */
+        link->done += ((slot->index - link->done) % PTLI_SLOTS) + 1;
+        if (slot->item & ~(ptli_item_t)PTLI_ITEM_QUICK) {
+            turn_to(&telling, slot->md->eq);
+            tell(v, telling.held, slot, true);
+        }
+        ptli_verbs_advanced(link->node);
+    } while (++n < count && is_quick(&wc[n]));
+    turn_to(&telling, NULL);
+    ptli_mutex_unlock(&v->posting.lock);
+    wake(v, &telling);
     return n;
 }

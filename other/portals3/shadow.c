@@ -29,6 +29,7 @@ const char *ptli_shadow_parse(const void *bytes, size_t size, struct ptli_shadow
 {
     const unsigned char *at = bytes;
     if (size < PTLI_SHADOW_FRAME_SIZE) return "a list shorter than its frame";
+    shadow->entries[0] = (struct ptli_shadow_entry){0};
     shadow->pt_index = ptli_get32(&at);
     shadow->epoch = ptli_get32(&at);
     shadow->count = ptli_get32(&at);
@@ -46,6 +47,9 @@ const char *ptli_shadow_parse(const void *bytes, size_t size, struct ptli_shadow
         entry->flags = ptli_get32(&at);
         entry->access = ptli_get32(&at);
         at += 4;
+        const uint32_t open = entry->flags & PTLI_SHADOW_OPEN ? entry->access : 0;
+        entry->puts = entry->flags & PTLI_SHADOW_PUT ? open : 0;
+        entry->gets = entry->flags & PTLI_SHADOW_GET ? open : 0;
         if (entry->address + entry->length < entry->address)
             return "an entry beyond the end of memory";
     }

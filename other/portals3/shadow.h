@@ -10,6 +10,7 @@
 #ifndef PTLI_SHADOW_H
 #define PTLI_SHADOW_H
 
+#include <stdbool.h>
 #include "other/portals3/portals_wire.h"
 
 enum { PTLI_SHADOW_MAX = 16, PTLI_SHADOW_ENTRY_SIZE = 48, PTLI_SHADOW_FRAME_SIZE = 16 };
@@ -28,39 +29,46 @@ struct ptli_shadow_entry {
     uint64_t address, length; /* of the memory */
     uint32_t key;
     uint32_t flags;
-    uint32_t access; /* bit i: access entry i admits this peer to this table entry */
+    uint32_t access;     /* bit i: access entry i admits this peer to this table entry */
+    uint32_t puts, gets; /* the same of what may be done, all in all; found by parse */
 };
 
 /* The first entries of the list; a walk that falls off the end asks, for there may be more. */
 struct ptli_shadow {
+    struct ptli_shadow_entry entries[PTLI_SHADOW_MAX];
     ptl_pt_index_t pt_index;
     uint32_t epoch;
     uint32_t count;
-    struct ptli_shadow_entry entries[PTLI_SHADOW_MAX];
 };
 
 size_t ptli_shadow_encode(const struct ptli_shadow *shadow, unsigned char bytes[PTLI_SHADOW_BYTES]);
 /* NULL, or what is wrong. */
 const char *ptli_shadow_parse(const void *bytes, size_t size, struct ptli_shadow *shadow);
 
-/* The entry that a put (flag PTLI_SHADOW_PUT) or get surely goes to, or NULL. */
+static inline bool ptli_shadow_fits(const struct ptli_shadow_entry *entry,
+                                    ptl_match_bits_t match_bits)
+{
+    return ((match_bits ^ entry->match_bits) & ~entry->ignore_bits) == 0;
+}
+
+/* The entry that a put (PTLI_SHADOW_PUT) or get (PTLI_SHADOW_GET) surely goes to, or NULL.  For a
+ * list from parse; one of no entries has a first that admits nothing. */
 static inline const struct ptli_shadow_entry *ptli_shadow_find(const struct ptli_shadow *shadow,
                                                                uint32_t wanted, ptl_ac_index_t ac,
                                                                ptl_match_bits_t match_bits,
                                                                ptl_size_t offset, ptl_size_t length)
 {
-    for (uint32_t i = 0; i < shadow->count; i++) {
-        const struct ptli_shadow_entry *entry = &shadow->entries[i];
-        if (((match_bits ^ entry->match_bits) & ~entry->ignore_bits) != 0) continue;
-        /* The first whose bits fit decides: whatever speaks against it is for the target to judge.
-         */
-        wanted |= PTLI_SHADOW_OPEN;
-        if ((entry->flags & wanted) != wanted || ac >= 32 || !(entry->access >> ac & 1))
-            return NULL;
-        if (offset > entry->length || length > entry->length - offset) return NULL;
-        return entry;
-    }
-    return NULL;
+    const struct ptli_shadow_entry *entry = shadow->entries;
+    if (__builtin_expect(!ptli_shadow_fits(entry, match_bits), 0))
+        for (uint32_t i = 1; !ptli_shadow_fits(entry, match_bits); i++) {
+            if (i >= shadow->count) return NULL;
+            entry = &shadow->entries[i];
+        }
+    /* The first whose bits fit decides: whatever speaks against it is for the target to judge. */
+    if (ac >= 32 || !((wanted == PTLI_SHADOW_PUT ? entry->puts : entry->gets) >> ac & 1))
+        return NULL;
+    if (offset + length < offset || offset + length > entry->length) return NULL;
+    return entry;
 }
 
 #endif

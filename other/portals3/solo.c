@@ -88,7 +88,7 @@ int ptli_solo_open(struct ptli_engine *engine, const struct ptli_launch *told, p
     static const struct ptli_transport_ops ops = {
         "self",         start,       close_solo,    find,     distance, enroll,
         expel,          send_none,   transfer_none, progress, wake,     shadow_hold,
-        shadow_release, revoke_none, status,        launch,   NULL};
+        shadow_release, revoke_none, status,        launch};
     struct ptli_transport *transport = calloc(1, sizeof *transport);
     if (!transport) return PTL_NO_SPACE;
     transport->ops = &ops;

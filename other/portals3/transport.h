@@ -2,10 +2,10 @@
  * transport.h - the face between the engine, which knows no network, and a transport, which knows
  * no matching.  Downward a table of functions, upward a few ptli_ functions of the engine.
  *
- * Locks: progress (transport) -> engine -> EQ.  The engine never calls down with its lock held, but
- * quick.c, which is of both halves, takes what guards sending with it. The transport calls up with
- * its progress lock held, if it likes, and with nothing that a call down takes. No call down may
- * call up before it returns; none may block but progress, revoke and close.
+ * Locks: progress (transport) -> engine -> sending (transport, for quick.c alone) -> EQ.  The
+ * engine never calls down with its lock held. The transport calls up with its progress lock held,
+ * if it likes, and with nothing that a call down takes. No call down may call up before it returns;
+ * none may block but progress, revoke and close.
  *
  * Life: ptli_verbs_open (identity, limits) - start (calls up may come from here on) - close (none
  * comes after).
@@ -71,29 +71,14 @@ struct ptli_transfer {
     uint64_t scratch[2];
 };
 
+/* What went quick.c's way. */
+struct ptli_quick_counts {
+    ptl_sr_value_t puts, gets, answers, put_length, get_length;
+};
+
 /* A published list in the hands of an initiator. */
 struct ptli_shadow_hold {
     struct ptli_shadow shadow;
-};
-
-/* The way to a peer's table entry.  The transport embeds it at the front of its own record, which
- * stays until close. */
-struct ptli_route {
-    struct ptli_peer *peer;
-    /* the engine's */
-    uint64_t process; /* nid, pid */
-    ptl_pt_index_t pt;
-    struct ptli_route *next;
-};
-
-/* An operation of one piece here and one there, on the quick way. */
-struct ptli_quick {
-    struct ptli_quick *next;
-    struct ptli_route *route;
-    struct ptli_md *md;
-    uint64_t match_bits, hdr_data, length, offset, remote_offset;
-    ptl_seq_t link;
-    bool is_put, asks_ack;
 };
 
 /* What PtlSetRank and its kin said, for ptli_verbs_open. */
@@ -162,9 +147,6 @@ struct ptli_transport_ops {
     int (*status)(struct ptli_transport *, ptl_sr_index_t, ptl_sr_value_t *);
     /* The map of ranks that holds, from the launcher or PtlSetRank. */
     const struct ptli_launch *(*launch)(struct ptli_transport *);
-
-    /* The route to a peer's table entry, or NULL; no function where there is no quick way. */
-    struct ptli_route *(*route)(struct ptli_transport *, struct ptli_peer *, ptl_pt_index_t);
 };
 
 /* The public part, filled by open. */
@@ -177,6 +159,7 @@ struct ptli_transport {
     uint32_t eager_limit; /* most bytes inline in a message; at least 1024, better 16384 (iovecs of
                              1024) */
     bool threaded; /* a thread makes progress: waiting callers may sleep until the engine's bell */
+    bool quick;    /* it is a struct ptli_verbs, and quick.c may post there */
 };
 
 /* --- Opening; each in the file of its transport.  A PTL_ code. --- */
@@ -202,9 +185,6 @@ enum ptli_taken ptli_arrived(struct ptli_engine *, struct ptli_peer *, const str
 /* The end of what send and transfer queued.  The memory may be used again. */
 void ptli_message_sent(struct ptli_engine *, struct ptli_message *, enum ptli_status);
 void ptli_transferred(struct ptli_engine *, struct ptli_transfer *, enum ptli_status);
-
-/* The same for a chain of what went the quick way. */
-void ptli_quick_done(struct ptli_engine *, struct ptli_quick *, enum ptli_status);
 
 /* A peer is lost for good, and all its messages and transfers have been given back as failed.  Ends
  * what waits for its answer. */

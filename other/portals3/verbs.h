@@ -7,8 +7,8 @@
  *
  * Locks: `driving` is held by whoever makes progress; links come and go, messages arrive and the
  * engine is called under it.  `posting` guards what senders touch: queues, slots, leases.  driving
- * is taken before posting, and by quick.c the engine's lock; nothing calls the engine with posting
- * held.
+ * is taken before posting, and by quick.c the engine's lock before it and those of queues behind
+ * it; nothing calls the engine with posting held.
  *
  * Memory per peer: its record; once connected a queue pair of PTLI_SLOTS sends, and at most
  * PTLI_PEER_BUFFERS send buffers.  What waits is queued in the engine's own records, of which
@@ -54,9 +54,9 @@ enum ptli_verbs_type {
 /* ---- what is queued ---- */
 
 /* A message, or with bit 0 set a transfer.  The next one is in scratch[0].  With bit 1 set what
- * went the quick way, which is never queued. */
+ * went the quick way, which is never queued: beside it are PTLI_TELLS_... alone, and what it is. */
 typedef uintptr_t ptli_item_t;
-enum { PTLI_ITEM_QUICK = 2 };
+enum { PTLI_ITEM_QUICK = 2, PTLI_ITEM_GET = 16 };
 
 struct ptli_queue {
     ptli_item_t head, tail;
@@ -101,10 +101,14 @@ struct ptli_buffer {
 
 /* One posted work request, until it or a later one completes. */
 struct ptli_wr {
-    struct ptli_link *link;
-    ptli_item_t item; /* a transfer that ends here, or 0 */
-    struct ptli_buffer *buffer;
-    uint32_t number;
+    struct ptli_link *link;     /* always this one */
+    uint32_t index;             /* and place there */
+    ptli_item_t item;           /* a transfer that ends here, what went the quick way, or 0 */
+    struct ptli_buffer *buffer; /* NULL when it has completed */
+    struct ptli_md *md;         /* of the quick way, as what follows where it tells or is a get */
+    struct ptli_share *share;
+    uint64_t match_bits, hdr_data, length, offset, remote_offset;
+    ptl_seq_t event_link;
 };
 
 /* A message that the engine had no memory for, and those behind it. */
@@ -115,10 +119,15 @@ struct ptli_held {
 
 /* A queue pair, from the first greeting until it is drained. */
 struct ptli_link {
+    struct ibv_send_wr put, get; /* of quick.c: what is the same in all of them */
+    struct ibv_sge piece;
     struct ptli_node *node;
     struct ibv_qp *qp;
     uint32_t psn, max_inline;
-    uint32_t posted, done, unsignalled, buffers; /* posting */
+    uint32_t posted, done; /* posting, as the next two */
+    uint32_t signalled;    /* the last one posted that makes a completion */
+    uint32_t buffers;
+    uint32_t most; /* requests posted that have not completed; 0 when it is broken */
     bool joined;
     bool goodbye_sent, goodbye_heard;
     bool broken;           /* posting: nothing is posted any more */
@@ -130,14 +139,11 @@ struct ptli_link {
     struct ptli_link *next;      /* of all */
     struct ptli_link *next_same; /* in verbs->by_number */
     struct ptli_held *held, **held_end;
-    struct ibv_send_wr quick; /* what is the same in all of them */
-    struct ibv_sge quick_sge;
     struct ptli_wr slot[PTLI_SLOTS];
 };
 
 /* What this process knows of a list of a peer, and what it lent of one of its own to that peer. */
 struct ptli_share {
-    struct ptli_route route;
     struct ptli_share *next;
     struct ptli_node *node;
     ptl_pt_index_t pt;
@@ -147,8 +153,13 @@ struct ptli_share {
     struct ptli_grant grant;
     bool asking, answering, telling; /* ASK, REVOKED, LIST is in a queue */
     bool listed;                     /* LIST has been queued since the grant was given */
+    bool lingers;                    /* revoked while there was, which is a user of the lease */
+    uint32_t until;                  /* the last work request of the quick way that used the list */
     struct ptli_message ask, answer; /* ASK; REVOKED */
     struct ptli_lent *lent;          /* made when the first is lent */
+    /* quick.c's */
+    uint64_t process; /* nid, pid */
+    struct ptli_share *next_route;
 };
 
 struct ptli_shadow_held {
@@ -174,6 +185,7 @@ struct ptli_node {
     bool failing;           /* from the loss of the link until the engine has been told */
     bool wished;            /* in verbs->wishes */
     bool owes_seen;         /* it has asked what was matched, and there was no slot to tell */
+    bool lingers;           /* a share does */
     uint32_t life;          /* one more after each loss */
     uint32_t window, unanswered;
     uint32_t queued, sent, seen; /* requests: numbered, posted, told to be matched */
@@ -194,6 +206,19 @@ struct ptli_nodes {
     uint32_t mask, count;
     struct ptli_nodes *older;
     _Atomic(struct ptli_node *) at[];
+};
+
+/* The lock of all that senders touch, and what quick.c keeps: where operations have gone, hashed;
+ * the last descriptor. */
+struct ptli_posting {
+    struct ptli_mutex lock;
+    struct ptli_share **at;
+    uint32_t mask, count;
+    ptl_handle_md_t handle;
+    struct ptli_md *md;
+    uint64_t most;       /* bytes at once */
+    ptl_seq_t next_link; /* downwards, where the engine's go upwards */
+    struct ptli_quick_counts counts;
 };
 
 struct ptli_verbs_settings {
@@ -222,7 +247,8 @@ struct ptli_verbs {
     int gid_index;
     uint32_t max_sge, max_message, cq_size, cq_used;
 
-    struct ptli_mutex driving, posting;
+    struct ptli_mutex driving;
+    struct ptli_posting posting;
     atomic_bool wanted; /* the thread waits for driving: callers keep off */
 
     /* verbs_address.c */
@@ -275,11 +301,6 @@ static inline struct ptli_verbs *ptli_verbs(struct ptli_transport *transport)
 static inline struct ptli_node *ptli_node(struct ptli_peer *peer)
 {
     return (struct ptli_node *)peer;
-}
-
-static inline struct ptli_share *ptli_route_share(struct ptli_route *route)
-{
-    return (struct ptli_share *)route;
 }
 
 static inline uint32_t ptli_receive_size(const struct ptli_verbs *v)
@@ -341,14 +362,18 @@ bool ptli_verbs_deliver(struct ptli_verbs *v);     /* what is finished */
 void ptli_verbs_give_back(struct ptli_node *node); /* what is queued, as failed */
 /* posting */
 void ptli_verbs_cannot_post(struct ptli_link *link) __attribute__((cold));
-/* posting; a work request with nothing behind it, for whom it completes or not */
+/* posting; a work request with nothing behind it, by whose completion those before it are known */
 bool ptli_verbs_nudge(struct ptli_link *link, enum ibv_wr_opcode opcode);
+void ptli_verbs_hurry(struct ptli_link *link); /* what is posted is to be known to be through */
 int ptli_verbs_buffers_open(struct ptli_verbs *v);
 void ptli_verbs_buffers_free(struct ptli_verbs *v);
 
 /* quick.c, which is the engine's as well */
 /* driving; how many of these completions it has dealt with: maybe none */
 int ptli_verbs_quick_completed(struct ptli_verbs *v, const struct ibv_wc *wc, int count);
+void ptli_quick_ended(struct ptli_verbs *v, const struct ptli_wr *slot, bool well); /* posting */
+bool ptli_quick_open(struct ptli_posting *posting);
+void ptli_quick_close(struct ptli_posting *posting);
 
 /* verbs_receive.c; driving */
 int ptli_verbs_receives_open(struct ptli_verbs *v);
@@ -358,7 +383,6 @@ void ptli_verbs_forget_held(struct ptli_link *link);
 void ptli_verbs_repost(struct ptli_verbs *v, uint32_t receive);
 
 /* verbs_share.c */
-struct ptli_route *ptli_verbs_route(struct ptli_transport *, struct ptli_peer *, ptl_pt_index_t);
 struct ptli_shadow_hold *ptli_verbs_shadow_hold(struct ptli_transport *, struct ptli_peer *,
                                                 ptl_pt_index_t);
 void ptli_verbs_shadow_release(struct ptli_transport *, struct ptli_shadow_hold *);
@@ -366,6 +390,7 @@ bool ptli_verbs_revoke(struct ptli_transport *, ptl_pt_index_t, ptl_time_t timeo
 struct ptli_share *ptli_verbs_share(struct ptli_node *node, ptl_pt_index_t pt); /* posting */
 void ptli_verbs_shares_lost(struct ptli_node *node);                            /* posting */
 void ptli_verbs_release(struct ptli_share *share);                              /* posting */
+void ptli_verbs_linger(struct ptli_node *node); /* posting; some of those who did may be through */
 /* driving; false: it makes no sense */
 bool ptli_verbs_share_message(struct ptli_node *node, const struct ptli_header *header,
                               const void *data);
@@ -384,5 +409,19 @@ void ptli_verbs_progress_stop(struct ptli_verbs *v);
 bool ptli_verbs_progress(struct ptli_transport *, ptl_time_t timeout);
 void ptli_verbs_wake(struct ptli_transport *);
 bool ptli_verbs_round(struct ptli_verbs *v); /* driving */
+
+/* Nothing is posted any more. */
+static inline void ptli_verbs_break(struct ptli_link *link)
+{
+    link->broken = true;
+    link->most = 0;
+}
+
+/* Posting.  There is more room for a peer than before. */
+static inline void ptli_verbs_advanced(struct ptli_node *node)
+{
+    if (__builtin_expect(node->lingers, 0)) ptli_verbs_linger(node);
+    if (node->requests.head || node->answers.head || node->owes_seen) ptli_verbs_pump(node);
+}
 
 #endif

@@ -244,13 +244,13 @@ static void hear_refusals(struct ptli_verbs *v)
 
 static struct ptli_node *take_wish(struct ptli_verbs *v)
 {
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     struct ptli_node *node = v->wishes;
     if (node) {
         v->wishes = node->next_wish;
         node->wished = false;
     }
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
     return node;
 }
 
@@ -276,9 +276,9 @@ bool ptli_verbs_hear(struct ptli_verbs *v)
     any |= hear_greetings(v);
     double now = ptli_verbs_clock();
     uint32_t waiting = 0;
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     struct ptli_node *all = v->all;
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
     for (struct ptli_node *node = all; node; node = node->next) {
         if (!node->greet.waiting) continue;
         ptli_verbs_act(v, node, ptli_greet_tick(&node->greet, now, &v->patience), NULL);
@@ -291,9 +291,9 @@ bool ptli_verbs_hear(struct ptli_verbs *v)
 double ptli_verbs_due(struct ptli_verbs *v)
 {
     double first = -1, now = ptli_verbs_clock();
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     struct ptli_node *all = v->all;
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
     for (struct ptli_node *node = all; node && v->greeting; node = node->next) {
         double left = node->greet.next - now;
         if (node->greet.waiting && (first < 0 || left < first)) first = left > 0 ? left : 0;

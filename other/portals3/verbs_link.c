@@ -27,10 +27,10 @@ static void forget(struct ptli_verbs *v, struct ptli_link *link)
     struct ptli_link **at = &v->by_number[link->qp->qp_num % PTLI_NUMBERS];
     while (*at != link) at = &(*at)->next_same;
     *at = link->next_same;
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     for (at = &v->links; *at != link;) at = &(*at)->next;
     *at = link->next;
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
     ptli_verbs_forget_held(link);
     ibv_destroy_qp(link->qp);
     v->cq_used -= PTLI_SLOTS;
@@ -78,15 +78,21 @@ static struct ptli_link *make(struct ptli_verbs *v, struct ptli_node *node)
         return NULL;
     }
     link->node = node;
+    link->most = PTLI_FOR_REQUESTS;
     link->psn = (uint32_t)(node->greet.mine >> 8) & 0xffffff;
     link->held_end = &link->held;
-    link->quick = (struct ibv_send_wr){.sg_list = &link->quick_sge, .num_sge = 1};
+    link->put =
+        (struct ibv_send_wr){.opcode = IBV_WR_RDMA_WRITE, .sg_list = &link->piece, .num_sge = 1};
+    link->get = link->put;
+    link->get.opcode = IBV_WR_RDMA_READ;
+    for (uint32_t i = 0; i < PTLI_SLOTS; i++)
+        link->slot[i] = (struct ptli_wr){.link = link, .index = i};
     link->next_same = v->by_number[link->qp->qp_num % PTLI_NUMBERS];
     v->by_number[link->qp->qp_num % PTLI_NUMBERS] = link;
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     link->next = v->links;
     v->links = link;
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
     return link;
 }
 
@@ -124,14 +130,14 @@ static bool join(struct ptli_verbs *v, struct ptli_link *link, const ptli_greeti
 
 static void open_link(struct ptli_verbs *v, struct ptli_node *node)
 {
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     node->link = node->making;
     node->making = NULL;
     node->window = node->theirs.window;
     node->known = true;
     v->connects++;
     ptli_verbs_pump(node);
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
     if (ptli_debug & PTL_DEBUG_PEER)
         ptli_verbs_say(v, "connected to %u:%u", node->face.id.nid, node->face.id.pid);
 }
@@ -143,25 +149,25 @@ static void failed(struct ptli_verbs *v, struct ptli_node *node)
 {
     ptli_verbs_give_back(node);
     ptli_peer_failed(v->face.engine, &node->face);
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     node->queued = node->sent = node->seen = node->fenced = node->unanswered = 0;
     atomic_store_explicit(&node->taken, 0, memory_order_relaxed);
     for (struct ptli_share *share = node->shares; share; share = share->next) share->last = 0;
     node->failing = false;
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
     if (ptli_debug & PTL_DEBUG_PEER)
         ptli_verbs_say(v, "lost %u:%u", node->face.id.nid, node->face.id.pid);
 }
 
 static void begin_to_fail(struct ptli_verbs *v, struct ptli_node *node)
 {
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     node->link = node->making = NULL;
     node->failing = true;
     node->owes_seen = false;
     node->life++;
     ptli_verbs_shares_lost(node);
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
 }
 
 void ptli_verbs_link_drained(struct ptli_link *link)
@@ -178,11 +184,12 @@ static void lose(struct ptli_verbs *v, struct ptli_link *link)
     v->breaks++;
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
     bool flushing = !ibv_modify_qp(link->qp, &attr, IBV_QP_STATE);
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     link->broken = false;
     flushing = flushing && ptli_verbs_nudge(link, IBV_WR_SEND);
-    link->broken = link->draining = true;
-    ptli_mutex_unlock(&v->posting);
+    ptli_verbs_break(link);
+    link->draining = true;
+    ptli_mutex_unlock(&v->posting.lock);
     if (flushing) return;
     ptli_verbs_say(v, "the queue pair to process %u:%u cannot be drained", link->node->face.id.nid,
                    link->node->face.id.pid);
@@ -216,20 +223,20 @@ void ptli_verbs_leave(struct ptli_link *link)
 /* Whether it can be taken apart now: its goodbye has gone, and all before it. */
 static bool gone(struct ptli_verbs *v, struct ptli_link *link)
 {
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     if (!link->broken && !link->goodbye_sent)
         link->goodbye_sent = ptli_verbs_control(link, PTLI_GOODBYE);
     bool is = link->broken || (link->goodbye_sent && link->posted == link->done);
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
     return is;
 }
 
 static void find_trouble(struct ptli_verbs *v)
 {
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     v->trouble = false;
     struct ptli_link *link = v->links;
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
     for (; link; link = link->next)
         if (link->broken) ptli_verbs_leave(link);
 }
@@ -284,9 +291,9 @@ void ptli_verbs_act(struct ptli_verbs *v, struct ptli_node *node, unsigned actio
         failed(v, node);
     } else if (!node->greet.wanted && !node->greet.open) {
         /* Dropped, with something left to send. */
-        ptli_mutex_lock(&v->posting);
+        ptli_mutex_lock(&v->posting.lock);
         if (node->requests.head || node->answers.head) ptli_verbs_wish(node);
-        ptli_mutex_unlock(&v->posting);
+        ptli_mutex_unlock(&v->posting.lock);
     }
 }
 
@@ -296,7 +303,7 @@ void ptli_verbs_act(struct ptli_verbs *v, struct ptli_node *node, unsigned actio
 static bool watched(const struct ptli_link *link)
 {
     const struct ptli_node *node = link->node;
-    if (link->broken || node->link != link || link->posted - link->done > link->unsignalled)
+    if (link->broken || node->link != link || (int32_t)(link->signalled - link->done) > 0)
         return false;
     if (node->unanswered) return true;
     for (const struct ptli_share *share = node->shares; share; share = share->next)
@@ -306,21 +313,21 @@ static bool watched(const struct ptli_link *link)
 
 bool ptli_verbs_watching(struct ptli_verbs *v)
 {
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     struct ptli_link *link = v->links;
     while (link && !watched(link)) link = link->next;
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
     return link != NULL;
 }
 
 void ptli_verbs_look(struct ptli_verbs *v)
 {
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     for (struct ptli_link *link = v->links; link; link = link->next) {
         if (!link->heard && watched(link)) ptli_verbs_nudge(link, IBV_WR_RDMA_WRITE);
         link->heard = false;
     }
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
 }
 
 /* ---- the end ---- */
@@ -328,13 +335,13 @@ void ptli_verbs_look(struct ptli_verbs *v)
 bool ptli_verbs_farewell(struct ptli_verbs *v)
 {
     bool left = false;
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     for (struct ptli_link *link = v->links; link; link = link->next) {
         if (link->broken || (link->node->link != link && !link->leaving)) continue;
         if (!link->goodbye_sent) link->goodbye_sent = ptli_verbs_control(link, PTLI_GOODBYE);
         left |= !link->goodbye_sent || !link->goodbye_heard || link->posted != link->done;
     }
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
     return !left;
 }
 

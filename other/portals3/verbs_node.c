@@ -72,9 +72,9 @@ struct ptli_node *ptli_verbs_node(struct ptli_verbs *v, ptl_process_id_t id)
     struct ptli_nodes *nodes = atomic_load_explicit(&v->nodes, memory_order_acquire);
     struct ptli_node *node = nodes ? look(nodes, id) : NULL;
     if (__builtin_expect(node != NULL, 1)) return node;
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     node = make(v, id);
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
     return node;
 }
 

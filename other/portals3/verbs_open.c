@@ -23,6 +23,7 @@ static void free_all(struct ptli_verbs *v)
     ptli_verbs_regions_free(v);
     if (v->receives_mr) ibv_dereg_mr(v->receives_mr);
     ptli_verbs_device_close(v);
+    ptli_quick_close(&v->posting);
     free(v->receives);
     free(v->batch);
     free(v->nids);
@@ -97,7 +98,6 @@ static const struct ptli_transport_ops verbs_ops = {
     .shadow_hold = ptli_verbs_shadow_hold,
     .shadow_release = ptli_verbs_shadow_release,
     .revoke = ptli_verbs_revoke,
-    .route = ptli_verbs_route,
     .status = status,
     .launch = launch,
 };
@@ -112,6 +112,7 @@ static int open_steps(struct ptli_verbs *v, const struct ptli_launch *told, ptl_
     if (code == PTL_OK) code = ptli_verbs_device_open(v);
     if (code == PTL_OK) code = ptli_verbs_receives_open(v);
     if (code == PTL_OK) code = ptli_verbs_buffers_open(v);
+    if (code == PTL_OK && !ptli_quick_open(&v->posting)) code = PTL_NO_SPACE;
     return code;
 }
 
@@ -133,6 +134,8 @@ int ptli_verbs_open(struct ptli_engine *engine, const struct ptli_launch *told, 
     v->face.jid = v->launch.jid != PTL_JID_NONE ? v->launch.jid : PTL_JID_NONE;
     v->face.eager_limit = v->settings.eager;
     v->face.threaded = v->settings.mode != PTLI_CALLS;
+    v->face.quick = v->settings.fast;
+    v->posting.most = v->max_message;
     *out = &v->face;
     return PTL_OK;
 }

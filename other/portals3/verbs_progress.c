@@ -17,7 +17,13 @@
 
 #include "other/portals3/verbs.h"
 
-enum { LOOK_MS = 250, HEAR_EVERY = 256, THREAD_GRACE_MS = 1, HYBRID_GRACE_MS = 20 };
+enum {
+    LOOK_MS = 250,
+    HEAR_SOON = 8,
+    HEAR_EVERY = 256 /* powers of two */,
+    THREAD_GRACE_MS = 1,
+    HYBRID_GRACE_MS = 20
+};
 
 double ptli_verbs_clock(void)
 {
@@ -28,10 +34,8 @@ double ptli_verbs_clock(void)
 
 /* ---- one round; driving ---- */
 
-static bool reap(struct ptli_verbs *v)
+static void reap(struct ptli_verbs *v, const struct ibv_wc *wc, int n)
 {
-    struct ibv_wc wc[PTLI_BATCH];
-    int n = ibv_poll_cq(v->cq, PTLI_BATCH, wc);
     for (int i = 0, quick; i < n; i += quick) {
         quick = ptli_verbs_quick_completed(v, &wc[i], n - i);
         if (quick) continue;
@@ -41,28 +45,42 @@ static bool reap(struct ptli_verbs *v)
             ptli_verbs_completed(v, &wc[i]);
         quick = 1;
     }
-    return n > 0;
 }
 
 static void feed(struct ptli_verbs *v)
 {
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     v->starved = false;
     for (struct ptli_link *link = v->links; link; link = link->next)
         if (link->node->link == link) ptli_verbs_pump(link->node);
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
 }
 
 /* What is rarely there. */
-static bool chores(struct ptli_verbs *v)
+static inline bool has_chores(const struct ptli_verbs *v)
+{
+    return v->leaving || v->held || v->starved || v->trouble;
+}
+
+__attribute__((noinline)) static bool chores(struct ptli_verbs *v)
 {
     bool any = false;
     if (v->leaving || v->trouble) any |= ptli_verbs_tend(v);
     if (v->held) any |= ptli_verbs_offer_held(v);
     if (v->starved) feed(v);
-    bool ask = atomic_load_explicit(&v->attention, memory_order_relaxed);
-    if (!ask && ++v->idle % (v->greeting ? 8 : HEAR_EVERY)) return any;
-    any |= ptli_verbs_hear(v);
+    return any;
+}
+
+/* Every so often when nothing comes, or when somebody asks for it. */
+static inline bool is_time_to_listen(struct ptli_verbs *v)
+{
+    return atomic_load_explicit(&v->attention, memory_order_relaxed) ||
+           !(++v->idle & (v->greeting ? HEAR_SOON - 1 : HEAR_EVERY - 1));
+}
+
+__attribute__((noinline)) static bool listen_and_look(struct ptli_verbs *v)
+{
+    bool any = ptli_verbs_hear(v);
     double now = ptli_verbs_clock();
     if (now - v->looked > LOOK_MS / 1000.0) {
         v->looked = now;
@@ -73,19 +91,23 @@ static bool chores(struct ptli_verbs *v)
 
 bool ptli_verbs_round(struct ptli_verbs *v)
 {
-    bool any = reap(v);
-    if (!any || v->leaving || v->held || v->starved || v->trouble) any |= chores(v);
-    any |= ptli_verbs_deliver(v);
+    struct ibv_wc wc[PTLI_BATCH];
+    int n = ibv_poll_cq(v->cq, PTLI_BATCH, wc);
+    bool any = n > 0;
+    if (any) reap(v, wc, n);
+    if (__builtin_expect(has_chores(v), 0)) any |= chores(v);
+    if (!any && __builtin_expect(is_time_to_listen(v), 0)) any = listen_and_look(v);
+    if (v->finished.head) any |= ptli_verbs_deliver(v);
     if (!v->closing) any |= ptli_work(v->face.engine);
     return any;
 }
 
-static void drive(struct ptli_verbs *v)
+static inline void drive(struct ptli_verbs *v)
 {
     atomic_store_explicit(&v->driver, (uintptr_t)pthread_self(), memory_order_relaxed);
 }
 
-static void let_go(struct ptli_verbs *v)
+static inline void let_go(struct ptli_verbs *v)
 {
     atomic_store_explicit(&v->driver, 0, memory_order_relaxed);
     ptli_mutex_unlock(&v->driving);
@@ -221,7 +243,7 @@ void ptli_verbs_progress_stop(struct ptli_verbs *v)
 
 /* ---- callers ---- */
 
-static bool caller_round(struct ptli_verbs *v)
+static inline bool caller_round(struct ptli_verbs *v)
 {
     if (atomic_load_explicit(&v->wanted, memory_order_relaxed)) return false;
     if (!ptli_mutex_try(&v->driving)) return false;
@@ -233,11 +255,8 @@ static bool caller_round(struct ptli_verbs *v)
     return any;
 }
 
-bool ptli_verbs_progress(struct ptli_transport *transport, ptl_time_t timeout)
+__attribute__((noinline)) static bool rounds_until(struct ptli_verbs *v, ptl_time_t timeout)
 {
-    struct ptli_verbs *v = ptli_verbs(transport);
-    if (caller_round(v)) return true;
-    if (!timeout) return false;
     double until = ptli_verbs_clock() + timeout / 1000.0;
     for (;;) {
         double left = 1000 * (until - ptli_verbs_clock());
@@ -259,4 +278,11 @@ bool ptli_verbs_progress(struct ptli_transport *transport, ptl_time_t timeout)
         }
         if (caller_round(v)) return true;
     }
+}
+
+bool ptli_verbs_progress(struct ptli_transport *transport, ptl_time_t timeout)
+{
+    struct ptli_verbs *v = ptli_verbs(transport);
+    if (!timeout) return caller_round(v);
+    return caller_round(v) || rounds_until(v, timeout);
 }

@@ -55,11 +55,11 @@ static void take_news(struct ptli_node *node, const struct ptli_header *header)
 {
     uint32_t seen = (uint32_t)header->transport;
     bool answers = header->type > PTLI_GETPUT && header->type < PTLI_TYPE_TRANSPORT;
-    ptli_mutex_lock(&node->verbs->posting);
+    ptli_mutex_lock(&node->verbs->posting.lock);
     if ((int32_t)(seen - node->seen) > 0 && (int32_t)(node->sent - seen) >= 0) node->seen = seen;
     if (answers && node->unanswered) node->unanswered--;
     if (node->requests.head) ptli_verbs_pump(node);
-    ptli_mutex_unlock(&node->verbs->posting);
+    ptli_mutex_unlock(&node->verbs->posting.lock);
 }
 
 static void own_message(struct ptli_link *link, const struct ptli_header *header, const void *data)
@@ -70,10 +70,10 @@ static void own_message(struct ptli_link *link, const struct ptli_header *header
     case PTLI_SEEN:
         return;
     case PTLI_FENCE:
-        ptli_mutex_lock(&v->posting);
+        ptli_mutex_lock(&v->posting.lock);
         node->owes_seen = true;
         ptli_verbs_pump(node);
-        ptli_mutex_unlock(&v->posting);
+        ptli_mutex_unlock(&v->posting.lock);
         return;
     case PTLI_GOODBYE:
         link->goodbye_heard = true;
@@ -130,9 +130,9 @@ bool ptli_verbs_offer_held(struct ptli_verbs *v)
     bool any = false;
     if (!v->held) return false;
     v->held = false;
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     struct ptli_link *link = v->links;
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
     for (; link; link = link->next) {
         for (struct ptli_held *held; (held = link->held);) {
             if (!offer(link, held->receive, held->length)) {
@@ -171,7 +171,7 @@ void ptli_verbs_received(struct ptli_verbs *v, const struct ibv_wc *wc)
         if (link->held || !offer(link, receive, wc->byte_len)) {
             if (hold(link, receive, wc->byte_len)) return;
             /* Nothing can be lost: the peer would wait for ever. */
-            link->broken = true;
+            ptli_verbs_break(link);
             ptli_verbs_leave(link);
         }
     }

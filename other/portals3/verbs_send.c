@@ -115,7 +115,8 @@ void ptli_verbs_buffers_free(struct ptli_verbs *v)
 void ptli_verbs_cannot_post(struct ptli_link *link)
 {
     struct ptli_verbs *v = link->node->verbs;
-    link->broken = v->trouble = true;
+    ptli_verbs_break(link);
+    v->trouble = true;
     atomic_store(&v->attention, true);
 }
 
@@ -123,13 +124,12 @@ static void post(struct ptli_link *link, struct ibv_send_wr *wr, ptli_item_t ite
                  struct ptli_buffer *buffer)
 {
     struct ptli_wr *slot = &link->slot[link->posted % PTLI_SLOTS];
-    *slot =
-        (struct ptli_wr){.link = link, .item = item, .buffer = buffer, .number = ++link->posted};
+    link->posted++;
+    slot->item = item;
+    slot->buffer = buffer;
     wr->wr_id = (uintptr_t)slot;
-    if (item || buffer || ++link->unsignalled >= PTLI_SIGNAL) {
-        wr->send_flags |= IBV_SEND_SIGNALED;
-        link->unsignalled = 0;
-    }
+    if (item || buffer || link->posted % PTLI_SIGNAL == 0) wr->send_flags |= IBV_SEND_SIGNALED;
+    if (wr->send_flags & IBV_SEND_SIGNALED) link->signalled = link->posted;
     struct ibv_send_wr *bad;
     if (__builtin_expect(ibv_post_send(link->qp, wr, &bad) != 0, 0)) ptli_verbs_cannot_post(link);
 }
@@ -137,10 +137,15 @@ static void post(struct ptli_link *link, struct ibv_send_wr *wr, ptli_item_t ite
 bool ptli_verbs_nudge(struct ptli_link *link, enum ibv_wr_opcode opcode)
 {
     if (opcode != IBV_WR_SEND && !slots_left(link, FOR_CONTROL)) return false;
-    link->unsignalled = PTLI_SIGNAL;
-    struct ibv_send_wr wr = {.opcode = opcode};
+    struct ibv_send_wr wr = {.opcode = opcode, .send_flags = IBV_SEND_SIGNALED};
     post(link, &wr, 0, NULL);
     return !link->broken;
+}
+
+void ptli_verbs_hurry(struct ptli_link *link)
+{
+    if (link && !link->broken && link->posted != link->signalled)
+        ptli_verbs_nudge(link, IBV_WR_RDMA_WRITE);
 }
 
 /* False: there is no buffer. */
@@ -165,6 +170,8 @@ static bool post_message(struct ptli_link *link, struct ptli_message *message, u
         sge.lkey = buffer->lkey;
     else
         wr.send_flags = IBV_SEND_INLINE;
+    /* Everything before a goodbye is known to be through when that is. */
+    if (message->header.type == PTLI_GOODBYE) wr.send_flags |= IBV_SEND_SIGNALED;
     /* Read by who hears the peer (ptli_verbs_received). */
     atomic_store_explicit(&link->said, atomic_load_explicit(&link->said, memory_order_relaxed) + 1,
                           memory_order_release);
@@ -177,8 +184,6 @@ bool ptli_verbs_control(struct ptli_link *link, uint8_t type)
 {
     struct ptli_node *node = link->node;
     if (!slots_left(link, FOR_CONTROL)) return false;
-    /* Everything before a goodbye is known to be through when that is. */
-    if (type == PTLI_GOODBYE) link->unsignalled = PTLI_SIGNAL;
     struct ptli_message message = {
         .header = {.type = type, .source = node->verbs->face.id, .destination = node->face.id}};
     return post_message(link, &message, PTLI_PEER_BUFFERS);
@@ -370,9 +375,9 @@ enum ptli_sent ptli_verbs_send(struct ptli_transport *transport, struct ptli_pee
                                struct ptli_message *message)
 {
     struct ptli_verbs *v = ptli_verbs(transport);
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     enum ptli_sent sent = send(ptli_node(peer), message);
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
     return sent;
 }
 
@@ -399,9 +404,9 @@ enum ptli_sent ptli_verbs_transfer(struct ptli_transport *transport, struct ptli
                                    struct ptli_transfer *what)
 {
     struct ptli_verbs *v = ptli_verbs(transport);
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     enum ptli_sent sent = transfer(ptli_node(peer), what);
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
     return sent;
 }
 
@@ -411,31 +416,26 @@ void ptli_verbs_completed(struct ptli_verbs *v, const struct ibv_wc *wc)
 {
     struct ptli_wr *slot = (struct ptli_wr *)(uintptr_t)wc->wr_id;
     struct ptli_transfer *done = NULL;
-    struct ptli_quick *quick = NULL;
     bool well = wc->status == IBV_WC_SUCCESS;
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     struct ptli_link *link = slot->link;
     struct ptli_node *node = link->node;
+    struct ptli_wr *passed;
     do {
-        struct ptli_wr *s = &link->slot[link->done++ % PTLI_SLOTS];
-        if (s->buffer) put_buffer(v, link, s->buffer);
-        /* Each has a completion of its own. */
-        if (s->item & PTLI_ITEM_QUICK)
-            quick = (struct ptli_quick *)(s->item - PTLI_ITEM_QUICK);
-        else if (s->item)
-            done = ptli_item_transfer(s->item);
-    } while (link->done != slot->number);
-    if (__builtin_expect(!well, 0)) link->broken = true;
+        passed = &link->slot[link->done++ % PTLI_SLOTS];
+        if (passed->buffer) put_buffer(v, link, passed->buffer);
+        passed->buffer = NULL;
+        if (passed->item & PTLI_ITEM_QUICK)
+            ptli_quick_ended(v, passed, well);
+        else if (passed->item) /* each has a completion of its own */
+            done = ptli_item_transfer(passed->item);
+    } while (passed != slot);
+    if (__builtin_expect(!well, 0)) ptli_verbs_break(link);
     if (done && done->hold) ptli_verbs_release(((struct ptli_shadow_held *)done->hold)->share);
-    if (quick) ptli_verbs_release(ptli_route_share(quick->route));
-    if (node->requests.head || node->answers.head || node->owes_seen) ptli_verbs_pump(node);
+    ptli_verbs_advanced(node);
     bool drained = link->draining && link->posted == link->done;
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
     if (done) ptli_transferred(v->face.engine, done, well ? PTLI_OK : PTLI_FAILED);
-    if (quick) {
-        quick->next = NULL;
-        ptli_quick_done(v->face.engine, quick, well ? PTLI_OK : PTLI_FAILED);
-    }
     if (__builtin_expect(!well, 0)) {
         if (ptli_debug & PTL_DEBUG_PEER && !link->draining)
             ptli_verbs_say(v, "process %u:%u: %s", node->face.id.nid, node->face.id.pid,
@@ -448,10 +448,10 @@ void ptli_verbs_completed(struct ptli_verbs *v, const struct ibv_wc *wc)
 bool ptli_verbs_deliver(struct ptli_verbs *v)
 {
     if (!v->finished.head) return false;
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     struct ptli_queue finished = v->finished;
     v->finished = (struct ptli_queue){0};
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
     for (ptli_item_t item; (item = ptli_queue_take(&finished));)
         ptli_message_sent(v->face.engine, ptli_item_message(item), PTLI_OK);
     return true;
@@ -459,7 +459,7 @@ bool ptli_verbs_deliver(struct ptli_verbs *v)
 
 static ptli_item_t take_any(struct ptli_node *node)
 {
-    ptli_mutex_lock(&node->verbs->posting);
+    ptli_mutex_lock(&node->verbs->posting.lock);
     ptli_item_t item = ptli_queue_take(&node->answers);
     if (!item) item = ptli_queue_take(&node->requests);
     struct ptli_transfer *transfer = item ? ptli_item_transfer(item) : NULL;
@@ -467,7 +467,7 @@ static ptli_item_t take_any(struct ptli_node *node)
         ptli_verbs_release(((struct ptli_shadow_held *)transfer->hold)->share);
     if (item && !transfer && ptli_item_message(item)->header.type >= PTLI_TYPE_TRANSPORT)
         own_posted(node, ptli_item_message(item));
-    ptli_mutex_unlock(&node->verbs->posting);
+    ptli_mutex_unlock(&node->verbs->posting.lock);
     return item;
 }
 

@@ -19,7 +19,6 @@ struct ptli_share *ptli_verbs_share(struct ptli_node *node, ptl_pt_index_t pt)
     if (!share) return NULL;
     share->node = node;
     share->pt = pt;
-    share->route.peer = &node->face;
     share->next = node->shares;
     node->shares = share;
     return share;
@@ -57,41 +56,33 @@ void ptli_verbs_shares_lost(struct ptli_node *node)
         if (share->grant.state != PTLI_GRANT_NONE) lent(node->verbs, -1);
         ptli_grant_lost(&share->grant);
         ptli_lease_lost(&share->lease);
+        share->lease.users -= share->lingers;
+        share->lingers = false;
+        share->until = 0;
     }
 }
 
 /* ---- the initiator's end ---- */
-
-struct ptli_route *ptli_verbs_route(struct ptli_transport *transport, struct ptli_peer *peer,
-                                    ptl_pt_index_t pt)
-{
-    struct ptli_verbs *v = ptli_verbs(transport);
-    if (!v->settings.fast) return NULL;
-    ptli_mutex_lock(&v->posting);
-    struct ptli_share *share = ptli_verbs_share(ptli_node(peer), pt);
-    ptli_mutex_unlock(&v->posting);
-    return share ? &share->route : NULL;
-}
 
 struct ptli_shadow_hold *ptli_verbs_shadow_hold(struct ptli_transport *transport,
                                                 struct ptli_peer *peer, ptl_pt_index_t pt)
 {
     struct ptli_verbs *v = ptli_verbs(transport);
     struct ptli_shadow_hold *hold = NULL;
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     struct ptli_share *share = ptli_node(peer)->shares;
     while (share && share->pt != pt) share = share->next;
     if (share && ptli_lease_hold(&share->lease)) hold = &share->list->face;
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
     return hold;
 }
 
 void ptli_verbs_shadow_release(struct ptli_transport *transport, struct ptli_shadow_hold *hold)
 {
     struct ptli_verbs *v = ptli_verbs(transport);
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     ptli_verbs_release(((struct ptli_shadow_held *)hold)->share);
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
 }
 
 /* Posting.  The peer's answer. */
@@ -116,6 +107,33 @@ static bool take_list(struct ptli_share *share, const struct ptli_header *header
     return true;
 }
 
+/* Posting.  The list is to be let go of; what went the quick way is one user, until it is through.
+ */
+static void leave(struct ptli_share *share, uint32_t epoch)
+{
+    struct ptli_link *link = share->node->link;
+    if (link && (int32_t)(share->until - link->done) > 0) {
+        share->lingers = share->node->lingers = ptli_lease_hold(&share->lease);
+        ptli_verbs_hurry(link);
+    }
+    if (ptli_lease_revoke(&share->lease, epoch)) give_back(share);
+}
+
+void ptli_verbs_linger(struct ptli_node *node)
+{
+    const struct ptli_link *link = node->link;
+    node->lingers = false;
+    for (struct ptli_share *share = node->shares; share; share = share->next) {
+        if (share->lingers && link && (int32_t)(share->until - link->done) > 0) {
+            node->lingers = true;
+            ptli_verbs_hurry(node->link);
+        } else if (share->lingers) {
+            share->lingers = false;
+            ptli_verbs_release(share);
+        }
+    }
+}
+
 /* ---- the target's end ---- */
 
 /* Driving, not posting. */
@@ -123,16 +141,16 @@ static void lend(struct ptli_share *share)
 {
     struct ptli_node *node = share->node;
     struct ptli_verbs *v = node->verbs;
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     if (!share->lent) share->lent = calloc(1, sizeof *share->lent);
     struct ptli_lent *to = share->telling ? NULL : share->lent;
     bool asked = to && ptli_grant_asked(&share->grant);
     if (asked) lent(v, 1);
     share->listed = false;
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
     if (!asked) return;
     size_t length = ptli_publish(v->face.engine, &node->face, share->pt, to->bytes);
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     if (!length && share->grant.state != PTLI_GRANT_NONE) { /* the peer may be lost by now */
         ptli_grant_refuse(&share->grant);
         lent(v, -1);
@@ -149,7 +167,7 @@ static void lend(struct ptli_share *share)
         message(share, &to->revoke, PTLI_REVOKE, share->grant.epoch);
         ptli_verbs_answer(node, &to->revoke);
     }
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
 }
 
 bool ptli_verbs_share_message(struct ptli_node *node, const struct ptli_header *header,
@@ -158,7 +176,7 @@ bool ptli_verbs_share_message(struct ptli_node *node, const struct ptli_header *
     struct ptli_verbs *v = node->verbs;
     bool well = true;
     if (header->pt_index > UINT16_MAX) return false;
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     struct ptli_share *share = node->failing ? NULL : ptli_verbs_share(node, header->pt_index);
     if (share) switch (header->type) {
         case PTLI_LIST:
@@ -169,8 +187,8 @@ bool ptli_verbs_share_message(struct ptli_node *node, const struct ptli_header *
             if (share->lease.state != PTLI_LEASE_HELD) {
                 share->lease.epoch = (uint32_t)header->operation;
                 give_back(share);
-            } else if (ptli_lease_revoke(&share->lease, (uint32_t)header->operation)) {
-                give_back(share);
+            } else {
+                leave(share, (uint32_t)header->operation);
             }
             break;
         case PTLI_REVOKED:
@@ -179,7 +197,7 @@ bool ptli_verbs_share_message(struct ptli_node *node, const struct ptli_header *
         default:
             well = header->type == PTLI_ASK;
         }
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
     if (share && header->type == PTLI_ASK) lend(share);
     return well;
 }
@@ -188,7 +206,7 @@ bool ptli_verbs_share_message(struct ptli_node *node, const struct ptli_header *
 static bool out(struct ptli_verbs *v, ptl_pt_index_t pt, bool now)
 {
     bool any = false;
-    ptli_mutex_lock(&v->posting);
+    ptli_mutex_lock(&v->posting.lock);
     for (struct ptli_node *node = v->all; node; node = node->next)
         for (struct ptli_share *share = node->shares; share; share = share->next) {
             if (share->pt != pt || share->grant.state == PTLI_GRANT_NONE) continue;
@@ -197,7 +215,7 @@ static bool out(struct ptli_verbs *v, ptl_pt_index_t pt, bool now)
             message(share, &share->lent->revoke, PTLI_REVOKE, share->grant.epoch);
             ptli_verbs_answer(node, &share->lent->revoke);
         }
-    ptli_mutex_unlock(&v->posting);
+    ptli_mutex_unlock(&v->posting.lock);
     return any;
 }
 
