@@ -32,6 +32,11 @@ tests_portals3_bustle_SOURCES = tests/portals3/bustle.c $(portals3_scene)
 tests_portals3_bustle_CPPFLAGS = $(portals3_cppflags)
 tests_portals3_bustle_LDADD = $(portals3_network)
 
+check_PROGRAMS += tests/portals3/silent
+tests_portals3_silent_SOURCES = tests/portals3/silent.c $(portals3_scene)
+tests_portals3_silent_CPPFLAGS = $(portals3_cppflags)
+tests_portals3_silent_LDADD = $(portals3_network)
+
 check_PROGRAMS += tests/bench/portals3
 tests_bench_portals3_SOURCES = tests/bench/portals3.c $(portals3_family)
 tests_bench_portals3_CPPFLAGS = $(portals3_cppflags)

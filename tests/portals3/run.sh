@@ -26,6 +26,7 @@ done
 tap_program portals3 "random traffic" ./traffic 8 3000
 tap_program portals3 "trouble" ./trouble
 tap_program portals3 "bustle" ./bustle
+tap_program portals3 "silent" ./silent
 SOFTHCA_DEVICES='1x1;max_mr=40' tap_program portals3 "trouble, few regions" ./trouble refused
 SOFTHCA_DEVICES='1x1;max_mr=1' tap_program portals3 "trouble, no regions" ./trouble none
 SOFTHCA_DEVICES='1x1;max_mr_size=1048576' tap_program portals3 "trouble, small regions" ./trouble none
