@@ -170,6 +170,52 @@ static void walk(void)
               fast ? "on" : "off");
 }
 
+/* A list that peers hold says whom each access entry admits: a change is theirs to see at once. */
+static void admission(void)
+{
+    enum { AC = 1, TIMES = 6 };
+    static char there[8];
+    ptl_process_id_t stranger = ring.previous;
+    ptl_handle_eq_t eq = ring_eq(8);
+    ptl_handle_md_t md =
+        ring_attach(PT, 10, 0, ring_md(there, 8, PUT | SILENT, PTL_EQ_NONE), PTL_RETAIN);
+    ptl_handle_md_t by = ring_bind(ring_md(bytes, 8, PTL_MD_EVENT_START_DISABLE, eq));
+    ptl_sr_value_t drops = ring_register(PTL_SR_DROP_COUNT), puts;
+    ptl_uid_t uid;
+    PtlGetUid(ring.ni, &uid);
+    stranger.pid ^= 0x5555;
+    memset(there, 'x', sizeof there);
+    ring_barrier();
+    for (int i = 0; i < TIMES; i++) {
+        for (int k = 0; k < WARM; k++) { /* until it is published, anew */
+            memset(bytes, 'a' + i, 8);
+            RING_OK(PtlPut(by, PTL_ACK_REQ, ring.next, PT, AC, 10, 0, 0));
+            ring_event(eq, PTL_EVENT_SEND_END);
+            ring_event(eq, PTL_EVENT_ACK);
+        }
+        puts = ring_register(PTL_SR_FAST_PUTS);
+        ring_barrier();
+        ring_expect(there[7] == 'a' + i, "what was admitted is not there");
+        RING_OK(PtlACEntry(ring.ni, AC, stranger, PTL_UID_ANY, PTL_JID_ANY, PTL_PT_INDEX_ANY));
+        ring_barrier();
+        memset(bytes, '!', 8);
+        RING_OK(PtlPut(by, PTL_ACK_REQ, ring.next, PT, AC, 10, 0, 0));
+        ring_event(eq, PTL_EVENT_SEND_END);
+        ring_await_register(PTL_SR_DROP_COUNT, ++drops);
+        ring_expect(there[7] == 'a' + i, "what is not admitted is written");
+        ring_expect(ring_register(PTL_SR_FAST_PUTS) == puts, "the fast path is taken");
+        ring_no_event(eq);
+        ring_barrier();
+        RING_OK(PtlACEntry(ring.ni, AC, ring_anybody, uid, PTL_JID_ANY, PTL_PT_INDEX_ANY));
+        ring_barrier();
+    }
+    ring_unlink(md);
+    ring_unlink(by);
+    RING_OK(PtlEQFree(eq));
+    ring_done("an access entry that is changed holds for who has the list, fast path %s",
+              fast ? "on" : "off");
+}
+
 /* PTL_CRAY_GETS: a get logs SEND events too and counts on its MD as a put with ACK does; the
  * standard's counts once. */
 static void gets_count(void)
@@ -217,5 +263,6 @@ void rules_published(void)
     fast = is_set("PTL_FASTPATH", true);
     cray = is_set("PTL_CRAY_GETS", false);
     walk();
+    admission();
     gets_count();
 }
