@@ -8,8 +8,6 @@
  */
 #include "core/receive_thread.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 
@@ -17,6 +15,7 @@
 #include "core/poll.h"
 #include "core/report.h"
 #include "core/thread.h"
+#include "other/tools/quiet_thread.h"
 
 enum { SHORTEST_NS = 20 * 1000, LONGEST_NS = 10 * 1000 * 1000 };
 
@@ -54,16 +53,9 @@ static void *run(void *number)
 
 void gasnetc_receive_thread_start(void)
 {
-    pthread_t thread;
-    sigset_t all, before;
-    sigfillset(&all); /* signals are for the client's threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     int error = 0;
-    for (unsigned i = 0; !error && i < net_places(); i++) {
-        error = pthread_create(&thread, NULL, run, (void *)(uintptr_t)i);
-        if (!error) pthread_detach(thread);
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    for (unsigned i = 0; !error && i < net_places(); i++)
+        error = gasneti_quiet_thread(NULL, 0, run, (void *)(uintptr_t)i);
     if (error)
         gasneti_fatal("cannot start the receive thread: %s (see ulimit -u); or unset "
                       "GASNET_RCV_THREAD",

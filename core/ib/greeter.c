@@ -13,8 +13,6 @@
  */
 #include "core/ib/greeter.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +24,7 @@
 #include "core/job.h"
 #include "core/params.h"
 #include "core/report.h"
+#include "other/tools/quiet_thread.h"
 
 /* What all peers must know of a process. */
 typedef struct contact {
@@ -265,11 +264,7 @@ void net_expect(net_peer_t *peer, const void *opaque)
 
 void net_meet(void)
 {
-    sigset_t all, before;
-    sigfillset(&all); /* signals are for the client's threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&greeter.thread, NULL, run, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int error = gasneti_quiet_thread(&greeter.thread, 0, run, NULL);
     if (error)
         gasneti_fatal("cannot start the thread that connects peers: %s (see ulimit -u); or set "
                       "GASNET_CONNECT_STATIC=1",

@@ -5,30 +5,12 @@
  */
 #include "object.h"
 
-#include <signal.h>
+#include "other/tools/quiet_thread.h"
 
 enum { STACK = 512 << 10 };
 
-static int create(void *(*run)(void *), size_t stack)
-{
-    pthread_t thread;
-    pthread_attr_t attr;
-    pthread_attr_init(&attr);
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    if (stack) pthread_attr_setstacksize(&attr, stack);
-    int error = pthread_create(&thread, &attr, run, NULL);
-    pthread_attr_destroy(&attr);
-    return error;
-}
-
-/* 0 or an errno value. A program with much thread-local memory needs the ordinary size. */
+/* 0 or an errno value. */
 int shca_thread(void *(*run)(void *))
 {
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int error = create(run, STACK);
-    if (error) error = create(run, 0);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return error;
+    return gasneti_quiet_thread(NULL, STACK, run, NULL);
 }

@@ -6,32 +6,18 @@
 #include "other/spawner/spawner_ops.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "other/tools/quiet_thread.h"
 
 enum { WATCH_STACK = 256 * 1024, DEATH_SECONDS = 2 };
 
 bool spawner_start_thread(void *(*body)(void *), void *arg)
 {
-    sigset_t all, before;
-    pthread_t thread;
-    pthread_attr_t attr;
-    pthread_attr_init(&attr);
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attr, WATCH_STACK);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&thread, &attr, body, arg);
-    pthread_attr_destroy(&attr);
-    /* EINVAL: static thread-local data alone exceed that stack; the default has room. */
-    if (error == EINVAL && (error = pthread_create(&thread, NULL, body, arg)) == 0)
-        pthread_detach(thread);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    errno = error;
-    return error == 0;
+    errno = gasneti_quiet_thread(NULL, WATCH_STACK, body, arg);
+    return errno == 0;
 }
 
 struct death {

@@ -10,11 +10,12 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include "other/tools/quiet_thread.h"
 
 struct async_handler {
     EVAPI_async_handler_hndl_t id; /* the newest has the highest, and comes first */
@@ -74,14 +75,10 @@ static bool can_wake(struct helper *h)
 
 static bool start(struct vapi_watch *w, struct helper *h, void *(*run)(void *))
 {
-    sigset_t all, old;
     if (h->started) return true;
     if (!can_wake(h)) return false;
     w->users++;
-    sigfillset(&all); /* signals are for the program's own threads */
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    h->started = pthread_create(&h->thread, NULL, run, w) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    h->started = gasneti_quiet_thread(&h->thread, 0, run, w) == 0;
     if (!h->started) w->users--;
     return h->started;
 }

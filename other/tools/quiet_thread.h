@@ -1,0 +1,40 @@
+/* quiet_thread.h - starts a thread that takes none of the program's signals.
+ *
+ * In a header of its own because parts that share nothing else have such threads.
+ */
+#ifndef GASNETI_QUIET_THREAD_H
+#define GASNETI_QUIET_THREAD_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+
+/* Runs run(arg); 0 or an errno value.  `thread` NULL: nobody will join it.  `stack`: its bytes, 0
+ * for the usual; the usual is also what it gets where a program's static thread-local data alone
+ * exceed them. */
+static inline int gasneti_quiet_thread(pthread_t *thread, size_t stack, void *(*run)(void *),
+                                       void *arg)
+{
+    pthread_t unnamed;
+    pthread_attr_t attr;
+    size_t usual = 0;
+    sigset_t all, before;
+    pthread_attr_init(&attr);
+    pthread_attr_getstacksize(&attr, &usual);
+    if (!thread) pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    if (!thread) thread = &unnamed;
+    if (stack) pthread_attr_setstacksize(&attr, stack);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(thread, &attr, run, arg);
+    if (error == EINVAL && stack) {
+        pthread_attr_setstacksize(&attr, usual);
+        error = pthread_create(thread, &attr, run, arg);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+    return error;
+}
+
+#endif
