@@ -12,6 +12,8 @@
 
 conduit=${TEST_CONDUIT:-ibv}
 n=${TEST_N:-1600}
+runs=1
+[ "$conduit" != portals ] || runs=3
 command -v valgrind >/dev/null || { tap_skip "instruction counts" "no valgrind" && tap_end; }
 export TEST_HANG=500 TEST_SEED=1
 
@@ -20,9 +22,19 @@ count_once() { # MODE OPERATION N
     callgrind_run "$dir" "$TEST_BUILD/tests/bench/count-$conduit-$1" "$2" "$3" && callgrind_instructions "$dir"
 }
 
+# The least of some runs.  On libportals a peer's threads take part: whoever waits for them spins, and is counted.
+least() { # MODE OPERATION N
+    local i count least=
+    for ((i = 0; i < runs; i++)); do
+        count=$(count_once "$@") || return 1
+        if [ -z "$least" ] || [ "$count" -lt "$least" ]; then least=$count; fi
+    done
+    echo "$least"
+}
+
 per_operation() { # MODE OPERATION
     local once twice
-    once=$(count_once "$1" "$2" "$n") && twice=$(count_once "$1" "$2" $((2 * n))) || return 1
+    once=$(least "$1" "$2" "$n") && twice=$(least "$1" "$2" $((2 * n))) || return 1
     echo $(((twice - once + n / 2) / n))
 }
 
