@@ -31,7 +31,7 @@ enum {
     PTLI_SLOTS = 128,  /* work requests posted to a queue pair */
     PTLI_RESERVE = 32, /* of them kept from requests, for answers and RDMA of the target */
     PTLI_FOR_REQUESTS = PTLI_SLOTS - PTLI_RESERVE,
-    PTLI_SIGNAL = 16,   /* every so many make a completion */
+    PTLI_SIGNAL = 32,   /* every so many make a completion; a power of two */
     PTLI_MOST_SGE = 16, /* pieces in a work request */
     PTLI_INLINE = 256,  /* up to this no send buffer is needed */
     PTLI_BATCH = 16,    /* completions taken, receives posted, at once */
@@ -153,8 +153,6 @@ struct ptli_share {
     struct ptli_grant grant;
     bool asking, answering, telling; /* ASK, REVOKED, LIST is in a queue */
     bool listed;                     /* LIST has been queued since the grant was given */
-    bool lingers;                    /* revoked while there was, which is a user of the lease */
-    uint32_t until;                  /* the last work request of the quick way that used the list */
     struct ptli_message ask, answer; /* ASK; REVOKED */
     struct ptli_lent *lent;          /* made when the first is lent */
     /* quick.c's */
@@ -185,7 +183,6 @@ struct ptli_node {
     bool failing;           /* from the loss of the link until the engine has been told */
     bool wished;            /* in verbs->wishes */
     bool owes_seen;         /* it has asked what was matched, and there was no slot to tell */
-    bool lingers;           /* a share does */
     uint32_t life;          /* one more after each loss */
     uint32_t window, unanswered;
     uint32_t queued, sent, seen; /* requests: numbered, posted, told to be matched */
@@ -390,7 +387,6 @@ bool ptli_verbs_revoke(struct ptli_transport *, ptl_pt_index_t, ptl_time_t timeo
 struct ptli_share *ptli_verbs_share(struct ptli_node *node, ptl_pt_index_t pt); /* posting */
 void ptli_verbs_shares_lost(struct ptli_node *node);                            /* posting */
 void ptli_verbs_release(struct ptli_share *share);                              /* posting */
-void ptli_verbs_linger(struct ptli_node *node); /* posting; some of those who did may be through */
 /* driving; false: it makes no sense */
 bool ptli_verbs_share_message(struct ptli_node *node, const struct ptli_header *header,
                               const void *data);
@@ -420,7 +416,6 @@ static inline void ptli_verbs_break(struct ptli_link *link)
 /* Posting.  There is more room for a peer than before. */
 static inline void ptli_verbs_advanced(struct ptli_node *node)
 {
-    if (__builtin_expect(node->lingers, 0)) ptli_verbs_linger(node);
     if (node->requests.head || node->answers.head || node->owes_seen) ptli_verbs_pump(node);
 }
 

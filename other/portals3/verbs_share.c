@@ -56,9 +56,6 @@ void ptli_verbs_shares_lost(struct ptli_node *node)
         if (share->grant.state != PTLI_GRANT_NONE) lent(node->verbs, -1);
         ptli_grant_lost(&share->grant);
         ptli_lease_lost(&share->lease);
-        share->lease.users -= share->lingers;
-        share->lingers = false;
-        share->until = 0;
     }
 }
 
@@ -105,33 +102,6 @@ static bool take_list(struct ptli_share *share, const struct ptli_header *header
     share->list->face.shadow = shadow;
     share->list->life = share->node->life;
     return true;
-}
-
-/* Posting.  The list is to be let go of; what went the quick way is one user, until it is through.
- */
-static void leave(struct ptli_share *share, uint32_t epoch)
-{
-    struct ptli_link *link = share->node->link;
-    if (link && (int32_t)(share->until - link->done) > 0) {
-        share->lingers = share->node->lingers = ptli_lease_hold(&share->lease);
-        ptli_verbs_hurry(link);
-    }
-    if (ptli_lease_revoke(&share->lease, epoch)) give_back(share);
-}
-
-void ptli_verbs_linger(struct ptli_node *node)
-{
-    const struct ptli_link *link = node->link;
-    node->lingers = false;
-    for (struct ptli_share *share = node->shares; share; share = share->next) {
-        if (share->lingers && link && (int32_t)(share->until - link->done) > 0) {
-            node->lingers = true;
-            ptli_verbs_hurry(node->link);
-        } else if (share->lingers) {
-            share->lingers = false;
-            ptli_verbs_release(share);
-        }
-    }
 }
 
 /* ---- the target's end ---- */
@@ -187,8 +157,8 @@ bool ptli_verbs_share_message(struct ptli_node *node, const struct ptli_header *
             if (share->lease.state != PTLI_LEASE_HELD) {
                 share->lease.epoch = (uint32_t)header->operation;
                 give_back(share);
-            } else {
-                leave(share, (uint32_t)header->operation);
+            } else if (ptli_lease_revoke(&share->lease, (uint32_t)header->operation)) {
+                give_back(share);
             }
             break;
         case PTLI_REVOKED:
