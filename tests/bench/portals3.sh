@@ -25,17 +25,17 @@ per_operation() { # OPERATION
     echo $(((twice - once + n / 2) / n))
 }
 
-rows='put|put, call|260
-put_reap|put: SEND_END and ACK logged and taken|385
-put_whole|put, from the call until its ACK is taken|930
-ack_whole|put, from the call until its ACK alone is taken|800
-quiet_whole|put without events, call and completion|350
-send_reap|put without ACK: SEND_END logged and taken|250
-ack_reap|put without SEND_END: ACK logged and taken|250
-get|get, call|245
-get_reap|get: REPLY_END logged and taken|245
-get_whole|get, from the call until its REPLY_END is taken|800
-poll|PtlEQGet that finds nothing|230'
+rows='put|put, call|180
+put_reap|put: SEND_END and ACK logged and taken|375
+put_whole|put, from the call until its ACK is taken|760
+ack_whole|put, from the call until its ACK alone is taken|625
+quiet_whole|put without events, call and completion|155
+send_reap|put without ACK: SEND_END logged and taken|240
+ack_reap|put without SEND_END: ACK logged and taken|240
+get|get, call|162
+get_reap|get: REPLY_END logged and taken|242
+get_whole|get, from the call until its REPLY_END is taken|610
+poll|PtlEQGet that finds nothing|162'
 
 printf '# %-46s %12s %8s\n' "libportals, fast path" instructions limit
 empty=$(per_operation nothing) || { tap_ok 1 "counting works" && tap_end; }
