@@ -10,12 +10,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "other/portals3/verbs.h"
+#include "other/tools/quiet_thread.h"
 
 enum {
     LOOK_MS = 250,
@@ -220,12 +220,7 @@ int ptli_verbs_progress_start(struct ptli_verbs *v)
     int flags = fcntl(v->channel->fd, F_GETFL);
     fcntl(v->channel->fd, F_SETFL, flags | O_NONBLOCK);
     if (v->settings.mode == PTLI_CALLS) return PTL_OK;
-    /* The program's signals are for the program's threads. */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&v->thread, NULL, run, v);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int error = gasneti_quiet_thread(&v->thread, 0, run, v);
     v->running = !error;
     if (error)
         ptli_verbs_say(v, "cannot start the thread that makes progress: %s", strerror(error));
