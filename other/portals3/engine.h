@@ -66,14 +66,15 @@ struct ptli_md {
     struct ptli_eq *eq;
     struct ptli_me *me;
     uint32_t pending;
-    bool unlink;   /* when it goes inactive through an operation */
-    bool doomed;   /* it has */
-    bool plain;    /* one piece, never inactive, no START events, no handler: for quick.c, whose
-                      lock guards this and what follows; nothing above changes while it holds */
-    uint8_t tells; /* PTLI_TELLS_... */
-    uint32_t unsignalled; /* numbers of work requests with a bit of these make no completion */
-    bool published;       /* stands as open in a list that peers may hold */
+    bool unlink;    /* when it goes inactive through an operation */
+    bool doomed;    /* it has */
+    bool published; /* stands as open in a list that peers may hold */
     struct ptli_md *next_dead;
+    /* For quick.c, with its lock and the engine's. */
+    bool plain;           /* one piece, never inactive, no START events, no handler: stands as it is
+                             until it is shut */
+    uint8_t tells;        /* PTLI_TELLS_... */
+    uint32_t unsignalled; /* numbers of work requests with a bit of these make no completion */
 };
 
 struct ptli_table_entry {

@@ -243,9 +243,9 @@ int PtlEQGet(ptl_handle_eq_t handle, ptl_event_t *event)
     struct ptli_eq *eq = ptli_pool_again(&engine->eqs, handle);
     int result;
     if (__builtin_expect(!eq || !event, 0)) return get_elsewhere(handle, event);
-    if (is_empty(eq)) return get_what_comes(engine, eq, handle, event);
-    if (atomic_load_explicit(&eq->any_staged, memory_order_acquire) || !ptli_mutex_try(&eq->lock))
-        return get(engine, eq, handle, event);
+    if (atomic_load(&eq->any_staged)) return get(engine, eq, handle, event);
+    if (none_to_take(eq)) return get_what_comes(engine, eq, handle, event);
+    if (!ptli_mutex_try(&eq->lock)) return get(engine, eq, handle, event);
     result = take_next(eq, handle, event);
     ptli_mutex_unlock(&eq->lock);
     return result == PTL_EQ_EMPTY ? get(engine, eq, handle, event) : result;

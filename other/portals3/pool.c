@@ -22,7 +22,8 @@ bool ptli_pool_open(struct ptli_pool *pool, enum ptli_kind kind, uint32_t interf
 
 void ptli_pool_close(struct ptli_pool *pool)
 {
-    atomic_store_explicit(&pool->latest, NULL, memory_order_relaxed);
+    for (uint32_t i = 0; i < PTLI_LATEST; i++)
+        atomic_store_explicit(&pool->latest[i], NULL, memory_order_relaxed);
     for (uint32_t i = 0; pool->chunks && i < pool->made; i += PTLI_CHUNK)
         free(atomic_load_explicit(&pool->chunks[i / PTLI_CHUNK], memory_order_relaxed));
     free(pool->chunks);

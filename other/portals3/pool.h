@@ -16,7 +16,7 @@
 /* Kind (2 bits), interface (2), generation (12), index (16).  Interface 3 does not exist, so that
  * none of the special values is ever a handle. */
 enum ptli_kind { PTLI_NI, PTLI_ME, PTLI_MD, PTLI_EQ };
-enum { PTLI_INTERFACES = 2, PTLI_GENERATIONS = 1 << 12, PTLI_CHUNK = 64 };
+enum { PTLI_INTERFACES = 2, PTLI_GENERATIONS = 1 << 12, PTLI_CHUNK = 64, PTLI_LATEST = 4 };
 
 static inline ptl_handle_any_t ptli_handle(enum ptli_kind kind, uint32_t interface,
                                            uint32_t generation, uint32_t index)
@@ -51,8 +51,8 @@ struct ptli_pool {
     bool
         keeps; /* an object taken again is as it was given back: its locks may still be looked at */
     _Atomic(char *) *chunks;
-    struct ptli_slot *first, *last;     /* free ones; the longest free is taken first */
-    _Atomic(struct ptli_slot *) latest; /* the one that was found last by ptli_pool_again */
+    struct ptli_slot *first, *last; /* free ones; the longest free is taken first */
+    _Atomic(struct ptli_slot *) latest[PTLI_LATEST]; /* found by ptli_pool_again, by index */
     ptl_sr_value_t allocated, freed, most;
 };
 
@@ -90,15 +90,16 @@ static inline void *ptli_pool_find(const struct ptli_pool *pool, ptl_handle_any_
     return slot;
 }
 
-/* The same for what is most often the one of the last time, in a pool that may be closed. */
+/* The same for what is most often one of a few, in a pool that may be closed. */
 static inline void *ptli_pool_again(struct ptli_pool *pool, ptl_handle_any_t handle)
 {
-    struct ptli_slot *slot = atomic_load_explicit(&pool->latest, memory_order_acquire);
+    _Atomic(struct ptli_slot *) *latest = &pool->latest[handle % PTLI_LATEST];
+    struct ptli_slot *slot = atomic_load_explicit(latest, memory_order_acquire);
     if (__builtin_expect(
             slot && atomic_load_explicit(&slot->handle, memory_order_acquire) == handle, 1))
         return handle == PTL_INVALID_HANDLE ? NULL : slot;
     slot = pool->limit ? ptli_pool_find(pool, handle) : NULL;
-    if (slot) atomic_store_explicit(&pool->latest, slot, memory_order_release);
+    if (slot) atomic_store_explicit(latest, slot, memory_order_release);
     return slot;
 }
 

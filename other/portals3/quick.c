@@ -423,8 +423,8 @@ static inline void tell_one(struct ptli_eq *eq, const struct ptli_wr *slot, ptl_
 }
 
 /* A put that failed and tells SEND_END says so there, and has no ACK. */
-static inline void tell(struct ptli_verbs *v, struct ptli_eq *eq, const struct ptli_wr *slot,
-                        bool well)
+static inline __attribute__((always_inline)) void tell(struct ptli_verbs *v, struct ptli_eq *eq,
+                                                       const struct ptli_wr *slot, bool well)
 {
     if (slot->item & PTLI_ITEM_GET) {
         ptli_verbs_release(slot->share);

@@ -26,15 +26,15 @@ per_operation() { # OPERATION
 }
 
 rows='put|put, call|180
-put_reap|put: SEND_END and ACK logged and taken|375
-put_whole|put, from the call until its ACK is taken|760
-ack_whole|put, from the call until its ACK alone is taken|625
+put_reap|put: SEND_END and ACK logged and taken|350
+put_whole|put, from the call until its ACK is taken|745
+ack_whole|put, from the call until its ACK alone is taken|605
 quiet_whole|put without events, call and completion|155
-send_reap|put without ACK: SEND_END logged and taken|240
-ack_reap|put without SEND_END: ACK logged and taken|240
+send_reap|put without ACK: SEND_END logged and taken|217
+ack_reap|put without SEND_END: ACK logged and taken|210
 get|get, call|162
-get_reap|get: REPLY_END logged and taken|242
-get_whole|get, from the call until its REPLY_END is taken|610
+get_reap|get: REPLY_END logged and taken|215
+get_whole|get, from the call until its REPLY_END is taken|590
 poll|PtlEQGet that finds nothing|162'
 
 printf '# %-46s %12s %8s\n' "libportals, fast path" instructions limit
