@@ -156,6 +156,8 @@ static void lists_again(void)
             const ptl_sr_value_t before = fast_puts();
             while (fast_puts() == before) put_told();
             put_silently(md, (int)i % 17 + 1);
+            get(told, 8, !putter, 0, 0); /* which holds the list until it is through */
+            well(PTL_EVENT_REPLY_END);
             atomic_store(&family->flag[0], i);
             family_await(1, i);
         } else {
