@@ -55,8 +55,14 @@ struct ptli_engine *ptli_engine_of(ptl_handle_any_t handle, enum ptli_kind kind,
 static void forget_in_child(void)
 {
     atomic_store(&initialised, false);
-    for (uint32_t i = 0; i < PTLI_INTERFACES; i++)
-        atomic_store(&ptli_engines[i].handle, PTL_INVALID_HANDLE);
+    for (uint32_t i = 0; i < PTLI_INTERFACES; i++) {
+        struct ptli_engine *engine = &ptli_engines[i];
+        atomic_store(&engine->handle, PTL_INVALID_HANDLE);
+        /* What calls look at before they look at that. */
+        atomic_store(&engine->puts, NULL);
+        atomic_store(&engine->gets, NULL);
+        ptli_pool_forget(&engine->eqs);
+    }
     pthread_mutex_init(&opening, NULL);
 }
 

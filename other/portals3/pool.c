@@ -20,15 +20,21 @@ bool ptli_pool_open(struct ptli_pool *pool, enum ptli_kind kind, uint32_t interf
     return pool->chunks != NULL;
 }
 
-void ptli_pool_close(struct ptli_pool *pool)
+void ptli_pool_forget(struct ptli_pool *pool)
 {
     for (uint32_t i = 0; i < PTLI_LATEST; i++)
         atomic_store_explicit(&pool->latest[i], NULL, memory_order_relaxed);
-    for (uint32_t i = 0; pool->chunks && i < pool->made; i += PTLI_CHUNK)
+    pool->limit = pool->made = 0;
+}
+
+void ptli_pool_close(struct ptli_pool *pool)
+{
+    const uint32_t made = pool->made;
+    ptli_pool_forget(pool);
+    for (uint32_t i = 0; pool->chunks && i < made; i += PTLI_CHUNK)
         free(atomic_load_explicit(&pool->chunks[i / PTLI_CHUNK], memory_order_relaxed));
     free(pool->chunks);
     pool->chunks = NULL;
-    pool->limit = pool->made = 0;
 }
 
 static void append(struct ptli_pool *pool, struct ptli_slot *slot)

@@ -59,6 +59,8 @@ struct ptli_pool {
 bool ptli_pool_open(struct ptli_pool *pool, enum ptli_kind kind, uint32_t interface, size_t size,
                     uint32_t limit);
 void ptli_pool_close(struct ptli_pool *pool);
+/* In a forked child: nothing is in it any more; its memory is left alone. */
+void ptli_pool_forget(struct ptli_pool *pool);
 
 /* A zeroed object behind its slot (but see `keeps`), live; NULL: no memory, or the limit is
  * reached.

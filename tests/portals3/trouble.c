@@ -1,6 +1,6 @@
 /* trouble.c - libportals' network on bad days: targets that sleep, floods, processes that are
- * killed, are not there, begin anew under an old name; memory that cannot be registered; lists
- * revoked under load.
+ * killed, are not there, begin anew under an old name, fork; memory that cannot be registered;
+ * lists revoked under load.
  *
  *   trouble [WORD...]     which of the scenes; all without
  */
@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/portals3/scene.h"
@@ -466,6 +467,49 @@ static void revoked(void)
     family_close();
 }
 
+/* ---- a child that has no interface ---- */
+
+/* Whose handles are the parent's: nothing is done by them. */
+static int of_the_child(ptl_handle_md_t md)
+{
+    ptl_event_t event;
+    int wrong = 0;
+    wrong |= PtlPutRegion(md, 0, 8, PTL_ACK_REQ, family->id[1], PT, 0, 0, 0, 0) != PTL_NO_INIT;
+    wrong |= (PtlGetRegion(md, 0, 8, family->id[1], PT, 0, 0, 0) != PTL_NO_INIT) << 1;
+    wrong |= (PtlEQGet(eq, &event) != PTL_NO_INIT) << 2;
+    return wrong;
+}
+
+static void child(void)
+{
+    begin();
+    unsigned char *memory = family_memory(PAGE);
+    ptl_sr_value_t fast = 0;
+    if (family_rank == 1)
+        family_attach(PT, 0, describe(memory, PAGE, QUIET, PTL_EQ_NONE), PTL_RETAIN);
+    family_barrier(NULL);
+    if (family_rank == 0) {
+        ptl_handle_md_t md = bind_md(memory, PAGE);
+        for (int i = 0; fast == 0; i++) {
+            if (i == 1000) family_fail("no put went by RDMA");
+            put(md, 8, 1, 0, 0, PTL_ACK_REQ);
+            well(PTL_EVENT_SEND_END);
+            well(PTL_EVENT_ACK);
+            must(PtlNIStatus(family_ni, PTL_SR_FAST_PUTS, &fast));
+        }
+        int status = 0;
+        pid_t pid = fork();
+        if (pid == 0) _exit(of_the_child(md));
+        if (waitpid(pid, &status, 0) != pid || status)
+            family_fail("the child acts by its parent's handles: %#x", (unsigned)status);
+        put(md, 8, 1, 0, 0, PTL_ACK_REQ);
+        well(PTL_EVENT_SEND_END);
+        well(PTL_EVENT_ACK);
+    }
+    family_barrier(NULL);
+    family_close();
+}
+
 int main(int argc, char **argv)
 {
     family_settle_seed(NULL);
@@ -486,6 +530,8 @@ int main(int argc, char **argv)
           "a name belongs to one process; PTL_MY_RID, PTL_NIDMAP, PTL_PIDMAP and PTL_MY_JID count");
     scene(argc, argv, "revoke", 4, revoked, false,
           "descriptors are unlinked under load: nothing is written afterwards");
+    scene(argc, argv, "child", 2, child, false,
+          "a forked child's calls say PTL_NO_INIT and do nothing, the parent goes on");
     if (argc > 1)
         scene(argc, argv, "none", 1, none, false,
               "where nothing can be registered PtlNIInit says PTL_NO_SPACE, and leaves nothing");
