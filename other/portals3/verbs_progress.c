@@ -19,8 +19,8 @@
 
 enum {
     LOOK_MS = 250,
-    HEAR_SOON = 8,
-    HEAR_EVERY = 256 /* powers of two */,
+    HEAR_SOON = 8, /* rounds, as the next; powers of two */
+    HEAR_EVERY = 256,
     THREAD_GRACE_MS = 1,
     HYBRID_GRACE_MS = 20
 };
@@ -93,10 +93,13 @@ bool ptli_verbs_round(struct ptli_verbs *v)
 {
     struct ibv_wc wc[PTLI_BATCH];
     int n = ibv_poll_cq(v->cq, PTLI_BATCH, wc);
-    bool any = n > 0;
+    bool any = n > 0, busy = any;
     if (any) reap(v, wc, n);
-    if (__builtin_expect(has_chores(v), 0)) any |= chores(v);
-    if (!any && __builtin_expect(is_time_to_listen(v), 0)) any = listen_and_look(v);
+    if (__builtin_expect(has_chores(v), 0)) {
+        any |= chores(v);
+        busy = false; /* what is to be done may hang on what is heard */
+    }
+    if (!busy && __builtin_expect(is_time_to_listen(v), 0)) any |= listen_and_look(v);
     if (v->finished.head) any |= ptli_verbs_deliver(v);
     if (!v->closing) any |= ptli_work(v->face.engine);
     return any;
