@@ -202,16 +202,6 @@ struct ptli_engine {
 /* --- ni.c --- */
 
 extern struct ptli_engine ptli_engines[PTLI_INTERFACES] __attribute__((visibility("hidden")));
-/* The default interface, if it is open and the handle is one of its of that kind; or NULL. */
-static inline struct ptli_engine *ptli_engine_soon(ptl_handle_any_t handle, enum ptli_kind kind)
-{
-    struct ptli_engine *engine = &ptli_engines[PTL_IFACE_DEFAULT];
-    if (__builtin_expect(handle >> 28 != (uint32_t)kind << 2, 0)) return NULL;
-    return atomic_load_explicit(&engine->handle, memory_order_acquire) == PTL_INVALID_HANDLE
-               ? NULL
-               : engine;
-}
-
 /* The open interface of a handle of any kind, or NULL: *error is PTL_NO_INIT or `invalid`. */
 struct ptli_engine *ptli_engine_of(ptl_handle_any_t handle, enum ptli_kind kind, int invalid,
                                    int *error);

@@ -245,8 +245,8 @@ other_way(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle, pt
     return is_put ? ptli_put(&asked, ack) : ptli_get(&asked);
 }
 
-/* One of 8 bytes that tells nobody takes 147 instructions and two that lock the bus: the parts are
- * laid out so that their addresses need no computing, and what is not taken is built elsewhere. */
+/* True to the counts of tests/bench/portals3.sh: the parts are laid out so that their addresses
+ * need no computing, and what is not taken is built elsewhere. */
 static inline __attribute__((always_inline)) int
 start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle, ptl_size_t offset,
       ptl_size_t length, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
@@ -300,8 +300,8 @@ start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle, ptl_si
             remember(slot, share, match_bits, length, offset, remote_offset, hdr_data);
         }
     }
-    if (!is_put)
-        share->lease.users++; /* a put is there before the word that nobody uses the list */
+    /* Of puts the word that nobody uses the list is not heard before they are there. */
+    if (!is_put) share->lease.users++;
     wr->send_flags = flags;
     count_one(&posting->counts, is_put, length);
     if (__builtin_expect(ibv_post_send(link->qp, wr, &bad) != 0, 0)) ptli_verbs_cannot_post(link);
