@@ -11,9 +11,10 @@ main_build=$TEST_BUILD
 
 # Leaks are looked for in the unit tests; a job's processes end by _exit, with everything reachable.
 export ASAN_OPTIONS=detect_leaks=0:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1
-# The lock tests hold more locks at once than the deadlock detector can count.  What orders a peer's put or Long
-# after what was read before goes through the peer, where the thread sanitizer does not see it.
-printf 'race:%s\n' gasnete_put_handler gasnetc_long_payload >"$tap_scratch/suppressions"
+# The lock tests hold more locks at once than the deadlock detector can count.  What orders a peer's puts, Longs and
+# gets goes through the peer, where the thread sanitizer does not see it; and of the earlier access of a pair it may
+# have forgotten the stack, so that each side must be named.
+printf 'race:%s\n' gasnete_put_handler gasnetc_long_payload gasnete_get_handler >"$tap_scratch/suppressions"
 export TSAN_OPTIONS="detect_deadlocks=0 suppressions=$tap_scratch/suppressions"
 
 # build KIND TARGET...: configures and makes, without MPI (IB-B6, and IB-B2: all jobs here start over ssh); false,
