@@ -194,6 +194,7 @@ static int quit_ignored(void)
 static int odd_code_survives(int stopped)
 {
     int who = odd == stopped ? test_size - 1 : odd;
+    await_release_of(who);
     if (test_rank == stopped) stop_here();
     leave(test_rank == who ? 23 : 0);
 }
@@ -372,12 +373,12 @@ static const struct special {
     {{"handler_on_peer", "12", "one", "-", "IB-X1 B107", 1, handler_on_peer}, ATTACHED},
     {{"handler_from_all", "12", "one", "-", "IB-X1 B107", 1, handler_from_all}, ATTACHED},
     {{"unregistered_handler", "1/nonzero", "none", "-", "B38", 1, unregistered_handler}, ATTACHED},
-    {{"quit_told", "11", "told", "-", "IB-X5", 1, quit_told}, ATTACHED},
-    {{"quit_handler_exits", "11", "told", "-", "IB-X5", 1, quit_handler_exits}, ATTACHED},
+    {{"quit_told", "11", "told", "patient", "IB-X5", 1, quit_told}, ATTACHED},
+    {{"quit_handler_exits", "11", "told", "patient", "IB-X5", 1, quit_handler_exits}, ATTACHED},
     {{"quit_handler_stays", "11", "one", "-", "IB-X5", 1, quit_handler_stays}, ATTACHED},
     {{"quit_ignored", "11", "one", "-", "IB-X5", 1, quit_ignored}, ATTACHED},
-    {{"nonzero_survives", "23/any", "one", "-", "IB-X6", 3, nonzero_survives}, ATTACHED},
-    {{"node_0_wedged", "23/any", "one", "-", "IB-X3 IB-X6", 3, node_0_wedged}, ATTACHED},
+    {{"nonzero_survives", "23/any", "one", "patient", "IB-X6", 3, nonzero_survives}, ATTACHED},
+    {{"node_0_wedged", "23/any", "one", "patient", "IB-X3 IB-X6", 3, node_0_wedged}, ATTACHED},
     {{"launcher_signal", "143/nonzero", "none", "TERM", "8.5", 1, launcher_signal}, ATTACHED},
     {{"launcher_told_otherwise", "25/nonzero", "none", "TERM", "8.5", 1, launcher_told_otherwise},
      ATTACHED},
@@ -485,6 +486,7 @@ int main(int argc, char **argv)
     test_attach(exit_table, exit_table_count, EXIT_SEGMENT);
     test_phase("%s", chosen.is.name);
     test_sync();
+    if (chosen.when == ODD_ALONE && pastime->stops) await_release_of(odd);
     come_later();
     if (chosen.when == ODD_ALONE && test_rank != odd) pastime->spend();
     return chosen.is.run();

@@ -10,6 +10,7 @@
 conduit=${TEST_CONDUIT:-ibv}
 slack=${TEST_SLACK:-30000} # ms that a busy machine may take on top of what the library promises
 lost=60                    # seconds after which a launcher that did not return is killed
+patience=8                 # seconds of an exit in which several must have their turn, however busy the machine
 fifo=$tap_scratch/fifo     # nothing comes out of it: a clock without a process
 mkfifo "$fifo" && exec 7<>"$fifo" || exit 1
 shopt -s nullglob
@@ -79,6 +80,7 @@ promised() { # OUTSIDE N SPAWNER
     local most=$((1000 + 10 * $2 + 250 + 500))
     case $1 in
     together) most=500 ;;
+    patient) most=$((patience * 1000 + 250 + 500)) ;;
     TERM | INT | QUIT | HUP) most=$((1400 + 500)) ;;
     KILL) most=500 ;;
     esac
@@ -172,7 +174,10 @@ one_round() { # CASE WHO N MODE SPAWNER DELAY SEED EXPECT PRINTED OUTSIDE
     start=$(ms)
     (
         export TEST_MARKER=$marker TMPDIR=$tmp TEST_SEED=$seed TEST_EXIT_DELAY=$delay TEST_HANG=$((lost - 5))
-        if [ "$outside" = together ]; then export GASNET_EXITTIMEOUT=$((2 * lost)); fi
+        case $outside in
+        together) export GASNET_EXITTIMEOUT=$((2 * lost)) ;;
+        patient) export GASNET_EXITTIMEOUT=$patience ;;
+        esac
         launch "$outside" "$log" "$spawner" "$n" "$TEST_BUILD/tests/testexit-$conduit-$mode" "$case" "$who"
     ) </dev/null 8<&- 9<&- 7<&- &
     pid=$!

@@ -61,8 +61,18 @@ static void on_take(gasnet_token_t t, void *data, size_t bytes)
     (void)t, (void)data, (void)bytes;
 }
 
-gasnet_handlerentry_t exit_table[] = {
-    {H_EXIT, on_exit_request}, {H_NOTHING, on_nothing}, {H_STAY, on_stay}, {H_TAKE, on_take}};
+static volatile bool released;
+static void on_released(gasnet_token_t t)
+{
+    (void)t;
+    released = true;
+}
+
+gasnet_handlerentry_t exit_table[] = {{H_EXIT, on_exit_request},
+                                      {H_NOTHING, on_nothing},
+                                      {H_STAY, on_stay},
+                                      {H_TAKE, on_take},
+                                      {H_RELEASED, on_released}};
 const int exit_table_count = TEST_COUNT(exit_table);
 
 /* ---- what the others do meanwhile ---- */
@@ -89,6 +99,13 @@ void spin_on(void)
 void sleep_on(void)
 {
     for (;;) pause();
+}
+
+void await_release_of(int actor)
+{
+    for (int rank = 0; test_rank == actor && rank < test_size; rank++)
+        if (rank != actor) gasnet_AMRequestShort0((gasnet_node_t)rank, H_RELEASED);
+    GASNET_BLOCKUNTIL(released || test_rank == actor);
 }
 
 void stop_here(void)
@@ -196,17 +213,17 @@ static void mixed(void)
 }
 
 const struct exit_pastime exit_pastimes[] = {
-    {"poll", poll_on},
-    {"barrier", sit_in_barrier},
-    {"spin", spin_on},
-    {"sleep", sleep_on},
-    {"stopped", stop_here},
-    {"deaf", deaf},
-    {"hold_lock", hold_lock},
-    {"credits", want_credits},
-    {"handler", stay_in_handler},
-    {"transfer", traffic_on},
-    {"mixed", mixed}, /* the last one: chooses among the others */
+    {"poll", poll_on, false},
+    {"barrier", sit_in_barrier, false},
+    {"spin", spin_on, false},
+    {"sleep", sleep_on, false},
+    {"stopped", stop_here, true},
+    {"deaf", deaf, false},
+    {"hold_lock", hold_lock, false},
+    {"credits", want_credits, false},
+    {"handler", stay_in_handler, false},
+    {"transfer", traffic_on, false},
+    {"mixed", mixed, true}, /* the last one: chooses among the others */
 };
 const int exit_pastimes_count = TEST_COUNT(exit_pastimes);
 

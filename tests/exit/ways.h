@@ -23,6 +23,7 @@ struct exit_case {
 struct exit_pastime {
     const char *name;
     void (*spend)(void); /* never returns */
+    bool stops;
 };
 
 extern const struct exit_case exit_ways[];
@@ -33,7 +34,7 @@ extern const int exit_pastimes_count;
 extern int odd; /* the rank that acts alone */
 
 /* Handlers of the client's table; main registers exit_table. */
-enum { H_EXIT = 128, H_NOTHING, H_STAY, H_TAKE, H_UNREGISTERED = 240 };
+enum { H_EXIT = 128, H_NOTHING, H_STAY, H_TAKE, H_RELEASED, H_UNREGISTERED = 240 };
 extern gasnet_handlerentry_t exit_table[];
 extern const int exit_table_count;
 enum { EXIT_SEGMENT = 64 * 1024 };
@@ -48,6 +49,9 @@ void sit_in_barrier(void) __attribute__((noreturn));
 void spin_on(void) __attribute__((noreturn));
 void sleep_on(void) __attribute__((noreturn));
 void stop_here(void) __attribute__((noreturn));
+/* Until `actor` has come out of the barrier behind which all are: who stops takes along what it
+ * still has to send. */
+void await_release_of(int actor);
 void traffic_on(void) __attribute__((noreturn));
 /* The driver waits for it. */
 void say_ready(void);
