@@ -34,6 +34,7 @@ struct ptli_eq {
     uint64_t size; /* a power of two; 0: the handler is told and nothing kept */
     /* Counts of all time; `taken` steps over what was lost. */
     _Atomic uint64_t posted, taken;
+    _Atomic uint32_t looked; /* the engine's looks when PtlEQGet last found it empty */
     ptl_seq_t sequence;
     bool open;
 
@@ -189,6 +190,7 @@ struct ptli_engine {
     struct ptli_eq *noisy; /* queues whose handler is to be told */
     _Atomic bool any_noisy;
     _Atomic(struct ptli_posting *) puts, gets; /* what quick.c posts by; NULL: not its way */
+    _Atomic uint32_t looks;                    /* at the network, on behalf of PtlEQGet */
     struct ptli_md *dead; /* unlinked, their registration still to be released */
 
     /* Where threads sleep that wait for events. */

@@ -209,11 +209,29 @@ static inline bool progress(struct ptli_engine *engine, ptl_time_t timeout)
     return engine->transport->ops->progress(engine->transport, timeout);
 }
 
+/* Whoever polls several queues in turn looks at the network once for all of them: an empty queue
+ * has it looked at only if nobody has done so since it was last asked. */
+static inline bool was_looked_for(struct ptli_engine *engine, struct ptli_eq *eq)
+{
+    uint32_t looks = atomic_load_explicit(&engine->looks, memory_order_relaxed);
+    if (atomic_load_explicit(&eq->looked, memory_order_relaxed) == looks) return false;
+    atomic_store_explicit(&eq->looked, looks, memory_order_relaxed);
+    return true;
+}
+
+static void look(struct ptli_engine *engine, struct ptli_eq *eq)
+{
+    uint32_t looks = atomic_load_explicit(&engine->looks, memory_order_relaxed) + 1;
+    atomic_store_explicit(&engine->looks, looks, memory_order_relaxed);
+    atomic_store_explicit(&eq->looked, looks, memory_order_relaxed);
+    progress(engine, 0);
+}
+
 /* Nothing is there yet. */
 __attribute__((noinline)) static int get_what_comes(struct ptli_engine *engine, struct ptli_eq *eq,
                                                     ptl_handle_eq_t handle, ptl_event_t *event)
 {
-    progress(engine, 0);
+    look(engine, eq);
     return take(eq, handle, event);
 }
 
@@ -244,7 +262,9 @@ int PtlEQGet(ptl_handle_eq_t handle, ptl_event_t *event)
     int result;
     if (__builtin_expect(!eq || !event, 0)) return get_elsewhere(handle, event);
     if (atomic_load(&eq->any_staged)) return get(engine, eq, handle, event);
-    if (none_to_take(eq)) return get_what_comes(engine, eq, handle, event);
+    if (none_to_take(eq))
+        return was_looked_for(engine, eq) ? PTL_EQ_EMPTY
+                                          : get_what_comes(engine, eq, handle, event);
     if (!ptli_mutex_try(&eq->lock)) return get(engine, eq, handle, event);
     result = take_next(eq, handle, event);
     ptli_mutex_unlock(&eq->lock);
