@@ -268,6 +268,45 @@ static void unsent(void)
     family_close();
 }
 
+/* ---- polling ---- */
+
+/* Process 0 alone makes its progress, by asking queues: all of them in turn, then one again and
+ * again. */
+static void turns(void)
+{
+    enum { QUEUES = 3, EACH = 20 };
+    if (family_rank == 0) setenv("PTL_PROGRESS", "none", 1);
+    begin();
+    unsigned char *memory = family_memory(PAGE);
+    if (family_rank == 0) {
+        const unsigned options = PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE | PTL_MD_EVENT_START_DISABLE;
+        ptl_handle_eq_t queue[QUEUES];
+        ptl_event_t event;
+        for (int q = 0; q < QUEUES; q++) {
+            must(PtlEQAlloc(family_ni, 16, PTL_EQ_HANDLER_NONE, &queue[q]));
+            family_attach(PT, (ptl_match_bits_t)q, describe(memory, PAGE, options, queue[q]),
+                          PTL_RETAIN);
+        }
+        family_barrier(NULL);
+        for (int q = 0, came = 0; came < QUEUES * EACH; q = (q + 1) % QUEUES)
+            came += PtlEQGet(queue[q], &event) == PTL_OK;
+        for (int came = 0; came < EACH;) came += PtlEQGet(queue[QUEUES - 1], &event) == PTL_OK;
+        family_barrier(look);
+        family_close();
+        return;
+    }
+    family_barrier(NULL);
+    ptl_handle_md_t md = bind_md(memory, PAGE);
+    for (int i = 0; i < (QUEUES + 1) * EACH; i++) {
+        int q = i < QUEUES * EACH ? i % QUEUES : QUEUES - 1;
+        put(md, 8, 0, (ptl_match_bits_t)q, 0, PTL_ACK_REQ);
+        well(PTL_EVENT_SEND_END);
+        well(PTL_EVENT_ACK);
+    }
+    family_barrier(NULL);
+    family_close();
+}
+
 /* ---- names ---- */
 
 static void nobody(void)
@@ -523,6 +562,8 @@ int main(int argc, char **argv)
           "a process that owes an answer is stopped, then killed: its absence is noticed");
     scene(argc, argv, "unsent", 2, unsent, false,
           "who has nothing left to send with tells later what it has matched");
+    scene(argc, argv, "turns", 2, turns, false,
+          "who asks several queues in turn, or one alone, hears of all that comes");
     scene(argc, argv, "nobody", 1, nobody, false, "operations with nobody fail");
     scene(argc, argv, "again", 2, again, false,
           "a process ends its interface and opens another under the same name, five times");
