@@ -16,45 +16,49 @@
 
 /* --- depositing --- */
 
-static void keep(struct ptli_eq *eq, const ptl_event_t *event)
+/* With eq->lock: where the next event of a queue that keeps some goes; then it is shown. */
+static inline ptl_event_t *place(const struct ptli_eq *eq)
+{
+    return &eq->ring[atomic_load_explicit(&eq->posted, memory_order_relaxed) & (eq->size - 1)];
+}
+
+static inline void show(struct ptli_eq *eq)
 {
     uint64_t posted = atomic_load_explicit(&eq->posted, memory_order_relaxed);
-    if (eq->size == 0) return;
-    memcpy(&eq->ring[posted & (eq->size - 1)], event, sizeof *event);
     atomic_store(&eq->posted, posted + 1); /* before the sleepers are looked at */
 }
 
-/* With eq->lock.  False: no memory. */
-static bool stage(struct ptli_eq *eq, const ptl_event_t *event)
+static void keep(struct ptli_eq *eq, const ptl_event_t *event)
+{
+    if (eq->size == 0) return;
+    memcpy(place(eq), event, sizeof *event);
+    show(eq);
+}
+
+/* The same for what the handler is to be told first.  NULL: no memory. */
+static ptl_event_t *staging_place(struct ptli_eq *eq)
 {
     if (eq->staged_first > 0 && eq->staged_first == eq->staged_count)
         eq->staged_first = eq->staged_count = 0;
     if (eq->staged_count == eq->staged_size) {
         uint64_t size = eq->staged_size ? 2 * eq->staged_size : 16;
         ptl_event_t *larger = realloc(eq->staged, size * sizeof *larger);
-        if (!larger) return false;
+        if (!larger) return NULL;
         eq->staged = larger;
         eq->staged_size = size;
     }
-    memcpy(&eq->staged[eq->staged_count++], event, sizeof *event);
-    atomic_store(&eq->any_staged, true); /* before the sleepers are looked at */
-    return true;
+    return &eq->staged[eq->staged_count];
 }
 
-static void deposit(struct ptli_engine *engine, struct ptli_eq *eq, ptl_event_t *event)
+static void show_staged(struct ptli_engine *engine, struct ptli_eq *eq)
 {
-    ptli_mutex_lock(&eq->lock);
-    event->sequence = eq->sequence++;
-    if (!eq->handler || !stage(eq, event)) {
-        keep(eq, event);
-    } else if (!eq->noisy) {
-        eq->noisy = true;
-        eq->next_noisy = engine->noisy;
-        engine->noisy = eq;
-        atomic_store_explicit(&engine->any_noisy, true, memory_order_release);
-    }
-    ptli_mutex_unlock(&eq->lock);
-    ptli_ring_bell(engine);
+    eq->staged_count++;
+    atomic_store(&eq->any_staged, true); /* before the sleepers are looked at */
+    if (eq->noisy) return;
+    eq->noisy = true;
+    eq->next_noisy = engine->noisy;
+    engine->noisy = eq;
+    atomic_store_explicit(&engine->any_noisy, true, memory_order_release);
 }
 
 /* The next event to be told, and the handler to tell; NULL: there is none. */
@@ -113,29 +117,45 @@ static bool wanted(const struct ptli_md *md, ptl_event_kind_t kind)
     return false;
 }
 
+static void write_event(ptl_event_t *event, const struct ptli_md *md, ptl_event_kind_t kind,
+                        const struct ptli_told *told, ptl_seq_t sequence)
+{
+    event->type = kind;
+    event->initiator = told->initiator;
+    event->uid = told->uid;
+    event->jid = told->jid;
+    event->pt_index = told->pt_index;
+    event->match_bits = told->match_bits;
+    event->rlength = told->rlength;
+    event->mlength = told->mlength;
+    event->offset = told->offset;
+    event->md_handle = md->slot.handle;
+    event->md = md->user;
+    event->md.threshold = md->rules.threshold;
+    event->hdr_data = told->hdr_data;
+    event->link = told->link;
+    event->ni_fail_type = told->fail;
+    event->unlinked = kind == PTL_EVENT_UNLINK;
+    event->sequence = sequence;
+}
+
 void ptli_log(struct ptli_engine *engine, struct ptli_md *md, ptl_event_kind_t kind,
               const struct ptli_told *told)
 {
-    ptl_event_t event;
+    struct ptli_eq *eq = md->eq;
     if (!wanted(md, kind)) return;
-    memset(&event, 0, sizeof event);
-    event.type = kind;
-    event.initiator = told->initiator;
-    event.uid = told->uid;
-    event.jid = told->jid;
-    event.pt_index = told->pt_index;
-    event.match_bits = told->match_bits;
-    event.rlength = told->rlength;
-    event.mlength = told->mlength;
-    event.offset = told->offset;
-    event.md_handle = md->slot.handle;
-    event.md = md->user;
-    event.md.threshold = md->rules.threshold;
-    event.hdr_data = told->hdr_data;
-    event.link = told->link;
-    event.ni_fail_type = told->fail;
-    event.unlinked = kind == PTL_EVENT_UNLINK;
-    deposit(engine, md->eq, &event);
+    ptli_mutex_lock(&eq->lock);
+    ptl_seq_t sequence = eq->sequence++;
+    ptl_event_t *staged = eq->handler ? staging_place(eq) : NULL;
+    if (staged) {
+        write_event(staged, md, kind, told, sequence);
+        show_staged(engine, eq);
+    } else if (eq->size) {
+        write_event(place(eq), md, kind, told, sequence);
+        show(eq);
+    }
+    ptli_mutex_unlock(&eq->lock);
+    ptli_ring_bell(engine);
 }
 
 void ptli_promise(struct ptli_md *md)
