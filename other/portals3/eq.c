@@ -239,20 +239,20 @@ static inline bool was_looked_for(struct ptli_engine *engine, struct ptli_eq *eq
     return true;
 }
 
-static void look(struct ptli_engine *engine, struct ptli_eq *eq)
+/* False: nothing came. */
+static inline bool look(struct ptli_engine *engine, struct ptli_eq *eq)
 {
     uint32_t looks = atomic_load_explicit(&engine->looks, memory_order_relaxed) + 1;
     atomic_store_explicit(&engine->looks, looks, memory_order_relaxed);
     atomic_store_explicit(&eq->looked, looks, memory_order_relaxed);
-    progress(engine, 0);
+    return progress(engine, 0);
 }
 
 /* Nothing is there yet. */
 __attribute__((noinline)) static int get_what_comes(struct ptli_engine *engine, struct ptli_eq *eq,
                                                     ptl_handle_eq_t handle, ptl_event_t *event)
 {
-    look(engine, eq);
-    return take(eq, handle, event);
+    return look(engine, eq) ? take(eq, handle, event) : PTL_EQ_EMPTY;
 }
 
 /* Or something is in the way. */

@@ -35,7 +35,7 @@ ack_reap|put without SEND_END: ACK logged and taken|210
 get|get, call|162
 get_reap|get: REPLY_END logged and taken|215
 get_whole|get, from the call until its REPLY_END is taken|590
-poll|PtlEQGet that finds nothing|172'
+poll|PtlEQGet that finds nothing|162'
 
 printf '# %-46s %12s %8s\n' "libportals, fast path" instructions limit
 empty=$(per_operation nothing) || { tap_ok 1 "counting works" && tap_end; }
