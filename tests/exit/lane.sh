@@ -73,7 +73,7 @@ words_right() { # PRINTED LOG N
     esac
 }
 
-# In ms, by the library's own time-outs (IB-X8 at its defaults): the exit's time, which runs from a signal
+# In ms, by the library's own time-outs (IB-X8 at its defaults, or as set): the exit's time, which runs from a signal
 # to a process too, a quarter of a second more when it is wedged, half a second for the launcher to kill; 1.4 s
 # that it gives a job upon a signal.  An MPI's launcher takes its own time.
 promised() { # OUTSIDE N SPAWNER

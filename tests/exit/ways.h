@@ -23,7 +23,7 @@ struct exit_case {
 struct exit_pastime {
     const char *name;
     void (*spend)(void); /* never returns */
-    bool stops;
+    bool stops;          /* ranks are, or may be, stopped: see await_release_of */
 };
 
 extern const struct exit_case exit_ways[];
