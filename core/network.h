@@ -50,8 +50,8 @@
  *   NET_OWN_FLOW       1: it bounds Requests itself (NET_NO_CREDIT), and the core's credits stand
  *                      idle.  Then every Request is answered, at once if its handler has not, and
  *                      the answer names it: it goes where room was kept for it.
- *   NET_PAIRS_LONGS    1: it has net_long, and delivers a Long when header and payload are there,
- *                      in whatever order they come. */
+ *   NET_PAIRS_LONGS    1: its net_long is called, and it delivers a Long when header and payload
+ *                      are there, in whatever order they come. */
 typedef struct net_peer net_peer_t;
 typedef struct net_region net_region_t;
 typedef struct net_key net_key_t;
@@ -188,10 +188,11 @@ typedef struct net_payload {
 } net_payload_t;
 
 /* NET_PAIRS_LONGS alone: the AM `header` of `length` bytes, which is captured, and its payload.
- * gasnetc_sent is called when the source may be written again. */
-enum net_result net_long(net_peer_t *peer, void *header, size_t length,
-                         const net_payload_t *payload, net_message_t *answers,
-                         const gasnetc_sent_t *sent);
+ * gasnetc_sent is called when the source may be written again.  Other networks include
+ * core/network_unpaired.h, so that the core's call compiles and links at every optimisation. */
+static inline enum net_result net_long(net_peer_t *peer, void *header, size_t length,
+                                       const net_payload_t *payload, net_message_t *answers,
+                                       const gasnetc_sent_t *sent);
 
 /* Sends two words, each of 32 bits, out of band: needs no credit; room is kept for three such
  * messages per peer and direction, whatever else is in flight.  Not hot. */

@@ -296,6 +296,17 @@ NET_HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t 
                    : net_portals_request(peer, data, length);
 }
 
+enum net_result net_portals_long(net_peer_t *peer, void *header, size_t length,
+                                 const net_payload_t *payload, net_message_t *answers,
+                                 const gasnetc_sent_t *sent);
+
+static inline enum net_result net_long(net_peer_t *peer, void *header, size_t length,
+                                       const net_payload_t *payload, net_message_t *answers,
+                                       const gasnetc_sent_t *sent)
+{
+    return net_portals_long(peer, header, length, payload, answers, sent);
+}
+
 /* ---- reaping -----------------------------------------------------------------------------------
  */
 

@@ -161,9 +161,9 @@ static enum net_result long_reply(net_peer_t *peer, const void *header, size_t l
     return NET_POSTED;
 }
 
-enum net_result net_long(net_peer_t *peer, void *header, size_t length,
-                         const net_payload_t *payload, net_message_t *answers,
-                         const gasnetc_sent_t *sent)
+enum net_result net_portals_long(net_peer_t *peer, void *header, size_t length,
+                                 const net_payload_t *payload, net_message_t *answers,
+                                 const gasnetc_sent_t *sent)
 {
     means_t means;
     if (answers) return long_reply(peer, header, length, payload, (net_answer_t *)answers, sent);

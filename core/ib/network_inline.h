@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "core/ib/amrdma.h"
+#include "core/network_unpaired.h"
 #include "core/report.h"
 #include "verbs_shim.h"
 

@@ -6,6 +6,8 @@
 #ifndef NETWORK_SCRIPT_H
 #define NETWORK_SCRIPT_H
 
+#include "core/network_unpaired.h"
+
 enum {
     NET_STACK_MESSAGE = 512,
     NET_DELIVER_MAX = 8,
