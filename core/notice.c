@@ -20,17 +20,26 @@ typedef struct place {
     net_key_t key;
 } place_t;
 
-static _Atomic uint64_t *words;
+_Atomic uint64_t *gasnetc_notice_words;
+uint64_t *gasnetc_notice_due;
+static uint64_t *next_marks; /* by index: those of the word to be put next */
 static net_region_t region;
 static place_t *places; /* [nodes] */
 
 void gasnetc_notice_init(uint32_t count)
 {
     if (gasnetc_job.size == 1) return;
-    size_t size = (count * sizeof *words + 4095) / 4096 * 4096;
-    words = net_alloc(size);
+    size_t size = (count * sizeof(uint64_t) + 4095) / 4096 * 4096;
+    _Atomic uint64_t *words = net_alloc(size);
+    gasnetc_notice_due = calloc(2 * (size_t)count, sizeof *gasnetc_notice_due);
     places = calloc(gasnetc_job.size, sizeof *places);
-    if (!words || !places) gasneti_fatal("out of memory for the barrier's %zu KB", size / 1024);
+    if (!words || !gasnetc_notice_due || !places)
+        gasneti_fatal("out of memory for the barrier's %zu KB", size / 1024);
+    /* The memory is zero: no byte has the first mark. */
+    next_marks = gasnetc_notice_due + count;
+    for (uint32_t i = 0; i < count; i++)
+        gasnetc_notice_due[i] = next_marks[i] = GASNETC_NOTICE_MARKS;
+    gasnetc_notice_words = words;
     if (!net_register(words, size, true, &region)) {
         char why[256];
         net_explain_register(errno, size, why, sizeof why);
@@ -42,16 +51,18 @@ void gasnetc_notice_init(uint32_t count)
 
 void gasnetc_notice_close(void)
 {
-    if (!words) return;
+    if (!gasnetc_notice_words) return;
     net_deregister(&region);
-    net_free(words);
-    words = NULL;
+    net_free(gasnetc_notice_words);
+    gasnetc_notice_words = NULL;
 }
 
 void gasnetc_notice_put(uint32_t node, uint32_t index, uint64_t word)
 {
     gasnetc_peer_t *peer = &gasnetc_peers[node];
     const void *source = &word;
+    word |= next_marks[index];
+    next_marks[index] ^= GASNETC_NOTICE_MARKS;
     const net_region_t *local = NULL;
     gasnetc_sent_t sent = {.counter = NULL};
     if (!NET_BUFFERS && gasnetc_caps.inline_max < sizeof word) {
@@ -64,18 +75,11 @@ void gasnetc_notice_put(uint32_t node, uint32_t index, uint64_t word)
     for (;;) {
         gasneti_lock(&peer->lock);
         enum net_result result =
-            net_put(&peer->net, places[node].base + index * sizeof *words, &places[node].key,
-                    source, local, sizeof word, NET_UNORDERED, &sent);
+            net_put(&peer->net, places[node].base + index * sizeof word, &places[node].key, source,
+                    local, sizeof word, NET_UNORDERED, &sent);
         if (result != NET_POSTED) gasnetc_count_stall(peer, result);
         gasneti_unlock(&peer->lock);
         if (result == NET_POSTED) return;
         gasnetc_stall_at(peer, result, false);
     }
-}
-
-uint64_t gasnetc_notice_take(uint32_t index)
-{
-    uint64_t word = atomic_load_explicit(&words[index], memory_order_acquire);
-    if (word) atomic_store_explicit(&words[index], 0, memory_order_relaxed);
-    return word;
 }

@@ -82,24 +82,3 @@ bool gasnete_barrier_leave(gasnete_barrier_state_t *state, gasnete_barrier_value
     state->notified = false;
     return gasnete_barrier_join(state->value, expected).kind != GASNETE_BARRIER_MISMATCH;
 }
-
-void gasnete_barrier_pack(const gasnete_barrier_message_t *message, int32_t words[2])
-{
-    words[0] = (int32_t)((uint32_t)message->value.kind << 16 | (uint32_t)message->parity << 8 |
-                         message->step);
-    words[1] = message->value.id;
-}
-
-bool gasnete_barrier_unpack(const int32_t words[2], gasnete_barrier_message_t *message)
-{
-    uint32_t kind = (uint32_t)words[0] >> 16;
-    uint32_t parity = (uint32_t)words[0] >> 8 & 0xff;
-    uint32_t step = (uint32_t)words[0] & 0xff;
-    if (kind > GASNETE_BARRIER_MISMATCH || parity > 1 || step >= GASNETE_BARRIER_MAX_STEPS)
-        return false;
-    message->to = 0;
-    message->parity = (uint8_t)parity;
-    message->step = (uint8_t)step;
-    message->value = (gasnete_barrier_value_t){(enum gasnete_barrier_kind)kind, words[1]};
-    return true;
-}

@@ -70,8 +70,28 @@ bool gasnete_barrier_next(gasnete_barrier_state_t *state, gasnete_barrier_messag
  * true if the barrier's values match; state->value keeps what was named. */
 bool gasnete_barrier_leave(gasnete_barrier_state_t *state, gasnete_barrier_value_t expected);
 
-/* A message as two words, and back; unpack is false when the words are no message. */
-void gasnete_barrier_pack(const gasnete_barrier_message_t *message, int32_t words[2]);
-bool gasnete_barrier_unpack(const int32_t words[2], gasnete_barrier_message_t *message);
+/* A message as two words, no byte of the first above 63, and back; unpack is false when the words
+ * are no message. */
+static inline void gasnete_barrier_pack(const gasnete_barrier_message_t *message, int32_t words[2])
+{
+    words[0] = (int32_t)((uint32_t)message->value.kind << 16 | (uint32_t)message->parity << 8 |
+                         message->step);
+    words[1] = message->value.id;
+}
+
+static inline bool gasnete_barrier_unpack(const int32_t words[2],
+                                          gasnete_barrier_message_t *message)
+{
+    uint32_t kind = (uint32_t)words[0] >> 16;
+    uint32_t parity = (uint32_t)words[0] >> 8 & 0xff;
+    uint32_t step = (uint32_t)words[0] & 0xff;
+    if (kind > GASNETE_BARRIER_MISMATCH || parity > 1 || step >= GASNETE_BARRIER_MAX_STEPS)
+        return false;
+    message->to = 0;
+    message->parity = (uint8_t)parity;
+    message->step = (uint8_t)step;
+    message->value = (gasnete_barrier_value_t){(enum gasnete_barrier_kind)kind, words[1]};
+    return true;
+}
 
 #endif

@@ -94,6 +94,19 @@ static void am_ping(void)
 {
     gasnet_AMRequestShort0(1, H_PING);
 }
+static void barrier(void)
+{
+    gasnet_barrier_notify((int)step, 0);
+    gasnet_barrier_wait((int)step, 0);
+}
+static void barrier_wait(void)
+{
+    gasnet_barrier_wait((int)step, 0);
+}
+static void barrier_try(void)
+{
+    gasnet_barrier_try((int)step, 0);
+}
 static void am_medium(void)
 {
     gasnet_AMRequestMedium0(1, H_COUNT_MEDIUM, source, 64);
@@ -227,6 +240,37 @@ static void drive_poll(int n)
     sender_alone(poll_once, n);
 }
 
+/* Rank 0 is the last to come, so that it finds the other's message when it looks; or, looking once
+ * more often, the first, so that it finds none. */
+static void barriers(int n, void (*alone)(void), void (*together)(void (*)(void)))
+{
+    for (int i = 0; i < n; i++) {
+        step++;
+        if (test_rank == 1) {
+            if (alone) watch();
+            gasnet_barrier_notify((int)step, 0);
+            announce();
+            gasnet_barrier_wait((int)step, 0);
+            continue;
+        }
+        if (alone) {
+            gasnet_barrier_notify((int)step, 0);
+            counted(alone);
+            announce();
+        }
+        watch();
+        together(alone ? barrier_wait : barrier);
+    }
+}
+static void drive_barrier(int n)
+{
+    barriers(n, NULL, counted);
+}
+static void drive_barrier_try(int n)
+{
+    barriers(n, barrier_try, directly);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -239,6 +283,7 @@ int main(int argc, char **argv)
         {"reap", drive_reap},          {"am_short", drive_short},
         {"am_receive", drive_receive}, {"am_round", drive_round_trip},
         {"am_medium", drive_medium},   {"poll", drive_poll},
+        {"barrier", drive_barrier},    {"barrier_try", drive_barrier_try},
     };
     test_start(&argc, &argv, table, TEST_COUNT(table), SEGMENT);
     int chosen = -1;
