@@ -19,3 +19,12 @@ variant() {
     [ $result -eq 0 ] || tap_tail "$log"
     return $result
 }
+
+# debug_build TARGET...: makes the targets in the debug build (--enable-debug), which all families of a run share,
+# and sets TEST_DEBUG_BUILD to its tree; false if that fails.  To run a program there, set TEST_BUILD to that tree and
+# unset TEST_LAUNCH, or call the tree's gasnetrun_*.
+# shellcheck disable=SC2034 # for the caller
+debug_build() {
+    TEST_DEBUG_BUILD=$TEST_BUILD/debug
+    variant debug "the debug library" --enable-debug "$@"
+}
