@@ -3,7 +3,7 @@
  * A handle is private memory of this process: where its address leads is found out once. A UD queue
  * pair holds every process it has sent to until it is reset, so that the next message is cheap.
  */
-#include "object.h"
+#include "inject.h"
 
 #include <endian.h>
 #include <stdlib.h>
@@ -34,7 +34,8 @@ struct ibv_ah *shca_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *a)
         errno = EINVAL;
         return NULL;
     }
-    struct shca_ah *ah = calloc(1, sizeof *ah);
+    errno = shca_inject_creation(SHCA_AH);
+    struct shca_ah *ah = errno ? NULL : calloc(1, sizeof *ah);
     if (!ah) return NULL;
     ah->base.context = pd->context;
     ah->base.pd = pd;
@@ -122,8 +123,9 @@ void shca_forget_peers(struct shca_link *l)
     l->peers = NULL;
 }
 
-/* Aim a message of UD queue pair QP along AH. Send lock held. */
-void shca_datagram_link(struct shca_link *l, struct shca_qp *qp, const struct shca_ah *ah,
+/* Aim a message of UD queue pair QP along AH. False: this process lacks what that takes. Send lock
+ * held. */
+bool shca_datagram_link(struct shca_link *l, struct shca_qp *qp, const struct shca_ah *ah,
                         uint32_t to, uint32_t qkey)
 {
     bool mute = qp->link.speaks == SHCA_MUTE || ah->port != qp->port;
@@ -139,4 +141,5 @@ void shca_datagram_link(struct shca_link *l, struct shca_qp *qp, const struct sh
                             .grh = ah->global};
     l->home = l->peer;
     if (l->peer) l->t = &l->peer->h->qp[shm_qpn_index(to)];
+    return !(p && p->unseen);
 }

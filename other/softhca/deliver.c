@@ -59,7 +59,8 @@ static int deliver_datagram(struct shca_qp *qp, const struct ibv_send_wr *wr)
     g.iov[0] = (struct iovec){&h, sizeof h};
     g.total += sizeof h;
     struct shca_link l;
-    shca_datagram_link(&l, qp, ah, wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey);
+    if (!shca_datagram_link(&l, qp, ah, wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey))
+        return IBV_WC_LOC_QP_OP_ERR;
     if (ah->place.host > SHCA_HERE) return shca_carry_datagram(&l, ah->place, wr, &g);
     return shca_respond(&l, wr, &g);
 }

@@ -13,8 +13,9 @@
 static const struct shca_word ops[] = {{"send", SHCA_OP_SEND}, {"write", SHCA_OP_WRITE},
                                        {"read", SHCA_OP_READ}, {"atomic", SHCA_OP_ATOMIC},
                                        {"recv", SHCA_OP_RECV}, {NULL, 0}};
-static const struct shca_word kinds[] = {{"pd", SHCA_PD}, {"mr", SHCA_MR},   {"cq", SHCA_CQ},
-                                         {"qp", SHCA_QP}, {"srq", SHCA_SRQ}, {NULL, 0}};
+static const struct shca_word kinds[] = {
+    {"pd", SHCA_PD}, {"mr", SHCA_MR},   {"cq", SHCA_CQ},   {"qp", SHCA_QP},     {"srq", SHCA_SRQ},
+    {"ah", SHCA_AH}, {"rtr", SHCA_RTR}, {"rts", SHCA_RTS}, {"view", SHCA_VIEW}, {NULL, 0}};
 
 enum key_kind { NUMBER, SET, WORDS, WORD, FRACTION, COUNT, DEVICE, PORT };
 struct key {
@@ -57,7 +58,10 @@ static const struct key keys[KEYS] = {
     [CQ] = {"cq", SET, AT(cq), 1, UINT32_MAX, NULL, "on these completion queues, counted likewise"},
     [OP] = {"op", WORDS, AT(ops), 0, 0, ops,
             "messages or completions of these kinds: send, write, read, atomic, recv, joined by +"},
-    [WHAT] = {"what", WORD, AT(kind), 0, 0, kinds, "what cannot be made: pd, mr, cq, qp or srq"},
+    [WHAT] =
+        {"what", WORD, AT(kind), 0, 0, kinds,
+         "what cannot be made: pd, mr, cq, qp, srq or ah; rtr or rts: a connected queue pair does "
+         "not reach that state; view: a peer's tables cannot be mapped"},
     [WHEN_AT] = {"at", NUMBER, AT(at), 1, UINT32_MAX, NULL, "the N-th alone"},
     [AFTER] = {"after", NUMBER, AT(after), 0, UINT32_MAX, NULL, "all that follow the N-th"},
     [EVERY] = {"every", NUMBER, AT(every), 1, UINT32_MAX, NULL, "each N-th"},
@@ -101,7 +105,8 @@ static const struct fault {
          "a completion is held back, and with it what follows on its queue; 10 s at most"},
     [SHCA_OVERFLOW] = {"overflow", WHEN | BIT(CQ), 0, "a completion queue overflows"},
     [SHCA_ENOMEM] = {"enomem", WHEN | BIT(WHAT), BIT(WHAT), "something cannot be made"},
-    [SHCA_PORT_DOWN] = {"port-down", MESSAGE | BIT(ON_PORT), BIT(ON_PORT), "a port goes down"},
+    [SHCA_PORT_DOWN] = {"port-down", MESSAGE | BIT(ON_PORT) | BIT(US), BIT(ON_PORT),
+                        "a port goes down, and with us comes up again after that time"},
     [SHCA_PORT_UP] = {"port-up", MESSAGE | BIT(ON_PORT), BIT(ON_PORT), "a port becomes active"},
     [SHCA_CUT] = {"cut", MESSAGE, BIT(PEER),
                   "nothing passes any more between this process and the peers"},

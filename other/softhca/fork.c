@@ -142,6 +142,7 @@ static void in_parent(void)
 static void in_child(void)
 {
     shca_beside_in_child();
+    shca_trouble_in_child();
     shca_contexts_in_child();
     shca_service_in_child();
     for (int i = 0; i < SHCA_QPS; i++)

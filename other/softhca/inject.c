@@ -9,7 +9,10 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "other/tools/quiet_thread.h"
 
 static struct {
     pthread_once_t once;
@@ -236,12 +239,23 @@ bool shca_inject_cuts(const struct shca_qp *qp)
     return false;
 }
 
-static void happen(const struct shca_fault_rule *r)
+static void *end_port_down(void *rule)
+{
+    const struct shca_fault_rule *r = rule;
+    struct timespec left = {.tv_sec = (time_t)(r->us / 1000000),
+                            .tv_nsec = (long)(r->us % 1000000) * 1000};
+    while (nanosleep(&left, &left) && errno == EINTR) continue;
+    shca_port_set(shm_port(r->device, r->port), IBV_PORT_ACTIVE);
+    return NULL;
+}
+
+static void happen(struct shca_fault_rule *r)
 {
     uint32_t port = shm_port(r->device, r->port);
     switch (r->what) {
     case SHCA_PORT_DOWN:
         shca_port_set(port, IBV_PORT_DOWN);
+        if (r->us) gasneti_quiet_thread(NULL, 0, end_port_down, r);
         break;
     case SHCA_PORT_UP:
         shca_port_set(port, IBV_PORT_ACTIVE);
@@ -261,7 +275,7 @@ static void happen(const struct shca_fault_rule *r)
 static void before_posting(struct shca_qp *qp, uint64_t op)
 {
     for (uint32_t i = 0; i < inject.faults.n; i++) {
-        const struct shca_fault_rule *r = &inject.faults.rule[i];
+        struct shca_fault_rule *r = &inject.faults.rule[i];
         if (r->what < SHCA_PORT_DOWN || !shca_inject_bites(r, qp, op)) continue;
         pthread_mutex_lock(&inject.lock);
         bool due = shca_inject_due(r, "process", 0, &inject.count[i]);

@@ -17,7 +17,19 @@
 enum { SHCA_DEVICES = 16, SHCA_PORTS = 8, SHCA_PKEYS = 16, SHCA_GIDS = 16, SHCA_FW_VER = 64 };
 
 /* Things that a device has a limited number of. */
-enum shca_kind { SHCA_PD, SHCA_MR, SHCA_CQ, SHCA_QP, SHCA_SRQ, SHCA_KINDS };
+enum shca_kind {
+    SHCA_PD,
+    SHCA_MR,
+    SHCA_CQ,
+    SHCA_QP,
+    SHCA_SRQ,
+    SHCA_KINDS,
+    /* not limited, but a fault may refuse them */
+    SHCA_AH = SHCA_KINDS,
+    SHCA_RTR,
+    SHCA_RTS,
+    SHCA_VIEW
+};
 
 struct shca_port_model {
     uint64_t state, active_mtu, lmc, width, speed, gids;

@@ -104,6 +104,7 @@ struct shca_peer {
     _Atomic uint64_t len;
     _Atomic bool met, lost; /* its segment is here; it never will be */
     _Atomic bool awaited;   /* a sender has waited for it */
+    _Atomic bool unseen;    /* this process lacks what it takes to look into it: said why */
     bool self;
     uint32_t slot;
     int refs; /* under shca.peer_lock */
@@ -300,6 +301,7 @@ static inline uint32_t shca_power_of_two(uint32_t n)
 void *shca_real(const char *name);
 int shca_unsupported(void); /* sets errno, returns EOPNOTSUPP */
 void shca_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void shca_say_of_peer(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* fork.c */
 void shca_watch_forks(void);
@@ -307,6 +309,7 @@ void shca_bury(struct shca_context *c);
 
 /* inject.c, see inject.h */
 void shca_inject_in_child(void);
+void shca_trouble_in_child(void); /* real.c */
 
 /* beside.c */
 bool shca_enabled(void);
@@ -368,6 +371,7 @@ uint64_t shca_map_offset(const void *addr, size_t len); /* or SHCA_NOT_MAPPED */
 
 /* registry.c */
 int shca_claim_slot(uint32_t *slot); /* a listening socket, or -1 */
+enum { SHCA_NO_SOCKET = -2 };
 int shca_connect_slot(uint32_t slot);
 
 /* peer.c; get and put take shca.peer_lock */
@@ -492,7 +496,7 @@ int shca_init_ah_from_wc(struct ibv_context *c, uint8_t number, struct ibv_wc *w
                          struct ibv_grh *grh, struct ibv_ah_attr *a);
 struct ibv_ah *shca_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh,
                                       uint8_t number);
-void shca_datagram_link(struct shca_link *l, struct shca_qp *qp, const struct shca_ah *ah,
+bool shca_datagram_link(struct shca_link *l, struct shca_qp *qp, const struct shca_ah *ah,
                         uint32_t to, uint32_t qkey);
 struct shca_peer *shca_peer_for(struct shca_link *l, int host, uint32_t number);
 void shca_forget_peers(struct shca_link *l);

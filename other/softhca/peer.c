@@ -4,7 +4,7 @@
  * for it: the socket is connected at once, and the peer's answering thread sends the segment when
  * it gets to run. Until then sends wait as they do for a target that does not listen.
  */
-#include "object.h"
+#include "inject.h"
 
 #include <linux/futex.h>
 #include <poll.h>
@@ -32,6 +32,10 @@ static struct shca_peer *begin(uint32_t slot)
     if (!p) return NULL;
     p->slot = slot;
     p->sock = shca_connect_slot(slot);
+    if (p->sock == SHCA_NO_SOCKET) { /* it may well be there */
+        p->lost = p->unseen = true;
+        return p;
+    }
     /* We say who we are, and then we are sent the segment. */
     if (p->sock >= 0 &&
         send(p->sock, &shca.slot, sizeof shca.slot, MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
@@ -52,8 +56,10 @@ static void learn_pid(struct shca_peer *p)
 
 static bool take_segment(struct shca_peer *p, const struct shca_greeting *g, int fd)
 {
-    if (!shca_view_tables(p, fd, g->heap_end)) {
-        shca_say("cannot map the tables of process %d: %m (see ulimit -v)", (int)p->pid);
+    errno = shca_inject_creation(SHCA_VIEW);
+    if (errno || !shca_view_tables(p, fd, g->heap_end)) {
+        shca_say_of_peer("cannot map the tables of process %d: %m (see ulimit -v)", (int)p->pid);
+        p->unseen = true;
         return false;
     }
     /* What cannot be mapped is reached in other ways. */
@@ -80,10 +86,13 @@ static void take_greeting(struct shca_peer *p)
         p->ino = g.ino;
         learn_pid(p);
         if (fd < 0) fd = shca_view_borrow(p);
-        if (fd < 0)
-            shca_say("no descriptor of the memory of process %d: %m (see ulimit -n)", (int)p->pid);
-        else
+        if (fd < 0) {
+            shca_say_of_peer("no descriptor of the memory of process %d: %m (see ulimit -n)",
+                             (int)p->pid);
+            p->unseen = true;
+        } else {
             met = take_segment(p, &g, fd);
+        }
     } else if (n > 0)
         shca_say("the process in slot %u uses another version of libsofthca; use one in a job",
                  p->slot);

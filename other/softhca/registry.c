@@ -71,14 +71,15 @@ static int connect_patiently(int s, const struct sockaddr_un *a, socklen_t len)
     return error;
 }
 
-/* Does not wait: there is room for every process in the queue of each. */
+/* Does not wait: there is room for every process in the queue of each. A socket, -1 when no process
+ * has that slot, SHCA_NO_SOCKET when there is none to be had. */
 int shca_connect_slot(uint32_t slot)
 {
     int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (s < 0) {
-        shca_say("cannot create a socket to a peer: %m%s",
-                 errno == EMFILE ? " (raise ulimit -n: one descriptor per peer)" : "");
-        return -1;
+        shca_say_of_peer("cannot create a socket to a peer: %m%s",
+                         errno == EMFILE ? " (raise ulimit -n: one descriptor per peer)" : "");
+        return SHCA_NO_SOCKET;
     }
     struct sockaddr_un a;
     socklen_t len = slot_address(&a, slot);

@@ -184,5 +184,6 @@ int shca_respond(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_
         status = l->type == IBV_QPT_UD ? respond_to_guest(l, wr, g) : respond_connected(l, wr, g);
     else if (l->remote)
         return SHCA_REMOTE;
-    return l->reliable ? status : IBV_WC_SUCCESS;
+    if (l->reliable) return status;
+    return l->peer && l->peer->unseen ? IBV_WC_LOC_QP_OP_ERR : IBV_WC_SUCCESS;
 }

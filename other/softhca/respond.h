@@ -100,7 +100,8 @@ static inline int finish_receive(struct shca_link *l, const struct shca_receive 
     e->route = l->route;
     bool pushed = shca_cq_push(l->peer, t->recv_cq, e);
     if (!x->srq) atomic_store_explicit(&t->rq_cons, x->index + 1, memory_order_release);
-    return pushed ? IBV_WC_SUCCESS : IBV_WC_REM_OP_ERR;
+    if (pushed) return IBV_WC_SUCCESS;
+    return l->peer->unseen ? IBV_WC_LOC_QP_OP_ERR : IBV_WC_REM_OP_ERR;
 }
 
 static inline int fail_receive(struct shca_link *l, const struct shca_receive *x, int theirs,

@@ -102,6 +102,7 @@ static int wait_verdict(struct shca_qp *qp, int reason)
 {
     bool rnr = reason == SHCA_NOT_READY;
     if (reason == SHCA_STALLED || reason == SHCA_REMOTE) return 0;
+    if (qp->link.peer && qp->link.peer->unseen) return IBV_WC_LOC_QP_OP_ERR;
     if (qp->give_up == SHCA_NO_DEADLINE || qp->waits_for != reason) {
         qp->waits_for = reason;
         qp->give_up = deadline(qp, reason);

@@ -22,6 +22,11 @@ const char *softhca_describe(void);
  * is opened; SOFTHCA_PROCESS overrules it. */
 void softhca_number(unsigned n);
 
+/* Copies into LINE, of SIZE bytes, why a peer could not be reached, as one line without its end; 0
+ * when there was no such trouble, else the line's length. From the first call on, such lines are
+ * kept for this call and not written to stderr. */
+size_t softhca_trouble(char *line, size_t size);
+
 /* Page-aligned, zero, lazily populated memory of at least BYTES; NULL and errno on failure.
  * Peers reach an MR that lies wholly in one such block by plain memcpy. After fork() the child
  * sees a private copy. When the software device is not active this is anonymous memory. */

@@ -3,7 +3,7 @@
  * Which changes are allowed stands in transition.c. Connecting (INIT to RTR) attaches the peer's
  * segment; a peer that is not there is noticed when sending, as on wire.
  */
-#include "object.h"
+#include "inject.h"
 
 /* What depends on the device and its ports. An address belongs to the QP's own port. */
 static bool fits_device(const struct shca_qp *qp, const struct ibv_qp_attr *a, int mask)
@@ -107,6 +107,14 @@ static void tell_drained(struct shca_qp *qp)
     shca_raise(qp->base.context, &e);
 }
 
+/* By an injected fault; datagrams need no peer. */
+static bool refused(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to)
+{
+    if (type == IBV_QPT_UD || from == to) return false;
+    if (to == IBV_QPS_RTR) return shca_inject_creation(SHCA_RTR);
+    return to == IBV_QPS_RTS && from == IBV_QPS_RTR && shca_inject_creation(SHCA_RTS);
+}
+
 int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
 {
     struct shca_qp *qp = shca_qp(base);
@@ -116,6 +124,7 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
     if (!shca_transition_allowed(base->qp_type, shca_state(qp), to, mask) ||
         !values_allowed(a, mask) || !fits_device(qp, a, mask))
         return EINVAL;
+    if (refused(base->qp_type, shca_state(qp), to)) return ENOMEM;
     if (to == IBV_QPS_RESET) {
         shca_service_drop(qp);
         shca_carry_drop(qp);

@@ -94,9 +94,8 @@ bool shca_view_more(struct shca_peer *p, uint64_t end)
         if (fd >= 0) give_back(p, fd);
     }
     shca_unlock(&p->rpc);
-    static _Atomic bool told;
-    if (!seen && !p->self && !atomic_exchange(&told, true))
-        shca_say("cannot map the rings of process %d (see ulimit -v)", (int)p->pid);
+    if (!seen && !p->self && !atomic_exchange(&p->unseen, true))
+        shca_say_of_peer("cannot map the rings of process %d (see ulimit -v)", (int)p->pid);
     return seen;
 }
 

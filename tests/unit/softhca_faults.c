@@ -59,6 +59,9 @@ static void good_texts(void)
     GOOD("port-down:port=softhca1/2;port-up:port=softhca0/1",
          r[0].what == SHCA_PORT_DOWN && r[0].device == 1 && r[0].port == 2 &&
              r[1].what == SHCA_PORT_UP && r[1].device == 0 && r[1].port == 1);
+    GOOD("port-down:port=softhca0/1,us=7", r->what == SHCA_PORT_DOWN && r->us == 7);
+    GOOD("enomem:what=view;enomem:what=rtr",
+         r[0].kind == SHCA_VIEW && r[1].what == SHCA_ENOMEM && r[1].kind == SHCA_RTR);
     GOOD("cut:peer=3", r->what == SHCA_CUT && set_is(&r->peer, 1, 3, 3));
     GOOD("remove", r->what == SHCA_REMOVE && r->device == 0 && r->port == 1);
     GOOD("remove:device=softhca2", r->device == 2 && r->port == 1);
@@ -88,7 +91,8 @@ static void bad_texts(void)
     bad("overflow:qp=1", "overflow: 'qp' is none of its keys, which are process, cq, at, after, "
                          "every, times, chance");
     bad("enomem:at=1", "enomem: it needs what");
-    bad("enomem:what=memory", "enomem: what=memory is none of pd, mr, cq, qp, srq");
+    bad("enomem:what=memory", "enomem: what=memory is none of pd, mr, cq, qp, srq, ah, rtr, "
+                              "rts, view");
     bad("hold", "hold: it needs one of polls, us, gather");
     bad("stall:at=1", "stall: it needs one of polls, us, messages");
     bad("cut:process=0", "cut: it needs peer");
