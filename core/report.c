@@ -67,7 +67,7 @@ static void complain(const char *format, va_list list)
 {
     char why[2048];
     vsnprintf(why, sizeof why, format, list);
-    if (who.size && bootstrap_complain("*** FATAL ERROR", why)) gasnetc_exit_fatal(1);
+    if (who.size && bootstrap_complain("*** FATAL ERROR", why, false)) gasnetc_exit_fatal(1);
 }
 
 void gasneti_fatal(const char *format, ...)
@@ -83,6 +83,17 @@ void gasneti_fatal(const char *format, ...)
     length += compose_counters(lines + length, sizeof lines - length);
     print(lines, length);
     gasnetc_exit_fatal(1);
+}
+
+void gasneti_fatal_once(const char *format, ...)
+{
+    char why[2048];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(why, sizeof why, format, list);
+    va_end(list);
+    if (who.size && bootstrap_complain("*** FATAL ERROR", why, true)) gasnetc_exit_fatal(1);
+    gasneti_fatal("%s", why);
 }
 
 void gasneti_fatal_by_one(bool speaker, const char *error)

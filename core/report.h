@@ -10,6 +10,10 @@
  * text says what happened and what to do about it.  Legal at any time, in any thread. */
 void gasneti_fatal(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
+/* The same where a trouble of one process or of the network may be met by many ranks, each in its
+ * way: of all of these the launcher tells the first alone. */
+void gasneti_fatal_once(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
 /* Start-up, by every rank: does nothing where `error` is "" on all of them.  Else the first rank
  * that has one makes it a gasneti_fatal, and the others wait for the end: one line for the job, not
  * one for each rank. */

@@ -301,10 +301,10 @@ void bootstrap_answer(bootstrap_answer_fn answer)
     if (ops->answer) ops->answer(answer);
 }
 
-bool bootstrap_complain(const char *what, const char *why)
+bool bootstrap_complain(const char *what, const char *why, bool once)
 {
     const struct spawner_ops *ops = atomic_load(&spawner);
-    return ops && ops->complain && ops->complain(what, why);
+    return ops && ops->complain && ops->complain(what, why, once);
 }
 
 /* The two ways out are legal without a job as well: then there is only this process to end. */

@@ -94,8 +94,9 @@ void bootstrap_fini(int exitcode);
 
 /* Hands over why this process is about to call bootstrap_abort, one line without its end: the
  * launcher says it, once for all ranks with the same reason, `what` in front ("ERROR" gives "ERROR
- * (ranks 0-3 of 4 on vm): ...").  False: there is nobody to do so, and the caller has to. */
-bool bootstrap_complain(const char *what, const char *why);
+ * (ranks 0-3 of 4 on vm): ...").  With `once` it tells the first of all such reasons alone, since
+ * the others are about the same.  False: there is nobody to do so, and the caller has to. */
+bool bootstrap_complain(const char *what, const char *why, bool once);
 
 /* Ends the whole job at once with `exitcode`, however stuck other ranks are: they are told through
  * the watch (or get SIGTERM, if they have not joined), and are killed if they are still there half

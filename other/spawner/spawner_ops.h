@@ -31,8 +31,8 @@ struct spawner_ops {
     void (*alltoall)(const void *mine, size_t len, void *all);
     void (*broadcast)(void *data, size_t len, uint32_t root);
     void (*watch)(bootstrap_death_fn on_death);
-    void (*answer)(bootstrap_answer_fn answer);          /* NULL: nobody can ask */
-    bool (*complain)(const char *what, const char *why); /* NULL: cannot */
+    void (*answer)(bootstrap_answer_fn answer);                     /* NULL: nobody can ask */
+    bool (*complain)(const char *what, const char *why, bool once); /* NULL: cannot */
     void (*fini)(int exitcode);
     __attribute__((noreturn)) void (*abort)(int exitcode);
 };

@@ -32,7 +32,9 @@ void ssh_job_close(struct ssh_job *job)
         free(job->ranks[r].complaint);
     }
     free(job->ranks);
+    free(job->once);
     job->ranks = NULL;
+    job->once = NULL;
 }
 
 static void end_job(struct ssh_job *job, int code)
@@ -179,21 +181,41 @@ static void take_hello(struct ssh_job *job, uint32_t rank)
     check_membership(job);
 }
 
-/* --- complaints: what ranks say when they abort, told once for all who say the same --- */
+/* --- complaints: what ranks say when they abort, told once for all that say the same --- */
+
+static bool same_complaint(const char *a, const char *b)
+{
+    return a && b && strcmp(a, b) == 0 && strcmp(a + strlen(a) + 1, b + strlen(b) + 1) == 0;
+}
+
+static char *copy(const struct ssh_wire_message *m)
+{
+    char *words = malloc(m->data_len);
+    if (words) memcpy(words, m->data, m->data_len);
+    return words;
+}
 
 static void take_complaint(struct ssh_job *job, uint32_t rank, const struct ssh_wire_message *m)
 {
     struct ssh_job_rank *from = &job->ranks[rank];
-    if (from->complaint || ssh_wire_strings(m->data, m->data_len) != 2) return;
-    from->complaint = malloc(m->data_len);
-    if (from->complaint) memcpy(from->complaint, m->data, m->data_len);
+    const ssize_t strings = ssh_wire_strings(m->data, m->data_len);
+    if (from->complaint || from->silenced || strings < 2 || strings > 3) return;
+    const bool once = strings == 3;
+    if (once && job->once && !same_complaint(job->once, (const char *)m->data)) {
+        from->silenced = true;
+        return;
+    }
+    from->complaint = copy(m);
+    if (once && !job->once) job->once = copy(m);
 }
 
 /* True when no rank is left that could still complain alike. */
 static bool all_complained(const struct ssh_job *job)
 {
     for (uint32_t r = 0; r < job->size; r++)
-        if (!job->ranks[r].complaint && job->ranks[r].phase != SSH_RANK_GONE) return false;
+        if (!job->ranks[r].complaint && !job->ranks[r].silenced &&
+            job->ranks[r].phase != SSH_RANK_GONE)
+            return false;
     return true;
 }
 
@@ -208,7 +230,7 @@ static void take_abort(struct ssh_job *job, uint32_t rank, int code)
 {
     struct ssh_job_rank *from = &job->ranks[rank];
     raise_code(job, code);
-    if (!from->complaint) {
+    if (!from->complaint && !from->silenced) {
         end_job(job, code);
         return;
     }
@@ -222,11 +244,6 @@ static void take_abort(struct ssh_job *job, uint32_t rank, int code)
 void ssh_job_release(struct ssh_job *job)
 {
     if (job->held) end_job(job, job->code);
-}
-
-static bool same_complaint(const char *a, const char *b)
-{
-    return a && b && strcmp(a, b) == 0 && strcmp(a + strlen(a) + 1, b + strlen(b) + 1) == 0;
 }
 
 static size_t add(char *line, size_t size, size_t used, const char *format, ...)

@@ -21,6 +21,7 @@ struct ssh_job_rank {
     bool contributed;
     uint32_t code;   /* largest it announced or exited with */
     char *complaint; /* why it aborts, two strings; NULL if it has not said */
+    bool silenced;   /* it has, of what is told once and another has said before */
     bool aborted;
     const char *host;
     struct ssh_wire_assembly in;
@@ -45,6 +46,7 @@ struct ssh_job {
     uint32_t left_unjoined; /* 1 + a rank that exited with 0 without ever joining; 0: none */
 
     bool held;        /* ranks that complained want the end; others may want the same */
+    char *once;       /* the first complaint of those that are told once, two strings, or NULL */
     int interrupt;    /* signal passed on to the job, 0 if none */
     bool ending;      /* the job must end now; set once */
     int code;         /* exit status of an ended job */

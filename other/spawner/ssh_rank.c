@@ -309,12 +309,13 @@ static void ssh_answer(bootstrap_answer_fn fn)
     atomic_store(&me.answer, fn);
 }
 
-static bool ssh_complain(const char *what, const char *why)
+static bool ssh_complain(const char *what, const char *why, bool once)
 {
     struct ssh_wire_buf text = {0};
-    if (me.fd < 0 || strlen(what) + strlen(why) + 2 > SSH_WIRE_PAYLOAD) return false;
+    if (me.fd < 0 || strlen(what) + strlen(why) + 8 > SSH_WIRE_PAYLOAD) return false;
     ssh_wire_put_string(&text, what);
     ssh_wire_put_string(&text, why);
+    if (once) ssh_wire_put_string(&text, "once");
     if (!text.failed) send_message(SSH_WIRE_COMPLAINT, &text);
     bool said = !text.failed;
     ssh_wire_free(&text);

@@ -351,16 +351,22 @@ static void test_job(void)
     ssh_job_close(&job);
 }
 
-static void complain(struct ssh_job *job, uint32_t rank, const char *why)
+static void complain_as(struct ssh_job *job, uint32_t rank, const char *why, int once)
 {
     struct ssh_wire_buf text = {0};
     ssh_wire_put_string(&text, "ERROR");
     ssh_wire_put_string(&text, why);
+    if (once) ssh_wire_put_string(&text, "once");
     struct ssh_wire_frame frame = {
         .type = SSH_WIRE_COMPLAINT, .rank = rank, .data = text.data, .len = text.len};
     ssh_job_frame(job, rank, &frame);
     ssh_wire_free(&text);
     say(job, rank, SSH_WIRE_ABORT, 1);
+}
+
+static void complain(struct ssh_job *job, uint32_t rank, const char *why)
+{
+    complain_as(job, rank, why, 0);
 }
 
 static int told(struct ssh_job *job, const char *expect)
@@ -405,6 +411,17 @@ static void test_complaints(void)
     ssh_job_ended(&job, 1, 9);
     complain(&job, 0, "rank 1 is gone");
     ok(ssh_job_status(&job) == 137, "a complaint does not change how a job ends that is ending");
+    ssh_job_close(&job);
+
+    ssh_job_open(&job, 3, names, count_sent, NULL);
+    for (uint32_t r = 0; r < 3; r++) say(&job, r, SSH_WIRE_HELLO, 1);
+    complain_as(&job, 1, "no way to rank 2", 1);
+    complain_as(&job, 2, "no way to rank 0", 1);
+    ok(!job.ending, "a complaint that is told once waits for others as well");
+    complain_as(&job, 0, "no way to rank 2", 1);
+    ok(job.ending && ssh_job_status(&job) == 1, "and ends the job when all have made one");
+    ok(told(&job, "ERROR (ranks 0-1 of 3 on h0): no way to rank 2") && told(&job, NULL),
+       "the first of them is told alone");
     ssh_job_close(&job);
 }
 

@@ -125,9 +125,9 @@ void bootstrap_abort(int code)
     _exit(code);
 }
 
-bool bootstrap_complain(const char *what, const char *why)
+bool bootstrap_complain(const char *what, const char *why, bool once)
 {
-    (void)what, (void)why;
+    (void)what, (void)why, (void)once;
     return false;
 }
 

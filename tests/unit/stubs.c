@@ -110,10 +110,11 @@ STUB bool bootstrap_host_name(uint32_t host, char *name, size_t size)
     return false;
 }
 
-STUB bool bootstrap_complain(const char *what, const char *why)
+STUB bool bootstrap_complain(const char *what, const char *why, bool once)
 {
     (void)what;
     (void)why;
+    (void)once;
     return false;
 }
 
