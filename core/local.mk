@@ -17,7 +17,7 @@ core_ib_sources = \
   core/ib/network_inline.h core/ib/params.def core/ib/turns.h core/ib/rail.h core/ib/rails.c core/ib/ports.h core/ib/ports.c \
   core/ib/memory.c core/ib/amrdma.h core/ib/amrdma.c core/ib/rings.c core/ib/receive.c core/ib/reap.c \
   core/ib/shared.h core/ib/shared.c core/ib/sharing.h core/ib/owners.h core/ib/owners.c \
-  core/ib/connect.h core/ib/connect.c core/ib/counts.c core/ib/verbs_types.h core/ib/words.h core/ib/words.c core/ib/status.c \
+  core/ib/connect.h core/ib/connect.c core/ib/counts.c core/ib/verbs_types.h core/ib/words.h core/ib/words.c core/ib/status.c core/ib/events.h core/ib/events.c \
   core/ib/datagrams.h core/ib/datagrams.c core/ib/greeter.h core/ib/greeter.c core/ib/handshake.h core/ib/handshake.c
 
 EXTRA_DIST += core/conduits.m4 core/conduits.sh core/gen_dispatch.sh core/params_table.sh core/counters_table.sh

@@ -69,13 +69,19 @@ static inline bool hca_query_port(hca_t hca, uint8_t number, hca_port_t *port)
 static inline enum hca_event_kind hca_event_kind(enum ibv_event_type type)
 {
     static const enum hca_event_kind kinds[IBV_EVENT_WQ_FATAL + 1] = {
-        [IBV_EVENT_DEVICE_FATAL] = HCA_EVENT_DEVICE, [IBV_EVENT_PORT_ERR] = HCA_EVENT_PORT,
-        [IBV_EVENT_LID_CHANGE] = HCA_EVENT_ADDRESS,  [IBV_EVENT_PKEY_CHANGE] = HCA_EVENT_ADDRESS,
-        [IBV_EVENT_GID_CHANGE] = HCA_EVENT_ADDRESS,  [IBV_EVENT_PATH_MIG_ERR] = HCA_EVENT_ADDRESS,
-        [IBV_EVENT_CQ_ERR] = HCA_EVENT_OVERFLOW,     [IBV_EVENT_QP_FATAL] = HCA_EVENT_QUEUE,
-        [IBV_EVENT_SRQ_ERR] = HCA_EVENT_QUEUE,       [IBV_EVENT_WQ_FATAL] = HCA_EVENT_QUEUE,
-        [IBV_EVENT_QP_REQ_ERR] = HCA_EVENT_REFUSED,  [IBV_EVENT_QP_ACCESS_ERR] = HCA_EVENT_REFUSED};
+        [IBV_EVENT_DEVICE_FATAL] = HCA_EVENT_DEVICE,     [IBV_EVENT_PORT_ERR] = HCA_EVENT_PORT,
+        [IBV_EVENT_PORT_ACTIVE] = HCA_EVENT_PORT_ACTIVE, [IBV_EVENT_LID_CHANGE] = HCA_EVENT_ADDRESS,
+        [IBV_EVENT_PKEY_CHANGE] = HCA_EVENT_ADDRESS,     [IBV_EVENT_GID_CHANGE] = HCA_EVENT_ADDRESS,
+        [IBV_EVENT_PATH_MIG_ERR] = HCA_EVENT_ADDRESS,    [IBV_EVENT_CQ_ERR] = HCA_EVENT_OVERFLOW,
+        [IBV_EVENT_QP_FATAL] = HCA_EVENT_QUEUE,          [IBV_EVENT_SRQ_ERR] = HCA_EVENT_QUEUE,
+        [IBV_EVENT_WQ_FATAL] = HCA_EVENT_QUEUE,          [IBV_EVENT_QP_REQ_ERR] = HCA_EVENT_REFUSED,
+        [IBV_EVENT_QP_ACCESS_ERR] = HCA_EVENT_REFUSED};
     return (unsigned)type <= IBV_EVENT_WQ_FATAL ? kinds[type] : HCA_EVENT_UNKNOWN;
+}
+
+static inline int hca_events(hca_t hca)
+{
+    return hca->async_fd;
 }
 
 static inline bool hca_next_event(hca_t hca, hca_event_t *found)
@@ -84,7 +90,8 @@ static inline bool hca_next_event(hca_t hca, hca_event_t *found)
     if (ibv_get_async_event(hca, &event)) return false;
     *found = (hca_event_t){.kind = hca_event_kind(event.event_type),
                            .text = ibv_event_type_str(event.event_type)};
-    if (found->kind == HCA_EVENT_PORT || found->kind == HCA_EVENT_ADDRESS)
+    if (found->kind == HCA_EVENT_PORT || found->kind == HCA_EVENT_PORT_ACTIVE ||
+        found->kind == HCA_EVENT_ADDRESS)
         found->port =
             event.event_type == IBV_EVENT_PATH_MIG_ERR ? 0u : (unsigned)event.element.port_num;
     ibv_ack_async_event(&event);

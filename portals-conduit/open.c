@@ -262,6 +262,7 @@ void net_open(uint32_t peers, struct net_caps *caps)
     net_portals_rest.peers = peers;
     settle_bounce_limits();
     softhca_number(gasnetc_job.rank);
+    net_portals_hear_trouble();
     net_portals_environment();
     open_interface();
     make_plan(peers + 1, &plan);

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <portals3_ext.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -23,6 +24,35 @@ void net_portals_failed(const char *what, uint32_t rank, int error)
     gasneti_failed("%s %s failed: Portals says %s; look for the messages of the process at the "
                    "other end, and check the device with ibv_devinfo",
                    what, gasneti_rank_name(rank), net_portals_error(error));
+}
+
+/* Called by libportals, in any of its threads and calls. */
+static void hear_trouble(ptl_process_id_t id, const char *why)
+{
+    char device[512];
+    uint32_t rank = 0;
+    if (gasneti_ending()) return;
+    if (softhca_trouble(device + 2, sizeof device - 3)) {
+        memcpy(device, " (", 2);
+        strcat(device, ")");
+    } else {
+        device[0] = 0;
+    }
+    if (id.nid == PTL_NID_ANY) gasneti_fatal_once("%s%s", why, device);
+    if (!net_portals_rest.peer) return;
+    while (rank <= net_portals_rest.peers &&
+           (!net_portals_rest.peer[rank] || net_portals_rest.peer[rank]->id.nid != id.nid ||
+            net_portals_rest.peer[rank]->id.pid != id.pid))
+        rank++;
+    if (rank > net_portals_rest.peers) return; /* it is no process of the job */
+    gasneti_fatal_once("Portals cannot connect to %s: %s%s", gasneti_rank_name(rank), why, device);
+}
+
+void net_portals_hear_trouble(void)
+{
+    char unused[1];
+    softhca_trouble(unused, sizeof unused); /* from now on it is told by us */
+    PtlTroubleHandler(hear_trouble);
 }
 
 /* An Active Message has no acknowledgement: one that was lost has no event, and the next one is

@@ -79,7 +79,8 @@ static inline enum hca_event_kind hca_event_kind(VAPI_event_record_type_t type)
         [VAPI_PATH_MIG_REQ_ERROR] = HCA_EVENT_ADDRESS,
         [VAPI_LOCAL_EEC_CATASTROPHIC_ERROR] = HCA_EVENT_QUEUE,
         [VAPI_LOCAL_CATASTROPHIC_ERROR] = HCA_EVENT_DEVICE,
-        [VAPI_PORT_ERROR] = HCA_EVENT_PORT};
+        [VAPI_PORT_ERROR] = HCA_EVENT_PORT,
+        [VAPI_PORT_ACTIVE] = HCA_EVENT_PORT_ACTIVE};
     return (unsigned)type <= VAPI_PORT_ACTIVE ? kinds[type] : HCA_EVENT_UNKNOWN;
 }
 
@@ -87,9 +88,15 @@ static inline enum hca_event_kind hca_event_kind(VAPI_event_record_type_t type)
 static inline void hca_heard(VAPI_hca_hndl_t hca, VAPI_event_record_t *record, void *device)
 {
     const enum hca_event_kind kind = hca_event_kind(record->type);
-    hca_event_t event = {kind, kind == HCA_EVENT_PORT ? record->modifier.port_num : 0u,
+    const bool of_port = kind == HCA_EVENT_PORT || kind == HCA_EVENT_PORT_ACTIVE;
+    hca_event_t event = {kind, of_port ? record->modifier.port_num : 0u,
                          VAPI_event_record_sym(record->type)};
     if (write(((hca_t)device)->events[1], &event, sizeof event) < 0) return; /* full */
+}
+
+static inline int hca_events(hca_t hca)
+{
+    return hca->events[0];
 }
 
 /* What came at the same time as a failure may still be on its way through that thread. */

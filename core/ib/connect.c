@@ -137,9 +137,8 @@ static net_qp_t *add_qp(net_peer_t *peer, uint32_t index)
         plan.probe[qp->here] = NULL;
     }
     if (!qp || !qp->qp)
-        gasneti_fatal("%s: cannot create the queue pair for rank %u: %s; lower "
-                      "GASNET_NETWORKDEPTH_PP, or run fewer processes",
-                      net_ib_rails.hca[rail_of(index)->hca].name, peer->rank, strerror(errno));
+        net_ib_cannot_connect(peer->rank, net_ib_rails.hca[rail_of(index)->hca].name,
+                              "no queue pair", qp ? errno : ENOMEM);
     hca_send_init(&qp->send, (uintptr_t)&qp->lane);
     return qp;
 }
@@ -234,10 +233,10 @@ static void join(net_qp_t *qp, const struct net_ib_rail *rail, const net_ib_end_
     }
     if (!error) error = hca_qp_step(qp->qp, HCA_CONNECTED, HCA_RTR, &setup);
     if (!error) error = hca_qp_step(qp->qp, HCA_CONNECTED, HCA_RTS, &setup);
-    if (error)
-        gasneti_fatal("%s: cannot connect to %s (LID %u, QP %u): %s",
-                      net_ib_rails.hca[rail->hca].name, gasneti_rank_name(peer->rank), far->lid,
-                      far->qp_number, strerror(error));
+    if (!error) return;
+    char what[80];
+    snprintf(what, sizeof what, "its queue pair %u at LID %u is refused", far->qp_number, far->lid);
+    net_ib_cannot_connect(peer->rank, net_ib_rails.hca[rail->hca].name, what, error);
 }
 
 /* Memory for what one peer may send: buffers to post at once, which are returned, and its part of

@@ -22,6 +22,10 @@ static struct {
     hca_send_t send;
     uint32_t recvs, size; /* of each buffer */
     uint32_t free_sends[SENDS], sends_left;
+    uint32_t rank[SENDS]; /* that it was sent to */
+    bool failed;
+    uint32_t failed_rank;
+    hca_failure_t failure;
     int arrived[MOST_RECVS]; /* completions taken on the way to something else */
     uint32_t lengths[MOST_RECVS], first, count;
     uint32_t key;
@@ -136,6 +140,11 @@ static bool complete_one(void)
     uint32_t id = (uint32_t)done.id;
     if (id < SENDS) {
         box.free_sends[box.sends_left++] = id;
+        if (!done.ok && !box.failed) {
+            box.failed = true;
+            box.failed_rank = box.rank[id];
+            box.failure = hca_wc_failure(&wc);
+        }
     } else if (!done.ok) { /* its queue pair is broken: posted again it would fail at once */
     } else if (done.length < HCA_DATAGRAM_HEAD) {
         post_recv(id - SENDS);
@@ -147,16 +156,26 @@ static bool complete_one(void)
     return true;
 }
 
-void net_ib_datagram_send(hca_way_t way, const hca_mail_t *to, const void *bytes, uint32_t length)
+int net_ib_datagram_send(hca_way_t way, const hca_mail_t *to, uint32_t rank, const void *bytes,
+                         uint32_t length)
 {
     while (!box.sends_left)
-        if (!complete_one()) return;
+        if (!complete_one()) return 0; /* as good as lost */
     uint32_t i = box.free_sends[--box.sends_left];
+    box.rank[i] = rank;
     memcpy(buffer(i), bytes, length);
     hca_send_init(&box.send, i);
     hca_local_t local = {.data = buffer(i), .length = length, .lkey = box.region.lkey[rail()->hca]};
     hca_send_way(&box.send, way, to);
-    if (hca_post(box.qp, &box.send, HCA_MESSAGE, local)) box.free_sends[box.sends_left++] = i;
+    int error = hca_post(box.qp, &box.send, HCA_MESSAGE, local);
+    if (error) box.free_sends[box.sends_left++] = i;
+    return error;
+}
+
+bool net_ib_datagram_failure(uint32_t *rank, hca_failure_t *failure)
+{
+    if (box.failed) *rank = box.failed_rank, *failure = box.failure;
+    return box.failed;
 }
 
 int net_ib_datagram_take(void *bytes, uint32_t room)

@@ -16,8 +16,13 @@ hca_mail_t net_ib_datagrams_address(void);
 /* The way to a process, NULL with errno when there is none. */
 hca_way_t net_ib_datagrams_way(const hca_mail_t *to);
 
-/* Sends what may be lost. */
-void net_ib_datagram_send(hca_way_t way, const hca_mail_t *to, const void *bytes, uint32_t length);
+/* Sends what may be lost, to a process of this rank; 0 or an errno. */
+int net_ib_datagram_send(hca_way_t way, const hca_mail_t *to, uint32_t rank, const void *bytes,
+                         uint32_t length);
+
+/* Whether one of them could not leave: the first, to which rank and why.  The queue pair sends no
+ * more then.  Seen by net_ib_datagram_take. */
+bool net_ib_datagram_failure(uint32_t *rank, hca_failure_t *failure);
 
 /* Copies the next one that has arrived; how long it is, -1 when there is none. */
 int net_ib_datagram_take(void *bytes, uint32_t room);

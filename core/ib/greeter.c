@@ -4,8 +4,8 @@
  * into its segment.  So each process, SEQ too, has one small thread asleep in the kernel on its
  * queue pair for datagrams.  All there is to know of hand-shakes belongs to that thread: it makes
  * queue pairs, joins and opens them.  What others share with it is
- *   - wish[rank]: stored by a thread that found no room at the peer (net_ib_knock), or by the
- *     greeter for one where nobody answers; then who is to read it is woken;
+ *   - wish[rank]: stored by a thread that found no room at the peer (net_ib_knock), which wakes the
+ *     greeter;
  *   - peer->am and the `unused` slots of its queue pairs, stored by the greeter with release: who
  *     sees the one may post receives, who sees the other may send (network_inline.h);
  *   - receive buffers, handed over through one atomic list (receive.c).
@@ -65,12 +65,18 @@ static struct {
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
+/* That greetings go by. */
+static const char *device(void)
+{
+    return net_ib_rails.hca[net_ib_rails.rail[0].hca].name;
+}
+
 static link_t *link_to(uint32_t rank)
 {
     link_t *link = greeter.link[rank];
     if (link) return link;
     link = calloc(1, sizeof *link);
-    if (!link) gasneti_fatal("out of memory while connecting to %s", gasneti_rank_name(rank));
+    if (!link) net_ib_cannot_connect(rank, device(), "no record of it", ENOMEM);
     link->peer = greeter.peer[rank];
     link->contact = greeter.contact[rank];
     link->next = greeter.links;
@@ -100,11 +106,26 @@ static void join(link_t *link, const net_ib_greeting_t *theirs)
 
 static void greet(link_t *link)
 {
+    const uint32_t rank = link->peer->rank;
     if (!link->way) link->way = net_ib_datagrams_way(&link->contact->mail);
-    if (!link->way) return; /* as good as lost */
+    if (!link->way) net_ib_cannot_connect(rank, device(), "no address handle", errno);
     link->greeting.flags = link->state.flags;
-    net_ib_datagram_send(link->way, &link->contact->mail, &link->greeting,
-                         (uint32_t)net_ib_greeting_size(link->greeting.qps));
+    int error = net_ib_datagram_send(link->way, &link->contact->mail, rank, &link->greeting,
+                                     (uint32_t)net_ib_greeting_size(link->greeting.qps));
+    if (error) net_ib_cannot_connect(rank, device(), "a greeting is refused", error);
+}
+
+/* An end of the job does not wait for those that do not answer. */
+static void give_up(const link_t *link)
+{
+    const uint32_t rank = link->peer->rank;
+    atomic_store(&greeter.wish[rank], UNANSWERED);
+    if (gasneti_ending()) return;
+    gasneti_fatal_once("%s has not answered for %.0f s when it was to be connected to: does it "
+                       "still run, is it stopped, or is the cable or switch at fault? "
+                       "GASNET_QP_TIMEOUT and GASNET_QP_RETRY_COUNT say how long to try; "
+                       "GASNET_CONNECT_STATIC=1 connects everybody at start-up",
+                       gasneti_rank_name(rank), greeter.patience.give_up);
 }
 
 /* `theirs`: the greeting that was heard, where that is what happened. */
@@ -114,7 +135,7 @@ static void perform(link_t *link, unsigned actions, const net_ib_greeting_t *the
     if (actions & NET_IB_JOIN) join(link, theirs);
     if (actions & NET_IB_OPEN) net_ib_open_qps(link->peer);
     if (actions & NET_IB_SEND) greet(link);
-    if (actions & NET_IB_FAIL) atomic_store(&greeter.wish[link->peer->rank], UNANSWERED);
+    if (actions & NET_IB_FAIL) give_up(link);
 }
 
 static void hear_all(void)
@@ -131,6 +152,14 @@ static void hear_all(void)
             net_ib_handshake_hear(&link->state, greeting.flags, gasnetc_clock(), &greeter.patience),
             &greeting);
     }
+}
+
+/* One that fails is not lost on the way, where the next may come through: this end cannot send. */
+static void see_failures(void)
+{
+    hca_failure_t failure;
+    uint32_t rank;
+    if (net_ib_datagram_failure(&rank, &failure)) net_ib_greeting_failed(rank, device(), &failure);
 }
 
 static void take_wishes(void)
@@ -163,6 +192,7 @@ static void *run(void *unused)
         net_ib_datagrams_arm();
         /* What came before that wakes nobody. */
         hear_all();
+        see_failures();
         take_wishes();
         net_ib_datagrams_sleep(repeat());
     }
@@ -182,18 +212,9 @@ void net_ib_knock(net_peer_t *peer)
     if (peer->turn == &net_ib_closed) peer->turn = net_ib_am(peer);
     if (atomic_load(&net_ib_am(peer)->open)) return; /* the peer was first */
     _Atomic uint8_t *wish = &greeter.wish[peer->rank];
-    switch (atomic_load(wish)) {
-    case NOTHING:
-        atomic_store(wish, CONNECT);
-        ring();
-        break;
-    case UNANSWERED:
-        gasneti_failed("%s has not answered for %.0f s when it was to be connected to: does it "
-                       "still run, is it stopped, or is the cable or switch at fault? "
-                       "GASNET_QP_TIMEOUT and GASNET_QP_RETRY_COUNT say how long to try; "
-                       "GASNET_CONNECT_STATIC=1 connects everybody at start-up",
-                       gasneti_rank_name(peer->rank), greeter.patience.give_up);
-    }
+    if (atomic_load(wish) != NOTHING) return;
+    atomic_store(wish, CONNECT);
+    ring();
 }
 
 /* ---- start-up and end ------------------------------------------------------------------------ */
@@ -266,9 +287,10 @@ void net_meet(void)
 {
     int error = gasneti_quiet_thread(&greeter.thread, 0, run, NULL);
     if (error)
-        gasneti_fatal("cannot start the thread that connects peers: %s (see ulimit -u); or set "
-                      "GASNET_CONNECT_STATIC=1",
-                      strerror(error));
+        gasneti_fatal(
+            "cannot start the thread that connects peers: %s (see ulimit -u and ulimit -v); or set "
+            "GASNET_CONNECT_STATIC=1",
+            strerror(error));
     greeter.running = true;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/ib/connect.h"
+#include "core/ib/events.h"
 #include "core/ib/greeter.h"
 #include "core/ib/ports.h"
 #include "core/ib/shared.h"
@@ -337,11 +338,13 @@ void net_open(uint32_t peers, struct net_caps *caps)
     net_ib_rings_init(peers, amrdma_places((uint32_t)gasnetc_params.amrdma_max_peers, peers,
                                            credits_per_peer(), replies_in_all(peers)));
     net_ib_greeter_open(peers + 1, caps->early, sizeof caps->early);
+    net_ib_events_open();
 }
 
 void net_close(void)
 {
     net_ib_greeter_close();
+    net_ib_events_close();
     net_ib_connect_fini();
     for (uint32_t i = 0; i < net_ib.hcas; i++) {
         if (net_ib.send_cq[i]) hca_destroy(net_ib.send_cq[i]);

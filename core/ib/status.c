@@ -5,7 +5,8 @@
  */
 #include <stdio.h>
 
-#include "core/ib/rail.h"
+#include "core/ib/connect.h"
+#include "core/ib/events.h"
 #include "core/params.h"
 #include "core/report.h"
 
@@ -27,28 +28,14 @@ static const char *operation_name(enum net_operation operation)
 /* What the devices have reported, which is usually the reason for what failed, and what to check
  * then; NULL when they are content. */
 typedef struct report {
-    char text[256];
+    char text[512];
     const char *advice;
 } report_t;
 
 static report_t ask_devices(void)
 {
-    report_t report = {.text = ""};
-    size_t used = 0;
-    for (uint32_t i = 0; i < net_ib_rails.hcas; i++) {
-        const struct net_ib_hca *hca = &net_ib_rails.hca[i];
-        hca_event_t event;
-        while (used < sizeof report.text - 2 && hca_next_event(hca->hca, &event)) {
-            char where[24] = "";
-            if (event.kind == HCA_EVENT_NEWS) continue;
-            if (!report.advice) report.advice = net_ib_event_advice(event.kind);
-            if (event.port) snprintf(where, sizeof where, " port %u", event.port);
-            used +=
-                (size_t)snprintf(report.text + used, sizeof report.text - used - 1, "%s%s%s: %s",
-                                 used ? ", " : " (reported by ", hca->name, where, event.text);
-        }
-    }
-    if (used) strcat(report.text, ")");
+    report_t report;
+    report.advice = net_ib_events_report(report.text, sizeof report.text);
     return report;
 }
 
@@ -91,4 +78,44 @@ void net_ib_post_failed(const net_qp_t *qp, const char *what, int error)
                    report.advice  ? report.advice
                    : error == EIO ? net_ib_event_advice(HCA_EVENT_DEVICE)
                                   : net_ib_cause_advice(HCA_CAUSE_LOCAL_DEVICE));
+}
+
+/* What helps against an errno of a verb that makes a connection. */
+static const char *errno_advice(int error)
+{
+    switch (error) {
+    case ENOMEM:
+        return "raise ulimit -v and ulimit -l, lower GASNET_NETWORKDEPTH_PP, or run fewer "
+               "processes "
+               "on a host";
+    case EMFILE:
+    case ENFILE:
+        return "raise ulimit -n, or run fewer processes on a host";
+    case ETIMEDOUT:
+    case EHOSTUNREACH:
+    case ENETUNREACH:
+        return "its port cannot be reached: are cable and switch in order, and both ports on one "
+               "fabric (ibv_devinfo)?";
+    case EIO:
+        return net_ib_event_advice(HCA_EVENT_DEVICE);
+    default:
+        return "do all ranks run the same library, and are their ports on one fabric "
+               "(ibv_devinfo)?";
+    }
+}
+
+void net_ib_cannot_connect(uint32_t rank, const char *device, const char *what, int error)
+{
+    report_t report = ask_devices();
+    gasneti_fatal_once("%s: cannot connect to %s: %s: %s%s; %s", device, gasneti_rank_name(rank),
+                       what, strerror(error), report.text,
+                       report.advice ? report.advice : errno_advice(error));
+}
+
+void net_ib_greeting_failed(uint32_t rank, const char *device, const hca_failure_t *failure)
+{
+    report_t report = ask_devices();
+    gasneti_fatal_once("%s: cannot connect to %s: its greeting failed: %s%s; %s", device,
+                       gasneti_rank_name(rank), failure->text, report.text,
+                       report.advice ? report.advice : net_ib_cause_advice(failure->cause));
 }

@@ -11,7 +11,7 @@
  *   hca_open(i, name): device number `i` and its name, "" behind the last.
  *   hca_query, hca_query_port: false if the device does not answer.
  *   hca_event_kind(type), hca_next_event(hca, &event): the next asynchronous event, false if there
- *     is none.
+ *     is none.  hca_events(hca): a descriptor that can be read when there is one.
  *   hca_pd_create, hca_register.
  *   hca_cq_create(hca, depth, sleeper): with `sleeper` one thread may sleep on it: hca_cq_arm(cq);
  *     polling until there is nothing; hca_cq_sleep(cq, ms), below 0 for ever, which returns when

@@ -24,14 +24,15 @@ enum hca_cause {
 
 /* What a device says besides completions. */
 enum hca_event_kind {
-    HCA_EVENT_NEWS,     /* nothing is wrong */
-    HCA_EVENT_DEVICE,   /* removed, or reset */
-    HCA_EVENT_PORT,     /* down */
-    HCA_EVENT_ADDRESS,  /* how others reach the port has changed */
-    HCA_EVENT_OVERFLOW, /* a completion queue lost completions */
-    HCA_EVENT_QUEUE,    /* a queue pair or receive queue is broken */
-    HCA_EVENT_REFUSED,  /* a peer's request was refused here */
-    HCA_EVENT_UNKNOWN,  /* newer than this library */
+    HCA_EVENT_NEWS,        /* nothing is wrong */
+    HCA_EVENT_DEVICE,      /* removed, or reset */
+    HCA_EVENT_PORT,        /* down */
+    HCA_EVENT_PORT_ACTIVE, /* nothing is wrong with it any more */
+    HCA_EVENT_ADDRESS,     /* how others reach the port has changed */
+    HCA_EVENT_OVERFLOW,    /* a completion queue lost completions */
+    HCA_EVENT_QUEUE,       /* a queue pair or receive queue is broken */
+    HCA_EVENT_REFUSED,     /* a peer's request was refused here */
+    HCA_EVENT_UNKNOWN,     /* newer than this library */
     HCA_EVENTS
 };
 
@@ -43,7 +44,7 @@ enum hca_cause hca_status_cause(unsigned status);
 /* What to check, in words that follow a semicolon. */
 const char *net_ib_cause_advice(enum hca_cause cause);
 
-/* The same; NULL for HCA_EVENT_NEWS. */
+/* The same; NULL for HCA_EVENT_NEWS and HCA_EVENT_PORT_ACTIVE. */
 const char *net_ib_event_advice(enum hca_event_kind kind);
 
 #endif

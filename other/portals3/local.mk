@@ -14,7 +14,7 @@ portals3_verbs = \
 	other/portals3/quick.c \
 	other/portals3/greeting.c other/portals3/greeting.h other/portals3/launch.c other/portals3/launch.h \
 	other/portals3/lease.h other/portals3/mutex.h other/portals3/ranges.c other/portals3/ranges.h other/portals3/settings.def \
-	other/portals3/verbs.h other/portals3/verbs_address.c other/portals3/verbs_device.c other/portals3/verbs_link.c \
+	other/portals3/verbs.h other/portals3/verbs_address.c other/portals3/verbs_device.c other/portals3/verbs_events.c other/portals3/verbs_link.c \
 	other/portals3/verbs_memory.c other/portals3/verbs_node.c other/portals3/verbs_open.c other/portals3/verbs_progress.c \
 	other/portals3/verbs_receive.c other/portals3/verbs_send.c other/portals3/verbs_settings.c other/portals3/verbs_share.c
 

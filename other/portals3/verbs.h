@@ -287,6 +287,7 @@ struct ptli_verbs {
     _Atomic uintptr_t driver;
     uint32_t idle;
     double looked;            /* at the clock */
+    double down_since;        /* when the port went down; 0: it is active */
     uint64_t sends, connects; /* counts for people */
     _Atomic uint64_t breaks;  /* and this one for who must know that messages may be lost */
 };
@@ -318,6 +319,16 @@ bool ptli_verbs_read_launch(struct ptli_verbs *v, const struct ptli_launch *told
 int ptli_verbs_device_open(struct ptli_verbs *v);
 void ptli_verbs_device_close(struct ptli_verbs *v);
 bool ptli_verbs_room_for_link(struct ptli_verbs *v);
+
+/* verbs_events.c; driving */
+/* To the program's handler; false: there is none.  `node` NULL: of the device. */
+bool ptli_verbs_trouble(struct ptli_verbs *v, const struct ptli_node *node, const char *format, ...)
+    __attribute__((format(printf, 3, 4), cold));
+bool ptli_verbs_has_handler(void);
+void ptli_verbs_events_open(struct ptli_verbs *v);
+/* A queue pair gave up: if the port is down, that is why. */
+void ptli_verbs_gave_up(struct ptli_verbs *v);
+void ptli_verbs_events(struct ptli_verbs *v, double now);
 
 /* verbs_address.c */
 int ptli_verbs_name(struct ptli_verbs *v, ptl_pid_t wished);

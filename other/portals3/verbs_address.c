@@ -281,7 +281,13 @@ bool ptli_verbs_hear(struct ptli_verbs *v)
     ptli_mutex_unlock(&v->posting.lock);
     for (struct ptli_node *node = all; node; node = node->next) {
         if (!node->greet.waiting) continue;
-        ptli_verbs_act(v, node, ptli_greet_tick(&node->greet, now, &v->patience), NULL);
+        unsigned actions = ptli_greet_tick(&node->greet, now, &v->patience);
+        if (actions & PTLI_GREET_FAIL)
+            ptli_verbs_trouble(v, node,
+                               "it has not answered for %.0f s: does it still run, is it stopped, "
+                               "or is the network between the hosts at fault?",
+                               v->patience.silent);
+        ptli_verbs_act(v, node, actions, NULL);
         waiting += node->greet.waiting;
     }
     v->greeting = waiting;

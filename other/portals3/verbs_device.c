@@ -83,6 +83,7 @@ static const char *make(struct ptli_verbs *v)
 int ptli_verbs_device_open(struct ptli_verbs *v)
 {
     if (!choose(v)) return PTL_IFACE_INVALID;
+    ptli_verbs_events_open(v);
     const char *missing = make(v);
     if (!missing) return PTL_OK;
     ptli_verbs_say(v, "cannot make %s on %s: %s", missing, ibv_get_device_name(v->context->device),

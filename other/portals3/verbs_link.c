@@ -73,8 +73,13 @@ static struct ptli_link *make(struct ptli_verbs *v, struct ptli_node *node)
         v->cq_used -= PTLI_SLOTS;
     }
     if (!link) {
-        ptli_verbs_say(v, "cannot make a queue pair for process %u:%u: %s", node->face.id.nid,
-                       node->face.id.pid, strerror(errno));
+        const char *why = strerror(errno);
+        if (!ptli_verbs_trouble(v, node,
+                                "no queue pair: %s; raise ulimit -v and ulimit -l, or run fewer "
+                                "processes on a host",
+                                why))
+            ptli_verbs_say(v, "cannot make a queue pair for process %u:%u: %s", node->face.id.nid,
+                           node->face.id.pid, why);
         return NULL;
     }
     link->node = node;
@@ -96,7 +101,8 @@ static struct ptli_link *make(struct ptli_verbs *v, struct ptli_node *node)
     return link;
 }
 
-static bool join(struct ptli_verbs *v, struct ptli_link *link, const ptli_greeting_t *theirs)
+/* 0 or an errno. */
+static int join(struct ptli_verbs *v, struct ptli_link *link, const ptli_greeting_t *theirs)
 {
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR,
                                .path_mtu = theirs->mtu < v->mtu ? (enum ibv_mtu)theirs->mtu
@@ -112,10 +118,10 @@ static bool join(struct ptli_verbs *v, struct ptli_link *link, const ptli_greeti
             (struct ibv_global_route){.sgid_index = (uint8_t)v->gid_index, .hop_limit = 64};
         memcpy(attr.ah_attr.grh.dgid.raw, theirs->gid, sizeof theirs->gid);
     }
-    if (ibv_modify_qp(link->qp, &attr,
-                      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-                          IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER))
-        return false;
+    int error = ibv_modify_qp(link->qp, &attr,
+                              IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                                  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    if (error) return error;
     attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
                                 .sq_psn = link->psn,
                                 .timeout = 14,
@@ -123,9 +129,9 @@ static bool join(struct ptli_verbs *v, struct ptli_link *link, const ptli_greeti
                                 .rnr_retry = 7, /* for ever: the receiver drains whatever comes */
                                 .max_rd_atomic =
                                     theirs->rd_atom < v->rd_atom ? theirs->rd_atom : v->rd_atom};
-    return !ibv_modify_qp(link->qp, &attr,
-                          IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                              IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+    return ibv_modify_qp(link->qp, &attr,
+                         IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                             IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
 static void open_link(struct ptli_verbs *v, struct ptli_node *node)
@@ -191,8 +197,9 @@ static void lose(struct ptli_verbs *v, struct ptli_link *link)
     link->draining = true;
     ptli_mutex_unlock(&v->posting.lock);
     if (flushing) return;
-    ptli_verbs_say(v, "the queue pair to process %u:%u cannot be drained", link->node->face.id.nid,
-                   link->node->face.id.pid);
+    if (!ptli_verbs_has_handler()) /* a device that is gone is told of by its event */
+        ptli_verbs_say(v, "the queue pair to process %u:%u cannot be drained",
+                       link->node->face.id.nid, link->node->face.id.pid);
     ptli_verbs_link_drained(link);
 }
 
@@ -274,10 +281,17 @@ void ptli_verbs_act(struct ptli_verbs *v, struct ptli_node *node, unsigned actio
         node->theirs = *heard;
         node->face.uid = heard->uid;
         node->face.jid = heard->jid;
-        node->making->joined = join(v, node->making, heard);
-        if (!node->making->joined) {
-            ptli_verbs_say(v, "cannot connect to process %u:%u: %s", node->face.id.nid,
-                           node->face.id.pid, strerror(errno));
+        const int error = join(v, node->making, heard);
+        node->making->joined = !error;
+        if (error) {
+            const char *why = strerror(error);
+            if (!ptli_verbs_trouble(
+                    v, node,
+                    "its queue pair %u at LID %u is refused: %s; raise ulimit -v and ulimit -l, or "
+                    "see whether both ports are on one fabric (ibv_devinfo)",
+                    heard->qp_number, heard->lid, why))
+                ptli_verbs_say(v, "cannot connect to process %u:%u: %s", node->face.id.nid,
+                               node->face.id.pid, why);
             ptli_greet_broken(&node->greet);
             drop(v, node);
             actions = PTLI_GREET_FAIL;

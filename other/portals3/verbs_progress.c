@@ -84,6 +84,7 @@ __attribute__((noinline)) static bool listen_and_look(struct ptli_verbs *v)
     double now = ptli_verbs_clock();
     if (now - v->looked > LOOK_MS / 1000.0) {
         v->looked = now;
+        ptli_verbs_events(v, now);
         ptli_verbs_look(v);
     }
     return any;
@@ -137,14 +138,19 @@ static void nap(struct ptli_verbs *v, bool armed, int ms)
 {
     struct pollfd fds[] = {{.fd = v->socket, .events = POLLIN},
                            {.fd = v->bell, .events = POLLIN},
+                           {.fd = v->context->async_fd, .events = POLLIN},
                            {.fd = v->channel->fd, .events = POLLIN}};
-    int ready = poll(fds, armed ? 3 : 2, ms);
+    int ready = poll(fds, armed ? 4 : 3, ms);
     uint64_t rings;
     /* A greeting, or the time for one, or for a look at silent peers. */
     if (fds[0].revents || ready == 0) atomic_store(&v->attention, true);
     if (fds[1].revents & POLLIN && read(v->bell, &rings, sizeof rings) < 0 && errno != EAGAIN)
         return;
-    if (!armed || !(fds[2].revents & POLLIN)) return;
+    if (fds[2].revents & POLLIN) {
+        v->looked = 0; /* the event is to be looked at now */
+        atomic_store(&v->attention, true);
+    }
+    if (!armed || !(fds[3].revents & POLLIN)) return;
     struct ibv_cq *cq;
     void *context;
     if (!ibv_get_cq_event(v->channel, &cq, &context)) ibv_ack_cq_events(cq, 1);
@@ -155,7 +161,7 @@ static int patience(struct ptli_verbs *v, int most)
 {
     ptli_mutex_lock(&v->driving);
     double due = ptli_verbs_due(v);
-    if (ptli_verbs_watching(v) && most > LOOK_MS) most = LOOK_MS;
+    if ((ptli_verbs_watching(v) || v->down_since > 0) && most > LOOK_MS) most = LOOK_MS;
     ptli_mutex_unlock(&v->driving);
     return due >= 0 && due * 1000 < most ? (int)(due * 1000) + 1 : most;
 }
@@ -226,7 +232,9 @@ int ptli_verbs_progress_start(struct ptli_verbs *v)
     int error = gasneti_quiet_thread(&v->thread, 0, run, v);
     v->running = !error;
     if (error)
-        ptli_verbs_say(v, "cannot start the thread that makes progress: %s", strerror(error));
+        ptli_verbs_say(
+            v, "cannot start the thread that makes progress: %s (see ulimit -u and ulimit -v)",
+            strerror(error));
     return error ? PTL_NO_SPACE : PTL_OK;
 }
 

@@ -437,6 +437,12 @@ void ptli_verbs_completed(struct ptli_verbs *v, const struct ibv_wc *wc)
     ptli_mutex_unlock(&v->posting.lock);
     if (done) ptli_transferred(v->face.engine, done, well ? PTLI_OK : PTLI_FAILED);
     if (__builtin_expect(!well, 0)) {
+        if (wc->status == IBV_WC_RETRY_EXC_ERR) ptli_verbs_gave_up(v);
+        if (wc->status == IBV_WC_LOC_QP_OP_ERR && !link->draining)
+            ptli_verbs_trouble(v, node,
+                               "a message failed: %s; raise ulimit -v and ulimit -n, or look at "
+                               "the system log and at ibv_devinfo",
+                               ibv_wc_status_str(wc->status));
         if (ptli_debug & PTL_DEBUG_PEER && !link->draining)
             ptli_verbs_say(v, "process %u:%u: %s", node->face.id.nid, node->face.id.pid,
                            ibv_wc_status_str(wc->status));

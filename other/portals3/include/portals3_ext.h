@@ -79,6 +79,13 @@ int PtlNIEqDump(ptl_handle_ni_t ni);
 int PtlFailNid(ptl_handle_ni_t ni, ptl_nid_t nid, unsigned int threshold);
 #define PtlNIFailNid PtlFailNid
 
+/* A program may be told of what would otherwise stand on stderr or in no event: that a peer cannot
+ * be connected, or (PTL_NID_ANY, PTL_PID_ANY) that the device or its port is lost.  The handler is
+ * called by any thread, inside of calls as well, and makes no call of Portals; `why` is one line.
+ * NULL: nobody is told. */
+typedef void (*ptl_trouble_handler_t)(ptl_process_id_t peer, const char *why);
+void PtlTroubleHandler(ptl_trouble_handler_t handler);
+
 /* --- Map of ranks --- */
 
 /* Before PtlNIInit with PTL_INVALID_HANDLE: these apply to the next interface, and PTL_PID_ANY then
