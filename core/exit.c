@@ -28,6 +28,9 @@
 #include "core/report.h"
 #include "core/segment.h"
 #include "gasnet.h"
+#include "other/tools/patience.h"
+#include "other/tools/quiet_thread.h"
+#include "other/tools/ranges.h"
 
 static struct {
     bool joined;         /* the job exists: the launcher can end it */
@@ -36,7 +39,14 @@ static struct {
     gasnetc_exit_protocol_t protocol;
     _Atomic double deadline; /* of the whole coordination; 0: not begun */
     uint32_t *others;        /* room for a list of all other nodes, since a handler may exit */
+    bool *answered;          /* by node; of the master */
 } the_exit;
+
+/* What the launcher has said; stored by the spawner's thread, which must not do more. */
+static struct {
+    atomic_bool noted;                /* it knows that this process wants to end */
+    _Atomic uint32_t leave, together; /* 1 + a code: come along; all have, end now */
+} launcher;
 
 /* Whose exit it is, and its code: 0, or FIRST | thread << 8 | code.  One word, so that a signal at
  * any moment finds all of it, or nothing. */
@@ -44,6 +54,9 @@ static _Atomic uint64_t first_caller;
 static const uint64_t FIRST = UINT64_C(1) << 63;
 static atomic_bool closing, closed; /* body has begun, and is through */
 static atomic_uint performing;      /* threads between a step of the protocol and its message */
+
+/* Seconds that an alarm leaves to whoever watches the time itself. */
+#define SPARE 0.25
 
 static uint64_t this_thread(void)
 {
@@ -100,6 +113,35 @@ static double exit_deadline(void)
 void gasnetc_exit_start_clock(void)
 {
     (void)exit_deadline();
+}
+
+/* The next part of the exit has all of the time for itself. */
+static void restart_clock(void)
+{
+    atomic_store(&the_exit.deadline, gasnetc_clock() + exit_timeout());
+}
+
+/* Whether so much of the time is over (1: all of it), for processes that must share few processors
+ * too.  Any thread, and async-signal-safe: of several at once one looks. */
+static bool time_is_up(double part)
+{
+    static atomic_flag looking = ATOMIC_FLAG_INIT;
+    static struct gasneti_patience patience;
+    static double processors;
+    const double every = 0.005, now = gasnetc_clock(), began = exit_deadline() - exit_timeout();
+    if (atomic_flag_test_and_set(&looking)) return false;
+    if (!(processors > 0)) processors = gasneti_processors();
+    if (patience.began < began || patience.began > began) gasneti_patience_begin(&patience, began);
+    if (now - patience.last >= every)
+        gasneti_patience_tick(&patience, now, gasneti_running(), processors);
+    bool over = gasneti_patience_over(&patience, exit_timeout(), part);
+    atomic_flag_clear(&looking);
+    return over;
+}
+
+bool gasnetc_exit_time_is_up(void)
+{
+    return time_is_up(1);
 }
 
 /* ---- messages between the nodes -------------------------------------------------------------- */
@@ -190,39 +232,69 @@ static void come_again(void)
     if (atomic_load(&closed)) _exit(gasnetc_exit_code());
 }
 
-/* The launcher is about to end processes that may not know why.  The job's status is the code all
- * the same, 0 included: a client that calls gasnet_exit(0) asks for that end of all, whatever they
- * are at.  But no 0 hides a code that anybody else wanted, or a death: see become_master and
- * gasnetc_exit_time_over, and the launcher's ssh_job.c. */
-static void warn_time_over(bool master, uint32_t answers)
+static bool did_not_answer(const void *unused, uint32_t node)
 {
-    char heard[64] = "node 0 did not answer";
-    if (master)
-        snprintf(heard, sizeof heard, "%u of %u other processes answered", answers,
-                 gasnetc_job.size - 1);
-    gasneti_warn("the job does not end together: %s within %.2f s (GASNET_EXITTIMEOUT); whoever "
-                 "computes, sleeps or is stopped is killed",
-                 heard, exit_timeout());
+    (void)unused;
+    return node != gasnetc_job.rank && !the_exit.answered[node];
 }
 
-/* Until all nodes know, or time is up.  Returns whether the end is coordinated. */
-static bool coordinate(int code)
+/* The launcher is about to end processes that may not know why.  All but the master know only that
+ * node 0 is deaf, and one line is enough for that: where the launcher does not put theirs together,
+ * node 1 has a moment in which it is the only one. */
+static void warn_time_over(bool master)
 {
-    double deadline = exit_deadline(), grace = deadline - exit_timeout() / 2;
-    gasneti_lock(&the_exit.lock);
-    gasnetc_exit_action_t action = gasnetc_exit_want(&the_exit.protocol, (uint8_t)code);
-    gasneti_unlock(&the_exit.lock);
-    perform(&action);
+    char who[256] = "0", line[640];
+    uint32_t count = 1;
+    if (master) count = gasneti_ranges(who, sizeof who, gasnetc_job.size, did_not_answer, NULL);
+    snprintf(line, sizeof line,
+             "the job ends, and %u of %u processes, which compute, sleep or are stopped, did not "
+             "answer within %.2f s (GASNET_EXITTIMEOUT) and are killed: rank%s %s",
+             count, gasnetc_job.size, exit_timeout(), count > 1 ? "s" : "", who);
+    if (gasnetc_params.quiet || bootstrap_complain("*** WARNING", line, false)) return;
+    double deadline = gasnetc_clock() + (master || gasnetc_job.rank == 1 ? 0 : 0.25);
+    while (gasnetc_clock() < deadline) gasnetc_poll_ending();
+    gasneti_warn("%s", line);
+}
+
+/* Where the launcher helps: until all have told it that they want to end, or have been told by it.
+ * False if it does not, or says nothing any more. */
+static bool agree_by_launcher(int code)
+{
+    if (state_now() == GASNETC_EXIT_DONE) return true; /* alone */
+    double left = exit_deadline() - gasnetc_clock();
+    if (!bootstrap_leaving(code, left > 0 ? left : 0)) return false;
+    bool noted = false;
+    while (state_now() == GASNETC_EXIT_WAITING) {
+        uint32_t together = atomic_load(&launcher.together);
+        gasneti_lock(&the_exit.lock);
+        if (together)
+            (void)gasnetc_exit_receive(&the_exit.protocol, 0, GASNETC_EXIT_TOGETHER,
+                                       (uint8_t)(together - 1));
+        gasneti_unlock(&the_exit.lock);
+        if (together) break;
+        /* From then on it ends the job when its time has come. */
+        if (!noted && atomic_load(&launcher.noted)) gasnetc_exit_arm(4 * exit_timeout());
+        noted = atomic_load(&launcher.noted);
+        if (time_is_up(noted ? 2 : 0.5)) return false;
+        gasnetc_poll_ending();
+    }
+    return true;
+}
+
+/* Until all nodes know, or time is up; `action` is the first thing to do. */
+static void agree_among_nodes(gasnetc_exit_action_t action)
+{
     bool waited = false, master = false;
     enum gasnetc_exit_state state;
+    perform(&action);
     while ((state = state_now()) != GASNETC_EXIT_DONE && state != GASNETC_EXIT_FAILED) {
-        double now = gasnetc_clock();
+        bool late = time_is_up(1), grace_over = time_is_up(0.5);
         gasneti_lock(&the_exit.lock);
         action = (gasnetc_exit_action_t){.send = GASNETC_EXIT_SEND_NONE};
         master = the_exit.protocol.state == GASNETC_EXIT_COLLECTING;
-        if (now > deadline)
+        if (late)
             gasnetc_exit_time_over(&the_exit.protocol);
-        else if (!waited && now > grace) {
+        else if (!waited && grace_over) {
             waited = true;
             action = gasnetc_exit_grace_over(&the_exit.protocol);
         }
@@ -230,11 +302,23 @@ static bool coordinate(int code)
         perform(&action);
         gasnetc_poll_ending();
     }
-    if (state == GASNETC_EXIT_FAILED) warn_time_over(master, the_exit.protocol.answers);
+    if (state == GASNETC_EXIT_FAILED) warn_time_over(master);
+}
+
+/* Returns whether the end is coordinated. */
+static bool coordinate(int code)
+{
+    gasneti_lock(&the_exit.lock);
+    gasnetc_exit_action_t action = gasnetc_exit_want(&the_exit.protocol, (uint8_t)code);
+    gasneti_unlock(&the_exit.lock);
+    if (!agree_by_launcher(code)) {
+        restart_clock();
+        gasnetc_exit_arm(exit_timeout() + SPARE);
+        agree_among_nodes(action);
+    }
     /* What was sent must be on its way before the queues go. */
-    while ((atomic_load(&performing) || !net_quiet()) && gasnetc_clock() < deadline)
-        gasnetc_poll_ending();
-    return state == GASNETC_EXIT_DONE;
+    while ((atomic_load(&performing) || !net_quiet()) && !time_is_up(1)) gasnetc_poll_ending();
+    return state_now() == GASNETC_EXIT_DONE;
 }
 
 /* Where other threads may still be inside, the end of the process has to do it. */
@@ -252,16 +336,16 @@ static void close_network(void)
  * library, may keep the first for ever, and whoever broke something the second. */
 static void body(void)
 {
-    const double spare = 0.25;
     double left = exit_deadline() - gasnetc_clock();
     atomic_store(&closing, true);
-    gasnetc_exit_arm((left > 0 ? left : 0) + spare);
+    gasnetc_exit_arm((left > 0 ? left : 0) + SPARE);
     fflush(stdout);
     fflush(stderr);
     if (gasnetc_phase != GASNETC_BEFORE_INIT) {
         bool coordinated = coordinate(gasnetc_exit_code());
         change_code(the_exit.protocol.code);
         if (!coordinated) gasnetc_exit_abort(gasnetc_exit_code());
+        restart_clock();
         gasnetc_exit_arm(exit_timeout());
         gasnetc_stats_write("at exit");
         net_account();
@@ -302,10 +386,20 @@ void gasnetc_exit_fatal(int code)
     gasnetc_exit_abort(gasnetc_exit_code() ? gasnetc_exit_code() : code);
 }
 
+/* Others want to end, and this process heard of it first from them. */
+static void __attribute__((noreturn)) follow(bool first)
+{
+    if (first) gasnetc_exit_tell_client();
+    if (!first) come_again();
+    body();
+    tail();
+}
+
 void gasnetc_exit_system_message(uint32_t from, uint64_t word0, uint64_t word1)
 {
     if (word0 > GASNETC_EXIT_ANSWER || word1 > 255)
         gasneti_fatal("a malformed system message from %s", gasneti_rank_name(from));
+    if (word0 == GASNETC_EXIT_ANSWER) the_exit.answered[from] = true;
     atomic_fetch_add(&performing, 1);
     gasneti_lock(&the_exit.lock);
     gasnetc_exit_action_t action = gasnetc_exit_receive(
@@ -315,11 +409,13 @@ void gasnetc_exit_system_message(uint32_t from, uint64_t word0, uint64_t word1)
     bool first = action.begin && head((int)word1);
     perform(&action);
     atomic_fetch_sub(&performing, 1);
-    if (!action.begin) return;
-    if (first) gasnetc_exit_tell_client();
-    if (!first) come_again();
-    body();
-    tail();
+    if (action.begin) follow(first);
+}
+
+static void follow_launcher(void)
+{
+    uint32_t leave = atomic_load(&launcher.leave);
+    if (leave) follow(head((int)(leave - 1)));
 }
 
 /* A peer that leaves because the job is ending looks like one that died; the order to end, or the
@@ -327,7 +423,10 @@ void gasnetc_exit_system_message(uint32_t from, uint64_t word0, uint64_t word1)
 static void __attribute__((noreturn)) wait_for_word(void)
 {
     double deadline = gasnetc_clock() + exit_timeout() / 2;
-    while (gasnetc_clock() < deadline) gasnetc_poll_ending();
+    while (gasnetc_clock() < deadline) {
+        follow_launcher();
+        gasnetc_poll_ending();
+    }
     static atomic_flag told = ATOMIC_FLAG_INIT;
     if (gasneti_ending()) come_again();
     while (atomic_flag_test_and_set(&told))
@@ -343,8 +442,31 @@ void gasnetc_exit_act(void)
     if (!note || !atomic_compare_exchange_strong(&gasnetc_exit_pending, &note, 0) ||
         note == GASNETC_EXIT_ASKED)
         return;
+    if (note == GASNETC_EXIT_CALLED) follow_launcher();
     gasnetc_exit_tell_client();
     gasnetc_exit(1);
+}
+
+static void *act_for_receive_thread(void *unused)
+{
+    gasnetc_exit_act();
+    return unused;
+}
+
+/* The launcher's word is acted upon by a thread of the client's that polls, which finds a note. */
+static void hear_launcher(enum bootstrap_word word, int code)
+{
+    const uint32_t with_code = 1 + (uint32_t)(code & 255);
+    int none = 0, asked = GASNETC_EXIT_ASKED;
+    if (word == BOOTSTRAP_NOTED) atomic_store(&launcher.noted, true);
+    if (word == BOOTSTRAP_TOGETHER) atomic_store(&launcher.together, with_code);
+    if (word != BOOTSTRAP_LEAVE) return;
+    atomic_store(&launcher.leave, with_code);
+    if (!atomic_compare_exchange_strong(&gasnetc_exit_pending, &none, GASNETC_EXIT_CALLED))
+        atomic_compare_exchange_strong(&gasnetc_exit_pending, &asked, GASNETC_EXIT_CALLED);
+    /* The receive thread sleeps until a message comes. */
+    if (GASNETC_THREADED && gasnetc_params.rcv_thread)
+        (void)gasneti_quiet_thread(NULL, 0, act_for_receive_thread, NULL);
 }
 
 bool gasnetc_exit_polls(double seconds)
@@ -364,9 +486,12 @@ void gasnetc_exit_init(void)
 {
     gasnetc_exit_protocol_init(&the_exit.protocol, gasnetc_job.rank, gasnetc_job.size);
     the_exit.others = malloc(gasnetc_job.size * sizeof *the_exit.others);
-    if (!the_exit.others) gasneti_fatal("out of memory for %u nodes", gasnetc_job.size);
+    the_exit.answered = calloc(gasnetc_job.size, sizeof *the_exit.answered);
+    if (!the_exit.others || !the_exit.answered)
+        gasneti_fatal("out of memory for %u nodes", gasnetc_job.size);
     the_exit.joined = true;
     the_exit.process = getpid();
     gasnetc_exit_make_timer();
+    bootstrap_listen(hear_launcher);
     on_exit(at_exit, NULL);
 }

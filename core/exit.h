@@ -12,9 +12,9 @@ void gasnetc_exit_init(void);
 /* A system message arrived (poll engine, no lock held).  Does not return if it orders the end. */
 void gasnetc_exit_system_message(uint32_t from, uint64_t word0, uint64_t word1);
 
-/* A signal (its number) or a failed connection left this note, since it could not act where it was;
- * each poll looks here, and acts. */
-enum { GASNETC_EXIT_FAILURE = -1, GASNETC_EXIT_ASKED = -2 };
+/* A signal (its number), a failed connection or the launcher, which wants this process to end with
+ * others, left this note, since it could not act where it was; each poll looks here, and acts. */
+enum { GASNETC_EXIT_FAILURE = -1, GASNETC_EXIT_ASKED = -2, GASNETC_EXIT_CALLED = -3 };
 #pragma GCC visibility push(hidden)
 extern atomic_int gasnetc_exit_pending;
 #pragma GCC visibility pop
@@ -35,6 +35,9 @@ bool gasnetc_exit_of_child(void);
 
 /* The job is going to end: from now on its time runs.  Async-signal-safe. */
 void gasnetc_exit_start_clock(void);
+
+/* Whether all of it is over, which takes longer where processors are few.  Async-signal-safe. */
+bool gasnetc_exit_time_is_up(void);
 
 /* The launcher is to end the job with `code`, and this process ends.  Async-signal-safe. */
 void gasnetc_exit_abort(int code) __attribute__((noreturn));

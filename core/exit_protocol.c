@@ -81,6 +81,7 @@ void gasnetc_exit_time_over(protocol_t *p)
     if (p->state == GASNETC_EXIT_DONE) return;
     p->state = GASNETC_EXIT_FAILED;
     raise_code(p, p->largest_code);
+    raise_code(p, 1);
 }
 
 /* The master's order.  A node that was idle ends now; one that was waiting is told the code. */

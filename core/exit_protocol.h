@@ -68,7 +68,8 @@ gasnetc_exit_action_t gasnetc_exit_receive(gasnetc_exit_protocol_t *p, uint32_t 
  */
 gasnetc_exit_action_t gasnetc_exit_grace_over(gasnetc_exit_protocol_t *p);
 
-/* The whole time for coordination is over: DONE stays, everything else becomes FAILED. */
+/* The whole time for coordination is over: DONE stays, everything else becomes FAILED, and its code
+ * is not 0: some node has not asked to end, and is ended. */
 void gasnetc_exit_time_over(gasnetc_exit_protocol_t *p);
 
 #endif

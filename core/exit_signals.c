@@ -118,10 +118,25 @@ static const double backtrace_time = 30;
 
 static atomic_int dying_thread, dying_of; /* its fatal signal */
 
+/* Whether a process that is about to leave may go on with it: so it may while others keep it from
+ * its processor, and for a moment after that. */
+static bool may_go_on(void)
+{
+    static volatile sig_atomic_t late, extended;
+    if (late || !gasnetc_exit_closing()) return false;
+    bool up = gasnetc_exit_time_is_up();
+    if (up && !extended) return false;
+    if (up) late = 1;
+    extended = 1;
+    set_timer(up ? 0.25 : 0.05);
+    return true;
+}
+
 /* Nobody polled in time, or the exit took too long: the launcher does it. */
 static void on_alarm(int number)
 {
     (void)number;
+    if (!dying_of && may_go_on()) return;
     if (dying_of) gasnetc_exit_abort(128 + dying_of);
     if (!gasneti_ending()) gasnetc_exit_tell_client();
     gasnetc_exit_abort(gasneti_ending() ? gasnetc_exit_code() : 1);

@@ -92,10 +92,11 @@ static int join(int *argc, char ***argv)
 }
 
 /* The launcher is gone, or says that the job is over.  A wish of our own that is not 0 is not lost
- * to another's 0. */
+ * to another's 0, nor is it that we had none. */
 static void on_job_death(int code)
 {
-    _exit(code == 0 && gasneti_ending() ? gasnetc_exit_code() : code);
+    int own = gasneti_ending() ? gasnetc_exit_code() : 1;
+    _exit(code == 0 ? own : code);
 }
 
 static void make_peers(void)

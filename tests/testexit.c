@@ -413,17 +413,19 @@ static const struct special {
 
 /* ---- which one ---- */
 
-static void show(const struct exit_case *c, const char *others)
+static void show(const struct exit_case *c, const struct exit_pastime *others)
 {
-    printf("%s%s%s %s %s %s %d %s\n", c->name, others ? "_others_" : "", others ? others : "",
-           c->expect, c->printed, c->outside, c->least, c->tag);
+    static const char *const heard[] = {[HEARS] = "0", [IS_DEAF] = "cut", [EITHER] = "0_or_cut"};
+    const char *expect = strcmp(c->expect, "heard") == 0 ? heard[others->hears] : c->expect;
+    printf("%s%s%s %s %s %s %d %s\n", c->name, others ? "_others_" : "", others ? others->name : "",
+           expect, c->printed, c->outside, c->least, c->tag);
 }
 
 static int list(void)
 {
     for (int i = 0; i < TEST_COUNT(specials); i++) show(&specials[i].is, NULL);
     for (int w = 0; w < exit_ways_count; w++)
-        for (int p = 0; p < exit_pastimes_count; p++) show(&exit_ways[w], exit_pastimes[p].name);
+        for (int p = 0; p < exit_pastimes_count; p++) show(&exit_ways[w], &exit_pastimes[p]);
     return 0;
 }
 

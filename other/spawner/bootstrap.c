@@ -301,6 +301,19 @@ void bootstrap_answer(bootstrap_answer_fn answer)
     if (ops->answer) ops->answer(answer);
 }
 
+void bootstrap_listen(bootstrap_word_fn on_word)
+{
+    const struct spawner_ops *ops = joined(__func__);
+    if (ops->listen) ops->listen(on_word);
+}
+
+bool bootstrap_leaving(int exitcode, double seconds)
+{
+    const struct spawner_ops *ops = atomic_load(&spawner);
+    if (ops && ops->leaving) ops->leaving(exitcode, seconds);
+    return ops && ops->leaving;
+}
+
 bool bootstrap_complain(const char *what, const char *why, bool once)
 {
     const struct spawner_ops *ops = atomic_load(&spawner);

@@ -85,6 +85,24 @@ void bootstrap_watch(bootstrap_death_fn on_death);
 typedef char *(*bootstrap_answer_fn)(size_t *length);
 void bootstrap_answer(bootstrap_answer_fn answer);
 
+/* How ranks end together where the launcher helps: each says when it wants to end; the launcher
+ * answers that it knows (NOTED), and when all have said so it tells all of them (TOGETHER), with
+ * the largest of their codes.  Those that have not said so in half of the time are asked to
+ * (LEAVE), with the largest code so far.  When the whole time is over the launcher ends the job
+ * with that code; where it is 0 but some have not asked to end, with 1, since what they were at is
+ * lost. */
+enum bootstrap_word { BOOTSTRAP_NOTED, BOOTSTRAP_LEAVE, BOOTSTRAP_TOGETHER };
+
+/* From now on these words of the launcher's are handed to `on_word`, in a thread of the spawner's;
+ * it must return soon. */
+typedef void (*bootstrap_word_fn)(enum bootstrap_word word, int exitcode);
+void bootstrap_listen(bootstrap_word_fn on_word);
+
+/* This process wants to end with `exitcode`, and `seconds` are the time that the others have.
+ * Returns at once; false: this launcher does not help, and the processes have to agree among
+ * themselves.  Async-signal-safe. */
+bool bootstrap_leaving(int exitcode, double seconds);
+
 /* Declares that this process leaves with `exitcode` as part of an orderly end of the whole job.
  * The job's exit code is that of the ranks (the largest taken as unsigned bytes when they differ).
  * Returns; the caller then leaves with _exit(exitcode) or exit(exitcode).  Not collective, and
@@ -98,10 +116,11 @@ void bootstrap_fini(int exitcode);
  * the others are about the same.  False: there is nobody to do so, and the caller has to. */
 bool bootstrap_complain(const char *what, const char *why, bool once);
 
-/* Ends the whole job at once with `exitcode`, however stuck other ranks are: they are told through
- * the watch (or get SIGTERM, if they have not joined), and are killed if they are still there half
- * a second later.  Does not return, runs no atexit handlers: ends this process by _exit.
- * Async-signal-safe with the ssh spawner, any thread; without a job it is _exit(exitcode). */
+/* Ends the whole job at once with `exitcode` (1 for 0, where other ranks have neither left nor
+ * asked to), however stuck other ranks are: they are told through the watch (or get SIGTERM, if
+ * they have not joined), and are killed if they are still there half a second later.  Does not
+ * return, runs no atexit handlers: ends this process by _exit. Async-signal-safe with the ssh
+ * spawner, any thread; without a job it is _exit(exitcode). */
 void bootstrap_abort(int exitcode) __attribute__((noreturn));
 
 #endif

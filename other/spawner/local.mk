@@ -22,7 +22,8 @@ other_spawner_liblauncher_la_SOURCES = \
 	other/spawner/ssh_link.c other/spawner/ssh_link.h \
 	other/spawner/ssh_shell.c other/spawner/ssh_shell.h \
 	other/spawner/ssh_place.c other/spawner/ssh_place.h other/spawner/say.c other/spawner/say.h \
-	other/tools/descriptors.c other/tools/descriptors.h
+	other/tools/descriptors.c other/tools/descriptors.h \
+	other/tools/patience.c other/tools/patience.h other/tools/ranges.c other/tools/ranges.h
 other_spawner_liblauncher_la_LIBADD = other/spawner/libspawner.la
 
 # The modules are plain shared objects: one for each MPI, made by its own compiler driver, and one

@@ -61,7 +61,7 @@ void module_watch_abort(void (*end)(int exitcode), int exitcode)
 {
     struct timespec left = {.tv_sec = ABORT_SECONDS};
     uint64_t one = 1;
-    atomic_store(&abort_code, exitcode);
+    atomic_store(&abort_code, exitcode ? exitcode : 1); /* others, ended by it, had no say */
     atomic_store(&abort_by, end);
     if (write(abort_fd, &one, sizeof one) == (ssize_t)sizeof one)
         while (nanosleep(&left, &left) != 0 && errno == EINTR) continue;

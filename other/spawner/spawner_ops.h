@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-enum { SPAWNER_ABI = 4 };
+enum { SPAWNER_ABI = 5 };
 
 /* What a spawner's init learns besides the job: the console's environment as strings one after
  * the other, each with its NUL.  Allocated by malloc; bootstrap.c keeps it.  Left empty where rank
@@ -31,7 +31,9 @@ struct spawner_ops {
     void (*alltoall)(const void *mine, size_t len, void *all);
     void (*broadcast)(void *data, size_t len, uint32_t root);
     void (*watch)(bootstrap_death_fn on_death);
-    void (*answer)(bootstrap_answer_fn answer);                     /* NULL: nobody can ask */
+    void (*answer)(bootstrap_answer_fn answer);    /* NULL: nobody can ask */
+    void (*listen)(bootstrap_word_fn on_word);     /* NULL, as the next one: its launcher */
+    void (*leaving)(int exitcode, double seconds); /* does not help ranks to end together */
     bool (*complain)(const char *what, const char *why, bool once); /* NULL: cannot */
     void (*fini)(int exitcode);
     __attribute__((noreturn)) void (*abort)(int exitcode);

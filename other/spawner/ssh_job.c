@@ -4,6 +4,7 @@
  * job with a message that names the rank; it must never harm the launcher.
  */
 #include "other/spawner/ssh_job.h"
+#include "other/tools/ranges.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -181,6 +182,106 @@ static void take_hello(struct ssh_job *job, uint32_t rank)
     check_membership(job);
 }
 
+/* --- leaving: ranks that ask to end wait until all do --- */
+
+static bool is_missing(const void *job, uint32_t rank)
+{
+    const struct ssh_job_rank *r = &((const struct ssh_job *)job)->ranks[rank];
+    return r->phase < SSH_RANK_ANNOUNCED && !r->leaving && !r->aborted;
+}
+
+static bool any_missing(const struct ssh_job *job)
+{
+    for (uint32_t r = 0; r < job->size; r++)
+        if (is_missing(job, r)) return true;
+    return false;
+}
+
+static uint32_t largest_code(const struct ssh_job *job)
+{
+    uint32_t code = 0;
+    for (uint32_t r = 0; r < job->size; r++)
+        if (job->ranks[r].code > code) code = job->ranks[r].code;
+    return code;
+}
+
+static void tell(struct ssh_job *job, uint32_t rank, enum ssh_wire_type type, uint32_t value)
+{
+    const uint8_t bytes[4] = {(uint8_t)value};
+    job->send(job->ctx, rank, type, bytes, sizeof bytes);
+}
+
+/* When all that are left have asked to end, they do. */
+static void settle(struct ssh_job *job)
+{
+    if (!job->leaving || job->settled || job->ending || any_missing(job)) return;
+    job->settled = true;
+    uint32_t code = largest_code(job);
+    for (uint32_t r = 0; r < job->size; r++)
+        if (job->ranks[r].phase == SSH_RANK_JOINED) tell(job, r, SSH_WIRE_TOGETHER, code);
+}
+
+static void take_leaving(struct ssh_job *job, uint32_t rank, uint32_t value)
+{
+    struct ssh_job_rank *from = &job->ranks[rank];
+    if (from->phase != SSH_RANK_JOINED || from->leaving) return;
+    from->leaving = true;
+    if ((value & 0xff) > from->code) from->code = value & 0xff;
+    if (!job->leaving) job->leave_seconds = ssh_wire_leaving_seconds(value);
+    job->leaving = true;
+    tell(job, rank, SSH_WIRE_NOTED, 0);
+    settle(job);
+}
+
+void ssh_job_call(struct ssh_job *job)
+{
+    if (job->called || job->settled || job->ending) return;
+    job->called = true;
+    for (uint32_t r = 0; r < job->size; r++)
+        if (job->ranks[r].phase == SSH_RANK_JOINED && is_missing(job, r))
+            tell(job, r, SSH_WIRE_LEAVE, largest_code(job));
+}
+
+/* The first `size` bytes of "rank 3 of 8 on host h", "ranks 3, 5-7 of 8 on several hosts". */
+static void name_ranks(const struct ssh_job *job, char *text, size_t size,
+                       bool (*listed)(const void *of, uint32_t rank), const void *of)
+{
+    char list[256];
+    uint32_t count = gasneti_ranges(list, sizeof list, job->size, listed, of);
+    const char *host = NULL;
+    bool several = false;
+    for (uint32_t r = 0; r < job->size; r++) {
+        if (!listed(of, r)) continue;
+        several = several || (host && strcmp(host, job->ranks[r].host) != 0);
+        host = job->ranks[r].host;
+    }
+    snprintf(text, size, "rank%s %s of %" PRIu32 " on %s", count > 1 ? "s" : "", list, job->size,
+             several || !host ? "several hosts" : host);
+}
+
+/* Ends the job although some ranks have not asked for that; a 0 would say that all went well. */
+static void cut_off(struct ssh_job *job, uint32_t code, const char *why)
+{
+    char names[400];
+    name_ranks(job, names, sizeof names, is_missing, job);
+    ssh_job_fail(job, (int)code, "%s%s: %s", why,
+                 code ? "" : " (and so the exit status is 1 instead of 0)", names);
+    job->cut = code == 0;
+}
+
+void ssh_job_late(struct ssh_job *job)
+{
+    char why[256];
+    uint32_t count = 0;
+    if (job->settled || job->ending) return;
+    for (uint32_t r = 0; r < job->size; r++) count += is_missing(job, r);
+    snprintf(why, sizeof why,
+             "the job ends, and %" PRIu32 " of %" PRIu32 " processes, which compute, sleep or are "
+             "stopped, did not hear of it within %.2f s (GASNET_EXITTIMEOUT) and are killed",
+             count, job->size, job->leave_seconds);
+    cut_off(job, largest_code(job), why);
+}
+
 /* --- complaints: what ranks say when they abort, told once for all that say the same --- */
 
 static bool same_complaint(const char *a, const char *b)
@@ -222,7 +323,9 @@ static bool all_complained(const struct ssh_job *job)
 /* The first who ends the job with 0 may not know that others have failed. */
 static void raise_code(struct ssh_job *job, int code)
 {
-    if (job->ending && job->code == 0) job->code = code;
+    if (!job->ending || (job->code != 0 && !job->cut) || code == 0) return;
+    job->code = code;
+    job->cut = false;
 }
 
 /* Others may be about to say the same, and are given a moment for it. */
@@ -230,11 +333,15 @@ static void take_abort(struct ssh_job *job, uint32_t rank, int code)
 {
     struct ssh_job_rank *from = &job->ranks[rank];
     raise_code(job, code);
+    from->aborted = true;
     if (!from->complaint && !from->silenced) {
+        if (code == 0 && any_missing(job))
+            cut_off(job, largest_code(job),
+                    "a rank ends the job at once, and processes that did not ask for it are "
+                    "killed");
         end_job(job, code);
         return;
     }
-    from->aborted = true;
     if (job->ending) return;
     if (!job->held) job->code = code;
     job->held = true;
@@ -246,42 +353,32 @@ void ssh_job_release(struct ssh_job *job)
     if (job->held) end_job(job, job->code);
 }
 
-static size_t add(char *line, size_t size, size_t used, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-static size_t add(char *line, size_t size, size_t used, const char *format, ...)
+struct alike {
+    const struct ssh_job *job;
+    const char *words;
+};
+
+static bool complains_alike(const void *of, uint32_t rank)
 {
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(line + used, size - used, format, args);
-    va_end(args);
-    return n > 0 && used + (size_t)n < size ? used + (size_t)n : used;
+    const struct alike *alike = of;
+    return same_complaint(alike->words, alike->job->ranks[rank].complaint);
 }
 
 bool ssh_job_next_complaint(struct ssh_job *job, char *line, size_t size)
 {
-    uint32_t first = 0, ranks = 0;
+    char names[400];
+    uint32_t first = 0;
     while (first < job->size && !job->ranks[first].complaint) first++;
     if (first == job->size) return false;
     char *words = job->ranks[first].complaint;
-    const char *why = words + strlen(words) + 1, *host = job->ranks[first].host;
-    char list[256] = "";
-    size_t listed = 0;
+    const struct alike alike = {job, words};
+    name_ranks(job, names, sizeof names, complains_alike, &alike);
+    snprintf(line, size, "%s (%s): %s", words, names, words + strlen(words) + 1);
     for (uint32_t r = first; r < job->size; r++) {
-        if (!same_complaint(words, job->ranks[r].complaint)) continue;
-        uint32_t last = r;
-        while (last + 1 < job->size && same_complaint(words, job->ranks[last + 1].complaint))
-            last++;
-        listed = add(list, sizeof list, listed, last > r ? "%s%" PRIu32 "-%" PRIu32 : "%s%" PRIu32,
-                     listed ? "," : "", r, last);
-        for (; r <= last; r++) {
-            if (host && strcmp(host, job->ranks[r].host) != 0) host = NULL;
-            if (r != first) free(job->ranks[r].complaint);
-            job->ranks[r].complaint = NULL;
-            ranks++;
-        }
+        if (!complains_alike(&alike, r)) continue;
+        if (r != first) free(job->ranks[r].complaint);
+        job->ranks[r].complaint = NULL;
     }
-    snprintf(line, size, "%s (rank%s %s of %" PRIu32 " on %s): %s", words, ranks > 1 ? "s" : "",
-             list, job->size, host ? host : "several hosts", why);
     free(words);
     return true;
 }
@@ -303,9 +400,13 @@ static void take_message(struct ssh_job *job, uint32_t rank, const struct ssh_wi
     case SSH_WIRE_FINI:
         if (from->phase != SSH_RANK_GONE) from->phase = SSH_RANK_ANNOUNCED;
         if (code > from->code) from->code = code;
+        settle(job);
         break;
     case SSH_WIRE_ABORT:
         take_abort(job, rank, (int)code);
+        break;
+    case SSH_WIRE_LEAVING:
+        take_leaving(job, rank, message->value);
         break;
     case SSH_WIRE_COMPLAINT:
         take_complaint(job, rank, message);
@@ -406,9 +507,7 @@ bool ssh_job_over(const struct ssh_job *job)
 
 int ssh_job_status(const struct ssh_job *job)
 {
-    int code = job->ending ? job->code : 0;
-    for (uint32_t r = 0; r < job->size && !job->ending; r++)
-        if ((int)job->ranks[r].code > code) code = (int)job->ranks[r].code;
+    int code = job->ending ? job->code : (int)largest_code(job);
     /* 1 is what the library exits with upon a signal when the program has no wish of its own. */
     return job->interrupt && code == 1 ? 128 + job->interrupt : code;
 }

@@ -19,7 +19,8 @@ struct ssh_job_rank {
     enum ssh_rank_phase phase;
     bool armed; /* ends itself in its own way when told to */
     bool contributed;
-    uint32_t code;   /* largest it announced or exited with */
+    uint32_t code;   /* largest it announced, or asked to end or exited with */
+    bool leaving;    /* asked to end */
     char *complaint; /* why it aborts, two strings; NULL if it has not said */
     bool silenced;   /* it has, of what is told once and another has said before */
     bool aborted;
@@ -45,11 +46,17 @@ struct ssh_job {
     uint32_t joined, gone;
     uint32_t left_unjoined; /* 1 + a rank that exited with 0 without ever joining; 0: none */
 
+    bool leaving;         /* some rank asked to end */
+    double leave_seconds; /* that the others have for it since then */
+    bool called;          /* those that had not were told */
+    bool settled;         /* all have */
+
     bool held;        /* ranks that complained want the end; others may want the same */
     char *once;       /* the first complaint of those that are told once, two strings, or NULL */
     int interrupt;    /* signal passed on to the job, 0 if none */
     bool ending;      /* the job must end now; set once */
     int code;         /* exit status of an ended job */
+    bool cut;         /* it would be 0, had not some been ended before they asked to end */
     char reason[512]; /* one line, empty if there is nothing to say */
 };
 
@@ -70,6 +77,11 @@ bool ssh_job_silence_matters(const struct ssh_job *job, uint32_t rank);
 void ssh_job_fail(struct ssh_job *job, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void ssh_job_unreachable(struct ssh_job *job, uint32_t first, uint32_t count);
+
+/* Some ranks asked to end, and the others had time to do so by themselves: those are told. */
+void ssh_job_call(struct ssh_job *job);
+/* They had time to follow as well, and the job ends without them. */
+void ssh_job_late(struct ssh_job *job);
 
 /* The ranks had time to complain alike. */
 void ssh_job_release(struct ssh_job *job);

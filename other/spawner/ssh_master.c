@@ -1,7 +1,8 @@
 /* ssh_master.c - the launcher's event loop: starts a job, serves it, ends it.
  *
- * Called by gasnetrun.  One poll loop, no threads, no polling intervals: everything that happens
- * is a descriptor or a deadline.  Judgement is ssh_job.c's; other hosts are ssh_remote.c's.
+ * Called by gasnetrun.  One poll loop, no threads; everything that happens is a descriptor or a
+ * deadline, except that the load of the machine is looked at now and then while ranks wait for
+ * others to end.  Judgement is ssh_job.c's; other hosts are ssh_remote.c's.
  */
 #include "other/spawner/ssh_master.h"
 #include "other/spawner/say.h"
@@ -20,6 +21,7 @@
 extern char **environ;
 
 enum {
+    LOAD_EVERY = 20,        /* ms between two looks at the load */
     HELD_TIME = 150,        /* ms for others to complain like the first one that aborts */
     TERM_AFTER = 250,       /* ms until ranks that end themselves get SIGTERM nevertheless */
     KILL_AFTER = 500,       /* ms until SIGKILL */
@@ -141,6 +143,22 @@ static void give_up(struct ssh_master *m)
     m->gave_up = true;
 }
 
+/* Some ranks asked to end.  The others have half of the time to do so by themselves, and the other
+ * half when they were told; where processors are few, it takes longer. */
+static void look_at_leaving(struct ssh_master *m)
+{
+    double now = (double)ssh_now_ms() / 1000;
+    if (!m->job.leaving || m->job.settled || m->job.ending) return;
+    if (!m->processors) {
+        m->processors = gasneti_processors();
+        gasneti_patience_begin(&m->patience, now);
+    }
+    gasneti_patience_tick(&m->patience, now, gasneti_running(), m->processors);
+    if (gasneti_patience_over(&m->patience, m->job.leave_seconds, 0.5)) ssh_job_call(&m->job);
+    if (gasneti_patience_over(&m->patience, m->job.leave_seconds, 1)) ssh_job_late(&m->job);
+    ssh_timer_set(m, SSH_TIMER_LEAVING, LOAD_EVERY);
+}
+
 static void timer_expired(struct ssh_master *m, enum ssh_timer timer)
 {
     switch (timer) {
@@ -168,6 +186,9 @@ static void timer_expired(struct ssh_master *m, enum ssh_timer timer)
         break;
     case SSH_TIMER_HELD:
         ssh_job_release(&m->job);
+        break;
+    case SSH_TIMER_LEAVING:
+        look_at_leaving(m);
         break;
     case SSH_TIMER_ASK:
         ssh_ask_late(m);
@@ -332,6 +353,7 @@ static void loop(struct ssh_master *m)
     for (;;) {
         if (m->job.held && !m->job.ending && !m->due[SSH_TIMER_HELD])
             ssh_timer_set(m, SSH_TIMER_HELD, HELD_TIME);
+        if (!m->due[SSH_TIMER_LEAVING]) look_at_leaving(m);
         if (m->job.ending && !m->end_started) start_end(m);
         if (m->remotes && m->job.gone && !m->job.ending && !m->due[SSH_TIMER_ECHO])
             ssh_remote_ask_echo(m); /* the others should follow */

@@ -8,6 +8,7 @@
 #include "other/spawner/ssh_job.h"
 #include "other/spawner/ssh_place.h"
 #include "other/spawner/ssh_shell.h"
+#include "other/tools/patience.h"
 
 #include <poll.h>
 
@@ -19,6 +20,7 @@ enum ssh_timer {
     SSH_TIMER_SILENCE,   /* a rank hung up but its process lives on */
     SSH_TIMER_CONNECT,   /* control processes should be there by now */
     SSH_TIMER_HELD,      /* who wanted to complain alike has done so by now */
+    SSH_TIMER_LEAVING,   /* ranks want to end: time to look whether the others had theirs */
     SSH_TIMER_ASK,       /* ranks should have answered a question by now */
     SSH_TIMER_ECHO,      /* some ranks have left: control processes should have answered by now */
     SSH_TIMER_MUTE,      /* the job ends: who is still mute is left */
@@ -59,7 +61,9 @@ struct ssh_master {
     struct ssh_parcel *welcome;
     struct ssh_program program;
     struct ssh_ask ask;
-    int64_t due[SSH_TIMERS]; /* milliseconds of the monotonic clock; 0: off */
+    int64_t due[SSH_TIMERS];          /* milliseconds of the monotonic clock; 0: off */
+    struct gasneti_patience patience; /* with ranks that have not asked to end, while others have */
+    double processors;                /* 0: nobody has asked yet */
     bool end_started;
     bool gave_up;
 

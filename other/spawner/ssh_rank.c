@@ -25,6 +25,7 @@ static struct {
     uint32_t rank, size;
     uint32_t seq; /* collective calls made so far */
     _Atomic(bootstrap_death_fn) on_death;
+    _Atomic(bootstrap_word_fn) on_word;
     atomic_bool aborting;        /* this process ordered the end itself, and needs not be told */
     struct ssh_wire_assembly in; /* the reading thread's */
     _Atomic(bootstrap_answer_fn) answer;
@@ -148,6 +149,15 @@ static void asked(uint32_t question)
         atomic_store(&me.answering, false);
 }
 
+static void pass_word(const struct ssh_wire_message *message)
+{
+    bootstrap_word_fn on_word = atomic_load(&me.on_word);
+    if (!on_word) return;
+    if (message->type == SSH_WIRE_NOTED) on_word(BOOTSTRAP_NOTED, 0);
+    if (message->type == SSH_WIRE_LEAVE) on_word(BOOTSTRAP_LEAVE, (int)message->value & 0xff);
+    if (message->type == SSH_WIRE_TOGETHER) on_word(BOOTSTRAP_TOGETHER, (int)message->value & 0xff);
+}
+
 static void *watch_launcher(void *unused)
 {
     struct ssh_wire_message message;
@@ -155,6 +165,7 @@ static void *watch_launcher(void *unused)
     while (receive(&message, &why)) {
         if (message.type == SSH_WIRE_RESULT) hand_over(&message);
         if (message.type == SSH_WIRE_ASK) asked(message.value);
+        pass_word(&message);
         if (message.type == SSH_WIRE_DIE && atomic_load(&me.aborting))
             _exit((int)message.value & 0xff);
         if (message.type == SSH_WIRE_DIE)
@@ -309,6 +320,16 @@ static void ssh_answer(bootstrap_answer_fn fn)
     atomic_store(&me.answer, fn);
 }
 
+static void ssh_listen(bootstrap_word_fn on_word)
+{
+    atomic_store(&me.on_word, on_word);
+}
+
+static void ssh_leaving(int exitcode, double seconds)
+{
+    send_value(SSH_WIRE_LEAVING, ssh_wire_leaving((uint32_t)exitcode, seconds));
+}
+
 static bool ssh_complain(const char *what, const char *why, bool once)
 {
     struct ssh_wire_buf text = {0};
@@ -356,6 +377,8 @@ const struct spawner_ops spawner_ssh = {
     .broadcast = ssh_broadcast,
     .watch = ssh_watch,
     .answer = ssh_answer,
+    .listen = ssh_listen,
+    .leaving = ssh_leaving,
     .complain = ssh_complain,
     .fini = ssh_fini,
     .abort = ssh_abort,

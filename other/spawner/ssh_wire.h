@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 enum {
-    SSH_WIRE_VERSION = 5,
+    SSH_WIRE_VERSION = 6,
     SSH_WIRE_HEADER = 12,
     SSH_WIRE_PAYLOAD = 32768,
     SSH_WIRE_FRAME = SSH_WIRE_HEADER + SSH_WIRE_PAYLOAD,
@@ -38,9 +38,13 @@ enum ssh_wire_type {
     SSH_WIRE_EXEC_FAILED, /* rank: the program could not be executed; value = errno */
     SSH_WIRE_ANSWER,      /* rank: text that was asked for, in parts; value = question */
     SSH_WIRE_COMPLAINT,   /* rank: why it is about to abort, for people */
+    SSH_WIRE_LEAVING,     /* rank: I want to end; value: see ssh_wire_leaving */
     SSH_WIRE_WELCOME,     /* to rank: size, hosts, environment */
     SSH_WIRE_RESULT,      /* to rank: outcome of a collective call */
     SSH_WIRE_DIE,         /* to rank: the job ends; value = exit code */
+    SSH_WIRE_NOTED,       /* to rank: the launcher knows that it wants to end; value = 0 */
+    SSH_WIRE_LEAVE,       /* to rank: others want to end, end as well; value = exit code */
+    SSH_WIRE_TOGETHER,    /* to rank: all want to end, now do; value = exit code of the job */
     SSH_WIRE_ASK,         /* to rank: somebody wants to know; value = question */
     SSH_WIRE_JOIN,        /* control process: here I am, and this is the secret */
     SSH_WIRE_ENDED,       /* control process: a rank ended; value = wait status */
@@ -94,6 +98,18 @@ void ssh_wire_put_message(struct ssh_wire_buf *out, enum ssh_wire_type type, uin
 enum { SSH_WIRE_VALUE_FRAME = SSH_WIRE_HEADER + 4 };
 size_t ssh_wire_value_frame(uint8_t out[SSH_WIRE_VALUE_FRAME], enum ssh_wire_type type,
                             uint32_t rank, uint32_t value);
+
+/* The value of a LEAVING: the exit code, and how long the launcher may take to have all leave. */
+static inline uint32_t ssh_wire_leaving(uint32_t code, double seconds)
+{
+    const double most = (1 << 24) - 1, hundredths = seconds * 100;
+    return (code & 0xff) | (uint32_t)(hundredths < most ? hundredths : most) << 8;
+}
+
+static inline double ssh_wire_leaving_seconds(uint32_t value)
+{
+    return (value >> 8) / 100.0;
+}
 
 /* Length of the frame that starts at `bytes` (bytes consumed), 0 when it is not there in full,
  * -1 when these bytes are no frame (*why says so). */

@@ -57,6 +57,8 @@ status_right() { # EXPECTED STATUS N SPAWNER
     any) [ "$2" -ne 124 ] ;;
     nonzero) [ "$2" -ne 0 ] && [ "$2" -ne 124 ] ;;
     max) [ "$2" -eq $((100 + $3 - 1)) ] ;;
+    cut) [ "$2" -eq $(($3 > 1)) ] ;;
+    0_or_cut) [ "$2" -le $(($3 > 1)) ] ;;
     *) [ "$2" -eq "$want" ] ;;
     esac
 }
@@ -73,8 +75,15 @@ words_right() { # PRINTED LOG N
     esac
 }
 
-# In ms, by the library's own time-outs (IB-X8 at its defaults, or as set): the exit's time, which runs from a signal
-# to a process too, a quarter of a second more when it is wedged, half a second for the launcher to kill; 1.4 s
+# Who is killed is told in one line, with a number and names; an MPI's launcher has words of its own.
+told_once() { # EXPECTED LOG N SPAWNER
+    case $1:$4 in cut:ssh | cut:hosts) ;; *) return 0 ;; esac
+    [ "$3" = 1 ] || { [ "$(grep -c 'are killed' "$2")" = 1 ] &&
+        grep -qE "and $(($3 - 1)) of $3 processes, .* are killed .*: ranks? [0-9, and-]* of $3 on " "$2"; }
+}
+
+# In ms, by the library's own time-outs (IB-X8 at its defaults, or as set), where each process can run for 1/16 s in that
+# time: the exit's time, which runs from a signal to a process too, a quarter of a second more when it is wedged, half a second for the launcher to kill; 1.4 s
 # that it gives a job upon a signal.  An MPI's launcher takes its own time.
 promised() { # OUTSIDE N SPAWNER
     local most=$((1000 + 10 * $2 + 250 + 500))
@@ -199,6 +208,7 @@ one_round() { # CASE WHO N MODE SPAWNER DELAY SEED EXPECT PRINTED OUTSIDE
     case $case in segv* | abort* | fpe* | sigbus* | fatal_error* | thread_segv* | crash_in* | sigquit_in_transfer*) ;; *)
         ! grep -q 'fatal signal' "$log" || wrong+="; a rank crashed" ;;
     esac
+    told_once "$expect" "$log" "$n" "$spawner" || wrong+="; not told who is killed"
     words_right "$printed" "$log" "$n" || wrong+="; last output lost"
     left=$(left_files "$spawner")
     [ -z "$left" ] || wrong+="; files left: ${left//$'\n'/ }"

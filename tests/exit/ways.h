@@ -2,7 +2,9 @@
  *
  * testexit.c runs every way with every pastime: WAY_others_PASTIME; its own cases are those in
  * which several ranks act.  Expected status: a number, or two, `137/nonzero`, the second where the
- * job was not started by gasnetrun itself, whose launcher may make of it what it likes.
+ * job was not started by gasnetrun itself, whose launcher may make of it what it likes.  "heard" is
+ * 0 if the others, with their pastime, hear of the end.  If they do not, they are killed before
+ * they asked to end, and the status is 1.
  */
 #ifndef EXIT_WAYS_H
 #define EXIT_WAYS_H
@@ -20,10 +22,13 @@ struct exit_case {
     int (*run)(void);    /* what it returns, main returns */
 };
 
+enum exit_hears { HEARS, IS_DEAF, EITHER };
+
 struct exit_pastime {
     const char *name;
     void (*spend)(void); /* never returns */
-    bool stops;          /* ranks are, or may be, stopped: see await_release_of */
+    enum exit_hears hears;
+    bool stops; /* ranks are, or may be, stopped: see await_release_of */
 };
 
 extern const struct exit_case exit_ways[];

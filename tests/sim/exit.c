@@ -168,6 +168,8 @@ static void look(void)
         sim_check(!nodes[i].wanted || p->state != GASNETC_EXIT_IDLE, i, "forgot its exit");
         sim_check(!nodes[i].timed_out || p->state == GASNETC_EXIT_FAILED, i,
                   "called the launcher, and then is in state %d", p->state);
+        sim_check(p->state != GASNETC_EXIT_FAILED || p->code, i,
+                  "has the launcher end nodes that did not ask for it, with code 0");
         sim_check(nodes[i].begun <= 1, i, "was told to begin %u times", nodes[i].begun);
         failed += p->state == GASNETC_EXIT_FAILED;
         if (p->state == GASNETC_EXIT_IDLE) untold = i;
@@ -305,9 +307,10 @@ static void wedged_zero(void)
     sim_run();
     look();
     for (uint32_t i = 1; i < job.nodes; i++)
-        sim_check(!nodes[i].wants || (nodes[i].protocol.state == GASNETC_EXIT_FAILED &&
-                                      nodes[i].protocol.code == nodes[i].own_code),
-                  i, "does not give up with its own code while node 0 is wedged");
+        sim_check(!nodes[i].wants ||
+                      (nodes[i].protocol.state == GASNETC_EXIT_FAILED &&
+                       nodes[i].protocol.code == (nodes[i].own_code ? nodes[i].own_code : 1)),
+                  i, "does not give up with its own code, or 1 for 0, while node 0 is wedged");
 }
 
 int main(int argc, char **argv)

@@ -151,7 +151,8 @@ for way in local hosts; do
         says '^gasnetrun_ibv: rank 1 on host .* was killed by signal 9 (Killed); ending the job' err
     done
     with $way 3 "$job" die 2 abort 0 pause
-    expect 0 "$way: abort with 0" "${command[@]}"
+    expect 1 "$way: abort with 0 while others have not asked to end" "${command[@]}"
+    says '^gasnetrun_ibv: .* killed (and so the exit status is 1 instead of 0): ranks 0-1 of 3 on ' err
     with $way 3 "$job" die 2 segv 0 barrier
     expect 139 "$way: segmentation fault" "${command[@]}"
     with $way 3 "$job" die 0 _exit 3 barrier

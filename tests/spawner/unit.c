@@ -308,11 +308,20 @@ static void test_job(void)
     say(&job, 0, SSH_WIRE_ABORT, 0);
     ssh_job_ended(&job, 0, 0);
     ssh_job_ended(&job, 2, 9);
-    ok(job.ending && ssh_job_status(&job) == 0, "an abort with 0 ends the job with 0");
+    ok(job.ending && ssh_job_status(&job) == 1 && strstr(job.reason, ": ranks 1-2 of 3 on several"),
+       "an abort with 0 does not hide who is killed");
     ssh_job_ended(&job, 1, 23 << 8);
-    ok(ssh_job_status(&job) == 23, "unless another rank ends with more");
+    ok(ssh_job_status(&job) == 23, "another rank's code does not get lost");
     say(&job, 1, SSH_WIRE_ABORT, 24);
     ok(ssh_job_status(&job) == 23, "the first of those stays");
+    ssh_job_close(&job);
+
+    ssh_job_open(&job, 3, names, count_sent, NULL);
+    for (uint32_t r = 0; r < 3; r++) say(&job, r, SSH_WIRE_HELLO, 1);
+    for (uint32_t r = 1; r < 3; r++) say(&job, r, SSH_WIRE_FINI, 0);
+    say(&job, 0, SSH_WIRE_ABORT, 0);
+    ok(job.ending && ssh_job_status(&job) == 0 && !job.reason[0],
+       "where all others are leaving it ends the job with 0");
     ssh_job_close(&job);
 
     ssh_job_open(&job, 3, names, count_sent, NULL);
@@ -348,6 +357,74 @@ static void test_job(void)
     ssh_job_ended(&job, 0, 0);
     say(&job, 1, SSH_WIRE_HELLO, 1);
     ok(job.ending && ssh_job_status(&job) == 1, "but not while others join");
+    ssh_job_close(&job);
+}
+
+/* How many messages of a kind were sent since this was last asked. */
+static int heard(enum ssh_wire_type type)
+{
+    int count = sent[type];
+    sent[type] = 0;
+    return count;
+}
+
+static void open_joined(struct ssh_job *job)
+{
+    memset(sent, 0, sizeof sent);
+    ssh_job_open(job, 3, names, count_sent, NULL);
+    for (uint32_t r = 0; r < 3; r++) say(job, r, SSH_WIRE_HELLO, 1);
+}
+
+static void test_leaving(void)
+{
+    struct ssh_job job;
+    open_joined(&job);
+    say(&job, 1, SSH_WIRE_LEAVING, ssh_wire_leaving(7, 1.5));
+    ok(job.leaving && !job.ending && heard(SSH_WIRE_NOTED) == 1 && heard(SSH_WIRE_TOGETHER) == 0 &&
+           job.leave_seconds > 1.49 && job.leave_seconds < 1.51,
+       "a rank that wants to end waits for the others");
+    say(&job, 1, SSH_WIRE_LEAVING, ssh_wire_leaving(9, 9));
+    say(&job, 0, SSH_WIRE_LEAVING, ssh_wire_leaving(0, 9));
+    ok(!job.settled && heard(SSH_WIRE_NOTED) == 1 && job.leave_seconds < 1.51,
+       "the time runs from the first, and each is noted once");
+    say(&job, 2, SSH_WIRE_LEAVING, ssh_wire_leaving(5, 1));
+    ssh_job_call(&job);
+    ssh_job_late(&job);
+    ok(job.settled && !job.ending && heard(SSH_WIRE_TOGETHER) == 3 && heard(SSH_WIRE_LEAVE) == 0 &&
+           ssh_job_status(&job) == 7,
+       "when all want to they end together, with the largest code");
+    ssh_job_close(&job);
+
+    open_joined(&job);
+    say(&job, 1, SSH_WIRE_LEAVING, ssh_wire_leaving(0, 1));
+    ssh_job_call(&job);
+    ssh_job_call(&job);
+    ok(heard(SSH_WIRE_LEAVE) == 2, "those that do not are asked to, once");
+    say(&job, 0, SSH_WIRE_LEAVING, ssh_wire_leaving(0, 1));
+    ssh_job_late(&job);
+    ok(job.ending && ssh_job_status(&job) == 1 && strstr(job.reason, "1 of 3 processes, ") &&
+           strstr(job.reason, "1 instead of 0") && strstr(job.reason, ": rank 2 of 3 on h1"),
+       "those that do not hear of it are named, and no 0 hides them");
+    ssh_job_ended(&job, 0, 0);
+    ssh_job_ended(&job, 2, 9);
+    ok(ssh_job_status(&job) == 1, "however they end");
+    ssh_job_close(&job);
+
+    open_joined(&job);
+    say(&job, 1, SSH_WIRE_LEAVING, ssh_wire_leaving(11, 1));
+    ssh_job_late(&job);
+    ok(job.ending && ssh_job_status(&job) == 11 &&
+           strstr(job.reason, ": ranks 0 and 2 of 3 on sev"),
+       "a code that is not 0 stands");
+    ssh_job_close(&job);
+
+    open_joined(&job);
+    say(&job, 0, SSH_WIRE_FINI, 3);
+    say(&job, 1, SSH_WIRE_LEAVING, ssh_wire_leaving(0, 1));
+    ssh_job_ended(&job, 0, 3 << 8);
+    say(&job, 2, SSH_WIRE_LEAVING, ssh_wire_leaving(0, 1));
+    ok(job.settled && heard(SSH_WIRE_TOGETHER) == 2 && ssh_job_status(&job) == 3,
+       "a rank that has left in good order is not waited for");
     ssh_job_close(&job);
 }
 
@@ -471,6 +548,7 @@ int main(int argc, char **argv)
     test_frames();
     test_setup();
     test_job();
+    test_leaving();
     test_complaints();
     fuzz_decode(200000);
     ok(1, "200000 random payloads decoded without harm");

@@ -125,6 +125,18 @@ void bootstrap_abort(int code)
     _exit(code);
 }
 
+/* The processes have to agree among themselves. */
+void bootstrap_listen(bootstrap_word_fn on_word)
+{
+    (void)on_word;
+}
+
+bool bootstrap_leaving(int code, double seconds)
+{
+    (void)code, (void)seconds;
+    return false;
+}
+
 bool bootstrap_complain(const char *what, const char *why, bool once)
 {
     (void)what, (void)why, (void)once;

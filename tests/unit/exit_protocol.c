@@ -58,6 +58,14 @@ static void largest_codes(void)
     gasnetc_exit_receive(&p, 3, GASNETC_EXIT_CANDIDATE, 23);
     gasnetc_exit_time_over(&p);
     check(p.state == GASNETC_EXIT_FAILED && p.code == 23, "IB-X6 so does node 0 that gives up");
+    gasnetc_exit_protocol_init(&p, 2, 5);
+    gasnetc_exit_want(&p, 0);
+    gasnetc_exit_receive(&p, 0, GASNETC_EXIT_ELECTED, 0);
+    for (uint32_t node = 0; node < 4; node++)
+        if (node != 2) gasnetc_exit_receive(&p, node, GASNETC_EXIT_ANSWER, 0);
+    gasnetc_exit_time_over(&p);
+    check(p.state == GASNETC_EXIT_FAILED && p.code == 1,
+          "IB-X6 a node that did not answer and is ended is not hidden by a 0");
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,78 @@
+/* patience.c - see patience.h. */
+#define _GNU_SOURCE
+#include "other/tools/patience.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
+void gasneti_patience_begin(struct gasneti_patience *p, double now)
+{
+    *p = (struct gasneti_patience){.began = now, .last = now};
+}
+
+/* A caller that was itself kept from running for long knows nothing of that time: it counts as a
+ * short one. */
+void gasneti_patience_tick(struct gasneti_patience *p, double now, double running,
+                           double processors)
+{
+    const double known = 0.1;
+    double passed = now - p->last < known ? now - p->last : known;
+    p->share += running > processors ? passed * processors / running : passed;
+    p->last = now;
+}
+
+bool gasneti_patience_over(const struct gasneti_patience *p, double seconds, double part)
+{
+    return p->last - p->began >= seconds * part && p->share >= GASNETI_PATIENCE_SHARE * part;
+}
+
+/* The start of a file as text; its length, 0 where it cannot be read. */
+static ssize_t read_start(const char *name, char *text, size_t size)
+{
+    int fd = open(name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return 0;
+    ssize_t length = read(fd, text, size - 1);
+    close(fd);
+    if (length < 0) length = 0;
+    text[length] = 0;
+    return length;
+}
+
+/* A whole number at *at, which moves behind it and the character after it; 0 if there is none. */
+static double number(const char **at)
+{
+    double value = 0;
+    for (; **at >= '0' && **at <= '9'; ++*at) value = value * 10 + (**at - '0');
+    if (**at) ++*at;
+    return value;
+}
+
+/* What a control group leaves of them: "quota period", or "max period". */
+static double quota(void)
+{
+    char text[64];
+    const char *at = text;
+    if (!read_start("/sys/fs/cgroup/cpu.max", text, sizeof text)) return 0;
+    double most = number(&at), period = number(&at);
+    return period > 0 ? most / period : 0;
+}
+
+double gasneti_processors(void)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    double count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1,
+           most = quota();
+    return most > 0 && most < count ? most : count;
+}
+
+/* The fourth word of "0.20 0.18 0.12 3/80 11206": 3. */
+double gasneti_running(void)
+{
+    char text[128];
+    const char *at = text;
+    if (!read_start("/proc/loadavg", text, sizeof text)) return 0;
+    for (int spaces = 0; *at && spaces < 3; at++) spaces += *at == ' ';
+    return number(&at);
+}
