@@ -184,6 +184,7 @@ static void on_termination(int number, siginfo_t *unused, void *interrupted)
     sigdelset(&((ucontext_t *)interrupted)->uc_sigmask, SIGALRM);
     announce("*** Caught a signal: ", number);
     if (again) gasnetc_exit_abort(1);
+    if (gasnetc_phase != GASNETC_ATTACHED) on_alarm(SIGALRM); /* nothing polls yet */
     errno = saved;
 }
 
@@ -228,18 +229,23 @@ static void check_exempt(void)
                          gasnetc_params.no_catch_signal, name);
 }
 
-void gasnetc_exit_catch_signals(void)
+bool gasnetc_exit_catch_signals(void)
 {
+    bool any_fatal = false;
     if (gasnetc_job.rank == 0) check_exempt();
     for (int i = 0; i < CAUGHT; i++) {
         struct sigaction old, action = {.sa_flags = SA_RESTART | SA_SIGINFO};
         if (exempt(caught[i].number)) continue;
         if (sigaction(caught[i].number, NULL, &old) || old.sa_handler != SIG_DFL) continue;
         action.sa_sigaction = on_termination;
-        if (caught[i].fatal)
-            action = (struct sigaction){.sa_handler = on_fatal, .sa_flags = SA_NODEFER};
+        if (caught[i].fatal) {
+            any_fatal = true;
+            action =
+                (struct sigaction){.sa_handler = on_fatal, .sa_flags = SA_NODEFER | SA_ONSTACK};
+        }
         sigaction(caught[i].number, &action, NULL);
     }
+    return any_fatal;
 }
 
 void gasnetc_exit_tell_client(void)

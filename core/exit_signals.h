@@ -2,12 +2,15 @@
 #ifndef GASNETC_EXIT_SIGNALS_H
 #define GASNETC_EXIT_SIGNALS_H
 
+#include <stdbool.h>
+
 /* Once, before any of the others. */
 void gasnetc_exit_make_timer(void);
 
-/* Attach: catches termination and fatal signals whose action is still the default and that
- * GASNET_NO_CATCH_SIGNAL does not exempt. */
-void gasnetc_exit_catch_signals(void);
+/* Init: catches termination and fatal signals whose action is still the default and that
+ * GASNET_NO_CATCH_SIGNAL does not exempt.  Returns whether there is any fatal one among them, whose
+ * handler runs on the thread's alternate signal stack, if the thread has one. */
+bool gasnetc_exit_catch_signals(void);
 
 /* Raises SIGQUIT if the client has a handler of its own for it, so that it can clean up; once in
  * the process's life. */

@@ -305,6 +305,7 @@ int gasnet_init(int *argc, char ***argv)
     bootstrap_watch(on_job_death);
     gasnetc_params_init();
     clip_threads();
+    if (gasnetc_exit_catch_signals()) gasneti_threads_get_signal_stacks();
     settle_credits_total();
     settle_receive_thread();
     settle_patience();
@@ -336,7 +337,6 @@ int gasnetc_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsi
     int result = gasnetc_register_client(table, numentries);
     if (result == GASNET_OK) result = gasnetc_segment_attach(segsize);
     if (result != GASNET_OK) return result;
-    gasnetc_exit_catch_signals();
     gasneti_ondemand_init();
     gasnete_attach();
     if (GASNETC_RCV_THREAD && GASNETC_THREADED && gasnetc_params.rcv_thread && gasneti_nodes > 1)

@@ -5,7 +5,7 @@ core_sources = \
   core/am.h core/am_wire.h core/am_dispatch.h core/am_handlers.c core/am_deliver.h core/am_deliver.c \
   core/am_send.c core/am_variadic.c core/synchronisation.h core/notice.h core/notice.c core/receive_thread.h core/rdma.h core/rdma_internal.h core/rdma.c \
   core/context.h core/context.c core/poll.h core/poll.c core/clock.h core/exit.h core/exit.c core/exit_signals.h \
-  core/exit_signals.c core/exit_protocol.h core/exit_protocol.c core/report.h core/report.c \
+  core/exit_signals.c core/signal_stack.h core/signal_stack.c core/exit_protocol.h core/exit_protocol.c core/report.h core/report.c \
   core/counters.h core/counters.def core/counters.c core/counters_report.c \
   core/params.h core/params.def core/params.c core/params_init.c core/system_am.h core/span.h core/span.c
 

@@ -21,8 +21,9 @@ static gasneti_lock_t poll_lock;
 gasnetc_counts_t gasnetc_poll_counts; /* of things that happen under it */
 static unsigned patience = UINT_MAX;
 /* Polls of this thread in a row that found nothing; here, and not in its record, since an empty
- * poll needs nothing else of that. */
-static GASNETI_OF_THREAD unsigned idle_turns;
+ * poll needs nothing else of that.  The first that finds nothing is beyond every patience, so that
+ * a thread that only polls is given its record, with what belongs to it, on the slow path. */
+static GASNETI_OF_THREAD unsigned idle_turns = UINT_MAX - 1;
 
 void gasnetc_poll_set_patience(unsigned turns)
 {
@@ -59,6 +60,7 @@ GASNETC_HOT unsigned take(net_message_t **messages, unsigned *reaped, unsigned *
 
 static void __attribute__((noinline)) idle(void)
 {
+    (void)gasneti_self();
     idle_turns = 0;
     sched_yield();
 }

@@ -5,15 +5,22 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "core/params.h"
 #include "core/report.h"
+#include "core/signal_stack.h"
 #include "gasnet.h"
 
 #ifdef GASNET_SEQ
 
 gasneti_thread_t gasneti_the_thread;
+
+void gasneti_threads_get_signal_stacks(void)
+{
+    gasneti_the_thread.signal_stack = gasnetc_signal_stack_make();
+}
 
 const gasneti_thread_t *gasneti_all_threads(void)
 {
@@ -37,11 +44,26 @@ const gasneti_thread_t *gasneti_all_threads(void)
     return atomic_load(&all_slots);
 }
 
+static bool with_signal_stacks;
+
+static void make_signal_stack(gasneti_thread_t *self)
+{
+    if (with_signal_stacks && !self->signal_stack) self->signal_stack = gasnetc_signal_stack_make();
+}
+
+void gasneti_threads_get_signal_stacks(void)
+{
+    with_signal_stacks = true;
+    make_signal_stack(gasneti_self());
+}
+
 static void leave(void *slot)
 {
     gasneti_thread_t *thread = slot;
     gasneti_my_thread = NULL;
     gasneti_my_extended = NULL;
+    gasnetc_signal_stack_free(thread->signal_stack);
+    thread->signal_stack = NULL;
     pthread_mutex_lock(&lock);
     thread->next = free_slots;
     free_slots = thread;
@@ -78,6 +100,7 @@ gasneti_thread_t *gasneti_thread_enter(void)
 {
     pthread_once(&once, make_key);
     gasneti_thread_t *thread = take_slot();
+    make_signal_stack(thread);
     pthread_setspecific(key, thread);
     gasneti_my_thread = thread;
     gasneti_my_extended = thread->extended;

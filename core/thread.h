@@ -25,10 +25,14 @@ typedef struct gasneti_thread {
     struct gasneti_thread *next; /* free list */
     struct gasneti_thread *made_next; /* all records */
     gasnetc_counts_t counts;          /* of all threads that had this record */
+    void *signal_stack;               /* of signal_stack.h; NULL where the program has set one */
 } gasneti_thread_t;
 
 /* All records there are, by made_next; for those who only read. */
 const gasneti_thread_t *gasneti_all_threads(void);
+
+/* From now on every thread with a record has an alternate signal stack; the calling one first. */
+void gasneti_threads_get_signal_stacks(void);
 
 /* GASNETI_OF_THREAD: of a static variable that each thread has its own of. */
 #ifdef GASNET_SEQ

@@ -71,12 +71,12 @@ void bootstrap_broadcast(void *data, size_t len, uint32_t root);
 
 /* Arms the watch on the launcher: from now on, when the launcher disappears or orders the job to
  * end, `on_death` runs in a thread of the spawner's with the job's exit code (1 if the launcher
- * disappeared).  All signals are blocked in that thread.  It may call only async-signal-safe
- * functions and bootstrap_abort, and it must end the process: it gets two seconds, then the
- * spawner does it with _exit.  With the ssh spawner and a launcher that lives it has less: a
- * member of the job that was told to end gets SIGTERM after a quarter and SIGKILL after half a
- * second; direct children of a launcher that was killed die with it, without any call.  Before
- * this call the spawner's own default, an immediate _exit, is in force. */
+ * disappeared).  All signals but those of its own faults are blocked in that thread.  It may call
+ * only async-signal-safe functions and bootstrap_abort, and it must end the process: it gets two
+ * seconds, then the spawner does it with _exit.  With the ssh spawner and a launcher that lives it
+ * has less: a member of the job that was told to end gets SIGTERM after a quarter and SIGKILL after
+ * half a second; direct children of a launcher that was killed die with it, without any call.
+ * Before this call the spawner's own default, an immediate _exit, is in force. */
 void bootstrap_watch(bootstrap_death_fn on_death);
 
 /* From now on, when somebody asks about the running job (gasnetrun --stats), `answer` runs in a

@@ -1,4 +1,5 @@
-/* quiet_thread.h - starts a thread that takes none of the program's signals.
+/* quiet_thread.h - starts a thread that takes none of the program's signals, but for those that its
+ * own faults raise: where these are blocked the kernel ends the process and no handler reports it.
  *
  * In a header of its own because parts that share nothing else have such threads.
  */
@@ -25,7 +26,9 @@ static inline int gasneti_quiet_thread(pthread_t *thread, size_t stack, void *(*
     if (!thread) pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     if (!thread) thread = &unnamed;
     if (stack) pthread_attr_setstacksize(&attr, stack);
+    const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
     sigfillset(&all);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&all, faults[i]);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int error = pthread_create(thread, &attr, run, arg);
     if (error == EINVAL && stack) {

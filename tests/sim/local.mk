@@ -9,7 +9,7 @@ tests_sim_libsim_a_SOURCES = tests/sim/sim.c tests/sim/sim.h tests/sim/schedule.
 sim_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-conduit -DGASNETC_PARAMS_DEF='"ibv-conduit/params.def"' \
 	-I$(top_srcdir)/tests/sim/network $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNET_SEQ
 tests_sim_libjob_a_SOURCES = \
-	core/am_deliver.c core/am_send.c core/buffers.c core/context.c core/poll.c core/rdma.c core/thread.c \
+	core/am_deliver.c core/am_send.c core/buffers.c core/context.c core/poll.c core/rdma.c core/thread.c core/signal_stack.c \
 	tests/sim/job.c tests/sim/job.h tests/sim/network.c tests/sim/rings.c tests/sim/rings.h \
 	tests/sim/network/network_inline.h core/ib/amrdma.h core/ib/amrdma.c
 tests_sim_libjob_a_CPPFLAGS = $(sim_cppflags)

@@ -13,7 +13,7 @@ unit_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-co
 tests_unit_libscript_a_SOURCES = \
 	core/am_deliver.c core/am_handlers.c core/am_send.c core/am_variadic.c core/notice.c \
 	core/buffers.c core/context.c core/counters.c core/params.c core/params_init.c core/physmem.c core/poll.c core/rdma.c \
-	core/report.c core/segment.c core/thread.c \
+	core/report.c core/segment.c core/thread.c core/signal_stack.c \
 	tests/unit/net_script.c tests/unit/net_script.h tests/unit/script/network_inline.h \
 	tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
 tests_unit_libscript_a_CPPFLAGS = $(unit_cppflags)
@@ -162,7 +162,7 @@ tests_unit_portals_parts_SOURCES = tests/unit/portals_parts.c portals-conduit/bi
 tests_unit_portals_parts_LDADD = tests/unit/libcheck.a
 portals_job_sources = tests/unit/portals_job.c tests/unit/portals_job.h tests/unit/ptl_script.c tests/unit/ptl_script.h \
 	core/am_deliver.c core/am_handlers.c core/am_send.c core/am_variadic.c core/buffers.c core/context.c \
-	core/counters.c core/params.c core/poll.c core/rdma.c core/report.c core/segment.c core/physmem.c core/thread.c \
+	core/counters.c core/params.c core/poll.c core/rdma.c core/report.c core/segment.c core/physmem.c core/thread.c core/signal_stack.c \
 	$(portals_network_sources) tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
 portals_job_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/portals-conduit \
 	-I$(top_srcdir)/portals-conduit -DGASNETC_PARAMS_DEF='"portals-conduit/params.def"' \
