@@ -89,6 +89,7 @@ for conduit in vapi portals; do
 done
 family env "$TEST_SOURCE/env.sh"
 family exit "$TEST_SOURCE/exit.sh"
+family crowd "$TEST_SOURCE/crowd.sh"
 family hardship "$TEST_SOURCE/hardship.sh"
 family rails "$TEST_SOURCE/rails.sh"
 if [ -x "$TEST_BUILD/gasnetrun_vapi" ]; then

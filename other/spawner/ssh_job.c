@@ -227,8 +227,7 @@ static void take_leaving(struct ssh_job *job, uint32_t rank, uint32_t value)
     if (from->phase != SSH_RANK_JOINED || from->leaving) return;
     from->leaving = true;
     if ((value & 0xff) > from->code) from->code = value & 0xff;
-    if (!job->leaving) job->leave_seconds = ssh_wire_leaving_seconds(value);
-    job->leaving = true;
+    if (!job->leaving++) job->leave_seconds = ssh_wire_leaving_seconds(value);
     tell(job, rank, SSH_WIRE_NOTED, 0);
     settle(job);
 }

@@ -46,8 +46,8 @@ struct ssh_job {
     uint32_t joined, gone;
     uint32_t left_unjoined; /* 1 + a rank that exited with 0 without ever joining; 0: none */
 
-    bool leaving;         /* some rank asked to end */
-    double leave_seconds; /* that the others have for it since then */
+    uint32_t leaving;     /* ranks that asked to end */
+    double leave_seconds; /* that the others have for it since the last of them did */
     bool called;          /* those that had not were told */
     bool settled;         /* all have */
 

@@ -143,14 +143,15 @@ static void give_up(struct ssh_master *m)
     m->gave_up = true;
 }
 
-/* Some ranks asked to end.  The others have half of the time to do so by themselves, and the other
- * half when they were told; where processors are few, it takes longer. */
+/* Some ranks asked to end.  The others have half of the time to do so by themselves, anew whenever
+ * one does, and the other half when they were told; where processors are few, it takes longer. */
 static void look_at_leaving(struct ssh_master *m)
 {
     double now = (double)ssh_now_ms() / 1000;
     if (!m->job.leaving || m->job.settled || m->job.ending) return;
-    if (!m->processors) {
-        m->processors = gasneti_processors();
+    if (!m->patient_since) m->processors = gasneti_processors();
+    if (m->patient_since != m->job.leaving && !m->job.called) {
+        m->patient_since = m->job.leaving;
         gasneti_patience_begin(&m->patience, now);
     }
     gasneti_patience_tick(&m->patience, now, gasneti_running(), m->processors);

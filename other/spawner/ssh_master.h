@@ -63,7 +63,8 @@ struct ssh_master {
     struct ssh_ask ask;
     int64_t due[SSH_TIMERS];          /* milliseconds of the monotonic clock; 0: off */
     struct gasneti_patience patience; /* with ranks that have not asked to end, while others have */
-    double processors;                /* 0: nobody has asked yet */
+    uint32_t patient_since;           /* ranks that had asked when it began */
+    double processors;
     bool end_started;
     bool gave_up;
 
