@@ -74,7 +74,7 @@ fatal "a port that goes down" "port-down:port=softhca0/1,process=0,at=30" \
 fatal "a device that is removed" "remove:process=1,at=30" 'rank 1' 'softhca0' 'the device was removed or reset'
 if [ "$(sed -n "s/^${conduit^^}_HCAS = //p" "$TEST_BUILD/Makefile")" -gt 1 ]; then
     SOFTHCA_DEVICES=2x1 fatal "one of two devices is removed" "remove:process=1,device=softhca1,at=30" \
-        'rank 1 .*softhca1: posting an? ' 'the device was removed or reset'
+        'rank 1 .*softhca1: (posting an? |local catastrophic error)' 'the device was removed or reset'
 fi
 fatal "a completion queue that overflows" "overflow:process=0,at=30" 'CQ error' 'ran over'
 fatal "no protection domain" "enomem:what=pd" 'ranks? [0-2,-]+ of 3' 'protection domain' 'Cannot allocate memory'
