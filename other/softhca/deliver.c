@@ -77,6 +77,7 @@ int shca_deliver(struct shca_qp *qp, const struct ibv_send_wr *wr)
     if (wr->opcode - IBV_WR_LOCAL_INV <= IBV_WR_BIND_MW - IBV_WR_LOCAL_INV)
         return qp->link.remote ? SHCA_REMOTE : shca_mw_run(qp, wr);
     status = gather(qp, wr, &g, 0);
+    if (qp->faults) shca_inject_tear(qp, &g);
     return status == IBV_WC_SUCCESS ? shca_respond(&qp->link, wr, &g) : status;
 }
 

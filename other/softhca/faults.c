@@ -17,6 +17,11 @@ static const struct shca_word kinds[] = {
     {"pd", SHCA_PD}, {"mr", SHCA_MR},   {"cq", SHCA_CQ},   {"qp", SHCA_QP},     {"srq", SHCA_SRQ},
     {"ah", SHCA_AH}, {"rtr", SHCA_RTR}, {"rts", SHCA_RTS}, {"view", SHCA_VIEW}, {NULL, 0}};
 
+static const struct shca_word orders[] = {{"ascending", SHCA_ASCENDING},
+                                          {"descending", SHCA_DESCENDING},
+                                          {"random", SHCA_RANDOM},
+                                          {NULL, 0}};
+
 enum key_kind { NUMBER, SET, WORDS, WORD, FRACTION, COUNT, DEVICE, PORT };
 struct key {
     const char *name;
@@ -44,6 +49,7 @@ enum {
     US,
     MESSAGES,
     GATHER,
+    ORDER,
     ON_PORT,
     ON_DEVICE,
     KEYS
@@ -77,6 +83,8 @@ static const struct key keys[KEYS] = {
                   "until so many messages have been posted on other queue pairs"},
     [GATHER] = {"gather", NUMBER, AT(gather), 1, 1000000, NULL,
                 "until so many completions of the queue are held"},
+    [ORDER] = {"order", WORD, AT(order), 0, 0, orders,
+               "in which order the bytes are written: ascending, descending or random"},
     [ON_PORT] = {"port", PORT, AT(device), 0, 0, NULL, "which port, such as softhca0/2"},
     [ON_DEVICE] = {"device", DEVICE, AT(device), 0, 0, NULL,
                    "which device, such as softhca1 (softhca0)"},
@@ -99,6 +107,8 @@ static const struct fault {
     [SHCA_STALL] = {"stall", MESSAGE | BIT(POLLS) | BIT(US) | BIT(MESSAGES),
                     BIT(POLLS) | BIT(US) | BIT(MESSAGES),
                     "a queue pair sends nothing while others proceed; 10 s at most"},
+    [SHCA_TEAR] = {"tear", MESSAGE | BIT(ORDER) | BIT(US), BIT(ORDER),
+                   "the bytes of a message are written one by one, with pauses"},
     [SHCA_HOLD] =
         {"hold", MESSAGE | BIT(CQ) | BIT(POLLS) | BIT(US) | BIT(GATHER),
          BIT(POLLS) | BIT(US) | BIT(GATHER),
@@ -275,6 +285,8 @@ static bool parse_rule(struct parse *p, struct shca_span clause, struct shca_fau
     }
     if (rule->ops & SHCA_OP_RECV && what != SHCA_HOLD)
         return refuse(p, "op=recv is for hold alone: it counts messages that are sent");
+    if (what == SHCA_TEAR && rule->ops & (SHCA_OP_READ | SHCA_OP_ATOMIC))
+        return refuse(p, "it is for op=send and op=write, which write into the peer's memory");
     p->fault = NULL;
     return true;
 }
@@ -354,20 +366,44 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
+static uint64_t seed_of(const struct shca_faults *faults, const struct shca_fault_rule *rule,
+                        uint32_t process, uint32_t object, uint64_t n)
+{
+    uint64_t clause = (uint64_t)(rule - faults->rule);
+    uint64_t h = mix(faults->seed + 0x9e3779b97f4a7c15u);
+    h = mix(h ^ ((uint64_t)process << 32 | object));
+    return mix(h ^ (clause << 40 ^ n));
+}
+
 bool shca_fault_due(const struct shca_faults *faults, const struct shca_fault_rule *rule,
                     uint32_t process, uint32_t object, struct shca_fault_count *count)
 {
-    uint64_t n = ++count->seen, clause = (uint64_t)(rule - faults->rule);
+    uint64_t n = ++count->seen;
     if (rule->at && n != rule->at) return false;
     if (n <= rule->after) return false;
     if (rule->every && (n - rule->after) % rule->every) return false;
     if (rule->times && count->due >= rule->times) return false;
-    if (rule->of) {
-        uint64_t h = mix(faults->seed + 0x9e3779b97f4a7c15u);
-        h = mix(h ^ ((uint64_t)process << 32 | object));
-        h = mix(h ^ (clause << 40 ^ n));
-        if (h % rule->of >= rule->chance) return false;
-    }
+    if (rule->of && seed_of(faults, rule, process, object, n) % rule->of >= rule->chance)
+        return false;
     count->due++;
     return true;
+}
+
+uint64_t shca_fault_seed(const struct shca_faults *faults, const struct shca_fault_rule *rule,
+                         uint32_t process, uint32_t object, const struct shca_fault_count *count)
+{
+    return mix(seed_of(faults, rule, process, object, count->seen));
+}
+
+uint64_t shca_fault_random(uint64_t seed, uint64_t n)
+{
+    return mix(seed + n * 0x9e3779b97f4a7c15u);
+}
+
+bool shca_faults_reorder(const struct shca_faults *faults)
+{
+    for (uint32_t i = 0; i < faults->n; i++)
+        if (faults->rule[i].what == SHCA_TEAR && faults->rule[i].order != SHCA_ASCENDING)
+            return true;
+    return false;
 }

@@ -16,10 +16,11 @@
 #include <stdio.h>
 
 enum shca_fault {
-    /* a message waits, or is lost; counted per queue pair */
+    /* a message waits, is lost, or comes byte by byte; counted per queue pair */
     SHCA_RNR,
     SHCA_LOSE,
     SHCA_STALL,
+    SHCA_TEAR,
     /* a completion; counted per queue */
     SHCA_HOLD,
     SHCA_OVERFLOW,
@@ -43,6 +44,8 @@ enum {
     SHCA_OP_RECV = 16, /* completions only */
 };
 
+enum { SHCA_ASCENDING = 1, SHCA_DESCENDING, SHCA_RANDOM }; /* orders of bytes */
+
 enum { SHCA_FAULT_RULES = 32, SHCA_FAULT_SET = 8 };
 #define SHCA_FAULT_ALWAYS UINT64_MAX
 
@@ -61,6 +64,7 @@ struct shca_fault_rule {
     uint64_t at, after, every, times, chance, of;
     /* how much */
     uint64_t retries, polls, us, messages, gather;
+    uint64_t order; /* of the bytes of a message */
 };
 
 struct shca_faults {
@@ -86,5 +90,11 @@ const char *shca_fault_name(enum shca_fault what);
 /* One more operation: is the fault due? OBJECT is the number of its queue, 0 for the process. */
 bool shca_fault_due(const struct shca_faults *faults, const struct shca_fault_rule *rule,
                     uint32_t process, uint32_t object, struct shca_fault_count *count);
+/* What the fault that was just due is to draw its random numbers from, and the N-th of them. */
+uint64_t shca_fault_seed(const struct shca_faults *faults, const struct shca_fault_rule *rule,
+                         uint32_t process, uint32_t object, const struct shca_fault_count *count);
+uint64_t shca_fault_random(uint64_t seed, uint64_t n);
+/* Some process is to tear messages so that the last byte need not be written last. */
+bool shca_faults_reorder(const struct shca_faults *faults);
 
 #endif

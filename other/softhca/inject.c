@@ -6,6 +6,7 @@
  */
 #include "inject.h"
 #include "settings.h"
+#include "softhca.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -72,6 +73,11 @@ int shca_inject_start(void)
 {
     pthread_once(&inject.once, read_faults);
     return inject.error;
+}
+
+SHCA_EXPORT int softhca_in_order(void)
+{
+    return shca_inject_start() == 0 && !shca_faults_reorder(&inject.faults);
 }
 
 bool shca_injecting(void)
@@ -190,6 +196,15 @@ static void retry(struct shca_qp *qp, const struct shca_fault_rule *r, int reaso
     f->time = shca_now() + r->retries * shca_retry_ns(qp, reason);
 }
 
+static void tear(struct shca_injector *f, const struct shca_fault_rule *r,
+                 const struct shca_fault_count *count)
+{
+    f->tear = (struct shca_tear){
+        .order = r->order,
+        .us = r->us,
+        .seed = shca_fault_seed(&inject.faults, r, inject.process, f->ordinal, count)};
+}
+
 static void decide(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index)
 {
     struct shca_injector *f = qp->faults;
@@ -197,13 +212,17 @@ static void decide(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t in
     f->index = index;
     f->fails = 0;
     f->stalled = false;
+    f->tear.order = 0;
     for (uint32_t i = 0; i < inject.faults.n; i++) {
         const struct shca_fault_rule *r = &inject.faults.rule[i];
-        if (r->what > SHCA_STALL || !shca_inject_bites(r, qp, op_of(wr->opcode))) continue;
+        if (r->what > SHCA_TEAR || !shca_inject_bites(r, qp, op_of(wr->opcode))) continue;
         if (r->what == SHCA_RNR && !takes_a_receive(wr->opcode)) continue;
+        if (r->what == SHCA_TEAR && SHCA_FETCHES >> wr->opcode & 1) continue;
         if (!shca_inject_due(r, "qp", f->ordinal, &f->message[i])) continue;
         if (r->what == SHCA_STALL)
             stall(f, r);
+        else if (r->what == SHCA_TEAR)
+            tear(f, r, &f->message[i]);
         else
             retry(qp, r, r->what == SHCA_RNR ? SHCA_NOT_READY : SHCA_NOBODY);
     }
@@ -227,6 +246,15 @@ int shca_inject_message(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32
     if (f->stalled && !stall_is_over(f)) return SHCA_STALLED;
     f->stalled = false;
     return 0;
+}
+
+/* An empty piece more keeps such a message off the shortest way. */
+void shca_inject_tear(struct shca_qp *qp, struct shca_gather *g)
+{
+    static char nothing;
+    const struct shca_tear *t = &qp->faults->tear;
+    qp->link.tear = t->order ? t : NULL;
+    if (t->order) g->iov[g->n++] = (struct iovec){&nothing, 0};
 }
 
 /* ---- what happens when a message is posted ---- */

@@ -10,6 +10,11 @@
 #include "faults.h"
 #include "object.h"
 
+/* How a message is to be written; order 0: as ever. */
+struct shca_tear {
+    uint64_t order, us, seed; /* US: of each pause; 0: the processor is given up */
+};
+
 /* What a QP has when there are faults. */
 struct shca_injector {
     uint32_t ordinal; /* the process's first QP is 1 */
@@ -21,6 +26,7 @@ struct shca_injector {
     uint32_t index;
     int fails; /* SHCA_NOT_READY or SHCA_NOBODY, as often as it is tried; SHCA_DROPPED; or 0 */
     bool stalled;
+    struct shca_tear tear;
     uint64_t polls, messages, time; /* until; 0: not a condition */
 };
 
@@ -32,6 +38,9 @@ int shca_inject_creation(enum shca_kind kind);   /* 0 or ENOMEM */
 int shca_inject_qp(struct shca_qp *qp);          /* 0 or ENOMEM */
 bool shca_inject_cuts(const struct shca_qp *qp); /* nothing passes */
 int shca_inject_message(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index);
+
+/* How the message that shca_inject_message() let pass is written. */
+void shca_inject_tear(struct shca_qp *qp, struct shca_gather *g);
 
 /* For hold.c: the rules of this process, and whether one is due. */
 const struct shca_faults *shca_inject_faults(void);
@@ -45,6 +54,10 @@ void shca_inject_polled(bool nothing);
 bool shca_inject_asleep(uint64_t now);
 
 enum { SHCA_PATIENCE_S = 10 }; /* how long something may wait for polls that do not come */
+
+/* tear.c */
+int shca_tear_write(const struct shca_tear *t, struct shca_peer *p, struct shca_gather *g,
+                    const struct shca_piece *there, int n);
 
 /* hold.c */
 int shca_hold_cq(struct shca_cq *cq); /* 0 or ENOMEM */

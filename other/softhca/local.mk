@@ -15,7 +15,7 @@ libsofthca_la_SOURCES = \
 	other/softhca/qp.c other/softhca/qp_ex.c other/softhca/query.c other/softhca/real.c \
 	other/softhca/recv.c other/softhca/registry.c other/softhca/respond.c other/softhca/respond.h other/softhca/respond_part.c \
 	other/softhca/segment.c other/softhca/send.c other/softhca/server.c other/softhca/service.c \
-	other/softhca/hold.c other/softhca/inject.c other/softhca/inject.h other/softhca/port.c \
+	other/softhca/hold.c other/softhca/inject.c other/softhca/inject.h other/softhca/tear.c other/softhca/port.c \
 	other/softhca/settings_read.c $(softhca_pure) \
 	other/softhca/softhca.h other/softhca/srq.c other/softhca/state.c other/softhca/transition.c other/softhca/xrc.c other/softhca/domain.c \
 	other/softhca/carry.c other/softhca/datagram.c other/softhca/fabric.c other/softhca/fabric.h other/softhca/far.c other/softhca/far.h \

@@ -176,12 +176,13 @@ struct shca_link {
     uint32_t aim;             /* the port there that the address leads to */
     uint64_t speaks;          /* the word that the target must be listening to, or SHCA_MUTE */
     struct shm_route route;
-    uint32_t active; /* last even value left in t->active */
-    uint32_t prod;   /* t->rq_prod when last looked at: its line moves with every receive */
-    uint32_t qkey;   /* of a datagram */
-    uint8_t type;    /* of the QP that sends */
-    bool reliable;   /* what becomes of a message is reported back */
-    bool grh;        /* the 40 bytes before a datagram are a header */
+    const struct shca_tear *tear; /* how a fault writes the message that runs, or NULL */
+    uint32_t active;              /* last even value left in t->active */
+    uint32_t prod; /* t->rq_prod when last looked at: its line moves with every receive */
+    uint32_t qkey; /* of a datagram */
+    uint8_t type;  /* of the QP that sends */
+    bool reliable; /* what becomes of a message is reported back */
+    bool grh;      /* the 40 bytes before a datagram are a header */
 };
 
 struct shca_qp {

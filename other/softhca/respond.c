@@ -4,6 +4,7 @@
  * rights against the target's tables, moves the data, appends the target's completion. It never
  * waits for the target's progress.
  */
+#include "inject.h"
 #include "respond.h"
 
 #include <string.h>
@@ -14,6 +15,15 @@ static void copy_together(char *to, const struct shca_gather *g)
         memcpy(to, g->iov[i].iov_base, g->iov[i].iov_len);
         to += g->iov[i].iov_len;
     }
+}
+
+/* Into the target's memory. */
+static SHCA_HOT int move_in(struct shca_link *l, struct shca_gather *g,
+                            const struct shca_piece *there, int n)
+{
+    if (__builtin_expect(g->n != 1, 0) && l->tear)
+        return shca_tear_write(l->tear, l->peer, g, there, n);
+    return shca_move_fast(l->peer, true, g, there, n);
 }
 
 static int deliver_send(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)
@@ -34,7 +44,7 @@ static int deliver_send(struct shca_link *l, const struct ibv_send_wr *wr, struc
         copy_together((char *)x.r + x.data, g);
         e.flags |= SHCA_CQE_SCATTER;
     } else {
-        int error = shca_move_fast(l->peer, true, g, there, n);
+        int error = move_in(l, g, there, n);
         if (error) return fail_move(l, &x, error);
     }
     return finish_receive(l, &x, &e);
@@ -47,7 +57,9 @@ static int deliver_rdma(struct shca_link *l, const struct ibv_send_wr *wr, struc
     int status = check_rdma(l, wr, g->total, right, &mr);
     if (status != IBV_WC_SUCCESS || g->total == 0) return status;
     struct shca_piece there = piece(l->peer, mr, wr->wr.rdma.remote_addr, g->total);
-    return end_rdma(l, shca_move_fast(l->peer, right == IBV_ACCESS_REMOTE_WRITE, g, &there, 1));
+    return end_rdma(l, right == IBV_ACCESS_REMOTE_WRITE
+                           ? move_in(l, g, &there, 1)
+                           : shca_move_fast(l->peer, false, g, &there, 1));
 }
 
 static int deliver_write_imm(struct shca_link *l, const struct ibv_send_wr *wr,

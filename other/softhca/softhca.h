@@ -27,6 +27,11 @@ void softhca_number(unsigned n);
  * kept for this call and not written to stderr. */
 size_t softhca_trouble(char *line, size_t size);
 
+/* 1 when the software device stores the last 8 bytes of an RDMA write into memory of
+ * softhca_alloc() after all others, and among them the last one last, so that who polls them may
+ * then read the rest. 0 when SOFTHCA_FAULTS tears messages otherwise. */
+int softhca_in_order(void);
+
 /* Page-aligned, zero, lazily populated memory of at least BYTES; NULL and errno on failure.
  * Peers reach an MR that lies wholly in one such block by plain memcpy. After fork() the child
  * sees a private copy. When the software device is not active this is anonymous memory. */

@@ -16,6 +16,8 @@ const fuzz_seed_t fuzz_seeds[] = {
               "hold:op=recv+read,cq=1,gather=4,us=100,chance=1/7;overflow:cq=3,at=9"),
     FUZZ_SEED("\x20"
               "enomem:what=qp,at=2;port-down:port=softhca0/2,at=1;port-up:port=softhca0/2,at=9"),
+    FUZZ_SEED("\x08"
+              "tear:order=random,us=3,op=write,chance=1/2"),
     FUZZ_SEED("\x01"
               "cut:process=0,peer=1;remove:device=softhca1;stop;;,:=/"),
 };

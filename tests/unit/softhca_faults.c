@@ -52,6 +52,13 @@ static void good_texts(void)
              set_is(&r->process, 2, 0, 7) && set_is(&r->peer, 1, 1, 1) && set_is(&r->cq, 1, 9, 9) &&
              r->gather == 3);
     GOOD("hold:op=recv,polls=1", r->ops == SHCA_OP_RECV);
+    GOOD("tear:order=random,op=write,peer=2,us=5",
+         r->what == SHCA_TEAR && r->order == SHCA_RANDOM && r->ops == SHCA_OP_WRITE && r->us == 5 &&
+             shca_faults_reorder(&all));
+    GOOD("tear:order=ascending;tear:order=descending", r[0].order == SHCA_ASCENDING &&
+                                                           r[1].order == SHCA_DESCENDING &&
+                                                           shca_faults_reorder(&all));
+    GOOD("tear:order=ascending;hold:polls=1", !shca_faults_reorder(&all));
     GOOD("overflow:cq=2,at=5", r->what == SHCA_OVERFLOW && r->at == 5);
     GOOD("enomem:what=mr,after=3,every=4,times=5,chance=1/7",
          r->what == SHCA_ENOMEM && r->kind == SHCA_MR && r->after == 3 && r->every == 4 &&
@@ -94,6 +101,10 @@ static void bad_texts(void)
     bad("enomem:what=memory", "enomem: what=memory is none of pd, mr, cq, qp, srq, ah, rtr, "
                               "rts, view");
     bad("hold", "hold: it needs one of polls, us, gather");
+    bad("tear:us=1", "tear: it needs order");
+    bad("tear:order=up", "tear: order=up is none of ascending, descending, random");
+    bad("tear:order=random,op=send+read",
+        "tear: it is for op=send and op=write, which write into the peer's memory");
     bad("stall:at=1", "stall: it needs one of polls, us, messages");
     bad("cut:process=0", "cut: it needs peer");
     bad("port-down:at=1", "port-down: it needs port");
