@@ -178,6 +178,19 @@ static inline hca_qp_t hca_qp_create(hca_pd_t pd, enum hca_service service, hca_
     return qp;
 }
 
+/* Older releases of rdma-core have neither the function nor its declaration. */
+int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
+    __attribute__((weak));
+
+static inline bool hca_in_order(hca_t hca, hca_qp_t qp)
+{
+    struct ibv_device_attr attr;
+    if (&ibv_query_qp_data_in_order && ibv_query_qp_data_in_order(qp, IBV_WR_RDMA_WRITE, 0) == 1)
+        return true;
+    return !ibv_query_device(hca, &attr) &&
+           hca_always_in_order(attr.vendor_id, attr.vendor_part_id);
+}
+
 static inline struct ibv_ah_attr hca_path(uint8_t port, const hca_port_t *near, uint16_t lid,
                                           const uint8_t gid[16])
 {

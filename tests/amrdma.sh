@@ -48,6 +48,11 @@ done
 with "$always GASNET_AM_CREDITS_PP=8 GASNET_AM_CREDITS_TOTAL=8" 3 testamrdma off
 TEST_MODES=par with "$always GASNET_RCV_THREAD=1" 2 testamrdma off
 
+# Where bytes may be placed out of order no peer gets a ring, unless it is asked for.  That fault is never due.
+out_of_order=SOFTHCA_FAULTS=tear:order=descending,at=4000000000
+with "$always $out_of_order" 3 testamrdma off
+with "$always $out_of_order GASNET_AMRDMA_ANY_DEVICE=1 GASNET_AMRDMA_MAX_PEERS=2" 4 testamrdma first 2
+
 # A peer that writes what no peer may: one message, and the end.
 nonsense() { # LENGTH FIELD
     local log=$TEST_LOG/amrdma_nonsense_$1.log

@@ -262,6 +262,16 @@ static inline hca_qp_t hca_qp_create(hca_pd_t pd, enum hca_service service, hca_
     return hca_keep(result, &qp, sizeof qp);
 }
 
+/* VAPI has no way to ask. */
+static inline bool hca_in_order(hca_t hca, hca_qp_t qp)
+{
+    VAPI_hca_vendor_t maker;
+    VAPI_hca_cap_t cap;
+    (void)qp;
+    return VAPI_query_hca_cap(hca->hca, &maker, &cap) == VAPI_OK &&
+           hca_always_in_order(maker.vendor_id, maker.vendor_part_id);
+}
+
 static inline VAPI_ud_av_t hca_path(uint8_t port, const hca_port_t *near, uint16_t lid,
                                     const uint8_t gid[16])
 {

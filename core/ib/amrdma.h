@@ -3,10 +3,14 @@
  *
  * A message lies at the end of its slot, followed by a trailer of one word, which is written last
  * and always at the same place: no byte of a message is ever where a trailer is, and what a trailer
- * left behind says names an older message, so nothing needs clearing.  Messages are numbered
- * from 1. A slot is free for the sender when its message, and all before it, have been released;
- * how many these are rides on whatever goes back.  No I/O, no lock; who calls what under which lock
- * is said below, and only what is atomic is touched under two.
+ * left behind says names an older message, so nothing needs clearing.  That it is written last
+ * rests on the device (rings.c).  The trailer itself need not appear at once: its number is in the
+ * upper half, so in ascending order the rest is there before it, and it differs from the older one
+ * until the last byte by which the two differ has come.
+ *
+ * Messages are numbered from 1.  A slot is free for the sender when its message, and all before it,
+ * have been released; how many these are rides on whatever goes back.  No I/O, no lock; who calls
+ * what under which lock is said below, and only what is atomic is touched under two.
  */
 #ifndef NETWORK_IB_AMRDMA_H
 #define NETWORK_IB_AMRDMA_H

@@ -4,12 +4,24 @@
  * What happens for each message is inline in network_inline.h, its rules and the choice of peers in
  * amrdma.h.  That a peer has been given a ring rides as a word beside the next message to it; a
  * node with a receive thread gives none, since nothing would wake it.
+ *
+ * A poller of a ring must find the message whole when it finds the trailer, and the payload of a
+ * long message, which a write before brought, whole when it finds the header.  No specification
+ * promises that: not the order in which the bytes of an RDMA write are placed, nor that of two
+ * writes of a queue pair, for an observer that polls instead of awaiting a completion.  Devices
+ * that place packets as they arrive, and a packet from its first byte to its last, keep it.  So the
+ * node that would give a ring, in whose memory it lies, gives none unless its own device is known
+ * to be one of these, or the user says so (GASNET_AMRDMA_ANY_DEVICE).  Without a ring a
+ * message comes by a send, whose completion covers it and all writes before it on the queue pair.
+ * To prove each message whole instead, by a checksum or by marks in every byte, would cost both
+ * ends a pass over it, and more than a ring saves.
  */
 #include <stdlib.h>
 
 #include "core/ib/rail.h"
 #include "core/params.h"
 #include "core/report.h"
+#include "other/softhca/softhca.h"
 
 static amrdma_choice_t choice;
 static char *arena;
@@ -136,9 +148,21 @@ static void give(net_peer_t *peer)
     enter_circle(ring);
 }
 
+/* Does the device that this queue pair is on place the bytes of a write in order? */
+static bool keeps_order(const net_qp_t *qp)
+{
+    const struct net_ib_hca *hca = &net_ib_rails.hca[qp->here];
+    if (gasnetc_params.amrdma_any) return true;
+    return net_ib_is_soft(hca->name) ? softhca_in_order() : hca_in_order(hca->hca, qp->qp);
+}
+
 static __attribute__((noinline)) void end_of_cycle(void)
 {
-    for (int64_t next; (next = amrdma_choose(&choice)) >= 0;) give(waiting[next]);
+    for (int64_t next; (next = amrdma_choose(&choice)) >= 0;)
+        if (keeps_order(waiting[next]->am))
+            give(waiting[next]);
+        else
+            choice.cycle = 0; /* as for this peer, so for all */
     net_ib.choosing = amrdma_choosing(&choice);
 }
 

@@ -21,8 +21,9 @@
  *   HCA_CONNECTED, HCA_DATAGRAMS of enum hca_service.
  *   hca_qp_create(pd, service, send_cq, recv_cq, srq, send_depth, recv_depth, &inline_max): `srq`
  *     may be NULL; inline_max is wanted on entry, granted on return.
- *   hca_qp_step(qp, service, step, &setup): 0 or an errno.
- *   hca_way_create(pd, port, near, &mail): how datagrams go there.
+ *   hca_in_order(hca, qp): true if the bytes of an RDMA write that arrives by this queue pair,
+ * which is connected, are known to be placed from the first to the last. hca_qp_step(qp, service,
+ * step, &setup): 0 or an errno. hca_way_create(pd, port, near, &mail): how datagrams go there.
  *   hca_send_t, a work request that is filled once (hca_send_init(send, id)) and refilled for each
  *     post: hca_send_target (where to write to or read from), wr.imm_data (the word of a marked
  *     message), hca_send_way (of a datagram), hca_post(qp, send, kind, local): 0 or an errno.
@@ -103,6 +104,20 @@ typedef struct hca_setup {
 /* How much of the memory is asked for, by the numbers that all verbs share: what is only read from
  * may be mapped read-only. */
 enum hca_access { HCA_SOURCE = 0, HCA_LOCAL = 1, HCA_REMOTE = 1 | 2 | 4 };
+
+/* Devices that have no way of placing bytes otherwise: those of Mellanox up to ConnectX-3.  Not all
+ * later ones, which have to be asked. */
+static inline bool hca_always_in_order(uint32_t maker, uint32_t part)
+{
+    static const uint16_t parts[] = {
+        0x5a44, 0x6278, 0x6282, 0x5e8c, 0x6274, /* InfiniHost, InfiniHost III Ex and Lx */
+        0x6340, 0x634a, 0x6354, 0x6368, 0x6732, 0x673c,
+        0x6746, 0x6750, 0x675a, 0x6764, 0x676e, 0x6778, /* ConnectX, ConnectX-2 */
+        0x1002, 0x1003, 0x1004, 0x1007 /* ConnectX-2 and -3 as virtual functions too, -3 Pro */};
+    for (size_t i = 0; maker == 0x2c9 && i < sizeof parts / sizeof *parts; i++)
+        if (part == parts[i]) return true;
+    return false;
+}
 
 /* What to do, by the numbers that all verbs share.  A marked message has a word beside it. */
 enum hca_kind { HCA_WRITE = 0, HCA_MESSAGE = 2, HCA_MESSAGE_MARKED = 3, HCA_READ = 4 };

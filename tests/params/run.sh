@@ -150,6 +150,7 @@ elsewhere GASNET_AM_SPARES flow/run.sh 'GASNET_AM_SPARES=1' "IB-R7 none is left,
 elsewhere GASNET_AMRDMA_LIMIT amrdma.sh 'GASNET_AMRDMA_LIMIT=64' "IB-R9 what is larger goes another way"
 elsewhere GASNET_AMRDMA_DEPTH amrdma.sh 'GASNET_AMRDMA_DEPTH=' "IB-R10 so many are written and not yet handled"
 elsewhere GASNET_AMRDMA_MAX_PEERS amrdma.sh 'GASNET_AMRDMA_MAX_PEERS=' "IB-R11 no more peers have a ring"
+elsewhere GASNET_AMRDMA_ANY_DEVICE amrdma.sh 'GASNET_AMRDMA_ANY_DEVICE=1' "IB-R11 rings in spite of a device that may place bytes out of order"
 elsewhere GASNET_AMRDMA_CYCLE amrdma.sh 'GASNET_AMRDMA_CYCLE=64' "IB-R12 peers are chosen when it is over"
 
 # ---- the rest
