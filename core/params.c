@@ -2,6 +2,7 @@
  */
 #include "core/params.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,13 +32,16 @@ const size_t gasnetc_param_count = sizeof gasnetc_param_table / sizeof *gasnetc_
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Any type but TEXT, as a number; false when it is not one. */
-static bool parse(enum gasnetc_param_type type, const char *text, double *value)
+enum outcome { IS_NUMBER, NO_NUMBER, TOO_SMALL, TOO_LARGE };
+
+/* Any type but TEXT, as a number. */
+static enum outcome parse(enum gasnetc_param_type type, const char *text, double *value)
 {
     int64_t whole = 0;
     bool parsed;
+    errno = 0;
     if (type == GASNETC_SECONDS || type == GASNETC_FRACTION)
-        return gasneti_parse_double(text, value);
+        return gasneti_parse_double(text, value) ? IS_NUMBER : NO_NUMBER;
     if (type == GASNETC_BOOLEAN) {
         whole = gasneti_parse_yesno(text);
         parsed = whole >= 0;
@@ -45,7 +49,8 @@ static bool parse(enum gasnetc_param_type type, const char *text, double *value)
         parsed = gasneti_parse_int(text, type == GASNETC_SIZE, &whole);
     }
     *value = (double)whole;
-    return parsed;
+    if (parsed) return IS_NUMBER;
+    return errno == ERANGE ? whole < 0 ? TOO_SMALL : TOO_LARGE : NO_NUMBER;
 }
 
 static const char *const kinds[] = {
@@ -72,16 +77,19 @@ static void print_limit(const gasnetc_param_t *row, double limit, char *text, si
     else if (row->type == GASNETC_SIZE)
         gasnett_format_number((int64_t)limit, text, size, 1);
     else
-        snprintf(text, size, "%.6g", limit);
+        snprintf(text, size, "%.15g", limit); /* whole numbers stay whole */
 }
 
-static void complain(const gasnetc_param_t *row, const char *text, bool parsed, char *why,
+static void complain(const gasnetc_param_t *row, const char *text, enum outcome outcome, char *why,
                      size_t why_size)
 {
     char least[32], most[32];
     print_limit(row, row->least, least, sizeof least);
     print_limit(row, row->most, most, sizeof most);
-    if (parsed)
+    if (outcome == TOO_SMALL || outcome == TOO_LARGE)
+        snprintf(why, why_size, "%s=%s: too %s; the range is %s to %s", row->name, text,
+                 outcome == TOO_SMALL ? "small" : "large", least, most);
+    else if (outcome == IS_NUMBER)
         snprintf(why, why_size, "%s=%s: out of range, which is %s to %s", row->name, text, least,
                  most);
     else if (row->type == GASNETC_BOOLEAN)
@@ -99,10 +107,10 @@ bool gasnetc_param_parse(const gasnetc_param_t *row, const char *text, gasnetc_p
         *(const char **)(void *)((char *)params + row->offset) = *text ? text : NULL;
         return true;
     }
-    bool parsed = parse(row->type, text, &value);
+    enum outcome outcome = parse(row->type, text, &value);
     /* So written that a value that is no number at all fails too. */
-    if (!parsed || !(value >= row->least && value <= row->most)) {
-        complain(row, text, parsed, why, why_size);
+    if (outcome != IS_NUMBER || !(value >= row->least && value <= row->most)) {
+        complain(row, text, outcome, why, why_size);
         return false;
     }
     store(row, value, params);
@@ -135,6 +143,11 @@ static const char *const idle_names[] = {
     "GASNET_PORTAL_ACCEL"};
 enum { IDLE_NAMES = sizeof idle_names / sizeof *idle_names };
 
+/* Variables of other people's makefiles, which reach the environment: no mistakes. */
+static const char *const foreign_names[] = {"GASNET_INSTALL_DIR", "GASNET_ROOT",
+                                            "GASNET_CONDUIT",     "GASNET_TYPE",
+                                            "GASNET_EXTRA_LIBS",  "GASNET_DUMMY"};
+
 /* Whole families: clients' own names, and what the launcher hands over. */
 static const char *const families[] = {"GASNET_SPAWN_", "GASNET_TEST_", "GASNET_MAXIMIZE_"};
 
@@ -161,16 +174,21 @@ bool gasnetc_param_known(const char *name)
 {
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         if (!strncmp(name, families[i], strlen(families[i]))) return true;
+    for (size_t i = 0; i < sizeof foreign_names / sizeof *foreign_names; i++)
+        if (!strcmp(name, foreign_names[i])) return true;
     const char *known;
     for (size_t i = 0; (known = name_at(i)); i++)
         if (!strcmp(name, known)) return true;
     return false;
 }
 
+/* In letters: a name that is farther from every known one is no slip, but another's. */
+enum { FARTHEST = 3 };
+
 const char *gasnetc_param_suggest(const char *name)
 {
     const char *best = NULL, *known;
-    size_t limit = strlen(name) / 4;
+    size_t limit = strlen(name) / 4 < FARTHEST ? strlen(name) / 4 : FARTHEST;
     for (size_t i = 0; (known = name_at(i)); i++) {
         if (!*known) continue;
         unsigned d = gasneti_edit_distance(name, known);

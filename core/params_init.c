@@ -155,7 +155,7 @@ static void warn_unknown(const char *entry)
     const char *near = gasnetc_param_suggest(name);
     if (near)
         gasneti_warn("%s is not a variable of this library; did you mean %s?", name, near);
-    else
+    else if (gasnett_verboseenv() > 0) /* it may be the client's own */
         gasneti_warn("%s is not a variable of this library (" GASNETI_LAUNCHER
                      " --help-env lists them)",
                      name);

@@ -90,9 +90,11 @@ int64_t gasnett_getenv_int_withdefault(const char *key, int64_t dflt, uint64_t m
     int64_t result = dflt;
 
     if (value && !gasneti_parse_int(value, mem_multiplier, &result))
-        gasnett_fatalerror("%s=%s: must be %s", key, value,
-                           mem_multiplier ? "a memory size, for example 4096, 64KB or 1.5GB"
-                                          : "an integer, decimal or 0x hexadecimal");
+        gasnett_fatalerror("%s=%s: %s", key, value,
+                           errno == ERANGE  ? "too large: its magnitude must be below 2^63"
+                           : mem_multiplier ? "must be a memory size, for example 4096, 64KB or "
+                                              "1.5GB"
+                                            : "must be an integer, decimal or 0x hexadecimal");
     gasnett_envint_display(key, result, value == NULL, mem_multiplier != 0);
     return result;
 }

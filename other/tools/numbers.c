@@ -114,9 +114,10 @@ bool gasneti_parse_int(const char *text, uint64_t mem_multiplier, int64_t *value
 {
     bool fits;
     const char *end = read_number(text, mem_multiplier, value, &fits);
-    if (!fits) return false;
-    if (end == text && *skip_space(text)) return false;
-    return *skip_space(end) == '\0';
+    bool whole = (end != text || !*skip_space(text)) && !*skip_space(end);
+    if (whole && fits) return true;
+    errno = whole ? ERANGE : EINVAL;
+    return false;
 }
 
 int64_t gasnett_parse_int(const char *str, uint64_t mem_multiplier)

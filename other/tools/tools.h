@@ -48,7 +48,8 @@ size_t gasneti_decode(char *text);
  * texts put in place are never freed.  Nothing happens under GASNET_DISABLE_ARGDECODE. */
 void gasneti_decode_args(int *argc, char ***argv);
 
-/* As gasnett_parse_int, but false when text is not exactly one number. */
+/* As gasnett_parse_int, but false when text is not exactly one number, or is one that does not fit;
+ * errno then is EINVAL or ERANGE, and *value the nearest that fits. */
 bool gasneti_parse_int(const char *text, uint64_t mem_multiplier, int64_t *value);
 
 /* As gasnett_getenv_dbl_withdefault accepts; false when text is anything else. */
@@ -68,8 +69,8 @@ GASNETI_EXPORTS_END
 /* --- Writing -------------------------------------------------------------- */
 
 /* In one write, so that the texts of several processes do not mix; in more if the stream takes it
- * in parts.  What cannot be written is lost. */
-void gasneti_write_all(int fd, const char *text, size_t len);
+ * in parts.  What cannot be written is lost: false, and errno says why. */
+bool gasneti_write_all(int fd, const char *text, size_t len);
 
 /* --- Signals and debugging ------------------------------------------------ */
 

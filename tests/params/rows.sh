@@ -112,7 +112,7 @@ every_row() {
         NUMBER | SIZE | SECONDS)
             for bad in banana $((low - 1)) $above; do
                 job 1 "testhello-$TEST_CONDUIT-seq" "" "$name=$bad"
-                says "$name=$bad: one line with name, value and range" "$name=$bad: .*(is|range is) [-0-9.]+( [A-Z]*B?)? to (any size|[0-9.]+)"
+                says "$name=$bad: one line with name, value and range" "$name=$bad: .*(is|range is) [-0-9.]+( [A-Z]*B?)? to (any size|[0-9.]+( [KMGT]?B)?)\$"
             done
             ;;
         BOOLEAN)

@@ -6,6 +6,7 @@
 #include "other/tools/tools.h"
 #include "tap.h"
 
+#include <errno.h>
 #include <signal.h>
 
 static int rank = -1, verbose = -1;
@@ -71,11 +72,15 @@ static void test_strict(void)
     for (int i = 0; i < 7; i++) good &= !gasneti_parse_int(bad_ints[i], 0, &value);
     tap_ok(good, "text that is no integer");
     good = 1;
-    for (int i = 0; i < 7; i++) good &= !gasneti_parse_int(bad_sizes[i], 1, &value);
+    for (int i = 0; i < 7; i++)
+        good &= !gasneti_parse_int(bad_sizes[i], 1, &value) && errno == EINVAL;
     tap_ok(good, "text that is no memory size");
     good = 1;
     for (int i = 0; i < 6; i++) good &= !gasneti_parse_double(bad_doubles[i], &real);
     tap_ok(good, "text that is no number");
+    tap_ok(!gasneti_parse_int("99999999999999999999", 0, &value) && errno == ERANGE &&
+               value == INT64_MAX,
+           "an integer that does not fit");
     tap_ok(gasneti_parse_int(" 1.5 GiB ", 1, &value) && value == 3LL << 29, "a size with spaces");
 }
 

@@ -15,6 +15,9 @@
 static const gasnetc_param_t number = {"GASNET_N", "",  GASNETC_NUMBER,
                                        0,          -10, 1000,
                                        false,      "",  offsetof(gasnetc_params_t, num_qps)},
+                             large = {"GASNET_L", "", GASNETC_NUMBER,
+                                      0,          -1, 16777216,
+                                      false,      "", offsetof(gasnetc_params_t, num_qps)},
                              size = {"GASNET_S", "", GASNETC_SIZE,
                                      0,          0,  (double)INT64_MAX,
                                      false,      "", offsetof(gasnetc_params_t, physmem_max)},
@@ -84,10 +87,14 @@ static void numbers(void)
     bad(&number, "4K", "not a whole number");
     bad(&number, "0x", "not a whole number");
     bad(&number, "-", "not a whole number");
-    bad(&number, "99999999999999999999999", "");
-    bad(&number, "18446744073709551615", "");
-    bad(&number, "18446744073709551626", "");
-    bad(&number, "0xffffffffffffffff", "");
+    bad(&number, "99999999999999999999", "too large; the range is -10 to 1000");
+    bad(&number, "-99999999999999999999", "too small; the range is -10 to 1000");
+    bad(&number, "99999999999999999999x", "not a whole number");
+    bad(&number, "18446744073709551615", "too large");
+    bad(&number, "18446744073709551626", "too large");
+    bad(&number, "0xffffffffffffffff", "too large");
+    bad(&large, "16777217", "-1 to 16777216");
+    bad(&large, "many", "-1 to 16777216");
 }
 
 static void sizes(void)
@@ -117,7 +124,7 @@ static void sizes(void)
     bad(&size, "nan", "not a size");
     bad(&size, "inf", "not a size");
     /* What does not fit must not come out small. */
-    bad(&size, "16777216T", "");
+    bad(&size, "16777216T", "too large; the range is 0 B to any size");
     bad(&size, "17179869184G", "");
     bad(&size, "16777217T", "");
     bad(&size, "18446744073709551616", "");
@@ -250,7 +257,8 @@ static void names(void)
     meant("GASNET_AM_OUST_P", "GASNET_AM_OUST_PP");
     meant("GASNET_SOMETHING_ELSE_ALTOGETHER", NULL);
     meant("GASNET_A", NULL);
-    /* Near is a quarter of the letters. */
+    /* Near is a quarter of the letters, and at most three. */
+    meant("GASNET_NETWORKDEPTH_FOUR", NULL);
     meant("GASNET_QUIXYZ", "GASNET_QUIET");
     meant("GASNET_QUXYZA", NULL);
     check(gasnetc_param_known("GASNET_SPAWN_ANYTHING") && gasnetc_param_known("GASNET_SSH_CMD"),
