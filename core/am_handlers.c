@@ -28,10 +28,10 @@ void gasnetc_register_internal(const gasnet_handlerentry_t *internal)
 static int register_fixed(const gasnet_handlerentry_t *entry)
 {
     if (entry->index < FIRST_CLIENT)
-        return gasneti_error(GASNET_ERR_RESOURCE, "gasnet_attach",
+        return gasneti_error(GASNET_ERR_BAD_ARG, "gasnet_attach",
                              "handler index %d is not one of a client's, 128..255", entry->index);
     if (gasnetc_handlers[entry->index])
-        return gasneti_error(GASNET_ERR_RESOURCE, "gasnet_attach",
+        return gasneti_error(GASNET_ERR_BAD_ARG, "gasnet_attach",
                              "handler index %d is given twice in the table", entry->index);
     gasnetc_handlers[entry->index] = (handler_fn)entry->fnptr;
     return GASNET_OK;
@@ -41,7 +41,7 @@ int gasnetc_register_client(gasnet_handlerentry_t *table, int numentries)
 {
     for (int i = 0; i < numentries; i++) {
         if (!table[i].fnptr)
-            return gasneti_error(GASNET_ERR_RESOURCE, "gasnet_attach",
+            return gasneti_error(GASNET_ERR_BAD_ARG, "gasnet_attach",
                                  "entry %d of the handler table has no function", i);
         int result = table[i].index ? register_fixed(&table[i]) : GASNET_OK;
         if (result != GASNET_OK) return result;

@@ -34,7 +34,7 @@ extern int gasnet_init(int *gasneti_argc, char ***gasneti_argv);
  * segment; may differ between nodes.  minheapoffset: bytes wanted between the heap's end and the
  * segment, the same on all nodes.  Both are ignored in GASNET_SEGMENT_EVERYTHING.
  * Returns GASNET_OK; GASNET_ERR_NOT_INIT before init or the second time; GASNET_ERR_BAD_ARG for a
- * bad size; GASNET_ERR_RESOURCE for a bad table or lack of memory.
+ * bad size or entry; GASNET_ERR_RESOURCE where no index is left, or no memory.
  * A macro, because clients are known to replace it by a wrapper of their own. */
 extern int gasnetc_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsize,
                           uintptr_t minheapoffset);

@@ -66,14 +66,14 @@ static void refusals(void)
     for (int i = 0; i < 128; i++) full[i] = (gasnet_handler_t)(128 + i);
     full[128] = 0;
     gasnetc_params.quiet = true;
-    check(attach(2, low) == GASNET_ERR_RESOURCE, "2.3 index 127 is not a client's");
-    check(attach(1, one) == GASNET_ERR_RESOURCE, "2.3 nor is index 1");
-    check(attach(3, twice) == GASNET_ERR_RESOURCE, "2.3 an index given twice is refused");
+    check(attach(2, low) == GASNET_ERR_BAD_ARG, "2.3 index 127 is not a client's");
+    check(attach(1, one) == GASNET_ERR_BAD_ARG, "2.3 nor is index 1");
+    check(attach(3, twice) == GASNET_ERR_BAD_ARG, "2.3 an index given twice is refused");
     check(attach(129, many) == GASNET_ERR_RESOURCE, "2.3 129 entries are refused");
     check(attach(129, full) == GASNET_ERR_RESOURCE, "2.3 no index is left for a zero entry");
     memset(gasnetc_handlers, 0, sizeof gasnetc_handlers);
     table[0] = (gasnet_handlerentry_t){200, NULL};
-    check(gasnetc_register_client(table, 1) == GASNET_ERR_RESOURCE,
+    check(gasnetc_register_client(table, 1) == GASNET_ERR_BAD_ARG,
           "2.3 an entry without a function is refused");
     gasnetc_params.quiet = false;
 }
@@ -88,7 +88,7 @@ static void messages(void)
     static const gasnet_handler_t low[] = {0, 127}, twice[] = {210, 210};
     int status;
     const char *text = check_stderr(announce, low, &status);
-    check(strstr(text, "gasnet_attach returns GASNET_ERR_RESOURCE") && strstr(text, "127") &&
+    check(strstr(text, "gasnet_attach returns GASNET_ERR_BAD_ARG") && strstr(text, "127") &&
               strstr(text, "128..255"),
           "2.3 the message names the index and the range");
     text = check_stderr(announce, twice, &status);
