@@ -127,11 +127,14 @@ static void warnings(void)
     goes_on("params.h: a name that is almost right",
             (struct setting){.name = {"GASNET_NETWORKDEPTH"}, .value = {"9"}}, "depth 64",
             "did you mean GASNET_NETWORKDEPTH_PP?");
-    goes_on("params.h: a name that is nothing like it",
-            (struct setting){.name = {"GASNET_FLUX_CAPACITOR"}, .value = {"9"}}, "depth 64",
-            "GASNET_FLUX_CAPACITOR is not a variable");
+    goes_on("params.h: a name that is nothing like it may be the client's own",
+            (struct setting){.name = {"GASNET_FLUX_CAPACITOR"}, .value = {"9"}}, "depth 64", NULL);
+    goes_on("params.h: it is named where details are asked for",
+            (struct setting){.name = {"GASNET_FLUX_CAPACITOR", "GASNET_VERBOSEENV"},
+                             .value = {"9", "1"}},
+            "depth 64", "GASNET_FLUX_CAPACITOR is not a variable");
     goes_on("params.h: only rank 0 warns",
-            (struct setting){.rank = 1, .name = {"GASNET_FLUX_CAPACITOR"}, .value = {"9"}},
+            (struct setting){.rank = 1, .name = {"GASNET_NETWORKDEPTH"}, .value = {"9"}},
             "depth 64", NULL);
     goes_on(
         "params.h: GASNET_QUIET silences warnings",
