@@ -378,6 +378,28 @@ static void seen_by_target(void)
     }
 }
 
+/* The flag is put when the data are known to be there, and one byte, which is never seen half
+ * written.
+ */
+static void flag_behind_data(void)
+{
+    enum { MOST = 4000 };
+    char *data = test_at(test_next, AREA), *flag = data + MOST;
+    char *here = test_at(test_rank, AREA);
+    here[MOST] = 0;
+    test_sync();
+    for (int i = 1; i <= test_iterations(60); i++) {
+        size_t n = 1 + (size_t)i * 67 % MOST;
+        test_fill(heap_a, n, (uint64_t)(i * 64 + test_rank));
+        put((enum form)(i % FORMS), test_next, data, heap_a, n);
+        gasnet_put_val((gasnet_node_t)test_next, flag, (gasnet_register_value_t)i, 1);
+        GASNET_BLOCKUNTIL(__atomic_load_n(&here[MOST], __ATOMIC_ACQUIRE) == i);
+        test_check(test_mismatch(here, n, (uint64_t)(i * 64 + test_prev)) < 0,
+                   "round %d: %zu bytes are not there with the flag behind them", i, n);
+        test_sync();
+    }
+}
+
 /* Ownership of interleaved cells of rank 0's segment rotates from phase to phase. */
 static void disjoint_cells(void)
 {
@@ -414,6 +436,7 @@ int main(int argc, char **argv)
         {"B63 many gets into one destination", one_destination_for_many_gets},
         {"B65 slices of arbitrary start and length", slices},
         {"B54 B78 put, barrier, read at the target and by others", seen_by_target},
+        {"B54 put, then a flag that the target polls", flag_behind_data},
         {"B62 disjoint cells of one segment, owners rotating", disjoint_cells},
     };
     if (argc > 1 && (longest = (size_t)atoi(argv[1]) << 20) == 0) {
