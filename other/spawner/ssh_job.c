@@ -38,7 +38,7 @@ void ssh_job_close(struct ssh_job *job)
     job->once = NULL;
 }
 
-static void end_job(struct ssh_job *job, int code)
+void ssh_job_end(struct ssh_job *job, int code)
 {
     if (job->ending) return;
     job->ending = true;
@@ -52,7 +52,7 @@ void ssh_job_fail(struct ssh_job *job, int code, const char *format, ...)
     va_start(args, format);
     vsnprintf(job->reason, sizeof job->reason, format, args);
     va_end(args);
-    end_job(job, code & 0xff ? code : 1);
+    ssh_job_end(job, code & 0xff ? code : 1);
 }
 
 /* --- collective calls --- */
@@ -338,7 +338,7 @@ static void take_abort(struct ssh_job *job, uint32_t rank, int code)
             cut_off(job, largest_code(job),
                     "a rank ends the job at once, and processes that did not ask for it are "
                     "killed");
-        end_job(job, code);
+        ssh_job_end(job, code);
         return;
     }
     if (job->ending) return;
@@ -349,7 +349,7 @@ static void take_abort(struct ssh_job *job, uint32_t rank, int code)
 
 void ssh_job_release(struct ssh_job *job)
 {
-    if (job->held) end_job(job, job->code);
+    if (job->held) ssh_job_end(job, job->code);
 }
 
 struct alike {
@@ -458,7 +458,7 @@ void ssh_job_ended(struct ssh_job *job, uint32_t rank, int wait_status)
     if (from->phase == SSH_RANK_GONE) return;
     if (WIFSIGNALED(wait_status)) {
         int signo = WTERMSIG(wait_status);
-        if (signo == job->interrupt) end_job(job, 128 + signo); /* the launcher has said why */
+        if (signo == job->interrupt) ssh_job_end(job, 128 + signo); /* the launcher has said why */
         ssh_job_fail(job, 128 + signo,
                      "rank %" PRIu32 " on host %s was killed by signal %d (%s%s); ending the job",
                      rank, from->host, signo, strsignal(signo),

@@ -73,6 +73,8 @@ void ssh_job_ended(struct ssh_job *job, uint32_t rank, int wait_status);
 void ssh_job_silent(struct ssh_job *job, uint32_t rank);
 /* True if that would be news: the rank had joined and not announced its leave. */
 bool ssh_job_silence_matters(const struct ssh_job *job, uint32_t rank);
+/* Ends the job without a word: the caller has said why. */
+void ssh_job_end(struct ssh_job *job, int code);
 /* Ends the job for a reason of the caller's; ranks `first`.. for `count` are beyond reach. */
 void ssh_job_fail(struct ssh_job *job, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

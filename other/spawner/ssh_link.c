@@ -128,7 +128,7 @@ void ssh_link_flush(struct ssh_link *link)
                             MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0 && errno == EINTR) continue;
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-        if (sent < 0) link->error = errno;
+        if (sent < 0 && !link->error) link->error = errno; /* later ones only follow from it */
         if (sent >= 0 && (link->sent += (size_t)sent) < parcel->len) continue;
         link->head++; /* sent whole, or the peer is gone and takes no more */
         link->sent = 0;
@@ -162,7 +162,7 @@ static const char *how_it_ended(int error)
     case 0:
     case EPIPE:
     case ECONNRESET:
-        return "connection closed";
+        return "connection closed: that process ended or was killed, or something between cut it";
     case ETIMEDOUT:
         return "no word for a while: its host or the network is down";
     }
@@ -183,7 +183,7 @@ enum ssh_link_state ssh_link_read(struct ssh_link *link, ssh_link_frame_fn frame
             continue;
         }
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return SSH_LINK_OPEN;
-        if (got < 0) link->error = errno;
+        if (got < 0 && !link->error) link->error = errno;
         if (got <= 0) break;
         ssh_wire_put(&link->in, bytes, (size_t)got);
         if (link->in.failed) return *why = "out of memory", SSH_LINK_GARBAGE;

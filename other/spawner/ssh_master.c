@@ -128,7 +128,8 @@ static void start_end(struct ssh_master *m)
         ssh_remote_ask_echo(m);
         ssh_timer_set(m, SSH_TIMER_MUTE, MUTE_AFTER);
     }
-    m->due[SSH_TIMER_ECHO] = m->due[SSH_TIMER_CONNECT] = m->due[SSH_TIMER_INTERRUPT] = 0;
+    m->due[SSH_TIMER_ECHO] = m->due[SSH_TIMER_CONNECT] = m->due[SSH_TIMER_SLOW] = 0;
+    m->due[SSH_TIMER_INTERRUPT] = 0;
 }
 
 static void give_up(struct ssh_master *m)
@@ -184,6 +185,9 @@ static void timer_expired(struct ssh_master *m, enum ssh_timer timer)
         break;
     case SSH_TIMER_CONNECT:
         ssh_remote_connect_late(m);
+        break;
+    case SSH_TIMER_SLOW:
+        ssh_remote_connect_slow(m);
         break;
     case SSH_TIMER_HELD:
         ssh_job_release(&m->job);
@@ -305,6 +309,10 @@ static void pass_on(struct ssh_master *m, int signo)
     }
     m->job.interrupt = signo;
     launcher_say("signal %d (%s): ending the job", signo, strsignal(signo));
+    if (ssh_remote_awaited(m, NULL)) { /* the job has not begun, and cannot end itself */
+        ssh_job_end(&m->job, 128 + signo);
+        return;
+    }
     signal_all(m, signo);
     ssh_timer_set(m, SSH_TIMER_INTERRUPT, INTERRUPT_GRACE);
 }

@@ -19,6 +19,7 @@ enum ssh_timer {
     SSH_TIMER_INTERRUPT, /* a signal was passed on, and the job should be over by now */
     SSH_TIMER_SILENCE,   /* a rank hung up but its process lives on */
     SSH_TIMER_CONNECT,   /* control processes should be there by now */
+    SSH_TIMER_SLOW,      /* those that are not there yet are named */
     SSH_TIMER_HELD,      /* who wanted to complain alike has done so by now */
     SSH_TIMER_LEAVING,   /* ranks want to end: time to look whether the others had theirs */
     SSH_TIMER_ASK,       /* ranks should have answered a question by now */
@@ -101,6 +102,10 @@ void ssh_remote_signal(struct ssh_slot *slot, uint32_t rank, int signo);
 /* The job ends: nobody is waited for any more. */
 void ssh_remote_end(struct ssh_master *m);
 void ssh_remote_connect_late(struct ssh_master *m);
+/* Says which hosts are still waited for, and until when. */
+void ssh_remote_connect_slow(struct ssh_master *m);
+/* How many control processes have not come yet; `first`: a slot of those, may be NULL. */
+uint32_t ssh_remote_awaited(const struct ssh_master *m, const struct ssh_slot **first);
 void ssh_remote_flush_lines(struct ssh_master *m);
 /* A connection turned out to be this slot's control process. */
 void ssh_remote_joined(struct ssh_master *m, struct ssh_slot *slot, int fd);

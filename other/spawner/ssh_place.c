@@ -173,6 +173,17 @@ static bool take_layout(bool *cyclic)
     return false;
 }
 
+/* Only where there are hosts to be reached: elsewhere nobody reads them. */
+static bool take_options(struct ssh_plan *plan)
+{
+    const char *text = getenv("GASNET_SSH_OPTIONS");
+    bool remote = false;
+    for (uint32_t s = 0; s < plan->count; s++) remote = remote || plan->slots[s].remote;
+    if (!remote || !text || words_split(&plan->options, text)) return true;
+    launcher_say("GASNET_SSH_OPTIONS=%s: a quote has no end", text);
+    return false;
+}
+
 bool ssh_plan_make(struct ssh_plan *plan, const struct ssh_request *request)
 {
     char me[256] = "localhost";
@@ -204,12 +215,13 @@ bool ssh_plan_make(struct ssh_plan *plan, const struct ssh_request *request)
     }
     free(blocks);
     number_hosts(plan);
-    return true;
+    return take_options(plan);
 }
 
 void ssh_plan_free(struct ssh_plan *plan)
 {
     words_free(&plan->names);
+    words_free(&plan->options);
     free(plan->slots);
     free(plan->host_of);
     free(plan->host_name_of);

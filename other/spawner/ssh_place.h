@@ -16,7 +16,8 @@ struct ssh_slot_plan {
 };
 
 struct ssh_plan {
-    struct words names; /* owns the host names */
+    struct words names;   /* owns the host names */
+    struct words options; /* of the remote shell */
     struct ssh_slot_plan *slots;
     uint32_t count;
     uint32_t *host_of;         /* [ranks] dense host numbers */

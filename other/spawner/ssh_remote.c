@@ -25,6 +25,7 @@ extern char **environ;
 enum {
     LINE_PATIENCE = 200, /* ms that output without an end of line is kept */
     ECHO_EVERY = 5000,   /* ms in which a control process has to answer, at the end of a job */
+    SLOW_AFTER = 4000,   /* ms after which a host that has not answered yet is named */
 };
 
 static bool is_up(const struct ssh_slot *slot)
@@ -94,17 +95,14 @@ static char *control_command(const struct ssh_master *m, uint32_t s)
 
 bool ssh_remote_command(const struct ssh_master *m, uint32_t s, struct words *command)
 {
-    const char *shell = remote_shell(), *options = getenv("GASNET_SSH_OPTIONS");
+    const char *shell = remote_shell();
     const char *base = strrchr(shell, '/') ? strrchr(shell, '/') + 1 : shell;
     words_add(command, shell);
     if (strcmp(base, "ssh") == 0) { /* nobody is there to answer questions */
         words_add(command, "-oBatchMode=yes");
         words_add(command, "-oStrictHostKeyChecking=no");
     }
-    if (options && !words_split(command, options)) {
-        launcher_say("GASNET_SSH_OPTIONS=%s: a quote has no end", options);
-        return false;
-    }
+    for (size_t i = 0; i < m->plan.options.count; i++) words_add(command, m->plan.options.word[i]);
     char *rest = control_command(m, s);
     words_add(command, m->plan.slots[s].host);
     if (rest) words_add(command, rest);
@@ -123,8 +121,8 @@ static bool start_shell(struct ssh_master *m, uint32_t s)
     bool rank0 = s == m->slot_of[0]; /* standard input follows the secret */
     bool good = ssh_remote_command(m, s, &command);
     if (good && !ssh_shell_start(&slot->shell, &m->kids, command.word, m->secret, rank0)) {
-        launcher_say("host %s: cannot start %s: %s", slot->plan->host, command.word[0],
-                     strerror(errno));
+        launcher_say("host %s: cannot start %s: %s; GASNET_SSH_CMD names the remote shell",
+                     slot->plan->host, command.word[0], strerror(errno));
         good = false;
     }
     slot->told = true;
@@ -143,7 +141,9 @@ static void lose(struct ssh_master *m, struct ssh_slot *slot)
 
 static void await(struct ssh_master *m)
 {
-    ssh_timer_set(m, SSH_TIMER_CONNECT, m->plan.patience * INT64_C(1000));
+    int64_t patience = m->plan.patience * INT64_C(1000);
+    ssh_timer_set(m, SSH_TIMER_CONNECT, patience);
+    if (patience > SLOW_AFTER) ssh_timer_set(m, SSH_TIMER_SLOW, SLOW_AFTER);
 }
 
 bool ssh_remote_start(struct ssh_master *m)
@@ -158,7 +158,7 @@ bool ssh_remote_start(struct ssh_master *m)
         good = good && start_shell(m, s);
         if (good) continue;
         lose(m, slot);
-        ssh_job_fail(&m->job, 1, "host %s cannot be reached; ending the job", slot->plan->host);
+        ssh_job_end(&m->job, 1); /* why is said */
     }
     await(m);
     return good;
@@ -171,12 +171,34 @@ static const char *name_of_starter(const struct ssh_master *m, const struct ssh_
     return slot->starter == SSH_LAUNCHER ? "this host" : m->slots[slot->starter].plan->host;
 }
 
+uint32_t ssh_remote_awaited(const struct ssh_master *m, const struct ssh_slot **first)
+{
+    uint32_t count = 0;
+    for (uint32_t s = 0; s < m->plan.count; s++) {
+        const struct ssh_slot *slot = &m->slots[s];
+        if (!slot->plan->remote || slot->joined || slot->lost) continue;
+        if (!count++ && first) *first = slot;
+    }
+    return count;
+}
+
+void ssh_remote_connect_slow(struct ssh_master *m)
+{
+    const struct ssh_slot *slot = NULL;
+    char more[48] = "";
+    uint32_t count = ssh_remote_awaited(m, &slot);
+    if (!count) return;
+    if (count > 1) snprintf(more, sizeof more, " and %" PRIu32 " more", count - 1);
+    launcher_say("waiting for host %s%s: no word from its control process yet; giving up in "
+                 "%d s (GASNET_SSH_TIMEOUT=%" PRIu32 ")",
+                 slot->plan->host, more,
+                 (int)((m->due[SSH_TIMER_CONNECT] - ssh_now_ms() + 500) / 1000), m->plan.patience);
+}
+
 void ssh_remote_connect_late(struct ssh_master *m)
 {
-    uint32_t s = 0; /* the first: those that it was to start come later */
-    while (s < m->plan.count && (!m->slots[s].plan->remote || m->slots[s].joined)) s++;
-    if (s == m->plan.count) return;
-    const struct ssh_slot *slot = &m->slots[s];
+    const struct ssh_slot *slot = NULL; /* the first: those that it was to start come later */
+    if (!ssh_remote_awaited(m, &slot)) return;
     ssh_job_fail(&m->job, 1,
                  "host %s: no word from its control process within %" PRIu32
                  " s (GASNET_SSH_TIMEOUT); check that %s reaches it from %s and that it can open "
@@ -189,6 +211,7 @@ void ssh_remote_connect_late(struct ssh_master *m)
 static void shell_ended(struct ssh_master *m, struct ssh_slot *slot, int status)
 {
     char how[64];
+    const char *options = getenv("GASNET_SSH_OPTIONS");
     if (slot->lost || (slot->joined && (status == 0 || ssh_job_over(&m->job)))) return;
     snprintf(how, sizeof how,
              WIFSIGNALED(status) ? "was killed by signal %d" : "exited with status %d",
@@ -199,9 +222,9 @@ static void shell_ended(struct ssh_master *m, struct ssh_slot *slot, int status)
     else
         ssh_job_fail(&m->job, 1,
                      "host %s cannot be reached: %s %s before the control process connected; check "
-                     "that  %s %s true  works without a password on %s",
-                     slot->plan->host, remote_shell(), how, remote_shell(), slot->plan->host,
-                     name_of_starter(m, slot));
+                     "that  %s%s%s %s true  works without a password on %s",
+                     slot->plan->host, remote_shell(), how, remote_shell(), options ? " " : "",
+                     options ? options : "", slot->plan->host, name_of_starter(m, slot));
     lose(m, slot);
 }
 
@@ -269,6 +292,7 @@ static void start_below(struct ssh_master *m, const struct ssh_slot *slot)
         struct ssh_parcel *parcel =
             good && !buf.failed ? ssh_parcel_new(SSH_WIRE_START, SSH_WIRE_ALL, buf.data, buf.len)
                                 : NULL;
+        if (!good) ssh_job_end(&m->job, 1); /* why is said */
         if (!parcel) ssh_job_fail(&m->job, 1, "out of memory");
         ssh_link_post(&m->slots[m->slots[s].starter].link, parcel);
         ssh_parcel_drop(parcel);

@@ -258,7 +258,7 @@ for degree in 0 1; do
         start_job "control process killed $degree $victim"
         kill -KILL "$(control_on $victim)"
         end_job 2
-        one_line "host 10.77.$victim.1: (lost its control process \(connection closed\)|its remote shell .*); ending the job"
+        one_line "host 10.77.$victim.1: (lost its control process \(connection closed: .*\)|its remote shell .*); ending the job"
         ends "the control process on host $victim is killed (IB-S7, X7), $degree from each" 1
         start_job "ssh killed $degree $victim"
         from=$((degree == 0 || victim == 2 ? 1 : 2))

@@ -228,9 +228,37 @@ GASNET_SSH_SERVERS="nodeA nodeB" expect 0 "-N 3 of two hosts" "$run" -n 4 -N 3 "
 says 'warning: -N 3, but only 2 hosts are available' err
 GASNET_SSH_SERVERS="nodeA bad1 nodeB" expect 1 "IB-S7 a host that cannot be reached" "$run" -n 6 "$job" collectives
 says 'host bad1 cannot be reached' err
+GASNET_SSH_OPTIONS="-p 22" GASNET_SSH_SERVERS="bad1" expect 1 "the same, with options" "$run" -n 1 "$job" collectives
+says 'check that  .*/fake-ssh -p 22 bad1 true  works' err
 GASNET_SSH_TIMEOUT=1 GASNET_SSH_SERVERS="nodeA mute1 nodeB" expect 1 "a host that never answers" "$run" -n 6 "$job" collectives
 [ "$(wc -l <"$tmp/err")" = 1 ] && grep -q 'host mute1: no word .* within 1 s (GASNET_SSH_TIMEOUT)' "$tmp/err"
 say $? "  in one line that names it"
+# A signal while a host is waited for, before and after it is told which one that is.
+awaiting() { # awaiting <hosts> <pattern or "">: the launcher runs, and has said that
+    mark=$$-$count-$RANDOM
+    GASNET_SSH_SERVERS=$1 SPAWN_TEST_MARK=$mark timeout -s KILL $limit "$run" -n 4 "$job" collectives \
+        >"$tmp/out" 2>"$tmp/err" </dev/null &
+    launcher=$!
+    until pgrep -P $launcher >/dev/null; do sleep 0.02; done # timeout's child
+    victim=$(pgrep -P $launcher)
+    until left | sed 's/environ/comm/' | xargs cat 2>/dev/null | grep -q '^sleep$'; do sleep 0.02; done # a mute shell
+    [ -z "$2" ] || until grep -q -- "$2" "$tmp/err"; do
+        kill -0 "$victim" 2>/dev/null || break
+        sleep 0.02
+    done
+}
+for hosts in "mute1" "mute1 nodeB"; do
+    awaiting "$hosts" ''
+    kill -TERM "$victim"
+    wait $launcher
+    [ $? = 143 ] && none_left && [ "$(cat "$tmp/err")" = "gasnetrun_ibv: signal 15 (Terminated): ending the job" ]
+    say $? "SIGTERM while $hosts is waited for: one line, and the job is over"
+done
+GASNET_SSH_TIMEOUT=7 awaiting "mute1 nodeB mute2" '^gasnetrun_ibv: waiting for host mute1 and 1 more: .*giving up in 3 s (GASNET_SSH_TIMEOUT=7)$'
+wait $launcher
+[ $? = 1 ] && none_left && [ "$(wc -l <"$tmp/err")" = 2 ] && grep -q 'waiting for host mute1 and 1 more: no word .* giving up in 3 s' "$tmp/err" &&
+    grep -q 'host mute1: no word .* within 7 s' "$tmp/err"
+say $? "a host that does not answer is named, with the time that is left"
 for word in 0 -1 x 1s; do
     GASNET_SSH_TIMEOUT=$word expect 1 "GASNET_SSH_TIMEOUT=$word is refused" "$run" -n 2 "$job" hosts
 done
@@ -324,7 +352,7 @@ for degree in 0 1; do
     command=(env "GASNET_SSH_OUT_DEGREE=$degree" GASNET_SSH_SERVERS="n0 n1 n2" "$run" -n 3)
     for victim in n0 n1 n2; do
         struck 1 "the control process on $victim of three hosts is killed, $degree from each" kill_control hang
-        one_line "host $victim: (lost its control process \(connection closed\)|its remote shell .* exited with status 137); ending the job"
+        one_line "host $victim: (lost its control process \(connection closed: .*\)|its remote shell .* exited with status 137); ending the job"
         struck 1 "the remote shell for $victim is killed" kill_shell hang deaf
         starter='this host'
         [ $degree = 0 ] || [ $victim = n0 ] || starter=n$((${victim#n} - 1))
@@ -392,11 +420,15 @@ GASNET_SSH_OUT_DEGREE=x GASNET_SSH_SERVERS=$seven expect 1 "a degree that is no 
 says 'GASNET_SSH_OUT_DEGREE=x: a whole number from 0 to 65535' err
 unset GASNET_SSH_OUT_DEGREE FAKE_SSH_TREE
 GASNET_SSH_CMD=/no/such/shell GASNET_SSH_SERVERS="nodeA" expect 1 "no remote shell" "$run" -n 2 "$job" hosts
+[ "$(wc -l <"$tmp/err")" = 1 ]
+say $? "  in one line"
 GASNET_SSH_NODEFILE=/no/such/file expect 1 "no host file" "$run" -n 2 "$job" hosts
 says 'GASNET_SSH_NODEFILE=/no/such/file' err
 GASNET_SSH_NODEFILE=/tmp expect 1 "a folder as host file" "$run" -n 2 "$job" hosts
 says '^gasnetrun_ibv: cannot read the host file GASNET_SSH_NODEFILE=/tmp: Is a directory$' err
 GASNET_SSH_OPTIONS="-o 'A b" GASNET_SSH_SERVERS="nodeA" expect 1 "ssh options with an open quote" "$run" -n 2 "$job" hosts
+[ "$(cat "$tmp/err")" = "gasnetrun_ibv: GASNET_SSH_OPTIONS=-o 'A b: a quote has no end" ]
+say $? "  in one line"
 GASNET_SSH_OPTIONS="-o 'A b' -p 22" GASNET_SSH_SERVERS="nodeA" expect 0 "IB-S5 ssh options" "$run" -n 2 "$job" hosts
 cd "$tmp" || exit 1
 mkdir "dir with blank" && cd "dir with blank" || exit 1

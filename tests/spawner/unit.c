@@ -4,13 +4,17 @@
 #include "other/spawner/hosts.h"
 #include "other/spawner/lines.h"
 #include "other/spawner/ssh_job.h"
+#include "other/spawner/ssh_link.h"
 #include "other/spawner/words.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 static int tests, failed;
 
@@ -283,6 +287,36 @@ static void say(struct ssh_job *job, uint32_t rank, enum ssh_wire_type type, uin
 
 static const char *const names[] = {"h0", "h0", "h1"};
 
+/* A socket whose sends fail in turn by what a cut wire gives: the error once, and then EPIPE. */
+static int send_errors[4], sends = -1; /* -1: sends are real */
+ssize_t send(int fd, const void *data, size_t len, int flags)
+{
+    if (sends < 0) return sendto(fd, data, len, flags, NULL, 0);
+    errno = send_errors[sends++];
+    return -1;
+}
+
+static void ignore_frame(void *ctx, const struct ssh_wire_frame *frame) {}
+
+static void test_cut(void)
+{
+    int ends[2];
+    const char *why = "";
+    struct ssh_link link;
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return ok(0, "a socket pair");
+    ssh_link_open(&link, ends[0], false);
+    struct ssh_parcel *parcel = ssh_parcel_new(SSH_WIRE_ECHO, SSH_WIRE_ALL, "word", 4);
+    memcpy(send_errors, (int[]){ETIMEDOUT, EPIPE, EPIPE, EPIPE}, sizeof send_errors);
+    sends = 0;
+    for (int i = 0; i < 3; i++) ssh_link_post(&link, parcel);
+    sends = -1;
+    close(ends[1]);
+    bool eof = ssh_link_read(&link, ignore_frame, NULL, &why) == SSH_LINK_EOF;
+    ok(eof && strstr(why, "its host or the network is down"), "the first error of a link is told");
+    ssh_parcel_drop(parcel);
+    ssh_link_close(&link);
+}
+
 static void test_job(void)
 {
     struct ssh_job job;
@@ -547,6 +581,7 @@ int main(int argc, char **argv)
     test_lines();
     test_frames();
     test_setup();
+    test_cut();
     test_job();
     test_leaving();
     test_complaints();
