@@ -96,6 +96,13 @@ static char *file_name(const char *pattern)
     return fclose(out) ? NULL : name;
 }
 
+static void warn_unwritten(int error)
+{
+    const char *name = gasnetc_params.statsfile;
+    gasneti_warn("GASNET_STATSFILE=%s: cannot write %s: %s; the counters of this rank are lost",
+                 name, path ? path : name, strerror(error));
+}
+
 void gasnetc_stats_init(void)
 {
     const char *name = gasnetc_params.statsfile;
@@ -113,7 +120,7 @@ void gasnetc_stats_init(void)
             close(fd);
             return;
         }
-        gasneti_warn("GASNET_STATSFILE=%s: cannot write %s: %s", name, path, strerror(errno));
+        warn_unwritten(errno);
         free(path);
         path = NULL;
     }
@@ -126,8 +133,13 @@ void gasnetc_stats_write(const char *when)
     if ((!path && stream < 0) || !gasnetc_peers || !(text = compose(when, &length))) return;
     /* A section of one write: those of several ranks do not mix. */
     int fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : stream;
-    if (fd >= 0) gasneti_write_all(fd, text, length);
-    if (fd >= 0 && path) close(fd);
+    bool written = fd >= 0 && gasneti_write_all(fd, text, length);
+    int error = errno;
+    if (fd >= 0 && path && close(fd) && written) {
+        written = false; /* a file server may tell only now */
+        error = errno;
+    }
+    if (!written) warn_unwritten(error);
     free(text);
 }
 

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include "core/exit.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -437,6 +438,7 @@ static void __attribute__((noreturn)) wait_for_word(void)
 void gasnetc_exit_act(void)
 {
     int note = atomic_load(&gasnetc_exit_pending);
+    if (gasnetc_exit_of_child()) gasneti_fatal("a poll in a child");
     if (note == GASNETC_EXIT_FAILURE) wait_for_word();
     /* Whoever takes the note acts upon it, and nobody else. */
     if (!note || !atomic_compare_exchange_strong(&gasnetc_exit_pending, &note, 0) ||
@@ -482,6 +484,12 @@ bool gasnetc_exit_polls(double seconds)
     return !atomic_compare_exchange_strong(&gasnetc_exit_pending, &asked, 0);
 }
 
+/* A child of fork may not use what the network has open, and meets its end at its first poll. */
+static void in_child(void)
+{
+    gasnetc_exit_pending = GASNETC_EXIT_FAILURE;
+}
+
 void gasnetc_exit_init(void)
 {
     gasnetc_exit_protocol_init(&the_exit.protocol, gasnetc_job.rank, gasnetc_job.size);
@@ -493,5 +501,6 @@ void gasnetc_exit_init(void)
     the_exit.process = getpid();
     gasnetc_exit_make_timer();
     bootstrap_listen(hear_launcher);
+    pthread_atfork(NULL, NULL, in_child);
     on_exit(at_exit, NULL);
 }

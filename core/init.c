@@ -264,6 +264,16 @@ static void settle_patience(void)
         gasnetc_poll_set_patience(20);
 }
 
+/* For people: with several hosts the launcher has gone through a remote shell. */
+static const char *started_by(void)
+{
+    bool hosts = false;
+    for (uint32_t r = 1; r < gasnetc_job.size; r++)
+        hosts = hosts || gasnetc_job.host_of[r] != gasnetc_job.host_of[0];
+    if (strcmp(gasnetc_job.spawner, "ssh") != 0) return gasnetc_job.spawner;
+    return hosts ? GASNETI_LAUNCHER " by ssh" : GASNETI_LAUNCHER;
+}
+
 static void open_network(void)
 {
     struct gasneti_descriptors found;
@@ -284,7 +294,7 @@ static void open_network(void)
     }
     if (reports_environment())
         fprintf(stderr, "gasnet: %u processes, started by %s, over %s\n", gasnetc_job.size,
-                gasnetc_job.spawner, gasnetc_caps.device);
+                started_by(), gasnetc_caps.device);
 }
 
 /* gasnet_init was called and could not join a job. */

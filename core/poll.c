@@ -14,6 +14,7 @@
 #include "core/context.h"
 #include "core/exit.h"
 #include "core/job.h"
+#include "core/report.h"
 #include "core/system_am.h"
 #include "core/thread.h"
 
@@ -62,6 +63,7 @@ static void __attribute__((noinline)) idle(void)
 {
     (void)gasneti_self();
     idle_turns = 0;
+    if (GASNETI_ONE_THREAD) gasneti_note_thread();
     sched_yield();
 }
 
@@ -161,6 +163,7 @@ void gasnetc_stall_at(const gasnetc_peer_t *peer, enum net_result result, bool i
         last = peer;
         gasnetc_nap(turns);
     }
+    if (GASNETI_ONE_THREAD) gasneti_note_thread();
     gasnetc_stall(in_handler);
 }
 

@@ -3,6 +3,7 @@
  */
 #include "core/report.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include "core/exit.h"
 #include "core/job.h"
 #include "core/params.h"
+#include "core/thread.h"
 #include "gasnet.h"
 #include "other/spawner/bootstrap.h"
 #include "other/tools/tools.h"
@@ -22,6 +24,8 @@ static struct {
     uint32_t rank, size; /* size 0: not known yet */
     const uint32_t *host_of;
     char host[64];
+    pthread_t thread;          /* that called gasnet_init */
+    atomic_bool second_thread; /* another one was seen */
 } who;
 
 void gasneti_report_init(uint32_t rank, uint32_t size, const uint32_t *host_of)
@@ -30,14 +34,20 @@ void gasneti_report_init(uint32_t rank, uint32_t size, const uint32_t *host_of)
     who.size = size;
     who.host_of = host_of;
     gethostname(who.host, sizeof who.host - 1);
+    who.thread = pthread_self();
+    who.second_thread = false;
 }
 
 /* One whole line: head, who, text; returns its length. */
 static size_t compose(char *line, size_t size, const char *head, const char *format, va_list list)
 {
-    int n = who.size ? snprintf(line, size, "%s (rank %u of %u on %s): ", head, who.rank, who.size,
-                                who.host)
-                     : snprintf(line, size, "%s (process %d): ", head, (int)getpid());
+    int n;
+    if (!who.size)
+        n = snprintf(line, size, "%s (process %d): ", head, (int)getpid());
+    else
+        n = snprintf(line, size, "%s (%srank %u of %u on %s): ", head,
+                     gasnetc_exit_of_child() ? "a forked child of " : "", who.rank, who.size,
+                     who.host);
     int m = vsnprintf(line + n, size - (size_t)n - 1, format, list);
     size_t length = (size_t)n + (size_t)(m > 0 ? m : 0);
     if (length > size - 2) length = size - 2;
@@ -61,38 +71,82 @@ static size_t compose_counters(char *line, size_t size)
     return n > 0 && (size_t)n < size ? (size_t)n : 0;
 }
 
-/* At start-up all ranks often meet the same: then the launcher says it once for all.  Returns if
- * this process has to. */
-static void complain(const char *format, va_list list)
+/* Lets the launcher say it for all ranks that have the same to say, or with `once` for all that
+ * meet the same.  Returns if this process has to say it. */
+static void complain(const char *why, bool once)
 {
-    char why[2048];
-    vsnprintf(why, sizeof why, format, list);
-    if (who.size && bootstrap_complain("*** FATAL ERROR", why, false)) gasnetc_exit_fatal(1);
+    if (who.size && !gasnetc_exit_of_child() && bootstrap_complain("*** FATAL ERROR", why, once))
+        gasnetc_exit_fatal(1);
+}
+
+/* ---- rules that a program breaks ------------------------------------------------------------- */
+
+void gasneti_note_thread(void)
+{
+    if (GASNETI_ONE_THREAD && who.size && !pthread_equal(pthread_self(), who.thread))
+        atomic_store(&who.second_thread, true);
+}
+
+/* Where one of these is broken anything may fail, and the failure itself misleads.  NULL: none. */
+static const char *broken_rule(void)
+{
+    gasneti_note_thread();
+    if (who.size && gasnetc_exit_of_child())
+        return "a child made by fork calls the library, which only the process that called "
+               "gasnet_init may: let the child call exec or _exit, or start more ranks in its "
+               "place";
+    if (who.second_thread)
+        return "a second thread calls the library, which is that of programs with one (SEQ): "
+               "compile and link the program for parsync or par";
+    return NULL;
+}
+
+/* "text", or "rule (what failed: text)". */
+static void explain(const char *text, char *explained, size_t size)
+{
+    const char *rule = broken_rule();
+    if (rule)
+        snprintf(explained, size, "%s (what failed: %s)", rule, text);
+    else
+        snprintf(explained, size, "%s", text);
+}
+
+static size_t compose_words(char *line, size_t size, const char *head, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static size_t compose_words(char *line, size_t size, const char *head, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    size_t length = compose(line, size, head, format, list);
+    va_end(list);
+    return length;
 }
 
 void gasneti_fatal(const char *format, ...)
 {
-    char lines[2048 + 640];
+    char lines[2048 + 640], why[1400], text[1800];
     va_list list;
     va_start(list, format);
-    if (gasnetc_phase != GASNETC_ATTACHED) complain(format, list);
+    vsnprintf(why, sizeof why, format, list);
     va_end(list);
-    va_start(list, format);
-    size_t length = compose(lines, 2048, "*** FATAL ERROR", format, list);
-    va_end(list);
-    length += compose_counters(lines + length, sizeof lines - length);
+    explain(why, text, sizeof text);
+    /* At start-up all ranks often meet the same. */
+    if (gasnetc_phase != GASNETC_ATTACHED) complain(text, false);
+    size_t length = compose_words(lines, 2048, "*** FATAL ERROR", "%s", text);
+    if (!gasnetc_exit_of_child()) length += compose_counters(lines + length, sizeof lines - length);
     print(lines, length);
     gasnetc_exit_fatal(1);
 }
 
 void gasneti_fatal_once(const char *format, ...)
 {
-    char why[2048];
+    char why[1400], text[1800];
     va_list list;
     va_start(list, format);
     vsnprintf(why, sizeof why, format, list);
     va_end(list);
-    if (who.size && bootstrap_complain("*** FATAL ERROR", why, true)) gasnetc_exit_fatal(1);
+    explain(why, text, sizeof text);
+    complain(text, true);
     gasneti_fatal("%s", why);
 }
 
@@ -117,12 +171,16 @@ static char failure[1024];
 void gasneti_failed(const char *format, ...)
 {
     static atomic_flag writing = ATOMIC_FLAG_INIT; /* the first failure stands */
+    char text[sizeof failure];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    if (gasnetc_exit_of_child()) gasneti_fatal("%s", text); /* it may never poll */
     if (gasneti_ending() || atomic_flag_test_and_set(&writing)) return;
+    gasneti_note_thread();
     if (gasnetc_exit_pending != GASNETC_EXIT_FAILURE) {
-        va_list list;
-        va_start(list, format);
-        vsnprintf(failure, sizeof failure, format, list);
-        va_end(list);
+        strcpy(failure, text);
         gasnetc_exit_pending = GASNETC_EXIT_FAILURE;
     }
     atomic_flag_clear(&writing);

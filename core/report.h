@@ -49,10 +49,16 @@ gasneti_malformed(uint32_t rank, uint32_t length, const char *field)
                   length, gasneti_rank_name(rank), field);
 }
 
+/* Notes whether the calling thread is another than that of gasnet_init, which the rules of SEQ
+ * forbid: a failure is then told as what it comes from.  For places where a thread waits; does
+ * nothing in PARSYNC and PAR. */
+void gasneti_note_thread(void);
+
 /* True once this process is on its way out: failures of peers are then no news. */
 bool gasneti_ending(void);
 
-/* Supplies what the messages tell; before it, they carry the process id. */
+/* Supplies what the messages tell; before it, they carry the process id.  By the thread that calls
+ * gasnet_init. */
 void gasneti_report_init(uint32_t rank, uint32_t size, const uint32_t *host_of);
 
 #endif

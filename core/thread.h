@@ -36,6 +36,7 @@ void gasneti_threads_get_signal_stacks(void);
 
 /* GASNETI_OF_THREAD: of a static variable that each thread has its own of. */
 #ifdef GASNET_SEQ
+enum { GASNETI_ONE_THREAD = 1 }; /* only the thread of gasnet_init may call the library */
 #define GASNETI_OF_THREAD
 #pragma GCC visibility push(hidden)
 extern gasneti_thread_t gasneti_the_thread;
@@ -45,6 +46,7 @@ static inline gasneti_thread_t *gasneti_self(void)
     return &gasneti_the_thread;
 }
 #else
+enum { GASNETI_ONE_THREAD = 0 };
 #define GASNETI_OF_THREAD __thread __attribute__((tls_model("initial-exec")))
 #pragma GCC visibility push(hidden)
 extern __thread gasneti_thread_t *gasneti_my_thread __attribute__((tls_model("initial-exec")));

@@ -219,7 +219,10 @@ static void open_interface(void)
     int error = PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, &limits, &net_portals.ni);
     if (error != PTL_IFACE_DUP)
         net_portals_must(error, "opening the interface",
-                         "check the device with ibv_devinfo; without one the soft device serves");
+                         softhca_active()
+                             ? "check ibv_devinfo and the SOFTHCA_ variables: the software device "
+                               "is on"
+                             : "check ibv_devinfo; SOFTHCA=on runs the job on the software device");
     net_portals_must(PtlGetId(net_portals.ni, &net_portals_rest.id), "PtlGetId",
                      "see what it says");
     net_portals_rest.open = true;

@@ -141,6 +141,20 @@ refused "IB-C3 a ports filter that leaves nothing: what is here, and what is not
     'matches nosuch0:2, softhca9, nosuch1\)' 'unset it$'
 tap_ok "$([ "$(wc -l <"$log")" -eq 1 ] && ! grep -q SOFTHCA= "$log"; echo $?)" "IB-C3 in one line, without wrong advice"
 
+# SOFTHCA=on is advised where it would help, and there alone.
+log=$TEST_LOG/env_soft.log
+with=(SOFTHCA=on 'SOFTHCA_DEVICES=1x1;softhca0:state=down')
+launch "$log" 2 "$hello"
+with=()
+refused "no active port although the software device is on" "$log" 'check ibv_devinfo and the SOFTHCA_ variables: the software device is on$'
+tap_ok "$(grep -c 'SOFTHCA=on\|softhca-run\|soft device serves' "$log")" "... and nobody advises to turn it on"
+with=(SOFTHCA=off SOFTHCA_DEVICES=1x1)
+if [ "$(SOFTHCA=off ibv_devinfo -l 2>/dev/null | grep -c '^[[:space:]]')" -eq 0 ]; then
+    launch "$log" 2 "$hello"
+    refused "no device where the software device is off" "$log" 'SOFTHCA=on runs the job on the software device$'
+fi
+with=()
+
 # Of several devices and ports the first active one that the filter leaves is taken.
 port_taken() { # NAME PORT ASSIGNMENT...
     local name=$1 port=$2
@@ -158,9 +172,17 @@ port_taken "IB-C3 with a filter: the port it names" "softhca1 port 2" SOFTHCA_DE
 log=$TEST_LOG/env_far.log
 with=(GASNET_PLEASE_BE_FAST=1)
 launch "$log" 2 "$hello"
+accepted "unknown parameter without a near name: the job runs" "$log"
+tap_ok "$(grep -c GASNET_PLEASE "$log")" "... and nothing is said"
+run "$log" "$TEST_LAUNCH" -spawner="$spawner" -v -n 2 "$hello"
 with=()
-accepted "unknown parameter without a near name: the command that lists them" "$log" \
-    "GASNET_PLEASE_BE_FAST.*gasnetrun_$conduit --help-env"
+accepted "... but with -v it is named, with the command that lists those there are" "$log" \
+    "WARNING .*GASNET_PLEASE_BE_FAST.*gasnetrun_$conduit --help-env"
+with=(GASNET_INSTALL_DIR=/x GASNET_ROOT=/x GASNET_CONDUIT=ibv GASNET_TYPE=par GASNET_EXTRA_LIBS=-lm GASNET_DUMMY=1)
+run "$log" "$TEST_LAUNCH" -spawner="$spawner" -v -n 2 "$hello"
+with=()
+accepted "variables of other people's makefiles: the job runs" "$log"
+tap_ok "$(grep -c 'WARNING.*GASNET_\(INSTALL_DIR\|ROOT\|CONDUIT\|TYPE\|EXTRA_LIBS\|DUMMY\)' "$log")" "... and nothing is said of them, even with -v"
 
 log=$TEST_LOG/env_signals.log
 with=('GASNET_NO_CATCH_SIGNAL=FOO,SIGSEGV,int,11')
@@ -209,6 +231,10 @@ log=$TEST_LOG/env_verbose.log
 with=(GASNET_VERBOSEENV=1 GASNET_NETWORKDEPTH_PP=48)
 launch "$log" 2 "$hello"
 with=()
+if [ "$spawner" = ssh ]; then
+    grep -q "^gasnet: 2 processes, started by gasnetrun_$conduit, over " "$log"
+    tap_ok $? "a job of one host was started by its launcher, not by ssh"
+fi
 accepted "7.1 VERBOSEENV: one line a parameter, defaults marked" "$log" \
     'ENV parameter: GASNET_NETWORKDEPTH_PP += +48' 'ENV parameter: GASNET_AM_CREDITS_PP += .*\(default\)'
 columns=$(sed -n 's/^\(ENV parameter: .*\)(default)$/\1/p' "$log" | awk '{ print length }' | sort -u | wc -l)

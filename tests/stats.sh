@@ -72,6 +72,11 @@ run seq end GASNET_STATSFILE=/nowhere/at/all
 status=$?
 [ $status = 0 ] && grep -q 'WARNING.*GASNET_STATSFILE=/nowhere/at/all.*No such file' "$log"
 tap_ok $? "a file that cannot be written is a warning"
+if [ -w /dev/full ]; then
+    run seq end GASNET_STATSFILE=/dev/full
+    [ $? -eq 0 ] && [ "$(grep -c '^\*\*\* WARNING (rank [01] of 2 .*): GASNET_STATSFILE=/dev/full: cannot write /dev/full: No space left on device; ' "$log")" = 2 ]
+    tap_ok $? "a full file system: each rank whose counters are lost says so"
+fi
 run seq fail GASNET_STATSFILE="$tap_scratch/fatal"
 status=$?
 [ $status = 1 ] && grep -q '^# rank 1 .*, at a fatal error$' "$tap_scratch/fatal"

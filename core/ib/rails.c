@@ -60,10 +60,10 @@ static void survey_tell(const survey_t *survey, char *error, size_t size)
     const char *filter = gasnetc_params.ports;
     char absent[256];
     if (!survey->filtered) {
-        snprintf(error, size,
-                 "no usable InfiniBand port (%s). Check ibv_devinfo; SOFTHCA=on runs the job on "
-                 "the software device",
-                 survey->used ? survey->text : "no verbs device at all");
+        snprintf(error, size, "no usable InfiniBand port (%s). Check ibv_devinfo%s",
+                 survey->used ? survey->text : "no verbs device at all",
+                 softhca_active() ? " and the SOFTHCA_ variables: the software device is on"
+                                  : "; SOFTHCA=on runs the job on the software device");
         return;
     }
     net_ib_ports_unmatched(filter, survey->ports, survey->count, absent, sizeof absent);

@@ -52,17 +52,21 @@ static bool take_device(struct ptli_verbs *v, struct ibv_device *device, const c
 static bool choose(struct ptli_verbs *v)
 {
     int count = 0;
+    bool soft = false;
     struct ibv_device **list = ibv_get_device_list(&count);
-    for (int i = 0; list && i < count && !v->context; i++)
+    for (int i = 0; list && i < count && !v->context; i++) {
+        soft = soft || !strncmp(ibv_get_device_name(list[i]), "softhca", strlen("softhca"));
         take_device(v, list[i], v->settings.device);
+    }
     if (list) ibv_free_device_list(list);
     if (v->context) return true;
     if (v->settings.device[0])
         ptli_verbs_say(v, "PTL_DEVICE=%s: there is no such device or port, or it is not active",
                        v->settings.device);
     else
-        ptli_verbs_say(v, "no verbs device with an active port and shared receive queues; "
-                          "softhca-run provides one in software");
+        ptli_verbs_say(v, "no verbs device with an active port and shared receive queues; %s",
+                       soft ? "the software device is here: check the SOFTHCA_ variables"
+                            : "softhca-run provides one in software");
     return false;
 }
 

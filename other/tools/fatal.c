@@ -13,15 +13,16 @@
 
 volatile int gasnet_frozen;
 
-void gasneti_write_all(int fd, const char *text, size_t len)
+bool gasneti_write_all(int fd, const char *text, size_t len)
 {
     while (len > 0) {
         ssize_t n = write(fd, text, len);
         if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return;
+        if (n <= 0) return false;
         text += n;
         len -= (size_t)n;
     }
+    return true;
 }
 
 static size_t append(char *buf, size_t size, size_t used, const char *text)

@@ -52,6 +52,11 @@ STUB void gasnetc_exit_act(void)
     _exit(7);
 }
 
+STUB bool gasnetc_exit_of_child(void)
+{
+    return false;
+}
+
 STUB void gasnetc_exit_fatal(int code)
 {
     _exit(code);

@@ -1,0 +1,51 @@
+#!/bin/bash
+# run.sh - what the library says of programs that break its rules, and of what it cannot do; TAP.
+#
+# A rule that is broken shows as some failure far from it; the message must name the rule, in one line.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../tap.sh" || exit 1
+log=$TEST_LOG/words.log
+export SOFTHCA=on GASNET_QUIET=0
+unset GASNET_STATSFILE GASNET_SSH_SERVERS GASNET_SSH_NODEFILE GASNET_NODEFILE
+
+launched() { # CONDUIT N PROGRAM WORD...: sets `status`
+    local conduit=$1 n=$2 program=$3
+    shift 3
+    timeout -k 2 60 "$TEST_BUILD/gasnetrun_$conduit" -n "$n" "$TEST_BUILD/tests/$program" "$@" >"$log" 2>&1 </dev/null
+    status=$?
+}
+
+# holds NAME WRONG: a TAP line, with the log where WRONG is not empty.
+holds() {
+    [ -z "$2" ]
+    tap_ok $? "$1${2:+ (${2#; })}"
+    [ -z "$2" ] || tap_tail "$log"
+}
+
+errors() { grep -c '^\*\*\*\|^gasnetrun\|^softhca\|^libportals' "$log"; }
+
+for conduit in ibv vapi portals; do
+    [ -x "$TEST_BUILD/gasnetrun_$conduit" ] || continue
+    for mode in seq par; do
+        for what in short medium put get poll; do
+            launched "$conduit" 2 "testwords-$conduit-$mode" child "$what"
+            wrong=
+            [ $status -eq 0 ] || wrong="; status $status"
+            grep -qx 'child ended with 1' "$log" || wrong+='; the child did not end with status 1'
+            grep -qE '^\*\*\* FATAL ERROR \(a forked child of rank 0 of 2 on [^)]*\): a child made by fork calls the library' "$log" &&
+                [ "$(errors)" -eq 1 ] || wrong+='; not one line that says what it is'
+            holds "$conduit $mode: a child made by fork that communicates ($what)" "$wrong"
+        done
+        launched "$conduit" 2 "testwords-$conduit-$mode" thread
+        wrong=
+        [ $status -ne 0 ] || wrong="; status 0"
+        if [ $mode = seq ]; then
+            grep -qE '^\*\*\* FATAL ERROR \(rank 0 .*\): a second thread calls the library.*\(SEQ\).* parsync or par \(what failed: ' "$log" ||
+                wrong+='; the thread is not named'
+        else
+            grep -q '^\*\*\* FATAL ERROR (rank 0 ' "$log" && ! grep -q 'second thread' "$log" || wrong+='; it speaks of a thread'
+        fi
+        holds "$conduit $mode: a second thread meets a failure" "$wrong"
+    done
+done
+tap_end
