@@ -3,8 +3,9 @@
  *
  * Three ways in: gasnet_exit, an exit request from another node, and the end of main or exit(). The
  * first one in this process wins and stores its code (head); it flushes, coordinates with the other
- * nodes for a bounded time, and leaves the network and the launcher (body); then the process ends
- * (tail).  Signals are in exit_signals.c: they leave a note here, which the next poll acts upon.
+ * nodes for a bounded time, by the launcher or by messages, and leaves the network and the launcher
+ * (body); then the process ends (tail).  Signals are in exit_signals.c: they leave a note here,
+ * which the next poll acts upon.
  */
 #define _GNU_SOURCE
 #include "core/exit.h"
