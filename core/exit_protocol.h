@@ -7,8 +7,8 @@
  * largest code of which it knows.  The master sends every other node an exit request with that code
  * and waits for their answers.  A node that
  * gets a request and was not yet ending, ends.  Whoever waits too long (node 0 wedged, a peer that
- * never polls) gives up, and the engine has the launcher end the job.  Where the launcher itself helps
- * processes to end together (bootstrap_leaving) the engine asks that first, and none of these
+ * never polls) gives up, and the engine has the launcher end the job.  Where the launcher itself
+ * helps processes to end together (bootstrap_leaving) the engine asks that first, and none of these
  * messages is sent unless it is silent; its word to all is the machine's TOGETHER.
  *
  * No I/O, no clock: the engine delivers messages and says when time is up; each call returns what
