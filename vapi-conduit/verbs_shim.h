@@ -38,7 +38,6 @@ typedef struct hca_device {
     VAPI_hca_hndl_t hca;
     EVAPI_async_handler_hndl_t handler;
     int events[2]; /* of hca_event_t: where they are read, where written */
-    bool waited;   /* once, for the thread that fills it */
 } * hca_t;
 
 /* 0 or an errno. */
@@ -99,13 +98,9 @@ static inline int hca_events(hca_t hca)
     return hca->events[0];
 }
 
-/* What came at the same time as a failure may still be on its way through that thread. */
 static inline bool hca_next_event(hca_t hca, hca_event_t *found)
 {
-    struct pollfd ready = {.fd = hca->events[0], .events = POLLIN};
-    int patience = hca->waited ? 0 : 100;
-    hca->waited = true;
-    return poll(&ready, 1, patience) > 0 && read(ready.fd, found, sizeof *found) == sizeof *found;
+    return read(hca->events[0], found, sizeof *found) == sizeof *found;
 }
 
 static inline void hca_close(hca_t hca)

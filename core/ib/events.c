@@ -23,7 +23,7 @@
 #include "other/softhca/softhca.h"
 #include "other/tools/quiet_thread.h"
 
-enum { KEPT = 8, STACK = 256 << 10 };
+enum { KEPT = 8, STACK = 256 << 10, PATIENCE_MS = 100 };
 
 /* An event that explains failures. */
 typedef struct kept {
@@ -83,12 +83,25 @@ static const char *quote(const kept_t *kept, char *text, size_t size)
     return text;
 }
 
+/* What came at the same time as a failure may still be on its way, through the kernel or a thread
+ * of libvapi's.  Once, and not for long; the lock is held. */
+static void await_first(void)
+{
+    static bool waited;
+    struct pollfd wait[NET_IB_HCAS];
+    for (uint32_t i = 0; i < net_ib_rails.hcas; i++)
+        wait[i] = (struct pollfd){.fd = hca_events(net_ib_rails.hca[i].hca), .events = POLLIN};
+    if (!waited && !events.count) poll(wait, net_ib_rails.hcas, PATIENCE_MS);
+    waited = true;
+}
+
 const char *net_ib_events_report(char *text, size_t size)
 {
     char line[256];
     size_t used = 0;
     const char *advice = NULL;
     pthread_mutex_lock(&events.lock);
+    await_first();
     collect();
     if (events.bell >= 0) eventfd_write(events.bell, 1); /* it may have something to decide */
     if (softhca_trouble(line, sizeof line)) {

@@ -41,6 +41,7 @@ typedef struct link {
     net_peer_t *peer;
     const contact_t *contact;
     hca_way_t way;
+    int error; /* why there is no way yet */
     net_qp_t *first;
     struct link *next;
 } link_t;
@@ -104,15 +105,31 @@ static void join(link_t *link, const net_ib_greeting_t *theirs)
     link->first = NULL; /* the peer's now */
 }
 
+/* An Ethernet port asks the network for the way, which may answer the next time. */
+static bool may_pass(int error)
+{
+    return error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH || error == EINTR;
+}
+
+/* False: it is as good as lost. */
+static bool find_way(link_t *link)
+{
+    if (link->way) return true;
+    link->way = net_ib_datagrams_way(&link->contact->mail);
+    link->error = link->way ? 0 : errno;
+    if (link->way || may_pass(link->error) || gasneti_ending()) return link->way != NULL;
+    net_ib_cannot_connect(link->peer->rank, device(), "no address handle", link->error);
+}
+
 static void greet(link_t *link)
 {
     const uint32_t rank = link->peer->rank;
-    if (!link->way) link->way = net_ib_datagrams_way(&link->contact->mail);
-    if (!link->way) net_ib_cannot_connect(rank, device(), "no address handle", errno);
+    if (!find_way(link)) return;
     link->greeting.flags = link->state.flags;
     int error = net_ib_datagram_send(link->way, &link->contact->mail, rank, &link->greeting,
                                      (uint32_t)net_ib_greeting_size(link->greeting.qps));
-    if (error) net_ib_cannot_connect(rank, device(), "a greeting is refused", error);
+    if (error && !gasneti_ending())
+        net_ib_cannot_connect(rank, device(), "a greeting is refused", error);
 }
 
 /* An end of the job does not wait for those that do not answer. */
@@ -121,6 +138,7 @@ static void give_up(const link_t *link)
     const uint32_t rank = link->peer->rank;
     atomic_store(&greeter.wish[rank], UNANSWERED);
     if (gasneti_ending()) return;
+    if (link->error) net_ib_cannot_connect(rank, device(), "no address handle", link->error);
     gasneti_fatal_once("%s has not answered for %.0f s when it was to be connected to: does it "
                        "still run, is it stopped, or is the cable or switch at fault? "
                        "GASNET_QP_TIMEOUT and GASNET_QP_RETRY_COUNT say how long to try; "
@@ -159,7 +177,8 @@ static void see_failures(void)
 {
     hca_failure_t failure;
     uint32_t rank;
-    if (net_ib_datagram_failure(&rank, &failure)) net_ib_greeting_failed(rank, device(), &failure);
+    if (net_ib_datagram_failure(&rank, &failure) && !gasneti_ending())
+        net_ib_greeting_failed(rank, device(), &failure);
 }
 
 static void take_wishes(void)
