@@ -92,6 +92,19 @@ static void without_memory(hca_t hca)
     hca_destroy(pd);
 }
 
+static bool orders_bytes(hca_t hca)
+{
+    hca_pd_t pd = hca_pd_create(hca);
+    hca_cq_t cq = hca_cq_create(hca, 16, false);
+    uint32_t captured = 0;
+    hca_qp_t pair = hca_qp_create(pd, HCA_CONNECTED, cq, cq, NULL, 4, 4, &captured);
+    bool orders = hca_in_order(hca, pair);
+    hca_destroy(pair);
+    hca_destroy(cq);
+    hca_destroy(pd);
+    return orders;
+}
+
 int main(int argc, char **argv)
 {
     hca_t hca;
@@ -109,6 +122,11 @@ int main(int argc, char **argv)
           "one that is too large leaves none either");
     without_memory(hca);
     check(count_descriptors() == open, "nor does what cannot be kept");
+    check(hca_always_in_order(0x2c9, 0x5a44) && hca_always_in_order(0x2c9, 0x1003) &&
+              !hca_always_in_order(0x2c9, 0x1013) && !hca_always_in_order(0x15b3, 0x5a44) &&
+              !hca_always_in_order(0x626d74, 0) && !hca_always_in_order(0xffffff, 0),
+          "IB-R9 devices that can but place bytes in order are known, and no others");
+    check(!orders_bytes(hca), "IB-R9 one that does not say so is not taken for one that does");
     hca_close(hca);
     check(count_descriptors() == before, "so that a device closes with its own");
     no_memory = true;
