@@ -107,8 +107,7 @@ HOT void post(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, u
 
 static void __attribute__((cold)) check_outgoing(gasnet_node_t dest, gasnetc_outgoing_t am)
 {
-    if (dest >= gasneti_nodes)
-        gasneti_fatal("an Active Message to rank %u: the job has %u", dest, gasneti_nodes);
+    if (dest >= gasnetc_job.size) gasnetc_no_such_rank("an Active Message Request", dest);
     if (am.numargs < 0 || am.numargs > GASNETC_AM_MAX_ARGS)
         gasneti_fatal("an Active Message with %d arguments: 0..16 are possible", am.numargs);
     if (am.category == GASNETC_AM_MEDIUM)

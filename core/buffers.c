@@ -144,13 +144,28 @@ static __attribute__((noinline)) void copy_and_free(const gasnetc_sent_t *sent)
     gasnetc_bbuf_free(sent->held);
 }
 
+void gasnetc_copy_nowhere(const void *to, size_t nbytes)
+{
+    gasneti_failed(
+        "a get of %zu bytes to address %p: there is no memory in the first page; pass the "
+        "address of memory that the program has allocated",
+        nbytes, to);
+}
+
 static __attribute__((noinline)) void free_bbuf(gasnetc_held_t *bbuf)
 {
     gasnetc_bbuf_free(bbuf);
 }
 
-/* What is unusual is a last call, so that the usual, nothing or a word to copy, saves no registers.
- */
+/* Held by a put, an Active Message, or a get that has no place to copy to. */
+static __attribute__((noinline)) void free_uncopied(const gasnetc_sent_t *sent)
+{
+    if (__builtin_expect(sent->copy_length != 0, 0))
+        gasnetc_copy_nowhere(sent->copy_to, sent->copy_length);
+    if (!gasnetc_pool_give_now(&gasnetc_free_bbufs, sent->held)) free_bbuf(sent->held);
+}
+
+/* What is unusual is a last call, so that the usual, a word to copy, saves no registers. */
 void gasnetc_release_held(const gasnetc_sent_t *sent)
 {
     gasnetc_held_t *held = sent->held;
@@ -158,13 +173,15 @@ void gasnetc_release_held(const gasnetc_sent_t *sent)
         retire(held);
         return;
     }
-    if (sent->copy_to) {
-        gasnetc_poll_counts.gets_bounced++;
-        if (sent->copy_length != 8) {
-            copy_and_free(sent);
-            return;
-        }
-        memcpy(sent->copy_to, held, 8);
+    if ((uintptr_t)sent->copy_to < GASNETC_FIRST_PAGE) {
+        free_uncopied(sent);
+        return;
     }
+    gasnetc_poll_counts.gets_bounced++;
+    if (sent->copy_length != 8) {
+        copy_and_free(sent);
+        return;
+    }
+    memcpy(sent->copy_to, held, 8);
     if (!gasnetc_pool_give_now(&gasnetc_free_bbufs, held)) free_bbuf(held);
 }

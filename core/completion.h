@@ -41,9 +41,14 @@ typedef struct gasnetc_held gasnetc_held_t;
 typedef struct gasnetc_sent {
     gasnetc_counter_t *counter; /* NULL: nobody waits */
     gasnetc_held_t *held;       /* NULL: nothing to free */
-    void *copy_to;              /* a bounced get: where the bytes in `held` belong; else NULL */
-    uint32_t copy_length;
+    void *copy_to;              /* a bounced get: where the bytes in `held` belong */
+    uint32_t copy_length;       /* and how many they are; else 0 */
 } gasnetc_sent_t;
+
+/* A get whose destination lies in the first page, as NULL does, where no client has memory: ends
+ * the job at the end of this poll, when the poll lock is free. */
+enum { GASNETC_FIRST_PAGE = 4096 };
+void gasnetc_copy_nowhere(const void *to, size_t nbytes) __attribute__((cold));
 
 /* Frees `held`, after copying a bounced get to its place. */
 void gasnetc_release_held(const gasnetc_sent_t *sent);

@@ -9,7 +9,7 @@
 #include "core/credits.h"
 #include "core/lock.h"
 #include "core/network.h"
-#include "other/spawner/bootstrap.h"
+#include "core/rank.h"
 
 /* A node's segment, as others reach it: one key per 2^pin_shift bytes from base. */
 typedef struct gasnetc_segment {
@@ -40,7 +40,6 @@ typedef struct gasnetc_peer {
 enum gasnetc_phase { GASNETC_BEFORE_INIT, GASNETC_BEFORE_ATTACH, GASNETC_ATTACHED };
 
 #pragma GCC visibility push(hidden)
-extern struct bootstrap_job gasnetc_job;
 extern enum gasnetc_phase gasnetc_phase;
 extern gasnetc_peer_t *gasnetc_peers; /* [nodes] */
 extern struct net_caps gasnetc_caps;

@@ -1,7 +1,7 @@
 # core: compiled once per conduit and thread mode; a conduit's local.mk lists these.
 core_sources = \
   core/network.h core/network_unpaired.h core/lock.h core/completion.h core/buffers.h core/buffers.c core/credits.h \
-  core/job.h core/init.c core/segment.h core/segment.c core/physmem.h core/physmem.c core/thread.h core/thread.c \
+  core/job.h core/rank.h core/init.c core/segment.h core/segment.c core/physmem.h core/physmem.c core/thread.h core/thread.c \
   core/am.h core/am_wire.h core/am_dispatch.h core/am_handlers.c core/am_deliver.h core/am_deliver.c \
   core/am_send.c core/am_variadic.c core/synchronisation.h core/notice.h core/notice.c core/receive_thread.h core/rdma.h core/rdma_internal.h core/rdma.c \
   core/context.h core/context.c core/poll.h core/poll.c core/clock.h core/exit.h core/exit.c core/exit_signals.h \

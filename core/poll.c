@@ -48,10 +48,18 @@ static __attribute__((noinline, cold)) void make_way(void)
     if (++gasneti_self()->turned_away % TURNS == 0) sched_yield();
 }
 
+/* Nothing arrives in a job of one process; and before gasnet_init there is no job. */
+static __attribute__((noinline, cold)) unsigned take_nothing(void)
+{
+    if (gasnetc_job.size == 0)
+        gasnetc_require_attached("gasnet_AMPoll, or another call that polls,");
+    return 0;
+}
+
 /* The same, if no other thread is at it. */
 GASNETC_HOT unsigned take(net_message_t **messages, unsigned *reaped, unsigned *systems)
 {
-    if (__builtin_expect(gasnetc_job.size == 1, 0)) return 0;
+    if (__builtin_expect(gasnetc_job.size <= 1, 0)) return take_nothing();
     if (!gasneti_trylock(&poll_lock)) {
         make_way();
         return 0;

@@ -21,6 +21,7 @@ gasnetc_home_t gasnetc_home;
 static void __attribute__((noreturn, cold))
 out_of_segment(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes, const char *what)
 {
+    gasnetc_require_attached(what);
     gasneti_fatal("%s of %zu bytes at %#lx is outside the segment of %s, which is [%#lx, %#lx)",
                   what, nbytes, (unsigned long)start, gasneti_rank_name(peer->net.rank),
                   (unsigned long)peer->segment.base,
@@ -100,15 +101,16 @@ static void *wait_bbuf(bool in_handler)
     return bbuf;
 }
 
-/* Copies the next `length` bytes to a bounce buffer, or fills it where there is no source. */
+/* Copies the next `length` bytes to a bounce buffer, or fills it with one value. */
 typedef struct contents {
     const char *src;
+    bool is_fill;
     int fill;
 } contents_t;
 
 static void pour(void *bbuf, contents_t *from, size_t length)
 {
-    if (!from->src) {
+    if (from->is_fill) {
         memset(bbuf, from->fill, length);
         return;
     }
@@ -328,6 +330,7 @@ static __attribute__((noinline)) void put_again(gasnetc_peer_t *peer, void *dst,
                                                 size_t nbytes, gasnetc_counter_t *counter,
                                                 bool bulk)
 {
+    if (nbytes == 0) return;
     if (!put_now(peer, (uintptr_t)dst, src, nbytes, counter, bulk, SURELY))
         gasnetc_put_payload(peer, dst, src, nbytes, !bulk, NET_UNORDERED, counter, false);
 }
@@ -338,6 +341,7 @@ static __attribute__((noinline)) void get_again(gasnetc_peer_t *peer, void *dst,
 {
     if (bbuf) gasnetc_bbuf_free(bbuf);
     bbuf = NULL;
+    if (nbytes == 0) return;
     if (get_now(peer, dst, src, nbytes, counter, &bbuf, SURELY)) return;
     if (bbuf) gasnetc_bbuf_free(bbuf);
     get_pieces(peer, dst, src, nbytes, counter);
@@ -398,7 +402,7 @@ bool gasnetc_rdma_fill(uint32_t node, void *dst, int value, size_t nbytes,
     }
     if (NET_BUFFERS) return false;
     gasnetc_check_remote(peer, (uintptr_t)dst, nbytes, "a fill");
-    put_bounced(peer, (uintptr_t)dst, (contents_t){.fill = value}, nbytes, NET_UNORDERED, counter,
-                false);
+    put_bounced(peer, (uintptr_t)dst, (contents_t){.is_fill = true, .fill = value}, nbytes,
+                NET_UNORDERED, counter, false);
     return true;
 }

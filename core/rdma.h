@@ -5,7 +5,8 @@
  * it, and choosing how the local side is reached: captured inline, inside the segment, through a
  * bounce buffer, or registered for the one transfer.  It may block, polling (handlers run), while
  * no room is free; never call it in a handler.  `node` is not the caller's own: loopback is a
- * memcpy and the caller's business.  nbytes >= 1; any alignment.  The remote range must lie in the
+ * memcpy and the caller's business.  Any alignment; nbytes >= 1, or 0 for a put or get, which then
+ * does nothing.  The remote range must lie in the
  * node's segment; anything else is a fatal error that names the range.
  *
  * `counter` counts one or more operations as issued before the call returns; the transfer is

@@ -166,6 +166,20 @@ void gasneti_fatal_if_any(const char *error)
     free(all);
 }
 
+void gasnetc_require_attached(const char *call)
+{
+    if (gasnetc_phase != GASNETC_ATTACHED)
+        gasneti_fatal("%s is not possible before %s: call it first and check what it returns", call,
+                      gasnetc_phase == GASNETC_BEFORE_INIT ? "gasnet_init" : "gasnet_attach");
+}
+
+void gasnetc_no_such_rank(const char *call, uint32_t rank)
+{
+    gasnetc_require_attached(call);
+    gasneti_fatal("%s names rank %u, but the ranks of this job are 0 to %u", call, rank,
+                  who.size - 1);
+}
+
 static char failure[1024];
 
 void gasneti_failed(const char *format, ...)

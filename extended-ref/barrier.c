@@ -13,6 +13,7 @@
 #include "core/lock.h"
 #include "core/params.h"
 #include "core/poll.h"
+#include "core/rank.h"
 #include "core/report.h"
 #include "core/system_am.h"
 #include "extended-ref/barrier_carrier.h"
@@ -112,6 +113,7 @@ static gasnete_barrier_value_t value_of(int id, int flags)
 void gasnete_barrier_notify(int id, int flags)
 {
     if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_barrier_notify");
+    if (gasnete_rarely(barrier.carrier == NULL)) gasnetc_require_attached("a barrier");
     gasneti_lock(&barrier.lock);
     bool entered = gasnete_barrier_enter(&barrier.state, value_of(id, flags));
     if (entered) atomic_store_explicit(&barrier.complete, false, memory_order_relaxed);
@@ -131,6 +133,7 @@ static bool complete(void)
 static void check_notified(void)
 {
     if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_barrier_wait or _try");
+    if (gasnete_rarely(barrier.carrier == NULL)) gasnetc_require_attached("a barrier");
     gasneti_lock(&barrier.lock);
     bool notified = barrier.state.notified;
     gasneti_unlock(&barrier.lock);

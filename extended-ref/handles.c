@@ -83,9 +83,7 @@ void gasnete_check_op(const gasnete_op_t *op, enum gasnete_op_state state)
 void gasnete_check_transfer(const char *call, gasnet_node_t node)
 {
     check_context(call);
-    if (node >= gasnet_nodes())
-        gasneti_fatal("%s names node %u, but the job's nodes are 0 to %u", call, (unsigned)node,
-                      (unsigned)gasnet_nodes() - 1);
+    if (node >= gasnetc_job.size) gasnetc_no_such_rank(call, node);
 }
 
 /* Operations of an open access region are synchronised through its handle. */

@@ -18,6 +18,7 @@
 
 #include "core/completion.h"
 #include "core/context.h"
+#include "core/rank.h"
 #include "core/thread.h"
 
 #define gasnete_rarely(cond) __builtin_expect(!!(cond), 0)
@@ -112,21 +113,15 @@ static inline gasnete_op_t *gasnete_op_of(gasnet_handle_t handle)
     return handle;
 }
 
-/* True if there is something to move, and to another node. */
-static inline bool gasnete_is_remote(gasnet_node_t node, size_t nbytes)
+/* True if the job has this node and it is another one. */
+static inline bool gasnete_is_remote(gasnet_node_t node)
 {
-    return !gasnete_rarely(nbytes == 0) && !gasnete_rarely(node == gasnet_mynode());
+    return !gasnete_rarely(node >= gasnetc_job.size) && !gasnete_rarely(node == gasnetc_job.rank);
 }
 
-/* True if the transfer that `call` asks for is done already: there is nothing to move, or it stays
- * on this node. */
-static inline bool gasnete_copy_local(const char *call, gasnet_node_t node, void *dst,
-                                      const void *src, size_t nbytes)
-{
-    if (GASNETC_CHECKING) gasnete_check_transfer(call, node);
-    if (gasnete_is_remote(node, nbytes)) return false;
-    if (nbytes) memmove(dst, src, nbytes);
-    return true;
-}
+/* True if the transfer of `call` was within this node and is done now.  Fatal if the job has no
+ * such node. */
+bool gasnete_copy_local(const char *call, gasnet_node_t node, void *dst, const void *src,
+                        size_t nbytes);
 
 #endif

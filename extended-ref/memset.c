@@ -44,6 +44,7 @@ void gasnete_memset_handler(gasnet_token_t token, gasnet_handlerarg_t dst_high,
 static bool fill_local(const char *call, gasnet_node_t node, void *dst, int value, size_t nbytes)
 {
     if (GASNETC_CHECKING) gasnete_check_transfer(call, node);
+    if (node >= gasnetc_job.size) gasnetc_no_such_rank(call, node);
     if (nbytes == 0) return true;
     if (node != gasnet_mynode()) return false;
     memset(dst, value, nbytes);

@@ -27,6 +27,7 @@ static inline void put(gasnet_node_t node, char *dst, const void *src, size_t nb
                        gasnetc_counter_t *counter, bool bulk)
 {
     char *from = (char *)(uintptr_t)src;
+    if (nbytes == 0) return;
     gasnete_check_segment(node, dst, nbytes, "a put");
     if (nbytes <= gasnet_AMMaxMedium()) {
         counter->issued++;
@@ -81,6 +82,7 @@ void gasnete_put_long_handler(gasnet_token_t token, void *dst, size_t nbytes,
 void gasnete_transfer_get(gasnet_node_t node, void *dst, const void *src, size_t nbytes,
                           gasnetc_counter_t *counter)
 {
+    if (nbytes == 0) return;
     gasnete_check_segment(node, src, nbytes, "a get");
     bool by_long =
         nbytes > gasnet_AMMaxMedium() && gasnete_in_segment(gasnet_mynode(), dst, nbytes);

@@ -15,10 +15,14 @@
 /* Where the nbytes low-order bytes of a register in memory begin. */
 static inline void *low_bytes(gasnet_register_value_t *value, size_t nbytes)
 {
-    if (GASNETC_CHECKING && (nbytes < 1 || nbytes > sizeof *value))
-        gasneti_fatal("a value transfer of %zu bytes: must be 1 to %zu", nbytes, sizeof *value);
     size_t skip = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? sizeof *value - nbytes : 0;
     return (char *)value + skip;
+}
+
+void gasnete_bad_value(const char *call, size_t nbytes)
+{
+    gasneti_fatal("%s of %zu bytes: a value has 1 to %zu", call, nbytes,
+                  sizeof(gasnet_register_value_t));
 }
 
 /* ---- puts ------------------------------------------------------------------------------------ */

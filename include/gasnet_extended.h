@@ -253,12 +253,20 @@ GASNETI_INLINE gasnet_handle_t gasnet_end_nbi_accessregion(void)
     return gasnete_end_nbi_accessregion();
 }
 
+/* A value of 0 or more than SIZEOF_GASNET_REGISTER_VALUE_T bytes: fatal, naming the call. */
+extern void gasnete_bad_value(const char *call, size_t nbytes) GASNETI_ATTRIBUTE((__noreturn__));
+GASNETI_INLINE void gasnete_check_value(const char *call, size_t nbytes)
+{
+    if_pf(nbytes - 1 >= sizeof(gasnet_register_value_t)) gasnete_bad_value(call, nbytes);
+}
+
 /* --- Values: 1 <= nbytes <= SIZEOF_GASNET_REGISTER_VALUE_T, as an integer of that width in native
  * byte order; gets are zero-extended --- */
 
 GASNETI_INLINE void gasnet_put_val(gasnet_node_t node, void *dest, gasnet_register_value_t value,
                                    size_t nbytes)
 {
+    gasnete_check_value("gasnet_put_val", nbytes);
     gasnete_put_val(node, dest, value, nbytes);
 }
 GASNETI_INLINE gasnet_handle_t gasnet_put_nb_val(gasnet_node_t node, void *dest,
@@ -267,15 +275,18 @@ GASNETI_INLINE gasnet_handle_t gasnet_put_nb_val(gasnet_node_t node, void *dest,
 GASNETI_INLINE gasnet_handle_t gasnet_put_nb_val(gasnet_node_t node, void *dest,
                                                  gasnet_register_value_t value, size_t nbytes)
 {
+    gasnete_check_value("gasnet_put_nb_val", nbytes);
     return gasnete_put_nb_val(node, dest, value, nbytes);
 }
 GASNETI_INLINE void gasnet_put_nbi_val(gasnet_node_t node, void *dest,
                                        gasnet_register_value_t value, size_t nbytes)
 {
+    gasnete_check_value("gasnet_put_nbi_val", nbytes);
     gasnete_put_nbi_val(node, dest, value, nbytes);
 }
 GASNETI_INLINE gasnet_register_value_t gasnet_get_val(gasnet_node_t node, void *src, size_t nbytes)
 {
+    gasnete_check_value("gasnet_get_val", nbytes);
     return gasnete_get_val(node, src, nbytes);
 }
 GASNETI_INLINE gasnet_valget_handle_t gasnet_get_nb_val(gasnet_node_t node, void *src,
@@ -283,6 +294,7 @@ GASNETI_INLINE gasnet_valget_handle_t gasnet_get_nb_val(gasnet_node_t node, void
 GASNETI_INLINE gasnet_valget_handle_t gasnet_get_nb_val(gasnet_node_t node, void *src,
                                                         size_t nbytes)
 {
+    gasnete_check_value("gasnet_get_nb_val", nbytes);
     return gasnete_get_nb_val(node, src, nbytes);
 }
 /* Waits for the value and returns it.  Each handle once, in any order, by its own thread. */

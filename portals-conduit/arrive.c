@@ -222,6 +222,11 @@ static void landed(const ptl_event_t *event)
     const char *bounced = net_portals.reqsb_memory + place;
     void *to;
     memcpy(&to, bounced, sizeof to);
+    if (__builtin_expect((uintptr_t)to < GASNETC_FIRST_PAGE, 0)) {
+        gasnetc_copy_nowhere(to, event->mlength);
+        chunk_back(place);
+        return;
+    }
     memcpy(to, bounced + sizeof to, event->mlength);
     chunk_back(place);
 }

@@ -14,6 +14,7 @@
 
 #include "core/context.h"
 #include "core/poll.h"
+#include "core/rank.h"
 #include "core/report.h"
 #include "core/thread.h"
 #include "extended-ref/internal_am.h"
@@ -43,6 +44,7 @@ typedef struct message {
 } message_t;
 
 gasnet_node_t gasneti_mynode, gasneti_nodes = 2;
+struct bootstrap_job gasnetc_job = {.size = 2};
 gasneti_thread_t gasneti_the_thread;
 static char segments[2][SEGMENT], outside[SEGMENT];
 static message_t *bag;
@@ -217,6 +219,11 @@ void gasneti_fatal(const char *format, ...)
     va_end(list);
     fputc('\n', stderr);
     _exit(1);
+}
+
+void gasnetc_no_such_rank(const char *call, uint32_t rank)
+{
+    gasneti_fatal("%s names rank %u", call, rank);
 }
 
 const char *gasneti_rank_name(uint32_t rank)

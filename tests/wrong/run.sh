@@ -1,0 +1,87 @@
+#!/bin/bash
+# run.sh - calls with arguments that cannot be, or at a time when they cannot be made: each ends the job with one line
+# that says so, in every conduit, in release and in debug builds; none succeeds, and none is a bare SIGSEGV.
+#
+# TEST_CONDUITS (all that are built), TEST_MODES (seq) narrow it.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../tap.sh" || exit 1
+. "$(dirname "$0")/../variant.sh" || exit 1
+
+conduits=${TEST_CONDUITS:-$(for name in ibv vapi portals; do [ ! -x "$TEST_BUILD/gasnetrun_$name" ] || echo $name; done)}
+modes=${TEST_MODES:-seq}
+
+# wrong TREE CONDUIT-MODE WORDS WHEN CALL [NUMBER]: a job of two, or before gasnet_init the program alone, ends with one
+# FATAL ERROR that matches WORDS.  Other lines tell at most the counters, or are debug builds' own.
+wrong() {
+    local tree=$1 program=$1/tests/wrong/calls-$2 launch=("$1/gasnetrun_${2%-*}" -n 2) words=$3 status log said bad=''
+    local name="${tree##*/} $2: ${*:4}"
+    shift 3
+    log=$TEST_LOG/wrong_${name//[^A-Za-z0-9]/_}.log
+    if [ "$1" = before_init ]; then launch=(); fi
+    timeout -k 2 60 "${launch[@]}" "$program" "$@" >"$log" 2>&1 </dev/null
+    status=$?
+    said=$(grep -c 'FATAL ERROR' "$log")
+    [ $status -ne 0 ] || bad+=", status 0"
+    [ $status -ne 124 ] || bad+=", hangs"
+    [ "$said" -eq 1 ] || bad+=", $said fatal errors"
+    ! grep -qE 'Caught|dumped|fault' "$log" || bad+=", a signal"
+    grep -qE "FATAL ERROR.*$words" "$log" || bad+=", without the words /$words/"
+    tap_ok "$([ -z "$bad" ]; echo $?)" "$name${bad:+ ($bad)}"
+    [ -z "$bad" ] || tap_tail "$log"
+}
+
+with_rank="put put_bulk put_nb put_nb_bulk put_nbi put_nbi_bulk get get_nb get_nbi set set_nb set_nbi put_val put_nb_val
+put_nbi_val get_val get_nb_val am_short am_medium am_long am_longasync"
+
+# All of it with the full list, or with what the builds have of their own.
+calls() { # TREE CONDUIT-MODE
+    local call bytes rank first='not possible before gasnet_init' attach='not possible before gasnet_attach'
+    for call in poll barrier barrier_wait barrier_try try_all put get_nbi am_short; do
+        wrong "$@" "$first" before_init $call 0
+    done
+    for call in barrier barrier_wait barrier_try; do wrong "$@" "$attach" before_attach $call; done
+    wrong "$@" "$attach" before_attach put_nbi 1
+    wrong "$@" "$attach" before_attach get 1
+    for call in value_put value_put_nb value_put_nbi value_get value_get_nb; do
+        for bytes in 0 9 -1; do wrong "$@" 'of [0-9]+ bytes: a value has 1 to 8' before_init $call $bytes; done
+    done
+    for call in $with_rank; do
+        wrong "$@" 'rank 0 of 2.* names rank 2, but the ranks of this job are 0 to 1' attached "$call" 2
+    done
+    for rank in 3 40000 -1; do
+        for call in put_nbi get am_short; do
+            wrong "$@" "names rank $((rank & 65535)), but the ranks of this job are 0 to 1" attached $call $rank
+        done
+    done
+    for call in null_get null_get_nb null_get_nbi; do
+        for bytes in 1 8 64 4000; do wrong "$@" "(a get of|cannot register) $bytes bytes (to address|at) " attached $call $bytes; done
+    done
+    wrong "$@" 'cannot register 100000 bytes' attached null_get 100000
+}
+
+# A put from NULL: the processor finds it where the bytes are captured, the network where they are registered; it must
+# not send zeros.
+put_from_null() { # TREE CONDUIT-MODE
+    local bytes log status
+    for bytes in 8 5000 100000; do
+        log=$TEST_LOG/wrong_put_from_null_$2_$bytes.log
+        timeout -k 2 60 "$1/gasnetrun_${2%-*}" -n 2 "$1/tests/wrong/calls-$2" attached null_put_nb $bytes >"$log" 2>&1 </dev/null
+        status=$?
+        [ $status -ne 0 ] && [ $status -ne 124 ] && grep -qE 'Caught a fatal signal|FATAL ERROR' "$log"
+        tap_ok $? "${1##*/} $2: a put of $bytes bytes from NULL does not succeed"
+    done
+}
+
+for conduit in $conduits; do
+    for mode in $modes; do
+        calls "$TEST_BUILD" "$conduit-$mode"
+        put_from_null "$TEST_BUILD" "$conduit-$mode"
+        targets+=("gasnetrun_$conduit" "tests/wrong/calls-$conduit-$mode")
+    done
+done
+if debug_build "${targets[@]}"; then
+    for conduit in $conduits; do
+        for mode in $modes; do calls "$TEST_DEBUG_BUILD" "$conduit-$mode"; done
+    done
+fi
+tap_end
