@@ -201,6 +201,14 @@ static __attribute__((noinline)) void send_long(gasnetc_peer_t *peer, gasnetc_ou
     send_message(peer, &am, request, 0, false, NULL);
 }
 
+/* Polls, as a program may send nothing but these while it waits for another rank's message; but not
+ * inside a handler, where a Request is illegal and handlers would run inside handlers. */
+static __attribute__((noinline)) void send_to_self(gasnetc_outgoing_t am)
+{
+    gasnetc_loopback(am, true);
+    if (!gasneti_self()->handler_depth) gasnetc_poll();
+}
+
 HOT int send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t limit,
                      enum gasnetc_form form)
 {
@@ -210,7 +218,7 @@ HOT int send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t li
                          0))
         check_outgoing(dest, *am);
     if (dest == gasnetc_job.rank)
-        gasnetc_loopback(*am, true);
+        send_to_self(*am);
     else if (am->category == GASNETC_AM_LONG)
         send_long(&gasnetc_peers[dest], *am, true, form, NULL);
     else
