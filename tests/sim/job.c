@@ -292,6 +292,21 @@ void gasneti_fatal(const char *format, ...)
     sim_fail(sim_job_me(), "fatal error: %s", text);
 }
 
+void gasneti_failed(const char *format, ...)
+{
+    gasneti_fatal("%s", format);
+}
+
+void gasnetc_require_attached(const char *call)
+{
+    (void)call; /* every node is */
+}
+
+void gasnetc_no_such_rank(const char *call, uint32_t rank)
+{
+    gasneti_fatal("%s names rank %u", call, rank);
+}
+
 const char *gasneti_rank_name(uint32_t rank)
 {
     static char name[32];

@@ -160,7 +160,7 @@ static void calls(void)
     size_t packed = 100, unpacked = 4900;
     message_t twice = {.request = 1, .handler = H_TWICE};
     check_fatal("2.7.2 an AM to a rank that is not in the job", to_nobody, NULL, "rank 4",
-                "the job has 4");
+                "the ranks of this job are 0 to 3");
     check_fatal("2.7.1 17 arguments", many_arguments, NULL, "17 arguments", "0..16");
     check_fatal("2.7.1 -1 arguments", negative_arguments, NULL, "-1 arguments", "0..16");
     check_fatal("2.7.1 a Medium above the limit", large_medium, NULL, "AMMedium", "4025", "4024");
