@@ -13,7 +13,9 @@ typedef struct gasnetc_token {
     bool request;
     bool replied;
     net_message_t *message; /* NET_OWN_FLOW alone: what the Reply answers */
-    void *locks;            /* debug builds: those held when the handler began */
+    /* Debug builds: */
+    void *locks;                 /* held when the handler began */
+    struct gasnetc_token *outer; /* of the handler within which this one runs */
 } gasnetc_token_t;
 
 /* What a Reply must name. */

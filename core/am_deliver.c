@@ -130,7 +130,7 @@ void gasnetc_loopback(gasnetc_outgoing_t out, bool request)
             memmove(out.dst, out.src, out.nbytes);
         }
     }
-    if (GASNETC_CHECKING) token.locks = gasnetc_locks_held();
+    if (GASNETC_CHECKING) gasnetc_handler_begins(&token);
     self->counts.loopback++;
     self->handler_depth++;
     if (out.category == GASNETC_AM_SHORT)
@@ -138,5 +138,5 @@ void gasnetc_loopback(gasnetc_outgoing_t out, bool request)
     else
         gasnetc_run_payload(handler, &token, payload, out.nbytes, numargs, out.args);
     self->handler_depth--;
-    if (GASNETC_CHECKING) gasnetc_check_no_new_locks(token.locks, "returns");
+    if (GASNETC_CHECKING) gasnetc_handler_ends(&token);
 }

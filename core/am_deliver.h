@@ -44,7 +44,7 @@ GASNETC_HOT void gasnetc_run_handler(enum gasnetc_am_category category, const ga
 {
     gasnetc_handler_fn handler = gasnetc_handler_of(am->handler, token->peer);
     const int32_t *args = gasnetc_am_args(am, message->data);
-    if (GASNETC_CHECKING) token->locks = gasnetc_locks_held();
+    if (GASNETC_CHECKING) gasnetc_handler_begins(token);
     if (category == GASNETC_AM_SHORT) {
         if (am->numargs == 0) /* no need to go through the table */
             ((void (*)(void *))handler)(token);
@@ -55,7 +55,7 @@ GASNETC_HOT void gasnetc_run_handler(enum gasnetc_am_category category, const ga
                                                     : gasnetc_am_payload(am, message->data);
         gasnetc_run_payload(handler, token, payload, am->nbytes, am->numargs, args);
     }
-    if (GASNETC_CHECKING) gasnetc_check_no_new_locks(token->locks, "returns");
+    if (GASNETC_CHECKING) gasnetc_handler_ends(token);
 }
 
 /* The peer's lock is held. */

@@ -229,12 +229,13 @@ HOT int send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t li
 HOT int send_reply(gasnet_token_t opaque, const gasnetc_outgoing_t *am, size_t limit)
 {
     gasnetc_token_t *token = opaque;
+    if (GASNETC_CHECKING) gasnetc_check_token("an Active Message Reply", token);
     if (__builtin_expect(am->nbytes > limit || (unsigned)am->numargs > GASNETC_AM_MAX_ARGS, 0))
         check_outgoing(0, *am);
     if (__builtin_expect(!token->request || token->replied, 0))
         gasneti_fatal("a handler may reply once, and only to a Request: this is %s",
                       token->request ? "its second Reply" : "a Reply's handler");
-    if (GASNETC_CHECKING) gasnetc_check_no_new_locks(token->locks, "replies");
+    if (GASNETC_CHECKING) gasnetc_check_reply(token);
     token->replied = true;
     if (token->loopback)
         gasnetc_loopback(*am, false);
@@ -316,6 +317,8 @@ int gasnetc_AMReplyLong(gasnet_token_t token, gasnet_handler_t handler, const vo
 int gasnetc_AMGetMsgSource(gasnet_token_t opaque, gasnet_node_t *source)
 {
     gasnetc_token_t *token = opaque;
+    if (GASNETC_CHECKING) gasnetc_check_in_handler("gasnet_AMGetMsgSource", token);
+    if (GASNETC_CHECKING && token) gasnetc_check_token("gasnet_AMGetMsgSource", token);
     if (!token || !source)
         return gasneti_error(GASNET_ERR_BAD_ARG, "gasnet_AMGetMsgSource", "a NULL %s",
                              token ? "result pointer" : "token");

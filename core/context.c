@@ -9,6 +9,9 @@
 
 #ifdef GASNET_DEBUG
 
+#include <stdatomic.h>
+
+#include "core/am.h"
 #include "core/clock.h"
 #include "core/report.h"
 #include "core/thread.h"
@@ -20,7 +23,64 @@ static uint64_t now_ns(void)
     return (uint64_t)(gasnetc_clock() * 1e9);
 }
 
+/* ---- where a call is made -------------------------------------------------------------------- */
+
+void gasneti_check_phase(const char *call, int attached)
+{
+    if (gasnetc_phase == GASNETC_BEFORE_INIT)
+        gasneti_fatal("%s is called before gasnet_init: call gasnet_init and gasnet_attach first, "
+                      "and check what they return",
+                      call);
+    if (attached && gasnetc_phase == GASNETC_BEFORE_ATTACH)
+        gasneti_fatal("%s is called before gasnet_attach, and is legal only after it", call);
+}
+
+/* Where the calling thread is, or NULL in plain client code. */
+static const char *place(void)
+{
+    const gasneti_thread_t *self = gasneti_self();
+    return self->handler_depth     ? "inside an Active Message handler"
+           : self->locks           ? "with a handler-safe lock held"
+           : self->interrupts_held ? "between gasnet_hold_interrupts and gasnet_resume_interrupts"
+                                   : NULL;
+}
+
+/* True once for each name, which is a literal. */
+static bool is_new(const char *call)
+{
+    static const char *_Atomic told[8];
+    for (unsigned i = 0; i < sizeof told / sizeof *told; i++) {
+        const char *other = NULL;
+        if (atomic_compare_exchange_strong(&told[i], &other, call)) return true;
+        if (other == call) return false;
+    }
+    return false;
+}
+
+/* Harmless here, and so no reason to end a program that works. */
+void gasneti_check_query(const char *call, int phase)
+{
+    if (phase > 0) gasneti_check_phase(call, phase > 1);
+    if (gasnetc_phase == GASNETC_BEFORE_INIT) return;
+    const char *where = place();
+    if (where && is_new(call))
+        gasneti_warn("%s is called %s, where the interface does not allow it and another "
+                     "implementation may fail: call it earlier and keep the result",
+                     call, where);
+}
+
+void gasneti_check_client_code(const char *call)
+{
+    gasnetc_check_may_communicate(call);
+}
+
 void gasnetc_check_may_communicate(const char *call)
+{
+    gasneti_check_phase(call, true);
+    gasnetc_check_client_code(call);
+}
+
+void gasnetc_check_client_code(const char *call)
 {
     gasneti_thread_t *self = gasneti_self();
     if (self->handler_depth)
@@ -32,16 +92,52 @@ void gasnetc_check_may_communicate(const char *call)
                       call);
 }
 
-void *gasnetc_locks_held(void)
+/* ---- handlers and their tokens --------------------------------------------------------------- */
+
+void gasnetc_handler_begins(gasnetc_token_t *token)
 {
-    return gasneti_self()->locks;
+    gasneti_thread_t *self = gasneti_self();
+    token->locks = self->locks;
+    token->outer = self->token;
+    self->token = token;
 }
 
-void gasnetc_check_no_new_locks(void *locks, const char *event)
+static void check_no_new_locks(const gasnetc_token_t *token, const char *event)
 {
-    if (gasneti_self()->locks != locks)
+    if (gasneti_self()->locks != token->locks)
         gasneti_fatal("a handler %s with a handler-safe lock held", event);
 }
+
+void gasnetc_handler_ends(const gasnetc_token_t *token)
+{
+    check_no_new_locks(token, "returns");
+    gasneti_self()->token = token->outer;
+}
+
+void gasnetc_check_reply(const gasnetc_token_t *token)
+{
+    check_no_new_locks(token, "replies");
+}
+
+void gasnetc_check_in_handler(const char *call, const gasnetc_token_t *token)
+{
+    gasneti_check_phase(call, true);
+    if (!gasneti_self()->token)
+        gasneti_fatal("%s is called outside a handler, with the token %p: a token is valid until "
+                      "its handler returns, and only in the thread that runs the handler",
+                      call, (const void *)token);
+}
+
+void gasnetc_check_token(const char *call, const gasnetc_token_t *token)
+{
+    gasnetc_check_in_handler(call, token);
+    const void *valid = gasneti_self()->token;
+    if (token != valid)
+        gasneti_fatal("%s is given the token %p, but that of the running handler is %p", call,
+                      (const void *)token, valid);
+}
+
+/* ---- no-interrupt sections ------------------------------------------------------------------- */
 
 /* Ignored inside handlers and under a lock, as the interface says. */
 static bool ignored(const gasneti_thread_t *self)
@@ -51,20 +147,28 @@ static bool ignored(const gasneti_thread_t *self)
 
 void gasnetc_hold_interrupts(void)
 {
+    gasneti_check_phase("gasnet_hold_interrupts", false);
     gasneti_thread_t *self = gasneti_self();
     if (ignored(self)) return;
     if (self->interrupts_held)
         gasneti_fatal("gasnet_hold_interrupts is called twice; sections do not nest");
     self->interrupts_held = 1;
+    self->interrupts_since = now_ns();
 }
 
 void gasnetc_resume_interrupts(void)
 {
+    gasneti_check_phase("gasnet_resume_interrupts", false);
     gasneti_thread_t *self = gasneti_self();
     if (ignored(self)) return;
     if (!self->interrupts_held)
         gasneti_fatal("gasnet_resume_interrupts without gasnet_hold_interrupts");
     self->interrupts_held = 0;
+    uint64_t held = now_ns() - self->interrupts_since;
+    if (held > LONG_HOLD_NS)
+        gasneti_warn("interrupts were held for %.1f s, in which this thread ran no handler: "
+                     "resume them earlier",
+                     (double)held * 1e-9);
 }
 
 /* ---- handler-safe locks ---------------------------------------------------------------------- */
@@ -107,14 +211,35 @@ static void mutex_unlock(gasnet_hsl_t *hsl)
 
 static void check_live(const gasnet_hsl_t *hsl, const char *call)
 {
-    if (hsl->live != GASNETI_HSL_LIVE)
+    gasneti_check_phase(call, false);
+    if (hsl->live != GASNETI_HSL_LIVE && hsl->live != GASNETI_HSL_STATIC)
         gasneti_fatal("%s of a handler-safe lock at %p that was not initialised, or was destroyed",
                       call, (const void *)hsl);
 }
 
+/* Memory that held a lock which was never destroyed looks like a lock that lives; only one that is
+ * static or held surely is. */
+static void check_not_live(const gasnet_hsl_t *hsl)
+{
+    if (hsl->live == GASNETI_HSL_STATIC)
+        gasneti_fatal("gasnet_hsl_init of a handler-safe lock at %p that GASNET_HSL_INITIALIZER "
+                      "has initialised: a lock is initialised once, in one of the two ways",
+                      (const void *)hsl);
+    if (hsl->live == GASNETI_HSL_LIVE && hsl->owner)
+        gasneti_fatal("gasnet_hsl_init of a handler-safe lock at %p that is held",
+                      (const void *)hsl);
+    if (hsl->live == GASNETI_HSL_LIVE)
+        gasneti_warn("gasnet_hsl_init of a handler-safe lock at %p that is initialised already, "
+                     "or whose memory was freed without gasnet_hsl_destroy",
+                     (const void *)hsl);
+}
+
 void gasnetc_hsl_init(gasnet_hsl_t *hsl)
 {
+    gasneti_check_phase("gasnet_hsl_init", false);
+    check_not_live(hsl);
     *hsl = (gasnet_hsl_t)GASNET_HSL_INITIALIZER;
+    hsl->live = GASNETI_HSL_LIVE;
     mutex_init(hsl);
 }
 
@@ -148,6 +273,9 @@ int gasnetc_hsl_trylock(gasnet_hsl_t *hsl)
 {
     gasneti_thread_t *self = gasneti_self();
     check_live(hsl, "gasnet_hsl_trylock");
+    if (__atomic_load_n(&hsl->owner, __ATOMIC_RELAXED) == self)
+        gasneti_fatal("gasnet_hsl_trylock of a lock that this thread holds: they are not "
+                      "recursive");
     if (!mutex_trylock(hsl)) return GASNET_ERR_NOT_READY;
     took(self, hsl);
     return GASNET_OK;

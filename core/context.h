@@ -2,14 +2,28 @@
 #ifndef GASNETC_CONTEXT_H
 #define GASNETC_CONTEXT_H
 
-/* Fatal, naming the call, inside a handler, with a handler-safe lock held, or in a no-interrupt
- * section. */
+struct gasnetc_token;
+
+/* Fatal, naming the call, before gasnet_attach, inside a handler, with a handler-safe lock held, or
+ * in a no-interrupt section. */
 void gasnetc_check_may_communicate(const char *call);
 
-/* Fatal if a handler returns or replies with a lock of its own still held; `locks` is what
- * gasnetc_locks_held returned when the handler began. */
-void *gasnetc_locks_held(void);
-void gasnetc_check_no_new_locks(void *locks, const char *event);
+/* The same, but for the phase. */
+void gasnetc_check_client_code(const char *call);
+
+/* Around a handler: its token is valid in between, on this thread.  Fatal if the handler returns
+ * with a lock of its own still held. */
+void gasnetc_handler_begins(struct gasnetc_token *token);
+void gasnetc_handler_ends(const struct gasnetc_token *token);
+
+/* Fatal unless this thread runs a handler; `token` is what the call was given. */
+void gasnetc_check_in_handler(const char *call, const struct gasnetc_token *token);
+
+/* The same, and fatal unless `token` is that handler's. */
+void gasnetc_check_token(const char *call, const struct gasnetc_token *token);
+
+/* Fatal if that handler replies with a lock of its own still held. */
+void gasnetc_check_reply(const struct gasnetc_token *token);
 
 #ifdef GASNET_DEBUG
 enum { GASNETC_CHECKING = 1 };

@@ -11,6 +11,7 @@
 
 #include "core/am.h"
 #include "core/buffers.h"
+#include "core/context.h"
 #include "core/exit.h"
 #include "core/exit_signals.h"
 #include "core/job.h"
@@ -340,6 +341,7 @@ int gasnetc_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsi
         return gasneti_error(GASNET_ERR_NOT_INIT, "gasnet_attach",
                              gasnetc_phase == GASNETC_ATTACHED ? "called a second time"
                                                                : "called before gasnet_init");
+    if (GASNETC_CHECKING) gasnetc_check_client_code("gasnet_attach");
     if (numentries < 0 || (numentries && !table))
         return gasneti_error(GASNET_ERR_BAD_ARG, "gasnet_attach", "%d handlers at %p", numentries,
                              (void *)table);

@@ -24,6 +24,8 @@ typedef struct gasneti_thread {
                                     kept with the slot, not freed, when the thread ends */
     struct gasneti_thread *next; /* free list */
     struct gasneti_thread *made_next; /* all records */
+    void *token;                      /* debug builds: of the handler that runs; see context.c */
+    uint64_t interrupts_since;        /* debug builds: when they were held, ns */
     gasnetc_counts_t counts;          /* of all threads that had this record */
     void *signal_stack;               /* of signal_stack.h; NULL where the program has set one */
 } gasneti_thread_t;

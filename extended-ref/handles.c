@@ -5,6 +5,7 @@
  */
 #include "extended-ref/handles.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "core/poll.h"
@@ -38,6 +39,31 @@ __attribute__((cold)) gasnete_thread_t *gasnete_thread_create(void)
     return me;
 }
 
+/* Checking builds know where records lie, so that they can tell a handle from anything else. */
+typedef struct chunk {
+    struct chunk *next;
+    const char *records;
+    size_t size; /* of one */
+    uint32_t count;
+} chunk_t;
+static chunk_t *_Atomic chunks;
+
+static void remember(const char *records, size_t size, uint32_t count)
+{
+    chunk_t *chunk = allocate(sizeof *chunk);
+    *chunk = (chunk_t){atomic_load(&chunks), records, size, count};
+    while (!atomic_compare_exchange_weak(&chunks, &chunk->next, chunk)) continue;
+}
+
+static bool is_record(const void *handle)
+{
+    for (const chunk_t *chunk = atomic_load(&chunks); chunk; chunk = chunk->next) {
+        size_t offset = (uintptr_t)handle - (uintptr_t)chunk->records;
+        if (offset < chunk->size * chunk->count) return offset % chunk->size == 0;
+    }
+    return false;
+}
+
 /* As many as there are, within reason. */
 __attribute__((cold)) void *gasnete_make_records(gasnete_thread_t *me, size_t size, uint32_t *made,
                                                  uint32_t *count)
@@ -46,6 +72,7 @@ __attribute__((cold)) void *gasnete_make_records(gasnete_thread_t *me, size_t si
     if (*count < POOL_FIRST) *count = POOL_FIRST;
     if (*count > POOL_CHUNK_MOST) *count = POOL_CHUNK_MOST;
     char *records = allocate(*count * size);
+    if (GASNETC_CHECKING) remember(records, size, *count);
     for (uint32_t i = 0; i < *count; i++)
         ((gasnete_op_t *)(void *)(records + i * size))->owner = (uint16_t)me->index;
     *made += *count;
@@ -71,6 +98,9 @@ void gasnete_check_op(const gasnete_op_t *op, enum gasnete_op_state state)
 {
     uint32_t caller = gasneti_self()->index;
     check_context("a call that synchronises handles");
+    if (!is_record(op))
+        gasneti_fatal("%p is synchronised as a handle, and no call has returned it",
+                      (const void *)op);
     if (op->owner != caller)
         gasneti_fatal("handle %p belongs to thread %u and is synchronised by thread %u: a handle "
                       "may only be synchronised by the thread that created it",
@@ -86,10 +116,16 @@ void gasnete_check_transfer(const char *call, gasnet_node_t node)
     if (node >= gasnetc_job.size) gasnetc_no_such_rank(call, node);
 }
 
+static void check_list(const char *call, const gasnet_handle_t *handles, size_t count)
+{
+    check_context(call);
+    if (GASNETC_CHECKING && !handles && count)
+        gasneti_fatal("%s is given a NULL list of %zu handles", call, count);
+}
+
 /* Operations of an open access region are synchronised through its handle. */
 static void check_implicit(const gasnete_thread_t *me)
 {
-    check_context("gasnet_{wait,try}_syncnbi_*");
     if (GASNETC_CHECKING && me->region)
         gasneti_fatal("gasnet_{wait,try}_syncnbi_* is called inside an access region; call "
                       "gasnet_end_nbi_accessregion first and synchronise the handle it returns");
@@ -109,6 +145,7 @@ static inline bool retire(gasnete_thread_t *me, gasnet_handle_t *entry)
 
 void gasnete_wait_syncnb(gasnet_handle_t handle)
 {
+    check_context("gasnet_wait_syncnb");
     if (handle == GASNET_INVALID_HANDLE) return;
     gasnete_op_t *op = gasnete_op_of(handle);
     gasnetc_wait(&op->counter);
@@ -117,18 +154,21 @@ void gasnete_wait_syncnb(gasnet_handle_t handle)
 
 int gasnete_try_syncnb_nopoll(gasnet_handle_t handle)
 {
+    check_context("gasnet_try_syncnb_nopoll");
     if (handle == GASNET_INVALID_HANDLE) return GASNET_OK;
     return retire(gasnete_self(), &handle) ? GASNET_OK : GASNET_ERR_NOT_READY;
 }
 
 int gasnete_try_syncnb(gasnet_handle_t handle)
 {
+    check_context("gasnet_try_syncnb");
     gasnetc_poll();
     return gasnete_try_syncnb_nopoll(handle);
 }
 
 void gasnete_wait_syncnb_all(gasnet_handle_t *handles, size_t count)
 {
+    check_list("gasnet_wait_syncnb_all", handles, count);
     for (size_t i = 0; i < count; i++) {
         gasnete_wait_syncnb(handles[i]);
         handles[i] = GASNET_INVALID_HANDLE;
@@ -137,6 +177,7 @@ void gasnete_wait_syncnb_all(gasnet_handle_t *handles, size_t count)
 
 int gasnete_try_syncnb_all_nopoll(gasnet_handle_t *handles, size_t count)
 {
+    check_list("gasnet_try_syncnb_all_nopoll", handles, count);
     gasnete_thread_t *me = gasnete_self();
     int result = GASNET_OK;
     for (size_t i = 0; i < count; i++)
@@ -147,6 +188,7 @@ int gasnete_try_syncnb_all_nopoll(gasnet_handle_t *handles, size_t count)
 
 int gasnete_try_syncnb_all(gasnet_handle_t *handles, size_t count)
 {
+    check_list("gasnet_try_syncnb_all", handles, count);
     gasnetc_poll();
     return gasnete_try_syncnb_all_nopoll(handles, count);
 }
@@ -154,6 +196,7 @@ int gasnete_try_syncnb_all(gasnet_handle_t *handles, size_t count)
 /* OK also when no entry is valid: then there is nothing to wait for. */
 int gasnete_try_syncnb_some_nopoll(gasnet_handle_t *handles, size_t count)
 {
+    check_list("gasnet_try_syncnb_some_nopoll", handles, count);
     gasnete_thread_t *me = gasnete_self();
     bool any = false, pending = false;
     for (size_t i = 0; i < count; i++) {
@@ -168,12 +211,14 @@ int gasnete_try_syncnb_some_nopoll(gasnet_handle_t *handles, size_t count)
 
 int gasnete_try_syncnb_some(gasnet_handle_t *handles, size_t count)
 {
+    check_list("gasnet_try_syncnb_some", handles, count);
     gasnetc_poll();
     return gasnete_try_syncnb_some_nopoll(handles, count);
 }
 
 void gasnete_wait_syncnb_some(gasnet_handle_t *handles, size_t count)
 {
+    check_list("gasnet_wait_syncnb_some", handles, count);
     while (gasnete_try_syncnb_some_nopoll(handles, count) != GASNET_OK) gasneti_wait_poll();
 }
 
@@ -181,6 +226,7 @@ void gasnete_wait_syncnb_some(gasnet_handle_t *handles, size_t count)
 
 void gasnete_wait_syncnbi_puts(void)
 {
+    check_context("gasnet_wait_syncnbi_puts");
     gasnete_thread_t *me = gasnete_self();
     check_implicit(me);
     gasnetc_wait(&me->put_set);
@@ -188,6 +234,7 @@ void gasnete_wait_syncnbi_puts(void)
 
 void gasnete_wait_syncnbi_gets(void)
 {
+    check_context("gasnet_wait_syncnbi_gets");
     gasnete_thread_t *me = gasnete_self();
     check_implicit(me);
     gasnetc_wait(&me->get_set);
@@ -195,6 +242,7 @@ void gasnete_wait_syncnbi_gets(void)
 
 void gasnete_wait_syncnbi_all(void)
 {
+    check_context("gasnet_wait_syncnbi_all");
     gasnete_thread_t *me = gasnete_self();
     check_implicit(me);
     gasnetc_wait(&me->put_set);
@@ -202,8 +250,9 @@ void gasnete_wait_syncnbi_all(void)
 }
 
 /* Polls, then tests one set or both. */
-static int try_sets(bool puts, bool gets)
+static int try_sets(const char *call, bool puts, bool gets)
 {
+    check_context(call);
     gasnete_thread_t *me = gasnete_self();
     check_implicit(me);
     gasnetc_poll();
@@ -214,15 +263,15 @@ static int try_sets(bool puts, bool gets)
 
 int gasnete_try_syncnbi_puts(void)
 {
-    return try_sets(true, false);
+    return try_sets("gasnet_try_syncnbi_puts", true, false);
 }
 
 int gasnete_try_syncnbi_gets(void)
 {
-    return try_sets(false, true);
+    return try_sets("gasnet_try_syncnbi_gets", false, true);
 }
 
 int gasnete_try_syncnbi_all(void)
 {
-    return try_sets(true, true);
+    return try_sets("gasnet_try_syncnbi_all", true, true);
 }

@@ -16,7 +16,7 @@ void gasnete_segments_attach(void)
 {
     int nodes = (int)gasnet_nodes();
     segments = calloc((size_t)nodes, sizeof *segments);
-    if (segments == NULL || gasnet_getSegmentInfo(segments, nodes) != GASNET_OK)
+    if (segments == NULL || gasnetc_segment_info(segments, nodes) != GASNET_OK)
         gasneti_fatal("out of memory: %d entries for the table of segments", nodes);
 }
 

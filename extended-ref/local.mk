@@ -6,6 +6,7 @@ extended_sources = \
 	extended-ref/barrier.c extended-ref/barrier_am.c \
 	extended-ref/barrier_carrier.h \
 	extended-ref/barrier_state.c extended-ref/barrier_state.h \
+	extended-ref/checks.c \
 	extended-ref/diagnostics.c \
 	extended-ref/handles.c extended-ref/handles.h \
 	extended-ref/internal_am.c extended-ref/internal_am.h \

@@ -9,6 +9,7 @@
 
 void gasnete_begin_nbi_accessregion(void)
 {
+    if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_begin_nbi_accessregion");
     gasnete_thread_t *me = gasnete_self();
     if (me->region)
         gasneti_fatal("gasnet_begin_nbi_accessregion is called inside an access region; regions "
@@ -19,6 +20,7 @@ void gasnete_begin_nbi_accessregion(void)
 
 gasnet_handle_t gasnete_end_nbi_accessregion(void)
 {
+    if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_end_nbi_accessregion");
     gasnete_thread_t *me = gasnete_self();
     gasnete_op_t *op = me->region;
     if (op == NULL)

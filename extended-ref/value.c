@@ -29,6 +29,7 @@ void gasnete_bad_value(const char *call, size_t nbytes)
 
 void gasnete_put_val(gasnet_node_t node, void *dst, gasnet_register_value_t value, size_t nbytes)
 {
+    gasnete_check_remote("gasnet_put_val", node, dst, nbytes);
     gasnete_put(node, dst, low_bytes(&value, nbytes), nbytes);
 }
 
@@ -36,6 +37,7 @@ void gasnete_put_val(gasnet_node_t node, void *dst, gasnet_register_value_t valu
 gasnet_handle_t gasnete_put_nb_val(gasnet_node_t node, void *dst, gasnet_register_value_t value,
                                    size_t nbytes)
 {
+    gasnete_check_remote("gasnet_put_nb_val", node, dst, nbytes);
     void *src = low_bytes(&value, nbytes);
     return gasnetc_frees_source(GASNETC_PUT_NB_VAL) ? gasnete_put_nb(node, dst, src, nbytes)
                                                     : gasnete_put_nb_bulk(node, dst, src, nbytes);
@@ -44,6 +46,7 @@ gasnet_handle_t gasnete_put_nb_val(gasnet_node_t node, void *dst, gasnet_registe
 void gasnete_put_nbi_val(gasnet_node_t node, void *dst, gasnet_register_value_t value,
                          size_t nbytes)
 {
+    gasnete_check_remote("gasnet_put_nbi_val", node, dst, nbytes);
     void *src = low_bytes(&value, nbytes);
     if (gasnetc_frees_source(GASNETC_PUT_NBI_VAL))
         gasnete_put_nbi(node, dst, src, nbytes);
@@ -71,7 +74,7 @@ static __attribute__((cold, noinline)) void grow(gasnete_thread_t *me)
 }
 
 /* Always a record, also when the value is here already: this kind of handle has no invalid one. */
-gasnet_valget_handle_t gasnete_get_nb_val(gasnet_node_t node, void *src, size_t nbytes)
+static gasnet_valget_handle_t start_get(gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnete_thread_t *me = gasnete_self();
     if (gasnete_rarely(me->free_values == NULL)) grow(me);
@@ -83,11 +86,18 @@ gasnet_valget_handle_t gasnete_get_nb_val(gasnet_node_t node, void *src, size_t 
     return (gasnet_valget_handle_t)get;
 }
 
+gasnet_valget_handle_t gasnete_get_nb_val(gasnet_node_t node, void *src, size_t nbytes)
+{
+    gasnete_check_remote("gasnet_get_nb_val", node, src, nbytes);
+    return start_get(node, src, nbytes);
+}
+
 gasnet_register_value_t gasnete_wait_syncnb_valget(gasnet_valget_handle_t handle)
 {
+    if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_wait_syncnb_valget");
     value_get_t *get = (value_get_t *)handle;
-    gasnete_thread_t *me = gasnete_self();
     if (GASNETC_CHECKING) gasnete_check_op(&get->op, GASNETE_OP_VALGET);
+    gasnete_thread_t *me = gasnete_self();
     gasnetc_wait(&get->op.counter);
     gasnete_op_push(&me->free_values, &get->op);
     return get->value;
@@ -95,5 +105,6 @@ gasnet_register_value_t gasnete_wait_syncnb_valget(gasnet_valget_handle_t handle
 
 gasnet_register_value_t gasnete_get_val(gasnet_node_t node, void *src, size_t nbytes)
 {
-    return gasnete_wait_syncnb_valget(gasnete_get_nb_val(node, src, nbytes));
+    gasnete_check_remote("gasnet_get_val", node, src, nbytes);
+    return gasnete_wait_syncnb_valget(start_get(node, src, nbytes));
 }

@@ -12,6 +12,31 @@
 
 GASNETI_EXPORTS_BEGIN
 
+/* --- Where a call is legal: debug builds end a program that calls elsewhere ---- */
+
+#if GASNET_DEBUG
+/* Fatal before gasnet_init or, where `attached`, before gasnet_attach. */
+extern void gasneti_check_phase(const char *call, int attached);
+/* The same, where `phase` is 1 or 2; a warning in a handler, under a lock, or with interrupts held.
+ */
+extern void gasneti_check_query(const char *call, int phase);
+/* Fatal before gasnet_attach, in a handler, under a lock, or with interrupts held. */
+extern void gasneti_check_client_code(const char *call);
+#else
+GASNETI_INLINE void gasneti_check_phase(const char *call, int attached)
+{
+    (void)call, (void)attached;
+}
+GASNETI_INLINE void gasneti_check_query(const char *call, int phase)
+{
+    (void)call, (void)phase;
+}
+GASNETI_INLINE void gasneti_check_client_code(const char *call)
+{
+    (void)call;
+}
+#endif
+
 /* --- Job control ---------------------------------------------------------- */
 
 /* int gasnet_init(int *argc, char ***argv)
@@ -57,6 +82,7 @@ GASNETI_INLINE void gasnet_exit(int exitcode)
 extern uintptr_t gasnetc_max_local_segsize(void);
 GASNETI_INLINE uintptr_t gasnet_getMaxLocalSegmentSize(void)
 {
+    gasneti_check_query("gasnet_getMaxLocalSegmentSize", 1);
     return gasnetc_max_local_segsize();
 }
 
@@ -64,6 +90,7 @@ GASNETI_INLINE uintptr_t gasnet_getMaxLocalSegmentSize(void)
 extern uintptr_t gasnetc_max_global_segsize(void);
 GASNETI_INLINE uintptr_t gasnet_getMaxGlobalSegmentSize(void)
 {
+    gasneti_check_query("gasnet_getMaxGlobalSegmentSize", 1);
     return gasnetc_max_global_segsize();
 }
 
@@ -76,12 +103,14 @@ extern gasnet_node_t gasneti_nodes;
 /* This node's rank, 0-based.  P1, P2; also in handlers and under locks. */
 GASNETI_INLINE gasnet_node_t gasnet_mynode(void)
 {
+    gasneti_check_phase("gasnet_mynode", 0);
     return gasneti_mynode;
 }
 
 /* Number of nodes in the job.  Where gasnet_mynode is legal. */
 GASNETI_INLINE gasnet_node_t gasnet_nodes(void)
 {
+    gasneti_check_phase("gasnet_nodes", 0);
     return gasneti_nodes;
 }
 
@@ -91,6 +120,7 @@ GASNETI_INLINE gasnet_node_t gasnet_nodes(void)
 extern int gasnetc_segment_info(gasnet_seginfo_t *table, int numentries);
 GASNETI_INLINE int gasnet_getSegmentInfo(gasnet_seginfo_t *table, int numentries)
 {
+    gasneti_check_query("gasnet_getSegmentInfo", 2);
     return gasnetc_segment_info(table, numentries);
 }
 
@@ -98,6 +128,7 @@ GASNETI_INLINE int gasnet_getSegmentInfo(gasnet_seginfo_t *table, int numentries
 extern int gasnetc_node_info(gasnet_nodeinfo_t *table, int numentries);
 GASNETI_INLINE int gasnet_getNodeInfo(gasnet_nodeinfo_t *table, int numentries)
 {
+    gasneti_check_query("gasnet_getNodeInfo", 1);
     return gasnetc_node_info(table, numentries);
 }
 
@@ -107,6 +138,7 @@ GASNETI_INLINE int gasnet_getNodeInfo(gasnet_nodeinfo_t *table, int numentries)
 extern char *gasneti_getenv(const char *name);
 GASNETI_INLINE char *gasnet_getenv(const char *name)
 {
+    gasneti_check_query("gasnet_getenv", 0);
     return gasneti_getenv(name);
 }
 
@@ -115,6 +147,7 @@ GASNETI_INLINE char *gasnet_getenv(const char *name)
 extern int gasnetc_set_waitmode(int mode);
 GASNETI_INLINE int gasnet_set_waitmode(int mode)
 {
+    gasneti_check_query("gasnet_set_waitmode", 1);
     return gasnetc_set_waitmode(mode);
 }
 
@@ -149,6 +182,7 @@ extern void gasneti_wait_poll(void);
  * about; ends with a read fence.  A macro, since cond is evaluated again and again. */
 #define GASNET_BLOCKUNTIL(cond)                                                                    \
     do {                                                                                           \
+        gasneti_check_client_code("GASNET_BLOCKUNTIL");                                            \
         while (!(cond)) gasneti_wait_poll();                                                       \
         gasneti_local_rmb();                                                                       \
     } while (0)

@@ -77,27 +77,51 @@ extern int gasnete_barrier_result(int *id);
 
 extern gasnet_threadinfo_t gasnete_threadinfo(void);
 
+#if GASNET_DEBUG
+/* Fatal where transfers are illegal, for a node that is none, or when the range, which is not
+ * empty, is not in the node's segment. */
+extern void gasnete_check_remote(const char *call, gasnet_node_t node, const void *start,
+                                 size_t nbytes);
+/* Fatal where barriers are illegal, or for unknown flags. */
+extern void gasnete_check_barrier(const char *call, int flags);
+#else
+GASNETI_INLINE void gasnete_check_remote(const char *call, gasnet_node_t node, const void *start,
+                                         size_t nbytes)
+{
+    (void)call, (void)node, (void)start, (void)nbytes;
+}
+GASNETI_INLINE void gasnete_check_barrier(const char *call, int flags)
+{
+    (void)call, (void)flags;
+}
+#endif
+
 /* --- Blocking transfers: on return the data is in place, visible to loads and to later gets --- */
 
 GASNETI_INLINE void gasnet_get(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
+    gasnete_check_remote("gasnet_get", node, src, nbytes);
     gasnete_get(dest, node, src, nbytes);
 }
 GASNETI_INLINE void gasnet_get_bulk(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
+    gasnete_check_remote("gasnet_get_bulk", node, src, nbytes);
     gasnete_get(dest, node, src, nbytes);
 }
 GASNETI_INLINE void gasnet_put(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
+    gasnete_check_remote("gasnet_put", node, dest, nbytes);
     gasnete_put(node, dest, src, nbytes);
 }
 GASNETI_INLINE void gasnet_put_bulk(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
+    gasnete_check_remote("gasnet_put_bulk", node, dest, nbytes);
     gasnete_put(node, dest, src, nbytes);
 }
 /* Writes nbytes copies of (unsigned char)val. */
 GASNETI_INLINE void gasnet_memset(gasnet_node_t node, void *dest, int val, size_t nbytes)
 {
+    gasnete_check_remote("gasnet_memset", node, dest, nbytes);
     gasnete_memset(node, dest, val, nbytes);
 }
 
@@ -112,6 +136,7 @@ GASNETI_INLINE gasnet_handle_t gasnet_get_nb(void *dest, gasnet_node_t node, voi
 GASNETI_INLINE gasnet_handle_t gasnet_get_nb(void *dest, gasnet_node_t node, void *src,
                                              size_t nbytes)
 {
+    gasnete_check_remote("gasnet_get_nb", node, src, nbytes);
     return gasnete_get_nb(dest, node, src, nbytes);
 }
 GASNETI_INLINE gasnet_handle_t gasnet_get_nb_bulk(void *dest, gasnet_node_t node, void *src,
@@ -119,6 +144,7 @@ GASNETI_INLINE gasnet_handle_t gasnet_get_nb_bulk(void *dest, gasnet_node_t node
 GASNETI_INLINE gasnet_handle_t gasnet_get_nb_bulk(void *dest, gasnet_node_t node, void *src,
                                                   size_t nbytes)
 {
+    gasnete_check_remote("gasnet_get_nb_bulk", node, src, nbytes);
     return gasnete_get_nb(dest, node, src, nbytes);
 }
 /* src is reusable on return. */
@@ -127,6 +153,7 @@ GASNETI_INLINE gasnet_handle_t gasnet_put_nb(gasnet_node_t node, void *dest, voi
 GASNETI_INLINE gasnet_handle_t gasnet_put_nb(gasnet_node_t node, void *dest, void *src,
                                              size_t nbytes)
 {
+    gasnete_check_remote("gasnet_put_nb", node, dest, nbytes);
     return gasnete_put_nb(node, dest, src, nbytes);
 }
 /* src must stay unchanged until the sync. */
@@ -135,6 +162,7 @@ GASNETI_INLINE gasnet_handle_t gasnet_put_nb_bulk(gasnet_node_t node, void *dest
 GASNETI_INLINE gasnet_handle_t gasnet_put_nb_bulk(gasnet_node_t node, void *dest, void *src,
                                                   size_t nbytes)
 {
+    gasnete_check_remote("gasnet_put_nb_bulk", node, dest, nbytes);
     return gasnete_put_nb_bulk(node, dest, src, nbytes);
 }
 GASNETI_INLINE gasnet_handle_t gasnet_memset_nb(gasnet_node_t node, void *dest, int val,
@@ -142,12 +170,14 @@ GASNETI_INLINE gasnet_handle_t gasnet_memset_nb(gasnet_node_t node, void *dest, 
 GASNETI_INLINE gasnet_handle_t gasnet_memset_nb(gasnet_node_t node, void *dest, int val,
                                                 size_t nbytes)
 {
+    gasnete_check_remote("gasnet_memset_nb", node, dest, nbytes);
     return gasnete_memset_nb(node, dest, val, nbytes);
 }
 
 /* Waits, polling, until the operation is complete; GASNET_INVALID_HANDLE is. */
 GASNETI_INLINE void gasnet_wait_syncnb(gasnet_handle_t handle)
 {
+    gasneti_check_client_code("gasnet_wait_syncnb");
     if_pt(handle != GASNET_INVALID_HANDLE) gasnete_wait_syncnb(handle);
 }
 /* Polls once, then tests: GASNET_OK, after which the handle is dead, or GASNET_ERR_NOT_READY. */
@@ -193,24 +223,29 @@ GASNETI_INLINE int gasnet_try_syncnb_all_nopoll(gasnet_handle_t *handles, size_t
 
 GASNETI_INLINE void gasnet_get_nbi(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
+    gasnete_check_remote("gasnet_get_nbi", node, src, nbytes);
     gasnete_get_nbi(dest, node, src, nbytes);
 }
 GASNETI_INLINE void gasnet_get_nbi_bulk(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
+    gasnete_check_remote("gasnet_get_nbi_bulk", node, src, nbytes);
     gasnete_get_nbi(dest, node, src, nbytes);
 }
 /* src is reusable on return. */
 GASNETI_INLINE void gasnet_put_nbi(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
+    gasnete_check_remote("gasnet_put_nbi", node, dest, nbytes);
     gasnete_put_nbi(node, dest, src, nbytes);
 }
 /* src must stay unchanged until the sync. */
 GASNETI_INLINE void gasnet_put_nbi_bulk(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
+    gasnete_check_remote("gasnet_put_nbi_bulk", node, dest, nbytes);
     gasnete_put_nbi_bulk(node, dest, src, nbytes);
 }
 GASNETI_INLINE void gasnet_memset_nbi(gasnet_node_t node, void *dest, int val, size_t nbytes)
 {
+    gasnete_check_remote("gasnet_memset_nbi", node, dest, nbytes);
     gasnete_memset_nbi(node, dest, val, nbytes);
 }
 
@@ -309,27 +344,32 @@ GASNETI_INLINE gasnet_register_value_t gasnet_wait_syncnb_valget(gasnet_valget_h
  * GASNET_BARRIERFLAG_ values. */
 GASNETI_INLINE void gasnet_barrier_notify(int id, int flags)
 {
+    gasnete_check_barrier("gasnet_barrier_notify", flags);
     gasnete_barrier_notify(id, flags);
 }
 /* Waits, polling, until all have notified: GASNET_OK or GASNET_ERR_BARRIER_MISMATCH. */
 GASNETI_INLINE int gasnet_barrier_wait(int id, int flags)
 {
+    gasnete_check_barrier("gasnet_barrier_wait", flags);
     return gasnete_barrier_wait(id, flags);
 }
 /* Polls once: as wait, or GASNET_ERR_NOT_READY, after which the phase is still open. */
 GASNETI_INLINE int gasnet_barrier_try(int id, int flags)
 {
+    gasnete_check_barrier("gasnet_barrier_try", flags);
     return gasnete_barrier_try(id, flags);
 }
 /* Notify and wait. */
 GASNETI_INLINE int gasnet_barrier(int id, int flags)
 {
+    gasnete_check_barrier("gasnet_barrier", flags);
     return gasnete_barrier(id, flags);
 }
 /* 0 and the id that was agreed in the last completed barrier of this node, or non-zero when no node
  * named one.  id must not be NULL. */
 GASNETI_INLINE int gasnet_barrier_result(int *id)
 {
+    gasneti_check_client_code("gasnet_barrier_result");
     return gasnete_barrier_result(id);
 }
 

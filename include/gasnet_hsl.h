@@ -16,12 +16,13 @@ GASNETI_EXPORTS_BEGIN
  * Not recursive; released in reverse order of taking; held briefly; never across a reply or the end
  * of a handler. */
 #if GASNET_DEBUG
-#define GASNETI_HSL_LIVE 0x48534c21 /* state of an initialised lock */
+#define GASNETI_HSL_LIVE   0x48534c21 /* state of a lock that gasnet_hsl_init has initialised */
+#define GASNETI_HSL_STATIC 0x48534c53 /* the same of GASNET_HSL_INITIALIZER */
 typedef struct gasneti_hsl {
 #if GASNETI_THREADS
     pthread_mutex_t mutex;
 #endif
-    int live;                  /* GASNETI_HSL_LIVE from initialisation to destruction */
+    int live;                  /* GASNETI_HSL_LIVE or _STATIC from initialisation to destruction */
     void *owner;               /* library's mark of the holding thread, NULL when free */
     struct gasneti_hsl *below; /* lock the holder took before this one */
     uint64_t since;            /* when it was taken, ns */
@@ -29,12 +30,12 @@ typedef struct gasneti_hsl {
 #if GASNETI_THREADS
 #define GASNET_HSL_INITIALIZER                                                                     \
     {                                                                                              \
-        PTHREAD_MUTEX_INITIALIZER, GASNETI_HSL_LIVE, 0, 0, 0                                       \
+        PTHREAD_MUTEX_INITIALIZER, GASNETI_HSL_STATIC, 0, 0, 0                                     \
     }
 #else
 #define GASNET_HSL_INITIALIZER                                                                     \
     {                                                                                              \
-        GASNETI_HSL_LIVE, 0, 0, 0                                                                  \
+        GASNETI_HSL_STATIC, 0, 0, 0                                                                \
     }
 #endif
 #elif GASNETI_THREADS
