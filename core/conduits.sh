@@ -23,7 +23,7 @@ endif
 @c@_conduit_libadd = other/tools/libtools.la other/spawner/libspawner.la $(@c@_network_libs) -lpthread -ldl -lm
 
 @c@includedir = $(includedir)/@c@-conduit
-@c@include_HEADERS = include/@c@-conduit/gasnet_conduit.h
+@c@include_HEADERS = include/@c@-conduit/gasnet_conduit.h include/@c@-conduit/gasnet_core.h
 @c@fragmentdir = $(includedir)/@c@-conduit
 @c@fragment_DATA = $(packaging)/@c@-seq.mak $(packaging)/@c@-parsync.mak $(packaging)/@c@-par.mak
 conduit_fragments += $(@c@fragment_DATA)

@@ -250,10 +250,10 @@ static void settle_credits_total(void)
 
 static void clip_threads(void)
 {
-    if (gasnetc_params.max_threads <= GASNETI_MAX_THREADS) return;
+    if (gasnetc_params.max_threads <= GASNETI_THREAD_SLOTS) return;
     gasneti_warn("GASNET_MAX_THREADS=%lld is more than this library's limit; using %d",
-                 (long long)gasnetc_params.max_threads, GASNETI_MAX_THREADS);
-    gasnetc_params.max_threads = GASNETI_MAX_THREADS;
+                 (long long)gasnetc_params.max_threads, GASNETI_THREAD_SLOTS);
+    gasnetc_params.max_threads = GASNETI_THREAD_SLOTS;
 }
 
 /* With more processes, or threads, than processors, waiting must not burn whole time slices. */

@@ -78,7 +78,7 @@ static void make_key(void)
 static gasneti_thread_t *take_slot(void)
 {
     uint32_t limit =
-        gasnetc_params.max_threads ? (uint32_t)gasnetc_params.max_threads : GASNETI_MAX_THREADS;
+        gasnetc_params.max_threads ? (uint32_t)gasnetc_params.max_threads : GASNETI_THREAD_SLOTS;
     pthread_mutex_lock(&lock);
     gasneti_thread_t *thread = free_slots;
     if (thread) {
@@ -92,7 +92,7 @@ static gasneti_thread_t *take_slot(void)
     if (!thread)
         gasneti_fatal(
             "more than %u client threads at once: the limit is GASNET_MAX_THREADS, at most %d",
-            limit, GASNETI_MAX_THREADS);
+            limit, GASNETI_THREAD_SLOTS);
     return thread;
 }
 

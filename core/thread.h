@@ -11,10 +11,10 @@
 
 #include "core/counters.h"
 
-#define GASNETI_MAX_THREADS 256
+#define GASNETI_THREAD_SLOTS 256
 
 typedef struct gasneti_thread {
-    uint32_t index;              /* 0 .. GASNETI_MAX_THREADS-1, stable while the thread lives */
+    uint32_t index;              /* 0 .. GASNETI_THREAD_SLOTS-1, stable while the thread lives */
     uint32_t handler_depth;      /* how many handlers this thread is inside */
     uint32_t turned_away;        /* polls that found another thread at it */
     uint32_t interrupts_held;    /* debug builds: inside a no-interrupt section */

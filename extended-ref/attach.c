@@ -24,6 +24,8 @@ void gasnete_attach(void)
 }
 
 /* A thread's record in the core is its own while it lives. */
+gasnet_threadinfo_t gasnete_threadinfo_cache;
+
 gasnet_threadinfo_t gasnete_threadinfo(void)
 {
     return gasneti_self();

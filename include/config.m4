@@ -1,6 +1,12 @@
 dnl config.m4 - what configure finds out for include/gasnet_config.h, the configuration that clients see.
 dnl Included once by configure.ac, before AC_OUTPUT.  Nothing here may name a network.
 
+# The release, for #if and for build systems that read gasnet_config.h as text; and the build mode.
+AC_SUBST([GASNET_VERSION_MAJOR], [$(echo "$PACKAGE_VERSION" | cut -d. -f1)])
+AC_SUBST([GASNET_VERSION_MINOR], [$(echo "$PACKAGE_VERSION" | cut -d. -f2)])
+AC_SUBST([GASNET_VERSION_PATCH], [$(echo "$PACKAGE_VERSION" | cut -d. -f3)])
+AC_SUBST([GASNET_BUILD_MODE], [${DEBUG_DEFINE#-D}])
+
 # Segment mode of the library: at most one of these may be given; fast is the default.
 AC_DEFUN([GASNET_SEGMENT], [
 AC_ARG_ENABLE([segment-$1], [AS_HELP_STRING([--enable-segment-$1], [build for GASNET_SEGMENT_$2$3])],

@@ -22,25 +22,26 @@
 #endif
 #if defined(GASNET_SEQ)
 #undef GASNET_SEQ
-#define GASNET_SEQ          1
-#define GASNETI_THREAD_MODE SEQ
+#define GASNET_SEQ                1
+#define GASNETI_THREAD_TEXT       "SEQ"
+#define GASNETI_WORD_THREAD(name) name##_SEQ
 #elif defined(GASNET_PARSYNC)
 #undef GASNET_PARSYNC
-#define GASNET_PARSYNC      1
-#define GASNETI_THREAD_MODE PARSYNC
+#define GASNET_PARSYNC            1
+#define GASNETI_THREAD_TEXT       "PARSYNC"
+#define GASNETI_WORD_THREAD(name) name##_PARSYNC
 #else
 #undef GASNET_PAR
-#define GASNET_PAR          1
-#define GASNETI_THREAD_MODE PAR
+#define GASNET_PAR                1
+#define GASNETI_THREAD_TEXT       "PAR"
+#define GASNETI_WORD_THREAD(name) name##_PAR
 #endif
 #if !defined(GASNET_SEQ)
 #define GASNETI_THREADS 1 /* client threads may exist */
 #endif
 
 #include "gasnet_basic.h"
-#if GASNETI_THREADS
 #include <pthread.h>
-#endif
 #include "gasnet_conduit.h"
 
 /* --- Versions, segment mode, limits --------------------------------------- */
@@ -54,16 +55,19 @@
 #endif
 #if defined(GASNET_SEGMENT_FAST)
 #undef GASNET_SEGMENT_FAST
-#define GASNET_SEGMENT_FAST  1
-#define GASNETI_SEGMENT_MODE FAST
+#define GASNET_SEGMENT_FAST        1
+#define GASNETI_SEGMENT_TEXT       "FAST"
+#define GASNETI_WORD_SEGMENT(name) name##_FAST
 #elif defined(GASNET_SEGMENT_LARGE)
 #undef GASNET_SEGMENT_LARGE
-#define GASNET_SEGMENT_LARGE 1
-#define GASNETI_SEGMENT_MODE LARGE
+#define GASNET_SEGMENT_LARGE       1
+#define GASNETI_SEGMENT_TEXT       "LARGE"
+#define GASNETI_WORD_SEGMENT(name) name##_LARGE
 #else
 #undef GASNET_SEGMENT_EVERYTHING
-#define GASNET_SEGMENT_EVERYTHING 1
-#define GASNETI_SEGMENT_MODE      EVERYTHING
+#define GASNET_SEGMENT_EVERYTHING  1
+#define GASNETI_SEGMENT_TEXT       "EVERYTHING"
+#define GASNETI_WORD_SEGMENT(name) name##_EVERYTHING
 #endif
 
 #ifndef GASNET_MAXNODES
@@ -72,40 +76,41 @@
 #define GASNET_PAGESIZE GASNETI_PAGESIZE
 
 #if GASNET_PSHM
-#define GASNETI_PSHM_ENABLED 1
-#define GASNETI_PSHM_CONFIG  pshm
+#define GASNETI_PSHM_ENABLED    1
+#define GASNETI_PSHM_TEXT       "pshm"
+#define GASNETI_WORD_PSHM(name) name##_pshm
 #else
-#define GASNETI_PSHM_CONFIG nopshm
+#define GASNETI_PSHM_TEXT       "nopshm"
+#define GASNETI_WORD_PSHM(name) name##_nopshm
 #endif
 #if GASNET_ALIGNED_SEGMENTS
-#define GASNETI_ALIGN_CONFIG align
+#define GASNETI_ALIGN_TEXT       "align"
+#define GASNETI_WORD_ALIGN(name) name##_align
 #else
-#define GASNETI_ALIGN_CONFIG noalign
+#define GASNETI_ALIGN_TEXT       "noalign"
+#define GASNETI_WORD_ALIGN(name) name##_noalign
 #endif
 
 /* One line, no white space; clients search it for ",debug", "CONDUIT=" and the like. */
 /* clang-format off */
 #define GASNET_CONFIG_STRING \
     "RELEASE=" GASNETI_RELEASE_TEXT \
-    ",SPEC=" _STRINGIFY(GASNET_SPEC_VERSION_MAJOR) "." _STRINGIFY(GASNET_SPEC_VERSION_MINOR) \
+    ",SPEC=" GASNETI_TEXT_OF(GASNET_SPEC_VERSION_MAJOR) "." GASNETI_TEXT_OF(GASNET_SPEC_VERSION_MINOR) \
     ",CONDUIT=" GASNET_CONDUIT_NAME_STR \
     "(" GASNET_CORE_NAME_STR "-" GASNET_CORE_VERSION_STR \
     "/" GASNET_EXTENDED_NAME_STR "-" GASNET_EXTENDED_VERSION_STR ")" \
-    ",THREADMODEL=" _STRINGIFY(GASNETI_THREAD_MODE) \
-    ",SEGMENT=" _STRINGIFY(GASNETI_SEGMENT_MODE) \
-    ",PTR=" _STRINGIFY(GASNETI_PTR_CONFIG) \
-    "," _STRINGIFY(GASNETI_ALIGN_CONFIG) \
-    "," _STRINGIFY(GASNETI_PSHM_CONFIG) \
-    "," _STRINGIFY(GASNETI_DEBUG_CONFIG) \
-    "," _STRINGIFY(GASNETI_TRACE_CONFIG) \
-    "," _STRINGIFY(GASNETI_STATS_CONFIG) \
-    "," _STRINGIFY(GASNETI_MALLOC_CONFIG) \
-    "," _STRINGIFY(GASNETI_SRCLINES_CONFIG) \
-    "," _STRINGIFY(GASNETI_TIMER_CONFIG) \
-    "," _STRINGIFY(GASNETI_MEMBAR_CONFIG) \
-    "," _STRINGIFY(GASNETI_ATOMIC_CONFIG) \
-    "," _STRINGIFY(GASNETI_ATOMIC32_CONFIG) \
-    "," _STRINGIFY(GASNETI_ATOMIC64_CONFIG)
+    ",THREADMODEL=" GASNETI_THREAD_TEXT \
+    ",SEGMENT=" GASNETI_SEGMENT_TEXT \
+    ",PTR=" GASNETI_PTR_TEXT \
+    "," GASNETI_ALIGN_TEXT \
+    "," GASNETI_PSHM_TEXT \
+    "," GASNETI_DEBUG_TEXT \
+    "," GASNETI_TRACE_TEXT \
+    "," GASNETI_STATS_TEXT \
+    "," GASNETI_MALLOC_TEXT \
+    "," GASNETI_SRCLINES_TEXT \
+    "," GASNETI_TIMING_TEXT \
+    "," GASNETI_ATOMICS_TEXT
 /* clang-format on */
 
 #include "gasnet_linkcheck.h"

@@ -22,25 +22,26 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <errno.h>
 #include <limits.h>
 #include <unistd.h>
 
-/* --- Build mode: set by the build fragment, never by client source -------- */
+/* --- Build mode: set by the build fragment, never by client source; without one, gasnet_config.h
+ * says the library's --- */
 #if defined(GASNET_DEBUG) && defined(GASNET_NDEBUG)
 #error "both GASNET_DEBUG and GASNET_NDEBUG: compile with the flags of one build fragment"
 #elif defined(GASNET_DEBUG)
 #undef GASNET_DEBUG
 #define GASNET_DEBUG 1
-#if defined(__OPTIMIZE__) || defined(NDEBUG)
+#if !defined(GASNETI_BUILD_MODE_UNSAID) && (defined(__OPTIMIZE__) || defined(NDEBUG))
 #error "GASNET_DEBUG together with optimisation or NDEBUG: compile with -g, without -O"
 #endif
-#elif defined(GASNET_NDEBUG)
+#else
 #undef GASNET_NDEBUG
 #define GASNET_NDEBUG 1
-#else
-#error "neither GASNET_DEBUG nor GASNET_NDEBUG: take the flags of the .mak file or pkg-config"
 #endif
 
 #ifdef GASNET_TRACE
@@ -62,11 +63,6 @@
 #undef GASNET_SRCLINES
 #define GASNET_SRCLINES 1
 #endif
-
-/* --- Versions ------------------------------------------------------------- */
-#define GASNET_RELEASE_VERSION_MAJOR 1
-#define GASNET_RELEASE_VERSION_MINOR 32
-#define GASNET_RELEASE_VERSION_PATCH 0
 
 /* --- Unprefixed names that clients take from these headers ---------------- */
 #define GASNETI_STRINGIFY_(x) #x
@@ -142,50 +138,7 @@
 #define GASNETI_CACHE_LINE_BYTES 64
 #endif
 
-/* --- Words of the configuration strings and of the link check ------------- */
-#define GASNETI_RELEASE_TEXT                                                                       \
-    _STRINGIFY(GASNET_RELEASE_VERSION_MAJOR)                                                       \
-    "." _STRINGIFY(GASNET_RELEASE_VERSION_MINOR) "." _STRINGIFY(GASNET_RELEASE_VERSION_PATCH)
-
-#if PLATFORM_ARCH_64
-#define GASNETI_PTR_CONFIG 64bit
-#else
-#define GASNETI_PTR_CONFIG 32bit
-#endif
-#if GASNET_DEBUG
-#define GASNETI_DEBUG_CONFIG debug
-#define GASNETI_DEBUG_WORD   DEBUG
-#else
-#define GASNETI_DEBUG_CONFIG nodebug
-#define GASNETI_DEBUG_WORD   NDEBUG
-#endif
-#if GASNET_TRACE
-#define GASNETI_TRACE_CONFIG trace
-#else
-#define GASNETI_TRACE_CONFIG notrace
-#endif
-#if GASNET_STATS
-#define GASNETI_STATS_CONFIG stats
-#else
-#define GASNETI_STATS_CONFIG nostats
-#endif
-#if GASNET_DEBUGMALLOC
-#define GASNETI_MALLOC_CONFIG debugmalloc
-#else
-#define GASNETI_MALLOC_CONFIG nodebugmalloc
-#endif
-#if GASNET_SRCLINES
-#define GASNETI_SRCLINES_CONFIG srclines
-#else
-#define GASNETI_SRCLINES_CONFIG nosrclines
-#endif
-
-/* One implementation of each serves every platform here, so these words never vary within a
- * release and the release number in the link check covers them. */
-#define GASNETI_TIMER_CONFIG    timers_posixrt
-#define GASNETI_MEMBAR_CONFIG   membars_native
-#define GASNETI_ATOMIC_CONFIG   atomics_compiler
-#define GASNETI_ATOMIC32_CONFIG atomic32_compiler
-#define GASNETI_ATOMIC64_CONFIG atomic64_compiler
+#include "gasnet_words.h"
+#include "gasnet_more.h"
 
 #endif

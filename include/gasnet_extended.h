@@ -383,8 +383,27 @@ GASNETI_INLINE int gasnet_barrier_result(int *id)
 #else
 #define GASNET_GET_THREADINFO() ((gasnet_threadinfo_t)0)
 #endif
+#define GASNETE_THREAD_GET GASNET_GET_THREADINFO() /* programs use this name, too */
+
+/* What POST_THREADINFO posts, under a name that programs read; NULL outside of functions that post.
+ */
+extern gasnet_threadinfo_t gasnete_threadinfo_cache;
+extern int gasneti_takes_the_semicolon; /* there is none; see below */
+#if defined(__GNUC__)
+#define GASNETI_SHADOWING_BEGIN                                                                    \
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"")
+#define GASNETI_SHADOWING_END _Pragma("GCC diagnostic pop")
+#else
+#define GASNETI_SHADOWING_BEGIN
+#define GASNETI_SHADOWING_END
+#endif
 #define GASNET_POST_THREADINFO(info)                                                               \
-    gasnet_threadinfo_t gasneti_posted_threadinfo GASNETI_ATTRIBUTE((__unused__)) = (info)
+    GASNETI_SHADOWING_BEGIN                                                                        \
+    gasnet_threadinfo_t gasneti_posted_threadinfo = (info);                                        \
+    gasnet_threadinfo_t gasnete_threadinfo_cache GASNETI_ATTRIBUTE((__unused__)) =                 \
+        gasneti_posted_threadinfo;                                                                 \
+    GASNETI_SHADOWING_END                                                                          \
+    extern int gasneti_takes_the_semicolon GASNETI_ATTRIBUTE((__unused__))
 /* Nothing reads the posted value yet, so nothing is fetched for it. */
 #define GASNET_BEGIN_FUNCTION() GASNET_POST_THREADINFO((gasnet_threadinfo_t)0)
 

@@ -1,11 +1,11 @@
 /* gasnet_handler.h - optional help for writing handlers that serve 32- and 64-bit pointers alike.
  *
- * Included by clients after gasnet.h.  A handler `fn` is written once, taking pointers; the
- * *_HANDLER macros make the function that is registered, fn_32 or fn_64, with parameters token,
+ * Included by clients after gasnet.h.  A handler is written once, as `fn_inner`, taking pointers;
+ * the *_HANDLER macros make the function that is registered, fn_32 or fn_64, with parameters token,
  * addr and nbytes (Medium, Long), and a0, a1, ...; each pointer takes one of these or two.
  *
- *     static void set_flag(gasnet_token_t token, int value, void *flag) { ... }
- *     SHORT_HANDLER(set_flag, 2, 3, (token, a0, UNPACK(a1)), (token, a0, UNPACK2(a1, a2)))
+ *     static void set_flag_inner(gasnet_token_t token, int value, void *flag) { ... }
+ *     SHORT_HANDLER(set_flag, 2, 3, (token, a0, UNPACK(a1)), (token, a0, UNPACK2(a1, a2)));
  *     enum { _hidx_set_flag = 200 };
  *     gasnet_handlerentry_t table[] = { gasneti_handler_tableentry_with_bits(set_flag) };
  *     SHORT_REQ(2, 3, (dest, gasneti_handleridx(set_flag), value, PACK(flag)));
@@ -72,20 +72,30 @@
 #define ARGNAMES15 ARGNAMES14, a14
 #define ARGNAMES16 ARGNAMES15, a15
 
-/* --- Definitions: name_32 or name_64 calls name with the given arguments --- */
+/* --- Definitions: name_32 or name_64 calls name_inner with the given arguments --- */
+
+/* Stands where a definition ends, so that a `;` may follow: strict compilers reject a bare one. */
+#if defined(__GNUC__)
+#define GASNETI_DEFINITION_END __extension__
+#else
+#define GASNETI_DEFINITION_END
+#endif
+
 #if PLATFORM_ARCH_64
 #define SHORT_HANDLER(name, cnt32, cnt64, inner32, inner64)                                        \
     GASNETI_HANDLER_FN name##_64(gasnet_token_t token ARGS##cnt64);                                \
     GASNETI_HANDLER_FN name##_64(gasnet_token_t token ARGS##cnt64)                                 \
     {                                                                                              \
-        name inner64;                                                                              \
-    }
+        name##_inner inner64;                                                                      \
+    }                                                                                              \
+    GASNETI_DEFINITION_END
 #define MEDIUM_HANDLER(name, cnt32, cnt64, inner32, inner64)                                       \
     GASNETI_HANDLER_FN name##_64(gasnet_token_t token, void *addr, size_t nbytes ARGS##cnt64);     \
     GASNETI_HANDLER_FN name##_64(gasnet_token_t token, void *addr, size_t nbytes ARGS##cnt64)      \
     {                                                                                              \
-        name inner64;                                                                              \
-    }
+        name##_inner inner64;                                                                      \
+    }                                                                                              \
+    GASNETI_DEFINITION_END
 #define SHORT_HANDLER_DECL(name, cnt32, cnt64)                                                     \
     GASNETI_HANDLER_FN name##_64(gasnet_token_t token ARGS##cnt64)
 #define MEDIUM_HANDLER_DECL(name, cnt32, cnt64)                                                    \
@@ -95,14 +105,16 @@
     GASNETI_HANDLER_FN name##_32(gasnet_token_t token ARGS##cnt32);                                \
     GASNETI_HANDLER_FN name##_32(gasnet_token_t token ARGS##cnt32)                                 \
     {                                                                                              \
-        name inner32;                                                                              \
-    }
+        name##_inner inner32;                                                                      \
+    }                                                                                              \
+    GASNETI_DEFINITION_END
 #define MEDIUM_HANDLER(name, cnt32, cnt64, inner32, inner64)                                       \
     GASNETI_HANDLER_FN name##_32(gasnet_token_t token, void *addr, size_t nbytes ARGS##cnt32);     \
     GASNETI_HANDLER_FN name##_32(gasnet_token_t token, void *addr, size_t nbytes ARGS##cnt32)      \
     {                                                                                              \
-        name inner32;                                                                              \
-    }
+        name##_inner inner32;                                                                      \
+    }                                                                                              \
+    GASNETI_DEFINITION_END
 #define SHORT_HANDLER_DECL(name, cnt32, cnt64)                                                     \
     GASNETI_HANDLER_FN name##_32(gasnet_token_t token ARGS##cnt32)
 #define MEDIUM_HANDLER_DECL(name, cnt32, cnt64)                                                    \

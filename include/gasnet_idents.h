@@ -13,10 +13,8 @@
 #include "gasnet_tools.h"
 
 GASNETT_IDENT(gasneti_ident_api, "$GASNetAPIVersion: " _STRINGIFY(GASNET_VERSION) " $");
-GASNETT_IDENT(gasneti_ident_threads,
-              "$GASNetThreadModel: GASNET_" _STRINGIFY(GASNETI_THREAD_MODE) " $");
-GASNETT_IDENT(gasneti_ident_segment,
-              "$GASNetSegment: GASNET_SEGMENT_" _STRINGIFY(GASNETI_SEGMENT_MODE) " $");
+GASNETT_IDENT(gasneti_ident_threads, "$GASNetThreadModel: GASNET_" GASNETI_THREAD_TEXT " $");
+GASNETT_IDENT(gasneti_ident_segment, "$GASNetSegment: GASNET_SEGMENT_" GASNETI_SEGMENT_TEXT " $");
 GASNETT_IDENT(gasneti_ident_config, "$GASNetConfig: (libgasnet.a) " GASNET_CONFIG_STRING " $");
 GASNETT_IDENT(gasneti_ident_conduit, "$GASNetConduitName: " GASNET_CONDUIT_NAME_STR " $");
 GASNETT_IDENT(gasneti_ident_core, "$GASNetCoreLibraryName: " GASNET_CORE_NAME_STR " $");
@@ -39,7 +37,7 @@ GASNETT_IDENT(gasneti_ident_trace, "$GASNetTracingEnabled: 1 $");
 GASNETT_IDENT(gasneti_ident_stats, "$GASNetStatisticsEnabled: 1 $");
 #endif
 GASNETT_IDENT(gasneti_ident_tools_threads,
-              "$GASNetToolsThreadModel: GASNETT_" _STRINGIFY(GASNETT_THREAD_MODEL) " $");
+              "$GASNetToolsThreadModel: GASNETT_" GASNETI_TOOLS_THREAD_TEXT " $");
 GASNETT_IDENT(gasneti_ident_tools_config,
               "$GASNetToolsConfig: (libgasnet.a) " GASNETT_CONFIG_STRING " $");
 /* __DATE__ follows SOURCE_DATE_EPOCH where builds are to be reproducible. */

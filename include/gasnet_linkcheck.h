@@ -1,9 +1,11 @@
 /* gasnet_linkcheck.h - makes a program whose objects and library disagree fail to link, by a name
  * that says how the object was built.
  *
- * Two nets: gasnet_init is a macro for a name composed of the settings, and every object that
- * includes gasnet.h refers to a variable named likewise.  The library defines both, once, in the
- * object of gasnet_init:
+ * Three nets: gasnet_init is a macro for a name composed of the settings; every object that
+ * includes gasnet.h refers to a variable named likewise; and objects that disagree with each other
+ * do not link whatever the libraries (GASNETI_ONE_KIND).  The library defines the first two, once,
+ * in the object of gasnet_init:
+ *
  *     const int GASNETI_LINKCHECK_NAME = 1;
  *     int gasnet_init(int *argc, char ***argv) { ... }
  */
@@ -15,21 +17,19 @@
 
 /* For example gasneti_init_PAR_FAST_NDEBUG_IBV_1_32_0_64bit_notrace_... */
 /* clang-format off */
-#define GASNETI_MANGLE_(what, thread, segment, debug, conduit, major, minor, patch, ptr, \
-                        trace, stats, malloc, srclines, align, pshm) \
-    gasneti_##what##_##thread##_##segment##_##debug##_##conduit##_##major##_##minor##_##patch##_## \
-    ptr##_##trace##_##stats##_##malloc##_##srclines##_##align##_##pshm
-#define GASNETI_MANGLE(what, thread, segment, debug, conduit, major, minor, patch, ptr, \
-                       trace, stats, malloc, srclines, align, pshm) \
-    GASNETI_MANGLE_(what, thread, segment, debug, conduit, major, minor, patch, ptr, \
-                    trace, stats, malloc, srclines, align, pshm)
 #define GASNETI_MANGLED(what) \
-    GASNETI_MANGLE(what, GASNETI_THREAD_MODE, GASNETI_SEGMENT_MODE, GASNETI_DEBUG_WORD, \
-                   GASNET_CONDUIT_NAME, GASNET_RELEASE_VERSION_MAJOR, \
-                   GASNET_RELEASE_VERSION_MINOR, GASNET_RELEASE_VERSION_PATCH, \
-                   GASNETI_PTR_CONFIG, GASNETI_TRACE_CONFIG, GASNETI_STATS_CONFIG, \
-                   GASNETI_MALLOC_CONFIG, GASNETI_SRCLINES_CONFIG, GASNETI_ALIGN_CONFIG, \
-                   GASNETI_PSHM_CONFIG)
+    GASNETI_WITH(GASNETI_WORD_PSHM, \
+    GASNETI_WITH(GASNETI_WORD_ALIGN, \
+    GASNETI_WITH(GASNETI_WORD_SRCLINES, \
+    GASNETI_WITH(GASNETI_WORD_MALLOC, \
+    GASNETI_WITH(GASNETI_WORD_STATS, \
+    GASNETI_WITH(GASNETI_WORD_TRACE, \
+    GASNETI_WITH(GASNETI_WORD_PTR, \
+    GASNETI_WITH(GASNETI_WORD_RELEASE, \
+    GASNETI_WITH(GASNETI_WORD_CONDUIT, \
+    GASNETI_WITH(GASNETI_WORD_DEBUG, \
+    GASNETI_WITH(GASNETI_WORD_SEGMENT, \
+    GASNETI_WITH(GASNETI_WORD_THREAD, gasneti_##what))))))))))))
 /* clang-format on */
 
 #define gasnet_init            GASNETI_MANGLED(init)
@@ -37,19 +37,32 @@
 
 GASNETI_EXPORTS_BEGIN
 extern const int GASNETI_LINKCHECK_NAME;
+
+/* One group for each pair of thread modes, so that the name tells both. */
+#if GASNET_SEQ
+GASNETI_ONE_KIND(gasneti_SEQ_or_PARSYNC, gasneti_GASNET_SEQ_object_among_GASNET_PARSYNC_objects);
+GASNETI_ONE_KIND(gasneti_SEQ_or_PAR, gasneti_GASNET_SEQ_object_among_GASNET_PAR_objects);
+#elif GASNET_PARSYNC
+GASNETI_ONE_KIND(gasneti_SEQ_or_PARSYNC, gasneti_GASNET_PARSYNC_object_among_GASNET_SEQ_objects);
+GASNETI_ONE_KIND(gasneti_PARSYNC_or_PAR, gasneti_GASNET_PARSYNC_object_among_GASNET_PAR_objects);
+#else
+GASNETI_ONE_KIND(gasneti_SEQ_or_PAR, gasneti_GASNET_PAR_object_among_GASNET_SEQ_objects);
+GASNETI_ONE_KIND(gasneti_PARSYNC_or_PAR, gasneti_GASNET_PAR_object_among_GASNET_PARSYNC_objects);
+#endif
+GASNETI_ONE_KIND(gasneti_one_conduit,
+                 GASNETI_WITH(GASNETI_WORD_CONDUIT, gasneti_object_among_those_of_another_conduit));
 GASNETI_EXPORTS_END
 
 /* The library's own objects are checked by their build, and may be shared between modes. */
 #if !defined(GASNETI_NO_LINKCHECK)
-static const int *const
-    gasneti_linkcheck_ref GASNETI_ATTRIBUTE((__used__)) = &GASNETI_LINKCHECK_NAME;
+static const int *const gasneti_linkcheck_ref GASNETI_KEPT = &GASNETI_LINKCHECK_NAME;
 
 /* What launchers look for in an executable, which need not contain the library.  Pointers to
  * literals, of which the linker keeps one copy. */
-static const char *const gasneti_client_idents[] GASNETI_ATTRIBUTE((__used__)) = {
+static const char *const gasneti_client_idents[] GASNETI_KEPT = {
     "$GASNetConfig: (libgasnet.a) " GASNET_CONFIG_STRING " $",
     "$GASNetConduitName: " GASNET_CONDUIT_NAME_STR " $",
-    "$GASNetThreadModel: GASNET_" _STRINGIFY(GASNETI_THREAD_MODE) " $",
+    "$GASNetThreadModel: GASNET_" GASNETI_THREAD_TEXT " $",
 #if GASNETI_SPAWNER_MPI
     "$GASNetMPISpawner: 1 $",
 #endif

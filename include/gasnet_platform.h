@@ -9,6 +9,18 @@
 
 /* --- Compiler ------------------------------------------------------------- */
 
+/* Open MPI's <mpi.h> has some of these names, with meanings of its own (and defines none of them if
+ * it finds PLATFORM_COMPILER_FAMILYID).  Included before this header, it yields here. */
+#undef PLATFORM_COMPILER_GNU
+#undef PLATFORM_COMPILER_GNU_C
+#undef PLATFORM_COMPILER_GNU_CXX
+#undef PLATFORM_COMPILER_UNKNOWN
+#undef PLATFORM_COMPILER_FAMILYNAME
+#undef PLATFORM_COMPILER_FAMILYID
+#undef PLATFORM_COMPILER_VERSION
+#undef PLATFORM_COMPILER_VERSION_INT
+#undef PLATFORM_COMPILER_VERSION_STR
+
 /* The order matters: most compilers also claim to be GNU, and the LLVM-based ones to be Clang. */
 #define PLATFORM_COMPILER_VERSION_INT(maj, min, pat) (((maj) << 16) | ((min) << 8) | (pat))
 

@@ -18,20 +18,24 @@
 #error "GASNETT_LITE_MODE is for programs without gasnet.h"
 #endif
 #undef GASNETT_THREAD_SAFE
-#define GASNETT_THREAD_MODEL LITE
+#define GASNETT_THREAD_MODEL            LITE
+#define GASNETI_TOOLS_THREAD_TEXT       "LITE"
+#define GASNETI_WORD_TOOLS_THREAD(name) name##_LITE
 #elif defined(GASNETT_THREAD_SAFE) || defined(GASNET_PAR) || defined(GASNET_PARSYNC) ||            \
     (!defined(_INCLUDED_GASNET_H) &&                                                               \
      (defined(_REENTRANT) || defined(_THREAD_SAFE) || defined(PTHREAD_MUTEX_INITIALIZER)))
 #undef GASNETT_THREAD_SAFE
-#define GASNETT_THREAD_SAFE  1
-#define GASNETT_THREAD_MODEL PAR
+#define GASNETT_THREAD_SAFE             1
+#define GASNETT_THREAD_MODEL            PAR
+#define GASNETI_TOOLS_THREAD_TEXT       "PAR"
+#define GASNETI_WORD_TOOLS_THREAD(name) name##_PAR
 #else
-#define GASNETT_THREAD_MODEL SEQ
+#define GASNETT_THREAD_MODEL            SEQ
+#define GASNETI_TOOLS_THREAD_TEXT       "SEQ"
+#define GASNETI_WORD_TOOLS_THREAD(name) name##_SEQ
 #endif
 
 #include "gasnet_basic.h"
-#include <stdio.h>
-#include <stdlib.h>
 
 /* --- Versions and configuration ------------------------------------------- */
 #define GASNETT_SPEC_VERSION_MAJOR    1
@@ -45,43 +49,44 @@
 #define GASNETT_TIMER_CONFIG  GASNETI_TIMER_CONFIG
 #define GASNETT_MEMBAR_CONFIG GASNETI_MEMBAR_CONFIG
 #ifndef GASNETT_LITE_MODE
-#define GASNETT_ATOMIC_CONFIG   GASNETI_ATOMIC_CONFIG
-#define GASNETT_ATOMIC32_CONFIG GASNETI_ATOMIC32_CONFIG
-#define GASNETT_ATOMIC64_CONFIG GASNETI_ATOMIC64_CONFIG
-#define GASNETI_TOOLS_ATOMIC_WORDS                                                                 \
-    "," _STRINGIFY(GASNETT_ATOMIC_CONFIG) "," _STRINGIFY(GASNETT_ATOMIC32_CONFIG) "," _STRINGIFY(  \
-        GASNETT_ATOMIC64_CONFIG)
+#define GASNETT_ATOMIC_CONFIG      GASNETI_ATOMIC_CONFIG
+#define GASNETT_ATOMIC32_CONFIG    GASNETI_ATOMIC32_CONFIG
+#define GASNETT_ATOMIC64_CONFIG    GASNETI_ATOMIC64_CONFIG
+#define GASNETI_TOOLS_ATOMICS_TEXT "," GASNETI_ATOMICS_TEXT
 #else
-#define GASNETI_TOOLS_ATOMIC_WORDS ""
+#define GASNETI_TOOLS_ATOMICS_TEXT ""
 #endif
 
 /* clang-format off */
 #define GASNETT_CONFIG_STRING \
     "RELEASE=" GASNETI_RELEASE_TEXT \
-    ",SPEC=" _STRINGIFY(GASNETT_SPEC_VERSION_MAJOR) "." _STRINGIFY(GASNETT_SPEC_VERSION_MINOR) \
-    ",PTR=" _STRINGIFY(GASNETT_PTR_CONFIG) \
-    "," _STRINGIFY(GASNETT_DEBUG_CONFIG) \
-    "," _STRINGIFY(GASNETT_THREAD_MODEL) \
-    "," _STRINGIFY(GASNETT_TIMER_CONFIG) \
-    "," _STRINGIFY(GASNETT_MEMBAR_CONFIG) \
-    GASNETI_TOOLS_ATOMIC_WORDS
+    ",SPEC=" GASNETI_TEXT_OF(GASNETT_SPEC_VERSION_MAJOR) "." GASNETI_TEXT_OF(GASNETT_SPEC_VERSION_MINOR) \
+    ",PTR=" GASNETI_PTR_TEXT \
+    "," GASNETI_DEBUG_TEXT \
+    "," GASNETI_TOOLS_THREAD_TEXT \
+    "," GASNETI_TIMING_TEXT \
+    GASNETI_TOOLS_ATOMICS_TEXT
 /* clang-format on */
 
 /* --- Link check: as in gasnet_linkcheck.h, for the tools' own settings ---- */
-#define GASNETI_TOOLS_MANGLE_(major, minor, patch, thread, debug, ptr)                             \
-    gasnett_linkcheck_##thread##_##debug##_##major##_##minor##_##patch##_##ptr
-#define GASNETI_TOOLS_MANGLE(major, minor, patch, thread, debug, ptr)                              \
-    GASNETI_TOOLS_MANGLE_(major, minor, patch, thread, debug, ptr)
-#define GASNETT_LINKCHECK_NAME                                                                     \
-    GASNETI_TOOLS_MANGLE(GASNETT_RELEASE_VERSION_MAJOR, GASNETT_RELEASE_VERSION_MINOR,             \
-                         GASNETT_RELEASE_VERSION_PATCH, GASNETT_THREAD_MODEL, GASNETI_DEBUG_WORD,  \
-                         GASNETI_PTR_CONFIG)
+/* clang-format off */
+#define GASNETT_LINKCHECK_NAME \
+    GASNETI_WITH(GASNETI_WORD_PTR, \
+    GASNETI_WITH(GASNETI_WORD_RELEASE, \
+    GASNETI_WITH(GASNETI_WORD_DEBUG, \
+    GASNETI_WITH(GASNETI_WORD_TOOLS_THREAD, gasnett_linkcheck))))
+/* clang-format on */
 GASNETI_EXPORTS_BEGIN
 extern const int GASNETT_LINKCHECK_NAME;
+#if defined(GASNETT_LITE_MODE) /* knows no threads and goes with either */
+#elif GASNETT_THREAD_SAFE
+GASNETI_ONE_KIND(gasnett_SEQ_or_PAR, gasnett_thread_safe_object_among_SEQ_objects);
+#else
+GASNETI_ONE_KIND(gasnett_SEQ_or_PAR, gasnett_SEQ_object_among_thread_safe_objects);
+#endif
 GASNETI_EXPORTS_END
 #if !defined(GASNETI_NO_LINKCHECK)
-static const int *const
-    gasnett_linkcheck_ref GASNETI_ATTRIBUTE((__used__)) = &GASNETT_LINKCHECK_NAME;
+static const int *const gasnett_linkcheck_ref GASNETI_KEPT = &GASNETT_LINKCHECK_NAME;
 #endif
 
 #include "gasnet_membar.h"

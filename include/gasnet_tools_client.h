@@ -33,10 +33,6 @@
 
 GASNETI_EXPORTS_BEGIN
 
-GASNETI_INLINE void gasneti_trace_nothing(const char *fmt, ...)
-{
-    (void)fmt;
-}
 GASNETI_INLINE const char *gasneti_trace_nomask(void)
 {
     return "";
@@ -58,8 +54,8 @@ GASNETI_INLINE int gasneti_trace_nolocal(void)
 GASNETI_EXPORTS_END
 
 #define GASNETT_TRACE_ENABLED      0
-#define GASNETT_TRACE_PRINTF       gasneti_trace_nothing
-#define GASNETT_TRACE_PRINTF_FORCE gasneti_trace_nothing
+#define GASNETT_TRACE_PRINTF       _gasnett_trace_printf_noop
+#define GASNETT_TRACE_PRINTF_FORCE _gasnett_trace_printf_noop
 /* The arguments may be uninitialised: mentioned, so that they count as used, never read. */
 #define GASNETT_TRACE_SETSOURCELINE(file, line)   ((void)sizeof(file), (void)sizeof(line))
 #define GASNETT_TRACE_GETSOURCELINE(pfile, pline) ((void)(pfile), (void)(pline))

@@ -9,11 +9,7 @@
 #define GASNETI_TOOLS_LIB_H
 
 /* Most client threads of a node alive at once. */
-#if GASNETI_THREADS
-#define GASNETT_MAX_THREADS GASNETC_MAX_THREADS
-#else
-#define GASNETT_MAX_THREADS 1
-#endif
+#define GASNETT_MAX_THREADS GASNETI_MAX_THREADS
 
 GASNETI_EXPORTS_BEGIN
 

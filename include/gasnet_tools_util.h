@@ -77,9 +77,6 @@ extern void gasnett_set_affinity(int rank);
 /* Bytes of memory in this host; 0 when unknown, or fatal if so asked. */
 extern uint64_t gasnett_getPhysMemSz(int fatal_on_failure);
 
-/* This host's name; static. */
-extern const char *gasnett_gethostname(void);
-
 /* Raise soft limits to the hard ones; `GASNET_MAXIMIZE_<name>`=no exempts one.  Non-zero when done.
  */
 extern int gasnett_maximize_rlimits(void);

@@ -30,6 +30,13 @@
 /* Promise that every node passes this same flag: an anonymous barrier that need not carry ids. */
 #define GASNET_BARRIERFLAG_UNNAMED (GASNET_BARRIERFLAG_ANONYMOUS | GASNETI_BARRIERFLAG_ALL)
 
+/* Most client threads of a node alive at once; programs use this name as well as GASNETT_'s. */
+#if GASNETI_THREADS
+#define GASNETI_MAX_THREADS GASNETC_MAX_THREADS
+#else
+#define GASNETI_MAX_THREADS 1
+#endif
+
 GASNETI_EXPORTS_BEGIN
 
 typedef GASNETC_NODE_TYPE gasnet_node_t; /* a rank, 0 .. gasnet_nodes() - 1 */

@@ -8,6 +8,8 @@
 #endif
 #define GASNET_CONDUIT_NAME     IBV
 #define GASNET_CONDUIT_NAME_STR "IBV"
-#define GASNET_CONDUIT_IBV      1
-#define GASNETI_LAUNCHER        "gasnetrun_ibv"
+#undef GASNET_CONDUIT_IBV
+#define GASNET_CONDUIT_IBV         1
+#define GASNETI_WORD_CONDUIT(name) name##_IBV
+#define GASNETI_LAUNCHER           "gasnetrun_ibv"
 #include "gasnet_conduit_common.h"

@@ -8,8 +8,10 @@
 #endif
 #define GASNET_CONDUIT_NAME     PORTALS
 #define GASNET_CONDUIT_NAME_STR "PORTALS"
-#define GASNET_CONDUIT_PORTALS  1
-#define GASNETI_LAUNCHER        "gasnetrun_portals"
+#undef GASNET_CONDUIT_PORTALS
+#define GASNET_CONDUIT_PORTALS     1
+#define GASNETI_WORD_CONDUIT(name) name##_PORTALS
+#define GASNETI_LAUNCHER           "gasnetrun_portals"
 /* A Medium travels in one chunk of 2048 bytes less the largest header. */
 #define GASNETC_MAX_MEDIUM 1976
 #include "gasnet_conduit_common.h"

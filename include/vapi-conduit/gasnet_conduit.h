@@ -8,6 +8,8 @@
 #endif
 #define GASNET_CONDUIT_NAME     VAPI
 #define GASNET_CONDUIT_NAME_STR "VAPI"
-#define GASNET_CONDUIT_VAPI     1
-#define GASNETI_LAUNCHER        "gasnetrun_vapi"
+#undef GASNET_CONDUIT_VAPI
+#define GASNET_CONDUIT_VAPI        1
+#define GASNETI_WORD_CONDUIT(name) name##_VAPI
+#define GASNETI_LAUNCHER           "gasnetrun_vapi"
 #include "gasnet_conduit_common.h"

@@ -13,6 +13,6 @@ const int GASNETT_LINKCHECK_NAME = 1;
 GASNETI_EXPORTS_END
 
 GASNETT_IDENT(gasneti_ident_tools_threads,
-              "$GASNetToolsThreadModel: GASNETT_" _STRINGIFY(GASNETT_THREAD_MODEL) " $");
+              "$GASNetToolsThreadModel: GASNETT_" GASNETI_TOOLS_THREAD_TEXT " $");
 GASNETT_IDENT(gasneti_ident_tools_config,
               "$GASNetToolsConfig: (libgasnet_tools.a) " GASNETT_CONFIG_STRING " $");

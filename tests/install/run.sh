@@ -61,6 +61,10 @@ mistyped() { # tells what is wrong before anything else, and does nothing
 }
 try "quickstart with a word that is mistyped" mistyped
 
+for header in "$moved"/include/*-conduit; do
+    try "${header##*/}/gasnet_core.h is installed" test -e "$header/gasnet_core.h"
+done
+
 # --- every variable that clients read ---
 every_variable() { # CONDUIT MODE
     local conduit=$1 mode=$2 name missing=''
@@ -166,6 +170,14 @@ if command -v mpirun >/dev/null; then
 else
     tap_skip "started by mpirun directly" "no mpirun"
 fi
+
+# --- without fragment or pkg-config: the mode, two -I, and what it takes to link ---
+fewest_flags() {
+    cc -DGASNET_PAR -I"$moved/include" -I"$moved/include/ibv-conduit" -Wall -Werror -o prog hello.c \
+        -L"$moved/lib" -Wl,-rpath,"$moved/lib" -lgasnet-ibv-par
+}
+try "the mode and two -I compile a program" fewest_flags
+try "... which runs" says_hello "$moved/bin/gasnetrun_ibv" -n 2 ./prog
 
 # --- objects of one mode, library of another ---
 for pair in "seq par" "par seq" "parsync par"; do

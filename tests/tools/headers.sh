@@ -77,7 +77,6 @@ done
 
 refuse "no thread mode is refused" "define exactly one of GASNET_SEQ" -DGASNET_NDEBUG <<<'#include "gasnet.h"'
 refuse "two thread modes are refused" "define exactly one of GASNET_SEQ" -DGASNET_NDEBUG -DGASNET_SEQ -DGASNET_PAR <<<'#include "gasnet.h"'
-refuse "no build mode is refused" "neither GASNET_DEBUG nor GASNET_NDEBUG" -DGASNET_SEQ <<<'#include "gasnet.h"'
 refuse "two build modes are refused" "both GASNET_DEBUG and GASNET_NDEBUG" -DGASNET_SEQ -DGASNET_DEBUG -DGASNET_NDEBUG <<<'#include "gasnet.h"'
 refuse "optimised debug is refused" "GASNET_DEBUG together with optimisation" -DGASNET_SEQ -DGASNET_DEBUG -O1 <<<'#include "gasnet.h"'
 refuse "debug with NDEBUG is refused" "GASNET_DEBUG together with optimisation or NDEBUG" -DGASNET_SEQ -DGASNET_DEBUG -DNDEBUG <<<'#include "gasnet.h"'

@@ -37,7 +37,7 @@ values="$(echo GASNET_WAIT_{SPIN,BLOCK,SPINBLOCK}) GASNET_OK
  GASNETT_PAGESIZE GASNETT_PAGESHIFT GASNETT_CACHE_LINE_BYTES GASNETT_SYSTEM_TUPLE
  GASNETT_CONFIGURE_ARGS GASNETT_CONFIG_STRING GASNETT_TRACE_ENABLED
  PLATFORM_COMPILER_FAMILYID PLATFORM_COMPILER_ID PLATFORM_COMPILER_VERSION PLATFORM_COMPILER_IDSTR
- PLATFORM_COMPILER_VERSION_STR PATH_MAX STDIN_FILENO STDOUT_FILENO STDERR_FILENO
+ GASNETI_MAX_THREADS PLATFORM_COMPILER_VERSION_STR PATH_MAX STDIN_FILENO STDOUT_FILENO STDERR_FILENO
  SIZEOF_INT SIZEOF_LONG SIZEOF_VOID_P HAVE_PTHREAD_H HAVE_MMAP"
 macros="GASNET_CONDUIT_NAME GASNET_CORE_NAME GASNET_EXTENDED_NAME GASNET_HSL_INITIALIZER _STRINGIFY _CONCAT
  MIN MAX if_pf if_pt $(echo GASNETT_{MUTEX,COND,RWLOCK}_INITIALIZER GASNETT_THREADKEY_{DECLARE,DEFINE})
@@ -54,13 +54,13 @@ macros="GASNET_CONDUIT_NAME GASNET_CORE_NAME GASNET_EXTENDED_NAME GASNET_HSL_INI
  $(echo GASNETT_STATS_{INIT,GETMASK,SETMASK}) $(echo GASNETT_FAST_{ALIGNED,UNALIGNED}_MEMCPY)
  GASNETT_VALUE_ASSIGN GASNETT_VALUE_RETURN _INCLUDED_GASNET_H _INCLUDED_GASNET_TOOLS_H
  $(echo PLATFORM_COMPILER_VERSION_{GT,GE,EQ,LE,LT,INT}) PLATFORM_COMPILER_FAMILYNAME
- PLATFORM_OS_FAMILYNAME PLATFORM_ARCH_FAMILYNAME
+ PLATFORM_OS_FAMILYNAME PLATFORM_ARCH_FAMILYNAME GASNETE_THREAD_GET
  PACK UNPACK UNPACK2 $(echo {SHORT,MEDIUM,LONG}_HANDLER{,_DECL,_NOBITS_DECL} {SHORT,MEDIUM,LONG}_RE{Q,P})
  LONGASYNC_REQ ARGS0 ARGS16 ARGNAMES0 ARGNAMES16 gasneti_handleridx
  $(echo gasneti_handler_tableentry_{no,with}_bits) GASNETI_HANDLER_SCOPE"
 types="$(echo gasnet_{node,handler,token,handlerarg,handlerentry,seginfo,nodeinfo,hsl,threadinfo,handle}_t)
  gasnet_valget_handle_t gasnet_register_value_t gasnett_tick_t gasnett_sighandlerfn_t
- gasnett_backtrace_type_t $(echo gasnett_{mutex,cond,rwlock}_t)
+ gasnett_backtrace_type_t gasnett_heapstats_t $(echo gasnett_{mutex,cond,rwlock}_t)
  $(echo gasnett_{,strong}atomic{,32,64}_t gasnett_atomic_{val,sval}_t)"
 tools="$(echo gasnett_{ticks_{now,to_us,to_ns},tick_{granularityus,overheadus},gettimeofday_us})
  $(echo gasnett_{local,weak}_{wmb,rmb,mb}) gasnett_compiler_fence
@@ -78,7 +78,10 @@ tools="$(echo gasnett_{ticks_{now,to_us,to_ns},tick_{granularityus,overheadus},g
  $(echo gasnett_{print_backtrace_ifenabled,signame_fromval,performance_warning_str,maximize_rlimits})
  $(echo gasnett_maximize_rlimit gasnett_count0s{,_copy,_uint32_t,_uint64_t,_uintptr_t})
  gasnett_backtrace_user gasnett_mmap gasnett_malloc_aligned gasnett_free_aligned
- gasnett_run_diagnostics gasnett_diagnostic_gethandlers"
+ gasnett_run_diagnostics gasnett_diagnostic_gethandlers gasnete_threadinfo_cache
+ _gasneti_threadkey_init _gasnett_trace_printf_noop gasneti_gethostname gasnett_unreachable
+ $(echo gasnett_debug_{malloc,realloc,calloc,free,strdup,strndup,memcheck,memcheck_one,memcheck_all})
+ gasnett_getheapstats"
 
 # A name in an expression is a declaration or an object-like macro; function-like macros are asked
 # for by #ifdef.  One program per name would take minutes: one program, and errors name the rest.
@@ -120,7 +123,7 @@ tap_ok $status "and those that are declared are in the library"
 # And nothing that is not: macros outside the house's prefixes.
 # shellcheck disable=SC2086
 strange=$(comm -13 \
-    <(printf '#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n#include <errno.h>\n#include <limits.h>\n#include <unistd.h>\n#include <pthread.h>\n' |
+    <(printf '#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n#include <errno.h>\n#include <limits.h>\n#include <unistd.h>\n#include <pthread.h>\n#include <stdio.h>\n#include <stdlib.h>\n' |
         gcc -std=gnu17 -dM -E -x c - | awk '{ print $2 }' | sed 's/(.*//' | sort) \
     <(echo '#include "gasnet.h"' | gcc -std=gnu17 -DGASNET_PAR -DGASNET_NDEBUG $include -dM -E -x c - |
         awk '{ print $2 }' | sed 's/(.*//' | sort) |
