@@ -11,14 +11,18 @@
 #include "core/am_deliver.h"
 #include "core/context.h"
 #include "core/exit.h"
+#include "core/exit_signals.h"
 #include "core/rdma_internal.h"
 #include "core/report.h"
 #include "core/thread.h"
 
 void gasnetc_no_handler(uint8_t index, const gasnetc_peer_t *peer)
 {
-    gasneti_fatal("an Active Message from %s names handler %u, which is not registered here",
-                  gasneti_rank_name(peer->net.rank), index);
+    gasneti_fatal("an Active Message from %s names handler %u, which is not registered here: every "
+                  "rank must give gasnet_attach the same table%s%s",
+                  gasneti_rank_name(peer->net.rank), index,
+                  gasnetc_linked_as_pie() ? "; if the index was made of an address: " : "",
+                  gasnetc_linked_as_pie() ? GASNETC_PIE_HINT : "");
 }
 
 /* Where the payload of a Long lies; a packed one is put there first. */

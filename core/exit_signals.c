@@ -8,9 +8,9 @@
 #include "core/exit_signals.h"
 
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -21,6 +21,7 @@
 #include "core/job.h"
 #include "core/params.h"
 #include "core/report.h"
+#include "core/thread.h"
 #include "gasnet.h"
 #include "other/tools/tools.h"
 
@@ -41,7 +42,7 @@ enum { CAUGHT = sizeof caught / sizeof *caught };
 /* ---- one line, without stdio ----------------------------------------------------------------- */
 
 typedef struct line {
-    char text[160];
+    char text[320];
     size_t length;
 } line_t;
 
@@ -61,7 +62,7 @@ static void add_number(line_t *line, unsigned n)
     add(line, p);
 }
 
-static void announce(const char *what, int number)
+static void announce(const char *what, int number, const char *hint)
 {
     line_t line = {.length = 0};
     add(&line, what);
@@ -73,6 +74,7 @@ static void announce(const char *what, int number)
     add_number(&line, gasnetc_job.rank);
     add(&line, "/");
     add_number(&line, gasnetc_job.size);
+    add(&line, hint);
     add(&line, "\n");
     ssize_t ignored = write(STDERR_FILENO, line.text, line.length);
     (void)ignored;
@@ -148,8 +150,54 @@ static void by_default(int number)
     raise(number);
 }
 
+/* ---- addresses that were right in another process ------------------------- */
+
+static bool linked_as_pie;
+
+bool gasnetc_linked_as_pie(void)
+{
+    return linked_as_pie;
+}
+
+/* The program itself is the first object; where it is not position-independent it is loaded where
+ * it says. */
+static int is_moved(struct dl_phdr_info *object, size_t size, void *moved)
+{
+    (void)size;
+    *(bool *)moved = object->dlpi_addr != 0;
+    return 1;
+}
+
+/* The instruction that a signal interrupted; 0 where that is not known. */
+static uintptr_t interrupted_at(const ucontext_t *context)
+{
+#if defined(__x86_64__)
+    return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    return context->uc_mcontext.pc;
+#else
+    (void)context;
+    return 0;
+#endif
+}
+
+/* What may be behind an access to a wrong address, other than NULL and its neighbours: an address
+ * that came in a message.  It was if a handler used it; and a wrong function seldom has another
+ * reason. */
+static const char *hint_of(int number, const siginfo_t *info, const ucontext_t *context)
+{
+    uintptr_t address = (uintptr_t)info->si_addr;
+    const gasneti_thread_t *self = gasneti_self_if_any();
+    bool accessed = (number == SIGSEGV || number == SIGBUS) && info->si_code > 0;
+    if (!linked_as_pie || !accessed || address < 65536) return "";
+    if (address == interrupted_at(context))
+        return ": it called an address without code; " GASNETC_PIE_HINT;
+    if (!self || self->handler_depth == 0) return "";
+    return ": a handler used a wrong address; " GASNETC_PIE_HINT;
+}
+
 /* A crash in here, or in a client's part of it, is the end. */
-static void on_fatal(int number)
+static void on_fatal(int number, siginfo_t *info, void *context)
 {
     int nobody = 0, me = gettid();
     if (!atomic_compare_exchange_strong(&dying_thread, &nobody, me)) {
@@ -157,7 +205,7 @@ static void on_fatal(int number)
         by_default(number);
         return;
     }
-    announce("*** Caught a fatal signal: ", number);
+    announce("*** Caught a fatal signal: ", number, hint_of(number, info, context));
     if (gasnetc_exit_closing()) gasnetc_exit_abort(gasnetc_exit_code());
     gasnett_freezeForDebuggerErr();
     dying_of = number;
@@ -182,7 +230,7 @@ static void on_termination(int number, siginfo_t *unused, void *interrupted)
     /* Before anything that may block; also when this handler has returned. */
     set_alarm(poll_time);
     sigdelset(&((ucontext_t *)interrupted)->uc_sigmask, SIGALRM);
-    announce("*** Caught a signal: ", number);
+    announce("*** Caught a signal: ", number, "");
     if (again) gasnetc_exit_abort(1);
     if (gasnetc_phase != GASNETC_ATTACHED) on_alarm(SIGALRM); /* nothing polls yet */
     errno = saved;
@@ -233,6 +281,7 @@ bool gasnetc_exit_catch_signals(void)
 {
     bool any_fatal = false;
     if (gasnetc_job.rank == 0) check_exempt();
+    dl_iterate_phdr(is_moved, &linked_as_pie);
     for (int i = 0; i < CAUGHT; i++) {
         struct sigaction old, action = {.sa_flags = SA_RESTART | SA_SIGINFO};
         if (exempt(caught[i].number)) continue;
@@ -240,8 +289,8 @@ bool gasnetc_exit_catch_signals(void)
         action.sa_sigaction = on_termination;
         if (caught[i].fatal) {
             any_fatal = true;
-            action =
-                (struct sigaction){.sa_handler = on_fatal, .sa_flags = SA_NODEFER | SA_ONSTACK};
+            action = (struct sigaction){.sa_sigaction = on_fatal,
+                                        .sa_flags = SA_NODEFER | SA_SIGINFO | SA_ONSTACK};
         }
         sigaction(caught[i].number, &action, NULL);
     }

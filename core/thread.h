@@ -63,6 +63,16 @@ static inline gasneti_thread_t *gasneti_self(void)
 }
 #endif
 
+/* The record of the calling thread if it has one, else NULL; for signal handlers. */
+static inline const gasneti_thread_t *gasneti_self_if_any(void)
+{
+#ifdef GASNET_SEQ
+    return &gasneti_the_thread;
+#else
+    return gasneti_my_thread;
+#endif
+}
+
 /* The calling thread's `extended`, without any call: NULL also when the thread has no record yet.
  */
 static inline void *gasneti_self_extended(void)

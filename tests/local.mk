@@ -7,7 +7,7 @@ EXTRA_DIST += tests/descriptors.h tests/tap.sh tests/variant.sh tests/check.sh t
 EXTRA_DIST += tests/connect.sh tests/srq.sh tests/firmware.sh tests/exit/lane.sh tests/hosts/run.sh tests/netns.sh tests/words/run.sh tests/signals/run.sh tests/legal/run.sh
 	tests/softhca-hosts/run.sh tests/softhca-run/run.sh tests/flow/run.sh
 EXTRA_DIST += tests/clients/run.sh tests/clients/hello.c tests/clients/tools.c tests/clients/names.c tests/clients/handlers.c \
-	tests/clients/calls.c tests/clients/with_mpi.c tests/clients/mpi/mpi.h
+	tests/clients/calls.c tests/clients/wild.c tests/clients/with_mpi.c tests/clients/mpi/mpi.h
 EXTRA_DIST += tests/connect.sh tests/srq.sh tests/firmware.sh tests/exit/lane.sh tests/hosts/run.sh tests/netns.sh
 
 EXTRA_DIST += tests/params/run.sh tests/params/rows.sh tests/portals/run.sh tests/promises.sh ibv-conduit/PROMISES.md vapi-conduit/PROMISES.md portals-conduit/PROMISES.md

@@ -268,6 +268,33 @@ say_so() { # every fragment and pkg-config file
 compiles "fragments and pkg-config files have -D_GNU_SOURCE=1, and -lm at the end" say_so
 results
 
+# --- addresses that are right in the sender alone ---
+hint="linked as PIE, so addresses of its functions and static variables differ between ranks; link with -no-pie"
+wild_program() { # pie|no-pie
+    # shellcheck disable=SC2086
+    gcc ${cppflags[$first-seq]} ${cflags[$first-seq]} -fPIE -$1 ${ldflags[$first-seq]} -o "$out/wild-$1" "$here/wild.c" ${shared[$first-seq]}
+}
+wild() { # STATUS TEXT hinted|plain pie|no-pie WHAT: how the job ends, what the line says, whether with the hint
+    local status
+    (ulimit -c 0 && exec timeout -k 5 60 "$TEST_LAUNCH" -n 2 "$out/wild-$4" "$5") >"$out/wild.$4.$5" 2>&1
+    status=$?
+    cat "$out/wild.$4.$5"
+    [ $status -eq "$1" ] && grep -qF "$2" "$out/wild.$4.$5" || return
+    if [ "$3" = hinted ]; then grep -F "$2" "$out/wild.$4.$5" | grep -qF "$hint"; else ! grep -F PIE "$out/wild.$4.$5"; fi
+}
+compiles "a program linked as PIE" wild_program pie
+compiles "a program linked with -no-pie" wild_program no-pie
+results
+segv="*** Caught a fatal signal: SIGSEGV(11) on node 1/2" index="names handler 233, which is not registered here"
+compiles "a handler calls a function of another rank: the line says PIE" wild 139 "$segv: it called an address without code" hinted pie call
+compiles "a handler reads a variable of another rank: so it does" wild 139 "$segv: a handler used a wrong address" hinted pie read
+compiles "a function of another rank is called later: so it does" wild 139 "$segv: it called" hinted pie later
+compiles "another wrong access outside of handlers: it does not" wild 139 "$segv" plain pie crash
+compiles "NULL in a handler: it does not" wild 139 "$segv" plain pie null
+compiles "nor where the program is not PIE" wild 139 "$segv" plain no-pie call
+compiles "a wrong handler index: the line says PIE" wild 1 "$index" hinted pie index
+compiles "a wrong handler index, not PIE: it does not" wild 1 "$index" plain no-pie index
+
 # --- objects that do not belong together ---
 object() { # KEY NAME SOURCE FLAG...
     local key=$1 name=$2 source=$3
