@@ -4,8 +4,9 @@
 #ifndef GASNETI_CONDUIT_H
 #define GASNETI_CONDUIT_H
 
-#define GASNET_CONDUIT_NAME     TOY
-#define GASNET_CONDUIT_NAME_STR "TOY"
+#define GASNET_CONDUIT_NAME        TOY
+#define GASNETI_WORD_CONDUIT(name) name##_TOY
+#define GASNET_CONDUIT_NAME_STR    "TOY"
 
 #define GASNET_CORE_NAME            TOY
 #define GASNET_CORE_NAME_STR        "TOY"
