@@ -13,6 +13,7 @@
 #include "core/am.h"
 #include "core/buffers.h"
 #include "core/exit.h"
+#include "core/exit_signals.h"
 #include "core/params.h"
 #include "core/rdma_internal.h"
 #include "core/report.h"
@@ -327,4 +328,9 @@ int gasneti_error(int code, const char *function, const char *format, ...)
 {
     (void)function, (void)format;
     return code;
+}
+
+bool gasnetc_linked_as_pie(void)
+{
+    return false;
 }

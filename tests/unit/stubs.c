@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/exit_signals.h"
 #include "core/am.h"
 #include "core/buffers.h"
 #include "core/exit.h"
@@ -227,4 +228,9 @@ unsigned unit_free_bbufs(void)
     while (n <= UNIT_BBUFS && (taken[n] = gasnetc_bbuf_try())) n++;
     for (unsigned i = n; i-- > 0;) gasnetc_bbuf_free(taken[i]);
     return n;
+}
+
+STUB bool gasnetc_linked_as_pie(void)
+{
+    return false;
 }
