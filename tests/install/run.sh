@@ -52,6 +52,30 @@ links_lead_somewhere() { # of the documents, to files beside them
     [ $found -gt 3 ]
 }
 try "the installed documents' links lead somewhere" links_lead_somewhere
+files_are_there() { # that the documents name, or they say that those are of the source tree
+    local doc at word base found=0 wrong=0
+    cd "$moved/share/doc/gasnet" || return
+    while read -r doc; do
+        at=$(dirname "$doc")
+        while IFS= read -r word; do
+            case $word in PREFIX/*)
+                found=$((found + 1))
+                [ -e "$moved/${word#PREFIX/}" ] || { echo "$doc: there is no $word" && wrong=1; }
+                continue
+                ;;
+            esac
+            for base in "$source_top" "$source_top/$at"; do
+                [ -e "$base/$word" ] && [ ! -e "$at/$word" ] && [ ! -e "$word" ] || continue
+                found=$((found + 1))
+                tr '\n' ' ' <"$doc" | grep -qE 'named in this text.* (are of the source tree)|about the source tree' ||
+                    { echo "$doc: $word is not installed, and the text does not say that it is of the source tree" && wrong=1; }
+                break
+            done
+        done < <(grep -oE '`[^`[:space:]]+`' "$doc" | tr -d '\`' | grep -E '/|\.[a-z]+$' | grep -v '^/\|\*' | sort -u)
+    done < <(find . -name '*.md' | sed 's|^\./||')
+    [ $found -gt 20 ] && [ $wrong -eq 0 ]
+}
+try "files that the installed documents name are there, or said to be of the source tree" files_are_there
 try "flags of pkg-config leave optimisation to the client" bash -c '
     ! { pkg-config --cflags gasnet-ibv-seq && pkg-config --cflags gasnet_tools-par; } | grep -E " -(g|O)"'
 mistyped() { # tells what is wrong before anything else, and does nothing
