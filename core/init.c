@@ -298,6 +298,19 @@ static void open_network(void)
                 started_by(), gasnetc_caps.device);
 }
 
+/* A program with MPI as well, whose launcher starts no MPI: every rank would be rank 0 there. */
+static void check_mpi(void)
+{
+    static const char words[] =
+        "the program is linked with an MPI, which " GASNETI_LAUNCHER
+        " did not start: MPI_Init makes each process rank 0 of 1; start the program with "
+        "-spawner=mpi, -spawner=pmix or the MPI's own mpirun";
+    enum bootstrap_mpi mpi = bootstrap_mpi();
+    if (gasnetc_job.size == 1 || mpi == BOOTSTRAP_MPI_FITS) return;
+    if (mpi == BOOTSTRAP_MPI_ALONE) gasneti_fatal("%s", words);
+    if (gasnetc_job.rank == 0) gasneti_warn("%s", words);
+}
+
 /* gasnet_init was called and could not join a job. */
 static bool refused;
 
@@ -315,6 +328,7 @@ int gasnet_init(int *argc, char ***argv)
     gasnetc_exit_init();
     bootstrap_watch(on_job_death);
     gasnetc_params_init();
+    check_mpi();
     clip_threads();
     if (gasnetc_exit_catch_signals()) gasneti_threads_get_signal_stacks();
     settle_credits_total();

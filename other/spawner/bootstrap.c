@@ -257,6 +257,12 @@ enum bootstrap_status bootstrap_init(int *argc, char ***argv, struct bootstrap_j
     return BOOTSTRAP_OK;
 }
 
+enum bootstrap_mpi bootstrap_mpi(void)
+{
+    if (atomic_load(&spawner) != &spawner_ssh || !spawner_prefers_mpi()) return BOOTSTRAP_MPI_FITS;
+    return spawner_mpi_is_up() ? BOOTSTRAP_MPI_ALONE : BOOTSTRAP_MPI_ASIDE;
+}
+
 /* --- passing on --- */
 
 static const struct spawner_ops *joined(const char *call)

@@ -123,4 +123,9 @@ bool bootstrap_complain(const char *what, const char *why, bool once);
  * spawner, any thread; without a job it is _exit(exitcode). */
 void bootstrap_abort(int exitcode) __attribute__((noreturn));
 
+/* Whether the program holds an MPI that this job's launcher does not start: to it each process is
+ * a job of its own.  ASIDE: MPI_Init is yet to be called; ALONE: it was. */
+enum bootstrap_mpi { BOOTSTRAP_MPI_FITS, BOOTSTRAP_MPI_ASIDE, BOOTSTRAP_MPI_ALONE };
+enum bootstrap_mpi bootstrap_mpi(void);
+
 #endif

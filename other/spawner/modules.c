@@ -30,7 +30,7 @@ static bool program_has_mpi(void)
     return dlsym(RTLD_DEFAULT, "MPI_Initialized") != NULL;
 }
 
-static bool mpi_is_up(void)
+bool spawner_mpi_is_up(void)
 {
     int (*initialized)(int *) = (int (*)(int *))dlsym(RTLD_DEFAULT, "MPI_Initialized");
     int flag = 0;
@@ -53,7 +53,7 @@ const char *spawner_mpi_sign(void)
     const char *sign = first_set(signs);
     if (!sign) sign = spawner_pmix_sign();
     /* An MPI program that has MPI up already, however that came about. */
-    return sign ? sign : mpi_is_up() ? "MPI_Initialized" : NULL;
+    return sign ? sign : spawner_mpi_is_up() ? "MPI_Initialized" : NULL;
 }
 
 bool spawner_prefers_mpi(void)
@@ -112,6 +112,21 @@ static const struct spawner_ops *load_module(struct search *search)
     return NULL;
 }
 
+/* What to install and to configure with, for a module that was not built. */
+static const char *remedy(const char *name)
+{
+    static const char *const remedies[][2] = {
+        {"pmix", "install PMIx (Debian: libpmix-dev) and configure it without --without-pmix"},
+        {"mpi-openmpi", "install Open MPI (Debian: libopenmpi-dev) and configure it "
+                        "--with-mpi-cc=mpicc.openmpi"},
+        {"mpi-mpich", "install MPICH (Debian: libmpich-dev) and configure it "
+                      "--with-mpi-cc=mpicc.mpich"},
+    };
+    for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++)
+        if (strcmp(name, remedies[i][0]) == 0) return remedies[i][1];
+    return "configure it --with-mpi-cc=CC, the compiler driver of that MPI";
+}
+
 static void say_absent(const struct search *search, bool built)
 {
     if (built)
@@ -121,9 +136,12 @@ static void say_absent(const struct search *search, bool built)
                  search->name, SPAWNER_MODULE_DIR);
     else
         snprintf(search->why, search->why_size,
-                 "the library was built without it (no gasnet-spawner-%s.so in %s): start the "
-                 "program with %s -spawner=ssh, or build the library where there is one",
-                 search->name, SPAWNER_MODULE_DIR, bootstrap_launcher);
+                 "the library was built without it (no gasnet-spawner-%s.so in %s): %s, and build "
+                 "the library again%s%s%s",
+                 search->name, SPAWNER_MODULE_DIR, remedy(search->name),
+                 program_has_mpi() ? "" : ", or start the program with ",
+                 program_has_mpi() ? "" : bootstrap_launcher,
+                 program_has_mpi() ? "" : " -spawner=ssh"); /* where an MPI would be alone */
 }
 
 const struct spawner_ops *spawner_pmix_load(char *why, size_t why_size)

@@ -59,6 +59,8 @@ const char *spawner_pmix_sign(void);
 const char *spawner_mpi_sign(void);
 /* Whether the program itself is an MPI program: then MPI is to start and to end it. */
 bool spawner_prefers_mpi(void);
+/* Whether the program holds an MPI that is up. */
+bool spawner_mpi_is_up(void);
 /* The spawner's module; NULL with the reason in `why` when there is none or it does not load. */
 const struct spawner_ops *spawner_pmix_load(char *why, size_t why_size);
 const struct spawner_ops *spawner_mpi_load(char *why, size_t why_size);

@@ -89,6 +89,27 @@ for header in "$moved"/include/*-conduit; do
     try "${header##*/}/gasnet_core.h is installed" test -e "$header/gasnet_core.h"
 done
 
+# What quickstart asks for on a machine that lacks it: this one, with few commands on its PATH.
+lacks_mpi() { # WORD...: quickstart's answer, in `answer`
+    local tool bare=$tap_scratch/bare
+    rm -rf "$bare" && mkdir -p "$bare/bin" "$bare/tree/core" && cp "$source_top/quickstart" "$bare/tree" &&
+        touch "$bare/tree/core/network.h" || return
+    for tool in bash env dirname mkdir rm flock id cat grep sed sort tail wc sleep nproc cc make autoreconf automake libtoolize; do
+        ln -s "$(command -v $tool)" "$bare/bin" || return
+    done
+    answer=$(PATH=$bare/bin "$bare/tree/quickstart" "$@" 2>&1)
+    echo "$answer"
+}
+asks_for_mpi() {
+    lacks_mpi
+    [[ $answer == *'what Debian calls:'*' libopenmpi-dev openmpi-bin'* ]] || return
+    lacks_mpi install "$tap_scratch/there"
+    [[ $answer == *'what Debian calls:'*' libopenmpi-dev openmpi-bin'* ]] || return
+    lacks_mpi --without-mpi-cc --without-pmix
+    [[ $answer != *openmpi* && $answer != *pmix* ]]
+}
+try "quickstart and quickstart install bring what the spawners mpi and pmix need, unless they are left out" asks_for_mpi
+
 # --- every variable that clients read ---
 every_variable() { # CONDUIT MODE
     local conduit=$1 mode=$2 name missing=''

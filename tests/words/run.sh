@@ -48,4 +48,46 @@ for conduit in ibv vapi portals; do
         holds "$conduit $mode: a second thread meets a failure" "$wrong"
     done
 done
+# Programs with an MPI in them; a library that is loaded first plays it.
+cat >"$tap_scratch/mpi.c" <<'END'
+#include <stdlib.h>
+#include <string.h>
+int MPI_Initialized(int *flag)
+{
+    *flag = getenv("FAKE_MPI_UP") != NULL;
+    return 0;
+}
+int MPI_Get_library_version(char *text, int *length)
+{
+    *length = (int)strlen(strcpy(text, "Fake"));
+    return 0;
+}
+END
+mode=seq
+if cc -shared -fPIC -o "$tap_scratch/mpi.so" "$tap_scratch/mpi.c"; then
+    export LD_PRELOAD=$tap_scratch/mpi.so
+    launched ibv 2 testenv-ibv-$mode
+    wrong=
+    [ $status -eq 0 ] || wrong="; status $status"
+    grep -qE '^\*\*\* WARNING \(rank 0 .*MPI_Init makes each process rank 0 of 1; .*-spawner=mpi' "$log" && [ "$(errors)" -eq 1 ] ||
+        wrong+='; not one warning'
+    holds "a program with MPI, started without it, is warned" "$wrong"
+    FAKE_MPI_UP=1 launched ibv 2 testenv-ibv-$mode
+    wrong=
+    [ $status -eq 1 ] || wrong="; status $status"
+    grep -qE '^\*\*\* FATAL ERROR \(ranks 0-1 of 2 .*MPI_Init makes each process rank 0 of 1; .*-spawner=mpi' "$log" && [ "$(errors)" -eq 1 ] ||
+        wrong+='; not one line that says so'
+    holds "and where MPI is up, with each process alone, the job ends" "$wrong"
+    launched ibv 1 testenv-ibv-$mode
+    [ $status -eq 0 ] && [ "$(errors)" -eq 0 ]
+    tap_ok $? "a job of one process is no matter"
+    OMPI_COMM_WORLD_SIZE=2 "$TEST_BUILD/tests/testenv-ibv-$mode" >"$log" 2>&1 </dev/null
+    status=$?
+    wrong=
+    [ $status -ne 0 ] || wrong='; status 0'
+    grep -qE '  mpi: the library was built without it \(no gasnet-spawner-mpi-other.so .*--with-mpi-cc=.*build the library again$' "$log" ||
+        wrong+='; no line says what to install and to configure'
+    holds "a program with MPI, started by an mpirun that no module is for" "$wrong"
+    unset LD_PRELOAD
+fi
 tap_end
