@@ -2,6 +2,8 @@
  * read.
  *
  *     testwords child WHAT   rank 0 forks, and the child does WHAT: short, medium, put, get or poll
+ *     testwords crash        rank 0 dies of SIGSEGV
+ *     testwords flush        every rank prints a word without an end of line, and rank 0 exits
  *     testwords thread       rank 0 puts to a wrong address, in a second thread
  *
  * Run by words/run.sh.
@@ -74,6 +76,13 @@ int main(int argc, char **argv)
         pthread_t thread;
         pthread_create(&thread, NULL, in_thread, NULL);
         pthread_join(thread, NULL);
+    }
+    if (gasnet_mynode() == 0 && !strcmp(argv[1], "crash")) raise(SIGSEGV);
+    if (!strcmp(argv[1], "flush")) {
+        printf("<word of %d>", (int)gasnet_mynode());
+        meet();
+        if (gasnet_mynode() == 0) gasnet_exit(0);
+        GASNET_BLOCKUNTIL(0);
     }
     meet();
     gasnet_exit(0);

@@ -45,7 +45,21 @@ for conduit in ibv vapi portals; do
         else
             grep -q '^\*\*\* FATAL ERROR (rank 0 ' "$log" && ! grep -q 'second thread' "$log" || wrong+='; it speaks of a thread'
         fi
+        [ "$(errors)" -eq 2 ] && grep -A 1 '^\*\*\* FATAL' "$log" | grep -q '^\*\*\* counters of rank 0: ' ||
+            wrong+='; not that line and one of counters'
         holds "$conduit $mode: a second thread meets a failure" "$wrong"
+        # What README says that is printed by a crash, and flushed by an exit.
+        launched "$conduit" 2 "testwords-$conduit-$mode" crash
+        wrong=
+        [ $status -eq 139 ] || wrong="; status $status"
+        [ "$(grep -E '^(\*\*\*|gasnetrun)' "$log" | sed 's/^gasnetrun.*signal/launcher: signal/; s/[:(].*//')" = \
+            $'*** Caught a fatal signal\n*** NOTICE\nlauncher' ] || wrong+='; not the three lines'
+        holds "$conduit $mode: a crash says its signal, and the launcher which rank died" "$wrong"
+        launched "$conduit" 3 "testwords-$conduit-$mode" flush
+        wrong=
+        [ $status -eq 0 ] || wrong="; status $status"
+        [ "$(grep -o '<word of [0-2]>' "$log" | sort -u | wc -l)" -eq 3 ] || wrong+='; words are missing'
+        holds "$conduit $mode: who hears of the end flushes what it printed" "$wrong"
     done
 done
 # Programs with an MPI in them; a library that is loaded first plays it.
