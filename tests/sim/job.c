@@ -315,9 +315,7 @@ const char *gasneti_rank_name(uint32_t rank)
     return name;
 }
 
-void gasneti_note_thread(void)
-{
-}
+void gasneti_note_thread(void) {}
 
 void gasneti_warn(const char *format, ...)
 {
