@@ -1,14 +1,15 @@
 # tests: client-level programs, once per threading mode, linked against the libraries of this build,
 # and the scripts that run them.  `make check` runs everything; `make check-programs` only builds.
-EXTRA_DIST += tests/descriptors.h tests/tap.sh tests/variant.sh tests/check.sh tests/run-conduit.sh tests/exit.sh tests/env.sh \
-	tests/hardship.sh tests/rails.sh tests/amrdma.sh tests/rcvthread.sh tests/faults.sh tests/arrows.sh tests/sanitizers/run.sh tests/debug/run.sh tests/bench/count.sh tests/bench/layer.sh tests/crowd.sh tests/wrong/run.sh \
-	tests/bench/callgrind.sh tests/bench/threads.sh tests/bench/memory.sh tests/bench/portals.sh tests/bench/times.sh \
-	tests/softhca-hosts/run.sh tests/softhca-run/run.sh tests/flow/run.sh tests/torn/run.sh tests/peers/run.sh
-EXTRA_DIST += tests/connect.sh tests/srq.sh tests/firmware.sh tests/exit/lane.sh tests/hosts/run.sh tests/netns.sh tests/words/run.sh tests/signals/run.sh tests/legal/run.sh
-	tests/softhca-hosts/run.sh tests/softhca-run/run.sh tests/flow/run.sh
-EXTRA_DIST += tests/clients/run.sh tests/clients/hello.c tests/clients/tools.c tests/clients/names.c tests/clients/handlers.c \
+EXTRA_DIST += tests/descriptors.h tests/tap.sh tests/variant.sh tests/netns.sh tests/check.sh tests/run-conduit.sh \
+	tests/exit.sh tests/exit/lane.sh tests/env.sh tests/hardship.sh tests/rails.sh tests/amrdma.sh tests/rcvthread.sh \
+	tests/faults.sh tests/arrows.sh tests/connect.sh tests/srq.sh tests/firmware.sh tests/crowd.sh \
+	tests/sanitizers/run.sh tests/debug/run.sh tests/hosts/run.sh tests/softhca-hosts/run.sh tests/softhca-run/run.sh \
+	tests/flow/run.sh tests/torn/run.sh tests/peers/run.sh tests/wrong/run.sh tests/words/run.sh tests/signals/run.sh \
+	tests/legal/run.sh tests/clients/run.sh \
+	tests/bench/count.sh tests/bench/layer.sh tests/bench/callgrind.sh tests/bench/threads.sh tests/bench/memory.sh \
+	tests/bench/portals.sh tests/bench/times.sh
+EXTRA_DIST += tests/clients/hello.c tests/clients/tools.c tests/clients/names.c tests/clients/handlers.c \
 	tests/clients/calls.c tests/clients/wild.c tests/clients/with_mpi.c tests/clients/mpi/mpi.h
-EXTRA_DIST += tests/connect.sh tests/srq.sh tests/firmware.sh tests/exit/lane.sh tests/hosts/run.sh tests/netns.sh
 
 EXTRA_DIST += tests/params/run.sh tests/params/rows.sh tests/portals/run.sh tests/promises.sh ibv-conduit/PROMISES.md vapi-conduit/PROMISES.md portals-conduit/PROMISES.md
 .PHONY: check-programs bench soak

@@ -303,6 +303,7 @@ void *shca_real(const char *name);
 int shca_unsupported(void); /* sets errno, returns EOPNOTSUPP */
 void shca_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void shca_say_of_peer(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void shca_trouble_in_child(void);
 
 /* fork.c */
 void shca_watch_forks(void);
@@ -310,7 +311,6 @@ void shca_bury(struct shca_context *c);
 
 /* inject.c, see inject.h */
 void shca_inject_in_child(void);
-void shca_trouble_in_child(void); /* real.c */
 
 /* beside.c */
 bool shca_enabled(void);
