@@ -168,16 +168,21 @@ static int is_moved(struct dl_phdr_info *object, size_t size, void *moved)
     return 1;
 }
 
-/* The instruction that a signal interrupted; 0 where that is not known. */
-static uintptr_t interrupted_at(const ucontext_t *context)
+/* The instruction that a signal interrupted, and the stack pointer; 0 where that is not known. */
+typedef struct place {
+    uintptr_t instruction, stack;
+} place_t;
+
+static place_t interrupted_at(const ucontext_t *context)
 {
 #if defined(__x86_64__)
-    return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+    return (place_t){(uintptr_t)context->uc_mcontext.gregs[REG_RIP],
+                     (uintptr_t)context->uc_mcontext.gregs[REG_RSP]};
 #elif defined(__aarch64__)
-    return context->uc_mcontext.pc;
+    return (place_t){context->uc_mcontext.pc, context->uc_mcontext.sp};
 #else
     (void)context;
-    return 0;
+    return (place_t){0, 0};
 #endif
 }
 
@@ -190,9 +195,12 @@ static const char *hint_of(int number, const siginfo_t *info, const ucontext_t *
     const gasneti_thread_t *self = gasneti_self_if_any();
     bool accessed = (number == SIGSEGV || number == SIGBUS) && info->si_code > 0;
     if (!linked_as_pie || !accessed || address < 65536) return "";
-    if (address == interrupted_at(context))
-        return ": it called an address without code; " GASNETC_PIE_HINT;
+    const place_t at = interrupted_at(context);
+    if (address == at.instruction) return ": it called an address without code; " GASNETC_PIE_HINT;
     if (!self || self->handler_depth == 0) return "";
+    /* A stack that overflows does so at or just below the stack pointer. */
+    const uintptr_t near = 256 << 10;
+    if (address - at.stack < near || at.stack - address < near) return "";
     return ": a handler used a wrong address; " GASNETC_PIE_HINT;
 }
 
