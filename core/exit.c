@@ -10,11 +10,13 @@
 #define _GNU_SOURCE
 #include "core/exit.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -334,6 +336,17 @@ static void close_network(void)
     net_close();
 }
 
+/* A full file system loses what the program printed.  A program that has closed its standard
+ * output, or whose reader is gone, expects that. */
+static void flush_output(void)
+{
+    int error = fflush(stdout) ? errno : 0;
+    if (error && error != EBADF && error != EPIPE)
+        gasneti_warn("what this process printed to its standard output is lost: %s",
+                     strerror(error));
+    fflush(stderr);
+}
+
 /* An alarm bounds each of its halves: who holds the lock of stdout, or was interrupted inside the
  * library, may keep the first for ever, and whoever broke something the second. */
 static void body(void)
@@ -341,8 +354,7 @@ static void body(void)
     double left = exit_deadline() - gasnetc_clock();
     atomic_store(&closing, true);
     gasnetc_exit_arm((left > 0 ? left : 0) + SPARE);
-    fflush(stdout);
-    fflush(stderr);
+    flush_output();
     if (gasnetc_phase != GASNETC_BEFORE_INIT) {
         bool coordinated = coordinate(gasnetc_exit_code());
         change_code(the_exit.protocol.code);

@@ -70,7 +70,7 @@ static void announce(const char *what, int number, const char *hint)
         if (caught[i].number == number) add(&line, caught[i].name);
     add(&line, "(");
     add_number(&line, (unsigned)number);
-    add(&line, ") on node ");
+    add(&line, gasnetc_exit_of_child() ? ") in a forked child of node " : ") on node ");
     add_number(&line, gasnetc_job.rank);
     add(&line, "/");
     add_number(&line, gasnetc_job.size);

@@ -44,11 +44,6 @@ static char *raw_getenv(const char *name)
     return (char *)(uintptr_t)bootstrap_getenv(name);
 }
 
-static const char *fatal_prefix(void)
-{
-    return gasnetc_job.size ? gasneti_rank_name(gasnetc_job.rank) : NULL;
-}
-
 static int rank_or_unknown(void)
 {
     return gasnetc_job.size ? (int)gasnetc_job.rank : -1;
@@ -63,7 +58,7 @@ static int reports_environment(void)
 static void tell_tools(void)
 {
     gasneti_getenv_hook = raw_getenv;
-    gasneti_fatal_prefix_hook = fatal_prefix;
+    gasneti_fatal_prefix_hook = gasneti_own_name;
     gasneti_rank_hook = rank_or_unknown;
     gasneti_verboseenv_hook = reports_environment;
 }

@@ -38,16 +38,24 @@ void gasneti_report_init(uint32_t rank, uint32_t size, const uint32_t *host_of)
     who.second_thread = false;
 }
 
+const char *gasneti_own_name(void)
+{
+    static __thread char name[128];
+    if (!who.size) return NULL;
+    snprintf(name, sizeof name, "%srank %u of %u on %s",
+             gasnetc_exit_of_child() ? "a forked child of " : "", who.rank, who.size, who.host);
+    return name;
+}
+
 /* One whole line: head, who, text; returns its length. */
 static size_t compose(char *line, size_t size, const char *head, const char *format, va_list list)
 {
+    const char *own = gasneti_own_name();
     int n;
-    if (!who.size)
+    if (!own)
         n = snprintf(line, size, "%s (process %d): ", head, (int)getpid());
     else
-        n = snprintf(line, size, "%s (%srank %u of %u on %s): ", head,
-                     gasnetc_exit_of_child() ? "a forked child of " : "", who.rank, who.size,
-                     who.host);
+        n = snprintf(line, size, "%s (%s): ", head, own);
     int m = vsnprintf(line + n, size - (size_t)n - 1, format, list);
     size_t length = (size_t)n + (size_t)(m > 0 ? m : 0);
     if (length > size - 2) length = size - 2;

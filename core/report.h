@@ -37,6 +37,10 @@ void gasneti_warn(const char *format, ...) __attribute__((format(printf, 1, 2)))
 int gasneti_error(int code, const char *function, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* "rank R of N on HOST" of this process; NULL before it has joined a job.  The text lives until the
+ * thread's next call. */
+const char *gasneti_own_name(void);
+
 /* "rank R on host H" of any rank; the text lives until the thread's next call. */
 const char *gasneti_rank_name(uint32_t rank);
 

@@ -1,10 +1,13 @@
 /* testwords.c - programs that break a rule of the library, so that what it says of that can be
  * read.
  *
- *     testwords child WHAT   rank 0 forks, and the child does WHAT: short, medium, put, get or poll
+ *     testwords child WHAT   rank 0 forks, and the child does WHAT: short, medium, put, get, poll
+ *                            or crash
  *     testwords crash        rank 0 dies of SIGSEGV
  *     testwords flush        every rank prints a word without an end of line, and rank 0 exits
  *     testwords thread       rank 0 puts to a wrong address, in a second thread
+ *     testwords closes       rank 0 closes every descriptor but the standard ones
+ *     testwords prints       each rank prints its number
  *
  * Run by words/run.sh.
  */
@@ -42,6 +45,7 @@ static void communicate(const char *what)
     if (!strcmp(what, "put")) gasnet_put(peer, segment[peer].addr, buffer, 100);
     if (!strcmp(what, "get")) gasnet_get(buffer, peer, segment[peer].addr, 100);
     if (!strcmp(what, "poll")) gasnet_AMPoll();
+    if (!strcmp(what, "crash")) raise(SIGSEGV);
 }
 
 static void in_child(const char *what)
@@ -54,6 +58,11 @@ static void in_child(const char *what)
     }
     waitpid(child, &status, 0);
     printf("child ended with %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
+}
+
+static void close_descriptors(void)
+{
+    for (int fd = 3; fd < 256; fd++) close(fd);
 }
 
 static void *in_thread(void *unused)
@@ -72,6 +81,8 @@ int main(int argc, char **argv)
     gasnet_put(peer, segment[peer].addr, buffer, 100); /* they are connected */
     meet();
     if (gasnet_mynode() == 0 && !strcmp(argv[1], "child")) in_child(argv[2]);
+    if (gasnet_mynode() == 0 && !strcmp(argv[1], "closes")) close_descriptors();
+    if (!strcmp(argv[1], "prints")) printf("rank %d\n", (int)gasnet_mynode());
     if (gasnet_mynode() == 0 && !strcmp(argv[1], "thread")) {
         pthread_t thread;
         pthread_create(&thread, NULL, in_thread, NULL);
@@ -84,6 +95,6 @@ int main(int argc, char **argv)
         if (gasnet_mynode() == 0) gasnet_exit(0);
         GASNET_BLOCKUNTIL(0);
     }
-    meet();
+    if (strcmp(argv[1], "closes")) meet();
     gasnet_exit(0);
 }

@@ -47,11 +47,36 @@ static void fatal(const char *what, const char *why)
 
 /* --- sending --- */
 
-/* One frame, atomically.  Async-signal-safe.  A failure means that the launcher is gone, and the
- * watch ends this process for that; so there is nothing to report. */
+/* A program that closes every descriptor, as daemons do, closes ours. */
+static const char closed_here[] =
+    "this process closed its connection to the launcher: it may close no descriptor that it did "
+    "not open";
+
+static bool is_closed_here(void)
+{
+    return errno == EBADF || errno == ENOTSOCK;
+}
+
+/* No stdio: the program's own threads may hold its locks, stuck as they may be. */
+static void announce_end(const char *why)
+{
+    char line[256];
+    int len = snprintf(line, sizeof line, "bootstrap: rank %" PRIu32 ": %s; ending this process\n",
+                       me.rank, why);
+    if (write(STDERR_FILENO, line, (size_t)len) < 0) len = 0;
+}
+
+/* One frame, atomically.  Any other failure means that the launcher is gone, and the watch ends
+ * this process for that; so there is nothing to report.  The watch itself may sleep in a descriptor
+ * that was closed, and not notice. */
 static void send_frame(const uint8_t *frame, size_t len)
 {
-    while (send(me.fd, frame, len, MSG_NOSIGNAL) < 0 && errno == EINTR) continue;
+    ssize_t sent;
+    do sent = send(me.fd, frame, len, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    if (sent >= 0 || !is_closed_here()) return;
+    announce_end(closed_here);
+    spawner_ssh.abort(1);
 }
 
 static void send_value(enum ssh_wire_type type, uint32_t value)
@@ -85,6 +110,7 @@ static bool receive(struct ssh_wire_message *message, const char **why)
     for (;;) {
         ssize_t got = recv(me.fd, packet, sizeof packet, 0);
         if (got < 0 && errno == EINTR) continue;
+        if (got < 0 && is_closed_here()) *why = closed_here;
         if (got <= 0) return false;
         struct ssh_wire_frame frame;
         ssize_t used = ssh_wire_parse_frame(packet, (size_t)got, &frame, why);
@@ -171,13 +197,9 @@ static void *watch_launcher(void *unused)
         if (message.type == SSH_WIRE_DIE)
             spawner_run_death(atomic_load(&me.on_death), (int)message.value);
     }
-    /* Who started us takes us along, as a rule; a line of ours would only come between.  No stdio:
-     * the program's own threads may hold its locks, stuck as they may be. */
-    char line[160];
+    /* Who started us takes us along, as a rule; a line of ours would only come between. */
     usleep(100000);
-    int len = snprintf(line, sizeof line, "bootstrap: rank %" PRIu32 ": %s; ending this process\n",
-                       me.rank, why);
-    if (write(STDERR_FILENO, line, (size_t)len) < 0) len = 0;
+    announce_end(why);
     spawner_run_death(atomic_load(&me.on_death), 1);
 }
 
@@ -239,7 +261,11 @@ static enum bootstrap_status ssh_init(int *argc, char ***argv, struct bootstrap_
     if (!read_handover(why, why_size)) return BOOTSTRAP_FAILED;
     send_value(SSH_WIRE_HELLO, (uint32_t)getpid());
     if (!receive(&message, &reason)) {
-        snprintf(why, why_size, "spawner ssh: rank %" PRIu32 ": %s", me.rank, reason);
+        snprintf(why, why_size,
+                 "spawner ssh: rank %" PRIu32 ": %s, or another program of this rank has ended "
+                 "before: where the words given to the launcher start several programs, start "
+                 "each by a launcher of its own",
+                 me.rank, reason);
         return BOOTSTRAP_FAILED;
     }
     if (message.type == SSH_WIRE_DIE) _exit((int)message.value & 0xff);

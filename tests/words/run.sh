@@ -104,4 +104,44 @@ if cc -shared -fPIC -o "$tap_scratch/mpi.so" "$tap_scratch/mpi.c"; then
     holds "a program with MPI, started by an mpirun that no module is for" "$wrong"
     unset LD_PRELOAD
 fi
+
+# The rest is the same code in all of them.
+conduit=$TEST_CONDUIT
+program=testwords-$conduit-seq
+
+launched "$conduit" 2 "$program" child crash
+wrong=
+[ $status -eq 0 ] || wrong="; status $status"
+grep -qx '\*\*\* Caught a fatal signal: SIGSEGV(11) in a forked child of node 0/2' "$log" || wrong+='; the child is not named'
+holds "a child made by fork crashes" "$wrong"
+
+launched "$conduit" 2 "$program" closes
+wrong=
+[ $status -eq 1 ] || wrong="; status $status"
+grep -q '^bootstrap: rank 0: this process closed its connection to the launcher' "$log" || wrong+='; the rank does not say what it did'
+! grep -q 'is gone' "$log" || wrong+='; the launcher is said to be gone'
+holds "a process closes descriptors that are not its own" "$wrong"
+
+GASNET_BACKTRACE=perhaps launched "$conduit" 2 "$program" prints
+wrong=
+[ $status -ne 0 ] || wrong="; status 0"
+grep -qE '^\*\*\* FATAL ERROR: rank 0 of 2 on [^ ]+: GASNET_BACKTRACE=perhaps: ' "$log" || wrong+='; the rank and its host are not named'
+holds "a value that the tools refuse" "$wrong"
+
+timeout -k 2 60 "$TEST_LAUNCH" -n 2 "$TEST_BUILD/tests/$program" prints 2>"$log" >/dev/full </dev/null
+status=$?
+wrong=
+[ $status -eq 0 ] || wrong="; status $status"
+for rank in 0 1; do
+    grep -q "^\*\*\* WARNING (rank $rank of 2 on .*): .*standard output is lost: No space left on device" "$log" || wrong+="; rank $rank does not say it"
+done
+holds "what a program prints is lost" "$wrong"
+
+# The second program of a rank is refused, and the reason depends on how far the end of the first has come.
+timeout -k 2 60 "$TEST_LAUNCH" -n 1 sh -c "'$TEST_BUILD/tests/$program' prints; sleep 0.2; '$TEST_BUILD/tests/$program' prints" >"$log" 2>&1 </dev/null
+status=$?
+wrong=
+[ $status -ne 0 ] || wrong="; status 0"
+grep -q 'start each by a launcher of its own' "$log" || wrong+='; the remedy is not named'
+holds "a second program in the place of a rank" "$wrong"
 tap_end
