@@ -9,20 +9,20 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/am.h"
-#include "core/buffers.h"
-#include "core/context.h"
-#include "core/exit.h"
-#include "core/exit_signals.h"
-#include "core/job.h"
-#include "core/params.h"
-#include "core/poll.h"
-#include "core/receive_thread.h"
+#include "core/am/am.h"
+#include "core/rdma/buffers.h"
+#include "core/am/context.h"
+#include "core/exit/exit.h"
+#include "core/exit/exit_signals.h"
+#include "core/job/job.h"
+#include "core/params/params.h"
+#include "core/job/progress.h"
+#include "core/progress/receive_thread.h"
 #include "core/report.h"
-#include "core/segment.h"
-#include "core/span.h"
-#include "core/system_am.h"
-#include "core/thread.h"
+#include "core/rdma/segment.h"
+#include "core/job/host_addresses.h"
+#include "core/am/system_am.h"
+#include "core/job/thread.h"
 #include "gasnet.h"
 #include "gasnet_idents.h"
 #include "other/tools/descriptors.h"
@@ -254,10 +254,10 @@ static void clip_threads(void)
 /* With more processes, or threads, than processors, waiting must not burn whole time slices. */
 static void settle_patience(void)
 {
-    if (GASNETC_THREADED) gasnetc_poll_set_patience(100);
+    if (GASNETC_THREADED) gasnetc_set_spins_before_yield(100);
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     if (processors > 0 && gasnetc_job.host_size > (uint32_t)processors)
-        gasnetc_poll_set_patience(20);
+        gasnetc_set_spins_before_yield(20);
 }
 
 /* For people: with several hosts the launcher has gone through a remote shell. */

@@ -1,11 +1,11 @@
 /* network.h - the contract: everything the core may ask of a network.
  *
- * A network is one folder.  It supplies `network_inline.h`, which this file includes at its end and
+ * A network is one folder.  It supplies `network_ib.h`, which this file includes at its end and
  * which defines the types below and the calls marked HOT as static inline functions, so that
  * the core compiles against them and not through pointers; the other calls are ordinary functions.
  * A network knows nothing of handlers, handles or exit, and of credits only how many to make room
- * for.  It may use core/lock.h, core/clock.h, core/completion.h, core/report.h, core/params.h
- * and the bootstrap, and nothing else of the core.
+ * for.  It may use core/lock.h, core/clock.h, core/completion.h, core/report.h,
+ * core/params/params.h and the bootstrap, and nothing else of the core.
  *
  * Who may call what, and under which lock
  *   - Calls that take a peer (except net_connect) are made with that peer's lock held; two threads
@@ -17,8 +17,8 @@
  * In SEQ and PARSYNC libraries the locks are empty and all of this is trivially so.
  *
  * No call blocks, except those of start-up.  A call that finds no room answers NET_BUSY (or
- * NET_DRY, or NET_CONNECTING) and has changed nothing; the caller reaps and tries again, after a
- * nap where a peer is being connected.  A network that loses a peer or its device calls
+ * NET_NO_REPLY_BUF, or NET_CONNECTING) and has changed nothing; the caller reaps and tries again,
+ * after a nap where a peer is being connected.  A network that loses a peer or its device calls
  * gasneti_failed with the operation, the peer and the cause in words, and goes on as if all were
  * well, but never completes what failed: while a job ends peers disappear, and only the core knows.
  *
@@ -35,32 +35,31 @@
 #include "core/completion.h"
 #include "core/lock.h"
 
-/* Supplied by network_inline.h:
+/* Supplied by network_ib.h:
  *   net_peer_t    what the network keeps per peer; begins with `uint32_t rank`.  Lives inside the
  *                 core's own record of the peer, zeroed before net_address.
  *   net_region_t  a registered range of local memory; zeroed means "none".
  *   net_key_t     what a peer must know to reach such a range: plain bytes, no pointers.
  *   net_spare_t   receive space in hand during one poll; zeroed means "none".
  * And what differs so much that the core is compiled differently, as constants:
- *   NET_STACK_MESSAGE  AMs up to this length are built on the sender's stack, if they are captured.
+ *   NET_STACK_MESSAGE  AMs up to this length are built on the sender's stack, if they are inlined.
  *   NET_DELIVER_MAX    most messages that one poll takes.
  *   NET_BUFFERS        1: it has send buffers of its own, so the core has none.  Every AM, and a
- *                      put of one word, is captured whatever caps.inline_max says; a get of at
+ *                      put of one word, is inlined whatever caps.inline_max says; a get of at
  *                      most caps.get_inline_max needs no local region.
- *   NET_OWN_FLOW       1: it bounds Requests itself (NET_NO_CREDIT), and the core's credits stand
- *                      idle.  Then every Request is answered, at once if its handler has not, and
- *                      the answer names it: it goes where room was kept for it.
- *   NET_PAIRS_LONGS    1: its net_long is called, and it delivers a Long when header and payload
- *                      are there, in whatever order they come. */
+ *   NET_HAS_FLOW_CONTROL       1: it bounds Requests itself (NET_NO_CREDIT), and the core's credits
+ * stand idle.  Then every Request is answered, at once if its handler has not, and the answer names
+ * it: it goes where room was kept for it. NET_PAIRS_LONGS    1: its net_long is called, and it
+ * delivers a Long when header and payload are there, in whatever order they come. */
 typedef struct net_peer net_peer_t;
 typedef struct net_region net_region_t;
 typedef struct net_key net_key_t;
 typedef struct net_spare net_spare_t;
 
-/* NET_DRY: there is no receive space for the answer; NET_NO_CREDIT: the peer may have none for the
- * Request; NET_CONNECTING: the peer was never used before and is being connected; otherwise all are
- * as NET_BUSY. */
-enum net_result { NET_POSTED, NET_BUSY, NET_DRY, NET_NO_CREDIT, NET_CONNECTING };
+/* NET_NO_REPLY_BUF: there is no receive space for the answer; NET_NO_CREDIT: the peer may have none
+ * for the Request; NET_CONNECTING: the peer was never used before and is being connected; otherwise
+ * all are as NET_BUSY. */
+enum net_result { NET_POSTED, NET_BUSY, NET_NO_REPLY_BUF, NET_NO_CREDIT, NET_CONNECTING };
 
 /* Which transfers keep their order.  A put NET_BEFORE_AM has arrived when the AM has arrived that
  * is posted to the same peer after it (if caps.ordered); NET_UNORDERED leaves the way to the
@@ -70,7 +69,7 @@ enum net_order { NET_UNORDERED, NET_BEFORE_AM };
 /* What the network tells about itself; filled by net_open. */
 struct net_caps {
     char device[256];      /* one line for people: which device carries the job */
-    size_t inline_max;     /* largest put or AM that is captured at the call; 0 = none */
+    size_t inline_max;     /* largest put or AM that is inlined at the call; 0 = none */
     size_t get_inline_max; /* largest get without a local region; 0 = none */
     size_t transfer_max;   /* largest single put or get */
     uint32_t am_max;       /* largest AM message, header included: the receive buffer's size */
@@ -168,10 +167,10 @@ static inline enum net_result net_get(net_peer_t *peer, void *dst, const net_reg
 
 /* Sends one AM of length <= caps.am_max.  `local` as for net_put.  With `wants_reply` the receive
  * space for the answer is secured first, or where peers share it, its place among them.  `answers`
- * is the Request that this one replies to, not yet released, or NULL; networks without NET_OWN_FLOW
- * are never told.  The peer has room: the core's credits see to it, or NET_OWN_FLOW.  The network
- * may write behind the message: up to NET_AM_TAIL bytes beyond a multiple of 8, but not beyond
- * am_max. */
+ * is the Request that this one replies to, not yet released, or NULL; networks without
+ * NET_HAS_FLOW_CONTROL are never told.  The peer has room: the core's credits see to it, or
+ * NET_HAS_FLOW_CONTROL.  The network may write behind the message: up to NET_AM_TAIL bytes beyond a
+ * multiple of 8, but not beyond am_max. */
 enum { NET_AM_TAIL = 8 };
 static inline enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *local,
                                      size_t length, bool wants_reply, net_message_t *answers,
@@ -187,7 +186,7 @@ typedef struct net_payload {
     size_t length;
 } net_payload_t;
 
-/* NET_PAIRS_LONGS alone: the AM `header` of `length` bytes, which is captured, and its payload.
+/* NET_PAIRS_LONGS alone: the AM `header` of `length` bytes, which is inlined, and its payload.
  * gasnetc_sent is called when the source may be written again.  Other networks include
  * core/network_unpaired.h, so that the core's call compiles and links at every optimisation. */
 static inline enum net_result net_long(net_peer_t *peer, void *header, size_t length,
@@ -222,12 +221,12 @@ static inline unsigned net_arrivals(net_message_t **messages, unsigned budget, u
 
 struct net_peer_counts {
     uint64_t puts, put_bytes, gets, get_bytes;     /* posted, failed ones too */
-    uint64_t puts_not_captured;                    /* net_put with a local region */
+    uint64_t puts_not_inlined;                     /* net_put with a local region */
     uint64_t by_ring;                              /* messages that needed no receive buffer */
     uint64_t rings;                                /* in our memory, for the peer to write to */
     uint64_t in_flight;                            /* posted and not reaped */
     uint64_t in_flight_most;                       /* the most that one queue has had */
-    uint64_t credits, credits_now, credits_lowest; /* with NET_OWN_FLOW */
+    uint64_t credits, credits_now, credits_lowest; /* with NET_HAS_FLOW_CONTROL */
 };
 void net_peer_counts(const net_peer_t *peer, struct net_peer_counts *counts);
 
@@ -243,13 +242,13 @@ void net_counts(struct net_counts *counts);
 
 /* At an end in good order, in every library and before net_close: writes what the user asked the
  * network itself to tell. */
-void net_account(void);
+void net_report_at_exit(void);
 
 /* ---- sleeping (not hot; no lock held; if GASNET_RCV_THREAD was set at net_open) ---------------
  */
 
 /* Places where messages arrive, each with a thread that sleeps there. */
-unsigned net_places(void);
+unsigned net_rx_channels(void);
 
 /* From now on a message that arrives there ends net_block; what has arrived before does not. */
 void net_arm(unsigned place);
@@ -275,6 +274,6 @@ void net_release_system(net_message_t *message);
 /* At the end of a poll: what is left in hand goes back to the common pool. */
 static inline void net_spare_back(net_spare_t *spare);
 
-#include "network_inline.h"
+#include "conduit_network.h"
 
 #endif

@@ -1,6 +1,6 @@
 /* network_unpaired.h - net_long for networks whose NET_PAIRS_LONGS is 0.
  *
- * Included by their network_inline.h.  The core never calls it there, but a compiler that does not
+ * Included by their network_ib.h.  The core never calls it there, but a compiler that does not
  * optimise keeps the call.
  */
 #ifndef NETWORK_UNPAIRED_H

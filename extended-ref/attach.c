@@ -1,12 +1,12 @@
 /* attach.c - the Extended API's part of attach: its handler table, and its first state.
  *
- * Called by the core (core/system_am.h); also the identification of threads, which needs no more
+ * Called by the core (core/am/system_am.h); also the identification of threads, which needs no more
  * than the core's own record.
  */
 #include "gasnet.h"
 
-#include "core/system_am.h"
-#include "core/thread.h"
+#include "core/am/system_am.h"
+#include "core/job/thread.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/transfer.h"
 

@@ -6,7 +6,7 @@
  */
 #include "gasnet.h"
 
-#include "core/notice.h"
+#include "core/rdma/remote_flags.h"
 #include "extended-ref/barrier_carrier.h"
 
 static uint8_t steps;
@@ -39,18 +39,18 @@ static uint32_t index_of(uint8_t parity, uint8_t step)
 void gasnete_barrier_rdma_attach(uint8_t all_steps)
 {
     steps = all_steps;
-    gasnetc_notice_init(2u * steps);
+    gasnetc_remote_flags_init(2u * steps);
 }
 
 static void send(const gasnete_barrier_message_t *message)
 {
-    gasnetc_notice_put(message->to, index_of(message->parity, message->step), encode(message));
+    gasnetc_remote_flag_put(message->to, index_of(message->parity, message->step), encode(message));
 }
 
 static bool collect(uint8_t parity, uint8_t step, gasnete_barrier_message_t *message)
 {
     uint64_t word;
-    if (!gasnetc_notice_take(index_of(parity, step), &word)) return false;
+    if (!gasnetc_remote_flag_take(index_of(parity, step), &word)) return false;
     if (!decode(word, message) || message->parity != parity || message->step != step) {
         uint32_t nodes = gasnet_nodes(), distance = (1u << step) % nodes;
         gasnete_barrier_bad((gasnet_mynode() + nodes - distance) % nodes, (uint32_t)(word >> 32));

@@ -17,9 +17,9 @@
 #include <stdint.h>
 
 #include "core/completion.h"
-#include "core/context.h"
-#include "core/rank.h"
-#include "core/thread.h"
+#include "core/am/context.h"
+#include "core/job/rank.h"
+#include "core/job/thread.h"
 
 #define gasnete_rarely(cond) __builtin_expect(!!(cond), 0)
 

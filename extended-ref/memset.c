@@ -6,7 +6,7 @@
  */
 #include "extended-ref/handles.h"
 
-#include "core/poll.h"
+#include "core/job/progress.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/transfer.h"
 

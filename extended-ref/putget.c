@@ -5,13 +5,13 @@
  * remote transfer of some bytes does not need; a transfer of no bytes is found there, unless the
  * call must return GASNET_INVALID_HANDLE for it.
  *
- * What each form waits for is its row of core/synchronisation.h.  Forms that have equal rows share
- * a function: blocking puts, and every kind of get, come bulk and non-bulk in one.
+ * What each form waits for is its row of core/rdma/synchronisation.h.  Forms that have equal rows
+ * share a function: blocking puts, and every kind of get, come bulk and non-bulk in one.
  */
 #include "extended-ref/handles.h"
 
-#include "core/poll.h"
-#include "core/synchronisation.h"
+#include "core/job/progress.h"
+#include "core/rdma/synchronisation.h"
 #include "extended-ref/transfer.h"
 
 #define HOT static inline __attribute__((always_inline))

@@ -2,7 +2,7 @@
 #ifndef GASNETE_TRANSFER_RDMA_H
 #define GASNETE_TRANSFER_RDMA_H
 
-#include "core/rdma.h"
+#include "core/rdma/rdma.h"
 #include "extended-ref/barrier_carrier.h"
 #include "gasnet.h"
 

@@ -7,9 +7,9 @@
  */
 #include "extended-ref/handles.h"
 
-#include "core/poll.h"
+#include "core/job/progress.h"
 #include "core/report.h"
-#include "core/synchronisation.h"
+#include "core/rdma/synchronisation.h"
 #include "extended-ref/transfer.h"
 
 /* Where the nbytes low-order bytes of a register in memory begin. */

@@ -1,12 +1,12 @@
-/* credits.c - the lending of core/lending.h at work: under its lock, and by system messages (PO-9,
- * PO-10, PO-14).
+/* credits.c - the lending of portals-conduit/lending.h at work: under its lock, and by system
+ * messages (PO-9, PO-10, PO-14).
  *
  * Called when Requests and Replies leave and arrive.  With GASNET_PORTAL_FLOW_CONTROL=0 nothing is
  * counted.
  */
 #include <stdio.h>
 
-#include "core/params.h"
+#include "core/params/params.h"
 #include "portals.h"
 
 bool net_portals_take_credits(net_peer_t *peer, unsigned cost, uint8_t *byte)
@@ -114,7 +114,7 @@ static void write_stats(FILE *out)
     }
 }
 
-void net_account(void)
+void net_report_at_exit(void)
 {
     if (!gasnetc_params.credit_stats || !net_portals_rest.open || !net_portals_rest.peers) return;
     char name[64];

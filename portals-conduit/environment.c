@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "core/report.h"
-#include "core/span.h"
+#include "core/job/host_addresses.h"
 #include "other/spawner/bootstrap.h"
 #include "portals.h"
 
@@ -18,7 +18,7 @@ static const struct setting {
     enum kind kind;
 } settings[] = {
 #define SETTING(field, kind, name, initial, values, check, help) {name, KIND_##kind},
-#include "other/portals3/settings.def"
+#include "other/portals3/transport/settings.def"
 #undef SETTING
 };
 

@@ -1,14 +1,14 @@
 # portals-conduit: core compiled against Portals 3.3.  What it has in common with other conduits is
 # written by core/conduits.sh.
-portals_network_sources = core/lending.h core/lending.c \
-	portals-conduit/network_inline.h portals-conduit/portals.h portals-conduit/params.def \
+portals_network_sources = portals-conduit/lending.h portals-conduit/lending.c \
+	portals-conduit/conduit_network.h portals-conduit/network_portals.h portals-conduit/portals.h portals-conduit/params.def \
 	portals-conduit/bits.h portals-conduit/stock.h portals-conduit/reqrb.h \
 	portals-conduit/long_id.h portals-conduit/long_id.c portals-conduit/plan.h portals-conduit/plan.c \
 	portals-conduit/open.c portals-conduit/memory.c portals-conduit/credits.c portals-conduit/send.c \
 	portals-conduit/arrive.c portals-conduit/status.c portals-conduit/events.h \
-	portals-conduit/environment.c other/portals3/settings.def
+	portals-conduit/environment.c other/portals3/transport/settings.def
 portals_network_cppflags = -I$(top_srcdir)/other/portals3/include
-portals_launcher_cppflags = -DGASNETC_SETTINGS_DEF='"other/portals3/settings.def"'
+portals_launcher_cppflags = -DGASNETC_SETTINGS_DEF='"other/portals3/transport/settings.def"'
 portals_network_libs = libportals.la libsofthca.la $(VERBS_LIBS)
 portals_extended = $(extended_by_rdma)
 # What clients link: libraries of ours, and of the system.

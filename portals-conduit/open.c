@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/job.h"
-#include "core/params.h"
+#include "core/job/job.h"
+#include "core/params/params.h"
 #include "events.h"
 #include "portals.h"
 

@@ -1,5 +1,5 @@
-/* portals.h - what the files of this folder share beside network_inline.h: start-up, memory, words.
- * Nothing of it is on a hot path.
+/* portals.h - what the files of this folder share beside network_portals.h: start-up, memory,
+ * words. Nothing of it is on a hot path.
  */
 #ifndef PORTALS_H
 #define PORTALS_H

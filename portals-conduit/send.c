@@ -49,7 +49,7 @@ static inline __attribute__((always_inline)) enum net_result
 take_means(net_peer_t *peer, size_t length, bool pair, means_t *means)
 {
     if (!net_portals_take_two(&means->ticket, &means->chunk))
-        return means->ticket == STOCK_NONE ? NET_BUSY : NET_DRY;
+        return means->ticket == STOCK_NONE ? NET_BUSY : NET_NO_REPLY_BUF;
     if (pair) {
         means->second = net_portals_take(&net_portals.tickets);
         if (means->second == STOCK_NONE) {
@@ -141,7 +141,7 @@ static void send_payload(net_peer_t *peer, const net_payload_t *payload, uint32_
         payload->local ? (uint64_t)((const char *)payload->src - payload->local->start) : 0;
     peer->puts++;
     peer->put_bytes += payload->length;
-    peer->puts_not_captured++;
+    peer->puts_not_inlined++;
     net_portals_launch(peer, ticket, sent);
     net_portals.slot[ticket].temporary = payload->local ? PTL_INVALID_HANDLE : md;
     put("the payload of an Active Message to", peer, md, offset, payload->length, NET_PT_SEGMENT,

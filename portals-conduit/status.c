@@ -10,7 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "core/params.h"
+#include "core/params/params.h"
 #include "events.h"
 #include "portals.h"
 
@@ -89,7 +89,7 @@ __attribute__((no_sanitize("thread"))) void net_peer_counts(const net_peer_t *pe
         .put_bytes = peer->put_bytes,
         .gets = peer->gets,
         .get_bytes = peer->get_bytes,
-        .puts_not_captured = peer->puts_not_captured,
+        .puts_not_inlined = peer->puts_not_inlined,
         .in_flight = atomic_load_explicit(&peer->in_flight, memory_order_relaxed),
         .in_flight_most = peer->in_flight_most,
         .credits = loan->owned,
@@ -129,7 +129,7 @@ void net_portals_wake(ptl_event_t *event)
     (void)written;
 }
 
-unsigned net_places(void)
+unsigned net_rx_channels(void)
 {
     return 1;
 }

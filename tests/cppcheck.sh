@@ -24,7 +24,7 @@ analyse() {
 }
 
 # Objects that these return by a pointer to their inside look leaked to it.
-given_away=(--suppress=memleak:other/softhca/device.c --suppress=memleak:other/softhca/qp.c)
+given_away=(--suppress=memleak:other/softhca/device/device.c --suppress=memleak:other/softhca/objects/qp.c)
 
 analyse core ibv -DGASNET_PAR -DNET_IB_POLL_LOCK=0 core extended-ref
 analyse vapi-conduit vapi -DGASNET_PAR -DNET_IB_POLL_LOCK=1 core/ib

@@ -200,7 +200,7 @@ random_round() { # SEED
         one_of ssh ssh ssh ssh ssh ssh ssh ssh ssh ssh hosts hosts mpi mpich pmix
         spawner=$drawn
         # What another's launcher makes of a signal is its own affair: MPICH's waits for a stopped rank for ever, Open
-        # MPI's, whose ranks have all ended, may crash or wait for ever in PMIx_server_finalize (see lane.sh).
+        # MPI's, whose ranks have all ended, may crash or wait for ever in PMIx_server_finalize (see round_runner.sh).
         case $case:$spawner in launcher_*:[mp]*) spawner=ssh ;; esac
         one_of 0 100 1000 10000 50000
         draw $((drawn + 1))

@@ -50,7 +50,7 @@ verdict "$status" "IB-B4 ibv-conduit has no such rule"
 
 # What is code in the shims: neither blank nor comment.
 lines() { sed -e 's|/\*.*\*/||' -e '/\/\*/,/\*\//d' "$@" | grep -cE '[^[:space:]]'; }
-both=$(lines "$TEST_SOURCE/../ibv-conduit/verbs_shim.h" "$TEST_SOURCE/../vapi-conduit/verbs_shim.h")
+both=$(lines "$TEST_SOURCE/../ibv-conduit/ibv_shim.h" "$TEST_SOURCE/../vapi-conduit/vapi_shim.h")
 files=$(find "$TEST_SOURCE/../vapi-conduit" "$TEST_SOURCE/../ibv-conduit" -name '*.[ch]' | wc -l)
 tap_ok "$([ "$files" = 2 ] && [ "$both" -lt 600 ]; echo $?)" \
     "IB-B1 VC-1 a shim is all that each conduit of the pair has: $both lines of code in both"

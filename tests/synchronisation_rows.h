@@ -2,8 +2,8 @@
  * each row: for tests/unit/synchronisation.c on a scripted network, and tests/testsync.c in real
  * jobs.
  *
- * Written down a second time on purpose: this is the requirement, core/synchronisation.h what was
- * built.  Only the client API is used here.
+ * Written down a second time on purpose: this is the requirement, core/rdma/synchronisation.h what
+ * was built.  Only the client API is used here.
  */
 #ifndef TESTS_SYNCHRONISATION_ROWS_H
 #define TESTS_SYNCHRONISATION_ROWS_H

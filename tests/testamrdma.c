@@ -9,7 +9,7 @@
 #include "test.h"
 #include <sched.h>
 
-#include "core/job.h"
+#include "core/job/job.h"
 
 enum { H_PING = 128, H_PONG, H_BYTES, H_LONG, SEGMENT = 64 * 1024 };
 

@@ -95,7 +95,7 @@ static void on_echo(gasnet_token_t t, void *buf, size_t n, gasnet_handlerarg_t k
                     gasnet_handlerarg_t ask)
 {
     answer(t, (enum ask)ask, buf, n, key);
-    memset(buf, 0xEE, n); /* B25: the reply has captured it already */
+    memset(buf, 0xEE, n); /* B25: the reply has inlined it already */
     test_add(&requests, 1);
 }
 

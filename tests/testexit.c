@@ -8,7 +8,7 @@
  * Here are the cases in which several ranks act; exit/ways.c has those of one.  TEST_EXIT_DELAY
  * (microseconds) lets each rank come a while later, by TEST_SEED.
  */
-#include "tests/exit/ways.h"
+#include "tests/exit/exit_cases.h"
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>

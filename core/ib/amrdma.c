@@ -1,10 +1,10 @@
 /* amrdma.c - which peers get a ring for their Active Messages (IB-R11, IB-R12).
  *
- * Called by rings.c at the end of a cycle, as long as there is something to choose.
+ * Called by amrdma_rings.c at the end of a cycle, as long as there is something to choose.
  */
 #include "core/ib/amrdma.h"
 
-static uint32_t most_heard(const amrdma_choice_t *choice)
+static uint32_t most_arrivals(const amrdma_choice_t *choice)
 {
     uint32_t best = 0;
     for (uint32_t i = 1; i < choice->peers; i++)
@@ -22,7 +22,7 @@ static int64_t end_of_cycle(amrdma_choice_t *choice)
 int64_t amrdma_choose(amrdma_choice_t *choice)
 {
     if (choice->given == choice->places) return end_of_cycle(choice);
-    uint32_t best = most_heard(choice);
+    uint32_t best = most_arrivals(choice);
     uint64_t heard = choice->heard[best];
     bool enough = choice->chosen ? heard * choice->places >= choice->total : true;
     if (heard == 0 || !enough) return end_of_cycle(choice);

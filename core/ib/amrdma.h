@@ -4,9 +4,9 @@
  * A message lies at the end of its slot, followed by a trailer of one word, which is written last
  * and always at the same place: no byte of a message is ever where a trailer is, and what a trailer
  * left behind says names an older message, so nothing needs clearing.  That it is written last
- * rests on the device (rings.c).  The trailer itself need not appear at once: its number is in the
- * upper half, so in ascending order the rest is there before it, and it differs from the older one
- * until the last byte by which the two differ has come.
+ * rests on the device (amrdma_rings.c).  The trailer itself need not appear at once: its number is
+ * in the upper half, so in ascending order the rest is there before it, and it differs from the
+ * older one until the last byte by which the two differ has come.
  *
  * Messages are numbered from 1.  A slot is free for the sender when its message, and all before it,
  * have been released; how many these are rides on whatever goes back.  No I/O, no lock; who calls
@@ -147,8 +147,8 @@ static inline uint16_t amrdma_freed(amrdma_in_t *in, bool in_order)
 /* How many peers may get a ring.  A Reply that comes by one leaves behind the buffer that was
  * posted for it, for the peer's next Reply; where the buffers for Replies are too few for all
  * peers, as many as one peer's credits are left to those without a ring. */
-static inline uint32_t amrdma_places(uint32_t wanted, uint32_t peers, uint32_t credits,
-                                     uint32_t replies)
+static inline uint32_t amrdma_rx_channels(uint32_t wanted, uint32_t peers, uint32_t credits,
+                                          uint32_t replies)
 {
     uint32_t places = wanted < peers ? wanted : peers, most = replies / credits;
     if (replies >= (uint64_t)credits * peers) return places;
@@ -177,7 +177,7 @@ static inline bool amrdma_choosing(const amrdma_choice_t *choice)
 /* `count` messages came from `peer`, or from peers that have a ring (AMRDMA_HAS_RING).  True at the
  * end of the cycle: call amrdma_choose until it says that that was all. */
 enum { AMRDMA_HAS_RING = -1 };
-static inline bool amrdma_heard(amrdma_choice_t *choice, int64_t peer, uint32_t count)
+static inline bool amrdma_count_arrival(amrdma_choice_t *choice, int64_t peer, uint32_t count)
 {
     if (peer != AMRDMA_HAS_RING) choice->heard[peer] += count;
     choice->total += count;

@@ -1,9 +1,9 @@
 /* connect.c - queue pairs: made for a peer, joined by addresses that the bootstrap or greetings
  * carried.
  *
- * Called at start-up and at the end, by greeter.c when a peer is first used, and for the rare
- * system message, which has its own slots in every send queue and its own buffers in every receive
- * queue.
+ * Called at start-up and at the end, by connect_on_demand.c when a peer is first used, and for the
+ * rare system message, which has its own slots in every send queue and its own buffers in every
+ * receive queue.
  */
 #include "core/ib/connect.h"
 
@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "core/clock.h"
-#include "core/ib/greeter.h"
-#include "core/ib/shared.h"
-#include "core/params.h"
+#include "core/ib/connect_on_demand.h"
+#include "core/ib/srq.h"
+#include "core/params/params.h"
 #include "core/report.h"
 
 /* What a process tells a peer at start-up: its queue pairs for that one. */
@@ -35,7 +35,7 @@ static struct {
 
 /* A circle of one slot is full, and nothing is in flight. */
 static net_slot_t nothing = {.next = &nothing};
-net_qp_t net_ib_closed = {.lane = {.free = &nothing, .oldest = &nothing},
+net_qp_t net_ib_closed = {.send_ring = {.free = &nothing, .oldest = &nothing},
                           .next = &net_ib_closed,
                           .system = {.free = &nothing, .oldest = &nothing}};
 
@@ -47,7 +47,7 @@ static const struct net_ib_rail *rail_of(uint32_t index)
 /* Active Messages go by one queue pair; both ends choose the same, and pairs of peers differ. */
 static uint32_t am_index(const net_qp_t *first, const net_ib_end_t *ends, uint32_t qps)
 {
-    return (first->qp->qp_num + ends[0].far.qp_number) % qps;
+    return (first->qp->qp_num + ends[0].remote.qp_number) % qps;
 }
 
 static hca_qp_t make_qp(uint32_t hca, uint32_t recv_depth, uint32_t *inline_max)
@@ -107,19 +107,20 @@ static uint8_t rd_atom(void)
 
 /* A circle with one slot more than may be in flight, since a full one and an empty one must differ.
  * It looks full until it opens. */
-static void make_lane(net_lane_t *lane, net_peer_t *peer, net_slot_t *slots, uint32_t depth)
+static void init_send_ring(net_send_ring_t *send_ring, net_peer_t *peer, net_slot_t *slots,
+                           uint32_t depth)
 {
     for (uint32_t i = 0; i <= depth; i++) slots[i] = (net_slot_t){.next = &slots[i + 1]};
     slots[0].next = slots;
     slots[depth].next = NULL;
-    *lane = (net_lane_t){.free = slots, .oldest = slots, .peer = peer};
+    *send_ring = (net_send_ring_t){.free = slots, .oldest = slots, .peer = peer};
 }
 
 /* Whoever sees this sees all that was done before. */
-static void open_lane(net_lane_t *lane)
+static void open_send_ring(net_send_ring_t *send_ring)
 {
-    net_slot_t *first = atomic_load_explicit(&lane->free, memory_order_relaxed);
-    atomic_store_explicit(&lane->unused, first + 1, memory_order_release);
+    net_slot_t *first = atomic_load_explicit(&send_ring->free, memory_order_relaxed);
+    atomic_store_explicit(&send_ring->unused, first + 1, memory_order_release);
 }
 
 /* Which of several queue pairs will carry AMs is known when the peer's number of them is. */
@@ -130,8 +131,8 @@ static net_qp_t *add_qp(net_peer_t *peer, uint32_t index)
     net_qp_t *qp = NULL;
     if (posix_memalign((void **)&qp, 64, sizeof *qp + slots * sizeof *qp->slots) == 0) {
         *qp = (net_qp_t){.here = rail_of(index)->hca};
-        make_lane(&qp->lane, peer, qp->slots, depth);
-        make_lane(&qp->system, peer, qp->slots + depth + 1, NET_IB_SYS_SLOTS);
+        init_send_ring(&qp->send_ring, peer, qp->slots, depth);
+        init_send_ring(&qp->system, peer, qp->slots + depth + 1, NET_IB_SYS_SLOTS);
         qp->qp = plan.probe[qp->here] ? plan.probe[qp->here]
                                       : make_qp(qp->here, plan.depths.am_recv, &inline_max);
         plan.probe[qp->here] = NULL;
@@ -139,7 +140,7 @@ static net_qp_t *add_qp(net_peer_t *peer, uint32_t index)
     if (!qp || !qp->qp)
         net_ib_cannot_connect(peer->rank, net_ib_rails.hca[rail_of(index)->hca].name,
                               "no queue pair", qp ? errno : ENOMEM);
-    hca_send_init(&qp->send, (uintptr_t)&qp->lane);
+    hca_send_init(&qp->send, (uintptr_t)&qp->send_ring);
     return qp;
 }
 
@@ -161,12 +162,12 @@ net_qp_t *net_ib_make_qps(net_peer_t *peer)
 net_ib_end_t net_ib_end(const struct net_ib_rail *rail, uint32_t qp_number)
 {
     net_ib_end_t end = {.device = rail->hca,
-                        .far = {.qp_number = qp_number,
-                                .psn = plan.psn,
-                                .lid = rail->port.lid,
-                                .mtu = rail->port.mtu,
-                                .rd_atom = rd_atom()}};
-    memcpy(end.far.gid, rail->port.gid, sizeof end.far.gid);
+                        .remote = {.qp_number = qp_number,
+                                   .psn = plan.psn,
+                                   .lid = rail->port.lid,
+                                   .mtu = rail->port.mtu,
+                                   .rd_atom = rd_atom()}};
+    memcpy(end.remote.gid, rail->port.gid, sizeof end.remote.gid);
     return end;
 }
 
@@ -210,21 +211,21 @@ void net_ib_destroy_qps(net_qp_t *first)
 static void join(net_qp_t *qp, const struct net_ib_rail *rail, const net_ib_end_t *end,
                  net_recv_t *room)
 {
-    net_peer_t *peer = qp->lane.peer;
-    const hca_far_t *far = &end->far;
+    net_peer_t *peer = qp->send_ring.peer;
+    const hca_remote_t *remote = &end->remote;
     /* What both ends can do. */
-    uint8_t mtu = far->mtu < rail->port.mtu ? far->mtu : rail->port.mtu;
+    uint8_t mtu = remote->mtu < rail->port.mtu ? remote->mtu : rail->port.mtu;
     uint32_t reads = net_ib_rails.limits.max_init_rd_atom;
-    if (reads > far->rd_atom) reads = far->rd_atom;
+    if (reads > remote->rd_atom) reads = remote->rd_atom;
     const hca_setup_t setup = {.port = rail->number,
-                               .near = &rail->port,
-                               .far = *far,
+                               .local_port = &rail->port,
+                               .remote = *remote,
                                .psn = plan.psn,
                                .mtu = mtu,
                                .timeout = (uint8_t)gasnetc_params.qp_timeout,
                                .retries = (uint8_t)gasnetc_params.qp_retry_count,
-                               .serves = rd_atom(),
-                               .begins = (uint8_t)reads};
+                               .dest_rd_atomic = rd_atom(),
+                               .rd_atomic = (uint8_t)reads};
     qp->there = end->device;
     int error = hca_qp_step(qp->qp, HCA_CONNECTED, HCA_INIT, &setup);
     for (net_recv_t *next; !error && room; room = next) {
@@ -235,7 +236,8 @@ static void join(net_qp_t *qp, const struct net_ib_rail *rail, const net_ib_end_
     if (!error) error = hca_qp_step(qp->qp, HCA_CONNECTED, HCA_RTS, &setup);
     if (!error) return;
     char what[80];
-    snprintf(what, sizeof what, "its queue pair %u at LID %u is refused", far->qp_number, far->lid);
+    snprintf(what, sizeof what, "its queue pair %u at LID %u is refused", remote->qp_number,
+             remote->lid);
     net_ib_cannot_connect(peer->rank, net_ib_rails.hca[rail->hca].name, what, error);
 }
 
@@ -279,8 +281,8 @@ void net_ib_open_qps(net_peer_t *peer)
     net_qp_t *const am = peer->am, *qp = am;
     do {
         atomic_store_explicit(&qp->open, true, memory_order_relaxed);
-        open_lane(&qp->lane);
-        open_lane(&qp->system);
+        open_send_ring(&qp->send_ring);
+        open_send_ring(&qp->system);
         qp = qp->next;
     } while (qp != am);
 }
@@ -317,16 +319,16 @@ void net_ib_connect_fini(void)
     plan.peers = 0;
 }
 
-static bool lane_quiet(const net_lane_t *lane)
+static bool send_ring_empty(const net_send_ring_t *send_ring)
 {
-    return atomic_load(&lane->free) == atomic_load(&lane->oldest);
+    return atomic_load(&send_ring->free) == atomic_load(&send_ring->oldest);
 }
 
 static bool quiet(const net_peer_t *peer)
 {
     const net_qp_t *const am = peer->am, *qp = am;
     do {
-        if (!lane_quiet(&qp->lane) || !lane_quiet(&qp->system)) return false;
+        if (!send_ring_empty(&qp->send_ring) || !send_ring_empty(&qp->system)) return false;
         qp = qp->next;
     } while (qp != am);
     return true;
@@ -343,16 +345,16 @@ enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
 {
     uint64_t words[2] = {word0, word1};
     net_qp_t *qp = peer->am;
-    net_slot_t *slot = net_ib_lane_slot(&qp->system);
+    net_slot_t *slot = net_ib_send_ring_slot(&qp->system);
     if (!slot) return net_ib_busy(peer, qp);
-    bool captured = net_ib.inline_max >= sizeof words;
+    bool inlined = net_ib.inline_max >= sizeof words;
     /* A device without inline sends: the words wait in a receive buffer, which is not given back;
      * a job ends only once. */
-    net_recv_t *bounce = captured ? NULL : net_ib_recv_pop();
-    if (!captured && !bounce) bounce = net_ib_recv_more();
-    if (!captured && !bounce && net_ib.shared) bounce = net_ib_recv_make(1); /* few are spare */
-    if (!captured && !bounce) return NET_DRY;
-    hca_local_t local = {.data = words, .length = sizeof words, .captured = captured};
+    net_recv_t *bounce = inlined ? NULL : net_ib_recv_pop();
+    if (!inlined && !bounce) bounce = net_ib_recv_more();
+    if (!inlined && !bounce && net_ib.shared) bounce = net_ib_recv_make(1); /* few are spare */
+    if (!inlined && !bounce) return NET_NO_REPLY_BUF;
+    hca_local_t local = {.data = words, .length = sizeof words, .inlined = inlined};
     if (bounce) {
         memcpy(bounce->message.data, words, sizeof words);
         local.data = bounce->message.data;
@@ -363,7 +365,7 @@ enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
     hca_send_t send;
     hca_send_init(&send, (uintptr_t)&qp->system);
     send.wr.imm_data = (uint32_t)NET_IB_SYSTEM;
-    int error = hca_post(qp->qp, &send, HCA_MESSAGE_MARKED, local);
+    int error = hca_post(qp->qp, &send, HCA_SEND_IMM, local);
     if (error) net_ib_post_failed(qp, "a system message", error);
     return NET_POSTED;
 }

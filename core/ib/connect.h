@@ -1,6 +1,6 @@
 /* connect.h - the queue pairs of one peer, from their making to their end.  Shared by this folder's
- * .c files only: start-up connects all peers at once (connect.c), or greeter.c does each at its
- * first use.
+ * .c files only: start-up connects all peers at once (connect.c), or connect_on_demand.c does each
+ * at its first use.
  */
 #ifndef NET_IB_CONNECT_H
 #define NET_IB_CONNECT_H
@@ -10,7 +10,7 @@
 /* A queue pair, as the peer at its other end must know it. */
 typedef struct net_ib_end {
     uint32_t device; /* index where it is */
-    hca_far_t far;
+    hca_remote_t remote;
 } net_ib_end_t;
 
 /* Ends the job, since a connection cannot be made: `what` was refused with an errno, or a greeting

@@ -1,6 +1,6 @@
 /* counts.c - what this network counts: gathered for reports, which take no lock.
  */
-#include "core/ib/shared.h"
+#include "core/ib/srq.h"
 
 /* Others may be posting and reaping meanwhile; the words are read whole. */
 __attribute__((no_sanitize("thread"))) static void add_qp(const net_qp_t *qp,
@@ -10,14 +10,15 @@ __attribute__((no_sanitize("thread"))) static void add_qp(const net_qp_t *qp,
     counts->put_bytes += qp->put_bytes;
     counts->gets += qp->gets;
     counts->get_bytes += qp->get_bytes;
-    counts->puts_not_captured += qp->puts_not_captured;
+    counts->puts_not_inlined += qp->puts_not_inlined;
     const net_rings_t *rings = atomic_load(&qp->rings);
     if (rings) {
         counts->by_ring += rings->out.sent;
         counts->rings += atomic_load(&rings->in) != NULL;
     }
     /* The circle has one slot more than there were ever operations in flight. */
-    const net_slot_t *oldest = atomic_load(&qp->lane.oldest), *free = atomic_load(&qp->lane.free);
+    const net_slot_t *oldest = atomic_load(&qp->send_ring.oldest),
+                     *free = atomic_load(&qp->send_ring.free);
     uint64_t most = 0, now = 0;
     bool in_flight = true;
     for (const net_slot_t *slot = oldest; most <= net_ib.depth; slot = slot->next, most++) {
@@ -49,4 +50,4 @@ void net_counts(struct net_counts *counts)
                                   .connections = net_ib_connections()};
 }
 
-void net_account(void) {}
+void net_report_at_exit(void) {}

@@ -1,7 +1,7 @@
 /* datagrams.c - the queue pair for datagrams: opened, sent by, taken from, slept on.
  *
- * Called by greeter.c's thread alone, but for opening and closing.  Knows nothing of what the
- * datagrams say; what cannot be sent at once is lost, as it might be on the way.
+ * Called by connect_on_demand.c's thread alone, but for opening and closing.  Knows nothing of what
+ * the datagrams say; what cannot be sent at once is lost, as it might be on the ah.
  */
 #include "core/ib/datagrams.h"
 
@@ -26,7 +26,7 @@ static struct {
     bool failed;
     uint32_t failed_rank;
     hca_failure_t failure;
-    int arrived[MOST_RECVS]; /* completions taken on the way to something else */
+    int arrived[MOST_RECVS]; /* completions taken on the ah to something else */
     uint32_t lengths[MOST_RECVS], first, count;
     uint32_t key;
 } box;
@@ -65,17 +65,17 @@ static bool make_queues(void)
 {
     const struct net_ib_hca *hca = device();
     box.cq = hca_cq_create(hca->hca, SENDS + box.recvs, true);
-    uint32_t captured = 0;
+    uint32_t inlined = 0;
     if (box.cq)
-        box.qp = hca_qp_create(hca->pd, HCA_DATAGRAMS, box.cq, box.cq, NULL, SENDS, box.recvs,
-                               &captured);
+        box.qp =
+            hca_qp_create(hca->pd, HCA_DATAGRAMS, box.cq, box.cq, NULL, SENDS, box.recvs, &inlined);
     return box.qp != NULL;
 }
 
 /* From new to ready; 0 or an errno. */
 static int start(void)
 {
-    const hca_setup_t setup = {.port = rail()->number, .near = &rail()->port, .key = box.key};
+    const hca_setup_t setup = {.port = rail()->number, .local_port = &rail()->port, .key = box.key};
     int error = 0;
     for (int step = HCA_INIT; !error && step <= HCA_RTS; step++)
         error = hca_qp_step(box.qp, HCA_DATAGRAMS, (enum hca_step)step, &setup);
@@ -119,16 +119,16 @@ void net_ib_datagrams_close(void)
     memset(&box, 0, sizeof box);
 }
 
-hca_mail_t net_ib_datagrams_address(void)
+hca_ud_addr_t net_ib_datagrams_address(void)
 {
-    hca_mail_t mail = {.qp_number = box.qp->qp_num, .key = box.key, .lid = rail()->port.lid};
-    memcpy(mail.gid, rail()->port.gid, sizeof mail.gid);
-    return mail;
+    hca_ud_addr_t ud_addr = {.qp_number = box.qp->qp_num, .key = box.key, .lid = rail()->port.lid};
+    memcpy(ud_addr.gid, rail()->port.gid, sizeof ud_addr.gid);
+    return ud_addr;
 }
 
-hca_way_t net_ib_datagrams_way(const hca_mail_t *to)
+hca_ah_t net_ib_datagrams_way(const hca_ud_addr_t *to)
 {
-    return hca_way_create(device()->pd, rail()->number, &rail()->port, to);
+    return hca_ah_create(device()->pd, rail()->number, &rail()->port, to);
 }
 
 /* Takes one completion; false when there is none.  Room for `arrived` is as much as is posted. */
@@ -156,7 +156,7 @@ static bool complete_one(void)
     return true;
 }
 
-int net_ib_datagram_send(hca_way_t way, const hca_mail_t *to, uint32_t rank, const void *bytes,
+int net_ib_datagram_send(hca_ah_t ah, const hca_ud_addr_t *to, uint32_t rank, const void *bytes,
                          uint32_t length)
 {
     while (!box.sends_left)
@@ -166,8 +166,8 @@ int net_ib_datagram_send(hca_way_t way, const hca_mail_t *to, uint32_t rank, con
     memcpy(buffer(i), bytes, length);
     hca_send_init(&box.send, i);
     hca_local_t local = {.data = buffer(i), .length = length, .lkey = box.region.lkey[rail()->hca]};
-    hca_send_way(&box.send, way, to);
-    int error = hca_post(box.qp, &box.send, HCA_MESSAGE, local);
+    hca_send_ah(&box.send, ah, to);
+    int error = hca_post(box.qp, &box.send, HCA_SEND, local);
     if (error) box.free_sends[box.sends_left++] = i;
     return error;
 }

@@ -11,13 +11,13 @@ bool net_ib_datagrams_open(uint32_t peers, uint32_t length, char *why, size_t wh
 void net_ib_datagrams_close(void);
 
 /* Where this process's are received. */
-hca_mail_t net_ib_datagrams_address(void);
+hca_ud_addr_t net_ib_datagrams_address(void);
 
-/* The way to a process, NULL with errno when there is none. */
-hca_way_t net_ib_datagrams_way(const hca_mail_t *to);
+/* The ah to a process, NULL with errno when there is none. */
+hca_ah_t net_ib_datagrams_way(const hca_ud_addr_t *to);
 
 /* Sends what may be lost, to a process of this rank; 0 or an errno. */
-int net_ib_datagram_send(hca_way_t way, const hca_mail_t *to, uint32_t rank, const void *bytes,
+int net_ib_datagram_send(hca_ah_t ah, const hca_ud_addr_t *to, uint32_t rank, const void *bytes,
                          uint32_t length);
 
 /* Whether one of them could not leave: the first, to which rank and why.  The queue pair sends no

@@ -18,7 +18,7 @@
 
 #include "core/clock.h"
 #include "core/ib/rail.h"
-#include "core/params.h"
+#include "core/params/params.h"
 #include "core/report.h"
 #include "other/softhca/softhca.h"
 #include "other/tools/quiet_thread.h"
@@ -38,9 +38,9 @@ static struct {
     uint32_t count;
     bool running;
     atomic_bool over;
-    int bell; /* wakes the thread */
+    int wake_fd; /* wakes the thread */
     pthread_t thread;
-} events = {.lock = PTHREAD_MUTEX_INITIALIZER, .bell = -1};
+} events = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake_fd = -1};
 
 /* ---- what is kept; the lock is held ------------------------------------------------------------
  */
@@ -103,7 +103,7 @@ const char *net_ib_events_report(char *text, size_t size)
     pthread_mutex_lock(&events.lock);
     await_first();
     collect();
-    if (events.bell >= 0) eventfd_write(events.bell, 1); /* it may have something to decide */
+    if (events.wake_fd >= 0) eventfd_write(events.wake_fd, 1); /* it may have something to decide */
     if (softhca_trouble(line, sizeof line)) {
         used += (size_t)snprintf(text, size, " (%s", line);
         advice = "raise the limit that it names, or run fewer processes on a host";
@@ -192,7 +192,7 @@ static double decide(void)
 
 static void *run(void *unused)
 {
-    struct pollfd wait[NET_IB_HCAS + 1] = {{.fd = events.bell, .events = POLLIN}};
+    struct pollfd wait[NET_IB_HCAS + 1] = {{.fd = events.wake_fd, .events = POLLIN}};
     for (uint32_t i = 0; i < net_ib_rails.hcas; i++)
         wait[1 + i] = (struct pollfd){.fd = hca_events(net_ib_rails.hca[i].hca), .events = POLLIN};
     (void)unused;
@@ -203,7 +203,7 @@ static void *run(void *unused)
         double left = decide();
         pthread_mutex_unlock(&events.lock);
         poll(wait, net_ib_rails.hcas + 1, left < 0 ? -1 : (int)(left * 1000) + 1);
-        if (wait[0].revents) eventfd_read(events.bell, &rung);
+        if (wait[0].revents) eventfd_read(events.wake_fd, &rung);
         for (uint32_t i = 1; i <= net_ib_rails.hcas; i++)
             if (wait[i].revents & ~POLLIN) wait[i].fd = -1; /* it would be ready for ever */
     }
@@ -214,8 +214,8 @@ void net_ib_events_open(void)
 {
     char unused[1];
     softhca_trouble(unused, sizeof unused); /* from now on it is told by us */
-    events.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (events.bell < 0) return;
+    events.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (events.wake_fd < 0) return;
     events.running = gasneti_quiet_thread(&events.thread, STACK, run, NULL) == 0;
 }
 
@@ -223,12 +223,12 @@ void net_ib_events_close(void)
 {
     if (events.running) {
         atomic_store(&events.over, true);
-        eventfd_write(events.bell, 1);
+        eventfd_write(events.wake_fd, 1);
         pthread_join(events.thread, NULL);
     }
-    if (events.bell >= 0) close(events.bell);
+    if (events.wake_fd >= 0) close(events.wake_fd);
     events.running = false;
     atomic_store(&events.over, false);
-    events.bell = -1;
+    events.wake_fd = -1;
     events.count = 0;
 }

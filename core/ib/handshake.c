@@ -1,6 +1,6 @@
 /* handshake.c - the state machine of handshake.h, see there for the story, and the bytes it sends.
  *
- * Pure: run by the engine in greeter.c, by tests/unit and by tests/sim.
+ * Pure: run by the engine in connect_on_demand.c, by tests/unit and by tests/sim.
  */
 #include "core/ib/handshake.h"
 

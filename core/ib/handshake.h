@@ -16,8 +16,8 @@
  * die out.  Whoever gets no answer for too long gives up, which is an error only if something was
  * to be sent.
  *
- * No I/O, no clock, no lock: the engine (greeter.c) passes in what happened and when, and acts upon
- * what comes out, in the order of the enum.  tests/sim runs thousands of pairs of these.
+ * No I/O, no clock, no lock: the engine (connect_on_demand.c) passes in what happened and when, and
+ * acts upon what comes out, in the order of the enum.  tests/sim runs thousands of pairs of these.
  */
 #ifndef NET_IB_HANDSHAKE_H
 #define NET_IB_HANDSHAKE_H

@@ -1,5 +1,5 @@
 /* rail.h - the devices and ports this process uses, and what start-up keeps of them.  Shared by
- * this folder's .c files only; the hot state is net_ib in network_inline.h.
+ * this folder's .c files only; the hot state is net_ib in network_ib.h.
  *
  * A rail is one active port; a device (HCA) may have several.  Queue pair i of a peer uses rail
  * i modulo their number.
@@ -43,7 +43,7 @@ static inline bool net_ib_is_soft(const char *name)
     return !strncmp(name, "softhca", 7);
 }
 
-/* hca_cq_sleep, by one who has armed the queue and polled since; reap.c. */
+/* hca_cq_sleep, by one who has armed the queue and polled since; reap_multi.c. */
 void net_ib_sleep(hca_cq_t cq, int ms);
 
 /* Opens what is active and passes the filter; fatal, saying what was found, when there is nothing.
@@ -62,7 +62,8 @@ net_recv_t *net_ib_recv_copy(const net_recv_t *recv);
 /* By any thread: whoever takes receive buffers next will find these (net_ib_recv_more). */
 void net_ib_recv_hand_over(net_recv_t *first);
 
-/* Rings for Active Messages (rings.c): `most` of them at the most, to be given to `peers`. */
+/* Rings for Active Messages (amrdma_rings.c): `most` of them at the most, to be given to `peers`.
+ */
 void net_ib_rings_init(uint32_t peers, uint32_t most);
 void net_ib_rings_fini(void);
 

@@ -11,11 +11,11 @@
 
 #include "core/ib/connect.h"
 #include "core/ib/events.h"
-#include "core/ib/greeter.h"
+#include "core/ib/connect_on_demand.h"
 #include "core/ib/ports.h"
-#include "core/ib/shared.h"
-#include "core/job.h"
-#include "core/params.h"
+#include "core/ib/srq.h"
+#include "core/job/job.h"
+#include "core/params/params.h"
 #include "core/report.h"
 #include "other/softhca/softhca.h"
 
@@ -335,8 +335,8 @@ void net_open(uint32_t peers, struct net_caps *caps)
     }
     net_ib_connect_init(peers, &depths);
     caps->inline_max = net_ib.inline_max;
-    net_ib_rings_init(peers, amrdma_places((uint32_t)gasnetc_params.amrdma_max_peers, peers,
-                                           credits_per_peer(), replies_in_all(peers)));
+    net_ib_rings_init(peers, amrdma_rx_channels((uint32_t)gasnetc_params.amrdma_max_peers, peers,
+                                                credits_per_peer(), replies_in_all(peers)));
     net_ib_greeter_open(peers + 1, caps->early, sizeof caps->early);
     net_ib_events_open();
 }

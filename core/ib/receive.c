@@ -1,11 +1,11 @@
 /* receive.c - the receive buffers: registered arenas, one free list (IB-A1, IB-R7).
  *
- * Posting and taking are inline in network_inline.h; here are birth, death and the case that no
+ * Posting and taking are inline in network_ib.h; here are birth, death and the case that no
  * spare buffer is left when a message arrives.
  */
 #include <stdlib.h>
 
-#include "core/ib/shared.h"
+#include "core/ib/srq.h"
 #include "core/report.h"
 
 /* Buffers that were made at once: for all that a peer may send, as a rule. */

@@ -7,7 +7,7 @@
 
 #include "core/ib/connect.h"
 #include "core/ib/events.h"
-#include "core/params.h"
+#include "core/params/params.h"
 #include "core/report.h"
 
 static const char *operation_name(enum net_operation operation)
@@ -74,7 +74,7 @@ void net_ib_post_failed(const net_qp_t *qp, const char *what, int error)
 {
     report_t report = ask_devices();
     gasneti_failed("%s: posting %s for %s failed: %s%s; %s", net_ib_rails.hca[qp->here].name, what,
-                   gasneti_rank_name(qp->lane.peer->rank), strerror(error), report.text,
+                   gasneti_rank_name(qp->send_ring.peer->rank), strerror(error), report.text,
                    report.advice  ? report.advice
                    : error == EIO ? net_ib_event_advice(HCA_EVENT_DEVICE)
                                   : net_ib_cause_advice(HCA_CAUSE_LOCAL_DEVICE));

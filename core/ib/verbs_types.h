@@ -4,7 +4,7 @@
  * Included by each verbs_shim.h.  Data only, but for what both would say in the same words.  A shim
  * has, as static inline functions or the like:
  *
- *   hca_t, hca_pd_t, hca_mr_t, hca_cq_t, hca_srq_t, hca_qp_t, hca_way_t: pointers.  Known of them
+ *   hca_t, hca_pd_t, hca_mr_t, hca_cq_t, hca_srq_t, hca_qp_t, hca_ah_t: pointers.  Known of them
  *     are only qp_num of a queue pair, lkey and rkey of a region.  hca_wc_t: a completion.
  *     Whatever makes one returns NULL with errno if it cannot; hca_destroy ends one of any kind but
  *     hca_t, for which there is hca_close.
@@ -23,10 +23,10 @@
  *     may be NULL; inline_max is wanted on entry, granted on return.
  *   hca_in_order(hca, qp): true if the bytes of an RDMA write that arrives by this queue pair,
  * which is connected, are known to be placed from the first to the last. hca_qp_step(qp, service,
- * step, &setup): 0 or an errno. hca_way_create(pd, port, near, &mail): how datagrams go there.
- *   hca_send_t, a work request that is filled once (hca_send_init(send, id)) and refilled for each
- *     post: hca_send_target (where to write to or read from), wr.imm_data (the word of a marked
- *     message), hca_send_way (of a datagram), hca_post(qp, send, kind, local): 0 or an errno.
+ * step, &setup): 0 or an errno. hca_ah_create(pd, port, local_port, &ud_addr): how datagrams go
+ * there. hca_send_t, a work request that is filled once (hca_send_init(send, id)) and refilled for
+ * each post: hca_send_target (where to write to or read from), wr.imm_data (the word of a marked
+ *     message), hca_send_ah (of a datagram), hca_post(qp, send, kind, local): 0 or an errno.
  *   hca_recv_t, filled once for its buffer: hca_recv_init(recv, id, data, length, lkey), sge.lkey,
  *     hca_post_recv(qp, recv), hca_post_srq_recv(srq, recv).
  *   hca_poll(cq, budget, wc): how many; the budget is not 0.  hca_done(wc), hca_wc_failure(wc).
@@ -45,7 +45,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/ib/words.h"
+#include "core/ib/advice.h"
 
 typedef struct hca_limits {
     uint32_t max_cqe, max_qp_wr, max_rd_atom, max_init_rd_atom;
@@ -64,48 +64,48 @@ typedef struct hca_port {
     uint8_t gid[16];
 } hca_port_t;
 
-/* The far end of a connection. */
-typedef struct hca_far {
+/* The remote end of a connection. */
+typedef struct hca_remote {
     uint32_t qp_number;
     uint32_t psn; /* of the first packet it sends */
     uint16_t lid;
     uint8_t mtu, rd_atom; /* its port's, and how many reads it serves */
     uint8_t gid[16];
-} hca_far_t;
+} hca_remote_t;
 
 /* Where datagrams are received. */
-typedef struct hca_mail {
+typedef struct hca_ud_addr {
     uint32_t qp_number;
     uint32_t key; /* whoever does not know it is not heard; below 2^31 */
     uint16_t lid;
     uint8_t gid[16];
-} hca_mail_t;
+} hca_ud_addr_t;
 
 enum { HCA_DATAGRAM_HEAD = 40 }; /* bytes before the payload in a datagram's receive buffer */
 
 /* Packets from port to port of one subnet need no more than a LID; others name the GID too. */
-static inline bool hca_needs_gid(const hca_port_t *near, uint16_t far_lid)
+static inline bool hca_needs_gid(const hca_port_t *local_port, uint16_t remote_lid)
 {
-    return near->ethernet || far_lid == 0;
+    return local_port->ethernet || remote_lid == 0;
 }
 
 /* What a queue pair is brought up with: RTR and RTS are ready to receive and to send. */
 enum hca_step { HCA_INIT, HCA_RTR, HCA_RTS };
 typedef struct hca_setup {
     uint8_t port;
-    const hca_port_t *near; /* the same */
-    hca_far_t far;
+    const hca_port_t *local_port; /* the same */
+    hca_remote_t remote;
     uint32_t psn; /* of the first packet sent here */
     uint32_t key; /* of datagrams */
     uint8_t mtu, timeout, retries;
-    uint8_t serves, begins; /* reads at once */
+    uint8_t dest_rd_atomic, rd_atomic; /* reads at once */
 } hca_setup_t;
 
 /* How much of the memory is asked for, by the numbers that all verbs share: what is only read from
  * may be mapped read-only. */
 enum hca_access { HCA_SOURCE = 0, HCA_LOCAL = 1, HCA_REMOTE = 1 | 2 | 4 };
 
-/* Devices that have no way of placing bytes otherwise: those of Mellanox up to ConnectX-3.  Not all
+/* Devices that have no ah of placing bytes otherwise: those of Mellanox up to ConnectX-3.  Not all
  * later ones, which have to be asked. */
 static inline bool hca_always_in_order(uint32_t maker, uint32_t part)
 {
@@ -120,14 +120,14 @@ static inline bool hca_always_in_order(uint32_t maker, uint32_t part)
 }
 
 /* What to do, by the numbers that all verbs share.  A marked message has a word beside it. */
-enum hca_kind { HCA_WRITE = 0, HCA_MESSAGE = 2, HCA_MESSAGE_MARKED = 3, HCA_READ = 4 };
+enum hca_kind { HCA_WRITE = 0, HCA_SEND = 2, HCA_SEND_IMM = 3, HCA_READ = 4 };
 
-/* What to move: from where, and either its lkey or captured inline. */
+/* What to move: from where, and either its lkey or inlined. */
 typedef struct hca_local {
     const void *data;
     uint32_t length;
     uint32_t lkey;
-    bool captured;
+    bool inlined;
 } hca_local_t;
 
 /* What a completion says; where it matters, hca_done(wc).id reads no more than that. */

@@ -1,22 +1,22 @@
 # other/portals3: the Portals 3.3 interface over libibverbs.
 portals3_engine = \
-	other/portals3/access.c other/portals3/deliver.c other/portals3/engine.h other/portals3/eq.c \
-	other/portals3/initiate.c other/portals3/inspect.c other/portals3/little_endian.h \
-	other/portals3/lock.c other/portals3/match.c other/portals3/match.h other/portals3/md.c \
-	other/portals3/me.c other/portals3/names.c other/portals3/ni.c other/portals3/operation.c \
-	other/portals3/pieces.c other/portals3/pieces.h other/portals3/pool.c other/portals3/pool.h \
-	other/portals3/portals_wire.c other/portals3/portals_wire.h other/portals3/publish.c \
-	other/portals3/rankmap.c other/portals3/self.c other/portals3/shadow.c \
-	other/portals3/shadow.h other/portals3/solo.c other/portals3/table.c \
-	other/portals3/transport.h
+	other/portals3/engine/access.c other/portals3/engine/deliver.c other/portals3/engine/engine.h other/portals3/engine/eq.c \
+	other/portals3/engine/initiate.c other/portals3/engine/inspect.c other/portals3/transport/little_endian.h \
+	other/portals3/engine/lock.c other/portals3/engine/match.c other/portals3/engine/match.h other/portals3/engine/md.c \
+	other/portals3/engine/me.c other/portals3/engine/names.c other/portals3/engine/ni.c other/portals3/engine/operation.c \
+	other/portals3/engine/pieces.c other/portals3/engine/pieces.h other/portals3/engine/pool.c other/portals3/engine/pool.h \
+	other/portals3/transport/portals_wire.c other/portals3/transport/portals_wire.h other/portals3/fastpath/publish.c \
+	other/portals3/engine/rankmap.c other/portals3/engine/self.c other/portals3/fastpath/published_list.c \
+	other/portals3/fastpath/published_list.h other/portals3/transport/loopback_transport.c other/portals3/engine/table.c \
+	other/portals3/transport/transport.h
 # The transport over libibverbs, and what it shares with the engine.
 portals3_verbs = \
-	other/portals3/quick.c \
-	other/portals3/greeting.c other/portals3/greeting.h other/portals3/launch.c other/portals3/launch.h \
-	other/portals3/lease.h other/portals3/mutex.h other/portals3/ranges.c other/portals3/ranges.h other/portals3/settings.def \
-	other/portals3/verbs.h other/portals3/verbs_address.c other/portals3/verbs_device.c other/portals3/verbs_events.c other/portals3/verbs_link.c \
-	other/portals3/verbs_memory.c other/portals3/verbs_node.c other/portals3/verbs_open.c other/portals3/verbs_progress.c \
-	other/portals3/verbs_receive.c other/portals3/verbs_send.c other/portals3/verbs_settings.c other/portals3/verbs_share.c
+	other/portals3/fastpath/fast_put_get.c \
+	other/portals3/transport/greeting.c other/portals3/transport/greeting.h other/portals3/engine/launch.c other/portals3/engine/launch.h \
+	other/portals3/fastpath/list_lease.h other/portals3/engine/mutex.h other/portals3/transport/ranges.c other/portals3/transport/ranges.h other/portals3/transport/settings.def \
+	other/portals3/transport/verbs.h other/portals3/transport/verbs_address.c other/portals3/transport/verbs_device.c other/portals3/transport/verbs_events.c other/portals3/transport/verbs_link.c \
+	other/portals3/transport/verbs_memory.c other/portals3/transport/verbs_node.c other/portals3/transport/verbs_open.c other/portals3/transport/verbs_progress.c \
+	other/portals3/transport/verbs_receive.c other/portals3/transport/verbs_send.c other/portals3/transport/verbs_settings.c other/portals3/fastpath/verbs_list_lease.c
 
 lib_LTLIBRARIES += libportals.la
 libportals_la_SOURCES =

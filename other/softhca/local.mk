@@ -2,27 +2,27 @@
 lib_LTLIBRARIES += libsofthca.la
 # Parsers without the device, for other programs and for tests too.
 softhca_pure = \
-	other/softhca/faults.c other/softhca/faults.h other/softhca/inventory.c other/softhca/inventory.h \
-	other/softhca/settings.c other/softhca/settings.def other/softhca/settings.h other/softhca/shm.h \
-	other/softhca/span.c other/softhca/span.h other/softhca/hosts.c other/softhca/hosts.h
+	other/softhca/faults/faults.c other/softhca/faults/faults.h other/softhca/device/inventory.c other/softhca/device/inventory.h \
+	other/softhca/device/settings.c other/softhca/device/settings.def other/softhca/device/settings.h other/softhca/segment/shm.h \
+	other/softhca/device/span.c other/softhca/device/span.h other/softhca/tcp/hosts.c other/softhca/tcp/hosts.h
 include_HEADERS += other/softhca/softhca.h
 
 libsofthca_la_SOURCES = \
-	other/softhca/address.c other/softhca/ah.c other/softhca/ask.c other/softhca/ask.h other/softhca/beside.c other/softhca/claim.c other/softhca/cq.c other/softhca/cq_ex.c other/softhca/deliver.c other/softhca/device.c \
-	other/softhca/event.c other/softhca/extent.c other/softhca/extent.h other/softhca/fork.c other/softhca/guest.c \
-	other/softhca/interpose.c other/softhca/interpose.h other/softhca/interpose_rare.c other/softhca/lock.h \
-	other/softhca/hot.h other/softhca/move.c other/softhca/mr.c other/softhca/object.h other/softhca/peer.c \
-	other/softhca/qp.c other/softhca/qp_ex.c other/softhca/query.c other/softhca/real.c \
-	other/softhca/recv.c other/softhca/registry.c other/softhca/respond.c other/softhca/respond.h other/softhca/respond_part.c \
-	other/softhca/segment.c other/softhca/send.c other/softhca/server.c other/softhca/service.c \
-	other/softhca/hold.c other/softhca/inject.c other/softhca/inject.h other/softhca/tear.c other/softhca/port.c \
-	other/softhca/settings_read.c $(softhca_pure) \
-	other/softhca/softhca.h other/softhca/srq.c other/softhca/state.c other/softhca/transition.c other/softhca/xrc.c other/softhca/domain.c \
-	other/softhca/carry.c other/softhca/datagram.c other/softhca/fabric.c other/softhca/fabric.h other/softhca/far.c other/softhca/far.h \
-	other/softhca/greet.c other/softhca/greet.h other/softhca/intake.c other/softhca/own.c \
-	other/softhca/remote.h other/softhca/requester.c other/softhca/responder.c other/softhca/serve.c \
-	other/softhca/sha256.c other/softhca/sha256.h other/softhca/tcp.c other/softhca/wire.c other/softhca/wire.h
-libsofthca_la_SOURCES += other/softhca/cq_resize.c other/softhca/mw.c other/softhca/ring.h other/softhca/thread.c other/softhca/view.c other/softhca/writable.c
+	other/softhca/device/address.c other/softhca/objects/ah.c other/softhca/segment/rpc_client.c other/softhca/segment/rpc.h other/softhca/interpose/device_select.c other/softhca/objects/srq_claim.c other/softhca/objects/cq.c other/softhca/objects/cq_ex.c other/softhca/datapath/deliver.c other/softhca/device/device.c \
+	other/softhca/objects/event.c other/softhca/segment/extent.c other/softhca/segment/extent.h other/softhca/interpose/fork.c other/softhca/segment/ud_access_guard.c \
+	other/softhca/interpose/interpose.c other/softhca/interpose/interpose.h other/softhca/interpose/interpose_rare.c other/softhca/objects/lock.h \
+	other/softhca/datapath/hot.h other/softhca/datapath/move.c other/softhca/objects/mr.c other/softhca/objects/object.h other/softhca/datapath/datapath.h other/softhca/device/device.h other/softhca/interpose/edge.h other/softhca/objects/verbs.h other/softhca/segment/segment.h other/softhca/tcp/tcp.h other/softhca/segment/peer.c \
+	other/softhca/objects/qp.c other/softhca/objects/qp_ex.c other/softhca/device/query.c other/softhca/interpose/real_verbs.c \
+	other/softhca/datapath/recv.c other/softhca/segment/registry.c other/softhca/datapath/respond.c other/softhca/datapath/respond.h other/softhca/datapath/respond_part.c \
+	other/softhca/segment/segment.c other/softhca/datapath/send.c other/softhca/segment/rpc_server.c other/softhca/datapath/worker.c \
+	other/softhca/faults/delayed_completions.c other/softhca/faults/inject.c other/softhca/faults/inject.h other/softhca/faults/tear.c other/softhca/device/port.c \
+	other/softhca/device/settings_read.c $(softhca_pure) \
+	other/softhca/softhca.h other/softhca/objects/srq.c other/softhca/objects/state.c other/softhca/objects/transition.c other/softhca/objects/xrc.c other/softhca/objects/domain.c \
+	other/softhca/tcp/tcp_send.c other/softhca/tcp/datagram.c other/softhca/tcp/fabric.c other/softhca/tcp/fabric.h other/softhca/tcp/remote_process.c other/softhca/tcp/remote_process.h \
+	other/softhca/tcp/greet.c other/softhca/tcp/greet.h other/softhca/tcp/tcp_recv.c other/softhca/objects/user_memory.c \
+	other/softhca/tcp/remote.h other/softhca/tcp/requester.c other/softhca/tcp/responder.c other/softhca/tcp/tcp_respond.c \
+	other/softhca/tcp/sha256.c other/softhca/tcp/sha256.h other/softhca/tcp/tcp.c other/softhca/tcp/wire.c other/softhca/tcp/wire.h
+libsofthca_la_SOURCES += other/softhca/objects/cq_resize.c other/softhca/objects/mw.c other/softhca/objects/ring.h other/softhca/datapath/thread.c other/softhca/segment/peer_map.c other/softhca/objects/writable.c
 libsofthca_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 libsofthca_la_CFLAGS = $(AM_CFLAGS) -pthread
 # Its threads run until the end of the process: the code must stay mapped.
@@ -30,7 +30,7 @@ libsofthca_la_LDFLAGS = -avoid-version -pthread -Wl,-z,nodelete \
 	-Wl,--version-script,$(top_srcdir)/other/softhca/softhca.map
 libsofthca_la_LIBADD = -ldl
 EXTRA_libsofthca_la_DEPENDENCIES = $(top_srcdir)/other/softhca/softhca.map
-EXTRA_DIST += other/softhca/softhca.map other/softhca/settings_table.sh
+EXTRA_DIST += other/softhca/softhca.map other/softhca/device/settings_table.sh
 
 # Its tests: tests/softhca/softhca.sh and tests/stock/stock.sh run them.
 check_PROGRAMS += softhca_rules softhca_soak softhca_speed softhca_rules_static

@@ -21,7 +21,7 @@ static bool add_host(struct words *hosts, const char *name, size_t len, char *wh
         snprintf(why, why_size, "host name \"%.*s\" %s", (int)(len < 40 ? len : 40), name, wrong);
         return false;
     }
-    if (len) words_add_bytes(hosts, name, len);
+    if (len) shell_add_bytes(hosts, name, len);
     return true;
 }
 

@@ -5,7 +5,7 @@
 #ifndef HOSTS_H
 #define HOSTS_H
 
-#include "other/spawner/words.h"
+#include "other/spawner/shell_quote.h"
 
 #include <stdint.h>
 

@@ -14,14 +14,14 @@ other_spawner_libspawner_la_LIBADD = -lpthread -ldl
 
 other_spawner_liblauncher_la_SOURCES = \
 	other/spawner/hosts.c other/spawner/hosts.h other/spawner/lines.c other/spawner/lines.h \
-	other/spawner/words.c other/spawner/words.h \
+	other/spawner/shell_quote.c other/spawner/shell_quote.h \
 	other/spawner/ssh_launch.h other/spawner/ssh_ask.c other/spawner/ssh_ask.h other/spawner/ask_socket.h other/spawner/ssh_master.c other/spawner/ssh_master.h \
-	other/spawner/ssh_remote.c other/spawner/ssh_strangers.c other/spawner/ssh_control.c \
+	other/spawner/ssh_remote.c other/spawner/ssh_unauthenticated.c other/spawner/ssh_control.c \
 	other/spawner/ssh_children.c other/spawner/ssh_children.h \
 	other/spawner/ssh_job.c other/spawner/ssh_job.h \
 	other/spawner/ssh_link.c other/spawner/ssh_link.h \
 	other/spawner/ssh_shell.c other/spawner/ssh_shell.h \
-	other/spawner/ssh_place.c other/spawner/ssh_place.h other/spawner/say.c other/spawner/say.h \
+	other/spawner/ssh_place.c other/spawner/ssh_place.h other/spawner/launcher_log.c other/spawner/launcher_log.h \
 	other/tools/descriptors.c other/tools/descriptors.h \
 	other/tools/patience.c other/tools/patience.h other/tools/ranges.c other/tools/ranges.h
 other_spawner_liblauncher_la_LIBADD = other/spawner/libspawner.la

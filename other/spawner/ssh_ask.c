@@ -7,7 +7,7 @@
 #include "other/spawner/ssh_ask.h"
 
 #include "other/spawner/ask_socket.h"
-#include "other/spawner/say.h"
+#include "other/spawner/launcher_log.h"
 #include "other/spawner/ssh_launch.h"
 #include "other/spawner/ssh_master.h"
 
@@ -218,11 +218,11 @@ static void explain(pid_t job, int error)
         name[strcspn(name, "\n")] = 0;
     }
     if (!exists)
-        launcher_say("--stats %d: there is no such job here: a job is named by the process id of "
+        launcher_log("--stats %d: there is no such job here: a job is named by the process id of "
                      "its gasnetrun, on the machine where that runs (-v prints it)",
                      (int)job);
     else
-        launcher_say("--stats %d: process %d (%s) is no launcher that can be asked, and no rank of "
+        launcher_log("--stats %d: process %d (%s) is no launcher that can be asked, and no rank of "
                      "such a job is here (%s): a job is named by the process id of its gasnetrun "
                      "(-v prints it)",
                      (int)job, (int)job, name, strerror(error));
@@ -254,7 +254,7 @@ static enum answer listen_to(int fd, pid_t job)
     ssize_t n;
     uid_t user = 0;
     if (!ask_trusted(fd, &user) && geteuid() != 0) {
-        launcher_say("--stats %d: that job is of user %u, who alone may ask", (int)job,
+        launcher_log("--stats %d: that job is of user %u, who alone may ask", (int)job,
                      (unsigned)user);
         return UNTRUSTED;
     }
@@ -326,7 +326,7 @@ int ssh_ask(pid_t job)
     }
     enum answer answer = listen_to(fd, job);
     if (answer == SILENT)
-        launcher_say("--stats %d: the launcher does not answer: the job has just ended, or is "
+        launcher_log("--stats %d: the launcher does not answer: the job has just ended, or is "
                      "stopped",
                      (int)job);
     close(fd);

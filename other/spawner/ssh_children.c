@@ -5,7 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "other/spawner/ssh_children.h"
-#include "other/spawner/say.h"
+#include "other/spawner/launcher_log.h"
 #include "other/spawner/spawner_ops.h"
 #include "other/tools/descriptors.h"
 
@@ -79,7 +79,7 @@ bool ssh_children_make_room(struct ssh_children *kids, uint32_t ranks, uint32_t 
     getrlimit(RLIMIT_NOFILE, &kids->fds_before);
     if (gasneti_descriptors_reserve(per_rank * ranks + PER_HELPER * others + BESIDES, &found))
         return true;
-    launcher_say(
+    launcher_log(
         "%" PRIu32 " processes on this machine%s take up to %lu open files here, and the hard "
         "limit is %lu (ulimit -Hn): have it raised to %lu, or start fewer processes here",
         ranks, others ? " and those elsewhere" : "", found.needed, found.hard, found.needed);

@@ -9,7 +9,7 @@
 #include "other/spawner/hosts.h"
 #include "other/spawner/ssh_launch.h"
 #include "other/spawner/ssh_shell.h"
-#include "other/spawner/say.h"
+#include "other/spawner/launcher_log.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -56,7 +56,7 @@ static const char *host = "?"; /* this one, as the launcher's list has it */
 
 static int complain(const char *what, const char *why)
 {
-    launcher_say("control process on host %s: %s: %s", host, what, why);
+    launcher_log("control process on host %s: %s: %s", host, what, why);
     return 1;
 }
 
@@ -245,7 +245,7 @@ static void look_at_way(const struct ssh_wire_message *setup)
     if (!way || setup->setup.count == setup->setup.size) return;
     if (sscanf(way, "%*s %*s %63s", address) == 1 &&
         (strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0))
-        launcher_say("warning: host %s is reached by the loopback address %s: its name means the "
+        launcher_log("warning: host %s is reached by the loopback address %s: its name means the "
                      "machine that looks it up; its ranks run there (see /etc/hosts)",
                      host, address);
 }

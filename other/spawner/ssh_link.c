@@ -4,7 +4,7 @@
  * frame while the peer lives.
  */
 #include "other/spawner/ssh_link.h"
-#include "other/spawner/say.h"
+#include "other/spawner/launcher_log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -104,7 +104,7 @@ void ssh_link_post(struct ssh_link *link, struct ssh_parcel *parcel)
 {
     if (link->fd < 0) return;
     if (!parcel || !enqueue(link, parcel)) {
-        launcher_say("out of memory for a message; ending the job");
+        launcher_log("out of memory for a message; ending the job");
         _exit(1); /* all that hang on us end with us */
     }
     ssh_link_flush(link);

@@ -5,7 +5,7 @@
  * others to end.  Judgement is ssh_job.c's; other hosts are ssh_remote.c's.
  */
 #include "other/spawner/ssh_master.h"
-#include "other/spawner/say.h"
+#include "other/spawner/launcher_log.h"
 #include "other/spawner/spawner_ops.h"
 
 #include <errno.h>
@@ -59,7 +59,7 @@ static int next_timeout(const struct ssh_master *m)
 
 static struct ssh_child *local_child(struct ssh_master *m, uint32_t rank)
 {
-    struct ssh_slot *slot = &m->slots[m->slot_of[rank]];
+    struct ssh_host_slot *slot = &m->slots[m->slot_of[rank]];
     if (slot->plan->remote) return NULL;
     return &m->kids.ranks[slot->local_first + hosts_index(&slot->plan->block, rank)];
 }
@@ -85,7 +85,7 @@ static void send_to(void *ctx, uint32_t rank, enum ssh_wire_type type, const voi
 
 static void signal_rank(struct ssh_master *m, uint32_t rank, int signo)
 {
-    struct ssh_slot *slot = &m->slots[m->slot_of[rank]];
+    struct ssh_host_slot *slot = &m->slots[m->slot_of[rank]];
     if (m->job.ranks[rank].phase == SSH_RANK_GONE) return;
     if (slot->plan->remote)
         ssh_remote_signal(slot, rank, signo);
@@ -113,7 +113,7 @@ static void start_end(struct ssh_master *m)
     uint8_t code[4] = {(uint8_t)m->job.code};
     m->end_started = true;
     tell_complaints(m);
-    if (m->job.reason[0]) launcher_say("%s", m->job.reason);
+    if (m->job.reason[0]) launcher_log("%s", m->job.reason);
     for (uint32_t r = 0; r < m->job.size; r++) {
         enum ssh_rank_phase phase = m->job.ranks[r].phase;
         if (phase == SSH_RANK_STARTED) signal_rank(m, r, SIGTERM);
@@ -137,7 +137,7 @@ static void give_up(struct ssh_master *m)
     for (uint32_t r = 0; r < m->job.size; r++) {
         struct ssh_child *child = local_child(m, r);
         if (m->job.ranks[r].phase == SSH_RANK_GONE) continue;
-        launcher_say("rank %" PRIu32 " on host %s (process %d) does not end even by SIGKILL or is "
+        launcher_log("rank %" PRIu32 " on host %s (process %d) does not end even by SIGKILL or is "
                      "beyond reach; leaving it",
                      r, m->job.ranks[r].host, child ? (int)child->pid : 0);
     }
@@ -205,7 +205,7 @@ static void timer_expired(struct ssh_master *m, enum ssh_timer timer)
         ssh_remote_leave_mute(m);
         break;
     case SSH_TIMER_STRANGERS:
-        ssh_strangers_late(m);
+        ssh_unauthenticateds_late(m);
         break;
     case SSH_TIMER_LINES:
         ssh_remote_flush_lines(m);
@@ -308,7 +308,7 @@ static void pass_on(struct ssh_master *m, int signo)
         return;
     }
     m->job.interrupt = signo;
-    launcher_say("signal %d (%s): ending the job", signo, strsignal(signo));
+    launcher_log("signal %d (%s): ending the job", signo, strsignal(signo));
     if (ssh_remote_awaited(m, NULL)) { /* the job has not begun, and cannot end itself */
         ssh_job_end(&m->job, 128 + signo);
         return;
@@ -411,7 +411,7 @@ static void make_welcome(struct ssh_master *m)
 
 static void start_local_rank(struct ssh_master *m, uint32_t rank, int null)
 {
-    struct ssh_slot *slot = &m->slots[m->slot_of[rank]];
+    struct ssh_host_slot *slot = &m->slots[m->slot_of[rank]];
     uint32_t index = slot->local_first + hosts_index(&slot->plan->block, rank);
     const int fds[3] = {rank == 0 ? STDIN_FILENO : null, STDOUT_FILENO, STDERR_FILENO};
     if (m->job.ending || !ssh_children_start_rank(&m->kids, index, rank, &m->program, fds)) {
@@ -454,25 +454,25 @@ static void name_ranks(const struct hosts_block *block, char *text, size_t size)
 
 static void describe(const struct ssh_master *m)
 {
-    char *line = words_join(m->request->argv);
+    char *line = shell_join(m->request->argv);
     if (!m->request->dry_run)
-        launcher_say("this is job %d; --stats %d shows its counters", (int)getpid(), (int)getpid());
+        launcher_log("this is job %d; --stats %d shows its counters", (int)getpid(), (int)getpid());
     for (uint32_t s = 0; s < m->plan.count; s++) {
-        const struct ssh_slot_plan *slot = &m->plan.slots[s];
+        const struct ssh_host_slot_plan *slot = &m->plan.slots[s];
         struct words command = {0};
         char ranks[64];
         name_ranks(&slot->block, ranks, sizeof ranks);
-        launcher_say("%s on host %s%s: %s", ranks, slot->host,
+        launcher_log("%s on host %s%s: %s", ranks, slot->host,
                      slot->remote ? "" : " (this machine)", line ? line : "");
         if (slot->remote && ssh_remote_command(m, s, &command)) {
-            char *text = words_join(command.word);
+            char *text = shell_join(command.word);
             uint32_t starter = m->slots[s].starter;
-            launcher_say("  by %s%s%s", text ? text : "",
+            launcher_log("  by %s%s%s", text ? text : "",
                          starter == SSH_LAUNCHER ? "" : " on host ",
                          starter == SSH_LAUNCHER ? "" : m->plan.slots[starter].host);
             free(text);
         }
-        words_free(&command);
+        shell_free(&command);
     }
     free(line);
 }
@@ -501,7 +501,7 @@ static bool lay_out(struct ssh_master *m, uint32_t *locals)
     m->silent = calloc(m->request->ranks, sizeof *m->silent);
     if (!m->slots || !m->slot_of || !m->silent) return false;
     for (uint32_t s = 0; s < m->plan.count; s++) {
-        struct ssh_slot *slot = &m->slots[s];
+        struct ssh_host_slot *slot = &m->slots[s];
         slot->plan = &m->plan.slots[s];
         slot->local_first = *locals;
         slot->link.fd = -1;
@@ -523,7 +523,7 @@ static int run(struct ssh_master *m, uint32_t locals)
     if (!ssh_children_make_room(&m->kids, locals, m->remotes, false)) return 1;
     if (!ssh_job_open(&m->job, m->request->ranks, m->plan.host_name_of, send_to, m) ||
         !ssh_children_open(&m->kids, locals, m->remotes, -1)) {
-        launcher_say("cannot prepare %" PRIu32 " processes: %s", m->request->ranks,
+        launcher_log("cannot prepare %" PRIu32 " processes: %s", m->request->ranks,
                      strerror(errno));
         return 1;
     }
@@ -545,7 +545,7 @@ static void tell_host_names(const struct ssh_plan *plan)
     uint32_t count = 0;
     unsetenv(SPAWNER_HOSTS);
     for (uint32_t s = 0; s < plan->count; s++) {
-        const struct ssh_slot_plan *slot = &plan->slots[s];
+        const struct ssh_host_slot_plan *slot = &plan->slots[s];
         if (plan->host_of[slot->block.first] != count) continue; /* dense, by first rank */
         if (count++) ssh_wire_put(&names, " ", 1);
         ssh_wire_put(&names, slot->host, strlen(slot->host));

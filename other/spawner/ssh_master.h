@@ -1,5 +1,5 @@
 /* ssh_master.h - what the launcher's event loop (ssh_master.c) shares with its half that deals
- * with other hosts (ssh_remote.c, ssh_strangers.c).  Private to these. */
+ * with other hosts (ssh_remote.c, ssh_unauthenticated.c).  Private to these. */
 #ifndef SSH_MASTER_H
 #define SSH_MASTER_H
 
@@ -31,8 +31,8 @@ enum ssh_timer {
 };
 
 /* A block of ranks; the fields below `local_first` are for remote ones. */
-struct ssh_slot {
-    const struct ssh_slot_plan *plan;
+struct ssh_host_slot {
+    const struct ssh_host_slot_plan *plan;
     uint32_t local_first; /* index among the local children */
     uint32_t starter;     /* slot whose control process starts this one's, or SSH_LAUNCHER */
     uint32_t below;       /* slots that it starts itself */
@@ -49,16 +49,16 @@ enum {
     SSH_STRANGERS = 64,                    /* connections that may be waiting to prove themselves */
     SSH_STRANGERS_FDS = 1 + SSH_STRANGERS, /* and the listener */
 };
-struct ssh_stranger;
+struct ssh_unauthenticated;
 
 struct ssh_master {
     const struct ssh_request *request;
     struct ssh_plan plan;
     struct ssh_job job;
     struct ssh_children kids;
-    struct ssh_slot *slots; /* [plan.count] */
-    uint32_t *slot_of;      /* [ranks] */
-    bool *silent;           /* [ranks] */
+    struct ssh_host_slot *slots; /* [plan.count] */
+    uint32_t *slot_of;           /* [ranks] */
+    bool *silent;                /* [ranks] */
     struct ssh_parcel *welcome;
     struct ssh_program program;
     struct ssh_ask ask;
@@ -75,7 +75,7 @@ struct ssh_master {
     int listener;
     uint16_t port;
     char secret[SSH_WIRE_SECRET + 1];
-    struct ssh_stranger *strangers[SSH_STRANGERS];
+    struct ssh_unauthenticated *strangers[SSH_STRANGERS];
     char input[4096]; /* stdin on its way to a remote rank 0 */
     size_t input_len, input_at;
     bool input_ended;
@@ -88,7 +88,7 @@ void ssh_master_silent(struct ssh_master *m, uint32_t rank);
 
 /* --- ssh_remote.c; all do nothing in a job without remote hosts --- */
 
-/* The command that starts slot `s`; the caller frees it with words_free. False: reported. */
+/* The command that starts slot `s`; the caller frees it with shell_free. False: reported. */
 bool ssh_remote_command(const struct ssh_master *m, uint32_t s, struct words *command);
 bool ssh_remote_start(struct ssh_master *m);
 /* Descriptors to poll, at most ssh_remote_poll_max(m); ready ones are handled afterwards. */
@@ -97,18 +97,18 @@ size_t ssh_remote_poll(struct ssh_master *m, struct pollfd *fds);
 void ssh_remote_ready(struct ssh_master *m, const struct pollfd *fds, size_t count);
 /* True if that was the pid of a remote shell of ours. */
 bool ssh_remote_shell_ended(struct ssh_master *m, pid_t pid, int status);
-void ssh_remote_send(struct ssh_slot *slot, struct ssh_parcel *parcel);
-void ssh_remote_signal(struct ssh_slot *slot, uint32_t rank, int signo);
+void ssh_remote_send(struct ssh_host_slot *slot, struct ssh_parcel *parcel);
+void ssh_remote_signal(struct ssh_host_slot *slot, uint32_t rank, int signo);
 /* The job ends: nobody is waited for any more. */
 void ssh_remote_end(struct ssh_master *m);
 void ssh_remote_connect_late(struct ssh_master *m);
 /* Says which hosts are still waited for, and until when. */
 void ssh_remote_connect_slow(struct ssh_master *m);
 /* How many control processes have not come yet; `first`: a slot of those, may be NULL. */
-uint32_t ssh_remote_awaited(const struct ssh_master *m, const struct ssh_slot **first);
+uint32_t ssh_remote_awaited(const struct ssh_master *m, const struct ssh_host_slot **first);
 void ssh_remote_flush_lines(struct ssh_master *m);
 /* A connection turned out to be this slot's control process. */
-void ssh_remote_joined(struct ssh_master *m, struct ssh_slot *slot, int fd);
+void ssh_remote_joined(struct ssh_master *m, struct ssh_host_slot *slot, int fd);
 /* Asks all control processes for a sign of life; when the time is up the job ends if one gave
  * none, else all are asked again.  `leave_mute`: the job ends, nothing is expected of them any
  * more. */
@@ -119,15 +119,15 @@ void ssh_remote_leave_mute(struct ssh_master *m);
 bool ssh_remote_finished(struct ssh_master *m);
 void ssh_remote_close(struct ssh_master *m);
 
-/* --- ssh_strangers.c --- */
+/* --- ssh_unauthenticated.c --- */
 
 /* Makes the job's secret and listens for control processes; false: errno tells. */
-bool ssh_strangers_open(struct ssh_master *m);
-size_t ssh_strangers_poll(const struct ssh_master *m, struct pollfd *fds);
-void ssh_strangers_ready(struct ssh_master *m, const struct pollfd *fds, size_t count);
+bool ssh_unauthenticateds_open(struct ssh_master *m);
+size_t ssh_unauthenticateds_poll(const struct ssh_master *m, struct pollfd *fds);
+void ssh_unauthenticateds_ready(struct ssh_master *m, const struct pollfd *fds, size_t count);
 /* Those who have not said who they are in time go. */
-void ssh_strangers_late(struct ssh_master *m);
-void ssh_strangers_close(struct ssh_master *m);
+void ssh_unauthenticateds_late(struct ssh_master *m);
+void ssh_unauthenticateds_close(struct ssh_master *m);
 
 /* --- both: lists of descriptors to poll --- */
 

@@ -3,7 +3,7 @@
  * Called by the launcher before it starts anything; errors name the variable that is wrong.
  */
 #include "other/spawner/ssh_place.h"
-#include "other/spawner/say.h"
+#include "other/spawner/launcher_log.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -57,14 +57,14 @@ static bool find_hosts(struct words *hosts, bool merge)
         if (!value || !*value) continue;
         char *text = sources[i].names_file ? read_file(value) : strdup(value);
         if (!text) {
-            launcher_say("cannot read the host file %s=%s: %s", sources[i].variable, value,
+            launcher_log("cannot read the host file %s=%s: %s", sources[i].variable, value,
                          strerror(errno));
             return false;
         }
         bool good = hosts_parse(hosts, sources[i].format, text, why, sizeof why);
         free(text);
         if (!good || hosts->count == 0) {
-            launcher_say("%s=%s: %s", sources[i].variable, value,
+            launcher_log("%s=%s: %s", sources[i].variable, value,
                          good ? "no host in it; unset it to run on this machine alone" : why);
             return false;
         }
@@ -109,13 +109,13 @@ static bool limit_hosts(struct ssh_plan *plan, const struct ssh_request *request
     uint32_t want = request->hosts ? request->hosts : (uint32_t)plan->names.count;
     if (want > request->ranks) {
         if (request->hosts)
-            launcher_say("warning: -N %" PRIu32
+            launcher_log("warning: -N %" PRIu32
                          " is more than the number of processes; using %" PRIu32 " hosts",
                          request->hosts, request->ranks);
         want = request->ranks;
     }
     if (want > plan->names.count) {
-        launcher_say("warning: -N %" PRIu32 ", but only %zu %s available; list more in "
+        launcher_log("warning: -N %" PRIu32 ", but only %zu %s available; list more in "
                      "GASNET_SSH_SERVERS or GASNET_SSH_NODEFILE",
                      want, plan->names.count, plan->names.count == 1 ? "host is" : "hosts are");
         want = (uint32_t)plan->names.count;
@@ -129,10 +129,10 @@ static void number_hosts(struct ssh_plan *plan)
 {
     uint32_t next = 0;
     for (uint32_t s = 0; s < plan->count; s++) {
-        const struct ssh_slot_plan *slot = &plan->slots[s];
+        const struct ssh_host_slot_plan *slot = &plan->slots[s];
         uint32_t number = next, same = 0;
         for (; same < s; same++) {
-            const struct ssh_slot_plan *other = &plan->slots[same];
+            const struct ssh_host_slot_plan *other = &plan->slots[same];
             if ((!slot->remote && !other->remote) || strcmp(slot->host, other->host) == 0) break;
         }
         if (same < s)
@@ -159,7 +159,7 @@ static bool take_number(const char *name, uint32_t usual, uint32_t least, uint32
     unsigned long value = strtoul(text, &end, 10);
     *number = (uint32_t)value;
     if (*text >= '0' && *text <= '9' && !*end && value >= least && value <= most) return true;
-    launcher_say("%s=%s: a whole number from %" PRIu32 " to %" PRIu32 " is needed here", name, text,
+    launcher_log("%s=%s: a whole number from %" PRIu32 " to %" PRIu32 " is needed here", name, text,
                  least, most);
     return false;
 }
@@ -169,7 +169,7 @@ static bool take_layout(bool *cyclic)
     const char *text = getenv("GASNET_SSH_LAYOUT");
     *cyclic = text && strcmp(text, "cyclic") == 0;
     if (*cyclic || !text || !*text || strcmp(text, "block") == 0) return true;
-    launcher_say("GASNET_SSH_LAYOUT=%s: choose block or cyclic", text);
+    launcher_log("GASNET_SSH_LAYOUT=%s: choose block or cyclic", text);
     return false;
 }
 
@@ -179,8 +179,8 @@ static bool take_options(struct ssh_plan *plan)
     const char *text = getenv("GASNET_SSH_OPTIONS");
     bool remote = false;
     for (uint32_t s = 0; s < plan->count; s++) remote = remote || plan->slots[s].remote;
-    if (!remote || !text || words_split(&plan->options, text)) return true;
-    launcher_say("GASNET_SSH_OPTIONS=%s: a quote has no end", text);
+    if (!remote || !text || shell_split(&plan->options, text)) return true;
+    launcher_log("GASNET_SSH_OPTIONS=%s: a quote has no end", text);
     return false;
 }
 
@@ -195,7 +195,7 @@ bool ssh_plan_make(struct ssh_plan *plan, const struct ssh_request *request)
         return false;
     gethostname(me, sizeof me - 1);
     if (!find_hosts(&plan->names, request->hosts == 0)) return false;
-    if (plan->names.count == 0) words_add(&plan->names, me);
+    if (plan->names.count == 0) shell_add(&plan->names, me);
     if (!limit_hosts(plan, request, &plan->count)) return false;
 
     struct hosts_block *blocks = calloc(plan->count, sizeof *blocks);
@@ -203,14 +203,14 @@ bool ssh_plan_make(struct ssh_plan *plan, const struct ssh_request *request)
     plan->host_of = calloc(request->ranks, sizeof *plan->host_of);
     plan->host_name_of = calloc(request->ranks, sizeof *plan->host_name_of);
     if (!blocks || !plan->slots || !plan->host_of || !plan->host_name_of) {
-        launcher_say("out of memory for %" PRIu32 " processes", request->ranks);
+        launcher_log("out of memory for %" PRIu32 " processes", request->ranks);
         free(blocks);
         return false;
     }
     (cyclic ? hosts_deal : hosts_place)(request->ranks, plan->count, blocks);
     for (uint32_t s = 0; s < plan->count; s++) {
         const char *host = plan->names.word[s];
-        plan->slots[s] = (struct ssh_slot_plan){
+        plan->slots[s] = (struct ssh_host_slot_plan){
             .host = host, .block = blocks[s], .remote = !is_this_machine(host, me)};
     }
     free(blocks);
@@ -220,8 +220,8 @@ bool ssh_plan_make(struct ssh_plan *plan, const struct ssh_request *request)
 
 void ssh_plan_free(struct ssh_plan *plan)
 {
-    words_free(&plan->names);
-    words_free(&plan->options);
+    shell_free(&plan->names);
+    shell_free(&plan->options);
     free(plan->slots);
     free(plan->host_of);
     free(plan->host_name_of);

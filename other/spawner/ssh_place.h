@@ -9,7 +9,7 @@
 #include "other/spawner/hosts.h"
 #include "other/spawner/ssh_launch.h"
 
-struct ssh_slot_plan {
+struct ssh_host_slot_plan {
     const char *host;
     struct hosts_block block;
     bool remote;
@@ -18,7 +18,7 @@ struct ssh_slot_plan {
 struct ssh_plan {
     struct words names;   /* owns the host names */
     struct words options; /* of the remote shell */
-    struct ssh_slot_plan *slots;
+    struct ssh_host_slot_plan *slots;
     uint32_t count;
     uint32_t *host_of;         /* [ranks] dense host numbers */
     const char **host_name_of; /* [ranks] */

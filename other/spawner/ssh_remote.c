@@ -6,7 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "other/spawner/ssh_master.h"
-#include "other/spawner/say.h"
+#include "other/spawner/launcher_log.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -28,7 +28,7 @@ enum {
     SLOW_AFTER = 4000,   /* ms after which a host that has not answered yet is named */
 };
 
-static bool is_up(const struct ssh_slot *slot)
+static bool is_up(const struct ssh_host_slot *slot)
 {
     return slot->joined && !slot->lost;
 }
@@ -88,26 +88,26 @@ static char *control_command(const struct ssh_master *m, uint32_t s)
     own_addresses(addresses, sizeof addresses);
     snprintf(port, sizeof port, "%u", m->port);
     snprintf(slot, sizeof slot, "%" PRIu32, s);
-    char *host = (char *)(uintptr_t)m->plan.slots[s].host; /* words_join reads */
+    char *host = (char *)(uintptr_t)m->plan.slots[s].host; /* shell_join reads */
     char *argv[] = {"exec", self, SSH_CONTROL_OPTION, addresses, port, slot, host, NULL};
-    return words_join(argv);
+    return shell_join(argv);
 }
 
 bool ssh_remote_command(const struct ssh_master *m, uint32_t s, struct words *command)
 {
     const char *shell = remote_shell();
     const char *base = strrchr(shell, '/') ? strrchr(shell, '/') + 1 : shell;
-    words_add(command, shell);
+    shell_add(command, shell);
     if (strcmp(base, "ssh") == 0) { /* nobody is there to answer questions */
-        words_add(command, "-oBatchMode=yes");
-        words_add(command, "-oStrictHostKeyChecking=no");
+        shell_add(command, "-oBatchMode=yes");
+        shell_add(command, "-oStrictHostKeyChecking=no");
     }
-    for (size_t i = 0; i < m->plan.options.count; i++) words_add(command, m->plan.options.word[i]);
+    for (size_t i = 0; i < m->plan.options.count; i++) shell_add(command, m->plan.options.word[i]);
     char *rest = control_command(m, s);
-    words_add(command, m->plan.slots[s].host);
-    if (rest) words_add(command, rest);
+    shell_add(command, m->plan.slots[s].host);
+    if (rest) shell_add(command, rest);
     bool good = rest && !command->failed;
-    if (!good) launcher_say("out of memory, or /proc is not mounted");
+    if (!good) launcher_log("out of memory, or /proc is not mounted");
     free(rest);
     return good;
 }
@@ -116,21 +116,21 @@ bool ssh_remote_command(const struct ssh_master *m, uint32_t s, struct words *co
 
 static bool start_shell(struct ssh_master *m, uint32_t s)
 {
-    struct ssh_slot *slot = &m->slots[s];
+    struct ssh_host_slot *slot = &m->slots[s];
     struct words command = {0};
     bool rank0 = s == m->slot_of[0]; /* standard input follows the secret */
     bool good = ssh_remote_command(m, s, &command);
     if (good && !ssh_shell_start(&slot->shell, &m->kids, command.word, m->secret, rank0)) {
-        launcher_say("host %s: cannot start %s: %s; GASNET_SSH_CMD names the remote shell",
+        launcher_log("host %s: cannot start %s: %s; GASNET_SSH_CMD names the remote shell",
                      slot->plan->host, command.word[0], strerror(errno));
         good = false;
     }
     slot->told = true;
-    words_free(&command);
+    shell_free(&command);
     return good;
 }
 
-static void lose(struct ssh_master *m, struct ssh_slot *slot)
+static void lose(struct ssh_master *m, struct ssh_host_slot *slot)
 {
     const struct hosts_block *block = &slot->plan->block;
     slot->lost = true;
@@ -150,10 +150,10 @@ bool ssh_remote_start(struct ssh_master *m)
 {
     if (!m->remotes) return true;
     signal(SIGPIPE, SIG_IGN); /* a remote shell may go while we feed it */
-    bool good = ssh_strangers_open(m);
-    if (!good) launcher_say("cannot listen for other hosts: %s", strerror(errno));
+    bool good = ssh_unauthenticateds_open(m);
+    if (!good) launcher_log("cannot listen for other hosts: %s", strerror(errno));
     for (uint32_t s = 0; s < m->plan.count; s++) {
-        struct ssh_slot *slot = &m->slots[s];
+        struct ssh_host_slot *slot = &m->slots[s];
         if (!slot->plan->remote || slot->starter != SSH_LAUNCHER) continue;
         good = good && start_shell(m, s);
         if (good) continue;
@@ -166,16 +166,16 @@ bool ssh_remote_start(struct ssh_master *m)
 
 /* --- losing a host --- */
 
-static const char *name_of_starter(const struct ssh_master *m, const struct ssh_slot *slot)
+static const char *name_of_starter(const struct ssh_master *m, const struct ssh_host_slot *slot)
 {
     return slot->starter == SSH_LAUNCHER ? "this host" : m->slots[slot->starter].plan->host;
 }
 
-uint32_t ssh_remote_awaited(const struct ssh_master *m, const struct ssh_slot **first)
+uint32_t ssh_remote_awaited(const struct ssh_master *m, const struct ssh_host_slot **first)
 {
     uint32_t count = 0;
     for (uint32_t s = 0; s < m->plan.count; s++) {
-        const struct ssh_slot *slot = &m->slots[s];
+        const struct ssh_host_slot *slot = &m->slots[s];
         if (!slot->plan->remote || slot->joined || slot->lost) continue;
         if (!count++ && first) *first = slot;
     }
@@ -184,12 +184,12 @@ uint32_t ssh_remote_awaited(const struct ssh_master *m, const struct ssh_slot **
 
 void ssh_remote_connect_slow(struct ssh_master *m)
 {
-    const struct ssh_slot *slot = NULL;
+    const struct ssh_host_slot *slot = NULL;
     char more[48] = "";
     uint32_t count = ssh_remote_awaited(m, &slot);
     if (!count) return;
     if (count > 1) snprintf(more, sizeof more, " and %" PRIu32 " more", count - 1);
-    launcher_say("waiting for host %s%s: no word from its control process yet; giving up in "
+    launcher_log("waiting for host %s%s: no word from its control process yet; giving up in "
                  "%d s (GASNET_SSH_TIMEOUT=%" PRIu32 ")",
                  slot->plan->host, more,
                  (int)((m->due[SSH_TIMER_CONNECT] - ssh_now_ms() + 500) / 1000), m->plan.patience);
@@ -197,7 +197,7 @@ void ssh_remote_connect_slow(struct ssh_master *m)
 
 void ssh_remote_connect_late(struct ssh_master *m)
 {
-    const struct ssh_slot *slot = NULL; /* the first: those that it was to start come later */
+    const struct ssh_host_slot *slot = NULL; /* the first: those that it was to start come later */
     if (!ssh_remote_awaited(m, &slot)) return;
     ssh_job_fail(&m->job, 1,
                  "host %s: no word from its control process within %" PRIu32
@@ -208,7 +208,7 @@ void ssh_remote_connect_late(struct ssh_master *m)
 
 /* A remote shell ended, here or where its starter is.  Without it there is no output from that host
  * any more, and who writes over there would be killed for it. */
-static void shell_ended(struct ssh_master *m, struct ssh_slot *slot, int status)
+static void shell_ended(struct ssh_master *m, struct ssh_host_slot *slot, int status)
 {
     char how[64];
     const char *options = getenv("GASNET_SSH_OPTIONS");
@@ -231,7 +231,7 @@ static void shell_ended(struct ssh_master *m, struct ssh_slot *slot, int status)
 bool ssh_remote_shell_ended(struct ssh_master *m, pid_t pid, int status)
 {
     for (uint32_t s = 0; s < m->plan.count; s++) {
-        struct ssh_slot *slot = &m->slots[s];
+        struct ssh_host_slot *slot = &m->slots[s];
         if (slot->shell.pid != pid) continue;
         slot->shell.pid = 0;
         shell_ended(m, slot, status);
@@ -251,7 +251,7 @@ void ssh_remote_end(struct ssh_master *m)
 /* --- control processes --- */
 
 /* What to start; then the welcome for its ranks. */
-static void set_up(struct ssh_master *m, struct ssh_slot *slot)
+static void set_up(struct ssh_master *m, struct ssh_host_slot *slot)
 {
     struct ssh_wire_buf buf = {0};
     const char *remote = getenv("GASNET_SSH_REMOTE_PATH");
@@ -280,7 +280,7 @@ static void set_up(struct ssh_master *m, struct ssh_slot *slot)
 }
 
 /* The control process that has come starts those that hang below it in the tree. */
-static void start_below(struct ssh_master *m, const struct ssh_slot *slot)
+static void start_below(struct ssh_master *m, const struct ssh_host_slot *slot)
 {
     for (uint32_t s = 0; slot->below && s < m->plan.count; s++) {
         struct words command = {0};
@@ -297,13 +297,13 @@ static void start_below(struct ssh_master *m, const struct ssh_slot *slot)
         ssh_link_post(&m->slots[m->slots[s].starter].link, parcel);
         ssh_parcel_drop(parcel);
         ssh_wire_free(&buf);
-        words_free(&command);
+        shell_free(&command);
         m->slots[s].told = true;
         await(m);
     }
 }
 
-void ssh_remote_joined(struct ssh_master *m, struct ssh_slot *slot, int fd)
+void ssh_remote_joined(struct ssh_master *m, struct ssh_host_slot *slot, int fd)
 {
     slot->joined = true;
     ssh_link_open(&slot->link, fd, false);
@@ -313,7 +313,7 @@ void ssh_remote_joined(struct ssh_master *m, struct ssh_slot *slot, int fd)
 
 struct remote_frame {
     struct ssh_master *m;
-    struct ssh_slot *slot;
+    struct ssh_host_slot *slot;
     bool wrong;
 };
 
@@ -339,7 +339,7 @@ static void take_remote_frame(void *ctx, const struct ssh_wire_frame *frame)
     }
 }
 
-static void read_slot(struct ssh_master *m, struct ssh_slot *slot)
+static void read_slot(struct ssh_master *m, struct ssh_host_slot *slot)
 {
     struct remote_frame from = {m, slot, false};
     const char *why;
@@ -355,7 +355,7 @@ static void read_slot(struct ssh_master *m, struct ssh_slot *slot)
 
 /* --- control processes that do not answer --- */
 
-static bool has_ranks(const struct ssh_master *m, const struct ssh_slot *slot)
+static bool has_ranks(const struct ssh_master *m, const struct ssh_host_slot *slot)
 {
     const struct hosts_block *block = &slot->plan->block;
     for (uint32_t i = 0; i < block->count; i++)
@@ -364,10 +364,10 @@ static bool has_ranks(const struct ssh_master *m, const struct ssh_slot *slot)
 }
 
 /* The next of those who are up, run something, and were not heard of since they were asked. */
-static struct ssh_slot *next_mute(struct ssh_master *m, uint32_t *s)
+static struct ssh_host_slot *next_mute(struct ssh_master *m, uint32_t *s)
 {
     for (; *s < m->plan.count; ++*s) {
-        struct ssh_slot *slot = &m->slots[*s];
+        struct ssh_host_slot *slot = &m->slots[*s];
         if (slot->plan->remote && is_up(slot) && !slot->heard && has_ranks(m, slot))
             return ++*s, slot;
     }
@@ -391,7 +391,7 @@ void ssh_remote_ask_echo(struct ssh_master *m)
 void ssh_remote_no_echo(struct ssh_master *m)
 {
     uint32_t s = 0;
-    const struct ssh_slot *slot = next_mute(m, &s);
+    const struct ssh_host_slot *slot = next_mute(m, &s);
     bool late = ssh_now_ms() > m->asked + ECHO_EVERY + 1000; /* we were away ourselves */
     if (slot && !late)
         ssh_job_fail(&m->job, 1,
@@ -405,8 +405,8 @@ void ssh_remote_no_echo(struct ssh_master *m)
 void ssh_remote_leave_mute(struct ssh_master *m)
 {
     uint32_t s = 0;
-    for (struct ssh_slot *slot; (slot = next_mute(m, &s));) {
-        launcher_say("host %s: its control process does not answer (is it stopped?); leaving it "
+    for (struct ssh_host_slot *slot; (slot = next_mute(m, &s));) {
+        launcher_log("host %s: its control process does not answer (is it stopped?); leaving it "
                      "to its guard, which ends it and its ranks",
                      slot->plan->host);
         lose(m, slot);
@@ -414,12 +414,12 @@ void ssh_remote_leave_mute(struct ssh_master *m)
     }
 }
 
-void ssh_remote_send(struct ssh_slot *slot, struct ssh_parcel *parcel)
+void ssh_remote_send(struct ssh_host_slot *slot, struct ssh_parcel *parcel)
 {
     if (is_up(slot)) ssh_link_post(&slot->link, parcel);
 }
 
-void ssh_remote_signal(struct ssh_slot *slot, uint32_t rank, int signo)
+void ssh_remote_signal(struct ssh_host_slot *slot, uint32_t rank, int signo)
 {
     uint8_t number[4] = {(uint8_t)signo};
     struct ssh_parcel *parcel = ssh_parcel_new(SSH_WIRE_SIGNAL, rank, number, sizeof number);
@@ -434,7 +434,7 @@ void ssh_remote_flush_lines(struct ssh_master *m)
     for (uint32_t s = 0; s < m->plan.count; s++) ssh_shell_flush(&m->slots[s].shell);
 }
 
-static void feed_input(struct ssh_master *m, struct ssh_slot *slot)
+static void feed_input(struct ssh_master *m, struct ssh_host_slot *slot)
 {
     ssize_t wrote = write(slot->shell.input, m->input + m->input_at, m->input_len - m->input_at);
     if (wrote < 0 && (errno == EINTR || errno == EAGAIN)) return;
@@ -446,7 +446,7 @@ static void feed_input(struct ssh_master *m, struct ssh_slot *slot)
     if (m->input_at == m->input_len && m->input_ended) ssh_shell_close_input(&slot->shell);
 }
 
-static void read_input(struct ssh_master *m, struct ssh_slot *slot)
+static void read_input(struct ssh_master *m, struct ssh_host_slot *slot)
 {
     ssize_t got = read(STDIN_FILENO, m->input, sizeof m->input);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
@@ -465,9 +465,9 @@ size_t ssh_remote_poll_max(const struct ssh_master *m)
 size_t ssh_remote_poll(struct ssh_master *m, struct pollfd *fds)
 {
     if (!m->remotes) return 0;
-    size_t n = ssh_strangers_poll(m, fds);
+    size_t n = ssh_unauthenticateds_poll(m, fds);
     for (uint32_t s = 0; s < m->plan.count; s++) {
-        struct ssh_slot *slot = &m->slots[s];
+        struct ssh_host_slot *slot = &m->slots[s];
         if (is_up(slot)) ssh_poll_add(fds, &n, slot->link.fd, ssh_link_events(&slot->link));
         ssh_poll_add(fds, &n, slot->shell.output[0], POLLIN);
         ssh_poll_add(fds, &n, slot->shell.output[1], POLLIN);
@@ -484,7 +484,7 @@ void ssh_remote_ready(struct ssh_master *m, const struct pollfd *fds, size_t cou
 {
     if (!m->remotes) return;
     for (uint32_t s = 0; s < m->plan.count; s++) {
-        struct ssh_slot *slot = &m->slots[s];
+        struct ssh_host_slot *slot = &m->slots[s];
         for (int which = 0; which < 2; which++)
             if (ssh_poll_ready(fds, count, slot->shell.output[which]) &&
                 ssh_shell_read(&slot->shell, which))
@@ -497,7 +497,7 @@ void ssh_remote_ready(struct ssh_master *m, const struct pollfd *fds, size_t cou
         if (is_up(slot) && ssh_poll_ready(fds, count, slot->link.fd)) read_slot(m, slot);
     }
     /* After the slots: a new connection may get a number that was polled for something else. */
-    ssh_strangers_ready(m, fds, count);
+    ssh_unauthenticateds_ready(m, fds, count);
 }
 
 /* --- the end --- */
@@ -506,7 +506,7 @@ bool ssh_remote_finished(struct ssh_master *m)
 {
     bool all = true;
     for (uint32_t s = 0; s < m->plan.count; s++) {
-        struct ssh_slot *slot = &m->slots[s];
+        struct ssh_host_slot *slot = &m->slots[s];
         if (!slot->plan->remote) continue;
         if (is_up(slot)) ssh_link_close(&slot->link); /* that is the word to go */
         ssh_shell_close_input(&slot->shell);
@@ -519,7 +519,7 @@ bool ssh_remote_finished(struct ssh_master *m)
 
 void ssh_remote_close(struct ssh_master *m)
 {
-    ssh_strangers_close(m);
+    ssh_unauthenticateds_close(m);
     for (uint32_t s = 0; m->slots && s < m->plan.count; s++) {
         ssh_link_close(&m->slots[s].link);
         ssh_shell_close(&m->slots[s].shell);

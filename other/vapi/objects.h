@@ -254,7 +254,7 @@ void vapi_cq_purge(struct vapi_cq *cq, uint32_t qp_number);
 /* How many completions wait, up to n. */
 VAPI_cqe_num_t vapi_cq_waiting(struct vapi_cq *cq, VAPI_cqe_num_t n);
 
-/* lane.c: records of work requests. */
+/* send_ring.c: records of work requests. */
 void vapi_lane_init(struct vapi_lane *lane, uint32_t depth, bool is_recv);
 void vapi_lane_reset(struct vapi_lane *lane);
 void vapi_lane_destroy(struct vapi_lane *lane);

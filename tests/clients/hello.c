@@ -5,7 +5,7 @@
 #include "gasnet.h"
 #include "gasnet_tools.h"
 #ifdef WORDS_AFTER
-#include "words.h"
+#include "advice.h"
 #endif
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* tools.c - a client of the tools alone; see hello.c. */
 #include "gasnet_tools.h"
 #ifdef WORDS_AFTER
-#include "words.h"
+#include "advice.h"
 #endif
 
 #ifdef SECOND_OBJECT

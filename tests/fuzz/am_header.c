@@ -1,7 +1,7 @@
 /* am_header.c - fuzzes gasnetc_am_parse: whatever arrives, nothing outside it is read, and what is
  * accepted lies inside it.
  */
-#include "core/am_wire.h"
+#include "core/am/am_wire.h"
 #include "tests/fuzz/fuzz.h"
 
 const fuzz_seed_t fuzz_seeds[] = {

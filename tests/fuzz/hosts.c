@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     look(&hosts);
     uint32_t ranks = data[1] * 3u + 1;
     if (hosts.count) place(ranks, hosts.count < ranks ? (uint32_t)hosts.count : ranks);
-    words_free(&hosts);
+    shell_free(&hosts);
     free(text);
     return 0;
 }

@@ -4,7 +4,7 @@
  * The first byte picks the row, the second the room for the message; the rest is the text.  What is
  * accepted must lie in the row's range, and plain digits must mean what they say.
  */
-#include "core/params.h"
+#include "core/params/params.h"
 #include "tests/fuzz/fuzz.h"
 
 const fuzz_seed_t fuzz_seeds[] = {

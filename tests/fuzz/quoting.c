@@ -1,7 +1,7 @@
 /* quoting.c - fuzzes shell-style words: what is quoted is read back unchanged, what is split and
  * joined is split alike again.
  */
-#include "other/spawner/words.h"
+#include "other/spawner/shell_quote.h"
 #include "tests/fuzz/fuzz.h"
 
 const fuzz_seed_t fuzz_seeds[] = {
@@ -17,10 +17,10 @@ const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds, fuzz_long
 static void quoted(const char *word)
 {
     struct words list = {0};
-    char *text = words_quote(word);
-    fuzz_require(text && words_split(&list, text), "what is quoted has all its quotes");
+    char *text = shell_quote(word);
+    fuzz_require(text && shell_split(&list, text), "what is quoted has all its quotes");
     fuzz_require(list.count == 1 && !strcmp(list.word[0], word), "and is read back unchanged");
-    words_free(&list);
+    shell_free(&list);
     free(text);
 }
 
@@ -28,12 +28,12 @@ static void joined(const struct words *list)
 {
     static char *const none[] = {NULL};
     struct words again = {0};
-    char *text = words_join(list->count ? list->word : none);
-    fuzz_require(text && words_split(&again, text), "what is joined can be split");
+    char *text = shell_join(list->count ? list->word : none);
+    fuzz_require(text && shell_split(&again, text), "what is joined can be split");
     fuzz_require(again.count == list->count, "into as many words");
     for (size_t i = 0; i < list->count; i++)
         fuzz_require(!strcmp(again.word[i], list->word[i]), "the same ones");
-    words_free(&again);
+    shell_free(&again);
     free(text);
 }
 
@@ -42,10 +42,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct words list = {0};
     char *text = fuzz_text(data, size);
     quoted(text);
-    words_split(&list, text);
+    shell_split(&list, text);
     fuzz_require(!list.count || !list.word[list.count], "the list is ended");
     joined(&list);
-    words_free(&list);
+    shell_free(&list);
     free(text);
     return 0;
 }

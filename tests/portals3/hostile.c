@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "tests/portals3/mirror.h"
+#include "tests/portals3/scripted_peer.h"
 #include <portals3_ext.h>
 #include "tests/unit/check.h"
 

@@ -11,31 +11,31 @@ tests_portals3_rules_SOURCES = tests/portals3/rules_main.c $(portals3_rules)
 tests_portals3_rules_CPPFLAGS = $(portals3_cppflags)
 tests_portals3_rules_LDADD = libportals.la libsofthca.la $(VERBS_LIBS) -lpthread
 # Over another transport, whose ptli_verbs_open stands in place of the one in verbs_open.c.
-tests_portals3_mirrored_SOURCES = tests/portals3/mirrored.c tests/portals3/mirror.c \
-	tests/portals3/mirror.h $(portals3_rules)
+tests_portals3_mirrored_SOURCES = tests/portals3/mirrored.c tests/portals3/scripted_peer.c \
+	tests/portals3/scripted_peer.h $(portals3_rules)
 tests_portals3_mirrored_CPPFLAGS = $(portals3_cppflags)
 tests_portals3_mirrored_LDADD = other/portals3/libinner.la -lpthread
 
 # Over the network.
-check_PROGRAMS += tests/portals3/traffic tests/portals3/trouble
+check_PROGRAMS += tests/portals3/traffic tests/portals3/failures
 portals3_family = tests/portals3/family.c tests/portals3/family.h
 portals3_network = other/portals3/libinner.la libsofthca.la $(VERBS_LIBS)
 tests_portals3_traffic_SOURCES = tests/portals3/traffic.c $(portals3_family)
 tests_portals3_traffic_CPPFLAGS = $(portals3_cppflags)
 tests_portals3_traffic_LDADD = $(portals3_network)
 portals3_scene = tests/portals3/scene.c tests/portals3/scene.h $(portals3_family)
-tests_portals3_trouble_SOURCES = tests/portals3/trouble.c $(portals3_scene)
-tests_portals3_trouble_CPPFLAGS = $(portals3_cppflags)
-tests_portals3_trouble_LDADD = $(portals3_network)
-check_PROGRAMS += tests/portals3/bustle
-tests_portals3_bustle_SOURCES = tests/portals3/bustle.c $(portals3_scene)
-tests_portals3_bustle_CPPFLAGS = $(portals3_cppflags)
-tests_portals3_bustle_LDADD = $(portals3_network)
+tests_portals3_failures_SOURCES = tests/portals3/failures.c $(portals3_scene)
+tests_portals3_failures_CPPFLAGS = $(portals3_cppflags)
+tests_portals3_failures_LDADD = $(portals3_network)
+check_PROGRAMS += tests/portals3/load
+tests_portals3_load_SOURCES = tests/portals3/load.c $(portals3_scene)
+tests_portals3_load_CPPFLAGS = $(portals3_cppflags)
+tests_portals3_load_LDADD = $(portals3_network)
 
-check_PROGRAMS += tests/portals3/silent
-tests_portals3_silent_SOURCES = tests/portals3/silent.c $(portals3_scene)
-tests_portals3_silent_CPPFLAGS = $(portals3_cppflags)
-tests_portals3_silent_LDADD = $(portals3_network)
+check_PROGRAMS += tests/portals3/unsignalled
+tests_portals3_unsignalled_SOURCES = tests/portals3/unsignalled.c $(portals3_scene)
+tests_portals3_unsignalled_CPPFLAGS = $(portals3_cppflags)
+tests_portals3_unsignalled_LDADD = $(portals3_network)
 
 check_PROGRAMS += tests/bench/portals3
 tests_bench_portals3_SOURCES = tests/bench/portals3.c $(portals3_family)
@@ -45,8 +45,8 @@ EXTRA_DIST += tests/bench/portals3.sh
 
 # The pure parts.
 check_PROGRAMS += tests/portals3/model
-tests_portals3_model_SOURCES = tests/portals3/model.c other/portals3/match.c \
-	other/portals3/pieces.c other/portals3/portals_wire.c other/portals3/shadow.c
+tests_portals3_model_SOURCES = tests/portals3/model.c other/portals3/engine/match.c \
+	other/portals3/engine/pieces.c other/portals3/transport/portals_wire.c other/portals3/fastpath/published_list.c
 tests_portals3_model_CPPFLAGS = $(portals3_cppflags)
 tests_portals3_model_LDADD = tests/unit/libcheck.a
 
@@ -59,8 +59,8 @@ tests_portals3_refusals_LDADD = $(portals3_network) tests/unit/libcheck.a
 
 # What no honest peer says.
 check_PROGRAMS += tests/portals3/hostile
-tests_portals3_hostile_SOURCES = tests/portals3/hostile.c tests/portals3/mirror.c \
-	tests/portals3/mirror.h
+tests_portals3_hostile_SOURCES = tests/portals3/hostile.c tests/portals3/scripted_peer.c \
+	tests/portals3/scripted_peer.h
 tests_portals3_hostile_CPPFLAGS = $(portals3_cppflags)
 tests_portals3_hostile_LDADD = other/portals3/libinner.la tests/unit/libcheck.a -lpthread
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "tests/portals3/mirror.h"
+#include "tests/portals3/scripted_peer.h"
 #include "tests/portals3/rules.h"
 
 int main(int argc, char **argv)

@@ -7,9 +7,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "other/portals3/match.h"
-#include "other/portals3/pieces.h"
-#include "other/portals3/shadow.h"
+#include "other/portals3/engine/match.h"
+#include "other/portals3/engine/pieces.h"
+#include "other/portals3/fastpath/published_list.h"
 #include "tests/unit/check.h"
 
 enum { ROUNDS = 3000, REQUESTS = 40, ENTRIES = 8 };
@@ -157,12 +157,12 @@ static void shadows(void)
     int found = 0;
     for (int round = 0; round < ROUNDS; round++) {
         struct list list = {.count = 1 + (int)check_below(ENTRIES)};
-        struct ptli_shadow shadow = {.pt_index = check_below(64)}, back;
+        struct ptli_published shadow = {.pt_index = check_below(64)}, back;
         struct ptli_entry *whose[ENTRIES];
         unsigned char bytes[PTLI_SHADOW_BYTES];
         for (int i = 0; i < list.count; i++) {
             struct ptli_rules *rules = &list.rules[i];
-            struct ptli_shadow_entry *entry = &shadow.entries[shadow.count];
+            struct ptli_published_entry *entry = &shadow.entries[shadow.count];
             make_entry(&list, i);
             list.entries[i].match_id = (ptl_process_id_t){PTL_NID_ANY, PTL_PID_ANY};
             if (rules->length > 1000) rules->length = 1000;
@@ -173,18 +173,18 @@ static void shadows(void)
             }
             if (!list.entries[i].rules) continue;
             whose[shadow.count++] = &list.entries[i];
-            *entry = (struct ptli_shadow_entry){.match_bits = list.entries[i].match_bits,
-                                                .ignore_bits = list.entries[i].ignore_bits,
-                                                .address = 4096,
-                                                .length = rules->length,
-                                                .access = (uint32_t)check_random()};
+            *entry = (struct ptli_published_entry){.match_bits = list.entries[i].match_bits,
+                                                   .ignore_bits = list.entries[i].ignore_bits,
+                                                   .address = 4096,
+                                                   .length = rules->length,
+                                                   .access = (uint32_t)check_random()};
             if (rules->threshold == PTL_MD_THRESH_INF && rules->options & PTL_MD_MANAGE_REMOTE)
                 entry->flags = PTLI_SHADOW_OPEN |
                                (rules->options & PTL_MD_OP_PUT ? PTLI_SHADOW_PUT : 0) |
                                (rules->options & PTL_MD_OP_GET ? PTLI_SHADOW_GET : 0);
         }
-        size_t size = ptli_shadow_encode(&shadow, bytes);
-        check_each(!ptli_shadow_parse(bytes, size, &back) && back.count == shadow.count,
+        size_t size = ptli_published_encode(&shadow, bytes);
+        check_each(!ptli_published_parse(bytes, size, &back) && back.count == shadow.count,
                    "round %d: a list that is not read again", round);
         for (int i = 0; i < REQUESTS; i++) {
             struct ptli_request request = some_request();
@@ -195,9 +195,9 @@ static void shadows(void)
                 request.length = check_below(300);
             }
             request.operation = put ? PTL_MD_OP_PUT : PTL_MD_OP_GET;
-            const struct ptli_shadow_entry *entry =
-                ptli_shadow_find(&back, put ? PTLI_SHADOW_PUT : PTLI_SHADOW_GET, ac,
-                                 request.match_bits, request.remote_offset, request.length);
+            const struct ptli_published_entry *entry =
+                ptli_published_find(&back, put ? PTLI_SHADOW_PUT : PTLI_SHADOW_GET, ac,
+                                    request.match_bits, request.remote_offset, request.length);
             if (!entry) continue;
             found++;
             struct ptli_acceptance taken = ptli_walk(&list.entries[0], &request);
@@ -325,10 +325,10 @@ static void fuzz(void)
                 check_each(header.length == header.data_length, "round %d: a put", round);
         }
         free(exact);
-        struct ptli_shadow shadow;
+        struct ptli_published shadow;
         exact = exactly(bytes, size);
         if (size >= 16 && check_below(2)) memset(exact + 9, 0, 7);
-        if (!ptli_shadow_parse(exact, size, &shadow))
+        if (!ptli_published_parse(exact, size, &shadow))
             check_each(shadow.count <= PTLI_SHADOW_MAX, "round %d: a list", round);
         free(exact);
     }

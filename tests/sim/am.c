@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "core/am.h"
-#include "core/am_wire.h"
+#include "core/am/am.h"
+#include "core/am/am_wire.h"
 #include "gasnet.h"
 #include "tests/sim/job.h"
 
@@ -275,7 +275,7 @@ static void begin(sim_job_t *job)
     memset(partner_count, 0, job->nodes * sizeof *partner_count);
     if (!job->reply_buffers) job->reply_buffers = job->credits * (job->nodes - 1);
     job->ring_places =
-        amrdma_places(job->ring_places, job->nodes - 1, job->credits, job->reply_buffers);
+        amrdma_rx_channels(job->ring_places, job->nodes - 1, job->credits, job->reply_buffers);
     sim_job_begin(job);
 }
 

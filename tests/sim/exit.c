@@ -1,10 +1,10 @@
 /* exit.c - the exit's state machine (IB-X2..X6) for 1 to thousands of nodes: messages are late,
  * overtake each other and get lost; nodes stall and die.
  *
- * Plays the engine of core/exit.c: a node's grace period is half of its time, both counted from
- * when it wanted to end.  Nothing is repeated: the network below never does that.
+ * Plays the engine of core/exit/exit.c: a node's grace period is half of its time, both counted
+ * from when it wanted to end.  Nothing is repeated: the network below never does that.
  */
-#include "core/exit_protocol.h"
+#include "core/exit/exit_protocol.h"
 
 #include "tests/sim/sim.h"
 

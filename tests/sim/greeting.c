@@ -1,12 +1,13 @@
-/* greeting.c - how libportals' processes join their queue pairs (other/portals3/greeting.h),
- * between thousands of pairs: greetings get lost, repeated, late and overtake each other; queue
- * pairs break, processes end and others begin under their names.
+/* greeting.c - how libportals' processes join their queue pairs
+ * (other/portals3/transport/greeting.h), between thousands of pairs: greetings get lost, repeated,
+ * late and overtake each other; queue pairs break, processes end and others begin under their
+ * names.
  *
  * Plays link.c.  What may never happen: that an end sends on a queue pair whose other end is not
  * joined to it.  What must: that whoever wants to send may do so in the end, or gives up when
  * nobody is there, and that greetings die out.  Time is in microseconds.
  */
-#include "other/portals3/greeting.h"
+#include "other/portals3/transport/greeting.h"
 
 #include <math.h>
 #include <string.h>

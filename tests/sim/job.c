@@ -10,15 +10,15 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "core/am.h"
-#include "core/buffers.h"
-#include "core/exit.h"
-#include "core/exit_signals.h"
-#include "core/params.h"
-#include "core/rdma_internal.h"
+#include "core/am/am.h"
+#include "core/rdma/buffers.h"
+#include "core/exit/exit.h"
+#include "core/exit/exit_signals.h"
+#include "core/params/params.h"
+#include "core/rdma/rdma_internal.h"
 #include "core/report.h"
-#include "core/system_am.h"
-#include "core/thread.h"
+#include "core/am/system_am.h"
+#include "core/job/thread.h"
 #include "gasnet.h"
 
 /* ---- the engine's globals --------------------------------------------------------------------
@@ -154,7 +154,7 @@ static void add_record(uint32_t node, uint32_t peer)
     static gasnetc_peer_counts_t counts; /* nobody looks at them */
     gasnetc_peer_t *p = sim_job_peer(node, peer);
     if (p->segment.base) return;
-    gasnetc_home = (gasnetc_home_t){(uintptr_t)remote, REMOTE, &region};
+    gasnetc_local_segment = (gasnetc_local_segment_t){(uintptr_t)remote, REMOTE, &region};
     p->net.rank = peer;
     p->net.owner = node;
     p->counts = &counts;

@@ -9,7 +9,7 @@
 #ifndef SIM_JOB_H
 #define SIM_JOB_H
 
-#include "core/job.h"
+#include "core/job/job.h"
 #include "tests/sim/sim.h"
 
 typedef struct sim_job {

@@ -7,7 +7,7 @@
  * libportals places them; one that finds no room has reached the catch-basin.  After each step:
  * credits are conserved, between every two nodes and at every lender.
  */
-#include "core/lending.h"
+#include "portals-conduit/lending.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -742,7 +742,8 @@ static void report(void)
         CREDIT);
     chart_text("p",
                "These are simulated jobs that run the library's own state machine for it "
-               "(core/lending.h). Each node computes, sends a burst of Requests, and waits for the "
+               "(portals-conduit/lending.h). Each node computes, sends a burst of Requests, and "
+               "waits for the "
                "Replies. Good is: credits stop moving where partners stay the same, they follow "
                "where partners change, and fewer Requests wait than if the same memory had been "
                "shared out evenly. In the pictures the axis from left to right is the part of all "

@@ -9,9 +9,9 @@ tests_sim_libsim_a_SOURCES = tests/sim/sim.c tests/sim/sim.h tests/sim/schedule.
 sim_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-conduit -DGASNETC_PARAMS_DEF='"ibv-conduit/params.def"' \
 	-I$(top_srcdir)/tests/sim/network $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNET_SEQ
 tests_sim_libjob_a_SOURCES = \
-	core/am_deliver.c core/am_send.c core/buffers.c core/context.c core/poll.c core/rdma.c core/thread.c core/signal_stack.c \
+	core/am/am_deliver.c core/am/am_send.c core/rdma/buffers.c core/am/context.c core/progress/poll.c core/rdma/rdma.c core/job/thread.c core/job/signal_stack.c \
 	tests/sim/job.c tests/sim/job.h tests/sim/network.c tests/sim/rings.c tests/sim/rings.h \
-	tests/sim/network/network_inline.h core/ib/amrdma.h core/ib/amrdma.c
+	tests/sim/network/network_sim.h core/ib/amrdma.h core/ib/amrdma.c
 tests_sim_libjob_a_CPPFLAGS = $(sim_cppflags)
 
 sim_programs = tests/sim/am tests/sim/exit tests/sim/greeting tests/sim/handshake tests/sim/lending
@@ -19,13 +19,13 @@ check_PROGRAMS += $(sim_programs)
 tests_sim_am_SOURCES = tests/sim/am.c
 tests_sim_am_CPPFLAGS = $(sim_cppflags)
 tests_sim_am_LDADD = tests/sim/libjob.a tests/sim/libsim.a
-tests_sim_exit_SOURCES = tests/sim/exit.c core/exit_protocol.c
+tests_sim_exit_SOURCES = tests/sim/exit.c core/exit/exit_protocol.c
 tests_sim_exit_LDADD = tests/sim/libsim.a
-tests_sim_greeting_SOURCES = tests/sim/greeting.c other/portals3/greeting.c other/portals3/greeting.h
+tests_sim_greeting_SOURCES = tests/sim/greeting.c other/portals3/transport/greeting.c other/portals3/transport/greeting.h
 tests_sim_greeting_LDADD = tests/sim/libsim.a -lm
 tests_sim_handshake_SOURCES = tests/sim/handshake.c core/ib/handshake.c
 tests_sim_handshake_LDADD = tests/sim/libsim.a -lm
-tests_sim_lending_SOURCES = tests/sim/lending.c tests/sim/chart.c tests/sim/chart.h core/lending.c core/lending.h
+tests_sim_lending_SOURCES = tests/sim/lending.c tests/sim/chart.c tests/sim/chart.h portals-conduit/lending.c portals-conduit/lending.h
 tests_sim_lending_LDADD = tests/sim/libsim.a
 
 .PHONY: sim

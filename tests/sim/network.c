@@ -1,12 +1,12 @@
 /* network.c - queue pairs of paper: what the InfiniBand network does, as lanes of the simulator.
  *
- * Bytes that were not captured are read when they arrive, not when they are posted, as a device
+ * Bytes that were not inlined are read when they arrive, not when they are posted, as a device
  * may; memory given back is scribbled on.  A message needs a receive buffer that is posted.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/am_wire.h"
+#include "core/am/am_wire.h"
 #include "tests/sim/rings.h"
 
 /* A send on its way; afterwards, its completion. */
@@ -248,11 +248,11 @@ static bool full(net_peer_t *peer, const net_qp_t *qp)
     return true;
 }
 
-static void post(const transfer_t *all, bool captured)
+static void post(const transfer_t *all, bool inlined)
 {
-    transfer_t *t = sim_alloc(sizeof *t + (captured ? all->length : 0));
+    transfer_t *t = sim_alloc(sizeof *t + (inlined ? all->length : 0));
     *t = *all;
-    if (captured) t->src = memcpy(t + 1, all->src, all->length);
+    if (inlined) t->src = memcpy(t + 1, all->src, all->length);
     t->qp->in_flight++;
     pending += t->put ? 1 : 2;
     const sim_message_t m = {.from = t->peer->owner, .to = t->peer->rank, .device = 1, .data = t};
@@ -260,7 +260,7 @@ static void post(const transfer_t *all, bool captured)
     sim_send_on(&t->qp->there, &sim_the_job.link, arrive, &m);
 }
 
-enum net_result sim_net_put(net_peer_t *peer, uint64_t dst, const void *src, bool captured,
+enum net_result sim_net_put(net_peer_t *peer, uint64_t dst, const void *src, bool inlined,
                             size_t length, enum net_order order, const gasnetc_sent_t *sent)
 {
     net_qp_t *qp = net_ib_turn(peer, sim_the_job.ordered ? order : NET_UNORDERED);
@@ -274,7 +274,7 @@ enum net_result sim_net_put(net_peer_t *peer, uint64_t dst, const void *src, boo
                        .length = length,
                        .sent = *sent,
                        .put = true},
-         captured);
+         inlined);
     sim_job_sent.puts++;
     return NET_POSTED;
 }
@@ -300,13 +300,13 @@ static void account(net_peer_t *peer, const gasnetc_am_header_t *header)
     }
 }
 
-enum net_result sim_net_am(net_peer_t *peer, void *data, bool captured, size_t length,
+enum net_result sim_net_am(net_peer_t *peer, void *data, bool inlined, size_t length,
                            bool wants_reply, const gasnetc_sent_t *sent)
 {
     nic_t *nic = &nics[peer->owner];
     const gasnetc_am_header_t *header = data;
     if (full(peer, peer->am)) return NET_BUSY;
-    if (wants_reply && nic->free == 0) return NET_DRY;
+    if (wants_reply && nic->free == 0) return NET_NO_REPLY_BUF;
     if (wants_reply) {
         nic->free--;
         peer->posted++;
@@ -318,7 +318,7 @@ enum net_result sim_net_am(net_peer_t *peer, void *data, bool captured, size_t l
              header->credits, wants_reply ? " and posts a buffer" : "");
     account(peer, header);
     touch(peer);
-    sim_aim_t aim = sim_rings_aim(peer, data, captured, length);
+    sim_aim_t aim = sim_rings_aim(peer, data, inlined, length);
     sim_job_sent.by_ring += aim.write;
     post(&(transfer_t){.peer = peer,
                        .qp = peer->am,
@@ -326,7 +326,7 @@ enum net_result sim_net_am(net_peer_t *peer, void *data, bool captured, size_t l
                        .length = aim.length,
                        .sent = *sent,
                        .aim = aim},
-         captured);
+         inlined);
     return NET_POSTED;
 }
 

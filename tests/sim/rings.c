@@ -1,5 +1,5 @@
 /* rings.c - Active Messages that are written into their receiver's memory (IB-R9..R12), as rails.c,
- * rings.c and network_inline.h of core/ib do it with the state machines of amrdma.h.
+ * rings.c and network_script.h of core/ib do it with the state machines of amrdma.h.
  *
  * A write arrives in two pieces, with time between them: nobody may take the message before the
  * second.  A slot must not be written again before its message was released.
@@ -59,19 +59,19 @@ static bool known(const sim_rings_t *rings)
 }
 
 /* The longest message; the device must capture its trailer, too. */
-static size_t limit(bool captured)
+static size_t limit(bool inlined)
 {
     size_t most = sim_the_job.inline_max & ~7u;
     most = most < AMRDMA_TRAILER ? 0 : most - AMRDMA_TRAILER;
-    return captured && most < sim_the_job.ring_limit ? most : sim_the_job.ring_limit;
+    return inlined && most < sim_the_job.ring_limit ? most : sim_the_job.ring_limit;
 }
 
-sim_aim_t sim_rings_aim(net_peer_t *peer, char *data, bool captured, size_t length)
+sim_aim_t sim_rings_aim(net_peer_t *peer, char *data, bool inlined, size_t length)
 {
     sim_rings_t *rings = &peer->rings;
     if (!known(rings)) return (sim_aim_t){.length = length};
     uint16_t freed = rings->given ? amrdma_freed(&rings->in, sim_the_job.ring_in_order) : 0;
-    if (rings->offer || length > limit(captured) || !amrdma_may_send(&rings->out)) {
+    if (rings->offer || length > limit(inlined) || !amrdma_may_send(&rings->out)) {
         uint32_t word = (uint32_t)rings->offer << 16 | freed;
         rings->offer = false;
         return (sim_aim_t){.marked = true, .word = word, .length = length};
@@ -118,7 +118,7 @@ static void give(uint32_t node, net_peer_t *peer)
 static void count_heard(uint32_t node, int64_t from)
 {
     struct owner *o = &owners[node];
-    if (!amrdma_choosing(&o->choice) || !amrdma_heard(&o->choice, from, 1)) return;
+    if (!amrdma_choosing(&o->choice) || !amrdma_count_arrival(&o->choice, from, 1)) return;
     for (int64_t next; (next = amrdma_choose(&o->choice)) >= 0;)
         give(node, &sim_job_peer(node, (uint32_t)next)->net);
 }

@@ -17,7 +17,7 @@ void sim_rings_begin(void);
 
 /* A message of `length` bytes is about to leave; a trailer is written behind it where it goes by a
  * ring. */
-sim_aim_t sim_rings_aim(net_peer_t *peer, char *data, bool captured, size_t length);
+sim_aim_t sim_rings_aim(net_peer_t *peer, char *data, bool inlined, size_t length);
 
 /* Bytes from..to of a write arrive at the receiver, whose record of the sender this is. */
 void sim_rings_write(net_peer_t *peer, const sim_aim_t *aim, const char *src, size_t from,

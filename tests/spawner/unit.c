@@ -5,7 +5,7 @@
 #include "other/spawner/lines.h"
 #include "other/spawner/ssh_job.h"
 #include "other/spawner/ssh_link.h"
-#include "other/spawner/words.h"
+#include "other/spawner/shell_quote.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -45,7 +45,7 @@ static int hosts_give(enum hosts_format format, const char *text, const char *ex
         if (i) strcat(got, " ");
         strcat(got, list.word[i]);
     }
-    words_free(&list);
+    shell_free(&list);
     int same = good ? expect && strcmp(got, expect) == 0 : !expect && why[0];
     if (!same) printf("# \"%s\" gave \"%s\" (%s)\n", text, got, why);
     return same;
@@ -68,10 +68,10 @@ static void test_hosts(void)
        "spellings of one host");
 
     struct words list = {0};
-    words_split(&list, "a a b a a");
+    shell_split(&list, "a a b a a");
     hosts_merge(&list);
     ok(list.count == 3 && strcmp(list.word[2], "a") == 0, "neighbours of one name merge");
-    words_free(&list);
+    shell_free(&list);
 
     int good = 1;
     for (uint32_t ranks = 1; ranks < 40; ranks++)
@@ -106,10 +106,10 @@ static int split_gives(const char *text, const char *expect)
 {
     struct words list = {0};
     char got[1000] = "";
-    bool good = words_split(&list, text);
+    bool good = shell_split(&list, text);
     for (size_t i = 0; good && i < list.count; i++)
         sprintf(got + strlen(got), "<%s>", list.word[i]);
-    words_free(&list);
+    shell_free(&list);
     int same = good ? expect && strcmp(got, expect) == 0 : !expect;
     if (!same) printf("# {%s} gave %s\n", text, got);
     return same;
@@ -132,11 +132,11 @@ static void test_words(void)
                 word[w][i] = rnd(2) ? "'\"\\ $*\n%a;&"[rnd(11)] : (char)(1 + rnd(255));
             word[w][len] = 0;
         }
-        char *line = words_join(words);
+        char *line = shell_join(words);
         struct words back = {0};
-        good = good && words_split(&back, line) && back.count == 3;
+        good = good && shell_split(&back, line) && back.count == 3;
         for (int w = 0; good && w < 3; w++) good = strcmp(back.word[w], word[w]) == 0;
-        words_free(&back);
+        shell_free(&back);
         free(line);
     }
     ok(good, "random words survive quoting and splitting");

@@ -1,5 +1,5 @@
-/* am_compose.h - Active Messages as bytes, written from the description in core/am_wire.h and not
- * by its code, so that a change on either side shows.
+/* am_compose.h - Active Messages as bytes, written from the description in core/am/am_wire.h and
+ * not by its code, so that a change on either side shows.
  */
 #ifndef UNIT_AM_COMPOSE_H
 #define UNIT_AM_COMPOSE_H

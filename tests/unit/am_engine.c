@@ -5,11 +5,11 @@
  */
 #include <stdlib.h>
 
-#include "core/am.h"
-#include "core/buffers.h"
-#include "core/params.h"
-#include "core/poll.h"
-#include "core/thread.h"
+#include "core/am/am.h"
+#include "core/rdma/buffers.h"
+#include "core/params/params.h"
+#include "core/job/progress.h"
+#include "core/job/thread.h"
 #include "tests/unit/am_compose.h"
 #include "tests/unit/check.h"
 #include "tests/unit/stubs.h"
@@ -175,7 +175,7 @@ static void inline_or_bbuf(void)
     begin(100, 1);
     gasnet_AMRequestMedium0(1, 128, source, 64);
     check(am(-1)->region == 0 && am(-1)->length == 72,
-          "IB-P3 a message of inline_max bytes is captured at the call");
+          "IB-P3 a message of inline_max bytes is inlined at the call");
     gasnet_AMRequestMedium0(1, 128, source, 65);
     check(am(-1)->region == gasnetc_bbuf_region.id, "IB-P3 a larger one leaves from a bbuf");
     check_each(gasnet_AMMaxMedium() == 4024, "AMMaxMedium is %zu", gasnet_AMMaxMedium());

@@ -6,9 +6,9 @@
  */
 #include <stdlib.h>
 
-#include "core/am.h"
-#include "core/am_wire.h"
-#include "core/poll.h"
+#include "core/am/am.h"
+#include "core/am/am_wire.h"
+#include "core/job/progress.h"
 #include "tests/unit/am_compose.h"
 #include "tests/unit/check.h"
 #include "tests/unit/stubs.h"

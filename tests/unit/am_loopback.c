@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
-#include "core/am.h"
-#include "core/thread.h"
+#include "core/am/am.h"
+#include "core/job/thread.h"
 #include "tests/unit/check.h"
 #include "tests/unit/stubs.h"
 

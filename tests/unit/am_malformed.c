@@ -3,8 +3,8 @@
  */
 #include <stdio.h>
 
-#include "core/am.h"
-#include "core/poll.h"
+#include "core/am/am.h"
+#include "core/job/progress.h"
 #include "tests/unit/am_compose.h"
 #include "tests/unit/check.h"
 #include "tests/unit/stubs.h"

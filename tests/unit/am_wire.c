@@ -1,7 +1,7 @@
-/* am_wire.c - the format of core/am_wire.h and the check of what arrived (IB-A7): every honest
+/* am_wire.c - the format of core/am/am_wire.h and the check of what arrived (IB-A7): every honest
  * message comes apart as it was put together, and each dishonest field is named.
  */
-#include "core/am_wire.h"
+#include "core/am/am_wire.h"
 
 #include <stdlib.h>
 

@@ -159,7 +159,7 @@ static bool hear(amrdma_choice_t *c, int64_t peer, uint32_t n)
     bool over = false;
     while (n-- > 0) {
         if (over) check_each(false, "the cycle was over before");
-        over = amrdma_heard(c, peer, 1);
+        over = amrdma_count_arrival(c, peer, 1);
     }
     return over;
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/credits.h"
+#include "core/am/credits.h"
 #include "core/ib/amrdma.h"
 #include "tests/unit/check.h"
 

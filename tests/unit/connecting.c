@@ -3,9 +3,9 @@
  */
 #include <time.h>
 
-#include "core/am.h"
-#include "core/notice.h"
-#include "core/rdma.h"
+#include "core/am/am.h"
+#include "core/rdma/remote_flags.h"
+#include "core/rdma/rdma.h"
 #include "tests/unit/check.h"
 #include "tests/unit/stubs.h"
 
@@ -54,14 +54,14 @@ static void get(uint32_t node)
 
 static void notice(uint32_t node)
 {
-    gasnetc_notice_put(node, 0, 1);
+    gasnetc_remote_flag_put(node, 0, 1);
 }
 
 static void try(const char *name, void (*send)(uint32_t node))
 {
     net_script_reset();
     unit_job_begin(&(unit_job_t){3, 0, 8, 1, SEGMENT, 40});
-    gasnetc_notice_init(1);
+    gasnetc_remote_flags_init(1);
     naps = 0;
     net_script.connecting = REFUSALS;
     unsigned polls = net_script.polls;
@@ -80,7 +80,7 @@ static void try(const char *name, void (*send)(uint32_t node))
     net_script.busy = 5;
     short_request(1);
     check_each(naps == 0, "after %s: %u naps", name, naps);
-    gasnetc_notice_close();
+    gasnetc_remote_flags_close();
     unit_job_end();
 }
 

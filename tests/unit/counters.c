@@ -1,13 +1,13 @@
 /* counters.c - what is counted, and what is derived from it, on the scripted network.
  */
-#include "core/counters.h"
+#include "core/counters/counters.h"
 
 #include <string.h>
 
-#include "core/am.h"
-#include "core/params.h"
-#include "core/poll.h"
-#include "core/rdma.h"
+#include "core/am/am.h"
+#include "core/params/params.h"
+#include "core/job/progress.h"
+#include "core/rdma/rdma.h"
 #include "tests/unit/am_compose.h"
 #include "tests/unit/check.h"
 #include "tests/unit/stubs.h"

@@ -4,7 +4,7 @@
  * After every step: the invariant of credits.h holds in both directions, no message can arrive
  * without a receive buffer waiting for it, and no node ever posts more buffers than 2M.
  */
-#include "core/credits.h"
+#include "core/am/credits.h"
 
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
  * acts upon a note, whose message must leave first, whom a signal reaches, how often a failure is
  * told, how often it sleeps for peers that are being connected.
  *
- * core/exit.c, exit_signals.c and report.c are the real ones; the rest of a job is played here.  A
- * scene runs in a process of its own and says on standard error what came of it.
+ * core/exit/exit.c, exit_signals.c and report.c are the real ones; the rest of a job is played
+ * here.  A scene runs in a process of its own and says on standard error what came of it.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -14,18 +14,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/buffers.h"
-#include "core/counters.h"
-#include "core/exit.h"
-#include "core/exit_protocol.h"
-#include "core/exit_signals.h"
-#include "core/job.h"
-#include "core/notice.h"
-#include "core/params.h"
-#include "core/poll.h"
+#include "core/rdma/buffers.h"
+#include "core/counters/counters.h"
+#include "core/exit/exit.h"
+#include "core/exit/exit_protocol.h"
+#include "core/exit/exit_signals.h"
+#include "core/job/job.h"
+#include "core/rdma/remote_flags.h"
+#include "core/params/params.h"
+#include "core/job/progress.h"
 #include "core/report.h"
-#include "core/segment.h"
-#include "core/thread.h"
+#include "core/rdma/segment.h"
+#include "core/job/thread.h"
 #include "gasnet.h"
 #include "tests/unit/check.h"
 
@@ -156,7 +156,7 @@ void bootstrap_exchange(const void *mine, size_t length, void *all)
 {
     (void)mine, (void)length, (void)all;
 }
-void net_account(void) {}
+void net_report_at_exit(void) {}
 void net_close(void) {}
 __thread gasneti_thread_t *gasneti_my_thread; /* nobody runs handlers here */
 void gasnetc_stats_close(void) {}
@@ -170,7 +170,7 @@ void gasnetc_counts_summary(char *text, size_t size)
     *text = 0;
 }
 void gasnetc_segment_close(void) {}
-void gasnetc_notice_close(void) {}
+void gasnetc_remote_flags_close(void) {}
 void gasnetc_bbuf_fini(void) {}
 
 /* ---- scenes -----------------------------------------------------------------------------------

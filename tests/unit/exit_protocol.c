@@ -1,7 +1,7 @@
 /* exit_protocol.c - the exit's state machine (IB-X2..X5): messages that come late, or that no
  * honest schedule brings.  Whole jobs, to thousands of nodes, are in tests/sim/exit.c.
  */
-#include "core/exit_protocol.h"
+#include "core/exit/exit_protocol.h"
 
 #include "tests/unit/check.h"
 

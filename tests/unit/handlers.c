@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/am.h"
-#include "core/params.h"
+#include "core/am/am.h"
+#include "core/params/params.h"
 #include "tests/unit/check.h"
 
 typedef void (*function)(void);

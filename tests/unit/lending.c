@@ -1,7 +1,7 @@
 /* lending.c - what a broken peer may say of credits, and where counters end (PO-9, PO-10).  How
  * lending goes among many is seen in tests/sim/lending.c.
  */
-#include "core/lending.h"
+#include "portals-conduit/lending.h"
 
 #include "tests/unit/check.h"
 

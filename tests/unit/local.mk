@@ -11,38 +11,38 @@ tests_unit_libcheck_a_SOURCES = tests/unit/check.c tests/unit/check.h
 unit_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-conduit -DGASNETC_PARAMS_DEF='"ibv-conduit/params.def"' \
 	-I$(top_srcdir)/tests/unit/script $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNET_SEQ
 tests_unit_libscript_a_SOURCES = \
-	core/am_deliver.c core/am_handlers.c core/am_send.c core/am_variadic.c core/notice.c \
-	core/buffers.c core/context.c core/counters.c core/params.c core/params_init.c core/physmem.c core/poll.c core/rdma.c \
-	core/report.c core/segment.c core/thread.c core/signal_stack.c \
-	tests/unit/net_script.c tests/unit/net_script.h tests/unit/script/network_inline.h \
+	core/am/am_deliver.c core/am/am_handlers.c core/am/am_send.c core/am/am_variadic.c core/rdma/remote_flags.c \
+	core/rdma/buffers.c core/am/context.c core/stats/tally.c core/params/params.c core/params/params_init.c core/rdma/physmem.c core/progress/poll.c core/rdma/rdma.c \
+	core/job/report.c core/rdma/segment.c core/job/thread.c core/job/signal_stack.c \
+	tests/unit/net_script.c tests/unit/net_script.h tests/unit/script/network_script.h \
 	tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
 tests_unit_libscript_a_CPPFLAGS = $(unit_cppflags)
 unit_ldadd = tests/unit/libscript.a tests/unit/libcheck.a other/tools/libtools.la -lpthread -lm
 
 # Without a network.
 check_PROGRAMS += tests/unit/credits tests/unit/exit_protocol tests/unit/ports
-tests_unit_credits_SOURCES = tests/unit/credits.c core/credits.h
+tests_unit_credits_SOURCES = tests/unit/credits.c core/am/credits.h
 tests_unit_credits_LDADD = tests/unit/libcheck.a
-tests_unit_exit_protocol_SOURCES = tests/unit/exit_protocol.c core/exit_protocol.c
+tests_unit_exit_protocol_SOURCES = tests/unit/exit_protocol.c core/exit/exit_protocol.c
 tests_unit_exit_protocol_LDADD = tests/unit/libcheck.a
 tests_unit_ports_SOURCES = tests/unit/ports.c core/ib/ports.c
 tests_unit_ports_LDADD = tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/lending
-tests_unit_lending_SOURCES = tests/unit/lending.c core/lending.c core/lending.h
+tests_unit_lending_SOURCES = tests/unit/lending.c portals-conduit/lending.c portals-conduit/lending.h
 tests_unit_lending_LDADD = tests/unit/libcheck.a
-check_PROGRAMS += tests/unit/sharing
-tests_unit_sharing_SOURCES = tests/unit/sharing.c core/ib/sharing.h core/ib/owners.h core/ib/owners.c
-tests_unit_sharing_LDADD = tests/unit/libcheck.a -lpthread
-check_PROGRAMS += tests/unit/span
-tests_unit_span_SOURCES = tests/unit/span.c core/span.c core/span.h
-tests_unit_span_CPPFLAGS = $(AM_CPPFLAGS)
-tests_unit_span_LDADD = tests/unit/libcheck.a
+check_PROGRAMS += tests/unit/srq_policy
+tests_unit_srq_policy_SOURCES = tests/unit/srq_policy.c core/ib/srq_policy.h core/ib/qp_table.h core/ib/qp_table.c
+tests_unit_srq_policy_LDADD = tests/unit/libcheck.a -lpthread
+check_PROGRAMS += tests/unit/host_addresses
+tests_unit_host_addresses_SOURCES = tests/unit/host_addresses.c core/job/host_addresses.c core/job/host_addresses.h
+tests_unit_host_addresses_CPPFLAGS = $(AM_CPPFLAGS)
+tests_unit_host_addresses_LDADD = tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/receive_thread
-tests_unit_receive_thread_SOURCES = tests/unit/receive_thread.c core/receive_thread.c
+tests_unit_receive_thread_SOURCES = tests/unit/receive_thread.c core/progress/receive_thread.c
 tests_unit_receive_thread_CPPFLAGS = $(unit_cppflags)
 tests_unit_receive_thread_LDADD = tests/unit/libcheck.a -lpthread
 check_PROGRAMS += tests/unit/exit_engine
-tests_unit_exit_engine_SOURCES = tests/unit/exit_engine.c core/exit.c core/exit_signals.c core/exit_protocol.c core/report.c
+tests_unit_exit_engine_SOURCES = tests/unit/exit_engine.c core/exit/exit.c core/exit/exit_signals.c core/exit/exit_protocol.c core/job/report.c
 tests_unit_exit_engine_CPPFLAGS = $(filter-out -DGASNET_SEQ,$(unit_cppflags)) -DGASNET_PAR -D_REENTRANT
 tests_unit_exit_engine_LDADD = tests/unit/libcheck.a other/tools/libtools.la -lpthread
 check_PROGRAMS += tests/unit/patience
@@ -54,15 +54,15 @@ tests_unit_handshake_LDADD = tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/quiet_thread
 tests_unit_quiet_thread_SOURCES = tests/unit/quiet_thread.c other/tools/quiet_thread.h
 tests_unit_quiet_thread_LDADD = tests/unit/libcheck.a -lpthread
-check_PROGRAMS += tests/unit/greeter
-tests_unit_greeter_SOURCES = tests/unit/greeter.c core/ib/greeter.c core/ib/handshake.c
-tests_unit_greeter_CPPFLAGS = $(ibv_conduit_cppflags) -DGASNET_SEQ
-tests_unit_greeter_LDADD = tests/unit/libcheck.a $(VERBS_LIBS) -lpthread
+check_PROGRAMS += tests/unit/connect_on_demand
+tests_unit_connect_on_demand_SOURCES = tests/unit/connect_on_demand.c core/ib/connect_on_demand.c core/ib/handshake.c
+tests_unit_connect_on_demand_CPPFLAGS = $(ibv_conduit_cppflags) -DGASNET_SEQ
+tests_unit_connect_on_demand_LDADD = tests/unit/libcheck.a $(VERBS_LIBS) -lpthread
 
 check_PROGRAMS += tests/unit/amrdma tests/unit/amrdma_sim
 tests_unit_amrdma_SOURCES = tests/unit/amrdma.c core/ib/amrdma.h core/ib/amrdma.c
 tests_unit_amrdma_LDADD = tests/unit/libcheck.a
-tests_unit_amrdma_sim_SOURCES = tests/unit/amrdma_sim.c core/ib/amrdma.h core/credits.h
+tests_unit_amrdma_sim_SOURCES = tests/unit/amrdma_sim.c core/ib/amrdma.h core/am/credits.h
 tests_unit_amrdma_sim_LDADD = tests/unit/libcheck.a
 
 # Pure parts of the software device.
@@ -77,11 +77,11 @@ tests_unit_softhca_settings_SOURCES = tests/unit/softhca_settings.c $(softhca_pu
 tests_unit_softhca_settings_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_unit_softhca_settings_LDADD = tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/softhca_greet tests/unit/softhca_hosts tests/unit/softhca_remote
-softhca_remote = other/softhca/requester.c other/softhca/responder.c other/softhca/wire.c
-softhca_greet = other/softhca/greet.c other/softhca/sha256.c
-tests_unit_softhca_greet_SOURCES = tests/unit/softhca_greet.c $(softhca_greet) other/softhca/wire.c
+softhca_remote = other/softhca/tcp/requester.c other/softhca/tcp/responder.c other/softhca/tcp/wire.c
+softhca_greet = other/softhca/tcp/greet.c other/softhca/tcp/sha256.c
+tests_unit_softhca_greet_SOURCES = tests/unit/softhca_greet.c $(softhca_greet) other/softhca/tcp/wire.c
 tests_unit_softhca_greet_LDADD = tests/unit/libcheck.a
-tests_unit_softhca_hosts_SOURCES = tests/unit/softhca_hosts.c other/softhca/hosts.c
+tests_unit_softhca_hosts_SOURCES = tests/unit/softhca_hosts.c other/softhca/tcp/hosts.c
 tests_unit_softhca_hosts_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_unit_softhca_hosts_LDADD = tests/unit/libcheck.a
 tests_unit_softhca_remote_SOURCES = tests/unit/softhca_remote.c $(softhca_remote)
@@ -90,7 +90,7 @@ tests_unit_softhca_remote_LDADD = tests/unit/libcheck.a
 # On the scripted network.
 check_PROGRAMS += tests/unit/am_engine tests/unit/am_flow tests/unit/am_loopback \
 	tests/unit/am_malformed tests/unit/am_wire tests/unit/handlers tests/unit/params \
-	tests/unit/params_init tests/unit/rdma_engine tests/unit/notice tests/unit/connecting
+	tests/unit/params_init tests/unit/rdma_engine tests/unit/remote_flags tests/unit/connecting
 # With the Extended API above.
 check_PROGRAMS += tests/unit/synchronisation
 tests_unit_synchronisation_SOURCES = tests/unit/synchronisation.c tests/synchronisation_rows.h extended-ref/handles.c \
@@ -98,16 +98,16 @@ tests_unit_synchronisation_SOURCES = tests/unit/synchronisation.c tests/synchron
 	extended-ref/transfer.h extended-ref/transfer_rdma.h extended-ref/value.c
 tests_unit_synchronisation_CPPFLAGS = $(unit_cppflags)
 tests_unit_synchronisation_LDADD = $(unit_ldadd)
-check_PROGRAMS += tests/unit/words
-tests_unit_words_SOURCES = tests/unit/words.c core/ib/words.c
-tests_unit_words_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/ibv-conduit
-tests_unit_words_LDADD = tests/unit/libcheck.a libsofthca.la $(VERBS_LIBS)
+check_PROGRAMS += tests/unit/advice
+tests_unit_advice_SOURCES = tests/unit/advice.c core/ib/advice.c
+tests_unit_advice_CPPFLAGS = $(AM_CPPFLAGS)
+tests_unit_advice_LDADD = tests/unit/libcheck.a libsofthca.la $(VERBS_LIBS)
 check_PROGRAMS += tests/unit/shim tests/unit/shim_vapi
-tests_unit_shim_SOURCES = tests/unit/shim.c core/ib/words.c
-tests_unit_shim_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/ibv-conduit
+tests_unit_shim_SOURCES = tests/unit/shim.c core/ib/advice.c
+tests_unit_shim_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSHIM='"ibv-conduit/ibv_shim.h"'
 tests_unit_shim_LDADD = tests/unit/libcheck.a libsofthca.la $(VERBS_LIBS)
 tests_unit_shim_vapi_SOURCES = $(tests_unit_shim_SOURCES)
-tests_unit_shim_vapi_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/vapi-conduit -I$(top_srcdir)/other/vapi/include
+tests_unit_shim_vapi_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSHIM='"vapi-conduit/vapi_shim.h"' -I$(top_srcdir)/other/vapi/include
 tests_unit_shim_vapi_LDADD = tests/unit/libcheck.a libvapi.la libsofthca.la $(VERBS_LIBS)
 check_PROGRAMS += tests/unit/counters
 tests_unit_counters_SOURCES = tests/unit/counters.c
@@ -121,9 +121,9 @@ tests_unit_reference_SOURCES = tests/unit/reference.c tests/synchronisation_rows
 tests_unit_reference_CPPFLAGS = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/tests/unit/toy \
 	$(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNET_SEQ -DGASNETE_BY_AM
 tests_unit_reference_LDADD = tests/unit/libcheck.a
-tests_unit_notice_SOURCES = tests/unit/notice.c
-tests_unit_notice_CPPFLAGS = $(unit_cppflags)
-tests_unit_notice_LDADD = $(unit_ldadd)
+tests_unit_remote_flags_SOURCES = tests/unit/remote_flags.c
+tests_unit_remote_flags_CPPFLAGS = $(unit_cppflags)
+tests_unit_remote_flags_LDADD = $(unit_ldadd)
 tests_unit_connecting_SOURCES = tests/unit/connecting.c
 tests_unit_connecting_CPPFLAGS = $(unit_cppflags)
 tests_unit_connecting_LDADD = $(unit_ldadd)
@@ -161,8 +161,8 @@ tests_unit_portals_parts_SOURCES = tests/unit/portals_parts.c portals-conduit/bi
 	portals-conduit/reqrb.h portals-conduit/long_id.c portals-conduit/long_id.h portals-conduit/plan.c portals-conduit/plan.h
 tests_unit_portals_parts_LDADD = tests/unit/libcheck.a
 portals_job_sources = tests/unit/portals_job.c tests/unit/portals_job.h tests/unit/ptl_script.c tests/unit/ptl_script.h \
-	core/am_deliver.c core/am_handlers.c core/am_send.c core/am_variadic.c core/buffers.c core/context.c \
-	core/counters.c core/params.c core/poll.c core/rdma.c core/report.c core/segment.c core/physmem.c core/thread.c core/signal_stack.c \
+	core/am/am_deliver.c core/am/am_handlers.c core/am/am_send.c core/am/am_variadic.c core/rdma/buffers.c core/am/context.c \
+	core/stats/tally.c core/params/params.c core/progress/poll.c core/rdma/rdma.c core/job/report.c core/rdma/segment.c core/rdma/physmem.c core/job/thread.c core/job/signal_stack.c \
 	$(portals_network_sources) tests/unit/stubs.c tests/unit/stubs.h tests/unit/am_compose.h
 portals_job_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/portals-conduit \
 	-I$(top_srcdir)/portals-conduit -DGASNETC_PARAMS_DEF='"portals-conduit/params.def"' \
@@ -203,7 +203,7 @@ tests_fuzz_softhca_faults_SOURCES = tests/fuzz/softhca_faults.c $(softhca_pure) 
 tests_fuzz_softhca_faults_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_fuzz_softhca_inventory_SOURCES = tests/fuzz/softhca_inventory.c $(softhca_pure) $(fuzz_driver)
 tests_fuzz_softhca_inventory_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
-tests_fuzz_softhca_hosts_SOURCES = tests/fuzz/softhca_hosts.c other/softhca/hosts.c $(fuzz_driver)
+tests_fuzz_softhca_hosts_SOURCES = tests/fuzz/softhca_hosts.c other/softhca/tcp/hosts.c $(fuzz_driver)
 tests_fuzz_softhca_hosts_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_fuzz_softhca_wire_SOURCES = tests/fuzz/softhca_wire.c $(softhca_remote) $(softhca_greet) $(fuzz_driver)
 tests_fuzz_softhca_settings_SOURCES = tests/fuzz/softhca_settings.c $(softhca_pure) $(fuzz_driver)

@@ -494,7 +494,7 @@ void net_peer_counts(const net_peer_t *peer, struct net_peer_counts *counts)
         if (kind == NET_SCRIPT_PUT) counts->put_bytes += events[i].length;
         if (kind == NET_SCRIPT_GET) counts->get_bytes += events[i].length;
         counts->gets += kind == NET_SCRIPT_GET;
-        counts->puts_not_captured += kind == NET_SCRIPT_PUT && events[i].region;
+        counts->puts_not_inlined += kind == NET_SCRIPT_PUT && events[i].region;
     }
     for (const transfer_t *t = transfers; t; t = t->next)
         counts->in_flight += events[t->event].rank == peer->rank;

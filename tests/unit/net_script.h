@@ -1,7 +1,7 @@
 /* net_script.h - what a test orders of the scripted network, and what it can ask afterwards.
  *
  * Transfers move bytes when they complete, between real addresses of this process, so that what was
- * captured too late, freed too early or aimed outside a registration shows.  A call that breaks the
+ * inlined too late, freed too early or aimed outside a registration shows.  A call that breaks the
  * contract of core/network.h ends the program with the rule that it broke.
  */
 #ifndef UNIT_NET_SCRIPT_H
@@ -30,13 +30,13 @@ typedef struct net_script_event {
     const void *local; /* address here */
     uint64_t remote;   /* address there */
     size_t length;
-    uint32_t region;      /* id of the local registration, 0: captured at the call */
+    uint32_t region;      /* id of the local registration, 0: inlined at the call */
     uint32_t key;         /* id of the remote registration */
     bool remote_use;      /* REGISTER: for peers too */
     bool wants_reply;     /* AM */
     enum net_order order; /* PUT */
     bool complete;        /* PUT, GET, AM: reaped */
-    uint8_t *bytes;       /* AM, and captured PUT: as they were at the call; SYS: the two words */
+    uint8_t *bytes;       /* AM, and inlined PUT: as they were at the call; SYS: the two words */
     uint64_t tag;         /* NOTE */
     gasnetc_sent_t sent;
 } net_script_event_t;

@@ -4,7 +4,7 @@
  * Rows of every type are made here as well, so that ranges and units are tested apart from the
  * ranges that the real rows happen to have.
  */
-#include "core/params.h"
+#include "core/params/params.h"
 
 #include <math.h>
 #include <stdlib.h>

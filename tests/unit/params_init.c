@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "core/params.h"
+#include "core/params/params.h"
 #include "core/report.h"
 #include "tests/unit/check.h"
 #include "tests/unit/stubs.h"

@@ -6,13 +6,13 @@
 #ifndef UNIT_PORTALS_JOB_H
 #define UNIT_PORTALS_JOB_H
 
-#include "core/am.h"
-#include "core/buffers.h"
-#include "core/exit.h"
-#include "core/params.h"
-#include "core/poll.h"
-#include "core/rdma.h"
-#include "core/rdma_internal.h"
+#include "core/am/am.h"
+#include "core/rdma/buffers.h"
+#include "core/exit/exit.h"
+#include "core/params/params.h"
+#include "core/job/progress.h"
+#include "core/rdma/rdma.h"
+#include "core/rdma/rdma_internal.h"
 #include "portals-conduit/portals.h"
 #include "tests/unit/am_compose.h"
 #include "tests/unit/check.h"

@@ -3,16 +3,16 @@
  *
  * Rank 0 of 3 is the engine; transfers name rank 1, whose segment lies in this process.
  */
-#include "core/rdma.h"
+#include "core/rdma/rdma.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/buffers.h"
-#include "core/params.h"
-#include "core/poll.h"
+#include "core/rdma/buffers.h"
+#include "core/params/params.h"
+#include "core/job/progress.h"
 #include "tests/unit/check.h"
 #include "tests/unit/stubs.h"
 
@@ -154,7 +154,7 @@ static void limits_that_are_zero(void)
     gasnetc_caps.inline_max = 0;
     transfer(PUT, mine, theirs, 1);
     check(way_of(net_script_get_event(NET_SCRIPT_PUT, -1)) == BOUNCED,
-          "IB-P3 with an inline limit of 0 none is captured");
+          "IB-P3 with an inline limit of 0 none is inlined");
     unit_job_end();
 }
 

@@ -3,14 +3,14 @@
  *
  * Messages arrive at moments of the script; a program that polls takes them itself, at once.
  */
-#include "core/receive_thread.h"
+#include "core/progress/receive_thread.h"
 
 #include <pthread.h>
 #include <semaphore.h>
 #include <time.h>
 
 #include "core/network.h"
-#include "core/poll.h"
+#include "core/job/progress.h"
 #include "core/report.h"
 #include "tests/unit/check.h"
 
@@ -41,7 +41,7 @@ static int arrived(void)
     return n;
 }
 
-unsigned net_places(void)
+unsigned net_rx_channels(void)
 {
     return 1;
 }

@@ -12,11 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/context.h"
-#include "core/poll.h"
-#include "core/rank.h"
+#include "core/am/context.h"
+#include "core/job/progress.h"
+#include "core/job/rank.h"
 #include "core/report.h"
-#include "core/thread.h"
+#include "core/job/thread.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/transfer_am.h"
 #include "tests/synchronisation_rows.h"

@@ -15,7 +15,7 @@ static bool no_memory;
 #define malloc(size)        (no_memory ? NULL : malloc(size))
 #define calloc(count, size) (no_memory ? NULL : calloc(count, size))
 
-#include "verbs_shim.h"
+#include SHIM
 
 /* Leaves room for so many descriptors more; -1: as many as there were. */
 static void leave_room(int room)
@@ -70,19 +70,19 @@ static void without_memory(hca_t hca)
 {
     static char memory[4096];
     const hca_port_t port = {.lid = 1};
-    const hca_mail_t mail = {.lid = 1};
+    const hca_ud_addr_t ud_addr = {.lid = 1};
     hca_pd_t pd = hca_pd_create(hca);
     hca_cq_t cq = hca_cq_create(hca, 16, true);
-    uint32_t captured = 0;
+    uint32_t inlined = 0;
     no_memory = true;
     hca_pd_t other = hca_pd_create(hca);
     hca_mr_t region = hca_register(pd, memory, sizeof memory, HCA_LOCAL);
     hca_cq_t queue = hca_cq_create(hca, 16, true);
     hca_srq_t shared = hca_srq_create(pd, 16);
-    hca_qp_t pair = hca_qp_create(pd, HCA_CONNECTED, cq, cq, NULL, 4, 4, &captured);
-    hca_way_t way = hca_way_create(pd, 1, &port, &mail);
+    hca_qp_t pair = hca_qp_create(pd, HCA_CONNECTED, cq, cq, NULL, 4, 4, &inlined);
+    hca_ah_t ah = hca_ah_create(pd, 1, &port, &ud_addr);
     no_memory = false;
-    if (way) hca_destroy(way);
+    if (ah) hca_destroy(ah);
     if (pair) hca_destroy(pair);
     if (shared) hca_destroy(shared);
     if (queue) hca_destroy(queue);
@@ -96,8 +96,8 @@ static bool orders_bytes(hca_t hca)
 {
     hca_pd_t pd = hca_pd_create(hca);
     hca_cq_t cq = hca_cq_create(hca, 16, false);
-    uint32_t captured = 0;
-    hca_qp_t pair = hca_qp_create(pd, HCA_CONNECTED, cq, cq, NULL, 4, 4, &captured);
+    uint32_t inlined = 0;
+    hca_qp_t pair = hca_qp_create(pd, HCA_CONNECTED, cq, cq, NULL, 4, 4, &inlined);
     bool orders = hca_in_order(hca, pair);
     hca_destroy(pair);
     hca_destroy(cq);

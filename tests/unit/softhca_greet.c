@@ -1,8 +1,8 @@
 /* softhca_greet.c - two processes on different hosts meet: who is let in, who is not and why; and
  * the digests that the proofs are made of.
  */
-#include "other/softhca/greet.h"
-#include "other/softhca/sha256.h"
+#include "other/softhca/tcp/greet.h"
+#include "other/softhca/tcp/sha256.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* softhca_inventory.c - the language of SOFTHCA_DEVICES: what it sets, and every message of its
  * parser.
  */
-#include "other/softhca/inventory.h"
+#include "other/softhca/device/inventory.h"
 
 #include <string.h>
 
-#include "other/softhca/shm.h"
+#include "other/softhca/segment/shm.h"
 #include "tests/unit/check.h"
 
 static struct shca_inventory all;

@@ -6,7 +6,7 @@
  * which every WR must have ended. Each WR must have run once and in order, except that a READ may
  * run again.
  */
-#include "other/softhca/remote.h"
+#include "other/softhca/tcp/remote.h"
 
 #include <infiniband/verbs.h>
 #include <stdlib.h>

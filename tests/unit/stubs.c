@@ -8,15 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/exit_signals.h"
-#include "core/am.h"
-#include "core/buffers.h"
-#include "core/exit.h"
-#include "core/params.h"
-#include "core/rdma_internal.h"
+#include "core/exit/exit_signals.h"
+#include "core/am/am.h"
+#include "core/rdma/buffers.h"
+#include "core/exit/exit.h"
+#include "core/params/params.h"
+#include "core/rdma/rdma_internal.h"
 #include "core/report.h"
-#include "core/span.h"
-#include "core/system_am.h"
+#include "core/job/host_addresses.h"
+#include "core/am/system_am.h"
 #include "gasnet.h"
 
 #define STUB __attribute__((weak))
@@ -161,13 +161,14 @@ static void make_segment(uint32_t node, size_t size, unsigned shift)
     segments[node] = size ? net_alloc(size) : NULL;
     keys[node] = calloc(pieces + 1, sizeof **keys);
     if (mine)
-        gasnetc_home = (gasnetc_home_t){(uintptr_t)segments[node], size,
-                                        calloc(pieces + 1, sizeof *gasnetc_home.regions)};
+        gasnetc_local_segment =
+            (gasnetc_local_segment_t){(uintptr_t)segments[node], size,
+                                      calloc(pieces + 1, sizeof *gasnetc_local_segment.regions)};
     for (size_t i = 0; i < pieces; i++) {
         size_t start = i << shift, piece = (size_t)1 << shift;
         if (piece > size - start) piece = size - start;
         if (mine)
-            net_register(segments[node] + start, piece, true, &gasnetc_home.regions[i]);
+            net_register(segments[node] + start, piece, true, &gasnetc_local_segment.regions[i]);
         else
             keys[node][i] = net_script_expose(segments[node] + start, piece);
     }
@@ -211,8 +212,8 @@ void unit_job_end(void)
         gasnetc_peers[gasnetc_job.rank].segment.size
             ? ((gasnetc_peers[gasnetc_job.rank].segment.size - 1) >> gasnetc_pin_shift) + 1
             : 0;
-    for (size_t i = 0; i < pieces; i++) net_deregister(&gasnetc_home.regions[i]);
-    free(gasnetc_home.regions);
+    for (size_t i = 0; i < pieces; i++) net_deregister(&gasnetc_local_segment.regions[i]);
+    free(gasnetc_local_segment.regions);
     free(gasnetc_peers);
     gasnetc_peers = NULL;
     free(hosts);

@@ -4,7 +4,7 @@
 #ifndef UNIT_STUBS_H
 #define UNIT_STUBS_H
 
-#include "core/job.h"
+#include "core/job/job.h"
 #include "tests/unit/net_script.h"
 
 enum { UNIT_BBUFS = 16 };

@@ -4,16 +4,16 @@
  * Completions are held back.  The source is overwritten as soon as the initiating call has
  * returned; what arrives tells whether it was free by then.
  */
-#include "core/synchronisation.h"
+#include "core/rdma/synchronisation.h"
 
 #include <pthread.h>
 #include <string.h>
 
-#include "core/am.h"
-#include "core/buffers.h"
-#include "core/params.h"
-#include "core/poll.h"
-#include "core/rdma.h"
+#include "core/am/am.h"
+#include "core/rdma/buffers.h"
+#include "core/params/params.h"
+#include "core/job/progress.h"
+#include "core/rdma/rdma.h"
 #include "tests/synchronisation_rows.h"
 #include "tests/unit/check.h"
 #include "tests/unit/stubs.h"

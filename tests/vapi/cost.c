@@ -4,7 +4,7 @@
  *
  * Eight at a time within counted(), all else outside of it.
  */
-#include "ends.h"
+#include "qp_pair.h"
 
 #include <arpa/inet.h>
 #include <infiniband/verbs.h>

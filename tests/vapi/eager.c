@@ -5,7 +5,7 @@
  *
  *   eager DIRECTORY RANK SEED
  */
-#include "ends.h"
+#include "qp_pair.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* hca.c - HCAs, ports, and every call with handles that are none. */
-#include "ends.h"
+#include "qp_pair.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * small ones, ports that are down.  Each case is a process of its own, as HCAs are what they are
  * from the first look on: hcas CASE.
  */
-#include "ends.h"
+#include "qp_pair.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 /* memory.c - domains, regions of all kinds, windows. */
-#include "ends.h"
+#include "qp_pair.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* other.c - datagrams and address handles, unreliable connections, shared receive queues,
  * multicast. */
-#include "ends.h"
+#include "qp_pair.h"
 
 #include <infiniband/verbs.h>
 #include <string.h>

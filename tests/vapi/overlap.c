@@ -5,7 +5,7 @@
  * Nothing here depends on who is faster: the first call is kept at a gate inside the verbs
  * operation that it makes, and what the kernel tells of a thread is waited for.
  */
-#include "ends.h"
+#include "qp_pair.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

@@ -5,7 +5,7 @@
  *   pingpong handler|block FILE server      listens, and writes its port into FILE
  *   pingpong handler|block FILE client
  */
-#include "ends.h"
+#include "qp_pair.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -68,7 +68,7 @@ static int reach_peer(const char *file)
 static void exchange(int peer, IB_lid_t *lid, VAPI_qp_num_t *qp)
 {
     char text[] = "0000:000000";
-    unsigned far_lid, far_qp;
+    unsigned remote_lid, far_qp;
     snprintf(text, sizeof text, "%04x:%06x", s.port.lid, s.a.prop.qp_num);
     if (write(peer, text, sizeof text) != sizeof text) fail("cannot tell the address");
     for (size_t got = 0; got < sizeof text;) {
@@ -76,8 +76,8 @@ static void exchange(int peer, IB_lid_t *lid, VAPI_qp_num_t *qp)
         if (n <= 0) fail("the other end is gone");
         got += (size_t)n;
     }
-    if (sscanf(text, "%x:%x", &far_lid, &far_qp) != 2) fail("no address");
-    *lid = (IB_lid_t)far_lid;
+    if (sscanf(text, "%x:%x", &remote_lid, &far_qp) != 2) fail("no address");
+    *lid = (IB_lid_t)remote_lid;
     *qp = far_qp;
 }
 

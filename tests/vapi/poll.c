@@ -1,5 +1,5 @@
 /* poll.c - looking ahead, waiting, handlers. */
-#include "ends.h"
+#include "qp_pair.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* post.c - every operation, every code of posting, and how much room a completion gives back. */
-#include "ends.h"
+#include "qp_pair.h"
 
 #include <stdlib.h>
 #include <string.h>

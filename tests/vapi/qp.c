@@ -1,5 +1,5 @@
 /* qp.c - queue pairs and completion queues: made, changed, asked and destroyed. */
-#include "ends.h"
+#include "qp_pair.h"
 
 #include <dlfcn.h>
 #include <infiniband/verbs.h>

@@ -1,5 +1,5 @@
 /* rules.c - every call and every code of libvapi, on the software device, within one process. */
-#include "ends.h"
+#include "qp_pair.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 #include "other/contrib/gasnetrun/mpirun.h"
 #include "other/contrib/gasnetrun/options.h"
 #include "other/contrib/gasnetrun/program.h"
-#include "other/spawner/say.h"
+#include "other/spawner/launcher_log.h"
 #include "other/spawner/ssh_launch.h"
 
 #include "config.h"
@@ -49,7 +49,7 @@ static const char usage[] =
 
 static int refuse(const char *why)
 {
-    launcher_say("%s (try " LAUNCHER " --help)", why);
+    launcher_log("%s (try " LAUNCHER " --help)", why);
     return 1;
 }
 
@@ -103,7 +103,7 @@ static int run(const struct options *options)
     if (options->verbose) {
         setenv("GASNET_VERBOSEENV", "1", 1);
         if (!program_with_ident(options->program, "$GASNetConduitName: " GASNETRUN_CONDUIT " $"))
-            launcher_say("warning: no word of the command is a program linked with GASNet "
+            launcher_log("warning: no word of the command is a program linked with GASNet "
                          "for " GASNETRUN_CONDUIT " (a shared library or a wrapper hides it)");
     }
     int status;
@@ -111,7 +111,7 @@ static int run(const struct options *options)
         status = mpirun_exec(options, spawner, path);
     } else {
         if (options->cpus)
-            launcher_say("warning: -c %u has no effect with the ssh spawner", options->cpus);
+            launcher_log("warning: -c %u has no effect with the ssh spawner", options->cpus);
         struct ssh_request request = {.ranks = options->ranks,
                                       .hosts = options->hosts,
                                       .path = path,

@@ -5,8 +5,8 @@
  */
 #define _GNU_SOURCE
 #include "other/contrib/gasnetrun/mpirun.h"
-#include "other/spawner/words.h"
-#include "other/spawner/say.h"
+#include "other/spawner/shell_quote.h"
+#include "other/spawner/launcher_log.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static enum family family_of(const char *launcher)
     if (strcmp(base, "srun") == 0) return FAMILY_SLURM;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) known |= strcmp(base, names[i]) == 0;
     char text[1024] = "", command[1100];
-    char *quoted = known ? words_quote(launcher) : NULL;
+    char *quoted = known ? shell_quote(launcher) : NULL;
     if (!quoted) return FAMILY_UNKNOWN;
     snprintf(command, sizeof command, "%s --version 2>/dev/null </dev/null", quoted);
     free(quoted);
@@ -63,15 +63,15 @@ static void names_to_export(const struct options *options, struct words *names)
     for (char **e = environ; *e; e++)
         for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
             if (strncmp(*e, prefixes[i], strlen(prefixes[i])) == 0)
-                words_add_bytes(names, *e, strcspn(*e, "="));
+                shell_add_bytes(names, *e, strcspn(*e, "="));
     for (const char *v = options->export_ ? options->export_ : ""; *v; v += *v == ',') {
         size_t len = strcspn(v, ",");
         char *name = strndup(v, len);
         if (name && len && !listed(names, name, len)) {
             if (getenv(name))
-                words_add(names, name);
+                shell_add(names, name);
             else
-                launcher_say("warning: -E %s: not set here, nothing to hand on", name);
+                launcher_log("warning: -E %s: not set here, nothing to hand on", name);
         }
         free(name);
         v += len;
@@ -90,11 +90,11 @@ static void add_export_flags(enum family family, const char *template, const str
 {
     if (family == FAMILY_OPENMPI) {
         for (size_t i = 0; i < names->count; i++) {
-            words_add(command, "-x");
-            words_add(command, names->word[i]);
+            shell_add(command, "-x");
+            shell_add(command, names->word[i]);
         }
     }
-    if (family == FAMILY_HYDRA && !tells_environment(template)) words_add(command, "-genvall");
+    if (family == FAMILY_HYDRA && !tells_environment(template)) shell_add(command, "-genvall");
 }
 
 /* What makes these start any number of processes anywhere, as the ssh spawner does. */
@@ -104,32 +104,32 @@ static void add_default_flags(enum family family, const struct options *options,
     char text[32];
     if (family == FAMILY_SLURM && options->hosts) {
         snprintf(text, sizeof text, "-N%u", options->hosts);
-        words_add(command, text);
+        shell_add(command, text);
     }
     if (family == FAMILY_SLURM && options->cpus) {
         snprintf(text, sizeof text, "-c%u", options->cpus);
-        words_add(command, text);
+        shell_add(command, text);
     }
     if (family == FAMILY_SLURM) {
-        if (!options->cpus) words_add(command, "--overcommit");
-        words_add(command, "--input=0"); /* rank 0's, and nobody else's */
-        words_add(command, "--kill-on-bad-exit=1");
+        if (!options->cpus) shell_add(command, "--overcommit");
+        shell_add(command, "--input=0"); /* rank 0's, and nobody else's */
+        shell_add(command, "--kill-on-bad-exit=1");
     }
     if (family != FAMILY_OPENMPI) return;
     if (options->cpus) {
         snprintf(text, sizeof text, "slot:PE=%u", options->cpus);
-        words_add(command, "--map-by");
-        words_add(command, text);
+        shell_add(command, "--map-by");
+        shell_add(command, text);
     } else {
-        words_add(command, "--bind-to");
-        words_add(command, "none");
+        shell_add(command, "--bind-to");
+        shell_add(command, "none");
     }
-    words_add(command, "--oversubscribe");
-    if (geteuid() == 0) words_add(command, "--allow-run-as-root");
+    shell_add(command, "--oversubscribe");
+    if (geteuid() == 0) shell_add(command, "--allow-run-as-root");
     if (options->hosts && !options->cpus) {
         snprintf(text, sizeof text, "%u", (options->ranks + options->hosts - 1) / options->hosts);
-        words_add(command, "-npernode");
-        words_add(command, text);
+        shell_add(command, "-npernode");
+        shell_add(command, text);
     }
 }
 
@@ -154,37 +154,37 @@ static bool expand(const struct filling *fill, char letter, struct words *to)
     case 'M':
         snprintf(number, sizeof number, "%u",
                  letter == 'N' ? fill->options->ranks : fill->options->hosts);
-        words_add(to, number);
+        shell_add(to, number);
         return true;
     case 'C':
     case 'P':
-        words_add(to, fill->path);
+        shell_add(to, fill->path);
         if (letter == 'P') return true;
         /* fall through */
     case 'A':
-        for (; *args; args++) words_add(to, *args);
+        for (; *args; args++) shell_add(to, *args);
         return true;
     case 'Q':
         for (; *args; args++) {
-            char *quoted = words_quote(*args);
-            words_add(to, quoted ? quoted : *args);
+            char *quoted = shell_quote(*args);
+            shell_add(to, quoted ? quoted : *args);
             free(quoted);
         }
         return true;
     case 'D':
         cwd = getcwd(NULL, 0);
-        words_add(to, cwd ? cwd : ".");
+        shell_add(to, cwd ? cwd : ".");
         free(cwd);
         return true;
     case 'H':
         if (hosts && *hosts) {
-            words_add(to, hosts);
+            shell_add(to, hosts);
             return true;
         }
-        launcher_say("%s holds %%H, but GASNET_NODEFILE is not set", fill->variable);
+        launcher_log("%s holds %%H, but GASNET_NODEFILE is not set", fill->variable);
         return false;
     default:
-        launcher_say("%s: %%%c is none of %%N %%P %%A %%C %%Q %%D %%H %%M "
+        launcher_log("%s: %%%c is none of %%N %%P %%A %%C %%Q %%D %%H %%M "
                      "(%%%% is a percent sign)",
                      fill->variable, letter ? letter : ' ');
         return false;
@@ -206,13 +206,13 @@ static bool fill_word(const struct filling *fill, const char *word, struct words
             continue;
         }
         good = expand(fill, *++word, &found);
-        char *joined = good && found.count ? words_join(found.word) : NULL;
+        char *joined = good && found.count ? shell_join(found.word) : NULL;
         if (joined) fputs(joined, out);
         free(joined);
-        words_free(&found);
+        shell_free(&found);
     }
     if (!out || fclose(out) != 0) good = false;
-    if (good) words_add(command, text);
+    if (good) shell_add(command, text);
     free(text);
     return good;
 }
@@ -220,8 +220,8 @@ static bool fill_word(const struct filling *fill, const char *word, struct words
 static bool fill_template(const struct filling *fill, struct words *command)
 {
     struct words parts = {0}, names = {0};
-    bool good = words_split(&parts, fill->template) && parts.count > 0;
-    if (!good) launcher_say("%s=%s: a quote without end, or empty", fill->variable, fill->template);
+    bool good = shell_split(&parts, fill->template) && parts.count > 0;
+    if (!good) launcher_log("%s=%s: a quote without end, or empty", fill->variable, fill->template);
     enum family family = good ? family_of(parts.word[0]) : FAMILY_UNKNOWN;
     for (size_t i = 0; good && i < parts.count; i++) {
         const char *part = parts.word[i];
@@ -235,8 +235,8 @@ static bool fill_template(const struct filling *fill, struct words *command)
             add_export_flags(family, fill->template, &names, command);
         }
     }
-    words_free(&parts);
-    words_free(&names);
+    shell_free(&parts);
+    shell_free(&names);
     return good && !command->failed;
 }
 
@@ -273,7 +273,7 @@ int mpirun_exec(const struct options *options, const char *spawner, const char *
         fill.template = pmix ? default_pmix() : "mpirun -np %N %C";
     }
     if (!fill.template) {
-        launcher_say("spawner pmix: no mpirun or prterun with a PMIx server is here: set "
+        launcher_log("spawner pmix: no mpirun or prterun with a PMIx server is here: set "
                      "PMIRUN_CMD to the launcher to use, or choose -spawner=ssh");
         return 1;
     }
@@ -282,21 +282,21 @@ int mpirun_exec(const struct options *options, const char *spawner, const char *
     setenv("GASNET_SPAWN_JOB", job, 1);
     setenv("GASNET_SPAWN_CONTROL", spawner, 1); /* the spawner to use, and no other */
     if (fill_template(&fill, &command)) {
-        char *line = words_join(command.word);
-        if (options->verbose) launcher_say("%s", line ? line : "");
+        char *line = shell_join(command.word);
+        if (options->verbose) launcher_log("%s", line ? line : "");
         if (options->verbose && !options->dry_run)
-            launcher_say("this is job %s; --stats %s shows its counters, on each of its hosts", job,
+            launcher_log("this is job %s; --stats %s shows its counters, on each of its hosts", job,
                          job);
         free(line);
         status = 0;
         if (!options->dry_run) {
             execvp(command.word[0], command.word);
-            launcher_say("%s launcher %s: %s; set %s to the launcher to use, "
+            launcher_log("%s launcher %s: %s; set %s to the launcher to use, "
                          "or choose -spawner=ssh",
                          pmix ? "PMIx" : "MPI", command.word[0], strerror(errno), fill.variable);
             status = 1;
         }
     }
-    words_free(&command);
+    shell_free(&command);
     return status;
 }

@@ -4,7 +4,7 @@
  * /sys/class/infiniband. Both live where nobody may write, so the folders are covered by ones in
  * memory that show all that was there and our additions. Nobody else sees them and nothing stays.
  */
-#include "run.h"
+#include "other/softhca/run/run.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,9 +4,9 @@
  * slot. One that is stopped cannot answer; its segment is taken from /proc. Everything is read with
  * pread(), so that nothing is disturbed and no page is made. Any process may die meanwhile.
  */
-#include "run.h"
-#include "status.h"
-#include "../ask.h"
+#include "other/softhca/run/run.h"
+#include "other/softhca/run/status.h"
+#include "other/softhca/segment/rpc.h"
 
 #include <dirent.h>
 #include <errno.h>

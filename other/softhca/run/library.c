@@ -3,7 +3,7 @@
  * Called by main before exec. Paths are taken relative to this program's own file, so that a build
  * tree, an installed tree and one that was moved all find their own library.
  */
-#include "run.h"
+#include "other/softhca/run/run.h"
 
 #include <elf.h>
 #include <errno.h>

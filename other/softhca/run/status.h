@@ -2,7 +2,7 @@
 #ifndef SOFTHCA_STATUS_H
 #define SOFTHCA_STATUS_H
 
-#include "../shm.h"
+#include "other/softhca/segment/shm.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -1,5 +1,5 @@
 /* table.c - aligned columns; see table.h. Numbers stand to the right, words to the left. */
-#include "table.h"
+#include "other/softhca/run/table.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,0 +1,146 @@
+/* am_deliver.c - the receiving half of the AM engine (IB-A2, A3, A4, A6).
+ *
+ * A message is checked whole before anything in it is used; its receive space is replaced before a
+ * Request's handler runs, from the one spare that is in hand for all the messages of a poll;
+ * handlers run with no lock held; a Request left without a Reply banks its credit or is followed by
+ * a hidden Reply.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/am/am_deliver.h"
+#include "core/am/context.h"
+#include "core/exit/exit.h"
+#include "core/exit/exit_signals.h"
+#include "core/rdma/rdma_internal.h"
+#include "core/report.h"
+#include "core/job/thread.h"
+
+void gasnetc_no_handler(uint8_t index, const gasnetc_peer_t *peer)
+{
+    gasneti_fatal("an Active Message from %s names handler %u, which is not registered here: every "
+                  "rank must give gasnet_attach the same table%s%s",
+                  gasneti_rank_name(peer->net.rank), index,
+                  gasnetc_linked_as_pie() ? "; if the index was made of an address: " : "",
+                  gasnetc_linked_as_pie() ? GASNETC_PIE_HINT : "");
+}
+
+/* Where the payload of a Long lies; a packed one is put there first. */
+void *gasnetc_long_payload(const gasnetc_am_t *am, const net_message_t *message)
+{
+    const gasnetc_segment_t *mine = &gasnetc_peers[gasnetc_job.rank].segment;
+    uintptr_t offset = (uintptr_t)am->dst - mine->base;
+    if (am->nbytes && (offset > mine->size || am->nbytes > mine->size - offset))
+        gasnetc_malformed(message, "destination (outside the segment)");
+    void *dst = (void *)(uintptr_t)am->dst;
+    if (am->packed && am->nbytes) memcpy(dst, gasnetc_am_payload(am, message->data), am->nbytes);
+    return dst;
+}
+
+static void act_on_system(net_message_t *message)
+{
+    uint64_t words[2];
+    uint32_t from = message->peer->rank;
+    if (message->length != sizeof words) gasnetc_malformed(message, "length");
+    memcpy(words, message->data, sizeof words);
+    net_release_system(message);
+    gasnetc_exit_system_message(from, words[0], words[1]);
+}
+
+/* Short Requests are what is left of all. */
+void gasnetc_count_payload(enum gasnetc_am_category category, uint32_t nbytes, bool request)
+{
+    gasnetc_counts_t *counts = &gasneti_self()->counts;
+    counts->got_am_bytes += nbytes;
+    if (request)
+        ++*(category == GASNETC_AM_MEDIUM ? &counts->got_requests_medium
+                                          : &counts->got_requests_long);
+}
+
+static inline __attribute__((always_inline)) bool
+deliver_as(enum gasnetc_am_category category, net_message_t *message, net_spare_t *spare)
+{
+    gasnetc_am_t am;
+    const char *wrong = gasnetc_am_parse_as(category, message->data, message->length, &am);
+    if (__builtin_expect(wrong != NULL, 0)) gasnetc_malformed(message, wrong);
+    return gasnetc_act_on(category, am.request, &am, message, spare);
+}
+
+/* Whatever it is. */
+bool gasnetc_deliver_any(net_message_t *message, net_spare_t *spare)
+{
+    const gasnetc_am_header_t *header = message->data;
+    if (__builtin_expect(message->length < sizeof *header, 0))
+        gasnetc_malformed(message, "length (shorter than a header)");
+    switch (header->head & 3) {
+    case GASNETC_AM_SHORT:
+        return deliver_as(GASNETC_AM_SHORT, message, spare);
+    case GASNETC_AM_MEDIUM:
+        return deliver_as(GASNETC_AM_MEDIUM, message, spare);
+    case GASNETC_AM_LONG:
+        return deliver_as(GASNETC_AM_LONG, message, spare);
+    }
+    gasnetc_malformed(message, "category");
+}
+
+/* Takes the system messages out; how many others there are. */
+unsigned gasnetc_deliver_system(net_message_t **messages, unsigned n)
+{
+    unsigned others = 0;
+    for (unsigned i = 0; i < n; i++) {
+        if (messages[i]->system)
+            act_on_system(messages[i]);
+        else
+            messages[others++] = messages[i];
+    }
+    return others;
+}
+
+void gasnetc_drop(net_message_t **messages, unsigned n)
+{
+    net_spare_t spare = {0};
+    n = gasnetc_deliver_system(messages, n);
+    for (unsigned i = 0; i < n; i++) net_release(messages[i], &spare);
+    net_spare_back(&spare);
+}
+
+/* ---- loopback -------------------------------------------------------------------------------- */
+
+/* A Request's and its Reply's buffers differ, so that a handler may reply from the one it was
+ * given. */
+static void *loop_buffer(gasneti_thread_t *self, bool request)
+{
+    void **buffer = &self->loop_buffer[request ? 0 : 1];
+    if (!*buffer) *buffer = aligned_alloc(16, (GASNETC_MAX_MEDIUM + 15) & ~15);
+    if (!*buffer) gasneti_fatal("out of memory for a loopback buffer");
+    return *buffer;
+}
+
+void gasnetc_loopback(gasnetc_outgoing_t out, bool request)
+{
+    gasneti_thread_t *self = gasneti_self();
+    gasnetc_peer_t *me = &gasnetc_peers[gasnetc_job.rank];
+    gasnetc_token_t token = {.peer = me, .loopback = true, .request = request};
+    gasnetc_handler_fn handler = gasnetc_handler_of(out.handler, me);
+    unsigned numargs = (unsigned)out.numargs;
+    void *payload = NULL;
+    if (out.category == GASNETC_AM_MEDIUM) {
+        payload = loop_buffer(self, request);
+        if (out.nbytes) memcpy(payload, out.src, out.nbytes);
+    } else if (out.category == GASNETC_AM_LONG) {
+        payload = out.dst;
+        if (out.nbytes) {
+            gasnetc_check_remote(me, (uintptr_t)out.dst, out.nbytes, "an AMLong");
+            memmove(out.dst, out.src, out.nbytes);
+        }
+    }
+    if (GASNETC_CHECKING) gasnetc_handler_begins(&token);
+    self->counts.loopback++;
+    self->handler_depth++;
+    if (out.category == GASNETC_AM_SHORT)
+        gasnetc_run_short(handler, &token, numargs, out.args);
+    else
+        gasnetc_run_payload(handler, &token, payload, out.nbytes, numargs, out.args);
+    self->handler_depth--;
+    if (GASNETC_CHECKING) gasnetc_handler_ends(&token);
+}

@@ -1,0 +1,330 @@
+/* am_send.c - the sending half of the AM engine: header, credits, buffer, post.
+ *
+ * A Request that finds no credit or room polls, running handlers; a Reply only reaps, so that a
+ * handler never runs inside a handler.  Small messages are built on the stack and inlined by the
+ * network; others are built in a bbuf.
+ */
+#include <string.h>
+
+#include "core/am/am.h"
+#include "core/am/am_wire.h"
+#include "core/rdma/buffers.h"
+#include "core/am/context.h"
+#include "core/job/progress.h"
+#include "core/rdma/rdma_internal.h"
+#include "core/report.h"
+#include "core/rdma/synchronisation.h"
+#include "core/job/thread.h"
+
+/* Each call of the client interface gets its own copy of the path below, with the category and the
+ * direction known to the compiler. */
+#define HOT static inline __attribute__((always_inline))
+
+/* Writes head, address and arguments at `bytes`; the payload's place is at the returned pointer. */
+HOT char *write_prefix(char *bytes, const gasnetc_outgoing_t *am, bool request, uint8_t flags)
+{
+    gasnetc_am_header_t header = {.head = gasnetc_am_head((enum gasnetc_am_category)am->category,
+                                                          request, (unsigned)am->numargs),
+                                  .handler = am->handler,
+                                  .flags = flags,
+                                  .nbytes = (uint32_t)am->nbytes};
+    memcpy(bytes, &header, sizeof header);
+    char *p = bytes + sizeof header;
+    if (am->category == GASNETC_AM_LONG) {
+        uint64_t dst = (uintptr_t)am->dst;
+        memcpy(p, &dst, sizeof dst);
+        p += sizeof dst;
+    }
+    int32_t *args = (int32_t *)(void *)p;
+    for (int i = 0; i < am->numargs; i++) args[i] = am->args[i];
+    /* The receiver never looks at the padding, but it leaves this process. */
+    if (am->numargs & 1) args[am->numargs] = 0;
+    return p + gasnetc_am_args_size((unsigned)am->numargs);
+}
+
+enum kind { REQUEST, REPLY, HIDDEN_REPLY };
+
+HOT void count_sent(gasnetc_peer_counts_t *counts, const gasnetc_outgoing_t *am, enum kind kind,
+                    bool in_bbuf)
+{
+    if (in_bbuf) counts->am_bounced++;
+    if (kind == HIDDEN_REPLY) {
+        counts->hidden_replies++;
+        return;
+    }
+    switch (am->category) {
+    case GASNETC_AM_SHORT:
+        ++*(kind == REQUEST ? &counts->requests_short : &counts->replies_short);
+        return;
+    case GASNETC_AM_MEDIUM:
+        ++*(kind == REQUEST ? &counts->requests_medium : &counts->replies_medium);
+        break;
+    case GASNETC_AM_LONG:
+        ++*(kind == REQUEST ? &counts->requests_long : &counts->replies_long);
+        break;
+    }
+    counts->am_bytes += am->nbytes;
+}
+
+/* Posts the message at `bytes`, which the network captures unless it is in a bbuf; what is banked
+ * rides along.  A Reply brings its Request's credit back; a hidden one, which brings what is banked
+ * where anything is, is not sent when another message has carried the credits meanwhile. */
+HOT void post(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, uint32_t length,
+              bool in_bbuf, enum kind kind, net_message_t *answers)
+{
+    gasnetc_am_header_t *header = (gasnetc_am_header_t *)(void *)bytes;
+    gasnetc_sent_t sent = {.held = in_bbuf ? (gasnetc_held_t *)(void *)bytes : NULL};
+    const net_region_t *region = in_bbuf ? &gasnetc_bbuf_region : NULL;
+    gasnetc_credits_t *credits = &peer->credits;
+    const uint8_t own =
+        kind == REPLY || (kind == HIDDEN_REPLY && gasnetc_credits_one_each(credits));
+    for (;;) {
+        gasneti_lock(&peer->lock);
+        bool needs_room = false;
+        enum net_result result = NET_NO_CREDIT;
+        if (!NET_HAS_FLOW_CONTROL && kind == HIDDEN_REPLY && !gasnetc_credits_overdue(credits))
+            break;
+        if (!NET_HAS_FLOW_CONTROL && kind == REQUEST &&
+            !gasnetc_credits_take(credits, &needs_room)) {
+            peer->counts->stalls_credits++;
+        } else {
+            uint8_t carried = NET_HAS_FLOW_CONTROL ? 0 : gasnetc_credits_carry(credits, own);
+            header->credits = carried;
+            result = net_am(&peer->net, bytes, region, length, needs_room, answers, &sent);
+            if (result == NET_POSTED) {
+                if (!NET_HAS_FLOW_CONTROL) gasnetc_credits_carried(credits, carried, own);
+                count_sent(peer->counts, am, kind, in_bbuf);
+                gasneti_unlock(&peer->lock);
+                return;
+            }
+            gasnetc_count_stall(peer, result);
+            if (!NET_HAS_FLOW_CONTROL && kind == REQUEST)
+                gasnetc_credits_untake(credits, needs_room);
+        }
+        gasneti_unlock(&peer->lock);
+        gasnetc_stall_at(peer, result, kind != REQUEST);
+    }
+    gasneti_unlock(&peer->lock);
+    if (in_bbuf) gasnetc_bbuf_free(bytes);
+}
+
+static void __attribute__((cold)) check_outgoing(gasnet_node_t dest, gasnetc_outgoing_t am)
+{
+    if (dest >= gasnetc_job.size) gasnetc_no_such_rank("an Active Message Request", dest);
+    if (am.numargs < 0 || am.numargs > GASNETC_AM_MAX_ARGS)
+        gasneti_fatal("an Active Message with %d arguments: 0..16 are possible", am.numargs);
+    if (am.category == GASNETC_AM_MEDIUM)
+        gasneti_fatal("an AMMedium of %zu bytes: the most is %d", am.nbytes, GASNETC_MAX_MEDIUM);
+    gasneti_fatal("an AMLong of %zu bytes: the most is %d", am.nbytes, GASNETC_MAX_LONG_REQUEST);
+}
+
+/* Builds a message that the network does not capture. */
+static __attribute__((noinline)) void send_from_bbuf(gasnetc_peer_t *peer, gasnetc_outgoing_t am,
+                                                     bool request, uint8_t flags, uint32_t length,
+                                                     size_t carried)
+{
+    char *bytes;
+    while (!(bytes = gasnetc_bbuf_try())) gasnetc_stall_bbuf(!request);
+    char *payload = write_prefix(bytes, &am, request, flags);
+    if (carried) memcpy(payload, am.src, carried);
+    post(peer, &am, bytes, length, true, request ? REQUEST : REPLY, NULL);
+}
+
+/* Sends to another node. */
+HOT void send_message(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request,
+                      uint8_t flags, bool with_payload, net_message_t *answers)
+{
+    uint32_t prefix =
+        gasnetc_am_prefix((enum gasnetc_am_category)am->category, (unsigned)am->numargs);
+    size_t carried = with_payload ? am->nbytes : 0;
+    uint32_t length = (uint32_t)(prefix + carried);
+    if (!NET_BUFFERS && (length > NET_STACK_MESSAGE || length > gasnetc_caps.inline_max)) {
+        send_from_bbuf(peer, *am, request, flags, length, carried);
+        return;
+    }
+    _Alignas(8) char bytes[NET_STACK_MESSAGE + NET_AM_TAIL];
+    char *payload = write_prefix(bytes, am, request, flags);
+    if (carried) memcpy(payload, am->src, carried);
+    post(peer, am, bytes, length, false, request ? REQUEST : REPLY, answers);
+}
+
+/* Header and payload are the network's to bring together. */
+static void send_pair(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request,
+                      enum gasnetc_form form, net_message_t *answers)
+{
+    _Alignas(8) char header[sizeof(gasnetc_am_header_t) + 8 + GASNETC_AM_MAX_ARGS * 4];
+    gasnetc_counter_t local = {.issued = gasnetc_frees_source(form)};
+    const gasnetc_sent_t sent = {.counter = local.issued ? &local : NULL};
+    const net_payload_t payload = {.dst = (uintptr_t)am->dst,
+                                   .key = &peer->segment.keys[0],
+                                   .src = am->src,
+                                   .local = gasnetc_local_region(am->src, am->nbytes),
+                                   .length = am->nbytes};
+    size_t length = (size_t)(write_prefix(header, am, request, 0) - header);
+    for (;;) {
+        gasneti_lock(&peer->lock);
+        enum net_result result = net_long(&peer->net, header, length, &payload, answers, &sent);
+        if (result == NET_POSTED)
+            count_sent(peer->counts, am, request ? REQUEST : REPLY, false);
+        else
+            gasnetc_count_stall(peer, result);
+        gasneti_unlock(&peer->lock);
+        if (result == NET_POSTED) break;
+        gasnetc_stall_at(peer, result, !request);
+    }
+    while (!gasnetc_counter_done(&local)) gasnetc_stall(!request);
+}
+
+/* The payload goes ahead by itself, or behind the header where it fits. */
+static __attribute__((noinline)) void send_long(gasnetc_peer_t *peer, gasnetc_outgoing_t am,
+                                                bool request, enum gasnetc_form form,
+                                                net_message_t *answers)
+{
+    if (am.nbytes == 0) {
+        send_message(peer, &am, request, 0, false, answers);
+        return;
+    }
+    gasnetc_check_remote(peer, (uintptr_t)am.dst, am.nbytes, "an AMLong");
+    if (am.nbytes <= (size_t)gasnetc_params.packedlong_limit) {
+        gasneti_self()->counts.longs_packed++;
+        send_message(peer, &am, request, GASNETC_AM_PACKED, true, answers);
+        return;
+    }
+    gasneti_self()->counts.longs_unpacked++;
+    if (NET_PAIRS_LONGS) {
+        send_pair(peer, &am, request, form, answers);
+        return;
+    }
+    /* Where header and payload may overtake each other, the payload must have arrived. */
+    gasnetc_counter_t arrived = {0};
+    gasnetc_counter_t *counter = gasnetc_caps.ordered ? NULL : &arrived;
+    gasnetc_put_payload(peer, am.dst, am.src, am.nbytes, gasnetc_frees_source(form), NET_BEFORE_AM,
+                        counter, !request);
+    while (!gasnetc_counter_done(&arrived)) gasnetc_stall(!request);
+    send_message(peer, &am, request, 0, false, NULL);
+}
+
+/* Polls, as a program may send nothing but these while it waits for another rank's message; but not
+ * inside a handler, where a Request is illegal and handlers would run inside handlers. */
+static __attribute__((noinline)) void send_to_self(gasnetc_outgoing_t am)
+{
+    gasnetc_loopback(am, true);
+    if (!gasneti_self()->handler_depth) gasnetc_poll();
+}
+
+HOT int send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t limit,
+                     enum gasnetc_form form)
+{
+    if (GASNETC_CHECKING) gasnetc_check_may_communicate("an Active Message Request");
+    if (__builtin_expect(dest >= gasnetc_job.size || am->nbytes > limit ||
+                             (unsigned)am->numargs > GASNETC_AM_MAX_ARGS,
+                         0))
+        check_outgoing(dest, *am);
+    if (dest == gasnetc_job.rank)
+        send_to_self(*am);
+    else if (am->category == GASNETC_AM_LONG)
+        send_long(&gasnetc_peers[dest], *am, true, form, NULL);
+    else
+        send_message(&gasnetc_peers[dest], am, true, 0, true, NULL);
+    return GASNET_OK;
+}
+
+HOT int send_reply(gasnet_token_t opaque, const gasnetc_outgoing_t *am, size_t limit)
+{
+    gasnetc_token_t *token = opaque;
+    if (GASNETC_CHECKING) gasnetc_check_token("an Active Message Reply", token);
+    if (__builtin_expect(am->nbytes > limit || (unsigned)am->numargs > GASNETC_AM_MAX_ARGS, 0))
+        check_outgoing(0, *am);
+    if (__builtin_expect(!token->request || token->replied, 0))
+        gasneti_fatal("a handler may reply once, and only to a Request: this is %s",
+                      token->request ? "its second Reply" : "a Reply's handler");
+    if (GASNETC_CHECKING) gasnetc_check_reply(token);
+    token->replied = true;
+    if (token->loopback)
+        gasnetc_loopback(*am, false);
+    else if (am->category == GASNETC_AM_LONG)
+        send_long(token->peer, *am, false, GASNETC_LONG, gasnetc_answers(token));
+    else
+        send_message(token->peer, am, false, 0, true, gasnetc_answers(token));
+    return GASNET_OK;
+}
+
+void gasnetc_send_hidden_reply(gasnetc_peer_t *peer, net_message_t *answers)
+{
+    const gasnetc_am_header_t header = {.head = gasnetc_am_head(GASNETC_AM_SHORT, false, 0),
+                                        .flags = GASNETC_AM_HIDDEN};
+    _Alignas(8) char stack[sizeof header + NET_AM_TAIL];
+    char *bytes = stack;
+    bool in_bbuf = !NET_BUFFERS && gasnetc_caps.inline_max < sizeof header;
+    if (in_bbuf)
+        while (!(bytes = gasnetc_bbuf_try())) gasnetc_stall_bbuf(true);
+    memcpy(bytes, &header, sizeof header);
+    post(peer, NULL, bytes, sizeof header, in_bbuf, HIDDEN_REPLY, answers);
+}
+
+/* ---- the calls of the client interface ------------------------------------------------------- */
+
+#define SHORT(h, n, a) (&(gasnetc_outgoing_t){GASNETC_AM_SHORT, h, n, a, NULL, 0, NULL})
+#define MEDIUM(h, src, len, n, a)                                                                  \
+    (&(gasnetc_outgoing_t){GASNETC_AM_MEDIUM, h, n, a, src, len, NULL})
+#define LONG(h, src, len, dst, n, a)                                                               \
+    (&(gasnetc_outgoing_t){GASNETC_AM_LONG, h, n, a, src, len, dst})
+
+int gasnetc_AMRequestShort(gasnet_node_t dest, gasnet_handler_t handler, int numargs,
+                           const gasnet_handlerarg_t *args)
+{
+    return send_request(dest, SHORT(handler, numargs, args), 0, GASNETC_LONG);
+}
+
+int gasnetc_AMRequestMedium(gasnet_node_t dest, gasnet_handler_t handler, const void *src,
+                            size_t nbytes, int numargs, const gasnet_handlerarg_t *args)
+{
+    return send_request(dest, MEDIUM(handler, src, nbytes, numargs, args), GASNETC_MAX_MEDIUM,
+                        GASNETC_LONG);
+}
+
+int gasnetc_AMRequestLong(gasnet_node_t dest, gasnet_handler_t handler, const void *src,
+                          size_t nbytes, void *dst, int numargs, const gasnet_handlerarg_t *args)
+{
+    return send_request(dest, LONG(handler, src, nbytes, dst, numargs, args),
+                        GASNETC_MAX_LONG_REQUEST, GASNETC_LONG);
+}
+
+int gasnetc_AMRequestLongAsync(gasnet_node_t dest, gasnet_handler_t handler, const void *src,
+                               size_t nbytes, void *dst, int numargs,
+                               const gasnet_handlerarg_t *args)
+{
+    return send_request(dest, LONG(handler, src, nbytes, dst, numargs, args),
+                        GASNETC_MAX_LONG_REQUEST, GASNETC_LONG_ASYNC);
+}
+
+int gasnetc_AMReplyShort(gasnet_token_t token, gasnet_handler_t handler, int numargs,
+                         const gasnet_handlerarg_t *args)
+{
+    return send_reply(token, SHORT(handler, numargs, args), 0);
+}
+
+int gasnetc_AMReplyMedium(gasnet_token_t token, gasnet_handler_t handler, const void *src,
+                          size_t nbytes, int numargs, const gasnet_handlerarg_t *args)
+{
+    return send_reply(token, MEDIUM(handler, src, nbytes, numargs, args), GASNETC_MAX_MEDIUM);
+}
+
+int gasnetc_AMReplyLong(gasnet_token_t token, gasnet_handler_t handler, const void *src,
+                        size_t nbytes, void *dst, int numargs, const gasnet_handlerarg_t *args)
+{
+    return send_reply(token, LONG(handler, src, nbytes, dst, numargs, args),
+                      GASNETC_MAX_LONG_REPLY);
+}
+
+int gasnetc_AMGetMsgSource(gasnet_token_t opaque, gasnet_node_t *source)
+{
+    gasnetc_token_t *token = opaque;
+    if (GASNETC_CHECKING) gasnetc_check_in_handler("gasnet_AMGetMsgSource", token);
+    if (GASNETC_CHECKING && token) gasnetc_check_token("gasnet_AMGetMsgSource", token);
+    if (!token || !source)
+        return gasneti_error(GASNET_ERR_BAD_ARG, "gasnet_AMGetMsgSource", "a NULL %s",
+                             token ? "result pointer" : "token");
+    *source = (gasnet_node_t)token->peer->net.rank;
+    return GASNET_OK;
+}

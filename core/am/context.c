@@ -1,0 +1,300 @@
+/* context.c - handler-safe locks and no-interrupt sections of debug builds, and the checks that
+ * need to know of them (section 2.8 of the client interface).
+ *
+ * Production builds have inline locks in gasnet_hsl.h and never come here.
+ */
+#include "core/am/context.h"
+
+#include "gasnet.h"
+
+#ifdef GASNET_DEBUG
+
+#include <stdatomic.h>
+
+#include "core/am/am.h"
+#include "core/clock.h"
+#include "core/report.h"
+#include "core/job/thread.h"
+
+enum { LONG_HOLD_NS = 1000000000 };
+
+static uint64_t now_ns(void)
+{
+    return (uint64_t)(gasnetc_clock() * 1e9);
+}
+
+/* ---- where a call is made -------------------------------------------------------------------- */
+
+void gasneti_check_phase(const char *call, int attached)
+{
+    if (gasnetc_phase == GASNETC_BEFORE_INIT)
+        gasneti_fatal("%s is called before gasnet_init: call gasnet_init and gasnet_attach first, "
+                      "and check what they return",
+                      call);
+    if (attached && gasnetc_phase == GASNETC_BEFORE_ATTACH)
+        gasneti_fatal("%s is called before gasnet_attach, and is legal only after it", call);
+}
+
+/* Where the calling thread is, or NULL in plain client code. */
+static const char *place(void)
+{
+    const gasneti_thread_t *self = gasneti_self();
+    return self->handler_depth     ? "inside an Active Message handler"
+           : self->locks           ? "with a handler-safe lock held"
+           : self->interrupts_held ? "between gasnet_hold_interrupts and gasnet_resume_interrupts"
+                                   : NULL;
+}
+
+/* True once for each name, which is a literal. */
+static bool is_new(const char *call)
+{
+    static const char *_Atomic told[8];
+    for (unsigned i = 0; i < sizeof told / sizeof *told; i++) {
+        const char *other = NULL;
+        if (atomic_compare_exchange_strong(&told[i], &other, call)) return true;
+        if (other == call) return false;
+    }
+    return false;
+}
+
+/* Harmless here, and so no reason to end a program that works. */
+void gasneti_check_query(const char *call, int phase)
+{
+    if (phase > 0) gasneti_check_phase(call, phase > 1);
+    if (gasnetc_phase == GASNETC_BEFORE_INIT) return;
+    const char *where = place();
+    if (where && is_new(call))
+        gasneti_warn("%s is called %s, where the interface does not allow it and another "
+                     "implementation may fail: call it earlier and keep the result",
+                     call, where);
+}
+
+void gasneti_check_client_code(const char *call)
+{
+    gasnetc_check_may_communicate(call);
+}
+
+void gasnetc_check_may_communicate(const char *call)
+{
+    gasneti_check_phase(call, true);
+    gasnetc_check_client_code(call);
+}
+
+void gasnetc_check_client_code(const char *call)
+{
+    gasneti_thread_t *self = gasneti_self();
+    if (self->handler_depth)
+        gasneti_fatal("%s is called inside an Active Message handler, where only Replies are legal",
+                      call);
+    if (self->locks) gasneti_fatal("%s is called with a handler-safe lock held", call);
+    if (self->interrupts_held)
+        gasneti_fatal("%s is called between gasnet_hold_interrupts and gasnet_resume_interrupts",
+                      call);
+}
+
+/* ---- handlers and their tokens --------------------------------------------------------------- */
+
+void gasnetc_handler_begins(gasnetc_token_t *token)
+{
+    gasneti_thread_t *self = gasneti_self();
+    token->locks = self->locks;
+    token->outer = self->token;
+    self->token = token;
+}
+
+static void check_no_new_locks(const gasnetc_token_t *token, const char *event)
+{
+    if (gasneti_self()->locks != token->locks)
+        gasneti_fatal("a handler %s with a handler-safe lock held", event);
+}
+
+void gasnetc_handler_ends(const gasnetc_token_t *token)
+{
+    check_no_new_locks(token, "returns");
+    gasneti_self()->token = token->outer;
+}
+
+void gasnetc_check_reply(const gasnetc_token_t *token)
+{
+    check_no_new_locks(token, "replies");
+}
+
+void gasnetc_check_in_handler(const char *call, const gasnetc_token_t *token)
+{
+    gasneti_check_phase(call, true);
+    if (!gasneti_self()->token)
+        gasneti_fatal("%s is called outside a handler, with the token %p: a token is valid until "
+                      "its handler returns, and only in the thread that runs the handler",
+                      call, (const void *)token);
+}
+
+void gasnetc_check_token(const char *call, const gasnetc_token_t *token)
+{
+    gasnetc_check_in_handler(call, token);
+    const void *valid = gasneti_self()->token;
+    if (token != valid)
+        gasneti_fatal("%s is given the token %p, but that of the running handler is %p", call,
+                      (const void *)token, valid);
+}
+
+/* ---- no-interrupt sections ------------------------------------------------------------------- */
+
+/* Ignored inside handlers and under a lock, as the interface says. */
+static bool ignored(const gasneti_thread_t *self)
+{
+    return self->handler_depth || self->locks;
+}
+
+void gasnetc_hold_interrupts(void)
+{
+    gasneti_check_phase("gasnet_hold_interrupts", false);
+    gasneti_thread_t *self = gasneti_self();
+    if (ignored(self)) return;
+    if (self->interrupts_held)
+        gasneti_fatal("gasnet_hold_interrupts is called twice; sections do not nest");
+    self->interrupts_held = 1;
+    self->interrupts_since = now_ns();
+}
+
+void gasnetc_resume_interrupts(void)
+{
+    gasneti_check_phase("gasnet_resume_interrupts", false);
+    gasneti_thread_t *self = gasneti_self();
+    if (ignored(self)) return;
+    if (!self->interrupts_held)
+        gasneti_fatal("gasnet_resume_interrupts without gasnet_hold_interrupts");
+    self->interrupts_held = 0;
+    uint64_t held = now_ns() - self->interrupts_since;
+    if (held > LONG_HOLD_NS)
+        gasneti_warn("interrupts were held for %.1f s, in which this thread ran no handler: "
+                     "resume them earlier",
+                     (double)held * 1e-9);
+}
+
+/* ---- handler-safe locks ---------------------------------------------------------------------- */
+
+#if GASNETI_THREADS
+static void mutex_init(gasnet_hsl_t *hsl)
+{
+    pthread_mutex_init(&hsl->mutex, NULL);
+}
+static void mutex_lock(gasnet_hsl_t *hsl)
+{
+    pthread_mutex_lock(&hsl->mutex);
+}
+static bool mutex_trylock(gasnet_hsl_t *hsl)
+{
+    return pthread_mutex_trylock(&hsl->mutex) == 0;
+}
+static void mutex_unlock(gasnet_hsl_t *hsl)
+{
+    pthread_mutex_unlock(&hsl->mutex);
+}
+#else
+static void mutex_init(gasnet_hsl_t *hsl)
+{
+    (void)hsl;
+}
+static void mutex_lock(gasnet_hsl_t *hsl)
+{
+    (void)hsl;
+}
+static bool mutex_trylock(gasnet_hsl_t *hsl)
+{
+    return hsl->owner == NULL;
+}
+static void mutex_unlock(gasnet_hsl_t *hsl)
+{
+    (void)hsl;
+}
+#endif
+
+static void check_live(const gasnet_hsl_t *hsl, const char *call)
+{
+    gasneti_check_phase(call, false);
+    if (hsl->live != GASNETI_HSL_LIVE && hsl->live != GASNETI_HSL_STATIC)
+        gasneti_fatal("%s of a handler-safe lock at %p that was not initialised, or was destroyed",
+                      call, (const void *)hsl);
+}
+
+/* Memory that held a lock which was never destroyed looks like a lock that lives; only one that is
+ * static or held surely is. */
+static void check_not_live(const gasnet_hsl_t *hsl)
+{
+    if (hsl->live == GASNETI_HSL_STATIC)
+        gasneti_fatal("gasnet_hsl_init of a handler-safe lock at %p that GASNET_HSL_INITIALIZER "
+                      "has initialised: a lock is initialised once, in one of the two ways",
+                      (const void *)hsl);
+    if (hsl->live == GASNETI_HSL_LIVE && hsl->owner)
+        gasneti_fatal("gasnet_hsl_init of a handler-safe lock at %p that is held",
+                      (const void *)hsl);
+    if (hsl->live == GASNETI_HSL_LIVE)
+        gasneti_warn("gasnet_hsl_init of a handler-safe lock at %p that is initialised already, "
+                     "or whose memory was freed without gasnet_hsl_destroy",
+                     (const void *)hsl);
+}
+
+void gasnetc_hsl_init(gasnet_hsl_t *hsl)
+{
+    gasneti_check_phase("gasnet_hsl_init", false);
+    check_not_live(hsl);
+    *hsl = (gasnet_hsl_t)GASNET_HSL_INITIALIZER;
+    hsl->live = GASNETI_HSL_LIVE;
+    mutex_init(hsl);
+}
+
+void gasnetc_hsl_destroy(gasnet_hsl_t *hsl)
+{
+    check_live(hsl, "gasnet_hsl_destroy");
+    if (hsl->owner) gasneti_fatal("gasnet_hsl_destroy of a lock that is held");
+    hsl->live = 0;
+}
+
+/* The lock is ours: puts it on top of the thread's. */
+static void took(gasneti_thread_t *self, gasnet_hsl_t *hsl)
+{
+    hsl->owner = self;
+    hsl->below = self->locks;
+    hsl->since = now_ns();
+    self->locks = hsl;
+}
+
+void gasnetc_hsl_lock(gasnet_hsl_t *hsl)
+{
+    gasneti_thread_t *self = gasneti_self();
+    check_live(hsl, "gasnet_hsl_lock");
+    if (__atomic_load_n(&hsl->owner, __ATOMIC_RELAXED) == self)
+        gasneti_fatal("gasnet_hsl_lock of a lock that this thread holds: they are not recursive");
+    mutex_lock(hsl);
+    took(self, hsl);
+}
+
+int gasnetc_hsl_trylock(gasnet_hsl_t *hsl)
+{
+    gasneti_thread_t *self = gasneti_self();
+    check_live(hsl, "gasnet_hsl_trylock");
+    if (__atomic_load_n(&hsl->owner, __ATOMIC_RELAXED) == self)
+        gasneti_fatal("gasnet_hsl_trylock of a lock that this thread holds: they are not "
+                      "recursive");
+    if (!mutex_trylock(hsl)) return GASNET_ERR_NOT_READY;
+    took(self, hsl);
+    return GASNET_OK;
+}
+
+void gasnetc_hsl_unlock(gasnet_hsl_t *hsl)
+{
+    gasneti_thread_t *self = gasneti_self();
+    check_live(hsl, "gasnet_hsl_unlock");
+    if (hsl->owner != self)
+        gasneti_fatal("gasnet_hsl_unlock of a lock that this thread does not hold");
+    if (self->locks != hsl)
+        gasneti_fatal("gasnet_hsl_unlock out of order: another lock was taken after this one");
+    if (now_ns() - hsl->since > LONG_HOLD_NS)
+        gasneti_warn("a handler-safe lock was held for %.1f s; handlers that want it had to wait",
+                     (double)(now_ns() - hsl->since) * 1e-9);
+    self->locks = hsl->below;
+    __atomic_store_n(&hsl->owner, NULL, __ATOMIC_RELAXED);
+    mutex_unlock(hsl);
+}
+
+#endif

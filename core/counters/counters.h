@@ -1,0 +1,89 @@
+/* counters.h - what happened so far, counted in every build: the records, and who may touch them.
+ *
+ * counters.def is the one table.  A counter is a plain word with one writer at a time: those of a
+ * peer are written under its lock, those of a process by each thread in its own record, or in
+ * gasnetc_poll_counts under the poll lock.  Readers take no lock, since they may be reporting a
+ * process that is stuck; what they read may be a moment old.
+ *
+ * On a path of figures a counter may cost one instruction; count the rarer branch, derive the rest.
+ */
+#ifndef GASNETC_COUNTERS_H
+#define GASNETC_COUNTERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define GASNETC_FIELD_PEER_COUNTED(name)    uint64_t name;
+#define GASNETC_FIELD_PEER_FOUND(name)      /* not kept */
+#define GASNETC_FIELD_PROCESS_COUNTED(name) /* elsewhere */
+#define GASNETC_FIELD_PROCESS_FOUND(name)
+typedef struct gasnetc_peer_counts {
+#define COUNTER(name, scope, source, ...) GASNETC_FIELD_##scope##_##source(name)
+#include "core/counters/counters.def"
+#undef COUNTER
+} gasnetc_peer_counts_t;
+#undef GASNETC_FIELD_PEER_COUNTED
+#undef GASNETC_FIELD_PROCESS_COUNTED
+
+#define GASNETC_FIELD_PEER_COUNTED(name)
+#define GASNETC_FIELD_PROCESS_COUNTED(name) uint64_t name;
+typedef struct gasnetc_counts {
+#define COUNTER(name, scope, source, ...) GASNETC_FIELD_##scope##_##source(name)
+#include "core/counters/counters.def"
+#undef COUNTER
+} gasnetc_counts_t;
+
+/* Written under the poll lock. */
+extern gasnetc_counts_t gasnetc_poll_counts;
+
+/* ---- reading -----------------------------------------------------------------------------------
+ */
+
+enum gasnetc_counter_id {
+#define COUNTER(name, ...) GASNETC_COUNT_##name,
+#include "core/counters/counters.def"
+#undef COUNTER
+    GASNETC_COUNTERS
+};
+
+enum gasnetc_counter_scope { GASNETC_SCOPE_PEER, GASNETC_SCOPE_PROCESS };
+enum gasnetc_counter_fold { GASNETC_FOLD_SUM, GASNETC_FOLD_MOST, GASNETC_FOLD_LEAST };
+
+/* A row, as data. */
+typedef struct gasnetc_counter_row {
+    const char *name;
+    enum gasnetc_counter_scope scope;
+    enum gasnetc_counter_fold fold;
+    const char *unit;
+} gasnetc_counter_row_t;
+extern const gasnetc_counter_row_t gasnetc_counter_rows[GASNETC_COUNTERS];
+
+/* All counters at one moment. */
+typedef struct gasnetc_tally {
+    uint64_t value[GASNETC_COUNTERS];
+} gasnetc_tally_t;
+
+/* Those of scope PEER, for another node. */
+void gasnetc_tally_peer(uint32_t node, gasnetc_tally_t *tally);
+
+/* Those of scope PROCESS, and those of scope PEER folded over all other nodes. */
+void gasnetc_tally_process(gasnetc_tally_t *tally);
+
+/* What matters to who looks for the cause of a failure, in one line without end of line: traffic,
+ * waits, and the peers with something on the way.  Empty if there was no traffic. */
+void gasnetc_counts_summary(char *text, size_t size);
+
+/* ---- GASNET_STATSFILE, and gasnetrun --stats ------------------------------------------------- */
+
+/* Start-up, before anything could be written: makes the file; warns where that fails. */
+void gasnetc_stats_init(void);
+
+/* From now on, until it is closed, whoever asks the running job is answered. */
+void gasnetc_stats_serve(void);
+/* Before what the network counts goes away; waits for an answer that is being written. */
+void gasnetc_stats_close(void);
+
+/* Appends this process's counters to the file, if there is one; `when` says what made it so. */
+void gasnetc_stats_write(const char *when);
+
+#endif

@@ -1,0 +1,220 @@
+/* amrdma_rings.c - the rings that Active Messages are written into: their memory, and to whom they
+ * are given (IB-R9..R12).
+ *
+ * What happens for each message is inline in network_ib.h, its rules and the choice of peers in
+ * amrdma.h.  That a peer has been given a ring rides as a word beside the next message to it; a
+ * node with a receive thread gives none, since nothing would wake it.
+ *
+ * A poller of a ring must find the message whole when it finds the trailer, and the payload of a
+ * long message, which a write before brought, whole when it finds the header.  No specification
+ * promises that: not the order in which the bytes of an RDMA write are placed, nor that of two
+ * writes of a queue pair, for an observer that polls instead of awaiting a completion.  Devices
+ * that place packets as they arrive, and a packet from its first byte to its last, keep it.  So the
+ * node that would give a ring, in whose memory it lies, gives none unless its own device is known
+ * to be one of these, or the user says so (GASNET_AMRDMA_ANY_DEVICE).  Without a ring a
+ * message comes by a send, whose completion covers it and all writes before it on the queue pair.
+ * To prove each message whole instead, by a checksum or by marks in every byte, would cost both
+ * ends a pass over it, and more than a ring saves.
+ */
+#include <stdlib.h>
+
+#include "core/ib/rail.h"
+#include "core/params/params.h"
+#include "core/report.h"
+#include "other/softhca/softhca.h"
+
+static amrdma_choice_t choice;
+static char *arena;
+static net_region_t region;
+static net_ring_t *all;
+static uint32_t given;       /* of these */
+static net_peer_t **waiting; /* [ranks] those heard from */
+
+static void settle_sizes(void)
+{
+    uint32_t inline_max = net_ib.inline_max & ~7u;
+    uint32_t limit = (uint32_t)gasnetc_params.amrdma_limit;
+    net_ib.ring_mask = (uint32_t)gasnetc_params.amrdma_depth - 1;
+    net_ib.ring_slot = amrdma_slot_size(limit);
+    net_ib.ring_limit = limit;
+    /* The trailer is inlined with the message. */
+    net_ib.ring_limit_inlined = inline_max < AMRDMA_TRAILER ? 0 : inline_max - AMRDMA_TRAILER;
+    if (net_ib.ring_limit_inlined > limit) net_ib.ring_limit_inlined = limit;
+}
+
+static size_t ring_size(void)
+{
+    return (size_t)(net_ib.ring_mask + 1) * net_ib.ring_slot;
+}
+
+static void make_rings(uint32_t count)
+{
+    const size_t size = ring_size();
+    arena = net_alloc(count * size);
+    all = calloc(count, sizeof *all);
+    if (!arena || !all)
+        gasneti_fatal("cannot allocate %zu KB for AMRDMA: %s; lower GASNET_AMRDMA_MAX_PEERS or "
+                      "GASNET_AMRDMA_DEPTH",
+                      count * size / 1024, strerror(errno));
+    if (!net_register(arena, count * size, true, &region)) {
+        char why[256];
+        net_explain_register(errno, count * size, why, sizeof why);
+        gasneti_fatal("cannot register %zu KB for AMRDMA (GASNET_AMRDMA_MAX_PEERS): %s",
+                      count * size / 1024, why);
+    }
+}
+
+void net_ib_rings_init(uint32_t peers, uint32_t most)
+{
+    settle_sizes();
+    choice = (amrdma_choice_t){.cycle = (uint32_t)gasnetc_params.amrdma_cycle, .places = most};
+    if (!amrdma_choosing(&choice) || net_ib.ring_limit == 0 || gasnetc_params.rcv_thread) return;
+    make_rings(most);
+    choice.peers = peers + 1;
+    choice.heard = calloc(choice.peers, sizeof *choice.heard);
+    waiting = calloc(choice.peers, sizeof *waiting);
+    if (!choice.heard || !waiting) gasneti_fatal("out of memory for %u peers", peers);
+    net_ib.choosing = true;
+}
+
+void net_ib_rings_fini(void)
+{
+    net_deregister(&region);
+    net_free(arena);
+    free(all);
+    free(choice.heard);
+    free(waiting);
+    arena = NULL;
+    all = NULL;
+    choice.heard = NULL;
+    waiting = NULL;
+    net_ib.ring_first = NULL;
+    given = 0;
+    net_ib.choosing = false;
+}
+
+net_ib_far_rings_t net_ib_rings_address(void)
+{
+    if (!arena) return (net_ib_far_rings_t){.base = 0};
+    return (net_ib_far_rings_t){.base = (uintptr_t)arena, .key = net_key(&region)};
+}
+
+/* Those of this peer, made when they are not there.  Publish with the poll lock held. */
+static net_rings_t *rings_of(net_peer_t *peer)
+{
+    net_rings_t *rings = atomic_load(&peer->am->rings);
+    if (!rings) rings = calloc(1, sizeof *rings);
+    if (!rings) gasneti_fatal("out of memory for the record of a ring");
+    return rings;
+}
+
+/* ---- giving ---------------------------------------------------------------------------------- */
+
+static void set_up(net_ring_t *ring, char *slots, net_peer_t *peer)
+{
+    const uint32_t count = net_ib.ring_mask + 1;
+    amrdma_in_init(&ring->in, count);
+    for (uint32_t i = 0; i < count; i++) {
+        char *end = slots + (size_t)(i + 1) * net_ib.ring_slot;
+        ring->slot[i] = (net_ring_message_t){
+            .message = {.peer = peer, .kept_space = true, .mark = NET_IB_SETTLED},
+            .in = &ring->in,
+            .trailer = (const _Atomic uint64_t *)(const void *)(end - AMRDMA_TRAILER),
+            .next = &ring->slot[(i + 1) & net_ib.ring_mask]};
+    }
+    ring->message = &ring->slot[ring->in.expected & net_ib.ring_mask];
+    ring->trailer = ring->message->trailer;
+}
+
+/* From now on it is looked at in each poll. */
+static void enter_circle(net_ring_t *ring)
+{
+    net_ring_t *first = net_ib.ring_first ? net_ib.ring_first : ring;
+    ring->next = first->next ? first->next : ring;
+    first->next = ring;
+    net_ib.ring_first = first;
+}
+
+static void give(net_peer_t *peer)
+{
+    uint32_t index = given++;
+    net_ring_t *ring = &all[index];
+    net_rings_t *rings = rings_of(peer);
+    set_up(ring, arena + index * ring_size(), peer);
+    ring->out = &rings->out;
+    atomic_store(&rings->in, &ring->in);
+    atomic_store(&rings->offer, index + 1);
+    atomic_store(&peer->am->rings, rings);
+    enter_circle(ring);
+}
+
+/* Does the device that this queue pair is on place the bytes of a write in order? */
+static bool keeps_order(const net_qp_t *qp)
+{
+    const struct net_ib_hca *hca = &net_ib_rails.hca[qp->here];
+    if (gasnetc_params.amrdma_any) return true;
+    return net_ib_is_soft(hca->name) ? softhca_in_order() : hca_in_order(hca->hca, qp->qp);
+}
+
+static __attribute__((noinline)) void end_of_cycle(void)
+{
+    for (int64_t next; (next = amrdma_choose(&choice)) >= 0;)
+        if (keeps_order(waiting[next]->am))
+            give(waiting[next]);
+        else
+            choice.cycle = 0; /* as for this peer, so for all */
+    net_ib.choosing = amrdma_choosing(&choice);
+}
+
+static inline void heard(int64_t rank, uint32_t count)
+{
+    if (__builtin_expect(amrdma_count_arrival(&choice, rank, count), 0)) end_of_cycle();
+}
+
+void net_ib_count_arrival(const net_message_t *message)
+{
+    net_peer_t *peer = message->peer;
+    const net_rings_t *rings = atomic_load(&peer->am->rings);
+    if (message->system || message->length > net_ib.ring_limit) return;
+    waiting[peer->rank] = peer;
+    heard(rings && atomic_load(&rings->in) ? AMRDMA_HAS_RING : (int64_t)peer->rank, 1);
+}
+
+void net_ib_count_ring_arrivals(uint32_t count)
+{
+    heard(AMRDMA_HAS_RING, count);
+}
+
+enum hca_kind net_ib_ring_offer(net_qp_t *qp, net_rings_t *rings, uint16_t freed)
+{
+    qp->send.wr.imm_data = atomic_exchange(&rings->offer, 0) << 16 | freed;
+    return HCA_SEND_IMM;
+}
+
+void net_ib_ring_pad(char *pad, uint32_t length)
+{
+    memset(pad, 0, length);
+}
+
+/* ---- being given ----------------------------------------------------------------------------- */
+
+static void take_offer(net_peer_t *peer, uint32_t offer)
+{
+    const net_qp_t *qp = peer->am;
+    net_rings_t *rings = rings_of(peer);
+    if (atomic_load(&rings->out.slots) || !qp->far_rings)
+        gasneti_malformed(peer->rank, 0, "offer of a ring");
+    rings->end = qp->far_rings + (offer - 1) * ring_size() + net_ib.ring_slot;
+    rings->rkey = qp->far_rings_key;
+    atomic_store(&rings->out.slots, (uint16_t)(net_ib.ring_mask + 1));
+    atomic_store(&peer->am->rings, rings);
+}
+
+bool net_ib_decode_imm(net_peer_t *peer, uint32_t word)
+{
+    if (word == (uint32_t)NET_IB_SYSTEM) return true;
+    net_rings_t *rings = atomic_load(&peer->am->rings);
+    if (rings) amrdma_told(&rings->out, (uint16_t)word);
+    if (word >> 16) take_offer(peer, word >> 16);
+    return false;
+}

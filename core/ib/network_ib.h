@@ -1,0 +1,576 @@
+/* network_ib.h - the InfiniBand pair's half of network.h: types and hot calls.
+ *
+ * Included by core/network.h alone.  Reliable queue pairs complete in the order posted, so what is
+ * in flight to a peer is a circle of slots: the poster moves one end, the reaper the other, and no
+ * slot is ever allocated or searched for.  Start-up, registration and errors are in this folder's
+ * .c files.
+ */
+#ifndef NETWORK_IB_H
+#define NETWORK_IB_H
+
+#include <stdlib.h>
+
+#include "core/ib/amrdma.h"
+#include "core/network_unpaired.h"
+#include "core/report.h"
+
+/* NET_IB_HCAS: how many devices a process may use at once; from configure, as NET_IB_POLL_LOCK. */
+
+enum {
+    NET_STACK_MESSAGE = 512,
+    NET_DELIVER_MAX = 16, /* a full batch of completions; half of it may come by rings */
+    NET_BUFFERS = 0,
+    NET_HAS_FLOW_CONTROL = 0,
+    NET_PAIRS_LONGS = 0,
+};
+
+/* Called from few places, each with its own constants. */
+#define NET_HOT static inline __attribute__((always_inline))
+
+struct net_region {
+    hca_mr_t mr[NET_IB_HCAS];
+    uint32_t lkey[NET_IB_HCAS];
+};
+
+struct net_key {
+    uint32_t rkey[NET_IB_HCAS]; /* by the owner's devices */
+};
+
+enum net_operation { NET_OP_PUT, NET_OP_GET, NET_OP_AM, NET_OP_SYS };
+
+/* What is in flight: one slot of a send_ring's circle.  A free slot holds nothing (sent.held is
+ * NULL).
+ */
+typedef struct net_slot {
+    gasnetc_sent_t sent;
+    enum net_operation operation; /* for the message when it fails */
+    struct net_slot *next;
+} net_slot_t;
+
+/* Operations that complete in the order posted, and may fill their slots only. */
+typedef struct net_send_ring {
+    net_slot_t *_Atomic free;   /* the next to fill; moved under the peer's lock */
+    net_slot_t *_Atomic oldest; /* in flight, unless it is `free`; moved under the poll lock */
+    net_slot_t *_Atomic unused; /* not in the circle yet: under the peer's lock, once it is open */
+    net_peer_t *peer;
+} net_send_ring_t;
+
+/* The rings of one peer: one may be in its memory, one in ours.  Made when the first of them is,
+ * under the poll lock: what is atomic is set last, and says that what belongs to it is there. */
+typedef struct net_rings {
+    amrdma_out_t out;
+    uint64_t end;              /* of the first slot in its memory */
+    uint32_t rkey;             /* of the same */
+    _Atomic uint32_t offer;    /* 1 + index of the ring in our memory, until the peer is told */
+    _Atomic(amrdma_in_t *) in; /* of the same, or NULL */
+} net_rings_t;
+
+/* One queue pair; those of a peer form a circle, and unordered transfers go round it. */
+typedef struct net_qp {
+    net_send_ring_t send_ring; /* of everything but system messages */
+    uint32_t here, there;      /* which device carries it, at this end and at the other */
+    uint64_t puts, put_bytes, gets, get_bytes, puts_not_inlined; /* so far */
+    hca_qp_t qp;
+    struct net_qp *next;
+    _Atomic(net_rings_t *) rings; /* of the peer, if this one carries AMs; NULL: there are none */
+    uint64_t far_rings;           /* where the rings are that the peer has to give, */
+    uint32_t far_rings_key;       /* and their key on this queue pair's device */
+    hca_send_t send;              /* refilled for each post */
+    _Atomic bool open;            /* may be sent by */
+    net_send_ring_t system;       /* of system messages, which always find room */
+    net_slot_t slots[];           /* of both lanes */
+} net_qp_t;
+
+/* A peer that is not connected has net_ib_closed for a queue pair, whose lanes look full; so do
+ * those of its own queue pairs until they open.  So the hot paths need no question of their own.
+ * `am` is stored by whoever connects (connect_on_demand.c's thread, or start-up), and each
+ * send_ring's `unused` when it opens, with release; `turn` belongs to who posts, under the peer's
+ * lock. What arrives tells its own queue pair, and never looks here. */
+struct net_peer {
+    uint32_t rank;
+    net_qp_t *_Atomic am; /* carries all Active Messages, both ways */
+    net_qp_t *turn;       /* carries the next unordered transfer */
+};
+
+static inline net_qp_t *net_ib_am(net_peer_t *peer)
+{
+    return atomic_load_explicit(&peer->am, memory_order_acquire);
+}
+
+#include "core/ib/qp_select.h"
+
+/* net_message_t.mark: bits.  An arrival without any has used up a buffer of its peer's. */
+enum {
+    NET_IB_SETTLED = 1, /* nothing is to be posted for it: it came by a ring, was moved, or the
+                           queue is shared and has got another buffer already */
+    NET_IB_REQUEST = 2  /* one of these, and net_refill was called */
+};
+
+/* A receive buffer's descriptor; a message that had to move has one without a buffer. */
+typedef struct net_recv {
+    net_message_t message; /* first; peer: the queue pair it is posted to */
+    bool moved;
+    struct net_recv *next; /* while it is spare */
+    const net_region_t *region;
+    const net_qp_t *qp; /* where it was posted last, unless the queue is shared */
+    hca_recv_t post;
+} net_recv_t;
+
+/* A message that came by a ring, or will come: one for each slot. */
+typedef struct net_ring_message {
+    net_message_t message; /* first */
+    amrdma_in_t *in;
+    uint32_t number;
+    const _Atomic uint64_t *trailer;
+    struct net_ring_message *next; /* in the next slot */
+} net_ring_message_t;
+
+/* A ring in our memory; those in use form a circle. */
+typedef struct net_ring {
+    const _Atomic uint64_t *trailer; /* of the message to be looked at: that of */
+    net_ring_message_t *message;
+    amrdma_in_t in;
+    amrdma_out_t *out; /* the ring that leads the other way */
+    struct net_ring *next;
+    net_ring_message_t slot[AMRDMA_SLOTS];
+} net_ring_t;
+
+struct net_spare {
+    net_recv_t *recv; /* one; where the queue is shared, all that this poll has released */
+};
+
+/* Everything there is one of. */
+struct net_ib {
+    hca_cq_t send_cq[NET_IB_HCAS], recv_cq[NET_IB_HCAS];
+    uint32_t hcas;
+    bool indirect;  /* receive buffers take a longer way: there are several devices, or */
+    bool shared;    /* all peers share one receive queue for each device (srq.c) */
+    uint32_t depth; /* ordinary operations in flight per queue pair */
+    uint32_t inline_max;
+    uint32_t buffer_size;   /* of a receive buffer */
+    net_recv_t *free_recvs; /* unposted receive buffers */
+    gasneti_lock_t recv_lock;
+    bool total_limited; /* the send CQ is shallower than all rings together */
+    uint32_t total_depth;
+    _Atomic uint32_t in_flight; /* kept only when total_limited */
+    /* Rings in our memory (amrdma_rings.c); under the poll lock. */
+    net_ring_t *ring_first; /* of those in use; NULL: there are none */
+    bool choosing;          /* more peers may get one */
+    /* The same for all rings, ours and the peers'. */
+    uint32_t ring_slot, ring_mask; /* bytes of a slot, slots - 1 */
+    uint32_t ring_limit;           /* longest message */
+    uint32_t ring_limit_inlined;   /* the same for one that is inlined */
+};
+#pragma GCC visibility push(hidden)
+extern struct net_ib net_ib;
+/* What peers have that are not connected. */
+extern net_qp_t net_ib_closed;
+#pragma GCC visibility pop
+
+/* Report a failure, naming operation, peer, cause and remedy; the job ends at the next poll. */
+void net_ib_send_failed(net_peer_t *peer, net_slot_t *slot, const hca_wc_t *wc);
+void net_ib_recv_failed(net_peer_t *peer, const hca_wc_t *wc);
+void net_ib_post_failed(const net_qp_t *qp, const char *what, int error);
+/* For net_counts. */
+extern _Atomic uint64_t net_ib_registrations, net_ib_spares_out;
+uint32_t net_ib_connections(void);
+/* The next message to this peer also tells that it is given a ring. */
+enum hca_kind net_ib_ring_offer(net_qp_t *qp, net_rings_t *rings, uint16_t freed);
+/* Zeroes what lies between a message and its trailer. */
+void net_ib_ring_pad(char *pad, uint32_t length);
+/* A message came with a word beside it.  True if it is from net_sys. */
+bool net_ib_decode_imm(net_peer_t *peer, uint32_t word);
+/* A message came, while there is still something to choose. */
+void net_ib_count_arrival(const net_message_t *message);
+void net_ib_count_ring_arrivals(uint32_t count);
+/* The slow half of net_refill: no spare is left. */
+net_message_t *net_ib_move(net_recv_t *recv);
+/* That of net_release, for what is marked and did not come by a ring. */
+void net_ib_release_settled(net_recv_t *recv, net_spare_t *spare);
+/* net_spare_back, where the queue is shared. */
+void net_ib_shared_back(net_recv_t *released);
+/* Room for one Reply, where net_ib.indirect; false if there is none. */
+bool net_ib_reply_room_indirect(net_peer_t *peer, const net_qp_t *qp);
+/* net_drain, where the queue is shared. */
+void net_ib_shared_drain(void);
+
+/* Has a peer connected that is not; never waits.  Peer's lock held. */
+void net_ib_request_connect(net_peer_t *peer);
+
+/* None is spare: takes what new connections have brought along; one of these, or NULL. */
+net_recv_t *net_ib_recv_more(void);
+
+/* ---- receive buffers ---------------------------------------------------------------------------
+ */
+
+static inline net_recv_t *net_ib_recv_pop(void)
+{
+    gasneti_lock(&net_ib.recv_lock);
+    net_recv_t *recv = net_ib.free_recvs;
+    if (recv) net_ib.free_recvs = recv->next;
+    gasneti_unlock(&net_ib.recv_lock);
+    return recv;
+}
+
+static inline void net_ib_recv_push(net_recv_t *recv)
+{
+    gasneti_lock(&net_ib.recv_lock);
+    recv->next = net_ib.free_recvs;
+    net_ib.free_recvs = recv;
+    gasneti_unlock(&net_ib.recv_lock);
+}
+
+/* The buffer's key is the right one. */
+static inline void net_ib_recv_post_as_is(net_peer_t *peer, const net_qp_t *qp, net_recv_t *recv)
+{
+    recv->message.peer = peer;
+    recv->qp = qp;
+    int error = hca_post_recv(qp->qp, &recv->post);
+    if (__builtin_expect(error != 0, 0)) net_ib_post_failed(qp, "a receive buffer", error);
+}
+
+static inline void net_ib_recv_post(net_peer_t *peer, const net_qp_t *qp, net_recv_t *recv)
+{
+    if (NET_IB_HCAS > 1 && __builtin_expect(net_ib.hcas > 1, 0))
+        recv->post.sge.lkey = recv->region->lkey[qp->here];
+    net_ib_recv_post_as_is(peer, qp, recv);
+}
+
+/* Before a Request: room for its Reply; false if there is none. */
+static inline bool net_ib_reply_room(net_peer_t *peer, const net_qp_t *qp)
+{
+    if (__builtin_expect(net_ib.indirect, 0)) return net_ib_reply_room_indirect(peer, qp);
+    net_recv_t *recv = net_ib_recv_pop();
+    if (__builtin_expect(!recv, 0)) recv = net_ib_recv_more();
+    if (__builtin_expect(!recv, 0)) return false;
+    net_ib_recv_post_as_is(peer, qp, recv);
+    return true;
+}
+
+/* ---- words beside a message, and rings ------------------------------------------------------- */
+
+enum { NET_IB_SYSTEM = INT32_MIN };
+
+/* With one thread inside at a time, messages are released as they were taken. */
+enum { NET_IB_IN_ORDER = !GASNETC_THREADED };
+
+/* An AM for a peer with rings: aims at the one over there if it may be used, and always says how
+ * far ours is free again.  Peer's lock held. */
+NET_HOT enum hca_kind net_ib_ring_aim(net_qp_t *qp, net_rings_t *rings, hca_local_t *local)
+{
+    amrdma_in_t *in = atomic_load_explicit(&rings->in, memory_order_acquire);
+    uint16_t freed = in ? amrdma_freed(in, NET_IB_IN_ORDER) : 0;
+    uint32_t limit = local->inlined ? net_ib.ring_limit_inlined : net_ib.ring_limit;
+    if (__builtin_expect(atomic_load_explicit(&rings->offer, memory_order_relaxed), 0))
+        return net_ib_ring_offer(qp, rings, freed);
+    if (local->length > limit || !amrdma_may_send(&rings->out)) {
+        qp->send.wr.imm_data = freed;
+        return HCA_SEND_IMM;
+    }
+    uint32_t number = amrdma_send(&rings->out), padded = amrdma_padded(local->length);
+    char *data = (char *)(uintptr_t)local->data;
+    uint64_t trailer = amrdma_trailer(number, freed, local->length);
+    if (local->length & 7) net_ib_ring_pad(data + local->length, padded - local->length);
+    memcpy(data + padded, &trailer, sizeof trailer);
+    local->length = padded + AMRDMA_TRAILER;
+    uint64_t end = rings->end + (uint64_t)(number & net_ib.ring_mask) * net_ib.ring_slot;
+    hca_send_target(&qp->send, end - local->length, rings->rkey);
+    return HCA_WRITE;
+}
+
+/* The trailer says that the next message is there. */
+static inline net_message_t *net_ib_ring_take(net_ring_t *ring, uint64_t trailer)
+{
+    net_ring_message_t *slot = ring->message;
+    uint32_t length = amrdma_trailer_length(trailer);
+    if (__builtin_expect(length > net_ib.ring_limit, 0))
+        gasneti_malformed(slot->message.peer->rank, length, "length (longer than its slot)");
+    if (__builtin_expect(!amrdma_slot_released(&ring->in, NET_IB_IN_ORDER), 0))
+        gasneti_malformed(slot->message.peer->rank, length, "slot (it is still in use)");
+    amrdma_told(ring->out, amrdma_trailer_freed(trailer));
+    slot->number = amrdma_take(&ring->in);
+    slot->message.length = length;
+    slot->message.data = (char *)(uintptr_t)ring->trailer - amrdma_padded(length);
+    ring->message = slot->next;
+    ring->trailer = slot->next->trailer;
+    return &slot->message;
+}
+
+/* Takes at most `budget` messages from the rings in our memory. */
+NET_HOT unsigned net_ib_ring_arrivals(net_message_t **messages, unsigned budget)
+{
+    unsigned n = 0;
+    net_ring_t *const first = net_ib.ring_first, *ring = first;
+    do {
+        for (;;) {
+            uint64_t trailer = atomic_load_explicit(ring->trailer, memory_order_acquire);
+            if (__builtin_expect(!amrdma_is_next(&ring->in, trailer), 1)) break;
+            messages[n++] = net_ib_ring_take(ring, trailer);
+            if (n < budget) continue;
+            net_ib.ring_first =
+                ring->next; /* one that is always full must not keep others waiting */
+            return n;
+        }
+        ring = ring->next;
+    } while (ring != first);
+    return n;
+}
+
+/* ---- posting ------------------------------------------------------------------------------------
+ */
+
+/* The limit of all queue pairs together, where it binds; a place taken is given back by the reaper.
+ */
+static inline bool net_ib_total_take(void)
+{
+    uint32_t before = atomic_fetch_add_explicit(&net_ib.in_flight, 1, memory_order_relaxed);
+    if (before < net_ib.total_depth) return true;
+    atomic_fetch_sub_explicit(&net_ib.in_flight, 1, memory_order_relaxed);
+    return false;
+}
+
+/* A slot for one operation, NULL when the send_ring is full.  A circle begins small and grows as it
+ * is needed, so that its size tells how many were ever in flight; what the reaper follows does not
+ * change by that. */
+static inline net_slot_t *net_ib_send_ring_slot(net_send_ring_t *send_ring)
+{
+    net_slot_t *slot = atomic_load_explicit(&send_ring->free, memory_order_relaxed);
+    if (__builtin_expect(
+            slot->next == atomic_load_explicit(&send_ring->oldest, memory_order_acquire), 0)) {
+        net_slot_t *more = atomic_load_explicit(&send_ring->unused, memory_order_acquire);
+        if (!more) return NULL;
+        atomic_store_explicit(&send_ring->unused, more->next, memory_order_relaxed);
+        more->next = slot->next;
+        slot->next = more;
+    }
+    return slot;
+}
+
+/* The same, also NULL where all queue pairs together are full. */
+static inline net_slot_t *net_ib_slot(net_send_ring_t *send_ring)
+{
+    net_slot_t *slot = net_ib_send_ring_slot(send_ring);
+    if (__builtin_expect(net_ib.total_limited, 0) && slot && !net_ib_total_take()) return NULL;
+    return slot;
+}
+
+/* There is no room: for the time being, or because the peer is not connected. */
+static inline enum net_result net_ib_busy(net_peer_t *peer, const net_qp_t *qp)
+{
+    if (__builtin_expect(atomic_load_explicit(&qp->open, memory_order_relaxed), 1)) return NET_BUSY;
+    net_ib_request_connect(peer);
+    return NET_CONNECTING;
+}
+
+/* Fills the slot. */
+static inline void net_ib_enqueue(net_send_ring_t *send_ring, net_slot_t *slot,
+                                  enum net_operation operation, const gasnetc_sent_t *sent)
+{
+    atomic_store_explicit(&send_ring->free, slot->next, memory_order_relaxed);
+    /* Field by field: a copy of the whole would be built in memory first. */
+    slot->sent.counter = sent->counter;
+    if (sent->held) { /* nobody looks at the rest without it */
+        slot->sent.held = sent->held;
+        slot->sent.copy_to = sent->copy_to;
+        slot->sent.copy_length = sent->copy_length;
+    }
+    slot->operation = operation;
+}
+
+static inline hca_local_t net_ib_local(const net_qp_t *qp, const void *data, size_t length,
+                                       const net_region_t *local)
+{
+    return (hca_local_t){.data = data,
+                         .length = (uint32_t)length,
+                         .lkey = local ? local->lkey[NET_IB_HCAS > 1 ? qp->here : 0] : 0,
+                         .inlined = !local};
+}
+
+static inline uint32_t net_ib_rkey(const net_qp_t *qp, const net_key_t *key)
+{
+    return key->rkey[NET_IB_HCAS > 1 ? qp->there : 0];
+}
+
+NET_HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key,
+                                const void *src, const net_region_t *local, size_t length,
+                                enum net_order order, const gasnetc_sent_t *sent)
+{
+    net_qp_t *qp = net_ib_turn(peer, order);
+    net_slot_t *slot = net_ib_slot(&qp->send_ring);
+    if (__builtin_expect(!slot, 0)) return net_ib_busy(peer, qp);
+    qp->puts++;
+    qp->put_bytes += length;
+    if (local) qp->puts_not_inlined++;
+    net_ib_enqueue(&qp->send_ring, slot, NET_OP_PUT, sent);
+    hca_send_target(&qp->send, dst, net_ib_rkey(qp, key));
+    int error = hca_post(qp->qp, &qp->send, HCA_WRITE, net_ib_local(qp, src, length, local));
+    if (__builtin_expect(error != 0, 0)) net_ib_post_failed(qp, "a put", error);
+    return NET_POSTED;
+}
+
+NET_HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local,
+                                uint64_t src, const net_key_t *key, size_t length,
+                                const gasnetc_sent_t *sent)
+{
+    net_qp_t *qp = net_ib_turn(peer, NET_UNORDERED);
+    net_slot_t *slot = net_ib_slot(&qp->send_ring);
+    if (__builtin_expect(!slot, 0)) return net_ib_busy(peer, qp);
+    qp->gets++;
+    qp->get_bytes += length;
+    net_ib_enqueue(&qp->send_ring, slot, NET_OP_GET, sent);
+    hca_send_target(&qp->send, src, net_ib_rkey(qp, key));
+    int error = hca_post(qp->qp, &qp->send, HCA_READ, net_ib_local(qp, dst, length, local));
+    if (__builtin_expect(error != 0, 0)) net_ib_post_failed(qp, "a get", error);
+    return NET_POSTED;
+}
+
+NET_HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *local,
+                               size_t length, bool wants_reply, net_message_t *answers,
+                               const gasnetc_sent_t *sent)
+{
+    (void)answers;
+    net_qp_t *qp = net_ib_am(peer);
+    net_slot_t *slot = net_ib_slot(&qp->send_ring);
+    if (__builtin_expect(!slot, 0)) return net_ib_busy(peer, qp);
+    if (wants_reply && __builtin_expect(!net_ib_reply_room(peer, qp), 0)) {
+        if (net_ib.total_limited) atomic_fetch_sub(&net_ib.in_flight, 1);
+        return NET_NO_REPLY_BUF;
+    }
+    net_ib_enqueue(&qp->send_ring, slot, NET_OP_AM, sent);
+    hca_local_t from = net_ib_local(qp, data, length, local);
+    net_rings_t *rings = atomic_load_explicit(&qp->rings, memory_order_acquire);
+    enum hca_kind kind = HCA_SEND;
+    if (__builtin_expect(rings != NULL, 0)) kind = net_ib_ring_aim(qp, rings, &from);
+    int error = hca_post(qp->qp, &qp->send, kind, from);
+    if (__builtin_expect(error != 0, 0)) net_ib_post_failed(qp, "an Active Message", error);
+    return NET_POSTED;
+}
+
+/* ---- reaping --------------------------------------------------------------------------------- */
+
+enum { NET_IB_BATCH = 16 };
+
+/* With --enable-...-poll-lock no two threads poll at once (IB-B4), the greeter's and the one that
+ * holds the poll lock neither; reap_multi.c. */
+int net_ib_poll_alone(hca_cq_t cq, int budget, hca_wc_t *wc);
+
+static inline int net_ib_poll(hca_cq_t cq, int budget, hca_wc_t *wc)
+{
+    return NET_IB_POLL_LOCK ? net_ib_poll_alone(cq, budget, wc) : hca_poll(cq, budget, wc);
+}
+
+NET_HOT unsigned net_ib_reap(hca_cq_t cq)
+{
+    hca_wc_t wc[NET_IB_BATCH];
+    int n = net_ib_poll(cq, NET_IB_BATCH, wc);
+    for (int i = 0; i < n; i++) {
+        net_send_ring_t *send_ring = (net_send_ring_t *)(uintptr_t)hca_done(&wc[i]).id;
+        net_slot_t *slot = atomic_load_explicit(&send_ring->oldest, memory_order_relaxed);
+        if (__builtin_expect(hca_done(&wc[i]).ok, 1))
+            gasnetc_sent(&slot->sent);
+        else
+            net_ib_send_failed(send_ring->peer, slot, &wc[i]);
+        /* Only now may a poster use the slot again. */
+        atomic_store_explicit(&send_ring->oldest, slot->next, memory_order_release);
+    }
+    if (n <= 0) return 0;
+    if (__builtin_expect(net_ib.total_limited, 0)) atomic_fetch_sub(&net_ib.in_flight, (uint32_t)n);
+    return (unsigned)n;
+}
+
+/* The same for the second device and what follows; reap_multi.c. */
+unsigned net_ib_reap_others(void);
+
+NET_HOT unsigned net_reap(void)
+{
+    unsigned n = net_ib_reap(net_ib.send_cq[0]);
+    if (NET_IB_HCAS > 1 && __builtin_expect(net_ib.indirect, 0)) n += net_ib_reap_others();
+    return n;
+}
+
+NET_HOT unsigned net_ib_arrivals(hca_cq_t cq, net_message_t **messages, unsigned budget,
+                                 unsigned *systems)
+{
+    hca_wc_t wc[NET_IB_BATCH];
+    net_message_t **out = messages;
+    int n = net_ib_poll(cq, budget < NET_IB_BATCH ? (int)budget : NET_IB_BATCH, wc);
+    if (n <= 0) return 0;
+    for (const hca_wc_t *w = wc, *end = wc + n; w != end; w++) {
+        net_recv_t *recv = (net_recv_t *)(uintptr_t)hca_done(w).id;
+        if (__builtin_expect(!hca_done(w).ok, 0)) {
+            net_ib_recv_failed(recv->message.peer, w);
+            continue;
+        }
+        recv->message.length = hca_done(w).length;
+        *out++ = &recv->message;
+        if (__builtin_expect(hca_done(w).marked, 0)) {
+            recv->message.system = net_ib_decode_imm(recv->message.peer, hca_done(w).word);
+            *systems += recv->message.system;
+        }
+        if (__builtin_expect(net_ib.choosing, 0)) net_ib_count_arrival(&recv->message);
+    }
+    return (unsigned)(out - messages);
+}
+
+/* The same where there are several devices, or the queue is shared; reap_multi.c. */
+unsigned net_ib_arrivals_any(net_message_t **messages, unsigned budget, unsigned *systems);
+
+NET_HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems)
+{
+    unsigned n = 0;
+    if (__builtin_expect(net_ib.ring_first != NULL, 0)) {
+        n = net_ib_ring_arrivals(messages, budget / 2);
+        if (__builtin_expect(net_ib.choosing, 0) && n) net_ib_count_ring_arrivals(n);
+    }
+    if (__builtin_expect(net_ib.indirect, 0))
+        return n + net_ib_arrivals_any(messages + n, budget - n, systems);
+    return n + net_ib_arrivals(net_ib.recv_cq[0], messages + n, budget - n, systems);
+}
+
+static inline void net_drain(void)
+{
+    if (__builtin_expect(net_ib.shared, 0)) net_ib_shared_drain();
+}
+
+/* ---- receive space --------------------------------------------------------------------------- */
+
+static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spare)
+{
+    if (__builtin_expect(message->mark, 0)) {
+        message->mark = NET_IB_SETTLED | NET_IB_REQUEST;
+        return message;
+    }
+    net_recv_t *fresh = spare->recv;
+    spare->recv = NULL;
+    if (!fresh) fresh = net_ib_recv_pop();
+    if (__builtin_expect(!fresh, 0)) return net_ib_move((net_recv_t *)message);
+    net_ib_recv_post(message->peer, ((net_recv_t *)message)->qp, fresh);
+    return message;
+}
+
+static inline void net_release(net_message_t *message, net_spare_t *spare)
+{
+    net_recv_t *recv = (net_recv_t *)message;
+    if (__builtin_expect(message->mark, 0)) {
+        net_ring_message_t *record = (net_ring_message_t *)message;
+        if (message->kept_space)
+            amrdma_release(record->in, record->number, NET_IB_IN_ORDER);
+        else
+            net_ib_release_settled(recv, spare);
+    } else if (!spare->recv)
+        spare->recv = recv;
+    else
+        net_ib_recv_push(recv);
+}
+
+static inline void net_spare_back(net_spare_t *spare)
+{
+    if (!spare->recv) return;
+    if (__builtin_expect(net_ib.shared, 0))
+        net_ib_shared_back(spare->recv);
+    else
+        net_ib_recv_push(spare->recv);
+    spare->recv = NULL;
+}
+
+#endif

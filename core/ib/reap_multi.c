@@ -1,0 +1,51 @@
+/* reap_multi.c - reaping beyond the usual case: several devices, each with its own completion
+ * queues.
+ *
+ * With one device, and buffers for each peer, net_reap and net_arrivals do not come here.
+ */
+#include <pthread.h>
+#include <time.h>
+
+#include "core/ib/srq.h"
+
+enum { LONGEST_NAP = 1 /* ms */ };
+
+int net_ib_poll_alone(hca_cq_t cq, int budget, hca_wc_t *wc)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    int n = hca_poll(cq, budget, wc);
+    pthread_mutex_unlock(&lock);
+    return n;
+}
+
+unsigned net_ib_reap_others(void)
+{
+    unsigned n = 0;
+    for (uint32_t i = 1; i < net_ib.hcas; i++) n += net_ib_reap(net_ib.send_cq[i]);
+    return n;
+}
+
+/* Another device is asked first each time, or a busy one would keep the others waiting. */
+unsigned net_ib_arrivals_any(net_message_t **messages, unsigned budget, unsigned *systems)
+{
+    static uint32_t turn;
+    unsigned n = 0;
+    uint32_t first = turn++;
+    if (net_ib.shared) return net_ib_shared_arrivals(first, messages, budget, systems);
+    for (uint32_t i = 0; i < net_ib.hcas && n < budget; i++)
+        n += net_ib_arrivals(net_ib.recv_cq[(first + i) % net_ib.hcas], messages + n, budget - n,
+                             systems);
+    return n;
+}
+
+/* Where sleeping polls as well, outside the lock, those who must poll alone take naps instead. */
+void net_ib_sleep(hca_cq_t cq, int ms)
+{
+    const long most = LONGEST_NAP;
+    const struct timespec nap = {.tv_nsec = (ms < 0 || ms > most ? most : ms) * 1000000};
+    if (NET_IB_POLL_LOCK && HCA_SLEEP_POLLS)
+        nanosleep(&nap, NULL);
+    else
+        hca_cq_sleep(cq, ms);
+}

@@ -1,0 +1,294 @@
+/* srq.c - one receive queue for all peers: making it, taking what arrives, giving back.
+ *
+ * Called where net_ib.shared is set: at start-up, by the poll (reap_multi.c) and by net_release;
+ * not at all where each peer has buffers of its own.
+ *
+ * GASNET_RBUF_COUNT buffers of each device are in the queue, always: what is taken out is replaced
+ * in the same call, by a spare, or when there is none by itself, its contents having been moved to
+ * ordinary memory.  A few spares (GASNET_AM_SPARES, and as many as one poll takes) make moving
+ * rare.
+ *
+ * Why nothing waits for ever.  The queue may run dry while its process computes; then devices hold
+ * back what peers send and try again (the RNR retry count of 7 stands for ever), and nothing is
+ * lost.  What matters is that a process that waits inside the library is never the reason for that:
+ *  1. A client's thread that waits polls: it takes all that has arrived.  A handler that waits
+ *     does so only for room to send its Reply (a slot, a bounce buffer, the end of a put), and
+ *     drains: that takes all that has arrived as well, into a backlog which later polls find.
+ *     Neither needs anything that only another handler or process can give.
+ *  2. So whatever is sent to a process that polls or waits is received, whatever its handlers wait
+ *     for; what is sent completes, slots and bounce buffers come back, and the handlers that wait
+ *     for them end.  They wait for no Reply and no credit.
+ *  3. So Requests are handled, Replies and credits return, and Requests that wait for those go on.
+ * A process that holds back its peers only computes, as one whose credits are used up does.
+ *
+ * Why memory is bounded.  Of Requests there are at most each connected peer's credits on the way,
+ * of Replies as many as this process has Requests in flight (GASNET_AM_CREDITS_TOTAL, which
+ * `replies` counts down from); no more can be in the backlog or in moved messages.  Two devices of
+ * a peer cannot break that either, since Active Messages use one queue pair.
+ */
+#include "core/ib/srq.h"
+
+#include <stdlib.h>
+
+#include "core/ib/qp_table.h"
+#include "core/ib/srq_policy.h"
+#include "core/params/params.h"
+#include "core/report.h"
+
+/* Spares beyond GASNET_AM_SPARES: messages in the hands of one poll. */
+enum { IN_HAND = NET_DELIVER_MAX };
+
+static struct {
+    hca_srq_t queue[NET_IB_HCAS];
+    uint32_t count;   /* buffers in each */
+    uint32_t replies; /* for so many more there is room; under the lock of receive buffers */
+    net_ib_qp_table_t owners;
+    net_recv_t *backlog, **backlog_end; /* under the poll lock */
+} shared;
+
+_Atomic uint64_t net_ib_drained;
+
+hca_srq_t net_ib_shared_queue(uint32_t hca)
+{
+    return shared.queue[hca];
+}
+
+uint32_t net_ib_shared_buffers(void)
+{
+    return net_ib.shared ? shared.count * net_ib.hcas : 0;
+}
+
+/* ---- start-up and end ------------------------------------------------------------------------ */
+
+static void post(uint32_t hca, net_recv_t *recv)
+{
+    if (NET_IB_HCAS > 1 && net_ib.hcas > 1) recv->post.sge.lkey = recv->region->lkey[hca];
+    int error = hca_post_srq_recv(shared.queue[hca], &recv->post);
+    if (error)
+        gasneti_failed("%s: posting a receive buffer for all peers failed: %s; check the device "
+                       "with ibv_devinfo and the system log",
+                       net_ib_rails.hca[hca].name, strerror(error));
+}
+
+static void make_queue(uint32_t hca, net_recv_t **buffers)
+{
+    shared.queue[hca] = hca_srq_create(net_ib_rails.hca[hca].pd, shared.count);
+    if (!shared.queue[hca])
+        gasneti_fatal("%s: cannot create a shared receive queue of %u buffers: %s; lower "
+                      "GASNET_RBUF_COUNT, or set GASNET_USE_SRQ=0",
+                      net_ib_rails.hca[hca].name, shared.count, strerror(errno));
+    for (uint32_t i = 0; i < shared.count; i++) {
+        net_recv_t *recv = *buffers;
+        *buffers = recv->next;
+        post(hca, recv);
+    }
+}
+
+uint32_t net_ib_shared_open(uint64_t own, uint32_t replies)
+{
+    const hca_limits_t *limits = &net_ib_rails.limits;
+    const uint32_t spares = (uint32_t)gasnetc_params.am_spares + IN_HAND;
+    uint32_t most = limits->max_srq_wr < limits->max_cqe ? limits->max_srq_wr : limits->max_cqe;
+    shared.count = (uint32_t)gasnetc_params.rbuf_count;
+    if (shared.count > most) shared.count = most;
+    const uint64_t all = (uint64_t)shared.count * net_ib.hcas + spares;
+    switch (net_ib_sharing(gasnetc_params.use_srq, own, all, most)) {
+    case NET_IB_OWN:
+        return 0;
+    case NET_IB_CANNOT_SHARE:
+        gasneti_fatal("GASNET_USE_SRQ=1: %s has no shared receive queues; unset it, or use another "
+                      "device (" NET_PORTS_VARIABLE ")",
+                      net_ib_rails.text);
+    case NET_IB_SHARE:
+        break;
+    }
+    net_ib.shared = net_ib.indirect = true;
+    shared.replies = replies;
+    shared.backlog_end = &shared.backlog;
+    net_recv_t *buffers = net_ib_recv_make((uint32_t)all);
+    for (uint32_t i = 0; i < net_ib.hcas; i++) make_queue(i, &buffers);
+    net_ib.free_recvs = buffers;
+    return shared.count;
+}
+
+void net_ib_shared_close(void)
+{
+    for (uint32_t i = 0; i < NET_IB_HCAS; i++) {
+        if (shared.queue[i]) hca_destroy(shared.queue[i]);
+        shared.queue[i] = NULL;
+    }
+    for (net_recv_t *next; shared.backlog; shared.backlog = next) {
+        next = shared.backlog->next;
+        if (shared.backlog->moved) free(shared.backlog);
+    }
+    net_ib_owners_free(&shared.owners);
+    net_ib.shared = false;
+}
+
+void net_ib_shared_enter(const net_qp_t *qp)
+{
+    uint32_t key = net_ib_owners_key(qp->here, qp->qp->qp_num);
+    if (!net_ib_owners_enter(&shared.owners, key, qp->send_ring.peer))
+        gasneti_fatal("out of memory while connecting to %s",
+                      gasneti_rank_name(qp->send_ring.peer->rank));
+}
+
+bool net_ib_shared_reply_room(void)
+{
+    gasneti_lock(&net_ib.recv_lock);
+    bool room = shared.replies > 0;
+    shared.replies -= room;
+    gasneti_unlock(&net_ib.recv_lock);
+    return room;
+}
+
+/* ---- taking ---------------------------------------------------------------------------------- */
+
+/* At most `count` spares, as a list: the pool is touched once for all that are taken at once, and
+ * once for all that a poll has released (IB-A4). */
+static net_recv_t *take_spares(int count)
+{
+    gasneti_lock(&net_ib.recv_lock);
+    net_recv_t *first = net_ib.free_recvs, **end = &first;
+    while (count-- > 0 && *end) end = &(*end)->next;
+    net_ib.free_recvs = *end;
+    *end = NULL;
+    gasneti_unlock(&net_ib.recv_lock);
+    return first;
+}
+
+static void give_back(net_recv_t *first, uint32_t replies)
+{
+    net_recv_t **end = &first;
+    while (*end) end = &(*end)->next;
+    gasneti_lock(&net_ib.recv_lock);
+    *end = net_ib.free_recvs;
+    net_ib.free_recvs = first;
+    shared.replies += replies;
+    gasneti_unlock(&net_ib.recv_lock);
+}
+
+/* The message keeps its buffer, a spare taking its place in the queue. */
+static net_recv_t *keep(uint32_t hca, net_recv_t *recv, net_recv_t **spares)
+{
+    net_recv_t *spare = *spares;
+    *spares = spare->next;
+    post(hca, spare);
+    return recv;
+}
+
+/* The message goes on without its buffer, which takes its own place again. */
+static net_recv_t *move(uint32_t hca, net_recv_t *recv)
+{
+    net_recv_t *copy = net_ib_recv_copy(recv);
+    post(hca, recv);
+    return copy;
+}
+
+/* One completion; NULL if it is no message. */
+static net_recv_t *take_one(uint32_t hca, const hca_wc_t *wc, net_recv_t **spares)
+{
+    const hca_done_t done = hca_done(wc);
+    net_recv_t *recv = (net_recv_t *)(uintptr_t)done.id;
+    net_peer_t *peer = net_ib_owners_find(&shared.owners, net_ib_owners_key(hca, done.qp_number));
+    if (!peer)
+        gasneti_fatal("%s: a message has arrived on queue pair %u, which is no peer's",
+                      net_ib_rails.hca[hca].name, done.qp_number);
+    if (!done.ok) {
+        net_ib_recv_failed(peer, wc);
+        post(hca, recv);
+        return NULL;
+    }
+    recv->message.peer = peer;
+    recv->message.length = done.length;
+    recv->message.system = done.marked && net_ib_decode_imm(peer, done.word);
+    recv->message.mark = NET_IB_SETTLED;
+    if (net_ib.choosing) net_ib_count_arrival(&recv->message);
+    return *spares ? keep(hca, recv, spares) : move(hca, recv);
+}
+
+static unsigned take(uint32_t hca, net_message_t **messages, unsigned budget, unsigned *systems)
+{
+    hca_wc_t wc[NET_IB_BATCH];
+    int n =
+        net_ib_poll(net_ib.recv_cq[hca], budget < NET_IB_BATCH ? (int)budget : NET_IB_BATCH, wc);
+    if (n <= 0) return 0;
+    unsigned taken = 0;
+    net_recv_t *spares = take_spares(n);
+    for (int i = 0; i < n; i++) {
+        net_recv_t *recv = take_one(hca, &wc[i], &spares);
+        if (!recv) continue;
+        *systems += recv->message.system;
+        messages[taken++] = &recv->message;
+    }
+    if (spares) give_back(spares, 0);
+    return taken;
+}
+
+/* What handlers have drained. */
+static unsigned take_backlog(net_message_t **messages, unsigned budget, unsigned *systems)
+{
+    unsigned n = 0;
+    while (shared.backlog && n < budget) {
+        net_recv_t *recv = shared.backlog;
+        shared.backlog = recv->next;
+        *systems += recv->message.system;
+        messages[n++] = &recv->message;
+    }
+    if (!shared.backlog) shared.backlog_end = &shared.backlog;
+    return n;
+}
+
+unsigned net_ib_shared_arrivals(uint32_t first, net_message_t **messages, unsigned budget,
+                                unsigned *systems)
+{
+    unsigned n = take_backlog(messages, budget, systems);
+    for (uint32_t i = 0; i < net_ib.hcas && n < budget; i++)
+        n += take((first + i) % net_ib.hcas, messages + n, budget - n, systems);
+    return n;
+}
+
+static void drain(uint32_t hca)
+{
+    net_message_t *message;
+    unsigned systems = 0;
+    for (int i = 0; i < NET_IB_BATCH && take(hca, &message, 1, &systems); i++) {
+        net_recv_t *recv = (net_recv_t *)message;
+        recv->next = NULL;
+        *shared.backlog_end = recv;
+        shared.backlog_end = &recv->next;
+        atomic_fetch_add_explicit(&net_ib_drained, 1, memory_order_relaxed);
+    }
+}
+
+void net_ib_shared_drain(void)
+{
+    for (uint32_t i = 0; i < net_ib.hcas; i++) drain(i);
+}
+
+/* ---- giving back ----------------------------------------------------------------------------- */
+
+/* A Request's was announced by net_refill; what was not is a Reply, which leaves room for another.
+ * (Or a Request that is dropped because the job ends, when it does not matter.) */
+static bool is_reply(const net_recv_t *recv)
+{
+    return !(recv->message.mark & NET_IB_REQUEST);
+}
+
+void net_ib_release_settled(net_recv_t *recv, net_spare_t *spare)
+{
+    if (recv->moved) {
+        if (is_reply(recv)) give_back(NULL, 1);
+        free(recv);
+        return;
+    }
+    recv->next = spare->recv;
+    spare->recv = recv;
+}
+
+void net_ib_shared_back(net_recv_t *released)
+{
+    uint32_t replies = 0;
+    for (const net_recv_t *recv = released; recv; recv = recv->next) replies += is_reply(recv);
+    give_back(released, replies);
+}

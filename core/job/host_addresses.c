@@ -1,0 +1,222 @@
+/* host_addresses.c - see host_addresses.h.  Called in gasnet_init.
+ *
+ * SOFTHCA_HOSTS and SOFTHCA_SECRET are set in this process alone.  What the user has set stands;
+ * the launching console's settings reach all ranks, as those of the library do.
+ */
+#include "core/job/host_addresses.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "core/report.h"
+
+/* ---- choosing: pure -------------------------------------------------------------------------- */
+
+static bool same_network(const gasnetc_address_t *a, const gasnetc_address_t *b)
+{
+    if (a->length != b->length || a->prefix != b->prefix) return false;
+    unsigned whole = a->prefix / 8, rest = a->prefix % 8;
+    return memcmp(a->bytes, b->bytes, whole) == 0 &&
+           (!rest || (a->bytes[whole] ^ b->bytes[whole]) >> (8 - rest) == 0);
+}
+
+static bool same_address(const gasnetc_address_t *a, const gasnetc_address_t *b)
+{
+    return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
+}
+
+/* Bridges for containers and virtual machines have one address on all hosts. */
+static bool is_on_other_host(const gasnetc_site_t *const *hosts, uint32_t count, uint32_t host,
+                             const gasnetc_address_t *address)
+{
+    for (uint32_t h = 0; h < count; h++)
+        for (int i = 0; h != host && i < GASNETC_SPAN_ADDRESSES; i++)
+            if (same_address(&hosts[h]->addresses[i], address)) return true;
+    return false;
+}
+
+/* This host's first address on the network of `like` (NULL: any), which no other host has. */
+static bool choose_for(const gasnetc_site_t *const *hosts, uint32_t count, uint32_t host,
+                       const gasnetc_address_t *like, gasnetc_address_t *chosen)
+{
+    for (int i = 0; i < GASNETC_SPAN_ADDRESSES; i++) {
+        const gasnetc_address_t *address = &hosts[host]->addresses[i];
+        if (!address->length || (like && !same_network(like, address)) ||
+            is_on_other_host(hosts, count, host, address))
+            continue;
+        *chosen = *address;
+        return true;
+    }
+    return false;
+}
+
+static bool choose_all(const gasnetc_site_t *const *hosts, uint32_t count,
+                       const gasnetc_address_t *like, gasnetc_address_t *chosen)
+{
+    for (uint32_t h = 0; h < count; h++)
+        if (!choose_for(hosts, count, h, like, &chosen[h])) return false;
+    return true;
+}
+
+bool gasnetc_span_choose(const gasnetc_site_t *const *hosts, uint32_t count,
+                         gasnetc_address_t *chosen)
+{
+    for (int i = 0; i < GASNETC_SPAN_ADDRESSES; i++)
+        if (hosts[0]->addresses[i].length &&
+            choose_all(hosts, count, &hosts[0]->addresses[i], chosen))
+            return true;
+    return choose_all(hosts, count, NULL, chosen);
+}
+
+/* ---- this host ------------------------------------------------------------------------------- */
+
+static uint8_t count_bits(const void *mask, size_t length)
+{
+    unsigned bits = 0;
+    for (size_t i = 0; i < length; i++)
+        bits += (unsigned)__builtin_popcount(((const uint8_t *)mask)[i]);
+    return (uint8_t)bits;
+}
+
+static bool take_address(const struct ifaddrs *from, int family, gasnetc_address_t *to)
+{
+    const void *bytes, *mask;
+    if (!from->ifa_addr || from->ifa_addr->sa_family != family || !from->ifa_netmask ||
+        !(from->ifa_flags & IFF_UP) || (from->ifa_flags & IFF_LOOPBACK))
+        return false;
+    if (family == AF_INET) {
+        bytes = &((const struct sockaddr_in *)(const void *)from->ifa_addr)->sin_addr;
+        mask = &((const struct sockaddr_in *)(const void *)from->ifa_netmask)->sin_addr;
+    } else {
+        bytes = &((const struct sockaddr_in6 *)(const void *)from->ifa_addr)->sin6_addr;
+        mask = &((const struct sockaddr_in6 *)(const void *)from->ifa_netmask)->sin6_addr;
+        if (IN6_IS_ADDR_LINKLOCAL((const struct in6_addr *)bytes)) return false;
+    }
+    to->length = family == AF_INET ? 4 : 16;
+    to->prefix = count_bits(mask, to->length);
+    memcpy(to->bytes, bytes, to->length);
+    return true;
+}
+
+static void look_around(gasnetc_site_t *site)
+{
+    static const int families[] = {AF_INET, AF_INET6};
+    struct ifaddrs *all = NULL;
+    int n = 0;
+    memset(site, 0, sizeof *site);
+    if (getrandom(site->secret, sizeof site->secret, 0) != (ssize_t)sizeof site->secret)
+        gasneti_fatal("getrandom: no random numbers for the job's secret");
+    if (getifaddrs(&all) != 0) return;
+    for (int f = 0; f < 2; f++)
+        for (const struct ifaddrs *i = all; i && n < GASNETC_SPAN_ADDRESSES; i = i->ifa_next)
+            if (take_address(i, families[f], &site->addresses[n])) n++;
+    freeifaddrs(all);
+}
+
+/* ---- the job --------------------------------------------------------------------------------- */
+
+static void set_hosts(const gasnetc_address_t *addresses, uint32_t count)
+{
+    char *list = malloc((size_t)count * (INET6_ADDRSTRLEN + 1)), *to = list;
+    if (!list) gasneti_fatal("out of memory for the addresses of %u hosts", count);
+    for (uint32_t h = 0; h < count; h++) {
+        if (h) *to++ = ',';
+        inet_ntop(addresses[h].length == 4 ? AF_INET : AF_INET6, addresses[h].bytes, to,
+                  INET6_ADDRSTRLEN);
+        to += strlen(to);
+    }
+    setenv("SOFTHCA_HOSTS", list, 1);
+    free(list);
+}
+
+static void set_secret(const uint8_t *secret, size_t size)
+{
+    char text[2 * sizeof(((gasnetc_site_t *)0)->secret) + 1];
+    for (size_t i = 0; i < size; i++) snprintf(text + 2 * i, 3, "%02x", secret[i]);
+    setenv("SOFTHCA_SECRET", text, 0);
+}
+
+static uint32_t count_hosts(const struct bootstrap_job *job)
+{
+    uint32_t hosts = 0; /* their numbers are dense */
+    for (uint32_t r = 0; r < job->size; r++)
+        if (job->host_of[r] >= hosts) hosts = job->host_of[r] + 1;
+    return hosts;
+}
+
+/* One site for each machine; two names of the list may be one.  Returns how many. */
+static uint32_t merge(const gasnetc_site_t **hosts, uint32_t count)
+{
+    uint32_t kept = 0;
+    for (uint32_t h = 0; h < count; h++) {
+        uint32_t same = 0;
+        while (same < kept &&
+               memcmp(hosts[same]->addresses, hosts[h]->addresses, sizeof hosts[h]->addresses) != 0)
+            same++;
+        hosts[same] = hosts[h];
+        kept += same == kept;
+    }
+    return kept;
+}
+
+static char own_ipv4[INET_ADDRSTRLEN];
+static bool spans; /* and own_ipv4 is known */
+
+const char *gasnetc_span_ipv4(void)
+{
+    return spans ? own_ipv4 : NULL;
+}
+
+/* Chooses again, without IPv6. */
+static void choose_ipv4(gasnetc_site_t *sites, uint32_t ranks, const gasnetc_site_t **hosts,
+                        uint32_t count, const gasnetc_site_t *mine, gasnetc_address_t *chosen)
+{
+    uint32_t host = 0;
+    while (memcmp(hosts[host]->addresses, mine->addresses, sizeof mine->addresses) != 0) host++;
+    for (uint32_t r = 0; r < ranks; r++)
+        for (int i = 0; i < GASNETC_SPAN_ADDRESSES; i++)
+            if (sites[r].addresses[i].length != 4) sites[r].addresses[i].length = 0;
+    own_ipv4[0] = '\0';
+    if (gasnetc_span_choose(hosts, count, chosen))
+        inet_ntop(AF_INET, chosen[host].bytes, own_ipv4, sizeof own_ipv4);
+    spans = true;
+}
+
+static void find_hosts(const struct bootstrap_job *job, uint32_t count)
+{
+    gasnetc_site_t mine, *all = malloc(job->size * sizeof *all);
+    const gasnetc_site_t **hosts = calloc(count, sizeof *hosts);
+    gasnetc_address_t *chosen = malloc(count * sizeof *chosen);
+    if (!all || !hosts || !chosen) gasneti_fatal("out of memory for %u hosts", count);
+    look_around(&mine);
+    bootstrap_exchange(&mine, sizeof mine, all);
+    for (uint32_t r = job->size; r-- > 0;) hosts[job->host_of[r]] = &all[r];
+    count = merge(hosts, count);
+    if (count > 1 && gasnetc_span_choose(hosts, count, chosen)) {
+        set_hosts(chosen, count);
+        set_secret(all[0].secret, sizeof all[0].secret);
+        choose_ipv4(all, job->size, hosts, count, &all[job->rank], chosen);
+    } /* else: real devices may do; the software device will say what it misses */
+    free(all);
+    free(hosts);
+    free(chosen);
+}
+
+void gasnetc_span_tell(const struct bootstrap_job *job)
+{
+    static const char *const names[] = {"SOFTHCA_HOSTS", "SOFTHCA_SECRET"};
+    uint32_t count = count_hosts(job);
+    if (count < 2) return;
+    for (int i = 0; i < 2; i++) {
+        const char *value = bootstrap_getenv(names[i]);
+        if (value && *value) setenv(names[i], value, 0);
+    }
+    /* Alike on all ranks; set to nothing, it is the user's wish. */
+    if (!bootstrap_getenv("SOFTHCA_HOSTS")) find_hosts(job, count);
+}

@@ -1,0 +1,69 @@
+/* job.h - what every part of the core knows of the job: its shape and its peers. */
+#ifndef GASNETC_JOB_H
+#define GASNETC_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/counters/counters.h"
+#include "core/am/credits.h"
+#include "core/lock.h"
+#include "core/network.h"
+#include "core/job/rank.h"
+
+/* A node's segment, as others reach it: one key per 2^pin_shift bytes from base. */
+typedef struct gasnetc_segment {
+    uintptr_t base;
+    uintptr_t size;
+    const net_key_t *keys;
+} gasnetc_segment_t;
+
+/* The piece of a peer's segment that was reached last, under one key; at first there is none.  Most
+ * segments are one piece, and then this is all of it.  Under the peer's lock. */
+typedef struct gasnetc_window {
+    uintptr_t base;
+    size_t size;
+    net_key_t key;
+} gasnetc_window_t;
+
+/* All that is kept per node; the entry of this node itself has no network half.  Its size is a
+ * power of two, or finding a node's entry would take a multiplication. */
+typedef struct gasnetc_peer {
+    net_peer_t net;      /* first: the network hands back pointers to it */
+    gasneti_lock_t lock; /* of net's posting side, credits, window and counts */
+    gasnetc_credits_t credits;
+    gasnetc_window_t window;
+    gasnetc_segment_t segment;
+    gasnetc_peer_counts_t *counts;
+} __attribute__((aligned(128))) gasnetc_peer_t;
+
+enum gasnetc_phase { GASNETC_BEFORE_INIT, GASNETC_BEFORE_ATTACH, GASNETC_ATTACHED };
+
+#pragma GCC visibility push(hidden)
+extern enum gasnetc_phase gasnetc_phase;
+extern gasnetc_peer_t *gasnetc_peers; /* [nodes] */
+extern struct net_caps gasnetc_caps;
+extern unsigned gasnetc_pin_shift;
+#pragma GCC visibility pop
+
+static inline gasnetc_peer_t *gasnetc_peer_of(net_peer_t *net)
+{
+    return (gasnetc_peer_t *)net;
+}
+
+/* A post to the peer was refused; its lock is held. */
+static inline void gasnetc_count_stall(gasnetc_peer_t *peer, enum net_result result)
+{
+    if (result == NET_NO_REPLY_BUF)
+        peer->counts->stalls_replies++;
+    else if (result == NET_BUSY)
+        peer->counts->stalls_slots++;
+    else if (result == NET_NO_CREDIT)
+        peer->counts->stalls_credits++;
+}
+
+/* One turn of waiting until it may be tried again; no lock held.  As gasnetc_stall, which see, and
+ * a nap where the peer is being connected (poll.c). */
+void gasnetc_stall_at(const gasnetc_peer_t *peer, enum net_result result, bool in_handler);
+
+#endif

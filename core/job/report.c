@@ -1,0 +1,290 @@
+/* report.c - messages to people.  Written with one write each, so that the lines of several ranks
+ * do not mix.
+ */
+#include "core/report.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/counters/counters.h"
+#include "core/exit/exit.h"
+#include "core/job/job.h"
+#include "core/params/params.h"
+#include "core/job/thread.h"
+#include "gasnet.h"
+#include "other/spawner/bootstrap.h"
+#include "other/tools/tools.h"
+
+static struct {
+    uint32_t rank, size; /* size 0: not known yet */
+    const uint32_t *host_of;
+    char host[64];
+    pthread_t thread;          /* that called gasnet_init */
+    atomic_bool second_thread; /* another one was seen */
+} who;
+
+void gasneti_report_init(uint32_t rank, uint32_t size, const uint32_t *host_of)
+{
+    who.rank = rank;
+    who.size = size;
+    who.host_of = host_of;
+    gethostname(who.host, sizeof who.host - 1);
+    who.thread = pthread_self();
+    who.second_thread = false;
+}
+
+const char *gasneti_own_name(void)
+{
+    static __thread char name[128];
+    if (!who.size) return NULL;
+    snprintf(name, sizeof name, "%srank %u of %u on %s",
+             gasnetc_exit_of_child() ? "a forked child of " : "", who.rank, who.size, who.host);
+    return name;
+}
+
+/* One whole line: head, who, text; returns its length. */
+static size_t compose(char *line, size_t size, const char *head, const char *format, va_list list)
+{
+    const char *own = gasneti_own_name();
+    int n;
+    if (!own)
+        n = snprintf(line, size, "%s (process %d): ", head, (int)getpid());
+    else
+        n = snprintf(line, size, "%s (%s): ", head, own);
+    int m = vsnprintf(line + n, size - (size_t)n - 1, format, list);
+    size_t length = (size_t)n + (size_t)(m > 0 ? m : 0);
+    if (length > size - 2) length = size - 2;
+    line[length++] = '\n';
+    return length;
+}
+
+static void print(const char *text, size_t length)
+{
+    fflush(stdout);
+    gasneti_write_all(STDERR_FILENO, text, length);
+}
+
+/* A second line of a fatal error: what the counters say. */
+static size_t compose_counters(char *line, size_t size)
+{
+    char text[512];
+    gasnetc_counts_summary(text, sizeof text);
+    if (!*text) return 0;
+    int n = snprintf(line, size, "*** counters of rank %u: %s\n", who.rank, text);
+    return n > 0 && (size_t)n < size ? (size_t)n : 0;
+}
+
+/* Lets the launcher say it for all ranks that have the same to say, or with `once` for all that
+ * meet the same.  Returns if this process has to say it. */
+static void complain(const char *why, bool once)
+{
+    if (who.size && !gasnetc_exit_of_child() && bootstrap_complain("*** FATAL ERROR", why, once))
+        gasnetc_exit_fatal(1);
+}
+
+/* ---- rules that a program breaks ------------------------------------------------------------- */
+
+void gasneti_note_thread(void)
+{
+    if (GASNETI_ONE_THREAD && who.size && !pthread_equal(pthread_self(), who.thread))
+        atomic_store(&who.second_thread, true);
+}
+
+/* Where one of these is broken anything may fail, and the failure itself misleads.  NULL: none. */
+static const char *broken_rule(void)
+{
+    gasneti_note_thread();
+    if (who.size && gasnetc_exit_of_child())
+        return "a child made by fork calls the library, which only the process that called "
+               "gasnet_init may: let the child call exec or _exit, or start more ranks in its "
+               "place";
+    if (who.second_thread)
+        return "a second thread calls the library, which is that of programs with one (SEQ): "
+               "compile and link the program for parsync or par";
+    return NULL;
+}
+
+/* "text", or "rule (what failed: text)". */
+static void explain(const char *text, char *explained, size_t size)
+{
+    const char *rule = broken_rule();
+    if (rule)
+        snprintf(explained, size, "%s (what failed: %s)", rule, text);
+    else
+        snprintf(explained, size, "%s", text);
+}
+
+static size_t compose_words(char *line, size_t size, const char *head, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static size_t compose_words(char *line, size_t size, const char *head, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    size_t length = compose(line, size, head, format, list);
+    va_end(list);
+    return length;
+}
+
+void gasneti_fatal(const char *format, ...)
+{
+    char lines[2048 + 640], why[1400], text[1800];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(why, sizeof why, format, list);
+    va_end(list);
+    explain(why, text, sizeof text);
+    /* At start-up all ranks often meet the same. */
+    if (gasnetc_phase != GASNETC_ATTACHED) complain(text, false);
+    size_t length = compose_words(lines, 2048, "*** FATAL ERROR", "%s", text);
+    if (!gasnetc_exit_of_child()) length += compose_counters(lines + length, sizeof lines - length);
+    print(lines, length);
+    gasnetc_exit_fatal(1);
+}
+
+void gasneti_fatal_once(const char *format, ...)
+{
+    char why[1400], text[1800];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(why, sizeof why, format, list);
+    va_end(list);
+    explain(why, text, sizeof text);
+    complain(text, true);
+    gasneti_fatal("%s", why);
+}
+
+void gasneti_fatal_by_one(bool speaker, const char *error)
+{
+    if (speaker) gasneti_fatal("%s", error);
+    for (;;) bootstrap_barrier();
+}
+
+void gasneti_fatal_if_any(const char *error)
+{
+    char mine = error[0] != 0, *all = malloc(who.size);
+    if (!all) gasneti_fatal("out of memory");
+    bootstrap_exchange(&mine, 1, all);
+    for (uint32_t r = 0; r < who.size; r++)
+        if (all[r]) gasneti_fatal_by_one(r == who.rank, error);
+    free(all);
+}
+
+void gasnetc_require_attached(const char *call)
+{
+    if (gasnetc_phase != GASNETC_ATTACHED)
+        gasneti_fatal("%s is not possible before %s: call it first and check what it returns", call,
+                      gasnetc_phase == GASNETC_BEFORE_INIT ? "gasnet_init" : "gasnet_attach");
+}
+
+void gasnetc_no_such_rank(const char *call, uint32_t rank)
+{
+    gasnetc_require_attached(call);
+    gasneti_fatal("%s names rank %u, but the ranks of this job are 0 to %u", call, rank,
+                  who.size - 1);
+}
+
+static char failure[1024];
+
+void gasneti_failed(const char *format, ...)
+{
+    static atomic_flag writing = ATOMIC_FLAG_INIT; /* the first failure stands */
+    char text[sizeof failure];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    if (gasnetc_exit_of_child()) gasneti_fatal("%s", text); /* it may never poll */
+    if (gasneti_ending() || atomic_flag_test_and_set(&writing)) return;
+    gasneti_note_thread();
+    if (gasnetc_exit_pending != GASNETC_EXIT_FAILURE) {
+        strcpy(failure, text);
+        gasnetc_exit_pending = GASNETC_EXIT_FAILURE;
+    }
+    atomic_flag_clear(&writing);
+}
+
+const char *gasneti_failure(void)
+{
+    return failure;
+}
+
+void gasneti_warn(const char *format, ...)
+{
+    if (gasnetc_params.quiet) return;
+    char line[2048];
+    va_list list;
+    va_start(list, format);
+    size_t length = compose(line, sizeof line, "*** WARNING", format, list);
+    va_end(list);
+    print(line, length);
+}
+
+int gasneti_error(int code, const char *function, const char *format, ...)
+{
+    char text[1024];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    gasneti_warn("%s returns %s: %s", function, gasnet_ErrorName(code), text);
+    return code;
+}
+
+const char *gasneti_rank_name(uint32_t rank)
+{
+    static __thread char name[128];
+    char host[64];
+    if (who.host_of && rank < who.size && who.host_of[rank] == who.host_of[who.rank])
+        snprintf(name, sizeof name, "rank %u on the same host", rank);
+    else if (who.host_of && rank < who.size &&
+             bootstrap_host_name(who.host_of[rank], host, sizeof host))
+        snprintf(name, sizeof name, "rank %u on host %s", rank, host);
+    else if (who.host_of && rank < who.size)
+        snprintf(name, sizeof name, "rank %u on host number %u", rank, who.host_of[rank]);
+    else
+        snprintf(name, sizeof name, "rank %u", rank);
+    return name;
+}
+
+const char *gasnet_ErrorName(int code)
+{
+    switch (code) {
+    case GASNET_OK:
+        return "GASNET_OK";
+    case GASNET_ERR_NOT_INIT:
+        return "GASNET_ERR_NOT_INIT";
+    case GASNET_ERR_RESOURCE:
+        return "GASNET_ERR_RESOURCE";
+    case GASNET_ERR_BAD_ARG:
+        return "GASNET_ERR_BAD_ARG";
+    case GASNET_ERR_NOT_READY:
+        return "GASNET_ERR_NOT_READY";
+    case GASNET_ERR_BARRIER_MISMATCH:
+        return "GASNET_ERR_BARRIER_MISMATCH";
+    }
+    return "*unknown*";
+}
+
+const char *gasnet_ErrorDesc(int code)
+{
+    switch (code) {
+    case GASNET_OK:
+        return "no error";
+    case GASNET_ERR_NOT_INIT:
+        return "the job is not started, or gasnet_init and gasnet_attach were called out of order";
+    case GASNET_ERR_RESOURCE:
+        return "a system or network resource is exhausted or failed";
+    case GASNET_ERR_BAD_ARG:
+        return "an argument is invalid";
+    case GASNET_ERR_NOT_READY:
+        return "the operation is not complete yet";
+    case GASNET_ERR_BARRIER_MISMATCH:
+        return "the nodes named different barriers";
+    }
+    return "no description available";
+}

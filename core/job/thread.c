@@ -1,0 +1,110 @@
+/* thread.c - records of client threads: a table of slots, taken at a thread's first call and given
+ * back when it ends.
+ */
+#include "core/job/thread.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "core/params/params.h"
+#include "core/report.h"
+#include "core/job/signal_stack.h"
+#include "gasnet.h"
+
+#ifdef GASNET_SEQ
+
+gasneti_thread_t gasneti_the_thread;
+
+void gasneti_threads_get_signal_stacks(void)
+{
+    gasneti_the_thread.signal_stack = gasnetc_signal_stack_make();
+}
+
+const gasneti_thread_t *gasneti_all_threads(void)
+{
+    return &gasneti_the_thread;
+}
+
+#else
+
+__thread gasneti_thread_t *gasneti_my_thread;
+__thread void *gasneti_my_extended; /* that thread's `extended`, one load nearer */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key; /* only for its destructor */
+static gasneti_thread_t *free_slots;
+static uint32_t made;
+static gasneti_thread_t *_Atomic all_slots;
+
+const gasneti_thread_t *gasneti_all_threads(void)
+{
+    return atomic_load(&all_slots);
+}
+
+static bool with_signal_stacks;
+
+static void make_signal_stack(gasneti_thread_t *self)
+{
+    if (with_signal_stacks && !self->signal_stack) self->signal_stack = gasnetc_signal_stack_make();
+}
+
+void gasneti_threads_get_signal_stacks(void)
+{
+    with_signal_stacks = true;
+    make_signal_stack(gasneti_self());
+}
+
+static void leave(void *slot)
+{
+    gasneti_thread_t *thread = slot;
+    gasneti_my_thread = NULL;
+    gasneti_my_extended = NULL;
+    gasnetc_signal_stack_free(thread->signal_stack);
+    thread->signal_stack = NULL;
+    pthread_mutex_lock(&lock);
+    thread->next = free_slots;
+    free_slots = thread;
+    pthread_mutex_unlock(&lock);
+}
+
+static void make_key(void)
+{
+    if (pthread_key_create(&key, leave)) gasneti_fatal("no thread-specific key is left");
+}
+
+static gasneti_thread_t *take_slot(void)
+{
+    uint32_t limit =
+        gasnetc_params.max_threads ? (uint32_t)gasnetc_params.max_threads : GASNETI_THREAD_SLOTS;
+    pthread_mutex_lock(&lock);
+    gasneti_thread_t *thread = free_slots;
+    if (thread) {
+        free_slots = thread->next;
+    } else if (made < limit && (thread = calloc(1, sizeof *thread))) {
+        thread->index = made++;
+        thread->made_next = atomic_load(&all_slots);
+        atomic_store(&all_slots, thread);
+    }
+    pthread_mutex_unlock(&lock);
+    if (!thread)
+        gasneti_fatal(
+            "more than %u client threads at once: the limit is GASNET_MAX_THREADS, at most %d",
+            limit, GASNETI_THREAD_SLOTS);
+    return thread;
+}
+
+gasneti_thread_t *gasneti_thread_enter(void)
+{
+    pthread_once(&once, make_key);
+    gasneti_thread_t *thread = take_slot();
+    make_signal_stack(thread);
+    pthread_setspecific(key, thread);
+    gasneti_my_thread = thread;
+    gasneti_my_extended = thread->extended;
+    return thread;
+}
+
+#endif

@@ -1,0 +1,95 @@
+/* thread.h - what the library keeps for each client thread.
+ *
+ * A thread gets its record at its first call and gives it back when it ends; records are reused, so
+ * that thousands of threads may come and go.  In SEQ there is one static record.
+ */
+#ifndef GASNETI_THREAD_H
+#define GASNETI_THREAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/counters/counters.h"
+
+#define GASNETI_THREAD_SLOTS 256
+
+typedef struct gasneti_thread {
+    uint32_t index;              /* 0 .. GASNETI_THREAD_SLOTS-1, stable while the thread lives */
+    uint32_t handler_depth;      /* how many handlers this thread is inside */
+    uint32_t turned_away;        /* polls that found another thread at it */
+    uint32_t interrupts_held;    /* debug builds: inside a no-interrupt section */
+    void *locks;                 /* debug builds: the handler-safe lock taken last */
+    void *loop_buffer[2];        /* loopback Mediums: one for a Request, one for its Reply */
+    void *extended;              /* the Extended API's own record; NULL until it needs one; it is
+                                    kept with the slot, not freed, when the thread ends */
+    struct gasneti_thread *next; /* free list */
+    struct gasneti_thread *made_next; /* all records */
+    void *token;                      /* debug builds: of the handler that runs; see context.c */
+    uint64_t interrupts_since;        /* debug builds: when they were held, ns */
+    gasnetc_counts_t counts;          /* of all threads that had this record */
+    void *signal_stack;               /* of signal_stack.h; NULL where the program has set one */
+} gasneti_thread_t;
+
+/* All records there are, by made_next; for those who only read. */
+const gasneti_thread_t *gasneti_all_threads(void);
+
+/* From now on every thread with a record has an alternate signal stack; the calling one first. */
+void gasneti_threads_get_signal_stacks(void);
+
+/* GASNETI_OF_THREAD: of a static variable that each thread has its own of. */
+#ifdef GASNET_SEQ
+enum { GASNETI_ONE_THREAD = 1 }; /* only the thread of gasnet_init may call the library */
+#define GASNETI_OF_THREAD
+#pragma GCC visibility push(hidden)
+extern gasneti_thread_t gasneti_the_thread;
+#pragma GCC visibility pop
+static inline gasneti_thread_t *gasneti_self(void)
+{
+    return &gasneti_the_thread;
+}
+#else
+enum { GASNETI_ONE_THREAD = 0 };
+#define GASNETI_OF_THREAD __thread __attribute__((tls_model("initial-exec")))
+#pragma GCC visibility push(hidden)
+extern __thread gasneti_thread_t *gasneti_my_thread __attribute__((tls_model("initial-exec")));
+extern __thread void *gasneti_my_extended __attribute__((tls_model("initial-exec")));
+#pragma GCC visibility pop
+/* Fatal, naming the limit, when more than GASNET_MAX_THREADS threads are alive at once. */
+gasneti_thread_t *gasneti_thread_enter(void);
+static inline gasneti_thread_t *gasneti_self(void)
+{
+    gasneti_thread_t *self = gasneti_my_thread;
+    return __builtin_expect(self != NULL, 1) ? self : gasneti_thread_enter();
+}
+#endif
+
+/* The record of the calling thread if it has one, else NULL; for signal handlers. */
+static inline const gasneti_thread_t *gasneti_self_if_any(void)
+{
+#ifdef GASNET_SEQ
+    return &gasneti_the_thread;
+#else
+    return gasneti_my_thread;
+#endif
+}
+
+/* The calling thread's `extended`, without any call: NULL also when the thread has no record yet.
+ */
+static inline void *gasneti_self_extended(void)
+{
+#ifdef GASNET_SEQ
+    return gasneti_the_thread.extended;
+#else
+    return gasneti_my_extended;
+#endif
+}
+
+static inline void gasneti_self_extend(void *extended)
+{
+    gasneti_self()->extended = extended;
+#ifndef GASNET_SEQ
+    gasneti_my_extended = extended;
+#endif
+}
+
+#endif

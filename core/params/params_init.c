@@ -1,0 +1,202 @@
+/* params_init.c - parameters from the job's environment: read, compared across ranks, reported.
+ *
+ * Called once by gasnet_init.  When something is wrong, one rank says so and ends the job; the
+ * others wait for that.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/job/job.h"
+#include "core/params/params.h"
+#include "core/report.h"
+#include "gasnet.h"
+#include "other/tools/tools.h"
+
+extern char **environ;
+
+/* The value a user gave, or NULL; the name it was given by. */
+static const char *given(const gasnetc_param_t *row, const char **name)
+{
+    *name = row->name;
+    const char *value = gasneti_getenv(row->name);
+    if (!value && *row->alias) {
+        *name = row->alias;
+        value = gasneti_getenv(row->alias);
+    }
+    return value && (*value || row->type == GASNETC_TEXT) ? value : NULL;
+}
+
+/* A value as 64 bits that are equal when the values are. */
+static uint64_t fingerprint(const gasnetc_param_t *row)
+{
+    const char *field = (const char *)&gasnetc_params + row->offset;
+    uint64_t bits = 0;
+    if (row->type == GASNETC_TEXT) {
+        const char *text = *(const char *const *)(const void *)field;
+        for (bits = 14695981039346656037u; text && *text; text++)
+            bits = (bits ^ (unsigned char)*text) * 1099511628211u;
+    } else if (row->type == GASNETC_BOOLEAN) {
+        bits = *(const bool *)field;
+    } else {
+        memcpy(&bits, field, sizeof bits);
+    }
+    return bits;
+}
+
+/* Some algorithms serve several names that GASNET_BARRIER has had; an unknown one is an error. */
+static void check_barrier(char *error, size_t size)
+{
+    static const char *const names[] = {"DISSEM", "AMDISSEM", "AMCENTRAL", "RDMADISSEM",
+                                        "IBDISSEM"};
+    const char *name = gasnetc_params.barrier;
+    bool known = !name;
+    for (size_t i = 0; !known && i < sizeof names / sizeof *names; i++)
+        known = !strcasecmp(name, names[i]);
+    if (!known)
+        snprintf(error, size,
+                 "GASNET_BARRIER=%s: not one of DISSEM, AMDISSEM, AMCENTRAL, RDMADISSEM, IBDISSEM",
+                 name);
+}
+
+/* Those numbers that must be powers of two; 0 where it is allowed. */
+static void check_powers(char *error, size_t size)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+    } powers[] = {{"GASNET_AMRDMA_DEPTH", gasnetc_params.amrdma_depth},
+                  {"GASNET_AMRDMA_CYCLE", gasnetc_params.amrdma_cycle}};
+    for (size_t i = 0; i < sizeof powers / sizeof *powers; i++)
+        if (powers[i].value & (powers[i].value - 1))
+            snprintf(error, size, "%s=%lld: not a power of two", powers[i].name,
+                     (long long)powers[i].value);
+}
+
+/* What is to be said of a row whose value on `other` differs from rank 0's. */
+static void describe_difference(const gasnetc_param_t *row, uint32_t other, uint64_t first,
+                                uint64_t second, char *text, size_t size)
+{
+    if (row->type == GASNETC_NUMBER || row->type == GASNETC_SIZE)
+        snprintf(text, size,
+                 "%s is %lld on rank 0 and %lld on rank %u; it must be equal everywhere", row->name,
+                 (long long)first, (long long)second, other);
+    else
+        snprintf(text, size, "%s differs between rank 0 and rank %u; it must be equal everywhere",
+                 row->name, other);
+}
+
+static uint64_t digest(const uint64_t *values, size_t count)
+{
+    uint64_t sum = 14695981039346656037u;
+    for (size_t i = 0; i < count; i++) sum = (sum ^ values[i]) * 1099511628211u;
+    return sum;
+}
+
+/* Collective; `all` has room for a word of each rank. */
+static bool equal_everywhere(uint64_t mine, uint64_t *all)
+{
+    bool equal = true;
+    bootstrap_exchange(&mine, sizeof mine, all);
+    for (uint32_t r = 1; r < gasnetc_job.size; r++) equal = equal && all[r] == all[0];
+    return equal;
+}
+
+static void check_equal(void)
+{
+    size_t n = gasnetc_param_count;
+    uint64_t *mine = calloc(n, sizeof *mine), *all = calloc(n * gasnetc_job.size, sizeof *all);
+    if (!mine || !all) gasneti_fatal("out of memory");
+    for (size_t i = 0; i < n; i++)
+        mine[i] = gasnetc_param_table[i].same ? fingerprint(&gasnetc_param_table[i]) : 0;
+    /* Only where they differ do all of them go from everybody to everybody. */
+    bool differ = !equal_everywhere(digest(mine, n), all);
+    if (differ) bootstrap_exchange(mine, n * sizeof *mine, all);
+    for (uint32_t r = 1; differ && r < gasnetc_job.size; r++) {
+        for (size_t i = 0; i < n; i++) {
+            if (all[r * n + i] == all[i]) continue;
+            char text[256];
+            describe_difference(&gasnetc_param_table[i], r, all[i], all[r * n + i], text,
+                                sizeof text);
+            gasneti_fatal_by_one(gasnetc_job.rank == 0, text);
+        }
+    }
+    free(mine);
+    free(all);
+}
+
+/* ---- reports, by rank 0 ---------------------------------------------------------------------- */
+
+static void report_row(const gasnetc_param_t *row)
+{
+    const char *name, *text = given(row, &name);
+    const char *field = (const char *)&gasnetc_params + row->offset;
+    if (row->type == GASNETC_TEXT)
+        gasnett_envstr_display(row->name, text, !text);
+    else if (row->type == GASNETC_BOOLEAN)
+        gasnett_envstr_display(row->name, *(const bool *)field ? "YES" : "NO", !text);
+    else if (row->type == GASNETC_SECONDS || row->type == GASNETC_FRACTION)
+        gasnett_envdbl_display(row->name, *(const double *)(const void *)field, !text);
+    else
+        gasnett_envint_display(row->name, *(const int64_t *)(const void *)field, !text,
+                               row->type == GASNETC_SIZE);
+}
+
+static void warn_unknown(const char *entry)
+{
+    char name[128];
+    size_t n = strcspn(entry, "=");
+    if (strncmp(entry, "GASNET_", 7) || n >= sizeof name) return;
+    memcpy(name, entry, n);
+    name[n] = 0;
+    if (gasnetc_param_idle(name)) gasneti_warn("%s has no effect in this release", name);
+    if (gasnetc_param_known(name)) return;
+    const char *near = gasnetc_param_suggest(name);
+    if (near)
+        gasneti_warn("%s is not a variable of this library; did you mean %s?", name, near);
+    else if (gasnett_verboseenv() > 0) /* it may be the client's own */
+        gasneti_warn("%s is not a variable of this library (" GASNETI_LAUNCHER
+                     " --help-env lists them)",
+                     name);
+}
+
+/* Where a parameter says which ports to use, those say it no more. */
+static void warn_obsolete(void)
+{
+    static const char *const names[] = {"GASNET_HCA_ID", "GASNET_PORT_NUM"};
+    const char *instead = NULL;
+    for (size_t i = 0; i < gasnetc_param_count; i++) {
+        const char *name = gasnetc_param_table[i].name, *end = strstr(name, "_PORTS");
+        if (end && !end[6]) instead = name;
+    }
+    for (int i = 0; instead && i < 2; i++) {
+        const char *value = gasneti_getenv(names[i]);
+        if (value && *value)
+            gasneti_warn("%s is obsolete and has no effect; use %s", names[i], instead);
+    }
+}
+
+void gasnetc_params_init(void)
+{
+    char error[256] = "";
+    for (size_t i = 0; i < gasnetc_param_count && !*error; i++) {
+        const gasnetc_param_t *row = &gasnetc_param_table[i];
+        const char *name, *text = given(row, &name);
+        char why[200];
+        if (text && !gasnetc_param_parse(row, text, &gasnetc_params, why, sizeof why))
+            snprintf(error, sizeof error, "%s%s%s", why,
+                     name == row->name ? "" : ", set by its older name ",
+                     name == row->name ? "" : name);
+    }
+    if (!*error) check_barrier(error, sizeof error);
+    if (!*error) check_powers(error, sizeof error);
+    gasneti_fatal_if_any(error);
+    check_equal();
+    if (gasnetc_job.rank != 0) return;
+    warn_obsolete();
+    const char *const *all = bootstrap_environ();
+    if (!all) all = (const char *const *)environ;
+    for (; *all; all++) warn_unknown(*all);
+    for (size_t i = 0; i < gasnetc_param_count; i++) report_row(&gasnetc_param_table[i]);
+}

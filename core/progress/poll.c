@@ -1,0 +1,224 @@
+/* poll.c - the poll engine: reap, take what arrived, run handlers, push the barrier along.
+ *
+ * One thread reaps at a time; a thread that finds another at it goes on, since that one completes
+ * its operations too.  Handlers run after the lock is given back.
+ */
+#include "core/job/progress.h"
+
+#include <limits.h>
+#include <sched.h>
+#include <time.h>
+
+#include "core/am/am_deliver.h"
+#include "core/rdma/buffers.h"
+#include "core/am/context.h"
+#include "core/exit/exit.h"
+#include "core/job/job.h"
+#include "core/report.h"
+#include "core/am/system_am.h"
+#include "core/job/thread.h"
+
+static gasneti_lock_t poll_lock;
+gasnetc_counts_t gasnetc_poll_counts; /* of things that happen under it */
+static unsigned spins_before_yield = UINT_MAX;
+/* Polls of this thread in a row that found nothing; here, and not in its record, since an empty
+ * poll needs nothing else of that.  The first that finds nothing is beyond every
+ * spins_before_yield, so that a thread that only polls is given its record, with what belongs to
+ * it, on the slow path. */
+static GASNETI_OF_THREAD unsigned idle_turns = UINT_MAX - 1;
+
+void gasnetc_set_spins_before_yield(unsigned turns)
+{
+    spins_before_yield = turns;
+}
+
+/* Poll lock held: reaps, and takes arrivals; gives the lock back and returns how many arrived. */
+GASNETC_HOT unsigned take_locked(net_message_t **messages, unsigned *reaped, unsigned *systems)
+{
+    *reaped = net_reap();
+    unsigned n = net_arrivals(messages, GASNETC_DELIVER_MAX, systems);
+    gasneti_unlock(&poll_lock);
+    return n;
+}
+
+/* Another thread is at it, and completes this thread's operations too, unless this one keeps it
+ * from its processor. */
+static __attribute__((noinline, cold)) void yield_to_poller(void)
+{
+    enum { TURNS = 4 };
+    if (++gasneti_self()->turned_away % TURNS == 0) sched_yield();
+}
+
+/* Nothing arrives in a job of one process; and before gasnet_init there is no job. */
+static __attribute__((noinline, cold)) unsigned take_nothing(void)
+{
+    if (gasnetc_job.size == 0)
+        gasnetc_require_attached("gasnet_AMPoll, or another call that polls,");
+    return 0;
+}
+
+/* The same, if no other thread is at it. */
+GASNETC_HOT unsigned take(net_message_t **messages, unsigned *reaped, unsigned *systems)
+{
+    if (__builtin_expect(gasnetc_job.size <= 1, 0)) return take_nothing();
+    if (!gasneti_trylock(&poll_lock)) {
+        yield_to_poller();
+        return 0;
+    }
+    return take_locked(messages, reaped, systems);
+}
+
+static void __attribute__((noinline)) idle(void)
+{
+    (void)gasneti_self();
+    idle_turns = 0;
+    if (GASNETI_ONE_THREAD) gasneti_note_thread();
+    sched_yield();
+}
+
+static inline int pending(void)
+{
+    return atomic_load_explicit(&gasnetc_exit_pending, memory_order_relaxed);
+}
+
+/* gasnetc_poll and gasnet_AMPoll each have their own. */
+GASNETC_HOT unsigned poll_once(void)
+{
+    net_message_t *messages[GASNETC_DELIVER_MAX];
+    unsigned reaped = 0, systems = 0;
+    unsigned n = take(messages, &reaped, &systems);
+    if (n) gasnetc_deliver(messages, n, systems);
+    if (__builtin_expect(pending(), 0)) gasnetc_exit_act();
+    if (__builtin_expect(atomic_load_explicit(&gasnete_progress_due, memory_order_relaxed), 0))
+        gasnete_progress();
+    if (n + reaped) {
+        idle_turns = 0;
+        gasnetc_tidy_pins();
+    } else if (__builtin_expect(++idle_turns >= spins_before_yield, 0)) {
+        idle();
+    }
+    return n;
+}
+
+unsigned gasnetc_poll(void)
+{
+    return poll_once();
+}
+
+/* Two parts of it, for those who are in no hurry. */
+static __attribute__((noinline)) void deliver_slowly(net_message_t **messages, unsigned n,
+                                                     unsigned systems)
+{
+    gasnetc_deliver(messages, n, systems);
+}
+
+static __attribute__((noinline)) unsigned take_slowly(net_message_t **messages, unsigned *reaped,
+                                                      unsigned *systems)
+{
+    return take_locked(messages, reaped, systems);
+}
+
+unsigned gasnetc_poll_surely(void)
+{
+    net_message_t *messages[GASNETC_DELIVER_MAX];
+    unsigned reaped = 0, systems = 0;
+    gasneti_lock(&poll_lock);
+    unsigned n = take_slowly(messages, &reaped, &systems);
+    gasnetc_tidy_pins();
+    if (n) deliver_slowly(messages, n, systems);
+    if (pending()) gasnetc_exit_act();
+    if (atomic_load(&gasnete_progress_due)) gasnete_progress();
+    return n;
+}
+
+void gasnetc_reap(void)
+{
+    if (__builtin_expect(pending() == GASNETC_EXIT_FAILURE, 0)) gasnetc_exit_act();
+    gasnetc_poll_sends();
+}
+
+void gasnetc_poll_sends(void)
+{
+    if (!gasneti_trylock(&poll_lock)) {
+        sched_yield();
+        return;
+    }
+    unsigned reaped = net_reap();
+    net_drain();
+    gasneti_unlock(&poll_lock);
+    gasnetc_tidy_pins();
+    if (!reaped) sched_yield();
+}
+
+void gasneti_wait_poll(void)
+{
+    gasnetc_poll();
+}
+
+/* Threads that connect peers, here and there, need the processors more than who waits for them:
+ * moments that grow to 2 ms. */
+void gasnetc_nap(unsigned turn)
+{
+    const struct timespec moment = {.tv_nsec = turn < 20 ? 50000L << turn / 4 : 2000000L};
+    nanosleep(&moment, NULL);
+}
+
+void gasnetc_stall_at(const gasnetc_peer_t *peer, enum net_result result, bool in_handler)
+{
+    static GASNETI_OF_THREAD const gasnetc_peer_t *last;
+    static GASNETI_OF_THREAD unsigned turns;
+    if (result == NET_CONNECTING) {
+        turns = peer == last ? turns + 1 : 0;
+        last = peer;
+        gasnetc_nap(turns);
+    }
+    if (GASNETI_ONE_THREAD) gasneti_note_thread();
+    gasnetc_stall(in_handler);
+}
+
+/* At the end of a large job the processors are few, and needed by those who have something to do.
+ */
+static void wait_ending(void)
+{
+    static atomic_uint turns;
+    /* From 0.2 ms to 10 ms: of 256 that sleep each wakes up as rarely as that. */
+    const uint32_t here = gasnetc_job.host_size < 256 ? gasnetc_job.host_size : 256;
+    const struct timespec moment = {.tv_nsec = 200 * 1000 + here * 40 * 1000L};
+    if (atomic_fetch_add(&turns, 1) < 100)
+        sched_yield();
+    else
+        nanosleep(&moment, NULL);
+}
+
+void gasnetc_poll_ending(void)
+{
+    net_message_t *messages[GASNETC_DELIVER_MAX];
+    unsigned reaped = 0, systems = 0, n = 0;
+    if (gasnetc_job.size > 1 && gasneti_trylock(&poll_lock))
+        n = take_slowly(messages, &reaped, &systems);
+    gasnetc_drop(messages, n);
+    if (n + reaped == 0) wait_ending();
+}
+
+int gasnetc_AMPoll(void)
+{
+    if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_AMPoll");
+    poll_once();
+    return GASNET_OK;
+}
+
+int gasnetc_set_waitmode(int mode)
+{
+    switch (mode) {
+    case GASNET_WAIT_SPIN:
+        gasnetc_set_spins_before_yield(UINT_MAX);
+        return GASNET_OK;
+    case GASNET_WAIT_SPINBLOCK:
+        gasnetc_set_spins_before_yield(1000);
+        return GASNET_OK;
+    case GASNET_WAIT_BLOCK:
+        gasnetc_set_spins_before_yield(1);
+        return GASNET_OK;
+    }
+    return GASNET_ERR_BAD_ARG;
+}

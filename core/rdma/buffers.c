@@ -1,0 +1,187 @@
+/* buffers.c - the bbuf pool and transient registrations: what an operation in flight may hold; and
+ * registrations of memory that the library keeps.
+ *
+ * A held thing is a bbuf exactly when its address lies in the arena; everything else that is held
+ * is a transient registration.
+ */
+#include "core/rdma/buffers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/job/job.h"
+#include "core/job/progress.h"
+#include "core/report.h"
+#include "core/job/thread.h"
+
+/* A transient registration. */
+typedef struct pin {
+    gasnetc_held_t held; /* first */
+    net_region_t region;
+} pin_t;
+
+net_region_t gasnetc_bbuf_region;
+gasnetc_pool_t gasnetc_free_bbufs;
+
+gasnetc_held_t *_Atomic gasnetc_retired_pins;
+static gasnetc_pool_t free_pins;
+static gasnetc_pool_t pins_for_good;
+static char *arena;
+static size_t arena_size;
+static size_t fresh; /* offset of the first bbuf that was never in use; under the pool's lock */
+
+void gasnetc_bbuf_init(uint32_t count)
+{
+    if (NET_BUFFERS) return;
+    if (count > gasnetc_caps.region_max / GASNETC_BBUF_SIZE)
+        count = (uint32_t)(gasnetc_caps.region_max / GASNETC_BBUF_SIZE);
+    arena_size = (size_t)count * GASNETC_BBUF_SIZE;
+    arena = net_alloc(arena_size);
+    if (!arena)
+        gasneti_fatal("cannot allocate %zu KB of send buffers: %s; lower GASNET_BBUF_COUNT",
+                      arena_size / 1024, strerror(errno));
+    if (!net_register(arena, arena_size, false, &gasnetc_bbuf_region)) {
+        char why[256];
+        net_explain_register(errno, arena_size, why, sizeof why);
+        gasneti_fatal("cannot register %zu KB of send buffers: %s", arena_size / 1024, why);
+    }
+    fresh = 0;
+}
+
+/* Start-up touches no bbuf: most jobs need a few of them, and a list through all would cost each
+ * process a page of memory for each. */
+void *gasnetc_bbuf_fresh(void)
+{
+    char *bbuf = NULL;
+    gasneti_lock(&gasnetc_free_bbufs.lock);
+    if (fresh < arena_size) {
+        bbuf = arena + fresh;
+        fresh += GASNETC_BBUF_SIZE;
+    }
+    gasneti_unlock(&gasnetc_free_bbufs.lock);
+    return bbuf;
+}
+
+/* One is taken fresh only while all that were in use before are so now. */
+__attribute__((no_sanitize("thread"))) void gasnetc_bbuf_counts(uint64_t *all, uint64_t *most)
+{
+    *all = arena_size / GASNETC_BBUF_SIZE;
+    *most = fresh / GASNETC_BBUF_SIZE;
+}
+
+void gasnetc_bbuf_fini(void)
+{
+    gasnetc_deregister_retired();
+    for (pin_t *pin; (pin = gasnetc_pool_take(&pins_for_good));) {
+        net_deregister(&pin->region);
+        free(pin);
+    }
+    if (!arena) return;
+    net_deregister(&gasnetc_bbuf_region);
+    net_free(arena);
+    arena = NULL;
+    arena_size = fresh = 0;
+    gasnetc_free_bbufs.first = NULL;
+}
+
+gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, net_region_t **region,
+                                      bool in_handler)
+{
+    pin_t *pin = gasnetc_pool_take(&free_pins);
+    if (!pin) pin = malloc(sizeof *pin);
+    if (!pin) gasneti_fatal("out of memory for the record of a registration");
+    while (!net_register((void *)(uintptr_t)start, length, false, &pin->region)) {
+        char why[256];
+        if (errno == EAGAIN) {
+            gasnetc_stall_bbuf(in_handler);
+            continue;
+        }
+        net_explain_register(errno, length, why, sizeof why);
+        gasneti_fatal("cannot register %zu bytes at %p for a transfer: %s", length, start, why);
+    }
+    gasneti_self()->counts.transient_registrations++;
+    *region = &pin->region;
+    return &pin->held;
+}
+
+const net_region_t *gasnetc_pin_for_good(void *start, size_t length)
+{
+    if (NET_BUFFERS) return NULL; /* lands what is small itself */
+    pin_t *pin = malloc(sizeof *pin);
+    if (!pin || !net_register(start, length, false, &pin->region)) {
+        free(pin);
+        return NULL;
+    }
+    gasnetc_pool_give(&pins_for_good, &pin->held);
+    return &pin->region;
+}
+
+/* Poll lock held: what takes a system call is put off until that is given back. */
+static __attribute__((noinline)) void retire(gasnetc_held_t *pin)
+{
+    pin->next = atomic_load_explicit(&gasnetc_retired_pins, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&gasnetc_retired_pins, &pin->next, pin,
+                                                  memory_order_release, memory_order_relaxed))
+        ;
+}
+
+void gasnetc_deregister_retired(void)
+{
+    gasnetc_held_t *pin =
+        atomic_exchange_explicit(&gasnetc_retired_pins, NULL, memory_order_acquire);
+    while (pin) {
+        gasnetc_held_t *next = pin->next;
+        net_deregister(&((pin_t *)pin)->region);
+        gasnetc_pool_give(&free_pins, pin);
+        pin = next;
+    }
+}
+
+static __attribute__((noinline)) void copy_and_free(const gasnetc_sent_t *sent)
+{
+    memcpy(sent->copy_to, sent->held, sent->copy_length);
+    gasnetc_bbuf_free(sent->held);
+}
+
+void gasnetc_copy_nowhere(const void *to, size_t nbytes)
+{
+    gasneti_failed(
+        "a get of %zu bytes to address %p: there is no memory in the first page; pass the "
+        "address of memory that the program has allocated",
+        nbytes, to);
+}
+
+static __attribute__((noinline)) void free_bbuf(gasnetc_held_t *bbuf)
+{
+    gasnetc_bbuf_free(bbuf);
+}
+
+/* Held by a put, an Active Message, or a get that has no place to copy to. */
+static __attribute__((noinline)) void free_uncopied(const gasnetc_sent_t *sent)
+{
+    if (__builtin_expect(sent->copy_length != 0, 0))
+        gasnetc_copy_nowhere(sent->copy_to, sent->copy_length);
+    if (!gasnetc_pool_give_now(&gasnetc_free_bbufs, sent->held)) free_bbuf(sent->held);
+}
+
+/* What is unusual is a last call, so that the usual, a word to copy, saves no registers. */
+void gasnetc_release_held(const gasnetc_sent_t *sent)
+{
+    gasnetc_held_t *held = sent->held;
+    if ((size_t)((char *)held - arena) >= arena_size) {
+        retire(held);
+        return;
+    }
+    if ((uintptr_t)sent->copy_to < GASNETC_FIRST_PAGE) {
+        free_uncopied(sent);
+        return;
+    }
+    gasnetc_poll_counts.gets_bounced++;
+    if (sent->copy_length != 8) {
+        copy_and_free(sent);
+        return;
+    }
+    memcpy(sent->copy_to, held, 8);
+    if (!gasnetc_pool_give_now(&gasnetc_free_bbufs, held)) free_bbuf(held);
+}

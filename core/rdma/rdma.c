@@ -1,0 +1,412 @@
+/* rdma.c - one-sided transfers: how each local side is made reachable, and the loop that posts.
+ *
+ * Called by the Extended API and, for the payload of Longs, by the AM engine.  Never runs a handler
+ * when `in_handler`; otherwise any stall polls.
+ */
+#include "core/rdma/rdma.h"
+
+#include <string.h>
+
+#include "core/rdma/buffers.h"
+#include "core/job/job.h"
+#include "core/job/progress.h"
+#include "core/rdma/rdma_internal.h"
+#include "core/report.h"
+#include "core/job/thread.h"
+
+gasnetc_local_segment_t gasnetc_local_segment;
+
+/* ---- the remote side ------------------------------------------------------------------------- */
+
+static void __attribute__((noreturn, cold))
+out_of_segment(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes, const char *what)
+{
+    gasnetc_require_attached(what);
+    gasneti_fatal("%s of %zu bytes at %#lx is outside the segment of %s, which is [%#lx, %#lx)",
+                  what, nbytes, (unsigned long)start, gasneti_rank_name(peer->net.rank),
+                  (unsigned long)peer->segment.base,
+                  (unsigned long)(peer->segment.base + peer->segment.size));
+}
+
+void gasnetc_check_remote(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes,
+                          const char *what)
+{
+    uintptr_t offset = start - peer->segment.base;
+    if (offset > peer->segment.size || nbytes > peer->segment.size - offset)
+        out_of_segment(peer, start, nbytes, what);
+}
+
+/* How much of a transfer one post may carry: up to the end of the region that holds it. */
+static inline size_t piece_of(uintptr_t base, uintptr_t start, size_t nbytes)
+{
+    uintptr_t offset = start - base;
+    size_t room = (((offset >> gasnetc_pin_shift) + 1) << gasnetc_pin_shift) - offset;
+    size_t piece = nbytes < room ? nbytes : room;
+    return piece < gasnetc_caps.transfer_max ? piece : gasnetc_caps.transfer_max;
+}
+
+static inline const net_key_t *key_of(const gasnetc_peer_t *peer, uintptr_t start)
+{
+    return &peer->segment.keys[(start - peer->segment.base) >> gasnetc_pin_shift];
+}
+
+/* ---- the local side: one of inline, in-segment, bounce, transient ---------------------------- */
+
+/* The region of this node's segment that holds the start of [start, start+nbytes), or NULL; *nbytes
+ * is cut to what that region holds. */
+static inline net_region_t *segment_region(const void *start, size_t *nbytes)
+{
+    uintptr_t offset = (uintptr_t)start - gasnetc_local_segment.base;
+    if (offset >= gasnetc_local_segment.size || *nbytes > gasnetc_local_segment.size - offset)
+        return NULL;
+    *nbytes = piece_of(gasnetc_local_segment.base, (uintptr_t)start, *nbytes);
+    return &gasnetc_local_segment.regions[offset >> gasnetc_pin_shift];
+}
+
+/* Posts one piece, however long that takes. */
+static inline void post_put(gasnetc_peer_t *peer, uintptr_t dst, const void *src,
+                            const net_region_t *local, size_t nbytes, enum net_order order,
+                            const gasnetc_sent_t *sent, bool in_handler)
+{
+    if (sent->counter) sent->counter->issued++;
+    for (;;) {
+        gasneti_lock(&peer->lock);
+        enum net_result result =
+            net_put(&peer->net, dst, key_of(peer, dst), src, local, nbytes, order, sent);
+        if (__builtin_expect(result != NET_POSTED, 0)) gasnetc_count_stall(peer, result);
+        gasneti_unlock(&peer->lock);
+        if (__builtin_expect(result == NET_POSTED, 1)) return;
+        gasnetc_stall_at(peer, result, in_handler);
+    }
+}
+
+static inline void post_get(gasnetc_peer_t *peer, void *dst, const net_region_t *local,
+                            uintptr_t src, size_t nbytes, const gasnetc_sent_t *sent)
+{
+    sent->counter->issued++;
+    for (;;) {
+        gasneti_lock(&peer->lock);
+        enum net_result result =
+            net_get(&peer->net, dst, local, src, key_of(peer, src), nbytes, sent);
+        if (__builtin_expect(result != NET_POSTED, 0)) gasnetc_count_stall(peer, result);
+        gasneti_unlock(&peer->lock);
+        if (__builtin_expect(result == NET_POSTED, 1)) return;
+        gasnetc_stall_at(peer, result, false);
+    }
+}
+
+static void *wait_bbuf(bool in_handler)
+{
+    void *bbuf;
+    while (!(bbuf = gasnetc_bbuf_try())) gasnetc_stall_bbuf(in_handler);
+    return bbuf;
+}
+
+/* Copies the next `length` bytes to a bounce buffer, or fills it with one value. */
+typedef struct contents {
+    const char *src;
+    bool is_fill;
+    int fill;
+} contents_t;
+
+static void pour(void *bbuf, contents_t *from, size_t length)
+{
+    if (from->is_fill) {
+        memset(bbuf, from->fill, length);
+        return;
+    }
+    memcpy(bbuf, from->src, length);
+    from->src += length;
+}
+
+/* Puts through bounce buffers: the source is free when this returns. */
+static void put_bounced(gasnetc_peer_t *peer, uintptr_t dst, contents_t from, size_t nbytes,
+                        enum net_order order, gasnetc_counter_t *counter, bool in_handler)
+{
+    while (nbytes) {
+        size_t piece = piece_of(peer->segment.base, dst, nbytes);
+        if (piece > GASNETC_BBUF_SIZE) piece = GASNETC_BBUF_SIZE;
+        void *bbuf = wait_bbuf(in_handler);
+        pour(bbuf, &from, piece);
+        gasneti_self()->counts.puts_bounced++;
+        post_put(peer, dst, bbuf, &gasnetc_bbuf_region, piece, order,
+                 &(gasnetc_sent_t){.counter = counter, .held = bbuf}, in_handler);
+        dst += piece;
+        nbytes -= piece;
+    }
+}
+
+/* Puts straight from the source, registering what lies outside the segment. */
+static void put_zero_copy(gasnetc_peer_t *peer, uintptr_t dst, const char *src, size_t nbytes,
+                          enum net_order order, gasnetc_counter_t *counter, bool in_handler)
+{
+    while (nbytes) {
+        size_t piece = piece_of(peer->segment.base, dst, nbytes);
+        gasnetc_held_t *held = NULL;
+        net_region_t *region = segment_region(src, &piece);
+        if (!region) held = gasnetc_pin_transient(src, piece, &region, in_handler);
+        post_put(peer, dst, src, region, piece, order,
+                 &(gasnetc_sent_t){.counter = counter, .held = held}, in_handler);
+        src += piece;
+        dst += piece;
+        nbytes -= piece;
+    }
+}
+
+/* ---- the usual case: one piece, posted at once ----------------------------------------------- */
+
+#define HOT static inline __attribute__((always_inline))
+
+/* All of the range lies in [base, base+size), and it is not empty. */
+HOT bool within(uintptr_t base, size_t size, uintptr_t start, size_t nbytes)
+{
+    size_t last = nbytes - 1;
+    return last < size && start - base < size - last;
+}
+
+/* Moves the peer's window to the piece that holds all of the range; false if none does. */
+static __attribute__((noinline)) bool move_window(gasnetc_peer_t *peer, uintptr_t start,
+                                                  size_t nbytes)
+{
+    const gasnetc_segment_t *segment = &peer->segment;
+    if (!within(segment->base, segment->size, start, nbytes)) return false;
+    size_t index = (start - segment->base) >> gasnetc_pin_shift;
+    uintptr_t offset = (uintptr_t)index << gasnetc_pin_shift;
+    size_t size = (uintptr_t)1 << gasnetc_pin_shift;
+    if (size > segment->size - offset) size = segment->size - offset;
+    peer->window = (gasnetc_window_t){segment->base + offset, size, segment->keys[index]};
+    return within(peer->window.base, size, start, nbytes);
+}
+
+/* One piece of the segment [base, base+size) holds all of the range. */
+HOT bool one_piece(uintptr_t base, size_t size, uintptr_t start, size_t nbytes)
+{
+    uintptr_t offset = start - base;
+    return within(0, size, offset, nbytes) &&
+           (offset ^ (offset + nbytes - 1)) >> gasnetc_pin_shift == 0;
+}
+
+/* The one region of this node's segment that holds all of the range, or NULL. */
+HOT const net_region_t *region_at_home(const void *start, size_t nbytes)
+{
+    if (!one_piece(gasnetc_local_segment.base, gasnetc_local_segment.size, (uintptr_t)start,
+                   nbytes))
+        return NULL;
+    return &gasnetc_local_segment
+                .regions[((uintptr_t)start - gasnetc_local_segment.base) >> gasnetc_pin_shift];
+}
+
+const net_region_t *gasnetc_local_region(const void *start, size_t nbytes)
+{
+    return region_at_home(start, nbytes);
+}
+
+/* What is unusual ends the first try (SLOW says that it is the second): the lock is taken, the
+ * window lies elsewhere.  A first try makes no call but the post, so its registers need no saving.
+ * Peer's lock held when it returns true. */
+enum effort { FAST, SLOW };
+
+HOT bool enter(gasnetc_peer_t *peer, uintptr_t start, size_t nbytes, enum effort effort)
+{
+    if (effort == SLOW)
+        gasneti_lock(&peer->lock);
+    else if (!gasneti_trylock_quiet(&peer->lock))
+        return false;
+    if (__builtin_expect(within(peer->window.base, peer->window.size, start, nbytes), 1))
+        return true;
+    if (effort == SLOW && move_window(peer, start, nbytes)) return true;
+    gasneti_unlock(&peer->lock);
+    return false;
+}
+
+/* Captures a small source at the call or, if `bulk`, sends from this node's segment; false, with
+ * nothing done, if any condition fails. */
+HOT bool put_now(gasnetc_peer_t *peer, uintptr_t dst, const void *src, size_t nbytes,
+                 gasnetc_counter_t *counter, bool bulk, enum effort effort)
+{
+    const net_region_t *region = NULL;
+    if (nbytes > gasnetc_caps.inline_max) {
+        if (!bulk || nbytes > gasnetc_caps.transfer_max) return false;
+        region = region_at_home(src, nbytes);
+        if (!region) return false;
+    } else if (NET_BUFFERS && bulk) {
+        region = region_at_home(src, nbytes); /* capturing would be a copy */
+    }
+    if (!enter(peer, dst, nbytes, effort)) return false;
+    counter->issued++;
+    enum net_result result = net_put(&peer->net, dst, &peer->window.key, src, region, nbytes,
+                                     NET_UNORDERED, &(gasnetc_sent_t){.counter = counter});
+    gasneti_unlock(&peer->lock);
+    if (__builtin_expect(result == NET_POSTED, 1)) return true;
+    counter->issued--;
+    return false;
+}
+
+HOT bool get_into(gasnetc_peer_t *peer, void *landing, const net_region_t *region, uintptr_t src,
+                  size_t nbytes, const gasnetc_sent_t *sent, enum effort effort)
+{
+    if (!enter(peer, src, nbytes, effort)) return false;
+    sent->counter->issued++;
+    enum net_result result =
+        net_get(&peer->net, landing, region, src, &peer->window.key, nbytes, sent);
+    gasneti_unlock(&peer->lock);
+    if (__builtin_expect(result == NET_POSTED, 1)) return true;
+    sent->counter->issued--;
+    return false;
+}
+
+/* Reads into the segment, or through a bounce buffer; false, with nothing done but what is left in
+ * *bbuf, if any condition fails. */
+HOT bool get_now(gasnetc_peer_t *peer, void *dst, uintptr_t src, size_t nbytes,
+                 gasnetc_counter_t *counter, void **bbuf, enum effort effort)
+{
+    const net_region_t *region = region_at_home(dst, nbytes);
+    if (region)
+        return nbytes <= gasnetc_caps.transfer_max &&
+               get_into(peer, dst, region, src, nbytes, &(gasnetc_sent_t){.counter = counter},
+                        effort);
+    if (NET_BUFFERS)
+        return nbytes <= gasnetc_caps.get_inline_max &&
+               get_into(peer, dst, NULL, src, nbytes, &(gasnetc_sent_t){.counter = counter},
+                        effort);
+    if (nbytes > GASNETC_BBUF_SIZE) return false;
+    *bbuf = effort == SLOW ? gasnetc_bbuf_try() : gasnetc_pool_take_now(&gasnetc_free_bbufs);
+    return __builtin_expect(*bbuf != NULL, 1) &&
+           get_into(peer, *bbuf, &gasnetc_bbuf_region, src, nbytes,
+                    &(gasnetc_sent_t){counter, *bbuf, dst, (uint32_t)nbytes}, effort);
+}
+
+/* ---- every other case ------------------------------------------------------------------------ */
+
+void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_t nbytes,
+                         bool source_free, enum net_order order, gasnetc_counter_t *counter,
+                         bool in_handler)
+{
+    uintptr_t to = (uintptr_t)dst;
+    gasnetc_check_remote(peer, to, nbytes, "a put");
+    size_t in_segment = nbytes;
+    if (nbytes <= gasnetc_caps.inline_max && piece_of(peer->segment.base, to, nbytes) == nbytes) {
+        post_put(peer, to, src, NULL, nbytes, order, &(gasnetc_sent_t){.counter = counter},
+                 in_handler);
+    } else if (source_free && nbytes <= (size_t)gasnetc_params.bounce_limit) {
+        put_bounced(peer, to, (contents_t){.src = src}, nbytes, order, counter, in_handler);
+    } else if (source_free) {
+        gasnetc_counter_t local = {0};
+        put_zero_copy(peer, to, src, nbytes, order, &local, in_handler);
+        while (!gasnetc_counter_done(&local)) gasnetc_stall(in_handler);
+    } else if (!NET_BUFFERS && nbytes <= GASNETC_BBUF_SIZE && !segment_region(src, &in_segment)) {
+        put_bounced(peer, to, (contents_t){.src = src}, nbytes, order, counter, in_handler);
+    } else {
+        put_zero_copy(peer, to, src, nbytes, order, counter, in_handler);
+    }
+}
+
+static __attribute__((noinline)) void get_pieces(gasnetc_peer_t *peer, char *to, uintptr_t from,
+                                                 size_t nbytes, gasnetc_counter_t *counter)
+{
+    gasnetc_check_remote(peer, from, nbytes, "a get");
+    while (nbytes) {
+        size_t piece = piece_of(peer->segment.base, from, nbytes);
+        net_region_t *region = segment_region(to, &piece);
+        gasnetc_sent_t sent = {.counter = counter};
+        void *landing = to;
+        if (NET_BUFFERS && !region && piece <= gasnetc_caps.get_inline_max) {
+            /* the network lands it */
+        } else if (!NET_BUFFERS && !region && piece <= GASNETC_BBUF_SIZE) {
+            landing = wait_bbuf(false);
+            sent = (gasnetc_sent_t){counter, landing, to, (uint32_t)piece};
+            region = &gasnetc_bbuf_region;
+        } else if (!region) {
+            sent.held = gasnetc_pin_transient(to, piece, &region, false);
+        }
+        post_get(peer, landing, region, from, piece, &sent);
+        to += piece;
+        from += piece;
+        nbytes -= piece;
+    }
+}
+
+/* ---- the calls ------------------------------------------------------------------------------- */
+
+/* The second tries, and all that is left then. */
+
+static __attribute__((noinline)) void put_again(gasnetc_peer_t *peer, void *dst, const void *src,
+                                                size_t nbytes, gasnetc_counter_t *counter,
+                                                bool bulk)
+{
+    if (nbytes == 0) return;
+    if (!put_now(peer, (uintptr_t)dst, src, nbytes, counter, bulk, SLOW))
+        gasnetc_put_payload(peer, dst, src, nbytes, !bulk, NET_UNORDERED, counter, false);
+}
+
+static __attribute__((noinline)) void get_again(gasnetc_peer_t *peer, void *dst, uintptr_t src,
+                                                size_t nbytes, gasnetc_counter_t *counter,
+                                                void *bbuf)
+{
+    if (bbuf) gasnetc_bbuf_free(bbuf);
+    bbuf = NULL;
+    if (nbytes == 0) return;
+    if (get_now(peer, dst, src, nbytes, counter, &bbuf, SLOW)) return;
+    if (bbuf) gasnetc_bbuf_free(bbuf);
+    get_pieces(peer, dst, src, nbytes, counter);
+}
+
+void gasnetc_rdma_put_bulk(uint32_t node, void *dst, const void *src, size_t nbytes,
+                           gasnetc_counter_t *counter)
+{
+    gasnetc_peer_t *peer = &gasnetc_peers[node];
+    if (!put_now(peer, (uintptr_t)dst, src, nbytes, counter, true, FAST))
+        put_again(peer, dst, src, nbytes, counter, true);
+}
+
+void gasnetc_rdma_put(uint32_t node, void *dst, const void *src, size_t nbytes,
+                      gasnetc_counter_t *counter)
+{
+    gasnetc_peer_t *peer = &gasnetc_peers[node];
+    if (!put_now(peer, (uintptr_t)dst, src, nbytes, counter, false, FAST))
+        put_again(peer, dst, src, nbytes, counter, false);
+}
+
+void gasnetc_rdma_get(uint32_t node, void *dst, const void *src, size_t nbytes,
+                      gasnetc_counter_t *counter)
+{
+    gasnetc_peer_t *peer = &gasnetc_peers[node];
+    void *bbuf = NULL;
+    if (!get_now(peer, dst, (uintptr_t)src, nbytes, counter, &bbuf, FAST))
+        get_again(peer, dst, (uintptr_t)src, nbytes, counter, bbuf);
+}
+
+void gasnetc_rdma_get_into(uint32_t node, void *dst, const struct net_region *landing,
+                           const void *src, size_t nbytes, gasnetc_counter_t *counter)
+{
+    gasnetc_peer_t *peer = &gasnetc_peers[node];
+    if (landing && one_piece(peer->segment.base, peer->segment.size, (uintptr_t)src, nbytes))
+        post_get(peer, dst, landing, (uintptr_t)src, nbytes, &(gasnetc_sent_t){.counter = counter});
+    else
+        get_pieces(peer, dst, (uintptr_t)src, nbytes, counter);
+}
+
+const struct net_region *gasnetc_landing(void *start, size_t nbytes)
+{
+    return gasnetc_pin_for_good(start, nbytes);
+}
+
+_Static_assert((int)GASNETC_FILL_MAX == (int)GASNETC_BBUF_SIZE,
+               "one buffer holds the longest fill");
+
+bool gasnetc_rdma_fill(uint32_t node, void *dst, int value, size_t nbytes,
+                       gasnetc_counter_t *counter)
+{
+    gasnetc_peer_t *peer = &gasnetc_peers[node];
+    char small[128];
+    if (nbytes <= sizeof small && nbytes <= gasnetc_caps.inline_max) {
+        memset(small, value, nbytes);
+        gasnetc_rdma_put(node, dst, small, nbytes, counter);
+        return true;
+    }
+    if (NET_BUFFERS) return false;
+    gasnetc_check_remote(peer, (uintptr_t)dst, nbytes, "a fill");
+    put_bounced(peer, (uintptr_t)dst, (contents_t){.is_fill = true, .fill = value}, nbytes,
+                NET_UNORDERED, counter, false);
+    return true;
+}

@@ -1,0 +1,31 @@
+/* rdma_internal.h - what the AM engine needs of rdma.c beyond rdma.h: the payload of Longs. */
+#ifndef GASNETC_RDMA_INTERNAL_H
+#define GASNETC_RDMA_INTERNAL_H
+
+#include "core/job/job.h"
+#include "core/params/params.h"
+
+/* This node's own segment: its registrations, one per 2^gasnetc_pin_shift bytes.  Set by attach. */
+typedef struct gasnetc_local_segment {
+    uintptr_t base;
+    uintptr_t size;
+    net_region_t *regions;
+} gasnetc_local_segment_t;
+#pragma GCC visibility push(hidden)
+extern gasnetc_local_segment_t gasnetc_local_segment;
+#pragma GCC visibility pop
+
+/* A put whose stalls run no handlers when `in_handler`.  With `source_free` the source may be
+ * reused on return.  `counter` may be NULL when nobody waits. */
+void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_t nbytes,
+                         bool source_free, enum net_order order, gasnetc_counter_t *counter,
+                         bool in_handler);
+
+/* The one region of this node's segment that holds all of the range, or NULL; nbytes >= 1. */
+const net_region_t *gasnetc_local_region(const void *start, size_t nbytes);
+
+/* Fatal, naming range and segment, unless [start, start+nbytes) lies in the peer's segment. */
+void gasnetc_check_remote(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes,
+                          const char *what);
+
+#endif

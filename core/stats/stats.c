@@ -1,0 +1,176 @@
+/* stats.c - counters as text: into GASNET_STATSFILE at the end, and for who asks a
+ * running job (gasnetrun --stats).
+ *
+ * One line for each counter, for people and awk:
+ * rank, peer, name, value, unit.  A peer's counters that are 0 are left out.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/counters/counters.h"
+#include "core/exit/exit.h"
+#include "core/job/job.h"
+#include "core/params/params.h"
+#include "core/report.h"
+#include "gasnet.h"
+#include "other/tools/tools.h"
+
+static double started;
+static char *path; /* whole: a program may change its directory; NULL: no file */
+static int stream = -1;
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void row(FILE *out, const char *peer, int i, uint64_t value)
+{
+    const gasnetc_counter_row_t *r = &gasnetc_counter_rows[i];
+    fprintf(out, "%6u %6s %-24s %14llu %s\n", gasnetc_job.rank, peer, r->name,
+            (unsigned long long)value, r->unit);
+}
+
+static void rows_of_peer(FILE *out, uint32_t node)
+{
+    gasnetc_tally_t tally;
+    char peer[12];
+    snprintf(peer, sizeof peer, "%u", node);
+    gasnetc_tally_peer(node, &tally);
+    /* Without anything to tell there would still be its credits. */
+    if (tally.value[GASNETC_COUNT_credits_lowest] == tally.value[GASNETC_COUNT_credits] &&
+        !tally.value[GASNETC_COUNT_in_flight_most] && !tally.value[GASNETC_COUNT_got_requests])
+        return;
+    for (int i = 0; i < GASNETC_COUNTERS; i++)
+        if (gasnetc_counter_rows[i].scope == GASNETC_SCOPE_PEER &&
+            (tally.value[i] || gasnetc_counter_rows[i].fold == GASNETC_FOLD_LEAST))
+            row(out, peer, i, tally.value[i]);
+}
+
+static void section(FILE *out, const char *when)
+{
+    gasnetc_tally_t tally;
+    char host[64] = "";
+    gethostname(host, sizeof host - 1);
+    fprintf(out, "# rank %u of %u on %s, process %d: %.3f s after gasnet_init, %s\n",
+            gasnetc_job.rank, gasnetc_job.size, host, (int)getpid(), gasnetc_clock() - started,
+            when);
+    fputs("# rank   peer counter                           value unit\n", out);
+    gasnetc_tally_process(&tally);
+    for (int i = 0; i < GASNETC_COUNTERS; i++)
+        row(out, gasnetc_counter_rows[i].scope == GASNETC_SCOPE_PEER ? "all" : "-", i,
+            tally.value[i]);
+    for (uint32_t node = 0; node < gasnetc_job.size; node++)
+        if (node != gasnetc_job.rank) rows_of_peer(out, node);
+}
+
+/* The text in one piece; free it.  NULL when memory is out. */
+static char *compose(const char *when, size_t *length)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, length);
+    if (!out) return NULL;
+    section(out, when);
+    return fclose(out) ? NULL : text;
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+/* Each % becomes this node's number; a relative name is made whole. */
+static char *file_name(const char *pattern)
+{
+    char *name = NULL, *directory = *pattern == '/' ? NULL : getcwd(NULL, 0);
+    size_t length;
+    FILE *out = open_memstream(&name, &length);
+    if (!out) return NULL;
+    if (directory) fprintf(out, "%s/", directory);
+    free(directory);
+    for (; *pattern; pattern++)
+        if (*pattern == '%')
+            fprintf(out, "%u", gasnetc_job.rank);
+        else
+            fputc(*pattern, out);
+    return fclose(out) ? NULL : name;
+}
+
+static void warn_unwritten(int error)
+{
+    const char *name = gasnetc_params.statsfile;
+    gasneti_warn("GASNET_STATSFILE=%s: cannot write %s: %s; the counters of this rank are lost",
+                 name, path ? path : name, strerror(error));
+}
+
+void gasnetc_stats_init(void)
+{
+    const char *name = gasnetc_params.statsfile;
+    started = gasnetc_clock();
+    if (!name) return;
+    if (!strcmp(name, "-") || !strcmp(name, "stderr")) {
+        stream = STDERR_FILENO;
+    } else if (!strcmp(name, "stdout")) {
+        stream = STDOUT_FILENO;
+    } else if ((path = file_name(name))) {
+        /* A file for all is made empty by one of them. */
+        bool first = gasnetc_job.rank == 0 || strchr(name, '%');
+        int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (first ? O_TRUNC : 0), 0666);
+        if (fd >= 0) {
+            close(fd);
+            return;
+        }
+        warn_unwritten(errno);
+        free(path);
+        path = NULL;
+    }
+}
+
+void gasnetc_stats_write(const char *when)
+{
+    size_t length = 0;
+    char *text;
+    if ((!path && stream < 0) || !gasnetc_peers || !(text = compose(when, &length))) return;
+    /* A section of one write: those of several ranks do not mix. */
+    int fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : stream;
+    bool written = fd >= 0 && gasneti_write_all(fd, text, length);
+    int error = errno;
+    if (fd >= 0 && path && close(fd) && written) {
+        written = false; /* a file server may tell only now */
+        error = errno;
+    }
+    if (!written) warn_unwritten(error);
+    free(text);
+}
+
+/* ---- on request ------------------------------------------------------------------------------ */
+
+static pthread_mutex_t telling = PTHREAD_MUTEX_INITIALIZER;
+static bool over; /* under it: what is counted goes away */
+
+/* Runs in a thread of the bootstrap's: also a process that is stuck is to answer. */
+static char *answer(size_t *length)
+{
+    const char *when = "on request, before gasnet_attach";
+    if (gasnetc_phase == GASNETC_ATTACHED)
+        when = gasnetc_exit_polls(1)
+                   ? "on request"
+                   : "on request; it has not polled for 1 s: it computes, sleeps or is stuck";
+    if (gasneti_ending()) when = "on request, while it ends";
+    pthread_mutex_lock(&telling);
+    char *text = over ? NULL : compose(when, length);
+    pthread_mutex_unlock(&telling);
+    return text;
+}
+
+void gasnetc_stats_serve(void)
+{
+    bootstrap_answer(answer);
+}
+
+void gasnetc_stats_close(void)
+{
+    pthread_mutex_lock(&telling);
+    over = true;
+    pthread_mutex_unlock(&telling);
+}

@@ -1,0 +1,325 @@
+/* ibv_shim.h - the IB Verbs under the names that core/ib uses; what they promise is said in
+ * core/ib/verbs_types.h, and vapi-conduit has a file of the same name over VAPI.
+ *
+ * No decisions here: each call is one of libibverbs with its arguments in place.
+ */
+#ifndef VERBS_SHIM_H
+#define VERBS_SHIM_H
+
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+#include <sys/eventfd.h>
+
+#include "core/ib/verbs_types.h"
+
+typedef struct ibv_context *hca_t;
+typedef struct ibv_pd *hca_pd_t;
+typedef struct ibv_mr *hca_mr_t;
+typedef struct ibv_cq *hca_cq_t;
+typedef struct ibv_srq *hca_srq_t;
+typedef struct ibv_qp *hca_qp_t;
+typedef struct ibv_ah *hca_ah_t;
+typedef struct ibv_wc hca_wc_t;
+
+static inline hca_t hca_open(int i, char name[64])
+{
+    int count = 0;
+    struct ibv_device **list = ibv_get_device_list(&count);
+    const bool there = list && i < count;
+    snprintf(name, 64, "%s", there ? ibv_get_device_name(list[i]) : "");
+    hca_t hca = there ? ibv_open_device(list[i]) : NULL;
+    if (list) ibv_free_device_list(list);
+    if (hca) fcntl(hca->async_fd, F_SETFL, O_NONBLOCK); /* several threads may ask for one event */
+    return hca;
+}
+
+static inline void hca_close(hca_t hca)
+{
+    ibv_close_device(hca);
+}
+
+static inline bool hca_query(hca_t hca, hca_limits_t *limits)
+{
+    struct ibv_device_attr attr;
+    if (ibv_query_device(hca, &attr)) return false;
+    *limits = (hca_limits_t){.max_cqe = (uint32_t)attr.max_cqe,
+                             .max_qp_wr = (uint32_t)attr.max_qp_wr,
+                             .max_rd_atom = (uint32_t)attr.max_qp_rd_atom,
+                             .max_init_rd_atom = (uint32_t)attr.max_qp_init_rd_atom,
+                             .max_srq_wr = attr.max_srq > 0 ? (uint32_t)attr.max_srq_wr : 0,
+                             .max_mr_size = attr.max_mr_size,
+                             .ports = attr.phys_port_cnt};
+    memcpy(limits->firmware, attr.fw_ver, sizeof limits->firmware);
+    return true;
+}
+
+static inline bool hca_query_port(hca_t hca, uint8_t number, hca_port_t *port)
+{
+    struct ibv_port_attr attr;
+    union ibv_gid gid;
+    if (ibv_query_port(hca, number, &attr) || ibv_query_gid(hca, number, 0, &gid)) return false;
+    *port = (hca_port_t){.active = attr.state == IBV_PORT_ACTIVE,
+                         .ethernet = attr.link_layer == IBV_LINK_LAYER_ETHERNET,
+                         .lid = attr.lid,
+                         .mtu = (uint8_t)attr.active_mtu};
+    memcpy(port->gid, gid.raw, sizeof port->gid);
+    return true;
+}
+
+static inline enum hca_event_kind hca_event_kind(enum ibv_event_type type)
+{
+    static const enum hca_event_kind kinds[IBV_EVENT_WQ_FATAL + 1] = {
+        [IBV_EVENT_DEVICE_FATAL] = HCA_EVENT_DEVICE,     [IBV_EVENT_PORT_ERR] = HCA_EVENT_PORT,
+        [IBV_EVENT_PORT_ACTIVE] = HCA_EVENT_PORT_ACTIVE, [IBV_EVENT_LID_CHANGE] = HCA_EVENT_ADDRESS,
+        [IBV_EVENT_PKEY_CHANGE] = HCA_EVENT_ADDRESS,     [IBV_EVENT_GID_CHANGE] = HCA_EVENT_ADDRESS,
+        [IBV_EVENT_PATH_MIG_ERR] = HCA_EVENT_ADDRESS,    [IBV_EVENT_CQ_ERR] = HCA_EVENT_OVERFLOW,
+        [IBV_EVENT_QP_FATAL] = HCA_EVENT_QUEUE,          [IBV_EVENT_SRQ_ERR] = HCA_EVENT_QUEUE,
+        [IBV_EVENT_WQ_FATAL] = HCA_EVENT_QUEUE,          [IBV_EVENT_QP_REQ_ERR] = HCA_EVENT_REFUSED,
+        [IBV_EVENT_QP_ACCESS_ERR] = HCA_EVENT_REFUSED};
+    return (unsigned)type <= IBV_EVENT_WQ_FATAL ? kinds[type] : HCA_EVENT_UNKNOWN;
+}
+
+static inline int hca_events(hca_t hca)
+{
+    return hca->async_fd;
+}
+
+static inline bool hca_next_event(hca_t hca, hca_event_t *found)
+{
+    struct ibv_async_event event;
+    if (ibv_get_async_event(hca, &event)) return false;
+    *found = (hca_event_t){.kind = hca_event_kind(event.event_type),
+                           .text = ibv_event_type_str(event.event_type)};
+    if (found->kind == HCA_EVENT_PORT || found->kind == HCA_EVENT_PORT_ACTIVE ||
+        found->kind == HCA_EVENT_ADDRESS)
+        found->port =
+            event.event_type == IBV_EVENT_PATH_MIG_ERR ? 0u : (unsigned)event.element.port_num;
+    ibv_ack_async_event(&event);
+    return true;
+}
+
+static inline hca_pd_t hca_pd_create(hca_t hca)
+{
+    return ibv_alloc_pd(hca);
+}
+
+static inline hca_mr_t hca_register(hca_pd_t pd, void *start, size_t size, enum hca_access access)
+{
+    return ibv_reg_mr(pd, start, size, (int)access);
+}
+
+/* A sleeper's wake_fd is the queue's context. */
+static inline hca_cq_t hca_cq_create(hca_t hca, uint32_t depth, bool sleeper)
+{
+    struct ibv_comp_channel *channel = sleeper ? ibv_create_comp_channel(hca) : NULL;
+    int wake_fd = channel ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
+    void *context = (void *)(intptr_t)wake_fd;
+    hca_cq_t cq =
+        sleeper && wake_fd < 0 ? NULL : ibv_create_cq(hca, (int)depth, context, channel, 0);
+    if (!cq && wake_fd >= 0) close(wake_fd);
+    if (!cq && channel) ibv_destroy_comp_channel(channel);
+    return cq;
+}
+
+static inline int hca_cq_destroy(hca_cq_t cq)
+{
+    struct ibv_comp_channel *channel = cq->channel;
+    int wake_fd = (int)(intptr_t)cq->cq_context, error = ibv_destroy_cq(cq);
+    if (channel) close(wake_fd), ibv_destroy_comp_channel(channel);
+    return error;
+}
+
+enum { HCA_SLEEP_POLLS = 0 };
+
+static inline void hca_cq_arm(hca_cq_t cq)
+{
+    ibv_req_notify_cq(cq, 0);
+}
+
+static inline void hca_cq_sleep(hca_cq_t cq, int ms)
+{
+    const int wake_fd = (int)(intptr_t)cq->cq_context;
+    struct pollfd wait[2] = {{.fd = cq->channel->fd, .events = POLLIN},
+                             {.fd = wake_fd, .events = POLLIN}};
+    eventfd_t rung;
+    void *context;
+    if (poll(wait, 2, ms) <= 0) return;
+    if (wait[0].revents && !ibv_get_cq_event(cq->channel, &cq, &context)) ibv_ack_cq_events(cq, 1);
+    if (wait[1].revents) eventfd_read(wake_fd, &rung);
+}
+
+static inline void hca_cq_wake(hca_cq_t cq)
+{
+    eventfd_write((int)(intptr_t)cq->cq_context, 1);
+}
+
+static inline hca_srq_t hca_srq_create(hca_pd_t pd, uint32_t depth)
+{
+    struct ibv_srq_init_attr attr = {.attr = {.max_wr = depth, .max_sge = 1}};
+    return ibv_create_srq(pd, &attr);
+}
+
+enum hca_service { HCA_CONNECTED = IBV_QPT_RC, HCA_DATAGRAMS = IBV_QPT_UD };
+
+static inline hca_qp_t hca_qp_create(hca_pd_t pd, enum hca_service service, hca_cq_t send_cq,
+                                     hca_cq_t recv_cq, hca_srq_t srq, uint32_t send_depth,
+                                     uint32_t recv_depth, uint32_t *inline_max)
+{
+    struct ibv_qp_init_attr attr = {.send_cq = send_cq,
+                                    .recv_cq = recv_cq,
+                                    .srq = srq,
+                                    .qp_type = (enum ibv_qp_type)service,
+                                    .cap = {.max_send_wr = send_depth,
+                                            .max_recv_wr = recv_depth,
+                                            .max_send_sge = 1,
+                                            .max_recv_sge = 1,
+                                            .max_inline_data = *inline_max}};
+    hca_qp_t qp = ibv_create_qp(pd, &attr);
+    if (qp) *inline_max = attr.cap.max_inline_data;
+    return qp;
+}
+
+/* Older releases of rdma-core have neither the function nor its declaration. */
+int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
+    __attribute__((weak));
+
+static inline bool hca_in_order(hca_t hca, hca_qp_t qp)
+{
+    struct ibv_device_attr attr;
+    if (&ibv_query_qp_data_in_order && ibv_query_qp_data_in_order(qp, IBV_WR_RDMA_WRITE, 0) == 1)
+        return true;
+    return !ibv_query_device(hca, &attr) &&
+           hca_always_in_order(attr.vendor_id, attr.vendor_part_id);
+}
+
+static inline struct ibv_ah_attr hca_path(uint8_t port, const hca_port_t *local_port, uint16_t lid,
+                                          const uint8_t gid[16])
+{
+    struct ibv_ah_attr path = {.dlid = lid, .port_num = port, .grh = {.hop_limit = 64}};
+    path.is_global = hca_needs_gid(local_port, lid);
+    memcpy(path.grh.dgid.raw, gid, sizeof path.grh.dgid.raw);
+    return path;
+}
+
+static inline hca_ah_t hca_ah_create(hca_pd_t pd, uint8_t port, const hca_port_t *local_port,
+                                     const hca_ud_addr_t *remote)
+{
+    struct ibv_ah_attr path = hca_path(port, local_port, remote->lid, remote->gid);
+    return ibv_create_ah(pd, &path);
+}
+
+static inline int hca_qp_step(hca_qp_t qp, enum hca_service service, enum hca_step step,
+                              const hca_setup_t *how)
+{
+    static const int connected[] = {
+        IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
+        IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+            IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
+        IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+            IBV_QP_MAX_QP_RD_ATOMIC};
+    static const int datagrams[] = {IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY,
+                                    IBV_QP_STATE, IBV_QP_STATE | IBV_QP_SQ_PSN};
+    struct ibv_qp_attr attr = {
+        .qp_state = (enum ibv_qp_state)(IBV_QPS_INIT + step),
+        .port_num = how->port,
+        .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+        .qkey = how->key,
+        .path_mtu = (enum ibv_mtu)how->mtu,
+        .ah_attr = hca_path(how->port, how->local_port, how->remote.lid, how->remote.gid),
+        .dest_qp_num = how->remote.qp_number,
+        .rq_psn = how->remote.psn,
+        .max_dest_rd_atomic = how->dest_rd_atomic,
+        .min_rnr_timer = 12, /* 0.64 ms */
+        .sq_psn = how->psn,
+        .timeout = how->timeout,
+        .retry_cnt = how->retries,
+        .rnr_retry = 7, /* for ever */
+        .max_rd_atomic = how->rd_atomic};
+    return ibv_modify_qp(qp, &attr, service == HCA_CONNECTED ? connected[step] : datagrams[step]);
+}
+
+#define hca_destroy(made)                                                                          \
+    _Generic((made), hca_pd_t                                                                      \
+             : ibv_dealloc_pd, hca_mr_t                                                            \
+             : ibv_dereg_mr, hca_cq_t                                                              \
+             : hca_cq_destroy, hca_srq_t                                                           \
+             : ibv_destroy_srq, hca_qp_t                                                           \
+             : ibv_destroy_qp, hca_ah_t                                                            \
+             : ibv_destroy_ah)(made)
+
+typedef struct hca_send {
+    struct ibv_send_wr wr;
+    struct ibv_sge sge;
+    struct ibv_send_wr *bad; /* always `wr` */
+} hca_send_t;
+
+static inline void hca_send_init(hca_send_t *send, uint64_t id)
+{
+    *send = (hca_send_t){.wr = {.wr_id = id, .sg_list = &send->sge, .num_sge = 1}};
+}
+
+static inline void hca_send_target(hca_send_t *send, uint64_t address, uint32_t rkey)
+{
+    send->wr.wr.rdma.remote_addr = address;
+    send->wr.wr.rdma.rkey = rkey;
+}
+
+static inline void hca_send_ah(hca_send_t *send, hca_ah_t ah, const hca_ud_addr_t *remote)
+{
+    send->wr.wr.ud.ah = ah;
+    send->wr.wr.ud.remote_qpn = remote->qp_number;
+    send->wr.wr.ud.remote_qkey = remote->key;
+}
+
+static inline int hca_post(hca_qp_t qp, hca_send_t *send, enum hca_kind kind, hca_local_t local)
+{
+    send->sge.addr = (uintptr_t)local.data;
+    send->sge.length = local.length;
+    if (!local.inlined) send->sge.lkey = local.lkey;
+    send->wr.opcode = (enum ibv_wr_opcode)kind;
+    send->wr.send_flags = IBV_SEND_SIGNALED | (local.inlined ? IBV_SEND_INLINE : 0u);
+    return ibv_post_send(qp, &send->wr, &send->bad);
+}
+
+typedef struct hca_recv {
+    struct ibv_recv_wr wr;
+    struct ibv_sge sge;
+} hca_recv_t;
+
+static inline void hca_recv_init(hca_recv_t *recv, uint64_t id, void *data, uint32_t length,
+                                 uint32_t lkey)
+{
+    recv->sge = (struct ibv_sge){.addr = (uintptr_t)data, .length = length, .lkey = lkey};
+    recv->wr = (struct ibv_recv_wr){.wr_id = id, .sg_list = &recv->sge, .num_sge = 1};
+}
+
+static inline int hca_post_recv(hca_qp_t qp, hca_recv_t *recv)
+{
+    struct ibv_recv_wr *bad;
+    return ibv_post_recv(qp, &recv->wr, &bad);
+}
+
+static inline int hca_post_srq_recv(hca_srq_t srq, hca_recv_t *recv)
+{
+    struct ibv_recv_wr *bad;
+    return ibv_post_srq_recv(srq, &recv->wr, &bad);
+}
+
+static inline int hca_poll(hca_cq_t cq, int budget, hca_wc_t *wc)
+{
+    return ibv_poll_cq(cq, budget, wc);
+}
+
+static inline hca_done_t hca_done(const hca_wc_t *wc)
+{
+    return (hca_done_t){wc->wr_id,    wc->status == IBV_WC_SUCCESS,   wc->qp_num,
+                        wc->byte_len, wc->wc_flags & IBV_WC_WITH_IMM, wc->imm_data};
+}
+
+static inline hca_failure_t hca_wc_failure(const hca_wc_t *wc)
+{
+    return (hca_failure_t){hca_status_cause(wc->status), ibv_wc_status_str(wc->status),
+                           wc->vendor_err};
+}
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * access.c - the access table: which processes may reach which table entries.
+ *
+ * Every entry admits at first all processes of the same user to everything, as in the reference
+ * library; there is no value that means "nobody".  The user id looked at is the one learned at
+ * connection.
+ */
+#include "other/portals3/engine/engine.h"
+
+void ptli_access_reset(struct ptli_engine *engine)
+{
+    for (int i = 0; i < PTLI_ACCESS_SIZE; i++)
+        engine->access[i] = (struct ptli_access){.match_id = {PTL_NID_ANY, PTL_PID_ANY},
+                                                 .uid = engine->transport->uid,
+                                                 .jid = PTL_JID_ANY,
+                                                 .pt_index = PTL_PT_INDEX_ANY};
+}
+
+bool ptli_access_fits(const struct ptli_engine *engine, ptl_ac_index_t ac, ptl_process_id_t id,
+                      ptl_uid_t uid, ptl_jid_t jid, ptl_pt_index_t pt)
+{
+    const struct ptli_access *entry = &engine->access[ac];
+    return ptli_id_fits(entry->match_id, id) && (entry->uid == PTL_UID_ANY || entry->uid == uid) &&
+           (entry->jid == PTL_JID_ANY || entry->jid == jid) &&
+           (entry->pt_index == PTL_PT_INDEX_ANY || entry->pt_index == pt);
+}
+
+/* Lists that peers hold say which access entries admit them: all are taken back first. */
+static bool withdraw_all(struct ptli_engine *engine)
+{
+    for (ptl_pt_index_t pt = 0; pt < PTLI_TABLE_SIZE; pt++)
+        if (!ptli_withdraw(engine, pt, PTLI_WITHDRAW_MS)) return false;
+    for (ptl_pt_index_t pt = 0; pt < PTLI_TABLE_SIZE; pt++)
+        if (engine->table[pt].published) return withdraw_all(engine);
+    return true;
+}
+
+int PtlACEntry(ptl_handle_ni_t ni, ptl_ac_index_t ac, ptl_process_id_t match_id, ptl_uid_t uid,
+               ptl_jid_t jid, ptl_pt_index_t pt)
+{
+    int error;
+    struct ptli_engine *engine = ptli_engine_of(ni, PTLI_NI, PTL_NI_INVALID, &error);
+    if (!engine) return error;
+    if (ac > (ptl_ac_index_t)engine->limits.max_ac_index) return PTL_AC_INDEX_INVALID;
+    if (pt != PTL_PT_INDEX_ANY && pt > (ptl_pt_index_t)engine->limits.max_pt_index)
+        return PTL_PT_INDEX_INVALID;
+    ptli_lock(engine);
+    error = withdraw_all(engine) ? PTL_OK : PTL_FAIL;
+    if (error == PTL_OK)
+        engine->access[ac] =
+            (struct ptli_access){.match_id = match_id, .uid = uid, .jid = jid, .pt_index = pt};
+    ptli_unlock(engine);
+    return error;
+}

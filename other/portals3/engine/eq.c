@@ -1,0 +1,520 @@
+/*
+ * eq.c - event queues: depositing events, handlers, and taking events.
+ *
+ * Deposits are made under the engine's lock, so that an event is seen only when its operation is no
+ * longer pending.  When a queue is full the oldest event is overwritten, and the next one taken
+ * says so.  A queue with a handler stages its events until the handler has been told; only then can
+ * they be taken.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "other/portals3/engine/engine.h"
+
+/* Sequences begin just before the wrap, so that whoever cannot bear it learns so at once. */
+#define FIRST_SEQUENCE ((ptl_seq_t)-64)
+
+/* --- depositing --- */
+
+/* With eq->lock: where the next event of a queue that keeps some goes; then it is shown. */
+static inline ptl_event_t *place(const struct ptli_eq *eq)
+{
+    return &eq->ring[atomic_load_explicit(&eq->posted, memory_order_relaxed) & (eq->size - 1)];
+}
+
+static inline void show(struct ptli_eq *eq)
+{
+    uint64_t posted = atomic_load_explicit(&eq->posted, memory_order_relaxed);
+    atomic_store(&eq->posted, posted + 1); /* before the sleepers are looked at */
+}
+
+static void keep(struct ptli_eq *eq, const ptl_event_t *event)
+{
+    if (eq->size == 0) return;
+    memcpy(place(eq), event, sizeof *event);
+    show(eq);
+}
+
+/* The same for what the handler is to be told first.  NULL: no memory. */
+static ptl_event_t *staging_place(struct ptli_eq *eq)
+{
+    if (eq->staged_first > 0 && eq->staged_first == eq->staged_count)
+        eq->staged_first = eq->staged_count = 0;
+    if (eq->staged_count == eq->staged_size) {
+        uint64_t size = eq->staged_size ? 2 * eq->staged_size : 16;
+        ptl_event_t *larger = realloc(eq->staged, size * sizeof *larger);
+        if (!larger) return NULL;
+        eq->staged = larger;
+        eq->staged_size = size;
+    }
+    return &eq->staged[eq->staged_count];
+}
+
+static void show_staged(struct ptli_engine *engine, struct ptli_eq *eq)
+{
+    eq->staged_count++;
+    atomic_store(&eq->any_staged, true); /* before the sleepers are looked at */
+    if (eq->noisy) return;
+    eq->noisy = true;
+    eq->next_noisy = engine->noisy;
+    engine->noisy = eq;
+    atomic_store_explicit(&engine->any_noisy, true, memory_order_release);
+}
+
+/* The next event to be told, and the handler to tell; NULL: there is none. */
+static ptl_eq_handler_t unstage(struct ptli_eq *eq, ptl_event_t *event)
+{
+    ptl_eq_handler_t handler = NULL;
+    ptli_mutex_lock(&eq->lock);
+    if (eq->staged_first < eq->staged_count) {
+        memcpy(event, &eq->staged[eq->staged_first++], sizeof *event);
+        handler = eq->handler;
+    }
+    ptli_mutex_unlock(&eq->lock);
+    return handler;
+}
+
+void ptli_eq_tell(struct ptli_eq *eq)
+{
+    ptl_event_t event, told;
+    ptl_eq_handler_t handler;
+    pthread_mutex_lock(&eq->handling);
+    while ((handler = unstage(eq, &event))) {
+        memcpy(&told, &event, sizeof told);
+        handler(&told);
+        ptli_mutex_lock(&eq->lock);
+        keep(eq, &event);
+        if (eq->staged_first == eq->staged_count)
+            atomic_store_explicit(&eq->any_staged, false, memory_order_release);
+        ptli_mutex_unlock(&eq->lock);
+        ptli_ring_bell(eq->engine);
+    }
+    pthread_mutex_unlock(&eq->handling);
+}
+
+static bool wanted(const struct ptli_md *md, ptl_event_kind_t kind)
+{
+    if (!md->eq) return false;
+    switch (kind) {
+    case PTL_EVENT_GET_START:
+    case PTL_EVENT_PUT_START:
+    case PTL_EVENT_GETPUT_START:
+    case PTL_EVENT_REPLY_START:
+    case PTL_EVENT_SEND_START:
+        return !(md->user.options & PTL_MD_EVENT_START_DISABLE);
+    /* Disabled END events are not logged for failures either. */
+    case PTL_EVENT_GET_END:
+    case PTL_EVENT_PUT_END:
+    case PTL_EVENT_GETPUT_END:
+    case PTL_EVENT_REPLY_END:
+    case PTL_EVENT_SEND_END:
+        return !(md->user.options & PTL_MD_EVENT_END_DISABLE);
+    /* The options speak of START and END alone. */
+    case PTL_EVENT_ACK:
+    case PTL_EVENT_UNLINK:
+        return true;
+    }
+    return false;
+}
+
+static void write_event(ptl_event_t *event, const struct ptli_md *md, ptl_event_kind_t kind,
+                        const struct ptli_event_info *told, ptl_seq_t sequence)
+{
+    event->type = kind;
+    event->initiator = told->initiator;
+    event->uid = told->uid;
+    event->jid = told->jid;
+    event->pt_index = told->pt_index;
+    event->match_bits = told->match_bits;
+    event->rlength = told->rlength;
+    event->mlength = told->mlength;
+    event->offset = told->offset;
+    event->md_handle = md->slot.handle;
+    event->md = md->user;
+    event->md.threshold = md->rules.threshold;
+    event->hdr_data = told->hdr_data;
+    event->link = told->link;
+    event->ni_fail_type = told->fail;
+    event->unlinked = kind == PTL_EVENT_UNLINK;
+    event->sequence = sequence;
+}
+
+void ptli_log(struct ptli_engine *engine, struct ptli_md *md, ptl_event_kind_t kind,
+              const struct ptli_event_info *told)
+{
+    struct ptli_eq *eq = md->eq;
+    if (!wanted(md, kind)) return;
+    ptli_mutex_lock(&eq->lock);
+    ptl_seq_t sequence = eq->sequence++;
+    ptl_event_t *staged = eq->handler ? staging_place(eq) : NULL;
+    if (staged) {
+        write_event(staged, md, kind, told, sequence);
+        show_staged(engine, eq);
+    } else if (eq->size) {
+        write_event(place(eq), md, kind, told, sequence);
+        show(eq);
+    }
+    ptli_mutex_unlock(&eq->lock);
+    ptli_ring_bell(engine);
+}
+
+void ptli_promise(struct ptli_md *md)
+{
+    if (md->eq) md->eq->promised++;
+}
+
+void ptli_keep_promise(struct ptli_md *md)
+{
+    if (md->eq) md->eq->promised--;
+}
+
+static inline bool none_to_take(const struct ptli_eq *eq)
+{
+    return atomic_load(&eq->posted) == atomic_load_explicit(&eq->taken, memory_order_relaxed);
+}
+
+/* In this order: what is staged no longer can be taken. */
+static inline bool is_empty(const struct ptli_eq *eq)
+{
+    return !atomic_load(&eq->any_staged) && none_to_take(eq);
+}
+
+bool ptli_eq_quiet(struct ptli_eq *eq)
+{
+    return eq->promised == 0 && is_empty(eq);
+}
+
+/* --- taking --- */
+
+/* Freed meanwhile, and perhaps another queue by now. */
+static bool is_gone(struct ptli_eq *eq, ptl_handle_eq_t handle)
+{
+    return atomic_load_explicit(&eq->slot.handle, memory_order_acquire) != handle;
+}
+
+/* With its lock. */
+static inline int take_next(struct ptli_eq *eq, ptl_handle_eq_t handle, ptl_event_t *event)
+{
+    uint64_t posted = atomic_load_explicit(&eq->posted, memory_order_relaxed);
+    uint64_t taken = atomic_load_explicit(&eq->taken, memory_order_relaxed);
+    int result = PTL_OK;
+    if (posted == taken || is_gone(eq, handle)) return PTL_EQ_EMPTY;
+    if (posted - taken > eq->size) {
+        taken = posted - eq->size;
+        result = PTL_EQ_DROPPED;
+    }
+    memcpy(event, &eq->ring[taken & (eq->size - 1)], sizeof *event);
+    atomic_store_explicit(&eq->taken, taken + 1, memory_order_relaxed);
+    return result;
+}
+
+__attribute__((noinline)) static int take_what_comes(struct ptli_eq *eq, ptl_handle_eq_t handle,
+                                                     ptl_event_t *event)
+{
+    int result;
+    if (atomic_load_explicit(&eq->any_staged, memory_order_acquire)) ptli_eq_tell(eq);
+    ptli_mutex_lock(&eq->lock);
+    result = take_next(eq, handle, event);
+    ptli_mutex_unlock(&eq->lock);
+    return result;
+}
+
+static inline int take(struct ptli_eq *eq, ptl_handle_eq_t handle, ptl_event_t *event)
+{
+    return is_empty(eq) ? PTL_EQ_EMPTY : take_what_comes(eq, handle, event);
+}
+
+static inline bool progress(struct ptli_engine *engine, ptl_time_t timeout)
+{
+    return engine->transport->ops->progress(engine->transport, timeout);
+}
+
+/* Whoever polls several queues in turn looks at the network once for all of them: an empty queue
+ * has it looked at only if nobody has done so since it was last asked. */
+static inline bool was_looked_for(struct ptli_engine *engine, struct ptli_eq *eq)
+{
+    uint32_t looks = atomic_load_explicit(&engine->looks, memory_order_relaxed);
+    if (atomic_load_explicit(&eq->looked, memory_order_relaxed) == looks) return false;
+    atomic_store_explicit(&eq->looked, looks, memory_order_relaxed);
+    return true;
+}
+
+/* False: nothing came. */
+static inline bool look(struct ptli_engine *engine, struct ptli_eq *eq)
+{
+    uint32_t looks = atomic_load_explicit(&engine->looks, memory_order_relaxed) + 1;
+    atomic_store_explicit(&engine->looks, looks, memory_order_relaxed);
+    atomic_store_explicit(&eq->looked, looks, memory_order_relaxed);
+    return progress(engine, 0);
+}
+
+/* Nothing is there yet. */
+__attribute__((noinline)) static int get_what_comes(struct ptli_engine *engine, struct ptli_eq *eq,
+                                                    ptl_handle_eq_t handle, ptl_event_t *event)
+{
+    return look(engine, eq) ? take(eq, handle, event) : PTL_EQ_EMPTY;
+}
+
+/* Or something is in the way. */
+__attribute__((noinline)) static int get(struct ptli_engine *engine, struct ptli_eq *eq,
+                                         ptl_handle_eq_t handle, ptl_event_t *event)
+{
+    int result = take(eq, handle, event);
+    return result == PTL_EQ_EMPTY ? get_what_comes(engine, eq, handle, event) : result;
+}
+
+/* Of another interface, or none. */
+__attribute__((noinline, cold)) static int get_elsewhere(ptl_handle_eq_t handle, ptl_event_t *event)
+{
+    struct ptli_engine *engine;
+    struct ptli_eq *eq;
+    int result;
+    if (!event) return PTL_SEGV;
+    if (!(engine = ptli_engine_of(handle, PTLI_EQ, PTL_EQ_INVALID, &result))) return result;
+    eq = ptli_pool_find(&engine->eqs, handle);
+    return eq ? get(engine, eq, handle, event) : PTL_EQ_INVALID;
+}
+
+int PtlEQGet(ptl_handle_eq_t handle, ptl_event_t *event)
+{
+    struct ptli_engine *engine = &ptli_engines[PTL_IFACE_DEFAULT];
+    struct ptli_eq *eq = ptli_pool_again(&engine->eqs, handle);
+    int result;
+    if (__builtin_expect(!eq || !event, 0)) return get_elsewhere(handle, event);
+    if (atomic_load(&eq->any_staged)) return get(engine, eq, handle, event);
+    if (none_to_take(eq))
+        return was_looked_for(engine, eq) ? PTL_EQ_EMPTY
+                                          : get_what_comes(engine, eq, handle, event);
+    if (!ptli_mutex_try(&eq->lock)) return get(engine, eq, handle, event);
+    result = take_next(eq, handle, event);
+    ptli_mutex_unlock(&eq->lock);
+    return result == PTL_EQ_EMPTY ? get(engine, eq, handle, event) : result;
+}
+
+/* --- waiting --- */
+
+struct wait {
+    struct ptli_engine *engine;
+    ptl_handle_eq_t *handles;
+    int size;
+    struct ptli_eq **eqs;
+    ptl_event_t *event;
+    int which;
+};
+
+static int take_any(struct wait *wait)
+{
+    for (int i = 0; i < wait->size; i++) {
+        int result = take(wait->eqs[i], wait->handles[i], wait->event);
+        wait->which = i;
+        if (result != PTL_EQ_EMPTY) return result;
+        if (is_gone(wait->eqs[i], wait->handles[i])) return PTL_EQ_INVALID;
+    }
+    return PTL_EQ_EMPTY;
+}
+
+/* Is there a reason not to sleep? */
+static bool is_due(const struct wait *wait)
+{
+    for (int i = 0; i < wait->size; i++) {
+        struct ptli_eq *eq = wait->eqs[i];
+        if (!is_empty(eq) || is_gone(eq, wait->handles[i])) return true;
+    }
+    return atomic_load(&wait->engine->closing);
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Until the bell rings or the deadline (0: none) has passed. */
+static void sleep_on_bell(struct wait *wait, uint64_t deadline)
+{
+    struct ptli_engine *engine = wait->engine;
+    struct timespec until = {.tv_sec = (time_t)(deadline / 1000),
+                             .tv_nsec = (long)(deadline % 1000) * 1000000};
+    int error = 0;
+    atomic_fetch_add(&engine->sleepers, 1);
+    pthread_mutex_lock(&engine->bell_lock);
+    while (!is_due(wait) && error != ETIMEDOUT)
+        error = deadline ? pthread_cond_timedwait(&engine->bell, &engine->bell_lock, &until)
+                         : pthread_cond_wait(&engine->bell, &engine->bell_lock);
+    pthread_mutex_unlock(&engine->bell_lock);
+    atomic_fetch_sub(&engine->sleepers, 1);
+}
+
+/* Drives the network a little itself; then leaves that to the progress thread and sleeps. */
+static int wait_for_any(struct wait *wait, ptl_time_t timeout)
+{
+    enum { ROUNDS = 100 };
+    struct ptli_engine *engine = wait->engine;
+    bool forever = timeout == PTL_TIME_FOREVER;
+    uint64_t deadline = 0;
+    int rounds = 0;
+    for (;;) {
+        int result = take_any(wait);
+        if (result != PTL_EQ_EMPTY) return result;
+        if (atomic_load(&engine->closing)) return PTL_EQ_INVALID;
+        if (rounds > 0 && timeout == 0) return PTL_EQ_EMPTY;
+        if (rounds == 0 && timeout != 0 && !forever) deadline = now_ms() + timeout + 1;
+        if (rounds > 0 && !forever && now_ms() >= deadline) return PTL_EQ_EMPTY;
+        if (progress(engine, 0) || ++rounds < ROUNDS) {
+            rounds += rounds == 0;
+            continue;
+        }
+        if (engine->transport->threaded) {
+            engine->transport->ops->wake(engine->transport); /* it left the work to us till now */
+            sleep_on_bell(wait, deadline);
+        } else {
+            uint64_t now = now_ms(), left = deadline > now ? deadline - now : 0;
+            progress(engine, forever || left > 100 ? 100 : (ptl_time_t)left);
+        }
+    }
+}
+
+static int wait_inside(struct wait *wait, ptl_time_t timeout)
+{
+    int result;
+    atomic_fetch_add(&wait->engine->inside, 1);
+    result = wait_for_any(wait, timeout);
+    atomic_fetch_sub(&wait->engine->inside, 1);
+    return result;
+}
+
+int PtlEQWait(ptl_handle_eq_t handle, ptl_event_t *event)
+{
+    struct wait wait = {.handles = &handle, .size = 1, .event = event};
+    struct ptli_eq *eq;
+    int result;
+    if (!event) return PTL_SEGV;
+    if (!(wait.engine = ptli_engine_of(handle, PTLI_EQ, PTL_EQ_INVALID, &result))) return result;
+    eq = ptli_pool_find(&wait.engine->eqs, handle);
+    if (!eq) return PTL_EQ_INVALID;
+    wait.eqs = &eq;
+    return wait_inside(&wait, PTL_TIME_FOREVER);
+}
+
+int PtlEQPoll(ptl_handle_eq_t *handles, int size, ptl_time_t timeout, ptl_event_t *event,
+              int *which)
+{
+    enum { FEW = 16 };
+    struct ptli_eq *few[FEW], **eqs = few;
+    struct wait wait = {.handles = handles, .size = size, .event = event};
+    int result = PTL_OK;
+    if (!handles || !event || !which) return PTL_SEGV;
+    if ((result = ptli_not_initialised()) != PTL_OK) return result;
+    if (size < 1) return PTL_EQ_INVALID;
+    if (size > FEW && !(eqs = malloc((size_t)size * sizeof *eqs))) return PTL_NO_SPACE;
+    wait.eqs = eqs;
+    for (int i = 0; i < size && result == PTL_OK; i++) {
+        struct ptli_engine *engine = ptli_engine_of(handles[i], PTLI_EQ, PTL_EQ_INVALID, &result);
+        eqs[i] = engine ? ptli_pool_find(&engine->eqs, handles[i]) : NULL;
+        if (!wait.engine) wait.engine = engine;
+        if (!eqs[i] || engine != wait.engine) {
+            result = PTL_EQ_INVALID;
+            *which = i;
+        }
+    }
+    if (result == PTL_OK) {
+        result = wait_inside(&wait, timeout);
+        if (result == PTL_OK || result == PTL_EQ_DROPPED) *which = wait.which;
+    }
+    if (eqs != few) free(eqs);
+    return result;
+}
+
+/* --- making and freeing --- */
+
+/* Its place may have been another queue's, at which somebody still looks: under its lock. */
+static void open_eq(struct ptli_engine *engine, struct ptli_eq *eq, ptl_event_t *ring,
+                    uint64_t size, ptl_eq_handler_t handler)
+{
+    if (!eq->ready) {
+        eq->engine = engine;
+        pthread_mutex_init(&eq->handling, NULL);
+        eq->ready = true;
+    }
+    ptli_mutex_lock(&eq->lock);
+    eq->ring = ring;
+    eq->size = size;
+    atomic_store(&eq->posted, 0);
+    atomic_store(&eq->taken, 0);
+    eq->sequence = FIRST_SEQUENCE;
+    eq->handler = handler;
+    eq->users = 0;
+    eq->promised = 0;
+    eq->open = true;
+    ptli_mutex_unlock(&eq->lock);
+}
+
+int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler, ptl_handle_eq_t *eq)
+{
+    struct ptli_engine *engine;
+    ptl_event_t *ring = NULL;
+    struct ptli_eq *made;
+    uint64_t size = count > 0;
+    int result;
+    if (!eq) return PTL_SEGV;
+    if (!(engine = ptli_engine_of(ni, PTLI_NI, PTL_NI_INVALID, &result))) return result;
+    *eq = PTL_EQ_NONE;
+    if (count == 0 && !handler) return PTL_OK;
+    while (size < count && size < (uint64_t)1 << 40) size *= 2;
+    if (size && !(ring = calloc(size, sizeof *ring))) return PTL_NO_SPACE;
+    ptli_lock(engine);
+    made = ptli_pool_take(&engine->eqs);
+    if (made) {
+        open_eq(engine, made, ring, size, handler);
+        *eq = made->slot.handle;
+    }
+    ptli_unlock(engine);
+    if (!made) free(ring);
+    return made ? PTL_OK : PTL_NO_SPACE;
+}
+
+/* The memory of what is in it; with nobody left to deposit anything. */
+void ptli_eq_close(struct ptli_eq *eq)
+{
+    ptli_mutex_lock(&eq->lock);
+    eq->open = false;
+    free(eq->ring);
+    free(eq->staged);
+    eq->ring = eq->staged = NULL;
+    eq->staged_first = eq->staged_count = eq->staged_size = 0;
+    atomic_store(&eq->any_staged, false);
+    ptli_mutex_unlock(&eq->lock);
+}
+
+int PtlEQFree(ptl_handle_eq_t handle)
+{
+    struct ptli_engine *engine;
+    struct ptli_eq *eq;
+    int result;
+    if (!(engine = ptli_engine_of(handle, PTLI_EQ, PTL_EQ_INVALID, &result))) return result;
+    ptli_lock(engine);
+    eq = ptli_pool_find(&engine->eqs, handle);
+    result = !eq ? PTL_EQ_INVALID : eq->users > 0 ? PTL_EQ_IN_USE : PTL_OK;
+    if (result == PTL_OK) {
+        ptli_pool_kill(&eq->slot);
+        for (struct ptli_eq **at = &engine->noisy; *at; at = &(*at)->next_noisy)
+            if (*at == eq) {
+                *at = eq->next_noisy;
+                eq->noisy = false;
+                break;
+            }
+    }
+    ptli_unlock(engine);
+    if (result != PTL_OK) return result;
+    atomic_thread_fence(memory_order_seq_cst);
+    ptli_ring_bell(engine);            /* who waits for it leaves: PTL_EQ_INVALID */
+    if (eq->handler) ptli_eq_tell(eq); /* what was deposited is told, then lost */
+    pthread_mutex_lock(&eq->handling); /* a call that is under way comes to its end */
+    ptli_eq_close(eq);
+    pthread_mutex_unlock(&eq->handling);
+    ptli_lock(engine);
+    ptli_pool_give(&engine->eqs, &eq->slot);
+    ptli_unlock(engine);
+    return PTL_OK;
+}

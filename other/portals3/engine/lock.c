@@ -1,0 +1,67 @@
+/*
+ * lock.c - the chores that fall to whoever lets go of the engine's lock: telling handlers,
+ * releasing the memory of descriptors that are gone, waking who sleeps.
+ *
+ * Called without any lock.  Handlers are the program's code: they run on the thread that deposits,
+ * one call at a time per queue, but never inside a call of the program that starts an operation
+ * (there the progress thread tells them, or whoever takes events).
+ */
+#include "other/portals3/engine/engine.h"
+
+static void tell_handlers(struct ptli_engine *engine)
+{
+    for (;;) {
+        struct ptli_eq *eq;
+        ptli_lock(engine);
+        eq = engine->noisy;
+        if (eq) {
+            engine->noisy = eq->next_noisy;
+            eq->noisy = false;
+        } else {
+            atomic_store_explicit(&engine->any_noisy, false, memory_order_relaxed);
+        }
+        ptli_mutex_unlock(&engine->lock);
+        if (!eq) return;
+        ptli_eq_tell(eq);
+    }
+}
+
+void ptli_chores(struct ptli_engine *engine, bool handlers)
+{
+    struct ptli_md *dead;
+    bool noisy;
+    ptli_lock(engine);
+    dead = engine->dead;
+    engine->dead = NULL;
+    noisy = engine->noisy != NULL;
+    ptli_mutex_unlock(&engine->lock);
+    while (dead) {
+        struct ptli_md *md = dead;
+        dead = md->next_dead;
+        ptli_regions_release(engine, md);
+        ptli_lock(engine);
+        ptli_md_bury(engine, md);
+        ptli_mutex_unlock(&engine->lock);
+    }
+    if (!noisy) return;
+    if (handlers)
+        tell_handlers(engine);
+    else if (engine->transport)
+        engine->transport->ops->wake(engine->transport);
+}
+
+bool ptli_work(struct ptli_engine *engine)
+{
+    if (__builtin_expect(!atomic_load_explicit(&engine->any_noisy, memory_order_acquire), 1))
+        return false;
+    tell_handlers(engine);
+    return true;
+}
+
+void ptli_ring_bell(struct ptli_engine *engine)
+{
+    if (atomic_load(&engine->sleepers) == 0) return;
+    pthread_mutex_lock(&engine->bell_lock);
+    pthread_cond_broadcast(&engine->bell);
+    pthread_mutex_unlock(&engine->bell_lock);
+}

@@ -1,0 +1,427 @@
+/*
+ * md.c - memory descriptors: attached, bound, updated, unlinked by the program or by themselves.
+ *
+ * Registration may sleep, so it is done before the engine's lock is taken and undone after it is
+ * let go: a descriptor that has gone waits for that among the engine's dead.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include "other/portals3/engine/engine.h"
+#include "other/portals3/include/portals3_ext.h"
+
+/* --- memory --- */
+
+static void say_limit(int pieces, uint64_t length)
+{
+    static _Atomic bool said;
+    struct rlimit limit;
+    if (atomic_exchange(&said, true) || getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return;
+    if (limit.rlim_cur == RLIM_INFINITY)
+        fprintf(stderr,
+                "libportals: the device cannot register %llu bytes in %d pieces of memory\n",
+                (unsigned long long)length, pieces);
+    else
+        fprintf(stderr,
+                "libportals: the device cannot register %llu bytes in %d pieces of memory; memory "
+                "that may be "
+                "locked is limited to %llu KB (ulimit -l)\n",
+                (unsigned long long)length, pieces, (unsigned long long)limit.rlim_cur / 1024);
+}
+
+void ptli_regions_release(struct ptli_engine *engine, struct ptli_md *md)
+{
+    const struct ptli_transport_ops *ops = engine->transport->ops;
+    for (uint32_t i = 0; i < md->count; i++)
+        if (md->pieces[i].region) ops->expel(engine->transport, md->pieces[i].region);
+    if (md->pieces != &md->one) free(md->pieces);
+    md->pieces = &md->one;
+    md->count = 0;
+}
+
+static bool wraps(const void *start, ptl_size_t length)
+{
+    return length > 0 && (!start || (uintptr_t)start + length < (uintptr_t)start);
+}
+
+/* The pieces of an array; false: no such memory can be. */
+static bool gather(const ptl_md_iovec_t *iovec, struct ptli_md *draft, ptl_size_t *length)
+{
+    for (uint32_t i = 0; i < draft->count; i++) {
+        const ptl_md_iovec_t *piece = &iovec[i];
+        if (wraps(piece->iov_base, piece->iov_len) || *length + piece->iov_len < *length)
+            return false;
+        draft->pieces[i] = (struct ptli_piece){piece->iov_base, piece->iov_len, NULL};
+        *length += piece->iov_len;
+    }
+    return true;
+}
+
+/* The pieces of a description, none of them registered yet; on failure there are none. */
+static int describe(struct ptli_engine *engine, const ptl_md_t *user, struct ptli_md *draft)
+{
+    struct ptli_piece *pieces = NULL;
+    ptl_size_t length = 0;
+    draft->pieces = &draft->one;
+    draft->count = 0;
+    if (user->threshold < 0 && user->threshold != PTL_MD_THRESH_INF) return PTL_MD_ILLEGAL;
+    if (!(user->options & PTL_MD_IOVEC)) {
+        if (wraps(user->start, user->length)) return PTL_MD_ILLEGAL;
+        draft->one = (struct ptli_piece){user->start, user->length, NULL};
+        draft->count = 1;
+        length = user->length;
+    } else {
+        if (user->length > (ptl_size_t)engine->limits.max_md_iovecs) return PTL_MD_ILLEGAL;
+        if (user->length > 0 && !user->start) return PTL_MD_ILLEGAL;
+        if (user->length > 1 && !(pieces = calloc(user->length, sizeof *pieces)))
+            return PTL_NO_SPACE;
+        draft->count = (uint32_t)user->length;
+        if (pieces) draft->pieces = pieces;
+        if (!gather(user->start, draft, &length)) {
+            ptli_regions_release(engine, draft);
+            return PTL_MD_ILLEGAL;
+        }
+    }
+    draft->user = *user;
+    draft->rules = ptli_rules_of(user, length);
+    return PTL_OK;
+}
+
+/* Describes and registers; on failure nothing is left. */
+static int prepare(struct ptli_engine *engine, const ptl_md_t *user, struct ptli_md *draft)
+{
+    const struct ptli_transport_ops *ops = engine->transport->ops;
+    int result = describe(engine, user, draft);
+    if (result != PTL_OK) return result;
+    for (uint32_t i = 0; i < draft->count; i++) {
+        struct ptli_piece *piece = &draft->pieces[i];
+        if (piece->length == 0) continue;
+        result = ops->enroll(engine->transport, piece->base, piece->length, &piece->region);
+        if (result != PTL_OK) {
+            piece->region = NULL;
+            say_limit((int)draft->count, draft->rules.length);
+            ptli_regions_release(engine, draft);
+            return result;
+        }
+    }
+    return PTL_OK;
+}
+
+/* Moves what was prepared into its place. */
+static void settle_in(struct ptli_md *md, struct ptli_md *draft)
+{
+    md->user = draft->user;
+    md->rules = draft->rules;
+    md->one = draft->one;
+    md->pieces = draft->pieces == &draft->one ? &md->one : draft->pieces;
+    md->count = draft->count;
+}
+
+uint32_t ptli_md_remotes(const struct ptli_md *md, ptl_size_t offset, ptl_size_t length,
+                         unsigned char *to)
+{
+    const struct ptli_span span = ptli_md_span(md, offset, length);
+    struct ptli_cursor cursor;
+    struct ptli_stretch stretch;
+    uint32_t size = 0;
+    ptli_cursor_start(&cursor, &span);
+    while ((stretch = ptli_cursor_next(&cursor, PTLI_REMOTE_MAX)).length > 0) {
+        const struct ptli_remote remote = {(uintptr_t)stretch.base, stretch.region->key,
+                                           (uint32_t)stretch.length};
+        if (to) ptli_wire_encode_remote(&remote, to + size);
+        size += PTLI_REMOTE_SIZE;
+    }
+    return size;
+}
+
+/* --- making --- */
+
+/* The queue that a description names: *eq, or an error.  With the lock. */
+static int queue_of(struct ptli_engine *engine, ptl_handle_eq_t handle, struct ptli_eq **eq)
+{
+    int ignored;
+    *eq = NULL;
+    if (handle == PTL_EQ_NONE) return PTL_OK;
+    *eq = ptli_pool_find(&engine->eqs, handle);
+    if (*eq) return PTL_OK;
+    /* A living queue of another interface is another matter. */
+    return ptli_engine_of(handle, PTLI_EQ, PTL_EQ_INVALID, &ignored) &&
+                   ptli_interface_of(handle) != engine->interface
+               ? PTL_MD_ILLEGAL
+               : PTL_EQ_INVALID;
+}
+
+static int make(struct ptli_engine *engine, struct ptli_md *draft, bool unlink,
+                struct ptli_md **made)
+{
+    struct ptli_eq *eq;
+    int result = queue_of(engine, draft->user.eq_handle, &eq);
+    if (result != PTL_OK) return result;
+    *made = ptli_pool_take(&engine->mds);
+    if (!*made) return PTL_NO_SPACE;
+    settle_in(*made, draft);
+    (*made)->unlink = unlink;
+    (*made)->eq = eq;
+    ptli_fast_admit(engine, *made);
+    if (eq) eq->users++;
+    return PTL_OK;
+}
+
+static void attach(struct ptli_engine *engine, struct ptli_me *me, struct ptli_md *md)
+{
+    md->me = me;
+    me->md = md;
+    me->entry.rules = &md->rules;
+    ptli_list_changed(engine, me->pt_index);
+}
+
+/* The ME that is to have an MD, its list in nobody else's hands; or an error.  With the lock. */
+static int free_me(struct ptli_engine *engine, ptl_handle_me_t handle, struct ptli_me **me)
+{
+    for (;;) {
+        *me = ptli_pool_find(&engine->mes, handle);
+        if (!*me) return PTL_ME_INVALID;
+        if ((*me)->md) return PTL_ME_IN_USE;
+        if (!engine->table[(*me)->pt_index].published) return PTL_OK;
+        if (!ptli_withdraw(engine, (*me)->pt_index, PTLI_WITHDRAW_MS)) return PTL_FAIL;
+    }
+}
+
+int PtlMDAttach(ptl_handle_me_t handle, ptl_md_t user, ptl_unlink_t unlink_op, ptl_handle_md_t *out)
+{
+    struct ptli_engine *engine;
+    struct ptli_md draft = {.count = 0}, *md;
+    struct ptli_me *me;
+    int result;
+    if (!(engine = ptli_engine_of(handle, PTLI_ME, PTL_ME_INVALID, &result))) return result;
+    ptli_lock(engine);
+    result = free_me(engine, handle, &me);
+    ptli_unlock(engine);
+    if (result != PTL_OK) return result;
+    if ((result = prepare(engine, &user, &draft)) != PTL_OK) return result;
+    ptli_lock(engine);
+    result = free_me(engine, handle, &me);
+    if (result == PTL_OK) result = make(engine, &draft, unlink_op == PTL_UNLINK, &md);
+    if (result == PTL_OK) {
+        attach(engine, me, md);
+        if (out) *out = md->slot.handle;
+    }
+    ptli_unlock(engine);
+    if (result != PTL_OK) ptli_regions_release(engine, &draft);
+    return result;
+}
+
+int PtlMDBind(ptl_handle_ni_t ni, ptl_md_t user, ptl_unlink_t unlink_op, ptl_handle_md_t *out)
+{
+    struct ptli_engine *engine;
+    struct ptli_md draft = {.count = 0}, *md;
+    int result;
+    if (!out) return PTL_SEGV;
+    if (!(engine = ptli_engine_of(ni, PTLI_NI, PTL_NI_INVALID, &result))) return result;
+    if ((result = prepare(engine, &user, &draft)) != PTL_OK) return result;
+    ptli_lock(engine);
+    result = make(engine, &draft, unlink_op == PTL_UNLINK, &md);
+    if (result == PTL_OK) *out = md->slot.handle;
+    ptli_unlock(engine);
+    if (result != PTL_OK) ptli_regions_release(engine, &draft);
+    return result;
+}
+
+/* Insert, attach and the test in one, so that no message passes between them. */
+static int post(struct ptli_engine *engine, ptl_handle_me_t base, ptl_handle_me_t me_handle,
+                struct ptli_md *draft, bool unlink, ptl_handle_eq_t testq, ptl_handle_md_t *out)
+{
+    struct ptli_eq *test = NULL;
+    struct ptli_me *me;
+    struct ptli_md *md;
+    int result = free_me(engine, me_handle, &me);
+    if (result == PTL_OK && !ptli_pool_find(&engine->mes, base)) result = PTL_ME_INVALID;
+    if (result == PTL_OK) result = queue_of(engine, testq, &test);
+    if (result == PTL_OK && test && !ptli_eq_quiet(test)) result = PTL_MD_NO_UPDATE;
+    if (result == PTL_OK) result = make(engine, draft, unlink, &md);
+    if (result != PTL_OK) return result;
+    attach(engine, me, md);
+    if (out) *out = md->slot.handle;
+    return PTL_OK;
+}
+
+int PtlMEMDPost(ptl_handle_ni_t ni, ptl_handle_me_t base, ptl_process_id_t match_id,
+                ptl_match_bits_t match_bits, ptl_match_bits_t ignore_bits, ptl_unlink_t me_unlink,
+                ptl_ins_pos_t pos, ptl_md_t user, ptl_unlink_t md_unlink, ptl_handle_me_t *me,
+                ptl_handle_md_t *md_handle, ptl_handle_eq_t testq)
+{
+    struct ptli_engine *engine;
+    struct ptli_md draft = {.count = 0};
+    int result;
+    if (!me) return PTL_SEGV;
+    if (!(engine = ptli_engine_of(ni, PTLI_NI, PTL_NI_INVALID, &result))) return result;
+    /* An ME without MD is not seen by any message: making it first changes nothing. */
+    result = PtlMEInsert(base, match_id, match_bits, ignore_bits, me_unlink, pos, me);
+    if (result != PTL_OK) return result;
+    result = prepare(engine, &user, &draft);
+    if (result == PTL_OK) {
+        ptli_lock(engine);
+        result = post(engine, base, *me, &draft, md_unlink == PTL_UNLINK, testq, md_handle);
+        ptli_unlock(engine);
+        if (result != PTL_OK) ptli_regions_release(engine, &draft);
+    }
+    if (result != PTL_OK) {
+        PtlMEUnlink(*me);
+        *me = PTL_INVALID_HANDLE;
+    }
+    return result;
+}
+
+/* --- going --- */
+
+void ptli_md_free(struct ptli_engine *engine, struct ptli_md *md)
+{
+    struct ptli_me *me = md->me;
+    if (md->eq) md->eq->users--;
+    md->eq = NULL;
+    ptli_pool_kill(&md->slot);
+    if (me) {
+        me->md = NULL;
+        me->entry.rules = NULL;
+        md->me = NULL;
+        if (me->unlink) ptli_me_free(engine, me);
+    }
+    md->next_dead = engine->dead;
+    engine->dead = md;
+}
+
+void ptli_md_bury(struct ptli_engine *engine, struct ptli_md *dead)
+{
+    ptli_pool_give(&engine->mds, &dead->slot);
+}
+
+void ptli_md_count(struct ptli_md *md)
+{
+    ptli_rules_count(&md->rules);
+    ptli_md_judge(md);
+}
+
+/* UNLINK is its last event, behind the END that caused it. */
+void ptli_md_settle(struct ptli_engine *engine, struct ptli_md *md,
+                    const struct ptli_event_info *told)
+{
+    if (!md->doomed || md->pending > 0) return;
+    if (ptli_debug & PTL_DEBUG_UNLINK)
+        fprintf(stderr, "libportals: MD %#x unlinks itself\n", (unsigned int)md->slot.handle);
+    ptli_log(engine, md, PTL_EVENT_UNLINK, told);
+    ptli_md_free(engine, md);
+}
+
+void ptli_md_release(struct ptli_engine *engine, struct ptli_md *md,
+                     const struct ptli_event_info *told)
+{
+    md->pending--;
+    ptli_md_settle(engine, md, told);
+}
+
+int PtlMDUnlink(ptl_handle_md_t handle)
+{
+    struct ptli_engine *engine;
+    struct ptli_md *md;
+    int result;
+    if (!(engine = ptli_engine_of(handle, PTLI_MD, PTL_MD_INVALID, &result))) return result;
+    ptli_lock(engine);
+    do {
+        md = ptli_pool_find(&engine->mds, handle);
+        result = !md ? PTL_MD_INVALID : md->pending > 0 ? PTL_MD_IN_USE : PTL_OK;
+        if (result != PTL_OK || !md->published) break;
+        if (!ptli_withdraw(engine, md->me->pt_index, PTLI_WITHDRAW_MS)) result = PTL_MD_IN_USE;
+    } while (result == PTL_OK);
+    if (result == PTL_OK && !ptli_fast_shut(engine, md)) result = PTL_MD_IN_USE;
+    if (result == PTL_OK) {
+        if (md->user.options & PTL_MD_EVENT_MANUAL_UNLINK_ENABLE) {
+            const struct ptli_event_info told = {.initiator = engine->transport->id,
+                                                 .uid = engine->transport->uid,
+                                                 .jid = engine->transport->jid,
+                                                 .pt_index = md->me ? md->me->pt_index : 0,
+                                                 .link = engine->next_link++};
+            ptli_log(engine, md, PTL_EVENT_UNLINK, &told);
+        }
+        if (md->me) ptli_list_changed(engine, md->me->pt_index);
+        ptli_md_free(engine, md);
+    }
+    ptli_unlock(engine);
+    return result;
+}
+
+/* --- updating --- */
+
+/* With an iovec the caller describes the array that is to be filled, by start and length. */
+static void tell_old(const struct ptli_md *md, ptl_md_t *old)
+{
+    ptl_md_iovec_t *to = old->options & PTL_MD_IOVEC ? old->start : NULL;
+    ptl_size_t room = old->length;
+    *old = md->user;
+    old->threshold = md->rules.threshold;
+    if (!(md->user.options & PTL_MD_IOVEC) || !to) return;
+    for (ptl_size_t i = 0; i < room && i < md->count; i++)
+        to[i] = (ptl_md_iovec_t){md->pieces[i].base, md->pieces[i].length};
+    old->start = to;
+}
+
+/* May it be replaced?  The standard is silent on pending operations: refused, as in the reference
+ * library, for they would end in memory that is no longer the descriptor's. */
+static int may_update(struct ptli_engine *engine, struct ptli_md *md, const ptl_md_t *user,
+                      ptl_handle_eq_t testq, struct ptli_eq **eq)
+{
+    struct ptli_eq *test;
+    int result = queue_of(engine, testq, &test);
+    if (result != PTL_OK) return result;
+    if ((result = queue_of(engine, user->eq_handle, eq)) != PTL_OK) return result;
+    if (md->pending > 0 || (test && !ptli_eq_quiet(test))) return PTL_MD_NO_UPDATE;
+    return PTL_OK;
+}
+
+static void replace(struct ptli_engine *engine, struct ptli_md *md, struct ptli_md *draft,
+                    struct ptli_eq *eq)
+{
+    struct ptli_md old = {.count = 0};
+    settle_in(&old, md);
+    settle_in(md, draft);
+    settle_in(draft, &old); /* to be released by the caller */
+    if (md->eq) md->eq->users--;
+    md->eq = eq;
+    ptli_fast_admit(engine, md);
+    if (eq) eq->users++;
+    md->doomed = false;
+    if (md->me) ptli_list_changed(engine, md->me->pt_index);
+}
+
+int PtlMDUpdate(ptl_handle_md_t handle, ptl_md_t *old_md, ptl_md_t *new_md, ptl_handle_eq_t testq)
+{
+    struct ptli_engine *engine;
+    struct ptli_md draft = {.count = 0}, *md;
+    struct ptli_eq *eq;
+    int result, prepared = PTL_OK;
+    if (!(engine = ptli_engine_of(handle, PTLI_MD, PTL_MD_INVALID, &result))) return result;
+    draft.pieces = &draft.one;
+    if (new_md) prepared = prepare(engine, new_md, &draft);
+    ptli_lock(engine);
+    for (;;) {
+        md = ptli_pool_find(&engine->mds, handle);
+        result = !md ? PTL_MD_INVALID : prepared;
+        if (md && old_md) {
+            tell_old(md, old_md);
+            old_md = NULL;
+        }
+        if (result != PTL_OK || !new_md) break;
+        result = may_update(engine, md, new_md, testq, &eq);
+        if (result != PTL_OK || !md->me || !engine->table[md->me->pt_index].published) break;
+        if (!ptli_withdraw(engine, md->me->pt_index, PTLI_WITHDRAW_MS)) {
+            result = PTL_MD_NO_UPDATE;
+            break;
+        }
+    }
+    if (result == PTL_OK && new_md && !ptli_fast_shut(engine, md)) result = PTL_MD_NO_UPDATE;
+    if (result == PTL_OK && new_md) replace(engine, md, &draft, eq);
+    ptli_unlock(engine);
+    ptli_regions_release(engine, &draft);
+    return result;
+}

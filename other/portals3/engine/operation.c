@@ -1,0 +1,333 @@
+/*
+ * operation.c - records of operations: what each still waits for, and the events that its end logs.
+ *
+ * The initiator's half of the protocol.  SEND_END always comes before the ACK of the same put,
+ * whichever the network reports first.  Every path brings the pending counts down again.
+ */
+#include <stdlib.h>
+#include "other/portals3/engine/engine.h"
+
+struct ptli_operation *ptli_operation_take(struct ptli_engine *engine, enum ptli_role role,
+                                           struct ptli_peer *peer)
+{
+    struct ptli_operation *operation = ptli_pool_take(&engine->operations);
+    if (!operation) return NULL;
+    operation->role = role;
+    operation->peer = peer;
+    return operation;
+}
+
+void ptli_operation_give(struct ptli_engine *engine, struct ptli_operation *operation)
+{
+    free(operation->more);
+    operation->more = NULL;
+    ptli_pool_give(&engine->operations, &operation->slot);
+}
+
+struct ptli_operation *ptli_operation_find(struct ptli_engine *engine, uint64_t id,
+                                           const struct ptli_peer *peer)
+{
+    struct ptli_operation *operation = ptli_pool_at(&engine->operations, (uint32_t)id);
+    if (!operation || atomic_load(&operation->slot.handle) == PTL_INVALID_HANDLE) return NULL;
+    if (operation->slot.serial != (uint32_t)(id >> 32) || operation->peer != peer) return NULL;
+    if (operation->role > PTLI_ROLE_GETPUT || !(operation->waits & PTLI_WAITS_ANSWER)) return NULL;
+    return operation;
+}
+
+/* --- the initiator's events --- */
+
+static void send_end(struct ptli_engine *engine, struct ptli_operation *operation)
+{
+    operation->told.fail = operation->status == PTLI_OK ? PTL_NI_OK : PTL_NI_FAIL;
+    operation->failure_told =
+        operation->status != PTLI_OK && !(operation->md->user.options & PTL_MD_EVENT_END_DISABLE);
+    ptli_log(engine, operation->md, PTL_EVENT_SEND_END, &operation->told);
+    ptli_md_release(engine, operation->md, &operation->told);
+    operation->md = NULL;
+}
+
+/* What an answer's events tell: from the record, so that all of the request is echoed.  An ACK's
+ * offset is the remote one that was asked for, a reply's the local one where its data land; the
+ * reference library leaves both out. */
+static struct ptli_event_info answer_told(const struct ptli_operation *operation,
+                                          ptl_size_t mlength, ptl_size_t offset)
+{
+    struct ptli_event_info told = operation->told;
+    told.initiator = operation->peer->id;
+    told.uid = operation->peer->uid;
+    told.jid = operation->peer->jid;
+    told.hdr_data = 0;
+    told.mlength = mlength;
+    told.offset = offset;
+    told.fail = operation->status == PTLI_OK ? PTL_NI_OK : PTL_NI_FAIL;
+    return told;
+}
+
+/* The source may have been unlinked since it was sent, or have gone inactive with its last
+ * operation. */
+static void ack(struct ptli_engine *engine, struct ptli_operation *operation)
+{
+    struct ptli_md *md = ptli_pool_find(&engine->mds, operation->md_handle);
+    const struct ptli_event_info told =
+        answer_told(operation, operation->status == PTLI_OK ? operation->answer_length : 0,
+                    operation->message.header.remote_offset);
+    if (!md || md->slot.serial != operation->md_serial || md->rules.inactive || !md->eq) {
+        ptli_drop(engine, operation->peer->id, 0, "an ACK for an MD that no longer takes it");
+        return;
+    }
+    if (told.fail == PTL_NI_OK) engine->recv_count++;
+    ptli_md_count(md);
+    ptli_log(engine, md, PTL_EVENT_ACK, &told);
+    ptli_md_settle(engine, md, &told);
+}
+
+/* Of one that asked for an ACK one event tells how it ended: the ACK, or a SEND_END that failed. */
+static void advance_put(struct ptli_engine *engine, struct ptli_operation *operation)
+{
+    bool answered = !(operation->waits & PTLI_WAITS_ANSWER);
+    if (operation->waits & (PTLI_WAITS_MESSAGE | PTLI_WAITS_TRANSFER)) return;
+    if (operation->md && (answered || !operation->is_long)) send_end(engine, operation);
+    if (!answered) return;
+    if (operation->status == PTLI_OK ? operation->answer == PTLI_ACK
+                                     : operation->asks_ack && !operation->failure_told)
+        ack(engine, operation);
+    ptli_operation_give(engine, operation);
+}
+
+static struct ptli_md **destination(struct ptli_operation *operation)
+{
+    return operation->role == PTLI_ROLE_GETPUT ? &operation->get_md : &operation->md;
+}
+
+static ptl_size_t landing(const struct ptli_operation *operation)
+{
+    return operation->role == PTLI_ROLE_GETPUT ? operation->get_offset : operation->told.offset;
+}
+
+/* Cray's way: SEND_END of a get. */
+static void get_sent(struct ptli_engine *engine, struct ptli_operation *operation)
+{
+    if (!operation->counts_send) return;
+    operation->counts_send = false;
+    if (operation->md) ptli_log(engine, operation->md, PTL_EVENT_SEND_END, &operation->told);
+}
+
+/* Begins the reception of a reply: false if the MD no longer takes it. */
+static bool reply_start(struct ptli_engine *engine, struct ptli_operation *operation,
+                        const struct ptli_event_info *told)
+{
+    struct ptli_md *md = *destination(operation);
+    get_sent(engine, operation); /* the reply may be here before the network says so */
+    if (md->rules.inactive) {
+        ptli_drop(engine, operation->peer->id, told->mlength, "a reply for an inactive MD");
+        return false;
+    }
+    engine->recv_count++;
+    engine->recv_length += told->mlength;
+    ptli_md_count(md);
+    ptli_log(engine, md, PTL_EVENT_REPLY_START, told);
+    return true;
+}
+
+static void reply_end(struct ptli_engine *engine, struct ptli_operation *operation,
+                      const struct ptli_event_info *told, bool taken)
+{
+    struct ptli_md **md = destination(operation);
+    if (taken) ptli_log(engine, *md, PTL_EVENT_REPLY_END, told);
+    ptli_md_release(engine, *md, told);
+    *md = NULL;
+}
+
+static void advance_get(struct ptli_engine *engine, struct ptli_operation *operation)
+{
+    if (!(operation->waits & PTLI_WAITS_MESSAGE)) get_sent(engine, operation);
+    if (operation->role == PTLI_ROLE_GETPUT && operation->md &&
+        !(operation->waits & PTLI_WAITS_MESSAGE))
+        send_end(engine, operation);
+    if (operation->waits) return;
+    if (*destination(operation)) {
+        /* A get that was dropped there ends in silence; a failure is told. */
+        bool failed = operation->status != PTLI_OK;
+        const struct ptli_event_info told = answer_told(operation, 0, landing(operation));
+        if (failed) ptli_md_count(*destination(operation));
+        reply_end(engine, operation, &told, failed);
+    }
+    ptli_operation_give(engine, operation);
+}
+
+/* --- the target's --- */
+
+static void advance_giving(struct ptli_engine *engine, struct ptli_operation *operation)
+{
+    if (operation->waits) return;
+    operation->told.fail = operation->status == PTLI_OK ? PTL_NI_OK : PTL_NI_FAIL;
+    if (operation->md) ptli_match_end(engine, operation->md, operation->kind, &operation->told);
+    ptli_operation_give(engine, operation);
+}
+
+void ptli_operation_advance(struct ptli_engine *engine, struct ptli_operation *operation)
+{
+    switch (operation->role) {
+    case PTLI_ROLE_PUT:
+        advance_put(engine, operation);
+        return;
+    case PTLI_ROLE_GET:
+    case PTLI_ROLE_GETPUT:
+        advance_get(engine, operation);
+        return;
+    case PTLI_ROLE_TAKING:
+    case PTLI_ROLE_GIVING:
+    case PTLI_ROLE_ANSWER:
+        advance_giving(engine, operation);
+        return;
+    }
+}
+
+/* --- what is reported --- */
+
+static void over(struct ptli_engine *engine, struct ptli_operation *operation, unsigned int waits,
+                 enum ptli_status status)
+{
+    operation->waits &= ~waits;
+    if (status != PTLI_OK) {
+        operation->status = status;
+        operation->waits &= ~(unsigned int)PTLI_WAITS_ANSWER; /* none will come */
+    }
+    ptli_operation_advance(engine, operation);
+}
+
+static inline void let_go(struct ptli_engine *engine, bool up)
+{
+    if (up)
+        ptli_unlock_up(engine);
+    else
+        ptli_unlock(engine);
+}
+
+void ptli_operation_send(struct ptli_engine *engine, struct ptli_operation *operation, bool up)
+{
+    struct ptli_transport *transport = engine->transport;
+    enum ptli_sent sent = transport->ops->send(transport, operation->peer, &operation->message);
+    if (sent == PTLI_QUEUED) return; /* and may be gone by now */
+    ptli_lock(engine);
+    over(engine, operation, PTLI_WAITS_MESSAGE, sent == PTLI_SENT ? PTLI_OK : PTLI_FAILED);
+    let_go(engine, up);
+}
+
+void ptli_operation_transfer(struct ptli_engine *engine, struct ptli_operation *operation, bool up)
+{
+    struct ptli_transport *transport = engine->transport;
+    enum ptli_sent sent =
+        transport->ops->transfer(transport, operation->peer, &operation->transfer);
+    if (sent == PTLI_QUEUED) return;
+    ptli_lock(engine);
+    over(engine, operation, PTLI_WAITS_TRANSFER | PTLI_WAITS_MESSAGE, PTLI_FAILED);
+    let_go(engine, up);
+}
+
+void ptli_message_sent(struct ptli_engine *engine, struct ptli_message *message,
+                       enum ptli_status status)
+{
+    struct ptli_operation *operation =
+        (struct ptli_operation *)((char *)message - offsetof(struct ptli_operation, message));
+    ptli_lock(engine);
+    over(engine, operation, PTLI_WAITS_MESSAGE, status);
+    ptli_unlock_up(engine);
+}
+
+/* A long put has been read: END, and then the answer, which the record still serves for. */
+static void taken(struct ptli_engine *engine, struct ptli_operation *operation,
+                  enum ptli_status status)
+{
+    operation->told.fail = status == PTLI_OK ? PTL_NI_OK : PTL_NI_FAIL;
+    ptli_match_end(engine, operation->md, operation->kind, &operation->told);
+    operation->md = NULL;
+    operation->role = PTLI_ROLE_ANSWER;
+    operation->waits = status == PTLI_OK ? PTLI_WAITS_MESSAGE : 0;
+    if (status != PTLI_OK) ptli_operation_give(engine, operation);
+}
+
+/* A get of the fast path has landed. */
+static void landed(struct ptli_engine *engine, struct ptli_operation *operation)
+{
+    const struct ptli_event_info told =
+        answer_told(operation, operation->told.rlength, landing(operation));
+    reply_end(engine, operation, &told, reply_start(engine, operation, &told));
+}
+
+void ptli_transferred(struct ptli_engine *engine, struct ptli_transfer *transfer,
+                      enum ptli_status status)
+{
+    struct ptli_operation *operation =
+        (struct ptli_operation *)((char *)transfer - offsetof(struct ptli_operation, transfer));
+    bool answer = false;
+    ptli_lock(engine);
+    if (operation->role == PTLI_ROLE_TAKING) {
+        answer = status == PTLI_OK;
+        taken(engine, operation, status);
+    } else {
+        if (operation->fast && status == PTLI_OK)
+            ++*(operation->role == PTLI_ROLE_GET ? &engine->fast_gets : &engine->fast_puts);
+        if (operation->role == PTLI_ROLE_GET && status == PTLI_OK) landed(engine, operation);
+        over(engine, operation, PTLI_WAITS_TRANSFER, status);
+    }
+    ptli_unlock_up(engine);
+    if (answer) ptli_operation_send(engine, operation, true);
+}
+
+void ptli_answered(struct ptli_engine *engine, struct ptli_operation *operation, uint8_t answer,
+                   ptl_size_t length)
+{
+    operation->answer = answer == PTLI_ACK && operation->asks_ack ? PTLI_ACK : PTLI_DONE;
+    operation->answer_length = length < operation->told.rlength ? length : operation->told.rlength;
+    over(engine, operation, PTLI_WAITS_ANSWER, PTLI_OK);
+}
+
+/* With the lock, which is let go of while the data are copied. */
+void ptli_reply(struct ptli_engine *engine, struct ptli_operation *operation,
+                const struct ptli_header *header, const void *data)
+{
+    struct ptli_event_info told = answer_told(operation, header->length, landing(operation));
+    bool taken = header->length <= operation->told.rlength &&
+                 (operation->is_long || !(header->flags & PTLI_PLACED));
+    if (!taken) {
+        ptli_drop(engine, operation->peer->id, header->length, "a reply that was not asked for");
+        over(engine, operation, PTLI_WAITS_ANSWER, PTLI_FAILED);
+        return;
+    }
+    operation->waits = (operation->waits & ~(unsigned int)PTLI_WAITS_ANSWER) | PTLI_WAITS_COPY;
+    taken = reply_start(engine, operation, &told);
+    if (taken && header->data_length > 0) {
+        const struct ptli_span span =
+            ptli_md_span(*destination(operation), told.offset, told.mlength);
+        ptli_mutex_unlock(&engine->lock);
+        ptli_span_write(&span, data);
+        ptli_lock(engine);
+    }
+    reply_end(engine, operation, &told, taken);
+    over(engine, operation, PTLI_WAITS_COPY, PTLI_OK);
+}
+
+/* From before the request is matched, and so before anybody sees its END event. */
+uint32_t ptli_operations_owed(const struct ptli_engine *engine)
+{
+    uint32_t owed = 0;
+    for (uint32_t i = 0; i < engine->operations.made; i++) {
+        const struct ptli_operation *operation = ptli_pool_at(&engine->operations, i);
+        if (atomic_load(&operation->slot.handle) == PTL_INVALID_HANDLE) continue;
+        owed += operation->role == PTLI_ROLE_ANSWER;
+    }
+    return owed;
+}
+
+void ptli_peer_failed(struct ptli_engine *engine, struct ptli_peer *peer)
+{
+    ptli_lock(engine);
+    for (uint32_t i = 0; i < engine->operations.made; i++) {
+        struct ptli_operation *operation = ptli_pool_at(&engine->operations, i);
+        if (atomic_load(&operation->slot.handle) == PTL_INVALID_HANDLE) continue;
+        if (operation->peer == peer && operation->waits & PTLI_WAITS_ANSWER)
+            over(engine, operation, PTLI_WAITS_ANSWER, PTLI_FAILED);
+    }
+    ptli_unlock_up(engine);
+}

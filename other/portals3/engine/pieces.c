@@ -1,0 +1,134 @@
+/*
+ * pieces.c - walking through memory in pieces, and copying it; see pieces.h.
+ *
+ * Called wherever data move: by the engine for short messages and its own process, by transports
+ * for splitting transfers.  Never reads beyond a span.
+ */
+#include <stdatomic.h>
+#include <string.h>
+#include "other/portals3/engine/pieces.h"
+
+static inline uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+void ptli_cursor_start(struct ptli_cursor *cursor, const struct ptli_span *span)
+{
+    cursor->piece = span->pieces;
+    cursor->within = span->offset;
+    cursor->left = span->length;
+    if (cursor->left == 0) return; /* there need be no piece at all */
+    while (cursor->within >= cursor->piece->length) cursor->within -= cursor->piece++->length;
+}
+
+struct ptli_stretch ptli_cursor_next(struct ptli_cursor *cursor, uint64_t most)
+{
+    struct ptli_stretch stretch = {NULL, 0, NULL};
+    if (cursor->left == 0 || most == 0) return stretch;
+    while (cursor->within == cursor->piece->length) {
+        cursor->piece++;
+        cursor->within = 0;
+    }
+    stretch.base = cursor->piece->base + cursor->within;
+    stretch.length = least(most, least(cursor->left, cursor->piece->length - cursor->within));
+    stretch.region = cursor->piece->region;
+    cursor->within += stretch.length;
+    cursor->left -= stretch.length;
+    return stretch;
+}
+
+void ptli_remote_start(struct ptli_remote_cursor *cursor, const struct ptli_remote *remote,
+                       uint32_t count)
+{
+    cursor->remote = remote;
+    cursor->count = count;
+    cursor->within = 0;
+}
+
+struct ptli_remote ptli_remote_peek(const struct ptli_remote_cursor *cursor)
+{
+    struct ptli_remote rest = {0, 0, 0};
+    if (cursor->count == 0) return rest;
+    rest = *cursor->remote;
+    rest.address += cursor->within;
+    rest.length -= cursor->within;
+    return rest;
+}
+
+void ptli_remote_skip(struct ptli_remote_cursor *cursor, uint32_t bytes)
+{
+    cursor->within += bytes;
+    if (cursor->count > 0 && cursor->within == cursor->remote->length) {
+        cursor->remote++;
+        cursor->count--;
+        cursor->within = 0;
+    }
+}
+
+void ptli_span_read(const struct ptli_span *span, void *to)
+{
+    struct ptli_cursor cursor;
+    struct ptli_stretch stretch;
+    char *at = to;
+    ptli_cursor_start(&cursor, span);
+    while ((stretch = ptli_cursor_next(&cursor, UINT64_MAX)).length > 0) {
+        memcpy(at, stretch.base, stretch.length);
+        at += stretch.length;
+    }
+}
+
+/* Somebody may look at the memory meanwhile, and write to it once he has seen a word: an aligned
+ * word is stored once and whole, and the last one after all else, as devices do.  memcpy stores
+ * eight bytes twice. */
+static void store(char *to, const char *from, size_t length)
+{
+    uint64_t eight;
+    uint32_t four;
+    uint16_t two;
+    if (length >= sizeof eight && (uintptr_t)(to + length) % sizeof eight == 0) {
+        size_t before = length - sizeof eight;
+        memcpy(to, from, before);
+        memcpy(&eight, from + before, sizeof eight);
+        atomic_store_explicit((_Atomic uint64_t *)(void *)(to + before), eight,
+                              memory_order_release);
+    } else if (length == sizeof four && (uintptr_t)to % sizeof four == 0) {
+        memcpy(&four, from, sizeof four);
+        atomic_store_explicit((_Atomic uint32_t *)(void *)to, four, memory_order_release);
+    } else if (length == sizeof two && (uintptr_t)to % sizeof two == 0) {
+        memcpy(&two, from, sizeof two);
+        atomic_store_explicit((_Atomic uint16_t *)(void *)to, two, memory_order_release);
+    } else {
+        memcpy(to, from, length);
+    }
+}
+
+void ptli_span_write(const struct ptli_span *span, const void *from)
+{
+    struct ptli_cursor cursor;
+    struct ptli_stretch stretch;
+    const char *at = from;
+    ptli_cursor_start(&cursor, span);
+    while ((stretch = ptli_cursor_next(&cursor, UINT64_MAX)).length > 0) {
+        store(stretch.base, at, stretch.length);
+        at += stretch.length;
+    }
+}
+
+/* Of equal length. */
+void ptli_span_move(const struct ptli_span *to, const struct ptli_span *from)
+{
+    struct ptli_cursor source, target;
+    struct ptli_stretch there;
+    ptli_cursor_start(&source, from);
+    ptli_cursor_start(&target, to);
+    while ((there = ptli_cursor_next(&target, UINT64_MAX)).length > 0) {
+        while (there.length > 0) {
+            struct ptli_stretch here = ptli_cursor_next(&source, there.length);
+            if (here.length == 0) return;
+            memmove(there.base, here.base, here.length);
+            there.base += here.length;
+            there.length -= here.length;
+        }
+    }
+}

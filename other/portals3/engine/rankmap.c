@@ -1,0 +1,183 @@
+/*
+ * rankmap.c - Sandia's map of ranks: what PtlSetRank and its kin said before an interface was
+ * opened, and what the open interface's transport says.
+ *
+ * How the lists came about is no concern of the library; a transport may have them from a launcher
+ * instead.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "other/portals3/engine/engine.h"
+#include "other/portals3/include/portals3_ext.h"
+
+static struct ptli_launch told = {.rank = -1, .size = -1};
+static ptl_nid_t *nids;
+static ptl_pid_t *pids;
+static int nid_count, pid_count;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Maps that are not of the job's size are no maps. */
+const struct ptli_launch *ptli_launch_told(void)
+{
+    told.nids = nids && nid_count == told.size ? nids : NULL;
+    told.pids = pids && pid_count == told.size ? pids : NULL;
+    return &told;
+}
+
+void ptli_launch_reset(void)
+{
+    free(nids);
+    free(pids);
+    nids = pids = NULL;
+    nid_count = pid_count = 0;
+    told = (struct ptli_launch){.rank = -1, .size = -1};
+}
+
+/* These are for interfaces to come. */
+static int not_open_yet(ptl_handle_ni_t ni)
+{
+    int result;
+    if (ni == PTL_INVALID_HANDLE) return PTL_OK;
+    return ptli_engine_of(ni, PTLI_NI, PTL_NI_INVALID, &result) ? PTL_FAIL : result;
+}
+
+static int set_map(uint32_t **map, int *count, const uint32_t *values, int size)
+{
+    uint32_t *copy;
+    if (!values) return PTL_SEGV;
+    if (size < 1) return PTL_FAIL;
+    copy = malloc((size_t)size * sizeof *copy);
+    if (!copy) return PTL_NO_SPACE;
+    memcpy(copy, values, (size_t)size * sizeof *copy);
+    pthread_mutex_lock(&lock);
+    free(*map);
+    *map = copy;
+    *count = size;
+    pthread_mutex_unlock(&lock);
+    return PTL_OK;
+}
+
+int PtlSetJID(ptl_jid_t jid)
+{
+    told.jid = jid;
+    return PTL_OK;
+}
+
+int PtlSetNIDMap(ptl_handle_ni_t ni, const ptl_nid_t *values, int size)
+{
+    int result = not_open_yet(ni);
+    return result == PTL_OK ? set_map(&nids, &nid_count, values, size) : result;
+}
+
+int PtlSetPIDMap(ptl_handle_ni_t ni, const ptl_pid_t *values, int size)
+{
+    int result = not_open_yet(ni);
+    return result == PTL_OK ? set_map(&pids, &pid_count, values, size) : result;
+}
+
+/* A colon-separated list, as a map.  How many numbers; -1: it is none. */
+static int set_list(uint32_t **map, int *count, const char *text)
+{
+    uint32_t *values;
+    int size = 1, result;
+    char *end;
+    if (!text) return -1;
+    for (const char *at = text; *at; at++) size += *at == ':';
+    values = malloc((size_t)size * sizeof *values);
+    if (!values) return -1;
+    for (int i = 0; i < size; i++) {
+        values[i] = (uint32_t)strtoul(text, &end, 0);
+        if (end == text || *end != (i + 1 < size ? ':' : '\0')) {
+            free(values);
+            return -1;
+        }
+        text = end + 1;
+    }
+    result = set_map(map, count, values, size);
+    free(values);
+    return result == PTL_OK ? size : -1;
+}
+
+static int set_from_environment(void)
+{
+    const char *rank = getenv("PTL_MY_RID"), *jid = getenv("PTL_MY_JID");
+    int size = set_list(&nids, &nid_count, getenv("PTL_NIDMAP"));
+    char *end;
+    long number;
+    if (!rank || size < 1 || set_list(&pids, &pid_count, getenv("PTL_PIDMAP")) != size)
+        return PTL_FAIL;
+    number = strtol(rank, &end, 0);
+    if (end == rank || *end || number < 0 || number >= size) return PTL_FAIL;
+    if (jid) told.jid = (ptl_jid_t)strtoul(jid, NULL, 0);
+    told.rank = (int)number;
+    told.size = size;
+    return PTL_OK;
+}
+
+int PtlSetRank(ptl_handle_ni_t ni, int rank, int size)
+{
+    int result = not_open_yet(ni);
+    if (result != PTL_OK) return result;
+    if (rank == -1 && size == -1) return set_from_environment();
+    if (size < 1 || rank < 0 || rank >= size) return PTL_FAIL;
+    told.rank = rank;
+    told.size = size;
+    return PTL_OK;
+}
+
+/* The map of an open interface, or why there is none. */
+static int launch_of(ptl_handle_ni_t ni, const struct ptli_launch **launch)
+{
+    int result;
+    struct ptli_engine *engine = ptli_engine_of(ni, PTLI_NI, PTL_NI_INVALID, &result);
+    if (!engine) return result;
+    *launch = engine->transport->ops->launch(engine->transport);
+    return *launch && (*launch)->rank >= 0 ? PTL_OK : PTL_FAIL;
+}
+
+int PtlGetRank(ptl_handle_ni_t ni, int *rank, int *size)
+{
+    const struct ptli_launch *launch;
+    int result;
+    if (!rank || !size) return PTL_SEGV;
+    if ((result = launch_of(ni, &launch)) != PTL_OK) return result;
+    *rank = launch->rank;
+    *size = launch->size;
+    return PTL_OK;
+}
+
+int PtlGetRankId(ptl_handle_ni_t ni, int rank, ptl_process_id_t *id)
+{
+    const struct ptli_launch *launch;
+    int result;
+    if (!id) return PTL_SEGV;
+    if ((result = launch_of(ni, &launch)) != PTL_OK) return result;
+    if (!launch->nids || !launch->pids) return PTL_FAIL;
+    if (rank < 0 || rank >= launch->size) return PTL_PROCESS_INVALID;
+    *id = (ptl_process_id_t){launch->nids[rank], launch->pids[rank]};
+    return PTL_OK;
+}
+
+static int get_map(ptl_handle_ni_t ni, bool want_nids, uint32_t *values, int size, int *count)
+{
+    const struct ptli_launch *launch;
+    const uint32_t *map;
+    int result;
+    if (!count || (size > 0 && !values)) return PTL_SEGV;
+    if ((result = launch_of(ni, &launch)) != PTL_OK) return result;
+    map = want_nids ? launch->nids : launch->pids;
+    if (!map) return PTL_FAIL;
+    *count = launch->size;
+    for (int i = 0; i < size && i < launch->size; i++) values[i] = map[i];
+    return PTL_OK;
+}
+
+int PtlGetNIDMap(ptl_handle_ni_t ni, ptl_nid_t *values, int size, int *count)
+{
+    return get_map(ni, true, values, size, count);
+}
+
+int PtlGetPIDMap(ptl_handle_ni_t ni, ptl_pid_t *values, int size, int *count)
+{
+    return get_map(ni, false, values, size, count);
+}

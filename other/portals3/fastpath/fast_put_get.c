@@ -1,0 +1,510 @@
+/*
+ * fast_put_get.c - puts and gets of the plainest kind on the fast path: one piece of memory here,
+ * published memory there, no START events, nothing by which the descriptor could go inactive.
+ *
+ * Called first by programs; whatever is not plain goes on in initiate.c.  The one room that both
+ * halves share, so that such an operation is one function, one lock and one work request: it knows
+ * the engine's descriptors and the transport's links.  All of it is done with `posting` held, which
+ * also guards which descriptors are plain; the engine's lock is not taken.  The record is the slot
+ * of the work request.  What is logged, and when the descriptor is let go of, is the same as the
+ * other way; only who tells nobody completes with those behind it.
+ */
+#include <stdlib.h>
+#include "other/portals3/engine/engine.h"
+#include "other/portals3/transport/verbs.h"
+
+/* --- what may go this way --- */
+
+/* No descriptor: one into which nothing fits. */
+static void forget_md(struct ptli_posting *posting)
+{
+    static struct ptli_md none;
+    posting->md = &none;
+    posting->handle = PTL_INVALID_HANDLE;
+}
+
+/* With the engine's lock, or while it opens and closes. */
+void ptli_fast_ways(struct ptli_engine *engine)
+{
+    const bool open = engine->transport->quick && !engine->fail_left &&
+                      atomic_load(&engine->handle) != PTL_INVALID_HANDLE;
+    struct ptli_posting *by = open ? &ptli_verbs(engine->transport)->posting : NULL;
+    atomic_store_explicit(&engine->puts, by, memory_order_release);
+    atomic_store_explicit(&engine->gets, engine->cray_gets ? NULL : by, memory_order_release);
+}
+
+/* With the engine's lock, as those below. */
+void ptli_fast_admit(struct ptli_engine *engine, struct ptli_md *md)
+{
+    const unsigned int options = md->user.options;
+    if (!engine->transport->quick || md->count != 1 || md->rules.threshold != PTL_MD_THRESH_INF ||
+        options & PTL_MD_MAX_SIZE ||
+        (md->eq && (!(options & PTL_MD_EVENT_START_DISABLE) || md->eq->handler)))
+        return;
+    struct ptli_verbs *v = ptli_verbs(engine->transport);
+    ptli_mutex_lock(&v->posting.lock);
+    md->plain = true;
+    md->tells = !md->eq                              ? 0
+                : options & PTL_MD_EVENT_END_DISABLE ? PTLI_TELLS_ACK
+                                                     : PTLI_TELLS_ACK | PTLI_TELLS_END;
+    md->unsignalled = md->tells ? 0 : PTLI_SIGNAL - 1;
+    ptli_mutex_unlock(&v->posting.lock);
+}
+
+/* Posting. */
+static uint32_t under_way(const struct ptli_verbs *v, const struct ptli_md *md)
+{
+    uint32_t count = 0;
+    for (const struct ptli_link *link = v->links; link; link = link->next)
+        for (uint32_t i = link->done; i != link->posted; i++) {
+            const struct ptli_wr *slot = &link->slot[i % PTLI_SLOTS];
+            count += slot->item & PTLI_ITEM_QUICK && slot->md == md;
+        }
+    return count;
+}
+
+bool ptli_fast_shut(struct ptli_engine *engine, struct ptli_md *md)
+{
+    struct ptli_verbs *v = ptli_verbs(engine->transport);
+    if (!md->plain) return true;
+    ptli_mutex_lock(&v->posting.lock);
+    md->plain = under_way(v, md) > 0;
+    if (md == v->posting.md) forget_md(&v->posting);
+    for (struct ptli_link *link = v->links; md->plain && link; link = link->next)
+        ptli_verbs_hurry(link);
+    ptli_mutex_unlock(&v->posting.lock);
+    return !md->plain;
+}
+
+uint32_t ptli_fast_under_way(struct ptli_engine *engine, const struct ptli_md *md)
+{
+    struct ptli_verbs *v = ptli_verbs(engine->transport);
+    if (!md->plain) return 0;
+    ptli_mutex_lock(&v->posting.lock);
+    const uint32_t count = under_way(v, md);
+    ptli_mutex_unlock(&v->posting.lock);
+    return count;
+}
+
+struct ptli_fast_counts ptli_fast_counts(struct ptli_engine *engine)
+{
+    struct ptli_fast_counts counts = {0};
+    if (!engine->transport->quick) return counts;
+    struct ptli_verbs *v = ptli_verbs(engine->transport);
+    ptli_mutex_lock(&v->posting.lock);
+    counts = v->posting.counts;
+    ptli_mutex_unlock(&v->posting.lock);
+    return counts;
+}
+
+/* --- where it goes; posting, as all below but the public functions --- */
+
+enum { ROUTES_AT_FIRST = 64 };
+
+static inline uint64_t number_of(ptl_process_id_t id)
+{
+    return (uint64_t)id.pid << 32 | id.nid;
+}
+
+static inline struct ptli_list_lease **bucket(const struct ptli_posting *posting, uint64_t process)
+{
+    return &posting->at[(uint32_t)(process + (process >> 32)) & posting->mask];
+}
+
+static inline struct ptli_list_lease *route_to(const struct ptli_posting *posting, uint64_t process,
+                                               ptl_pt_index_t pt)
+{
+    struct ptli_list_lease *share = *bucket(posting, process);
+    while (share && (share->process != process || share->pt != pt)) share = share->next_route;
+    return share;
+}
+
+static void enter(struct ptli_posting *posting, struct ptli_list_lease *share)
+{
+    struct ptli_list_lease **to = bucket(posting, share->process);
+    share->next_route = *to;
+    *to = share;
+}
+
+/* Twice as many buckets, if there is memory. */
+static void widen(struct ptli_posting *posting)
+{
+    const struct ptli_posting old = *posting;
+    const uint32_t size = 2 * (old.mask + 1);
+    struct ptli_list_lease **at = calloc(size, sizeof(struct ptli_list_lease *));
+    if (!at) return;
+    posting->at = at;
+    posting->mask = size - 1;
+    for (uint32_t i = 0; i <= old.mask; i++)
+        for (struct ptli_list_lease *share = old.at[i], *next; share; share = next) {
+            next = share->next_route;
+            enter(posting, share);
+        }
+    free(old.at);
+}
+
+/* Nothing has gone there yet. */
+__attribute__((noinline, cold)) static void learn(struct ptli_verbs *v, ptl_process_id_t id,
+                                                  ptl_pt_index_t pt)
+{
+    const uint64_t process = number_of(id);
+    if (id.nid == PTL_NID_ANY || id.pid == PTL_PID_ANY || process == number_of(v->face.id)) return;
+    struct ptli_node *node = ptli_verbs_node(v, id);
+    if (!node) return;
+    ptli_mutex_lock(&v->posting.lock);
+    struct ptli_list_lease *share =
+        route_to(&v->posting, process, pt) ? NULL : ptli_verbs_list_lease(node, pt);
+    if (share) {
+        if (v->posting.count++ > v->posting.mask) widen(&v->posting);
+        share->process = process;
+        enter(&v->posting, share);
+    }
+    ptli_mutex_unlock(&v->posting.lock);
+}
+
+bool ptli_fast_open(struct ptli_posting *posting)
+{
+    posting->at = calloc(ROUTES_AT_FIRST, sizeof(struct ptli_list_lease *));
+    posting->mask = ROUTES_AT_FIRST - 1;
+    forget_md(posting);
+    return posting->at != NULL;
+}
+
+void ptli_fast_close(struct ptli_posting *posting)
+{
+    free(posting->at);
+    posting->at = NULL;
+}
+
+/* --- off --- */
+
+/* False: no such descriptor is plain. */
+__attribute__((noinline)) static bool
+change_md(struct ptli_engine *engine, struct ptli_posting *posting, ptl_handle_md_t handle)
+{
+    struct ptli_md *md = ptli_pool_find(&engine->mds, handle);
+    if (!md || !md->plain) return false;
+    posting->md = md;
+    posting->handle = handle;
+    return true;
+}
+
+/* Where in the target's memory, if nothing speaks against it: no list, a request of before that is
+ * not known to be matched, something queued, no slot. */
+static inline __attribute__((always_inline)) const struct ptli_published_entry *
+place_there(const struct ptli_list_lease *share, bool is_put, ptl_ac_index_t ac,
+            ptl_match_bits_t match_bits, ptl_size_t offset, ptl_size_t length)
+{
+    const struct ptli_node *node = share->node;
+    const struct ptli_link *link = node->link;
+    if (share->lease.state != PTLI_LEASE_HELD || !link || node->requests.head ||
+        (int32_t)(node->seen - share->last) < 0 || link->posted - link->done >= link->most)
+        return NULL;
+    return ptli_published_find(&share->list->face.shadow,
+                               is_put ? PTLI_SHADOW_PUT : PTLI_SHADOW_GET, ac, match_bits, offset,
+                               length);
+}
+
+/* What its queue is told of it. */
+static inline uint32_t tells_of(const struct ptli_md *md, bool ack,
+                                const struct ptli_published_entry *there)
+{
+    return ack && !(there->flags & PTLI_SHADOW_NO_ACK) ? md->tells : md->tells & PTLI_TELLS_END;
+}
+
+/* For its events. */
+static inline void remember(struct ptli_wr *slot, struct ptli_list_lease *share,
+                            ptl_match_bits_t match_bits, ptl_size_t length, ptl_size_t offset,
+                            ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
+{
+    slot->share = share;
+    slot->match_bits = match_bits;
+    slot->length = length;
+    slot->offset = offset;
+    slot->remote_offset = remote_offset;
+    slot->hdr_data = hdr_data;
+}
+
+static inline void count_one(struct ptli_fast_counts *counts, bool is_put, ptl_size_t length)
+{
+    if (is_put) {
+        counts->puts++;
+        counts->put_length += length;
+    } else {
+        counts->gets++;
+    }
+}
+
+/* The other way, where also everything that is wrong with it is found. */
+__attribute__((noinline, cold)) static int
+other_way(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle, ptl_size_t offset,
+          ptl_size_t length, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
+          ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
+{
+    struct ptli_asked asked = {handle, offset,     length,        target,   pt,
+                               ac,     match_bits, remote_offset, hdr_data, whole};
+    return is_put ? ptli_put(&asked, ack) : ptli_get(&asked);
+}
+
+/* True to the counts of tests/bench/portals3.sh: the parts are laid out so that their addresses
+ * need no computing, and what is not taken is built elsewhere. */
+static inline __attribute__((always_inline)) int
+start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle, ptl_size_t offset,
+      ptl_size_t length, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
+      ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
+{
+    struct ptli_engine *engine = &ptli_engines[PTL_IFACE_DEFAULT];
+    struct ptli_posting *posting =
+        atomic_load_explicit(is_put ? &engine->puts : &engine->gets, memory_order_acquire);
+    if (__builtin_expect(!posting, 0)) goto closed;
+    ptli_mutex_lock(&posting->lock);
+    struct ptli_list_lease *share = route_to(posting, number_of(target), pt);
+    if (__builtin_expect(!share, 0)) {
+        ptli_mutex_unlock(&posting->lock);
+        learn(ptli_verbs(engine->transport), target, pt);
+        goto closed;
+    }
+    if (__builtin_expect(posting->handle != handle, 0) && !change_md(engine, posting, handle))
+        goto no;
+    struct ptli_md *md = posting->md;
+    if (whole) length = md->rules.length;
+    if (length - 1 >= posting->most || offset + length < offset ||
+        offset + length > md->rules.length)
+        goto no;
+    const struct ptli_published_entry *there =
+        place_there(share, is_put, ac, match_bits, remote_offset, length);
+    if (!there) goto no;
+
+    struct ptli_link *link = share->node->link;
+    const uint32_t number = ++link->posted;
+    struct ptli_wr *slot = &link->slot[(number - 1) % PTLI_SLOTS];
+    struct ibv_send_wr *wr = is_put ? &link->put : &link->get, *bad;
+    int flags = IBV_SEND_INLINE;
+    wr->wr_id = (uintptr_t)slot;
+    slot->md = md;
+    slot->item = PTLI_ITEM_QUICK;
+    link->piece.addr = (uintptr_t)md->one.base + offset;
+    link->piece.length = (uint32_t)length;
+    if (!is_put || length > link->max_inline) {
+        link->piece.lkey = md->one.region->local_key;
+        flags = 0;
+    }
+    wr->wr.rdma.remote_addr = there->address + remote_offset;
+    wr->wr.rdma.rkey = there->key;
+    if (!is_put || !(number & md->unsignalled)) {
+        flags |= IBV_SEND_SIGNALED;
+        link->signalled = number;
+        if (!is_put || md->tells) {
+            const uint32_t tells = tells_of(md, is_put && ack == PTL_ACK_REQ, there);
+            slot->item = PTLI_ITEM_QUICK | tells | (is_put ? 0 : PTLI_ITEM_GET);
+            slot->event_link = --posting->next_link;
+            remember(slot, share, match_bits, length, offset, remote_offset, hdr_data);
+        }
+    }
+    /* Of puts the word that nobody uses the list is not heard before they are there. */
+    if (!is_put) share->lease.users++;
+    wr->send_flags = flags;
+    count_one(&posting->counts, is_put, length);
+    if (__builtin_expect(ibv_post_send(link->qp, wr, &bad) != 0, 0)) ptli_verbs_cannot_post(link);
+    ptli_mutex_unlock(&posting->lock);
+    return PTL_OK;
+no:
+    ptli_mutex_unlock(&posting->lock);
+closed:
+    return other_way(is_put, ack, whole, handle, offset, length, target, pt, ac, match_bits,
+                     remote_offset, hdr_data);
+}
+
+int PtlPut(ptl_handle_md_t md, ptl_ack_req_t ack, ptl_process_id_t target, ptl_pt_index_t pt,
+           ptl_ac_index_t ac, ptl_match_bits_t match_bits, ptl_size_t remote_offset,
+           ptl_hdr_data_t hdr_data)
+{
+    return start(true, ack, true, md, 0, 0, target, pt, ac, match_bits, remote_offset, hdr_data);
+}
+
+int PtlPutRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length, ptl_ack_req_t ack,
+                 ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
+                 ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
+{
+    return start(true, ack, false, md, local_offset, length, target, pt, ac, match_bits,
+                 remote_offset, hdr_data);
+}
+
+int PtlGet(ptl_handle_md_t md, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
+           ptl_match_bits_t match_bits, ptl_size_t remote_offset)
+{
+    return start(false, PTL_NOACK_REQ, true, md, 0, 0, target, pt, ac, match_bits, remote_offset,
+                 0);
+}
+
+int PtlGetRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
+                 ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
+                 ptl_match_bits_t match_bits, ptl_size_t remote_offset)
+{
+    return start(false, PTL_NOACK_REQ, false, md, local_offset, length, target, pt, ac, match_bits,
+                 remote_offset, 0);
+}
+
+/* --- done --- */
+
+/* With the queue's lock, as all below. */
+static inline ptl_event_t *place(const struct ptli_eq *eq, uint64_t number)
+{
+    return &eq->ring[number & (eq->size - 1)];
+}
+
+static inline uint64_t posted_to(const struct ptli_eq *eq)
+{
+    return atomic_load_explicit(&eq->posted, memory_order_relaxed);
+}
+
+/* They are written. */
+static inline void show(struct ptli_eq *eq, uint64_t posted, ptl_seq_t sequence)
+{
+    eq->sequence = sequence;
+    atomic_store_explicit(&eq->posted, posted, memory_order_release);
+}
+
+static inline void write_from(ptl_event_t *event, const struct ptli_peer *from)
+{
+    event->initiator = from->id;
+    event->uid = from->uid;
+    event->jid = from->jid;
+}
+
+static inline void write_event(ptl_event_t *event, const struct ptli_wr *slot,
+                               ptl_event_kind_t kind, const struct ptli_peer *from,
+                               ptl_size_t offset, ptl_size_t mlength, bool well, ptl_seq_t sequence)
+{
+    const struct ptli_md *md = slot->md;
+    event->type = kind;
+    write_from(event, from);
+    event->pt_index = slot->share->pt;
+    event->match_bits = slot->match_bits;
+    event->rlength = slot->length;
+    event->mlength = mlength;
+    event->offset = offset;
+    event->md_handle = atomic_load_explicit(&md->slot.handle, memory_order_relaxed);
+    event->md = md->user;
+    event->hdr_data = 0;
+    event->link = slot->event_link;
+    event->ni_fail_type = well ? PTL_NI_OK : PTL_NI_FAIL;
+    event->unlinked = 0;
+    event->sequence = sequence;
+}
+
+/* SEND_END alone, or with the ACK behind it, which differs little. */
+static inline void tell_sent(struct ptli_eq *eq, const struct ptli_wr *slot,
+                             const struct ptli_peer *self, bool well, bool ack)
+{
+    const uint64_t posted = posted_to(eq);
+    const ptl_seq_t sequence = eq->sequence;
+    ptl_event_t *sent = place(eq, posted), *acked = place(eq, posted + 1);
+    write_event(sent, slot, PTL_EVENT_SEND_END, self, slot->offset, slot->length, well, sequence);
+    sent->hdr_data = slot->hdr_data;
+    if (ack) {
+        *acked = *sent;
+        acked->type = PTL_EVENT_ACK;
+        write_from(acked, &slot->share->node->face);
+        acked->offset = slot->remote_offset;
+        acked->hdr_data = 0;
+        acked->sequence = sequence + 1;
+    }
+    show(eq, posted + 1 + ack, sequence + 1 + ack);
+}
+
+static inline void tell_one(struct ptli_eq *eq, const struct ptli_wr *slot, ptl_event_kind_t kind,
+                            ptl_size_t offset, bool well)
+{
+    const uint64_t posted = posted_to(eq);
+    const ptl_seq_t sequence = eq->sequence;
+    write_event(place(eq, posted), slot, kind, &slot->share->node->face, offset,
+                well ? slot->length : 0, well, sequence);
+    show(eq, posted + 1, sequence + 1);
+}
+
+/* A put that failed and tells SEND_END says so there, and has no ACK. */
+static inline __attribute__((always_inline)) void tell(struct ptli_verbs *v, struct ptli_eq *eq,
+                                                       const struct ptli_wr *slot, bool well)
+{
+    if (slot->item & PTLI_ITEM_GET) {
+        ptli_verbs_release(slot->share);
+        if (well) {
+            v->posting.counts.answers++;
+            v->posting.counts.get_length += slot->length;
+        }
+        if (slot->item & PTLI_TELLS_END)
+            tell_one(eq, slot, PTL_EVENT_REPLY_END, slot->offset, well);
+        return;
+    }
+    const bool ack = slot->item & PTLI_TELLS_ACK && well;
+    v->posting.counts.answers += ack;
+    if (slot->item & PTLI_TELLS_END)
+        tell_sent(eq, slot, &v->face.engine->self, well, ack);
+    else
+        tell_one(eq, slot, PTL_EVENT_ACK, slot->remote_offset, well);
+}
+
+/* Whose queue's lock is held, and whether anything has been told. */
+struct telling {
+    struct ptli_eq *held;
+    bool told;
+};
+
+static inline void turn_to(struct telling *telling, struct ptli_eq *eq)
+{
+    if (__builtin_expect(telling->held == eq, 1)) return;
+    if (telling->held) ptli_mutex_unlock(&telling->held->lock);
+    if (eq) ptli_mutex_lock(&eq->lock);
+    telling->held = eq;
+    telling->told = true;
+}
+
+/* Without posting, if it can be: reading by adding nothing, it comes after what was written. */
+static inline void wake(struct ptli_verbs *v, const struct telling *telling)
+{
+    struct ptli_engine *engine = v->face.engine;
+    if (!telling->told) return;
+    if (__builtin_expect(atomic_fetch_add(&engine->sleepers, 0) > 0, 0)) ptli_ring_bell(engine);
+}
+
+void ptli_fast_ended(struct ptli_verbs *v, const struct ptli_wr *slot, bool well)
+{
+    struct telling telling = {0};
+    if (slot->item == PTLI_ITEM_QUICK) return;
+    turn_to(&telling, slot->md->eq);
+    tell(v, telling.held, slot, well);
+    turn_to(&telling, NULL);
+    wake(v, &telling);
+}
+
+/* Ends what went this way, or what tells nobody anything. */
+static inline bool is_quick(const struct ibv_wc *wc)
+{
+    const struct ptli_wr *slot = (const struct ptli_wr *)(uintptr_t)wc->wr_id;
+    return !(wc->wr_id & 1) && wc->status == IBV_WC_SUCCESS &&
+           (slot->item & PTLI_ITEM_QUICK || (!slot->item && !slot->buffer));
+}
+
+int ptli_verbs_fast_completed(struct ptli_verbs *v, const struct ibv_wc *wc, int count)
+{
+    struct telling telling = {0};
+    int n = 0;
+    if (!is_quick(wc)) return 0;
+    ptli_mutex_lock(&v->posting.lock);
+    do {
+        const struct ptli_wr *slot = (const struct ptli_wr *)(uintptr_t)wc[n].wr_id;
+        struct ptli_link *link = slot->link;
+        /* Those before it had nothing to end, or a completion of their own. */
+        link->done += (slot->index - link->done) % PTLI_SLOTS + 1;
+        if (slot->item & ~(ptli_item_t)PTLI_ITEM_QUICK) {
+            turn_to(&telling, slot->md->eq);
+            tell(v, telling.held, slot, true);
+        }
+        ptli_verbs_advanced(link->node);
+    } while (++n < count && is_quick(&wc[n]));
+    turn_to(&telling, NULL);
+    ptli_mutex_unlock(&v->posting.lock);
+    wake(v, &telling);
+    return n;
+}

@@ -1,0 +1,130 @@
+/* list_lease.h - who may use a published list of match entries, and how it is taken back.  Pure.
+ *
+ * A lease is the initiator's end: it asks for a peer's list after some requests to the same table
+ * entry, counts those who use the list, and when it is revoked answers as soon as nobody does.  A
+ * grant is the target's end.  Messages between the two arrive in the order sent:
+ *
+ *     lease                            grant
+ *     ASK            ------------>     granted
+ *     held           <------------     LIST (empty: not granted; asks again much later)
+ *     leaving        <------------     REVOKE
+ *     none, REVOKED  ------------>     none: what the list said may change now
+ *
+ * Either end may vanish at any time: lost() on both.  tests/unit/portals_parts.c plays them at
+ * random.
+ */
+#ifndef PTLI_LEASE_H
+#define PTLI_LEASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { PTLI_LEASE_FIRST = 4, PTLI_LEASE_PATIENCE = 16, PTLI_LEASE_MOST = 1 << 20 };
+
+struct ptli_lease {
+    enum { PTLI_LEASE_NONE, PTLI_LEASE_ASKED, PTLI_LEASE_HELD, PTLI_LEASE_LEAVING } state;
+    uint32_t users;
+    uint32_t requests, enough; /* since the last refusal; how many make it worth asking */
+    uint32_t epoch;            /* of the list */
+};
+
+/* A request has gone the ordinary way.  True: ask for the list, behind it. */
+static inline bool ptli_lease_request(struct ptli_lease *lease)
+{
+    if (lease->state != PTLI_LEASE_NONE) return false;
+    if (!lease->enough) lease->enough = PTLI_LEASE_FIRST;
+    if (++lease->requests < lease->enough) return false;
+    lease->requests = 0;
+    lease->state = PTLI_LEASE_ASKED;
+    return true;
+}
+
+/* The answer.  False: it was not asked for. */
+static inline bool ptli_lease_answered(struct ptli_lease *lease, bool granted, uint32_t epoch)
+{
+    if (lease->state != PTLI_LEASE_ASKED) return false;
+    lease->state = granted ? PTLI_LEASE_HELD : PTLI_LEASE_NONE;
+    lease->epoch = epoch;
+    if (!granted && lease->enough < PTLI_LEASE_MOST) lease->enough *= PTLI_LEASE_PATIENCE;
+    return true;
+}
+
+/* True: the list may be used, until release. */
+static inline bool ptli_lease_hold(struct ptli_lease *lease)
+{
+    if (lease->state != PTLI_LEASE_HELD) return false;
+    lease->users++;
+    return true;
+}
+
+static inline bool ptli_lease_over(struct ptli_lease *lease)
+{
+    if (lease->state != PTLI_LEASE_LEAVING || lease->users) return false;
+    lease->state = PTLI_LEASE_NONE;
+    return true;
+}
+
+/* True: answer REVOKED now. */
+static inline bool ptli_lease_release(struct ptli_lease *lease)
+{
+    lease->users--;
+    return ptli_lease_over(lease);
+}
+
+static inline bool ptli_lease_revoke(struct ptli_lease *lease, uint32_t epoch)
+{
+    if (lease->state != PTLI_LEASE_HELD || lease->epoch != epoch) return false;
+    lease->state = PTLI_LEASE_LEAVING;
+    return ptli_lease_over(lease);
+}
+
+/* The peer is gone; those who use the list still release it. */
+static inline void ptli_lease_lost(struct ptli_lease *lease)
+{
+    lease->state = PTLI_LEASE_NONE;
+    lease->requests = 0;
+    lease->enough = PTLI_LEASE_FIRST;
+}
+
+struct ptli_grant {
+    enum { PTLI_GRANT_NONE, PTLI_GRANT_GIVEN, PTLI_GRANT_REVOKED } state;
+    uint32_t epoch;
+};
+
+/* True: may be given, and is, unless refused below. */
+static inline bool ptli_grant_asked(struct ptli_grant *grant)
+{
+    if (grant->state != PTLI_GRANT_NONE) return false;
+    grant->state = PTLI_GRANT_GIVEN;
+    grant->epoch++;
+    return true;
+}
+
+/* Nothing is to be published: nobody holds anything. */
+static inline void ptli_grant_refuse(struct ptli_grant *grant)
+{
+    grant->state = PTLI_GRANT_NONE;
+}
+
+/* True: send REVOKE. */
+static inline bool ptli_grant_revoke(struct ptli_grant *grant)
+{
+    if (grant->state != PTLI_GRANT_GIVEN) return false;
+    grant->state = PTLI_GRANT_REVOKED;
+    return true;
+}
+
+/* The peer has let go, asked to or by itself.  False: it had nothing. */
+static inline bool ptli_grant_returned(struct ptli_grant *grant, uint32_t epoch)
+{
+    if (grant->state == PTLI_GRANT_NONE || grant->epoch != epoch) return false;
+    grant->state = PTLI_GRANT_NONE;
+    return true;
+}
+
+static inline void ptli_grant_lost(struct ptli_grant *grant)
+{
+    grant->state = PTLI_GRANT_NONE;
+}
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * publish.c - which match entries may be reached without this process's CPU, and the list that
+ * tells peers so.
+ *
+ * Called up by the transport when a peer asks.  An entry is open if the outcome of a match is fixed
+ * and nobody looks: what changes that has to withdraw the list first (me.c, md.c, access.c).
+ */
+#include <stdio.h>
+#include "other/portals3/engine/engine.h"
+#include "other/portals3/include/portals3_ext.h"
+
+/* A list that is changed often is not worth publishing: so many requests since the last change. */
+enum { QUIET_ENOUGH = 8 };
+
+static bool is_open(const struct ptli_md *md)
+{
+    const unsigned int options = md->user.options;
+    const unsigned int silent = PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE;
+    return !md->rules.inactive && md->rules.threshold == PTL_MD_THRESH_INF &&
+           (options & PTL_MD_MANAGE_REMOTE) && (options & (PTL_MD_OP_PUT | PTL_MD_OP_GET)) &&
+           md->count == 1 && md->pieces[0].region && (!md->eq || (options & silent) == silent);
+}
+
+static uint32_t admitted(const struct ptli_engine *engine, const struct ptli_peer *peer,
+                         ptl_pt_index_t pt)
+{
+    uint32_t access = 0;
+    for (ptl_ac_index_t i = 0; i <= (ptl_ac_index_t)engine->limits.max_ac_index; i++)
+        if (ptli_access_fits(engine, i, peer->id, peer->uid, peer->jid, pt))
+            access |= (uint32_t)1 << i;
+    return access;
+}
+
+static void describe(struct ptli_published_entry *entry, const struct ptli_entry *me,
+                     const struct ptli_md *md, uint32_t access)
+{
+    const unsigned int options = md->user.options;
+    *entry =
+        (struct ptli_published_entry){.match_bits = me->match_bits, .ignore_bits = me->ignore_bits};
+    if (!is_open(md)) return;
+    entry->flags = PTLI_SHADOW_OPEN | (options & PTL_MD_OP_PUT ? PTLI_SHADOW_PUT : 0) |
+                   (options & PTL_MD_OP_GET ? PTLI_SHADOW_GET : 0) |
+                   (options & PTL_MD_ACK_DISABLE ? PTLI_SHADOW_NO_ACK : 0);
+    entry->address = (uintptr_t)md->pieces[0].base;
+    entry->length = md->rules.length;
+    entry->key = md->pieces[0].region->key;
+    entry->access = access;
+}
+
+/* How many of its entries are open. */
+static uint32_t build(struct ptli_engine *engine, const struct ptli_peer *peer, ptl_pt_index_t pt,
+                      struct ptli_published *shadow)
+{
+    uint32_t access = admitted(engine, peer, pt), open = 0;
+    *shadow = (struct ptli_published){.pt_index = pt, .epoch = engine->table[pt].epoch};
+    for (struct ptli_entry *entry = engine->table[pt].first;
+         entry && shadow->count < PTLI_SHADOW_MAX; entry = entry->next) {
+        struct ptli_md *md = ptli_me_of(entry)->md;
+        if (!md || !ptli_id_fits(entry->match_id, peer->id)) continue;
+        describe(&shadow->entries[shadow->count], entry, md, access);
+        if (shadow->entries[shadow->count++].flags & PTLI_SHADOW_OPEN) {
+            md->published = true;
+            open++;
+        }
+    }
+    return open;
+}
+
+size_t ptli_publish(struct ptli_engine *engine, struct ptli_peer *peer, ptl_pt_index_t pt,
+                    unsigned char bytes[PTLI_SHADOW_BYTES])
+{
+    struct ptli_published shadow;
+    size_t size = 0;
+    if (pt > (ptl_pt_index_t)engine->limits.max_pt_index) return 0;
+    ptli_lock(engine);
+    if (engine->table[pt].changing == 0 && engine->table[pt].quiet >= QUIET_ENOUGH &&
+        build(engine, peer, pt, &shadow) > 0) {
+        engine->table[pt].published = true;
+        size = ptli_published_encode(&shadow, bytes);
+    }
+    ptli_unlock_up(engine);
+    if (size > 0 && ptli_debug & PTL_DEBUG_FAST)
+        fprintf(stderr, "libportals: table entry %u published to process %u of node %#x\n",
+                (unsigned int)pt, (unsigned int)peer->id.pid, (unsigned int)peer->id.nid);
+    return size;
+}

@@ -1,0 +1,58 @@
+/*
+ * published_list.c - a published list on the wire; see published_list.h.
+ */
+#include "other/portals3/transport/little_endian.h"
+#include "other/portals3/fastpath/published_list.h"
+
+size_t ptli_published_encode(const struct ptli_published *shadow,
+                             unsigned char bytes[PTLI_SHADOW_BYTES])
+{
+    unsigned char *at = bytes;
+    at = ptli_put32(at, shadow->pt_index);
+    at = ptli_put32(at, shadow->epoch);
+    at = ptli_put32(at, shadow->count);
+    at = ptli_put32(at, 0);
+    for (uint32_t i = 0; i < shadow->count; i++) {
+        const struct ptli_published_entry *entry = &shadow->entries[i];
+        at = ptli_put64(at, entry->match_bits);
+        at = ptli_put64(at, entry->ignore_bits);
+        at = ptli_put64(at, entry->address);
+        at = ptli_put64(at, entry->length);
+        at = ptli_put32(at, entry->key);
+        at = ptli_put32(at, entry->flags);
+        at = ptli_put32(at, entry->access);
+        at = ptli_put32(at, 0);
+    }
+    return (size_t)(at - bytes);
+}
+
+const char *ptli_published_parse(const void *bytes, size_t size, struct ptli_published *shadow)
+{
+    const unsigned char *at = bytes;
+    if (size < PTLI_SHADOW_FRAME_SIZE) return "a list shorter than its frame";
+    shadow->entries[0] = (struct ptli_published_entry){0};
+    shadow->pt_index = ptli_get32(&at);
+    shadow->epoch = ptli_get32(&at);
+    shadow->count = ptli_get32(&at);
+    at += 4;
+    if (shadow->count > PTLI_SHADOW_MAX) return "a list of too many entries";
+    if (size != PTLI_SHADOW_FRAME_SIZE + shadow->count * (size_t)PTLI_SHADOW_ENTRY_SIZE)
+        return "a list of another size than it says";
+    for (uint32_t i = 0; i < shadow->count; i++) {
+        struct ptli_published_entry *entry = &shadow->entries[i];
+        entry->match_bits = ptli_get64(&at);
+        entry->ignore_bits = ptli_get64(&at);
+        entry->address = ptli_get64(&at);
+        entry->length = ptli_get64(&at);
+        entry->key = ptli_get32(&at);
+        entry->flags = ptli_get32(&at);
+        entry->access = ptli_get32(&at);
+        at += 4;
+        const uint32_t open = entry->flags & PTLI_SHADOW_OPEN ? entry->access : 0;
+        entry->puts = entry->flags & PTLI_SHADOW_PUT ? open : 0;
+        entry->gets = entry->flags & PTLI_SHADOW_GET ? open : 0;
+        if (entry->address + entry->length < entry->address)
+            return "an entry beyond the end of memory";
+    }
+    return NULL;
+}

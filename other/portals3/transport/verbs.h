@@ -1,0 +1,434 @@
+/* verbs.h - the inside of the transport over libibverbs; included by verbs_*.c alone.
+ *
+ * Who does what: verbs_open.c opens and closes, verbs_address.c names processes and carries
+ * greetings, verbs_link.c makes, breaks and drains queue pairs, verbs_send.c queues and posts,
+ * verbs_receive.c takes what arrives, verbs_list_lease.c lends and revokes lists, verbs_memory.c
+ * registers, verbs_progress.c drives all of it, from a thread or from callers.
+ *
+ * Locks: `driving` is held by whoever makes progress; links come and go, messages arrive and the
+ * engine is called under it.  `posting` guards what senders touch: queues, slots, leases.  driving
+ * is taken before posting, and by fast_put_get.c the engine's lock before it and those of queues
+ * behind it; nothing calls the engine with posting held.
+ *
+ * Memory per peer: its record; once connected a queue pair of PTLI_SLOTS sends, and at most
+ * PTLI_PEER_BUFFERS send buffers.  What waits is queued in the engine's own records, of which
+ * a peer can cause no more than the window of requests that want an answer.
+ */
+#ifndef PTLI_VERBS_H
+#define PTLI_VERBS_H
+
+#include <infiniband/verbs.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "other/portals3/transport/greeting.h"
+#include "other/portals3/fastpath/list_lease.h"
+#include "other/portals3/engine/mutex.h"
+#include "other/portals3/transport/ranges.h"
+#include "other/portals3/transport/transport.h"
+
+enum {
+    PTLI_SLOTS = 128,  /* work requests posted to a queue pair */
+    PTLI_RESERVE = 32, /* of them kept from requests, for answers and RDMA of the target */
+    PTLI_FOR_REQUESTS = PTLI_SLOTS - PTLI_RESERVE,
+    PTLI_SIGNAL = 32,   /* every so many make a completion; a power of two */
+    PTLI_MOST_SGE = 16, /* pieces in a work request */
+    PTLI_INLINE = 256,  /* up to this no send buffer is needed */
+    PTLI_BATCH = 16,    /* completions taken, receives posted, at once */
+    PTLI_PEER_BUFFERS = 16,
+    PTLI_PEER_REQUEST_BUFFERS = 12, /* of them for requests */
+    PTLI_NUMBERS = 512              /* chains of links, by the numbers of their queue pairs */
+};
+
+/* The transport's own messages. */
+enum ptli_verbs_type {
+    PTLI_GOODBYE = PTLI_TYPE_TRANSPORT, /* nothing more comes from me */
+    PTLI_FENCE,  /* tell me when all requests before this have been matched */
+    PTLI_SEEN,   /* they have; every message's header.transport tells how many have been */
+    PTLI_ASK,    /* for the list of pt_index */
+    PTLI_LIST,   /* inline: the list, or nothing; operation: the epoch */
+    PTLI_REVOKE, /* pt_index, operation: the epoch */
+    PTLI_REVOKED
+};
+
+/* ---- what is queued ---- */
+
+/* A message, or with bit 0 set a transfer.  The next one is in scratch[0].  With bit 1 set what
+ * went the quick way, which is never queued: beside it are PTLI_TELLS_... alone, and what it is. */
+typedef uintptr_t ptli_item_t;
+enum { PTLI_ITEM_QUICK = 2, PTLI_ITEM_GET = 16 };
+
+struct ptli_queue {
+    ptli_item_t head, tail;
+};
+
+static inline struct ptli_message *ptli_item_message(ptli_item_t item)
+{
+    return (struct ptli_message *)item;
+}
+static inline struct ptli_transfer *ptli_item_transfer(ptli_item_t item)
+{
+    return item & 1 ? (struct ptli_transfer *)(item - 1) : NULL;
+}
+static inline uint64_t *ptli_item_scratch(ptli_item_t item)
+{
+    return item & 1 ? ((struct ptli_transfer *)(item - 1))->scratch
+                    : ptli_item_message(item)->scratch;
+}
+static inline void ptli_queue_add(struct ptli_queue *queue, ptli_item_t item)
+{
+    ptli_item_scratch(item)[0] = 0;
+    if (queue->head)
+        ptli_item_scratch(queue->tail)[0] = item;
+    else
+        queue->head = item;
+    queue->tail = item;
+}
+static inline ptli_item_t ptli_queue_take(struct ptli_queue *queue)
+{
+    ptli_item_t item = queue->head;
+    if (item) queue->head = (ptli_item_t)ptli_item_scratch(item)[0];
+    return item;
+}
+
+/* ---- peers and links ---- */
+
+struct ptli_buffer {
+    struct ptli_buffer *next;
+    uint32_t lkey;
+    unsigned char *bytes;
+};
+
+/* One posted work request, until it or a later one completes. */
+struct ptli_wr {
+    struct ptli_link *link;     /* always this one */
+    uint32_t index;             /* and place there */
+    ptli_item_t item;           /* a transfer that ends here, what went the quick way, or 0 */
+    struct ptli_buffer *buffer; /* NULL when it has completed */
+    struct ptli_md *md;         /* of the quick way, as what follows where it tells or is a get */
+    struct ptli_list_lease *share;
+    uint64_t match_bits, hdr_data, length, offset, remote_offset;
+    ptl_seq_t event_link;
+};
+
+/* A message that the engine had no memory for, and those behind it. */
+struct ptli_held {
+    uint32_t receive, length;
+    struct ptli_held *next;
+};
+
+/* A queue pair, from the first greeting until it is drained. */
+struct ptli_link {
+    struct ibv_send_wr put, get; /* of fast_put_get.c: what is the same in all of them */
+    struct ibv_sge piece;
+    struct ptli_node *node;
+    struct ibv_qp *qp;
+    uint32_t psn, max_inline;
+    uint32_t posted, done; /* posting, as the next two */
+    uint32_t signalled;    /* the last one posted that makes a completion */
+    uint32_t buffers;
+    uint32_t most; /* requests posted that have not completed; 0 when it is broken */
+    bool joined;
+    bool goodbye_sent, goodbye_heard;
+    bool broken;           /* posting: nothing is posted any more */
+    bool leaving;          /* in verbs->leaving */
+    bool draining;         /* until done reaches posted */
+    bool heard;            /* since the last look at the clock */
+    _Atomic uint32_t said; /* messages; posting changes it */
+    struct ptli_link *next_leaving;
+    struct ptli_link *next;      /* of all */
+    struct ptli_link *next_same; /* in verbs->by_number */
+    struct ptli_held *held, **held_end;
+    struct ptli_wr slot[PTLI_SLOTS];
+};
+
+/* What this process knows of a list of a peer, and what it lent of one of its own to that peer. */
+struct ptli_list_lease {
+    struct ptli_list_lease *next;
+    struct ptli_node *node;
+    ptl_pt_index_t pt;
+    uint32_t last; /* the number of our last request to that entry that went the ordinary way */
+    struct ptli_lease lease;
+    struct ptli_published_held *list; /* made when the first one arrives */
+    struct ptli_grant grant;
+    bool asking, answering, telling; /* ASK, REVOKED, LIST is in a queue */
+    bool listed;                     /* LIST has been queued since the grant was given */
+    struct ptli_message ask, answer; /* ASK; REVOKED */
+    struct ptli_lent *lent;          /* made when the first is lent */
+    /* fast_put_get.c's */
+    uint64_t process; /* nid, pid */
+    struct ptli_list_lease *next_route;
+};
+
+struct ptli_published_held {
+    struct ptli_published_hold face;
+    struct ptli_list_lease *share;
+    uint32_t life; /* of the node, in which it was lent */
+};
+
+/* LIST, and REVOKE behind it. */
+struct ptli_lent {
+    struct ptli_message list, revoke;
+    struct ptli_piece piece;
+    unsigned char bytes[PTLI_SHADOW_BYTES];
+};
+
+/* A peer. */
+struct ptli_node {
+    struct ptli_peer face;
+    struct ptli_verbs *verbs;
+    /* posting */
+    struct ptli_queue requests, answers;
+    struct ptli_link *link; /* may be sent on; NULL: there is none, or not yet */
+    bool failing;           /* from the loss of the link until the engine has been told */
+    bool wished;            /* in verbs->wishes */
+    bool owes_seen;         /* it has asked what was matched, and there was no slot to tell */
+    uint32_t life;          /* one more after each loss */
+    uint32_t window, unanswered;
+    uint32_t queued, sent, seen; /* requests: numbered, posted, told to be matched */
+    uint32_t fenced;             /* up to here the peer was asked to tell */
+    struct ptli_list_lease *shares;
+    struct ptli_node *next_wish;
+    /* driving */
+    _Atomic uint32_t taken; /* the peer's requests matched here */
+    ptli_greet_t greet;
+    ptli_greeting_t theirs;
+    struct ptli_link *making; /* not opened yet */
+    bool known;               /* was connected once */
+    struct ptli_node *next;   /* of all; posting */
+};
+
+/* Who finds a node reads this without a lock; it is replaced when it is full. */
+struct ptli_nodes {
+    uint32_t mask, count;
+    struct ptli_nodes *older;
+    _Atomic(struct ptli_node *) at[];
+};
+
+/* The lock of all that senders touch, and what fast_put_get.c keeps: where operations have gone,
+ * hashed; the last descriptor. */
+struct ptli_posting {
+    struct ptli_mutex lock;
+    struct ptli_list_lease **at;
+    uint32_t mask, count;
+    ptl_handle_md_t handle;
+    struct ptli_md *md;
+    uint64_t most;       /* bytes at once */
+    ptl_seq_t next_link; /* downwards, where the engine's go upwards */
+    struct ptli_fast_counts counts;
+};
+
+struct ptli_verbs_settings {
+    uint32_t eager, receives, window, spin;
+    bool fast;
+    enum ptli_progress_mode { PTLI_THREAD, PTLI_HYBRID, PTLI_CALLS } mode;
+    char iface[64], device[64];
+};
+
+struct ptli_verbs {
+    struct ptli_transport face;
+    struct ptli_verbs_settings settings;
+    struct ptli_launch launch;
+    ptl_nid_t *nids;
+    ptl_pid_t *pids;
+
+    /* the device */
+    struct ibv_context *context;
+    struct ibv_pd *pd;
+    struct ibv_comp_channel *channel;
+    struct ibv_cq *cq;
+    struct ibv_srq *srq;
+    uint8_t port, mtu, rd_atom;
+    uint16_t lid;
+    union ibv_gid gid;
+    int gid_index;
+    uint32_t max_sge, max_message, cq_size, cq_used;
+
+    struct ptli_mutex driving;
+    struct ptli_posting posting;
+    atomic_bool wanted; /* the thread waits for driving: callers keep off */
+
+    /* verbs_address.c */
+    int socket, bell;
+    ptli_patience_t patience;
+
+    /* nodes; posting, and driving for links */
+    _Atomic(struct ptli_nodes *) nodes;
+    struct ptli_node *all;
+    struct ptli_node *wishes;
+    struct ptli_link *links, *leaving, *by_number[PTLI_NUMBERS];
+    uint32_t greeting; /* nodes whose times count; driving */
+
+    /* verbs_send.c; posting */
+    struct ptli_buffer *buffers;
+    struct ptli_chunk *chunks;
+    struct ptli_queue finished; /* messages posted; the engine is to be told */
+    bool starved;               /* somebody found no buffer */
+    bool trouble;               /* a link could not post */
+
+    /* verbs_receive.c; driving */
+    unsigned char *receives;
+    struct ibv_mr *receives_mr;
+    struct ibv_recv_wr *batch;
+    uint32_t batched;
+    bool held; /* a link holds messages */
+
+    /* verbs_memory.c */
+    struct ptli_mutex memory;
+    struct ptli_ranges ranges;
+
+    _Atomic uint32_t lent; /* lists in the hands of others, or on the way back */
+
+    /* verbs_progress.c */
+    pthread_t thread;
+    bool running, closing;
+    atomic_bool over, attention, asleep, needed;
+    _Atomic uint32_t rounds; /* made by callers; driving */
+    _Atomic uintptr_t driver;
+    uint32_t idle;
+    double looked;            /* at the clock */
+    double down_since;        /* when the port went down; 0: it is active */
+    uint64_t sends, connects; /* counts for people */
+    _Atomic uint64_t breaks;  /* and this one for who must know that messages may be lost */
+};
+
+static inline struct ptli_verbs *ptli_verbs(struct ptli_transport *transport)
+{
+    return (struct ptli_verbs *)transport;
+}
+static inline struct ptli_node *ptli_node(struct ptli_peer *peer)
+{
+    return (struct ptli_node *)peer;
+}
+
+static inline uint32_t ptli_receive_size(const struct ptli_verbs *v)
+{
+    return (PTLI_WIRE_SIZE + v->settings.eager + 63) & ~(uint32_t)63;
+}
+
+/* One line on stderr: "libportals: (nid:pid) ...". */
+void ptli_verbs_say(const struct ptli_verbs *v, const char *format, ...)
+    __attribute__((format(printf, 2, 3), cold));
+double ptli_verbs_clock(void);
+
+/* verbs_settings.c */
+void ptli_verbs_read_settings(struct ptli_verbs_settings *settings);
+bool ptli_verbs_read_launch(struct ptli_verbs *v, const struct ptli_launch *told);
+
+/* verbs_device.c */
+int ptli_verbs_device_open(struct ptli_verbs *v);
+void ptli_verbs_device_close(struct ptli_verbs *v);
+bool ptli_verbs_room_for_link(struct ptli_verbs *v);
+
+/* verbs_events.c; driving */
+/* To the program's handler; false: there is none.  `node` NULL: of the device. */
+bool ptli_verbs_trouble(struct ptli_verbs *v, const struct ptli_node *node, const char *format, ...)
+    __attribute__((format(printf, 3, 4), cold));
+bool ptli_verbs_has_handler(void);
+void ptli_verbs_events_open(struct ptli_verbs *v);
+/* A queue pair gave up: if the port is down, that is why. */
+void ptli_verbs_gave_up(struct ptli_verbs *v);
+void ptli_verbs_events(struct ptli_verbs *v, double now);
+
+/* verbs_address.c */
+int ptli_verbs_name(struct ptli_verbs *v, ptl_pid_t wished);
+void ptli_verbs_greet(struct ptli_verbs *v, struct ptli_node *node);
+/* All that has come: greetings, refusals, wishes, times.  True: something was done. */
+bool ptli_verbs_hear(struct ptli_verbs *v);
+/* Seconds until something is due; below 0: never. */
+double ptli_verbs_due(struct ptli_verbs *v);
+
+/* verbs_node.c */
+struct ptli_node *ptli_verbs_node(struct ptli_verbs *v, ptl_process_id_t id);
+struct ptli_peer *ptli_verbs_find(struct ptli_transport *transport, ptl_process_id_t id);
+void ptli_verbs_nodes_free(struct ptli_verbs *v);
+
+/* verbs_link.c; driving */
+void ptli_verbs_act(struct ptli_verbs *v, struct ptli_node *node, unsigned actions,
+                    const ptli_greeting_t *heard);
+struct ptli_link *ptli_verbs_link(struct ptli_verbs *v, uint32_t qp_number);
+void ptli_verbs_leave(struct ptli_link *link);        /* it is broken, or goodbye was heard */
+void ptli_verbs_link_drained(struct ptli_link *link); /* its last completion has been taken */
+bool ptli_verbs_tend(struct ptli_verbs *v);           /* to those that leave */
+void ptli_verbs_look(struct ptli_verbs *v);           /* are silent peers alive? */
+bool ptli_verbs_watching(struct ptli_verbs *v);       /* whether there is somebody to look for */
+bool ptli_verbs_farewell(struct ptli_verbs *v);       /* goodbye to all; true: nobody is left */
+void ptli_verbs_links_free(struct ptli_verbs *v);
+
+/* verbs_send.c */
+enum ptli_sent ptli_verbs_send(struct ptli_transport *, struct ptli_peer *, struct ptli_message *);
+enum ptli_sent ptli_verbs_transfer(struct ptli_transport *, struct ptli_peer *,
+                                   struct ptli_transfer *);
+/* posting */
+void ptli_verbs_pump(struct ptli_node *node);
+void ptli_verbs_answer(struct ptli_node *node, struct ptli_message *message);
+bool ptli_verbs_control(struct ptli_link *link, uint8_t type);
+void ptli_verbs_wish(struct ptli_node *node);
+/* driving */
+void ptli_verbs_completed(struct ptli_verbs *v, const struct ibv_wc *wc);
+bool ptli_verbs_deliver(struct ptli_verbs *v);     /* what is finished */
+void ptli_verbs_give_back(struct ptli_node *node); /* what is queued, as failed */
+/* posting */
+void ptli_verbs_cannot_post(struct ptli_link *link) __attribute__((cold));
+/* posting; a work request with nothing behind it, by whose completion those before it are known */
+bool ptli_verbs_nudge(struct ptli_link *link, enum ibv_wr_opcode opcode);
+void ptli_verbs_hurry(struct ptli_link *link); /* what is posted is to be known to be through */
+int ptli_verbs_buffers_open(struct ptli_verbs *v);
+void ptli_verbs_buffers_free(struct ptli_verbs *v);
+
+/* fast_put_get.c, which is the engine's as well */
+/* driving; how many of these completions it has dealt with: maybe none */
+int ptli_verbs_fast_completed(struct ptli_verbs *v, const struct ibv_wc *wc, int count);
+void ptli_fast_ended(struct ptli_verbs *v, const struct ptli_wr *slot, bool well); /* posting */
+bool ptli_fast_open(struct ptli_posting *posting);
+void ptli_fast_close(struct ptli_posting *posting);
+
+/* verbs_receive.c; driving */
+int ptli_verbs_receives_open(struct ptli_verbs *v);
+void ptli_verbs_received(struct ptli_verbs *v, const struct ibv_wc *wc);
+bool ptli_verbs_offer_held(struct ptli_verbs *v);
+void ptli_verbs_forget_held(struct ptli_link *link);
+void ptli_verbs_repost(struct ptli_verbs *v, uint32_t receive);
+
+/* verbs_list_lease.c */
+struct ptli_published_hold *ptli_verbs_published_hold(struct ptli_transport *, struct ptli_peer *,
+                                                      ptl_pt_index_t);
+void ptli_verbs_published_release(struct ptli_transport *, struct ptli_published_hold *);
+bool ptli_verbs_revoke(struct ptli_transport *, ptl_pt_index_t, ptl_time_t timeout);
+struct ptli_list_lease *ptli_verbs_list_lease(struct ptli_node *node,
+                                              ptl_pt_index_t pt); /* posting */
+void ptli_verbs_list_leases_lost(struct ptli_node *node);         /* posting */
+void ptli_verbs_release(struct ptli_list_lease *share);           /* posting */
+/* driving; false: it makes no sense */
+bool ptli_verbs_list_lease_message(struct ptli_node *node, const struct ptli_header *header,
+                                   const void *data);
+
+/* verbs_memory.c */
+/* Memory of the transport's own could not be registered: says why, and what helps. */
+void ptli_verbs_unregistered(struct ptli_verbs *v, size_t size, const char *what,
+                             const char *variable) __attribute__((cold));
+int ptli_verbs_enroll(struct ptli_transport *, void *, uint64_t, struct ptli_region **);
+void ptli_verbs_expel(struct ptli_transport *, struct ptli_region *);
+void ptli_verbs_regions_free(struct ptli_verbs *v);
+
+/* verbs_progress.c */
+int ptli_verbs_progress_start(struct ptli_verbs *v);
+void ptli_verbs_progress_stop(struct ptli_verbs *v);
+bool ptli_verbs_progress(struct ptli_transport *, ptl_time_t timeout);
+void ptli_verbs_wake(struct ptli_transport *);
+bool ptli_verbs_round(struct ptli_verbs *v); /* driving */
+
+/* Nothing is posted any more. */
+static inline void ptli_verbs_break(struct ptli_link *link)
+{
+    link->broken = true;
+    link->most = 0;
+}
+
+/* Posting.  There is more room for a peer than before. */
+static inline void ptli_verbs_advanced(struct ptli_node *node)
+{
+    if (node->requests.head || node->answers.head || node->owes_seen) ptli_verbs_pump(node);
+}
+
+#endif

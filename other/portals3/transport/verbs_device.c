@@ -1,0 +1,117 @@
+/* verbs_device.c - the device: chosen, opened, and what all queue pairs share.
+ *
+ * Called by verbs_open.c; knows no peers.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "other/portals3/transport/verbs.h"
+
+enum { MOST_RD_ATOM = 16, FIRST_CQ = 2048 };
+
+/* Whether the port may be used; takes what is to be known of it. */
+static bool take_port(struct ptli_verbs *v, uint8_t number)
+{
+    struct ibv_port_attr port;
+    if (ibv_query_port(v->context, number, &port) || port.state != IBV_PORT_ACTIVE) return false;
+    v->port = number;
+    v->lid = port.lid;
+    v->mtu = (uint8_t)port.active_mtu;
+    v->max_message = port.max_msg_sz < PTLI_REMOTE_MAX ? port.max_msg_sz : PTLI_REMOTE_MAX;
+    v->gid_index = 0;
+    if (ibv_query_gid(v->context, number, 0, &v->gid)) memset(&v->gid, 0, sizeof v->gid);
+    return true;
+}
+
+/* `wish` is "device" or "device:port", or empty. */
+static bool take_device(struct ptli_verbs *v, struct ibv_device *device, const char *wish)
+{
+    size_t name = strcspn(wish, ":");
+    const char *own = ibv_get_device_name(device);
+    if (name && (strlen(own) != name || memcmp(own, wish, name))) return false;
+    int port = wish[name] ? atoi(wish + name + 1) : 0;
+    v->context = ibv_open_device(device);
+    if (!v->context) return false;
+    struct ibv_device_attr attr;
+    if (!ibv_query_device(v->context, &attr) && attr.max_srq > 0) {
+        int atom = attr.max_qp_rd_atom < attr.max_qp_init_rd_atom ? attr.max_qp_rd_atom
+                                                                  : attr.max_qp_init_rd_atom;
+        v->rd_atom = (uint8_t)(atom < MOST_RD_ATOM ? atom : MOST_RD_ATOM);
+        v->max_sge = (uint32_t)(attr.max_sge < PTLI_MOST_SGE ? attr.max_sge : PTLI_MOST_SGE);
+        if ((uint32_t)attr.max_srq_wr < v->settings.receives)
+            v->settings.receives = (uint32_t)attr.max_srq_wr;
+        for (uint8_t i = 1; i <= attr.phys_port_cnt; i++)
+            if ((!port || port == i) && take_port(v, i)) return true;
+    }
+    ibv_close_device(v->context);
+    v->context = NULL;
+    return false;
+}
+
+static bool choose(struct ptli_verbs *v)
+{
+    int count = 0;
+    bool soft = false;
+    struct ibv_device **list = ibv_get_device_list(&count);
+    for (int i = 0; list && i < count && !v->context; i++) {
+        soft = soft || !strncmp(ibv_get_device_name(list[i]), "softhca", strlen("softhca"));
+        take_device(v, list[i], v->settings.device);
+    }
+    if (list) ibv_free_device_list(list);
+    if (v->context) return true;
+    if (v->settings.device[0])
+        ptli_verbs_say(v, "PTL_DEVICE=%s: there is no such device or port, or it is not active",
+                       v->settings.device);
+    else
+        ptli_verbs_say(v, "no verbs device with an active port and shared receive queues; %s",
+                       soft ? "the software device is here: check the SOFTHCA_ variables"
+                            : "softhca-run provides one in software");
+    return false;
+}
+
+/* What could not be made. */
+static const char *make(struct ptli_verbs *v)
+{
+    v->cq_size = v->settings.receives + FIRST_CQ;
+    v->cq_used = v->settings.receives;
+    if (!(v->pd = ibv_alloc_pd(v->context))) return "a protection domain";
+    if (!(v->channel = ibv_create_comp_channel(v->context))) return "a completion channel";
+    if (!(v->cq = ibv_create_cq(v->context, (int)v->cq_size, NULL, v->channel, 0)))
+        return "a completion queue";
+    struct ibv_srq_init_attr attr = {.attr = {.max_wr = v->settings.receives, .max_sge = 1}};
+    if (!(v->srq = ibv_create_srq(v->pd, &attr))) return "a shared receive queue";
+    return NULL;
+}
+
+int ptli_verbs_device_open(struct ptli_verbs *v)
+{
+    if (!choose(v)) return PTL_IFACE_INVALID;
+    ptli_verbs_events_open(v);
+    const char *missing = make(v);
+    if (!missing) return PTL_OK;
+    ptli_verbs_say(v, "cannot make %s on %s: %s", missing, ibv_get_device_name(v->context->device),
+                   strerror(errno));
+    return PTL_NO_SPACE;
+}
+
+void ptli_verbs_device_close(struct ptli_verbs *v)
+{
+    if (v->srq) ibv_destroy_srq(v->srq);
+    if (v->cq) ibv_destroy_cq(v->cq);
+    if (v->channel) ibv_destroy_comp_channel(v->channel);
+    if (v->pd) ibv_dealloc_pd(v->pd);
+    if (v->context) ibv_close_device(v->context);
+}
+
+/* No completion may be lost: the queue holds those of all links. */
+bool ptli_verbs_room_for_link(struct ptli_verbs *v)
+{
+    uint32_t need = v->cq_used + PTLI_SLOTS;
+    if (need > v->cq_size) {
+        if (ibv_resize_cq(v->cq, (int)(2 * v->cq_size))) return false;
+        v->cq_size *= 2;
+    }
+    v->cq_used = need;
+    return true;
+}

@@ -1,0 +1,365 @@
+/* verbs_link.c - queue pairs: made when a peer is first spoken to, joined by greetings, drained
+ * when they break or both ends have said goodbye.
+ *
+ * All with driving held.  A link that is lost is given back in one order: nothing more is posted,
+ * the device has let go of all that was (draining), the engine gets its messages and transfers
+ * back as failed, and is told that the peer has failed.  Until then nothing new goes to that peer.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <portals3_ext.h>
+
+#include "other/portals3/transport/verbs.h"
+
+/* ---- making and joining ---- */
+
+struct ptli_link *ptli_verbs_link(struct ptli_verbs *v, uint32_t qp_number)
+{
+    struct ptli_link *link = v->by_number[qp_number % PTLI_NUMBERS];
+    while (link && link->qp->qp_num != qp_number) link = link->next_same;
+    return link;
+}
+
+static void forget(struct ptli_verbs *v, struct ptli_link *link)
+{
+    struct ptli_link **at = &v->by_number[link->qp->qp_num % PTLI_NUMBERS];
+    while (*at != link) at = &(*at)->next_same;
+    *at = link->next_same;
+    ptli_mutex_lock(&v->posting.lock);
+    for (at = &v->links; *at != link;) at = &(*at)->next;
+    *at = link->next;
+    ptli_mutex_unlock(&v->posting.lock);
+    ptli_verbs_forget_held(link);
+    ibv_destroy_qp(link->qp);
+    v->cq_used -= PTLI_SLOTS;
+    free(link);
+}
+
+static struct ibv_qp *make_qp(struct ptli_verbs *v, uint32_t *max_inline)
+{
+    struct ibv_qp_init_attr init = {.send_cq = v->cq,
+                                    .recv_cq = v->cq,
+                                    .srq = v->srq,
+                                    .qp_type = IBV_QPT_RC,
+                                    .cap = {.max_send_wr = PTLI_SLOTS, .max_send_sge = v->max_sge}};
+    /* Control messages are headers: inline they need no buffer. */
+    static const uint32_t sizes[] = {PTLI_INLINE, 128, PTLI_WIRE_SIZE, 0};
+    struct ibv_qp *qp = NULL;
+    for (unsigned i = 0; !qp && i < sizeof sizes / sizeof *sizes; i++) {
+        init.cap.max_inline_data = sizes[i];
+        qp = ibv_create_qp(v->pd, &init);
+    }
+    if (!qp) return NULL;
+    *max_inline = init.cap.max_inline_data < PTLI_INLINE ? init.cap.max_inline_data : PTLI_INLINE;
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
+                               .port_num = v->port,
+                               .qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
+                                                  IBV_ACCESS_REMOTE_WRITE};
+    if (!ibv_modify_qp(qp, &attr,
+                       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS))
+        return qp;
+    ibv_destroy_qp(qp);
+    return NULL;
+}
+
+static struct ptli_link *make(struct ptli_verbs *v, struct ptli_node *node)
+{
+    struct ptli_link *link = ptli_verbs_room_for_link(v) ? calloc(1, sizeof *link) : NULL;
+    if (link && !(link->qp = make_qp(v, &link->max_inline))) {
+        free(link);
+        link = NULL;
+        v->cq_used -= PTLI_SLOTS;
+    }
+    if (!link) {
+        const char *why = strerror(errno);
+        if (!ptli_verbs_trouble(v, node,
+                                "no queue pair: %s; raise ulimit -v and ulimit -l, or run fewer "
+                                "processes on a host",
+                                why))
+            ptli_verbs_say(v, "cannot make a queue pair for process %u:%u: %s", node->face.id.nid,
+                           node->face.id.pid, why);
+        return NULL;
+    }
+    link->node = node;
+    link->most = PTLI_FOR_REQUESTS;
+    link->psn = (uint32_t)(node->greet.mine >> 8) & 0xffffff;
+    link->held_end = &link->held;
+    link->put =
+        (struct ibv_send_wr){.opcode = IBV_WR_RDMA_WRITE, .sg_list = &link->piece, .num_sge = 1};
+    link->get = link->put;
+    link->get.opcode = IBV_WR_RDMA_READ;
+    for (uint32_t i = 0; i < PTLI_SLOTS; i++)
+        link->slot[i] = (struct ptli_wr){.link = link, .index = i};
+    link->next_same = v->by_number[link->qp->qp_num % PTLI_NUMBERS];
+    v->by_number[link->qp->qp_num % PTLI_NUMBERS] = link;
+    ptli_mutex_lock(&v->posting.lock);
+    link->next = v->links;
+    v->links = link;
+    ptli_mutex_unlock(&v->posting.lock);
+    return link;
+}
+
+/* 0 or an errno. */
+static int join(struct ptli_verbs *v, struct ptli_link *link, const ptli_greeting_t *theirs)
+{
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR,
+                               .path_mtu = theirs->mtu < v->mtu ? (enum ibv_mtu)theirs->mtu
+                                                                : (enum ibv_mtu)v->mtu,
+                               .dest_qp_num = theirs->qp_number,
+                               .rq_psn = theirs->psn,
+                               .max_dest_rd_atomic = v->rd_atom,
+                               .min_rnr_timer = 12, /* 0.64 ms */
+                               .ah_attr = {.dlid = theirs->lid, .port_num = v->port}};
+    if (!theirs->lid) {
+        attr.ah_attr.is_global = 1;
+        attr.ah_attr.grh =
+            (struct ibv_global_route){.sgid_index = (uint8_t)v->gid_index, .hop_limit = 64};
+        memcpy(attr.ah_attr.grh.dgid.raw, theirs->gid, sizeof theirs->gid);
+    }
+    int error = ibv_modify_qp(link->qp, &attr,
+                              IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                                  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    if (error) return error;
+    attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
+                                .sq_psn = link->psn,
+                                .timeout = 14,
+                                .retry_cnt = 7,
+                                .rnr_retry = 7, /* for ever: the receiver drains whatever comes */
+                                .max_rd_atomic =
+                                    theirs->rd_atom < v->rd_atom ? theirs->rd_atom : v->rd_atom};
+    return ibv_modify_qp(link->qp, &attr,
+                         IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                             IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+static void open_link(struct ptli_verbs *v, struct ptli_node *node)
+{
+    ptli_mutex_lock(&v->posting.lock);
+    node->link = node->making;
+    node->making = NULL;
+    node->window = node->theirs.window;
+    node->known = true;
+    v->connects++;
+    ptli_verbs_pump(node);
+    ptli_mutex_unlock(&v->posting.lock);
+    if (ptli_debug & PTL_DEBUG_PEER)
+        ptli_verbs_say(v, "connected to %u:%u", node->face.id.nid, node->face.id.pid);
+}
+
+/* ---- losing ---- */
+
+/* Nothing is posted any more, and the device has nothing. */
+static void failed(struct ptli_verbs *v, struct ptli_node *node)
+{
+    ptli_verbs_give_back(node);
+    ptli_peer_failed(v->face.engine, &node->face);
+    ptli_mutex_lock(&v->posting.lock);
+    node->queued = node->sent = node->seen = node->fenced = node->unanswered = 0;
+    atomic_store_explicit(&node->taken, 0, memory_order_relaxed);
+    for (struct ptli_list_lease *share = node->shares; share; share = share->next) share->last = 0;
+    node->failing = false;
+    ptli_mutex_unlock(&v->posting.lock);
+    if (ptli_debug & PTL_DEBUG_PEER)
+        ptli_verbs_say(v, "lost %u:%u", node->face.id.nid, node->face.id.pid);
+}
+
+static void begin_to_fail(struct ptli_verbs *v, struct ptli_node *node)
+{
+    ptli_mutex_lock(&v->posting.lock);
+    node->link = node->making = NULL;
+    node->failing = true;
+    node->owes_seen = false;
+    node->life++;
+    ptli_verbs_list_leases_lost(node);
+    ptli_mutex_unlock(&v->posting.lock);
+}
+
+void ptli_verbs_link_drained(struct ptli_link *link)
+{
+    struct ptli_node *node = link->node;
+    forget(node->verbs, link);
+    failed(node->verbs, node);
+}
+
+/* A last work request is flushed behind all others. */
+static void lose(struct ptli_verbs *v, struct ptli_link *link)
+{
+    begin_to_fail(v, link->node);
+    v->breaks++;
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+    bool flushing = !ibv_modify_qp(link->qp, &attr, IBV_QP_STATE);
+    ptli_mutex_lock(&v->posting.lock);
+    link->broken = false;
+    flushing = flushing && ptli_verbs_nudge(link, IBV_WR_SEND);
+    ptli_verbs_break(link);
+    link->draining = true;
+    ptli_mutex_unlock(&v->posting.lock);
+    if (flushing) return;
+    if (!ptli_verbs_has_handler()) /* a device that is gone is told of by its event */
+        ptli_verbs_say(v, "the queue pair to process %u:%u cannot be drained",
+                       link->node->face.id.nid, link->node->face.id.pid);
+    ptli_verbs_link_drained(link);
+}
+
+/* What was never joined has carried nothing. */
+static void drop(struct ptli_verbs *v, struct ptli_node *node)
+{
+    struct ptli_link *link = node->making ? node->making : node->link;
+    if (!link) return;
+    if (link->joined) {
+        if (!link->leaving) lose(v, link);
+        return;
+    }
+    node->making = NULL;
+    forget(v, link);
+}
+
+void ptli_verbs_leave(struct ptli_link *link)
+{
+    struct ptli_verbs *v = link->node->verbs;
+    if (link->leaving || link->draining) return;
+    link->leaving = true;
+    link->next_leaving = v->leaving;
+    v->leaving = link;
+    ptli_greet_broken(&link->node->greet);
+    begin_to_fail(v, link->node);
+}
+
+/* Whether it can be taken apart now: its goodbye has gone, and all before it. */
+static bool gone(struct ptli_verbs *v, struct ptli_link *link)
+{
+    ptli_mutex_lock(&v->posting.lock);
+    if (!link->broken && !link->goodbye_sent)
+        link->goodbye_sent = ptli_verbs_control(link, PTLI_GOODBYE);
+    bool is = link->broken || (link->goodbye_sent && link->posted == link->done);
+    ptli_mutex_unlock(&v->posting.lock);
+    return is;
+}
+
+static void find_trouble(struct ptli_verbs *v)
+{
+    ptli_mutex_lock(&v->posting.lock);
+    v->trouble = false;
+    struct ptli_link *link = v->links;
+    ptli_mutex_unlock(&v->posting.lock);
+    for (; link; link = link->next)
+        if (link->broken) ptli_verbs_leave(link);
+}
+
+bool ptli_verbs_tend(struct ptli_verbs *v)
+{
+    bool any = v->trouble;
+    if (any) find_trouble(v);
+    for (struct ptli_link **at = &v->leaving; *at;) {
+        struct ptli_link *link = *at;
+        if (v->closing ? !link->broken : !gone(v, link)) {
+            at = &link->next_leaving;
+            continue;
+        }
+        *at = link->next_leaving;
+        link->leaving = false;
+        lose(v, link);
+        any = true;
+    }
+    return any;
+}
+
+void ptli_verbs_act(struct ptli_verbs *v, struct ptli_node *node, unsigned actions,
+                    const ptli_greeting_t *heard)
+{
+    if (actions & PTLI_GREET_DROP) {
+        drop(v, node);
+        if (node->failing) { /* and begins anew when the peer asks again */
+            ptli_greet_broken(&node->greet);
+            return;
+        }
+    }
+    if (actions & PTLI_GREET_MAKE && !(node->making = make(v, node))) actions = PTLI_GREET_FAIL;
+    if (actions & PTLI_GREET_JOIN) {
+        node->theirs = *heard;
+        node->face.uid = heard->uid;
+        node->face.jid = heard->jid;
+        const int error = join(v, node->making, heard);
+        node->making->joined = !error;
+        if (error) {
+            const char *why = strerror(error);
+            if (!ptli_verbs_trouble(
+                    v, node,
+                    "its queue pair %u at LID %u is refused: %s; raise ulimit -v and ulimit -l, or "
+                    "see whether both ports are on one fabric (ibv_devinfo)",
+                    heard->qp_number, heard->lid, why))
+                ptli_verbs_say(v, "cannot connect to process %u:%u: %s", node->face.id.nid,
+                               node->face.id.pid, why);
+            ptli_greet_broken(&node->greet);
+            drop(v, node);
+            actions = PTLI_GREET_FAIL;
+        }
+    }
+    if (actions & PTLI_GREET_OPEN) open_link(v, node);
+    if (actions & PTLI_GREET_SEND) ptli_verbs_greet(v, node);
+    if (actions & PTLI_GREET_FAIL) {
+        ptli_greet_broken(&node->greet);
+        begin_to_fail(v, node);
+        failed(v, node);
+    } else if (!node->greet.wanted && !node->greet.open) {
+        /* Dropped, with something left to send. */
+        ptli_mutex_lock(&v->posting.lock);
+        if (node->requests.head || node->answers.head) ptli_verbs_wish(node);
+        ptli_mutex_unlock(&v->posting.lock);
+    }
+}
+
+/* ---- silent peers ---- */
+
+/* Posting.  Somebody waits for the peer, and no work request of ours would tell that it is gone. */
+static bool watched(const struct ptli_link *link)
+{
+    const struct ptli_node *node = link->node;
+    if (link->broken || node->link != link || (int32_t)(link->signalled - link->done) > 0)
+        return false;
+    if (node->unanswered) return true;
+    for (const struct ptli_list_lease *share = node->shares; share; share = share->next)
+        if (share->grant.state == PTLI_GRANT_REVOKED) return true;
+    return false;
+}
+
+bool ptli_verbs_watching(struct ptli_verbs *v)
+{
+    ptli_mutex_lock(&v->posting.lock);
+    struct ptli_link *link = v->links;
+    while (link && !watched(link)) link = link->next;
+    ptli_mutex_unlock(&v->posting.lock);
+    return link != NULL;
+}
+
+void ptli_verbs_look(struct ptli_verbs *v)
+{
+    ptli_mutex_lock(&v->posting.lock);
+    for (struct ptli_link *link = v->links; link; link = link->next) {
+        if (!link->heard && watched(link)) ptli_verbs_nudge(link, IBV_WR_RDMA_WRITE);
+        link->heard = false;
+    }
+    ptli_mutex_unlock(&v->posting.lock);
+}
+
+/* ---- the end ---- */
+
+bool ptli_verbs_farewell(struct ptli_verbs *v)
+{
+    bool left = false;
+    ptli_mutex_lock(&v->posting.lock);
+    for (struct ptli_link *link = v->links; link; link = link->next) {
+        if (link->broken || (link->node->link != link && !link->leaving)) continue;
+        if (!link->goodbye_sent) link->goodbye_sent = ptli_verbs_control(link, PTLI_GOODBYE);
+        left |= !link->goodbye_sent || !link->goodbye_heard || link->posted != link->done;
+    }
+    ptli_mutex_unlock(&v->posting.lock);
+    return !left;
+}
+
+void ptli_verbs_links_free(struct ptli_verbs *v)
+{
+    while (v->links) forget(v, v->links);
+}

@@ -1,0 +1,141 @@
+/* verbs_open.c - the transport over libibverbs as a whole: its table, opening and closing. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "other/portals3/transport/verbs.h"
+
+static const double FAREWELL = 1.0; /* seconds that silent peers get at the end */
+
+static int start(struct ptli_transport *transport)
+{
+    return ptli_verbs_progress_start(ptli_verbs(transport));
+}
+
+static void free_all(struct ptli_verbs *v)
+{
+    if (v->socket >= 0) close(v->socket);
+    ptli_verbs_links_free(v);
+    ptli_verbs_buffers_free(v);
+    ptli_verbs_nodes_free(v);
+    ptli_verbs_regions_free(v);
+    if (v->receives_mr) ibv_dereg_mr(v->receives_mr);
+    ptli_verbs_device_close(v);
+    ptli_fast_close(&v->posting);
+    free(v->receives);
+    free(v->batch);
+    free(v->nids);
+    free(v->pids);
+    if (v->bell >= 0) close(v->bell);
+    free(v);
+}
+
+/* What is queued leaves, then both ends say goodbye. */
+static void close_transport(struct ptli_transport *transport)
+{
+    struct ptli_verbs *v = ptli_verbs(transport);
+    ptli_verbs_progress_stop(v);
+    ptli_mutex_lock(&v->driving);
+    v->closing = true;
+    double until = ptli_verbs_clock() + FAREWELL;
+    while (!ptli_verbs_farewell(v) && ptli_verbs_clock() < until) {
+        const struct timespec moment = {.tv_nsec = 50000};
+        if (!ptli_verbs_round(v)) nanosleep(&moment, NULL);
+    }
+    ptli_mutex_unlock(&v->driving);
+    free_all(v);
+}
+
+static unsigned long distance(struct ptli_transport *transport, ptl_process_id_t id)
+{
+    if (id.nid != transport->id.nid) return 2;
+    return id.pid == transport->id.pid ? 0 : 1;
+}
+
+static int status(struct ptli_transport *transport, ptl_sr_index_t index, ptl_sr_value_t *value)
+{
+    struct ptli_verbs *v = ptli_verbs(transport);
+    switch (index) {
+    case PTL_SR_TRANSPORT:
+        *value = v->sends;
+        return PTL_OK;
+    case PTL_SR_TRANSPORT + 1:
+        *value = v->connects;
+        return PTL_OK;
+    case PTL_SR_BREAKS:
+        *value = atomic_load(&v->breaks);
+        return PTL_OK;
+    case PTL_SR_TRANSPORT + 3:
+        *value = atomic_load(&v->lent);
+        return PTL_OK;
+    case PTL_SR_TRANSPORT + 4:
+        *value = v->ranges.count;
+        return PTL_OK;
+    default:
+        return PTL_SR_INDEX_INVALID;
+    }
+}
+
+static const struct ptli_launch *launch(struct ptli_transport *transport)
+{
+    return &ptli_verbs(transport)->launch;
+}
+
+static const struct ptli_transport_ops verbs_ops = {
+    .name = "verbs",
+    .start = start,
+    .close = close_transport,
+    .find = ptli_verbs_find,
+    .distance = distance,
+    .enroll = ptli_verbs_enroll,
+    .expel = ptli_verbs_expel,
+    .send = ptli_verbs_send,
+    .transfer = ptli_verbs_transfer,
+    .progress = ptli_verbs_progress,
+    .wake = ptli_verbs_wake,
+    .shadow_hold = ptli_verbs_published_hold,
+    .shadow_release = ptli_verbs_published_release,
+    .revoke = ptli_verbs_revoke,
+    .status = status,
+    .launch = launch,
+};
+
+static int open_steps(struct ptli_verbs *v, const struct ptli_launch *told, ptl_pid_t wished)
+{
+    ptli_verbs_read_settings(&v->settings);
+    if (!ptli_verbs_read_launch(v, told)) return PTL_NO_SPACE;
+    v->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (v->bell < 0) return PTL_NO_SPACE;
+    int code = ptli_verbs_name(v, wished);
+    if (code == PTL_OK) code = ptli_verbs_device_open(v);
+    if (code == PTL_OK) code = ptli_verbs_receives_open(v);
+    if (code == PTL_OK) code = ptli_verbs_buffers_open(v);
+    if (code == PTL_OK && !ptli_fast_open(&v->posting)) code = PTL_NO_SPACE;
+    return code;
+}
+
+int ptli_verbs_open(struct ptli_engine *engine, const struct ptli_launch *told, ptl_pid_t wished,
+                    struct ptli_transport **out)
+{
+    struct ptli_verbs *v = calloc(1, sizeof *v);
+    if (!v) return PTL_NO_SPACE;
+    v->socket = v->bell = -1;
+    v->patience = (ptli_patience_t){.first = 0.02, .longest = 0.5, .silent = 10, .refused = 0.5};
+    v->face.ops = &verbs_ops;
+    v->face.engine = engine;
+    v->face.uid = geteuid();
+    int code = open_steps(v, told, wished);
+    if (code != PTL_OK) {
+        free_all(v);
+        return code;
+    }
+    v->face.jid = v->launch.jid != PTL_JID_NONE ? v->launch.jid : PTL_JID_NONE;
+    v->face.eager_limit = v->settings.eager;
+    v->face.threaded = v->settings.mode != PTLI_CALLS;
+    v->face.quick = v->settings.fast;
+    v->posting.most = v->max_message;
+    *out = &v->face;
+    return PTL_OK;
+}

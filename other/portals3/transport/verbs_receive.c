@@ -1,0 +1,179 @@
+/* verbs_receive.c - what arrives: one queue of receive buffers for all peers, and the way of a
+ * message up.
+ *
+ * With driving held.  Receives are posted again in batches, before the queue runs dry; a sender
+ * that finds none waits in its device for as long as it takes.  What the engine has no memory for
+ * stays in its buffer, and what the same peer sent after it, too.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "other/portals3/transport/verbs.h"
+
+int ptli_verbs_receives_open(struct ptli_verbs *v)
+{
+    size_t each = ptli_receive_size(v), all = each * v->settings.receives;
+    v->receives = aligned_alloc(64, all);
+    v->batch = calloc(PTLI_BATCH, sizeof *v->batch + sizeof(struct ibv_sge));
+    if (!v->receives || !v->batch) return PTL_NO_SPACE;
+    v->receives_mr = ibv_reg_mr(v->pd, v->receives, all, IBV_ACCESS_LOCAL_WRITE);
+    if (!v->receives_mr) {
+        ptli_verbs_unregistered(v, all, "receive buffers", "PTL_RECEIVES");
+        return PTL_NO_SPACE;
+    }
+    struct ibv_sge *sge = (struct ibv_sge *)(void *)(v->batch + PTLI_BATCH);
+    for (uint32_t i = 0; i < PTLI_BATCH; i++) v->batch[i].sg_list = &sge[i];
+    for (uint32_t i = 0; i < v->settings.receives; i++) ptli_verbs_repost(v, i);
+    return PTL_OK;
+}
+
+static void post_batch(struct ptli_verbs *v)
+{
+    struct ibv_recv_wr *bad;
+    v->batch[v->batched - 1].next = NULL;
+    if (ibv_post_srq_recv(v->srq, v->batch, &bad)) ptli_verbs_say(v, "receives cannot be posted");
+    v->batched = 0;
+}
+
+void ptli_verbs_repost(struct ptli_verbs *v, uint32_t receive)
+{
+    struct ibv_recv_wr *wr = &v->batch[v->batched];
+    *wr->sg_list =
+        (struct ibv_sge){.addr = (uintptr_t)v->receives + (uintptr_t)receive * ptli_receive_size(v),
+                         .length = PTLI_WIRE_SIZE + v->settings.eager,
+                         .lkey = v->receives_mr->lkey};
+    wr->wr_id = (uint64_t)receive << 1 | 1;
+    wr->num_sge = 1;
+    wr->next = wr + 1;
+    if (++v->batched == PTLI_BATCH) post_batch(v);
+}
+
+/* ---- the way up ---- */
+
+/* What the frame of any message tells. */
+static void take_news(struct ptli_node *node, const struct ptli_header *header)
+{
+    uint32_t seen = (uint32_t)header->transport;
+    bool answers = header->type > PTLI_GETPUT && header->type < PTLI_TYPE_TRANSPORT;
+    ptli_mutex_lock(&node->verbs->posting.lock);
+    if ((int32_t)(seen - node->seen) > 0 && (int32_t)(node->sent - seen) >= 0) node->seen = seen;
+    if (answers && node->unanswered) node->unanswered--;
+    if (node->requests.head) ptli_verbs_pump(node);
+    ptli_mutex_unlock(&node->verbs->posting.lock);
+}
+
+static void own_message(struct ptli_link *link, const struct ptli_header *header, const void *data)
+{
+    struct ptli_node *node = link->node;
+    struct ptli_verbs *v = node->verbs;
+    switch (header->type) {
+    case PTLI_SEEN:
+        return;
+    case PTLI_FENCE:
+        ptli_mutex_lock(&v->posting.lock);
+        node->owes_seen = true;
+        ptli_verbs_pump(node);
+        ptli_mutex_unlock(&v->posting.lock);
+        return;
+    case PTLI_GOODBYE:
+        link->goodbye_heard = true;
+        if (!v->closing) ptli_verbs_leave(link);
+        return;
+    default:
+        if (!ptli_verbs_list_lease_message(node, header, data))
+            ptli_malformed(v->face.engine, &node->face, "unexpected message of the transport");
+    }
+}
+
+/* False: the engine wants it later. */
+static bool offer(struct ptli_link *link, uint32_t receive, uint32_t length)
+{
+    struct ptli_node *node = link->node;
+    struct ptli_verbs *v = node->verbs;
+    const unsigned char *bytes = v->receives + (size_t)receive * ptli_receive_size(v);
+    struct ptli_header header;
+    const char *wrong = ptli_wire_parse(bytes, length, v->settings.eager, &header);
+    if (!wrong &&
+        (header.source.nid != node->face.id.nid || header.source.pid != node->face.id.pid))
+        wrong = "source";
+    if (__builtin_expect(wrong != NULL, 0)) {
+        ptli_malformed(v->face.engine, &node->face, wrong);
+        return true;
+    }
+    const void *data = bytes + PTLI_WIRE_SIZE;
+    if (header.type < PTLI_TYPE_TRANSPORT && !v->closing &&
+        ptli_arrived(v->face.engine, &node->face, &header, data) == PTLI_LATER)
+        return false;
+    if (header.type <= PTLI_GETPUT)
+        atomic_store_explicit(&node->taken,
+                              atomic_load_explicit(&node->taken, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
+    take_news(node, &header);
+    if (header.type >= PTLI_TYPE_TRANSPORT) own_message(link, &header, data);
+    return true;
+}
+
+/* Behind what is held already.  False: no memory to remember it by. */
+static bool hold(struct ptli_link *link, uint32_t receive, uint32_t length)
+{
+    struct ptli_held *held = malloc(sizeof *held);
+    if (!held) return false;
+    *held = (struct ptli_held){.receive = receive, .length = length};
+    *link->held_end = held;
+    link->held_end = &held->next;
+    link->node->verbs->held = true;
+    return true;
+}
+
+bool ptli_verbs_offer_held(struct ptli_verbs *v)
+{
+    bool any = false;
+    if (!v->held) return false;
+    v->held = false;
+    ptli_mutex_lock(&v->posting.lock);
+    struct ptli_link *link = v->links;
+    ptli_mutex_unlock(&v->posting.lock);
+    for (; link; link = link->next) {
+        for (struct ptli_held *held; (held = link->held);) {
+            if (!offer(link, held->receive, held->length)) {
+                v->held = true;
+                break;
+            }
+            link->held = held->next;
+            if (!link->held) link->held_end = &link->held;
+            ptli_verbs_repost(v, held->receive);
+            free(held);
+            any = true;
+        }
+    }
+    return any;
+}
+
+void ptli_verbs_forget_held(struct ptli_link *link)
+{
+    for (struct ptli_held *held; (held = link->held);) {
+        link->held = held->next;
+        ptli_verbs_repost(link->node->verbs, held->receive);
+        free(held);
+    }
+    link->held_end = &link->held;
+}
+
+void ptli_verbs_received(struct ptli_verbs *v, const struct ibv_wc *wc)
+{
+    uint32_t receive = (uint32_t)(wc->wr_id >> 1);
+    struct ptli_link *link = ptli_verbs_link(v, wc->qp_num);
+    if (wc->status == IBV_WC_SUCCESS && link) {
+        link->heard = true;
+        /* What the peer says may follow from what it was told: memory that was read for that is
+         * read no more.  The network orders it, which compilers and tools cannot know. */
+        (void)atomic_load_explicit(&link->said, memory_order_acquire);
+        if (link->held || !offer(link, receive, wc->byte_len)) {
+            if (hold(link, receive, wc->byte_len)) return;
+            /* Nothing can be lost: the peer would wait for ever. */
+            ptli_verbs_break(link);
+            ptli_verbs_leave(link);
+        }
+    }
+    ptli_verbs_repost(v, receive);
+}

@@ -1,0 +1,91 @@
+/* deliver.c - the initiator's half of one WR: its own memory and rights, then the responder's half.
+ *
+ * The lkeys are checked as an HCA would check them, just before use. It returns the completion
+ * status for the initiator, or says that the WR has to wait. It never blocks on the target.
+ */
+#include "other/softhca/datapath/hot.h"
+#include "other/softhca/datapath/datapath.h"
+#include "other/softhca/device/device.h"
+#include "other/softhca/objects/verbs.h"
+#include "other/softhca/tcp/tcp.h"
+#include "other/softhca/faults/inject.h"
+
+#include <endian.h>
+
+/* The local side of a WR: lkeys are checked as the HCA would, just before use. */
+static inline int gather(struct shca_qp *qp, const struct ibv_send_wr *wr, struct shca_gather *g,
+                         int first)
+{
+    g->total = 0;
+    g->n = first + wr->num_sge;
+    bool fetches = SHCA_FETCHES >> wr->opcode & 1;
+    bool by_value = wr->send_flags & IBV_SEND_INLINE && !fetches;
+    for (int i = 0; i < wr->num_sge; i++) {
+        const struct ibv_sge *s = &wr->sg_list[i];
+        uint64_t va = s->addr;
+        if (!by_value && s->length > 0) {
+            struct shm_mr *mr = shca_mr_find(shca.h, s->lkey, qp->s->pd, s->addr, s->length,
+                                             fetches ? IBV_ACCESS_LOCAL_WRITE : 0);
+            if (!mr) return IBV_WC_LOC_PROT_ERR;
+            va = mr->va + (s->addr - mr->iova);
+        }
+        g->iov[first + i] = (struct iovec){(void *)(uintptr_t)va, s->length};
+        g->total += s->length;
+    }
+    return g->total > 1ull << 30 ? IBV_WC_LOC_LEN_ERR : IBV_WC_SUCCESS;
+}
+
+static uint32_t mtu_of(uint32_t port)
+{
+    return 128u << shca_port_model(port)->active_mtu;
+}
+
+/* What comes before the payload in every receive of a datagram: the GRH, or as much of nothing. */
+static struct ibv_grh header(const struct shca_ah *ah, const struct ibv_send_wr *wr,
+                             uint32_t length)
+{
+    enum { BTH = 12, DETH = 8, IMMEDIATE = 4, ICRC = 4 };
+    struct ibv_grh h = ah->grh;
+    uint32_t imm = wr->opcode == IBV_WR_SEND_WITH_IMM ? IMMEDIATE : 0;
+    if (ah->global) h.paylen = htobe16(BTH + DETH + imm + ((length + 3) & ~3u) + ICRC);
+    return h;
+}
+
+static int deliver_datagram(struct shca_qp *qp, const struct ibv_send_wr *wr)
+{
+    const struct shca_ah *ah = shca_ah(wr->wr.ud.ah);
+    struct shca_gather g;
+    if (shca_pd(ah->base.pd)->id != qp->s->pd) return IBV_WC_LOC_QP_OP_ERR;
+    int status = gather(qp, wr, &g, 1);
+    if (status != IBV_WC_SUCCESS) return status;
+    if (g.total > mtu_of(qp->port)) return IBV_WC_LOC_LEN_ERR;
+    struct ibv_grh h = header(ah, wr, g.total);
+    g.iov[0] = (struct iovec){&h, sizeof h};
+    g.total += sizeof h;
+    struct shca_link l;
+    if (!shca_datagram_link(&l, qp, ah, wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey))
+        return IBV_WC_LOC_QP_OP_ERR;
+    if (ah->place.host > SHCA_HERE) return shca_tcp_send_datagram(&l, ah->place, wr, &g);
+    return shca_respond(&l, wr, &g);
+}
+
+/* A completion status, or SHCA_NOT_READY (no receive there) or SHCA_NOBODY (no such QP there). */
+int shca_deliver(struct shca_qp *qp, const struct ibv_send_wr *wr)
+{
+    struct shca_gather g;
+    int status = 0;
+    /* About one for another host is decided when it is sent. */
+    if (qp->faults && !qp->link.remote) status = shca_inject_message(qp, wr, qp->sq_exec);
+    if (status) return status == SHCA_DROPPED ? IBV_WC_SUCCESS : status;
+    if (qp->base.qp_type == IBV_QPT_UD) return deliver_datagram(qp, wr);
+    if (wr->opcode - IBV_WR_LOCAL_INV <= IBV_WR_BIND_MW - IBV_WR_LOCAL_INV)
+        return qp->link.remote ? SHCA_REMOTE : shca_mw_run(qp, wr);
+    status = gather(qp, wr, &g, 0);
+    if (qp->faults) shca_inject_tear(qp, &g);
+    return status == IBV_WC_SUCCESS ? shca_respond(&qp->link, wr, &g) : status;
+}
+
+int shca_gather(struct shca_qp *qp, const struct ibv_send_wr *wr, struct shca_gather *g)
+{
+    return gather(qp, wr, g, 0);
+}

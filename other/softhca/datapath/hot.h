@@ -1,0 +1,84 @@
+/* hot.h - what nearly every WR does, in place: finding memory regions, and copying when both sides
+ * are mapped.
+ *
+ * Included by the files of the data path. Nothing here calls the system or takes a lock.
+ */
+#ifndef SOFTHCA_HOT_H
+#define SOFTHCA_HOT_H
+
+#include "other/softhca/objects/object.h"
+#include "other/softhca/datapath/datapath.h"
+#include "other/softhca/segment/segment.h"
+
+#include <string.h>
+
+/* Compilers keep a function with two callers out of line; here the call would cost more than it. */
+#define SHCA_HOT inline __attribute__((always_inline))
+
+/* The entry of KEY in the table of H if it grants NEED on LEN bytes at ADDR, else NULL. */
+static inline struct shm_mr *shca_mr_find(struct shm_header *h, uint32_t key, uint32_t pd,
+                                          uint64_t addr, uint64_t len, unsigned need)
+{
+    uint32_t index = (key >> 8) - 1;
+    if (index >= SHCA_MRS) return NULL;
+    struct shm_mr *s = &h->mr[index];
+    if (atomic_load_explicit(&s->key, memory_order_acquire) != key || s->pd != pd) return NULL;
+    uint64_t in = addr - s->iova, length = s->length;
+    if (in > length || len > length - in) return NULL;
+    return (s->access & need) == need ? s : NULL;
+}
+
+/* Where this process sees LEN bytes at OFFSET of the peer's memfd; NULL when it cannot. */
+static inline void *shca_peer_map(struct shca_peer *p, uint64_t offset, uint64_t len)
+{
+    uint64_t in = offset - shm_arena_start();
+    if (in + len <= atomic_load_explicit(&p->arena_len, memory_order_acquire))
+        return atomic_load_explicit(&p->arena, memory_order_acquire) + in;
+    return shca_peer_map_more(p, offset, len);
+}
+
+static inline void shca_store_bytes(char *to, const char *from, size_t n)
+{
+    for (size_t i = 0; i < n; i++) __atomic_store_n(&to[i], from[i], __ATOMIC_RELEASE);
+}
+
+/* A word that is aligned and written whole must arrive whole. */
+static inline void shca_store_word(char *to, const char *from)
+{
+    uint64_t word;
+    memcpy(&word, from, sizeof word);
+    if ((uintptr_t)to % sizeof word == 0)
+        __atomic_store_n((uint64_t __attribute__((may_alias)) *)to, word, __ATOMIC_RELEASE);
+    else
+        shca_store_bytes(to, from, sizeof word);
+}
+
+/* Programs watch the last byte of a WRITE: it must be the last one stored. */
+static inline void shca_copy_in_order(char *to, const char *from, size_t n)
+{
+    if (n > 8) {
+        memcpy(to, from, n - 8);
+        shca_store_word(to + n - 8, from + n - 8);
+    } else if (n == 8)
+        shca_store_word(to, from);
+    else if (n == 4 && (uintptr_t)to % 4 == 0) {
+        uint32_t word;
+        memcpy(&word, from, sizeof word);
+        __atomic_store_n((uint32_t __attribute__((may_alias)) *)to, word, __ATOMIC_RELEASE);
+    } else
+        shca_store_bytes(to, from, n);
+}
+
+/* One stretch here, and one there that is mapped, is what most WRs are. */
+static SHCA_HOT int shca_move_fast(struct shca_peer *p, bool write, struct shca_gather *g,
+                                   const struct shca_piece *there, int n)
+{
+    if (g->n != 1 || n != 1 || !there->direct) return shca_move(p, write, g->iov, g->n, there, n);
+    if (write)
+        shca_copy_in_order(there->direct, g->iov[0].iov_base, g->total);
+    else
+        memcpy(g->iov[0].iov_base, there->direct, g->total);
+    return 0;
+}
+
+#endif

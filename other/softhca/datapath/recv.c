@@ -1,0 +1,117 @@
+/* recv.c - the receive queue of a QP, as its owner sees it: posting and flushing.
+ *
+ * The ring is in the segment; the connected initiator consumes it. A slot counts as used until
+ * its completion is polled, because a small message waits in it until then.
+ */
+#include "other/softhca/objects/object.h"
+#include "other/softhca/datapath/datapath.h"
+#include "other/softhca/objects/verbs.h"
+#include "other/softhca/segment/segment.h"
+#include "other/softhca/tcp/tcp.h"
+
+#include <string.h>
+
+static struct shm_rwr *rwr_at(struct shca_qp *qp, uint32_t index)
+{
+    return shm_at(shca.h, qp->s->rq_ring + (uint64_t)(index & qp->s->rq_mask) * qp->s->rq_stride);
+}
+
+/* Receive lock held. */
+static int post_one(struct shca_qp *qp, const struct ibv_recv_wr *wr)
+{
+    uint32_t prod = atomic_load_explicit(&qp->s->rq_prod, memory_order_relaxed);
+    if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->max_recv_sge) return EINVAL;
+    if (prod - atomic_load_explicit(&qp->rq_done, memory_order_acquire) >= qp->rq_size)
+        return ENOMEM;
+    struct shm_rwr *r = rwr_at(qp, prod);
+    r->wr_id = wr->wr_id;
+    r->num_sge = wr->num_sge;
+    for (int i = 0; i < wr->num_sge; i++) r->sge[i] = wr->sg_list[i];
+    atomic_store_explicit(&qp->s->rq_prod, prod + 1, memory_order_release);
+    return 0;
+}
+
+/* A UD QP has one; other QPs with a shared queue have no receives of their own. */
+static int post_to_own_srq(struct shca_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+    int error = EINVAL;
+    if (qp->own_srq && shca_state(qp) != IBV_QPS_RESET)
+        error = shca_srq_post(qp->srq, wr, bad);
+    else if (bad)
+        *bad = wr;
+    if (shca_state(qp) == IBV_QPS_ERR) shca_worker_poke(); /* to flush what was posted */
+    return error;
+}
+
+int shca_post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+    struct shca_qp *qp = shca_qp(base);
+    if (qp->srq) return post_to_own_srq(qp, wr, bad);
+    int error = shca_state(qp) == IBV_QPS_RESET ? EINVAL : 0;
+    shca_lock(&qp->rq);
+    for (; wr && !error; wr = wr->next) {
+        error = post_one(qp, wr);
+        if (error) break;
+    }
+    shca_unlock(&qp->rq);
+    if (error && bad) *bad = wr;
+    if (shca_state(qp) == IBV_QPS_ERR) shca_worker_poke(); /* to flush what was posted */
+    /* A sender that found nothing set the flag and looked again; should the two of us have passed
+     * each other, it looks again by the clock. */
+    if (atomic_load_explicit(&qp->s->sender_waits, memory_order_relaxed) &&
+        (qp->link.peer || qp->link.remote) && atomic_exchange(&qp->s->sender_waits, 0)) {
+        if (qp->link.peer)
+            shca_peer_ring(qp->link.peer);
+        else
+            shca_tcp_send_receive(qp);
+    }
+    return error;
+}
+
+static void flush_own_srq(struct shca_qp *qp)
+{
+    struct shm_slot *slot;
+    uint32_t index;
+    while ((slot = shca_srq_claim(&shca.me, qp->srq->s, false, &index))) {
+        struct shm_cqe e = {.wr_id = slot->r.wr_id,
+                            .qpn = qp->base.qp_num,
+                            .index = qp->srq->index * SHCA_MAX_WR + index,
+                            .opcode = IBV_WC_RECV,
+                            .status = IBV_WC_WR_FLUSH_ERR,
+                            .flags = SHCA_CQE_SRQ,
+                            .side = SHCA_SIDE_RECV};
+        shca_cq_push(&shca.me, qp->recv_cq->index, &e);
+    }
+}
+
+static bool is_flushed(const struct shca_qp *qp)
+{
+    if (qp->own_srq) return qp->srq->s->head == qp->srq->s->prod;
+    return qp->rq_flushed == qp->s->rq_prod;
+}
+
+/* The QP is in ERR: every receive that has no completion gets one. The initiator may have died
+ * between completing a receive and counting it, so the queue of completions is what counts. */
+void shca_recv_flush(struct shca_qp *qp)
+{
+    if (is_flushed(qp)) return;
+    shca_qp_quiesce(qp);
+    if (qp->own_srq) {
+        flush_own_srq(qp);
+        return;
+    }
+    shca_lock(&qp->rq);
+    uint32_t i = shca_cq_received(qp->recv_cq, qp->base.qp_num, &qp->rq_done);
+    if ((int32_t)(qp->rq_flushed - i) > 0) i = qp->rq_flushed;
+    for (; i != qp->s->rq_prod; i++) {
+        struct shm_cqe e = {.wr_id = rwr_at(qp, i)->wr_id,
+                            .qpn = qp->base.qp_num,
+                            .index = i,
+                            .opcode = IBV_WC_RECV,
+                            .status = IBV_WC_WR_FLUSH_ERR,
+                            .side = SHCA_SIDE_RECV};
+        shca_cq_push(&shca.me, qp->recv_cq->index, &e);
+    }
+    qp->rq_flushed = i;
+    shca_unlock(&qp->rq);
+}

@@ -1,0 +1,204 @@
+/* respond.c - the responder's half of one WR, for any carrier.
+ *
+ * Done by the initiator on behalf of the target: claims the receive, checks keys, ranges and
+ * rights against the target's tables, moves the data, appends the target's completion. It never
+ * waits for the target's progress.
+ */
+#include "other/softhca/faults/inject.h"
+#include "other/softhca/datapath/datapath.h"
+#include "other/softhca/objects/verbs.h"
+#include "other/softhca/segment/segment.h"
+#include "other/softhca/datapath/respond.h"
+
+#include <string.h>
+
+static void copy_together(char *to, const struct shca_gather *g)
+{
+    for (int i = 0; i < g->n; i++) {
+        memcpy(to, g->iov[i].iov_base, g->iov[i].iov_len);
+        to += g->iov[i].iov_len;
+    }
+}
+
+/* Into the target's memory. */
+static SHCA_HOT int move_in(struct shca_link *l, struct shca_gather *g,
+                            const struct shca_piece *there, int n)
+{
+    if (__builtin_expect(g->n != 1, 0) && l->tear)
+        return shca_tear_write(l->tear, l->peer, g, there, n);
+    return shca_move_fast(l->peer, true, g, there, n);
+}
+
+static int deliver_send(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)
+{
+    struct shca_receive x;
+    if (!next_receive(l, &x)) return SHCA_NOT_READY;
+    struct shm_cqe e;
+    if (!completion_for_send(l, wr, g->total, &e)) return fail_word(l, &x);
+    if (l->grh) e.flags |= SHCA_CQE_GRH;
+    struct shca_piece there[SHCA_MAX_SGE];
+    bool all_direct;
+    int n = spread(l, &x, g->total, there, &all_direct);
+    if (n < 0) return fail_spread(l, &x, n);
+    if (g->total <= SHCA_INLINE_CQE) {
+        copy_together(e.data, g);
+        e.flags |= SHCA_CQE_DATA;
+    } else if (!all_direct && g->total <= SHCA_INLINE_RECV) {
+        copy_together((char *)x.r + x.data, g);
+        e.flags |= SHCA_CQE_SCATTER;
+    } else {
+        int error = move_in(l, g, there, n);
+        if (error) return fail_move(l, &x, error);
+    }
+    return finish_receive(l, &x, &e);
+}
+
+static int deliver_rdma(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g,
+                        unsigned right)
+{
+    struct shm_mr *mr;
+    int status = check_rdma(l, wr, g->total, right, &mr);
+    if (status != IBV_WC_SUCCESS || g->total == 0) return status;
+    struct shca_piece there = piece(l->peer, mr, wr->wr.rdma.remote_addr, g->total);
+    return end_rdma(l, right == IBV_ACCESS_REMOTE_WRITE
+                           ? move_in(l, g, &there, 1)
+                           : shca_move_fast(l->peer, false, g, &there, 1));
+}
+
+static int deliver_write_imm(struct shca_link *l, const struct ibv_send_wr *wr,
+                             struct shca_gather *g)
+{
+    struct shca_receive x;
+    if (!next_receive(l, &x)) return SHCA_NOT_READY;
+    int status = deliver_rdma(l, wr, g, IBV_ACCESS_REMOTE_WRITE);
+    if (status != IBV_WC_SUCCESS) return leave_receive(l, &x, status);
+    struct shm_cqe e = completion_for_write(wr, g->total);
+    return finish_receive(l, &x, &e);
+}
+
+/* On a word that is not mapped here only its owner can act atomically. */
+static int atomic_on(struct shca_link *l, const struct ibv_send_wr *wr, const struct shca_piece *x,
+                     uint64_t *old)
+{
+    bool swap = wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+    uint64_t a = wr->wr.atomic.compare_add, b = wr->wr.atomic.swap;
+    if (!x->direct) return shca_rpc_atomic(l->peer, swap, x->va, a, b, old);
+    if (swap) {
+        *old = a;
+        __atomic_compare_exchange_n((uint64_t *)x->direct, old, b, false, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_SEQ_CST);
+    } else
+        *old = __atomic_fetch_add((uint64_t *)x->direct, a, __ATOMIC_SEQ_CST);
+    return 0;
+}
+
+static int deliver_atomic(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)
+{
+    uint64_t addr = wr->wr.atomic.remote_addr, old;
+    if (g->total != 8) return IBV_WC_LOC_LEN_ERR;
+    if (!(l->t->access & IBV_ACCESS_REMOTE_ATOMIC) || addr % 8)
+        return fault(l, 1 + IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
+    struct shm_mr *mr =
+        shca_mr_find(l->peer->h, wr->wr.atomic.rkey, l->t->pd, addr, 8, IBV_ACCESS_REMOTE_ATOMIC);
+    if (!mr) mr = shca_mw_find(l, wr->wr.atomic.rkey, addr, 8, IBV_ACCESS_REMOTE_ATOMIC);
+    if (!mr) return fault(l, 1 + IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
+    struct shca_piece x = piece(l->peer, mr, addr, 8);
+    int error = atomic_on(l, wr, &x, &old);
+    if (error) return move_status(error);
+    struct shca_piece from = {.direct = &old, .len = 8};
+    return move_status(shca_move_fast(&shca.me, false, g, &from, 1));
+}
+
+static int dispatch(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)
+{
+    switch (wr->opcode) {
+    case IBV_WR_SEND:
+    case IBV_WR_SEND_WITH_IMM:
+    case IBV_WR_SEND_WITH_INV:
+        return deliver_send(l, wr, g);
+    case IBV_WR_RDMA_WRITE:
+        return deliver_rdma(l, wr, g, IBV_ACCESS_REMOTE_WRITE);
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+        return deliver_write_imm(l, wr, g);
+    case IBV_WR_RDMA_READ:
+        return deliver_rdma(l, wr, g, IBV_ACCESS_REMOTE_READ);
+    default:
+        return deliver_atomic(l, wr, g);
+    }
+}
+
+enum { PATIENCE = 100 }; /* ms in ibv_post_send(); who comes too early waits in the send queue */
+
+/* The rest of a link, as soon as we have met the peer. */
+bool shca_link_up(struct shca_link *l)
+{
+    if (!l->peer || !shca_peer_meet(l->peer, PATIENCE)) return false;
+    l->t = &l->peer->h->qp[shm_qpn_index(l->to)];
+    l->active = l->t->active & ~1u;
+    l->prod = l->t->rq_cons;
+    return true;
+}
+
+/* Aim at QP TO at PLACE; *L holds the peer, if there is one, until shca_peer_put(). */
+void shca_link(struct shca_link *l, struct shca_place place, enum ibv_qp_type from_type,
+               uint32_t from, uint32_t to)
+{
+    *l = (struct shca_link){.type = from_type,
+                            .reliable = from_type != IBV_QPT_UC,
+                            .from = from,
+                            .to = to,
+                            .aim = place.port,
+                            .speaks = shm_word(from_type, from, place.port)};
+    l->peer = shca_peer_get(place.host, shm_qpn_slot(to));
+    l->home = l->peer;
+}
+
+static int dispatch_xrc(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)
+{
+    int status = begin_xrc(l, wr->qp_type.xrc.remote_srqn);
+    if (status == IBV_WC_SUCCESS) status = dispatch(l, wr, g);
+    end_xrc(l);
+    return status;
+}
+
+/* On a connection: alone in the target's QP. */
+static int respond_connected(struct shca_link *l, const struct ibv_send_wr *wr,
+                             struct shca_gather *g)
+{
+    enter_target(l);
+    int status = SHCA_NOBODY;
+    if (target_listens(l))
+        status = l->type == IBV_QPT_XRC_SEND ? dispatch_xrc(l, wr, g) : dispatch(l, wr, g);
+    if (status == IBV_WC_SUCCESS) l->t->bytes += g->total;
+    leave_target(l);
+    return status;
+}
+
+/* A datagram: one of many, in a process that may not know of us. */
+static int respond_to_guest(struct shca_link *l, const struct ibv_send_wr *wr,
+                            struct shca_gather *g)
+{
+    shca_ud_access_enter(l->peer);
+    bool heard = target_listens(l) && l->t->qkey == l->qkey;
+    int status = heard ? deliver_send(l, wr, g) : SHCA_NOBODY;
+    shca_ud_access_leave(l->peer);
+    return status;
+}
+
+/* A completion status; or, when reliable, SHCA_NOT_READY (no receive there) or SHCA_NOBODY (no such
+ * QP there). Of an unreliable message nobody hears what became of it; but on a connection every
+ * message waits until we have met (SHCA_NOT_MET): no network would do that to it. SHCA_REMOTE: the
+ * QP is on another host. */
+int shca_respond(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)
+{
+    int status = SHCA_NOBODY;
+    if (!l->t && l->peer && !l->peer->lost && !shca_link_up(l)) return SHCA_NOT_MET;
+    if (l->t && shca_peer_dead(l->peer))
+        status = IBV_WC_RETRY_EXC_ERR;
+    else if (l->t)
+        status = l->type == IBV_QPT_UD ? respond_to_guest(l, wr, g) : respond_connected(l, wr, g);
+    else if (l->remote)
+        return SHCA_REMOTE;
+    if (l->reliable) return status;
+    return l->peer && l->peer->unseen ? IBV_WC_LOC_QP_OP_ERR : IBV_WC_SUCCESS;
+}

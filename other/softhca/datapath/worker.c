@@ -1,0 +1,210 @@
+/* worker.c - the working thread: everything that must happen while the program sleeps.
+ *
+ * It sleeps on the doorbell. It retries sends that wait for a receive or for a peer, gives up on
+ * them in time, moves QPs to ERR when their initiator found a fault, flushes receive queues, and
+ * after the death of a peer finishes what that left half done. It may wait for peers.
+ */
+#include "other/softhca/faults/inject.h"
+#include "other/softhca/datapath/datapath.h"
+#include "other/softhca/objects/verbs.h"
+#include "other/softhca/segment/segment.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static pthread_mutex_t wait_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct shca_qp *waiters; /* QPs with waiting WRs */
+static _Atomic bool sweep_due;
+
+uint64_t shca_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+void shca_worker_poke(void)
+{
+    shca_peer_ring(&shca.me);
+}
+
+void shca_worker_sweep(void)
+{
+    sweep_due = true;
+    shca_worker_poke();
+}
+
+/* Send lock of QP held. */
+void shca_worker_wait_for(struct shca_qp *qp)
+{
+    if (qp->waiting) return;
+    pthread_mutex_lock(&wait_lock);
+    qp->waiting = true;
+    qp->wait_next = waiters;
+    waiters = qp;
+    shca.waiting++;
+    pthread_mutex_unlock(&wait_lock);
+    shca_worker_poke();
+}
+
+static void unlink_waiter(struct shca_qp *qp)
+{
+    for (struct shca_qp **link = &waiters; *link; link = &(*link)->wait_next)
+        if (*link == qp) {
+            *link = qp->wait_next;
+            shca.waiting--;
+            break;
+        }
+    qp->waiting = false;
+}
+
+void shca_worker_drop(struct shca_qp *qp)
+{
+    pthread_mutex_lock(&wait_lock);
+    if (qp->waiting) unlink_waiter(qp);
+    pthread_mutex_unlock(&wait_lock);
+}
+
+/* Try every waiting QP once; wait_lock held. A send lock is not waited for: its holder does the
+ * work.
+ */
+static void resume_all(void)
+{
+    for (struct shca_qp *qp = waiters, *next; qp; qp = next) {
+        next = qp->wait_next;
+        if (!shca_trylock(&qp->sq)) continue;
+        shca_send_resume(qp);
+        if (qp->sq_exec == qp->sq_head) unlink_waiter(qp);
+        shca_unlock(&qp->sq);
+    }
+}
+
+/* poll_cq comes here too, so that the lock is not waited for: its holder does our work. */
+void shca_worker_progress(void)
+{
+    if (pthread_mutex_trylock(&wait_lock)) return;
+    resume_all();
+    pthread_mutex_unlock(&wait_lock);
+}
+
+void shca_worker_progress_now(void)
+{
+    pthread_mutex_lock(&wait_lock);
+    resume_all();
+    pthread_mutex_unlock(&wait_lock);
+}
+
+static void qp_event(struct shca_qp *qp, enum ibv_event_type type)
+{
+    struct ibv_async_event e = {.element.qp = &qp->base, .event_type = type};
+    shca_raise(qp->base.context, &e);
+}
+
+/* True when it was whole until now. */
+static bool break_qp(struct shca_qp *qp)
+{
+    shca_lock(&qp->sq);
+    bool whole = shca_state(qp) != IBV_QPS_RESET && shca_state(qp) != IBV_QPS_ERR;
+    if (whole) shca_qp_to_error(qp);
+    shca_unlock(&qp->sq);
+    return whole;
+}
+
+static void attend_qp(struct shca_qp *qp)
+{
+    uint32_t fault = qp->s->fault;
+    if (fault && break_qp(qp) && fault != SHCA_FAULT_QUIET) qp_event(qp, fault - 1);
+    uint32_t came = 1;
+    if (atomic_compare_exchange_strong(&qp->s->came, &came, 2)) qp_event(qp, IBV_EVENT_COMM_EST);
+    if (shca_state(qp) != IBV_QPS_ERR) return;
+    shca_recv_flush(qp);
+    if (qp->base.srq && !qp->last_receive_told) {
+        shca_qp_quiesce(qp); /* whoever is inside completes what it took */
+        qp->last_receive_told = true;
+        qp_event(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
+    }
+}
+
+static void cq_overflowed(struct shca_cq *cq)
+{
+    cq->overflow_told = true;
+    struct ibv_async_event e = {.element.cq = &cq->base, .event_type = IBV_EVENT_CQ_ERR};
+    shca_raise(cq->base.context, &e);
+    for (struct shca_qp *qp = shca.qps; qp; qp = qp->next) {
+        if (qp->send_cq != cq && qp->recv_cq != cq) continue;
+        if (break_qp(qp)) qp_event(qp, IBV_EVENT_QP_FATAL);
+    }
+}
+
+static void attend_cq(struct shca_cq *cq, bool sweep)
+{
+    if (cq->s->overflow && !cq->overflow_told) cq_overflowed(cq);
+    if (atomic_exchange(&cq->s->ev_lost, 0)) {
+        uint64_t one = 1;
+        int fd = shca_channel_fd(cq->s->channel);
+        if (fd >= 0 && write(fd, &one, sizeof one) < 0) return;
+    }
+    if (sweep && shca_cq_unstick(cq)) shca_cq_notify(&shca.me, cq->s, true);
+}
+
+static void attend(void)
+{
+    bool sweep = atomic_exchange(&sweep_due, false);
+    pthread_mutex_lock(&shca.lock);
+    for (struct shca_qp *qp = shca.qps; qp; qp = qp->next) attend_qp(qp);
+    for (int i = 0; i < SHCA_CQS; i++)
+        if (shca.cq[i]) attend_cq(shca.cq[i], sweep);
+    for (struct shca_srq *q = shca.srqs; q; q = q->next) shca_srq_attend(q, sweep);
+    /* A receive that the dead had in its hand is posted again by now: it is flushed as well. */
+    for (struct shca_qp *qp = shca.qps; qp; qp = qp->next)
+        if (shca_state(qp) == IBV_QPS_ERR) shca_recv_flush(qp);
+    pthread_mutex_unlock(&shca.lock);
+}
+
+/* The sleep between retries grows: the doorbell, not the clock, is the usual waker. 0 = for ever.
+ */
+static long next_nap(long nap)
+{
+    if (shca_delayed_pending()) return 1000000;
+    if (!shca.waiting) return 0;
+    if (nap == 0) return 50000;
+    return nap < 8000000 ? nap * 2 : nap;
+}
+
+/* Sleep until the doorbell rings, which says true, or for as long as NAP. */
+static bool doze(long nap)
+{
+    _Atomic uint32_t *bell = &shca.me.h->doorbell;
+    struct timespec t = {.tv_nsec = nap};
+    if (atomic_exchange(bell, 0)) return true;
+    syscall(SYS_futex, bell, FUTEX_WAIT, 0, nap ? &t : NULL, NULL, 0);
+    return atomic_exchange(bell, 0);
+}
+
+static void *service_main(void *unused)
+{
+    for (long nap = 0;;) {
+        nap = next_nap(nap);
+        if (doze(nap)) {
+            nap = 0;
+            attend();
+        }
+        if (shca.waiting) shca_worker_progress();
+        if (shca_delayed_pending()) shca_delayed_attend();
+    }
+    return NULL;
+}
+
+void shca_worker_in_child(void)
+{
+    pthread_mutex_init(&wait_lock, NULL);
+    waiters = NULL;
+    sweep_due = false;
+}
+
+int shca_worker_start(void)
+{
+    return shca_thread(service_main);
+}

@@ -1,0 +1,48 @@
+/* device.h - the devices, their ports, their limits and addresses, and the contexts of programs.
+ */
+#ifndef SOFTHCA_DEVICE_ROOM_H
+#define SOFTHCA_DEVICE_ROOM_H
+
+#include "other/softhca/objects/object.h"
+
+/* device.c */
+bool shca_is_device(const struct ibv_device *d);
+bool shca_user_memory_valid(const void *object);
+struct ibv_context *shca_open(struct ibv_device *d);
+int shca_close(struct ibv_context *c);
+bool shca_dead(const void *object);
+void shca_contexts_in_child(void);
+void shca_device_remove(struct shca_device *d);
+void shca_raise_on_device(const struct shca_device *d, const struct ibv_async_event *e);
+
+/* query.c */
+int shca_query_device(struct ibv_context *c, struct ibv_device_attr *attr);
+int shca_query_device_ex(struct ibv_context *c, const struct ibv_query_device_ex_input *in,
+                         struct ibv_device_attr_ex *attr, size_t size);
+int shca_query_port(struct ibv_context *c, uint8_t port, struct ibv_port_attr *attr, size_t size);
+int shca_query_gid(struct ibv_context *c, uint32_t number, int index, union ibv_gid *gid);
+int shca_query_pkey(struct ibv_context *c, uint32_t number, int index, uint16_t *pkey);
+int shca_pkey_index(struct ibv_context *c, uint32_t number, uint16_t pkey);
+
+/* port.c: devices, their ports, their limits. A port is a shm_port(), a number 1, 2 ... */
+extern struct shca_device shca_devices[SHCA_DEVICES];
+const struct shca_inventory *shca_inventory(void);
+const struct shca_port_model *shca_port_model(uint32_t port);
+bool shca_port_exists(uint32_t number);
+enum ibv_port_state shca_port_state(uint32_t port);
+void shca_port_set(uint32_t port, enum ibv_port_state state);
+void shca_port_retune(void);           /* all QPs */
+void shca_qp_tune(struct shca_qp *qp); /* send lock held */
+int shca_take(struct ibv_context *c, enum shca_kind kind);
+void shca_give(struct ibv_context *c, enum shca_kind kind);
+void shca_ports_in_child(void);
+
+/* address.c: what LIDs and GIDs there are, where they lead */
+uint64_t shca_guid(uint32_t device); /* network order */
+uint16_t shca_lid(uint32_t port);
+void shca_gid(uint32_t port, uint32_t index, union ibv_gid *gid);
+struct shca_place shca_place_of(const struct ibv_ah_attr *ah);
+struct shm_route shca_route(uint32_t from_port, const struct ibv_ah_attr *ah);
+bool shca_lids_suffice(void); /* says so when not */
+
+#endif

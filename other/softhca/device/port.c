@@ -1,0 +1,132 @@
+/* port.c - the devices of the inventory and the states of their ports.
+ *
+ * A port's state is this process's view of it. Going up or down changes what the QPs of the port
+ * listen to and how they speak, so that the data path never asks for it, and raises the event on
+ * every open context of the device.
+ */
+#include "other/softhca/faults/inject.h"
+#include "other/softhca/device/device.h"
+#include "other/softhca/tcp/tcp.h"
+#include "other/softhca/device/settings.h"
+
+#include <stdio.h>
+
+struct shca_device shca_devices[SHCA_DEVICES];
+
+static struct {
+    pthread_once_t once;
+    struct shca_inventory inventory;
+    _Atomic uint32_t state[SHCA_DEVICES * SHCA_PORTS];
+} ports = {.once = PTHREAD_ONCE_INIT};
+
+static void name_device(struct shca_device *d)
+{
+    struct ibv_device *b = &d->base;
+    b->node_type = IBV_NODE_CA;
+    b->transport_type = IBV_TRANSPORT_IB;
+    snprintf(b->name, sizeof b->name, "softhca%u", d->index);
+    snprintf(b->dev_name, sizeof b->dev_name, "%s", b->name);
+    snprintf(b->dev_path, sizeof b->dev_path, "/sys/class/infiniband_verbs/%s", b->name);
+    snprintf(b->ibdev_path, sizeof b->ibdev_path, "/sys/class/infiniband/%s", b->name);
+}
+
+static void take_stock(void)
+{
+    char why[1]; /* the text was checked when the environment was read */
+    if (!shca_inventory_parse(shca_settings()->devices, &ports.inventory, why, sizeof why))
+        shca_inventory_parse(NULL, &ports.inventory, why, sizeof why);
+    for (uint32_t i = 0; i < ports.inventory.devices; i++) {
+        struct shca_device *d = &shca_devices[i];
+        d->index = i;
+        d->model = &ports.inventory.device[i];
+        name_device(d);
+        for (uint32_t n = 1; n <= ports.inventory.ports; n++)
+            ports.state[shm_port(i, n)] = d->model->port[n - 1].state;
+    }
+}
+
+const struct shca_inventory *shca_inventory(void)
+{
+    pthread_once(&ports.once, take_stock);
+    return &ports.inventory;
+}
+
+const struct shca_port_model *shca_port_model(uint32_t port)
+{
+    return &shca_inventory()->device[shm_port_device(port)].port[shm_port_number(port) - 1];
+}
+
+bool shca_port_exists(uint32_t number)
+{
+    return number >= 1 && number <= shca_inventory()->ports;
+}
+
+enum ibv_port_state shca_port_state(uint32_t port)
+{
+    return ports.state[port];
+}
+
+/* What the QP listens to and how it speaks, after its state, its peer or its port changed. Send
+ * lock held. */
+void shca_qp_tune(struct shca_qp *qp)
+{
+    bool up = ports.state[qp->port] == IBV_PORT_ACTIVE && !shca_device(qp->base.context)->gone &&
+              !shca_inject_cuts(qp);
+    enum ibv_qp_type type = qp->base.qp_type;
+    uint64_t far = qp->link.remote ? SHCA_FAR : 0;
+    qp->link.speaks = up ? shm_word(type, qp->link.from, qp->link.aim) : SHCA_MUTE;
+    atomic_store(&qp->s->listens,
+                 up ? shm_word(type, qp->attr.dest_qp_num, qp->port) | far : SHCA_DEAF);
+}
+
+void shca_port_set(uint32_t port, enum ibv_port_state state)
+{
+    struct ibv_async_event e = {.element.port_num = (int)shm_port_number(port),
+                                .event_type = state == IBV_PORT_ACTIVE ? IBV_EVENT_PORT_ACTIVE
+                                                                       : IBV_EVENT_PORT_ERR};
+    bool was_active = atomic_exchange(&ports.state[port], state) == IBV_PORT_ACTIVE;
+    if (was_active == (state == IBV_PORT_ACTIVE)) return;
+    shca_port_retune();
+    shca_raise_on_device(&shca_devices[shm_port_device(port)], &e);
+}
+
+void shca_port_retune(void)
+{
+    pthread_mutex_lock(&shca.lock);
+    for (struct shca_qp *qp = shca.qps; qp; qp = qp->next) {
+        shca_lock(&qp->sq);
+        if (shca_state(qp) != IBV_QPS_RESET) shca_qp_tune(qp);
+        if (qp->link.remote) shca_tcp_send_tune(qp);
+        shca_unlock(&qp->sq);
+    }
+    pthread_mutex_unlock(&shca.lock);
+}
+
+/* One more object of the kind: 0, or ENOMEM when the device has no more of them. */
+int shca_take(struct ibv_context *c, enum shca_kind kind)
+{
+    struct shca_device *d = shca_device(c);
+    const struct shca_device_model *m = d->model;
+    const uint64_t most[SHCA_KINDS] = {[SHCA_PD] = m->max_pd,
+                                       [SHCA_MR] = m->max_mr,
+                                       [SHCA_CQ] = m->max_cq,
+                                       [SHCA_QP] = m->max_qp,
+                                       [SHCA_SRQ] = m->max_srq};
+    int error = shca_inject_creation(kind);
+    if (error) return error;
+    if (atomic_fetch_add(&d->used[kind], 1) < most[kind]) return 0;
+    atomic_fetch_sub(&d->used[kind], 1);
+    return ENOMEM;
+}
+
+void shca_give(struct ibv_context *c, enum shca_kind kind)
+{
+    atomic_fetch_sub(&shca_device(c)->used[kind], 1);
+}
+
+/* The child of a fork has none of what its parent made. */
+void shca_ports_in_child(void)
+{
+    for (int i = 0; i < SHCA_DEVICES; i++)
+        for (int k = 0; k < SHCA_KINDS; k++) shca_devices[i].used[k] = 0;
+}

@@ -1,0 +1,249 @@
+/* delayed_completions.c - completions that faults hold back, and completion queues that they
+ * overflow.
+ *
+ * A poll takes completions from the ring as ever; those to be held go into a list of the CQ and
+ * come out of it later, always in the order of their queue. Their WRs count as not completed until
+ * then. The working thread wakes a program that sleeps while something is held for it.
+ */
+#include "other/softhca/faults/inject.h"
+#include "other/softhca/datapath/datapath.h"
+#include "other/softhca/objects/verbs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct held {
+    struct shm_cqe e;
+    uint32_t rule;        /* SHCA_FAULT_RULES: only because something before it is held */
+    uint64_t polls, time; /* until; 0: not a condition */
+};
+
+struct shca_delayed {
+    uint32_t ordinal; /* the process's first CQ is 1 */
+    struct shca_fault_count overflow[SHCA_FAULT_RULES];
+    uint64_t empty_polls;
+    bool woken; /* the program was woken: it does not poll any more */
+    uint32_t n, room;
+    struct held *held; /* oldest first */
+};
+
+static _Atomic int pending; /* CQs with something held and a channel */
+
+int shca_delayed_cq(struct shca_cq *cq)
+{
+    static _Atomic uint32_t made;
+    if (!shca_injecting()) return 0;
+    cq->hold = calloc(1, sizeof *cq->hold);
+    if (!cq->hold) return ENOMEM;
+    cq->hold->ordinal = ++made;
+    return 0;
+}
+
+void shca_delayed_free(struct shca_cq *cq)
+{
+    if (!cq->hold) return;
+    if (cq->hold->n && cq->base.channel) pending--;
+    free(cq->hold->held);
+    free(cq->hold);
+}
+
+static bool same_queue(const struct shm_cqe *a, const struct shm_cqe *b)
+{
+    return a->qpn == b->qpn && a->side == b->side;
+}
+
+static uint64_t op_of(const struct shm_cqe *e)
+{
+    if (e->side == SHCA_SIDE_RECV) return SHCA_OP_RECV;
+    switch (e->opcode) {
+    case IBV_WC_RDMA_WRITE:
+        return SHCA_OP_WRITE;
+    case IBV_WC_RDMA_READ:
+        return SHCA_OP_READ;
+    case IBV_WC_COMP_SWAP:
+    case IBV_WC_FETCH_ADD:
+        return SHCA_OP_ATOMIC;
+    default:
+        return SHCA_OP_SEND;
+    }
+}
+
+static uint32_t held_of_queue(const struct shca_delayed *h, const struct shm_cqe *e)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < h->n; i++) n += same_queue(&h->held[i].e, e);
+    return n;
+}
+
+static void keep(struct shca_cq *cq, const struct held *new)
+{
+    struct shca_delayed *h = cq->hold;
+    if (h->n == h->room) {
+        uint32_t room = h->room ? 2 * h->room : 64;
+        struct held *more = realloc(h->held, room * sizeof *more);
+        if (!more) abort(); /* an instrument without memory is worth nothing */
+        h->held = more;
+        h->room = room;
+    }
+    h->held[h->n++] = *new;
+    if (h->n > 1 || !cq->base.channel) return;
+    pending++;
+    shca_worker_poke(); /* the program may go to sleep */
+}
+
+/* So many of its queue are held that all of them are to be given. */
+static void gathered(struct shca_delayed *h, const struct shca_fault_rule *r,
+                     const struct shm_cqe *e)
+{
+    if (!r->gather || held_of_queue(h, e) < r->gather) return;
+    for (uint32_t i = 0; i < h->n; i++)
+        if (same_queue(&h->held[i].e, e)) h->held[i].rule = SHCA_FAULT_RULES;
+}
+
+/* True when the completion is not to be seen now. */
+static bool hold(struct shca_cq *cq, const struct shm_cqe *e)
+{
+    struct shca_delayed *h = cq->hold;
+    struct shca_qp *qp = shca_qp_numbered(e->qpn);
+    const struct shca_faults *all = shca_inject_faults();
+    const struct shca_fault_rule *r = NULL;
+    for (uint32_t i = 0; i < all->n; i++) {
+        const struct shca_fault_rule *x = &all->rule[i];
+        if (x->what == SHCA_HOLD && shca_fault_names(&x->cq, h->ordinal) &&
+            shca_inject_bites(x, qp, op_of(e)) &&
+            shca_inject_due(x, e->side == SHCA_SIDE_RECV ? "receives of qp" : "qp",
+                            qp->faults->ordinal, &qp->faults->completion[e->side][i]))
+            r = x;
+    }
+    if (!r && !held_of_queue(h, e)) return false;
+    struct held new = {.e = *e, .rule = SHCA_FAULT_RULES};
+    if (r) {
+        uint64_t polls = r->polls ? r->polls : r->us ? 0 : 1000;
+        new.rule = r - all->rule;
+        new.polls = polls ? h->empty_polls + polls : 0;
+        new.time = shca_now() + (r->us ? r->us * 1000 : SHCA_PATIENCE_S * 1000000000ull);
+    }
+    keep(cq, &new);
+    if (r) gathered(h, r, e);
+    return true;
+}
+
+static bool may_go(const struct shca_delayed *h, const struct held *x, uint64_t now)
+{
+    return x->rule == SHCA_FAULT_RULES || now >= x->time ||
+           (x->polls && (h->woken || h->empty_polls >= x->polls));
+}
+
+/* Moves what may go into WC, in order; what follows a completion of its queue that stays, stays. */
+static int give(struct shca_cq *cq, int num, struct ibv_wc *wc)
+{
+    struct shca_delayed *h = cq->hold;
+    uint64_t now = h->n ? shca_now() : 0;
+    uint32_t kept = 0;
+    int n = 0;
+    for (uint32_t i = 0; i < h->n; i++) {
+        struct held *x = &h->held[i];
+        bool go = n < num && may_go(h, x, now);
+        for (uint32_t j = 0; go && j < kept; j++) go = !same_queue(&h->held[j].e, &x->e);
+        if (go)
+            shca_cq_to_wc(&x->e, &wc[n++]);
+        else if (kept++ != i)
+            h->held[kept - 1] = *x;
+    }
+    if (h->n && !kept && cq->base.channel) pending--;
+    h->n = kept;
+    if (!kept) h->woken = false;
+    return n;
+}
+
+/* The completion queue overflows at this completion: it is lost, and so is what came after it. */
+static bool overflows(struct shca_cq *cq)
+{
+    const struct shca_faults *all = shca_inject_faults();
+    struct shm_cqe lost;
+    bool due = false;
+    for (uint32_t i = 0; i < all->n; i++) {
+        const struct shca_fault_rule *r = &all->rule[i];
+        if (r->what == SHCA_OVERFLOW && shca_inject_mine(r) &&
+            shca_fault_names(&r->cq, cq->hold->ordinal))
+            due = shca_inject_due(r, "cq", cq->hold->ordinal, &cq->hold->overflow[i]) || due;
+    }
+    if (!due) return false;
+    cq->s->overflow = 1;
+    while (shca_cq_take(cq, &lost)) continue;
+    shca_worker_poke();
+    return true;
+}
+
+int shca_delayed_poll(struct ibv_cq *base, int num, struct ibv_wc *wc)
+{
+    struct shca_cq *cq = shca_cq(base);
+    struct shm_cqe e;
+    shca_lock(&cq->lock);
+    int n = give(cq, num, wc);
+    while (n < num && shca_cq_take(cq, &e)) {
+        if (overflows(cq)) break;
+        if (!hold(cq, &e)) shca_cq_to_wc(&e, &wc[n++]);
+    }
+    if (n < num) n += give(cq, num - n, wc + n); /* what has gathered */
+    if (n == 0) cq->hold->empty_polls++;
+    shca_unlock(&cq->lock);
+    if (n == 0) n = shca_cq_nothing(cq);
+    shca_inject_polled(n == 0);
+    return n;
+}
+
+/* The QP is gone. */
+void shca_delayed_forget(struct shca_cq *cq, uint32_t qpn, const struct shca_srq *q)
+{
+    struct shca_delayed *h = cq->hold;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < h->n; i++)
+        if (!shca_cqe_of(&h->held[i].e, qpn, q))
+            h->held[kept++] = h->held[i];
+        else
+            shca_cq_drop(&h->held[i].e);
+    if (h->n && !kept && cq->base.channel) pending--;
+    h->n = kept;
+}
+
+uint32_t shca_delayed_entry(const struct shca_cq *cq)
+{
+    return cq->hold ? cq->hold->n : 0;
+}
+
+const struct shm_cqe *shca_delayed_at(const struct shca_cq *cq, uint32_t i)
+{
+    return &cq->hold->held[i].e;
+}
+
+void shca_delayed_in_child(void)
+{
+    pending = 0;
+}
+
+bool shca_delayed_pending(void)
+{
+    return pending > 0;
+}
+
+/* Wake whoever sleeps while something is held for it. */
+static void attend_cq(struct shca_cq *cq)
+{
+    struct shca_delayed *h = cq->hold;
+    uint64_t now = shca_now();
+    bool wake = false;
+    shca_lock(&cq->lock);
+    if (h->n && shca_inject_asleep(now)) h->woken = true;
+    for (uint32_t i = 0; i < h->n; i++) wake = wake || may_go(h, &h->held[i], now);
+    shca_unlock(&cq->lock);
+    if (wake) shca_cq_notify(&shca.me, cq->s, true);
+}
+
+void shca_delayed_attend(void)
+{
+    pthread_mutex_lock(&shca.lock);
+    for (int i = 0; i < SHCA_CQS; i++)
+        if (shca.cq[i] && shca.cq[i]->hold && shca.cq[i]->base.channel) attend_cq(shca.cq[i]);
+    pthread_mutex_unlock(&shca.lock);
+}

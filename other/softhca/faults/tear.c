@@ -1,0 +1,85 @@
+/* tear.c - messages that a fault writes byte by byte: in ascending, descending or random order,
+ * with pauses between the bytes.
+ *
+ * No verb promises in which order the bytes of a message are placed, nor that any number of them is
+ * placed at once; a program that polls memory for more than one byte shows it here.  Called by
+ * respond.c, inside the target's QP; a completion follows when all bytes are there.  The
+ * processor is given up in each pause, so that the target may look.
+ */
+#include "other/softhca/faults/inject.h"
+#include "other/softhca/datapath/datapath.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* A longer message is cut into so many steps of more than one byte.  At most so many pauses. */
+enum { STEPS = 4096, PAUSES = 64 };
+
+static void copy_together(char *to, const struct shca_gather *g)
+{
+    for (int i = 0; i < g->n; to += g->iov[i++].iov_len)
+        memcpy(to, g->iov[i].iov_base, g->iov[i].iov_len);
+}
+
+/* step[0..n): the numbers of the steps as they are taken. */
+static void put_in_order(const struct shca_tear *t, uint16_t *step, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) step[i] = t->order == SHCA_DESCENDING ? n - 1 - i : i;
+    for (uint32_t i = n; t->order == SHCA_RANDOM && i > 1; i--) {
+        uint32_t j = shca_fault_random(t->seed, i) % i;
+        uint16_t last = step[i - 1];
+        step[i - 1] = step[j];
+        step[j] = last;
+    }
+}
+
+static void pause_for(const struct shca_tear *t)
+{
+    struct timespec time = {t->us / 1000000, t->us % 1000000 * 1000};
+    if (t->us)
+        nanosleep(&time, NULL);
+    else
+        sched_yield();
+}
+
+/* One byte at AT of the pieces. */
+static int write_byte(struct shca_peer *p, const struct shca_piece *there, uint64_t at, char *byte)
+{
+    for (; at >= there->len; there++) at -= there->len;
+    if (there->direct) {
+        __atomic_store_n((char *)there->direct + at, *byte, __ATOMIC_RELEASE);
+        return 0;
+    }
+    struct iovec one = {byte, 1};
+    struct shca_piece here = {.va = there->va + at, .len = 1};
+    return shca_move(p, true, &one, 1, &here, 1);
+}
+
+static int write_torn(const struct shca_tear *t, struct shca_peer *p, char *bytes, uint64_t total,
+                      const struct shca_piece *there)
+{
+    uint16_t step[STEPS];
+    const uint32_t n = total < STEPS ? total : STEPS;
+    int error = 0;
+    put_in_order(t, step, n);
+    for (uint32_t i = 0; i < n && !error; i++) {
+        uint64_t from = total * step[i] / n, to = total * (step[i] + 1ull) / n;
+        for (uint64_t at = from; at < to && !error; at++)
+            error = write_byte(p, there, at, &bytes[at]);
+        if (n <= PAUSES || shca_fault_random(t->seed, n + i) % n < PAUSES) pause_for(t);
+    }
+    return error;
+}
+
+int shca_tear_write(const struct shca_tear *t, struct shca_peer *p, struct shca_gather *g,
+                    const struct shca_piece *there, int n)
+{
+    char *bytes = g->total ? malloc(g->total) : NULL;
+    if (!bytes) return shca_move(p, true, g->iov, g->n, there, n);
+    copy_together(bytes, g);
+    int error = write_torn(t, p, bytes, g->total, there);
+    free(bytes);
+    return error;
+}

@@ -1,0 +1,200 @@
+/* device_select.c - beside real devices: whether we are in the list, and the lists that programs
+ * hold.
+ *
+ * With SOFTHCA=auto the device shows only when no real device has an active port. Real devices stay
+ * in the list as the real library gave them. No lock is held while that library is called.
+ */
+#include "other/softhca/objects/object.h"
+#include "other/softhca/device/device.h"
+#include "other/softhca/interpose/edge.h"
+#include "other/softhca/device/settings.h"
+#include "other/softhca/softhca.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether we are in the list, and why: written once, by the first thread to find out. */
+struct decision {
+    bool enabled;
+    char why[160];
+};
+static struct decision decision;
+static _Atomic int decided; /* 1 while it is being written, 2 from then on */
+static _Thread_local bool deciding;
+
+/* A list that a program holds, with the real one whose devices it shares. */
+struct list {
+    struct list *next;
+    struct ibv_device **real;
+    struct ibv_device *device[];
+};
+static pthread_mutex_t lists_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct list *lists;
+
+static struct ibv_device **real_list(int *n)
+{
+    struct ibv_device **(*get)(int *) = shca_real_verbs("ibv_get_device_list");
+    *n = 0;
+    return get ? get(n) : NULL;
+}
+
+static void real_free(struct ibv_device **list)
+{
+    void (*give)(struct ibv_device **) = shca_real_verbs("ibv_free_device_list");
+    if (list && give) give(list);
+}
+
+/* Devices of providers from before verbs_context are asked by the call they know. */
+static bool is_active(struct ibv_context *c, int port)
+{
+    int (*query)(struct ibv_context *, uint8_t, void *) = shca_real_verbs("ibv_query_port");
+    struct verbs_context *v = verbs_get_ctx_op(c, query_port);
+    struct ibv_port_attr p = {0};
+    int error = v ? v->query_port(c, port, &p, sizeof p) : query ? query(c, port, &p) : ENOSYS;
+    return error == 0 && p.state == IBV_PORT_ACTIVE;
+}
+
+static int active_port(struct ibv_device *d)
+{
+    struct ibv_context *(*open)(struct ibv_device *) = shca_real_verbs("ibv_open_device");
+    int (*close)(struct ibv_context *) = shca_real_verbs("ibv_close_device");
+    int (*query)(struct ibv_context *, struct ibv_device_attr *) =
+        shca_real_verbs("ibv_query_device");
+    struct ibv_context *c = open && close && query ? open(d) : NULL;
+    struct ibv_device_attr attr;
+    int found = 0;
+    if (c && query(c, &attr) == 0)
+        for (int port = 1; port <= attr.phys_port_cnt && !found; port++)
+            if (is_active(c, port)) found = port;
+    if (c) close(c);
+    return found;
+}
+
+/* "software device softhca0", or how many. */
+static const char *our_devices(char *text, size_t room)
+{
+    uint32_t n = shca_inventory()->devices;
+    if (n == 1)
+        snprintf(text, room, "software device softhca0");
+    else
+        snprintf(text, room, "software devices softhca0 to softhca%u", n - 1);
+    return text;
+}
+
+static void decide(struct decision *d)
+{
+    char us[64];
+    int64_t wish = shca_settings()->device;
+    if (wish != SHCA_DEVICE_AUTO) {
+        d->enabled = wish == SHCA_DEVICE_ON;
+        if (d->enabled)
+            snprintf(d->why, sizeof d->why, "%s (SOFTHCA=on)", our_devices(us, sizeof us));
+        else
+            snprintf(d->why, sizeof d->why, "real devices only (SOFTHCA=off)");
+        return;
+    }
+    int n, port = 0;
+    struct ibv_device **list = real_list(&n);
+    for (int i = 0; i < n && !port; i++)
+        if ((port = active_port(list[i])))
+            snprintf(
+                d->why, sizeof d->why,
+                "real devices only (%s port %d is active; SOFTHCA=on adds the software device)",
+                list[i]->name, port);
+    real_free(list);
+    d->enabled = port == 0;
+    if (d->enabled)
+        snprintf(d->why, sizeof d->why, "%s (%s; processes of this host only)",
+                 our_devices(us, sizeof us),
+                 n ? "no real device has an active port" : "no real device found");
+}
+
+/* Whoever starts the program may want to look around without us: the mpi spawner, before it is
+ * known which hosts there are.  What we are asked meanwhile decides nothing. */
+static bool is_hidden(void)
+{
+    return getenv("GASNET_SPAWN_HIDDEN_DEVICE") != NULL;
+}
+
+/* No lock is held while the real library is asked, and its own calls that come back here meanwhile
+ * are none of our business. Threads that ask at once all find out, and the first is believed. */
+bool shca_enabled(void)
+{
+    if (decided < 2) {
+        struct decision d = {0};
+        int nobody = 0;
+        if (deciding || is_hidden()) return false;
+        deciding = true;
+        decide(&d);
+        deciding = false;
+        if (atomic_compare_exchange_strong(&decided, &nobody, 1)) {
+            decision = d;
+            decided = 2;
+        }
+        while (decided < 2) sched_yield();
+    }
+    return decision.enabled;
+}
+
+/* Before there is anything that a fork could find half done. */
+__attribute__((constructor)) static void begin(void)
+{
+    shca_watch_forks();
+}
+
+/* Another thread may have been about to change these when the program forked. */
+void shca_device_select_in_child(void)
+{
+    if (decided == 1) decided = 0;
+    pthread_mutex_init(&lists_lock, NULL);
+}
+
+SHCA_EXPORT int softhca_active(void)
+{
+    return shca_enabled();
+}
+
+SHCA_EXPORT const char *softhca_describe(void)
+{
+    shca_enabled();
+    return decision.why;
+}
+
+struct ibv_device **shca_list(int *num)
+{
+    int n;
+    struct ibv_device **real = real_list(&n);
+    int ours = shca_inventory()->devices;
+    struct list *l = calloc(1, sizeof *l + (n + ours + 1) * sizeof *l->device);
+    if (!l) {
+        real_free(real);
+        errno = ENOMEM;
+        return NULL;
+    }
+    l->real = real;
+    if (n > 0) memcpy(l->device, real, n * sizeof *real);
+    for (int i = 0; i < ours; i++) l->device[n++] = &shca_devices[i].base;
+    pthread_mutex_lock(&lists_lock);
+    l->next = lists;
+    lists = l;
+    pthread_mutex_unlock(&lists_lock);
+    if (num) *num = n;
+    errno = 0;
+    return l->device;
+}
+
+/* False when it is none of ours. */
+bool shca_list_free(struct ibv_device **list)
+{
+    pthread_mutex_lock(&lists_lock);
+    struct list **link = &lists;
+    while (*link && (*link)->device != list) link = &(*link)->next;
+    struct list *l = *link;
+    if (l) *link = l->next;
+    pthread_mutex_unlock(&lists_lock);
+    if (!l) return false;
+    real_free(l->real);
+    free(l);
+    return true;
+}

@@ -1,0 +1,26 @@
+/* edge.h - what the rest of the device asks of the rooms at its edge: the libibverbs below it,
+ * forks, and which devices programs see.
+ */
+#ifndef SOFTHCA_EDGE_H
+#define SOFTHCA_EDGE_H
+
+#include "other/softhca/objects/object.h"
+
+/* real_verbs.c: the libibverbs below us */
+void *shca_real_verbs(const char *name);
+int shca_unsupported(void); /* sets errno, returns EOPNOTSUPP */
+void shca_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void shca_say_of_peer(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void shca_trouble_in_child(void);
+
+/* fork.c */
+void shca_watch_forks(void);
+void shca_bury(struct shca_context *c);
+
+/* device_select.c */
+bool shca_enabled(void);
+struct ibv_device **shca_list(int *num);
+bool shca_list_free(struct ibv_device **list);
+void shca_device_select_in_child(void);
+
+#endif

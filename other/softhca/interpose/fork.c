@@ -1,0 +1,172 @@
+/* fork.c - what a child of fork() finds: a device that it may open anew, and objects that are dead.
+ *
+ * The child has no thread of ours and may not touch what its parent shares with peers. So it
+ * forgets all that and starts as if it had never opened the device. Objects it inherits fail with
+ * EIO, and to destroy them does nothing; so do those of a device that was removed. vfork(),
+ * posix_spawn(), system() and a later exec need nothing: every descriptor closes by itself there.
+ */
+#include "other/softhca/objects/object.h"
+#include "other/softhca/datapath/datapath.h"
+#include "other/softhca/device/device.h"
+#include "other/softhca/faults/inject.h"
+#include "other/softhca/interpose/edge.h"
+#include "other/softhca/objects/verbs.h"
+#include "other/softhca/segment/segment.h"
+#include "other/softhca/tcp/tcp.h"
+
+#include <string.h>
+
+static struct ibv_mw *no_mw(struct ibv_pd *pd, enum ibv_mw_type type)
+{
+    errno = EIO;
+    return NULL;
+}
+
+static int no_bind(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+    return EIO;
+}
+
+static int no_dealloc_mw(struct ibv_mw *mw)
+{
+    return EIO;
+}
+
+static int no_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+{
+    return -EIO;
+}
+
+static int no_notify(struct ibv_cq *cq, int solicited)
+{
+    return EIO;
+}
+
+static int no_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+    *bad = wr;
+    return EIO;
+}
+
+static int no_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+    *bad = wr;
+    return EIO;
+}
+
+static int no_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+    *bad = wr;
+    return EIO;
+}
+
+static struct ibv_qp *no_qp_ex(struct ibv_context *c, struct ibv_qp_init_attr_ex *a)
+{
+    errno = EIO;
+    return NULL;
+}
+
+static struct ibv_cq_ex *no_cq_ex(struct ibv_context *c, struct ibv_cq_init_attr_ex *a)
+{
+    errno = EIO;
+    return NULL;
+}
+
+static struct ibv_srq *no_srq_ex(struct ibv_context *c, struct ibv_srq_init_attr_ex *a)
+{
+    errno = EIO;
+    return NULL;
+}
+
+static struct ibv_xrcd *no_xrcd(struct ibv_context *c, struct ibv_xrcd_init_attr *a)
+{
+    errno = EIO;
+    return NULL;
+}
+
+static int no_close_xrcd(struct ibv_xrcd *x)
+{
+    return EIO;
+}
+
+static struct ibv_qp *no_open_qp(struct ibv_context *c, struct ibv_qp_open_attr *a)
+{
+    errno = EIO;
+    return NULL;
+}
+
+static int no_srq_num(struct ibv_srq *srq, uint32_t *number)
+{
+    return EIO;
+}
+
+/* Operations that a program calls through its context, without asking us. What is told of the
+ * device stays true; what is not named here was never offered, or is not any more. */
+void shca_bury(struct shca_context *c)
+{
+    struct verbs_context *v = &c->v;
+    struct verbs_context dead = {.query_port = v->query_port,
+                                 .query_device_ex = v->query_device_ex,
+                                 .create_qp_ex = no_qp_ex,
+                                 .create_cq_ex = no_cq_ex,
+                                 .create_srq_ex = no_srq_ex,
+                                 .get_srq_num = no_srq_num,
+                                 .open_xrcd = no_xrcd,
+                                 .close_xrcd = no_close_xrcd,
+                                 .open_qp = no_open_qp,
+                                 .sz = v->sz,
+                                 .context = v->context};
+    dead.context.ops = (struct ibv_context_ops){.alloc_mw = no_mw,
+                                                .bind_mw = no_bind,
+                                                .dealloc_mw = no_dealloc_mw,
+                                                .poll_cq = no_poll,
+                                                .req_notify_cq = no_notify,
+                                                .post_srq_recv = no_srq_recv,
+                                                .post_send = no_send,
+                                                .post_recv = no_recv};
+    *v = dead;
+}
+
+/* What may be half done by another thread at the moment of fork() and must be whole in the child:
+ * the start of the device, and the tables of descriptors. None of these locks is held for long. */
+static void before(void)
+{
+    shca_start_hold();
+    shca_tcp_hold();
+    pthread_mutex_lock(&shca.peer_lock);
+    shca_rpc_server_hold();
+}
+
+static void in_parent(void)
+{
+    shca_rpc_server_release();
+    pthread_mutex_unlock(&shca.peer_lock);
+    shca_tcp_release();
+    shca_start_release();
+}
+
+/* Nobody else runs here, so that no lock is needed; those that another thread held are renewed. */
+static void in_child(void)
+{
+    shca_device_select_in_child();
+    shca_trouble_in_child();
+    shca_contexts_in_child();
+    shca_worker_in_child();
+    for (int i = 0; i < SHCA_QPS; i++)
+        if (shca.qp[i]) shca_qp_ex_in_child(shca.qp[i]);
+    for (int i = 0; i < SHCA_CQS; i++)
+        if (shca.cq[i]) shca_cq_ex_in_child(shca.cq[i]);
+    shca_tcp_in_child();
+    shca_rpc_server_in_child();
+    shca_peers_in_child();
+    shca_mr_in_child();
+    shca_ports_in_child();
+    shca_xrc_in_child();
+    shca_inject_in_child();
+    shca_segment_in_child();
+}
+
+void shca_watch_forks(void)
+{
+    pthread_atfork(before, in_parent, in_child);
+}

@@ -1,0 +1,235 @@
+/* interpose_rare.c - the ibv_* names that few programs use.
+ *
+ * A real function that met one of our objects would crash, so every name that takes an object is
+ * here: multicast is not there, and importing,
+ * device memory and later additions are refused for good. Names that libibverbs 44 does not have
+ * are forwarded when the library at run time has them.
+ */
+#include "other/softhca/interpose/interpose.h"
+#include "other/softhca/device/device.h"
+#include "other/softhca/interpose/edge.h"
+#include "other/softhca/objects/verbs.h"
+
+static void *refuse(void)
+{
+    shca_unsupported();
+    return NULL;
+}
+
+/* In libibverbs, but in none of its headers. */
+int ibv_query_gid_type(struct ibv_context *c, uint8_t port, unsigned index, unsigned *type);
+
+SHCA_EXPORT int ibv_query_gid_type(struct ibv_context *c, uint8_t port, unsigned index,
+                                   unsigned *type)
+{
+    union ibv_gid gid;
+    if (!ours(c)) return REAL(-1, ibv_query_gid_type, c, port, index, type);
+    *type = 0; /* InfiniBand, or RoCE v1 where it is Ethernet */
+    return shca_query_gid(c, port, index, &gid);
+}
+
+static bool gid_entry(struct ibv_context *c, uint32_t port, uint32_t index, void *entry)
+{
+    struct ibv_gid_entry *e = entry;
+    union ibv_gid gid;
+    if (shca_query_gid(c, port, index, &gid)) return false;
+    *e = (struct ibv_gid_entry){
+        .gid = gid, .gid_index = index, .port_num = port, .gid_type = IBV_GID_TYPE_IB};
+    return true;
+}
+
+SHCA_EXPORT int _ibv_query_gid_ex(struct ibv_context *c, uint32_t port, uint32_t index,
+                                  struct ibv_gid_entry *e, uint32_t flags, size_t size)
+{
+    if (!ours(c)) return REAL(ENOSYS, _ibv_query_gid_ex, c, port, index, e, flags, size);
+    if (!shca_port_exists(port) || flags || size < sizeof *e) return EINVAL;
+    return gid_entry(c, port, index, e) ? 0 : ENODATA;
+}
+
+SHCA_EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *c, struct ibv_gid_entry *e, size_t max,
+                                         uint32_t flags, size_t size)
+{
+    if (!ours(c)) return REAL(-ENOSYS, _ibv_query_gid_table, c, e, max, flags, size);
+    if (flags || size < sizeof *e) return -EINVAL;
+    size_t n = 0;
+    struct ibv_gid_entry one;
+    for (uint32_t port = 1; shca_port_exists(port); port++)
+        for (uint32_t i = 0; gid_entry(c, port, i, &one); i++) {
+            if (n == max) return -EINVAL;
+            memcpy((char *)e + n++ * size, &one, sizeof one);
+        }
+    return (ssize_t)n;
+}
+
+SHCA_EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *a)
+{
+    return ours(pd->context) ? shca_create_srq(pd, a) : REAL(NULL, ibv_create_srq, pd, a);
+}
+
+SHCA_EXPORT int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *a, int mask)
+{
+    return ours(srq->context) ? shca_modify_srq(srq, a, mask)
+                              : REAL(ENOSYS, ibv_modify_srq, srq, a, mask);
+}
+
+SHCA_EXPORT int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *a)
+{
+    return ours(srq->context) ? shca_query_srq(srq, a) : REAL(ENOSYS, ibv_query_srq, srq, a);
+}
+
+SHCA_EXPORT int ibv_destroy_srq(struct ibv_srq *srq)
+{
+    return ours(srq->context) ? shca_destroy_srq(srq) : REAL(ENOSYS, ibv_destroy_srq, srq);
+}
+
+SHCA_EXPORT struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *a)
+{
+    return ours(pd->context) ? shca_create_ah(pd, a) : REAL(NULL, ibv_create_ah, pd, a);
+}
+
+SHCA_EXPORT int ibv_init_ah_from_wc(struct ibv_context *c, uint8_t port, struct ibv_wc *wc,
+                                    struct ibv_grh *grh, struct ibv_ah_attr *a)
+{
+    return ours(c) ? shca_init_ah_from_wc(c, port, wc, grh, a)
+                   : REAL(ENOSYS, ibv_init_ah_from_wc, c, port, wc, grh, a);
+}
+
+SHCA_EXPORT struct ibv_ah *ibv_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc,
+                                                 struct ibv_grh *grh, uint8_t port)
+{
+    return ours(pd->context) ? shca_create_ah_from_wc(pd, wc, grh, port)
+                             : REAL(NULL, ibv_create_ah_from_wc, pd, wc, grh, port);
+}
+
+SHCA_EXPORT int ibv_destroy_ah(struct ibv_ah *ah)
+{
+    return ours(ah->context) ? shca_destroy_ah(ah) : REAL(ENOSYS, ibv_destroy_ah, ah);
+}
+
+SHCA_EXPORT int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
+{
+    return ours(qp->context) ? shca_unsupported() : REAL(ENOSYS, ibv_attach_mcast, qp, gid, lid);
+}
+
+SHCA_EXPORT int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
+{
+    return ours(qp->context) ? shca_unsupported() : REAL(ENOSYS, ibv_detach_mcast, qp, gid, lid);
+}
+
+SHCA_EXPORT int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr,
+                             size_t len, int access)
+{
+    if (!ours(mr->context)) return REAL(ENOSYS, ibv_rereg_mr, mr, flags, pd, addr, len, access);
+    return shca_rereg_mr(mr, flags, pd, addr, len, access);
+}
+
+SHCA_EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t len,
+                                             uint64_t iova, int fd, int access)
+{
+    return ours(pd->context) ? refuse()
+                             : REAL(NULL, ibv_reg_dmabuf_mr, pd, offset, len, iova, fd, access);
+}
+
+SHCA_EXPORT struct ibv_pd *ibv_import_pd(struct ibv_context *c, uint32_t handle)
+{
+    return ours(c) ? refuse() : REAL(NULL, ibv_import_pd, c, handle);
+}
+
+SHCA_EXPORT void ibv_unimport_pd(struct ibv_pd *pd)
+{
+    if (!ours(pd->context)) REAL_VOID(ibv_unimport_pd, pd);
+}
+
+SHCA_EXPORT struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t handle)
+{
+    return ours(pd->context) ? refuse() : REAL(NULL, ibv_import_mr, pd, handle);
+}
+
+SHCA_EXPORT void ibv_unimport_mr(struct ibv_mr *mr)
+{
+    if (!ours(mr->context)) REAL_VOID(ibv_unimport_mr, mr);
+}
+
+SHCA_EXPORT struct ibv_dm *ibv_import_dm(struct ibv_context *c, uint32_t handle)
+{
+    return ours(c) ? refuse() : REAL(NULL, ibv_import_dm, c, handle);
+}
+
+SHCA_EXPORT void ibv_unimport_dm(struct ibv_dm *dm)
+{
+    if (!ours(dm->context)) REAL_VOID(ibv_unimport_dm, dm);
+}
+
+SHCA_EXPORT int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+    return ours(qp->context) ? shca_unsupported() : REAL(ENOSYS, ibv_query_ece, qp, ece);
+}
+
+SHCA_EXPORT int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+    return ours(qp->context) ? shca_unsupported() : REAL(ENOSYS, ibv_set_ece, qp, ece);
+}
+
+SHCA_EXPORT int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
+{
+    return ours(qp->context) ? 0 : REAL(0, ibv_query_qp_data_in_order, qp, op, flags);
+}
+
+SHCA_EXPORT int ibv_resolve_eth_l2_from_gid(struct ibv_context *c, struct ibv_ah_attr *a,
+                                            uint8_t mac[ETHERNET_LL_SIZE], uint16_t *vid)
+{
+    return ours(c) ? shca_unsupported() : REAL(ENOSYS, ibv_resolve_eth_l2_from_gid, c, a, mac, vid);
+}
+
+/* Added after libibverbs 44. Neither their types nor all their arguments are known here: as many
+ * are handed on as registers hold, and whose object the first one is can be seen from any. */
+typedef uintptr_t later(void *object, long b, long c, long d, long e, long f);
+enum { POINTER, NUMBER };
+
+static uintptr_t go_on(const char *name, int kind, void *object, long b, long c, long d, long e,
+                       long f)
+{
+    int why = shca_dead(object) ? EIO : shca_user_memory_valid(object) ? EOPNOTSUPP : 0;
+    later *real = why ? NULL : shca_real_verbs(name);
+    if (real) return real(object, b, c, d, e, f);
+    errno = why ? why : ENOSYS;
+    return kind == POINTER ? 0 : errno;
+}
+
+later ibv_alloc_dmah, ibv_reg_mr_ex, ibv_query_port_speed, ibv_alloc_buf, ibv_reg_buf_mr,
+    ibv_create_comp_cntr, ibv_qp_attach_comp_cntr;
+
+SHCA_EXPORT uintptr_t ibv_alloc_dmah(void *object, long b, long c, long d, long e, long f)
+{
+    return go_on("ibv_alloc_dmah", POINTER, object, b, c, d, e, f);
+}
+
+SHCA_EXPORT uintptr_t ibv_reg_mr_ex(void *object, long b, long c, long d, long e, long f)
+{
+    return go_on("ibv_reg_mr_ex", POINTER, object, b, c, d, e, f);
+}
+
+SHCA_EXPORT uintptr_t ibv_query_port_speed(void *object, long b, long c, long d, long e, long f)
+{
+    return go_on("ibv_query_port_speed", NUMBER, object, b, c, d, e, f);
+}
+
+SHCA_EXPORT uintptr_t ibv_alloc_buf(void *object, long b, long c, long d, long e, long f)
+{
+    return go_on("ibv_alloc_buf", POINTER, object, b, c, d, e, f);
+}
+
+SHCA_EXPORT uintptr_t ibv_reg_buf_mr(void *object, long b, long c, long d, long e, long f)
+{
+    return go_on("ibv_reg_buf_mr", POINTER, object, b, c, d, e, f);
+}
+
+SHCA_EXPORT uintptr_t ibv_create_comp_cntr(void *object, long b, long c, long d, long e, long f)
+{
+    return go_on("ibv_create_comp_cntr", POINTER, object, b, c, d, e, f);
+}
+
+SHCA_EXPORT uintptr_t ibv_qp_attach_comp_cntr(void *object, long b, long c, long d, long e, long f)
+{
+    return go_on("ibv_qp_attach_comp_cntr", NUMBER, object, b, c, d, e, f);
+}

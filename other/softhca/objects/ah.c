@@ -1,0 +1,149 @@
+/* ah.c - address handles, and the way of a datagram: from an address and a QP number to a process.
+ *
+ * A handle is private memory of this process: where its address leads is found out once. A UD queue
+ * pair holds every process it has sent to until it is reset, so that the next message is cheap.
+ */
+#include "other/softhca/faults/inject.h"
+#include "other/softhca/datapath/datapath.h"
+#include "other/softhca/device/device.h"
+#include "other/softhca/objects/verbs.h"
+#include "other/softhca/segment/segment.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NEXT_HEADER_IBA = 0x1b, IP_VERSION = 6 };
+enum {
+    PATIENCE = 1000
+}; /* ms to wait for whom we have not met: datagrams do not wait themselves */
+
+static struct ibv_grh make_grh(uint32_t port, const struct ibv_global_route *g)
+{
+    struct ibv_grh h = {.version_tclass_flow =
+                            htobe32((uint32_t)IP_VERSION << 28 | (uint32_t)g->traffic_class << 20 |
+                                    (g->flow_label & 0xfffff)),
+                        .next_hdr = NEXT_HEADER_IBA,
+                        .hop_limit = g->hop_limit,
+                        .dgid = g->dgid};
+    shca_gid(port, g->sgid_index, &h.sgid);
+    return h;
+}
+
+struct ibv_ah *shca_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *a)
+{
+    uint32_t port = shm_port(shca_device(pd->context)->index, a->port_num);
+    if (!shca_port_exists(a->port_num) ||
+        (a->is_global && a->grh.sgid_index >= shca_port_model(port)->gids)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    errno = shca_inject_creation(SHCA_AH);
+    struct shca_ah *ah = errno ? NULL : calloc(1, sizeof *ah);
+    if (!ah) return NULL;
+    ah->base.context = pd->context;
+    ah->base.pd = pd;
+    ah->port = port;
+    ah->place = shca_place_of(a);
+    ah->route = shca_route(port, a);
+    ah->global = a->is_global;
+    if (a->is_global) ah->grh = make_grh(port, &a->grh);
+    shca_pd(pd)->users++;
+    return &ah->base;
+}
+
+int shca_destroy_ah(struct ibv_ah *ah)
+{
+    shca_pd(ah->pd)->users--;
+    free(ah);
+    return 0;
+}
+
+static int gid_index(uint32_t port, const union ibv_gid *gid)
+{
+    union ibv_gid its;
+    for (uint32_t i = 0; i < shca_port_model(port)->gids; i++) {
+        shca_gid(port, i, &its);
+        if (!memcmp(&its, gid, sizeof its)) return (int)i;
+    }
+    return -1;
+}
+
+/* The way back to the sender of a message. */
+int shca_init_ah_from_wc(struct ibv_context *c, uint8_t number, struct ibv_wc *wc,
+                         struct ibv_grh *grh, struct ibv_ah_attr *a)
+{
+    if (!shca_port_exists(number)) {
+        errno = EINVAL;
+        return -1;
+    }
+    *a = (struct ibv_ah_attr){
+        .dlid = wc->slid, .sl = wc->sl, .src_path_bits = wc->dlid_path_bits, .port_num = number};
+    if (!(wc->wc_flags & IBV_WC_GRH)) return 0;
+    uint32_t word = be32toh(grh->version_tclass_flow);
+    int index = gid_index(shm_port(shca_device(c)->index, number), &grh->dgid);
+    if (index < 0) {
+        errno = EINVAL;
+        return -1;
+    }
+    a->is_global = 1;
+    a->grh = (struct ibv_global_route){.dgid = grh->sgid,
+                                       .flow_label = word & 0xfffff,
+                                       .sgid_index = index,
+                                       .hop_limit = 0xff,
+                                       .traffic_class = word >> 20 & 0xff};
+    return 0;
+}
+
+struct ibv_ah *shca_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh,
+                                      uint8_t number)
+{
+    struct ibv_ah_attr a;
+    if (shca_init_ah_from_wc(pd->context, number, wc, grh, &a)) return NULL;
+    return shca_create_ah(pd, &a);
+}
+
+/* The process that has this number's QP or SRQ; held until the QP is reset. It is not registered
+ * with as long as we have not met. Send lock held. */
+struct shca_peer *shca_peer_for(struct shca_link *l, int host, uint32_t number)
+{
+    uint32_t slot = shm_qpn_slot(number);
+    if (host != SHCA_HERE) return NULL;
+    if (!l->peers && !(l->peers = calloc(SHCA_SLOTS, sizeof *l->peers))) return NULL;
+    struct shca_peer *p = l->peers[slot];
+    if (p && p->registered && !shca_peer_dead(p)) return p;
+    if (!p || shca_peer_dead_slow(p)) { /* its slot may have a new owner */
+        shca_peer_put(p);
+        p = l->peers[slot] = shca_peer_get(host, slot);
+    }
+    if (p && shca_peer_meet(p, PATIENCE)) shca_ud_access_register(p);
+    return p;
+}
+
+void shca_forget_peers(struct shca_link *l)
+{
+    for (uint32_t i = 0; l->peers && i < SHCA_SLOTS; i++) shca_peer_put(l->peers[i]);
+    free(l->peers);
+    l->peers = NULL;
+}
+
+/* Aim a message of UD queue pair QP along AH. False: this process lacks what that takes. Send lock
+ * held. */
+bool shca_datagram_link(struct shca_link *l, struct shca_qp *qp, const struct shca_ah *ah,
+                        uint32_t to, uint32_t qkey)
+{
+    bool mute = qp->link.speaks == SHCA_MUTE || ah->port != qp->port;
+    to &= 0xffffff;
+    struct shca_peer *p = shca_peer_for(&qp->link, ah->place.host, to);
+    *l = (struct shca_link){.peer = p && p->registered ? p : NULL, /* else it is lost */
+                            .type = IBV_QPT_UD,
+                            .from = qp->base.qp_num,
+                            .to = to,
+                            .speaks = mute ? SHCA_MUTE : shm_word(IBV_QPT_UD, 0, ah->place.port),
+                            .route = ah->route,
+                            .qkey = qkey >> 31 ? qp->attr.qkey : qkey,
+                            .grh = ah->global};
+    l->home = l->peer;
+    if (l->peer) l->t = &l->peer->h->qp[shm_qpn_index(to)];
+    return !(p && p->unseen);
+}

@@ -1,0 +1,472 @@
+/* cq.c - completion queues: a ring in the owner's segment that any initiator may append to.
+ *
+ * A producer claims the place at the tail with its slot number, helps the tail on, fills the entry
+ * and publishes it in one burst. No lock is shared between processes; an entry whose claimant died
+ * is stepped over. Consumers are threads of the owner and share an ordinary lock.
+ */
+#include "other/softhca/faults/inject.h"
+#include "other/softhca/datapath/datapath.h"
+#include "other/softhca/device/device.h"
+#include "other/softhca/objects/verbs.h"
+#include "other/softhca/segment/segment.h"
+#include "other/softhca/objects/ring.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MIN_PATIENCE = 64, MAX_PATIENCE = 4096, SHORT_YIELD = 2000 /* ns */ };
+
+static int find_cq_index(void)
+{
+    static uint32_t next; /* do not hand out at once what was just destroyed */
+    for (uint32_t i = 0; i < SHCA_CQS; i++) {
+        uint32_t at = (next + i) % SHCA_CQS;
+        if (!shca.cq[at]) {
+            next = at + 1;
+            return at;
+        }
+    }
+    return -1;
+}
+
+uint64_t shca_ring_new(uint32_t shift)
+{
+    uint64_t offset = shca_heap_alloc(shm_ring_bytes(shift));
+    if (!offset) return 0;
+    struct shm_ring *r = shm_at(shca.h, offset);
+    r->shift = shift;
+    r->mask = (1u << shift) - 1;
+    return offset | shift;
+}
+
+static int enter_cq(struct shca_cq *cq, uint32_t shift, struct ibv_comp_channel *channel)
+{
+    uint64_t ring = shca_ring_new(shift);
+    if (!ring) return ENOMEM;
+    pthread_mutex_lock(&shca.lock);
+    int index = find_cq_index();
+    if (index >= 0) {
+        cq->index = cq->base.handle = index;
+        cq->s = &shca.h->cq[index];
+        cq->ring = shm_at(shca.h, shm_ring_offset(ring));
+        memset(cq->s, 0, sizeof *cq->s);
+        cq->s->ring = ring;
+        if (channel) cq->s->channel = ((struct shca_channel *)channel)->id;
+        shca.cq[index] = cq;
+    }
+    pthread_mutex_unlock(&shca.lock);
+    if (index >= 0) return 0;
+    shca_heap_free(shm_ring_offset(ring));
+    return ENOMEM;
+}
+
+struct ibv_cq *shca_create_cq(struct ibv_context *c, int cqe, void *context,
+                              struct ibv_comp_channel *channel, int vector)
+{
+    struct shca_cq *cq = NULL;
+    int most = shca_device(c)->model->max_cqe;
+    int error = cqe < 1 || cqe > most || vector < 0 || vector >= c->num_comp_vectors ? EINVAL
+                : channel && channel->context != c                                   ? EINVAL
+                                                   : shca_take(c, SHCA_CQ);
+    if (error) {
+        errno = error;
+        return NULL;
+    }
+    if (!(cq = calloc(1, sizeof *cq)))
+        error = ENOMEM;
+    else {
+        uint32_t shift = 0;
+        while (1 << shift < cqe) shift++;
+        cq->patience = MIN_PATIENCE;
+        cq->base.context = c;
+        cq->base.cq_context = context;
+        cq->base.channel = channel;
+        cq->base.cqe = 1 << shift;
+        pthread_mutex_init(&cq->base.mutex, NULL);
+        pthread_cond_init(&cq->base.cond, NULL);
+        error = shca_delayed_cq(cq);
+        if (!error) error = enter_cq(cq, shift, channel);
+    }
+    if (error) {
+        shca_give(c, SHCA_CQ);
+        if (cq) shca_delayed_free(cq);
+        free(cq);
+        errno = error;
+        return NULL;
+    }
+    if (channel) shca_channel_add(cq);
+    return &cq->base;
+}
+
+int shca_destroy_cq(struct ibv_cq *base)
+{
+    struct shca_cq *cq = shca_cq(base);
+    if (cq->users) return EBUSY;
+    if (base->channel) shca_channel_remove(cq);
+    pthread_mutex_lock(&shca.lock);
+    shca.cq[cq->index] = NULL;
+    uint64_t ring = shm_ring_offset(cq->s->ring);
+    memset(cq->s, 0, sizeof *cq->s);
+    pthread_mutex_unlock(&shca.lock);
+    shca_heap_free(ring);
+    shca_give(base->context, SHCA_CQ);
+    shca_forget_events(base->context, cq);
+    pthread_mutex_lock(&base->mutex);
+    while (base->comp_events_completed != cq->ev_given ||
+           base->async_events_completed != cq->async_given)
+        pthread_cond_wait(&base->cond, &base->mutex);
+    pthread_mutex_unlock(&base->mutex);
+    shca_delayed_free(cq);
+    free(cq);
+    return 0;
+}
+
+/* No place is left at TAIL. The owner's line is looked at only when it seems so. */
+static inline bool is_full(struct shm_ring *r, uint32_t shift, uint64_t tail)
+{
+    uint64_t seen = atomic_load_explicit(&r->seen, memory_order_acquire);
+    if ((int64_t)(tail - seen) >> shift <= 0) return false;
+    seen = atomic_load_explicit(&r->head, memory_order_acquire);
+    atomic_store_explicit(&r->seen, seen, memory_order_release);
+    return (int64_t)(tail - seen) >> shift > 0;
+}
+
+/* The place at TAIL is claimed, by us or by one that has not come to this line. Plain stores:
+ * should two pass each other and the tail fall back, those who come next walk over what is claimed.
+ */
+static inline void move_on(struct shm_ring *r, uint64_t tail)
+{
+    if (atomic_load_explicit(&r->tail, memory_order_relaxed) == tail)
+        atomic_store_explicit(&r->tail, tail + 1, memory_order_release);
+}
+
+/* Claim the place at the tail; NULL when the ring is full. */
+static inline struct shm_cqe *claim(struct shm_ring *r, uint32_t shift, uint64_t *position)
+{
+    uint32_t mask = (1u << shift) - 1;
+    for (;;) {
+        uint64_t tail = atomic_load_explicit(&r->tail, memory_order_acquire);
+        if (is_full(r, shift, tail)) return NULL;
+        uint64_t last = tail >> shift; /* the lap in which the place was claimed before */
+        _Atomic uint64_t *at = &shca_claims(r, shift)[tail & mask];
+        uint64_t word = atomic_load_explicit(at, memory_order_acquire);
+        uint64_t mine = (last + 1) | (uint64_t)shca.slot << SHCA_CLAIM_SLOT;
+        bool got = (word & SHCA_LAPS) == last && atomic_compare_exchange_strong(at, &word, mine);
+        move_on(r, tail);
+        *position = tail;
+        if (got) return &r->e[tail & mask];
+    }
+}
+
+void shca_cq_notify(struct shca_peer *owner, struct shm_cq *s, bool solicited)
+{
+    uint32_t armed = atomic_load_explicit(&s->armed, memory_order_acquire);
+    if (armed == SHCA_ARM_NONE || (armed == SHCA_ARM_SOLICITED && !solicited)) return;
+    if (!atomic_compare_exchange_strong(&s->armed, &armed, SHCA_ARM_NONE)) return;
+    atomic_fetch_add(&s->ev_produced, 1);
+    int fd = shca_peer_channel(owner, s->channel);
+    uint64_t one = 1;
+    if (fd >= 0 && write(fd, &one, sizeof one) == sizeof one) return;
+    s->ev_lost = 1;
+    shca_peer_ring(owner);
+}
+
+/* The ring WORD is full. True when there is, or will be in a moment, another one in its place. */
+static bool replaced(struct shca_peer *owner, struct shm_cq *s, uint64_t word)
+{
+    while (s->resizing) {
+        if (shca_peer_dead_slow(owner)) return false;
+        sched_yield();
+    }
+    return s->ring != word;
+}
+
+/* Append *NEW to completion queue number CQ of OWNER; false when that overflows it. */
+bool shca_cq_push(struct shca_peer *owner, uint32_t cq, const struct shm_cqe *new)
+{
+    struct shm_cq *s = &owner->h->cq[cq & (SHCA_CQS - 1)];
+    struct shm_cqe *e;
+    uint64_t position, ring;
+    do {
+        ring = atomic_load_explicit(&s->ring, memory_order_acquire);
+        uint32_t shift = shm_ring_shift(ring);
+        struct shm_ring *r =
+            ring ? shca_peer_at(owner, shm_ring_offset(ring), shm_ring_bytes(shift)) : NULL;
+        if (!r) return false;
+        e = s->overflow ? NULL : claim(r, shift, &position);
+    } while (!e && replaced(owner, s, ring));
+    if (!e) {
+        if (!atomic_exchange(&s->overflow, 1)) shca_peer_ring(owner);
+        return false;
+    }
+    e->wr_id = new->wr_id;
+    memcpy(&e->qpn, &new->qpn, sizeof *new - offsetof(struct shm_cqe, qpn));
+    uint64_t lap = shca_lap(position, shm_ring_shift(ring));
+    if (!s->channel) {
+        atomic_store_explicit(&e->lap, lap, memory_order_release);
+        return true;
+    }
+    atomic_exchange(&e->lap, lap); /* a full fence: armed must be read after */
+    shca_cq_notify(owner, s, new->flags &SHCA_CQE_SOLICITED || new->status != IBV_WC_SUCCESS);
+    return true;
+}
+
+/* A small SEND travels in the completion or behind the receive WR; put it where that says. What was
+ * deregistered since it came is left alone. */
+static __attribute__((noinline)) void scatter(const struct shm_cqe *e, const struct shm_rwr *r,
+                                              uint32_t data)
+{
+    const char *from = e->flags & SHCA_CQE_DATA ? e->data : (const char *)r + data;
+    uint32_t left = e->byte_len;
+    const struct ibv_sge *end = r->sge + r->num_sge;
+    for (const struct ibv_sge *s = r->sge; left > 0 && s < end; s++) {
+        uint32_t n = s->length < left ? s->length : left;
+        struct shm_mr *mr = &shca.h->mr[((s->lkey >> 8) - 1) & (SHCA_MRS - 1)];
+        if (atomic_load_explicit(&mr->key, memory_order_relaxed) == s->lkey)
+            memcpy((void *)(uintptr_t)(mr->va + (s->addr - mr->iova)), from, n);
+        from += n;
+        left -= n;
+    }
+}
+
+static struct shca_srq *srq_of(const struct shm_cqe *e)
+{
+    return atomic_load_explicit(&shca.srq[e->index / SHCA_MAX_WR], memory_order_acquire);
+}
+
+static uint32_t slot_of(const struct shm_cqe *e)
+{
+    return e->index % SHCA_MAX_WR;
+}
+
+/* The receive is the program's again. */
+static void end_receive(const struct shm_cqe *e)
+{
+    bool waits = e->flags & (SHCA_CQE_SCATTER | SHCA_CQE_DATA);
+    if (e->flags & SHCA_CQE_SRQ) {
+        struct shca_srq *q = srq_of(e);
+        if (waits) {
+            (void)atomic_load_explicit(&q->s->prod, memory_order_acquire); /* as below */
+            scatter(e, &shm_slot(shca.h, q->s, slot_of(e))->r, q->s->data);
+        }
+        shca_srq_done(q, slot_of(e));
+        return;
+    }
+    struct shca_qp *qp = shca_qp_numbered(e->qpn);
+    const struct shm_qp *s = qp->s;
+    /* Sees what the thread that posted it wrote before: the message came by way of another process,
+     * of whose part in the order neither compilers nor ThreadSanitizer know. */
+    (void)atomic_load_explicit(&s->rq_prod, memory_order_acquire);
+    if (waits)
+        scatter(e, shm_at(shca.h, s->rq_ring + (uint64_t)(e->index & s->rq_mask) * s->rq_stride),
+                s->rq_data);
+    atomic_store_explicit(&qp->rq_done, e->index + 1, memory_order_release);
+}
+
+static inline void to_wc(const struct shm_cqe *e, struct ibv_wc *wc)
+{
+    if (e->side == SHCA_SIDE_SEND)
+        atomic_store_explicit(&shca_qp_numbered(e->qpn)->sq_done, e->index + 1,
+                              memory_order_release);
+    else
+        end_receive(e);
+    wc->wr_id = e->wr_id;
+    wc->status = e->status;
+    wc->opcode = e->opcode;
+    wc->vendor_err = e->status ? 0x5000 + e->status : 0;
+    wc->byte_len = e->byte_len;
+    wc->imm_data = e->imm;
+    wc->qp_num = e->qpn;
+    wc->src_qp = e->src_qp;
+    wc->wc_flags = e->flags & (SHCA_CQE_IMM | SHCA_CQE_INV | SHCA_CQE_GRH);
+    wc->pkey_index = 0;
+    wc->slid = e->route.slid;
+    wc->sl = e->route.sl;
+    wc->dlid_path_bits = e->route.dlid_path_bits;
+}
+
+/* The completion at the head, or NULL; skips what is for nobody. Lock held. */
+static inline struct shm_cqe *at_head(struct shm_ring *r, uint64_t *head)
+{
+    for (;; ++*head) {
+        struct shm_cqe *e = &r->e[*head & r->mask];
+        if (!shca_is_valid(e, *head, r->shift)) return NULL;
+        if (!(e->flags & SHCA_CQE_SKIP)) return e;
+    }
+}
+
+void shca_cq_to_wc(const struct shm_cqe *e, struct ibv_wc *wc)
+{
+    to_wc(e, wc);
+}
+
+/* The next completion, for delayed_completions.c. */
+bool shca_cq_take(struct shca_cq *cq, struct shm_cqe *e)
+{
+    struct shm_ring *r = cq->ring;
+    uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
+    const struct shm_cqe *first = at_head(r, &head);
+    if (first) *e = *first;
+    atomic_store_explicit(&r->head, head + (first != NULL), memory_order_release);
+    return first != NULL;
+}
+
+/* Offer the core to others. When somebody took it there are more runnable than cores, and the one
+ * that is to send to us may be among them: offer it soon again. When nobody did, seldom. */
+static void yield(struct shca_cq *cq, uint32_t patience)
+{
+    uint64_t start = shca_now();
+    sched_yield();
+    if (shca_now() - start > SHORT_YIELD)
+        patience = MIN_PATIENCE;
+    else if (patience < MAX_PATIENCE)
+        patience *= 2;
+    atomic_store_explicit(&cq->patience, patience, memory_order_relaxed);
+}
+
+static inline int nothing(struct shca_cq *cq)
+{
+    if (atomic_load_explicit(&shca.waiting, memory_order_relaxed)) shca_worker_progress();
+    if (cq->overflow_told) return -1;
+    uint32_t empty = atomic_load_explicit(&cq->empty, memory_order_relaxed) + 1;
+    uint32_t patience = atomic_load_explicit(&cq->patience, memory_order_relaxed);
+    /* One that polls and polls: the sender may be the other half of this very core. */
+    if (empty > 2) __builtin_ia32_pause();
+    if (empty >= patience) {
+        yield(cq, patience);
+        empty = 0;
+    }
+    atomic_store_explicit(&cq->empty, empty, memory_order_relaxed);
+    return 0;
+}
+
+int shca_cq_nothing(struct shca_cq *cq)
+{
+    return nothing(cq);
+}
+
+int shca_poll_cq(struct ibv_cq *base, int num, struct ibv_wc *wc)
+{
+    struct shca_cq *cq = shca_cq(base);
+    /* While another thread gives the ring another size this may be the old one, used for something
+     * else already: whatever stands there, we look within its bounds, and look again with the lock.
+     */
+    uint64_t word = atomic_load_explicit(&cq->s->ring, memory_order_acquire);
+    struct shm_ring *r = shm_at(shca.h, shm_ring_offset(word));
+    uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
+    uint32_t shift = shm_ring_shift(word);
+    if (!shca_is_valid(&r->e[head & ((1u << shift) - 1)], head, shift)) return nothing(cq);
+    int n = 0;
+    shca_lock(&cq->lock);
+    r = atomic_load_explicit(&cq->ring, memory_order_relaxed); /* changes under the lock only */
+    head = atomic_load_explicit(&r->head, memory_order_relaxed);
+    for (struct shm_cqe *e; n < num && (e = at_head(r, &head)); head++) to_wc(e, &wc[n++]);
+    atomic_store_explicit(&r->head, head, memory_order_release);
+    shca_unlock(&cq->lock);
+    atomic_store_explicit(&cq->empty, 0, memory_order_relaxed);
+    return n;
+}
+
+int shca_req_notify(struct ibv_cq *base, int solicited_only)
+{
+    struct shca_cq *cq = shca_cq(base);
+    if (!base->channel) return EINVAL;
+    /* An exchange, so that the poll which follows is not done before. ANY outranks SOLICITED. */
+    uint32_t want = solicited_only ? SHCA_ARM_SOLICITED : SHCA_ARM_ANY, none = SHCA_ARM_NONE;
+    if (solicited_only)
+        atomic_compare_exchange_strong(&cq->s->armed, &none, want);
+    else
+        atomic_exchange(&cq->s->armed, want);
+    return 0;
+}
+
+void shca_cq_drop(const struct shm_cqe *e)
+{
+    if (e->flags & SHCA_CQE_SRQ) shca_srq_done(srq_of(e), slot_of(e));
+}
+
+/* Whether the entry is of this QP, or of this shared queue when there is one. */
+bool shca_cqe_of(const struct shm_cqe *e, uint32_t qpn, const struct shca_srq *q)
+{
+    return q ? e->flags & SHCA_CQE_SRQ && srq_of(e) == q : e->qpn == qpn;
+}
+
+/* The QP is gone, or the shared queue Q: nobody is to see its completions. */
+void shca_cq_forget(struct shca_cq *cq, uint32_t qpn, const struct shca_srq *q)
+{
+    shca_lock(&cq->lock);
+    struct shm_ring *r = cq->ring;
+    for (uint64_t i = r->head; shca_is_claimed(r, i); i++) {
+        struct shm_cqe *e = &r->e[i & r->mask];
+        bool seen = shca_is_valid(e, i, r->shift) && !(e->flags & SHCA_CQE_SKIP);
+        if (!seen || !shca_cqe_of(e, qpn, q)) continue;
+        e->flags |= SHCA_CQE_SKIP;
+        shca_cq_drop(e);
+    }
+    if (cq->hold) shca_delayed_forget(cq, qpn, q);
+    shca_unlock(&cq->lock);
+}
+
+static void unmark(const struct shm_cqe *e, const struct shca_srq *q, uint64_t *slots)
+{
+    if (e->flags & SHCA_CQE_SRQ && srq_of(e) == q) slots[slot_of(e)] = 0;
+}
+
+/* Clear the entries of SLOTS that have a completion here which was not polled yet. */
+void shca_cq_unmark(struct shca_cq *cq, const struct shca_srq *q, uint64_t *slots)
+{
+    shca_lock(&cq->lock);
+    struct shm_ring *r = cq->ring;
+    for (uint64_t i = r->head; shca_is_claimed(r, i); i++) {
+        const struct shm_cqe *e = &r->e[i & r->mask];
+        if (shca_is_valid(e, i, r->shift) && !(e->flags & SHCA_CQE_SKIP)) unmark(e, q, slots);
+    }
+    for (uint32_t i = 0; i < shca_delayed_entry(cq); i++) unmark(shca_delayed_at(cq, i), q, slots);
+    shca_unlock(&cq->lock);
+}
+
+/* FROM, or more when the completion is for a later receive of the QP. */
+static uint32_t received(const struct shm_cqe *e, uint32_t qpn, uint32_t from)
+{
+    bool later = e->qpn == qpn && e->side == SHCA_SIDE_RECV && (int32_t)(e->index + 1 - from) > 0;
+    return later ? e->index + 1 : from;
+}
+
+/* How many receives of the QP have a completion, polled or not; *POLLED moves under our lock. */
+uint32_t shca_cq_received(struct shca_cq *cq, uint32_t qpn, const _Atomic uint32_t *polled)
+{
+    shca_lock(&cq->lock);
+    uint32_t from = *polled;
+    struct shm_ring *r = cq->ring;
+    for (uint64_t i = r->head; shca_is_claimed(r, i); i++) {
+        const struct shm_cqe *e = &r->e[i & r->mask];
+        if (shca_is_valid(e, i, r->shift) && !(e->flags & SHCA_CQE_SKIP))
+            from = received(e, qpn, from);
+    }
+    for (uint32_t i = 0; i < shca_delayed_entry(cq); i++)
+        from = received(shca_delayed_at(cq, i), qpn, from);
+    shca_unlock(&cq->lock);
+    return from;
+}
+
+/* Turn entries claimed by dead producers into ones to skip. True when there is something to poll.
+ */
+bool shca_cq_unstick(struct shca_cq *cq)
+{
+    shca_lock(&cq->lock);
+    struct shm_ring *r = cq->ring;
+    uint64_t head = r->head;
+    for (uint64_t i = head; shca_is_claimed(r, i); i++) {
+        struct shm_cqe *e = &r->e[i & r->mask];
+        uint64_t claimant = shca_claims(r, r->shift)[i & r->mask] >> SHCA_CLAIM_SLOT;
+        if (shca_is_valid(e, i, r->shift) || shca_ud_access(claimant)) continue;
+        e->flags = SHCA_CQE_SKIP;
+        e->qpn = 0;
+        e->lap = shca_lap(i, r->shift);
+    }
+    bool waiting = at_head(r, &head) != NULL;
+    shca_unlock(&cq->lock);
+    return waiting;
+}

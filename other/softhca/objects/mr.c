@@ -1,0 +1,233 @@
+/* mr.c - protection domains and memory regions.
+ *
+ * Nothing is pinned and nothing is copied: an MR is an entry in the owner's table that initiators
+ * check before they touch anything. Deregistration waits until no initiator is inside, so memory
+ * is not touched after ibv_dereg_mr() returns.
+ */
+#include "other/softhca/objects/object.h"
+#include "other/softhca/device/device.h"
+#include "other/softhca/interpose/edge.h"
+#include "other/softhca/objects/verbs.h"
+#include "other/softhca/segment/segment.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static struct {
+    uint32_t next;    /* never used up to now */
+    uint32_t *unused; /* indices given back, oldest first, so that a key lives long in disgrace */
+    uint32_t first, count, room;
+    uint32_t next_pd;
+} mrs;
+
+struct ibv_pd *shca_alloc_pd(struct ibv_context *c)
+{
+    int error = shca_take(c, SHCA_PD);
+    struct shca_pd *pd = error ? NULL : calloc(1, sizeof *pd);
+    if (!pd) {
+        if (!error) shca_give(c, SHCA_PD);
+        errno = error ? error : ENOMEM;
+        return NULL;
+    }
+    pthread_mutex_lock(&shca.lock);
+    pd->id = ++mrs.next_pd;
+    pthread_mutex_unlock(&shca.lock);
+    pd->base.context = c;
+    pd->base.handle = pd->id;
+    return &pd->base;
+}
+
+int shca_dealloc_pd(struct ibv_pd *pd)
+{
+    if (shca_pd(pd)->users) return EBUSY;
+    if (shca_pd(pd)->of) {
+        shca_end_parent_domain(shca_pd(pd));
+        return 0;
+    }
+    shca_give(pd->context, SHCA_PD);
+    free(pd);
+    return 0;
+}
+
+static int take_index(uint32_t *index)
+{
+    if (mrs.count > 0 && (mrs.count >= 64 || mrs.next == SHCA_MRS)) {
+        *index = mrs.unused[mrs.first];
+        mrs.first = (mrs.first + 1) % mrs.room;
+        mrs.count--;
+        return 0;
+    }
+    if (mrs.next == SHCA_MRS) return ENOMEM;
+    *index = mrs.next++;
+    return 0;
+}
+
+static void give_index(uint32_t index)
+{
+    if (mrs.count == mrs.room) {
+        uint32_t room = mrs.room ? 2 * mrs.room : 128;
+        uint32_t *more = malloc(room * sizeof *more);
+        if (!more) return; /* one entry of a quarter million is lost */
+        for (uint32_t i = 0; i < mrs.count; i++) more[i] = mrs.unused[(mrs.first + i) % mrs.room];
+        free(mrs.unused);
+        mrs.unused = more;
+        mrs.room = room;
+        mrs.first = 0;
+    }
+    mrs.unused[(mrs.first + mrs.count++) % mrs.room] = index;
+}
+
+/* An entry of the table; an errno value. */
+int shca_mr_take(struct ibv_context *c, uint32_t *index)
+{
+    int error = shca_take(c, SHCA_MR);
+    if (error) return error;
+    pthread_mutex_lock(&shca.lock);
+    error = take_index(index);
+    pthread_mutex_unlock(&shca.lock);
+    if (error) {
+        shca_say("all %d memory region entries are in use", SHCA_MRS);
+        shca_give(c, SHCA_MR);
+    }
+    return error;
+}
+
+void shca_mr_give(struct ibv_context *c, uint32_t index)
+{
+    pthread_mutex_lock(&shca.lock);
+    give_index(index);
+    pthread_mutex_unlock(&shca.lock);
+    shca_give(c, SHCA_MR);
+}
+
+static bool access_makes_sense(unsigned access)
+{
+    unsigned known = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+                     IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_OPTIONAL_RANGE;
+    if (access & ~known) return false;
+    bool remote_change = access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
+    return !remote_change || access & IBV_ACCESS_LOCAL_WRITE;
+}
+
+/* One system call that walks the mappings and does nothing else. */
+static bool is_mapped(void *addr, size_t len)
+{
+    uintptr_t start = (uintptr_t)addr & ~4095ul, end = (uintptr_t)addr + len;
+    return len == 0 || (end > start && msync((void *)start, end - start, MS_ASYNC) == 0);
+}
+
+static bool is_usable(void *addr, size_t len, unsigned access)
+{
+    return is_mapped(addr, len) &&
+           (!(access & IBV_ACCESS_LOCAL_WRITE) || shca_is_writable(addr, len));
+}
+
+struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova, unsigned acc)
+{
+    uint64_t most = shca_device(pd->context)->model->max_mr_size;
+    uint32_t index;
+    int error = !access_makes_sense(acc) || len > most ? EINVAL
+                : !is_usable(addr, len, acc)           ? EFAULT
+                                                       : shca_mr_take(pd->context, &index);
+    struct shca_mr *mr = error ? NULL : calloc(1, sizeof *mr);
+    if (!mr) {
+        if (!error) shca_mr_give(pd->context, index);
+        errno = error ? error : ENOMEM;
+        return NULL;
+    }
+    struct shm_mr *s = mr->s = &shca.h->mr[index];
+    uint32_t generation = s->key % 255 + 1; /* the last one is left in a free entry, see dereg */
+    s->pd = shca_pd(pd)->id;
+    s->access = acc;
+    s->iova = iova;
+    s->length = len;
+    s->va = (uintptr_t)addr;
+    s->map = shca_map_offset(addr, len);
+    uint32_t key = (index + 1) << 8 | generation;
+    atomic_store_explicit(&s->key, key, memory_order_release);
+    mr->base = (struct ibv_mr){.context = pd->context,
+                               .pd = pd,
+                               .addr = addr,
+                               .length = len,
+                               .handle = index,
+                               .lkey = key,
+                               .rkey = key};
+    shca_pd(pd)->users++;
+    return &mr->base;
+}
+
+/* The key is good for nothing from now on, and who used it has done with it. The last generation
+ * stays: with index 0 it matches no key. shca.lock held. */
+static void revoke(struct shca_mr *mr)
+{
+    atomic_store(&mr->s->key, mr->s->key & 255);
+    shca_quiesce();
+}
+
+int shca_dereg_mr(struct ibv_mr *base)
+{
+    struct shca_mr *mr = shca_mr(base);
+    if (mr->windows && shca_mr_has_windows(mr)) return EBUSY;
+    pthread_mutex_lock(&shca.lock);
+    revoke(mr);
+    pthread_mutex_unlock(&shca.lock);
+    shca_mr_give(base->context, base->handle);
+    shca_pd(base->pd)->users--;
+    free(mr);
+    return 0;
+}
+
+/* 0, or why these changes are refused. */
+static int check_changes(const struct ibv_mr *mr, int flags, const struct ibv_pd *pd, void *addr,
+                         size_t len, unsigned access)
+{
+    int all = IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS;
+    bool moves = flags & IBV_REREG_MR_CHANGE_TRANSLATION;
+    if (!flags || flags & ~all) return EINVAL;
+    if (flags & IBV_REREG_MR_CHANGE_PD && (!pd || pd->context != mr->context)) return EINVAL;
+    if (!access_makes_sense(access)) return EINVAL;
+    if (moves && (!addr || !len || len > shca_device(mr->context)->model->max_mr_size))
+        return EINVAL;
+    return is_usable(moves ? addr : mr->addr, moves ? len : mr->length, access) ? 0 : EFAULT;
+}
+
+/* As deregistering and registering again: there are new keys, and the old ones end as they would
+ * then. Without a change of access, ACCESS does not count. When refused, nothing has changed. */
+int shca_rereg_mr(struct ibv_mr *base, int flags, struct ibv_pd *pd, void *addr, size_t len,
+                  unsigned access)
+{
+    struct shca_mr *mr = shca_mr(base);
+    struct shm_mr *s = mr->s;
+    if (!(flags & IBV_REREG_MR_CHANGE_ACCESS)) access = s->access;
+    errno = shca_mr_has_windows(mr) ? EBUSY : check_changes(base, flags, pd, addr, len, access);
+    if (errno) return IBV_REREG_MR_ERR_INPUT;
+    uint32_t generation = (s->key & 255) % 255 + 1;
+    pthread_mutex_lock(&shca.lock);
+    revoke(mr);
+    pthread_mutex_unlock(&shca.lock);
+    if (flags & IBV_REREG_MR_CHANGE_PD) {
+        shca_pd(base->pd)->users--;
+        shca_pd(pd)->users++;
+        base->pd = pd;
+        s->pd = shca_pd(pd)->id;
+    }
+    if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+        base->addr = addr;
+        base->length = s->length = len;
+        s->iova = s->va = (uintptr_t)addr;
+        s->map = shca_map_offset(addr, len);
+    }
+    s->access = access;
+    base->lkey = base->rkey = (base->handle + 1) << 8 | generation;
+    atomic_store_explicit(&s->key, base->lkey, memory_order_release);
+    return 0;
+}
+
+void shca_mr_in_child(void)
+{
+    free(mrs.unused);
+    memset(&mrs, 0, sizeof mrs);
+    shca_writable_in_child();
+    shca_mw_in_child();
+}

@@ -1,0 +1,300 @@
+/* srq.c - shared receive queues, as their owner sees them; a UD QP receives through one of its own.
+ *
+ * Receives lie in slots. The owner posts a slot by giving it the next position; initiators claim
+ * positions in order (srq_claim.c). A slot is unused again when its completion is polled, or when
+ * it is certain that there will be none. Only the owner posts, and only under the lock.
+ */
+#include "other/softhca/objects/object.h"
+#include "other/softhca/datapath/datapath.h"
+#include "other/softhca/device/device.h"
+#include "other/softhca/interpose/edge.h"
+#include "other/softhca/objects/verbs.h"
+#include "other/softhca/segment/segment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct shm_slot *slot_at(struct shca_srq *q, uint32_t index)
+{
+    return shm_slot(shca.h, q->s, index);
+}
+
+/* Numbers of programs' queues are in the lower half: 12 bits of them go to the world. */
+static int find_index(bool hidden)
+{
+    static uint32_t next; /* do not hand out at once what was just destroyed */
+    const uint32_t half = SHCA_SRQS / 2;
+    for (uint32_t i = 0; i < half; i++) {
+        uint32_t at = (next + i) % half + (hidden ? half : 0);
+        if (!shca.srq[at]) {
+            next = at + 1;
+            return at;
+        }
+    }
+    return -1;
+}
+
+/* Rings in the heap: the cells, then the slots. */
+static int make_rings(struct shca_srq *q, struct shm_srq *s)
+{
+    uint32_t n = shca_power_of_two(q->size);
+    size_t cells = (n * sizeof(uint64_t) + 63) & ~63ul;
+    s->mask = n - 1;
+    s->data = sizeof(struct shm_rwr) + q->max_sge * sizeof(struct ibv_sge);
+    s->stride = (offsetof(struct shm_slot, r) + s->data + SHCA_INLINE_RECV + 63) & ~63u;
+    s->cells = shca_heap_alloc(cells + (size_t)s->stride * q->size);
+    s->slots = s->cells + cells;
+    return s->cells ? 0 : shca_no_room(q->size);
+}
+
+static int enter_srq(struct shca_srq *q, const struct shm_srq *s, bool hidden)
+{
+    pthread_mutex_lock(&shca.lock);
+    int index = find_index(hidden);
+    if (index >= 0) {
+        q->index = q->base.handle = index;
+        q->s = &shca.h->srq[index];
+        memset(q->s, 0, sizeof *q->s);
+        memcpy(q->s, s, offsetof(struct shm_srq, limit));
+        q->s->prod = q->s->head = q->s->mask + 1; /* no position is 0: cells of zero hold none */
+        shca.srq[index] = q;
+        q->next = shca.srqs;
+        shca.srqs = q;
+    }
+    pthread_mutex_unlock(&shca.lock);
+    return index >= 0 ? 0 : ENOMEM;
+}
+
+/* A queue of SIZE receives with MAX_SGE SGEs each; NULL and errno on failure. */
+struct shca_srq *shca_srq_new(struct ibv_pd *pd, uint32_t size, uint32_t max_sge, bool hidden)
+{
+    struct shca_srq *q = calloc(1, sizeof *q + size * sizeof *q->unused);
+    if (!q) return NULL;
+    q->size = size;
+    q->max_sge = max_sge;
+    q->base.context = pd->context;
+    q->base.pd = pd;
+    pthread_mutex_init(&q->base.mutex, NULL);
+    pthread_cond_init(&q->base.cond, NULL);
+    while (q->n_unused < size) {
+        q->unused[q->n_unused] = size - 1 - q->n_unused;
+        q->n_unused++;
+    }
+    struct shm_srq s = {.pd = shca_pd(pd)->id};
+    int error = make_rings(q, &s);
+    if (!error) error = enter_srq(q, &s, hidden);
+    if (!error) return q;
+    if (s.cells) shca_heap_free(s.cells);
+    free(q);
+    errno = error;
+    return NULL;
+}
+
+/* The working thread does not come to it any more. */
+static void leave_list(struct shca_srq *q)
+{
+    pthread_mutex_lock(&shca.lock);
+    struct shca_srq **link = &shca.srqs;
+    while (*link && *link != q) link = &(*link)->next;
+    if (*link) *link = q->next;
+    pthread_mutex_unlock(&shca.lock);
+}
+
+/* Nobody receives from it any more, and no completion names it. */
+void shca_srq_delete(struct shca_srq *q)
+{
+    leave_list(q);
+    pthread_mutex_lock(&shca.lock);
+    shca.srq[q->index] = NULL;
+    uint64_t rings = q->s->cells;
+    memset(q->s, 0, sizeof *q->s);
+    pthread_mutex_unlock(&shca.lock);
+    shca_heap_free(rings);
+    free(q);
+}
+
+struct ibv_srq *shca_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *a)
+{
+    const struct shca_device_model *m = shca_device(pd->context)->model;
+    struct shca_srq *q = NULL;
+    int error =
+        a->attr.max_wr < 1 || a->attr.max_wr > m->max_srq_wr || a->attr.max_sge > m->max_srq_sge
+            ? EINVAL
+            : shca_take(pd->context, SHCA_SRQ);
+    if (error)
+        errno = error;
+    else if (!(q = shca_srq_new(pd, a->attr.max_wr, a->attr.max_sge ? a->attr.max_sge : 1, false)))
+        shca_give(pd->context, SHCA_SRQ);
+    if (!q) return NULL;
+    q->base.srq_context = a->srq_context;
+    a->attr.max_sge = q->max_sge;
+    shca_pd(pd)->users++;
+    return &q->base;
+}
+
+/* A limit that was reached is told once and then no limit any more; lock held. */
+static void tell_limit(struct shca_srq *q)
+{
+    if (!atomic_exchange(&q->s->limit_hit, 0) || !atomic_exchange(&q->s->limit, 0)) return;
+    struct ibv_async_event e = {.element.srq = &q->base, .event_type = IBV_EVENT_SRQ_LIMIT_REACHED};
+    shca_raise(q->base.context, &e);
+}
+
+int shca_modify_srq(struct ibv_srq *base, struct ibv_srq_attr *a, int mask)
+{
+    struct shca_srq *q = shca_srq(base);
+    if (mask & IBV_SRQ_MAX_WR) return shca_unsupported();
+    if (!(mask & IBV_SRQ_LIMIT)) return 0;
+    if (a->srq_limit > q->size) return EINVAL;
+    shca_lock(&q->lock);
+    tell_limit(q); /* the old one, if it was reached */
+    atomic_store(&q->s->limit, a->srq_limit);
+    if (q->s->prod - atomic_load(&q->s->head) < a->srq_limit) {
+        q->s->limit_hit = 1;
+        tell_limit(q);
+    }
+    shca_unlock(&q->lock);
+    return 0;
+}
+
+int shca_query_srq(struct ibv_srq *base, struct ibv_srq_attr *a)
+{
+    struct shca_srq *q = shca_srq(base);
+    *a = (struct ibv_srq_attr){
+        .max_wr = q->size, .max_sge = q->max_sge, .srq_limit = q->s->limit_hit ? 0 : q->s->limit};
+    return 0;
+}
+
+int shca_destroy_srq(struct ibv_srq *base)
+{
+    struct shca_srq *q = shca_srq(base);
+    struct ibv_pd *pd = base->pd;
+    if (q->users) return EBUSY;
+    leave_list(q);
+    shca_leave_xrcd(q);
+    shca_forget_events(base->context, q);
+    pthread_mutex_lock(&base->mutex);
+    while (base->events_completed != q->async_given) pthread_cond_wait(&base->cond, &base->mutex);
+    pthread_mutex_unlock(&base->mutex);
+    shca_srq_delete(q);
+    shca_pd(pd)->users--;
+    shca_give(pd->context, SHCA_SRQ);
+    return 0;
+}
+
+/* Slot INDEX holds a receive: it gets the next position. Lock held. */
+static void append(struct shca_srq *q, uint32_t index)
+{
+    uint64_t prod = atomic_load_explicit(&q->s->prod, memory_order_relaxed);
+    _Atomic uint64_t *cells = shm_at(shca.h, q->s->cells);
+    atomic_store_explicit(&slot_at(q, index)->claim, shm_claim(prod, 0, SHCA_SLOT_POSTED),
+                          memory_order_relaxed);
+    atomic_store_explicit(&cells[prod & q->s->mask], prod * SHCA_MAX_WR + index,
+                          memory_order_release);
+    atomic_store_explicit(&q->s->prod, prod + 1, memory_order_release);
+}
+
+static int post_one(struct shca_srq *q, const struct ibv_recv_wr *wr)
+{
+    if (wr->num_sge < 0 || (uint32_t)wr->num_sge > q->max_sge) return EINVAL;
+    if (q->n_unused == 0) return ENOMEM;
+    uint32_t index = q->unused[--q->n_unused];
+    struct shm_rwr *r = &slot_at(q, index)->r;
+    r->wr_id = wr->wr_id;
+    r->num_sge = wr->num_sge;
+    for (int i = 0; i < wr->num_sge; i++) r->sge[i] = wr->sg_list[i];
+    append(q, index);
+    return 0;
+}
+
+int shca_srq_post(struct shca_srq *q, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+    int error = 0;
+    shca_lock(&q->lock);
+    for (; wr && !error; wr = wr->next) {
+        error = post_one(q, wr);
+        if (error) break;
+    }
+    shca_unlock(&q->lock);
+    if (error && bad) *bad = wr;
+    /* Should a sender and we have passed each other, it looks again by the clock. */
+    if (atomic_load_explicit(&q->s->waits, memory_order_relaxed)) shca_worker_poke();
+    return error;
+}
+
+int shca_post_srq_recv(struct ibv_srq *q, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+    return shca_srq_post(shca_srq(q), wr, bad);
+}
+
+/* The completion that named slot INDEX was polled, or will never be. */
+void shca_srq_done(struct shca_srq *q, uint32_t index)
+{
+    shca_lock(&q->lock);
+    atomic_store_explicit(&slot_at(q, index)->claim, SHCA_SLOT_FREE, memory_order_relaxed);
+    q->unused[q->n_unused++] = index;
+    shca_unlock(&q->lock);
+}
+
+/* Forget all receives. Nobody can claim one, and no completion names one. */
+void shca_srq_clear(struct shca_srq *q)
+{
+    shca_lock(&q->lock);
+    atomic_store(&q->s->head, q->s->prod);
+    q->n_unused = 0;
+    for (uint32_t i = q->size; i-- > 0;) {
+        slot_at(q, i)->claim = SHCA_SLOT_FREE;
+        q->unused[q->n_unused++] = i;
+    }
+    shca_unlock(&q->lock);
+}
+
+/* Ring every process that found no receive. */
+static void wake_senders(struct shca_srq *q)
+{
+    atomic_exchange(&q->s->waits, 0);
+    for (uint32_t i = 0; i < SHCA_SLOTS / 64; i++) {
+        uint64_t word = q->s->waiting[i] ? atomic_exchange(&q->s->waiting[i], 0) : 0;
+        for (; word; word &= word - 1) shca_peer_ring_slot(i * 64 + __builtin_ctzll(word));
+    }
+}
+
+/* Give back the receives of slots that nobody will complete: claimed by nobody, or, after a death,
+ * by a dead process that left no completion. shca.lock held. */
+static void give_back(struct shca_srq *q, bool deaths)
+{
+    uint64_t *stale = calloc(q->size, sizeof *stale);
+    bool any = false;
+    for (uint32_t i = 0; stale && i < q->size; i++) {
+        uint64_t claim = slot_at(q, i)->claim;
+        uint32_t who = shm_claimant(claim);
+        if ((claim & 3) != SHCA_SLOT_CLAIMED || !(who == 0 || (deaths && !shca_ud_access(who))))
+            continue;
+        stale[i] = claim;
+        any = true;
+    }
+    for (int i = 0; any && i < SHCA_CQS; i++)
+        if (shca.cq[i]) shca_cq_unmark(shca.cq[i], q, stale);
+    shca_lock(&q->lock);
+    for (uint32_t i = 0; any && i < q->size; i++) {
+        if (!stale[i] || slot_at(q, i)->claim != stale[i]) continue; /* polled meanwhile */
+        /* Its claimant may have died before it moved the head. */
+        uint64_t head = stale[i] >> 14;
+        atomic_compare_exchange_strong(&q->s->head, &head, head + 1);
+        append(q, i);
+    }
+    shca_unlock(&q->lock);
+    free(stale);
+}
+
+/* The working thread: what initiators have left for the owner to do. shca.lock held. */
+void shca_srq_attend(struct shca_srq *q, bool deaths)
+{
+    if (deaths || atomic_exchange(&q->s->returned, 0)) give_back(q, deaths);
+    if (q->s->limit_hit) {
+        shca_lock(&q->lock);
+        tell_limit(q);
+        shca_unlock(&q->lock);
+    }
+    if (q->s->waits && q->s->prod != q->s->head) wake_senders(q);
+}

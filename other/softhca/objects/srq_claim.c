@@ -1,0 +1,66 @@
+/* srq_claim.c - shared receive queues, as an initiator sees them: claiming the oldest receive.
+ *
+ * Any number of processes do this at once, without a lock between them. A claim is one
+ * compare-and-swap on the slot and says who claims; whoever comes by moves the head on. It never
+ * waits: not for the owner, and not for another claimant.
+ */
+#include "other/softhca/objects/object.h"
+#include "other/softhca/objects/verbs.h"
+#include "other/softhca/segment/segment.h"
+
+static void ask_to_be_rung(struct shm_srq *q)
+{
+    atomic_fetch_or(&q->waiting[shca.slot / 64], 1ull << shca.slot % 64);
+    atomic_exchange(&q->waits, 1);
+}
+
+/* The owner is told once that fewer than the limit are left. */
+static void check_limit(struct shca_peer *owner, struct shm_srq *q, uint64_t head)
+{
+    uint32_t limit = atomic_load_explicit(&q->limit, memory_order_relaxed);
+    if (limit == 0) return;
+    int64_t left = atomic_load_explicit(&q->prod, memory_order_relaxed) - head;
+    if (left < limit && !atomic_exchange(&q->limit_hit, 1)) shca_peer_ring(owner);
+}
+
+/* The slot at the head is ours from now on; NULL when there is none. */
+struct shm_slot *shca_srq_claim(struct shca_peer *owner, struct shm_srq *q, bool wait,
+                                uint32_t *index)
+{
+    _Atomic uint64_t *cells = shca_peer_at(owner, q->cells, (q->mask + 1ull) * sizeof *cells);
+    if (!cells) return NULL;
+    for (bool asked = false;;) {
+        uint64_t head = atomic_load_explicit(&q->head, memory_order_acquire);
+        uint64_t cell = atomic_load_explicit(&cells[head & q->mask], memory_order_acquire);
+        if (shm_cell_position(cell) != head) {
+            if (atomic_load_explicit(&q->head, memory_order_acquire) != head) continue;
+            if (!wait || asked) return NULL;
+            ask_to_be_rung(q);
+            asked = true; /* and look once more */
+            continue;
+        }
+        *index = cell % SHCA_MAX_WR;
+        struct shm_slot *slot =
+            shca_peer_at(owner, q->slots + (uint64_t)*index * q->stride, q->stride);
+        if (!slot) return NULL;
+        uint64_t seen = shm_claim(head, 0, SHCA_SLOT_POSTED);
+        bool mine = atomic_compare_exchange_strong(&slot->claim, &seen,
+                                                   shm_claim(head, shca.slot, SHCA_SLOT_CLAIMED));
+        /* If the slot has another position by now, the head has moved and this does nothing. */
+        uint64_t at = head;
+        atomic_compare_exchange_strong(&q->head, &at, head + 1);
+        if (!mine) continue;
+        check_limit(owner, q, head + 1);
+        return slot;
+    }
+}
+
+/* A claim that comes to nothing: the owner is to post the receive again. */
+void shca_srq_return(struct shca_peer *owner, struct shm_srq *q, uint32_t index)
+{
+    struct shm_slot *slot = shm_slot(owner->h, q, index);
+    uint64_t claim = atomic_load_explicit(&slot->claim, memory_order_relaxed);
+    atomic_store(&slot->claim, shm_claim(claim >> 14, 0, SHCA_SLOT_CLAIMED));
+    q->returned = 1;
+    shca_peer_ring(owner);
+}

@@ -1,0 +1,167 @@
+/* state.c - what a queue pair does when its state or its attributes change.
+ *
+ * Which changes are allowed stands in transition.c. Connecting (INIT to RTR) attaches the peer's
+ * segment; a peer that is not there is noticed when sending, as on wire.
+ */
+#include "other/softhca/faults/inject.h"
+#include "other/softhca/datapath/datapath.h"
+#include "other/softhca/device/device.h"
+#include "other/softhca/interpose/edge.h"
+#include "other/softhca/objects/verbs.h"
+#include "other/softhca/segment/segment.h"
+#include "other/softhca/tcp/tcp.h"
+
+/* What depends on the device and its ports. An address belongs to the QP's own port. */
+static bool fits_device(const struct shca_qp *qp, const struct ibv_qp_attr *a, int mask)
+{
+    const struct shca_device *d = shca_device(qp->base.context);
+    uint32_t number = mask & IBV_QP_PORT ? a->port_num : qp->attr.port_num;
+    if (mask & IBV_QP_MAX_QP_RD_ATOMIC && a->max_rd_atomic > d->model->max_qp_init_rd_atom)
+        return false;
+    if (mask & IBV_QP_MAX_DEST_RD_ATOMIC && a->max_dest_rd_atomic > d->model->max_qp_rd_atom)
+        return false;
+    if (!(mask & (IBV_QP_PORT | IBV_QP_AV | IBV_QP_PKEY_INDEX | IBV_QP_PATH_MTU))) return true;
+    if (!shca_port_exists(number)) return false;
+    const struct shca_port_model *port = &d->model->port[number - 1];
+    if (mask & IBV_QP_PKEY_INDEX && a->pkey_index >= port->pkeys) return false;
+    if (mask & IBV_QP_PATH_MTU && (a->path_mtu < IBV_MTU_256 || a->path_mtu > port->active_mtu))
+        return false;
+    if (!(mask & IBV_QP_AV)) return true;
+    return a->ah_attr.port_num == number &&
+           (!a->ah_attr.is_global || a->ah_attr.grh.sgid_index < port->gids);
+}
+
+static bool values_allowed(const struct ibv_qp_attr *a, int mask)
+{
+    if (mask & IBV_QP_TIMEOUT && a->timeout > 31) return false;
+    if (mask & IBV_QP_RETRY_CNT && a->retry_cnt > 7) return false;
+    if (mask & IBV_QP_RNR_RETRY && a->rnr_retry > 7) return false;
+    if (mask & IBV_QP_MIN_RNR_TIMER && a->min_rnr_timer > 31) return false;
+    /* There is no second path: the device does not offer IBV_DEVICE_AUTO_PATH_MIG. */
+    if (mask & IBV_QP_ALT_PATH) return false;
+    if (mask & IBV_QP_PATH_MIG_STATE && a->path_mig_state != IBV_MIG_MIGRATED) return false;
+    return true;
+}
+
+static void take_values(struct ibv_qp_attr *mine, const struct ibv_qp_attr *a, int mask)
+{
+    if (mask & IBV_QP_PKEY_INDEX) mine->pkey_index = a->pkey_index;
+    if (mask & IBV_QP_PORT) mine->port_num = a->port_num;
+    if (mask & IBV_QP_ACCESS_FLAGS) mine->qp_access_flags = a->qp_access_flags;
+    if (mask & IBV_QP_AV) mine->ah_attr = a->ah_attr;
+    if (mask & IBV_QP_PATH_MTU) mine->path_mtu = a->path_mtu;
+    if (mask & IBV_QP_DEST_QPN) mine->dest_qp_num = a->dest_qp_num & 0xffffff;
+    if (mask & IBV_QP_QKEY) mine->qkey = a->qkey;
+    if (mask & IBV_QP_RQ_PSN) mine->rq_psn = a->rq_psn;
+    if (mask & IBV_QP_SQ_PSN) mine->sq_psn = a->sq_psn;
+    if (mask & IBV_QP_MAX_DEST_RD_ATOMIC) mine->max_dest_rd_atomic = a->max_dest_rd_atomic;
+    if (mask & IBV_QP_MAX_QP_RD_ATOMIC) mine->max_rd_atomic = a->max_rd_atomic;
+    if (mask & IBV_QP_MIN_RNR_TIMER) mine->min_rnr_timer = a->min_rnr_timer;
+    if (mask & IBV_QP_TIMEOUT) mine->timeout = a->timeout;
+    if (mask & IBV_QP_RETRY_CNT) mine->retry_cnt = a->retry_cnt;
+    if (mask & IBV_QP_RNR_RETRY) mine->rnr_retry = a->rnr_retry;
+    if (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) mine->en_sqd_async_notify = a->en_sqd_async_notify;
+}
+
+static int connect_qp(struct shca_qp *qp)
+{
+    struct shca_peer *old = qp->link.peer;
+    struct shca_place place = shca_place_of(&qp->attr.ah_attr);
+    shca_link(&qp->link, place, qp->base.qp_type, qp->base.qp_num, qp->attr.dest_qp_num);
+    qp->link.route = shca_route(qp->port, &qp->attr.ah_attr);
+    shca_peer_put(old);
+    return place.host > SHCA_HERE ? shca_tcp_send_bind(qp, place) : 0;
+}
+
+/* Send lock held: what waits is flushed here; receives by the working thread, which may wait for
+ * the peer to be out of the way. */
+void shca_qp_to_error(struct shca_qp *qp)
+{
+    qp->base.state = IBV_QPS_ERR;
+    atomic_store(&qp->s->state, IBV_QPS_ERR);
+    shca_send_flush(qp);
+    if (qp->link.remote) shca_tcp_send_stop(qp);
+    shca_worker_poke();
+}
+
+/* A send failed on an unreliable QP: it sends no more, but goes on receiving. Send lock held. */
+void shca_qp_to_send_error(struct shca_qp *qp)
+{
+    qp->base.state = IBV_QPS_SQE;
+    atomic_store(&qp->s->state, IBV_QPS_SQE);
+    shca_send_flush(qp);
+    if (qp->link.remote) shca_tcp_send_stop(qp);
+}
+
+static void publish(struct shca_qp *qp, enum ibv_qp_state to)
+{
+    /* A responder without resources for READs and atomics refuses them. */
+    unsigned needs_resources = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+    qp->s->access = qp->attr.qp_access_flags & ~(qp->attr.max_dest_rd_atomic ? 0 : needs_resources);
+    qp->s->qkey = qp->attr.qkey;
+    qp->s->min_rnr_timer = qp->attr.min_rnr_timer;
+    qp->s->max_dest_rd_atomic = qp->attr.max_dest_rd_atomic;
+    shca_qp_tune(qp);
+    qp->base.state = to;
+    atomic_store(&qp->s->state, to);
+}
+
+/* What began has ended with the send lock; what waits has not begun, and stays. */
+static void tell_drained(struct shca_qp *qp)
+{
+    struct ibv_async_event e = {.element.qp = &qp->base, .event_type = IBV_EVENT_SQ_DRAINED};
+    shca_raise(qp->base.context, &e);
+}
+
+/* By an injected fault; datagrams need no peer. */
+static bool refused(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to)
+{
+    if (type == IBV_QPT_UD || from == to) return false;
+    if (to == IBV_QPS_RTR) return shca_inject_creation(SHCA_RTR);
+    return to == IBV_QPS_RTS && from == IBV_QPS_RTR && shca_inject_creation(SHCA_RTS);
+}
+
+int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
+{
+    struct shca_qp *qp = shca_qp(base);
+    if (qp->foreign) return shca_unsupported();
+    enum ibv_qp_state to = mask & IBV_QP_STATE ? a->qp_state : shca_state(qp);
+    if (mask & IBV_QP_CUR_STATE && a->cur_qp_state != shca_state(qp)) return EINVAL;
+    if (!shca_transition_allowed(base->qp_type, shca_state(qp), to, mask) ||
+        !values_allowed(a, mask) || !fits_device(qp, a, mask))
+        return EINVAL;
+    if (refused(base->qp_type, shca_state(qp), to)) return ENOMEM;
+    if (to == IBV_QPS_RESET) {
+        shca_worker_drop(qp);
+        shca_tcp_send_drop(qp);
+        pthread_mutex_lock(&shca.lock); /* the working thread may be amid flushing it */
+        shca_lock(&qp->sq);
+        shca_qp_reset(qp);
+        shca_unlock(&qp->sq);
+        pthread_mutex_unlock(&shca.lock);
+        struct shca_peer *old = qp->link.peer;
+        qp->link.peer = NULL;
+        qp->attr = (struct ibv_qp_attr){0};
+        shca_peer_put(old);
+        return 0;
+    }
+    if (to != IBV_QPS_ERR) take_values(&qp->attr, a, mask);
+    if (qp->attr.port_num)
+        qp->port = shm_port(shca_device(base->context)->index, qp->attr.port_num);
+    if (shca_state(qp) == IBV_QPS_INIT && to == IBV_QPS_RTR && base->qp_type != IBV_QPT_UD &&
+        connect_qp(qp) != 0)
+        return ENOMEM;
+    shca_lock(&qp->sq);
+    if (to == IBV_QPS_ERR)
+        shca_qp_to_error(qp);
+    else
+        publish(qp, to);
+    if (qp->link.remote)
+        shca_tcp_send_tune(qp);
+    else if (to == IBV_QPS_RTS && qp->sq_exec != qp->sq_head)
+        shca_worker_wait_for(qp);
+    shca_unlock(&qp->sq);
+    if (to == IBV_QPS_SQD && mask & IBV_QP_EN_SQD_ASYNC_NOTIFY && a->en_sqd_async_notify)
+        tell_drained(qp);
+    return 0;
+}

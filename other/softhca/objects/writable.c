@@ -1,0 +1,84 @@
+/* writable.c - whether memory may be written, for regions that are registered to be.
+ *
+ * No system call tells that of a range without touching its pages, so the list of mappings is read,
+ * which takes some tens of microseconds. What was found writable is remembered, so that a
+ * registration within costs a few comparisons. What the program write-protects, or maps anew
+ * without the right, may pass for writable afterwards; what is writable is never refused.
+ */
+#include "other/softhca/objects/object.h"
+#include "other/softhca/objects/verbs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct range {
+    uintptr_t start, end;
+};
+
+enum { REMEMBERED = 32 };
+static struct range known[REMEMBERED];
+static uint32_t next_known;
+static struct shca_lock known_lock;
+
+static bool holds(const struct range *r, const struct range *want)
+{
+    return want->start >= r->start && want->end <= r->end;
+}
+
+static bool is_known(const struct range *want)
+{
+    bool found = false;
+    shca_lock(&known_lock);
+    for (int i = 0; i < REMEMBERED && !found; i++) found = holds(&known[i], want);
+    shca_unlock(&known_lock);
+    return found;
+}
+
+/* In the place of what it contains or continues, if there is such. */
+static void remember(const struct range *r)
+{
+    shca_lock(&known_lock);
+    uint32_t at = 0;
+    while (at < REMEMBERED && (r->end <= known[at].start || r->start >= known[at].end)) at++;
+    known[at < REMEMBERED ? at : next_known++ % REMEMBERED] = *r;
+    shca_unlock(&known_lock);
+}
+
+/* The last run of adjoining writable mappings that begins before WANT's end. */
+static struct range read_mappings(FILE *maps, const struct range *want)
+{
+    struct range run = {0, 0};
+    char *line = NULL, *rest;
+    size_t room = 0;
+    while (getline(&line, &room, maps) > 0) {
+        struct range m = {.start = strtoull(line, &rest, 16)};
+        if (*rest == '-') m.end = strtoull(rest + 1, &rest, 16);
+        if (m.start >= want->end && m.start != run.end) break;
+        bool writable = strlen(rest) > 2 && rest[2] == 'w';
+        if (!writable && m.start >= want->end) break;
+        if (!writable) continue;
+        if (m.start != run.end) run.start = m.start;
+        run.end = m.end;
+    }
+    free(line);
+    return run;
+}
+
+bool shca_is_writable(const void *addr, size_t len)
+{
+    struct range want = {(uintptr_t)addr, (uintptr_t)addr + len};
+    if (len == 0 || is_known(&want)) return true;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    if (!maps) return true; /* who knows */
+    struct range run = read_mappings(maps, &want);
+    fclose(maps);
+    if (!holds(&run, &want)) return false;
+    remember(&run);
+    return true;
+}
+
+void shca_writable_in_child(void)
+{
+    known_lock = (struct shca_lock){0};
+}

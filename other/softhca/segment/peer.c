@@ -1,0 +1,242 @@
+/* peer.c - what this process holds of another one: a connected socket and its segment.
+ *
+ * A peer is there from when a QP is connected to it until the last such QP is gone. Nobody waits
+ * for it: the socket is connected at once, and the peer's answering thread sends the segment when
+ * it gets to run. Until then sends wait as they do for a target that does not listen.
+ */
+#include "other/softhca/faults/inject.h"
+#include "other/softhca/datapath/datapath.h"
+#include "other/softhca/interpose/edge.h"
+#include "other/softhca/objects/verbs.h"
+#include "other/softhca/segment/segment.h"
+
+#include <linux/futex.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Let go of everything but the structure itself. */
+static void part_from(struct shca_peer *p)
+{
+    shca_peer_map_drop(p);
+    for (int i = 0; p->channel_fd && i < SHCA_CHANNELS; i++)
+        if (p->channel_fd[i]) close((int)(uint32_t)p->channel_fd[i]);
+    free(p->channel_fd);
+    p->channel_fd = NULL;
+    if (p->sock >= 0) close(p->sock);
+    p->sock = -1;
+}
+
+static struct shca_peer *begin(uint32_t slot)
+{
+    struct shca_peer *p = calloc(1, sizeof *p);
+    if (!p) return NULL;
+    p->slot = slot;
+    p->sock = shca_connect_slot(slot);
+    if (p->sock == SHCA_NO_SOCKET) { /* it may well be there */
+        p->lost = p->unseen = true;
+        return p;
+    }
+    /* We say who we are, and then we are sent the segment. */
+    if (p->sock >= 0 &&
+        send(p->sock, &shca.slot, sizeof shca.slot, MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
+        return p;
+    part_from(p);
+    free(p);
+    return NULL;
+}
+
+static void learn_pid(struct shca_peer *p)
+{
+    struct ucred cred = {0};
+    socklen_t len = sizeof cred;
+    getsockopt(p->sock, SOL_SOCKET, SO_PEERCRED, &cred, &len);
+    p->pid = cred.pid; /* 0 when it lives in a pid namespace we cannot see */
+    if (p->pid == 0) p->no_pvm = true;
+}
+
+static bool take_segment(struct shca_peer *p, const struct shca_greeting *g, int fd)
+{
+    errno = shca_inject_creation(SHCA_VIEW);
+    if (errno || !shca_peer_map_tables(p, fd, g->heap_end)) {
+        shca_say_of_peer("cannot map the tables of process %d: %m (see ulimit -v)", (int)p->pid);
+        p->unseen = true;
+        return false;
+    }
+    /* What cannot be mapped is reached in other ways. */
+    if (g->arena_end) shca_peer_map_arena(p, fd, g->arena_end);
+    const struct shm_header *h = p->h;
+    if (h->magic == SHCA_MAGIC && h->layout == SHCA_LAYOUT) return true;
+    shca_say("process %d uses another version of libsofthca; use one version in a job",
+             (int)p->pid);
+    return false;
+}
+
+/* Take what the answering thread has sent, if it has; p->rpc held. */
+static void take_greeting(struct shca_peer *p)
+{
+    struct shca_greeting g;
+    struct iovec iov = {&g, sizeof g};
+    int fd = -1;
+    ssize_t n = shca_receive(p->sock, &iov, 1, &fd, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    bool met = false;
+    if (n == sizeof g) {
+        p->memfd = g.memfd;
+        p->dev = g.dev;
+        p->ino = g.ino;
+        learn_pid(p);
+        if (fd < 0) fd = shca_peer_map_borrow(p);
+        if (fd < 0) {
+            shca_say_of_peer("no descriptor of the memory of process %d: %m (see ulimit -n)",
+                             (int)p->pid);
+            p->unseen = true;
+        } else {
+            met = take_segment(p, &g, fd);
+        }
+    } else if (n > 0)
+        shca_say("the process in slot %u uses another version of libsofthca; use one in a job",
+                 p->slot);
+    if (!met) shca_peer_map_drop(p);
+    if (fd >= 0) close(fd);
+    atomic_store(&p->lost, !met);
+    atomic_store(&p->met, met);
+}
+
+/* Wait MS for the greeting, and take it. Who comes meanwhile goes away: it was put off. */
+static bool await_greeting(struct shca_peer *p, int ms)
+{
+    struct pollfd f = {.fd = p->sock, .events = POLLIN};
+    if (atomic_load_explicit(&p->met, memory_order_acquire)) return true;
+    if (p->lost || !shca_trylock(&p->rpc)) return false;
+    if (!p->met && !p->lost && (ms == 0 || poll(&f, 1, ms) > 0)) take_greeting(p);
+    shca_unlock(&p->rpc);
+    return p->met;
+}
+
+/* Whether its segment is there to be used. Does not wait. */
+bool shca_peer_met(struct shca_peer *p)
+{
+    return await_greeting(p, 0);
+}
+
+/* The same for who is about to send: its thread answers at once where there are processors enough,
+ * and gets one when we sleep. A peer that is stopped is waited for only once. */
+bool shca_peer_meet(struct shca_peer *p, int ms)
+{
+    if (shca_peer_met(p)) return true;
+    if (p->lost || atomic_exchange(&p->awaited, true)) return false;
+    return await_greeting(p, ms);
+}
+
+/* The same for a verb that cannot be put off. */
+bool shca_peer_await(struct shca_peer *p)
+{
+    static const uint64_t patience = 10000000000;
+    uint64_t start = shca_now();
+    while (!await_greeting(p, 100) && !p->lost && shca_now() - start < patience)
+        sched_yield(); /* another thread waits for the greeting */
+    return p->met;
+}
+
+/* Process SLOT of HOST, or NULL. */
+struct shca_peer *shca_peer_get(int host, uint32_t slot)
+{
+    if (host != SHCA_HERE && host != SHCA_OUTSIDE) return NULL;
+    if (slot == shca.slot && host == SHCA_HERE) return &shca.me;
+    pthread_mutex_lock(&shca.peer_lock);
+    struct shca_peer *p = shca.peer[slot];
+    if (p && (p->lost || shca_peer_dead_slow(p))) {
+        /* The slot may have a new owner; QPs of the old one keep what they hold. */
+        shca.peer[slot] = NULL;
+        p = NULL;
+    }
+    if (!p && (p = shca.peer[slot] = begin(slot))) {
+        p->next = shca.peers;
+        shca.peers = p;
+    }
+    if (p) p->refs++;
+    pthread_mutex_unlock(&shca.peer_lock);
+    return p;
+}
+
+void shca_peer_put(struct shca_peer *p)
+{
+    if (!p || p->self) return;
+    pthread_mutex_lock(&shca.peer_lock);
+    bool last = --p->refs == 0;
+    if (last) {
+        if (shca.peer[p->slot] == p) shca.peer[p->slot] = NULL;
+        struct shca_peer **link = &shca.peers;
+        while (*link != p) link = &(*link)->next;
+        *link = p->next;
+    }
+    pthread_mutex_unlock(&shca.peer_lock);
+    if (!last) return;
+    part_from(p);
+    free(p);
+}
+
+/* The child of a fork is nobody's peer. Dead QPs may point to these for ever. */
+void shca_peers_in_child(void)
+{
+    for (struct shca_peer *p = shca.peers; p; p = p->next) part_from(p);
+}
+
+/* Its last thread has ended: it does nothing any more. The mark of shca_peer_dead() comes a little
+ * earlier, when one thread of a dying process ends. */
+bool shca_peer_gone(struct shca_peer *p)
+{
+    struct pollfd f = {.fd = p->sock, .events = POLLRDHUP};
+    return !p->self && poll(&f, 1, 0) > 0 && f.revents & (POLLHUP | POLLRDHUP | POLLERR);
+}
+
+/* For callers with time: does not depend on the robust mutex alone. */
+bool shca_peer_dead_slow(struct shca_peer *p)
+{
+    return !p->self && ((p->met && shca_peer_dead(p)) || shca_peer_gone(p));
+}
+
+/* Wake the working thread that sleeps on its doorbell, a word of its segment. */
+void shca_peer_ring(struct shca_peer *p)
+{
+    if (!p->met) {
+        shca_tell_ring(p);
+        return;
+    }
+    /* Even if it has rung already: who rang may have died before waking the sleeper. */
+    atomic_store(&p->h->doorbell, 1);
+    syscall(SYS_futex, &p->h->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/* Ring the process in SLOT if we are attached to it. */
+void shca_peer_ring_slot(uint32_t slot)
+{
+    pthread_mutex_lock(&shca.peer_lock);
+    struct shca_peer *p = slot == shca.slot ? &shca.me : shca.peer[slot];
+    if (p) shca_peer_ring(p);
+    pthread_mutex_unlock(&shca.peer_lock);
+}
+
+/* A descriptor that wakes the sleeper on the peer's channel, or -1. */
+int shca_peer_channel(struct shca_peer *p, uint32_t id)
+{
+    if (p->self) return shca_channel_fd(id);
+    if (id == 0) return -1; /* the CQ went away meanwhile */
+    shca_lock(&p->rpc);
+    if (!p->channel_fd) p->channel_fd = calloc(SHCA_CHANNELS, sizeof *p->channel_fd);
+    uint64_t *entry = p->channel_fd ? &p->channel_fd[id & (SHCA_CHANNELS - 1)] : NULL;
+    int fd = -1;
+    if (entry && *entry >> 32 == id)
+        fd = (int)(uint32_t)*entry;
+    else if (entry) {
+        fd = shca_rpc_channel(p, id);
+        if (*entry) close((int)(uint32_t)*entry);
+        *entry = fd < 0 ? 0 : (uint64_t)id << 32 | (uint32_t)fd;
+    }
+    shca_unlock(&p->rpc);
+    return fd;
+}

@@ -1,0 +1,144 @@
+/* peer_map.c - what this process sees of a segment, its own or a peer's.
+ *
+ * The tables and the heap of rings are one mapping, blocks of the arena another. Both grow with
+ * what is used: a larger mapping takes the place of the old one, which stays until the peer is let
+ * go, because another thread may hold pointers into it. The descriptor is not kept but borrowed for
+ * each mapping.
+ */
+#include "other/softhca/objects/object.h"
+#include "other/softhca/interpose/edge.h"
+#include "other/softhca/segment/segment.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct shca_window {
+    void *base;
+    size_t len;
+    struct shca_window *next;
+};
+
+enum { LEAST = 4 << 20 };
+
+static uint64_t with_room(uint64_t need)
+{
+    uint64_t len = LEAST;
+    while (len < need) len *= 2;
+    return len;
+}
+
+/* The peer's memfd without its help, where we may see its descriptors. */
+static int reopen(const struct shca_peer *p)
+{
+    char path[64];
+    struct stat st;
+    if (p->pid <= 0) return -1;
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)p->pid, p->memfd);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == p->dev && st.st_ino == p->ino) return fd;
+    if (fd >= 0) close(fd);
+    return -1;
+}
+
+/* p->rpc held, for a peer. */
+int shca_peer_map_borrow(struct shca_peer *p)
+{
+    if (p->self) return p->memfd;
+    int fd = reopen(p);
+    return fd >= 0 ? fd : shca_rpc_memory(p);
+}
+
+static void give_back(const struct shca_peer *p, int fd)
+{
+    if (!p->self) close(fd);
+}
+
+static void *map(struct shca_peer *p, int fd, uint64_t start, uint64_t len)
+{
+    struct shca_window *w = malloc(sizeof *w);
+    void *base = w && fd >= 0 ? mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                                     fd, (off_t)start)
+                              : MAP_FAILED;
+    if (base == MAP_FAILED) {
+        free(w);
+        return NULL;
+    }
+    *w = (struct shca_window){base, len, p->windows};
+    p->windows = w;
+    return base;
+}
+
+/* Map the tables and so much of the heap that END bytes from the start of the segment are seen. */
+bool shca_peer_map_tables(struct shca_peer *p, int fd, uint64_t end)
+{
+    uint64_t len = shm_heap_start() + with_room(end - shm_heap_start());
+    if (len > shm_arena_start()) len = shm_arena_start();
+    if (end > len) return false;
+    void *base = map(p, fd, 0, len);
+    if (!base) return false;
+    atomic_store(&p->h, (struct shm_header *)base);
+    atomic_store(&p->len, len); /* after the base: a reader takes them the other way round */
+    return true;
+}
+
+/* The slow half of shca_peer_at(). */
+bool shca_peer_view_more(struct shca_peer *p, uint64_t end)
+{
+    shca_lock(&p->rpc);
+    bool seen = end <= p->len;
+    if (!seen && end <= shm_arena_start()) {
+        int fd = shca_peer_map_borrow(p);
+        seen = shca_peer_map_tables(p, fd, end);
+        if (fd >= 0) give_back(p, fd);
+    }
+    shca_unlock(&p->rpc);
+    if (!seen && !p->self && !atomic_exchange(&p->unseen, true))
+        shca_say_of_peer("cannot map the rings of process %d (see ulimit -v)", (int)p->pid);
+    return seen;
+}
+
+/* Map as much of the arena as lies before END. */
+bool shca_peer_map_arena(struct shca_peer *p, int fd, uint64_t end)
+{
+    uint64_t len = with_room(end - shm_arena_start());
+    char *base = map(p, fd, shm_arena_start(), len);
+    if (!base) return false;
+    atomic_store(&p->arena, base);
+    atomic_store(&p->arena_len, len); /* as above */
+    return true;
+}
+
+static bool more_arena(struct shca_peer *p, uint64_t end)
+{
+    int fd = shca_peer_map_borrow(p);
+    bool seen = shca_peer_map_arena(p, fd, end);
+    if (fd >= 0) give_back(p, fd);
+    return seen;
+}
+
+/* The slow half of shca_peer_map(). */
+void *shca_peer_map_more(struct shca_peer *p, uint64_t offset, uint64_t len)
+{
+    uint64_t in = offset - shm_arena_start();
+    shca_lock(&p->rpc);
+    bool seen = in + len <= p->arena_len || more_arena(p, offset + len);
+    shca_unlock(&p->rpc);
+    return seen ? p->arena + in : NULL;
+}
+
+void shca_peer_map_drop(struct shca_peer *p)
+{
+    for (struct shca_window *w = p->windows, *next; w; w = next) {
+        next = w->next;
+        munmap(w->base, w->len);
+        free(w);
+    }
+    p->windows = NULL;
+    p->h = NULL;
+    p->arena = NULL;
+    p->len = p->arena_len = 0;
+}

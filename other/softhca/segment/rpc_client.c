@@ -1,0 +1,113 @@
+/* rpc_client.c - questions to a peer's answering thread, which has an answer whatever its program
+ * does.
+ *
+ * One question at a time and peer, under its rpc lock. A peer that is stopped does not answer:
+ * after a while the connection is given up, because a late answer must not be taken for the next
+ * one.
+ */
+#include "other/softhca/objects/object.h"
+#include "other/softhca/segment/segment.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+enum { PATIENCE = 10 }; /* seconds */
+
+/* A packet and the descriptor that came with it; *FD stays as it is when none did. */
+ssize_t shca_receive(int sock, struct iovec *iov, int n, int *fd, int flags)
+{
+    union {
+        char space[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    struct msghdr m = {
+        .msg_iov = iov, .msg_iovlen = n, .msg_control = &control, .msg_controllen = sizeof control};
+    ssize_t got = recvmsg(sock, &m, flags | MSG_CMSG_CLOEXEC);
+    struct cmsghdr *c = got > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+    if (fd && c && c->cmsg_type == SCM_RIGHTS) memcpy(fd, CMSG_DATA(c), sizeof *fd);
+    return got;
+}
+
+/* The socket does not wait until its first question. */
+static void be_patient(struct shca_peer *p)
+{
+    struct timeval patience = {.tv_sec = PATIENCE};
+    setsockopt(p->sock, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    setsockopt(p->sock, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    fcntl(p->sock, F_SETFL, 0);
+    p->patient = true;
+}
+
+/* Put Q (and DATA, for a write) and await the answer; DATA also receives what a read returns. */
+static int ask(struct shca_peer *p, struct shca_question *q, void *data, uint64_t *value, int *fd)
+{
+    struct iovec out[2] = {{q, sizeof *q}, {data, q->len}};
+    struct msghdr m = {.msg_iov = out, .msg_iovlen = q->what == ASK_WRITE ? 2 : 1};
+    ssize_t n;
+    if (!p->patient) be_patient(p);
+    do n = sendmsg(p->sock, &m, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) return errno;
+    struct shca_answer a;
+    struct iovec in[2] = {{&a, sizeof a}, {data, q->len}};
+    do n = shca_receive(p->sock, in, q->what == ASK_READ ? 2 : 1, fd, 0);
+    while (n < 0 && errno == EINTR);
+    if (n < (ssize_t)sizeof a) {
+        int e = n < 0 ? errno : ECONNRESET;
+        shutdown(p->sock, SHUT_RDWR);
+        return e;
+    }
+    if (value) *value = a.value;
+    return a.error;
+}
+
+/* p->rpc held. */
+int shca_rpc_channel(struct shca_peer *p, uint32_t id)
+{
+    struct shca_question q = {.what = ASK_CHANNEL, .id = id};
+    int fd = -1;
+    ask(p, &q, NULL, NULL, &fd);
+    return fd;
+}
+
+/* p->rpc held. */
+int shca_rpc_memory(struct shca_peer *p)
+{
+    struct shca_question q = {.what = ASK_MEMORY};
+    int fd = -1;
+    ask(p, &q, NULL, NULL, &fd);
+    return fd;
+}
+
+int shca_rpc_copy(struct shca_peer *p, bool write, uint64_t va, void *data, size_t len)
+{
+    int error = 0;
+    shca_lock(&p->rpc);
+    for (size_t done = 0; done < len && !error;) {
+        size_t n = len - done < SHCA_CHUNK ? len - done : SHCA_CHUNK;
+        struct shca_question q = {.what = write ? ASK_WRITE : ASK_READ, .va = va + done, .len = n};
+        error = ask(p, &q, (char *)data + done, NULL, NULL);
+        done += n;
+    }
+    shca_unlock(&p->rpc);
+    return error;
+}
+
+int shca_rpc_atomic(struct shca_peer *p, bool swap, uint64_t va, uint64_t a, uint64_t b,
+                    uint64_t *old)
+{
+    struct shca_question q = {.what = swap ? ASK_SWAP : ASK_ADD, .va = va, .a = a, .b = b};
+    shca_lock(&p->rpc);
+    int error = ask(p, &q, NULL, old, NULL);
+    shca_unlock(&p->rpc);
+    return error;
+}
+
+/* Wake its working thread, of a peer whose segment is not here yet. Nothing is answered. */
+void shca_tell_ring(struct shca_peer *p)
+{
+    struct shca_question q = {.what = TELL_RING};
+    send(p->sock, &q, sizeof q, MSG_NOSIGNAL | MSG_DONTWAIT);
+}

@@ -1,0 +1,255 @@
+/* rpc_server.c - the answering thread: greets peers and answers their questions.
+ *
+ * It greets whoever connects with the descriptors of the segment, hands out channel descriptors,
+ * and copies to and from this process's memory for peers that may not use process_vm_*. It never
+ * waits for a peer and takes no lock of a verbs object, so an initiator may wait for its answer
+ * while holding locks of its own.
+ */
+#include "other/softhca/objects/object.h"
+#include "other/softhca/datapath/datapath.h"
+#include "other/softhca/interpose/edge.h"
+#include "other/softhca/objects/verbs.h"
+#include "other/softhca/segment/segment.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct {
+    int listener, epoll;
+    int *client; /* connected descriptors, for the child of a fork to close */
+    int clients, room;
+    _Atomic uint16_t connections[SHCA_SLOTS]; /* of the process in each slot */
+    pthread_mutex_t lock;                     /* descriptors come and go under it */
+} server = {.listener = -1, .epoll = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* FD goes along when it is one. */
+static bool send_with_fd(int sock, const void *data, size_t len, int fd)
+{
+    union {
+        char space[CMSG_SPACE(sizeof fd)];
+        struct cmsghdr align;
+    } control = {0};
+    struct iovec iov = {(void *)data, len};
+    struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
+    if (fd >= 0) {
+        m.msg_control = &control;
+        m.msg_controllen = CMSG_SPACE(sizeof fd);
+        struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(sizeof fd);
+        memcpy(CMSG_DATA(c), &fd, sizeof fd);
+    }
+    return sendmsg(sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+}
+
+static bool same_user(int sock)
+{
+    struct ucred cred;
+    socklen_t len = sizeof cred;
+    return getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 &&
+           (cred.uid == geteuid() || cred.uid == 0);
+}
+
+/* What an epoll entry knows of a client: its socket, and 1 + its slot once it has said it. */
+static uint64_t client_data(int sock, uint32_t who)
+{
+    return (uint64_t)who << 32 | (uint32_t)sock;
+}
+
+/* Whether a living process holds this slot and our segment. */
+bool shca_ud_access(uint32_t slot)
+{
+    return slot == shca.slot || server.connections[slot] > 0;
+}
+
+static void drop_client(int sock, uint32_t who)
+{
+    if (who) server.connections[who - 1]--;
+    pthread_mutex_lock(&server.lock);
+    for (int i = 0; i < server.clients; i++)
+        if (server.client[i] == sock) {
+            server.client[i] = server.client[--server.clients];
+            break;
+        }
+    close(sock); /* leaves the epoll set by itself */
+    pthread_mutex_unlock(&server.lock);
+}
+
+/* Take in the next who knocks: 0, or an errno value. */
+static int let_in(void)
+{
+    int sock = accept4(server.listener, NULL, NULL, SOCK_CLOEXEC);
+    if (sock < 0) return errno;
+    if (server.clients == server.room) {
+        int room = server.room ? 2 * server.room : 16;
+        int *more = realloc(server.client, room * sizeof *more);
+        if (more) server.client = more, server.room = room;
+    }
+    struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP, .data.u64 = client_data(sock, 0)};
+    if (!same_user(sock) || server.clients == server.room ||
+        epoll_ctl(server.epoll, EPOLL_CTL_ADD, sock, &e) < 0)
+        close(sock);
+    else
+        server.client[server.clients++] = sock;
+    return 0;
+}
+
+static void admit(void)
+{
+    static int told; /* once: the peer tries again and again */
+    pthread_mutex_lock(&server.lock);
+    int error = let_in();
+    pthread_mutex_unlock(&server.lock);
+    if (error != EMFILE && error != ENFILE) return;
+    if (!told++) shca_say("cannot accept a peer: %s (raise ulimit -n)", strerror(error));
+    usleep(100000); /* the backlog stays readable */
+}
+
+/* Its first message tells its slot. Only then is it handed the segment: what it leaves half done
+ * in there must be known for the work of a dead one. */
+static void greet(int sock, uint32_t slot)
+{
+    uint32_t who = slot % SHCA_SLOTS + 1;
+    struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP, .data.u64 = client_data(sock, who)};
+    epoll_ctl(server.epoll, EPOLL_CTL_MOD, sock, &e);
+    server.connections[who - 1]++;
+    struct shca_greeting g = {.slot = shca.slot,
+                              .memfd = shca.me.memfd,
+                              .dev = shca.me.dev,
+                              .ino = shca.me.ino,
+                              .heap_end = shca.me.h->heap_end,
+                              .arena_end = shca.me.h->arena_end};
+    if (!send_with_fd(sock, &g, sizeof g, shca.me.memfd)) send_with_fd(sock, &g, sizeof g, -1);
+}
+
+/* Data moves by the socket calls themselves: the kernel answers EFAULT where we would crash. */
+static void answer_read(int sock, const struct shca_question *q)
+{
+    struct shca_answer a = {0};
+    struct iovec iov[2] = {{&a, sizeof a}, {(void *)(uintptr_t)q->va, q->len}};
+    struct msghdr m = {.msg_iov = iov, .msg_iovlen = 2};
+    if (sendmsg(sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return;
+    a.error = errno;
+    send_with_fd(sock, &a, sizeof a, -1);
+}
+
+static void answer_write(int sock, const struct shca_question *peeked)
+{
+    struct shca_question q;
+    struct shca_answer a = {0};
+    struct iovec iov[2] = {{&q, sizeof q}, {(void *)(uintptr_t)peeked->va, peeked->len}};
+    struct msghdr m = {.msg_iov = iov, .msg_iovlen = 2};
+    if (recvmsg(sock, &m, MSG_DONTWAIT) < 0) {
+        a.error = errno;
+        recv(sock, &q, sizeof q, MSG_DONTWAIT); /* in case it is still queued */
+    }
+    send_with_fd(sock, &a, sizeof a, -1);
+}
+
+static void answer_atomic(int sock, const struct shca_question *q)
+{
+    struct shca_answer a = {0};
+    uint64_t *word = (uint64_t *)(uintptr_t)q->va;
+    if (q->what == ASK_ADD)
+        a.value = __atomic_fetch_add(word, q->a, __ATOMIC_SEQ_CST);
+    else {
+        a.value = q->a;
+        __atomic_compare_exchange_n(word, &a.value, q->b, false, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_SEQ_CST);
+    }
+    send_with_fd(sock, &a, sizeof a, -1);
+}
+
+static void answer_descriptor(int sock, int fd)
+{
+    struct shca_answer a = {.error = fd < 0 ? ENOENT : 0};
+    send_with_fd(sock, &a, sizeof a, fd);
+}
+
+static void answer(int sock, uint32_t who, uint32_t events)
+{
+    struct shca_question q;
+    ssize_t n = recv(sock, &q, sizeof q, MSG_PEEK | MSG_DONTWAIT);
+    if (!who && n == sizeof(uint32_t)) {
+        recv(sock, &q, sizeof q, MSG_DONTWAIT);
+        greet(sock, q.what);
+        return;
+    }
+    if (!who || n < (ssize_t)sizeof q) {
+        if (n < 0 && errno == EAGAIN && !(events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP))) return;
+        drop_client(sock, who);
+        shca_worker_sweep();
+        return;
+    }
+    if (q.what == ASK_WRITE) {
+        answer_write(sock, &q);
+        return;
+    }
+    recv(sock, &q, sizeof q, MSG_DONTWAIT);
+    if (q.what == ASK_READ) answer_read(sock, &q);
+    if (q.what == ASK_CHANNEL) answer_descriptor(sock, shca_channel_fd(q.id));
+    if (q.what == ASK_MEMORY) answer_descriptor(sock, shca.me.memfd);
+    if (q.what == TELL_RING) shca_worker_poke();
+    if (q.what == ASK_ADD || q.what == ASK_SWAP) answer_atomic(sock, &q);
+}
+
+static void make_alive_mark(void)
+{
+    pthread_mutexattr_t attr;
+    pthread_mutexattr_init(&attr);
+    pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&shca.h->alive, &attr);
+}
+
+static void *server_main(void *unused)
+{
+    pthread_mutex_lock(&shca.h->alive);
+    for (;;) {
+        struct epoll_event e[16];
+        int n = epoll_wait(server.epoll, e, 16, -1);
+        for (int i = 0; i < n; i++) {
+            if (e[i].data.u64 == client_data(server.listener, 0))
+                admit();
+            else
+                answer((int)(uint32_t)e[i].data.u64, e[i].data.u64 >> 32, e[i].events);
+        }
+    }
+    return NULL;
+}
+
+int shca_rpc_server_start(int listener)
+{
+    make_alive_mark();
+    server.listener = listener;
+    server.epoll = epoll_create1(EPOLL_CLOEXEC);
+    struct epoll_event e = {.events = EPOLLIN, .data.u64 = client_data(listener, 0)};
+    if (server.epoll < 0 || epoll_ctl(server.epoll, EPOLL_CTL_ADD, listener, &e) < 0) return errno;
+    return shca_thread(server_main);
+}
+
+void shca_rpc_server_hold(void)
+{
+    pthread_mutex_lock(&server.lock);
+}
+
+void shca_rpc_server_release(void)
+{
+    pthread_mutex_unlock(&server.lock);
+}
+
+/* Peers must not take the child for its parent. */
+void shca_rpc_server_in_child(void)
+{
+    if (server.listener >= 0) close(server.listener);
+    if (server.epoll >= 0) close(server.epoll);
+    for (int i = 0; i < server.clients; i++) close(server.client[i]);
+    server.listener = server.epoll = -1;
+    server.clients = 0;
+    memset(server.connections, 0, sizeof server.connections);
+    shca_rpc_server_release(); /* held since before the fork */
+}

@@ -1,0 +1,279 @@
+/* segment.c - this process's memfd: its header and tables, the heap of rings, the arena.
+ *
+ * The file is sparse and has no name; it lives exactly as long as somebody maps it. Only the
+ * tables and the heap are mapped at start; arena blocks are mapped one by one as the program
+ * allocates them. Memory given back is punched out, so it is zero when it is handed out again.
+ */
+#include "other/softhca/objects/object.h"
+#include "other/softhca/datapath/datapath.h"
+#include "other/softhca/device/device.h"
+#include "other/softhca/interpose/edge.h"
+#include "other/softhca/segment/segment.h"
+#include "other/softhca/tcp/tcp.h"
+#include "other/softhca/segment/extent.h"
+#include "other/softhca/tcp/fabric.h"
+#include "other/softhca/device/settings.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NOBODY_YET                                                                                 \
+    {                                                                                              \
+        .self = true, .met = true, .sock = -1, .memfd = -1                                         \
+    }
+struct shca_process shca = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .peer_lock = PTHREAD_MUTEX_INITIALIZER,
+    .channel_lock = PTHREAD_MUTEX_INITIALIZER,
+    .me = NOBODY_YET,
+};
+
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t extent_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct shca_extents heap, arena;
+static struct shca_extent *inherited; /* blocks of the parent, in the child of a fork */
+
+static uint64_t file_size(void)
+{
+    uint64_t size = shm_arena_start() + SHCA_ARENA_SIZE;
+    struct rlimit limit; /* growing past it would raise SIGXFSZ */
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        limit.rlim_cur < size)
+        size = limit.rlim_cur & ~4095ull;
+    return size;
+}
+
+static int make_segment(void)
+{
+    uint64_t size = file_size();
+    if (size < shm_arena_start()) {
+        shca_say("the file size limit (ulimit -f) is %llu bytes; the device needs %llu",
+                 (unsigned long long)size, (unsigned long long)shm_arena_start());
+        return EFBIG;
+    }
+    int fd = memfd_create("softhca", MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, size) < 0) {
+        int e = errno;
+        shca_say("cannot make shared memory with memfd_create: %m%s",
+                 e == EPERM || e == ENOSYS ? " (refused by a seccomp filter?)" : "");
+        if (fd >= 0) close(fd);
+        return e;
+    }
+    if (!shca_peer_map_tables(&shca.me, fd, shm_heap_start())) {
+        int e = errno;
+        shca_say("cannot map %llu bytes of address space: %m (see ulimit -v)",
+                 (unsigned long long)shm_heap_start());
+        close(fd);
+        return e;
+    }
+    heap = (struct shca_extents){.start = shm_heap_start(), .end = shm_arena_start()};
+    arena = (struct shca_extents){.start = shm_arena_start(), .end = size};
+    struct stat st;
+    if (fstat(fd, &st) == 0) shca.me.dev = st.st_dev, shca.me.ino = st.st_ino;
+    shca.me.memfd = fd;
+    shca.me.h->heap_end = shm_heap_start();
+    return 0;
+}
+
+static void drop_segment(void)
+{
+    shca_peer_map_drop(&shca.me);
+    close(shca.me.memfd);
+    shca.me.memfd = -1;
+}
+
+static uint64_t make_nonce(void)
+{
+    uint64_t nonce;
+    if (getrandom(&nonce, sizeof nonce, 0) == sizeof nonce) return nonce | 1; /* 0 is no nonce */
+    return (((uint64_t)getpid() << 40) ^ shca_now()) | 1;
+}
+
+static int start(void)
+{
+    if (!shca_fabric_good() || !shca_lids_suffice()) return EINVAL;
+    int listener, e = make_segment();
+    if (e) return e;
+    listener = shca_claim_slot(&shca.slot);
+    if (listener < 0) {
+        e = errno;
+        drop_segment();
+        return e;
+    }
+    struct shm_header *h = shca.me.h;
+    h->layout = SHCA_LAYOUT;
+    h->slot = shca.me.slot = shca.slot;
+    h->number = shca_process_number();
+    h->nonce = make_nonce();
+    h->since = time(NULL);
+    h->magic = SHCA_MAGIC;
+    shca.me.pid = getpid();
+    shca.h = h;
+    e = shca_rpc_server_start(listener);
+    if (!e) e = shca_worker_start();
+    if (!e) e = shca_remote_process_start();
+    if (e) {
+        shca_say("cannot start a thread: %s (see ulimit -u)", strerror(e));
+        shca.h = NULL;
+        return e;
+    }
+    /* Under Yama, process_vm_* between siblings needs this. */
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    return 0;
+}
+
+int shca_start(void)
+{
+    pthread_mutex_lock(&start_lock);
+    int e = shca.h ? 0 : start();
+    pthread_mutex_unlock(&start_lock);
+    return e;
+}
+
+/* Ours and peers' views grow with the heap. */
+static uint64_t see_heap(struct shca_extent *e)
+{
+    uint64_t end = e->start + e->len;
+    if (!shca_peer_at(&shca.me, e->start, e->len)) {
+        shca_say("no address space for rings of %llu bytes (see ulimit -v)",
+                 (unsigned long long)(end - shm_heap_start()));
+        free(shca_extent_give(&heap, e->start));
+        return 0;
+    }
+    shca.h = shca.me.h;
+    if (end > shca.h->heap_end) shca.h->heap_end = end;
+    return e->start;
+}
+
+uint64_t shca_heap_alloc(size_t bytes)
+{
+    pthread_mutex_lock(&extent_lock);
+    struct shca_extent *e = shca_extent_take(&heap, bytes);
+    uint64_t start = e ? see_heap(e) : 0;
+    pthread_mutex_unlock(&extent_lock);
+    return start;
+}
+
+int shca_no_room(uint32_t entries)
+{
+    shca_say("no room for a receive queue of %u entries (all rings of a process share %llu MiB)",
+             entries, SHCA_HEAP_SIZE >> 20);
+    return ENOMEM;
+}
+
+void shca_heap_free(uint64_t offset)
+{
+    pthread_mutex_lock(&extent_lock);
+    struct shca_extent *e = shca_extent_give(&heap, offset);
+    if (e) {
+        /* Zero it even where holes cannot be punched: rings rely on it. */
+        if (madvise(shm_at(shca.h, e->start), e->len, MADV_REMOVE) < 0)
+            memset(shm_at(shca.h, e->start), 0, e->len);
+        free(e);
+    }
+    pthread_mutex_unlock(&extent_lock);
+}
+
+void *shca_arena_alloc(size_t bytes)
+{
+    pthread_mutex_lock(&extent_lock);
+    void *where = NULL;
+    struct shca_extent *e = shca_extent_take(&arena, bytes ? bytes : 1);
+    if (e) {
+        where = mmap(NULL, e->len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                     shca.me.memfd, e->start);
+        if (where == MAP_FAILED) {
+            where = NULL;
+            free(shca_extent_give(&arena, e->start));
+        } else {
+            e->where = where;
+            uint64_t end = e->start + e->len;
+            if (end > shca.me.h->arena_end) shca.me.h->arena_end = end;
+        }
+    }
+    pthread_mutex_unlock(&extent_lock);
+    if (!where) errno = ENOMEM;
+    return where;
+}
+
+/* Take the extent mapped at WHERE out of a list. */
+static struct shca_extent *take_mapped(struct shca_extent **link, const void *where)
+{
+    while (*link && (*link)->where != where) link = &(*link)->next;
+    struct shca_extent *e = *link;
+    if (e) *link = e->next;
+    return e;
+}
+
+bool shca_arena_free(void *block)
+{
+    pthread_mutex_lock(&extent_lock);
+    struct shca_extent *e = take_mapped(&arena.used, block);
+    if (e)
+        madvise(block, e->len, MADV_REMOVE);
+    else
+        e = take_mapped(&inherited, block);
+    if (e) munmap(block, e->len);
+    pthread_mutex_unlock(&extent_lock);
+    free(e);
+    return e != NULL;
+}
+
+void shca_start_hold(void)
+{
+    pthread_mutex_lock(&start_lock);
+    pthread_mutex_lock(&extent_lock);
+}
+
+void shca_start_release(void)
+{
+    pthread_mutex_unlock(&extent_lock);
+    pthread_mutex_unlock(&start_lock);
+}
+
+/* The child keeps a copy of its own of what softhca_alloc() gave, and nothing else. */
+void shca_segment_in_child(void)
+{
+    /* Those that were held for the fork; others may have been held by another thread. */
+    shca_start_release();
+    pthread_mutex_unlock(&shca.peer_lock);
+    for (struct shca_extent *e = heap.used, *next; e; e = next) {
+        next = e->next;
+        free(e);
+    }
+    while (arena.used) {
+        struct shca_extent *e = arena.used;
+        mmap(e->where, e->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
+             shca.me.memfd, e->start);
+        arena.used = e->next;
+        e->next = inherited;
+        inherited = e;
+    }
+    heap = arena = (struct shca_extents){0};
+    if (shca.me.h) drop_segment();
+    memset(&shca, 0, sizeof shca);
+    shca.me = (struct shca_peer)NOBODY_YET;
+    pthread_mutex_init(&shca.lock, NULL);
+    pthread_mutex_init(&shca.peer_lock, NULL);
+    pthread_mutex_init(&shca.channel_lock, NULL);
+}
+
+uint64_t shca_map_offset(const void *addr, size_t len)
+{
+    uint64_t found = SHCA_NOT_MAPPED;
+    pthread_mutex_lock(&extent_lock);
+    for (struct shca_extent *e = arena.used; e && found == SHCA_NOT_MAPPED; e = e->next) {
+        uint64_t in = (uintptr_t)addr - (uintptr_t)e->where;
+        if (in < e->len && len <= e->len - in) found = e->start + in;
+    }
+    pthread_mutex_unlock(&extent_lock);
+    return found;
+}

@@ -1,0 +1,81 @@
+/* segment.h - the memory that peers map, the peers, and questions to them.
+ */
+#ifndef SOFTHCA_SEGMENT_ROOM_H
+#define SOFTHCA_SEGMENT_ROOM_H
+
+#include "other/softhca/objects/object.h"
+
+/* segment.c, extent.c */
+int shca_start(void);                   /* idempotent: segment, slot, threads; errno value */
+uint64_t shca_heap_alloc(size_t bytes); /* offset, 0 = full */
+void shca_heap_free(uint64_t offset);
+int shca_no_room(uint32_t entries); /* says so; ENOMEM */
+void *shca_arena_alloc(size_t bytes);
+bool shca_arena_free(void *block);
+void shca_start_hold(void); /* while the program forks */
+void shca_start_release(void);
+void shca_segment_in_child(void);
+uint64_t shca_map_offset(const void *addr, size_t len); /* or SHCA_NOT_MAPPED */
+
+/* registry.c */
+int shca_claim_slot(uint32_t *slot); /* a listening socket, or -1 */
+enum { SHCA_NO_SOCKET = -2 };
+int shca_connect_slot(uint32_t slot);
+
+/* peer.c; get and put take shca.peer_lock */
+struct shca_peer *shca_peer_get(int host, uint32_t slot);
+void shca_peer_put(struct shca_peer *p);
+bool shca_peer_dead_slow(struct shca_peer *p);
+bool shca_peer_gone(struct shca_peer *p);
+void shca_peers_in_child(void);
+bool shca_peer_met(struct shca_peer *p);
+bool shca_peer_meet(struct shca_peer *p, int ms);
+bool shca_peer_await(struct shca_peer *p);
+void shca_peer_ring(struct shca_peer *p);
+void shca_peer_ring_slot(uint32_t slot);
+int shca_peer_channel(struct shca_peer *p, uint32_t id);
+
+/* peer_map.c */
+int shca_peer_map_borrow(struct shca_peer *p);
+bool shca_peer_map_tables(struct shca_peer *p, int fd, uint64_t end);
+bool shca_peer_map_arena(struct shca_peer *p, int fd, uint64_t end);
+bool shca_peer_view_more(struct shca_peer *p, uint64_t end);
+void shca_peer_map_drop(struct shca_peer *p);
+void *shca_peer_map_more(struct shca_peer *p, uint64_t offset, uint64_t len);
+
+/* rpc_server.c: the answering thread */
+int shca_rpc_server_start(int listener);
+bool shca_ud_access(uint32_t slot);
+void shca_rpc_server_hold(void); /* while the program forks */
+void shca_rpc_server_release(void);
+void shca_rpc_server_in_child(void);
+
+/* rpc_client.c: the questions peers may put to it */
+ssize_t shca_receive(int sock, struct iovec *iov, int n, int *fd, int flags);
+void shca_tell_ring(struct shca_peer *p);
+int shca_rpc_memory(struct shca_peer *p);
+int shca_rpc_channel(struct shca_peer *p, uint32_t id);
+int shca_rpc_copy(struct shca_peer *p, bool write, uint64_t va, void *data, size_t len);
+int shca_rpc_atomic(struct shca_peer *p, bool swap, uint64_t va, uint64_t a, uint64_t b,
+                    uint64_t *old);
+
+/* ud_access_guard.c */
+void shca_ud_access_register(struct shca_peer *p);
+void shca_ud_access_enter(struct shca_peer *p);
+void shca_ud_access_leave(struct shca_peer *p);
+void shca_ud_access_quiesce(void);
+
+/* Where LEN bytes at OFFSET of the peer's tables and rings are seen; NULL when they cannot be. */
+static inline void *shca_peer_at(struct shca_peer *p, uint64_t offset, uint64_t len)
+{
+    if (offset + len > p->len && !shca_peer_view_more(p, offset + len)) return NULL;
+    return (char *)p->h + offset;
+}
+
+static inline bool shca_peer_dead(const struct shca_peer *p)
+{
+    return __atomic_load_n(&p->h->alive.__data.__lock, __ATOMIC_ACQUIRE) &
+           0x40000000; /* FUTEX_OWNER_DIED */
+}
+
+#endif

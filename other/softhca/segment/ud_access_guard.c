@@ -1,0 +1,57 @@
+/* ud_access_guard.c - initiators that come to a process without a connection: datagrams.
+ *
+ * Many of them may be inside one queue pair at once, so each process has a word of its own in the
+ * target's header, odd while one of its threads is inside. Whoever has changed a table there waits
+ * for those words, as it waits for the word of a connection (shca_qp_quiesce).
+ */
+#include "other/softhca/objects/object.h"
+#include "other/softhca/segment/segment.h"
+
+/* Once for each peer, before the first entry. A predecessor in our slot may have died inside. */
+void shca_ud_access_register(struct shca_peer *p)
+{
+    struct shm_header *h = p->h;
+    pthread_mutex_lock(&shca.peer_lock);
+    if (!p->registered) {
+        h->guest[shca.slot].inside = (h->guest[shca.slot].inside + 1) & ~1u;
+        atomic_fetch_or(&h->guests[shca.slot / 64], 1ull << shca.slot % 64);
+        p->registered = true;
+    }
+    pthread_mutex_unlock(&shca.peer_lock);
+}
+
+/* One thread of ours at a time. The exchange orders the word before all that is read in there. */
+void shca_ud_access_enter(struct shca_peer *p)
+{
+    _Atomic uint32_t *inside = &p->h->guest[shca.slot].inside;
+    for (int spins = 0;; spins++) {
+        uint32_t even = atomic_load_explicit(inside, memory_order_relaxed) & ~1u;
+        if (atomic_compare_exchange_strong(inside, &even, even + 1)) return;
+        if (spins > 64) sched_yield();
+    }
+}
+
+void shca_ud_access_leave(struct shca_peer *p)
+{
+    _Atomic uint32_t *inside = &p->h->guest[shca.slot].inside;
+    uint32_t odd = atomic_load_explicit(inside, memory_order_relaxed);
+    atomic_store_explicit(inside, odd + 1, memory_order_release);
+}
+
+static void wait_for(uint32_t slot)
+{
+    _Atomic uint32_t *inside = &shca.h->guest[slot].inside;
+    uint32_t word = atomic_fetch_add(inside, 0); /* a full fence and a look */
+    for (int spins = 0; word & 1 && atomic_load(inside) == word; spins++) {
+        if (spins > 64) sched_yield();
+        if (spins % 256 == 255 && !shca_ud_access(slot)) return;
+    }
+}
+
+/* Wait until none that came in before now is inside. */
+void shca_ud_access_quiesce(void)
+{
+    for (uint32_t i = 0; i < SHCA_SLOTS / 64; i++)
+        for (uint64_t word = shca.h->guests[i]; word; word &= word - 1)
+            wait_for(i * 64 + __builtin_ctzll(word));
+}

@@ -1,0 +1,87 @@
+/* datagram.c - datagrams to and from other hosts.
+ *
+ * One is sent by the thread that posts it, when its turn comes: whole and at once. While there is
+ * no room or no connection yet it waits in its send queue, for a short time; then it is lost, as
+ * datagrams may be.
+ */
+#include "other/softhca/tcp/remote_process.h"
+#include "other/softhca/datapath/datapath.h"
+#include "other/softhca/tcp/tcp.h"
+
+static const uint64_t patience = 2000000000; /* with a process that cannot be reached, ns */
+
+/* There is no connection to F. */
+static int wait_or_lose(struct shca_remote_process *f)
+{
+    uint64_t since = f->down_since, now = shca_now();
+    bool late = since && now - since > patience;
+    f->wanted = now;
+    if (f->wake == REMOTE_NEVER) shca_remote_process_ask(f);
+    return late || f->refused ? IBV_WC_SUCCESS : SHCA_STALLED;
+}
+
+/* Whether it went, is lost, or has to wait: a completion status or SHCA_STALLED. Out lock held. */
+static int send_now(struct shca_remote_process *f, struct iovec *iov, int n, size_t bytes)
+{
+    struct shca_conn *c = f->up;
+    if (!c || c->broken) return wait_or_lose(f);
+    if (c->blocked) return SHCA_STALLED;
+    return shca_tcp_send(c, iov, n, bytes) ? IBV_WC_SUCCESS : IBV_WC_LOC_PROT_ERR;
+}
+
+/* G begins with the header that the receiver finds before the payload. Send lock held. */
+int shca_tcp_send_datagram(const struct shca_link *l, struct shca_place place,
+                           const struct ibv_send_wr *wr, const struct shca_gather *g)
+{
+    struct wire_frame f = {.type = WIRE_REQUEST,
+                           .flags = WIRE_FIRST,
+                           .length = g->total,
+                           .to = l->to,
+                           .from = l->from,
+                           .opcode = wr->opcode == IBV_WR_SEND_WITH_IMM ? WIRE_SEND_IMM : WIRE_SEND,
+                           .service = WIRE_UD,
+                           .aim = place.port,
+                           .imm = wr->imm_data,
+                           .total = g->total,
+                           .qkey = l->qkey,
+                           .slid = l->route.slid,
+                           .sl = l->route.sl,
+                           .dlid_path_bits = l->route.dlid_path_bits};
+    uint8_t head[WIRE_REQUEST_HEADER];
+    struct iovec iov[SHCA_MAX_SGE + 2];
+    if (l->speaks == SHCA_MUTE) return IBV_WC_SUCCESS;
+    if (wr->send_flags & IBV_SEND_SOLICITED) f.send_flags |= WIRE_SOLICITED;
+    if (l->grh) f.send_flags |= WIRE_GLOBAL;
+    struct shca_remote_process *far = shca_remote_process_find(place.host - 1, shm_qpn_slot(l->to));
+    if (!far) return IBV_WC_SUCCESS;
+    iov[0] = (struct iovec){head, wire_put(&f, head)};
+    for (int i = 0; i < g->n; i++) iov[1 + i] = g->iov[i];
+    shca_lock(&far->out);
+    int status = send_now(far, iov, 1 + g->n, iov[0].iov_len + g->total);
+    shca_unlock(&far->out);
+    shca_remote_process_put(far);
+    return status;
+}
+
+/* One that arrived, whole. */
+void shca_tcp_respond_datagram(const struct wire_frame *f, const uint8_t *payload)
+{
+    struct ibv_send_wr wr = {.opcode =
+                                 f->opcode == WIRE_SEND_IMM ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND,
+                             .imm_data = f->imm};
+    struct shca_gather g = {.n = 1, .total = f->length};
+    struct shca_link l = {.peer = shca_wire.outside,
+                          .home = shca_wire.outside,
+                          .t = &shca_wire.outside->h->qp[shm_qpn_index(f->to)],
+                          .type = IBV_QPT_UD,
+                          .from = f->from,
+                          .to = f->to,
+                          .speaks = shm_word(IBV_QPT_UD, 0, f->aim),
+                          .route = {f->slid, f->sl, f->dlid_path_bits},
+                          .qkey = f->qkey,
+                          .grh = f->send_flags & WIRE_GLOBAL};
+    if (f->opcode > WIRE_SEND_IMM || shm_qpn_slot(f->to) != shca.slot) return;
+    if (f->send_flags & WIRE_SOLICITED) wr.send_flags = IBV_SEND_SOLICITED;
+    g.iov[0] = (struct iovec){(void *)payload, f->length};
+    shca_respond(&l, &wr, &g);
+}

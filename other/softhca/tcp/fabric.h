@@ -1,0 +1,34 @@
+/* fabric.h - the hosts of SOFTHCA_HOSTS: how many there are, which one this is, where they are. */
+#ifndef SOFTHCA_FABRIC_H
+#define SOFTHCA_FABRIC_H
+
+#include "other/softhca/tcp/hosts.h"
+
+#include <sys/socket.h>
+
+enum { SHCA_ADDRESSES = 8 };
+
+struct shca_site {
+    unsigned n;
+    struct sockaddr_storage address[SHCA_ADDRESSES];
+};
+
+struct shca_fabric {
+    struct shca_hosts names; /* none: this host only */
+    unsigned self;
+    uint64_t hash;
+    struct shca_site *site; /* [names.n] */
+    bool anywhere;          /* our own name is a loopback address, the others' are not */
+};
+
+/* Settled at the first call. A wrong list is told in one line, and is as none. */
+const struct shca_fabric *shca_fabric(void);
+bool shca_fabric_good(void);
+
+bool shca_same_address(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
+socklen_t shca_address_len(const struct sockaddr_storage *a);
+void shca_set_port(struct sockaddr_storage *a, unsigned port);
+/* "10.0.0.1", for people. */
+const char *shca_address_text(const struct sockaddr_storage *a, char text[64]);
+
+#endif

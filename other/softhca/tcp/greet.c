@@ -1,0 +1,140 @@
+/* greet.c - two processes on different hosts meet; see greet.h. Pure, called by the wire thread. */
+#include "other/softhca/tcp/greet.h"
+#include "other/softhca/tcp/sha256.h"
+
+#include <string.h>
+
+/* What SIDE, 'a'cceptor or 'c'onnector, proves. */
+static void prove(const struct greet *g, const struct greet_self *self, char side,
+                  uint8_t mac[WIRE_MAC])
+{
+    uint8_t text[1 + 2 * WIRE_GREETING] = {(uint8_t)side};
+    struct wire_challenge c = g->challenge;
+    memset(c.mac, 0, sizeof c.mac);
+    size_t n = 1 + wire_put_hello(&g->hello, text + 1);
+    n += wire_put_challenge(&c, text + n);
+    shca_hmac(self->secret, self->secret ? strlen(self->secret) : 0, text, n, mac);
+}
+
+static void say(struct greet *g, enum wire_type type, uint64_t value, size_t length)
+{
+    g->out = (struct wire_frame){.type = type, .value = value, .length = length};
+}
+
+void greet_connect(struct greet *g, const struct greet_self *self, uint32_t host, uint32_t slot,
+                   uint32_t serial, const uint8_t noise[WIRE_NONCE])
+{
+    *g = (struct greet){.state = GREET_AWAITS_CHALLENGE,
+                        .hello = {.version = WIRE_VERSION,
+                                  .hosts = self->hosts,
+                                  .from = self->me,
+                                  .to_host = host,
+                                  .to_slot = slot,
+                                  .serial = serial}};
+    memcpy(g->hello.challenge, noise, WIRE_NONCE);
+    g->other.host = host;
+    g->other.slot = slot;
+    say(g, WIRE_HELLO, WIRE_MAGIC, wire_put_hello(&g->hello, g->payload));
+}
+
+void greet_accept(struct greet *g, const uint8_t noise[WIRE_NONCE])
+{
+    *g = (struct greet){.state = GREET_AWAITS_HELLO};
+    memcpy(g->challenge.challenge, noise, WIRE_NONCE);
+}
+
+void greet_reject(struct greet *g, enum wire_reason reason)
+{
+    g->state = GREET_FAILED;
+    g->reason = reason;
+    say(g, WIRE_REJECT, reason, 0);
+}
+
+void greet_welcome(struct greet *g, uint32_t serial)
+{
+    g->state = GREET_WELCOME;
+    g->serial = serial;
+    say(g, WIRE_WELCOME, serial, 0);
+}
+
+static bool hear_hello(struct greet *g, const struct greet_self *self, const struct wire_frame *f,
+                       const uint8_t *payload)
+{
+    struct wire_hello *h = &g->hello;
+    if (!wire_get_hello(payload, f->length, h)) return false;
+    g->other = h->from;
+    if (h->version != WIRE_VERSION)
+        greet_reject(g, WIRE_OTHER_LIB);
+    else if (h->hosts != self->hosts)
+        greet_reject(g, WIRE_OTHER_HOSTS);
+    else if (h->to_host != self->me.host || h->to_slot != self->me.slot)
+        greet_reject(g, WIRE_NOT_ME);
+    else {
+        g->challenge.nonce = self->me.nonce;
+        g->challenge.number = self->me.number;
+        prove(g, self, 'a', g->challenge.mac);
+        g->state = GREET_AWAITS_PROOF;
+        say(g, WIRE_CHALLENGE, 0, wire_put_challenge(&g->challenge, g->payload));
+    }
+    return true;
+}
+
+static bool hear_challenge(struct greet *g, const struct greet_self *self,
+                           const struct wire_frame *f, const uint8_t *payload)
+{
+    uint8_t mac[WIRE_MAC];
+    if (!wire_get_challenge(payload, f->length, &g->challenge)) return false;
+    prove(g, self, 'a', mac);
+    if (!shca_digest_equal(mac, g->challenge.mac)) {
+        greet_reject(g, WIRE_OTHER_SECRET);
+        return true;
+    }
+    g->other.nonce = g->challenge.nonce;
+    g->other.number = g->challenge.number;
+    prove(g, self, 'c', g->payload);
+    g->state = GREET_AWAITS_WELCOME;
+    say(g, WIRE_PROOF, 0, WIRE_MAC);
+    return true;
+}
+
+static bool hear_proof(struct greet *g, const struct greet_self *self, const struct wire_frame *f,
+                       const uint8_t *payload)
+{
+    uint8_t mac[WIRE_MAC];
+    if (f->length != WIRE_MAC) return false;
+    prove(g, self, 'c', mac);
+    if (shca_digest_equal(mac, payload))
+        g->state = GREET_PROVEN;
+    else
+        greet_reject(g, WIRE_OTHER_SECRET);
+    return true;
+}
+
+static bool hear_reject(struct greet *g, const struct wire_frame *f)
+{
+    if (g->state == GREET_PROVEN || g->state == GREET_WELCOME) return false;
+    if (f->value < WIRE_BUSY || f->value > WIRE_NOT_YOU) return false;
+    g->state = GREET_FAILED;
+    g->reason = (enum wire_reason)f->value;
+    g->told = true;
+    return true;
+}
+
+bool greet_hear(struct greet *g, const struct greet_self *self, const struct wire_frame *f,
+                const uint8_t *payload)
+{
+    g->out.type = 0;
+    if (f->type == WIRE_REJECT) return hear_reject(g, f);
+    if (f->type == WIRE_HELLO && g->state == GREET_AWAITS_HELLO)
+        return hear_hello(g, self, f, payload);
+    if (f->type == WIRE_CHALLENGE && g->state == GREET_AWAITS_CHALLENGE)
+        return hear_challenge(g, self, f, payload);
+    if (f->type == WIRE_PROOF && g->state == GREET_AWAITS_PROOF)
+        return hear_proof(g, self, f, payload);
+    if (f->type == WIRE_WELCOME && g->state == GREET_AWAITS_WELCOME) {
+        g->state = GREET_WELCOME;
+        g->serial = (uint32_t)f->value;
+        return true;
+    }
+    return false;
+}

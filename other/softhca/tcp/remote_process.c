@@ -1,0 +1,427 @@
+/* remote_process.c - processes on other hosts, and how we come to have one connection to each.
+ *
+ * Called by the wire thread, and under the wire lock by verbs that need such a process. Both sides
+ * may dial at once: then the attempt of the one with the lower host and slot counts. A connection
+ * has a serial number, so that what was begun before it can be told from an attempt to replace it.
+ * A process is known by the nonce it drew at its start; whoever answers in its slot with another is
+ * somebody else, and the first has ended for good.
+ */
+#include "other/softhca/tcp/remote_process.h"
+#include "other/softhca/datapath/datapath.h"
+#include "other/softhca/interpose/edge.h"
+#include "other/softhca/segment/segment.h"
+#include "other/softhca/tcp/tcp.h"
+#include "other/softhca/device/settings.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MS 1000000ull
+static const uint64_t connect_patience = 1000 * MS; /* of one attempt; then another */
+static const uint64_t greet_patience = 10000 * MS;
+static const uint64_t silence_limit = 500 * MS; /* of the other kernel: then dial again */
+static const uint64_t mute_limit = 30000 * MS;  /* of a process that lets us in and says nothing */
+static const uint64_t look_every = 100 * MS;
+static const uint64_t wanted_for = 4000 * MS; /* after the last unreliable message */
+
+/* With a list of hosts, once the slot is known: 0 or an errno value. */
+int shca_remote_process_start(void)
+{
+    const struct shca_fabric *f = shca_fabric();
+    if (f->names.n == 0) return 0;
+    shca_wire.self = (struct greet_self){.me = {f->self, shca.slot, shca.h->nonce, shca.h->number},
+                                         .hosts = f->hash,
+                                         .secret = shca_settings()->secret};
+    shca_wire.outside = shca_peer_get(SHCA_OUTSIDE, shca.slot);
+    if (!shca_wire.outside || !shca_peer_await(shca_wire.outside)) return EMFILE;
+    shca_ud_access_register(shca_wire.outside);
+    return shca_tcp_start();
+}
+
+static struct shca_remote_process **chain(uint32_t slot)
+{
+    return &shca_wire.far[slot % SHCA_SLOTS];
+}
+
+void shca_remote_process_wake(struct shca_remote_process *f, uint64_t when)
+{
+    if (when < f->wake) f->wake = when;
+    if (when < shca_wire.wake) shca_wire.wake = when;
+}
+
+static struct shca_remote_process *look_up(uint32_t host, uint32_t slot)
+{
+    struct shca_remote_process *f = *chain(slot);
+    while (f && (f->gone || f->who.host != host || f->who.slot != slot)) f = f->next;
+    return f;
+}
+
+static struct shca_remote_process *new_far(uint32_t host, uint32_t slot)
+{
+    struct shca_remote_process *f = calloc(1, sizeof *f);
+    if (!f) return NULL;
+    f->who = (struct wire_process){.host = host, .slot = slot, .number = SHCA_NO_PROCESS};
+    f->wake = REMOTE_NEVER;
+    f->ready_end = &f->ready;
+    f->due_end = &f->due;
+    f->next = *chain(slot);
+    return *chain(slot) = f;
+}
+
+/* The process in that slot of that host, made when it is new to us, to be held until it is put;
+ * NULL when memory is out. */
+struct shca_remote_process *shca_remote_process_find(uint32_t host, uint32_t slot)
+{
+    shca_lock(&shca_wire.table);
+    struct shca_remote_process *f = look_up(host, slot);
+    if (!f) f = new_far(host, slot);
+    if (f) f->refs++;
+    shca_unlock(&shca_wire.table);
+    return f;
+}
+
+void shca_remote_process_put(struct shca_remote_process *f)
+{
+    shca_lock(&shca_wire.table);
+    f->refs--;
+    shca_unlock(&shca_wire.table);
+}
+
+void shca_remote_process_release(struct shca_remote_process *f)
+{
+    shca_lock(&shca_wire.table);
+    bool idle = f->refs == 0 && !f->up && !f->attempt;
+    struct shca_remote_process **link = chain(f->who.slot);
+    while (idle && *link != f) link = &(*link)->next;
+    if (idle) *link = f->next;
+    shca_unlock(&shca_wire.table);
+    if (idle) free(f);
+}
+
+void shca_remote_process_ask(struct shca_remote_process *f)
+{
+    if (!atomic_exchange(&f->asked, true)) shca_tcp_kick();
+}
+
+static const char *name_of(uint32_t host)
+{
+    const struct shca_hosts *h = &shca_fabric()->names;
+    return host < h->n ? h->name[host] : "?";
+}
+
+/* It has ended, and never comes again under this nonce. */
+static void end_of(struct shca_remote_process *f)
+{
+    f->gone = true;
+    shca_remote_process_wake(f, 0);
+}
+
+static void drop_attempt(struct shca_remote_process *f)
+{
+    if (f->attempt) shca_tcp_close(f->attempt);
+    f->attempt = NULL;
+}
+
+/* After a failed attempt; the pause grows from 10 to 200 ms. */
+static void try_later(struct shca_remote_process *f)
+{
+    drop_attempt(f);
+    f->pause = f->pause ? f->pause * 2 : 10 * MS;
+    if (f->pause > 200 * MS) f->pause = 200 * MS;
+    f->retry_at = shca_now() + f->pause;
+    f->address++;
+    shca_remote_process_wake(f, f->retry_at);
+}
+
+static void dial(struct shca_remote_process *f)
+{
+    const struct shca_site *site = &shca_fabric()->site[f->who.host];
+    struct sockaddr_storage to = site->address[f->address % site->n];
+    shca_set_port(&to, shca_settings()->tcp_port + f->who.slot);
+    f->attempt = shca_tcp_dial(&to);
+    if (f->attempt) {
+        f->attempt->far = f;
+        return;
+    }
+    if (errno == EMFILE || errno == ENFILE) {
+        static bool told;
+        if (!told)
+            shca_say("no descriptor left to reach %s (raise ulimit -n)", name_of(f->who.host));
+        told = true;
+    }
+    try_later(f);
+}
+
+static void send_greeting(struct shca_conn *c)
+{
+    uint8_t header[WIRE_REQUEST_HEADER];
+    if (c->greet.out.type == 0) return;
+    struct iovec iov[2] = {{header, wire_put(&c->greet.out, header)},
+                           {c->greet.payload, c->greet.out.length}};
+    shca_tcp_send(c, iov, 2, iov[0].iov_len + iov[1].iov_len);
+    c->greet.out.type = 0;
+}
+
+void shca_remote_process_dialled(struct shca_conn *c, int error)
+{
+    struct shca_remote_process *f = c->far;
+    const struct shca_site *site = &shca_fabric()->site[f->who.host];
+    uint8_t noise[WIRE_NONCE];
+    if (!error && !shca_tcp_noise(noise, sizeof noise)) error = EAGAIN;
+    shca_wire.self.me.number = shca.h->number; /* it may be told late */
+    f->refused = error == ECONNREFUSED ? f->refused + 1 : 0;
+    if (!error) {
+        greet_connect(&c->greet, &shca_wire.self, f->who.host, f->who.slot, f->serial, noise);
+        send_greeting(c);
+        return;
+    }
+    try_later(f);
+    /* Its port is closed at all of its addresses: it is not there any more. */
+    if (f->refused >= site->n && f->who.nonce) end_of(f);
+}
+
+static bool is_listed(const struct sockaddr_storage *a, uint32_t host)
+{
+    const struct shca_site *site = &shca_fabric()->site[host];
+    for (unsigned i = 0; i < site->n; i++)
+        if (shca_same_address(a, &site->address[i])) return true;
+    return false;
+}
+
+/* False: not from a host of the list. */
+bool shca_remote_process_accepted(struct shca_conn *c)
+{
+    static unsigned told;
+    uint8_t noise[WIRE_NONCE];
+    char text[64];
+    uint32_t hosts = shca_fabric()->names.n, host = 0;
+    while (host < hosts && !is_listed(&c->address, host)) host++;
+    if (host == hosts) {
+        if (told++ < 5)
+            shca_say("refused a connection from %s, which is none of SOFTHCA_HOSTS",
+                     shca_address_text(&c->address, text));
+        return false;
+    }
+    if (!shca_tcp_noise(noise, sizeof noise)) return false;
+    shca_wire.self.me.number = shca.h->number;
+    greet_accept(&c->greet, noise);
+    if (c->since + greet_patience < shca_wire.wake) shca_wire.wake = c->since + greet_patience;
+    return true;
+}
+
+static bool before_us(const struct wire_process *other)
+{
+    const struct wire_process *me = &shca_wire.self.me;
+    return other->host != me->host ? other->host < me->host : other->slot < me->slot;
+}
+
+static void take_up(struct shca_remote_process *f, struct shca_conn *c, uint32_t serial)
+{
+    c->far = f;
+    c->state = FAR_UP;
+    c->confirmed = c->connector;
+    f->serial = serial;
+    f->down_since = f->mute_since = f->pause = 0;
+    f->refused = 0;
+    f->up = c;
+    shca_tcp_send_up(f);
+}
+
+static void lose(struct shca_remote_process *f, uint64_t since)
+{
+    struct shca_conn *c = f->up;
+    shca_lock(&f->out);
+    f->up = NULL;
+    shca_unlock(&f->out);
+    shca_tcp_close(c);
+    f->down_since = since;
+    f->retry_at = 0;
+    shca_tcp_send_lost(f);
+    shca_remote_process_wake(f, 0);
+}
+
+/* Whom we know under its name: those with another nonce have ended. */
+static struct shca_remote_process *identify(const struct wire_process *who)
+{
+    struct shca_remote_process *f = shca_remote_process_find(who->host, who->slot);
+    if (f && f->who.nonce && f->who.nonce != who->nonce) {
+        if (f->up) lose(f, shca_now());
+        drop_attempt(f);
+        end_of(f);
+        shca_remote_process_put(f);
+        f = shca_remote_process_find(who->host, who->slot);
+    }
+    if (f) f->who = *who;
+    return f;
+}
+
+/* Somebody has proven who it is and wants a connection. */
+static void decide(struct shca_conn *c)
+{
+    struct greet *g = &c->greet;
+    struct shca_remote_process *f = identify(&g->other);
+    bool ours_first = f && f->attempt && f->attempt->state == FAR_GREETING && !before_us(&g->other);
+    bool stale = f && f->up && f->up->confirmed && g->hello.serial < f->serial;
+    if (!f || ours_first || stale) {
+        greet_reject(g, WIRE_BUSY);
+        send_greeting(c);
+        if (f) shca_remote_process_put(f);
+        return;
+    }
+    uint32_t serial = (f->serial > g->hello.serial ? f->serial : g->hello.serial) + 1;
+    drop_attempt(f);
+    if (f->up) lose(f, shca_now());
+    greet_welcome(g, serial);
+    send_greeting(c);
+    take_up(f, c, serial);
+    shca_remote_process_put(f); /* the connection holds it */
+}
+
+static void tell_failure(const struct shca_conn *c)
+{
+    static const char *const words[] = {
+        [WIRE_OTHER_LIB] = "uses another version of libsofthca; use one version in a job",
+        [WIRE_OTHER_HOSTS] = "has another SOFTHCA_HOSTS; all must have the same list",
+        [WIRE_OTHER_SECRET] = "has another SOFTHCA_SECRET",
+        [WIRE_NOT_ME] = "and this one do not agree on who is who in SOFTHCA_HOSTS",
+        [WIRE_NOT_YOU] = "and this one do not agree on who is who in SOFTHCA_HOSTS",
+    };
+    static unsigned told;
+    const struct greet *g = &c->greet;
+    char text[64];
+    if (g->reason == WIRE_BUSY || told++ >= 5) return;
+    shca_say("a process at %s (host %u, %s) %s", shca_address_text(&c->address, text),
+             g->other.host + 1, name_of(g->other.host), words[g->reason]);
+}
+
+/* The acceptor waits for a sign that its welcome was heard. */
+static void confirm(struct shca_conn *c)
+{
+    uint8_t header[WIRE_REQUEST_HEADER];
+    struct wire_frame f = {.type = WIRE_ACK};
+    struct iovec iov = {header, wire_put(&f, header)};
+    shca_tcp_send(c, &iov, 1, iov.iov_len);
+}
+
+static bool welcomed(struct shca_conn *c)
+{
+    struct shca_remote_process *f = c->far;
+    if (f->who.nonce && f->who.nonce != c->greet.other.nonce) {
+        end_of(f);
+        return false;
+    }
+    f->who = c->greet.other;
+    f->attempt = NULL;
+    confirm(c);
+    take_up(f, c, c->greet.serial);
+    return true;
+}
+
+/* False: close the connection. */
+bool shca_remote_process_greeting(struct shca_conn *c, const struct wire_frame *f,
+                                  const uint8_t *payload)
+{
+    struct greet *g = &c->greet;
+    if (!greet_hear(g, &shca_wire.self, f, payload)) return false;
+    if (f->type == WIRE_HELLO && g->state == GREET_AWAITS_PROOF &&
+        (g->other.host >= shca_fabric()->names.n || !is_listed(&c->address, g->other.host)))
+        greet_reject(g, WIRE_NOT_YOU);
+    if (g->state == GREET_PROVEN) decide(c);
+    send_greeting(c);
+    if (g->state == GREET_FAILED) {
+        tell_failure(c);
+        return false;
+    }
+    return g->state != GREET_WELCOME || c->state == FAR_UP || welcomed(c);
+}
+
+/* C has ended or must end; it may be of any kind. */
+void shca_remote_process_lost(struct shca_conn *c)
+{
+    struct shca_remote_process *f = c->far;
+    if (f && f->up == c) {
+        lose(f, shca_now());
+        shca_remote_process_release(f);
+    } else if (f && f->attempt == c)
+        try_later(f);
+    else
+        shca_tcp_close(c);
+}
+
+/* An attempt takes too long. That the other kernel took our greeting, and only the process does not
+ * answer, as when it is stopped, is no failure of the way to it for a while. */
+static void look_at_attempt(struct shca_remote_process *f, uint64_t now)
+{
+    struct shca_conn *c = f->attempt;
+    bool greeting = c->state == FAR_GREETING;
+    if (greeting && shca_tcp_silence(c, now) == 0) {
+        if (!f->mute_since) f->mute_since = now;
+        if (now - f->mute_since < mute_limit) f->down_since = now;
+    }
+    if (now - c->since > (greeting ? greet_patience : connect_patience)) try_later(f);
+}
+
+static void look_at_way(struct shca_remote_process *f, uint64_t now)
+{
+    uint64_t silence = shca_tcp_silence(f->up, now);
+    if (silence > silence_limit) lose(f, now - silence);
+}
+
+static void tick_far(struct shca_remote_process *f, uint64_t now)
+{
+    f->wake = REMOTE_NEVER;
+    if (f->attempt) look_at_attempt(f, now); /* first: it may be a reason for patience */
+    bool busy = shca_tcp_send_tick(f) || now - f->wanted < wanted_for;
+    if (f->gone) return;
+    if (busy || f->attempt) shca_remote_process_wake(f, now + look_every);
+    if (f->up && busy) look_at_way(f, now);
+    if (!busy) f->down_since = 0;
+    if (f->up || !busy) return;
+    if (!f->down_since) f->down_since = now;
+    if (!f->attempt && now >= f->retry_at) dial(f);
+}
+
+/* Those who connected to us and do not come to the point. */
+static uint64_t look_at_guests(uint64_t now)
+{
+    uint64_t wake = REMOTE_NEVER;
+    for (struct shca_conn *c = shca_wire.conns, *next; c; c = next) {
+        next = c->next;
+        if (c->far || c->state != FAR_GREETING) continue;
+        uint64_t end = c->since + greet_patience;
+        if (now >= end)
+            shca_tcp_close(c);
+        else if (end < wake)
+            wake = end;
+    }
+    return wake;
+}
+
+uint64_t shca_remote_process_tick(uint64_t now)
+{
+    shca_wire.wake = REMOTE_NEVER;
+    uint64_t wake = look_at_guests(now);
+    for (uint32_t slot = 0; slot < SHCA_SLOTS; slot++)
+        for (struct shca_remote_process *f = shca_wire.far[slot], *next; f; f = next) {
+            next = f->next;
+            if (atomic_exchange(&f->asked, false) || now >= f->wake) tick_far(f, now);
+            if (f->wake < wake) wake = f->wake;
+            shca_remote_process_release(f);
+        }
+    return wake < shca_wire.wake ? wake : shca_wire.wake;
+}
+
+/* The program ends. Answers that are due go first, or others would not know what was executed. */
+static __attribute__((destructor)) void last_words(void)
+{
+    struct timespec limit;
+    if (shca_wire.epoll < 0) return;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec++;
+    if (pthread_mutex_timedlock(&shca_wire.lock, &limit) != 0) return;
+    for (uint32_t slot = 0; slot < SHCA_SLOTS; slot++)
+        for (struct shca_remote_process *f = shca_wire.far[slot]; f; f = f->next)
+            shca_tcp_respond_answer(f);
+    pthread_mutex_unlock(&shca_wire.lock);
+}

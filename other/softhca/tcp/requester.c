@@ -1,0 +1,304 @@
+/* requester.c - the sending end of a QP whose other end is on another host; see remote.h.
+ *
+ * WRs are known by their number in the send queue, which is their message number as well. Pure;
+ * the carrier calls it with the send lock of the QP held.
+ */
+#include "other/softhca/tcp/remote.h"
+
+#include <infiniband/verbs.h>
+
+enum { MS = 1000000 };
+
+uint64_t remote_rnr_ns(uint32_t timer)
+{
+    static const uint16_t units[32] = {0,    1,    2,    3,     4,     6,     8,     12,
+                                       16,   24,   32,   48,    64,    96,    128,   192,
+                                       256,  384,  512,  768,   1024,  1536,  2048,  3072,
+                                       4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
+    return timer & 31 ? units[timer & 31] * 10000ull : 655360000ull; /* units of 10 us */
+}
+
+static struct requester_wr look(const struct requester *q, uint32_t msn)
+{
+    struct requester_wr wr;
+    q->look(q->owner, msn, &wr);
+    return wr;
+}
+
+static bool is_fetch(const struct requester *q, uint32_t msn)
+{
+    return wire_is_fetch(look(q, msn).opcode);
+}
+
+static void raise_to(uint32_t *value, uint32_t to)
+{
+    if (wire_before(*value, to)) *value = to;
+}
+
+void requester_start(struct requester *q)
+{
+    q->una = q->next = q->head = q->at = 0;
+    q->acked = q->fetched = q->fetch_at = q->fetches = 0;
+    q->first = true;
+    q->probe = q->failing = false;
+    q->rnr_tries = 0;
+    q->pause_until = q->since = q->probed = q->nobody_since = q->pause = 0;
+}
+
+void requester_posted(struct requester *q, uint32_t head, uint64_t now)
+{
+    if (q->una == q->head) q->since = now;
+    q->head = head;
+}
+
+/* Before NEXT after going back: what needs no repetition because it is known to be executed. */
+static void skip_executed(struct requester *q)
+{
+    while (q->next != q->head && q->at == 0 && wire_before(q->next, q->acked) &&
+           !is_fetch(q, q->next))
+        q->next++;
+}
+
+bool requester_next(struct requester *q, uint64_t now, struct wire_frame *f)
+{
+    *f = (struct wire_frame){.life = q->life};
+    if (q->failing || now < q->pause_until) return false;
+    q->pause_until = 0;
+    if (q->probe) {
+        f->type = WIRE_PROBE;
+        f->msn = q->una;
+        return true;
+    }
+    skip_executed(q);
+    if (q->next == q->head) return false;
+    struct requester_wr wr = look(q, q->next);
+    bool fetch = wire_is_fetch(wr.opcode);
+    if (q->at == 0 && fetch && q->fetches >= q->max_fetches) return false;
+    if (q->at == 0 && wr.fence && q->fetches > 0) return false;
+    uint32_t left = fetch ? 0 : wr.length - q->at;
+    f->type = q->at ? WIRE_DATA : WIRE_REQUEST;
+    f->flags = q->first ? WIRE_FIRST : 0;
+    f->msn = q->next;
+    f->value = q->at;
+    f->length = left < WIRE_CHUNK ? left : WIRE_CHUNK;
+    f->opcode = wr.opcode;
+    f->total = wr.length;
+    return true;
+}
+
+void requester_sent(struct requester *q, const struct wire_frame *f, uint64_t now)
+{
+    if (f->type == WIRE_PROBE) {
+        q->probe = false;
+        q->probed = now;
+        return;
+    }
+    q->first = false;
+    q->at += f->length;
+    bool fetch = wire_is_fetch(look(q, q->next).opcode);
+    if (!fetch && q->at < look(q, q->next).length) return;
+    q->next++;
+    q->at = 0;
+    q->fetches += fetch;
+}
+
+void requester_skip(struct requester *q)
+{
+    q->next++;
+    q->at = 0;
+}
+
+static void progress(struct requester *q, uint64_t now)
+{
+    q->since = now;
+    q->nobody_since = q->pause = 0;
+}
+
+static void go_back(struct requester *q, uint32_t msn)
+{
+    q->next = msn;
+    q->at = 0;
+    q->first = true;
+    q->probe = false;
+    q->fetches = 0;
+    for (uint32_t i = q->fetched; wire_before(i, msn); i++) q->fetches += is_fetch(q, i);
+}
+
+void requester_fail(struct requester *q, uint32_t msn, int status)
+{
+    if (q->failing && !wire_before(msn, q->fail_msn)) return;
+    q->failing = true;
+    q->fail_msn = msn;
+    q->fail_status = status;
+}
+
+static void hear_rnr(struct requester *q, uint32_t msn, uint32_t timer, uint64_t now)
+{
+    if (q->rnr_msn != msn) q->rnr_tries = 0;
+    q->rnr_msn = msn;
+    if (q->rnr_retry != 7 && q->rnr_tries++ >= q->rnr_retry) {
+        requester_fail(q, msn, IBV_WC_RNR_RETRY_EXC_ERR);
+        return;
+    }
+    go_back(q, msn);
+    q->pause_until = now + remote_rnr_ns(timer);
+}
+
+/* The target is not there yet, or no more. It forgot all, so everything is said again. Refusals of
+ * what was sent in ignorance may follow: they are of messages not sent yet, then. */
+static void hear_nobody(struct requester *q, uint64_t now)
+{
+    if (!q->nobody_since) q->nobody_since = now;
+    q->pause = q->pause ? q->pause * 2 : MS;
+    if (q->pause > 64 * MS) q->pause = 64 * MS;
+    q->fetch_at = 0;
+    go_back(q, q->una);
+    q->pause_until = now + q->pause;
+}
+
+static void hear_nak(struct requester *q, const struct wire_frame *f, uint64_t now)
+{
+    struct wire_nak nak;
+    bool sent = wire_before(f->msn, q->next) || (f->msn == q->next && q->at > 0);
+    if (wire_before(f->msn, q->una) || !sent) return;
+    if (!wire_get_nak(f->value, &nak)) return;
+    if (nak.code == WIRE_NOBODY) {
+        hear_nobody(q, now);
+        return;
+    }
+    raise_to(&q->acked, f->msn);
+    progress(q, now);
+    if (nak.code == WIRE_RNR)
+        hear_rnr(q, f->msn, nak.timer, now);
+    else
+        requester_fail(q, f->msn, nak.status);
+}
+
+void requester_hear(struct requester *q, const struct wire_frame *f, uint64_t now)
+{
+    if (f->life != q->life || !q->reliable) return;
+    switch (f->type) {
+    case WIRE_ACK:
+        if (wire_before(f->msn, q->una) || wire_before(q->next, f->msn)) return;
+        raise_to(&q->acked, f->msn);
+        progress(q, now);
+        return;
+    case WIRE_NAK:
+        hear_nak(q, f, now);
+        return;
+    case WIRE_READY:
+        if (q->nobody_since == 0) q->pause_until = 0;
+        return;
+    default:
+        return;
+    }
+}
+
+bool requester_wants(struct requester *q, uint32_t life, uint32_t msn, uint32_t offset, uint32_t n)
+{
+    if (life != q->life || wire_before(msn, q->fetched) || !wire_before(msn, q->next)) return false;
+    for (uint32_t i = q->fetched; i != msn; i++)
+        if (is_fetch(q, i)) return false; /* that one is answered first */
+    struct requester_wr wr = look(q, msn);
+    if (!wire_is_fetch(wr.opcode)) return false;
+    if (q->fetched != msn) {
+        q->fetched = msn;
+        q->fetch_at = 0;
+    }
+    return offset == q->fetch_at && n <= wr.length - offset;
+}
+
+void requester_received(struct requester *q, uint32_t n, uint64_t now)
+{
+    q->fetch_at += n;
+    if (q->fetch_at == look(q, q->fetched).length) {
+        raise_to(&q->acked, q->fetched); /* it was executed after all before it */
+        q->fetched++;
+        q->fetch_at = 0;
+        q->fetches--;
+    }
+    progress(q, now);
+}
+
+void requester_lost(struct requester *q)
+{
+    go_back(q, q->reliable ? q->una : q->next);
+    q->pause_until = 0;
+    q->fetch_at = 0;
+}
+
+void requester_stop(struct requester *q, uint32_t head)
+{
+    q->una = q->next = q->head = q->acked = q->fetched = head;
+    q->at = q->fetch_at = q->fetches = 0;
+    q->failing = q->probe = false;
+}
+
+/* An unreliable requester waits so long for a connection; then its messages are lost. */
+static const uint64_t unreliable_patience = 2000ull * MS;
+
+static uint64_t tick_unreliable(struct requester *q, uint64_t now, uint64_t down_since, bool gone)
+{
+    if (!down_since && !gone) return REMOTE_NEVER;
+    if (!gone && now < down_since + unreliable_patience) return down_since + unreliable_patience;
+    q->next = q->head;
+    q->at = 0;
+    return REMOTE_NEVER;
+}
+
+static uint64_t give_up_at(const struct requester *q, uint64_t down_since)
+{
+    uint64_t end = REMOTE_NEVER, patience = q->patience * q->tries;
+    if (q->patience == 0) return end;
+    if (q->nobody_since) end = q->nobody_since + patience;
+    if (down_since) {
+        uint64_t from = q->since > down_since ? q->since : down_since;
+        if (from + patience < end) end = from + patience;
+    }
+    return end;
+}
+
+/* A target that took what was sent and lost it without a word is found by asking. */
+static uint64_t probe_at(const struct requester *q)
+{
+    uint64_t every = q->patience < 50 * MS ? 50 * MS : q->patience;
+    if (q->patience == 0 || every > 1000 * MS) every = 1000 * MS;
+    return (q->since > q->probed ? q->since : q->probed) + every;
+}
+
+uint64_t requester_tick(struct requester *q, uint64_t now, uint64_t down_since, bool gone)
+{
+    if (q->una == q->head) return REMOTE_NEVER;
+    if (!q->reliable) return tick_unreliable(q, now, down_since, gone);
+    uint64_t end = give_up_at(q, down_since);
+    if (gone || now >= end) {
+        requester_fail(q, q->una, IBV_WC_RETRY_EXC_ERR);
+        return REMOTE_NEVER;
+    }
+    if (now < q->pause_until) return q->pause_until < end ? q->pause_until : end;
+    if (down_since || q->una == q->next) return end;
+    uint64_t probe = probe_at(q);
+    if (now >= probe) {
+        q->probe = true;
+        q->probed = now;
+        probe = probe_at(q);
+    }
+    return probe < end ? probe : end;
+}
+
+bool requester_done(struct requester *q, int *status)
+{
+    *status = IBV_WC_SUCCESS;
+    if (q->una == q->head) return false;
+    if (q->failing && q->una == q->fail_msn)
+        *status = q->fail_status;
+    else if (!q->reliable) {
+        if (q->una == q->next) return false;
+    } else if (is_fetch(q, q->una) ? !wire_before(q->una, q->fetched)
+                                   : !wire_before(q->una, q->acked))
+        return false;
+    q->una++;
+    raise_to(&q->fetched, q->una);
+    raise_to(&q->next, q->una);
+    return true;
+}

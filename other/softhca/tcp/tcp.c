@@ -1,0 +1,403 @@
+/* tcp.c - the sockets between hosts, and the wire thread that waits on them.
+ *
+ * A thin engine: it listens, dials, reads and writes, and tells remote_process.c and tcp_recv.c
+ * what happened. Nothing here blocks but the wait for events. A frame that a socket takes only a
+ * part of is kept as bytes, so a connection holds at most one turn of one QP; all else waits where
+ * it came from.
+ */
+#include "other/softhca/tcp/remote_process.h"
+#include "other/softhca/datapath/datapath.h"
+#include "other/softhca/interpose/edge.h"
+#include "other/softhca/tcp/tcp.h"
+#include "other/softhca/device/settings.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+enum { TAG_KICK, TAG_TIMER, TAG_LISTENER, TAGS = TAG_LISTENER + SHCA_ADDRESSES };
+
+struct shca_wire shca_wire = {.lock = PTHREAD_MUTEX_INITIALIZER, .epoll = -1};
+static uint64_t timer_set = REMOTE_NEVER;
+static struct shca_conn *graves; /* closed in this round: events of it may still come */
+
+bool shca_tcp_noise(uint8_t *to, size_t n)
+{
+    return getrandom(to, n, 0) == (ssize_t)n;
+}
+
+static int open_socket(int family)
+{
+    int yes = 1, fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) return -1;
+    if (family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof yes);
+    return fd;
+}
+
+static void tune(int fd)
+{
+    int yes = 1, idle = 60, every = 10, times = 6;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes); /* to find dead idle ones */
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof every);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof times);
+}
+
+static int listen_at(struct sockaddr_storage a, unsigned port)
+{
+    int yes = 1, fd = open_socket(a.ss_family);
+    if (fd < 0) return -1;
+    shca_set_port(&a, port);
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    if (bind(fd, (struct sockaddr *)&a, shca_address_len(&a)) == 0 && listen(fd, 1024) == 0)
+        return fd;
+    int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+static void stop_listening(void)
+{
+    while (shca_wire.listeners > 0) close(shca_wire.listener[--shca_wire.listeners]);
+}
+
+/* Take the port of SLOT at every address of this host: 0, EADDRINUSE when it is somebody's, or
+ * another errno value after a message. */
+int shca_tcp_listen(uint32_t slot)
+{
+    const struct shca_fabric *f = shca_fabric();
+    static const struct sockaddr_storage any[2] = {{.ss_family = AF_INET}, {.ss_family = AF_INET6}};
+    const struct shca_site *own = &f->site[f->self];
+    const struct sockaddr_storage *at = f->anywhere ? any : own->address;
+    unsigned n = f->anywhere ? 2 : own->n, port = shca_settings()->tcp_port + slot;
+    int error = 0;
+    for (unsigned i = 0; i < n && error != EADDRINUSE; i++) {
+        int fd = listen_at(at[i], port);
+        if (fd >= 0)
+            shca_wire.listener[shca_wire.listeners++] = fd;
+        else
+            error = errno;
+    }
+    if (error == EADDRINUSE) stop_listening();
+    if (error == EADDRINUSE || shca_wire.listeners > 0) return error == EADDRINUSE ? error : 0;
+    char text[64];
+    shca_say("cannot listen on port %u of %s (%s), which is this host: %s", port,
+             shca_address_text(&at[0], text), f->names.name[f->self], strerror(error));
+    return error;
+}
+
+static bool add_event(int fd, uint32_t events, uint64_t tag)
+{
+    struct epoll_event e = {.events = events, .data.u64 = tag};
+    return epoll_ctl(shca_wire.epoll, EPOLL_CTL_ADD, fd, &e) == 0;
+}
+
+static void want(struct shca_conn *c, uint32_t events)
+{
+    struct epoll_event e = {.events = events, .data.ptr = c};
+    if (c->events == events) return;
+    c->events = events;
+    epoll_ctl(shca_wire.epoll, EPOLL_CTL_MOD, c->fd, &e);
+}
+
+static struct shca_conn *new_conn(int fd, enum far_state state, const struct sockaddr_storage *a)
+{
+    struct shca_conn *c = calloc(1, sizeof *c);
+    uint32_t events = state == FAR_DIALLING ? EPOLLOUT : EPOLLIN | EPOLLRDHUP;
+    if (!c || !add_event(fd, events, (uintptr_t)c)) {
+        free(c);
+        close(fd);
+        return NULL;
+    }
+    c->fd = fd;
+    c->state = state;
+    c->events = events;
+    c->address = *a;
+    c->since = shca_now();
+    c->next = shca_wire.conns;
+    shca_wire.conns = c;
+    return c;
+}
+
+/* From the address by which the others know us, so that they know us again. */
+static void bind_to_own(int fd, int family)
+{
+    const struct shca_fabric *f = shca_fabric();
+    const struct shca_site *own = &f->site[f->self];
+    int yes = 1;
+    setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof yes);
+    for (unsigned i = 0; i < own->n && !f->anywhere; i++) {
+        struct sockaddr_storage a = own->address[i];
+        shca_set_port(&a, 0);
+        if (a.ss_family == family && bind(fd, (struct sockaddr *)&a, shca_address_len(&a)) == 0)
+            return;
+    }
+}
+
+/* NULL and errno, or a connection whose shca_remote_process_dialled() will come. */
+struct shca_conn *shca_tcp_dial(const struct sockaddr_storage *to)
+{
+    int fd = open_socket(to->ss_family);
+    if (fd < 0) return NULL;
+    tune(fd);
+    bind_to_own(fd, to->ss_family);
+    if (connect(fd, (const struct sockaddr *)to, shca_address_len(to)) < 0 &&
+        errno != EINPROGRESS) {
+        int error = errno;
+        close(fd);
+        errno = error;
+        return NULL;
+    }
+    struct shca_conn *c = new_conn(fd, FAR_DIALLING, to);
+    if (c) c->connector = true;
+    return c;
+}
+
+void shca_tcp_close(struct shca_conn *c)
+{
+    struct shca_conn **link = &shca_wire.conns;
+    while (*link != c) link = &(*link)->next;
+    *link = c->next;
+    close(c->fd);
+    c->fd = -1;
+    free(c->stash);
+    c->next = graves;
+    graves = c;
+}
+
+static void bury(void)
+{
+    while (graves) {
+        struct shca_conn *c = graves;
+        graves = c->next;
+        free(c);
+    }
+}
+
+void shca_tcp_break(struct shca_conn *c)
+{
+    c->broken = c->blocked = true;
+    shutdown(c->fd, SHUT_RDWR); /* wakes the wire thread, which closes it */
+}
+
+/* Keep what is behind the first SENT bytes. */
+static bool keep(struct shca_conn *c, struct iovec *iov, int n, size_t sent, size_t total)
+{
+    while (n > 0 && sent >= iov->iov_len) sent -= iov++->iov_len, n--;
+    if (n > 0) {
+        iov->iov_base = (char *)iov->iov_base + sent;
+        iov->iov_len -= sent;
+    }
+    c->stash = malloc(total);
+    c->stash_at = 0;
+    c->stash_end = total;
+    return c->stash && shca_user_memory_read(c->stash, iov, n);
+}
+
+/* There is no room: EPOLLOUT will tell. */
+static void block(struct shca_conn *c)
+{
+    c->blocked = true;
+    want(c, EPOLLIN | EPOLLRDHUP | EPOLLOUT);
+}
+
+static bool is_patience(int error)
+{
+    return error == EAGAIN || error == EINTR || error == ENOBUFS || error == ENOMEM;
+}
+
+bool shca_tcp_send(struct shca_conn *c, struct iovec *iov, int n, size_t total)
+{
+    struct msghdr m = {.msg_iov = iov, .msg_iovlen = n};
+    ssize_t sent = sendmsg(c->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent == (ssize_t)total) return true;
+    if (sent < 0 && errno == EFAULT) return false;
+    if (sent < 0 && !is_patience(errno)) {
+        shca_tcp_break(c);
+        return true;
+    }
+    if (sent < 0) sent = 0;
+    block(c);
+    if (keep(c, iov, n, sent, total - sent)) return true;
+    free(c->stash);
+    c->stash = NULL;
+    if (sent == 0) return false;
+    shca_tcp_break(c); /* half a frame is no frame */
+    return true;
+}
+
+/* Send the stash; true when there is room for more. Out lock held. */
+bool shca_tcp_flush(struct shca_conn *c)
+{
+    if (c->broken) return false;
+    while (c->stash) {
+        ssize_t n = send(c->fd, c->stash + c->stash_at, c->stash_end - c->stash_at,
+                         MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (n < 0 && !is_patience(errno)) shca_tcp_break(c);
+        if (n < 0) return false;
+        c->stash_at += n;
+        if (c->stash_at < c->stash_end) continue;
+        free(c->stash);
+        c->stash = NULL;
+    }
+    c->blocked = false;
+    want(c, EPOLLIN | EPOLLRDHUP);
+    return true;
+}
+
+/* Whoever has more to send than its turn lets it: come back when there is room, maybe at once. */
+void shca_tcp_yield(struct shca_conn *c)
+{
+    block(c);
+}
+
+uint64_t shca_tcp_silence(struct shca_conn *c, uint64_t now)
+{
+    struct tcp_info info;
+    socklen_t len = sizeof info;
+    if (getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0) return 0;
+    if (info.tcpi_unacked == 0 && info.tcpi_probes == 0) {
+        c->unheard_since = 0;
+        return 0;
+    }
+    if (!c->unheard_since) c->unheard_since = now;
+    uint64_t heard = info.tcpi_last_ack_recv * 1000000ull, waited = now - c->unheard_since;
+    return heard < waited ? heard : waited;
+}
+
+static void admit(int listener)
+{
+    struct sockaddr_storage a = {0};
+    socklen_t len = sizeof a;
+    int fd = accept4(listener, (struct sockaddr *)&a, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0) return;
+    tune(fd);
+    struct shca_conn *c = new_conn(fd, FAR_GREETING, &a);
+    if (c && !shca_remote_process_accepted(c)) shca_tcp_close(c);
+}
+
+static void dialled(struct shca_conn *c)
+{
+    int error = 0;
+    socklen_t len = sizeof error;
+    getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len);
+    if (!error) {
+        c->state = FAR_GREETING;
+        c->since = shca_now();
+        want(c, EPOLLIN | EPOLLRDHUP);
+    }
+    shca_remote_process_dialled(c, error);
+}
+
+static void connection_event(struct shca_conn *c, uint32_t events)
+{
+    if (c->fd < 0) return; /* closed in this round */
+    if (c->state == FAR_DIALLING) {
+        dialled(c);
+        return;
+    }
+    if (events & EPOLLOUT) shca_tcp_send_write(c);
+    if (events & ~EPOLLOUT && c->fd >= 0 && !shca_tcp_recv(c)) shca_remote_process_lost(c);
+}
+
+static void drain(int fd)
+{
+    uint64_t count;
+    if (read(fd, &count, sizeof count) < 0) return;
+}
+
+static void event(const struct epoll_event *e)
+{
+    uint64_t tag = e->data.u64;
+    if (tag >= TAGS)
+        connection_event(e->data.ptr, e->events);
+    else if (tag >= TAG_LISTENER)
+        admit(shca_wire.listener[tag - TAG_LISTENER]);
+    else
+        drain(tag == TAG_KICK ? shca_wire.kick : shca_wire.timer);
+    if (tag == TAG_KICK) shca_wire.wake = 0;
+}
+
+static void set_timer(uint64_t wake)
+{
+    if (wake == timer_set) return;
+    timer_set = wake;
+    struct itimerspec t = {0};
+    if (wake != REMOTE_NEVER) {
+        t.it_value.tv_sec = wake / 1000000000;
+        t.it_value.tv_nsec = wake % 1000000000 + (wake == 0);
+    }
+    timerfd_settime(shca_wire.timer, TFD_TIMER_ABSTIME, &t, NULL);
+}
+
+static void *wire_main(void *unused)
+{
+    for (;;) {
+        struct epoll_event e[32];
+        int n = epoll_wait(shca_wire.epoll, e, 32, -1);
+        pthread_mutex_lock(&shca_wire.lock);
+        for (int i = 0; i < n; i++) event(&e[i]);
+        uint64_t now = shca_now();
+        if (now >= shca_wire.wake) shca_wire.wake = shca_remote_process_tick(now);
+        set_timer(shca_wire.wake);
+        bury();
+        pthread_mutex_unlock(&shca_wire.lock);
+    }
+    return unused;
+}
+
+void shca_tcp_kick(void)
+{
+    uint64_t one = 1;
+    if (write(shca_wire.kick, &one, sizeof one) < 0) return; /* it is kicked already */
+}
+
+int shca_tcp_start(void)
+{
+    struct shca_wire *w = &shca_wire;
+    w->epoll = epoll_create1(EPOLL_CLOEXEC);
+    w->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    w->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    w->wake = REMOTE_NEVER;
+    bool good = w->epoll >= 0 && w->kick >= 0 && w->timer >= 0 &&
+                add_event(w->kick, EPOLLIN, TAG_KICK) && add_event(w->timer, EPOLLIN, TAG_TIMER);
+    for (unsigned i = 0; i < w->listeners; i++)
+        good = good && add_event(w->listener[i], EPOLLIN, TAG_LISTENER + i);
+    if (good) return shca_thread(wire_main);
+    int error = errno;
+    shca_say("cannot wait for other hosts: %m (see ulimit -n)");
+    return error;
+}
+
+void shca_tcp_hold(void)
+{
+    pthread_mutex_lock(&shca_wire.lock);
+}
+
+void shca_tcp_release(void)
+{
+    pthread_mutex_unlock(&shca_wire.lock);
+}
+
+/* No connection may live on in the child of a fork. What its dead QPs point to stays. */
+void shca_tcp_in_child(void)
+{
+    if (shca_wire.epoll >= 0) {
+        close(shca_wire.epoll);
+        close(shca_wire.kick);
+        close(shca_wire.timer);
+    }
+    stop_listening();
+    for (struct shca_conn *c = shca_wire.conns; c; c = c->next) close(c->fd);
+    pthread_mutex_unlock(&shca_wire.lock); /* from shca_tcp_hold() */
+    shca_wire = (struct shca_wire){.lock = PTHREAD_MUTEX_INITIALIZER, .epoll = -1};
+    timer_set = REMOTE_NEVER;
+}

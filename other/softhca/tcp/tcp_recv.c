@@ -1,0 +1,241 @@
+/* tcp_recv.c - what arrives on a connection: bytes become frames, and frames go to whom they are
+ * for.
+ *
+ * Called by the wire thread when a socket can be read. Small payloads are gathered in the
+ * connection's buffer; long ones go straight to their place in memory, but for their last bytes,
+ * which are stored last and in one piece, because programs watch them.
+ */
+#include "other/softhca/tcp/remote_process.h"
+#include "other/softhca/datapath/datapath.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { LAST = 8, ROUNDS = 16 };
+
+static uint32_t buffered(const struct shca_conn *c)
+{
+    return c->in_end - c->in_at;
+}
+
+/* N bytes at OFFSET of the answer to a fetch go to the pieces of TO: how many pieces, or -1 when
+ * they are not wanted. Send lock held, here and below. */
+static int place_answer(struct shca_remote *r, const struct wire_frame *f, uint32_t offset,
+                        uint32_t n, struct iovec *to)
+{
+    struct shca_gather g;
+    if (!requester_wants(&r->out, f->life, f->msn, offset, n)) return -1;
+    int status = shca_gather(r->qp, shca_send_wr(r->qp, f->msn), &g);
+    if (status == IBV_WC_SUCCESS) return shca_slice(&g, offset, n, to);
+    requester_fail(&r->out, f->msn, status);
+    return -1;
+}
+
+static bool store_answer(struct shca_remote *r, const struct wire_frame *f, uint32_t offset,
+                         const void *bytes, uint32_t n)
+{
+    struct iovec to[SHCA_MAX_SGE];
+    int pieces = place_answer(r, f, offset, n, to);
+    if (pieces < 0) return false;
+    bool good = shca_user_memory_write(bytes, to, pieces);
+    if (good)
+        requester_received(&r->out, n, shca_now());
+    else
+        requester_fail(&r->out, f->msn, IBV_WC_LOC_PROT_ERR);
+    return good;
+}
+
+/* From the socket; as move_from_socket() in tcp_respond.c. 0: there is nothing now; -1: it is over.
+ */
+static ssize_t read_answer(struct shca_conn *c, struct shca_remote *r, uint32_t offset, uint32_t n)
+{
+    struct iovec to[SHCA_MAX_SGE + 1];
+    int pieces = place_answer(r, &c->frame, offset, n, to);
+    if (pieces < 0) {
+        c->sink = FAR_DROP;
+        return 0;
+    }
+    ssize_t got = shca_tcp_recv_read(c, to, pieces, n);
+    if (got == -EFAULT) {
+        requester_fail(&r->out, c->frame.msn, IBV_WC_LOC_PROT_ERR);
+        c->sink = FAR_DROP;
+        return 0;
+    }
+    if (got > 0) requester_received(&r->out, got, shca_now());
+    return got;
+}
+
+static ssize_t answer_piece(struct shca_conn *c, const uint8_t *bytes, uint32_t n)
+{
+    struct shca_remote *r = c->to;
+    uint32_t offset = (uint32_t)c->frame.value + c->frame.length - c->left;
+    ssize_t taken = n;
+    shca_lock(&r->qp->sq);
+    if (!bytes)
+        taken = read_answer(c, r, offset, n);
+    else if (!store_answer(r, &c->frame, offset, bytes, n)) {
+        c->sink = FAR_DROP;
+        taken = 0;
+    }
+    shca_tcp_send_settle(r);
+    shca_unlock(&r->qp->sq);
+    return taken;
+}
+
+/* What is for a requester, whole. */
+static void answered(struct shca_conn *c, const struct wire_frame *f, const uint8_t *payload)
+{
+    struct shca_remote *r = shca_tcp_respond_find(c, f);
+    if (!r) return;
+    shca_lock(&r->qp->sq);
+    if (f->type == WIRE_RESULT)
+        store_answer(r, f, 0, &f->value, sizeof f->value);
+    else if (f->type == WIRE_RESPONSE)
+        store_answer(r, f, f->value, payload, f->length);
+    else
+        requester_hear(&r->out, f, shca_now());
+    shca_tcp_send_settle(r);
+    shca_unlock(&r->qp->sq);
+}
+
+/* Read up to N bytes into the PIECES of TO, which has room for one more, and what follows them into
+ * the empty buffer, to save a call. How many of the N came; 0: none now; -EFAULT: memory is not
+ * there; -1: the connection is over. */
+ssize_t shca_tcp_recv_read(struct shca_conn *c, struct iovec *to, int pieces, size_t n)
+{
+    to[pieces] = (struct iovec){c->in, WIRE_REQUEST_HEADER};
+    ssize_t got = readv(c->fd, to, pieces + 1);
+    if (got < 0 && errno == EFAULT) return -EFAULT;
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+    if (got <= 0) return -1;
+    size_t taken = (size_t)got < n ? (size_t)got : n;
+    c->in_at = 0;
+    c->in_end = got - taken;
+    return taken;
+}
+
+static ssize_t piece(struct shca_conn *c, const uint8_t *bytes, uint32_t n)
+{
+    ssize_t taken = c->frame.type == WIRE_RESPONSE ? answer_piece(c, bytes, n)
+                                                   : shca_tcp_respond_piece(c, bytes, n);
+    if (taken < 0 || c->sink == FAR_DROP) return taken;
+    c->left -= taken;
+    if (c->left == 0) c->sink = FAR_HEADER;
+    return taken;
+}
+
+static bool is_greeting(const struct wire_frame *f)
+{
+    return f->type >= WIRE_HELLO;
+}
+
+static bool begin(struct shca_conn *c)
+{
+    const struct wire_frame *f = &c->frame;
+    bool wanted;
+    if (is_greeting(f) != (c->state != FAR_UP)) return false;
+    c->confirmed |= c->state == FAR_UP;
+    c->left = f->length;
+    c->to = NULL;
+    c->indirect = false;
+    c->sink = FAR_WHOLE;
+    if (f->length <= FAR_SMALL) return true;
+    if (f->type == WIRE_RESPONSE)
+        wanted = (c->to = shca_tcp_respond_find(c, f)) != NULL;
+    else if (!shca_tcp_respond_begin(c, f, &wanted))
+        return false;
+    c->sink = wanted ? FAR_STREAM : FAR_DROP;
+    return true;
+}
+
+static bool whole(struct shca_conn *c)
+{
+    const uint8_t *payload = c->in + c->in_at;
+    const struct wire_frame *f = &c->frame;
+    c->in_at += c->left;
+    c->left = 0;
+    c->sink = FAR_HEADER;
+    if (is_greeting(f)) return shca_remote_process_greeting(c, f, payload);
+    if (f->type <= WIRE_PROBE) return shca_tcp_respond_whole(c, f, payload);
+    answered(c, f, payload);
+    return true;
+}
+
+/* Bytes of a stream that may be stored now, of N there are: the last of a message not one by one.
+ */
+static uint32_t storable(const struct shca_conn *c, uint32_t n)
+{
+    if (n >= c->left) return c->left;
+    return c->left - n >= LAST ? n : c->left > LAST ? c->left - LAST : 0;
+}
+
+/* True: go on. False: more bytes are needed, or *OVER. */
+static bool use(struct shca_conn *c, bool *over)
+{
+    const char *why;
+    uint32_t n = buffered(c);
+    int size;
+    switch (c->sink) {
+    case FAR_HEADER:
+        size = wire_parse(c->in + c->in_at, n, &c->frame, &why);
+        if (size <= 0) {
+            *over = size < 0;
+            return false;
+        }
+        c->in_at += size;
+        *over = !begin(c);
+        return !*over;
+    case FAR_WHOLE:
+        if (n < c->left) return false;
+        *over = !whole(c);
+        return !*over;
+    case FAR_DROP:
+        if (n > c->left) n = c->left;
+        c->in_at += n;
+        c->left -= n;
+        if (c->left == 0) c->sink = FAR_HEADER;
+        return n > 0 || c->left == 0;
+    default:
+        n = storable(c, n);
+        if (n == 0) return false;
+        if (piece(c, c->in + c->in_at, n) < 0) *over = true;
+        if (!*over && c->sink != FAR_DROP) c->in_at += n;
+        return !*over;
+    }
+}
+
+/* One call to the socket. 0: it has no more; -1: the connection is over. */
+static ssize_t take_in(struct shca_conn *c)
+{
+    enum { WORTH_IT = 2048 };
+    bool straight = c->sink == FAR_STREAM && buffered(c) == 0 && !c->indirect;
+    uint32_t direct = straight && c->left > LAST ? c->left - LAST : 0;
+    if (direct >= WORTH_IT) {
+        ssize_t n = piece(c, NULL, direct);
+        return n > 0 || c->sink != FAR_DROP ? n : 1; /* dropped from now on: read on */
+    }
+    if (buffered(c) == 0) c->in_at = c->in_end = 0;
+    if (FAR_INPUT - c->in_end < FAR_SMALL + WIRE_REQUEST_HEADER) {
+        memmove(c->in, c->in + c->in_at, buffered(c));
+        c->in_end -= c->in_at;
+        c->in_at = 0;
+    }
+    ssize_t n = recv(c->fd, c->in + c->in_end, FAR_INPUT - c->in_end, MSG_DONTWAIT);
+    if (n < 0) return errno == EAGAIN || errno == EINTR ? 0 : -1;
+    if (n == 0) return -1;
+    c->in_end += n;
+    return n;
+}
+
+bool shca_tcp_recv(struct shca_conn *c)
+{
+    bool over = false;
+    for (int round = 0; round < ROUNDS && !over; round++) {
+        ssize_t n = take_in(c);
+        if (n == 0) break;
+        over = n < 0;
+        while (!over && use(c, &over)) continue;
+    }
+    if (c->far && c->far->up == c) shca_tcp_respond_answer(c->far);
+    return !over;
+}

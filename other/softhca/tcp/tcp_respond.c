@@ -1,0 +1,331 @@
+/* tcp_respond.c - requests that arrive from other hosts: they are run on our own memory and queues
+ * by respond.c, as if by a peer of this host, and answered.
+ *
+ * Called by the wire thread. A small message is run when it is whole; a long one goes from the
+ * socket straight to where it belongs, a piece at a time, each checked anew. Answers are made when
+ * there is room for them, from what the responders keep: nothing is queued here.
+ */
+#include "other/softhca/tcp/remote_process.h"
+#include "other/softhca/datapath/datapath.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { HEADS = 32 };
+
+struct shca_remote *shca_tcp_respond_find(const struct shca_conn *c, const struct wire_frame *f)
+{
+    struct shca_remote *r = shca_wire.remote[shm_qpn_index(f->to)];
+    bool known = r && r->far == c->far && r->qp->base.qp_num == f->to && r->dest_qpn == f->from;
+    return known ? r : NULL;
+}
+
+void shca_tcp_respond_due(struct shca_remote *r)
+{
+    struct shca_remote_process *f = r->far;
+    if (r->due) return;
+    r->due = true;
+    r->due_next = NULL;
+    *f->due_end = r;
+    f->due_end = &r->due_next;
+}
+
+void shca_tcp_respond_not(struct shca_remote *r)
+{
+    struct shca_remote **link = &r->far->due;
+    if (!r->due) return;
+    while (*link != r) link = &(*link)->due_next;
+    *link = r->due_next;
+    if (!r->due_next) r->far->due_end = link;
+    r->due = false;
+}
+
+/* The QP that F is for is not there. One refusal is enough for all that it sent in ignorance;
+ * should there be no room for it, the other asks again. */
+static void refuse_for_nobody(struct shca_conn *c, const struct wire_frame *f)
+{
+    for (uint32_t i = 0; i < c->nobodies; i++)
+        if (c->nobody[i].to == f->from && c->nobody[i].from == f->to &&
+            c->nobody[i].life == f->life)
+            return;
+    if (c->nobodies < FAR_NOBODIES) responder_nobody(f, &c->nobody[c->nobodies++]);
+}
+
+static void make_wr(struct shca_remote *r, const struct wire_frame *f)
+{
+    static const enum ibv_wr_opcode opcodes[WIRE_OPCODES] = {
+        [WIRE_SEND] = IBV_WR_SEND,
+        [WIRE_SEND_IMM] = IBV_WR_SEND_WITH_IMM,
+        [WIRE_SEND_INV] = IBV_WR_SEND_WITH_INV,
+        [WIRE_WRITE] = IBV_WR_RDMA_WRITE,
+        [WIRE_WRITE_IMM] = IBV_WR_RDMA_WRITE_WITH_IMM,
+        [WIRE_READ] = IBV_WR_RDMA_READ,
+        [WIRE_SWAP] = IBV_WR_ATOMIC_CMP_AND_SWP,
+        [WIRE_ADD] = IBV_WR_ATOMIC_FETCH_AND_ADD,
+    };
+    static const enum ibv_qp_type types[WIRE_SERVICES] = {
+        [WIRE_RC] = IBV_QPT_RC, [WIRE_UC] = IBV_QPT_UC, [WIRE_XRC] = IBV_QPT_XRC_SEND};
+    struct ibv_send_wr *w = &r->wr;
+    *w = (struct ibv_send_wr){.opcode = opcodes[f->opcode], .imm_data = f->imm};
+    if (f->send_flags & WIRE_SOLICITED) w->send_flags = IBV_SEND_SOLICITED;
+    if (f->opcode > WIRE_READ) {
+        w->wr.atomic.remote_addr = f->value;
+        w->wr.atomic.rkey = f->rkey;
+        w->wr.atomic.compare_add = f->compare_add;
+        w->wr.atomic.swap = f->swap;
+    } else {
+        w->wr.rdma.remote_addr = f->value;
+        w->wr.rdma.rkey = f->rkey;
+    }
+    w->qp_type.xrc.remote_srqn = f->srqn;
+    r->link.type = types[f->service];
+    r->link.reliable = f->service != WIRE_UC;
+    r->link.speaks = shm_word(r->link.type, r->dest_qpn, f->aim) | SHCA_FAR;
+    r->link.route = (struct shm_route){f->slid, f->sl, f->dlid_path_bits};
+}
+
+/* The open request has come to an end with STATUS. */
+static bool conclude(struct shca_remote *r, int status, uint64_t value)
+{
+    enum responder_verdict v = RESPONDER_DROP;
+    struct wire_nak nak = {0};
+    if (status == IBV_WC_SUCCESS)
+        v = responder_finish(&r->in, value);
+    else if (status == SHCA_NOT_READY)
+        nak = (struct wire_nak){.code = WIRE_RNR, .timer = r->link.t->min_rnr_timer & 31};
+    else if (status == SHCA_NOBODY)
+        nak = (struct wire_nak){.code = WIRE_NOBODY};
+    else
+        nak = (struct wire_nak){.code = WIRE_ERROR, .status = status};
+    if (nak.code) responder_refuse(&r->in, &nak);
+    shca_tcp_respond_due(r);
+    return v != RESPONDER_BAD;
+}
+
+/* An XRC message may be for another process of this host. */
+static bool is_ours(const struct shca_remote *r)
+{
+    return r->link.peer->slot == shca.slot;
+}
+
+/* Where a piece of a message comes from. */
+struct source {
+    struct shca_part part;
+    struct shca_remote *r;
+    struct shca_conn *c;
+    const uint8_t *bytes;
+    size_t n;
+    bool over; /* the connection is */
+};
+
+static int move_bytes(struct shca_part *p, const struct shca_piece *piece, int n)
+{
+    struct source *s = (struct source *)p;
+    struct iovec iov = {(void *)s->bytes, s->n};
+    int error = shca_move(s->r->link.peer, true, &iov, 1, piece, n);
+    if (!error) p->at += s->n;
+    return error;
+}
+
+static int move_from_socket(struct shca_part *p, const struct shca_piece *piece, int n)
+{
+    struct source *s = (struct source *)p;
+    struct iovec iov[SHCA_MAX_SGE + 1];
+    if (!is_ours(s->r)) { /* the next try is not made in vain */
+        s->c->indirect = true;
+        return 0;
+    }
+    for (int i = 0; i < n; i++)
+        iov[i] = (struct iovec){(void *)(uintptr_t)piece[i].va, piece[i].len};
+    ssize_t got = shca_tcp_recv_read(s->c, iov, n, s->n);
+    if (got == -EFAULT) return EFAULT;
+    s->over = got < 0;
+    if (got > 0) p->at += got;
+    return 0;
+}
+
+bool shca_tcp_respond_begin(struct shca_conn *c, const struct wire_frame *f, bool *wanted)
+{
+    struct shca_remote *r = shca_tcp_respond_find(c, f);
+    *wanted = false;
+    if (f->type == WIRE_REQUEST && f->service == WIRE_UD) return false; /* too long for one */
+    if (!r) {
+        refuse_for_nobody(c, f);
+        return true;
+    }
+    enum responder_verdict v = responder_hear(&r->in, f);
+    shca_tcp_respond_due(r);
+    *wanted = v == RESPONDER_RUN;
+    if (*wanted && f->type == WIRE_REQUEST) make_wr(r, f);
+    if (*wanted) c->to = r;
+    return v != RESPONDER_BAD;
+}
+
+ssize_t shca_tcp_respond_piece(struct shca_conn *c, const uint8_t *bytes, size_t n)
+{
+    struct shca_remote *r = c->to;
+    struct source s = {.part = {.at = r->in.at,
+                                .total = r->in.request.total,
+                                .receive = &r->receive,
+                                .move = bytes ? move_bytes : move_from_socket},
+                       .r = r,
+                       .c = c,
+                       .bytes = bytes,
+                       .n = n};
+    int status = shca_respond_part(&r->link, &r->wr, &s.part, n);
+    if (s.over) return -1;
+    size_t taken = s.part.at - r->in.at;
+    if (status != IBV_WC_SUCCESS) {
+        c->sink = FAR_DROP;
+        return conclude(r, status, 0) ? 0 : -1;
+    }
+    if (responder_ran(&r->in, taken) && !conclude(r, status, 0)) return -1;
+    return taken;
+}
+
+/* The whole message is here. */
+static bool run(struct shca_remote *r, const struct wire_frame *f, const uint8_t *payload)
+{
+    uint64_t found = 0;
+    struct shca_gather g = {.n = f->length > 0, .total = f->total};
+    g.iov[0] = (struct iovec){(void *)payload, f->length};
+    if (f->opcode > WIRE_READ) {
+        g.n = 1;
+        g.iov[0] = (struct iovec){&found, sizeof found};
+    }
+    make_wr(r, f);
+    /* Of a READ this is the check alone: its data are fetched when there is room for them. */
+    int status = IBV_WC_SUCCESS;
+    if (f->opcode != WIRE_NOTHING) status = shca_respond(&r->link, &r->wr, &g);
+    if (status == IBV_WC_SUCCESS) responder_ran(&r->in, f->length);
+    return conclude(r, status, found);
+}
+
+bool shca_tcp_respond_whole(struct shca_conn *c, const struct wire_frame *f, const uint8_t *payload)
+{
+    bool wanted;
+    if (f->type == WIRE_REQUEST && f->service == WIRE_UD) {
+        if (f->length != f->total) return false;
+        shca_tcp_respond_datagram(f, payload);
+        return true;
+    }
+    if (!shca_tcp_respond_begin(c, f, &wanted)) return false;
+    if (!wanted) return true;
+    if (f->type == WIRE_REQUEST && (wire_is_fetch(f->opcode) || f->length == f->total))
+        return run(c->to, f, payload);
+    return shca_tcp_respond_piece(c, payload, f->length) >= 0;
+}
+
+/* Headers on their way to one connection. */
+struct mouth {
+    struct shca_conn *c;
+    int n;
+    struct iovec iov[HEADS];
+    uint8_t head[HEADS][WIRE_HEADER];
+    size_t said;
+};
+
+static void speak(struct mouth *m)
+{
+    if (m->n > 0) shca_tcp_send(m->c, m->iov, m->n, m->n * WIRE_HEADER);
+    m->n = 0;
+}
+
+static void say(struct mouth *m, const struct wire_frame *f)
+{
+    wire_put(f, m->head[m->n]);
+    m->iov[m->n] = (struct iovec){m->head[m->n], WIRE_HEADER};
+    if (++m->n == HEADS) speak(m);
+}
+
+struct answer {
+    struct shca_part part;
+    struct shca_remote *r;
+    struct mouth *m;
+    const struct wire_frame *f;
+};
+
+static int say_with(struct answer *a, struct iovec *iov, int n)
+{
+    if (!shca_tcp_send(a->m->c, iov, n, WIRE_HEADER + a->f->length)) return EFAULT;
+    a->part.at += a->f->length;
+    a->m->said += a->f->length;
+    return 0;
+}
+
+/* Memory of another process has to be fetched first. */
+static int say_fetched(struct answer *a, struct iovec *iov, const struct shca_piece *piece, int n)
+{
+    iov[1] = (struct iovec){malloc(a->f->length), a->f->length};
+    int error = iov[1].iov_base ? shca_move(a->r->link.peer, false, &iov[1], 1, piece, n) : ENOMEM;
+    void *bytes = iov[1].iov_base;
+    if (!error) error = say_with(a, iov, 2);
+    free(bytes);
+    return error;
+}
+
+static int move_to_socket(struct shca_part *p, const struct shca_piece *piece, int n)
+{
+    struct answer *a = (struct answer *)p;
+    struct iovec iov[SHCA_MAX_SGE + 1];
+    uint8_t head[WIRE_HEADER];
+    iov[0] = (struct iovec){head, wire_put(a->f, head)};
+    for (int i = 0; i < n; i++)
+        iov[1 + i] = (struct iovec){(void *)(uintptr_t)piece[i].va, piece[i].len};
+    return is_ours(a->r) ? say_with(a, iov, n + 1) : say_fetched(a, iov, piece, n);
+}
+
+/* Data of a READ. False: no room. */
+static bool say_data(struct shca_remote *r, struct mouth *m, const struct wire_frame *f)
+{
+    const struct responder_fetch *x = responder_oldest(&r->in);
+    struct ibv_send_wr wr = {.opcode = IBV_WR_RDMA_READ};
+    struct answer a = {
+        .part = {.at = x->at, .total = x->total, .move = move_to_socket}, .r = r, .m = m, .f = f};
+    wr.wr.rdma.remote_addr = x->addr;
+    wr.wr.rdma.rkey = x->rkey;
+    wr.qp_type.xrc.remote_srqn = x->srqn;
+    speak(m);
+    if (m->c->blocked) return false;
+    int status = shca_respond_part(&r->link, &wr, &a.part, f->length);
+    if (status == IBV_WC_SUCCESS)
+        responder_sent(&r->in, f);
+    else
+        responder_fetch_failed(&r->in, status);
+    return true;
+}
+
+/* What R has to say, as far as there is room. True: all of it. */
+static bool answer(struct shca_remote *r, struct mouth *m)
+{
+    struct wire_frame f;
+    while (!m->c->blocked && m->said < FAR_TURN && responder_next(&r->in, &f)) {
+        f.from = r->qp->base.qp_num;
+        f.to = r->dest_qpn;
+        if (f.type == WIRE_RESPONSE && f.length > 0) {
+            if (!say_data(r, m, &f)) return false;
+            continue;
+        }
+        say(m, &f);
+        responder_sent(&r->in, &f);
+    }
+    return !responder_next(&r->in, &f);
+}
+
+/* Each its turn: who has more to say lines up again. */
+void shca_tcp_respond_answer(struct shca_remote_process *f)
+{
+    struct shca_conn *c = f->up;
+    if (!c || (!f->due && c->nobodies == 0)) return;
+    shca_lock(&f->out);
+    struct mouth m = {.c = c};
+    for (; c->nobodies > 0 && !c->blocked; c->nobodies--) say(&m, &c->nobody[c->nobodies - 1]);
+    while (f->due && !c->blocked && m.said < FAR_TURN) {
+        struct shca_remote *r = f->due;
+        shca_tcp_respond_not(r);
+        if (!answer(r, &m)) shca_tcp_respond_due(r);
+    }
+    if (!c->blocked) speak(&m);
+    if (f->due && !c->blocked) shca_tcp_yield(c);
+    shca_unlock(&f->out);
+}

@@ -1,0 +1,469 @@
+/* tcp_send.c - queue pairs whose other end is on another host: their life, and what they send.
+ *
+ * A program's thread that posts writes to the connection itself while there is room; else the QP
+ * gets in line, and the wire thread sends for it, a turn at a time. Nothing is copied but what a
+ * socket takes half of: a WR stays in the send ring until it has ended, and frames are made of it
+ * when there is room.
+ */
+#include "other/softhca/tcp/remote_process.h"
+#include "other/softhca/datapath/datapath.h"
+#include "other/softhca/objects/verbs.h"
+#include "other/softhca/segment/segment.h"
+#include "other/softhca/tcp/tcp.h"
+#include "other/softhca/faults/inject.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FRAMES = 16, PIECES = FRAMES * 4 + SHCA_MAX_SGE };
+
+/* Frames of one QP that are sent in one call. */
+struct batch {
+    int frames, n;
+    size_t bytes;
+    struct iovec iov[PIECES];
+    uint8_t head[FRAMES][WIRE_REQUEST_HEADER];
+};
+
+static uint8_t wire_opcode(enum ibv_wr_opcode o)
+{
+    switch (o) {
+    case IBV_WR_SEND:
+        return WIRE_SEND;
+    case IBV_WR_SEND_WITH_IMM:
+        return WIRE_SEND_IMM;
+    case IBV_WR_SEND_WITH_INV:
+        return WIRE_SEND_INV;
+    case IBV_WR_LOCAL_INV:
+    case IBV_WR_BIND_MW:
+        return WIRE_NOTHING;
+    case IBV_WR_RDMA_WRITE:
+        return WIRE_WRITE;
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+        return WIRE_WRITE_IMM;
+    case IBV_WR_RDMA_READ:
+        return WIRE_READ;
+    case IBV_WR_ATOMIC_CMP_AND_SWP:
+        return WIRE_SWAP;
+    default:
+        return WIRE_ADD;
+    }
+}
+
+/* The requester's view of the send ring. */
+static void look(void *owner, uint32_t msn, struct requester_wr *wr)
+{
+    const struct ibv_send_wr *w = shca_send_wr(owner, msn);
+    wr->opcode = wire_opcode(w->opcode);
+    wr->fence = w->send_flags & IBV_SEND_FENCE;
+    wr->length = 0;
+    for (int i = 0; i < w->num_sge; i++) wr->length += w->sg_list[i].length;
+}
+
+static enum wire_service service_of(enum ibv_qp_type type)
+{
+    if (type == IBV_QPT_UC) return WIRE_UC;
+    return type == IBV_QPT_XRC_SEND ? WIRE_XRC : WIRE_RC;
+}
+
+/* What a request says beyond what the requester knows. */
+static void fill_request(const struct shca_remote *r, const struct ibv_send_wr *w,
+                         struct wire_frame *f)
+{
+    f->service = service_of(r->qp->base.qp_type);
+    if (f->service == WIRE_XRC) f->srqn = w->qp_type.xrc.remote_srqn;
+    f->aim = r->qp->link.aim;
+    f->slid = r->qp->link.route.slid;
+    f->sl = r->qp->link.route.sl;
+    f->dlid_path_bits = r->qp->link.route.dlid_path_bits;
+    f->send_flags = w->send_flags & IBV_SEND_SOLICITED ? WIRE_SOLICITED : 0;
+    f->imm = w->imm_data;
+    if (f->opcode > WIRE_READ) {
+        f->value = w->wr.atomic.remote_addr;
+        f->rkey = w->wr.atomic.rkey;
+        f->compare_add = w->wr.atomic.compare_add;
+        f->swap = w->wr.atomic.swap;
+    } else {
+        f->value = w->wr.rdma.remote_addr;
+        f->rkey = w->wr.rdma.rkey;
+    }
+}
+
+/* Wake the wire thread if it does not look at F anyway. */
+static void ask_attention(struct shca_remote_process *f, bool now)
+{
+    if (now || f->wake == REMOTE_NEVER) shca_remote_process_ask(f);
+}
+
+/* What becomes of the next frame. */
+enum { GOES, STAYS, IS_SKIPPED };
+
+/* Injected faults: each message is decided about once, before it is sent first. */
+static int decide(struct shca_remote *r, uint32_t msn, const struct ibv_send_wr *w)
+{
+    if (!r->qp->faults || wire_before(msn, r->decided)) return GOES;
+    int status = shca_inject_message(r->qp, w, msn);
+    if (status == SHCA_STALLED) {
+        r->out.pause_until = shca_now() + 1000000; /* then it is asked again */
+        ask_attention(r->far, true);
+        return STAYS;
+    }
+    r->decided = msn + 1;
+    if (status == 0) return GOES;
+    if (status == SHCA_DROPPED) return IS_SKIPPED;
+    requester_fail(&r->out, msn,
+                   status == SHCA_NOT_READY ? IBV_WC_RNR_RETRY_EXC_ERR : IBV_WC_RETRY_EXC_ERR);
+    return STAYS;
+}
+
+/* The program's own side of a message: what it gathers, or what happens here alone. */
+static int own_side(struct shca_remote *r, const struct wire_frame *f, const struct ibv_send_wr *w,
+                    struct shca_gather *g)
+{
+    if (f->opcode == WIRE_NOTHING) {
+        if (wire_before(f->msn, r->ran)) return IBV_WC_SUCCESS; /* once */
+        r->ran = f->msn + 1;
+        return shca_mw_run(r->qp, w);
+    }
+    int status = shca_gather(r->qp, w, g);
+    if (status == IBV_WC_SUCCESS && f->opcode > WIRE_READ && g->total != 8)
+        return IBV_WC_LOC_LEN_ERR;
+    return status;
+}
+
+/* Add frame *F to the batch, unless the program's own memory or rights, or a fault, forbid it. */
+static int add_frame(struct shca_remote *r, struct batch *b, struct wire_frame *f)
+{
+    struct shca_gather g = {.n = 0};
+    size_t offset = f->value;
+    f->from = r->qp->base.qp_num;
+    f->to = r->dest_qpn;
+    if (f->type != WIRE_PROBE) {
+        const struct ibv_send_wr *w = shca_send_wr(r->qp, f->msn);
+        int verdict = decide(r, f->msn, w);
+        if (verdict != GOES) return verdict;
+        int status = own_side(r, f, w, &g);
+        if (status != IBV_WC_SUCCESS) {
+            requester_fail(&r->out, f->msn, status);
+            return STAYS;
+        }
+        if (f->type == WIRE_REQUEST) fill_request(r, w, f);
+    }
+    uint8_t *head = b->head[b->frames++];
+    b->iov[b->n++] = (struct iovec){head, wire_put(f, head)};
+    b->n += shca_slice(&g, offset, f->length, b->iov + b->n);
+    b->bytes += wire_header_size(f->type) + f->length;
+    return GOES;
+}
+
+static bool has_room(const struct batch *b, int most)
+{
+    return b->frames < most && b->n + SHCA_MAX_SGE + 1 <= PIECES && b->bytes < FAR_TURN;
+}
+
+/* Gather frames of R until there are no more or no room. */
+static void gather_frames(struct shca_remote *r, struct batch *b, int most, uint64_t now)
+{
+    struct wire_frame f;
+    b->frames = b->n = 0;
+    b->bytes = 0;
+    while (has_room(b, most) && requester_next(&r->out, now, &f)) {
+        int verdict = add_frame(r, b, &f);
+        if (verdict == STAYS) return;
+        if (verdict == IS_SKIPPED)
+            requester_skip(&r->out);
+        else
+            requester_sent(&r->out, &f, now);
+    }
+}
+
+/* Send frames of R until it has none, its turn is over or there is no room. True: it may have more.
+ * Send lock and out lock held. */
+static bool send_turn(struct shca_remote *r, struct shca_conn *c)
+{
+    uint64_t now = shca_now();
+    struct batch b;
+    int most = FRAMES;
+    for (size_t sent = 0; sent < FAR_TURN; sent += b.bytes) {
+        struct requester before = r->out;
+        gather_frames(r, &b, most, now);
+        if (b.frames == 0) return false;
+        if (!shca_tcp_send(c, b.iov, b.n, b.bytes)) {
+            /* Memory of one of these WRs is not there. Find out which, one at a time. */
+            r->out = before;
+            if (most == 1) requester_fail(&r->out, r->out.next, IBV_WC_LOC_PROT_ERR);
+            most = 1;
+            b.bytes = 0;
+        }
+        if (c->blocked) return true;
+    }
+    return true;
+}
+
+/* Out lock held. */
+static void line_up(struct shca_remote *r)
+{
+    struct shca_remote_process *f = r->far;
+    if (r->ready) return;
+    r->ready = true;
+    r->ready_next = NULL;
+    *f->ready_end = r;
+    f->ready_end = &r->ready_next;
+}
+
+static struct shca_remote *next_in_line(struct shca_remote_process *f)
+{
+    struct shca_remote *r = f->ready;
+    if (!r) return NULL;
+    f->ready = r->ready_next;
+    if (!f->ready) f->ready_end = &f->ready;
+    r->ready = false;
+    return r;
+}
+
+static void leave_line(struct shca_remote *r)
+{
+    struct shca_remote_process *f = r->far;
+    struct shca_remote **link = &f->ready;
+    if (!r->ready) return;
+    while (*link != r) link = &(*link)->ready_next;
+    *link = r->ready_next;
+    if (!r->ready_next) f->ready_end = link;
+    r->ready = false;
+}
+
+/* The QP's port is not active. */
+static bool is_mute(struct shca_remote *r)
+{
+    if (r->qp->link.speaks != SHCA_MUTE)
+        r->mute_since = 0;
+    else if (!r->mute_since)
+        r->mute_since = shca_now();
+    return r->mute_since;
+}
+
+/* Send what R has, or line up for it. Send lock held. */
+static void send_or_line_up(struct shca_remote *r)
+{
+    struct shca_remote_process *f = r->far;
+    if (!f->up || is_mute(r)) return; /* all are asked when there is a way */
+    shca_lock(&f->out);
+    struct shca_conn *c = f->up;
+    if (c && !c->broken && !r->ready) {
+        bool more = c->blocked || send_turn(r, c);
+        if (more) line_up(r);
+        if (more && !c->blocked) shca_tcp_yield(c);
+    }
+    shca_unlock(&f->out);
+}
+
+/* WRs that have ended; send lock held. */
+static void reap(struct shca_remote *r)
+{
+    int status;
+    while (shca_state(r->qp) < IBV_QPS_SQE && requester_done(&r->out, &status))
+        shca_send_end(r->qp, status); /* one that failed stops the requester */
+}
+
+/* Let time pass for R's requester; returns when to do so again. Send lock held. */
+static uint64_t pass_time(struct shca_remote *r)
+{
+    uint64_t down_since = is_mute(r) ? r->mute_since : r->far->down_since;
+    /* Nobody retries for an unreliable one: where no process listens, none is awaited. */
+    bool gone = r->far->gone || (!r->out.reliable && r->far->refused);
+    return requester_tick(&r->out, shca_now(), down_since, gone);
+}
+
+void shca_tcp_send_settle(struct shca_remote *r)
+{
+    reap(r);
+    shca_remote_process_wake(r->far, pass_time(r));
+    send_or_line_up(r);
+    reap(r);
+}
+
+void shca_tcp_send_push(struct shca_qp *qp)
+{
+    struct shca_remote *r = qp->link.remote;
+    if (shca_state(qp) != IBV_QPS_RTS || r->out.head == qp->sq_head) return;
+    uint64_t now = shca_now();
+    requester_posted(&r->out, qp->sq_head, now);
+    if (!r->out.reliable) r->far->wanted = now;
+    ask_attention(r->far, false);
+    send_or_line_up(r);
+    if (!r->out.reliable && !r->far->up) pass_time(r);
+    reap(r);
+}
+
+void shca_tcp_send_stop(struct shca_qp *qp)
+{
+    requester_stop(&qp->link.remote->out, qp->sq_head);
+}
+
+void shca_tcp_send_receive(struct shca_qp *qp)
+{
+    struct shca_remote *r = qp->link.remote;
+    r->receive_posted = true;
+    ask_attention(r->far, true);
+}
+
+/* The attributes or the state of the QP have changed. */
+void shca_tcp_send_tune(struct shca_qp *qp)
+{
+    struct requester *q = &qp->link.remote->out;
+    uint32_t fetches = qp->attr.max_rd_atomic;
+    if (q->una != qp->sq_exec) requester_stop(q, qp->sq_exec); /* others were flushed meanwhile */
+    q->max_fetches = fetches == 0 ? 1 : fetches > WIRE_FETCHES ? WIRE_FETCHES : fetches;
+    q->patience = qp->attr.timeout ? 4096ull << qp->attr.timeout : 0;
+    q->tries = qp->attr.retry_cnt + 1;
+    q->rnr_retry = qp->attr.rnr_retry;
+    shca_tcp_send_push(qp);
+    send_or_line_up(qp->link.remote);
+}
+
+uint32_t shca_tcp_send_number(const struct shca_remote *r)
+{
+    return r->far->who.number;
+}
+
+/* Aim QP, whose dest_qp_num is set, at another host: 0 or an errno value. */
+int shca_tcp_send_bind(struct shca_qp *qp, struct shca_place place)
+{
+    static _Atomic uint32_t lives;
+    struct shca_remote *r = calloc(1, sizeof *r);
+    if (!r) return ENOMEM;
+    r->qp = qp;
+    r->dest_qpn = qp->attr.dest_qp_num;
+    r->in.reliable = qp->link.reliable;
+    r->out =
+        (struct requester){.reliable = r->in.reliable, .life = ++lives, .look = look, .owner = qp};
+    requester_start(&r->out);
+    responder_start(&r->in);
+    shca_link(&r->link, (struct shca_place){SHCA_OUTSIDE, 0}, qp->base.qp_type, r->dest_qpn,
+              qp->base.qp_num);
+    struct shca_remote_process *f = NULL;
+    if (shca_link_up(&r->link))
+        f = shca_remote_process_find(place.host - 1, shm_qpn_slot(r->dest_qpn));
+    pthread_mutex_lock(&shca_wire.lock);
+    if (f) {
+        r->far = f;
+        r->next = f->remotes;
+        f->remotes = r;
+        shca_wire.remote[qp->index] = r;
+        qp->link.remote = r;
+    }
+    pthread_mutex_unlock(&shca_wire.lock);
+    if (f) return 0;
+    shca_peer_put(r->link.peer);
+    free(r);
+    return ENOMEM;
+}
+
+static void forget(struct shca_remote *r)
+{
+    struct shca_remote **link = &r->far->remotes;
+    while (*link != r) link = &(*link)->next;
+    *link = r->next;
+    shca_tcp_respond_not(r);
+    shca_wire.remote[r->qp->index] = NULL;
+    struct shca_conn *c = r->far->up;
+    if (c && c->to == r) {
+        c->to = NULL;
+        c->sink = FAR_DROP;
+    }
+}
+
+/* The QP leaves its connection. What its responder owes is sent first, for the other to know what
+ * was executed. */
+void shca_tcp_send_drop(struct shca_qp *qp)
+{
+    struct shca_remote *r = qp->link.remote;
+    if (!r) return;
+    pthread_mutex_lock(&shca_wire.lock);
+    struct shca_remote_process *f = r->far;
+    shca_tcp_respond_answer(f);
+    forget(r);
+    shca_lock(&qp->sq);
+    shca_lock(&f->out);
+    leave_line(r);
+    shca_unlock(&f->out);
+    qp->link.remote = NULL;
+    shca_unlock(&qp->sq);
+    shca_remote_process_put(f);
+    shca_remote_process_release(f);
+    pthread_mutex_unlock(&shca_wire.lock);
+    shca_respond_drop(&r->link, &r->receive);
+    shca_peer_put(r->link.peer);
+    free(r);
+}
+
+/* There is a connection. */
+void shca_tcp_send_up(struct shca_remote_process *f)
+{
+    for (struct shca_remote *r = f->remotes; r; r = r->next) {
+        shca_lock(&r->qp->sq);
+        shca_tcp_send_settle(r);
+        shca_unlock(&r->qp->sq);
+    }
+}
+
+/* There is none any more. */
+void shca_tcp_send_lost(struct shca_remote_process *f)
+{
+    for (struct shca_remote *r = f->remotes; r; r = r->next) {
+        responder_lost(&r->in);
+        shca_respond_drop(&r->link, &r->receive);
+        shca_lock(&r->qp->sq);
+        requester_lost(&r->out);
+        shca_lock(&f->out);
+        leave_line(r);
+        shca_unlock(&f->out);
+        reap(r);
+        shca_unlock(&r->qp->sq);
+    }
+}
+
+/* Time has passed. True: somebody waits for the other process. */
+bool shca_tcp_send_tick(struct shca_remote_process *f)
+{
+    bool busy = false;
+    for (struct shca_remote *r = f->remotes; r; r = r->next) {
+        shca_lock(&r->qp->sq);
+        if (r->out.una != r->out.head) shca_tcp_send_settle(r);
+        busy |= r->out.una != r->out.head;
+        shca_unlock(&r->qp->sq);
+        if (!atomic_exchange(&r->receive_posted, false)) continue;
+        r->in.ready_due = true;
+        shca_tcp_respond_due(r);
+    }
+    shca_tcp_respond_answer(f);
+    return busy;
+}
+
+/* EPOLLOUT: the stash first, then answers, then whoever is in line, each its turn. */
+void shca_tcp_send_write(struct shca_conn *c)
+{
+    enum { TURNS = 8 };
+    struct shca_remote_process *f = c->far;
+    if (c->state != FAR_UP) {
+        shca_tcp_flush(c);
+        return;
+    }
+    shca_lock(&f->out);
+    bool room = shca_tcp_flush(c);
+    shca_unlock(&f->out);
+    if (room) shca_tcp_respond_answer(f);
+    for (int turn = 0; turn < TURNS && room; turn++) {
+        shca_lock(&f->out);
+        struct shca_remote *r = c->blocked ? NULL : next_in_line(f);
+        shca_unlock(&f->out);
+        if (!r) return;
+        shca_lock(&r->qp->sq);
+        send_or_line_up(r);
+        reap(r);
+        shca_unlock(&r->qp->sq);
+    }
+    shca_lock(&f->out);
+    if (f->ready && !c->blocked) shca_tcp_yield(c);
+    shca_unlock(&f->out);
+}

@@ -1,0 +1,410 @@
+/* network_portals.h - portals-conduit's half of core/network.h: types and hot calls.
+ *
+ * Included by core/network.h alone.  Portals has no connections and posts no receives: what is in
+ * flight is known by a ticket, whose number comes back in the match bits of every event; bytes that
+ * must not change meanwhile are in chunks of two buffers, one for Requests and bounced transfers,
+ * one for Replies.  README.md tells how the calls map to descriptors and event queues.
+ */
+#ifndef NETWORK_PORTALS_H
+#define NETWORK_PORTALS_H
+
+#include <portals3.h>
+#include <string.h>
+
+#include "bits.h"
+#include "portals-conduit/lending.h"
+#include "core/report.h"
+#include "long_id.h"
+#include "plan.h"
+#include "reqrb.h"
+#include "stock.h"
+
+enum {
+    NET_STACK_MESSAGE = PLAN_CHUNK,
+    NET_DELIVER_MAX = 64,
+    NET_BUFFERS = 1,
+    NET_HAS_FLOW_CONTROL = 1,
+    NET_PAIRS_LONGS = 1,
+    NET_SPARE = GASNETC_THREADED ? 2 : 1, /* receive buffers beyond what the credits fill */
+    NET_LOOK_EVERY = 1024, /* rounds without an event: then it may be that none will come */
+};
+
+enum { NET_PT_SEGMENT = 38, NET_PT_AM = 39, NET_AC = 0 };
+
+#define NET_HOT static inline __attribute__((always_inline))
+
+/* What a descriptor is for: its user_ptr. */
+enum net_role {
+    NET_ROLE_SEGMENT = 1, /* RARSRC: local side inside the segment, payload of Long Replies */
+    NET_ROLE_RARAM,
+    NET_ROLE_TMPMD,
+    NET_ROLE_REQSB,
+    NET_ROLE_RPLSB,
+    NET_ROLE_REQRB,
+    NET_ROLE_CB,
+    NET_ROLE_SYS,
+};
+
+/* Live if size is not 0.  `md` is what transfers name, RARSRC or a temporary descriptor; `put` what
+ * puts do, who need no SEND_END. */
+struct net_region {
+    char *start;
+    size_t size;
+    ptl_handle_md_t md, put, rar, raram;
+    uint32_t selector; /* of a region for peers */
+    bool remote;
+};
+
+struct net_key {
+    uint64_t base;
+    uint32_t selector;
+};
+
+struct net_peer {
+    uint32_t rank;
+    ptl_process_id_t id;
+    gasnetc_loan_t loan;
+    unsigned short_of; /* credits that the Request lacks which waits now */
+    uint64_t puts, put_bytes, gets, get_bytes, puts_not_inlined;
+    _Atomic uint32_t in_flight;
+    uint32_t in_flight_most;
+};
+
+struct net_spare {
+    char unused;
+};
+
+/* What is in flight under a ticket. */
+typedef struct net_slot {
+    gasnetc_sent_t sent;
+    net_peer_t *peer;
+    ptl_handle_md_t temporary; /* of a Long's payload; PTL_INVALID_HANDLE: none */
+} net_slot_t;
+
+/* A chunk of ReqSB; those of Requests are the buffers that their Replies come to. */
+typedef struct net_chunk {
+    net_message_t message; /* first: the Reply */
+    struct net_chunk *next;
+    bool request;      /* waits for a Reply, or holds one */
+    bool header, data; /* which halves of the Reply are there */
+    bool pair;         /* it has two */
+} net_chunk_t;
+
+typedef struct net_reqrb {
+    reqrb_t use;
+    char *memory;
+} net_reqrb_t;
+
+/* A chunk of RplSB, and all else that answering a Request takes; the Request itself while it is
+ * handled. */
+typedef struct net_answer {
+    net_message_t message; /* first: the Request */
+    net_reqrb_t *buffer;   /* that it is in; NULL: it is in `header` */
+    uint32_t place;        /* of the Request's chunk at its sender */
+    uint8_t credits;       /* its byte */
+    uint8_t tickets;       /* in hand */
+    bool temporary;        /* a ticket for a temporary descriptor is in hand */
+    uint32_t ticket[2];
+    _Atomic uint32_t uses; /* by the handler, and by the Reply until it is sent */
+    _Alignas(8) char header[LONG_ID_HEADER_MOST];
+} net_answer_t;
+
+/* A system message for the core. */
+typedef struct net_words {
+    net_message_t message; /* first */
+    uint64_t word[2];
+} net_words_t;
+
+/* Everything there is one of. */
+struct net_portals {
+    ptl_handle_ni_t ni;
+    ptl_handle_eq_t safe_eq, am_eq, sys_eq;
+    ptl_handle_md_t reqsb, putsb, rplsb, sys_md;
+    char *reqsb_memory, *rplsb_memory;
+
+    gasneti_lock_t lock; /* of the stocks */
+    stock_t tickets, chunks, answers;
+    uint32_t temporaries, temporaries_most; /* tickets left, and how many there are */
+    net_slot_t *slot;
+    net_chunk_t *chunk;
+    net_answer_t *answer;
+
+    bool flow; /* credits are counted */
+    gasneti_lock_t lending_lock;
+    gasnetc_lending_t lending;
+
+    /* Under the poll lock. */
+    net_answer_t *in_hand;              /* the means to answer the next Request */
+    net_chunk_t *replies, **last_reply; /* arrived */
+    uint32_t words_first, words_waiting, words_size;
+    net_words_t *words;
+    unsigned safe_limit, am_limit, sys_limit;
+    uint32_t rank;
+    uint32_t empty_rounds;
+    _Atomic uint32_t held; /* receive buffers that are full, and wait for handlers to return */
+    bool sleeps;           /* there is a receive thread */
+    bool left;             /* net_reap has stopped at a limit */
+    _Atomic bool waiting;  /* and so has the last poll: the receive thread looks again soon */
+};
+#pragma GCC visibility push(hidden)
+extern struct net_portals net_portals;
+
+/* Report a failure, naming operation, peer, cause and remedy; the job ends at the next poll. */
+void net_portals_failed(const char *what, uint32_t rank, int error);
+/* One event of the SAFE queue, of the SYS queue. */
+void net_portals_safe_event(const ptl_event_t *event);
+void net_portals_sys_event(const ptl_event_t *event);
+/* One of the AM queue: a message, if it completes one. */
+net_message_t *net_portals_am_event(const ptl_event_t *event);
+/* A queue has lost events, or is broken. */
+void net_portals_queue_failed(const char *queue, int error);
+/* Nothing has come for long: the job ends if that is because a connection broke. */
+void net_portals_look(void);
+/* The buffer holds nothing any more: to the end of the chain with it. */
+void net_portals_attach(net_reqrb_t *buffer);
+/* Asks peers for credits, while somebody wants more than there are. */
+void net_portals_scavenge(void);
+/* The peer with that rank, known to be `id`; fatal otherwise. */
+net_peer_t *net_portals_peer(uint32_t rank, ptl_process_id_t id, size_t length);
+/* The slow half of net_am: what a handler sends, or a Request. */
+enum net_result net_portals_request(net_peer_t *peer, const void *data, size_t length);
+enum net_result net_portals_reply(net_peer_t *peer, const void *data, size_t length,
+                                  net_answer_t *answer);
+#pragma GCC visibility pop
+
+/* ---- stocks ------------------------------------------------------------------------------------
+ */
+
+static inline uint32_t net_portals_take(stock_t *stock)
+{
+    gasneti_lock(&net_portals.lock);
+    uint32_t number = stock_take(stock);
+    gasneti_unlock(&net_portals.lock);
+    return number;
+}
+
+static inline void net_portals_give(stock_t *stock, uint32_t number)
+{
+    gasneti_lock(&net_portals.lock);
+    stock_give(stock, number);
+    gasneti_unlock(&net_portals.lock);
+}
+
+/* A ticket, and a chunk if `chunk` is not NULL: both or nothing. */
+static inline bool net_portals_take_two(uint32_t *ticket, uint32_t *chunk)
+{
+    bool both = true;
+    gasneti_lock(&net_portals.lock);
+    *ticket = stock_take(&net_portals.tickets);
+    if (__builtin_expect(*ticket == STOCK_NONE, 0)) {
+        both = false;
+    } else if (chunk) {
+        *chunk = stock_take(&net_portals.chunks);
+        if (__builtin_expect(*chunk == STOCK_NONE, 0)) {
+            stock_give(&net_portals.tickets, *ticket);
+            both = false;
+        }
+    }
+    gasneti_unlock(&net_portals.lock);
+    return both;
+}
+
+static inline char *net_portals_chunk(uint32_t number)
+{
+    return net_portals.reqsb_memory + (size_t)number * PLAN_CHUNK;
+}
+
+/* Counted by whoever holds the peer's lock, and taken off by the reaper. */
+static inline void net_portals_launch(net_peer_t *peer, uint32_t ticket, const gasnetc_sent_t *sent)
+{
+    net_slot_t *slot = &net_portals.slot[ticket];
+    slot->peer = peer;
+    slot->sent = *sent;
+    uint32_t now;
+    if (GASNETC_THREADED) {
+        now = atomic_fetch_add_explicit(&peer->in_flight, 1, memory_order_relaxed) + 1;
+    } else {
+        now = atomic_load_explicit(&peer->in_flight, memory_order_relaxed) + 1;
+        atomic_store_explicit(&peer->in_flight, now, memory_order_relaxed);
+    }
+    if (__builtin_expect(now > peer->in_flight_most, 0)) peer->in_flight_most = now;
+}
+
+/* ---- posting -----------------------------------------------------------------------------------
+ */
+
+NET_HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key,
+                                const void *src, const net_region_t *local, size_t length,
+                                enum net_order order, const gasnetc_sent_t *sent)
+{
+    uint32_t ticket, chunk;
+    (void)order; /* nothing is ordered: caps.ordered is false */
+    if (__builtin_expect(!net_portals_take_two(&ticket, local ? NULL : &chunk), 0)) return NET_BUSY;
+    ptl_handle_md_t md = net_portals.putsb;
+    uint64_t offset;
+    uint32_t place = 0;
+    if (local) {
+        md = local->put;
+        offset = (uint64_t)((const char *)src - local->start);
+        peer->puts_not_inlined++;
+    } else {
+        memcpy(net_portals_chunk(chunk), src, length);
+        offset = place = chunk * PLAN_CHUNK;
+    }
+    peer->puts++;
+    peer->put_bytes += length;
+    net_portals_launch(peer, ticket, sent);
+    int error = PtlPutRegion(md, offset, length, PTL_ACK_REQ, peer->id, NET_PT_SEGMENT, NET_AC,
+                             bits_pack(place, ticket, BITS_PUT, key->selector), dst - key->base, 0);
+    if (__builtin_expect(error != PTL_OK, 0)) net_portals_failed("a put to", peer->rank, error);
+    return NET_POSTED;
+}
+
+/* A bounced get lands behind the address where its bytes belong (PO-13). */
+NET_HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local,
+                                uint64_t src, const net_key_t *key, size_t length,
+                                const gasnetc_sent_t *sent)
+{
+    uint32_t ticket, chunk;
+    if (__builtin_expect(!net_portals_take_two(&ticket, local ? NULL : &chunk), 0)) return NET_BUSY;
+    ptl_handle_md_t md = net_portals.reqsb;
+    uint64_t offset;
+    uint32_t place = 0;
+    if (local) {
+        md = local->md;
+        offset = (uint64_t)((char *)dst - local->start);
+    } else {
+        memcpy(net_portals_chunk(chunk), &dst, sizeof dst);
+        place = chunk * PLAN_CHUNK;
+        offset = place + sizeof dst;
+    }
+    peer->gets++;
+    peer->get_bytes += length;
+    net_portals_launch(peer, ticket, sent);
+    int error = PtlGetRegion(md, offset, length, peer->id, NET_PT_SEGMENT, NET_AC,
+                             bits_pack(place, ticket, BITS_GET, key->selector), src - key->base);
+    if (__builtin_expect(error != PTL_OK, 0)) net_portals_failed("a get from", peer->rank, error);
+    return NET_POSTED;
+}
+
+NET_HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *local,
+                               size_t length, bool wants_reply, net_message_t *answers,
+                               const gasnetc_sent_t *sent)
+{
+    (void)local, (void)wants_reply, (void)sent; /* inlined; nothing is held */
+    return answers ? net_portals_reply(peer, data, length, (net_answer_t *)answers)
+                   : net_portals_request(peer, data, length);
+}
+
+enum net_result net_portals_long(net_peer_t *peer, void *header, size_t length,
+                                 const net_payload_t *payload, net_message_t *answers,
+                                 const gasnetc_sent_t *sent);
+
+static inline enum net_result net_long(net_peer_t *peer, void *header, size_t length,
+                                       const net_payload_t *payload, net_message_t *answers,
+                                       const gasnetc_sent_t *sent)
+{
+    return net_portals_long(peer, header, length, payload, answers, sent);
+}
+
+/* ---- reaping -----------------------------------------------------------------------------------
+ */
+
+/* True if there is an event; what else the library says is a failure. */
+NET_HOT bool net_portals_event(ptl_handle_eq_t queue, const char *name, ptl_event_t *event)
+{
+    int result = PtlEQGet(queue, event);
+    if (__builtin_expect(result == PTL_EQ_EMPTY, 1)) return false;
+    if (__builtin_expect(result != PTL_OK, 0)) {
+        net_portals_queue_failed(name, result);
+        return false;
+    }
+    return true;
+}
+
+NET_HOT unsigned net_reap(void)
+{
+    ptl_event_t event;
+    unsigned systems = 0, safe = 0;
+    while (systems < net_portals.sys_limit &&
+           net_portals_event(net_portals.sys_eq, "SYS", &event)) {
+        net_portals_sys_event(&event);
+        systems++;
+    }
+    while (safe < net_portals.safe_limit &&
+           net_portals_event(net_portals.safe_eq, "SAFE", &event)) {
+        net_portals_safe_event(&event);
+        safe++;
+    }
+    if (systems + safe == 0 &&
+        __builtin_expect(++net_portals.empty_rounds % NET_LOOK_EVERY == 0, 0))
+        net_portals_look();
+    if (__builtin_expect(net_portals.sleeps, 0))
+        net_portals.left = systems == net_portals.sys_limit || safe == net_portals.safe_limit;
+    return systems + safe;
+}
+
+/* All that answering one more Request takes, before the queue of Requests is looked at (PO-4). */
+bool net_portals_prepare(void);
+
+/* What came to the queues polled by net_reap and waits for a handler; arrive.c. */
+unsigned net_portals_waiting(net_message_t **messages, unsigned budget, unsigned *systems);
+
+/* Each peer has room of its own. */
+static inline void net_drain(void) {}
+
+/* Handlers give credits back by their Replies, and the buffer that the Request is in only when they
+ * have returned.  A thread is in one buffer; so that several are not in more than are spare, no new
+ * one is begun meanwhile. */
+NET_HOT bool net_portals_holds_enough(void)
+{
+    return GASNETC_THREADED &&
+           __builtin_expect(
+               atomic_load_explicit(&net_portals.held, memory_order_acquire) >= NET_SPARE, 0);
+}
+
+NET_HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems)
+{
+    ptl_event_t event;
+    unsigned n = 0, events = 0;
+    bool all = false;
+    if (__builtin_expect(net_portals.replies || net_portals.words_waiting, 0))
+        n = net_portals_waiting(messages, budget, systems);
+    while (n < budget && events < net_portals.am_limit) {
+        if (__builtin_expect(!net_portals.in_hand, 0) && !net_portals_prepare()) break;
+        if (net_portals_holds_enough()) break;
+        all = !net_portals_event(net_portals.am_eq, "AM", &event);
+        if (all) break;
+        net_message_t *message = net_portals_am_event(&event);
+        if (message) messages[n++] = message;
+        events++;
+    }
+    if (__builtin_expect(net_portals.sleeps, 0))
+        atomic_store_explicit(&net_portals.waiting, !all || net_portals.left, memory_order_relaxed);
+    return n;
+}
+
+/* ---- receive space -----------------------------------------------------------------------------
+ */
+
+/* The credits see to it that there is room. */
+static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spare)
+{
+    (void)spare;
+    return message;
+}
+
+void net_portals_release(net_message_t *message);
+
+static inline void net_release(net_message_t *message, net_spare_t *spare)
+{
+    (void)spare;
+    net_portals_release(message);
+}
+
+static inline void net_spare_back(net_spare_t *spare)
+{
+    (void)spare;
+}
+
+#endif

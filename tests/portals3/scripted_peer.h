@@ -1,0 +1,30 @@
+/*
+ * scripted_peer.h - a transport to a peer that is this process in a mirror: what is sent to it
+ * comes back as sent by it, later, with completions in any order that a network may have.
+ *
+ * The engine under it is tried with all that is asynchronous, long messages and published lists
+ * included, in one process without a device.  Linked in place of the transport over libibverbs.
+ */
+#ifndef TESTS_PORTALS3_MIRROR_H
+#define TESTS_PORTALS3_MIRROR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "other/portals3/transport/transport.h"
+
+struct mirror_ways {
+    uint64_t seed;
+    bool thread;  /* a thread makes progress; else calls do */
+    bool publish; /* the fast path is used as soon as may be */
+};
+/* Before the interface is opened. */
+void mirror_set(struct mirror_ways ways);
+/* The peer's id. */
+ptl_process_id_t mirror_id(ptl_process_id_t self);
+
+/* The peer dies: everything comes back as failed. */
+void mirror_break(void);
+/* Bytes as if they came from the peer. */
+void mirror_inject(const void *bytes, size_t size);
+
+#endif

@@ -1,0 +1,200 @@
+/* connect_on_demand.c - what knocking at peers costs whoever knocks (IB-W4):
+ * core/ib/connect_on_demand.c, whose thread sends greetings that nobody answers; queue pairs and
+ * datagrams are made of paper.
+ */
+#include "core/ib/connect_on_demand.h"
+
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/ib/connect.h"
+#include "core/ib/datagrams.h"
+#include "core/job/job.h"
+#include "core/params/params.h"
+#include "core/report.h"
+#include "tests/unit/check.h"
+
+enum { SIZE = 1000, TURNS = 5 };
+
+struct bootstrap_job gasnetc_job;
+gasnetc_params_t gasnetc_params;
+struct net_ib_rails net_ib_rails;
+net_qp_t net_ib_closed;
+
+static sem_t wake_fd;          /* for the greeter */
+static sem_t greeted;          /* once for each peer */
+static bool was_greeted[SIZE]; /* the greeter's */
+static atomic_uint naps, made, rings;
+
+int nanosleep(const struct timespec *wanted, struct timespec *left)
+{
+    (void)wanted, (void)left;
+    atomic_fetch_add(&naps, 1);
+    return 0;
+}
+
+void net_ib_datagrams_arm(void) {}
+
+void net_ib_datagrams_sleep(double seconds)
+{
+    (void)seconds; /* repetitions are not what is tested */
+    sem_wait(&wake_fd);
+}
+
+void net_ib_datagrams_wake(void)
+{
+    atomic_fetch_add(&rings, 1);
+    sem_post(&wake_fd);
+}
+
+int net_ib_datagram_take(void *bytes, uint32_t room)
+{
+    (void)bytes, (void)room;
+    return -1;
+}
+
+/* A greeting begins by looking for the ah. */
+hca_ah_t net_ib_datagrams_way(const hca_ud_addr_t *to)
+{
+    if (!was_greeted[to->qp_number]) sem_post(&greeted);
+    was_greeted[to->qp_number] = true;
+    return calloc(1, sizeof(struct ibv_ah));
+}
+int ibv_destroy_ah(struct ibv_ah *ah)
+{
+    free(ah);
+    return 0;
+}
+
+static uint32_t addressed; /* whose contact is being written */
+hca_ud_addr_t net_ib_datagrams_address(void)
+{
+    return (hca_ud_addr_t){.qp_number = addressed};
+}
+
+net_qp_t *net_ib_make_qps(net_peer_t *peer)
+{
+    static struct ibv_qp device;
+    static net_qp_t qp = {.qp = &device, .next = &qp};
+    (void)peer;
+    atomic_fetch_add(&made, 1);
+    return &qp;
+}
+
+void net_ib_destroy_qps(net_qp_t *first)
+{
+    (void)first;
+    atomic_fetch_sub(&made, 1);
+}
+
+void net_ib_expect(net_peer_t *peer)
+{
+    peer->am = peer->turn = &net_ib_closed;
+}
+
+bool net_ib_datagrams_open(uint32_t peers, uint32_t length, char *why, size_t why_size)
+{
+    (void)peers, (void)length, (void)why, (void)why_size;
+    return true;
+}
+
+/* Not used in what is played here. */
+void net_ib_datagrams_close(void) {}
+int net_ib_datagram_send(hca_ah_t ah, const hca_ud_addr_t *to, uint32_t rank, const void *bytes,
+                         uint32_t length)
+{
+    (void)ah, (void)to, (void)rank, (void)bytes, (void)length;
+    return 0;
+}
+bool net_ib_datagram_failure(uint32_t *rank, hca_failure_t *why)
+{
+    (void)rank, (void)why;
+    return false;
+}
+void net_ib_join_qps(net_peer_t *peer, net_qp_t *first, const net_ib_end_t *ends, uint32_t count,
+                     const net_ib_far_rings_t *rings_there)
+{
+    (void)peer, (void)first, (void)ends, (void)count, (void)rings_there;
+}
+void net_ib_open_qps(net_peer_t *peer)
+{
+    (void)peer;
+}
+net_ib_end_t net_ib_end(const struct net_ib_rail *rail, uint32_t qp_number)
+{
+    (void)rail;
+    return (net_ib_end_t){.remote = {.qp_number = qp_number}};
+}
+net_ib_far_rings_t net_ib_rings_address(void)
+{
+    return (net_ib_far_rings_t){.base = 0};
+}
+
+bool gasneti_ending(void)
+{
+    return false;
+}
+void gasneti_fatal_once(const char *format, ...)
+{
+    fprintf(stderr, "%s\n", format);
+    _Exit(1);
+}
+void net_ib_cannot_connect(uint32_t rank, const char *device, const char *what, int error)
+{
+    fprintf(stderr, "%s: rank %u: %s: %d\n", device, rank, what, error);
+    _Exit(1);
+}
+void net_ib_greeting_failed(uint32_t rank, const char *device, const hca_failure_t *why)
+{
+    (void)why;
+    net_ib_cannot_connect(rank, device, "a greeting", 0);
+}
+void gasneti_fatal(const char *format, ...)
+{
+    fprintf(stderr, "%s\n", format);
+    _Exit(1);
+}
+const char *gasneti_rank_name(uint32_t rank)
+{
+    (void)rank;
+    return "a peer";
+}
+
+static net_peer_t peers[SIZE];
+
+static void turn(void)
+{
+    for (uint32_t rank = 1; rank < SIZE; rank++) net_ib_request_connect(&peers[rank]);
+}
+
+int main(int argc, char **argv)
+{
+    check_begin(argc, argv);
+    char why[100];
+    sem_init(&wake_fd, 0, 0);
+    sem_init(&greeted, 0, 0);
+    gasnetc_job = (struct bootstrap_job){.rank = 0, .size = SIZE};
+    gasnetc_params.connect_dynamic = true;
+    net_ib_rails.qps = 1;
+    net_ib_greeter_open(SIZE, why, sizeof why);
+    void *contact = malloc(net_contact_size());
+    for (addressed = 1; addressed < SIZE; addressed++) {
+        peers[addressed].rank = addressed;
+        net_contact(contact);
+        net_expect(&peers[addressed], contact);
+    }
+    free(contact);
+    net_meet();
+    for (int i = 0; i < TURNS; i++) turn();
+    unsigned had = atomic_load(&naps);
+    check(had == 0, "IB-W4 who knocks at %d peers, %d times each, sleeps at none", SIZE - 1, TURNS);
+    if (had) check_note("it took %u naps", had);
+    for (uint32_t rank = 1; rank < SIZE; rank++) sem_wait(&greeted);
+    check(atomic_load(&made) == SIZE - 1, "IB-W4 each of them is greeted meanwhile");
+    check(atomic_load(&rings) == SIZE - 1, "IB-W4 for one that was greeted nobody is woken again");
+    net_ib_greeter_close();
+    check(atomic_load(&made) == 0, "IB-W4 nothing is left of greetings without an answer");
+    return check_end();
+}

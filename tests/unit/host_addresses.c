@@ -1,0 +1,169 @@
+/* host_addresses.c - the addresses by which the hosts of a job are told to the software device
+ * (core/job/host_addresses.c): what is chosen from what each host has, and what reaches the
+ * environment.
+ */
+#include "core/report.h"
+#include "core/job/host_addresses.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/check.h"
+
+/* ---- what host_addresses.c calls */
+
+static const char *console_hosts; /* the launching console's SOFTHCA_HOSTS */
+static const char *others[3];     /* addresses of the ranks */
+static uint32_t ranks;
+static unsigned exchanges;
+
+void gasneti_fatal(const char *format, ...)
+{
+    abort();
+}
+
+const char *bootstrap_getenv(const char *name)
+{
+    return strcmp(name, "SOFTHCA_HOSTS") ? NULL : console_hosts;
+}
+
+static gasnetc_address_t address_of(const char *text)
+{
+    gasnetc_address_t a = {0};
+    char plain[64] = "";
+    unsigned prefix = 0;
+    sscanf(text, "%63[^/]/%u", plain, &prefix);
+    a.length = strchr(plain, ':') ? 16 : 4;
+    a.prefix = (uint8_t)prefix;
+    if (inet_pton(a.length == 4 ? AF_INET : AF_INET6, plain, a.bytes) != 1) abort();
+    return a;
+}
+
+void bootstrap_exchange(const void *mine, size_t len, void *all)
+{
+    exchanges++;
+    for (uint32_t r = 0; r < ranks; r++) {
+        gasnetc_site_t site = {0};
+        char text[100], *rest;
+        int n = 0;
+        snprintf(text, sizeof text, "%s", others[r]);
+        for (char *a = strtok_r(text, " ", &rest); a; a = strtok_r(NULL, " ", &rest))
+            site.addresses[n++] = address_of(a);
+        memset(site.secret, (int)(0xa0 + r), sizeof site.secret);
+        memcpy((char *)all + r * len, &site, len);
+    }
+}
+
+/* ---- choosing */
+
+/* Hosts are words with commas between their addresses; what is expected, words too, or NULL. */
+static void choosing(const char *what, const char *hosts, const char *expect)
+{
+    gasnetc_site_t sites[4] = {0};
+    const gasnetc_site_t *pointers[4];
+    gasnetc_address_t chosen[4];
+    uint32_t count = 0;
+    char text[400], got[400] = "", *rest, *inner;
+    snprintf(text, sizeof text, "%s", hosts);
+    for (char *host = strtok_r(text, " ", &rest); host; host = strtok_r(NULL, " ", &rest)) {
+        int n = 0;
+        for (char *a = strtok_r(host, ",", &inner); a; a = strtok_r(NULL, ",", &inner))
+            if (strcmp(a, "none")) sites[count].addresses[n++] = address_of(a);
+        pointers[count] = &sites[count];
+        count++;
+    }
+    bool found = gasnetc_span_choose(pointers, count, chosen);
+    for (uint32_t h = 0; found && h < count; h++) {
+        char one[64];
+        inet_ntop(chosen[h].length == 4 ? AF_INET : AF_INET6, chosen[h].bytes, one, sizeof one);
+        snprintf(got + strlen(got), sizeof got - strlen(got), "%s%s", h ? " " : "", one);
+    }
+    check(found == (expect != NULL) && (!found || !strcmp(got, expect)), "%s (%s)", what,
+          found ? got : "none");
+}
+
+static void test_choosing(void)
+{
+    choosing("one network", "10.0.0.1/24 10.0.0.2/24 10.0.0.3/24", "10.0.0.1 10.0.0.2 10.0.0.3");
+    choosing("the network that all are on, though it comes second",
+             "192.168.1.1/24,10.0.0.1/24 10.0.0.2/24,192.168.7.1/24", "10.0.0.1 10.0.0.2");
+    choosing("not a bridge that has one address everywhere",
+             "172.17.0.1/16,10.0.0.1/24 172.17.0.1/16,10.0.0.2/24", "10.0.0.1 10.0.0.2");
+    choosing("networks that are routed", "10.1.0.1/24 10.2.0.1/24 10.3.0.1/24",
+             "10.1.0.1 10.2.0.1 10.3.0.1");
+    choosing("routed, with the bridge first", "172.17.0.1/16,10.1.0.1/24 172.17.0.1/16,10.2.0.1/24",
+             "10.1.0.1 10.2.0.1");
+    choosing("a prefix that ends within a byte",
+             "10.0.16.1/20,10.9.0.1/16 10.0.31.2/20,10.8.0.1/16", "10.0.16.1 10.0.31.2");
+    choosing("and one byte's bit beyond it", "10.0.16.1/20,10.9.0.1/16 10.0.32.2/20,10.9.0.2/16",
+             "10.9.0.1 10.9.0.2");
+    choosing("IPv6", "fd77::1/64 fd77::2/64", "fd77::1 fd77::2");
+    choosing("IPv6 where only that is common", "10.0.0.1/24,fd77::1/64 fd77::2/64",
+             "fd77::1 fd77::2");
+    choosing("a network without a prefix is any", "10.0.0.1/0 11.0.0.1/0", "10.0.0.1 11.0.0.1");
+    choosing("no address at all", "10.0.0.1/24 none", NULL);
+    choosing("one host under two names", "10.0.0.1/24 10.0.0.1/24", NULL);
+}
+
+/* ---- telling */
+
+static const char *hosts_told(uint32_t hosts, const char *own, const char *console)
+{
+    static const uint32_t host_of[3] = {0, 1, 2}, one_host[2];
+    struct bootstrap_job job = {.size = hosts == 1 ? 2 : hosts,
+                                .host_of = hosts == 1 ? one_host : host_of};
+    ranks = job.size;
+    unsetenv("SOFTHCA_HOSTS");
+    unsetenv("SOFTHCA_SECRET");
+    if (own) setenv("SOFTHCA_HOSTS", own, 1);
+    console_hosts = console;
+    exchanges = 0;
+    gasnetc_span_tell(&job);
+    return getenv("SOFTHCA_HOSTS") ? getenv("SOFTHCA_HOSTS") : "nothing";
+}
+
+/* By what rank 0's host is called: "none", or "nothing" when that is not known. */
+static const char *own_ipv4(void)
+{
+    const char *address = gasnetc_span_ipv4();
+    return address ? *address ? address : "none" : "nothing";
+}
+
+static void test_telling(void)
+{
+    others[0] = "10.0.0.1/24";
+    others[1] = "10.0.0.2/24";
+    check(!strcmp(hosts_told(1, NULL, NULL), "nothing") && !exchanges, "one host needs no word");
+    check(!strcmp(own_ipv4(), "nothing"), "and has no name for others");
+    check(!strcmp(hosts_told(2, NULL, NULL), "10.0.0.1,10.0.0.2"), "two are told");
+    check(!strcmp(own_ipv4(), "10.0.0.1"), "this one's is known");
+    check(!strcmp(getenv("SOFTHCA_SECRET"), "a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0"),
+          "with rank 0's secret");
+    check(!strcmp(hosts_told(2, NULL, "a,b"), "a,b") && !exchanges,
+          "what the console said reaches all");
+    check(!strcmp(hosts_told(2, "c,d", "a,b"), "c,d") && !exchanges,
+          "what is said here comes before it");
+    check(!strcmp(hosts_told(2, NULL, ""), "nothing") && !exchanges, "nothing was wanted");
+    others[1] = others[0];
+    check(!strcmp(hosts_told(2, NULL, NULL), "nothing") && exchanges == 1,
+          "two names of one machine are not told");
+    others[2] = "10.0.0.2/24";
+    check(!strcmp(hosts_told(3, NULL, NULL), "10.0.0.1,10.0.0.2"),
+          "of three names, two of them of one machine, two are told");
+    others[0] = "10.0.0.1/24 fd77::1/64", others[1] = "10.1.0.1/24 fd77::2/64";
+    check(!strcmp(hosts_told(2, NULL, NULL), "fd77::1,fd77::2") && !strcmp(own_ipv4(), "10.0.0.1"),
+          "where only IPv6 is a common network, IPv4 is what each has");
+    others[1] = "fd77::2/64";
+    check(!strcmp(hosts_told(2, NULL, NULL), "fd77::1,fd77::2") && !strcmp(own_ipv4(), "none"),
+          "or is not there");
+}
+
+int main(int argc, char **argv)
+{
+    check_begin(argc, argv);
+    test_choosing();
+    test_telling();
+    return check_end();
+}
