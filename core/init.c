@@ -20,6 +20,7 @@
 #include "core/progress/receive_thread.h"
 #include "core/report.h"
 #include "core/rdma/segment.h"
+#include "core/stats/stats.h"
 #include "core/job/host_addresses.h"
 #include "core/am/system_am.h"
 #include "core/job/thread.h"
@@ -322,7 +323,7 @@ int gasnet_init(int *argc, char ***argv)
     gasnett_backtrace_init(argv && *argv ? (*argv)[0] : NULL);
     gasnetc_exit_init();
     bootstrap_watch(on_job_death);
-    gasnetc_params_init();
+    gasnetc_params_init(&gasnetc_job);
     check_mpi();
     clip_threads();
     if (gasnetc_exit_catch_signals()) gasneti_threads_get_signal_stacks();

@@ -1,13 +1,22 @@
 # core: compiled once per conduit and thread mode; a conduit's local.mk lists these.
 core_sources = \
-  core/network.h core/network_unpaired.h core/lock.h core/completion.h core/rdma/buffers.h core/rdma/buffers.c core/am/credits.h \
-  core/job/job.h core/job/rank.h core/init.c core/rdma/segment.h core/rdma/segment.c core/rdma/physmem.h core/rdma/physmem.c core/job/thread.h core/job/thread.c \
-  core/am/am.h core/am/am_wire.h core/am/am_dispatch.h core/am/am_handlers.c core/am/am_deliver.h core/am/am_deliver.c \
-  core/am/am_send.c core/am/am_variadic.c core/rdma/synchronisation.h core/rdma/remote_flags.h core/rdma/remote_flags.c core/progress/receive_thread.h core/rdma/rdma.h core/rdma/rdma_internal.h core/rdma/rdma.c \
-  core/am/context.h core/am/context.c core/job/progress.h core/progress/poll.c core/clock.h core/exit/exit.h core/exit/exit.c core/exit/exit_signals.h \
-  core/exit/exit_signals.c core/job/signal_stack.h core/job/signal_stack.c core/exit/exit_protocol.h core/exit/exit_protocol.c core/report.h core/job/report.c \
-  core/counters/counters.h core/counters/counters.def core/stats/tally.c core/stats/stats.c \
-  core/params/params.h core/params/params.def core/params/params.c core/params/params_init.c core/am/system_am.h core/job/host_addresses.h core/job/host_addresses.c
+  core/clock.h core/completion.h core/lock.h core/network.h core/network_unpaired.h core/report.h \
+  core/init.c \
+  core/counters/counters.def core/counters/counters.h \
+  core/params/params.c core/params/params.def core/params/params.h core/params/params_init.c \
+  core/job/ending.h core/job/host_addresses.c core/job/host_addresses.h core/job/job.h \
+  core/job/progress.h core/job/rank.h core/job/report.c core/job/signal_stack.c \
+  core/job/signal_stack.h core/job/thread.c core/job/thread.h \
+  core/rdma/buffers.c core/rdma/buffers.h core/rdma/physmem.c core/rdma/physmem.h core/rdma/rdma.c \
+  core/rdma/rdma.h core/rdma/rdma_internal.h core/rdma/remote_flags.c core/rdma/remote_flags.h \
+  core/rdma/segment.c core/rdma/segment.h core/rdma/synchronisation.h \
+  core/am/am.h core/am/am_deliver.c core/am/am_deliver.h core/am/am_dispatch.h \
+  core/am/am_handlers.c core/am/am_send.c core/am/am_variadic.c core/am/am_wire.h \
+  core/am/context.c core/am/context.h core/am/credits.h core/am/system_am.h \
+  core/progress/poll.c core/progress/receive_thread.h \
+  core/stats/stats.c core/stats/stats.h core/stats/tally.c \
+  core/exit/exit.c core/exit/exit.h core/exit/exit_protocol.c core/exit/exit_protocol.h \
+  core/exit/exit_signals.c core/exit/exit_signals.h
 
 # With --disable-ibv-rcv-thread neither is there at all: the thread, and how it sleeps.
 receive_thread_sources = core/progress/receive_thread.c

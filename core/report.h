@@ -65,4 +65,11 @@ bool gasneti_ending(void);
  * gasnet_init. */
 void gasneti_report_init(uint32_t rank, uint32_t size, const uint32_t *host_of);
 
+/* Whether the program is position-independent, so that its functions and static variables have
+ * other addresses in each process.  False before attach. */
+bool gasnetc_linked_as_pie(void);
+#define GASNETC_PIE_HINT                                                                           \
+    "this program is linked as PIE, so addresses of its functions and static variables differ "    \
+    "between ranks; link with -no-pie to send them"
+
 #endif

@@ -37,6 +37,27 @@ core_only=$(mktemp -d "$tap_scratch/core.XXXX")
 cp -r core/. "$core_only" && rm -rf "$core_only/ib"
 forbid "core/ includes no network's header" "$networks" "$core_only"
 forbid "core/ includes nothing of the Extended API" '(.*/)?extended-ref/.*|.*gasnet_(vis|coll|extended)\.h' "$core_only"
+
+# The rooms of core/ from the bottom up: each may include itself and those before it.  The headers in
+# core/ itself are the contract with the networks; core/init.c stands above all.
+rooms=(counters params job rdma am progress stats exit)
+higher=
+for ((i = ${#rooms[@]} - 1; i >= 0; i--)); do
+    room=${rooms[i]}
+    if [ -n "$higher" ]; then
+        # The record of a peer in job.h holds the state of its credits, a pure state machine.
+        found=$(includes "core/$room" | grep -E "\"core/($higher)/" | grep -v '^core/job/job\.h:.*"core/am/credits\.h"')
+        tap_ok "$([ -z "$found" ]; echo $?)" "core/$room includes no room above it"
+        if [ -n "$found" ]; then tap_note "$found"; fi
+    fi
+    higher=$room${higher:+|$higher}
+done
+found=$(includes core/*.h | grep -E "\"core/($higher)/")
+tap_ok "$([ -z "$found" ]; echo $?)" "the contract with the networks includes no room of core/"
+if [ -n "$found" ]; then tap_note "$found"; fi
+unknown=$(find core -mindepth 1 -maxdepth 1 -type d ! -name ib -printf '%f\n' | grep -vxE "$higher")
+tap_ok "$([ -z "$unknown" ]; echo $?)" "every folder of core/ has its place among the rooms${unknown:+ ($unknown)}"
+
 forbid "core/ib includes nothing of the Extended API" '(.*/)?extended-ref/.*|.*gasnet_(vis|coll|extended)\.h' core/ib
 forbid "core/ib includes verbs only through the shim" 'infiniband/.*|.*vapi.*\.h' core/ib
 found=$(grep -nE '\bgasnet_(AM(Request|Reply|Poll)|put|get_?(bulk|nb|nbi|val)|barrier|exit|init|attach|hsl_)[A-Za-z0-9_]*[[:space:]]*\(' \

@@ -10,8 +10,7 @@
 
 #include "core/am/am_deliver.h"
 #include "core/am/context.h"
-#include "core/exit/exit.h"
-#include "core/exit/exit_signals.h"
+#include "core/job/ending.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/report.h"
 #include "core/job/thread.h"

@@ -58,32 +58,8 @@ typedef struct gasnetc_counter_row {
 } gasnetc_counter_row_t;
 extern const gasnetc_counter_row_t gasnetc_counter_rows[GASNETC_COUNTERS];
 
-/* All counters at one moment. */
-typedef struct gasnetc_tally {
-    uint64_t value[GASNETC_COUNTERS];
-} gasnetc_tally_t;
-
-/* Those of scope PEER, for another node. */
-void gasnetc_tally_peer(uint32_t node, gasnetc_tally_t *tally);
-
-/* Those of scope PROCESS, and those of scope PEER folded over all other nodes. */
-void gasnetc_tally_process(gasnetc_tally_t *tally);
-
-/* What matters to who looks for the cause of a failure, in one line without end of line: traffic,
- * waits, and the peers with something on the way.  Empty if there was no traffic. */
+/* For a fatal message, one line without end of line: traffic, waits, and the peers with operations
+ * in flight.  Empty if there was no traffic.  core/stats/ has the body. */
 void gasnetc_counts_summary(char *text, size_t size);
-
-/* ---- GASNET_STATSFILE, and gasnetrun --stats ------------------------------------------------- */
-
-/* Start-up, before anything could be written: makes the file; warns where that fails. */
-void gasnetc_stats_init(void);
-
-/* From now on, until it is closed, whoever asks the running job is answered. */
-void gasnetc_stats_serve(void);
-/* Before what the network counts goes away; waits for an answer that is being written. */
-void gasnetc_stats_close(void);
-
-/* Appends this process's counters to the file, if there is one; `when` says what made it so. */
-void gasnetc_stats_write(const char *when);
 
 #endif

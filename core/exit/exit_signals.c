@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "core/exit/exit.h"
+#include "core/job/ending.h"
 #include "core/job/job.h"
 #include "core/params/params.h"
 #include "core/report.h"

@@ -12,13 +12,6 @@ void gasnetc_exit_make_timer(void);
  * handler runs on the thread's alternate signal stack, if the thread has one. */
 bool gasnetc_exit_catch_signals(void);
 
-/* Whether the program is position-independent, so that its functions and static variables have
- * other addresses in each process.  False before attach. */
-bool gasnetc_linked_as_pie(void);
-#define GASNETC_PIE_HINT                                                                           \
-    "this program is linked as PIE, so addresses of its functions and static variables differ "    \
-    "between ranks; link with -no-pie to send them"
-
 /* Raises SIGQUIT if the client has a handler of its own for it, so that it can clean up; once in
  * the process's life. */
 void gasnetc_exit_tell_client(void);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "core/counters/counters.h"
-#include "core/exit/exit.h"
+#include "core/job/ending.h"
 #include "core/job/job.h"
 #include "core/params/params.h"
 #include "core/job/thread.h"

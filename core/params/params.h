@@ -63,6 +63,8 @@ typedef struct gasnetc_param {
 extern const gasnetc_param_t gasnetc_param_table[];
 extern const size_t gasnetc_param_count;
 
+struct bootstrap_job;
+
 /* Pure: parses `text` as a value of `row` into `params`.  false and a one-line `why` if bad. */
 bool gasnetc_param_parse(const gasnetc_param_t *row, const char *text, gasnetc_params_t *params,
                          char *why, size_t why_size);
@@ -78,6 +80,6 @@ bool gasnetc_param_idle(const char *name);
 
 /* Reads all parameters from the job's environment, compares those that must be equal, warns of
  * unknown names.  Collective.  Ends the job with a message when something is wrong. */
-void gasnetc_params_init(void);
+void gasnetc_params_init(const struct bootstrap_job *job);
 
 #endif

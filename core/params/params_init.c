@@ -8,10 +8,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/job/job.h"
 #include "core/params/params.h"
 #include "core/report.h"
 #include "gasnet.h"
+#include "other/spawner/bootstrap.h"
 #include "other/tools/tools.h"
 
 extern char **environ;
@@ -95,31 +95,31 @@ static uint64_t digest(const uint64_t *values, size_t count)
 }
 
 /* Collective; `all` has room for a word of each rank. */
-static bool equal_everywhere(uint64_t mine, uint64_t *all)
+static bool equal_everywhere(const struct bootstrap_job *job, uint64_t mine, uint64_t *all)
 {
     bool equal = true;
     bootstrap_exchange(&mine, sizeof mine, all);
-    for (uint32_t r = 1; r < gasnetc_job.size; r++) equal = equal && all[r] == all[0];
+    for (uint32_t r = 1; r < job->size; r++) equal = equal && all[r] == all[0];
     return equal;
 }
 
-static void check_equal(void)
+static void check_equal(const struct bootstrap_job *job)
 {
     size_t n = gasnetc_param_count;
-    uint64_t *mine = calloc(n, sizeof *mine), *all = calloc(n * gasnetc_job.size, sizeof *all);
+    uint64_t *mine = calloc(n, sizeof *mine), *all = calloc(n * job->size, sizeof *all);
     if (!mine || !all) gasneti_fatal("out of memory");
     for (size_t i = 0; i < n; i++)
         mine[i] = gasnetc_param_table[i].same ? fingerprint(&gasnetc_param_table[i]) : 0;
     /* Only where they differ do all of them go from everybody to everybody. */
-    bool differ = !equal_everywhere(digest(mine, n), all);
+    bool differ = !equal_everywhere(job, digest(mine, n), all);
     if (differ) bootstrap_exchange(mine, n * sizeof *mine, all);
-    for (uint32_t r = 1; differ && r < gasnetc_job.size; r++) {
+    for (uint32_t r = 1; differ && r < job->size; r++) {
         for (size_t i = 0; i < n; i++) {
             if (all[r * n + i] == all[i]) continue;
             char text[256];
             describe_difference(&gasnetc_param_table[i], r, all[i], all[r * n + i], text,
                                 sizeof text);
-            gasneti_fatal_by_one(gasnetc_job.rank == 0, text);
+            gasneti_fatal_by_one(job->rank == 0, text);
         }
     }
     free(mine);
@@ -177,7 +177,7 @@ static void warn_obsolete(void)
     }
 }
 
-void gasnetc_params_init(void)
+void gasnetc_params_init(const struct bootstrap_job *job)
 {
     char error[256] = "";
     for (size_t i = 0; i < gasnetc_param_count && !*error; i++) {
@@ -192,8 +192,8 @@ void gasnetc_params_init(void)
     if (!*error) check_barrier(error, sizeof error);
     if (!*error) check_powers(error, sizeof error);
     gasneti_fatal_if_any(error);
-    check_equal();
-    if (gasnetc_job.rank != 0) return;
+    check_equal(job);
+    if (job->rank != 0) return;
     warn_obsolete();
     const char *const *all = bootstrap_environ();
     if (!all) all = (const char *const *)environ;

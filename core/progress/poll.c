@@ -12,7 +12,7 @@
 #include "core/am/am_deliver.h"
 #include "core/rdma/buffers.h"
 #include "core/am/context.h"
-#include "core/exit/exit.h"
+#include "core/job/ending.h"
 #include "core/job/job.h"
 #include "core/report.h"
 #include "core/am/system_am.h"

@@ -4,6 +4,8 @@
  * One line for each counter, for people and awk:
  * rank, peer, name, value, unit.  A peer's counters that are 0 are left out.
  */
+#include "core/stats/stats.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,8 +15,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
-#include "core/counters/counters.h"
-#include "core/exit/exit.h"
+#include "core/job/ending.h"
 #include "core/job/job.h"
 #include "core/params/params.h"
 #include "core/report.h"

@@ -3,7 +3,7 @@
  *
  * Called by reports alone, at any time, by any thread.  Takes no lock and changes nothing.
  */
-#include "core/counters/counters.h"
+#include "core/stats/stats.h"
 
 #include <stdarg.h>
 #include <stdio.h>

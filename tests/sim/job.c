@@ -12,8 +12,7 @@
 
 #include "core/am/am.h"
 #include "core/rdma/buffers.h"
-#include "core/exit/exit.h"
-#include "core/exit/exit_signals.h"
+#include "core/job/ending.h"
 #include "core/params/params.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/report.h"

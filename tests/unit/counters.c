@@ -1,6 +1,6 @@
 /* counters.c - what is counted, and what is derived from it, on the scripted network.
  */
-#include "core/counters/counters.h"
+#include "core/stats/stats.h"
 
 #include <string.h>
 

@@ -16,9 +16,11 @@
 
 #include "core/rdma/buffers.h"
 #include "core/counters/counters.h"
+#include "core/stats/stats.h"
 #include "core/exit/exit.h"
 #include "core/exit/exit_protocol.h"
 #include "core/exit/exit_signals.h"
+#include "core/job/ending.h"
 #include "core/job/job.h"
 #include "core/rdma/remote_flags.h"
 #include "core/params/params.h"

@@ -53,7 +53,7 @@ static void run(const void *arg)
     unit_exchange = alter;
     for (int i = 0; i < 2; i++)
         if (the->name[i]) setenv(the->name[i], the->value[i], 1);
-    gasnetc_params_init();
+    gasnetc_params_init(&gasnetc_job);
     fprintf(stderr, "depth %lld credits %lld\n", (long long)gasnetc_params.depth_pp,
             (long long)gasnetc_params.credits_pp);
 }

@@ -8,7 +8,7 @@
 
 #include "core/am/am.h"
 #include "core/rdma/buffers.h"
-#include "core/exit/exit.h"
+#include "core/job/ending.h"
 #include "core/params/params.h"
 #include "core/job/progress.h"
 #include "core/rdma/rdma.h"

@@ -8,10 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/exit/exit_signals.h"
 #include "core/am/am.h"
 #include "core/rdma/buffers.h"
-#include "core/exit/exit.h"
+#include "core/job/ending.h"
 #include "core/params/params.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/report.h"
