@@ -47,10 +47,13 @@
  *   NET_BUFFERS        1: it has send buffers of its own, so the core has none.  Every AM, and a
  *                      put of one word, is inlined whatever caps.inline_max says; a get of at
  *                      most caps.get_inline_max needs no local region.
- *   NET_HAS_FLOW_CONTROL       1: it bounds Requests itself (NET_NO_CREDIT), and the core's credits
- * stand idle.  Then every Request is answered, at once if its handler has not, and the answer names
- * it: it goes where room was kept for it. NET_PAIRS_LONGS    1: its net_long is called, and it
- * delivers a Long when header and payload are there, in whatever order they come. */
+ *   NET_HAS_FLOW_CONTROL
+ *                      1: it bounds Requests itself (NET_NO_CREDIT), and the core's credits stand
+ *                      idle.  Then every Request is answered, at once if its handler has not, and
+ *                      the answer names it: it goes where room was kept for it.
+ *   NET_PAIRS_LONGS    1: its net_long is called, and it delivers a Long when header and payload
+ *                      are there, in whatever order they come.
+ */
 typedef struct net_peer net_peer_t;
 typedef struct net_region net_region_t;
 typedef struct net_key net_key_t;

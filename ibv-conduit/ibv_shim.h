@@ -108,7 +108,7 @@ static inline hca_mr_t hca_register(hca_pd_t pd, void *start, size_t size, enum 
     return ibv_reg_mr(pd, start, size, (int)access);
 }
 
-/* A sleeper's wake_fd is the queue's context. */
+/* The queue's context is the descriptor that wakes a thread which sleeps on it. */
 static inline hca_cq_t hca_cq_create(hca_t hca, uint32_t depth, bool sleeper)
 {
     struct ibv_comp_channel *channel = sleeper ? ibv_create_comp_channel(hca) : NULL;

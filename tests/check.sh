@@ -11,8 +11,10 @@ cd "$TEST_BUILD" || exit 1
 export top_builddir=$TEST_BUILD
 
 passed=0 failed=0 skipped=0
-reasons=$tap_scratch/reasons
+reasons=$tap_scratch/reasons times=$tap_scratch/times
 : >"$reasons"
+: >"$times"
+began=$(now_ms)
 
 if [ -z "$TEST_NO_BUILD" ]; then
     if ! make -j"$(nproc)" check-programs >"$TEST_LOG/make.log" 2>&1; then
@@ -25,7 +27,7 @@ fi
 
 # family NAME COMMAND...: runs it, counts its lines, shows what is not ok.
 family() {
-    local name=$1 log=$TEST_LOG/family_$1.log status start ok bad skip planned
+    local name=$1 log=$TEST_LOG/family_$1.log status start ok bad skip planned seconds
     shift
     if [ -n "$TEST_FAMILIES" ] && [[ " $TEST_FAMILIES " != *" $name "* ]]; then return; fi
     start=$(now_ms)
@@ -43,7 +45,9 @@ family() {
     fi
     sed -n "s/^ok [0-9]* *-* *\\(.*\\) # SKIP *\\(.*\\)/$name: \\1: \\2/p" "$log" >>"$reasons"
     passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
-    echo "# $name: $ok passed, $bad failed, $skip skipped, $((($(now_ms) - start) / 1000)) s"
+    seconds=$((($(now_ms) - start) / 1000))
+    echo "$seconds $name" >>"$times"
+    echo "# $name: $ok passed, $bad failed, $skip skipped, $seconds s"
 }
 
 # single FILE: a program that is one test, or prints TAP of its own.
@@ -106,6 +110,11 @@ family stats "$TEST_SOURCE/stats.sh"
 family connect "$TEST_SOURCE/connect.sh"
 
 sed 's/^/# skipped: /' "$reasons" | head -n 100
+# The longest first; those of a few seconds together.
+sort -rn "$times" | awk -v all="$((($(now_ms) - began) / 1000))" '
+    $1 >= 6 { printf "# %5.1f min  %s\n", $1 / 60, $2; next }
+    { rest += $1; families++ }
+    END { printf "# %5.1f min  %d other families\n# %5.1f min  in all\n", rest / 60, families, all / 60 }'
 result="$passed passed, $failed failed"
 [ $skipped -eq 0 ] || result="$result, $skipped skipped"
 echo "$result"

@@ -257,7 +257,7 @@ static inline hca_qp_t hca_qp_create(hca_pd_t pd, enum hca_service service, hca_
     return hca_keep(result, &qp, sizeof qp);
 }
 
-/* VAPI has no ah to ask. */
+/* VAPI has no way to ask. */
 static inline bool hca_in_order(hca_t hca, hca_qp_t qp)
 {
     VAPI_hca_vendor_t maker;

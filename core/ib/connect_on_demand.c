@@ -41,7 +41,7 @@ typedef struct link {
     net_peer_t *peer;
     const contact_t *contact;
     hca_ah_t ah;
-    int error; /* why there is no ah yet */
+    int error; /* why there is no address handle yet */
     net_qp_t *first;
     struct link *next;
 } link_t;
@@ -105,7 +105,7 @@ static void join(link_t *link, const net_ib_greeting_t *theirs)
     link->first = NULL; /* the peer's now */
 }
 
-/* An Ethernet port asks the network for the ah, which may answer the next time. */
+/* An Ethernet port asks the network for the address, which may answer the next time. */
 static bool may_pass(int error)
 {
     return error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH || error == EINTR;
@@ -172,7 +172,7 @@ static void hear_all(void)
     }
 }
 
-/* One that fails is not lost on the ah, where the next may come through: this end cannot send. */
+/* One that fails is not lost on the way, where the next may come through: this end cannot send. */
 static void see_failures(void)
 {
     hca_failure_t failure;

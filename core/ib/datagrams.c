@@ -1,7 +1,7 @@
 /* datagrams.c - the queue pair for datagrams: opened, sent by, taken from, slept on.
  *
  * Called by connect_on_demand.c's thread alone, but for opening and closing.  Knows nothing of what
- * the datagrams say; what cannot be sent at once is lost, as it might be on the ah.
+ * the datagrams say; what cannot be sent at once is lost, as it might be on the way.
  */
 #include "core/ib/datagrams.h"
 
@@ -26,7 +26,7 @@ static struct {
     bool failed;
     uint32_t failed_rank;
     hca_failure_t failure;
-    int arrived[MOST_RECVS]; /* completions taken on the ah to something else */
+    int arrived[MOST_RECVS]; /* completions taken on the way to something else */
     uint32_t lengths[MOST_RECVS], first, count;
     uint32_t key;
 } box;

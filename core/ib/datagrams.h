@@ -13,7 +13,7 @@ void net_ib_datagrams_close(void);
 /* Where this process's are received. */
 hca_ud_addr_t net_ib_datagrams_address(void);
 
-/* The ah to a process, NULL with errno when there is none. */
+/* The address handle of a process, NULL with errno when there is none. */
 hca_ah_t net_ib_datagrams_way(const hca_ud_addr_t *to);
 
 /* Sends what may be lost, to a process of this rank; 0 or an errno. */

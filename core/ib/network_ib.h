@@ -38,7 +38,7 @@ struct net_key {
 
 enum net_operation { NET_OP_PUT, NET_OP_GET, NET_OP_AM, NET_OP_SYS };
 
-/* What is in flight: one slot of a send_ring's circle.  A free slot holds nothing (sent.held is
+/* What is in flight: one slot of a send ring.  A free slot holds nothing (sent.held is
  * NULL).
  */
 typedef struct net_slot {
@@ -78,13 +78,13 @@ typedef struct net_qp {
     hca_send_t send;              /* refilled for each post */
     _Atomic bool open;            /* may be sent by */
     net_send_ring_t system;       /* of system messages, which always find room */
-    net_slot_t slots[];           /* of both lanes */
+    net_slot_t slots[];           /* of both send rings */
 } net_qp_t;
 
-/* A peer that is not connected has net_ib_closed for a queue pair, whose lanes look full; so do
- * those of its own queue pairs until they open.  So the hot paths need no question of their own.
+/* A peer that is not connected has net_ib_closed for a queue pair, whose send rings look full; so
+ * do those of its own queue pairs until they open.  So the hot paths need no question of their own.
  * `am` is stored by whoever connects (connect_on_demand.c's thread, or start-up), and each
- * send_ring's `unused` when it opens, with release; `turn` belongs to who posts, under the peer's
+ * send ring's `unused` when it opens, with release; `turn` belongs to who posts, under the peer's
  * lock. What arrives tells its own queue pair, and never looks here. */
 struct net_peer {
     uint32_t rank;
@@ -185,7 +185,7 @@ void net_ib_count_arrival(const net_message_t *message);
 void net_ib_count_ring_arrivals(uint32_t count);
 /* The slow half of net_refill: no spare is left. */
 net_message_t *net_ib_move(net_recv_t *recv);
-/* That of net_release, for what is marked and did not come by a ring. */
+/* That of net_release, for what has immediate data and did not come by a ring. */
 void net_ib_release_settled(net_recv_t *recv, net_spare_t *spare);
 /* net_spare_back, where the queue is shared. */
 void net_ib_shared_back(net_recv_t *released);
@@ -329,7 +329,7 @@ static inline bool net_ib_total_take(void)
     return false;
 }
 
-/* A slot for one operation, NULL when the send_ring is full.  A circle begins small and grows as it
+/* A slot for one operation, NULL when the send ring is full.  A circle begins small and grows as it
  * is needed, so that its size tells how many were ever in flight; what the reaper follows does not
  * change by that. */
 static inline net_slot_t *net_ib_send_ring_slot(net_send_ring_t *send_ring)
@@ -503,8 +503,8 @@ NET_HOT unsigned net_ib_arrivals(hca_cq_t cq, net_message_t **messages, unsigned
         }
         recv->message.length = hca_done(w).length;
         *out++ = &recv->message;
-        if (__builtin_expect(hca_done(w).marked, 0)) {
-            recv->message.system = net_ib_decode_imm(recv->message.peer, hca_done(w).word);
+        if (__builtin_expect(hca_done(w).has_imm, 0)) {
+            recv->message.system = net_ib_decode_imm(recv->message.peer, hca_done(w).imm);
             *systems += recv->message.system;
         }
         if (__builtin_expect(net_ib.choosing, 0)) net_ib_count_arrival(&recv->message);

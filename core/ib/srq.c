@@ -201,7 +201,7 @@ static net_recv_t *take_one(uint32_t hca, const hca_wc_t *wc, net_recv_t **spare
     }
     recv->message.peer = peer;
     recv->message.length = done.length;
-    recv->message.system = done.marked && net_ib_decode_imm(peer, done.word);
+    recv->message.system = done.has_imm && net_ib_decode_imm(peer, done.imm);
     recv->message.mark = NET_IB_SETTLED;
     if (net_ib.choosing) net_ib_count_arrival(&recv->message);
     return *spares ? keep(hca, recv, spares) : move(hca, recv);

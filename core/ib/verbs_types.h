@@ -1,7 +1,7 @@
 /* verbs_types.h - the contract between core/ib and the shims over the verbs: what they tell and are
  * told, in terms of neither, and what each shim must have.
  *
- * Included by each verbs_shim.h.  Data only, but for what both would say in the same words.  A shim
+ * Included by each shim.  Data only, but for what both would say in the same words.  A shim
  * has, as static inline functions or the like:
  *
  *   hca_t, hca_pd_t, hca_mr_t, hca_cq_t, hca_srq_t, hca_qp_t, hca_ah_t: pointers.  Known of them
@@ -22,11 +22,12 @@
  *   hca_qp_create(pd, service, send_cq, recv_cq, srq, send_depth, recv_depth, &inline_max): `srq`
  *     may be NULL; inline_max is wanted on entry, granted on return.
  *   hca_in_order(hca, qp): true if the bytes of an RDMA write that arrives by this queue pair,
- * which is connected, are known to be placed from the first to the last. hca_qp_step(qp, service,
- * step, &setup): 0 or an errno. hca_ah_create(pd, port, local_port, &ud_addr): how datagrams go
- * there. hca_send_t, a work request that is filled once (hca_send_init(send, id)) and refilled for
- * each post: hca_send_target (where to write to or read from), wr.imm_data (the word of a marked
- *     message), hca_send_ah (of a datagram), hca_post(qp, send, kind, local): 0 or an errno.
+ *     which is connected, are known to be placed from the first to the last.
+ *   hca_qp_step(qp, service, step, &setup): 0 or an errno.
+ *   hca_ah_create(pd, port, local_port, &ud_addr): an address handle for datagrams.
+ *   hca_send_t, a work request that is filled once (hca_send_init(send, id)) and refilled for each
+ *     post: hca_send_target (where to write to or read from), wr.imm_data (immediate data),
+ *     hca_send_ah (of a datagram), hca_post(qp, send, kind, local): 0 or an errno.
  *   hca_recv_t, filled once for its buffer: hca_recv_init(recv, id, data, length, lkey), sge.lkey,
  *     hca_post_recv(qp, recv), hca_post_srq_recv(srq, recv).
  *   hca_poll(cq, budget, wc): how many; the budget is not 0.  hca_done(wc), hca_wc_failure(wc).
@@ -105,7 +106,7 @@ typedef struct hca_setup {
  * may be mapped read-only. */
 enum hca_access { HCA_SOURCE = 0, HCA_LOCAL = 1, HCA_REMOTE = 1 | 2 | 4 };
 
-/* Devices that have no ah of placing bytes otherwise: those of Mellanox up to ConnectX-3.  Not all
+/* Devices that have no other way of placing bytes: those of Mellanox up to ConnectX-3.  Not all
  * later ones, which have to be asked. */
 static inline bool hca_always_in_order(uint32_t maker, uint32_t part)
 {
@@ -119,7 +120,7 @@ static inline bool hca_always_in_order(uint32_t maker, uint32_t part)
     return false;
 }
 
-/* What to do, by the numbers that all verbs share.  A marked message has a word beside it. */
+/* What to do, by the numbers that all verbs share. */
 enum hca_kind { HCA_WRITE = 0, HCA_SEND = 2, HCA_SEND_IMM = 3, HCA_READ = 4 };
 
 /* What to move: from where, and either its lkey or inlined. */
@@ -136,8 +137,8 @@ typedef struct hca_done {
     bool ok;
     uint32_t qp_number; /* at this end */
     uint32_t length;
-    bool marked;
-    uint32_t word; /* if it is */
+    bool has_imm;
+    uint32_t imm; /* if it has */
 } hca_done_t;
 
 /* Of a work request that failed. */

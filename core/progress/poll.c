@@ -23,8 +23,8 @@ gasnetc_counts_t gasnetc_poll_counts; /* of things that happen under it */
 static unsigned spins_before_yield = UINT_MAX;
 /* Polls of this thread in a row that found nothing; here, and not in its record, since an empty
  * poll needs nothing else of that.  The first that finds nothing is beyond every
- * spins_before_yield, so that a thread that only polls is given its record, with what belongs to
- * it, on the slow path. */
+ * number of spins, so that a thread that only polls is given its record, with what belongs to it,
+ * on the slow path. */
 static GASNETI_OF_THREAD unsigned idle_turns = UINT_MAX - 1;
 
 void gasnetc_set_spins_before_yield(unsigned turns)
