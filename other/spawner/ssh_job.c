@@ -263,8 +263,10 @@ static void cut_off(struct ssh_job *job, uint32_t code, const char *why)
 {
     char names[400];
     name_ranks(job, names, sizeof names, is_missing, job);
+    /* A signal to the launcher decides the status in any case. */
+    const bool raised = code == 0 && !job->interrupt;
     ssh_job_fail(job, (int)code, "%s%s: %s", why,
-                 code ? "" : " (and so the exit status is 1 instead of 0)", names);
+                 raised ? " (and so the exit status is 1 instead of 0)" : "", names);
     job->cut = code == 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -450,6 +451,14 @@ static void test_leaving(void)
     ok(job.ending && ssh_job_status(&job) == 11 &&
            strstr(job.reason, ": ranks 0 and 2 of 3 on sev"),
        "a code that is not 0 stands");
+    ssh_job_close(&job);
+
+    open_joined(&job);
+    job.interrupt = SIGTERM;
+    say(&job, 1, SSH_WIRE_LEAVING, ssh_wire_leaving(0, 1));
+    ssh_job_late(&job);
+    ok(job.ending && ssh_job_status(&job) == 128 + SIGTERM && strstr(job.reason, "are killed: "),
+       "nothing is said of a status that a signal to the launcher decides");
     ssh_job_close(&job);
 
     open_joined(&job);
