@@ -430,8 +430,11 @@ static void start_all(struct ssh_master *m)
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     m->program = (struct ssh_program){
         .path = m->request->path, .argv = m->request->argv, .envp = (const char *const *)environ};
+    if (null < 0)
+        ssh_job_fail(&m->job, 1, "cannot open /dev/null, the standard input of all ranks but 0: %s",
+                     strerror(errno));
     make_welcome(m);
-    if (!m->welcome || null < 0) ssh_job_fail(&m->job, 1, "cannot start: %s", strerror(errno));
+    if (!m->welcome) ssh_job_fail(&m->job, 1, "out of memory for the environment of the ranks");
     if (!m->job.ending) ssh_remote_start(m); /* remote shells take longest, so they go first */
     for (uint32_t r = 0; r < m->job.size; r++)
         if (!m->slots[m->slot_of[r]].plan->remote) start_local_rank(m, r, null);

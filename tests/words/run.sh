@@ -125,7 +125,7 @@ holds "a process closes descriptors that are not its own" "$wrong"
 GASNET_BACKTRACE=perhaps launched "$conduit" 2 "$program" prints
 wrong=
 [ $status -ne 0 ] || wrong="; status 0"
-grep -qE '^\*\*\* FATAL ERROR: rank 0 of 2 on [^ ]+: GASNET_BACKTRACE=perhaps: ' "$log" || wrong+='; the rank and its host are not named'
+grep -qE '^\*\*\* FATAL ERROR: rank [01] of 2 on [^ ]+: GASNET_BACKTRACE=perhaps: ' "$log" || wrong+='; the rank and its host are not named'
 holds "a value that the tools refuse" "$wrong"
 
 timeout -k 2 60 "$TEST_LAUNCH" -n 2 "$TEST_BUILD/tests/$program" prints 2>"$log" >/dev/full </dev/null
@@ -136,6 +136,19 @@ for rank in 0 1; do
     grep -q "^\*\*\* WARNING (rank $rank of 2 on .*): .*standard output is lost: No space left on device" "$log" || wrong+="; rank $rank does not say it"
 done
 holds "what a program prints is lost" "$wrong"
+
+# without_null COMMAND...: where there is no /dev/null.
+without_null() { unshare -m sh -c 'mount -t tmpfs tmpfs /dev && exec "$@"' sh "$@"; }
+if without_null true 2>/dev/null </dev/null; then
+    without_null "$TEST_LAUNCH" -n 2 "$TEST_BUILD/tests/$program" prints >"$log" 2>&1 </dev/null
+    status=$?
+    wrong=
+    [ $status -ne 0 ] || wrong="; status 0"
+    grep -q '^gasnetrun.*: cannot open /dev/null, .*: No such file or directory' "$log" || wrong+='; the file is not named'
+    holds "a machine without /dev/null" "$wrong"
+else
+    tap_skip "a machine without /dev/null" "no file system may be mounted here"
+fi
 
 # The second program of a rank is refused, and the reason depends on how far the end of the first has come.
 timeout -k 2 60 "$TEST_LAUNCH" -n 1 sh -c "'$TEST_BUILD/tests/$program' prints; sleep 0.2; '$TEST_BUILD/tests/$program' prints" >"$log" 2>&1 </dev/null
