@@ -7,7 +7,7 @@
  *     testwords flush        every rank prints a word without an end of line, and rank 0 exits
  *     testwords thread       rank 0 puts to a wrong address, in a second thread
  *     testwords closes       rank 0 closes every descriptor but the standard ones
- *     testwords prints       each rank prints its number
+ *     testwords prints [N]   each rank prints its number, N times
  *
  * Run by words/run.sh.
  */
@@ -82,7 +82,8 @@ int main(int argc, char **argv)
     meet();
     if (gasnet_mynode() == 0 && !strcmp(argv[1], "child")) in_child(argv[2]);
     if (gasnet_mynode() == 0 && !strcmp(argv[1], "closes")) close_descriptors();
-    if (!strcmp(argv[1], "prints")) printf("rank %d\n", (int)gasnet_mynode());
+    for (int n = !strcmp(argv[1], "prints") ? argc > 2 ? atoi(argv[2]) : 1 : 0; n > 0; n--)
+        printf("rank %d\n", (int)gasnet_mynode());
     if (gasnet_mynode() == 0 && !strcmp(argv[1], "thread")) {
         pthread_t thread;
         pthread_create(&thread, NULL, in_thread, NULL);

@@ -239,7 +239,8 @@ static void on_termination(int number, siginfo_t *unused, void *interrupted)
     /* Before anything that may block; also when this handler has returned. */
     set_alarm(poll_time);
     sigdelset(&((ucontext_t *)interrupted)->uc_sigmask, SIGALRM);
-    announce("*** Caught a signal: ", number, "");
+    /* Each write to a reader that is gone raises it anew. */
+    if (!again || number != SIGPIPE) announce("*** Caught a signal: ", number, "");
     if (again) gasnetc_exit_abort(1);
     if (gasnetc_phase != GASNETC_ATTACHED) on_alarm(SIGALRM); /* nothing polls yet */
     errno = saved;

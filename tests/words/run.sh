@@ -137,6 +137,14 @@ for rank in 0 1; do
 done
 holds "what a program prints is lost" "$wrong"
 
+# More than a pipe holds.
+timeout -k 2 60 "$TEST_LAUNCH" -n 1 "$TEST_BUILD/tests/$program" prints 50000 2>"$log" </dev/null | head -1 >/dev/null
+status=${PIPESTATUS[0]}
+wrong=
+[ $status -eq 1 ] || wrong="; status $status"
+[ "$(grep -c '^\*\*\* Caught a signal: SIGPIPE(13) on node 0/1$' "$log")" -eq 1 ] || wrong+='; not one line'
+holds "the reader of what a program prints is gone" "$wrong"
+
 # without_null COMMAND...: where there is no /dev/null.
 without_null() { unshare -m sh -c 'mount -t tmpfs tmpfs /dev && exec "$@"' sh "$@"; }
 if without_null true 2>/dev/null </dev/null; then
