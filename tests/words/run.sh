@@ -141,7 +141,7 @@ holds "what a program prints is lost" "$wrong"
 timeout -k 2 60 "$TEST_LAUNCH" -n 1 "$TEST_BUILD/tests/$program" prints 50000 2>"$log" </dev/null | head -1 >/dev/null
 status=${PIPESTATUS[0]}
 wrong=
-[ $status -eq 1 ] || wrong="; status $status"
+[ "$status" -eq 1 ] || wrong="; status $status"
 [ "$(grep -c '^\*\*\* Caught a signal: SIGPIPE(13) on node 0/1$' "$log")" -eq 1 ] || wrong+='; not one line'
 holds "the reader of what a program prints is gone" "$wrong"
 
