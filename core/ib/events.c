@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/exit.h"
 #include "core/ib/rail.h"
 #include "core/params/params.h"
 #include "core/report.h"
@@ -100,6 +101,8 @@ const char *net_ib_events_report(char *text, size_t size)
     char line[256];
     size_t used = 0;
     const char *advice = NULL;
+    text[0] = 0;
+    if (gasnetc_exit_of_child()) return NULL; /* the thread may have held the lock at the fork */
     pthread_mutex_lock(&events.lock);
     await_first();
     collect();
