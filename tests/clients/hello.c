@@ -5,7 +5,7 @@
 #include "gasnet.h"
 #include "gasnet_tools.h"
 #ifdef WORDS_AFTER
-#include "advice.h"
+#include "words.h"
 #endif
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* tools.c - a client of the tools alone; see hello.c. */
 #include "gasnet_tools.h"
 #ifdef WORDS_AFTER
-#include "advice.h"
+#include "words.h"
 #endif
 
 #ifdef SECOND_OBJECT
