@@ -110,7 +110,8 @@ static void write_stats(FILE *out)
         if (!peer) continue;
         const gasnetc_loan_t *loan = &peer->loan;
         fprintf(out, "%6u %11u %11u %7u %10u %7u\n", r, loan->loan, loan->owned, loan->in_use,
-                loan->most > loan->most_then ? loan->most : loan->most_then, loan->stalls);
+                (unsigned)(loan->most > loan->most_then ? loan->most : loan->most_then),
+                loan->stalls);
     }
 }
 

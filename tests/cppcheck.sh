@@ -14,7 +14,7 @@ analyse() {
     shift 2
     cppcheck -q -j "$(nproc)" --std=c11 --enable=warning,performance,portability --inline-suppr \
         --error-exitcode=1 --template='{file}:{line}: {severity}: {message} [{id}]' \
-        -I. -Iinclude "-Iinclude/$conduit-conduit" -Icore/ib "-I$conduit-conduit" -Iother/vapi/include \
+        -I. -Iinclude "-Iinclude/$conduit-conduit" "-I$conduit-conduit" -Iother/vapi/include \
         -Iother/portals3/include -I"$TEST_BUILD" -I"$TEST_BUILD/include" -D__linux__ -D__x86_64__ -D__GNUC__=12 \
         -D_GNU_SOURCE -DPTHREAD_MUTEX_INITIALIZER='{0}' -DPTHREAD_RWLOCK_INITIALIZER='{0}' -DGASNET_NDEBUG \
         "-DGASNETC_PARAMS_DEF=\"$conduit-conduit/params.def\"" -DGASNETI_NO_LINKCHECK "$@" >"$log" 2>&1
