@@ -10,12 +10,12 @@
 #include <stdbool.h>
 #include <strings.h>
 
-#include "core/lock.h"
-#include "core/params/params.h"
+#include "core/am/system_am.h"
 #include "core/job/progress.h"
 #include "core/job/rank.h"
+#include "core/lock.h"
+#include "core/params/params.h"
 #include "core/report.h"
-#include "core/am/system_am.h"
 #include "extended-ref/barrier_carrier.h"
 #include "extended-ref/handles.h"
 #include "extended-ref/internal_am.h"

@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/completion.h"
 #include "core/am/context.h"
+#include "core/completion.h"
 #include "core/job/rank.h"
 #include "core/job/thread.h"
 

@@ -8,8 +8,8 @@
 #include "extended-ref/handles.h"
 
 #include "core/job/progress.h"
-#include "core/report.h"
 #include "core/rdma/synchronisation.h"
+#include "core/report.h"
 #include "extended-ref/transfer.h"
 
 /* Where the nbytes low-order bytes of a register in memory begin. */

@@ -11,9 +11,9 @@
 #include "core/am/am_deliver.h"
 #include "core/am/context.h"
 #include "core/job/ending.h"
+#include "core/job/thread.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/report.h"
-#include "core/job/thread.h"
 
 void gasnetc_no_handler(uint8_t index, const gasnetc_peer_t *peer)
 {

@@ -11,8 +11,8 @@
 #include "core/am/am_dispatch.h"
 #include "core/am/am_wire.h"
 #include "core/am/context.h"
-#include "core/report.h"
 #include "core/job/thread.h"
+#include "core/report.h"
 
 /* One message's way is one piece of code. */
 #define GASNETC_HOT static inline __attribute__((always_inline))

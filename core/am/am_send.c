@@ -8,13 +8,13 @@
 
 #include "core/am/am.h"
 #include "core/am/am_wire.h"
-#include "core/rdma/buffers.h"
 #include "core/am/context.h"
 #include "core/job/progress.h"
-#include "core/rdma/rdma_internal.h"
-#include "core/report.h"
-#include "core/rdma/synchronisation.h"
 #include "core/job/thread.h"
+#include "core/rdma/buffers.h"
+#include "core/rdma/rdma_internal.h"
+#include "core/rdma/synchronisation.h"
+#include "core/report.h"
 
 /* Each call of the client interface gets its own copy of the path below, with the category and the
  * direction known to the compiler. */

@@ -13,8 +13,8 @@
 
 #include "core/am/am.h"
 #include "core/clock.h"
-#include "core/report.h"
 #include "core/job/thread.h"
+#include "core/report.h"
 
 enum { LONG_HOLD_NS = 1000000000 };
 

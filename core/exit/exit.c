@@ -20,18 +20,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/rdma/buffers.h"
 #include "core/clock.h"
-#include "core/stats/stats.h"
 #include "core/exit/exit_protocol.h"
 #include "core/exit/exit_signals.h"
 #include "core/job/ending.h"
 #include "core/job/job.h"
-#include "core/rdma/remote_flags.h"
-#include "core/params/params.h"
 #include "core/job/progress.h"
-#include "core/report.h"
+#include "core/params/params.h"
+#include "core/rdma/buffers.h"
+#include "core/rdma/remote_flags.h"
 #include "core/rdma/segment.h"
+#include "core/report.h"
+#include "core/stats/stats.h"
 #include "gasnet.h"
 #include "other/tools/patience.h"
 #include "other/tools/quiet_thread.h"

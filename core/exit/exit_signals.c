@@ -20,9 +20,9 @@
 #include "core/exit/exit.h"
 #include "core/job/ending.h"
 #include "core/job/job.h"
+#include "core/job/thread.h"
 #include "core/params/params.h"
 #include "core/report.h"
-#include "core/job/thread.h"
 #include "gasnet.h"
 #include "other/tools/tools.h"
 

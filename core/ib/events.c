@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "core/clock.h"
-#include "core/exit.h"
 #include "core/ib/rail.h"
+#include "core/job/ending.h"
 #include "core/params/params.h"
 #include "core/report.h"
 #include "other/softhca/softhca.h"

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "core/ib/connect.h"
-#include "core/ib/events.h"
 #include "core/ib/connect_on_demand.h"
+#include "core/ib/events.h"
 #include "core/ib/ports.h"
 #include "core/ib/srq.h"
 #include "core/job/job.h"

@@ -5,11 +5,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/counters/counters.h"
 #include "core/am/credits.h"
+#include "core/counters/counters.h"
+#include "core/job/rank.h"
 #include "core/lock.h"
 #include "core/network.h"
-#include "core/job/rank.h"
 
 /* A node's segment, as others reach it: one key per 2^pin_shift bytes from base. */
 typedef struct gasnetc_segment {

@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "core/job/signal_stack.h"
 #include "core/params/params.h"
 #include "core/report.h"
-#include "core/job/signal_stack.h"
 #include "gasnet.h"
 
 #ifdef GASNET_SEQ

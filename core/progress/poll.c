@@ -10,13 +10,13 @@
 #include <time.h>
 
 #include "core/am/am_deliver.h"
-#include "core/rdma/buffers.h"
 #include "core/am/context.h"
+#include "core/am/system_am.h"
 #include "core/job/ending.h"
 #include "core/job/job.h"
-#include "core/report.h"
-#include "core/am/system_am.h"
 #include "core/job/thread.h"
+#include "core/rdma/buffers.h"
+#include "core/report.h"
 
 static gasneti_lock_t poll_lock;
 gasnetc_counts_t gasnetc_poll_counts; /* of things that happen under it */

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/network.h"
 #include "core/job/progress.h"
-#include "core/report.h"
 #include "core/job/thread.h"
+#include "core/network.h"
+#include "core/report.h"
 #include "other/tools/quiet_thread.h"
 
 enum { SHORTEST_NS = 20 * 1000, LONGEST_NS = 10 * 1000 * 1000 };

@@ -12,8 +12,8 @@
 
 #include "core/job/job.h"
 #include "core/job/progress.h"
-#include "core/report.h"
 #include "core/job/thread.h"
+#include "core/report.h"
 
 /* A transient registration. */
 typedef struct pin {

@@ -7,12 +7,12 @@
 
 #include <string.h>
 
-#include "core/rdma/buffers.h"
 #include "core/job/job.h"
 #include "core/job/progress.h"
+#include "core/job/thread.h"
+#include "core/rdma/buffers.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/report.h"
-#include "core/job/thread.h"
 
 gasnetc_local_segment_t gasnetc_local_segment;
 

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/rdma/buffers.h"
 #include "core/job/job.h"
 #include "core/job/progress.h"
+#include "core/rdma/buffers.h"
 #include "core/report.h"
 
 /* Where a node's words are. */

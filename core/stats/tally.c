@@ -8,9 +8,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "core/rdma/buffers.h"
 #include "core/job/job.h"
 #include "core/job/thread.h"
+#include "core/rdma/buffers.h"
 
 /* Others may be counting meanwhile: aligned words are read whole, and no reader needs two of them
  * to agree. */

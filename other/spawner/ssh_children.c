@@ -4,9 +4,9 @@
  * PR_SET_PDEATHSIG ends direct children, the guard ends their process groups.
  */
 #define _GNU_SOURCE
-#include "other/spawner/ssh_children.h"
 #include "other/spawner/launcher_log.h"
 #include "other/spawner/spawner_ops.h"
+#include "other/spawner/ssh_children.h"
 #include "other/tools/descriptors.h"
 
 #include <errno.h>

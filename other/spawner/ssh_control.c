@@ -7,9 +7,9 @@
  * frames go up and down as they are.  When the launcher is gone, so is everything here.
  */
 #include "other/spawner/hosts.h"
+#include "other/spawner/launcher_log.h"
 #include "other/spawner/ssh_launch.h"
 #include "other/spawner/ssh_shell.h"
-#include "other/spawner/launcher_log.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -3,8 +3,8 @@
  * Called by the event loops of launcher and control process.  Must never block and never drop a
  * frame while the peer lives.
  */
-#include "other/spawner/ssh_link.h"
 #include "other/spawner/launcher_log.h"
+#include "other/spawner/ssh_link.h"
 
 #include <errno.h>
 #include <fcntl.h>

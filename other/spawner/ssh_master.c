@@ -4,9 +4,9 @@
  * deadline, except that the load of the machine is looked at now and then while ranks wait for
  * others to end.  Judgement is ssh_job.c's; other hosts are ssh_remote.c's.
  */
-#include "other/spawner/ssh_master.h"
 #include "other/spawner/launcher_log.h"
 #include "other/spawner/spawner_ops.h"
+#include "other/spawner/ssh_master.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
  *
  * Called by the launcher before it starts anything; errors name the variable that is wrong.
  */
-#include "other/spawner/ssh_place.h"
 #include "other/spawner/launcher_log.h"
+#include "other/spawner/ssh_place.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

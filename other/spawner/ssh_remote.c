@@ -5,8 +5,8 @@
  * shell's standard input, never on a command line.
  */
 #define _GNU_SOURCE
-#include "other/spawner/ssh_master.h"
 #include "other/spawner/launcher_log.h"
+#include "other/spawner/ssh_master.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -6,9 +6,9 @@
 
 #define VAPI_NO_INLINE
 #pragma GCC visibility push(default)
+#include "include/mosal.h"
 #include "include/vapi.h"
 #include "include/vapi_common.h"
-#include "include/mosal.h"
 #pragma GCC visibility pop
 
 #endif

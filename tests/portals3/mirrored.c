@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "tests/portals3/scripted_peer.h"
 #include "tests/portals3/rules.h"
+#include "tests/portals3/scripted_peer.h"
 
 int main(int argc, char **argv)
 {

@@ -11,13 +11,13 @@
 #include <sys/mman.h>
 
 #include "core/am/am.h"
-#include "core/rdma/buffers.h"
+#include "core/am/system_am.h"
 #include "core/job/ending.h"
+#include "core/job/thread.h"
 #include "core/params/params.h"
+#include "core/rdma/buffers.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/report.h"
-#include "core/am/system_am.h"
-#include "core/job/thread.h"
 #include "gasnet.h"
 
 /* ---- the engine's globals --------------------------------------------------------------------

@@ -3,9 +3,9 @@
  */
 #include "other/spawner/hosts.h"
 #include "other/spawner/lines.h"
+#include "other/spawner/shell_quote.h"
 #include "other/spawner/ssh_job.h"
 #include "other/spawner/ssh_link.h"
-#include "other/spawner/shell_quote.h"
 
 #include <errno.h>
 #include <inttypes.h>

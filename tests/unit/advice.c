@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "tests/unit/check.h"
 #include "ibv-conduit/ibv_shim.h"
+#include "tests/unit/check.h"
 
 /* The numbers of core/ib/verbs_types.h are the verbs' own; vapi-conduit's shim says so itself. */
 _Static_assert((int)HCA_REMOTE == (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #include "core/am/am.h"
-#include "core/rdma/buffers.h"
-#include "core/params/params.h"
 #include "core/job/progress.h"
 #include "core/job/thread.h"
+#include "core/params/params.h"
+#include "core/rdma/buffers.h"
 #include "tests/unit/am_compose.h"
 #include "tests/unit/check.h"
 #include "tests/unit/stubs.h"

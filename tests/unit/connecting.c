@@ -4,8 +4,8 @@
 #include <time.h>
 
 #include "core/am/am.h"
-#include "core/rdma/remote_flags.h"
 #include "core/rdma/rdma.h"
+#include "core/rdma/remote_flags.h"
 #include "tests/unit/check.h"
 #include "tests/unit/stubs.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "core/am/am.h"
-#include "core/params/params.h"
 #include "core/job/progress.h"
+#include "core/params/params.h"
 #include "core/rdma/rdma.h"
 #include "tests/unit/am_compose.h"
 #include "tests/unit/check.h"

@@ -14,20 +14,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/rdma/buffers.h"
 #include "core/counters/counters.h"
-#include "core/stats/stats.h"
 #include "core/exit/exit.h"
 #include "core/exit/exit_protocol.h"
 #include "core/exit/exit_signals.h"
 #include "core/job/ending.h"
 #include "core/job/job.h"
-#include "core/rdma/remote_flags.h"
-#include "core/params/params.h"
 #include "core/job/progress.h"
-#include "core/report.h"
-#include "core/rdma/segment.h"
 #include "core/job/thread.h"
+#include "core/params/params.h"
+#include "core/rdma/buffers.h"
+#include "core/rdma/remote_flags.h"
+#include "core/rdma/segment.h"
+#include "core/report.h"
+#include "core/stats/stats.h"
 #include "gasnet.h"
 #include "tests/unit/check.h"
 

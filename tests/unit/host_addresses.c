@@ -2,8 +2,8 @@
  * (core/job/host_addresses.c): what is chosen from what each host has, and what reaches the
  * environment.
  */
-#include "core/report.h"
 #include "core/job/host_addresses.h"
+#include "core/report.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

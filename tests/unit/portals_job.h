@@ -7,10 +7,10 @@
 #define UNIT_PORTALS_JOB_H
 
 #include "core/am/am.h"
-#include "core/rdma/buffers.h"
 #include "core/job/ending.h"
-#include "core/params/params.h"
 #include "core/job/progress.h"
+#include "core/params/params.h"
+#include "core/rdma/buffers.h"
 #include "core/rdma/rdma.h"
 #include "core/rdma/rdma_internal.h"
 #include "portals-conduit/portals.h"

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/rdma/buffers.h"
-#include "core/params/params.h"
 #include "core/job/progress.h"
+#include "core/params/params.h"
+#include "core/rdma/buffers.h"
 #include "tests/unit/check.h"
 #include "tests/unit/stubs.h"
 

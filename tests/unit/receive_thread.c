@@ -9,8 +9,8 @@
 #include <semaphore.h>
 #include <time.h>
 
-#include "core/network.h"
 #include "core/job/progress.h"
+#include "core/network.h"
 #include "core/report.h"
 #include "tests/unit/check.h"
 

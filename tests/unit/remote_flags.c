@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "core/rdma/buffers.h"
 #include "core/job/progress.h"
+#include "core/rdma/buffers.h"
 #include "tests/unit/check.h"
 #include "tests/unit/stubs.h"
 

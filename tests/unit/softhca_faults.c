@@ -1,8 +1,8 @@
 /* softhca_faults.c - the language of SOFTHCA_FAULTS: what it sets, every message of its parser, and
  * when a fault is due.
  */
-#include "other/softhca/faults/faults.h"
 #include "other/softhca/device/inventory.h"
+#include "other/softhca/faults/faults.h"
 
 #include <string.h>
 

@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include "core/am/am.h"
-#include "core/rdma/buffers.h"
+#include "core/am/system_am.h"
 #include "core/job/ending.h"
+#include "core/job/host_addresses.h"
 #include "core/params/params.h"
+#include "core/rdma/buffers.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/report.h"
-#include "core/job/host_addresses.h"
-#include "core/am/system_am.h"
 #include "gasnet.h"
 
 #define STUB __attribute__((weak))

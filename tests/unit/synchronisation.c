@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "core/am/am.h"
-#include "core/rdma/buffers.h"
-#include "core/params/params.h"
 #include "core/job/progress.h"
+#include "core/params/params.h"
+#include "core/rdma/buffers.h"
 #include "core/rdma/rdma.h"
 #include "tests/synchronisation_rows.h"
 #include "tests/unit/check.h"

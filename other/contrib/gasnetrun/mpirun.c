@@ -5,8 +5,8 @@
  */
 #define _GNU_SOURCE
 #include "other/contrib/gasnetrun/mpirun.h"
-#include "other/spawner/shell_quote.h"
 #include "other/spawner/launcher_log.h"
+#include "other/spawner/shell_quote.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /*
  * published_list.c - a published list on the wire; see published_list.h.
  */
-#include "other/portals3/transport/little_endian.h"
 #include "other/portals3/fastpath/published_list.h"
+#include "other/portals3/transport/little_endian.h"
 
 size_t ptli_published_encode(const struct ptli_published *shadow,
                              unsigned char bytes[PTLI_SHADOW_BYTES])

@@ -16,8 +16,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include "other/portals3/engine/pieces.h"
-#include "other/portals3/transport/portals_wire.h"
 #include "other/portals3/fastpath/published_list.h"
+#include "other/portals3/transport/portals_wire.h"
 
 struct ptli_engine; /* the engine's side of an interface */
 struct ptli_transport;

@@ -21,9 +21,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "other/portals3/transport/greeting.h"
-#include "other/portals3/fastpath/list_lease.h"
 #include "other/portals3/engine/mutex.h"
+#include "other/portals3/fastpath/list_lease.h"
+#include "other/portals3/transport/greeting.h"
 #include "other/portals3/transport/ranges.h"
 #include "other/portals3/transport/transport.h"
 

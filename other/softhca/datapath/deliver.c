@@ -3,12 +3,12 @@
  * The lkeys are checked as an HCA would check them, just before use. It returns the completion
  * status for the initiator, or says that the WR has to wait. It never blocks on the target.
  */
-#include "other/softhca/datapath/hot.h"
 #include "other/softhca/datapath/datapath.h"
+#include "other/softhca/datapath/hot.h"
 #include "other/softhca/device/device.h"
+#include "other/softhca/faults/inject.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/tcp/tcp.h"
-#include "other/softhca/faults/inject.h"
 
 #include <endian.h>
 

@@ -6,8 +6,8 @@
 #ifndef SOFTHCA_HOT_H
 #define SOFTHCA_HOT_H
 
-#include "other/softhca/objects/object.h"
 #include "other/softhca/datapath/datapath.h"
+#include "other/softhca/objects/object.h"
 #include "other/softhca/segment/segment.h"
 
 #include <string.h>

@@ -4,8 +4,8 @@
  * and where the kernel refuses that (seccomp, no ptrace right) the peer's answering thread copies.
  * Callers have checked keys and ranges, and are inside the peer QP's active guard.
  */
-#include "other/softhca/datapath/hot.h"
 #include "other/softhca/datapath/datapath.h"
+#include "other/softhca/datapath/hot.h"
 #include "other/softhca/interpose/edge.h"
 #include "other/softhca/segment/segment.h"
 

@@ -3,8 +3,8 @@
  * The ring is in the segment; the connected initiator consumes it. A slot counts as used until
  * its completion is polled, because a small message waits in it until then.
  */
-#include "other/softhca/objects/object.h"
 #include "other/softhca/datapath/datapath.h"
+#include "other/softhca/objects/object.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
 #include "other/softhca/tcp/tcp.h"

@@ -4,11 +4,11 @@
  * rights against the target's tables, moves the data, appends the target's completion. It never
  * waits for the target's progress.
  */
-#include "other/softhca/faults/inject.h"
 #include "other/softhca/datapath/datapath.h"
+#include "other/softhca/datapath/respond.h"
+#include "other/softhca/faults/inject.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
-#include "other/softhca/datapath/respond.h"
 
 #include <string.h>
 

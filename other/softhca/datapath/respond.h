@@ -4,8 +4,8 @@
 #ifndef SOFTHCA_RESPOND_H
 #define SOFTHCA_RESPOND_H
 
-#include "other/softhca/datapath/hot.h"
 #include "other/softhca/datapath/datapath.h"
+#include "other/softhca/datapath/hot.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
 

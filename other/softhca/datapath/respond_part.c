@@ -3,8 +3,8 @@
  * As respond.c, for a piece of a SEND, WRITE or READ at a time: the checks are made anew for each,
  * and what completes the message is done with its last byte. The carrier moves the bytes.
  */
-#include "other/softhca/datapath/respond.h"
 #include "other/softhca/datapath/datapath.h"
+#include "other/softhca/datapath/respond.h"
 #include "other/softhca/segment/segment.h"
 
 /* Let the carrier move up to N bytes between it and the PIECES of the whole message. */

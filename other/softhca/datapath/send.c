@@ -5,13 +5,13 @@
  * thread. A slot counts as used until a signalled completion at or after it is polled, as on real
  * devices, so that programs which never signal are found out.
  */
-#include "other/softhca/objects/object.h"
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/interpose/edge.h"
+#include "other/softhca/objects/object.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
-#include "other/softhca/tcp/tcp.h"
 #include "other/softhca/tcp/remote.h"
+#include "other/softhca/tcp/tcp.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
  * It takes no signal of the program's, and little address space for its stack: ulimit -v may be
  * small.
  */
-#include "other/softhca/objects/object.h"
 #include "other/softhca/datapath/datapath.h"
+#include "other/softhca/objects/object.h"
 
 #include "other/tools/quiet_thread.h"
 

@@ -4,8 +4,8 @@
  * them in time, moves QPs to ERR when their initiator found a fault, flushes receive queues, and
  * after the death of a peer finishes what that left half done. It may wait for peers.
  */
-#include "other/softhca/faults/inject.h"
 #include "other/softhca/datapath/datapath.h"
+#include "other/softhca/faults/inject.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
 

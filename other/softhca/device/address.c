@@ -5,9 +5,9 @@
  * of the host agree on them. Where an address leads is asked when a queue pair is connected and
  * when an address handle is made, never later.
  */
-#include "other/softhca/objects/object.h"
 #include "other/softhca/device/device.h"
 #include "other/softhca/interpose/edge.h"
+#include "other/softhca/objects/object.h"
 #include "other/softhca/tcp/fabric.h"
 
 #include <endian.h>

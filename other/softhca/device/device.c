@@ -2,13 +2,13 @@
  *
  * Which devices there are is told in port.c, whether programs see them in device_select.c.
  */
-#include "other/softhca/faults/inject.h"
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/device/device.h"
+#include "other/softhca/device/settings.h"
+#include "other/softhca/faults/inject.h"
 #include "other/softhca/interpose/edge.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
-#include "other/softhca/device/settings.h"
 #include "other/softhca/softhca.h"
 
 #include <stdlib.h>

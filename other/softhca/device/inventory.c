@@ -4,8 +4,8 @@
  * it takes. The defaults are the bounds of the implementation (shm.h).
  */
 #include "other/softhca/device/inventory.h"
-#include "other/softhca/segment/shm.h"
 #include "other/softhca/device/span.h"
+#include "other/softhca/segment/shm.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -4,10 +4,10 @@
  * listen to and how they speak, so that the data path never asks for it, and raises the event on
  * every open context of the device.
  */
-#include "other/softhca/faults/inject.h"
 #include "other/softhca/device/device.h"
-#include "other/softhca/tcp/tcp.h"
 #include "other/softhca/device/settings.h"
+#include "other/softhca/faults/inject.h"
+#include "other/softhca/tcp/tcp.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* query.c - what a device says about itself and its ports, all of it from the inventory.
  */
-#include "other/softhca/objects/object.h"
 #include "other/softhca/device/device.h"
+#include "other/softhca/objects/object.h"
 
 #include <endian.h>
 #include <string.h>

@@ -3,11 +3,11 @@
  * Pure: tests, the fuzzer and other programs use it without the device. The reading of the
  * environment is in settings_read.c.
  */
+#include "other/softhca/device/inventory.h"
 #include "other/softhca/device/settings.h"
+#include "other/softhca/device/span.h"
 #include "other/softhca/faults/faults.h"
 #include "other/softhca/tcp/hosts.h"
-#include "other/softhca/device/inventory.h"
-#include "other/softhca/device/span.h"
 
 #include <errno.h>
 #include <stdlib.h>

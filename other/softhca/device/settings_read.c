@@ -3,11 +3,11 @@
  * Called before anything that a setting may change. It speaks on stderr of bad values and of
  * names that look like ours and are not, each once.
  */
-#include "other/softhca/objects/object.h"
-#include "other/softhca/interpose/edge.h"
 #include "other/softhca/device/settings.h"
-#include "other/softhca/softhca.h"
 #include "other/softhca/device/span.h"
+#include "other/softhca/interpose/edge.h"
+#include "other/softhca/objects/object.h"
+#include "other/softhca/softhca.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
  * come out of it later, always in the order of their queue. Their WRs count as not completed until
  * then. The working thread wakes a program that sleeps while something is held for it.
  */
-#include "other/softhca/faults/inject.h"
 #include "other/softhca/datapath/datapath.h"
+#include "other/softhca/faults/inject.h"
 #include "other/softhca/objects/verbs.h"
 
 #include <stdlib.h>

@@ -3,9 +3,9 @@
  * Two tables: faults, with the keys that each takes and needs, and keys, with the field that each
  * sets and the values it takes.
  */
-#include "other/softhca/faults/faults.h"
 #include "other/softhca/device/inventory.h"
 #include "other/softhca/device/span.h"
+#include "other/softhca/faults/faults.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -4,15 +4,15 @@
  * happens to the process or to a port happens when a message is posted, before it runs. Time
  * bounds only what would otherwise wait for ever, or what was asked for in microseconds.
  */
-#include "other/softhca/faults/inject.h"
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/device/device.h"
+#include "other/softhca/device/settings.h"
+#include "other/softhca/faults/inject.h"
 #include "other/softhca/interpose/edge.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
-#include "other/softhca/tcp/tcp.h"
-#include "other/softhca/device/settings.h"
 #include "other/softhca/softhca.h"
+#include "other/softhca/tcp/tcp.h"
 
 #include <signal.h>
 #include <stdlib.h>

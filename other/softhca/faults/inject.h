@@ -7,8 +7,8 @@
 #ifndef SOFTHCA_INJECT_H
 #define SOFTHCA_INJECT_H
 
-#include "other/softhca/faults/faults.h"
 #include "other/softhca/datapath/datapath.h"
+#include "other/softhca/faults/faults.h"
 
 /* How a message is to be written; order 0: as ever. */
 struct shca_tear {

@@ -6,8 +6,8 @@
  * respond.c, inside the target's QP; a completion follows when all bytes are there.  The
  * processor is given up in each pause, so that the target may look.
  */
-#include "other/softhca/faults/inject.h"
 #include "other/softhca/datapath/datapath.h"
+#include "other/softhca/faults/inject.h"
 
 #include <sched.h>
 #include <stdlib.h>

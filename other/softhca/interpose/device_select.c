@@ -4,10 +4,10 @@
  * With SOFTHCA=auto the device shows only when no real device has an active port. Real devices stay
  * in the list as the real library gave them. No lock is held while that library is called.
  */
-#include "other/softhca/objects/object.h"
 #include "other/softhca/device/device.h"
-#include "other/softhca/interpose/edge.h"
 #include "other/softhca/device/settings.h"
+#include "other/softhca/interpose/edge.h"
+#include "other/softhca/objects/object.h"
 #include "other/softhca/softhca.h"
 
 #include <stdio.h>

@@ -5,11 +5,11 @@
  * EIO, and to destroy them does nothing; so do those of a device that was removed. vfork(),
  * posix_spawn(), system() and a later exec need nothing: every descriptor closes by itself there.
  */
-#include "other/softhca/objects/object.h"
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/device/device.h"
 #include "other/softhca/faults/inject.h"
 #include "other/softhca/interpose/edge.h"
+#include "other/softhca/objects/object.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
 #include "other/softhca/tcp/tcp.h"

@@ -4,9 +4,9 @@
  * too, with its own objects; it then forwards the exact arguments and holds no lock. The rarely
  * used names are in interpose_rare.c.
  */
-#include "other/softhca/interpose/interpose.h"
 #include "other/softhca/device/device.h"
 #include "other/softhca/interpose/edge.h"
+#include "other/softhca/interpose/interpose.h"
 #include "other/softhca/objects/verbs.h"
 
 #include <string.h>

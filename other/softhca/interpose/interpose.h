@@ -6,9 +6,9 @@
 #ifndef SOFTHCA_INTERPOSE_H
 #define SOFTHCA_INTERPOSE_H
 
-#include "other/softhca/objects/object.h"
 #include "other/softhca/device/device.h"
 #include "other/softhca/interpose/edge.h"
+#include "other/softhca/objects/object.h"
 
 static inline bool ours(const struct ibv_context *c)
 {

@@ -5,9 +5,9 @@
  * device memory and later additions are refused for good. Names that libibverbs 44 does not have
  * are forwarded when the library at run time has them.
  */
-#include "other/softhca/interpose/interpose.h"
 #include "other/softhca/device/device.h"
 #include "other/softhca/interpose/edge.h"
+#include "other/softhca/interpose/interpose.h"
 #include "other/softhca/objects/verbs.h"
 
 static void *refuse(void)

@@ -4,8 +4,8 @@
  * behind us in the search order. No lock is held while forwarding: the real library calls its own
  * exported functions, and those calls come back through the interposer.
  */
-#include "other/softhca/objects/object.h"
 #include "other/softhca/interpose/edge.h"
+#include "other/softhca/objects/object.h"
 #include "other/softhca/softhca.h"
 
 #include <dlfcn.h>

@@ -3,9 +3,9 @@
  * A handle is private memory of this process: where its address leads is found out once. A UD queue
  * pair holds every process it has sent to until it is reset, so that the next message is cheap.
  */
-#include "other/softhca/faults/inject.h"
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/device/device.h"
+#include "other/softhca/faults/inject.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
 

@@ -4,12 +4,12 @@
  * and publishes it in one burst. No lock is shared between processes; an entry whose claimant died
  * is stepped over. Consumers are threads of the owner and share an ordinary lock.
  */
-#include "other/softhca/faults/inject.h"
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/device/device.h"
+#include "other/softhca/faults/inject.h"
+#include "other/softhca/objects/ring.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
-#include "other/softhca/objects/ring.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -4,9 +4,9 @@
  * check before they touch anything. Deregistration waits until no initiator is inside, so memory
  * is not touched after ibv_dereg_mr() returns.
  */
-#include "other/softhca/objects/object.h"
 #include "other/softhca/device/device.h"
 #include "other/softhca/interpose/edge.h"
+#include "other/softhca/objects/object.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
 

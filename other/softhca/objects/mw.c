@@ -5,8 +5,8 @@
  * serve the one they were bound on, and end by a local or a remote invalidation. Binding runs in
  * the order of the send queue, with its lock held, and so may not wait for shca.lock.
  */
-#include "other/softhca/objects/object.h"
 #include "other/softhca/datapath/datapath.h"
+#include "other/softhca/objects/object.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
 

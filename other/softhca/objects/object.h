@@ -11,10 +11,10 @@
 #ifndef SOFTHCA_OBJECT_H
 #define SOFTHCA_OBJECT_H
 
-#include "other/softhca/segment/shm.h"
-#include "other/softhca/segment/rpc.h"
 #include "other/softhca/device/inventory.h"
 #include "other/softhca/objects/lock.h"
+#include "other/softhca/segment/rpc.h"
+#include "other/softhca/segment/shm.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -3,9 +3,9 @@
  * The receive ring goes into the segment's heap, the send ring into private memory. A UD QP
  * receives through a queue of the shared kind, because many send to it.
  */
-#include "other/softhca/faults/inject.h"
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/device/device.h"
+#include "other/softhca/faults/inject.h"
 #include "other/softhca/interpose/edge.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"

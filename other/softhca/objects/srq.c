@@ -4,10 +4,10 @@
  * positions in order (srq_claim.c). A slot is unused again when its completion is polled, or when
  * it is certain that there will be none. Only the owner posts, and only under the lock.
  */
-#include "other/softhca/objects/object.h"
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/device/device.h"
 #include "other/softhca/interpose/edge.h"
+#include "other/softhca/objects/object.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
 

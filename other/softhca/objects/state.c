@@ -3,9 +3,9 @@
  * Which changes are allowed stands in transition.c. Connecting (INIT to RTR) attaches the peer's
  * segment; a peer that is not there is noticed when sending, as on wire.
  */
-#include "other/softhca/faults/inject.h"
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/device/device.h"
+#include "other/softhca/faults/inject.h"
 #include "other/softhca/interpose/edge.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"

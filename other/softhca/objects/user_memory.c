@@ -4,8 +4,8 @@
  * A fault of the program must not end it in a thread of ours, as it would not on hardware: so the
  * kernel does these copies and says what is not there. For the wire thread, and for posters.
  */
-#include "other/softhca/tcp/remote_process.h"
 #include "other/softhca/datapath/datapath.h"
+#include "other/softhca/tcp/remote_process.h"
 
 #include <string.h>
 #include <sys/uio.h>

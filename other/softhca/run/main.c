@@ -3,8 +3,8 @@
  * It sets the environment and calls exec, so that signals, exit status, terminal and process id
  * are the program's own. It holds nothing open and starts no process.
  */
-#include "other/softhca/run/run.h"
 #include "other/softhca/device/settings.h"
+#include "other/softhca/run/run.h"
 
 #include <ctype.h>
 #include <errno.h>

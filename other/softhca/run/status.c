@@ -3,10 +3,10 @@
  * What it prints was true at some moment of the last few milliseconds; numbers that belong together
  * may be some messages apart.
  */
-#include "other/softhca/run/status.h"
-#include "other/softhca/run/run.h"
-#include "other/softhca/run/table.h"
 #include "other/softhca/device/inventory.h"
+#include "other/softhca/run/run.h"
+#include "other/softhca/run/status.h"
+#include "other/softhca/run/table.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

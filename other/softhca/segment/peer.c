@@ -4,8 +4,8 @@
  * for it: the socket is connected at once, and the peer's answering thread sends the segment when
  * it gets to run. Until then sends wait as they do for a target that does not listen.
  */
-#include "other/softhca/faults/inject.h"
 #include "other/softhca/datapath/datapath.h"
+#include "other/softhca/faults/inject.h"
 #include "other/softhca/interpose/edge.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"

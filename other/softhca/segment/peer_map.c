@@ -5,8 +5,8 @@
  * go, because another thread may hold pointers into it. The descriptor is not kept but borrowed for
  * each mapping.
  */
-#include "other/softhca/objects/object.h"
 #include "other/softhca/interpose/edge.h"
+#include "other/softhca/objects/object.h"
 #include "other/softhca/segment/segment.h"
 
 #include <fcntl.h>

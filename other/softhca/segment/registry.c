@@ -4,11 +4,11 @@
  * with the last descriptor, so nothing can be left behind, and no directory has to be writable.
  * Whoever connects to the name is given the segment by the owner's answering thread.
  */
-#include "other/softhca/objects/object.h"
 #include "other/softhca/interpose/edge.h"
+#include "other/softhca/objects/object.h"
 #include "other/softhca/segment/segment.h"
-#include "other/softhca/tcp/tcp.h"
 #include "other/softhca/tcp/fabric.h"
+#include "other/softhca/tcp/tcp.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -5,9 +5,9 @@
  * waits for a peer and takes no lock of a verbs object, so an initiator may wait for its answer
  * while holding locks of its own.
  */
-#include "other/softhca/objects/object.h"
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/interpose/edge.h"
+#include "other/softhca/objects/object.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
 

@@ -4,15 +4,15 @@
  * tables and the heap are mapped at start; arena blocks are mapped one by one as the program
  * allocates them. Memory given back is punched out, so it is zero when it is handed out again.
  */
-#include "other/softhca/objects/object.h"
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/device/device.h"
-#include "other/softhca/interpose/edge.h"
-#include "other/softhca/segment/segment.h"
-#include "other/softhca/tcp/tcp.h"
-#include "other/softhca/segment/extent.h"
-#include "other/softhca/tcp/fabric.h"
 #include "other/softhca/device/settings.h"
+#include "other/softhca/interpose/edge.h"
+#include "other/softhca/objects/object.h"
+#include "other/softhca/segment/extent.h"
+#include "other/softhca/segment/segment.h"
+#include "other/softhca/tcp/fabric.h"
+#include "other/softhca/tcp/tcp.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * no room or no connection yet it waits in its send queue, for a short time; then it is lost, as
  * datagrams may be.
  */
-#include "other/softhca/tcp/remote_process.h"
 #include "other/softhca/datapath/datapath.h"
+#include "other/softhca/tcp/remote_process.h"
 #include "other/softhca/tcp/tcp.h"
 
 static const uint64_t patience = 2000000000; /* with a process that cannot be reached, ns */

@@ -4,10 +4,10 @@
  * this host by the addresses of its interfaces or by SOFTHCA_HOST. It may wait for a name server;
  * nothing after it does. Every fault is one line that names the host.
  */
-#include "other/softhca/objects/object.h"
-#include "other/softhca/interpose/edge.h"
-#include "other/softhca/tcp/fabric.h"
 #include "other/softhca/device/settings.h"
+#include "other/softhca/interpose/edge.h"
+#include "other/softhca/objects/object.h"
+#include "other/softhca/tcp/fabric.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -6,12 +6,12 @@
  * A process is known by the nonce it drew at its start; whoever answers in its slot with another is
  * somebody else, and the first has ended for good.
  */
-#include "other/softhca/tcp/remote_process.h"
 #include "other/softhca/datapath/datapath.h"
+#include "other/softhca/device/settings.h"
 #include "other/softhca/interpose/edge.h"
 #include "other/softhca/segment/segment.h"
+#include "other/softhca/tcp/remote_process.h"
 #include "other/softhca/tcp/tcp.h"
-#include "other/softhca/device/settings.h"
 
 #include <stdlib.h>
 #include <string.h>

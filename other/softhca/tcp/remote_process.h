@@ -9,8 +9,8 @@
 #ifndef SOFTHCA_FAR_H
 #define SOFTHCA_FAR_H
 
-#include "other/softhca/objects/object.h"
 #include "other/softhca/datapath/datapath.h"
+#include "other/softhca/objects/object.h"
 #include "other/softhca/segment/segment.h"
 #include "other/softhca/tcp/fabric.h"
 #include "other/softhca/tcp/greet.h"

@@ -5,11 +5,11 @@
  * part of is kept as bytes, so a connection holds at most one turn of one QP; all else waits where
  * it came from.
  */
-#include "other/softhca/tcp/remote_process.h"
 #include "other/softhca/datapath/datapath.h"
-#include "other/softhca/interpose/edge.h"
-#include "other/softhca/tcp/tcp.h"
 #include "other/softhca/device/settings.h"
+#include "other/softhca/interpose/edge.h"
+#include "other/softhca/tcp/remote_process.h"
+#include "other/softhca/tcp/tcp.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -5,8 +5,8 @@
  * connection's buffer; long ones go straight to their place in memory, but for their last bytes,
  * which are stored last and in one piece, because programs watch them.
  */
-#include "other/softhca/tcp/remote_process.h"
 #include "other/softhca/datapath/datapath.h"
+#include "other/softhca/tcp/remote_process.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -5,8 +5,8 @@
  * socket straight to where it belongs, a piece at a time, each checked anew. Answers are made when
  * there is room for them, from what the responders keep: nothing is queued here.
  */
-#include "other/softhca/tcp/remote_process.h"
 #include "other/softhca/datapath/datapath.h"
+#include "other/softhca/tcp/remote_process.h"
 
 #include <stdlib.h>
 #include <string.h>

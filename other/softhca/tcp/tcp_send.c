@@ -5,12 +5,12 @@
  * socket takes half of: a WR stays in the send ring until it has ended, and frames are made of it
  * when there is room.
  */
-#include "other/softhca/tcp/remote_process.h"
 #include "other/softhca/datapath/datapath.h"
+#include "other/softhca/faults/inject.h"
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
+#include "other/softhca/tcp/remote_process.h"
 #include "other/softhca/tcp/tcp.h"
-#include "other/softhca/faults/inject.h"
 
 #include <stdlib.h>
 #include <string.h>
