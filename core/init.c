@@ -38,7 +38,7 @@ gasnet_node_t gasneti_mynode, gasneti_nodes;
 
 const int GASNETI_LINKCHECK_NAME = 1;
 
-/* ---- what the tools want to know ------------------------------------------------------------- */
+/* --- what the tools want to know --- */
 
 static char *raw_getenv(const char *name)
 {
@@ -64,7 +64,7 @@ static void tell_tools(void)
     gasneti_verboseenv_hook = reports_environment;
 }
 
-/* ---- init ------------------------------------------------------------------------------------ */
+/* --- init --- */
 
 /* Joins the job; GASNET_OK, or an error code after saying why. */
 static int join(int *argc, char ***argv)

@@ -95,7 +95,7 @@ typedef struct net_message {
     uint8_t mark;    /* the network's own */
 } net_message_t;
 
-/* ---- start-up and end ------------------------------------------------------------------------ */
+/* --- start-up and end --- */
 
 /* Opens devices and everything that does not depend on a peer; `peers` is the number of other
  * processes.  Fatal, naming device, limit and remedy, when the job cannot run on what it finds. */
@@ -131,7 +131,7 @@ void net_meet(void);
 /* Quiesces, then frees.  Safe after a partial net_open, and when peers are gone. */
 void net_close(void);
 
-/* ---- memory ---------------------------------------------------------------------------------- */
+/* --- memory --- */
 
 /* Page-aligned zeroed memory of the kind the network reaches fastest; NULL with errno when there is
  * none.  Not yet registered; pages are not touched. */
@@ -152,8 +152,7 @@ net_key_t net_key(const net_region_t *region);
  * limit that bound it, its value, and the remedy. */
 void net_explain_register(int error, size_t size, char *text, size_t text_size);
 
-/* ---- posting (HOT; the peer's lock is held) ----------------------------------------------------
- */
+/* --- posting (HOT; the peer's lock is held) --- */
 
 /* Writes length bytes from `src` to the peer's address `dst` under `key`.  `local` is the region
  * that holds src, or NULL to capture the bytes at the call (length <= caps.inline_max).
@@ -200,8 +199,7 @@ static inline enum net_result net_long(net_peer_t *peer, void *header, size_t le
  * messages per peer and direction, whatever else is in flight.  Not hot. */
 enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1);
 
-/* ---- reaping (HOT; the poll lock is held) ------------------------------------------------------
- */
+/* --- reaping (HOT; the poll lock is held) --- */
 
 /* Completes what has been sent: calls gasnetc_sent for each.  Frees room, runs nothing else; legal
  * while a handler is running.  Returns how many it found. */
@@ -219,8 +217,7 @@ static inline void net_drain(void);
  * how many of them are from net_sys. */
 static inline unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems);
 
-/* ---- counters (not hot; no lock held, by any thread: what is told may be a moment old) ---------
- */
+/* --- counters (not hot; no lock held, by any thread: what is told may be a moment old) --- */
 
 struct net_peer_counts {
     uint64_t puts, put_bytes, gets, get_bytes;     /* posted, failed ones too */
@@ -247,8 +244,7 @@ void net_counts(struct net_counts *counts);
  * network itself to tell. */
 void net_report_at_exit(void);
 
-/* ---- sleeping (not hot; no lock held; if GASNET_RCV_THREAD was set at net_open) ---------------
- */
+/* --- sleeping (not hot; no lock held; if GASNET_RCV_THREAD was set at net_open) --- */
 
 /* Places where messages arrive, each with a thread that sleeps there. */
 unsigned net_rx_channels(void);
@@ -260,7 +256,7 @@ void net_arm(unsigned place);
  * polled; or for a moment, if the network has kept some back. */
 void net_block(unsigned place);
 
-/* ---- receive space (no lock held) ------------------------------------------------------------ */
+/* --- receive space (no lock held) --- */
 
 /* Before a Request's handler runs: room equal to the message's is given to the peer again, unless
  * it kept its space.  If no buffer is spare, the message moves to ordinary memory and its own

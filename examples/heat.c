@@ -42,7 +42,7 @@ static void barrier(void)
     gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS);
 }
 
-/* ---- the largest change of all processes: to rank 0 and back, by Active Messages ---- */
+/* --- the largest change of all processes: to rank 0 and back, by Active Messages --- */
 
 static volatile int changes_in, verdicts_in;
 static double worst_change, verdict;
@@ -94,7 +94,7 @@ static double max_over_ranks(double mine)
     return verdict;
 }
 
-/* ---- one step ---- */
+/* --- one step --- */
 
 /* The parallel and the serial solver both come through here, so that they can agree to the last
  * bit. Returns the largest change in this row. */
@@ -148,7 +148,7 @@ static int solve(double *change)
     return step;
 }
 
-/* ---- the check: rank 0 repeats the same steps alone ---- */
+/* --- the check: rank 0 repeats the same steps alone --- */
 
 static void heat_left_edge(double *grid, int rows)
 {

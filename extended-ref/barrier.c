@@ -99,7 +99,7 @@ void gasnete_barrier_arrived(uint32_t from, const gasnete_barrier_message_t *mes
     atomic_store(&gasnete_progress_due, true);
 }
 
-/* ---- what clients call ----------------------------------------------------------------------- */
+/* --- what clients call --- */
 
 static gasnete_barrier_value_t value_of(int id, int flags)
 {

@@ -19,7 +19,7 @@ struct run {
     const gasnet_seginfo_t *segments;
 };
 
-/* ---- a, m: what threads share ---------------------------------------------------------------- */
+/* --- a, m: what threads share --- */
 
 static struct {
     gasnett_strongatomic64_t atomic;
@@ -79,7 +79,7 @@ static bool test_mutex(const struct run *run)
     return shared.guarded == (uint64_t)threads * (uint64_t)run->iters;
 }
 
-/* ---- t: time --------------------------------------------------------------------------------- */
+/* --- t: time --- */
 
 static bool test_timer(const struct run *run)
 {
@@ -92,7 +92,7 @@ static bool test_timer(const struct run *run)
     return true;
 }
 
-/* ---- s: the segment of the right neighbour --------------------------------------------------- */
+/* --- s: the segment of the right neighbour --- */
 
 /* What was there is put back. */
 static bool test_segment(const struct run *run)
@@ -113,7 +113,7 @@ static bool test_segment(const struct run *run)
     return good;
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* --- all of them --- */
 
 static const struct section {
     char letter;

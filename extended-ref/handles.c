@@ -86,7 +86,7 @@ __attribute__((cold)) void gasnete_pool_grow(gasnete_thread_t *me)
     while (count-- > 0) gasnete_op_free(me, &ops[count]);
 }
 
-/* ---- checks, called in checking builds only -------------------------------------------------- */
+/* --- checks, called in checking builds only --- */
 
 /* The core has its part of the checks in checking builds alone. */
 static void check_context(const char *call)
@@ -131,7 +131,7 @@ static void check_implicit(const gasnete_thread_t *me)
                       "gasnet_end_nbi_accessregion first and synchronise the handle it returns");
 }
 
-/* ---- explicit handles ------------------------------------------------------------------------ */
+/* --- explicit handles --- */
 
 /* Tests one valid entry of an array; kills it if complete. */
 static inline bool retire(gasnete_thread_t *me, gasnet_handle_t *entry)
@@ -222,7 +222,7 @@ void gasnete_wait_syncnb_some(gasnet_handle_t *handles, size_t count)
     while (gasnete_try_syncnb_some_nopoll(handles, count) != GASNET_OK) gasneti_wait_poll();
 }
 
-/* ---- the implicit handle --------------------------------------------------------------------- */
+/* --- the implicit handle --- */
 
 void gasnete_wait_syncnbi_puts(void)
 {

@@ -43,7 +43,7 @@ HOT void start_get(enum gasnetc_form form, void *dst, gasnet_node_t node, void *
     if (gasnetc_blocks(form)) gasnetc_wait(counter);
 }
 
-/* ---- blocking -------------------------------------------------------------------------------- */
+/* --- blocking --- */
 
 static inline bool usual_blocking(gasnet_node_t node)
 {
@@ -64,7 +64,7 @@ void gasnete_get(void *dst, gasnet_node_t node, void *src, size_t nbytes)
     start_get(GASNETC_GET, dst, node, src, nbytes, &counter);
 }
 
-/* ---- explicit handle ------------------------------------------------------------------------- */
+/* --- explicit handle --- */
 
 /* The non-blocking forms leave everything unusual (nothing to do, this node, a thread's first
  * operation, an empty pool) to a cold function that ends in them again: with no other call in
@@ -130,7 +130,7 @@ gasnet_handle_t gasnete_get_nb(void *dst, gasnet_node_t node, void *src, size_t 
     return op;
 }
 
-/* ---- implicit handle ------------------------------------------------------------------------- */
+/* --- implicit handle --- */
 
 typedef void put_nbi_t(gasnet_node_t, void *, void *, size_t);
 

@@ -20,7 +20,7 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* ---- puts ------------------------------------------------------------------------------------ */
+/* --- puts --- */
 
 /* Of a bulk put the source is the client's until all is done, which is just what LongAsync asks. */
 static inline void put(gasnet_node_t node, char *dst, const void *src, size_t nbytes,
@@ -76,7 +76,7 @@ void gasnete_put_long_handler(gasnet_token_t token, void *dst, size_t nbytes,
     gasnet_AMReplyShort2(token, GASNETE_H_DONE, counter_high, counter_low);
 }
 
-/* ---- gets ------------------------------------------------------------------------------------ */
+/* --- gets --- */
 
 /* Long Replies bring more at once, but only to this node's segment. */
 void gasnete_transfer_get(gasnet_node_t node, void *dst, const void *src, size_t nbytes,

@@ -25,7 +25,7 @@ void gasnete_bad_value(const char *call, size_t nbytes)
                   sizeof(gasnet_register_value_t));
 }
 
-/* ---- puts ------------------------------------------------------------------------------------ */
+/* --- puts --- */
 
 void gasnete_put_val(gasnet_node_t node, void *dst, gasnet_register_value_t value, size_t nbytes)
 {
@@ -54,7 +54,7 @@ void gasnete_put_nbi_val(gasnet_node_t node, void *dst, gasnet_register_value_t 
         gasnete_put_nbi_bulk(node, dst, src, nbytes);
 }
 
-/* ---- gets ------------------------------------------------------------------------------------ */
+/* --- gets --- */
 
 typedef struct value_get {
     gasnete_op_t op; /* first; its pool is the thread's free_values */

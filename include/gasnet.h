@@ -16,7 +16,7 @@
 #define _INCLUDED_GASNET_H
 #define GASNETI_IN_GASNET_H 1
 
-/* --- Threading mode ------------------------------------------------------- */
+/* --- Threading mode --- */
 #if (defined(GASNET_SEQ) + defined(GASNET_PARSYNC) + defined(GASNET_PAR)) != 1
 #error "define exactly one of GASNET_SEQ, GASNET_PARSYNC, GASNET_PAR, for example by -DGASNET_SEQ"
 #endif
@@ -44,7 +44,7 @@
 #include <pthread.h>
 #include "gasnet_conduit.h"
 
-/* --- Versions, segment mode, limits --------------------------------------- */
+/* --- Versions, segment mode, limits --- */
 #define GASNET_SPEC_VERSION_MAJOR 1
 #define GASNET_SPEC_VERSION_MINOR 8
 #define GASNET_VERSION            GASNET_SPEC_VERSION_MAJOR /* old name of the same */

@@ -64,7 +64,7 @@
 #define GASNET_SRCLINES 1
 #endif
 
-/* --- Unprefixed names that clients take from these headers ---------------- */
+/* --- Unprefixed names that clients take from these headers --- */
 #define GASNETI_STRINGIFY_(x) #x
 #define GASNETI_CONCAT_(a, b) a##b
 #ifndef _STRINGIFY
@@ -97,7 +97,7 @@
 #define STDERR_FILENO 2
 #endif
 
-/* --- Compiler facilities -------------------------------------------------- */
+/* --- Compiler facilities --- */
 #if defined(__GNUC__)
 #define GASNETI_ATTRIBUTE(list) __attribute__(list)
 #define GASNETI_EXPECT(e, v)    __builtin_expect((e), (v))

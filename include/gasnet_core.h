@@ -12,7 +12,7 @@
 
 GASNETI_EXPORTS_BEGIN
 
-/* --- Where a call is legal: debug builds end a program that calls elsewhere ---- */
+/* --- Where a call is legal: debug builds end a program that calls elsewhere --- */
 
 #if GASNET_DEBUG
 /* Fatal before gasnet_init or, where `attached`, before gasnet_attach. */
@@ -37,7 +37,7 @@ GASNETI_INLINE void gasneti_check_client_code(const char *call)
 }
 #endif
 
-/* --- Job control ---------------------------------------------------------- */
+/* --- Job control --- */
 
 /* int gasnet_init(int *argc, char ***argv)
  * P0, collective, once; the first statement of main.  Starts or joins the job; on return the rank,
@@ -75,7 +75,7 @@ GASNETI_INLINE void gasnet_exit(int exitcode)
     gasnetc_exit(exitcode);
 }
 
-/* --- Segment size, P1 only ------------------------------------------------ */
+/* --- Segment size, P1 only --- */
 
 /* Bytes, a multiple of the page size, > 0: an optimistic bound of what attach can give here.
  * (uintptr_t)-1 in GASNET_SEGMENT_EVERYTHING. */
@@ -94,7 +94,7 @@ GASNETI_INLINE uintptr_t gasnet_getMaxGlobalSegmentSize(void)
     return gasnetc_max_global_segsize();
 }
 
-/* --- Environment queries -------------------------------------------------- */
+/* --- Environment queries --- */
 
 /* Set by gasnet_init, then constant. */
 extern gasnet_node_t gasneti_mynode;
@@ -155,7 +155,7 @@ GASNETI_INLINE int gasnet_set_waitmode(int mode)
 extern const char *gasnet_ErrorName(int errval);
 extern const char *gasnet_ErrorDesc(int errval);
 
-/* --- Hooks a client may set ----------------------------------------------- */
+/* --- Hooks a client may set --- */
 
 /* Set before gasnet_attach: called on each node once the segment is mapped, before it is pinned
  * or communicated with.  NULL by default. */
@@ -165,7 +165,7 @@ extern void (*gasnet_client_attach_hook)(void *segbase, uintptr_t segsize);
  * size in bytes; GASNET_MAX_SEGSIZE in the environment beats it.  The library's own is weak. */
 extern uint64_t gasnet_max_segsize;
 
-/* --- Progress ------------------------------------------------------------- */
+/* --- Progress --- */
 
 /* Services the network: advances operations and runs arrived handlers on this thread.
  * Returns GASNET_OK. */
@@ -195,7 +195,7 @@ GASNETI_INLINE int gasnet_AMGetMsgSource(gasnet_token_t token, gasnet_node_t *sr
     return gasnetc_AMGetMsgSource(token, srcindex);
 }
 
-/* --- Message limits -------------------------------------------------------- */
+/* --- Message limits --- */
 
 /* P2, tolerated earlier.  Macros, as the interface promises; clients size arrays by them. */
 

@@ -18,7 +18,7 @@
 
 GASNETI_EXPORTS_BEGIN
 
-/* --- Entry points of the library ------------------------------------------ */
+/* --- Entry points of the library --- */
 
 extern void gasnete_get(void *dest, gasnet_node_t node, void *src, size_t nbytes);
 extern void gasnete_put(gasnet_node_t node, void *dest, void *src, size_t nbytes);
@@ -125,7 +125,7 @@ GASNETI_INLINE void gasnet_memset(gasnet_node_t node, void *dest, int val, size_
     gasnete_memset(node, dest, val, nbytes);
 }
 
-/* --- Non-blocking, explicit handle ---------------------------------------- */
+/* --- Non-blocking, explicit handle --- */
 
 /* May return GASNET_INVALID_HANDLE when already complete; may block (polling) for resources.  A
  * handle belongs to its thread and is synchronised exactly once.  A get's destination and a put's
@@ -219,7 +219,7 @@ GASNETI_INLINE int gasnet_try_syncnb_all_nopoll(gasnet_handle_t *handles, size_t
     return gasnete_try_syncnb_all_nopoll(handles, numhandles);
 }
 
-/* --- Non-blocking, implicit handle: synchronised together, per thread ----- */
+/* --- Non-blocking, implicit handle: synchronised together, per thread --- */
 
 GASNETI_INLINE void gasnet_get_nbi(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
@@ -373,7 +373,7 @@ GASNETI_INLINE int gasnet_barrier_result(int *id)
     return gasnete_barrier_result(id);
 }
 
-/* --- Thread identification: optional -------------------------------------- */
+/* --- Thread identification: optional --- */
 
 /* Macros, because two of them stand for a declaration.  The value differs between live threads
  * and is constant on each; without threads any constant does. */

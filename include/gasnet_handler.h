@@ -22,7 +22,7 @@
 #endif
 #define GASNETI_HANDLER_FN GASNETI_HANDLER_SCOPE void
 
-/* --- Pointers in arguments: high word first ------------------------------- */
+/* --- Pointers in arguments: high word first --- */
 #define UNPACK(a) ((void *)(uintptr_t)(uint32_t)(a))
 #define UNPACK2(hi, lo)                                                                            \
     ((void *)(uintptr_t)((uint64_t)(uint32_t)(hi) << 32 | (uint64_t)(uint32_t)(lo)))
@@ -36,7 +36,7 @@
 #define PACK(ptr)                      ((gasnet_handlerarg_t)(uintptr_t)(ptr))
 #endif
 
-/* --- Parameter lists, each with its leading comma ------------------------- */
+/* --- Parameter lists, each with its leading comma --- */
 #define ARGS0
 #define ARGS1  , gasnet_handlerarg_t a0
 #define ARGS2  ARGS1, gasnet_handlerarg_t a1
@@ -145,7 +145,7 @@
 #define LONGASYNC_REQ(cnt32, cnt64, args)                                                          \
     GASNETI_FOR_BITS(gasnet_AMRequestLongAsync##cnt32, gasnet_AMRequestLongAsync##cnt64) args
 
-/* --- Table entries: handler fn has index _hidx_fn ------------------------- */
+/* --- Table entries: handler fn has index _hidx_fn --- */
 #define gasneti_handleridx(fn) _hidx_##fn
 #define gasneti_handler_tableentry_no_bits(fn)                                                     \
     {                                                                                              \

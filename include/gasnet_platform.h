@@ -7,7 +7,7 @@
 #ifndef GASNETI_PLATFORM_H
 #define GASNETI_PLATFORM_H
 
-/* --- Compiler ------------------------------------------------------------- */
+/* --- Compiler --- */
 
 /* Open MPI's <mpi.h> has some of these names, with meanings of its own (and defines none of them if
  * it finds PLATFORM_COMPILER_FAMILYID).  Included before this header, it yields here. */
@@ -205,7 +205,7 @@
 #define PLATFORM_COMPILER_VERSION_LT(maj, min, pat)                                                \
     (PLATFORM_COMPILER_VERSION < PLATFORM_COMPILER_VERSION_INT(maj, min, pat))
 
-/* --- Operating system ----------------------------------------------------- */
+/* --- Operating system --- */
 #if defined(__LIBCATAMOUNT__)
 #define PLATFORM_OS_CATAMOUNT  1
 #define PLATFORM_OS_FAMILYNAME CATAMOUNT
@@ -244,7 +244,7 @@
 #define PLATFORM_OS_FAMILYNAME UNKNOWN
 #endif
 
-/* --- Processor ------------------------------------------------------------ */
+/* --- Processor --- */
 #if defined(__MIC__)
 #define PLATFORM_ARCH_MIC        1
 #define PLATFORM_ARCH_FAMILYNAME MIC

@@ -12,7 +12,7 @@
 #define _INCLUDED_GASNET_TOOLS_H
 #define GASNETI_IN_GASNET_TOOLS_H 1
 
-/* --- Thread mode ---------------------------------------------------------- */
+/* --- Thread mode --- */
 #if defined(GASNETT_LITE_MODE)
 #if defined(_INCLUDED_GASNET_H)
 #error "GASNETT_LITE_MODE is for programs without gasnet.h"
@@ -37,7 +37,7 @@
 
 #include "gasnet_basic.h"
 
-/* --- Versions and configuration ------------------------------------------- */
+/* --- Versions and configuration --- */
 #define GASNETT_SPEC_VERSION_MAJOR    1
 #define GASNETT_SPEC_VERSION_MINOR    9
 #define GASNETT_RELEASE_VERSION_MAJOR GASNET_RELEASE_VERSION_MAJOR
@@ -68,7 +68,7 @@
     GASNETI_TOOLS_ATOMICS_TEXT
 /* clang-format on */
 
-/* --- Link check: as in gasnet_linkcheck.h, for the tools' own settings ---- */
+/* --- Link check: as in gasnet_linkcheck.h, for the tools' own settings --- */
 /* clang-format off */
 #define GASNETT_LINKCHECK_NAME \
     GASNETI_WITH(GASNETI_WORD_PTR, \

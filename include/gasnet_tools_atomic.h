@@ -75,7 +75,7 @@ GASNETI_INLINE void gasneti_fence_post_bool(int flags, int result)
         gasneti_local_rmb();
 }
 
-/* --- 32 bits -------------------------------------------------------------- */
+/* --- 32 bits --- */
 
 GASNETI_INLINE void gasnett_atomic32_set(gasnett_atomic32_t *p, uint32_t v, int flags)
 {
@@ -147,7 +147,7 @@ GASNETI_INLINE uint32_t gasnett_atomic32_subtract(gasnett_atomic32_t *p, uint32_
     return v;
 }
 
-/* --- 64 bits -------------------------------------------------------------- */
+/* --- 64 bits --- */
 
 GASNETI_INLINE void gasnett_atomic64_set(gasnett_atomic64_t *p, uint64_t v, int flags)
 {
@@ -219,7 +219,7 @@ GASNETI_INLINE uint64_t gasnett_atomic64_subtract(gasnett_atomic64_t *p, uint64_
     return v;
 }
 
-/* --- The unsized family: 32 bits ------------------------------------------ */
+/* --- The unsized family: 32 bits --- */
 
 typedef gasnett_atomic32_t gasnett_atomic_t;
 typedef uint32_t gasnett_atomic_val_t;

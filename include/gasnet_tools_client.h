@@ -9,7 +9,7 @@
 #ifndef GASNETI_TOOLS_CLIENT_H
 #define GASNETI_TOOLS_CLIENT_H
 
-/* --- Thread-specific keys: one pointer per thread, NULL at first ---------- */
+/* --- Thread-specific keys: one pointer per thread, NULL at first --- */
 
 #if GASNETT_THREAD_SAFE
 #define GASNETI_PER_THREAD __thread

@@ -81,7 +81,7 @@ typedef struct {
         PTHREAD_RWLOCK_INITIALIZER GASNETI_HOLDER_INITIALIZER                                      \
     }
 
-/* --- Mutexes: not recursive ----------------------------------------------- */
+/* --- Mutexes: not recursive --- */
 
 GASNETI_INLINE void gasnett_mutex_init(gasnett_mutex_t *m)
 {
@@ -154,8 +154,7 @@ GASNETI_INLINE void gasnett_mutex_assertunlocked(gasnett_mutex_t *m)
     (void)m;
 }
 
-/* --- Conditions: signal and wait with the mutex held; a wait may return early and never polls ---
- */
+/* --- Conditions: signal and wait with the mutex held; a wait may return early, and never polls. */
 
 GASNETI_INLINE void gasnett_cond_init(gasnett_cond_t *c)
 {
@@ -185,7 +184,7 @@ GASNETI_INLINE void gasnett_cond_wait(gasnett_cond_t *c, gasnett_mutex_t *m)
 #endif
 }
 
-/* --- Reader/writer locks: not recursive ----------------------------------- */
+/* --- Reader/writer locks: not recursive --- */
 
 GASNETI_INLINE void gasnett_rwlock_init(gasnett_rwlock_t *l)
 {

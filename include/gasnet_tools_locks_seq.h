@@ -64,7 +64,7 @@ GASNETI_INLINE int gasneti_seqlock_held(gasneti_seqlock_t *l, int wanted)
 #endif
 }
 
-/* --- Mutexes -------------------------------------------------------------- */
+/* --- Mutexes --- */
 
 GASNETI_INLINE void gasnett_mutex_init(gasnett_mutex_t *m)
 {
@@ -107,7 +107,7 @@ GASNETI_INLINE void gasnett_mutex_assertunlocked(gasnett_mutex_t *m)
                             "gasnett_mutex_assertunlocked: the mutex is locked");
 }
 
-/* --- Conditions: there is nobody to wait for ------------------------------ */
+/* --- Conditions: there is nobody to wait for --- */
 
 GASNETI_INLINE void gasnett_cond_init(gasnett_cond_t *c)
 {
@@ -132,7 +132,7 @@ GASNETI_INLINE void gasnett_cond_wait(gasnett_cond_t *c, gasnett_mutex_t *m)
     gasneti_seqlock_require(0, "gasnett_cond_wait without threads would wait for ever");
 }
 
-/* --- Reader/writer locks -------------------------------------------------- */
+/* --- Reader/writer locks --- */
 
 GASNETI_INLINE void gasnett_rwlock_init(gasnett_rwlock_t *l)
 {

@@ -9,7 +9,7 @@
 #ifndef GASNETI_TOOLS_SYNTAX_H
 #define GASNETI_TOOLS_SYNTAX_H
 
-/* --- What may be used ----------------------------------------------------- */
+/* --- What may be used --- */
 #if defined(__GNUC__)
 #define GASNETI_HAVE_ATTRIBUTES 1
 #else
@@ -64,7 +64,7 @@
 #define GASNETT_USE_GCC_ATTRIBUTE_FORMAT_FUNCPTR_ARG GASNETI_HAVE_ATTRIBUTES
 #endif
 
-/* --- Functions ------------------------------------------------------------ */
+/* --- Functions --- */
 
 /* Before a function's definition; each implies static.  Debug builds do not inline. */
 #if GASNET_DEBUG
@@ -175,7 +175,7 @@
 #define GASNETI_MAYALIAS
 #endif
 
-/* --- Expressions ---------------------------------------------------------- */
+/* --- Expressions --- */
 
 /* The value of e (an integer or pointer), with a hint. */
 #if defined(__GNUC__)
@@ -196,7 +196,7 @@
 #define GASNETT_CURRENT_FUNCTION ""
 #endif
 
-/* --- Declarations --------------------------------------------------------- */
+/* --- Declarations --- */
 
 #if defined(GASNETT_USE_RESTRICT)
 #define GASNETT_RESTRICT GASNETT_USE_RESTRICT
@@ -228,7 +228,7 @@
 #define GASNETT_IDENT(id, text) const char id[] = text
 #endif
 
-/* --- System properties ---------------------------------------------------- */
+/* --- System properties --- */
 
 #define GASNETT_PAGESIZE         GASNETI_PAGESIZE
 #define GASNETT_PAGESHIFT        GASNETI_PAGESHIFT

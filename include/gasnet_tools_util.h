@@ -12,7 +12,7 @@
 
 GASNETI_EXPORTS_BEGIN
 
-/* --- Environment ---------------------------------------------------------- */
+/* --- Environment --- */
 
 /* Value in the job's environment if there is a job, else in this process's, with %0XX decoded.
  * NULL when unset or key is NULL.  Stays valid; not to be modified. */
@@ -52,7 +52,7 @@ extern int64_t gasnett_parse_int(const char *str, uint64_t mem_multiplier);
  * unit.  Returns buf. */
 extern char *gasnett_format_number(int64_t val, char *buf, size_t bufsz, int is_mem_size);
 
-/* --- Process and console -------------------------------------------------- */
+/* --- Process and console --- */
 
 /* Prints "*** FATAL ERROR: ", the text and a newline on stderr; freezes or prints a backtrace if
  * the environment says so; aborts. */
@@ -89,7 +89,7 @@ extern const char *gasnett_performance_warning_str(void);
 #define gasnett_current_loc gasneti_build_loc(GASNETT_CURRENT_FUNCTION, __FILE__, __LINE__)
 extern char *gasneti_build_loc(const char *function, const char *file, int line);
 
-/* --- Signals -------------------------------------------------------------- */
+/* --- Signals --- */
 
 typedef void (*gasnett_sighandlerfn_t)(int);
 
@@ -99,7 +99,7 @@ extern gasnett_sighandlerfn_t gasnett_reghandler(int sig, gasnett_sighandlerfn_t
 /* "SIGINT" and so on; NULL for an unknown number. */
 extern const char *gasnett_signame_fromval(int sig);
 
-/* --- Bytes ---------------------------------------------------------------- */
+/* --- Bytes --- */
 
 /* Sensitive to every byte and its position; the same on all nodes for the same data. */
 extern uint64_t gasnett_checksum(const void *p, int nbytes);
@@ -146,7 +146,7 @@ GASNETI_INLINE void gasnett_spinloop_hint(void)
 #endif
 }
 
-/* --- Debugging ------------------------------------------------------------ */
+/* --- Debugging --- */
 
 /* Set non-zero in a debugger to let a frozen process go on. */
 extern volatile int gasnet_frozen;

@@ -9,7 +9,7 @@
 #ifndef GASNETI_TYPES_H
 #define GASNETI_TYPES_H
 
-/* --- Error codes: results of Core API calls ------------------------------- */
+/* --- Error codes: results of Core API calls --- */
 #define GASNET_OK                   0
 #define GASNET_ERR_NOT_INIT         10001 /* wrong order of init and attach, or job not spawned */
 #define GASNET_ERR_RESOURCE         10002 /* a system or network resource is short or failed */
@@ -17,12 +17,12 @@
 #define GASNET_ERR_NOT_READY        10004 /* a try call: not complete yet */
 #define GASNET_ERR_BARRIER_MISMATCH 10005 /* barrier ids differ */
 
-/* --- gasnet_set_waitmode -------------------------------------------------- */
+/* --- gasnet_set_waitmode --- */
 #define GASNET_WAIT_SPIN      0 /* waiting calls poll without pause */
 #define GASNET_WAIT_BLOCK     1 /* waiting calls yield the processor */
 #define GASNET_WAIT_SPINBLOCK 2 /* poll for a while, then yield */
 
-/* --- Barrier flags -------------------------------------------------------- */
+/* --- Barrier flags --- */
 #define GASNET_BARRIERFLAG_ANONYMOUS 1 /* the id is ignored and matches any */
 #define GASNET_BARRIERFLAG_MISMATCH  2 /* force GASNET_ERR_BARRIER_MISMATCH on every node */
 #define GASNET_BARRIERFLAG_IMAGES    4 /* team barriers only; ignored by the plain calls */

@@ -10,7 +10,7 @@
 #ifndef GASNETI_WORDS_H
 #define GASNETI_WORDS_H
 
-/* --- Words of the configuration strings and of the link check ------------- */
+/* --- Words of the configuration strings and of the link check --- */
 
 /* A client may have macros named like any of these words: -DNDEBUG, -DSEQ, -Dnotrace.  So each word
  * appears as a literal (..._TEXT), and as an operand of ##, where the preprocessor leaves it alone:
@@ -90,7 +90,7 @@
 #define GASNETI_TIMING_TEXT     "timers_posixrt,membars_native"
 #define GASNETI_ATOMICS_TEXT    "atomics_compiler,atomic32_compiler,atomic64_compiler"
 
-/* --- Objects of two kinds in one program ----------------------------------- */
+/* --- Objects of two kinds in one program --- */
 
 /* At file scope, followed by ';', in every object of one kind: `symbol` names the kind, and
  * `group`, an identifier, the kinds that exclude each other.  Each object defines its symbol in a

@@ -7,8 +7,7 @@
  */
 #include "portals.h"
 
-/* ---- giving back -------------------------------------------------------------------------------
- */
+/* --- giving back --- */
 
 static void ticket_back(uint32_t ticket)
 {
@@ -98,8 +97,7 @@ bool net_portals_prepare(void)
     return number != STOCK_NONE;
 }
 
-/* ---- who ---------------------------------------------------------------------------------------
- */
+/* --- who --- */
 
 net_peer_t *net_portals_peer(uint32_t rank, ptl_process_id_t id, size_t length)
 {
@@ -123,8 +121,7 @@ static uint32_t checked_ticket(const ptl_event_t *event)
     return ticket;
 }
 
-/* ---- Replies -----------------------------------------------------------------------------------
- */
+/* --- Replies --- */
 
 static net_chunk_t *chunk_awaited(uint64_t place, const ptl_event_t *event)
 {
@@ -191,8 +188,7 @@ unsigned net_portals_waiting(net_message_t **messages, unsigned budget, unsigned
     return n;
 }
 
-/* ---- the SAFE queue ----------------------------------------------------------------------------
- */
+/* --- the SAFE queue --- */
 
 /* What it holds stays held: the job ends, and the device may still look at it. */
 static void failed(const ptl_event_t *event)
@@ -315,8 +311,7 @@ void net_portals_safe_event(const ptl_event_t *event)
     }
 }
 
-/* ---- the AM queue ------------------------------------------------------------------------------
- */
+/* --- the AM queue --- */
 
 /* A Request is whole: `data` is where it lies, in `buffer` or, if that is NULL, in the answer. */
 static net_message_t *request_is_there(net_peer_t *peer, uint32_t place, uint8_t credits,
@@ -417,8 +412,7 @@ net_message_t *net_portals_am_event(const ptl_event_t *event)
     return payload ? long_payload(event) : request(event, buffer);
 }
 
-/* ---- the SYS queue -----------------------------------------------------------------------------
- */
+/* --- the SYS queue --- */
 
 static void words_for_core(net_peer_t *peer, uint32_t word0, uint32_t word1)
 {

@@ -63,8 +63,7 @@ static inline enum bits_kind bits_kind(uint64_t bits)
     return (enum bits_kind)(bits >> 4 & 15);
 }
 
-/* ---- header data of Active Messages ------------------------------------------------------------
- */
+/* --- header data of Active Messages --- */
 
 /* `pad`: bytes that a Request was made longer by, 0 to 7. */
 static inline uint64_t bits_header(uint32_t source, uint8_t credits, unsigned pad)
@@ -87,8 +86,7 @@ static inline uint8_t bits_credits(uint64_t header)
     return (uint8_t)header;
 }
 
-/* ---- system messages ---------------------------------------------------------------------------
- */
+/* --- system messages --- */
 
 enum bits_message {
     BITS_WORDS = 1, /* two words for the core */

@@ -21,14 +21,6 @@ bool net_portals_take_credits(net_peer_t *peer, unsigned cost, uint8_t *byte)
     return taken;
 }
 
-void net_portals_untake_credits(net_peer_t *peer, uint8_t byte)
-{
-    if (!net_portals.flow) return;
-    gasneti_lock(&net_portals.lending_lock);
-    gasnetc_lending_untake(&net_portals.lending, &peer->loan, byte);
-    gasneti_unlock(&net_portals.lending_lock);
-}
-
 bool net_portals_credits_back(net_peer_t *peer, uint8_t byte)
 {
     if (!net_portals.flow) return true;
@@ -95,8 +87,7 @@ void net_portals_returned(net_peer_t *peer, uint32_t word)
     if (!sound) gasneti_malformed(peer->rank, 0, "number of credits given back");
 }
 
-/* ---- PO-14 -------------------------------------------------------------------------------------
- */
+/* --- PO-14 --- */
 
 static void write_stats(FILE *out)
 {

@@ -66,8 +66,7 @@ static void lender_ages(const gasnetc_lending_t *l, gasnetc_loan_t *loan)
     loan->given = faded(loan->given, epochs);
 }
 
-/* ---- as a borrower ---------------------------------------------------------------------------
- */
+/* --- as a borrower --- */
 
 void gasnetc_lending_untake(const gasnetc_lending_t *l, gasnetc_loan_t *loan, uint8_t byte)
 {
@@ -99,8 +98,7 @@ uint16_t gasnetc_lending_give_back(const gasnetc_lending_t *l, gasnetc_loan_t *l
     return back;
 }
 
-/* ---- as a lender -----------------------------------------------------------------------------
- */
+/* --- as a lender --- */
 
 /* Asking this peer was of no use. */
 static void spare(const gasnetc_lending_t *l, gasnetc_loan_t *loan)
@@ -177,8 +175,7 @@ bool gasnetc_lending_gave_back(gasnetc_lending_t *l, gasnetc_loan_t *loan, uint1
     return true;
 }
 
-/* ---- both ------------------------------------------------------------------------------------
- */
+/* --- both --- */
 
 uint16_t gasnetc_lending_epochs(const gasnetc_lending_t *l, gasnetc_loan_t *loan)
 {

@@ -61,8 +61,7 @@ _Static_assert(sizeof(gasnetc_loan_t) <= 40, "PO-17 bounds what a node keeps of 
  * credits more (asked for by a Request, added by a Reply), and credits held by this Request. */
 enum { GASNETC_LENDING_COST_MOST = 15, GASNETC_LENDING_MORE_MOST = 7 };
 
-/* ---- start -----------------------------------------------------------------------------------
- */
+/* --- start --- */
 
 /* `total` credits for `peers` others, each of which begins with `each`; the rest is the bank.
  * false unless floor <= each <= ceiling and they all fit.  `floor` is what the largest Request
@@ -76,8 +75,7 @@ static inline void gasnetc_loan_init(gasnetc_loan_t *loan, uint16_t each)
     *loan = (gasnetc_loan_t){.owned = each, .loan = each};
 }
 
-/* ---- as a borrower ---------------------------------------------------------------------------
- */
+/* --- as a borrower --- */
 
 /* What a Request that was so much short asks for: who had to wait several times of late is in for
  * more. */
@@ -120,8 +118,7 @@ bool gasnetc_lending_replied(gasnetc_loan_t *loan, uint8_t byte);
 uint16_t gasnetc_lending_give_back(const gasnetc_lending_t *l, gasnetc_loan_t *loan,
                                    uint16_t epochs);
 
-/* ---- as a lender -----------------------------------------------------------------------------
- */
+/* --- as a lender --- */
 
 /* A Request with `byte` was handled: the byte of its Reply. */
 uint8_t gasnetc_lending_answer(gasnetc_lending_t *l, gasnetc_loan_t *loan, uint8_t byte);
@@ -140,8 +137,7 @@ bool gasnetc_lending_ask(gasnetc_lending_t *l, gasnetc_loan_t *loan);
 bool gasnetc_lending_gave_back(gasnetc_lending_t *l, gasnetc_loan_t *loan, uint16_t credits,
                                uint16_t epochs);
 
-/* ---- both ------------------------------------------------------------------------------------
- */
+/* --- both --- */
 
 /* Our epochs that the peer has not been told of: for a system message that leaves for it now. */
 uint16_t gasnetc_lending_epochs(const gasnetc_lending_t *l, gasnetc_loan_t *loan);

@@ -21,8 +21,7 @@ void net_free(void *memory)
     if (!gasneti_ending()) softhca_free(memory);
 }
 
-/* ---- temporary descriptors ---------------------------------------------------------------------
- */
+/* --- temporary descriptors --- */
 
 bool net_portals_take_temporary(void)
 {
@@ -72,8 +71,7 @@ void net_portals_unlink(ptl_handle_md_t md)
     for (int turn = 0; PtlMDUnlink(md) == PTL_MD_IN_USE && turn < TURNS; turn++) sched_yield();
 }
 
-/* ---- regions -----------------------------------------------------------------------------------
- */
+/* --- regions --- */
 
 static uint32_t selectors_used; /* one bit each; start-up alone changes it */
 

@@ -172,8 +172,7 @@ enum net_result net_portals_reply(net_peer_t *peer, const void *data, size_t len
                                   net_answer_t *answer);
 #pragma GCC visibility pop
 
-/* ---- stocks ------------------------------------------------------------------------------------
- */
+/* --- stocks --- */
 
 static inline uint32_t net_portals_take(stock_t *stock)
 {
@@ -230,8 +229,7 @@ static inline void net_portals_launch(net_peer_t *peer, uint32_t ticket, const g
     if (__builtin_expect(now > peer->in_flight_most, 0)) peer->in_flight_most = now;
 }
 
-/* ---- posting -----------------------------------------------------------------------------------
- */
+/* --- posting --- */
 
 NET_HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key,
                                 const void *src, const net_region_t *local, size_t length,
@@ -307,8 +305,7 @@ static inline enum net_result net_long(net_peer_t *peer, void *header, size_t le
     return net_portals_long(peer, header, length, payload, answers, sent);
 }
 
-/* ---- reaping -----------------------------------------------------------------------------------
- */
+/* --- reaping --- */
 
 /* True if there is an event; what else the library says is a failure. */
 NET_HOT bool net_portals_event(ptl_handle_eq_t queue, const char *name, ptl_event_t *event)
@@ -384,8 +381,7 @@ NET_HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigne
     return n;
 }
 
-/* ---- receive space -----------------------------------------------------------------------------
- */
+/* --- receive space --- */
 
 /* The credits see to it that there is room. */
 static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spare)

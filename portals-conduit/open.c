@@ -24,8 +24,7 @@ void net_portals_must(int error, const char *what, const char *remedy)
     gasneti_fatal("Portals: %s failed: %s; %s", what, net_portals_error(error), remedy);
 }
 
-/* ---- sizes -------------------------------------------------------------------------------------
- */
+/* --- sizes --- */
 
 static void make_plan(uint32_t nodes, plan_t *plan)
 {
@@ -96,8 +95,7 @@ static char *memory_for(size_t size, const char *what, const char *variable)
     return memory;
 }
 
-/* ---- descriptors -------------------------------------------------------------------------------
- */
+/* --- descriptors --- */
 
 /* `where` before or after `base`; base 0: an end of the AM entry's list. */
 static ptl_handle_me_t entry(ptl_handle_me_t base, enum bits_selector selector, ptl_ins_pos_t where)
@@ -208,8 +206,7 @@ static void make_queue(uint64_t events, const char *what, ptl_handle_eq_t *queue
                      "see the limits of libportals, and how much memory there is");
 }
 
-/* ---- opening -----------------------------------------------------------------------------------
- */
+/* --- opening --- */
 
 static void open_interface(void)
 {
@@ -322,8 +319,7 @@ void net_connect(net_peer_t *peer, const void *address)
     (void)peer, (void)address;
 }
 
-/* ---- closing -----------------------------------------------------------------------------------
- */
+/* --- closing --- */
 
 static void free_memory(void)
 {

@@ -33,9 +33,8 @@ const char *net_portals_error(int error);
 /* Start-up: fatal unless error is PTL_OK. */
 void net_portals_must(int error, const char *what, const char *remedy);
 
-/* Credits of one Request: taken, not needed after all, brought back by its Reply. */
+/* Credits of one Request: taken, and brought back by its Reply. */
 bool net_portals_take_credits(net_peer_t *peer, unsigned cost, uint8_t *byte);
-void net_portals_untake_credits(net_peer_t *peer, uint8_t byte);
 bool net_portals_credits_back(net_peer_t *peer, uint8_t byte);
 /* The byte of the Reply to a Request that came with `byte`. */
 uint8_t net_portals_answer_credits(net_peer_t *peer, uint8_t byte);

@@ -27,8 +27,7 @@ static inline uint64_t header_of(uint8_t credits, size_t length, size_t sent)
     return bits_header(net_portals.rank, credits, (unsigned)(sent - length));
 }
 
-/* ---- Requests ----------------------------------------------------------------------------------
- */
+/* --- Requests --- */
 
 /* What a Request takes. */
 typedef struct means {
@@ -91,8 +90,7 @@ enum net_result net_portals_request(net_peer_t *peer, const void *data, size_t l
     return result;
 }
 
-/* ---- Replies -----------------------------------------------------------------------------------
- */
+/* --- Replies --- */
 
 static inline __attribute__((always_inline)) void send_reply(net_peer_t *peer, const void *data,
                                                              size_t length, net_answer_t *answer,
@@ -117,8 +115,7 @@ enum net_result net_portals_reply(net_peer_t *peer, const void *data, size_t len
     return NET_POSTED;
 }
 
-/* ---- Longs -------------------------------------------------------------------------------------
- */
+/* --- Longs --- */
 
 /* The descriptor of a payload outside the segment, whose ticket is in hand. */
 static ptl_handle_md_t temporary_of(const net_payload_t *payload)
@@ -178,8 +175,7 @@ enum net_result net_portals_long(net_peer_t *peer, void *header, size_t length,
     return NET_POSTED;
 }
 
-/* ---- system messages ---------------------------------------------------------------------------
- */
+/* --- system messages --- */
 
 bool net_portals_system(net_peer_t *peer, enum bits_message message, uint32_t word, uint32_t more)
 {

@@ -75,8 +75,7 @@ void net_portals_queue_failed(const char *queue, int error)
     gasneti_fatal("the %s event queue is broken: Portals says %s", queue, net_portals_error(error));
 }
 
-/* ---- counters ----------------------------------------------------------------------------------
- */
+/* --- counters --- */
 
 /* Others may be posting and reaping meanwhile; the words are read whole. */
 __attribute__((no_sanitize("thread"))) void net_peer_counts(const net_peer_t *peer,
@@ -106,8 +105,7 @@ __attribute__((no_sanitize("thread"))) void net_counts(struct net_counts *counts
                             .buffers_most = net_portals.chunks.total - net_portals.chunks.fewest};
 }
 
-/* ---- the receive thread ------------------------------------------------------------------------
- */
+/* --- the receive thread --- */
 
 static int wake_fd = -1;
 static atomic_bool armed;

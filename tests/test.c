@@ -27,7 +27,7 @@ static int lines, lines_failed; /* TAP lines printed by rank 0 */
 static char hung[512]; /* what the watchdog will say; ready to be written from a signal handler */
 static unsigned hang_seconds = 60;
 
-/* ---- watchdog ---- */
+/* --- watchdog --- */
 
 static void bark(int signal_number)
 {
@@ -57,7 +57,7 @@ static void start_watchdog(void)
     test_phase("gasnet_init");
 }
 
-/* ---- failures ---- */
+/* --- failures --- */
 
 bool test_checked(bool holds, const char *file, int line, const char *cond, const char *format, ...)
 {
@@ -77,7 +77,7 @@ void test_skip(const char *reason)
     skip_reason = reason;
 }
 
-/* ---- all ranks in step, by Short AMs ---- */
+/* --- all ranks in step, by Short AMs --- */
 
 static void arrive(gasnet_token_t token, gasnet_handlerarg_t value)
 {
@@ -128,7 +128,7 @@ void test_sync(void)
     test_sync_sum(0);
 }
 
-/* ---- job set-up ---- */
+/* --- job set-up --- */
 
 void test_init(int *argc, char ***argv)
 {
@@ -191,7 +191,7 @@ void test_start(int *argc, char ***argv, gasnet_handlerentry_t *table, int entri
     test_attach(table, entries, segsize);
 }
 
-/* ---- the walk over the rules ---- */
+/* --- the walk over the rules --- */
 
 void test_run(const struct test_rule *rules, int count)
 {
@@ -230,7 +230,7 @@ int test_iterations(int base)
     return n < 1 ? 1 : n;
 }
 
-/* ---- patterns ---- */
+/* --- patterns --- */
 
 struct pattern {
     uint8_t first, step, row;

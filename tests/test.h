@@ -62,7 +62,7 @@ bool test_checked(bool holds, const char *file, int line, const char *cond, cons
 /* Iterations for a job of this size on few cores: `base` up to two ranks, fewer above. */
 int test_iterations(int base);
 
-/* ---- deterministic data ---- */
+/* --- deterministic data --- */
 
 /* A good mixing function of one word. */
 static inline uint64_t test_mix(uint64_t x)
@@ -98,7 +98,7 @@ ptrdiff_t test_mismatch(const void *memory, size_t length, uint64_t key);
 /* First byte that is not `value` (-1: none). */
 ptrdiff_t test_not_all(const void *memory, size_t length, uint8_t value);
 
-/* ---- counters shared with handlers, which may run on another thread ---- */
+/* --- counters shared with handlers, which may run on another thread --- */
 
 static inline int test_add(int *counter, int n)
 {

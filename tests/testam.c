@@ -28,7 +28,7 @@ static struct {
 
 static int requests, replies; /* seen by handlers */
 
-/* ---- what the messages carry ---- */
+/* --- what the messages carry --- */
 
 /* Argument i of a message with `count` arguments: distinct, of every sign, top bits set. */
 static gasnet_handlerarg_t argument(int count, int i, bool reply)
@@ -85,7 +85,7 @@ static void check_message(gasnet_token_t token, enum category c, bool reply, int
     }
 }
 
-/* ---- sending, with the numbered and with the variadic calls ---- */
+/* --- sending, with the numbered and with the variadic calls --- */
 
 static int send_request(enum category c, gasnet_node_t to, int count, const gasnet_handlerarg_t *v,
                         void *src, size_t bytes)
@@ -141,7 +141,7 @@ static int send_reply(enum category c, gasnet_token_t t, int requester, int coun
     return -1;
 }
 
-/* ---- handlers ---- */
+/* --- handlers --- */
 
 static void on_request(gasnet_token_t token, enum category c, int count,
                        const gasnet_handlerarg_t *v, void *buf, size_t bytes)
@@ -202,7 +202,7 @@ static void on_reply(gasnet_token_t token, enum category c, int count, const gas
     }
 AM_EACH(HANDLERS)
 
-/* ---- plain handlers for the odd rules ---- */
+/* --- plain handlers for the odd rules --- */
 
 static int pings;
 static gasnet_handlerarg_t seen[4];
@@ -234,7 +234,7 @@ static void bad_source_queries(gasnet_token_t t)
 static gasnet_handlerentry_t table[] = {AM_EACH(ENTRIES){PLAIN, keep_four},
                                         {PLAIN + 1, bad_source_queries}};
 
-/* ---- rules ---- */
+/* --- rules --- */
 
 /* One request of the plan's kind with `count` arguments; waits for the reply if there is one. */
 static void one_exchange(int to, int count)

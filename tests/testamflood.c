@@ -75,7 +75,7 @@ static void on_ping(gasnet_token_t t)
     test_add(&pinged, 1);
 }
 
-/* ---- floods of one to one, all to one ---- */
+/* --- floods of one to one, all to one --- */
 
 static void zero_counters(void)
 {
@@ -167,7 +167,7 @@ static void all_to_all_flood(void)
     GASNET_BLOCKUNTIL(test_get(&counted) == messages * test_size);
 }
 
-/* ---- exchanges of requests and replies ---- */
+/* --- exchanges of requests and replies --- */
 
 static void exchange(int peer, size_t bytes, int depth, int messages)
 {
@@ -246,7 +246,7 @@ static void ring(void)
     }
 }
 
-/* ---- random mix ---- */
+/* --- random mix --- */
 
 static uint32_t checksum(const void *data, size_t n)
 {

@@ -58,7 +58,7 @@ static void judge(bool ok, const char *name)
     step();
 }
 
-/* ---- what the network says ---- */
+/* --- what the network says --- */
 
 static amrdma_in_t *ring_from(int rank)
 {
@@ -89,7 +89,7 @@ static int by_ring_now(int rank)
     return n;
 }
 
-/* ---- conversations ---- */
+/* --- conversations --- */
 
 /* That rank sends so many Requests to rank 0, each after the Reply to the one before. */
 static void ping(int rank, int count)
@@ -132,7 +132,7 @@ static int packed_long(size_t n)
     return by_ring(1) - before;
 }
 
-/* ---- scenarios ---- */
+/* --- scenarios --- */
 
 static void first(int places)
 {

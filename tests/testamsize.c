@@ -160,7 +160,7 @@ static gasnet_handlerentry_t table[] = {
     {H_SHORT_REPLY, on_short_reply},
 };
 
-/* ---- sources of every kind ---- */
+/* --- sources of every kind --- */
 
 enum { IN_SEGMENT, ON_HEAP, ON_STACK, IN_STATIC, SOURCES };
 static char static_source[SIDE];
@@ -266,7 +266,7 @@ static void unanswered_sizes(void)
     GASNET_BLOCKUNTIL(test_get(&requests) == 2 * count);
 }
 
-/* ---- what happens to buffers around a send ---- */
+/* --- what happens to buffers around a send --- */
 
 static void echo_and_overwrite(void)
 {

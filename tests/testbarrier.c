@@ -67,7 +67,7 @@ static void every_way(void (*row)(int odd, int id))
     }
 }
 
-/* ---- the rows ---- */
+/* --- the rows --- */
 
 static void row_all_same(int odd, int id)
 {
@@ -187,7 +187,7 @@ ROW(anonymous_waits_for_right_name)
 ROW(all_anonymous_wait_for_names)
 ROW(named_waits_anonymous)
 
-/* ---- phases in numbers ---- */
+/* --- phases in numbers --- */
 
 static void thousands_of_phases(void)
 {

@@ -16,7 +16,7 @@
 /* The ranks that are not the odd one do this while it acts. */
 static const struct exit_pastime *pastime = &exit_pastimes[0];
 
-/* ---- all of them: no time-out is needed, and so the driver makes it long ---- */
+/* --- all of them: no time-out is needed, and so the driver makes it long --- */
 
 static int all_return_0(void)
 {
@@ -130,7 +130,7 @@ static int signals_handled(void)
     leave(signals_seen == TEST_COUNT(asked) ? 0 : 98);
 }
 
-/* ---- one acts upon others ---- */
+/* --- one acts upon others --- */
 
 static int handler_on_peer(void)
 {
@@ -208,7 +208,7 @@ static int node_0_wedged(void)
     return odd_code_survives(0);
 }
 
-/* ---- the launcher ---- */
+/* --- the launcher --- */
 
 static int wait_for_signal(void)
 {
@@ -245,7 +245,7 @@ static int launcher_stopped(void)
     poll_on();
 }
 
-/* ---- before attach, and before init (run by main, not in step) ---- */
+/* --- before attach, and before init (run by main, not in step) --- */
 
 static int before_attach_all(void)
 {
@@ -411,7 +411,7 @@ static const struct special {
 #endif
 };
 
-/* ---- which one ---- */
+/* --- which one --- */
 
 static void show(const struct exit_case *c, const struct exit_pastime *others)
 {

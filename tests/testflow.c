@@ -47,8 +47,7 @@ static void barrier(void)
     gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS);
 }
 
-/* ---- handlers --------------------------------------------------------------------------------
- */
+/* --- handlers --- */
 
 static void on_ping(gasnet_token_t token)
 {
@@ -95,8 +94,7 @@ static void on_wedged(gasnet_token_t token)
     add(&replied);
 }
 
-/* ---- scenes ----------------------------------------------------------------------------------
- */
+/* --- scenes --- */
 
 static void ping(gasnet_node_t to, int number)
 {

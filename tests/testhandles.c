@@ -109,7 +109,7 @@ static void mixed_handles(void)
     check_words(3, n);
 }
 
-/* ---- convergence of the try and some calls ---- */
+/* --- convergence of the try and some calls --- */
 
 static void converge(int round, int (*try_some)(gasnet_handle_t *, size_t), int (*poll)(void))
 {
@@ -219,7 +219,7 @@ static void empty_lists(void)
     gasnet_wait_syncnb(gasnet_end_nbi_accessregion());
 }
 
-/* ---- implicit sets and regions ---- */
+/* --- implicit sets and regions --- */
 
 static void implicit_thousands(void)
 {

@@ -23,7 +23,7 @@ static int arg_count;
 static char **arg_words;
 static uintptr_t asked;
 
-/* ---- handlers ---- */
+/* --- handlers --- */
 
 static int called[256];
 static int gathered;
@@ -74,7 +74,7 @@ static void make_table(void)
     for (int i = 0; i < rest; i++) add_entry(128 + i, on_call);
 }
 
-/* ---- between init and attach ---- */
+/* --- between init and attach --- */
 
 static void disturb_memory(void)
 {
@@ -114,7 +114,7 @@ static void before_attach(void)
     asked = size_to_ask();
 }
 
-/* ---- rules ---- */
+/* --- rules --- */
 
 static void all_agree(const char *what, uint32_t sum)
 {

@@ -33,7 +33,7 @@ static void discard(gasnet_handle_t handle)
     gasnet_wait_syncnb(handle);
 }
 
-/* ---- the calls ---- */
+/* --- the calls --- */
 
 static void init(void)
 {
@@ -328,7 +328,7 @@ static void result(void)
     (void)gasnet_barrier_result(&id);
 }
 
-/* ---- the table ---- */
+/* --- the table --- */
 
 /* NULL: legal there; SKIP: not asked; else what the library says when it ends the program. */
 
@@ -437,7 +437,7 @@ static const struct call {
     {"gasnet_barrier_result", result, ROW_CLIENT},
 };
 
-/* ---- wrong arguments and orders, in the plain client code of P2 ---- */
+/* --- wrong arguments and orders, in the plain client code of P2 --- */
 
 static void destroy_held(void)
 {
@@ -682,7 +682,7 @@ static const struct wrong {
 #endif
 };
 
-/* ---- in each place ---- */
+/* --- in each place --- */
 
 static const char *only; /* the one call, or NULL: all that are legal */
 static enum place here;

@@ -97,7 +97,7 @@ static bool alone(void)
     return test_size == 1;
 }
 
-/* ---- Requests to this rank itself ---- */
+/* --- Requests to this rank itself --- */
 
 static char payload[PAYLOAD];
 
@@ -133,7 +133,7 @@ static void requests_to_self(void)
     until_answered("AMRequestLongAsync to itself", send_longasync);
 }
 
-/* ---- try calls with nothing to wait for ---- */
+/* --- try calls with nothing to wait for --- */
 
 static void ready(int result)
 {

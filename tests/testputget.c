@@ -18,7 +18,7 @@ static void *own(size_t offset)
     return test_at(test_rank, 2 * (size_t)AREA + offset);
 }
 
-/* ---- every form of put and get ---- */
+/* --- every form of put and get --- */
 
 enum form { BLOCKING, BULK, NB, NB_BULK, NBI, NBI_BULK, FORMS };
 static const char *const form_name[] = {"", "_bulk", "_nb", "_nb_bulk", "_nbi", "_nbi_bulk"};
@@ -79,7 +79,7 @@ static void get(enum form form, void *dst, int peer, void *src, size_t n)
     }
 }
 
-/* ---- one transfer there and back, with everything around it checked ---- */
+/* --- one transfer there and back, with everything around it checked --- */
 
 static char *heap_a, *heap_b;
 static char static_a[AREA / 2], static_b[AREA / 2];
@@ -225,7 +225,7 @@ static void whole_segment(void)
     free(back);
 }
 
-/* ---- where local memory lies and what happens to it ---- */
+/* --- where local memory lies and what happens to it --- */
 
 static void read_only_source(void)
 {
@@ -356,7 +356,7 @@ static void slices(void)
     test_check(memcmp(back, shadow, ROOM) == 0, "after the last slice");
 }
 
-/* ---- several ranks on one segment ---- */
+/* --- several ranks on one segment --- */
 
 static void seen_by_target(void)
 {

@@ -16,7 +16,7 @@
 
 enum { SEGMENT = 64 * 1024, H_CRASH = 128, H_OVERFLOW };
 
-/* ---- ways to crash ---- */
+/* --- ways to crash --- */
 
 static volatile int *volatile nowhere;
 
@@ -118,7 +118,7 @@ static int early_term(void)
     return crash_early(terminate);
 }
 
-/* ---- the program's own handlers and stacks ---- */
+/* --- the program's own handlers and stacks --- */
 
 static void on_own(int number)
 {
@@ -183,7 +183,7 @@ static int no_stack(void)
     return 0;
 }
 
-/* ---- PAR: other threads ---- */
+/* --- PAR: other threads --- */
 
 #ifdef GASNET_PAR
 
@@ -304,7 +304,7 @@ static int stacks_freed(void)
 }
 #endif
 
-/* ---- which one ---- */
+/* --- which one --- */
 
 static const struct {
     const char *name;

@@ -31,7 +31,7 @@ static uint64_t key_of(int transfer)
     return test_mix((uint64_t)transfer + 1);
 }
 
-/* ---- messages: their handler is the witness ---- */
+/* --- messages: their handler is the witness --- */
 
 static int replies, replies_bad;
 
@@ -47,7 +47,7 @@ static void on_done(gasnet_token_t token, gasnet_handlerarg_t bad)
 }
 static gasnet_handlerentry_t table[] = {{H_LONG, on_long}, {H_DONE, on_done}};
 
-/* ---- the page ---- */
+/* --- the page --- */
 
 static void open_page(void)
 {
@@ -92,7 +92,7 @@ static void witness(const void *bytes, size_t n)
     __atomic_store_n(&page->answered, transfers, __ATOMIC_RELEASE);
 }
 
-/* ---- one transfer ---- */
+/* --- one transfer --- */
 
 static void synchronise(void)
 {

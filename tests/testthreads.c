@@ -67,7 +67,7 @@ static gasnet_handlerentry_t table[] = {{H_COUNT, on_count},   {H_ECHO, on_echo}
                                         {H_ECHOED, on_echoed}, {H_MEDIUM, on_medium},
                                         {H_LOCKED, on_locked}, {H_LONG, on_long}};
 
-/* ---- running a body on all threads ---- */
+/* --- running a body on all threads --- */
 
 static void on_all_threads(void *(*body)(void *))
 {
@@ -89,7 +89,7 @@ static char *stripe(const struct worker *w)
     return test_at(test_next, (size_t)w->id * STRIPE);
 }
 
-/* ---- bodies ---- */
+/* --- bodies --- */
 
 static void mix_once(struct worker *w, struct test_random *random, int i)
 {
@@ -267,7 +267,7 @@ static void handlers_on_other_threads(void)
     on_all_threads(baton_body);
 }
 
-/* ---- life of threads ---- */
+/* --- life of threads --- */
 
 static void *short_life(void *arg)
 {

@@ -78,7 +78,7 @@ static void many_value_gets(void)
     free(handles);
 }
 
-/* ---- memset ---- */
+/* --- memset --- */
 
 static void memset_form(int form, int node, void *dst, int value, size_t n)
 {
@@ -150,7 +150,7 @@ static void memset_handles(void)
     }
 }
 
-/* ---- zero length ---- */
+/* --- zero length --- */
 
 static void zero_length(void)
 {

@@ -103,7 +103,7 @@ void gasnetc_drop(net_message_t **messages, unsigned n)
     net_spare_back(&spare);
 }
 
-/* ---- loopback -------------------------------------------------------------------------------- */
+/* --- loopback --- */
 
 /* A Request's and its Reply's buffers differ, so that a handler may reply from the one it was
  * given. */

@@ -262,7 +262,7 @@ void gasnetc_send_hidden_reply(gasnetc_peer_t *peer, net_message_t *answers)
     post(peer, NULL, bytes, sizeof header, in_bbuf, HIDDEN_REPLY, answers);
 }
 
-/* ---- the calls of the client interface ------------------------------------------------------- */
+/* --- the calls of the client interface --- */
 
 #define SHORT(h, n, a) (&(gasnetc_outgoing_t){GASNETC_AM_SHORT, h, n, a, NULL, 0, NULL})
 #define MEDIUM(h, src, len, n, a)                                                                  \

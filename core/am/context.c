@@ -23,7 +23,7 @@ static uint64_t now_ns(void)
     return (uint64_t)(gasnetc_clock() * 1e9);
 }
 
-/* ---- where a call is made -------------------------------------------------------------------- */
+/* --- where a call is made --- */
 
 void gasneti_check_phase(const char *call, int attached)
 {
@@ -92,7 +92,7 @@ void gasnetc_check_client_code(const char *call)
                       call);
 }
 
-/* ---- handlers and their tokens --------------------------------------------------------------- */
+/* --- handlers and their tokens --- */
 
 void gasnetc_handler_begins(gasnetc_token_t *token)
 {
@@ -137,7 +137,7 @@ void gasnetc_check_token(const char *call, const gasnetc_token_t *token)
                       (const void *)token, valid);
 }
 
-/* ---- no-interrupt sections ------------------------------------------------------------------- */
+/* --- no-interrupt sections --- */
 
 /* Ignored inside handlers and under a lock, as the interface says. */
 static bool ignored(const gasneti_thread_t *self)
@@ -171,7 +171,7 @@ void gasnetc_resume_interrupts(void)
                      (double)held * 1e-9);
 }
 
-/* ---- handler-safe locks ---------------------------------------------------------------------- */
+/* --- handler-safe locks --- */
 
 #if GASNETI_THREADS
 static void mutex_init(gasnet_hsl_t *hsl)

@@ -36,8 +36,7 @@ typedef struct gasnetc_counts {
 /* Written under the poll lock. */
 extern gasnetc_counts_t gasnetc_poll_counts;
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* --- reading --- */
 
 enum gasnetc_counter_id {
 #define COUNTER(name, ...) GASNETC_COUNT_##name,

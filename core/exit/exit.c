@@ -149,7 +149,7 @@ bool gasnetc_exit_time_is_up(void)
     return time_is_up(1);
 }
 
-/* ---- messages between the nodes -------------------------------------------------------------- */
+/* --- messages between the nodes --- */
 
 static enum net_result try_send(uint32_t node, const gasnetc_exit_action_t *action)
 {
@@ -204,7 +204,7 @@ static enum gasnetc_exit_state state_now(void)
     return state;
 }
 
-/* ---- head, body, tail ------------------------------------------------------------------------ */
+/* --- head, body, tail --- */
 
 /* True for the one caller that is to do the work. */
 static bool head(int code)
@@ -370,7 +370,7 @@ static void body(void)
     atomic_store(&closed, true);
 }
 
-/* ---- the ways in ----------------------------------------------------------------------------- */
+/* --- the ways in --- */
 
 void gasnetc_exit(int code)
 {

@@ -27,8 +27,7 @@ void gasnetc_exit_protocol_init(protocol_t *p, uint32_t rank, uint32_t size)
     *p = (protocol_t){.rank = rank, .size = size, .state = GASNETC_EXIT_IDLE};
 }
 
-/* ---- the coordinator, on node 0 ---------------------------------------------------------------
- */
+/* --- the coordinator, on node 0 --- */
 
 /* One more node is ending; when that is all of them, the end is collective. */
 static action_t count_candidate(protocol_t *p, uint8_t code)
@@ -42,8 +41,7 @@ static action_t count_candidate(protocol_t *p, uint8_t code)
     return send_all(GASNETC_EXIT_TOGETHER, p->code);
 }
 
-/* ---- every node ---------------------------------------------------------------------------------
- */
+/* --- every node --- */
 
 /* Of several wishes the largest stands, so that no failure is lost to a 0. */
 static void raise_code(protocol_t *p, uint8_t code)

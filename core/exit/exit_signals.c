@@ -40,7 +40,7 @@ static const struct caught {
 };
 enum { CAUGHT = sizeof caught / sizeof *caught };
 
-/* ---- one line, without stdio ----------------------------------------------------------------- */
+/* --- one line, without stdio --- */
 
 typedef struct line {
     char text[320];
@@ -81,7 +81,7 @@ static void announce(const char *what, int number, const char *hint)
     (void)ignored;
 }
 
-/* ---- handlers -------------------------------------------------------------------------------- */
+/* --- handlers --- */
 
 static void on_alarm(int number);
 
@@ -151,7 +151,7 @@ static void by_default(int number)
     raise(number);
 }
 
-/* ---- addresses that were right in another process ------------------------- */
+/* --- addresses that were right in another process --- */
 
 static bool linked_as_pie;
 
@@ -246,7 +246,7 @@ static void on_termination(int number, siginfo_t *unused, void *interrupted)
     errno = saved;
 }
 
-/* ---- installing ------------------------------------------------------------------------------ */
+/* --- installing --- */
 
 enum { EVERY_SIGNAL = -1 };
 

@@ -21,7 +21,7 @@
 
 enum { AMRDMA_SLOTS = 32, AMRDMA_TRAILER = 8, AMRDMA_LIMIT = 4096 - AMRDMA_TRAILER };
 
-/* ---- what is written: the message, padded to 8 bytes, and the trailer ---- */
+/* --- what is written: the message, padded to 8 bytes, and the trailer --- */
 
 static inline uint32_t amrdma_padded(uint32_t length)
 {
@@ -55,7 +55,7 @@ static inline uint32_t amrdma_trailer_length(uint64_t trailer)
     return (uint16_t)trailer;
 }
 
-/* ---- the sender's end; under the peer's lock, but for amrdma_told ---- */
+/* --- the sender's end; under the peer's lock, but for amrdma_told --- */
 
 typedef struct amrdma_out {
     uint32_t sent;          /* number of the message written last */
@@ -82,7 +82,7 @@ static inline void amrdma_told(amrdma_out_t *out, uint16_t freed)
     atomic_store_explicit(&out->freed, freed, memory_order_release);
 }
 
-/* ---- the receiver's end ---- */
+/* --- the receiver's end --- */
 
 typedef struct amrdma_in {
     uint32_t mask;     /* slots - 1 */
@@ -142,7 +142,7 @@ static inline uint16_t amrdma_freed(amrdma_in_t *in, bool in_order)
     return (uint16_t)in->freed;
 }
 
-/* ---- the choice; under the poll lock ---- */
+/* --- the choice; under the poll lock --- */
 
 /* How many peers may get a ring.  A Reply that comes by one leaves behind the buffer that was
  * posted for it, for the peer's next Reply; where the buffers for Replies are too few for all

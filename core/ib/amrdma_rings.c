@@ -108,7 +108,7 @@ static net_rings_t *rings_of(net_peer_t *peer)
     return rings;
 }
 
-/* ---- giving ---------------------------------------------------------------------------------- */
+/* --- giving --- */
 
 static void set_up(net_ring_t *ring, char *slots, net_peer_t *peer)
 {
@@ -196,7 +196,7 @@ void net_ib_ring_pad(char *pad, uint32_t length)
     memset(pad, 0, length);
 }
 
-/* ---- being given ----------------------------------------------------------------------------- */
+/* --- being given --- */
 
 static void take_offer(net_peer_t *peer, uint32_t offer)
 {

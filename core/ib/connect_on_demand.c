@@ -64,7 +64,7 @@ static struct {
     net_ib_patience_t patience;
 } greeter;
 
-/* ---- the thread ------------------------------------------------------------------------------ */
+/* --- the thread --- */
 
 /* That greetings go by. */
 static const char *device(void)
@@ -218,7 +218,7 @@ static void *run(void *unused)
     return NULL;
 }
 
-/* ---- whoever posts --------------------------------------------------------------------------- */
+/* --- whoever posts --- */
 
 static void ring(void)
 {
@@ -236,7 +236,7 @@ void net_ib_request_connect(net_peer_t *peer)
     ring();
 }
 
-/* ---- start-up and end ------------------------------------------------------------------------ */
+/* --- start-up and end --- */
 
 /* The bound is that of messages on a connection, four times over: there the other end's device
  * answers, here a thread has to.  In seconds. */

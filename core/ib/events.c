@@ -43,8 +43,7 @@ static struct {
     pthread_t thread;
 } events = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake_fd = -1};
 
-/* ---- what is kept; the lock is held ------------------------------------------------------------
- */
+/* --- what is kept; the lock is held --- */
 
 /* A port that is active again explains nothing any more. */
 static void forget_port(const struct net_ib_hca *hca, unsigned port)
@@ -73,8 +72,7 @@ static void collect(void)
         while (hca_next_event(net_ib_rails.hca[i].hca, &event)) keep(&net_ib_rails.hca[i], &event);
 }
 
-/* ---- for messages ------------------------------------------------------------------------------
- */
+/* --- for messages --- */
 
 static const char *quote(const kept_t *kept, char *text, size_t size)
 {
@@ -122,8 +120,7 @@ const char *net_ib_events_report(char *text, size_t size)
     return advice;
 }
 
-/* ---- the thread --------------------------------------------------------------------------------
- */
+/* --- the thread --- */
 
 static const struct net_ib_rail *rail_of(const kept_t *kept)
 {

@@ -69,7 +69,7 @@ unsigned net_ib_handshake_tick(handshake_t *h, double now, const patience_t *pat
     return send(h);
 }
 
-/* ---- on the wire ----------------------------------------------------------------------------- */
+/* --- on the wire --- */
 
 enum { MAGIC = 0x474e4853, VERSION = 2 };
 

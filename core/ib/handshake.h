@@ -72,7 +72,7 @@ unsigned net_ib_handshake_hear(net_ib_handshake_t *h, uint8_t flags, double now,
 unsigned net_ib_handshake_tick(net_ib_handshake_t *h, double now,
                                const net_ib_patience_t *patience);
 
-/* ---- on the wire ----------------------------------------------------------------------------- */
+/* --- on the wire --- */
 
 /* As many as fit into a datagram of the smallest MTU there is. */
 enum { NET_IB_GREETING_QPS = 59, NET_IB_GREETING_MAX = 256 };

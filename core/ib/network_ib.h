@@ -200,8 +200,7 @@ void net_ib_request_connect(net_peer_t *peer);
 /* None is spare: takes what new connections have brought along; one of these, or NULL. */
 net_recv_t *net_ib_recv_more(void);
 
-/* ---- receive buffers ---------------------------------------------------------------------------
- */
+/* --- receive buffers --- */
 
 static inline net_recv_t *net_ib_recv_pop(void)
 {
@@ -247,7 +246,7 @@ static inline bool net_ib_reply_room(net_peer_t *peer, const net_qp_t *qp)
     return true;
 }
 
-/* ---- words beside a message, and rings ------------------------------------------------------- */
+/* --- words beside a message, and rings --- */
 
 enum { NET_IB_SYSTEM = INT32_MIN };
 
@@ -316,8 +315,7 @@ NET_HOT unsigned net_ib_ring_arrivals(net_message_t **messages, unsigned budget)
     return n;
 }
 
-/* ---- posting ------------------------------------------------------------------------------------
- */
+/* --- posting --- */
 
 /* The limit of all queue pairs together, where it binds; a place taken is given back by the reaper.
  */
@@ -446,7 +444,7 @@ NET_HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t 
     return NET_POSTED;
 }
 
-/* ---- reaping --------------------------------------------------------------------------------- */
+/* --- reaping --- */
 
 enum { NET_IB_BATCH = 16 };
 
@@ -532,7 +530,7 @@ static inline void net_drain(void)
     if (__builtin_expect(net_ib.shared, 0)) net_ib_shared_drain();
 }
 
-/* ---- receive space --------------------------------------------------------------------------- */
+/* --- receive space --- */
 
 static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spare)
 {

@@ -58,7 +58,7 @@ uint32_t net_ib_shared_buffers(void)
     return net_ib.shared ? shared.count * net_ib.hcas : 0;
 }
 
-/* ---- start-up and end ------------------------------------------------------------------------ */
+/* --- start-up and end --- */
 
 static void post(uint32_t hca, net_recv_t *recv)
 {
@@ -142,7 +142,7 @@ bool net_ib_shared_reply_room(void)
     return room;
 }
 
-/* ---- taking ---------------------------------------------------------------------------------- */
+/* --- taking --- */
 
 /* At most `count` spares, as a list: the pool is touched once for all that are taken at once, and
  * once for all that a poll has released (IB-A4). */
@@ -266,7 +266,7 @@ void net_ib_shared_drain(void)
     for (uint32_t i = 0; i < net_ib.hcas; i++) drain(i);
 }
 
-/* ---- giving back ----------------------------------------------------------------------------- */
+/* --- giving back --- */
 
 /* A Request's was announced by net_refill; what was not is a Reply, which leaves room for another.
  * (Or a Request that is dropped because the job ends, when it does not matter.) */

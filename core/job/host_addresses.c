@@ -16,7 +16,7 @@
 
 #include "core/report.h"
 
-/* ---- choosing: pure -------------------------------------------------------------------------- */
+/* --- choosing: pure --- */
 
 static bool same_network(const gasnetc_address_t *a, const gasnetc_address_t *b)
 {
@@ -74,7 +74,7 @@ bool gasnetc_span_choose(const gasnetc_site_t *const *hosts, uint32_t count,
     return choose_all(hosts, count, NULL, chosen);
 }
 
-/* ---- this host ------------------------------------------------------------------------------- */
+/* --- this host --- */
 
 static uint8_t count_bits(const void *mask, size_t length)
 {
@@ -119,7 +119,7 @@ static void look_around(gasnetc_site_t *site)
     freeifaddrs(all);
 }
 
-/* ---- the job --------------------------------------------------------------------------------- */
+/* --- the job --- */
 
 static void set_hosts(const gasnetc_address_t *addresses, uint32_t count)
 {

@@ -87,7 +87,7 @@ static void complain(const char *why, bool once)
         gasnetc_exit_fatal(1);
 }
 
-/* ---- rules that a program breaks ------------------------------------------------------------- */
+/* --- rules that a program breaks --- */
 
 void gasneti_note_thread(void)
 {

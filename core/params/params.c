@@ -30,7 +30,7 @@ const gasnetc_param_t gasnetc_param_table[] = {
 };
 const size_t gasnetc_param_count = sizeof gasnetc_param_table / sizeof *gasnetc_param_table;
 
-/* ---- values ---------------------------------------------------------------------------------- */
+/* --- values --- */
 
 enum outcome { IS_NUMBER, NO_NUMBER, TOO_SMALL, TOO_LARGE };
 
@@ -117,7 +117,7 @@ bool gasnetc_param_parse(const gasnetc_param_t *row, const char *text, gasnetc_p
     return true;
 }
 
-/* ---- names ----------------------------------------------------------------------------------- */
+/* --- names --- */
 
 #define GASNETI_SPAWNER_VARIABLE "GASNET_" GASNET_CONDUIT_NAME_STR "_SPAWNER"
 

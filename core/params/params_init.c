@@ -126,7 +126,7 @@ static void check_equal(const struct bootstrap_job *job)
     free(all);
 }
 
-/* ---- reports, by rank 0 ---------------------------------------------------------------------- */
+/* --- reports, by rank 0 --- */
 
 static void report_row(const gasnetc_param_t *row)
 {

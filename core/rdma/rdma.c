@@ -16,7 +16,7 @@
 
 gasnetc_local_segment_t gasnetc_local_segment;
 
-/* ---- the remote side ------------------------------------------------------------------------- */
+/* --- the remote side --- */
 
 static void __attribute__((noreturn, cold))
 out_of_segment(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes, const char *what)
@@ -50,7 +50,7 @@ static inline const net_key_t *key_of(const gasnetc_peer_t *peer, uintptr_t star
     return &peer->segment.keys[(start - peer->segment.base) >> gasnetc_pin_shift];
 }
 
-/* ---- the local side: one of inline, in-segment, bounce, transient ---------------------------- */
+/* --- the local side: one of inline, in-segment, bounce, transient --- */
 
 /* The region of this node's segment that holds the start of [start, start+nbytes), or NULL; *nbytes
  * is cut to what that region holds. */
@@ -153,7 +153,7 @@ static void put_zero_copy(gasnetc_peer_t *peer, uintptr_t dst, const char *src, 
     }
 }
 
-/* ---- the usual case: one piece, posted at once ----------------------------------------------- */
+/* --- the usual case: one piece, posted at once --- */
 
 #define HOT static inline __attribute__((always_inline))
 
@@ -276,7 +276,7 @@ HOT bool get_now(gasnetc_peer_t *peer, void *dst, uintptr_t src, size_t nbytes,
                     &(gasnetc_sent_t){counter, *bbuf, dst, (uint32_t)nbytes}, effort);
 }
 
-/* ---- every other case ------------------------------------------------------------------------ */
+/* --- every other case --- */
 
 void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_t nbytes,
                          bool source_free, enum net_order order, gasnetc_counter_t *counter,
@@ -326,7 +326,7 @@ static __attribute__((noinline)) void get_pieces(gasnetc_peer_t *peer, char *to,
     }
 }
 
-/* ---- the calls ------------------------------------------------------------------------------- */
+/* --- the calls --- */
 
 /* The second tries, and all that is left then. */
 

@@ -26,7 +26,7 @@ static double started;
 static char *path; /* whole: a program may change its directory; NULL: no file */
 static int stream = -1;
 
-/* ---- text ------------------------------------------------------------------------------------ */
+/* --- text --- */
 
 static void row(FILE *out, const char *peer, int i, uint64_t value)
 {
@@ -78,7 +78,7 @@ static char *compose(const char *when, size_t *length)
     return fclose(out) ? NULL : text;
 }
 
-/* ---- the file -------------------------------------------------------------------------------- */
+/* --- the file --- */
 
 /* Each % becomes this node's number; a relative name is made whole. */
 static char *file_name(const char *pattern)
@@ -144,7 +144,7 @@ void gasnetc_stats_write(const char *when)
     free(text);
 }
 
-/* ---- on request ------------------------------------------------------------------------------ */
+/* --- on request --- */
 
 static pthread_mutex_t telling = PTHREAD_MUTEX_INITIALIZER;
 static bool over; /* under it: what is counted goes away */

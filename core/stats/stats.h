@@ -19,7 +19,7 @@ void gasnetc_tally_peer(uint32_t node, gasnetc_tally_t *tally);
 /* Those of scope PROCESS, and those of scope PEER folded over all other nodes. */
 void gasnetc_tally_process(gasnetc_tally_t *tally);
 
-/* ---- GASNET_STATSFILE, and gasnetrun --stats ------------------------------------------------- */
+/* --- GASNET_STATSFILE, and gasnetrun --stats --- */
 
 /* Start-up, before anything could be written: makes the file; warns where that fails. */
 void gasnetc_stats_init(void);

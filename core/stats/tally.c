@@ -135,7 +135,7 @@ void gasnetc_tally_process(gasnetc_tally_t *tally)
     v[GASNETC_COUNT_connections] = net.connections;
 }
 
-/* ---- one line -------------------------------------------------------------------------------- */
+/* --- one line --- */
 
 typedef struct line {
     char *text;

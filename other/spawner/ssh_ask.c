@@ -25,7 +25,7 @@
 
 enum { ANSWER_TIME = 3000, PATIENCE_SECONDS = 15 };
 
-/* ---- the launcher ---- */
+/* --- the launcher --- */
 
 void ssh_ask_open(struct ssh_master *m)
 {
@@ -203,7 +203,7 @@ void ssh_ask_late(struct ssh_master *m)
     flush(m);
 }
 
-/* ---- who asks ---- */
+/* --- who asks --- */
 
 /* Says why nobody answers for that process. */
 static void explain(pid_t job, int error)
@@ -263,7 +263,7 @@ static enum answer listen_to(int fd, pid_t job)
     return n < 0 || all == 0 ? SILENT : ANSWERED;
 }
 
-/* ---- ranks that answer for themselves ---- */
+/* --- ranks that answer for themselves --- */
 
 static void ask_rank(pid_t job, uint32_t rank, uint32_t size)
 {

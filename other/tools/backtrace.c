@@ -23,7 +23,7 @@ static char executable[PATH_MAX];
 static bool enabled;     /* GASNET_BACKTRACE */
 static bool initialised; /* gasnett_backtrace_init was called */
 
-/* --- Mechanisms: each writes to fd and returns 0 on success --------------- */
+/* --- Mechanisms: each writes to fd and returns 0 on success --- */
 
 static int by_execinfo(int fd)
 {
@@ -109,7 +109,7 @@ static const char *mechanism_name(int i)
 /* The chosen ones, by index, in the order to try. */
 static int chosen[N_MECHANISMS], n_chosen;
 
-/* --- Configuration -------------------------------------------------------- */
+/* --- Configuration --- */
 
 static int find_mechanism(const char *name, size_t len)
 {
@@ -184,7 +184,7 @@ void gasnett_backtrace_init(const char *argv0)
     initialised = true;
 }
 
-/* --- Printing ------------------------------------------------------------- */
+/* --- Printing --- */
 
 int gasnett_print_backtrace(int fd)
 {

@@ -63,7 +63,7 @@ gasnett_sighandlerfn_t gasnett_reghandler(int sig, gasnett_sighandlerfn_t handle
     return sigaction(sig, &now, &before) ? SIG_ERR : before.sa_handler;
 }
 
-/* --- On demand ------------------------------------------------------------ */
+/* --- On demand --- */
 
 static void freeze_handler(int sig)
 {

@@ -15,7 +15,7 @@ void gasnett_sched_yield(void)
     (void)sched_yield();
 }
 
-/* --- Processors ----------------------------------------------------------- */
+/* --- Processors --- */
 
 /* The processors this process was given.  Asked once, before gasnett_set_affinity narrows them. */
 static cpu_set_t *given_cpus;
@@ -65,7 +65,7 @@ void gasnett_set_affinity(int rank)
     CPU_FREE(one);
 }
 
-/* --- Memory --------------------------------------------------------------- */
+/* --- Memory --- */
 
 uint64_t gasnett_getPhysMemSz(int fatal_on_failure)
 {
@@ -100,7 +100,7 @@ void gasnett_free_aligned(void *p)
     free(p);
 }
 
-/* --- Name ----------------------------------------------------------------- */
+/* --- Name --- */
 
 static char hostname[256];
 static pthread_once_t hostname_once = PTHREAD_ONCE_INIT;
@@ -116,7 +116,7 @@ const char *gasnett_gethostname(void)
     return hostname;
 }
 
-/* --- Limits --------------------------------------------------------------- */
+/* --- Limits --- */
 
 int gasnett_maximize_rlimit(int resource, const char *name)
 {
@@ -149,7 +149,7 @@ int gasnett_maximize_rlimits(void)
     return done;
 }
 
-/* --- Build ---------------------------------------------------------------- */
+/* --- Build --- */
 
 const char *gasnett_performance_warning_str(void)
 {

@@ -19,7 +19,7 @@
 #endif
 #include <stdbool.h>
 
-/* --- Hooks ---------------------------------------------------------------- */
+/* --- Hooks --- */
 
 /* The job's raw value of a variable, NULL when the job does not know the name (the process's own is
  * then used).  Must be thread-safe and the result must stay valid. */
@@ -38,7 +38,7 @@ extern int (*gasneti_verboseenv_hook)(void);
 /* Prints what was kept back, or drops it, once the hook gives an answer. */
 void gasneti_verboseenv_flush(void);
 
-/* --- Environment and numbers ---------------------------------------------- */
+/* --- Environment and numbers --- */
 
 /* Decodes %0XX (two hex digits) in place; returns the new length.  The result may hold zero bytes.
  */
@@ -66,13 +66,13 @@ extern void *gasnett_malloc_aligned(size_t alignment, size_t size);
 extern void gasnett_free_aligned(void *p);
 GASNETI_EXPORTS_END
 
-/* --- Writing -------------------------------------------------------------- */
+/* --- Writing --- */
 
 /* In one write, so that the texts of several processes do not mix; in more if the stream takes it
  * in parts.  What cannot be written is lost: false, and errno says why. */
 bool gasneti_write_all(int fd, const char *text, size_t len);
 
-/* --- Signals and debugging ------------------------------------------------ */
+/* --- Signals and debugging --- */
 
 /* "SIGSEGV", "SEGV", "segv" or "11"; 0 when unknown. */
 int gasneti_signal_from_name(const char *name);

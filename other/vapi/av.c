@@ -22,22 +22,6 @@ void vapi_to_ah_attr(const VAPI_ud_av_t *av, uint8_t port, struct ibv_ah_attr *a
     attr->grh.traffic_class = av->traffic_class;
 }
 
-void vapi_from_ah_attr(const struct ibv_ah_attr *attr, VAPI_ud_av_t *av)
-{
-    memset(av, 0, sizeof *av);
-    av->dlid = attr->dlid;
-    av->sl = attr->sl;
-    av->src_path_bits = attr->src_path_bits;
-    av->port = attr->port_num;
-    if (!attr->is_global) return;
-    av->grh_flag = 1;
-    memcpy(av->dgid, attr->grh.dgid.raw, sizeof av->dgid);
-    av->flow_label = attr->grh.flow_label;
-    av->sgid_index = attr->grh.sgid_index;
-    av->hop_limit = attr->grh.hop_limit;
-    av->traffic_class = attr->grh.traffic_class;
-}
-
 static VAPI_ret_t make(struct vapi_pd *pd, const VAPI_ud_av_t *av, struct ibv_ah **ah)
 {
     struct ibv_ah_attr attr;

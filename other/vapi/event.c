@@ -64,8 +64,7 @@ static void let_go(struct vapi_watch *w, int state)
     pthread_setcancelstate(state, NULL);
 }
 
-/* ---- threads -----------------------------------------------------------------------------------
- */
+/* --- threads --- */
 
 static bool can_wake(struct helper *h)
 {
@@ -100,7 +99,7 @@ static bool is_self(const struct helper *h)
     return h->started && pthread_equal(h->thread, pthread_self());
 }
 
-/* ---- completions ----------------------------------------------------------------------------- */
+/* --- completions --- */
 
 /* Events that are there, taken and acknowledged. */
 static unsigned take_events(struct vapi_cq *cq)
@@ -357,7 +356,7 @@ VAPI_ret_t VAPI_set_comp_event_handler(VAPI_hca_hndl_t handle,
     return code;
 }
 
-/* ---- asynchronous events --------------------------------------------------------------------- */
+/* --- asynchronous events --- */
 
 /* Newest first.  A handler may remove any handler and add some: the place in the list is a number.
  */
@@ -475,7 +474,7 @@ VAPI_ret_t EVAPI_clear_async_event_handler(VAPI_hca_hndl_t hca, EVAPI_async_hand
     return found ? VAPI_OK : VAPI_EINVAL_PARAM;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* --- life --- */
 
 struct vapi_watch *vapi_watch_new(struct vapi_hca *hca)
 {

@@ -11,8 +11,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct vapi_hca *attached;
 
-/* ---- names -------------------------------------------------------------------------------------
- */
+/* --- names --- */
 
 /* iWARP devices need a connection manager, which VAPI's programs know nothing of: not listed. */
 static bool is_listed(struct ibv_device *device)
@@ -110,8 +109,7 @@ VAPI_ret_t VAPI_close_hca(VAPI_hca_hndl_t hca)
     return vapi_hca(hca) ? VAPI_EBUSY : VAPI_EINVAL_HCA_HNDL;
 }
 
-/* ---- attaching ---------------------------------------------------------------------------------
- */
+/* --- attaching --- */
 
 static VAPI_ret_t open_device(struct vapi_hca *hca, struct ibv_device *device)
 {
@@ -224,7 +222,7 @@ VAPI_ret_t EVAPI_release_hca_hndl(VAPI_hca_hndl_t handle)
     return code;
 }
 
-/* ---- queue pairs by number: for completions that tell no more -------------------------------- */
+/* --- queue pairs by number: for completions that tell no more --- */
 
 static struct vapi_qp **bucket(struct vapi_hca *hca, uint32_t number)
 {

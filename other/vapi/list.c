@@ -27,8 +27,7 @@ static VAPI_ret_t stopped(u_int32_t taken, u_int32_t n, int error)
     return VAPI_EGEN;
 }
 
-/* ---- sends -------------------------------------------------------------------------------------
- */
+/* --- sends --- */
 
 /* Up to CHUNK of them, chained; how many verbs took, into *taken. */
 static int send_chunk(struct vapi_qp *qp, VAPI_sr_desc_t *array, u_int32_t n, u_int32_t *taken)
@@ -81,8 +80,7 @@ VAPI_ret_t EVAPI_post_sr_list(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle, u_int3
     return code;
 }
 
-/* ---- receives ----------------------------------------------------------------------------------
- */
+/* --- receives --- */
 
 static int recv_chunk(struct vapi_qp *qp, VAPI_rr_desc_t *array, u_int32_t n, u_int32_t *taken)
 {

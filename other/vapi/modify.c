@@ -54,7 +54,7 @@ static int translate_access(VAPI_rdma_atom_acl_t acl)
            (acl & VAPI_EN_REM_ATOMIC_OP ? IBV_ACCESS_REMOTE_ATOMIC : 0);
 }
 
-/* ---- values: brought within bounds as the original did, or refused --------------------------- */
+/* --- values: brought within bounds as the original did, or refused --- */
 
 static uint8_t clamp(uint32_t value, int most)
 {
@@ -150,7 +150,7 @@ static void translate(const VAPI_qp_attr_t *a, uint8_t port, struct ibv_qp_attr 
     vapi_to_ah_attr(&a->alt_av, a->alt_port, &v->alt_ah_attr);
 }
 
-/* ---- the change ------------------------------------------------------------------------------ */
+/* --- the change --- */
 
 /* Of the state a program has set a queue pair to, if it has gone elsewhere by an error since. */
 static bool state_moved(struct vapi_qp *qp)
@@ -270,7 +270,7 @@ VAPI_ret_t VAPI_modify_qp(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle, VAPI_qp_at
     return code;
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* --- asking --- */
 
 VAPI_ret_t VAPI_query_qp_ext(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle, VAPI_qp_attr_t *attr,
                              VAPI_qp_attr_mask_t *mask, VAPI_qp_init_attr_t *init,

@@ -169,7 +169,7 @@ VAPI_ret_t VAPI_deregister_mr(VAPI_hca_hndl_t hca, VAPI_mr_hndl_t handle)
     return VAPI_OK;
 }
 
-/* ---- registering again ----------------------------------------------------------------------- */
+/* --- registering again --- */
 
 /* The region as it is to be. */
 static VAPI_ret_t compose(const struct vapi_mr *mr, VAPI_mr_change_t change,

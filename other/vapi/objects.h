@@ -172,8 +172,7 @@ struct vapi_fmr {
     uint32_t count;
 };
 
-/* ---- slots.c -----------------------------------------------------------------------------------
- */
+/* --- slots.c --- */
 
 /* A handle for `object`, which is of `hca` (0: is one itself); 0 when there are no more. */
 uint32_t vapi_handle_new(enum vapi_kind kind, uint32_t hca, void *object);
@@ -216,14 +215,12 @@ static inline VAPI_ret_t vapi_find_qp(VAPI_hca_hndl_t handle, VAPI_qp_hndl_t qp,
     return *found ? VAPI_OK : hca ? VAPI_EINVAL_QP_HNDL : VAPI_EINVAL_HCA_HNDL;
 }
 
-/* ---- errors.c ----------------------------------------------------------------------------------
- */
+/* --- errors.c --- */
 
 /* What verbs returned (a number of errno's, or -1 with errno) as a code; `invalid` for EINVAL. */
 VAPI_ret_t vapi_error(int error, VAPI_ret_t invalid);
 
-/* ---- counters of users -------------------------------------------------------------------------
- */
+/* --- counters of users --- */
 
 static inline void vapi_hold(unsigned *users)
 {
@@ -240,8 +237,7 @@ static inline bool vapi_held(const unsigned *users)
     return __atomic_load_n(users, __ATOMIC_ACQUIRE) != 0;
 }
 
-/* ---- between the rooms -------------------------------------------------------------------------
- */
+/* --- between the rooms --- */
 
 /* hca.c: of the `mr` list and the `qps` table. */
 void vapi_qp_enter(struct vapi_qp *qp);
@@ -274,7 +270,6 @@ void vapi_qp_refresh(struct vapi_qp *qp);
 
 /* av.c */
 void vapi_to_ah_attr(const VAPI_ud_av_t *av, uint8_t port, struct ibv_ah_attr *attr);
-void vapi_from_ah_attr(const struct ibv_ah_attr *attr, VAPI_ud_av_t *av);
 
 /* event.c */
 struct vapi_watch *vapi_watch_new(struct vapi_hca *hca);

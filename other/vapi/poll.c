@@ -101,7 +101,7 @@ static bool translate(struct vapi_cq *cq, VAPI_wc_desc_t *wc)
     return true;
 }
 
-/* ---- the ring of those that wait, under the CQ's lock ---------------------------------------- */
+/* --- the ring of those that wait, under the CQ's lock --- */
 
 static void open_or_shut(struct vapi_cq *cq)
 {
@@ -176,8 +176,7 @@ void vapi_cq_purge(struct vapi_cq *cq, uint32_t qp_number)
     pthread_mutex_unlock(&cq->lock);
 }
 
-/* ---- calls -------------------------------------------------------------------------------------
- */
+/* --- calls --- */
 
 VAPI_ret_t vapi_poll_cq_rest(u_int64_t pair, VAPI_cq_hndl_t handle, VAPI_wc_desc_t *wc)
 {

@@ -44,7 +44,7 @@ _Static_assert((int)IBV_WR_RDMA_WRITE == VAPI_RDMA_WRITE &&
                    (int)IBV_WR_ATOMIC_FETCH_AND_ADD == VAPI_ATOMIC_FETCH_AND_ADD,
                "operations");
 
-/* ---- may it be posted? ----------------------------------------------------------------------- */
+/* --- may it be posted? --- */
 
 static bool may_send(uint32_t state)
 {
@@ -145,7 +145,7 @@ VAPI_ret_t vapi_post_rr_refused(const void *desc, int error)
     return code != VAPI_OK ? code : vapi_refused(error);
 }
 
-/* ---- one by one ------------------------------------------------------------------------------ */
+/* --- one by one --- */
 
 void vapi_translate_send(const struct vapi_qp *qp, const VAPI_sr_desc_t *d, bool inlined,
                          struct ibv_send_wr *wr)

@@ -94,8 +94,7 @@ VAPI_ret_t VAPI_query_hca_cap(VAPI_hca_hndl_t handle, VAPI_hca_vendor_t *vendor,
     return VAPI_OK;
 }
 
-/* ---- ports -------------------------------------------------------------------------------------
- */
+/* --- ports --- */
 
 static VAPI_ret_t query_port(struct vapi_hca *hca, IB_port_t port, struct ibv_port_attr *attr)
 {

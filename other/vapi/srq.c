@@ -135,7 +135,7 @@ VAPI_ret_t VAPI_destroy_srq(VAPI_hca_hndl_t hca, VAPI_srq_hndl_t handle)
     return VAPI_OK;
 }
 
-/* ---- posting --------------------------------------------------------------------------------- */
+/* --- posting --- */
 
 static struct vapi_record *take_record(struct vapi_srq *srq, uint64_t id)
 {

@@ -33,8 +33,7 @@ const char *VAPI_strerror_sym(VAPI_ret_t code)
     return unknown_error;
 }
 
-/* ---- values ------------------------------------------------------------------------------------
- */
+/* --- values --- */
 
 struct word {
     u_int32_t value;
@@ -105,8 +104,7 @@ NAMES(VAPI_event_syndrome_sym, VAPI_event_syndrome_t, W(VAPI_EV_SYNDROME_NONE),
       W(VAPI_CATAS_ERR_FATAL_CR), W(VAPI_CATAS_ERR_FATAL_TOKEN), W(VAPI_CATAS_ERR_GENERAL),
       W(VAPI_CQ_ERR_OVERRUN), W(VAPI_CQ_ERR_ACCESS_VIOL))
 
-/* ---- masks -------------------------------------------------------------------------------------
- */
+/* --- masks --- */
 
 static const char *flags_of(char *buffer, int size, u_int32_t mask, const struct word *words,
                             size_t count)

@@ -54,7 +54,7 @@ __attribute__((noinline)) void counted(void (*operation)(void))
     __asm__ volatile("" ::: "memory"); /* no tail call: we must return from here */
 }
 
-/* ---- the counted part of each operation ---- */
+/* --- the counted part of each operation --- */
 
 static gasnet_handle_t handle;
 static void nothing(void) {}
@@ -116,7 +116,7 @@ static void poll_once(void)
     gasnet_AMPoll();
 }
 
-/* ---- keeping in step ---- */
+/* --- keeping in step --- */
 
 /* Announces step `step` to the peer / waits for it, without being served by the library. */
 static void announce(void)
@@ -129,7 +129,7 @@ static void watch(void)
     while (*flag < step) sched_yield();
 }
 
-/* ---- drivers: each does n operations ---- */
+/* --- drivers: each does n operations --- */
 
 static void sender_alone(void (*operation)(void), int n)
 {

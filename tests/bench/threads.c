@@ -36,7 +36,7 @@ static struct worker {
 static int threads, count;
 static pthread_barrier_t meet;
 
-/* ---- N operations of each kind ---- */
+/* --- N operations of each kind --- */
 
 static void put(struct worker *w)
 {

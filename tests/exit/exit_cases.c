@@ -37,7 +37,7 @@ void say_ready(void)
     fflush(stdout);
 }
 
-/* ---- handlers ---- */
+/* --- handlers --- */
 
 static void on_exit_request(gasnet_token_t t, gasnet_handlerarg_t code)
 {
@@ -75,7 +75,7 @@ gasnet_handlerentry_t exit_table[] = {{H_EXIT, on_exit_request},
                                       {H_RELEASED, on_released}};
 const int exit_table_count = TEST_COUNT(exit_table);
 
-/* ---- what the others do meanwhile ---- */
+/* --- what the others do meanwhile --- */
 
 void poll_on(void)
 {
@@ -227,7 +227,7 @@ const struct exit_pastime exit_pastimes[] = {
 };
 const int exit_pastimes_count = TEST_COUNT(exit_pastimes);
 
-/* ---- the ways; each runs on the odd rank alone ---- */
+/* --- the ways; each runs on the odd rank alone --- */
 
 static int exits(void)
 {
@@ -549,7 +549,7 @@ static int stdout_held_meanwhile(void)
 }
 #endif
 
-/* ---- done from outside, while all ranks have the pastime ---- */
+/* --- done from outside, while all ranks have the pastime --- */
 
 const struct exit_case exit_ways[] = {
     {"one_exits", "11", "one", "-", "IB-X1 B102 B104", 1, exits},

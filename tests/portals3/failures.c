@@ -14,7 +14,7 @@
 
 #include "tests/portals3/scene.h"
 
-/* ---- the target sleeps ---- */
+/* --- the target sleeps --- */
 
 static void on_signal(int number)
 {
@@ -62,7 +62,7 @@ static void bypass(void)
     family_close();
 }
 
-/* ---- a flood ---- */
+/* --- a flood --- */
 
 enum { FLOOD = 3000, DROP = 200 };
 
@@ -105,7 +105,7 @@ static void flood(void)
     family_close();
 }
 
-/* ---- death ---- */
+/* --- death --- */
 
 /* Takes what comes until nothing is pending on the MD; how many operations failed. */
 static uint32_t unlink_at_last(ptl_handle_md_t md)
@@ -195,7 +195,7 @@ static void silent(void)
     family_close();
 }
 
-/* ---- nothing left to answer with ---- */
+/* --- nothing left to answer with --- */
 
 static ptl_sr_value_t status_of(ptl_sr_index_t index)
 {
@@ -268,7 +268,7 @@ static void unsent(void)
     family_close();
 }
 
-/* ---- polling ---- */
+/* --- polling --- */
 
 /* Process 0 alone makes its progress, by asking queues: all of them in turn, then one again and
  * again. */
@@ -307,7 +307,7 @@ static void turns(void)
     family_close();
 }
 
-/* ---- names ---- */
+/* --- names --- */
 
 static void nobody(void)
 {
@@ -398,7 +398,7 @@ static void names(void)
     family_close();
 }
 
-/* ---- memory ---- */
+/* --- memory --- */
 
 /* Which the device refuses, from the outside (SOFTHCA_DEVICES=...max_mr=...): some MDs are had, and
  * messages are sent with them. */
@@ -447,7 +447,7 @@ static void none(void)
     PtlFini();
 }
 
-/* ---- lists revoked under load ---- */
+/* --- lists revoked under load --- */
 
 enum { ROUNDS = 40 };
 static ptl_handle_md_t target_md;
@@ -506,7 +506,7 @@ static void revoked(void)
     family_close();
 }
 
-/* ---- a child that has no interface ---- */
+/* --- a child that has no interface --- */
 
 /* Whose handles are the parent's: nothing is done by them. */
 static int of_the_child(ptl_handle_md_t md)

@@ -11,7 +11,7 @@
 
 #include "tests/portals3/scene.h"
 
-/* ---- all with all ---- */
+/* --- all with all --- */
 
 /* Everybody puts to everybody as fast as it can, short and long, and takes what comes meanwhile. */
 static void crowd(void)
@@ -49,7 +49,7 @@ static void crowd(void)
     family_close();
 }
 
-/* ---- nothing to do ---- */
+/* --- nothing to do --- */
 
 /* Some work without the library. */
 static void compute(void)
@@ -101,7 +101,7 @@ static void idle(void)
     family_close();
 }
 
-/* ---- threads ---- */
+/* --- threads --- */
 
 enum { THREADS = 4, TURNS = 200 };
 static struct turn {

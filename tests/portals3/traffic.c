@@ -46,7 +46,7 @@ static uint32_t sum_of(const unsigned char *bytes, size_t length)
     return sum;
 }
 
-/* ---- the segment ---- */
+/* --- the segment --- */
 
 static unsigned char *segment;     /* [family_size] slices */
 static unsigned char *model[MOST]; /* what my slice there holds */
@@ -164,7 +164,7 @@ static void local_event(const ptl_event_t *event)
     if (cell->sent && cell->acked) finish(target, c);
 }
 
-/* ---- messages ---- */
+/* --- messages --- */
 
 static unsigned char *receive[BUFFERS];
 static unsigned char *source;
@@ -260,7 +260,7 @@ static void meanwhile(void)
     tell_credit();
 }
 
-/* ---- a process ---- */
+/* --- a process --- */
 
 static void open_all(void)
 {

@@ -79,7 +79,7 @@ static void part(void)
     family_close();
 }
 
-/* ---- what they hold here ---- */
+/* --- what they hold here --- */
 
 static void unlinking(void)
 {
@@ -124,7 +124,7 @@ static void behind_them(void)
     part();
 }
 
-/* ---- what they hold there ---- */
+/* --- what they hold there --- */
 
 /* The list is taken back while the putter does nothing: no data come afterwards. */
 static void list_taken_back(void)
@@ -170,7 +170,7 @@ static void lists_again(void)
     part();
 }
 
-/* ---- a peer that dies ---- */
+/* --- a peer that dies --- */
 
 static void death(void)
 {

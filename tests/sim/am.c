@@ -32,8 +32,7 @@ static struct {
 static uint32_t partners[SIM_NODES][PARTNERS], partner_count[SIM_NODES];
 static uint32_t heard[SIM_NODES]; /* Requests handled by a node */
 
-/* ---- bytes, a function of the number ---------------------------------------------------------
- */
+/* --- bytes, a function of the number --- */
 
 static void fill(uint8_t *bytes, uint32_t nbytes, uint32_t number)
 {
@@ -68,8 +67,7 @@ static enum gasnetc_am_category choose_category(void)
     return dice < traffic.shorts + traffic.longs ? GASNETC_AM_LONG : GASNETC_AM_MEDIUM;
 }
 
-/* ---- handlers --------------------------------------------------------------------------------
- */
+/* --- handlers --- */
 
 static const uint32_t REPLIED = 1u << 31; /* makes a Reply's bytes differ from its Request's */
 
@@ -139,8 +137,7 @@ static void register_handlers(void)
     gasnetc_handlers[H_REPLY_BYTES] = (void (*)(void))on_reply_bytes;
 }
 
-/* ---- what nodes do ---------------------------------------------------------------------------
- */
+/* --- what nodes do --- */
 
 static void request(uint32_t to)
 {
@@ -211,8 +208,7 @@ static void burst(uint32_t me)
     sim_job_finish();
 }
 
-/* ---- schedules -------------------------------------------------------------------------------
- */
+/* --- schedules --- */
 
 static void stall(const sim_message_t *m)
 {

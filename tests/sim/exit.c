@@ -26,8 +26,7 @@ static struct {
 } job;
 static node_t nodes[SIM_NODES];
 
-/* ---- the engine ------------------------------------------------------------------------------
- */
+/* --- the engine --- */
 
 static const char *const names[] = {"CANDIDATE", "CLAIM",   "ELECTED",
                                     "TOGETHER",  "REQUEST", "ANSWER"};
@@ -98,8 +97,7 @@ static void hear(const sim_message_t *m)
     want(m->to, (uint8_t)m->number);
 }
 
-/* ---- schedules -------------------------------------------------------------------------------
- */
+/* --- schedules --- */
 
 static uint32_t any_nodes(void)
 {

@@ -166,8 +166,7 @@ static void restart(const sim_message_t *m)
     want(m->number, me);
 }
 
-/* ---- schedules -------------------------------------------------------------------------------
- */
+/* --- schedules --- */
 
 static void begin(sim_link_t l)
 {

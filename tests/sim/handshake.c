@@ -27,8 +27,7 @@ static uint32_t count;
 static sim_link_t link;
 static const net_ib_patience_t patience = {.first = 0.02, .longest = 0.5, .give_up = 5};
 
-/* ---- the greeter -----------------------------------------------------------------------------
- */
+/* --- the greeter --- */
 
 static double now(void)
 {
@@ -115,8 +114,7 @@ static void want(const sim_message_t *m)
     perform(m->number, me, net_ib_handshake_want(&me->state, now(), &patience));
 }
 
-/* ---- schedules -------------------------------------------------------------------------------
- */
+/* --- schedules --- */
 
 static uint32_t begin(uint32_t nodes, sim_link_t l)
 {

@@ -20,8 +20,7 @@
 #include "core/report.h"
 #include "gasnet.h"
 
-/* ---- the engine's globals --------------------------------------------------------------------
- */
+/* --- the engine's globals --- */
 
 struct bootstrap_job gasnetc_job;
 enum gasnetc_phase gasnetc_phase = GASNETC_ATTACHED;
@@ -81,8 +80,7 @@ void *sim_job_remote(size_t length)
     return bytes;
 }
 
-/* ---- a job -----------------------------------------------------------------------------------
- */
+/* --- a job --- */
 
 /* Zeroed memory of which only what is touched costs anything, for records that few nodes need. */
 static void *sparse(size_t size)
@@ -234,8 +232,7 @@ void sim_job_run(void)
     }
 }
 
-/* ---- in place of segment.c, exit.c, report.c, rails.c ----------------------------------------
- */
+/* --- in place of segment.c, exit.c, report.c, rails.c --- */
 
 void *net_alloc(size_t size)
 {

@@ -90,8 +90,7 @@ static struct {
 } seen;
 static const sim_link_t link = {.least = 5, .most = 40, .late = 2, .most_late = 400};
 
-/* ---- pairs -----------------------------------------------------------------------------------
- */
+/* --- pairs --- */
 
 static pair_t *slot(pair_t *pairs, uint32_t space, uint32_t peer)
 {
@@ -147,8 +146,7 @@ static void conserved(uint32_t lender, uint32_t borrower)
               n->lending.bank, (unsigned long)n->owed, total());
 }
 
-/* ---- receive buffers -------------------------------------------------------------------------
- */
+/* --- receive buffers --- */
 
 /* Where a Request of so many bytes falls. */
 static uint8_t land(uint32_t me, uint32_t bytes)
@@ -171,8 +169,7 @@ static void serve_from(node_t *n, uint8_t b)
     n->chain[n->chained++] = b;
 }
 
-/* ---- messages --------------------------------------------------------------------------------
- */
+/* --- messages --- */
 
 static sim_action_t take_turn, hear_reply, hear_asked, hear_gave;
 
@@ -305,8 +302,7 @@ static void hear_gave(const sim_message_t *m)
     conserved(m->to, m->from);
 }
 
-/* ---- what a node does ------------------------------------------------------------------------
- */
+/* --- what a node does --- */
 
 static void next_request(uint32_t me)
 {
@@ -368,8 +364,7 @@ static void take_turn(const sim_message_t *m)
     }
 }
 
-/* ---- patterns --------------------------------------------------------------------------------
- */
+/* --- patterns --- */
 
 static uint32_t neighbour(uint32_t node, uint32_t burst, uint32_t number)
 {
@@ -410,8 +405,7 @@ static const pattern_t neighbours = {"Nearest neighbours", neighbour, true},
                        at_random = {"At random", anybody, false},
                        shifts = {"A pattern that shifts", shifting, false};
 
-/* ---- schedules -------------------------------------------------------------------------------
- */
+/* --- schedules --- */
 
 static void begin_node(uint32_t i, uint32_t bursts, uint32_t epoch, bool dynamic)
 {
@@ -632,8 +626,7 @@ static void ten_thousand(void)
     passing(10000, &at_random, 2);
 }
 
-/* ---- the report ------------------------------------------------------------------------------
- */
+/* --- the report --- */
 
 /* The same job with even shares of the same memory: its waits, to be shown beside. */
 static uint64_t sampled_even(uint32_t bursts)

@@ -91,8 +91,7 @@ void sim_net_introduce(net_peer_t *peer)
         peer->am = peer->am->next;
 }
 
-/* ---- the invariant of credits.h --------------------------------------------------------------
- */
+/* --- the invariant of credits.h --- */
 
 /* Without slack a Request counts until its Reply leaves, hidden or not. */
 static bool one_each(const net_peer_t *peer)
@@ -154,8 +153,7 @@ static void settle(void)
     if (--pending == 0) sim_job_wake_all();
 }
 
-/* ---- sending ---------------------------------------------------------------------------------
- */
+/* --- sending --- */
 
 static void complete(const sim_message_t *m)
 {
@@ -330,8 +328,7 @@ enum net_result sim_net_am(net_peer_t *peer, void *data, bool inlined, size_t le
     return NET_POSTED;
 }
 
-/* ---- reaping ---------------------------------------------------------------------------------
- */
+/* --- reaping --- */
 
 void sim_job_busy(void)
 {
@@ -402,8 +399,7 @@ unsigned sim_net_arrivals(net_message_t **messages, unsigned budget)
     return n;
 }
 
-/* ---- receive space ---------------------------------------------------------------------------
- */
+/* --- receive space --- */
 
 /* The engine has given back what the message carried. */
 static void returned(recv_t *recv)

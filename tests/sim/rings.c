@@ -49,8 +49,7 @@ net_peer_t *sim_rings_giver(uint32_t node, uint32_t index)
     return owners[node].givers[index];
 }
 
-/* ---- sending ---------------------------------------------------------------------------------
- */
+/* --- sending --- */
 
 /* Whether any ring leads there or back. */
 static bool known(const sim_rings_t *rings)
@@ -84,8 +83,7 @@ sim_aim_t sim_rings_aim(net_peer_t *peer, char *data, bool inlined, size_t lengt
     return (sim_aim_t){.write = true, .number = number, .length = padded + AMRDMA_TRAILER};
 }
 
-/* ---- arriving --------------------------------------------------------------------------------
- */
+/* --- arriving --- */
 
 void sim_rings_write(net_peer_t *peer, const sim_aim_t *aim, const char *src, size_t from,
                      size_t to)

@@ -48,8 +48,7 @@ static struct {
     uint64_t n;
 } counts[COUNTS];
 
-/* ---- randomness, counts ----------------------------------------------------------------------
- */
+/* --- randomness, counts --- */
 
 static uint64_t random64(void)
 {
@@ -83,8 +82,7 @@ void sim_count(const char *what, uint64_t n)
     counts[i].n += n;
 }
 
-/* ---- failures --------------------------------------------------------------------------------
- */
+/* --- failures --- */
 
 bool schedule_has_failed(void)
 {
@@ -142,8 +140,7 @@ static void print_steps(void)
     }
 }
 
-/* ---- one schedule, and many ------------------------------------------------------------------
- */
+/* --- one schedule, and many --- */
 
 static bool passes(const sim_scene_t *scene, uint64_t seed)
 {

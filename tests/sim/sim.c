@@ -45,8 +45,7 @@ static struct {
 static node_t node[SIM_NODES];
 static char *stack[SIM_NODES]; /* made once, used by every schedule */
 
-/* ---- the heap --------------------------------------------------------------------------------
- */
+/* --- the heap --- */
 
 static bool before(const event_t *a, const event_t *b)
 {
@@ -85,8 +84,7 @@ static void at(uint64_t when, sim_action_t *act, const sim_message_t *message)
     push(&(event_t){when, world.order++, act, *message});
 }
 
-/* ---- memory ------------------------------------------------------------------------------------
- */
+/* --- memory --- */
 
 typedef struct chunk {
     struct chunk *next;
@@ -122,8 +120,7 @@ void *sim_alloc(size_t size)
     return bytes;
 }
 
-/* ---- nodes and links -------------------------------------------------------------------------
- */
+/* --- nodes and links --- */
 
 uint32_t sim_nodes(uint32_t nodes)
 {
@@ -233,8 +230,7 @@ void sim_run(void)
     while (!world.stopped && sim_step()) continue;
 }
 
-/* ---- scripts ---------------------------------------------------------------------------------
- */
+/* --- scripts --- */
 
 static void body(void)
 {

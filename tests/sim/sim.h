@@ -40,8 +40,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- schedules -------------------------------------------------------------------------------
- */
+/* --- schedules --- */
 
 typedef struct sim_scene {
     const char *name;  /* of the TAP line: what holds in every schedule */
@@ -81,8 +80,7 @@ uint32_t sim_below(uint32_t bound); /* bound >= 1 */
 uint32_t sim_between(uint32_t least, uint32_t most);
 bool sim_chance(unsigned percent);
 
-/* ---- time, nodes and links -------------------------------------------------------------------
- */
+/* --- time, nodes and links --- */
 
 enum { SIM_NODES = 10240 };
 
@@ -132,8 +130,7 @@ void sim_stall(uint32_t node, uint64_t duration);
 void sim_kill(uint32_t node);
 bool sim_alive(uint32_t node);
 
-/* ---- scripts ---------------------------------------------------------------------------------
- */
+/* --- scripts --- */
 
 /* `script` is what the node does from now on, on a stack of its own: straight code that sleeps.
  * `enter` is called each time the node goes on, `leave` each time it sleeps or ends; either may be

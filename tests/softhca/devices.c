@@ -12,7 +12,7 @@
 
 static const char two_by_two[] = "SOFTHCA_DEVICES=2x2;lmc=1,gids=3";
 
-/* ---- what is shown ---- */
+/* --- what is shown --- */
 
 struct address_book {
     uint64_t guid[2];
@@ -95,7 +95,7 @@ static void everything_is_shown(void)
     CHECK(!strcmp(a.fw_ver, "1.0.0") && a.max_qp > 8 && p.state == IBV_PORT_ACTIVE);
 }
 
-/* ---- limits ---- */
+/* --- limits --- */
 
 static struct ibv_qp *new_qp(struct ibv_pd *pd, struct ibv_cq *cq, struct ibv_qp_cap cap)
 {
@@ -216,7 +216,7 @@ static void attributes_beyond_the_port_are_refused(struct side *s)
     meet(s);
 }
 
-/* ---- what may be mixed ---- */
+/* --- what may be mixed --- */
 
 static void devices_do_not_mix(struct side *s)
 {
@@ -261,7 +261,7 @@ static void rkey_of_another_device(struct side *s)
     CHECK(!ibv_dereg_mr(mr) && !ibv_dealloc_pd(pd));
 }
 
-/* ---- the way of a message ---- */
+/* --- the way of a message --- */
 
 static void send_both_ways(struct side *s)
 {

@@ -42,7 +42,7 @@ static void find_ids(struct ibv_cq *cq, int n, const uint64_t *ids)
 }
 #define FIND(cq, n, ...) find_ids(cq, n, (const uint64_t[]){__VA_ARGS__})
 
-/* ---- completions held back ---- */
+/* --- completions held back --- */
 
 /* hold:process=0,op=write,polls=100 */
 static void held_by_polls(struct side *s)
@@ -215,7 +215,7 @@ static void held_of_a_qp_that_goes(struct side *s)
     meet(s);
 }
 
-/* ---- messages that wait or are lost ---- */
+/* --- messages that wait or are lost --- */
 
 static bool arrived(struct side *s, size_t at)
 {
@@ -278,7 +278,7 @@ static void stalled_for_a_sleeper(struct side *s)
     meet(s);
 }
 
-/* ---- messages that come byte by byte ---- */
+/* --- messages that come byte by byte --- */
 
 enum { TORN = 8, TORN_SEND = 300, ROUNDS = 40, WRITTEN = 4096 };
 
@@ -450,7 +450,7 @@ static void cut_off(struct side *s)
     CHECK_EQ(ibv_destroy_qp(three.qp), 0);
 }
 
-/* ---- ports and devices ---- */
+/* --- ports and devices --- */
 
 static enum ibv_port_state port_state(struct side *s)
 {
@@ -557,7 +557,7 @@ static void cq_overflows(struct side *s)
     meet(s);
 }
 
-/* ---- things that cannot be made ---- */
+/* --- things that cannot be made --- */
 
 static void creations_fail(void)
 {
@@ -584,7 +584,7 @@ static void creations_fail(void)
     CHECK(ibv_create_qp(pd, &init) != NULL);
 }
 
-/* ---- processes ---- */
+/* --- processes --- */
 
 /* kill:process=1,at=4 */
 static void killed_at_the_fourth(struct side *s)
@@ -666,7 +666,7 @@ static void number_by_the_program(void)
     CHECK(strstr(said(), "process 4 (pid"));
 }
 
-/* ---- the same run ---- */
+/* --- the same run --- */
 
 static uint64_t mix(uint64_t h, uint64_t x)
 {

@@ -10,7 +10,7 @@
 
 GASNETT_IDENT(test_tools_ident, "$TestToolsIdent: " GASNETT_CONFIG_STRING " $");
 
-/* --- Timers --------------------------------------------------------------- */
+/* --- Timers --- */
 
 static void test_timers(void)
 {
@@ -50,7 +50,7 @@ static void test_timers(void)
            "overhead is no more than about twice the granularity");
 }
 
-/* --- Numbers -------------------------------------------------------------- */
+/* --- Numbers --- */
 
 static void test_round_trip(void)
 {
@@ -119,7 +119,7 @@ static void test_parse(void)
     }
 }
 
-/* --- Environment ---------------------------------------------------------- */
+/* --- Environment --- */
 
 static void test_environment(void)
 {
@@ -167,7 +167,7 @@ static void test_environment(void)
     tap_ok(gasnett_verboseenv() == 0, "nothing is reported unasked");
 }
 
-/* --- Bytes ---------------------------------------------------------------- */
+/* --- Bytes --- */
 
 enum { LONGEST = 4096, SLACK = 16 };
 static unsigned char source[LONGEST + 2 * SLACK], target[LONGEST + 2 * SLACK];
@@ -254,7 +254,7 @@ static void test_checksum(void)
     tap_ok(good, "the checksum knows every byte and its place");
 }
 
-/* --- System and signals --------------------------------------------------- */
+/* --- System and signals --- */
 
 static void ignore_signal(int sig)
 {

@@ -124,7 +124,7 @@ static void request(unsigned handler, unsigned returned)
                           .credits = returned});
 }
 
-/* ---- what is sent ---------------------------------------------------------------------------- */
+/* --- what is sent --- */
 
 static bool is(const net_script_event_t *event, message_t m)
 {
@@ -198,7 +198,7 @@ static void inline_or_bbuf(void)
     end();
 }
 
-/* ---- credits --------------------------------------------------------------------------------- */
+/* --- credits --- */
 
 static void reply_at_fourth_turn(void)
 {
@@ -296,7 +296,7 @@ static void much_banked(void)
     end();
 }
 
-/* ---- a busy network -------------------------------------------------------------------------- */
+/* --- a busy network --- */
 
 static void busy_request(void)
 {
@@ -382,7 +382,7 @@ static void no_bbuf(void)
     end();
 }
 
-/* ---- what arrives ---------------------------------------------------------------------------- */
+/* --- what arrives --- */
 
 static unsigned where(enum net_script_kind kind, int n)
 {
@@ -480,7 +480,7 @@ static void system_arrives(void)
     end();
 }
 
-/* ---- Longs ----------------------------------------------------------------------------------- */
+/* --- Longs --- */
 
 static void long_sent(void)
 {

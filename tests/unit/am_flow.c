@@ -33,7 +33,7 @@ static unsigned delivered, answered, requests, replies; /* at the core: theirs, 
 static bool answering;                                  /* a Reply is being sent */
 static unsigned slack_percent;
 
-/* ---- payloads: a function of the sequence number, so that a mixed-up one shows --------------- */
+/* --- payloads: a function of the sequence number, so that a mixed-up one shows --- */
 
 static uint32_t length_of(uint32_t sequence)
 {
@@ -55,7 +55,7 @@ static bool right(const uint8_t *bytes, size_t nbytes, uint32_t sequence)
     return true;
 }
 
-/* ---- the core's handlers --------------------------------------------------------------------- */
+/* --- the core's handlers --- */
 
 static void reply(gasnet_token_t token, uint32_t sequence)
 {
@@ -111,7 +111,7 @@ static void on_reply_payload(gasnet_token_t token, void *bytes, size_t nbytes, i
     on_reply_short(token, sequence);
 }
 
-/* ---- the model peers ------------------------------------------------------------------------- */
+/* --- the model peers --- */
 
 /* A message to the core; Longs land behind the first slot of its segment. */
 static uint8_t carry(model_t *model, uint8_t own)
@@ -214,7 +214,7 @@ static void during_arrivals(void)
     if (check_below(3) == 0 && models[rank].sent < MOST_REQUESTS) model_request(rank);
 }
 
-/* ---- the schedule ---------------------------------------------------------------------------- */
+/* --- the schedule --- */
 
 static void core_request(void)
 {

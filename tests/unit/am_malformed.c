@@ -40,7 +40,7 @@ static void begin(void)
     gasnetc_register_client(table, 4);
 }
 
-/* ---- arrivals -------------------------------------------------------------------------------- */
+/* --- arrivals --- */
 
 static void receive(const void *message)
 {
@@ -107,7 +107,7 @@ static void arrivals(void)
                     "malformed", "rank 3", "length");
 }
 
-/* ---- calls ----------------------------------------------------------------------------------- */
+/* --- calls --- */
 
 static uint8_t bytes[5000];
 

@@ -130,7 +130,7 @@ static void old_news(void)
     check(fill(&e) == 3, "and newer news makes up for it");
 }
 
-/* ---- the choice ---- */
+/* --- the choice --- */
 
 enum { PEERS = 8 };
 static uint32_t counts[PEERS];

@@ -80,8 +80,7 @@ int check_end(void)
     return bad || !count;
 }
 
-/* ---- in a process of its own ------------------------------------------------------------------
- */
+/* --- in a process of its own --- */
 
 const char *check_stderr(void (*run)(const void *), const void *arg, int *status)
 {
@@ -129,8 +128,7 @@ void check_fatal_words(const char *name, void (*run)(const void *), const void *
     check_note("it wrote: %.1500s", text);
 }
 
-/* ---- randomness --------------------------------------------------------------------------------
- */
+/* --- randomness --- */
 
 uint64_t check_seed(void)
 {

@@ -31,8 +31,7 @@
 #include "gasnet.h"
 #include "tests/unit/check.h"
 
-/* ---- what the engine finds around it ----------------------------------------------------------
- */
+/* --- what the engine finds around it --- */
 
 struct bootstrap_job gasnetc_job;
 enum gasnetc_phase gasnetc_phase;
@@ -175,8 +174,7 @@ void gasnetc_segment_close(void) {}
 void gasnetc_remote_flags_close(void) {}
 void gasnetc_bbuf_fini(void) {}
 
-/* ---- scenes -----------------------------------------------------------------------------------
- */
+/* --- scenes --- */
 
 /* The thread sanitizer keeps a signal back while a handler runs. */
 #ifdef __SANITIZE_THREAD__

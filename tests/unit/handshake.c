@@ -9,7 +9,7 @@
 
 static const net_ib_patience_t patience = {.first = 0.02, .longest = 0.5, .give_up = 60};
 
-/* ---- step by step ---------------------------------------------------------------------------- */
+/* --- step by step --- */
 
 enum { MAKE = NET_IB_MAKE, JOIN = NET_IB_JOIN, OPEN = NET_IB_OPEN, SEND = NET_IB_SEND };
 enum { HAVE = NET_IB_HAVE, ASK = NET_IB_ASK };
@@ -73,7 +73,7 @@ static void silence(void)
     hear(&a, b.flags, JOIN | OPEN | SEND, "which is never too late");
 }
 
-/* ---- bytes ----------------------------------------------------------------------------------- */
+/* --- bytes --- */
 
 static void refused(const net_ib_greeting_t *greeting, size_t length, const char *field)
 {
@@ -106,7 +106,7 @@ static void bytes(void)
 #undef WITH
 }
 
-/* ---- random pairs ---------------------------------------------------------------------------- */
+/* --- random pairs --- */
 
 enum { MOST = 64, NEVER = 1000000 };
 

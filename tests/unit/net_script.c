@@ -55,8 +55,7 @@ void net_script_broken(const char *format, ...)
     _exit(3);
 }
 
-/* ---- the record ---------------------------------------------------------------------------------
- */
+/* --- the record --- */
 
 static net_script_event_t *record(enum net_script_kind kind, uint32_t rank)
 {
@@ -137,8 +136,7 @@ void net_script_reset(void)
                                          .ordered = true}};
 }
 
-/* ---- start-up and memory ------------------------------------------------------------------------
- */
+/* --- start-up and memory --- */
 
 void net_open(uint32_t peers, struct net_caps *caps)
 {
@@ -234,8 +232,7 @@ void net_explain_register(int error, size_t size, char *text, size_t text_size)
              strerror(error));
 }
 
-/* ---- posting ------------------------------------------------------------------------------------
- */
+/* --- posting --- */
 
 static bool inside(uint32_t id, const char *start, size_t length)
 {
@@ -370,8 +367,7 @@ enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
     return NET_POSTED;
 }
 
-/* ---- reaping ------------------------------------------------------------------------------------
- */
+/* --- reaping --- */
 
 unsigned net_script_in_flight(void)
 {
@@ -481,8 +477,7 @@ unsigned net_script_arrivals(net_message_t **messages, unsigned budget, unsigned
     return n;
 }
 
-/* ---- counters -----------------------------------------------------------------------------------
- */
+/* --- counters --- */
 
 void net_peer_counts(const net_peer_t *peer, struct net_peer_counts *counts)
 {
@@ -510,8 +505,7 @@ void net_counts(struct net_counts *counts)
     *counts = (struct net_counts){.registrations = made};
 }
 
-/* ---- receive space ------------------------------------------------------------------------------
- */
+/* --- receive space --- */
 
 static arrival_t *arrival_of(net_message_t *message)
 {

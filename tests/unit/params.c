@@ -162,7 +162,7 @@ static void others(void)
           "7.1 an empty text is none");
 }
 
-/* ---- the table ------------------------------------------------------------------------------- */
+/* --- the table --- */
 
 static const gasnetc_param_t *row_of(const char *name)
 {
@@ -234,7 +234,7 @@ static void defaults(void)
               "IB-R %s is %s, by its older name", aliases[i][1], aliases[i][0]);
 }
 
-/* ---- names ----------------------------------------------------------------------------------- */
+/* --- names --- */
 
 static void meant(const char *given, const char *wanted)
 {

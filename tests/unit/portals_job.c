@@ -99,8 +99,7 @@ void job_drop(void)
     ptl_script_reset();
 }
 
-/* ---- what is sent, and what comes -------------------------------------------------------------
- */
+/* --- what is sent, and what comes --- */
 
 bool counter_done(void)
 {

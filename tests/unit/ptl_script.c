@@ -83,8 +83,7 @@ static me_t *me_of(ptl_handle_me_t handle)
     return &mes[at];
 }
 
-/* ---- events ------------------------------------------------------------------------------------
- */
+/* --- events --- */
 
 static void log_event(ptl_handle_eq_t handle, const ptl_event_t *event)
 {
@@ -170,8 +169,7 @@ int PtlEQGet(ptl_handle_eq_t handle, ptl_event_t *event)
     return PTL_OK;
 }
 
-/* ---- lists and descriptors ---------------------------------------------------------------------
- */
+/* --- lists and descriptors --- */
 
 static ptl_handle_me_t make_me(ptl_pt_index_t entry, ptl_match_bits_t bits,
                                ptl_match_bits_t ignored, ptl_unlink_t unlink)
@@ -274,8 +272,7 @@ unsigned ptl_script_entries(void)
     return n;
 }
 
-/* ---- what the conduit starts -------------------------------------------------------------------
- */
+/* --- what the conduit starts --- */
 
 static ptl_script_op_t *start(enum ptl_script_kind kind, ptl_handle_md_t handle, ptl_size_t offset,
                               ptl_size_t length)
@@ -340,8 +337,7 @@ void ptl_script_forget(void)
     forgotten = made_ops;
 }
 
-/* ---- what arrives ------------------------------------------------------------------------------
- */
+/* --- what arrives --- */
 
 static bool takes(const md_t *md, const ptl_script_message_t *m, ptl_size_t *offset,
                   ptl_size_t *accepted)
@@ -411,8 +407,7 @@ bool ptl_script_arrive(const ptl_script_message_t *m)
     return false;
 }
 
-/* ---- the rest ----------------------------------------------------------------------------------
- */
+/* --- the rest --- */
 
 void ptl_script_reset(void)
 {

@@ -62,7 +62,7 @@ static void complete_all(void)
     gasnetc_poll_sends();
 }
 
-/* ---- the table ------------------------------------------------------------------------------- */
+/* --- the table --- */
 
 static const struct row {
     enum form form;
@@ -158,7 +158,7 @@ static void limits_that_are_zero(void)
     unit_job_end();
 }
 
-/* ---- when bytes are taken and given ---------------------------------------------------------- */
+/* --- when bytes are taken and given --- */
 
 /* Non-bulk: what the source held at the call arrives, whatever it holds later. */
 static void source_is_free(size_t nbytes)
@@ -235,7 +235,7 @@ static void transient_lives(void)
     unit_job_end();
 }
 
-/* ---- no room --------------------------------------------------------------------------------- */
+/* --- no room --- */
 
 static void busy(enum form form, bool in_segment, size_t nbytes, const char *name)
 {
@@ -273,7 +273,7 @@ static void few_bbufs(enum form form, const char *name)
     unit_job_end();
 }
 
-/* ---- splitting ------------------------------------------------------------------------------- */
+/* --- splitting --- */
 
 /* Any size and place, any pin size, any largest transfer; the network itself checks that no post
  * leaves a region.  The bytes around the target stay as they are. */
@@ -340,7 +340,7 @@ static void split_exactly(void)
     unit_job_end();
 }
 
-/* ---- fills, and gets into registered memory -------------------------------------------------- */
+/* --- fills, and gets into registered memory --- */
 
 /* The bytes around stay as they are; nothing but a bounce buffer is used, filled in place. */
 static void fill(size_t nbytes, size_t offset, unsigned posts)
@@ -386,7 +386,7 @@ static void get_into(size_t offset, bool refused)
     unit_job_end();
 }
 
-/* ---- what is fatal --------------------------------------------------------------------------- */
+/* --- what is fatal --- */
 
 struct range {
     enum form form;

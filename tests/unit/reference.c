@@ -24,8 +24,7 @@
 
 enum { SEGMENT = 1 << 20, OFFSET = 640, MESSAGES = 100000 };
 
-/* ---- the core: messages in a bag ---------------------------------------------------------------
- */
+/* --- the core: messages in a bag --- */
 
 enum category { SHORT, MEDIUM, LONG_COPIED, LONG_LATE };
 
@@ -239,8 +238,7 @@ static void on_client_long(gasnet_token_t token, void *bytes, size_t nbytes,
     (void)token, (void)bytes, (void)nbytes, (void)argument;
 }
 
-/* ---- the synchronisation table -----------------------------------------------------------------
- */
+/* --- the synchronisation table --- */
 
 static char before[SEGMENT];
 
@@ -300,8 +298,7 @@ static void walk_row(const struct row *row)
               row->remote);
 }
 
-/* ---- many at once ------------------------------------------------------------------------------
- */
+/* --- many at once --- */
 
 enum { SLOTS = 40, SLOT = 20000 };
 
@@ -353,8 +350,7 @@ static void many(bool in_segment)
               in_segment ? ", in the segment" : "");
 }
 
-/* ---- what is fatal -----------------------------------------------------------------------------
- */
+/* --- what is fatal --- */
 
 static void put_outside(const void *nbytes)
 {

@@ -20,8 +20,7 @@
 
 #define STUB __attribute__((weak))
 
-/* ---- init.c -----------------------------------------------------------------------------------
- */
+/* --- init.c --- */
 
 struct bootstrap_job gasnetc_job;
 enum gasnetc_phase gasnetc_phase;
@@ -34,8 +33,7 @@ STUB char *gasneti_getenv(const char *name)
     return getenv(name);
 }
 
-/* ---- exit.c -----------------------------------------------------------------------------------
- */
+/* --- exit.c --- */
 
 struct unit_system_message unit_system_message;
 atomic_int gasnetc_exit_pending;
@@ -73,8 +71,7 @@ STUB void gasnetc_exit(int code)
     _exit(code);
 }
 
-/* ---- the Extended API -------------------------------------------------------------------------
- */
+/* --- the Extended API --- */
 
 unsigned unit_progress;
 atomic_bool gasnete_progress_due;
@@ -87,8 +84,7 @@ STUB void gasnete_progress(void)
     unit_progress++;
 }
 
-/* ---- the bootstrap ----------------------------------------------------------------------------
- */
+/* --- the bootstrap --- */
 
 void (*unit_exchange)(const void *mine, size_t len, char *all);
 
@@ -135,8 +131,7 @@ STUB void bootstrap_exchange(const void *mine, size_t len, void *all)
     if (unit_exchange) unit_exchange(mine, len, all);
 }
 
-/* ---- a job ------------------------------------------------------------------------------------
- */
+/* --- a job --- */
 
 static char *segments[64];
 static net_key_t *keys[64];

@@ -45,8 +45,7 @@ static void initiate_on_stack_in_segment(void)
     memset(unit_segment(0) + SEGMENT / 2, 0x5a, SEGMENT / 2);
 }
 
-/* ---- what must hold ----------------------------------------------------------------------------
- */
+/* --- what must hold --- */
 
 /* Whoever waits is let go after a few turns. */
 static void let_waits_end(void)
@@ -185,8 +184,7 @@ static void walk_row(const struct row *row)
     check_all("IB-E1 %s: local %c, remote %c", row->name, row->local, row->remote);
 }
 
-/* ---- the table itself --------------------------------------------------------------------------
- */
+/* --- the table itself --- */
 
 static char letter(enum gasnetc_when when)
 {

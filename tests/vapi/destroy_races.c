@@ -52,7 +52,7 @@ static void on_completion(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, void *priv)
     note_call();
 }
 
-/* ---- handlers -------------------------------------------------------------------------------- */
+/* --- handlers --- */
 
 /* A handler is cleared when it may be running, just before, or just behind: never does it run
  * afterwards. */
@@ -160,7 +160,7 @@ static void srq_limit(struct stage *s)
     NEED(VAPI_destroy_srq(s->hca, srq));
 }
 
-/* ---- threads --------------------------------------------------------------------------------- */
+/* --- threads --- */
 
 static void *waits(void *argument)
 {
@@ -297,7 +297,7 @@ static void destroyed_under_pollers(struct stage *s)
     drop_ends(s);
 }
 
-/* ---- keys and holders ------------------------------------------------------------------------ */
+/* --- keys and holders --- */
 
 /* A key that must not work: the write fails, and the queue pairs with it. */
 static void dead_key(struct stage *s, VAPI_virt_addr_t to, VAPI_rkey_t rkey, const char *name)

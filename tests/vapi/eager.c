@@ -59,7 +59,7 @@ static void fail(const char *what)
     exit(1);
 }
 
-/* ---- fast regions: taken, left mapped, and unmapped several at a time when all are ----------- */
+/* --- fast regions: taken, left mapped, and unmapped several at a time when all are --- */
 
 static struct {
     EVAPI_fmr_hndl_t handle;
@@ -98,7 +98,7 @@ static void unmap(int *fmr)
     *fmr = -1;
 }
 
-/* ---- messages: what they are, both sides know from the seed ---------------------------------- */
+/* --- messages: what they are, both sides know from the seed --- */
 
 static u_int32_t next_length(unsigned *seed)
 {
@@ -121,7 +121,7 @@ static void check_message(const unsigned char *data, u_int32_t length)
     in_length = next_length(&seeds[!rank]);
 }
 
-/* ---- sending --------------------------------------------------------------------------------- */
+/* --- sending --- */
 
 static void progress(void);
 
@@ -201,7 +201,7 @@ static void advance(void)
     }
 }
 
-/* ---- what comes ------------------------------------------------------------------------------ */
+/* --- what comes --- */
 
 static void post_buffer(uint64_t i)
 {
@@ -275,7 +275,7 @@ static void progress(void)
     out_length = next_length(&seeds[rank]);
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* --- life --- */
 
 static void write_address(const char *directory)
 {

@@ -164,7 +164,7 @@ static void small(void)
     close_stage(&s);
 }
 
-/* ---- a device that tells what no software device does, in front of it ------------------------ */
+/* --- a device that tells what no software device does, in front of it --- */
 
 static bool odd;
 
@@ -288,7 +288,7 @@ static void whole_port(void)
     close_stage(&s);
 }
 
-/* ---- from the first to the last, over and over ----------------------------------------------- */
+/* --- from the first to the last, over and over --- */
 
 static int entries(const char *directory)
 {

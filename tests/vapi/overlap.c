@@ -22,7 +22,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
-/* ---- the gate -------------------------------------------------------------------------------- */
+/* --- the gate --- */
 
 enum operation { NONE, MODIFY, RESIZE, POLL, HANDLER };
 
@@ -101,7 +101,7 @@ static int gated_poll(struct ibv_cq *cq, int count, struct ibv_wc *wc)
     return poll_below(cq, count, wc);
 }
 
-/* ---- threads --------------------------------------------------------------------------------- */
+/* --- threads --- */
 
 struct worker {
     struct stage *s;
@@ -209,7 +209,7 @@ static void write_one(struct stage *s, uint64_t id)
     NEED(VAPI_post_sr(s->hca, s->a.qp, request(s, VAPI_RDMA_WRITE, id, 0, 8)));
 }
 
-/* ---- arming ---------------------------------------------------------------------------------- */
+/* --- arming --- */
 
 static VAPI_cqe_num_t expected; /* completions, of which the handler is to be told */
 static bool told;
@@ -378,7 +378,7 @@ static void cancelled(struct stage *s)
     drop_ends(s);
 }
 
-/* ---- two at once ----------------------------------------------------------------------------- */
+/* --- two at once --- */
 
 static int modify(struct stage *s)
 {
@@ -419,7 +419,7 @@ static void failed_srq(struct stage *s)
     NEED(VAPI_destroy_srq(s->hca, srq));
 }
 
-/* ---- asleep ---------------------------------------------------------------------------------- */
+/* --- asleep --- */
 
 static VAPI_wc_desc_t taken;
 
@@ -466,7 +466,7 @@ static void asleep(struct stage *s)
     drop_ends(s);
 }
 
-/* ---- a device that is gone ------------------------------------------------------------------- */
+/* --- a device that is gone --- */
 
 static void on_async(VAPI_hca_hndl_t hca, VAPI_event_record_t *record, void *priv) {}
 
@@ -503,7 +503,7 @@ static void gone(struct stage *s)
     drop_ends(s);
 }
 
-/* ---- threads that cannot start --------------------------------------------------------------- */
+/* --- threads that cannot start --- */
 
 static void on_none(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, void *priv) {}
 

@@ -31,7 +31,7 @@ static void fail(const char *what)
     exit(1);
 }
 
-/* ---- the socket ------------------------------------------------------------------------------ */
+/* --- the socket --- */
 
 static int await_peer(const char *file)
 {
@@ -81,7 +81,7 @@ static void exchange(int peer, IB_lid_t *lid, VAPI_qp_num_t *qp)
     *qp = far_qp;
 }
 
-/* ---- messages -------------------------------------------------------------------------------- */
+/* --- messages --- */
 
 static void keep(const VAPI_wc_desc_t *wc)
 {

@@ -47,7 +47,7 @@ void poll_rules(struct stage *s)
     drop_ends(s);
 }
 
-/* ---- waiting --------------------------------------------------------------------------------- */
+/* --- waiting --- */
 
 struct waiter {
     struct stage *s;
@@ -143,7 +143,7 @@ void wait_rules(struct stage *s)
     drop_ends(s);
 }
 
-/* ---- handlers -------------------------------------------------------------------------------- */
+/* --- handlers --- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;

@@ -204,7 +204,7 @@ static void broken(struct stage *s)
     drop_ends(s);
 }
 
-/* ---- what verbs is told ---------------------------------------------------------------------- */
+/* --- what verbs is told --- */
 
 static bool capturing;
 static int captured_mask;

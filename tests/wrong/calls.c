@@ -29,7 +29,7 @@ static void synchronise(void)
     gasnet_wait_syncnbi_all();
 }
 
-/* ---- calls with a rank ---- */
+/* --- calls with a rank --- */
 
 typedef void call_t(size_t number);
 #define RANK ((gasnet_node_t)number)
@@ -63,7 +63,7 @@ CALL(am_medium, gasnet_AMRequestMedium0(RANK, H_NOTHING, local, 8))
 CALL(am_long, gasnet_AMRequestLong0(RANK, H_NOTHING, local, 8, there))
 CALL(am_longasync, gasnet_AMRequestLongAsync0(RANK, H_NOTHING, local, 8, there))
 
-/* ---- values of wrong sizes ---- */
+/* --- values of wrong sizes --- */
 
 CALL(value_put, gasnet_put_val(1, there, 0, number))
 CALL(value_put_nb, handle = gasnet_put_nb_val(1, there, 0, number))
@@ -71,7 +71,7 @@ CALL(value_put_nbi, gasnet_put_nbi_val(1, there, 0, number))
 CALL(value_get, (void)gasnet_get_val(1, there, number))
 CALL(value_get_nb, (void)gasnet_wait_syncnb_valget(gasnet_get_nb_val(1, there, number)))
 
-/* ---- NULL, of which the compiler must not know ---- */
+/* --- NULL, of which the compiler must not know --- */
 
 static void *volatile null;
 
@@ -81,7 +81,7 @@ CALL(null_get_nbi, gasnet_get_nbi((char *)null + 16, 1, there, number))
 CALL(null_put, gasnet_put(1, there, null, number))
 CALL(null_put_nb, handle = gasnet_put_nb(1, there, null, number))
 
-/* ---- calls without a number ---- */
+/* --- calls without a number --- */
 
 CALL(poll, gasnet_AMPoll())
 CALL(barrier, (gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS)))

@@ -8,7 +8,7 @@
 
 #include "other/portals3/transport/verbs.h"
 
-/* ---- posting ---- */
+/* --- posting --- */
 
 struct ptli_list_lease *ptli_verbs_list_lease(struct ptli_node *node, ptl_pt_index_t pt)
 {
@@ -60,7 +60,7 @@ void ptli_verbs_list_leases_lost(struct ptli_node *node)
     }
 }
 
-/* ---- the initiator's end ---- */
+/* --- the initiator's end --- */
 
 struct ptli_published_hold *ptli_verbs_published_hold(struct ptli_transport *transport,
                                                       struct ptli_peer *peer, ptl_pt_index_t pt)
@@ -107,7 +107,7 @@ static bool take_list(struct ptli_list_lease *share, const struct ptli_header *h
     return true;
 }
 
-/* ---- the target's end ---- */
+/* --- the target's end --- */
 
 /* Driving, not posting. */
 static void lend(struct ptli_list_lease *share)

@@ -102,7 +102,7 @@ unsigned ptli_greet_tick(ptli_greet_t *g, double now, const ptli_patience_t *pat
     return greet(g);
 }
 
-/* ---- on the wire ----------------------------------------------------------------------------- */
+/* --- on the wire --- */
 
 enum { MAGIC = 0x33335450, VERSION = 1, MOST_NUMBER = 0xffffff };
 

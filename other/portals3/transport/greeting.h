@@ -77,7 +77,7 @@ unsigned ptli_greet_tick(ptli_greet_t *g, double now, const ptli_patience_t *pat
 /* The queue pair has broken, or both ends have said goodbye. */
 unsigned ptli_greet_broken(ptli_greet_t *g);
 
-/* ---- on the wire ----------------------------------------------------------------------------- */
+/* --- on the wire --- */
 
 enum { PTLI_GREETING_ASK = 1 };
 

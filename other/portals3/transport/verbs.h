@@ -51,7 +51,7 @@ enum ptli_verbs_type {
     PTLI_REVOKED
 };
 
-/* ---- what is queued ---- */
+/* --- what is queued --- */
 
 /* A message, or with bit 0 set a transfer.  The next one is in scratch[0].  With bit 1 set what
  * went the quick way, which is never queued: beside it are PTLI_TELLS_... alone, and what it is. */
@@ -91,7 +91,7 @@ static inline ptli_item_t ptli_queue_take(struct ptli_queue *queue)
     return item;
 }
 
-/* ---- peers and links ---- */
+/* --- peers and links --- */
 
 struct ptli_buffer {
     struct ptli_buffer *next;

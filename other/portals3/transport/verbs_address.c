@@ -46,7 +46,7 @@ static ptl_process_id_t id_of(const struct sockaddr_in *address)
                               .pid = port >= LOW_PORTS ? port - LOW_PORTS : port};
 }
 
-/* ---- our own name ---- */
+/* --- our own name --- */
 
 /* The address of PTL_IFACE, which is an address or the name of an interface; without it the first
  * that is up and not the loop. */
@@ -137,7 +137,7 @@ int ptli_verbs_name(struct ptli_verbs *v, ptl_pid_t wished)
     return PTL_FAIL;
 }
 
-/* ---- greetings ---- */
+/* --- greetings --- */
 
 static ptli_moment_t moment(void)
 {

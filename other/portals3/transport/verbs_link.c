@@ -13,7 +13,7 @@
 
 #include "other/portals3/transport/verbs.h"
 
-/* ---- making and joining ---- */
+/* --- making and joining --- */
 
 struct ptli_link *ptli_verbs_link(struct ptli_verbs *v, uint32_t qp_number)
 {
@@ -148,7 +148,7 @@ static void open_link(struct ptli_verbs *v, struct ptli_node *node)
         ptli_verbs_say(v, "connected to %u:%u", node->face.id.nid, node->face.id.pid);
 }
 
-/* ---- losing ---- */
+/* --- losing --- */
 
 /* Nothing is posted any more, and the device has nothing. */
 static void failed(struct ptli_verbs *v, struct ptli_node *node)
@@ -311,7 +311,7 @@ void ptli_verbs_act(struct ptli_verbs *v, struct ptli_node *node, unsigned actio
     }
 }
 
-/* ---- silent peers ---- */
+/* --- silent peers --- */
 
 /* Posting.  Somebody waits for the peer, and no work request of ours would tell that it is gone. */
 static bool watched(const struct ptli_link *link)
@@ -344,7 +344,7 @@ void ptli_verbs_look(struct ptli_verbs *v)
     ptli_mutex_unlock(&v->posting.lock);
 }
 
-/* ---- the end ---- */
+/* --- the end --- */
 
 bool ptli_verbs_farewell(struct ptli_verbs *v)
 {

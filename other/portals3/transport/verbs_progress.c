@@ -32,7 +32,7 @@ double ptli_verbs_clock(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- one round; driving ---- */
+/* --- one round; driving --- */
 
 static void reap(struct ptli_verbs *v, const struct ibv_wc *wc, int n)
 {
@@ -117,7 +117,7 @@ static inline void let_go(struct ptli_verbs *v)
     ptli_mutex_unlock(&v->driving);
 }
 
-/* ---- sleeping; nothing held ---- */
+/* --- sleeping; nothing held --- */
 
 static void ring(struct ptli_verbs *v)
 {
@@ -166,7 +166,7 @@ static int patience(struct ptli_verbs *v, int most)
     return due >= 0 && due * 1000 < most ? (int)(due * 1000) + 1 : most;
 }
 
-/* ---- the thread ---- */
+/* --- the thread --- */
 
 /* While callers poll they do all that there is to do.  False: they do not. */
 static bool callers_poll(struct ptli_verbs *v, uint32_t *rounds)
@@ -247,7 +247,7 @@ void ptli_verbs_progress_stop(struct ptli_verbs *v)
     v->running = false;
 }
 
-/* ---- callers ---- */
+/* --- callers --- */
 
 static inline bool caller_round(struct ptli_verbs *v)
 {

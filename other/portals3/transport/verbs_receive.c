@@ -48,7 +48,7 @@ void ptli_verbs_repost(struct ptli_verbs *v, uint32_t receive)
     if (++v->batched == PTLI_BATCH) post_batch(v);
 }
 
-/* ---- the way up ---- */
+/* --- the way up --- */
 
 /* What the frame of any message tells. */
 static void take_news(struct ptli_node *node, const struct ptli_header *header)

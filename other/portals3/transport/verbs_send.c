@@ -39,7 +39,7 @@ static inline bool slots_left(const struct ptli_link *link, uint32_t limit)
     return link->posted - link->done < limit;
 }
 
-/* ---- buffers ---- */
+/* --- buffers --- */
 
 struct ptli_chunk {
     struct ptli_chunk *next;
@@ -109,7 +109,7 @@ void ptli_verbs_buffers_free(struct ptli_verbs *v)
     }
 }
 
-/* ---- work requests ---- */
+/* --- work requests --- */
 
 /* A link that cannot post is broken, which whoever drives finds. */
 void ptli_verbs_cannot_post(struct ptli_link *link)
@@ -234,7 +234,7 @@ static bool post_transfer(struct ptli_link *link, struct ptli_transfer *transfer
     return true;
 }
 
-/* ---- queues ---- */
+/* --- queues --- */
 
 /* Whether the peer has matched all requests up to this one; else it is asked to tell. */
 static bool matched(struct ptli_node *node, uint32_t number)
@@ -353,7 +353,7 @@ static struct ptli_message *count_request(struct ptli_node *node, const struct p
     return &share->ask;
 }
 
-/* ---- from above ---- */
+/* --- from above --- */
 
 static enum ptli_sent send(struct ptli_node *node, struct ptli_message *message)
 {
@@ -411,7 +411,7 @@ enum ptli_sent ptli_verbs_transfer(struct ptli_transport *transport, struct ptli
     return sent;
 }
 
-/* ---- to above; driving ---- */
+/* --- to above; driving --- */
 
 void ptli_verbs_completed(struct ptli_verbs *v, const struct ibv_wc *wc)
 {

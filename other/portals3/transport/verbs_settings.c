@@ -94,7 +94,7 @@ void ptli_verbs_read_settings(struct ptli_verbs_settings *settings)
     copy_text(ROW_device, settings->device, sizeof settings->device);
 }
 
-/* ---- the map of ranks ---- */
+/* --- the map of ranks --- */
 
 static void *copy(const void *from, size_t size)
 {

@@ -345,7 +345,7 @@ void shca_faults_print(FILE *to)
     }
 }
 
-/* ---- when ---- */
+/* --- when --- */
 
 const char *shca_fault_name(enum shca_fault what)
 {

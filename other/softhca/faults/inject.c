@@ -37,7 +37,7 @@ static struct {
 
 static const uint64_t SLEEPS = 10000000; /* ns without a poll in a program that uses channels */
 
-/* ---- the start ---- */
+/* --- the start --- */
 
 static bool place_exists(const struct shca_fault_rule *r)
 {
@@ -96,7 +96,7 @@ const struct shca_faults *shca_inject_faults(void)
     return &inject.faults;
 }
 
-/* ---- which, and when ---- */
+/* --- which, and when --- */
 
 static uint32_t number_of(const struct shca_link *l)
 {
@@ -148,7 +148,7 @@ static bool takes_a_receive(enum ibv_wr_opcode o)
     return op_of(o) == SHCA_OP_SEND || o == IBV_WR_RDMA_WRITE_WITH_IMM;
 }
 
-/* ---- what is made ---- */
+/* --- what is made --- */
 
 int shca_inject_creation(enum shca_kind kind)
 {
@@ -172,7 +172,7 @@ int shca_inject_qp(struct shca_qp *qp)
     return 0;
 }
 
-/* ---- messages; send lock held ---- */
+/* --- messages; send lock held --- */
 
 static void stall(struct shca_injector *f, const struct shca_fault_rule *r)
 {
@@ -263,7 +263,7 @@ void shca_inject_tear(struct shca_qp *qp, struct shca_gather *g)
     if (t->order) g->iov[g->n++] = (struct iovec){&nothing, 0};
 }
 
-/* ---- what happens when a message is posted ---- */
+/* --- what happens when a message is posted --- */
 
 bool shca_inject_cuts(const struct shca_qp *qp)
 {
@@ -338,7 +338,7 @@ static int post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_sen
     return 0;
 }
 
-/* ---- polls ---- */
+/* --- polls --- */
 
 void shca_inject_polled(bool nothing)
 {

@@ -11,8 +11,7 @@
 extern "C" {
 #endif
 
-/* ---- HCAs ---------------------------------------------------------------------------------------
- */
+/* --- HCAs --- */
 
 /* The names of the HCAs: up to `n_entries` of them into `ids`; *num_hcas gets how many there are.
  * VAPI_EAGAIN when there are more than `n_entries`, so also for the counting call (0, &n, NULL)
@@ -34,7 +33,7 @@ VAPI_ret_t MT_API EVAPI_open_hca(IN const char *id, IN EVAPI_hca_profile_t *want
                                  OUT EVAPI_hca_profile_t *actual);
 VAPI_ret_t MT_API EVAPI_close_hca(IN const char *id);
 
-/* ---- protection domains, contexts ------------------------------------------------------------ */
+/* --- protection domains, contexts --- */
 
 /* VAPI_alloc_pd; `max_avs` is how many address handles there will be, of which any number is given.
  * VAPI_EINVAL_PARAM for 0. */
@@ -87,7 +86,7 @@ VAPI_ret_t MT_API EVAPI_query_devmem(IN VAPI_hca_hndl_t hca, IN EVAPI_devmem_typ
                                      IN u_int8_t align_shift, OUT EVAPI_devmem_info_t *info);
 VAPI_ret_t MT_API EVAPI_free_unmap_devmem(IN VAPI_hca_hndl_t hca, IN VAPI_devmem_hndl_t devmem);
 
-/* ---- posting --------------------------------------------------------------------------------- */
+/* --- posting --- */
 
 /* Sends or writes data that are taken during the call: the list's lkeys are not looked at, and the
  * memory is free for use when this returns.  VAPI_EINVAL_SG_NUM for more bytes than
@@ -106,7 +105,7 @@ VAPI_ret_t MT_API EVAPI_post_rr_list(IN VAPI_hca_hndl_t hca, IN VAPI_qp_hndl_t q
 VAPI_ret_t MT_API EVAPI_post_gsi_sr(IN VAPI_hca_hndl_t hca, IN VAPI_qp_hndl_t qp,
                                     IN VAPI_sr_desc_t *desc, IN VAPI_pkey_ix_t pkey_index);
 
-/* ---- completions ----------------------------------------------------------------------------- */
+/* --- completions --- */
 
 /* Takes one completion, and waits up to `timeout_usec` microseconds (0: for ever) when there is
  * none. Only on a queue that has EVAPI_POLL_CQ_UNBLOCK_HANDLER.  VAPI_CQ_EMPTY when
@@ -154,7 +153,7 @@ VAPI_ret_t MT_API EVAPI_set_async_event_handler(IN VAPI_hca_hndl_t hca,
 VAPI_ret_t MT_API EVAPI_clear_async_event_handler(IN VAPI_hca_hndl_t hca,
                                                   IN EVAPI_async_handler_hndl_t handle);
 
-/* ---- rare ------------------------------------------------------------------------------------ */
+/* --- rare --- */
 
 /* VAPI_ENOSYS: management datagrams have other ways now. */
 VAPI_ret_t MT_API EVAPI_process_local_mad(IN VAPI_hca_hndl_t hca, IN IB_port_t port,

@@ -23,8 +23,7 @@
 extern "C" {
 #endif
 
-/* ---- HCAs ---------------------------------------------------------------------------------------
- */
+/* --- HCAs --- */
 
 /* Names of HCAs are VAPI_hca_id_t; those given need not have its 32 bytes.
  *
@@ -59,7 +58,7 @@ VAPI_ret_t MT_API VAPI_query_hca_pkey_tbl(IN VAPI_hca_hndl_t hca, IN IB_port_t p
 VAPI_ret_t MT_API VAPI_modify_hca_attr(IN VAPI_hca_hndl_t hca, IN IB_port_t port,
                                        IN VAPI_hca_attr_t *attr, IN VAPI_hca_attr_mask_t *mask);
 
-/* ---- protection domains and address handles -------------------------------------------------- */
+/* --- protection domains and address handles --- */
 
 /* A domain that queue pairs and memory belong to. */
 VAPI_ret_t MT_API VAPI_alloc_pd(IN VAPI_hca_hndl_t hca, OUT VAPI_pd_hndl_t *pd);
@@ -84,7 +83,7 @@ VAPI_ret_t MT_API VAPI_query_addr_hndl(IN VAPI_hca_hndl_t hca, IN VAPI_ud_av_hnd
 /* VAPI_EINVAL_AV_HNDL. */
 VAPI_ret_t MT_API VAPI_destroy_addr_hndl(IN VAPI_hca_hndl_t hca, IN VAPI_ud_av_hndl_t ah);
 
-/* ---- completion queues ----------------------------------------------------------------------- */
+/* --- completion queues --- */
 
 /* A queue with room for `entries` completions or more; how many, into *actual.
  * VAPI_E2BIG_CQ_NUM above what the HCA can, VAPI_EINVAL_PARAM for 0. */
@@ -128,7 +127,7 @@ VAPI_ret_t MT_API VAPI_set_async_event_handler(IN VAPI_hca_hndl_t hca,
                                                IN VAPI_async_event_handler_t handler,
                                                IN void *private_data);
 
-/* ---- queue pairs ----------------------------------------------------------------------------- */
+/* --- queue pairs --- */
 
 /* A queue pair in state VAPI_RESET.  `prop` gets its number and what it was given, which is what
  * was asked for or more; max_inline_data_sq is told, not asked for.  VAPI_EINVAL_CQ_HNDL,
@@ -174,7 +173,7 @@ VAPI_ret_t MT_API VAPI_get_special_qp(IN VAPI_hca_hndl_t hca, IN IB_port_t port,
                                       IN VAPI_special_qp_t type, IN VAPI_qp_init_attr_t *init,
                                       OUT VAPI_qp_hndl_t *qp, OUT VAPI_qp_cap_t *cap);
 
-/* ---- shared receive queues ------------------------------------------------------------------- */
+/* --- shared receive queues --- */
 
 /* pd_hndl, max_outs_wr and max_sentries are asked for; *actual tells what was given.
  * VAPI_EINVAL_PD_HNDL, VAPI_E2BIG_WR_NUM, VAPI_E2BIG_SG_NUM, VAPI_EINVAL_PARAM. */
@@ -200,7 +199,7 @@ VAPI_ret_t MT_API VAPI_destroy_srq(IN VAPI_hca_hndl_t hca, IN VAPI_srq_hndl_t sr
 VAPI_ret_t MT_API VAPI_post_srq(IN VAPI_hca_hndl_t hca, IN VAPI_srq_hndl_t srq, IN u_int32_t n,
                                 IN VAPI_rr_desc_t *array, OUT u_int32_t *posted);
 
-/* ---- memory ---------------------------------------------------------------------------------- */
+/* --- memory --- */
 
 /* Registers memory: type (VAPI_MR; VAPI_MPR, physical memory, is VAPI_ENOSYS), start, size in
  * bytes, pd_hndl and acl are read.  *reply gets them and the keys.  VAPI_EINVAL_PD_HNDL,
@@ -255,7 +254,7 @@ VAPI_ret_t MT_API VAPI_bind_mw(IN VAPI_hca_hndl_t hca, IN VAPI_mw_hndl_t mw,
 /* VAPI_EINVAL_MW_HNDL. */
 VAPI_ret_t MT_API VAPI_dealloc_mw(IN VAPI_hca_hndl_t hca, IN VAPI_mw_hndl_t mw);
 
-/* ---- multicast ------------------------------------------------------------------------------- */
+/* --- multicast --- */
 
 /* Datagrams to the group come to `qp` too.  The LID is not looked at.  VAPI_EINVAL_QP_HNDL,
  * VAPI_EINVAL_SERVICE_TYPE (not VAPI_TS_UD), VAPI_EINVAL_MCG_GID, VAPI_E2BIG_MCG_SIZE. */
@@ -266,7 +265,7 @@ VAPI_ret_t MT_API VAPI_attach_to_multicast(IN VAPI_hca_hndl_t hca, IN const IB_g
 VAPI_ret_t MT_API VAPI_detach_from_multicast(IN VAPI_hca_hndl_t hca, IN const IB_gid_t mgid,
                                              IN VAPI_qp_hndl_t qp, IN IB_lid_t ignored);
 
-/* ---- posting --------------------------------------------------------------------------------- */
+/* --- posting --- */
 
 /* Sends, writes, reads or does an atomic.  The descriptor and its list are read during the call;
  * the data must stay until the completion.  VAPI_EINVAL_QP_HNDL, VAPI_E2BIG_WR_NUM (the queue is

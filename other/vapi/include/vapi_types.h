@@ -153,8 +153,7 @@ enum { VAPI_ERROR_LIST VAPI_error_list_end_ };
 /* VAPI_OK or one of the negative codes above. */
 typedef int32_t VAPI_ret_t;
 
-/* ---- HCAs and ports ----------------------------------------------------------------------------
- */
+/* --- HCAs and ports --- */
 
 typedef struct {
     u_int32_t vendor_id;
@@ -273,7 +272,7 @@ typedef struct {
     MT_bool require;
 } EVAPI_hca_profile_t;
 
-/* ---- addresses ------------------------------------------------------------------------------- */
+/* --- addresses --- */
 
 /* The way to a port, of an address handle and of a connected queue pair. */
 typedef struct {
@@ -290,7 +289,7 @@ typedef struct {
     IB_port_t port; /* of address handles only */
 } VAPI_ud_av_t;
 
-/* ---- queue pairs ----------------------------------------------------------------------------- */
+/* --- queue pairs --- */
 
 enum {
     VAPI_TS_RC = IB_TS_RC,
@@ -410,7 +409,7 @@ enum {
 #define QP_ATTR_MASK_CLR(mask, a)  ((mask) &= ~(VAPI_qp_attr_mask_t)(a))
 #define QP_ATTR_IS_SET(mask, a)    (((mask) & (a)) != 0)
 
-/* ---- shared receive queues ------------------------------------------------------------------- */
+/* --- shared receive queues --- */
 
 typedef struct {
     VAPI_pd_hndl_t pd_hndl;
@@ -422,7 +421,7 @@ typedef struct {
     ((p)->pd_hndl = VAPI_INVAL_PD_HNDL, (p)->max_outs_wr = (p)->max_sentries = (p)->srq_limit = 0)
 enum { VAPI_SRQ_ATTR_LIMIT = 1, VAPI_SRQ_ATTR_MAX_OUTS_WR = 2 };
 
-/* ---- memory ---------------------------------------------------------------------------------- */
+/* --- memory --- */
 
 typedef enum { VAPI_MR = 0, VAPI_MW = 1, VAPI_MPR = 2, VAPI_MSHAR = 3 } VAPI_mrw_type_t;
 
@@ -487,7 +486,7 @@ typedef struct {
     VAPI_size_t largest_chunk;
 } EVAPI_devmem_info_t;
 
-/* ---- work requests --------------------------------------------------------------------------- */
+/* --- work requests --- */
 
 typedef enum {
     VAPI_RDMA_WRITE = 0,
@@ -547,7 +546,7 @@ typedef struct {
     VAPI_comp_type_t comp_type;
 } VAPI_rr_desc_t;
 
-/* ---- completions ----------------------------------------------------------------------------- */
+/* --- completions --- */
 
 typedef enum {
     VAPI_CQE_SQ_SEND_DATA = 0,
@@ -643,7 +642,7 @@ typedef enum {
     VAPI_NEXT_COMP
 } VAPI_cq_notif_type_t;
 
-/* ---- events ---------------------------------------------------------------------------------- */
+/* --- events --- */
 
 typedef void(MT_API *VAPI_completion_event_handler_t)(VAPI_hca_hndl_t, VAPI_cq_hndl_t, void *);
 
