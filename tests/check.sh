@@ -63,7 +63,7 @@ single() {
         echo 1..1; exit $status' single "$1" "$tap_scratch/single" "$name"
 }
 
-for script in arrows format cppcheck promises; do
+for script in arrows headers format cppcheck promises; do
     if [ -x "$TEST_SOURCE/$script.sh" ]; then family $script "$TEST_SOURCE/$script.sh"; fi
 done
 # A folder is run by its run.sh or by the script of its own name; in folders without, every program

@@ -1,0 +1,42 @@
+#!/bin/bash
+# headers.sh - every header of the inside compiles alone, so that a file includes what it needs and no more.
+#
+# Public headers are judged by tools/headers.sh and install/run.sh, as clients find them.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/tap.sh" || exit 1
+cd "$TEST_SOURCE/.." || exit 1
+
+# The halves of a network, which core/network.h includes between its types and its calls; and a rule over types that
+# core/ib and the simulator each have their own of.
+exempt='core/network_unpaired.h core/ib/network_ib.h core/ib/qp_select.h portals-conduit/network_portals.h'
+exempt+=' ibv-conduit/conduit_network.h vapi-conduit/conduit_network.h portals-conduit/conduit_network.h'
+
+# shellcheck disable=SC2317 # run by xargs
+# alone HEADER: as its conduit's library, or as the part of other/ to which it belongs.
+alone() {
+    local conduit=ibv mode=-DGASNET_PAR
+    case $1 in
+    portals-conduit/* | vapi-conduit/*) conduit=${1%%-*} ;;
+    other/tools/*) mode=-DGASNETT_THREAD_SAFE ;;
+    esac
+    "${CC:-cc}" -std=gnu11 -fsyntax-only -Wall -Wextra -Wno-unused-function -Wno-unused-parameter -Werror -D_GNU_SOURCE "$mode" -DGASNET_NDEBUG \
+        -I. -Iinclude "-Iinclude/$conduit-conduit" "-I$conduit-conduit" -I"$TEST_BUILD" -I"$TEST_BUILD/include" \
+        -Iother/portals3/include -Iother/vapi/include -DNET_IB_HCAS=2 -DNET_IB_POLL_LOCK=0 -DGASNETC_RCV_THREAD=1 \
+        "-DGASNETC_PARAMS_DEF=\"$conduit-conduit/params.def\"" -DGASNETI_NO_LINKCHECK -x c "$1" 2>&1 ||
+        echo "FAILS $1"
+}
+export -f alone
+export TEST_BUILD
+
+for folder in core extended-ref ibv-conduit vapi-conduit portals-conduit other/*/; do
+    folder=${folder%/}
+    headers=()
+    while read -r header; do
+        case " $exempt " in *" $header "*) ;; *) headers+=("$header") ;; esac
+    done < <(find "$folder" -name '*.h' -not -path '*/include/*' | sort)
+    [ ${#headers[@]} -gt 0 ] || continue
+    said=$(printf '%s\n' "${headers[@]}" | xargs -P "$(nproc)" -I{} bash -c 'alone {}')
+    tap_ok "$([ -z "$said" ]; echo $?)" "each header of $folder compiles alone (${#headers[@]})"
+    [ -z "$said" ] || tap_note "$said"
+done
+tap_end
