@@ -2,7 +2,7 @@
 # exit.sh - every way a job can end: right status, bounded time, output complete, nothing left.
 #
 # A round is one job of testexit; its table (`testexit list`: ways, pastimes of the others, specials) says
-# what must come of it, exit/lane.sh runs and judges it.  Lanes run side by side.  Here is which rounds there are:
+# what must come of it, exit/round_runner.sh runs and judges it.  Lanes run side by side.  Here is which rounds there are:
 #   specials  each at every size, the odd one first and, at 2 and 3, last
 #   ways      each at every size and with every pastime, every pastime at every size; not every way with every
 #             pastime at every size: that is soak's (TEST_FULL=1), as are all sizes in PAR and with other spawners
@@ -227,9 +227,9 @@ private='mount -t tmpfs -o size=1g none /dev/shm && ip link set lo up && exec "$
 lane() {
     flock "$tap_scratch/lock" true
     if unshare -m -n sh -c "${private% && exec*}" 2>/dev/null; then
-        TEST_PRIVATE=1 exec unshare -m -n sh -c "$private" "$TEST_SOURCE/exit/lane.sh"
+        TEST_PRIVATE=1 exec unshare -m -n sh -c "$private" "$TEST_SOURCE/exit/round_runner.sh"
     fi
-    TEST_PRIVATE=0 exec "$TEST_SOURCE/exit/lane.sh"
+    TEST_PRIVATE=0 exec "$TEST_SOURCE/exit/round_runner.sh"
 }
 unshare -m -n sh -c "${private% && exec*}" 2>/dev/null ||
     tap_note "no namespaces of our own: /dev/shm and sockets are not looked at"

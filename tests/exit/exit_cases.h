@@ -16,7 +16,7 @@ struct exit_case {
     const char *name;
     const char *expect;
     const char *printed; /* who prints LAST: all, the odd `one`, `told` (see quit_told), `none` */
-    const char *outside; /* what the driver does: see exit/lane.sh; "-": nothing */
+    const char *outside; /* what the driver does: see exit/round_runner.sh; "-": nothing */
     const char *tag;     /* of the requirement */
     int least;           /* ranks that it takes */
     int (*run)(void);    /* what it returns, main returns */

@@ -9,7 +9,7 @@ tap_program portals3 "pure parts" ./model
 tap_program portals3 "self" ./rules -s
 for ways in calls thread "calls, published" "thread, published"; do
     letters=$([[ $ways == thread* ]] && echo t; [[ $ways == *published ]] && echo p)
-    MIRROR_WAYS=${letters//$'\n'/} tap_program portals3 "mirror, $ways" ./mirrored
+    MIRROR_WAYS=${letters//$'\n'/} tap_program portals3 "scripted peer, $ways" ./mirrored
 done
 tap_program portals3 "hostile peers" ./hostile
 export SOFTHCA=${SOFTHCA:-on}
@@ -24,13 +24,13 @@ for processes in 1 2 8; do
     tap_program portals3 "stencil" ./stencil -n $processes
 done
 tap_program portals3 "random traffic" ./traffic 8 3000
-tap_program portals3 "trouble" ./trouble
-tap_program portals3 "bustle" ./bustle
-tap_program portals3 "silent" ./silent
-SOFTHCA_DEVICES='1x1;max_mr=40' tap_program portals3 "trouble, few regions" ./trouble refused
-SOFTHCA_DEVICES='1x1;max_mr=1' tap_program portals3 "trouble, no regions" ./trouble none
-SOFTHCA_DEVICES='1x1;max_mr_size=1048576' tap_program portals3 "trouble, small regions" ./trouble none
+tap_program portals3 "failures" ./failures
+tap_program portals3 "load" ./load
+tap_program portals3 "unsignalled" ./unsignalled
+SOFTHCA_DEVICES='1x1;max_mr=40' tap_program portals3 "failures, few regions" ./failures refused
+SOFTHCA_DEVICES='1x1;max_mr=1' tap_program portals3 "failures, no regions" ./failures none
+SOFTHCA_DEVICES='1x1;max_mr_size=1048576' tap_program portals3 "failures, small regions" ./failures none
 grep -q 'cannot register .* KiB of receive buffers: softhca0 takes 1024 KiB at once; lower PTL_RECEIVES$' \
-    "$TEST_LOG/portals3-trouble,-small-regions.log"
+    "$TEST_LOG/portals3-failures,-small-regions.log"
 tap_ok $? "a device of small regions is named, and what to lower"
 tap_end
