@@ -1,11 +1,12 @@
 /* network.h - the contract: everything the core may ask of a network.
  *
- * A network is one folder.  It supplies `network_ib.h`, which this file includes at its end and
- * which defines the types below and the calls marked HOT as static inline functions, so that
- * the core compiles against them and not through pointers; the other calls are ordinary functions.
- * A network knows nothing of handlers, handles or exit, and of credits only how many to make room
- * for.  It may use core/lock.h, core/clock.h, core/completion.h, core/report.h,
- * core/params/params.h and the bootstrap, and nothing else of the core.
+ * A network is one folder.  It supplies a header `network_*.h`, which this file includes at its end
+ * through the conduit's conduit_network.h and which defines the types below and the calls marked
+ * HOT as static inline functions, so that the core compiles against them and not through pointers;
+ * the other calls are ordinary functions. A network knows nothing of handlers, handles or exit, and
+ * of credits only how many to make room for.  It may use core/lock.h, core/clock.h,
+ * core/completion.h, core/report.h, core/params/params.h and the bootstrap, and nothing else of the
+ * core.
  *
  * Who may call what, and under which lock
  *   - Calls that take a peer (except net_connect) are made with that peer's lock held; two threads
@@ -35,7 +36,7 @@
 #include "core/completion.h"
 #include "core/lock.h"
 
-/* Supplied by network_ib.h:
+/* Supplied by the network's header:
  *   net_peer_t    what the network keeps per peer; begins with `uint32_t rank`.  Lives inside the
  *                 core's own record of the peer, zeroed before net_address.
  *   net_region_t  a registered range of local memory; zeroed means "none".

@@ -1,7 +1,7 @@
 /* network_unpaired.h - net_long for networks whose NET_PAIRS_LONGS is 0.
  *
- * Included by their network_ib.h.  The core never calls it there, but a compiler that does not
- * optimise keeps the call.
+ * Included by the network's own header.  The core never calls it there, but a compiler that does
+ * not optimise keeps the call.
  */
 #ifndef NETWORK_UNPAIRED_H
 #define NETWORK_UNPAIRED_H

@@ -1,5 +1,5 @@
 /* rings.c - Active Messages that are written into their receiver's memory (IB-R9..R12), as rails.c,
- * rings.c and network_script.h of core/ib do it with the state machines of amrdma.h.
+ * amrdma_rings.c and network_ib.h of core/ib do it with the state machines of amrdma.h.
  *
  * A write arrives in two pieces, with time between them: nobody may take the message before the
  * second.  A slot must not be written again before its message was released.

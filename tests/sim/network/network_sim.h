@@ -1,4 +1,4 @@
-/* network_script.h - the simulated network's half of core/network.h, for many nodes in one process.
+/* network_sim.h - the simulated network's half of core/network.h, for many nodes in one process.
  *
  * Included by core/network.h alone, found by -Itests/sim/network.  A peer's record belongs to one
  * node; queue pairs are ordered lanes with delays of their own.  Every call goes to network.c.
