@@ -18,6 +18,7 @@
 #include "core/params/params.h"
 #include "gasnet.h"
 #include "other/spawner/bootstrap.h"
+#include "other/tools/quiet_thread.h"
 #include "other/tools/tools.h"
 
 static struct {
@@ -91,7 +92,8 @@ static void complain(const char *why, bool once)
 
 void gasneti_note_thread(void)
 {
-    if (GASNETI_ONE_THREAD && who.size && !pthread_equal(pthread_self(), who.thread))
+    if (GASNETI_ONE_THREAD && who.size && !pthread_equal(pthread_self(), who.thread) &&
+        !gasneti_is_quiet_thread())
         atomic_store(&who.second_thread, true);
 }
 

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Runs run(arg); 0 or an errno value.  `thread` NULL: nobody will join it.  `stack`: its bytes, 0
@@ -38,6 +39,18 @@ static inline int gasneti_quiet_thread(pthread_t *thread, size_t stack, void *(*
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
     return error;
+}
+
+/* Whether the calling thread was started so, judged by the signals that it takes: a thread of a
+ * program that blocks them all looks the same. */
+static inline bool gasneti_is_quiet_thread(void)
+{
+    const int taken[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGUSR1, SIGUSR2, SIGALRM, SIGIO};
+    sigset_t blocked;
+    pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (!sigismember(&blocked, taken[i])) return false;
+    return !sigismember(&blocked, SIGSEGV);
 }
 
 #endif

@@ -35,7 +35,7 @@ refused() {
     [ "$status" = 1 ] || wrong+="; status $status"
     [ "$took" -lt "$2" ] || wrong+="; $took ms"
     [ "$(said | grep -vc '^\*\*\* counters')" = 1 ] || wrong+="; not one line"
-    said | grep -qE "^\*\*\* FATAL ERROR \(ranks? [0-9,-]+ of [0-9]+ on [^ ]+\): $3" || wrong+="; says nothing of /$3/"
+    said | grep -qE "^\*\*\* FATAL ERROR \(ranks? ([0-9, -]|and)+ of [0-9]+ on [^ ]+\): $3" || wrong+="; says nothing of /$3/"
     verdict "$1"
 }
 

@@ -147,8 +147,8 @@ missing=$(sed -n 's/^SETTING([^"]*"\(PTL_[A-Z_]*\)".*/\1/p' "$TEST_SOURCE/../oth
     while read -r name; do grep -q "^  $name  \[default: " "$log" || echo "$name"; done)
 [ -z "$missing" ] && [ "$(grep -c '^  PTL_' "$log")" -gt 9 ]
 tap_ok $? "--help-env lists what libportals reads${missing:+; not ${missing//$'\n'/ }}"
-job 1 testhello-portals-seq '' GASNET_PORTALS_SPAWNER=ssh GASNET_IBV_SPAWNER=ssh
-[ $status -eq 0 ] && ! grep -q GASNET_PORTALS_SPAWNER "$log" && grep -q 'WARNING.*GASNET_IBV_SPAWNER' "$log"
+job 1 testhello-portals-seq '' GASNET_PORTALS_SPAWNER=ssh GASNET_IBV_SPAWNER=ssh GASNET_VERBOSEENV=1
+[ $status -eq 0 ] && ! grep -q 'WARNING.*GASNET_PORTALS_SPAWNER' "$log" && grep -q 'WARNING.*GASNET_IBV_SPAWNER' "$log"
 tap_ok $? "GASNET_PORTALS_SPAWNER is known, and another conduit's is not"
 
 every_row
