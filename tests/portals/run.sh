@@ -143,7 +143,7 @@ tap_ok $? "a connection that breaks ends the job, and the reason is told"
 # ---- what libportals reads from the environment
 
 "$TEST_LAUNCH" --help-env >"$log" 2>&1
-missing=$(sed -n 's/^SETTING([^"]*"\(PTL_[A-Z_]*\)".*/\1/p' "$TEST_SOURCE/../other/portals3/settings.def" |
+missing=$(sed -n 's/^SETTING([^"]*"\(PTL_[A-Z_]*\)".*/\1/p' "$TEST_SOURCE/../other/portals3/transport/settings.def" |
     while read -r name; do grep -q "^  $name  \[default: " "$log" || echo "$name"; done)
 [ -z "$missing" ] && [ "$(grep -c '^  PTL_' "$log")" -gt 9 ]
 tap_ok $? "--help-env lists what libportals reads${missing:+; not ${missing//$'\n'/ }}"
