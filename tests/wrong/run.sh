@@ -35,7 +35,9 @@ put_nbi_val get_val get_nb_val am_short am_medium am_long am_longasync"
 
 # All of it with the full list, or with what the builds have of their own.
 calls() { # TREE CONDUIT-MODE
-    local call bytes rank first='not possible before gasnet_init' attach='not possible before gasnet_attach'
+    local call bytes rank
+    # The debug library looks first, with words of its own.
+    local first='(not possible|called) before gasnet_init' attach='(not possible|called) before gasnet_attach'
     for call in poll barrier barrier_wait barrier_try try_all put get_nbi am_short; do
         wrong "$@" "$first" before_init $call 0
     done
