@@ -27,10 +27,12 @@ keeper=() own_files=$tap_scratch/own
 mkdir "$own_files"
 be_host() { # HOST
     # Not by `ip netns exec`, whose new /sys has no cgroups, which Slurm looks for.
+    # What the account's shells do at their start, side by side on all hosts, is none of the tests' business.
     # shellcheck disable=SC2016 # for the shell inside
     nsenter "--net=$(netns_path "$1")" unshare -u -m sh -c '
         hostname "host$1" && mount -t tmpfs -o size=1g none /dev/shm && mount -t tmpfs none "$2" &&
-        exec sleep infinity' sh "$1" "$own_files" &
+        { [ ! -f "$3/.bashrc" ] || mount --bind /dev/null "$3/.bashrc"; } && exec sleep infinity' \
+        sh "$1" "$own_files" "$(getent passwd "$(id -un)" | cut -d: -f6)" &
     keeper[$1]=$!
     until [ "$(cat "/proc/${keeper[$1]}/comm" 2>/dev/null)" = sleep ]; do
         kill -0 "${keeper[$1]}" 2>/dev/null || return 1
