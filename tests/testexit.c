@@ -5,8 +5,8 @@
  *                                     the driver does, ranks it takes, tags
  *   testexit CASE [first|last|RANK]   runs it; the odd one out is rank 0, the last rank or RANK
  *
- * Here are the cases in which several ranks act; exit/exit_cases.c has those of one.  TEST_EXIT_DELAY
- * (microseconds) lets each rank come a while later, by TEST_SEED.
+ * Here are the cases in which several ranks act; exit/exit_cases.c has those of one.
+ * TEST_EXIT_DELAY (microseconds) lets each rank come a while later, by TEST_SEED.
  */
 #include "tests/exit/exit_cases.h"
 #include <signal.h>
