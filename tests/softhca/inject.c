@@ -278,78 +278,6 @@ static void stalled_for_a_sleeper(struct side *s)
     meet(s);
 }
 
-/* --- messages that come byte by byte --- */
-
-enum { TORN = 8, TORN_SEND = 300, ROUNDS = 40, WRITTEN = 4096 };
-
-/* What was seen while a message came: a byte that was there before the one below, or above it. */
-struct seen {
-    bool above_first, below_first;
-};
-
-/* True when the whole message of this round is there. A byte that is there stays, so an old one
- * that is read after a new one came later. */
-static bool look(const struct side *s, int round, struct seen *seen)
-{
-    const volatile unsigned char *at = (unsigned char *)s->buf + WRITTEN;
-    int down = 0, up = 0;
-    for (int i = TORN - 1; i >= 0; i--) {
-        bool new = at[i] == round;
-        seen->above_first |= down && !new;
-        down += new;
-    }
-    for (int i = 0; i < TORN; i++) {
-        bool new = at[i] == round;
-        seen->below_first |= up && !new;
-        up += new;
-    }
-    return up == TORN;
-}
-
-/* A sends too: what is in a receive buffer is whole when its completion is there. */
-static struct seen torn(struct side *s)
-{
-    struct seen seen = {0};
-    for (int round = 1; round <= ROUNDS; round++) {
-        if (!s->is_a) CHECK_EQ(post_recv(s, 50, 0, TORN_SEND), 0);
-        meet(s);
-        if (s->is_a) {
-            memset(s->buf, round, TORN_SEND);
-            CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_WRITE, 1, 0, TORN, WRITTEN)), 0);
-            expect(s->scq, 1, IBV_WC_SUCCESS);
-            CHECK_EQ(post(s, make_wr(s, IBV_WR_SEND, 2, 0, TORN_SEND, 0)), 0);
-            expect(s->scq, 2, IBV_WC_SUCCESS);
-            continue;
-        }
-        while (!look(s, round, &seen)) continue;
-        expect(s->rcq, 50, IBV_WC_SUCCESS);
-        for (int i = 0; i < TORN_SEND; i++) CHECK_EQ(s->buf[i], round);
-    }
-    meet(s);
-    return seen;
-}
-
-static void torn_upwards(struct side *s)
-{
-    CHECK(softhca_in_order());
-    struct seen seen = torn(s);
-    CHECK(s->is_a || (seen.below_first && !seen.above_first));
-}
-
-static void torn_downwards(struct side *s)
-{
-    CHECK(!softhca_in_order());
-    struct seen seen = torn(s);
-    CHECK(s->is_a || (seen.above_first && !seen.below_first));
-}
-
-static void torn_at_random(struct side *s)
-{
-    CHECK(!softhca_in_order());
-    struct seen seen = torn(s);
-    CHECK(s->is_a || (seen.above_first && seen.below_first));
-}
-
 static void sends(struct side *s, int good, enum ibv_wc_status end)
 {
     for (int i = 0; i < 8; i++) CHECK_EQ(post_recv(s, i, 0, 64), 0);
@@ -774,9 +702,6 @@ void inject_rules(void)
          stalled_for_a_sleeper,
          "stall:process=0,polls=1000000",
          {0}},
-        {"tear in ascending order", torn_upwards, "tear:process=0,order=ascending,us=50", {0}},
-        {"tear in descending order", torn_downwards, "tear:process=0,order=descending,us=50", {0}},
-        {"tear in random order", torn_at_random, "tear:process=0,order=random,us=50", {0}},
         {"rnr within the retries: all arrive",
          all_arrive,
          "rnr:process=0,every=2,retries=2",

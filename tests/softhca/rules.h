@@ -21,6 +21,7 @@ void setting_rules(void);
 void device_rules(void);
 void far_rules(void);
 void inject_rules(void);
+void tear_rules(void);
 void resize_rules(void);
 void region_rules(void);
 void window_rules(void);
