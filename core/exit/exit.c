@@ -45,6 +45,7 @@ static struct {
     _Atomic double deadline; /* of the whole coordination; 0: not begun */
     uint32_t *others;        /* room for a list of all other nodes, since a handler may exit */
     bool *answered;          /* by node; of the master */
+    struct gasneti_processors processors;
 } the_exit;
 
 /* What the launcher has said; stored by the spawner's thread, which must not do more. */
@@ -132,13 +133,13 @@ static bool time_is_up(double part)
 {
     static atomic_flag looking = ATOMIC_FLAG_INIT;
     static struct gasneti_patience patience;
-    static double processors;
     const double every = 0.005, now = gasnetc_clock(), began = exit_deadline() - exit_timeout();
     if (atomic_flag_test_and_set(&looking)) return false;
-    if (!(processors > 0)) processors = gasneti_processors();
     if (patience.began < began || patience.began > began) gasneti_patience_begin(&patience, began);
     if (now - patience.last >= every)
-        gasneti_patience_tick(&patience, now, gasneti_running(), processors);
+        gasneti_patience_tick(
+            &patience, now,
+            gasneti_crowding(&the_exit.processors, gasneti_running(), gasnetc_job.host_size));
     bool over = gasneti_patience_over(&patience, exit_timeout(), part);
     atomic_flag_clear(&looking);
     return over;
@@ -511,6 +512,7 @@ void gasnetc_exit_init(void)
     the_exit.answered = calloc(gasnetc_job.size, sizeof *the_exit.answered);
     if (!the_exit.others || !the_exit.answered)
         gasneti_fatal("out of memory for %u nodes", gasnetc_job.size);
+    the_exit.processors = gasneti_processors();
     the_exit.joined = true;
     the_exit.process = getpid();
     gasnetc_exit_make_timer();

@@ -155,7 +155,8 @@ static void look_at_leaving(struct ssh_master *m)
         m->patient_since = m->job.leaving;
         gasneti_patience_begin(&m->patience, now);
     }
-    gasneti_patience_tick(&m->patience, now, gasneti_running(), m->processors);
+    gasneti_patience_tick(&m->patience, now,
+                          gasneti_crowding(&m->processors, gasneti_running(), m->kids.count));
     if (gasneti_patience_over(&m->patience, m->job.leave_seconds, 0.5)) ssh_job_call(&m->job);
     if (gasneti_patience_over(&m->patience, m->job.leave_seconds, 1)) ssh_job_late(&m->job);
     ssh_timer_set(m, SSH_TIMER_LEAVING, LOAD_EVERY);

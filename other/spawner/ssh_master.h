@@ -65,7 +65,7 @@ struct ssh_master {
     int64_t due[SSH_TIMERS];          /* milliseconds of the monotonic clock; 0: off */
     struct gasneti_patience patience; /* with ranks that have not asked to end, while others have */
     uint32_t patient_since;           /* ranks that had asked when it began */
-    double processors;
+    struct gasneti_processors processors;
     bool end_started;
     bool gave_up;
 

@@ -13,13 +13,20 @@ void gasneti_patience_begin(struct gasneti_patience *p, double now)
 
 /* A caller that was itself kept from running for long knows nothing of that time: it counts as a
  * short one. */
-void gasneti_patience_tick(struct gasneti_patience *p, double now, double running,
-                           double processors)
+void gasneti_patience_tick(struct gasneti_patience *p, double now, double crowding)
 {
     const double known = 0.1;
     double passed = now - p->last < known ? now - p->last : known;
-    p->share += running > processors ? passed * processors / running : passed;
+    p->share += passed / crowding;
     p->last = now;
+}
+
+double gasneti_crowding(const struct gasneti_processors *processors, double running, double own)
+{
+    double machine = running / processors->all,
+           usable = (own < running ? own : running) / processors->usable,
+           most = machine > usable ? machine : usable;
+    return most > 1 ? most : 1;
 }
 
 bool gasneti_patience_over(const struct gasneti_patience *p, double seconds, double part)
@@ -58,13 +65,15 @@ static double quota(void)
     return period > 0 ? most / period : 0;
 }
 
-double gasneti_processors(void)
+struct gasneti_processors gasneti_processors(void)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
+    long all = sysconf(_SC_NPROCESSORS_ONLN);
     double count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1,
            most = quota();
-    return most > 0 && most < count ? most : count;
+    return (struct gasneti_processors){.all = all > count ? all : count,
+                                       .usable = most > 0 && most < count ? most : count};
 }
 
 /* The fourth word of "0.20 0.18 0.12 3/80 11206": 3. */

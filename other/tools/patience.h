@@ -4,8 +4,8 @@
  * than there are processors, a second of a clock may be a few milliseconds of a process.  Both are
  * counted from gasneti_patience_begin.  Used by the launcher and by the exit engine of the core.
  *
- * The state is pure: the caller says what time it is, and how many run on how many processors,
- * which the last two functions know of this machine.  These are async-signal-safe.
+ * The state is pure: the caller says what time it is and how crowded the processors are, which
+ * gasneti_running and gasneti_processors tell of this machine.
  */
 #ifndef OTHER_PATIENCE_H
 #define OTHER_PATIENCE_H
@@ -19,9 +19,8 @@ struct gasneti_patience {
 
 void gasneti_patience_begin(struct gasneti_patience *p, double now);
 
-/* It is `now`; since the last call `running` threads shared `processors` processors. */
-void gasneti_patience_tick(struct gasneti_patience *p, double now, double running,
-                           double processors);
+/* It is `now`; since the last call a process ran `crowding` times slower than alone. */
+void gasneti_patience_tick(struct gasneti_patience *p, double now, double crowding);
 
 /* Whether this part (0 to 1) of the patience is used up: `seconds` have passed, and a process that
  * wanted to could run for GASNETI_PATIENCE_SHARE. */
@@ -31,9 +30,19 @@ bool gasneti_patience_over(const struct gasneti_patience *p, double seconds, dou
  * half a second of the clock, less than an exit may take anyway. */
 #define GASNETI_PATIENCE_SHARE 0.0625
 
-/* Processors that this process may use; threads of this machine that run or could, 0 where nobody
- * tells. */
-double gasneti_processors(void);
+/* The processors of this machine, and those of them that this process may use: in a container, or
+ * bound to a few, it shares these with the processes of its own job alone, while what runs is
+ * counted on the whole machine. */
+struct gasneti_processors {
+    double all, usable;
+};
+struct gasneti_processors gasneti_processors(void);
+
+/* Threads of this machine that run or could, 0 where nobody tells.  Async-signal-safe. */
 double gasneti_running(void);
+
+/* How many times slower than alone a process runs where so many threads run on the machine, at
+ * least 1; `own` processes of its job share what it may use.  Pure. */
+double gasneti_crowding(const struct gasneti_processors *processors, double running, double own);
 
 #endif

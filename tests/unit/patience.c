@@ -12,11 +12,13 @@
 /* Seconds until a patience of `seconds` is over, looked at every 20 ms. */
 static double lasts(double seconds, double part, double running, double processors)
 {
+    const struct gasneti_processors all = {processors, processors};
+    const double crowding = gasneti_crowding(&all, running, running);
     struct gasneti_patience p;
     double now = 1000;
     gasneti_patience_begin(&p, now);
     while (!gasneti_patience_over(&p, seconds, part))
-        gasneti_patience_tick(&p, now += 0.02, running, processors);
+        gasneti_patience_tick(&p, now += 0.02, crowding);
     return now - 1000;
 }
 
@@ -38,9 +40,29 @@ static void patience(void)
     check(about(lasts(1, 1, 0, 2), 1), "IB-X8 where nobody tells the load the clock alone counts");
     struct gasneti_patience p;
     gasneti_patience_begin(&p, 0);
-    gasneti_patience_tick(&p, 100, 1000, 1);
+    gasneti_patience_tick(&p, 100, 1000);
     check(!gasneti_patience_over(&p, 1, 1), "IB-X8 a look that comes late itself does not end it");
-    check(gasneti_processors() >= 0.01 && gasneti_running() >= 0, "this machine tells");
+    const struct gasneti_processors here = gasneti_processors();
+    check(here.usable >= 0.01 && here.all >= here.usable && gasneti_running() >= 0,
+          "this machine tells");
+}
+
+static bool crowded(double all, double usable, double running, double own, double expected)
+{
+    const struct gasneti_processors processors = {all, usable};
+    double got = gasneti_crowding(&processors, running, own);
+    if (fabs(got - expected) > 1e-9) check_note("%g instead of %g", got, expected);
+    return fabs(got - expected) <= 1e-9;
+}
+
+static void crowding(void)
+{
+    check(crowded(2, 2, 0, 4, 1) && crowded(128, 128, 100, 4, 1), "IB-X8 alone, or nearly so");
+    check(crowded(2, 2, 129, 128, 64.5), "IB-X8 what others run counts where all is shared");
+    check(crowded(128, 2, 100, 4, 2),
+          "IB-X8 in a container what runs on the other processors of the machine does not");
+    check(crowded(2, 1, 129, 128, 128), "IB-X8 bound to one processor the job has it to share");
+    check(crowded(128, 2, 1, 4, 1), "IB-X8 processes that sleep take nothing");
 }
 
 static bool listed(const void *of, uint32_t number)
@@ -72,6 +94,7 @@ int main(int argc, char **argv)
 {
     check_begin(argc, argv);
     patience();
+    crowding();
     ranges();
     return check_end();
 }
