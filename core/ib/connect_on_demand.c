@@ -4,8 +4,8 @@
  * into its segment.  So each process, SEQ too, has one small thread asleep in the kernel on its
  * queue pair for datagrams.  All there is to know of hand-shakes belongs to that thread: it makes
  * queue pairs, joins and opens them.  What others share with it is
- *   - wish[rank]: stored by a thread that found no room at the peer (net_ib_request_connect), which
- * wakes the greeter;
+ *   - wish[rank]: stored by a thread that found no room at the peer, which then wakes the greeter
+ *     (net_ib_request_connect);
  *   - peer->am and the `unused` slots of its queue pairs, stored by the greeter with release: who
  *     sees the one may post receives, who sees the other may send (network_ib.h);
  *   - receive buffers, handed over through one atomic list (receive.c).
