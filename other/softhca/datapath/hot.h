@@ -69,6 +69,15 @@ static inline void shca_copy_in_order(char *to, const char *from, size_t n)
         shca_store_bytes(to, from, n);
 }
 
+/* All stretches of G, one behind the other. */
+static inline void shca_copy_together(char *to, const struct shca_gather *g)
+{
+    for (int i = 0; i < g->n; i++) {
+        memcpy(to, g->iov[i].iov_base, g->iov[i].iov_len);
+        to += g->iov[i].iov_len;
+    }
+}
+
 /* One stretch here, and one there that is mapped, is what most WRs are. */
 static SHCA_HOT int shca_move_fast(struct shca_peer *p, bool write, struct shca_gather *g,
                                    const struct shca_piece *there, int n)

@@ -10,16 +10,6 @@
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
 
-#include <string.h>
-
-static void copy_together(char *to, const struct shca_gather *g)
-{
-    for (int i = 0; i < g->n; i++) {
-        memcpy(to, g->iov[i].iov_base, g->iov[i].iov_len);
-        to += g->iov[i].iov_len;
-    }
-}
-
 /* Into the target's memory. */
 static SHCA_HOT int move_in(struct shca_link *l, struct shca_gather *g,
                             const struct shca_piece *there, int n)
@@ -41,10 +31,10 @@ static int deliver_send(struct shca_link *l, const struct ibv_send_wr *wr, struc
     int n = spread(l, &x, g->total, there, &all_direct);
     if (n < 0) return fail_spread(l, &x, n);
     if (g->total <= SHCA_INLINE_CQE) {
-        copy_together(e.data, g);
+        shca_copy_together(e.data, g);
         e.flags |= SHCA_CQE_DATA;
     } else if (!all_direct && g->total <= SHCA_INLINE_RECV) {
-        copy_together((char *)x.r + x.data, g);
+        shca_copy_together((char *)x.r + x.data, g);
         e.flags |= SHCA_CQE_SCATTER;
     } else {
         int error = move_in(l, g, there, n);

@@ -6,22 +6,15 @@
  * respond.c, inside the target's QP; a completion follows when all bytes are there.  The
  * processor is given up in each pause, so that the target may look.
  */
-#include "other/softhca/datapath/datapath.h"
+#include "other/softhca/datapath/hot.h"
 #include "other/softhca/faults/inject.h"
 
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* A longer message is cut into so many steps of more than one byte.  At most so many pauses. */
 enum { STEPS = 4096, PAUSES = 64 };
-
-static void copy_together(char *to, const struct shca_gather *g)
-{
-    for (int i = 0; i < g->n; to += g->iov[i++].iov_len)
-        memcpy(to, g->iov[i].iov_base, g->iov[i].iov_len);
-}
 
 /* step[0..n): the numbers of the steps as they are taken. */
 static void put_in_order(const struct shca_tear *t, uint16_t *step, uint32_t n)
@@ -78,7 +71,7 @@ int shca_tear_write(const struct shca_tear *t, struct shca_peer *p, struct shca_
 {
     char *bytes = g->total ? malloc(g->total) : NULL;
     if (!bytes) return shca_move(p, true, g->iov, g->n, there, n);
-    copy_together(bytes, g);
+    shca_copy_together(bytes, g);
     int error = write_torn(t, p, bytes, g->total, there);
     free(bytes);
     return error;
