@@ -1,9 +1,9 @@
-/* completion.h - what is to happen when something sent has completed.
+/* completion.h - what the core does at the completion of an operation.
  *
- * A counter has one owner, the thread that starts operations on it, and counts upwards on both
- * sides, so that no side ever needs an atomic read-modify-write for a put or a get: `issued` is
- * written by the owner alone, `reaped` by whoever holds the poll lock.  Operations that complete
- * by an Active Message count in `acked`, which handlers of any thread may bump.
+ * A counter has one owner, the thread that starts operations on it.  The fields of puts and gets
+ * only grow and have one writer each, so they need no atomic read-modify-write: the owner writes
+ * `issued`, the thread that holds the poll lock writes `reaped`.  Operations that complete by an
+ * Active Message count in `acked`, which handlers in any thread increment atomically.
  */
 #ifndef GASNETC_COMPLETION_H
 #define GASNETC_COMPLETION_H
@@ -19,7 +19,7 @@ typedef struct gasnetc_counter {
     _Atomic uint32_t acked;
 } gasnetc_counter_t;
 
-/* True when all that was issued has completed; its effects are then visible to the caller. */
+/* True when all issued operations have completed; their effects are then visible to the caller. */
 static inline bool gasnetc_counter_done(gasnetc_counter_t *counter)
 {
     return atomic_load_explicit(&counter->reaped, memory_order_acquire) +
@@ -27,7 +27,7 @@ static inline bool gasnetc_counter_done(gasnetc_counter_t *counter)
            counter->issued;
 }
 
-/* By a handler: one operation of this counter is complete. */
+/* A handler calls this: one operation of the counter has completed. */
 static inline void gasnetc_counter_ack(gasnetc_counter_t *counter)
 {
     atomic_fetch_add_explicit(&counter->acked, 1, memory_order_release);
@@ -36,25 +36,25 @@ static inline void gasnetc_counter_ack(gasnetc_counter_t *counter)
 /* A resource that an operation in flight holds: a bounce buffer, or a transient registration. */
 typedef struct gasnetc_held gasnetc_held_t;
 
-/* What the core attaches to each transfer it posts.  Passed by value, kept by the network until
- * the transfer is complete, then given to gasnetc_sent. */
+/* The context of a posted operation.  The network keeps a copy until the operation is complete, and
+ * passes it to gasnetc_sent. */
 typedef struct gasnetc_sent {
-    gasnetc_counter_t *counter; /* NULL: nobody waits */
+    gasnetc_counter_t *counter; /* NULL: no thread waits */
     gasnetc_held_t *held;       /* NULL: nothing to free */
-    void *copy_to;              /* a bounced get: where the bytes in `held` belong */
-    uint32_t copy_length;       /* and how many they are; else 0 */
+    void *copy_to;              /* a bounced get: the destination of the bytes in `held` */
+    uint32_t copy_length;       /* their number; else 0 */
 } gasnetc_sent_t;
 
-/* A get whose destination lies in the first page, as NULL does, where no client has memory: ends
- * the job at the end of this poll, when the poll lock is free. */
+/* A bounced get with a destination in the first page, where no client has memory (NULL): ends the
+ * job at the end of this poll, when the poll lock is free. */
 enum { GASNETC_FIRST_PAGE = 4096 };
 void gasnetc_copy_nowhere(const void *to, size_t nbytes) __attribute__((cold));
 
-/* Frees `held`, after copying a bounced get to its place. */
+/* Frees `held`, after copying a bounced get to its destination. */
 void gasnetc_release_held(const gasnetc_sent_t *sent);
 
-/* Called by the network, poll lock held, once for each transfer that is complete.  *sent holds
- * nothing afterwards. */
+/* The network calls this once for each completed operation, with the poll lock held.  Sets
+ * sent->held to NULL. */
 static inline void gasnetc_sent(gasnetc_sent_t *sent)
 {
     if (sent->held) {

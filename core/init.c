@@ -20,7 +20,7 @@
 #include "core/job/thread.h"
 #include "core/params/params.h"
 #include "core/progress/receive_thread.h"
-#include "core/rdma/buffers.h"
+#include "core/rdma/bounce.h"
 #include "core/rdma/segment.h"
 #include "core/report.h"
 #include "core/stats/stats.h"
@@ -283,7 +283,7 @@ static void open_network(void)
         make_room_for_files();
         struct settled settled = settle();
         init_credits(settled.credits);
-        gasnetc_bbuf_init(bbuf_count());
+        bounce_init(bbuf_count());
         if (settled.early)
             connect_all(settled.address);
         else

@@ -7,12 +7,14 @@ core_sources = \
   core/job/ending.h core/job/host_addresses.c core/job/host_addresses.h core/job/job.h \
   core/job/progress.h core/job/rank.h core/job/report.c core/job/signal_stack.c \
   core/job/signal_stack.h core/job/thread.c core/job/thread.h \
+  core/rdma/bounce.h core/rdma/bounce_core.h core/rdma/bounce_network.h \
   core/rdma/buffers.c core/rdma/buffers.h core/rdma/physmem.c core/rdma/physmem.h core/rdma/rdma.c \
   core/rdma/rdma.h core/rdma/rdma_internal.h core/rdma/remote_flags.c core/rdma/remote_flags.h \
   core/rdma/segment.c core/rdma/segment.h core/rdma/synchronisation.h \
   core/am/am.h core/am/am_deliver.c core/am/am_deliver.h core/am/am_dispatch.h \
   core/am/am_handlers.c core/am/am_send.c core/am/am_variadic.c core/am/am_wire.h \
-  core/am/context.c core/am/context.h core/am/credits.h core/am/system_am.h \
+  core/am/context.c core/am/context.h core/am/credits.h core/am/flow.h core/am/flow_core.h \
+  core/am/flow_network.h core/am/system_am.h \
   core/progress/poll.c core/progress/receive_thread.h \
   core/stats/stats.c core/stats/stats.h core/stats/tally.c \
   core/exit/exit.c core/exit/exit.h core/exit/exit_protocol.c core/exit/exit_protocol.h \

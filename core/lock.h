@@ -1,7 +1,7 @@
-/* lock.h - the library's own locks: a short spin that yields, or nothing at all.
+/* lock.h - the library's own locks: a spin lock whose waiters yield, or nothing.
  *
- * Only PAR libraries have several threads inside at once; in SEQ and PARSYNC these compile away.
- * Held for tens of instructions and never while a handler runs or anything blocks.
+ * Only PAR libraries have several threads inside at once; in SEQ and PARSYNC the calls are empty.
+ * A lock is held for tens of instructions, and never while a handler runs or a call blocks.
  */
 #ifndef GASNETC_LOCK_H
 #define GASNETC_LOCK_H
@@ -24,7 +24,7 @@ static inline bool gasneti_trylock(gasneti_lock_t *lock)
            !atomic_exchange_explicit(&lock->held, true, memory_order_acquire);
 }
 
-/* The same for a lock that is hardly ever held: does not look before it takes. */
+/* The same for a lock that is rarely held: exchanges without reading first. */
 static inline bool gasneti_trylock_quiet(gasneti_lock_t *lock)
 {
     return __builtin_expect(!atomic_exchange_explicit(&lock->held, true, memory_order_acquire), 1);

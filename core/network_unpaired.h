@@ -1,7 +1,7 @@
 /* network_unpaired.h - net_long for networks whose NET_PAIRS_LONGS is 0.
  *
- * Included by the network's own header.  The core never calls it there, but a compiler that does
- * not optimise keeps the call.
+ * Included by the network's header.  The core does not reach the call, but a compiler that does not
+ * optimise keeps it.
  */
 #ifndef NETWORK_UNPAIRED_H
 #define NETWORK_UNPAIRED_H

@@ -13,8 +13,7 @@
 #include "core/job/progress.h"
 #include "core/rdma/synchronisation.h"
 #include "extended-ref/transfer.h"
-
-#define HOT static inline __attribute__((always_inline))
+#include "other/tools/hot.h"
 
 bool gasnete_copy_local(const char *call, gasnet_node_t node, void *dst, const void *src,
                         size_t nbytes)

@@ -19,19 +19,18 @@
 #include "reqrb.h"
 #include "stock.h"
 
+#define NET_BUFFERS          1
+#define NET_HAS_FLOW_CONTROL 1
+
 enum {
     NET_STACK_MESSAGE = PLAN_CHUNK,
     NET_DELIVER_MAX = 64,
-    NET_BUFFERS = 1,
-    NET_HAS_FLOW_CONTROL = 1,
     NET_PAIRS_LONGS = 1,
     NET_SPARE = GASNETC_THREADED ? 2 : 1, /* receive buffers beyond what the credits fill */
     NET_LOOK_EVERY = 1024, /* rounds without an event: then it may be that none will come */
 };
 
 enum { NET_PT_SEGMENT = 38, NET_PT_AM = 39, NET_AC = 0 };
-
-#define NET_HOT static inline __attribute__((always_inline))
 
 /* What a descriptor is for: its user_ptr. */
 enum net_role {
@@ -231,9 +230,9 @@ static inline void net_portals_launch(net_peer_t *peer, uint32_t ticket, const g
 
 /* --- posting --- */
 
-NET_HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key,
-                                const void *src, const net_region_t *local, size_t length,
-                                enum net_order order, const gasnetc_sent_t *sent)
+HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key, const void *src,
+                            const net_region_t *local, size_t length, enum net_order order,
+                            const gasnetc_sent_t *sent)
 {
     uint32_t ticket, chunk;
     (void)order; /* nothing is ordered: caps.ordered is false */
@@ -259,9 +258,8 @@ NET_HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t 
 }
 
 /* A bounced get lands behind the address where its bytes belong (PO-13). */
-NET_HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local,
-                                uint64_t src, const net_key_t *key, size_t length,
-                                const gasnetc_sent_t *sent)
+HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local, uint64_t src,
+                            const net_key_t *key, size_t length, const gasnetc_sent_t *sent)
 {
     uint32_t ticket, chunk;
     if (__builtin_expect(!net_portals_take_two(&ticket, local ? NULL : &chunk), 0)) return NET_BUSY;
@@ -285,9 +283,8 @@ NET_HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t 
     return NET_POSTED;
 }
 
-NET_HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *local,
-                               size_t length, bool wants_reply, net_message_t *answers,
-                               const gasnetc_sent_t *sent)
+HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *local, size_t length,
+                           bool wants_reply, net_message_t *answers, const gasnetc_sent_t *sent)
 {
     (void)local, (void)wants_reply, (void)sent; /* inlined; nothing is held */
     return answers ? net_portals_reply(peer, data, length, (net_answer_t *)answers)
@@ -308,7 +305,7 @@ static inline enum net_result net_long(net_peer_t *peer, void *header, size_t le
 /* --- reaping --- */
 
 /* True if there is an event; what else the library says is a failure. */
-NET_HOT bool net_portals_event(ptl_handle_eq_t queue, const char *name, ptl_event_t *event)
+HOT bool net_portals_event(ptl_handle_eq_t queue, const char *name, ptl_event_t *event)
 {
     int result = PtlEQGet(queue, event);
     if (__builtin_expect(result == PTL_EQ_EMPTY, 1)) return false;
@@ -319,7 +316,7 @@ NET_HOT bool net_portals_event(ptl_handle_eq_t queue, const char *name, ptl_even
     return true;
 }
 
-NET_HOT unsigned net_reap(void)
+HOT unsigned net_reap(void)
 {
     ptl_event_t event;
     unsigned systems = 0, safe = 0;
@@ -353,14 +350,14 @@ static inline void net_drain(void) {}
 /* Handlers give credits back by their Replies, and the buffer that the Request is in only when they
  * have returned.  A thread is in one buffer; so that several are not in more than are spare, no new
  * one is begun meanwhile. */
-NET_HOT bool net_portals_holds_enough(void)
+HOT bool net_portals_holds_enough(void)
 {
     return GASNETC_THREADED &&
            __builtin_expect(
                atomic_load_explicit(&net_portals.held, memory_order_acquire) >= NET_SPARE, 0);
 }
 
-NET_HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems)
+HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems)
 {
     ptl_event_t event;
     unsigned n = 0, events = 0;

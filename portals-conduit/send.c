@@ -44,8 +44,7 @@ static void give_means(const means_t *means, bool pair)
     gasneti_unlock(&net_portals.lock);
 }
 
-static inline __attribute__((always_inline)) enum net_result
-take_means(net_peer_t *peer, size_t length, bool pair, means_t *means)
+HOT enum net_result take_means(net_peer_t *peer, size_t length, bool pair, means_t *means)
 {
     if (!net_portals_take_two(&means->ticket, &means->chunk))
         return means->ticket == STOCK_NONE ? NET_BUSY : NET_NO_REPLY_BUF;
@@ -64,10 +63,8 @@ take_means(net_peer_t *peer, size_t length, bool pair, means_t *means)
 }
 
 /* The header, or all of it, from the chunk that its Reply will come to. */
-static inline __attribute__((always_inline)) void send_from_chunk(net_peer_t *peer,
-                                                                  const void *data, size_t length,
-                                                                  const means_t *means,
-                                                                  enum bits_kind kind)
+HOT void send_from_chunk(net_peer_t *peer, const void *data, size_t length, const means_t *means,
+                         enum bits_kind kind)
 {
     static const gasnetc_sent_t nothing;
     net_chunk_t *chunk = &net_portals.chunk[means->chunk];
@@ -92,9 +89,8 @@ enum net_result net_portals_request(net_peer_t *peer, const void *data, size_t l
 
 /* --- Replies --- */
 
-static inline __attribute__((always_inline)) void send_reply(net_peer_t *peer, const void *data,
-                                                             size_t length, net_answer_t *answer,
-                                                             enum bits_kind kind)
+HOT void send_reply(net_peer_t *peer, const void *data, size_t length, net_answer_t *answer,
+                    enum bits_kind kind)
 {
     static const gasnetc_sent_t nothing;
     uint32_t place = (uint32_t)(answer - net_portals.answer) * PLAN_CHUNK;

@@ -17,6 +17,7 @@ alone() {
     local conduit=ibv mode=-DGASNET_PAR
     case $1 in
     portals-conduit/* | vapi-conduit/*) conduit=${1%%-*} ;;
+    core/*_network.h) conduit=portals ;;
     other/tools/*) mode=-DGASNETT_THREAD_SAFE ;;
     esac
     "${CC:-cc}" -std=gnu11 -fsyntax-only -Wall -Wextra -Wno-unused-function -Wno-unused-parameter -Werror -D_GNU_SOURCE "$mode" -DGASNET_NDEBUG \

@@ -1,46 +1,40 @@
-/* am.h - the AM engine's two halves: what arrives is delivered here, what is sent is in am_send.c.
- */
+/* am.h - what the two halves of the AM engine share: am_send.c and am_deliver.[ch]. */
 #ifndef GASNETC_AM_H
 #define GASNETC_AM_H
 
 #include "core/job/job.h"
 #include "gasnet.h"
 
-/* What a gasnet_token_t points to while a handler runs: on the stack of the delivery. */
+/* What a gasnet_token_t points to while a handler runs; on the stack of gasnetc_act_on. */
 typedef struct gasnetc_token {
     gasnetc_peer_t *peer; /* the sender; this node's own entry in loopback */
     bool loopback;
     bool request;
     bool replied;
-    net_message_t *message; /* NET_HAS_FLOW_CONTROL alone: what the Reply answers */
-    /* Debug builds: */
-    void *locks;                 /* held when the handler began */
-    struct gasnetc_token *outer; /* of the handler within which this one runs */
+    net_message_t *message; /* flow_network.h alone: the Request that the Reply answers */
+    /* In debug builds: */
+    void *locks;                 /* handler-safe locks held when the handler began */
+    struct gasnetc_token *outer; /* of the handler that called this one by loopback */
 } gasnetc_token_t;
 
-/* What a Reply must name. */
-static inline net_message_t *gasnetc_answers(const gasnetc_token_t *token)
-{
-    return NET_HAS_FLOW_CONTROL ? token->message : NULL;
-}
-
-/* Handlers by index; NULL where none is registered. */
+/* Handlers by index; NULL: not registered. */
 extern void (*gasnetc_handlers[256])(void);
 
-/* Fixed indices 1..127 come from `internal` (ended by NULL), before any client entry. */
+/* Registers the library's own handlers, indices 1..127, before any client entry.  A NULL function
+ * ends `internal`. */
 void gasnetc_register_internal(const gasnet_handlerentry_t *internal);
 
-/* A client's table: assigns indices to entries with 0 and writes them back.  GASNET_OK, or an error
- * code after announcing it. */
+/* Registers a client's table; assigns indices to entries with index 0 and writes them to the table.
+ * Returns GASNET_OK, or an error code after reporting the error. */
 int gasnetc_register_client(gasnet_handlerentry_t *table, int numentries);
 
 enum { GASNETC_DELIVER_MAX = NET_DELIVER_MAX };
 
-/* Of `n` <= GASNETC_DELIVER_MAX messages that arrived while the job ends: no handler runs, only
- * system messages are acted on. */
+/* Takes `n` <= GASNETC_DELIVER_MAX messages that arrived while the job ends: acts on system
+ * messages and releases all others, without running their handlers. */
 void gasnetc_drop(net_message_t **messages, unsigned n);
 
-/* A Request or Reply to this node itself; runs the handler before it returns. */
+/* An Active Message to be sent. */
 typedef struct gasnetc_outgoing {
     uint8_t category; /* enum gasnetc_am_category */
     gasnet_handler_t handler;
@@ -50,10 +44,12 @@ typedef struct gasnetc_outgoing {
     size_t nbytes;
     void *dst; /* Long */
 } gasnetc_outgoing_t;
+
+/* A Request or Reply to this node itself; runs the handler before it returns. */
 void gasnetc_loopback(gasnetc_outgoing_t am, bool request);
 
-/* Sends the Reply that only carries credits, if they still exceed the slack; with
- * NET_HAS_FLOW_CONTROL the Reply to a Request whose handler has sent none.  am_send.c. */
+/* Sends the Reply to Requests whose handlers have sent none (flow.h).  `answers` as for net_am.
+ * am_send.c. */
 void gasnetc_send_hidden_reply(gasnetc_peer_t *peer, net_message_t *answers);
 
 #endif

@@ -1,9 +1,8 @@
 /* am_deliver.c - the receiving half of the AM engine (IB-A2, A3, A4, A6).
  *
- * A message is checked whole before anything in it is used; its receive space is replaced before a
- * Request's handler runs, from the one spare that is in hand for all the messages of a poll;
- * handlers run with no lock held; a Request left without a Reply banks its credit or is followed by
- * a hidden Reply.
+ * A message is checked completely before any field is used.  Before a Request's handler runs,
+ * another receive buffer is posted in place of the message's: the spare of this poll, if there is
+ * one.  Handlers run with no lock held.  For a Request whose handler sent no Reply see flow.h.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "core/job/thread.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/report.h"
+#include "other/tools/hot.h"
 
 void gasnetc_no_handler(uint8_t index, const gasnetc_peer_t *peer)
 {
@@ -24,7 +24,6 @@ void gasnetc_no_handler(uint8_t index, const gasnetc_peer_t *peer)
                   gasnetc_linked_as_pie() ? GASNETC_PIE_HINT : "");
 }
 
-/* Where the payload of a Long lies; a packed one is put there first. */
 void *gasnetc_long_payload(const gasnetc_am_t *am, const net_message_t *message)
 {
     const gasnetc_segment_t *mine = &gasnetc_peers[gasnetc_job.rank].segment;
@@ -46,7 +45,7 @@ static void act_on_system(net_message_t *message)
     gasnetc_exit_system_message(from, words[0], words[1]);
 }
 
-/* Short Requests are what is left of all. */
+/* Short Requests are not counted: tally.c derives them from the number of all. */
 void gasnetc_count_payload(enum gasnetc_am_category category, uint32_t nbytes, bool request)
 {
     gasnetc_counts_t *counts = &gasneti_self()->counts;
@@ -56,8 +55,7 @@ void gasnetc_count_payload(enum gasnetc_am_category category, uint32_t nbytes, b
                                           : &counts->got_requests_long);
 }
 
-static inline __attribute__((always_inline)) bool
-deliver_as(enum gasnetc_am_category category, net_message_t *message, net_spare_t *spare)
+HOT bool deliver_as(enum gasnetc_am_category category, net_message_t *message, net_spare_t *spare)
 {
     gasnetc_am_t am;
     const char *wrong = gasnetc_am_parse_as(category, message->data, message->length, &am);
@@ -65,7 +63,6 @@ deliver_as(enum gasnetc_am_category category, net_message_t *message, net_spare_
     return gasnetc_act_on(category, am.request, &am, message, spare);
 }
 
-/* Whatever it is. */
 bool gasnetc_deliver_any(net_message_t *message, net_spare_t *spare)
 {
     const gasnetc_am_header_t *header = message->data;
@@ -82,7 +79,6 @@ bool gasnetc_deliver_any(net_message_t *message, net_spare_t *spare)
     gasnetc_malformed(message, "category");
 }
 
-/* Takes the system messages out; how many others there are. */
 unsigned gasnetc_deliver_system(net_message_t **messages, unsigned n)
 {
     unsigned others = 0;
@@ -105,7 +101,7 @@ void gasnetc_drop(net_message_t **messages, unsigned n)
 
 /* --- loopback --- */
 
-/* A Request's and its Reply's buffers differ, so that a handler may reply from the one it was
+/* A Request and its Reply have different buffers: a handler may reply from the buffer that it was
  * given. */
 static void *loop_buffer(gasneti_thread_t *self, bool request)
 {

@@ -1,8 +1,7 @@
-/* am_deliver.h - the receiving half of the AM engine, as far as every message goes it: inline,
- * since it is part of each poll.
+/* am_deliver.h - the receiving half of the AM engine: the inline part, for each poll.
  *
- * A Short without flags, which is what most messages are, is taken apart and acted on here; all
- * others go through am_deliver.c, which shares what comes after that.
+ * Most messages are Shorts without flags: they are parsed here.  All others are parsed in
+ * am_deliver.c; gasnetc_act_on then serves both.
  */
 #ifndef GASNETC_AM_DELIVER_H
 #define GASNETC_AM_DELIVER_H
@@ -11,18 +10,18 @@
 #include "core/am/am_dispatch.h"
 #include "core/am/am_wire.h"
 #include "core/am/context.h"
+#include "core/am/flow.h"
 #include "core/job/thread.h"
 #include "core/report.h"
+#include "other/tools/hot.h"
 
-/* One message's way is one piece of code. */
-#define GASNETC_HOT static inline __attribute__((always_inline))
-
-/* Where the payload of a Long lies; a packed one is put there first. */
+/* The address of a Long's payload; copies a packed payload there first. */
 void *gasnetc_long_payload(const gasnetc_am_t *am, const net_message_t *message);
 void gasnetc_count_payload(enum gasnetc_am_category category, uint32_t nbytes, bool request);
-/* Any message but the usual one; true as gasnetc_act_on. */
+/* Delivers any message but a system message; returns as gasnetc_act_on. */
 bool gasnetc_deliver_any(net_message_t *message, net_spare_t *spare);
-/* Takes the system messages out; how many others there are. */
+/* Acts on the system messages and removes them from `messages`; returns the number of the others.
+ */
 unsigned gasnetc_deliver_system(net_message_t **messages, unsigned n) __attribute__((cold));
 void gasnetc_no_handler(uint8_t index, const gasnetc_peer_t *peer) __attribute__((noreturn, cold));
 
@@ -39,14 +38,14 @@ static inline gasnetc_handler_fn gasnetc_handler_of(uint8_t index, const gasnetc
     return handler;
 }
 
-GASNETC_HOT void gasnetc_run_handler(enum gasnetc_am_category category, const gasnetc_am_t *am,
-                                     const net_message_t *message, gasnetc_token_t *token)
+HOT void gasnetc_run_handler(enum gasnetc_am_category category, const gasnetc_am_t *am,
+                             const net_message_t *message, gasnetc_token_t *token)
 {
     gasnetc_handler_fn handler = gasnetc_handler_of(am->handler, token->peer);
     const int32_t *args = gasnetc_am_args(am, message->data);
     if (GASNETC_CHECKING) gasnetc_handler_begins(token);
     if (category == GASNETC_AM_SHORT) {
-        if (am->numargs == 0) /* no need to go through the table */
+        if (am->numargs == 0) /* the usual case: no switch */
             ((void (*)(void *))handler)(token);
         else
             gasnetc_run_short(handler, token, am->numargs, args);
@@ -58,9 +57,9 @@ GASNETC_HOT void gasnetc_run_handler(enum gasnetc_am_category category, const ga
     if (GASNETC_CHECKING) gasnetc_handler_ends(token);
 }
 
-/* The peer's lock is held. */
-GASNETC_HOT void gasnetc_count_reply(gasnetc_peer_counts_t *counts,
-                                     enum gasnetc_am_category category, bool hidden)
+/* Peer's lock held. */
+HOT void gasnetc_count_reply(gasnetc_peer_counts_t *counts, enum gasnetc_am_category category,
+                             bool hidden)
 {
     if (__builtin_expect(hidden, 0))
         counts->got_hidden++;
@@ -70,26 +69,25 @@ GASNETC_HOT void gasnetc_count_reply(gasnetc_peer_counts_t *counts,
                                             : &counts->got_replies_long);
 }
 
-/* The message brought credits, or is a Reply; `am` is otherwise sound. */
-GASNETC_HOT void gasnetc_take_credits(enum gasnetc_am_category category, bool request,
-                                      const gasnetc_am_t *am, gasnetc_peer_t *peer,
-                                      const net_message_t *message)
+/* For a message that returns credits or is a Reply, and that is valid otherwise. */
+HOT void gasnetc_take_credits(enum gasnetc_am_category category, bool request,
+                              const gasnetc_am_t *am, gasnetc_peer_t *peer,
+                              const net_message_t *message)
 {
     gasneti_lock(&peer->lock);
-    bool sound =
-        NET_HAS_FLOW_CONTROL || gasnetc_credits_return(&peer->credits, am->credits, !request);
+    bool sound = flow_returned(peer, am->credits, !request);
     if (!request) {
         gasnetc_count_reply(peer->counts, category, am->hidden);
-        if (!NET_HAS_FLOW_CONTROL && message->kept_space) gasnetc_credits_room_left(&peer->credits);
+        flow_got_reply(peer, message);
     }
     gasneti_unlock(&peer->lock);
     if (__builtin_expect(!sound, 0)) gasnetc_malformed(message, "credit count");
 }
 
-/* What is left to do with a message taken apart.  True when the credits kept for the sender exceed
- * the slack.  There is a copy of this for each category and direction. */
-GASNETC_HOT bool gasnetc_act_on(enum gasnetc_am_category category, bool request,
-                                const gasnetc_am_t *am, net_message_t *message, net_spare_t *spare)
+/* Acts on a parsed message and releases it.  True when the caller must send the peer a hidden Reply
+ * at the end of the poll.  Each category and direction has its own copy of this function. */
+HOT bool gasnetc_act_on(enum gasnetc_am_category category, bool request, const gasnetc_am_t *am,
+                        net_message_t *message, net_spare_t *spare)
 {
     gasnetc_peer_t *peer = gasnetc_peer_of(message->peer);
     if (!request || __builtin_expect(am->credits, 0))
@@ -102,22 +100,15 @@ GASNETC_HOT bool gasnetc_act_on(enum gasnetc_am_category category, bool request,
         token.peer = peer;
         token.request = request;
         token.loopback = token.replied = false;
-        if (NET_HAS_FLOW_CONTROL) token.message = message;
+        flow_set_answers(&token, message);
         gasnetc_run_handler(category, am, message, &token);
-        if (request && !token.replied && NET_HAS_FLOW_CONTROL) {
-            gasnetc_send_hidden_reply(peer, message);
-        } else if (request && !token.replied) {
-            gasneti_lock(&peer->lock);
-            overdue = gasnetc_credits_bank(&peer->credits);
-            peer->counts->banked++;
-            gasneti_unlock(&peer->lock);
-        }
+        if (request && !token.replied) overdue = flow_not_replied(peer, message);
     }
     net_release(message, spare);
     return overdue;
 }
 
-GASNETC_HOT bool gasnetc_deliver_one(net_message_t *message, net_spare_t *spare)
+HOT bool gasnetc_deliver_one(net_message_t *message, net_spare_t *spare)
 {
     gasnetc_am_t am;
     if (!gasnetc_am_parse_plain(message->data, message->length, &am))
@@ -127,25 +118,25 @@ GASNETC_HOT bool gasnetc_deliver_one(net_message_t *message, net_spare_t *spare)
 }
 
 /* Acts on `n` <= GASNETC_DELIVER_MAX messages that arrived, `systems` of them from net_sys: runs
- * handlers, gives receive space and credits back.  No lock held. */
-GASNETC_HOT void gasnetc_deliver(net_message_t **messages, unsigned n, unsigned systems)
+ * handlers, posts receive buffers again and returns credits.  No lock held. */
+HOT void gasnetc_deliver(net_message_t **messages, unsigned n, unsigned systems)
 {
-    unsigned owing = 0;
-    gasnetc_peer_t *peers[GASNETC_DELIVER_MAX]; /* to be sent their credits */
+    unsigned overdue = 0;
+    gasnetc_peer_t *peers[GASNETC_DELIVER_MAX]; /* the first `overdue`: hidden Replies to send */
     net_spare_t spare = {0};
     gasneti_thread_t *self = gasneti_self();
-    /* System messages first: a handler may never return. */
+    /* System messages first: a handler might not return. */
     if (__builtin_expect(systems, 0)) n = gasnetc_deliver_system(messages, n);
     self->handler_depth++;
     for (unsigned i = 0; i < n; i++) {
         gasnetc_peer_t *peer = gasnetc_peer_of(messages[i]->peer);
         if (gasnetc_deliver_one(messages[i], &spare) &&
-            (!owing || peers[owing - 1] != peer || gasnetc_credits_one_each(&peer->credits)))
-            peers[owing++] = peer;
+            (!overdue || peers[overdue - 1] != peer || flow_one_reply_each(peer)))
+            peers[overdue++] = peer;
     }
     self->handler_depth--;
     net_spare_back(&spare);
-    while (owing > 0) gasnetc_send_hidden_reply(peers[--owing], NULL);
+    while (overdue > 0) gasnetc_send_hidden_reply(peers[--overdue], NULL);
 }
 
 #endif

@@ -1,7 +1,6 @@
-/* am_handlers.c - the handler table: who may have which index (section 2.3 of the client
- * interface).
+/* am_handlers.c - the handler table and its indices (section 2.3 of the client interface).
  *
- * Filled during attach, read by every delivery, never changed afterwards.
+ * Written during attach, read by every delivery, not changed afterwards.
  */
 #include <string.h>
 
@@ -16,7 +15,7 @@ typedef void (*handler_fn)(void);
 
 void gasnetc_register_internal(const gasnet_handlerentry_t *internal)
 {
-    /* An attach that failed may have left some behind. */
+    /* A failed attach may have left entries. */
     memset(gasnetc_handlers, 0, sizeof gasnetc_handlers);
     for (; internal->fnptr; internal++) {
         if (internal->index >= FIRST_CLIENT || gasnetc_handlers[internal->index])

@@ -1,26 +1,27 @@
 /* am_send.c - the sending half of the AM engine: header, credits, buffer, post.
  *
- * A Request that finds no credit or room polls, running handlers; a Reply only reaps, so that a
- * handler never runs inside a handler.  Small messages are built on the stack and inlined by the
- * network; others are built in a bbuf.
+ * A Request that finds no credit or send slot polls, which runs handlers.  A Reply only reaps, so
+ * that no handler runs inside a handler.  Messages that the network inlines are built on the stack,
+ * others in a bbuf.
  */
 #include <string.h>
 
 #include "core/am/am.h"
 #include "core/am/am_wire.h"
 #include "core/am/context.h"
+#include "core/am/flow.h"
 #include "core/job/progress.h"
 #include "core/job/thread.h"
-#include "core/rdma/buffers.h"
+#include "core/rdma/bounce.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/rdma/synchronisation.h"
 #include "core/report.h"
+#include "other/tools/hot.h"
 
-/* Each call of the client interface gets its own copy of the path below, with the category and the
- * direction known to the compiler. */
-#define HOT static inline __attribute__((always_inline))
+/* Each call of the client interface has its own copy of the HOT functions, in which category and
+ * direction are constants. */
 
-/* Writes head, address and arguments at `bytes`; the payload's place is at the returned pointer. */
+/* Writes head, address and arguments at `bytes`; returns the address of the payload. */
 HOT char *write_prefix(char *bytes, const gasnetc_outgoing_t *am, bool request, uint8_t flags)
 {
     gasnetc_am_header_t header = {.head = gasnetc_am_head((enum gasnetc_am_category)am->category,
@@ -37,72 +38,60 @@ HOT char *write_prefix(char *bytes, const gasnetc_outgoing_t *am, bool request, 
     }
     int32_t *args = (int32_t *)(void *)p;
     for (int i = 0; i < am->numargs; i++) args[i] = am->args[i];
-    /* The receiver never looks at the padding, but it leaves this process. */
+    /* Padding is sent too, and must not contain other bytes of this process. */
     if (am->numargs & 1) args[am->numargs] = 0;
     return p + gasnetc_am_args_size((unsigned)am->numargs);
 }
 
-enum kind { REQUEST, REPLY, HIDDEN_REPLY };
-
-HOT void count_sent(gasnetc_peer_counts_t *counts, const gasnetc_outgoing_t *am, enum kind kind,
-                    bool in_bbuf)
+HOT void count_sent(gasnetc_peer_counts_t *counts, const gasnetc_outgoing_t *am,
+                    enum flow_kind kind, bool in_bbuf)
 {
     if (in_bbuf) counts->am_bounced++;
-    if (kind == HIDDEN_REPLY) {
+    if (kind == FLOW_HIDDEN_REPLY) {
         counts->hidden_replies++;
         return;
     }
     switch (am->category) {
     case GASNETC_AM_SHORT:
-        ++*(kind == REQUEST ? &counts->requests_short : &counts->replies_short);
+        ++*(kind == FLOW_REQUEST ? &counts->requests_short : &counts->replies_short);
         return;
     case GASNETC_AM_MEDIUM:
-        ++*(kind == REQUEST ? &counts->requests_medium : &counts->replies_medium);
+        ++*(kind == FLOW_REQUEST ? &counts->requests_medium : &counts->replies_medium);
         break;
     case GASNETC_AM_LONG:
-        ++*(kind == REQUEST ? &counts->requests_long : &counts->replies_long);
+        ++*(kind == FLOW_REQUEST ? &counts->requests_long : &counts->replies_long);
         break;
     }
     counts->am_bytes += am->nbytes;
 }
 
-/* Posts the message at `bytes`, which the network captures unless it is in a bbuf; what is banked
- * rides along.  A Reply brings its Request's credit back; a hidden one, which brings what is banked
- * where anything is, is not sent when another message has carried the credits meanwhile. */
+/* Posts the message at `bytes`, which the network captures unless it is in a bbuf, and polls or
+ * reaps until that succeeds.  `am` is NULL for a hidden Reply. */
 HOT void post(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, uint32_t length,
-              bool in_bbuf, enum kind kind, net_message_t *answers)
+              bool in_bbuf, enum flow_kind kind, net_message_t *answers)
 {
     gasnetc_am_header_t *header = (gasnetc_am_header_t *)(void *)bytes;
     gasnetc_sent_t sent = {.held = in_bbuf ? (gasnetc_held_t *)(void *)bytes : NULL};
     const net_region_t *region = in_bbuf ? &gasnetc_bbuf_region : NULL;
-    gasnetc_credits_t *credits = &peer->credits;
-    const uint8_t own =
-        kind == REPLY || (kind == HIDDEN_REPLY && gasnetc_credits_one_each(credits));
     for (;;) {
         gasneti_lock(&peer->lock);
-        bool needs_room = false;
         enum net_result result = NET_NO_CREDIT;
-        if (!NET_HAS_FLOW_CONTROL && kind == HIDDEN_REPLY && !gasnetc_credits_overdue(credits))
-            break;
-        if (!NET_HAS_FLOW_CONTROL && kind == REQUEST &&
-            !gasnetc_credits_take(credits, &needs_room)) {
-            peer->counts->stalls_credits++;
-        } else {
-            uint8_t carried = NET_HAS_FLOW_CONTROL ? 0 : gasnetc_credits_carry(credits, own);
-            header->credits = carried;
-            result = net_am(&peer->net, bytes, region, length, needs_room, answers, &sent);
+        flow_message_t flow = flow_begin(peer, kind);
+        if (flow_superseded(peer, &flow)) break;
+        if (flow_may_send(peer, &flow)) {
+            header->credits = flow.credits;
+            result = net_am(&peer->net, bytes, region, length, flow.needs_room, answers, &sent);
             if (result == NET_POSTED) {
-                if (!NET_HAS_FLOW_CONTROL) gasnetc_credits_carried(credits, carried, own);
+                flow_sent(peer, &flow);
                 count_sent(peer->counts, am, kind, in_bbuf);
                 gasneti_unlock(&peer->lock);
                 return;
             }
             gasnetc_count_stall(peer, result);
-            if (!NET_HAS_FLOW_CONTROL && kind == REQUEST)
-                gasnetc_credits_untake(credits, needs_room);
+            flow_not_sent(peer, &flow);
         }
         gasneti_unlock(&peer->lock);
-        gasnetc_stall_at(peer, result, kind != REQUEST);
+        gasnetc_stall_at(peer, result, kind != FLOW_REQUEST);
     }
     gasneti_unlock(&peer->lock);
     if (in_bbuf) gasnetc_bbuf_free(bytes);
@@ -118,7 +107,7 @@ static void __attribute__((cold)) check_outgoing(gasnet_node_t dest, gasnetc_out
     gasneti_fatal("an AMLong of %zu bytes: the most is %d", am.nbytes, GASNETC_MAX_LONG_REQUEST);
 }
 
-/* Builds a message that the network does not capture. */
+/* Sends a message that the network does not inline. */
 static __attribute__((noinline)) void send_from_bbuf(gasnetc_peer_t *peer, gasnetc_outgoing_t am,
                                                      bool request, uint8_t flags, uint32_t length,
                                                      size_t carried)
@@ -127,7 +116,7 @@ static __attribute__((noinline)) void send_from_bbuf(gasnetc_peer_t *peer, gasne
     while (!(bytes = gasnetc_bbuf_try())) gasnetc_stall_bbuf(!request);
     char *payload = write_prefix(bytes, &am, request, flags);
     if (carried) memcpy(payload, am.src, carried);
-    post(peer, &am, bytes, length, true, request ? REQUEST : REPLY, NULL);
+    post(peer, &am, bytes, length, true, request ? FLOW_REQUEST : FLOW_REPLY, NULL);
 }
 
 /* Sends to another node. */
@@ -138,17 +127,17 @@ HOT void send_message(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool r
         gasnetc_am_prefix((enum gasnetc_am_category)am->category, (unsigned)am->numargs);
     size_t carried = with_payload ? am->nbytes : 0;
     uint32_t length = (uint32_t)(prefix + carried);
-    if (!NET_BUFFERS && (length > NET_STACK_MESSAGE || length > gasnetc_caps.inline_max)) {
+    if (!bounce_inlines(length)) {
         send_from_bbuf(peer, *am, request, flags, length, carried);
         return;
     }
     _Alignas(8) char bytes[NET_STACK_MESSAGE + NET_AM_TAIL];
     char *payload = write_prefix(bytes, am, request, flags);
     if (carried) memcpy(payload, am->src, carried);
-    post(peer, am, bytes, length, false, request ? REQUEST : REPLY, answers);
+    post(peer, am, bytes, length, false, request ? FLOW_REQUEST : FLOW_REPLY, answers);
 }
 
-/* Header and payload are the network's to bring together. */
+/* Sends header and payload, which the network pairs at the receiver. */
 static void send_pair(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool request,
                       enum gasnetc_form form, net_message_t *answers)
 {
@@ -165,7 +154,7 @@ static void send_pair(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool r
         gasneti_lock(&peer->lock);
         enum net_result result = net_long(&peer->net, header, length, &payload, answers, &sent);
         if (result == NET_POSTED)
-            count_sent(peer->counts, am, request ? REQUEST : REPLY, false);
+            count_sent(peer->counts, am, request ? FLOW_REQUEST : FLOW_REPLY, false);
         else
             gasnetc_count_stall(peer, result);
         gasneti_unlock(&peer->lock);
@@ -175,7 +164,19 @@ static void send_pair(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool r
     while (!gasnetc_counter_done(&local)) gasnetc_stall(!request);
 }
 
-/* The payload goes ahead by itself, or behind the header where it fits. */
+/* The payload is put first; the header follows when it cannot overtake the payload. */
+static inline void send_after_payload(gasnetc_peer_t *peer, gasnetc_outgoing_t am, bool request,
+                                      enum gasnetc_form form)
+{
+    gasnetc_counter_t arrived = {0};
+    gasnetc_counter_t *counter = gasnetc_caps.ordered ? NULL : &arrived;
+    gasnetc_put_payload(peer, am.dst, am.src, am.nbytes, gasnetc_frees_source(form), NET_BEFORE_AM,
+                        counter, !request);
+    while (!gasnetc_counter_done(&arrived)) gasnetc_stall(!request);
+    send_message(peer, &am, request, 0, false, NULL);
+}
+
+/* A small payload is packed: sent behind the header, in the same message. */
 static __attribute__((noinline)) void send_long(gasnetc_peer_t *peer, gasnetc_outgoing_t am,
                                                 bool request, enum gasnetc_form form,
                                                 net_message_t *answers)
@@ -191,21 +192,14 @@ static __attribute__((noinline)) void send_long(gasnetc_peer_t *peer, gasnetc_ou
         return;
     }
     gasneti_self()->counts.longs_unpacked++;
-    if (NET_PAIRS_LONGS) {
+    if (NET_PAIRS_LONGS)
         send_pair(peer, &am, request, form, answers);
-        return;
-    }
-    /* Where header and payload may overtake each other, the payload must have arrived. */
-    gasnetc_counter_t arrived = {0};
-    gasnetc_counter_t *counter = gasnetc_caps.ordered ? NULL : &arrived;
-    gasnetc_put_payload(peer, am.dst, am.src, am.nbytes, gasnetc_frees_source(form), NET_BEFORE_AM,
-                        counter, !request);
-    while (!gasnetc_counter_done(&arrived)) gasnetc_stall(!request);
-    send_message(peer, &am, request, 0, false, NULL);
+    else
+        send_after_payload(peer, am, request, form);
 }
 
-/* Polls, as a program may send nothing but these while it waits for another rank's message; but not
- * inside a handler, where a Request is illegal and handlers would run inside handlers. */
+/* Polls, because a program may wait for another rank's message in a loop of such Requests; but not
+ * inside a handler, where handlers would run inside handlers. */
 static __attribute__((noinline)) void send_to_self(gasnetc_outgoing_t am)
 {
     gasnetc_loopback(am, true);
@@ -243,9 +237,9 @@ HOT int send_reply(gasnet_token_t opaque, const gasnetc_outgoing_t *am, size_t l
     if (token->loopback)
         gasnetc_loopback(*am, false);
     else if (am->category == GASNETC_AM_LONG)
-        send_long(token->peer, *am, false, GASNETC_LONG, gasnetc_answers(token));
+        send_long(token->peer, *am, false, GASNETC_LONG, flow_answers(token));
     else
-        send_message(token->peer, am, false, 0, true, gasnetc_answers(token));
+        send_message(token->peer, am, false, 0, true, flow_answers(token));
     return GASNET_OK;
 }
 
@@ -255,11 +249,11 @@ void gasnetc_send_hidden_reply(gasnetc_peer_t *peer, net_message_t *answers)
                                         .flags = GASNETC_AM_HIDDEN};
     _Alignas(8) char stack[sizeof header + NET_AM_TAIL];
     char *bytes = stack;
-    bool in_bbuf = !NET_BUFFERS && gasnetc_caps.inline_max < sizeof header;
+    bool in_bbuf = !bounce_inlines(sizeof header);
     if (in_bbuf)
         while (!(bytes = gasnetc_bbuf_try())) gasnetc_stall_bbuf(true);
     memcpy(bytes, &header, sizeof header);
-    post(peer, NULL, bytes, sizeof header, in_bbuf, HIDDEN_REPLY, answers);
+    post(peer, NULL, bytes, sizeof header, in_bbuf, FLOW_HIDDEN_REPLY, answers);
 }
 
 /* --- the calls of the client interface --- */

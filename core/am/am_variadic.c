@@ -1,6 +1,6 @@
-/* am_variadic.c - the AM calls without a number in their names: arguments follow a run-time count.
+/* am_variadic.c - the AM calls with a run-time argument count.
  *
- * Each gathers its arguments into an array and is then the call with one.
+ * Each copies its variable arguments to an array and calls the function that takes an array.
  */
 #include <stdarg.h>
 
@@ -8,7 +8,7 @@
 #include "core/report.h"
 #include "gasnet.h"
 
-/* Gathers `numargs` arguments that follow it. */
+/* Declares args and copies the `numargs` variable arguments to it. */
 #define GATHER(args, numargs)                                                                      \
     gasnet_handlerarg_t args[GASNETC_AM_MAX_ARGS];                                                 \
     do {                                                                                           \

@@ -1,4 +1,4 @@
-/* am_wire.h - what an Active Message looks like on the wire, and the check of one that arrived.
+/* am_wire.h - the wire format of Active Messages, and the checks at the receiver.
  *
  *   offset 0   head     category, Request or Reply, argument count
  *          1   handler  index
@@ -6,11 +6,11 @@
  *          3   flags    GASNETC_AM_*
  *          4   nbytes   payload length
  *          8   dst      Long only: payload's address at the receiver
- *          8 or 16      arguments, 4 bytes each, padded to 8; then the payload of a Medium or
- * packed Long
+ *          8 or 16      arguments, 4 bytes each, padded to 8; then the payload, of a Medium or a
+ *                       packed Long
  *
- * All integers in the byte order of the machines of the job, which is one.  gasnetc_am_parse is
- * pure and is what the fuzzer feeds.
+ * Integers are in host byte order, which is the same on all hosts of a job.  gasnetc_am_parse has
+ * no side effects; tests/fuzz tests it.
  */
 #ifndef GASNETC_AM_WIRE_H
 #define GASNETC_AM_WIRE_H
@@ -20,11 +20,13 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "other/tools/hot.h"
+
 enum gasnetc_am_category { GASNETC_AM_SHORT, GASNETC_AM_MEDIUM, GASNETC_AM_LONG };
 
 enum {
     GASNETC_AM_PACKED = 1, /* the payload of a Long follows in this message */
-    GASNETC_AM_HIDDEN = 2, /* a Reply that only carries credits: no handler runs */
+    GASNETC_AM_HIDDEN = 2, /* a Reply that only returns credits: no handler runs */
     GASNETC_AM_MAX_ARGS = 16,
 };
 
@@ -55,7 +57,7 @@ static inline uint32_t gasnetc_am_prefix(enum gasnetc_am_category category, unsi
     return fixed + gasnetc_am_args_size(numargs);
 }
 
-/* A message taken apart. */
+/* A parsed message. */
 typedef struct gasnetc_am {
     enum gasnetc_am_category category;
     bool request;
@@ -66,11 +68,11 @@ typedef struct gasnetc_am {
     uint8_t numargs;
     uint32_t nbytes;
     uint64_t dst;
-    uint32_t args;    /* where in the message they are */
-    uint32_t payload; /* Medium and packed Long: where in the message it is */
+    uint32_t args;    /* offset in the message */
+    uint32_t payload; /* Medium and packed Long: offset in the message */
 } gasnetc_am_t;
 
-/* Flags are rare; each is possible on one kind of message only. */
+/* Each flag is valid for one kind of message only. */
 static inline bool gasnetc_am_flags_fit(uint8_t flags, enum gasnetc_am_category category,
                                         bool request)
 {
@@ -85,10 +87,9 @@ static inline bool gasnetc_am_flags_fit(uint8_t flags, enum gasnetc_am_category 
     return false;
 }
 
-/* The rest of gasnetc_am_parse for one category, of which the compiler makes three. */
-static inline __attribute__((always_inline)) const char *
-gasnetc_am_parse_as(enum gasnetc_am_category category, void *message, size_t length,
-                    gasnetc_am_t *am)
+/* gasnetc_am_parse for one category, a constant; `length` is at least that of a header. */
+HOT const char *gasnetc_am_parse_as(enum gasnetc_am_category category, void *message, size_t length,
+                                    gasnetc_am_t *am)
 {
     const gasnetc_am_header_t *header = message;
     unsigned numargs = header->head >> 3;
@@ -110,12 +111,11 @@ gasnetc_am_parse_as(enum gasnetc_am_category category, void *message, size_t len
     if (category == GASNETC_AM_LONG)
         memcpy(&am->dst, (char *)message + sizeof *header, sizeof am->dst);
     if (category == GASNETC_AM_SHORT && header->nbytes) return "payload length";
-    /* The payload of an unpacked Long went ahead. */
+    /* The payload of an unpacked Long is not in the message. */
     bool carries = category == GASNETC_AM_MEDIUM || am->packed;
     return length - prefix == (carries ? header->nbytes : 0) ? NULL : "payload length";
 }
 
-/* Where the arguments are, and where the payload is. */
 static inline const int32_t *gasnetc_am_args(const gasnetc_am_t *am, const void *message)
 {
     return (const int32_t *)(const void *)((const char *)message + am->args);
@@ -126,9 +126,8 @@ static inline void *gasnetc_am_payload(const gasnetc_am_t *am, void *message)
     return (char *)message + am->payload;
 }
 
-/* The head and the length of a Short that carries no flags and less than 16 arguments: what most
- * messages are.  Takes apart as gasnetc_am_parse does; false when it is something else, or is
- * wrong. */
+/* Parses, as gasnetc_am_parse does, a Short without flags and with fewer than 16 arguments, which
+ * most messages are; false for any other message, valid or not. */
 static inline bool gasnetc_am_parse_plain(const void *message, size_t length, gasnetc_am_t *am)
 {
     uint64_t header;
@@ -152,8 +151,8 @@ static inline bool gasnetc_am_parse_plain(const void *message, size_t length, ga
     return true;
 }
 
-/* Takes apart `length` bytes at `message`.  Returns NULL, or the name of the field
- * that is wrong; `am` is then unspecified.  Never reads past the message. */
+/* Parses `length` bytes at `message`.  Returns NULL, or the name of the invalid field; `am` is then
+ * unspecified.  Does not read beyond the message. */
 static inline const char *gasnetc_am_parse(void *message, size_t length, gasnetc_am_t *am)
 {
     const gasnetc_am_header_t *header = message;

@@ -1,7 +1,7 @@
 /* context.c - handler-safe locks and no-interrupt sections of debug builds, and the checks that
- * need to know of them (section 2.8 of the client interface).
+ * depend on them (section 2.8 of the client interface).
  *
- * Production builds have inline locks in gasnet_hsl.h and never come here.
+ * In other builds the locks are inline in gasnet_hsl.h, and this file is empty.
  */
 #include "core/am/context.h"
 
@@ -23,7 +23,7 @@ static uint64_t now_ns(void)
     return (uint64_t)(gasnetc_clock() * 1e9);
 }
 
-/* --- where a call is made --- */
+/* --- the context of a call --- */
 
 void gasneti_check_phase(const char *call, int attached)
 {
@@ -35,7 +35,7 @@ void gasneti_check_phase(const char *call, int attached)
         gasneti_fatal("%s is called before gasnet_attach, and is legal only after it", call);
 }
 
-/* Where the calling thread is, or NULL in plain client code. */
+/* The context of the calling thread in words; NULL in plain client code. */
 static const char *place(void)
 {
     const gasneti_thread_t *self = gasneti_self();
@@ -45,7 +45,7 @@ static const char *place(void)
                                    : NULL;
 }
 
-/* True once for each name, which is a literal. */
+/* True at the first call for each name, which is a literal: compared by address. */
 static bool is_new(const char *call)
 {
     static const char *_Atomic told[8];
@@ -57,7 +57,7 @@ static bool is_new(const char *call)
     return false;
 }
 
-/* Harmless here, and so no reason to end a program that works. */
+/* Only a warning: the call is harmless in this implementation. */
 void gasneti_check_query(const char *call, int phase)
 {
     if (phase > 0) gasneti_check_phase(call, phase > 1);
@@ -217,8 +217,8 @@ static void check_live(const gasnet_hsl_t *hsl, const char *call)
                       call, (const void *)hsl);
 }
 
-/* Memory that held a lock which was never destroyed looks like a lock that lives; only one that is
- * static or held surely is. */
+/* Memory of a lock that was freed without being destroyed looks like an initialised lock; so only a
+ * lock that is static or held is a fatal error. */
 static void check_not_live(const gasnet_hsl_t *hsl)
 {
     if (hsl->live == GASNETI_HSL_STATIC)
@@ -250,7 +250,7 @@ void gasnetc_hsl_destroy(gasnet_hsl_t *hsl)
     hsl->live = 0;
 }
 
-/* The lock is ours: puts it on top of the thread's. */
+/* The thread has acquired the lock: pushes it on the thread's list. */
 static void took(gasneti_thread_t *self, gasnet_hsl_t *hsl)
 {
     hsl->owner = self;

@@ -1,4 +1,4 @@
-/* context.h - is a call legal where it is made?  Checked in debug builds; nothing in production. */
+/* context.h - checks of debug builds that a call is legal in its context. */
 #ifndef GASNETC_CONTEXT_H
 #define GASNETC_CONTEXT_H
 
@@ -8,11 +8,11 @@ struct gasnetc_token;
  * in a no-interrupt section. */
 void gasnetc_check_may_communicate(const char *call);
 
-/* The same, but for the phase. */
+/* The same, except before gasnet_attach. */
 void gasnetc_check_client_code(const char *call);
 
-/* Around a handler: its token is valid in between, on this thread.  Fatal if the handler returns
- * with a lock of its own still held. */
+/* Before and after a handler: its token is valid in between, in this thread.  Fatal if the handler
+ * returns with a lock held that it has locked. */
 void gasnetc_handler_begins(struct gasnetc_token *token);
 void gasnetc_handler_ends(const struct gasnetc_token *token);
 
@@ -22,7 +22,7 @@ void gasnetc_check_in_handler(const char *call, const struct gasnetc_token *toke
 /* The same, and fatal unless `token` is that handler's. */
 void gasnetc_check_token(const char *call, const struct gasnetc_token *token);
 
-/* Fatal if that handler replies with a lock of its own still held. */
+/* Fatal if the handler replies with a lock held that it has locked. */
 void gasnetc_check_reply(const struct gasnetc_token *token);
 
 #ifdef GASNET_DEBUG

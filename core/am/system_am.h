@@ -1,8 +1,9 @@
-/* system_am.h - the library's own handlers above the core (indices 64..127): how the Extended API
- * sends Active Messages to itself.
+/* system_am.h - the Extended API's own handlers (indices 64..127), and other calls that the core
+ * makes to the Extended API.
  *
- * Registered during attach, before any client handler can run.  Requests and Replies use the same
- * calls as clients do (gasnetc_AMRequestShort and so on). */
+ * The handlers are registered during attach, before any client handler can run.  Their Requests and
+ * Replies use the calls of the client interface (gasnetc_AMRequestShort and so on).
+ */
 #ifndef GASNETC_SYSTEM_AM_H
 #define GASNETC_SYSTEM_AM_H
 
@@ -10,11 +11,11 @@
 
 #include "gasnet.h"
 
-/* Supplied by the Extended API: its handler table, ended by a NULL function; indices 64..127. */
+/* Supplied by the Extended API: its handler table, ended by a NULL function. */
 extern const gasnet_handlerentry_t gasnete_handlers[];
 
 /* Supplied by the Extended API; called once at the end of attach, on every node, before the final
- * barrier; messages may be sent only after attach has returned. */
+ * barrier.  It may send no messages. */
 void gasnete_attach(void);
 
 /* Supplied by the Extended API; called outside handlers, by any thread, in each poll that finds

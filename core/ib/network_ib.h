@@ -16,16 +16,14 @@
 
 /* NET_IB_HCAS: how many devices a process may use at once; from configure, as NET_IB_POLL_LOCK. */
 
+#define NET_BUFFERS          0
+#define NET_HAS_FLOW_CONTROL 0
+
 enum {
     NET_STACK_MESSAGE = 512,
     NET_DELIVER_MAX = 16, /* a full batch of completions; half of it may come by rings */
-    NET_BUFFERS = 0,
-    NET_HAS_FLOW_CONTROL = 0,
     NET_PAIRS_LONGS = 0,
 };
-
-/* Called from few places, each with its own constants. */
-#define NET_HOT static inline __attribute__((always_inline))
 
 struct net_region {
     hca_mr_t mr[NET_IB_HCAS];
@@ -255,7 +253,7 @@ enum { NET_IB_IN_ORDER = !GASNETC_THREADED };
 
 /* An AM for a peer with rings: aims at the one over there if it may be used, and always says how
  * far ours is free again.  Peer's lock held. */
-NET_HOT enum hca_kind net_ib_ring_aim(net_qp_t *qp, net_rings_t *rings, hca_local_t *local)
+HOT enum hca_kind net_ib_ring_aim(net_qp_t *qp, net_rings_t *rings, hca_local_t *local)
 {
     amrdma_in_t *in = atomic_load_explicit(&rings->in, memory_order_acquire);
     uint16_t freed = in ? amrdma_freed(in, NET_IB_IN_ORDER) : 0;
@@ -296,7 +294,7 @@ static inline net_message_t *net_ib_ring_take(net_ring_t *ring, uint64_t trailer
 }
 
 /* Takes at most `budget` messages from the rings in our memory. */
-NET_HOT unsigned net_ib_ring_arrivals(net_message_t **messages, unsigned budget)
+HOT unsigned net_ib_ring_arrivals(net_message_t **messages, unsigned budget)
 {
     unsigned n = 0;
     net_ring_t *const first = net_ib.ring_first, *ring = first;
@@ -389,9 +387,9 @@ static inline uint32_t net_ib_rkey(const net_qp_t *qp, const net_key_t *key)
     return key->rkey[NET_IB_HCAS > 1 ? qp->there : 0];
 }
 
-NET_HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key,
-                                const void *src, const net_region_t *local, size_t length,
-                                enum net_order order, const gasnetc_sent_t *sent)
+HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key, const void *src,
+                            const net_region_t *local, size_t length, enum net_order order,
+                            const gasnetc_sent_t *sent)
 {
     net_qp_t *qp = net_ib_turn(peer, order);
     net_slot_t *slot = net_ib_slot(&qp->send_ring);
@@ -406,9 +404,8 @@ NET_HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t 
     return NET_POSTED;
 }
 
-NET_HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local,
-                                uint64_t src, const net_key_t *key, size_t length,
-                                const gasnetc_sent_t *sent)
+HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local, uint64_t src,
+                            const net_key_t *key, size_t length, const gasnetc_sent_t *sent)
 {
     net_qp_t *qp = net_ib_turn(peer, NET_UNORDERED);
     net_slot_t *slot = net_ib_slot(&qp->send_ring);
@@ -422,9 +419,8 @@ NET_HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t 
     return NET_POSTED;
 }
 
-NET_HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *local,
-                               size_t length, bool wants_reply, net_message_t *answers,
-                               const gasnetc_sent_t *sent)
+HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *local, size_t length,
+                           bool wants_reply, net_message_t *answers, const gasnetc_sent_t *sent)
 {
     (void)answers;
     net_qp_t *qp = net_ib_am(peer);
@@ -457,7 +453,7 @@ static inline int net_ib_poll(hca_cq_t cq, int budget, hca_wc_t *wc)
     return NET_IB_POLL_LOCK ? net_ib_poll_alone(cq, budget, wc) : hca_poll(cq, budget, wc);
 }
 
-NET_HOT unsigned net_ib_reap(hca_cq_t cq)
+HOT unsigned net_ib_reap(hca_cq_t cq)
 {
     hca_wc_t wc[NET_IB_BATCH];
     int n = net_ib_poll(cq, NET_IB_BATCH, wc);
@@ -479,15 +475,15 @@ NET_HOT unsigned net_ib_reap(hca_cq_t cq)
 /* The same for the second device and what follows; reap_multi.c. */
 unsigned net_ib_reap_others(void);
 
-NET_HOT unsigned net_reap(void)
+HOT unsigned net_reap(void)
 {
     unsigned n = net_ib_reap(net_ib.send_cq[0]);
     if (NET_IB_HCAS > 1 && __builtin_expect(net_ib.indirect, 0)) n += net_ib_reap_others();
     return n;
 }
 
-NET_HOT unsigned net_ib_arrivals(hca_cq_t cq, net_message_t **messages, unsigned budget,
-                                 unsigned *systems)
+HOT unsigned net_ib_arrivals(hca_cq_t cq, net_message_t **messages, unsigned budget,
+                             unsigned *systems)
 {
     hca_wc_t wc[NET_IB_BATCH];
     net_message_t **out = messages;
@@ -513,7 +509,7 @@ NET_HOT unsigned net_ib_arrivals(hca_cq_t cq, net_message_t **messages, unsigned
 /* The same where there are several devices, or the queue is shared; reap_multi.c. */
 unsigned net_ib_arrivals_any(net_message_t **messages, unsigned budget, unsigned *systems);
 
-NET_HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems)
+HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems)
 {
     unsigned n = 0;
     if (__builtin_expect(net_ib.ring_first != NULL, 0)) {

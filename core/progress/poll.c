@@ -17,6 +17,7 @@
 #include "core/job/thread.h"
 #include "core/rdma/buffers.h"
 #include "core/report.h"
+#include "other/tools/hot.h"
 
 static gasneti_lock_t poll_lock;
 gasnetc_counts_t gasnetc_poll_counts; /* of things that happen under it */
@@ -33,7 +34,7 @@ void gasnetc_set_spins_before_yield(unsigned turns)
 }
 
 /* Poll lock held: reaps, and takes arrivals; gives the lock back and returns how many arrived. */
-GASNETC_HOT unsigned take_locked(net_message_t **messages, unsigned *reaped, unsigned *systems)
+HOT unsigned take_locked(net_message_t **messages, unsigned *reaped, unsigned *systems)
 {
     *reaped = net_reap();
     unsigned n = net_arrivals(messages, GASNETC_DELIVER_MAX, systems);
@@ -58,7 +59,7 @@ static __attribute__((noinline, cold)) unsigned take_nothing(void)
 }
 
 /* The same, if no other thread is at it. */
-GASNETC_HOT unsigned take(net_message_t **messages, unsigned *reaped, unsigned *systems)
+HOT unsigned take(net_message_t **messages, unsigned *reaped, unsigned *systems)
 {
     if (__builtin_expect(gasnetc_job.size <= 1, 0)) return take_nothing();
     if (!gasneti_trylock(&poll_lock)) {
@@ -82,7 +83,7 @@ static inline int pending(void)
 }
 
 /* gasnetc_poll and gasnet_AMPoll each have their own. */
-GASNETC_HOT unsigned poll_once(void)
+HOT unsigned poll_once(void)
 {
     net_message_t *messages[GASNETC_DELIVER_MAX];
     unsigned reaped = 0, systems = 0;

@@ -33,7 +33,6 @@ static size_t fresh; /* offset of the first bbuf that was never in use; under th
 
 void gasnetc_bbuf_init(uint32_t count)
 {
-    if (NET_BUFFERS) return;
     if (count > gasnetc_caps.region_max / GASNETC_BBUF_SIZE)
         count = (uint32_t)(gasnetc_caps.region_max / GASNETC_BBUF_SIZE);
     arena_size = (size_t)count * GASNETC_BBUF_SIZE;
@@ -107,7 +106,6 @@ gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, net_regi
 
 const net_region_t *gasnetc_pin_for_good(void *start, size_t length)
 {
-    if (NET_BUFFERS) return NULL; /* lands what is small itself */
     pin_t *pin = malloc(sizeof *pin);
     if (!pin || !net_register(start, length, false, &pin->region)) {
         free(pin);

@@ -10,9 +10,10 @@
 #include "core/job/job.h"
 #include "core/job/progress.h"
 #include "core/job/thread.h"
-#include "core/rdma/buffers.h"
+#include "core/rdma/bounce.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/report.h"
+#include "other/tools/hot.h"
 
 gasnetc_local_segment_t gasnetc_local_segment;
 
@@ -155,8 +156,6 @@ static void put_zero_copy(gasnetc_peer_t *peer, uintptr_t dst, const char *src, 
 
 /* --- the usual case: one piece, posted at once --- */
 
-#define HOT static inline __attribute__((always_inline))
-
 /* All of the range lies in [base, base+size), and it is not empty. */
 HOT bool within(uintptr_t base, size_t size, uintptr_t start, size_t nbytes)
 {
@@ -187,7 +186,7 @@ HOT bool one_piece(uintptr_t base, size_t size, uintptr_t start, size_t nbytes)
 }
 
 /* The one region of this node's segment that holds all of the range, or NULL. */
-HOT const net_region_t *region_at_home(const void *start, size_t nbytes)
+HOT const net_region_t *local_region_of(const void *start, size_t nbytes)
 {
     if (!one_piece(gasnetc_local_segment.base, gasnetc_local_segment.size, (uintptr_t)start,
                    nbytes))
@@ -198,7 +197,7 @@ HOT const net_region_t *region_at_home(const void *start, size_t nbytes)
 
 const net_region_t *gasnetc_local_region(const void *start, size_t nbytes)
 {
-    return region_at_home(start, nbytes);
+    return local_region_of(start, nbytes);
 }
 
 /* What is unusual ends the first try (SLOW says that it is the second): the lock is taken, the
@@ -227,10 +226,10 @@ HOT bool put_now(gasnetc_peer_t *peer, uintptr_t dst, const void *src, size_t nb
     const net_region_t *region = NULL;
     if (nbytes > gasnetc_caps.inline_max) {
         if (!bulk || nbytes > gasnetc_caps.transfer_max) return false;
-        region = region_at_home(src, nbytes);
+        region = local_region_of(src, nbytes);
         if (!region) return false;
-    } else if (NET_BUFFERS && bulk) {
-        region = region_at_home(src, nbytes); /* capturing would be a copy */
+    } else if (bulk && bounce_inline_copies()) {
+        region = local_region_of(src, nbytes);
     }
     if (!enter(peer, dst, nbytes, effort)) return false;
     counter->issued++;
@@ -260,20 +259,16 @@ HOT bool get_into(gasnetc_peer_t *peer, void *landing, const net_region_t *regio
 HOT bool get_now(gasnetc_peer_t *peer, void *dst, uintptr_t src, size_t nbytes,
                  gasnetc_counter_t *counter, void **bbuf, enum effort effort)
 {
-    const net_region_t *region = region_at_home(dst, nbytes);
+    const net_region_t *region = local_region_of(dst, nbytes);
     if (region)
         return nbytes <= gasnetc_caps.transfer_max &&
                get_into(peer, dst, region, src, nbytes, &(gasnetc_sent_t){.counter = counter},
                         effort);
-    if (NET_BUFFERS)
-        return nbytes <= gasnetc_caps.get_inline_max &&
-               get_into(peer, dst, NULL, src, nbytes, &(gasnetc_sent_t){.counter = counter},
-                        effort);
-    if (nbytes > GASNETC_BBUF_SIZE) return false;
-    *bbuf = effort == SLOW ? gasnetc_bbuf_try() : gasnetc_pool_take_now(&gasnetc_free_bbufs);
-    return __builtin_expect(*bbuf != NULL, 1) &&
-           get_into(peer, *bbuf, &gasnetc_bbuf_region, src, nbytes,
-                    &(gasnetc_sent_t){counter, *bbuf, dst, (uint32_t)nbytes}, effort);
+    if (nbytes > bounce_get_max()) return false;
+    bounce_get_t get;
+    bool begun = bounce_get_begin(&get, dst, nbytes, counter, effort == SLOW);
+    *bbuf = get.sent.held;
+    return begun && get_into(peer, get.to, get.region, src, nbytes, &get.sent, effort);
 }
 
 /* --- every other case --- */
@@ -294,7 +289,7 @@ void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_
         gasnetc_counter_t local = {0};
         put_zero_copy(peer, to, src, nbytes, order, &local, in_handler);
         while (!gasnetc_counter_done(&local)) gasnetc_stall(in_handler);
-    } else if (!NET_BUFFERS && nbytes <= GASNETC_BBUF_SIZE && !segment_region(src, &in_segment)) {
+    } else if (nbytes <= bounce_put_max() && !segment_region(src, &in_segment)) {
         put_bounced(peer, to, (contents_t){.src = src}, nbytes, order, counter, in_handler);
     } else {
         put_zero_copy(peer, to, src, nbytes, order, counter, in_handler);
@@ -308,18 +303,14 @@ static __attribute__((noinline)) void get_pieces(gasnetc_peer_t *peer, char *to,
     while (nbytes) {
         size_t piece = piece_of(peer->segment.base, from, nbytes);
         net_region_t *region = segment_region(to, &piece);
-        gasnetc_sent_t sent = {.counter = counter};
-        void *landing = to;
-        if (NET_BUFFERS && !region && piece <= gasnetc_caps.get_inline_max) {
-            /* the network lands it */
-        } else if (!NET_BUFFERS && !region && piece <= GASNETC_BBUF_SIZE) {
-            landing = wait_bbuf(false);
-            sent = (gasnetc_sent_t){counter, landing, to, (uint32_t)piece};
-            region = &gasnetc_bbuf_region;
-        } else if (!region) {
-            sent.held = gasnetc_pin_transient(to, piece, &region, false);
+        bounce_get_t get = {.to = to, .sent = {.counter = counter}};
+        if (!region && piece <= bounce_get_max()) {
+            while (!bounce_get_begin(&get, to, piece, counter, true)) gasnetc_stall_bbuf(false);
+        } else {
+            if (!region) get.sent.held = gasnetc_pin_transient(to, piece, &region, false);
+            get.region = region;
         }
-        post_get(peer, landing, region, from, piece, &sent);
+        post_get(peer, get.to, get.region, from, piece, &get.sent);
         to += piece;
         from += piece;
         nbytes -= piece;
@@ -388,7 +379,7 @@ void gasnetc_rdma_get_into(uint32_t node, void *dst, const struct net_region *la
 
 const struct net_region *gasnetc_landing(void *start, size_t nbytes)
 {
-    return gasnetc_pin_for_good(start, nbytes);
+    return bounce_landing(start, nbytes);
 }
 
 _Static_assert((int)GASNETC_FILL_MAX == (int)GASNETC_BBUF_SIZE,
@@ -404,7 +395,7 @@ bool gasnetc_rdma_fill(uint32_t node, void *dst, int value, size_t nbytes,
         gasnetc_rdma_put(node, dst, small, nbytes, counter);
         return true;
     }
-    if (NET_BUFFERS) return false;
+    if (bounce_put_max() == 0) return false;
     gasnetc_check_remote(peer, (uintptr_t)dst, nbytes, "a fill");
     put_bounced(peer, (uintptr_t)dst, (contents_t){.is_fill = true, .fill = value}, nbytes,
                 NET_UNORDERED, counter, false);

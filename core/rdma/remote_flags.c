@@ -12,7 +12,7 @@
 
 #include "core/job/job.h"
 #include "core/job/progress.h"
-#include "core/rdma/buffers.h"
+#include "core/rdma/bounce.h"
 #include "core/report.h"
 
 /* Where a node's words are. */
@@ -66,7 +66,7 @@ void gasnetc_remote_flag_put(uint32_t node, uint32_t index, uint64_t word)
     next_marks[index] ^= GASNETC_NOTICE_MARKS;
     const net_region_t *local = NULL;
     gasnetc_sent_t sent = {.counter = NULL};
-    if (!NET_BUFFERS && gasnetc_caps.inline_max < sizeof word) {
+    if (!bounce_inlines(sizeof word)) {
         while (!(sent.held = gasnetc_bbuf_try())) gasnetc_stall_bbuf(false);
         gasneti_self()->counts.puts_bounced++;
         memcpy(sent.held, &word, sizeof word);

@@ -8,9 +8,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "core/am/flow.h"
 #include "core/job/job.h"
 #include "core/job/thread.h"
-#include "core/rdma/buffers.h"
+#include "core/rdma/bounce.h"
 
 /* Others may be counting meanwhile: aligned words are read whole, and no reader needs two of them
  * to agree. */
@@ -70,7 +71,6 @@ static uint64_t tally_peer(uint32_t node, gasnetc_tally_t *tally)
                        v[GASNETC_COUNT_replies_long];
     /* Every Request was replied to, or its credit went to the bank. */
     v[GASNETC_COUNT_got_requests] = replies + v[GASNETC_COUNT_banked];
-    if (NET_HAS_FLOW_CONTROL) v[GASNETC_COUNT_got_requests] += v[GASNETC_COUNT_hidden_replies];
     v[GASNETC_COUNT_am_by_ring] = net.by_ring;
     v[GASNETC_COUNT_rings] = net.rings;
     v[GASNETC_COUNT_puts] = net.puts;
@@ -80,11 +80,7 @@ static uint64_t tally_peer(uint32_t node, gasnetc_tally_t *tally)
     v[GASNETC_COUNT_puts_inline] = rest(v[GASNETC_COUNT_puts], net.puts_not_inlined);
     v[GASNETC_COUNT_in_flight_now] = net.in_flight;
     v[GASNETC_COUNT_in_flight_most] = net.in_flight_most;
-    if (NET_HAS_FLOW_CONTROL) {
-        v[GASNETC_COUNT_credits] = net.credits;
-        v[GASNETC_COUNT_credits_now] = net.credits_now;
-        v[GASNETC_COUNT_credits_lowest] = net.credits_lowest;
-    }
+    flow_tally(v, &net);
     return net.puts_not_inlined;
 }
 
@@ -121,15 +117,11 @@ void gasnetc_tally_process(gasnetc_tally_t *tally)
         rest(v[GASNETC_COUNT_got_requests],
              v[GASNETC_COUNT_got_requests_medium] + v[GASNETC_COUNT_got_requests_long]);
     v[GASNETC_COUNT_puts_zero_copy] = rest(not_inlined, v[GASNETC_COUNT_puts_bounced]);
-    gasnetc_bbuf_counts(&v[GASNETC_COUNT_bounce_buffers], &v[GASNETC_COUNT_bounce_most]);
     struct net_counts net = {0};
     net_counts(&net);
     v[GASNETC_COUNT_registrations] = net.registrations;
     v[GASNETC_COUNT_spares_out] = net.spares_out;
-    if (NET_BUFFERS) {
-        v[GASNETC_COUNT_bounce_buffers] = net.buffers;
-        v[GASNETC_COUNT_bounce_most] = net.buffers_most;
-    }
+    bounce_counts(&net, &v[GASNETC_COUNT_bounce_buffers], &v[GASNETC_COUNT_bounce_most]);
     v[GASNETC_COUNT_shared_buffers] = net.shared;
     v[GASNETC_COUNT_drained] = net.drained;
     v[GASNETC_COUNT_connections] = net.connections;

@@ -13,7 +13,7 @@
 #include "core/job/ending.h"
 #include "core/job/host_addresses.h"
 #include "core/params/params.h"
-#include "core/rdma/buffers.h"
+#include "core/rdma/bounce.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/report.h"
 #include "gasnet.h"
@@ -188,7 +188,7 @@ void unit_job_begin(const unit_job_t *job)
         gasnetc_credits_init(&gasnetc_peers[i].credits, job->credits, job->slack);
         make_segment(i, job->segment, job->shift);
     }
-    gasnetc_bbuf_init(UNIT_BBUFS);
+    bounce_init(UNIT_BBUFS);
     gasnetc_phase = GASNETC_ATTACHED;
     net_script_forget();
 }

@@ -10,11 +10,12 @@
 #include "core/network_unpaired.h"
 #include "tests/sim/sim.h"
 
+#define NET_BUFFERS          0
+#define NET_HAS_FLOW_CONTROL 0
+
 enum {
     NET_STACK_MESSAGE = 512,
     NET_DELIVER_MAX = 8,
-    NET_BUFFERS = 0,
-    NET_HAS_FLOW_CONTROL = 0,
     NET_PAIRS_LONGS = 0,
 };
 

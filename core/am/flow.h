@@ -1,0 +1,74 @@
+/* flow.h - flow control of Active Messages: the calls that sending and delivery make.
+ *
+ * Two variants define them, of which the network chooses one by NET_HAS_FLOW_CONTROL:
+ *   flow_core.h     the core keeps credits per peer (credits.h) and piggybacks them on messages;
+ *   flow_network.h  the network bounds Requests: every Request is answered, and the answer names
+ *                   the Request.
+ * Included by am_send.c, am_deliver.h and the counters' tally.
+ */
+#ifndef GASNETC_FLOW_H
+#define GASNETC_FLOW_H
+
+#include "core/am/am.h"
+#include "other/tools/hot.h"
+
+enum flow_kind { FLOW_REQUEST, FLOW_REPLY, FLOW_HIDDEN_REPLY };
+
+/* One message while it is posted. */
+typedef struct flow_message {
+    enum flow_kind kind;
+    bool needs_room; /* of a Request: a receive buffer must be posted for its Reply */
+    uint8_t own;     /* credits that the message returns for the Request that it answers */
+    uint8_t credits; /* all that it returns, banked ones too: the header's field */
+} flow_message_t;
+
+/* --- sending; peer's lock held, but for flow_answers --- */
+
+/* At each try to post a message. */
+HOT flow_message_t flow_begin(const gasnetc_peer_t *peer, enum flow_kind kind);
+
+/* True for a hidden Reply whose credits another message has returned meanwhile: it is not sent. */
+HOT bool flow_superseded(const gasnetc_peer_t *peer, const flow_message_t *message);
+
+/* Acquires the credit that a Request needs, and sets message->credits.  False when no credit is
+ * available; otherwise follow with flow_sent or flow_not_sent. */
+HOT bool flow_may_send(gasnetc_peer_t *peer, flow_message_t *message);
+HOT void flow_sent(gasnetc_peer_t *peer, const flow_message_t *message);
+HOT void flow_not_sent(gasnetc_peer_t *peer, const flow_message_t *message);
+
+/* The `answers` of net_am and net_long for a Reply with this token. */
+HOT net_message_t *flow_answers(const gasnetc_token_t *token);
+
+/* --- delivery --- */
+
+/* A message that returns `credits`, or is a Reply, has arrived; peer's lock held.  False when the
+ * peer returns credits that it does not have. */
+HOT bool flow_returned(gasnetc_peer_t *peer, uint8_t credits, bool reply);
+
+/* The message is a Reply; peer's lock held. */
+HOT void flow_got_reply(gasnetc_peer_t *peer, const net_message_t *message);
+
+/* Before the handler runs: sets what flow_answers returns. */
+HOT void flow_set_answers(gasnetc_token_t *token, net_message_t *message);
+
+/* The handler of a Request has sent no Reply; no lock held.  True when the caller must send the
+ * peer a hidden Reply at the end of the poll. */
+HOT bool flow_not_replied(gasnetc_peer_t *peer, net_message_t *message);
+
+/* True if each such Request needs a hidden Reply of its own; otherwise one returns the credits of
+ * all. */
+HOT bool flow_one_reply_each(const gasnetc_peer_t *peer);
+
+/* --- counters --- */
+
+/* Completes a peer's tally, in which the fields of gasnetc_credits_t and the Requests that were
+ * replied to or banked are there already. */
+HOT void flow_tally(uint64_t *value, const struct net_peer_counts *net);
+
+#if NET_HAS_FLOW_CONTROL
+#include "core/am/flow_network.h"
+#else
+#include "core/am/flow_core.h"
+#endif
+
+#endif
