@@ -275,7 +275,7 @@ static void open_network(void)
 {
     struct gasneti_descriptors found;
     make_peers();
-    gasnetc_span_tell(&gasnetc_job);
+    gasnetc_hosts_find(&gasnetc_job);
     (void)gasneti_descriptors_reserve(SPARE_FILES,
                                       &found); /* the device complains if it is short */
     net_open(gasnetc_job.size - 1, &gasnetc_caps);

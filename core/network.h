@@ -5,7 +5,8 @@
  * file includes that header at its end, through the conduit's conduit_network.h.  The other calls
  * are ordinary functions.  A network does not know of handlers, handles or exit; of credits it
  * knows only how many receive buffers to post.  Of the core it may use core/lock.h, core/clock.h,
- * core/completion.h, core/report.h, core/params/params.h and the bootstrap, nothing else.
+ * core/completion.h, core/report.h, core/params/params.h, core/job/rank.h,
+ * core/job/host_addresses.h and the bootstrap, and nothing else (tests/arrows.sh).
  *
  * Locks and threads
  *   - The core holds a peer's lock when it makes a call that takes the peer (except net_connect):

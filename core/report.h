@@ -58,8 +58,11 @@ gasneti_malformed(uint32_t rank, uint32_t length, const char *field)
  * nothing in PARSYNC and PAR. */
 void gasneti_note_thread(void);
 
-/* True once this process is on its way out: failures of peers are then no news. */
+/* True once this process is ending: failures of peers are expected then. */
 bool gasneti_ending(void);
+
+/* Whether this is a child, by fork, of the process that joined the job.  Async-signal-safe. */
+bool gasnetc_exit_of_child(void);
 
 /* Supplies what the messages tell; before it, they carry the process id.  By the thread that calls
  * gasnet_init. */

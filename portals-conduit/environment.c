@@ -2,7 +2,7 @@
  *
  * Called by start-up alone.  The launching console's PTL_* variables reach all ranks, as those of
  * the conduit do; and a job that spans hosts tells by which of its addresses this one is known,
- * which libportals, alone on its host, has to guess.
+ * which libportals, alone on its host, has to guess.  The software device learns the hosts, too.
  */
 #include <stdlib.h>
 
@@ -34,7 +34,9 @@ void net_portals_environment(void)
         const char *value = bootstrap_getenv(settings[i].name);
         if (value && settings[i].kind != KIND_MAP) setenv(settings[i].name, value, 0);
     }
-    const char *address = gasnetc_span_ipv4();
+    const char *hosts = gasnetc_hosts_list(), *address = gasnetc_hosts_ipv4();
+    /* Where the user has listed the hosts, the user says by which address this one is known. */
+    if (!hosts || !softhca_hosts(hosts, gasnetc_hosts_secret(), bootstrap_getenv)) return;
     if (!address || is_set("PTL_IFACE") || is_set("PTL_NIDMAP")) return;
     if (!*address)
         gasneti_fatal("libportals calls processes by the IPv4 address of their host, and not all "

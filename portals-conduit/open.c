@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/job/job.h"
+#include "core/job/rank.h"
 #include "core/params/params.h"
 #include "events.h"
 #include "portals.h"

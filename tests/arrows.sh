@@ -55,6 +55,18 @@ done
 found=$(includes core/*.h | grep -E "\"core/($higher)/")
 tap_ok "$([ -z "$found" ]; echo $?)" "the contract with the networks includes no room of core/"
 if [ -n "$found" ]; then tap_note "$found"; fi
+# Of the core a network may use the contract alone: these headers, and its own.
+contract='core/(network|network_unpaired|completion|lock|clock|report)\.h|core/params/params\.h|core/job/(rank|host_addresses)\.h'
+found=$(includes core/ib portals-conduit ibv-conduit vapi-conduit | grep -E '"core/' | grep -vE "\"($contract|core/ib/[^\"]*)\"")
+tap_ok "$([ -z "$found" ]; echo $?)" "the networks use the headers of the contract, and no others of core/"
+if [ -n "$found" ]; then tap_note "$found"; fi
+found=$(includes portals-conduit | grep -E '"core/ib/')
+tap_ok "$([ -z "$found" ]; echo $?)" "portals-conduit includes nothing of core/ib"
+if [ -n "$found" ]; then tap_note "$found"; fi
+# A user may have asked for the software device, so messages and manuals name it; code does so in one place.
+found=$(grep -rniE --include='*.[ch]' --include='*.def' 'softhca' core include extended-ref ibv-conduit vapi-conduit | grep -v '^core/ib/software_device\.')
+tap_ok "$([ -z "$found" ]; echo $?)" "core/ib/software_device.c alone knows the software verbs device"
+if [ -n "$found" ]; then tap_note "$found"; fi
 unknown=$(find core -mindepth 1 -maxdepth 1 -type d ! -name ib -printf '%f\n' | grep -vxE "$higher")
 tap_ok "$([ -z "$unknown" ]; echo $?)" "every folder of core/ has its place among the rooms${unknown:+ ($unknown)}"
 

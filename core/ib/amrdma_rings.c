@@ -19,9 +19,9 @@
 #include <stdlib.h>
 
 #include "core/ib/rail.h"
+#include "core/ib/software_device.h"
 #include "core/params/params.h"
 #include "core/report.h"
-#include "other/softhca/softhca.h"
 
 static amrdma_choice_t choice;
 static char *arena;
@@ -153,7 +153,8 @@ static bool keeps_order(const net_qp_t *qp)
 {
     const struct net_ib_hca *hca = &net_ib_rails.hca[qp->here];
     if (gasnetc_params.amrdma_any) return true;
-    return net_ib_is_soft(hca->name) ? softhca_in_order() : hca_in_order(hca->hca, qp->qp);
+    return net_ib_is_software(hca->name) ? net_ib_software_in_order()
+                                         : hca_in_order(hca->hca, qp->qp);
 }
 
 static __attribute__((noinline)) void end_of_cycle(void)
@@ -210,11 +211,9 @@ static void take_offer(net_peer_t *peer, uint32_t offer)
     atomic_store(&peer->am->rings, rings);
 }
 
-bool net_ib_decode_imm(net_peer_t *peer, uint32_t word)
+void net_ib_ring_imm(net_peer_t *peer, uint32_t imm)
 {
-    if (word == (uint32_t)NET_IB_SYSTEM) return true;
     net_rings_t *rings = atomic_load(&peer->am->rings);
-    if (rings) amrdma_told(&rings->out, (uint16_t)word);
-    if (word >> 16) take_offer(peer, word >> 16);
-    return false;
+    if (rings) amrdma_told(&rings->out, (uint16_t)imm);
+    if (imm >> 16) take_offer(peer, imm >> 16);
 }

@@ -1,9 +1,7 @@
 /* connect.c - queue pairs: made for a peer, joined by addresses that the bootstrap or greetings
  * carried.
  *
- * Called at start-up and at the end, by connect_on_demand.c when a peer is first used, and for the
- * rare system message, which has its own slots in every send queue and its own buffers in every
- * receive queue.
+ * Called at start-up and at the end, and by connect_on_demand.c when a peer is first used.
  */
 #include "core/ib/connect.h"
 
@@ -13,6 +11,7 @@
 #include "core/clock.h"
 #include "core/ib/connect_on_demand.h"
 #include "core/ib/srq.h"
+#include "core/ib/system_messages.h"
 #include "core/params/params.h"
 #include "core/report.h"
 
@@ -28,8 +27,7 @@ static struct {
     struct net_ib_depths depths;
     uint32_t replies_left; /* of depths.replies_in_all: not yet allocated */
     uint32_t psn;
-    hca_qp_t probe[NET_IB_HCAS]; /* until a peer takes it */
-    net_peer_t **peer;           /* all that may be connected */
+    net_peer_t **peer; /* all that may be connected */
     uint32_t peers;
 } plan;
 
@@ -57,9 +55,7 @@ static hca_qp_t make_qp(uint32_t hca, uint32_t recv_depth, uint32_t *inline_max)
                          recv_depth, inline_max);
 }
 
-/* Devices tell their inline limit only by refusing queue pairs that ask for more.  The one that
- * tells it is kept for a peer: freeing what it holds would teach malloc to clear memory that comes
- * cleared from the kernel, for all queue pairs to follow on the software device. */
+/* A device reports its inline limit only by refusing queue pairs that ask for more. */
 static void settle_inline(uint32_t hca)
 {
     static const uint32_t steps[] = {1024, 512, 384, 256, 192, 128, 96, 72, 48, 32, 16, 0};
@@ -68,7 +64,7 @@ static void settle_inline(uint32_t hca)
         uint32_t granted = wanted;
         hca_qp_t probe = make_qp(hca, plan.depths.am_recv, &granted);
         if (!probe) continue;
-        plan.probe[hca] = probe;
+        hca_destroy(probe);
         net_ib.inline_max = granted < net_ib.inline_max ? granted : net_ib.inline_max;
         return;
     }
@@ -133,9 +129,7 @@ static net_qp_t *add_qp(net_peer_t *peer, uint32_t index)
         *qp = (net_qp_t){.here = rail_of(index)->hca};
         init_send_ring(&qp->send_ring, peer, qp->slots, depth);
         init_send_ring(&qp->system, peer, qp->slots + depth + 1, NET_IB_SYS_SLOTS);
-        qp->qp = plan.probe[qp->here] ? plan.probe[qp->here]
-                                      : make_qp(qp->here, plan.depths.am_recv, &inline_max);
-        plan.probe[qp->here] = NULL;
+        qp->qp = make_qp(qp->here, plan.depths.am_recv, &inline_max);
     }
     if (!qp || !qp->qp)
         net_ib_cannot_connect(peer->rank, net_ib_rails.hca[rail_of(index)->hca].name,
@@ -310,10 +304,6 @@ void net_ib_connect_fini(void)
         if (am != &net_ib_closed) net_ib_destroy_qps(am);
         peer->am = peer->turn = &net_ib_closed;
     }
-    for (uint32_t i = 0; i < net_ib.hcas; i++) {
-        if (plan.probe[i]) hca_destroy(plan.probe[i]);
-        plan.probe[i] = NULL;
-    }
     free(plan.peer);
     plan.peer = NULL;
     plan.peers = 0;
@@ -339,33 +329,4 @@ bool net_quiet(void)
     for (uint32_t i = 0; i < plan.peers; i++)
         if (!quiet(plan.peer[i])) return false;
     return true;
-}
-
-enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
-{
-    uint64_t words[2] = {word0, word1};
-    net_qp_t *qp = peer->am;
-    net_slot_t *slot = net_ib_send_ring_slot(&qp->system);
-    if (!slot) return net_ib_busy(peer, qp);
-    bool inlined = net_ib.inline_max >= sizeof words;
-    /* A device without inline sends: the words wait in a receive buffer, which is not given back;
-     * a job ends only once. */
-    net_recv_t *bounce = inlined ? NULL : net_ib_recv_pop();
-    if (!inlined && !bounce) bounce = net_ib_recv_more();
-    if (!inlined && !bounce && net_ib.shared) bounce = net_ib_recv_make(1); /* few are spare */
-    if (!inlined && !bounce) return NET_NO_REPLY_BUF;
-    hca_local_t local = {.data = words, .length = sizeof words, .inlined = inlined};
-    if (bounce) {
-        memcpy(bounce->message.data, words, sizeof words);
-        local.data = bounce->message.data;
-        local.lkey = bounce->region->lkey[qp->here];
-    }
-    if (net_ib.total_limited) atomic_fetch_add(&net_ib.in_flight, 1);
-    net_ib_enqueue(&qp->system, slot, NET_OP_SYS, &(gasnetc_sent_t){.counter = NULL});
-    hca_send_t send;
-    hca_send_init(&send, (uintptr_t)&qp->system);
-    send.wr.imm_data = (uint32_t)NET_IB_SYSTEM;
-    int error = hca_post(qp->qp, &send, HCA_SEND_IMM, local);
-    if (error) net_ib_post_failed(qp, "a system message", error);
-    return NET_POSTED;
 }

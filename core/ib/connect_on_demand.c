@@ -21,7 +21,7 @@
 #include "core/ib/connect.h"
 #include "core/ib/datagrams.h"
 #include "core/ib/handshake.h"
-#include "core/job/job.h"
+#include "core/job/rank.h"
 #include "core/params/params.h"
 #include "core/report.h"
 #include "other/tools/quiet_thread.h"

@@ -18,10 +18,9 @@
 
 #include "core/clock.h"
 #include "core/ib/rail.h"
-#include "core/job/ending.h"
+#include "core/ib/software_device.h"
 #include "core/params/params.h"
 #include "core/report.h"
-#include "other/softhca/softhca.h"
 #include "other/tools/quiet_thread.h"
 
 enum { KEPT = 8, STACK = 256 << 10, PATIENCE_MS = 100 };
@@ -105,7 +104,7 @@ const char *net_ib_events_report(char *text, size_t size)
     await_first();
     collect();
     if (events.wake_fd >= 0) eventfd_write(events.wake_fd, 1); /* it may have something to decide */
-    if (softhca_trouble(line, sizeof line)) {
+    if (net_ib_software_trouble(line, sizeof line)) {
         used += (size_t)snprintf(text, size, " (%s", line);
         advice = "raise the limit that it names, or run fewer processes on a host";
     }
@@ -213,7 +212,7 @@ static void *run(void *unused)
 void net_ib_events_open(void)
 {
     char unused[1];
-    softhca_trouble(unused, sizeof unused); /* from now on it is told by us */
+    net_ib_software_trouble(unused, sizeof unused); /* from now on it is reported here */
     events.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (events.wake_fd < 0) return;
     events.running = gasneti_quiet_thread(&events.thread, STACK, run, NULL) == 0;

@@ -1,4 +1,4 @@
-/* memory.c - registration of local memory, and memory that registers well.
+/* memory.c - registration of local memory.
  *
  * Called by the core at start-up, and for transient registrations; never on a path that has a
  * bounce buffer or a registered segment to use instead.
@@ -7,18 +7,7 @@
 #include <sys/resource.h>
 
 #include "core/ib/rail.h"
-#include "other/softhca/softhca.h"
-
-/* The software device reaches such memory by plain loads and stores. */
-void *net_alloc(size_t size)
-{
-    return softhca_alloc(size);
-}
-
-void net_free(void *memory)
-{
-    softhca_free(memory);
-}
+#include "core/ib/software_device.h"
 
 static hca_mr_t register_with(const struct net_ib_hca *hca, void *start, size_t size, bool remote)
 {
@@ -66,7 +55,7 @@ void net_explain_register(int error, size_t size, char *text, size_t text_size)
 {
     struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
     getrlimit(RLIMIT_MEMLOCK, &limit);
-    if (error == ENOMEM && !net_ib_is_soft(net_ib_rails.hca[0].name) &&
+    if (error == ENOMEM && !net_ib_is_software(net_ib_rails.hca[0].name) &&
         limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < size)
         snprintf(text, text_size,
                  "the limit on locked memory is %llu KB (ulimit -l); raise it to unlimited in "

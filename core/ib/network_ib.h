@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "core/ib/amrdma.h"
+#include "core/ib/system_messages.h"
 #include "core/network_unpaired.h"
 #include "core/report.h"
 
@@ -176,8 +177,8 @@ uint32_t net_ib_connections(void);
 enum hca_kind net_ib_ring_offer(net_qp_t *qp, net_rings_t *rings, uint16_t freed);
 /* Zeroes what lies between a message and its trailer. */
 void net_ib_ring_pad(char *pad, uint32_t length);
-/* A message came with a word beside it.  True if it is from net_sys. */
-bool net_ib_decode_imm(net_peer_t *peer, uint32_t word);
+/* An Active Message has arrived with immediate data. */
+void net_ib_ring_imm(net_peer_t *peer, uint32_t imm);
 /* A message came, while there is still something to choose. */
 void net_ib_count_arrival(const net_message_t *message);
 void net_ib_count_ring_arrivals(uint32_t count);
@@ -244,9 +245,15 @@ static inline bool net_ib_reply_room(net_peer_t *peer, const net_qp_t *qp)
     return true;
 }
 
-/* --- words beside a message, and rings --- */
+/* --- immediate data, and rings --- */
 
-enum { NET_IB_SYSTEM = INT32_MIN };
+/* A message has arrived with immediate data.  True if it is a system message. */
+static inline bool net_ib_decode_imm(net_peer_t *peer, uint32_t imm)
+{
+    if (net_ib_imm_is_system(imm)) return true;
+    net_ib_ring_imm(peer, imm);
+    return false;
+}
 
 /* With one thread inside at a time, messages are released as they were taken. */
 enum { NET_IB_IN_ORDER = !GASNETC_THREADED };

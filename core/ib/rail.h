@@ -11,9 +11,6 @@
 
 enum { NET_IB_RAILS = NET_IB_HCAS == 1 ? 1 : 4 * NET_IB_HCAS };
 
-/* Send slots beyond the ordinary depth, so that a system message always finds one. */
-enum { NET_IB_SYS_SLOTS = 4 };
-
 struct net_ib_hca {
     hca_t hca;
     hca_pd_t pd;
@@ -36,12 +33,6 @@ struct net_ib_rails {
     char text[128];      /* all ports, for people */
 };
 extern struct net_ib_rails net_ib_rails;
-
-/* True if that is a device made of software. */
-static inline bool net_ib_is_soft(const char *name)
-{
-    return !strncmp(name, "softhca", 7);
-}
 
 /* hca_cq_sleep, by one who has armed the queue and polled since; reap_multi.c. */
 void net_ib_sleep(hca_cq_t cq, int ms);

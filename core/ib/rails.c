@@ -13,11 +13,10 @@
 #include "core/ib/connect_on_demand.h"
 #include "core/ib/events.h"
 #include "core/ib/ports.h"
+#include "core/ib/software_device.h"
 #include "core/ib/srq.h"
-#include "core/job/job.h"
 #include "core/params/params.h"
 #include "core/report.h"
-#include "other/softhca/softhca.h"
 
 struct net_ib net_ib;
 struct net_ib_rails net_ib_rails;
@@ -61,9 +60,7 @@ static void survey_tell(const survey_t *survey, char *error, size_t size)
     char absent[256];
     if (!survey->filtered) {
         snprintf(error, size, "no usable InfiniBand port (%s). Check ibv_devinfo%s",
-                 survey->used ? survey->text : "no verbs device at all",
-                 softhca_active() ? " and the SOFTHCA_ variables: the software device is on"
-                                  : "; SOFTHCA=on runs the job on the software device");
+                 survey->used ? survey->text : "no verbs device at all", net_ib_software_advice());
         return;
     }
     net_ib_ports_unmatched(filter, survey->ports, survey->count, absent, sizeof absent);
@@ -76,7 +73,7 @@ static void survey_tell(const survey_t *survey, char *error, size_t size)
 static bool same_kind(const char *name, const hca_port_t *port)
 {
     const struct net_ib_rails *r = &net_ib_rails;
-    return (r->hcas == 0 || net_ib_is_soft(name) == net_ib_is_soft(r->hca[0].name)) &&
+    return (r->hcas == 0 || net_ib_is_software(name) == net_ib_is_software(r->hca[0].name)) &&
            (r->rails == 0 || port->ethernet == r->rail[0].port.ethernet);
 }
 
@@ -122,7 +119,7 @@ static bool take_ports(hca_t hca, const char *name, survey_t *survey)
 /* Opens every fitting port that there is room for, or says in `error` why there is none. */
 static void open_ports(char *error, size_t size)
 {
-    softhca_number(gasnetc_job.rank); /* it may be asked to inject faults into that process */
+    net_ib_software_open();
     survey_t survey = {.used = 0};
     for (int i = 0; net_ib_rails.hcas < NET_IB_HCAS && net_ib_rails.rails < NET_IB_RAILS; i++) {
         char name[64];
@@ -240,14 +237,14 @@ static void make_cqs(uint32_t sends, uint32_t receives)
     }
 }
 
-enum { SYS_RECVS = 3, THREAD_MARGIN = 256 };
+enum { THREAD_MARGIN = 256 };
 
 /* Requests in flight to one peer (IB-R3): no more than the send depth, nor than a receive queue
  * that holds as many Replies again. */
 static uint32_t credits_per_peer(void)
 {
     uint32_t credits = (uint32_t)gasnetc_params.credits_pp;
-    uint32_t most = (net_ib_rails.limits.max_qp_wr - SYS_RECVS) / 2;
+    uint32_t most = (net_ib_rails.limits.max_qp_wr - NET_IB_SYS_RECVS) / 2;
     if (credits > net_ib.depth) credits = net_ib.depth;
     return credits < most ? credits : most;
 }
@@ -286,17 +283,15 @@ static uint32_t replies_in_all(uint32_t peers)
     return (uint32_t)replies;
 }
 
-/* The software device keeps an open file for each process it talks to, and one for each that talks
- * to it; a real device has none. */
 static void tell_caps(uint32_t peers, struct net_caps *caps)
 {
     const struct net_ib_hca *first = &net_ib_rails.hca[0];
-    bool soft = net_ib_is_soft(first->name);
+    bool soft = net_ib_is_software(first->name);
     *caps = (struct net_caps){.inline_max = net_ib.inline_max,
                               .transfer_max = (size_t)1 << 30,
                               .am_max = net_ib.buffer_size,
                               .region_max = SIZE_MAX,
-                              .descriptors = (soft ? 2 : 0) * peers,
+                              .descriptors = (soft ? NET_IB_SOFTWARE_DESCRIPTORS : 0) * peers,
                               .pays_for_pinning = !soft,
                               .ordered = true,
                               .credits = credits_per_peer()};
@@ -319,7 +314,7 @@ void net_open(uint32_t peers, struct net_caps *caps)
     tell_caps(peers, caps);
     if (peers == 0) return;
     const uint32_t qps = peers * net_ib_rails.qps, credits = credits_per_peer();
-    const uint32_t prepost = credits + SYS_RECVS;
+    const uint32_t prepost = credits + NET_IB_SYS_RECVS;
     const uint64_t own = (uint64_t)peers * prepost + replies_in_all(peers);
     const uint32_t shared = net_ib_shared_open(own, replies_in_all(peers));
     const uint32_t buffers = shared ? shared : (uint32_t)own + (uint32_t)gasnetc_params.am_spares;

@@ -88,21 +88,6 @@ void net_ib_receive_fini(void)
     atomic_store(&handed, NULL);
 }
 
-/* The buffers for system messages stay posted. */
-void net_release_system(net_message_t *message)
-{
-    net_recv_t *recv = (net_recv_t *)message;
-    message->system = false;
-    if (net_ib.shared) {
-        net_spare_t spare = {NULL};
-        message->mark |= NET_IB_REQUEST; /* no Reply, that is */
-        net_ib_release_settled(recv, &spare);
-        net_spare_back(&spare);
-    } else {
-        net_ib_recv_post(message->peer, recv->qp, recv);
-    }
-}
-
 bool net_ib_reply_room_indirect(net_peer_t *peer, const net_qp_t *qp)
 {
     if (net_ib.shared) return net_ib_shared_reply_room();

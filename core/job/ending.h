@@ -27,7 +27,4 @@ void gasnetc_exit_fatal(int code) __attribute__((noreturn));
 /* A system message arrived (poll engine, no lock held).  Does not return if it orders the end. */
 void gasnetc_exit_system_message(uint32_t from, uint64_t word0, uint64_t word1);
 
-/* Whether this is a child of the process that joined the job.  Async-signal-safe. */
-bool gasnetc_exit_of_child(void);
-
 #endif

@@ -1,7 +1,8 @@
-/* host_addresses.c - see host_addresses.h.  Called in gasnet_init.
+/* host_addresses.c - finds the addresses by which the hosts of a job reach each other: every
+ * process lists the addresses of its interfaces, and all choose from the same lists by the same
+ * rule.
  *
- * SOFTHCA_HOSTS and SOFTHCA_SECRET are set in this process alone.  What the user has set stands;
- * the launching console's settings reach all ranks, as those of the library do.
+ * Called once, in gasnet_init.
  */
 #include "core/job/host_addresses.h"
 
@@ -36,7 +37,7 @@ static bool is_on_other_host(const gasnetc_site_t *const *hosts, uint32_t count,
                              const gasnetc_address_t *address)
 {
     for (uint32_t h = 0; h < count; h++)
-        for (int i = 0; h != host && i < GASNETC_SPAN_ADDRESSES; i++)
+        for (int i = 0; h != host && i < GASNETC_HOST_ADDRESSES; i++)
             if (same_address(&hosts[h]->addresses[i], address)) return true;
     return false;
 }
@@ -45,7 +46,7 @@ static bool is_on_other_host(const gasnetc_site_t *const *hosts, uint32_t count,
 static bool choose_for(const gasnetc_site_t *const *hosts, uint32_t count, uint32_t host,
                        const gasnetc_address_t *like, gasnetc_address_t *chosen)
 {
-    for (int i = 0; i < GASNETC_SPAN_ADDRESSES; i++) {
+    for (int i = 0; i < GASNETC_HOST_ADDRESSES; i++) {
         const gasnetc_address_t *address = &hosts[host]->addresses[i];
         if (!address->length || (like && !same_network(like, address)) ||
             is_on_other_host(hosts, count, host, address))
@@ -64,10 +65,10 @@ static bool choose_all(const gasnetc_site_t *const *hosts, uint32_t count,
     return true;
 }
 
-bool gasnetc_span_choose(const gasnetc_site_t *const *hosts, uint32_t count,
-                         gasnetc_address_t *chosen)
+bool gasnetc_hosts_choose(const gasnetc_site_t *const *hosts, uint32_t count,
+                          gasnetc_address_t *chosen)
 {
-    for (int i = 0; i < GASNETC_SPAN_ADDRESSES; i++)
+    for (int i = 0; i < GASNETC_HOST_ADDRESSES; i++)
         if (hosts[0]->addresses[i].length &&
             choose_all(hosts, count, &hosts[0]->addresses[i], chosen))
             return true;
@@ -104,7 +105,7 @@ static bool take_address(const struct ifaddrs *from, int family, gasnetc_address
     return true;
 }
 
-static void look_around(gasnetc_site_t *site)
+static void list_addresses(gasnetc_site_t *site)
 {
     static const int families[] = {AF_INET, AF_INET6};
     struct ifaddrs *all = NULL;
@@ -114,32 +115,47 @@ static void look_around(gasnetc_site_t *site)
         gasneti_fatal("getrandom: no random numbers for the job's secret");
     if (getifaddrs(&all) != 0) return;
     for (int f = 0; f < 2; f++)
-        for (const struct ifaddrs *i = all; i && n < GASNETC_SPAN_ADDRESSES; i = i->ifa_next)
+        for (const struct ifaddrs *i = all; i && n < GASNETC_HOST_ADDRESSES; i = i->ifa_next)
             if (take_address(i, families[f], &site->addresses[n])) n++;
     freeifaddrs(all);
 }
 
 /* --- the job --- */
 
-static void set_hosts(const gasnetc_address_t *addresses, uint32_t count)
+static char *list; /* NULL: the job is on one host */
+static char secret[2 * GASNETC_SECRET_BYTES + 1];
+static char ipv4[INET_ADDRSTRLEN];
+static bool found;
+
+const char *gasnetc_hosts_list(void)
 {
-    char *list = malloc((size_t)count * (INET6_ADDRSTRLEN + 1)), *to = list;
-    if (!list) gasneti_fatal("out of memory for the addresses of %u hosts", count);
+    return list;
+}
+
+const char *gasnetc_hosts_secret(void)
+{
+    return secret;
+}
+
+const char *gasnetc_hosts_ipv4(void)
+{
+    return found ? ipv4 : NULL;
+}
+
+static void write_list(const gasnetc_address_t *addresses, uint32_t count)
+{
+    char *to = list;
     for (uint32_t h = 0; h < count; h++) {
         if (h) *to++ = ',';
         inet_ntop(addresses[h].length == 4 ? AF_INET : AF_INET6, addresses[h].bytes, to,
                   INET6_ADDRSTRLEN);
         to += strlen(to);
     }
-    setenv("SOFTHCA_HOSTS", list, 1);
-    free(list);
 }
 
-static void set_secret(const uint8_t *secret, size_t size)
+static void write_secret(const uint8_t *bytes)
 {
-    char text[2 * sizeof(((gasnetc_site_t *)0)->secret) + 1];
-    for (size_t i = 0; i < size; i++) snprintf(text + 2 * i, 3, "%02x", secret[i]);
-    setenv("SOFTHCA_SECRET", text, 0);
+    for (size_t i = 0; i < GASNETC_SECRET_BYTES; i++) snprintf(secret + 2 * i, 3, "%02x", bytes[i]);
 }
 
 static uint32_t count_hosts(const struct bootstrap_job *job)
@@ -165,14 +181,6 @@ static uint32_t merge(const gasnetc_site_t **hosts, uint32_t count)
     return kept;
 }
 
-static char own_ipv4[INET_ADDRSTRLEN];
-static bool spans; /* and own_ipv4 is known */
-
-const char *gasnetc_span_ipv4(void)
-{
-    return spans ? own_ipv4 : NULL;
-}
-
 /* Chooses again, without IPv6. */
 static void choose_ipv4(gasnetc_site_t *sites, uint32_t ranks, const gasnetc_site_t **hosts,
                         uint32_t count, const gasnetc_site_t *mine, gasnetc_address_t *chosen)
@@ -180,43 +188,33 @@ static void choose_ipv4(gasnetc_site_t *sites, uint32_t ranks, const gasnetc_sit
     uint32_t host = 0;
     while (memcmp(hosts[host]->addresses, mine->addresses, sizeof mine->addresses) != 0) host++;
     for (uint32_t r = 0; r < ranks; r++)
-        for (int i = 0; i < GASNETC_SPAN_ADDRESSES; i++)
+        for (int i = 0; i < GASNETC_HOST_ADDRESSES; i++)
             if (sites[r].addresses[i].length != 4) sites[r].addresses[i].length = 0;
-    own_ipv4[0] = '\0';
-    if (gasnetc_span_choose(hosts, count, chosen))
-        inet_ntop(AF_INET, chosen[host].bytes, own_ipv4, sizeof own_ipv4);
-    spans = true;
+    ipv4[0] = '\0';
+    if (gasnetc_hosts_choose(hosts, count, chosen))
+        inet_ntop(AF_INET, chosen[host].bytes, ipv4, sizeof ipv4);
 }
 
-static void find_hosts(const struct bootstrap_job *job, uint32_t count)
+void gasnetc_hosts_find(const struct bootstrap_job *job)
 {
+    uint32_t count = count_hosts(job);
+    if (count < 2) return;
     gasnetc_site_t mine, *all = malloc(job->size * sizeof *all);
     const gasnetc_site_t **hosts = calloc(count, sizeof *hosts);
     gasnetc_address_t *chosen = malloc(count * sizeof *chosen);
-    if (!all || !hosts || !chosen) gasneti_fatal("out of memory for %u hosts", count);
-    look_around(&mine);
+    list = calloc(count, INET6_ADDRSTRLEN + 1);
+    if (!all || !hosts || !chosen || !list) gasneti_fatal("out of memory for %u hosts", count);
+    list_addresses(&mine);
     bootstrap_exchange(&mine, sizeof mine, all);
     for (uint32_t r = job->size; r-- > 0;) hosts[job->host_of[r]] = &all[r];
     count = merge(hosts, count);
-    if (count > 1 && gasnetc_span_choose(hosts, count, chosen)) {
-        set_hosts(chosen, count);
-        set_secret(all[0].secret, sizeof all[0].secret);
+    found = count > 1 && gasnetc_hosts_choose(hosts, count, chosen);
+    if (found) {
+        write_list(chosen, count);
+        write_secret(all[0].secret);
         choose_ipv4(all, job->size, hosts, count, &all[job->rank], chosen);
-    } /* else: real devices may do; the software device will say what it misses */
+    }
     free(all);
     free(hosts);
     free(chosen);
-}
-
-void gasnetc_span_tell(const struct bootstrap_job *job)
-{
-    static const char *const names[] = {"SOFTHCA_HOSTS", "SOFTHCA_SECRET"};
-    uint32_t count = count_hosts(job);
-    if (count < 2) return;
-    for (int i = 0; i < 2; i++) {
-        const char *value = bootstrap_getenv(names[i]);
-        if (value && *value) setenv(names[i], value, 0);
-    }
-    /* Alike on all ranks; set to nothing, it is the user's wish. */
-    if (!bootstrap_getenv("SOFTHCA_HOSTS")) find_hosts(job, count);
 }

@@ -1,11 +1,11 @@
-/* host_addresses.h - a job that spans hosts tells the software verbs device which hosts these are,
- * and a network that calls hosts by their IPv4 addresses by which of them this one is known.
+/* host_addresses.h - the addresses by which the hosts of a job reach each other.  Part of the
+ * contract with the networks: a device that reaches hosts by their IP addresses asks here.
  *
- * Whoever started it: no launcher knows by which addresses its hosts reach each other.  Where a job
- * has real devices nobody looks at what is set here.
+ * No launcher knows these addresses, so the processes find them together, however they were
+ * started.  A network whose devices have addresses of their own ignores them.
  */
-#ifndef GASNETC_SPAN_H
-#define GASNETC_SPAN_H
+#ifndef GASNETC_HOST_ADDRESSES_H
+#define GASNETC_HOST_ADDRESSES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,24 +20,32 @@ typedef struct gasnetc_address {
     uint8_t bytes[16];
 } gasnetc_address_t;
 
-enum { GASNETC_SPAN_ADDRESSES = 6 };
+enum { GASNETC_HOST_ADDRESSES = 6, GASNETC_SECRET_BYTES = 16 };
 
-/* What a process tells the others. */
+/* What each process contributes to the search. */
 typedef struct gasnetc_site {
-    gasnetc_address_t addresses[GASNETC_SPAN_ADDRESSES];
-    uint8_t secret[16]; /* rank 0's is used */
+    gasnetc_address_t addresses[GASNETC_HOST_ADDRESSES];
+    uint8_t secret[GASNETC_SECRET_BYTES]; /* rank 0's is used */
 } gasnetc_site_t;
 
-/* One address for each of `count` hosts: of a network that all are on, else one that no other host
- * has too.  false: there is none.  `chosen` has room for `count`. */
-bool gasnetc_span_choose(const gasnetc_site_t *const *hosts, uint32_t count,
-                         gasnetc_address_t *chosen);
+/* Pure: one address for each of `count` hosts, of a network that all are on; where there is none,
+ * any address that no other host has.  False if some host has no such address.  `chosen` has room
+ * for `count`. */
+bool gasnetc_hosts_choose(const gasnetc_site_t *const *hosts, uint32_t count,
+                          gasnetc_address_t *chosen);
 
-/* Collective; to be called before the device is looked at. */
-void gasnetc_span_tell(const struct bootstrap_job *job);
+/* Collective, in gasnet_init and before net_open. */
+void gasnetc_hosts_find(const struct bootstrap_job *job);
 
-/* After that: this host's IPv4 address that leads to the others; "" when not all hosts have one,
- * NULL when the job is on one host, or was told SOFTHCA_HOSTS. */
-const char *gasnetc_span_ipv4(void);
+/* The addresses of all hosts, with commas between them.  NULL: the job is on one host; "": no
+ * addresses were found by which all hosts reach each other. */
+const char *gasnetc_hosts_list(void);
+
+/* Random text, the same on all ranks and known to nobody else; "" without a list. */
+const char *gasnetc_hosts_secret(void);
+
+/* This host's IPv4 address that leads to the others; "" when not all hosts have one, NULL without
+ * a list. */
+const char *gasnetc_hosts_ipv4(void);
 
 #endif

@@ -16,7 +16,7 @@ libsofthca_la_SOURCES = \
 	other/softhca/datapath/recv.c other/softhca/segment/registry.c other/softhca/datapath/respond.c other/softhca/datapath/respond.h other/softhca/datapath/respond_part.c \
 	other/softhca/segment/segment.c other/softhca/datapath/send.c other/softhca/segment/rpc_server.c other/softhca/datapath/worker.c \
 	other/softhca/faults/delayed_completions.c other/softhca/faults/inject.c other/softhca/faults/inject.h other/softhca/faults/tear.c other/softhca/device/port.c \
-	other/softhca/device/settings_read.c $(softhca_pure) \
+	other/softhca/device/job_hosts.c other/softhca/device/settings_read.c $(softhca_pure) \
 	other/softhca/softhca.h other/softhca/objects/srq.c other/softhca/objects/state.c other/softhca/objects/transition.c other/softhca/objects/xrc.c other/softhca/objects/domain.c \
 	other/softhca/tcp/tcp_send.c other/softhca/tcp/datagram.c other/softhca/tcp/fabric.c other/softhca/tcp/fabric.h other/softhca/tcp/remote_process.c other/softhca/tcp/remote_process.h \
 	other/softhca/tcp/greet.c other/softhca/tcp/greet.h other/softhca/tcp/tcp_recv.c other/softhca/objects/user_memory.c \

@@ -22,6 +22,14 @@ const char *softhca_describe(void);
  * is opened; SOFTHCA_PROCESS overrules it. */
 void softhca_number(unsigned n);
 
+/* This process belongs to a job on several hosts. HOSTS and SECRET are what the program knows about
+ * it, in the form of SOFTHCA_HOSTS and SOFTHCA_SECRET, HOSTS "" if it knows nothing; they are used
+ * where the user has set neither in this process nor for the whole job, of which USER_VALUE returns
+ * the setting with that name, or NULL. To be called before a device is opened. 1 when HOSTS is
+ * used, else 0. */
+int softhca_hosts(const char *hosts, const char *secret,
+                  const char *(*user_value)(const char *name));
+
 /* Copies into LINE, of SIZE bytes, why a peer could not be reached, as one line without its end; 0
  * when there was no such trouble, else the line's length. From the first call on, such lines are
  * kept for this call and not written to stderr. */

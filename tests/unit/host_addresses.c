@@ -1,9 +1,10 @@
-/* host_addresses.c - the addresses by which the hosts of a job are told to the software device
- * (core/job/host_addresses.c): what is chosen from what each host has, and what reaches the
- * environment.
+/* host_addresses.c - the addresses by which the hosts of a job reach each other
+ * (core/job/host_addresses.c): which of each host's are chosen; and how the software device is
+ * given them (other/softhca/device/job_hosts.c).
  */
 #include "core/job/host_addresses.h"
 #include "core/report.h"
+#include "other/softhca/softhca.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -74,7 +75,7 @@ static void choosing(const char *what, const char *hosts, const char *expect)
         pointers[count] = &sites[count];
         count++;
     }
-    bool found = gasnetc_span_choose(pointers, count, chosen);
+    bool found = gasnetc_hosts_choose(pointers, count, chosen);
     for (uint32_t h = 0; found && h < count; h++) {
         char one[64];
         inet_ntop(chosen[h].length == 4 ? AF_INET : AF_INET6, chosen[h].bytes, one, sizeof one);
@@ -107,7 +108,9 @@ static void test_choosing(void)
     choosing("one host under two names", "10.0.0.1/24 10.0.0.1/24", NULL);
 }
 
-/* ---- telling */
+/* ---- the hosts of a job, and what the software device makes of them */
+
+static bool used; /* the list that was found */
 
 static const char *hosts_told(uint32_t hosts, const char *own, const char *console)
 {
@@ -120,14 +123,17 @@ static const char *hosts_told(uint32_t hosts, const char *own, const char *conso
     if (own) setenv("SOFTHCA_HOSTS", own, 1);
     console_hosts = console;
     exchanges = 0;
-    gasnetc_span_tell(&job);
+    gasnetc_hosts_find(&job);
+    const char *list = gasnetc_hosts_list();
+    used = list && softhca_hosts(list, gasnetc_hosts_secret(), bootstrap_getenv);
+    free((char *)(uintptr_t)list);
     return getenv("SOFTHCA_HOSTS") ? getenv("SOFTHCA_HOSTS") : "nothing";
 }
 
 /* By what rank 0's host is called: "none", or "nothing" when that is not known. */
 static const char *own_ipv4(void)
 {
-    const char *address = gasnetc_span_ipv4();
+    const char *address = gasnetc_hosts_ipv4();
     return address ? *address ? address : "none" : "nothing";
 }
 
@@ -135,17 +141,16 @@ static void test_telling(void)
 {
     others[0] = "10.0.0.1/24";
     others[1] = "10.0.0.2/24";
-    check(!strcmp(hosts_told(1, NULL, NULL), "nothing") && !exchanges, "one host needs no word");
+    check(!strcmp(hosts_told(1, NULL, NULL), "nothing") && !exchanges, "one host needs no list");
     check(!strcmp(own_ipv4(), "nothing"), "and has no name for others");
-    check(!strcmp(hosts_told(2, NULL, NULL), "10.0.0.1,10.0.0.2"), "two are told");
+    check(!strcmp(hosts_told(2, NULL, NULL), "10.0.0.1,10.0.0.2") && used, "two are told");
     check(!strcmp(own_ipv4(), "10.0.0.1"), "this one's is known");
     check(!strcmp(getenv("SOFTHCA_SECRET"), "a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0"),
           "with rank 0's secret");
-    check(!strcmp(hosts_told(2, NULL, "a,b"), "a,b") && !exchanges,
-          "what the console said reaches all");
-    check(!strcmp(hosts_told(2, "c,d", "a,b"), "c,d") && !exchanges,
+    check(!strcmp(hosts_told(2, NULL, "a,b"), "a,b") && !used, "what the console said reaches all");
+    check(!strcmp(hosts_told(2, "c,d", "a,b"), "c,d") && !used,
           "what is said here comes before it");
-    check(!strcmp(hosts_told(2, NULL, ""), "nothing") && !exchanges, "nothing was wanted");
+    check(!strcmp(hosts_told(2, NULL, ""), "nothing") && !used, "nothing was wanted");
     others[1] = others[0];
     check(!strcmp(hosts_told(2, NULL, NULL), "nothing") && exchanges == 1,
           "two names of one machine are not told");

@@ -93,7 +93,17 @@ STUB const char *bootstrap_getenv(const char *name)
     return getenv(name);
 }
 
-STUB const char *gasnetc_span_ipv4(void)
+STUB const char *gasnetc_hosts_list(void)
+{
+    return NULL;
+}
+
+STUB const char *gasnetc_hosts_secret(void)
+{
+    return "";
+}
+
+STUB const char *gasnetc_hosts_ipv4(void)
 {
     return NULL;
 }

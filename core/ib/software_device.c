@@ -1,0 +1,48 @@
+/* software_device.c - calls to the software verbs device; see software_device.h. */
+#include "core/ib/software_device.h"
+
+#include <string.h>
+
+#include "core/job/host_addresses.h"
+#include "core/job/rank.h"
+#include "core/network.h"
+#include "other/softhca/softhca.h"
+
+void net_ib_software_open(void)
+{
+    const char *hosts = gasnetc_hosts_list();
+    softhca_number(gasnetc_job.rank); /* injected faults name processes by it */
+    if (hosts) softhca_hosts(hosts, gasnetc_hosts_secret(), bootstrap_getenv);
+}
+
+bool net_ib_is_software(const char *name)
+{
+    return !strncmp(name, "softhca", 7);
+}
+
+bool net_ib_software_in_order(void)
+{
+    return softhca_in_order();
+}
+
+const char *net_ib_software_advice(void)
+{
+    return softhca_active() ? " and the SOFTHCA_ variables: the software device is on"
+                            : "; SOFTHCA=on runs the job on the software device";
+}
+
+bool net_ib_software_trouble(char *line, size_t size)
+{
+    return softhca_trouble(line, size) > 0;
+}
+
+/* Peers reach such memory on the software device by plain loads and stores. */
+void *net_alloc(size_t size)
+{
+    return softhca_alloc(size);
+}
+
+void net_free(void *memory)
+{
+    softhca_free(memory);
+}

@@ -1,0 +1,32 @@
+/* software_device.h - all that core/ib knows of the software verbs device that comes with the
+ * library (other/softhca); network_ib.h and the shims know nothing of it.  Shared by this folder's
+ * .c files only.
+ *
+ * net_alloc and net_free are in software_device.c too: on real devices they are anonymous memory.
+ */
+#ifndef NET_IB_SOFTWARE_DEVICE_H
+#define NET_IB_SOFTWARE_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Before devices are listed: hands over this process's rank and the hosts of the job. */
+void net_ib_software_open(void);
+
+/* True if the device of this name is the software device. */
+bool net_ib_is_software(const char *name);
+
+/* Whether it places the bytes of a write such that a ring's trailer is last; as hca_in_order. */
+bool net_ib_software_in_order(void);
+
+/* Open files that it keeps for each peer, one for each direction; a real device has none. */
+enum { NET_IB_SOFTWARE_DESCRIPTORS = 2 };
+
+/* What to check when no port can be used: completes "check ...". */
+const char *net_ib_software_advice(void);
+
+/* Why a peer could not be reached, as one line; false if nothing was reported.  From the first call
+ * on such lines are kept for this call and not written to stderr. */
+bool net_ib_software_trouble(char *line, size_t size);
+
+#endif
