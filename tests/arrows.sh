@@ -78,10 +78,12 @@ tap_ok "$([ -z "$found" ]; echo $?)" "core/ib calls nothing of the client API"
 if [ -n "$found" ]; then tap_note "$found"; fi
 
 gasnet_headers='(.*/)?gasnet(_(am|core|extended|hsl|vis|coll|types|handler|linkcheck|conduit))?\.h'
-for part in softhca spawner vapi portals3 dapl firehose contrib; do
+for part in handshake softhca spawner vapi portals3 dapl firehose contrib; do
     forbid "other/$part knows nothing of the core" '(.*/)?(core|extended-ref)/.*' other/$part
     forbid "other/$part knows nothing of the client API" "$gasnet_headers" other/$part
 done
+forbid "other/handshake is pure: it includes no part of other/, no network's header and none of I/O or time" \
+    "other/[^h][^/]*/.*|$networks|sys/.*|pthread\.h|stdio\.h|time\.h|unistd\.h" other/handshake
 forbid "other/tools knows nothing of the core" '(.*/)?(core|extended-ref)/.*' other/tools
 forbid "other/tools includes no gasnet.h, but may its tools header" "$gasnet_headers" other/tools
 forbid "include/ pulls in no network header" "$networks" include
@@ -96,7 +98,7 @@ if [ -n "$found" ]; then tap_note "$found"; fi
 # A bare #include "am.h" would slip through the patterns above where -I reaches core/.
 core_names=$(headers_of core)
 own=$(mktemp "$tap_scratch/own.XXXX")
-for part in softhca spawner vapi portals3 dapl firehose tools; do
+for part in handshake softhca spawner vapi portals3 dapl firehose tools; do
     has_sources other/$part || continue
     headers_of other/$part | tr '|' '\n' | sed 's/\\//g' >"$own"
     strange=$(includes other/$part | sed -n 's/.*include[[:space:]]*"\([^"/]*\)".*/\1/p' | sort -u |

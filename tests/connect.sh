@@ -1,7 +1,7 @@
 #!/bin/bash
-# connect.sh - connections at first use (IB-W4): few are made where few peers are used, whoever
-# computes is connected to all the same, lost greetings are repeated, and whoever does not answer
-# ends the job but does not hold up its end.
+# connect.sh - connections at first use (IB-W4): few are made where few peers are used, a process that
+# computes is connected to all the same, lost handshake messages are repeated, and a process that does
+# not answer ends the job but does not delay its end.
 #
 # TEST_MODES, TEST_CONDUIT as for run-conduit.sh.  CONNECT_SEED repeats a run.
 # shellcheck source-path=SCRIPTDIR
@@ -50,11 +50,11 @@ for mode in ${TEST_MODES:-seq par}; do
     # The queue pair for datagrams is the second; everything else is a reliable connection.
     SOFTHCA_FAULTS="seed=$seed;log;lose:qp=2,op=send,chance=1/2" job 5 "$mode"
     [ "$status" = 0 ] && ! grep -q '^not ok' "$log" && grep -q lose "$log"
-    verdict $? "$mode: every other greeting is lost"
+    verdict $? "$mode: every other handshake message is lost"
     SOFTHCA_FAULTS="seed=$seed;stall:qp=2,op=send,us=30000,chance=1/2" job 5 "$mode"
-    passes "$mode: greetings are late, and cross repetitions"
+    passes "$mode: handshake messages are late, and cross repetitions"
     SOFTHCA_FAULTS="seed=$seed;hold:qp=2,polls=3,chance=1/2" job 5 "$mode"
-    passes "$mode: completions of greetings are held back"
+    passes "$mode: completions of handshake messages are held back"
     export "GASNET_${conduit^^}_PORTS=softhca0:1,2+softhca1:1,2"
     SOFTHCA_DEVICES=2x2 GASNET_NUM_QPS=3 job 3 "$mode"
     unset "GASNET_${conduit^^}_PORTS"
@@ -91,7 +91,7 @@ reason() { # NAME PATTERN
 reason "the way peers are connected is told" '^gasnet: peers are connected at first use$'
 GASNET_CONNECT_STATIC=1 reason "GASNET_CONNECT_STATIC is told" 'at start-up: GASNET_CONNECT_STATIC is set$'
 GASNET_CONNECT_DYNAMIC=0 reason "GASNET_CONNECT_DYNAMIC is told" 'at start-up: GASNET_CONNECT_DYNAMIC is not set$'
-GASNET_NUM_QPS=60 reason "too many queue pairs for a greeting" 'at start-up: 60 queue pairs per peer are more'
+GASNET_NUM_QPS=64 reason "the most queue pairs fit into a handshake message" 'at first use$'
 # The second queue pair of process 1 is the one for datagrams.
 faults='enomem:what=qp,process=1,at=2'
 # libvapi tries thrice more, with less and less to capture.

@@ -84,7 +84,7 @@ fatal "no completion queue for sends" "enomem:what=cq" \
 fatal "no completion queue for receives" "enomem:what=cq,at=2" \
     'receive completion queue of [0-9]+ entries: .*; lower GASNET_AM_CREDITS_PP or GASNET_AM_CREDITS_TOTAL$'
 fatal "no queue pair" "enomem:what=qp" 'queue pair' 'GASNET_NETWORKDEPTH_PP'
-# The third is for greetings; without them peers are connected at start-up (connect.sh).
+# The third is for handshakes; without them peers are connected at start-up (connect.sh).
 for at in 1 2 4 5 6; do
     fatal "registration $at refused" "enomem:what=mr,at=$at" 'cannot register .* KB' 'Cannot allocate memory'
 done

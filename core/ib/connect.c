@@ -1,5 +1,5 @@
-/* connect.c - queue pairs: made for a peer, joined by addresses that the bootstrap or greetings
- * carried.
+/* connect.c - queue pairs: made for a peer, connected by addresses that the bootstrap or
+ * handshakes exchanged.
  *
  * Called at start-up and at the end, and by connect_on_demand.c when a peer is first used.
  */

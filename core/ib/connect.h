@@ -13,11 +13,12 @@ typedef struct net_ib_end {
     hca_remote_t remote;
 } net_ib_end_t;
 
-/* Ends the job, since a connection cannot be made: `what` was refused with an errno, or a greeting
- * has failed.  For the job the launcher tells the first of these alone (status.c). */
+/* Ends the job, since a connection cannot be made: `what` was refused with an errno, or a message
+ * of the handshake has failed.  For the job the launcher tells the first of these alone (status.c).
+ */
 void net_ib_cannot_connect(uint32_t rank, const char *device, const char *what, int error)
     __attribute__((noreturn, cold));
-void net_ib_greeting_failed(uint32_t rank, const char *device, const hca_failure_t *failure)
+void net_ib_handshake_failed(uint32_t rank, const char *device, const hca_failure_t *failure)
     __attribute__((noreturn, cold));
 
 /* How deep the queues of each queue pair are to be; Active Messages use one queue pair of a peer.

@@ -1,15 +1,17 @@
-/* connect_on_demand.c - connections at first use: the thread that greets and answers greetings.
+/* connect_on_demand.c - connections at first use: the engine around the state machine of
+ * other/handshake.
  *
- * A peer may compute and never call the library, and still must be connected to by whoever puts
- * into its segment.  So each process, SEQ too, has one small thread asleep in the kernel on its
- * queue pair for datagrams.  All there is to know of hand-shakes belongs to that thread: it makes
- * queue pairs, joins and opens them.  What others share with it is
- *   - wish[rank]: stored by a thread that found no room at the peer, which then wakes the greeter
+ * A peer that computes and never calls the library must be connected to all the same by a process
+ * that puts into its segment.  So each process, SEQ too, has one small thread that sleeps in the
+ * kernel on the queue pair for datagrams.  That thread alone runs the handshakes: it creates,
+ * connects and opens queue pairs.  It shares with other threads
+ *   - request[rank]: stored by a thread that found no room at the peer and then wakes this one
  *     (net_ib_request_connect);
- *   - peer->am and the `unused` slots of its queue pairs, stored by the greeter with release: who
- *     sees the one may post receives, who sees the other may send (network_ib.h);
+ *   - peer->am and the `unused` slots of its queue pairs, stored by this thread with release: a
+ *     thread that loads the former may post receives, one that loads the latter may send
+ *     (network_ib.h);
  *   - receive buffers, handed over through one atomic list (receive.c).
- * It takes no lock of the library, runs no handler and polls no queue but its own.
+ * It takes no lock of the library, runs no handler and polls no completion queue but its own.
  */
 #include "core/ib/connect_on_demand.h"
 
@@ -19,11 +21,12 @@
 
 #include "core/clock.h"
 #include "core/ib/connect.h"
+#include "core/ib/connect_payload.h"
 #include "core/ib/datagrams.h"
-#include "core/ib/handshake.h"
 #include "core/job/rank.h"
 #include "core/params/params.h"
 #include "core/report.h"
+#include "other/handshake/handshake.h"
 #include "other/tools/quiet_thread.h"
 
 /* What all peers must know of a process. */
@@ -31,175 +34,196 @@ typedef struct contact {
     hca_ud_addr_t ud_addr;
     net_ib_far_rings_t rings;
     uint32_t rails;
-    net_ib_end_t rail[]; /* an end on each; greetings tell the numbers of queue pairs */
+    net_ib_end_t rail[]; /* one end each; handshake messages give the numbers of queue pairs */
 } contact_t;
 
-/* A peer that was spoken to, or spoke. */
+/* A peer with which a handshake has begun. */
 typedef struct link {
-    net_ib_handshake_t state;
-    net_ib_greeting_t greeting; /* ours */
+    handshake_t handshake;
     net_peer_t *peer;
     const contact_t *contact;
     hca_ah_t ah;
     int error; /* why there is no address handle yet */
     net_qp_t *first;
     struct link *next;
+    uint8_t payload[]; /* of messages to the peer, encoded */
 } link_t;
 
-enum { LEAST_PATIENCE = 5 }; /* seconds */
+enum {
+    STAMP = 1,        /* of all queue pairs: those of a rank are never replaced */
+    LEAST_GIVE_UP = 5 /* seconds */
+};
 
-enum wish { NOTHING, CONNECT, UNANSWERED };
+enum request { NONE, CONNECT, UNANSWERED };
 
 static struct {
     uint32_t processes;
     net_peer_t **peer;   /* [processes] */
     contact_t **contact; /* [processes] */
-    link_t **link;       /* [processes]; NULL: never spoken to */
+    link_t **link;       /* [processes]; NULL: no handshake has begun */
     link_t *links;
-    _Atomic uint8_t *wish; /* [processes] */
-    atomic_bool rung;      /* there is a wish */
+    _Atomic uint8_t *request; /* [processes] */
+    atomic_bool requested;    /* some request is CONNECT and not yet seen */
     atomic_bool over;
     bool running;
     pthread_t thread;
-    net_ib_patience_t patience;
-} greeter;
+    handshake_times_t times;
+} on_demand;
 
 /* --- the thread --- */
 
-/* That greetings go by. */
+/* The device that datagrams use. */
 static const char *device(void)
 {
     return net_ib_rails.hca[net_ib_rails.rail[0].hca].name;
 }
 
+static handshake_moment_t moment(void)
+{
+    return (handshake_moment_t){.now = gasnetc_clock(), .stamp = STAMP};
+}
+
 static link_t *link_to(uint32_t rank)
 {
-    link_t *link = greeter.link[rank];
+    link_t *link = on_demand.link[rank];
     if (link) return link;
-    link = calloc(1, sizeof *link);
+    link = calloc(1, sizeof *link + net_ib_payload_size(net_ib_rails.qps));
     if (!link) net_ib_cannot_connect(rank, device(), "no record of it", ENOMEM);
-    link->peer = greeter.peer[rank];
-    link->contact = greeter.contact[rank];
-    link->next = greeter.links;
-    greeter.link[rank] = greeter.links = link;
+    link->peer = on_demand.peer[rank];
+    link->contact = on_demand.contact[rank];
+    link->next = on_demand.links;
+    on_demand.link[rank] = on_demand.links = link;
     return link;
 }
 
 static void make(link_t *link)
 {
     net_qp_t *qp = link->first = net_ib_make_qps(link->peer);
-    net_ib_greeting_init(&link->greeting, gasnetc_job.rank, net_ib_rails.qps);
-    for (uint32_t i = 0; i < net_ib_rails.qps; i++, qp = qp->next)
-        link->greeting.qp_number[i] = qp->qp->qp_num;
+    net_ib_payload_t payload = {.rank = gasnetc_job.rank, .qps = net_ib_rails.qps};
+    for (uint32_t i = 0; i < payload.qps; i++, qp = qp->next) payload.qp_number[i] = qp->qp->qp_num;
+    net_ib_payload_encode(&payload, link->payload);
 }
 
-static void join(link_t *link, const net_ib_greeting_t *theirs)
+static void join(link_t *link, const net_ib_payload_t *theirs)
 {
     const contact_t *contact = link->contact;
-    net_ib_end_t ends[NET_IB_GREETING_QPS];
+    net_ib_end_t ends[NET_IB_PAYLOAD_QPS];
     for (uint32_t i = 0; i < theirs->qps; i++) {
         ends[i] = contact->rail[i % contact->rails];
         ends[i].remote.qp_number = theirs->qp_number[i];
     }
     net_ib_join_qps(link->peer, link->first, ends, theirs->qps, &contact->rings);
-    link->first = NULL; /* the peer's now */
+    link->first = NULL; /* owned by the peer's record now */
 }
 
-/* An Ethernet port asks the network for the address, which may answer the next time. */
-static bool may_pass(int error)
+/* To create an address handle, an Ethernet port resolves the address, which may succeed later. */
+static bool is_transient(int error)
 {
     return error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH || error == EINTR;
 }
 
-/* False: it is as good as lost. */
-static bool find_way(link_t *link)
+/* False: the message counts as lost. */
+static bool make_ah(link_t *link)
 {
     if (link->ah) return true;
-    link->ah = net_ib_datagrams_way(&link->contact->ud_addr);
+    link->ah = net_ib_datagram_ah(&link->contact->ud_addr);
     link->error = link->ah ? 0 : errno;
-    if (link->ah || may_pass(link->error) || gasneti_ending()) return link->ah != NULL;
+    if (link->ah || is_transient(link->error) || gasneti_ending()) return link->ah != NULL;
     net_ib_cannot_connect(link->peer->rank, device(), "no address handle", link->error);
 }
 
-static void greet(link_t *link)
+static void send_message(link_t *link)
 {
     const uint32_t rank = link->peer->rank;
-    if (!find_way(link)) return;
-    link->greeting.flags = link->state.flags;
-    int error = net_ib_datagram_send(link->ah, &link->contact->ud_addr, rank, &link->greeting,
-                                     (uint32_t)net_ib_greeting_size(link->greeting.qps));
+    char bytes[HANDSHAKE_MOST];
+    if (!make_ah(link)) return;
+    handshake_message_t message = handshake_message(&link->handshake);
+    message.payload = link->payload;
+    message.payload_size = net_ib_payload_size(net_ib_rails.qps);
+    const size_t size = handshake_encode(&message, NET_IB_HANDSHAKE, bytes);
+    int error =
+        net_ib_datagram_send(link->ah, &link->contact->ud_addr, rank, bytes, (uint32_t)size);
     if (error && !gasneti_ending())
-        net_ib_cannot_connect(rank, device(), "a greeting is refused", error);
+        net_ib_cannot_connect(rank, device(), "a handshake message is refused", error);
 }
 
-/* An end of the job does not wait for those that do not answer. */
+/* Only an error if there is something to send, and the job does not end anyway. */
 static void give_up(const link_t *link)
 {
     const uint32_t rank = link->peer->rank;
-    atomic_store(&greeter.wish[rank], UNANSWERED);
+    if (!link->handshake.wanted) return;
+    atomic_store(&on_demand.request[rank], UNANSWERED);
     if (gasneti_ending()) return;
     if (link->error) net_ib_cannot_connect(rank, device(), "no address handle", link->error);
     gasneti_fatal_once("%s has not answered for %.0f s when it was to be connected to: does it "
                        "still run, is it stopped, or is the cable or switch at fault? "
                        "GASNET_QP_TIMEOUT and GASNET_QP_RETRY_COUNT say how long to try; "
                        "GASNET_CONNECT_STATIC=1 connects everybody at start-up",
-                       gasneti_rank_name(rank), greeter.patience.give_up);
+                       gasneti_rank_name(rank), on_demand.times.give_up);
 }
 
-/* `theirs`: the greeting that was heard, where that is what happened. */
-static void perform(link_t *link, unsigned actions, const net_ib_greeting_t *theirs)
+/* `theirs`: of the message received, if that was the event; only that makes an end connect.
+ * HANDSHAKE_DROP cannot come, as all stamps are equal. */
+static void perform(link_t *link, unsigned actions, const net_ib_payload_t *theirs)
 {
-    if (actions & NET_IB_MAKE) make(link);
-    if (actions & NET_IB_JOIN) join(link, theirs);
-    if (actions & NET_IB_OPEN) net_ib_open_qps(link->peer);
-    if (actions & NET_IB_SEND) greet(link);
-    if (actions & NET_IB_FAIL) give_up(link);
+    if (actions & HANDSHAKE_MAKE) make(link);
+    if (theirs && (actions & HANDSHAKE_JOIN)) join(link, theirs);
+    if (actions & HANDSHAKE_OPEN) net_ib_open_qps(link->peer);
+    if (actions & HANDSHAKE_SEND) send_message(link);
+    if (actions & HANDSHAKE_SILENT) give_up(link);
 }
 
-static void hear_all(void)
+/* A datagram that is not of this job is ignored. */
+static void receive_one(const char *bytes, size_t length)
 {
-    char bytes[NET_IB_GREETING_MAX];
-    net_ib_greeting_t greeting;
-    for (int length; (length = net_ib_datagram_take(bytes, sizeof bytes)) >= 0;) {
-        const char *wrong =
-            net_ib_greeting_parse(bytes, (size_t)length, greeter.processes, &greeting);
-        if (wrong || !greeter.peer[greeting.rank]) continue; /* a stranger's */
-        link_t *link = link_to(greeting.rank);
-        perform(
-            link,
-            net_ib_handshake_hear(&link->state, greeting.flags, gasnetc_clock(), &greeter.patience),
-            &greeting);
-    }
+    handshake_message_t message;
+    net_ib_payload_t payload;
+    if (handshake_parse(bytes, length, NET_IB_HANDSHAKE, &message) || message.mine != STAMP ||
+        message.yours > STAMP ||
+        net_ib_payload_parse(message.payload, message.payload_size, on_demand.processes,
+                             &payload) ||
+        !on_demand.peer[payload.rank])
+        return;
+    link_t *link = link_to(payload.rank);
+    perform(link, handshake_receive(&link->handshake, &message, moment(), &on_demand.times),
+            &payload);
 }
 
-/* One that fails is not lost on the way, where the next may come through: this end cannot send. */
-static void see_failures(void)
+static void receive_all(void)
+{
+    char bytes[HANDSHAKE_MOST];
+    for (int length; (length = net_ib_datagram_take(bytes, sizeof bytes)) >= 0;)
+        receive_one(bytes, (size_t)length);
+}
+
+/* A send that completes with an error breaks the queue pair for datagrams: unlike after a loss, no
+ * repetition can help. */
+static void check_failures(void)
 {
     hca_failure_t failure;
     uint32_t rank;
     if (net_ib_datagram_failure(&rank, &failure) && !gasneti_ending())
-        net_ib_greeting_failed(rank, device(), &failure);
+        net_ib_handshake_failed(rank, device(), &failure);
 }
 
-static void take_wishes(void)
+static void take_requests(void)
 {
-    if (!atomic_exchange(&greeter.rung, false)) return;
-    for (uint32_t rank = 0; rank < greeter.processes; rank++) {
-        if (atomic_load(&greeter.wish[rank]) != CONNECT) continue;
+    if (!atomic_exchange(&on_demand.requested, false)) return;
+    for (uint32_t rank = 0; rank < on_demand.processes; rank++) {
+        if (atomic_load(&on_demand.request[rank]) != CONNECT) continue;
         link_t *link = link_to(rank);
-        perform(link, net_ib_handshake_want(&link->state, gasnetc_clock(), &greeter.patience),
-                NULL);
+        perform(link, handshake_want(&link->handshake, moment(), &on_demand.times), NULL);
     }
 }
 
-/* What is due by now; seconds until there is more, below 0 for never. */
+/* Repeats what is due; returns the seconds until more is, below 0 for never. */
 static double repeat(void)
 {
     double now = gasnetc_clock(), first = -1;
-    for (link_t *link = greeter.links; link; link = link->next) {
-        perform(link, net_ib_handshake_tick(&link->state, now, &greeter.patience), NULL);
-        double left = link->state.next - now;
-        if (link->state.waiting && (first < 0 || left < first)) first = left > 0 ? left : 0;
+    for (link_t *link = on_demand.links; link; link = link->next) {
+        perform(link, handshake_tick(&link->handshake, now, &on_demand.times), NULL);
+        double left = link->handshake.next - now;
+        if (link->handshake.waiting && (first < 0 || left < first)) first = left > 0 ? left : 0;
     }
     return first;
 }
@@ -207,73 +231,73 @@ static double repeat(void)
 static void *run(void *unused)
 {
     (void)unused;
-    while (!atomic_load(&greeter.over)) {
+    while (!atomic_load(&on_demand.over)) {
         net_ib_datagrams_arm();
-        /* What came before that wakes nobody. */
-        hear_all();
-        see_failures();
-        take_wishes();
+        /* After arming: a datagram that arrived before it raises no event. */
+        receive_all();
+        check_failures();
+        take_requests();
         net_ib_datagrams_sleep(repeat());
     }
     return NULL;
 }
 
-/* --- whoever posts --- */
+/* --- threads that post --- */
 
-static void ring(void)
+static void wake(void)
 {
-    atomic_store(&greeter.rung, true);
+    atomic_store(&on_demand.requested, true);
     net_ib_datagrams_wake();
 }
 
 void net_ib_request_connect(net_peer_t *peer)
 {
     if (peer->turn == &net_ib_closed) peer->turn = net_ib_am(peer);
-    if (atomic_load(&net_ib_am(peer)->open)) return; /* the peer was first */
-    _Atomic uint8_t *wish = &greeter.wish[peer->rank];
-    if (atomic_load(wish) != NOTHING) return;
-    atomic_store(wish, CONNECT);
-    ring();
+    if (atomic_load(&net_ib_am(peer)->open)) return; /* the peer connected first */
+    _Atomic uint8_t *request = &on_demand.request[peer->rank];
+    if (atomic_load(request) != NONE) return;
+    atomic_store(request, CONNECT);
+    wake();
 }
 
 /* --- start-up and end --- */
 
-/* The bound is that of messages on a connection, four times over: there the other end's device
- * answers, here a thread has to.  In seconds. */
-static void settle_patience(void)
+/* To give up takes four times as long as on a connection: there the remote device answers, here a
+ * thread must. */
+static void set_times(void)
 {
     double timeout = 4.096e-6 * (double)(UINT64_C(1) << gasnetc_params.qp_timeout);
     double bound = 4 * timeout * (double)(gasnetc_params.qp_retry_count + 1);
-    greeter.patience = (net_ib_patience_t){
-        .first = 0.02, .longest = 0.5, .give_up = bound > LEAST_PATIENCE ? bound : LEAST_PATIENCE};
+    on_demand.times = (handshake_times_t){
+        .first = 0.02, .longest = 0.5, .give_up = bound > LEAST_GIVE_UP ? bound : LEAST_GIVE_UP};
 }
 
-void net_ib_greeter_open(uint32_t processes, char *why, size_t why_size)
+void net_ib_on_demand_open(uint32_t processes, char *why, size_t why_size)
 {
     why[0] = 0;
     if (gasnetc_params.connect_static)
         snprintf(why, why_size, "GASNET_CONNECT_STATIC is set");
     else if (!gasnetc_params.connect_dynamic)
         snprintf(why, why_size, "GASNET_CONNECT_DYNAMIC is not set");
-    else if (net_ib_rails.qps > NET_IB_GREETING_QPS)
+    else if (net_ib_rails.qps > NET_IB_PAYLOAD_QPS)
         snprintf(why, why_size, "%u queue pairs per peer are more than a datagram names",
                  net_ib_rails.qps);
     else
-        net_ib_datagrams_open(processes - 1, NET_IB_GREETING_MAX, why, why_size);
+        net_ib_datagrams_open(processes - 1, HANDSHAKE_MOST, why, why_size);
     if (why[0]) return;
-    greeter.processes = processes;
-    greeter.peer = calloc(processes, sizeof *greeter.peer);
-    greeter.contact = calloc(processes, sizeof *greeter.contact);
-    greeter.link = calloc(processes, sizeof *greeter.link);
-    greeter.wish = calloc(processes, sizeof *greeter.wish);
-    if (!greeter.peer || !greeter.contact || !greeter.link || !greeter.wish)
+    on_demand.processes = processes;
+    on_demand.peer = calloc(processes, sizeof *on_demand.peer);
+    on_demand.contact = calloc(processes, sizeof *on_demand.contact);
+    on_demand.link = calloc(processes, sizeof *on_demand.link);
+    on_demand.request = calloc(processes, sizeof *on_demand.request);
+    if (!on_demand.peer || !on_demand.contact || !on_demand.link || !on_demand.request)
         gasneti_fatal("cannot prepare to connect %u peers: %s", processes - 1, strerror(errno));
-    settle_patience();
+    set_times();
 }
 
 size_t net_contact_size(void)
 {
-    /* They lie one after the other, each aligned. */
+    /* The contacts of all processes form an array: each is aligned. */
     const contact_t *contact = NULL;
     size_t size = sizeof *contact + net_ib_rails.rails * sizeof contact->rail[0];
     size_t unit = _Alignof(contact_t);
@@ -295,48 +319,48 @@ void net_expect(net_peer_t *peer, const void *opaque)
     const contact_t *contact = opaque;
     size_t size = sizeof *contact + contact->rails * sizeof contact->rail[0];
     contact_t *copy = malloc(size);
-    if (!copy) gasneti_fatal("out of memory for what connects %u peers", greeter.processes);
+    if (!copy) gasneti_fatal("out of memory for what connects %u peers", on_demand.processes);
     memcpy(copy, contact, size);
-    greeter.contact[peer->rank] = copy;
-    greeter.peer[peer->rank] = peer;
+    on_demand.contact[peer->rank] = copy;
+    on_demand.peer[peer->rank] = peer;
     net_ib_expect(peer);
 }
 
 void net_meet(void)
 {
-    int error = gasneti_quiet_thread(&greeter.thread, 0, run, NULL);
+    int error = gasneti_quiet_thread(&on_demand.thread, 0, run, NULL);
     if (error)
         gasneti_fatal(
             "cannot start the thread that connects peers: %s (see ulimit -u and ulimit -v); or set "
             "GASNET_CONNECT_STATIC=1",
             strerror(error));
-    greeter.running = true;
+    on_demand.running = true;
 }
 
 static void free_links(void)
 {
-    for (link_t *link = greeter.links, *next; link; link = next) {
+    for (link_t *link = on_demand.links, *next; link; link = next) {
         next = link->next;
         if (link->first) net_ib_destroy_qps(link->first);
         if (link->ah) hca_destroy(link->ah);
         free(link);
     }
-    for (uint32_t i = 0; i < greeter.processes; i++) free(greeter.contact[i]);
-    free(greeter.peer);
-    free(greeter.contact);
-    free(greeter.link);
-    free(greeter.wish);
+    for (uint32_t i = 0; i < on_demand.processes; i++) free(on_demand.contact[i]);
+    free(on_demand.peer);
+    free(on_demand.contact);
+    free(on_demand.link);
+    free(on_demand.request);
 }
 
-void net_ib_greeter_close(void)
+void net_ib_on_demand_close(void)
 {
-    if (!greeter.wish) return;
-    if (greeter.running) {
-        atomic_store(&greeter.over, true);
-        ring();
-        pthread_join(greeter.thread, NULL);
+    if (!on_demand.request) return;
+    if (on_demand.running) {
+        atomic_store(&on_demand.over, true);
+        wake();
+        pthread_join(on_demand.thread, NULL);
     }
     free_links();
     net_ib_datagrams_close();
-    memset(&greeter, 0, sizeof greeter);
+    memset(&on_demand, 0, sizeof on_demand);
 }

@@ -1,13 +1,15 @@
-/* connect_on_demand.h - connections at first use: the engine around handshake.h. */
-#ifndef NET_IB_GREETER_H
-#define NET_IB_GREETER_H
+/* connect_on_demand.h - connections at first use: the engine around other/handshake. */
+#ifndef NET_IB_CONNECT_ON_DEMAND_H
+#define NET_IB_CONNECT_ON_DEMAND_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* For a job of so many processes.  Says in `why` if and why peers cannot be connected when first
- * used; else "".  net_close undoes it by net_ib_greeter_close, which may be called at any time. */
-void net_ib_greeter_open(uint32_t processes, char *why, size_t why_size);
-void net_ib_greeter_close(void);
+/* For a job of `processes`.  `why`: the reason if peers cannot be connected at first use; else "".
+ */
+void net_ib_on_demand_open(uint32_t processes, char *why, size_t why_size);
+
+/* Ends the thread.  Does nothing where none is open. */
+void net_ib_on_demand_close(void);
 
 #endif

@@ -1,7 +1,7 @@
-/* datagrams.c - the queue pair for datagrams: opened, sent by, taken from, slept on.
+/* datagrams.c - the UD queue pair: opening, sending, receiving, sleeping.
  *
- * Called by connect_on_demand.c's thread alone, but for opening and closing.  Knows nothing of what
- * the datagrams say; what cannot be sent at once is lost, as it might be on the way.
+ * Called by connect_on_demand.c's thread alone, but for opening, closing and net_ib_datagrams_wake.
+ * Does not read the datagrams.  A datagram that cannot be posted at once counts as lost.
  */
 #include "core/ib/datagrams.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-/* A buffer is for one datagram; the first SENDS are for those that leave. */
+/* A buffer holds one datagram; the first SENDS are for sending. */
 enum { SENDS = 32, MOST_RECVS = 256, RECVS_FOR_FEW = 8 };
 
 static struct {
@@ -22,11 +22,11 @@ static struct {
     hca_send_t send;
     uint32_t recvs, size; /* of each buffer */
     uint32_t free_sends[SENDS], sends_left;
-    uint32_t rank[SENDS]; /* that it was sent to */
+    uint32_t rank[SENDS]; /* destination of each send */
     bool failed;
     uint32_t failed_rank;
     hca_failure_t failure;
-    int arrived[MOST_RECVS]; /* completions taken on the way to something else */
+    int arrived[MOST_RECVS]; /* receives completed, not yet taken */
     uint32_t lengths[MOST_RECVS], first, count;
     uint32_t key;
 } box;
@@ -72,7 +72,7 @@ static bool make_queues(void)
     return box.qp != NULL;
 }
 
-/* From new to ready; 0 or an errno. */
+/* From RESET to RTS; 0 or an errno. */
 static int start(void)
 {
     const hca_setup_t setup = {.port = rail()->number, .local_port = &rail()->port, .key = box.key};
@@ -126,12 +126,12 @@ hca_ud_addr_t net_ib_datagrams_address(void)
     return ud_addr;
 }
 
-hca_ah_t net_ib_datagrams_way(const hca_ud_addr_t *to)
+hca_ah_t net_ib_datagram_ah(const hca_ud_addr_t *to)
 {
     return hca_ah_create(device()->pd, rail()->number, &rail()->port, to);
 }
 
-/* Takes one completion; false when there is none.  Room for `arrived` is as much as is posted. */
+/* Polls one completion; false when there is none.  `arrived` has room for all receives posted. */
 static bool complete_one(void)
 {
     hca_wc_t wc;
@@ -145,7 +145,7 @@ static bool complete_one(void)
             box.failed_rank = box.rank[id];
             box.failure = hca_wc_failure(&wc);
         }
-    } else if (!done.ok) { /* its queue pair is broken: posted again it would fail at once */
+    } else if (!done.ok) { /* the queue pair is in error state: posted again it would be flushed */
     } else if (done.length < HCA_DATAGRAM_HEAD) {
         post_recv(id - SENDS);
     } else {
@@ -160,7 +160,7 @@ int net_ib_datagram_send(hca_ah_t ah, const hca_ud_addr_t *to, uint32_t rank, co
                          uint32_t length)
 {
     while (!box.sends_left)
-        if (!complete_one()) return 0; /* as good as lost */
+        if (!complete_one()) return 0; /* counts as lost */
     uint32_t i = box.free_sends[--box.sends_left];
     box.rank[i] = rank;
     memcpy(buffer(i), bytes, length);

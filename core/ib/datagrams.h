@@ -1,4 +1,4 @@
-/* datagrams.h - the one queue pair for datagrams that each process has, on its first port. */
+/* datagrams.h - the one UD queue pair that each process has, on its first port. */
 #ifndef NET_IB_DATAGRAMS_H
 #define NET_IB_DATAGRAMS_H
 
@@ -10,25 +10,25 @@
 bool net_ib_datagrams_open(uint32_t peers, uint32_t length, char *why, size_t why_size);
 void net_ib_datagrams_close(void);
 
-/* Where this process's are received. */
+/* The address to which peers send. */
 hca_ud_addr_t net_ib_datagrams_address(void);
 
-/* The address handle of a process, NULL with errno when there is none. */
-hca_ah_t net_ib_datagrams_way(const hca_ud_addr_t *to);
+/* An address handle for a process; NULL with errno. */
+hca_ah_t net_ib_datagram_ah(const hca_ud_addr_t *to);
 
-/* Sends what may be lost, to a process of this rank; 0 or an errno. */
+/* Sends to the process of this rank a datagram, which may be lost.  0 or an errno. */
 int net_ib_datagram_send(hca_ah_t ah, const hca_ud_addr_t *to, uint32_t rank, const void *bytes,
                          uint32_t length);
 
-/* Whether one of them could not leave: the first, to which rank and why.  The queue pair sends no
- * more then.  Seen by net_ib_datagram_take. */
+/* Whether a send has completed with an error: the first, to which rank and why.  The queue pair is
+ * in error state then.  Completions are taken by net_ib_datagram_take. */
 bool net_ib_datagram_failure(uint32_t *rank, hca_failure_t *failure);
 
-/* Copies the next one that has arrived; how long it is, -1 when there is none. */
+/* Copies the next datagram that was received; its length, or -1 when there is none. */
 int net_ib_datagram_take(void *bytes, uint32_t room);
 
-/* What arrives from now on ends net_ib_datagrams_sleep, as do net_ib_datagrams_wake, by any thread,
- * and so many seconds: below 0 is for ever. */
+/* net_ib_datagrams_sleep ends when a datagram arrives after net_ib_datagrams_arm, when any thread
+ * calls net_ib_datagrams_wake, or after so many seconds; below 0: never. */
 void net_ib_datagrams_arm(void);
 void net_ib_datagrams_sleep(double seconds);
 void net_ib_datagrams_wake(void);

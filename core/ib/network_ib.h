@@ -451,8 +451,8 @@ HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *loc
 
 enum { NET_IB_BATCH = 16 };
 
-/* With --enable-...-poll-lock no two threads poll at once (IB-B4), the greeter's and the one that
- * holds the poll lock neither; reap_multi.c. */
+/* With --enable-...-poll-lock no two threads poll at once (IB-B4), the thread of
+ * connect_on_demand.c and the one that holds the poll lock neither; reap_multi.c. */
 int net_ib_poll_alone(hca_cq_t cq, int budget, hca_wc_t *wc);
 
 static inline int net_ib_poll(hca_cq_t cq, int budget, hca_wc_t *wc)

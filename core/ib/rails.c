@@ -332,13 +332,13 @@ void net_open(uint32_t peers, struct net_caps *caps)
     caps->inline_max = net_ib.inline_max;
     net_ib_rings_init(peers, amrdma_rx_channels((uint32_t)gasnetc_params.amrdma_max_peers, peers,
                                                 credits_per_peer(), replies_in_all(peers)));
-    net_ib_greeter_open(peers + 1, caps->early, sizeof caps->early);
+    net_ib_on_demand_open(peers + 1, caps->early, sizeof caps->early);
     net_ib_events_open();
 }
 
 void net_close(void)
 {
-    net_ib_greeter_close();
+    net_ib_on_demand_close();
     net_ib_events_close();
     net_ib_connect_fini();
     for (uint32_t i = 0; i < net_ib.hcas; i++) {

@@ -112,10 +112,10 @@ void net_ib_cannot_connect(uint32_t rank, const char *device, const char *what, 
                        report.advice ? report.advice : errno_advice(error));
 }
 
-void net_ib_greeting_failed(uint32_t rank, const char *device, const hca_failure_t *failure)
+void net_ib_handshake_failed(uint32_t rank, const char *device, const hca_failure_t *failure)
 {
     report_t report = ask_devices();
-    gasneti_fatal_once("%s: cannot connect to %s: its greeting failed: %s%s; %s", device,
+    gasneti_fatal_once("%s: cannot connect to %s: the handshake failed: %s%s; %s", device,
                        gasneti_rank_name(rank), failure->text, report.text,
                        report.advice ? report.advice : net_ib_cause_advice(failure->cause));
 }

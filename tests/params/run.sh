@@ -16,7 +16,7 @@ for off in GASNET_AMRDMA_MAX_PEERS GASNET_AMRDMA_LIMIT; do
     if grep -q "^$off|" "$rows"; then export "$off=0"; fi
 done
 
-# Nor are greetings to be counted; and queue pairs are all there from the start.
+# Nor are handshake messages to be counted; and queue pairs are all there from the start.
 export GASNET_CONNECT_STATIC=1
 
 # VAPI does not ask how much a queue pair is to capture, and says 128 bytes or a half of that; it takes reads by powers

@@ -44,7 +44,7 @@ goes_on() { # NAME
     verdict "$1"
 }
 
-# Greetings get no answer for much longer than this, and a queue pair retries for 8.6 s.
+# A handshake gets no answer for much longer than this, and a queue pair retries for 8.6 s.
 bound=5000 event=4000
 
 fault() { # NAME FAULTS PATTERN
@@ -57,7 +57,7 @@ view="(local QP operation error|VAPI_LOC_QP_OP_ERR).*softhca: cannot map the tab
 peer='rank [0-9]+ on the same host'
 first_use_ib() {
     local device=softhca0 help='; raise ulimit -v and ulimit -l'
-    fault "a peer's tables cannot be mapped" enomem:what=view "$device: cannot connect to $peer: its greeting failed: $view.*; raise the limit"
+    fault "a peer's tables cannot be mapped" enomem:what=view "$device: cannot connect to $peer: the handshake failed: $view.*; raise the limit"
     fault "those of the second peer of one rank cannot" enomem:what=view,process=2,at=2 "$device: cannot connect to $peer: .*$view.*; raise"
     fault "an address handle is refused" enomem:what=ah,process=1 "$device: cannot connect to $peer: no address handle: $nomem$help"
     fault "a queue pair is refused at first use" "$(no_qp 3)" "$device: cannot connect to $peer: no queue pair: $nomem$help"

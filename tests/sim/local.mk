@@ -14,16 +14,14 @@ tests_sim_libjob_a_SOURCES = \
 	tests/sim/network/network_sim.h core/ib/amrdma.h core/ib/amrdma.c
 tests_sim_libjob_a_CPPFLAGS = $(sim_cppflags)
 
-sim_programs = tests/sim/am tests/sim/exit tests/sim/greeting tests/sim/handshake tests/sim/lending
+sim_programs = tests/sim/am tests/sim/exit tests/sim/handshake tests/sim/lending
 check_PROGRAMS += $(sim_programs)
 tests_sim_am_SOURCES = tests/sim/am.c
 tests_sim_am_CPPFLAGS = $(sim_cppflags)
 tests_sim_am_LDADD = tests/sim/libjob.a tests/sim/libsim.a
 tests_sim_exit_SOURCES = tests/sim/exit.c core/exit/exit_protocol.c
 tests_sim_exit_LDADD = tests/sim/libsim.a
-tests_sim_greeting_SOURCES = tests/sim/greeting.c other/portals3/transport/greeting.c other/portals3/transport/greeting.h
-tests_sim_greeting_LDADD = tests/sim/libsim.a -lm
-tests_sim_handshake_SOURCES = tests/sim/handshake.c core/ib/handshake.c
+tests_sim_handshake_SOURCES = tests/sim/handshake.c $(handshake_sources)
 tests_sim_handshake_LDADD = tests/sim/libsim.a -lm
 tests_sim_lending_SOURCES = tests/sim/lending.c tests/sim/chart.c tests/sim/chart.h portals-conduit/lending.c portals-conduit/lending.h
 tests_sim_lending_LDADD = tests/sim/libsim.a

@@ -1,6 +1,6 @@
-/* connect_on_demand.c - what knocking at peers costs whoever knocks (IB-W4):
- * core/ib/connect_on_demand.c, whose thread sends greetings that nobody answers; queue pairs and
- * datagrams are made of paper.
+/* connect_on_demand.c - what a request to connect costs the thread that makes it (IB-W4):
+ * core/ib/connect_on_demand.c, whose thread sends handshake messages that no peer answers, on stubs
+ * of queue pairs and datagrams.
  */
 #include "core/ib/connect_on_demand.h"
 
@@ -8,8 +8,10 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/ib/connect.h"
+#include "core/ib/connect_payload.h"
 #include "core/ib/datagrams.h"
 #include "core/job/job.h"
 #include "core/params/params.h"
@@ -23,9 +25,9 @@ gasnetc_params_t gasnetc_params;
 struct net_ib_rails net_ib_rails;
 net_qp_t net_ib_closed;
 
-static sem_t wake_fd;          /* for the greeter */
-static sem_t greeted;          /* once for each peer */
-static bool was_greeted[SIZE]; /* the greeter's */
+static sem_t wake_fd;          /* for the thread */
+static sem_t asked;            /* once for each peer */
+static bool has_message[SIZE]; /* the thread's */
 static atomic_uint naps, made, rings;
 
 int nanosleep(const struct timespec *wanted, struct timespec *left)
@@ -55,11 +57,11 @@ int net_ib_datagram_take(void *bytes, uint32_t room)
     return -1;
 }
 
-/* A greeting begins by looking for the ah. */
-hca_ah_t net_ib_datagrams_way(const hca_ud_addr_t *to)
+/* To send a first message takes an address handle. */
+hca_ah_t net_ib_datagram_ah(const hca_ud_addr_t *to)
 {
-    if (!was_greeted[to->qp_number]) sem_post(&greeted);
-    was_greeted[to->qp_number] = true;
+    if (!has_message[to->qp_number]) sem_post(&asked);
+    has_message[to->qp_number] = true;
     return calloc(1, sizeof(struct ibv_ah));
 }
 int ibv_destroy_ah(struct ibv_ah *ah)
@@ -146,10 +148,10 @@ void net_ib_cannot_connect(uint32_t rank, const char *device, const char *what, 
     fprintf(stderr, "%s: rank %u: %s: %d\n", device, rank, what, error);
     _Exit(1);
 }
-void net_ib_greeting_failed(uint32_t rank, const char *device, const hca_failure_t *why)
+void net_ib_handshake_failed(uint32_t rank, const char *device, const hca_failure_t *why)
 {
     (void)why;
-    net_ib_cannot_connect(rank, device, "a greeting", 0);
+    net_ib_cannot_connect(rank, device, "a handshake message", 0);
 }
 void gasneti_fatal(const char *format, ...)
 {
@@ -174,11 +176,16 @@ int main(int argc, char **argv)
     check_begin(argc, argv);
     char why[100];
     sem_init(&wake_fd, 0, 0);
-    sem_init(&greeted, 0, 0);
+    sem_init(&asked, 0, 0);
     gasnetc_job = (struct bootstrap_job){.rank = 0, .size = SIZE};
     gasnetc_params.connect_dynamic = true;
+    net_ib_rails.qps = NET_IB_PAYLOAD_QPS + 1;
+    net_ib_on_demand_open(SIZE, why, sizeof why);
+    check(strstr(why, "queue pairs per peer are more than"),
+          "IB-W4 more queue pairs than a message names are connected at start-up");
     net_ib_rails.qps = 1;
-    net_ib_greeter_open(SIZE, why, sizeof why);
+    net_ib_on_demand_open(SIZE, why, sizeof why);
+    check(!why[0], "IB-W4 others at first use");
     void *contact = malloc(net_contact_size());
     for (addressed = 1; addressed < SIZE; addressed++) {
         peers[addressed].rank = addressed;
@@ -189,12 +196,14 @@ int main(int argc, char **argv)
     net_meet();
     for (int i = 0; i < TURNS; i++) turn();
     unsigned had = atomic_load(&naps);
-    check(had == 0, "IB-W4 who knocks at %d peers, %d times each, sleeps at none", SIZE - 1, TURNS);
+    check(had == 0, "IB-W4 requests to connect %d peers, %d times each, never sleep", SIZE - 1,
+          TURNS);
     if (had) check_note("it took %u naps", had);
-    for (uint32_t rank = 1; rank < SIZE; rank++) sem_wait(&greeted);
-    check(atomic_load(&made) == SIZE - 1, "IB-W4 each of them is greeted meanwhile");
-    check(atomic_load(&rings) == SIZE - 1, "IB-W4 for one that was greeted nobody is woken again");
-    net_ib_greeter_close();
-    check(atomic_load(&made) == 0, "IB-W4 nothing is left of greetings without an answer");
+    for (uint32_t rank = 1; rank < SIZE; rank++) sem_wait(&asked);
+    check(atomic_load(&made) == SIZE - 1, "IB-W4 each of them is sent a message meanwhile");
+    check(atomic_load(&rings) == SIZE - 1,
+          "IB-W4 for a peer that was sent one the thread is not woken again");
+    net_ib_on_demand_close();
+    check(atomic_load(&made) == 0, "IB-W4 nothing is left of handshakes without an answer");
     return check_end();
 }

@@ -1,108 +1,239 @@
-/* handshake.c - the hand-shake of connections at first use (IB-W4): its steps, its bytes, and many
- * random pairs over a network that loses, repeats, delays and reorders.
+/* handshake.c - other/handshake (IB-W4): its steps, stamps and bytes, the payloads of its users,
+ * and many random pairs over a network that loses, repeats, delays and reorders.
  */
-#include "core/ib/handshake.h"
+#include "other/handshake/handshake.h"
 
 #include <string.h>
 
+#include "core/ib/connect_payload.h"
+#include "other/portals3/transport/connect_payload.h"
 #include "tests/unit/check.h"
 
-static const net_ib_patience_t patience = {.first = 0.02, .longest = 0.5, .give_up = 60};
+static const handshake_times_t times = {.first = 0.02, .longest = 0.5, .give_up = 60};
 
 /* --- step by step --- */
 
-enum { MAKE = NET_IB_MAKE, JOIN = NET_IB_JOIN, OPEN = NET_IB_OPEN, SEND = NET_IB_SEND };
-enum { HAVE = NET_IB_HAVE, ASK = NET_IB_ASK };
+enum {
+    DROP = HANDSHAKE_DROP,
+    MAKE = HANDSHAKE_MAKE,
+    JOIN = HANDSHAKE_JOIN,
+    OPEN = HANDSHAKE_OPEN,
+    SEND = HANDSHAKE_SEND,
+    SILENT = HANDSHAKE_SILENT
+};
 
-static void want(net_ib_handshake_t *h, unsigned expected, const char *what)
+/* Where no queue pair is replaced: yours is 1 or 0. */
+enum { HAVE = 1, ASK = 2 };
+
+static uint8_t flags_of(const handshake_t *h)
 {
-    unsigned actions = net_ib_handshake_want(h, 0, &patience);
+    const handshake_message_t m = handshake_message(h);
+    return (m.yours ? HAVE : 0) | (m.ask ? ASK : 0);
+}
+
+static unsigned receive_flags(handshake_t *h, uint8_t flags, double now)
+{
+    const handshake_message_t m = {.mine = 1, .yours = flags & HAVE ? 1 : 0, .ask = flags & ASK};
+    return handshake_receive(h, &m, (handshake_moment_t){now, 1}, &times);
+}
+
+static void expect(unsigned actions, unsigned expected, const char *what)
+{
     if (!check(actions == expected, "%s", what)) check_note("actions %#x", actions);
 }
 
-static void hear(net_ib_handshake_t *h, uint8_t flags, unsigned expected, const char *what)
+static void want(handshake_t *h, unsigned expected, const char *what)
 {
-    unsigned actions = net_ib_handshake_hear(h, flags, 0, &patience);
-    if (!check(actions == expected, "%s", what)) check_note("actions %#x", actions);
+    expect(handshake_want(h, (handshake_moment_t){0, 1}, &times), expected, what);
+}
+
+static void receive(handshake_t *h, uint8_t flags, unsigned expected, const char *what)
+{
+    expect(receive_flags(h, flags, 0), expected, what);
 }
 
 static void steps(void)
 {
-    net_ib_handshake_t a = {0}, b = {0};
-    want(&a, MAKE | SEND, "who wants to send makes its queue pairs and greets");
-    check(a.flags == ASK, "asking, and having nothing yet");
+    handshake_t a = {0}, b = {0};
+    want(&a, MAKE | SEND, "an end that wants to send creates its queue pair and sends a message");
+    check(flags_of(&a) == ASK, "asking, and not connected yet");
     want(&a, 0, "wanting twice is wanting once");
-    hear(&b, a.flags, MAKE | JOIN | SEND, "the other makes and joins, and greets");
-    check(b.flags == (HAVE | ASK), "having, and asking");
-    hear(&a, b.flags, JOIN | OPEN | SEND, "the first joins, opens and greets");
-    check(a.flags == HAVE && !a.waiting, "not asking any more, and not waiting");
-    hear(&b, a.flags, OPEN, "the other opens and is silent");
+    receive(&b, flags_of(&a), MAKE | JOIN | SEND, "the other creates, connects and answers");
+    check(flags_of(&b) == (HAVE | ASK), "connected, and asking");
+    receive(&a, flags_of(&b), JOIN | OPEN | SEND, "the first connects, opens and answers");
+    check(flags_of(&a) == HAVE && !a.waiting, "not asking any more, and not waiting");
+    receive(&b, flags_of(&a), OPEN, "the other opens and is silent");
     check(!b.waiting, "and does not wait any more");
-    hear(&b, ASK, SEND, "a late repetition is answered");
-    check(b.flags == HAVE, "without asking");
-    hear(&a, HAVE, 0, "and that is all");
-    want(&b, 0, "an open one has what it wants");
+    receive(&b, ASK, SEND, "a late repetition is answered");
+    check(flags_of(&b) == HAVE, "without asking");
+    receive(&a, HAVE, 0, "and that is all");
+    want(&b, 0, "an open end has what it wants");
 
-    net_ib_handshake_t c = {0}, d = {0};
+    handshake_t c = {0}, d = {0};
     want(&c, MAKE | SEND, "both begin: one");
     want(&d, MAKE | SEND, "and the other");
-    hear(&c, ASK, JOIN | SEND, "who hears a greeting that crossed its own joins");
-    hear(&d, ASK, JOIN | SEND, "as does the other");
-    hear(&c, d.flags, OPEN | SEND, "then one opens");
-    hear(&d, c.flags, OPEN, "and the other");
+    receive(&c, ASK, JOIN | SEND, "a message that crosses that of its receiver makes it connect");
+    receive(&d, ASK, JOIN | SEND, "and the other");
+    receive(&c, flags_of(&d), OPEN | SEND, "then one opens");
+    receive(&d, flags_of(&c), OPEN, "and the other");
 
-    net_ib_handshake_t e = {0};
-    hear(&e, HAVE, 0, "nobody has what was not made");
-    check(!e.made && !e.waiting, "and nothing has begun");
+    handshake_t e = {0};
+    receive(&e, HAVE, 0, "no peer is connected to what was not created");
+    check(!e.mine && !e.waiting, "and nothing has begun");
 }
 
 static void silence(void)
 {
-    net_ib_handshake_t a = {0}, b = {0};
-    net_ib_handshake_want(&a, 0, &patience);
-    net_ib_handshake_hear(&b, ASK, 0, &patience);
-    check(net_ib_handshake_tick(&a, patience.first / 2, &patience) == 0, "not yet repeated");
-    check(net_ib_handshake_tick(&a, patience.first, &patience) == SEND, "repeated");
-    check(a.next == 3 * patience.first, "and later again");
+    handshake_t a = {0}, b = {0};
+    handshake_want(&a, (handshake_moment_t){0, 1}, &times);
+    receive_flags(&b, ASK, 0);
+    check(handshake_tick(&a, times.first / 2, &times) == 0, "not yet repeated");
+    check(handshake_tick(&a, times.first, &times) == SEND, "repeated");
+    check(a.next == 3 * times.first, "and later again");
     unsigned last = 0, more = 0;
-    while (a.waiting) last = net_ib_handshake_tick(&a, a.next, &patience);
-    while (b.waiting) more = net_ib_handshake_tick(&b, b.next, &patience);
-    check(last == NET_IB_FAIL, "who wants to send fails at last");
-    check(more == 0, "who does not gives up quietly");
-    want(&b, SEND, "and asks again when it wants to send");
-    hear(&a, b.flags, JOIN | OPEN | SEND, "which is never too late");
+    while (a.waiting) last = handshake_tick(&a, a.next, &times);
+    while (b.waiting) more = handshake_tick(&b, b.next, &times);
+    check(last == SILENT && a.wanted, "an end that wants to send gives up at last");
+    check(more == SILENT && !b.wanted, "as does one that does not");
+    want(&b, SEND, "which asks again when it wants to send");
+    receive(&a, flags_of(&b), JOIN | OPEN | SEND, "and that is never too late");
+
+    handshake_t c = {0};
+    want(&c, MAKE | SEND, "a third waits");
+    check(handshake_refused(&c, 0.4, 0.5) == 0, "a peer that may still be starting is not refused");
+    check(handshake_refused(&c, 0.5, 0.5) == SILENT && !c.waiting, "later it is");
+    check(handshake_refused(&c, 9, 0.5) == 0, "but once");
+}
+
+/* --- queue pairs that are replaced --- */
+
+enum { ANSWER = 0, ASKING = 1 };
+
+static void receive_stamps(handshake_t *h, uint64_t mine, uint64_t yours, bool ask, uint64_t now,
+                           unsigned expected, const char *what)
+{
+    const handshake_message_t m = {.mine = mine, .yours = yours, .ask = ask};
+    expect(handshake_receive(h, &m, (handshake_moment_t){0, now}, &times), expected, what);
+}
+
+static void stamps(void)
+{
+    handshake_t a = {0};
+    expect(handshake_want(&a, (handshake_moment_t){0, 10}, &times), MAKE | SEND, "made at 10");
+    receive_stamps(&a, 20, 10, ASKING, 30, JOIN | OPEN | SEND, "connected to 20");
+    receive_stamps(&a, 19, 10, ASKING, 30, 0, "a message of an earlier queue pair is ignored");
+    receive_stamps(&a, 20, 9, ASKING, 30, SEND, "one that is stale is answered");
+    receive_stamps(&a, 40, 0, ASKING, 50, DROP | MAKE | JOIN | SEND, "a later one replaces it");
+    check(a.mine == 50 && a.theirs == 40 && a.dead == 20 && !a.open && a.wanted,
+          "by a new queue pair, for what is still to be sent");
+    receive_stamps(&a, 20, 10, ANSWER, 60, 0, "nothing is left of the old one");
+    receive_stamps(&a, 40, 50, ANSWER, 60, OPEN, "the new one opens");
+    check(handshake_reset(&a) == DROP && handshake_reset(&a) == 0, "dropped once");
+    receive_stamps(&a, 40, 50, ANSWER, 60, 0, "a late answer to what was dropped is ignored");
+    receive_stamps(&a, 40, 50, ASKING, 55, MAKE | SEND,
+                   "a peer that asks for what was dropped learns of the next, and is not joined");
+    check(a.mine == 55 && handshake_message(&a).yours == 0, "made at 55");
+    expect(handshake_want(&a, (handshake_moment_t){0, 57}, &times), 0, "which it waits for");
+    receive_stamps(&a, 40, 55, ANSWER, 60, DROP | MAKE | SEND,
+                   "both begin anew where the peer joins what is dead here to it");
+    check(a.mine == 60, "made at 60");
+    handshake_reset(&a);
+    expect(handshake_want(&a, (handshake_moment_t){0, 60}, &times), MAKE | SEND,
+           "made at 60 again");
+    check(a.mine == 61, "no stamp is used twice, even if the clock stands still");
+
+    handshake_t b = {0};
+    receive_stamps(&b, 20, 0, ASKING, 10, MAKE | JOIN | SEND, "one that was asked by 20");
+    check(handshake_reset(&b) == DROP, "drops it");
+    receive_stamps(&b, 19, 0, ASKING, 30, 0, "a message of before that is ignored");
+    receive_stamps(&b, 20, 0, ASKING, 30, MAKE | SEND, "what was dropped is not joined again");
+    receive_stamps(&b, 21, 0, ASKING, 30, JOIN | SEND, "but what follows it is");
 }
 
 /* --- bytes --- */
 
-static void refused(const net_ib_greeting_t *greeting, size_t length, const char *field)
+enum { PROTOCOL = 77 };
+
+static void refused(const char *wrong, const char *field)
 {
-    net_ib_greeting_t copy;
-    const char *wrong = net_ib_greeting_parse(greeting, length, 100, &copy);
     check(wrong && strstr(wrong, field), "a bad %s is refused", field);
     if (!wrong || !strstr(wrong, field)) check_note("%s", wrong ? wrong : "it is not");
 }
 
 static void bytes(void)
 {
-    net_ib_greeting_t good, bad, copy;
-    net_ib_greeting_init(&good, 99, 3);
-    for (uint32_t i = 0; i < 3; i++) good.qp_number[i] = 1000 + i;
-    good.flags = ASK;
-    size_t size = net_ib_greeting_size(3);
-    check(!net_ib_greeting_parse(&good, size, 100, &copy) && !memcmp(&good, &copy, size),
-          "a greeting is understood");
-    refused(&good, size - 4, "length");
-    refused(&good, size + 4, "length");
-    refused(&good, 8, "length");
-#define WITH(change, field) bad = good, change, refused(&bad, size, field)
-    WITH(bad.magic ^= 1, "magic");
-    WITH(bad.version++, "version");
-    WITH(bad.rank = 100, "rank");
-    WITH(bad.flags = 4, "flags");
-    WITH(bad.qps = 0, "number of queue pairs");
-    WITH(bad.qps = NET_IB_GREETING_QPS + 1, "number of queue pairs");
-    WITH(bad.qp_number[2] = 1 << 24, "queue pair number");
+    char good[HANDSHAKE_MOST], bad[HANDSHAKE_MOST + 1] = {0}, payload[HANDSHAKE_MOST_PAYLOAD];
+    memset(payload, 'p', sizeof payload);
+    handshake_message_t copy, message = {.mine = UINT64_MAX,
+                                         .yours = UINT64_MAX - 1,
+                                         .ask = true,
+                                         .payload = payload,
+                                         .payload_size = sizeof payload};
+    check(handshake_encode(&message, PROTOCOL, good) == HANDSHAKE_MOST, "the longest message");
+    check(!handshake_parse(good, HANDSHAKE_MOST, PROTOCOL, &copy) && copy.mine == message.mine &&
+              copy.yours == message.yours && copy.ask && copy.payload_size == sizeof payload &&
+              !memcmp(copy.payload, payload, sizeof payload),
+          "is understood");
+    message.payload_size = 5;
+    const size_t size = handshake_encode(&message, PROTOCOL, good);
+    check(size == HANDSHAKE_HEADER + 5, "a short one is short");
+    memcpy(bad, good, size);
+    refused(handshake_parse(bad, size - 1, PROTOCOL, &copy), "length");
+    refused(handshake_parse(bad, size + 1, PROTOCOL, &copy), "length");
+    refused(handshake_parse(bad, 8, PROTOCOL, &copy), "length");
+    refused(handshake_parse(bad, HANDSHAKE_MOST + 1, PROTOCOL, &copy), "length");
+    refused(handshake_parse(bad, size, PROTOCOL + 1, &copy), "protocol");
+    bad[4]++;
+    refused(handshake_parse(bad, size, PROTOCOL, &copy), "version");
+    memcpy(bad, good, size);
+    bad[5] |= 2;
+    refused(handshake_parse(bad, size, PROTOCOL, &copy), "flags");
+    message.mine = 0;
+    handshake_encode(&message, PROTOCOL, bad);
+    refused(handshake_parse(bad, size, PROTOCOL, &copy), "stamp");
+}
+
+static void payload_of_ib(void)
+{
+    uint8_t bytes[HANDSHAKE_MOST_PAYLOAD + 4];
+    net_ib_payload_t copy, good = {.rank = 99, .qps = NET_IB_PAYLOAD_QPS};
+    for (uint32_t i = 0; i < good.qps; i++) good.qp_number[i] = 0xffffff - 1000 * i;
+    const size_t size = net_ib_payload_size(good.qps);
+    net_ib_payload_encode(&good, bytes);
+    check(size <= HANDSHAKE_MOST_PAYLOAD && !net_ib_payload_parse(bytes, size, 100, &copy) &&
+              copy.rank == 99 && copy.qps == good.qps &&
+              !memcmp(copy.qp_number, good.qp_number, sizeof good.qp_number),
+          "ib: numbers of queue pairs, as many as fit, are understood");
+    refused(net_ib_payload_parse(bytes, 3, 100, &copy), "payload size");
+    refused(net_ib_payload_parse(bytes, size - 1, 100, &copy), "payload size");
+    refused(net_ib_payload_parse(bytes, size + 3, 100, &copy), "number of queue pairs");
+    refused(net_ib_payload_parse(bytes, net_ib_payload_size(0), 100, &copy),
+            "number of queue pairs");
+    refused(net_ib_payload_parse(bytes, size, 99, &copy), "rank");
+}
+
+static void refused_of_portals(ptli_connect_payload_t bad, const char *field)
+{
+    ptli_connect_payload_t copy;
+    refused(ptli_connect_payload_parse(&bad, sizeof bad, &copy), field);
+}
+
+static void payload_of_portals(void)
+{
+    const ptli_connect_payload_t good = {
+        .qp_number = 0xffffff, .psn = 0xffffff, .window = 1, .mtu = 5};
+    ptli_connect_payload_t bad, copy;
+    check(!ptli_connect_payload_parse(&good, sizeof good, &copy) &&
+              !memcmp(&good, &copy, sizeof good),
+          "portals: what connects a process is understood");
+    refused(ptli_connect_payload_parse(&good, sizeof good - 1, &copy), "payload size");
+    refused(ptli_connect_payload_parse(&good, sizeof good + 1, &copy), "payload size");
+#define WITH(change, field) bad = good, change, refused_of_portals(bad, field)
+    WITH(bad.mtu = 0, "MTU");
+    WITH(bad.mtu = 6, "MTU");
+    WITH(bad.qp_number = 1 << 24, "queue pair number");
+    WITH(bad.psn = 1 << 24, "packet sequence number");
+    WITH(bad.window = 0, "window");
 #undef WITH
 }
 
@@ -118,7 +249,7 @@ static struct {
         bool to;
     } flying[MOST];
     int count;
-    net_ib_handshake_t end[2];
+    handshake_t end[2];
     bool made[2], ready[2], open[2], failed[2];
     double dies[2], wants[2];
     double now, slowest;
@@ -144,7 +275,8 @@ static void fly(bool to, uint8_t flags)
 
 static void perform(bool me, unsigned actions)
 {
-    net_ib_handshake_t *h = &pair.end[me];
+    const handshake_t *h = &pair.end[me];
+    const uint8_t flags = flags_of(h);
     if (actions & MAKE) {
         check_each(!pair.made[me], "made twice");
         pair.made[me] = true;
@@ -160,15 +292,15 @@ static void perform(bool me, unsigned actions)
         pair.open[me] = true;
     }
     if (actions & SEND) {
-        check_each(pair.made[me], "greets without queue pairs");
-        check_each(!(h->flags & HAVE) == !pair.ready[me], "says HAVE and is not ready");
-        check_each(!(h->flags & ASK) == pair.open[me], "asks though it may send");
-        fly(!me, h->flags);
+        check_each(pair.made[me], "sends without a queue pair");
+        check_each(!(flags & HAVE) == !pair.ready[me], "says HAVE and is not ready");
+        check_each(!(flags & ASK) == pair.open[me], "asks though it may send");
+        fly(!me, flags);
     }
-    if (actions & NET_IB_FAIL) {
+    if ((actions & SILENT) && h->wanted) {
         check_each(pair.wants[me] <= pair.now && !pair.open[me], "fails for no reason");
-        check_each(pair.now - h->since < patience.give_up + patience.longest + 0.01,
-                   "fails %.1f s late", pair.now - h->since - patience.give_up);
+        check_each(pair.now - h->since < times.give_up + times.longest + 0.01, "fails %.1f s late",
+                   pair.now - h->since - times.give_up);
         pair.failed[me] = true;
     }
 }
@@ -189,15 +321,14 @@ static bool happen(void)
     if (when == NEVER) return false;
     pair.now = when;
     if (wish >= 0 && pair.wants[wish] == when) {
-        perform(wish, net_ib_handshake_want(&pair.end[wish], when, &patience));
+        perform(wish, handshake_want(&pair.end[wish], (handshake_moment_t){when, 1}, &times));
     } else if (tick >= 0 && pair.end[tick].next == when) {
-        perform(tick, net_ib_handshake_tick(&pair.end[tick], when, &patience));
+        perform(tick, handshake_tick(&pair.end[tick], when, &times));
     } else {
         bool to = pair.flying[datagram].to;
         uint8_t flags = pair.flying[datagram].flags;
         pair.flying[datagram] = pair.flying[--pair.count];
-        if (when < pair.dies[to])
-            perform(to, net_ib_handshake_hear(&pair.end[to], flags, when, &patience));
+        if (when < pair.dies[to]) perform(to, receive_flags(&pair.end[to], flags, when));
     }
     return true;
 }
@@ -223,8 +354,8 @@ static void one_pair(bool deaths)
         if (lives && peer_lives) check_each(pair.open[i], "not open though both live");
         if (peer_lives || !lives) check_each(!pair.failed[i], "failed though the peer lives");
     }
-    if (!pair.lost && !pair.doubled && pair.slowest < patience.first / 2 && !deaths)
-        check_each(pair.sent <= 6, "%d greetings where nothing went wrong", pair.sent);
+    if (!pair.lost && !pair.doubled && pair.slowest < times.first / 2 && !deaths)
+        check_each(pair.sent <= 6, "%d messages where nothing went wrong", pair.sent);
 }
 
 static void many_pairs(void)
@@ -232,7 +363,8 @@ static void many_pairs(void)
     for (int i = 0; i < 20000; i++) one_pair(false);
     check_all("20000 random pairs connect, both ways, once");
     for (int i = 0; i < 5000; i++) one_pair(true);
-    check_all("5000 random pairs with deaths: who lives and wants to send connects or fails");
+    check_all(
+        "5000 random pairs with deaths: an end that lives and wants to send connects or fails");
 }
 
 int main(int argc, char **argv)
@@ -240,7 +372,10 @@ int main(int argc, char **argv)
     check_begin(argc, argv);
     steps();
     silence();
+    stamps();
     bytes();
+    payload_of_ib();
+    payload_of_portals();
     many_pairs();
     return check_end();
 }

@@ -49,13 +49,15 @@ check_PROGRAMS += tests/unit/patience
 tests_unit_patience_SOURCES = tests/unit/patience.c
 tests_unit_patience_LDADD = tests/unit/libcheck.a other/tools/libtools.la -lpthread -lm
 check_PROGRAMS += tests/unit/handshake
-tests_unit_handshake_SOURCES = tests/unit/handshake.c core/ib/handshake.c
+connect_payloads = core/ib/connect_payload.c core/ib/connect_payload.h \
+	other/portals3/transport/connect_payload.c other/portals3/transport/connect_payload.h
+tests_unit_handshake_SOURCES = tests/unit/handshake.c $(handshake_sources) $(connect_payloads)
 tests_unit_handshake_LDADD = tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/quiet_thread
 tests_unit_quiet_thread_SOURCES = tests/unit/quiet_thread.c other/tools/quiet_thread.h
 tests_unit_quiet_thread_LDADD = tests/unit/libcheck.a -lpthread
 check_PROGRAMS += tests/unit/connect_on_demand
-tests_unit_connect_on_demand_SOURCES = tests/unit/connect_on_demand.c core/ib/connect_on_demand.c core/ib/handshake.c
+tests_unit_connect_on_demand_SOURCES = tests/unit/connect_on_demand.c core/ib/connect_on_demand.c core/ib/connect_payload.c $(handshake_sources)
 tests_unit_connect_on_demand_CPPFLAGS = $(ibv_conduit_cppflags) -DGASNET_SEQ
 tests_unit_connect_on_demand_LDADD = tests/unit/libcheck.a $(VERBS_LIBS) -lpthread
 
@@ -196,7 +198,7 @@ tests_unit_portals_queues_par_LDADD = tests/unit/libportals_par.a $(portals_job_
 
 # Fuzz targets: with the driver they are programs of their own; clang's -fsanitize=fuzzer does without.
 fuzz_driver = tests/fuzz/driver.c tests/fuzz/fuzz.h
-check_PROGRAMS += tests/fuzz/am_header tests/fuzz/hosts tests/fuzz/param_values \
+check_PROGRAMS += tests/fuzz/am_header tests/fuzz/handshake tests/fuzz/hosts tests/fuzz/param_values \
 	tests/fuzz/port_filter tests/fuzz/quoting tests/fuzz/softhca_faults tests/fuzz/softhca_hosts \
 	tests/fuzz/softhca_inventory tests/fuzz/softhca_settings tests/fuzz/softhca_wire tests/fuzz/ssh_frames
 tests_fuzz_softhca_faults_SOURCES = tests/fuzz/softhca_faults.c $(softhca_pure) $(fuzz_driver)
@@ -208,6 +210,7 @@ tests_fuzz_softhca_hosts_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_fuzz_softhca_wire_SOURCES = tests/fuzz/softhca_wire.c $(softhca_remote) $(softhca_greet) $(fuzz_driver)
 tests_fuzz_softhca_settings_SOURCES = tests/fuzz/softhca_settings.c $(softhca_pure) $(fuzz_driver)
 tests_fuzz_softhca_settings_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+tests_fuzz_handshake_SOURCES = tests/fuzz/handshake.c $(handshake_sources) $(connect_payloads) $(fuzz_driver)
 tests_fuzz_am_header_SOURCES = tests/fuzz/am_header.c $(fuzz_driver)
 tests_fuzz_am_header_LDADD = tests/unit/libscript.a
 tests_fuzz_param_values_SOURCES = tests/fuzz/param_values.c $(fuzz_driver)

@@ -21,9 +21,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "other/handshake/handshake.h"
 #include "other/portals3/engine/mutex.h"
 #include "other/portals3/fastpath/list_lease.h"
-#include "other/portals3/transport/greeting.h"
+#include "other/portals3/transport/connect_payload.h"
 #include "other/portals3/transport/ranges.h"
 #include "other/portals3/transport/transport.h"
 
@@ -181,18 +182,18 @@ struct ptli_node {
     struct ptli_queue requests, answers;
     struct ptli_link *link; /* may be sent on; NULL: there is none, or not yet */
     bool failing;           /* from the loss of the link until the engine has been told */
-    bool wished;            /* in verbs->wishes */
+    bool connect_requested; /* in verbs->connect_requests */
     bool owes_seen;         /* it has asked what was matched, and there was no slot to tell */
     uint32_t life;          /* one more after each loss */
     uint32_t window, unanswered;
     uint32_t queued, sent, seen; /* requests: numbered, posted, told to be matched */
     uint32_t fenced;             /* up to here the peer was asked to tell */
     struct ptli_list_lease *shares;
-    struct ptli_node *next_wish;
+    struct ptli_node *next_request;
     /* driving */
     _Atomic uint32_t taken; /* the peer's requests matched here */
-    ptli_greet_t greet;
-    ptli_greeting_t theirs;
+    handshake_t handshake;
+    ptli_connect_payload_t theirs;
     struct ptli_link *making; /* not opened yet */
     bool known;               /* was connected once */
     struct ptli_node *next;   /* of all; posting */
@@ -250,14 +251,14 @@ struct ptli_verbs {
 
     /* verbs_address.c */
     int socket, bell;
-    ptli_patience_t patience;
+    handshake_times_t times;
 
     /* nodes; posting, and driving for links */
     _Atomic(struct ptli_nodes *) nodes;
     struct ptli_node *all;
-    struct ptli_node *wishes;
+    struct ptli_node *connect_requests;
     struct ptli_link *links, *leaving, *by_number[PTLI_NUMBERS];
-    uint32_t greeting; /* nodes whose times count; driving */
+    uint32_t connecting; /* nodes whose handshake waits; driving */
 
     /* verbs_send.c; posting */
     struct ptli_buffer *buffers;
@@ -332,9 +333,9 @@ void ptli_verbs_events(struct ptli_verbs *v, double now);
 
 /* verbs_address.c */
 int ptli_verbs_name(struct ptli_verbs *v, ptl_pid_t wished);
-void ptli_verbs_greet(struct ptli_verbs *v, struct ptli_node *node);
-/* All that has come: greetings, refusals, wishes, times.  True: something was done. */
-bool ptli_verbs_hear(struct ptli_verbs *v);
+void ptli_verbs_send_handshake(struct ptli_verbs *v, struct ptli_node *node);
+/* Handles messages, refusals, requests to connect and times.  True: something was done. */
+bool ptli_verbs_handshakes(struct ptli_verbs *v);
 /* Seconds until something is due; below 0: never. */
 double ptli_verbs_due(struct ptli_verbs *v);
 
@@ -344,8 +345,11 @@ struct ptli_peer *ptli_verbs_find(struct ptli_transport *transport, ptl_process_
 void ptli_verbs_nodes_free(struct ptli_verbs *v);
 
 /* verbs_link.c; driving */
+/* Performs what the handshake returned.  `received`: of the message, if that was the event. */
 void ptli_verbs_act(struct ptli_verbs *v, struct ptli_node *node, unsigned actions,
-                    const ptli_greeting_t *heard);
+                    const ptli_connect_payload_t *received);
+/* What is queued for the peer has failed, and the engine is told so. */
+void ptli_verbs_unreachable(struct ptli_verbs *v, struct ptli_node *node);
 struct ptli_link *ptli_verbs_link(struct ptli_verbs *v, uint32_t qp_number);
 void ptli_verbs_leave(struct ptli_link *link);        /* it is broken, or goodbye was heard */
 void ptli_verbs_link_drained(struct ptli_link *link); /* its last completion has been taken */
@@ -363,7 +367,7 @@ enum ptli_sent ptli_verbs_transfer(struct ptli_transport *, struct ptli_peer *,
 void ptli_verbs_pump(struct ptli_node *node);
 void ptli_verbs_answer(struct ptli_node *node, struct ptli_message *message);
 bool ptli_verbs_control(struct ptli_link *link, uint8_t type);
-void ptli_verbs_wish(struct ptli_node *node);
+void ptli_verbs_request_connect(struct ptli_node *node);
 /* driving */
 void ptli_verbs_completed(struct ptli_verbs *v, const struct ibv_wc *wc);
 bool ptli_verbs_deliver(struct ptli_verbs *v);     /* what is finished */

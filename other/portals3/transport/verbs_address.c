@@ -1,10 +1,10 @@
 /* verbs_address.c - names of processes, and the datagrams that connect them.
  *
- * A process is called by the IPv4 address of its host (nid) and a number (pid), which is a UDP port
- * of that host: so anybody is found without a name server, one name belongs to one process at a
- * time, and nothing is left behind.  Greetings (greeting.h) go from port to port; a datagram whose
- * sender's port is not that of the process it names is a stranger's.  A host that answers that
- * nobody has the port tells at once that a process has ended.
+ * The name of a process is the IPv4 address of its host (nid) and a number (pid), which is a UDP
+ * port of that host.  So peers need no name server, a name belongs to one process at a time, and
+ * the kernel frees it when the process ends.  Handshake messages (other/handshake) go from port to
+ * port; one whose source port is not that of the process it names is ignored.  An ICMP error "port
+ * unreachable" shows at once that a process has ended.
  *
  * All but ptli_verbs_name is called with driving held.
  */
@@ -21,9 +21,12 @@
 
 #include "other/portals3/transport/verbs.h"
 
-/* Low numbers are another user's ports, the system's: they become ports that nobody is given by
- * chance. */
-enum { LOW_PIDS = 1024, LOW_PORTS = 61000, HEARD_AT_ONCE = 64 };
+/* Ports below 1024 are the system's: pids so low stand for ports above the range from which the
+ * kernel assigns. */
+enum { LOW_PIDS = 1024, LOW_PORTS = 61000, RECEIVED_AT_ONCE = 64 };
+
+/* A peer may still be starting: so many seconds its host's refusals are ignored. */
+static const double refusals_count_after = 0.5;
 
 static bool port_of(ptl_pid_t pid, in_port_t *port)
 {
@@ -46,10 +49,10 @@ static ptl_process_id_t id_of(const struct sockaddr_in *address)
                               .pid = port >= LOW_PORTS ? port - LOW_PORTS : port};
 }
 
-/* --- our own name --- */
+/* --- the name of this process --- */
 
-/* The address of PTL_IFACE, which is an address or the name of an interface; without it the first
- * that is up and not the loop. */
+/* The address of PTL_IFACE, which is an address or the name of an interface; without it that of the
+ * first interface that is up and not the loopback. */
 static bool find_nid(const char *wish, ptl_nid_t *nid)
 {
     struct in_addr address;
@@ -71,7 +74,7 @@ static bool find_nid(const char *wish, ptl_nid_t *nid)
     return found || !*wish;
 }
 
-/* A port of the system's choice, but none that stands for a low number. */
+/* A port that the kernel assigns; EAGAIN if it stands for a low pid. */
 static int bind_any(struct ptli_verbs *v)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(v->face.id.nid)};
@@ -137,69 +140,68 @@ int ptli_verbs_name(struct ptli_verbs *v, ptl_pid_t wished)
     return PTL_FAIL;
 }
 
-/* --- greetings --- */
+/* --- handshake messages --- */
 
-static ptli_moment_t moment(void)
+/* Stamps are from the real-time clock, which processes that have one name after the other share. */
+static handshake_moment_t moment(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
-    return (ptli_moment_t){.now = ptli_verbs_clock(),
-                           .stamp = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec};
+    return (handshake_moment_t){.now = ptli_verbs_clock(),
+                                .stamp = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec};
 }
 
-/* A greeting that cannot be sent is as good as lost. */
-void ptli_verbs_greet(struct ptli_verbs *v, struct ptli_node *node)
+/* A message that cannot be sent counts as lost. */
+void ptli_verbs_send_handshake(struct ptli_verbs *v, struct ptli_node *node)
 {
     const struct ptli_link *link = node->making ? node->making : node->link;
     if (!link) return;
-    ptli_greeting_t greeting;
-    ptli_greeting_init(&greeting);
-    greeting.flags = node->greet.ask ? PTLI_GREETING_ASK : 0;
-    greeting.mtu = v->mtu;
-    greeting.rd_atom = v->rd_atom;
-    greeting.mine = node->greet.mine;
-    greeting.yours = node->greet.theirs;
-    greeting.nid = v->face.id.nid;
-    greeting.pid = v->face.id.pid;
-    greeting.uid = v->face.uid;
-    greeting.jid = v->face.jid;
-    greeting.qp_number = link->qp->qp_num;
-    greeting.psn = link->psn;
-    greeting.eager = v->settings.eager;
-    greeting.window = (uint16_t)v->settings.window;
-    greeting.lid = v->lid;
-    memcpy(greeting.gid, v->gid.raw, sizeof greeting.gid);
+    ptli_connect_payload_t payload = {.nid = v->face.id.nid,
+                                      .pid = v->face.id.pid,
+                                      .uid = v->face.uid,
+                                      .jid = v->face.jid,
+                                      .qp_number = link->qp->qp_num,
+                                      .psn = link->psn,
+                                      .eager = v->settings.eager,
+                                      .window = (uint16_t)v->settings.window,
+                                      .lid = v->lid,
+                                      .mtu = v->mtu,
+                                      .rd_atom = v->rd_atom};
+    memcpy(payload.gid, v->gid.raw, sizeof payload.gid);
+    handshake_message_t message = handshake_message(&node->handshake);
+    message.payload = &payload;
+    message.payload_size = sizeof payload;
+    char bytes[HANDSHAKE_MOST];
+    const size_t size = handshake_encode(&message, PTLI_HANDSHAKE, bytes);
     struct sockaddr_in address = address_of(node->face.id);
-    sendto(v->socket, &greeting, sizeof greeting, MSG_NOSIGNAL, (struct sockaddr *)&address,
-           sizeof address);
+    sendto(v->socket, bytes, size, MSG_NOSIGNAL, (struct sockaddr *)&address, sizeof address);
 }
 
-static void heard(struct ptli_verbs *v, const ptli_greeting_t *greeting,
-                  const struct sockaddr_in *from)
+static void receive(struct ptli_verbs *v, const handshake_message_t *message,
+                    const struct sockaddr_in *from)
 {
+    ptli_connect_payload_t theirs;
+    if (ptli_connect_payload_parse(message->payload, message->payload_size, &theirs)) return;
     ptl_process_id_t id = id_of(from);
-    if (id.nid != greeting->nid || id.pid != greeting->pid) return; /* a stranger's */
+    if (id.nid != theirs.nid || id.pid != theirs.pid) return; /* not sent by whom it names */
     if (id.nid == v->face.id.nid && id.pid == v->face.id.pid) return;
-    if (greeting->eager != v->settings.eager) {
+    if (theirs.eager != v->settings.eager) {
         ptli_verbs_say(v, "process %u:%u has PTL_EAGER=%u, this one %u: it must be the same",
-                       id.nid, id.pid, greeting->eager, v->settings.eager);
+                       id.nid, id.pid, theirs.eager, v->settings.eager);
         return;
     }
     struct ptli_node *node = ptli_verbs_node(v, id);
     if (!node || node->failing || v->closing) return;
-    bool ask = greeting->flags & PTLI_GREETING_ASK;
-    ptli_verbs_act(
-        v, node,
-        ptli_greet_hear(&node->greet, greeting->mine, greeting->yours, ask, moment(), &v->patience),
-        greeting);
+    ptli_verbs_act(v, node, handshake_receive(&node->handshake, message, moment(), &v->times),
+                   &theirs);
 }
 
-static bool hear_greetings(struct ptli_verbs *v)
+static bool receive_all(struct ptli_verbs *v)
 {
     bool any = false;
-    for (int i = 0; i < HEARD_AT_ONCE; i++) {
-        char bytes[sizeof(ptli_greeting_t) + 1];
-        ptli_greeting_t greeting;
+    for (int i = 0; i < RECEIVED_AT_ONCE; i++) {
+        char bytes[HANDSHAKE_MOST + 1]; /* a longer datagram is seen to be too long */
+        handshake_message_t message;
         struct sockaddr_in from = {0};
         socklen_t size = sizeof from;
         ssize_t length =
@@ -207,18 +209,18 @@ static bool hear_greetings(struct ptli_verbs *v)
         if (length < 0 && (errno == EAGAIN || errno == EINTR)) break;
         any = true;
         if (length >= 0 && size == sizeof from &&
-            !ptli_greeting_parse(bytes, (size_t)length, &greeting))
-            heard(v, &greeting, &from);
+            !handshake_parse(bytes, (size_t)length, PTLI_HANDSHAKE, &message))
+            receive(v, &message, &from);
     }
     return any;
 }
 
-/* Hosts that say that nobody has the name. */
-static void hear_refusals(struct ptli_verbs *v)
+/* ICMP errors: no process has the name that a message was sent to. */
+static void receive_refusals(struct ptli_verbs *v)
 {
-    for (int i = 0; i < HEARD_AT_ONCE; i++) {
+    for (int i = 0; i < RECEIVED_AT_ONCE; i++) {
         struct sockaddr_in to = {0};
-        char control[512], bytes[sizeof(ptli_greeting_t)];
+        char control[512], bytes[HANDSHAKE_MOST];
         struct iovec iov = {.iov_base = bytes, .iov_len = sizeof bytes};
         struct msghdr message = {.msg_name = &to,
                                  .msg_namelen = sizeof to,
@@ -234,75 +236,83 @@ static void hear_refusals(struct ptli_verbs *v)
         if (error.ee_errno != ECONNREFUSED || message.msg_namelen != sizeof to) continue;
         struct ptli_node *node = ptli_verbs_node(v, id_of(&to));
         if (!node) continue;
-        /* One that was there and is not any more does not come late. */
-        ptli_patience_t patience = v->patience;
-        if (node->known) patience.refused = 0;
-        ptli_verbs_act(v, node, ptli_greet_refused(&node->greet, ptli_verbs_clock(), &patience),
+        /* A process that was connected before is not starting: it has ended. */
+        const double least = node->known ? 0 : refusals_count_after;
+        ptli_verbs_act(v, node, handshake_refused(&node->handshake, ptli_verbs_clock(), least),
                        NULL);
     }
 }
 
-static struct ptli_node *take_wish(struct ptli_verbs *v)
+static struct ptli_node *take_request(struct ptli_verbs *v)
 {
     ptli_mutex_lock(&v->posting.lock);
-    struct ptli_node *node = v->wishes;
+    struct ptli_node *node = v->connect_requests;
     if (node) {
-        v->wishes = node->next_wish;
-        node->wished = false;
+        v->connect_requests = node->next_request;
+        node->connect_requested = false;
     }
     ptli_mutex_unlock(&v->posting.lock);
     return node;
 }
 
-static bool take_wishes(struct ptli_verbs *v)
+static bool take_requests(struct ptli_verbs *v)
 {
     bool any = false;
-    for (struct ptli_node *node; (node = take_wish(v)); any = true) {
+    for (struct ptli_node *node; (node = take_request(v)); any = true) {
         in_port_t port;
-        unsigned actions = PTLI_GREET_FAIL;
         if (node->failing) continue;
         if (port_of(node->face.id.pid, &port) && !v->closing)
-            actions = ptli_greet_want(&node->greet, moment(), &v->patience);
-        ptli_verbs_act(v, node, actions, NULL);
+            ptli_verbs_act(v, node, handshake_want(&node->handshake, moment(), &v->times), NULL);
+        else
+            ptli_verbs_unreachable(v, node);
     }
     return any;
 }
 
-bool ptli_verbs_hear(struct ptli_verbs *v)
+/* Repeats what is due, or gives up. */
+static void tick(struct ptli_verbs *v, struct ptli_node *node, double now)
 {
-    atomic_store_explicit(&v->attention, false, memory_order_relaxed);
-    bool any = take_wishes(v);
-    hear_refusals(v);
-    any |= hear_greetings(v);
-    double now = ptli_verbs_clock();
-    uint32_t waiting = 0;
+    unsigned actions = handshake_tick(&node->handshake, now, &v->times);
+    if ((actions & HANDSHAKE_SILENT) && node->handshake.wanted)
+        ptli_verbs_trouble(v, node,
+                           "it has not answered for %.0f s: does it still run, is it stopped, "
+                           "or is the network between the hosts at fault?",
+                           v->times.give_up);
+    ptli_verbs_act(v, node, actions, NULL);
+}
+
+/* Newer records are put before those that the list holds now. */
+static struct ptli_node *all_nodes(struct ptli_verbs *v)
+{
     ptli_mutex_lock(&v->posting.lock);
     struct ptli_node *all = v->all;
     ptli_mutex_unlock(&v->posting.lock);
-    for (struct ptli_node *node = all; node; node = node->next) {
-        if (!node->greet.waiting) continue;
-        unsigned actions = ptli_greet_tick(&node->greet, now, &v->patience);
-        if (actions & PTLI_GREET_FAIL)
-            ptli_verbs_trouble(v, node,
-                               "it has not answered for %.0f s: does it still run, is it stopped, "
-                               "or is the network between the hosts at fault?",
-                               v->patience.silent);
-        ptli_verbs_act(v, node, actions, NULL);
-        waiting += node->greet.waiting;
+    return all;
+}
+
+bool ptli_verbs_handshakes(struct ptli_verbs *v)
+{
+    atomic_store_explicit(&v->attention, false, memory_order_relaxed);
+    bool any = take_requests(v);
+    receive_refusals(v);
+    any |= receive_all(v);
+    double now = ptli_verbs_clock();
+    uint32_t waiting = 0;
+    for (struct ptli_node *node = all_nodes(v); node; node = node->next) {
+        if (!node->handshake.waiting) continue;
+        tick(v, node, now);
+        waiting += node->handshake.waiting;
     }
-    v->greeting = waiting;
+    v->connecting = waiting;
     return any;
 }
 
 double ptli_verbs_due(struct ptli_verbs *v)
 {
     double first = -1, now = ptli_verbs_clock();
-    ptli_mutex_lock(&v->posting.lock);
-    struct ptli_node *all = v->all;
-    ptli_mutex_unlock(&v->posting.lock);
-    for (struct ptli_node *node = all; node && v->greeting; node = node->next) {
-        double left = node->greet.next - now;
-        if (node->greet.waiting && (first < 0 || left < first)) first = left > 0 ? left : 0;
+    for (struct ptli_node *node = all_nodes(v); node && v->connecting; node = node->next) {
+        double left = node->handshake.next - now;
+        if (node->handshake.waiting && (first < 0 || left < first)) first = left > 0 ? left : 0;
     }
     return first;
 }

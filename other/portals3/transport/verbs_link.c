@@ -1,9 +1,9 @@
-/* verbs_link.c - queue pairs: made when a peer is first spoken to, joined by greetings, drained
- * when they break or both ends have said goodbye.
+/* verbs_link.c - queue pairs: created when a peer is first used, connected as the handshake
+ * (other/handshake) demands, drained when they fail or both ends have sent GOODBYE.
  *
- * All with driving held.  A link that is lost is given back in one order: nothing more is posted,
- * the device has let go of all that was (draining), the engine gets its messages and transfers
- * back as failed, and is told that the peer has failed.  Until then nothing new goes to that peer.
+ * All with driving held.  A link that is lost goes through these steps: nothing more is posted; all
+ * its work requests complete (draining); the engine gets back its messages and transfers as failed,
+ * and then the notice that the peer has failed.  Until then nothing new is sent to that peer.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #include "other/portals3/transport/verbs.h"
 
-/* --- making and joining --- */
+/* --- creating and connecting --- */
 
 struct ptli_link *ptli_verbs_link(struct ptli_verbs *v, uint32_t qp_number)
 {
@@ -84,7 +84,7 @@ static struct ptli_link *make(struct ptli_verbs *v, struct ptli_node *node)
     }
     link->node = node;
     link->most = PTLI_FOR_REQUESTS;
-    link->psn = (uint32_t)(node->greet.mine >> 8) & 0xffffff;
+    link->psn = (uint32_t)(node->handshake.mine >> 8) & 0xffffff;
     link->held_end = &link->held;
     link->put =
         (struct ibv_send_wr){.opcode = IBV_WR_RDMA_WRITE, .sg_list = &link->piece, .num_sge = 1};
@@ -102,7 +102,7 @@ static struct ptli_link *make(struct ptli_verbs *v, struct ptli_node *node)
 }
 
 /* 0 or an errno. */
-static int join(struct ptli_verbs *v, struct ptli_link *link, const ptli_greeting_t *theirs)
+static int join(struct ptli_verbs *v, struct ptli_link *link, const ptli_connect_payload_t *theirs)
 {
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR,
                                .path_mtu = theirs->mtu < v->mtu ? (enum ibv_mtu)theirs->mtu
@@ -126,7 +126,7 @@ static int join(struct ptli_verbs *v, struct ptli_link *link, const ptli_greetin
                                 .sq_psn = link->psn,
                                 .timeout = 14,
                                 .retry_cnt = 7,
-                                .rnr_retry = 7, /* for ever: the receiver drains whatever comes */
+                                .rnr_retry = 7, /* no limit: the receiver takes all that arrives */
                                 .max_rd_atomic =
                                     theirs->rd_atom < v->rd_atom ? theirs->rd_atom : v->rd_atom};
     return ibv_modify_qp(link->qp, &attr,
@@ -150,7 +150,7 @@ static void open_link(struct ptli_verbs *v, struct ptli_node *node)
 
 /* --- losing --- */
 
-/* Nothing is posted any more, and the device has nothing. */
+/* No work request is posted any more, and none is outstanding. */
 static void failed(struct ptli_verbs *v, struct ptli_node *node)
 {
     ptli_verbs_give_back(node);
@@ -183,7 +183,7 @@ void ptli_verbs_link_drained(struct ptli_link *link)
     failed(node->verbs, node);
 }
 
-/* A last work request is flushed behind all others. */
+/* In error state the queue pair flushes a last work request after all others. */
 static void lose(struct ptli_verbs *v, struct ptli_link *link)
 {
     begin_to_fail(v, link->node);
@@ -197,13 +197,13 @@ static void lose(struct ptli_verbs *v, struct ptli_link *link)
     link->draining = true;
     ptli_mutex_unlock(&v->posting.lock);
     if (flushing) return;
-    if (!ptli_verbs_has_handler()) /* a device that is gone is told of by its event */
+    if (!ptli_verbs_has_handler()) /* of a device that is gone the handler got an event */
         ptli_verbs_say(v, "the queue pair to process %u:%u cannot be drained",
                        link->node->face.id.nid, link->node->face.id.pid);
     ptli_verbs_link_drained(link);
 }
 
-/* What was never joined has carried nothing. */
+/* On a link that was never connected nothing was posted. */
 static void drop(struct ptli_verbs *v, struct ptli_node *node)
 {
     struct ptli_link *link = node->making ? node->making : node->link;
@@ -223,11 +223,11 @@ void ptli_verbs_leave(struct ptli_link *link)
     link->leaving = true;
     link->next_leaving = v->leaving;
     v->leaving = link;
-    ptli_greet_broken(&link->node->greet);
+    handshake_reset(&link->node->handshake);
     begin_to_fail(v, link->node);
 }
 
-/* Whether it can be taken apart now: its goodbye has gone, and all before it. */
+/* Whether it can be lost now: GOODBYE and all work requests before it have completed. */
 static bool gone(struct ptli_verbs *v, struct ptli_link *link)
 {
     ptli_mutex_lock(&v->posting.lock);
@@ -266,54 +266,75 @@ bool ptli_verbs_tend(struct ptli_verbs *v)
     return any;
 }
 
-void ptli_verbs_act(struct ptli_verbs *v, struct ptli_node *node, unsigned actions,
-                    const ptli_greeting_t *heard)
+void ptli_verbs_unreachable(struct ptli_verbs *v, struct ptli_node *node)
 {
-    if (actions & PTLI_GREET_DROP) {
+    handshake_reset(&node->handshake);
+    begin_to_fail(v, node);
+    failed(v, node);
+}
+
+static bool connect_link(struct ptli_verbs *v, struct ptli_node *node,
+                         const ptli_connect_payload_t *theirs)
+{
+    node->theirs = *theirs;
+    node->face.uid = theirs->uid;
+    node->face.jid = theirs->jid;
+    const int error = join(v, node->making, theirs);
+    node->making->joined = !error;
+    if (!error) return true;
+    const char *why = strerror(error);
+    if (!ptli_verbs_trouble(
+            v, node,
+            "its queue pair %u at LID %u is refused: %s; raise ulimit -v and ulimit -l, or "
+            "see whether both ports are on one fabric (ibv_devinfo)",
+            theirs->qp_number, theirs->lid, why))
+        ptli_verbs_say(v, "cannot connect to process %u:%u: %s", node->face.id.nid,
+                       node->face.id.pid, why);
+    handshake_reset(&node->handshake);
+    drop(v, node);
+    return false;
+}
+
+/* False: the peer cannot be connected. */
+static bool act(struct ptli_verbs *v, struct ptli_node *node, unsigned actions,
+                const ptli_connect_payload_t *received)
+{
+    if ((actions & HANDSHAKE_MAKE) && !(node->making = make(v, node))) return false;
+    if ((actions & HANDSHAKE_JOIN) && !connect_link(v, node, received)) return false;
+    if (actions & HANDSHAKE_OPEN) open_link(v, node);
+    if (actions & HANDSHAKE_SEND) ptli_verbs_send_handshake(v, node);
+    return true;
+}
+
+void ptli_verbs_act(struct ptli_verbs *v, struct ptli_node *node, unsigned actions,
+                    const ptli_connect_payload_t *received)
+{
+    bool given_up = false;
+    if (actions & HANDSHAKE_SILENT) {
+        given_up = node->handshake.wanted;
+        actions = handshake_reset(&node->handshake);
+    }
+    if (actions & HANDSHAKE_DROP) {
         drop(v, node);
-        if (node->failing) { /* and begins anew when the peer asks again */
-            ptli_greet_broken(&node->greet);
+        if (node->failing) { /* the handshake begins anew when the peer asks again */
+            handshake_reset(&node->handshake);
             return;
         }
     }
-    if (actions & PTLI_GREET_MAKE && !(node->making = make(v, node))) actions = PTLI_GREET_FAIL;
-    if (actions & PTLI_GREET_JOIN) {
-        node->theirs = *heard;
-        node->face.uid = heard->uid;
-        node->face.jid = heard->jid;
-        const int error = join(v, node->making, heard);
-        node->making->joined = !error;
-        if (error) {
-            const char *why = strerror(error);
-            if (!ptli_verbs_trouble(
-                    v, node,
-                    "its queue pair %u at LID %u is refused: %s; raise ulimit -v and ulimit -l, or "
-                    "see whether both ports are on one fabric (ibv_devinfo)",
-                    heard->qp_number, heard->lid, why))
-                ptli_verbs_say(v, "cannot connect to process %u:%u: %s", node->face.id.nid,
-                               node->face.id.pid, why);
-            ptli_greet_broken(&node->greet);
-            drop(v, node);
-            actions = PTLI_GREET_FAIL;
-        }
-    }
-    if (actions & PTLI_GREET_OPEN) open_link(v, node);
-    if (actions & PTLI_GREET_SEND) ptli_verbs_greet(v, node);
-    if (actions & PTLI_GREET_FAIL) {
-        ptli_greet_broken(&node->greet);
-        begin_to_fail(v, node);
-        failed(v, node);
-    } else if (!node->greet.wanted && !node->greet.open) {
-        /* Dropped, with something left to send. */
+    if (!act(v, node, actions, received) || given_up) {
+        ptli_verbs_unreachable(v, node);
+    } else if (!node->handshake.wanted && !node->handshake.open) {
+        /* Dropped, perhaps with something left to send. */
         ptli_mutex_lock(&v->posting.lock);
-        if (node->requests.head || node->answers.head) ptli_verbs_wish(node);
+        if (node->requests.head || node->answers.head) ptli_verbs_request_connect(node);
         ptli_mutex_unlock(&v->posting.lock);
     }
 }
 
 /* --- silent peers --- */
 
-/* Posting.  Somebody waits for the peer, and no work request of ours would tell that it is gone. */
+/* Posting.  Something is awaited from the peer, and no signalled work request is outstanding that
+ * would fail if the peer were gone. */
 static bool watched(const struct ptli_link *link)
 {
     const struct ptli_node *node = link->node;

@@ -122,7 +122,7 @@ int ptli_verbs_open(struct ptli_engine *engine, const struct ptli_launch *told, 
     struct ptli_verbs *v = calloc(1, sizeof *v);
     if (!v) return PTL_NO_SPACE;
     v->socket = v->bell = -1;
-    v->patience = (ptli_patience_t){.first = 0.02, .longest = 0.5, .silent = 10, .refused = 0.5};
+    v->times = (handshake_times_t){.first = 0.02, .longest = 0.5, .give_up = 10};
     v->face.ops = &verbs_ops;
     v->face.engine = engine;
     v->face.uid = geteuid();

@@ -75,12 +75,12 @@ __attribute__((noinline)) static bool chores(struct ptli_verbs *v)
 static inline bool is_time_to_listen(struct ptli_verbs *v)
 {
     return atomic_load_explicit(&v->attention, memory_order_relaxed) ||
-           !(++v->idle & (v->greeting ? HEAR_SOON - 1 : HEAR_EVERY - 1));
+           !(++v->idle & (v->connecting ? HEAR_SOON - 1 : HEAR_EVERY - 1));
 }
 
 __attribute__((noinline)) static bool listen_and_look(struct ptli_verbs *v)
 {
-    bool any = ptli_verbs_hear(v);
+    bool any = ptli_verbs_handshakes(v);
     double now = ptli_verbs_clock();
     if (now - v->looked > LOOK_MS / 1000.0) {
         v->looked = now;

@@ -312,20 +312,20 @@ void ptli_verbs_pump(struct ptli_node *node)
 }
 
 /* The peer is to be connected to. */
-void ptli_verbs_wish(struct ptli_node *node)
+void ptli_verbs_request_connect(struct ptli_node *node)
 {
     struct ptli_verbs *v = node->verbs;
-    if (node->wished || node->link || node->failing) return;
-    node->wished = true;
-    node->next_wish = v->wishes;
-    v->wishes = node;
+    if (node->connect_requested || node->link || node->failing) return;
+    node->connect_requested = true;
+    node->next_request = v->connect_requests;
+    v->connect_requests = node;
     ptli_verbs_wake(&v->face);
 }
 
 static void enqueue(struct ptli_node *node, struct ptli_queue *queue, ptli_item_t item)
 {
     ptli_queue_add(queue, item);
-    if (!node->link) ptli_verbs_wish(node);
+    if (!node->link) ptli_verbs_request_connect(node);
 }
 
 void ptli_verbs_answer(struct ptli_node *node, struct ptli_message *message)

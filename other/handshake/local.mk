@@ -1,0 +1,4 @@
+# other/handshake: connects queue pairs by datagrams; compiled into each library that uses it.
+handshake_sources = other/handshake/handshake.c other/handshake/handshake.h \
+	other/handshake/handshake_wire.c other/handshake/handshake_wire.h
+EXTRA_DIST += other/handshake/README.md

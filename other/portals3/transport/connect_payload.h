@@ -1,0 +1,29 @@
+/* connect_payload.h - what a handshake message (other/handshake) says of its sender and of its
+ * queue pair.  Pure: used by verbs_address.c and verbs_link.c, tests/unit and tests/fuzz.
+ */
+#ifndef PTLI_CONNECT_PAYLOAD_H
+#define PTLI_CONNECT_PAYLOAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Identifies this payload in the header of a message. */
+enum { PTLI_HANDSHAKE = 0x33335450 };
+
+/* Sent as it lies in memory. */
+typedef struct ptli_connect_payload {
+    uint32_t nid, pid, uid, jid; /* the sender's */
+    uint32_t qp_number, psn;
+    uint32_t eager;       /* the longest message it can receive */
+    uint16_t window;      /* requests without an answer that it accepts */
+    uint16_t lid;         /* 0: the GID is the address */
+    uint8_t mtu, rd_atom; /* as verbs encode it; RDMA reads it serves at once */
+    uint8_t zero[2];
+    uint8_t gid[16];
+} ptli_connect_payload_t;
+
+/* Copies and checks.  NULL, or the name of the field that is wrong. */
+const char *ptli_connect_payload_parse(const void *bytes, size_t size,
+                                       ptli_connect_payload_t *payload);
+
+#endif
