@@ -130,7 +130,7 @@ static void make_room_for_files(void)
 
 /* What the processes find out about each other before they connect. */
 struct settled {
-    uint32_t credits, address, contact;
+    uint32_t credits, replies, address, contact;
     bool early; /* peers cannot be connected at first use */
 };
 
@@ -151,6 +151,7 @@ static struct settled settle(void)
 {
     uint32_t n = gasnetc_job.size;
     struct settled mine = {.credits = gasnetc_caps.credits,
+                           .replies = gasnetc_caps.replies,
                            .address = (uint32_t)net_address_size(),
                            .contact = (uint32_t)net_contact_size(),
                            .early = gasnetc_caps.early[0]},
@@ -159,6 +160,7 @@ static struct settled settle(void)
     bootstrap_exchange(&mine, sizeof mine, all);
     for (uint32_t i = 0; i < n; i++) {
         if (all[i].credits < mine.credits) mine.credits = all[i].credits;
+        if (all[i].replies < mine.replies) mine.replies = all[i].replies;
         if (all[i].address > mine.address) mine.address = all[i].address;
         if (all[i].contact > mine.contact) mine.contact = all[i].contact;
         mine.early = mine.early || all[i].early;
@@ -168,14 +170,14 @@ static struct settled settle(void)
     return mine;
 }
 
-static void init_credits(uint32_t credits)
+static void init_credits(uint32_t credits, uint32_t replies)
 {
     uint32_t n = gasnetc_job.size;
     /* A credit that returns on another message, or together with others, leaves a receive buffer
      * behind for its peer's next Reply.  Where buffers are too few for every peer, none may wait
      * like that (IB-R5). */
-    int64_t slack = gasnetc_params.credits_slack, total = gasnetc_params.credits_total;
-    if (total && total < (int64_t)credits * (n - 1)) slack = 0;
+    int64_t slack = gasnetc_params.credits_slack;
+    if (replies < (uint64_t)credits * (n - 1)) slack = 0;
     for (uint32_t i = 0; i < n; i++)
         gasnetc_credits_init(&gasnetc_peers[i].credits, (uint16_t)credits, (uint16_t)slack);
 }
@@ -234,16 +236,6 @@ static void settle_receive_thread(void)
                                         : "this library was configured without the thread");
 }
 
-/* IB-R4: Requests in flight are no more than operations are, and the default grows with the job. */
-static void settle_credits_total(void)
-{
-    gasnetc_params_t *p = &gasnetc_params;
-    if (p->credits_total == GASNETC_DEFAULT_CREDITS_TOTAL && p->credits_total < gasnetc_job.size)
-        p->credits_total = gasnetc_job.size;
-    if (p->depth_total && (!p->credits_total || p->credits_total > p->depth_total))
-        p->credits_total = p->depth_total;
-}
-
 static void clip_threads(void)
 {
     if (gasnetc_params.max_threads <= GASNETI_THREAD_SLOTS) return;
@@ -282,7 +274,7 @@ static void open_network(void)
     if (gasnetc_job.size > 1) {
         make_room_for_files();
         struct settled settled = settle();
-        init_credits(settled.credits);
+        init_credits(settled.credits, settled.replies);
         bounce_init(bbuf_count());
         if (settled.early)
             connect_all(settled.address);
@@ -327,7 +319,6 @@ int gasnet_init(int *argc, char ***argv)
     check_mpi();
     clip_threads();
     if (gasnetc_exit_catch_signals()) gasneti_threads_get_signal_stacks();
-    settle_credits_total();
     settle_receive_thread();
     settle_patience();
     gasnetc_stats_init();

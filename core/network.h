@@ -11,8 +11,8 @@
  * Locks and threads
  *   - The core holds a peer's lock when it makes a call that takes the peer (except net_connect):
  *     two threads never post to one peer at once, but several may post to different peers.
- *   - It holds the poll lock for net_reap, net_drain and net_arrivals: one thread reaps at a time,
- *     while others may post.
+ *   - It holds the poll lock for net_reap and net_arrivals: one thread reaps at a time, while
+ * others may post.
  *   - It holds no lock for net_refill and net_release; several threads may be in them at once, for
  *     different messages.
  *   - One thread calls net_open ... net_meet and net_close, while no other is in the library.
@@ -84,8 +84,9 @@ struct net_caps {
     unsigned descriptors;  /* file descriptors that connections to all peers take */
     bool pays_for_pinning; /* registered memory counts against RLIMIT_MEMLOCK */
     uint32_t credits;      /* Requests in flight from a peer for which net_connect posts buffers */
-    bool ordered;          /* NET_BEFORE_AM is observed */
-    char early[160];       /* why peers cannot be connected at first use; "" if they can */
+    uint32_t replies; /* Replies in flight from all peers together for which there are buffers */
+    bool ordered;     /* NET_BEFORE_AM is observed */
+    char early[160];  /* why peers cannot be connected at first use; "" if they can */
 };
 
 /* One message that has arrived: the network's record of it begins with these fields.  `data` is
@@ -214,11 +215,6 @@ static inline unsigned net_reap(void);
  * Not hot. */
 bool net_quiet(void);
 
-/* A handler waits for resources to send.  Where peers share receive buffers, takes messages that
- * have arrived, so that their buffers can be posted again, and keeps them for net_arrivals;
- * elsewhere does nothing.  Not hot. */
-static inline void net_drain(void);
-
 /* Takes at most `budget` arrived messages into `messages` and returns their number; adds to
  * *systems the number of those from net_sys. */
 static inline unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems);
@@ -240,7 +236,6 @@ struct net_counts {
     uint64_t registrations;         /* made since net_open */
     uint64_t spares_out;            /* messages that were moved because no spare was left */
     uint64_t shared;                /* receive buffers that all peers share; 0: each has its own */
-    uint64_t drained;               /* messages that net_drain took */
     uint64_t connections;           /* connected peers */
     uint64_t buffers, buffers_most; /* with NET_BUFFERS: their number, most in use at once */
 };

@@ -344,9 +344,6 @@ bool net_portals_prepare(void);
 /* What came to the queues polled by net_reap and waits for a handler; arrive.c. */
 unsigned net_portals_waiting(net_message_t **messages, unsigned budget, unsigned *systems);
 
-/* Each peer has room of its own. */
-static inline void net_drain(void) {}
-
 /* Handlers give credits back by their Replies, and the buffer that the Request is in only when they
  * have returned.  A thread is in one buffer; so that several are not in more than are spare, no new
  * one is begun meanwhile. */

@@ -5,6 +5,7 @@
  * which go by puts.
  */
 #include <gasnet.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,6 +181,34 @@ static void wedge(int who)
     for (;;) gasnet_AMPoll();
 }
 
+#ifdef GASNET_PAR
+static void *flood(void *messages)
+{
+    for (int i = 0; i < *(int *)messages; i++) ping(0, i);
+    return NULL;
+}
+
+/* Rank 0 does not poll until a put of each other rank has come, while one thread of each floods it
+ * with more Requests than it has room for (IB-A8). */
+static void beside_flood(int messages)
+{
+    volatile int *done = segment[rank].addr;
+    pthread_t thread;
+    barrier();
+    if (rank == 0) {
+        for (gasnet_node_t r = 1; r < size; r++)
+            while (done[r] != messages) usleep(1000);
+        GASNET_BLOCKUNTIL(get(&heard) == messages * (int)(size - 1));
+    } else {
+        pthread_create(&thread, NULL, flood, &messages);
+        for (int i = 1; i <= messages; i++)
+            gasnet_put_val(0, (int *)segment[0].addr + rank, (gasnet_register_value_t)i, sizeof i);
+        pthread_join(thread, NULL);
+    }
+    barrier();
+}
+#endif
+
 /* All others flood rank 0, which ends the job amid that. */
 static void leave(int messages)
 {
@@ -195,7 +224,11 @@ static const struct scene {
     const char *name;
     void (*run)(int);
 } scenes[] = {{"ping_pong", ping_pong}, {"one_way", one_way}, {"storm", storm},
-              {"no_spare", no_spare},   {"wedge", wedge},     {"leave", leave}};
+              {"no_spare", no_spare},   {"wedge", wedge},     {"leave", leave},
+#ifdef GASNET_PAR
+              {"beside_flood", beside_flood},
+#endif
+};
 
 int main(int argc, char **argv)
 {

@@ -46,7 +46,6 @@ void net_counts(struct net_counts *counts)
     *counts = (struct net_counts){.registrations = atomic_load(&net_ib_registrations),
                                   .spares_out = atomic_load(&net_ib_spares_out),
                                   .shared = net_ib_shared_buffers(),
-                                  .drained = atomic_load(&net_ib_drained),
                                   .connections = net_ib_connections()};
 }
 

@@ -190,8 +190,6 @@ void net_ib_release_settled(net_recv_t *recv, net_spare_t *spare);
 void net_ib_shared_back(net_recv_t *released);
 /* Room for one Reply, where net_ib.indirect; false if there is none. */
 bool net_ib_reply_room_indirect(net_peer_t *peer, const net_qp_t *qp);
-/* net_drain, where the queue is shared. */
-void net_ib_shared_drain(void);
 
 /* Has a peer connected that is not; never waits.  Peer's lock held. */
 void net_ib_request_connect(net_peer_t *peer);
@@ -526,11 +524,6 @@ HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *s
     if (__builtin_expect(net_ib.indirect, 0))
         return n + net_ib_arrivals_any(messages + n, budget - n, systems);
     return n + net_ib_arrivals(net_ib.recv_cq[0], messages + n, budget - n, systems);
-}
-
-static inline void net_drain(void)
-{
-    if (__builtin_expect(net_ib.shared, 0)) net_ib_shared_drain();
 }
 
 /* --- receive space --- */

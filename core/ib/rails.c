@@ -274,13 +274,26 @@ static void set_total(uint32_t qps)
     net_ib.total_limited = total < all;
 }
 
-/* IB-R4: receive buffers for the Replies that may be on the way to this process. */
-static uint32_t replies_in_all(uint32_t peers)
+static net_ib_recv_plan_t plan_receives(uint32_t peers)
 {
-    uint64_t replies = (uint64_t)credits_per_peer() * peers;
-    if (gasnetc_params.credits_total && (uint64_t)gasnetc_params.credits_total < replies)
-        replies = (uint64_t)gasnetc_params.credits_total;
-    return (uint32_t)replies;
+    const gasnetc_params_t *p = &gasnetc_params;
+    const hca_limits_t *limits = &net_ib_rails.limits;
+    const uint32_t credits = credits_per_peer();
+    net_ib_recv_plan_t plan = net_ib_recv_plan(
+        p->use_srq, peers,
+        p->rbuf_count == NET_IB_RBUF_DEFAULT ? net_ib_rbuf_default(peers) : (uint32_t)p->rbuf_count,
+        limits->max_srq_wr < limits->max_cqe ? limits->max_srq_wr : limits->max_cqe,
+        (uint32_t)p->am_spares + NET_IB_SHARED_IN_HAND, net_ib.hcas, credits,
+        net_ib_credits_total((uint64_t)p->credits_total, (uint64_t)p->depth_total, peers, credits));
+    if (plan.sharing != NET_IB_CANNOT_SHARE) return plan;
+    if (limits->max_srq_wr)
+        gasneti_fatal(
+            "GASNET_USE_SRQ=1: a shared receive queue of %s holds %u buffers, too few for "
+            "%u peers; unset it, or use another device (" NET_PORTS_VARIABLE ")",
+            net_ib_rails.text, limits->max_srq_wr, peers);
+    gasneti_fatal("GASNET_USE_SRQ=1: %s has no shared receive queues; unset it, or use another "
+                  "device (" NET_PORTS_VARIABLE ")",
+                  net_ib_rails.text);
 }
 
 static void tell_caps(uint32_t peers, struct net_caps *caps)
@@ -293,8 +306,7 @@ static void tell_caps(uint32_t peers, struct net_caps *caps)
                               .region_max = SIZE_MAX,
                               .descriptors = (soft ? NET_IB_SOFTWARE_DESCRIPTORS : 0) * peers,
                               .pays_for_pinning = !soft,
-                              .ordered = true,
-                              .credits = credits_per_peer()};
+                              .ordered = true};
     if (net_ib_rails.limits.max_mr_size) {
         /* The largest power of two that every device takes. */
         caps->region_max = (size_t)1 << (63 - __builtin_clzll(net_ib_rails.limits.max_mr_size));
@@ -313,25 +325,29 @@ void net_open(uint32_t peers, struct net_caps *caps)
     net_ib.depth = depth_per_qp();
     tell_caps(peers, caps);
     if (peers == 0) return;
-    const uint32_t qps = peers * net_ib_rails.qps, credits = credits_per_peer();
-    const uint32_t prepost = credits + NET_IB_SYS_RECVS;
-    const uint64_t own = (uint64_t)peers * prepost + replies_in_all(peers);
-    const uint32_t shared = net_ib_shared_open(own, replies_in_all(peers));
-    const uint32_t buffers = shared ? shared : (uint32_t)own + (uint32_t)gasnetc_params.am_spares;
+    const net_ib_recv_plan_t plan = plan_receives(peers);
+    const uint32_t qps = peers * net_ib_rails.qps, prepost = plan.credits + NET_IB_SYS_RECVS;
+    caps->credits = plan.credits;
+    caps->replies = plan.replies;
+    struct net_ib_depths depths = {.send = net_ib.depth + NET_IB_SYS_SLOTS};
+    uint32_t buffers = plan.buffers;
+    if (plan.sharing == NET_IB_SHARE) {
+        net_ib_shared_open(&plan);
+    } else {
+        const uint32_t spares = (uint32_t)gasnetc_params.am_spares;
+        buffers = peers * prepost + plan.replies + spares;
+        net_ib_recv_hand_over(net_ib_recv_make(spares));
+        depths.am_recv = prepost + plan.credits;
+        depths.am_prepost = prepost;
+        depths.replies = plan.credits;
+        depths.replies_in_all = plan.replies;
+    }
     set_total(qps);
     make_cqs(net_ib.total_depth + NET_IB_SYS_SLOTS * qps + THREAD_MARGIN, buffers);
-    struct net_ib_depths depths = {.send = net_ib.depth + NET_IB_SYS_SLOTS};
-    if (!shared) {
-        net_ib_recv_hand_over(net_ib_recv_make((uint32_t)gasnetc_params.am_spares));
-        depths.am_recv = prepost + credits;
-        depths.am_prepost = prepost;
-        depths.replies = credits;
-        depths.replies_in_all = replies_in_all(peers);
-    }
     net_ib_connect_init(peers, &depths);
     caps->inline_max = net_ib.inline_max;
     net_ib_rings_init(peers, amrdma_rx_channels((uint32_t)gasnetc_params.amrdma_max_peers, peers,
-                                                credits_per_peer(), replies_in_all(peers)));
+                                                plan.credits, plan.replies));
     net_ib_on_demand_open(peers + 1, caps->early, sizeof caps->early);
     net_ib_events_open();
 }

@@ -1,52 +1,29 @@
-/* srq.c - one receive queue for all peers: making it, taking what arrives, giving back.
+/* srq.c - one receive queue for all peers: making it, taking completed receives, giving buffers
+ * back.
  *
  * Called where net_ib.shared is set: at start-up, by the poll (reap_multi.c) and by net_release;
  * not at all where each peer has buffers of its own.
  *
- * GASNET_RBUF_COUNT buffers of each device are in the queue, always: what is taken out is replaced
- * in the same call, by a spare, or when there is none by itself, its contents having been moved to
- * ordinary memory.  A few spares (GASNET_AM_SPARES, and as many as one poll takes) make moving
- * rare.
- *
- * Why nothing waits for ever.  The queue may run dry while its process computes; then devices hold
- * back what peers send and try again (the RNR retry count of 7 stands for ever), and nothing is
- * lost.  What matters is that a process that waits inside the library is never the reason for that:
- *  1. A client's thread that waits polls: it takes all that has arrived.  A handler that waits
- *     does so only for room to send its Reply (a slot, a bounce buffer, the end of a put), and
- *     drains: that takes all that has arrived as well, into a backlog which later polls find.
- *     Neither needs anything that only another handler or process can give.
- *  2. So whatever is sent to a process that polls or waits is received, whatever its handlers wait
- *     for; what is sent completes, slots and bounce buffers come back, and the handlers that wait
- *     for them end.  They wait for no Reply and no credit.
- *  3. So Requests are handled, Replies and credits return, and Requests that wait for those go on.
- * A process that holds back its peers only computes, as one whose credits are used up does.
- *
- * Why memory is bounded.  Of Requests there are at most each connected peer's credits on the way,
- * of Replies as many as this process has Requests in flight (GASNET_AM_CREDITS_TOTAL, which
- * `replies` counts down from); no more can be in the backlog or in moved messages.  Two devices of
- * a peer cannot break that either, since Active Messages use one queue pair.
+ * Each device's queue holds the same number of buffers at all times: a completed receive is
+ * replaced in the same call, by a spare buffer, or if none is left by the completed one itself
+ * after its message was copied to ordinary memory.  A few spares (GASNET_AM_SPARES, and as many as
+ * one poll takes) make copying rare.  srq_policy.h divides the buffers, so that the queue never
+ * runs dry: `replies` counts the Requests that this process may still send.
  */
 #include "core/ib/srq.h"
 
 #include <stdlib.h>
 
 #include "core/ib/qp_table.h"
-#include "core/ib/srq_policy.h"
 #include "core/params/params.h"
 #include "core/report.h"
-
-/* Spares beyond GASNET_AM_SPARES: messages in the hands of one poll. */
-enum { IN_HAND = NET_DELIVER_MAX };
 
 static struct {
     hca_srq_t queue[NET_IB_HCAS];
     uint32_t count;   /* buffers in each */
     uint32_t replies; /* for so many more there is room; under the lock of receive buffers */
     net_ib_qp_table_t owners;
-    net_recv_t *backlog, **backlog_end; /* under the poll lock */
 } shared;
-
-_Atomic uint64_t net_ib_drained;
 
 hca_srq_t net_ib_shared_queue(uint32_t hca)
 {
@@ -84,31 +61,15 @@ static void make_queue(uint32_t hca, net_recv_t **buffers)
     }
 }
 
-uint32_t net_ib_shared_open(uint64_t own, uint32_t replies)
+void net_ib_shared_open(const net_ib_recv_plan_t *plan)
 {
-    const hca_limits_t *limits = &net_ib_rails.limits;
-    const uint32_t spares = (uint32_t)gasnetc_params.am_spares + IN_HAND;
-    uint32_t most = limits->max_srq_wr < limits->max_cqe ? limits->max_srq_wr : limits->max_cqe;
-    shared.count = (uint32_t)gasnetc_params.rbuf_count;
-    if (shared.count > most) shared.count = most;
-    const uint64_t all = (uint64_t)shared.count * net_ib.hcas + spares;
-    switch (net_ib_sharing(gasnetc_params.use_srq, own, all, most)) {
-    case NET_IB_OWN:
-        return 0;
-    case NET_IB_CANNOT_SHARE:
-        gasneti_fatal("GASNET_USE_SRQ=1: %s has no shared receive queues; unset it, or use another "
-                      "device (" NET_PORTS_VARIABLE ")",
-                      net_ib_rails.text);
-    case NET_IB_SHARE:
-        break;
-    }
+    const uint32_t spares = (uint32_t)gasnetc_params.am_spares + NET_IB_SHARED_IN_HAND;
     net_ib.shared = net_ib.indirect = true;
-    shared.replies = replies;
-    shared.backlog_end = &shared.backlog;
-    net_recv_t *buffers = net_ib_recv_make((uint32_t)all);
+    shared.count = plan->buffers;
+    shared.replies = plan->replies;
+    net_recv_t *buffers = net_ib_recv_make(shared.count * net_ib.hcas + spares);
     for (uint32_t i = 0; i < net_ib.hcas; i++) make_queue(i, &buffers);
     net_ib.free_recvs = buffers;
-    return shared.count;
 }
 
 void net_ib_shared_close(void)
@@ -116,10 +77,6 @@ void net_ib_shared_close(void)
     for (uint32_t i = 0; i < NET_IB_HCAS; i++) {
         if (shared.queue[i]) hca_destroy(shared.queue[i]);
         shared.queue[i] = NULL;
-    }
-    for (net_recv_t *next; shared.backlog; shared.backlog = next) {
-        next = shared.backlog->next;
-        if (shared.backlog->moved) free(shared.backlog);
     }
     net_ib_owners_free(&shared.owners);
     net_ib.shared = false;
@@ -225,45 +182,13 @@ static unsigned take(uint32_t hca, net_message_t **messages, unsigned budget, un
     return taken;
 }
 
-/* What handlers have drained. */
-static unsigned take_backlog(net_message_t **messages, unsigned budget, unsigned *systems)
-{
-    unsigned n = 0;
-    while (shared.backlog && n < budget) {
-        net_recv_t *recv = shared.backlog;
-        shared.backlog = recv->next;
-        *systems += recv->message.system;
-        messages[n++] = &recv->message;
-    }
-    if (!shared.backlog) shared.backlog_end = &shared.backlog;
-    return n;
-}
-
 unsigned net_ib_shared_arrivals(uint32_t first, net_message_t **messages, unsigned budget,
                                 unsigned *systems)
 {
-    unsigned n = take_backlog(messages, budget, systems);
+    unsigned n = 0;
     for (uint32_t i = 0; i < net_ib.hcas && n < budget; i++)
         n += take((first + i) % net_ib.hcas, messages + n, budget - n, systems);
     return n;
-}
-
-static void drain(uint32_t hca)
-{
-    net_message_t *message;
-    unsigned systems = 0;
-    for (int i = 0; i < NET_IB_BATCH && take(hca, &message, 1, &systems); i++) {
-        net_recv_t *recv = (net_recv_t *)message;
-        recv->next = NULL;
-        *shared.backlog_end = recv;
-        shared.backlog_end = &recv->next;
-        atomic_fetch_add_explicit(&net_ib_drained, 1, memory_order_relaxed);
-    }
-}
-
-void net_ib_shared_drain(void)
-{
-    for (uint32_t i = 0; i < net_ib.hcas; i++) drain(i);
 }
 
 /* --- giving back --- */

@@ -5,11 +5,13 @@
 #define NET_IB_SHARED_H
 
 #include "core/ib/rail.h"
+#include "core/ib/srq_policy.h"
 
-/* Settles whether to share, knowing how many buffers peers of their own would have in all, and for
- * how many Replies there is to be room.  Sets net_ib.shared, and makes queues and buffers.  Returns
- * how many receives may be complete at once on each device; 0: peers have buffers of their own. */
-uint32_t net_ib_shared_open(uint64_t own, uint32_t replies);
+/* Spares beyond GASNET_AM_SPARES: the messages of one poll. */
+enum { NET_IB_SHARED_IN_HAND = NET_DELIVER_MAX };
+
+/* Makes queues and buffers as planned, and sets net_ib.shared. */
+void net_ib_shared_open(const net_ib_recv_plan_t *plan);
 void net_ib_shared_close(void);
 
 /* What queue pairs on this device are to be made with. */
@@ -23,11 +25,10 @@ void net_ib_shared_enter(const net_qp_t *qp);
 unsigned net_ib_shared_arrivals(uint32_t first, net_message_t **messages, unsigned budget,
                                 unsigned *systems);
 
-/* Room for one Reply; false if there is none. */
+/* Takes room for one Reply; false if there is none. */
 bool net_ib_shared_reply_room(void);
 
-/* For net_counts. */
+/* Buffers in all queues, for net_counts. */
 uint32_t net_ib_shared_buffers(void);
-extern _Atomic uint64_t net_ib_drained;
 
 #endif

@@ -19,8 +19,6 @@
 #define GASNETC_DEFAULT_SPARES 2
 #endif
 
-enum { GASNETC_DEFAULT_CREDITS_TOTAL = 1024 }; /* for jobs of at most so many */
-
 typedef int64_t gasnetc_type_NUMBER;
 typedef int64_t gasnetc_type_SIZE;
 typedef bool gasnetc_type_BOOLEAN;

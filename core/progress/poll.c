@@ -145,7 +145,6 @@ void gasnetc_poll_sends(void)
         return;
     }
     unsigned reaped = net_reap();
-    net_drain();
     gasneti_unlock(&poll_lock);
     gasnetc_tidy_pins();
     if (!reaped) sched_yield();

@@ -123,7 +123,6 @@ void gasnetc_tally_process(gasnetc_tally_t *tally)
     v[GASNETC_COUNT_spares_out] = net.spares_out;
     bounce_counts(&net, &v[GASNETC_COUNT_bounce_buffers], &v[GASNETC_COUNT_bounce_most]);
     v[GASNETC_COUNT_shared_buffers] = net.shared;
-    v[GASNETC_COUNT_drained] = net.drained;
     v[GASNETC_COUNT_connections] = net.connections;
 }
 

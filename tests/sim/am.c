@@ -8,6 +8,7 @@
 
 #include "core/am/am.h"
 #include "core/am/am_wire.h"
+#include "core/ib/srq_policy.h"
 #include "gasnet.h"
 #include "tests/sim/job.h"
 
@@ -462,6 +463,35 @@ static void thousands(void)
     go(nodes, talk);
 }
 
+/* Nodes with a shared receive queue, as srq_policy.h divides it at defaults. */
+static void shared_queue(void)
+{
+    static const uint32_t sizes[] = {18, 32, 64, 250, 1000};
+    uint32_t nodes = sizes[sim_below(sizeof sizes / sizeof *sizes)];
+    sim_job_t job = any_job(nodes);
+    const uint32_t peers = nodes - 1, buffers = net_ib_rbuf_default(peers);
+    const net_ib_recv_plan_t plan =
+        net_ib_recv_plan(1, peers, buffers, buffers, 20, 1, 32,
+                         net_ib_credits_total(NET_IB_CREDITS_TOTAL_DEFAULT, 0, peers, 32));
+    job.credits = (uint16_t)plan.credits;
+    job.reply_buffers = plan.replies;
+    job.shared = peers * plan.credits + plan.replies; /* the rest is for system messages */
+    sim_check(job.shared + peers * NET_IB_SYS_RECVS <= plan.buffers, 0,
+              "%u buffers are too few for %u peers", plan.buffers, peers);
+    if (plan.replies < peers * plan.credits) job.slack = 0;
+    job.depth = 64;
+    begin(&job);
+    any_traffic();
+    traffic.each = 1 + sim_below(nodes > 100 ? 10 : 100);
+    traffic.most_bytes = sim_below(100);
+    traffic.pause = 0;
+    for (uint32_t i = 1; i < nodes; i++) {
+        befriend(i, 0);
+        if (sim_chance(30)) befriend(i, sim_below(nodes));
+    }
+    go(nodes, talk);
+}
+
 int main(int argc, char **argv)
 {
     const sim_scene_t scenes[] = {
@@ -477,6 +507,8 @@ int main(int argc, char **argv)
         {"IB-A1..A3 more credits than a message can carry", wide, 300},
         {"IB-A7 IB-B5 Longs over several queue pairs: no handler before its payload", longs, 12000},
         {"IB-A1..A7 thousands of nodes", thousands, 12},
+        {"IB-A8 all to one, which shares its buffers at defaults: no message finds none",
+         shared_queue, 60},
     };
     return sim_main(argc, argv, scenes, sizeof scenes / sizeof *scenes);
 }

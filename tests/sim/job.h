@@ -17,6 +17,7 @@ typedef struct sim_job {
     uint16_t credits, slack;
     uint32_t qps, depth;    /* queue pairs of each two nodes, and sends on each */
     uint32_t reply_buffers; /* of a node, for all it waits for */
+    uint32_t shared;        /* receive buffers of a node that its peers share; 0: each its own */
     uint32_t spares, bbufs; /* of a node */
     uint32_t inline_max;
     bool ordered;         /* as caps.ordered tells */

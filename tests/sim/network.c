@@ -39,7 +39,8 @@ typedef struct nic {
     uint32_t released; /* messages, in the present poll, which may owe somebody a hidden Reply */
     uint32_t in_rings; /* messages that arrived there, not taken */
     uint32_t turn;     /* the ring to look at first */
-    uint32_t free;     /* receive buffers, unposted */
+    uint32_t free;     /* receive buffers, unposted; if peers share: room for Replies */
+    uint32_t posted;   /* receive buffers that all peers share */
     recv_t *handling;
     bool looked;   /* for arrivals, since it last reaped */
     unsigned idle; /* looks in a row that found nothing */
@@ -55,7 +56,8 @@ struct sim_job_sent sim_job_sent;
 void sim_net_begin(void)
 {
     for (uint32_t i = 0; i < sim_the_job.nodes; i++) {
-        nics[i] = (nic_t){.free = sim_the_job.reply_buffers + sim_the_job.spares};
+        nics[i] = (nic_t){.free = sim_the_job.reply_buffers, .posted = sim_the_job.shared};
+        if (!sim_the_job.shared) nics[i].free += sim_the_job.spares;
         nics[i].done_end = &nics[i].done;
         nics[i].arrived_end = &nics[i].arrived;
     }
@@ -177,6 +179,20 @@ static const char *kind(const gasnetc_am_header_t *header)
     return header->head >> 2 & 1 ? "Request" : "Reply";
 }
 
+/* A receive buffer for a message of `peer`. */
+static void use_buffer(net_peer_t *peer, const recv_t *recv)
+{
+    nic_t *nic = &nics[peer->owner];
+    const bool empty = sim_the_job.shared ? nic->posted == 0 : peer->posted == 0;
+    if (empty) sim_concerns(peer->rank);
+    sim_check(!empty, peer->owner, "a %s from node %u finds no receive buffer (RNR)",
+              kind(&recv->header), peer->rank);
+    if (sim_the_job.shared)
+        nic->posted--;
+    else
+        peer->posted--;
+}
+
 static void arrive_am(const transfer_t *t)
 {
     net_peer_t *peer = mirror(t->peer);
@@ -186,10 +202,7 @@ static void arrive_am(const transfer_t *t)
     memcpy(recv->bytes, t->src, t->length);
     memcpy(&recv->header, t->src, sizeof recv->header);
     recv->aim = t->aim;
-    if (peer->posted == 0) sim_concerns(peer->rank);
-    sim_check(peer->posted > 0, peer->owner, "a %s from node %u finds no receive buffer (RNR)",
-              kind(&recv->header), peer->rank);
-    peer->posted--;
+    use_buffer(peer, recv);
     *nic->arrived_end = recv;
     nic->arrived_end = &recv->next;
     sim_note(peer->owner, "is reached by a %s from node %u with %u credits", kind(&recv->header),
@@ -298,6 +311,17 @@ static void account(net_peer_t *peer, const gasnetc_am_header_t *header)
     }
 }
 
+/* Receive space for a Reply of `peer`. */
+static void make_reply_room(net_peer_t *peer)
+{
+    nics[peer->owner].free--;
+    if (sim_the_job.shared) return;
+    peer->posted++;
+    sim_check(peer->posted <= 2 * sim_the_job.credits, peer->owner,
+              "%d receive buffers posted for node %u, M is %u", peer->posted, peer->rank,
+              sim_the_job.credits);
+}
+
 enum net_result sim_net_am(net_peer_t *peer, void *data, bool inlined, size_t length,
                            bool wants_reply, const gasnetc_sent_t *sent)
 {
@@ -305,13 +329,7 @@ enum net_result sim_net_am(net_peer_t *peer, void *data, bool inlined, size_t le
     const gasnetc_am_header_t *header = data;
     if (full(peer, peer->am)) return NET_BUSY;
     if (wants_reply && nic->free == 0) return NET_NO_REPLY_BUF;
-    if (wants_reply) {
-        nic->free--;
-        peer->posted++;
-        sim_check(peer->posted <= 2 * sim_the_job.credits, peer->owner,
-                  "%d receive buffers posted for node %u, M is %u", peer->posted, peer->rank,
-                  sim_the_job.credits);
-    }
+    if (wants_reply) make_reply_room(peer);
     sim_note(peer->owner, "sends a %s to node %u with %u credits%s", kind(header), peer->rank,
              header->credits, wants_reply ? " and posts a buffer" : "");
     account(peer, header);
@@ -392,6 +410,7 @@ unsigned sim_net_arrivals(net_message_t **messages, unsigned budget)
     while (nic->arrived && n < budget) {
         net_message_t *message = messages[n++] = &nic->arrived->message;
         sim_rings_heard(message->peer, &nic->arrived->aim, message->length);
+        nic->posted += sim_the_job.shared > 0; /* replaced at once */
         nic->arrived = nic->arrived->next;
         if (!nic->arrived) nic->arrived_end = &nic->arrived;
     }
@@ -410,6 +429,7 @@ static void returned(recv_t *recv)
 
 static void replace_buffer(recv_t *recv, nic_t *nic, net_spare_t *spare)
 {
+    if (sim_the_job.shared) return;
     if (spare->in_hand)
         spare->in_hand = false;
     else if (nic->free > 0)
@@ -448,7 +468,9 @@ void sim_net_release(net_message_t *message, net_spare_t *spare)
     nic->released++;
     if (message->kept_space) sim_rings_release(message->peer, recv->aim.number);
     if (message->kept_space || recv->moved) return;
-    if (spare->in_hand)
+    if (sim_the_job.shared)
+        nic->free += !(recv->header.head >> 2 & 1);
+    else if (spare->in_hand)
         nic->free++;
     else
         spare->in_hand = true;

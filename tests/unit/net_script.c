@@ -495,11 +495,6 @@ void net_peer_counts(const net_peer_t *peer, struct net_peer_counts *counts)
         counts->in_flight += events[t->event].rank == peer->rank;
 }
 
-void net_script_drain(void)
-{
-    net_script.drains++;
-}
-
 void net_counts(struct net_counts *counts)
 {
     *counts = (struct net_counts){.registrations = made};

@@ -48,7 +48,6 @@ typedef struct net_script {
     unsigned connecting;       /* so many, NET_CONNECTING, ahead of those */
     bool hold;                 /* nothing completes except by net_script_complete */
     bool no_spare;             /* net_refill moves the message */
-    unsigned drains;           /* calls of net_drain */
     int refuse;                /* errno with which net_register refuses, 0: it does not */
     void (*on_reap)(void);     /* begins each net_reap: one turn of any waiting loop */
     void (*on_arrivals)(void); /* begins each net_arrivals: a turn that may run handlers */

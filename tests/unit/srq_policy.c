@@ -1,5 +1,5 @@
-/* srq_policy.c - the shared receive queue's pure parts (IB-W4): when it is used, and whose queue
- * pair has a number.
+/* srq_policy.c - the shared receive queue's pure parts (IB-W4, IB-A8): when it is used, how its
+ * buffers are divided, and which peer's queue pair has a number.
  */
 #include "core/ib/srq_policy.h"
 
@@ -9,17 +9,81 @@
 #include "core/ib/qp_table.h"
 #include "tests/unit/check.h"
 
+enum { PEERS = 20, CREDITS = 32, REPLIES = 500, SPARES = 18 };
+
+/* Buffers of 20 peers' own: 20 x (32 + 3) + 500. */
+enum { OWN = PEERS * (CREDITS + NET_IB_SYS_RECVS) + REPLIES };
+
+static net_ib_recv_plan_t planned(int64_t use, uint32_t buffers, uint32_t most)
+{
+    return net_ib_recv_plan(use, PEERS, buffers, most, SPARES, 1, CREDITS, REPLIES);
+}
+
+static enum net_ib_sharing sharing(int64_t use, uint32_t buffers, uint32_t most)
+{
+    return planned(use, buffers, most).sharing;
+}
+
 static void rule(void)
 {
-    static const enum net_ib_sharing OWN = NET_IB_OWN, SHARE = NET_IB_SHARE,
+    static const enum net_ib_sharing EACH = NET_IB_OWN, SHARE = NET_IB_SHARE,
                                      CANNOT = NET_IB_CANNOT_SHARE;
-    check(net_ib_sharing(-1, 1101, 1100, 4096) == SHARE, "IB-W4 shared where that saves a buffer");
-    check(net_ib_sharing(-1, 1100, 1100, 4096) == OWN, "IB-W4 and not where it saves none");
-    check(net_ib_sharing(-1, 1 << 30, 1100, 0) == OWN,
-          "IB-W4 a device without such queues: each peer has its own");
-    check(net_ib_sharing(0, 1 << 30, 1100, 4096) == OWN, "IB-W4 GASNET_USE_SRQ=0: never");
-    check(net_ib_sharing(1, 2, 1100, 4096) == SHARE, "IB-W4 GASNET_USE_SRQ=1: always");
-    check(net_ib_sharing(1, 2, 1100, 0) == CANNOT, "IB-W4 unless the device has none");
+    check(sharing(-1, OWN - SPARES - 1, 4096) == SHARE, "IB-W4 shared where that saves a buffer");
+    check(sharing(-1, OWN - SPARES, 4096) == EACH, "IB-W4 and not where it saves none");
+    check(sharing(-1, 100, 0) == EACH, "IB-W4 a device without such queues: each peer has its own");
+    check(sharing(0, 100, 4096) == EACH, "IB-W4 GASNET_USE_SRQ=0: never");
+    check(sharing(1, 4000, 4096) == SHARE, "IB-W4 GASNET_USE_SRQ=1: always");
+    check(sharing(1, 100, 0) == CANNOT, "IB-W4 unless the device has none");
+    check(sharing(1, 100, PEERS * 4) == CANNOT && sharing(-1, 100, PEERS * 4) == EACH &&
+              sharing(1, 100, PEERS * 4 + 1) == SHARE,
+          "IB-A8 nor where it holds too few for a Request and three system messages of each peer");
+    check(planned(1, 1, 4096).buffers == PEERS * 4 + 1,
+          "IB-A8 so many there are at least, whatever GASNET_RBUF_COUNT is");
+    check(planned(1, 4096, 200).buffers == 200, "IB-W4 and at most what the device takes");
+    net_ib_recv_plan_t own = planned(0, 100, 4096);
+    check(own.credits == CREDITS && own.replies == REPLIES,
+          "IB-R3 IB-R4 buffers of their own: as many credits as are asked for");
+}
+
+/* All that may be on the way at once has a buffer, and everybody may send something. */
+static void fits(void)
+{
+    for (int i = 0; i < 100000; i++) {
+        uint32_t peers = 1 + check_below(3000), most = 1 + check_below(20000);
+        uint32_t buffers = 1 + check_below(20000);
+        net_ib_recv_plan_t plan =
+            net_ib_recv_plan(1, peers, buffers, most, check_below(100), 1 + check_below(2),
+                             1 + check_below(64), 1 + check_below(4000));
+        if (plan.sharing != NET_IB_SHARE) continue;
+        uint64_t all = (uint64_t)peers * (plan.credits + NET_IB_SYS_RECVS) + plan.replies;
+        check_each(plan.credits > 0 && plan.replies > 0 && all <= plan.buffers &&
+                       plan.buffers <= most,
+                   "%u peers, %u buffers: %u credits, %u Replies", peers, plan.buffers,
+                   plan.credits, plan.replies);
+    }
+    check_all("IB-A8 every message on the way has a buffer in the shared queue");
+    for (uint32_t peers = 17; peers < 5000; peers++) {
+        net_ib_recv_plan_t plan =
+            net_ib_recv_plan(1, peers, net_ib_rbuf_default(peers), UINT32_MAX, SPARES, 1, CREDITS,
+                             net_ib_credits_total(1024, 0, peers, CREDITS));
+        check_each(plan.credits >= 3, "%u peers: %u credits each", peers, plan.credits);
+    }
+    check_all("IB-A8 at defaults each of up to 5000 peers has three credits at least");
+}
+
+static void total(void)
+{
+    check(net_ib_credits_total(1024, 0, 100, 32) == 1024 &&
+              net_ib_credits_total(1024, 0, 1023, 32) == 1024 &&
+              net_ib_credits_total(1024, 0, 1024, 32) == 1025 &&
+              net_ib_credits_total(1024, 0, 5000, 32) == 5001,
+          "IB-R4 by default max(1024, nodes) Requests in flight");
+    check(net_ib_credits_total(1024, 0, 3, 32) == 96 && net_ib_credits_total(0, 0, 100, 32) == 3200,
+          "IB-R4 no more than the peers' credits; 0: as many");
+    check(net_ib_credits_total(1024, 500, 100, 32) == 500 &&
+              net_ib_credits_total(0, 500, 100, 32) == 500 &&
+              net_ib_credits_total(300, 500, 100, 32) == 300,
+          "IB-R4 trimmed to GASNET_NETWORKDEPTH_TOTAL");
 }
 
 enum { MANY = 30000 };
@@ -97,6 +161,8 @@ int main(int argc, char **argv)
 {
     check_begin(argc, argv);
     rule();
+    fits();
+    total();
     few();
     many();
     return check_end();

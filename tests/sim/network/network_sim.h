@@ -102,8 +102,6 @@ static inline unsigned net_reap(void)
     return sim_net_reap();
 }
 
-static inline void net_drain(void) {}
-
 static inline unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems)
 {
     (void)systems;

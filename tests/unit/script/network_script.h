@@ -41,7 +41,6 @@ enum net_result net_script_get(net_peer_t *peer, void *dst, const net_region_t *
 enum net_result net_script_am(net_peer_t *peer, void *data, const net_region_t *local,
                               size_t length, bool wants_reply, const gasnetc_sent_t *sent);
 unsigned net_script_reap(void);
-void net_script_drain(void);
 unsigned net_script_arrivals(net_message_t **messages, unsigned budget, unsigned *systems);
 net_message_t *net_script_refill(net_message_t *message, net_spare_t *spare);
 void net_script_release(net_message_t *message, net_spare_t *spare);
@@ -72,11 +71,6 @@ static inline enum net_result net_am(net_peer_t *peer, void *data, const net_reg
 static inline unsigned net_reap(void)
 {
     return net_script_reap();
-}
-
-static inline void net_drain(void)
-{
-    net_script_drain();
 }
 
 static inline unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems)
