@@ -40,6 +40,29 @@ names_build_tree() { # any text or library that names the build tree would break
 }
 try "installed texts do not name the source or build tree" names_build_tree
 
+manual_pages() { # are there and clean; a page that is a mere .so has the text of another
+    local page clean=0 roff="groff -man -ww -z -Tutf8"
+    if command -v mandoc >/dev/null; then roff="mandoc -Tlint -Wwarning"; fi
+    for page in man7/gasnet.7 man1/gasnetrun_ibv.1; do
+        [ -s "$moved/share/man/$page" ] || { echo "there is no $page" && return 1; }
+        if command -v "${roff%% *}" >/dev/null; then $roff "$moved/share/man/$page" 2>&1 | grep . && clean=1; fi
+    done
+    for page in "$moved"/bin/gasnetrun_*; do
+        page=$moved/share/man/man1/${page##*/}.1
+        [ -s "$page" ] || { echo "there is no $page" && return 1; }
+        [ "$(wc -l <"$page")" -gt 1 ] || [ -s "$moved/share/man/$(sed -n 's/^\.so //p' "$page")" ] || return
+    done
+    return $clean
+}
+try "the manual pages are installed, and formatted without a warning" manual_pages
+manual_agrees() { # with what the launcher prints
+    local option missing=0
+    while read -r option; do
+        grep -qF -- "${option//-/\\-}" "$moved/share/man/man1/gasnetrun_ibv.1" || { echo "not $option" && missing=1; }
+    done < <("$moved/bin/gasnetrun_ibv" --help | sed -n 's/^  \(-[-a-zA-Z]*\).*/\1/p')
+    return $missing
+}
+try "gasnetrun_ibv(1) explains every option" manual_agrees
 links_lead_somewhere() { # of the documents, to files beside them
     local doc link found=0
     cd "$moved/share/doc/gasnet" || return

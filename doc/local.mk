@@ -1,0 +1,8 @@
+# doc: the manual pages of the library and its launchers. The pages for readers are installed by Makefile.am.
+dist_man_MANS += doc/gasnet.7 doc/gasnetrun_ibv.1
+if CONDUIT_VAPI
+dist_man_MANS += doc/gasnetrun_vapi.1
+endif
+if CONDUIT_PORTALS
+dist_man_MANS += doc/gasnetrun_portals.1
+endif
