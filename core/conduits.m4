@@ -1,6 +1,6 @@
-dnl conduits.m4 - which conduits are built, and the options that each of them has.
-dnl Included once by configure.ac, behind the spawners.  A new conduit is a line at the end, one in
-dnl core/conduits.sh, and a folder with a local.mk; ibv-conduit's shows what that has to say.
+dnl conduits.m4 - the conduits to build, and the options of configure that each of them has.
+dnl Included once by configure.ac, after the spawners.  A new conduit is a line at the end, a line in
+dnl core/conduits.sh, and a folder with a local.mk like that of ibv-conduit.
 
 # GASNET_CONDUIT(NAME): --disable-NAME, --with-NAME-spawner, --disable-NAME-rcv-thread (IB-B2, IB-B3).
 AC_DEFUN([GASNET_CONDUIT], [
@@ -29,8 +29,8 @@ AC_SUBST(CONDUIT[_RCV_THREAD], [$(test "$enable_$1_rcv_thread" != no && echo 1 |
 m4_popdef([CONDUIT])
 ])
 
-# GASNET_IB_OPTIONS(NAME): what only the InfiniBand pair has: devices that one process may use at once
-# (IB-B5), and the mutex around polling (IB-B4).
+# GASNET_IB_OPTIONS(NAME): options of the InfiniBand conduits alone: the devices that one process may use
+# at once (IB-B5), and the mutex around polling (IB-B4).
 AC_DEFUN([GASNET_IB_OPTIONS], [
 m4_pushdef([CONDUIT], m4_toupper([$1]))
 AC_ARG_WITH([$1-max-hcas],
@@ -58,5 +58,5 @@ GASNET_IB_OPTIONS([vapi])
 GASNET_CONDUIT([portals])
 AS_IF([test -z "$CONDUITS"], [AC_MSG_ERROR([every conduit is disabled; leave one of them])])
 AC_SUBST([CONDUITS])
-# The one that the examples are linked with.
+# The conduit that the examples are linked with.
 AC_SUBST([FIRST_CONDUIT], [$(set -- $CONDUITS; echo "$[1]")])

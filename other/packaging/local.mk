@@ -1,7 +1,7 @@
 # other/packaging: make fragments and pkg-config files for clients, each kind from one template.
 # The in-place .mak files are in build/packaging/, for clients of a tree that is not installed.
 packaging = other/packaging
-# conduit_fragments and conduit_facts: by each conduit's part of conduits.mk.
+# Each conduit's part of conduits.mk adds to conduit_fragments and conduit_facts.
 EXTRA_DIST += $(packaging)/generate $(packaging)/conduit.mak.in $(packaging)/conduit.pc.in \
 	$(packaging)/tools.mak.in $(packaging)/tools.pc.in $(packaging)/vapi.pc.in
 

@@ -1,9 +1,8 @@
 /* gasnetrun.c - starts a parallel job: gasnetrun_<conduit> -n <processes> program arguments...
  *
- * One source for every conduit; GASNETRUN_CONDUIT (capitals) and GASNETRUN_NAME (small letters)
- * come from the build.  Chooses a spawner, checks everything that can be checked before a process
- * exists, and hands over: to the event loop of the ssh spawner, or by exec to mpirun
- * and its like.
+ * One source for every conduit; the build defines GASNETRUN_CONDUIT (upper case) and GASNETRUN_NAME
+ * (lower case).  Chooses a spawner, checks everything that can be checked before a process exists,
+ * and runs the event loop of the ssh spawner or executes mpirun or another launcher.
  */
 #include "other/contrib/gasnetrun/mpirun.h"
 #include "other/contrib/gasnetrun/options.h"
@@ -85,7 +84,8 @@ static bool check_spawner(const char *spawner, char *why, size_t why_size)
     return false;
 }
 
-/* Descriptors 0 to 2 must exist, lest a socket of ours takes their place. */
+/* Opens descriptors 0 to 2 if they are closed, so that no socket of the launcher gets their
+ * numbers. */
 static void ensure_stdio(void)
 {
     int fd;

@@ -1,7 +1,7 @@
 /* mpirun.c - starts the job by a launcher of MPI or PMIx: a template becomes its command line.
  *
- * Called by main, which checked the program.  Becomes that launcher by exec, so its signals and
- * its exit status are the job's; nothing of ours stays in between.
+ * Called by main, which checked the program.  Executes that launcher in this process, so that
+ * signals and exit status are those of the launcher.
  */
 #define _GNU_SOURCE
 #include "other/contrib/gasnetrun/mpirun.h"
@@ -21,7 +21,7 @@ enum family { FAMILY_UNKNOWN, FAMILY_OPENMPI, FAMILY_HYDRA, FAMILY_SLURM };
 
 /* --- which MPI --- */
 
-/* Asks the launcher itself, since all of them are called mpirun. */
+/* Judged by the output of its --version, since all launchers are called mpirun. */
 static enum family family_of(const char *launcher)
 {
     static const char *const names[] = {"mpirun",          "mpiexec",       "orterun",
@@ -55,7 +55,7 @@ static bool listed(const struct words *names, const char *name, size_t len)
     return false;
 }
 
-/* What other hosts need of our environment: the library's own, its device's, and what -E names. */
+/* The variables to pass to other hosts: those of the library and of its device, and those of -E. */
 static void names_to_export(const struct options *options, struct words *names)
 {
     static const char *const prefixes[] = {"GASNET_", "UPC_",     "UPCR_",  "TI_",
@@ -78,7 +78,7 @@ static void names_to_export(const struct options *options, struct words *names)
     }
 }
 
-/* Hydra takes one word on the environment: the user's, if the template has it. */
+/* Hydra accepts one option on the environment: the user's, if the template has one. */
 static bool tells_environment(const char *template)
 {
     return strstr(template, "-genvall") || strstr(template, "-genvlist") ||
@@ -97,7 +97,8 @@ static void add_export_flags(enum family family, const char *template, const str
     if (family == FAMILY_HYDRA && !tells_environment(template)) shell_add(command, "-genvall");
 }
 
-/* What makes these start any number of processes anywhere, as the ssh spawner does. */
+/* Options with which these launchers start any number of processes on any host, like the ssh
+ * spawner. */
 static void add_default_flags(enum family family, const struct options *options,
                               struct words *command)
 {
@@ -112,7 +113,7 @@ static void add_default_flags(enum family family, const struct options *options,
     }
     if (family == FAMILY_SLURM) {
         if (!options->cpus) shell_add(command, "--overcommit");
-        shell_add(command, "--input=0"); /* rank 0's, and nobody else's */
+        shell_add(command, "--input=0"); /* standard input for rank 0 alone */
         shell_add(command, "--kill-on-bad-exit=1");
     }
     if (family != FAMILY_OPENMPI) return;
@@ -138,12 +139,12 @@ static void add_default_flags(enum family family, const struct options *options,
 struct filling {
     const struct options *options;
     const char *path;
-    const char *variable; /* that may hold the template */
-    const char *template; /* the user's or ours */
-    bool own;             /* the user's */
+    const char *variable; /* the environment variable of the template */
+    const char *template; /* from the variable, or the default */
+    bool own;             /* from the variable */
 };
 
-/* The words a placeholder stands for. */
+/* The words that replace a placeholder. */
 static bool expand(const struct filling *fill, char letter, struct words *to)
 {
     char number[16], *cwd;
@@ -191,7 +192,7 @@ static bool expand(const struct filling *fill, char letter, struct words *to)
     }
 }
 
-/* A placeholder inside a longer word: that word is for a shell, so what goes in is quoted. */
+/* A placeholder inside a longer word: that word is for a shell, so its replacement is quoted. */
 static bool fill_word(const struct filling *fill, const char *word, struct words *command)
 {
     char *text = NULL;
@@ -229,7 +230,7 @@ static bool fill_template(const struct filling *fill, struct words *command)
             good = expand(fill, part[1], command);
         else
             good = fill_word(fill, part, command);
-        if (i == 0) { /* flags go right behind the launcher's name */
+        if (i == 0) { /* flags follow the launcher's name */
             if (!fill->own) add_default_flags(family, fill->options, command);
             names_to_export(fill->options, &names);
             add_export_flags(family, fill->template, &names, command);
@@ -242,14 +243,14 @@ static bool fill_template(const struct filling *fill, struct words *command)
 
 /* --- which launcher --- */
 
-/* Whether `launcher`, if it is there at all, brings a PMIx server. */
+/* Whether `launcher` exists and has a PMIx server. */
 static bool serves_pmix(const char *launcher)
 {
     enum family family = family_of(launcher);
     return family == FAMILY_OPENMPI || family == FAMILY_SLURM;
 }
 
-/* Slurm's own inside an allocation; elsewhere that of Open MPI, under whatever name. */
+/* srun inside of a Slurm allocation; elsewhere the launcher of Open MPI, by any of its names. */
 static const char *default_pmix(void)
 {
     static const char *const names[] = {"mpirun", "prterun", "mpirun.openmpi"};
@@ -278,9 +279,9 @@ int mpirun_exec(const struct options *options, const char *spawner, const char *
         return 1;
     }
     char job[16];
-    snprintf(job, sizeof job, "%d", (int)getpid()); /* the launcher's too */
+    snprintf(job, sizeof job, "%d", (int)getpid()); /* exec keeps it */
     setenv("GASNET_SPAWN_JOB", job, 1);
-    setenv("GASNET_SPAWN_CONTROL", spawner, 1); /* the spawner to use, and no other */
+    setenv("GASNET_SPAWN_CONTROL", spawner, 1); /* the only spawner to use */
     if (fill_template(&fill, &command)) {
         char *line = shell_join(command.word);
         if (options->verbose) launcher_log("%s", line ? line : "");

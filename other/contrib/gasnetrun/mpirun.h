@@ -1,11 +1,11 @@
-/* mpirun.h - starts the job by a launcher of MPI or PMIx: builds its command line and becomes it.
+/* mpirun.h - starts the job by a launcher of MPI or PMIx: builds its command line and executes it.
  */
 #ifndef MPIRUN_H
 #define MPIRUN_H
 
 #include "other/contrib/gasnetrun/options.h"
 
-/* Whether a module of the mpi spawner, and that of pmix, were built; set by the build. */
+/* Whether a module of the mpi spawner, and the module of pmix, were built; defined by the build. */
 #ifndef MPIRUN_BUILT
 #define MPIRUN_BUILT 0
 #endif

@@ -1,7 +1,7 @@
 /* options.c - parses the launcher's command line; see options.h.
  *
- * Called by main.  Must leave the program's own words exactly as they are: parsing ends at the
- * first word that is no option.
+ * Called by main.  Parsing ends at the first word that is no option, since the following words are
+ * the program and its arguments.
  */
 #include "other/contrib/gasnetrun/options.h"
 
@@ -12,7 +12,7 @@
 enum { RANKS_MAX = 65535, JOB_MAX = 1 << 30 };
 
 struct parser {
-    char **at; /* the word under inspection */
+    char **at; /* the current word */
     char *why;
     size_t why_size;
 };
@@ -23,7 +23,7 @@ static bool complain(struct parser *p, const char *problem, const char *word)
     return false;
 }
 
-/* The value of an option: glued to it (-n4, -spawner=ssh) or the next word. */
+/* The value of an option: the rest of its word (-n4, -spawner=ssh) or the next word. */
 static const char *value_of(struct parser *p, const char *name)
 {
     const char *glued = *p->at + strlen(name);
@@ -62,7 +62,7 @@ static bool is(const char *word, const char *name)
     return strcmp(word, name) == 0;
 }
 
-/* "-n", "-n4": the option, alone or with a number glued to it. */
+/* "-n", "-n4": the option, alone or followed by a number. */
 static bool is_number_option(const char *word, const char *name)
 {
     size_t len = strlen(name);
@@ -90,7 +90,7 @@ static bool take_option(struct parser *p, struct options *o)
     if (is(word, "-spawner") || strncmp(word, "-spawner=", 9) == 0)
         return take_text(p, "-spawner", &o->spawner);
     if (strncmp(word, "--spawner=", 10) == 0) return take_text(p, "--spawner", &o->spawner);
-    if (is_encoding(word)) return true; /* our arguments arrive exactly without it */
+    if (is_encoding(word)) return true; /* arguments need no encoding here */
     if (is(word, "-v")) return o->verbose = true;
     if (is(word, "-t")) return o->verbose = o->dry_run = true;
     if (is(word, "-k")) return o->verbose = o->keep = true;

@@ -1,4 +1,4 @@
-/* options.h - the launcher's command line.  Pure: words in, choices out. */
+/* options.h - parses the launcher's command line.  Pure. */
 #ifndef OPTIONS_H
 #define OPTIONS_H
 

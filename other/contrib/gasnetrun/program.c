@@ -1,6 +1,6 @@
 /* program.c - program look-up; see program.h.
  *
- * Called by main before anything is started, so that a wrong name costs one line and no process.
+ * Called by main before any process is started, so that a wrong name is reported once.
  */
 #define _GNU_SOURCE
 #include "other/contrib/gasnetrun/program.h"
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* 0 or the errno that says why this is nothing to execute. */
+/* 0, or the errno value that says why the file cannot be executed. */
 static int executable(const char *path)
 {
     struct stat st;
