@@ -2,14 +2,14 @@
 # conduits.sh - writes conduits.mk, the part of the build that is the same for every conduit: its
 # libraries, launcher and client files, and the test programs, each once per thread mode.
 #
-# Called by Bootstrap, and by make when this file or tests/programs has changed.  What only one
-# conduit has is in its folder's local.mk; core/conduits.m4 decides which of them are built.
+# Called by Bootstrap, and by make when this file or tests/programs has changed.  The parts that only
+# one conduit has are in its folder's local.mk; core/conduits.m4 decides which conduits are built.
 set -eu
 root=$(dirname "$0")/..
 conduits="ibv vapi portals"
 upper() { echo "$1" | tr '[:lower:]' '[:upper:]'; }
 
-# What a conduit has whatever the mode: its include folder, its launcher, its client files.
+# The parts of a conduit that do not depend on the thread mode: include folder, launcher, client files.
 conduit() {
     sed -e "s/@c@/$1/g" -e "s/@C@/$(upper "$1")/g" <<'END'
 
@@ -30,17 +30,17 @@ conduit_fragments += $(@c@fragment_DATA)
 conduit_facts += @c@_spawner='$(@C@_SPAWNER)' @c@_libs='$(@c@_client_libs)' @c@_own='$(@c@_own_libs)'
 
 bin_PROGRAMS += gasnetrun_@c@
-gasnetrun_@c@_SOURCES = $(GASNETRUN_SOURCES) core/params/params_help.c core/params/params.def @c@-conduit/params.def
+gasnetrun_@c@_SOURCES = $(GASNETRUN_SOURCES) core/params/params_help.c core/params/params_row.h core/params/params.def @c@-conduit/params.def
 gasnetrun_@c@_CPPFLAGS = $(AM_CPPFLAGS) $(SPAWNER_DEFINES) -DGASNETC_PARAMS_DEF='"@c@-conduit/params.def"' \
 	$(@c@_launcher_cppflags) -DGASNETRUN_CONDUIT='"@C@"' -DGASNETRUN_NAME='"@c@"' -DGASNETRUN_SPAWNER='"$(@C@_SPAWNER)"'
-gasnetrun_@c@_LDADD = other/spawner/liblauncher.la
+gasnetrun_@c@_LDADD = other/spawner/liblauncher.la other/tools/libenv_table.la
 endif
 END
 }
 
-# Core and network, and above them the Extended API: one library per thread mode, shared and static.
-# -shared is for libtool's compile step: the objects of the shared library serve for the static one,
-# and each source is compiled once instead of twice.
+# One library per thread mode, shared and static, of the Extended API, the core and the network.
+# -shared is for libtool's compile step: the static library gets the objects of the shared one, so that
+# each source is compiled once instead of twice.
 library() {
     sed -e "s/@c@/$1/g" -e "s/@C@/$(upper "$1")/g" -e "s/@m@/$2/g" -e "s/@M@/$(upper "$2")/g" <<'END'
 
@@ -58,7 +58,7 @@ endif
 END
 }
 
-# What every test program of one conduit and mode is linked with.
+# The library that every test program of one conduit and mode is linked with.
 support() { # CONDUIT MODE
     sed -e "s/@c@/$1/g" -e "s/@C@/$(upper "$1")/g" -e "s/@m@/$2/g" -e "s/@M@/$(upper "$2")/g" <<'END'
 
@@ -73,7 +73,7 @@ endif
 END
 }
 
-# Real executables rather than libtool's wrapper scripts: the launcher looks for idents in them.
+# Executables rather than libtool's wrapper scripts, since the launcher looks for idents in them.
 program() { # CONDUIT MODE NAME MORE-SOURCES CPPFLAGS LDFLAGS LIBS
     sed -e "s|@sources@|$4|" -e "s|@cppflags@|$5|" -e "s|@ldflags@|${6:--no-install}|" -e "s|@libs@|$7|" \
         -e "s|@p@|$3|g" -e "s/@id@/tests_$(echo "$3" | tr / _)_$1_$2/g" \

@@ -312,10 +312,10 @@ int gasnet_init(int *argc, char ***argv)
     if (refused) return result;
     if (argc && argv) gasneti_decode_args(argc, argv);
     gasneti_verboseenv_flush();
-    gasnett_backtrace_init(argv && *argv ? (*argv)[0] : NULL);
     gasnetc_exit_init();
     bootstrap_watch(on_job_death);
     gasnetc_params_init(&gasnetc_job);
+    gasnett_backtrace_init(argv && *argv ? (*argv)[0] : NULL);
     check_mpi();
     clip_threads();
     if (gasnetc_exit_catch_signals()) gasneti_threads_get_signal_stacks();

@@ -3,7 +3,7 @@ core_sources = \
   core/clock.h core/completion.h core/lock.h core/network.h core/network_unpaired.h core/report.h \
   core/init.c \
   core/counters/counters.def core/counters/counters.h \
-  core/params/params.c core/params/params.def core/params/params.h core/params/params_init.c \
+  core/params/params.c core/params/params.def core/params/params.h core/params/params_row.h core/params/params_init.c \
   core/job/ending.h core/job/host_addresses.c core/job/host_addresses.h core/job/job.h \
   core/job/progress.h core/job/rank.h core/job/report.c core/job/signal_stack.c \
   core/job/signal_stack.h core/job/thread.c core/job/thread.h \
@@ -32,7 +32,7 @@ core_ib_sources = \
   core/ib/datagrams.h core/ib/datagrams.c core/ib/connect_on_demand.h core/ib/connect_on_demand.c \
   core/ib/connect_payload.h core/ib/connect_payload.c $(handshake_sources)
 
-EXTRA_DIST += core/conduits.m4 core/conduits.sh core/am/gen_dispatch.sh core/params/params_table.sh core/counters/counters_table.sh
+EXTRA_DIST += core/conduits.m4 core/conduits.sh core/am/gen_dispatch.sh core/counters/counters_table.sh
 
 # libsofthca.so is found beside the library, wherever an installed tree was moved to; calls between
 # the library's own functions need no detour through the symbol table.

@@ -1,8 +1,9 @@
 /* gasnet_tools.h - the portability tools (specification 1.9), names gasnett_ and GASNETT_.
  *
- * Included after gasnet.h, and then served by the conduit's library; or alone, in a program without
- * a network that links with libgasnet_tools-seq or -par.  Knows threads if GASNETT_THREAD_SAFE is
- * defined or threads are in evidence.  GASNETT_LITE_MODE: timers and fences only.
+ * Included after gasnet.h, in programs that link with a conduit's library; or alone, in programs
+ * without a network that link with libgasnet_tools-seq or -par.  Thread-safe if GASNETT_THREAD_SAFE
+ * is defined, or if a macro such as _REENTRANT shows that the program has threads.
+ * GASNETT_LITE_MODE offers timers and fences only.
  */
 #if !defined(_INCLUDED_GASNET_H) &&                                                                \
     (defined(GASNET_SEQ) || defined(GASNET_PARSYNC) || defined(GASNET_PAR))
@@ -78,7 +79,7 @@
 /* clang-format on */
 GASNETI_EXPORTS_BEGIN
 extern const int GASNETT_LINKCHECK_NAME;
-#if defined(GASNETT_LITE_MODE) /* knows no threads and goes with either */
+#if defined(GASNETT_LITE_MODE) /* links with either library */
 #elif GASNETT_THREAD_SAFE
 GASNETI_ONE_KIND(gasnett_SEQ_or_PAR, gasnett_thread_safe_object_among_SEQ_objects);
 #else

@@ -9,15 +9,14 @@
 #include "core/report.h"
 #include "core/job/host_addresses.h"
 #include "other/spawner/bootstrap.h"
+#include "other/tools/env_table.h"
 #include "portals.h"
-
-enum kind { KIND_NUMBER, KIND_WORD, KIND_TEXT, KIND_MAP };
 
 static const struct setting {
     const char *name;
-    enum kind kind;
+    enum gasneti_env_kind kind;
 } settings[] = {
-#define SETTING(field, kind, name, initial, values, check, help) {name, KIND_##kind},
+#define SETTING(field, kind, name, ...) {name, GASNETI_ENV_##kind},
 #include "other/portals3/transport/settings.def"
 #undef SETTING
 };
@@ -32,7 +31,7 @@ void net_portals_environment(void)
 {
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         const char *value = bootstrap_getenv(settings[i].name);
-        if (value && settings[i].kind != KIND_MAP) setenv(settings[i].name, value, 0);
+        if (value && settings[i].kind != GASNETI_ENV_MAP) setenv(settings[i].name, value, 0);
     }
     const char *hosts = gasnetc_hosts_list(), *address = gasnetc_hosts_ipv4();
     /* Where the user has listed the hosts, the user says by which address this one is known. */

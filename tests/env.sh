@@ -107,6 +107,7 @@ wrong_value GASNET_AM_CREDITS_PP=-3
 wrong_value GASNET_AM_CREDITS_PP=banana
 wrong_value GASNET_NETWORKDEPTH_PP=0x
 wrong_value GASNET_BARRIER=NONSUCH
+wrong_value GASNET_BACKTRACE=perhaps
 
 # Values that differ: a wrapper that only one process gets through first.
 unequal() { # NAME FIRST OTHERS
@@ -198,11 +199,11 @@ tap_ok "$(grep -c "WARNING.*NO_CATCH" "$log")" "GASNET_NO_CATCH_SIGNAL=* is no r
 log=$TEST_LOG/env_range.log
 with=(GASNET_MAX_SEGSIZE=-1)
 launch "$log" 1 "$hello"
-refused "a size below its range" "$log" 'GASNET_MAX_SEGSIZE=-1: out of range, which is 0 B to any size$'
+refused "a size below its range" "$log" 'GASNET_MAX_SEGSIZE=-1: too small; the range is 0 B to any size$'
 with=(GASNET_NONBULKPUT_BOUNCE_LIMIT=2GB)
 launch "$log" 1 "$hello"
 with=()
-refused "a size above its range is told it as sizes are written" "$log" 'range, which is 0 B to 1 GB$'
+refused "a size above its range is told it as sizes are written" "$log" 'too large; the range is 0 B to 1 GB$'
 
 # Injected faults name processes by their ranks.
 log=$TEST_LOG/env_faults.log

@@ -13,21 +13,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "other/tools/env_table.h"
+
 #ifdef GASNET_PAR
 #define GASNETC_DEFAULT_SPARES 4
 #else
 #define GASNETC_DEFAULT_SPARES 2
 #endif
 
-typedef int64_t gasnetc_type_NUMBER;
-typedef int64_t gasnetc_type_SIZE;
-typedef bool gasnetc_type_BOOLEAN;
-typedef double gasnetc_type_SECONDS;
-typedef double gasnetc_type_FRACTION;
-typedef const char *gasnetc_type_TEXT;
 
 typedef struct gasnetc_params {
-#define PARAM(field, type, ...) gasnetc_type_##type field;
+#define PARAM(field, kind, ...) gasneti_env_type_##kind field;
 #define FIXED                   PARAM
 #include GASNETC_PARAMS_DEF
 #undef FIXED
@@ -38,37 +34,16 @@ typedef struct gasnetc_params {
 extern gasnetc_params_t gasnetc_params;
 #pragma GCC visibility pop
 
-enum gasnetc_param_type {
-    GASNETC_NUMBER,
-    GASNETC_SIZE,
-    GASNETC_BOOLEAN,
-    GASNETC_SECONDS,
-    GASNETC_FRACTION,
-    GASNETC_TEXT,
-};
-
-/* A row, as data. */
-typedef struct gasnetc_param {
-    const char *name;
-    const char *alias; /* "" if none */
-    enum gasnetc_param_type type;
-    double initial, least, most;
-    bool same;
-    const char *help;
-    size_t offset; /* of the field in gasnetc_params_t */
-} gasnetc_param_t;
+typedef struct gasneti_env_row gasnetc_param_t;
 
 extern const gasnetc_param_t gasnetc_param_table[];
 extern const size_t gasnetc_param_count;
 
 struct bootstrap_job;
 
-/* Pure: parses `text` as a value of `row` into `params`.  false and a one-line `why` if bad. */
-bool gasnetc_param_parse(const gasnetc_param_t *row, const char *text, gasnetc_params_t *params,
-                         char *why, size_t why_size);
-
-/* Pure: the known GASNET_* name nearest to `name`, or NULL if none is near. */
-const char *gasnetc_param_suggest(const char *name);
+/* The names of this table and of variables that other parts of the library read; NULL beyond the
+ * last. */
+const char *gasnetc_param_name(size_t index);
 
 /* Pure: true if `name` is a parameter or another variable that some part of the library reads. */
 bool gasnetc_param_known(const char *name);

@@ -25,7 +25,7 @@ static const char *given(const gasnetc_param_t *row, const char **name)
         *name = row->alias;
         value = gasneti_getenv(row->alias);
     }
-    return value && (*value || row->type == GASNETC_TEXT) ? value : NULL;
+    return value && (*value || row->kind == GASNETI_ENV_TEXT) ? value : NULL;
 }
 
 /* A value as 64 bits that are equal when the values are. */
@@ -33,11 +33,11 @@ static uint64_t fingerprint(const gasnetc_param_t *row)
 {
     const char *field = (const char *)&gasnetc_params + row->offset;
     uint64_t bits = 0;
-    if (row->type == GASNETC_TEXT) {
+    if (row->kind == GASNETI_ENV_TEXT) {
         const char *text = *(const char *const *)(const void *)field;
         for (bits = 14695981039346656037u; text && *text; text++)
             bits = (bits ^ (unsigned char)*text) * 1099511628211u;
-    } else if (row->type == GASNETC_BOOLEAN) {
+    } else if (row->kind == GASNETI_ENV_BOOLEAN) {
         bits = *(const bool *)field;
     } else {
         memcpy(&bits, field, sizeof bits);
@@ -74,11 +74,19 @@ static void check_powers(char *error, size_t size)
                      (long long)powers[i].value);
 }
 
+/* The tools read it by themselves and would end each rank with SIGABRT. */
+static void check_backtrace(char *error, size_t size)
+{
+    const char *value = gasneti_getenv("GASNET_BACKTRACE");
+    if (value && *value && gasneti_parse_yesno(value) < 0)
+        snprintf(error, size, "GASNET_BACKTRACE=%.80s: not yes or no", value);
+}
+
 /* What is to be said of a row whose value on `other` differs from rank 0's. */
 static void describe_difference(const gasnetc_param_t *row, uint32_t other, uint64_t first,
                                 uint64_t second, char *text, size_t size)
 {
-    if (row->type == GASNETC_NUMBER || row->type == GASNETC_SIZE)
+    if (row->kind == GASNETI_ENV_NUMBER || row->kind == GASNETI_ENV_SIZE)
         snprintf(text, size,
                  "%s is %lld on rank 0 and %lld on rank %u; it must be equal everywhere", row->name,
                  (long long)first, (long long)second, other);
@@ -132,33 +140,33 @@ static void report_row(const gasnetc_param_t *row)
 {
     const char *name, *text = given(row, &name);
     const char *field = (const char *)&gasnetc_params + row->offset;
-    if (row->type == GASNETC_TEXT)
+    if (row->kind == GASNETI_ENV_TEXT)
         gasnett_envstr_display(row->name, text, !text);
-    else if (row->type == GASNETC_BOOLEAN)
+    else if (row->kind == GASNETI_ENV_BOOLEAN)
         gasnett_envstr_display(row->name, *(const bool *)field ? "YES" : "NO", !text);
-    else if (row->type == GASNETC_SECONDS || row->type == GASNETC_FRACTION)
+    else if (row->kind == GASNETI_ENV_SECONDS || row->kind == GASNETI_ENV_FRACTION)
         gasnett_envdbl_display(row->name, *(const double *)(const void *)field, !text);
     else
         gasnett_envint_display(row->name, *(const int64_t *)(const void *)field, !text,
-                               row->type == GASNETC_SIZE);
+                               row->kind == GASNETI_ENV_SIZE);
 }
 
 static void warn_unknown(const char *entry)
 {
-    char name[128];
+    char name[128], line[300];
+    const char *nearest;
     size_t n = strcspn(entry, "=");
     if (strncmp(entry, "GASNET_", 7) || n >= sizeof name) return;
     memcpy(name, entry, n);
     name[n] = 0;
     if (gasnetc_param_idle(name)) gasneti_warn("%s has no effect in this release", name);
-    if (gasnetc_param_known(name)) return;
-    const char *near = gasnetc_param_suggest(name);
-    if (near)
-        gasneti_warn("%s is not a variable of this library; did you mean %s?", name, near);
+    if (gasnetc_param_known(name) ||
+        !gasneti_env_unknown(entry, "GASNET_", gasnetc_param_name, &nearest, line, sizeof line))
+        return;
+    if (nearest)
+        gasneti_warn("%s", line);
     else if (gasnett_verboseenv() > 0) /* it may be the client's own */
-        gasneti_warn("%s is not a variable of this library (" GASNETI_LAUNCHER
-                     " --help-env lists them)",
-                     name);
+        gasneti_warn("%s (" GASNETI_LAUNCHER " --help-env lists them)", line);
 }
 
 /* Where a parameter says which ports to use, those say it no more. */
@@ -184,13 +192,14 @@ void gasnetc_params_init(const struct bootstrap_job *job)
         const gasnetc_param_t *row = &gasnetc_param_table[i];
         const char *name, *text = given(row, &name);
         char why[200];
-        if (text && !gasnetc_param_parse(row, text, &gasnetc_params, why, sizeof why))
+        if (text && !gasneti_env_parse(row, text, &gasnetc_params, why, sizeof why))
             snprintf(error, sizeof error, "%s%s%s", why,
                      name == row->name ? "" : ", set by its older name ",
                      name == row->name ? "" : name);
     }
     if (!*error) check_barrier(error, sizeof error);
     if (!*error) check_powers(error, sizeof error);
+    if (!*error) check_backtrace(error, sizeof error);
     gasneti_fatal_if_any(error);
     check_equal(job);
     if (job->rank != 0) return;

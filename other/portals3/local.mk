@@ -26,7 +26,7 @@ noinst_LTLIBRARIES += other/portals3/libinner.la
 other_portals3_libinner_la_SOURCES = $(portals3_engine) $(portals3_verbs)
 other_portals3_libinner_la_CPPFLAGS = $(portals3_cppflags)
 other_portals3_libinner_la_CFLAGS = $(AM_CFLAGS) -pthread
-other_portals3_libinner_la_LIBADD = $(VERBS_LIBS) -lpthread
+other_portals3_libinner_la_LIBADD = other/tools/libenv_table.la $(VERBS_LIBS) -lpthread
 portals3_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)/other/portals3/include -D_GNU_SOURCE
 
 include_HEADERS += other/portals3/include/portals3.h other/portals3/include/portals3_ext.h \

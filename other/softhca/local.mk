@@ -28,9 +28,9 @@ libsofthca_la_CFLAGS = $(AM_CFLAGS) -pthread
 # Its threads run until the end of the process: the code must stay mapped.
 libsofthca_la_LDFLAGS = -avoid-version -pthread -Wl,-z,nodelete \
 	-Wl,--version-script,$(top_srcdir)/other/softhca/softhca.map
-libsofthca_la_LIBADD = -ldl
+libsofthca_la_LIBADD = other/tools/libenv_table.la -ldl
 EXTRA_libsofthca_la_DEPENDENCIES = $(top_srcdir)/other/softhca/softhca.map
-EXTRA_DIST += other/softhca/softhca.map other/softhca/device/settings_table.sh
+EXTRA_DIST += other/softhca/softhca.map
 
 # Its tests: tests/softhca/softhca.sh and tests/stock/stock.sh run them.
 check_PROGRAMS += softhca_rules softhca_soak softhca_speed softhca_rules_static

@@ -1,8 +1,8 @@
-/* backtrace.c - where a dying process was, by the first mechanism that can tell.
+/* backtrace.c - prints a backtrace of the calling process by the first mechanism that succeeds.
  *
- * Called from fatal errors and signal handlers, so a mechanism may fail but must not make matters
- * worse: programs are started with posix_spawn, never fork.  GASNET_BACKTRACE_TYPE chooses among
- * the mechanisms and orders them; a client may add one of its own.
+ * Called from fatal errors and signal handlers, so a mechanism may fail but must not crash or
+ * deadlock: debuggers are started with posix_spawn, never fork.  GASNET_BACKTRACE_TYPE selects and
+ * orders the mechanisms; a client may add one of its own.
  */
 #include "config.h"
 #include "tools.h"
@@ -16,7 +16,7 @@
 
 extern char **environ;
 
-/* The client's, when it defines one: this definition gives way. */
+/* A weak definition: a client's own replaces it. */
 __attribute__((weak)) gasnett_backtrace_type_t gasnett_backtrace_user;
 
 static char executable[PATH_MAX];
@@ -53,7 +53,7 @@ static int run_program(int fd, char *const argv[])
     failed = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) ||
              posix_spawn_file_actions_adddup2(&actions, fd, STDOUT_FILENO) ||
              posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    /* Lets the child attach where the kernel lets only ancestors trace. */
+    /* Lets a child process attach where the kernel permits only ancestors to trace (Yama). */
     (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     failed = failed || posix_spawnp(&child, argv[0], &actions, NULL, argv, environ);
     (void)posix_spawn_file_actions_destroy(&actions);
@@ -93,8 +93,8 @@ static int by_user(int fd)
     return gasnett_backtrace_user.fnp ? gasnett_backtrace_user.fnp(fd) : 1;
 }
 
-/* In order of preference: the client's, then what always works, then what tells more but needs
- * permission to trace. */
+/* In order of preference: the client's, then the one that needs nothing, then those that print more
+ * but need permission to trace. */
 static gasnett_backtrace_type_t mechanisms[] = {
     {NULL, by_user, 1},       {"EXECINFO", by_execinfo, 0}, {"GDB", by_gdb, 1},
     {"GSTACK", by_gstack, 1}, {"PSTACK", by_pstack, 1},
@@ -106,7 +106,7 @@ static const char *mechanism_name(int i)
     return i == 0 ? gasnett_backtrace_user.name : mechanisms[i].name;
 }
 
-/* The chosen ones, by index, in the order to try. */
+/* Indices of the selected mechanisms, in the order in which they are tried. */
 static int chosen[N_MECHANISMS], n_chosen;
 
 /* --- Configuration --- */
@@ -132,7 +132,7 @@ static void choose_all(char *list, size_t size)
     }
 }
 
-/* A comma list of names; unknown ones are skipped, since they may belong to another system. */
+/* A comma-separated list of names; unknown names, perhaps of another system, are skipped. */
 static void choose_from(const char *list)
 {
     n_chosen = 0;
@@ -165,7 +165,7 @@ static bool list_names_rank(const char *list, int rank)
 void gasnett_backtrace_init(const char *argv0)
 {
     char all[256];
-    const char *list, *nodes;
+    const char *list, *nodes, *value;
     int rank = gasneti_rank_hook ? gasneti_rank_hook() : -1;
     ssize_t len = readlink("/proc/self/exe", executable, sizeof executable - 1);
 
@@ -174,13 +174,15 @@ void gasnett_backtrace_init(const char *argv0)
     else
         (void)snprintf(executable, sizeof executable, "%s", argv0 ? argv0 : "");
 
-    enabled = gasnett_getenv_yesno_withdefault("GASNET_BACKTRACE", 0);
+    value = gasnett_getenv("GASNET_BACKTRACE");
+    enabled = (!value || *value) && gasnett_getenv_yesno_withdefault("GASNET_BACKTRACE", 0);
     nodes = gasnett_getenv_withdefault("GASNET_BACKTRACE_NODES", NULL);
     if (enabled && nodes && rank >= 0) enabled = list_names_rank(nodes, rank);
     choose_all(all, sizeof all);
     list = gasnett_getenv_withdefault("GASNET_BACKTRACE_TYPE", all);
     if (strcmp(list, all) != 0) choose_from(list);
-    if (enabled) (void)backtrace((void *[1]){NULL}, 1); /* loads what it needs, before a crash */
+    if (enabled)
+        (void)backtrace((void *[1]){NULL}, 1); /* loads libgcc now: not possible after a crash */
     initialised = true;
 }
 

@@ -1,11 +1,11 @@
-/* bytes.c - checksum and counting of zero bytes.
+/* bytes.c - checksum and count of zero bytes, for clients that verify data.
  *
- * For clients that verify data.  Any alignment, any length.
+ * Any alignment, any length.
  */
 #include "config.h"
 #include "tools.h"
 
-/* FNV-1a: each byte is mixed into all that came before, so its place matters. */
+/* FNV-1a: depends on the order of the bytes. */
 uint64_t gasnett_checksum(const void *p, int nbytes)
 {
     const unsigned char *byte = p;
@@ -14,7 +14,7 @@ uint64_t gasnett_checksum(const void *p, int nbytes)
     return sum ^ sum >> 29;
 }
 
-/* Plain loops: compilers turn them into vector code and get the ends right. */
+/* Plain loops, which the compiler vectorizes. */
 size_t gasnett_count0s(const void *src, size_t n)
 {
     const unsigned char *byte = src;

@@ -1,7 +1,7 @@
-/* decode.c - undoes the %0XX coding by which launchers carry special characters through shells.
+/* decode.c - undoes the %0XX encoding with which launchers pass special characters through shells.
  *
- * Used by the environment tools, and by the core for the argument vector.  "%0" and two hex digits
- * stand for one byte; any other percent sign stands for itself.
+ * Used by env.c, and by the core for the argument vector.  "%0" and two hex digits are one byte;
+ * any other percent sign is a percent sign.
  */
 #include "config.h"
 #include "tools.h"
@@ -35,7 +35,7 @@ static void *must_alloc(void *p, const char *what)
     return p;
 }
 
-/* Appends the words of one decoded argument, which zero bytes separate. */
+/* Appends the words of one decoded argument; zero bytes separate them. */
 static void append_words(char ***out, int *n, char *text, size_t len)
 {
     for (char *word = text; word <= text + len; word += strlen(word) + 1) {

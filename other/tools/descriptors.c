@@ -1,14 +1,14 @@
-/* descriptors.c - room for open files; see descriptors.h.
+/* descriptors.c - raises the limit of open files; see descriptors.h.
  *
- * The soft limit is often 1024 for the sake of select(), which cannot tell higher numbers; so it is
- * never raised beyond what is needed.
+ * The soft limit is often 1024 because select() cannot handle higher descriptors, so it is not
+ * raised beyond the number needed.
  */
 #include "other/tools/descriptors.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
 
-/* The limit under which `more` new descriptors find a number: open ones are stepped over. */
+/* The limit below which `more` numbers are free, counted from 0 past the open descriptors. */
 static rlim_t limit_for(unsigned more)
 {
     rlim_t limit = 0;

@@ -1,4 +1,4 @@
-/* descriptors.h - room for open files, by raising the soft limit (ulimit -n) as far as is needed.
+/* descriptors.h - raises the soft limit of open files (ulimit -n) as far as is needed.
  *
  * Called by the launcher and by the core at start-up, before the descriptors are opened.
  */
@@ -8,12 +8,12 @@
 #include <stdbool.h>
 
 struct gasneti_descriptors {
-    unsigned long needed; /* the limit under which all can be open */
-    unsigned long hard;   /* the limit beyond which this process may not go */
+    unsigned long needed; /* the limit with which all can be open */
+    unsigned long hard;   /* the hard limit of this process */
 };
 
-/* Sees to it that `more` descriptors can be opened besides those that are open now.  False when the
- * hard limit does not allow it: nothing is changed then. */
+/* Makes sure that `more` descriptors can be opened in addition to those open now.  False, and
+ * nothing is changed, if the hard limit does not allow it. */
 bool gasneti_descriptors_reserve(unsigned more, struct gasneti_descriptors *found);
 
 #endif

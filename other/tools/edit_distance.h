@@ -1,6 +1,4 @@
-/* edit_distance.h - how far a mistyped name is from a known one.
- *
- * In a header of its own because parts that share nothing else suggest names.  Pure.
+/* edit_distance.h - the edit distance of a mistyped name from a known one, for suggestions.  Pure.
  */
 #ifndef GASNETI_EDIT_DISTANCE_H
 #define GASNETI_EDIT_DISTANCE_H
@@ -8,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Insertions, deletions and replacements; names longer than 64 are far from everything. */
+/* Insertions, deletions and replacements; at least 64 if `b` is longer than 64. */
 static inline unsigned gasneti_edit_distance(const char *a, const char *b)
 {
     enum { LONGEST = 64 };

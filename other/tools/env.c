@@ -1,14 +1,14 @@
-/* env.c - environment variables: looked up, decoded, and read as yes/no, integer or number.
+/* env.c - environment variables: looked up, decoded, and parsed as yes/no, integer or number.
  *
- * Used by the core, the spawners' clients and programs alike.  A value nobody can read ends the
- * program with the variable's name; what is consulted is reported by env_report.c.
+ * Used by the core and by clients.  A value that does not parse is a fatal error that names the
+ * variable; env_report.c reports the variables that are read.
  */
 #include "config.h"
 #include "tools.h"
 
 #include <pthread.h>
 
-/* Decoded values, kept for ever since callers keep pointers to them; few and rarely needed. */
+/* Decoded values, never freed since callers keep pointers to them. */
 struct decoded {
     struct decoded *next;
     char *value;
@@ -70,7 +70,7 @@ char *gasnett_getenv_withdefault(const char *key, const char *dflt)
 {
     char *value = gasnett_getenv(key);
     gasnett_envstr_display(key, value ? value : dflt, value == NULL);
-    /* The default is the caller's own; the result is not to be modified either way. */
+    /* The caller must not modify the result; the cast is the interface's. */
     return value ? value : (char *)(uintptr_t)dflt;
 }
 
@@ -108,4 +108,17 @@ double gasnett_getenv_dbl_withdefault(const char *key, double dflt)
         gasnett_fatalerror("%s=%s: must be a number or a fraction such as 1/4", key, value);
     gasnett_envdbl_display(key, result, value == NULL);
     return result;
+}
+
+int64_t gasnett_parse_int(const char *str, uint64_t mem_multiplier)
+{
+    int64_t value;
+    bool fits;
+    (void)gasneti_read_number(str, mem_multiplier, &value, &fits);
+    return value;
+}
+
+char *gasnett_format_number(int64_t val, char *buf, size_t bufsz, int is_mem_size)
+{
+    return gasneti_format_number(val, buf, bufsz, is_mem_size != 0);
 }

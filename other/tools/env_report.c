@@ -1,7 +1,7 @@
-/* env_report.c - GASNET_VERBOSEENV: one line on stderr for each variable consulted, once a run.
+/* env_report.c - GASNET_VERBOSEENV: one line on stderr for each variable that is read, once a run.
  *
- * Called by env.c and by clients that read variables in ways of their own.  Until it is known
- * whether this process is the one that reports, lines are kept back.
+ * Called by env.c and by clients that parse variables themselves.  Lines are kept until it is known
+ * whether this process is the one that reports.
  */
 #include "config.h"
 #include "tools.h"
@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 
-/* A name reported, or to be; the line is freed when printed. */
+/* A variable that was reported, or is to be; `line` is freed once printed. */
 struct report {
     struct report *next;
     char *line;
@@ -49,7 +49,7 @@ static bool already_reported(const char *key)
     return r != NULL;
 }
 
-enum { COLUMN = 50 }; /* of the word (default): beyond the longest name and value there are */
+enum { COLUMN = 50 }; /* of the word (default): beyond the longest name and value */
 
 static char *format_line(const char *key, const char *text, int is_dflt)
 {
@@ -62,7 +62,7 @@ static char *format_line(const char *key, const char *text, int is_dflt)
     return line;
 }
 
-/* The report is a help, not a duty: without memory there is none. */
+/* Without memory nothing is reported, which is no error. */
 static void report(const char *key, const char *text, int is_dflt)
 {
     int verbose = gasnett_verboseenv();
@@ -84,7 +84,7 @@ static void report(const char *key, const char *text, int is_dflt)
     (void)pthread_mutex_unlock(&reports_lock);
 }
 
-/* "user text (normalised)" where the two differ. */
+/* "value as given (normalised)" where the two differ. */
 static void report_number(const char *key, const char *normal, int is_dflt)
 {
     const char *value = is_dflt ? NULL : gasnett_getenv(key);

@@ -1,7 +1,7 @@
-/* fatal.c - how a process ends on an error, and how it waits for a debugger instead.
+/* fatal.c - ends the process on an error, or stops it for a debugger.
  *
- * Called from anywhere, handlers of fatal signals included, so nothing here allocates memory or
- * takes a lock beyond what writing a line needs.
+ * Called from anywhere, handlers of fatal signals included: nothing here allocates memory or
+ * acquires a lock, except for formatting and writing one line.
  */
 #include "config.h"
 #include "tools.h"
@@ -34,7 +34,7 @@ static size_t append(char *buf, size_t size, size_t used, const char *text)
     return used + len;
 }
 
-/* "*** FATAL ERROR: rank 2 on host x: text" and a newline, however long the text. */
+/* "*** FATAL ERROR: rank 2 on host x: text" and a newline; a long text is cut. */
 static void print_fatal(const char *fmt, va_list args)
 {
     char buf[2048];
@@ -70,14 +70,14 @@ void gasnett_killmyprocess(int exitcode)
     _exit(exitcode);
 }
 
-/* Not fflush(NULL): that would wait for a thread that sits in a read of some other stream. */
+/* Not fflush(NULL): it blocks while another thread blocks in a read of some stream. */
 void gasnett_flush_streams(void)
 {
     (void)fflush(stdout);
     (void)fflush(stderr);
 }
 
-/* The streams stay usable and lead nowhere, so that late messages harm nobody. */
+/* Redirected to /dev/null rather than closed: later messages must not reach another file. */
 void gasnett_close_streams(void)
 {
     int fd, null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -104,7 +104,7 @@ void gasnett_freezeForDebuggerNow(volatile int *flag, const char *name)
     gasnett_local_rmb();
 }
 
-/* A value nobody can read must not make one fatal error end in another. */
+/* A bad value is not fatal here: this is called while a fatal error is reported. */
 void gasnett_freezeForDebuggerErr(void)
 {
     const char *value = gasnett_getenv("GASNET_FREEZE_ON_ERROR");

@@ -1,7 +1,6 @@
-/* hooks.c - the hooks of tools.h, unset.
+/* hooks.c - the hooks of tools.h, NULL until the core sets them.
  *
- * Set by a library that knows of a job; read all over these tools.  In a file of their own, so that
- * whoever sets one links nothing else.
+ * In a file of their own, so that an object that sets one links nothing else.
  */
 #include "config.h"
 #include "tools.h"

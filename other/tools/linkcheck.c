@@ -1,8 +1,7 @@
-/* linkcheck.c - the names that objects using gasnet_tools.h refer to, for programs without a
- * network.
+/* linkcheck.c - the symbols that objects compiled with gasnet_tools.h refer to, in libgasnet_tools.
  *
- * Compiled once for libgasnet_tools-seq and once for -par, so that an object built for the other
- * one fails to link; a conduit's library defines its own.  The lite name is in both.
+ * Compiled once for libgasnet_tools-seq and once for -par: an object built for the other one fails
+ * to link.  A conduit's library defines its own symbols.  The lite symbol is in both.
  */
 #include "config.h"
 #define GASNETI_NO_LINKCHECK 1

@@ -1,4 +1,4 @@
-/* linkcheck_lite.c - the name that GASNETT_LITE_MODE objects refer to; right for every library.
+/* linkcheck_lite.c - the symbol that GASNETT_LITE_MODE objects refer to, in every library.
  *
  * See linkcheck.c.
  */

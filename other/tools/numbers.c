@@ -1,14 +1,11 @@
-/* numbers.c - numbers as people write them in environment variables, read and written.
- *
- * Used by the environment tools and by clients.  Knows no variable names and prints nothing; a
- * caller that finds bad text says whose it was.
- */
-#include "config.h"
-#include "tools.h"
+/* numbers.c - numbers as a person writes them in environment variables; see numbers.h. */
+#include "other/tools/numbers.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <strings.h>
 
 static const char *skip_space(const char *p)
@@ -17,7 +14,7 @@ static const char *skip_space(const char *p)
     return p;
 }
 
-/* Bytes of the unit that a suffix letter names; 0 for no suffix letter. */
+/* The bytes of a unit; 0 if the letter is no unit. */
 static uint64_t unit_of(char letter)
 {
     switch (letter) {
@@ -41,7 +38,7 @@ static uint64_t unit_of(char letter)
     }
 }
 
-/* Steps over "B" or "iB" after the letter of a unit. */
+/* Skips "B" or "iB" after the letter of a unit. */
 static const char *skip_unit_tail(const char *p)
 {
     if (*p == 'i' || *p == 'I') p++;
@@ -69,10 +66,8 @@ static bool to_signed(uint64_t whole, uint64_t unit, uint64_t part, bool negativ
     return fits;
 }
 
-/* Reads one number and returns where it ends: text itself if there was none.  *fits tells whether
- * it can be represented; if not, *value is the nearest that can. */
-static const char *read_number(const char *text, uint64_t mem_multiplier, int64_t *value,
-                               bool *fits)
+const char *gasneti_read_number(const char *text, uint64_t mem_multiplier, int64_t *value,
+                                bool *fits)
 {
     const char *p = skip_space(text), *digits;
     bool negative = *p == '-';
@@ -113,19 +108,11 @@ static const char *read_number(const char *text, uint64_t mem_multiplier, int64_
 bool gasneti_parse_int(const char *text, uint64_t mem_multiplier, int64_t *value)
 {
     bool fits;
-    const char *end = read_number(text, mem_multiplier, value, &fits);
+    const char *end = gasneti_read_number(text, mem_multiplier, value, &fits);
     bool whole = (end != text || !*skip_space(text)) && !*skip_space(end);
     if (whole && fits) return true;
     errno = whole ? ERANGE : EINVAL;
     return false;
-}
-
-int64_t gasnett_parse_int(const char *str, uint64_t mem_multiplier)
-{
-    int64_t value;
-    bool fits;
-    (void)read_number(str, mem_multiplier, &value, &fits);
-    return value;
 }
 
 bool gasneti_parse_double(const char *text, double *value)
@@ -156,14 +143,14 @@ int gasneti_parse_yesno(const char *text)
     return -1;
 }
 
-char *gasnett_format_number(int64_t val, char *buf, size_t bufsz, int is_mem_size)
+char *gasneti_format_number(int64_t val, char *buf, size_t bufsz, bool is_mem_size)
 {
     static const char units[] = "TGMK";
     uint64_t size = val < 0 ? 0 - (uint64_t)val : (uint64_t)val;
     const char *sign = val < 0 ? "-" : "";
 
     if (!is_mem_size) {
-        /* From here on powers of two are easier to know in hex. */
+        /* Large numbers are mostly powers of two, which are recognized in hex. */
         bool hex = size >= (uint64_t)1 << 50;
         (void)snprintf(buf, bufsz, hex ? "%s0x%" PRIx64 : "%s%" PRIu64, sign, size);
         return buf;

@@ -11,8 +11,8 @@ void gasneti_patience_begin(struct gasneti_patience *p, double now)
     *p = (struct gasneti_patience){.began = now, .last = now};
 }
 
-/* A caller that was itself kept from running for long knows nothing of that time: it counts as a
- * short one. */
+/* A long time between two calls means that the caller itself did not run; it counts as a short one,
+ * since nothing is known of it. */
 void gasneti_patience_tick(struct gasneti_patience *p, double now, double crowding)
 {
     const double known = 0.1;
@@ -34,7 +34,7 @@ bool gasneti_patience_over(const struct gasneti_patience *p, double seconds, dou
     return p->last - p->began >= seconds * part && p->share >= GASNETI_PATIENCE_SHARE * part;
 }
 
-/* The start of a file as text; its length, 0 where it cannot be read. */
+/* Reads the start of a file as text; returns its length, 0 if it cannot be read. */
 static ssize_t read_start(const char *name, char *text, size_t size)
 {
     int fd = open(name, O_RDONLY | O_CLOEXEC);
@@ -46,7 +46,7 @@ static ssize_t read_start(const char *name, char *text, size_t size)
     return length;
 }
 
-/* A whole number at *at, which moves behind it and the character after it; 0 if there is none. */
+/* The whole number at *at, 0 if there is none; *at moves past it and the character after it. */
 static double number(const char **at)
 {
     double value = 0;
@@ -55,7 +55,7 @@ static double number(const char **at)
     return value;
 }
 
-/* What a control group leaves of them: "quota period", or "max period". */
+/* The processors that a control group allows; cpu.max reads "quota period" or "max period". */
 static double quota(void)
 {
     char text[64];
@@ -76,7 +76,7 @@ struct gasneti_processors gasneti_processors(void)
                                        .usable = most > 0 && most < count ? most : count};
 }
 
-/* The fourth word of "0.20 0.18 0.12 3/80 11206": 3. */
+/* /proc/loadavg reads "0.20 0.18 0.12 3/80 11206": the 3. */
 double gasneti_running(void)
 {
     char text[128];

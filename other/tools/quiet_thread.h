@@ -1,7 +1,7 @@
-/* quiet_thread.h - starts a thread that takes none of the program's signals, but for those that its
- * own faults raise: where these are blocked the kernel ends the process and no handler reports it.
+/* quiet_thread.h - starts a thread that blocks all signals but those that its own faults raise: if
+ * these were blocked, the kernel would end the process and no handler would report it.
  *
- * In a header of its own because parts that share nothing else have such threads.
+ * Inline, because the libraries that start such threads share no other code.
  */
 #ifndef GASNETI_QUIET_THREAD_H
 #define GASNETI_QUIET_THREAD_H
@@ -12,9 +12,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Runs run(arg); 0 or an errno value.  `thread` NULL: nobody will join it.  `stack`: its bytes, 0
- * for the usual; the usual is also what it gets where a program's static thread-local data alone
- * exceed them. */
+/* Starts a thread that calls run(arg); returns 0 or an errno value.  With `thread` NULL the thread
+ * is detached.  `stack` is the size of its stack in bytes, 0 for the default; the default is also
+ * used if the program's static thread-local data do not fit `stack`. */
 static inline int gasneti_quiet_thread(pthread_t *thread, size_t stack, void *(*run)(void *),
                                        void *arg)
 {
@@ -41,8 +41,8 @@ static inline int gasneti_quiet_thread(pthread_t *thread, size_t stack, void *(*
     return error;
 }
 
-/* Whether the calling thread was started so, judged by the signals that it takes: a thread of a
- * program that blocks them all looks the same. */
+/* Whether the calling thread was started by gasneti_quiet_thread, judged by its signal mask: a
+ * program's own thread that blocks all signals looks the same. */
 static inline bool gasneti_is_quiet_thread(void)
 {
     const int taken[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGUSR1, SIGUSR2, SIGALRM, SIGIO};

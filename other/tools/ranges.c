@@ -14,7 +14,7 @@ uint32_t gasneti_ranges(char *text, size_t size, uint32_t count,
     uint32_t total = 0;
     bool full = false;
     text[0] = 0;
-    /* A range is written when the next one is known, since the last one follows an "and". */
+    /* A range is printed once the next one is known, since the last one follows an "and". */
     for (uint32_t i = 0; i <= count; i++) {
         if (i < count && !listed(of, i)) continue;
         bool first = !used;

@@ -1,8 +1,7 @@
-/* signals.c - signals by name, their handlers, and the two that a user may aim at a running
- * process.
+/* signals.c - signals by name, their handlers, and the two signals that make a running process
+ * freeze or print a backtrace.
  *
- * Used by the core for its own signals, and by clients.  Whose signals may be taken is the callers'
- * business.
+ * Used by the core for its own signals, and by clients; the callers decide which signals to handle.
  */
 #include "config.h"
 #include "tools.h"
@@ -68,7 +67,7 @@ gasnett_sighandlerfn_t gasnett_reghandler(int sig, gasnett_sighandlerfn_t handle
 static void freeze_handler(int sig)
 {
     (void)sig;
-    gasnet_frozen = 0; /* each such signal freezes anew */
+    gasnet_frozen = 0; /* each signal freezes the process again */
     gasnett_freezeForDebuggerNow(&gasnet_frozen, "gasnet_frozen");
 }
 

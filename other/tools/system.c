@@ -1,6 +1,6 @@
-/* system.c - what the host offers: processors, memory, name, limits, pages.
+/* system.c - properties of the host: processors, memory, name, limits, pages.
  *
- * Small questions to Linux, asked by the core at start-up and by clients.
+ * Called by the core at start-up and by clients.
  */
 #include "config.h"
 #include "tools.h"
@@ -17,7 +17,7 @@ void gasnett_sched_yield(void)
 
 /* --- Processors --- */
 
-/* The processors this process was given.  Asked once, before gasnett_set_affinity narrows them. */
+/* The affinity mask of this process, read once, before gasnett_set_affinity narrows it. */
 static cpu_set_t *given_cpus;
 static size_t given_size;
 static int given_count;
@@ -25,7 +25,8 @@ static pthread_once_t given_once = PTHREAD_ONCE_INIT;
 
 static void ask_given_cpus(void)
 {
-    /* The kernel wants room for all it was configured for, which it does not tell. */
+    /* The mask must have room for all processors that the kernel is configured for, a number that
+     * it does not report. */
     for (int n = CPU_SETSIZE; n <= 1 << 18; n *= 2) {
         cpu_set_t *set = CPU_ALLOC((size_t)n);
         size_t size = CPU_ALLOC_SIZE((size_t)n);
@@ -61,7 +62,7 @@ void gasnett_set_affinity(int rank)
     for (cpu = 0; !CPU_ISSET_S((size_t)cpu, given_size, given_cpus) || wanted-- > 0;) cpu++;
     CPU_ZERO_S(given_size, one);
     CPU_SET_S((size_t)cpu, given_size, one);
-    (void)sched_setaffinity(0, given_size, one); /* a hint: failure costs speed only */
+    (void)sched_setaffinity(0, given_size, one); /* an optimization: failure is harmless */
     CPU_FREE(one);
 }
 
@@ -131,7 +132,7 @@ int gasnett_maximize_rlimit(int resource, const char *name)
     return setrlimit((__rlimit_resource_t)resource, &limit) == 0;
 }
 
-/* Core size and open files are left alone: more of those is not always better. */
+/* Not the limits of core size and open files: a higher limit of these may do harm. */
 int gasnett_maximize_rlimits(void)
 {
     static const struct {

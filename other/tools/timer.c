@@ -1,7 +1,7 @@
-/* timer.c - the clocks behind gasnett_ticks_now, and what they are worth.
+/* timer.c - the clock of gasnett_ticks_now, its overhead and granularity.
  *
- * Ticks are nanoseconds of CLOCK_MONOTONIC: cheap through the vDSO, the same on all cores, never
- * stepped, and right from the first call since there is nothing to calibrate.
+ * Ticks are nanoseconds of CLOCK_MONOTONIC, which is read through the vDSO, is the same on all
+ * cores, is never stepped, and needs no calibration.
  */
 #include "config.h"
 #include "tools.h"
@@ -27,7 +27,7 @@ uint64_t gasnett_gettimeofday_us(void)
     return read_clock(CLOCK_REALTIME) / 1000;
 }
 
-/* The best of several batches: one in which nothing else took the processor. */
+/* The minimum of several batches, since a batch may be preempted. */
 double gasnett_tick_overheadus(void)
 {
     enum { BATCHES = 20, CALLS = 500 };
@@ -41,7 +41,7 @@ double gasnett_tick_overheadus(void)
     return best ? (double)best / CALLS / 1000 : 0.001;
 }
 
-/* The least step seen between two readings.  It cannot be finer than one reading takes. */
+/* The least difference seen between two readings, and no less than the time of one reading. */
 double gasnett_tick_granularityus(void)
 {
     enum { STEPS = 1000 };

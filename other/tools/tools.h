@@ -1,13 +1,14 @@
-/* tools.h - what the library that absorbs these tools may tell them, and use beyond gasnett_ names.
+/* tools.h - the interface of the tools to the core: hooks that it sets, and calls without public
+ * names.
  *
- * For the conduit core; clients see include/gasnet_tools.h only.  The tools know nothing of jobs or
- * ranks: a library that does sets the hooks, which are NULL otherwise, before anything that may be
- * reported happens, from one thread.
+ * Clients see include/gasnet_tools.h only.  The tools know nothing of jobs or ranks: the core sets
+ * the hooks, which are NULL otherwise, from one thread and before anything that may be reported.
  */
 #ifndef OTHER_TOOLS_H
 #define OTHER_TOOLS_H
 
-/* The tools are the same for every thread mode; the check belongs to those who use them. */
+/* The tools are the same for every thread mode: only the libraries and programs that use them are
+ * checked at link time. */
 #ifndef _INCLUDED_GASNET_TOOLS_H
 #ifndef _INCLUDED_GASNET_H
 #define GASNETI_NO_LINKCHECK 1
@@ -19,23 +20,26 @@
 #endif
 #include <stdbool.h>
 
+#include "other/tools/numbers.h"
+
 /* --- Hooks --- */
 
-/* The job's raw value of a variable, NULL when the job does not know the name (the process's own is
- * then used).  Must be thread-safe and the result must stay valid. */
+/* The job's undecoded value of a variable; if NULL, that of the process's environment is used. Must
+ * be thread-safe; the result must stay valid. */
 extern char *(*gasneti_getenv_hook)(const char *name);
 
-/* Who this is, for messages: "rank 2 on host x".  Called when dying: no locks, no allocation. */
+/* The name of this process in messages: "rank 2 on host x".  Called from fatal errors: must not
+ * allocate memory or acquire a lock. */
 extern const char *(*gasneti_fatal_prefix_hook)(void);
 
 /* This process's rank, or -1 while unknown. */
 extern int (*gasneti_rank_hook)(void);
 
-/* Whether this process reports variables: 1, 0, or -1 not known yet (reports are kept back).
- * Without a hook, the presence of GASNET_VERBOSEENV decides. */
+/* Whether this process reports variables: 1 yes, 0 no, -1 not known yet (reports are kept).
+ * Without a hook, it reports if GASNET_VERBOSEENV is set. */
 extern int (*gasneti_verboseenv_hook)(void);
 
-/* Prints what was kept back, or drops it, once the hook gives an answer. */
+/* Prints or drops the kept reports, once the hook returns 1 or 0. */
 void gasneti_verboseenv_flush(void);
 
 /* --- Environment and numbers --- */
@@ -44,19 +48,9 @@ void gasneti_verboseenv_flush(void);
  */
 size_t gasneti_decode(char *text);
 
-/* Decodes every argument; one that holds an encoded zero byte becomes several.  The arrays and
- * texts put in place are never freed.  Nothing happens under GASNET_DISABLE_ARGDECODE. */
+/* Decodes every argument; an argument with an encoded zero byte becomes several.  The new arrays
+ * and texts are never freed.  Does nothing if GASNET_DISABLE_ARGDECODE is set. */
 void gasneti_decode_args(int *argc, char ***argv);
-
-/* As gasnett_parse_int, but false when text is not exactly one number, or is one that does not fit;
- * errno then is EINVAL or ERANGE, and *value the nearest that fits. */
-bool gasneti_parse_int(const char *text, uint64_t mem_multiplier, int64_t *value);
-
-/* As gasnett_getenv_dbl_withdefault accepts; false when text is anything else. */
-bool gasneti_parse_double(const char *text, double *value);
-
-/* 1 yes, 0 no, -1 neither. */
-int gasneti_parse_yesno(const char *text);
 
 /* --- Memory: clients see these only with gasnet.h, through gasnet_tools_lib.h --- */
 
@@ -68,8 +62,8 @@ GASNETI_EXPORTS_END
 
 /* --- Writing --- */
 
-/* In one write, so that the texts of several processes do not mix; in more if the stream takes it
- * in parts.  What cannot be written is lost: false, and errno says why. */
+/* Writes the text in one write, so that the lines of several processes do not mix, or in more if a
+ * write is partial.  False, with errno set, if a write fails; the rest is lost. */
 bool gasneti_write_all(int fd, const char *text, size_t len);
 
 /* --- Signals and debugging --- */
@@ -77,7 +71,8 @@ bool gasneti_write_all(int fd, const char *text, size_t len);
 /* "SIGSEGV", "SEGV", "segv" or "11"; 0 when unknown. */
 int gasneti_signal_from_name(const char *name);
 
-/* Installs the handlers that GASNET_FREEZE_SIGNAL and GASNET_BACKTRACE_SIGNAL ask for. */
+/* Installs the handlers of the signals that GASNET_FREEZE_SIGNAL and GASNET_BACKTRACE_SIGNAL name.
+ */
 void gasneti_ondemand_init(void);
 
 #endif

@@ -38,8 +38,8 @@ const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds, fuzz_long
 static double value_of(const gasnetc_param_t *row, const gasnetc_params_t *p)
 {
     const char *field = (const char *)p + row->offset;
-    if (row->type == GASNETC_BOOLEAN) return *(const bool *)field;
-    if (row->type == GASNETC_SECONDS) return *(const double *)(const void *)field;
+    if (row->kind == GASNETI_ENV_BOOLEAN) return *(const bool *)field;
+    if (row->kind == GASNETI_ENV_SECONDS) return *(const double *)(const void *)field;
     return (double)*(const int64_t *)(const void *)field;
 }
 
@@ -48,15 +48,15 @@ static void value(const gasnetc_param_t *row, const char *text, size_t room)
     gasnetc_params_t p = gasnetc_params;
     char *why = malloc(room);
     memset(why, 'x', room);
-    if (!gasnetc_param_parse(row, text, &p, why, room)) {
+    if (!gasneti_env_parse(row, text, &p, why, room)) {
         fuzz_require(memchr(why, 0, room) != NULL, "a refusal fits its room");
-    } else if (row->type == GASNETC_TEXT) {
+    } else if (row->kind == GASNETI_ENV_TEXT) {
         const char *kept = *(const char **)(void *)((char *)&p + row->offset);
         fuzz_require(*text ? kept == text : !kept, "a text is kept as it is");
     } else {
         double got = value_of(row, &p);
         fuzz_require(got >= row->least && got <= row->most, "an accepted value is in range");
-        if (row->type != GASNETC_BOOLEAN && text[strspn(text, "0123456789")] == 0)
+        if (row->kind != GASNETI_ENV_BOOLEAN && text[strspn(text, "0123456789")] == 0)
             fuzz_require(!*text || got == strtod(text, NULL), "digits mean what they say");
     }
     free(why);
@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = fuzz_text(data + 2, size - 2);
     value(&gasnetc_param_table[data[0] % gasnetc_param_count], text, 1 + data[1]);
     gasnetc_param_known(text);
-    const char *near = gasnetc_param_suggest(text);
+    const char *near = gasneti_env_suggest(text, gasnetc_param_name);
     fuzz_require(!near || (*near && gasnetc_param_known(near)), "only known names are suggested");
     free(text);
     return 0;

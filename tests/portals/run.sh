@@ -147,6 +147,12 @@ missing=$(sed -n 's/^SETTING([^"]*"\(PTL_[A-Z_]*\)".*/\1/p' "$TEST_SOURCE/../oth
     while read -r name; do grep -q "^  $name  \[default: " "$log" || echo "$name"; done)
 [ -z "$missing" ] && [ "$(grep -c '^  PTL_' "$log")" -gt 9 ]
 tap_ok $? "--help-env lists what libportals reads${missing:+; not ${missing//$'\n'/ }}"
+job 1 testhello-portals-seq '' PTL_SPIN=many PTL_PROGRESS=threads PTL_FASTPATH=Yes PTL_EAGR=4096
+[ $status -eq 0 ] && grep -qx 'libportals: PTL_SPIN=many: not a whole number; the range is 0 to 1000000; 50 is used' "$log" &&
+    grep -qx 'libportals: PTL_PROGRESS=threads: not one of thread|hybrid|none; thread is used' "$log" &&
+    grep -qx 'libportals: PTL_EAGR is not a variable of this library; did you mean PTL_EAGER?' "$log" &&
+    ! grep -q PTL_FASTPATH "$log"
+tap_ok $? "a bad value is named with what is allowed and what is used, and a misspelt name with the right one"
 job 1 testhello-portals-seq '' GASNET_PORTALS_SPAWNER=ssh GASNET_IBV_SPAWNER=ssh GASNET_VERBOSEENV=1
 [ $status -eq 0 ] && ! grep -q 'WARNING.*GASNET_PORTALS_SPAWNER' "$log" && grep -q 'WARNING.*GASNET_IBV_SPAWNER' "$log"
 tap_ok $? "GASNET_PORTALS_SPAWNER is known, and another conduit's is not"

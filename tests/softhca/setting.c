@@ -29,7 +29,7 @@ static void refused(const char *name, const char *value, const char *line)
 
 static void bad_word(void)
 {
-    refused("SOFTHCA", "maybe", "SOFTHCA: 'maybe' is none of auto|on|off");
+    refused("SOFTHCA", "maybe", "SOFTHCA=maybe: not one of auto|on|off");
 }
 
 static void bad_devices(void)
@@ -59,8 +59,9 @@ static void unknown_name(void)
     listen_to_stderr();
     for (int i = 0; i < 2; i++) CHECK(open_named("softhca0") != NULL);
     const char *text = said();
-    CHECK(strstr(text, "softhca: SOFTHCA_ is no variable of this library (is it SOFTHCA?)\n"));
-    CHECK(strstr(text, "softhca: SOFTHCA_XYZZY_XYZZY is no variable of this library\n"));
+    CHECK(strstr(text,
+                 "softhca: SOFTHCA_ is not a variable of this library; did you mean SOFTHCA?\n"));
+    CHECK(strstr(text, "softhca: SOFTHCA_XYZZY_XYZZY is not a variable of this library\n"));
     CHECK(!strstr(text, "SOFTHCARE"));
     int lines = 0;
     for (; *text; text++) lines += *text == '\n';

@@ -102,7 +102,7 @@ static void errors(void)
                    old = {.name = {"GASNET_OP_OUST_PP"}, .value = {"1"}};
     check_fatal("7.1 a bad value ends the job and is named", run, &bad, "rank 0 of 4",
                 "GASNET_NETWORKDEPTH_PP=lots", "not a whole number");
-    check_fatal("IB-R1 by the name it was given", run, &old, "out of range", "2 to 16384",
+    check_fatal("IB-R1 by the name it was given", run, &old, "too small", "2 to 16384",
                 "GASNET_OP_OUST_PP");
     bad.bad_elsewhere = true;
     bad.rank = 2;

@@ -26,19 +26,20 @@ static bool short_text(const char *text, char *why, size_t room)
     return strlen(text) < 4;
 }
 
-static const struct shca_setting word = {.name = "W", .kind = SHCA_WORD, .values = "up|down|on"},
-                                 number = {.name = "N", .kind = SHCA_NUMBER, .values = "-3..1000"},
-                                 text = {.name = "T", .kind = SHCA_TEXT, .check = short_text},
-                                 any = {.name = "A", .kind = SHCA_TEXT};
+static const struct gasneti_env_row
+    word = {.name = "W", .kind = GASNETI_ENV_WORD, .values = "up|down|on"},
+    number = {.name = "N", .kind = GASNETI_ENV_NUMBER, .least = -3, .most = 1000},
+    text = {.name = "T", .kind = GASNETI_ENV_TEXT, .check = short_text},
+    any = {.name = "A", .kind = GASNETI_ENV_TEXT};
 
-static bool parse(const struct shca_setting *row, const char *given, char *why)
+static bool parse(const struct gasneti_env_row *row, const char *given, char *why)
 {
     kept.number = 77;
     strcpy(why, "");
-    return shca_setting_parse(row, given, &kept.s, why, 200);
+    return gasneti_env_parse(row, given, &kept.s, why, 200);
 }
 
-static void good(const struct shca_setting *row, const char *given, int64_t wanted)
+static void good(const struct gasneti_env_row *row, const char *given, int64_t wanted)
 {
     char why[200];
     bool ok = parse(row, given, why);
@@ -46,7 +47,7 @@ static void good(const struct shca_setting *row, const char *given, int64_t want
     if (!ok) check_note("%s", why);
 }
 
-static void bad(const struct shca_setting *row, const char *given, const char *wanted)
+static void bad(const struct gasneti_env_row *row, const char *given, const char *wanted)
 {
     char why[200];
     bool ok = parse(row, given, why);
@@ -58,23 +59,23 @@ static void values(void)
 {
     good(&word, "up", 0);
     good(&word, "on", 2);
-    bad(&word, "o", "'o' is none of up|down|on");
-    bad(&word, "up|down", "'up|down' is none of up|down|on");
-    bad(&word, "", "'' is none of up|down|on");
-    bad(&word, "UP", "'UP' is none of up|down|on");
+    bad(&word, "o", "W=o: not one of up|down|on");
+    bad(&word, "up|down", "W=up|down: not one of up|down|on");
+    bad(&word, "", "W=: not one of up|down|on");
+    good(&word, "UP", 0);
     good(&number, "-3", -3);
     good(&number, "1000", 1000);
     good(&number, "007", 7);
-    bad(&number, "1001", "'1001' is not a whole number in -3..1000");
-    bad(&number, "-4", "'-4' is not a whole number in -3..1000");
-    bad(&number, "", "'' is not a whole number in -3..1000");
-    bad(&number, "5x", "'5x' is not a whole number in -3..1000");
-    bad(&number, " 5", "' 5' is not a whole number in -3..1000");
-    bad(&number, "0x5", "'0x5' is not a whole number in -3..1000");
-    bad(&number, "1-1", "'1-1' is not a whole number in -3..1000");
+    bad(&number, "1001", "N=1001: too large; the range is -3 to 1000");
+    bad(&number, "-4", "N=-4: too small; the range is -3 to 1000");
+    bad(&number, "", "N=: not a whole number; the range is -3 to 1000");
+    bad(&number, "5x", "N=5x: not a whole number; the range is -3 to 1000");
+    good(&number, " 5", 5);
+    good(&number, "0x5", 5);
+    bad(&number, "1-1", "N=1-1: not a whole number; the range is -3 to 1000");
     bad(&number, "99999999999999999999",
-        "'99999999999999999999' is not a whole number in -3..1000");
-    bad(&text, "four", "'four' is too long");
+        "N=99999999999999999999: too large; the range is -3 to 1000");
+    bad(&text, "four", "T: 'four' is too long");
     char why[200];
     static const char three[] = "tri";
     check(parse(&text, three, why) && kept.text == three, "an accepted text is kept as it is");
@@ -85,13 +86,13 @@ static void values(void)
 static void table(void)
 {
     for (size_t i = 0; i < shca_setting_count; i++) {
-        const struct shca_setting *row = &shca_setting_rows[i];
+        const struct gasneti_env_row *row = &shca_setting_rows[i];
         struct shca_settings s;
         char why[200] = "";
-        check_each(shca_setting_parse(row, row->initial, &s, why, sizeof why),
+        check_each(gasneti_env_parse(row, row->initial, &s, why, sizeof why),
                    "the default of %s: %s", row->name, why);
         check_each(!strncmp(row->name, "SOFTHCA", 7), "%s", row->name);
-        check_each(shca_setting_known(row->name), "%s is known", row->name);
+        check_each(gasneti_env_known(row->name, shca_setting_name), "%s is known", row->name);
         for (size_t j = 0; j < i; j++)
             check_each(strcmp(row->name, shca_setting_rows[j].name), "%s twice", row->name);
     }
@@ -100,10 +101,11 @@ static void table(void)
 
 static void names(void)
 {
-    const char *near = shca_setting_suggest("SOFTHCAA");
+    const char *near = gasneti_env_suggest("SOFTHCAA", shca_setting_name);
     check(near && !strcmp(near, "SOFTHCA"), "SOFTHCAA is near SOFTHCA");
-    check(!shca_setting_suggest("SOFTHCA_QQQQQQQQQQQQ"), "what is far from all is near none");
-    check(!shca_setting_known("SOFTHCAA"), "SOFTHCAA is not known");
+    check(!gasneti_env_suggest("SOFTHCA_QQQQQQQQQQQQ", shca_setting_name),
+          "what is far from all is near none");
+    check(!gasneti_env_known("SOFTHCAA", shca_setting_name), "SOFTHCAA is not known");
 }
 
 static void help(void)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "other/portals3/engine/engine.h"
 #include "other/portals3/include/portals3_ext.h"
+#include "other/tools/numbers.h"
 
 struct ptli_engine ptli_engines[PTLI_INTERFACES] = {{.handle = PTL_INVALID_HANDLE},
                                                     {.handle = PTL_INVALID_HANDLE}};
@@ -177,7 +178,7 @@ static void prepare(struct ptli_engine *engine, uint32_t interface)
     atomic_store(&engine->handle, PTL_INVALID_HANDLE);
     engine->interface = interface;
     engine->generation = generation;
-    engine->cray_gets = cray && strcmp(cray, "0") != 0;
+    engine->cray_gets = cray && *cray && gasneti_parse_yesno(cray) != 0;
     pthread_mutex_init(&engine->bell_lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

@@ -1,9 +1,8 @@
-/* verbs_settings.c - the environment: how the transport is to work, and what a launcher told; and
- * how it speaks on stderr.
+/* verbs_settings.c - the environment: the settings of the transport, and what a launcher passes;
+ * and the messages of the transport on stderr.
  *
- * Read once, by verbs_open.c.  A bad value is told in one line and the default stands.
+ * Read once, by verbs_open.c.  A bad value is reported in one line, and the default is used.
  */
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,9 @@
 
 #include "other/portals3/engine/launch.h"
 #include "other/portals3/transport/verbs.h"
+#include "other/tools/env_table.h"
+
+extern char **environ;
 
 void ptli_verbs_say(const struct ptli_verbs *v, const char *format, ...)
 {
@@ -22,76 +24,67 @@ void ptli_verbs_say(const struct ptli_verbs *v, const char *format, ...)
     fprintf(stderr, "libportals: process %u:%u: %s\n", v->face.id.nid, v->face.id.pid, text);
 }
 
-static const struct row {
-    const char *name, *initial, *values;
-} rows[] = {
-#define SETTING(field, kind, name, initial, values, check, help) {name, initial, values},
+struct values {
+#define SETTING(field, kind, ...) gasneti_env_type_##kind field;
 #include "other/portals3/transport/settings.def"
 #undef SETTING
 };
 
-enum {
-#define SETTING(field, ...) ROW_##field,
+static const struct gasneti_env_row rows[] = {
+#define SETTING(field_, kind_, name_, initial_, least_, most_, values_, check_, help_)             \
+    {.name = name_,                                                                                \
+     .kind = GASNETI_ENV_##kind_,                                                                  \
+     .initial = initial_,                                                                          \
+     .least = least_,                                                                              \
+     .most = most_,                                                                                \
+     .values = values_,                                                                            \
+     .help = help_,                                                                                \
+     .offset = offsetof(struct values, field_)},
 #include "other/portals3/transport/settings.def"
 #undef SETTING
 };
+enum { ROWS = sizeof rows / sizeof *rows };
 
-static uint32_t number(unsigned which)
+static const char *name_at(size_t index)
 {
-    const struct row *row = &rows[which];
-    const char *text = getenv(row->name);
-    char *end;
-    unsigned long normal = strtoul(row->initial, NULL, 10), least = strtoul(row->values, &end, 10),
-                  most = strtoul(end + strlen(".."), NULL, 10);
-    if (!text || !*text) return (uint32_t)normal;
-    errno = 0;
-    unsigned long value = strtoul(text, &end, 0);
-    if (!errno && end != text && !*end && *text != '-' && value >= least && value <= most)
-        return (uint32_t)value;
-    fprintf(stderr, "libportals: %s=%s: must be a number from %lu to %lu; %lu is used\n", row->name,
-            text, least, most, normal);
-    return (uint32_t)normal;
+    return gasneti_env_row_name(rows, ROWS, index);
 }
 
-/* The place of `text` among words with bars between them; -1: it is none of them. */
-static int place_of(const char *text, const char *words)
+/* Other implementations of Portals have variables of their own: only a name near one of these is
+ * reported. */
+static void warn_of_unknown(void)
 {
-    size_t length = strlen(text);
-    for (int place = 0;; place++) {
-        size_t word = strcspn(words, "|");
-        if (word == length && !memcmp(words, text, length)) return place;
-        words += word;
-        if (!*words++) return -1;
-    }
+    char line[300];
+    const char *nearest;
+    for (char **e = environ; e && *e; e++)
+        if (gasneti_env_unknown(*e, "PTL_", name_at, &nearest, line, sizeof line) && nearest)
+            fprintf(stderr, "libportals: %s\n", line);
 }
 
-static int choice(unsigned which)
+static void copy_text(const char *from, char *to, size_t size)
 {
-    const struct row *row = &rows[which];
-    const char *text = getenv(row->name);
-    int place = place_of(text && *text ? text : row->initial, row->values);
-    if (place >= 0) return place;
-    fprintf(stderr, "libportals: %s=%s: must be one of %s; %s is used\n", row->name, text,
-            row->values, row->initial);
-    return place_of(row->initial, row->values);
-}
-
-static void copy_text(unsigned which, char *to, size_t size)
-{
-    const char *text = getenv(rows[which].name);
-    snprintf(to, size, "%s", text ? text : "");
+    snprintf(to, size, "%s", from ? from : "");
 }
 
 void ptli_verbs_read_settings(struct ptli_verbs_settings *settings)
 {
-    *settings = (struct ptli_verbs_settings){.eager = number(ROW_eager),
-                                             .receives = number(ROW_receives),
-                                             .window = number(ROW_window),
-                                             .spin = number(ROW_spin),
-                                             .fast = number(ROW_fast) != 0,
-                                             .mode = (enum ptli_progress_mode)choice(ROW_mode)};
-    copy_text(ROW_iface, settings->iface, sizeof settings->iface);
-    copy_text(ROW_device, settings->device, sizeof settings->device);
+    struct values values = {0};
+    gasneti_env_defaults(rows, ROWS, &values);
+    for (size_t i = 0; i < ROWS; i++) {
+        char why[300];
+        const char *text = getenv(rows[i].name);
+        if (text && *text && !gasneti_env_parse(&rows[i], text, &values, why, sizeof why))
+            fprintf(stderr, "libportals: %s; %s is used\n", why, rows[i].initial);
+    }
+    warn_of_unknown();
+    *settings = (struct ptli_verbs_settings){.eager = (uint32_t)values.eager,
+                                             .receives = (uint32_t)values.receives,
+                                             .window = (uint32_t)values.window,
+                                             .spin = (uint32_t)values.spin,
+                                             .fast = values.fast,
+                                             .mode = (enum ptli_progress_mode)values.mode};
+    copy_text(values.iface, settings->iface, sizeof settings->iface);
+    copy_text(values.device, settings->device, sizeof settings->device);
 }
 
 /* --- the map of ranks --- */
@@ -102,7 +95,7 @@ static void *copy(const void *from, size_t size)
     return to ? memcpy(to, from, size) : NULL;
 }
 
-/* What the program told stands before what the environment tells.  False: no memory. */
+/* The program's own map takes precedence over that of the environment.  False: no memory. */
 bool ptli_verbs_read_launch(struct ptli_verbs *v, const struct ptli_launch *told)
 {
     struct ptli_launch *launch = &v->launch;

@@ -1,7 +1,7 @@
 /* settings_read.c - the environment of this process as settings, read once.
  *
- * Called before anything that a setting may change. It speaks on stderr of bad values and of
- * names that look like ours and are not, each once.
+ * Called before anything that a setting may change. Reports bad values and unknown SOFTHCA_* names
+ * on stderr, each once.
  */
 #include "other/softhca/device/settings.h"
 #include "other/softhca/device/span.h"
@@ -20,34 +20,32 @@ static struct {
     bool bad;
 } env = {.once = PTHREAD_ONCE_INIT};
 
+/* Of this process, from softhca_number(). */
+static _Atomic uint32_t program_number = SHCA_NO_PROCESS;
+
+/* One process of a numbered job reports for all. */
 static void warn_of_unknown(void)
 {
-    for (char **e = environ; e && *e; e++) {
-        char name[64];
-        size_t n = strcspn(*e, "=");
-        if (strncmp(*e, "SOFTHCA_", 8) || n >= sizeof name) continue;
-        memcpy(name, *e, n);
-        name[n] = 0;
-        if (shca_setting_known(name)) continue;
-        const char *near = shca_setting_suggest(name);
-        shca_say("%s is no variable of this library%s%s%s", name, near ? " (is it " : "",
-                 near ? near : "", near ? "?)" : "");
-    }
+    char line[300];
+    const char *nearest;
+    for (char **e = environ; e && *e; e++)
+        if (gasneti_env_unknown(*e, "SOFTHCA_", shca_setting_name, &nearest, line, sizeof line))
+            shca_say("%s", line);
 }
 
 static void read_all(void)
 {
     shca_settings_default(&env.values);
     for (size_t i = 0; i < shca_setting_count; i++) {
-        const struct shca_setting *row = &shca_setting_rows[i];
+        const struct gasneti_env_row *row = &shca_setting_rows[i];
         const char *text = getenv(row->name);
         char why[400];
         if (!text || !*text) continue;
-        if (shca_setting_parse(row, text, &env.values, why, sizeof why)) continue;
-        shca_say("%s: %s (no software device can be opened)", row->name, why);
+        if (gasneti_env_parse(row, text, &env.values, why, sizeof why)) continue;
+        shca_say("%s (no software device can be opened)", why);
         env.bad = true;
     }
-    warn_of_unknown();
+    if (program_number == SHCA_NO_PROCESS || program_number == 0) warn_of_unknown();
 }
 
 const struct shca_settings *shca_settings(void)
@@ -56,11 +54,9 @@ const struct shca_settings *shca_settings(void)
     return &env.values;
 }
 
-static _Atomic uint32_t told_number = SHCA_NO_PROCESS;
-
 SHCA_EXPORT void softhca_number(unsigned n)
 {
-    told_number = n;
+    program_number = n;
 }
 
 /* As the environment says, or the program, or the launcher in one of these. */
@@ -69,7 +65,7 @@ uint32_t shca_process_number(void)
     static const char *const names[] = {"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK",
                                         "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
     if (shca_settings()->process >= 0) return (uint32_t)shca_settings()->process;
-    if (told_number != SHCA_NO_PROCESS) return told_number;
+    if (program_number != SHCA_NO_PROCESS) return program_number;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *text = getenv(names[i]);
         uint64_t n;

@@ -124,21 +124,3 @@ void shca_span_near(struct shca_span s, const char *name, struct shca_near *near
     unsigned limit = near->name ? near->distance : (unsigned)strlen(copy) / 2 + 1;
     if (d < limit) *near = (struct shca_near){name, d};
 }
-
-void shca_print_folded(FILE *to, int indent, const char *text)
-{
-    int column = indent;
-    while (*text) {
-        int n = (int)strcspn(text, " ");
-        bool first = column == indent;
-        if (!first && column + 1 + n > 88) {
-            fprintf(to, "\n%*s", indent, "");
-            column = indent;
-            first = true;
-        }
-        fprintf(to, "%s%.*s", first ? "" : " ", n, text);
-        column += n + !first;
-        text += n + strspn(text + n, " ");
-    }
-    fprintf(to, "\n");
-}

@@ -44,9 +44,6 @@ struct shca_near {
 };
 void shca_span_near(struct shca_span s, const char *name, struct shca_near *near);
 
-/* In lines of at most 88 columns; the first one stands at column INDENT already. */
-void shca_print_folded(FILE *to, int indent, const char *text);
-
 /* For messages: as printf's %.*s wants it, bounded. */
 #define SHCA_SPAN(s) (int)((s).n < 40 ? (s).n : 40), (s).at
 

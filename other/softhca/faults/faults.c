@@ -10,6 +10,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "other/tools/env_table.h"
+
 static const struct shca_word ops[] = {{"send", SHCA_OP_SEND}, {"write", SHCA_OP_WRITE},
                                        {"read", SHCA_OP_READ}, {"atomic", SHCA_OP_ATOMIC},
                                        {"recv", SHCA_OP_RECV}, {NULL, 0}};
@@ -324,7 +326,7 @@ static void print_one(FILE *to, const char *name, const char *help)
 {
     enum { COLUMN = 15 };
     fprintf(to, "    %-10s ", name);
-    shca_print_folded(to, COLUMN, help);
+    gasneti_print_folded(to, COLUMN, help);
 }
 
 void shca_faults_print(FILE *to)

@@ -3,6 +3,7 @@ bin_PROGRAMS += softhca-run
 softhca_run_SOURCES = \
 	other/softhca/run/files.c other/softhca/run/library.c other/softhca/run/main.c other/softhca/run/run.h \
 	other/softhca/run/find.c other/softhca/run/status.c other/softhca/run/status.h other/softhca/run/table.c other/softhca/run/table.h $(softhca_pure)
+softhca_run_LDADD = other/tools/libenv_table.la
 softhca_run_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE \
 	-DSOFTHCA_BINDIR='"$(bindir)"' -DSOFTHCA_LIBDIR='"$(libdir)"'
 

@@ -56,7 +56,7 @@ static const struct option fixed[] = {
 enum { FIXED = sizeof fixed / sizeof *fixed, MOST = 64 };
 
 /* Every variable is an option as well: SOFTHCA_MAX_QP is --max-qp. "" when it has no such name. */
-static void option_name(const struct shca_setting *row, char *name, size_t size)
+static void option_name(const struct gasneti_env_row *row, char *name, size_t size)
 {
     static const char prefix[] = "SOFTHCA_";
     size_t skip = sizeof prefix - 1, n = 0;
@@ -84,21 +84,23 @@ static void help(void)
 {
     fputs(usage, stdout);
     for (size_t i = 0; i < shca_setting_count; i++) {
-        char name[64];
-        const struct shca_setting *row = &shca_setting_rows[i];
+        char name[64], values[160];
+        const struct gasneti_env_row *row = &shca_setting_rows[i];
         option_name(row, name, sizeof name);
-        if (*name) printf("  --%s=%s\n                  sets %s\n", name, row->values, row->name);
+        if (*name)
+            printf("  --%s=%s\n                  sets %s\n", name,
+                   gasneti_env_values(row, values, sizeof values), row->name);
     }
     fputs(usage_end, stdout);
 }
 
-static bool set(const struct shca_setting *row, const char *value)
+static bool set(const struct gasneti_env_row *row, const char *value)
 {
     struct shca_settings unused;
     char why[200];
-    if (shca_setting_parse(row, value, &unused, why, sizeof why))
+    if (gasneti_env_parse(row, value, &unused, why, sizeof why))
         return setenv(row->name, value, 1) == 0;
-    run_say("%s: %s", row->name, why);
+    run_say("%s", why);
     return false;
 }
 
