@@ -85,7 +85,7 @@ fails "no program: 125" 125 'which program' "$run"
 fails "an unknown option: 125" 125 "unrecognized option '--nonesuch'" "$run" --nonesuch true
 fails "--status of what is no number: 125" 125 '^softhca-run: --status=7x: ' "$run" --status=7x
 says "--help tells how to use it" 0 '^usage: softhca-run ' "$run" --help
-says "--help-env tells every variable" 0 "^  SOFTHCA  \\[default: auto\\]  (auto|on|off)" "$run" --help-env
+says "--help-env tells every variable" 0 '^  SOFTHCA  \[default: auto\]  \(auto\|on\|off\)$' "$run" --help-env
 [ "$(grep -c "^  SOFTHCA" "$log")" -eq "$(grep -c "^SETTING(" "$TEST_SOURCE/../other/softhca/device/settings.def")" ]
 verdict $? "all of settings.def"
 if readelf -l /sbin/ldconfig 2>/dev/null | grep -q LOAD && ! readelf -l /sbin/ldconfig | grep -q INTERP; then
