@@ -276,8 +276,8 @@ tap_ok "$([ "$(grep -vc '^#' "$log")" -eq 1 ] && ! grep -v '^#' "$log" | grep -q
     "8.5 ... in one line, which is no warning and holds no code name"
 
 run "$log" "$TEST_LAUNCH" --help-env
-accepted "8.5 --help-env lists the variables" "$log" 'GASNET_AM_CREDITS_PP  \[default: 32\]  GASNET_AM_OUST_PP$' \
-    'GASNET_QUIET  \[default: no\]$'
+accepted "8.5 --help-env lists the variables" "$log" 'GASNET_AM_CREDITS_PP  \[default: 32\]  \(1\.\.8192\)  older name: GASNET_AM_OUST_PP$' \
+    'GASNET_QUIET  \[default: no\]  \(yes\|no\)$'
 tap_ok "$(grep -c ' $' "$log")" "8.5 --help-env has no trailing blanks"
 run "$log" "$TEST_LAUNCH" -spawner="$spawner" -n 1 "$TEST_BUILD/examples/latency"
 refused "examples/latency alone says that it needs two" "$log" 'start it with -n 2'

@@ -124,8 +124,14 @@ holds "a process closes descriptors that are not its own" "$wrong"
 
 GASNET_BACKTRACE=perhaps launched "$conduit" 2 "$program" prints
 wrong=
+[ $status -eq 1 ] || wrong="; status $status"
+[ "$(grep -c . "$log")" -eq 1 ] || wrong+='; not one line'
+grep -qE '^\*\*\* FATAL ERROR \(rank 0 of 2 on [^ ]+\): GASNET_BACKTRACE=perhaps: not yes or no$' "$log" || wrong+='; the rank and its host are not named'
+holds "a bad GASNET_BACKTRACE" "$wrong"
+GASNET_DISABLE_ARGDECODE=perhaps launched "$conduit" 2 "$program" prints
+wrong=
 [ $status -ne 0 ] || wrong="; status 0"
-grep -qE '^\*\*\* FATAL ERROR: rank [01] of 2 on [^ ]+: GASNET_BACKTRACE=perhaps: ' "$log" || wrong+='; the rank and its host are not named'
+grep -qE '^\*\*\* FATAL ERROR: rank [01] of 2 on [^ ]+: GASNET_DISABLE_ARGDECODE=perhaps: ' "$log" || wrong+='; the rank and its host are not named'
 holds "a value that the tools refuse" "$wrong"
 
 timeout -k 2 60 "$TEST_LAUNCH" -n 2 "$TEST_BUILD/tests/$program" prints 2>"$log" >/dev/full </dev/null
