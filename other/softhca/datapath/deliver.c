@@ -13,8 +13,8 @@
 #include <endian.h>
 
 /* The local side of a WR: lkeys are checked as the HCA would, just before use. */
-static inline int gather(struct shca_qp *qp, const struct ibv_send_wr *wr, struct shca_gather *g,
-                         int first)
+static inline int deliver_gather(struct shca_qp *qp, const struct ibv_send_wr *wr,
+                                 struct shca_gather *g, int first)
 {
     g->total = 0;
     g->n = first + wr->num_sge;
@@ -35,14 +35,14 @@ static inline int gather(struct shca_qp *qp, const struct ibv_send_wr *wr, struc
     return g->total > 1ull << 30 ? IBV_WC_LOC_LEN_ERR : IBV_WC_SUCCESS;
 }
 
-static uint32_t mtu_of(uint32_t port)
+static uint32_t deliver_mtu_of(uint32_t port)
 {
     return 128u << shca_port_model(port)->active_mtu;
 }
 
 /* What comes before the payload in every receive of a datagram: the GRH, or as much of nothing. */
-static struct ibv_grh header(const struct shca_ah *ah, const struct ibv_send_wr *wr,
-                             uint32_t length)
+static struct ibv_grh deliver_header(const struct shca_ah *ah, const struct ibv_send_wr *wr,
+                                     uint32_t length)
 {
     enum { BTH = 12, DETH = 8, IMMEDIATE = 4, ICRC = 4 };
     struct ibv_grh h = ah->grh;
@@ -56,10 +56,10 @@ static int deliver_datagram(struct shca_qp *qp, const struct ibv_send_wr *wr)
     const struct shca_ah *ah = shca_ah(wr->wr.ud.ah);
     struct shca_gather g;
     if (shca_pd(ah->base.pd)->id != qp->s->pd) return IBV_WC_LOC_QP_OP_ERR;
-    int status = gather(qp, wr, &g, 1);
+    int status = deliver_gather(qp, wr, &g, 1);
     if (status != IBV_WC_SUCCESS) return status;
-    if (g.total > mtu_of(qp->port)) return IBV_WC_LOC_LEN_ERR;
-    struct ibv_grh h = header(ah, wr, g.total);
+    if (g.total > deliver_mtu_of(qp->port)) return IBV_WC_LOC_LEN_ERR;
+    struct ibv_grh h = deliver_header(ah, wr, g.total);
     g.iov[0] = (struct iovec){&h, sizeof h};
     g.total += sizeof h;
     struct shca_link l;
@@ -80,12 +80,12 @@ int shca_deliver(struct shca_qp *qp, const struct ibv_send_wr *wr)
     if (qp->base.qp_type == IBV_QPT_UD) return deliver_datagram(qp, wr);
     if (wr->opcode - IBV_WR_LOCAL_INV <= IBV_WR_BIND_MW - IBV_WR_LOCAL_INV)
         return qp->link.remote ? SHCA_REMOTE : shca_mw_run(qp, wr);
-    status = gather(qp, wr, &g, 0);
+    status = deliver_gather(qp, wr, &g, 0);
     if (qp->faults) shca_inject_tear(qp, &g);
     return status == IBV_WC_SUCCESS ? shca_respond(&qp->link, wr, &g) : status;
 }
 
 int shca_gather(struct shca_qp *qp, const struct ibv_send_wr *wr, struct shca_gather *g)
 {
-    return gather(qp, wr, g, 0);
+    return deliver_gather(qp, wr, g, 0);
 }

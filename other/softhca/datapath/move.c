@@ -26,7 +26,7 @@ struct run {
     size_t there, length; /* from where in the piece */
 };
 
-static bool next_run(struct walk *w, struct run *run)
+static bool move_next_run(struct walk *w, struct run *run)
 {
     while (w->local < w->end && w->local_at == w->local->iov_len) {
         w->local++;
@@ -47,9 +47,9 @@ static bool next_run(struct walk *w, struct run *run)
     return true;
 }
 
-static void copy_direct(bool write, struct walk w)
+static void move_copy_direct(bool write, struct walk w)
 {
-    for (struct run run; next_run(&w, &run);) {
+    for (struct run run; move_next_run(&w, &run);) {
         char *there = (char *)run.piece->direct + run.there;
         if (write)
             shca_copy_in_order(there, run.here, run.length);
@@ -58,16 +58,17 @@ static void copy_direct(bool write, struct walk w)
     }
 }
 
-static int copy_asking(struct shca_peer *p, bool write, struct walk w)
+static int move_copy_asking(struct shca_peer *p, bool write, struct walk w)
 {
     int error = 0;
-    for (struct run run; !error && next_run(&w, &run);)
+    for (struct run run; !error && move_next_run(&w, &run);)
         error = shca_rpc_copy(p, write, run.piece->va + run.there, run.here, run.length);
     return error;
 }
 
-static int copy_by_kernel(struct shca_peer *p, bool write, const struct iovec *local, int n_local,
-                          const struct shca_piece *remote, int n_remote, size_t total)
+static int move_copy_by_kernel(struct shca_peer *p, bool write, const struct iovec *local,
+                               int n_local, const struct shca_piece *remote, int n_remote,
+                               size_t total)
 {
     struct iovec there[SHCA_MAX_SGE];
     for (int i = 0; i < n_remote; i++)
@@ -87,17 +88,17 @@ int shca_move(struct shca_peer *p, bool write, struct iovec *local, int n_local,
     size_t total = 0;
     for (int i = 0; i < n_remote; i++) direct = direct && remote[i].direct;
     if (direct) {
-        copy_direct(write, walk);
+        move_copy_direct(write, walk);
         return 0;
     }
     for (int i = 0; i < n_local; i++) total += local[i].iov_len;
     if (total == 0) return 0;
     if (!p->no_pvm) {
-        int error = copy_by_kernel(p, write, local, n_local, remote, n_remote, total);
+        int error = move_copy_by_kernel(p, write, local, n_local, remote, n_remote, total);
         if (error != EPERM && error != ENOSYS && error != EACCES) return error;
         p->no_pvm = true;
     }
-    int error = copy_asking(p, write, walk);
+    int error = move_copy_asking(p, write, walk);
     if (error && error != EFAULT && !shca_peer_dead_slow(p))
         shca_say("cannot reach the memory of process %d: process_vm_%sv is refused and its thread "
                  "does not answer (%s). Run both processes as one user, allow ptrace between them "

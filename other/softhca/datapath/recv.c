@@ -11,19 +11,19 @@
 
 #include <string.h>
 
-static struct shm_rwr *rwr_at(struct shca_qp *qp, uint32_t index)
+static struct shm_rwr *recv_wr_at(struct shca_qp *qp, uint32_t index)
 {
     return shm_at(shca.h, qp->s->rq_ring + (uint64_t)(index & qp->s->rq_mask) * qp->s->rq_stride);
 }
 
 /* Receive lock held. */
-static int post_one(struct shca_qp *qp, const struct ibv_recv_wr *wr)
+static int recv_post_one(struct shca_qp *qp, const struct ibv_recv_wr *wr)
 {
     uint32_t prod = atomic_load_explicit(&qp->s->rq_prod, memory_order_relaxed);
     if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->max_recv_sge) return EINVAL;
     if (prod - atomic_load_explicit(&qp->rq_done, memory_order_acquire) >= qp->rq_size)
         return ENOMEM;
-    struct shm_rwr *r = rwr_at(qp, prod);
+    struct shm_rwr *r = recv_wr_at(qp, prod);
     r->wr_id = wr->wr_id;
     r->num_sge = wr->num_sge;
     for (int i = 0; i < wr->num_sge; i++) r->sge[i] = wr->sg_list[i];
@@ -32,7 +32,7 @@ static int post_one(struct shca_qp *qp, const struct ibv_recv_wr *wr)
 }
 
 /* A UD QP has one; other QPs with a shared queue have no receives of their own. */
-static int post_to_own_srq(struct shca_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+static int recv_post_to_qp_srq(struct shca_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
     int error = EINVAL;
     if (qp->own_srq && shca_state(qp) != IBV_QPS_RESET)
@@ -46,11 +46,11 @@ static int post_to_own_srq(struct shca_qp *qp, struct ibv_recv_wr *wr, struct ib
 int shca_post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
     struct shca_qp *qp = shca_qp(base);
-    if (qp->srq) return post_to_own_srq(qp, wr, bad);
+    if (qp->srq) return recv_post_to_qp_srq(qp, wr, bad);
     int error = shca_state(qp) == IBV_QPS_RESET ? EINVAL : 0;
     shca_lock(&qp->rq);
     for (; wr && !error; wr = wr->next) {
-        error = post_one(qp, wr);
+        error = recv_post_one(qp, wr);
         if (error) break;
     }
     shca_unlock(&qp->rq);
@@ -68,7 +68,7 @@ int shca_post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_recv_
     return error;
 }
 
-static void flush_own_srq(struct shca_qp *qp)
+static void recv_flush_qp_srq(struct shca_qp *qp)
 {
     struct shm_slot *slot;
     uint32_t index;
@@ -84,7 +84,7 @@ static void flush_own_srq(struct shca_qp *qp)
     }
 }
 
-static bool is_flushed(const struct shca_qp *qp)
+static bool recv_is_flushed(const struct shca_qp *qp)
 {
     if (qp->own_srq) return qp->srq->s->head == qp->srq->s->prod;
     return qp->rq_flushed == qp->s->rq_prod;
@@ -94,17 +94,17 @@ static bool is_flushed(const struct shca_qp *qp)
  * between completing a receive and counting it, so the queue of completions is what counts. */
 void shca_recv_flush(struct shca_qp *qp)
 {
-    if (is_flushed(qp)) return;
+    if (recv_is_flushed(qp)) return;
     shca_qp_quiesce(qp);
     if (qp->own_srq) {
-        flush_own_srq(qp);
+        recv_flush_qp_srq(qp);
         return;
     }
     shca_lock(&qp->rq);
     uint32_t i = shca_cq_received(qp->recv_cq, qp->base.qp_num, &qp->rq_done);
     if ((int32_t)(qp->rq_flushed - i) > 0) i = qp->rq_flushed;
     for (; i != qp->s->rq_prod; i++) {
-        struct shm_cqe e = {.wr_id = rwr_at(qp, i)->wr_id,
+        struct shm_cqe e = {.wr_id = recv_wr_at(qp, i)->wr_id,
                             .qpn = qp->base.qp_num,
                             .index = i,
                             .opcode = IBV_WC_RECV,

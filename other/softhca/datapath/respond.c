@@ -11,25 +11,25 @@
 #include "other/softhca/segment/segment.h"
 
 /* Into the target's memory. */
-static SHCA_HOT int move_in(struct shca_link *l, struct shca_gather *g,
-                            const struct shca_piece *there, int n)
+static SHCA_HOT int respond_move_in(struct shca_link *l, struct shca_gather *g,
+                                    const struct shca_piece *there, int n)
 {
     if (__builtin_expect(g->n != 1, 0) && l->tear)
         return shca_tear_write(l->tear, l->peer, g, there, n);
     return shca_move_fast(l->peer, true, g, there, n);
 }
 
-static int deliver_send(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)
+static int respond_send(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)
 {
     struct shca_receive x;
-    if (!next_receive(l, &x)) return SHCA_NOT_READY;
+    if (!respond_next_receive(l, &x)) return SHCA_NOT_READY;
     struct shm_cqe e;
-    if (!completion_for_send(l, wr, g->total, &e)) return fail_word(l, &x);
+    if (!respond_completion_for_send(l, wr, g->total, &e)) return respond_fail_word(l, &x);
     if (l->grh) e.flags |= SHCA_CQE_GRH;
     struct shca_piece there[SHCA_MAX_SGE];
     bool all_direct;
-    int n = spread(l, &x, g->total, there, &all_direct);
-    if (n < 0) return fail_spread(l, &x, n);
+    int n = respond_spread(l, &x, g->total, there, &all_direct);
+    if (n < 0) return respond_fail_spread(l, &x, n);
     if (g->total <= SHCA_INLINE_CQE) {
         shca_copy_together(e.data, g);
         e.flags |= SHCA_CQE_DATA;
@@ -37,38 +37,38 @@ static int deliver_send(struct shca_link *l, const struct ibv_send_wr *wr, struc
         shca_copy_together((char *)x.r + x.data, g);
         e.flags |= SHCA_CQE_SCATTER;
     } else {
-        int error = move_in(l, g, there, n);
-        if (error) return fail_move(l, &x, error);
+        int error = respond_move_in(l, g, there, n);
+        if (error) return respond_fail_move(l, &x, error);
     }
-    return finish_receive(l, &x, &e);
+    return respond_finish_receive(l, &x, &e);
 }
 
-static int deliver_rdma(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g,
+static int respond_rdma(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g,
                         unsigned right)
 {
     struct shm_mr *mr;
-    int status = check_rdma(l, wr, g->total, right, &mr);
+    int status = respond_check_rdma(l, wr, g->total, right, &mr);
     if (status != IBV_WC_SUCCESS || g->total == 0) return status;
-    struct shca_piece there = piece(l->peer, mr, wr->wr.rdma.remote_addr, g->total);
-    return end_rdma(l, right == IBV_ACCESS_REMOTE_WRITE
-                           ? move_in(l, g, &there, 1)
-                           : shca_move_fast(l->peer, false, g, &there, 1));
+    struct shca_piece there = respond_piece(l->peer, mr, wr->wr.rdma.remote_addr, g->total);
+    return respond_end_rdma(l, right == IBV_ACCESS_REMOTE_WRITE
+                                   ? respond_move_in(l, g, &there, 1)
+                                   : shca_move_fast(l->peer, false, g, &there, 1));
 }
 
-static int deliver_write_imm(struct shca_link *l, const struct ibv_send_wr *wr,
+static int respond_write_imm(struct shca_link *l, const struct ibv_send_wr *wr,
                              struct shca_gather *g)
 {
     struct shca_receive x;
-    if (!next_receive(l, &x)) return SHCA_NOT_READY;
-    int status = deliver_rdma(l, wr, g, IBV_ACCESS_REMOTE_WRITE);
-    if (status != IBV_WC_SUCCESS) return leave_receive(l, &x, status);
-    struct shm_cqe e = completion_for_write(wr, g->total);
-    return finish_receive(l, &x, &e);
+    if (!respond_next_receive(l, &x)) return SHCA_NOT_READY;
+    int status = respond_rdma(l, wr, g, IBV_ACCESS_REMOTE_WRITE);
+    if (status != IBV_WC_SUCCESS) return respond_leave_receive(l, &x, status);
+    struct shm_cqe e = respond_completion_for_write(wr, g->total);
+    return respond_finish_receive(l, &x, &e);
 }
 
 /* On a word that is not mapped here only its owner can act atomically. */
-static int atomic_on(struct shca_link *l, const struct ibv_send_wr *wr, const struct shca_piece *x,
-                     uint64_t *old)
+static int respond_atomic_on(struct shca_link *l, const struct ibv_send_wr *wr,
+                             const struct shca_piece *x, uint64_t *old)
 {
     bool swap = wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
     uint64_t a = wr->wr.atomic.compare_add, b = wr->wr.atomic.swap;
@@ -82,38 +82,39 @@ static int atomic_on(struct shca_link *l, const struct ibv_send_wr *wr, const st
     return 0;
 }
 
-static int deliver_atomic(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)
+static int respond_atomic(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)
 {
     uint64_t addr = wr->wr.atomic.remote_addr, old;
     if (g->total != 8) return IBV_WC_LOC_LEN_ERR;
     if (!(l->t->access & IBV_ACCESS_REMOTE_ATOMIC) || addr % 8)
-        return fault(l, 1 + IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
+        return respond_fault(l, 1 + IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
     struct shm_mr *mr =
         shca_mr_find(l->peer->h, wr->wr.atomic.rkey, l->t->pd, addr, 8, IBV_ACCESS_REMOTE_ATOMIC);
     if (!mr) mr = shca_mw_find(l, wr->wr.atomic.rkey, addr, 8, IBV_ACCESS_REMOTE_ATOMIC);
-    if (!mr) return fault(l, 1 + IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
-    struct shca_piece x = piece(l->peer, mr, addr, 8);
-    int error = atomic_on(l, wr, &x, &old);
-    if (error) return move_status(error);
+    if (!mr) return respond_fault(l, 1 + IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
+    struct shca_piece x = respond_piece(l->peer, mr, addr, 8);
+    int error = respond_atomic_on(l, wr, &x, &old);
+    if (error) return respond_move_status(error);
     struct shca_piece from = {.direct = &old, .len = 8};
-    return move_status(shca_move_fast(&shca.me, false, g, &from, 1));
+    return respond_move_status(shca_move_fast(&shca.me, false, g, &from, 1));
 }
 
-static int dispatch(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)
+static int respond_dispatch(struct shca_link *l, const struct ibv_send_wr *wr,
+                            struct shca_gather *g)
 {
     switch (wr->opcode) {
     case IBV_WR_SEND:
     case IBV_WR_SEND_WITH_IMM:
     case IBV_WR_SEND_WITH_INV:
-        return deliver_send(l, wr, g);
+        return respond_send(l, wr, g);
     case IBV_WR_RDMA_WRITE:
-        return deliver_rdma(l, wr, g, IBV_ACCESS_REMOTE_WRITE);
+        return respond_rdma(l, wr, g, IBV_ACCESS_REMOTE_WRITE);
     case IBV_WR_RDMA_WRITE_WITH_IMM:
-        return deliver_write_imm(l, wr, g);
+        return respond_write_imm(l, wr, g);
     case IBV_WR_RDMA_READ:
-        return deliver_rdma(l, wr, g, IBV_ACCESS_REMOTE_READ);
+        return respond_rdma(l, wr, g, IBV_ACCESS_REMOTE_READ);
     default:
-        return deliver_atomic(l, wr, g);
+        return respond_atomic(l, wr, g);
     }
 }
 
@@ -143,11 +144,12 @@ void shca_link(struct shca_link *l, struct shca_place place, enum ibv_qp_type fr
     l->home = l->peer;
 }
 
-static int dispatch_xrc(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)
+static int respond_dispatch_xrc(struct shca_link *l, const struct ibv_send_wr *wr,
+                                struct shca_gather *g)
 {
-    int status = begin_xrc(l, wr->qp_type.xrc.remote_srqn);
-    if (status == IBV_WC_SUCCESS) status = dispatch(l, wr, g);
-    end_xrc(l);
+    int status = respond_begin_xrc(l, wr->qp_type.xrc.remote_srqn);
+    if (status == IBV_WC_SUCCESS) status = respond_dispatch(l, wr, g);
+    respond_end_xrc(l);
     return status;
 }
 
@@ -155,22 +157,23 @@ static int dispatch_xrc(struct shca_link *l, const struct ibv_send_wr *wr, struc
 static int respond_connected(struct shca_link *l, const struct ibv_send_wr *wr,
                              struct shca_gather *g)
 {
-    enter_target(l);
+    respond_enter_target(l);
     int status = SHCA_NOBODY;
-    if (target_listens(l))
-        status = l->type == IBV_QPT_XRC_SEND ? dispatch_xrc(l, wr, g) : dispatch(l, wr, g);
+    if (respond_target_ready(l))
+        status = l->type == IBV_QPT_XRC_SEND ? respond_dispatch_xrc(l, wr, g)
+                                             : respond_dispatch(l, wr, g);
     if (status == IBV_WC_SUCCESS) l->t->bytes += g->total;
-    leave_target(l);
+    respond_leave_target(l);
     return status;
 }
 
 /* A datagram: one of many, in a process that may not know of us. */
-static int respond_to_guest(struct shca_link *l, const struct ibv_send_wr *wr,
+static int respond_datagram(struct shca_link *l, const struct ibv_send_wr *wr,
                             struct shca_gather *g)
 {
     shca_ud_access_enter(l->peer);
-    bool heard = target_listens(l) && l->t->qkey == l->qkey;
-    int status = heard ? deliver_send(l, wr, g) : SHCA_NOBODY;
+    bool heard = respond_target_ready(l) && l->t->qkey == l->qkey;
+    int status = heard ? respond_send(l, wr, g) : SHCA_NOBODY;
     shca_ud_access_leave(l->peer);
     return status;
 }
@@ -186,7 +189,7 @@ int shca_respond(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_
     if (l->t && shca_peer_dead(l->peer))
         status = IBV_WC_RETRY_EXC_ERR;
     else if (l->t)
-        status = l->type == IBV_QPT_UD ? respond_to_guest(l, wr, g) : respond_connected(l, wr, g);
+        status = l->type == IBV_QPT_UD ? respond_datagram(l, wr, g) : respond_connected(l, wr, g);
     else if (l->remote)
         return SHCA_REMOTE;
     if (l->reliable) return status;

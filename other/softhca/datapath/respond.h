@@ -9,8 +9,8 @@
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
 
-static SHCA_HOT struct shca_piece piece(struct shca_peer *p, const struct shm_mr *mr, uint64_t addr,
-                                        size_t len)
+static SHCA_HOT struct shca_piece respond_piece(struct shca_peer *p, const struct shm_mr *mr,
+                                                uint64_t addr, size_t len)
 {
     uint64_t in = addr - mr->iova;
     struct shca_piece x = {.va = mr->va + in, .len = len};
@@ -22,7 +22,7 @@ static SHCA_HOT struct shca_piece piece(struct shca_peer *p, const struct shm_mr
 }
 
 /* The target's QP breaks; its owner is told, to flush it and to raise the event. */
-static inline int break_target(struct shca_link *l, uint32_t what, int status)
+static inline int respond_break_target(struct shca_link *l, uint32_t what, int status)
 {
     atomic_store(&l->t->fault, what);
     shca_peer_ring(l->home);
@@ -30,26 +30,27 @@ static inline int break_target(struct shca_link *l, uint32_t what, int status)
 }
 
 /* A bad request breaks the target's QP too; when it is unreliable the request is lost. */
-static inline int fault(struct shca_link *l, uint32_t what, int status)
+static inline int respond_fault(struct shca_link *l, uint32_t what, int status)
 {
-    return l->reliable ? break_target(l, what, status) : status;
+    return l->reliable ? respond_break_target(l, what, status) : status;
 }
 
-static inline int move_status(int error)
+static inline int respond_move_status(int error)
 {
     if (error == 0) return IBV_WC_SUCCESS;
     return error == EFAULT ? IBV_WC_REM_ACCESS_ERR : IBV_WC_RETRY_EXC_ERR;
 }
 
-static inline struct shm_srq *srq_of(const struct shca_link *l, const struct shca_receive *x)
+static inline struct shm_srq *respond_srq_of(const struct shca_link *l,
+                                             const struct shca_receive *x)
 {
     return &l->peer->h->srq[(x->srq - 1) % SHCA_SRQS];
 }
 
 /* That at the head of a shared queue. Many may claim there: it is ours or nobody else's. */
-static inline bool claim_receive(struct shca_link *l, struct shca_receive *x)
+static inline bool respond_claim_receive(struct shca_link *l, struct shca_receive *x)
 {
-    struct shm_srq *q = srq_of(l, x);
+    struct shm_srq *q = respond_srq_of(l, x);
     struct shm_slot *slot = shca_srq_claim(l->peer, q, l->reliable, &x->index);
     if (!slot) return false;
     x->r = &slot->r;
@@ -59,11 +60,11 @@ static inline bool claim_receive(struct shca_link *l, struct shca_receive *x)
 }
 
 /* That at the head of the target's own queue, where we are the only one. */
-static inline bool next_receive(struct shca_link *l, struct shca_receive *x)
+static inline bool respond_next_receive(struct shca_link *l, struct shca_receive *x)
 {
     struct shm_qp *t = l->t;
     x->srq = t->srq;
-    if (x->srq) return claim_receive(l, x);
+    if (x->srq) return respond_claim_receive(l, x);
     x->index = atomic_load_explicit(&t->rq_cons, memory_order_relaxed);
     if (l->prod == x->index) l->prod = atomic_load_explicit(&t->rq_prod, memory_order_acquire);
     if (l->prod == x->index) {
@@ -80,15 +81,15 @@ static inline bool next_receive(struct shca_link *l, struct shca_receive *x)
 }
 
 /* The message did not come about: the receive stays for another. */
-static inline int leave_receive(struct shca_link *l, struct shca_receive *x, int status)
+static inline int respond_leave_receive(struct shca_link *l, struct shca_receive *x, int status)
 {
-    if (x->srq) shca_srq_return(l->peer, srq_of(l, x), x->index);
+    if (x->srq) shca_srq_return(l->peer, respond_srq_of(l, x), x->index);
     return status;
 }
 
 /* Consume the receive with a completion on the target's CQ. */
-static inline int finish_receive(struct shca_link *l, const struct shca_receive *x,
-                                 struct shm_cqe *e)
+static inline int respond_finish_receive(struct shca_link *l, const struct shca_receive *x,
+                                         struct shm_cqe *e)
 {
     struct shm_qp *t = l->t;
     e->wr_id = x->r->wr_id;
@@ -107,17 +108,17 @@ static inline int finish_receive(struct shca_link *l, const struct shca_receive 
     return l->peer->unseen ? IBV_WC_LOC_QP_OP_ERR : IBV_WC_REM_OP_ERR;
 }
 
-static inline int fail_receive(struct shca_link *l, const struct shca_receive *x, int theirs,
-                               int ours)
+static inline int respond_fail_receive(struct shca_link *l, const struct shca_receive *x,
+                                       int theirs, int ours)
 {
     struct shm_cqe e = {.opcode = IBV_WC_RECV, .status = theirs};
-    finish_receive(l, x, &e);
-    return break_target(l, SHCA_FAULT_QUIET, ours);
+    respond_finish_receive(l, x, &e);
+    return respond_break_target(l, SHCA_FAULT_QUIET, ours);
 }
 
 /* The receive's SGEs as far as TOTAL reaches: the number of pieces, or -status of the receiver. */
-static inline int spread(struct shca_link *l, const struct shca_receive *x, uint64_t total,
-                         struct shca_piece *out, bool *all_direct)
+static inline int respond_spread(struct shca_link *l, const struct shca_receive *x, uint64_t total,
+                                 struct shca_piece *out, bool *all_direct)
 {
     int n = 0;
     uint64_t left = total;
@@ -131,27 +132,28 @@ static inline int spread(struct shca_link *l, const struct shca_receive *x, uint
         if (!mr) return -IBV_WC_LOC_PROT_ERR;
         left -= len;
         if (total <= SHCA_INLINE_CQE) continue; /* its owner will put it there */
-        out[n] = piece(l->peer, mr, s->addr, len);
+        out[n] = respond_piece(l->peer, mr, s->addr, len);
         if (!out[n++].direct) *all_direct = false;
     }
     return left > 0 ? -IBV_WC_LOC_LEN_ERR : n;
 }
 
-static inline int fail_spread(struct shca_link *l, struct shca_receive *x, int n)
+static inline int respond_fail_spread(struct shca_link *l, struct shca_receive *x, int n)
 {
-    if (n != -IBV_WC_LOC_LEN_ERR) return fail_receive(l, x, -n, IBV_WC_REM_OP_ERR);
-    if (l->type == IBV_QPT_UC) return leave_receive(l, x, IBV_WC_REM_INV_REQ_ERR);
-    return fail_receive(l, x, -n, IBV_WC_REM_INV_REQ_ERR);
+    if (n != -IBV_WC_LOC_LEN_ERR) return respond_fail_receive(l, x, -n, IBV_WC_REM_OP_ERR);
+    if (l->type == IBV_QPT_UC) return respond_leave_receive(l, x, IBV_WC_REM_INV_REQ_ERR);
+    return respond_fail_receive(l, x, -n, IBV_WC_REM_INV_REQ_ERR);
 }
 
-static inline int fail_move(struct shca_link *l, struct shca_receive *x, int error)
+static inline int respond_fail_move(struct shca_link *l, struct shca_receive *x, int error)
 {
-    if (error == EFAULT) return fail_receive(l, x, IBV_WC_LOC_PROT_ERR, IBV_WC_REM_OP_ERR);
-    return leave_receive(l, x, IBV_WC_RETRY_EXC_ERR);
+    if (error == EFAULT) return respond_fail_receive(l, x, IBV_WC_LOC_PROT_ERR, IBV_WC_REM_OP_ERR);
+    return respond_leave_receive(l, x, IBV_WC_RETRY_EXC_ERR);
 }
 
 /* The word that comes with a SEND: data, or the key of a window of the target that ends with it. */
-static inline bool add_word(struct shca_link *l, const struct ibv_send_wr *wr, struct shm_cqe *e)
+static inline bool respond_add_word(struct shca_link *l, const struct ibv_send_wr *wr,
+                                    struct shm_cqe *e)
 {
     e->imm = wr->imm_data;
     e->flags = wr->opcode == IBV_WR_SEND_WITH_INV ? SHCA_CQE_INV : SHCA_CQE_IMM;
@@ -160,21 +162,22 @@ static inline bool add_word(struct shca_link *l, const struct ibv_send_wr *wr, s
 }
 
 /* What the receiver is told of a SEND of TOTAL bytes. False: it invalidates what it may not. */
-static inline bool completion_for_send(struct shca_link *l, const struct ibv_send_wr *wr,
-                                       uint64_t total, struct shm_cqe *e)
+static inline bool respond_completion_for_send(struct shca_link *l, const struct ibv_send_wr *wr,
+                                               uint64_t total, struct shm_cqe *e)
 {
     *e = (struct shm_cqe){.opcode = IBV_WC_RECV, .byte_len = total};
-    if (wr->opcode != IBV_WR_SEND && !add_word(l, wr, e)) return false;
+    if (wr->opcode != IBV_WR_SEND && !respond_add_word(l, wr, e)) return false;
     if (wr->send_flags & IBV_SEND_SOLICITED) e->flags |= SHCA_CQE_SOLICITED;
     return true;
 }
 
-static inline int fail_word(struct shca_link *l, struct shca_receive *x)
+static inline int respond_fail_word(struct shca_link *l, struct shca_receive *x)
 {
-    return fail_receive(l, x, IBV_WC_REM_INV_REQ_ERR, IBV_WC_REM_OP_ERR);
+    return respond_fail_receive(l, x, IBV_WC_REM_INV_REQ_ERR, IBV_WC_REM_OP_ERR);
 }
 
-static inline struct shm_cqe completion_for_write(const struct ibv_send_wr *wr, uint64_t total)
+static inline struct shm_cqe respond_completion_for_write(const struct ibv_send_wr *wr,
+                                                          uint64_t total)
 {
     struct shm_cqe e = {.opcode = IBV_WC_RECV_RDMA_WITH_IMM,
                         .byte_len = total,
@@ -185,28 +188,30 @@ static inline struct shm_cqe completion_for_write(const struct ibv_send_wr *wr, 
 }
 
 /* READ and WRITE: the right of the QP, then of the MR, ... */
-static inline int check_rdma(struct shca_link *l, const struct ibv_send_wr *wr, uint64_t total,
-                             unsigned right, struct shm_mr **mr)
+static inline int respond_check_rdma(struct shca_link *l, const struct ibv_send_wr *wr,
+                                     uint64_t total, unsigned right, struct shm_mr **mr)
 {
-    if (!(l->t->access & right)) return fault(l, 1 + IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
+    if (!(l->t->access & right))
+        return respond_fault(l, 1 + IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
     if (total == 0) return IBV_WC_SUCCESS;
     *mr =
         shca_mr_find(l->peer->h, wr->wr.rdma.rkey, l->t->pd, wr->wr.rdma.remote_addr, total, right);
     if (!*mr) *mr = shca_mw_find(l, wr->wr.rdma.rkey, wr->wr.rdma.remote_addr, total, right);
-    if (!*mr) return fault(l, 1 + IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
+    if (!*mr) return respond_fault(l, 1 + IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
     return IBV_WC_SUCCESS;
 }
 
 /* ... then the bytes. */
-static inline int end_rdma(struct shca_link *l, int error)
+static inline int respond_end_rdma(struct shca_link *l, int error)
 {
-    if (error == EFAULT) return fault(l, 1 + IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
-    return move_status(error);
+    if (error == EFAULT)
+        return respond_fault(l, 1 + IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
+    return respond_move_status(error);
 }
 
 /* An XRC target has no PD and no queues: the shared queue that a message names lends it its own.
  * The initiator is alone in the target, so it may set them. */
-static inline bool borrow(struct shca_link *l, uint32_t srqn)
+static inline bool respond_use_srq(struct shca_link *l, uint32_t srqn)
 {
     struct shm_srq *q = &l->peer->h->srq[shm_qpn_index(srqn)];
     uint64_t domain = atomic_load_explicit(&q->xrcd, memory_order_acquire);
@@ -218,8 +223,8 @@ static inline bool borrow(struct shca_link *l, uint32_t srqn)
 }
 
 /* That queue may be of another process, which the initiator enters as a guest. A completion status;
- * end_xrc() follows whatever it is. */
-static inline int begin_xrc(struct shca_link *l, uint32_t srqn)
+ * respond_end_xrc() follows whatever it is. */
+static inline int respond_begin_xrc(struct shca_link *l, uint32_t srqn)
 {
     if (shm_qpn_slot(srqn) != l->home->slot) l->peer = shca_peer_for(l, SHCA_HERE, srqn);
     if (l->peer && l->peer != l->home && !l->peer->registered) {
@@ -228,18 +233,18 @@ static inline int begin_xrc(struct shca_link *l, uint32_t srqn)
         return lost ? SHCA_NOBODY : SHCA_NOT_MET;
     }
     if (l->peer && l->peer != l->home) shca_ud_access_enter(l->peer);
-    if (l->peer && borrow(l, srqn)) return IBV_WC_SUCCESS;
-    return fault(l, 1 + IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
+    if (l->peer && respond_use_srq(l, srqn)) return IBV_WC_SUCCESS;
+    return respond_fault(l, 1 + IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
 }
 
-static inline void end_xrc(struct shca_link *l)
+static inline void respond_end_xrc(struct shca_link *l)
 {
     if (l->peer && l->peer != l->home) shca_ud_access_leave(l->peer);
     l->peer = l->home;
 }
 
 /* The owner learns of the first message that comes before it has made the connection its own. */
-static __attribute__((cold, noinline)) bool listens_in(struct shca_link *l, uint32_t state)
+static __attribute__((cold, noinline)) bool respond_ready_in(struct shca_link *l, uint32_t state)
 {
     if (state == IBV_QPS_RTR && l->type != IBV_QPT_UD && l->t->listens == l->speaks &&
         !l->t->came && !atomic_exchange(&l->t->came, 1))
@@ -247,22 +252,22 @@ static __attribute__((cold, noinline)) bool listens_in(struct shca_link *l, uint
     return state == IBV_QPS_RTR || state == IBV_QPS_SQD || state == IBV_QPS_SQE;
 }
 
-static SHCA_HOT bool target_listens(struct shca_link *l)
+static SHCA_HOT bool respond_target_ready(struct shca_link *l)
 {
     uint32_t state = atomic_load_explicit(&l->t->state, memory_order_acquire);
-    return (state == IBV_QPS_RTS || listens_in(l, state)) && l->t->listens == l->speaks &&
+    return (state == IBV_QPS_RTS || respond_ready_in(l, state)) && l->t->listens == l->speaks &&
            !l->t->fault;
 }
 
 /* The exchange orders the flag before all that is read of the target: its owner, having changed a
  * table, waits for the flag to change and then knows that we saw the change. */
-static inline void enter_target(struct shca_link *l)
+static inline void respond_enter_target(struct shca_link *l)
 {
     if (atomic_exchange(&l->t->active, l->active + 1) != l->active)
         l->prod = l->t->rq_cons; /* the target was reset: forget what was posted before */
 }
 
-static inline void leave_target(struct shca_link *l)
+static inline void respond_leave_target(struct shca_link *l)
 {
     l->active += 2;
     atomic_store_explicit(&l->t->active, l->active, memory_order_release);

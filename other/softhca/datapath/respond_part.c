@@ -8,7 +8,8 @@
 #include "other/softhca/segment/segment.h"
 
 /* Let the carrier move up to N bytes between it and the PIECES of the whole message. */
-static int move_part(struct shca_part *p, size_t n, const struct shca_piece *piece, int pieces)
+static int respond_part_move(struct shca_part *p, size_t n, const struct shca_piece *piece,
+                             int pieces)
 {
     struct shca_piece slice[SHCA_MAX_SGE];
     size_t skip = p->at, left = n;
@@ -27,80 +28,82 @@ static int move_part(struct shca_part *p, size_t n, const struct shca_piece *pie
 }
 
 /* The receive of a message is claimed with its first piece and kept for the others. */
-static bool claimed(struct shca_link *l, struct shca_part *p)
+static bool respond_part_claimed(struct shca_link *l, struct shca_part *p)
 {
-    if (!p->receive->r && !next_receive(l, p->receive)) p->receive->r = NULL;
+    if (!p->receive->r && !respond_next_receive(l, p->receive)) p->receive->r = NULL;
     return p->receive->r;
 }
 
 /* It is used up, or given back. */
-static int used_up(struct shca_part *p, int status)
+static int respond_part_used_up(struct shca_part *p, int status)
 {
     p->receive->r = NULL;
     return status;
 }
 
-static int send_part(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_part *p,
-                     size_t n)
+static int respond_part_send(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_part *p,
+                             size_t n)
 {
     struct shca_piece there[SHCA_MAX_SGE];
     bool all_direct;
-    if (!claimed(l, p)) return SHCA_NOT_READY;
-    int pieces = spread(l, p->receive, p->total, there, &all_direct);
-    if (pieces < 0) return used_up(p, fail_spread(l, p->receive, pieces));
-    int error = move_part(p, n, there, pieces);
-    if (error) return used_up(p, fail_move(l, p->receive, error));
+    if (!respond_part_claimed(l, p)) return SHCA_NOT_READY;
+    int pieces = respond_spread(l, p->receive, p->total, there, &all_direct);
+    if (pieces < 0) return respond_part_used_up(p, respond_fail_spread(l, p->receive, pieces));
+    int error = respond_part_move(p, n, there, pieces);
+    if (error) return respond_part_used_up(p, respond_fail_move(l, p->receive, error));
     if (p->at < p->total) return IBV_WC_SUCCESS;
     struct shm_cqe e;
-    if (!completion_for_send(l, wr, p->total, &e)) return used_up(p, fail_word(l, p->receive));
-    return used_up(p, finish_receive(l, p->receive, &e));
+    if (!respond_completion_for_send(l, wr, p->total, &e))
+        return respond_part_used_up(p, respond_fail_word(l, p->receive));
+    return respond_part_used_up(p, respond_finish_receive(l, p->receive, &e));
 }
 
-static int rdma_part(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_part *p,
-                     size_t n, unsigned right)
+static int respond_part_rdma(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_part *p,
+                             size_t n, unsigned right)
 {
     struct shm_mr *mr;
-    int status = check_rdma(l, wr, p->total, right, &mr);
+    int status = respond_check_rdma(l, wr, p->total, right, &mr);
     if (status != IBV_WC_SUCCESS || p->total == 0) return status;
-    struct shca_piece there = piece(l->peer, mr, wr->wr.rdma.remote_addr, p->total);
-    return end_rdma(l, move_part(p, n, &there, 1));
+    struct shca_piece there = respond_piece(l->peer, mr, wr->wr.rdma.remote_addr, p->total);
+    return respond_end_rdma(l, respond_part_move(p, n, &there, 1));
 }
 
-static int write_imm_part(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_part *p,
-                          size_t n)
+static int respond_part_write_imm(struct shca_link *l, const struct ibv_send_wr *wr,
+                                  struct shca_part *p, size_t n)
 {
-    if (!claimed(l, p)) return SHCA_NOT_READY;
-    int status = rdma_part(l, wr, p, n, IBV_ACCESS_REMOTE_WRITE);
-    if (status != IBV_WC_SUCCESS) return used_up(p, leave_receive(l, p->receive, status));
+    if (!respond_part_claimed(l, p)) return SHCA_NOT_READY;
+    int status = respond_part_rdma(l, wr, p, n, IBV_ACCESS_REMOTE_WRITE);
+    if (status != IBV_WC_SUCCESS)
+        return respond_part_used_up(p, respond_leave_receive(l, p->receive, status));
     if (p->at < p->total) return status;
-    struct shm_cqe e = completion_for_write(wr, p->total);
-    return used_up(p, finish_receive(l, p->receive, &e));
+    struct shm_cqe e = respond_completion_for_write(wr, p->total);
+    return respond_part_used_up(p, respond_finish_receive(l, p->receive, &e));
 }
 
-static int dispatch_part(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_part *p,
-                         size_t n)
+static int respond_part_dispatch(struct shca_link *l, const struct ibv_send_wr *wr,
+                                 struct shca_part *p, size_t n)
 {
     switch (wr->opcode) {
     case IBV_WR_RDMA_READ:
-        return rdma_part(l, wr, p, n, IBV_ACCESS_REMOTE_READ);
+        return respond_part_rdma(l, wr, p, n, IBV_ACCESS_REMOTE_READ);
     case IBV_WR_RDMA_WRITE:
-        return rdma_part(l, wr, p, n, IBV_ACCESS_REMOTE_WRITE);
+        return respond_part_rdma(l, wr, p, n, IBV_ACCESS_REMOTE_WRITE);
     case IBV_WR_RDMA_WRITE_WITH_IMM:
-        return write_imm_part(l, wr, p, n);
+        return respond_part_write_imm(l, wr, p, n);
     default:
-        return send_part(l, wr, p, n);
+        return respond_part_send(l, wr, p, n);
     }
 }
 
-static int enter_and_dispatch(struct shca_link *l, const struct ibv_send_wr *wr,
-                              struct shca_part *p, size_t n)
+static int respond_part_enter_and_dispatch(struct shca_link *l, const struct ibv_send_wr *wr,
+                                           struct shca_part *p, size_t n)
 {
     /* A READ was accepted: it is answered, even should the QP break meanwhile. */
-    if (wr->opcode != IBV_WR_RDMA_READ && !target_listens(l)) return SHCA_NOBODY;
-    if (l->type != IBV_QPT_XRC_SEND) return dispatch_part(l, wr, p, n);
-    int status = begin_xrc(l, wr->qp_type.xrc.remote_srqn);
-    if (status == IBV_WC_SUCCESS) status = dispatch_part(l, wr, p, n);
-    end_xrc(l);
+    if (wr->opcode != IBV_WR_RDMA_READ && !respond_target_ready(l)) return SHCA_NOBODY;
+    if (l->type != IBV_QPT_XRC_SEND) return respond_part_dispatch(l, wr, p, n);
+    int status = respond_begin_xrc(l, wr->qp_type.xrc.remote_srqn);
+    if (status == IBV_WC_SUCCESS) status = respond_part_dispatch(l, wr, p, n);
+    respond_end_xrc(l);
     return status;
 }
 
@@ -109,17 +112,17 @@ static int enter_and_dispatch(struct shca_link *l, const struct ibv_send_wr *wr,
 int shca_respond_part(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_part *p,
                       size_t n)
 {
-    enter_target(l);
-    int status = enter_and_dispatch(l, wr, p, n);
+    respond_enter_target(l);
+    int status = respond_part_enter_and_dispatch(l, wr, p, n);
     bool reads = wr->opcode == IBV_WR_RDMA_READ; /* counted when it was accepted */
     if (status == IBV_WC_SUCCESS && p->at == p->total && !reads) l->t->bytes += p->total;
-    leave_target(l);
+    respond_leave_target(l);
     return status;
 }
 
 /* The message will not go on. */
 void shca_respond_drop(struct shca_link *l, struct shca_receive *x)
 {
-    if (x->r) leave_receive(l, x, 0);
+    if (x->r) respond_leave_receive(l, x, 0);
     x->r = NULL;
 }

@@ -15,12 +15,12 @@
 
 #include <string.h>
 
-static struct shca_wqe *wqe_at(struct shca_qp *qp, uint32_t index)
+static struct shca_wqe *send_wqe_at(struct shca_qp *qp, uint32_t index)
 {
     return (struct shca_wqe *)(qp->sq_ring + (size_t)(index & qp->sq_mask) * qp->sq_stride);
 }
 
-static int wc_opcode(enum ibv_wr_opcode o)
+static int send_wc_opcode(enum ibv_wr_opcode o)
 {
     switch (o) {
     case IBV_WR_RDMA_WRITE:
@@ -41,33 +41,34 @@ static int wc_opcode(enum ibv_wr_opcode o)
     }
 }
 
-static uint32_t sge_total(const struct ibv_send_wr *wr)
+static uint32_t send_total_length(const struct ibv_send_wr *wr)
 {
     uint32_t total = 0;
     for (int i = 0; i < wr->num_sge; i++) total += wr->sg_list[i].length;
     return total;
 }
 
-static void push_completion(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index,
-                            int status)
+static void send_push_completion(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index,
+                                 int status)
 {
     struct shm_cqe e = {.wr_id = wr->wr_id,
                         .qpn = qp->base.qp_num,
                         .index = index,
                         .src_qp = qp->attr.dest_qp_num,
-                        .opcode = wc_opcode(wr->opcode),
+                        .opcode = send_wc_opcode(wr->opcode),
                         .status = status,
                         .side = SHCA_SIDE_SEND};
     if (status == IBV_WC_SUCCESS &&
         (wr->opcode == IBV_WR_RDMA_READ || e.opcode >= IBV_WC_COMP_SWAP))
-        e.byte_len = sge_total(wr);
+        e.byte_len = send_total_length(wr);
     shca_cq_push(&shca.me, qp->send_cq->index, &e);
 }
 
-static void complete(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index, int status)
+static void send_complete(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index,
+                          int status)
 {
     if (status != IBV_WC_SUCCESS || qp->sig_all || wr->send_flags & IBV_SEND_SIGNALED)
-        push_completion(qp, wr, index, status);
+        send_push_completion(qp, wr, index, status);
 }
 
 /* Between two attempts. */
@@ -82,7 +83,7 @@ uint64_t shca_retry_ns(struct shca_qp *qp, int reason)
 static const uint64_t MEETING_TIME = 10000000000ull;
 
 /* When to stop waiting for REASON: ns, 0 for never. */
-static uint64_t deadline(struct shca_qp *qp, int reason)
+static uint64_t send_deadline(struct shca_qp *qp, int reason)
 {
     if (reason == SHCA_NOT_READY) {
         if (qp->attr.rnr_retry == 7) return 0;
@@ -95,7 +96,7 @@ static uint64_t deadline(struct shca_qp *qp, int reason)
 }
 
 /* Nobody will ever hear the WR at sq_exec. An unreliable one goes out all the same, to be lost. */
-static int unheard(struct shca_qp *qp)
+static int send_undeliverable(struct shca_qp *qp)
 {
     if (qp->link.reliable || !qp->link.peer) return IBV_WC_RETRY_EXC_ERR;
     qp->link.peer->lost = true;
@@ -103,38 +104,39 @@ static int unheard(struct shca_qp *qp)
 }
 
 /* The WR at sq_exec cannot run because of REASON: 0 to wait on, or the status to end with. */
-static int wait_verdict(struct shca_qp *qp, int reason)
+static int send_wait_status(struct shca_qp *qp, int reason)
 {
     bool rnr = reason == SHCA_NOT_READY;
     if (reason == SHCA_STALLED || reason == SHCA_REMOTE) return 0;
     if (qp->link.peer && qp->link.peer->unseen) return IBV_WC_LOC_QP_OP_ERR;
     if (qp->give_up == SHCA_NO_DEADLINE || qp->waits_for != reason) {
         qp->waits_for = reason;
-        qp->give_up = deadline(qp, reason);
+        qp->give_up = send_deadline(qp, reason);
         qp->look_at = 0;
         qp->s->waiting = rnr ? SHCA_WAITS_RECEIVE : SHCA_WAITS_PEER;
         atomic_fetch_add(rnr ? &shca.h->counts.rnr : &shca.h->counts.nobody, 1);
     }
     uint64_t now = shca_now();
     if (qp->link.peer && now >= qp->look_at) { /* a system call: not at every poll */
-        if (shca_peer_dead_slow(qp->link.peer)) return unheard(qp);
+        if (shca_peer_dead_slow(qp->link.peer)) return send_undeliverable(qp);
         qp->look_at = now + 1000000;
     }
     if (qp->give_up == 0 || now < qp->give_up) return 0;
     if (reason == SHCA_NOT_MET)
         shca_say("the process in slot %u does not answer (is it stopped?)", qp->link.peer->slot);
-    return rnr ? IBV_WC_RNR_RETRY_EXC_ERR : unheard(qp);
+    return rnr ? IBV_WC_RNR_RETRY_EXC_ERR : send_undeliverable(qp);
 }
 
 /* All that wait fail now; send lock held. */
 void shca_send_flush(struct shca_qp *qp)
 {
     for (; qp->sq_exec != qp->sq_head; qp->sq_exec++)
-        push_completion(qp, &wqe_at(qp, qp->sq_exec)->wr, qp->sq_exec, IBV_WC_WR_FLUSH_ERR);
+        send_push_completion(qp, &send_wqe_at(qp, qp->sq_exec)->wr, qp->sq_exec,
+                             IBV_WC_WR_FLUSH_ERR);
 }
 
 /* After a send that failed: what it means for the QP depends on its type. */
-static void fail(struct shca_qp *qp)
+static void send_fail(struct shca_qp *qp)
 {
     atomic_fetch_add(&shca.h->counts.errors, 1);
     if (qp->base.qp_type == IBV_QPT_UC || qp->base.qp_type == IBV_QPT_UD)
@@ -145,14 +147,14 @@ static void fail(struct shca_qp *qp)
 
 struct ibv_send_wr *shca_send_wr(struct shca_qp *qp, uint32_t index)
 {
-    return &wqe_at(qp, index)->wr;
+    return &send_wqe_at(qp, index)->wr;
 }
 
 void shca_send_end(struct shca_qp *qp, int status)
 {
     struct ibv_send_wr *wr = shca_send_wr(qp, qp->sq_exec);
-    complete(qp, wr, qp->sq_exec++, status);
-    if (status != IBV_WC_SUCCESS) fail(qp);
+    send_complete(qp, wr, qp->sq_exec++, status);
+    if (status != IBV_WC_SUCCESS) send_fail(qp);
 }
 
 /* Run what waits; send lock held. */
@@ -160,16 +162,16 @@ void shca_send_resume(struct shca_qp *qp)
 {
     while (qp->sq_exec != qp->sq_head && shca_state(qp) == IBV_QPS_RTS) {
         int status = shca_deliver(qp, shca_send_wr(qp, qp->sq_exec));
-        if (status < 0 && !(status = wait_verdict(qp, status))) return;
+        if (status < 0 && !(status = send_wait_status(qp, status))) return;
         qp->give_up = SHCA_NO_DEADLINE; /* the next one that waits has its own time */
         qp->s->waiting = SHCA_WAITS_NOT;
         shca_send_end(qp, status);
     }
 }
 
-static void enqueue(struct shca_qp *qp, const struct ibv_send_wr *wr)
+static void send_enqueue(struct shca_qp *qp, const struct ibv_send_wr *wr)
 {
-    struct shca_wqe *w = wqe_at(qp, qp->sq_head++);
+    struct shca_wqe *w = send_wqe_at(qp, qp->sq_head++);
     w->wr = *wr;
     w->wr.next = NULL;
     w->wr.sg_list = w->sge;
@@ -186,34 +188,34 @@ static void enqueue(struct shca_qp *qp, const struct ibv_send_wr *wr)
     w->wr.num_sge = 1;
 }
 
-static void run_or_wait(struct shca_qp *qp, const struct ibv_send_wr *wr)
+static void send_run_or_wait(struct shca_qp *qp, const struct ibv_send_wr *wr)
 {
     if (shca_state(qp) >= IBV_QPS_SQE) {
-        push_completion(qp, wr, qp->sq_head++, IBV_WC_WR_FLUSH_ERR);
+        send_push_completion(qp, wr, qp->sq_head++, IBV_WC_WR_FLUSH_ERR);
         qp->sq_exec = qp->sq_head;
         return;
     }
     if (qp->sq_exec != qp->sq_head || shca_state(qp) == IBV_QPS_SQD) {
-        enqueue(qp, wr);
+        send_enqueue(qp, wr);
         return;
     }
     int status = shca_deliver(qp, wr);
-    if (status < 0 && !(status = wait_verdict(qp, status))) {
-        enqueue(qp, wr);
+    if (status < 0 && !(status = send_wait_status(qp, status))) {
+        send_enqueue(qp, wr);
         if (!qp->link.remote) shca_worker_wait_for(qp);
         return;
     }
-    complete(qp, wr, qp->sq_head++, status);
+    send_complete(qp, wr, qp->sq_head++, status);
     qp->sq_exec = qp->sq_head;
-    if (status != IBV_WC_SUCCESS) fail(qp);
+    if (status != IBV_WC_SUCCESS) send_fail(qp);
 }
 
 /* 0, or why the WR is not accepted. */
-static int check(struct shca_qp *qp, const struct ibv_send_wr *wr)
+static int send_check(struct shca_qp *qp, const struct ibv_send_wr *wr)
 {
     if (wr->opcode >= 32 || !(qp->opcodes >> wr->opcode & 1)) return EINVAL;
     if (wr->send_flags & IBV_SEND_INLINE && !(SHCA_FETCHES >> wr->opcode & 1) &&
-        sge_total(wr) > qp->max_inline)
+        send_total_length(wr) > qp->max_inline)
         return EINVAL;
     if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->max_send_sge) return EINVAL;
     if (qp->sq_head - atomic_load_explicit(&qp->sq_done, memory_order_acquire) >= qp->sq_size)
@@ -228,9 +230,9 @@ int shca_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_
     shca_lock(&qp->sq);
     if (shca_state(qp) < IBV_QPS_RTS) error = EINVAL;
     for (; wr && !error; wr = wr->next) {
-        error = check(qp, wr);
+        error = send_check(qp, wr);
         if (error) break;
-        run_or_wait(qp, wr);
+        send_run_or_wait(qp, wr);
     }
     if (qp->link.remote) shca_tcp_send_push(qp);
     shca_unlock(&qp->sq);

@@ -49,7 +49,7 @@ void shca_worker_wait_for(struct shca_qp *qp)
     shca_worker_poke();
 }
 
-static void unlink_waiter(struct shca_qp *qp)
+static void worker_unlink_waiter(struct shca_qp *qp)
 {
     for (struct shca_qp **link = &waiters; *link; link = &(*link)->wait_next)
         if (*link == qp) {
@@ -63,20 +63,20 @@ static void unlink_waiter(struct shca_qp *qp)
 void shca_worker_drop(struct shca_qp *qp)
 {
     pthread_mutex_lock(&wait_lock);
-    if (qp->waiting) unlink_waiter(qp);
+    if (qp->waiting) worker_unlink_waiter(qp);
     pthread_mutex_unlock(&wait_lock);
 }
 
 /* Try every waiting QP once; wait_lock held. A send lock is not waited for: its holder does the
  * work.
  */
-static void resume_all(void)
+static void worker_resume_all(void)
 {
     for (struct shca_qp *qp = waiters, *next; qp; qp = next) {
         next = qp->wait_next;
         if (!shca_trylock(&qp->sq)) continue;
         shca_send_resume(qp);
-        if (qp->sq_exec == qp->sq_head) unlink_waiter(qp);
+        if (qp->sq_exec == qp->sq_head) worker_unlink_waiter(qp);
         shca_unlock(&qp->sq);
     }
 }
@@ -85,25 +85,25 @@ static void resume_all(void)
 void shca_worker_progress(void)
 {
     if (pthread_mutex_trylock(&wait_lock)) return;
-    resume_all();
+    worker_resume_all();
     pthread_mutex_unlock(&wait_lock);
 }
 
 void shca_worker_progress_now(void)
 {
     pthread_mutex_lock(&wait_lock);
-    resume_all();
+    worker_resume_all();
     pthread_mutex_unlock(&wait_lock);
 }
 
-static void qp_event(struct shca_qp *qp, enum ibv_event_type type)
+static void worker_qp_event(struct shca_qp *qp, enum ibv_event_type type)
 {
     struct ibv_async_event e = {.element.qp = &qp->base, .event_type = type};
     shca_raise(qp->base.context, &e);
 }
 
 /* True when it was whole until now. */
-static bool break_qp(struct shca_qp *qp)
+static bool worker_break_qp(struct shca_qp *qp)
 {
     shca_lock(&qp->sq);
     bool whole = shca_state(qp) != IBV_QPS_RESET && shca_state(qp) != IBV_QPS_ERR;
@@ -112,35 +112,36 @@ static bool break_qp(struct shca_qp *qp)
     return whole;
 }
 
-static void attend_qp(struct shca_qp *qp)
+static void worker_attend_qp(struct shca_qp *qp)
 {
     uint32_t fault = qp->s->fault;
-    if (fault && break_qp(qp) && fault != SHCA_FAULT_QUIET) qp_event(qp, fault - 1);
+    if (fault && worker_break_qp(qp) && fault != SHCA_FAULT_QUIET) worker_qp_event(qp, fault - 1);
     uint32_t came = 1;
-    if (atomic_compare_exchange_strong(&qp->s->came, &came, 2)) qp_event(qp, IBV_EVENT_COMM_EST);
+    if (atomic_compare_exchange_strong(&qp->s->came, &came, 2))
+        worker_qp_event(qp, IBV_EVENT_COMM_EST);
     if (shca_state(qp) != IBV_QPS_ERR) return;
     shca_recv_flush(qp);
     if (qp->base.srq && !qp->last_receive_told) {
         shca_qp_quiesce(qp); /* whoever is inside completes what it took */
         qp->last_receive_told = true;
-        qp_event(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
+        worker_qp_event(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
     }
 }
 
-static void cq_overflowed(struct shca_cq *cq)
+static void worker_cq_overflowed(struct shca_cq *cq)
 {
     cq->overflow_told = true;
     struct ibv_async_event e = {.element.cq = &cq->base, .event_type = IBV_EVENT_CQ_ERR};
     shca_raise(cq->base.context, &e);
     for (struct shca_qp *qp = shca.qps; qp; qp = qp->next) {
         if (qp->send_cq != cq && qp->recv_cq != cq) continue;
-        if (break_qp(qp)) qp_event(qp, IBV_EVENT_QP_FATAL);
+        if (worker_break_qp(qp)) worker_qp_event(qp, IBV_EVENT_QP_FATAL);
     }
 }
 
-static void attend_cq(struct shca_cq *cq, bool sweep)
+static void worker_attend_cq(struct shca_cq *cq, bool sweep)
 {
-    if (cq->s->overflow && !cq->overflow_told) cq_overflowed(cq);
+    if (cq->s->overflow && !cq->overflow_told) worker_cq_overflowed(cq);
     if (atomic_exchange(&cq->s->ev_lost, 0)) {
         uint64_t one = 1;
         int fd = shca_channel_fd(cq->s->channel);
@@ -149,13 +150,13 @@ static void attend_cq(struct shca_cq *cq, bool sweep)
     if (sweep && shca_cq_unstick(cq)) shca_cq_notify(&shca.me, cq->s, true);
 }
 
-static void attend(void)
+static void worker_attend(void)
 {
     bool sweep = atomic_exchange(&sweep_due, false);
     pthread_mutex_lock(&shca.lock);
-    for (struct shca_qp *qp = shca.qps; qp; qp = qp->next) attend_qp(qp);
+    for (struct shca_qp *qp = shca.qps; qp; qp = qp->next) worker_attend_qp(qp);
     for (int i = 0; i < SHCA_CQS; i++)
-        if (shca.cq[i]) attend_cq(shca.cq[i], sweep);
+        if (shca.cq[i]) worker_attend_cq(shca.cq[i], sweep);
     for (struct shca_srq *q = shca.srqs; q; q = q->next) shca_srq_attend(q, sweep);
     /* A receive that the dead had in its hand is posted again by now: it is flushed as well. */
     for (struct shca_qp *qp = shca.qps; qp; qp = qp->next)
@@ -165,7 +166,7 @@ static void attend(void)
 
 /* The sleep between retries grows: the doorbell, not the clock, is the usual waker. 0 = for ever.
  */
-static long next_nap(long nap)
+static long worker_next_sleep(long nap)
 {
     if (shca_delayed_pending()) return 1000000;
     if (!shca.waiting) return 0;
@@ -174,7 +175,7 @@ static long next_nap(long nap)
 }
 
 /* Sleep until the doorbell rings, which says true, or for as long as NAP. */
-static bool doze(long nap)
+static bool worker_sleep(long nap)
 {
     _Atomic uint32_t *bell = &shca.me.h->doorbell;
     struct timespec t = {.tv_nsec = nap};
@@ -183,13 +184,13 @@ static bool doze(long nap)
     return atomic_exchange(bell, 0);
 }
 
-static void *service_main(void *unused)
+static void *worker_main(void *unused)
 {
     for (long nap = 0;;) {
-        nap = next_nap(nap);
-        if (doze(nap)) {
+        nap = worker_next_sleep(nap);
+        if (worker_sleep(nap)) {
             nap = 0;
-            attend();
+            worker_attend();
         }
         if (shca.waiting) shca_worker_progress();
         if (shca_delayed_pending()) shca_delayed_attend();
@@ -206,5 +207,5 @@ void shca_worker_in_child(void)
 
 int shca_worker_start(void)
 {
-    return shca_thread(service_main);
+    return shca_thread(worker_main);
 }

@@ -50,7 +50,7 @@ SHCA_EXPORT void softhca_free(void *block)
     munmap(p, *(size_t *)p);
 }
 
-static void fill_ops(struct shca_context *c)
+static void device_fill_ops(struct shca_context *c)
 {
     struct ibv_context_ops *ops = &c->v.context.ops;
     ops->poll_cq = shca_poll_cq;
@@ -105,7 +105,7 @@ void shca_raise_on_device(const struct shca_device *d, const struct ibv_async_ev
 }
 
 /* The open context that a verbs object of any kind begins with, or NULL. */
-static struct shca_context *open_context_of(const void *object)
+static struct shca_context *device_open_context(const void *object)
 {
     const void *first = *(const void *const *)object;
     struct shca_context *found = NULL;
@@ -120,7 +120,7 @@ static struct shca_context *open_context_of(const void *object)
  * context, and a context with its device. */
 bool shca_user_memory_valid(const void *object)
 {
-    return shca_is_device(*(const void *const *)object) || open_context_of(object);
+    return shca_is_device(*(const void *const *)object) || device_open_context(object);
 }
 
 /* Whether OBJECT can only fail: it is one that the parent of this process made, or its device was
@@ -135,7 +135,7 @@ bool shca_dead(const void *object)
     }
     const struct shca_context *c = inherited;
     while (c && first != &c->v.context) c = c->next;
-    if (!c && removed && (c = open_context_of(object))) return c->removed;
+    if (!c && removed && (c = device_open_context(object))) return c->removed;
     return c != NULL;
 }
 
@@ -152,7 +152,7 @@ void shca_contexts_in_child(void)
     }
 }
 
-static int remember(struct shca_context *c, struct shca_context *in_place_of)
+static int device_remember(struct shca_context *c, struct shca_context *in_place_of)
 {
     int error = ENOMEM;
     pthread_mutex_lock(&contexts_lock);
@@ -183,8 +183,8 @@ struct ibv_context *shca_open(struct ibv_device *d)
     if (base->cmd_fd < 0) base->cmd_fd = eventfd(0, EFD_CLOEXEC); /* any descriptor will do */
     base->async_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
     pthread_mutex_init(&base->mutex, NULL);
-    fill_ops(c);
-    error = base->cmd_fd < 0 || base->async_fd < 0 ? errno : remember(c, NULL);
+    device_fill_ops(c);
+    error = base->cmd_fd < 0 || base->async_fd < 0 ? errno : device_remember(c, NULL);
     if (!error) return base;
     shca_say("cannot open the device: %s", strerror(error));
     if (base->cmd_fd >= 0) close(base->cmd_fd);
@@ -197,7 +197,7 @@ struct ibv_context *shca_open(struct ibv_device *d)
 int shca_close(struct ibv_context *base)
 {
     struct shca_context *c = shca_context(base);
-    remember(NULL, c);
+    device_remember(NULL, c);
     struct ibv_async_event e;
     while (c->events && shca_get_async_event(base, &e) == 0) continue;
     close(base->cmd_fd);

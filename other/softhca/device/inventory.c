@@ -70,8 +70,9 @@ struct parse {
     size_t room;
 };
 
-static bool refuse(struct parse *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static bool refuse(struct parse *p, const char *format, ...)
+static bool inventory_refuse(struct parse *p, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static bool inventory_refuse(struct parse *p, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -80,7 +81,7 @@ static bool refuse(struct parse *p, const char *format, ...)
     return false;
 }
 
-static void set_defaults(struct shca_inventory *out)
+static void inventory_set_defaults(struct shca_inventory *out)
 {
     memset(out, 0, sizeof *out);
     out->devices = out->ports = 1;
@@ -99,13 +100,13 @@ static void set_defaults(struct shca_inventory *out)
     }
 }
 
-static bool parse_count(struct parse *p, struct shca_span count)
+static bool inventory_parse_count(struct parse *p, struct shca_span count)
 {
     struct shca_span rest = count, devices = shca_span_cut(&rest, 'x');
     uint64_t d, ports = 1;
     if (!shca_span_number(devices, 1, SHCA_DEVICES, &d) ||
         (shca_span_has(count, 'x') && !shca_span_number(rest, 1, SHCA_PORTS, &ports)))
-        return refuse(
+        return inventory_refuse(
             p, "'%.*s' is not a number of devices (1..%d), or devices x ports (1..%d) such as 2x2",
             SHCA_SPAN(count), SHCA_DEVICES, SHCA_PORTS);
     p->out->devices = d;
@@ -119,110 +120,115 @@ struct scope {
     uint64_t device, devices, port, ports;
 };
 
-static bool parse_scope(struct parse *p, struct shca_span text, struct scope *s)
+static bool inventory_parse_scope(struct parse *p, struct shca_span text, struct scope *s)
 {
     struct shca_span port = text, device = shca_span_cut(&port, '/');
     s->one_port = shca_span_has(text, '/');
     if (!shca_span_device(device, p->out->devices - 1, &s->device))
-        return refuse(p, "'%.*s' is none of the devices softhca0 to softhca%u", SHCA_SPAN(text),
-                      p->out->devices - 1);
+        return inventory_refuse(p, "'%.*s' is none of the devices softhca0 to softhca%u",
+                                SHCA_SPAN(text), p->out->devices - 1);
     s->devices = s->device + 1;
     if (!s->one_port) return true;
     if (!shca_span_number(port, 1, p->out->ports, &s->port))
-        return refuse(p, "'%.*s' is no port: they are 1 to %u", SHCA_SPAN(text), p->out->ports);
+        return inventory_refuse(p, "'%.*s' is no port: they are 1 to %u", SHCA_SPAN(text),
+                                p->out->ports);
     s->ports = s->port--;
     return true;
 }
 
-static const struct attribute *find_attribute(struct parse *p, struct shca_span name)
+static const struct attribute *inventory_find_attribute(struct parse *p, struct shca_span name)
 {
     struct shca_near near = {0};
     for (int i = 0; i < ATTRIBUTES; i++) {
         if (shca_span_is(name, attributes[i].name)) return &attributes[i];
         shca_span_near(name, attributes[i].name, &near);
     }
-    refuse(p, "'%.*s' is no attribute of a device or port%s%s%s", SHCA_SPAN(name),
-           near.name ? " (is it " : "", near.name ? near.name : "", near.name ? "?)" : "");
+    inventory_refuse(p, "'%.*s' is no attribute of a device or port%s%s%s", SHCA_SPAN(name),
+                     near.name ? " (is it " : "", near.name ? near.name : "",
+                     near.name ? "?)" : "");
     return NULL;
 }
 
-static bool parse_word(struct parse *p, const struct attribute *a, struct shca_span value,
-                       uint64_t *number)
+static bool inventory_parse_word(struct parse *p, const struct attribute *a, struct shca_span value,
+                                 uint64_t *number)
 {
     char all[80] = "";
     if (shca_span_word(value, a->words, number)) return true;
     shca_list_words(all, sizeof all, a->words);
-    return refuse(p, "%s=%.*s is none of %s", a->name, SHCA_SPAN(value), all);
+    return inventory_refuse(p, "%s=%.*s is none of %s", a->name, SHCA_SPAN(value), all);
 }
 
-static bool parse_pkeys(struct parse *p, struct shca_span value, struct shca_port_model *m)
+static bool inventory_parse_pkeys(struct parse *p, struct shca_span value,
+                                  struct shca_port_model *m)
 {
     struct shca_span rest = value, item;
     m->pkeys = 0;
     while (shca_span_next(&rest, '+', &item)) {
         uint64_t key;
         if (m->pkeys == SHCA_PKEYS || !shca_span_number(item, 1, 0xffff, &key))
-            return refuse(p, "pkeys=%.*s is not 1 to %d numbers in 1..0xffff joined by +",
-                          SHCA_SPAN(value), SHCA_PKEYS);
+            return inventory_refuse(p, "pkeys=%.*s is not 1 to %d numbers in 1..0xffff joined by +",
+                                    SHCA_SPAN(value), SHCA_PKEYS);
         m->pkey[m->pkeys++] = key;
     }
     return true;
 }
 
 /* One attribute into one model. */
-static bool set(struct parse *p, const struct attribute *a, struct shca_span value, void *model)
+static bool inventory_set(struct parse *p, const struct attribute *a, struct shca_span value,
+                          void *model)
 {
     uint64_t number;
     char *field = (char *)model + a->offset;
     switch (a->kind) {
     case NUMBER:
         if (!shca_span_number(value, a->least, a->most, &number))
-            return refuse(p, "%s=%.*s is not a whole number in %llu..%llu", a->name,
-                          SHCA_SPAN(value), (unsigned long long)a->least,
-                          (unsigned long long)a->most);
+            return inventory_refuse(p, "%s=%.*s is not a whole number in %llu..%llu", a->name,
+                                    SHCA_SPAN(value), (unsigned long long)a->least,
+                                    (unsigned long long)a->most);
         memcpy(field, &number, sizeof number);
         return true;
     case WORD:
-        if (!parse_word(p, a, value, &number)) return false;
+        if (!inventory_parse_word(p, a, value, &number)) return false;
         memcpy(field, &number, sizeof number);
         return true;
     case FIRMWARE:
         if (value.n == 0 || value.n >= SHCA_FW_VER)
-            return refuse(p, "fw_ver=%.*s has not 1 to %d characters", SHCA_SPAN(value),
-                          SHCA_FW_VER - 1);
+            return inventory_refuse(p, "fw_ver=%.*s has not 1 to %d characters", SHCA_SPAN(value),
+                                    SHCA_FW_VER - 1);
         memset(field, 0, SHCA_FW_VER);
         memcpy(field, value.at, value.n);
         return true;
     default:
-        return parse_pkeys(p, value, model);
+        return inventory_parse_pkeys(p, value, model);
     }
 }
 
-static bool parse_attribute(struct parse *p, struct shca_span text, const struct scope *s)
+static bool inventory_parse_attribute(struct parse *p, struct shca_span text, const struct scope *s)
 {
     struct shca_span value = text, name = shca_span_cut(&value, '=');
-    if (!shca_span_has(text, '=')) return refuse(p, "'%.*s' is not NAME=VALUE", SHCA_SPAN(text));
-    const struct attribute *a = find_attribute(p, name);
+    if (!shca_span_has(text, '='))
+        return inventory_refuse(p, "'%.*s' is not NAME=VALUE", SHCA_SPAN(text));
+    const struct attribute *a = inventory_find_attribute(p, name);
     if (!a) return false;
     if (s->one_port && !a->of_port)
-        return refuse(p, "%s is an attribute of a device, not of a port", a->name);
+        return inventory_refuse(p, "%s is an attribute of a device, not of a port", a->name);
     for (uint64_t d = s->device; d < s->devices; d++) {
         struct shca_device_model *m = &p->out->device[d];
-        if (!a->of_port && !set(p, a, value, m)) return false;
+        if (!a->of_port && !inventory_set(p, a, value, m)) return false;
         for (uint64_t i = s->port; a->of_port && i < s->ports; i++)
-            if (!set(p, a, value, &m->port[i])) return false;
+            if (!inventory_set(p, a, value, &m->port[i])) return false;
     }
     return true;
 }
 
-static bool parse_clause(struct parse *p, struct shca_span clause)
+static bool inventory_parse_clause(struct parse *p, struct shca_span clause)
 {
     struct scope s = {.devices = p->out->devices, .ports = p->out->ports};
-    if (shca_span_has(clause, ':') && !parse_scope(p, shca_span_cut(&clause, ':'), &s))
+    if (shca_span_has(clause, ':') && !inventory_parse_scope(p, shca_span_cut(&clause, ':'), &s))
         return false;
     struct shca_span item;
     while (shca_span_next(&clause, ',', &item))
-        if (!parse_attribute(p, item, &s)) return false;
+        if (!inventory_parse_attribute(p, item, &s)) return false;
     return true;
 }
 
@@ -231,12 +237,13 @@ bool shca_inventory_parse(const char *text, struct shca_inventory *inventory, ch
 {
     struct parse p = {inventory, why, room};
     struct shca_span rest = shca_span(text ? text : "");
-    set_defaults(inventory);
+    inventory_set_defaults(inventory);
     for (bool first = true; rest.n > 0; first = false) {
         struct shca_span clause = shca_span_cut(&rest, ';');
         if (clause.n == 0) continue;
         bool count = first && !shca_span_has(clause, '=') && !shca_span_has(clause, ':');
-        if (!(count ? parse_count(&p, clause) : parse_clause(&p, clause))) return false;
+        if (!(count ? inventory_parse_count(&p, clause) : inventory_parse_clause(&p, clause)))
+            return false;
     }
     return true;
 }

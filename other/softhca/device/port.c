@@ -19,7 +19,7 @@ static struct {
     _Atomic uint32_t state[SHCA_DEVICES * SHCA_PORTS];
 } ports = {.once = PTHREAD_ONCE_INIT};
 
-static void name_device(struct shca_device *d)
+static void port_name_device(struct shca_device *d)
 {
     struct ibv_device *b = &d->base;
     b->node_type = IBV_NODE_CA;
@@ -30,7 +30,7 @@ static void name_device(struct shca_device *d)
     snprintf(b->ibdev_path, sizeof b->ibdev_path, "/sys/class/infiniband/%s", b->name);
 }
 
-static void take_stock(void)
+static void port_take_stock(void)
 {
     char why[1]; /* the text was checked when the environment was read */
     if (!shca_inventory_parse(shca_settings()->devices, &ports.inventory, why, sizeof why))
@@ -39,7 +39,7 @@ static void take_stock(void)
         struct shca_device *d = &shca_devices[i];
         d->index = i;
         d->model = &ports.inventory.device[i];
-        name_device(d);
+        port_name_device(d);
         for (uint32_t n = 1; n <= ports.inventory.ports; n++)
             ports.state[shm_port(i, n)] = d->model->port[n - 1].state;
     }
@@ -47,7 +47,7 @@ static void take_stock(void)
 
 const struct shca_inventory *shca_inventory(void)
 {
-    pthread_once(&ports.once, take_stock);
+    pthread_once(&ports.once, port_take_stock);
     return &ports.inventory;
 }
 

@@ -7,30 +7,30 @@
 
 #include "other/tools/edit_distance.h"
 
-static bool blank(char c)
+static bool span_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\n';
 }
 
-static struct shca_span trimmed(const char *at, size_t n)
+static struct shca_span span_trimmed(const char *at, size_t n)
 {
-    while (n > 0 && blank(*at)) at++, n--;
-    while (n > 0 && blank(at[n - 1])) n--;
+    while (n > 0 && span_blank(*at)) at++, n--;
+    while (n > 0 && span_blank(at[n - 1])) n--;
     return (struct shca_span){at, n};
 }
 
 struct shca_span shca_span(const char *text)
 {
-    return trimmed(text, strlen(text));
+    return span_trimmed(text, strlen(text));
 }
 
 struct shca_span shca_span_cut(struct shca_span *rest, char separator)
 {
     const char *end = memchr(rest->at, separator, rest->n);
     size_t n = end ? (size_t)(end - rest->at) : rest->n;
-    struct shca_span head = trimmed(rest->at, n);
+    struct shca_span head = span_trimmed(rest->at, n);
     size_t used = end ? n + 1 : n;
-    *rest = trimmed(rest->at + used, rest->n - used);
+    *rest = span_trimmed(rest->at + used, rest->n - used);
     return head;
 }
 
@@ -59,7 +59,7 @@ bool shca_span_begins(struct shca_span s, const char *word)
     return n <= s.n && !memcmp(s.at, word, n);
 }
 
-static int digit(char c, unsigned base)
+static int span_digit(char c, unsigned base)
 {
     int d = c >= '0' && c <= '9' ? c - '0' : -1;
     if (base == 16 && c >= 'a' && c <= 'f') d = c - 'a' + 10;
@@ -77,7 +77,7 @@ bool shca_span_number(struct shca_span s, uint64_t least, uint64_t most, uint64_
     size_t digits = s.n - (unit != NULL);
     if (digits == 0) return false;
     for (size_t i = 0; i < digits; i++) {
-        int d = digit(s.at[i], base);
+        int d = span_digit(s.at[i], base);
         if (d < 0 || v > (UINT64_MAX - d) / base) return false;
         v = v * base + d;
     }

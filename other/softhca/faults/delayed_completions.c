@@ -47,12 +47,12 @@ void shca_delayed_free(struct shca_cq *cq)
     free(cq->hold);
 }
 
-static bool same_queue(const struct shm_cqe *a, const struct shm_cqe *b)
+static bool delayed_same_queue(const struct shm_cqe *a, const struct shm_cqe *b)
 {
     return a->qpn == b->qpn && a->side == b->side;
 }
 
-static uint64_t op_of(const struct shm_cqe *e)
+static uint64_t delayed_op_of(const struct shm_cqe *e)
 {
     if (e->side == SHCA_SIDE_RECV) return SHCA_OP_RECV;
     switch (e->opcode) {
@@ -68,14 +68,14 @@ static uint64_t op_of(const struct shm_cqe *e)
     }
 }
 
-static uint32_t held_of_queue(const struct shca_delayed *h, const struct shm_cqe *e)
+static uint32_t delayed_held_of_queue(const struct shca_delayed *h, const struct shm_cqe *e)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < h->n; i++) n += same_queue(&h->held[i].e, e);
+    for (uint32_t i = 0; i < h->n; i++) n += delayed_same_queue(&h->held[i].e, e);
     return n;
 }
 
-static void keep(struct shca_cq *cq, const struct held *new)
+static void delayed_keep(struct shca_cq *cq, const struct held *new)
 {
     struct shca_delayed *h = cq->hold;
     if (h->n == h->room) {
@@ -92,16 +92,16 @@ static void keep(struct shca_cq *cq, const struct held *new)
 }
 
 /* So many of its queue are held that all of them are to be given. */
-static void gathered(struct shca_delayed *h, const struct shca_fault_rule *r,
-                     const struct shm_cqe *e)
+static void delayed_gathered(struct shca_delayed *h, const struct shca_fault_rule *r,
+                             const struct shm_cqe *e)
 {
-    if (!r->gather || held_of_queue(h, e) < r->gather) return;
+    if (!r->gather || delayed_held_of_queue(h, e) < r->gather) return;
     for (uint32_t i = 0; i < h->n; i++)
-        if (same_queue(&h->held[i].e, e)) h->held[i].rule = SHCA_FAULT_RULES;
+        if (delayed_same_queue(&h->held[i].e, e)) h->held[i].rule = SHCA_FAULT_RULES;
 }
 
 /* True when the completion is not to be seen now. */
-static bool hold(struct shca_cq *cq, const struct shm_cqe *e)
+static bool delayed_keep_back(struct shca_cq *cq, const struct shm_cqe *e)
 {
     struct shca_delayed *h = cq->hold;
     struct shca_qp *qp = shca_qp_numbered(e->qpn);
@@ -110,12 +110,12 @@ static bool hold(struct shca_cq *cq, const struct shm_cqe *e)
     for (uint32_t i = 0; i < all->n; i++) {
         const struct shca_fault_rule *x = &all->rule[i];
         if (x->what == SHCA_HOLD && shca_fault_names(&x->cq, h->ordinal) &&
-            shca_inject_bites(x, qp, op_of(e)) &&
+            shca_inject_bites(x, qp, delayed_op_of(e)) &&
             shca_inject_due(x, e->side == SHCA_SIDE_RECV ? "receives of qp" : "qp",
                             qp->faults->ordinal, &qp->faults->completion[e->side][i]))
             r = x;
     }
-    if (!r && !held_of_queue(h, e)) return false;
+    if (!r && !delayed_held_of_queue(h, e)) return false;
     struct held new = {.e = *e, .rule = SHCA_FAULT_RULES};
     if (r) {
         uint64_t polls = r->polls ? r->polls : r->us ? 0 : 1000;
@@ -123,19 +123,19 @@ static bool hold(struct shca_cq *cq, const struct shm_cqe *e)
         new.polls = polls ? h->empty_polls + polls : 0;
         new.time = shca_now() + (r->us ? r->us * 1000 : SHCA_PATIENCE_S * 1000000000ull);
     }
-    keep(cq, &new);
-    if (r) gathered(h, r, e);
+    delayed_keep(cq, &new);
+    if (r) delayed_gathered(h, r, e);
     return true;
 }
 
-static bool may_go(const struct shca_delayed *h, const struct held *x, uint64_t now)
+static bool delayed_may_go(const struct shca_delayed *h, const struct held *x, uint64_t now)
 {
     return x->rule == SHCA_FAULT_RULES || now >= x->time ||
            (x->polls && (h->woken || h->empty_polls >= x->polls));
 }
 
 /* Moves what may go into WC, in order; what follows a completion of its queue that stays, stays. */
-static int give(struct shca_cq *cq, int num, struct ibv_wc *wc)
+static int delayed_give(struct shca_cq *cq, int num, struct ibv_wc *wc)
 {
     struct shca_delayed *h = cq->hold;
     uint64_t now = h->n ? shca_now() : 0;
@@ -143,8 +143,8 @@ static int give(struct shca_cq *cq, int num, struct ibv_wc *wc)
     int n = 0;
     for (uint32_t i = 0; i < h->n; i++) {
         struct held *x = &h->held[i];
-        bool go = n < num && may_go(h, x, now);
-        for (uint32_t j = 0; go && j < kept; j++) go = !same_queue(&h->held[j].e, &x->e);
+        bool go = n < num && delayed_may_go(h, x, now);
+        for (uint32_t j = 0; go && j < kept; j++) go = !delayed_same_queue(&h->held[j].e, &x->e);
         if (go)
             shca_cq_to_wc(&x->e, &wc[n++]);
         else if (kept++ != i)
@@ -157,7 +157,7 @@ static int give(struct shca_cq *cq, int num, struct ibv_wc *wc)
 }
 
 /* The completion queue overflows at this completion: it is lost, and so is what came after it. */
-static bool overflows(struct shca_cq *cq)
+static bool delayed_overflows(struct shca_cq *cq)
 {
     const struct shca_faults *all = shca_inject_faults();
     struct shm_cqe lost;
@@ -180,12 +180,12 @@ int shca_delayed_poll(struct ibv_cq *base, int num, struct ibv_wc *wc)
     struct shca_cq *cq = shca_cq(base);
     struct shm_cqe e;
     shca_lock(&cq->lock);
-    int n = give(cq, num, wc);
+    int n = delayed_give(cq, num, wc);
     while (n < num && shca_cq_take(cq, &e)) {
-        if (overflows(cq)) break;
-        if (!hold(cq, &e)) shca_cq_to_wc(&e, &wc[n++]);
+        if (delayed_overflows(cq)) break;
+        if (!delayed_keep_back(cq, &e)) shca_cq_to_wc(&e, &wc[n++]);
     }
-    if (n < num) n += give(cq, num - n, wc + n); /* what has gathered */
+    if (n < num) n += delayed_give(cq, num - n, wc + n); /* what has gathered */
     if (n == 0) cq->hold->empty_polls++;
     shca_unlock(&cq->lock);
     if (n == 0) n = shca_cq_nothing(cq);
@@ -228,14 +228,14 @@ bool shca_delayed_pending(void)
 }
 
 /* Wake whoever sleeps while something is held for it. */
-static void attend_cq(struct shca_cq *cq)
+static void delayed_attend_cq(struct shca_cq *cq)
 {
     struct shca_delayed *h = cq->hold;
     uint64_t now = shca_now();
     bool wake = false;
     shca_lock(&cq->lock);
     if (h->n && shca_inject_asleep(now)) h->woken = true;
-    for (uint32_t i = 0; i < h->n; i++) wake = wake || may_go(h, &h->held[i], now);
+    for (uint32_t i = 0; i < h->n; i++) wake = wake || delayed_may_go(h, &h->held[i], now);
     shca_unlock(&cq->lock);
     if (wake) shca_cq_notify(&shca.me, cq->s, true);
 }
@@ -244,6 +244,7 @@ void shca_delayed_attend(void)
 {
     pthread_mutex_lock(&shca.lock);
     for (int i = 0; i < SHCA_CQS; i++)
-        if (shca.cq[i] && shca.cq[i]->hold && shca.cq[i]->base.channel) attend_cq(shca.cq[i]);
+        if (shca.cq[i] && shca.cq[i]->hold && shca.cq[i]->base.channel)
+            delayed_attend_cq(shca.cq[i]);
     pthread_mutex_unlock(&shca.lock);
 }

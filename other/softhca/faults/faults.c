@@ -134,8 +134,9 @@ struct parse {
     const struct fault *fault;
 };
 
-static bool refuse(struct parse *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static bool refuse(struct parse *p, const char *format, ...)
+static bool faults_refuse(struct parse *p, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static bool faults_refuse(struct parse *p, const char *format, ...)
 {
     int n = p->fault ? snprintf(p->why, p->room, "%s: ", p->fault->name) : 0;
     va_list args;
@@ -145,54 +146,57 @@ static bool refuse(struct parse *p, const char *format, ...)
     return false;
 }
 
-static bool parse_word(struct parse *p, const struct key *k, struct shca_span text, uint64_t *value)
+static bool faults_parse_word(struct parse *p, const struct key *k, struct shca_span text,
+                              uint64_t *value)
 {
     char all[80] = "";
     if (shca_span_word(text, k->words, value)) return true;
     shca_list_words(all, sizeof all, k->words);
-    return refuse(p, "%s=%.*s is none of %s", k->name, SHCA_SPAN(text), all);
+    return faults_refuse(p, "%s=%.*s is none of %s", k->name, SHCA_SPAN(text), all);
 }
 
-static bool parse_set(struct parse *p, const struct key *k, struct shca_span text,
-                      struct shca_fault_set *set)
+static bool faults_parse_set(struct parse *p, const struct key *k, struct shca_span text,
+                             struct shca_fault_set *set)
 {
     struct shca_span rest = text, item;
     set->n = 0;
     while (shca_span_next(&rest, '+', &item)) {
         uint64_t v;
         if (set->n == SHCA_FAULT_SET || !shca_span_number(item, k->least, k->most, &v))
-            return refuse(p, "%s=%.*s is not 1 to %d whole numbers from %llu joined by +", k->name,
-                          SHCA_SPAN(text), SHCA_FAULT_SET, (unsigned long long)k->least);
+            return faults_refuse(p, "%s=%.*s is not 1 to %d whole numbers from %llu joined by +",
+                                 k->name, SHCA_SPAN(text), SHCA_FAULT_SET,
+                                 (unsigned long long)k->least);
         set->number[set->n++] = v;
     }
     return true;
 }
 
-static bool parse_words(struct parse *p, const struct key *k, struct shca_span rest, uint64_t *all)
+static bool faults_parse_words(struct parse *p, const struct key *k, struct shca_span rest,
+                               uint64_t *all)
 {
     struct shca_span item;
     *all = 0;
     while (shca_span_next(&rest, '+', &item)) {
         uint64_t one;
-        if (!parse_word(p, k, item, &one)) return false;
+        if (!faults_parse_word(p, k, item, &one)) return false;
         *all |= one;
     }
     return true;
 }
 
-static bool parse_fraction(struct parse *p, const struct key *k, struct shca_span text,
-                           uint64_t *parts)
+static bool faults_parse_fraction(struct parse *p, const struct key *k, struct shca_span text,
+                                  uint64_t *parts)
 {
     struct shca_span of = text, chance = shca_span_cut(&of, '/');
     if (shca_span_number(of, k->least, k->most, &parts[1]) &&
         shca_span_number(chance, k->least, parts[1], &parts[0]))
         return true;
-    return refuse(p, "%s=%.*s is not a fraction such as 1/100", k->name, SHCA_SPAN(text));
+    return faults_refuse(p, "%s=%.*s is not a fraction such as 1/100", k->name, SHCA_SPAN(text));
 }
 
 /* softhcaN or softhcaN/PORT: the device, and then the port's number. */
-static bool parse_place(struct parse *p, const struct key *k, struct shca_span text,
-                        uint64_t *place)
+static bool faults_parse_place(struct parse *p, const struct key *k, struct shca_span text,
+                               uint64_t *place)
 {
     struct shca_span port = text, device = shca_span_cut(&port, '/');
     uint64_t d = 0, n = 1;
@@ -202,29 +206,29 @@ static bool parse_place(struct parse *p, const struct key *k, struct shca_span t
     else
         good = good && !shca_span_has(text, '/');
     if (!good)
-        return refuse(p, "%s=%.*s is not a %s such as softhca0%s", k->name, SHCA_SPAN(text),
-                      k->name, k->kind == PORT ? "/2" : "");
+        return faults_refuse(p, "%s=%.*s is not a %s such as softhca0%s", k->name, SHCA_SPAN(text),
+                             k->name, k->kind == PORT ? "/2" : "");
     place[0] = d;
     place[1] = n;
     return true;
 }
 
-static bool set_key(struct parse *p, const struct key *k, struct shca_span value,
-                    struct shca_fault_rule *rule)
+static bool faults_set_key(struct parse *p, const struct key *k, struct shca_span value,
+                           struct shca_fault_rule *rule)
 {
     void *field = (char *)rule + k->offset;
     switch (k->kind) {
     case SET:
-        return parse_set(p, k, value, field);
+        return faults_parse_set(p, k, value, field);
     case WORDS:
-        return parse_words(p, k, value, field);
+        return faults_parse_words(p, k, value, field);
     case WORD:
-        return parse_word(p, k, value, field);
+        return faults_parse_word(p, k, value, field);
     case FRACTION:
-        return parse_fraction(p, k, value, field);
+        return faults_parse_fraction(p, k, value, field);
     case DEVICE:
     case PORT:
-        return parse_place(p, k, value, field);
+        return faults_parse_place(p, k, value, field);
     case COUNT:
         *(uint64_t *)field = SHCA_FAULT_ALWAYS;
         if (shca_span_is(value, "all")) return true;
@@ -233,62 +237,66 @@ static bool set_key(struct parse *p, const struct key *k, struct shca_span value
         break;
     }
     if (shca_span_number(value, k->least, k->most, field)) return true;
-    return refuse(p, "%s=%.*s is not a whole number in %llu..%llu%s", k->name, SHCA_SPAN(value),
-                  (unsigned long long)k->least, (unsigned long long)k->most,
-                  k->kind == COUNT ? ", or all" : "");
+    return faults_refuse(p, "%s=%.*s is not a whole number in %llu..%llu%s", k->name,
+                         SHCA_SPAN(value), (unsigned long long)k->least,
+                         (unsigned long long)k->most, k->kind == COUNT ? ", or all" : "");
 }
 
-static bool no_such_key(struct parse *p, struct shca_span name)
+static bool faults_no_such_key(struct parse *p, struct shca_span name)
 {
     char all[200] = "";
     for (int i = 0; i < KEYS; i++)
         if (p->fault->takes & BIT(i)) shca_list_add(all, sizeof all, keys[i].name);
-    return refuse(p, "'%.*s' is none of its keys, which are %s", SHCA_SPAN(name), all);
+    return faults_refuse(p, "'%.*s' is none of its keys, which are %s", SHCA_SPAN(name), all);
 }
 
-static bool parse_key(struct parse *p, struct shca_span text, struct shca_fault_rule *rule,
-                      uint32_t *given)
+static bool faults_parse_key(struct parse *p, struct shca_span text, struct shca_fault_rule *rule,
+                             uint32_t *given)
 {
     struct shca_span value = text, name = shca_span_cut(&value, '=');
-    if (!shca_span_has(text, '=')) return refuse(p, "'%.*s' is not KEY=VALUE", SHCA_SPAN(text));
+    if (!shca_span_has(text, '='))
+        return faults_refuse(p, "'%.*s' is not KEY=VALUE", SHCA_SPAN(text));
     for (int i = 0; i < KEYS; i++) {
         if (!shca_span_is(name, keys[i].name) || !(p->fault->takes & BIT(i))) continue;
         *given |= BIT(i);
-        return set_key(p, &keys[i], value, rule);
+        return faults_set_key(p, &keys[i], value, rule);
     }
-    return no_such_key(p, name);
+    return faults_no_such_key(p, name);
 }
 
-static bool no_such_fault(struct parse *p, struct shca_span name)
+static bool faults_no_such_fault(struct parse *p, struct shca_span name)
 {
     struct shca_near near = {0};
     for (int i = 0; i < SHCA_FAULTS; i++) shca_span_near(name, table[i].name, &near);
-    return refuse(p, "'%.*s' is no fault%s%s%s", SHCA_SPAN(name), near.name ? " (is it " : "",
-                  near.name ? near.name : "", near.name ? "?)" : "");
+    return faults_refuse(p, "'%.*s' is no fault%s%s%s", SHCA_SPAN(name),
+                         near.name ? " (is it " : "", near.name ? near.name : "",
+                         near.name ? "?)" : "");
 }
 
-static bool parse_rule(struct parse *p, struct shca_span clause, struct shca_fault_rule *rule)
+static bool faults_parse_rule(struct parse *p, struct shca_span clause,
+                              struct shca_fault_rule *rule)
 {
     struct shca_span rest = clause, name = shca_span_cut(&rest, ':'), item;
     uint32_t what = 0, given = 0;
     while (what < SHCA_FAULTS && !shca_span_is(name, table[what].name)) what++;
-    if (what == SHCA_FAULTS) return no_such_fault(p, name);
+    if (what == SHCA_FAULTS) return faults_no_such_fault(p, name);
     p->fault = &table[what];
     *rule = (struct shca_fault_rule){
         .what = what, .port = 1, .retries = what == SHCA_RNR ? 1 : SHCA_FAULT_ALWAYS};
     if (!shca_span_has(clause, ':')) rest.at = NULL;
     while (shca_span_next(&rest, ',', &item))
-        if (!parse_key(p, item, rule, &given)) return false;
+        if (!faults_parse_key(p, item, rule, &given)) return false;
     if (p->fault->one_of && !(given & p->fault->one_of)) {
         char all[60] = "";
         for (int i = 0; i < KEYS; i++)
             if (p->fault->one_of & BIT(i)) shca_list_add(all, sizeof all, keys[i].name);
-        return refuse(p, "it needs %s%s", strchr(all, ',') ? "one of " : "", all);
+        return faults_refuse(p, "it needs %s%s", strchr(all, ',') ? "one of " : "", all);
     }
     if (rule->ops & SHCA_OP_RECV && what != SHCA_HOLD)
-        return refuse(p, "op=recv is for hold alone: it counts messages that are sent");
+        return faults_refuse(p, "op=recv is for hold alone: it counts messages that are sent");
     if (what == SHCA_TEAR && rule->ops & (SHCA_OP_READ | SHCA_OP_ATOMIC))
-        return refuse(p, "it is for op=send and op=write, which write into the peer's memory");
+        return faults_refuse(p,
+                             "it is for op=send and op=write, which write into the peer's memory");
     p->fault = NULL;
     return true;
 }
@@ -303,12 +311,12 @@ bool shca_faults_parse(const char *text, struct shca_faults *faults, char *why, 
         if (clause.n == 0) continue;
         if (shca_span_is(shca_span_cut(&value, '='), "seed")) {
             if (!shca_span_number(value, 0, UINT64_MAX, &faults->seed))
-                return refuse(&p, "'%.*s' is not seed=WHOLE NUMBER", SHCA_SPAN(clause));
+                return faults_refuse(&p, "'%.*s' is not seed=WHOLE NUMBER", SHCA_SPAN(clause));
         } else if (shca_span_is(clause, "log"))
             faults->log = true;
         else if (faults->n == SHCA_FAULT_RULES)
-            return refuse(&p, "more than %d faults", SHCA_FAULT_RULES);
-        else if (!parse_rule(&p, clause, &faults->rule[faults->n]))
+            return faults_refuse(&p, "more than %d faults", SHCA_FAULT_RULES);
+        else if (!faults_parse_rule(&p, clause, &faults->rule[faults->n]))
             return false;
         else
             faults->n++;
@@ -322,7 +330,7 @@ bool shca_faults_check(const char *text, char *why, size_t room)
     return shca_faults_parse(text, &scratch, why, room);
 }
 
-static void print_one(FILE *to, const char *name, const char *help)
+static void faults_print_one(FILE *to, const char *name, const char *help)
 {
     enum { COLUMN = 15 };
     fprintf(to, "    %-10s ", name);
@@ -332,7 +340,7 @@ static void print_one(FILE *to, const char *name, const char *help)
 void shca_faults_print(FILE *to)
 {
     uint32_t all = BIT(SHCA_FAULTS) - 1;
-    for (int i = 0; i < SHCA_FAULTS; i++) print_one(to, table[i].name, table[i].help);
+    for (int i = 0; i < SHCA_FAULTS; i++) faults_print_one(to, table[i].name, table[i].help);
     fprintf(to, "  with keys:\n");
     for (int i = 0; i < KEYS; i++) {
         char names[200] = "", text[500];
@@ -343,7 +351,7 @@ void shca_faults_print(FILE *to)
                 shca_list_add(names, sizeof names, table[f].name);
             }
         snprintf(text, sizeof text, "%s (%s)", keys[i].help, takers == all ? "all" : names);
-        print_one(to, keys[i].name, text);
+        faults_print_one(to, keys[i].name, text);
     }
 }
 
@@ -361,20 +369,20 @@ bool shca_fault_names(const struct shca_fault_set *set, uint32_t number)
     return set->n == 0;
 }
 
-static uint64_t mix(uint64_t x)
+static uint64_t faults_mix(uint64_t x)
 {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
     return x ^ (x >> 31);
 }
 
-static uint64_t seed_of(const struct shca_faults *faults, const struct shca_fault_rule *rule,
-                        uint32_t process, uint32_t object, uint64_t n)
+static uint64_t faults_seed_of(const struct shca_faults *faults, const struct shca_fault_rule *rule,
+                               uint32_t process, uint32_t object, uint64_t n)
 {
     uint64_t clause = (uint64_t)(rule - faults->rule);
-    uint64_t h = mix(faults->seed + 0x9e3779b97f4a7c15u);
-    h = mix(h ^ ((uint64_t)process << 32 | object));
-    return mix(h ^ (clause << 40 ^ n));
+    uint64_t h = faults_mix(faults->seed + 0x9e3779b97f4a7c15u);
+    h = faults_mix(h ^ ((uint64_t)process << 32 | object));
+    return faults_mix(h ^ (clause << 40 ^ n));
 }
 
 bool shca_fault_due(const struct shca_faults *faults, const struct shca_fault_rule *rule,
@@ -385,7 +393,7 @@ bool shca_fault_due(const struct shca_faults *faults, const struct shca_fault_ru
     if (n <= rule->after) return false;
     if (rule->every && (n - rule->after) % rule->every) return false;
     if (rule->times && count->due >= rule->times) return false;
-    if (rule->of && seed_of(faults, rule, process, object, n) % rule->of >= rule->chance)
+    if (rule->of && faults_seed_of(faults, rule, process, object, n) % rule->of >= rule->chance)
         return false;
     count->due++;
     return true;
@@ -394,12 +402,12 @@ bool shca_fault_due(const struct shca_faults *faults, const struct shca_fault_ru
 uint64_t shca_fault_seed(const struct shca_faults *faults, const struct shca_fault_rule *rule,
                          uint32_t process, uint32_t object, const struct shca_fault_count *count)
 {
-    return mix(seed_of(faults, rule, process, object, count->seen));
+    return faults_mix(faults_seed_of(faults, rule, process, object, count->seen));
 }
 
 uint64_t shca_fault_random(uint64_t seed, uint64_t n)
 {
-    return mix(seed + n * 0x9e3779b97f4a7c15u);
+    return faults_mix(seed + n * 0x9e3779b97f4a7c15u);
 }
 
 bool shca_faults_reorder(const struct shca_faults *faults)

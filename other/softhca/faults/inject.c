@@ -39,13 +39,13 @@ static const uint64_t SLEEPS = 10000000; /* ns without a poll in a program that 
 
 /* --- the start --- */
 
-static bool place_exists(const struct shca_fault_rule *r)
+static bool inject_place_exists(const struct shca_fault_rule *r)
 {
     const struct shca_inventory *all = shca_inventory();
     return r->device < all->devices && r->port <= all->ports;
 }
 
-static void read_faults(void)
+static void inject_read_faults(void)
 {
     char why[1]; /* the text was checked when the environment was read */
     bool numbers = false, mine = false;
@@ -57,7 +57,7 @@ static void read_faults(void)
         const struct shca_fault_rule *r = &inject.faults.rule[i];
         numbers = numbers || r->process.n || r->peer.n;
         mine = mine || shca_inject_mine(r);
-        if (place_exists(r)) continue;
+        if (inject_place_exists(r)) continue;
         shca_say("SOFTHCA_FAULTS: %s: SOFTHCA_DEVICES has no softhca%llu/%llu (no software device "
                  "can be opened)",
                  shca_fault_name(r->what), (unsigned long long)r->device,
@@ -77,7 +77,7 @@ static void read_faults(void)
 
 int shca_inject_start(void)
 {
-    pthread_once(&inject.once, read_faults);
+    pthread_once(&inject.once, inject_read_faults);
     return inject.error;
 }
 
@@ -98,7 +98,7 @@ const struct shca_faults *shca_inject_faults(void)
 
 /* --- which, and when --- */
 
-static uint32_t number_of(const struct shca_link *l)
+static uint32_t inject_number_of(const struct shca_link *l)
 {
     if (l->remote) return shca_tcp_send_number(l->remote);
     return l->peer && shca_peer_meet(l->peer, 1000) ? l->peer->h->number : SHCA_NO_PROCESS;
@@ -112,7 +112,7 @@ bool shca_inject_mine(const struct shca_fault_rule *r)
 /* The rule is for this process, and for messages or completions like this one. */
 bool shca_inject_bites(const struct shca_fault_rule *r, const struct shca_qp *qp, uint64_t op)
 {
-    return shca_inject_mine(r) && shca_fault_names(&r->peer, number_of(&qp->link)) &&
+    return shca_inject_mine(r) && shca_fault_names(&r->peer, inject_number_of(&qp->link)) &&
            shca_fault_names(&r->qp, qp->faults->ordinal) && (!r->ops || r->ops & op);
 }
 
@@ -127,7 +127,7 @@ bool shca_inject_due(const struct shca_fault_rule *r, const char *of, uint32_t o
     return true;
 }
 
-static uint64_t op_of(enum ibv_wr_opcode o)
+static uint64_t inject_op_of(enum ibv_wr_opcode o)
 {
     switch (o) {
     case IBV_WR_RDMA_WRITE:
@@ -143,9 +143,9 @@ static uint64_t op_of(enum ibv_wr_opcode o)
     }
 }
 
-static bool takes_a_receive(enum ibv_wr_opcode o)
+static bool inject_takes_a_receive(enum ibv_wr_opcode o)
 {
-    return op_of(o) == SHCA_OP_SEND || o == IBV_WR_RDMA_WRITE_WITH_IMM;
+    return inject_op_of(o) == SHCA_OP_SEND || o == IBV_WR_RDMA_WRITE_WITH_IMM;
 }
 
 /* --- what is made --- */
@@ -174,7 +174,7 @@ int shca_inject_qp(struct shca_qp *qp)
 
 /* --- messages; send lock held --- */
 
-static void stall(struct shca_injector *f, const struct shca_fault_rule *r)
+static void inject_stall(struct shca_injector *f, const struct shca_fault_rule *r)
 {
     f->stalled = true;
     f->polls = r->polls ? inject.empty_polls + r->polls : 0;
@@ -183,7 +183,7 @@ static void stall(struct shca_injector *f, const struct shca_fault_rule *r)
 }
 
 /* RETRIES attempts fail, of at most ALLOWED: a wait, or the failure for which REASON stands. */
-static void retry(struct shca_qp *qp, const struct shca_fault_rule *r, int reason)
+static void inject_retry(struct shca_qp *qp, const struct shca_fault_rule *r, int reason)
 {
     struct shca_injector *f = qp->faults;
     bool rnr = reason == SHCA_NOT_READY;
@@ -202,8 +202,8 @@ static void retry(struct shca_qp *qp, const struct shca_fault_rule *r, int reaso
     f->time = shca_now() + r->retries * shca_retry_ns(qp, reason);
 }
 
-static void tear(struct shca_injector *f, const struct shca_fault_rule *r,
-                 const struct shca_fault_count *count)
+static void inject_tear(struct shca_injector *f, const struct shca_fault_rule *r,
+                        const struct shca_fault_count *count)
 {
     f->tear = (struct shca_tear){
         .order = r->order,
@@ -211,7 +211,7 @@ static void tear(struct shca_injector *f, const struct shca_fault_rule *r,
         .seed = shca_fault_seed(&inject.faults, r, inject.process, f->ordinal, count)};
 }
 
-static void decide(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index)
+static void inject_decide(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index)
 {
     struct shca_injector *f = qp->faults;
     f->decided = true;
@@ -221,20 +221,20 @@ static void decide(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t in
     f->tear.order = 0;
     for (uint32_t i = 0; i < inject.faults.n; i++) {
         const struct shca_fault_rule *r = &inject.faults.rule[i];
-        if (r->what > SHCA_TEAR || !shca_inject_bites(r, qp, op_of(wr->opcode))) continue;
-        if (r->what == SHCA_RNR && !takes_a_receive(wr->opcode)) continue;
+        if (r->what > SHCA_TEAR || !shca_inject_bites(r, qp, inject_op_of(wr->opcode))) continue;
+        if (r->what == SHCA_RNR && !inject_takes_a_receive(wr->opcode)) continue;
         if (r->what == SHCA_TEAR && SHCA_FETCHES >> wr->opcode & 1) continue;
         if (!shca_inject_due(r, "qp", f->ordinal, &f->message[i])) continue;
         if (r->what == SHCA_STALL)
-            stall(f, r);
+            inject_stall(f, r);
         else if (r->what == SHCA_TEAR)
-            tear(f, r, &f->message[i]);
+            inject_tear(f, r, &f->message[i]);
         else
-            retry(qp, r, r->what == SHCA_RNR ? SHCA_NOT_READY : SHCA_NOBODY);
+            inject_retry(qp, r, r->what == SHCA_RNR ? SHCA_NOT_READY : SHCA_NOBODY);
     }
 }
 
-static bool stall_is_over(const struct shca_injector *f)
+static bool inject_stall_is_over(const struct shca_injector *f)
 {
     uint64_t now = shca_now();
     return (f->polls && inject.empty_polls >= f->polls) ||
@@ -247,9 +247,9 @@ int shca_inject_message(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32
 {
     struct shca_injector *f = qp->faults;
     if (qp->link.peer && !qp->link.t && !shca_link_up(&qp->link)) return SHCA_NOT_MET;
-    if (!f->decided || f->index != index) decide(qp, wr, index);
+    if (!f->decided || f->index != index) inject_decide(qp, wr, index);
     if (f->fails) return f->fails;
-    if (f->stalled && !stall_is_over(f)) return SHCA_STALLED;
+    if (f->stalled && !inject_stall_is_over(f)) return SHCA_STALLED;
     f->stalled = false;
     return 0;
 }
@@ -268,12 +268,13 @@ void shca_inject_tear(struct shca_qp *qp, struct shca_gather *g)
 bool shca_inject_cuts(const struct shca_qp *qp)
 {
     for (uint32_t i = 0; qp->faults && i < inject.faults.n; i++)
-        if (inject.cut[i] && shca_fault_names(&inject.faults.rule[i].peer, number_of(&qp->link)))
+        if (inject.cut[i] &&
+            shca_fault_names(&inject.faults.rule[i].peer, inject_number_of(&qp->link)))
             return true;
     return false;
 }
 
-static void *end_port_down(void *rule)
+static void *inject_end_port_down(void *rule)
 {
     const struct shca_fault_rule *r = rule;
     struct timespec left = {.tv_sec = (time_t)(r->us / 1000000),
@@ -283,13 +284,13 @@ static void *end_port_down(void *rule)
     return NULL;
 }
 
-static void happen(struct shca_fault_rule *r)
+static void inject_act(struct shca_fault_rule *r)
 {
     uint32_t port = shm_port(r->device, r->port);
     switch (r->what) {
     case SHCA_PORT_DOWN:
         shca_port_set(port, IBV_PORT_DOWN);
-        if (r->us) gasneti_quiet_thread(NULL, 0, end_port_down, r);
+        if (r->us) gasneti_quiet_thread(NULL, 0, inject_end_port_down, r);
         break;
     case SHCA_PORT_UP:
         shca_port_set(port, IBV_PORT_ACTIVE);
@@ -306,7 +307,7 @@ static void happen(struct shca_fault_rule *r)
     }
 }
 
-static void before_posting(struct shca_qp *qp, uint64_t op)
+static void inject_before_posting(struct shca_qp *qp, uint64_t op)
 {
     for (uint32_t i = 0; i < inject.faults.n; i++) {
         struct shca_fault_rule *r = &inject.faults.rule[i];
@@ -314,18 +315,18 @@ static void before_posting(struct shca_qp *qp, uint64_t op)
         pthread_mutex_lock(&inject.lock);
         bool due = shca_inject_due(r, "process", 0, &inject.count[i]);
         pthread_mutex_unlock(&inject.lock);
-        if (due) happen(r);
+        if (due) inject_act(r);
     }
 }
 
 /* One by one, so that what is due happens between two of them. */
-static int post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+static int inject_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
     struct shca_qp *qp = shca_qp(base);
     for (; wr; wr = wr->next) {
         struct ibv_send_wr one = *wr, *unused;
         one.next = NULL;
-        before_posting(qp, op_of(wr->opcode));
+        inject_before_posting(qp, inject_op_of(wr->opcode));
         int error = shca_device(base->context)->gone ? EIO : shca_post_send(base, &one, &unused);
         if (error) {
             if (bad) *bad = wr;
@@ -354,7 +355,7 @@ bool shca_inject_asleep(uint64_t now)
     return last && now > last && now - last > SLEEPS;
 }
 
-static int req_notify(struct ibv_cq *cq, int solicited_only)
+static int inject_req_notify(struct ibv_cq *cq, int solicited_only)
 {
     inject.last_poll = shca_now();
     return shca_req_notify(cq, solicited_only);
@@ -363,9 +364,9 @@ static int req_notify(struct ibv_cq *cq, int solicited_only)
 void shca_inject_ops(struct ibv_context_ops *ops)
 {
     if (!inject.on) return;
-    ops->post_send = post_send;
+    ops->post_send = inject_post_send;
     ops->poll_cq = shca_delayed_poll;
-    ops->req_notify_cq = req_notify;
+    ops->req_notify_cq = inject_req_notify;
 }
 
 /* It goes on counting where its parent was. */

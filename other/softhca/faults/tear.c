@@ -17,7 +17,7 @@
 enum { STEPS = 4096, PAUSES = 64 };
 
 /* step[0..n): the numbers of the steps as they are taken. */
-static void put_in_order(const struct shca_tear *t, uint16_t *step, uint32_t n)
+static void tear_put_in_order(const struct shca_tear *t, uint16_t *step, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) step[i] = t->order == SHCA_DESCENDING ? n - 1 - i : i;
     for (uint32_t i = n; t->order == SHCA_RANDOM && i > 1; i--) {
@@ -28,7 +28,7 @@ static void put_in_order(const struct shca_tear *t, uint16_t *step, uint32_t n)
     }
 }
 
-static void pause_for(const struct shca_tear *t)
+static void tear_pause_for(const struct shca_tear *t)
 {
     struct timespec time = {t->us / 1000000, t->us % 1000000 * 1000};
     if (t->us)
@@ -38,7 +38,8 @@ static void pause_for(const struct shca_tear *t)
 }
 
 /* One byte at AT of the pieces. */
-static int write_byte(struct shca_peer *p, const struct shca_piece *there, uint64_t at, char *byte)
+static int tear_write_byte(struct shca_peer *p, const struct shca_piece *there, uint64_t at,
+                           char *byte)
 {
     for (; at >= there->len; there++) at -= there->len;
     if (there->direct) {
@@ -50,18 +51,18 @@ static int write_byte(struct shca_peer *p, const struct shca_piece *there, uint6
     return shca_move(p, true, &one, 1, &here, 1);
 }
 
-static int write_torn(const struct shca_tear *t, struct shca_peer *p, char *bytes, uint64_t total,
+static int tear_write(const struct shca_tear *t, struct shca_peer *p, char *bytes, uint64_t total,
                       const struct shca_piece *there)
 {
     uint16_t step[STEPS];
     const uint32_t n = total < STEPS ? total : STEPS;
     int error = 0;
-    put_in_order(t, step, n);
+    tear_put_in_order(t, step, n);
     for (uint32_t i = 0; i < n && !error; i++) {
         uint64_t from = total * step[i] / n, to = total * (step[i] + 1ull) / n;
         for (uint64_t at = from; at < to && !error; at++)
-            error = write_byte(p, there, at, &bytes[at]);
-        if (n <= PAUSES || shca_fault_random(t->seed, n + i) % n < PAUSES) pause_for(t);
+            error = tear_write_byte(p, there, at, &bytes[at]);
+        if (n <= PAUSES || shca_fault_random(t->seed, n + i) % n < PAUSES) tear_pause_for(t);
     }
     return error;
 }
@@ -72,7 +73,7 @@ int shca_tear_write(const struct shca_tear *t, struct shca_peer *p, struct shca_
     char *bytes = g->total ? malloc(g->total) : NULL;
     if (!bytes) return shca_move(p, true, g->iov, g->n, there, n);
     shca_copy_together(bytes, g);
-    int error = write_torn(t, p, bytes, g->total, there);
+    int error = tear_write(t, p, bytes, g->total, there);
     free(bytes);
     return error;
 }

@@ -32,21 +32,21 @@ struct list {
 static pthread_mutex_t lists_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct list *lists;
 
-static struct ibv_device **real_list(int *n)
+static struct ibv_device **device_select_real_list(int *n)
 {
     struct ibv_device **(*get)(int *) = shca_real_verbs("ibv_get_device_list");
     *n = 0;
     return get ? get(n) : NULL;
 }
 
-static void real_free(struct ibv_device **list)
+static void device_select_real_free(struct ibv_device **list)
 {
     void (*give)(struct ibv_device **) = shca_real_verbs("ibv_free_device_list");
     if (list && give) give(list);
 }
 
 /* Devices of providers from before verbs_context are asked by the call they know. */
-static bool is_active(struct ibv_context *c, int port)
+static bool device_select_is_active(struct ibv_context *c, int port)
 {
     int (*query)(struct ibv_context *, uint8_t, void *) = shca_real_verbs("ibv_query_port");
     struct verbs_context *v = verbs_get_ctx_op(c, query_port);
@@ -55,7 +55,7 @@ static bool is_active(struct ibv_context *c, int port)
     return error == 0 && p.state == IBV_PORT_ACTIVE;
 }
 
-static int active_port(struct ibv_device *d)
+static int device_select_active_port(struct ibv_device *d)
 {
     struct ibv_context *(*open)(struct ibv_device *) = shca_real_verbs("ibv_open_device");
     int (*close)(struct ibv_context *) = shca_real_verbs("ibv_close_device");
@@ -66,13 +66,13 @@ static int active_port(struct ibv_device *d)
     int found = 0;
     if (c && query(c, &attr) == 0)
         for (int port = 1; port <= attr.phys_port_cnt && !found; port++)
-            if (is_active(c, port)) found = port;
+            if (device_select_is_active(c, port)) found = port;
     if (c) close(c);
     return found;
 }
 
 /* "software device softhca0", or how many. */
-static const char *our_devices(char *text, size_t room)
+static const char *device_select_software(char *text, size_t room)
 {
     uint32_t n = shca_inventory()->devices;
     if (n == 1)
@@ -82,37 +82,38 @@ static const char *our_devices(char *text, size_t room)
     return text;
 }
 
-static void decide(struct decision *d)
+static void device_select_shown(struct decision *d)
 {
     char us[64];
     int64_t wish = shca_settings()->device;
     if (wish != SHCA_DEVICE_AUTO) {
         d->enabled = wish == SHCA_DEVICE_ON;
         if (d->enabled)
-            snprintf(d->why, sizeof d->why, "%s (SOFTHCA=on)", our_devices(us, sizeof us));
+            snprintf(d->why, sizeof d->why, "%s (SOFTHCA=on)",
+                     device_select_software(us, sizeof us));
         else
             snprintf(d->why, sizeof d->why, "real devices only (SOFTHCA=off)");
         return;
     }
     int n, port = 0;
-    struct ibv_device **list = real_list(&n);
+    struct ibv_device **list = device_select_real_list(&n);
     for (int i = 0; i < n && !port; i++)
-        if ((port = active_port(list[i])))
+        if ((port = device_select_active_port(list[i])))
             snprintf(
                 d->why, sizeof d->why,
                 "real devices only (%s port %d is active; SOFTHCA=on adds the software device)",
                 list[i]->name, port);
-    real_free(list);
+    device_select_real_free(list);
     d->enabled = port == 0;
     if (d->enabled)
         snprintf(d->why, sizeof d->why, "%s (%s; processes of this host only)",
-                 our_devices(us, sizeof us),
+                 device_select_software(us, sizeof us),
                  n ? "no real device has an active port" : "no real device found");
 }
 
 /* Whoever starts the program may want to look around without us: the mpi spawner, before it is
  * known which hosts there are.  What we are asked meanwhile decides nothing. */
-static bool is_hidden(void)
+static bool device_select_is_hidden(void)
 {
     return getenv("GASNET_SPAWN_HIDDEN_DEVICE") != NULL;
 }
@@ -124,9 +125,9 @@ bool shca_enabled(void)
     if (decided < 2) {
         struct decision d = {0};
         int nobody = 0;
-        if (deciding || is_hidden()) return false;
+        if (deciding || device_select_is_hidden()) return false;
         deciding = true;
-        decide(&d);
+        device_select_shown(&d);
         deciding = false;
         if (atomic_compare_exchange_strong(&decided, &nobody, 1)) {
             decision = d;
@@ -138,7 +139,7 @@ bool shca_enabled(void)
 }
 
 /* Before there is anything that a fork could find half done. */
-__attribute__((constructor)) static void begin(void)
+__attribute__((constructor)) static void device_select_begin(void)
 {
     shca_watch_forks();
 }
@@ -164,11 +165,11 @@ SHCA_EXPORT const char *softhca_describe(void)
 struct ibv_device **shca_list(int *num)
 {
     int n;
-    struct ibv_device **real = real_list(&n);
+    struct ibv_device **real = device_select_real_list(&n);
     int ours = shca_inventory()->devices;
     struct list *l = calloc(1, sizeof *l + (n + ours + 1) * sizeof *l->device);
     if (!l) {
-        real_free(real);
+        device_select_real_free(real);
         errno = ENOMEM;
         return NULL;
     }
@@ -194,7 +195,7 @@ bool shca_list_free(struct ibv_device **list)
     if (l) *link = l->next;
     pthread_mutex_unlock(&lists_lock);
     if (!l) return false;
-    real_free(l->real);
+    device_select_real_free(l->real);
     free(l);
     return true;
 }

@@ -16,86 +16,86 @@
 
 #include <string.h>
 
-static struct ibv_mw *no_mw(struct ibv_pd *pd, enum ibv_mw_type type)
+static struct ibv_mw *fork_no_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 {
     errno = EIO;
     return NULL;
 }
 
-static int no_bind(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+static int fork_no_bind(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
     return EIO;
 }
 
-static int no_dealloc_mw(struct ibv_mw *mw)
+static int fork_no_dealloc_mw(struct ibv_mw *mw)
 {
     return EIO;
 }
 
-static int no_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc)
+static int fork_no_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 {
     return -EIO;
 }
 
-static int no_notify(struct ibv_cq *cq, int solicited)
+static int fork_no_notify(struct ibv_cq *cq, int solicited)
 {
     return EIO;
 }
 
-static int no_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+static int fork_no_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
     *bad = wr;
     return EIO;
 }
 
-static int no_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+static int fork_no_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
     *bad = wr;
     return EIO;
 }
 
-static int no_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+static int fork_no_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
     *bad = wr;
     return EIO;
 }
 
-static struct ibv_qp *no_qp_ex(struct ibv_context *c, struct ibv_qp_init_attr_ex *a)
+static struct ibv_qp *fork_no_qp_ex(struct ibv_context *c, struct ibv_qp_init_attr_ex *a)
 {
     errno = EIO;
     return NULL;
 }
 
-static struct ibv_cq_ex *no_cq_ex(struct ibv_context *c, struct ibv_cq_init_attr_ex *a)
+static struct ibv_cq_ex *fork_no_cq_ex(struct ibv_context *c, struct ibv_cq_init_attr_ex *a)
 {
     errno = EIO;
     return NULL;
 }
 
-static struct ibv_srq *no_srq_ex(struct ibv_context *c, struct ibv_srq_init_attr_ex *a)
+static struct ibv_srq *fork_no_srq_ex(struct ibv_context *c, struct ibv_srq_init_attr_ex *a)
 {
     errno = EIO;
     return NULL;
 }
 
-static struct ibv_xrcd *no_xrcd(struct ibv_context *c, struct ibv_xrcd_init_attr *a)
+static struct ibv_xrcd *fork_no_xrcd(struct ibv_context *c, struct ibv_xrcd_init_attr *a)
 {
     errno = EIO;
     return NULL;
 }
 
-static int no_close_xrcd(struct ibv_xrcd *x)
+static int fork_no_close_xrcd(struct ibv_xrcd *x)
 {
     return EIO;
 }
 
-static struct ibv_qp *no_open_qp(struct ibv_context *c, struct ibv_qp_open_attr *a)
+static struct ibv_qp *fork_no_open_qp(struct ibv_context *c, struct ibv_qp_open_attr *a)
 {
     errno = EIO;
     return NULL;
 }
 
-static int no_srq_num(struct ibv_srq *srq, uint32_t *number)
+static int fork_no_srq_num(struct ibv_srq *srq, uint32_t *number)
 {
     return EIO;
 }
@@ -107,29 +107,29 @@ void shca_bury(struct shca_context *c)
     struct verbs_context *v = &c->v;
     struct verbs_context dead = {.query_port = v->query_port,
                                  .query_device_ex = v->query_device_ex,
-                                 .create_qp_ex = no_qp_ex,
-                                 .create_cq_ex = no_cq_ex,
-                                 .create_srq_ex = no_srq_ex,
-                                 .get_srq_num = no_srq_num,
-                                 .open_xrcd = no_xrcd,
-                                 .close_xrcd = no_close_xrcd,
-                                 .open_qp = no_open_qp,
+                                 .create_qp_ex = fork_no_qp_ex,
+                                 .create_cq_ex = fork_no_cq_ex,
+                                 .create_srq_ex = fork_no_srq_ex,
+                                 .get_srq_num = fork_no_srq_num,
+                                 .open_xrcd = fork_no_xrcd,
+                                 .close_xrcd = fork_no_close_xrcd,
+                                 .open_qp = fork_no_open_qp,
                                  .sz = v->sz,
                                  .context = v->context};
-    dead.context.ops = (struct ibv_context_ops){.alloc_mw = no_mw,
-                                                .bind_mw = no_bind,
-                                                .dealloc_mw = no_dealloc_mw,
-                                                .poll_cq = no_poll,
-                                                .req_notify_cq = no_notify,
-                                                .post_srq_recv = no_srq_recv,
-                                                .post_send = no_send,
-                                                .post_recv = no_recv};
+    dead.context.ops = (struct ibv_context_ops){.alloc_mw = fork_no_mw,
+                                                .bind_mw = fork_no_bind,
+                                                .dealloc_mw = fork_no_dealloc_mw,
+                                                .poll_cq = fork_no_poll,
+                                                .req_notify_cq = fork_no_notify,
+                                                .post_srq_recv = fork_no_srq_recv,
+                                                .post_send = fork_no_send,
+                                                .post_recv = fork_no_recv};
     *v = dead;
 }
 
 /* What may be half done by another thread at the moment of fork() and must be whole in the child:
  * the start of the device, and the tables of descriptors. None of these locks is held for long. */
-static void before(void)
+static void fork_prepare(void)
 {
     shca_start_hold();
     shca_tcp_hold();
@@ -137,7 +137,7 @@ static void before(void)
     shca_rpc_server_hold();
 }
 
-static void in_parent(void)
+static void fork_in_parent(void)
 {
     shca_rpc_server_release();
     pthread_mutex_unlock(&shca.peer_lock);
@@ -146,7 +146,7 @@ static void in_parent(void)
 }
 
 /* Nobody else runs here, so that no lock is needed; those that another thread held are renewed. */
-static void in_child(void)
+static void fork_in_child(void)
 {
     shca_device_select_in_child();
     shca_trouble_in_child();
@@ -168,5 +168,5 @@ static void in_child(void)
 
 void shca_watch_forks(void)
 {
-    pthread_atfork(before, in_parent, in_child);
+    pthread_atfork(fork_prepare, fork_in_parent, fork_in_child);
 }

@@ -52,20 +52,20 @@ SHCA_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *d)
 
 SHCA_EXPORT int ibv_close_device(struct ibv_context *c)
 {
-    if (ours_or_removed(c)) return shca_close(c);
+    if (interpose_is_ours_or_removed(c)) return shca_close(c);
     return REAL(ENOSYS, ibv_close_device, c);
 }
 
 SHCA_EXPORT int ibv_query_device(struct ibv_context *c, struct ibv_device_attr *a)
 {
-    if (ours(c)) return shca_query_device(c, a);
+    if (interpose_is_ours(c)) return shca_query_device(c, a);
     return REAL(ENOSYS, ibv_query_device, c, a);
 }
 
 SHCA_EXPORT int ibv_query_port(struct ibv_context *c, uint8_t port, struct _compat_ibv_port_attr *a)
 {
     /* Programs from before flags and port_cap_flags2 pass a structure without them. */
-    if (ours(c))
+    if (interpose_is_ours(c))
         return shca_query_port(c, port, (struct ibv_port_attr *)a,
                                offsetof(struct ibv_port_attr, flags));
     return REAL(ENOSYS, ibv_query_port, c, port, a);
@@ -73,100 +73,100 @@ SHCA_EXPORT int ibv_query_port(struct ibv_context *c, uint8_t port, struct _comp
 
 SHCA_EXPORT int ibv_query_gid(struct ibv_context *c, uint8_t port, int index, union ibv_gid *gid)
 {
-    if (ours(c)) return shca_query_gid(c, port, index, gid);
+    if (interpose_is_ours(c)) return shca_query_gid(c, port, index, gid);
     return REAL(-1, ibv_query_gid, c, port, index, gid);
 }
 
 SHCA_EXPORT int ibv_query_pkey(struct ibv_context *c, uint8_t port, int index, __be16 *pkey)
 {
-    if (ours(c)) return shca_query_pkey(c, port, index, pkey);
+    if (interpose_is_ours(c)) return shca_query_pkey(c, port, index, pkey);
     return REAL(-1, ibv_query_pkey, c, port, index, pkey);
 }
 
 SHCA_EXPORT int ibv_get_pkey_index(struct ibv_context *c, uint8_t port, __be16 pkey)
 {
-    if (ours(c)) return shca_pkey_index(c, port, pkey);
+    if (interpose_is_ours(c)) return shca_pkey_index(c, port, pkey);
     return REAL(-1, ibv_get_pkey_index, c, port, pkey);
 }
 
 SHCA_EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *c)
 {
-    if (ours(c)) return shca_alloc_pd(c);
+    if (interpose_is_ours(c)) return shca_alloc_pd(c);
     return REAL(NULL, ibv_alloc_pd, c);
 }
 
 SHCA_EXPORT int ibv_dealloc_pd(struct ibv_pd *pd)
 {
-    if (ours(pd->context)) return shca_dealloc_pd(pd);
+    if (interpose_is_ours(pd->context)) return shca_dealloc_pd(pd);
     return REAL(ENOSYS, ibv_dealloc_pd, pd);
 }
 
 SHCA_EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t len, int access)
 {
-    if (ours(pd->context)) return shca_reg_mr(pd, addr, len, (uintptr_t)addr, access);
+    if (interpose_is_ours(pd->context)) return shca_reg_mr(pd, addr, len, (uintptr_t)addr, access);
     return REAL(NULL, ibv_reg_mr, pd, addr, len, access);
 }
 
 SHCA_EXPORT struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova,
                                            int access)
 {
-    if (ours(pd->context)) return shca_reg_mr(pd, addr, len, iova, access);
+    if (interpose_is_ours(pd->context)) return shca_reg_mr(pd, addr, len, iova, access);
     return REAL(NULL, ibv_reg_mr_iova, pd, addr, len, iova, access);
 }
 
 SHCA_EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len,
                                             uint64_t iova, unsigned int access)
 {
-    if (ours(pd->context)) return shca_reg_mr(pd, addr, len, iova, access);
+    if (interpose_is_ours(pd->context)) return shca_reg_mr(pd, addr, len, iova, access);
     return REAL(NULL, ibv_reg_mr_iova2, pd, addr, len, iova, access);
 }
 
 SHCA_EXPORT int ibv_dereg_mr(struct ibv_mr *mr)
 {
-    if (ours(mr->context)) return shca_dereg_mr(mr);
+    if (interpose_is_ours(mr->context)) return shca_dereg_mr(mr);
     return REAL(ENOSYS, ibv_dereg_mr, mr);
 }
 
 SHCA_EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *c)
 {
-    if (ours(c)) return shca_create_channel(c);
+    if (interpose_is_ours(c)) return shca_create_channel(c);
     return REAL(NULL, ibv_create_comp_channel, c);
 }
 
 SHCA_EXPORT int ibv_destroy_comp_channel(struct ibv_comp_channel *ch)
 {
-    if (ours(ch->context)) return shca_destroy_channel(ch);
+    if (interpose_is_ours(ch->context)) return shca_destroy_channel(ch);
     return REAL(ENOSYS, ibv_destroy_comp_channel, ch);
 }
 
 SHCA_EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *c, int cqe, void *context,
                                          struct ibv_comp_channel *ch, int vector)
 {
-    if (ours(c)) return shca_create_cq(c, cqe, context, ch, vector);
+    if (interpose_is_ours(c)) return shca_create_cq(c, cqe, context, ch, vector);
     return REAL(NULL, ibv_create_cq, c, cqe, context, ch, vector);
 }
 
 SHCA_EXPORT int ibv_destroy_cq(struct ibv_cq *cq)
 {
-    if (ours(cq->context)) return shca_destroy_cq(cq);
+    if (interpose_is_ours(cq->context)) return shca_destroy_cq(cq);
     return REAL(ENOSYS, ibv_destroy_cq, cq);
 }
 
 SHCA_EXPORT int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 {
-    if (ours(cq->context)) return shca_resize_cq(cq, cqe);
+    if (interpose_is_ours(cq->context)) return shca_resize_cq(cq, cqe);
     return REAL(ENOSYS, ibv_resize_cq, cq, cqe);
 }
 
 SHCA_EXPORT int ibv_get_cq_event(struct ibv_comp_channel *ch, struct ibv_cq **cq, void **context)
 {
-    if (ours(ch->context)) return shca_get_cq_event(ch, cq, context);
+    if (interpose_is_ours(ch->context)) return shca_get_cq_event(ch, cq, context);
     return REAL(-1, ibv_get_cq_event, ch, cq, context);
 }
 
 SHCA_EXPORT void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int n)
 {
-    if (ours(cq->context))
+    if (interpose_is_ours(cq->context))
         shca_ack_cq_events(cq, n);
     else
         REAL_VOID(ibv_ack_cq_events, cq, n);
@@ -174,38 +174,38 @@ SHCA_EXPORT void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int n)
 
 SHCA_EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *a)
 {
-    if (ours(pd->context)) return shca_create_qp(pd, a);
+    if (interpose_is_ours(pd->context)) return shca_create_qp(pd, a);
     return REAL(NULL, ibv_create_qp, pd, a);
 }
 
 SHCA_EXPORT struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
 {
-    if (ours(qp->context)) return shca_qp(qp)->comp_mask & 1 ? &shca_qp(qp)->ex : NULL;
+    if (interpose_is_ours(qp->context)) return shca_qp(qp)->comp_mask & 1 ? &shca_qp(qp)->ex : NULL;
     return REAL(NULL, ibv_qp_to_qp_ex, qp);
 }
 
 SHCA_EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *a, int mask)
 {
-    if (ours(qp->context)) return shca_modify_qp(qp, a, mask);
+    if (interpose_is_ours(qp->context)) return shca_modify_qp(qp, a, mask);
     return REAL(ENOSYS, ibv_modify_qp, qp, a, mask);
 }
 
 SHCA_EXPORT int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *a, int mask,
                              struct ibv_qp_init_attr *init)
 {
-    if (ours(qp->context)) return shca_query_qp(qp, a, mask, init);
+    if (interpose_is_ours(qp->context)) return shca_query_qp(qp, a, mask, init);
     return REAL(ENOSYS, ibv_query_qp, qp, a, mask, init);
 }
 
 SHCA_EXPORT int ibv_destroy_qp(struct ibv_qp *qp)
 {
-    if (ours(qp->context)) return shca_destroy_qp(qp);
+    if (interpose_is_ours(qp->context)) return shca_destroy_qp(qp);
     return REAL(ENOSYS, ibv_destroy_qp, qp);
 }
 
 /* What an event is about: a kind of object, or a port or the whole device. */
 enum subject { SUBJECT_QP, SUBJECT_CQ, SUBJECT_SRQ, SUBJECT_WQ, SUBJECT_DEVICE };
-static enum subject subject(const struct ibv_async_event *e)
+static enum subject interpose_subject(const struct ibv_async_event *e)
 {
     switch (e->event_type) {
     case IBV_EVENT_CQ_ERR:
@@ -232,24 +232,24 @@ static enum subject subject(const struct ibv_async_event *e)
 /* An event does not name its context, and a port's number is in both worlds. It fills half of the
  * element; in the other half we leave word of whom the event came from. */
 static const uint32_t from_us = 0x53484341, from_them = 0;
-static char *sender(struct ibv_async_event *e)
+static char *interpose_sender(struct ibv_async_event *e)
 {
     return (char *)&e->element + sizeof e->element - sizeof from_us;
 }
 
 SHCA_EXPORT int ibv_get_async_event(struct ibv_context *c, struct ibv_async_event *e)
 {
-    bool us = ours_or_removed(c);
+    bool us = interpose_is_ours_or_removed(c);
     int error = us ? shca_get_async_event(c, e) : REAL(-1, ibv_get_async_event, c, e);
-    if (!error && subject(e) == SUBJECT_DEVICE)
-        memcpy(sender(e), us ? &from_us : &from_them, sizeof from_us);
+    if (!error && interpose_subject(e) == SUBJECT_DEVICE)
+        memcpy(interpose_sender(e), us ? &from_us : &from_them, sizeof from_us);
     return error;
 }
 
 /* Of the object that an event is about; NULL when it is about none. */
-static struct ibv_context *context_of(const struct ibv_async_event *e)
+static struct ibv_context *interpose_context_of(const struct ibv_async_event *e)
 {
-    switch (subject(e)) {
+    switch (interpose_subject(e)) {
     case SUBJECT_CQ:
         return e->element.cq->context;
     case SUBJECT_QP:
@@ -265,8 +265,8 @@ static struct ibv_context *context_of(const struct ibv_async_event *e)
 
 SHCA_EXPORT void ibv_ack_async_event(struct ibv_async_event *e)
 {
-    struct ibv_context *c = context_of(e);
-    if (c ? ours(c) : memcmp(sender(e), &from_us, sizeof from_us) == 0)
+    struct ibv_context *c = interpose_context_of(e);
+    if (c ? interpose_is_ours(c) : memcmp(interpose_sender(e), &from_us, sizeof from_us) == 0)
         shca_ack_async_event(e);
     else if (!shca_dead(c))
         REAL_VOID(ibv_ack_async_event, e);

@@ -10,13 +10,13 @@
 #include "other/softhca/interpose/edge.h"
 #include "other/softhca/objects/object.h"
 
-static inline bool ours(const struct ibv_context *c)
+static inline bool interpose_is_ours(const struct ibv_context *c)
 {
     return shca_is_device(c->device) && !shca_dead(c);
 }
 
 /* A device that was removed has events still, and its contexts can be closed. */
-static inline bool ours_or_removed(const struct ibv_context *c)
+static inline bool interpose_is_ours_or_removed(const struct ibv_context *c)
 {
     return shca_is_device(c->device) && !shca_context((struct ibv_context *)c)->inherited;
 }

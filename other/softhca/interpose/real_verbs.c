@@ -33,14 +33,14 @@ int shca_unsupported(void)
 enum { LINE = 512 };
 
 /* A whole line without its end, and room for that; the length. */
-static int compose(char text[LINE], const char *format, va_list args)
+static int real_verbs_compose(char text[LINE], const char *format, va_list args)
 {
     int n = snprintf(text, LINE, "softhca: ");
     n += vsnprintf(text + n, LINE - n - 1, format, args);
     return n > LINE - 2 ? LINE - 2 : n;
 }
 
-static void write_line(char text[LINE], int n)
+static void real_verbs_write_line(char text[LINE], int n)
 {
     text[n++] = '\n';
     if (write(STDERR_FILENO, text, n) < 0) return; /* one write: lines of processes do not mix */
@@ -51,9 +51,9 @@ void shca_say(const char *format, ...)
     char text[LINE];
     va_list args;
     va_start(args, format);
-    int n = compose(text, format, args);
+    int n = real_verbs_compose(text, format, args);
     va_end(args);
-    write_line(text, n);
+    real_verbs_write_line(text, n);
 }
 
 /* The first of these is the cause of what follows. */
@@ -68,13 +68,13 @@ void shca_say_of_peer(const char *format, ...)
     char text[LINE];
     va_list args;
     va_start(args, format);
-    int n = compose(text, format, args);
+    int n = real_verbs_compose(text, format, args);
     va_end(args);
     pthread_mutex_lock(&trouble.lock);
     bool kept = trouble.kept;
     if (!trouble.line[0]) memcpy(trouble.line, text, n + 1);
     pthread_mutex_unlock(&trouble.lock);
-    if (!kept) write_line(text, n);
+    if (!kept) real_verbs_write_line(text, n);
 }
 
 SHCA_EXPORT size_t softhca_trouble(char *line, size_t size)

@@ -18,7 +18,7 @@ enum {
     PATIENCE = 1000
 }; /* ms to wait for whom we have not met: datagrams do not wait themselves */
 
-static struct ibv_grh make_grh(uint32_t port, const struct ibv_global_route *g)
+static struct ibv_grh ah_make_grh(uint32_t port, const struct ibv_global_route *g)
 {
     struct ibv_grh h = {.version_tclass_flow =
                             htobe32((uint32_t)IP_VERSION << 28 | (uint32_t)g->traffic_class << 20 |
@@ -47,7 +47,7 @@ struct ibv_ah *shca_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *a)
     ah->place = shca_place_of(a);
     ah->route = shca_route(port, a);
     ah->global = a->is_global;
-    if (a->is_global) ah->grh = make_grh(port, &a->grh);
+    if (a->is_global) ah->grh = ah_make_grh(port, &a->grh);
     shca_pd(pd)->users++;
     return &ah->base;
 }
@@ -59,7 +59,7 @@ int shca_destroy_ah(struct ibv_ah *ah)
     return 0;
 }
 
-static int gid_index(uint32_t port, const union ibv_gid *gid)
+static int ah_gid_index(uint32_t port, const union ibv_gid *gid)
 {
     union ibv_gid its;
     for (uint32_t i = 0; i < shca_port_model(port)->gids; i++) {
@@ -81,7 +81,7 @@ int shca_init_ah_from_wc(struct ibv_context *c, uint8_t number, struct ibv_wc *w
         .dlid = wc->slid, .sl = wc->sl, .src_path_bits = wc->dlid_path_bits, .port_num = number};
     if (!(wc->wc_flags & IBV_WC_GRH)) return 0;
     uint32_t word = be32toh(grh->version_tclass_flow);
-    int index = gid_index(shm_port(shca_device(c)->index, number), &grh->dgid);
+    int index = ah_gid_index(shm_port(shca_device(c)->index, number), &grh->dgid);
     if (index < 0) {
         errno = EINVAL;
         return -1;

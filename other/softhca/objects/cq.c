@@ -18,7 +18,7 @@
 
 enum { MIN_PATIENCE = 64, MAX_PATIENCE = 4096, SHORT_YIELD = 2000 /* ns */ };
 
-static int find_cq_index(void)
+static int cq_find_index(void)
 {
     static uint32_t next; /* do not hand out at once what was just destroyed */
     for (uint32_t i = 0; i < SHCA_CQS; i++) {
@@ -41,12 +41,12 @@ uint64_t shca_ring_new(uint32_t shift)
     return offset | shift;
 }
 
-static int enter_cq(struct shca_cq *cq, uint32_t shift, struct ibv_comp_channel *channel)
+static int cq_enter(struct shca_cq *cq, uint32_t shift, struct ibv_comp_channel *channel)
 {
     uint64_t ring = shca_ring_new(shift);
     if (!ring) return ENOMEM;
     pthread_mutex_lock(&shca.lock);
-    int index = find_cq_index();
+    int index = cq_find_index();
     if (index >= 0) {
         cq->index = cq->base.handle = index;
         cq->s = &shca.h->cq[index];
@@ -87,7 +87,7 @@ struct ibv_cq *shca_create_cq(struct ibv_context *c, int cqe, void *context,
         pthread_mutex_init(&cq->base.mutex, NULL);
         pthread_cond_init(&cq->base.cond, NULL);
         error = shca_delayed_cq(cq);
-        if (!error) error = enter_cq(cq, shift, channel);
+        if (!error) error = cq_enter(cq, shift, channel);
     }
     if (error) {
         shca_give(c, SHCA_CQ);
@@ -124,7 +124,7 @@ int shca_destroy_cq(struct ibv_cq *base)
 }
 
 /* No place is left at TAIL. The owner's line is looked at only when it seems so. */
-static inline bool is_full(struct shm_ring *r, uint32_t shift, uint64_t tail)
+static inline bool cq_is_full(struct shm_ring *r, uint32_t shift, uint64_t tail)
 {
     uint64_t seen = atomic_load_explicit(&r->seen, memory_order_acquire);
     if ((int64_t)(tail - seen) >> shift <= 0) return false;
@@ -136,25 +136,25 @@ static inline bool is_full(struct shm_ring *r, uint32_t shift, uint64_t tail)
 /* The place at TAIL is claimed, by us or by one that has not come to this line. Plain stores:
  * should two pass each other and the tail fall back, those who come next walk over what is claimed.
  */
-static inline void move_on(struct shm_ring *r, uint64_t tail)
+static inline void cq_move_on(struct shm_ring *r, uint64_t tail)
 {
     if (atomic_load_explicit(&r->tail, memory_order_relaxed) == tail)
         atomic_store_explicit(&r->tail, tail + 1, memory_order_release);
 }
 
 /* Claim the place at the tail; NULL when the ring is full. */
-static inline struct shm_cqe *claim(struct shm_ring *r, uint32_t shift, uint64_t *position)
+static inline struct shm_cqe *cq_claim(struct shm_ring *r, uint32_t shift, uint64_t *position)
 {
     uint32_t mask = (1u << shift) - 1;
     for (;;) {
         uint64_t tail = atomic_load_explicit(&r->tail, memory_order_acquire);
-        if (is_full(r, shift, tail)) return NULL;
+        if (cq_is_full(r, shift, tail)) return NULL;
         uint64_t last = tail >> shift; /* the lap in which the place was claimed before */
         _Atomic uint64_t *at = &shca_claims(r, shift)[tail & mask];
         uint64_t word = atomic_load_explicit(at, memory_order_acquire);
         uint64_t mine = (last + 1) | (uint64_t)shca.slot << SHCA_CLAIM_SLOT;
         bool got = (word & SHCA_LAPS) == last && atomic_compare_exchange_strong(at, &word, mine);
-        move_on(r, tail);
+        cq_move_on(r, tail);
         *position = tail;
         if (got) return &r->e[tail & mask];
     }
@@ -174,7 +174,7 @@ void shca_cq_notify(struct shca_peer *owner, struct shm_cq *s, bool solicited)
 }
 
 /* The ring WORD is full. True when there is, or will be in a moment, another one in its place. */
-static bool replaced(struct shca_peer *owner, struct shm_cq *s, uint64_t word)
+static bool cq_replaced(struct shca_peer *owner, struct shm_cq *s, uint64_t word)
 {
     while (s->resizing) {
         if (shca_peer_dead_slow(owner)) return false;
@@ -195,8 +195,8 @@ bool shca_cq_push(struct shca_peer *owner, uint32_t cq, const struct shm_cqe *ne
         struct shm_ring *r =
             ring ? shca_peer_at(owner, shm_ring_offset(ring), shm_ring_bytes(shift)) : NULL;
         if (!r) return false;
-        e = s->overflow ? NULL : claim(r, shift, &position);
-    } while (!e && replaced(owner, s, ring));
+        e = s->overflow ? NULL : cq_claim(r, shift, &position);
+    } while (!e && cq_replaced(owner, s, ring));
     if (!e) {
         if (!atomic_exchange(&s->overflow, 1)) shca_peer_ring(owner);
         return false;
@@ -215,8 +215,8 @@ bool shca_cq_push(struct shca_peer *owner, uint32_t cq, const struct shm_cqe *ne
 
 /* A small SEND travels in the completion or behind the receive WR; put it where that says. What was
  * deregistered since it came is left alone. */
-static __attribute__((noinline)) void scatter(const struct shm_cqe *e, const struct shm_rwr *r,
-                                              uint32_t data)
+static __attribute__((noinline)) void cq_scatter(const struct shm_cqe *e, const struct shm_rwr *r,
+                                                 uint32_t data)
 {
     const char *from = e->flags & SHCA_CQE_DATA ? e->data : (const char *)r + data;
     uint32_t left = e->byte_len;
@@ -231,27 +231,27 @@ static __attribute__((noinline)) void scatter(const struct shm_cqe *e, const str
     }
 }
 
-static struct shca_srq *srq_of(const struct shm_cqe *e)
+static struct shca_srq *cq_srq_of(const struct shm_cqe *e)
 {
     return atomic_load_explicit(&shca.srq[e->index / SHCA_MAX_WR], memory_order_acquire);
 }
 
-static uint32_t slot_of(const struct shm_cqe *e)
+static uint32_t cq_slot_of(const struct shm_cqe *e)
 {
     return e->index % SHCA_MAX_WR;
 }
 
 /* The receive is the program's again. */
-static void end_receive(const struct shm_cqe *e)
+static void cq_end_receive(const struct shm_cqe *e)
 {
     bool waits = e->flags & (SHCA_CQE_SCATTER | SHCA_CQE_DATA);
     if (e->flags & SHCA_CQE_SRQ) {
-        struct shca_srq *q = srq_of(e);
+        struct shca_srq *q = cq_srq_of(e);
         if (waits) {
             (void)atomic_load_explicit(&q->s->prod, memory_order_acquire); /* as below */
-            scatter(e, &shm_slot(shca.h, q->s, slot_of(e))->r, q->s->data);
+            cq_scatter(e, &shm_slot(shca.h, q->s, cq_slot_of(e))->r, q->s->data);
         }
-        shca_srq_done(q, slot_of(e));
+        shca_srq_done(q, cq_slot_of(e));
         return;
     }
     struct shca_qp *qp = shca_qp_numbered(e->qpn);
@@ -260,18 +260,18 @@ static void end_receive(const struct shm_cqe *e)
      * of whose part in the order neither compilers nor ThreadSanitizer know. */
     (void)atomic_load_explicit(&s->rq_prod, memory_order_acquire);
     if (waits)
-        scatter(e, shm_at(shca.h, s->rq_ring + (uint64_t)(e->index & s->rq_mask) * s->rq_stride),
-                s->rq_data);
+        cq_scatter(e, shm_at(shca.h, s->rq_ring + (uint64_t)(e->index & s->rq_mask) * s->rq_stride),
+                   s->rq_data);
     atomic_store_explicit(&qp->rq_done, e->index + 1, memory_order_release);
 }
 
-static inline void to_wc(const struct shm_cqe *e, struct ibv_wc *wc)
+static inline void cq_fill_wc(const struct shm_cqe *e, struct ibv_wc *wc)
 {
     if (e->side == SHCA_SIDE_SEND)
         atomic_store_explicit(&shca_qp_numbered(e->qpn)->sq_done, e->index + 1,
                               memory_order_release);
     else
-        end_receive(e);
+        cq_end_receive(e);
     wc->wr_id = e->wr_id;
     wc->status = e->status;
     wc->opcode = e->opcode;
@@ -288,7 +288,7 @@ static inline void to_wc(const struct shm_cqe *e, struct ibv_wc *wc)
 }
 
 /* The completion at the head, or NULL; skips what is for nobody. Lock held. */
-static inline struct shm_cqe *at_head(struct shm_ring *r, uint64_t *head)
+static inline struct shm_cqe *cq_at_head(struct shm_ring *r, uint64_t *head)
 {
     for (;; ++*head) {
         struct shm_cqe *e = &r->e[*head & r->mask];
@@ -299,7 +299,7 @@ static inline struct shm_cqe *at_head(struct shm_ring *r, uint64_t *head)
 
 void shca_cq_to_wc(const struct shm_cqe *e, struct ibv_wc *wc)
 {
-    to_wc(e, wc);
+    cq_fill_wc(e, wc);
 }
 
 /* The next completion, for delayed_completions.c. */
@@ -307,7 +307,7 @@ bool shca_cq_take(struct shca_cq *cq, struct shm_cqe *e)
 {
     struct shm_ring *r = cq->ring;
     uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
-    const struct shm_cqe *first = at_head(r, &head);
+    const struct shm_cqe *first = cq_at_head(r, &head);
     if (first) *e = *first;
     atomic_store_explicit(&r->head, head + (first != NULL), memory_order_release);
     return first != NULL;
@@ -315,7 +315,7 @@ bool shca_cq_take(struct shca_cq *cq, struct shm_cqe *e)
 
 /* Offer the core to others. When somebody took it there are more runnable than cores, and the one
  * that is to send to us may be among them: offer it soon again. When nobody did, seldom. */
-static void yield(struct shca_cq *cq, uint32_t patience)
+static void cq_yield(struct shca_cq *cq, uint32_t patience)
 {
     uint64_t start = shca_now();
     sched_yield();
@@ -326,7 +326,7 @@ static void yield(struct shca_cq *cq, uint32_t patience)
     atomic_store_explicit(&cq->patience, patience, memory_order_relaxed);
 }
 
-static inline int nothing(struct shca_cq *cq)
+static inline int cq_poll_empty(struct shca_cq *cq)
 {
     if (atomic_load_explicit(&shca.waiting, memory_order_relaxed)) shca_worker_progress();
     if (cq->overflow_told) return -1;
@@ -335,7 +335,7 @@ static inline int nothing(struct shca_cq *cq)
     /* One that polls and polls: the sender may be the other half of this very core. */
     if (empty > 2) __builtin_ia32_pause();
     if (empty >= patience) {
-        yield(cq, patience);
+        cq_yield(cq, patience);
         empty = 0;
     }
     atomic_store_explicit(&cq->empty, empty, memory_order_relaxed);
@@ -344,7 +344,7 @@ static inline int nothing(struct shca_cq *cq)
 
 int shca_cq_nothing(struct shca_cq *cq)
 {
-    return nothing(cq);
+    return cq_poll_empty(cq);
 }
 
 int shca_poll_cq(struct ibv_cq *base, int num, struct ibv_wc *wc)
@@ -357,12 +357,12 @@ int shca_poll_cq(struct ibv_cq *base, int num, struct ibv_wc *wc)
     struct shm_ring *r = shm_at(shca.h, shm_ring_offset(word));
     uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
     uint32_t shift = shm_ring_shift(word);
-    if (!shca_is_valid(&r->e[head & ((1u << shift) - 1)], head, shift)) return nothing(cq);
+    if (!shca_is_valid(&r->e[head & ((1u << shift) - 1)], head, shift)) return cq_poll_empty(cq);
     int n = 0;
     shca_lock(&cq->lock);
     r = atomic_load_explicit(&cq->ring, memory_order_relaxed); /* changes under the lock only */
     head = atomic_load_explicit(&r->head, memory_order_relaxed);
-    for (struct shm_cqe *e; n < num && (e = at_head(r, &head)); head++) to_wc(e, &wc[n++]);
+    for (struct shm_cqe *e; n < num && (e = cq_at_head(r, &head)); head++) cq_fill_wc(e, &wc[n++]);
     atomic_store_explicit(&r->head, head, memory_order_release);
     shca_unlock(&cq->lock);
     atomic_store_explicit(&cq->empty, 0, memory_order_relaxed);
@@ -384,13 +384,13 @@ int shca_req_notify(struct ibv_cq *base, int solicited_only)
 
 void shca_cq_drop(const struct shm_cqe *e)
 {
-    if (e->flags & SHCA_CQE_SRQ) shca_srq_done(srq_of(e), slot_of(e));
+    if (e->flags & SHCA_CQE_SRQ) shca_srq_done(cq_srq_of(e), cq_slot_of(e));
 }
 
 /* Whether the entry is of this QP, or of this shared queue when there is one. */
 bool shca_cqe_of(const struct shm_cqe *e, uint32_t qpn, const struct shca_srq *q)
 {
-    return q ? e->flags & SHCA_CQE_SRQ && srq_of(e) == q : e->qpn == qpn;
+    return q ? e->flags & SHCA_CQE_SRQ && cq_srq_of(e) == q : e->qpn == qpn;
 }
 
 /* The QP is gone, or the shared queue Q: nobody is to see its completions. */
@@ -409,9 +409,9 @@ void shca_cq_forget(struct shca_cq *cq, uint32_t qpn, const struct shca_srq *q)
     shca_unlock(&cq->lock);
 }
 
-static void unmark(const struct shm_cqe *e, const struct shca_srq *q, uint64_t *slots)
+static void cq_unmark(const struct shm_cqe *e, const struct shca_srq *q, uint64_t *slots)
 {
-    if (e->flags & SHCA_CQE_SRQ && srq_of(e) == q) slots[slot_of(e)] = 0;
+    if (e->flags & SHCA_CQE_SRQ && cq_srq_of(e) == q) slots[cq_slot_of(e)] = 0;
 }
 
 /* Clear the entries of SLOTS that have a completion here which was not polled yet. */
@@ -421,14 +421,15 @@ void shca_cq_unmark(struct shca_cq *cq, const struct shca_srq *q, uint64_t *slot
     struct shm_ring *r = cq->ring;
     for (uint64_t i = r->head; shca_is_claimed(r, i); i++) {
         const struct shm_cqe *e = &r->e[i & r->mask];
-        if (shca_is_valid(e, i, r->shift) && !(e->flags & SHCA_CQE_SKIP)) unmark(e, q, slots);
+        if (shca_is_valid(e, i, r->shift) && !(e->flags & SHCA_CQE_SKIP)) cq_unmark(e, q, slots);
     }
-    for (uint32_t i = 0; i < shca_delayed_entry(cq); i++) unmark(shca_delayed_at(cq, i), q, slots);
+    for (uint32_t i = 0; i < shca_delayed_entry(cq); i++)
+        cq_unmark(shca_delayed_at(cq, i), q, slots);
     shca_unlock(&cq->lock);
 }
 
 /* FROM, or more when the completion is for a later receive of the QP. */
-static uint32_t received(const struct shm_cqe *e, uint32_t qpn, uint32_t from)
+static uint32_t cq_received(const struct shm_cqe *e, uint32_t qpn, uint32_t from)
 {
     bool later = e->qpn == qpn && e->side == SHCA_SIDE_RECV && (int32_t)(e->index + 1 - from) > 0;
     return later ? e->index + 1 : from;
@@ -443,10 +444,10 @@ uint32_t shca_cq_received(struct shca_cq *cq, uint32_t qpn, const _Atomic uint32
     for (uint64_t i = r->head; shca_is_claimed(r, i); i++) {
         const struct shm_cqe *e = &r->e[i & r->mask];
         if (shca_is_valid(e, i, r->shift) && !(e->flags & SHCA_CQE_SKIP))
-            from = received(e, qpn, from);
+            from = cq_received(e, qpn, from);
     }
     for (uint32_t i = 0; i < shca_delayed_entry(cq); i++)
-        from = received(shca_delayed_at(cq, i), qpn, from);
+        from = cq_received(shca_delayed_at(cq, i), qpn, from);
     shca_unlock(&cq->lock);
     return from;
 }
@@ -466,7 +467,7 @@ bool shca_cq_unstick(struct shca_cq *cq)
         e->qpn = 0;
         e->lap = shca_lap(i, r->shift);
     }
-    bool waiting = at_head(r, &head) != NULL;
+    bool waiting = cq_at_head(r, &head) != NULL;
     shca_unlock(&cq->lock);
     return waiting;
 }

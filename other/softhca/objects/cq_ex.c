@@ -5,14 +5,14 @@
 #include "other/softhca/objects/object.h"
 #include "other/softhca/objects/verbs.h"
 
-static struct ibv_wc *standing_on(struct ibv_cq_ex *x)
+static struct ibv_wc *cq_ex_standing_on(struct ibv_cq_ex *x)
 {
     return &((struct shca_cq *)x)->ex_wc;
 }
 
-static int next_poll(struct ibv_cq_ex *x)
+static int cq_ex_next_poll(struct ibv_cq_ex *x)
 {
-    struct ibv_wc *wc = standing_on(x);
+    struct ibv_wc *wc = cq_ex_standing_on(x);
     int n = x->context->ops.poll_cq((struct ibv_cq *)x, 1, wc);
     if (n <= 0) return n ? EIO : ENOENT;
     x->status = wc->status;
@@ -20,17 +20,17 @@ static int next_poll(struct ibv_cq_ex *x)
     return 0;
 }
 
-static int start_poll(struct ibv_cq_ex *x, struct ibv_poll_cq_attr *attr)
+static int cq_ex_start_poll(struct ibv_cq_ex *x, struct ibv_poll_cq_attr *attr)
 {
-    return attr && attr->comp_mask ? EINVAL : next_poll(x);
+    return attr && attr->comp_mask ? EINVAL : cq_ex_next_poll(x);
 }
 
-static int no_next(struct ibv_cq_ex *x)
+static int cq_ex_no_next(struct ibv_cq_ex *x)
 {
     return EIO;
 }
 
-static int no_start(struct ibv_cq_ex *x, struct ibv_poll_cq_attr *attr)
+static int cq_ex_no_start(struct ibv_cq_ex *x, struct ibv_poll_cq_attr *attr)
 {
     return EIO;
 }
@@ -38,50 +38,50 @@ static int no_start(struct ibv_cq_ex *x, struct ibv_poll_cq_attr *attr)
 void shca_cq_ex_in_child(struct shca_cq *cq)
 {
     if (!cq->ex.start_poll) return;
-    cq->ex.start_poll = no_start;
-    cq->ex.next_poll = no_next;
+    cq->ex.start_poll = cq_ex_no_start;
+    cq->ex.next_poll = cq_ex_no_next;
 }
 
-static void end_poll(struct ibv_cq_ex *x) {}
-static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *x)
+static void cq_ex_end_poll(struct ibv_cq_ex *x) {}
+static enum ibv_wc_opcode cq_ex_read_opcode(struct ibv_cq_ex *x)
 {
-    return standing_on(x)->opcode;
+    return cq_ex_standing_on(x)->opcode;
 }
-static uint32_t read_vendor_err(struct ibv_cq_ex *x)
+static uint32_t cq_ex_read_vendor_err(struct ibv_cq_ex *x)
 {
-    return standing_on(x)->vendor_err;
+    return cq_ex_standing_on(x)->vendor_err;
 }
-static uint32_t read_byte_len(struct ibv_cq_ex *x)
+static uint32_t cq_ex_read_byte_len(struct ibv_cq_ex *x)
 {
-    return standing_on(x)->byte_len;
+    return cq_ex_standing_on(x)->byte_len;
 }
-static __be32 read_imm_data(struct ibv_cq_ex *x)
+static __be32 cq_ex_read_imm_data(struct ibv_cq_ex *x)
 {
-    return standing_on(x)->imm_data;
+    return cq_ex_standing_on(x)->imm_data;
 }
-static uint32_t read_qp_num(struct ibv_cq_ex *x)
+static uint32_t cq_ex_read_qp_num(struct ibv_cq_ex *x)
 {
-    return standing_on(x)->qp_num;
+    return cq_ex_standing_on(x)->qp_num;
 }
-static uint32_t read_src_qp(struct ibv_cq_ex *x)
+static uint32_t cq_ex_read_src_qp(struct ibv_cq_ex *x)
 {
-    return standing_on(x)->src_qp;
+    return cq_ex_standing_on(x)->src_qp;
 }
-static unsigned int read_wc_flags(struct ibv_cq_ex *x)
+static unsigned int cq_ex_read_wc_flags(struct ibv_cq_ex *x)
 {
-    return standing_on(x)->wc_flags;
+    return cq_ex_standing_on(x)->wc_flags;
 }
-static uint32_t read_slid(struct ibv_cq_ex *x)
+static uint32_t cq_ex_read_slid(struct ibv_cq_ex *x)
 {
-    return standing_on(x)->slid;
+    return cq_ex_standing_on(x)->slid;
 }
-static uint8_t read_sl(struct ibv_cq_ex *x)
+static uint8_t cq_ex_read_sl(struct ibv_cq_ex *x)
 {
-    return standing_on(x)->sl;
+    return cq_ex_standing_on(x)->sl;
 }
-static uint8_t read_path_bits(struct ibv_cq_ex *x)
+static uint8_t cq_ex_read_path_bits(struct ibv_cq_ex *x)
 {
-    return standing_on(x)->dlid_path_bits;
+    return cq_ex_standing_on(x)->dlid_path_bits;
 }
 
 struct ibv_cq_ex *shca_create_cq_ex(struct ibv_context *c, struct ibv_cq_init_attr_ex *a)
@@ -96,18 +96,18 @@ struct ibv_cq_ex *shca_create_cq_ex(struct ibv_context *c, struct ibv_cq_init_at
     struct ibv_cq *cq = shca_create_cq(c, a->cqe, a->cq_context, a->channel, a->comp_vector);
     if (!cq) return NULL;
     struct ibv_cq_ex *x = &shca_cq(cq)->ex;
-    x->start_poll = start_poll;
-    x->next_poll = next_poll;
-    x->end_poll = end_poll;
-    x->read_opcode = read_opcode;
-    x->read_vendor_err = read_vendor_err;
-    x->read_byte_len = read_byte_len;
-    x->read_imm_data = read_imm_data;
-    x->read_qp_num = read_qp_num;
-    x->read_src_qp = read_src_qp;
-    x->read_wc_flags = read_wc_flags;
-    x->read_slid = read_slid;
-    x->read_sl = read_sl;
-    x->read_dlid_path_bits = read_path_bits;
+    x->start_poll = cq_ex_start_poll;
+    x->next_poll = cq_ex_next_poll;
+    x->end_poll = cq_ex_end_poll;
+    x->read_opcode = cq_ex_read_opcode;
+    x->read_vendor_err = cq_ex_read_vendor_err;
+    x->read_byte_len = cq_ex_read_byte_len;
+    x->read_imm_data = cq_ex_read_imm_data;
+    x->read_qp_num = cq_ex_read_qp_num;
+    x->read_src_qp = cq_ex_read_src_qp;
+    x->read_wc_flags = cq_ex_read_wc_flags;
+    x->read_slid = cq_ex_read_slid;
+    x->read_sl = cq_ex_read_sl;
+    x->read_dlid_path_bits = cq_ex_read_path_bits;
     return x;
 }

@@ -13,7 +13,7 @@
 /* The lap of a sealed place: none that a producer waits for, none that a consumer takes. */
 static const uint64_t SEALED = SHCA_LAPS;
 
-static uint32_t unpolled(struct shca_cq *cq)
+static uint32_t cq_resize_unpolled(struct shca_cq *cq)
 {
     shca_lock(&cq->lock); /* the head stands still */
     struct shm_ring *r = cq->ring;
@@ -24,7 +24,7 @@ static uint32_t unpolled(struct shca_cq *cq)
 }
 
 /* How many places from the head on producers have claimed; from now on they claim no more. */
-static uint32_t seal(struct shm_ring *r)
+static uint32_t cq_resize_seal(struct shm_ring *r)
 {
     uint32_t kept = 0;
     for (uint64_t i = r->head; i - r->head <= r->mask; i++) {
@@ -37,7 +37,7 @@ static uint32_t seal(struct shm_ring *r)
 }
 
 /* The places of NEW that entries of OLD will take are claimed by who claimed them there. */
-static void reserve(struct shm_ring *old, struct shm_ring *new, uint32_t kept)
+static void cq_resize_reserve(struct shm_ring *old, struct shm_ring *new, uint32_t kept)
 {
     uint32_t to = 0;
     for (uint64_t i = old->head; to < kept; i++) {
@@ -49,7 +49,7 @@ static void reserve(struct shm_ring *old, struct shm_ring *new, uint32_t kept)
 }
 
 /* Move what is valid; the rest is still being written, or its producer died. */
-static void carry_over(struct shm_ring *old, struct shm_ring *new, uint32_t kept)
+static void cq_resize_move_entries(struct shm_ring *old, struct shm_ring *new, uint32_t kept)
 {
     uint32_t to = 0;
     for (uint64_t i = old->head; to < kept; i++) {
@@ -67,7 +67,7 @@ static void carry_over(struct shm_ring *old, struct shm_ring *new, uint32_t kept
 
 /* Wait until nobody is inside our queues who came in before now: neither initiators in other
  * processes, nor threads of ours that post or flush. shca.lock held. */
-static void let_all_out(void)
+static void cq_resize_let_all_out(void)
 {
     shca_quiesce();
     for (struct shca_qp *qp = shca.qps; qp; qp = qp->next) {
@@ -79,26 +79,26 @@ static void let_all_out(void)
 }
 
 /* Put the ring WORD in the place of what there is, or SPARE when more came than WORD can hold. */
-static bool replace(struct shca_cq *cq, uint64_t word, uint64_t spare)
+static bool cq_resize_replace(struct shca_cq *cq, uint64_t word, uint64_t spare)
 {
     struct shm_ring *old = cq->ring;
     shca_lock(&cq->lock);
     cq->s->resizing = 1;
-    uint32_t kept = seal(old);
+    uint32_t kept = cq_resize_seal(old);
     bool fits = kept <= 1u << shm_ring_shift(word);
     uint64_t in = fits ? word : spare;
     struct shm_ring *new = shm_at(shca.h, shm_ring_offset(in));
     new->before = old->before + old->head;
-    reserve(old, new, kept);
-    carry_over(old, new, kept);
+    cq_resize_reserve(old, new, kept);
+    cq_resize_move_entries(old, new, kept);
     cq->ring = new;
     cq->s->ring = in;
     cq->base.cqe = 1 << new->shift;
     cq->s->resizing = 0;
     shca_unlock(&cq->lock);
-    let_all_out();
+    cq_resize_let_all_out();
     shca_lock(&cq->lock);
-    carry_over(old, new, kept);
+    cq_resize_move_entries(old, new, kept);
     shca_unlock(&cq->lock);
     /* Whoever slept, or polled in between and found nothing, is to look again. */
     if (kept) shca_cq_notify(&shca.me, cq->s, true);
@@ -106,14 +106,14 @@ static bool replace(struct shca_cq *cq, uint64_t word, uint64_t spare)
 }
 
 /* shca.lock held. */
-static int resize(struct shca_cq *cq, uint32_t shift)
+static int cq_resize_to(struct shca_cq *cq, uint32_t shift)
 {
     struct shm_ring *old = cq->ring;
     if (shift == old->shift) return 0;
-    if (unpolled(cq) > 1u << shift) return EINVAL;
+    if (cq_resize_unpolled(cq) > 1u << shift) return EINVAL;
     uint64_t was = cq->s->ring, word = shca_ring_new(shift);
     uint64_t spare = shift < old->shift ? shca_ring_new(old->shift) : word;
-    bool fits = word && spare && replace(cq, word, spare);
+    bool fits = word && spare && cq_resize_replace(cq, word, spare);
     int error = fits ? 0 : word && spare ? EINVAL : ENOMEM;
     uint64_t now = cq->s->ring, rings[] = {was, word, spare == word ? 0 : spare};
     for (int i = 0; i < 3; i++)
@@ -129,7 +129,7 @@ int shca_resize_cq(struct ibv_cq *base, int cqe)
     uint32_t shift = 0;
     while (1 << shift < cqe) shift++;
     pthread_mutex_lock(&shca.lock);
-    int error = cq->s->overflow ? EINVAL : resize(cq, shift);
+    int error = cq->s->overflow ? EINVAL : cq_resize_to(cq, shift);
     pthread_mutex_unlock(&shca.lock);
     return error;
 }

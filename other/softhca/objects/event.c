@@ -80,7 +80,7 @@ void shca_channel_add(struct shca_cq *cq)
     pthread_mutex_unlock(&shca.channel_lock);
 }
 
-static void drain(int fd, uint32_t n)
+static void event_drain(int fd, uint32_t n)
 {
     uint64_t one;
     struct pollfd f = {.fd = fd, .events = POLLIN};
@@ -97,13 +97,13 @@ void shca_channel_remove(struct shca_cq *cq)
     if (*link) {
         *link = cq->channel_next;
         ch->base.refcnt--;
-        drain(ch->base.fd, cq->s->ev_produced - cq->ev_consumed);
+        event_drain(ch->base.fd, cq->s->ev_produced - cq->ev_consumed);
     }
     pthread_mutex_unlock(&shca.channel_lock);
 }
 
 /* A CQ with an event to give, moved to the end of the list so that all get their turn. */
-static struct shca_cq *take_event(struct shca_channel *ch)
+static struct shca_cq *event_take(struct shca_channel *ch)
 {
     struct shca_cq **link = &ch->cqs, *cq;
     while (*link && (*link)->s->ev_produced == (*link)->ev_consumed) link = &(*link)->channel_next;
@@ -123,7 +123,7 @@ int shca_get_cq_event(struct ibv_comp_channel *base, struct ibv_cq **cq, void **
         uint64_t one;
         if (read(base->fd, &one, sizeof one) != sizeof one) return -1;
         pthread_mutex_lock(&shca.channel_lock);
-        struct shca_cq *x = take_event((struct shca_channel *)base);
+        struct shca_cq *x = event_take((struct shca_channel *)base);
         pthread_mutex_unlock(&shca.channel_lock);
         if (!x) continue;
         *cq = &x->base;
@@ -163,7 +163,7 @@ struct counts {
     pthread_cond_t *cond;
 };
 
-static bool counts_of(const struct ibv_async_event *e, struct counts *x)
+static bool event_counts_of(const struct ibv_async_event *e, struct counts *x)
 {
     switch (e->event_type) {
     case IBV_EVENT_CQ_ERR: {
@@ -208,7 +208,7 @@ int shca_get_async_event(struct ibv_context *base, struct ibv_async_event *e)
             if (!c->events) c->events_end = &c->events;
             *e = x->e;
             struct counts n;
-            if (counts_of(e, &n)) ++*n.given;
+            if (event_counts_of(e, &n)) ++*n.given;
         }
         pthread_mutex_unlock(&base->mutex);
         free(x);
@@ -219,7 +219,7 @@ int shca_get_async_event(struct ibv_context *base, struct ibv_async_event *e)
 void shca_ack_async_event(struct ibv_async_event *e)
 {
     struct counts n;
-    if (!counts_of(e, &n)) return;
+    if (!event_counts_of(e, &n)) return;
     pthread_mutex_lock(n.mutex);
     ++*n.acknowledged;
     pthread_cond_signal(n.cond);
@@ -236,7 +236,7 @@ void shca_forget_events(struct ibv_context *base, const void *object)
     while (*link) {
         struct shca_event *x = *link;
         struct counts n;
-        if (counts_of(&x->e, &n) && (const void *)x->e.element.qp == object) {
+        if (event_counts_of(&x->e, &n) && (const void *)x->e.element.qp == object) {
             *link = x->next;
             free(x);
             dropped++;
@@ -244,6 +244,6 @@ void shca_forget_events(struct ibv_context *base, const void *object)
             link = &x->next;
     }
     c->events_end = link;
-    drain(base->async_fd, dropped);
+    event_drain(base->async_fd, dropped);
     pthread_mutex_unlock(&base->mutex);
 }

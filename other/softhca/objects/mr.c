@@ -50,7 +50,7 @@ int shca_dealloc_pd(struct ibv_pd *pd)
     return 0;
 }
 
-static int take_index(uint32_t *index)
+static int mr_take_index(uint32_t *index)
 {
     if (mrs.count > 0 && (mrs.count >= 64 || mrs.next == SHCA_MRS)) {
         *index = mrs.unused[mrs.first];
@@ -63,7 +63,7 @@ static int take_index(uint32_t *index)
     return 0;
 }
 
-static void give_index(uint32_t index)
+static void mr_give_index(uint32_t index)
 {
     if (mrs.count == mrs.room) {
         uint32_t room = mrs.room ? 2 * mrs.room : 128;
@@ -84,7 +84,7 @@ int shca_mr_take(struct ibv_context *c, uint32_t *index)
     int error = shca_take(c, SHCA_MR);
     if (error) return error;
     pthread_mutex_lock(&shca.lock);
-    error = take_index(index);
+    error = mr_take_index(index);
     pthread_mutex_unlock(&shca.lock);
     if (error) {
         shca_say("all %d memory region entries are in use", SHCA_MRS);
@@ -96,12 +96,12 @@ int shca_mr_take(struct ibv_context *c, uint32_t *index)
 void shca_mr_give(struct ibv_context *c, uint32_t index)
 {
     pthread_mutex_lock(&shca.lock);
-    give_index(index);
+    mr_give_index(index);
     pthread_mutex_unlock(&shca.lock);
     shca_give(c, SHCA_MR);
 }
 
-static bool access_makes_sense(unsigned access)
+static bool mr_access_makes_sense(unsigned access)
 {
     unsigned known = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
                      IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_OPTIONAL_RANGE;
@@ -111,15 +111,15 @@ static bool access_makes_sense(unsigned access)
 }
 
 /* One system call that walks the mappings and does nothing else. */
-static bool is_mapped(void *addr, size_t len)
+static bool mr_is_mapped(void *addr, size_t len)
 {
     uintptr_t start = (uintptr_t)addr & ~4095ul, end = (uintptr_t)addr + len;
     return len == 0 || (end > start && msync((void *)start, end - start, MS_ASYNC) == 0);
 }
 
-static bool is_usable(void *addr, size_t len, unsigned access)
+static bool mr_is_usable(void *addr, size_t len, unsigned access)
 {
-    return is_mapped(addr, len) &&
+    return mr_is_mapped(addr, len) &&
            (!(access & IBV_ACCESS_LOCAL_WRITE) || shca_is_writable(addr, len));
 }
 
@@ -127,9 +127,9 @@ struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t len, uint64_t i
 {
     uint64_t most = shca_device(pd->context)->model->max_mr_size;
     uint32_t index;
-    int error = !access_makes_sense(acc) || len > most ? EINVAL
-                : !is_usable(addr, len, acc)           ? EFAULT
-                                                       : shca_mr_take(pd->context, &index);
+    int error = !mr_access_makes_sense(acc) || len > most ? EINVAL
+                : !mr_is_usable(addr, len, acc)           ? EFAULT
+                                                          : shca_mr_take(pd->context, &index);
     struct shca_mr *mr = error ? NULL : calloc(1, sizeof *mr);
     if (!mr) {
         if (!error) shca_mr_give(pd->context, index);
@@ -159,7 +159,7 @@ struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t len, uint64_t i
 
 /* The key is good for nothing from now on, and who used it has done with it. The last generation
  * stays: with index 0 it matches no key. shca.lock held. */
-static void revoke(struct shca_mr *mr)
+static void mr_revoke(struct shca_mr *mr)
 {
     atomic_store(&mr->s->key, mr->s->key & 255);
     shca_quiesce();
@@ -170,7 +170,7 @@ int shca_dereg_mr(struct ibv_mr *base)
     struct shca_mr *mr = shca_mr(base);
     if (mr->windows && shca_mr_has_windows(mr)) return EBUSY;
     pthread_mutex_lock(&shca.lock);
-    revoke(mr);
+    mr_revoke(mr);
     pthread_mutex_unlock(&shca.lock);
     shca_mr_give(base->context, base->handle);
     shca_pd(base->pd)->users--;
@@ -179,17 +179,17 @@ int shca_dereg_mr(struct ibv_mr *base)
 }
 
 /* 0, or why these changes are refused. */
-static int check_changes(const struct ibv_mr *mr, int flags, const struct ibv_pd *pd, void *addr,
-                         size_t len, unsigned access)
+static int mr_check_changes(const struct ibv_mr *mr, int flags, const struct ibv_pd *pd, void *addr,
+                            size_t len, unsigned access)
 {
     int all = IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS;
     bool moves = flags & IBV_REREG_MR_CHANGE_TRANSLATION;
     if (!flags || flags & ~all) return EINVAL;
     if (flags & IBV_REREG_MR_CHANGE_PD && (!pd || pd->context != mr->context)) return EINVAL;
-    if (!access_makes_sense(access)) return EINVAL;
+    if (!mr_access_makes_sense(access)) return EINVAL;
     if (moves && (!addr || !len || len > shca_device(mr->context)->model->max_mr_size))
         return EINVAL;
-    return is_usable(moves ? addr : mr->addr, moves ? len : mr->length, access) ? 0 : EFAULT;
+    return mr_is_usable(moves ? addr : mr->addr, moves ? len : mr->length, access) ? 0 : EFAULT;
 }
 
 /* As deregistering and registering again: there are new keys, and the old ones end as they would
@@ -200,11 +200,11 @@ int shca_rereg_mr(struct ibv_mr *base, int flags, struct ibv_pd *pd, void *addr,
     struct shca_mr *mr = shca_mr(base);
     struct shm_mr *s = mr->s;
     if (!(flags & IBV_REREG_MR_CHANGE_ACCESS)) access = s->access;
-    errno = shca_mr_has_windows(mr) ? EBUSY : check_changes(base, flags, pd, addr, len, access);
+    errno = shca_mr_has_windows(mr) ? EBUSY : mr_check_changes(base, flags, pd, addr, len, access);
     if (errno) return IBV_REREG_MR_ERR_INPUT;
     uint32_t generation = (s->key & 255) % 255 + 1;
     pthread_mutex_lock(&shca.lock);
-    revoke(mr);
+    mr_revoke(mr);
     pthread_mutex_unlock(&shca.lock);
     if (flags & IBV_REREG_MR_CHANGE_PD) {
         shca_pd(base->pd)->users--;

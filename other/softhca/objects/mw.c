@@ -15,13 +15,13 @@
 /* Who is bound over what. An entry whose key a peer has invalidated stays linked until found. */
 static pthread_mutex_t links = PTHREAD_MUTEX_INITIALIZER;
 
-static bool is_bound(const struct shca_mw *mw)
+static bool mw_is_bound(const struct shca_mw *mw)
 {
     return mw->s->key >> 8;
 }
 
 /* links held */
-static void unlink_window(struct shca_mw *mw)
+static void mw_unlink_window(struct shca_mw *mw)
 {
     if (!mw->over) return;
     struct shca_mw **link = &mw->over->windows;
@@ -34,8 +34,8 @@ bool shca_mr_has_windows(struct shca_mr *mr)
 {
     bool busy = false;
     pthread_mutex_lock(&links);
-    for (struct shca_mw *w = mr->windows; w; w = w->next) busy = busy || is_bound(w);
-    while (!busy && mr->windows) unlink_window(mr->windows);
+    for (struct shca_mw *w = mr->windows; w; w = w->next) busy = busy || mw_is_bound(w);
+    while (!busy && mr->windows) mw_unlink_window(mr->windows);
     pthread_mutex_unlock(&links);
     return busy;
 }
@@ -67,7 +67,7 @@ int shca_dealloc_mw(struct ibv_mw *base)
 {
     struct shca_mw *mw = (struct shca_mw *)base;
     pthread_mutex_lock(&links);
-    unlink_window(mw);
+    mw_unlink_window(mw);
     pthread_mutex_unlock(&links);
     atomic_store(&mw->s->key, mw->s->key & 255);
     pthread_mutex_lock(&shca.lock);
@@ -82,7 +82,7 @@ int shca_dealloc_mw(struct ibv_mw *base)
 
 /* Wait until nobody uses a key that has ended, without shca.lock: of QPs that come and go meanwhile
  * only the entries are looked at. */
-static void let_initiators_out(void)
+static void mw_let_initiators_out(void)
 {
     for (uint32_t i = 0; i < SHCA_QPS; i++) {
         struct shm_qp *s = &shca.h->qp[i];
@@ -96,13 +96,13 @@ static void let_initiators_out(void)
     }
 }
 
-static bool may_bind(const struct shca_qp *qp, const struct shca_mw *mw, uint32_t rkey,
-                     const struct ibv_mw_bind_info *b)
+static bool mw_may_bind(const struct shca_qp *qp, const struct shca_mw *mw, uint32_t rkey,
+                        const struct ibv_mw_bind_info *b)
 {
     unsigned changes = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
     unsigned known = changes | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ZERO_BASED;
     if (mw->s->window_pd != qp->s->pd || rkey >> 8 != mw->base.handle + 1) return false;
-    if (mw->base.type == IBV_MW_TYPE_2 && is_bound(mw)) return false;
+    if (mw->base.type == IBV_MW_TYPE_2 && mw_is_bound(mw)) return false;
     if (b->length == 0) return mw->base.type == IBV_MW_TYPE_1;
     const struct shm_mr *mr = b->mr ? shca_mr(b->mr)->s : NULL;
     if (!mr || mr->pd != qp->s->pd || !(mr->access & IBV_ACCESS_MW_BIND)) return false;
@@ -112,17 +112,17 @@ static bool may_bind(const struct shca_qp *qp, const struct shca_mw *mw, uint32_
     return in <= mr->length && b->length <= mr->length - in;
 }
 
-static int bind_window(struct shca_qp *qp, struct shca_mw *mw, uint32_t rkey,
-                       const struct ibv_mw_bind_info *b)
+static int mw_bind(struct shca_qp *qp, struct shca_mw *mw, uint32_t rkey,
+                   const struct ibv_mw_bind_info *b)
 {
     struct shm_mr *s = mw->s;
-    if (!may_bind(qp, mw, rkey, b)) return IBV_WC_MW_BIND_ERR;
-    if (is_bound(mw)) {
+    if (!mw_may_bind(qp, mw, rkey, b)) return IBV_WC_MW_BIND_ERR;
+    if (mw_is_bound(mw)) {
         atomic_store(&s->key, s->key & 255);
-        let_initiators_out();
+        mw_let_initiators_out();
     }
     pthread_mutex_lock(&links);
-    unlink_window(mw);
+    mw_unlink_window(mw);
     if (b->length > 0) {
         mw->over = shca_mr(b->mr);
         mw->next = mw->over->windows;
@@ -156,8 +156,8 @@ bool shca_mw_invalidate(struct shm_header *h, uint32_t rkey, uint32_t pd, uint32
 int shca_mw_run(struct shca_qp *qp, const struct ibv_send_wr *wr)
 {
     if (wr->opcode == IBV_WR_BIND_MW)
-        return bind_window(qp, (struct shca_mw *)wr->bind_mw.mw, wr->bind_mw.rkey,
-                           &wr->bind_mw.bind_info);
+        return mw_bind(qp, (struct shca_mw *)wr->bind_mw.mw, wr->bind_mw.rkey,
+                       &wr->bind_mw.bind_info);
     if (!shca_mw_invalidate(shca.h, wr->invalidate_rkey, qp->s->pd, qp->base.qp_num))
         return IBV_WC_MW_BIND_ERR;
     shca_qp_quiesce(qp);

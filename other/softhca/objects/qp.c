@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 
 /* What a QP of this type may send, as bits of opcodes; 0 when there are none such. */
-static uint32_t sends(enum ibv_qp_type type)
+static uint32_t qp_sends(enum ibv_qp_type type)
 {
     switch (type) {
     case IBV_QPT_RC:
@@ -34,12 +34,12 @@ static uint32_t sends(enum ibv_qp_type type)
 
 /* What a QP is made from: an XRC target has a domain instead of a PD, and each end of an XRC
  * connection lacks the queues of the other. */
-static int check_init(struct ibv_context *c, const struct ibv_pd *pd, const struct ibv_xrcd *xrcd,
-                      const struct ibv_qp_init_attr *a)
+static int qp_check_init(struct ibv_context *c, const struct ibv_pd *pd,
+                         const struct ibv_xrcd *xrcd, const struct ibv_qp_init_attr *a)
 {
     const struct shca_device_model *m = shca_device(c)->model;
     bool target = a->qp_type == IBV_QPT_XRC_RECV, xrc = target || a->qp_type == IBV_QPT_XRC_SEND;
-    if (!target && !sends(a->qp_type)) return EOPNOTSUPP;
+    if (!target && !qp_sends(a->qp_type)) return EOPNOTSUPP;
     if (target) return xrcd && xrcd->context == c ? 0 : EINVAL;
     if (!pd || pd->context != c || !a->send_cq || a->send_cq->context != c) return EINVAL;
     if (!xrc && (!a->recv_cq || a->recv_cq->context != c)) return EINVAL;
@@ -52,7 +52,7 @@ static int check_init(struct ibv_context *c, const struct ibv_pd *pd, const stru
     return 0;
 }
 
-static int make_send_ring(struct shca_qp *qp)
+static int qp_make_send_ring(struct shca_qp *qp)
 {
     qp->sq_size = qp->cap.max_send_wr;
     qp->max_send_sge = qp->cap.max_send_sge;
@@ -72,13 +72,13 @@ static int make_send_ring(struct shca_qp *qp)
     return 0;
 }
 
-static void free_send_ring(struct shca_qp *qp)
+static void qp_free_send_ring(struct shca_qp *qp)
 {
     if (qp->sq_ring) munmap(qp->sq_ring, qp->sq_bytes);
 }
 
 /* A receive queue of its own, unless it receives from a shared one. */
-static int make_recv_ring(struct shca_qp *qp, struct shm_qp *s)
+static int qp_make_recv_ring(struct shca_qp *qp, struct shm_qp *s)
 {
     if (!qp->recv_cq) {
         qp->cap.max_recv_wr = qp->cap.max_recv_sge = 0;
@@ -106,7 +106,7 @@ static int make_recv_ring(struct shca_qp *qp, struct shm_qp *s)
 }
 
 /* Give the QP a number and its entry in the table. */
-static int enter_qp(struct shca_qp *qp, const struct shm_qp *s)
+static int qp_enter(struct shca_qp *qp, const struct shm_qp *s)
 {
     static uint32_t next; /* a number just destroyed is not handed out at once */
     pthread_mutex_lock(&shca.lock);
@@ -137,7 +137,7 @@ static int enter_qp(struct shca_qp *qp, const struct shm_qp *s)
     return tries < SHCA_QPS ? 0 : ENOMEM;
 }
 
-static void count_users(struct shca_qp *qp, int n)
+static void qp_count_users(struct shca_qp *qp, int n)
 {
     if (qp->send_cq) qp->send_cq->users += n;
     if (qp->recv_cq) qp->recv_cq->users += n;
@@ -146,8 +146,8 @@ static void count_users(struct shca_qp *qp, int n)
     if (qp->base.pd) shca_pd(qp->base.pd)->users += n;
 }
 
-static void fill_base(struct shca_qp *qp, struct ibv_pd *pd, struct ibv_xrcd *xrcd,
-                      const struct ibv_qp_init_attr *a)
+static void qp_fill_base(struct shca_qp *qp, struct ibv_pd *pd, struct ibv_xrcd *xrcd,
+                         const struct ibv_qp_init_attr *a)
 {
     bool target = a->qp_type == IBV_QPT_XRC_RECV, xrc = target || a->qp_type == IBV_QPT_XRC_SEND;
     qp->base.qp_context = a->qp_context;
@@ -162,15 +162,15 @@ static void fill_base(struct shca_qp *qp, struct ibv_pd *pd, struct ibv_xrcd *xr
     qp->srq = shca_srq(a->srq);
     if (!target) qp->cap = a->cap;
     qp->sig_all = a->sq_sig_all;
-    qp->opcodes = sends(a->qp_type);
+    qp->opcodes = qp_sends(a->qp_type);
     pthread_mutex_init(&qp->base.mutex, NULL);
     pthread_cond_init(&qp->base.cond, NULL);
 }
 
-static struct ibv_qp *create(struct ibv_context *c, struct ibv_pd *pd, struct ibv_xrcd *xrcd,
-                             struct ibv_qp_init_attr *a)
+static struct ibv_qp *qp_create(struct ibv_context *c, struct ibv_pd *pd, struct ibv_xrcd *xrcd,
+                                struct ibv_qp_init_attr *a)
 {
-    int error = check_init(c, pd, xrcd, a);
+    int error = qp_check_init(c, pd, xrcd, a);
     if (!error) error = shca_take(c, SHCA_QP);
     struct shca_qp *qp = error ? NULL : calloc(1, sizeof *qp);
     if (!qp) {
@@ -179,25 +179,25 @@ static struct ibv_qp *create(struct ibv_context *c, struct ibv_pd *pd, struct ib
         return NULL;
     }
     qp->base.context = c;
-    fill_base(qp, a->qp_type == IBV_QPT_XRC_RECV ? NULL : pd, xrcd, a);
+    qp_fill_base(qp, a->qp_type == IBV_QPT_XRC_RECV ? NULL : pd, xrcd, a);
     struct shm_qp s = {.pd = qp->base.pd ? shca_pd(pd)->id : 0,
                        .recv_cq = qp->recv_cq ? qp->recv_cq->index : 0,
                        .xrcd = qp->xrcd ? shca_xrcd_use(xrcd, 0) : 0};
     error = shca_inject_qp(qp);
-    if (!error) error = make_send_ring(qp);
-    if (!error) error = make_recv_ring(qp, &s);
-    if (!error) error = enter_qp(qp, &s);
+    if (!error) error = qp_make_send_ring(qp);
+    if (!error) error = qp_make_recv_ring(qp, &s);
+    if (!error) error = qp_enter(qp, &s);
     if (error) {
         if (s.rq_ring) shca_heap_free(s.rq_ring);
         if (qp->own_srq) shca_srq_delete(qp->srq);
         shca_give(c, SHCA_QP);
-        free_send_ring(qp);
+        qp_free_send_ring(qp);
         free(qp->faults);
         free(qp);
         errno = error;
         return NULL;
     }
-    count_users(qp, 1);
+    qp_count_users(qp, 1);
     qp->cap.max_send_sge = qp->max_send_sge;
     a->cap = qp->cap;
     return &qp->base;
@@ -205,7 +205,7 @@ static struct ibv_qp *create(struct ibv_context *c, struct ibv_pd *pd, struct ib
 
 struct ibv_qp *shca_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *a)
 {
-    return create(pd->context, pd, NULL, a);
+    return qp_create(pd->context, pd, NULL, a);
 }
 
 struct ibv_qp *shca_create_qp_ex(struct ibv_context *c, struct ibv_qp_init_attr_ex *a)
@@ -214,13 +214,13 @@ struct ibv_qp *shca_create_qp_ex(struct ibv_context *c, struct ibv_qp_init_attr_
     uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
     bool ex = a->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
     if (a->comp_mask & ~known || !(a->comp_mask & from) ||
-        (ex && a->send_ops_flags & ~(uint64_t)sends(a->qp_type))) {
+        (ex && a->send_ops_flags & ~(uint64_t)qp_sends(a->qp_type))) {
         errno = EOPNOTSUPP;
         return NULL;
     }
-    struct ibv_qp *qp =
-        create(c, a->comp_mask & IBV_QP_INIT_ATTR_PD ? a->pd : NULL,
-               a->comp_mask & IBV_QP_INIT_ATTR_XRCD ? a->xrcd : NULL, (struct ibv_qp_init_attr *)a);
+    struct ibv_qp *qp = qp_create(c, a->comp_mask & IBV_QP_INIT_ATTR_PD ? a->pd : NULL,
+                                  a->comp_mask & IBV_QP_INIT_ATTR_XRCD ? a->xrcd : NULL,
+                                  (struct ibv_qp_init_attr *)a);
     if (qp && ex && shca_qp_ex_ops(shca_qp(qp)) != 0) {
         shca_destroy_qp(qp);
         errno = ENOMEM;
@@ -322,11 +322,11 @@ int shca_destroy_qp(struct ibv_qp *base)
     pthread_mutex_lock(&base->mutex);
     while (base->events_completed != qp->async_given) pthread_cond_wait(&base->cond, &base->mutex);
     pthread_mutex_unlock(&base->mutex);
-    count_users(qp, -1);
+    qp_count_users(qp, -1);
     shca_give(base->context, SHCA_QP);
     free(qp->batch);
     free(qp->faults);
-    free_send_ring(qp);
+    qp_free_send_ring(qp);
     free(qp);
     return 0;
 }

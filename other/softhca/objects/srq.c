@@ -14,13 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct shm_slot *slot_at(struct shca_srq *q, uint32_t index)
+static struct shm_slot *srq_slot_at(struct shca_srq *q, uint32_t index)
 {
     return shm_slot(shca.h, q->s, index);
 }
 
 /* Numbers of programs' queues are in the lower half: 12 bits of them go to the world. */
-static int find_index(bool hidden)
+static int srq_find_index(bool hidden)
 {
     static uint32_t next; /* do not hand out at once what was just destroyed */
     const uint32_t half = SHCA_SRQS / 2;
@@ -35,7 +35,7 @@ static int find_index(bool hidden)
 }
 
 /* Rings in the heap: the cells, then the slots. */
-static int make_rings(struct shca_srq *q, struct shm_srq *s)
+static int srq_make_rings(struct shca_srq *q, struct shm_srq *s)
 {
     uint32_t n = shca_power_of_two(q->size);
     size_t cells = (n * sizeof(uint64_t) + 63) & ~63ul;
@@ -47,10 +47,10 @@ static int make_rings(struct shca_srq *q, struct shm_srq *s)
     return s->cells ? 0 : shca_no_room(q->size);
 }
 
-static int enter_srq(struct shca_srq *q, const struct shm_srq *s, bool hidden)
+static int srq_enter(struct shca_srq *q, const struct shm_srq *s, bool hidden)
 {
     pthread_mutex_lock(&shca.lock);
-    int index = find_index(hidden);
+    int index = srq_find_index(hidden);
     if (index >= 0) {
         q->index = q->base.handle = index;
         q->s = &shca.h->srq[index];
@@ -81,8 +81,8 @@ struct shca_srq *shca_srq_new(struct ibv_pd *pd, uint32_t size, uint32_t max_sge
         q->n_unused++;
     }
     struct shm_srq s = {.pd = shca_pd(pd)->id};
-    int error = make_rings(q, &s);
-    if (!error) error = enter_srq(q, &s, hidden);
+    int error = srq_make_rings(q, &s);
+    if (!error) error = srq_enter(q, &s, hidden);
     if (!error) return q;
     if (s.cells) shca_heap_free(s.cells);
     free(q);
@@ -91,7 +91,7 @@ struct shca_srq *shca_srq_new(struct ibv_pd *pd, uint32_t size, uint32_t max_sge
 }
 
 /* The working thread does not come to it any more. */
-static void leave_list(struct shca_srq *q)
+static void srq_leave_list(struct shca_srq *q)
 {
     pthread_mutex_lock(&shca.lock);
     struct shca_srq **link = &shca.srqs;
@@ -103,7 +103,7 @@ static void leave_list(struct shca_srq *q)
 /* Nobody receives from it any more, and no completion names it. */
 void shca_srq_delete(struct shca_srq *q)
 {
-    leave_list(q);
+    srq_leave_list(q);
     pthread_mutex_lock(&shca.lock);
     shca.srq[q->index] = NULL;
     uint64_t rings = q->s->cells;
@@ -133,7 +133,7 @@ struct ibv_srq *shca_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *a)
 }
 
 /* A limit that was reached is told once and then no limit any more; lock held. */
-static void tell_limit(struct shca_srq *q)
+static void srq_raise_limit(struct shca_srq *q)
 {
     if (!atomic_exchange(&q->s->limit_hit, 0) || !atomic_exchange(&q->s->limit, 0)) return;
     struct ibv_async_event e = {.element.srq = &q->base, .event_type = IBV_EVENT_SRQ_LIMIT_REACHED};
@@ -147,11 +147,11 @@ int shca_modify_srq(struct ibv_srq *base, struct ibv_srq_attr *a, int mask)
     if (!(mask & IBV_SRQ_LIMIT)) return 0;
     if (a->srq_limit > q->size) return EINVAL;
     shca_lock(&q->lock);
-    tell_limit(q); /* the old one, if it was reached */
+    srq_raise_limit(q); /* the old one, if it was reached */
     atomic_store(&q->s->limit, a->srq_limit);
     if (q->s->prod - atomic_load(&q->s->head) < a->srq_limit) {
         q->s->limit_hit = 1;
-        tell_limit(q);
+        srq_raise_limit(q);
     }
     shca_unlock(&q->lock);
     return 0;
@@ -170,7 +170,7 @@ int shca_destroy_srq(struct ibv_srq *base)
     struct shca_srq *q = shca_srq(base);
     struct ibv_pd *pd = base->pd;
     if (q->users) return EBUSY;
-    leave_list(q);
+    srq_leave_list(q);
     shca_leave_xrcd(q);
     shca_forget_events(base->context, q);
     pthread_mutex_lock(&base->mutex);
@@ -183,27 +183,27 @@ int shca_destroy_srq(struct ibv_srq *base)
 }
 
 /* Slot INDEX holds a receive: it gets the next position. Lock held. */
-static void append(struct shca_srq *q, uint32_t index)
+static void srq_append(struct shca_srq *q, uint32_t index)
 {
     uint64_t prod = atomic_load_explicit(&q->s->prod, memory_order_relaxed);
     _Atomic uint64_t *cells = shm_at(shca.h, q->s->cells);
-    atomic_store_explicit(&slot_at(q, index)->claim, shm_claim(prod, 0, SHCA_SLOT_POSTED),
+    atomic_store_explicit(&srq_slot_at(q, index)->claim, shm_claim(prod, 0, SHCA_SLOT_POSTED),
                           memory_order_relaxed);
     atomic_store_explicit(&cells[prod & q->s->mask], prod * SHCA_MAX_WR + index,
                           memory_order_release);
     atomic_store_explicit(&q->s->prod, prod + 1, memory_order_release);
 }
 
-static int post_one(struct shca_srq *q, const struct ibv_recv_wr *wr)
+static int srq_post_one(struct shca_srq *q, const struct ibv_recv_wr *wr)
 {
     if (wr->num_sge < 0 || (uint32_t)wr->num_sge > q->max_sge) return EINVAL;
     if (q->n_unused == 0) return ENOMEM;
     uint32_t index = q->unused[--q->n_unused];
-    struct shm_rwr *r = &slot_at(q, index)->r;
+    struct shm_rwr *r = &srq_slot_at(q, index)->r;
     r->wr_id = wr->wr_id;
     r->num_sge = wr->num_sge;
     for (int i = 0; i < wr->num_sge; i++) r->sge[i] = wr->sg_list[i];
-    append(q, index);
+    srq_append(q, index);
     return 0;
 }
 
@@ -212,7 +212,7 @@ int shca_srq_post(struct shca_srq *q, struct ibv_recv_wr *wr, struct ibv_recv_wr
     int error = 0;
     shca_lock(&q->lock);
     for (; wr && !error; wr = wr->next) {
-        error = post_one(q, wr);
+        error = srq_post_one(q, wr);
         if (error) break;
     }
     shca_unlock(&q->lock);
@@ -231,7 +231,7 @@ int shca_post_srq_recv(struct ibv_srq *q, struct ibv_recv_wr *wr, struct ibv_rec
 void shca_srq_done(struct shca_srq *q, uint32_t index)
 {
     shca_lock(&q->lock);
-    atomic_store_explicit(&slot_at(q, index)->claim, SHCA_SLOT_FREE, memory_order_relaxed);
+    atomic_store_explicit(&srq_slot_at(q, index)->claim, SHCA_SLOT_FREE, memory_order_relaxed);
     q->unused[q->n_unused++] = index;
     shca_unlock(&q->lock);
 }
@@ -243,14 +243,14 @@ void shca_srq_clear(struct shca_srq *q)
     atomic_store(&q->s->head, q->s->prod);
     q->n_unused = 0;
     for (uint32_t i = q->size; i-- > 0;) {
-        slot_at(q, i)->claim = SHCA_SLOT_FREE;
+        srq_slot_at(q, i)->claim = SHCA_SLOT_FREE;
         q->unused[q->n_unused++] = i;
     }
     shca_unlock(&q->lock);
 }
 
 /* Ring every process that found no receive. */
-static void wake_senders(struct shca_srq *q)
+static void srq_wake_senders(struct shca_srq *q)
 {
     atomic_exchange(&q->s->waits, 0);
     for (uint32_t i = 0; i < SHCA_SLOTS / 64; i++) {
@@ -261,12 +261,12 @@ static void wake_senders(struct shca_srq *q)
 
 /* Give back the receives of slots that nobody will complete: claimed by nobody, or, after a death,
  * by a dead process that left no completion. shca.lock held. */
-static void give_back(struct shca_srq *q, bool deaths)
+static void srq_give_back(struct shca_srq *q, bool deaths)
 {
     uint64_t *stale = calloc(q->size, sizeof *stale);
     bool any = false;
     for (uint32_t i = 0; stale && i < q->size; i++) {
-        uint64_t claim = slot_at(q, i)->claim;
+        uint64_t claim = srq_slot_at(q, i)->claim;
         uint32_t who = shm_claimant(claim);
         if ((claim & 3) != SHCA_SLOT_CLAIMED || !(who == 0 || (deaths && !shca_ud_access(who))))
             continue;
@@ -277,11 +277,11 @@ static void give_back(struct shca_srq *q, bool deaths)
         if (shca.cq[i]) shca_cq_unmark(shca.cq[i], q, stale);
     shca_lock(&q->lock);
     for (uint32_t i = 0; any && i < q->size; i++) {
-        if (!stale[i] || slot_at(q, i)->claim != stale[i]) continue; /* polled meanwhile */
+        if (!stale[i] || srq_slot_at(q, i)->claim != stale[i]) continue; /* polled meanwhile */
         /* Its claimant may have died before it moved the head. */
         uint64_t head = stale[i] >> 14;
         atomic_compare_exchange_strong(&q->s->head, &head, head + 1);
-        append(q, i);
+        srq_append(q, i);
     }
     shca_unlock(&q->lock);
     free(stale);
@@ -290,11 +290,11 @@ static void give_back(struct shca_srq *q, bool deaths)
 /* The working thread: what initiators have left for the owner to do. shca.lock held. */
 void shca_srq_attend(struct shca_srq *q, bool deaths)
 {
-    if (deaths || atomic_exchange(&q->s->returned, 0)) give_back(q, deaths);
+    if (deaths || atomic_exchange(&q->s->returned, 0)) srq_give_back(q, deaths);
     if (q->s->limit_hit) {
         shca_lock(&q->lock);
-        tell_limit(q);
+        srq_raise_limit(q);
         shca_unlock(&q->lock);
     }
-    if (q->s->waits && q->s->prod != q->s->head) wake_senders(q);
+    if (q->s->waits && q->s->prod != q->s->head) srq_wake_senders(q);
 }

@@ -8,14 +8,14 @@
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
 
-static void ask_to_be_rung(struct shm_srq *q)
+static void srq_claim_request_wake(struct shm_srq *q)
 {
     atomic_fetch_or(&q->waiting[shca.slot / 64], 1ull << shca.slot % 64);
     atomic_exchange(&q->waits, 1);
 }
 
 /* The owner is told once that fewer than the limit are left. */
-static void check_limit(struct shca_peer *owner, struct shm_srq *q, uint64_t head)
+static void srq_claim_check_limit(struct shca_peer *owner, struct shm_srq *q, uint64_t head)
 {
     uint32_t limit = atomic_load_explicit(&q->limit, memory_order_relaxed);
     if (limit == 0) return;
@@ -35,7 +35,7 @@ struct shm_slot *shca_srq_claim(struct shca_peer *owner, struct shm_srq *q, bool
         if (shm_cell_position(cell) != head) {
             if (atomic_load_explicit(&q->head, memory_order_acquire) != head) continue;
             if (!wait || asked) return NULL;
-            ask_to_be_rung(q);
+            srq_claim_request_wake(q);
             asked = true; /* and look once more */
             continue;
         }
@@ -50,7 +50,7 @@ struct shm_slot *shca_srq_claim(struct shca_peer *owner, struct shm_srq *q, bool
         uint64_t at = head;
         atomic_compare_exchange_strong(&q->head, &at, head + 1);
         if (!mine) continue;
-        check_limit(owner, q, head + 1);
+        srq_claim_check_limit(owner, q, head + 1);
         return slot;
     }
 }

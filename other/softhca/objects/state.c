@@ -12,7 +12,7 @@
 #include "other/softhca/tcp/tcp.h"
 
 /* What depends on the device and its ports. An address belongs to the QP's own port. */
-static bool fits_device(const struct shca_qp *qp, const struct ibv_qp_attr *a, int mask)
+static bool state_fits_device(const struct shca_qp *qp, const struct ibv_qp_attr *a, int mask)
 {
     const struct shca_device *d = shca_device(qp->base.context);
     uint32_t number = mask & IBV_QP_PORT ? a->port_num : qp->attr.port_num;
@@ -31,7 +31,7 @@ static bool fits_device(const struct shca_qp *qp, const struct ibv_qp_attr *a, i
            (!a->ah_attr.is_global || a->ah_attr.grh.sgid_index < port->gids);
 }
 
-static bool values_allowed(const struct ibv_qp_attr *a, int mask)
+static bool state_values_allowed(const struct ibv_qp_attr *a, int mask)
 {
     if (mask & IBV_QP_TIMEOUT && a->timeout > 31) return false;
     if (mask & IBV_QP_RETRY_CNT && a->retry_cnt > 7) return false;
@@ -43,7 +43,7 @@ static bool values_allowed(const struct ibv_qp_attr *a, int mask)
     return true;
 }
 
-static void take_values(struct ibv_qp_attr *mine, const struct ibv_qp_attr *a, int mask)
+static void state_take_values(struct ibv_qp_attr *mine, const struct ibv_qp_attr *a, int mask)
 {
     if (mask & IBV_QP_PKEY_INDEX) mine->pkey_index = a->pkey_index;
     if (mask & IBV_QP_PORT) mine->port_num = a->port_num;
@@ -63,7 +63,7 @@ static void take_values(struct ibv_qp_attr *mine, const struct ibv_qp_attr *a, i
     if (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) mine->en_sqd_async_notify = a->en_sqd_async_notify;
 }
 
-static int connect_qp(struct shca_qp *qp)
+static int state_connect(struct shca_qp *qp)
 {
     struct shca_peer *old = qp->link.peer;
     struct shca_place place = shca_place_of(&qp->attr.ah_attr);
@@ -93,7 +93,7 @@ void shca_qp_to_send_error(struct shca_qp *qp)
     if (qp->link.remote) shca_tcp_send_stop(qp);
 }
 
-static void publish(struct shca_qp *qp, enum ibv_qp_state to)
+static void state_publish(struct shca_qp *qp, enum ibv_qp_state to)
 {
     /* A responder without resources for READs and atomics refuses them. */
     unsigned needs_resources = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
@@ -107,14 +107,14 @@ static void publish(struct shca_qp *qp, enum ibv_qp_state to)
 }
 
 /* What began has ended with the send lock; what waits has not begun, and stays. */
-static void tell_drained(struct shca_qp *qp)
+static void state_raise_drained(struct shca_qp *qp)
 {
     struct ibv_async_event e = {.element.qp = &qp->base, .event_type = IBV_EVENT_SQ_DRAINED};
     shca_raise(qp->base.context, &e);
 }
 
 /* By an injected fault; datagrams need no peer. */
-static bool refused(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to)
+static bool state_refused(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to)
 {
     if (type == IBV_QPT_UD || from == to) return false;
     if (to == IBV_QPS_RTR) return shca_inject_creation(SHCA_RTR);
@@ -128,9 +128,9 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
     enum ibv_qp_state to = mask & IBV_QP_STATE ? a->qp_state : shca_state(qp);
     if (mask & IBV_QP_CUR_STATE && a->cur_qp_state != shca_state(qp)) return EINVAL;
     if (!shca_transition_allowed(base->qp_type, shca_state(qp), to, mask) ||
-        !values_allowed(a, mask) || !fits_device(qp, a, mask))
+        !state_values_allowed(a, mask) || !state_fits_device(qp, a, mask))
         return EINVAL;
-    if (refused(base->qp_type, shca_state(qp), to)) return ENOMEM;
+    if (state_refused(base->qp_type, shca_state(qp), to)) return ENOMEM;
     if (to == IBV_QPS_RESET) {
         shca_worker_drop(qp);
         shca_tcp_send_drop(qp);
@@ -145,23 +145,23 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
         shca_peer_put(old);
         return 0;
     }
-    if (to != IBV_QPS_ERR) take_values(&qp->attr, a, mask);
+    if (to != IBV_QPS_ERR) state_take_values(&qp->attr, a, mask);
     if (qp->attr.port_num)
         qp->port = shm_port(shca_device(base->context)->index, qp->attr.port_num);
     if (shca_state(qp) == IBV_QPS_INIT && to == IBV_QPS_RTR && base->qp_type != IBV_QPT_UD &&
-        connect_qp(qp) != 0)
+        state_connect(qp) != 0)
         return ENOMEM;
     shca_lock(&qp->sq);
     if (to == IBV_QPS_ERR)
         shca_qp_to_error(qp);
     else
-        publish(qp, to);
+        state_publish(qp, to);
     if (qp->link.remote)
         shca_tcp_send_tune(qp);
     else if (to == IBV_QPS_RTS && qp->sq_exec != qp->sq_head)
         shca_worker_wait_for(qp);
     shca_unlock(&qp->sq);
     if (to == IBV_QPS_SQD && mask & IBV_QP_EN_SQD_ASYNC_NOTIFY && a->en_sqd_async_notify)
-        tell_drained(qp);
+        state_raise_drained(qp);
     return 0;
 }

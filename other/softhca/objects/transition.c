@@ -71,7 +71,7 @@ static const struct transition transitions[] = {
     {IBV_QPS_SQE, IBV_QPS_RTS, UD, 0, IBV_QP_QKEY},
 };
 
-static unsigned type_bit(enum ibv_qp_type type)
+static unsigned transition_type_bit(enum ibv_qp_type type)
 {
     switch (type) {
     case IBV_QPT_RC:
@@ -100,7 +100,7 @@ bool shca_transition_allowed(enum ibv_qp_type type, enum ibv_qp_state from, enum
     if (type == IBV_QPT_XRC_RECV) mask &= ~REQUESTER;
     for (size_t i = 0; i < sizeof transitions / sizeof *transitions; i++) {
         const struct transition *t = &transitions[i];
-        if (t->from == from && t->to == to && t->types & type_bit(type))
+        if (t->from == from && t->to == to && t->types & transition_type_bit(type))
             return (mask & t->required) == t->required && !(mask & ~(t->required | t->optional));
     }
     return false;

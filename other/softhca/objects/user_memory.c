@@ -28,7 +28,7 @@ int shca_slice(const struct shca_gather *g, size_t offset, size_t len, struct io
 }
 
 /* Where a filter refuses the call to ourselves, we have to trust the program. */
-static bool refused(ssize_t n)
+static bool user_memory_refused(ssize_t n)
 {
     return n < 0 && errno != EFAULT;
 }
@@ -39,7 +39,7 @@ bool shca_user_memory_read(void *to, const struct iovec *from, int n)
     for (int i = 0; i < n; i++) {
         struct iovec here = {at, from[i].iov_len};
         ssize_t got = here.iov_len ? process_vm_readv(getpid(), &here, 1, &from[i], 1, 0) : 0;
-        if (refused(got)) {
+        if (user_memory_refused(got)) {
             memcpy(at, from[i].iov_base, from[i].iov_len);
             got = from[i].iov_len;
         }
@@ -55,7 +55,7 @@ bool shca_user_memory_write(const void *from, const struct iovec *to, int n)
     for (int i = 0; i < n; i++) {
         struct iovec here = {(void *)at, to[i].iov_len};
         ssize_t put = process_vm_writev(getpid(), &here, 1, &to[i], 1, 0);
-        if (refused(put)) {
+        if (user_memory_refused(put)) {
             memcpy(to[i].iov_base, at, to[i].iov_len);
             put = to[i].iov_len;
         }

@@ -21,22 +21,22 @@ static struct range known[REMEMBERED];
 static uint32_t next_known;
 static struct shca_lock known_lock;
 
-static bool holds(const struct range *r, const struct range *want)
+static bool writable_holds(const struct range *r, const struct range *want)
 {
     return want->start >= r->start && want->end <= r->end;
 }
 
-static bool is_known(const struct range *want)
+static bool writable_is_known(const struct range *want)
 {
     bool found = false;
     shca_lock(&known_lock);
-    for (int i = 0; i < REMEMBERED && !found; i++) found = holds(&known[i], want);
+    for (int i = 0; i < REMEMBERED && !found; i++) found = writable_holds(&known[i], want);
     shca_unlock(&known_lock);
     return found;
 }
 
 /* In the place of what it contains or continues, if there is such. */
-static void remember(const struct range *r)
+static void writable_remember(const struct range *r)
 {
     shca_lock(&known_lock);
     uint32_t at = 0;
@@ -46,7 +46,7 @@ static void remember(const struct range *r)
 }
 
 /* The last run of adjoining writable mappings that begins before WANT's end. */
-static struct range read_mappings(FILE *maps, const struct range *want)
+static struct range writable_read_mappings(FILE *maps, const struct range *want)
 {
     struct range run = {0, 0};
     char *line = NULL, *rest;
@@ -68,13 +68,13 @@ static struct range read_mappings(FILE *maps, const struct range *want)
 bool shca_is_writable(const void *addr, size_t len)
 {
     struct range want = {(uintptr_t)addr, (uintptr_t)addr + len};
-    if (len == 0 || is_known(&want)) return true;
+    if (len == 0 || writable_is_known(&want)) return true;
     FILE *maps = fopen("/proc/self/maps", "re");
     if (!maps) return true; /* who knows */
-    struct range run = read_mappings(maps, &want);
+    struct range run = writable_read_mappings(maps, &want);
     fclose(maps);
-    if (!holds(&run, &want)) return false;
-    remember(&run);
+    if (!writable_holds(&run, &want)) return false;
+    writable_remember(&run);
     return true;
 }
 

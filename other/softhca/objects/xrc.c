@@ -28,7 +28,7 @@ void shca_xrc_in_child(void)
     domains = NULL;
 }
 
-static uint64_t id_of_file(int fd)
+static uint64_t xrc_id_of_file(int fd)
 {
     struct stat st;
     if (fstat(fd, &st) < 0) return 0;
@@ -36,7 +36,7 @@ static uint64_t id_of_file(int fd)
 }
 
 /* A file's domain may exist in another process, which is as good: only O_EXCL asks for more. */
-static int check_open(uint64_t id, int fd, int oflag)
+static int xrc_check_open(uint64_t id, int fd, int oflag)
 {
     bool exists = false;
     if (fd < 0) return oflag & O_CREAT ? 0 : EINVAL;
@@ -57,8 +57,8 @@ struct ibv_xrcd *shca_open_xrcd(struct ibv_context *c, struct ibv_xrcd_init_attr
     if (!x) return NULL;
     x->base.context = c;
     pthread_mutex_lock(&shca.lock);
-    x->id = a->fd < 0 ? (uint64_t)shca.slot << 32 | ++next : id_of_file(a->fd);
-    int error = check_open(x->id, a->fd, a->oflags);
+    x->id = a->fd < 0 ? (uint64_t)shca.slot << 32 | ++next : xrc_id_of_file(a->fd);
+    int error = xrc_check_open(x->id, a->fd, a->oflags);
     if (!error) {
         x->next = domains;
         domains = x;
@@ -142,7 +142,7 @@ int shca_get_srq_num(struct ibv_srq *base, uint32_t *number)
 }
 
 /* One of our own: the same object, which takes one more ibv_destroy_qp(). */
-static struct shca_qp *open_own(uint32_t number, uint64_t domain)
+static struct shca_qp *xrc_open_local(uint32_t number, uint64_t domain)
 {
     pthread_mutex_lock(&shca.lock);
     struct shca_qp *qp = shca_qp_numbered(number);
@@ -155,7 +155,7 @@ static struct shca_qp *open_own(uint32_t number, uint64_t domain)
 }
 
 /* One of another process: what stands for it here can only be destroyed again. */
-static struct shca_qp *open_foreign(struct ibv_context *c, uint32_t number, uint64_t domain)
+static struct shca_qp *xrc_open_foreign(struct ibv_context *c, uint32_t number, uint64_t domain)
 {
     struct shca_peer *p = shca_peer_get(SHCA_HERE, shm_qpn_slot(number));
     struct shm_qp *s = p && shca_peer_await(p) ? &p->h->qp[shm_qpn_index(number)] : NULL;
@@ -181,8 +181,9 @@ struct ibv_qp *shca_open_qp(struct ibv_context *c, struct ibv_qp_open_attr *a)
         return NULL;
     }
     uint64_t domain = shca_xrcd_use(a->xrcd, 0);
-    struct shca_qp *qp = shm_qpn_slot(a->qp_num) == shca.slot ? open_own(a->qp_num, domain)
-                                                              : open_foreign(c, a->qp_num, domain);
+    struct shca_qp *qp = shm_qpn_slot(a->qp_num) == shca.slot
+                             ? xrc_open_local(a->qp_num, domain)
+                             : xrc_open_foreign(c, a->qp_num, domain);
     if (!qp) {
         errno = EINVAL;
         return NULL;

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int write_file(const char *path, const char *text)
+static int files_write(const char *path, const char *text)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644), error = 0;
     if (fd < 0) return errno;
@@ -28,22 +28,22 @@ static int write_file(const char *path, const char *text)
 }
 
 /* A user without rights may do it as the root of a user namespace in which nothing else differs. */
-static int enter_user_namespace(void)
+static int files_enter_user_namespace(void)
 {
     char map[64];
     uid_t uid = getuid();
     gid_t gid = getgid();
     if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0) return errno;
-    int error = write_file("/proc/self/setgroups", "deny");
+    int error = files_write("/proc/self/setgroups", "deny");
     snprintf(map, sizeof map, "%u %u 1", uid, uid);
-    if (!error) error = write_file("/proc/self/uid_map", map);
+    if (!error) error = files_write("/proc/self/uid_map", map);
     snprintf(map, sizeof map, "%u %u 1", gid, gid);
-    return error ? error : write_file("/proc/self/gid_map", map);
+    return error ? error : files_write("/proc/self/gid_map", map);
 }
 
-static bool enter_namespace(void)
+static bool files_enter_namespace(void)
 {
-    int error = unshare(CLONE_NEWNS) < 0 ? enter_user_namespace() : 0;
+    int error = unshare(CLONE_NEWNS) < 0 ? files_enter_user_namespace() : 0;
     if (!error && mount("none", "/", NULL, MS_REC | MS_SLAVE, NULL) < 0) error = errno;
     if (!error) return true;
     run_say(
@@ -55,7 +55,7 @@ static bool enter_namespace(void)
 }
 
 /* Show what is FROM under the name TO, which is made. */
-static int bind_one(const char *from, const char *to)
+static int files_bind_one(const char *from, const char *to)
 {
     struct stat st;
     char link[PATH_MAX];
@@ -66,13 +66,13 @@ static int bind_one(const char *from, const char *to)
         link[n] = 0;
         return symlink(link, to) < 0 ? errno : 0;
     }
-    int error = S_ISDIR(st.st_mode) ? (mkdir(to, 0755) < 0 ? errno : 0) : write_file(to, "");
+    int error = S_ISDIR(st.st_mode) ? (mkdir(to, 0755) < 0 ? errno : 0) : files_write(to, "");
     if (!error && mount(from, to, NULL, MS_BIND | MS_REC, NULL) < 0) error = errno;
     return error;
 }
 
 /* Cover the folder at PATH by one in memory that shows the same. */
-static int cover(const char *path)
+static int files_cover(const char *path)
 {
     int error = 0, below = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = below < 0 ? NULL : fdopendir(below);
@@ -82,7 +82,7 @@ static int cover(const char *path)
         if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
         snprintf(from, sizeof from, "/proc/self/fd/%d/%s", below, e->d_name);
         snprintf(to, sizeof to, "%s/%s", path, e->d_name);
-        error = bind_one(from, to);
+        error = files_bind_one(from, to);
         if (error == ENOENT || error == EACCES) error = 0; /* it went away, or is not for us */
     }
     if (d) closedir(d);
@@ -90,61 +90,61 @@ static int cover(const char *path)
 }
 
 /* The folder NAME in PARENT, ready for additions. */
-static int open_folder(const char *parent, const char *name)
+static int files_open_folder(const char *parent, const char *name)
 {
     char path[PATH_MAX];
     struct stat st;
     snprintf(path, sizeof path, "%s/%s", parent, name);
-    if (stat(path, &st) == 0) return cover(path);
-    int error = cover(parent);
+    if (stat(path, &st) == 0) return files_cover(path);
+    int error = files_cover(parent);
     if (!error && mkdir(path, 0755) < 0) error = errno;
     return error;
 }
 
-static bool is_device(const char *path)
+static bool files_is_device(const char *path)
 {
     struct stat st;
     return stat(path, &st) == 0 && S_ISCHR(st.st_mode) && access(path, R_OK | W_OK) == 0;
 }
 
 /* /dev/null under another name: it can be opened, read and written, and does nothing. */
-static int make_device(const char *name)
+static int files_make_device(const char *name)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "/dev/infiniband/%s", name);
-    if (is_device(path)) return 0;
-    int error = write_file(path, "");
+    if (files_is_device(path)) return 0;
+    int error = files_write(path, "");
     if (!error && mount("/dev/null", path, NULL, MS_BIND, NULL) < 0) error = errno;
     return error;
 }
 
-static int make_class(const char *name)
+static int files_make_class(const char *name)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "/sys/class/infiniband/%s", name);
     return mkdir(path, 0755) < 0 && errno != EEXIST ? errno : 0;
 }
 
-static void device_name(char *name, size_t size, unsigned i)
+static void files_device_name(char *name, size_t size, unsigned i)
 {
     snprintf(name, size, "softhca%u", i);
 }
 
-static unsigned device_count(void)
+static unsigned files_device_count(void)
 {
     const char *devices = getenv("SOFTHCA_DEVICES");
     int n = devices ? atoi(devices) : 1; /* the library complains about what is no number */
     return n < 1 || n > 64 ? 1 : (unsigned)n;
 }
 
-static bool all_there(void)
+static bool files_all_there(void)
 {
     char path[PATH_MAX], name[32];
     struct stat st;
-    for (unsigned i = 0; i < device_count(); i++) {
-        device_name(name, sizeof name, i);
+    for (unsigned i = 0; i < files_device_count(); i++) {
+        files_device_name(name, sizeof name, i);
         snprintf(path, sizeof path, "/dev/infiniband/%s", name);
-        if (!is_device(path)) return false;
+        if (!files_is_device(path)) return false;
     }
     return stat("/sys/class/infiniband", &st) == 0;
 }
@@ -152,14 +152,14 @@ static bool all_there(void)
 bool files_make(void)
 {
     char name[32];
-    if (all_there()) return true;
-    if (!enter_namespace()) return false;
-    int error = open_folder("/dev", "infiniband");
-    if (!error) error = open_folder("/sys/class", "infiniband");
-    for (unsigned i = 0; i < device_count() && !error; i++) {
-        device_name(name, sizeof name, i);
-        error = make_device(name);
-        if (!error) error = make_class(name);
+    if (files_all_there()) return true;
+    if (!files_enter_namespace()) return false;
+    int error = files_open_folder("/dev", "infiniband");
+    if (!error) error = files_open_folder("/sys/class", "infiniband");
+    for (unsigned i = 0; i < files_device_count() && !error; i++) {
+        files_device_name(name, sizeof name, i);
+        error = files_make_device(name);
+        if (!error) error = files_make_class(name);
     }
     if (error) run_say("--files: cannot make /dev/infiniband/softhca0: %s", strerror(error));
     return !error;

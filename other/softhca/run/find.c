@@ -20,7 +20,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static int knock(uint32_t slot)
+static int find_connect(uint32_t slot)
 {
     int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (s < 0) return -1;
@@ -38,7 +38,7 @@ static int knock(uint32_t slot)
 }
 
 /* The greeting that every peer gets. We say that we are in slot 0, where nobody is. */
-static int ask_for_memfd(int s)
+static int find_request_memfd(int s)
 {
     uint32_t slot = 0;
     struct shca_greeting g;
@@ -59,7 +59,7 @@ static int ask_for_memfd(int s)
     return fd;
 }
 
-static int memfd_from_proc(pid_t pid)
+static int find_memfd_from_proc(pid_t pid)
 {
     char path[300], link[64];
     snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
@@ -76,7 +76,7 @@ static int memfd_from_proc(pid_t pid)
     return fd;
 }
 
-static void read_proc(struct process *p)
+static void find_read_proc(struct process *p)
 {
     char path[64], text[512];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)p->pid);
@@ -97,13 +97,13 @@ static void read_proc(struct process *p)
     if (n <= 0) strcpy(p->command, "?");
 }
 
-static bool is_stopped(const struct process *p)
+static bool find_is_stopped(const struct process *p)
 {
     return p->state == 'T' || p->state == 't';
 }
 
 /* The header as far as the tables of QPs and CQs, which are small, in one piece. */
-static bool read_tables(struct process *p)
+static bool find_read_tables(struct process *p)
 {
     ssize_t size = offsetof(struct shm_header, srq);
     struct shm_header *h = p->h = malloc(sizeof *h); /* what is not read costs nothing */
@@ -117,30 +117,30 @@ static bool read_tables(struct process *p)
 }
 
 /* False when there is nobody, or nobody any more. */
-static bool look_at(struct process *p, uint32_t slot)
+static bool find_look_at(struct process *p, uint32_t slot)
 {
     *p = (struct process){.slot = slot, .memfd = -1, .why = "it does not answer"};
-    int s = knock(slot);
+    int s = find_connect(slot);
     if (s < 0) return errno == EAGAIN; /* so many wait already that it must be stuck */
     struct ucred cred = {0};
     socklen_t len = sizeof cred;
     getsockopt(s, SOL_SOCKET, SO_PEERCRED, &cred, &len);
     p->pid = cred.pid;
-    if (p->pid) read_proc(p);
-    if (!is_stopped(p)) p->memfd = ask_for_memfd(s);
-    if (p->memfd < 0 && p->pid) p->memfd = memfd_from_proc(p->pid);
+    if (p->pid) find_read_proc(p);
+    if (!find_is_stopped(p)) p->memfd = find_request_memfd(s);
+    if (p->memfd < 0 && p->pid) p->memfd = find_memfd_from_proc(p->pid);
     close(s);
-    if (p->memfd >= 0 && !read_tables(p)) {
+    if (p->memfd >= 0 && !find_read_tables(p)) {
         close(p->memfd);
         p->memfd = -1;
     }
-    s = p->memfd < 0 ? knock(slot) : -1; /* has it died? */
+    s = p->memfd < 0 ? find_connect(slot) : -1; /* has it died? */
     if (p->memfd < 0 && s < 0) return false;
     if (s >= 0) close(s);
     return true;
 }
 
-static int by_slot(const void *a, const void *b)
+static int find_by_slot(const void *a, const void *b)
 {
     const struct process *x = a, *y = b;
     return (x->slot > y->slot) - (x->slot < y->slot);
@@ -159,16 +159,16 @@ void processes_find(struct processes *all)
         unsigned long slot = at ? strtoul(at + n, &end, 10) : 0;
         if (!at || end == at + n || slot >= SHCA_SLOTS || seen[slot]) continue;
         seen[slot] = true;
-        if (look_at(&all->p[all->count], (uint32_t)slot)) all->count++;
+        if (find_look_at(&all->p[all->count], (uint32_t)slot)) all->count++;
     }
     if (f) fclose(f);
-    qsort(all->p, all->count, sizeof *all->p, by_slot);
+    qsort(all->p, all->count, sizeof *all->p, find_by_slot);
 }
 
 struct process *processes_at(const struct processes *all, uint32_t slot)
 {
     struct process key = {.slot = slot};
-    return bsearch(&key, all->p, all->count, sizeof *all->p, by_slot);
+    return bsearch(&key, all->p, all->count, sizeof *all->p, find_by_slot);
 }
 
 void process_walk(const struct process *p, uint64_t offset, size_t size, size_t count,

@@ -18,7 +18,7 @@
 static const char name[] = "libsofthca.so";
 
 /* The way from BINDIR to LIBDIR, as configured: "../lib/x86_64-linux-gnu". */
-static void way_to_libdir(char *way, size_t size)
+static void library_path_to_libdir(char *way, size_t size)
 {
     static const char from[] = SOFTHCA_BINDIR, to[] = SOFTHCA_LIBDIR;
     size_t common = 0, n = 0;
@@ -29,7 +29,7 @@ static void way_to_libdir(char *way, size_t size)
     if (n < size) snprintf(way + n, size - n, "%s", to + common);
 }
 
-static bool is_there(char *path, size_t size, const char *dir, const char *way)
+static bool library_is_there(char *path, size_t size, const char *dir, const char *way)
 {
     char candidate[PATH_MAX + 256], real[PATH_MAX];
     snprintf(candidate, sizeof candidate, "%s/%s/%s", dir, way, name);
@@ -49,11 +49,11 @@ bool library_find(char *path, size_t size)
     dir[n] = 0;
     char *slash = strrchr(dir, '/');
     if (slash) *slash = 0;
-    way_to_libdir(way, sizeof way);
+    library_path_to_libdir(way, sizeof way);
     /* .libs: the build tree, where this program may lie beside it or in it */
     const char *ways[] = {".libs", ".", way, "../lib", "../lib64"};
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-        if (is_there(path, size, dir, ways[i])) return true;
+        if (library_is_there(path, size, dir, ways[i])) return true;
     run_say("cannot find %s: not in %s/%s (was it built with --disable-shared?)", name, dir, way);
     return false;
 }
@@ -90,7 +90,7 @@ bool program_find(const char *program, char *path, size_t size)
 }
 
 /* An ELF file without an interpreter has no loader that could put anything under it. */
-static bool is_static(int fd)
+static bool library_is_static(int fd)
 {
     Elf64_Ehdr e;
     if (pread(fd, &e, sizeof e, 0) != sizeof e || memcmp(e.e_ident, ELFMAG, SELFMAG) ||
@@ -115,7 +115,7 @@ void program_warn(const char *path)
         run_say("%s is a set-user-ID or set-group-ID program: the loader will not preload anything "
                 "into it",
                 path);
-    else if (is_static(fd))
+    else if (library_is_static(fd))
         run_say("%s is linked statically: the loader cannot preload anything into it (link it with "
                 "libsofthca.a)",
                 path);

@@ -20,7 +20,7 @@
 
 enum { FEW = 16 }; /* rows of a process when everybody is shown */
 
-static const char *amount(uint64_t bytes, char *text, size_t size)
+static const char *status_amount(uint64_t bytes, char *text, size_t size)
 {
     static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
     double value = (double)bytes;
@@ -30,7 +30,7 @@ static const char *amount(uint64_t bytes, char *text, size_t size)
     return text;
 }
 
-static const char *state_of(const struct process *p)
+static const char *status_state_of(const struct process *p)
 {
     switch (p->state) {
     case 'R':
@@ -51,7 +51,7 @@ static const char *state_of(const struct process *p)
     }
 }
 
-static const char *since(const struct process *p, char *text, size_t size)
+static const char *status_since(const struct process *p, char *text, size_t size)
 {
     time_t t = p->memfd < 0 ? 0 : (time_t)p->h->since;
     struct tm tm;
@@ -60,7 +60,7 @@ static const char *since(const struct process *p, char *text, size_t size)
     return text;
 }
 
-static bool exists(const struct shm_qp *qp)
+static bool status_exists(const struct shm_qp *qp)
 {
     return qp->type != 0;
 }
@@ -68,7 +68,7 @@ static bool exists(const struct shm_qp *qp)
 /* --- devices: what SOFTHCA_DEVICES of each process says --- */
 
 /* NULL when it cannot be told; to be freed. */
-static struct shca_inventory *inventory_of(const struct process *p)
+static struct shca_inventory *status_inventory_of(const struct process *p)
 {
     char path[64], environment[65536], why[200];
     const char *value = NULL;
@@ -86,9 +86,9 @@ static struct shca_inventory *inventory_of(const struct process *p)
     return NULL;
 }
 
-static void devices_of(const struct process *p, char *text, size_t size)
+static void status_devices_of(const struct process *p, char *text, size_t size)
 {
-    struct shca_inventory *i = inventory_of(p);
+    struct shca_inventory *i = status_inventory_of(p);
     if (i)
         snprintf(text, size, "%ux%u", i->devices, i->ports);
     else
@@ -96,10 +96,10 @@ static void devices_of(const struct process *p, char *text, size_t size)
     free(i);
 }
 
-static void show_devices(const struct process *p)
+static void status_show_devices(const struct process *p)
 {
     static const char *const state[] = {"nop", "down", "init", "armed", "active", "active"};
-    struct shca_inventory *i = inventory_of(p);
+    struct shca_inventory *i = status_inventory_of(p);
     for (uint32_t d = 0; i && d < i->devices; d++) {
         printf("  softhca%u:", d);
         for (uint32_t port = 0; port < i->ports; port++) {
@@ -120,7 +120,7 @@ struct regions {
     struct table *list; /* NULL: count only */
 };
 
-static void see_region(const void *entry, size_t index, void *context)
+static void status_see_region(const void *entry, size_t index, void *context)
 {
     const struct shm_mr *mr = entry;
     struct regions *r = context;
@@ -132,7 +132,7 @@ static void see_region(const void *entry, size_t index, void *context)
     if (!r->list) return;
     uint32_t a = mr->access;
     table_add(r->list, "0x%x\t0x%" PRIx64 "\t%s\t%s\t%s%s%s%s", mr->key, mr->iova,
-              amount(mr->length, size, sizeof size),
+              status_amount(mr->length, size, sizeof size),
               mr->map != SHCA_NOT_MAPPED ? "mapped" : "ordinary",
               a & IBV_ACCESS_LOCAL_WRITE ? "local-write " : "",
               a & IBV_ACCESS_REMOTE_WRITE ? "remote-write " : "",
@@ -140,17 +140,17 @@ static void see_region(const void *entry, size_t index, void *context)
               a & IBV_ACCESS_REMOTE_ATOMIC ? "atomic" : "");
 }
 
-static struct regions regions_of(struct process *p, struct table *list)
+static struct regions status_regions_of(struct process *p, struct table *list)
 {
     struct regions r = {.p = p, .list = list};
-    process_walk(p, offsetof(struct shm_header, mr), sizeof(struct shm_mr), SHCA_MRS, see_region,
-                 &r);
+    process_walk(p, offsetof(struct shm_header, mr), sizeof(struct shm_mr), SHCA_MRS,
+                 status_see_region, &r);
     return r;
 }
 
 /* --- queue pairs --- */
 
-static const char *qp_type(uint32_t type)
+static const char *status_qp_type(uint32_t type)
 {
     switch (type) {
     case IBV_QPT_RC:
@@ -168,34 +168,34 @@ static const char *qp_type(uint32_t type)
     }
 }
 
-static const char *qp_state(uint32_t state)
+static const char *status_qp_state(uint32_t state)
 {
     static const char *const name[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
     return state < sizeof name / sizeof *name ? name[state] : "?";
 }
 
-static uint32_t destination(const struct shm_qp *qp)
+static uint32_t status_destination(const struct shm_qp *qp)
 {
     return qp->listens == SHCA_DEAF || qp->listens == SHCA_MUTE ? 0 : qp->listens & 0xffffff;
 }
 
 /* The entry at the other end of a connection, where what we sent is counted. */
-static const struct shm_qp *other_end(const struct processes *all, uint32_t qpn,
-                                      const struct shm_qp *qp)
+static const struct shm_qp *status_other_end(const struct processes *all, uint32_t qpn,
+                                             const struct shm_qp *qp)
 {
-    uint32_t to = destination(qp);
+    uint32_t to = status_destination(qp);
     const struct process *p = to ? processes_at(all, shm_qpn_slot(to)) : NULL;
     const struct shm_qp *other = p && p->memfd >= 0 ? &p->h->qp[shm_qpn_index(to)] : NULL;
-    return other && destination(other) == qpn ? other : NULL;
+    return other && status_destination(other) == qpn ? other : NULL;
 }
 
-static void add_qp(struct table *t, const struct processes *all, const struct process *p,
-                   uint32_t i)
+static void status_add_qp(struct table *t, const struct processes *all, const struct process *p,
+                          uint32_t i)
 {
     const struct shm_qp *qp = &p->h->qp[i];
-    uint32_t qpn = p->slot << 12 | i, to = destination(qp);
+    uint32_t qpn = p->slot << 12 | i, to = status_destination(qp);
     const struct process *peer = to ? processes_at(all, shm_qpn_slot(to)) : NULL;
-    const struct shm_qp *other = other_end(all, qpn, qp);
+    const struct shm_qp *other = status_other_end(all, qpn, qp);
     char dest[64] = "-", sent[32] = "-", sent_bytes[32] = "-", bytes[32], receives[32] = "shared";
     static const char *const waits[] = {"", "for a receive", "for its peer"};
     if (to && peer)
@@ -204,20 +204,20 @@ static void add_qp(struct table *t, const struct processes *all, const struct pr
         snprintf(dest, sizeof dest, "0x%06x", to);
     if (other) {
         snprintf(sent, sizeof sent, "%u", other->active >> 1);
-        amount(other->bytes, sent_bytes, sizeof sent_bytes);
+        status_amount(other->bytes, sent_bytes, sizeof sent_bytes);
     }
     if (!qp->srq) snprintf(receives, sizeof receives, "%u/%u", qp->rq_cons, qp->rq_prod);
-    table_add(t, "0x%06x\t%s\t%s\t%s\t%s\t%s\t%u\t%s\t%s\t%u\t%s", qpn, qp_type(qp->type),
-              qp_state(qp->state), dest, sent, sent_bytes, qp->active >> 1,
-              amount(qp->bytes, bytes, sizeof bytes), receives, qp->recv_cq,
+    table_add(t, "0x%06x\t%s\t%s\t%s\t%s\t%s\t%u\t%s\t%s\t%u\t%s", qpn, status_qp_type(qp->type),
+              status_qp_state(qp->state), dest, sent, sent_bytes, qp->active >> 1,
+              status_amount(qp->bytes, bytes, sizeof bytes), receives, qp->recv_cq,
               qp->waiting < 3 ? waits[qp->waiting] : "?");
 }
 
-static int show_qps(const struct processes *all, const struct process *p, int most)
+static int status_show_qps(const struct processes *all, const struct process *p, int most)
 {
     struct table t = {.head = "<QP <TYPE <STATE <TO SENT BYTES SERVED BYTES RECEIVES CQ <WAITS"};
     for (uint32_t i = 0; i < SHCA_QPS; i++)
-        if (exists(&p->h->qp[i])) add_qp(&t, all, p, i);
+        if (status_exists(&p->h->qp[i])) status_add_qp(&t, all, p, i);
     int n = t.count;
     table_print(&t, 2, most);
     return n;
@@ -229,7 +229,7 @@ struct cqs {
     uint32_t index;
 };
 
-static void see_ring(const void *entry, size_t unused, void *context)
+static void status_see_ring(const void *entry, size_t unused, void *context)
 {
     const struct shm_ring *r = entry;
     const struct cqs *c = context;
@@ -238,13 +238,14 @@ static void see_ring(const void *entry, size_t unused, void *context)
               r->before + r->tail, c->cq->overflow ? "overflown" : "", c->cq->armed ? "armed" : "");
 }
 
-static void show_cqs(const struct process *p, int most)
+static void status_show_cqs(const struct process *p, int most)
 {
     struct table t = {.head = "CQ SIZE FILL COMPLETIONS <NOTE"};
     for (uint32_t i = 0; i < SHCA_CQS; i++) {
         struct cqs c = {&t, &p->h->cq[i], i};
         if (c.cq->ring)
-            process_walk(p, shm_ring_offset(c.cq->ring), sizeof(struct shm_ring), 1, see_ring, &c);
+            process_walk(p, shm_ring_offset(c.cq->ring), sizeof(struct shm_ring), 1,
+                         status_see_ring, &c);
     }
     table_print(&t, 2, most);
 }
@@ -253,7 +254,7 @@ struct srqs {
     struct table *t;
 };
 
-static void see_srq(const void *entry, size_t index, void *context)
+static void status_see_srq(const void *entry, size_t index, void *context)
 {
     const struct shm_srq *q = entry;
     if (!q->slots) return;
@@ -261,22 +262,22 @@ static void see_srq(const void *entry, size_t index, void *context)
               q->mask + 1, q->prod - q->head, q->head, q->limit, q->waits ? "senders wait" : "");
 }
 
-static void show_srqs(const struct process *p, int most)
+static void status_show_srqs(const struct process *p, int most)
 {
     struct table t = {.head = "SRQ SIZE POSTED USED LIMIT <NOTE"};
     struct srqs s = {&t};
-    process_walk(p, offsetof(struct shm_header, srq), sizeof(struct shm_srq), SHCA_SRQS, see_srq,
-                 &s);
+    process_walk(p, offsetof(struct shm_header, srq), sizeof(struct shm_srq), SHCA_SRQS,
+                 status_see_srq, &s);
     table_print(&t, 2, most);
 }
 
-static void show_peers(const struct processes *all, const struct process *p)
+static void status_show_peers(const struct processes *all, const struct process *p)
 {
     static bool told[SHCA_SLOTS];
     memset(told, 0, sizeof told);
     int n = 0;
     for (uint32_t i = 0; i < SHCA_QPS; i++) {
-        uint32_t to = destination(&p->h->qp[i]), slot = shm_qpn_slot(to);
+        uint32_t to = status_destination(&p->h->qp[i]), slot = shm_qpn_slot(to);
         if (!to || told[slot]) continue;
         told[slot] = true;
         const struct process *peer = processes_at(all, slot);
@@ -291,31 +292,31 @@ static void show_peers(const struct processes *all, const struct process *p)
     if (n) printf("\n");
 }
 
-static void show_one(const struct processes *all, struct process *p, bool detail)
+static void status_show_one(const struct processes *all, struct process *p, bool detail)
 {
     char size[32];
     struct table list = {.head = "<KEY <ADDRESS SIZE <MEMORY <RIGHTS"};
-    printf("\nprocess %d, slot %u, %s: %s\n", (int)p->pid, p->slot, state_of(p), p->command);
+    printf("\nprocess %d, slot %u, %s: %s\n", (int)p->pid, p->slot, status_state_of(p), p->command);
     if (p->memfd < 0) {
         printf("  %s\n", p->why);
         return;
     }
     int most = detail ? 0 : FEW;
-    show_devices(p);
-    show_peers(all, p);
-    if (!show_qps(all, p, most)) printf("  no QPs\n");
-    show_cqs(p, most);
-    show_srqs(p, most);
-    struct regions r = regions_of(p, detail ? &list : NULL);
+    status_show_devices(p);
+    status_show_peers(all, p);
+    if (!status_show_qps(all, p, most)) printf("  no QPs\n");
+    status_show_cqs(p, most);
+    status_show_srqs(p, most);
+    struct regions r = status_regions_of(p, detail ? &list : NULL);
     printf("  %d memory regions, %s, %d of them mapped by peers\n", r.count,
-           amount(r.bytes, size, sizeof size), r.mapped);
+           status_amount(r.bytes, size, sizeof size), r.mapped);
     if (detail) table_print(&list, 2, 0);
     printf("  waits for a receive %" PRIu64 ", for a peer %" PRIu64 "; failed sends %" PRIu64
            "; faults injected %" PRIu64 "\n",
            p->h->counts.rnr, p->h->counts.nobody, p->h->counts.errors, p->h->counts.faults);
 }
 
-static void show_summary(struct processes *all)
+static void status_show_summary(struct processes *all)
 {
     struct table t = {.head = "PID SLOT <STATE <SINCE <DEVICES QPS CQS MRS MEMORY <COMMAND"};
     for (int i = 0; i < all->count; i++) {
@@ -323,17 +324,17 @@ static void show_summary(struct processes *all)
         char when[32], devices[32], size[32], mrs[16] = "?";
         int qps = 0, cqs = 0;
         snprintf(size, sizeof size, "?");
-        devices_of(p, devices, sizeof devices);
+        status_devices_of(p, devices, sizeof devices);
         if (p->memfd >= 0) {
-            for (int k = 0; k < SHCA_QPS; k++) qps += exists(&p->h->qp[k]);
+            for (int k = 0; k < SHCA_QPS; k++) qps += status_exists(&p->h->qp[k]);
             for (int k = 0; k < SHCA_CQS; k++) cqs += p->h->cq[k].ring != 0;
-            struct regions r = regions_of(p, NULL);
+            struct regions r = status_regions_of(p, NULL);
             snprintf(mrs, sizeof mrs, "%d", r.count);
-            amount(r.bytes, size, sizeof size);
+            status_amount(r.bytes, size, sizeof size);
         }
         table_add(&t, "%d\t%u\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%.60s", (int)p->pid, p->slot,
-                  state_of(p), since(p, when, sizeof when), devices, qps, cqs, mrs, size,
-                  p->command);
+                  status_state_of(p), status_since(p, when, sizeof when), devices, qps, cqs, mrs,
+                  size, p->command);
     }
     table_print(&t, 0, 0);
 }
@@ -348,7 +349,7 @@ int status_show(pid_t pid)
     if (pid) {
         for (int i = 0; i < all.count; i++)
             if (all.p[i].pid == pid) {
-                show_one(&all, &all.p[i], true);
+                status_show_one(&all, &all.p[i], true);
                 return 0;
             }
         run_say("process %d has not opened the software device, or has ended", (int)pid);
@@ -356,7 +357,7 @@ int status_show(pid_t pid)
     }
     printf("host %s, user %s: %d process%s with the software device open\n", host,
            user ? user->pw_name : "?", all.count, all.count == 1 ? "" : "es");
-    show_summary(&all);
-    for (int i = 0; i < all.count; i++) show_one(&all, &all.p[i], false);
+    status_show_summary(&all);
+    for (int i = 0; i < all.count; i++) status_show_one(&all, &all.p[i], false);
     return 0;
 }

@@ -27,7 +27,8 @@ void table_add(struct table *t, const char *format, ...)
     t->count++;
 }
 
-static void print_row(char (*row)[64], const int *width, const bool *words, int columns, int indent)
+static void table_print_row(char (*row)[64], const int *width, const bool *words, int columns,
+                            int indent)
 {
     char line[TABLE_COLUMNS * 66];
     int n = 0;
@@ -54,8 +55,8 @@ void table_print(struct table *t, int indent, int most)
             int n = (int)strlen(t->rows[r][i]);
             if (n > width[i]) width[i] = n;
         }
-    if (shown) print_row(head, width, words, columns, indent);
-    for (int r = 0; r < shown; r++) print_row(t->rows[r], width, words, columns, indent);
+    if (shown) table_print_row(head, width, words, columns, indent);
+    for (int r = 0; r < shown; r++) table_print_row(t->rows[r], width, words, columns, indent);
     if (shown < t->count)
         printf("%*s... and %d more (--status=PID shows all)\n", indent, "", t->count - shown);
     free(t->rows);

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 /* Let go of everything but the structure itself. */
-static void part_from(struct shca_peer *p)
+static void peer_part_from(struct shca_peer *p)
 {
     shca_peer_map_drop(p);
     for (int i = 0; p->channel_fd && i < SHCA_CHANNELS; i++)
@@ -30,7 +30,7 @@ static void part_from(struct shca_peer *p)
     p->sock = -1;
 }
 
-static struct shca_peer *begin(uint32_t slot)
+static struct shca_peer *peer_begin(uint32_t slot)
 {
     struct shca_peer *p = calloc(1, sizeof *p);
     if (!p) return NULL;
@@ -44,12 +44,12 @@ static struct shca_peer *begin(uint32_t slot)
     if (p->sock >= 0 &&
         send(p->sock, &shca.slot, sizeof shca.slot, MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
         return p;
-    part_from(p);
+    peer_part_from(p);
     free(p);
     return NULL;
 }
 
-static void learn_pid(struct shca_peer *p)
+static void peer_learn_pid(struct shca_peer *p)
 {
     struct ucred cred = {0};
     socklen_t len = sizeof cred;
@@ -58,7 +58,7 @@ static void learn_pid(struct shca_peer *p)
     if (p->pid == 0) p->no_pvm = true;
 }
 
-static bool take_segment(struct shca_peer *p, const struct shca_greeting *g, int fd)
+static bool peer_take_segment(struct shca_peer *p, const struct shca_greeting *g, int fd)
 {
     errno = shca_inject_creation(SHCA_VIEW);
     if (errno || !shca_peer_map_tables(p, fd, g->heap_end)) {
@@ -76,7 +76,7 @@ static bool take_segment(struct shca_peer *p, const struct shca_greeting *g, int
 }
 
 /* Take what the answering thread has sent, if it has; p->rpc held. */
-static void take_greeting(struct shca_peer *p)
+static void peer_take_greeting(struct shca_peer *p)
 {
     struct shca_greeting g;
     struct iovec iov = {&g, sizeof g};
@@ -88,14 +88,14 @@ static void take_greeting(struct shca_peer *p)
         p->memfd = g.memfd;
         p->dev = g.dev;
         p->ino = g.ino;
-        learn_pid(p);
+        peer_learn_pid(p);
         if (fd < 0) fd = shca_peer_map_borrow(p);
         if (fd < 0) {
             shca_say_of_peer("no descriptor of the memory of process %d: %m (see ulimit -n)",
                              (int)p->pid);
             p->unseen = true;
         } else {
-            met = take_segment(p, &g, fd);
+            met = peer_take_segment(p, &g, fd);
         }
     } else if (n > 0)
         shca_say("the process in slot %u uses another version of libsofthca; use one in a job",
@@ -107,12 +107,12 @@ static void take_greeting(struct shca_peer *p)
 }
 
 /* Wait MS for the greeting, and take it. Who comes meanwhile goes away: it was put off. */
-static bool await_greeting(struct shca_peer *p, int ms)
+static bool peer_await_greeting(struct shca_peer *p, int ms)
 {
     struct pollfd f = {.fd = p->sock, .events = POLLIN};
     if (atomic_load_explicit(&p->met, memory_order_acquire)) return true;
     if (p->lost || !shca_trylock(&p->rpc)) return false;
-    if (!p->met && !p->lost && (ms == 0 || poll(&f, 1, ms) > 0)) take_greeting(p);
+    if (!p->met && !p->lost && (ms == 0 || poll(&f, 1, ms) > 0)) peer_take_greeting(p);
     shca_unlock(&p->rpc);
     return p->met;
 }
@@ -120,7 +120,7 @@ static bool await_greeting(struct shca_peer *p, int ms)
 /* Whether its segment is there to be used. Does not wait. */
 bool shca_peer_met(struct shca_peer *p)
 {
-    return await_greeting(p, 0);
+    return peer_await_greeting(p, 0);
 }
 
 /* The same for who is about to send: its thread answers at once where there are processors enough,
@@ -129,7 +129,7 @@ bool shca_peer_meet(struct shca_peer *p, int ms)
 {
     if (shca_peer_met(p)) return true;
     if (p->lost || atomic_exchange(&p->awaited, true)) return false;
-    return await_greeting(p, ms);
+    return peer_await_greeting(p, ms);
 }
 
 /* The same for a verb that cannot be put off. */
@@ -137,7 +137,7 @@ bool shca_peer_await(struct shca_peer *p)
 {
     static const uint64_t patience = 10000000000;
     uint64_t start = shca_now();
-    while (!await_greeting(p, 100) && !p->lost && shca_now() - start < patience)
+    while (!peer_await_greeting(p, 100) && !p->lost && shca_now() - start < patience)
         sched_yield(); /* another thread waits for the greeting */
     return p->met;
 }
@@ -154,7 +154,7 @@ struct shca_peer *shca_peer_get(int host, uint32_t slot)
         shca.peer[slot] = NULL;
         p = NULL;
     }
-    if (!p && (p = shca.peer[slot] = begin(slot))) {
+    if (!p && (p = shca.peer[slot] = peer_begin(slot))) {
         p->next = shca.peers;
         shca.peers = p;
     }
@@ -176,14 +176,14 @@ void shca_peer_put(struct shca_peer *p)
     }
     pthread_mutex_unlock(&shca.peer_lock);
     if (!last) return;
-    part_from(p);
+    peer_part_from(p);
     free(p);
 }
 
 /* The child of a fork is nobody's peer. Dead QPs may point to these for ever. */
 void shca_peers_in_child(void)
 {
-    for (struct shca_peer *p = shca.peers; p; p = p->next) part_from(p);
+    for (struct shca_peer *p = shca.peers; p; p = p->next) peer_part_from(p);
 }
 
 /* Its last thread has ended: it does nothing any more. The mark of shca_peer_dead() comes a little

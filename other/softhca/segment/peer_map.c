@@ -24,7 +24,7 @@ struct shca_window {
 
 enum { LEAST = 4 << 20 };
 
-static uint64_t with_room(uint64_t need)
+static uint64_t peer_map_with_room(uint64_t need)
 {
     uint64_t len = LEAST;
     while (len < need) len *= 2;
@@ -32,7 +32,7 @@ static uint64_t with_room(uint64_t need)
 }
 
 /* The peer's memfd without its help, where we may see its descriptors. */
-static int reopen(const struct shca_peer *p)
+static int peer_map_reopen(const struct shca_peer *p)
 {
     char path[64];
     struct stat st;
@@ -48,16 +48,16 @@ static int reopen(const struct shca_peer *p)
 int shca_peer_map_borrow(struct shca_peer *p)
 {
     if (p->self) return p->memfd;
-    int fd = reopen(p);
+    int fd = peer_map_reopen(p);
     return fd >= 0 ? fd : shca_rpc_memory(p);
 }
 
-static void give_back(const struct shca_peer *p, int fd)
+static void peer_map_give_back(const struct shca_peer *p, int fd)
 {
     if (!p->self) close(fd);
 }
 
-static void *map(struct shca_peer *p, int fd, uint64_t start, uint64_t len)
+static void *peer_map_pages(struct shca_peer *p, int fd, uint64_t start, uint64_t len)
 {
     struct shca_window *w = malloc(sizeof *w);
     void *base = w && fd >= 0 ? mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
@@ -75,10 +75,10 @@ static void *map(struct shca_peer *p, int fd, uint64_t start, uint64_t len)
 /* Map the tables and so much of the heap that END bytes from the start of the segment are seen. */
 bool shca_peer_map_tables(struct shca_peer *p, int fd, uint64_t end)
 {
-    uint64_t len = shm_heap_start() + with_room(end - shm_heap_start());
+    uint64_t len = shm_heap_start() + peer_map_with_room(end - shm_heap_start());
     if (len > shm_arena_start()) len = shm_arena_start();
     if (end > len) return false;
-    void *base = map(p, fd, 0, len);
+    void *base = peer_map_pages(p, fd, 0, len);
     if (!base) return false;
     atomic_store(&p->h, (struct shm_header *)base);
     atomic_store(&p->len, len); /* after the base: a reader takes them the other way round */
@@ -93,7 +93,7 @@ bool shca_peer_view_more(struct shca_peer *p, uint64_t end)
     if (!seen && end <= shm_arena_start()) {
         int fd = shca_peer_map_borrow(p);
         seen = shca_peer_map_tables(p, fd, end);
-        if (fd >= 0) give_back(p, fd);
+        if (fd >= 0) peer_map_give_back(p, fd);
     }
     shca_unlock(&p->rpc);
     if (!seen && !p->self && !atomic_exchange(&p->unseen, true))
@@ -104,19 +104,19 @@ bool shca_peer_view_more(struct shca_peer *p, uint64_t end)
 /* Map as much of the arena as lies before END. */
 bool shca_peer_map_arena(struct shca_peer *p, int fd, uint64_t end)
 {
-    uint64_t len = with_room(end - shm_arena_start());
-    char *base = map(p, fd, shm_arena_start(), len);
+    uint64_t len = peer_map_with_room(end - shm_arena_start());
+    char *base = peer_map_pages(p, fd, shm_arena_start(), len);
     if (!base) return false;
     atomic_store(&p->arena, base);
     atomic_store(&p->arena_len, len); /* as above */
     return true;
 }
 
-static bool more_arena(struct shca_peer *p, uint64_t end)
+static bool peer_map_more_arena(struct shca_peer *p, uint64_t end)
 {
     int fd = shca_peer_map_borrow(p);
     bool seen = shca_peer_map_arena(p, fd, end);
-    if (fd >= 0) give_back(p, fd);
+    if (fd >= 0) peer_map_give_back(p, fd);
     return seen;
 }
 
@@ -125,7 +125,7 @@ void *shca_peer_map_more(struct shca_peer *p, uint64_t offset, uint64_t len)
 {
     uint64_t in = offset - shm_arena_start();
     shca_lock(&p->rpc);
-    bool seen = in + len <= p->arena_len || more_arena(p, offset + len);
+    bool seen = in + len <= p->arena_len || peer_map_more_arena(p, offset + len);
     shca_unlock(&p->rpc);
     return seen ? p->arena + in : NULL;
 }

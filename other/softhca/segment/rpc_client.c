@@ -31,7 +31,7 @@ ssize_t shca_receive(int sock, struct iovec *iov, int n, int *fd, int flags)
 }
 
 /* The socket does not wait until its first question. */
-static void be_patient(struct shca_peer *p)
+static void rpc_client_be_patient(struct shca_peer *p)
 {
     struct timeval patience = {.tv_sec = PATIENCE};
     setsockopt(p->sock, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
@@ -41,12 +41,13 @@ static void be_patient(struct shca_peer *p)
 }
 
 /* Put Q (and DATA, for a write) and await the answer; DATA also receives what a read returns. */
-static int ask(struct shca_peer *p, struct shca_question *q, void *data, uint64_t *value, int *fd)
+static int rpc_client_call(struct shca_peer *p, struct shca_question *q, void *data,
+                           uint64_t *value, int *fd)
 {
     struct iovec out[2] = {{q, sizeof *q}, {data, q->len}};
     struct msghdr m = {.msg_iov = out, .msg_iovlen = q->what == ASK_WRITE ? 2 : 1};
     ssize_t n;
-    if (!p->patient) be_patient(p);
+    if (!p->patient) rpc_client_be_patient(p);
     do n = sendmsg(p->sock, &m, MSG_NOSIGNAL);
     while (n < 0 && errno == EINTR);
     if (n < 0) return errno;
@@ -68,7 +69,7 @@ int shca_rpc_channel(struct shca_peer *p, uint32_t id)
 {
     struct shca_question q = {.what = ASK_CHANNEL, .id = id};
     int fd = -1;
-    ask(p, &q, NULL, NULL, &fd);
+    rpc_client_call(p, &q, NULL, NULL, &fd);
     return fd;
 }
 
@@ -77,7 +78,7 @@ int shca_rpc_memory(struct shca_peer *p)
 {
     struct shca_question q = {.what = ASK_MEMORY};
     int fd = -1;
-    ask(p, &q, NULL, NULL, &fd);
+    rpc_client_call(p, &q, NULL, NULL, &fd);
     return fd;
 }
 
@@ -88,7 +89,7 @@ int shca_rpc_copy(struct shca_peer *p, bool write, uint64_t va, void *data, size
     for (size_t done = 0; done < len && !error;) {
         size_t n = len - done < SHCA_CHUNK ? len - done : SHCA_CHUNK;
         struct shca_question q = {.what = write ? ASK_WRITE : ASK_READ, .va = va + done, .len = n};
-        error = ask(p, &q, (char *)data + done, NULL, NULL);
+        error = rpc_client_call(p, &q, (char *)data + done, NULL, NULL);
         done += n;
     }
     shca_unlock(&p->rpc);
@@ -100,7 +101,7 @@ int shca_rpc_atomic(struct shca_peer *p, bool swap, uint64_t va, uint64_t a, uin
 {
     struct shca_question q = {.what = swap ? ASK_SWAP : ASK_ADD, .va = va, .a = a, .b = b};
     shca_lock(&p->rpc);
-    int error = ask(p, &q, NULL, old, NULL);
+    int error = rpc_client_call(p, &q, NULL, old, NULL);
     shca_unlock(&p->rpc);
     return error;
 }

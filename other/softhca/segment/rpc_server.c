@@ -26,7 +26,7 @@ static struct {
 } server = {.listener = -1, .epoll = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* FD goes along when it is one. */
-static bool send_with_fd(int sock, const void *data, size_t len, int fd)
+static bool rpc_server_send_with_fd(int sock, const void *data, size_t len, int fd)
 {
     union {
         char space[CMSG_SPACE(sizeof fd)];
@@ -46,7 +46,7 @@ static bool send_with_fd(int sock, const void *data, size_t len, int fd)
     return sendmsg(sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
-static bool same_user(int sock)
+static bool rpc_server_same_user(int sock)
 {
     struct ucred cred;
     socklen_t len = sizeof cred;
@@ -55,7 +55,7 @@ static bool same_user(int sock)
 }
 
 /* What an epoll entry knows of a client: its socket, and 1 + its slot once it has said it. */
-static uint64_t client_data(int sock, uint32_t who)
+static uint64_t rpc_server_client_data(int sock, uint32_t who)
 {
     return (uint64_t)who << 32 | (uint32_t)sock;
 }
@@ -66,7 +66,7 @@ bool shca_ud_access(uint32_t slot)
     return slot == shca.slot || server.connections[slot] > 0;
 }
 
-static void drop_client(int sock, uint32_t who)
+static void rpc_server_drop_client(int sock, uint32_t who)
 {
     if (who) server.connections[who - 1]--;
     pthread_mutex_lock(&server.lock);
@@ -80,7 +80,7 @@ static void drop_client(int sock, uint32_t who)
 }
 
 /* Take in the next who knocks: 0, or an errno value. */
-static int let_in(void)
+static int rpc_server_accept(void)
 {
     int sock = accept4(server.listener, NULL, NULL, SOCK_CLOEXEC);
     if (sock < 0) return errno;
@@ -89,8 +89,9 @@ static int let_in(void)
         int *more = realloc(server.client, room * sizeof *more);
         if (more) server.client = more, server.room = room;
     }
-    struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP, .data.u64 = client_data(sock, 0)};
-    if (!same_user(sock) || server.clients == server.room ||
+    struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP,
+                            .data.u64 = rpc_server_client_data(sock, 0)};
+    if (!rpc_server_same_user(sock) || server.clients == server.room ||
         epoll_ctl(server.epoll, EPOLL_CTL_ADD, sock, &e) < 0)
         close(sock);
     else
@@ -98,11 +99,11 @@ static int let_in(void)
     return 0;
 }
 
-static void admit(void)
+static void rpc_server_admit(void)
 {
     static int told; /* once: the peer tries again and again */
     pthread_mutex_lock(&server.lock);
-    int error = let_in();
+    int error = rpc_server_accept();
     pthread_mutex_unlock(&server.lock);
     if (error != EMFILE && error != ENFILE) return;
     if (!told++) shca_say("cannot accept a peer: %s (raise ulimit -n)", strerror(error));
@@ -111,10 +112,11 @@ static void admit(void)
 
 /* Its first message tells its slot. Only then is it handed the segment: what it leaves half done
  * in there must be known for the work of a dead one. */
-static void greet(int sock, uint32_t slot)
+static void rpc_server_greet(int sock, uint32_t slot)
 {
     uint32_t who = slot % SHCA_SLOTS + 1;
-    struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP, .data.u64 = client_data(sock, who)};
+    struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP,
+                            .data.u64 = rpc_server_client_data(sock, who)};
     epoll_ctl(server.epoll, EPOLL_CTL_MOD, sock, &e);
     server.connections[who - 1]++;
     struct shca_greeting g = {.slot = shca.slot,
@@ -123,21 +125,22 @@ static void greet(int sock, uint32_t slot)
                               .ino = shca.me.ino,
                               .heap_end = shca.me.h->heap_end,
                               .arena_end = shca.me.h->arena_end};
-    if (!send_with_fd(sock, &g, sizeof g, shca.me.memfd)) send_with_fd(sock, &g, sizeof g, -1);
+    if (!rpc_server_send_with_fd(sock, &g, sizeof g, shca.me.memfd))
+        rpc_server_send_with_fd(sock, &g, sizeof g, -1);
 }
 
 /* Data moves by the socket calls themselves: the kernel answers EFAULT where we would crash. */
-static void answer_read(int sock, const struct shca_question *q)
+static void rpc_server_answer_read(int sock, const struct shca_question *q)
 {
     struct shca_answer a = {0};
     struct iovec iov[2] = {{&a, sizeof a}, {(void *)(uintptr_t)q->va, q->len}};
     struct msghdr m = {.msg_iov = iov, .msg_iovlen = 2};
     if (sendmsg(sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return;
     a.error = errno;
-    send_with_fd(sock, &a, sizeof a, -1);
+    rpc_server_send_with_fd(sock, &a, sizeof a, -1);
 }
 
-static void answer_write(int sock, const struct shca_question *peeked)
+static void rpc_server_answer_write(int sock, const struct shca_question *peeked)
 {
     struct shca_question q;
     struct shca_answer a = {0};
@@ -147,10 +150,10 @@ static void answer_write(int sock, const struct shca_question *peeked)
         a.error = errno;
         recv(sock, &q, sizeof q, MSG_DONTWAIT); /* in case it is still queued */
     }
-    send_with_fd(sock, &a, sizeof a, -1);
+    rpc_server_send_with_fd(sock, &a, sizeof a, -1);
 }
 
-static void answer_atomic(int sock, const struct shca_question *q)
+static void rpc_server_answer_atomic(int sock, const struct shca_question *q)
 {
     struct shca_answer a = {0};
     uint64_t *word = (uint64_t *)(uintptr_t)q->va;
@@ -161,43 +164,43 @@ static void answer_atomic(int sock, const struct shca_question *q)
         __atomic_compare_exchange_n(word, &a.value, q->b, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST);
     }
-    send_with_fd(sock, &a, sizeof a, -1);
+    rpc_server_send_with_fd(sock, &a, sizeof a, -1);
 }
 
-static void answer_descriptor(int sock, int fd)
+static void rpc_server_answer_descriptor(int sock, int fd)
 {
     struct shca_answer a = {.error = fd < 0 ? ENOENT : 0};
-    send_with_fd(sock, &a, sizeof a, fd);
+    rpc_server_send_with_fd(sock, &a, sizeof a, fd);
 }
 
-static void answer(int sock, uint32_t who, uint32_t events)
+static void rpc_server_answer(int sock, uint32_t who, uint32_t events)
 {
     struct shca_question q;
     ssize_t n = recv(sock, &q, sizeof q, MSG_PEEK | MSG_DONTWAIT);
     if (!who && n == sizeof(uint32_t)) {
         recv(sock, &q, sizeof q, MSG_DONTWAIT);
-        greet(sock, q.what);
+        rpc_server_greet(sock, q.what);
         return;
     }
     if (!who || n < (ssize_t)sizeof q) {
         if (n < 0 && errno == EAGAIN && !(events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP))) return;
-        drop_client(sock, who);
+        rpc_server_drop_client(sock, who);
         shca_worker_sweep();
         return;
     }
     if (q.what == ASK_WRITE) {
-        answer_write(sock, &q);
+        rpc_server_answer_write(sock, &q);
         return;
     }
     recv(sock, &q, sizeof q, MSG_DONTWAIT);
-    if (q.what == ASK_READ) answer_read(sock, &q);
-    if (q.what == ASK_CHANNEL) answer_descriptor(sock, shca_channel_fd(q.id));
-    if (q.what == ASK_MEMORY) answer_descriptor(sock, shca.me.memfd);
+    if (q.what == ASK_READ) rpc_server_answer_read(sock, &q);
+    if (q.what == ASK_CHANNEL) rpc_server_answer_descriptor(sock, shca_channel_fd(q.id));
+    if (q.what == ASK_MEMORY) rpc_server_answer_descriptor(sock, shca.me.memfd);
     if (q.what == TELL_RING) shca_worker_poke();
-    if (q.what == ASK_ADD || q.what == ASK_SWAP) answer_atomic(sock, &q);
+    if (q.what == ASK_ADD || q.what == ASK_SWAP) rpc_server_answer_atomic(sock, &q);
 }
 
-static void make_alive_mark(void)
+static void rpc_server_make_alive_mark(void)
 {
     pthread_mutexattr_t attr;
     pthread_mutexattr_init(&attr);
@@ -206,17 +209,17 @@ static void make_alive_mark(void)
     pthread_mutex_init(&shca.h->alive, &attr);
 }
 
-static void *server_main(void *unused)
+static void *rpc_server_main(void *unused)
 {
     pthread_mutex_lock(&shca.h->alive);
     for (;;) {
         struct epoll_event e[16];
         int n = epoll_wait(server.epoll, e, 16, -1);
         for (int i = 0; i < n; i++) {
-            if (e[i].data.u64 == client_data(server.listener, 0))
-                admit();
+            if (e[i].data.u64 == rpc_server_client_data(server.listener, 0))
+                rpc_server_admit();
             else
-                answer((int)(uint32_t)e[i].data.u64, e[i].data.u64 >> 32, e[i].events);
+                rpc_server_answer((int)(uint32_t)e[i].data.u64, e[i].data.u64 >> 32, e[i].events);
         }
     }
     return NULL;
@@ -224,12 +227,12 @@ static void *server_main(void *unused)
 
 int shca_rpc_server_start(int listener)
 {
-    make_alive_mark();
+    rpc_server_make_alive_mark();
     server.listener = listener;
     server.epoll = epoll_create1(EPOLL_CLOEXEC);
-    struct epoll_event e = {.events = EPOLLIN, .data.u64 = client_data(listener, 0)};
+    struct epoll_event e = {.events = EPOLLIN, .data.u64 = rpc_server_client_data(listener, 0)};
     if (server.epoll < 0 || epoll_ctl(server.epoll, EPOLL_CTL_ADD, listener, &e) < 0) return errno;
-    return shca_thread(server_main);
+    return shca_thread(rpc_server_main);
 }
 
 void shca_rpc_server_hold(void)

@@ -41,7 +41,7 @@ static pthread_mutex_t extent_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shca_extents heap, arena;
 static struct shca_extent *inherited; /* blocks of the parent, in the child of a fork */
 
-static uint64_t file_size(void)
+static uint64_t segment_file_size(void)
 {
     uint64_t size = shm_arena_start() + SHCA_ARENA_SIZE;
     struct rlimit limit; /* growing past it would raise SIGXFSZ */
@@ -51,9 +51,9 @@ static uint64_t file_size(void)
     return size;
 }
 
-static int make_segment(void)
+static int segment_make(void)
 {
-    uint64_t size = file_size();
+    uint64_t size = segment_file_size();
     if (size < shm_arena_start()) {
         shca_say("the file size limit (ulimit -f) is %llu bytes; the device needs %llu",
                  (unsigned long long)size, (unsigned long long)shm_arena_start());
@@ -83,36 +83,36 @@ static int make_segment(void)
     return 0;
 }
 
-static void drop_segment(void)
+static void segment_drop(void)
 {
     shca_peer_map_drop(&shca.me);
     close(shca.me.memfd);
     shca.me.memfd = -1;
 }
 
-static uint64_t make_nonce(void)
+static uint64_t segment_make_nonce(void)
 {
     uint64_t nonce;
     if (getrandom(&nonce, sizeof nonce, 0) == sizeof nonce) return nonce | 1; /* 0 is no nonce */
     return (((uint64_t)getpid() << 40) ^ shca_now()) | 1;
 }
 
-static int start(void)
+static int segment_start(void)
 {
     if (!shca_fabric_good() || !shca_lids_suffice()) return EINVAL;
-    int listener, e = make_segment();
+    int listener, e = segment_make();
     if (e) return e;
     listener = shca_claim_slot(&shca.slot);
     if (listener < 0) {
         e = errno;
-        drop_segment();
+        segment_drop();
         return e;
     }
     struct shm_header *h = shca.me.h;
     h->layout = SHCA_LAYOUT;
     h->slot = shca.me.slot = shca.slot;
     h->number = shca_process_number();
-    h->nonce = make_nonce();
+    h->nonce = segment_make_nonce();
     h->since = time(NULL);
     h->magic = SHCA_MAGIC;
     shca.me.pid = getpid();
@@ -133,13 +133,13 @@ static int start(void)
 int shca_start(void)
 {
     pthread_mutex_lock(&start_lock);
-    int e = shca.h ? 0 : start();
+    int e = shca.h ? 0 : segment_start();
     pthread_mutex_unlock(&start_lock);
     return e;
 }
 
 /* Ours and peers' views grow with the heap. */
-static uint64_t see_heap(struct shca_extent *e)
+static uint64_t segment_see_heap(struct shca_extent *e)
 {
     uint64_t end = e->start + e->len;
     if (!shca_peer_at(&shca.me, e->start, e->len)) {
@@ -157,7 +157,7 @@ uint64_t shca_heap_alloc(size_t bytes)
 {
     pthread_mutex_lock(&extent_lock);
     struct shca_extent *e = shca_extent_take(&heap, bytes);
-    uint64_t start = e ? see_heap(e) : 0;
+    uint64_t start = e ? segment_see_heap(e) : 0;
     pthread_mutex_unlock(&extent_lock);
     return start;
 }
@@ -205,7 +205,7 @@ void *shca_arena_alloc(size_t bytes)
 }
 
 /* Take the extent mapped at WHERE out of a list. */
-static struct shca_extent *take_mapped(struct shca_extent **link, const void *where)
+static struct shca_extent *segment_take_mapped(struct shca_extent **link, const void *where)
 {
     while (*link && (*link)->where != where) link = &(*link)->next;
     struct shca_extent *e = *link;
@@ -216,11 +216,11 @@ static struct shca_extent *take_mapped(struct shca_extent **link, const void *wh
 bool shca_arena_free(void *block)
 {
     pthread_mutex_lock(&extent_lock);
-    struct shca_extent *e = take_mapped(&arena.used, block);
+    struct shca_extent *e = segment_take_mapped(&arena.used, block);
     if (e)
         madvise(block, e->len, MADV_REMOVE);
     else
-        e = take_mapped(&inherited, block);
+        e = segment_take_mapped(&inherited, block);
     if (e) munmap(block, e->len);
     pthread_mutex_unlock(&extent_lock);
     free(e);
@@ -258,7 +258,7 @@ void shca_segment_in_child(void)
         inherited = e;
     }
     heap = arena = (struct shca_extents){0};
-    if (shca.me.h) drop_segment();
+    if (shca.me.h) segment_drop();
     memset(&shca, 0, sizeof shca);
     shca.me = (struct shca_peer)NOBODY_YET;
     pthread_mutex_init(&shca.lock, NULL);

@@ -38,7 +38,7 @@ void shca_ud_access_leave(struct shca_peer *p)
     atomic_store_explicit(inside, odd + 1, memory_order_release);
 }
 
-static void wait_for(uint32_t slot)
+static void ud_access_wait_for(uint32_t slot)
 {
     _Atomic uint32_t *inside = &shca.h->guest[slot].inside;
     uint32_t word = atomic_fetch_add(inside, 0); /* a full fence and a look */
@@ -53,5 +53,5 @@ void shca_ud_access_quiesce(void)
 {
     for (uint32_t i = 0; i < SHCA_SLOTS / 64; i++)
         for (uint64_t word = shca.h->guests[i]; word; word &= word - 1)
-            wait_for(i * 64 + __builtin_ctzll(word));
+            ud_access_wait_for(i * 64 + __builtin_ctzll(word));
 }

@@ -11,7 +11,7 @@
 static const uint64_t patience = 2000000000; /* with a process that cannot be reached, ns */
 
 /* There is no connection to F. */
-static int wait_or_lose(struct shca_remote_process *f)
+static int datagram_wait_or_lose(struct shca_remote_process *f)
 {
     uint64_t since = f->down_since, now = shca_now();
     bool late = since && now - since > patience;
@@ -21,10 +21,10 @@ static int wait_or_lose(struct shca_remote_process *f)
 }
 
 /* Whether it went, is lost, or has to wait: a completion status or SHCA_STALLED. Out lock held. */
-static int send_now(struct shca_remote_process *f, struct iovec *iov, int n, size_t bytes)
+static int datagram_send_now(struct shca_remote_process *f, struct iovec *iov, int n, size_t bytes)
 {
     struct shca_conn *c = f->up;
-    if (!c || c->broken) return wait_or_lose(f);
+    if (!c || c->broken) return datagram_wait_or_lose(f);
     if (c->blocked) return SHCA_STALLED;
     return shca_tcp_send(c, iov, n, bytes) ? IBV_WC_SUCCESS : IBV_WC_LOC_PROT_ERR;
 }
@@ -57,7 +57,7 @@ int shca_tcp_send_datagram(const struct shca_link *l, struct shca_place place,
     iov[0] = (struct iovec){head, wire_put(&f, head)};
     for (int i = 0; i < g->n; i++) iov[1 + i] = g->iov[i];
     shca_lock(&far->out);
-    int status = send_now(far, iov, 1 + g->n, iov[0].iov_len + g->total);
+    int status = datagram_send_now(far, iov, 1 + g->n, iov[0].iov_len + g->total);
     shca_unlock(&far->out);
     shca_remote_process_put(far);
     return status;

@@ -24,7 +24,7 @@ static struct {
     bool bad;
 } known = {.once = PTHREAD_ONCE_INIT};
 
-static const void *bytes_of(const struct sockaddr_storage *a, size_t *n)
+static const void *fabric_bytes_of(const struct sockaddr_storage *a, size_t *n)
 {
     *n = a->ss_family == AF_INET6 ? sizeof(struct in6_addr) : sizeof(struct in_addr);
     return a->ss_family == AF_INET6 ? (const void *)&((const struct sockaddr_in6 *)a)->sin6_addr
@@ -34,7 +34,7 @@ static const void *bytes_of(const struct sockaddr_storage *a, size_t *n)
 bool shca_same_address(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
     size_t n, m;
-    const void *x = bytes_of(a, &n), *y = bytes_of(b, &m);
+    const void *x = fabric_bytes_of(a, &n), *y = fabric_bytes_of(b, &m);
     return a->ss_family == b->ss_family && memcmp(x, y, n) == 0;
 }
 
@@ -54,19 +54,19 @@ void shca_set_port(struct sockaddr_storage *a, unsigned port)
 const char *shca_address_text(const struct sockaddr_storage *a, char text[64])
 {
     size_t n;
-    if (!inet_ntop(a->ss_family, bytes_of(a, &n), text, 64)) strcpy(text, "?");
+    if (!inet_ntop(a->ss_family, fabric_bytes_of(a, &n), text, 64)) strcpy(text, "?");
     return text;
 }
 
-static bool is_loopback(const struct sockaddr_storage *a)
+static bool fabric_is_loopback(const struct sockaddr_storage *a)
 {
     size_t n;
-    const uint8_t *b = bytes_of(a, &n);
+    const uint8_t *b = fabric_bytes_of(a, &n);
     return a->ss_family == AF_INET ? b[0] == 127 : IN6_IS_ADDR_LOOPBACK((struct in6_addr *)b);
 }
 
 /* The whole of a file, at most as long as SHCA_HOSTS_MAX names with a comment each may be. */
-static char *read_file(const char *path)
+static char *fabric_read_file(const char *path)
 {
     enum { MOST = SHCA_HOSTS_MAX * 1024 };
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -86,13 +86,13 @@ static char *read_file(const char *path)
     return text;
 }
 
-static bool read_list(struct shca_hosts *h)
+static bool fabric_read_list(struct shca_hosts *h)
 {
     const char *value = shca_settings()->hosts;
     char why[400];
     if (!value) return true;
     if (!shca_hosts_is_path(value)) return shca_hosts_parse(h, false, value, why, sizeof why);
-    char *text = read_file(value);
+    char *text = fabric_read_file(value);
     if (!text) {
         shca_say("SOFTHCA_HOSTS: cannot read %s: %m", value);
         return false;
@@ -103,7 +103,7 @@ static bool read_list(struct shca_hosts *h)
     return good;
 }
 
-static void add_address(struct shca_site *s, const struct sockaddr *a)
+static void fabric_add_address(struct shca_site *s, const struct sockaddr *a)
 {
     struct sockaddr_storage x = {0};
     if (s->n == SHCA_ADDRESSES || (a->sa_family != AF_INET && a->sa_family != AF_INET6)) return;
@@ -112,11 +112,11 @@ static void add_address(struct shca_site *s, const struct sockaddr *a)
     s->address[s->n++] = x;
 }
 
-static bool resolve(const char *name, unsigned number, struct shca_site *s)
+static bool fabric_resolve(const char *name, unsigned number, struct shca_site *s)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *all = NULL;
     int error = getaddrinfo(name, NULL, &hints, &all);
-    for (struct addrinfo *a = all; !error && a; a = a->ai_next) add_address(s, a->ai_addr);
+    for (struct addrinfo *a = all; !error && a; a = a->ai_next) fabric_add_address(s, a->ai_addr);
     if (all) freeaddrinfo(all);
     if (!error && s->n > 0) return true;
     shca_say("SOFTHCA_HOSTS: host %u, %s, has no address: %s", number + 1, name,
@@ -124,8 +124,8 @@ static bool resolve(const char *name, unsigned number, struct shca_site *s)
     return false;
 }
 
-static const struct sockaddr_storage *common_address(const struct shca_site *a,
-                                                     const struct shca_site *b)
+static const struct sockaddr_storage *fabric_common_address(const struct shca_site *a,
+                                                            const struct shca_site *b)
 {
     for (unsigned i = 0; i < a->n; i++)
         for (unsigned k = 0; k < b->n; k++)
@@ -133,16 +133,16 @@ static const struct sockaddr_storage *common_address(const struct shca_site *a,
     return NULL;
 }
 
-static bool resolve_all(struct shca_fabric *f)
+static bool fabric_resolve_all(struct shca_fabric *f)
 {
     f->site = calloc(f->names.n, sizeof *f->site);
     if (!f->site) return false;
     for (unsigned i = 0; i < f->names.n; i++)
-        if (!resolve(f->names.name[i], i, &f->site[i])) return false;
+        if (!fabric_resolve(f->names.name[i], i, &f->site[i])) return false;
     for (unsigned i = 0; i < f->names.n; i++)
         for (unsigned k = 0; k < i; k++) {
             char text[64];
-            const struct sockaddr_storage *a = common_address(&f->site[i], &f->site[k]);
+            const struct sockaddr_storage *a = fabric_common_address(&f->site[i], &f->site[k]);
             if (!a) continue;
             shca_say("SOFTHCA_HOSTS: host %u, %s, and host %u, %s, are one: both are at %s", k + 1,
                      f->names.name[k], i + 1, f->names.name[i], shca_address_text(a, text));
@@ -152,7 +152,7 @@ static bool resolve_all(struct shca_fabric *f)
 }
 
 /* The addresses of this host's interfaces, as many as there are. */
-static struct shca_site *own_addresses(unsigned *n)
+static struct shca_site *fabric_own_addresses(unsigned *n)
 {
     struct ifaddrs *all;
     struct shca_site *own = NULL;
@@ -164,37 +164,38 @@ static struct shca_site *own_addresses(unsigned *n)
         if (!more) break;
         own = more;
         own[*n] = (struct shca_site){0};
-        add_address(&own[*n], a->ifa_addr);
+        fabric_add_address(&own[*n], a->ifa_addr);
         ++*n;
     }
     freeifaddrs(all);
     return own;
 }
 
-static bool find_self_by_name(struct shca_fabric *f, const char *name)
+static bool fabric_find_self_by_name(struct shca_fabric *f, const char *name)
 {
     int at = shca_hosts_find(&f->names, name);
     struct shca_site s = {0};
     if (at < 0) {
         struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *all = NULL;
         if (getaddrinfo(name, NULL, &hints, &all) == 0)
-            for (struct addrinfo *a = all; a; a = a->ai_next) add_address(&s, a->ai_addr);
+            for (struct addrinfo *a = all; a; a = a->ai_next) fabric_add_address(&s, a->ai_addr);
         if (all) freeaddrinfo(all);
     }
     for (unsigned i = 0; at < 0 && i < f->names.n; i++)
-        if (common_address(&f->site[i], &s)) at = (int)i;
+        if (fabric_common_address(&f->site[i], &s)) at = (int)i;
     if (at < 0) shca_say("SOFTHCA_HOST=%s is none of the hosts of SOFTHCA_HOSTS", name);
     f->self = at < 0 ? 0 : at;
     return at >= 0;
 }
 
-static bool find_self(struct shca_fabric *f)
+static bool fabric_find_self(struct shca_fabric *f)
 {
     unsigned n, found = 0;
-    struct shca_site *own = own_addresses(&n);
+    struct shca_site *own = fabric_own_addresses(&n);
     for (unsigned i = 0; i < f->names.n; i++) {
         bool here = false;
-        for (unsigned k = 0; k < n; k++) here |= common_address(&f->site[i], &own[k]) != NULL;
+        for (unsigned k = 0; k < n; k++)
+            here |= fabric_common_address(&f->site[i], &own[k]) != NULL;
         if (here && found++ == 0) f->self = i;
         if (here && found > 1) {
             shca_say("SOFTHCA_HOSTS: host %u, %s, and host %u, %s, are both this host; "
@@ -212,30 +213,31 @@ static bool find_self(struct shca_fabric *f)
 }
 
 /* Many systems give their own name a loopback address, where nobody else could reach us. */
-static void look_at_loopback(struct shca_fabric *f)
+static void fabric_look_at_loopback(struct shca_fabric *f)
 {
     const struct shca_site *own = &f->site[f->self];
     bool all = true, others = false;
-    for (unsigned i = 0; i < own->n; i++) all &= is_loopback(&own->address[i]);
+    for (unsigned i = 0; i < own->n; i++) all &= fabric_is_loopback(&own->address[i]);
     for (unsigned i = 0; i < f->names.n; i++)
-        if (i != f->self) others |= !is_loopback(&f->site[i].address[0]);
+        if (i != f->self) others |= !fabric_is_loopback(&f->site[i].address[0]);
     f->anywhere = all && others;
 }
 
-static bool settle(struct shca_fabric *f)
+static bool fabric_settle(struct shca_fabric *f)
 {
-    if (!read_list(&f->names)) return false;
+    if (!fabric_read_list(&f->names)) return false;
     if (f->names.n == 0) return true;
     const char *name = shca_settings()->host;
-    if (!resolve_all(f) || !(name ? find_self_by_name(f, name) : find_self(f))) return false;
+    if (!fabric_resolve_all(f) || !(name ? fabric_find_self_by_name(f, name) : fabric_find_self(f)))
+        return false;
     f->hash = shca_hosts_hash(&f->names);
-    look_at_loopback(f);
+    fabric_look_at_loopback(f);
     return true;
 }
 
-static void settle_once(void)
+static void fabric_settle_once(void)
 {
-    known.bad = !settle(&known.fabric);
+    known.bad = !fabric_settle(&known.fabric);
     if (!known.bad) return;
     shca_hosts_free(&known.fabric.names);
     free(known.fabric.site);
@@ -244,7 +246,7 @@ static void settle_once(void)
 
 const struct shca_fabric *shca_fabric(void)
 {
-    pthread_once(&known.once, settle_once);
+    pthread_once(&known.once, fabric_settle_once);
     return &known.fabric;
 }
 

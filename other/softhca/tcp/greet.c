@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* What SIDE, 'a'cceptor or 'c'onnector, proves. */
-static void prove(const struct greet *g, const struct greet_self *self, char side,
-                  uint8_t mac[WIRE_MAC])
+static void greet_prove(const struct greet *g, const struct greet_self *self, char side,
+                        uint8_t mac[WIRE_MAC])
 {
     uint8_t text[1 + 2 * WIRE_GREETING] = {(uint8_t)side};
     struct wire_challenge c = g->challenge;
@@ -16,7 +16,7 @@ static void prove(const struct greet *g, const struct greet_self *self, char sid
     shca_hmac(self->secret, self->secret ? strlen(self->secret) : 0, text, n, mac);
 }
 
-static void say(struct greet *g, enum wire_type type, uint64_t value, size_t length)
+static void greet_emit(struct greet *g, enum wire_type type, uint64_t value, size_t length)
 {
     g->out = (struct wire_frame){.type = type, .value = value, .length = length};
 }
@@ -34,7 +34,7 @@ void greet_connect(struct greet *g, const struct greet_self *self, uint32_t host
     memcpy(g->hello.challenge, noise, WIRE_NONCE);
     g->other.host = host;
     g->other.slot = slot;
-    say(g, WIRE_HELLO, WIRE_MAGIC, wire_put_hello(&g->hello, g->payload));
+    greet_emit(g, WIRE_HELLO, WIRE_MAGIC, wire_put_hello(&g->hello, g->payload));
 }
 
 void greet_accept(struct greet *g, const uint8_t noise[WIRE_NONCE])
@@ -47,18 +47,18 @@ void greet_reject(struct greet *g, enum wire_reason reason)
 {
     g->state = GREET_FAILED;
     g->reason = reason;
-    say(g, WIRE_REJECT, reason, 0);
+    greet_emit(g, WIRE_REJECT, reason, 0);
 }
 
 void greet_welcome(struct greet *g, uint32_t serial)
 {
     g->state = GREET_WELCOME;
     g->serial = serial;
-    say(g, WIRE_WELCOME, serial, 0);
+    greet_emit(g, WIRE_WELCOME, serial, 0);
 }
 
-static bool hear_hello(struct greet *g, const struct greet_self *self, const struct wire_frame *f,
-                       const uint8_t *payload)
+static bool greet_on_hello(struct greet *g, const struct greet_self *self,
+                           const struct wire_frame *f, const uint8_t *payload)
 {
     struct wire_hello *h = &g->hello;
     if (!wire_get_hello(payload, f->length, h)) return false;
@@ -72,37 +72,37 @@ static bool hear_hello(struct greet *g, const struct greet_self *self, const str
     else {
         g->challenge.nonce = self->me.nonce;
         g->challenge.number = self->me.number;
-        prove(g, self, 'a', g->challenge.mac);
+        greet_prove(g, self, 'a', g->challenge.mac);
         g->state = GREET_AWAITS_PROOF;
-        say(g, WIRE_CHALLENGE, 0, wire_put_challenge(&g->challenge, g->payload));
+        greet_emit(g, WIRE_CHALLENGE, 0, wire_put_challenge(&g->challenge, g->payload));
     }
     return true;
 }
 
-static bool hear_challenge(struct greet *g, const struct greet_self *self,
-                           const struct wire_frame *f, const uint8_t *payload)
+static bool greet_on_challenge(struct greet *g, const struct greet_self *self,
+                               const struct wire_frame *f, const uint8_t *payload)
 {
     uint8_t mac[WIRE_MAC];
     if (!wire_get_challenge(payload, f->length, &g->challenge)) return false;
-    prove(g, self, 'a', mac);
+    greet_prove(g, self, 'a', mac);
     if (!shca_digest_equal(mac, g->challenge.mac)) {
         greet_reject(g, WIRE_OTHER_SECRET);
         return true;
     }
     g->other.nonce = g->challenge.nonce;
     g->other.number = g->challenge.number;
-    prove(g, self, 'c', g->payload);
+    greet_prove(g, self, 'c', g->payload);
     g->state = GREET_AWAITS_WELCOME;
-    say(g, WIRE_PROOF, 0, WIRE_MAC);
+    greet_emit(g, WIRE_PROOF, 0, WIRE_MAC);
     return true;
 }
 
-static bool hear_proof(struct greet *g, const struct greet_self *self, const struct wire_frame *f,
-                       const uint8_t *payload)
+static bool greet_on_proof(struct greet *g, const struct greet_self *self,
+                           const struct wire_frame *f, const uint8_t *payload)
 {
     uint8_t mac[WIRE_MAC];
     if (f->length != WIRE_MAC) return false;
-    prove(g, self, 'c', mac);
+    greet_prove(g, self, 'c', mac);
     if (shca_digest_equal(mac, payload))
         g->state = GREET_PROVEN;
     else
@@ -110,7 +110,7 @@ static bool hear_proof(struct greet *g, const struct greet_self *self, const str
     return true;
 }
 
-static bool hear_reject(struct greet *g, const struct wire_frame *f)
+static bool greet_on_reject(struct greet *g, const struct wire_frame *f)
 {
     if (g->state == GREET_PROVEN || g->state == GREET_WELCOME) return false;
     if (f->value < WIRE_BUSY || f->value > WIRE_NOT_YOU) return false;
@@ -124,13 +124,13 @@ bool greet_hear(struct greet *g, const struct greet_self *self, const struct wir
                 const uint8_t *payload)
 {
     g->out.type = 0;
-    if (f->type == WIRE_REJECT) return hear_reject(g, f);
+    if (f->type == WIRE_REJECT) return greet_on_reject(g, f);
     if (f->type == WIRE_HELLO && g->state == GREET_AWAITS_HELLO)
-        return hear_hello(g, self, f, payload);
+        return greet_on_hello(g, self, f, payload);
     if (f->type == WIRE_CHALLENGE && g->state == GREET_AWAITS_CHALLENGE)
-        return hear_challenge(g, self, f, payload);
+        return greet_on_challenge(g, self, f, payload);
     if (f->type == WIRE_PROOF && g->state == GREET_AWAITS_PROOF)
-        return hear_proof(g, self, f, payload);
+        return greet_on_proof(g, self, f, payload);
     if (f->type == WIRE_WELCOME && g->state == GREET_AWAITS_WELCOME) {
         g->state = GREET_WELCOME;
         g->serial = (uint32_t)f->value;

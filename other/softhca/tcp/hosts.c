@@ -31,7 +31,7 @@ void shca_hosts_free(struct shca_hosts *h)
 }
 
 /* What is wrong with a name of LEN bytes, or NULL. */
-static const char *fault_of(const char *name, size_t len)
+static const char *hosts_fault_of(const char *name, size_t len)
 {
     if (len == 0) return "is empty";
     if (len > SHCA_HOST_NAME_MAX) return "is too long";
@@ -42,11 +42,11 @@ static const char *fault_of(const char *name, size_t len)
 }
 
 /* WHERE says which entry or line it is. */
-static bool add(struct shca_hosts *h, const char *name, size_t len, const char *where, char *why,
-                size_t room)
+static bool hosts_add(struct shca_hosts *h, const char *name, size_t len, const char *where,
+                      char *why, size_t room)
 {
     if (len > 2 && name[0] == '[' && name[len - 1] == ']') name++, len -= 2; /* [::1] */
-    const char *fault = fault_of(name, len);
+    const char *fault = hosts_fault_of(name, len);
     if (!fault && h->n == SHCA_HOSTS_MAX) fault = "is one more than there may be";
     char *copy = fault ? NULL : strndup(name, len);
     if (!fault && !copy) fault = "is beyond the memory there is";
@@ -65,41 +65,41 @@ static bool add(struct shca_hosts *h, const char *name, size_t len, const char *
     return true;
 }
 
-static bool add_trimmed(struct shca_hosts *h, const char *from, const char *to, const char *where,
-                        char *why, size_t room)
+static bool hosts_add_trimmed(struct shca_hosts *h, const char *from, const char *to,
+                              const char *where, char *why, size_t room)
 {
     while (from < to && strchr(blanks, *from)) from++;
     while (from < to && strchr(blanks, to[-1])) to--;
-    return add(h, from, to - from, where, why, room);
+    return hosts_add(h, from, to - from, where, why, room);
 }
 
-static bool parse_line(struct shca_hosts *h, const char *line, unsigned number, char *why,
-                       size_t room)
+static bool hosts_parse_line(struct shca_hosts *h, const char *line, unsigned number, char *why,
+                             size_t room)
 {
     char where[40];
     snprintf(where, sizeof where, "line %u", number);
     size_t len = strcspn(line, "#\n");
     if (strspn(line, blanks) >= len) return true; /* nothing but blanks and a comment */
-    return add_trimmed(h, line, line + len, where, why, room);
+    return hosts_add_trimmed(h, line, line + len, where, why, room);
 }
 
-static bool parse_file(struct shca_hosts *h, const char *text, char *why, size_t room)
+static bool hosts_parse_file(struct shca_hosts *h, const char *text, char *why, size_t room)
 {
     for (unsigned number = 1; *text; number++) {
-        if (!parse_line(h, text, number, why, room)) return false;
+        if (!hosts_parse_line(h, text, number, why, room)) return false;
         text += strcspn(text, "\n");
         text += *text == '\n';
     }
     return true;
 }
 
-static bool parse_list(struct shca_hosts *h, const char *text, char *why, size_t room)
+static bool hosts_parse_list(struct shca_hosts *h, const char *text, char *why, size_t room)
 {
     for (unsigned number = 1;; number++) {
         char where[40];
         size_t len = strcspn(text, ",");
         snprintf(where, sizeof where, "host %u", number);
-        if (!add_trimmed(h, text, text + len, where, why, room)) return false;
+        if (!hosts_add_trimmed(h, text, text + len, where, why, room)) return false;
         if (!text[len]) return true;
         text += len + 1;
     }
@@ -107,7 +107,7 @@ static bool parse_list(struct shca_hosts *h, const char *text, char *why, size_t
 
 bool shca_hosts_parse(struct shca_hosts *h, bool file, const char *text, char *why, size_t room)
 {
-    bool good = file ? parse_file(h, text, why, room) : parse_list(h, text, why, room);
+    bool good = file ? hosts_parse_file(h, text, why, room) : hosts_parse_list(h, text, why, room);
     if (good && h->n == 0) {
         snprintf(why, room, "there is no host in it");
         good = false;

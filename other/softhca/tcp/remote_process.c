@@ -39,7 +39,7 @@ int shca_remote_process_start(void)
     return shca_tcp_start();
 }
 
-static struct shca_remote_process **chain(uint32_t slot)
+static struct shca_remote_process **remote_process_chain(uint32_t slot)
 {
     return &shca_wire.far[slot % SHCA_SLOTS];
 }
@@ -50,14 +50,14 @@ void shca_remote_process_wake(struct shca_remote_process *f, uint64_t when)
     if (when < shca_wire.wake) shca_wire.wake = when;
 }
 
-static struct shca_remote_process *look_up(uint32_t host, uint32_t slot)
+static struct shca_remote_process *remote_process_look_up(uint32_t host, uint32_t slot)
 {
-    struct shca_remote_process *f = *chain(slot);
+    struct shca_remote_process *f = *remote_process_chain(slot);
     while (f && (f->gone || f->who.host != host || f->who.slot != slot)) f = f->next;
     return f;
 }
 
-static struct shca_remote_process *new_far(uint32_t host, uint32_t slot)
+static struct shca_remote_process *remote_process_new(uint32_t host, uint32_t slot)
 {
     struct shca_remote_process *f = calloc(1, sizeof *f);
     if (!f) return NULL;
@@ -65,8 +65,8 @@ static struct shca_remote_process *new_far(uint32_t host, uint32_t slot)
     f->wake = REMOTE_NEVER;
     f->ready_end = &f->ready;
     f->due_end = &f->due;
-    f->next = *chain(slot);
-    return *chain(slot) = f;
+    f->next = *remote_process_chain(slot);
+    return *remote_process_chain(slot) = f;
 }
 
 /* The process in that slot of that host, made when it is new to us, to be held until it is put;
@@ -74,8 +74,8 @@ static struct shca_remote_process *new_far(uint32_t host, uint32_t slot)
 struct shca_remote_process *shca_remote_process_find(uint32_t host, uint32_t slot)
 {
     shca_lock(&shca_wire.table);
-    struct shca_remote_process *f = look_up(host, slot);
-    if (!f) f = new_far(host, slot);
+    struct shca_remote_process *f = remote_process_look_up(host, slot);
+    if (!f) f = remote_process_new(host, slot);
     if (f) f->refs++;
     shca_unlock(&shca_wire.table);
     return f;
@@ -92,7 +92,7 @@ void shca_remote_process_release(struct shca_remote_process *f)
 {
     shca_lock(&shca_wire.table);
     bool idle = f->refs == 0 && !f->up && !f->attempt;
-    struct shca_remote_process **link = chain(f->who.slot);
+    struct shca_remote_process **link = remote_process_chain(f->who.slot);
     while (idle && *link != f) link = &(*link)->next;
     if (idle) *link = f->next;
     shca_unlock(&shca_wire.table);
@@ -104,29 +104,29 @@ void shca_remote_process_ask(struct shca_remote_process *f)
     if (!atomic_exchange(&f->asked, true)) shca_tcp_kick();
 }
 
-static const char *name_of(uint32_t host)
+static const char *remote_process_name_of(uint32_t host)
 {
     const struct shca_hosts *h = &shca_fabric()->names;
     return host < h->n ? h->name[host] : "?";
 }
 
 /* It has ended, and never comes again under this nonce. */
-static void end_of(struct shca_remote_process *f)
+static void remote_process_end_of(struct shca_remote_process *f)
 {
     f->gone = true;
     shca_remote_process_wake(f, 0);
 }
 
-static void drop_attempt(struct shca_remote_process *f)
+static void remote_process_drop_attempt(struct shca_remote_process *f)
 {
     if (f->attempt) shca_tcp_close(f->attempt);
     f->attempt = NULL;
 }
 
 /* After a failed attempt; the pause grows from 10 to 200 ms. */
-static void try_later(struct shca_remote_process *f)
+static void remote_process_try_later(struct shca_remote_process *f)
 {
-    drop_attempt(f);
+    remote_process_drop_attempt(f);
     f->pause = f->pause ? f->pause * 2 : 10 * MS;
     if (f->pause > 200 * MS) f->pause = 200 * MS;
     f->retry_at = shca_now() + f->pause;
@@ -134,7 +134,7 @@ static void try_later(struct shca_remote_process *f)
     shca_remote_process_wake(f, f->retry_at);
 }
 
-static void dial(struct shca_remote_process *f)
+static void remote_process_dial(struct shca_remote_process *f)
 {
     const struct shca_site *site = &shca_fabric()->site[f->who.host];
     struct sockaddr_storage to = site->address[f->address % site->n];
@@ -147,13 +147,14 @@ static void dial(struct shca_remote_process *f)
     if (errno == EMFILE || errno == ENFILE) {
         static bool told;
         if (!told)
-            shca_say("no descriptor left to reach %s (raise ulimit -n)", name_of(f->who.host));
+            shca_say("no descriptor left to reach %s (raise ulimit -n)",
+                     remote_process_name_of(f->who.host));
         told = true;
     }
-    try_later(f);
+    remote_process_try_later(f);
 }
 
-static void send_greeting(struct shca_conn *c)
+static void remote_process_send_greeting(struct shca_conn *c)
 {
     uint8_t header[WIRE_REQUEST_HEADER];
     if (c->greet.out.type == 0) return;
@@ -173,15 +174,15 @@ void shca_remote_process_dialled(struct shca_conn *c, int error)
     f->refused = error == ECONNREFUSED ? f->refused + 1 : 0;
     if (!error) {
         greet_connect(&c->greet, &shca_wire.self, f->who.host, f->who.slot, f->serial, noise);
-        send_greeting(c);
+        remote_process_send_greeting(c);
         return;
     }
-    try_later(f);
+    remote_process_try_later(f);
     /* Its port is closed at all of its addresses: it is not there any more. */
-    if (f->refused >= site->n && f->who.nonce) end_of(f);
+    if (f->refused >= site->n && f->who.nonce) remote_process_end_of(f);
 }
 
-static bool is_listed(const struct sockaddr_storage *a, uint32_t host)
+static bool remote_process_is_listed(const struct sockaddr_storage *a, uint32_t host)
 {
     const struct shca_site *site = &shca_fabric()->site[host];
     for (unsigned i = 0; i < site->n; i++)
@@ -196,7 +197,7 @@ bool shca_remote_process_accepted(struct shca_conn *c)
     uint8_t noise[WIRE_NONCE];
     char text[64];
     uint32_t hosts = shca_fabric()->names.n, host = 0;
-    while (host < hosts && !is_listed(&c->address, host)) host++;
+    while (host < hosts && !remote_process_is_listed(&c->address, host)) host++;
     if (host == hosts) {
         if (told++ < 5)
             shca_say("refused a connection from %s, which is none of SOFTHCA_HOSTS",
@@ -210,13 +211,14 @@ bool shca_remote_process_accepted(struct shca_conn *c)
     return true;
 }
 
-static bool before_us(const struct wire_process *other)
+static bool remote_process_before_us(const struct wire_process *other)
 {
     const struct wire_process *me = &shca_wire.self.me;
     return other->host != me->host ? other->host < me->host : other->slot < me->slot;
 }
 
-static void take_up(struct shca_remote_process *f, struct shca_conn *c, uint32_t serial)
+static void remote_process_take_up(struct shca_remote_process *f, struct shca_conn *c,
+                                   uint32_t serial)
 {
     c->far = f;
     c->state = FAR_UP;
@@ -228,7 +230,7 @@ static void take_up(struct shca_remote_process *f, struct shca_conn *c, uint32_t
     shca_tcp_send_up(f);
 }
 
-static void lose(struct shca_remote_process *f, uint64_t since)
+static void remote_process_lose(struct shca_remote_process *f, uint64_t since)
 {
     struct shca_conn *c = f->up;
     shca_lock(&f->out);
@@ -242,13 +244,13 @@ static void lose(struct shca_remote_process *f, uint64_t since)
 }
 
 /* Whom we know under its name: those with another nonce have ended. */
-static struct shca_remote_process *identify(const struct wire_process *who)
+static struct shca_remote_process *remote_process_identify(const struct wire_process *who)
 {
     struct shca_remote_process *f = shca_remote_process_find(who->host, who->slot);
     if (f && f->who.nonce && f->who.nonce != who->nonce) {
-        if (f->up) lose(f, shca_now());
-        drop_attempt(f);
-        end_of(f);
+        if (f->up) remote_process_lose(f, shca_now());
+        remote_process_drop_attempt(f);
+        remote_process_end_of(f);
         shca_remote_process_put(f);
         f = shca_remote_process_find(who->host, who->slot);
     }
@@ -257,28 +259,29 @@ static struct shca_remote_process *identify(const struct wire_process *who)
 }
 
 /* Somebody has proven who it is and wants a connection. */
-static void decide(struct shca_conn *c)
+static void remote_process_decide(struct shca_conn *c)
 {
     struct greet *g = &c->greet;
-    struct shca_remote_process *f = identify(&g->other);
-    bool ours_first = f && f->attempt && f->attempt->state == FAR_GREETING && !before_us(&g->other);
+    struct shca_remote_process *f = remote_process_identify(&g->other);
+    bool ours_first = f && f->attempt && f->attempt->state == FAR_GREETING &&
+                      !remote_process_before_us(&g->other);
     bool stale = f && f->up && f->up->confirmed && g->hello.serial < f->serial;
     if (!f || ours_first || stale) {
         greet_reject(g, WIRE_BUSY);
-        send_greeting(c);
+        remote_process_send_greeting(c);
         if (f) shca_remote_process_put(f);
         return;
     }
     uint32_t serial = (f->serial > g->hello.serial ? f->serial : g->hello.serial) + 1;
-    drop_attempt(f);
-    if (f->up) lose(f, shca_now());
+    remote_process_drop_attempt(f);
+    if (f->up) remote_process_lose(f, shca_now());
     greet_welcome(g, serial);
-    send_greeting(c);
-    take_up(f, c, serial);
+    remote_process_send_greeting(c);
+    remote_process_take_up(f, c, serial);
     shca_remote_process_put(f); /* the connection holds it */
 }
 
-static void tell_failure(const struct shca_conn *c)
+static void remote_process_report_failure(const struct shca_conn *c)
 {
     static const char *const words[] = {
         [WIRE_OTHER_LIB] = "uses another version of libsofthca; use one version in a job",
@@ -292,11 +295,11 @@ static void tell_failure(const struct shca_conn *c)
     char text[64];
     if (g->reason == WIRE_BUSY || told++ >= 5) return;
     shca_say("a process at %s (host %u, %s) %s", shca_address_text(&c->address, text),
-             g->other.host + 1, name_of(g->other.host), words[g->reason]);
+             g->other.host + 1, remote_process_name_of(g->other.host), words[g->reason]);
 }
 
 /* The acceptor waits for a sign that its welcome was heard. */
-static void confirm(struct shca_conn *c)
+static void remote_process_confirm(struct shca_conn *c)
 {
     uint8_t header[WIRE_REQUEST_HEADER];
     struct wire_frame f = {.type = WIRE_ACK};
@@ -304,17 +307,17 @@ static void confirm(struct shca_conn *c)
     shca_tcp_send(c, &iov, 1, iov.iov_len);
 }
 
-static bool welcomed(struct shca_conn *c)
+static bool remote_process_welcomed(struct shca_conn *c)
 {
     struct shca_remote_process *f = c->far;
     if (f->who.nonce && f->who.nonce != c->greet.other.nonce) {
-        end_of(f);
+        remote_process_end_of(f);
         return false;
     }
     f->who = c->greet.other;
     f->attempt = NULL;
-    confirm(c);
-    take_up(f, c, c->greet.serial);
+    remote_process_confirm(c);
+    remote_process_take_up(f, c, c->greet.serial);
     return true;
 }
 
@@ -325,15 +328,16 @@ bool shca_remote_process_greeting(struct shca_conn *c, const struct wire_frame *
     struct greet *g = &c->greet;
     if (!greet_hear(g, &shca_wire.self, f, payload)) return false;
     if (f->type == WIRE_HELLO && g->state == GREET_AWAITS_PROOF &&
-        (g->other.host >= shca_fabric()->names.n || !is_listed(&c->address, g->other.host)))
+        (g->other.host >= shca_fabric()->names.n ||
+         !remote_process_is_listed(&c->address, g->other.host)))
         greet_reject(g, WIRE_NOT_YOU);
-    if (g->state == GREET_PROVEN) decide(c);
-    send_greeting(c);
+    if (g->state == GREET_PROVEN) remote_process_decide(c);
+    remote_process_send_greeting(c);
     if (g->state == GREET_FAILED) {
-        tell_failure(c);
+        remote_process_report_failure(c);
         return false;
     }
-    return g->state != GREET_WELCOME || c->state == FAR_UP || welcomed(c);
+    return g->state != GREET_WELCOME || c->state == FAR_UP || remote_process_welcomed(c);
 }
 
 /* C has ended or must end; it may be of any kind. */
@@ -341,17 +345,17 @@ void shca_remote_process_lost(struct shca_conn *c)
 {
     struct shca_remote_process *f = c->far;
     if (f && f->up == c) {
-        lose(f, shca_now());
+        remote_process_lose(f, shca_now());
         shca_remote_process_release(f);
     } else if (f && f->attempt == c)
-        try_later(f);
+        remote_process_try_later(f);
     else
         shca_tcp_close(c);
 }
 
 /* An attempt takes too long. That the other kernel took our greeting, and only the process does not
  * answer, as when it is stopped, is no failure of the way to it for a while. */
-static void look_at_attempt(struct shca_remote_process *f, uint64_t now)
+static void remote_process_look_at_attempt(struct shca_remote_process *f, uint64_t now)
 {
     struct shca_conn *c = f->attempt;
     bool greeting = c->state == FAR_GREETING;
@@ -359,31 +363,33 @@ static void look_at_attempt(struct shca_remote_process *f, uint64_t now)
         if (!f->mute_since) f->mute_since = now;
         if (now - f->mute_since < mute_limit) f->down_since = now;
     }
-    if (now - c->since > (greeting ? greet_patience : connect_patience)) try_later(f);
+    if (now - c->since > (greeting ? greet_patience : connect_patience))
+        remote_process_try_later(f);
 }
 
-static void look_at_way(struct shca_remote_process *f, uint64_t now)
+static void remote_process_check_connection(struct shca_remote_process *f, uint64_t now)
 {
     uint64_t silence = shca_tcp_silence(f->up, now);
-    if (silence > silence_limit) lose(f, now - silence);
+    if (silence > silence_limit) remote_process_lose(f, now - silence);
 }
 
-static void tick_far(struct shca_remote_process *f, uint64_t now)
+static void remote_process_tick(struct shca_remote_process *f, uint64_t now)
 {
     f->wake = REMOTE_NEVER;
-    if (f->attempt) look_at_attempt(f, now); /* first: it may be a reason for patience */
+    if (f->attempt)
+        remote_process_look_at_attempt(f, now); /* first: it may be a reason for patience */
     bool busy = shca_tcp_send_tick(f) || now - f->wanted < wanted_for;
     if (f->gone) return;
     if (busy || f->attempt) shca_remote_process_wake(f, now + look_every);
-    if (f->up && busy) look_at_way(f, now);
+    if (f->up && busy) remote_process_check_connection(f, now);
     if (!busy) f->down_since = 0;
     if (f->up || !busy) return;
     if (!f->down_since) f->down_since = now;
-    if (!f->attempt && now >= f->retry_at) dial(f);
+    if (!f->attempt && now >= f->retry_at) remote_process_dial(f);
 }
 
 /* Those who connected to us and do not come to the point. */
-static uint64_t look_at_guests(uint64_t now)
+static uint64_t remote_process_check_incoming(uint64_t now)
 {
     uint64_t wake = REMOTE_NEVER;
     for (struct shca_conn *c = shca_wire.conns, *next; c; c = next) {
@@ -401,11 +407,11 @@ static uint64_t look_at_guests(uint64_t now)
 uint64_t shca_remote_process_tick(uint64_t now)
 {
     shca_wire.wake = REMOTE_NEVER;
-    uint64_t wake = look_at_guests(now);
+    uint64_t wake = remote_process_check_incoming(now);
     for (uint32_t slot = 0; slot < SHCA_SLOTS; slot++)
         for (struct shca_remote_process *f = shca_wire.far[slot], *next; f; f = next) {
             next = f->next;
-            if (atomic_exchange(&f->asked, false) || now >= f->wake) tick_far(f, now);
+            if (atomic_exchange(&f->asked, false) || now >= f->wake) remote_process_tick(f, now);
             if (f->wake < wake) wake = f->wake;
             shca_remote_process_release(f);
         }
@@ -413,7 +419,7 @@ uint64_t shca_remote_process_tick(uint64_t now)
 }
 
 /* The program ends. Answers that are due go first, or others would not know what was executed. */
-static __attribute__((destructor)) void last_words(void)
+static __attribute__((destructor)) void remote_process_last_words(void)
 {
     struct timespec limit;
     if (shca_wire.epoll < 0) return;

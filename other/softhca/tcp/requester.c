@@ -18,19 +18,19 @@ uint64_t remote_rnr_ns(uint32_t timer)
     return timer & 31 ? units[timer & 31] * 10000ull : 655360000ull; /* units of 10 us */
 }
 
-static struct requester_wr look(const struct requester *q, uint32_t msn)
+static struct requester_wr requester_look(const struct requester *q, uint32_t msn)
 {
     struct requester_wr wr;
     q->look(q->owner, msn, &wr);
     return wr;
 }
 
-static bool is_fetch(const struct requester *q, uint32_t msn)
+static bool requester_is_fetch(const struct requester *q, uint32_t msn)
 {
-    return wire_is_fetch(look(q, msn).opcode);
+    return wire_is_fetch(requester_look(q, msn).opcode);
 }
 
-static void raise_to(uint32_t *value, uint32_t to)
+static void requester_raise_to(uint32_t *value, uint32_t to)
 {
     if (wire_before(*value, to)) *value = to;
 }
@@ -52,10 +52,10 @@ void requester_posted(struct requester *q, uint32_t head, uint64_t now)
 }
 
 /* Before NEXT after going back: what needs no repetition because it is known to be executed. */
-static void skip_executed(struct requester *q)
+static void requester_skip_executed(struct requester *q)
 {
     while (q->next != q->head && q->at == 0 && wire_before(q->next, q->acked) &&
-           !is_fetch(q, q->next))
+           !requester_is_fetch(q, q->next))
         q->next++;
 }
 
@@ -69,9 +69,9 @@ bool requester_next(struct requester *q, uint64_t now, struct wire_frame *f)
         f->msn = q->una;
         return true;
     }
-    skip_executed(q);
+    requester_skip_executed(q);
     if (q->next == q->head) return false;
-    struct requester_wr wr = look(q, q->next);
+    struct requester_wr wr = requester_look(q, q->next);
     bool fetch = wire_is_fetch(wr.opcode);
     if (q->at == 0 && fetch && q->fetches >= q->max_fetches) return false;
     if (q->at == 0 && wr.fence && q->fetches > 0) return false;
@@ -95,8 +95,8 @@ void requester_sent(struct requester *q, const struct wire_frame *f, uint64_t no
     }
     q->first = false;
     q->at += f->length;
-    bool fetch = wire_is_fetch(look(q, q->next).opcode);
-    if (!fetch && q->at < look(q, q->next).length) return;
+    bool fetch = wire_is_fetch(requester_look(q, q->next).opcode);
+    if (!fetch && q->at < requester_look(q, q->next).length) return;
     q->next++;
     q->at = 0;
     q->fetches += fetch;
@@ -108,20 +108,20 @@ void requester_skip(struct requester *q)
     q->at = 0;
 }
 
-static void progress(struct requester *q, uint64_t now)
+static void requester_progress(struct requester *q, uint64_t now)
 {
     q->since = now;
     q->nobody_since = q->pause = 0;
 }
 
-static void go_back(struct requester *q, uint32_t msn)
+static void requester_go_back(struct requester *q, uint32_t msn)
 {
     q->next = msn;
     q->at = 0;
     q->first = true;
     q->probe = false;
     q->fetches = 0;
-    for (uint32_t i = q->fetched; wire_before(i, msn); i++) q->fetches += is_fetch(q, i);
+    for (uint32_t i = q->fetched; wire_before(i, msn); i++) q->fetches += requester_is_fetch(q, i);
 }
 
 void requester_fail(struct requester *q, uint32_t msn, int status)
@@ -132,7 +132,7 @@ void requester_fail(struct requester *q, uint32_t msn, int status)
     q->fail_status = status;
 }
 
-static void hear_rnr(struct requester *q, uint32_t msn, uint32_t timer, uint64_t now)
+static void requester_on_rnr(struct requester *q, uint32_t msn, uint32_t timer, uint64_t now)
 {
     if (q->rnr_msn != msn) q->rnr_tries = 0;
     q->rnr_msn = msn;
@@ -140,36 +140,36 @@ static void hear_rnr(struct requester *q, uint32_t msn, uint32_t timer, uint64_t
         requester_fail(q, msn, IBV_WC_RNR_RETRY_EXC_ERR);
         return;
     }
-    go_back(q, msn);
+    requester_go_back(q, msn);
     q->pause_until = now + remote_rnr_ns(timer);
 }
 
 /* The target is not there yet, or no more. It forgot all, so everything is said again. Refusals of
  * what was sent in ignorance may follow: they are of messages not sent yet, then. */
-static void hear_nobody(struct requester *q, uint64_t now)
+static void requester_on_no_target(struct requester *q, uint64_t now)
 {
     if (!q->nobody_since) q->nobody_since = now;
     q->pause = q->pause ? q->pause * 2 : MS;
     if (q->pause > 64 * MS) q->pause = 64 * MS;
     q->fetch_at = 0;
-    go_back(q, q->una);
+    requester_go_back(q, q->una);
     q->pause_until = now + q->pause;
 }
 
-static void hear_nak(struct requester *q, const struct wire_frame *f, uint64_t now)
+static void requester_on_nak(struct requester *q, const struct wire_frame *f, uint64_t now)
 {
     struct wire_nak nak;
     bool sent = wire_before(f->msn, q->next) || (f->msn == q->next && q->at > 0);
     if (wire_before(f->msn, q->una) || !sent) return;
     if (!wire_get_nak(f->value, &nak)) return;
     if (nak.code == WIRE_NOBODY) {
-        hear_nobody(q, now);
+        requester_on_no_target(q, now);
         return;
     }
-    raise_to(&q->acked, f->msn);
-    progress(q, now);
+    requester_raise_to(&q->acked, f->msn);
+    requester_progress(q, now);
     if (nak.code == WIRE_RNR)
-        hear_rnr(q, f->msn, nak.timer, now);
+        requester_on_rnr(q, f->msn, nak.timer, now);
     else
         requester_fail(q, f->msn, nak.status);
 }
@@ -180,11 +180,11 @@ void requester_hear(struct requester *q, const struct wire_frame *f, uint64_t no
     switch (f->type) {
     case WIRE_ACK:
         if (wire_before(f->msn, q->una) || wire_before(q->next, f->msn)) return;
-        raise_to(&q->acked, f->msn);
-        progress(q, now);
+        requester_raise_to(&q->acked, f->msn);
+        requester_progress(q, now);
         return;
     case WIRE_NAK:
-        hear_nak(q, f, now);
+        requester_on_nak(q, f, now);
         return;
     case WIRE_READY:
         if (q->nobody_since == 0) q->pause_until = 0;
@@ -198,8 +198,8 @@ bool requester_wants(struct requester *q, uint32_t life, uint32_t msn, uint32_t 
 {
     if (life != q->life || wire_before(msn, q->fetched) || !wire_before(msn, q->next)) return false;
     for (uint32_t i = q->fetched; i != msn; i++)
-        if (is_fetch(q, i)) return false; /* that one is answered first */
-    struct requester_wr wr = look(q, msn);
+        if (requester_is_fetch(q, i)) return false; /* that one is answered first */
+    struct requester_wr wr = requester_look(q, msn);
     if (!wire_is_fetch(wr.opcode)) return false;
     if (q->fetched != msn) {
         q->fetched = msn;
@@ -211,18 +211,18 @@ bool requester_wants(struct requester *q, uint32_t life, uint32_t msn, uint32_t 
 void requester_received(struct requester *q, uint32_t n, uint64_t now)
 {
     q->fetch_at += n;
-    if (q->fetch_at == look(q, q->fetched).length) {
-        raise_to(&q->acked, q->fetched); /* it was executed after all before it */
+    if (q->fetch_at == requester_look(q, q->fetched).length) {
+        requester_raise_to(&q->acked, q->fetched); /* it was executed after all before it */
         q->fetched++;
         q->fetch_at = 0;
         q->fetches--;
     }
-    progress(q, now);
+    requester_progress(q, now);
 }
 
 void requester_lost(struct requester *q)
 {
-    go_back(q, q->reliable ? q->una : q->next);
+    requester_go_back(q, q->reliable ? q->una : q->next);
     q->pause_until = 0;
     q->fetch_at = 0;
 }
@@ -237,7 +237,8 @@ void requester_stop(struct requester *q, uint32_t head)
 /* An unreliable requester waits so long for a connection; then its messages are lost. */
 static const uint64_t unreliable_patience = 2000ull * MS;
 
-static uint64_t tick_unreliable(struct requester *q, uint64_t now, uint64_t down_since, bool gone)
+static uint64_t requester_tick_unreliable(struct requester *q, uint64_t now, uint64_t down_since,
+                                          bool gone)
 {
     if (!down_since && !gone) return REMOTE_NEVER;
     if (!gone && now < down_since + unreliable_patience) return down_since + unreliable_patience;
@@ -246,7 +247,7 @@ static uint64_t tick_unreliable(struct requester *q, uint64_t now, uint64_t down
     return REMOTE_NEVER;
 }
 
-static uint64_t give_up_at(const struct requester *q, uint64_t down_since)
+static uint64_t requester_give_up_at(const struct requester *q, uint64_t down_since)
 {
     uint64_t end = REMOTE_NEVER, patience = q->patience * q->tries;
     if (q->patience == 0) return end;
@@ -259,7 +260,7 @@ static uint64_t give_up_at(const struct requester *q, uint64_t down_since)
 }
 
 /* A target that took what was sent and lost it without a word is found by asking. */
-static uint64_t probe_at(const struct requester *q)
+static uint64_t requester_probe_at(const struct requester *q)
 {
     uint64_t every = q->patience < 50 * MS ? 50 * MS : q->patience;
     if (q->patience == 0 || every > 1000 * MS) every = 1000 * MS;
@@ -269,19 +270,19 @@ static uint64_t probe_at(const struct requester *q)
 uint64_t requester_tick(struct requester *q, uint64_t now, uint64_t down_since, bool gone)
 {
     if (q->una == q->head) return REMOTE_NEVER;
-    if (!q->reliable) return tick_unreliable(q, now, down_since, gone);
-    uint64_t end = give_up_at(q, down_since);
+    if (!q->reliable) return requester_tick_unreliable(q, now, down_since, gone);
+    uint64_t end = requester_give_up_at(q, down_since);
     if (gone || now >= end) {
         requester_fail(q, q->una, IBV_WC_RETRY_EXC_ERR);
         return REMOTE_NEVER;
     }
     if (now < q->pause_until) return q->pause_until < end ? q->pause_until : end;
     if (down_since || q->una == q->next) return end;
-    uint64_t probe = probe_at(q);
+    uint64_t probe = requester_probe_at(q);
     if (now >= probe) {
         q->probe = true;
         q->probed = now;
-        probe = probe_at(q);
+        probe = requester_probe_at(q);
     }
     return probe < end ? probe : end;
 }
@@ -294,11 +295,11 @@ bool requester_done(struct requester *q, int *status)
         *status = q->fail_status;
     else if (!q->reliable) {
         if (q->una == q->next) return false;
-    } else if (is_fetch(q, q->una) ? !wire_before(q->una, q->fetched)
-                                   : !wire_before(q->una, q->acked))
+    } else if (requester_is_fetch(q, q->una) ? !wire_before(q->una, q->fetched)
+                                             : !wire_before(q->una, q->acked))
         return false;
     q->una++;
-    raise_to(&q->fetched, q->una);
-    raise_to(&q->next, q->una);
+    requester_raise_to(&q->fetched, q->una);
+    requester_raise_to(&q->next, q->una);
     return true;
 }

@@ -12,7 +12,8 @@ void responder_start(struct responder *r)
     *r = (struct responder){.reliable = reliable};
 }
 
-static void answer_nak(struct responder *r, const struct wire_frame *to, const struct wire_nak *n)
+static void responder_answer_nak(struct responder *r, const struct wire_frame *to,
+                                 const struct wire_nak *n)
 {
     r->nak = (struct wire_frame){
         .type = WIRE_NAK, .life = to->life, .msn = to->msn, .value = wire_put_nak(n)};
@@ -31,13 +32,13 @@ void responder_nobody(const struct wire_frame *f, struct wire_frame *nak)
 }
 
 /* A requester that believes us to know it must begin again. */
-static enum responder_verdict unknown(struct responder *r, const struct wire_frame *f)
+static enum responder_verdict responder_unknown(struct responder *r, const struct wire_frame *f)
 {
-    if (r->reliable) answer_nak(r, f, &(struct wire_nak){.code = WIRE_NOBODY});
+    if (r->reliable) responder_answer_nak(r, f, &(struct wire_nak){.code = WIRE_NOBODY});
     return RESPONDER_DROP;
 }
 
-static void bind(struct responder *r, const struct wire_frame *f)
+static void responder_bind(struct responder *r, const struct wire_frame *f)
 {
     responder_start(r);
     r->bound = true;
@@ -45,8 +46,8 @@ static void bind(struct responder *r, const struct wire_frame *f)
     r->expected = f->msn;
 }
 
-static enum responder_verdict answer_fetch(struct responder *r, const struct wire_frame *f,
-                                           uint64_t value)
+static enum responder_verdict responder_answer_fetch(struct responder *r,
+                                                     const struct wire_frame *f, uint64_t value)
 {
     if (r->fetches == WIRE_FETCHES) return RESPONDER_BAD;
     r->fetch[(r->first_fetch + r->fetches++) % WIRE_FETCHES] =
@@ -60,22 +61,23 @@ static enum responder_verdict answer_fetch(struct responder *r, const struct wir
     return RESPONDER_DROP;
 }
 
-static enum responder_verdict repeat_atomic(struct responder *r, const struct wire_frame *f)
+static enum responder_verdict responder_repeat_atomic(struct responder *r,
+                                                      const struct wire_frame *f)
 {
     for (int i = 0; i < WIRE_FETCHES && i < (int)r->atomics; i++)
-        if (r->saved[i].msn == f->msn) return answer_fetch(r, f, r->saved[i].value);
+        if (r->saved[i].msn == f->msn) return responder_answer_fetch(r, f, r->saved[i].value);
     return RESPONDER_BAD;
 }
 
-static enum responder_verdict repeat(struct responder *r, const struct wire_frame *f)
+static enum responder_verdict responder_repeat(struct responder *r, const struct wire_frame *f)
 {
-    if (f->type == WIRE_REQUEST && f->opcode == WIRE_READ) return answer_fetch(r, f, 0);
-    if (f->type == WIRE_REQUEST && wire_is_fetch(f->opcode)) return repeat_atomic(r, f);
+    if (f->type == WIRE_REQUEST && f->opcode == WIRE_READ) return responder_answer_fetch(r, f, 0);
+    if (f->type == WIRE_REQUEST && wire_is_fetch(f->opcode)) return responder_repeat_atomic(r, f);
     r->ack_due = r->reliable;
     return RESPONDER_DROP;
 }
 
-static enum responder_verdict run(struct responder *r, const struct wire_frame *f)
+static enum responder_verdict responder_run(struct responder *r, const struct wire_frame *f)
 {
     if (f->type == WIRE_REQUEST) {
         r->open = true;
@@ -88,9 +90,9 @@ static enum responder_verdict run(struct responder *r, const struct wire_frame *
     return RESPONDER_RUN;
 }
 
-static enum responder_verdict probed(struct responder *r, const struct wire_frame *f)
+static enum responder_verdict responder_probed(struct responder *r, const struct wire_frame *f)
 {
-    if (!r->bound || r->life != f->life) return unknown(r, f);
+    if (!r->bound || r->life != f->life) return responder_unknown(r, f);
     r->ack_due = r->reliable;
     return RESPONDER_DROP;
 }
@@ -100,23 +102,23 @@ enum responder_verdict responder_hear(struct responder *r, const struct wire_fra
     /* Nobody repeats what an unreliable requester sent: begin with whatever comes. */
     bool first = f->type == WIRE_REQUEST && (f->flags & WIRE_FIRST || !r->reliable);
     if (r->bound && wire_before(f->life, r->life)) return RESPONDER_DROP; /* of a former life */
-    if (f->type == WIRE_PROBE) return probed(r, f);
+    if (f->type == WIRE_PROBE) return responder_probed(r, f);
     if (!r->bound || r->life != f->life) {
-        if (!first) return unknown(r, f);
-        bind(r, f);
+        if (!first) return responder_unknown(r, f);
+        responder_bind(r, f);
     }
     if (first) {
         r->synced = true;
         r->open = r->nak_due = r->ready_due = false;
     } else if (!r->synced)
         return RESPONDER_DROP;
-    if (wire_before(f->msn, r->expected)) return repeat(r, f);
+    if (wire_before(f->msn, r->expected)) return responder_repeat(r, f);
     if (f->msn != r->expected) {
         if (r->reliable) return RESPONDER_BAD;
         r->expected = f->msn; /* those between are lost */
         r->open = false;
     }
-    return run(r, f);
+    return responder_run(r, f);
 }
 
 bool responder_ran(struct responder *r, uint32_t n)
@@ -138,13 +140,13 @@ enum responder_verdict responder_finish(struct responder *r, uint64_t value)
         r->saved[i].msn = msn;
         r->saved[i].value = value;
     }
-    return answer_fetch(r, &r->request, value);
+    return responder_answer_fetch(r, &r->request, value);
 }
 
 void responder_refuse(struct responder *r, const struct wire_nak *nak)
 {
     if (r->reliable) {
-        answer_nak(r, &r->request, nak);
+        responder_answer_nak(r, &r->request, nak);
         return;
     }
     r->expected++;
@@ -154,7 +156,7 @@ void responder_refuse(struct responder *r, const struct wire_nak *nak)
 void responder_fetch_failed(struct responder *r, int status)
 {
     struct wire_frame at = {.life = r->life, .msn = responder_oldest(r)->msn};
-    answer_nak(r, &at, &(struct wire_nak){.code = WIRE_ERROR, .status = status});
+    responder_answer_nak(r, &at, &(struct wire_nak){.code = WIRE_ERROR, .status = status});
     r->fetches = 0;
 }
 
@@ -165,7 +167,7 @@ void responder_lost(struct responder *r)
     r->fetches = 0;
 }
 
-static void next_answer(const struct responder_fetch *x, struct wire_frame *f)
+static void responder_next_answer(const struct responder_fetch *x, struct wire_frame *f)
 {
     uint32_t left = x->total - x->at;
     f->msn = x->msn;
@@ -186,7 +188,7 @@ bool responder_next(const struct responder *r, struct wire_frame *f)
     else if (r->nak_due)
         *f = r->nak;
     else if (r->fetches > 0)
-        next_answer(&r->fetch[r->first_fetch % WIRE_FETCHES], f);
+        responder_next_answer(&r->fetch[r->first_fetch % WIRE_FETCHES], f);
     else if (r->ready_due)
         f->type = WIRE_READY;
     else

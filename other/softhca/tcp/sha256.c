@@ -16,37 +16,37 @@ static const uint32_t round_constant[64] = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-static uint32_t rotate(uint32_t x, int n)
+static uint32_t sha256_rotate(uint32_t x, int n)
 {
     return x >> n | x << (32 - n);
 }
 
-static uint32_t big_endian(const uint8_t *p)
+static uint32_t sha256_big_endian(const uint8_t *p)
 {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-static void schedule(const uint8_t *block, uint32_t w[64])
+static void sha256_schedule(const uint8_t *block, uint32_t w[64])
 {
-    for (int t = 0; t < 16; t++) w[t] = big_endian(block + 4 * t);
+    for (int t = 0; t < 16; t++) w[t] = sha256_big_endian(block + 4 * t);
     for (int t = 16; t < 64; t++) {
         uint32_t a = w[t - 15], b = w[t - 2];
-        uint32_t s0 = rotate(a, 7) ^ rotate(a, 18) ^ a >> 3;
-        uint32_t s1 = rotate(b, 17) ^ rotate(b, 19) ^ b >> 10;
+        uint32_t s0 = sha256_rotate(a, 7) ^ sha256_rotate(a, 18) ^ a >> 3;
+        uint32_t s1 = sha256_rotate(b, 17) ^ sha256_rotate(b, 19) ^ b >> 10;
         w[t] = w[t - 16] + s0 + w[t - 7] + s1;
     }
 }
 
-static void compress(uint32_t h[8], const uint8_t *block)
+static void sha256_compress(uint32_t h[8], const uint8_t *block)
 {
     uint32_t w[64], v[8]; /* v: a to h of the standard */
-    schedule(block, w);
+    sha256_schedule(block, w);
     memcpy(v, h, sizeof v);
     for (int t = 0; t < 64; t++) {
-        uint32_t s1 = rotate(v[4], 6) ^ rotate(v[4], 11) ^ rotate(v[4], 25);
+        uint32_t s1 = sha256_rotate(v[4], 6) ^ sha256_rotate(v[4], 11) ^ sha256_rotate(v[4], 25);
         uint32_t choice = (v[4] & v[5]) ^ (~v[4] & v[6]);
         uint32_t t1 = v[7] + s1 + choice + round_constant[t] + w[t];
-        uint32_t s0 = rotate(v[0], 2) ^ rotate(v[0], 13) ^ rotate(v[0], 22);
+        uint32_t s0 = sha256_rotate(v[0], 2) ^ sha256_rotate(v[0], 13) ^ sha256_rotate(v[0], 22);
         uint32_t majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
         memmove(v + 1, v, 7 * sizeof *v);
         v[4] += t1;
@@ -72,7 +72,7 @@ void shca_sha256_add(struct shca_sha256 *s, const void *data, size_t n)
         s->length += take;
         p += take;
         n -= take;
-        if (at + take == 64) compress(s->h, s->block);
+        if (at + take == 64) sha256_compress(s->h, s->block);
     }
 }
 
@@ -86,7 +86,8 @@ void shca_sha256_end(struct shca_sha256 *s, uint8_t digest[SHCA_DIGEST])
     for (int i = 0; i < SHCA_DIGEST; i++) digest[i] = s->h[i / 4] >> (24 - i % 4 * 8);
 }
 
-static void hash_two(const uint8_t pad[64], const void *data, size_t n, uint8_t out[SHCA_DIGEST])
+static void sha256_hash_two(const uint8_t pad[64], const void *data, size_t n,
+                            uint8_t out[SHCA_DIGEST])
 {
     struct shca_sha256 s;
     shca_sha256_start(&s);
@@ -110,8 +111,8 @@ void shca_hmac(const void *key, size_t key_len, const void *data, size_t n,
         inner[i] = block[i] ^ 0x36;
         outer[i] = block[i] ^ 0x5c;
     }
-    hash_two(inner, data, n, mac);
-    hash_two(outer, mac, SHCA_DIGEST, mac);
+    sha256_hash_two(inner, data, n, mac);
+    sha256_hash_two(outer, mac, SHCA_DIGEST, mac);
 }
 
 bool shca_digest_equal(const uint8_t a[SHCA_DIGEST], const uint8_t b[SHCA_DIGEST])

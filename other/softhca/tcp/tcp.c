@@ -32,7 +32,7 @@ bool shca_tcp_noise(uint8_t *to, size_t n)
     return getrandom(to, n, 0) == (ssize_t)n;
 }
 
-static int open_socket(int family)
+static int tcp_open_socket(int family)
 {
     int yes = 1, fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) return -1;
@@ -40,7 +40,7 @@ static int open_socket(int family)
     return fd;
 }
 
-static void tune(int fd)
+static void tcp_tune(int fd)
 {
     int yes = 1, idle = 60, every = 10, times = 6;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
@@ -50,9 +50,9 @@ static void tune(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof times);
 }
 
-static int listen_at(struct sockaddr_storage a, unsigned port)
+static int tcp_listen_at(struct sockaddr_storage a, unsigned port)
 {
-    int yes = 1, fd = open_socket(a.ss_family);
+    int yes = 1, fd = tcp_open_socket(a.ss_family);
     if (fd < 0) return -1;
     shca_set_port(&a, port);
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -64,7 +64,7 @@ static int listen_at(struct sockaddr_storage a, unsigned port)
     return -1;
 }
 
-static void stop_listening(void)
+static void tcp_stop_listening(void)
 {
     while (shca_wire.listeners > 0) close(shca_wire.listener[--shca_wire.listeners]);
 }
@@ -80,13 +80,13 @@ int shca_tcp_listen(uint32_t slot)
     unsigned n = f->anywhere ? 2 : own->n, port = shca_settings()->tcp_port + slot;
     int error = 0;
     for (unsigned i = 0; i < n && error != EADDRINUSE; i++) {
-        int fd = listen_at(at[i], port);
+        int fd = tcp_listen_at(at[i], port);
         if (fd >= 0)
             shca_wire.listener[shca_wire.listeners++] = fd;
         else
             error = errno;
     }
-    if (error == EADDRINUSE) stop_listening();
+    if (error == EADDRINUSE) tcp_stop_listening();
     if (error == EADDRINUSE || shca_wire.listeners > 0) return error == EADDRINUSE ? error : 0;
     char text[64];
     shca_say("cannot listen on port %u of %s (%s), which is this host: %s", port,
@@ -94,13 +94,13 @@ int shca_tcp_listen(uint32_t slot)
     return error;
 }
 
-static bool add_event(int fd, uint32_t events, uint64_t tag)
+static bool tcp_add_event(int fd, uint32_t events, uint64_t tag)
 {
     struct epoll_event e = {.events = events, .data.u64 = tag};
     return epoll_ctl(shca_wire.epoll, EPOLL_CTL_ADD, fd, &e) == 0;
 }
 
-static void want(struct shca_conn *c, uint32_t events)
+static void tcp_want(struct shca_conn *c, uint32_t events)
 {
     struct epoll_event e = {.events = events, .data.ptr = c};
     if (c->events == events) return;
@@ -108,11 +108,12 @@ static void want(struct shca_conn *c, uint32_t events)
     epoll_ctl(shca_wire.epoll, EPOLL_CTL_MOD, c->fd, &e);
 }
 
-static struct shca_conn *new_conn(int fd, enum far_state state, const struct sockaddr_storage *a)
+static struct shca_conn *tcp_new_conn(int fd, enum far_state state,
+                                      const struct sockaddr_storage *a)
 {
     struct shca_conn *c = calloc(1, sizeof *c);
     uint32_t events = state == FAR_DIALLING ? EPOLLOUT : EPOLLIN | EPOLLRDHUP;
-    if (!c || !add_event(fd, events, (uintptr_t)c)) {
+    if (!c || !tcp_add_event(fd, events, (uintptr_t)c)) {
         free(c);
         close(fd);
         return NULL;
@@ -128,7 +129,7 @@ static struct shca_conn *new_conn(int fd, enum far_state state, const struct soc
 }
 
 /* From the address by which the others know us, so that they know us again. */
-static void bind_to_own(int fd, int family)
+static void tcp_bind_to_port(int fd, int family)
 {
     const struct shca_fabric *f = shca_fabric();
     const struct shca_site *own = &f->site[f->self];
@@ -145,10 +146,10 @@ static void bind_to_own(int fd, int family)
 /* NULL and errno, or a connection whose shca_remote_process_dialled() will come. */
 struct shca_conn *shca_tcp_dial(const struct sockaddr_storage *to)
 {
-    int fd = open_socket(to->ss_family);
+    int fd = tcp_open_socket(to->ss_family);
     if (fd < 0) return NULL;
-    tune(fd);
-    bind_to_own(fd, to->ss_family);
+    tcp_tune(fd);
+    tcp_bind_to_port(fd, to->ss_family);
     if (connect(fd, (const struct sockaddr *)to, shca_address_len(to)) < 0 &&
         errno != EINPROGRESS) {
         int error = errno;
@@ -156,7 +157,7 @@ struct shca_conn *shca_tcp_dial(const struct sockaddr_storage *to)
         errno = error;
         return NULL;
     }
-    struct shca_conn *c = new_conn(fd, FAR_DIALLING, to);
+    struct shca_conn *c = tcp_new_conn(fd, FAR_DIALLING, to);
     if (c) c->connector = true;
     return c;
 }
@@ -173,7 +174,7 @@ void shca_tcp_close(struct shca_conn *c)
     graves = c;
 }
 
-static void bury(void)
+static void tcp_free_closed(void)
 {
     while (graves) {
         struct shca_conn *c = graves;
@@ -189,7 +190,7 @@ void shca_tcp_break(struct shca_conn *c)
 }
 
 /* Keep what is behind the first SENT bytes. */
-static bool keep(struct shca_conn *c, struct iovec *iov, int n, size_t sent, size_t total)
+static bool tcp_keep(struct shca_conn *c, struct iovec *iov, int n, size_t sent, size_t total)
 {
     while (n > 0 && sent >= iov->iov_len) sent -= iov++->iov_len, n--;
     if (n > 0) {
@@ -203,13 +204,13 @@ static bool keep(struct shca_conn *c, struct iovec *iov, int n, size_t sent, siz
 }
 
 /* There is no room: EPOLLOUT will tell. */
-static void block(struct shca_conn *c)
+static void tcp_block(struct shca_conn *c)
 {
     c->blocked = true;
-    want(c, EPOLLIN | EPOLLRDHUP | EPOLLOUT);
+    tcp_want(c, EPOLLIN | EPOLLRDHUP | EPOLLOUT);
 }
 
-static bool is_patience(int error)
+static bool tcp_is_patience(int error)
 {
     return error == EAGAIN || error == EINTR || error == ENOBUFS || error == ENOMEM;
 }
@@ -220,13 +221,13 @@ bool shca_tcp_send(struct shca_conn *c, struct iovec *iov, int n, size_t total)
     ssize_t sent = sendmsg(c->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent == (ssize_t)total) return true;
     if (sent < 0 && errno == EFAULT) return false;
-    if (sent < 0 && !is_patience(errno)) {
+    if (sent < 0 && !tcp_is_patience(errno)) {
         shca_tcp_break(c);
         return true;
     }
     if (sent < 0) sent = 0;
-    block(c);
-    if (keep(c, iov, n, sent, total - sent)) return true;
+    tcp_block(c);
+    if (tcp_keep(c, iov, n, sent, total - sent)) return true;
     free(c->stash);
     c->stash = NULL;
     if (sent == 0) return false;
@@ -241,7 +242,7 @@ bool shca_tcp_flush(struct shca_conn *c)
     while (c->stash) {
         ssize_t n = send(c->fd, c->stash + c->stash_at, c->stash_end - c->stash_at,
                          MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (n < 0 && !is_patience(errno)) shca_tcp_break(c);
+        if (n < 0 && !tcp_is_patience(errno)) shca_tcp_break(c);
         if (n < 0) return false;
         c->stash_at += n;
         if (c->stash_at < c->stash_end) continue;
@@ -249,14 +250,14 @@ bool shca_tcp_flush(struct shca_conn *c)
         c->stash = NULL;
     }
     c->blocked = false;
-    want(c, EPOLLIN | EPOLLRDHUP);
+    tcp_want(c, EPOLLIN | EPOLLRDHUP);
     return true;
 }
 
 /* Whoever has more to send than its turn lets it: come back when there is room, maybe at once. */
 void shca_tcp_yield(struct shca_conn *c)
 {
-    block(c);
+    tcp_block(c);
 }
 
 uint64_t shca_tcp_silence(struct shca_conn *c, uint64_t now)
@@ -273,18 +274,18 @@ uint64_t shca_tcp_silence(struct shca_conn *c, uint64_t now)
     return heard < waited ? heard : waited;
 }
 
-static void admit(int listener)
+static void tcp_admit(int listener)
 {
     struct sockaddr_storage a = {0};
     socklen_t len = sizeof a;
     int fd = accept4(listener, (struct sockaddr *)&a, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) return;
-    tune(fd);
-    struct shca_conn *c = new_conn(fd, FAR_GREETING, &a);
+    tcp_tune(fd);
+    struct shca_conn *c = tcp_new_conn(fd, FAR_GREETING, &a);
     if (c && !shca_remote_process_accepted(c)) shca_tcp_close(c);
 }
 
-static void dialled(struct shca_conn *c)
+static void tcp_dialled(struct shca_conn *c)
 {
     int error = 0;
     socklen_t len = sizeof error;
@@ -292,41 +293,41 @@ static void dialled(struct shca_conn *c)
     if (!error) {
         c->state = FAR_GREETING;
         c->since = shca_now();
-        want(c, EPOLLIN | EPOLLRDHUP);
+        tcp_want(c, EPOLLIN | EPOLLRDHUP);
     }
     shca_remote_process_dialled(c, error);
 }
 
-static void connection_event(struct shca_conn *c, uint32_t events)
+static void tcp_connection_event(struct shca_conn *c, uint32_t events)
 {
     if (c->fd < 0) return; /* closed in this round */
     if (c->state == FAR_DIALLING) {
-        dialled(c);
+        tcp_dialled(c);
         return;
     }
     if (events & EPOLLOUT) shca_tcp_send_write(c);
     if (events & ~EPOLLOUT && c->fd >= 0 && !shca_tcp_recv(c)) shca_remote_process_lost(c);
 }
 
-static void drain(int fd)
+static void tcp_drain(int fd)
 {
     uint64_t count;
     if (read(fd, &count, sizeof count) < 0) return;
 }
 
-static void event(const struct epoll_event *e)
+static void tcp_event(const struct epoll_event *e)
 {
     uint64_t tag = e->data.u64;
     if (tag >= TAGS)
-        connection_event(e->data.ptr, e->events);
+        tcp_connection_event(e->data.ptr, e->events);
     else if (tag >= TAG_LISTENER)
-        admit(shca_wire.listener[tag - TAG_LISTENER]);
+        tcp_admit(shca_wire.listener[tag - TAG_LISTENER]);
     else
-        drain(tag == TAG_KICK ? shca_wire.kick : shca_wire.timer);
+        tcp_drain(tag == TAG_KICK ? shca_wire.kick : shca_wire.timer);
     if (tag == TAG_KICK) shca_wire.wake = 0;
 }
 
-static void set_timer(uint64_t wake)
+static void tcp_set_timer(uint64_t wake)
 {
     if (wake == timer_set) return;
     timer_set = wake;
@@ -338,17 +339,17 @@ static void set_timer(uint64_t wake)
     timerfd_settime(shca_wire.timer, TFD_TIMER_ABSTIME, &t, NULL);
 }
 
-static void *wire_main(void *unused)
+static void *tcp_main(void *unused)
 {
     for (;;) {
         struct epoll_event e[32];
         int n = epoll_wait(shca_wire.epoll, e, 32, -1);
         pthread_mutex_lock(&shca_wire.lock);
-        for (int i = 0; i < n; i++) event(&e[i]);
+        for (int i = 0; i < n; i++) tcp_event(&e[i]);
         uint64_t now = shca_now();
         if (now >= shca_wire.wake) shca_wire.wake = shca_remote_process_tick(now);
-        set_timer(shca_wire.wake);
-        bury();
+        tcp_set_timer(shca_wire.wake);
+        tcp_free_closed();
         pthread_mutex_unlock(&shca_wire.lock);
     }
     return unused;
@@ -368,10 +369,11 @@ int shca_tcp_start(void)
     w->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     w->wake = REMOTE_NEVER;
     bool good = w->epoll >= 0 && w->kick >= 0 && w->timer >= 0 &&
-                add_event(w->kick, EPOLLIN, TAG_KICK) && add_event(w->timer, EPOLLIN, TAG_TIMER);
+                tcp_add_event(w->kick, EPOLLIN, TAG_KICK) &&
+                tcp_add_event(w->timer, EPOLLIN, TAG_TIMER);
     for (unsigned i = 0; i < w->listeners; i++)
-        good = good && add_event(w->listener[i], EPOLLIN, TAG_LISTENER + i);
-    if (good) return shca_thread(wire_main);
+        good = good && tcp_add_event(w->listener[i], EPOLLIN, TAG_LISTENER + i);
+    if (good) return shca_thread(tcp_main);
     int error = errno;
     shca_say("cannot wait for other hosts: %m (see ulimit -n)");
     return error;
@@ -395,7 +397,7 @@ void shca_tcp_in_child(void)
         close(shca_wire.kick);
         close(shca_wire.timer);
     }
-    stop_listening();
+    tcp_stop_listening();
     for (struct shca_conn *c = shca_wire.conns; c; c = c->next) close(c->fd);
     pthread_mutex_unlock(&shca_wire.lock); /* from shca_tcp_hold() */
     shca_wire = (struct shca_wire){.lock = PTHREAD_MUTEX_INITIALIZER, .epoll = -1};

@@ -13,15 +13,15 @@
 
 enum { LAST = 8, ROUNDS = 16 };
 
-static uint32_t buffered(const struct shca_conn *c)
+static uint32_t tcp_recv_buffered(const struct shca_conn *c)
 {
     return c->in_end - c->in_at;
 }
 
 /* N bytes at OFFSET of the answer to a fetch go to the pieces of TO: how many pieces, or -1 when
  * they are not wanted. Send lock held, here and below. */
-static int place_answer(struct shca_remote *r, const struct wire_frame *f, uint32_t offset,
-                        uint32_t n, struct iovec *to)
+static int tcp_recv_place_answer(struct shca_remote *r, const struct wire_frame *f, uint32_t offset,
+                                 uint32_t n, struct iovec *to)
 {
     struct shca_gather g;
     if (!requester_wants(&r->out, f->life, f->msn, offset, n)) return -1;
@@ -31,11 +31,11 @@ static int place_answer(struct shca_remote *r, const struct wire_frame *f, uint3
     return -1;
 }
 
-static bool store_answer(struct shca_remote *r, const struct wire_frame *f, uint32_t offset,
-                         const void *bytes, uint32_t n)
+static bool tcp_recv_store_answer(struct shca_remote *r, const struct wire_frame *f,
+                                  uint32_t offset, const void *bytes, uint32_t n)
 {
     struct iovec to[SHCA_MAX_SGE];
-    int pieces = place_answer(r, f, offset, n, to);
+    int pieces = tcp_recv_place_answer(r, f, offset, n, to);
     if (pieces < 0) return false;
     bool good = shca_user_memory_write(bytes, to, pieces);
     if (good)
@@ -47,10 +47,11 @@ static bool store_answer(struct shca_remote *r, const struct wire_frame *f, uint
 
 /* From the socket; as move_from_socket() in tcp_respond.c. 0: there is nothing now; -1: it is over.
  */
-static ssize_t read_answer(struct shca_conn *c, struct shca_remote *r, uint32_t offset, uint32_t n)
+static ssize_t tcp_recv_read_answer(struct shca_conn *c, struct shca_remote *r, uint32_t offset,
+                                    uint32_t n)
 {
     struct iovec to[SHCA_MAX_SGE + 1];
-    int pieces = place_answer(r, &c->frame, offset, n, to);
+    int pieces = tcp_recv_place_answer(r, &c->frame, offset, n, to);
     if (pieces < 0) {
         c->sink = FAR_DROP;
         return 0;
@@ -65,15 +66,15 @@ static ssize_t read_answer(struct shca_conn *c, struct shca_remote *r, uint32_t 
     return got;
 }
 
-static ssize_t answer_piece(struct shca_conn *c, const uint8_t *bytes, uint32_t n)
+static ssize_t tcp_recv_answer_piece(struct shca_conn *c, const uint8_t *bytes, uint32_t n)
 {
     struct shca_remote *r = c->to;
     uint32_t offset = (uint32_t)c->frame.value + c->frame.length - c->left;
     ssize_t taken = n;
     shca_lock(&r->qp->sq);
     if (!bytes)
-        taken = read_answer(c, r, offset, n);
-    else if (!store_answer(r, &c->frame, offset, bytes, n)) {
+        taken = tcp_recv_read_answer(c, r, offset, n);
+    else if (!tcp_recv_store_answer(r, &c->frame, offset, bytes, n)) {
         c->sink = FAR_DROP;
         taken = 0;
     }
@@ -83,15 +84,16 @@ static ssize_t answer_piece(struct shca_conn *c, const uint8_t *bytes, uint32_t 
 }
 
 /* What is for a requester, whole. */
-static void answered(struct shca_conn *c, const struct wire_frame *f, const uint8_t *payload)
+static void tcp_recv_answered(struct shca_conn *c, const struct wire_frame *f,
+                              const uint8_t *payload)
 {
     struct shca_remote *r = shca_tcp_respond_find(c, f);
     if (!r) return;
     shca_lock(&r->qp->sq);
     if (f->type == WIRE_RESULT)
-        store_answer(r, f, 0, &f->value, sizeof f->value);
+        tcp_recv_store_answer(r, f, 0, &f->value, sizeof f->value);
     else if (f->type == WIRE_RESPONSE)
-        store_answer(r, f, f->value, payload, f->length);
+        tcp_recv_store_answer(r, f, f->value, payload, f->length);
     else
         requester_hear(&r->out, f, shca_now());
     shca_tcp_send_settle(r);
@@ -114,9 +116,9 @@ ssize_t shca_tcp_recv_read(struct shca_conn *c, struct iovec *to, int pieces, si
     return taken;
 }
 
-static ssize_t piece(struct shca_conn *c, const uint8_t *bytes, uint32_t n)
+static ssize_t tcp_recv_piece(struct shca_conn *c, const uint8_t *bytes, uint32_t n)
 {
-    ssize_t taken = c->frame.type == WIRE_RESPONSE ? answer_piece(c, bytes, n)
+    ssize_t taken = c->frame.type == WIRE_RESPONSE ? tcp_recv_answer_piece(c, bytes, n)
                                                    : shca_tcp_respond_piece(c, bytes, n);
     if (taken < 0 || c->sink == FAR_DROP) return taken;
     c->left -= taken;
@@ -124,16 +126,16 @@ static ssize_t piece(struct shca_conn *c, const uint8_t *bytes, uint32_t n)
     return taken;
 }
 
-static bool is_greeting(const struct wire_frame *f)
+static bool tcp_recv_is_greeting(const struct wire_frame *f)
 {
     return f->type >= WIRE_HELLO;
 }
 
-static bool begin(struct shca_conn *c)
+static bool tcp_recv_begin(struct shca_conn *c)
 {
     const struct wire_frame *f = &c->frame;
     bool wanted;
-    if (is_greeting(f) != (c->state != FAR_UP)) return false;
+    if (tcp_recv_is_greeting(f) != (c->state != FAR_UP)) return false;
     c->confirmed |= c->state == FAR_UP;
     c->left = f->length;
     c->to = NULL;
@@ -148,32 +150,32 @@ static bool begin(struct shca_conn *c)
     return true;
 }
 
-static bool whole(struct shca_conn *c)
+static bool tcp_recv_whole(struct shca_conn *c)
 {
     const uint8_t *payload = c->in + c->in_at;
     const struct wire_frame *f = &c->frame;
     c->in_at += c->left;
     c->left = 0;
     c->sink = FAR_HEADER;
-    if (is_greeting(f)) return shca_remote_process_greeting(c, f, payload);
+    if (tcp_recv_is_greeting(f)) return shca_remote_process_greeting(c, f, payload);
     if (f->type <= WIRE_PROBE) return shca_tcp_respond_whole(c, f, payload);
-    answered(c, f, payload);
+    tcp_recv_answered(c, f, payload);
     return true;
 }
 
 /* Bytes of a stream that may be stored now, of N there are: the last of a message not one by one.
  */
-static uint32_t storable(const struct shca_conn *c, uint32_t n)
+static uint32_t tcp_recv_storable(const struct shca_conn *c, uint32_t n)
 {
     if (n >= c->left) return c->left;
     return c->left - n >= LAST ? n : c->left > LAST ? c->left - LAST : 0;
 }
 
 /* True: go on. False: more bytes are needed, or *OVER. */
-static bool use(struct shca_conn *c, bool *over)
+static bool tcp_recv_use(struct shca_conn *c, bool *over)
 {
     const char *why;
-    uint32_t n = buffered(c);
+    uint32_t n = tcp_recv_buffered(c);
     int size;
     switch (c->sink) {
     case FAR_HEADER:
@@ -183,11 +185,11 @@ static bool use(struct shca_conn *c, bool *over)
             return false;
         }
         c->in_at += size;
-        *over = !begin(c);
+        *over = !tcp_recv_begin(c);
         return !*over;
     case FAR_WHOLE:
         if (n < c->left) return false;
-        *over = !whole(c);
+        *over = !tcp_recv_whole(c);
         return !*over;
     case FAR_DROP:
         if (n > c->left) n = c->left;
@@ -196,27 +198,27 @@ static bool use(struct shca_conn *c, bool *over)
         if (c->left == 0) c->sink = FAR_HEADER;
         return n > 0 || c->left == 0;
     default:
-        n = storable(c, n);
+        n = tcp_recv_storable(c, n);
         if (n == 0) return false;
-        if (piece(c, c->in + c->in_at, n) < 0) *over = true;
+        if (tcp_recv_piece(c, c->in + c->in_at, n) < 0) *over = true;
         if (!*over && c->sink != FAR_DROP) c->in_at += n;
         return !*over;
     }
 }
 
 /* One call to the socket. 0: it has no more; -1: the connection is over. */
-static ssize_t take_in(struct shca_conn *c)
+static ssize_t tcp_recv_take_in(struct shca_conn *c)
 {
     enum { WORTH_IT = 2048 };
-    bool straight = c->sink == FAR_STREAM && buffered(c) == 0 && !c->indirect;
+    bool straight = c->sink == FAR_STREAM && tcp_recv_buffered(c) == 0 && !c->indirect;
     uint32_t direct = straight && c->left > LAST ? c->left - LAST : 0;
     if (direct >= WORTH_IT) {
-        ssize_t n = piece(c, NULL, direct);
+        ssize_t n = tcp_recv_piece(c, NULL, direct);
         return n > 0 || c->sink != FAR_DROP ? n : 1; /* dropped from now on: read on */
     }
-    if (buffered(c) == 0) c->in_at = c->in_end = 0;
+    if (tcp_recv_buffered(c) == 0) c->in_at = c->in_end = 0;
     if (FAR_INPUT - c->in_end < FAR_SMALL + WIRE_REQUEST_HEADER) {
-        memmove(c->in, c->in + c->in_at, buffered(c));
+        memmove(c->in, c->in + c->in_at, tcp_recv_buffered(c));
         c->in_end -= c->in_at;
         c->in_at = 0;
     }
@@ -231,10 +233,10 @@ bool shca_tcp_recv(struct shca_conn *c)
 {
     bool over = false;
     for (int round = 0; round < ROUNDS && !over; round++) {
-        ssize_t n = take_in(c);
+        ssize_t n = tcp_recv_take_in(c);
         if (n == 0) break;
         over = n < 0;
-        while (!over && use(c, &over)) continue;
+        while (!over && tcp_recv_use(c, &over)) continue;
     }
     if (c->far && c->far->up == c) shca_tcp_respond_answer(c->far);
     return !over;

@@ -42,7 +42,7 @@ void shca_tcp_respond_not(struct shca_remote *r)
 
 /* The QP that F is for is not there. One refusal is enough for all that it sent in ignorance;
  * should there be no room for it, the other asks again. */
-static void refuse_for_nobody(struct shca_conn *c, const struct wire_frame *f)
+static void tcp_respond_no_target(struct shca_conn *c, const struct wire_frame *f)
 {
     for (uint32_t i = 0; i < c->nobodies; i++)
         if (c->nobody[i].to == f->from && c->nobody[i].from == f->to &&
@@ -51,7 +51,7 @@ static void refuse_for_nobody(struct shca_conn *c, const struct wire_frame *f)
     if (c->nobodies < FAR_NOBODIES) responder_nobody(f, &c->nobody[c->nobodies++]);
 }
 
-static void make_wr(struct shca_remote *r, const struct wire_frame *f)
+static void tcp_respond_make_wr(struct shca_remote *r, const struct wire_frame *f)
 {
     static const enum ibv_wr_opcode opcodes[WIRE_OPCODES] = {
         [WIRE_SEND] = IBV_WR_SEND,
@@ -85,7 +85,7 @@ static void make_wr(struct shca_remote *r, const struct wire_frame *f)
 }
 
 /* The open request has come to an end with STATUS. */
-static bool conclude(struct shca_remote *r, int status, uint64_t value)
+static bool tcp_respond_conclude(struct shca_remote *r, int status, uint64_t value)
 {
     enum responder_verdict v = RESPONDER_DROP;
     struct wire_nak nak = {0};
@@ -103,7 +103,7 @@ static bool conclude(struct shca_remote *r, int status, uint64_t value)
 }
 
 /* An XRC message may be for another process of this host. */
-static bool is_ours(const struct shca_remote *r)
+static bool tcp_respond_is_ours(const struct shca_remote *r)
 {
     return r->link.peer->slot == shca.slot;
 }
@@ -118,7 +118,7 @@ struct source {
     bool over; /* the connection is */
 };
 
-static int move_bytes(struct shca_part *p, const struct shca_piece *piece, int n)
+static int tcp_respond_move_bytes(struct shca_part *p, const struct shca_piece *piece, int n)
 {
     struct source *s = (struct source *)p;
     struct iovec iov = {(void *)s->bytes, s->n};
@@ -127,11 +127,11 @@ static int move_bytes(struct shca_part *p, const struct shca_piece *piece, int n
     return error;
 }
 
-static int move_from_socket(struct shca_part *p, const struct shca_piece *piece, int n)
+static int tcp_respond_move_from_socket(struct shca_part *p, const struct shca_piece *piece, int n)
 {
     struct source *s = (struct source *)p;
     struct iovec iov[SHCA_MAX_SGE + 1];
-    if (!is_ours(s->r)) { /* the next try is not made in vain */
+    if (!tcp_respond_is_ours(s->r)) { /* the next try is not made in vain */
         s->c->indirect = true;
         return 0;
     }
@@ -150,13 +150,13 @@ bool shca_tcp_respond_begin(struct shca_conn *c, const struct wire_frame *f, boo
     *wanted = false;
     if (f->type == WIRE_REQUEST && f->service == WIRE_UD) return false; /* too long for one */
     if (!r) {
-        refuse_for_nobody(c, f);
+        tcp_respond_no_target(c, f);
         return true;
     }
     enum responder_verdict v = responder_hear(&r->in, f);
     shca_tcp_respond_due(r);
     *wanted = v == RESPONDER_RUN;
-    if (*wanted && f->type == WIRE_REQUEST) make_wr(r, f);
+    if (*wanted && f->type == WIRE_REQUEST) tcp_respond_make_wr(r, f);
     if (*wanted) c->to = r;
     return v != RESPONDER_BAD;
 }
@@ -164,27 +164,29 @@ bool shca_tcp_respond_begin(struct shca_conn *c, const struct wire_frame *f, boo
 ssize_t shca_tcp_respond_piece(struct shca_conn *c, const uint8_t *bytes, size_t n)
 {
     struct shca_remote *r = c->to;
-    struct source s = {.part = {.at = r->in.at,
-                                .total = r->in.request.total,
-                                .receive = &r->receive,
-                                .move = bytes ? move_bytes : move_from_socket},
-                       .r = r,
-                       .c = c,
-                       .bytes = bytes,
-                       .n = n};
+    struct source s = {
+        .part = {.at = r->in.at,
+                 .total = r->in.request.total,
+                 .receive = &r->receive,
+                 .move = bytes ? tcp_respond_move_bytes : tcp_respond_move_from_socket},
+        .r = r,
+        .c = c,
+        .bytes = bytes,
+        .n = n};
     int status = shca_respond_part(&r->link, &r->wr, &s.part, n);
     if (s.over) return -1;
     size_t taken = s.part.at - r->in.at;
     if (status != IBV_WC_SUCCESS) {
         c->sink = FAR_DROP;
-        return conclude(r, status, 0) ? 0 : -1;
+        return tcp_respond_conclude(r, status, 0) ? 0 : -1;
     }
-    if (responder_ran(&r->in, taken) && !conclude(r, status, 0)) return -1;
+    if (responder_ran(&r->in, taken) && !tcp_respond_conclude(r, status, 0)) return -1;
     return taken;
 }
 
 /* The whole message is here. */
-static bool run(struct shca_remote *r, const struct wire_frame *f, const uint8_t *payload)
+static bool tcp_respond_run(struct shca_remote *r, const struct wire_frame *f,
+                            const uint8_t *payload)
 {
     uint64_t found = 0;
     struct shca_gather g = {.n = f->length > 0, .total = f->total};
@@ -193,12 +195,12 @@ static bool run(struct shca_remote *r, const struct wire_frame *f, const uint8_t
         g.n = 1;
         g.iov[0] = (struct iovec){&found, sizeof found};
     }
-    make_wr(r, f);
+    tcp_respond_make_wr(r, f);
     /* Of a READ this is the check alone: its data are fetched when there is room for them. */
     int status = IBV_WC_SUCCESS;
     if (f->opcode != WIRE_NOTHING) status = shca_respond(&r->link, &r->wr, &g);
     if (status == IBV_WC_SUCCESS) responder_ran(&r->in, f->length);
-    return conclude(r, status, found);
+    return tcp_respond_conclude(r, status, found);
 }
 
 bool shca_tcp_respond_whole(struct shca_conn *c, const struct wire_frame *f, const uint8_t *payload)
@@ -212,7 +214,7 @@ bool shca_tcp_respond_whole(struct shca_conn *c, const struct wire_frame *f, con
     if (!shca_tcp_respond_begin(c, f, &wanted)) return false;
     if (!wanted) return true;
     if (f->type == WIRE_REQUEST && (wire_is_fetch(f->opcode) || f->length == f->total))
-        return run(c->to, f, payload);
+        return tcp_respond_run(c->to, f, payload);
     return shca_tcp_respond_piece(c, payload, f->length) >= 0;
 }
 
@@ -225,17 +227,17 @@ struct mouth {
     size_t said;
 };
 
-static void speak(struct mouth *m)
+static void tcp_respond_send(struct mouth *m)
 {
     if (m->n > 0) shca_tcp_send(m->c, m->iov, m->n, m->n * WIRE_HEADER);
     m->n = 0;
 }
 
-static void say(struct mouth *m, const struct wire_frame *f)
+static void tcp_respond_put(struct mouth *m, const struct wire_frame *f)
 {
     wire_put(f, m->head[m->n]);
     m->iov[m->n] = (struct iovec){m->head[m->n], WIRE_HEADER};
-    if (++m->n == HEADS) speak(m);
+    if (++m->n == HEADS) tcp_respond_send(m);
 }
 
 struct answer {
@@ -245,7 +247,7 @@ struct answer {
     const struct wire_frame *f;
 };
 
-static int say_with(struct answer *a, struct iovec *iov, int n)
+static int tcp_respond_put_with(struct answer *a, struct iovec *iov, int n)
 {
     if (!shca_tcp_send(a->m->c, iov, n, WIRE_HEADER + a->f->length)) return EFAULT;
     a->part.at += a->f->length;
@@ -254,17 +256,18 @@ static int say_with(struct answer *a, struct iovec *iov, int n)
 }
 
 /* Memory of another process has to be fetched first. */
-static int say_fetched(struct answer *a, struct iovec *iov, const struct shca_piece *piece, int n)
+static int tcp_respond_put_fetched(struct answer *a, struct iovec *iov,
+                                   const struct shca_piece *piece, int n)
 {
     iov[1] = (struct iovec){malloc(a->f->length), a->f->length};
     int error = iov[1].iov_base ? shca_move(a->r->link.peer, false, &iov[1], 1, piece, n) : ENOMEM;
     void *bytes = iov[1].iov_base;
-    if (!error) error = say_with(a, iov, 2);
+    if (!error) error = tcp_respond_put_with(a, iov, 2);
     free(bytes);
     return error;
 }
 
-static int move_to_socket(struct shca_part *p, const struct shca_piece *piece, int n)
+static int tcp_respond_move_to_socket(struct shca_part *p, const struct shca_piece *piece, int n)
 {
     struct answer *a = (struct answer *)p;
     struct iovec iov[SHCA_MAX_SGE + 1];
@@ -272,20 +275,23 @@ static int move_to_socket(struct shca_part *p, const struct shca_piece *piece, i
     iov[0] = (struct iovec){head, wire_put(a->f, head)};
     for (int i = 0; i < n; i++)
         iov[1 + i] = (struct iovec){(void *)(uintptr_t)piece[i].va, piece[i].len};
-    return is_ours(a->r) ? say_with(a, iov, n + 1) : say_fetched(a, iov, piece, n);
+    return tcp_respond_is_ours(a->r) ? tcp_respond_put_with(a, iov, n + 1)
+                                     : tcp_respond_put_fetched(a, iov, piece, n);
 }
 
 /* Data of a READ. False: no room. */
-static bool say_data(struct shca_remote *r, struct mouth *m, const struct wire_frame *f)
+static bool tcp_respond_put_data(struct shca_remote *r, struct mouth *m, const struct wire_frame *f)
 {
     const struct responder_fetch *x = responder_oldest(&r->in);
     struct ibv_send_wr wr = {.opcode = IBV_WR_RDMA_READ};
-    struct answer a = {
-        .part = {.at = x->at, .total = x->total, .move = move_to_socket}, .r = r, .m = m, .f = f};
+    struct answer a = {.part = {.at = x->at, .total = x->total, .move = tcp_respond_move_to_socket},
+                       .r = r,
+                       .m = m,
+                       .f = f};
     wr.wr.rdma.remote_addr = x->addr;
     wr.wr.rdma.rkey = x->rkey;
     wr.qp_type.xrc.remote_srqn = x->srqn;
-    speak(m);
+    tcp_respond_send(m);
     if (m->c->blocked) return false;
     int status = shca_respond_part(&r->link, &wr, &a.part, f->length);
     if (status == IBV_WC_SUCCESS)
@@ -296,17 +302,17 @@ static bool say_data(struct shca_remote *r, struct mouth *m, const struct wire_f
 }
 
 /* What R has to say, as far as there is room. True: all of it. */
-static bool answer(struct shca_remote *r, struct mouth *m)
+static bool tcp_respond_answer(struct shca_remote *r, struct mouth *m)
 {
     struct wire_frame f;
     while (!m->c->blocked && m->said < FAR_TURN && responder_next(&r->in, &f)) {
         f.from = r->qp->base.qp_num;
         f.to = r->dest_qpn;
         if (f.type == WIRE_RESPONSE && f.length > 0) {
-            if (!say_data(r, m, &f)) return false;
+            if (!tcp_respond_put_data(r, m, &f)) return false;
             continue;
         }
-        say(m, &f);
+        tcp_respond_put(m, &f);
         responder_sent(&r->in, &f);
     }
     return !responder_next(&r->in, &f);
@@ -319,13 +325,14 @@ void shca_tcp_respond_answer(struct shca_remote_process *f)
     if (!c || (!f->due && c->nobodies == 0)) return;
     shca_lock(&f->out);
     struct mouth m = {.c = c};
-    for (; c->nobodies > 0 && !c->blocked; c->nobodies--) say(&m, &c->nobody[c->nobodies - 1]);
+    for (; c->nobodies > 0 && !c->blocked; c->nobodies--)
+        tcp_respond_put(&m, &c->nobody[c->nobodies - 1]);
     while (f->due && !c->blocked && m.said < FAR_TURN) {
         struct shca_remote *r = f->due;
         shca_tcp_respond_not(r);
-        if (!answer(r, &m)) shca_tcp_respond_due(r);
+        if (!tcp_respond_answer(r, &m)) shca_tcp_respond_due(r);
     }
-    if (!c->blocked) speak(&m);
+    if (!c->blocked) tcp_respond_send(&m);
     if (f->due && !c->blocked) shca_tcp_yield(c);
     shca_unlock(&f->out);
 }

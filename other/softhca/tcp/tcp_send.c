@@ -25,7 +25,7 @@ struct batch {
     uint8_t head[FRAMES][WIRE_REQUEST_HEADER];
 };
 
-static uint8_t wire_opcode(enum ibv_wr_opcode o)
+static uint8_t tcp_send_opcode(enum ibv_wr_opcode o)
 {
     switch (o) {
     case IBV_WR_SEND:
@@ -51,26 +51,26 @@ static uint8_t wire_opcode(enum ibv_wr_opcode o)
 }
 
 /* The requester's view of the send ring. */
-static void look(void *owner, uint32_t msn, struct requester_wr *wr)
+static void tcp_send_look(void *owner, uint32_t msn, struct requester_wr *wr)
 {
     const struct ibv_send_wr *w = shca_send_wr(owner, msn);
-    wr->opcode = wire_opcode(w->opcode);
+    wr->opcode = tcp_send_opcode(w->opcode);
     wr->fence = w->send_flags & IBV_SEND_FENCE;
     wr->length = 0;
     for (int i = 0; i < w->num_sge; i++) wr->length += w->sg_list[i].length;
 }
 
-static enum wire_service service_of(enum ibv_qp_type type)
+static enum wire_service tcp_send_service(enum ibv_qp_type type)
 {
     if (type == IBV_QPT_UC) return WIRE_UC;
     return type == IBV_QPT_XRC_SEND ? WIRE_XRC : WIRE_RC;
 }
 
 /* What a request says beyond what the requester knows. */
-static void fill_request(const struct shca_remote *r, const struct ibv_send_wr *w,
-                         struct wire_frame *f)
+static void tcp_send_fill_request(const struct shca_remote *r, const struct ibv_send_wr *w,
+                                  struct wire_frame *f)
 {
-    f->service = service_of(r->qp->base.qp_type);
+    f->service = tcp_send_service(r->qp->base.qp_type);
     if (f->service == WIRE_XRC) f->srqn = w->qp_type.xrc.remote_srqn;
     f->aim = r->qp->link.aim;
     f->slid = r->qp->link.route.slid;
@@ -90,7 +90,7 @@ static void fill_request(const struct shca_remote *r, const struct ibv_send_wr *
 }
 
 /* Wake the wire thread if it does not look at F anyway. */
-static void ask_attention(struct shca_remote_process *f, bool now)
+static void tcp_send_want_output(struct shca_remote_process *f, bool now)
 {
     if (now || f->wake == REMOTE_NEVER) shca_remote_process_ask(f);
 }
@@ -99,13 +99,13 @@ static void ask_attention(struct shca_remote_process *f, bool now)
 enum { GOES, STAYS, IS_SKIPPED };
 
 /* Injected faults: each message is decided about once, before it is sent first. */
-static int decide(struct shca_remote *r, uint32_t msn, const struct ibv_send_wr *w)
+static int tcp_send_decide(struct shca_remote *r, uint32_t msn, const struct ibv_send_wr *w)
 {
     if (!r->qp->faults || wire_before(msn, r->decided)) return GOES;
     int status = shca_inject_message(r->qp, w, msn);
     if (status == SHCA_STALLED) {
         r->out.pause_until = shca_now() + 1000000; /* then it is asked again */
-        ask_attention(r->far, true);
+        tcp_send_want_output(r->far, true);
         return STAYS;
     }
     r->decided = msn + 1;
@@ -117,8 +117,8 @@ static int decide(struct shca_remote *r, uint32_t msn, const struct ibv_send_wr 
 }
 
 /* The program's own side of a message: what it gathers, or what happens here alone. */
-static int own_side(struct shca_remote *r, const struct wire_frame *f, const struct ibv_send_wr *w,
-                    struct shca_gather *g)
+static int tcp_send_local_side(struct shca_remote *r, const struct wire_frame *f,
+                               const struct ibv_send_wr *w, struct shca_gather *g)
 {
     if (f->opcode == WIRE_NOTHING) {
         if (wire_before(f->msn, r->ran)) return IBV_WC_SUCCESS; /* once */
@@ -132,7 +132,7 @@ static int own_side(struct shca_remote *r, const struct wire_frame *f, const str
 }
 
 /* Add frame *F to the batch, unless the program's own memory or rights, or a fault, forbid it. */
-static int add_frame(struct shca_remote *r, struct batch *b, struct wire_frame *f)
+static int tcp_send_add_frame(struct shca_remote *r, struct batch *b, struct wire_frame *f)
 {
     struct shca_gather g = {.n = 0};
     size_t offset = f->value;
@@ -140,14 +140,14 @@ static int add_frame(struct shca_remote *r, struct batch *b, struct wire_frame *
     f->to = r->dest_qpn;
     if (f->type != WIRE_PROBE) {
         const struct ibv_send_wr *w = shca_send_wr(r->qp, f->msn);
-        int verdict = decide(r, f->msn, w);
+        int verdict = tcp_send_decide(r, f->msn, w);
         if (verdict != GOES) return verdict;
-        int status = own_side(r, f, w, &g);
+        int status = tcp_send_local_side(r, f, w, &g);
         if (status != IBV_WC_SUCCESS) {
             requester_fail(&r->out, f->msn, status);
             return STAYS;
         }
-        if (f->type == WIRE_REQUEST) fill_request(r, w, f);
+        if (f->type == WIRE_REQUEST) tcp_send_fill_request(r, w, f);
     }
     uint8_t *head = b->head[b->frames++];
     b->iov[b->n++] = (struct iovec){head, wire_put(f, head)};
@@ -156,19 +156,19 @@ static int add_frame(struct shca_remote *r, struct batch *b, struct wire_frame *
     return GOES;
 }
 
-static bool has_room(const struct batch *b, int most)
+static bool tcp_send_has_room(const struct batch *b, int most)
 {
     return b->frames < most && b->n + SHCA_MAX_SGE + 1 <= PIECES && b->bytes < FAR_TURN;
 }
 
 /* Gather frames of R until there are no more or no room. */
-static void gather_frames(struct shca_remote *r, struct batch *b, int most, uint64_t now)
+static void tcp_send_gather_frames(struct shca_remote *r, struct batch *b, int most, uint64_t now)
 {
     struct wire_frame f;
     b->frames = b->n = 0;
     b->bytes = 0;
-    while (has_room(b, most) && requester_next(&r->out, now, &f)) {
-        int verdict = add_frame(r, b, &f);
+    while (tcp_send_has_room(b, most) && requester_next(&r->out, now, &f)) {
+        int verdict = tcp_send_add_frame(r, b, &f);
         if (verdict == STAYS) return;
         if (verdict == IS_SKIPPED)
             requester_skip(&r->out);
@@ -179,14 +179,14 @@ static void gather_frames(struct shca_remote *r, struct batch *b, int most, uint
 
 /* Send frames of R until it has none, its turn is over or there is no room. True: it may have more.
  * Send lock and out lock held. */
-static bool send_turn(struct shca_remote *r, struct shca_conn *c)
+static bool tcp_send_batch(struct shca_remote *r, struct shca_conn *c)
 {
     uint64_t now = shca_now();
     struct batch b;
     int most = FRAMES;
     for (size_t sent = 0; sent < FAR_TURN; sent += b.bytes) {
         struct requester before = r->out;
-        gather_frames(r, &b, most, now);
+        tcp_send_gather_frames(r, &b, most, now);
         if (b.frames == 0) return false;
         if (!shca_tcp_send(c, b.iov, b.n, b.bytes)) {
             /* Memory of one of these WRs is not there. Find out which, one at a time. */
@@ -201,7 +201,7 @@ static bool send_turn(struct shca_remote *r, struct shca_conn *c)
 }
 
 /* Out lock held. */
-static void line_up(struct shca_remote *r)
+static void tcp_send_line_up(struct shca_remote *r)
 {
     struct shca_remote_process *f = r->far;
     if (r->ready) return;
@@ -211,7 +211,7 @@ static void line_up(struct shca_remote *r)
     f->ready_end = &r->ready_next;
 }
 
-static struct shca_remote *next_in_line(struct shca_remote_process *f)
+static struct shca_remote *tcp_send_next_in_line(struct shca_remote_process *f)
 {
     struct shca_remote *r = f->ready;
     if (!r) return NULL;
@@ -221,7 +221,7 @@ static struct shca_remote *next_in_line(struct shca_remote_process *f)
     return r;
 }
 
-static void leave_line(struct shca_remote *r)
+static void tcp_send_leave_line(struct shca_remote *r)
 {
     struct shca_remote_process *f = r->far;
     struct shca_remote **link = &f->ready;
@@ -233,7 +233,7 @@ static void leave_line(struct shca_remote *r)
 }
 
 /* The QP's port is not active. */
-static bool is_mute(struct shca_remote *r)
+static bool tcp_send_is_silenced(struct shca_remote *r)
 {
     if (r->qp->link.speaks != SHCA_MUTE)
         r->mute_since = 0;
@@ -243,22 +243,22 @@ static bool is_mute(struct shca_remote *r)
 }
 
 /* Send what R has, or line up for it. Send lock held. */
-static void send_or_line_up(struct shca_remote *r)
+static void tcp_send_or_line_up(struct shca_remote *r)
 {
     struct shca_remote_process *f = r->far;
-    if (!f->up || is_mute(r)) return; /* all are asked when there is a way */
+    if (!f->up || tcp_send_is_silenced(r)) return; /* all are asked when there is a way */
     shca_lock(&f->out);
     struct shca_conn *c = f->up;
     if (c && !c->broken && !r->ready) {
-        bool more = c->blocked || send_turn(r, c);
-        if (more) line_up(r);
+        bool more = c->blocked || tcp_send_batch(r, c);
+        if (more) tcp_send_line_up(r);
         if (more && !c->blocked) shca_tcp_yield(c);
     }
     shca_unlock(&f->out);
 }
 
 /* WRs that have ended; send lock held. */
-static void reap(struct shca_remote *r)
+static void tcp_send_reap(struct shca_remote *r)
 {
     int status;
     while (shca_state(r->qp) < IBV_QPS_SQE && requester_done(&r->out, &status))
@@ -266,9 +266,9 @@ static void reap(struct shca_remote *r)
 }
 
 /* Let time pass for R's requester; returns when to do so again. Send lock held. */
-static uint64_t pass_time(struct shca_remote *r)
+static uint64_t tcp_send_pass_time(struct shca_remote *r)
 {
-    uint64_t down_since = is_mute(r) ? r->mute_since : r->far->down_since;
+    uint64_t down_since = tcp_send_is_silenced(r) ? r->mute_since : r->far->down_since;
     /* Nobody retries for an unreliable one: where no process listens, none is awaited. */
     bool gone = r->far->gone || (!r->out.reliable && r->far->refused);
     return requester_tick(&r->out, shca_now(), down_since, gone);
@@ -276,10 +276,10 @@ static uint64_t pass_time(struct shca_remote *r)
 
 void shca_tcp_send_settle(struct shca_remote *r)
 {
-    reap(r);
-    shca_remote_process_wake(r->far, pass_time(r));
-    send_or_line_up(r);
-    reap(r);
+    tcp_send_reap(r);
+    shca_remote_process_wake(r->far, tcp_send_pass_time(r));
+    tcp_send_or_line_up(r);
+    tcp_send_reap(r);
 }
 
 void shca_tcp_send_push(struct shca_qp *qp)
@@ -289,10 +289,10 @@ void shca_tcp_send_push(struct shca_qp *qp)
     uint64_t now = shca_now();
     requester_posted(&r->out, qp->sq_head, now);
     if (!r->out.reliable) r->far->wanted = now;
-    ask_attention(r->far, false);
-    send_or_line_up(r);
-    if (!r->out.reliable && !r->far->up) pass_time(r);
-    reap(r);
+    tcp_send_want_output(r->far, false);
+    tcp_send_or_line_up(r);
+    if (!r->out.reliable && !r->far->up) tcp_send_pass_time(r);
+    tcp_send_reap(r);
 }
 
 void shca_tcp_send_stop(struct shca_qp *qp)
@@ -304,7 +304,7 @@ void shca_tcp_send_receive(struct shca_qp *qp)
 {
     struct shca_remote *r = qp->link.remote;
     r->receive_posted = true;
-    ask_attention(r->far, true);
+    tcp_send_want_output(r->far, true);
 }
 
 /* The attributes or the state of the QP have changed. */
@@ -318,7 +318,7 @@ void shca_tcp_send_tune(struct shca_qp *qp)
     q->tries = qp->attr.retry_cnt + 1;
     q->rnr_retry = qp->attr.rnr_retry;
     shca_tcp_send_push(qp);
-    send_or_line_up(qp->link.remote);
+    tcp_send_or_line_up(qp->link.remote);
 }
 
 uint32_t shca_tcp_send_number(const struct shca_remote *r)
@@ -335,8 +335,8 @@ int shca_tcp_send_bind(struct shca_qp *qp, struct shca_place place)
     r->qp = qp;
     r->dest_qpn = qp->attr.dest_qp_num;
     r->in.reliable = qp->link.reliable;
-    r->out =
-        (struct requester){.reliable = r->in.reliable, .life = ++lives, .look = look, .owner = qp};
+    r->out = (struct requester){
+        .reliable = r->in.reliable, .life = ++lives, .look = tcp_send_look, .owner = qp};
     requester_start(&r->out);
     responder_start(&r->in);
     shca_link(&r->link, (struct shca_place){SHCA_OUTSIDE, 0}, qp->base.qp_type, r->dest_qpn,
@@ -359,7 +359,7 @@ int shca_tcp_send_bind(struct shca_qp *qp, struct shca_place place)
     return ENOMEM;
 }
 
-static void forget(struct shca_remote *r)
+static void tcp_send_forget(struct shca_remote *r)
 {
     struct shca_remote **link = &r->far->remotes;
     while (*link != r) link = &(*link)->next;
@@ -382,10 +382,10 @@ void shca_tcp_send_drop(struct shca_qp *qp)
     pthread_mutex_lock(&shca_wire.lock);
     struct shca_remote_process *f = r->far;
     shca_tcp_respond_answer(f);
-    forget(r);
+    tcp_send_forget(r);
     shca_lock(&qp->sq);
     shca_lock(&f->out);
-    leave_line(r);
+    tcp_send_leave_line(r);
     shca_unlock(&f->out);
     qp->link.remote = NULL;
     shca_unlock(&qp->sq);
@@ -416,9 +416,9 @@ void shca_tcp_send_lost(struct shca_remote_process *f)
         shca_lock(&r->qp->sq);
         requester_lost(&r->out);
         shca_lock(&f->out);
-        leave_line(r);
+        tcp_send_leave_line(r);
         shca_unlock(&f->out);
-        reap(r);
+        tcp_send_reap(r);
         shca_unlock(&r->qp->sq);
     }
 }
@@ -455,12 +455,12 @@ void shca_tcp_send_write(struct shca_conn *c)
     if (room) shca_tcp_respond_answer(f);
     for (int turn = 0; turn < TURNS && room; turn++) {
         shca_lock(&f->out);
-        struct shca_remote *r = c->blocked ? NULL : next_in_line(f);
+        struct shca_remote *r = c->blocked ? NULL : tcp_send_next_in_line(f);
         shca_unlock(&f->out);
         if (!r) return;
         shca_lock(&r->qp->sq);
-        send_or_line_up(r);
-        reap(r);
+        tcp_send_or_line_up(r);
+        tcp_send_reap(r);
         shca_unlock(&r->qp->sq);
     }
     shca_lock(&f->out);

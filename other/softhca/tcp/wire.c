@@ -7,13 +7,13 @@
 
 #include <string.h>
 
-static uint8_t *put(uint8_t *at, uint64_t value, int bytes)
+static uint8_t *wire_put_uint(uint8_t *at, uint64_t value, int bytes)
 {
     for (int i = 0; i < bytes; i++) at[i] = (uint8_t)(value >> 8 * i);
     return at + bytes;
 }
 
-static uint64_t get(const uint8_t **at, int bytes)
+static uint64_t wire_get_uint(const uint8_t **at, int bytes)
 {
     uint64_t value = 0;
     for (int i = 0; i < bytes; i++) value |= (uint64_t)(*at)[i] << 8 * i;
@@ -28,54 +28,54 @@ size_t wire_header_size(uint8_t type)
 
 size_t wire_put(const struct wire_frame *f, uint8_t *at)
 {
-    at = put(at, f->type, 1);
-    at = put(at, f->flags, 1);
-    at = put(at, 0, 2);
-    at = put(at, f->length, 4);
-    at = put(at, f->to, 4);
-    at = put(at, f->from, 4);
-    at = put(at, f->life, 4);
-    at = put(at, f->msn, 4);
-    at = put(at, f->value, 8);
+    at = wire_put_uint(at, f->type, 1);
+    at = wire_put_uint(at, f->flags, 1);
+    at = wire_put_uint(at, 0, 2);
+    at = wire_put_uint(at, f->length, 4);
+    at = wire_put_uint(at, f->to, 4);
+    at = wire_put_uint(at, f->from, 4);
+    at = wire_put_uint(at, f->life, 4);
+    at = wire_put_uint(at, f->msn, 4);
+    at = wire_put_uint(at, f->value, 8);
     if (f->type != WIRE_REQUEST) return WIRE_HEADER;
-    at = put(at, f->opcode, 1);
-    at = put(at, f->service, 1);
-    at = put(at, f->send_flags, 1);
-    at = put(at, f->aim, 1);
+    at = wire_put_uint(at, f->opcode, 1);
+    at = wire_put_uint(at, f->service, 1);
+    at = wire_put_uint(at, f->send_flags, 1);
+    at = wire_put_uint(at, f->aim, 1);
     memcpy(at, &f->imm, 4);
-    at = put(at + 4, f->total, 4);
-    at = put(at, f->rkey, 4);
-    at = put(at, f->qkey, 4);
-    at = put(at, f->srqn, 4);
-    at = put(at, f->compare_add, 8);
-    at = put(at, f->swap, 8);
-    at = put(at, f->slid, 2);
-    at = put(at, f->sl, 1);
-    at = put(at, f->dlid_path_bits, 1);
-    put(at, 0, 4);
+    at = wire_put_uint(at + 4, f->total, 4);
+    at = wire_put_uint(at, f->rkey, 4);
+    at = wire_put_uint(at, f->qkey, 4);
+    at = wire_put_uint(at, f->srqn, 4);
+    at = wire_put_uint(at, f->compare_add, 8);
+    at = wire_put_uint(at, f->swap, 8);
+    at = wire_put_uint(at, f->slid, 2);
+    at = wire_put_uint(at, f->sl, 1);
+    at = wire_put_uint(at, f->dlid_path_bits, 1);
+    wire_put_uint(at, 0, 4);
     return WIRE_REQUEST_HEADER;
 }
 
-static void get_request(const uint8_t *at, struct wire_frame *f)
+static void wire_get_request(const uint8_t *at, struct wire_frame *f)
 {
-    f->opcode = get(&at, 1);
-    f->service = get(&at, 1);
-    f->send_flags = get(&at, 1);
-    f->aim = get(&at, 1);
+    f->opcode = wire_get_uint(&at, 1);
+    f->service = wire_get_uint(&at, 1);
+    f->send_flags = wire_get_uint(&at, 1);
+    f->aim = wire_get_uint(&at, 1);
     memcpy(&f->imm, at, 4);
     at += 4;
-    f->total = get(&at, 4);
-    f->rkey = get(&at, 4);
-    f->qkey = get(&at, 4);
-    f->srqn = get(&at, 4);
-    f->compare_add = get(&at, 8);
-    f->swap = get(&at, 8);
-    f->slid = get(&at, 2);
-    f->sl = get(&at, 1);
-    f->dlid_path_bits = get(&at, 1);
+    f->total = wire_get_uint(&at, 4);
+    f->rkey = wire_get_uint(&at, 4);
+    f->qkey = wire_get_uint(&at, 4);
+    f->srqn = wire_get_uint(&at, 4);
+    f->compare_add = wire_get_uint(&at, 8);
+    f->swap = wire_get_uint(&at, 8);
+    f->slid = wire_get_uint(&at, 2);
+    f->sl = wire_get_uint(&at, 1);
+    f->dlid_path_bits = wire_get_uint(&at, 1);
 }
 
-static const char *fault_of_request(const struct wire_frame *f)
+static const char *wire_fault_of_request(const struct wire_frame *f)
 {
     if (f->opcode >= WIRE_OPCODES) return "unknown operation";
     if (f->service >= WIRE_SERVICES) return "unknown service";
@@ -89,7 +89,7 @@ static const char *fault_of_request(const struct wire_frame *f)
     return NULL;
 }
 
-static const char *fault_of(const struct wire_frame *f)
+static const char *wire_fault_of(const struct wire_frame *f)
 {
     bool data = f->type == WIRE_DATA || f->type == WIRE_RESPONSE;
     uint32_t most = 0;
@@ -104,7 +104,7 @@ static const char *fault_of(const struct wire_frame *f)
     if (f->type == WIRE_DATA && f->length == 0) return "no data";
     if (f->type == WIRE_HELLO && f->value != WIRE_MAGIC) return "no greeting";
     if (f->type == WIRE_NAK && !wire_get_nak(f->value, &nak)) return "unknown refusal";
-    return f->type == WIRE_REQUEST ? fault_of_request(f) : NULL;
+    return f->type == WIRE_REQUEST ? wire_fault_of_request(f) : NULL;
 }
 
 int wire_parse(const uint8_t *data, size_t n, struct wire_frame *f, const char **why)
@@ -119,17 +119,17 @@ int wire_parse(const uint8_t *data, size_t n, struct wire_frame *f, const char *
     if (n < size) return 0;
     const uint8_t *at = data;
     *f = (struct wire_frame){0};
-    f->type = get(&at, 1);
-    f->flags = get(&at, 1);
+    f->type = wire_get_uint(&at, 1);
+    f->flags = wire_get_uint(&at, 1);
     at += 2;
-    f->length = get(&at, 4);
-    f->to = get(&at, 4);
-    f->from = get(&at, 4);
-    f->life = get(&at, 4);
-    f->msn = get(&at, 4);
-    f->value = get(&at, 8);
-    if (f->type == WIRE_REQUEST) get_request(at, f);
-    *why = fault_of(f);
+    f->length = wire_get_uint(&at, 4);
+    f->to = wire_get_uint(&at, 4);
+    f->from = wire_get_uint(&at, 4);
+    f->life = wire_get_uint(&at, 4);
+    f->msn = wire_get_uint(&at, 4);
+    f->value = wire_get_uint(&at, 8);
+    if (f->type == WIRE_REQUEST) wire_get_request(at, f);
+    *why = wire_fault_of(f);
     return *why ? -1 : (int)size;
 }
 
@@ -151,15 +151,15 @@ enum { HELLO_SIZE = 60, CHALLENGE_SIZE = 60 };
 
 size_t wire_put_hello(const struct wire_hello *h, uint8_t at[WIRE_GREETING])
 {
-    at = put(at, h->version, 4); /* first in every version */
-    at = put(at, h->from.host, 4);
-    at = put(at, h->from.slot, 4);
-    at = put(at, h->from.nonce, 8);
-    at = put(at, h->from.number, 4);
-    at = put(at, h->hosts, 8);
-    at = put(at, h->to_host, 4);
-    at = put(at, h->to_slot, 4);
-    at = put(at, h->serial, 4);
+    at = wire_put_uint(at, h->version, 4); /* first in every version */
+    at = wire_put_uint(at, h->from.host, 4);
+    at = wire_put_uint(at, h->from.slot, 4);
+    at = wire_put_uint(at, h->from.nonce, 8);
+    at = wire_put_uint(at, h->from.number, 4);
+    at = wire_put_uint(at, h->hosts, 8);
+    at = wire_put_uint(at, h->to_host, 4);
+    at = wire_put_uint(at, h->to_slot, 4);
+    at = wire_put_uint(at, h->serial, 4);
     memcpy(at, h->challenge, WIRE_NONCE);
     return HELLO_SIZE;
 }
@@ -167,25 +167,25 @@ size_t wire_put_hello(const struct wire_hello *h, uint8_t at[WIRE_GREETING])
 bool wire_get_hello(const uint8_t *data, size_t n, struct wire_hello *h)
 {
     if (n < 4) return false;
-    h->version = get(&data, 4);
+    h->version = wire_get_uint(&data, 4);
     if (h->version != WIRE_VERSION) return true; /* the rest may be anything */
     if (n != HELLO_SIZE) return false;
-    h->from.host = get(&data, 4);
-    h->from.slot = get(&data, 4);
-    h->from.nonce = get(&data, 8);
-    h->from.number = get(&data, 4);
-    h->hosts = get(&data, 8);
-    h->to_host = get(&data, 4);
-    h->to_slot = get(&data, 4);
-    h->serial = get(&data, 4);
+    h->from.host = wire_get_uint(&data, 4);
+    h->from.slot = wire_get_uint(&data, 4);
+    h->from.nonce = wire_get_uint(&data, 8);
+    h->from.number = wire_get_uint(&data, 4);
+    h->hosts = wire_get_uint(&data, 8);
+    h->to_host = wire_get_uint(&data, 4);
+    h->to_slot = wire_get_uint(&data, 4);
+    h->serial = wire_get_uint(&data, 4);
     memcpy(h->challenge, data, WIRE_NONCE);
     return true;
 }
 
 size_t wire_put_challenge(const struct wire_challenge *c, uint8_t at[WIRE_GREETING])
 {
-    at = put(at, c->nonce, 8);
-    at = put(at, c->number, 4);
+    at = wire_put_uint(at, c->nonce, 8);
+    at = wire_put_uint(at, c->number, 4);
     memcpy(at, c->challenge, WIRE_NONCE);
     memcpy(at + WIRE_NONCE, c->mac, WIRE_MAC);
     return CHALLENGE_SIZE;
@@ -194,8 +194,8 @@ size_t wire_put_challenge(const struct wire_challenge *c, uint8_t at[WIRE_GREETI
 bool wire_get_challenge(const uint8_t *data, size_t n, struct wire_challenge *c)
 {
     if (n != CHALLENGE_SIZE) return false;
-    c->nonce = get(&data, 8);
-    c->number = get(&data, 4);
+    c->nonce = wire_get_uint(&data, 8);
+    c->number = wire_get_uint(&data, 4);
     memcpy(c->challenge, data, WIRE_NONCE);
     memcpy(c->mac, data + WIRE_NONCE, WIRE_MAC);
     return true;
