@@ -49,7 +49,7 @@ static void hear_as_requester(struct requester *q, const struct wire_frame *f)
                  offset = f->type == WIRE_RESULT ? 0 : f->value;
         if (requester_wants(q, f->life, f->msn, offset, n)) requester_received(q, n, 5);
     } else
-        requester_hear(q, f, 5);
+        requester_on_frame(q, f, 5);
     while (!q->failing && requester_done(q, &status)) continue;
     fuzz_require(q->una <= q->next && q->next <= q->head && q->fetches <= q->max_fetches,
                  "the send queue stays whole");
@@ -58,7 +58,7 @@ static void hear_as_requester(struct requester *q, const struct wire_frame *f)
 /* False: close the connection. */
 static bool hear_as_responder(struct responder *r, const struct wire_frame *f)
 {
-    enum responder_verdict v = responder_hear(r, f);
+    enum responder_verdict v = responder_on_frame(r, f);
     if (v == RESPONDER_RUN) {
         fuzz_require(r->open && r->at <= r->request.total && f->length <= r->request.total - r->at,
                      "what is run is within the message");
@@ -101,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct requester q = {.reliable = true,
                           .life = 1,
                           .max_fetches = 4,
-                          .patience = 1,
+                          .timeout = 1,
                           .tries = 1,
                           .rnr_retry = 3,
                           .look = look};
@@ -124,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (f.length > size - 1 - at) break;
         fuzz_touch(copy + at, f.length);
         if (f.type >= WIRE_HELLO) {
-            if (!greet_hear(&g, &self, &f, copy + at)) break;
+            if (!greet_on_frame(&g, &self, &f, copy + at)) break;
         } else if (f.type <= WIRE_PROBE) {
             if (!hear_as_responder(&r, &f)) break;
         } else

@@ -68,7 +68,7 @@ static void good_texts(void)
              r[1].what == SHCA_PORT_UP && r[1].device == 0 && r[1].port == 1);
     GOOD("port-down:port=softhca0/1,us=7", r->what == SHCA_PORT_DOWN && r->us == 7);
     GOOD("enomem:what=view;enomem:what=rtr",
-         r[0].kind == SHCA_VIEW && r[1].what == SHCA_ENOMEM && r[1].kind == SHCA_RTR);
+         r[0].kind == SHCA_PEER_MAP && r[1].what == SHCA_ENOMEM && r[1].kind == SHCA_RTR);
     GOOD("cut:peer=3", r->what == SHCA_CUT && set_is(&r->peer, 1, 3, 3));
     GOOD("remove", r->what == SHCA_REMOVE && r->device == 0 && r->port == 1);
     GOOD("remove:device=softhca2", r->device == 2 && r->port == 1);

@@ -66,8 +66,8 @@ static bool pass(struct greet *from, struct greet *to, const struct greet_self *
     if (from->out.type == 0) return false;
     size_t size = wire_put(&from->out, header);
     from->out.type = 0;
-    bool ok =
-        wire_parse(header, size, &f, &why) == (int)size && greet_hear(to, self, &f, from->payload);
+    bool ok = wire_parse(header, size, &f, &why) == (int)size &&
+              greet_on_frame(to, self, &f, from->payload);
     check_each(ok, "frame %u is taken in state %d", f.type, to->state);
     return ok;
 }
@@ -106,8 +106,8 @@ static void refused(const char *what, const struct greet_self *connector, uint32
 {
     meet(connector, &bob, host, slot);
     check(a.state == GREET_FAILED && b.state == GREET_FAILED && a.reason == reason &&
-              b.reason == reason && a.told != b.told,
-          "%s: both are told", what);
+              b.reason == reason && a.by_other != b.by_other,
+          "%s: one end rejected, the other was told", what);
 }
 
 static void refusals(void)
@@ -138,7 +138,7 @@ static void forgeries(void)
                 from->payload[check_below(from->out.length)] ^= (uint8_t)(1u << check_below(8));
             struct wire_frame f = from->out;
             from->out.type = 0;
-            if (!greet_hear(to, turn % 2 ? &alice : &bob, &f, from->payload)) break;
+            if (!greet_on_frame(to, turn % 2 ? &alice : &bob, &f, from->payload)) break;
         }
         if ((i & 3) < 3)
             check_each(b.state != GREET_PROVEN, "a changed byte in turn %d passes", i & 3);
@@ -153,10 +153,10 @@ static void forgeries(void)
     f.length = wire_put_hello(&b.hello, payload);
     a.hello.version = WIRE_VERSION;
     f.length = wire_put_hello(&a.hello, payload);
-    greet_hear(&b, &bob, &f, payload);
+    greet_on_frame(&b, &bob, &f, payload);
     memcpy(proof, old.mac, sizeof proof);
     f = (struct wire_frame){.type = WIRE_PROOF, .length = WIRE_MAC};
-    greet_hear(&b, &bob, &f, proof);
+    greet_on_frame(&b, &bob, &f, proof);
     check(b.state == GREET_FAILED, "what the acceptor said himself is no proof");
 }
 
@@ -168,7 +168,7 @@ static void out_of_turn(void)
             struct wire_frame f = {.type = type, .length = WIRE_GREETING, .value = 1};
             memset(&b, 0, sizeof b);
             b.state = state;
-            bool taken = greet_hear(&b, &bob, &f, zeros);
+            bool taken = greet_on_frame(&b, &bob, &f, zeros);
             bool welcome = type == WIRE_WELCOME && state == GREET_AWAITS_WELCOME;
             check_each(!taken || welcome || b.state == GREET_FAILED, "type %d in state %d", type,
                        state);

@@ -32,7 +32,7 @@ struct way {
     uint32_t bytes;    /* of the running message */
     uint32_t bytes_back;
     uint64_t word; /* what atomics count */
-    bool listens, stopped;
+    bool accepts, stopped;
     unsigned atomics;
 };
 
@@ -79,7 +79,7 @@ static void begin(const char *name, struct mishaps m, bool reliable, uint32_t rn
         w->q = (struct requester){.reliable = reliable,
                                   .life = 7,
                                   .max_fetches = 1 + check_below(WIRE_FETCHES),
-                                  .patience = 1000 * MS,
+                                  .timeout = 1000 * MS,
                                   .tries = 8,
                                   .rnr_retry = rnr_retry,
                                   .look = look,
@@ -87,7 +87,7 @@ static void begin(const char *name, struct mishaps m, bool reliable, uint32_t rn
         requester_start(&w->q);
         w->r.reliable = reliable;
         responder_start(&w->r);
-        w->listens = !m.absence;
+        w->accepts = !m.absence;
         w->receives = m.rnr ? 0 : WRS;
     }
 }
@@ -163,15 +163,15 @@ static void ran_whole(struct way *w, uint32_t msn)
 /* Nobody is there to keep a state: each frame is refused, unless there is no room for that. */
 static bool nobody(const struct way *w, const struct wire_frame *f, struct pipe *back)
 {
-    if (w->listens) return false;
-    if (back->n < PIPE) responder_nobody(f, &back->f[back->n++]);
+    if (w->accepts) return false;
+    if (back->n < PIPE) responder_no_target(f, &back->f[back->n++]);
     return true;
 }
 
 /* The target's carrier, at the header of a frame: whether its payload is to be run. */
 static bool begin_to_run(struct way *w, const struct wire_frame *f)
 {
-    enum responder_verdict v = responder_hear(&w->r, f);
+    enum responder_verdict v = responder_on_frame(&w->r, f);
     check_each(v != RESPONDER_BAD, "%s: message %u, type %u, is not what was expected", story,
                f->msn, f->type);
     if (v != RESPONDER_RUN) return false;
@@ -215,7 +215,7 @@ static bool begin_frame(struct way *w, const struct wire_frame *f, struct pipe *
 {
     if (f->type <= WIRE_PROBE) return !nobody(w, f, back) && begin_to_run(w, f);
     if (f->type == WIRE_RESPONSE || f->type == WIRE_RESULT) return true;
-    requester_hear(&w->q, f, now);
+    requester_on_frame(&w->q, f, now);
     return false;
 }
 
@@ -321,7 +321,7 @@ static void step(bool calm)
     } else if (kind < 980) {
         connect_again();
     } else if (may.absence)
-        w->listens = true;
+        w->accepts = true;
 }
 
 static bool all_ended(void)
@@ -335,7 +335,7 @@ static bool all_ended(void)
 
 static void finish(void)
 {
-    for (int i = 0; i < 2 * PAIRS; i++) ways[i / PAIRS][i % PAIRS].listens = true;
+    for (int i = 0; i < 2 * PAIRS; i++) ways[i / PAIRS][i % PAIRS].accepts = true;
     for (int i = 0; i < 200000 && !all_ended(); i++) step(true);
     check_each(all_ended(), "%s: all WRs end", story);
 }
@@ -430,12 +430,12 @@ static void connection_stays_away(void)
     for (int times = 0; times < 100; times++) {
         begin("down", (struct mishaps){0}, true, 7);
         for (unsigned i = check_below(3000); i > 0; i--) step(false);
-        w->q.patience = (1 + check_below(100)) * MS;
+        w->q.timeout = (1 + check_below(100)) * MS;
         w->q.tries = 1 + check_below(8);
         lose(0);
         if (w->posted == WRS) continue;
         if (w->done == w->posted) now += check_below(20) * 100ull * MS; /* nobody waits meanwhile */
-        uint64_t start = now, limit = w->q.patience * w->q.tries;
+        uint64_t start = now, limit = w->q.timeout * w->q.tries;
         post(w);
         quiet_until(w, start + 100000ull * MS);
         look_at_failure(w, IBV_WC_RETRY_EXC_ERR);
@@ -450,7 +450,7 @@ static void infinite_patience(void)
 {
     struct way *w = &ways[0][0];
     begin("patient", (struct mishaps){0}, true, 7);
-    w->q.patience = 0;
+    w->q.timeout = 0;
     post(w);
     lose(0);
     for (int i = 0; i < 1000; i++) {
@@ -499,10 +499,10 @@ static void absent_twice(void)
     struct way *w = &ways[0][0];
     begin("absent", (struct mishaps){.absence = true}, true, 7);
     for (int times = 0; times < 2; times++) {
-        w->listens = false;
+        w->accepts = false;
         post(w);
         quiet_until(w, now + 5000ull * MS);
-        w->listens = true;
+        w->accepts = true;
         quiet_until(w, now + 200ull * MS);
         check_each(w->done == w->posted, "absent: %u of %u done", w->done, w->posted);
     }
@@ -545,26 +545,26 @@ static void wrong_answers(void)
     check_each(!requester_wants(&w->q, 6, 0, 0, 100), "the answer is of another life");
     check_each(!requester_wants(&w->q, 7, 0, 10, 90), "it does not begin at the beginning");
     check_each(!requester_wants(&w->q, 7, 0, 0, 101), "it is too long");
-    requester_hear(&w->q, &(struct wire_frame){.type = WIRE_ACK, .life = 7, .msn = 4}, now);
-    requester_hear(&w->q, &(struct wire_frame){.type = WIRE_ACK, .life = 7, .msn = 0xffffffff},
-                   now);
-    requester_hear(&w->q, &(struct wire_frame){.type = WIRE_ACK, .life = 8, .msn = 3}, now);
-    requester_hear(
+    requester_on_frame(&w->q, &(struct wire_frame){.type = WIRE_ACK, .life = 7, .msn = 4}, now);
+    requester_on_frame(&w->q, &(struct wire_frame){.type = WIRE_ACK, .life = 7, .msn = 0xffffffff},
+                       now);
+    requester_on_frame(&w->q, &(struct wire_frame){.type = WIRE_ACK, .life = 8, .msn = 3}, now);
+    requester_on_frame(
         &w->q, &(struct wire_frame){.type = WIRE_NAK, .life = 7, .msn = 4, .value = 0xa03}, now);
     reap(w);
     check_each(w->done == 0 && w->q.acked == 0 && !w->q.failing, "nothing came of it");
     check_each(requester_wants(&w->q, 7, 0, 0, 100), "the right answer is wanted");
     w->r.reliable = true;
     f = (struct wire_frame){.type = WIRE_REQUEST, .flags = WIRE_FIRST, .life = 7};
-    check_each(responder_hear(&w->r, &f) == RESPONDER_RUN, "a request is run");
+    check_each(responder_on_frame(&w->r, &f) == RESPONDER_RUN, "a request is run");
     responder_finish(&w->r, 0);
     f.flags = 0, f.msn = 2;
-    check_each(responder_hear(&w->r, &f) == RESPONDER_BAD, "the next but one is not");
+    check_each(responder_on_frame(&w->r, &f) == RESPONDER_BAD, "the next but one is not");
     f.type = WIRE_DATA, f.msn = 1;
-    check_each(responder_hear(&w->r, &f) == RESPONDER_BAD, "nor data of what did not begin");
+    check_each(responder_on_frame(&w->r, &f) == RESPONDER_BAD, "nor data of what did not begin");
     f.type = WIRE_REQUEST, f.total = 100, f.opcode = WIRE_READ;
     for (uint32_t i = 0; i <= WIRE_FETCHES; i++, f.msn++) {
-        check_each(responder_hear(&w->r, &f) == RESPONDER_RUN, "READs are run");
+        check_each(responder_on_frame(&w->r, &f) == RESPONDER_RUN, "READs are run");
         check_each((responder_finish(&w->r, 0) == RESPONDER_BAD) == (i == WIRE_FETCHES),
                    "up to the limit");
     }
@@ -578,17 +578,17 @@ static void frames_of_a_former_life(void)
     struct responder r = {.reliable = true};
     struct wire_frame f = {.type = WIRE_REQUEST, .flags = WIRE_FIRST, .life = 5, .msn = 3}, out;
     responder_start(&r);
-    check_each(responder_hear(&r, &f) == RESPONDER_RUN, "the first frame is run");
+    check_each(responder_on_frame(&r, &f) == RESPONDER_RUN, "the first frame is run");
     responder_finish(&r, 0);
     responder_start(&r);
     f.msn = 4, f.flags = 0;
-    check_each(responder_hear(&r, &f) == RESPONDER_DROP, "in a new life a later one is not");
+    check_each(responder_on_frame(&r, &f) == RESPONDER_DROP, "in a new life a later one is not");
     check_each(responder_next(&r, &out) && out.type == WIRE_NAK && out.life == 5, "but refused");
     responder_sent(&r, &out);
     f.life = 6, f.msn = 0, f.flags = WIRE_FIRST;
-    check_each(responder_hear(&r, &f) == RESPONDER_RUN, "a later life is served");
+    check_each(responder_on_frame(&r, &f) == RESPONDER_RUN, "a later life is served");
     f.life = 5;
-    check_each(responder_hear(&r, &f) == RESPONDER_DROP, "the former not any more");
+    check_each(responder_on_frame(&r, &f) == RESPONDER_DROP, "the former not any more");
     check_all("lives of a QP are told apart");
 }
 
@@ -603,7 +603,7 @@ static void errors_wait_for_reads(void)
     struct wire_frame f;
     while (requester_next(&w->q, now, &f)) {
         requester_sent(&w->q, &f, now);
-        enum responder_verdict v = responder_hear(&w->r, &f);
+        enum responder_verdict v = responder_on_frame(&w->r, &f);
         if (v != RESPONDER_RUN) continue;
         if (f.msn == 0) {
             w->wr[0].ran = true;

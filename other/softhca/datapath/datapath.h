@@ -10,7 +10,7 @@ int shca_thread(void *(*run)(void *));
 
 /* worker.c: the working thread */
 int shca_worker_start(void);
-void shca_worker_poke(void);
+void shca_worker_wake(void);
 void shca_worker_sweep(void);                  /* a peer died: finish what it left half done */
 void shca_worker_wait_for(struct shca_qp *qp); /* send lock held */
 void shca_worker_drop(struct shca_qp *qp);
@@ -56,11 +56,11 @@ struct shca_receive {
 /* respond.c: the responder's half, checked against the target's tables by whoever carries it */
 enum {
     SHCA_NOT_READY = -1,
-    SHCA_NOBODY = -2,
+    SHCA_NO_TARGET = -2,
     SHCA_STALLED = -3, /* these two by a fault */
     SHCA_DROPPED = -4,
-    SHCA_REMOTE = -5, /* for another carrier */
-    SHCA_NOT_MET = -6 /* nobody, for the time being */
+    SHCA_REMOTE = -5,      /* for another carrier */
+    SHCA_NOT_ATTACHED = -6 /* nobody, for the time being */
 };
 void shca_link(struct shca_link *l, struct shca_place place, enum ibv_qp_type from_type,
                uint32_t from, uint32_t to);

@@ -69,7 +69,8 @@ static int deliver_datagram(struct shca_qp *qp, const struct ibv_send_wr *wr)
     return shca_respond(&l, wr, &g);
 }
 
-/* A completion status, or SHCA_NOT_READY (no receive there) or SHCA_NOBODY (no such QP there). */
+/* A completion status, or SHCA_NOT_READY (no receive there) or SHCA_NO_TARGET (no such QP there).
+ */
 int shca_deliver(struct shca_qp *qp, const struct ibv_send_wr *wr)
 {
     struct shca_gather g;

@@ -35,11 +35,11 @@ static int recv_post_one(struct shca_qp *qp, const struct ibv_recv_wr *wr)
 static int recv_post_to_qp_srq(struct shca_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
     int error = EINVAL;
-    if (qp->own_srq && shca_state(qp) != IBV_QPS_RESET)
+    if (qp->private_srq && shca_state(qp) != IBV_QPS_RESET)
         error = shca_srq_post(qp->srq, wr, bad);
     else if (bad)
         *bad = wr;
-    if (shca_state(qp) == IBV_QPS_ERR) shca_worker_poke(); /* to flush what was posted */
+    if (shca_state(qp) == IBV_QPS_ERR) shca_worker_wake(); /* to flush what was posted */
     return error;
 }
 
@@ -55,7 +55,7 @@ int shca_post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_recv_
     }
     shca_unlock(&qp->rq);
     if (error && bad) *bad = wr;
-    if (shca_state(qp) == IBV_QPS_ERR) shca_worker_poke(); /* to flush what was posted */
+    if (shca_state(qp) == IBV_QPS_ERR) shca_worker_wake(); /* to flush what was posted */
     /* A sender that found nothing set the flag and looked again; should the two of us have passed
      * each other, it looks again by the clock. */
     if (atomic_load_explicit(&qp->s->sender_waits, memory_order_relaxed) &&
@@ -86,7 +86,7 @@ static void recv_flush_qp_srq(struct shca_qp *qp)
 
 static bool recv_is_flushed(const struct shca_qp *qp)
 {
-    if (qp->own_srq) return qp->srq->s->head == qp->srq->s->prod;
+    if (qp->private_srq) return qp->srq->s->head == qp->srq->s->prod;
     return qp->rq_flushed == qp->s->rq_prod;
 }
 
@@ -96,7 +96,7 @@ void shca_recv_flush(struct shca_qp *qp)
 {
     if (recv_is_flushed(qp)) return;
     shca_qp_quiesce(qp);
-    if (qp->own_srq) {
+    if (qp->private_srq) {
         recv_flush_qp_srq(qp);
         return;
     }

@@ -118,12 +118,12 @@ static int respond_dispatch(struct shca_link *l, const struct ibv_send_wr *wr,
     }
 }
 
-enum { PATIENCE = 100 }; /* ms in ibv_post_send(); who comes too early waits in the send queue */
+enum { TIMEOUT_MS = 100 }; /* ms in ibv_post_send(); who comes too early waits in the send queue */
 
 /* The rest of a link, as soon as we have met the peer. */
 bool shca_link_up(struct shca_link *l)
 {
-    if (!l->peer || !shca_peer_meet(l->peer, PATIENCE)) return false;
+    if (!l->peer || !shca_peer_attach_within(l->peer, TIMEOUT_MS)) return false;
     l->t = &l->peer->h->qp[shm_qpn_index(l->to)];
     l->active = l->t->active & ~1u;
     l->prod = l->t->rq_cons;
@@ -139,9 +139,9 @@ void shca_link(struct shca_link *l, struct shca_place place, enum ibv_qp_type fr
                             .from = from,
                             .to = to,
                             .aim = place.port,
-                            .speaks = shm_word(from_type, from, place.port)};
+                            .sender_id = shm_sender_id(from_type, from, place.port)};
     l->peer = shca_peer_get(place.host, shm_qpn_slot(to));
-    l->home = l->peer;
+    l->owner = l->peer;
 }
 
 static int respond_dispatch_xrc(struct shca_link *l, const struct ibv_send_wr *wr,
@@ -158,7 +158,7 @@ static int respond_connected(struct shca_link *l, const struct ibv_send_wr *wr,
                              struct shca_gather *g)
 {
     respond_enter_target(l);
-    int status = SHCA_NOBODY;
+    int status = SHCA_NO_TARGET;
     if (respond_target_ready(l))
         status = l->type == IBV_QPT_XRC_SEND ? respond_dispatch_xrc(l, wr, g)
                                              : respond_dispatch(l, wr, g);
@@ -172,20 +172,20 @@ static int respond_datagram(struct shca_link *l, const struct ibv_send_wr *wr,
                             struct shca_gather *g)
 {
     shca_ud_access_enter(l->peer);
-    bool heard = respond_target_ready(l) && l->t->qkey == l->qkey;
-    int status = heard ? respond_send(l, wr, g) : SHCA_NOBODY;
+    bool ready = respond_target_ready(l) && l->t->qkey == l->qkey;
+    int status = ready ? respond_send(l, wr, g) : SHCA_NO_TARGET;
     shca_ud_access_leave(l->peer);
     return status;
 }
 
-/* A completion status; or, when reliable, SHCA_NOT_READY (no receive there) or SHCA_NOBODY (no such
- * QP there). Of an unreliable message nobody hears what became of it; but on a connection every
- * message waits until we have met (SHCA_NOT_MET): no network would do that to it. SHCA_REMOTE: the
- * QP is on another host. */
+/* A completion status; or, when reliable, SHCA_NOT_READY (no receive there) or SHCA_NO_TARGET (no
+ * such QP there). Of an unreliable message nobody hears what became of it; but on a connection
+ * every message waits until we have met (SHCA_NOT_ATTACHED): no network would do that to it.
+ * SHCA_REMOTE: the QP is on another host. */
 int shca_respond(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)
 {
-    int status = SHCA_NOBODY;
-    if (!l->t && l->peer && !l->peer->lost && !shca_link_up(l)) return SHCA_NOT_MET;
+    int status = SHCA_NO_TARGET;
+    if (!l->t && l->peer && !l->peer->lost && !shca_link_up(l)) return SHCA_NOT_ATTACHED;
     if (l->t && shca_peer_dead(l->peer))
         status = IBV_WC_RETRY_EXC_ERR;
     else if (l->t)
@@ -193,5 +193,5 @@ int shca_respond(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_
     else if (l->remote)
         return SHCA_REMOTE;
     if (l->reliable) return status;
-    return l->peer && l->peer->unseen ? IBV_WC_LOC_QP_OP_ERR : IBV_WC_SUCCESS;
+    return l->peer && l->peer->unmappable ? IBV_WC_LOC_QP_OP_ERR : IBV_WC_SUCCESS;
 }

@@ -25,7 +25,7 @@ static SHCA_HOT struct shca_piece respond_piece(struct shca_peer *p, const struc
 static inline int respond_break_target(struct shca_link *l, uint32_t what, int status)
 {
     atomic_store(&l->t->fault, what);
-    shca_peer_ring(l->home);
+    shca_peer_ring(l->owner);
     return status;
 }
 
@@ -105,7 +105,7 @@ static inline int respond_finish_receive(struct shca_link *l, const struct shca_
     bool pushed = shca_cq_push(l->peer, t->recv_cq, e);
     if (!x->srq) atomic_store_explicit(&t->rq_cons, x->index + 1, memory_order_release);
     if (pushed) return IBV_WC_SUCCESS;
-    return l->peer->unseen ? IBV_WC_LOC_QP_OP_ERR : IBV_WC_REM_OP_ERR;
+    return l->peer->unmappable ? IBV_WC_LOC_QP_OP_ERR : IBV_WC_REM_OP_ERR;
 }
 
 static inline int respond_fail_receive(struct shca_link *l, const struct shca_receive *x,
@@ -226,28 +226,28 @@ static inline bool respond_use_srq(struct shca_link *l, uint32_t srqn)
  * respond_end_xrc() follows whatever it is. */
 static inline int respond_begin_xrc(struct shca_link *l, uint32_t srqn)
 {
-    if (shm_qpn_slot(srqn) != l->home->slot) l->peer = shca_peer_for(l, SHCA_HERE, srqn);
-    if (l->peer && l->peer != l->home && !l->peer->registered) {
+    if (shm_qpn_slot(srqn) != l->owner->slot) l->peer = shca_peer_for(l, SHCA_HERE, srqn);
+    if (l->peer && l->peer != l->owner && !l->peer->registered) {
         bool lost = l->peer->lost;
-        l->peer = l->home;
-        return lost ? SHCA_NOBODY : SHCA_NOT_MET;
+        l->peer = l->owner;
+        return lost ? SHCA_NO_TARGET : SHCA_NOT_ATTACHED;
     }
-    if (l->peer && l->peer != l->home) shca_ud_access_enter(l->peer);
+    if (l->peer && l->peer != l->owner) shca_ud_access_enter(l->peer);
     if (l->peer && respond_use_srq(l, srqn)) return IBV_WC_SUCCESS;
     return respond_fault(l, 1 + IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
 }
 
 static inline void respond_end_xrc(struct shca_link *l)
 {
-    if (l->peer && l->peer != l->home) shca_ud_access_leave(l->peer);
-    l->peer = l->home;
+    if (l->peer && l->peer != l->owner) shca_ud_access_leave(l->peer);
+    l->peer = l->owner;
 }
 
 /* The owner learns of the first message that comes before it has made the connection its own. */
 static __attribute__((cold, noinline)) bool respond_ready_in(struct shca_link *l, uint32_t state)
 {
-    if (state == IBV_QPS_RTR && l->type != IBV_QPT_UD && l->t->listens == l->speaks &&
-        !l->t->came && !atomic_exchange(&l->t->came, 1))
+    if (state == IBV_QPS_RTR && l->type != IBV_QPT_UD && l->t->accepts == l->sender_id &&
+        !l->t->comm_est && !atomic_exchange(&l->t->comm_est, 1))
         shca_peer_ring(l->peer);
     return state == IBV_QPS_RTR || state == IBV_QPS_SQD || state == IBV_QPS_SQE;
 }
@@ -255,7 +255,7 @@ static __attribute__((cold, noinline)) bool respond_ready_in(struct shca_link *l
 static SHCA_HOT bool respond_target_ready(struct shca_link *l)
 {
     uint32_t state = atomic_load_explicit(&l->t->state, memory_order_acquire);
-    return (state == IBV_QPS_RTS || respond_ready_in(l, state)) && l->t->listens == l->speaks &&
+    return (state == IBV_QPS_RTS || respond_ready_in(l, state)) && l->t->accepts == l->sender_id &&
            !l->t->fault;
 }
 

@@ -99,7 +99,7 @@ static int respond_part_enter_and_dispatch(struct shca_link *l, const struct ibv
                                            struct shca_part *p, size_t n)
 {
     /* A READ was accepted: it is answered, even should the QP break meanwhile. */
-    if (wr->opcode != IBV_WR_RDMA_READ && !respond_target_ready(l)) return SHCA_NOBODY;
+    if (wr->opcode != IBV_WR_RDMA_READ && !respond_target_ready(l)) return SHCA_NO_TARGET;
     if (l->type != IBV_QPT_XRC_SEND) return respond_part_dispatch(l, wr, p, n);
     int status = respond_begin_xrc(l, wr->qp_type.xrc.remote_srqn);
     if (status == IBV_WC_SUCCESS) status = respond_part_dispatch(l, wr, p, n);

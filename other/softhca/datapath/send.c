@@ -74,13 +74,13 @@ static void send_complete(struct shca_qp *qp, const struct ibv_send_wr *wr, uint
 /* Between two attempts. */
 uint64_t shca_retry_ns(struct shca_qp *qp, int reason)
 {
-    if (reason == SHCA_NOBODY) return 4096ull << qp->attr.timeout;
+    if (reason == SHCA_NO_TARGET) return 4096ull << qp->attr.timeout;
     /* That of a target on another host is not known here. */
     return remote_rnr_ns(qp->link.t ? qp->link.t->min_rnr_timer : qp->attr.min_rnr_timer);
 }
 
 /* Whom we have not met may not have had a processor yet: an HCA would not make us wait for that. */
-static const uint64_t MEETING_TIME = 10000000000ull;
+static const uint64_t ATTACH_TIME = 10000000000ull;
 
 /* When to stop waiting for REASON: ns, 0 for never. */
 static uint64_t send_deadline(struct shca_qp *qp, int reason)
@@ -89,14 +89,14 @@ static uint64_t send_deadline(struct shca_qp *qp, int reason)
         if (qp->attr.rnr_retry == 7) return 0;
         return shca_now() + qp->attr.rnr_retry * shca_retry_ns(qp, reason);
     }
-    uint64_t patience = shca_retry_ns(qp, SHCA_NOBODY) * (qp->attr.retry_cnt + 1u);
-    if (reason == SHCA_NOT_MET && patience < MEETING_TIME) patience = MEETING_TIME;
-    bool endless = qp->attr.timeout == 0 && (reason == SHCA_NOBODY || qp->link.reliable);
-    return endless ? 0 : shca_now() + patience;
+    uint64_t timeout = shca_retry_ns(qp, SHCA_NO_TARGET) * (qp->attr.retry_cnt + 1u);
+    if (reason == SHCA_NOT_ATTACHED && timeout < ATTACH_TIME) timeout = ATTACH_TIME;
+    bool endless = qp->attr.timeout == 0 && (reason == SHCA_NO_TARGET || qp->link.reliable);
+    return endless ? 0 : shca_now() + timeout;
 }
 
 /* Nobody will ever hear the WR at sq_exec. An unreliable one goes out all the same, to be lost. */
-static int send_undeliverable(struct shca_qp *qp)
+static int send_no_target(struct shca_qp *qp)
 {
     if (qp->link.reliable || !qp->link.peer) return IBV_WC_RETRY_EXC_ERR;
     qp->link.peer->lost = true;
@@ -108,23 +108,23 @@ static int send_wait_status(struct shca_qp *qp, int reason)
 {
     bool rnr = reason == SHCA_NOT_READY;
     if (reason == SHCA_STALLED || reason == SHCA_REMOTE) return 0;
-    if (qp->link.peer && qp->link.peer->unseen) return IBV_WC_LOC_QP_OP_ERR;
+    if (qp->link.peer && qp->link.peer->unmappable) return IBV_WC_LOC_QP_OP_ERR;
     if (qp->give_up == SHCA_NO_DEADLINE || qp->waits_for != reason) {
         qp->waits_for = reason;
         qp->give_up = send_deadline(qp, reason);
         qp->look_at = 0;
         qp->s->waiting = rnr ? SHCA_WAITS_RECEIVE : SHCA_WAITS_PEER;
-        atomic_fetch_add(rnr ? &shca.h->counts.rnr : &shca.h->counts.nobody, 1);
+        atomic_fetch_add(rnr ? &shca.h->counts.rnr : &shca.h->counts.no_target, 1);
     }
     uint64_t now = shca_now();
     if (qp->link.peer && now >= qp->look_at) { /* a system call: not at every poll */
-        if (shca_peer_dead_slow(qp->link.peer)) return send_undeliverable(qp);
+        if (shca_peer_dead_slow(qp->link.peer)) return send_no_target(qp);
         qp->look_at = now + 1000000;
     }
     if (qp->give_up == 0 || now < qp->give_up) return 0;
-    if (reason == SHCA_NOT_MET)
+    if (reason == SHCA_NOT_ATTACHED)
         shca_say("the process in slot %u does not answer (is it stopped?)", qp->link.peer->slot);
-    return rnr ? IBV_WC_RNR_RETRY_EXC_ERR : send_undeliverable(qp);
+    return rnr ? IBV_WC_RNR_RETRY_EXC_ERR : send_no_target(qp);
 }
 
 /* All that wait fail now; send lock held. */

@@ -25,7 +25,7 @@ uint64_t shca_now(void)
     return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-void shca_worker_poke(void)
+void shca_worker_wake(void)
 {
     shca_peer_ring(&shca.me);
 }
@@ -33,7 +33,7 @@ void shca_worker_poke(void)
 void shca_worker_sweep(void)
 {
     sweep_due = true;
-    shca_worker_poke();
+    shca_worker_wake();
 }
 
 /* Send lock of QP held. */
@@ -46,7 +46,7 @@ void shca_worker_wait_for(struct shca_qp *qp)
     waiters = qp;
     shca.waiting++;
     pthread_mutex_unlock(&wait_lock);
-    shca_worker_poke();
+    shca_worker_wake();
 }
 
 static void worker_unlink_waiter(struct shca_qp *qp)
@@ -116,21 +116,21 @@ static void worker_attend_qp(struct shca_qp *qp)
 {
     uint32_t fault = qp->s->fault;
     if (fault && worker_break_qp(qp) && fault != SHCA_FAULT_QUIET) worker_qp_event(qp, fault - 1);
-    uint32_t came = 1;
-    if (atomic_compare_exchange_strong(&qp->s->came, &came, 2))
+    uint32_t comm_est = 1;
+    if (atomic_compare_exchange_strong(&qp->s->comm_est, &comm_est, 2))
         worker_qp_event(qp, IBV_EVENT_COMM_EST);
     if (shca_state(qp) != IBV_QPS_ERR) return;
     shca_recv_flush(qp);
-    if (qp->base.srq && !qp->last_receive_told) {
+    if (qp->base.srq && !qp->last_wqe_raised) {
         shca_qp_quiesce(qp); /* whoever is inside completes what it took */
-        qp->last_receive_told = true;
+        qp->last_wqe_raised = true;
         worker_qp_event(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
     }
 }
 
 static void worker_cq_overflowed(struct shca_cq *cq)
 {
-    cq->overflow_told = true;
+    cq->overflow_raised = true;
     struct ibv_async_event e = {.element.cq = &cq->base, .event_type = IBV_EVENT_CQ_ERR};
     shca_raise(cq->base.context, &e);
     for (struct shca_qp *qp = shca.qps; qp; qp = qp->next) {
@@ -141,13 +141,13 @@ static void worker_cq_overflowed(struct shca_cq *cq)
 
 static void worker_attend_cq(struct shca_cq *cq, bool sweep)
 {
-    if (cq->s->overflow && !cq->overflow_told) worker_cq_overflowed(cq);
+    if (cq->s->overflow && !cq->overflow_raised) worker_cq_overflowed(cq);
     if (atomic_exchange(&cq->s->ev_lost, 0)) {
         uint64_t one = 1;
         int fd = shca_channel_fd(cq->s->channel);
         if (fd >= 0 && write(fd, &one, sizeof one) < 0) return;
     }
-    if (sweep && shca_cq_unstick(cq)) shca_cq_notify(&shca.me, cq->s, true);
+    if (sweep && shca_cq_skip_dead(cq)) shca_cq_notify(&shca.me, cq->s, true);
 }
 
 static void worker_attend(void)

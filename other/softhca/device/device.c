@@ -87,7 +87,7 @@ void shca_device_remove(struct shca_device *d)
     removed = true;
     for (int i = 0; i < 256; i++) {
         if (!contexts[i] || contexts[i]->v.context.device != &d->base) continue;
-        shca_bury(contexts[i]);
+        shca_context_disable(contexts[i]);
         contexts[i]->removed = true;
     }
     pthread_mutex_unlock(&contexts_lock);
@@ -118,7 +118,7 @@ static struct shca_context *device_open_context(const void *object)
 
 /* Whether OBJECT, of a kind that may not be known here, is ours: every verbs object begins with its
  * context, and a context with its device. */
-bool shca_user_memory_valid(const void *object)
+bool shca_is_object(const void *object)
 {
     return shca_is_device(*(const void *const *)object) || device_open_context(object);
 }
@@ -144,7 +144,7 @@ void shca_contexts_in_child(void)
     pthread_mutex_init(&contexts_lock, NULL);
     for (int i = 0; i < 256; i++) {
         if (!contexts[i]) continue;
-        shca_bury(contexts[i]);
+        shca_context_disable(contexts[i]);
         contexts[i]->inherited = true;
         contexts[i]->next = inherited;
         inherited = contexts[i];

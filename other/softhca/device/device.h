@@ -7,7 +7,7 @@
 
 /* device.c */
 bool shca_is_device(const struct ibv_device *d);
-bool shca_user_memory_valid(const void *object);
+bool shca_is_object(const void *object);
 struct ibv_context *shca_open(struct ibv_device *d);
 int shca_close(struct ibv_context *c);
 bool shca_dead(const void *object);

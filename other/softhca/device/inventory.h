@@ -28,7 +28,7 @@ enum shca_kind {
     SHCA_AH = SHCA_KINDS,
     SHCA_RTR,
     SHCA_RTS,
-    SHCA_VIEW
+    SHCA_PEER_MAP
 };
 
 struct shca_port_model {

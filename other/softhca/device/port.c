@@ -73,10 +73,11 @@ void shca_qp_tune(struct shca_qp *qp)
     bool up = ports.state[qp->port] == IBV_PORT_ACTIVE && !shca_device(qp->base.context)->gone &&
               !shca_inject_cuts(qp);
     enum ibv_qp_type type = qp->base.qp_type;
-    uint64_t far = qp->link.remote ? SHCA_FAR : 0;
-    qp->link.speaks = up ? shm_word(type, qp->link.from, qp->link.aim) : SHCA_MUTE;
-    atomic_store(&qp->s->listens,
-                 up ? shm_word(type, qp->attr.dest_qp_num, qp->port) | far : SHCA_DEAF);
+    uint64_t other_host = qp->link.remote ? SHCA_OTHER_HOST : 0;
+    qp->link.sender_id = up ? shm_sender_id(type, qp->link.from, qp->link.aim) : SHCA_NO_SENDER;
+    atomic_store(&qp->s->accepts,
+                 up ? shm_sender_id(type, qp->attr.dest_qp_num, qp->port) | other_host
+                    : SHCA_ACCEPTS_NONE);
 }
 
 void shca_port_set(uint32_t port, enum ibv_port_state state)

@@ -33,18 +33,18 @@ int shca_delayed_cq(struct shca_cq *cq)
 {
     static _Atomic uint32_t made;
     if (!shca_injecting()) return 0;
-    cq->hold = calloc(1, sizeof *cq->hold);
-    if (!cq->hold) return ENOMEM;
-    cq->hold->ordinal = ++made;
+    cq->delayed = calloc(1, sizeof *cq->delayed);
+    if (!cq->delayed) return ENOMEM;
+    cq->delayed->ordinal = ++made;
     return 0;
 }
 
 void shca_delayed_free(struct shca_cq *cq)
 {
-    if (!cq->hold) return;
-    if (cq->hold->n && cq->base.channel) pending--;
-    free(cq->hold->held);
-    free(cq->hold);
+    if (!cq->delayed) return;
+    if (cq->delayed->n && cq->base.channel) pending--;
+    free(cq->delayed->held);
+    free(cq->delayed);
 }
 
 static bool delayed_same_queue(const struct shm_cqe *a, const struct shm_cqe *b)
@@ -77,7 +77,7 @@ static uint32_t delayed_held_of_queue(const struct shca_delayed *h, const struct
 
 static void delayed_keep(struct shca_cq *cq, const struct held *new)
 {
-    struct shca_delayed *h = cq->hold;
+    struct shca_delayed *h = cq->delayed;
     if (h->n == h->room) {
         uint32_t room = h->room ? 2 * h->room : 64;
         struct held *more = realloc(h->held, room * sizeof *more);
@@ -88,7 +88,7 @@ static void delayed_keep(struct shca_cq *cq, const struct held *new)
     h->held[h->n++] = *new;
     if (h->n > 1 || !cq->base.channel) return;
     pending++;
-    shca_worker_poke(); /* the program may go to sleep */
+    shca_worker_wake(); /* the program may go to sleep */
 }
 
 /* So many of its queue are held that all of them are to be given. */
@@ -103,14 +103,14 @@ static void delayed_gathered(struct shca_delayed *h, const struct shca_fault_rul
 /* True when the completion is not to be seen now. */
 static bool delayed_keep_back(struct shca_cq *cq, const struct shm_cqe *e)
 {
-    struct shca_delayed *h = cq->hold;
+    struct shca_delayed *h = cq->delayed;
     struct shca_qp *qp = shca_qp_numbered(e->qpn);
     const struct shca_faults *all = shca_inject_faults();
     const struct shca_fault_rule *r = NULL;
     for (uint32_t i = 0; i < all->n; i++) {
         const struct shca_fault_rule *x = &all->rule[i];
         if (x->what == SHCA_HOLD && shca_fault_names(&x->cq, h->ordinal) &&
-            shca_inject_bites(x, qp, delayed_op_of(e)) &&
+            shca_inject_matches(x, qp, delayed_op_of(e)) &&
             shca_inject_due(x, e->side == SHCA_SIDE_RECV ? "receives of qp" : "qp",
                             qp->faults->ordinal, &qp->faults->completion[e->side][i]))
             r = x;
@@ -121,7 +121,7 @@ static bool delayed_keep_back(struct shca_cq *cq, const struct shm_cqe *e)
         uint64_t polls = r->polls ? r->polls : r->us ? 0 : 1000;
         new.rule = r - all->rule;
         new.polls = polls ? h->empty_polls + polls : 0;
-        new.time = shca_now() + (r->us ? r->us * 1000 : SHCA_PATIENCE_S * 1000000000ull);
+        new.time = shca_now() + (r->us ? r->us * 1000 : SHCA_DELAY_LIMIT_S * 1000000000ull);
     }
     delayed_keep(cq, &new);
     if (r) delayed_gathered(h, r, e);
@@ -137,7 +137,7 @@ static bool delayed_may_go(const struct shca_delayed *h, const struct held *x, u
 /* Moves what may go into WC, in order; what follows a completion of its queue that stays, stays. */
 static int delayed_give(struct shca_cq *cq, int num, struct ibv_wc *wc)
 {
-    struct shca_delayed *h = cq->hold;
+    struct shca_delayed *h = cq->delayed;
     uint64_t now = h->n ? shca_now() : 0;
     uint32_t kept = 0;
     int n = 0;
@@ -165,13 +165,13 @@ static bool delayed_overflows(struct shca_cq *cq)
     for (uint32_t i = 0; i < all->n; i++) {
         const struct shca_fault_rule *r = &all->rule[i];
         if (r->what == SHCA_OVERFLOW && shca_inject_mine(r) &&
-            shca_fault_names(&r->cq, cq->hold->ordinal))
-            due = shca_inject_due(r, "cq", cq->hold->ordinal, &cq->hold->overflow[i]) || due;
+            shca_fault_names(&r->cq, cq->delayed->ordinal))
+            due = shca_inject_due(r, "cq", cq->delayed->ordinal, &cq->delayed->overflow[i]) || due;
     }
     if (!due) return false;
     cq->s->overflow = 1;
     while (shca_cq_take(cq, &lost)) continue;
-    shca_worker_poke();
+    shca_worker_wake();
     return true;
 }
 
@@ -186,9 +186,9 @@ int shca_delayed_poll(struct ibv_cq *base, int num, struct ibv_wc *wc)
         if (!delayed_keep_back(cq, &e)) shca_cq_to_wc(&e, &wc[n++]);
     }
     if (n < num) n += delayed_give(cq, num - n, wc + n); /* what has gathered */
-    if (n == 0) cq->hold->empty_polls++;
+    if (n == 0) cq->delayed->empty_polls++;
     shca_unlock(&cq->lock);
-    if (n == 0) n = shca_cq_nothing(cq);
+    if (n == 0) n = shca_cq_poll_empty(cq);
     shca_inject_polled(n == 0);
     return n;
 }
@@ -196,7 +196,7 @@ int shca_delayed_poll(struct ibv_cq *base, int num, struct ibv_wc *wc)
 /* The QP is gone. */
 void shca_delayed_forget(struct shca_cq *cq, uint32_t qpn, const struct shca_srq *q)
 {
-    struct shca_delayed *h = cq->hold;
+    struct shca_delayed *h = cq->delayed;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < h->n; i++)
         if (!shca_cqe_of(&h->held[i].e, qpn, q))
@@ -209,12 +209,12 @@ void shca_delayed_forget(struct shca_cq *cq, uint32_t qpn, const struct shca_srq
 
 uint32_t shca_delayed_entry(const struct shca_cq *cq)
 {
-    return cq->hold ? cq->hold->n : 0;
+    return cq->delayed ? cq->delayed->n : 0;
 }
 
 const struct shm_cqe *shca_delayed_at(const struct shca_cq *cq, uint32_t i)
 {
-    return &cq->hold->held[i].e;
+    return &cq->delayed->held[i].e;
 }
 
 void shca_delayed_in_child(void)
@@ -230,7 +230,7 @@ bool shca_delayed_pending(void)
 /* Wake whoever sleeps while something is held for it. */
 static void delayed_attend_cq(struct shca_cq *cq)
 {
-    struct shca_delayed *h = cq->hold;
+    struct shca_delayed *h = cq->delayed;
     uint64_t now = shca_now();
     bool wake = false;
     shca_lock(&cq->lock);
@@ -244,7 +244,7 @@ void shca_delayed_attend(void)
 {
     pthread_mutex_lock(&shca.lock);
     for (int i = 0; i < SHCA_CQS; i++)
-        if (shca.cq[i] && shca.cq[i]->hold && shca.cq[i]->base.channel)
+        if (shca.cq[i] && shca.cq[i]->delayed && shca.cq[i]->base.channel)
             delayed_attend_cq(shca.cq[i]);
     pthread_mutex_unlock(&shca.lock);
 }

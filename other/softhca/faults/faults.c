@@ -16,8 +16,9 @@ static const struct shca_word ops[] = {{"send", SHCA_OP_SEND}, {"write", SHCA_OP
                                        {"read", SHCA_OP_READ}, {"atomic", SHCA_OP_ATOMIC},
                                        {"recv", SHCA_OP_RECV}, {NULL, 0}};
 static const struct shca_word kinds[] = {
-    {"pd", SHCA_PD}, {"mr", SHCA_MR},   {"cq", SHCA_CQ},   {"qp", SHCA_QP},     {"srq", SHCA_SRQ},
-    {"ah", SHCA_AH}, {"rtr", SHCA_RTR}, {"rts", SHCA_RTS}, {"view", SHCA_VIEW}, {NULL, 0}};
+    {"pd", SHCA_PD},         {"mr", SHCA_MR}, {"cq", SHCA_CQ},   {"qp", SHCA_QP},
+    {"srq", SHCA_SRQ},       {"ah", SHCA_AH}, {"rtr", SHCA_RTR}, {"rts", SHCA_RTS},
+    {"view", SHCA_PEER_MAP}, {NULL, 0}};
 
 static const struct shca_word orders[] = {{"ascending", SHCA_ASCENDING},
                                           {"descending", SHCA_DESCENDING},

@@ -101,7 +101,7 @@ const struct shca_faults *shca_inject_faults(void)
 static uint32_t inject_number_of(const struct shca_link *l)
 {
     if (l->remote) return shca_tcp_send_number(l->remote);
-    return l->peer && shca_peer_meet(l->peer, 1000) ? l->peer->h->number : SHCA_NO_PROCESS;
+    return l->peer && shca_peer_attach_within(l->peer, 1000) ? l->peer->h->number : SHCA_NO_PROCESS;
 }
 
 bool shca_inject_mine(const struct shca_fault_rule *r)
@@ -110,7 +110,7 @@ bool shca_inject_mine(const struct shca_fault_rule *r)
 }
 
 /* The rule is for this process, and for messages or completions like this one. */
-bool shca_inject_bites(const struct shca_fault_rule *r, const struct shca_qp *qp, uint64_t op)
+bool shca_inject_matches(const struct shca_fault_rule *r, const struct shca_qp *qp, uint64_t op)
 {
     return shca_inject_mine(r) && shca_fault_names(&r->peer, inject_number_of(&qp->link)) &&
            shca_fault_names(&r->qp, qp->faults->ordinal) && (!r->ops || r->ops & op);
@@ -179,7 +179,7 @@ static void inject_stall(struct shca_injector *f, const struct shca_fault_rule *
     f->stalled = true;
     f->polls = r->polls ? inject.empty_polls + r->polls : 0;
     f->messages = r->messages ? inject.posted - f->posted + r->messages : 0;
-    f->time = shca_now() + (r->us ? r->us * 1000 : SHCA_PATIENCE_S * 1000000000ull);
+    f->time = shca_now() + (r->us ? r->us * 1000 : SHCA_DELAY_LIMIT_S * 1000000000ull);
 }
 
 /* RETRIES attempts fail, of at most ALLOWED: a wait, or the failure for which REASON stands. */
@@ -221,7 +221,7 @@ static void inject_decide(struct shca_qp *qp, const struct ibv_send_wr *wr, uint
     f->tear.order = 0;
     for (uint32_t i = 0; i < inject.faults.n; i++) {
         const struct shca_fault_rule *r = &inject.faults.rule[i];
-        if (r->what > SHCA_TEAR || !shca_inject_bites(r, qp, inject_op_of(wr->opcode))) continue;
+        if (r->what > SHCA_TEAR || !shca_inject_matches(r, qp, inject_op_of(wr->opcode))) continue;
         if (r->what == SHCA_RNR && !inject_takes_a_receive(wr->opcode)) continue;
         if (r->what == SHCA_TEAR && SHCA_FETCHES >> wr->opcode & 1) continue;
         if (!shca_inject_due(r, "qp", f->ordinal, &f->message[i])) continue;
@@ -230,7 +230,7 @@ static void inject_decide(struct shca_qp *qp, const struct ibv_send_wr *wr, uint
         else if (r->what == SHCA_TEAR)
             inject_tear(f, r, &f->message[i]);
         else
-            inject_retry(qp, r, r->what == SHCA_RNR ? SHCA_NOT_READY : SHCA_NOBODY);
+            inject_retry(qp, r, r->what == SHCA_RNR ? SHCA_NOT_READY : SHCA_NO_TARGET);
     }
 }
 
@@ -246,7 +246,7 @@ static bool inject_stall_is_over(const struct shca_injector *f)
 int shca_inject_message(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index)
 {
     struct shca_injector *f = qp->faults;
-    if (qp->link.peer && !qp->link.t && !shca_link_up(&qp->link)) return SHCA_NOT_MET;
+    if (qp->link.peer && !qp->link.t && !shca_link_up(&qp->link)) return SHCA_NOT_ATTACHED;
     if (!f->decided || f->index != index) inject_decide(qp, wr, index);
     if (f->fails) return f->fails;
     if (f->stalled && !inject_stall_is_over(f)) return SHCA_STALLED;
@@ -311,7 +311,7 @@ static void inject_before_posting(struct shca_qp *qp, uint64_t op)
 {
     for (uint32_t i = 0; i < inject.faults.n; i++) {
         struct shca_fault_rule *r = &inject.faults.rule[i];
-        if (r->what < SHCA_PORT_DOWN || !shca_inject_bites(r, qp, op)) continue;
+        if (r->what < SHCA_PORT_DOWN || !shca_inject_matches(r, qp, op)) continue;
         pthread_mutex_lock(&inject.lock);
         bool due = shca_inject_due(r, "process", 0, &inject.count[i]);
         pthread_mutex_unlock(&inject.lock);

@@ -24,7 +24,7 @@ struct shca_injector {
     /* about the WR that runs now */
     bool decided;
     uint32_t index;
-    int fails; /* SHCA_NOT_READY or SHCA_NOBODY, as often as it is tried; SHCA_DROPPED; or 0 */
+    int fails; /* SHCA_NOT_READY or SHCA_NO_TARGET, as often as it is tried; SHCA_DROPPED; or 0 */
     bool stalled;
     struct shca_tear tear;
     uint64_t polls, messages, time; /* until; 0: not a condition */
@@ -45,7 +45,7 @@ void shca_inject_tear(struct shca_qp *qp, struct shca_gather *g);
 /* For delayed_completions.c: the rules of this process, and whether one is due. */
 const struct shca_faults *shca_inject_faults(void);
 bool shca_inject_mine(const struct shca_fault_rule *rule);
-bool shca_inject_bites(const struct shca_fault_rule *rule, const struct shca_qp *qp, uint64_t op);
+bool shca_inject_matches(const struct shca_fault_rule *rule, const struct shca_qp *qp, uint64_t op);
 bool shca_inject_due(const struct shca_fault_rule *rule, const char *of, uint32_t object,
                      struct shca_fault_count *count);
 /* A poll that found nothing has been counted; what waits for polls runs. */
@@ -53,7 +53,7 @@ void shca_inject_polled(bool nothing);
 /* The program sleeps on a completion channel: polls will not come. */
 bool shca_inject_asleep(uint64_t now);
 
-enum { SHCA_PATIENCE_S = 10 }; /* how long something may wait for polls that do not come */
+enum { SHCA_DELAY_LIMIT_S = 10 }; /* how long something may wait for polls that do not come */
 
 /* tear.c */
 int shca_tear_write(const struct shca_tear *t, struct shca_peer *p, struct shca_gather *g,

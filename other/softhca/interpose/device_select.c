@@ -84,13 +84,13 @@ static const char *device_select_software(char *text, size_t room)
 
 static void device_select_shown(struct decision *d)
 {
-    char us[64];
-    int64_t wish = shca_settings()->device;
-    if (wish != SHCA_DEVICE_AUTO) {
-        d->enabled = wish == SHCA_DEVICE_ON;
+    char software[64];
+    int64_t setting = shca_settings()->device;
+    if (setting != SHCA_DEVICE_AUTO) {
+        d->enabled = setting == SHCA_DEVICE_ON;
         if (d->enabled)
             snprintf(d->why, sizeof d->why, "%s (SOFTHCA=on)",
-                     device_select_software(us, sizeof us));
+                     device_select_software(software, sizeof software));
         else
             snprintf(d->why, sizeof d->why, "real devices only (SOFTHCA=off)");
         return;
@@ -107,7 +107,7 @@ static void device_select_shown(struct decision *d)
     d->enabled = port == 0;
     if (d->enabled)
         snprintf(d->why, sizeof d->why, "%s (%s; processes of this host only)",
-                 device_select_software(us, sizeof us),
+                 device_select_software(software, sizeof software),
                  n ? "no real device has an active port" : "no real device found");
 }
 
@@ -124,12 +124,12 @@ bool shca_enabled(void)
 {
     if (decided < 2) {
         struct decision d = {0};
-        int nobody = 0;
+        int undecided = 0;
         if (deciding || device_select_is_hidden()) return false;
         deciding = true;
         device_select_shown(&d);
         deciding = false;
-        if (atomic_compare_exchange_strong(&decided, &nobody, 1)) {
+        if (atomic_compare_exchange_strong(&decided, &undecided, 1)) {
             decision = d;
             decided = 2;
         }

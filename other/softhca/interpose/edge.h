@@ -15,7 +15,7 @@ void shca_trouble_in_child(void);
 
 /* fork.c */
 void shca_watch_forks(void);
-void shca_bury(struct shca_context *c);
+void shca_context_disable(struct shca_context *c);
 
 /* device_select.c */
 bool shca_enabled(void);

@@ -102,7 +102,7 @@ static int fork_no_srq_num(struct ibv_srq *srq, uint32_t *number)
 
 /* Operations that a program calls through its context, without asking us. What is told of the
  * device stays true; what is not named here was never offered, or is not any more. */
-void shca_bury(struct shca_context *c)
+void shca_context_disable(struct shca_context *c)
 {
     struct verbs_context *v = &c->v;
     struct verbs_context dead = {.query_port = v->query_port,
@@ -131,18 +131,18 @@ void shca_bury(struct shca_context *c)
  * the start of the device, and the tables of descriptors. None of these locks is held for long. */
 static void fork_prepare(void)
 {
-    shca_start_hold();
-    shca_tcp_hold();
+    shca_start_lock();
+    shca_tcp_lock();
     pthread_mutex_lock(&shca.peer_lock);
-    shca_rpc_server_hold();
+    shca_rpc_server_lock();
 }
 
 static void fork_in_parent(void)
 {
-    shca_rpc_server_release();
+    shca_rpc_server_unlock();
     pthread_mutex_unlock(&shca.peer_lock);
-    shca_tcp_release();
-    shca_start_release();
+    shca_tcp_unlock();
+    shca_start_unlock();
 }
 
 /* Nobody else runs here, so that no lock is needed; those that another thread held are renewed. */

@@ -201,7 +201,7 @@ enum { POINTER, NUMBER };
 static uintptr_t interpose_continue(const char *name, int kind, void *object, long b, long c,
                                     long d, long e, long f)
 {
-    int why = shca_dead(object) ? EIO : shca_user_memory_valid(object) ? EOPNOTSUPP : 0;
+    int why = shca_dead(object) ? EIO : shca_is_object(object) ? EOPNOTSUPP : 0;
     later *real = why ? NULL : shca_real_verbs(name);
     if (real) return real(object, b, c, d, e, f);
     errno = why ? why : ENOSYS;

@@ -15,7 +15,7 @@
 
 enum { NEXT_HEADER_IBA = 0x1b, IP_VERSION = 6 };
 enum {
-    PATIENCE = 1000
+    TIMEOUT_MS = 1000
 }; /* ms to wait for whom we have not met: datagrams do not wait themselves */
 
 static struct ibv_grh ah_make_grh(uint32_t port, const struct ibv_global_route *g)
@@ -116,11 +116,11 @@ struct shca_peer *shca_peer_for(struct shca_link *l, int host, uint32_t number)
         shca_peer_put(p);
         p = l->peers[slot] = shca_peer_get(host, slot);
     }
-    if (p && shca_peer_meet(p, PATIENCE)) shca_ud_access_register(p);
+    if (p && shca_peer_attach_within(p, TIMEOUT_MS)) shca_ud_access_register(p);
     return p;
 }
 
-void shca_forget_peers(struct shca_link *l)
+void shca_peers_put(struct shca_link *l)
 {
     for (uint32_t i = 0; l->peers && i < SHCA_SLOTS; i++) shca_peer_put(l->peers[i]);
     free(l->peers);
@@ -132,18 +132,19 @@ void shca_forget_peers(struct shca_link *l)
 bool shca_datagram_link(struct shca_link *l, struct shca_qp *qp, const struct shca_ah *ah,
                         uint32_t to, uint32_t qkey)
 {
-    bool mute = qp->link.speaks == SHCA_MUTE || ah->port != qp->port;
+    bool down = qp->link.sender_id == SHCA_NO_SENDER || ah->port != qp->port;
     to &= 0xffffff;
     struct shca_peer *p = shca_peer_for(&qp->link, ah->place.host, to);
     *l = (struct shca_link){.peer = p && p->registered ? p : NULL, /* else it is lost */
                             .type = IBV_QPT_UD,
                             .from = qp->base.qp_num,
                             .to = to,
-                            .speaks = mute ? SHCA_MUTE : shm_word(IBV_QPT_UD, 0, ah->place.port),
+                            .sender_id = down ? SHCA_NO_SENDER
+                                              : shm_sender_id(IBV_QPT_UD, 0, ah->place.port),
                             .route = ah->route,
                             .qkey = qkey >> 31 ? qp->attr.qkey : qkey,
                             .grh = ah->global};
-    l->home = l->peer;
+    l->owner = l->peer;
     if (l->peer) l->t = &l->peer->h->qp[shm_qpn_index(to)];
-    return !(p && p->unseen);
+    return !(p && p->unmappable);
 }

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MIN_PATIENCE = 64, MAX_PATIENCE = 4096, SHORT_YIELD = 2000 /* ns */ };
+enum { MIN_SPINS = 64, MAX_SPINS = 4096, SHORT_YIELD = 2000 /* ns */ };
 
 static int cq_find_index(void)
 {
@@ -79,7 +79,7 @@ struct ibv_cq *shca_create_cq(struct ibv_context *c, int cqe, void *context,
     else {
         uint32_t shift = 0;
         while (1 << shift < cqe) shift++;
-        cq->patience = MIN_PATIENCE;
+        cq->spins_before_yield = MIN_SPINS;
         cq->base.context = c;
         cq->base.cq_context = context;
         cq->base.channel = channel;
@@ -315,34 +315,35 @@ bool shca_cq_take(struct shca_cq *cq, struct shm_cqe *e)
 
 /* Offer the core to others. When somebody took it there are more runnable than cores, and the one
  * that is to send to us may be among them: offer it soon again. When nobody did, seldom. */
-static void cq_yield(struct shca_cq *cq, uint32_t patience)
+static void cq_yield(struct shca_cq *cq, uint32_t spins_before_yield)
 {
     uint64_t start = shca_now();
     sched_yield();
     if (shca_now() - start > SHORT_YIELD)
-        patience = MIN_PATIENCE;
-    else if (patience < MAX_PATIENCE)
-        patience *= 2;
-    atomic_store_explicit(&cq->patience, patience, memory_order_relaxed);
+        spins_before_yield = MIN_SPINS;
+    else if (spins_before_yield < MAX_SPINS)
+        spins_before_yield *= 2;
+    atomic_store_explicit(&cq->spins_before_yield, spins_before_yield, memory_order_relaxed);
 }
 
 static inline int cq_poll_empty(struct shca_cq *cq)
 {
     if (atomic_load_explicit(&shca.waiting, memory_order_relaxed)) shca_worker_progress();
-    if (cq->overflow_told) return -1;
+    if (cq->overflow_raised) return -1;
     uint32_t empty = atomic_load_explicit(&cq->empty, memory_order_relaxed) + 1;
-    uint32_t patience = atomic_load_explicit(&cq->patience, memory_order_relaxed);
+    uint32_t spins_before_yield =
+        atomic_load_explicit(&cq->spins_before_yield, memory_order_relaxed);
     /* One that polls and polls: the sender may be the other half of this very core. */
     if (empty > 2) __builtin_ia32_pause();
-    if (empty >= patience) {
-        cq_yield(cq, patience);
+    if (empty >= spins_before_yield) {
+        cq_yield(cq, spins_before_yield);
         empty = 0;
     }
     atomic_store_explicit(&cq->empty, empty, memory_order_relaxed);
     return 0;
 }
 
-int shca_cq_nothing(struct shca_cq *cq)
+int shca_cq_poll_empty(struct shca_cq *cq)
 {
     return cq_poll_empty(cq);
 }
@@ -405,7 +406,7 @@ void shca_cq_forget(struct shca_cq *cq, uint32_t qpn, const struct shca_srq *q)
         e->flags |= SHCA_CQE_SKIP;
         shca_cq_drop(e);
     }
-    if (cq->hold) shca_delayed_forget(cq, qpn, q);
+    if (cq->delayed) shca_delayed_forget(cq, qpn, q);
     shca_unlock(&cq->lock);
 }
 
@@ -454,7 +455,7 @@ uint32_t shca_cq_received(struct shca_cq *cq, uint32_t qpn, const _Atomic uint32
 
 /* Turn entries claimed by dead producers into ones to skip. True when there is something to poll.
  */
-bool shca_cq_unstick(struct shca_cq *cq)
+bool shca_cq_skip_dead(struct shca_cq *cq)
 {
     shca_lock(&cq->lock);
     struct shm_ring *r = cq->ring;
@@ -462,7 +463,7 @@ bool shca_cq_unstick(struct shca_cq *cq)
     for (uint64_t i = head; shca_is_claimed(r, i); i++) {
         struct shm_cqe *e = &r->e[i & r->mask];
         uint64_t claimant = shca_claims(r, r->shift)[i & r->mask] >> SHCA_CLAIM_SLOT;
-        if (shca_is_valid(e, i, r->shift) || shca_ud_access(claimant)) continue;
+        if (shca_is_valid(e, i, r->shift) || shca_slot_attached(claimant)) continue;
         e->flags = SHCA_CQE_SKIP;
         e->qpn = 0;
         e->lap = shca_lap(i, r->shift);

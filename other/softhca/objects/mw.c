@@ -90,8 +90,8 @@ static void mw_let_initiators_out(void)
         uint32_t active = atomic_fetch_add(&s->active, 0); /* a full fence and a look */
         for (int spins = 0; active & 1 && atomic_load(&s->active) == active; spins++) {
             if (spins > 64) sched_yield();
-            uint32_t slot = shm_qpn_slot(s->listens);
-            if (spins % 256 == 255 && slot != shca.slot && !shca_ud_access(slot)) break;
+            uint32_t slot = shm_qpn_slot(s->accepts);
+            if (spins % 256 == 255 && slot != shca.slot && !shca_slot_attached(slot)) break;
         }
     }
 }

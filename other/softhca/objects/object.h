@@ -91,30 +91,30 @@ struct shca_cq {
     struct shm_cq *s;
     struct shm_ring *_Atomic ring;
     uint32_t index;
-    struct shca_lock lock;     /* consumers */
-    _Atomic uint32_t empty;    /* polls in a row that found nothing; threads may miscount */
-    _Atomic uint32_t patience; /* how many of them until the core is offered to others */
+    struct shca_lock lock;  /* consumers */
+    _Atomic uint32_t empty; /* polls in a row that found nothing; threads may miscount */
+    _Atomic uint32_t spins_before_yield; /* how many of them until the core is offered to others */
     _Atomic int users;
     uint32_t ev_consumed, ev_given; /* under channel_lock */
     uint32_t async_given;
-    _Atomic bool overflow_told;
+    _Atomic bool overflow_raised;
     struct shca_cq *channel_next;
-    struct shca_delayed *hold; /* when there are faults */
-    struct ibv_wc ex_wc;       /* the completion ibv_start_poll/next_poll stand on */
+    struct shca_delayed *delayed; /* when there are faults */
+    struct ibv_wc ex_wc;          /* the completion ibv_start_poll/next_poll stand on */
 };
 
 struct shca_peer {
     struct shm_header *_Atomic h; /* what peer_map.c has mapped, once we have met */
     _Atomic uint64_t len;
-    _Atomic bool met, lost; /* its segment is here; it never will be */
-    _Atomic bool awaited;   /* a sender has waited for it */
-    _Atomic bool unseen;    /* this process lacks what it takes to look into it: said why */
+    _Atomic bool attached, lost; /* its segment is here; it never will be */
+    _Atomic bool awaited;        /* a sender has waited for it */
+    _Atomic bool unmappable;     /* this process lacks what it takes to look into it: said why */
     bool self;
     uint32_t slot;
     int refs; /* under shca.peer_lock */
     int sock;
-    bool patient; /* the socket waits */
-    int memfd;    /* as its owner calls it; its file is this one: */
+    bool timed; /* the socket waits */
+    int memfd;  /* as its owner calls it; its file is this one: */
     dev_t dev;
     ino_t ino;
     pid_t pid;
@@ -174,11 +174,11 @@ struct shca_link {
     struct shca_peer *peer;     /* whose segment it is in; NULL when it is in none we can see: */
     struct shca_remote *remote; /* it is on another host, or, when NULL too, nowhere */
     struct shm_qp *t;           /* NULL until we have met the peer */
-    struct shca_peer *home;   /* whose QP it is: the same, but inside a message to an XRC target */
+    struct shca_peer *owner;  /* whose QP it is: the same, but inside a message to an XRC target */
     struct shca_peer **peers; /* [SHCA_SLOTS] others that messages of the QP went to, or NULL */
     uint32_t from, to;        /* QP numbers */
     uint32_t aim;             /* the port there that the address leads to */
-    uint64_t speaks;          /* the word that the target must be listening to, or SHCA_MUTE */
+    uint64_t sender_id;       /* the word that the target must be listening to, or SHCA_NO_SENDER */
     struct shm_route route;
     const struct shca_tear *tear; /* how a fault writes the message that runs, or NULL */
     uint32_t active;              /* last even value left in t->active */
@@ -201,7 +201,7 @@ struct shca_qp {
     struct shca_cq *send_cq, *recv_cq;
     struct shca_srq *srq;  /* where it receives, unless it has a ring of its own */
     struct ibv_xrcd *xrcd; /* of an XRC target */
-    bool own_srq;          /* a UD QP's own queue is of that kind: many send to it */
+    bool private_srq;      /* a UD QP's own queue is of that kind: many send to it */
     uint32_t opcodes;      /* bits: what it may send */
     uint32_t index;
     uint32_t port; /* from INIT on */
@@ -230,7 +230,7 @@ struct shca_qp {
     struct ibv_qp_attr attr;
     struct ibv_qp_cap cap;
     uint32_t async_given;
-    bool last_receive_told;
+    bool last_wqe_raised;
     int opened;                /* how often, besides being created: an XRC target */
     struct shca_peer *foreign; /* of another process: this is but a handle */
     struct shca_qp *next;      /* list of all QPs */

@@ -88,10 +88,10 @@ static int qp_make_recv_ring(struct shca_qp *qp, struct shm_qp *s)
         uint32_t size = qp->cap.max_recv_wr, sges = qp->cap.max_recv_sge;
         qp->srq = shca_srq_new(qp->base.pd, size ? size : 1, sges ? sges : 1, true);
         if (!qp->srq) return errno;
-        qp->own_srq = true;
+        qp->private_srq = true;
     }
     if (qp->srq) s->srq = qp->srq->index + 1;
-    if (qp->own_srq) return 0;
+    if (qp->private_srq) return 0;
     if (qp->srq) {
         qp->cap.max_recv_wr = qp->cap.max_recv_sge = 0;
         return 0;
@@ -189,7 +189,7 @@ static struct ibv_qp *qp_create(struct ibv_context *c, struct ibv_pd *pd, struct
     if (!error) error = qp_enter(qp, &s);
     if (error) {
         if (s.rq_ring) shca_heap_free(s.rq_ring);
-        if (qp->own_srq) shca_srq_delete(qp->srq);
+        if (qp->private_srq) shca_srq_delete(qp->srq);
         shca_give(c, SHCA_QP);
         qp_free_send_ring(qp);
         free(qp->faults);
@@ -282,17 +282,17 @@ void shca_qp_reset(struct shca_qp *qp)
     if (qp->send_cq) shca_cq_forget(qp->send_cq, qp->base.qp_num, NULL);
     if (qp->recv_cq && qp->recv_cq != qp->send_cq)
         shca_cq_forget(qp->recv_cq, qp->base.qp_num, NULL);
-    if (qp->own_srq) shca_srq_clear(qp->srq);
-    shca_forget_peers(&qp->link);
-    qp->s->listens = SHCA_DEAF;
+    if (qp->private_srq) shca_srq_clear(qp->srq);
+    shca_peers_put(&qp->link);
+    qp->s->accepts = SHCA_ACCEPTS_NONE;
     qp->s->rq_prod = qp->s->rq_cons = 0;
-    qp->s->active = qp->s->sender_waits = qp->s->fault = qp->s->came = 0;
+    qp->s->active = qp->s->sender_waits = qp->s->fault = qp->s->comm_est = 0;
     qp->s->bytes = 0;
     qp->s->waiting = SHCA_WAITS_NOT;
     qp->sq_head = qp->sq_exec = 0;
     qp->sq_done = qp->rq_done = 0;
     qp->rq_flushed = 0;
-    qp->last_receive_told = false;
+    qp->last_wqe_raised = false;
     qp->give_up = SHCA_NO_DEADLINE;
     if (qp->faults) qp->faults->decided = false;
     qp->link.t = NULL;
@@ -317,7 +317,7 @@ int shca_destroy_qp(struct ibv_qp *base)
     shca.qp[qp->index] = NULL;
     pthread_mutex_unlock(&shca.lock);
     if (ring) shca_heap_free(ring);
-    if (qp->own_srq) shca_srq_delete(qp->srq);
+    if (qp->private_srq) shca_srq_delete(qp->srq);
     shca_forget_events(base->context, qp);
     pthread_mutex_lock(&base->mutex);
     while (base->events_completed != qp->async_given) pthread_cond_wait(&base->cond, &base->mutex);

@@ -218,7 +218,7 @@ int shca_srq_post(struct shca_srq *q, struct ibv_recv_wr *wr, struct ibv_recv_wr
     shca_unlock(&q->lock);
     if (error && bad) *bad = wr;
     /* Should a sender and we have passed each other, it looks again by the clock. */
-    if (atomic_load_explicit(&q->s->waits, memory_order_relaxed)) shca_worker_poke();
+    if (atomic_load_explicit(&q->s->waits, memory_order_relaxed)) shca_worker_wake();
     return error;
 }
 
@@ -268,7 +268,7 @@ static void srq_give_back(struct shca_srq *q, bool deaths)
     for (uint32_t i = 0; stale && i < q->size; i++) {
         uint64_t claim = srq_slot_at(q, i)->claim;
         uint32_t who = shm_claimant(claim);
-        if ((claim & 3) != SHCA_SLOT_CLAIMED || !(who == 0 || (deaths && !shca_ud_access(who))))
+        if ((claim & 3) != SHCA_SLOT_CLAIMED || !(who == 0 || (deaths && !shca_slot_attached(who))))
             continue;
         stale[i] = claim;
         any = true;

@@ -29,14 +29,14 @@ struct shm_slot *shca_srq_claim(struct shca_peer *owner, struct shm_srq *q, bool
 {
     _Atomic uint64_t *cells = shca_peer_at(owner, q->cells, (q->mask + 1ull) * sizeof *cells);
     if (!cells) return NULL;
-    for (bool asked = false;;) {
+    for (bool wake_requested = false;;) {
         uint64_t head = atomic_load_explicit(&q->head, memory_order_acquire);
         uint64_t cell = atomic_load_explicit(&cells[head & q->mask], memory_order_acquire);
         if (shm_cell_position(cell) != head) {
             if (atomic_load_explicit(&q->head, memory_order_acquire) != head) continue;
-            if (!wait || asked) return NULL;
+            if (!wait || wake_requested) return NULL;
             srq_claim_request_wake(q);
-            asked = true; /* and look once more */
+            wake_requested = true; /* and look once more */
             continue;
         }
         *index = cell % SHCA_MAX_WR;

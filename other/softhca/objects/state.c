@@ -81,7 +81,7 @@ void shca_qp_to_error(struct shca_qp *qp)
     atomic_store(&qp->s->state, IBV_QPS_ERR);
     shca_send_flush(qp);
     if (qp->link.remote) shca_tcp_send_stop(qp);
-    shca_worker_poke();
+    shca_worker_wake();
 }
 
 /* A send failed on an unreliable QP: it sends no more, but goes on receiving. Send lock held. */

@@ -43,9 +43,9 @@ void shca_cq_unmark(struct shca_cq *cq, const struct shca_srq *q, uint64_t *slot
 bool shca_cq_take(struct shca_cq *cq, struct shm_cqe *e); /* lock held */
 void shca_cq_to_wc(const struct shm_cqe *e, struct ibv_wc *wc);
 void shca_cq_drop(const struct shm_cqe *e); /* nobody will see it */
-int shca_cq_nothing(struct shca_cq *cq);
+int shca_cq_poll_empty(struct shca_cq *cq);
 uint32_t shca_cq_received(struct shca_cq *cq, uint32_t qpn, const _Atomic uint32_t *polled);
-bool shca_cq_unstick(struct shca_cq *cq);
+bool shca_cq_skip_dead(struct shca_cq *cq);
 struct ibv_cq_ex *shca_create_cq_ex(struct ibv_context *c, struct ibv_cq_init_attr_ex *attr);
 void shca_cq_ex_in_child(struct shca_cq *cq);
 void shca_cq_notify(struct shca_peer *owner, struct shm_cq *cq, bool solicited);
@@ -73,7 +73,7 @@ struct ibv_ah *shca_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, stru
 bool shca_datagram_link(struct shca_link *l, struct shca_qp *qp, const struct shca_ah *ah,
                         uint32_t to, uint32_t qkey);
 struct shca_peer *shca_peer_for(struct shca_link *l, int host, uint32_t number);
-void shca_forget_peers(struct shca_link *l);
+void shca_peers_put(struct shca_link *l);
 
 /* domain.c */
 struct ibv_td *shca_alloc_td(struct ibv_context *c, struct ibv_td_init_attr *a);

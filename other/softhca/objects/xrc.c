@@ -158,7 +158,7 @@ static struct shca_qp *xrc_open_local(uint32_t number, uint64_t domain)
 static struct shca_qp *xrc_open_foreign(struct ibv_context *c, uint32_t number, uint64_t domain)
 {
     struct shca_peer *p = shca_peer_get(SHCA_HERE, shm_qpn_slot(number));
-    struct shm_qp *s = p && shca_peer_await(p) ? &p->h->qp[shm_qpn_index(number)] : NULL;
+    struct shm_qp *s = p && shca_peer_attach(p) ? &p->h->qp[shm_qpn_index(number)] : NULL;
     bool found = s && s->type == IBV_QPT_XRC_RECV && s->xrcd == domain;
     struct shca_qp *qp = found ? calloc(1, sizeof *qp) : NULL;
     if (!qp) {

@@ -18,21 +18,21 @@
 static const char name[] = "libsofthca.so";
 
 /* The way from BINDIR to LIBDIR, as configured: "../lib/x86_64-linux-gnu". */
-static void library_path_to_libdir(char *way, size_t size)
+static void library_path_to_libdir(char *relative, size_t size)
 {
     static const char from[] = SOFTHCA_BINDIR, to[] = SOFTHCA_LIBDIR;
     size_t common = 0, n = 0;
     for (size_t i = 0; from[i] == to[i] && from[i]; i++)
         if (from[i] == '/') common = i + 1;
     for (const char *p = from + common; p && n < size; p = strchr(p + 1, '/'))
-        n += snprintf(way + n, size - n, "../");
-    if (n < size) snprintf(way + n, size - n, "%s", to + common);
+        n += snprintf(relative + n, size - n, "../");
+    if (n < size) snprintf(relative + n, size - n, "%s", to + common);
 }
 
-static bool library_is_there(char *path, size_t size, const char *dir, const char *way)
+static bool library_is_there(char *path, size_t size, const char *dir, const char *relative)
 {
     char candidate[PATH_MAX + 256], real[PATH_MAX];
-    snprintf(candidate, sizeof candidate, "%s/%s/%s", dir, way, name);
+    snprintf(candidate, sizeof candidate, "%s/%s/%s", dir, relative, name);
     if (!realpath(candidate, real) || strlen(real) >= size) return false;
     strcpy(path, real);
     return true;
@@ -40,7 +40,7 @@ static bool library_is_there(char *path, size_t size, const char *dir, const cha
 
 bool library_find(char *path, size_t size)
 {
-    char dir[PATH_MAX], way[PATH_MAX];
+    char dir[PATH_MAX], relative[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", dir, sizeof dir - 1);
     if (n < 0) {
         run_say("cannot find %s: /proc is not mounted", name);
@@ -49,12 +49,13 @@ bool library_find(char *path, size_t size)
     dir[n] = 0;
     char *slash = strrchr(dir, '/');
     if (slash) *slash = 0;
-    library_path_to_libdir(way, sizeof way);
+    library_path_to_libdir(relative, sizeof relative);
     /* .libs: the build tree, where this program may lie beside it or in it */
-    const char *ways[] = {".libs", ".", way, "../lib", "../lib64"};
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-        if (library_is_there(path, size, dir, ways[i])) return true;
-    run_say("cannot find %s: not in %s/%s (was it built with --disable-shared?)", name, dir, way);
+    const char *candidates[] = {".libs", ".", relative, "../lib", "../lib64"};
+    for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++)
+        if (library_is_there(path, size, dir, candidates[i])) return true;
+    run_say("cannot find %s: not in %s/%s (was it built with --disable-shared?)", name, dir,
+            relative);
     return false;
 }
 

@@ -176,7 +176,9 @@ static const char *status_qp_state(uint32_t state)
 
 static uint32_t status_destination(const struct shm_qp *qp)
 {
-    return qp->listens == SHCA_DEAF || qp->listens == SHCA_MUTE ? 0 : qp->listens & 0xffffff;
+    return qp->accepts == SHCA_ACCEPTS_NONE || qp->accepts == SHCA_NO_SENDER
+               ? 0
+               : qp->accepts & 0xffffff;
 }
 
 /* The entry at the other end of a connection, where what we sent is counted. */
@@ -313,7 +315,7 @@ static void status_show_one(const struct processes *all, struct process *p, bool
     if (detail) table_print(&list, 2, 0);
     printf("  waits for a receive %" PRIu64 ", for a peer %" PRIu64 "; failed sends %" PRIu64
            "; faults injected %" PRIu64 "\n",
-           p->h->counts.rnr, p->h->counts.nobody, p->h->counts.errors, p->h->counts.faults);
+           p->h->counts.rnr, p->h->counts.no_target, p->h->counts.errors, p->h->counts.faults);
 }
 
 static void status_show_summary(struct processes *all)

@@ -37,7 +37,7 @@ static struct shca_peer *peer_begin(uint32_t slot)
     p->slot = slot;
     p->sock = shca_connect_slot(slot);
     if (p->sock == SHCA_NO_SOCKET) { /* it may well be there */
-        p->lost = p->unseen = true;
+        p->lost = p->unmappable = true;
         return p;
     }
     /* We say who we are, and then we are sent the segment. */
@@ -60,10 +60,10 @@ static void peer_learn_pid(struct shca_peer *p)
 
 static bool peer_take_segment(struct shca_peer *p, const struct shca_greeting *g, int fd)
 {
-    errno = shca_inject_creation(SHCA_VIEW);
+    errno = shca_inject_creation(SHCA_PEER_MAP);
     if (errno || !shca_peer_map_tables(p, fd, g->heap_end)) {
         shca_say_of_peer("cannot map the tables of process %d: %m (see ulimit -v)", (int)p->pid);
-        p->unseen = true;
+        p->unmappable = true;
         return false;
     }
     /* What cannot be mapped is reached in other ways. */
@@ -83,63 +83,63 @@ static void peer_take_greeting(struct shca_peer *p)
     int fd = -1;
     ssize_t n = shca_receive(p->sock, &iov, 1, &fd, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    bool met = false;
+    bool attached = false;
     if (n == sizeof g) {
         p->memfd = g.memfd;
         p->dev = g.dev;
         p->ino = g.ino;
         peer_learn_pid(p);
-        if (fd < 0) fd = shca_peer_map_borrow(p);
+        if (fd < 0) fd = shca_peer_map_open(p);
         if (fd < 0) {
             shca_say_of_peer("no descriptor of the memory of process %d: %m (see ulimit -n)",
                              (int)p->pid);
-            p->unseen = true;
+            p->unmappable = true;
         } else {
-            met = peer_take_segment(p, &g, fd);
+            attached = peer_take_segment(p, &g, fd);
         }
     } else if (n > 0)
         shca_say("the process in slot %u uses another version of libsofthca; use one in a job",
                  p->slot);
-    if (!met) shca_peer_map_drop(p);
+    if (!attached) shca_peer_map_drop(p);
     if (fd >= 0) close(fd);
-    atomic_store(&p->lost, !met);
-    atomic_store(&p->met, met);
+    atomic_store(&p->lost, !attached);
+    atomic_store(&p->attached, attached);
 }
 
 /* Wait MS for the greeting, and take it. Who comes meanwhile goes away: it was put off. */
 static bool peer_await_greeting(struct shca_peer *p, int ms)
 {
     struct pollfd f = {.fd = p->sock, .events = POLLIN};
-    if (atomic_load_explicit(&p->met, memory_order_acquire)) return true;
+    if (atomic_load_explicit(&p->attached, memory_order_acquire)) return true;
     if (p->lost || !shca_trylock(&p->rpc)) return false;
-    if (!p->met && !p->lost && (ms == 0 || poll(&f, 1, ms) > 0)) peer_take_greeting(p);
+    if (!p->attached && !p->lost && (ms == 0 || poll(&f, 1, ms) > 0)) peer_take_greeting(p);
     shca_unlock(&p->rpc);
-    return p->met;
+    return p->attached;
 }
 
 /* Whether its segment is there to be used. Does not wait. */
-bool shca_peer_met(struct shca_peer *p)
+bool shca_peer_attached(struct shca_peer *p)
 {
     return peer_await_greeting(p, 0);
 }
 
 /* The same for who is about to send: its thread answers at once where there are processors enough,
  * and gets one when we sleep. A peer that is stopped is waited for only once. */
-bool shca_peer_meet(struct shca_peer *p, int ms)
+bool shca_peer_attach_within(struct shca_peer *p, int ms)
 {
-    if (shca_peer_met(p)) return true;
+    if (shca_peer_attached(p)) return true;
     if (p->lost || atomic_exchange(&p->awaited, true)) return false;
     return peer_await_greeting(p, ms);
 }
 
 /* The same for a verb that cannot be put off. */
-bool shca_peer_await(struct shca_peer *p)
+bool shca_peer_attach(struct shca_peer *p)
 {
-    static const uint64_t patience = 10000000000;
+    static const uint64_t timeout = 10000000000;
     uint64_t start = shca_now();
-    while (!peer_await_greeting(p, 100) && !p->lost && shca_now() - start < patience)
+    while (!peer_await_greeting(p, 100) && !p->lost && shca_now() - start < timeout)
         sched_yield(); /* another thread waits for the greeting */
-    return p->met;
+    return p->attached;
 }
 
 /* Process SLOT of HOST, or NULL. */
@@ -197,14 +197,14 @@ bool shca_peer_gone(struct shca_peer *p)
 /* For callers with time: does not depend on the robust mutex alone. */
 bool shca_peer_dead_slow(struct shca_peer *p)
 {
-    return !p->self && ((p->met && shca_peer_dead(p)) || shca_peer_gone(p));
+    return !p->self && ((p->attached && shca_peer_dead(p)) || shca_peer_gone(p));
 }
 
 /* Wake the working thread that sleeps on its doorbell, a word of its segment. */
 void shca_peer_ring(struct shca_peer *p)
 {
-    if (!p->met) {
-        shca_tell_ring(p);
+    if (!p->attached) {
+        shca_rpc_ring(p);
         return;
     }
     /* Even if it has rung already: who rang may have died before waking the sleeper. */

@@ -45,14 +45,14 @@ static int peer_map_reopen(const struct shca_peer *p)
 }
 
 /* p->rpc held, for a peer. */
-int shca_peer_map_borrow(struct shca_peer *p)
+int shca_peer_map_open(struct shca_peer *p)
 {
     if (p->self) return p->memfd;
     int fd = peer_map_reopen(p);
     return fd >= 0 ? fd : shca_rpc_memory(p);
 }
 
-static void peer_map_give_back(const struct shca_peer *p, int fd)
+static void peer_map_close(const struct shca_peer *p, int fd)
 {
     if (!p->self) close(fd);
 }
@@ -86,17 +86,17 @@ bool shca_peer_map_tables(struct shca_peer *p, int fd, uint64_t end)
 }
 
 /* The slow half of shca_peer_at(). */
-bool shca_peer_view_more(struct shca_peer *p, uint64_t end)
+bool shca_peer_map_more_tables(struct shca_peer *p, uint64_t end)
 {
     shca_lock(&p->rpc);
     bool seen = end <= p->len;
     if (!seen && end <= shm_arena_start()) {
-        int fd = shca_peer_map_borrow(p);
+        int fd = shca_peer_map_open(p);
         seen = shca_peer_map_tables(p, fd, end);
-        if (fd >= 0) peer_map_give_back(p, fd);
+        if (fd >= 0) peer_map_close(p, fd);
     }
     shca_unlock(&p->rpc);
-    if (!seen && !p->self && !atomic_exchange(&p->unseen, true))
+    if (!seen && !p->self && !atomic_exchange(&p->unmappable, true))
         shca_say_of_peer("cannot map the rings of process %d (see ulimit -v)", (int)p->pid);
     return seen;
 }
@@ -114,9 +114,9 @@ bool shca_peer_map_arena(struct shca_peer *p, int fd, uint64_t end)
 
 static bool peer_map_more_arena(struct shca_peer *p, uint64_t end)
 {
-    int fd = shca_peer_map_borrow(p);
+    int fd = shca_peer_map_open(p);
     bool seen = shca_peer_map_arena(p, fd, end);
-    if (fd >= 0) peer_map_give_back(p, fd);
+    if (fd >= 0) peer_map_close(p, fd);
     return seen;
 }
 

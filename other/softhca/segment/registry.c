@@ -27,7 +27,7 @@ static socklen_t registry_slot_address(struct sockaddr_un *a, uint32_t slot)
 
 /* Hold the name of SLOT, and its port when there are other hosts: a listening socket, or -1; with
  * EADDRINUSE somebody else has one of them, else it was said what is wrong. */
-static int registry_hold_slot(uint32_t slot)
+static int registry_bind_slot(uint32_t slot)
 {
     struct sockaddr_un a;
     socklen_t len = registry_slot_address(&a, slot);
@@ -55,7 +55,7 @@ int shca_claim_slot(uint32_t *slot)
     uint32_t start = (uint32_t)getpid() % (SHCA_SLOTS - 1);
     for (uint32_t i = 0; i < SHCA_SLOTS - 1; i++) {
         *slot = 1 + (start + i) % (SHCA_SLOTS - 1);
-        int s = registry_hold_slot(*slot);
+        int s = registry_bind_slot(*slot);
         if (s >= 0 || errno != EADDRINUSE) return s;
     }
     shca_say("all %d process slots of this user are taken", SHCA_SLOTS - 1);
@@ -64,10 +64,10 @@ int shca_claim_slot(uint32_t *slot)
 }
 
 /* The system allows a shorter queue than we asked for (net.core.somaxconn), and it is full. */
-static int registry_connect_patiently(int s, const struct sockaddr_un *a, socklen_t len)
+static int registry_connect_within(int s, const struct sockaddr_un *a, socklen_t len)
 {
-    struct timeval patience = {.tv_sec = 10}; /* a stopped peer must not stop us for ever */
-    setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    struct timeval timeout = {.tv_sec = 10}; /* a stopped peer must not stop us for ever */
+    setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
     fcntl(s, F_SETFL, 0);
     int error = connect(s, (const struct sockaddr *)a, len);
     fcntl(s, F_SETFL, O_NONBLOCK);
@@ -87,7 +87,7 @@ int shca_connect_slot(uint32_t slot)
     struct sockaddr_un a;
     socklen_t len = registry_slot_address(&a, slot);
     if (connect(s, (struct sockaddr *)&a, len) == 0) return s;
-    if (errno == EAGAIN && registry_connect_patiently(s, &a, len) == 0) return s;
+    if (errno == EAGAIN && registry_connect_within(s, &a, len) == 0) return s;
     close(s);
     return -1;
 }

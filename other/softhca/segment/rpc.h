@@ -3,22 +3,22 @@
  * The one that connects says its slot and is greeted with the segment; then it may put questions.
  * Every message is one packet. rpc_client.c puts the questions, rpc_server.c answers.
  */
-#ifndef SOFTHCA_ASK_H
-#define SOFTHCA_ASK_H
+#ifndef SOFTHCA_RPC_H
+#define SOFTHCA_RPC_H
 
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { ASK_CHANNEL = 1, ASK_MEMORY, ASK_READ, ASK_WRITE, ASK_ADD, ASK_SWAP, TELL_RING };
+enum { RPC_CHANNEL = 1, RPC_MEMORY, RPC_READ, RPC_WRITE, RPC_ADD, RPC_SWAP, RPC_RING };
 enum { SHCA_CHUNK = 32768 }; /* of data, in one question or answer */
 
-struct shca_question {
+struct shca_rpc_request {
     uint32_t what, id;
     uint64_t va, len;
     uint64_t a, b;
 };
 
-struct shca_answer {
+struct shca_rpc_reply {
     int32_t error, pad;
     uint64_t value;
 };

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-enum { PATIENCE = 10 }; /* seconds */
+enum { TIMEOUT_S = 10 }; /* seconds */
 
 /* A packet and the descriptor that came with it; *FD stays as it is when none did. */
 ssize_t shca_receive(int sock, struct iovec *iov, int n, int *fd, int flags)
@@ -31,29 +31,29 @@ ssize_t shca_receive(int sock, struct iovec *iov, int n, int *fd, int flags)
 }
 
 /* The socket does not wait until its first question. */
-static void rpc_client_be_patient(struct shca_peer *p)
+static void rpc_client_set_timeout(struct shca_peer *p)
 {
-    struct timeval patience = {.tv_sec = PATIENCE};
-    setsockopt(p->sock, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    setsockopt(p->sock, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    struct timeval timeout = {.tv_sec = TIMEOUT_S};
+    setsockopt(p->sock, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
+    setsockopt(p->sock, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
     fcntl(p->sock, F_SETFL, 0);
-    p->patient = true;
+    p->timed = true;
 }
 
 /* Put Q (and DATA, for a write) and await the answer; DATA also receives what a read returns. */
-static int rpc_client_call(struct shca_peer *p, struct shca_question *q, void *data,
+static int rpc_client_call(struct shca_peer *p, struct shca_rpc_request *q, void *data,
                            uint64_t *value, int *fd)
 {
     struct iovec out[2] = {{q, sizeof *q}, {data, q->len}};
-    struct msghdr m = {.msg_iov = out, .msg_iovlen = q->what == ASK_WRITE ? 2 : 1};
+    struct msghdr m = {.msg_iov = out, .msg_iovlen = q->what == RPC_WRITE ? 2 : 1};
     ssize_t n;
-    if (!p->patient) rpc_client_be_patient(p);
+    if (!p->timed) rpc_client_set_timeout(p);
     do n = sendmsg(p->sock, &m, MSG_NOSIGNAL);
     while (n < 0 && errno == EINTR);
     if (n < 0) return errno;
-    struct shca_answer a;
+    struct shca_rpc_reply a;
     struct iovec in[2] = {{&a, sizeof a}, {data, q->len}};
-    do n = shca_receive(p->sock, in, q->what == ASK_READ ? 2 : 1, fd, 0);
+    do n = shca_receive(p->sock, in, q->what == RPC_READ ? 2 : 1, fd, 0);
     while (n < 0 && errno == EINTR);
     if (n < (ssize_t)sizeof a) {
         int e = n < 0 ? errno : ECONNRESET;
@@ -67,7 +67,7 @@ static int rpc_client_call(struct shca_peer *p, struct shca_question *q, void *d
 /* p->rpc held. */
 int shca_rpc_channel(struct shca_peer *p, uint32_t id)
 {
-    struct shca_question q = {.what = ASK_CHANNEL, .id = id};
+    struct shca_rpc_request q = {.what = RPC_CHANNEL, .id = id};
     int fd = -1;
     rpc_client_call(p, &q, NULL, NULL, &fd);
     return fd;
@@ -76,7 +76,7 @@ int shca_rpc_channel(struct shca_peer *p, uint32_t id)
 /* p->rpc held. */
 int shca_rpc_memory(struct shca_peer *p)
 {
-    struct shca_question q = {.what = ASK_MEMORY};
+    struct shca_rpc_request q = {.what = RPC_MEMORY};
     int fd = -1;
     rpc_client_call(p, &q, NULL, NULL, &fd);
     return fd;
@@ -88,7 +88,8 @@ int shca_rpc_copy(struct shca_peer *p, bool write, uint64_t va, void *data, size
     shca_lock(&p->rpc);
     for (size_t done = 0; done < len && !error;) {
         size_t n = len - done < SHCA_CHUNK ? len - done : SHCA_CHUNK;
-        struct shca_question q = {.what = write ? ASK_WRITE : ASK_READ, .va = va + done, .len = n};
+        struct shca_rpc_request q = {
+            .what = write ? RPC_WRITE : RPC_READ, .va = va + done, .len = n};
         error = rpc_client_call(p, &q, (char *)data + done, NULL, NULL);
         done += n;
     }
@@ -99,7 +100,7 @@ int shca_rpc_copy(struct shca_peer *p, bool write, uint64_t va, void *data, size
 int shca_rpc_atomic(struct shca_peer *p, bool swap, uint64_t va, uint64_t a, uint64_t b,
                     uint64_t *old)
 {
-    struct shca_question q = {.what = swap ? ASK_SWAP : ASK_ADD, .va = va, .a = a, .b = b};
+    struct shca_rpc_request q = {.what = swap ? RPC_SWAP : RPC_ADD, .va = va, .a = a, .b = b};
     shca_lock(&p->rpc);
     int error = rpc_client_call(p, &q, NULL, old, NULL);
     shca_unlock(&p->rpc);
@@ -107,8 +108,8 @@ int shca_rpc_atomic(struct shca_peer *p, bool swap, uint64_t va, uint64_t a, uin
 }
 
 /* Wake its working thread, of a peer whose segment is not here yet. Nothing is answered. */
-void shca_tell_ring(struct shca_peer *p)
+void shca_rpc_ring(struct shca_peer *p)
 {
-    struct shca_question q = {.what = TELL_RING};
+    struct shca_rpc_request q = {.what = RPC_RING};
     send(p->sock, &q, sizeof q, MSG_NOSIGNAL | MSG_DONTWAIT);
 }

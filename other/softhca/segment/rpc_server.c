@@ -61,7 +61,7 @@ static uint64_t rpc_server_client_data(int sock, uint32_t who)
 }
 
 /* Whether a living process holds this slot and our segment. */
-bool shca_ud_access(uint32_t slot)
+bool shca_slot_attached(uint32_t slot)
 {
     return slot == shca.slot || server.connections[slot] > 0;
 }
@@ -101,12 +101,12 @@ static int rpc_server_accept(void)
 
 static void rpc_server_admit(void)
 {
-    static int told; /* once: the peer tries again and again */
+    static int reported; /* once: the peer tries again and again */
     pthread_mutex_lock(&server.lock);
     int error = rpc_server_accept();
     pthread_mutex_unlock(&server.lock);
     if (error != EMFILE && error != ENFILE) return;
-    if (!told++) shca_say("cannot accept a peer: %s (raise ulimit -n)", strerror(error));
+    if (!reported++) shca_say("cannot accept a peer: %s (raise ulimit -n)", strerror(error));
     usleep(100000); /* the backlog stays readable */
 }
 
@@ -130,9 +130,9 @@ static void rpc_server_greet(int sock, uint32_t slot)
 }
 
 /* Data moves by the socket calls themselves: the kernel answers EFAULT where we would crash. */
-static void rpc_server_answer_read(int sock, const struct shca_question *q)
+static void rpc_server_answer_read(int sock, const struct shca_rpc_request *q)
 {
-    struct shca_answer a = {0};
+    struct shca_rpc_reply a = {0};
     struct iovec iov[2] = {{&a, sizeof a}, {(void *)(uintptr_t)q->va, q->len}};
     struct msghdr m = {.msg_iov = iov, .msg_iovlen = 2};
     if (sendmsg(sock, &m, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return;
@@ -140,10 +140,10 @@ static void rpc_server_answer_read(int sock, const struct shca_question *q)
     rpc_server_send_with_fd(sock, &a, sizeof a, -1);
 }
 
-static void rpc_server_answer_write(int sock, const struct shca_question *peeked)
+static void rpc_server_answer_write(int sock, const struct shca_rpc_request *peeked)
 {
-    struct shca_question q;
-    struct shca_answer a = {0};
+    struct shca_rpc_request q;
+    struct shca_rpc_reply a = {0};
     struct iovec iov[2] = {{&q, sizeof q}, {(void *)(uintptr_t)peeked->va, peeked->len}};
     struct msghdr m = {.msg_iov = iov, .msg_iovlen = 2};
     if (recvmsg(sock, &m, MSG_DONTWAIT) < 0) {
@@ -153,11 +153,11 @@ static void rpc_server_answer_write(int sock, const struct shca_question *peeked
     rpc_server_send_with_fd(sock, &a, sizeof a, -1);
 }
 
-static void rpc_server_answer_atomic(int sock, const struct shca_question *q)
+static void rpc_server_answer_atomic(int sock, const struct shca_rpc_request *q)
 {
-    struct shca_answer a = {0};
+    struct shca_rpc_reply a = {0};
     uint64_t *word = (uint64_t *)(uintptr_t)q->va;
-    if (q->what == ASK_ADD)
+    if (q->what == RPC_ADD)
         a.value = __atomic_fetch_add(word, q->a, __ATOMIC_SEQ_CST);
     else {
         a.value = q->a;
@@ -169,13 +169,13 @@ static void rpc_server_answer_atomic(int sock, const struct shca_question *q)
 
 static void rpc_server_answer_descriptor(int sock, int fd)
 {
-    struct shca_answer a = {.error = fd < 0 ? ENOENT : 0};
+    struct shca_rpc_reply a = {.error = fd < 0 ? ENOENT : 0};
     rpc_server_send_with_fd(sock, &a, sizeof a, fd);
 }
 
 static void rpc_server_answer(int sock, uint32_t who, uint32_t events)
 {
-    struct shca_question q;
+    struct shca_rpc_request q;
     ssize_t n = recv(sock, &q, sizeof q, MSG_PEEK | MSG_DONTWAIT);
     if (!who && n == sizeof(uint32_t)) {
         recv(sock, &q, sizeof q, MSG_DONTWAIT);
@@ -188,16 +188,16 @@ static void rpc_server_answer(int sock, uint32_t who, uint32_t events)
         shca_worker_sweep();
         return;
     }
-    if (q.what == ASK_WRITE) {
+    if (q.what == RPC_WRITE) {
         rpc_server_answer_write(sock, &q);
         return;
     }
     recv(sock, &q, sizeof q, MSG_DONTWAIT);
-    if (q.what == ASK_READ) rpc_server_answer_read(sock, &q);
-    if (q.what == ASK_CHANNEL) rpc_server_answer_descriptor(sock, shca_channel_fd(q.id));
-    if (q.what == ASK_MEMORY) rpc_server_answer_descriptor(sock, shca.me.memfd);
-    if (q.what == TELL_RING) shca_worker_poke();
-    if (q.what == ASK_ADD || q.what == ASK_SWAP) rpc_server_answer_atomic(sock, &q);
+    if (q.what == RPC_READ) rpc_server_answer_read(sock, &q);
+    if (q.what == RPC_CHANNEL) rpc_server_answer_descriptor(sock, shca_channel_fd(q.id));
+    if (q.what == RPC_MEMORY) rpc_server_answer_descriptor(sock, shca.me.memfd);
+    if (q.what == RPC_RING) shca_worker_wake();
+    if (q.what == RPC_ADD || q.what == RPC_SWAP) rpc_server_answer_atomic(sock, &q);
 }
 
 static void rpc_server_make_alive_mark(void)
@@ -235,12 +235,12 @@ int shca_rpc_server_start(int listener)
     return shca_thread(rpc_server_main);
 }
 
-void shca_rpc_server_hold(void)
+void shca_rpc_server_lock(void)
 {
     pthread_mutex_lock(&server.lock);
 }
 
-void shca_rpc_server_release(void)
+void shca_rpc_server_unlock(void)
 {
     pthread_mutex_unlock(&server.lock);
 }
@@ -254,5 +254,5 @@ void shca_rpc_server_in_child(void)
     server.listener = server.epoll = -1;
     server.clients = 0;
     memset(server.connections, 0, sizeof server.connections);
-    shca_rpc_server_release(); /* held since before the fork */
+    shca_rpc_server_unlock(); /* held since before the fork */
 }

@@ -25,15 +25,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NOBODY_YET                                                                                 \
+#define INITIAL_SELF                                                                               \
     {                                                                                              \
-        .self = true, .met = true, .sock = -1, .memfd = -1                                         \
+        .self = true, .attached = true, .sock = -1, .memfd = -1                                    \
     }
 struct shca_process shca = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .peer_lock = PTHREAD_MUTEX_INITIALIZER,
     .channel_lock = PTHREAD_MUTEX_INITIALIZER,
-    .me = NOBODY_YET,
+    .me = INITIAL_SELF,
 };
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -227,13 +227,13 @@ bool shca_arena_free(void *block)
     return e != NULL;
 }
 
-void shca_start_hold(void)
+void shca_start_lock(void)
 {
     pthread_mutex_lock(&start_lock);
     pthread_mutex_lock(&extent_lock);
 }
 
-void shca_start_release(void)
+void shca_start_unlock(void)
 {
     pthread_mutex_unlock(&extent_lock);
     pthread_mutex_unlock(&start_lock);
@@ -243,7 +243,7 @@ void shca_start_release(void)
 void shca_segment_in_child(void)
 {
     /* Those that were held for the fork; others may have been held by another thread. */
-    shca_start_release();
+    shca_start_unlock();
     pthread_mutex_unlock(&shca.peer_lock);
     for (struct shca_extent *e = heap.used, *next; e; e = next) {
         next = e->next;
@@ -260,7 +260,7 @@ void shca_segment_in_child(void)
     heap = arena = (struct shca_extents){0};
     if (shca.me.h) segment_drop();
     memset(&shca, 0, sizeof shca);
-    shca.me = (struct shca_peer)NOBODY_YET;
+    shca.me = (struct shca_peer)INITIAL_SELF;
     pthread_mutex_init(&shca.lock, NULL);
     pthread_mutex_init(&shca.peer_lock, NULL);
     pthread_mutex_init(&shca.channel_lock, NULL);

@@ -12,8 +12,8 @@ void shca_heap_free(uint64_t offset);
 int shca_no_room(uint32_t entries); /* says so; ENOMEM */
 void *shca_arena_alloc(size_t bytes);
 bool shca_arena_free(void *block);
-void shca_start_hold(void); /* while the program forks */
-void shca_start_release(void);
+void shca_start_lock(void); /* while the program forks */
+void shca_start_unlock(void);
 void shca_segment_in_child(void);
 uint64_t shca_map_offset(const void *addr, size_t len); /* or SHCA_NOT_MAPPED */
 
@@ -28,31 +28,31 @@ void shca_peer_put(struct shca_peer *p);
 bool shca_peer_dead_slow(struct shca_peer *p);
 bool shca_peer_gone(struct shca_peer *p);
 void shca_peers_in_child(void);
-bool shca_peer_met(struct shca_peer *p);
-bool shca_peer_meet(struct shca_peer *p, int ms);
-bool shca_peer_await(struct shca_peer *p);
+bool shca_peer_attached(struct shca_peer *p);
+bool shca_peer_attach_within(struct shca_peer *p, int ms);
+bool shca_peer_attach(struct shca_peer *p);
 void shca_peer_ring(struct shca_peer *p);
 void shca_peer_ring_slot(uint32_t slot);
 int shca_peer_channel(struct shca_peer *p, uint32_t id);
 
 /* peer_map.c */
-int shca_peer_map_borrow(struct shca_peer *p);
+int shca_peer_map_open(struct shca_peer *p);
 bool shca_peer_map_tables(struct shca_peer *p, int fd, uint64_t end);
 bool shca_peer_map_arena(struct shca_peer *p, int fd, uint64_t end);
-bool shca_peer_view_more(struct shca_peer *p, uint64_t end);
+bool shca_peer_map_more_tables(struct shca_peer *p, uint64_t end);
 void shca_peer_map_drop(struct shca_peer *p);
 void *shca_peer_map_more(struct shca_peer *p, uint64_t offset, uint64_t len);
 
 /* rpc_server.c: the answering thread */
 int shca_rpc_server_start(int listener);
-bool shca_ud_access(uint32_t slot);
-void shca_rpc_server_hold(void); /* while the program forks */
-void shca_rpc_server_release(void);
+bool shca_slot_attached(uint32_t slot);
+void shca_rpc_server_lock(void); /* while the program forks */
+void shca_rpc_server_unlock(void);
 void shca_rpc_server_in_child(void);
 
 /* rpc_client.c: the questions peers may put to it */
 ssize_t shca_receive(int sock, struct iovec *iov, int n, int *fd, int flags);
-void shca_tell_ring(struct shca_peer *p);
+void shca_rpc_ring(struct shca_peer *p);
 int shca_rpc_memory(struct shca_peer *p);
 int shca_rpc_channel(struct shca_peer *p, uint32_t id);
 int shca_rpc_copy(struct shca_peer *p, bool write, uint64_t va, void *data, size_t len);
@@ -68,7 +68,7 @@ void shca_ud_access_quiesce(void);
 /* Where LEN bytes at OFFSET of the peer's tables and rings are seen; NULL when they cannot be. */
 static inline void *shca_peer_at(struct shca_peer *p, uint64_t offset, uint64_t len)
 {
-    if (offset + len > p->len && !shca_peer_view_more(p, offset + len)) return NULL;
+    if (offset + len > p->len && !shca_peer_map_more_tables(p, offset + len)) return NULL;
     return (char *)p->h + offset;
 }
 

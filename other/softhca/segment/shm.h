@@ -134,7 +134,7 @@ struct shm_qp {
     /* written by the owner in verbs that are not fast */
     _Atomic uint32_t state; /* enum ibv_qp_state; 0 = RESET or no such QP */
     uint32_t pd;
-    _Atomic uint64_t listens; /* to this word of an initiator, see shm_word() */
+    _Atomic uint64_t accepts; /* to this word of an initiator, see shm_sender_id() */
     uint32_t access;
     uint32_t recv_cq;
     uint32_t srq; /* 1 + index of the SRQ it receives from, 0 when it has a queue of its own */
@@ -155,16 +155,16 @@ struct shm_qp {
     uint64_t bytes; /* moved up to now, for those who look on */
     /* rare messages from initiator to owner */
     _Atomic uint32_t sender_waits SHCA_LINE;
-    _Atomic uint32_t fault; /* 1 + enum ibv_event_type to raise, or SHCA_FAULT_QUIET */
-    _Atomic uint32_t came;  /* something did before it was RTS: 1 to be told, 2 told */
+    _Atomic uint32_t fault;    /* 1 + enum ibv_event_type to raise, or SHCA_FAULT_QUIET */
+    _Atomic uint32_t comm_est; /* something did before it was RTS: 1 to be told, 2 told */
 } SHCA_LINE;
 enum { SHCA_FAULT_QUIET = 0x80 };
 enum shm_waiting { SHCA_WAITS_NOT, SHCA_WAITS_RECEIVE, SHCA_WAITS_PEER };
 /* No initiator says the first of these words, no target listens to the second. */
-enum { SHCA_DEAF = 0 };
-#define SHCA_MUTE       (~0ull)
+enum { SHCA_ACCEPTS_NONE = 0 };
+#define SHCA_NO_SENDER  (~0ull)
 #define SHCA_NO_PROCESS UINT32_MAX
-#define SHCA_FAR        (1ull << 40) /* in the word of an initiator on another host */
+#define SHCA_OTHER_HOST (1ull << 40) /* in the word of an initiator on another host */
 
 /* key = index << 8 | generation; the low byte cycles through 1..255, so 0 means free. */
 struct shm_mr {
@@ -180,16 +180,16 @@ struct shm_mr {
 } SHCA_LINE;
 
 /* A process that comes in without a connection; odd while one of its threads is inside. */
-struct shm_guest {
+struct shm_ud_access {
     _Atomic uint32_t inside;
 } SHCA_LINE;
 
 /* Counted where nothing is fast, for those who look on. */
 struct shm_counts {
-    _Atomic uint64_t rnr;    /* sends that found no receive */
-    _Atomic uint64_t nobody; /* sends that found nobody listening */
-    _Atomic uint64_t errors; /* sends that ended with an error, flushed ones not counted */
-    _Atomic uint64_t faults; /* injected */
+    _Atomic uint64_t rnr;       /* sends that found no receive */
+    _Atomic uint64_t no_target; /* sends that found nobody listening */
+    _Atomic uint64_t errors;    /* sends that ended with an error, flushed ones not counted */
+    _Atomic uint64_t faults;    /* injected */
 };
 
 struct shm_header {
@@ -205,8 +205,8 @@ struct shm_header {
     /* Held for ever by the owner's answering thread. It is robust: the kernel marks it the
      * moment the process dies, and every peer sees the mark without a system call. */
     pthread_mutex_t alive SHCA_LINE;
-    _Atomic uint64_t guests[SHCA_SLOTS / 64] SHCA_LINE; /* which of these have ever come */
-    struct shm_guest guest[SHCA_SLOTS];
+    _Atomic uint64_t ud_access_used[SHCA_SLOTS / 64] SHCA_LINE; /* which of these have ever come */
+    struct shm_ud_access ud_access[SHCA_SLOTS];
     struct shm_qp qp[SHCA_QPS];
     struct shm_cq cq[SHCA_CQS];
     struct shm_srq srq[SHCA_SRQS];
@@ -255,7 +255,7 @@ static inline uint32_t shm_port_number(uint32_t port)
     return 1 + (port & 7);
 }
 /* What an initiator must say to be heard: its number and type, and the port it aims at. */
-static inline uint64_t shm_word(enum ibv_qp_type type, uint32_t qpn, uint32_t port)
+static inline uint64_t shm_sender_id(enum ibv_qp_type type, uint32_t qpn, uint32_t port)
 {
     if (type == IBV_QPT_XRC_RECV) type = IBV_QPT_XRC_SEND; /* the two ends of one connection */
     return (uint64_t)type << 32 | port << 24 | qpn;

@@ -13,8 +13,8 @@ void shca_ud_access_register(struct shca_peer *p)
     struct shm_header *h = p->h;
     pthread_mutex_lock(&shca.peer_lock);
     if (!p->registered) {
-        h->guest[shca.slot].inside = (h->guest[shca.slot].inside + 1) & ~1u;
-        atomic_fetch_or(&h->guests[shca.slot / 64], 1ull << shca.slot % 64);
+        h->ud_access[shca.slot].inside = (h->ud_access[shca.slot].inside + 1) & ~1u;
+        atomic_fetch_or(&h->ud_access_used[shca.slot / 64], 1ull << shca.slot % 64);
         p->registered = true;
     }
     pthread_mutex_unlock(&shca.peer_lock);
@@ -23,7 +23,7 @@ void shca_ud_access_register(struct shca_peer *p)
 /* One thread of ours at a time. The exchange orders the word before all that is read in there. */
 void shca_ud_access_enter(struct shca_peer *p)
 {
-    _Atomic uint32_t *inside = &p->h->guest[shca.slot].inside;
+    _Atomic uint32_t *inside = &p->h->ud_access[shca.slot].inside;
     for (int spins = 0;; spins++) {
         uint32_t even = atomic_load_explicit(inside, memory_order_relaxed) & ~1u;
         if (atomic_compare_exchange_strong(inside, &even, even + 1)) return;
@@ -33,18 +33,18 @@ void shca_ud_access_enter(struct shca_peer *p)
 
 void shca_ud_access_leave(struct shca_peer *p)
 {
-    _Atomic uint32_t *inside = &p->h->guest[shca.slot].inside;
+    _Atomic uint32_t *inside = &p->h->ud_access[shca.slot].inside;
     uint32_t odd = atomic_load_explicit(inside, memory_order_relaxed);
     atomic_store_explicit(inside, odd + 1, memory_order_release);
 }
 
 static void ud_access_wait_for(uint32_t slot)
 {
-    _Atomic uint32_t *inside = &shca.h->guest[slot].inside;
+    _Atomic uint32_t *inside = &shca.h->ud_access[slot].inside;
     uint32_t word = atomic_fetch_add(inside, 0); /* a full fence and a look */
     for (int spins = 0; word & 1 && atomic_load(inside) == word; spins++) {
         if (spins > 64) sched_yield();
-        if (spins % 256 == 255 && !shca_ud_access(slot)) return;
+        if (spins % 256 == 255 && !shca_slot_attached(slot)) return;
     }
 }
 
@@ -52,6 +52,6 @@ static void ud_access_wait_for(uint32_t slot)
 void shca_ud_access_quiesce(void)
 {
     for (uint32_t i = 0; i < SHCA_SLOTS / 64; i++)
-        for (uint64_t word = shca.h->guests[i]; word; word &= word - 1)
+        for (uint64_t word = shca.h->ud_access_used[i]; word; word &= word - 1)
             ud_access_wait_for(i * 64 + __builtin_ctzll(word));
 }

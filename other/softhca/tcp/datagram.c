@@ -8,15 +8,16 @@
 #include "other/softhca/tcp/remote_process.h"
 #include "other/softhca/tcp/tcp.h"
 
-static const uint64_t patience = 2000000000; /* with a process that cannot be reached, ns */
+static const uint64_t unreachable_limit =
+    2000000000; /* with a process that cannot be reached, ns */
 
 /* There is no connection to F. */
 static int datagram_wait_or_lose(struct shca_remote_process *f)
 {
     uint64_t since = f->down_since, now = shca_now();
-    bool late = since && now - since > patience;
+    bool late = since && now - since > unreachable_limit;
     f->wanted = now;
-    if (f->wake == REMOTE_NEVER) shca_remote_process_ask(f);
+    if (f->wake == REMOTE_NEVER) shca_remote_process_kick(f);
     return late || f->refused ? IBV_WC_SUCCESS : SHCA_STALLED;
 }
 
@@ -49,17 +50,18 @@ int shca_tcp_send_datagram(const struct shca_link *l, struct shca_place place,
                            .dlid_path_bits = l->route.dlid_path_bits};
     uint8_t head[WIRE_REQUEST_HEADER];
     struct iovec iov[SHCA_MAX_SGE + 2];
-    if (l->speaks == SHCA_MUTE) return IBV_WC_SUCCESS;
+    if (l->sender_id == SHCA_NO_SENDER) return IBV_WC_SUCCESS;
     if (wr->send_flags & IBV_SEND_SOLICITED) f.send_flags |= WIRE_SOLICITED;
     if (l->grh) f.send_flags |= WIRE_GLOBAL;
-    struct shca_remote_process *far = shca_remote_process_find(place.host - 1, shm_qpn_slot(l->to));
-    if (!far) return IBV_WC_SUCCESS;
+    struct shca_remote_process *process =
+        shca_remote_process_find(place.host - 1, shm_qpn_slot(l->to));
+    if (!process) return IBV_WC_SUCCESS;
     iov[0] = (struct iovec){head, wire_put(&f, head)};
     for (int i = 0; i < g->n; i++) iov[1 + i] = g->iov[i];
-    shca_lock(&far->out);
-    int status = datagram_send_now(far, iov, 1 + g->n, iov[0].iov_len + g->total);
-    shca_unlock(&far->out);
-    shca_remote_process_put(far);
+    shca_lock(&process->out);
+    int status = datagram_send_now(process, iov, 1 + g->n, iov[0].iov_len + g->total);
+    shca_unlock(&process->out);
+    shca_remote_process_put(process);
     return status;
 }
 
@@ -71,12 +73,12 @@ void shca_tcp_respond_datagram(const struct wire_frame *f, const uint8_t *payloa
                              .imm_data = f->imm};
     struct shca_gather g = {.n = 1, .total = f->length};
     struct shca_link l = {.peer = shca_wire.outside,
-                          .home = shca_wire.outside,
+                          .owner = shca_wire.outside,
                           .t = &shca_wire.outside->h->qp[shm_qpn_index(f->to)],
                           .type = IBV_QPT_UD,
                           .from = f->from,
                           .to = f->to,
-                          .speaks = shm_word(IBV_QPT_UD, 0, f->aim),
+                          .sender_id = shm_sender_id(IBV_QPT_UD, 0, f->aim),
                           .route = {f->slid, f->sl, f->dlid_path_bits},
                           .qkey = f->qkey,
                           .grh = f->send_flags & WIRE_GLOBAL};

@@ -152,23 +152,23 @@ static bool fabric_resolve_all(struct shca_fabric *f)
 }
 
 /* The addresses of this host's interfaces, as many as there are. */
-static struct shca_site *fabric_own_addresses(unsigned *n)
+static struct shca_site *fabric_local_addresses(unsigned *n)
 {
     struct ifaddrs *all;
-    struct shca_site *own = NULL;
+    struct shca_site *local = NULL;
     *n = 0;
     if (getifaddrs(&all) < 0) return NULL;
     for (struct ifaddrs *a = all; a; a = a->ifa_next) {
         if (!a->ifa_addr) continue;
-        struct shca_site *more = realloc(own, (*n + 1) * sizeof *own);
+        struct shca_site *more = realloc(local, (*n + 1) * sizeof *local);
         if (!more) break;
-        own = more;
-        own[*n] = (struct shca_site){0};
-        fabric_add_address(&own[*n], a->ifa_addr);
+        local = more;
+        local[*n] = (struct shca_site){0};
+        fabric_add_address(&local[*n], a->ifa_addr);
         ++*n;
     }
     freeifaddrs(all);
-    return own;
+    return local;
 }
 
 static bool fabric_find_self_by_name(struct shca_fabric *f, const char *name)
@@ -191,11 +191,11 @@ static bool fabric_find_self_by_name(struct shca_fabric *f, const char *name)
 static bool fabric_find_self(struct shca_fabric *f)
 {
     unsigned n, found = 0;
-    struct shca_site *own = fabric_own_addresses(&n);
+    struct shca_site *local = fabric_local_addresses(&n);
     for (unsigned i = 0; i < f->names.n; i++) {
         bool here = false;
         for (unsigned k = 0; k < n; k++)
-            here |= fabric_common_address(&f->site[i], &own[k]) != NULL;
+            here |= fabric_common_address(&f->site[i], &local[k]) != NULL;
         if (here && found++ == 0) f->self = i;
         if (here && found > 1) {
             shca_say("SOFTHCA_HOSTS: host %u, %s, and host %u, %s, are both this host; "
@@ -204,7 +204,7 @@ static bool fabric_find_self(struct shca_fabric *f)
             break;
         }
     }
-    free(own);
+    free(local);
     if (found == 0)
         shca_say("SOFTHCA_HOSTS: none of its %u hosts has an address of this host; add it, or say "
                  "which it is by SOFTHCA_HOST",
@@ -215,9 +215,9 @@ static bool fabric_find_self(struct shca_fabric *f)
 /* Many systems give their own name a loopback address, where nobody else could reach us. */
 static void fabric_look_at_loopback(struct shca_fabric *f)
 {
-    const struct shca_site *own = &f->site[f->self];
+    const struct shca_site *local = &f->site[f->self];
     bool all = true, others = false;
-    for (unsigned i = 0; i < own->n; i++) all &= fabric_is_loopback(&own->address[i]);
+    for (unsigned i = 0; i < local->n; i++) all &= fabric_is_loopback(&local->address[i]);
     for (unsigned i = 0; i < f->names.n; i++)
         if (i != f->self) others |= !fabric_is_loopback(&f->site[i].address[0]);
     f->anywhere = all && others;

@@ -22,7 +22,7 @@ static void greet_emit(struct greet *g, enum wire_type type, uint64_t value, siz
 }
 
 void greet_connect(struct greet *g, const struct greet_self *self, uint32_t host, uint32_t slot,
-                   uint32_t serial, const uint8_t noise[WIRE_NONCE])
+                   uint32_t serial, const uint8_t random[WIRE_NONCE])
 {
     *g = (struct greet){.state = GREET_AWAITS_CHALLENGE,
                         .hello = {.version = WIRE_VERSION,
@@ -31,16 +31,16 @@ void greet_connect(struct greet *g, const struct greet_self *self, uint32_t host
                                   .to_host = host,
                                   .to_slot = slot,
                                   .serial = serial}};
-    memcpy(g->hello.challenge, noise, WIRE_NONCE);
+    memcpy(g->hello.challenge, random, WIRE_NONCE);
     g->other.host = host;
     g->other.slot = slot;
     greet_emit(g, WIRE_HELLO, WIRE_MAGIC, wire_put_hello(&g->hello, g->payload));
 }
 
-void greet_accept(struct greet *g, const uint8_t noise[WIRE_NONCE])
+void greet_accept(struct greet *g, const uint8_t random[WIRE_NONCE])
 {
     *g = (struct greet){.state = GREET_AWAITS_HELLO};
-    memcpy(g->challenge.challenge, noise, WIRE_NONCE);
+    memcpy(g->challenge.challenge, random, WIRE_NONCE);
 }
 
 void greet_reject(struct greet *g, enum wire_reason reason)
@@ -116,12 +116,12 @@ static bool greet_on_reject(struct greet *g, const struct wire_frame *f)
     if (f->value < WIRE_BUSY || f->value > WIRE_NOT_YOU) return false;
     g->state = GREET_FAILED;
     g->reason = (enum wire_reason)f->value;
-    g->told = true;
+    g->by_other = true;
     return true;
 }
 
-bool greet_hear(struct greet *g, const struct greet_self *self, const struct wire_frame *f,
-                const uint8_t *payload)
+bool greet_on_frame(struct greet *g, const struct greet_self *self, const struct wire_frame *f,
+                    const uint8_t *payload)
 {
     g->out.type = 0;
     if (f->type == WIRE_REJECT) return greet_on_reject(g, f);

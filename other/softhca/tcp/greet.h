@@ -31,7 +31,7 @@ enum greet_state {
 struct greet {
     enum greet_state state;
     enum wire_reason reason;
-    bool told;
+    bool by_other;
     struct wire_process other;
     uint32_t serial;
     struct wire_hello hello;
@@ -43,11 +43,11 @@ struct greet {
 
 /* Begin as the one who connects. NOISE is fresh randomness. */
 void greet_connect(struct greet *g, const struct greet_self *self, uint32_t host, uint32_t slot,
-                   uint32_t serial, const uint8_t noise[WIRE_NONCE]);
-void greet_accept(struct greet *g, const uint8_t noise[WIRE_NONCE]);
+                   uint32_t serial, const uint8_t random[WIRE_NONCE]);
+void greet_accept(struct greet *g, const uint8_t random[WIRE_NONCE]);
 /* Frame F with its payload has arrived. False when it has no place here: close. */
-bool greet_hear(struct greet *g, const struct greet_self *self, const struct wire_frame *f,
-                const uint8_t *payload);
+bool greet_on_frame(struct greet *g, const struct greet_self *self, const struct wire_frame *f,
+                    const uint8_t *payload);
 void greet_welcome(struct greet *g, uint32_t serial);
 void greet_reject(struct greet *g, enum wire_reason reason);
 

@@ -24,7 +24,7 @@ struct requester {
     /* settled by requester_start() */
     bool reliable;
     uint32_t life, max_fetches;
-    uint64_t patience; /* of one try; 0 = for ever */
+    uint64_t timeout; /* of one try; 0 = for ever */
     uint32_t tries;
     uint32_t rnr_retry; /* 7 = for ever */
     void (*look)(void *owner, uint32_t msn, struct requester_wr *wr);
@@ -45,7 +45,7 @@ struct requester {
     uint64_t pause_until; /* 0 = none */
     uint64_t since;       /* of the last progress, or of the first WR after a rest */
     uint64_t probed;      /* when last */
-    uint64_t nobody_since,
+    uint64_t no_target_since,
         pause; /* nobody listens there: since when, and how long the next pause */
 };
 
@@ -60,7 +60,7 @@ void requester_sent(struct requester *q, const struct wire_frame *f, uint64_t no
 /* Instead of it, of an unreliable one: the message that comes next is lost. */
 void requester_skip(struct requester *q);
 /* What arrived: WIRE_ACK, WIRE_NAK or WIRE_READY. */
-void requester_hear(struct requester *q, const struct wire_frame *f, uint64_t now);
+void requester_on_frame(struct requester *q, const struct wire_frame *f, uint64_t now);
 /* Whether N bytes at OFFSET of the answer to fetch MSN of LIFE are those that come next. Having
  * stored them: requester_received(). */
 bool requester_wants(struct requester *q, uint32_t life, uint32_t msn, uint32_t offset, uint32_t n);
@@ -110,7 +110,7 @@ enum responder_verdict {
 /* r->reliable is settled; the rest begins anew. */
 void responder_start(struct responder *r);
 /* A WIRE_REQUEST, WIRE_DATA or WIRE_PROBE. */
-enum responder_verdict responder_hear(struct responder *r, const struct wire_frame *f);
+enum responder_verdict responder_on_frame(struct responder *r, const struct wire_frame *f);
 /* N bytes of the open request are run; true when that was all of it: then responder_finish(). */
 bool responder_ran(struct responder *r, uint32_t n);
 /* The open request is executed. VALUE: what an atomic found. */
@@ -129,7 +129,7 @@ static inline struct responder_fetch *responder_oldest(struct responder *r)
     return &r->fetch[r->first_fetch % WIRE_FETCHES];
 }
 /* Nobody is there for F: the answer to it. */
-void responder_nobody(const struct wire_frame *f, struct wire_frame *nak);
+void responder_no_target(const struct wire_frame *f, struct wire_frame *nak);
 
 /* The RNR NAK timer field of the InfiniBand specification. */
 uint64_t remote_rnr_ns(uint32_t timer);

@@ -18,10 +18,11 @@
 #include <time.h>
 
 #define MS 1000000ull
-static const uint64_t connect_patience = 1000 * MS; /* of one attempt; then another */
-static const uint64_t greet_patience = 10000 * MS;
+static const uint64_t connect_timeout = 1000 * MS; /* of one attempt; then another */
+static const uint64_t greet_timeout = 10000 * MS;
 static const uint64_t silence_limit = 500 * MS; /* of the other kernel: then dial again */
-static const uint64_t mute_limit = 30000 * MS;  /* of a process that lets us in and says nothing */
+static const uint64_t unanswered_limit =
+    30000 * MS; /* of a process that lets us in and says nothing */
 static const uint64_t look_every = 100 * MS;
 static const uint64_t wanted_for = 4000 * MS; /* after the last unreliable message */
 
@@ -34,14 +35,14 @@ int shca_remote_process_start(void)
                                          .hosts = f->hash,
                                          .secret = shca_settings()->secret};
     shca_wire.outside = shca_peer_get(SHCA_OUTSIDE, shca.slot);
-    if (!shca_wire.outside || !shca_peer_await(shca_wire.outside)) return EMFILE;
+    if (!shca_wire.outside || !shca_peer_attach(shca_wire.outside)) return EMFILE;
     shca_ud_access_register(shca_wire.outside);
     return shca_tcp_start();
 }
 
 static struct shca_remote_process **remote_process_chain(uint32_t slot)
 {
-    return &shca_wire.far[slot % SHCA_SLOTS];
+    return &shca_wire.process[slot % SHCA_SLOTS];
 }
 
 void shca_remote_process_wake(struct shca_remote_process *f, uint64_t when)
@@ -99,9 +100,9 @@ void shca_remote_process_release(struct shca_remote_process *f)
     if (idle) free(f);
 }
 
-void shca_remote_process_ask(struct shca_remote_process *f)
+void shca_remote_process_kick(struct shca_remote_process *f)
 {
-    if (!atomic_exchange(&f->asked, true)) shca_tcp_kick();
+    if (!atomic_exchange(&f->kicked, true)) shca_tcp_kick();
 }
 
 static const char *remote_process_name_of(uint32_t host)
@@ -141,15 +142,15 @@ static void remote_process_dial(struct shca_remote_process *f)
     shca_set_port(&to, shca_settings()->tcp_port + f->who.slot);
     f->attempt = shca_tcp_dial(&to);
     if (f->attempt) {
-        f->attempt->far = f;
+        f->attempt->process = f;
         return;
     }
     if (errno == EMFILE || errno == ENFILE) {
-        static bool told;
-        if (!told)
+        static bool reported;
+        if (!reported)
             shca_say("no descriptor left to reach %s (raise ulimit -n)",
                      remote_process_name_of(f->who.host));
-        told = true;
+        reported = true;
     }
     remote_process_try_later(f);
 }
@@ -166,14 +167,14 @@ static void remote_process_send_greeting(struct shca_conn *c)
 
 void shca_remote_process_dialled(struct shca_conn *c, int error)
 {
-    struct shca_remote_process *f = c->far;
+    struct shca_remote_process *f = c->process;
     const struct shca_site *site = &shca_fabric()->site[f->who.host];
-    uint8_t noise[WIRE_NONCE];
-    if (!error && !shca_tcp_noise(noise, sizeof noise)) error = EAGAIN;
+    uint8_t random[WIRE_NONCE];
+    if (!error && !shca_tcp_random(random, sizeof random)) error = EAGAIN;
     shca_wire.self.me.number = shca.h->number; /* it may be told late */
     f->refused = error == ECONNREFUSED ? f->refused + 1 : 0;
     if (!error) {
-        greet_connect(&c->greet, &shca_wire.self, f->who.host, f->who.slot, f->serial, noise);
+        greet_connect(&c->greet, &shca_wire.self, f->who.host, f->who.slot, f->serial, random);
         remote_process_send_greeting(c);
         return;
     }
@@ -193,21 +194,21 @@ static bool remote_process_is_listed(const struct sockaddr_storage *a, uint32_t 
 /* False: not from a host of the list. */
 bool shca_remote_process_accepted(struct shca_conn *c)
 {
-    static unsigned told;
-    uint8_t noise[WIRE_NONCE];
+    static unsigned reported;
+    uint8_t random[WIRE_NONCE];
     char text[64];
     uint32_t hosts = shca_fabric()->names.n, host = 0;
     while (host < hosts && !remote_process_is_listed(&c->address, host)) host++;
     if (host == hosts) {
-        if (told++ < 5)
+        if (reported++ < 5)
             shca_say("refused a connection from %s, which is none of SOFTHCA_HOSTS",
                      shca_address_text(&c->address, text));
         return false;
     }
-    if (!shca_tcp_noise(noise, sizeof noise)) return false;
+    if (!shca_tcp_random(random, sizeof random)) return false;
     shca_wire.self.me.number = shca.h->number;
-    greet_accept(&c->greet, noise);
-    if (c->since + greet_patience < shca_wire.wake) shca_wire.wake = c->since + greet_patience;
+    greet_accept(&c->greet, random);
+    if (c->since + greet_timeout < shca_wire.wake) shca_wire.wake = c->since + greet_timeout;
     return true;
 }
 
@@ -220,11 +221,11 @@ static bool remote_process_before_us(const struct wire_process *other)
 static void remote_process_take_up(struct shca_remote_process *f, struct shca_conn *c,
                                    uint32_t serial)
 {
-    c->far = f;
-    c->state = FAR_UP;
+    c->process = f;
+    c->state = CONN_UP;
     c->confirmed = c->connector;
     f->serial = serial;
-    f->down_since = f->mute_since = f->pause = 0;
+    f->down_since = f->unanswered_since = f->pause = 0;
     f->refused = 0;
     f->up = c;
     shca_tcp_send_up(f);
@@ -263,7 +264,7 @@ static void remote_process_decide(struct shca_conn *c)
 {
     struct greet *g = &c->greet;
     struct shca_remote_process *f = remote_process_identify(&g->other);
-    bool ours_first = f && f->attempt && f->attempt->state == FAR_GREETING &&
+    bool ours_first = f && f->attempt && f->attempt->state == CONN_GREETING &&
                       !remote_process_before_us(&g->other);
     bool stale = f && f->up && f->up->confirmed && g->hello.serial < f->serial;
     if (!f || ours_first || stale) {
@@ -290,10 +291,10 @@ static void remote_process_report_failure(const struct shca_conn *c)
         [WIRE_NOT_ME] = "and this one do not agree on who is who in SOFTHCA_HOSTS",
         [WIRE_NOT_YOU] = "and this one do not agree on who is who in SOFTHCA_HOSTS",
     };
-    static unsigned told;
+    static unsigned reported;
     const struct greet *g = &c->greet;
     char text[64];
-    if (g->reason == WIRE_BUSY || told++ >= 5) return;
+    if (g->reason == WIRE_BUSY || reported++ >= 5) return;
     shca_say("a process at %s (host %u, %s) %s", shca_address_text(&c->address, text),
              g->other.host + 1, remote_process_name_of(g->other.host), words[g->reason]);
 }
@@ -309,7 +310,7 @@ static void remote_process_confirm(struct shca_conn *c)
 
 static bool remote_process_welcomed(struct shca_conn *c)
 {
-    struct shca_remote_process *f = c->far;
+    struct shca_remote_process *f = c->process;
     if (f->who.nonce && f->who.nonce != c->greet.other.nonce) {
         remote_process_end_of(f);
         return false;
@@ -326,7 +327,7 @@ bool shca_remote_process_greeting(struct shca_conn *c, const struct wire_frame *
                                   const uint8_t *payload)
 {
     struct greet *g = &c->greet;
-    if (!greet_hear(g, &shca_wire.self, f, payload)) return false;
+    if (!greet_on_frame(g, &shca_wire.self, f, payload)) return false;
     if (f->type == WIRE_HELLO && g->state == GREET_AWAITS_PROOF &&
         (g->other.host >= shca_fabric()->names.n ||
          !remote_process_is_listed(&c->address, g->other.host)))
@@ -337,13 +338,13 @@ bool shca_remote_process_greeting(struct shca_conn *c, const struct wire_frame *
         remote_process_report_failure(c);
         return false;
     }
-    return g->state != GREET_WELCOME || c->state == FAR_UP || remote_process_welcomed(c);
+    return g->state != GREET_WELCOME || c->state == CONN_UP || remote_process_welcomed(c);
 }
 
 /* C has ended or must end; it may be of any kind. */
 void shca_remote_process_lost(struct shca_conn *c)
 {
-    struct shca_remote_process *f = c->far;
+    struct shca_remote_process *f = c->process;
     if (f && f->up == c) {
         remote_process_lose(f, shca_now());
         shca_remote_process_release(f);
@@ -358,13 +359,12 @@ void shca_remote_process_lost(struct shca_conn *c)
 static void remote_process_look_at_attempt(struct shca_remote_process *f, uint64_t now)
 {
     struct shca_conn *c = f->attempt;
-    bool greeting = c->state == FAR_GREETING;
+    bool greeting = c->state == CONN_GREETING;
     if (greeting && shca_tcp_silence(c, now) == 0) {
-        if (!f->mute_since) f->mute_since = now;
-        if (now - f->mute_since < mute_limit) f->down_since = now;
+        if (!f->unanswered_since) f->unanswered_since = now;
+        if (now - f->unanswered_since < unanswered_limit) f->down_since = now;
     }
-    if (now - c->since > (greeting ? greet_patience : connect_patience))
-        remote_process_try_later(f);
+    if (now - c->since > (greeting ? greet_timeout : connect_timeout)) remote_process_try_later(f);
 }
 
 static void remote_process_check_connection(struct shca_remote_process *f, uint64_t now)
@@ -394,8 +394,8 @@ static uint64_t remote_process_check_incoming(uint64_t now)
     uint64_t wake = REMOTE_NEVER;
     for (struct shca_conn *c = shca_wire.conns, *next; c; c = next) {
         next = c->next;
-        if (c->far || c->state != FAR_GREETING) continue;
-        uint64_t end = c->since + greet_patience;
+        if (c->process || c->state != CONN_GREETING) continue;
+        uint64_t end = c->since + greet_timeout;
         if (now >= end)
             shca_tcp_close(c);
         else if (end < wake)
@@ -409,9 +409,9 @@ uint64_t shca_remote_process_tick(uint64_t now)
     shca_wire.wake = REMOTE_NEVER;
     uint64_t wake = remote_process_check_incoming(now);
     for (uint32_t slot = 0; slot < SHCA_SLOTS; slot++)
-        for (struct shca_remote_process *f = shca_wire.far[slot], *next; f; f = next) {
+        for (struct shca_remote_process *f = shca_wire.process[slot], *next; f; f = next) {
             next = f->next;
-            if (atomic_exchange(&f->asked, false) || now >= f->wake) remote_process_tick(f, now);
+            if (atomic_exchange(&f->kicked, false) || now >= f->wake) remote_process_tick(f, now);
             if (f->wake < wake) wake = f->wake;
             shca_remote_process_release(f);
         }
@@ -419,7 +419,7 @@ uint64_t shca_remote_process_tick(uint64_t now)
 }
 
 /* The program ends. Answers that are due go first, or others would not know what was executed. */
-static __attribute__((destructor)) void remote_process_last_words(void)
+static __attribute__((destructor)) void remote_process_flush_at_exit(void)
 {
     struct timespec limit;
     if (shca_wire.epoll < 0) return;
@@ -427,7 +427,7 @@ static __attribute__((destructor)) void remote_process_last_words(void)
     limit.tv_sec++;
     if (pthread_mutex_timedlock(&shca_wire.lock, &limit) != 0) return;
     for (uint32_t slot = 0; slot < SHCA_SLOTS; slot++)
-        for (struct shca_remote_process *f = shca_wire.far[slot]; f; f = f->next)
+        for (struct shca_remote_process *f = shca_wire.process[slot]; f; f = f->next)
             shca_tcp_respond_answer(f);
     pthread_mutex_unlock(&shca_wire.lock);
 }

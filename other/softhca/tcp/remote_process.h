@@ -6,8 +6,8 @@
  * far process's out lock. The wire lock is held by the wire thread whenever it is awake, and by
  * verbs that connect or drop a QP; never for long, and nobody waits for a peer under it.
  */
-#ifndef SOFTHCA_FAR_H
-#define SOFTHCA_FAR_H
+#ifndef SOFTHCA_REMOTE_PROCESS_H
+#define SOFTHCA_REMOTE_PROCESS_H
 
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/objects/object.h"
@@ -17,44 +17,44 @@
 #include "other/softhca/tcp/remote.h"
 
 enum {
-    FAR_SMALL = 8192, /* a payload up to this is taken up whole before it is run */
-    FAR_INPUT = 4 * FAR_SMALL,
-    FAR_NOBODIES = 32,  /* refusals for QPs that are not there, waiting to be sent */
-    FAR_TURN = 1 << 18, /* bytes that one QP may send until it is another's turn */
+    CONN_SMALL = 8192, /* a payload up to this is taken up whole before it is run */
+    CONN_INPUT = 4 * CONN_SMALL,
+    CONN_REFUSALS = 32,   /* refusals for QPs that are not there, waiting to be sent */
+    CONN_BATCH = 1 << 18, /* bytes that one QP may send until it is another's turn */
 };
 
 /* What becomes of the payload that is arriving. */
-enum far_sink { FAR_HEADER, FAR_WHOLE, FAR_STREAM, FAR_DROP };
+enum conn_sink { SINK_HEADER, SINK_WHOLE, SINK_STREAM, SINK_DROP };
 
-enum far_state { FAR_DIALLING, FAR_GREETING, FAR_UP };
+enum conn_state { CONN_DIALLING, CONN_GREETING, CONN_UP };
 
 struct shca_conn {
     int fd;
-    enum far_state state;
+    enum conn_state state;
     bool connector;
-    bool confirmed;                  /* the other is known to take it for up */
-    bool broken;                     /* by whoever wrote last; the wire thread closes it */
-    struct shca_remote_process *far; /* NULL until an acceptor knows */
+    bool confirmed;                      /* the other is known to take it for up */
+    bool broken;                         /* by whoever wrote last; the wire thread closes it */
+    struct shca_remote_process *process; /* NULL until an acceptor knows */
     struct shca_conn *next;
     uint64_t since; /* in this state */
     struct greet greet;
     struct sockaddr_storage address;
     /* input; wire lock */
     struct wire_frame frame;
-    enum far_sink sink;
+    enum conn_sink sink;
     uint32_t left;          /* payload bytes of the frame still to come */
     bool indirect;          /* they are for memory that is not ours: through the buffer */
     struct shca_remote *to; /* of a stream */
     uint32_t in_at, in_end;
-    uint8_t in[FAR_INPUT];
-    uint32_t nobodies;
-    struct wire_frame nobody[FAR_NOBODIES];
+    uint8_t in[CONN_INPUT];
+    uint32_t refusals;
+    struct wire_frame refusal[CONN_REFUSALS];
     /* output; out lock */
     bool blocked; /* wait for EPOLLOUT; first the stash, what the socket did not take of a frame */
     uint32_t events;
     uint8_t *stash;
     size_t stash_at, stash_end;
-    uint64_t unheard_since; /* the other kernel owes an answer; wire lock */
+    uint64_t unacked_since; /* the other kernel owes an answer; wire lock */
 };
 
 /* A process on another host. */
@@ -70,10 +70,10 @@ struct shca_remote_process {
     unsigned address;            /* which one is next */
     _Atomic unsigned refused;    /* refusals in a row */
     _Atomic uint64_t down_since; /* since when we try in vain, 0 when we do not */
-    uint64_t mute_since;
+    uint64_t unanswered_since;
     _Atomic uint64_t wanted; /* when last by a sender that does not wait */
     _Atomic uint64_t wake;   /* when to look at its QPs; REMOTE_NEVER: a poster must wake us, */
-    _Atomic bool asked;      /* and has done so */
+    _Atomic bool kicked;     /* and has done so */
     struct shca_remote *due, **due_end; /* responders with something to answer; wire lock */
     struct shca_lock out;
     struct shca_conn *_Atomic up;
@@ -83,15 +83,15 @@ struct shca_remote_process {
 /* What a QP has more when its other end is on another host. */
 struct shca_remote {
     struct shca_qp *qp;
-    struct shca_remote_process *far;
+    struct shca_remote_process *process;
     uint32_t dest_qpn;
     uint32_t decided;      /* messages before this one were or were not hit by a fault; send lock */
     uint32_t ran;          /* and its WRs before this one that concern this side alone are done */
     struct requester out;  /* send lock */
     struct responder in;   /* wire lock */
     struct shca_link link; /* to our own QP, as from outside */
-    uint64_t mute_since;   /* its port is not active; send lock */
-    struct ibv_send_wr wr; /* the request that is run */
+    uint64_t port_down_since;    /* its port is not active; send lock */
+    struct ibv_send_wr wr;       /* the request that is run */
     struct shca_receive receive; /* that it uses up, when it comes in pieces */
     struct shca_remote *next, *ready_next, *due_next;
     bool ready, due;
@@ -106,7 +106,7 @@ struct shca_wire {
     int listener[SHCA_ADDRESSES];
     unsigned listeners;
     struct shca_conn *conns;
-    struct shca_remote_process *far[SHCA_SLOTS];
+    struct shca_remote_process *process[SHCA_SLOTS];
     struct shca_remote *remote[SHCA_QPS];
     struct shca_peer *outside; /* this process as its peers see it */
     struct greet_self self;
@@ -123,7 +123,7 @@ int shca_tcp_start(void);
 struct shca_conn *shca_tcp_dial(const struct sockaddr_storage *to);
 void shca_tcp_close(struct shca_conn *c);
 void shca_tcp_kick(void); /* shca_remote_process_tick() shall be called */
-bool shca_tcp_noise(uint8_t *to, size_t n);
+bool shca_tcp_random(uint8_t *to, size_t n);
 /* How long the other kernel has owed us a sign of life, ns. */
 uint64_t shca_tcp_silence(struct shca_conn *c, uint64_t now);
 /* Send the N pieces of IOV, TOTAL bytes; what does not go now is kept. The connection must not be
@@ -138,7 +138,7 @@ void shca_tcp_break(struct shca_conn *c);
 struct shca_remote_process *
 shca_remote_process_find(uint32_t host, uint32_t slot); /* these three: without the lock too */
 void shca_remote_process_put(struct shca_remote_process *f);
-void shca_remote_process_ask(struct shca_remote_process *f); /* the wire thread is to look at it */
+void shca_remote_process_kick(struct shca_remote_process *f); /* the wire thread is to look at it */
 void shca_remote_process_release(struct shca_remote_process *f); /* when nobody needs it */
 bool shca_remote_process_accepted(struct shca_conn *c);
 void shca_remote_process_dialled(struct shca_conn *c, int error);

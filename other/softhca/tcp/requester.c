@@ -42,7 +42,7 @@ void requester_start(struct requester *q)
     q->first = true;
     q->probe = q->failing = false;
     q->rnr_tries = 0;
-    q->pause_until = q->since = q->probed = q->nobody_since = q->pause = 0;
+    q->pause_until = q->since = q->probed = q->no_target_since = q->pause = 0;
 }
 
 void requester_posted(struct requester *q, uint32_t head, uint64_t now)
@@ -111,7 +111,7 @@ void requester_skip(struct requester *q)
 static void requester_progress(struct requester *q, uint64_t now)
 {
     q->since = now;
-    q->nobody_since = q->pause = 0;
+    q->no_target_since = q->pause = 0;
 }
 
 static void requester_go_back(struct requester *q, uint32_t msn)
@@ -148,7 +148,7 @@ static void requester_on_rnr(struct requester *q, uint32_t msn, uint32_t timer, 
  * what was sent in ignorance may follow: they are of messages not sent yet, then. */
 static void requester_on_no_target(struct requester *q, uint64_t now)
 {
-    if (!q->nobody_since) q->nobody_since = now;
+    if (!q->no_target_since) q->no_target_since = now;
     q->pause = q->pause ? q->pause * 2 : MS;
     if (q->pause > 64 * MS) q->pause = 64 * MS;
     q->fetch_at = 0;
@@ -162,7 +162,7 @@ static void requester_on_nak(struct requester *q, const struct wire_frame *f, ui
     bool sent = wire_before(f->msn, q->next) || (f->msn == q->next && q->at > 0);
     if (wire_before(f->msn, q->una) || !sent) return;
     if (!wire_get_nak(f->value, &nak)) return;
-    if (nak.code == WIRE_NOBODY) {
+    if (nak.code == WIRE_NO_TARGET) {
         requester_on_no_target(q, now);
         return;
     }
@@ -174,7 +174,7 @@ static void requester_on_nak(struct requester *q, const struct wire_frame *f, ui
         requester_fail(q, f->msn, nak.status);
 }
 
-void requester_hear(struct requester *q, const struct wire_frame *f, uint64_t now)
+void requester_on_frame(struct requester *q, const struct wire_frame *f, uint64_t now)
 {
     if (f->life != q->life || !q->reliable) return;
     switch (f->type) {
@@ -187,7 +187,7 @@ void requester_hear(struct requester *q, const struct wire_frame *f, uint64_t no
         requester_on_nak(q, f, now);
         return;
     case WIRE_READY:
-        if (q->nobody_since == 0) q->pause_until = 0;
+        if (q->no_target_since == 0) q->pause_until = 0;
         return;
     default:
         return;
@@ -235,13 +235,13 @@ void requester_stop(struct requester *q, uint32_t head)
 }
 
 /* An unreliable requester waits so long for a connection; then its messages are lost. */
-static const uint64_t unreliable_patience = 2000ull * MS;
+static const uint64_t unreliable_timeout = 2000ull * MS;
 
 static uint64_t requester_tick_unreliable(struct requester *q, uint64_t now, uint64_t down_since,
                                           bool gone)
 {
     if (!down_since && !gone) return REMOTE_NEVER;
-    if (!gone && now < down_since + unreliable_patience) return down_since + unreliable_patience;
+    if (!gone && now < down_since + unreliable_timeout) return down_since + unreliable_timeout;
     q->next = q->head;
     q->at = 0;
     return REMOTE_NEVER;
@@ -249,12 +249,12 @@ static uint64_t requester_tick_unreliable(struct requester *q, uint64_t now, uin
 
 static uint64_t requester_give_up_at(const struct requester *q, uint64_t down_since)
 {
-    uint64_t end = REMOTE_NEVER, patience = q->patience * q->tries;
-    if (q->patience == 0) return end;
-    if (q->nobody_since) end = q->nobody_since + patience;
+    uint64_t end = REMOTE_NEVER, timeout = q->timeout * q->tries;
+    if (q->timeout == 0) return end;
+    if (q->no_target_since) end = q->no_target_since + timeout;
     if (down_since) {
         uint64_t from = q->since > down_since ? q->since : down_since;
-        if (from + patience < end) end = from + patience;
+        if (from + timeout < end) end = from + timeout;
     }
     return end;
 }
@@ -262,8 +262,8 @@ static uint64_t requester_give_up_at(const struct requester *q, uint64_t down_si
 /* A target that took what was sent and lost it without a word is found by asking. */
 static uint64_t requester_probe_at(const struct requester *q)
 {
-    uint64_t every = q->patience < 50 * MS ? 50 * MS : q->patience;
-    if (q->patience == 0 || every > 1000 * MS) every = 1000 * MS;
+    uint64_t every = q->timeout < 50 * MS ? 50 * MS : q->timeout;
+    if (q->timeout == 0 || every > 1000 * MS) every = 1000 * MS;
     return (q->since > q->probed ? q->since : q->probed) + every;
 }
 

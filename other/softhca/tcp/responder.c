@@ -21,20 +21,20 @@ static void responder_answer_nak(struct responder *r, const struct wire_frame *t
     r->synced = r->open = false;
 }
 
-void responder_nobody(const struct wire_frame *f, struct wire_frame *nak)
+void responder_no_target(const struct wire_frame *f, struct wire_frame *nak)
 {
     *nak = (struct wire_frame){.type = WIRE_NAK,
                                .to = f->from,
                                .from = f->to,
                                .life = f->life,
                                .msn = f->msn,
-                               .value = wire_put_nak(&(struct wire_nak){.code = WIRE_NOBODY})};
+                               .value = wire_put_nak(&(struct wire_nak){.code = WIRE_NO_TARGET})};
 }
 
 /* A requester that believes us to know it must begin again. */
-static enum responder_verdict responder_unknown(struct responder *r, const struct wire_frame *f)
+static enum responder_verdict responder_unbound(struct responder *r, const struct wire_frame *f)
 {
-    if (r->reliable) responder_answer_nak(r, f, &(struct wire_nak){.code = WIRE_NOBODY});
+    if (r->reliable) responder_answer_nak(r, f, &(struct wire_nak){.code = WIRE_NO_TARGET});
     return RESPONDER_DROP;
 }
 
@@ -92,19 +92,19 @@ static enum responder_verdict responder_run(struct responder *r, const struct wi
 
 static enum responder_verdict responder_probed(struct responder *r, const struct wire_frame *f)
 {
-    if (!r->bound || r->life != f->life) return responder_unknown(r, f);
+    if (!r->bound || r->life != f->life) return responder_unbound(r, f);
     r->ack_due = r->reliable;
     return RESPONDER_DROP;
 }
 
-enum responder_verdict responder_hear(struct responder *r, const struct wire_frame *f)
+enum responder_verdict responder_on_frame(struct responder *r, const struct wire_frame *f)
 {
     /* Nobody repeats what an unreliable requester sent: begin with whatever comes. */
     bool first = f->type == WIRE_REQUEST && (f->flags & WIRE_FIRST || !r->reliable);
     if (r->bound && wire_before(f->life, r->life)) return RESPONDER_DROP; /* of a former life */
     if (f->type == WIRE_PROBE) return responder_probed(r, f);
     if (!r->bound || r->life != f->life) {
-        if (!first) return responder_unknown(r, f);
+        if (!first) return responder_unbound(r, f);
         responder_bind(r, f);
     }
     if (first) {

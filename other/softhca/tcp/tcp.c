@@ -25,9 +25,9 @@ enum { TAG_KICK, TAG_TIMER, TAG_LISTENER, TAGS = TAG_LISTENER + SHCA_ADDRESSES }
 
 struct shca_wire shca_wire = {.lock = PTHREAD_MUTEX_INITIALIZER, .epoll = -1};
 static uint64_t timer_set = REMOTE_NEVER;
-static struct shca_conn *graves; /* closed in this round: events of it may still come */
+static struct shca_conn *closed_conns; /* closed in this round: events of it may still come */
 
-bool shca_tcp_noise(uint8_t *to, size_t n)
+bool shca_tcp_random(uint8_t *to, size_t n)
 {
     return getrandom(to, n, 0) == (ssize_t)n;
 }
@@ -75,9 +75,9 @@ int shca_tcp_listen(uint32_t slot)
 {
     const struct shca_fabric *f = shca_fabric();
     static const struct sockaddr_storage any[2] = {{.ss_family = AF_INET}, {.ss_family = AF_INET6}};
-    const struct shca_site *own = &f->site[f->self];
-    const struct sockaddr_storage *at = f->anywhere ? any : own->address;
-    unsigned n = f->anywhere ? 2 : own->n, port = shca_settings()->tcp_port + slot;
+    const struct shca_site *local = &f->site[f->self];
+    const struct sockaddr_storage *at = f->anywhere ? any : local->address;
+    unsigned n = f->anywhere ? 2 : local->n, port = shca_settings()->tcp_port + slot;
     int error = 0;
     for (unsigned i = 0; i < n && error != EADDRINUSE; i++) {
         int fd = tcp_listen_at(at[i], port);
@@ -108,11 +108,11 @@ static void tcp_want(struct shca_conn *c, uint32_t events)
     epoll_ctl(shca_wire.epoll, EPOLL_CTL_MOD, c->fd, &e);
 }
 
-static struct shca_conn *tcp_new_conn(int fd, enum far_state state,
+static struct shca_conn *tcp_new_conn(int fd, enum conn_state state,
                                       const struct sockaddr_storage *a)
 {
     struct shca_conn *c = calloc(1, sizeof *c);
-    uint32_t events = state == FAR_DIALLING ? EPOLLOUT : EPOLLIN | EPOLLRDHUP;
+    uint32_t events = state == CONN_DIALLING ? EPOLLOUT : EPOLLIN | EPOLLRDHUP;
     if (!c || !tcp_add_event(fd, events, (uintptr_t)c)) {
         free(c);
         close(fd);
@@ -132,11 +132,11 @@ static struct shca_conn *tcp_new_conn(int fd, enum far_state state,
 static void tcp_bind_to_port(int fd, int family)
 {
     const struct shca_fabric *f = shca_fabric();
-    const struct shca_site *own = &f->site[f->self];
+    const struct shca_site *local = &f->site[f->self];
     int yes = 1;
     setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof yes);
-    for (unsigned i = 0; i < own->n && !f->anywhere; i++) {
-        struct sockaddr_storage a = own->address[i];
+    for (unsigned i = 0; i < local->n && !f->anywhere; i++) {
+        struct sockaddr_storage a = local->address[i];
         shca_set_port(&a, 0);
         if (a.ss_family == family && bind(fd, (struct sockaddr *)&a, shca_address_len(&a)) == 0)
             return;
@@ -157,7 +157,7 @@ struct shca_conn *shca_tcp_dial(const struct sockaddr_storage *to)
         errno = error;
         return NULL;
     }
-    struct shca_conn *c = tcp_new_conn(fd, FAR_DIALLING, to);
+    struct shca_conn *c = tcp_new_conn(fd, CONN_DIALLING, to);
     if (c) c->connector = true;
     return c;
 }
@@ -170,15 +170,15 @@ void shca_tcp_close(struct shca_conn *c)
     close(c->fd);
     c->fd = -1;
     free(c->stash);
-    c->next = graves;
-    graves = c;
+    c->next = closed_conns;
+    closed_conns = c;
 }
 
 static void tcp_free_closed(void)
 {
-    while (graves) {
-        struct shca_conn *c = graves;
-        graves = c->next;
+    while (closed_conns) {
+        struct shca_conn *c = closed_conns;
+        closed_conns = c->next;
         free(c);
     }
 }
@@ -266,12 +266,12 @@ uint64_t shca_tcp_silence(struct shca_conn *c, uint64_t now)
     socklen_t len = sizeof info;
     if (getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0) return 0;
     if (info.tcpi_unacked == 0 && info.tcpi_probes == 0) {
-        c->unheard_since = 0;
+        c->unacked_since = 0;
         return 0;
     }
-    if (!c->unheard_since) c->unheard_since = now;
-    uint64_t heard = info.tcpi_last_ack_recv * 1000000ull, waited = now - c->unheard_since;
-    return heard < waited ? heard : waited;
+    if (!c->unacked_since) c->unacked_since = now;
+    uint64_t acked = info.tcpi_last_ack_recv * 1000000ull, waited = now - c->unacked_since;
+    return acked < waited ? acked : waited;
 }
 
 static void tcp_admit(int listener)
@@ -281,7 +281,7 @@ static void tcp_admit(int listener)
     int fd = accept4(listener, (struct sockaddr *)&a, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) return;
     tcp_tune(fd);
-    struct shca_conn *c = tcp_new_conn(fd, FAR_GREETING, &a);
+    struct shca_conn *c = tcp_new_conn(fd, CONN_GREETING, &a);
     if (c && !shca_remote_process_accepted(c)) shca_tcp_close(c);
 }
 
@@ -291,7 +291,7 @@ static void tcp_dialled(struct shca_conn *c)
     socklen_t len = sizeof error;
     getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len);
     if (!error) {
-        c->state = FAR_GREETING;
+        c->state = CONN_GREETING;
         c->since = shca_now();
         tcp_want(c, EPOLLIN | EPOLLRDHUP);
     }
@@ -301,7 +301,7 @@ static void tcp_dialled(struct shca_conn *c)
 static void tcp_connection_event(struct shca_conn *c, uint32_t events)
 {
     if (c->fd < 0) return; /* closed in this round */
-    if (c->state == FAR_DIALLING) {
+    if (c->state == CONN_DIALLING) {
         tcp_dialled(c);
         return;
     }
@@ -379,12 +379,12 @@ int shca_tcp_start(void)
     return error;
 }
 
-void shca_tcp_hold(void)
+void shca_tcp_lock(void)
 {
     pthread_mutex_lock(&shca_wire.lock);
 }
 
-void shca_tcp_release(void)
+void shca_tcp_unlock(void)
 {
     pthread_mutex_unlock(&shca_wire.lock);
 }
@@ -399,7 +399,7 @@ void shca_tcp_in_child(void)
     }
     tcp_stop_listening();
     for (struct shca_conn *c = shca_wire.conns; c; c = c->next) close(c->fd);
-    pthread_mutex_unlock(&shca_wire.lock); /* from shca_tcp_hold() */
+    pthread_mutex_unlock(&shca_wire.lock); /* from shca_tcp_lock() */
     shca_wire = (struct shca_wire){.lock = PTHREAD_MUTEX_INITIALIZER, .epoll = -1};
     timer_set = REMOTE_NEVER;
 }

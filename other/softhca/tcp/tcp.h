@@ -9,8 +9,8 @@
  * remote_process.h */
 int shca_tcp_listen(uint32_t slot);
 int shca_remote_process_start(void);
-void shca_tcp_hold(void);
-void shca_tcp_release(void);
+void shca_tcp_lock(void);
+void shca_tcp_unlock(void);
 void shca_tcp_in_child(void);
 int shca_tcp_send_bind(struct shca_qp *qp, struct shca_place place);
 void shca_tcp_send_drop(struct shca_qp *qp);

@@ -53,13 +53,13 @@ static ssize_t tcp_recv_read_answer(struct shca_conn *c, struct shca_remote *r, 
     struct iovec to[SHCA_MAX_SGE + 1];
     int pieces = tcp_recv_place_answer(r, &c->frame, offset, n, to);
     if (pieces < 0) {
-        c->sink = FAR_DROP;
+        c->sink = SINK_DROP;
         return 0;
     }
     ssize_t got = shca_tcp_recv_read(c, to, pieces, n);
     if (got == -EFAULT) {
         requester_fail(&r->out, c->frame.msn, IBV_WC_LOC_PROT_ERR);
-        c->sink = FAR_DROP;
+        c->sink = SINK_DROP;
         return 0;
     }
     if (got > 0) requester_received(&r->out, got, shca_now());
@@ -75,7 +75,7 @@ static ssize_t tcp_recv_answer_piece(struct shca_conn *c, const uint8_t *bytes, 
     if (!bytes)
         taken = tcp_recv_read_answer(c, r, offset, n);
     else if (!tcp_recv_store_answer(r, &c->frame, offset, bytes, n)) {
-        c->sink = FAR_DROP;
+        c->sink = SINK_DROP;
         taken = 0;
     }
     shca_tcp_send_settle(r);
@@ -95,7 +95,7 @@ static void tcp_recv_answered(struct shca_conn *c, const struct wire_frame *f,
     else if (f->type == WIRE_RESPONSE)
         tcp_recv_store_answer(r, f, f->value, payload, f->length);
     else
-        requester_hear(&r->out, f, shca_now());
+        requester_on_frame(&r->out, f, shca_now());
     shca_tcp_send_settle(r);
     shca_unlock(&r->qp->sq);
 }
@@ -120,9 +120,9 @@ static ssize_t tcp_recv_piece(struct shca_conn *c, const uint8_t *bytes, uint32_
 {
     ssize_t taken = c->frame.type == WIRE_RESPONSE ? tcp_recv_answer_piece(c, bytes, n)
                                                    : shca_tcp_respond_piece(c, bytes, n);
-    if (taken < 0 || c->sink == FAR_DROP) return taken;
+    if (taken < 0 || c->sink == SINK_DROP) return taken;
     c->left -= taken;
-    if (c->left == 0) c->sink = FAR_HEADER;
+    if (c->left == 0) c->sink = SINK_HEADER;
     return taken;
 }
 
@@ -135,18 +135,18 @@ static bool tcp_recv_begin(struct shca_conn *c)
 {
     const struct wire_frame *f = &c->frame;
     bool wanted;
-    if (tcp_recv_is_greeting(f) != (c->state != FAR_UP)) return false;
-    c->confirmed |= c->state == FAR_UP;
+    if (tcp_recv_is_greeting(f) != (c->state != CONN_UP)) return false;
+    c->confirmed |= c->state == CONN_UP;
     c->left = f->length;
     c->to = NULL;
     c->indirect = false;
-    c->sink = FAR_WHOLE;
-    if (f->length <= FAR_SMALL) return true;
+    c->sink = SINK_WHOLE;
+    if (f->length <= CONN_SMALL) return true;
     if (f->type == WIRE_RESPONSE)
         wanted = (c->to = shca_tcp_respond_find(c, f)) != NULL;
     else if (!shca_tcp_respond_begin(c, f, &wanted))
         return false;
-    c->sink = wanted ? FAR_STREAM : FAR_DROP;
+    c->sink = wanted ? SINK_STREAM : SINK_DROP;
     return true;
 }
 
@@ -156,7 +156,7 @@ static bool tcp_recv_whole(struct shca_conn *c)
     const struct wire_frame *f = &c->frame;
     c->in_at += c->left;
     c->left = 0;
-    c->sink = FAR_HEADER;
+    c->sink = SINK_HEADER;
     if (tcp_recv_is_greeting(f)) return shca_remote_process_greeting(c, f, payload);
     if (f->type <= WIRE_PROBE) return shca_tcp_respond_whole(c, f, payload);
     tcp_recv_answered(c, f, payload);
@@ -178,7 +178,7 @@ static bool tcp_recv_use(struct shca_conn *c, bool *over)
     uint32_t n = tcp_recv_buffered(c);
     int size;
     switch (c->sink) {
-    case FAR_HEADER:
+    case SINK_HEADER:
         size = wire_parse(c->in + c->in_at, n, &c->frame, &why);
         if (size <= 0) {
             *over = size < 0;
@@ -187,42 +187,42 @@ static bool tcp_recv_use(struct shca_conn *c, bool *over)
         c->in_at += size;
         *over = !tcp_recv_begin(c);
         return !*over;
-    case FAR_WHOLE:
+    case SINK_WHOLE:
         if (n < c->left) return false;
         *over = !tcp_recv_whole(c);
         return !*over;
-    case FAR_DROP:
+    case SINK_DROP:
         if (n > c->left) n = c->left;
         c->in_at += n;
         c->left -= n;
-        if (c->left == 0) c->sink = FAR_HEADER;
+        if (c->left == 0) c->sink = SINK_HEADER;
         return n > 0 || c->left == 0;
     default:
         n = tcp_recv_storable(c, n);
         if (n == 0) return false;
         if (tcp_recv_piece(c, c->in + c->in_at, n) < 0) *over = true;
-        if (!*over && c->sink != FAR_DROP) c->in_at += n;
+        if (!*over && c->sink != SINK_DROP) c->in_at += n;
         return !*over;
     }
 }
 
 /* One call to the socket. 0: it has no more; -1: the connection is over. */
-static ssize_t tcp_recv_take_in(struct shca_conn *c)
+static ssize_t tcp_recv_fill(struct shca_conn *c)
 {
     enum { WORTH_IT = 2048 };
-    bool straight = c->sink == FAR_STREAM && tcp_recv_buffered(c) == 0 && !c->indirect;
+    bool straight = c->sink == SINK_STREAM && tcp_recv_buffered(c) == 0 && !c->indirect;
     uint32_t direct = straight && c->left > LAST ? c->left - LAST : 0;
     if (direct >= WORTH_IT) {
         ssize_t n = tcp_recv_piece(c, NULL, direct);
-        return n > 0 || c->sink != FAR_DROP ? n : 1; /* dropped from now on: read on */
+        return n > 0 || c->sink != SINK_DROP ? n : 1; /* dropped from now on: read on */
     }
     if (tcp_recv_buffered(c) == 0) c->in_at = c->in_end = 0;
-    if (FAR_INPUT - c->in_end < FAR_SMALL + WIRE_REQUEST_HEADER) {
+    if (CONN_INPUT - c->in_end < CONN_SMALL + WIRE_REQUEST_HEADER) {
         memmove(c->in, c->in + c->in_at, tcp_recv_buffered(c));
         c->in_end -= c->in_at;
         c->in_at = 0;
     }
-    ssize_t n = recv(c->fd, c->in + c->in_end, FAR_INPUT - c->in_end, MSG_DONTWAIT);
+    ssize_t n = recv(c->fd, c->in + c->in_end, CONN_INPUT - c->in_end, MSG_DONTWAIT);
     if (n < 0) return errno == EAGAIN || errno == EINTR ? 0 : -1;
     if (n == 0) return -1;
     c->in_end += n;
@@ -233,11 +233,11 @@ bool shca_tcp_recv(struct shca_conn *c)
 {
     bool over = false;
     for (int round = 0; round < ROUNDS && !over; round++) {
-        ssize_t n = tcp_recv_take_in(c);
+        ssize_t n = tcp_recv_fill(c);
         if (n == 0) break;
         over = n < 0;
         while (!over && tcp_recv_use(c, &over)) continue;
     }
-    if (c->far && c->far->up == c) shca_tcp_respond_answer(c->far);
+    if (c->process && c->process->up == c) shca_tcp_respond_answer(c->process);
     return !over;
 }

@@ -16,13 +16,14 @@ enum { HEADS = 32 };
 struct shca_remote *shca_tcp_respond_find(const struct shca_conn *c, const struct wire_frame *f)
 {
     struct shca_remote *r = shca_wire.remote[shm_qpn_index(f->to)];
-    bool known = r && r->far == c->far && r->qp->base.qp_num == f->to && r->dest_qpn == f->from;
+    bool known =
+        r && r->process == c->process && r->qp->base.qp_num == f->to && r->dest_qpn == f->from;
     return known ? r : NULL;
 }
 
 void shca_tcp_respond_due(struct shca_remote *r)
 {
-    struct shca_remote_process *f = r->far;
+    struct shca_remote_process *f = r->process;
     if (r->due) return;
     r->due = true;
     r->due_next = NULL;
@@ -32,11 +33,11 @@ void shca_tcp_respond_due(struct shca_remote *r)
 
 void shca_tcp_respond_not(struct shca_remote *r)
 {
-    struct shca_remote **link = &r->far->due;
+    struct shca_remote **link = &r->process->due;
     if (!r->due) return;
     while (*link != r) link = &(*link)->due_next;
     *link = r->due_next;
-    if (!r->due_next) r->far->due_end = link;
+    if (!r->due_next) r->process->due_end = link;
     r->due = false;
 }
 
@@ -44,11 +45,11 @@ void shca_tcp_respond_not(struct shca_remote *r)
  * should there be no room for it, the other asks again. */
 static void tcp_respond_no_target(struct shca_conn *c, const struct wire_frame *f)
 {
-    for (uint32_t i = 0; i < c->nobodies; i++)
-        if (c->nobody[i].to == f->from && c->nobody[i].from == f->to &&
-            c->nobody[i].life == f->life)
+    for (uint32_t i = 0; i < c->refusals; i++)
+        if (c->refusal[i].to == f->from && c->refusal[i].from == f->to &&
+            c->refusal[i].life == f->life)
             return;
-    if (c->nobodies < FAR_NOBODIES) responder_nobody(f, &c->nobody[c->nobodies++]);
+    if (c->refusals < CONN_REFUSALS) responder_no_target(f, &c->refusal[c->refusals++]);
 }
 
 static void tcp_respond_make_wr(struct shca_remote *r, const struct wire_frame *f)
@@ -80,7 +81,7 @@ static void tcp_respond_make_wr(struct shca_remote *r, const struct wire_frame *
     w->qp_type.xrc.remote_srqn = f->srqn;
     r->link.type = types[f->service];
     r->link.reliable = f->service != WIRE_UC;
-    r->link.speaks = shm_word(r->link.type, r->dest_qpn, f->aim) | SHCA_FAR;
+    r->link.sender_id = shm_sender_id(r->link.type, r->dest_qpn, f->aim) | SHCA_OTHER_HOST;
     r->link.route = (struct shm_route){f->slid, f->sl, f->dlid_path_bits};
 }
 
@@ -93,8 +94,8 @@ static bool tcp_respond_conclude(struct shca_remote *r, int status, uint64_t val
         v = responder_finish(&r->in, value);
     else if (status == SHCA_NOT_READY)
         nak = (struct wire_nak){.code = WIRE_RNR, .timer = r->link.t->min_rnr_timer & 31};
-    else if (status == SHCA_NOBODY)
-        nak = (struct wire_nak){.code = WIRE_NOBODY};
+    else if (status == SHCA_NO_TARGET)
+        nak = (struct wire_nak){.code = WIRE_NO_TARGET};
     else
         nak = (struct wire_nak){.code = WIRE_ERROR, .status = status};
     if (nak.code) responder_refuse(&r->in, &nak);
@@ -153,7 +154,7 @@ bool shca_tcp_respond_begin(struct shca_conn *c, const struct wire_frame *f, boo
         tcp_respond_no_target(c, f);
         return true;
     }
-    enum responder_verdict v = responder_hear(&r->in, f);
+    enum responder_verdict v = responder_on_frame(&r->in, f);
     shca_tcp_respond_due(r);
     *wanted = v == RESPONDER_RUN;
     if (*wanted && f->type == WIRE_REQUEST) tcp_respond_make_wr(r, f);
@@ -177,7 +178,7 @@ ssize_t shca_tcp_respond_piece(struct shca_conn *c, const uint8_t *bytes, size_t
     if (s.over) return -1;
     size_t taken = s.part.at - r->in.at;
     if (status != IBV_WC_SUCCESS) {
-        c->sink = FAR_DROP;
+        c->sink = SINK_DROP;
         return tcp_respond_conclude(r, status, 0) ? 0 : -1;
     }
     if (responder_ran(&r->in, taken) && !tcp_respond_conclude(r, status, 0)) return -1;
@@ -219,21 +220,21 @@ bool shca_tcp_respond_whole(struct shca_conn *c, const struct wire_frame *f, con
 }
 
 /* Headers on their way to one connection. */
-struct mouth {
+struct reply_batch {
     struct shca_conn *c;
     int n;
     struct iovec iov[HEADS];
     uint8_t head[HEADS][WIRE_HEADER];
-    size_t said;
+    size_t bytes;
 };
 
-static void tcp_respond_send(struct mouth *m)
+static void tcp_respond_send(struct reply_batch *m)
 {
     if (m->n > 0) shca_tcp_send(m->c, m->iov, m->n, m->n * WIRE_HEADER);
     m->n = 0;
 }
 
-static void tcp_respond_put(struct mouth *m, const struct wire_frame *f)
+static void tcp_respond_put(struct reply_batch *m, const struct wire_frame *f)
 {
     wire_put(f, m->head[m->n]);
     m->iov[m->n] = (struct iovec){m->head[m->n], WIRE_HEADER};
@@ -243,7 +244,7 @@ static void tcp_respond_put(struct mouth *m, const struct wire_frame *f)
 struct answer {
     struct shca_part part;
     struct shca_remote *r;
-    struct mouth *m;
+    struct reply_batch *m;
     const struct wire_frame *f;
 };
 
@@ -251,7 +252,7 @@ static int tcp_respond_put_with(struct answer *a, struct iovec *iov, int n)
 {
     if (!shca_tcp_send(a->m->c, iov, n, WIRE_HEADER + a->f->length)) return EFAULT;
     a->part.at += a->f->length;
-    a->m->said += a->f->length;
+    a->m->bytes += a->f->length;
     return 0;
 }
 
@@ -280,7 +281,8 @@ static int tcp_respond_move_to_socket(struct shca_part *p, const struct shca_pie
 }
 
 /* Data of a READ. False: no room. */
-static bool tcp_respond_put_data(struct shca_remote *r, struct mouth *m, const struct wire_frame *f)
+static bool tcp_respond_put_data(struct shca_remote *r, struct reply_batch *m,
+                                 const struct wire_frame *f)
 {
     const struct responder_fetch *x = responder_oldest(&r->in);
     struct ibv_send_wr wr = {.opcode = IBV_WR_RDMA_READ};
@@ -302,10 +304,10 @@ static bool tcp_respond_put_data(struct shca_remote *r, struct mouth *m, const s
 }
 
 /* What R has to say, as far as there is room. True: all of it. */
-static bool tcp_respond_answer(struct shca_remote *r, struct mouth *m)
+static bool tcp_respond_answer(struct shca_remote *r, struct reply_batch *m)
 {
     struct wire_frame f;
-    while (!m->c->blocked && m->said < FAR_TURN && responder_next(&r->in, &f)) {
+    while (!m->c->blocked && m->bytes < CONN_BATCH && responder_next(&r->in, &f)) {
         f.from = r->qp->base.qp_num;
         f.to = r->dest_qpn;
         if (f.type == WIRE_RESPONSE && f.length > 0) {
@@ -322,12 +324,12 @@ static bool tcp_respond_answer(struct shca_remote *r, struct mouth *m)
 void shca_tcp_respond_answer(struct shca_remote_process *f)
 {
     struct shca_conn *c = f->up;
-    if (!c || (!f->due && c->nobodies == 0)) return;
+    if (!c || (!f->due && c->refusals == 0)) return;
     shca_lock(&f->out);
-    struct mouth m = {.c = c};
-    for (; c->nobodies > 0 && !c->blocked; c->nobodies--)
-        tcp_respond_put(&m, &c->nobody[c->nobodies - 1]);
-    while (f->due && !c->blocked && m.said < FAR_TURN) {
+    struct reply_batch m = {.c = c};
+    for (; c->refusals > 0 && !c->blocked; c->refusals--)
+        tcp_respond_put(&m, &c->refusal[c->refusals - 1]);
+    while (f->due && !c->blocked && m.bytes < CONN_BATCH) {
         struct shca_remote *r = f->due;
         shca_tcp_respond_not(r);
         if (!tcp_respond_answer(r, &m)) shca_tcp_respond_due(r);

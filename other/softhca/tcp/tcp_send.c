@@ -90,9 +90,9 @@ static void tcp_send_fill_request(const struct shca_remote *r, const struct ibv_
 }
 
 /* Wake the wire thread if it does not look at F anyway. */
-static void tcp_send_want_output(struct shca_remote_process *f, bool now)
+static void tcp_send_wake_wire_thread(struct shca_remote_process *f, bool now)
 {
-    if (now || f->wake == REMOTE_NEVER) shca_remote_process_ask(f);
+    if (now || f->wake == REMOTE_NEVER) shca_remote_process_kick(f);
 }
 
 /* What becomes of the next frame. */
@@ -105,7 +105,7 @@ static int tcp_send_decide(struct shca_remote *r, uint32_t msn, const struct ibv
     int status = shca_inject_message(r->qp, w, msn);
     if (status == SHCA_STALLED) {
         r->out.pause_until = shca_now() + 1000000; /* then it is asked again */
-        tcp_send_want_output(r->far, true);
+        tcp_send_wake_wire_thread(r->process, true);
         return STAYS;
     }
     r->decided = msn + 1;
@@ -158,7 +158,7 @@ static int tcp_send_add_frame(struct shca_remote *r, struct batch *b, struct wir
 
 static bool tcp_send_has_room(const struct batch *b, int most)
 {
-    return b->frames < most && b->n + SHCA_MAX_SGE + 1 <= PIECES && b->bytes < FAR_TURN;
+    return b->frames < most && b->n + SHCA_MAX_SGE + 1 <= PIECES && b->bytes < CONN_BATCH;
 }
 
 /* Gather frames of R until there are no more or no room. */
@@ -184,7 +184,7 @@ static bool tcp_send_batch(struct shca_remote *r, struct shca_conn *c)
     uint64_t now = shca_now();
     struct batch b;
     int most = FRAMES;
-    for (size_t sent = 0; sent < FAR_TURN; sent += b.bytes) {
+    for (size_t sent = 0; sent < CONN_BATCH; sent += b.bytes) {
         struct requester before = r->out;
         tcp_send_gather_frames(r, &b, most, now);
         if (b.frames == 0) return false;
@@ -203,7 +203,7 @@ static bool tcp_send_batch(struct shca_remote *r, struct shca_conn *c)
 /* Out lock held. */
 static void tcp_send_line_up(struct shca_remote *r)
 {
-    struct shca_remote_process *f = r->far;
+    struct shca_remote_process *f = r->process;
     if (r->ready) return;
     r->ready = true;
     r->ready_next = NULL;
@@ -223,7 +223,7 @@ static struct shca_remote *tcp_send_next_in_line(struct shca_remote_process *f)
 
 static void tcp_send_leave_line(struct shca_remote *r)
 {
-    struct shca_remote_process *f = r->far;
+    struct shca_remote_process *f = r->process;
     struct shca_remote **link = &f->ready;
     if (!r->ready) return;
     while (*link != r) link = &(*link)->ready_next;
@@ -233,20 +233,20 @@ static void tcp_send_leave_line(struct shca_remote *r)
 }
 
 /* The QP's port is not active. */
-static bool tcp_send_is_silenced(struct shca_remote *r)
+static bool tcp_send_port_is_down(struct shca_remote *r)
 {
-    if (r->qp->link.speaks != SHCA_MUTE)
-        r->mute_since = 0;
-    else if (!r->mute_since)
-        r->mute_since = shca_now();
-    return r->mute_since;
+    if (r->qp->link.sender_id != SHCA_NO_SENDER)
+        r->port_down_since = 0;
+    else if (!r->port_down_since)
+        r->port_down_since = shca_now();
+    return r->port_down_since;
 }
 
 /* Send what R has, or line up for it. Send lock held. */
 static void tcp_send_or_line_up(struct shca_remote *r)
 {
-    struct shca_remote_process *f = r->far;
-    if (!f->up || tcp_send_is_silenced(r)) return; /* all are asked when there is a way */
+    struct shca_remote_process *f = r->process;
+    if (!f->up || tcp_send_port_is_down(r)) return; /* all are asked when there is a way */
     shca_lock(&f->out);
     struct shca_conn *c = f->up;
     if (c && !c->broken && !r->ready) {
@@ -268,16 +268,16 @@ static void tcp_send_reap(struct shca_remote *r)
 /* Let time pass for R's requester; returns when to do so again. Send lock held. */
 static uint64_t tcp_send_pass_time(struct shca_remote *r)
 {
-    uint64_t down_since = tcp_send_is_silenced(r) ? r->mute_since : r->far->down_since;
+    uint64_t down_since = tcp_send_port_is_down(r) ? r->port_down_since : r->process->down_since;
     /* Nobody retries for an unreliable one: where no process listens, none is awaited. */
-    bool gone = r->far->gone || (!r->out.reliable && r->far->refused);
+    bool gone = r->process->gone || (!r->out.reliable && r->process->refused);
     return requester_tick(&r->out, shca_now(), down_since, gone);
 }
 
 void shca_tcp_send_settle(struct shca_remote *r)
 {
     tcp_send_reap(r);
-    shca_remote_process_wake(r->far, tcp_send_pass_time(r));
+    shca_remote_process_wake(r->process, tcp_send_pass_time(r));
     tcp_send_or_line_up(r);
     tcp_send_reap(r);
 }
@@ -288,10 +288,10 @@ void shca_tcp_send_push(struct shca_qp *qp)
     if (shca_state(qp) != IBV_QPS_RTS || r->out.head == qp->sq_head) return;
     uint64_t now = shca_now();
     requester_posted(&r->out, qp->sq_head, now);
-    if (!r->out.reliable) r->far->wanted = now;
-    tcp_send_want_output(r->far, false);
+    if (!r->out.reliable) r->process->wanted = now;
+    tcp_send_wake_wire_thread(r->process, false);
     tcp_send_or_line_up(r);
-    if (!r->out.reliable && !r->far->up) tcp_send_pass_time(r);
+    if (!r->out.reliable && !r->process->up) tcp_send_pass_time(r);
     tcp_send_reap(r);
 }
 
@@ -304,7 +304,7 @@ void shca_tcp_send_receive(struct shca_qp *qp)
 {
     struct shca_remote *r = qp->link.remote;
     r->receive_posted = true;
-    tcp_send_want_output(r->far, true);
+    tcp_send_wake_wire_thread(r->process, true);
 }
 
 /* The attributes or the state of the QP have changed. */
@@ -314,7 +314,7 @@ void shca_tcp_send_tune(struct shca_qp *qp)
     uint32_t fetches = qp->attr.max_rd_atomic;
     if (q->una != qp->sq_exec) requester_stop(q, qp->sq_exec); /* others were flushed meanwhile */
     q->max_fetches = fetches == 0 ? 1 : fetches > WIRE_FETCHES ? WIRE_FETCHES : fetches;
-    q->patience = qp->attr.timeout ? 4096ull << qp->attr.timeout : 0;
+    q->timeout = qp->attr.timeout ? 4096ull << qp->attr.timeout : 0;
     q->tries = qp->attr.retry_cnt + 1;
     q->rnr_retry = qp->attr.rnr_retry;
     shca_tcp_send_push(qp);
@@ -323,7 +323,7 @@ void shca_tcp_send_tune(struct shca_qp *qp)
 
 uint32_t shca_tcp_send_number(const struct shca_remote *r)
 {
-    return r->far->who.number;
+    return r->process->who.number;
 }
 
 /* Aim QP, whose dest_qp_num is set, at another host: 0 or an errno value. */
@@ -346,7 +346,7 @@ int shca_tcp_send_bind(struct shca_qp *qp, struct shca_place place)
         f = shca_remote_process_find(place.host - 1, shm_qpn_slot(r->dest_qpn));
     pthread_mutex_lock(&shca_wire.lock);
     if (f) {
-        r->far = f;
+        r->process = f;
         r->next = f->remotes;
         f->remotes = r;
         shca_wire.remote[qp->index] = r;
@@ -361,15 +361,15 @@ int shca_tcp_send_bind(struct shca_qp *qp, struct shca_place place)
 
 static void tcp_send_forget(struct shca_remote *r)
 {
-    struct shca_remote **link = &r->far->remotes;
+    struct shca_remote **link = &r->process->remotes;
     while (*link != r) link = &(*link)->next;
     *link = r->next;
     shca_tcp_respond_not(r);
     shca_wire.remote[r->qp->index] = NULL;
-    struct shca_conn *c = r->far->up;
+    struct shca_conn *c = r->process->up;
     if (c && c->to == r) {
         c->to = NULL;
-        c->sink = FAR_DROP;
+        c->sink = SINK_DROP;
     }
 }
 
@@ -380,7 +380,7 @@ void shca_tcp_send_drop(struct shca_qp *qp)
     struct shca_remote *r = qp->link.remote;
     if (!r) return;
     pthread_mutex_lock(&shca_wire.lock);
-    struct shca_remote_process *f = r->far;
+    struct shca_remote_process *f = r->process;
     shca_tcp_respond_answer(f);
     tcp_send_forget(r);
     shca_lock(&qp->sq);
@@ -443,9 +443,9 @@ bool shca_tcp_send_tick(struct shca_remote_process *f)
 /* EPOLLOUT: the stash first, then answers, then whoever is in line, each its turn. */
 void shca_tcp_send_write(struct shca_conn *c)
 {
-    enum { TURNS = 8 };
-    struct shca_remote_process *f = c->far;
-    if (c->state != FAR_UP) {
+    enum { ROUNDS = 8 };
+    struct shca_remote_process *f = c->process;
+    if (c->state != CONN_UP) {
         shca_tcp_flush(c);
         return;
     }
@@ -453,7 +453,7 @@ void shca_tcp_send_write(struct shca_conn *c)
     bool room = shca_tcp_flush(c);
     shca_unlock(&f->out);
     if (room) shca_tcp_respond_answer(f);
-    for (int turn = 0; turn < TURNS && room; turn++) {
+    for (int round = 0; round < ROUNDS && room; round++) {
         shca_lock(&f->out);
         struct shca_remote *r = c->blocked ? NULL : tcp_send_next_in_line(f);
         shca_unlock(&f->out);

@@ -86,7 +86,7 @@ struct wire_frame {
     uint8_t sl, dlid_path_bits;
 };
 
-enum wire_code { WIRE_RNR = 1, WIRE_NOBODY, WIRE_ERROR };
+enum wire_code { WIRE_RNR = 1, WIRE_NO_TARGET, WIRE_ERROR };
 struct wire_nak {
     uint8_t code;
     uint8_t status; /* enum ibv_wc_status for the requester, of WIRE_ERROR */
