@@ -1,5 +1,4 @@
-/* datapath.h - work requests from the post to the completion, and the threads that move them.
- */
+/* datapath.h - work requests from post to completion, and the threads that execute them. */
 #ifndef SOFTHCA_DATAPATH_ROOM_H
 #define SOFTHCA_DATAPATH_ROOM_H
 
@@ -8,14 +7,14 @@
 /* thread.c */
 int shca_thread(void *(*run)(void *));
 
-/* worker.c: the working thread */
+/* worker.c: the worker thread */
 int shca_worker_start(void);
 void shca_worker_wake(void);
-void shca_worker_sweep(void);                  /* a peer died: finish what it left half done */
+void shca_worker_sweep(void);                  /* a peer died: recover its unfinished work */
 void shca_worker_wait_for(struct shca_qp *qp); /* send lock held */
 void shca_worker_drop(struct shca_qp *qp);
 void shca_worker_progress(void);     /* also called by poll_cq */
-void shca_worker_progress_now(void); /* not while another thread does it */
+void shca_worker_progress_now(void); /* waits for the lock instead */
 void shca_worker_in_child(void);
 uint64_t shca_now(void);
 
@@ -38,39 +37,40 @@ struct shca_gather {
 int shca_gather(struct shca_qp *qp, const struct ibv_send_wr *wr, struct shca_gather *g);
 int shca_deliver(struct shca_qp *qp, const struct ibv_send_wr *wr);
 
-/* Memory of a target. */
+/* A range of a target's memory. */
 struct shca_piece {
-    void *direct; /* where this process sees it, or NULL */
-    uint64_t va;  /* where its owner sees it */
+    void *direct; /* its address in this process, NULL when not mapped */
+    uint64_t va;  /* its address in the owner */
     size_t len;
 };
 
-/* The receive that a message uses up. */
+/* The receive that a message consumes. */
 struct shca_receive {
     struct shm_rwr *r;
     uint32_t data; /* from r to its SHCA_INLINE_RECV bytes */
     uint32_t index, pd;
-    uint32_t srq; /* 1 + index, 0 when it is the QP's own */
+    uint32_t srq; /* 1 + index, 0: the QP's own receive queue */
 };
 
-/* respond.c: the responder's half, checked against the target's tables by whoever carries it */
+/* respond.c: the responder's half, checked against the target's tables. Executed by the initiator's
+ * thread, or by the wire thread for a message from another host. */
 enum {
     SHCA_NOT_READY = -1,
     SHCA_NO_TARGET = -2,
-    SHCA_STALLED = -3, /* these two by a fault */
+    SHCA_STALLED = -3, /* this and SHCA_DROPPED: by an injected fault */
     SHCA_DROPPED = -4,
-    SHCA_REMOTE = -5,      /* for another carrier */
-    SHCA_NOT_ATTACHED = -6 /* nobody, for the time being */
+    SHCA_REMOTE = -5,      /* the target is on another host: tcp_send.c sends the WR */
+    SHCA_NOT_ATTACHED = -6 /* the peer's segment has not been received yet */
 };
 void shca_link(struct shca_link *l, struct shca_place place, enum ibv_qp_type from_type,
                uint32_t from, uint32_t to);
 bool shca_link_up(struct shca_link *l);
 int shca_respond(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g);
-/* A message that a carrier has not at once. MOVE moves bytes at AT, as many as it can, between it
- * and the pieces it is given, and AT on by their number; 0 or an errno value. */
+/* A message of which only a part is at hand. MOVE copies as many bytes at AT as it can, to or from
+ * the pieces that it is given, and advances AT by their number; 0 or an errno value. */
 struct shca_part {
     uint64_t at, total;
-    struct shca_receive *receive; /* kept between the pieces; r = NULL: none is claimed */
+    struct shca_receive *receive; /* kept between the parts; r = NULL: none is claimed */
     int (*move)(struct shca_part *p, const struct shca_piece *piece, int n);
 };
 int shca_respond_part(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_part *p,

@@ -1,7 +1,8 @@
-/* deliver.c - the initiator's half of one WR: its own memory and rights, then the responder's half.
+/* deliver.c - the initiator's half of one WR: checks its own memory and rights, then calls the
+ * responder's half.
  *
- * The lkeys are checked as an HCA would check them, just before use. It returns the completion
- * status for the initiator, or says that the WR has to wait. It never blocks on the target.
+ * Returns the completion status for the initiator, or the reason why the WR has to wait. Never
+ * blocks on the target.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/datapath/hot.h"
@@ -12,7 +13,7 @@
 
 #include <endian.h>
 
-/* The local side of a WR: lkeys are checked as the HCA would, just before use. */
+/* The local SGEs of a WR. The lkeys are checked just before use, as an HCA does. */
 static inline int deliver_gather(struct shca_qp *qp, const struct ibv_send_wr *wr,
                                  struct shca_gather *g, int first)
 {
@@ -40,7 +41,8 @@ static uint32_t deliver_mtu_of(uint32_t port)
     return 128u << shca_port_model(port)->active_mtu;
 }
 
-/* What comes before the payload in every receive of a datagram: the GRH, or as much of nothing. */
+/* The 40 bytes before the payload in every receive of a datagram: the GRH, zeros when the address
+ * is not global. */
 static struct ibv_grh deliver_header(const struct shca_ah *ah, const struct ibv_send_wr *wr,
                                      uint32_t length)
 {
@@ -69,13 +71,13 @@ static int deliver_datagram(struct shca_qp *qp, const struct ibv_send_wr *wr)
     return shca_respond(&l, wr, &g);
 }
 
-/* A completion status, or SHCA_NOT_READY (no receive there) or SHCA_NO_TARGET (no such QP there).
- */
+/* A completion status, or SHCA_NOT_READY (no receive posted there) or SHCA_NO_TARGET (no such QP
+ * there). */
 int shca_deliver(struct shca_qp *qp, const struct ibv_send_wr *wr)
 {
     struct shca_gather g;
     int status = 0;
-    /* About one for another host is decided when it is sent. */
+    /* For a WR to another host the fault is decided when its first frame is sent. */
     if (qp->faults && !qp->link.remote) status = shca_inject_message(qp, wr, qp->sq_exec);
     if (status) return status == SHCA_DROPPED ? IBV_WC_SUCCESS : status;
     if (qp->base.qp_type == IBV_QPT_UD) return deliver_datagram(qp, wr);

@@ -1,7 +1,7 @@
-/* hot.h - what nearly every WR does, in place: finding memory regions, and copying when both sides
+/* hot.h - inline functions of nearly every WR: finding memory regions, and copying when both sides
  * are mapped.
  *
- * Included by the files of the data path. Nothing here calls the system or takes a lock.
+ * Included by the files of the data path. No system call, no lock.
  */
 #ifndef SOFTHCA_HOT_H
 #define SOFTHCA_HOT_H
@@ -12,10 +12,12 @@
 
 #include <string.h>
 
-/* Compilers keep a function with two callers out of line; here the call would cost more than it. */
-#define SHCA_HOT inline __attribute__((always_inline))
+/* Forces inlining where a compiler would keep a function with two callers out of line. */
+#define SHCA_HOT static inline __attribute__((always_inline))
 
-/* The entry of KEY in the table of H if it grants NEED on LEN bytes at ADDR, else NULL. */
+/* The entry of KEY in the table of H if it grants NEED on LEN bytes at ADDR, else NULL. The acquire
+ * load pairs with the release store of the key in shca_reg_mr(): the fields read below belong to
+ * this key. */
 static inline struct shm_mr *shca_mr_find(struct shm_header *h, uint32_t key, uint32_t pd,
                                           uint64_t addr, uint64_t len, unsigned need)
 {
@@ -28,7 +30,8 @@ static inline struct shm_mr *shca_mr_find(struct shm_header *h, uint32_t key, ui
     return (s->access & need) == need ? s : NULL;
 }
 
-/* Where this process sees LEN bytes at OFFSET of the peer's memfd; NULL when it cannot. */
+/* The address in this process of LEN bytes at OFFSET of the peer's memfd; NULL when they cannot be
+ * mapped. ARENA_LEN is loaded before ARENA: peer_map.c stores them in the opposite order. */
 static inline void *shca_peer_map(struct shca_peer *p, uint64_t offset, uint64_t len)
 {
     uint64_t in = offset - shm_arena_start();
@@ -42,7 +45,7 @@ static inline void shca_store_bytes(char *to, const char *from, size_t n)
     for (size_t i = 0; i < n; i++) __atomic_store_n(&to[i], from[i], __ATOMIC_RELEASE);
 }
 
-/* A word that is aligned and written whole must arrive whole. */
+/* An aligned word is stored whole, as programs expect of an HCA. */
 static inline void shca_store_word(char *to, const char *from)
 {
     uint64_t word;
@@ -53,7 +56,7 @@ static inline void shca_store_word(char *to, const char *from)
         shca_store_bytes(to, from, sizeof word);
 }
 
-/* Programs watch the last byte of a WRITE: it must be the last one stored. */
+/* Programs poll the last byte of a WRITE: it is stored last, with release. */
 static inline void shca_copy_in_order(char *to, const char *from, size_t n)
 {
     if (n > 8) {
@@ -69,7 +72,7 @@ static inline void shca_copy_in_order(char *to, const char *from, size_t n)
         shca_store_bytes(to, from, n);
 }
 
-/* All stretches of G, one behind the other. */
+/* Gathers all SGEs of G at TO. */
 static inline void shca_copy_together(char *to, const struct shca_gather *g)
 {
     for (int i = 0; i < g->n; i++) {
@@ -78,9 +81,9 @@ static inline void shca_copy_together(char *to, const struct shca_gather *g)
     }
 }
 
-/* One stretch here, and one there that is mapped, is what most WRs are. */
-static SHCA_HOT int shca_move_fast(struct shca_peer *p, bool write, struct shca_gather *g,
-                                   const struct shca_piece *there, int n)
+/* The usual case in place: one SGE, and one mapped piece at the target. */
+SHCA_HOT int shca_move_fast(struct shca_peer *p, bool write, struct shca_gather *g,
+                            const struct shca_piece *there, int n)
 {
     if (g->n != 1 || n != 1 || !there->direct) return shca_move(p, write, g->iov, g->n, there, n);
     if (write)

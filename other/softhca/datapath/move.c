@@ -1,8 +1,8 @@
-/* move.c - move bytes between this process and a peer, the best way that both allow.
+/* move.c - copies bytes between this process and a peer by the fastest method available.
  *
- * Memory that is mapped here is copied directly. Other memory goes by process_vm_readv/writev,
- * and where the kernel refuses that (seccomp, no ptrace right) the peer's answering thread copies.
- * Callers have checked keys and ranges, and are inside the peer QP's active guard.
+ * Mapped memory is copied directly. Other memory goes by process_vm_readv/writev. Where the kernel
+ * refuses these (seccomp, no ptrace right) the peer's RPC thread copies. Callers have checked keys
+ * and ranges, and hold the target QP's active word odd.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/datapath/hot.h"
@@ -12,18 +12,18 @@
 #include <string.h>
 #include <sys/uio.h>
 
-/* Two lists of pieces, side by side; the remote one is at least as long. */
+/* A position in two lists of pieces; the remote list is at least as long. */
 struct walk {
     const struct iovec *local, *end;
     const struct shca_piece *remote;
-    size_t local_at, remote_at; /* in *local, *remote */
+    size_t local_at, remote_at; /* offsets in *local, *remote */
 };
 
 /* The next bytes that are in one piece on both sides. */
 struct run {
     char *here;
     const struct shca_piece *piece;
-    size_t there, length; /* from where in the piece */
+    size_t there, length; /* offset in the piece */
 };
 
 static bool move_next_run(struct walk *w, struct run *run)
@@ -79,7 +79,7 @@ static int move_copy_by_kernel(struct shca_peer *p, bool write, const struct iov
     return n < 0 ? errno : EFAULT;
 }
 
-/* 0, or an errno value: EFAULT when the peer's memory is gone, ESRCH when the peer is. */
+/* 0 or an errno value: EFAULT when the peer's memory is unmapped, ESRCH when the peer has ended. */
 int shca_move(struct shca_peer *p, bool write, struct iovec *local, int n_local,
               const struct shca_piece *remote, int n_remote)
 {

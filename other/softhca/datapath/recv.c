@@ -1,7 +1,7 @@
-/* recv.c - the receive queue of a QP, as its owner sees it: posting and flushing.
+/* recv.c - the owner's side of a QP's receive queue: posting and flushing.
  *
- * The ring is in the segment; the connected initiator consumes it. A slot counts as used until
- * its completion is polled, because a small message waits in it until then.
+ * The ring is in the segment; the connected initiator consumes it. A slot counts as used until its
+ * completion is polled, because a small message waits in the slot until then.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/objects/object.h"
@@ -31,7 +31,7 @@ static int recv_post_one(struct shca_qp *qp, const struct ibv_recv_wr *wr)
     return 0;
 }
 
-/* A UD QP has one; other QPs with a shared queue have no receives of their own. */
+/* Only a UD QP has a private SRQ; other QPs with an SRQ have no receive queue of their own. */
 static int recv_post_to_qp_srq(struct shca_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
     int error = EINVAL;
@@ -56,8 +56,8 @@ int shca_post_recv(struct ibv_qp *base, struct ibv_recv_wr *wr, struct ibv_recv_
     shca_unlock(&qp->rq);
     if (error && bad) *bad = wr;
     if (shca_state(qp) == IBV_QPS_ERR) shca_worker_wake(); /* to flush what was posted */
-    /* A sender that found nothing set the flag and looked again; should the two of us have passed
-     * each other, it looks again by the clock. */
+    /* A sender that finds no receive sets the flag and checks rq_prod once more. This relaxed load
+     * may still miss the flag; then the sender finds the receive at its next timed retry. */
     if (atomic_load_explicit(&qp->s->sender_waits, memory_order_relaxed) &&
         (qp->link.peer || qp->link.remote) && atomic_exchange(&qp->s->sender_waits, 0)) {
         if (qp->link.peer)
@@ -90,8 +90,8 @@ static bool recv_is_flushed(const struct shca_qp *qp)
     return qp->rq_flushed == qp->s->rq_prod;
 }
 
-/* The QP is in ERR: every receive that has no completion gets one. The initiator may have died
- * between completing a receive and counting it, so the queue of completions is what counts. */
+/* The QP is in ERR: every receive without a completion is flushed. The initiator may have died
+ * after it appended a completion and before it advanced rq_cons, so the completions decide. */
 void shca_recv_flush(struct shca_qp *qp)
 {
     if (recv_is_flushed(qp)) return;

@@ -1,8 +1,8 @@
-/* respond.c - the responder's half of one WR, for any carrier.
+/* respond.c - the responder's half of one WR.
  *
- * Done by the initiator on behalf of the target: claims the receive, checks keys, ranges and
+ * Executed by the initiator on behalf of the target: claims the receive, checks keys, ranges and
  * rights against the target's tables, moves the data, appends the target's completion. It never
- * waits for the target's progress.
+ * waits for the target.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/datapath/respond.h"
@@ -10,9 +10,9 @@
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
 
-/* Into the target's memory. */
-static SHCA_HOT int respond_move_in(struct shca_link *l, struct shca_gather *g,
-                                    const struct shca_piece *there, int n)
+/* Writes into the target's memory; byte by byte when a fault asks for it. */
+SHCA_HOT int respond_move_in(struct shca_link *l, struct shca_gather *g,
+                             const struct shca_piece *there, int n)
 {
     if (__builtin_expect(g->n != 1, 0) && l->tear)
         return shca_tear_write(l->tear, l->peer, g, there, n);
@@ -66,7 +66,7 @@ static int respond_write_imm(struct shca_link *l, const struct ibv_send_wr *wr,
     return respond_finish_receive(l, &x, &e);
 }
 
-/* On a word that is not mapped here only its owner can act atomically. */
+/* On a word that is not mapped here only the owner can be atomic against its own threads. */
 static int respond_atomic_on(struct shca_link *l, const struct ibv_send_wr *wr,
                              const struct shca_piece *x, uint64_t *old)
 {
@@ -118,9 +118,9 @@ static int respond_dispatch(struct shca_link *l, const struct ibv_send_wr *wr,
     }
 }
 
-enum { TIMEOUT_MS = 100 }; /* ms in ibv_post_send(); who comes too early waits in the send queue */
+enum { TIMEOUT_MS = 100 }; /* in ibv_post_send(); after that the WR waits in the send queue */
 
-/* The rest of a link, as soon as we have met the peer. */
+/* Completes the link once the peer's segment is attached. */
 bool shca_link_up(struct shca_link *l)
 {
     if (!l->peer || !shca_peer_attach_within(l->peer, TIMEOUT_MS)) return false;
@@ -130,7 +130,8 @@ bool shca_link_up(struct shca_link *l)
     return true;
 }
 
-/* Aim at QP TO at PLACE; *L holds the peer, if there is one, until shca_peer_put(). */
+/* Sets *L up for QP TO at PLACE. *L keeps a reference to the peer, if there is one, until
+ * shca_peer_put(). */
 void shca_link(struct shca_link *l, struct shca_place place, enum ibv_qp_type from_type,
                uint32_t from, uint32_t to)
 {
@@ -153,7 +154,7 @@ static int respond_dispatch_xrc(struct shca_link *l, const struct ibv_send_wr *w
     return status;
 }
 
-/* On a connection: alone in the target's QP. */
+/* A connected QP: this initiator is the only one inside the target QP. */
 static int respond_connected(struct shca_link *l, const struct ibv_send_wr *wr,
                              struct shca_gather *g)
 {
@@ -167,7 +168,7 @@ static int respond_connected(struct shca_link *l, const struct ibv_send_wr *wr,
     return status;
 }
 
-/* A datagram: one of many, in a process that may not know of us. */
+/* A datagram: other initiators may be inside the same QP. */
 static int respond_datagram(struct shca_link *l, const struct ibv_send_wr *wr,
                             struct shca_gather *g)
 {
@@ -178,10 +179,10 @@ static int respond_datagram(struct shca_link *l, const struct ibv_send_wr *wr,
     return status;
 }
 
-/* A completion status; or, when reliable, SHCA_NOT_READY (no receive there) or SHCA_NO_TARGET (no
- * such QP there). Of an unreliable message nobody hears what became of it; but on a connection
- * every message waits until we have met (SHCA_NOT_ATTACHED): no network would do that to it.
- * SHCA_REMOTE: the QP is on another host. */
+/* A completion status, or when reliable SHCA_NOT_READY (no receive there) or SHCA_NO_TARGET (no
+ * such QP there). The result of an unreliable message is not reported, but a message on a
+ * connection waits until the peer is attached (SHCA_NOT_ATTACHED): a network would not lose it for
+ * that. SHCA_REMOTE: the QP is on another host. */
 int shca_respond(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_gather *g)
 {
     int status = SHCA_NO_TARGET;

@@ -1,5 +1,5 @@
-/* respond.h - what the responder's half of a WR is made of, inline: for respond.c, where every
- * instruction counts, and for respond_part.c, whose messages come in pieces.
+/* respond.h - the steps of the responder's half of a WR, inline: for respond.c, where every
+ * instruction counts, and for respond_part.c, whose messages arrive in parts.
  */
 #ifndef SOFTHCA_RESPOND_H
 #define SOFTHCA_RESPOND_H
@@ -9,8 +9,8 @@
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
 
-static SHCA_HOT struct shca_piece respond_piece(struct shca_peer *p, const struct shm_mr *mr,
-                                                uint64_t addr, size_t len)
+SHCA_HOT struct shca_piece respond_piece(struct shca_peer *p, const struct shm_mr *mr,
+                                         uint64_t addr, size_t len)
 {
     uint64_t in = addr - mr->iova;
     struct shca_piece x = {.va = mr->va + in, .len = len};
@@ -21,7 +21,7 @@ static SHCA_HOT struct shca_piece respond_piece(struct shca_peer *p, const struc
     return x;
 }
 
-/* The target's QP breaks; its owner is told, to flush it and to raise the event. */
+/* Breaks the target's QP: its worker thread is woken to flush it and to raise the event. */
 static inline int respond_break_target(struct shca_link *l, uint32_t what, int status)
 {
     atomic_store(&l->t->fault, what);
@@ -29,7 +29,7 @@ static inline int respond_break_target(struct shca_link *l, uint32_t what, int s
     return status;
 }
 
-/* A bad request breaks the target's QP too; when it is unreliable the request is lost. */
+/* A bad request breaks a reliable target; an unreliable one drops it. */
 static inline int respond_fault(struct shca_link *l, uint32_t what, int status)
 {
     return l->reliable ? respond_break_target(l, what, status) : status;
@@ -47,7 +47,7 @@ static inline struct shm_srq *respond_srq_of(const struct shca_link *l,
     return &l->peer->h->srq[(x->srq - 1) % SHCA_SRQS];
 }
 
-/* That at the head of a shared queue. Many may claim there: it is ours or nobody else's. */
+/* Claims the receive at the head of a shared queue, for which other processes compete. */
 static inline bool respond_claim_receive(struct shca_link *l, struct shca_receive *x)
 {
     struct shm_srq *q = respond_srq_of(l, x);
@@ -59,7 +59,8 @@ static inline bool respond_claim_receive(struct shca_link *l, struct shca_receiv
     return true;
 }
 
-/* That at the head of the target's own queue, where we are the only one. */
+/* Takes the receive at the head of the target's own queue, of which this initiator is the only
+ * consumer. */
 static inline bool respond_next_receive(struct shca_link *l, struct shca_receive *x)
 {
     struct shm_qp *t = l->t;
@@ -80,14 +81,16 @@ static inline bool respond_next_receive(struct shca_link *l, struct shca_receive
     return x->r != NULL;
 }
 
-/* The message did not come about: the receive stays for another. */
+/* The message failed before it used the receive: an SRQ gets it back, an own queue has not
+ * advanced. */
 static inline int respond_leave_receive(struct shca_link *l, struct shca_receive *x, int status)
 {
     if (x->srq) shca_srq_return(l->peer, respond_srq_of(l, x), x->index);
     return status;
 }
 
-/* Consume the receive with a completion on the target's CQ. */
+/* Appends the completion and consumes the receive. The release store of rq_cons comes after the
+ * completion, for shca_recv_flush(). */
 static inline int respond_finish_receive(struct shca_link *l, const struct shca_receive *x,
                                          struct shm_cqe *e)
 {
@@ -116,7 +119,7 @@ static inline int respond_fail_receive(struct shca_link *l, const struct shca_re
     return respond_break_target(l, SHCA_FAULT_QUIET, ours);
 }
 
-/* The receive's SGEs as far as TOTAL reaches: the number of pieces, or -status of the receiver. */
+/* The receive's SGEs for TOTAL bytes: the number of pieces, or -status of the receiver. */
 static inline int respond_spread(struct shca_link *l, const struct shca_receive *x, uint64_t total,
                                  struct shca_piece *out, bool *all_direct)
 {
@@ -131,7 +134,7 @@ static inline int respond_spread(struct shca_link *l, const struct shca_receive 
             shca_mr_find(l->peer->h, s->lkey, x->pd, s->addr, s->length, IBV_ACCESS_LOCAL_WRITE);
         if (!mr) return -IBV_WC_LOC_PROT_ERR;
         left -= len;
-        if (total <= SHCA_INLINE_CQE) continue; /* its owner will put it there */
+        if (total <= SHCA_INLINE_CQE) continue; /* the owner scatters these bytes when it polls */
         out[n] = respond_piece(l->peer, mr, s->addr, len);
         if (!out[n++].direct) *all_direct = false;
     }
@@ -151,7 +154,8 @@ static inline int respond_fail_move(struct shca_link *l, struct shca_receive *x,
     return respond_leave_receive(l, x, IBV_WC_RETRY_EXC_ERR);
 }
 
-/* The word that comes with a SEND: data, or the key of a window of the target that ends with it. */
+/* The 32-bit value that comes with a SEND: immediate data, or the rkey of a window that the SEND
+ * invalidates. */
 static inline bool respond_add_word(struct shca_link *l, const struct ibv_send_wr *wr,
                                     struct shm_cqe *e)
 {
@@ -161,7 +165,8 @@ static inline bool respond_add_word(struct shca_link *l, const struct ibv_send_w
            shca_mw_invalidate(l->peer->h, wr->invalidate_rkey, l->t->pd, l->to);
 }
 
-/* What the receiver is told of a SEND of TOTAL bytes. False: it invalidates what it may not. */
+/* The completion of the receiver for a SEND of TOTAL bytes. False: the SEND may not invalidate that
+ * rkey. */
 static inline bool respond_completion_for_send(struct shca_link *l, const struct ibv_send_wr *wr,
                                                uint64_t total, struct shm_cqe *e)
 {
@@ -187,7 +192,7 @@ static inline struct shm_cqe respond_completion_for_write(const struct ibv_send_
     return e;
 }
 
-/* READ and WRITE: the right of the QP, then of the MR, ... */
+/* READ and WRITE: checks the right of the QP, then the rkey. */
 static inline int respond_check_rdma(struct shca_link *l, const struct ibv_send_wr *wr,
                                      uint64_t total, unsigned right, struct shm_mr **mr)
 {
@@ -201,7 +206,7 @@ static inline int respond_check_rdma(struct shca_link *l, const struct ibv_send_
     return IBV_WC_SUCCESS;
 }
 
-/* ... then the bytes. */
+/* The status of READ and WRITE after the bytes were moved. */
 static inline int respond_end_rdma(struct shca_link *l, int error)
 {
     if (error == EFAULT)
@@ -209,8 +214,8 @@ static inline int respond_end_rdma(struct shca_link *l, int error)
     return respond_move_status(error);
 }
 
-/* An XRC target has no PD and no queues: the shared queue that a message names lends it its own.
- * The initiator is alone in the target, so it may set them. */
+/* An XRC target has no PD and no queues: it uses those of the SRQ that the message names. Only the
+ * initiator inside the target sets these fields. */
 static inline bool respond_use_srq(struct shca_link *l, uint32_t srqn)
 {
     struct shm_srq *q = &l->peer->h->srq[shm_qpn_index(srqn)];
@@ -222,8 +227,8 @@ static inline bool respond_use_srq(struct shca_link *l, uint32_t srqn)
     return true;
 }
 
-/* That queue may be of another process, which the initiator enters as a guest. A completion status;
- * respond_end_xrc() follows whatever it is. */
+/* The SRQ may belong to another process; the initiator then enters that process under the UD access
+ * guard. Returns a completion status or SHCA_...; respond_end_xrc() must follow in every case. */
 static inline int respond_begin_xrc(struct shca_link *l, uint32_t srqn)
 {
     if (shm_qpn_slot(srqn) != l->owner->slot) l->peer = shca_peer_for(l, SHCA_HERE, srqn);
@@ -243,8 +248,8 @@ static inline void respond_end_xrc(struct shca_link *l)
     l->peer = l->owner;
 }
 
-/* The owner learns of the first message that comes before it has made the connection its own. */
-static __attribute__((cold, noinline)) bool respond_ready_in(struct shca_link *l, uint32_t state)
+/* A message in RTR raises IBV_EVENT_COMM_EST at the owner, once. */
+static __attribute__((noinline, cold)) bool respond_ready_in(struct shca_link *l, uint32_t state)
 {
     if (state == IBV_QPS_RTR && l->type != IBV_QPT_UD && l->t->accepts == l->sender_id &&
         !l->t->comm_est && !atomic_exchange(&l->t->comm_est, 1))
@@ -252,19 +257,20 @@ static __attribute__((cold, noinline)) bool respond_ready_in(struct shca_link *l
     return state == IBV_QPS_RTR || state == IBV_QPS_SQD || state == IBV_QPS_SQE;
 }
 
-static SHCA_HOT bool respond_target_ready(struct shca_link *l)
+SHCA_HOT bool respond_target_ready(struct shca_link *l)
 {
     uint32_t state = atomic_load_explicit(&l->t->state, memory_order_acquire);
     return (state == IBV_QPS_RTS || respond_ready_in(l, state)) && l->t->accepts == l->sender_id &&
            !l->t->fault;
 }
 
-/* The exchange orders the flag before all that is read of the target: its owner, having changed a
- * table, waits for the flag to change and then knows that we saw the change. */
+/* Makes active odd. The exchange is a full fence: all reads of the target's tables come after it.
+ * An owner that has changed a table waits for active to change (shca_qp_quiesce), and so knows that
+ * no initiator still uses the old value. */
 static inline void respond_enter_target(struct shca_link *l)
 {
     if (atomic_exchange(&l->t->active, l->active + 1) != l->active)
-        l->prod = l->t->rq_cons; /* the target was reset: forget what was posted before */
+        l->prod = l->t->rq_cons; /* the target was reset: its receives were dropped */
 }
 
 static inline void respond_leave_target(struct shca_link *l)

@@ -1,13 +1,13 @@
-/* respond_part.c - the responder's half of a message that its carrier has not at once.
+/* respond_part.c - the responder's half of a message that arrives in parts.
  *
- * As respond.c, for a piece of a SEND, WRITE or READ at a time: the checks are made anew for each,
- * and what completes the message is done with its last byte. The carrier moves the bytes.
+ * As respond.c, for a part of a SEND, WRITE or READ: the checks are made anew for each part, and
+ * the completion is appended with the last byte. The caller's MOVE transfers the bytes.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/datapath/respond.h"
 #include "other/softhca/segment/segment.h"
 
-/* Let the carrier move up to N bytes between it and the PIECES of the whole message. */
+/* Lets MOVE transfer up to N bytes of the whole message, which lies in PIECES. */
 static int respond_part_move(struct shca_part *p, size_t n, const struct shca_piece *piece,
                              int pieces)
 {
@@ -27,14 +27,14 @@ static int respond_part_move(struct shca_part *p, size_t n, const struct shca_pi
     return p->move(p, slice, k);
 }
 
-/* The receive of a message is claimed with its first piece and kept for the others. */
+/* The receive is claimed with the first part and kept for the others. */
 static bool respond_part_claimed(struct shca_link *l, struct shca_part *p)
 {
     if (!p->receive->r && !respond_next_receive(l, p->receive)) p->receive->r = NULL;
     return p->receive->r;
 }
 
-/* It is used up, or given back. */
+/* The receive was consumed or returned: forget it. */
 static int respond_part_used_up(struct shca_part *p, int status)
 {
     p->receive->r = NULL;
@@ -98,7 +98,7 @@ static int respond_part_dispatch(struct shca_link *l, const struct ibv_send_wr *
 static int respond_part_enter_and_dispatch(struct shca_link *l, const struct ibv_send_wr *wr,
                                            struct shca_part *p, size_t n)
 {
-    /* A READ was accepted: it is answered, even should the QP break meanwhile. */
+    /* A READ that was accepted is answered even if the QP breaks meanwhile. */
     if (wr->opcode != IBV_WR_RDMA_READ && !respond_target_ready(l)) return SHCA_NO_TARGET;
     if (l->type != IBV_QPT_XRC_SEND) return respond_part_dispatch(l, wr, p, n);
     int status = respond_begin_xrc(l, wr->qp_type.xrc.remote_srqn);
@@ -107,8 +107,7 @@ static int respond_part_enter_and_dispatch(struct shca_link *l, const struct ibv
     return status;
 }
 
-/* The same for up to N bytes at P->at of a SEND, WRITE or READ of P->total; the carrier moves them.
- * What completes the message is done with its last byte. */
+/* Executes up to N bytes at P->at of a SEND, WRITE or READ of P->total bytes. */
 int shca_respond_part(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_part *p,
                       size_t n)
 {
@@ -120,7 +119,7 @@ int shca_respond_part(struct shca_link *l, const struct ibv_send_wr *wr, struct 
     return status;
 }
 
-/* The message will not go on. */
+/* The rest of the message will not arrive: return the receive. */
 void shca_respond_drop(struct shca_link *l, struct shca_receive *x)
 {
     if (x->r) respond_leave_receive(l, x, 0);

@@ -1,9 +1,9 @@
 /* send.c - the send queue: posting, waiting, completing, flushing.
  *
- * A WR normally runs inside ibv_post_send(). When the target has no receive or does not listen,
- * it is copied to the ring and, with all that follow it, runs later from poll_cq or the working
- * thread. A slot counts as used until a signalled completion at or after it is polled, as on real
- * devices, so that programs which never signal are found out.
+ * A WR normally runs inside ibv_post_send(). When the target has no receive or does not accept this
+ * QP, the WR is copied to the ring and runs later, with all that follow it, from ibv_poll_cq() or
+ * the worker thread. A slot counts as used until a signalled completion at or after it is polled,
+ * as on real devices, so a program that never signals runs into ENOMEM.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/interpose/edge.h"
@@ -71,18 +71,19 @@ static void send_complete(struct shca_qp *qp, const struct ibv_send_wr *wr, uint
         send_push_completion(qp, wr, index, status);
 }
 
-/* Between two attempts. */
+/* The time between two attempts, ns. */
 uint64_t shca_retry_ns(struct shca_qp *qp, int reason)
 {
     if (reason == SHCA_NO_TARGET) return 4096ull << qp->attr.timeout;
-    /* That of a target on another host is not known here. */
+    /* The RNR timer of a target on another host is not known here. */
     return remote_rnr_ns(qp->link.t ? qp->link.t->min_rnr_timer : qp->attr.min_rnr_timer);
 }
 
-/* Whom we have not met may not have had a processor yet: an HCA would not make us wait for that. */
+/* A peer that is not attached may only lack processor time. An HCA would answer at once, so the
+ * timeout is at least this long. */
 static const uint64_t ATTACH_TIME = 10000000000ull;
 
-/* When to stop waiting for REASON: ns, 0 for never. */
+/* When to give up a WR that waits for REASON: ns, 0 for never. */
 static uint64_t send_deadline(struct shca_qp *qp, int reason)
 {
     if (reason == SHCA_NOT_READY) {
@@ -95,7 +96,8 @@ static uint64_t send_deadline(struct shca_qp *qp, int reason)
     return endless ? 0 : shca_now() + timeout;
 }
 
-/* Nobody will ever hear the WR at sq_exec. An unreliable one goes out all the same, to be lost. */
+/* The target of the WR at sq_exec does not exist. A WR of an unreliable QP is executed all the
+ * same, and lost. */
 static int send_no_target(struct shca_qp *qp)
 {
     if (qp->link.reliable || !qp->link.peer) return IBV_WC_RETRY_EXC_ERR;
@@ -103,7 +105,8 @@ static int send_no_target(struct shca_qp *qp)
     return 0;
 }
 
-/* The WR at sq_exec cannot run because of REASON: 0 to wait on, or the status to end with. */
+/* The WR at sq_exec cannot run because of REASON: 0 to wait on, or the status to complete it with.
+ * */
 static int send_wait_status(struct shca_qp *qp, int reason)
 {
     bool rnr = reason == SHCA_NOT_READY;
@@ -117,7 +120,7 @@ static int send_wait_status(struct shca_qp *qp, int reason)
         atomic_fetch_add(rnr ? &shca.h->counts.rnr : &shca.h->counts.no_target, 1);
     }
     uint64_t now = shca_now();
-    if (qp->link.peer && now >= qp->look_at) { /* a system call: not at every poll */
+    if (qp->link.peer && now >= qp->look_at) { /* a system call: not in every poll */
         if (shca_peer_dead_slow(qp->link.peer)) return send_no_target(qp);
         qp->look_at = now + 1000000;
     }
@@ -127,7 +130,7 @@ static int send_wait_status(struct shca_qp *qp, int reason)
     return rnr ? IBV_WC_RNR_RETRY_EXC_ERR : send_no_target(qp);
 }
 
-/* All that wait fail now; send lock held. */
+/* Completes all waiting WRs with WR_FLUSH_ERR; send lock held. */
 void shca_send_flush(struct shca_qp *qp)
 {
     for (; qp->sq_exec != qp->sq_head; qp->sq_exec++)
@@ -135,7 +138,7 @@ void shca_send_flush(struct shca_qp *qp)
                              IBV_WC_WR_FLUSH_ERR);
 }
 
-/* After a send that failed: what it means for the QP depends on its type. */
+/* A send failed: SQE on an unreliable QP, ERR on others. */
 static void send_fail(struct shca_qp *qp)
 {
     atomic_fetch_add(&shca.h->counts.errors, 1);
@@ -157,13 +160,13 @@ void shca_send_end(struct shca_qp *qp, int status)
     if (status != IBV_WC_SUCCESS) send_fail(qp);
 }
 
-/* Run what waits; send lock held. */
+/* Runs waiting WRs; send lock held. */
 void shca_send_resume(struct shca_qp *qp)
 {
     while (qp->sq_exec != qp->sq_head && shca_state(qp) == IBV_QPS_RTS) {
         int status = shca_deliver(qp, shca_send_wr(qp, qp->sq_exec));
         if (status < 0 && !(status = send_wait_status(qp, status))) return;
-        qp->give_up = SHCA_NO_DEADLINE; /* the next one that waits has its own time */
+        qp->give_up = SHCA_NO_DEADLINE; /* the next WR that waits has a deadline of its own */
         qp->s->waiting = SHCA_WAITS_NOT;
         shca_send_end(qp, status);
     }
@@ -210,7 +213,7 @@ static void send_run_or_wait(struct shca_qp *qp, const struct ibv_send_wr *wr)
     if (status != IBV_WC_SUCCESS) send_fail(qp);
 }
 
-/* 0, or why the WR is not accepted. */
+/* 0 or an errno value: why the WR is not accepted. */
 static int send_check(struct shca_qp *qp, const struct ibv_send_wr *wr)
 {
     if (wr->opcode >= 32 || !(qp->opcodes >> wr->opcode & 1)) return EINVAL;

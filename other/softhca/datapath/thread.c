@@ -1,7 +1,6 @@
-/* thread.c - starting a thread of our own.
+/* thread.c - starts a thread of this library.
  *
- * It takes no signal of the program's, and little address space for its stack: ulimit -v may be
- * small.
+ * The thread blocks all signals and has a small stack: ulimit -v may be low.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/objects/object.h"

@@ -1,8 +1,8 @@
-/* worker.c - the working thread: everything that must happen while the program sleeps.
+/* worker.c - the worker thread: everything that must happen while the program sleeps.
  *
  * It sleeps on the doorbell. It retries sends that wait for a receive or for a peer, gives up on
- * them in time, moves QPs to ERR when their initiator found a fault, flushes receive queues, and
- * after the death of a peer finishes what that left half done. It may wait for peers.
+ * them at their deadline, moves QPs to ERR when an initiator reported a fault, flushes receive
+ * queues, and recovers what a dead peer left unfinished. It may wait for peers.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/faults/inject.h"
@@ -67,9 +67,8 @@ void shca_worker_drop(struct shca_qp *qp)
     pthread_mutex_unlock(&wait_lock);
 }
 
-/* Try every waiting QP once; wait_lock held. A send lock is not waited for: its holder does the
- * work.
- */
+/* Retries every waiting QP once; wait_lock held. A QP whose send lock is taken is skipped: the
+ * holder of the lock executes its WRs. */
 static void worker_resume_all(void)
 {
     for (struct shca_qp *qp = waiters, *next; qp; qp = next) {
@@ -81,7 +80,7 @@ static void worker_resume_all(void)
     }
 }
 
-/* poll_cq comes here too, so that the lock is not waited for: its holder does our work. */
+/* Also called by ibv_poll_cq(), so it does not wait for the lock: the holder does the same work. */
 void shca_worker_progress(void)
 {
     if (pthread_mutex_trylock(&wait_lock)) return;
@@ -102,7 +101,7 @@ static void worker_qp_event(struct shca_qp *qp, enum ibv_event_type type)
     shca_raise(qp->base.context, &e);
 }
 
-/* True when it was whole until now. */
+/* True when the QP was not in ERR or RESET before. */
 static bool worker_break_qp(struct shca_qp *qp)
 {
     shca_lock(&qp->sq);
@@ -122,7 +121,7 @@ static void worker_attend_qp(struct shca_qp *qp)
     if (shca_state(qp) != IBV_QPS_ERR) return;
     shca_recv_flush(qp);
     if (qp->base.srq && !qp->last_wqe_raised) {
-        shca_qp_quiesce(qp); /* whoever is inside completes what it took */
+        shca_qp_quiesce(qp); /* an initiator that is inside completes the receive that it took */
         qp->last_wqe_raised = true;
         worker_qp_event(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
     }
@@ -158,14 +157,14 @@ static void worker_attend(void)
     for (int i = 0; i < SHCA_CQS; i++)
         if (shca.cq[i]) worker_attend_cq(shca.cq[i], sweep);
     for (struct shca_srq *q = shca.srqs; q; q = q->next) shca_srq_attend(q, sweep);
-    /* A receive that the dead had in its hand is posted again by now: it is flushed as well. */
+    /* Receives that a dead peer had claimed are posted again by now: they are flushed as well. */
     for (struct shca_qp *qp = shca.qps; qp; qp = qp->next)
         if (shca_state(qp) == IBV_QPS_ERR) shca_recv_flush(qp);
     pthread_mutex_unlock(&shca.lock);
 }
 
-/* The sleep between retries grows: the doorbell, not the clock, is the usual waker. 0 = for ever.
- */
+/* The next sleep between retries, ns; 0 = until the doorbell. It grows, because the doorbell
+ * normally wakes the thread. */
 static long worker_next_sleep(long nap)
 {
     if (shca_delayed_pending()) return 1000000;
@@ -174,7 +173,7 @@ static long worker_next_sleep(long nap)
     return nap < 8000000 ? nap * 2 : nap;
 }
 
-/* Sleep until the doorbell rings, which says true, or for as long as NAP. */
+/* Sleeps until the doorbell rings (true) or NAP ns have passed. */
 static bool worker_sleep(long nap)
 {
     _Atomic uint32_t *bell = &shca.me.h->doorbell;

@@ -1,7 +1,8 @@
-/* ah.c - address handles, and the way of a datagram: from an address and a QP number to a process.
+/* ah.c - address handles, and the link of a datagram: from an address and a QP number to a process.
  *
- * A handle is private memory of this process: where its address leads is found out once. A UD queue
- * pair holds every process it has sent to until it is reset, so that the next message is cheap.
+ * A handle is private memory of this process; its address is resolved once, when it is created. A
+ * UD queue pair keeps a reference to every process that it has sent to until it is reset, so that
+ * the next message needs no look-up.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/device/device.h"
@@ -14,9 +15,7 @@
 #include <string.h>
 
 enum { NEXT_HEADER_IBA = 0x1b, IP_VERSION = 6 };
-enum {
-    TIMEOUT_MS = 1000
-}; /* ms to wait for whom we have not met: datagrams do not wait themselves */
+enum { TIMEOUT_MS = 1000 }; /* to wait for a peer that is not attached: a datagram is not queued */
 
 static struct ibv_grh ah_make_grh(uint32_t port, const struct ibv_global_route *g)
 {
@@ -69,7 +68,7 @@ static int ah_gid_index(uint32_t port, const union ibv_gid *gid)
     return -1;
 }
 
-/* The way back to the sender of a message. */
+/* The address of the sender of a received message. */
 int shca_init_ah_from_wc(struct ibv_context *c, uint8_t number, struct ibv_wc *wc,
                          struct ibv_grh *grh, struct ibv_ah_attr *a)
 {
@@ -103,8 +102,8 @@ struct ibv_ah *shca_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, stru
     return shca_create_ah(pd, &a);
 }
 
-/* The process that has this number's QP or SRQ; held until the QP is reset. It is not registered
- * with as long as we have not met. Send lock held. */
+/* The process that owns this QP or SRQ number; referenced until the QP is reset. It has no UD
+ * access word of this process until it is attached. Send lock held. */
 struct shca_peer *shca_peer_for(struct shca_link *l, int host, uint32_t number)
 {
     uint32_t slot = shm_qpn_slot(number);
@@ -112,7 +111,7 @@ struct shca_peer *shca_peer_for(struct shca_link *l, int host, uint32_t number)
     if (!l->peers && !(l->peers = calloc(SHCA_SLOTS, sizeof *l->peers))) return NULL;
     struct shca_peer *p = l->peers[slot];
     if (p && p->registered && !shca_peer_dead(p)) return p;
-    if (!p || shca_peer_dead_slow(p)) { /* its slot may have a new owner */
+    if (!p || shca_peer_dead_slow(p)) { /* another process may have the slot now */
         shca_peer_put(p);
         p = l->peers[slot] = shca_peer_get(host, slot);
     }
@@ -127,15 +126,15 @@ void shca_peers_put(struct shca_link *l)
     l->peers = NULL;
 }
 
-/* Aim a message of UD queue pair QP along AH. False: this process lacks what that takes. Send lock
- * held. */
+/* Sets *L up for a message of UD queue pair QP to AH. False: this process cannot map the peer. Send
+ * lock held. */
 bool shca_datagram_link(struct shca_link *l, struct shca_qp *qp, const struct shca_ah *ah,
                         uint32_t to, uint32_t qkey)
 {
     bool down = qp->link.sender_id == SHCA_NO_SENDER || ah->port != qp->port;
     to &= 0xffffff;
     struct shca_peer *p = shca_peer_for(&qp->link, ah->place.host, to);
-    *l = (struct shca_link){.peer = p && p->registered ? p : NULL, /* else it is lost */
+    *l = (struct shca_link){.peer = p && p->registered ? p : NULL, /* NULL: the datagram is lost */
                             .type = IBV_QPT_UD,
                             .from = qp->base.qp_num,
                             .to = to,

@@ -1,8 +1,8 @@
 /* cq.c - completion queues: a ring in the owner's segment that any initiator may append to.
  *
- * A producer claims the place at the tail with its slot number, helps the tail on, fills the entry
- * and publishes it in one burst. No lock is shared between processes; an entry whose claimant died
- * is stepped over. Consumers are threads of the owner and share an ordinary lock.
+ * A producer claims the entry at the tail with its slot number, advances the tail, fills the entry
+ * and publishes it by a release store of its lap. No lock is shared between processes; an entry
+ * whose claimant died is skipped. Consumers are threads of the owner and share an ordinary lock.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/device/device.h"
@@ -20,7 +20,7 @@ enum { MIN_SPINS = 64, MAX_SPINS = 4096, SHORT_YIELD = 2000 /* ns */ };
 
 static int cq_find_index(void)
 {
-    static uint32_t next; /* do not hand out at once what was just destroyed */
+    static uint32_t next; /* an index just freed is not reused at once */
     for (uint32_t i = 0; i < SHCA_CQS; i++) {
         uint32_t at = (next + i) % SHCA_CQS;
         if (!shca.cq[at]) {
@@ -123,7 +123,8 @@ int shca_destroy_cq(struct ibv_cq *base)
     return 0;
 }
 
-/* No place is left at TAIL. The owner's line is looked at only when it seems so. */
+/* The ring has no free entry at TAIL. HEAD is in the owner's cache line and read only when SEEN,
+ * the producers' copy of it, says full. */
 static inline bool cq_is_full(struct shm_ring *r, uint32_t shift, uint64_t tail)
 {
     uint64_t seen = atomic_load_explicit(&r->seen, memory_order_acquire);
@@ -133,23 +134,23 @@ static inline bool cq_is_full(struct shm_ring *r, uint32_t shift, uint64_t tail)
     return (int64_t)(tail - seen) >> shift > 0;
 }
 
-/* The place at TAIL is claimed, by us or by one that has not come to this line. Plain stores:
- * should two pass each other and the tail fall back, those who come next walk over what is claimed.
- */
+/* The entry at TAIL is claimed, by this or by another producer that has not advanced the tail yet.
+ * Plain stores: if two producers pass each other and the tail falls back, later producers walk over
+ * the claimed entries. */
 static inline void cq_move_on(struct shm_ring *r, uint64_t tail)
 {
     if (atomic_load_explicit(&r->tail, memory_order_relaxed) == tail)
         atomic_store_explicit(&r->tail, tail + 1, memory_order_release);
 }
 
-/* Claim the place at the tail; NULL when the ring is full. */
+/* Claims the entry at the tail; NULL when the ring is full. */
 static inline struct shm_cqe *cq_claim(struct shm_ring *r, uint32_t shift, uint64_t *position)
 {
     uint32_t mask = (1u << shift) - 1;
     for (;;) {
         uint64_t tail = atomic_load_explicit(&r->tail, memory_order_acquire);
         if (cq_is_full(r, shift, tail)) return NULL;
-        uint64_t last = tail >> shift; /* the lap in which the place was claimed before */
+        uint64_t last = tail >> shift; /* the lap in which the entry was claimed before */
         _Atomic uint64_t *at = &shca_claims(r, shift)[tail & mask];
         uint64_t word = atomic_load_explicit(at, memory_order_acquire);
         uint64_t mine = (last + 1) | (uint64_t)shca.slot << SHCA_CLAIM_SLOT;
@@ -173,7 +174,7 @@ void shca_cq_notify(struct shca_peer *owner, struct shm_cq *s, bool solicited)
     shca_peer_ring(owner);
 }
 
-/* The ring WORD is full. True when there is, or will be in a moment, another one in its place. */
+/* The ring WORD is full. True when another ring replaces it. */
 static bool cq_replaced(struct shca_peer *owner, struct shm_cq *s, uint64_t word)
 {
     while (s->resizing) {
@@ -208,13 +209,14 @@ bool shca_cq_push(struct shca_peer *owner, uint32_t cq, const struct shm_cqe *ne
         atomic_store_explicit(&e->lap, lap, memory_order_release);
         return true;
     }
-    atomic_exchange(&e->lap, lap); /* a full fence: armed must be read after */
+    atomic_exchange(&e->lap, lap); /* a full fence: armed is read after the entry is visible; pairs
+                                      with shca_req_notify() */
     shca_cq_notify(owner, s, new->flags &SHCA_CQE_SOLICITED || new->status != IBV_WC_SUCCESS);
     return true;
 }
 
-/* A small SEND travels in the completion or behind the receive WR; put it where that says. What was
- * deregistered since it came is left alone. */
+/* Copies a small SEND, which came in the completion or behind the receive WR, to the SGEs of the
+ * receive. A region that was deregistered since is left alone. */
 static __attribute__((noinline)) void cq_scatter(const struct shm_cqe *e, const struct shm_rwr *r,
                                                  uint32_t data)
 {
@@ -241,14 +243,15 @@ static uint32_t cq_slot_of(const struct shm_cqe *e)
     return e->index % SHCA_MAX_WR;
 }
 
-/* The receive is the program's again. */
+/* Frees the receive slot for posting again. */
 static void cq_end_receive(const struct shm_cqe *e)
 {
     bool waits = e->flags & (SHCA_CQE_SCATTER | SHCA_CQE_DATA);
     if (e->flags & SHCA_CQE_SRQ) {
         struct shca_srq *q = cq_srq_of(e);
         if (waits) {
-            (void)atomic_load_explicit(&q->s->prod, memory_order_acquire); /* as below */
+            (void)atomic_load_explicit(&q->s->prod,
+                                       memory_order_acquire); /* for the order, as below */
             cq_scatter(e, &shm_slot(shca.h, q->s, cq_slot_of(e))->r, q->s->data);
         }
         shca_srq_done(q, cq_slot_of(e));
@@ -256,8 +259,9 @@ static void cq_end_receive(const struct shm_cqe *e)
     }
     struct shca_qp *qp = shca_qp_numbered(e->qpn);
     const struct shm_qp *s = qp->s;
-    /* Sees what the thread that posted it wrote before: the message came by way of another process,
-     * of whose part in the order neither compilers nor ThreadSanitizer know. */
+    /* Acquire: pairs with the release store in recv_post_one(), so that this thread sees what the
+     * posting thread wrote. The message came through another process, which neither the compiler
+     * nor ThreadSanitizer takes into account. */
     (void)atomic_load_explicit(&s->rq_prod, memory_order_acquire);
     if (waits)
         cq_scatter(e, shm_at(shca.h, s->rq_ring + (uint64_t)(e->index & s->rq_mask) * s->rq_stride),
@@ -287,7 +291,7 @@ static inline void cq_fill_wc(const struct shm_cqe *e, struct ibv_wc *wc)
     wc->dlid_path_bits = e->route.dlid_path_bits;
 }
 
-/* The completion at the head, or NULL; skips what is for nobody. Lock held. */
+/* The completion at the head, or NULL; passes over entries marked SHCA_CQE_SKIP. Lock held. */
 static inline struct shm_cqe *cq_at_head(struct shm_ring *r, uint64_t *head)
 {
     for (;; ++*head) {
@@ -302,7 +306,7 @@ void shca_cq_to_wc(const struct shm_cqe *e, struct ibv_wc *wc)
     cq_fill_wc(e, wc);
 }
 
-/* The next completion, for delayed_completions.c. */
+/* Takes the next completion, for delayed_completions.c. Lock held. */
 bool shca_cq_take(struct shca_cq *cq, struct shm_cqe *e)
 {
     struct shm_ring *r = cq->ring;
@@ -313,8 +317,8 @@ bool shca_cq_take(struct shca_cq *cq, struct shm_cqe *e)
     return first != NULL;
 }
 
-/* Offer the core to others. When somebody took it there are more runnable than cores, and the one
- * that is to send to us may be among them: offer it soon again. When nobody did, seldom. */
+/* Yields the processor. When another thread used it there are more runnable threads than cores, and
+ * the sender may be among them: yield again soon. Otherwise yield less often. */
 static void cq_yield(struct shca_cq *cq, uint32_t spins_before_yield)
 {
     uint64_t start = shca_now();
@@ -333,7 +337,7 @@ static inline int cq_poll_empty(struct shca_cq *cq)
     uint32_t empty = atomic_load_explicit(&cq->empty, memory_order_relaxed) + 1;
     uint32_t spins_before_yield =
         atomic_load_explicit(&cq->spins_before_yield, memory_order_relaxed);
-    /* One that polls and polls: the sender may be the other half of this very core. */
+    /* The sender may be the other hardware thread of this core. */
     if (empty > 2) __builtin_ia32_pause();
     if (empty >= spins_before_yield) {
         cq_yield(cq, spins_before_yield);
@@ -351,9 +355,8 @@ int shca_cq_poll_empty(struct shca_cq *cq)
 int shca_poll_cq(struct ibv_cq *base, int num, struct ibv_wc *wc)
 {
     struct shca_cq *cq = shca_cq(base);
-    /* While another thread gives the ring another size this may be the old one, used for something
-     * else already: whatever stands there, we look within its bounds, and look again with the lock.
-     */
+    /* While another thread resizes the queue this may be the old ring, with its memory reused. The
+     * peek stays within its bounds and is repeated under the lock. */
     uint64_t word = atomic_load_explicit(&cq->s->ring, memory_order_acquire);
     struct shm_ring *r = shm_at(shca.h, shm_ring_offset(word));
     uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
@@ -361,7 +364,7 @@ int shca_poll_cq(struct ibv_cq *base, int num, struct ibv_wc *wc)
     if (!shca_is_valid(&r->e[head & ((1u << shift) - 1)], head, shift)) return cq_poll_empty(cq);
     int n = 0;
     shca_lock(&cq->lock);
-    r = atomic_load_explicit(&cq->ring, memory_order_relaxed); /* changes under the lock only */
+    r = atomic_load_explicit(&cq->ring, memory_order_relaxed); /* changes only under the lock */
     head = atomic_load_explicit(&r->head, memory_order_relaxed);
     for (struct shm_cqe *e; n < num && (e = cq_at_head(r, &head)); head++) cq_fill_wc(e, &wc[n++]);
     atomic_store_explicit(&r->head, head, memory_order_release);
@@ -374,7 +377,8 @@ int shca_req_notify(struct ibv_cq *base, int solicited_only)
 {
     struct shca_cq *cq = shca_cq(base);
     if (!base->channel) return EINVAL;
-    /* An exchange, so that the poll which follows is not done before. ANY outranks SOLICITED. */
+    /* An exchange is a full fence: the poll that follows is not reordered before it. ANY outranks
+     * SOLICITED. */
     uint32_t want = solicited_only ? SHCA_ARM_SOLICITED : SHCA_ARM_ANY, none = SHCA_ARM_NONE;
     if (solicited_only)
         atomic_compare_exchange_strong(&cq->s->armed, &none, want);
@@ -388,13 +392,13 @@ void shca_cq_drop(const struct shm_cqe *e)
     if (e->flags & SHCA_CQE_SRQ) shca_srq_done(cq_srq_of(e), cq_slot_of(e));
 }
 
-/* Whether the entry is of this QP, or of this shared queue when there is one. */
+/* Whether the entry belongs to this QP, or to SRQ Q when Q is not NULL. */
 bool shca_cqe_of(const struct shm_cqe *e, uint32_t qpn, const struct shca_srq *q)
 {
     return q ? e->flags & SHCA_CQE_SRQ && cq_srq_of(e) == q : e->qpn == qpn;
 }
 
-/* The QP is gone, or the shared queue Q: nobody is to see its completions. */
+/* The QP, or SRQ Q, is being destroyed: its completions are dropped. */
 void shca_cq_forget(struct shca_cq *cq, uint32_t qpn, const struct shca_srq *q)
 {
     shca_lock(&cq->lock);
@@ -415,7 +419,7 @@ static void cq_unmark(const struct shm_cqe *e, const struct shca_srq *q, uint64_
     if (e->flags & SHCA_CQE_SRQ && cq_srq_of(e) == q) slots[cq_slot_of(e)] = 0;
 }
 
-/* Clear the entries of SLOTS that have a completion here which was not polled yet. */
+/* Clears the entries of SLOTS that have an unpolled completion in this CQ. */
 void shca_cq_unmark(struct shca_cq *cq, const struct shca_srq *q, uint64_t *slots)
 {
     shca_lock(&cq->lock);
@@ -429,14 +433,15 @@ void shca_cq_unmark(struct shca_cq *cq, const struct shca_srq *q, uint64_t *slot
     shca_unlock(&cq->lock);
 }
 
-/* FROM, or more when the completion is for a later receive of the QP. */
+/* FROM, or a larger count when the completion is for a later receive of the QP. */
 static uint32_t cq_received(const struct shm_cqe *e, uint32_t qpn, uint32_t from)
 {
     bool later = e->qpn == qpn && e->side == SHCA_SIDE_RECV && (int32_t)(e->index + 1 - from) > 0;
     return later ? e->index + 1 : from;
 }
 
-/* How many receives of the QP have a completion, polled or not; *POLLED moves under our lock. */
+/* The number of receives of the QP that have a completion, polled or not; *POLLED advances under
+ * this lock. */
 uint32_t shca_cq_received(struct shca_cq *cq, uint32_t qpn, const _Atomic uint32_t *polled)
 {
     shca_lock(&cq->lock);
@@ -453,8 +458,7 @@ uint32_t shca_cq_received(struct shca_cq *cq, uint32_t qpn, const _Atomic uint32
     return from;
 }
 
-/* Turn entries claimed by dead producers into ones to skip. True when there is something to poll.
- */
+/* Marks entries claimed by dead producers as skipped. True when there is a completion to poll. */
 bool shca_cq_skip_dead(struct shca_cq *cq)
 {
     shca_lock(&cq->lock);

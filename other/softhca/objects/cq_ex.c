@@ -1,6 +1,7 @@
-/* cq_ex.c - the extended completion queue: ibv_start_poll() and the read functions.
+/* cq_ex.c - extended completion queues: ibv_start_poll() and the read functions.
  *
- * Each step takes one ordinary completion and stands on a copy of it. No time stamps.
+ * Each step polls one ordinary completion into a copy, which the read functions return. No time
+ * stamps.
  */
 #include "other/softhca/objects/object.h"
 #include "other/softhca/objects/verbs.h"

@@ -1,8 +1,9 @@
-/* cq_resize.c - a completion queue gets a ring of another size while producers append to it.
+/* cq_resize.c - replaces the ring of a completion queue while producers append to it.
  *
- * The old ring is sealed: every free place is claimed for nobody, so that it is full for all who
- * still hold on to it. What it then holds comes first in the new one. It is given back when whoever
- * was inside one of our queues has come out, for nobody can then have the old ring in his hands.
+ * The old ring is sealed: every free entry is claimed with a lap that no producer uses, so
+ * producers that still have the old ring find it full. Its entries are moved to the front of the
+ * new ring. The old ring is freed once every initiator that was inside a queue of this process has
+ * left, because only such an initiator can still have its address.
  */
 #include "other/softhca/objects/ring.h"
 #include "other/softhca/objects/verbs.h"
@@ -10,12 +11,12 @@
 
 #include <string.h>
 
-/* The lap of a sealed place: none that a producer waits for, none that a consumer takes. */
+/* The lap of a sealed entry: no producer waits for it and no consumer takes it. */
 static const uint64_t SEALED = SHCA_LAPS;
 
 static uint32_t cq_resize_unpolled(struct shca_cq *cq)
 {
-    shca_lock(&cq->lock); /* the head stands still */
+    shca_lock(&cq->lock); /* the head does not move */
     struct shm_ring *r = cq->ring;
     uint32_t n = 0;
     while (n <= r->mask && shca_is_claimed(r, r->head + n)) n++;
@@ -23,7 +24,7 @@ static uint32_t cq_resize_unpolled(struct shca_cq *cq)
     return n;
 }
 
-/* How many places from the head on producers have claimed; from now on they claim no more. */
+/* The number of entries from the head that producers have claimed; they can claim no more. */
 static uint32_t cq_resize_seal(struct shm_ring *r)
 {
     uint32_t kept = 0;
@@ -36,7 +37,7 @@ static uint32_t cq_resize_seal(struct shm_ring *r)
     return kept;
 }
 
-/* The places of NEW that entries of OLD will take are claimed by who claimed them there. */
+/* Claims entries of NEW for those of OLD, in the name of the same producers. */
 static void cq_resize_reserve(struct shm_ring *old, struct shm_ring *new, uint32_t kept)
 {
     uint32_t to = 0;
@@ -48,7 +49,7 @@ static void cq_resize_reserve(struct shm_ring *old, struct shm_ring *new, uint32
     new->tail = kept;
 }
 
-/* Move what is valid; the rest is still being written, or its producer died. */
+/* Moves valid entries; the others are still being written, or their producer died. */
 static void cq_resize_move_entries(struct shm_ring *old, struct shm_ring *new, uint32_t kept)
 {
     uint32_t to = 0;
@@ -65,8 +66,8 @@ static void cq_resize_move_entries(struct shm_ring *old, struct shm_ring *new, u
     }
 }
 
-/* Wait until nobody is inside our queues who came in before now: neither initiators in other
- * processes, nor threads of ours that post or flush. shca.lock held. */
+/* Waits for every initiator in another process, and every posting or flushing thread of this one,
+ * that is inside a queue now. shca.lock held. */
 static void cq_resize_let_all_out(void)
 {
     shca_quiesce();
@@ -78,7 +79,7 @@ static void cq_resize_let_all_out(void)
     }
 }
 
-/* Put the ring WORD in the place of what there is, or SPARE when more came than WORD can hold. */
+/* Installs ring WORD, or SPARE when more completions arrived than WORD can hold. */
 static bool cq_resize_replace(struct shca_cq *cq, uint64_t word, uint64_t spare)
 {
     struct shm_ring *old = cq->ring;
@@ -100,7 +101,7 @@ static bool cq_resize_replace(struct shca_cq *cq, uint64_t word, uint64_t spare)
     shca_lock(&cq->lock);
     cq_resize_move_entries(old, new, kept);
     shca_unlock(&cq->lock);
-    /* Whoever slept, or polled in between and found nothing, is to look again. */
+    /* A thread that slept, or polled meanwhile and found nothing, must poll again. */
     if (kept) shca_cq_notify(&shca.me, cq->s, true);
     return fits;
 }

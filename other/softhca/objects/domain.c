@@ -1,8 +1,8 @@
-/* domain.c - calls that say how a program means to use things: thread and parent domains, advice
- * on memory, moderation of events.
+/* domain.c - hints about the use of objects: thread and parent domains, advice on memory,
+ * moderation of events.
  *
- * Real devices gain speed from them. Here they are checked and accepted, and change nothing: what
- * is made in a parent domain is as if made in its protection domain.
+ * They are checked and accepted without effect. An object of a parent domain belongs to its
+ * protection domain.
  */
 #include "other/softhca/datapath/hot.h"
 #include "other/softhca/objects/verbs.h"
@@ -56,7 +56,7 @@ struct ibv_pd *shca_alloc_parent_domain(struct ibv_context *c,
     return &pd->base;
 }
 
-/* A parent domain without users ends. */
+/* Frees a parent domain that has no users. */
 void shca_end_parent_domain(struct shca_pd *pd)
 {
     shca_pd(pd->of)->users--;
@@ -69,7 +69,7 @@ int shca_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *a)
     return a->attr_mask & ~(uint32_t)IBV_CQ_ATTR_MODERATE ? EINVAL : 0;
 }
 
-/* Memory is there when it is needed: there is nothing to fetch ahead. */
+/* Memory needs no prefetch. */
 int shca_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
                    struct ibv_sge *sge, uint32_t n)
 {

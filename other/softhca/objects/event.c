@@ -1,8 +1,8 @@
 /* event.c - completion channels and asynchronous events.
  *
  * A channel is an eventfd that counts events; producers in other processes hold a duplicate and
- * count up. Which CQ an event is for stands in the CQ itself, so nothing is lost when a producer
- * dies. Asynchronous events are a list in the context with an eventfd to wait on.
+ * increment it. Which CQ an event is for is recorded in the CQ itself, so no event is lost when a
+ * producer dies. Asynchronous events are a list in the context with an eventfd to wait on.
  */
 #include "other/softhca/objects/object.h"
 #include "other/softhca/objects/verbs.h"
@@ -59,8 +59,8 @@ int shca_destroy_channel(struct ibv_comp_channel *base)
     return 0;
 }
 
-/* The descriptor of channel ID of this process. The answering thread calls this: channel_lock is
- * never held while waiting for anything. */
+/* The descriptor of channel ID of this process. Called by the RPC thread: channel_lock is never
+ * held while waiting. */
 int shca_channel_fd(uint32_t id)
 {
     pthread_mutex_lock(&shca.channel_lock);
@@ -102,7 +102,7 @@ void shca_channel_remove(struct shca_cq *cq)
     pthread_mutex_unlock(&shca.channel_lock);
 }
 
-/* A CQ with an event to give, moved to the end of the list so that all get their turn. */
+/* A CQ with a pending event; moved to the end of the list, so that CQs alternate. */
 static struct shca_cq *event_take(struct shca_channel *ch)
 {
     struct shca_cq **link = &ch->cqs, *cq;
@@ -155,8 +155,8 @@ void shca_raise(struct ibv_context *base, const struct ibv_async_event *e)
     if (write(base->async_fd, &one, sizeof one) < 0) return;
 }
 
-/* The object that an event is about counts how many were given to the program and how many it has
- * acknowledged; its destruction waits for these to agree. */
+/* An object counts the events delivered to the program and those it has acknowledged; its
+ * destruction waits until both are equal. */
 struct counts {
     uint32_t *given, *acknowledged;
     pthread_mutex_t *mutex;
@@ -226,7 +226,7 @@ void shca_ack_async_event(struct ibv_async_event *e)
     pthread_mutex_unlock(n.mutex);
 }
 
-/* OBJECT is being destroyed: events nobody fetched are dropped. */
+/* OBJECT is being destroyed: its undelivered events are dropped. */
 void shca_forget_events(struct ibv_context *base, const void *object)
 {
     struct shca_context *c = shca_context(base);

@@ -1,7 +1,7 @@
-/* lock.h - a small lock for private memory: one atomic exchange when nobody contends.
+/* lock.h - a small lock for private memory: one atomic exchange when uncontended.
  *
- * Held for at most one data transfer. Waiters spin a little and then give the core away,
- * because a machine may have fewer cores than threads.
+ * Held for at most one data transfer. Waiters spin, then yield, because a machine may have fewer
+ * cores than threads.
  */
 #ifndef SOFTHCA_LOCK_H
 #define SOFTHCA_LOCK_H

@@ -1,8 +1,8 @@
 /* mr.c - protection domains and memory regions.
  *
- * Nothing is pinned and nothing is copied: an MR is an entry in the owner's table that initiators
- * check before they touch anything. Deregistration waits until no initiator is inside, so memory
- * is not touched after ibv_dereg_mr() returns.
+ * Nothing is pinned or copied: an MR is an entry in the owner's table that initiators check before
+ * they access memory. Deregistration waits until no initiator is inside, so memory is not accessed
+ * after ibv_dereg_mr() returns.
  */
 #include "other/softhca/device/device.h"
 #include "other/softhca/interpose/edge.h"
@@ -15,8 +15,8 @@
 #include <sys/mman.h>
 
 static struct {
-    uint32_t next;    /* never used up to now */
-    uint32_t *unused; /* indices given back, oldest first, so that a key lives long in disgrace */
+    uint32_t next;    /* the lowest index never used */
+    uint32_t *unused; /* free indices, oldest first: a revoked key is reused as late as possible */
     uint32_t first, count, room;
     uint32_t next_pd;
 } mrs;
@@ -68,7 +68,7 @@ static void mr_give_index(uint32_t index)
     if (mrs.count == mrs.room) {
         uint32_t room = mrs.room ? 2 * mrs.room : 128;
         uint32_t *more = malloc(room * sizeof *more);
-        if (!more) return; /* one entry of a quarter million is lost */
+        if (!more) return; /* the index is lost, one of SHCA_MRS */
         for (uint32_t i = 0; i < mrs.count; i++) more[i] = mrs.unused[(mrs.first + i) % mrs.room];
         free(mrs.unused);
         mrs.unused = more;
@@ -78,7 +78,7 @@ static void mr_give_index(uint32_t index)
     mrs.unused[(mrs.first + mrs.count++) % mrs.room] = index;
 }
 
-/* An entry of the table; an errno value. */
+/* Allocates an entry of the table; 0 or an errno value. */
 int shca_mr_take(struct ibv_context *c, uint32_t *index)
 {
     int error = shca_take(c, SHCA_MR);
@@ -110,7 +110,7 @@ static bool mr_access_makes_sense(unsigned access)
     return !remote_change || access & IBV_ACCESS_LOCAL_WRITE;
 }
 
-/* One system call that walks the mappings and does nothing else. */
+/* msync(MS_ASYNC) walks the mappings and does nothing else; ENOMEM for a hole. */
 static bool mr_is_mapped(void *addr, size_t len)
 {
     uintptr_t start = (uintptr_t)addr & ~4095ul, end = (uintptr_t)addr + len;
@@ -137,7 +137,8 @@ struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t len, uint64_t i
         return NULL;
     }
     struct shm_mr *s = mr->s = &shca.h->mr[index];
-    uint32_t generation = s->key % 255 + 1; /* the last one is left in a free entry, see dereg */
+    uint32_t generation =
+        s->key % 255 + 1; /* a free entry keeps its last generation, see mr_revoke() */
     s->pd = shca_pd(pd)->id;
     s->access = acc;
     s->iova = iova;
@@ -157,8 +158,8 @@ struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t len, uint64_t i
     return &mr->base;
 }
 
-/* The key is good for nothing from now on, and who used it has done with it. The last generation
- * stays: with index 0 it matches no key. shca.lock held. */
+/* Invalidates the key and waits for initiators that use it. The entry keeps the generation: with
+ * index 0 it matches no key. shca.lock held. */
 static void mr_revoke(struct shca_mr *mr)
 {
     atomic_store(&mr->s->key, mr->s->key & 255);
@@ -178,7 +179,7 @@ int shca_dereg_mr(struct ibv_mr *base)
     return 0;
 }
 
-/* 0, or why these changes are refused. */
+/* 0 or an errno value: why the changes are refused. */
 static int mr_check_changes(const struct ibv_mr *mr, int flags, const struct ibv_pd *pd, void *addr,
                             size_t len, unsigned access)
 {
@@ -192,8 +193,8 @@ static int mr_check_changes(const struct ibv_mr *mr, int flags, const struct ibv
     return mr_is_usable(moves ? addr : mr->addr, moves ? len : mr->length, access) ? 0 : EFAULT;
 }
 
-/* As deregistering and registering again: there are new keys, and the old ones end as they would
- * then. Without a change of access, ACCESS does not count. When refused, nothing has changed. */
+/* Like deregistering and registering: the keys change. ACCESS counts only with
+ * IBV_REREG_MR_CHANGE_ACCESS. When refused, nothing has changed. */
 int shca_rereg_mr(struct ibv_mr *base, int flags, struct ibv_pd *pd, void *addr, size_t len,
                   unsigned access)
 {

@@ -1,9 +1,9 @@
-/* mw.c - memory windows: rights on a part of a memory region, given and taken by work requests.
+/* mw.c - memory windows: rights on a part of a memory region, granted and revoked by work requests.
  *
- * A window is an entry in the table of regions, with a key of its own, that only remote access
- * finds. Windows of type 1 are bound by a verb and serve every QP of their domain; those of type 2
- * serve the one they were bound on, and end by a local or a remote invalidation. Binding runs in
- * the order of the send queue, with its lock held, and so may not wait for shca.lock.
+ * A window is an entry in the table of regions with a key of its own, which only remote access
+ * finds. Windows of type 1 are bound by a verb and serve every QP of their domain. Those of type 2
+ * serve the QP they were bound on, and end by a local or a remote invalidation. Binding runs in the
+ * order of the send queue, with the send lock held, so it may not wait for shca.lock.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/objects/object.h"
@@ -12,7 +12,8 @@
 
 #include <stdlib.h>
 
-/* Who is bound over what. An entry whose key a peer has invalidated stays linked until found. */
+/* Protects the lists of windows over each region. A window whose key a peer has invalidated stays
+ * linked until it is found. */
 static pthread_mutex_t links = PTHREAD_MUTEX_INITIALIZER;
 
 static bool mw_is_bound(const struct shca_mw *mw)
@@ -52,7 +53,7 @@ struct ibv_mw *shca_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
         return NULL;
     }
     mw->s = &shca.h->mr[index];
-    mw->s->pd = ~0u; /* no domain has this number */
+    mw->s->pd = ~0u; /* no PD has this number */
     mw->s->window_pd = shca_pd(pd)->id;
     mw->base = (struct ibv_mw){.context = pd->context,
                                .pd = pd,
@@ -80,14 +81,14 @@ int shca_dealloc_mw(struct ibv_mw *base)
     return 0;
 }
 
-/* Wait until nobody uses a key that has ended, without shca.lock: of QPs that come and go meanwhile
- * only the entries are looked at. */
+/* Waits until no initiator uses a revoked key, without shca.lock: QPs may be created and destroyed
+ * meanwhile, so only their entries in the segment are read. */
 static void mw_let_initiators_out(void)
 {
     for (uint32_t i = 0; i < SHCA_QPS; i++) {
         struct shm_qp *s = &shca.h->qp[i];
         if (!shca.qp[i]) continue;
-        uint32_t active = atomic_fetch_add(&s->active, 0); /* a full fence and a look */
+        uint32_t active = atomic_fetch_add(&s->active, 0); /* a full fence and a load */
         for (int spins = 0; active & 1 && atomic_load(&s->active) == active; spins++) {
             if (spins > 64) sched_yield();
             uint32_t slot = shm_qpn_slot(s->accepts);
@@ -142,7 +143,8 @@ static int mw_bind(struct shca_qp *qp, struct shca_mw *mw, uint32_t rkey,
     return IBV_WC_SUCCESS;
 }
 
-/* Of type 2, bound on queue pair QPN. Called by the initiator of a SEND that invalidates, too. */
+/* Invalidates a window of type 2 that is bound on QP QPN. Also called by the initiator of a SEND
+ * with invalidate. */
 bool shca_mw_invalidate(struct shm_header *h, uint32_t rkey, uint32_t pd, uint32_t qpn)
 {
     uint32_t index = (rkey >> 8) - 1, key = rkey;
@@ -152,7 +154,7 @@ bool shca_mw_invalidate(struct shm_header *h, uint32_t rkey, uint32_t pd, uint32
            atomic_compare_exchange_strong(&s->key, &key, rkey & 255);
 }
 
-/* A WR that concerns this side alone. Send lock held; a completion status. */
+/* Executes a bind or a local invalidate. Send lock held; a completion status. */
 int shca_mw_run(struct shca_qp *qp, const struct ibv_send_wr *wr)
 {
     if (wr->opcode == IBV_WR_BIND_MW)
@@ -176,7 +178,7 @@ int shca_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *b)
     return error;
 }
 
-/* What a window grants, when no region has this key. */
+/* The window with this key if it grants NEED, when no region has the key. */
 struct shm_mr *shca_mw_find(const struct shca_link *l, uint32_t key, uint64_t addr, uint64_t len,
                             unsigned need)
 {
