@@ -209,8 +209,9 @@ bool shca_cq_push(struct shca_peer *owner, uint32_t cq, const struct shm_cqe *ne
         atomic_store_explicit(&e->lap, lap, memory_order_release);
         return true;
     }
-    atomic_exchange(&e->lap, lap); /* a full fence: armed is read after the entry is visible; pairs
-                                      with shca_req_notify() */
+    /* A full fence, which pairs with shca_req_notify(): armed is read after the entry is visible.
+     */
+    atomic_exchange(&e->lap, lap);
     shca_cq_notify(owner, s, new->flags &SHCA_CQE_SOLICITED || new->status != IBV_WC_SUCCESS);
     return true;
 }
@@ -250,8 +251,7 @@ static void cq_end_receive(const struct shm_cqe *e)
     if (e->flags & SHCA_CQE_SRQ) {
         struct shca_srq *q = cq_srq_of(e);
         if (waits) {
-            (void)atomic_load_explicit(&q->s->prod,
-                                       memory_order_acquire); /* for the order, as below */
+            (void)atomic_load_explicit(&q->s->prod, memory_order_acquire); /* as below */
             cq_scatter(e, &shm_slot(shca.h, q->s, cq_slot_of(e))->r, q->s->data);
         }
         shca_srq_done(q, cq_slot_of(e));

@@ -1,12 +1,12 @@
-/* object.h - the private side of the device: the structures of verbs objects, peers and this
+/* object.h - the private side of the device: the structures of verbs objects, of peers and of this
  * process.
  *
- * Which functions there are is told by the header of each room: edge.h, device.h, segment.h,
- * verbs.h, datapath.h, tcp.h.
+ * The functions are declared in the header of each folder: edge.h, device.h, segment.h, verbs.h,
+ * datapath.h, tcp.h.
  *
  * Lock order: shca.lock, then a QP's send lock, its receive lock, then a CQ's lock, an SRQ's, and
- * shca.peer_lock. The answering thread (rpc_server.c) takes none of these, because a peer may wait
- * for it while holding its own.
+ * shca.peer_lock. The RPC thread (rpc_server.c) takes none of these, because a peer may wait for
+ * its reply while holding its own.
  */
 #ifndef SOFTHCA_OBJECT_H
 #define SOFTHCA_OBJECT_H
@@ -22,7 +22,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-/* Opcodes as bits. Those of IBV_QP_EX_WITH_... are the same. */
+/* Bit masks of opcodes. The bits of IBV_QP_EX_WITH_... are the same. */
 enum {
     SHCA_SENDS = 1 << IBV_WR_SEND | 1 << IBV_WR_SEND_WITH_IMM,
     SHCA_WRITES = 1 << IBV_WR_RDMA_WRITE | 1 << IBV_WR_RDMA_WRITE_WITH_IMM,
@@ -37,7 +37,7 @@ struct shca_qp;
 struct shca_injector; /* inject.h */
 struct shca_delayed;
 
-/* Vendor libraries compare fields that lie behind ibv_device: let them read zeros. */
+/* Vendor libraries compare fields of their own behind ibv_device: these read as zeros. */
 struct shca_device {
     struct ibv_device base;
     char verbs_device_tail[512];
@@ -50,8 +50,8 @@ struct shca_device {
 struct shca_context {
     struct verbs_context v;
     struct shca_event *events, **events_end; /* under v.context.mutex */
-    bool inherited;                          /* of the parent, in the child of a fork */
-    bool removed;                            /* with its device */
+    bool inherited;                          /* made by the parent of a forked process */
+    bool removed;                            /* its device was removed */
     struct shca_context *next;               /* of these */
 };
 
@@ -59,7 +59,7 @@ struct shca_pd {
     struct ibv_pd base;
     uint32_t id;
     _Atomic int users;
-    struct ibv_pd *of; /* a parent domain: what it stands for */
+    struct ibv_pd *of; /* the PD behind a parent domain */
     struct ibv_td *td;
 };
 
@@ -67,19 +67,19 @@ struct shca_mr {
     struct ibv_mr base;
     uint64_t verbs_mr_tail[4]; /* providers read past ibv_mr */
     struct shm_mr *s;
-    struct shca_mw *windows; /* over it, see mw.c */
+    struct shca_mw *windows; /* bound over it, under the lock of mw.c */
 };
 
 struct shca_mw {
     struct ibv_mw base;
     struct shm_mr *s;
-    struct shca_mr *over; /* bound over it, once */
+    struct shca_mr *over; /* the region it is or was bound over */
     struct shca_mw *next; /* of these */
 };
 
 struct shca_channel {
     struct ibv_comp_channel base;
-    uint32_t id;         /* generation and index, so that a peer never rings a successor */
+    uint32_t id; /* generation and index: a peer never wakes the successor of a destroyed channel */
     struct shca_cq *cqs; /* under shca.channel_lock, like the list itself */
 };
 
@@ -91,52 +91,52 @@ struct shca_cq {
     struct shm_cq *s;
     struct shm_ring *_Atomic ring;
     uint32_t index;
-    struct shca_lock lock;  /* consumers */
-    _Atomic uint32_t empty; /* polls in a row that found nothing; threads may miscount */
-    _Atomic uint32_t spins_before_yield; /* how many of them until the core is offered to others */
+    struct shca_lock lock;               /* consumers */
+    _Atomic uint32_t empty;              /* empty polls in a row; not exact with several threads */
+    _Atomic uint32_t spins_before_yield; /* empty polls before the thread yields */
     _Atomic int users;
     uint32_t ev_consumed, ev_given; /* under channel_lock */
     uint32_t async_given;
     _Atomic bool overflow_raised;
     struct shca_cq *channel_next;
-    struct shca_delayed *delayed; /* when there are faults */
-    struct ibv_wc ex_wc;          /* the completion ibv_start_poll/next_poll stand on */
+    struct shca_delayed *delayed; /* NULL without injected faults */
+    struct ibv_wc ex_wc;          /* the current completion of ibv_start_poll/next_poll */
 };
 
 struct shca_peer {
-    struct shm_header *_Atomic h; /* what peer_map.c has mapped, once we have met */
+    struct shm_header *_Atomic h; /* mapped by peer_map.c once the segment is received */
     _Atomic uint64_t len;
-    _Atomic bool attached, lost; /* its segment is here; it never will be */
-    _Atomic bool awaited;        /* a sender has waited for it */
-    _Atomic bool unmappable;     /* this process lacks what it takes to look into it: said why */
+    _Atomic bool attached, lost; /* attached: its segment is mapped; lost: it never will be */
+    _Atomic bool awaited;        /* a sender has waited for the segment once */
+    _Atomic bool unmappable;     /* its memory cannot be mapped here: reported */
     bool self;
     uint32_t slot;
     int refs; /* under shca.peer_lock */
     int sock;
-    bool timed; /* the socket waits */
-    int memfd;  /* as its owner calls it; its file is this one: */
+    bool timed; /* timeouts are set on the socket */
+    int memfd;  /* its number in the owner, and the file behind it: */
     dev_t dev;
     ino_t ino;
     pid_t pid;
-    _Atomic bool no_pvm;     /* process_vm_* refused: ask the owner's thread */
-    _Atomic bool registered; /* as a guest there, see ud_access_guard.c */
-    struct shca_lock rpc;    /* one question at a time on sock */
+    _Atomic bool no_pvm;     /* process_vm_* is refused here */
+    _Atomic bool registered; /* has a UD access word there, see ud_access_guard.c */
+    struct shca_lock rpc;    /* one request at a time on sock */
     _Atomic(char *) arena;
     _Atomic uint64_t arena_len;
     struct shca_window *windows; /* all mappings of its arena, under rpc */
     uint64_t *channel_fd;        /* [SHCA_CHANNELS] id << 32 | fd, under rpc; made at first use */
-    struct shca_peer *next;      /* of all, under shca.peer_lock */
+    struct shca_peer *next;      /* list of all peers, under */
 };
 
-/* A send WR that could not run at once. */
+/* A send WR that waits in the ring. */
 struct shca_wqe {
     struct ibv_send_wr wr;
-    struct ibv_sge sge[]; /* then the inline bytes */
+    struct ibv_sge sge[]; /* followed by the inline bytes */
 };
 
 struct shca_srq {
     struct ibv_srq base;
-    enum ibv_srq_type type; /* these four complete libibverbs' verbs_srq */
+    enum ibv_srq_type type; /* these four fields complete libibverbs' verbs_srq */
     struct ibv_xrcd *xrcd;
     struct ibv_cq *cq;
     uint32_t srq_num;
@@ -149,11 +149,12 @@ struct shca_srq {
     uint32_t n_unused, unused[];
 };
 
-/* Where an address leads. */
+/* The host that an address belongs to. */
 enum {
-    SHCA_OUTSIDE = -2, /* this host, and this process too as others see it: no pointer into it */
+    /* this process by way of a mapping, as other processes see it: no direct pointers */
+    SHCA_OUTSIDE = -2,
     SHCA_NOWHERE = -1,
-    SHCA_HERE = 0 /* those above are other hosts, counted from 1 */
+    SHCA_HERE = 0 /* 1 and more: another host */
 };
 struct shca_place {
     int host;
@@ -162,31 +163,32 @@ struct shca_place {
 
 struct shca_ah {
     struct ibv_ah base;
-    uint32_t port; /* it starts from */
+    uint32_t port; /* the source port */
     struct shca_place place;
     struct shm_route route;
     bool global;
-    struct ibv_grh grh; /* but for its length; zero when not global */
+    struct ibv_grh grh; /* without its length; zero when not global */
 };
 
-/* The way from a queue pair to the entry of the one it sends to. */
+/* The connection of a queue pair to the QP that it sends to. */
 struct shca_link {
-    struct shca_peer *peer;     /* whose segment it is in; NULL when it is in none we can see: */
-    struct shca_remote *remote; /* it is on another host, or, when NULL too, nowhere */
-    struct shm_qp *t;           /* NULL until we have met the peer */
-    struct shca_peer *owner;  /* whose QP it is: the same, but inside a message to an XRC target */
-    struct shca_peer **peers; /* [SHCA_SLOTS] others that messages of the QP went to, or NULL */
+    struct shca_peer *peer; /* the process whose queue and memory are used; NULL: the target is */
+    struct shca_remote *remote; /* on another host, or, when this is NULL too, does not exist */
+    struct shm_qp *t;           /* its entry; NULL until the peer is attached */
+    struct shca_peer
+        *owner; /* owner of the target QP; not PEER during a message to an XRC target */
+    struct shca_peer **peers; /* processes that a UD or XRC QP has sent to, or NULL */
     uint32_t from, to;        /* QP numbers */
-    uint32_t aim;             /* the port there that the address leads to */
-    uint64_t sender_id;       /* the word that the target must be listening to, or SHCA_NO_SENDER */
+    uint32_t aim;             /* the destination port */
+    uint64_t sender_id; /* what the target must accept, see shm_sender_id(); or SHCA_NO_SENDER */
     struct shm_route route;
-    const struct shca_tear *tear; /* how a fault writes the message that runs, or NULL */
+    const struct shca_tear *tear; /* how a fault tears the message being executed, or NULL */
     uint32_t active;              /* last even value left in t->active */
-    uint32_t prod; /* t->rq_prod when last looked at: its line moves with every receive */
-    uint32_t qkey; /* of a datagram */
-    uint8_t type;  /* of the QP that sends */
-    bool reliable; /* what becomes of a message is reported back */
-    bool grh;      /* the 40 bytes before a datagram are a header */
+    uint32_t prod;                /* a copy: the line of t->rq_prod moves with every receive */
+    uint32_t qkey;                /* of a datagram */
+    uint8_t type;                 /* type of the sending QP */
+    bool reliable;                /* the result of a message is reported */
+    bool grh;                     /* a datagram begins with a GRH */
 };
 
 struct shca_qp {
@@ -194,19 +196,19 @@ struct shca_qp {
         struct ibv_qp base;
         struct ibv_qp_ex ex;
     };
-    uint32_t comp_mask; /* these two complete libibverbs' verbs_qp */
+    uint32_t comp_mask; /* these two fields complete libibverbs' verbs_qp */
     void *verbs_qp_tail;
     struct shm_qp *s;
     struct shca_link link;
     struct shca_cq *send_cq, *recv_cq;
-    struct shca_srq *srq;  /* where it receives, unless it has a ring of its own */
+    struct shca_srq *srq;  /* where it receives; NULL: its own ring */
     struct ibv_xrcd *xrcd; /* of an XRC target */
-    bool private_srq;      /* a UD QP's own queue is of that kind: many send to it */
-    uint32_t opcodes;      /* bits: what it may send */
+    bool private_srq;      /* SRQ is the QP's own: a UD QP, which many senders send to */
+    uint32_t opcodes;      /* mask of what it may send */
     uint32_t index;
     uint32_t port; /* from INIT on */
 
-    struct shca_injector *faults; /* when there are any */
+    struct shca_injector *faults; /* NULL without injected faults */
 
     struct shca_lock sq;
     uint32_t sq_size, sq_mask, sq_stride, max_send_sge, max_inline;
@@ -216,10 +218,10 @@ struct shca_qp {
     bool sig_all;
     char *sq_ring;
     size_t sq_bytes;  /* of the ring */
-    bool waiting;     /* linked in the list of QPs with waiting WRs */
-    int waits_for;    /* why: SHCA_NOT_READY or the like */
+    bool waiting;     /* in the list of QPs with waiting WRs */
+    int waits_for;    /* SHCA_NOT_READY or another reason */
     uint64_t give_up; /* CLOCK_MONOTONIC ns; 0 = never, or SHCA_NO_DEADLINE */
-    uint64_t look_at; /* when to ask the system whether the peer lives */
+    uint64_t look_at; /* when to check by a system call that the peer lives */
     struct shca_qp *wait_next;
 
     struct shca_lock rq;
@@ -231,13 +233,13 @@ struct shca_qp {
     struct ibv_qp_cap cap;
     uint32_t async_given;
     bool last_wqe_raised;
-    int opened;                /* how often, besides being created: an XRC target */
-    struct shca_peer *foreign; /* of another process: this is but a handle */
+    int opened;                /* times opened by ibv_open_qp(), of an XRC target */
+    struct shca_peer *foreign; /* an XRC target of another process: this object is only a handle */
     struct shca_qp *next;      /* list of all QPs */
     struct shca_batch *batch;  /* ibv_wr_* calls between wr_start and wr_complete */
 };
 
-/* This process as peers know it. */
+/* The state of this process. */
 struct shca_process {
     struct shm_header *_Atomic h; /* NULL until the first open */
     struct shca_peer me;
@@ -246,13 +248,13 @@ struct shca_process {
     pthread_mutex_t peer_lock; /* table of peers */
     pthread_mutex_t channel_lock;
     struct shca_qp *qps;
-    struct shca_qp *_Atomic qp[SHCA_QPS]; /* these and srq: read by who polls, without a lock */
+    struct shca_qp *_Atomic qp[SHCA_QPS]; /* this and srq: ibv_poll_cq() takes no lock */
     struct shca_cq *cq[SHCA_CQS];
     struct shca_srq *srqs;
     struct shca_srq *_Atomic srq[SHCA_SRQS];
     struct shca_channel *channel[SHCA_CHANNELS];
     struct shca_peer *peer[SHCA_SLOTS];
-    struct shca_peer *peers; /* all there are; some are not in the table any more */
+    struct shca_peer *peers; /* all peers; replaced ones are no longer in the table */
     _Atomic int waiting;     /* QPs with waiting WRs */
 };
 extern struct shca_process shca;
@@ -269,8 +271,8 @@ static inline struct shca_qp *shca_qp(struct ibv_qp *q)
 {
     return (struct shca_qp *)q;
 }
-/* The QP of this process that a completion names.  Another thread may have made it: what it did
- * before is seen, though the completion came by way of another process. */
+/* The QP of this process that a completion names. The acquire makes visible what the thread that
+ * created the QP wrote, though the completion came from another process. */
 static inline struct shca_qp *shca_qp_numbered(uint32_t qpn)
 {
     return atomic_load_explicit(&shca.qp[shm_qpn_index(qpn)], memory_order_acquire);
@@ -302,7 +304,7 @@ static inline uint32_t shca_power_of_two(uint32_t n)
     return p;
 }
 
-/* The state that counts; base.state is a copy for the program. */
+/* The state of the QP; base.state is a copy for the program. */
 static inline enum ibv_qp_state shca_state(const struct shca_qp *qp)
 {
     return atomic_load_explicit(&qp->s->state, memory_order_acquire);

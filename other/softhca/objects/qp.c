@@ -1,7 +1,7 @@
 /* qp.c - creating, querying and destroying queue pairs.
  *
- * The receive ring goes into the segment's heap, the send ring into private memory. A UD QP
- * receives through a queue of the shared kind, because many send to it.
+ * The receive ring is in the segment's heap, the send ring in private memory. A UD QP receives
+ * through a private SRQ, because it has many senders.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/device/device.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* What a QP of this type may send, as bits of opcodes; 0 when there are none such. */
+/* The opcodes that a QP of this type may send, as bits; 0 for an unknown type. */
 static uint32_t qp_sends(enum ibv_qp_type type)
 {
     switch (type) {
@@ -32,7 +32,7 @@ static uint32_t qp_sends(enum ibv_qp_type type)
     }
 }
 
-/* What a QP is made from: an XRC target has a domain instead of a PD, and each end of an XRC
+/* Checks the attributes: an XRC target has a domain instead of a PD, and each end of an XRC
  * connection lacks the queues of the other. */
 static int qp_check_init(struct ibv_context *c, const struct ibv_pd *pd,
                          const struct ibv_xrcd *xrcd, const struct ibv_qp_init_attr *a)
@@ -63,7 +63,7 @@ static int qp_make_send_ring(struct shca_qp *qp)
     qp->sq_mask = n - 1;
     qp->sq_stride =
         (sizeof(struct shca_wqe) + sges * sizeof(struct ibv_sge) + qp->max_inline + 15) & ~15u;
-    /* Touched only by WRs that wait. Mapped, because calloc() may have to clear what it gives. */
+    /* Pages are touched only by WRs that wait; calloc() might clear all of them. */
     qp->sq_bytes = (size_t)n * qp->sq_stride;
     void *ring = mmap(NULL, qp->sq_bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -77,7 +77,7 @@ static void qp_free_send_ring(struct shca_qp *qp)
     if (qp->sq_ring) munmap(qp->sq_ring, qp->sq_bytes);
 }
 
-/* A receive queue of its own, unless it receives from a shared one. */
+/* Creates the receive ring, unless the QP uses an SRQ. */
 static int qp_make_recv_ring(struct shca_qp *qp, struct shm_qp *s)
 {
     if (!qp->recv_cq) {
@@ -105,10 +105,10 @@ static int qp_make_recv_ring(struct shca_qp *qp, struct shm_qp *s)
     return s->rq_ring ? 0 : shca_no_room(qp->rq_size);
 }
 
-/* Give the QP a number and its entry in the table. */
+/* Assigns a number and the entry in the table. */
 static int qp_enter(struct shca_qp *qp, const struct shm_qp *s)
 {
-    static uint32_t next; /* a number just destroyed is not handed out at once */
+    static uint32_t next; /* a number just freed is not reused at once */
     pthread_mutex_lock(&shca.lock);
     uint32_t tries = 0;
     while (tries < SHCA_QPS && shca.qp[(next + tries) % SHCA_QPS]) tries++;
@@ -250,22 +250,23 @@ int shca_query_qp(struct ibv_qp *base, struct ibv_qp_attr *attr, int mask,
     return 0;
 }
 
-/* Wait until no initiator is inside: whoever enters later sees what was changed before. */
+/* Waits until no initiator that was inside on entry is inside still. Full fence: an initiator that
+ * enters later sees the caller's earlier stores (respond_enter_target). */
 void shca_qp_quiesce(struct shca_qp *qp)
 {
     if (qp->base.qp_type == IBV_QPT_UD) {
         shca_ud_access_quiesce();
         return;
     }
-    uint32_t active = atomic_fetch_add(&qp->s->active, 0); /* a full fence and a look */
+    uint32_t active = atomic_fetch_add(&qp->s->active, 0); /* a full fence and a load */
     for (int spins = 0; active & 1 && atomic_load(&qp->s->active) == active; spins++) {
         if (spins > 64) sched_yield();
-        if (qp->link.remote) continue; /* it is our own thread that is inside */
+        if (qp->link.remote) continue; /* the wire thread is inside, which cannot die alone */
         if (!qp->link.peer || (spins % 256 == 255 && shca_peer_gone(qp->link.peer))) return;
     }
 }
 
-/* The same for the whole process; shca.lock held. */
+/* The same for all QPs of the process; shca.lock held. */
 void shca_quiesce(void)
 {
     for (struct shca_qp *qp = shca.qps; qp; qp = qp->next)
@@ -273,7 +274,7 @@ void shca_quiesce(void)
     shca_ud_access_quiesce();
 }
 
-/* To the RESET state, as far as queues and the connection are concerned. */
+/* Resets the state, the queues and the connection. */
 void shca_qp_reset(struct shca_qp *qp)
 {
     qp->base.state = IBV_QPS_RESET;

@@ -1,8 +1,8 @@
-/* qp_ex.c - the ibv_wr_*() way of posting, as a list of ordinary WRs.
+/* qp_ex.c - the ibv_wr_*() functions: they build a list of ordinary WRs.
  *
- * Calls between ibv_wr_start() and ibv_wr_complete() build the list in a batch that belongs to
- * the QP and is locked while it is open; complete posts it, abort forgets it. Either all WRs of a
- * batch are posted or, when one cannot be, the error is returned as ibv_post_send() would.
+ * The calls between ibv_wr_start() and ibv_wr_complete() build the list in a batch of the QP, which
+ * stays locked meanwhile. ibv_wr_complete() posts the list, ibv_wr_abort() drops it. Errors are
+ * those of ibv_post_send().
  */
 #include "other/softhca/objects/object.h"
 #include "other/softhca/objects/verbs.h"
@@ -15,9 +15,9 @@ struct shca_batch {
     uint32_t n, room, sges, stride;
     struct ibv_send_wr *wr;
     struct ibv_sge *sge;
-    char *bytes; /* room slots of stride bytes: inline data may be reused at once by the caller */
+    char *bytes; /* ROOM slots of STRIDE bytes, for inline data */
     int error;
-    int dead; /* EIO in the child of a fork */
+    int dead; /* EIO in a forked child */
 };
 
 static struct shca_batch *qp_ex_batch_of(struct ibv_qp_ex *q)

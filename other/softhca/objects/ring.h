@@ -1,7 +1,7 @@
-/* ring.h - how entries of a completion queue's ring are told apart: claimed, valid, or neither.
+/* ring.h - the state of an entry in a completion queue's ring: claimed, valid, or neither.
  *
- * For cq.c and cq_resize.c. What is claimed in a lap stays claimed, and what is valid stays valid,
- * until the head has passed it and the next lap comes.
+ * For cq.c and cq_resize.c. An entry claimed or valid in a lap stays so until the head has passed
+ * it and the next lap begins.
  */
 #ifndef SOFTHCA_RING_H
 #define SOFTHCA_RING_H
@@ -10,7 +10,7 @@
 
 #define SHCA_LAPS ((1ull << SHCA_CLAIM_SLOT) - 1)
 
-/* The rounds of the ring count from 1, so that zero pages hold nothing. */
+/* Laps of the ring count from 1, so that zero pages hold no entry. */
 static inline uint64_t shca_lap(uint64_t position, uint32_t shift)
 {
     return (position >> shift) + 1;
@@ -32,6 +32,6 @@ static inline bool shca_is_valid(const struct shm_cqe *e, uint64_t position, uin
     return atomic_load_explicit(&e->lap, memory_order_acquire) == shca_lap(position, shift);
 }
 
-uint64_t shca_ring_new(uint32_t shift); /* its word, or 0 when there is no room */
+uint64_t shca_ring_new(uint32_t shift); /* the value of shm_cq.ring, or 0 when the heap is full */
 
 #endif

@@ -1,8 +1,8 @@
-/* srq.c - shared receive queues, as their owner sees them; a UD QP receives through one of its own.
+/* srq.c - shared receive queues, the owner's side; a UD QP receives through a private one.
  *
- * Receives lie in slots. The owner posts a slot by giving it the next position; initiators claim
- * positions in order (srq_claim.c). A slot is unused again when its completion is polled, or when
- * it is certain that there will be none. Only the owner posts, and only under the lock.
+ * Receives lie in slots. The owner posts a slot by assigning it the next position; initiators claim
+ * positions in order (srq_claim.c). A slot is free again when its completion is polled, or when it
+ * is certain that there will be none. Only the owner posts, under the lock of the queue.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/device/device.h"
@@ -19,10 +19,10 @@ static struct shm_slot *srq_slot_at(struct shca_srq *q, uint32_t index)
     return shm_slot(shca.h, q->s, index);
 }
 
-/* Numbers of programs' queues are in the lower half: 12 bits of them go to the world. */
+/* Queues of programs use the lower half: ibv_get_srq_num() has 12 bits for the index. */
 static int srq_find_index(bool hidden)
 {
-    static uint32_t next; /* do not hand out at once what was just destroyed */
+    static uint32_t next; /* an index just freed is not reused at once */
     const uint32_t half = SHCA_SRQS / 2;
     for (uint32_t i = 0; i < half; i++) {
         uint32_t at = (next + i) % half + (hidden ? half : 0);
@@ -34,7 +34,7 @@ static int srq_find_index(bool hidden)
     return -1;
 }
 
-/* Rings in the heap: the cells, then the slots. */
+/* Allocates the cells, then the slots, in the heap. */
 static int srq_make_rings(struct shca_srq *q, struct shm_srq *s)
 {
     uint32_t n = shca_power_of_two(q->size);
@@ -56,7 +56,7 @@ static int srq_enter(struct shca_srq *q, const struct shm_srq *s, bool hidden)
         q->s = &shca.h->srq[index];
         memset(q->s, 0, sizeof *q->s);
         memcpy(q->s, s, offsetof(struct shm_srq, limit));
-        q->s->prod = q->s->head = q->s->mask + 1; /* no position is 0: cells of zero hold none */
+        q->s->prod = q->s->head = q->s->mask + 1; /* not 0: a zero cell holds no position */
         shca.srq[index] = q;
         q->next = shca.srqs;
         shca.srqs = q;
@@ -65,7 +65,7 @@ static int srq_enter(struct shca_srq *q, const struct shm_srq *s, bool hidden)
     return index >= 0 ? 0 : ENOMEM;
 }
 
-/* A queue of SIZE receives with MAX_SGE SGEs each; NULL and errno on failure. */
+/* Creates a queue of SIZE receives with MAX_SGE SGEs each; NULL and errno on failure. */
 struct shca_srq *shca_srq_new(struct ibv_pd *pd, uint32_t size, uint32_t max_sge, bool hidden)
 {
     struct shca_srq *q = calloc(1, sizeof *q + size * sizeof *q->unused);
@@ -90,7 +90,7 @@ struct shca_srq *shca_srq_new(struct ibv_pd *pd, uint32_t size, uint32_t max_sge
     return NULL;
 }
 
-/* The working thread does not come to it any more. */
+/* Removes the queue from the list of the worker thread. */
 static void srq_leave_list(struct shca_srq *q)
 {
     pthread_mutex_lock(&shca.lock);
@@ -100,7 +100,7 @@ static void srq_leave_list(struct shca_srq *q)
     pthread_mutex_unlock(&shca.lock);
 }
 
-/* Nobody receives from it any more, and no completion names it. */
+/* Frees a queue that no QP uses and no completion names. */
 void shca_srq_delete(struct shca_srq *q)
 {
     srq_leave_list(q);
@@ -132,7 +132,7 @@ struct ibv_srq *shca_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *a)
     return &q->base;
 }
 
-/* A limit that was reached is told once and then no limit any more; lock held. */
+/* Raises the limit event once and disarms the limit; lock held. */
 static void srq_raise_limit(struct shca_srq *q)
 {
     if (!atomic_exchange(&q->s->limit_hit, 0) || !atomic_exchange(&q->s->limit, 0)) return;
@@ -147,7 +147,7 @@ int shca_modify_srq(struct ibv_srq *base, struct ibv_srq_attr *a, int mask)
     if (!(mask & IBV_SRQ_LIMIT)) return 0;
     if (a->srq_limit > q->size) return EINVAL;
     shca_lock(&q->lock);
-    srq_raise_limit(q); /* the old one, if it was reached */
+    srq_raise_limit(q); /* the old limit, if it was reached */
     atomic_store(&q->s->limit, a->srq_limit);
     if (q->s->prod - atomic_load(&q->s->head) < a->srq_limit) {
         q->s->limit_hit = 1;
@@ -182,7 +182,8 @@ int shca_destroy_srq(struct ibv_srq *base)
     return 0;
 }
 
-/* Slot INDEX holds a receive: it gets the next position. Lock held. */
+/* Assigns slot INDEX the next position. The release store of the cell publishes the receive to
+ * srq_claim.c. Lock held. */
 static void srq_append(struct shca_srq *q, uint32_t index)
 {
     uint64_t prod = atomic_load_explicit(&q->s->prod, memory_order_relaxed);
@@ -217,7 +218,7 @@ int shca_srq_post(struct shca_srq *q, struct ibv_recv_wr *wr, struct ibv_recv_wr
     }
     shca_unlock(&q->lock);
     if (error && bad) *bad = wr;
-    /* Should a sender and we have passed each other, it looks again by the clock. */
+    /* A sender whose flag this load misses finds the receive at its next timed retry. */
     if (atomic_load_explicit(&q->s->waits, memory_order_relaxed)) shca_worker_wake();
     return error;
 }
@@ -227,7 +228,7 @@ int shca_post_srq_recv(struct ibv_srq *q, struct ibv_recv_wr *wr, struct ibv_rec
     return shca_srq_post(shca_srq(q), wr, bad);
 }
 
-/* The completion that named slot INDEX was polled, or will never be. */
+/* The completion of slot INDEX was polled or dropped: the slot is free. */
 void shca_srq_done(struct shca_srq *q, uint32_t index)
 {
     shca_lock(&q->lock);
@@ -236,7 +237,7 @@ void shca_srq_done(struct shca_srq *q, uint32_t index)
     shca_unlock(&q->lock);
 }
 
-/* Forget all receives. Nobody can claim one, and no completion names one. */
+/* Drops all receives. No initiator is inside, and no completion names a slot. */
 void shca_srq_clear(struct shca_srq *q)
 {
     shca_lock(&q->lock);
@@ -249,7 +250,7 @@ void shca_srq_clear(struct shca_srq *q)
     shca_unlock(&q->lock);
 }
 
-/* Ring every process that found no receive. */
+/* Wakes every process that found no receive. */
 static void srq_wake_senders(struct shca_srq *q)
 {
     atomic_exchange(&q->s->waits, 0);
@@ -259,8 +260,8 @@ static void srq_wake_senders(struct shca_srq *q)
     }
 }
 
-/* Give back the receives of slots that nobody will complete: claimed by nobody, or, after a death,
- * by a dead process that left no completion. shca.lock held. */
+/* Posts again receives whose claim came to nothing: returned (claimant 0), or, after a death,
+ * claimed by a dead process without a completion. shca.lock held. */
 static void srq_give_back(struct shca_srq *q, bool deaths)
 {
     uint64_t *stale = calloc(q->size, sizeof *stale);
@@ -278,7 +279,7 @@ static void srq_give_back(struct shca_srq *q, bool deaths)
     shca_lock(&q->lock);
     for (uint32_t i = 0; any && i < q->size; i++) {
         if (!stale[i] || srq_slot_at(q, i)->claim != stale[i]) continue; /* polled meanwhile */
-        /* Its claimant may have died before it moved the head. */
+        /* The claimant may have died before it advanced the head. */
         uint64_t head = stale[i] >> 14;
         atomic_compare_exchange_strong(&q->s->head, &head, head + 1);
         srq_append(q, i);
@@ -287,7 +288,7 @@ static void srq_give_back(struct shca_srq *q, bool deaths)
     free(stale);
 }
 
-/* The working thread: what initiators have left for the owner to do. shca.lock held. */
+/* Called by the worker thread: does for the owner what initiators requested. shca.lock held. */
 void shca_srq_attend(struct shca_srq *q, bool deaths)
 {
     if (deaths || atomic_exchange(&q->s->returned, 0)) srq_give_back(q, deaths);

@@ -1,8 +1,8 @@
-/* srq_claim.c - shared receive queues, as an initiator sees them: claiming the oldest receive.
+/* srq_claim.c - shared receive queues, the initiator's side: claiming the oldest receive.
  *
- * Any number of processes do this at once, without a lock between them. A claim is one
- * compare-and-swap on the slot and says who claims; whoever comes by moves the head on. It never
- * waits: not for the owner, and not for another claimant.
+ * Any number of processes claim at once without a lock. A claim is one compare-and-swap on the
+ * slot, which records the claimant; then any initiator may advance the head. No function here waits
+ * for the owner or for another claimant.
  */
 #include "other/softhca/objects/object.h"
 #include "other/softhca/objects/verbs.h"
@@ -14,7 +14,7 @@ static void srq_claim_request_wake(struct shm_srq *q)
     atomic_exchange(&q->waits, 1);
 }
 
-/* The owner is told once that fewer than the limit are left. */
+/* Wakes the owner once when fewer than LIMIT receives are left. */
 static void srq_claim_check_limit(struct shca_peer *owner, struct shm_srq *q, uint64_t head)
 {
     uint32_t limit = atomic_load_explicit(&q->limit, memory_order_relaxed);
@@ -23,7 +23,8 @@ static void srq_claim_check_limit(struct shca_peer *owner, struct shm_srq *q, ui
     if (left < limit && !atomic_exchange(&q->limit_hit, 1)) shca_peer_ring(owner);
 }
 
-/* The slot at the head is ours from now on; NULL when there is none. */
+/* Claims the slot at the head; NULL when there is none. WAIT: the owner wakes this process when it
+ * posts a receive. */
 struct shm_slot *shca_srq_claim(struct shca_peer *owner, struct shm_srq *q, bool wait,
                                 uint32_t *index)
 {
@@ -36,7 +37,7 @@ struct shm_slot *shca_srq_claim(struct shca_peer *owner, struct shm_srq *q, bool
             if (atomic_load_explicit(&q->head, memory_order_acquire) != head) continue;
             if (!wait || wake_requested) return NULL;
             srq_claim_request_wake(q);
-            wake_requested = true; /* and look once more */
+            wake_requested = true; /* check once more: the owner may have posted meanwhile */
             continue;
         }
         *index = cell % SHCA_MAX_WR;
@@ -46,7 +47,7 @@ struct shm_slot *shca_srq_claim(struct shca_peer *owner, struct shm_srq *q, bool
         uint64_t seen = shm_claim(head, 0, SHCA_SLOT_POSTED);
         bool mine = atomic_compare_exchange_strong(&slot->claim, &seen,
                                                    shm_claim(head, shca.slot, SHCA_SLOT_CLAIMED));
-        /* If the slot has another position by now, the head has moved and this does nothing. */
+        /* When another claimant has advanced the head, this does nothing. */
         uint64_t at = head;
         atomic_compare_exchange_strong(&q->head, &at, head + 1);
         if (!mine) continue;
@@ -55,7 +56,7 @@ struct shm_slot *shca_srq_claim(struct shca_peer *owner, struct shm_srq *q, bool
     }
 }
 
-/* A claim that comes to nothing: the owner is to post the receive again. */
+/* Returns a claimed receive; the owner posts it again. */
 void shca_srq_return(struct shca_peer *owner, struct shm_srq *q, uint32_t index)
 {
     struct shm_slot *slot = shm_slot(owner->h, q, index);

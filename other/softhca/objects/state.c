@@ -1,7 +1,7 @@
-/* state.c - what a queue pair does when its state or its attributes change.
+/* state.c - ibv_modify_qp(): what changes of state and attributes do.
  *
- * Which changes are allowed stands in transition.c. Connecting (INIT to RTR) attaches the peer's
- * segment; a peer that is not there is noticed when sending, as on wire.
+ * Which changes are allowed is in transition.c. Connecting (INIT to RTR) opens the connection to
+ * the peer; a peer that does not exist is noticed when sending, as on a network.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/device/device.h"
@@ -11,7 +11,7 @@
 #include "other/softhca/segment/segment.h"
 #include "other/softhca/tcp/tcp.h"
 
-/* What depends on the device and its ports. An address belongs to the QP's own port. */
+/* Checks limits of the device and its ports. An address must be of the QP's own port. */
 static bool state_fits_device(const struct shca_qp *qp, const struct ibv_qp_attr *a, int mask)
 {
     const struct shca_device *d = shca_device(qp->base.context);
@@ -37,7 +37,7 @@ static bool state_values_allowed(const struct ibv_qp_attr *a, int mask)
     if (mask & IBV_QP_RETRY_CNT && a->retry_cnt > 7) return false;
     if (mask & IBV_QP_RNR_RETRY && a->rnr_retry > 7) return false;
     if (mask & IBV_QP_MIN_RNR_TIMER && a->min_rnr_timer > 31) return false;
-    /* There is no second path: the device does not offer IBV_DEVICE_AUTO_PATH_MIG. */
+    /* No alternate path: the device does not offer IBV_DEVICE_AUTO_PATH_MIG. */
     if (mask & IBV_QP_ALT_PATH) return false;
     if (mask & IBV_QP_PATH_MIG_STATE && a->path_mig_state != IBV_MIG_MIGRATED) return false;
     return true;
@@ -73,8 +73,8 @@ static int state_connect(struct shca_qp *qp)
     return place.host > SHCA_HERE ? shca_tcp_send_bind(qp, place) : 0;
 }
 
-/* Send lock held: what waits is flushed here; receives by the working thread, which may wait for
- * the peer to be out of the way. */
+/* Send lock held. Flushes the send queue; the worker thread flushes receives, for which it may have
+ * to wait for the peer. */
 void shca_qp_to_error(struct shca_qp *qp)
 {
     qp->base.state = IBV_QPS_ERR;
@@ -84,7 +84,7 @@ void shca_qp_to_error(struct shca_qp *qp)
     shca_worker_wake();
 }
 
-/* A send failed on an unreliable QP: it sends no more, but goes on receiving. Send lock held. */
+/* A send failed on an unreliable QP: the send queue stops, receives go on. Send lock held. */
 void shca_qp_to_send_error(struct shca_qp *qp)
 {
     qp->base.state = IBV_QPS_SQE;
@@ -95,7 +95,7 @@ void shca_qp_to_send_error(struct shca_qp *qp)
 
 static void state_publish(struct shca_qp *qp, enum ibv_qp_state to)
 {
-    /* A responder without resources for READs and atomics refuses them. */
+    /* Without resources for READs and atomics they are refused. */
     unsigned needs_resources = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
     qp->s->access = qp->attr.qp_access_flags & ~(qp->attr.max_dest_rd_atomic ? 0 : needs_resources);
     qp->s->qkey = qp->attr.qkey;
@@ -106,14 +106,15 @@ static void state_publish(struct shca_qp *qp, enum ibv_qp_state to)
     atomic_store(&qp->s->state, to);
 }
 
-/* What began has ended with the send lock; what waits has not begun, and stays. */
+/* The caller held the send lock, so WRs that began have ended; waiting WRs have not begun, and
+ * stay. */
 static void state_raise_drained(struct shca_qp *qp)
 {
     struct ibv_async_event e = {.element.qp = &qp->base, .event_type = IBV_EVENT_SQ_DRAINED};
     shca_raise(qp->base.context, &e);
 }
 
-/* By an injected fault; datagrams need no peer. */
+/* True when an injected fault refuses the transition; a datagram QP has no peer. */
 static bool state_refused(enum ibv_qp_type type, enum ibv_qp_state from, enum ibv_qp_state to)
 {
     if (type == IBV_QPT_UD || from == to) return false;
@@ -134,7 +135,7 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
     if (to == IBV_QPS_RESET) {
         shca_worker_drop(qp);
         shca_tcp_send_drop(qp);
-        pthread_mutex_lock(&shca.lock); /* the working thread may be amid flushing it */
+        pthread_mutex_lock(&shca.lock); /* the worker thread may be flushing the QP */
         shca_lock(&qp->sq);
         shca_qp_reset(qp);
         shca_unlock(&qp->sq);

@@ -1,7 +1,8 @@
-/* transition.c - which transitions a queue pair has, and which attributes they take, for each type.
+/* transition.c - the transitions of each type of queue pair, and the attributes that they require
+ * and allow.
  *
- * The tables of the InfiniBand specification, and nothing else: state.c acts on them. Any state may
- * go to RESET and to ERR, and these take no attributes.
+ * The tables of the InfiniBand specification; state.c acts on them. RESET and ERR can be reached
+ * from any state, without attributes.
  */
 #include "other/softhca/objects/object.h"
 #include "other/softhca/objects/verbs.h"
@@ -94,8 +95,8 @@ bool shca_transition_allowed(enum ibv_qp_type type, enum ibv_qp_state from, enum
 {
     mask &= ~(IBV_QP_STATE | IBV_QP_CUR_STATE);
     if (to == IBV_QPS_RESET || to == IBV_QPS_ERR) return true;
-    /* Each end of an XRC connection is given the other's attributes too, by programs that treat
-     * both alike; they do no harm, and the kernel drops them as well. */
+    /* Programs that treat both ends of an XRC connection alike set the attributes of the other end
+     * too; they are ignored, as the kernel does. */
     if (type == IBV_QPT_XRC_SEND) mask &= ~RESPONDER;
     if (type == IBV_QPT_XRC_RECV) mask &= ~REQUESTER;
     for (size_t i = 0; i < sizeof transitions / sizeof *transitions; i++) {

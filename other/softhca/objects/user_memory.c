@@ -1,8 +1,7 @@
-/* user_memory.c - the program's own memory, which it may have unmapped under a WR that still needs
- * it.
+/* user_memory.c - access to memory of the program, which the program may have unmapped under a WR.
  *
- * A fault of the program must not end it in a thread of ours, as it would not on hardware: so the
- * kernel does these copies and says what is not there. For the wire thread, and for posters.
+ * Such a fault must not crash a thread of this library: the kernel copies (process_vm_*) and
+ * reports EFAULT. Called by the wire thread and by posting threads.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/tcp/remote_process.h"
@@ -11,7 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* LEN bytes at OFFSET of what G gathers, as pieces: how many. */
+/* The pieces of LEN bytes at OFFSET of G; returns their number. */
 int shca_slice(const struct shca_gather *g, size_t offset, size_t len, struct iovec *out)
 {
     int k = 0;
@@ -27,7 +26,7 @@ int shca_slice(const struct shca_gather *g, size_t offset, size_t len, struct io
     return k;
 }
 
-/* Where a filter refuses the call to ourselves, we have to trust the program. */
+/* Where a seccomp filter refuses the call on the own process, memcpy is the only way left. */
 static bool user_memory_refused(ssize_t n)
 {
     return n < 0 && errno != EFAULT;

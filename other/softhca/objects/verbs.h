@@ -1,4 +1,5 @@
-/* verbs.h - the verbs, as interpose/ calls them, and what the data path asks of the objects.
+/* verbs.h - the verbs, as interpose/ calls them, and the functions of the objects that the data
+ * path calls.
  */
 #ifndef SOFTHCA_VERBS_H
 #define SOFTHCA_VERBS_H
@@ -42,7 +43,7 @@ void shca_cq_forget(struct shca_cq *cq, uint32_t qpn, const struct shca_srq *q);
 void shca_cq_unmark(struct shca_cq *cq, const struct shca_srq *q, uint64_t *slots);
 bool shca_cq_take(struct shca_cq *cq, struct shm_cqe *e); /* lock held */
 void shca_cq_to_wc(const struct shm_cqe *e, struct ibv_wc *wc);
-void shca_cq_drop(const struct shm_cqe *e); /* nobody will see it */
+void shca_cq_drop(const struct shm_cqe *e); /* the completion is dropped */
 int shca_cq_poll_empty(struct shca_cq *cq);
 uint32_t shca_cq_received(struct shca_cq *cq, uint32_t qpn, const _Atomic uint32_t *polled);
 bool shca_cq_skip_dead(struct shca_cq *cq);
@@ -88,7 +89,8 @@ int shca_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t
 /* xrc.c */
 struct ibv_xrcd *shca_open_xrcd(struct ibv_context *c, struct ibv_xrcd_init_attr *a);
 int shca_close_xrcd(struct ibv_xrcd *xrcd);
-uint64_t shca_xrcd_use(struct ibv_xrcd *xrcd, int n); /* n more users; what peers know it by */
+/* Adds N users; returns the identifier that peers compare. */
+uint64_t shca_xrcd_use(struct ibv_xrcd *xrcd, int n);
 struct ibv_srq *shca_create_srq_ex(struct ibv_context *c, struct ibv_srq_init_attr_ex *a);
 void shca_leave_xrcd(struct shca_srq *q);
 int shca_get_srq_num(struct ibv_srq *srq, uint32_t *number);

@@ -1,9 +1,9 @@
-/* writable.c - whether memory may be written, for regions that are registered to be.
+/* writable.c - checks that memory may be written, for regions with IBV_ACCESS_LOCAL_WRITE.
  *
- * No system call tells that of a range without touching its pages, so the list of mappings is read,
- * which takes some tens of microseconds. What was found writable is remembered, so that a
- * registration within costs a few comparisons. What the program write-protects, or maps anew
- * without the right, may pass for writable afterwards; what is writable is never refused.
+ * No system call reports this for a range without touching its pages, so /proc/self/maps is read,
+ * which takes some tens of microseconds. Ranges found writable are cached: a later registration
+ * inside one costs a few comparisons. Memory that is write-protected afterwards may pass; writable
+ * memory is never refused.
  */
 #include "other/softhca/objects/object.h"
 #include "other/softhca/objects/verbs.h"
@@ -35,7 +35,7 @@ static bool writable_is_known(const struct range *want)
     return found;
 }
 
-/* In the place of what it contains or continues, if there is such. */
+/* Replaces a cached range that it overlaps or continues, if there is one. */
 static void writable_remember(const struct range *r)
 {
     shca_lock(&known_lock);
@@ -45,7 +45,7 @@ static void writable_remember(const struct range *r)
     shca_unlock(&known_lock);
 }
 
-/* The last run of adjoining writable mappings that begins before WANT's end. */
+/* The last run of adjoining writable mappings that begins before the end of WANT. */
 static struct range writable_read_mappings(FILE *maps, const struct range *want)
 {
     struct range run = {0, 0};
@@ -70,7 +70,7 @@ bool shca_is_writable(const void *addr, size_t len)
     struct range want = {(uintptr_t)addr, (uintptr_t)addr + len};
     if (len == 0 || writable_is_known(&want)) return true;
     FILE *maps = fopen("/proc/self/maps", "re");
-    if (!maps) return true; /* who knows */
+    if (!maps) return true; /* cannot be checked: accept */
     struct range run = writable_read_mappings(maps, &want);
     fclose(maps);
     if (!writable_holds(&run, &want)) return false;

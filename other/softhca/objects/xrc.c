@@ -1,10 +1,10 @@
 /* xrc.c - extended reliable connections: domains, shared queues in them, and queue pairs opened by
  * number.
  *
- * A domain is a number that queue pairs and shared queues carry: one made from a file is the same
- * in all processes of a host that have opened it, one made without is this process's own. An XRC
- * target queue pair only holds the connection; each message names the shared queue, perhaps of
- * another process, that lends it protection domain, receive and completion queue (respond.c).
+ * A domain is an identifier that queue pairs and shared queues carry. One made from a file is the
+ * same in all processes of a host that open the file, one made without is private to this process.
+ * An XRC target QP has no queues of its own: each message names a shared queue, perhaps of another
+ * process, whose protection domain, receives and completion queue are used (respond.h).
  */
 #include "other/softhca/objects/object.h"
 #include "other/softhca/objects/verbs.h"
@@ -35,7 +35,7 @@ static uint64_t xrc_id_of_file(int fd)
     return (1ull << 63) | (((uint64_t)st.st_dev * 0x9e3779b97f4a7c15ull) ^ st.st_ino);
 }
 
-/* A file's domain may exist in another process, which is as good: only O_EXCL asks for more. */
+/* O_EXCL is checked within this process only: another process may have opened the domain too. */
 static int xrc_check_open(uint64_t id, int fd, int oflag)
 {
     bool exists = false;
@@ -116,11 +116,11 @@ struct ibv_srq *shca_create_srq_ex(struct ibv_context *c, struct ibv_srq_init_at
     q->srq_num = shca.slot << 12 | q->index;
     q->s->cq = shca_cq(a->cq)->index;
     shca_cq(a->cq)->users++;
-    q->s->xrcd = shca_xrcd_use(a->xrcd, 1); /* from now on it is found */
+    q->s->xrcd = shca_xrcd_use(a->xrcd, 1); /* initiators can find the queue from here on */
     return base;
 }
 
-/* It is being destroyed: nobody finds it any more, and its completions go with it. */
+/* The queue is being destroyed: initiators stop finding it, and its completions are dropped. */
 void shca_leave_xrcd(struct shca_srq *q)
 {
     if (q->type != IBV_SRQT_XRC) return;
@@ -141,7 +141,7 @@ int shca_get_srq_num(struct ibv_srq *base, uint32_t *number)
     return 0;
 }
 
-/* One of our own: the same object, which takes one more ibv_destroy_qp(). */
+/* A target of this process: the same object, which takes one more ibv_destroy_qp(). */
 static struct shca_qp *xrc_open_local(uint32_t number, uint64_t domain)
 {
     pthread_mutex_lock(&shca.lock);
@@ -154,7 +154,7 @@ static struct shca_qp *xrc_open_local(uint32_t number, uint64_t domain)
     return qp;
 }
 
-/* One of another process: what stands for it here can only be destroyed again. */
+/* A target of another process: the object here can only be destroyed. */
 static struct shca_qp *xrc_open_foreign(struct ibv_context *c, uint32_t number, uint64_t domain)
 {
     struct shca_peer *p = shca_peer_get(SHCA_HERE, shm_qpn_slot(number));
@@ -192,7 +192,7 @@ struct ibv_qp *shca_open_qp(struct ibv_context *c, struct ibv_qp_open_attr *a)
     return &qp->base;
 }
 
-/* True when QP was only opened here, and is now closed. */
+/* True when QP was a handle or one of several openings, and is closed now. */
 bool shca_close_qp(struct shca_qp *qp)
 {
     if (qp->foreign) {

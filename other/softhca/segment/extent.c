@@ -1,7 +1,7 @@
 /* extent.c - first-fit allocation of page ranges.
  *
- * Used for the heap of rings and for the arena. The caller locks. Lists are short (one extent per
- * queue or user block), and allocation is not a fast verb.
+ * For the heap of rings and for the arena. The caller locks. Lists are short: one extent per queue
+ * or user block.
  */
 #include "other/softhca/segment/extent.h"
 

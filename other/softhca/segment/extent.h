@@ -1,4 +1,4 @@
-/* extent.h - first-fit allocation of page ranges; the bookkeeping is in private memory. */
+/* extent.h - first-fit allocation of page ranges; the lists are in private memory. */
 #ifndef SOFTHCA_EXTENT_H
 #define SOFTHCA_EXTENT_H
 
@@ -16,7 +16,7 @@ struct shca_extents {
 };
 
 struct shca_extent *shca_extent_take(struct shca_extents *x, uint64_t len);
-/* Unlinks the extent at START and returns it for the caller to free(); NULL when unknown. */
+/* Removes the extent at START and returns it for the caller to free(); NULL when unknown. */
 struct shca_extent *shca_extent_give(struct shca_extents *x, uint64_t start);
 
 #endif

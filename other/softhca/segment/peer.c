@@ -1,8 +1,8 @@
-/* peer.c - what this process holds of another one: a connected socket and its segment.
+/* peer.c - peers: a connected socket and the mapped segment of another process.
  *
- * A peer is there from when a QP is connected to it until the last such QP is gone. Nobody waits
- * for it: the socket is connected at once, and the peer's answering thread sends the segment when
- * it gets to run. Until then sends wait as they do for a target that does not listen.
+ * A peer exists while a QP refers to it. No function waits for the other program: the socket is
+ * connected at once, and the peer's RPC thread sends the segment as soon as it is scheduled. Until
+ * then sends wait as they do for a target that is not ready.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/faults/inject.h"
@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Let go of everything but the structure itself. */
+/* Releases everything but the structure itself. */
 static void peer_part_from(struct shca_peer *p)
 {
     shca_peer_map_drop(p);
@@ -36,11 +36,11 @@ static struct shca_peer *peer_begin(uint32_t slot)
     if (!p) return NULL;
     p->slot = slot;
     p->sock = shca_connect_slot(slot);
-    if (p->sock == SHCA_NO_SOCKET) { /* it may well be there */
+    if (p->sock == SHCA_NO_SOCKET) { /* the process may exist */
         p->lost = p->unmappable = true;
         return p;
     }
-    /* We say who we are, and then we are sent the segment. */
+    /* Sends the own slot; the greeting with the segment follows. */
     if (p->sock >= 0 &&
         send(p->sock, &shca.slot, sizeof shca.slot, MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
         return p;
@@ -54,7 +54,7 @@ static void peer_learn_pid(struct shca_peer *p)
     struct ucred cred = {0};
     socklen_t len = sizeof cred;
     getsockopt(p->sock, SOL_SOCKET, SO_PEERCRED, &cred, &len);
-    p->pid = cred.pid; /* 0 when it lives in a pid namespace we cannot see */
+    p->pid = cred.pid; /* 0 when the peer is in another pid namespace */
     if (p->pid == 0) p->no_pvm = true;
 }
 
@@ -66,7 +66,7 @@ static bool peer_take_segment(struct shca_peer *p, const struct shca_greeting *g
         p->unmappable = true;
         return false;
     }
-    /* What cannot be mapped is reached in other ways. */
+    /* Memory of the arena that cannot be mapped is accessed by process_vm_*. */
     if (g->arena_end) shca_peer_map_arena(p, fd, g->arena_end);
     const struct shm_header *h = p->h;
     if (h->magic == SHCA_MAGIC && h->layout == SHCA_LAYOUT) return true;
@@ -75,7 +75,7 @@ static bool peer_take_segment(struct shca_peer *p, const struct shca_greeting *g
     return false;
 }
 
-/* Take what the answering thread has sent, if it has; p->rpc held. */
+/* Receives the greeting if it has arrived; p->rpc held. */
 static void peer_take_greeting(struct shca_peer *p)
 {
     struct shca_greeting g;
@@ -106,7 +106,7 @@ static void peer_take_greeting(struct shca_peer *p)
     atomic_store(&p->attached, attached);
 }
 
-/* Wait MS for the greeting, and take it. Who comes meanwhile goes away: it was put off. */
+/* Waits up to MS for the greeting. A thread that finds the lock taken returns at once. */
 static bool peer_await_greeting(struct shca_peer *p, int ms)
 {
     struct pollfd f = {.fd = p->sock, .events = POLLIN};
@@ -117,14 +117,14 @@ static bool peer_await_greeting(struct shca_peer *p, int ms)
     return p->attached;
 }
 
-/* Whether its segment is there to be used. Does not wait. */
+/* Whether the segment is mapped. Does not wait. */
 bool shca_peer_attached(struct shca_peer *p)
 {
     return peer_await_greeting(p, 0);
 }
 
-/* The same for who is about to send: its thread answers at once where there are processors enough,
- * and gets one when we sleep. A peer that is stopped is waited for only once. */
+/* The same for a thread that is about to send; it waits up to MS, once per peer, because a peer may
+ * be stopped. Sleeping lets the peer's thread run where processors are few. */
 bool shca_peer_attach_within(struct shca_peer *p, int ms)
 {
     if (shca_peer_attached(p)) return true;
@@ -132,17 +132,17 @@ bool shca_peer_attach_within(struct shca_peer *p, int ms)
     return peer_await_greeting(p, ms);
 }
 
-/* The same for a verb that cannot be put off. */
+/* The same for a verb that cannot be retried: waits up to 10 s. */
 bool shca_peer_attach(struct shca_peer *p)
 {
     static const uint64_t timeout = 10000000000;
     uint64_t start = shca_now();
     while (!peer_await_greeting(p, 100) && !p->lost && shca_now() - start < timeout)
-        sched_yield(); /* another thread waits for the greeting */
+        sched_yield(); /* another thread is receiving the greeting */
     return p->attached;
 }
 
-/* Process SLOT of HOST, or NULL. */
+/* A reference to process SLOT of HOST, or NULL. */
 struct shca_peer *shca_peer_get(int host, uint32_t slot)
 {
     if (host != SHCA_HERE && host != SHCA_OUTSIDE) return NULL;
@@ -150,7 +150,7 @@ struct shca_peer *shca_peer_get(int host, uint32_t slot)
     pthread_mutex_lock(&shca.peer_lock);
     struct shca_peer *p = shca.peer[slot];
     if (p && (p->lost || shca_peer_dead_slow(p))) {
-        /* The slot may have a new owner; QPs of the old one keep what they hold. */
+        /* Another process may have the slot now; QPs of the old one keep their references. */
         shca.peer[slot] = NULL;
         p = NULL;
     }
@@ -180,39 +180,41 @@ void shca_peer_put(struct shca_peer *p)
     free(p);
 }
 
-/* The child of a fork is nobody's peer. Dead QPs may point to these for ever. */
+/* In a forked child: releases sockets and mappings. The structures stay, because inherited QPs
+ * point to them. */
 void shca_peers_in_child(void)
 {
     for (struct shca_peer *p = shca.peers; p; p = p->next) peer_part_from(p);
 }
 
-/* Its last thread has ended: it does nothing any more. The mark of shca_peer_dead() comes a little
- * earlier, when one thread of a dying process ends. */
+/* True when the last thread of the process has ended. The mark of shca_peer_dead() comes a little
+ * earlier, when its RPC thread ends. */
 bool shca_peer_gone(struct shca_peer *p)
 {
     struct pollfd f = {.fd = p->sock, .events = POLLRDHUP};
     return !p->self && poll(&f, 1, 0) > 0 && f.revents & (POLLHUP | POLLRDHUP | POLLERR);
 }
 
-/* For callers with time: does not depend on the robust mutex alone. */
+/* Also finds processes whose robust mutex is not marked; takes a system call. */
 bool shca_peer_dead_slow(struct shca_peer *p)
 {
     return !p->self && ((p->attached && shca_peer_dead(p)) || shca_peer_gone(p));
 }
 
-/* Wake the working thread that sleeps on its doorbell, a word of its segment. */
+/* Wakes the worker thread, which sleeps on the doorbell. */
 void shca_peer_ring(struct shca_peer *p)
 {
     if (!p->attached) {
         shca_rpc_ring(p);
         return;
     }
-    /* Even if it has rung already: who rang may have died before waking the sleeper. */
+    /* Store and wake even if the doorbell is set: the process that set it may have died before
+     * FUTEX_WAKE. */
     atomic_store(&p->h->doorbell, 1);
     syscall(SYS_futex, &p->h->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* Ring the process in SLOT if we are attached to it. */
+/* Wakes the process in SLOT if it is a peer. */
 void shca_peer_ring_slot(uint32_t slot)
 {
     pthread_mutex_lock(&shca.peer_lock);
@@ -221,11 +223,11 @@ void shca_peer_ring_slot(uint32_t slot)
     pthread_mutex_unlock(&shca.peer_lock);
 }
 
-/* A descriptor that wakes the sleeper on the peer's channel, or -1. */
+/* A descriptor of the peer's channel ID, or -1. */
 int shca_peer_channel(struct shca_peer *p, uint32_t id)
 {
     if (p->self) return shca_channel_fd(id);
-    if (id == 0) return -1; /* the CQ went away meanwhile */
+    if (id == 0) return -1; /* the CQ was destroyed meanwhile */
     shca_lock(&p->rpc);
     if (!p->channel_fd) p->channel_fd = calloc(SHCA_CHANNELS, sizeof *p->channel_fd);
     uint64_t *entry = p->channel_fd ? &p->channel_fd[id & (SHCA_CHANNELS - 1)] : NULL;

@@ -1,9 +1,9 @@
-/* peer_map.c - what this process sees of a segment, its own or a peer's.
+/* peer_map.c - mappings of a segment, the own or a peer's.
  *
  * The tables and the heap of rings are one mapping, blocks of the arena another. Both grow with
- * what is used: a larger mapping takes the place of the old one, which stays until the peer is let
- * go, because another thread may hold pointers into it. The descriptor is not kept but borrowed for
- * each mapping.
+ * use: a larger mapping replaces the old one, which stays until the peer is released, because
+ * another thread may hold pointers into it. The descriptor is opened for each mapping and closed
+ * again.
  */
 #include "other/softhca/interpose/edge.h"
 #include "other/softhca/objects/object.h"
@@ -31,7 +31,7 @@ static uint64_t peer_map_with_room(uint64_t need)
     return len;
 }
 
-/* The peer's memfd without its help, where we may see its descriptors. */
+/* Opens the peer's memfd by /proc, without the peer's help, where permitted. */
 static int peer_map_reopen(const struct shca_peer *p)
 {
     char path[64];
@@ -72,7 +72,7 @@ static void *peer_map_pages(struct shca_peer *p, int fd, uint64_t start, uint64_
     return base;
 }
 
-/* Map the tables and so much of the heap that END bytes from the start of the segment are seen. */
+/* Maps the tables and the heap up to END bytes from the start of the segment. */
 bool shca_peer_map_tables(struct shca_peer *p, int fd, uint64_t end)
 {
     uint64_t len = shm_heap_start() + peer_map_with_room(end - shm_heap_start());
@@ -81,11 +81,11 @@ bool shca_peer_map_tables(struct shca_peer *p, int fd, uint64_t end)
     void *base = peer_map_pages(p, fd, 0, len);
     if (!base) return false;
     atomic_store(&p->h, (struct shm_header *)base);
-    atomic_store(&p->len, len); /* after the base: a reader takes them the other way round */
+    atomic_store(&p->len, len); /* after the base: readers load them in the opposite order */
     return true;
 }
 
-/* The slow half of shca_peer_at(). */
+/* The slow path of shca_peer_at(). */
 bool shca_peer_map_more_tables(struct shca_peer *p, uint64_t end)
 {
     shca_lock(&p->rpc);
@@ -101,7 +101,7 @@ bool shca_peer_map_more_tables(struct shca_peer *p, uint64_t end)
     return seen;
 }
 
-/* Map as much of the arena as lies before END. */
+/* Maps the arena up to END. */
 bool shca_peer_map_arena(struct shca_peer *p, int fd, uint64_t end)
 {
     uint64_t len = peer_map_with_room(end - shm_arena_start());
@@ -120,7 +120,7 @@ static bool peer_map_more_arena(struct shca_peer *p, uint64_t end)
     return seen;
 }
 
-/* The slow half of shca_peer_map(). */
+/* The slow path of shca_peer_map(). */
 void *shca_peer_map_more(struct shca_peer *p, uint64_t offset, uint64_t len)
 {
     uint64_t in = offset - shm_arena_start();

@@ -1,8 +1,8 @@
-/* registry.c - which process has which slot, kept in names of abstract AF_UNIX sockets.
+/* registry.c - assigns process slots by names of abstract AF_UNIX sockets.
  *
- * A process owns slot N while it holds the name "softhca.UID.N" bound. The kernel drops the name
- * with the last descriptor, so nothing can be left behind, and no directory has to be writable.
- * Whoever connects to the name is given the segment by the owner's answering thread.
+ * A process owns slot N while it holds the name "softhca.UID.N" bound. The kernel releases the name
+ * with the last descriptor, so nothing is left behind and no directory has to be writable. A
+ * process that connects to the name receives the segment from the owner's RPC thread.
  */
 #include "other/softhca/interpose/edge.h"
 #include "other/softhca/objects/object.h"
@@ -25,8 +25,8 @@ static socklen_t registry_slot_address(struct sockaddr_un *a, uint32_t slot)
     return offsetof(struct sockaddr_un, sun_path) + 1 + n;
 }
 
-/* Hold the name of SLOT, and its port when there are other hosts: a listening socket, or -1; with
- * EADDRINUSE somebody else has one of them, else it was said what is wrong. */
+/* Binds the name of SLOT and, when there are other hosts, its TCP port: a listening socket, or -1.
+ * EADDRINUSE: another process has one of them; other errors were reported. */
 static int registry_bind_slot(uint32_t slot)
 {
     struct sockaddr_un a;
@@ -50,8 +50,8 @@ static int registry_bind_slot(uint32_t slot)
 
 int shca_claim_slot(uint32_t *slot)
 {
-    /* Slot 0 stays unused so that no QP has number 0 or 1. Starting at the pid spreads the
-     * processes of a job and keeps a QP number from being reused at once by another process. */
+    /* Slot 0 stays unused so that no QP has number 0 or 1. Starting at the pid spreads the slots
+     * and delays the reuse of QP numbers by another process. */
     uint32_t start = (uint32_t)getpid() % (SHCA_SLOTS - 1);
     for (uint32_t i = 0; i < SHCA_SLOTS - 1; i++) {
         *slot = 1 + (start + i) % (SHCA_SLOTS - 1);
@@ -63,10 +63,10 @@ int shca_claim_slot(uint32_t *slot)
     return -1;
 }
 
-/* The system allows a shorter queue than we asked for (net.core.somaxconn), and it is full. */
+/* The peer's backlog is full (net.core.somaxconn): wait for room. */
 static int registry_connect_within(int s, const struct sockaddr_un *a, socklen_t len)
 {
-    struct timeval timeout = {.tv_sec = 10}; /* a stopped peer must not stop us for ever */
+    struct timeval timeout = {.tv_sec = 10}; /* the peer may be stopped */
     setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
     fcntl(s, F_SETFL, 0);
     int error = connect(s, (const struct sockaddr *)a, len);
@@ -74,8 +74,8 @@ static int registry_connect_within(int s, const struct sockaddr_un *a, socklen_t
     return error;
 }
 
-/* Does not wait: there is room for every process in the queue of each. A socket, -1 when no process
- * has that slot, SHCA_NO_SOCKET when there is none to be had. */
+/* A connected socket; -1: no process has that slot; SHCA_NO_SOCKET: no socket could be made. Waits
+ * only when the backlog of the peer is full. */
 int shca_connect_slot(uint32_t slot)
 {
     int s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

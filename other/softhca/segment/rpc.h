@@ -1,7 +1,7 @@
-/* rpc.h - what processes of one host say to each other over the socket between them.
+/* rpc.h - the messages between processes of one host over the socket between them.
  *
- * The one that connects says its slot and is greeted with the segment; then it may put questions.
- * Every message is one packet. rpc_client.c puts the questions, rpc_server.c answers.
+ * The process that connects sends its slot and receives the greeting with the segment; then it may
+ * send requests. Every message is one packet. rpc_client.c sends requests, rpc_server.c replies.
  */
 #ifndef SOFTHCA_RPC_H
 #define SOFTHCA_RPC_H
@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 enum { RPC_CHANNEL = 1, RPC_MEMORY, RPC_READ, RPC_WRITE, RPC_ADD, RPC_SWAP, RPC_RING };
-enum { SHCA_CHUNK = 32768 }; /* of data, in one question or answer */
+enum { SHCA_CHUNK = 32768 }; /* bytes of data in one request or reply */
 
 struct shca_rpc_request {
     uint32_t what, id;
@@ -23,12 +23,13 @@ struct shca_rpc_reply {
     uint64_t value;
 };
 
-/* With the memfd itself, unless too many descriptors of this user are on their way already. */
+/* Carries the memfd itself, unless the kernel limit of descriptors in flight is reached (then
+ * peer_map.c opens it). */
 struct shca_greeting {
     uint32_t slot;
-    int32_t memfd; /* its number in the process that owns it, and its file: */
+    int32_t memfd; /* its number in the owner, and its file: */
     uint64_t dev, ino;
-    uint64_t heap_end, arena_end; /* what there is of the segment */
+    uint64_t heap_end, arena_end; /* used parts of */
 };
 
 #endif

@@ -1,9 +1,8 @@
-/* rpc_client.c - questions to a peer's answering thread, which has an answer whatever its program
- * does.
+/* rpc_client.c - requests to the RPC thread of a peer, which replies whatever its program does.
  *
- * One question at a time and peer, under its rpc lock. A peer that is stopped does not answer:
- * after a while the connection is given up, because a late answer must not be taken for the next
- * one.
+ * One request at a time per peer, under its rpc lock. A stopped peer does not reply: after a
+ * timeout the connection is shut down, so that a late reply is not taken for that of the next
+ * request.
  */
 #include "other/softhca/objects/object.h"
 #include "other/softhca/segment/segment.h"
@@ -15,7 +14,7 @@
 
 enum { TIMEOUT_S = 10 }; /* seconds */
 
-/* A packet and the descriptor that came with it; *FD stays as it is when none did. */
+/* Receives a packet and the descriptor that came with it; *FD is unchanged when none did. */
 ssize_t shca_receive(int sock, struct iovec *iov, int n, int *fd, int flags)
 {
     union {
@@ -30,7 +29,7 @@ ssize_t shca_receive(int sock, struct iovec *iov, int n, int *fd, int flags)
     return got;
 }
 
-/* The socket does not wait until its first question. */
+/* The socket is non-blocking until its first request. */
 static void rpc_client_set_timeout(struct shca_peer *p)
 {
     struct timeval timeout = {.tv_sec = TIMEOUT_S};
@@ -40,7 +39,8 @@ static void rpc_client_set_timeout(struct shca_peer *p)
     p->timed = true;
 }
 
-/* Put Q (and DATA, for a write) and await the answer; DATA also receives what a read returns. */
+/* Sends Q (and DATA, for a write) and waits for the reply; DATA also receives the bytes of a read.
+ * */
 static int rpc_client_call(struct shca_peer *p, struct shca_rpc_request *q, void *data,
                            uint64_t *value, int *fd)
 {
@@ -107,7 +107,7 @@ int shca_rpc_atomic(struct shca_peer *p, bool swap, uint64_t va, uint64_t a, uin
     return error;
 }
 
-/* Wake its working thread, of a peer whose segment is not here yet. Nothing is answered. */
+/* Wakes the worker thread of a peer that is not attached yet. There is no reply. */
 void shca_rpc_ring(struct shca_peer *p)
 {
     struct shca_rpc_request q = {.what = RPC_RING};

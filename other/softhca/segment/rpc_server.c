@@ -1,9 +1,9 @@
-/* rpc_server.c - the answering thread: greets peers and answers their questions.
+/* rpc_server.c - the RPC thread: greets peers and answers their requests.
  *
- * It greets whoever connects with the descriptors of the segment, hands out channel descriptors,
- * and copies to and from this process's memory for peers that may not use process_vm_*. It never
- * waits for a peer and takes no lock of a verbs object, so an initiator may wait for its answer
- * while holding locks of its own.
+ * It sends every process that connects the memfd of the segment, hands out channel descriptors, and
+ * copies to and from this process's memory for peers that may not use process_vm_*. It never waits
+ * for a peer and takes no lock of a verbs object, so an initiator may wait for its reply while
+ * holding its own locks.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/interpose/edge.h"
@@ -19,13 +19,13 @@
 
 static struct {
     int listener, epoll;
-    int *client; /* connected descriptors, for the child of a fork to close */
+    int *client; /* connected sockets, for a forked child to close */
     int clients, room;
-    _Atomic uint16_t connections[SHCA_SLOTS]; /* of the process in each slot */
-    pthread_mutex_t lock;                     /* descriptors come and go under it */
+    _Atomic uint16_t connections[SHCA_SLOTS]; /* number from the process in each slot */
+    pthread_mutex_t lock;                     /* protects all descriptors above */
 } server = {.listener = -1, .epoll = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* FD goes along when it is one. */
+/* Sends FD too, unless it is -1. */
 static bool rpc_server_send_with_fd(int sock, const void *data, size_t len, int fd)
 {
     union {
@@ -54,13 +54,13 @@ static bool rpc_server_same_user(int sock)
            (cred.uid == geteuid() || cred.uid == 0);
 }
 
-/* What an epoll entry knows of a client: its socket, and 1 + its slot once it has said it. */
+/* The epoll data of a client: its socket, and 1 + its slot once it has sent it. */
 static uint64_t rpc_server_client_data(int sock, uint32_t who)
 {
     return (uint64_t)who << 32 | (uint32_t)sock;
 }
 
-/* Whether a living process holds this slot and our segment. */
+/* Whether a living process in this slot is connected, and so may hold the segment. */
 bool shca_slot_attached(uint32_t slot)
 {
     return slot == shca.slot || server.connections[slot] > 0;
@@ -75,11 +75,11 @@ static void rpc_server_drop_client(int sock, uint32_t who)
             server.client[i] = server.client[--server.clients];
             break;
         }
-    close(sock); /* leaves the epoll set by itself */
+    close(sock); /* also removes it from the epoll set */
     pthread_mutex_unlock(&server.lock);
 }
 
-/* Take in the next who knocks: 0, or an errno value. */
+/* Accepts one connection: 0 or an errno value. */
 static int rpc_server_accept(void)
 {
     int sock = accept4(server.listener, NULL, NULL, SOCK_CLOEXEC);
@@ -101,7 +101,7 @@ static int rpc_server_accept(void)
 
 static void rpc_server_admit(void)
 {
-    static int reported; /* once: the peer tries again and again */
+    static int reported; /* once: the peer retries */
     pthread_mutex_lock(&server.lock);
     int error = rpc_server_accept();
     pthread_mutex_unlock(&server.lock);
@@ -110,8 +110,8 @@ static void rpc_server_admit(void)
     usleep(100000); /* the backlog stays readable */
 }
 
-/* Its first message tells its slot. Only then is it handed the segment: what it leaves half done
- * in there must be known for the work of a dead one. */
+/* The first message is the slot of the client. Only then is the segment sent: after a death the
+ * worker thread must know whose claims to recover. */
 static void rpc_server_greet(int sock, uint32_t slot)
 {
     uint32_t who = slot % SHCA_SLOTS + 1;
@@ -129,7 +129,8 @@ static void rpc_server_greet(int sock, uint32_t slot)
         rpc_server_send_with_fd(sock, &g, sizeof g, -1);
 }
 
-/* Data moves by the socket calls themselves: the kernel answers EFAULT where we would crash. */
+/* The socket calls themselves read and write the memory: the kernel reports EFAULT instead of a
+ * crash. */
 static void rpc_server_answer_read(int sock, const struct shca_rpc_request *q)
 {
     struct shca_rpc_reply a = {0};
@@ -148,7 +149,7 @@ static void rpc_server_answer_write(int sock, const struct shca_rpc_request *pee
     struct msghdr m = {.msg_iov = iov, .msg_iovlen = 2};
     if (recvmsg(sock, &m, MSG_DONTWAIT) < 0) {
         a.error = errno;
-        recv(sock, &q, sizeof q, MSG_DONTWAIT); /* in case it is still queued */
+        recv(sock, &q, sizeof q, MSG_DONTWAIT); /* the request may still be queued */
     }
     rpc_server_send_with_fd(sock, &a, sizeof a, -1);
 }
@@ -245,7 +246,7 @@ void shca_rpc_server_unlock(void)
     pthread_mutex_unlock(&server.lock);
 }
 
-/* Peers must not take the child for its parent. */
+/* The child must not keep connections of its parent. */
 void shca_rpc_server_in_child(void)
 {
     if (server.listener >= 0) close(server.listener);
@@ -254,5 +255,5 @@ void shca_rpc_server_in_child(void)
     server.listener = server.epoll = -1;
     server.clients = 0;
     memset(server.connections, 0, sizeof server.connections);
-    shca_rpc_server_unlock(); /* held since before the fork */
+    shca_rpc_server_unlock(); /* locked before the fork */
 }

@@ -1,8 +1,8 @@
-/* segment.c - this process's memfd: its header and tables, the heap of rings, the arena.
+/* segment.c - this process's memfd: header and tables, the heap of rings, the arena.
  *
- * The file is sparse and has no name; it lives exactly as long as somebody maps it. Only the
- * tables and the heap are mapped at start; arena blocks are mapped one by one as the program
- * allocates them. Memory given back is punched out, so it is zero when it is handed out again.
+ * The file is sparse and has no name; it exists while a process maps it. The tables and the heap
+ * are mapped at start, arena blocks one by one as the program allocates them. Freed memory is
+ * punched out, so it is zero when it is allocated again.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/device/device.h"
@@ -39,12 +39,12 @@ struct shca_process shca = {
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t extent_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shca_extents heap, arena;
-static struct shca_extent *inherited; /* blocks of the parent, in the child of a fork */
+static struct shca_extent *inherited; /* blocks of the parent, in a forked child */
 
 static uint64_t segment_file_size(void)
 {
     uint64_t size = shm_arena_start() + SHCA_ARENA_SIZE;
-    struct rlimit limit; /* growing past it would raise SIGXFSZ */
+    struct rlimit limit; /* growing past it raises SIGXFSZ */
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
         limit.rlim_cur < size)
         size = limit.rlim_cur & ~4095ull;
@@ -93,7 +93,7 @@ static void segment_drop(void)
 static uint64_t segment_make_nonce(void)
 {
     uint64_t nonce;
-    if (getrandom(&nonce, sizeof nonce, 0) == sizeof nonce) return nonce | 1; /* 0 is no nonce */
+    if (getrandom(&nonce, sizeof nonce, 0) == sizeof nonce) return nonce | 1; /* 0 means no nonce */
     return (((uint64_t)getpid() << 40) ^ shca_now()) | 1;
 }
 
@@ -125,7 +125,7 @@ static int segment_start(void)
         shca.h = NULL;
         return e;
     }
-    /* Under Yama, process_vm_* between siblings needs this. */
+    /* Yama allows process_vm_* between siblings only so. */
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     return 0;
 }
@@ -138,7 +138,7 @@ int shca_start(void)
     return e;
 }
 
-/* Ours and peers' views grow with the heap. */
+/* Maps the heap as far as E reaches; peers extend their mappings when they need to. */
 static uint64_t segment_see_heap(struct shca_extent *e)
 {
     uint64_t end = e->start + e->len;
@@ -174,7 +174,7 @@ void shca_heap_free(uint64_t offset)
     pthread_mutex_lock(&extent_lock);
     struct shca_extent *e = shca_extent_give(&heap, offset);
     if (e) {
-        /* Zero it even where holes cannot be punched: rings rely on it. */
+        /* Clears it where holes cannot be punched: rings rely on zeros. */
         if (madvise(shm_at(shca.h, e->start), e->len, MADV_REMOVE) < 0)
             memset(shm_at(shca.h, e->start), 0, e->len);
         free(e);
@@ -204,7 +204,7 @@ void *shca_arena_alloc(size_t bytes)
     return where;
 }
 
-/* Take the extent mapped at WHERE out of a list. */
+/* Removes the extent mapped at WHERE from a list. */
 static struct shca_extent *segment_take_mapped(struct shca_extent **link, const void *where)
 {
     while (*link && (*link)->where != where) link = &(*link)->next;
@@ -239,10 +239,11 @@ void shca_start_unlock(void)
     pthread_mutex_unlock(&start_lock);
 }
 
-/* The child keeps a copy of its own of what softhca_alloc() gave, and nothing else. */
+/* A forked child keeps private copies of its softhca_alloc() blocks, and nothing else. */
 void shca_segment_in_child(void)
 {
-    /* Those that were held for the fork; others may have been held by another thread. */
+    /* Unlocks what fork_prepare() locked; other locks may have been held by another thread and are
+     * initialised anew. */
     shca_start_unlock();
     pthread_mutex_unlock(&shca.peer_lock);
     for (struct shca_extent *e = heap.used, *next; e; e = next) {

@@ -1,24 +1,24 @@
-/* segment.h - the memory that peers map, the peers, and questions to them.
- */
+/* segment.h - the segment, the peers that map it, and requests to them. */
 #ifndef SOFTHCA_SEGMENT_ROOM_H
 #define SOFTHCA_SEGMENT_ROOM_H
 
 #include "other/softhca/objects/object.h"
 
 /* segment.c, extent.c */
-int shca_start(void);                   /* idempotent: segment, slot, threads; errno value */
+/* Once: makes the segment, claims a slot, starts the threads; 0 or an errno value. */
+int shca_start(void);
 uint64_t shca_heap_alloc(size_t bytes); /* offset, 0 = full */
 void shca_heap_free(uint64_t offset);
-int shca_no_room(uint32_t entries); /* says so; ENOMEM */
+int shca_no_room(uint32_t entries); /* reports it; returns ENOMEM */
 void *shca_arena_alloc(size_t bytes);
 bool shca_arena_free(void *block);
-void shca_start_lock(void); /* while the program forks */
+void shca_start_lock(void); /* around fork() */
 void shca_start_unlock(void);
 void shca_segment_in_child(void);
 uint64_t shca_map_offset(const void *addr, size_t len); /* or SHCA_NOT_MAPPED */
 
 /* registry.c */
-int shca_claim_slot(uint32_t *slot); /* a listening socket, or -1 */
+int shca_claim_slot(uint32_t *slot); /* returns a listening socket, or -1 */
 enum { SHCA_NO_SOCKET = -2 };
 int shca_connect_slot(uint32_t slot);
 
@@ -43,14 +43,14 @@ bool shca_peer_map_more_tables(struct shca_peer *p, uint64_t end);
 void shca_peer_map_drop(struct shca_peer *p);
 void *shca_peer_map_more(struct shca_peer *p, uint64_t offset, uint64_t len);
 
-/* rpc_server.c: the answering thread */
+/* rpc_server.c: the RPC thread */
 int shca_rpc_server_start(int listener);
 bool shca_slot_attached(uint32_t slot);
-void shca_rpc_server_lock(void); /* while the program forks */
+void shca_rpc_server_lock(void); /* around fork() */
 void shca_rpc_server_unlock(void);
 void shca_rpc_server_in_child(void);
 
-/* rpc_client.c: the questions peers may put to it */
+/* rpc_client.c: requests to the RPC thread of a peer */
 ssize_t shca_receive(int sock, struct iovec *iov, int n, int *fd, int flags);
 void shca_rpc_ring(struct shca_peer *p);
 int shca_rpc_memory(struct shca_peer *p);
@@ -65,7 +65,8 @@ void shca_ud_access_enter(struct shca_peer *p);
 void shca_ud_access_leave(struct shca_peer *p);
 void shca_ud_access_quiesce(void);
 
-/* Where LEN bytes at OFFSET of the peer's tables and rings are seen; NULL when they cannot be. */
+/* The address in this process of LEN bytes at OFFSET of the peer's tables and rings; NULL when they
+ * cannot be mapped. */
 static inline void *shca_peer_at(struct shca_peer *p, uint64_t offset, uint64_t len)
 {
     if (offset + len > p->len && !shca_peer_map_more_tables(p, offset + len)) return NULL;

@@ -1,13 +1,15 @@
-/* ud_access_guard.c - initiators that come to a process without a connection: datagrams.
+/* ud_access_guard.c - guards a process while initiators without a connection access it: datagrams,
+ * and XRC messages to the SRQ of another process.
  *
- * Many of them may be inside one queue pair at once, so each process has a word of its own in the
- * target's header, odd while one of its threads is inside. Whoever has changed a table there waits
- * for those words, as it waits for the word of a connection (shca_qp_quiesce).
+ * Several initiators may be inside at once, so each process has a word of its own in the target's
+ * header, odd while one of its threads is inside. The owner of a changed table waits for those
+ * words, as it waits for the active word of a connection (shca_qp_quiesce).
  */
 #include "other/softhca/objects/object.h"
 #include "other/softhca/segment/segment.h"
 
-/* Once for each peer, before the first entry. A predecessor in our slot may have died inside. */
+/* Once for each peer, before the first entry. The previous process in this slot may have died
+ * inside: make the word even. */
 void shca_ud_access_register(struct shca_peer *p)
 {
     struct shm_header *h = p->h;
@@ -20,7 +22,8 @@ void shca_ud_access_register(struct shca_peer *p)
     pthread_mutex_unlock(&shca.peer_lock);
 }
 
-/* One thread of ours at a time. The exchange orders the word before all that is read in there. */
+/* One thread of this process at a time. The compare-and-swap is a full fence: reads of the target
+ * come after it. */
 void shca_ud_access_enter(struct shca_peer *p)
 {
     _Atomic uint32_t *inside = &p->h->ud_access[shca.slot].inside;
@@ -41,14 +44,14 @@ void shca_ud_access_leave(struct shca_peer *p)
 static void ud_access_wait_for(uint32_t slot)
 {
     _Atomic uint32_t *inside = &shca.h->ud_access[slot].inside;
-    uint32_t word = atomic_fetch_add(inside, 0); /* a full fence and a look */
+    uint32_t word = atomic_fetch_add(inside, 0); /* a full fence and a load */
     for (int spins = 0; word & 1 && atomic_load(inside) == word; spins++) {
         if (spins > 64) sched_yield();
         if (spins % 256 == 255 && !shca_slot_attached(slot)) return;
     }
 }
 
-/* Wait until none that came in before now is inside. */
+/* Waits until no initiator that was inside on entry is inside still. */
 void shca_ud_access_quiesce(void)
 {
     for (uint32_t i = 0; i < SHCA_SLOTS / 64; i++)
