@@ -1,9 +1,9 @@
-/* address.c - LIDs, GUIDs and GIDs: how they are made, and where they lead.
+/* address.c - LIDs, GUIDs and GIDs: their assignment and resolution.
  *
- * With a list of hosts they come from the list and the host's place in it, so that every process
- * of the fabric knows those of all; else from the host's name and boot id, so that all processes
- * of the host agree on them. Where an address leads is asked when a queue pair is connected and
- * when an address handle is made, never later.
+ * With a list of hosts they follow from the list and the host's place in it, so that every process
+ * of the fabric can compute all of them; else from the host's name and boot id, so that all
+ * processes of the host agree. Addresses are resolved when a queue pair is connected and when an
+ * address handle is created, not on the data path.
  */
 #include "other/softhca/device/device.h"
 #include "other/softhca/interpose/edge.h"
@@ -37,15 +37,15 @@ static uint64_t address_host_hash(void)
     return known = h | 1;
 }
 
-/* 48 bits: with a list, 32 of its hash and 16 with the number of the host. */
+/* 48 bits: with a list, 32 bits of its hash and 16 with the number of the host. */
 static uint64_t address_host_bits(uint32_t host)
 {
     const struct shca_fabric *f = shca_fabric();
     return f->names.n == 0 ? address_host_hash() >> 16 : (f->hash >> 32) << 16 | host;
 }
 
-/* The locally administered bit is set: no vendor's GUID. The device is in bits 52 to 55; in bits 48
- * to 51 is the port, 0 for the device itself; the index of a port's GID is in bits 58 to 61. */
+/* A locally administered identifier. Bits 58 to 61: index of a GID; bits 52 to 55: device; bits 48
+ * to 51: port, 0 for the device itself. */
 static uint64_t address_guid(uint32_t host, uint32_t device, uint32_t port, uint32_t index)
 {
     return htobe64(address_host_bits(host) | (uint64_t)device << 52 | (uint64_t)port << 48 |
@@ -69,8 +69,8 @@ void shca_gid(uint32_t port, uint32_t index, union ibv_gid *gid)
     address_gid(shca_fabric()->self, port, index, gid);
 }
 
-/* A port owns as many LIDs as the largest LMC of all wants; ports lie side by side, from a first
- * LID that is this host's own. */
+/* Each port has 2^LMC LIDs, of the largest LMC; ports are consecutive from the first LID of the
+ * host. */
 static uint32_t address_lids_per_port(const struct shca_inventory *all)
 {
     uint64_t lmc = 0;
@@ -80,7 +80,7 @@ static uint32_t address_lids_per_port(const struct shca_inventory *all)
     return 1u << lmc;
 }
 
-/* Hosts have blocks of LIDs of a power of two, so that a LID tells its host. */
+/* Each host has a block of LIDs of a power of two, so that a LID identifies its host. */
 static uint32_t address_lid_block(void)
 {
     const struct shca_inventory *all = shca_inventory();
@@ -114,7 +114,7 @@ static uint32_t address_lid(uint32_t host, uint32_t port)
     return address_first_lid(host) + ordinal * address_lids_per_port(all);
 }
 
-/* The one place where LIDs are made. */
+/* The first LID of a port of this host. */
 uint16_t shca_lid(uint32_t port)
 {
     return address_lid(shca_fabric()->self, port);
@@ -148,7 +148,7 @@ static bool address_find_port(const struct ibv_ah_attr *ah, uint32_t host, uint3
     return false;
 }
 
-/* This host first; else the LID or the GID names the only one it can be. */
+/* This host is searched first; else the GID or the LID names the host. */
 struct shca_place shca_place_of(const struct ibv_ah_attr *ah)
 {
     const struct shca_fabric *f = shca_fabric();
@@ -163,7 +163,7 @@ struct shca_place shca_place_of(const struct ibv_ah_attr *ah)
     return (struct shca_place){1 + (int)found, port};
 }
 
-/* What the receiver of a message along this address is told of its way. */
+/* The path fields that the receiver of a message to this address sees. */
 struct shm_route shca_route(uint32_t from_port, const struct ibv_ah_attr *ah)
 {
     uint32_t mask = (1u << shca_port_model(from_port)->lmc) - 1;

@@ -1,6 +1,6 @@
-/* device.c - the contexts of programs that have the device open, and memory for them.
+/* device.c - open contexts, and memory of softhca_alloc().
  *
- * Which devices there are is told in port.c, whether programs see them in device_select.c.
+ * The devices are in port.c; whether programs see them is decided in device_select.c.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/device/device.h"
@@ -19,9 +19,9 @@
 #include <unistd.h>
 
 static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct shca_context *contexts[256]; /* open ones */
-static struct shca_context *inherited;     /* those of the parent, in the child of a fork */
-static _Atomic bool removed;               /* some device was */
+static struct shca_context *contexts[256]; /* open contexts */
+static struct shca_context *inherited;     /* inherited contexts, in a forked child */
+static _Atomic bool removed;               /* a device was removed */
 
 bool shca_is_device(const struct ibv_device *d)
 {
@@ -32,7 +32,7 @@ bool shca_is_device(const struct ibv_device *d)
 SHCA_EXPORT void *softhca_alloc(size_t bytes)
 {
     if (shca_enabled() && shca_start() == 0) return shca_arena_alloc(bytes);
-    /* The size must be known again at free: keep it in a page in front. */
+    /* softhca_free() needs the size: it is kept in a page in front. */
     char *p = mmap(NULL, bytes + 4096, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) {
@@ -78,7 +78,7 @@ static void device_fill_ops(struct shca_context *c)
     shca_inject_ops(ops);
 }
 
-/* As if it had been pulled out: what was made of it is dead, but its events are still heard. */
+/* As if the device had been unplugged: its objects fail, but its events are still delivered. */
 void shca_device_remove(struct shca_device *d)
 {
     struct ibv_async_event e = {.event_type = IBV_EVENT_DEVICE_FATAL};
@@ -104,7 +104,7 @@ void shca_raise_on_device(const struct shca_device *d, const struct ibv_async_ev
     pthread_mutex_unlock(&contexts_lock);
 }
 
-/* The open context that a verbs object of any kind begins with, or NULL. */
+/* The open context of a verbs object of any kind, which its first field points to; or NULL. */
 static struct shca_context *device_open_context(const void *object)
 {
     const void *first = *(const void *const *)object;
@@ -116,15 +116,15 @@ static struct shca_context *device_open_context(const void *object)
     return found;
 }
 
-/* Whether OBJECT, of a kind that may not be known here, is ours: every verbs object begins with its
+/* Whether OBJECT, of any kind, belongs to the software device: every verbs object begins with its
  * context, and a context with its device. */
 bool shca_is_object(const void *object)
 {
     return shca_is_device(*(const void *const *)object) || device_open_context(object);
 }
 
-/* Whether OBJECT can only fail: it is one that the parent of this process made, or its device was
- * removed; as above. */
+/* Whether every call on OBJECT must fail: the parent of this process made it, or its device was
+ * removed. */
 bool shca_dead(const void *object)
 {
     if (!object || (!inherited && !removed)) return false;
@@ -180,7 +180,7 @@ struct ibv_context *shca_open(struct ibv_device *d)
     base->device = d;
     base->num_comp_vectors = 1;
     base->cmd_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (base->cmd_fd < 0) base->cmd_fd = eventfd(0, EFD_CLOEXEC); /* any descriptor will do */
+    if (base->cmd_fd < 0) base->cmd_fd = eventfd(0, EFD_CLOEXEC); /* any descriptor */
     base->async_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
     pthread_mutex_init(&base->mutex, NULL);
     device_fill_ops(c);

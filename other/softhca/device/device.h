@@ -1,5 +1,4 @@
-/* device.h - the devices, their ports, their limits and addresses, and the contexts of programs.
- */
+/* device.h - devices, their ports, limits and addresses, and the contexts of programs. */
 #ifndef SOFTHCA_DEVICE_ROOM_H
 #define SOFTHCA_DEVICE_ROOM_H
 
@@ -24,7 +23,7 @@ int shca_query_gid(struct ibv_context *c, uint32_t number, int index, union ibv_
 int shca_query_pkey(struct ibv_context *c, uint32_t number, int index, uint16_t *pkey);
 int shca_pkey_index(struct ibv_context *c, uint32_t number, uint16_t pkey);
 
-/* port.c: devices, their ports, their limits. A port is a shm_port(), a number 1, 2 ... */
+/* port.c: devices, their ports, their limits. PORT is a shm_port(), NUMBER counts 1, 2 ... */
 extern struct shca_device shca_devices[SHCA_DEVICES];
 const struct shca_inventory *shca_inventory(void);
 const struct shca_port_model *shca_port_model(uint32_t port);
@@ -37,12 +36,12 @@ int shca_take(struct ibv_context *c, enum shca_kind kind);
 void shca_give(struct ibv_context *c, enum shca_kind kind);
 void shca_ports_in_child(void);
 
-/* address.c: what LIDs and GIDs there are, where they lead */
+/* address.c: assignment and resolution of LIDs and GIDs */
 uint64_t shca_guid(uint32_t device); /* network order */
 uint16_t shca_lid(uint32_t port);
 void shca_gid(uint32_t port, uint32_t index, union ibv_gid *gid);
 struct shca_place shca_place_of(const struct ibv_ah_attr *ah);
 struct shm_route shca_route(uint32_t from_port, const struct ibv_ah_attr *ah);
-bool shca_lids_suffice(void); /* says so when not */
+bool shca_lids_suffice(void); /* reports it when not */
 
 #endif

@@ -1,7 +1,7 @@
-/* inventory.c - parsing SOFTHCA_DEVICES. See inventory.h.
+/* inventory.c - parses SOFTHCA_DEVICES; see inventory.h.
  *
- * Each name is a row of one table: which field it sets, of a device or of a port, and which values
- * it takes. The defaults are the bounds of the implementation (shm.h).
+ * Each name is a row of one table: the field that it sets, of a device or of a port, and the values
+ * that it takes. The defaults are the bounds of the implementation (shm.h).
  */
 #include "other/softhca/device/inventory.h"
 #include "other/softhca/device/span.h"
@@ -114,7 +114,7 @@ static bool inventory_parse_count(struct parse *p, struct shca_span count)
     return true;
 }
 
-/* Which devices and ports a clause is for: FROM up to, but not including, TO. */
+/* The devices and ports of a clause: from the first to the second number, exclusive. */
 struct scope {
     bool one_port;
     uint64_t device, devices, port, ports;
@@ -173,7 +173,7 @@ static bool inventory_parse_pkeys(struct parse *p, struct shca_span value,
     return true;
 }
 
-/* One attribute into one model. */
+/* Stores one attribute in one model. */
 static bool inventory_set(struct parse *p, const struct attribute *a, struct shca_span value,
                           void *model)
 {

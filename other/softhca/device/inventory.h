@@ -1,10 +1,10 @@
-/* inventory.h - which devices and ports there are and what they can do, as SOFTHCA_DEVICES says.
+/* inventory.h - the devices and ports and their attributes, as set by SOFTHCA_DEVICES.
  *
  *     SOFTHCA_DEVICES = [COUNT] {; [SCOPE:] NAME=VALUE {, NAME=VALUE}}
  *     COUNT = devices, or devices x ports        SCOPE = softhcaN, or softhcaN/PORT, or none: all
  *
- * Names are those of the fields of ibv_device_attr, ibv_port_attr and ibv_qp_cap, and a few of our
- * own; inventory.c has the table. A later clause overrules an earlier one. Pure.
+ * Names are those of the fields of ibv_device_attr, ibv_port_attr and ibv_qp_cap, and a few
+ * others; inventory.c has the table. A later clause overrules an earlier one. Pure.
  */
 #ifndef SOFTHCA_INVENTORY_H
 #define SOFTHCA_INVENTORY_H
@@ -16,7 +16,7 @@
 
 enum { SHCA_DEVICES = 16, SHCA_PORTS = 8, SHCA_PKEYS = 16, SHCA_GIDS = 16, SHCA_FW_VER = 64 };
 
-/* Things that a device has a limited number of. */
+/* Objects of which a device has a limited number. */
 enum shca_kind {
     SHCA_PD,
     SHCA_MR,
@@ -24,7 +24,7 @@ enum shca_kind {
     SHCA_QP,
     SHCA_SRQ,
     SHCA_KINDS,
-    /* not limited, but a fault may refuse them */
+    /* not limited, but an injected fault may refuse them */
     SHCA_AH = SHCA_KINDS,
     SHCA_RTR,
     SHCA_RTS,
@@ -51,11 +51,12 @@ struct shca_inventory {
     struct shca_device_model device[SHCA_DEVICES];
 };
 
-/* TEXT may be NULL: one device with one port. On false *INVENTORY is useless and WHY one line. */
+/* TEXT may be NULL: one device with one port. False: *INVENTORY is not valid and WHY holds one
+ * line. */
 bool shca_inventory_parse(const char *text, struct shca_inventory *inventory, char *why,
                           size_t room);
 bool shca_inventory_check(const char *text, char *why, size_t room);
-/* The names, with their values and defaults, for people. */
+/* Prints the names with their values and defaults. */
 void shca_inventory_print(FILE *to);
 
 #endif

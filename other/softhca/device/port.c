@@ -1,8 +1,8 @@
 /* port.c - the devices of the inventory and the states of their ports.
  *
- * A port's state is this process's view of it. Going up or down changes what the QPs of the port
- * listen to and how they speak, so that the data path never asks for it, and raises the event on
- * every open context of the device.
+ * Each process has its own view of the state of a port. A change of state changes the sender id and
+ * the accepted sender of the port's QPs, so that the data path needs no check, and raises the event
+ * on every open context of the device.
  */
 #include "other/softhca/device/device.h"
 #include "other/softhca/device/settings.h"
@@ -32,7 +32,7 @@ static void port_name_device(struct shca_device *d)
 
 static void port_take_stock(void)
 {
-    char why[1]; /* the text was checked when the environment was read */
+    char why[1]; /* the text was checked with the environment */
     if (!shca_inventory_parse(shca_settings()->devices, &ports.inventory, why, sizeof why))
         shca_inventory_parse(NULL, &ports.inventory, why, sizeof why);
     for (uint32_t i = 0; i < ports.inventory.devices; i++) {
@@ -66,8 +66,8 @@ enum ibv_port_state shca_port_state(uint32_t port)
     return ports.state[port];
 }
 
-/* What the QP listens to and how it speaks, after its state, its peer or its port changed. Send
- * lock held. */
+/* Sets the sender id and the accepted sender of QP after its state, its peer or its port changed.
+ * Send lock held. */
 void shca_qp_tune(struct shca_qp *qp)
 {
     bool up = ports.state[qp->port] == IBV_PORT_ACTIVE && !shca_device(qp->base.context)->gone &&
@@ -103,7 +103,7 @@ void shca_port_retune(void)
     pthread_mutex_unlock(&shca.lock);
 }
 
-/* One more object of the kind: 0, or ENOMEM when the device has no more of them. */
+/* Counts one more object of the kind: 0, or ENOMEM at the limit of the device. */
 int shca_take(struct ibv_context *c, enum shca_kind kind)
 {
     struct shca_device *d = shca_device(c);
@@ -125,7 +125,7 @@ void shca_give(struct ibv_context *c, enum shca_kind kind)
     atomic_fetch_sub(&shca_device(c)->used[kind], 1);
 }
 
-/* The child of a fork has none of what its parent made. */
+/* A forked child has none of its parent's objects. */
 void shca_ports_in_child(void)
 {
     for (int i = 0; i < SHCA_DEVICES; i++)

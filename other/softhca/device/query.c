@@ -1,5 +1,4 @@
-/* query.c - what a device says about itself and its ports, all of it from the inventory.
- */
+/* query.c - the attributes of a device and its ports, all from the inventory. */
 #include "other/softhca/device/device.h"
 #include "other/softhca/objects/object.h"
 
@@ -104,7 +103,7 @@ int shca_query_pkey(struct ibv_context *c, uint32_t number, int index, uint16_t 
     return 0;
 }
 
-/* Of the key itself first, whatever its membership bit says second, as libibverbs does. */
+/* The first index of exactly this key, membership bit included. */
 int shca_pkey_index(struct ibv_context *c, uint32_t number, uint16_t pkey)
 {
     uint16_t its;

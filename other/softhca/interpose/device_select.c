@@ -1,8 +1,9 @@
-/* device_select.c - beside real devices: whether we are in the list, and the lists that programs
- * hold.
+/* device_select.c - which devices programs see: whether the software device is in the list, and the
+ * lists that programs hold.
  *
- * With SOFTHCA=auto the device shows only when no real device has an active port. Real devices stay
- * in the list as the real library gave them. No lock is held while that library is called.
+ * With SOFTHCA=auto the software device is shown only when no real device has an active port. Real
+ * devices stay in the list as the real library returned them. No lock is held during calls of that
+ * library.
  */
 #include "other/softhca/device/device.h"
 #include "other/softhca/device/settings.h"
@@ -14,16 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether we are in the list, and why: written once, by the first thread to find out. */
+/* Whether programs see the software device, and why: written once, by the first thread that asks.
+ * */
 struct decision {
     bool enabled;
     char why[160];
 };
 static struct decision decision;
-static _Atomic int decided; /* 1 while it is being written, 2 from then on */
+static _Atomic int decided; /* 1 while it is being written, 2 once it is valid */
 static _Thread_local bool deciding;
 
-/* A list that a program holds, with the real one whose devices it shares. */
+/* A list returned to the program, with the real list whose devices it contains. */
 struct list {
     struct list *next;
     struct ibv_device **real;
@@ -45,7 +47,7 @@ static void device_select_real_free(struct ibv_device **list)
     if (list && give) give(list);
 }
 
-/* Devices of providers from before verbs_context are asked by the call they know. */
+/* Providers older than verbs_context have no query_port operation there. */
 static bool device_select_is_active(struct ibv_context *c, int port)
 {
     int (*query)(struct ibv_context *, uint8_t, void *) = shca_real_verbs("ibv_query_port");
@@ -71,7 +73,7 @@ static int device_select_active_port(struct ibv_device *d)
     return found;
 }
 
-/* "software device softhca0", or how many. */
+/* for messages: the range of names */
 static const char *device_select_software(char *text, size_t room)
 {
     uint32_t n = shca_inventory()->devices;
@@ -111,15 +113,15 @@ static void device_select_shown(struct decision *d)
                  n ? "no real device has an active port" : "no real device found");
 }
 
-/* Whoever starts the program may want to look around without us: the mpi spawner, before it is
- * known which hosts there are.  What we are asked meanwhile decides nothing. */
+/* The mpi spawner hides the device until it knows the hosts of the job. Answers given meanwhile are
+ * not kept. */
 static bool device_select_is_hidden(void)
 {
     return getenv("GASNET_SPAWN_HIDDEN_DEVICE") != NULL;
 }
 
-/* No lock is held while the real library is asked, and its own calls that come back here meanwhile
- * are none of our business. Threads that ask at once all find out, and the first is believed. */
+/* The real library is called without a lock, and its own calls that come back here meanwhile see no
+ * software device. Several threads may ask at once; the first result is kept. */
 bool shca_enabled(void)
 {
     if (decided < 2) {
@@ -138,13 +140,13 @@ bool shca_enabled(void)
     return decision.enabled;
 }
 
-/* Before there is anything that a fork could find half done. */
+/* At load time, before a fork could find anything half done. */
 __attribute__((constructor)) static void device_select_begin(void)
 {
     shca_watch_forks();
 }
 
-/* Another thread may have been about to change these when the program forked. */
+/* Another thread may have held the lock, or been writing the decision, at the fork. */
 void shca_device_select_in_child(void)
 {
     if (decided == 1) decided = 0;
@@ -185,7 +187,7 @@ struct ibv_device **shca_list(int *num)
     return l->device;
 }
 
-/* False when it is none of ours. */
+/* False when the list is not from shca_list(). */
 bool shca_list_free(struct ibv_device **list)
 {
     pthread_mutex_lock(&lists_lock);

@@ -1,12 +1,12 @@
-/* edge.h - what the rest of the device asks of the rooms at its edge: the libibverbs below it,
- * forks, and which devices programs see.
+/* edge.h - the functions of interpose/ that the rest of the device calls: the libibverbs behind
+ * this library, messages, fork, and device selection.
  */
 #ifndef SOFTHCA_EDGE_H
 #define SOFTHCA_EDGE_H
 
 #include "other/softhca/objects/object.h"
 
-/* real_verbs.c: the libibverbs below us */
+/* real_verbs.c: the real libibverbs, and messages to the user */
 void *shca_real_verbs(const char *name);
 int shca_unsupported(void); /* sets errno, returns EOPNOTSUPP */
 void shca_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

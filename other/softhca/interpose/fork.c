@@ -1,9 +1,9 @@
-/* fork.c - what a child of fork() finds: a device that it may open anew, and objects that are dead.
+/* fork.c - fork(): the child may open the device anew, and inherited objects fail.
  *
- * The child has no thread of ours and may not touch what its parent shares with peers. So it
- * forgets all that and starts as if it had never opened the device. Objects it inherits fail with
- * EIO, and to destroy them does nothing; so do those of a device that was removed. vfork(),
- * posix_spawn(), system() and a later exec need nothing: every descriptor closes by itself there.
+ * The child has none of this library's threads and may not change what its parent shares with
+ * peers. It discards that state and starts as if it had never opened the device. Inherited objects
+ * fail with EIO, and destroying them does nothing; so do objects of a device that was removed.
+ * vfork(), posix_spawn(), system() and exec need nothing: all descriptors are close-on-exec.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/device/device.h"
@@ -100,8 +100,8 @@ static int fork_no_srq_num(struct ibv_srq *srq, uint32_t *number)
     return EIO;
 }
 
-/* Operations that a program calls through its context, without asking us. What is told of the
- * device stays true; what is not named here was never offered, or is not any more. */
+/* Replaces the operations that a program calls through its context by ones that fail. Queries still
+ * answer; operations that are not named here become NULL. */
 void shca_context_disable(struct shca_context *c)
 {
     struct verbs_context *v = &c->v;
@@ -127,8 +127,8 @@ void shca_context_disable(struct shca_context *c)
     *v = dead;
 }
 
-/* What may be half done by another thread at the moment of fork() and must be whole in the child:
- * the start of the device, and the tables of descriptors. None of these locks is held for long. */
+/* Locks what another thread may be changing at the fork and the child needs consistent: the start
+ * of the device, and the tables of descriptors. None of these locks is held for long. */
 static void fork_prepare(void)
 {
     shca_start_lock();
@@ -145,7 +145,8 @@ static void fork_in_parent(void)
     shca_start_unlock();
 }
 
-/* Nobody else runs here, so that no lock is needed; those that another thread held are renewed. */
+/* The child has one thread, so it takes no lock; locks that another thread may have held are
+ * initialised anew. */
 static void fork_in_child(void)
 {
     shca_device_select_in_child();

@@ -1,8 +1,9 @@
-/* interpose.c - the ibv_* names of tier 0 and 1: ours for our objects, the real ones for others.
+/* interpose.c - the common ibv_* names: the software device for its objects, the real library for
+ * others.
  *
- * Versions come from softhca.map alone. Every function here may be called by the real library
- * too, with its own objects; it then forwards the exact arguments and holds no lock. The rarely
- * used names are in interpose_rare.c.
+ * Symbol versions come from softhca.map alone. The real library may call any of these functions
+ * too, with its own objects; the call is then forwarded with the exact arguments and without a
+ * lock. The rarely used names are in interpose_rare.c.
  */
 #include "other/softhca/device/device.h"
 #include "other/softhca/interpose/edge.h"
@@ -64,7 +65,7 @@ SHCA_EXPORT int ibv_query_device(struct ibv_context *c, struct ibv_device_attr *
 
 SHCA_EXPORT int ibv_query_port(struct ibv_context *c, uint8_t port, struct _compat_ibv_port_attr *a)
 {
-    /* Programs from before flags and port_cap_flags2 pass a structure without them. */
+    /* Programs built before flags and port_cap_flags2 existed pass a structure without them. */
     if (interpose_is_ours(c))
         return shca_query_port(c, port, (struct ibv_port_attr *)a,
                                offsetof(struct ibv_port_attr, flags));
@@ -203,7 +204,7 @@ SHCA_EXPORT int ibv_destroy_qp(struct ibv_qp *qp)
     return REAL(ENOSYS, ibv_destroy_qp, qp);
 }
 
-/* What an event is about: a kind of object, or a port or the whole device. */
+/* The subject of an event: an object, or a port or the whole device. */
 enum subject { SUBJECT_QP, SUBJECT_CQ, SUBJECT_SRQ, SUBJECT_WQ, SUBJECT_DEVICE };
 static enum subject interpose_subject(const struct ibv_async_event *e)
 {
@@ -229,8 +230,8 @@ static enum subject interpose_subject(const struct ibv_async_event *e)
     }
 }
 
-/* An event does not name its context, and a port's number is in both worlds. It fills half of the
- * element; in the other half we leave word of whom the event came from. */
+/* An event does not name its context, and both kinds of devices have a port 1. Port events use one
+ * half of the element; the other half records which library delivered the event. */
 static const uint32_t from_us = 0x53484341, from_them = 0;
 static char *interpose_sender(struct ibv_async_event *e)
 {
@@ -246,7 +247,7 @@ SHCA_EXPORT int ibv_get_async_event(struct ibv_context *c, struct ibv_async_even
     return error;
 }
 
-/* Of the object that an event is about; NULL when it is about none. */
+/* The context of the object that an event is about; NULL for a port or device. */
 static struct ibv_context *interpose_context_of(const struct ibv_async_event *e)
 {
     switch (interpose_subject(e)) {

@@ -1,7 +1,8 @@
-/* interpose.h - how a name of libibverbs tells whose object it got, and goes on to the real one.
+/* interpose.h - how an exported name of libibverbs finds out whose object it got, and forwards the
+ * call to the real library.
  *
- * For interpose.c and interpose_rare.c. Forwarding hands on the exact arguments and holds no lock,
- * because the real library calls its own exported names, and they come back here.
+ * For interpose.c and interpose_rare.c. A forwarded call passes the exact arguments and holds no
+ * lock, because the real library calls its own exported names, which come back here.
  */
 #ifndef SOFTHCA_INTERPOSE_H
 #define SOFTHCA_INTERPOSE_H
@@ -15,27 +16,29 @@ static inline bool interpose_is_ours(const struct ibv_context *c)
     return shca_is_device(c->device) && !shca_dead(c);
 }
 
-/* A device that was removed has events still, and its contexts can be closed. */
+/* A removed device still delivers events, and its contexts can be closed. */
 static inline bool interpose_is_ours_or_removed(const struct ibv_context *c)
 {
     return shca_is_device(c->device) && !shca_context((struct ibv_context *)c)->inherited;
 }
 
-/* What a function fails with: the number itself stands for the reason, with either sign. */
+/* The return value of a failing call: HOW as it is, or the error number with the sign of HOW when
+ * HOW is ENOSYS or -ENOSYS. */
 static inline intptr_t shca_fail(intptr_t how, int why)
 {
     errno = why;
     return how == ENOSYS ? why : how == -ENOSYS ? -why : how;
 }
 
-/* What a name is called with may be an object, which may be dead. */
+/* The first argument of a call as an object pointer for shca_dead(), or NULL when it is not an
+ * object. */
 #define FIRST_OF(first, ...) first
 #define OBJECT_OF(first)                                                                           \
     _Generic((first), int *: NULL, struct ibv_device **: NULL, struct ibv_device *: NULL,          \
              struct ibv_async_event *: NULL, default: (first))
 
-/* Call the real function, looked up once, or fail as FAIL says: ENOSYS when there is none, EIO for
- * what is dead. */
+/* Calls the real function, looked up once, or fails as FAIL says: ENOSYS when it does not exist,
+ * EIO for a dead object. */
 #define REAL(fail, name, ...)                                                                      \
     ({                                                                                             \
         static __typeof__(name) *_Atomic f;                                                        \
@@ -44,7 +47,7 @@ static inline intptr_t shca_fail(intptr_t how, int why)
         why ? (__typeof__(f(__VA_ARGS__)))shca_fail((intptr_t)(fail), why) : f(__VA_ARGS__);       \
     })
 
-/* The same for a function that returns nothing. */
+/* The same for a function without a return value. */
 #define REAL_VOID(name, ...)                                                                       \
     do {                                                                                           \
         static __typeof__(name) *_Atomic f;                                                        \

@@ -1,9 +1,8 @@
 /* interpose_rare.c - the ibv_* names that few programs use.
  *
- * A real function that met one of our objects would crash, so every name that takes an object is
- * here: multicast is not there, and importing,
- * device memory and later additions are refused for good. Names that libibverbs 44 does not have
- * are forwarded when the library at run time has them.
+ * A real function would crash on an object of the software device, so every name that takes an
+ * object is here. Multicast, importing, device memory and later additions are refused. Names that
+ * libibverbs 44 does not have are forwarded when the library at run time has them.
  */
 #include "other/softhca/device/device.h"
 #include "other/softhca/interpose/edge.h"
@@ -16,7 +15,7 @@ static void *interpose_refuse(void)
     return NULL;
 }
 
-/* In libibverbs, but in none of its headers. */
+/* Exported by libibverbs without a declaration in its headers. */
 int ibv_query_gid_type(struct ibv_context *c, uint8_t port, unsigned index, unsigned *type);
 
 SHCA_EXPORT int ibv_query_gid_type(struct ibv_context *c, uint8_t port, unsigned index,
@@ -193,8 +192,8 @@ SHCA_EXPORT int ibv_resolve_eth_l2_from_gid(struct ibv_context *c, struct ibv_ah
                                 : REAL(ENOSYS, ibv_resolve_eth_l2_from_gid, c, a, mac, vid);
 }
 
-/* Added after libibverbs 44. Neither their types nor all their arguments are known here: as many
- * are handed on as registers hold, and whose object the first one is can be seen from any. */
+/* Added after libibverbs 44: their types are not known here. As many arguments are forwarded as
+ * registers hold; the first one is a verbs object of any kind. */
 typedef uintptr_t later(void *object, long b, long c, long d, long e, long f);
 enum { POINTER, NUMBER };
 

@@ -1,8 +1,8 @@
-/* real_verbs.c - the libibverbs below us, and how this library speaks to the user.
+/* real_verbs.c - the real libibverbs, and this library's messages to the user.
  *
- * Everything that is not the software device's business goes to the real library, found by name
- * behind us in the search order. No lock is held while forwarding: the real library calls its own
- * exported functions, and those calls come back through the interposer.
+ * Real functions are found by name after this library in the search order. No lock is held during a
+ * forwarded call: the real library calls its own exported functions, and those calls come back to
+ * interpose.c.
  */
 #include "other/softhca/interpose/edge.h"
 #include "other/softhca/objects/object.h"
@@ -18,7 +18,8 @@ void *shca_real_verbs(const char *name)
 {
     void *f = dlsym(RTLD_NEXT, name);
     if (f) return f;
-    /* A program may have us without libibverbs behind us, for instance preloaded and dlopened. */
+    /* libibverbs may not be behind this library, for instance when it is preloaded and the program
+     * uses dlopen(). */
     static void *_Atomic library;
     if (!library) library = dlopen("libibverbs.so.1", RTLD_NOW);
     return library ? dlsym(library, name) : NULL;
@@ -32,7 +33,7 @@ int shca_unsupported(void)
 
 enum { LINE = 512 };
 
-/* A whole line without its end, and room for that; the length. */
+/* Formats one line without its end, and leaves room for that; returns the length. */
 static int real_verbs_compose(char text[LINE], const char *format, va_list args)
 {
     int n = snprintf(text, LINE, "softhca: ");
@@ -43,7 +44,8 @@ static int real_verbs_compose(char text[LINE], const char *format, va_list args)
 static void real_verbs_write_line(char text[LINE], int n)
 {
     text[n++] = '\n';
-    if (write(STDERR_FILENO, text, n) < 0) return; /* one write: lines of processes do not mix */
+    /* One write, so that lines of processes do not mix. */
+    if (write(STDERR_FILENO, text, n) < 0) return;
 }
 
 void shca_say(const char *format, ...)
@@ -56,10 +58,10 @@ void shca_say(const char *format, ...)
     real_verbs_write_line(text, n);
 }
 
-/* The first of these is the cause of what follows. */
+/* The first message about a peer, the cause of later failures. */
 static struct {
     pthread_mutex_t lock;
-    bool kept; /* the program asks for it */
+    bool kept; /* the program reads it by softhca_trouble() */
     char line[LINE];
 } trouble = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

@@ -125,7 +125,7 @@ struct shca_peer {
     _Atomic uint64_t arena_len;
     struct shca_window *windows; /* all mappings of its arena, under rpc */
     uint64_t *channel_fd;        /* [SHCA_CHANNELS] id << 32 | fd, under rpc; made at first use */
-    struct shca_peer *next;      /* list of all peers, under */
+    struct shca_peer *next;      /* list of all peers, under shca.peer_lock */
 };
 
 /* A send WR that waits in the ring. */
@@ -175,11 +175,10 @@ struct shca_link {
     struct shca_peer *peer; /* the process whose queue and memory are used; NULL: the target is */
     struct shca_remote *remote; /* on another host, or, when this is NULL too, does not exist */
     struct shm_qp *t;           /* its entry; NULL until the peer is attached */
-    struct shca_peer
-        *owner; /* owner of the target QP; not PEER during a message to an XRC target */
-    struct shca_peer **peers; /* processes that a UD or XRC QP has sent to, or NULL */
-    uint32_t from, to;        /* QP numbers */
-    uint32_t aim;             /* the destination port */
+    struct shca_peer *owner;    /* of the target QP: PEER, but for messages to an XRC target */
+    struct shca_peer **peers;   /* processes that a UD or XRC QP has sent to, or NULL */
+    uint32_t from, to;          /* QP numbers */
+    uint32_t aim;               /* the destination port */
     uint64_t sender_id; /* what the target must accept, see shm_sender_id(); or SHCA_NO_SENDER */
     struct shm_route route;
     const struct shca_tear *tear; /* how a fault tears the message being executed, or NULL */

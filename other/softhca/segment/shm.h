@@ -145,7 +145,7 @@ struct shm_qp {
     uint32_t max_dest_rd_atomic;
     uint32_t qkey;
     uint32_t type; /* enum ibv_qp_type, for softhca-run --status */
-    /* receives posted; the */
+    /* the line of the owner that posts receives */
     _Atomic uint32_t rq_prod SHCA_LINE;
     _Atomic uint32_t waiting; /* enum shm_waiting: what its sends wait for, for --status */
     uint64_t xrcd; /* the domain of an XRC target, whose pd, recv_cq and srq the initiator sets */

@@ -1,17 +1,16 @@
 /* datagram.c - datagrams to and from other hosts.
  *
- * One is sent by the thread that posts it, when its turn comes: whole and at once. While there is
- * no room or no connection yet it waits in its send queue, for a short time; then it is lost, as
+ * A datagram is sent whole by the thread that executes its WR. While the socket has no room or
+ * there is no connection yet, it waits in its send queue for a short time; then it is lost, as
  * datagrams may be.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/tcp/remote_process.h"
 #include "other/softhca/tcp/tcp.h"
 
-static const uint64_t unreachable_limit =
-    2000000000; /* with a process that cannot be reached, ns */
+static const uint64_t unreachable_limit = 2000000000; /* ns; of a wait for a connection */
 
-/* There is no connection to F. */
+/* There is no connection to F: wait for one, or drop the datagram. */
 static int datagram_wait_or_lose(struct shca_remote_process *f)
 {
     uint64_t since = f->down_since, now = shca_now();
@@ -21,7 +20,7 @@ static int datagram_wait_or_lose(struct shca_remote_process *f)
     return late || f->refused ? IBV_WC_SUCCESS : SHCA_STALLED;
 }
 
-/* Whether it went, is lost, or has to wait: a completion status or SHCA_STALLED. Out lock held. */
+/* Sent or lost: a completion status; SHCA_STALLED: wait. Out lock held. */
 static int datagram_send_now(struct shca_remote_process *f, struct iovec *iov, int n, size_t bytes)
 {
     struct shca_conn *c = f->up;
@@ -30,7 +29,7 @@ static int datagram_send_now(struct shca_remote_process *f, struct iovec *iov, i
     return shca_tcp_send(c, iov, n, bytes) ? IBV_WC_SUCCESS : IBV_WC_LOC_PROT_ERR;
 }
 
-/* G begins with the header that the receiver finds before the payload. Send lock held. */
+/* G begins with the 40 bytes before the payload. Send lock held. */
 int shca_tcp_send_datagram(const struct shca_link *l, struct shca_place place,
                            const struct ibv_send_wr *wr, const struct shca_gather *g)
 {
@@ -65,7 +64,7 @@ int shca_tcp_send_datagram(const struct shca_link *l, struct shca_place place,
     return status;
 }
 
-/* One that arrived, whole. */
+/* Executes a datagram that arrived. */
 void shca_tcp_respond_datagram(const struct wire_frame *f, const uint8_t *payload)
 {
     struct ibv_send_wr wr = {.opcode =

@@ -1,8 +1,8 @@
-/* fabric.c - which hosts there are and which of them this is.
+/* fabric.c - determines the hosts of the fabric and which of them this is.
  *
- * Asked once, when the device is first looked at: reads the list, resolves its names, and finds
- * this host by the addresses of its interfaces or by SOFTHCA_HOST. It may wait for a name server;
- * nothing after it does. Every fault is one line that names the host.
+ * Runs once, at the first use of the device: reads the list, resolves its names, and finds this
+ * host by the addresses of its interfaces or by SOFTHCA_HOST. It may wait for a name server;
+ * nothing later does. Every error is reported in one line that names the host.
  */
 #include "other/softhca/device/settings.h"
 #include "other/softhca/interpose/edge.h"
@@ -65,7 +65,7 @@ static bool fabric_is_loopback(const struct sockaddr_storage *a)
     return a->ss_family == AF_INET ? b[0] == 127 : IN6_IS_ADDR_LOOPBACK((struct in6_addr *)b);
 }
 
-/* The whole of a file, at most as long as SHCA_HOSTS_MAX names with a comment each may be. */
+/* Reads a whole file, at most as long as SHCA_HOSTS_MAX names with a comment each. */
 static char *fabric_read_file(const char *path)
 {
     enum { MOST = SHCA_HOSTS_MAX * 1024 };
@@ -151,7 +151,7 @@ static bool fabric_resolve_all(struct shca_fabric *f)
     return true;
 }
 
-/* The addresses of this host's interfaces, as many as there are. */
+/* The addresses of this host's interfaces. */
 static struct shca_site *fabric_local_addresses(unsigned *n)
 {
     struct ifaddrs *all;
@@ -212,7 +212,8 @@ static bool fabric_find_self(struct shca_fabric *f)
     return found == 1;
 }
 
-/* Many systems give their own name a loopback address, where nobody else could reach us. */
+/* Many systems resolve their own name to a loopback address, where other hosts cannot connect: then
+ * listen on all addresses. */
 static void fabric_look_at_loopback(struct shca_fabric *f)
 {
     const struct shca_site *local = &f->site[f->self];

@@ -1,4 +1,4 @@
-/* fabric.h - the hosts of SOFTHCA_HOSTS: how many there are, which one this is, where they are. */
+/* fabric.h - the hosts of SOFTHCA_HOSTS: their number, their addresses, and which one this is. */
 #ifndef SOFTHCA_FABRIC_H
 #define SOFTHCA_FABRIC_H
 
@@ -14,21 +14,22 @@ struct shca_site {
 };
 
 struct shca_fabric {
-    struct shca_hosts names; /* none: this host only */
+    struct shca_hosts names; /* empty: this host only */
     unsigned self;
     uint64_t hash;
     struct shca_site *site; /* [names.n] */
-    bool anywhere;          /* our own name is a loopback address, the others' are not */
+    bool anywhere; /* the own name resolves to a loopback address only, those of other hosts do not
+                    */
 };
 
-/* Settled at the first call. A wrong list is told in one line, and is as none. */
+/* Determined by the first call. A wrong list is reported in one line and counts as empty. */
 const struct shca_fabric *shca_fabric(void);
 bool shca_fabric_good(void);
 
 bool shca_same_address(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 socklen_t shca_address_len(const struct sockaddr_storage *a);
 void shca_set_port(struct sockaddr_storage *a, unsigned port);
-/* "10.0.0.1", for people. */
+/* "10.0.0.1", for messages. */
 const char *shca_address_text(const struct sockaddr_storage *a, char text[64]);
 
 #endif

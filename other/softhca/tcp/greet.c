@@ -1,10 +1,12 @@
-/* greet.c - two processes on different hosts meet; see greet.h. Pure, called by the wire thread. */
+/* greet.c - the handshake between two processes on different hosts; see greet.h. Pure, called by
+ * the wire thread.
+ */
 #include "other/softhca/tcp/greet.h"
 #include "other/softhca/tcp/sha256.h"
 
 #include <string.h>
 
-/* What SIDE, 'a'cceptor or 'c'onnector, proves. */
+/* The HMAC that SIDE sends: 'a' acceptor, 'c' connector. */
 static void greet_prove(const struct greet *g, const struct greet_self *self, char side,
                         uint8_t mac[WIRE_MAC])
 {

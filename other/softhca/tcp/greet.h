@@ -1,11 +1,10 @@
-/* greet.h - how two processes on different hosts make sure who they talk to.
+/* greet.h - the handshake by which two processes on different hosts authenticate each other.
  *
- * Pure. The connector says HELLO, the acceptor a CHALLENGE that proves that it knows the secret,
- * the connector a PROOF that it does too; then the acceptor, having made up its mind whether it
- * wants this connection, says WELCOME or REJECT. The secret itself never travels, and what is
- * proven covers both names, both nonces and both challenges. Without a secret the proofs are of
- * nothing, but two processes still tell that they use one library, one host list and one idea of
- * who they are.
+ * Pure. The connector sends HELLO; the acceptor a CHALLENGE, which proves that it knows the secret;
+ * the connector a PROOF that it does; then the acceptor decides and sends WELCOME or REJECT. The
+ * secret itself is never sent. The proofs (HMACs) cover both identities, nonces and challenges.
+ * Without a secret the proofs authenticate nothing, but both processes still compare library
+ * version, host list and identities.
  */
 #ifndef SOFTHCA_GREET_H
 #define SOFTHCA_GREET_H
@@ -22,10 +21,10 @@ enum greet_state {
     GREET_AWAITS_HELLO,
     GREET_AWAITS_CHALLENGE,
     GREET_AWAITS_PROOF,
-    GREET_PROVEN, /* the acceptor's to decide: greet_welcome() or greet_reject() */
+    GREET_PROVEN, /* the acceptor calls greet_welcome() or greet_reject() */
     GREET_AWAITS_WELCOME,
-    GREET_WELCOME, /* done: the other is known, the connection is called g->serial */
-    GREET_FAILED   /* g->reason; g->told: it was the other who said so */
+    GREET_WELCOME, /* done: the other process is known, g->serial is the connection's */
+    GREET_FAILED   /* g->reason; g->by_other: rejected by the other process */
 };
 
 struct greet {
@@ -36,16 +35,16 @@ struct greet {
     uint32_t serial;
     struct wire_hello hello;
     struct wire_challenge challenge;
-    /* what to send now, when out.type is not 0; its payload has out.length bytes */
+    /* the frame to send, when out.type is not 0; its payload has out.length bytes */
     struct wire_frame out;
     uint8_t payload[WIRE_GREETING];
 };
 
-/* Begin as the one who connects. NOISE is fresh randomness. */
+/* Begins as connector. RANDOM is fresh random bytes. */
 void greet_connect(struct greet *g, const struct greet_self *self, uint32_t host, uint32_t slot,
                    uint32_t serial, const uint8_t random[WIRE_NONCE]);
 void greet_accept(struct greet *g, const uint8_t random[WIRE_NONCE]);
-/* Frame F with its payload has arrived. False when it has no place here: close. */
+/* Handles frame F. False: not expected here, close the connection. */
 bool greet_on_frame(struct greet *g, const struct greet_self *self, const struct wire_frame *f,
                     const uint8_t *payload);
 void greet_welcome(struct greet *g, uint32_t serial);

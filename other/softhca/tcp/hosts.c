@@ -1,7 +1,7 @@
-/* hosts.c - the list of hosts as text; see hosts.h.
+/* hosts.c - parses the list of hosts; see hosts.h.
  *
  * Called once, when the device starts, and by the check of the setting. Pure: no I/O, no globals;
- * what the names mean is found out in address.c.
+ * fabric.c resolves the names.
  */
 #include "other/softhca/tcp/hosts.h"
 
@@ -41,7 +41,7 @@ static const char *hosts_fault_of(const char *name, size_t len)
     return NULL;
 }
 
-/* WHERE says which entry or line it is. */
+/* WHERE names the entry or line, for WHY. */
 static bool hosts_add(struct shca_hosts *h, const char *name, size_t len, const char *where,
                       char *why, size_t room)
 {
@@ -79,7 +79,7 @@ static bool hosts_parse_line(struct shca_hosts *h, const char *line, unsigned nu
     char where[40];
     snprintf(where, sizeof where, "line %u", number);
     size_t len = strcspn(line, "#\n");
-    if (strspn(line, blanks) >= len) return true; /* nothing but blanks and a comment */
+    if (strspn(line, blanks) >= len) return true; /* blank, or only a comment */
     return hosts_add_trimmed(h, line, line + len, where, why, room);
 }
 
@@ -122,7 +122,7 @@ uint64_t shca_hosts_hash(const struct shca_hosts *h)
     for (unsigned i = 0; i < h->n; i++)
         for (const char *c = h->name[i];; c++) {
             hash = (hash ^ (unsigned char)tolower((unsigned char)*c)) * 0x100000001b3ull;
-            if (!*c) break; /* the end counts: "ab","c" is not "a","bc" */
+            if (!*c) break; /* the terminator is hashed: "ab","c" is not "a","bc" */
         }
     return hash;
 }

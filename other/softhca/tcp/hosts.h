@@ -1,6 +1,6 @@
-/* hosts.h - the list of hosts that make one fabric, as text: SOFTHCA_HOSTS or the file it names.
+/* hosts.h - parses the list of hosts that form a fabric: SOFTHCA_HOSTS or the file it names.
  *
- * Pure: the place of a name in the list is the number of the host, the same for every process.
+ * Pure. The index of a name in the list is the number of the host, the same for every process.
  */
 #ifndef SOFTHCA_HOSTS_H
 #define SOFTHCA_HOSTS_H
@@ -19,18 +19,18 @@ struct shca_hosts {
 /* A value with a slash is the path of a file. */
 bool shca_hosts_is_path(const char *value);
 
-/* Take the hosts of TEXT into the empty list H: the lines of a file, with # comments, or words
- * between commas. False, with WHY in one line and H empty, when one is wrong or there is none. */
+/* Parses TEXT into the empty list H: the lines of a file, with # comments, or words between commas.
+ * False, with one line in WHY and H empty: a name is invalid or there is none. */
 bool shca_hosts_parse(struct shca_hosts *h, bool file, const char *text, char *why, size_t room);
 void shca_hosts_free(struct shca_hosts *h);
 
-/* The number of NAME, -1 when it is not in the list. */
+/* The index of NAME, -1 when it is not in the list. */
 int shca_hosts_find(const struct shca_hosts *h, const char *name);
 
-/* Two processes with one hash have one list. */
+/* Processes compare the hash to check that their lists are equal. */
 uint64_t shca_hosts_hash(const struct shca_hosts *h);
 
-/* For settings.def: any path, or a list that can be parsed. */
+/* The check of settings.def: any path, or a list that can be parsed. */
 bool shca_hosts_check(const char *text, char *why, size_t room);
 
 #endif

@@ -1,10 +1,11 @@
 /* remote.h - one end of a queue pair whose other end is on another host: two state machines.
  *
  * Pure: no globals, no I/O, no locks, no clock. The requester numbers the WRs of the send queue,
- * says which frame to send next, and tells when the oldest WR has ended and how. The responder says
- * which requests to run, which were run before, and what to answer. The carrier (tcp_send.c) puts
- * frames on a connection and runs requests; when the connection is lost it says so to both, and
- * the requester goes back to the oldest WR that has not ended. Times are ns of any one clock.
+ * chooses the next frame to send, and reports when the oldest WR has ended and how. The responder
+ * decides which requests to execute, which were executed before, and what to answer. The engine
+ * (tcp_send.c, tcp_respond.c) puts frames on a connection and executes requests. It reports a lost
+ * connection to both, and the requester goes back to the oldest WR that has not ended. Times are ns
+ * of one clock.
  */
 #ifndef SOFTHCA_REMOTE_H
 #define SOFTHCA_REMOTE_H
@@ -13,7 +14,7 @@
 
 #define REMOTE_NEVER (~0ull)
 
-/* What a requester must know of a WR. */
+/* The properties of a WR that the requester needs. */
 struct requester_wr {
     uint8_t opcode; /* enum wire_opcode */
     bool fence;
@@ -21,60 +22,60 @@ struct requester_wr {
 };
 
 struct requester {
-    /* settled by requester_start() */
+    /* set before requester_start() */
     bool reliable;
     uint32_t life, max_fetches;
-    uint64_t timeout; /* of one try; 0 = for ever */
+    uint64_t timeout; /* of one try; 0 = infinite */
     uint32_t tries;
-    uint32_t rnr_retry; /* 7 = for ever */
+    uint32_t rnr_retry; /* 7 = infinite */
     void (*look)(void *owner, uint32_t msn, struct requester_wr *wr);
     void *owner;
 
-    uint32_t una, next, head; /* the oldest that has not ended, the next to send, the next posted */
-    uint32_t at;              /* bytes of NEXT that are sent */
-    uint32_t acked;           /* all before are executed, fetches aside */
-    uint32_t fetched;         /* all fetches before are answered */
-    uint32_t fetch_at;        /* bytes of the one that is being answered */
-    uint32_t fetches;         /* sent and not answered */
-    bool first;               /* no request is sent since we began or went back */
-    bool probe;               /* one is due */
+    uint32_t una, next, head; /* oldest WR that has not ended, next to send, next to be posted */
+    uint32_t at;              /* bytes of NEXT already sent */
+    uint32_t acked;           /* all before are executed, READs and atomics excepted */
+    uint32_t fetched;         /* all fetches (READs and atomics) before are answered */
+    uint32_t fetch_at;        /* bytes received of the fetch that is being answered */
+    uint32_t fetches;         /* sent and not yet answered */
+    bool first;               /* no request was sent since the start or the last go-back */
+    bool probe;               /* a probe is due */
     bool failing;
     uint32_t fail_msn;
     int fail_status;
     uint32_t rnr_msn, rnr_tries;
     uint64_t pause_until; /* 0 = none */
-    uint64_t since;       /* of the last progress, or of the first WR after a rest */
-    uint64_t probed;      /* when last */
+    uint64_t since;       /* time of the last progress, or of the first WR of an empty queue */
+    uint64_t probed;      /* time of the last probe */
     uint64_t no_target_since,
-        pause; /* nobody listens there: since when, and how long the next pause */
+        pause; /* since when the target QP does not exist, and the next pause */
 };
 
-/* LOOK, OWNER and what is settled are in *Q already; the rest begins anew. */
+/* LOOK, OWNER and the settings are in *Q already; resets the rest. */
 void requester_start(struct requester *q);
-/* WRs up to HEAD, exclusively, may be sent. */
+/* WRs up to HEAD, exclusive, may be sent. */
 void requester_posted(struct requester *q, uint32_t head, uint64_t now);
-/* The next frame to send: its type, flags, life, msn, length, and the offset in value.
- * False when there is none now. requester_sent() once it is on its way. */
+/* The next frame to send: type, flags, life, msn, length, and the offset in value. False: none now.
+ * Call requester_sent() once it is sent. */
 bool requester_next(struct requester *q, uint64_t now, struct wire_frame *f);
 void requester_sent(struct requester *q, const struct wire_frame *f, uint64_t now);
-/* Instead of it, of an unreliable one: the message that comes next is lost. */
+/* For an unreliable QP: skips the next message, which is lost. */
 void requester_skip(struct requester *q);
-/* What arrived: WIRE_ACK, WIRE_NAK or WIRE_READY. */
+/* A WIRE_ACK, WIRE_NAK or WIRE_READY arrived. */
 void requester_on_frame(struct requester *q, const struct wire_frame *f, uint64_t now);
-/* Whether N bytes at OFFSET of the answer to fetch MSN of LIFE are those that come next. Having
- * stored them: requester_received(). */
+/* Whether N bytes at OFFSET of the answer to fetch MSN of LIFE are the next ones. Call
+ * requester_received() once they are stored. */
 bool requester_wants(struct requester *q, uint32_t life, uint32_t msn, uint32_t offset, uint32_t n);
 void requester_received(struct requester *q, uint32_t n, uint64_t now);
 /* WR MSN fails with STATUS, an enum ibv_wc_status, once those before it have ended. */
 void requester_fail(struct requester *q, uint32_t msn, int status);
-/* The connection is lost: nothing that was sent is sure to have arrived. */
+/* The connection is lost: any frame sent may not have arrived. */
 void requester_lost(struct requester *q);
-/* Everything that waits for an answer has ended by other means: the QP is in ERR. */
+/* The QP is in ERR or SQE: all its WRs were flushed. */
 void requester_stop(struct requester *q, uint32_t head);
-/* Let time pass. DOWN_SINCE: when the way to the other process was lost, 0 while there is one;
- * GONE: that process has ended. Returns when to call again at the latest, if nothing happens. */
+/* Handles timeouts. DOWN_SINCE: when the connection was lost, 0 while there is one; GONE: the other
+ * process has ended. Returns the time of the next call, if nothing else happens. */
 uint64_t requester_tick(struct requester *q, uint64_t now, uint64_t down_since, bool gone);
-/* True, once for each WR and in order: the oldest has ended with *STATUS. */
+/* True once for each WR, in order: the oldest WR has ended with *STATUS. */
 bool requester_done(struct requester *q, int *status);
 
 struct responder_fetch {
@@ -85,50 +86,51 @@ struct responder_fetch {
 
 struct responder {
     bool reliable;
-    bool bound;  /* knows which life of the requester it serves */
-    bool synced; /* has a first request, and refused none since */
-    bool open;   /* REQUEST is being run; AT bytes of it are */
+    bool bound;  /* LIFE is known */
+    bool synced; /* has received a request with WIRE_FIRST, and refused none since */
+    bool open;   /* REQUEST is being executed; AT bytes of it are done */
     uint32_t life, expected, at;
     struct wire_frame request;
     bool ack_due, nak_due, ready_due;
     struct wire_frame nak;
     uint32_t first_fetch, fetches;
     struct responder_fetch fetch[WIRE_FETCHES]; /* a ring */
-    uint32_t atomics;                           /* ever executed */
+    uint32_t atomics;                           /* number executed */
     struct {
         uint32_t msn;
         uint64_t value;
-    } saved[WIRE_FETCHES]; /* of the last ones */
+    } saved[WIRE_FETCHES]; /* results of the last atomics */
 };
 
 enum responder_verdict {
-    RESPONDER_DROP, /* not to be run; an answer may be due */
-    RESPONDER_RUN,  /* run the payload at r->at of r->request */
-    RESPONDER_BAD   /* no honest requester sends this */
+    RESPONDER_DROP, /* do not execute; an answer may be due */
+    RESPONDER_RUN,  /* execute the payload at r->at of r->request */
+    RESPONDER_BAD   /* protocol violation: close the connection */
 };
 
-/* r->reliable is settled; the rest begins anew. */
+/* r->reliable is set; resets the rest. */
 void responder_start(struct responder *r);
-/* A WIRE_REQUEST, WIRE_DATA or WIRE_PROBE. */
+/* A WIRE_REQUEST, WIRE_DATA or WIRE_PROBE arrived. */
 enum responder_verdict responder_on_frame(struct responder *r, const struct wire_frame *f);
-/* N bytes of the open request are run; true when that was all of it: then responder_finish(). */
+/* N bytes of the open request were executed; true when that was the rest: call responder_finish().
+ * */
 bool responder_ran(struct responder *r, uint32_t n);
-/* The open request is executed. VALUE: what an atomic found. */
+/* The open request is complete. VALUE: the result of an atomic. */
 enum responder_verdict responder_finish(struct responder *r, uint64_t value);
-/* The open request cannot be executed; what follows is not to be either until the requester
- * went back. */
+/* The open request failed. Later requests are dropped until the requester has gone back. */
 void responder_refuse(struct responder *r, const struct wire_nak *nak);
-/* The data of the oldest READ cannot be had any more. */
+/* The data of the oldest READ cannot be read any more. */
 void responder_fetch_failed(struct responder *r, int status);
 void responder_lost(struct responder *r);
-/* The next frame to answer, as with the requester. READ data are at fetch[first_fetch]. */
+/* The next answer to send, as with the requester. The data of a READ are described by
+ * responder_oldest(). */
 bool responder_next(const struct responder *r, struct wire_frame *f);
 void responder_sent(struct responder *r, const struct wire_frame *f);
 static inline struct responder_fetch *responder_oldest(struct responder *r)
 {
     return &r->fetch[r->first_fetch % WIRE_FETCHES];
 }
-/* Nobody is there for F: the answer to it. */
+/* The NAK for F, whose target QP does not exist. */
 void responder_no_target(const struct wire_frame *f, struct wire_frame *nak);
 
 /* The RNR NAK timer field of the InfiniBand specification. */

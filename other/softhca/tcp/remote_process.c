@@ -1,10 +1,10 @@
-/* remote_process.c - processes on other hosts, and how we come to have one connection to each.
+/* remote_process.c - processes on other hosts, and the one connection to each.
  *
  * Called by the wire thread, and under the wire lock by verbs that need such a process. Both sides
- * may dial at once: then the attempt of the one with the lower host and slot counts. A connection
- * has a serial number, so that what was begun before it can be told from an attempt to replace it.
- * A process is known by the nonce it drew at its start; whoever answers in its slot with another is
- * somebody else, and the first has ended for good.
+ * may dial at once: then the attempt of the process with the lower host and slot is used.
+ * Connections have serial numbers, so that an attempt begun before the present connection is told
+ * from one to replace it. A process is identified by the nonce drawn at its start: when another
+ * nonce answers in its slot, the former process has ended.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/device/settings.h"
@@ -18,15 +18,16 @@
 #include <time.h>
 
 #define MS 1000000ull
-static const uint64_t connect_timeout = 1000 * MS; /* of one attempt; then another */
+static const uint64_t connect_timeout = 1000 * MS; /* of one attempt */
 static const uint64_t greet_timeout = 10000 * MS;
 static const uint64_t silence_limit = 500 * MS; /* of the other kernel: then dial again */
 static const uint64_t unanswered_limit =
-    30000 * MS; /* of a process that lets us in and says nothing */
+    30000 * MS; /* of a process that accepts and does not answer */
 static const uint64_t look_every = 100 * MS;
 static const uint64_t wanted_for = 4000 * MS; /* after the last unreliable message */
 
-/* With a list of hosts, once the slot is known: 0 or an errno value. */
+/* Starts the wire thread when there is a list of hosts and the slot is known: 0 or an errno value.
+ * */
 int shca_remote_process_start(void)
 {
     const struct shca_fabric *f = shca_fabric();
@@ -70,8 +71,8 @@ static struct shca_remote_process *remote_process_new(uint32_t host, uint32_t sl
     return *remote_process_chain(slot) = f;
 }
 
-/* The process in that slot of that host, made when it is new to us, to be held until it is put;
- * NULL when memory is out. */
+/* The process in that slot of that host, created if unknown, referenced until
+ * shca_remote_process_put(); NULL when out of memory. */
 struct shca_remote_process *shca_remote_process_find(uint32_t host, uint32_t slot)
 {
     shca_lock(&shca_wire.table);
@@ -111,7 +112,7 @@ static const char *remote_process_name_of(uint32_t host)
     return host < h->n ? h->name[host] : "?";
 }
 
-/* It has ended, and never comes again under this nonce. */
+/* The process with this nonce has ended. */
 static void remote_process_end_of(struct shca_remote_process *f)
 {
     f->gone = true;
@@ -124,7 +125,7 @@ static void remote_process_drop_attempt(struct shca_remote_process *f)
     f->attempt = NULL;
 }
 
-/* After a failed attempt; the pause grows from 10 to 200 ms. */
+/* Retries after a failed attempt; the pause grows from 10 to 200 ms. */
 static void remote_process_try_later(struct shca_remote_process *f)
 {
     remote_process_drop_attempt(f);
@@ -171,7 +172,7 @@ void shca_remote_process_dialled(struct shca_conn *c, int error)
     const struct shca_site *site = &shca_fabric()->site[f->who.host];
     uint8_t random[WIRE_NONCE];
     if (!error && !shca_tcp_random(random, sizeof random)) error = EAGAIN;
-    shca_wire.self.me.number = shca.h->number; /* it may be told late */
+    shca_wire.self.me.number = shca.h->number; /* the number may be set late */
     f->refused = error == ECONNREFUSED ? f->refused + 1 : 0;
     if (!error) {
         greet_connect(&c->greet, &shca_wire.self, f->who.host, f->who.slot, f->serial, random);
@@ -179,7 +180,7 @@ void shca_remote_process_dialled(struct shca_conn *c, int error)
         return;
     }
     remote_process_try_later(f);
-    /* Its port is closed at all of its addresses: it is not there any more. */
+    /* All of its addresses refused: the process has ended. */
     if (f->refused >= site->n && f->who.nonce) remote_process_end_of(f);
 }
 
@@ -191,7 +192,7 @@ static bool remote_process_is_listed(const struct sockaddr_storage *a, uint32_t 
     return false;
 }
 
-/* False: not from a host of the list. */
+/* False: the address is not that of a listed host. */
 bool shca_remote_process_accepted(struct shca_conn *c)
 {
     static unsigned reported;
@@ -244,7 +245,7 @@ static void remote_process_lose(struct shca_remote_process *f, uint64_t since)
     shca_remote_process_wake(f, 0);
 }
 
-/* Whom we know under its name: those with another nonce have ended. */
+/* The process WHO; a process known in its slot with another nonce has ended. */
 static struct shca_remote_process *remote_process_identify(const struct wire_process *who)
 {
     struct shca_remote_process *f = shca_remote_process_find(who->host, who->slot);
@@ -259,7 +260,7 @@ static struct shca_remote_process *remote_process_identify(const struct wire_pro
     return f;
 }
 
-/* Somebody has proven who it is and wants a connection. */
+/* An incoming connection is authenticated: accept or reject it. */
 static void remote_process_decide(struct shca_conn *c)
 {
     struct greet *g = &c->greet;
@@ -279,7 +280,7 @@ static void remote_process_decide(struct shca_conn *c)
     greet_welcome(g, serial);
     remote_process_send_greeting(c);
     remote_process_take_up(f, c, serial);
-    shca_remote_process_put(f); /* the connection holds it */
+    shca_remote_process_put(f); /* its connection keeps F alive */
 }
 
 static void remote_process_report_failure(const struct shca_conn *c)
@@ -299,7 +300,7 @@ static void remote_process_report_failure(const struct shca_conn *c)
              g->other.host + 1, remote_process_name_of(g->other.host), words[g->reason]);
 }
 
-/* The acceptor waits for a sign that its welcome was heard. */
+/* Confirms WELCOME: the acceptor marks the connection confirmed on the first frame. */
 static void remote_process_confirm(struct shca_conn *c)
 {
     uint8_t header[WIRE_REQUEST_HEADER];
@@ -322,7 +323,7 @@ static bool remote_process_welcomed(struct shca_conn *c)
     return true;
 }
 
-/* False: close the connection. */
+/* Handles a frame of the greeting. False: close the connection. */
 bool shca_remote_process_greeting(struct shca_conn *c, const struct wire_frame *f,
                                   const uint8_t *payload)
 {
@@ -341,7 +342,7 @@ bool shca_remote_process_greeting(struct shca_conn *c, const struct wire_frame *
     return g->state != GREET_WELCOME || c->state == CONN_UP || remote_process_welcomed(c);
 }
 
-/* C has ended or must end; it may be of any kind. */
+/* C, in any state, has ended or must end. */
 void shca_remote_process_lost(struct shca_conn *c)
 {
     struct shca_remote_process *f = c->process;
@@ -354,8 +355,9 @@ void shca_remote_process_lost(struct shca_conn *c)
         shca_tcp_close(c);
 }
 
-/* An attempt takes too long. That the other kernel took our greeting, and only the process does not
- * answer, as when it is stopped, is no failure of the way to it for a while. */
+/* Gives up an attempt that takes too long. While the other kernel acknowledges and only the process
+ * does not answer, because it is stopped for example, the way to it does not count as lost, up to a
+ * limit. */
 static void remote_process_look_at_attempt(struct shca_remote_process *f, uint64_t now)
 {
     struct shca_conn *c = f->attempt;
@@ -376,8 +378,7 @@ static void remote_process_check_connection(struct shca_remote_process *f, uint6
 static void remote_process_tick(struct shca_remote_process *f, uint64_t now)
 {
     f->wake = REMOTE_NEVER;
-    if (f->attempt)
-        remote_process_look_at_attempt(f, now); /* first: it may be a reason for patience */
+    if (f->attempt) remote_process_look_at_attempt(f, now); /* first: it may move down_since */
     bool busy = shca_tcp_send_tick(f) || now - f->wanted < wanted_for;
     if (f->gone) return;
     if (busy || f->attempt) shca_remote_process_wake(f, now + look_every);
@@ -388,7 +389,7 @@ static void remote_process_tick(struct shca_remote_process *f, uint64_t now)
     if (!f->attempt && now >= f->retry_at) remote_process_dial(f);
 }
 
-/* Those who connected to us and do not come to the point. */
+/* Closes incoming connections whose greeting takes too long; returns when the next is due. */
 static uint64_t remote_process_check_incoming(uint64_t now)
 {
     uint64_t wake = REMOTE_NEVER;
@@ -418,7 +419,7 @@ uint64_t shca_remote_process_tick(uint64_t now)
     return wake < shca_wire.wake ? wake : shca_wire.wake;
 }
 
-/* The program ends. Answers that are due go first, or others would not know what was executed. */
+/* At exit: sends answers that are due, so that peers learn what was executed. */
 static __attribute__((destructor)) void remote_process_flush_at_exit(void)
 {
     struct timespec limit;

@@ -1,7 +1,7 @@
-/* requester.c - the sending end of a QP whose other end is on another host; see remote.h.
+/* requester.c - the requester of a QP whose other end is on another host; see remote.h.
  *
- * WRs are known by their number in the send queue, which is their message number as well. Pure;
- * the carrier calls it with the send lock of the QP held.
+ * A WR is identified by its number in the send queue, which is its message number as well. Pure;
+ * called with the send lock of the QP held.
  */
 #include "other/softhca/tcp/remote.h"
 
@@ -51,7 +51,7 @@ void requester_posted(struct requester *q, uint32_t head, uint64_t now)
     q->head = head;
 }
 
-/* Before NEXT after going back: what needs no repetition because it is known to be executed. */
+/* After a go-back: skips messages at NEXT that are known to be executed. */
 static void requester_skip_executed(struct requester *q)
 {
     while (q->next != q->head && q->at == 0 && wire_before(q->next, q->acked) &&
@@ -144,8 +144,9 @@ static void requester_on_rnr(struct requester *q, uint32_t msn, uint32_t timer, 
     q->pause_until = now + remote_rnr_ns(timer);
 }
 
-/* The target is not there yet, or no more. It forgot all, so everything is said again. Refusals of
- * what was sent in ignorance may follow: they are of messages not sent yet, then. */
+/* The target QP does not exist yet, or no more. It has no state of this connection, so everything
+ * is sent again. Refusals of frames sent before may still arrive; requester_on_nak() drops them,
+ * because NEXT went back. */
 static void requester_on_no_target(struct requester *q, uint64_t now)
 {
     if (!q->no_target_since) q->no_target_since = now;
@@ -198,7 +199,7 @@ bool requester_wants(struct requester *q, uint32_t life, uint32_t msn, uint32_t 
 {
     if (life != q->life || wire_before(msn, q->fetched) || !wire_before(msn, q->next)) return false;
     for (uint32_t i = q->fetched; i != msn; i++)
-        if (requester_is_fetch(q, i)) return false; /* that one is answered first */
+        if (requester_is_fetch(q, i)) return false; /* an earlier fetch is answered first */
     struct requester_wr wr = requester_look(q, msn);
     if (!wire_is_fetch(wr.opcode)) return false;
     if (q->fetched != msn) {
@@ -212,7 +213,7 @@ void requester_received(struct requester *q, uint32_t n, uint64_t now)
 {
     q->fetch_at += n;
     if (q->fetch_at == requester_look(q, q->fetched).length) {
-        requester_raise_to(&q->acked, q->fetched); /* it was executed after all before it */
+        requester_raise_to(&q->acked, q->fetched); /* executed after all before it */
         q->fetched++;
         q->fetch_at = 0;
         q->fetches--;
@@ -234,7 +235,7 @@ void requester_stop(struct requester *q, uint32_t head)
     q->failing = q->probe = false;
 }
 
-/* An unreliable requester waits so long for a connection; then its messages are lost. */
+/* Messages of an unreliable QP wait so long for a connection; then they are lost. */
 static const uint64_t unreliable_timeout = 2000ull * MS;
 
 static uint64_t requester_tick_unreliable(struct requester *q, uint64_t now, uint64_t down_since,
@@ -259,7 +260,7 @@ static uint64_t requester_give_up_at(const struct requester *q, uint64_t down_si
     return end;
 }
 
-/* A target that took what was sent and lost it without a word is found by asking. */
+/* Probes find a target that lost its state without notice. */
 static uint64_t requester_probe_at(const struct requester *q)
 {
     uint64_t every = q->timeout < 50 * MS ? 50 * MS : q->timeout;

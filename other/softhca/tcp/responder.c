@@ -1,8 +1,8 @@
-/* responder.c - the receiving end of a QP whose other end is on another host; see remote.h.
+/* responder.c - the responder of a QP whose other end is on another host; see remote.h.
  *
- * It tells new requests from repeated ones: a SEND or WRITE that was executed is acknowledged
- * again, a READ is executed again, an atomic is answered from what was saved. Pure; called by the
- * wire thread only.
+ * It distinguishes new requests from repeated ones: a repeated SEND or WRITE is acknowledged again,
+ * a READ is executed again, an atomic is answered from the saved result. Pure; called by the wire
+ * thread only.
  */
 #include "other/softhca/tcp/remote.h"
 
@@ -31,7 +31,7 @@ void responder_no_target(const struct wire_frame *f, struct wire_frame *nak)
                                .value = wire_put_nak(&(struct wire_nak){.code = WIRE_NO_TARGET})};
 }
 
-/* A requester that believes us to know it must begin again. */
+/* The frame belongs to an unknown life of the requester: it must begin again. */
 static enum responder_verdict responder_unbound(struct responder *r, const struct wire_frame *f)
 {
     if (r->reliable) responder_answer_nak(r, f, &(struct wire_nak){.code = WIRE_NO_TARGET});
@@ -99,9 +99,9 @@ static enum responder_verdict responder_probed(struct responder *r, const struct
 
 enum responder_verdict responder_on_frame(struct responder *r, const struct wire_frame *f)
 {
-    /* Nobody repeats what an unreliable requester sent: begin with whatever comes. */
+    /* Messages of an unreliable requester are not repeated: any request may begin. */
     bool first = f->type == WIRE_REQUEST && (f->flags & WIRE_FIRST || !r->reliable);
-    if (r->bound && wire_before(f->life, r->life)) return RESPONDER_DROP; /* of a former life */
+    if (r->bound && wire_before(f->life, r->life)) return RESPONDER_DROP; /* of an earlier life */
     if (f->type == WIRE_PROBE) return responder_probed(r, f);
     if (!r->bound || r->life != f->life) {
         if (!first) return responder_unbound(r, f);
@@ -115,7 +115,7 @@ enum responder_verdict responder_on_frame(struct responder *r, const struct wire
     if (wire_before(f->msn, r->expected)) return responder_repeat(r, f);
     if (f->msn != r->expected) {
         if (r->reliable) return RESPONDER_BAD;
-        r->expected = f->msn; /* those between are lost */
+        r->expected = f->msn; /* the messages between are lost */
         r->open = false;
     }
     return responder_run(r, f);

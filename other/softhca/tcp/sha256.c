@@ -1,6 +1,6 @@
 /* sha256.c - SHA-256 and HMAC, written from FIPS 180-4 and RFC 2104; see sha256.h.
  *
- * Pure. Used when two processes of different hosts meet, a few times per connection.
+ * Pure. Used by the handshake between hosts, a few times per connection.
  */
 #include "other/softhca/tcp/sha256.h"
 

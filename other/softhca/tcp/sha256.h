@@ -1,4 +1,4 @@
-/* sha256.h - SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104), for the proof of a shared secret. */
+/* sha256.h - SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104), for the proofs of greet.h. */
 #ifndef SOFTHCA_SHA256_H
 #define SOFTHCA_SHA256_H
 
@@ -20,7 +20,7 @@ void shca_sha256_end(struct shca_sha256 *s, uint8_t digest[SHCA_DIGEST]);
 
 void shca_hmac(const void *key, size_t key_len, const void *data, size_t n,
                uint8_t mac[SHCA_DIGEST]);
-/* Takes as long whether they differ in the first byte, in the last, or not at all. */
+/* Runs in constant time. */
 bool shca_digest_equal(const uint8_t a[SHCA_DIGEST], const uint8_t b[SHCA_DIGEST]);
 
 #endif

@@ -1,9 +1,9 @@
-/* tcp.c - the sockets between hosts, and the wire thread that waits on them.
+/* tcp.c - sockets between hosts, and the wire thread that waits for them.
  *
- * A thin engine: it listens, dials, reads and writes, and tells remote_process.c and tcp_recv.c
- * what happened. Nothing here blocks but the wait for events. A frame that a socket takes only a
- * part of is kept as bytes, so a connection holds at most one turn of one QP; all else waits where
- * it came from.
+ * A thin engine: it listens, dials, reads and writes, and calls remote_process.c and tcp_recv.c.
+ * Nothing blocks except the wait for events. When a socket takes only part of a frame the rest is
+ * kept as bytes, so a connection buffers at most one batch of one QP; everything else waits in its
+ * send queue or responder.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/device/settings.h"
@@ -25,7 +25,7 @@ enum { TAG_KICK, TAG_TIMER, TAG_LISTENER, TAGS = TAG_LISTENER + SHCA_ADDRESSES }
 
 struct shca_wire shca_wire = {.lock = PTHREAD_MUTEX_INITIALIZER, .epoll = -1};
 static uint64_t timer_set = REMOTE_NEVER;
-static struct shca_conn *closed_conns; /* closed in this round: events of it may still come */
+static struct shca_conn *closed_conns; /* in this round, whose events may name them */
 
 bool shca_tcp_random(uint8_t *to, size_t n)
 {
@@ -44,7 +44,7 @@ static void tcp_tune(int fd)
 {
     int yes = 1, idle = 60, every = 10, times = 6;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes); /* to find dead idle ones */
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes); /* finds dead idle ones */
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof every);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof times);
@@ -69,8 +69,8 @@ static void tcp_stop_listening(void)
     while (shca_wire.listeners > 0) close(shca_wire.listener[--shca_wire.listeners]);
 }
 
-/* Take the port of SLOT at every address of this host: 0, EADDRINUSE when it is somebody's, or
- * another errno value after a message. */
+/* Listens on the port of SLOT at every address of this host: 0, EADDRINUSE when another process has
+ * it, or another errno value, which was reported. */
 int shca_tcp_listen(uint32_t slot)
 {
     const struct shca_fabric *f = shca_fabric();
@@ -128,7 +128,7 @@ static struct shca_conn *tcp_new_conn(int fd, enum conn_state state,
     return c;
 }
 
-/* From the address by which the others know us, so that they know us again. */
+/* Binds to the address that the host list has for this host, so that the acceptor recognises it. */
 static void tcp_bind_to_port(int fd, int family)
 {
     const struct shca_fabric *f = shca_fabric();
@@ -143,7 +143,7 @@ static void tcp_bind_to_port(int fd, int family)
     }
 }
 
-/* NULL and errno, or a connection whose shca_remote_process_dialled() will come. */
+/* NULL and errno, or a connection for which shca_remote_process_dialled() will be called. */
 struct shca_conn *shca_tcp_dial(const struct sockaddr_storage *to)
 {
     int fd = tcp_open_socket(to->ss_family);
@@ -189,7 +189,7 @@ void shca_tcp_break(struct shca_conn *c)
     shutdown(c->fd, SHUT_RDWR); /* wakes the wire thread, which closes it */
 }
 
-/* Keep what is behind the first SENT bytes. */
+/* Copies what follows the first SENT bytes to the stash. */
 static bool tcp_keep(struct shca_conn *c, struct iovec *iov, int n, size_t sent, size_t total)
 {
     while (n > 0 && sent >= iov->iov_len) sent -= iov++->iov_len, n--;
@@ -203,7 +203,7 @@ static bool tcp_keep(struct shca_conn *c, struct iovec *iov, int n, size_t sent,
     return c->stash && shca_user_memory_read(c->stash, iov, n);
 }
 
-/* There is no room: EPOLLOUT will tell. */
+/* The socket is full: waits for EPOLLOUT. */
 static void tcp_block(struct shca_conn *c)
 {
     c->blocked = true;
@@ -231,11 +231,11 @@ bool shca_tcp_send(struct shca_conn *c, struct iovec *iov, int n, size_t total)
     free(c->stash);
     c->stash = NULL;
     if (sent == 0) return false;
-    shca_tcp_break(c); /* half a frame is no frame */
+    shca_tcp_break(c); /* part of a frame was sent: the stream cannot go on */
     return true;
 }
 
-/* Send the stash; true when there is room for more. Out lock held. */
+/* Sends the stash; true when the socket has room for more. Out lock held. */
 bool shca_tcp_flush(struct shca_conn *c)
 {
     if (c->broken) return false;
@@ -254,7 +254,7 @@ bool shca_tcp_flush(struct shca_conn *c)
     return true;
 }
 
-/* Whoever has more to send than its turn lets it: come back when there is room, maybe at once. */
+/* A QP has more to send after its batch: continue on EPOLLOUT, which may come at once. */
 void shca_tcp_yield(struct shca_conn *c)
 {
     tcp_block(c);
@@ -358,7 +358,7 @@ static void *tcp_main(void *unused)
 void shca_tcp_kick(void)
 {
     uint64_t one = 1;
-    if (write(shca_wire.kick, &one, sizeof one) < 0) return; /* it is kicked already */
+    if (write(shca_wire.kick, &one, sizeof one) < 0) return; /* a kick is pending */
 }
 
 int shca_tcp_start(void)
@@ -389,7 +389,7 @@ void shca_tcp_unlock(void)
     pthread_mutex_unlock(&shca_wire.lock);
 }
 
-/* No connection may live on in the child of a fork. What its dead QPs point to stays. */
+/* Closes all connections in a forked child. Structures that inherited QPs point to stay. */
 void shca_tcp_in_child(void)
 {
     if (shca_wire.epoll >= 0) {

@@ -1,5 +1,4 @@
-/* tcp.h - queue pairs whose other end is on another host, as the other rooms see them.
- */
+/* tcp.h - queue pairs whose other end is on another host, for the other folders. */
 #ifndef SOFTHCA_TCP_ROOM_H
 #define SOFTHCA_TCP_ROOM_H
 
@@ -14,11 +13,11 @@ void shca_tcp_unlock(void);
 void shca_tcp_in_child(void);
 int shca_tcp_send_bind(struct shca_qp *qp, struct shca_place place);
 void shca_tcp_send_drop(struct shca_qp *qp);
-uint32_t shca_tcp_send_number(const struct shca_remote *r); /* of the other process, for faults */
+uint32_t shca_tcp_send_number(const struct shca_remote *r); /* of the process, for faults */
 void shca_tcp_send_tune(struct shca_qp *qp);                /* these four: send lock held */
-void shca_tcp_send_push(struct shca_qp *qp);                /* something was posted */
-void shca_tcp_send_stop(struct shca_qp *qp);                /* all was flushed */
-void shca_tcp_send_receive(struct shca_qp *qp); /* a receive was posted that a sender waits for */
+void shca_tcp_send_push(struct shca_qp *qp);                /* WRs were posted */
+void shca_tcp_send_stop(struct shca_qp *qp);                /* all WRs were flushed */
+void shca_tcp_send_receive(struct shca_qp *qp); /* posted: a remote sender waits for it */
 
 /* datagram.c */
 int shca_tcp_send_datagram(const struct shca_link *l, struct shca_place place,

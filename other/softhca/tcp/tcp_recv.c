@@ -1,9 +1,8 @@
-/* tcp_recv.c - what arrives on a connection: bytes become frames, and frames go to whom they are
- * for.
+/* tcp_recv.c - receives from connections: parses frames and dispatches them.
  *
- * Called by the wire thread when a socket can be read. Small payloads are gathered in the
- * connection's buffer; long ones go straight to their place in memory, but for their last bytes,
- * which are stored last and in one piece, because programs watch them.
+ * Called by the wire thread when a socket is readable. Small payloads are gathered in the
+ * connection's buffer. Long ones are read directly to their place in memory, except for their last
+ * bytes: these are stored last and together, because programs poll them.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/tcp/remote_process.h"
@@ -18,8 +17,8 @@ static uint32_t tcp_recv_buffered(const struct shca_conn *c)
     return c->in_end - c->in_at;
 }
 
-/* N bytes at OFFSET of the answer to a fetch go to the pieces of TO: how many pieces, or -1 when
- * they are not wanted. Send lock held, here and below. */
+/* The pieces TO for N bytes at OFFSET of the answer to a fetch: their number, or -1 when the bytes
+ * are not wanted. Send lock held, here and below. */
 static int tcp_recv_place_answer(struct shca_remote *r, const struct wire_frame *f, uint32_t offset,
                                  uint32_t n, struct iovec *to)
 {
@@ -45,8 +44,8 @@ static bool tcp_recv_store_answer(struct shca_remote *r, const struct wire_frame
     return good;
 }
 
-/* From the socket; as move_from_socket() in tcp_respond.c. 0: there is nothing now; -1: it is over.
- */
+/* Reads an answer from the socket, as tcp_respond_move_from_socket(). 0: nothing now; -1: the
+ * connection is over. */
 static ssize_t tcp_recv_read_answer(struct shca_conn *c, struct shca_remote *r, uint32_t offset,
                                     uint32_t n)
 {
@@ -83,7 +82,7 @@ static ssize_t tcp_recv_answer_piece(struct shca_conn *c, const uint8_t *bytes, 
     return taken;
 }
 
-/* What is for a requester, whole. */
+/* Handles a complete frame for a requester. */
 static void tcp_recv_answered(struct shca_conn *c, const struct wire_frame *f,
                               const uint8_t *payload)
 {
@@ -100,9 +99,9 @@ static void tcp_recv_answered(struct shca_conn *c, const struct wire_frame *f,
     shca_unlock(&r->qp->sq);
 }
 
-/* Read up to N bytes into the PIECES of TO, which has room for one more, and what follows them into
- * the empty buffer, to save a call. How many of the N came; 0: none now; -EFAULT: memory is not
- * there; -1: the connection is over. */
+/* Reads up to N bytes into the PIECES of TO, which has room for one more piece, and what follows
+ * them into the empty buffer, to save a system call. Returns how many of the N arrived; 0: none
+ * now; -EFAULT: memory is unmapped; -1: the connection is over. */
 ssize_t shca_tcp_recv_read(struct shca_conn *c, struct iovec *to, int pieces, size_t n)
 {
     to[pieces] = (struct iovec){c->in, WIRE_REQUEST_HEADER};
@@ -163,15 +162,14 @@ static bool tcp_recv_whole(struct shca_conn *c)
     return true;
 }
 
-/* Bytes of a stream that may be stored now, of N there are: the last of a message not one by one.
- */
+/* How many of N bytes of a stream may be stored now: the last ones of a message only together. */
 static uint32_t tcp_recv_storable(const struct shca_conn *c, uint32_t n)
 {
     if (n >= c->left) return c->left;
     return c->left - n >= LAST ? n : c->left > LAST ? c->left - LAST : 0;
 }
 
-/* True: go on. False: more bytes are needed, or *OVER. */
+/* Consumes buffered bytes. True: call again. False: more bytes are needed, or *OVER. */
 static bool tcp_recv_use(struct shca_conn *c, bool *over)
 {
     const char *why;
@@ -206,7 +204,7 @@ static bool tcp_recv_use(struct shca_conn *c, bool *over)
     }
 }
 
-/* One call to the socket. 0: it has no more; -1: the connection is over. */
+/* One system call on the socket. 0: nothing to read; -1: the connection is over. */
 static ssize_t tcp_recv_fill(struct shca_conn *c)
 {
     enum { WORTH_IT = 2048 };
@@ -214,7 +212,7 @@ static ssize_t tcp_recv_fill(struct shca_conn *c)
     uint32_t direct = straight && c->left > LAST ? c->left - LAST : 0;
     if (direct >= WORTH_IT) {
         ssize_t n = tcp_recv_piece(c, NULL, direct);
-        return n > 0 || c->sink != SINK_DROP ? n : 1; /* dropped from now on: read on */
+        return n > 0 || c->sink != SINK_DROP ? n : 1; /* the rest is dropped: read on */
     }
     if (tcp_recv_buffered(c) == 0) c->in_at = c->in_end = 0;
     if (CONN_INPUT - c->in_end < CONN_SMALL + WIRE_REQUEST_HEADER) {

@@ -1,9 +1,9 @@
-/* tcp_respond.c - requests that arrive from other hosts: they are run on our own memory and queues
- * by respond.c, as if by a peer of this host, and answered.
+/* tcp_respond.c - requests from other hosts: executed on this process's memory and queues by
+ * respond.c, as for a peer of this host, and answered.
  *
- * Called by the wire thread. A small message is run when it is whole; a long one goes from the
- * socket straight to where it belongs, a piece at a time, each checked anew. Answers are made when
- * there is room for them, from what the responders keep: nothing is queued here.
+ * Called by the wire thread. A small message is executed when it is complete; a long one is read
+ * from the socket to its destination in parts, each checked anew. Answers are built when the socket
+ * has room, from the state of the responders: nothing is queued here.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/tcp/remote_process.h"
@@ -41,8 +41,8 @@ void shca_tcp_respond_not(struct shca_remote *r)
     r->due = false;
 }
 
-/* The QP that F is for is not there. One refusal is enough for all that it sent in ignorance;
- * should there be no room for it, the other asks again. */
+/* The target QP of F does not exist. One NAK answers all frames of one sender; when there is no
+ * room for it the requester probes again. */
 static void tcp_respond_no_target(struct shca_conn *c, const struct wire_frame *f)
 {
     for (uint32_t i = 0; i < c->refusals; i++)
@@ -85,7 +85,7 @@ static void tcp_respond_make_wr(struct shca_remote *r, const struct wire_frame *
     r->link.route = (struct shm_route){f->slid, f->sl, f->dlid_path_bits};
 }
 
-/* The open request has come to an end with STATUS. */
+/* The open request has ended with STATUS. */
 static bool tcp_respond_conclude(struct shca_remote *r, int status, uint64_t value)
 {
     enum responder_verdict v = RESPONDER_DROP;
@@ -103,13 +103,13 @@ static bool tcp_respond_conclude(struct shca_remote *r, int status, uint64_t val
     return v != RESPONDER_BAD;
 }
 
-/* An XRC message may be for another process of this host. */
+/* The SRQ of an XRC message may belong to another process of this host. */
 static bool tcp_respond_is_ours(const struct shca_remote *r)
 {
     return r->link.peer->slot == shca.slot;
 }
 
-/* Where a piece of a message comes from. */
+/* The source of a part of a message. */
 struct source {
     struct shca_part part;
     struct shca_remote *r;
@@ -132,7 +132,7 @@ static int tcp_respond_move_from_socket(struct shca_part *p, const struct shca_p
 {
     struct source *s = (struct source *)p;
     struct iovec iov[SHCA_MAX_SGE + 1];
-    if (!tcp_respond_is_ours(s->r)) { /* the next try is not made in vain */
+    if (!tcp_respond_is_ours(s->r)) { /* the next attempt goes through the buffer */
         s->c->indirect = true;
         return 0;
     }
@@ -149,7 +149,7 @@ bool shca_tcp_respond_begin(struct shca_conn *c, const struct wire_frame *f, boo
 {
     struct shca_remote *r = shca_tcp_respond_find(c, f);
     *wanted = false;
-    if (f->type == WIRE_REQUEST && f->service == WIRE_UD) return false; /* too long for one */
+    if (f->type == WIRE_REQUEST && f->service == WIRE_UD) return false; /* too long */
     if (!r) {
         tcp_respond_no_target(c, f);
         return true;
@@ -185,7 +185,7 @@ ssize_t shca_tcp_respond_piece(struct shca_conn *c, const uint8_t *bytes, size_t
     return taken;
 }
 
-/* The whole message is here. */
+/* Executes a message that has arrived completely. */
 static bool tcp_respond_run(struct shca_remote *r, const struct wire_frame *f,
                             const uint8_t *payload)
 {
@@ -197,7 +197,7 @@ static bool tcp_respond_run(struct shca_remote *r, const struct wire_frame *f,
         g.iov[0] = (struct iovec){&found, sizeof found};
     }
     tcp_respond_make_wr(r, f);
-    /* Of a READ this is the check alone: its data are fetched when there is room for them. */
+    /* For a READ this only checks; the data are read when they are sent. */
     int status = IBV_WC_SUCCESS;
     if (f->opcode != WIRE_NOTHING) status = shca_respond(&r->link, &r->wr, &g);
     if (status == IBV_WC_SUCCESS) responder_ran(&r->in, f->length);
@@ -219,7 +219,7 @@ bool shca_tcp_respond_whole(struct shca_conn *c, const struct wire_frame *f, con
     return shca_tcp_respond_piece(c, payload, f->length) >= 0;
 }
 
-/* Headers on their way to one connection. */
+/* Frame headers for one system call. */
 struct reply_batch {
     struct shca_conn *c;
     int n;
@@ -256,7 +256,7 @@ static int tcp_respond_put_with(struct answer *a, struct iovec *iov, int n)
     return 0;
 }
 
-/* Memory of another process has to be fetched first. */
+/* Memory of another process is copied to a buffer first. */
 static int tcp_respond_put_fetched(struct answer *a, struct iovec *iov,
                                    const struct shca_piece *piece, int n)
 {
@@ -280,7 +280,7 @@ static int tcp_respond_move_to_socket(struct shca_part *p, const struct shca_pie
                                      : tcp_respond_put_fetched(a, iov, piece, n);
 }
 
-/* Data of a READ. False: no room. */
+/* Sends data of a READ. False: no room. */
 static bool tcp_respond_put_data(struct shca_remote *r, struct reply_batch *m,
                                  const struct wire_frame *f)
 {
@@ -303,7 +303,7 @@ static bool tcp_respond_put_data(struct shca_remote *r, struct reply_batch *m,
     return true;
 }
 
-/* What R has to say, as far as there is room. True: all of it. */
+/* Sends the answers of R while there is room. True: all were sent. */
 static bool tcp_respond_answer(struct shca_remote *r, struct reply_batch *m)
 {
     struct wire_frame f;
@@ -320,7 +320,7 @@ static bool tcp_respond_answer(struct shca_remote *r, struct reply_batch *m)
     return !responder_next(&r->in, &f);
 }
 
-/* Each its turn: who has more to say lines up again. */
+/* Sends answers of F's QPs in order; a QP with more joins the list again. */
 void shca_tcp_respond_answer(struct shca_remote_process *f)
 {
     struct shca_conn *c = f->up;

@@ -1,9 +1,9 @@
-/* tcp_send.c - queue pairs whose other end is on another host: their life, and what they send.
+/* tcp_send.c - queue pairs whose other end is on another host: their setup, and sending.
  *
- * A program's thread that posts writes to the connection itself while there is room; else the QP
- * gets in line, and the wire thread sends for it, a turn at a time. Nothing is copied but what a
- * socket takes half of: a WR stays in the send ring until it has ended, and frames are made of it
- * when there is room.
+ * A posting thread writes to the connection itself while the socket has room; otherwise the QP
+ * joins a list, and the wire thread sends for the QPs of the list in rounds. Data are copied only
+ * when a socket takes part of a frame: a WR stays in the send ring until it has ended, and its
+ * frames are built when there is room.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/faults/inject.h"
@@ -17,7 +17,7 @@
 
 enum { FRAMES = 16, PIECES = FRAMES * 4 + SHCA_MAX_SGE };
 
-/* Frames of one QP that are sent in one call. */
+/* Frames of one QP for one system call. */
 struct batch {
     int frames, n;
     size_t bytes;
@@ -50,7 +50,7 @@ static uint8_t tcp_send_opcode(enum ibv_wr_opcode o)
     }
 }
 
-/* The requester's view of the send ring. */
+/* requester.look: reads a WR of the send ring. */
 static void tcp_send_look(void *owner, uint32_t msn, struct requester_wr *wr)
 {
     const struct ibv_send_wr *w = shca_send_wr(owner, msn);
@@ -66,7 +66,7 @@ static enum wire_service tcp_send_service(enum ibv_qp_type type)
     return type == IBV_QPT_XRC_SEND ? WIRE_XRC : WIRE_RC;
 }
 
-/* What a request says beyond what the requester knows. */
+/* Fills in the fields of a request that the requester does not know. */
 static void tcp_send_fill_request(const struct shca_remote *r, const struct ibv_send_wr *w,
                                   struct wire_frame *f)
 {
@@ -89,22 +89,22 @@ static void tcp_send_fill_request(const struct shca_remote *r, const struct ibv_
     }
 }
 
-/* Wake the wire thread if it does not look at F anyway. */
+/* Wakes the wire thread when it has no tick for F scheduled, or NOW. */
 static void tcp_send_wake_wire_thread(struct shca_remote_process *f, bool now)
 {
     if (now || f->wake == REMOTE_NEVER) shca_remote_process_kick(f);
 }
 
-/* What becomes of the next frame. */
+/* What to do with the next frame. */
 enum { GOES, STAYS, IS_SKIPPED };
 
-/* Injected faults: each message is decided about once, before it is sent first. */
+/* Injected faults: decided once per message, before it is first sent. */
 static int tcp_send_decide(struct shca_remote *r, uint32_t msn, const struct ibv_send_wr *w)
 {
     if (!r->qp->faults || wire_before(msn, r->decided)) return GOES;
     int status = shca_inject_message(r->qp, w, msn);
     if (status == SHCA_STALLED) {
-        r->out.pause_until = shca_now() + 1000000; /* then it is asked again */
+        r->out.pause_until = shca_now() + 1000000; /* then the fault is checked again */
         tcp_send_wake_wire_thread(r->process, true);
         return STAYS;
     }
@@ -116,7 +116,7 @@ static int tcp_send_decide(struct shca_remote *r, uint32_t msn, const struct ibv
     return STAYS;
 }
 
-/* The program's own side of a message: what it gathers, or what happens here alone. */
+/* The local side of a message: gathers its memory, or executes a local WR. */
 static int tcp_send_local_side(struct shca_remote *r, const struct wire_frame *f,
                                const struct ibv_send_wr *w, struct shca_gather *g)
 {
@@ -131,7 +131,7 @@ static int tcp_send_local_side(struct shca_remote *r, const struct wire_frame *f
     return status;
 }
 
-/* Add frame *F to the batch, unless the program's own memory or rights, or a fault, forbid it. */
+/* Adds frame *F to the batch, unless the program's memory or rights, or a fault, forbid it. */
 static int tcp_send_add_frame(struct shca_remote *r, struct batch *b, struct wire_frame *f)
 {
     struct shca_gather g = {.n = 0};
@@ -161,7 +161,7 @@ static bool tcp_send_has_room(const struct batch *b, int most)
     return b->frames < most && b->n + SHCA_MAX_SGE + 1 <= PIECES && b->bytes < CONN_BATCH;
 }
 
-/* Gather frames of R until there are no more or no room. */
+/* Adds frames of R until there are no more or no room. */
 static void tcp_send_gather_frames(struct shca_remote *r, struct batch *b, int most, uint64_t now)
 {
     struct wire_frame f;
@@ -177,8 +177,8 @@ static void tcp_send_gather_frames(struct shca_remote *r, struct batch *b, int m
     }
 }
 
-/* Send frames of R until it has none, its turn is over or there is no room. True: it may have more.
- * Send lock and out lock held. */
+/* Sends frames of R until it has none, CONN_BATCH bytes are sent or the socket is full. True: R may
+ * have more. Send lock and out lock held. */
 static bool tcp_send_batch(struct shca_remote *r, struct shca_conn *c)
 {
     uint64_t now = shca_now();
@@ -189,7 +189,7 @@ static bool tcp_send_batch(struct shca_remote *r, struct shca_conn *c)
         tcp_send_gather_frames(r, &b, most, now);
         if (b.frames == 0) return false;
         if (!shca_tcp_send(c, b.iov, b.n, b.bytes)) {
-            /* Memory of one of these WRs is not there. Find out which, one at a time. */
+            /* Memory of one of these WRs is unmapped: send one frame at a time to find it. */
             r->out = before;
             if (most == 1) requester_fail(&r->out, r->out.next, IBV_WC_LOC_PROT_ERR);
             most = 1;
@@ -232,7 +232,7 @@ static void tcp_send_leave_line(struct shca_remote *r)
     r->ready = false;
 }
 
-/* The QP's port is not active. */
+/* Whether the port of the QP is not active; records since when. */
 static bool tcp_send_port_is_down(struct shca_remote *r)
 {
     if (r->qp->link.sender_id != SHCA_NO_SENDER)
@@ -242,11 +242,11 @@ static bool tcp_send_port_is_down(struct shca_remote *r)
     return r->port_down_since;
 }
 
-/* Send what R has, or line up for it. Send lock held. */
+/* Sends frames of R, or puts R on the list. Send lock held. */
 static void tcp_send_or_line_up(struct shca_remote *r)
 {
     struct shca_remote_process *f = r->process;
-    if (!f->up || tcp_send_port_is_down(r)) return; /* all are asked when there is a way */
+    if (!f->up || tcp_send_port_is_down(r)) return; /* sent by shca_tcp_send_up() */
     shca_lock(&f->out);
     struct shca_conn *c = f->up;
     if (c && !c->broken && !r->ready) {
@@ -257,19 +257,19 @@ static void tcp_send_or_line_up(struct shca_remote *r)
     shca_unlock(&f->out);
 }
 
-/* WRs that have ended; send lock held. */
+/* Completes WRs that have ended; send lock held. */
 static void tcp_send_reap(struct shca_remote *r)
 {
     int status;
     while (shca_state(r->qp) < IBV_QPS_SQE && requester_done(&r->out, &status))
-        shca_send_end(r->qp, status); /* one that failed stops the requester */
+        shca_send_end(r->qp, status); /* an error stops the requester */
 }
 
-/* Let time pass for R's requester; returns when to do so again. Send lock held. */
+/* Handles timeouts of R's requester; returns the time of the next call. Send lock held. */
 static uint64_t tcp_send_pass_time(struct shca_remote *r)
 {
     uint64_t down_since = tcp_send_port_is_down(r) ? r->port_down_since : r->process->down_since;
-    /* Nobody retries for an unreliable one: where no process listens, none is awaited. */
+    /* An unreliable QP does not wait for a process that does not listen. */
     bool gone = r->process->gone || (!r->out.reliable && r->process->refused);
     return requester_tick(&r->out, shca_now(), down_since, gone);
 }
@@ -312,7 +312,7 @@ void shca_tcp_send_tune(struct shca_qp *qp)
 {
     struct requester *q = &qp->link.remote->out;
     uint32_t fetches = qp->attr.max_rd_atomic;
-    if (q->una != qp->sq_exec) requester_stop(q, qp->sq_exec); /* others were flushed meanwhile */
+    if (q->una != qp->sq_exec) requester_stop(q, qp->sq_exec); /* WRs were flushed meanwhile */
     q->max_fetches = fetches == 0 ? 1 : fetches > WIRE_FETCHES ? WIRE_FETCHES : fetches;
     q->timeout = qp->attr.timeout ? 4096ull << qp->attr.timeout : 0;
     q->tries = qp->attr.retry_cnt + 1;
@@ -326,7 +326,7 @@ uint32_t shca_tcp_send_number(const struct shca_remote *r)
     return r->process->who.number;
 }
 
-/* Aim QP, whose dest_qp_num is set, at another host: 0 or an errno value. */
+/* Connects QP, whose dest_qp_num is set, to a QP on another host: 0 or an errno value. */
 int shca_tcp_send_bind(struct shca_qp *qp, struct shca_place place)
 {
     static _Atomic uint32_t lives;
@@ -373,8 +373,8 @@ static void tcp_send_forget(struct shca_remote *r)
     }
 }
 
-/* The QP leaves its connection. What its responder owes is sent first, for the other to know what
- * was executed. */
+/* Disconnects the QP. Answers that are due are sent first, so that the other end learns what was
+ * executed. */
 void shca_tcp_send_drop(struct shca_qp *qp)
 {
     struct shca_remote *r = qp->link.remote;
@@ -397,7 +397,7 @@ void shca_tcp_send_drop(struct shca_qp *qp)
     free(r);
 }
 
-/* There is a connection. */
+/* The connection is up. */
 void shca_tcp_send_up(struct shca_remote_process *f)
 {
     for (struct shca_remote *r = f->remotes; r; r = r->next) {
@@ -407,7 +407,7 @@ void shca_tcp_send_up(struct shca_remote_process *f)
     }
 }
 
-/* There is none any more. */
+/* The connection is lost. */
 void shca_tcp_send_lost(struct shca_remote_process *f)
 {
     for (struct shca_remote *r = f->remotes; r; r = r->next) {
@@ -423,7 +423,7 @@ void shca_tcp_send_lost(struct shca_remote_process *f)
     }
 }
 
-/* Time has passed. True: somebody waits for the other process. */
+/* The tick of F. True: a QP waits for the other process. */
 bool shca_tcp_send_tick(struct shca_remote_process *f)
 {
     bool busy = false;
@@ -440,7 +440,7 @@ bool shca_tcp_send_tick(struct shca_remote_process *f)
     return busy;
 }
 
-/* EPOLLOUT: the stash first, then answers, then whoever is in line, each its turn. */
+/* EPOLLOUT: sends the stash, then answers, then QPs of the list in order. */
 void shca_tcp_send_write(struct shca_conn *c)
 {
     enum { ROUNDS = 8 };

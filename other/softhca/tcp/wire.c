@@ -1,7 +1,6 @@
-/* wire.c - frames between hosts as bytes; see wire.h.
+/* wire.c - encodes and decodes frames; see wire.h.
  *
- * Called by the machines' carrier for each frame, in both directions. Pure and bounded: it reads
- * no byte beyond those it is given, and refuses what no honest process sends.
+ * Pure and bounded: it reads no byte beyond those it is given, and refuses invalid values.
  */
 #include "other/softhca/tcp/wire.h"
 
@@ -168,7 +167,7 @@ bool wire_get_hello(const uint8_t *data, size_t n, struct wire_hello *h)
 {
     if (n < 4) return false;
     h->version = wire_get_uint(&data, 4);
-    if (h->version != WIRE_VERSION) return true; /* the rest may be anything */
+    if (h->version != WIRE_VERSION) return true; /* the layout of the rest is unknown */
     if (n != HELLO_SIZE) return false;
     h->from.host = wire_get_uint(&data, 4);
     h->from.slot = wire_get_uint(&data, 4);
