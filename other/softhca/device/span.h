@@ -16,8 +16,7 @@ struct shca_span {
 };
 
 struct shca_span shca_span(const char *text);
-/* Removes from the front of *REST, and returns, the text before the first SEPARATOR, or all of it.
- * */
+/* Cuts the text before the first SEPARATOR, or all of it, from the front of *REST. */
 struct shca_span shca_span_cut(struct shca_span *rest, char separator);
 /* The next item of a list: one more item than separators. Consumes *REST. */
 bool shca_span_next(struct shca_span *rest, char separator, struct shca_span *item);

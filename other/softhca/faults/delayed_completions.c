@@ -1,9 +1,8 @@
-/* delayed_completions.c - completions that faults hold back, and completion queues that they
- * overflow.
+/* delayed_completions.c - faults that hold completions back or overflow completion queues.
  *
- * A poll takes completions from the ring as ever; those to be held go into a list of the CQ and
- * come out of it later, always in the order of their queue. Their WRs count as not completed until
- * then. The working thread wakes a program that sleeps while something is held for it.
+ * A poll takes completions from the ring as usual; those to be held go into a list of the CQ and
+ * are delivered later, always in the order of their queue. Until then their WRs count as not
+ * completed. The worker thread wakes a program that sleeps while completions are held.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/faults/inject.h"
@@ -14,20 +13,20 @@
 
 struct held {
     struct shm_cqe e;
-    uint32_t rule;        /* SHCA_FAULT_RULES: only because something before it is held */
-    uint64_t polls, time; /* until; 0: not a condition */
+    uint32_t rule; /* the fault that holds it; SHCA_FAULT_RULES: held only behind an earlier one */
+    uint64_t polls, time; /* when to deliver it; 0: not a condition */
 };
 
 struct shca_delayed {
-    uint32_t ordinal; /* the process's first CQ is 1 */
+    uint32_t ordinal; /* the first CQ of the process is 1 */
     struct shca_fault_count overflow[SHCA_FAULT_RULES];
     uint64_t empty_polls;
-    bool woken; /* the program was woken: it does not poll any more */
+    bool woken; /* the program was woken: empty polls need not be awaited */
     uint32_t n, room;
     struct held *held; /* oldest first */
 };
 
-static _Atomic int pending; /* CQs with something held and a channel */
+static _Atomic int pending; /* CQs with a channel and held completions */
 
 int shca_delayed_cq(struct shca_cq *cq)
 {
@@ -81,17 +80,17 @@ static void delayed_keep(struct shca_cq *cq, const struct held *new)
     if (h->n == h->room) {
         uint32_t room = h->room ? 2 * h->room : 64;
         struct held *more = realloc(h->held, room * sizeof *more);
-        if (!more) abort(); /* an instrument without memory is worth nothing */
+        if (!more) abort(); /* no way to report it */
         h->held = more;
         h->room = room;
     }
     h->held[h->n++] = *new;
     if (h->n > 1 || !cq->base.channel) return;
     pending++;
-    shca_worker_wake(); /* the program may go to sleep */
+    shca_worker_wake(); /* the program may sleep on the channel */
 }
 
-/* So many of its queue are held that all of them are to be given. */
+/* Releases all completions of the queue of E once GATHER of them are held. */
 static void delayed_gathered(struct shca_delayed *h, const struct shca_fault_rule *r,
                              const struct shm_cqe *e)
 {
@@ -100,7 +99,7 @@ static void delayed_gathered(struct shca_delayed *h, const struct shca_fault_rul
         if (delayed_same_queue(&h->held[i].e, e)) h->held[i].rule = SHCA_FAULT_RULES;
 }
 
-/* True when the completion is not to be seen now. */
+/* True when the completion is held back. */
 static bool delayed_keep_back(struct shca_cq *cq, const struct shm_cqe *e)
 {
     struct shca_delayed *h = cq->delayed;
@@ -134,7 +133,8 @@ static bool delayed_may_go(const struct shca_delayed *h, const struct held *x, u
            (x->polls && (h->woken || h->empty_polls >= x->polls));
 }
 
-/* Moves what may go into WC, in order; what follows a completion of its queue that stays, stays. */
+/* Delivers completions that are due to WC. A completion behind a held one of the same queue stays
+ * held. */
 static int delayed_give(struct shca_cq *cq, int num, struct ibv_wc *wc)
 {
     struct shca_delayed *h = cq->delayed;
@@ -156,7 +156,7 @@ static int delayed_give(struct shca_cq *cq, int num, struct ibv_wc *wc)
     return n;
 }
 
-/* The completion queue overflows at this completion: it is lost, and so is what came after it. */
+/* True when the CQ overflows at this completion, which is lost with all later ones. */
 static bool delayed_overflows(struct shca_cq *cq)
 {
     const struct shca_faults *all = shca_inject_faults();
@@ -185,7 +185,7 @@ int shca_delayed_poll(struct ibv_cq *base, int num, struct ibv_wc *wc)
         if (delayed_overflows(cq)) break;
         if (!delayed_keep_back(cq, &e)) shca_cq_to_wc(&e, &wc[n++]);
     }
-    if (n < num) n += delayed_give(cq, num - n, wc + n); /* what has gathered */
+    if (n < num) n += delayed_give(cq, num - n, wc + n); /* GATHER may have been reached */
     if (n == 0) cq->delayed->empty_polls++;
     shca_unlock(&cq->lock);
     if (n == 0) n = shca_cq_poll_empty(cq);
@@ -193,7 +193,7 @@ int shca_delayed_poll(struct ibv_cq *base, int num, struct ibv_wc *wc)
     return n;
 }
 
-/* The QP is gone. */
+/* The QP, or SRQ Q, is being destroyed. Lock held. */
 void shca_delayed_forget(struct shca_cq *cq, uint32_t qpn, const struct shca_srq *q)
 {
     struct shca_delayed *h = cq->delayed;
@@ -227,7 +227,7 @@ bool shca_delayed_pending(void)
     return pending > 0;
 }
 
-/* Wake whoever sleeps while something is held for it. */
+/* Notifies the channel when a held completion is due. */
 static void delayed_attend_cq(struct shca_cq *cq)
 {
     struct shca_delayed *h = cq->delayed;

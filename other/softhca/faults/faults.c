@@ -1,4 +1,4 @@
-/* faults.c - parsing SOFTHCA_FAULTS, and when a fault is due. See faults.h.
+/* faults.c - parses SOFTHCA_FAULTS, and decides when a fault is due; see faults.h.
  *
  * Two tables: faults, with the keys that each takes and needs, and keys, with the field that each
  * sets and the values it takes.
@@ -99,7 +99,7 @@ static const struct key keys[KEYS] = {
 static const struct fault {
     const char *name;
     uint32_t takes;
-    uint32_t one_of; /* keys of which one must be there, if there are any */
+    uint32_t one_of; /* one of these keys is required; 0: none */
     const char *help;
 } table[SHCA_FAULTS] = {
     [SHCA_RNR] = {"rnr", MESSAGE | BIT(RETRIES), 0,
@@ -195,7 +195,7 @@ static bool faults_parse_fraction(struct parse *p, const struct key *k, struct s
     return faults_refuse(p, "%s=%.*s is not a fraction such as 1/100", k->name, SHCA_SPAN(text));
 }
 
-/* softhcaN or softhcaN/PORT: the device, and then the port's number. */
+/* Parses softhcaN or softhcaN/PORT into the device and the number of the port. */
 static bool faults_parse_place(struct parse *p, const struct key *k, struct shca_span text,
                                uint64_t *place)
 {

@@ -1,8 +1,8 @@
-/* inject.c - faults at messages, at what is posted, and at what is made. See inject.h.
+/* inject.c - faults of messages, of posting, and of creating objects; see inject.h.
  *
- * A message is decided about when it first runs, and what was decided stays until it has run. What
- * happens to the process or to a port happens when a message is posted, before it runs. Time
- * bounds only what would otherwise wait for ever, or what was asked for in microseconds.
+ * A message is decided when it is first executed, and the decision stays until its WR has ended.
+ * Faults of the process or of a port happen when a message is posted, before it is executed. Time
+ * limits only waits that would not end otherwise, or those that were asked for in microseconds.
  */
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/device/device.h"
@@ -26,16 +26,16 @@ static struct {
     struct shca_faults faults;
     bool on;
     int error;
-    uint32_t process; /* SHCA_NO_PROCESS when it has no number */
+    uint32_t process; /* SHCA_NO_PROCESS: without a number */
     pthread_mutex_t lock;
-    struct shca_fault_count count[SHCA_FAULT_RULES]; /* of the process; under lock */
+    struct shca_fault_count count[SHCA_FAULT_RULES]; /* per process; under lock */
     _Atomic bool cut[SHCA_FAULT_RULES];
     _Atomic uint32_t qps;
     _Atomic uint64_t posted, empty_polls;
     _Atomic uint64_t last_poll; /* 0 until a channel is used */
 } inject = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
-static const uint64_t SLEEPS = 10000000; /* ns without a poll in a program that uses channels */
+static const uint64_t SLEEPS = 10000000; /* ns without a poll; the program uses channels */
 
 /* --- the start --- */
 
@@ -47,7 +47,7 @@ static bool inject_place_exists(const struct shca_fault_rule *r)
 
 static void inject_read_faults(void)
 {
-    char why[1]; /* the text was checked when the environment was read */
+    char why[1]; /* the text was checked with the environment */
     bool numbers = false, mine = false;
     inject.process = shca_process_number();
     if (!shca_settings()->faults ||
@@ -109,7 +109,7 @@ bool shca_inject_mine(const struct shca_fault_rule *r)
     return shca_fault_names(&r->process, inject.process);
 }
 
-/* The rule is for this process, and for messages or completions like this one. */
+/* Whether the rule is for this process, and for a message or completion of this QP and kind. */
 bool shca_inject_matches(const struct shca_fault_rule *r, const struct shca_qp *qp, uint64_t op)
 {
     return shca_inject_mine(r) && shca_fault_names(&r->peer, inject_number_of(&qp->link)) &&
@@ -182,13 +182,13 @@ static void inject_stall(struct shca_injector *f, const struct shca_fault_rule *
     f->time = shca_now() + (r->us ? r->us * 1000 : SHCA_DELAY_LIMIT_S * 1000000000ull);
 }
 
-/* RETRIES attempts fail, of at most ALLOWED: a wait, or the failure for which REASON stands. */
+/* RETRIES attempts fail: a delay when the QP allows so many, else the error for REASON. */
 static void inject_retry(struct shca_qp *qp, const struct shca_fault_rule *r, int reason)
 {
     struct shca_injector *f = qp->faults;
     bool rnr = reason == SHCA_NOT_READY;
     if (qp->base.qp_type == IBV_QPT_UC || qp->base.qp_type == IBV_QPT_UD) {
-        f->fails = SHCA_DROPPED; /* nobody asks again, nobody is told */
+        f->fails = SHCA_DROPPED; /* no retry, and no error at the sender */
         return;
     }
     uint64_t allowed = rnr ? qp->attr.rnr_retry : qp->attr.retry_cnt;
@@ -242,7 +242,7 @@ static bool inject_stall_is_over(const struct shca_injector *f)
            ((f->polls || f->messages) && shca_inject_asleep(now));
 }
 
-/* 0, or why WR number INDEX is not to run now. */
+/* 0, or the reason why WR number INDEX does not run now. */
 int shca_inject_message(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32_t index)
 {
     struct shca_injector *f = qp->faults;
@@ -254,7 +254,8 @@ int shca_inject_message(struct shca_qp *qp, const struct ibv_send_wr *wr, uint32
     return 0;
 }
 
-/* An empty piece more keeps such a message off the shortest way. */
+/* The additional empty piece keeps the message off the single-piece path, which does not check for
+ * faults. */
 void shca_inject_tear(struct shca_qp *qp, struct shca_gather *g)
 {
     static char nothing;
@@ -319,7 +320,7 @@ static void inject_before_posting(struct shca_qp *qp, uint64_t op)
     }
 }
 
-/* One by one, so that what is due happens between two of them. */
+/* Posts WRs one by one, so that a fault can happen between two of them. */
 static int inject_post_send(struct ibv_qp *base, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
     struct shca_qp *qp = shca_qp(base);
@@ -369,7 +370,7 @@ void shca_inject_ops(struct ibv_context_ops *ops)
     ops->req_notify_cq = inject_req_notify;
 }
 
-/* It goes on counting where its parent was. */
+/* The child continues the counts of its parent. */
 void shca_inject_in_child(void)
 {
     pthread_mutex_init(&inject.lock, NULL);

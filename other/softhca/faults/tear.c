@@ -1,10 +1,10 @@
-/* tear.c - messages that a fault writes byte by byte: in ascending, descending or random order,
- * with pauses between the bytes.
+/* tear.c - messages that a fault writes byte by byte, in ascending, descending or random order,
+ * with pauses.
  *
- * No verb promises in which order the bytes of a message are placed, nor that any number of them is
- * placed at once; a program that polls memory for more than one byte shows it here.  Called by
- * respond.c, inside the target's QP; a completion follows when all bytes are there.  The
- * processor is given up in each pause, so that the target may look.
+ * No verb guarantees the order in which the bytes of a message are placed, nor that several are
+ * placed at once; this finds programs that poll memory for more than one byte. Called by respond.c,
+ * inside the target QP; the completion follows when all bytes are placed. Each pause gives up the
+ * processor, so that the target can poll.
  */
 #include "other/softhca/datapath/hot.h"
 #include "other/softhca/faults/inject.h"
@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* A longer message is cut into so many steps of more than one byte.  At most so many pauses. */
+/* A longer message is written in STEPS steps of several bytes; at most about PAUSES pauses. */
 enum { STEPS = 4096, PAUSES = 64 };
 
-/* step[0..n): the numbers of the steps as they are taken. */
+/* step[0..n): the steps in the order of execution. */
 static void tear_put_in_order(const struct shca_tear *t, uint16_t *step, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) step[i] = t->order == SHCA_DESCENDING ? n - 1 - i : i;
@@ -37,7 +37,7 @@ static void tear_pause_for(const struct shca_tear *t)
         sched_yield();
 }
 
-/* One byte at AT of the pieces. */
+/* Writes one byte at offset AT of the pieces. */
 static int tear_write_byte(struct shca_peer *p, const struct shca_piece *there, uint64_t at,
                            char *byte)
 {

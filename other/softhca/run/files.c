@@ -1,8 +1,8 @@
-/* files.c - the files that some users of verbs look for, in a mount namespace of PROGRAM's own.
+/* files.c - the files that some users of verbs look for, in a mount namespace of the program.
  *
- * UCX opens /dev/infiniband/DEVICE and wants a character device; Open MPI wants to see
- * /sys/class/infiniband. Both live where nobody may write, so the folders are covered by ones in
- * memory that show all that was there and our additions. Nobody else sees them and nothing stays.
+ * UCX opens /dev/infiniband/DEVICE and requires a character device; Open MPI requires
+ * /sys/class/infiniband. Neither folder is writable, so they are covered by folders in memory that
+ * show their former content and the additions. No other process sees them and nothing remains.
  */
 #include "other/softhca/run/run.h"
 
@@ -27,7 +27,7 @@ static int files_write(const char *path, const char *text)
     return error;
 }
 
-/* A user without rights may do it as the root of a user namespace in which nothing else differs. */
+/* An unprivileged user may do it as root of a user namespace that changes nothing else. */
 static int files_enter_user_namespace(void)
 {
     char map[64];
@@ -54,7 +54,7 @@ static bool files_enter_namespace(void)
     return false;
 }
 
-/* Show what is FROM under the name TO, which is made. */
+/* Creates TO and bind-mounts FROM there. */
 static int files_bind_one(const char *from, const char *to)
 {
     struct stat st;
@@ -71,7 +71,7 @@ static int files_bind_one(const char *from, const char *to)
     return error;
 }
 
-/* Cover the folder at PATH by one in memory that shows the same. */
+/* Covers the folder at PATH by one in memory with the same content. */
 static int files_cover(const char *path)
 {
     int error = 0, below = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -83,13 +83,13 @@ static int files_cover(const char *path)
         snprintf(from, sizeof from, "/proc/self/fd/%d/%s", below, e->d_name);
         snprintf(to, sizeof to, "%s/%s", path, e->d_name);
         error = files_bind_one(from, to);
-        if (error == ENOENT || error == EACCES) error = 0; /* it went away, or is not for us */
+        if (error == ENOENT || error == EACCES) error = 0; /* gone, or not accessible */
     }
     if (d) closedir(d);
     return error;
 }
 
-/* The folder NAME in PARENT, ready for additions. */
+/* Makes the folder NAME in PARENT writable for additions. */
 static int files_open_folder(const char *parent, const char *name)
 {
     char path[PATH_MAX];
@@ -107,7 +107,7 @@ static bool files_is_device(const char *path)
     return stat(path, &st) == 0 && S_ISCHR(st.st_mode) && access(path, R_OK | W_OK) == 0;
 }
 
-/* /dev/null under another name: it can be opened, read and written, and does nothing. */
+/* A device that can be opened, read and written without effect: /dev/null under another name. */
 static int files_make_device(const char *name)
 {
     char path[PATH_MAX];
@@ -133,7 +133,7 @@ static void files_device_name(char *name, size_t size, unsigned i)
 static unsigned files_device_count(void)
 {
     const char *devices = getenv("SOFTHCA_DEVICES");
-    int n = devices ? atoi(devices) : 1; /* the library complains about what is no number */
+    int n = devices ? atoi(devices) : 1; /* the library reports an invalid value */
     return n < 1 || n > 64 ? 1 : (unsigned)n;
 }
 

@@ -1,8 +1,8 @@
-/* find.c - who has the device open, and what stands in their segments.
+/* find.c - finds the processes that have the device open, and reads their segments.
  *
- * Comes through the door that peers use: the abstract socket that a process holds while it has a
- * slot. One that is stopped cannot answer; its segment is taken from /proc. Everything is read with
- * pread(), so that nothing is disturbed and no page is made. Any process may die meanwhile.
+ * It connects as a peer does: to the abstract socket that a process holds while it has a slot. A
+ * stopped process cannot answer; its segment is opened through /proc. All reads use pread(), so
+ * that nothing is disturbed and no page is allocated. Any process may end meanwhile.
  */
 #include "other/softhca/run/run.h"
 #include "other/softhca/run/status.h"
@@ -37,7 +37,7 @@ static int find_connect(uint32_t slot)
     return -1;
 }
 
-/* The greeting that every peer gets. We say that we are in slot 0, where nobody is. */
+/* Receives the greeting as a peer does, in the name of slot 0, which no process has. */
 static int find_request_memfd(int s)
 {
     uint32_t slot = 0;
@@ -102,11 +102,11 @@ static bool find_is_stopped(const struct process *p)
     return p->state == 'T' || p->state == 't';
 }
 
-/* The header as far as the tables of QPs and CQs, which are small, in one piece. */
+/* Reads the header up to the tables of QPs and CQs. */
 static bool find_read_tables(struct process *p)
 {
     ssize_t size = offsetof(struct shm_header, srq);
-    struct shm_header *h = p->h = malloc(sizeof *h); /* what is not read costs nothing */
+    struct shm_header *h = p->h = malloc(sizeof *h); /* pages that are not read are not allocated */
     if (!h || pread(p->memfd, h, size, 0) != size || h->magic != SHCA_MAGIC)
         p->why = "its segment cannot be read";
     else if (h->layout != SHCA_LAYOUT)
@@ -116,12 +116,12 @@ static bool find_read_tables(struct process *p)
     return false;
 }
 
-/* False when there is nobody, or nobody any more. */
+/* False: no process has the slot. */
 static bool find_look_at(struct process *p, uint32_t slot)
 {
     *p = (struct process){.slot = slot, .memfd = -1, .why = "it does not answer"};
     int s = find_connect(slot);
-    if (s < 0) return errno == EAGAIN; /* so many wait already that it must be stuck */
+    if (s < 0) return errno == EAGAIN; /* the backlog is full: the process does not accept */
     struct ucred cred = {0};
     socklen_t len = sizeof cred;
     getsockopt(s, SOL_SOCKET, SO_PEERCRED, &cred, &len);
@@ -134,7 +134,7 @@ static bool find_look_at(struct process *p, uint32_t slot)
         close(p->memfd);
         p->memfd = -1;
     }
-    s = p->memfd < 0 ? find_connect(slot) : -1; /* has it died? */
+    s = p->memfd < 0 ? find_connect(slot) : -1; /* connect again: has the process ended? */
     if (p->memfd < 0 && s < 0) return false;
     if (s >= 0) close(s);
     return true;
@@ -178,7 +178,7 @@ void process_walk(const struct process *p, uint64_t offset, size_t size, size_t 
     _Alignas(64) char entry[4096];
     uint64_t end = offset + size * count;
     for (size_t i = 0; i < count;) {
-        /* data, or where the next data is */
+        /* offset of the next data */
         off_t data = lseek(p->memfd, (off_t)(offset + i * size), SEEK_DATA);
         if (data < 0 || (uint64_t)data >= end) return;
         i = ((uint64_t)data - offset) / size;

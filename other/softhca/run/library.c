@@ -1,7 +1,7 @@
-/* library.c - where libsofthca is, and what the loader will do with it.
+/* library.c - finds libsofthca, and checks what the loader will do with it.
  *
- * Called by main before exec. Paths are taken relative to this program's own file, so that a build
- * tree, an installed tree and one that was moved all find their own library.
+ * Called by main before exec. Paths are relative to the file of this program, so that a build tree,
+ * an installed tree and a moved one each find their own library.
  */
 #include "other/softhca/run/run.h"
 
@@ -17,7 +17,7 @@
 
 static const char name[] = "libsofthca.so";
 
-/* The way from BINDIR to LIBDIR, as configured: "../lib/x86_64-linux-gnu". */
+/* The relative path from BINDIR to LIBDIR, as configured: "../lib/x86_64-linux-gnu". */
 static void library_path_to_libdir(char *relative, size_t size)
 {
     static const char from[] = SOFTHCA_BINDIR, to[] = SOFTHCA_LIBDIR;
@@ -50,7 +50,7 @@ bool library_find(char *path, size_t size)
     char *slash = strrchr(dir, '/');
     if (slash) *slash = 0;
     library_path_to_libdir(relative, sizeof relative);
-    /* .libs: the build tree, where this program may lie beside it or in it */
+    /* .libs and .: the build tree */
     const char *candidates[] = {".libs", ".", relative, "../lib", "../lib64"};
     for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++)
         if (library_is_there(path, size, dir, candidates[i])) return true;
@@ -90,7 +90,7 @@ bool program_find(const char *program, char *path, size_t size)
     }
 }
 
-/* An ELF file without an interpreter has no loader that could put anything under it. */
+/* An ELF file without an interpreter is not loaded by ld.so, so LD_PRELOAD has no effect. */
 static bool library_is_static(int fd)
 {
     Elf64_Ehdr e;

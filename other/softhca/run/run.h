@@ -1,4 +1,4 @@
-/* run.h - the parts of softhca-run: starting a program over the device, and showing who uses it. */
+/* run.h - the parts of softhca-run: starting a program with the device, and showing its users. */
 #ifndef SOFTHCA_RUN_H
 #define SOFTHCA_RUN_H
 
@@ -13,17 +13,17 @@ enum { RUN_FAILED = 125, RUN_NOT_EXECUTABLE = 126, RUN_NOT_FOUND = 127 };
 void run_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* library.c */
-bool library_find(char *path, size_t size); /* says why when there is none */
-bool library_preload(const char *path);     /* puts it first in LD_PRELOAD */
-/* Where execvp() would find PROGRAM; false when nowhere. */
+bool library_find(char *path, size_t size); /* reports it when not found */
+bool library_preload(const char *path);     /* inserts it first in LD_PRELOAD */
+/* The path that execvp() would execute for PROGRAM; false when there is none. */
 bool program_find(const char *program, char *path, size_t size);
-/* Says so when the loader will not put a library under the program at PATH. */
+/* Warns when the loader ignores LD_PRELOAD for the program at PATH. */
 void program_warn(const char *path);
 
-/* files.c: what UCX and Open MPI look for in the file system; false after saying why not */
+/* files.c: the files that UCX and Open MPI look for; false after an error message */
 bool files_make(void);
 
-/* status.c: the report; 0, or an exit status. PID 0 for everybody. */
+/* status.c: prints the report; 0, or an exit status. PID 0: all processes. */
 int status_show(pid_t pid);
 
 #endif

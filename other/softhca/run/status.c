@@ -1,7 +1,6 @@
-/* status.c - softhca-run --status: the processes that have the device open, in words.
+/* status.c - softhca-run --status: the processes that have the device open.
  *
- * What it prints was true at some moment of the last few milliseconds; numbers that belong together
- * may be some messages apart.
+ * The values were read within a few milliseconds; related counters may differ by some messages.
  */
 #include "other/softhca/device/inventory.h"
 #include "other/softhca/run/run.h"
@@ -18,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FEW = 16 }; /* rows of a process when everybody is shown */
+enum { FEW = 16 }; /* rows of each process when all are shown */
 
 static const char *status_amount(uint64_t bytes, char *text, size_t size)
 {
@@ -65,9 +64,9 @@ static bool status_exists(const struct shm_qp *qp)
     return qp->type != 0;
 }
 
-/* --- devices: what SOFTHCA_DEVICES of each process says --- */
+/* --- devices: SOFTHCA_DEVICES of each process --- */
 
-/* NULL when it cannot be told; to be freed. */
+/* To be freed; NULL when the environment of the process cannot be read. */
 static struct shca_inventory *status_inventory_of(const struct process *p)
 {
     char path[64], environment[65536], why[200];
@@ -181,7 +180,7 @@ static uint32_t status_destination(const struct shm_qp *qp)
                : qp->accepts & 0xffffff;
 }
 
-/* The entry at the other end of a connection, where what we sent is counted. */
+/* The entry at the other end of a connection, where the bytes that QP sent are counted. */
 static const struct shm_qp *status_other_end(const struct processes *all, uint32_t qpn,
                                              const struct shm_qp *qp)
 {

@@ -9,12 +9,12 @@
 
 struct process {
     uint32_t slot;
-    pid_t pid;  /* 0: in a pid namespace that we cannot see */
-    char state; /* as /proc says: R, S, T ...; 0 unknown */
-    int memfd;  /* -1: its segment could not be had, and this is why: */
+    pid_t pid;  /* 0: in another pid namespace */
+    char state; /* as in /proc: R, S, T ...; 0: unknown */
+    int memfd;  /* -1: its segment could not be opened, and the reason: */
     const char *why;
     char command[256];
-    struct shm_header *h; /* a copy, as far as the CQs */
+    struct shm_header *h; /* a copy, up to the CQs */
 };
 
 struct processes {
@@ -22,11 +22,11 @@ struct processes {
     int count;
 };
 
-/* find.c: everybody of this user, or one; the tables are read. */
+/* find.c: all processes of this user, with their tables. */
 void processes_find(struct processes *all);
 struct process *processes_at(const struct processes *all, uint32_t slot);
-/* Calls SEEN for the entries of SIZE in [OFFSET, OFFSET + COUNT * SIZE) of P's segment that lie in
- * pages which exist: looking on must not make pages. */
+/* Calls SEEN for the entries of SIZE in [OFFSET, OFFSET + COUNT * SIZE) of the segment of P that
+ * lie in allocated pages: reading must not allocate pages. */
 void process_walk(const struct process *p, uint64_t offset, size_t size, size_t count,
                   void (*seen)(const void *entry, size_t index, void *context), void *context);
 

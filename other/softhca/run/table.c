@@ -1,4 +1,4 @@
-/* table.c - aligned columns; see table.h. Numbers stand to the right, words to the left. */
+/* table.c - aligned columns; see table.h. Numbers are aligned to the right, words to the left. */
 #include "other/softhca/run/table.h"
 
 #include <stdarg.h>

@@ -7,13 +7,12 @@
 enum { TABLE_COLUMNS = 16 };
 
 struct table {
-    const char
-        *head; /* the names of the columns, blanks between; one that begins with < is words */
+    const char *head; /* names of the columns; < before a name: words */
     char (*rows)[TABLE_COLUMNS][64];
     int count, room;
 };
 
-/* The next row: FORMAT makes its cells, with tabs between them. */
+/* Adds a row: FORMAT makes its cells, separated by tabs. */
 void table_add(struct table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Prints at most MOST rows (0: all), each after INDENT blanks, and empties the table. */
 void table_print(struct table *t, int indent, int most);

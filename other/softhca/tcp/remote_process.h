@@ -128,7 +128,7 @@ bool shca_tcp_random(uint8_t *to, size_t n);
 uint64_t shca_tcp_silence(struct shca_conn *c, uint64_t now);
 /* Sends the N pieces of IOV, TOTAL bytes; what the socket does not take is kept in the stash. The
  * connection must not be blocked. False: memory of a piece is unmapped, and nothing was sent. Out
- * lock held, for these four. */
+ * lock held, for this and the next three functions. */
 bool shca_tcp_send(struct shca_conn *c, struct iovec *iov, int n, size_t total);
 bool shca_tcp_flush(struct shca_conn *c);
 void shca_tcp_yield(struct shca_conn *c);
