@@ -105,8 +105,7 @@ static int send_no_target(struct shca_qp *qp)
     return 0;
 }
 
-/* The WR at sq_exec cannot run because of REASON: 0 to wait on, or the status to complete it with.
- * */
+/* The WR at sq_exec cannot run because of REASON: 0 to wait on, or its completion status. */
 static int send_wait_status(struct shca_qp *qp, int reason)
 {
     bool rnr = reason == SHCA_NOT_READY;

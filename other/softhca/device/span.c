@@ -1,5 +1,4 @@
-/* span.c - pieces of a text. See span.h.
- */
+/* span.c - parts of a text; see span.h. */
 #include "other/softhca/device/span.h"
 
 #include <stdio.h>

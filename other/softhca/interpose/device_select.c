@@ -15,8 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether programs see the software device, and why: written once, by the first thread that asks.
- * */
+/* Whether programs see the software device, and why. Written once, by the first thread asking. */
 struct decision {
     bool enabled;
     char why[160];

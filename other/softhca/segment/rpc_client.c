@@ -39,8 +39,7 @@ static void rpc_client_set_timeout(struct shca_peer *p)
     p->timed = true;
 }
 
-/* Sends Q (and DATA, for a write) and waits for the reply; DATA also receives the bytes of a read.
- * */
+/* Sends Q, with DATA for a write, and waits for the reply, with DATA for a read. */
 static int rpc_client_call(struct shca_peer *p, struct shca_rpc_request *q, void *data,
                            uint64_t *value, int *fd)
 {

@@ -112,8 +112,7 @@ enum responder_verdict {
 void responder_start(struct responder *r);
 /* A WIRE_REQUEST, WIRE_DATA or WIRE_PROBE arrived. */
 enum responder_verdict responder_on_frame(struct responder *r, const struct wire_frame *f);
-/* N bytes of the open request were executed; true when that was the rest: call responder_finish().
- * */
+/* N bytes of the open request were executed; true when it is complete: call responder_finish(). */
 bool responder_ran(struct responder *r, uint32_t n);
 /* The open request is complete. VALUE: the result of an atomic. */
 enum responder_verdict responder_finish(struct responder *r, uint64_t value);

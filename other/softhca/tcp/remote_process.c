@@ -26,8 +26,7 @@ static const uint64_t unanswered_limit =
 static const uint64_t look_every = 100 * MS;
 static const uint64_t wanted_for = 4000 * MS; /* after the last unreliable message */
 
-/* Starts the wire thread when there is a list of hosts and the slot is known: 0 or an errno value.
- * */
+/* With a list of hosts, and a slot claimed: starts the wire thread. 0 or an errno value. */
 int shca_remote_process_start(void)
 {
     const struct shca_fabric *f = shca_fabric();
@@ -289,8 +288,8 @@ static void remote_process_report_failure(const struct shca_conn *c)
         [WIRE_OTHER_LIB] = "uses another version of libsofthca; use one version in a job",
         [WIRE_OTHER_HOSTS] = "has another SOFTHCA_HOSTS; all must have the same list",
         [WIRE_OTHER_SECRET] = "has another SOFTHCA_SECRET",
-        [WIRE_NOT_ME] = "and this one do not agree on who is who in SOFTHCA_HOSTS",
-        [WIRE_NOT_YOU] = "and this one do not agree on who is who in SOFTHCA_HOSTS",
+        [WIRE_NOT_ME] = "and this one assign the entries of SOFTHCA_HOSTS to different hosts",
+        [WIRE_NOT_YOU] = "and this one assign the entries of SOFTHCA_HOSTS to different hosts",
     };
     static unsigned reported;
     const struct greet *g = &c->greet;
