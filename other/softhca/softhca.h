@@ -1,7 +1,7 @@
-/* softhca.h - what a program may ask of the software verbs device.
+/* softhca.h - optional calls of the software verbs device.
  *
- * A program needs none of this: it calls libibverbs as ever. These few calls let it put its
- * buffers in memory that peers can map, so that RDMA between processes of one host is a memcpy.
+ * A program needs only libibverbs. These calls let it allocate buffers in memory that peers can
+ * map, so that RDMA between processes of one host is a memcpy, and query the device.
  */
 #ifndef SOFTHCA_H
 #define SOFTHCA_H
@@ -15,29 +15,28 @@ extern "C" {
 /* 1 when ibv_get_device_list() includes the software device, 0 when only real devices are used. */
 int softhca_active(void);
 
-/* One line, never NULL: which device programs will find and why. */
+/* One line, never NULL: which devices programs find, and why. */
 const char *softhca_describe(void);
 
-/* This process is number N of its job: SOFTHCA_FAULTS may name it so. To be called before a device
- * is opened; SOFTHCA_PROCESS overrules it. */
+/* Sets the number of this process in its job, which SOFTHCA_FAULTS refers to. To be called before a
+ * device is opened; SOFTHCA_PROCESS overrides it. */
 void softhca_number(unsigned n);
 
-/* This process belongs to a job on several hosts. HOSTS and SECRET are what the program knows about
- * it, in the form of SOFTHCA_HOSTS and SOFTHCA_SECRET, HOSTS "" if it knows nothing; they are used
- * where the user has set neither in this process nor for the whole job, of which USER_VALUE returns
- * the setting with that name, or NULL. To be called before a device is opened. 1 when HOSTS is
- * used, else 0. */
+/* This process belongs to a job on several hosts. HOSTS and SECRET have the form of SOFTHCA_HOSTS
+ * and SOFTHCA_SECRET; HOSTS is "" if the program knows none. They are used unless the user has set
+ * either variable, in this process or for the job, whose settings USER_VALUE returns by name, or
+ * NULL. To be called before a device is opened. Returns 1 when HOSTS is used, else 0. */
 int softhca_hosts(const char *hosts, const char *secret,
                   const char *(*user_value)(const char *name));
 
-/* Copies into LINE, of SIZE bytes, why a peer could not be reached, as one line without its end; 0
- * when there was no such trouble, else the line's length. From the first call on, such lines are
- * kept for this call and not written to stderr. */
+/* Copies into LINE, of SIZE bytes, the first message about a peer that could not be reached,
+ * without a line end. Returns its length, 0 when there was none. From the first call on, such
+ * messages are kept for this call and not written to stderr. */
 size_t softhca_trouble(char *line, size_t size);
 
 /* 1 when the software device stores the last 8 bytes of an RDMA write into memory of
- * softhca_alloc() after all others, and among them the last one last, so that who polls them may
- * then read the rest. 0 when SOFTHCA_FAULTS tears messages otherwise. */
+ * softhca_alloc() after all others, and the very last byte last, so that a program that polls them
+ * may then read the rest. 0 when SOFTHCA_FAULTS tears messages in another order. */
 int softhca_in_order(void);
 
 /* Page-aligned, zero, lazily populated memory of at least BYTES; NULL and errno on failure.
