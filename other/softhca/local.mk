@@ -37,7 +37,7 @@ check_PROGRAMS += softhca_rules softhca_soak softhca_speed softhca_rules_static
 softhca_pair = tests/softhca/pair.c tests/softhca/pair.h tests/softhca/rules.h
 softhca_rules_SOURCES = tests/softhca/rules.c tests/softhca/report.c tests/softhca/transfer.c tests/softhca/fault.c \
 	tests/softhca/queue.c tests/softhca/life.c tests/softhca/shared.c tests/softhca/unreliable.c tests/softhca/datagram.c tests/softhca/extended.c tests/softhca/crowd.c tests/softhca/crowd.h \
-	tests/softhca/forks.c tests/softhca/peers.c tests/softhca/setting.c tests/softhca/devices.c tests/softhca/far.c tests/softhca/inject.c tests/softhca/tear.c $(softhca_pair)
+	tests/softhca/forks.c tests/softhca/peers.c tests/softhca/setting.c tests/softhca/devices.c tests/softhca/between_hosts.c tests/softhca/inject.c tests/softhca/tear.c $(softhca_pair)
 softhca_rules_SOURCES += tests/softhca/resize.c tests/softhca/region.c tests/softhca/window.c tests/softhca/states.c
 softhca_rules_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 softhca_rules_LDADD = libsofthca.la $(VERBS_LIBS)
@@ -55,8 +55,8 @@ check_PROGRAMS += softhca_mesh
 softhca_mesh_SOURCES = tests/softhca/mesh.c $(softhca_pair)
 softhca_mesh_CPPFLAGS = $(softhca_rules_CPPFLAGS)
 softhca_mesh_LDADD = $(softhca_rules_LDADD)
-# Beside real devices: a libibverbs that is not real stands beneath. One program has libsofthca ahead
-# of it, the other behind it, to be preloaded.
+# Device selection: a fake libibverbs in the place of the real one. One program links libsofthca ahead
+# of it, the other behind it, and preloads it.
 fake_verbs = tests/softhca/fake/libibverbs.so.1
 fake_verbs_libs = -L$(abs_top_builddir)/tests/softhca/fake -libverbs
 fake_verbs_sources = tests/softhca/fake_verbs.c tests/softhca/fake_verbs.h tests/softhca/fake_verbs.map \
@@ -69,15 +69,15 @@ $(fake_verbs): $(fake_verbs_sources)
 	@ln -sf libibverbs.so.1 $(@D)/libibverbs.so
 CLEANFILES += $(fake_verbs) tests/softhca/fake/libibverbs.so
 EXTRA_DIST += $(fake_verbs_sources)
-check_PROGRAMS += softhca_beside softhca_beside_preload
-softhca_beside_SOURCES = tests/softhca/beside.c tests/softhca/report.c $(softhca_pair)
-softhca_beside_CPPFLAGS = $(softhca_rules_CPPFLAGS)
-softhca_beside_LDFLAGS = -pthread -Wl,-rpath,$(abs_top_builddir)/tests/softhca/fake
-softhca_beside_LDADD = libsofthca.la $(fake_verbs_libs)
-EXTRA_softhca_beside_DEPENDENCIES = $(fake_verbs)
-softhca_beside_preload_SOURCES = $(softhca_beside_SOURCES)
-softhca_beside_preload_CPPFLAGS = $(softhca_rules_CPPFLAGS)
-softhca_beside_preload_LDFLAGS = $(softhca_beside_LDFLAGS)
-softhca_beside_preload_LDADD = $(fake_verbs_libs) libsofthca.la
-EXTRA_softhca_beside_preload_DEPENDENCIES = $(fake_verbs)
+check_PROGRAMS += softhca_device_select softhca_device_select_preload
+softhca_device_select_SOURCES = tests/softhca/device_select.c tests/softhca/report.c $(softhca_pair)
+softhca_device_select_CPPFLAGS = $(softhca_rules_CPPFLAGS)
+softhca_device_select_LDFLAGS = -pthread -Wl,-rpath,$(abs_top_builddir)/tests/softhca/fake
+softhca_device_select_LDADD = libsofthca.la $(fake_verbs_libs)
+EXTRA_softhca_device_select_DEPENDENCIES = $(fake_verbs)
+softhca_device_select_preload_SOURCES = $(softhca_device_select_SOURCES)
+softhca_device_select_preload_CPPFLAGS = $(softhca_rules_CPPFLAGS)
+softhca_device_select_preload_LDFLAGS = $(softhca_device_select_LDFLAGS)
+softhca_device_select_preload_LDADD = $(fake_verbs_libs) libsofthca.la
+EXTRA_softhca_device_select_preload_DEPENDENCIES = $(fake_verbs)
 EXTRA_DIST += tests/softhca/softhca.sh tests/stock

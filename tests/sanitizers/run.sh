@@ -80,7 +80,7 @@ asan=address,undefined
 programs="testhello testam testamsize testamflood testputget testhandles testvalue testbarrier testlock"
 targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-seq"); done
-targets+=(tests/testflow-ibv-seq tests/testthreads-ibv-par softhca_soak softhca_storm softhca_cycles)
+targets+=(tests/testflow-ibv-seq tests/testthreads-ibv-par softhca_soak softhca_stress softhca_cycles)
 targets+=(tests/vapi/{rules,overlap,hcas} tests/portals3/{model,hostile,refusals,rules,messages})
 targets+=(tests/testsync-ibv-seq tests/reference/libgasnet-ibv-seq.la)
 portals_programs="testam testputget testamflood"
@@ -95,7 +95,7 @@ if build $asan "${targets[@]}" "${units[@]}"; then
     sharing $asan 4 testflow-ibv-seq storm 200
     for program in testputget testvalue testsync; do reference $asan 2 "$program-ibv-seq"; done
     device $asan softhca_soak 1
-    device $asan softhca_storm 2
+    device $asan softhca_stress 2
     device $asan softhca_cycles
     # A thread that is cancelled leaves marks on its stack, where the sanitizer's own exit then stumbles.
     ASAN_OPTIONS=detect_leaks=1:use_sigaltstack=0 device $asan tests/vapi/rules
@@ -112,7 +112,7 @@ fi
 programs="testthreads testam testamflood testlock testhandles"
 targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-par"); done
-targets+=(softhca_soak softhca_storm softhca_rules tests/vapi/{rules,overlap} tests/reference/libgasnet-ibv-par.la)
+targets+=(softhca_soak softhca_stress softhca_rules tests/vapi/{rules,overlap} tests/reference/libgasnet-ibv-par.la)
 targets+=(tests/portals3/mirrored tests/unit/exit_engine tests/testexit-ibv-par)
 portals_programs="testthreads testbarrier"
 targets+=(gasnetrun_portals)
@@ -130,7 +130,7 @@ if build thread "${targets[@]}"; then
     # Each of its many processes would sleep for a second at its end.
     TSAN_OPTIONS="$TSAN_OPTIONS atexit_sleep_ms=0" device thread softhca_rules queue
     device thread softhca_soak 1
-    device thread softhca_storm 2
+    device thread softhca_stress 2
     device thread tests/vapi/rules
     device thread tests/vapi/overlap
     device thread tests/unit/exit_engine

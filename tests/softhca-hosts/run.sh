@@ -1,10 +1,10 @@
 #!/bin/bash
-# run.sh - the software device between hosts: the rules and random operations that hold on one host,
-# and what can only happen between several. TAP on stdout.
+# run.sh - the software device between hosts: the rules and random operations of one host, and
+# rules that apply only between hosts. TAP on stdout.
 #
-# The hosts are network namespaces, joined by a router in another one. Where none can be made, they
-# are addresses of this machine, and what needs a cable to be cut is skipped.
-# SOAK_SECONDS (default 3) and SOAK_SEED are handed to the random tests.
+# The hosts are network namespaces, joined by a router in another one. Without the right to make them,
+# the hosts are addresses of this machine, and tests that cut a cable are skipped.
+# SOAK_SECONDS (default 3) and SOAK_SEED are passed to the random tests.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 . "$(dirname "$0")/../netns.sh"
@@ -12,7 +12,7 @@ cd "$TEST_BUILD" || exit 1
 export SOFTHCA=on
 unset SOFTHCA_DEVICES SOFTHCA_FAULTS SOFTHCA_HOST SOFTHCA_SECRET
 
-# Three hosts by address, and what the programs are told of them.
+# Three hosts by address, and the variables that describe them to the programs.
 if why=$(netns_make 3 2>&1); then
     cables=1
     SOFTHCA_HOSTS=10.77.1.1,10.77.2.1,10.77.3.1
@@ -33,7 +33,7 @@ run "random, connections cut" ./softhca_soak "${SOAK_SECONDS:-3}" ${SOAK_SEED:+"
 unset SOAK_CUTS
 SOFTHCA_SECRET='open sesame' run "with a secret" ./softhca_rules transfer
 
-# The cable of the second host is cut for a second, in the midst: all goes on, nothing lost or doubled.
+# The link of the second host is down for a second meanwhile: no message is lost or duplicated.
 pull_cable() { # SECONDS
     sleep 1.5 # the moment does not matter
     netns_cable 2 down
@@ -92,7 +92,7 @@ else
     tap_skip "stock programs" "ibv_rc_pingpong not found (Debian: apt-get install ibverbs-utils)"
 fi
 
-# Wrong lists are told in one line, and no device can be opened.
+# Invalid lists are reported in one line, and no device can be opened.
 refused() { # PATTERN VARIABLE=VALUE...
     local pattern=$1 log=$TEST_LOG/softhca-hosts-refused.log
     shift

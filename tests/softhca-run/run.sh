@@ -1,5 +1,5 @@
 #!/bin/bash
-# run.sh - softhca-run: what it hands to the program, its exit statuses and messages, its files.
+# run.sh - softhca-run: the environment of the program, exit statuses, messages, and files.
 # shellcheck source-path=SCRIPTDIR
 # shellcheck disable=SC2016 # scripts in quotes are expanded by the shell that runs them
 . "$(dirname "$0")/../tap.sh" || exit 1
@@ -35,7 +35,7 @@ fails() {
     verdict $? "$name: in one line"
 }
 
-# --- the program gets the device and its own way of ending ---
+# --- the program gets the device and keeps its exit status ---
 if command -v ibv_devices >/dev/null; then
     says "a stock program finds the device" 0 '^ *softhca0[[:space:]]' "$run" ibv_devices
     SOFTHCA=off "$run" ibv_devices >"$log" 2>&1
@@ -68,7 +68,7 @@ kill -TERM $!
 wait $!
 verdict "$([ $? -eq 7 ]; echo $?)" "a signal reaches the program"
 
-# --- what can go wrong, in one line each ---
+# --- errors, reported in one line each ---
 : >"$scratch/plain"
 printf '#!/no/such/interpreter\n' >"$scratch/script"
 chmod 755 "$scratch/script"
@@ -118,7 +118,7 @@ missing=$("$run" --help | grep -B 1 -v '^ *sets' | sed -n 's/^  --\([a-z-]*\).*/
 [ -z "$missing" ]
 tap_ok $? "softhca-run(1) explains every option${missing:+: not $missing}"
 
-# --- what is going on ---
+# --- --status ---
 status() { timeout -k 5 20 "$run" --status"$1" >"$log" 2>&1; }
 SOFTHCA=on ./softhca_soak 60 >"$scratch/soak" 2>&1 &
 soak=$!
@@ -193,7 +193,7 @@ elif "${other[@]}" unshare --mount --map-root-user true 2>/dev/null; then
 else
     tap_skip "--files without rights" "user namespaces are not permitted here"
 fi
-# Forbidden by a limit of zero namespaces, in a namespace of our own.
+# Forbidden by a limit of zero namespaces, in a new namespace.
 if unshare --user --map-root-user true 2>/dev/null; then
     fails "--files: says when it is not permitted: 125" 125 'a private mount namespace is not permitted here' \
         unshare --user --map-root-user sh -c \

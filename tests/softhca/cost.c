@@ -1,8 +1,8 @@
-/* cost.c - what the data path executes, counted: instructions, locked ones, system calls and
+/* cost.c - counts what the data path executes: instructions, locked instructions, system calls and
  * allocations of each operation between two processes, against ceilings.
  *
- * Side B operates; side A steps it. Counts do not depend on how busy the machine is. The work of
- * the program, such as filling in a WR, is not counted.
+ * Side B executes the operation; side A single-steps it. The counts do not depend on the load of
+ * the machine. Work of the program, such as filling in a WR, is not counted.
  */
 #include "rules.h"
 #include "pair.h"
@@ -59,8 +59,8 @@ struct operation {
     enum ibv_wr_opcode opcode; /* of what B posts */
     uint32_t length;
     bool signalled;
-    uint32_t a_sends;         /* length of a message that is there beforehand */
-    int instructions, locked; /* ceilings in an optimised build; ordinary memory may need more */
+    uint32_t a_sends;         /* length of a message that arrived beforehand */
+    int instructions, locked; /* ceilings of an optimised build; ordinary memory may need more */
 };
 
 static const struct operation operations[] = {
@@ -83,7 +83,7 @@ static const struct operation operations[] = {
 };
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
-/* What is said of each operation: A finds out in a process of its own. */
+/* The results of one operation, found by side A in its own process. */
 static struct verdict {
     struct steps best;
     bool done;
@@ -106,7 +106,7 @@ static void operate(struct side *s, const struct operation *o)
     o->run(s);
     step_mark();
     if (o->run == poll_receive) CHECK_EQ(wc.status, IBV_WC_SUCCESS);
-    if (o->run == post_send) { /* which frees its place in the queue */
+    if (o->run == post_send) { /* frees its slot in the queue */
         CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_WRITE, 2, 0, 0, 0)), 0);
         expect(s->scq, 2, IBV_WC_SUCCESS);
     }
@@ -123,7 +123,7 @@ static void step(struct side *s, const struct operation *o, struct verdict *v)
     step_to_mark(s->other);
     CHECK(step_on(s->other, 1000000, &now));
     step_release(s->other);
-    /* The first time the loader may look names up. */
+    /* The first call may resolve symbols. */
     if (!v->done || now.instructions < v->best.instructions) v->best = now;
     v->done = true;
     if (o->opcode == IBV_WR_SEND && o->length > 0) expect(s->rcq, 7, IBV_WC_SUCCESS);
@@ -148,7 +148,7 @@ static bool judged(void)
 #if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     return true;
 #else
-    return false; /* the instructions are the compiler's there */
+    return false; /* other builds: instructions are not compared */
 #endif
 }
 
@@ -172,7 +172,7 @@ static void tell_all(const char *memory, bool ordinary)
     }
 }
 
-/* The stepper itself: what it cannot see would pass. */
+/* Tests the stepper itself: what it does not count would pass unnoticed. */
 static void seen(struct side *s)
 {
     static char *volatile block;
@@ -200,9 +200,9 @@ static void seen(struct side *s)
     CHECK_EQ(now.system_calls, 1);
 }
 
-/* --- a long window in which a system call is deadly --- */
+/* --- polling for a long time: other system calls end the process --- */
 
-/* Only what a poll may do that finds nothing for long, and what ends the process. */
+/* Allows only the system calls of a poll that finds nothing for long, and exit. */
 static void forbid_system_calls(void)
 {
     struct sock_filter code[] = {
@@ -220,8 +220,8 @@ static void forbid_system_calls(void)
 
 enum { MANY = 20000, COUNTED = 65536, AHEAD = 100, LAST = 12345 };
 
-/* A message that finds no receive has to wait, and waiting is not what is tested: B tells A in A's
- * memory how many receives it has posted. */
+/* Avoids waiting, which is not tested here: B writes to the memory of A how many receives it has
+ * posted. */
 static void receive_all(struct side *s)
 {
     uint64_t *posted = (uint64_t *)(s->buf + COUNTED);
@@ -264,7 +264,7 @@ static void no_system_call_for_long(struct side *s)
     meet(s);
     if (s->is_a) {
         CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_READ, 2, HERE, 8, 0)),
-                 0); /* maps the peer's memory */
+                 0); /* maps the memory of the peer */
         expect(s->scq, 2, IBV_WC_SUCCESS);
         forbid_system_calls();
         many_operations(s);

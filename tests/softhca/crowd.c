@@ -1,4 +1,4 @@
-/* crowd.c - a test that is run by several processes at once. See crowd.h. */
+/* crowd.c - a test run by several processes; see crowd.h. */
 #include "crowd.h"
 
 #include <errno.h>
@@ -59,7 +59,7 @@ static void play(crowd_function *test, struct crowd *c)
     exit(0);
 }
 
-/* The hub judges: when it fails the others end with it. */
+/* The hub decides the result: when it fails the others end with it. */
 static bool await_all(const struct crowd *c)
 {
     bool ok = true;

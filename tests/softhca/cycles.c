@@ -1,5 +1,5 @@
-/* cycles.c - thousands of lives of every object in one process: no memory, address space, shared
- * memory or descriptor stays behind.
+/* cycles.c - thousands of creations and destructions of every object in one process: no memory,
+ * address space, shared memory or descriptor is leaked.
  */
 #include "rules.h"
 #include "pair.h"
@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Numbers are not reused at once: at first each life is a new entry of a table. */
+/* Numbers are not reused at once: at first each cycle uses a new entry of a table. */
 enum { WARM = 9000, CYCLES = 3000 };
 
 static struct side s;
@@ -37,7 +37,7 @@ static long kilobytes(const char *what)
     return value;
 }
 
-/* Descriptors, and the pages of our segment. */
+/* Descriptors, and pages of the segment. */
 static struct holdings holdings(void)
 {
     struct holdings h = {.rss = kilobytes("VmRSS:"), .space = kilobytes("VmSize:")};
@@ -55,7 +55,7 @@ static struct holdings holdings(void)
     return h;
 }
 
-/* --- one life of each --- */
+/* --- one cycle of each object --- */
 
 static void domain(int i)
 {
@@ -182,8 +182,8 @@ static long least(long a, long b)
     return a < b ? a : b;
 }
 
-/* What is left behind is left behind in each round; what is made once, a thread's first steps for
- * instance, in one at most: the lesser growth of two rounds counts. */
+/* A leak appears in every round; one-time allocations, such as those of a new thread, in at most
+ * one: the smaller growth of two rounds counts. */
 static void live_and_die(void)
 {
     long rss = LONG_MAX, space = LONG_MAX, shared = LONG_MAX, fds = LONG_MAX;

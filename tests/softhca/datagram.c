@@ -1,5 +1,5 @@
-/* datagram.c - rules about datagrams: what comes before the payload, who hears them, what is lost,
- * the way back, and many senders at once, some of which die.
+/* datagram.c - rules about datagrams: the bytes before the payload, delivery, losses, address
+ * handles from completions, and many senders at once, some of which die.
  */
 #include "rules.h"
 #include "crowd.h"
@@ -20,7 +20,7 @@ static void succeeds(struct side *s, struct ibv_send_wr *wr)
     expect(s->scq, wr->wr_id, IBV_WC_SUCCESS);
 }
 
-/* The other side's next message is MESSAGE LEN; what was sent before it and was lost stays lost. */
+/* The next message from the other side is MESSAGE LEN; lost messages do not arrive later. */
 static void expect_message(struct side *s, uint64_t id, uint32_t len)
 {
     struct ibv_wc wc = await(s->rcq);
@@ -59,7 +59,7 @@ static void payload_follows_40_bytes(struct side *s)
     meet(s);
 }
 
-/* A global address has a header in those bytes, and the way back can be made from it. */
+/* With a global address those bytes are a GRH, from which an address handle can be made. */
 static void way_back_is_found(struct side *s)
 {
     for (int global = 0; global < 2; global++) {
@@ -106,7 +106,7 @@ static void way_back_is_found(struct side *s)
             CHECK_EQ(ibv_init_ah_from_wc(s->ctx, 9, &wc, h, &a), -1);
         }
         meet(s);
-        if (!s->is_a) { /* its own receive was not used */
+        if (!s->is_a) { /* its receive was not used */
             struct ibv_qp_attr e = {.qp_state = IBV_QPS_RTS};
             CHECK_EQ(state_of(s), IBV_QPS_RTS);
             CHECK_EQ(ibv_modify_qp(s->qp, &e, IBV_QP_STATE), 0);
@@ -124,7 +124,7 @@ static void qkeys_must_agree(struct side *s)
         struct ibv_send_wr *wr = make_wr(s, IBV_WR_SEND, 1, 0, 10, 0);
         wr->wr.ud.remote_qkey = QKEY + 1;
         succeeds(s, wr);
-        wr->wr.ud.remote_qkey = 0x80000001; /* the high bit: that of the sending QP */
+        wr->wr.ud.remote_qkey = 0x80000001; /* high bit set: the Q_Key of the sending QP */
         wr->sg_list->length = 11;
         succeeds(s, wr);
         struct ibv_qp_attr a = {.qkey = QKEY + 2};
@@ -143,7 +143,7 @@ static void qkeys_must_agree(struct side *s)
     meet(s);
 }
 
-/* Nothing hears it, and the sender hears nothing of that. */
+/* The message is lost, and the sender gets no error. */
 static void addressed_to_nowhere(struct side *s)
 {
     struct side rc = *s;
@@ -201,7 +201,7 @@ static void no_receive_no_message(struct side *s)
     meet(s);
 }
 
-/* A fault of the sender's own: it can send no more until it is mended. */
+/* An error of the sender: SQE until the program recovers the QP. */
 static void own_fault(struct side *s, struct ibv_send_wr *wr, enum ibv_wc_status status)
 {
     CHECK_EQ(post(s, wr), 0);
@@ -238,8 +238,8 @@ static void own_faults(struct side *s)
     meet(s);
 }
 
-/* Too small a receive breaks the receiver; the sender does not notice. All receives end in order.
- */
+/* A receive that is too small breaks the receiver without an error at the sender. All receives are
+ * completed in order. */
 static void small_receive_breaks_its_queue(struct side *s)
 {
     if (!s->is_a) {
@@ -338,7 +338,7 @@ static uint32_t length_of(int rank, uint32_t i)
     return 8 + (i * 37 + rank * 11) % 700;
 }
 
-/* Rank and number come as immediate. */
+/* Immediate data hold the rank and the number. */
 static void flood(struct crowd *c, struct side *s, uint32_t messages)
 {
     for (uint32_t i = 0; i < messages; i++) {
@@ -349,7 +349,7 @@ static void flood(struct crowd *c, struct side *s, uint32_t messages)
     }
 }
 
-/* The message is whole; returns its number and sender. */
+/* Checks that the message is complete; returns its number and sender. */
 static uint32_t expect_whole(struct side *s, const struct ibv_wc *wc, int *rank)
 {
     uint32_t i = wc->imm_data & 0xffffff;
@@ -371,7 +371,7 @@ static void offer_all(struct side *s)
     for (int i = 0; i < DEPTH; i++) offer(s, i);
 }
 
-/* All QPs of the hub are one: every other rank sends to that of rank 1. */
+/* All ranks send to one QP of the hub, that of rank 1. */
 static void aim_at_one(struct crowd *c, struct side *s)
 {
     make_star(c, s);
@@ -385,8 +385,8 @@ static void tear_down_ud_star(struct crowd *c, struct side *s)
     tear_down_star(c, s);
 }
 
-/* Messages of one sender come in order, whichever are lost. */
-static void hear_floods(struct crowd *c, struct side *s)
+/* Messages of one sender arrive in order; some may be lost. */
+static void receive_floods(struct crowd *c, struct side *s)
 {
     uint32_t next[CROWD] = {0}, heard = 0;
     struct ibv_wc wc;
@@ -404,8 +404,8 @@ static void hear_floods(struct crowd *c, struct side *s)
         }
     }
     for (; ibv_poll_cq(s->rcq, 1, &wc) == 1; heard++) offer(s, wc.wr_id);
-    CHECK(heard >= DEPTH);                      /* as many as had a receive from the start */
-    CHECK_EQ(post_recv(s, 0, 0, SLOT), ENOMEM); /* each receive is still there */
+    CHECK(heard >= DEPTH);                      /* at least those with a receive from the start */
+    CHECK_EQ(post_recv(s, 0, 0, SLOT), ENOMEM); /* no receive is lost */
 }
 
 static void many_flood_one(struct crowd *c)
@@ -419,12 +419,13 @@ static void many_flood_one(struct crowd *c)
         flood(c, &s[1], MESSAGES);
         to_rank(c, 0, &m, 1);
     } else
-        hear_floods(c, &s[1]);
+        receive_floods(c, &s[1]);
     all_meet(c);
     tear_down_ud_star(c, s);
 }
 
-/* Flooders are killed in the midst. What they had claimed comes back: each receive serves once. */
+/* Flooding senders are killed meanwhile. Receives they had claimed are posted again: each receive
+ * is used once. */
 static void kill_and_count(struct crowd *c, struct side *s)
 {
     struct ibv_wc wc;
@@ -448,7 +449,7 @@ static void kill_and_count(struct crowd *c, struct side *s)
     CHECK_EQ(post_recv(s, 0, 0, SLOT), ENOMEM);
 }
 
-static void killed_flooders_take_nothing_along(struct crowd *c)
+static void killed_flooders_lose_no_receive(struct crowd *c)
 {
     struct side s[CROWD];
     char m = 's';
@@ -463,7 +464,7 @@ static void killed_flooders_take_nothing_along(struct crowd *c)
     tear_down_ud_star(c, s);
 }
 
-/* Memory is not touched after its deregistration, whoever still sends. */
+/* Memory is not accessed after its deregistration while messages still arrive. */
 static void deregistered_memory_is_left_alone(struct crowd *c)
 {
     struct side s[CROWD];
@@ -477,7 +478,7 @@ static void deregistered_memory_is_left_alone(struct crowd *c)
         for (size_t i = 0; i < DEPTH; i++) CHECK_EQ(post_recv(&s[1], i, 0, 8192), 0);
         for (int i = 0; i < 10; i++) await(s[1].rcq);
         CHECK_EQ(ibv_dereg_mr(s[1].mr), 0);
-        memset(s[1].buf, 0x5e, 8192); /* what is late spoils it */
+        memset(s[1].buf, 0x5e, 8192); /* a late write would change it */
         for (int i = 0; i < 10; i++) sched_yield();
         for (int i = 0; i < 8192; i++) CHECK_EQ(s[1].buf[i], 0x5e);
         struct ibv_qp_attr a = {.qp_state = IBV_QPS_RESET};
@@ -516,7 +517,7 @@ static void *send_to_self(void *arg)
     return NULL;
 }
 
-/* Threads send to one QP of their process while another registers and deregisters. */
+/* Threads send to one QP of their process while another thread registers and deregisters memory. */
 static void threads_send_to_one(struct side *s)
 {
     pthread_t thread[THREADS];
@@ -572,8 +573,8 @@ void datagram_rules(void)
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         struct options o = tests[i].o;
-        /* From another host it may arrive when there is one. */
-        if (sides_are_far() && tests[i].run == no_receive_no_message) continue;
+        /* From another host it may arrive later, when a receive is posted. */
+        if (sides_are_remote() && tests[i].run == no_receive_no_message) continue;
         o.type = IBV_QPT_UD;
         report(run_pair(tests[i].run, &o), "UD: %s", tests[i].name);
     }
@@ -584,7 +585,7 @@ void datagram_rules(void)
         const char *times = getenv("TEST_SOFTHCA_KILLS");
         bool ok = true;
         for (int i = times ? atoi(times) : 5; i > 0 && ok; i--)
-            ok = run_crowd(killed_flooders_take_nothing_along, 5, &o);
+            ok = run_crowd(killed_flooders_lose_no_receive, 5, &o);
         report(ok, "UD: killed flooders take nothing along, %s memory", memory);
         report(run_crowd(deregistered_memory_is_left_alone, 4, &o),
                "UD: deregistered memory is left alone, %s memory", memory);

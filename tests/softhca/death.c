@@ -1,8 +1,9 @@
-/* death.c - one side dies at any point of an operation, wherever that leaves its queues, claims and
- * guards; the other side's queues stay whole, nothing hangs, and a third process is served.
+/* death.c - one side dies at any instruction of an operation, with its queues, claims and access
+ * words in any state; the queues of the other side stay consistent, nothing hangs, and a third
+ * process is served.
  *
- * The victim is stepped instruction by instruction to a point and killed there. Points are every
- * STRIDE-th instruction, from a random start. Usage: softhca_death [STRIDE [SEED]]
+ * The victim is single-stepped to a point and killed there. Points are every STRIDE-th instruction,
+ * from a random start. Usage: softhca_death [STRIDE [SEED]]
  */
 #include "rules.h"
 #include "pair.h"
@@ -18,21 +19,21 @@
 
 enum { RECEIVES = 8, SIZE = 256, HERE = 0, THERE = 8192, WINDOW = 65536 };
 
-/* What side B is doing when it dies, and what must then be so at side A. */
+/* The operation of side B, and the check at side A after its death. */
 struct scene {
     const char *name;
     void (*act)(struct side *);
     struct options o;
 };
 
-/* From test to test: how far the victim goes, and whether it came to the end of its act. */
+/* Kept between tests: the point of death, and whether the operation ended before it. */
 static struct plan {
     const struct scene *scene;
     long point;
     bool finished;
 } * plan;
 
-/* --- what B does --- */
+/* --- operations of B --- */
 
 static void b_posts(struct side *s, enum ibv_wr_opcode op, uint32_t len)
 {
@@ -127,7 +128,7 @@ static bool reliable(const struct side *s)
     return s->o.type != IBV_QPT_UC && s->o.type != IBV_QPT_UD;
 }
 
-/* Sends end, in order, when reliable in an error, and no completion comes twice. */
+/* Sends complete in order, reliable ones with an error, and no completion comes twice. */
 static void sends_end(struct side *s)
 {
     enum ibv_wr_opcode op = s->o.type == IBV_QPT_UD ? IBV_WR_SEND : IBV_WR_RDMA_WRITE;
@@ -141,8 +142,8 @@ static void sends_end(struct side *s)
     expect_nothing(s->scq);
 }
 
-/* Every receive ends once: what came, then what is flushed. They end in order, unless they are of a
- * queue with many senders, where one that the dead had in its hand is posted again. */
+/* Every receive completes once: first received messages, then flushed ones. In order, except in a
+ * shared queue, where a receive claimed by the dead process is posted again. */
 static void receives_end(struct side *s)
 {
     struct ibv_qp_attr a = {.qp_state = IBV_QPS_ERR};
@@ -156,11 +157,11 @@ static void receives_end(struct side *s)
         CHECK(wc.status == IBV_WC_WR_FLUSH_ERR ||
               (wc.status == IBV_WC_SUCCESS && came++ == (int)i));
     }
-    CHECK(came <= (any_order ? 2 : 1)); /* the first datagram may have found a receive */
+    CHECK(came <= (any_order ? 2 : 1)); /* the first datagram may have used a receive */
     if (!s->srq) expect_nothing(s->rcq);
 }
 
-/* The queues of A work for others: a new QP on the same CQs, connected to itself. */
+/* The queues of A still work: a new QP on the same CQs, connected to itself. */
 static void others_go_on(struct side *s)
 {
     struct ibv_wc wc;
@@ -179,11 +180,11 @@ static void others_go_on(struct side *s)
     CHECK_EQ(ibv_modify_qp(s->qp, &a,
                            IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
              0);
-    s->o.type = 0; /* reliable, whatever it was before */
+    s->o.type = 0; /* a reliable QP in every case */
     struct address self = s->mine;
     self.qpn = s->qp->qp_num;
     connect_qp(s, &self);
-    /* All places of a shared queue can be had: none was lost with the dead. */
+    /* All slots of a shared queue are usable: none was lost with the dead process. */
     int rounds = s->srq ? 70 : 3;
     for (int i = 0; i < rounds; i++) {
         while (a_receives(s, 77) && s->srq) break;
@@ -198,11 +199,11 @@ static void die_in_the_act(struct side *s)
 {
     if (!s->is_a) {
         memset(s->buf + HERE, 'x', SIZE);
-        if (s->o.type == IBV_QPT_UD) { /* the first one attaches the peer, at length */
+        if (s->o.type == IBV_QPT_UD) { /* the first message attaches the peer, which takes long */
             plan->scene->act(s);
             await(s->scq);
         }
-        meet(s); /* A has posted its receives and watches */
+        meet(s); /* A has posted its receives and single-steps */
         step_mark();
         plan->scene->act(s);
         step_mark();
@@ -221,7 +222,7 @@ static void die_in_the_act(struct side *s)
     others_go_on(s);
 }
 
-/* True when it is all over: the act ended before the point. */
+/* True when the operation ended before the point. */
 static bool one_point(const struct scene *scene, long point, bool *ok)
 {
     plan->scene = scene;

@@ -1,5 +1,5 @@
-/* devices.c - rules about several devices and ports: addresses, limits, what may be mixed, and
- * which ports a message leaves and arrives through.
+/* devices.c - rules about several devices and ports: addresses, limits, combinations of objects,
+ * and the ports that a message passes.
  */
 #include "rules.h"
 #include "pair.h"
@@ -12,7 +12,7 @@
 
 static const char two_by_two[] = "SOFTHCA_DEVICES=2x2;lmc=1,gids=3";
 
-/* --- what is shown --- */
+/* --- attributes --- */
 
 struct address_book {
     uint64_t guid[2];
@@ -47,7 +47,7 @@ static void addresses_agree_and_differ(struct side *s)
     read_addresses(&mine);
     tell(s, &mine, sizeof mine);
     hear(s, &its, sizeof its);
-    CHECK(!memcmp(&mine, &its, sizeof mine) == !sides_are_far());
+    CHECK(!memcmp(&mine, &its, sizeof mine) == !sides_are_remote());
     CHECK(mine.guid[0] != mine.guid[1]);
     const union ibv_gid *gid = mine.gid[0][0];
     for (int i = 0; i < 12; i++)
@@ -55,7 +55,7 @@ static void addresses_agree_and_differ(struct side *s)
     const uint16_t *lid = mine.lid[0];
     for (int i = 0; i < 4; i++) {
         CHECK(lid[i] > 0 && lid[i] < 0xc000);
-        for (int j = 0; j < i; j++) CHECK(lid[i] / 2 != lid[j] / 2); /* LMC 1: two each */
+        for (int j = 0; j < i; j++) CHECK(lid[i] / 2 != lid[j] / 2); /* LMC 1: two LIDs each */
     }
 }
 
@@ -89,7 +89,7 @@ static void everything_is_shown(void)
     CHECK_EQ(ibv_query_gid_table(c, gid, 2, 0), -EINVAL);
     CHECK(!ibv_query_gid_ex(c, 2, 1, gid, 0) && !memcmp(&gid[0], &gid[2], sizeof *gid));
     CHECK_EQ(ibv_query_gid_ex(c, 2, 2, gid, 0), ENODATA);
-    /* The other device is as ever. */
+    /* The other device is unchanged. */
     struct ibv_context *other = open_named("softhca0");
     CHECK(other && !ibv_query_device(other, &a) && !ibv_query_port(other, 2, &p));
     CHECK(!strcmp(a.fw_ver, "1.0.0") && a.max_qp > 8 && p.state == IBV_PORT_ACTIVE);
@@ -122,7 +122,7 @@ static void limits_of_counts_act(void)
     more = most;
     more.attr.max_sge++;
     CHECK(!ibv_create_srq(pd[0], &more) && errno == EINVAL);
-    for (int round = 0; round < 3; round++) { /* what is given back can be had again */
+    for (int round = 0; round < 3; round++) { /* freed objects can be created again */
         for (int i = 0; i < 2; i++) {
             CHECK((cq[i] = ibv_create_cq(c, 4, NULL, NULL, 0)) != NULL);
             CHECK((qp[i] = new_qp(pd[0], cq[0], (struct ibv_qp_cap){.max_send_wr = 1})) != NULL);
@@ -216,7 +216,7 @@ static void attributes_beyond_the_port_are_refused(struct side *s)
     meet(s);
 }
 
-/* --- what may be mixed --- */
+/* --- combinations --- */
 
 static void devices_do_not_mix(struct side *s)
 {
@@ -229,7 +229,7 @@ static void devices_do_not_mix(struct side *s)
     CHECK(!new_qp(pd, s->scq, cap) && errno == EINVAL);
     CHECK(!new_qp(s->pd, cq, cap) && errno == EINVAL);
     CHECK(!ibv_create_cq(c, 4, NULL, s->channel, 0) && errno == EINVAL);
-    /* The same device opened twice makes two worlds, too. */
+    /* Two contexts of one device do not share objects either. */
     struct ibv_context *again = open_named("softhca0");
     struct ibv_pd *its_pd = ibv_alloc_pd(again);
     CHECK(!new_qp(its_pd, s->scq, cap) && errno == EINVAL);
@@ -261,7 +261,7 @@ static void rkey_of_another_device(struct side *s)
     CHECK(!ibv_dereg_mr(mr) && !ibv_dealloc_pd(pd));
 }
 
-/* --- the way of a message --- */
+/* --- ports of a message --- */
 
 static void send_both_ways(struct side *s)
 {
@@ -288,7 +288,7 @@ static void any_port_reaches_any_other(void)
     report(ok, "any port of any device reaches any other");
 }
 
-/* Path bits of an LMC, and every GID of the port, lead to it. */
+/* All LIDs of an LMC and all GIDs reach the port. */
 static void every_address_of_a_port_leads_there(struct side *s)
 {
     union ibv_gid gid[3], its[3];
@@ -331,7 +331,7 @@ static void nobody_answers(struct side *s)
     if (!s->is_a) expect_nothing(s->rcq);
 }
 
-/* The QP exists, but at another port than the one the message arrives through. */
+/* The QP exists, but on another port than the destination of the message. */
 static void wrong_port(struct side *s)
 {
     struct address aim = s->its;

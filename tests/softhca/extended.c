@@ -1,5 +1,5 @@
-/* extended.c - rules about extended reliable connections (XRC): a message names the shared queue it
- * is for, in the target's process or in another one that has opened the same domain.
+/* extended.c - rules about extended reliable connections (XRC): a message names its shared queue,
+ * in the target's process or in another process that has opened the same domain.
  */
 #include "rules.h"
 #include "crowd.h"
@@ -14,7 +14,7 @@
 
 enum { DEPTH = 16, SLOT = 4096 };
 
-/* What an end has besides its side. Its QP is s->qp, its shared queue s->srq on s->rcq. */
+/* The additional objects of an end. Its QP is s->qp, its shared queue s->srq on s->rcq. */
 struct end {
     struct ibv_xrcd *xrcd;
     uint32_t srqn;
@@ -65,7 +65,7 @@ static void make_end(struct side *s, enum ibv_qp_type type, struct ibv_xrcd *xrc
     s->mine.qpn = s->qp->qp_num;
 }
 
-/* A pair's QPs are replaced: A sends, B is the target and has a shared queue. */
+/* Replaces the QPs of a pair: A sends, B is the target and has a shared queue. */
 static struct end make_ends(struct side *s)
 {
     struct end e = {0};
@@ -86,7 +86,7 @@ static struct end make_ends(struct side *s)
     return e;
 }
 
-/* Before tear_down(): the domain can be closed when nothing uses it. */
+/* Called before tear_down(): the domain can be closed when unused. */
 static void end_ends(struct side *s, struct end *e)
 {
     meet(s);
@@ -180,7 +180,7 @@ static void late_receive_wakes_a_sleeper(struct side *s)
             CHECK_EQ(post(s, to_queue(s, IBV_WR_SEND, i, 500, 0, e.srqn)), 0);
             CHECK_EQ(await_sleeping(s, s->scq).status, IBV_WC_SUCCESS);
         } else {
-            usleep(i % 4 * 2000); /* not awaited: any length must do */
+            usleep(i % 4 * 2000); /* no test waits for it: any length is correct */
             CHECK_EQ(post_recv(s, i, 0, 500), 0);
             CHECK_EQ(await_sleeping(s, s->rcq).status, IBV_WC_SUCCESS);
         }
@@ -188,7 +188,7 @@ static void late_receive_wakes_a_sleeper(struct side *s)
     end_ends(s, &e);
 }
 
-/* Completions nobody polled go with their queue; those of its neighbour on the same CQ stay. */
+/* Unpolled completions are dropped with their queue; those of another queue on the same CQ stay. */
 static void destroyed_queue_takes_its_completions(struct side *s)
 {
     struct end e = make_ends(s);
@@ -248,8 +248,8 @@ static void each_end_has_its_half(struct side *s)
     end_ends(s, &e);
 }
 
-/* Rank 1 has the target, the hub has the shared queue, rank 2 sends. They share a domain by a
- * file that all inherited. */
+/* Rank 1 has the target, the hub has the shared queue, rank 2 sends. They share a domain by an
+ * inherited file. */
 static int shared_file;
 
 struct trio {
@@ -288,7 +288,7 @@ static struct trio make_trio(struct crowd *c)
     if (c->rank == 1) connect_qp(s, &sender);
     if (c->rank == 2) connect_qp(s, &target);
     if (c->rank == 2) s->its = memory;
-    if (c->rank == 0) { /* the target is known here by its number */
+    if (c->rank == 0) { /* the target is opened by its number */
         struct ibv_qp_open_attr o = {.comp_mask = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD |
                                                   IBV_QP_OPEN_ATTR_TYPE,
                                      .qp_num = target.qpn,
@@ -336,7 +336,7 @@ static void domain_is_shared_by_a_file(struct crowd *c)
             CHECK_EQ(post_recv(s, wc.wr_id, wc.wr_id * SLOT, SLOT), 0);
         }
     }
-    if (c->rank == 2) { /* memory is that of the queue's process too */
+    if (c->rank == 2) { /* the memory is that of the SRQ's process */
         CHECK_EQ(post(s, to_queue(s, IBV_WR_RDMA_WRITE, 1, 100, 500000, t.srqn)), 0);
         expect(s->scq, 1, IBV_WC_SUCCESS);
     }
@@ -351,8 +351,8 @@ static void connect_to(struct side *s, uint32_t qpn)
     connect_qp(s, &to);
 }
 
-/* The sender dies in the midst: a message half done takes no receive of the third process along. */
-static void killed_sender_takes_nothing_along(struct crowd *c)
+/* The sender dies during a message: no receive of the third process is lost. */
+static void killed_sender_loses_no_receive(struct crowd *c)
 {
     enum { LEN = 60000 };
     struct trio t = make_trio(c);
@@ -377,7 +377,7 @@ static void killed_sender_takes_nothing_along(struct crowd *c)
     }
     CHECK_EQ(kill(c->pid[2], SIGKILL), 0);
     await_end_of(c->pid[2]);
-    /* Each receive serves once: for what the dead one completed, and for a sender of our own. */
+    /* Each receive is used once: by a message of the dead process, or of a new sender. */
     struct side sender = *s, target = *s;
     make_end(&sender, IBV_QPT_XRC_SEND, NULL);
     make_end(&target, IBV_QPT_XRC_RECV, t.xrcd);
@@ -427,7 +427,7 @@ void extended_rules(void)
         o.neighbours = true;
         report(run_crowd(domain_is_shared_by_a_file, 3, &o),
                "XRC: a domain is shared by a file, %s memory", memory);
-        report(run_crowd(killed_sender_takes_nothing_along, 3, &o),
+        report(run_crowd(killed_sender_loses_no_receive, 3, &o),
                "XRC: a killed sender takes nothing along, %s memory", memory);
     }
     close(shared_file);

@@ -1,10 +1,9 @@
-/* fake_verbs.c - a libibverbs that is not real, to be found beneath libsofthca in its place.
+/* fake_verbs.c - a fake libibverbs, loaded in the place of the real one behind libsofthca.
  *
- * It has the names and versions of the real one, hands out devices and objects of its own, keeps a
- * record of every call, and aborts when it meets an object that it did not make. As the real one
- * does, it calls its own exported names while it is called. FAKE_VERBS in the environment lists
- * its devices: active, down, closed (cannot be opened), old (active, of before verbs_context), or
- * "none" when there is not even a list.
+ * It has the names and versions of the real library, its own devices and objects, records every
+ * call, and aborts on an object that it did not create. Like the real library it calls its own
+ * exported names. FAKE_VERBS in the environment lists its devices: active, down, closed (cannot be
+ * opened), old (active, without verbs_context), or "none" when there is no list at all.
  */
 #include "fake_verbs.h"
 
@@ -45,7 +44,7 @@ static _Thread_local struct {
     void (*hook)(void);
 } mine;
 
-/* The library's way to its own exported names leads through whoever stands before it. */
+/* The exported names as the loader binds them, possibly to libsofthca. */
 #define NAME(version, name, returns, takes)                                                        \
     uint64_t again_##name(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,                        \
                           uint64_t) __asm__(#name);
@@ -172,7 +171,7 @@ static void free_list(struct ibv_device **list)
 static bool is_device(const void *p)
 {
     for (int i = 0; i < device_count; i++)
-        if (p == &devices[i].base) return devices[i].users > 0; /* else it is in no list any more */
+        if (p == &devices[i].base) return devices[i].users > 0; /* it is in no list any more */
     return false;
 }
 
@@ -186,7 +185,7 @@ static void check_objects(const char *name, const char *takes, const uint64_t *a
     }
 }
 
-/* A library that is called by its own name while it is called. */
+/* Calls the own exported name during a call. */
 static void call_oneself(void)
 {
     static struct ibv_context *_Atomic context;
@@ -221,7 +220,7 @@ static uint64_t act(const char *name, const uint64_t *arg)
     if (!strcmp(name, "ibv_query_port") && arg[2] > 4096)
         ((struct ibv_port_attr *)(uintptr_t)arg[2])->state = IBV_PORT_ACTIVE;
     if (!strcmp(name, "ibv_get_async_event"))
-        /* as the real one: the number of a port is all that is written of an element */
+        /* like the real library: only the port number of the element is written */
         ((struct ibv_async_event *)(uintptr_t)arg[1])->element.port_num =
             mine.event.element.port_num,
                                  ((struct ibv_async_event *)(uintptr_t)arg[1])->event_type =

@@ -1,5 +1,5 @@
-/* fault.c - rules about what must fail, and how: the status at the initiator, what becomes of
- * both QPs, the completions and events at the target, the flush.
+/* fault.c - rules about errors: the status at the initiator, the states of both QPs, the
+ * completions and events at the target, the flush.
  */
 #include "rules.h"
 #include "pair.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* After the failed WR 1: those that follow are flushed, and the QP is in ERR. */
+/* After WR 1 failed: later WRs are flushed, and the QP is in ERR. */
 static void expect_broken(struct side *s, enum ibv_wc_status status)
 {
     expect(s->scq, 1, status);
@@ -27,7 +27,7 @@ static void a_flushes(struct side *s, struct ibv_send_wr *wr, enum ibv_wc_status
     expect_broken(s, status);
 }
 
-/* The target of a bad request: its QP breaks as well and an event says why. */
+/* The target of a bad request: its QP goes to ERR too, with an event. */
 static void b_breaks(struct side *s, enum ibv_event_type event)
 {
     CHECK_EQ(post_recv(s, 60, 0, 64), 0);
@@ -134,7 +134,7 @@ static void deregistered_mr(struct side *s)
     remote_fault(s, wr, IBV_WC_REM_ACCESS_ERR, IBV_EVENT_QP_ACCESS_ERR);
 }
 
-/* A fault of the initiator's own: the target does not notice. */
+/* An error of the initiator: the target is not affected. */
 static void local_fault(struct side *s, struct ibv_send_wr *wr)
 {
     if (s->is_a) a_flushes(s, wr, IBV_WC_LOC_PROT_ERR);

@@ -1,5 +1,5 @@
-/* forks.c - rules about fork(): the parent goes on undisturbed, what the child inherits is dead,
- * and the child may open the device anew and use all of it.
+/* forks.c - rules about fork(): the parent is not affected, inherited objects fail, and the child
+ * may open the device anew and use all of it.
  */
 #include "rules.h"
 #include "pair.h"
@@ -24,8 +24,8 @@
 
 enum { LARGE = 100000 };
 
-/* Every kind of operation, from A to B; the sides of a second connection meet over the same wire.
- */
+/* All kinds of operations from A to B; a second connection exchanges its addresses over the same
+ * wire. */
 static void exchange(struct side *s)
 {
     if (!s->is_a) {
@@ -63,7 +63,7 @@ static void exchange(struct side *s)
     meet(s);
 }
 
-/* A connection of its own, over the wire of S. */
+/* A new connection over the wire of S. */
 static void second_pair(const struct side *s, struct side *t)
 {
     *t = (struct side){.is_a = s->is_a, .wire = s->wire, .other = s->other, .o = s->o};
@@ -91,7 +91,7 @@ static void await_child(pid_t child)
     CHECK_EQ(status, 0);
 }
 
-/* The child of B speaks with A, then B does again. */
+/* The child of B communicates with A, then B again. */
 static void child_opens_anew(struct side *s)
 {
     exchange(s);
@@ -111,7 +111,7 @@ static void child_opens_anew(struct side *s)
     }
 }
 
-/* Child and grandchild, each with a device of its own while those before it live. */
+/* Child and grandchild, each with a device of its own while the former processes live. */
 static void generations(struct side *s)
 {
     if (s->is_a) {
@@ -145,7 +145,7 @@ static void generations(struct side *s)
     exchange(s);
 }
 
-/* The child lives on with its own device; its dead parent is dead all the same. */
+/* The child continues with its own device; to peers its dead parent is dead. */
 static void child_outlives_its_parent(struct side *s)
 {
     if (s->is_a) {
@@ -210,7 +210,7 @@ static void inherited_verbs_fail(struct side *s)
     CHECK_EQ(ibv_close_device(s->ctx), EIO);
 }
 
-/* The same through the other way of posting and polling, which asks nobody. */
+/* The same with ibv_wr_*() and extended CQs, which are not interposed. */
 static void inherited_extended_objects(struct side *s)
 {
     struct ibv_cq_init_attr_ex ca = {.cqe = 16, .wc_flags = IBV_WC_EX_WITH_BYTE_LEN};
@@ -227,7 +227,7 @@ static void inherited_extended_objects(struct side *s)
     struct ibv_qp *base = ibv_create_qp_ex(s->ctx, &qa);
     CHECK(base != NULL);
     struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(base);
-    ibv_wr_start(qp); /* the lock of a batch is held by its thread */
+    ibv_wr_start(qp); /* the lock of a batch is held by one thread */
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
@@ -255,7 +255,7 @@ static void inherited_objects_are_dead(struct side *s)
             alarm(30);
             inherited_verbs_fail(s);
             struct side t = {.wire = s->wire, .o = s->o};
-            open_device(&t); /* and still when there are living ones */
+            open_device(&t); /* also when the child has objects of its own */
             make_qp(&t);
             inherited_verbs_fail(s);
             tear_down(&t);
@@ -268,7 +268,7 @@ static void inherited_objects_are_dead(struct side *s)
     exchange(s);
 }
 
-/* Blocks of the parent are private copies in the child, which may free and register them. */
+/* softhca_alloc() blocks are private copies in the child, which may free and register them. */
 static void memory_of_the_parent(struct side *s)
 {
     if (s->is_a) {
@@ -316,7 +316,7 @@ static void memory_of_the_parent(struct side *s)
     meet(s);
 }
 
-/* Streams messages to itself from a thread, through all the locks there are, until told to stop. */
+/* A thread that sends messages to itself, taking all locks, until stopped. */
 static _Atomic bool stop;
 static _Atomic int opened, rounds;
 static void *stream(void *arg)
@@ -373,7 +373,7 @@ static void with_streams(void (*test)(const struct options *), const struct opti
     pthread_t t[2];
     struct options copy = *o;
     for (int i = 0; i < 2; i++) CHECK_EQ(pthread_create(&t[i], NULL, stream, &copy), 0);
-    /* not amid ibv_get_device_list(): libibverbs holds a lock of its own there */
+    /* not during ibv_get_device_list(): libibverbs holds its own lock there */
     while (opened < 2 || rounds < 5) sched_yield();
     test(o);
     int before = rounds;
@@ -437,7 +437,7 @@ static void descriptors_close_on_exec(int wire)
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
         ssize_t n = readlink(path, to, sizeof to - 1);
         to[n < 0 ? 0 : n] = 0;
-        /* the test's own surroundings may have left some open */
+        /* the environment of the test may have left some open */
         CHECK(!strstr(to, "softhca") && !strstr(to, "eventfd") && !strstr(to, "eventpoll"));
     }
     closedir(d);
@@ -452,7 +452,7 @@ static void other_programs(struct side *s)
     exchange(s);
 }
 
-/* Its advice not to share pages with children is for memory that a device has pinned. */
+/* Its madvise() is for memory that a device has pinned. */
 static void fork_init_changes_nothing(struct side *s)
 {
     CHECK_EQ(ibv_fork_init(), 0);

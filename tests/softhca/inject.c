@@ -1,4 +1,4 @@
-/* inject.c - rules about injected faults: each does what it says, when it says, and to whom; and
+/* inject.c - rules about injected faults: each has its effect on the selected messages only, and
  * the same seed gives the same run.
  */
 #include "rules.h"
@@ -30,7 +30,7 @@ static void find_nothing(struct ibv_cq *cq, int times)
     while (times-- > 0) expect_nothing(cq);
 }
 
-/* One poll finds just these, in this order. */
+/* One poll returns exactly these, in this order. */
 static void find_ids(struct ibv_cq *cq, int n, const uint64_t *ids)
 {
     struct ibv_wc wc[16];
@@ -51,7 +51,7 @@ static void held_by_polls(struct side *s)
         strcpy(s->buf, "arrived");
         write_8(s, 1);
         find_nothing(s->scq, 50);
-        meet(s); /* what is late is the completion alone */
+        meet(s); /* only the completion is late */
         find_nothing(s->scq, 50);
         FIND(s->scq, 1, 1);
     } else {
@@ -63,7 +63,7 @@ static void held_by_polls(struct side *s)
     meet(s);
 }
 
-/* The same: what follows a held completion on its queue stays behind it, other queues do not. */
+/* The same: later completions of the queue stay behind the held one, other queues do not. */
 static void held_in_order(struct side *s)
 {
     struct side two = another_qp(s);
@@ -104,7 +104,7 @@ static void held_until_gathered(struct side *s)
             write_8(s, 3);
             FIND(s->scq, 4, 0, 1, 2, 3);
         }
-        write_8(s, 9); /* none will follow: it comes in the end */
+        write_8(s, 9); /* no further completion: it is released in the end */
         find_nothing(s->scq, 1000);
         FIND(s->scq, 1, 9);
     }
@@ -134,8 +134,8 @@ static void held_for_a_time(struct side *s)
     meet(s);
 }
 
-/* hold:polls=1000000: a program asleep on its channel gets it all the same. So often that the last
- * resort, which is 10 seconds, would take longer than a test may. */
+/* hold:polls=1000000: a program asleep on its channel gets it all the same. Repeated so often that
+ * the limit of 10 seconds would exceed the time of the test. */
 static void held_for_a_sleeper(struct side *s)
 {
     for (int i = 0; i < 10; i++) {
@@ -189,7 +189,7 @@ static void to_state(struct side *s, enum ibv_qp_state state)
     CHECK_EQ(ibv_modify_qp(s->qp, &a, IBV_QP_STATE), 0);
 }
 
-/* hold:polls=10: a QP that goes takes what is held with it; one that breaks gives all, once. */
+/* hold:polls=10: destroying a QP drops held completions; breaking it delivers them once. */
 static void held_of_a_qp_that_goes(struct side *s)
 {
     struct side two = another_qp(s);
@@ -268,7 +268,7 @@ static void stalled_by_messages(struct side *s)
     CHECK_EQ(ibv_destroy_qp(two.qp), 0);
 }
 
-/* stall:process=0,polls=1000000: a program asleep on its channel is not left waiting. */
+/* stall:process=0,polls=1000000: a program asleep on its channel is woken. */
 static void stalled_for_a_sleeper(struct side *s)
 {
     for (int i = 0; s->is_a && i < 10; i++) {
@@ -310,7 +310,7 @@ static void third_is_lost(struct side *s)
     sends(s, 2, IBV_WC_RETRY_EXC_ERR);
 }
 
-/* lose:process=0,at=2, or rnr: nobody is told when the service is unreliable. */
+/* lose:process=0,at=2, or rnr: no error on an unreliable service. */
 static void second_is_lost_in_silence(struct side *s)
 {
     for (int i = 0; i < 4; i++) CHECK_EQ(post_recv(s, i, 0, 256), 0);
@@ -331,7 +331,7 @@ static void second_is_lost_in_silence(struct side *s)
     meet(s);
 }
 
-/* Faults meet a QP that leads nowhere. */
+/* Faults on a QP without a target. */
 static void nobody_there(struct side *s)
 {
     struct address nobody = {.qpn = 0x001001, .lid = s->its.lid};
@@ -341,7 +341,7 @@ static void nobody_there(struct side *s)
     meet(s);
 }
 
-/* A WRITE takes no receive: no receiver has to be ready for it. */
+/* A WRITE uses no receive, so rnr does not apply. */
 static void writes_need_no_receiver(struct side *s)
 {
     if (s->is_a)
@@ -352,7 +352,7 @@ static void writes_need_no_receiver(struct side *s)
     meet(s);
 }
 
-/* cut:process=0,peer=1,after=3, on whatever QP; both directions, and QPs made later. */
+/* cut:process=0,peer=1,after=3, on any QP; both directions, also for new QPs. */
 static void cut_off(struct side *s)
 {
     struct side two = another_qp(s);
@@ -408,7 +408,7 @@ static void port_goes_and_comes(struct side *s)
         expect_port_event(s, IBV_EVENT_PORT_ERR);
         FIND(s->scq, 2, 1, 2);
         find_nothing(s->scq, 100);
-        meet(s); /* B finds nobody here */
+        meet(s); /* no message of B is answered */
         meet(s);
         write_8(s, 4);
         CHECK_EQ(port_state(s), IBV_PORT_ACTIVE);
@@ -418,7 +418,7 @@ static void port_goes_and_comes(struct side *s)
         meet(s);
     } else {
         meet(s);
-        CHECK_EQ(port_state(s), IBV_PORT_ACTIVE); /* each process has its own view */
+        CHECK_EQ(port_state(s), IBV_PORT_ACTIVE); /* the port state is per process */
         write_8(s, 1);
         find_nothing(s->scq, 100);
         meet(s);
@@ -485,7 +485,7 @@ static void cq_overflows(struct side *s)
     meet(s);
 }
 
-/* --- things that cannot be made --- */
+/* --- objects that cannot be created --- */
 
 static void creations_fail(void)
 {
@@ -526,7 +526,7 @@ static void killed_at_the_fourth(struct side *s)
         }
     for (int i = 0; i < 3; i++) expect(s->rcq, i, IBV_WC_SUCCESS);
     char c;
-    CHECK(read(s->wire, &c, 1) == 0); /* it is dead */
+    CHECK(read(s->wire, &c, 1) == 0); /* the process is dead */
     expect_nothing(s->rcq);
 }
 
@@ -601,8 +601,8 @@ static uint64_t mix(uint64_t h, uint64_t x)
     return (h ^ x) * 0x100000001b3ull;
 }
 
-/* Two QPs send in turn, with completions that come late, early, or behind others. What A sees and
- * what it is told of faults is put into one number, which goes to the parent. */
+/* Two QPs send alternately, with completions that come late, early, or behind others. The
+ * completions and the reports of faults at A are hashed; the parent compares the hashes. */
 static int report_to;
 static void a_run(struct side *s)
 {
@@ -656,7 +656,7 @@ static void same_seed_same_run(void)
     report(other && other != first, "another seed gives another");
 }
 
-/* Most of these count what is executed at once, as it is on one host only. */
+/* Most of these require immediate execution, as on one host. */
 static bool holds_between_hosts(test_function *test)
 {
     return test == all_arrive || test == third_is_not_taken || test == third_is_lost ||
@@ -765,7 +765,7 @@ void inject_rules(void)
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         char text[200];
         struct options o = pairs[i].o;
-        if (sides_are_far() && !holds_between_hosts(pairs[i].run)) continue;
+        if (sides_are_remote() && !holds_between_hosts(pairs[i].run)) continue;
         snprintf(text, sizeof text, "SOFTHCA_FAULTS=%s", pairs[i].faults);
         o.env[0] = text;
         report(run_pair(pairs[i].run, &o), "%s", pairs[i].name);
@@ -774,5 +774,5 @@ void inject_rules(void)
     report(run_alone(no_number), "a process without a number is told");
     report(run_alone(rank_of_a_launcher), "a launcher's rank is the number; the seed is told");
     report(run_alone(number_by_the_program), "softhca_number() is the number rather");
-    if (!sides_are_far()) same_seed_same_run();
+    if (!sides_are_remote()) same_seed_same_run();
 }

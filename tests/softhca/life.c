@@ -1,5 +1,5 @@
-/* life.c - rules about processes: death at any time, fork, nothing left behind, no growth, and
- * systems that refuse process_vm_*.
+/* life.c - rules about processes: death at any time, fork, no leaks, and systems that refuse
+ * process_vm_*.
  */
 #include "rules.h"
 #include "pair.h"
@@ -38,7 +38,8 @@ static void dead_peer_ends_sends(struct side *s)
     expect(s->rcq, 50, IBV_WC_WR_FLUSH_ERR);
 }
 
-/* The sender waits for a receive, asleep, with infinite retries; the death must wake it. */
+/* The sender sleeps, waiting for a receive with infinite retries; the death of the target must wake
+ * it. */
 static void dead_peer_wakes_a_waiting_sender(struct side *s)
 {
     if (!s->is_a) {
@@ -53,8 +54,8 @@ static void dead_peer_wakes_a_waiting_sender(struct side *s)
     }
 }
 
-/* B floods A and is killed in the midst of it; A's queues must still work, receives must be
- * complete or flushed, each exactly once. */
+/* B floods A and is killed meanwhile; the queues of A must still work, and each receive completes
+ * or is flushed exactly once. */
 static void killed_in_the_midst(struct side *s)
 {
     enum { DEPTH = 200 };
@@ -98,7 +99,7 @@ static void child_of_fork_is_harmless(struct side *s)
         fflush(NULL);
         pid_t child = fork();
         if (child == 0) {
-            /* It sees the memory as it was, and may write, call and exit as it likes. */
+            /* The child sees the memory as it was, and may write, call and exit. */
             if (strcmp(s->buf, "before")) _exit(2);
             memset(s->buf, 'x', 4096);
             ibv_dereg_mr(s->mr);
@@ -123,7 +124,7 @@ static void child_of_fork_is_harmless(struct side *s)
     meet(s);
 }
 
-/* A child that lives on must not keep its dead parent alive for the peers. */
+/* A child that continues must not keep its dead parent alive for the peers. */
 static void orphan_does_not_stand_for_its_parent(struct side *s)
 {
     if (!s->is_a) {
@@ -180,14 +181,14 @@ static void cycles_do_not_grow(struct side *s)
     int fds = count_descriptors();
     long rss = kilobytes("VmRSS:"), size = kilobytes("VmSize:");
     for (int i = 0; i < 300; i++) one_life(&t);
-    /* The answering thread closes the last ones; one of a peer's channel may stay in the cache. */
+    /* The RPC thread closes the last ones; one of the channel of a peer may stay cached. */
     while (count_descriptors() > fds + 2) sched_yield();
     CHECK(kilobytes("VmRSS:") < rss + 2048);
     CHECK(kilobytes("VmSize:") < size + 65536);
     meet(s);
 }
 
-/* Everything a container's filter may refuse: process_vm_readv/writev answer EPERM. */
+/* As a seccomp filter of a container: process_vm_readv/writev return EPERM. */
 static void refuse_process_vm(void)
 {
     struct sock_filter f[] = {
@@ -225,7 +226,7 @@ static void without_process_vm(struct side *s)
     meet(s);
 }
 
-/* Memory that is unmapped after registration: an error for the initiator, no crash of anyone. */
+/* Memory unmapped after registration: an error at the initiator, no crash. */
 static void memory_gone(struct side *s)
 {
     if (s->o.send_wr) refuse_process_vm();
@@ -274,7 +275,7 @@ static void both_are_killed(struct side *s)
     for (;;) pause();
 }
 
-/* Names of sockets belong to a network namespace: in one of our own nobody else's are counted. */
+/* Socket names belong to a network namespace: in a new one only those of this test are counted. */
 static void nothing_is_left(void)
 {
     bool alone = unshare(CLONE_NEWNET) == 0;
@@ -295,7 +296,7 @@ static void alloc_is_zero_and_reused(void)
         softhca_free(p);
     }
     softhca_free(NULL);
-    char *huge = softhca_alloc((size_t)1 << 36); /* only what is touched costs */
+    char *huge = softhca_alloc((size_t)1 << 36); /* only touched pages count */
     CHECK(huge != NULL);
     huge[(size_t)1 << 35] = 1;
     softhca_free(huge);
@@ -330,7 +331,7 @@ void life_rules(void)
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         report(run_pair(tests[i].run, &tests[i].o), "%s", tests[i].name);
-    const char *times = getenv("TEST_SOFTHCA_KILLS"); /* the moment of death is what matters */
+    const char *times = getenv("TEST_SOFTHCA_KILLS"); /* repeated: the time of death varies */
     for (int ordinary = 0; ordinary < 2; ordinary++) {
         struct options o = {.ordinary = ordinary};
         bool ok = true;

@@ -1,7 +1,7 @@
-/* mesh.c - N processes that connect all to all and write to each other: what attaching costs.
+/* mesh.c - N processes connect all to all and write to each other: the cost of attaching.
  *
- * usage: softhca_mesh [N]. Prints, for the slowest process, the time to connect and the time of the
- * first and the second message to everybody, and what one process holds in the end. Exit status 0
+ * Usage: softhca_mesh [N]. Prints, for the slowest process, the time to connect and the time of the
+ * first and the second message to all others, and what one process holds at the end. Exit status 0
  * when every message arrived.
  */
 #include "pair.h"

@@ -17,9 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATIENCE = 60 }; /* seconds until a side that hangs is taken for failed */
+enum { PATIENCE = 60 }; /* seconds until a side counts as hanging */
 
-/* Freed memory that the checker holds back would look like growth. */
+/* Freed memory that a sanitizer holds back would look like growth. */
 const char *__asan_default_options(void);
 __attribute__((visibility("default"))) const char *__asan_default_options(void)
 {
@@ -46,7 +46,7 @@ static int or_default(int value, int standard)
     return value ? value : standard;
 }
 
-/* NULL and errno when it is not there or cannot be opened. */
+/* NULL and errno when the device is missing or cannot be opened. */
 struct ibv_context *open_named(const char *name)
 {
     int n;
@@ -87,7 +87,7 @@ static enum ibv_qp_type type_of(const struct side *s)
     return or_default(s->o.type, IBV_QPT_RC);
 }
 
-/* The attributes that a transition takes at least. */
+/* The required attributes of a transition. */
 static int to_rtr(enum ibv_qp_type type)
 {
     int path = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
@@ -219,12 +219,12 @@ void meet(struct side *s)
     hear(s, &c, 1);
 }
 
-bool sides_are_far(void)
+bool sides_are_remote(void)
 {
     return getenv("PAIR_NETNS") || getenv("PAIR_HOSTS");
 }
 
-/* Word N, counted from 0, of a list with commas; NULL when there is no list. */
+/* Item N, counted from 0, of a comma-separated list; NULL when there is no list. */
 static const char *word_of(const char *list, int n)
 {
     static char word[256];
@@ -236,7 +236,7 @@ static const char *word_of(const char *list, int n)
     return list ? word : NULL;
 }
 
-/* Every TCP connection that this process has is one of the device. */
+/* All TCP connections of this process are those of the device. */
 int cut_connections(void)
 {
     int cut = 0;
@@ -291,7 +291,7 @@ static bool ended_well(pid_t pid, const char *who)
     return false;
 }
 
-/* Side B may be told to die; its way of ending then does not count. */
+/* A test may kill side B; then its exit status does not count. */
 static const int killed_on_purpose = 9;
 
 bool run_pair(test_function *test, const struct options *o)
@@ -392,7 +392,7 @@ struct ibv_wc await(struct ibv_cq *cq)
     return wc;
 }
 
-/* The way of a program that sleeps: poll, arm, poll again, and only then wait on the channel. */
+/* As a program that sleeps: poll, arm, poll again, and only then wait on the channel. */
 struct ibv_wc await_sleeping(struct side *s, struct ibv_cq *cq)
 {
     struct ibv_wc wc;
@@ -461,7 +461,7 @@ enum ibv_qp_state state_of(struct side *s)
     return a.qp_state;
 }
 
-/* A descriptor of it turns readable when its last thread ended. */
+/* A pidfd becomes readable when the last thread has ended. */
 void await_end_of(pid_t pid)
 {
     struct pollfd f = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};

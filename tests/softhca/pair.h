@@ -1,7 +1,7 @@
-/* pair.h - two processes joined by a connected QP: the stage on which each rule is tested.
+/* pair.h - two processes joined by a connected QP, for the tests of the rules.
  *
- * A test is one function, run in two processes at once: side A usually acts and side B is acted
- * upon. The sides set up the same objects, tell each other their addresses, and may meet.
+ * A test is one function, run in two processes at once: side A usually initiates and side B is the
+ * target. The sides create the same objects, exchange their addresses, and may synchronise.
  */
 #ifndef SOFTHCA_TEST_PAIR_H
 #define SOFTHCA_TEST_PAIR_H
@@ -23,11 +23,11 @@ struct address {
 struct options {
     enum ibv_qp_type type; /* 0: RC */
     bool ordinary;         /* buffer from mmap instead of softhca_alloc */
-    bool neighbours;       /* in a crowd: ranks 0 and 1 are on one host; else each second is */
-    bool no_connect;       /* leave the QP in INIT */
-    bool no_channel;       /* CQs without */
+    bool neighbours; /* in a crowd: ranks 0 and 1 are on one host; otherwise hosts alternate */
+    bool no_connect; /* leave the QP in INIT */
+    bool no_channel; /* CQs without a channel */
     int send_wr, recv_wr, cqe;
-    int srq_wr;               /* receive from a shared queue of that size */
+    int srq_wr;               /* receive from a shared queue of this size */
     int mr_access, qp_access; /* -1: none; 0: everything */
     int rnr_retry, retry_cnt, timeout, min_rnr_timer;
     int rd_atomic;          /* as initiator and responder; -1: none */
@@ -55,20 +55,20 @@ struct side {
 
 typedef void test_function(struct side *s);
 
-/* PAIR_NETNS lists files of network namespaces, or PAIR_HOSTS values of SOFTHCA_HOST: with one of
- * them in the environment the sides are on two hosts, side A on the first. */
-bool sides_are_far(void);
-/* Cut this process's connections to other hosts; how many. */
+/* PAIR_NETNS lists files of network namespaces, PAIR_HOSTS values of SOFTHCA_HOST: if either is set
+ * the sides are on two hosts, side A on the first. */
+bool sides_are_remote(void);
+/* Closes the TCP connections of this process; returns their number. */
 int cut_connections(void);
-/* Let this process be on host N, counted from 0; before it does anything else. */
+/* Moves this process to host N, counted from 0; call it first. */
 void go_to_host(int n);
 
-/* Run TEST in two fresh processes; true when both end well within the time allowed. */
+/* Runs TEST in two fresh processes; true when both succeed within the time allowed. */
 bool run_pair(test_function *test, const struct options *o);
 /* The same for one process. */
 bool run_alone(void (*test)(void));
 
-/* One failed check ends the side with a line that says where. */
+/* A failed check ends the side with a message that names the line. */
 #define CHECK(condition) check_that((condition), #condition, __FILE__, __LINE__)
 #define CHECK_EQ(a, b)   check_equal((long long)(a), (long long)(b), #a " == " #b, __FILE__, __LINE__)
 void check_that(bool ok, const char *what, const char *file, int line);
@@ -77,13 +77,13 @@ void check_equal(long long a, long long b, const char *what, const char *file, i
 struct ibv_context *open_named(const char *name);
 void open_device(struct side *s);
 void make_qp(struct side *s); /* and its queues */
-void add_qp(struct side *s);  /* one more on the same queues, in s->qp */
-/* Side S with one more QP, on the same queues and connected as well. */
+void add_qp(struct side *s);  /* one more QP on the same queues, in s->qp */
+/* Adds one more QP to side S, on the same queues and connected as well. */
 struct side another_qp(struct side *s);
 void connect_qp(struct side *s, const struct address *to);
 void connect_by(struct side *s, uint32_t qpn, const struct ibv_ah_attr *way);
 void tear_down(struct side *s);
-void meet(struct side *s); /* both sides have come here */
+void meet(struct side *s); /* barrier of both sides */
 void tell(struct side *s, const void *data, size_t n);
 void hear(struct side *s, void *data, size_t n);
 
@@ -97,15 +97,15 @@ struct ibv_wc await(struct ibv_cq *cq); /* polls */
 struct ibv_wc await_sleeping(struct side *s, struct ibv_cq *cq);
 void expect(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status);
 void expect_nothing(struct ibv_cq *cq);
-/* Awaits an asynchronous event, returns its kind. */
+/* Waits for an asynchronous event; returns its type. */
 enum ibv_event_type await_event(struct side *s);
 bool event_waits(struct side *s);
 enum ibv_qp_state state_of(struct side *s);
-void await_end_of(pid_t pid); /* of a process that is no child of ours */
-/* From here on stderr is a file; said() gives what is in it. */
+void await_end_of(pid_t pid); /* of a process that is not a child */
+/* Redirects stderr to a file; said() returns its content. */
 void listen_to_stderr(void);
 const char *said(void);
-long resident(void); /* KiB of memory that this process has */
+long resident(void); /* Memory of this process, KiB. */
 void fill(char *p, size_t n, uint32_t seed);
 bool filled(const char *p, size_t n, uint32_t seed);
 

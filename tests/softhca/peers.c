@@ -1,5 +1,4 @@
-/* peers.c - rules about being attached to other processes: it waits for nobody, and costs little.
- */
+/* peers.c - rules about attaching peers: it does not block, and costs little. */
 #include "rules.h"
 #include "pair.h"
 #include "other/softhca/softhca.h"
@@ -58,12 +57,12 @@ static void *use_the_device(void *context)
     return NULL;
 }
 
-/* Connecting to a stopped process is possible, other threads go on, and what was sent arrives when
- * it is let go. */
+/* Connecting to a stopped process succeeds, other threads proceed, and messages arrive when it
+ * continues. */
 static void stopped_peer_holds_up_nobody(struct side *s)
 {
     if (!s->is_a) {
-        meet(s); /* here it is stopped */
+        meet(s); /* the peer is stopped here */
         connect_qp(s, &s->its);
         meet(s);
         CHECK(filled(s->buf, 100, 3));
@@ -84,16 +83,16 @@ static void stopped_peer_holds_up_nobody(struct side *s)
     meet(s);
 }
 
-/* One to the other side and one from it; another host has one connection for both ways. */
+/* One descriptor for each direction; another host has one connection for both. */
 static void few_descriptors(struct side *s)
 {
-    int before = count_descriptors(), taken = sides_are_far() ? 1 : 2;
+    int before = count_descriptors(), taken = sides_are_remote() ? 1 : 2;
     meet(s);
     connect_qp(s, &s->its);
     meet(s);
     write_and_send(s);
     while (count_descriptors() < before + taken)
-        sched_yield(); /* its connection may wait to be accepted */
+        sched_yield(); /* the connection may not be accepted yet */
     CHECK_EQ(count_descriptors(), before + taken);
     struct side more[3];
     for (int i = 0; i < 3; i++) {
@@ -105,7 +104,7 @@ static void few_descriptors(struct side *s)
         meet(s);
         write_and_send(&more[i]);
     }
-    CHECK_EQ(count_descriptors(), before + taken); /* however many QPs */
+    CHECK_EQ(count_descriptors(), before + taken); /* for any number of QPs */
     meet(s);
     for (int i = 0; i < 3; i++) {
         CHECK_EQ(ibv_destroy_qp(more[i].qp), 0);
@@ -114,11 +113,11 @@ static void few_descriptors(struct side *s)
     }
 }
 
-/* What is made after the other side has mapped us, and does not fit into what it has mapped. */
+/* Objects created after the other side has mapped the segment, beyond the mapped part. */
 static void rings_and_blocks_made_later(struct side *s)
 {
     enum { MANY = 12, BLOCK = 40 << 20 };
-    if (s->o.recv_wr == 1) CHECK_EQ(prctl(PR_SET_DUMPABLE, 0), 0); /* peers must ask */
+    if (s->o.recv_wr == 1) CHECK_EQ(prctl(PR_SET_DUMPABLE, 0), 0); /* peers need the RPC */
     write_and_send(s);
     struct side last = *s;
     last.o.recv_wr = 16384;

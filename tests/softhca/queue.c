@@ -1,6 +1,4 @@
-/* queue.c - rules about queues: how full they may be, what overflows, who is woken, late
- * receives, states.
- */
+/* queue.c - rules about queues: limits, overflow, wake-ups, late receives, states. */
 #include "rules.h"
 #include "pair.h"
 
@@ -11,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The send queue is full until a signalled completion is polled, whatever was executed. */
+/* The send queue is full until a signalled completion is polled, even if all WRs were executed. */
 static void send_queue_fills_up(struct side *s)
 {
     if (s->is_a) {
@@ -103,7 +101,7 @@ static void full_cq_of_the_target_raises_an_event(struct side *s)
     meet(s);
 }
 
-/* Nothing is received until A already sleeps in poll(); nobody polls its queue for it. */
+/* No receive is posted until A sleeps in poll(); no thread polls its queue meanwhile. */
 static void late_receive_reaches_a_sleeper(struct side *s)
 {
     for (int round = 0; round < 20; round++) {
@@ -123,7 +121,7 @@ static void late_receive_reaches_a_sleeper(struct side *s)
             expect(s->scq, round, IBV_WC_SUCCESS);
         } else {
             meet(s);
-            usleep(round % 4 * 3000); /* not awaited: any length must do */
+            usleep(round % 4 * 3000); /* no test waits for it: any length is correct */
             CHECK_EQ(post_recv(s, round, 0, 500), 0);
             expect(s->rcq, round, IBV_WC_SUCCESS);
             CHECK(filled(s->buf, 500, round));
@@ -142,12 +140,12 @@ static void one_event_for_one_arming(struct side *s)
 {
     if (s->is_a) {
         struct ibv_send_wr *wr = make_wr(s, IBV_WR_RDMA_WRITE, 0, 0, 8, 0);
-        int here = sides_are_far() ? 0 : 1; /* far ones cannot know without polling */
+        int here = sides_are_remote() ? 0 : 1; /* a remote one needs a poll to know */
         CHECK_EQ(post(s, wr), 0);
         if (!here) await(s->scq);
         CHECK(!readable(s->channel->fd)); /* not armed */
         CHECK_EQ(ibv_req_notify_cq(s->scq, 0), 0);
-        CHECK(!readable(s->channel->fd)); /* what was there before does not count */
+        CHECK(!readable(s->channel->fd)); /* earlier completions do not count */
         for (int i = 0; i < 3; i++) CHECK_EQ(post(s, wr), 0);
         struct ibv_cq *cq;
         void *context;
@@ -208,9 +206,9 @@ static void sleepers_play_ping_pong(struct side *s)
 
 enum { THREADS = 4, EACH = 3000 };
 static struct side *shared;
-static _Atomic uint32_t ended[THREADS]; /* completions seen of each thread's WRs */
+static _Atomic uint32_t ended[THREADS]; /* completions polled of each thread's WRs */
 
-/* Posts WRITEs of its own and polls whatever completion comes. */
+/* Posts WRITEs and polls any completion. */
 static void *share(void *arg)
 {
     uintptr_t me = (uintptr_t)arg;
@@ -279,8 +277,8 @@ static void *await_in_thread(void *cq)
     return NULL;
 }
 
-/* A QP, and a shared queue of its own for that, and a receive.  Nothing in this process orders the
- * two threads: the message comes by way of another. */
+/* A QP with a shared queue and a receive. No lock of this process orders the two threads: the
+ * message comes from another process. */
 static void a_thread_polls_what_another_made(struct side *s)
 {
     pthread_t poller;
@@ -302,7 +300,7 @@ static void a_thread_polls_what_another_made(struct side *s)
     if (s->srq) CHECK_EQ(ibv_destroy_srq(with.srq), 0);
 }
 
-/* Domains and advice that change nothing, but are counted and checked. */
+/* Domains and advice without effect are checked and counted. */
 static void hints_are_accepted(struct side *s)
 {
     struct ibv_td_init_attr none = {0};
@@ -320,7 +318,7 @@ static void hints_are_accepted(struct side *s)
     hear(s, &in.its, sizeof in.its);
     connect_qp(&in, &in.its);
     meet(s);
-    /* What is made in it is in the protection domain: the other MR serves as well. */
+    /* Objects of a parent domain are in the protection domain: the other MR is usable. */
     struct ibv_send_wr *wr = make_wr(&in, IBV_WR_RDMA_WRITE, 1, 0, 8, 0);
     wr->sg_list->lkey = s->mr->lkey;
     CHECK_EQ(post(&in, wr), 0);

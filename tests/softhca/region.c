@@ -1,5 +1,4 @@
-/* region.c - rules about memory regions: which memory may be registered, and registering again.
- */
+/* region.c - rules about memory regions: which memory may be registered, and re-registration. */
 #include "rules.h"
 #include "pair.h"
 
@@ -28,7 +27,7 @@ static void read_only_memory(struct side *s)
     char *p = mmap(NULL, 9 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(p != MAP_FAILED);
     CHECK_EQ(mprotect(p + 3 * page, page, PROT_READ), 0);
-    for (int i = 0; i < 2; i++) { /* the second time it is known */
+    for (int i = 0; i < 2; i++) { /* the second time it is cached */
         CHECK(registers(s, p, 3 * page, ALL));
         CHECK(!registers(s, p, 4 * page, ALL));
         CHECK(!registers(s, p + 3 * page + 100, 8, IBV_ACCESS_LOCAL_WRITE));
@@ -43,9 +42,9 @@ static void read_only_memory(struct side *s)
     CHECK_EQ(mprotect(p + 3 * page, page, PROT_READ | PROT_WRITE), 0);
     CHECK(registers(s, p, 9 * page, ALL));
     CHECK_EQ(munmap(p + 5 * page, page), 0);
-    CHECK(!registers(s, p, 9 * page, ALL)); /* there is a hole, whatever was known */
+    CHECK(!registers(s, p, 9 * page, ALL)); /* a hole, although the range was cached */
     munmap(p, 9 * page);
-    for (int i = 0; i < 200; i++) { /* more ranges than are remembered */
+    for (int i = 0; i < 200; i++) { /* more ranges than the cache holds */
         char *block = malloc(100000 + (size_t)i * 4096);
         CHECK(block && registers(s, block, 100000, ALL));
         if (i % 3) free(block);
@@ -135,7 +134,7 @@ static void domain_changes(struct side *s)
     meet(s);
 }
 
-/* What is refused leaves the region as it was. */
+/* A refused change leaves the region unchanged. */
 static void bad_changes(struct side *s)
 {
     enum { MOVE = IBV_REREG_MR_CHANGE_TRANSLATION };
@@ -166,7 +165,7 @@ static void bad_changes(struct side *s)
     meet(s);
 }
 
-/* Regions change their domain, and domains come and go. */
+/* Regions move to another domain; domains are created and freed. */
 static void do_not_grow(struct side *s)
 {
     long before = 0;

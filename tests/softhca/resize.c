@@ -1,5 +1,4 @@
-/* resize.c - rules about completion queues that change their size, idle and under load.
- */
+/* resize.c - rules about ibv_resize_cq(), idle and under load. */
 #include "rules.h"
 #include "crowd.h"
 
@@ -28,7 +27,7 @@ static void keeps_what_is_in_it(struct side *s)
     if (s->is_a) {
         writes(s, 0, 10);
         expect_writes(s, 0, 7);
-        writes(s, 10, 10); /* round the end of the ring */
+        writes(s, 10, 10); /* past the end of the ring */
         CHECK_EQ(ibv_resize_cq(s->scq, 40), 0);
         CHECK_EQ(s->scq->cqe, 64);
         expect_writes(s, 7, 2);
@@ -36,7 +35,7 @@ static void keeps_what_is_in_it(struct side *s)
         expect_writes(s, 9, 64);
         expect_nothing(s->scq);
         writes(s, 73, 20);
-        if (!sides_are_far()) /* else they may not be there yet */
+        if (!sides_are_remote()) /* between hosts they may arrive later */
             CHECK_EQ(ibv_resize_cq(s->scq, 16), EINVAL);
         CHECK_EQ(s->scq->cqe, 64);
         expect_writes(s, 73, 4);
@@ -103,7 +102,7 @@ static void does_not_grow(struct side *s)
 
 enum { MESSAGES = 20000, DEPTH = 60, SLOT = 512 };
 
-/* Whose message it is and which stands in the immediate, and in the bytes. */
+/* The sender and number of a message are in its immediate data and its bytes. */
 static void flood(struct crowd *c, struct side *s)
 {
     for (uint32_t i = 0; i < MESSAGES; i++) {
@@ -189,7 +188,7 @@ static void slept_on_under_load(struct crowd *c)
     under_load(c, true);
 }
 
-/* One of the producers is killed in the midst: the other one's completions all come. */
+/* One producer is killed meanwhile: all completions of the other arrive. */
 static void a_producer_dies(struct crowd *c)
 {
     struct side s[CROWD];
@@ -219,7 +218,7 @@ static void a_producer_dies(struct crowd *c)
     }
     over = true;
     CHECK_EQ(pthread_join(thread, NULL), 0);
-    c->size = 2; /* who still meets */
+    c->size = 2; /* processes that still synchronise */
     all_meet(c);
     c->size = 3;
     tear_down_star(c, s);

@@ -14,7 +14,7 @@ int main(int argc, char **argv)
                   {"datagram", datagram_rules}, {"extended", extended_rules},
                   {"fork", fork_rules},         {"peer", peer_rules},
                   {"setting", setting_rules},   {"device", device_rules},
-                  {"far", far_rules},           {"inject", inject_rules},
+                  {"host", host_rules},         {"inject", inject_rules},
                   {"tear", tear_rules},         {"resize", resize_rules},
                   {"region", region_rules},     {"window", window_rules},
                   {"state", state_rules}};

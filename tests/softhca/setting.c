@@ -1,4 +1,5 @@
-/* setting.c - rules about the environment: what a variable does, and what is said of a bad one.
+/* setting.c - rules about the environment: the effect of a variable, and the message for an invalid
+ * one.
  */
 #include "rules.h"
 #include "pair.h"
@@ -55,7 +56,7 @@ static void unknown_name(void)
 {
     setenv("SOFTHCA_", "1", 1);
     setenv("SOFTHCA_XYZZY_XYZZY", "1", 1);
-    setenv("SOFTHCARE", "1", 1); /* not one of ours */
+    setenv("SOFTHCARE", "1", 1); /* not a variable of the device */
     listen_to_stderr();
     for (int i = 0; i < 2; i++) CHECK(open_named("softhca0") != NULL);
     const char *text = said();

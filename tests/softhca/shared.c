@@ -1,5 +1,5 @@
-/* shared.c - rules about shared receive queues: how full they may be, the limit, whose completions
- * use which receive, and that no receive is ever lost, whoever dies and whatever is destroyed.
+/* shared.c - rules about shared receive queues: limits, the limit event, which completion uses
+ * which receive, and that no receive is lost when a process dies or an object is destroyed.
  */
 #include "rules.h"
 #include "crowd.h"
@@ -21,8 +21,8 @@ static void sends(struct side *s, uint64_t from, uint64_t to, uint32_t len)
     }
 }
 
-/* A QP of this process connected to another one of its own that receives from the shared queue:
- * what is still in there can be used up. *RECEIVER is the other one. */
+/* Connects a QP of this process to another QP of it that receives from the shared queue, to use up
+ * what is posted. *RECEIVER is the other one. */
 static struct side loop_back(struct side *s, struct side *receiver)
 {
     struct side sender = *s;
@@ -80,7 +80,7 @@ static void arguments_are_checked(struct side *s)
     meet(s);
 }
 
-/* It is full until completions are polled, whichever QP they are of. */
+/* The queue is full until completions are polled, of any QP. */
 static void queue_fills_up(struct side *s)
 {
     if (!s->is_a) {
@@ -115,7 +115,7 @@ static uint32_t limit_of(struct side *s)
     return a.srq_limit;
 }
 
-/* The event comes when fewer than the limit are left, once, and disarms it. */
+/* The event comes once, when fewer than the limit are left, and disarms the limit. */
 static void limit_at_every_edge(struct side *s)
 {
     enum { N = 6 };
@@ -139,7 +139,7 @@ static void limit_at_every_edge(struct side *s)
             }
         }
     }
-    if (!s->is_a) { /* armed too late: at once */
+    if (!s->is_a) { /* armed below the limit: at once */
         CHECK_EQ(post_recv(s, 0, 0, 64), 0);
         set_limit(s, 1);
         CHECK_EQ(limit_of(s), 1);
@@ -170,7 +170,7 @@ static void to_error(struct side *s)
     CHECK_EQ(ibv_modify_qp(s->qp, &a, IBV_QP_STATE), 0);
 }
 
-/* A QP that breaks uses up no more receives: its last one is told, the rest stay in the queue. */
+/* A QP in ERR uses no more receives: last-WQE event, the rest stay in the queue. */
 static void last_receive_is_told(struct side *s)
 {
     if (!s->is_a)
@@ -205,7 +205,7 @@ static void long_message_uses_one_receive(struct side *s)
     meet(s);
 }
 
-/* The immediate of a WRITE that is refused uses up no receive. */
+/* A refused WRITE with immediate uses no receive. */
 static void refused_write_uses_none(struct side *s)
 {
     if (!s->is_a)
@@ -224,7 +224,7 @@ static void refused_write_uses_none(struct side *s)
     meet(s);
 }
 
-/* Completions that nobody polled go with their QP; their receives can be posted again. */
+/* Unpolled completions are dropped with their QP; their receives can be posted again. */
 static void destroyed_qp_gives_its_receives_back(struct side *s)
 {
     for (int round = 0; round < 3; round++) {
@@ -250,7 +250,7 @@ static void destroyed_qp_gives_its_receives_back(struct side *s)
     }
 }
 
-/* Another order of polling than of posting: a slot is used again while its neighbours wait. */
+/* Polling in another order than posting: a slot is reused while others are in use. */
 static void slots_are_used_in_any_order(struct side *s)
 {
     struct side other = *s;
@@ -277,7 +277,7 @@ static void slots_are_used_in_any_order(struct side *s)
     if (!s->is_a) CHECK_EQ(ibv_destroy_cq(other.rcq), 0);
 }
 
-/* B floods with messages that take long to copy and dies, most likely with a claim in its hand. */
+/* B sends messages that take long to copy and dies, most likely after claiming a receive. */
 static void claim_of_a_killed_sender_comes_back(struct side *s)
 {
     enum { LEN = 400000, N = 16 };
@@ -294,13 +294,13 @@ static void claim_of_a_killed_sender_comes_back(struct side *s)
         CHECK_EQ(await(s->rcq).status, IBV_WC_SUCCESS);
         CHECK_EQ(post_recv(s, i, 0, LEN), 0);
     }
-    set_limit(s, N / 2); /* half of them wait for us to poll them */
+    set_limit(s, N / 2); /* half of them are unpolled */
     CHECK_EQ(await_event(s), IBV_EVENT_SRQ_LIMIT_REACHED);
     CHECK_EQ(kill(s->other, SIGKILL), 0);
     await_end_of(s->other);
     to_error(s);
     CHECK_EQ(await_event(s), IBV_EVENT_QP_LAST_WQE_REACHED);
-    /* Each receive serves once: those it completed are B's, another sender gets all the rest. */
+    /* Each receive is used once: completed ones are B's, another sender gets the rest. */
     struct side receiver, sender = loop_back(s, &receiver);
     for (int i = 0; i < N; i++)
         CHECK_EQ(post(&sender, make_wr(&sender, IBV_WR_SEND, i, 0, 300, 0)), 0);
@@ -326,7 +326,7 @@ static uint32_t length_of(int rank, uint32_t i)
     return 8 + (i * 37 + rank * 11) % 700;
 }
 
-/* Whose message it is and which: the sender's rank and the number come as immediate. */
+/* Immediate data hold the rank of the sender and the number. */
 static void flood(struct crowd *c, struct side *s)
 {
     for (uint32_t i = 0; i < MESSAGES; i++) {
@@ -369,7 +369,7 @@ static void crowd_shares_a_queue(struct crowd *c)
     tear_down_star(c, s);
 }
 
-/* Several senders sleep; each late receive must wake one of them, or all for one to succeed. */
+/* Several senders sleep; each late receive must wake one of them, or all so that one succeeds. */
 static void late_receives_wake_sleepers(struct crowd *c)
 {
     enum { ROUNDS = 20 };
@@ -382,7 +382,7 @@ static void late_receives_wake_sleepers(struct crowd *c)
         }
     else
         for (int i = 0; i < ROUNDS * (c->size - 1); i++) {
-            if (i % 7 == 0) usleep(2000); /* not awaited: any length must do */
+            if (i % 7 == 0) usleep(2000); /* no test waits for it: any length is correct */
             CHECK_EQ(post_recv(&s[1], i, 0, 500), 0);
             CHECK_EQ(await_sleeping(&s[1], s[1].rcq).status, IBV_WC_SUCCESS);
         }
@@ -390,7 +390,7 @@ static void late_receives_wake_sleepers(struct crowd *c)
     tear_down_star(c, s);
 }
 
-/* Some of the senders are killed in the midst; the others do not notice, and nothing is lost. */
+/* Some senders are killed meanwhile; the others are not affected, and nothing is lost. */
 static void survivors_are_served(struct crowd *c)
 {
     struct side s[CROWD];
@@ -414,7 +414,7 @@ static void survivors_are_served(struct crowd *c)
             CHECK_EQ(kill(c->pid[others / 10 - 1], SIGKILL), 0);
         CHECK_EQ(post_recv(&s[1], 0, 0, 100000), 0);
     }
-    while (others < 30) { /* the victims may have been slower than the others */
+    while (others < 30) { /* the victims may have been slower */
         struct ibv_wc wc = await(s[1].rcq);
         if (++others == 20 || others == 30) CHECK_EQ(kill(c->pid[others / 10 - 1], SIGKILL), 0);
         CHECK_EQ(wc.status, IBV_WC_SUCCESS);
@@ -434,7 +434,7 @@ static void survivors_are_served(struct crowd *c)
 
 enum { THREADS = 4, EACH = 3000 };
 
-/* Sends to a QP of this process, as fast as it goes. */
+/* Sends to a QP of this process as fast as possible. */
 static void *loop(void *arg)
 {
     struct side *s = arg;
@@ -515,13 +515,13 @@ void shared_rules(void)
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         report(run_pair(tests[i].run, &tests[i].o), "shared queue: %s", tests[i].name);
-    const char *times = getenv("TEST_SOFTHCA_KILLS"); /* the moment of death is what matters */
+    const char *times = getenv("TEST_SOFTHCA_KILLS"); /* repeated: the time of death varies */
     for (int ordinary = 0; ordinary < 2; ordinary++) {
         const char *memory = ordinary ? "ordinary" : "mapped";
         struct options o = {.ordinary = ordinary, .srq_wr = 16}, few = o;
         bool ok = true;
         int kills = times ? atoi(times) : 10;
-        if (sides_are_far()) kills = 0; /* there the owner itself claims */
+        if (sides_are_remote()) kills = 0; /* between hosts the owner itself claims */
         for (int i = kills; i > 0 && ok; i--)
             ok = run_pair(claim_of_a_killed_sender_comes_back, &o);
         report(ok, "shared queue: the claim of a killed sender comes back (%s memory)", memory);

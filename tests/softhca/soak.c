@@ -1,8 +1,8 @@
-/* soak.c - random operations between two processes, checked against what each must have seen.
+/* soak.c - random operations between two processes; each checks what it must have received.
  *
- * Usage: softhca_soak [SECONDS [SEED]]. Both sides act at once: random sizes, opcodes, flags and
- * depths, late receives, pauses. Each message carries the state of a generator that both sides
- * know, so that order and content are checked without another channel.
+ * Usage: softhca_soak [SECONDS [SEED]]. Both sides send at once: random sizes, opcodes, flags and
+ * depths, late receives, pauses. Length and content of each message follow from a generator known
+ * to both sides, so that order and content are checked without another channel.
  */
 #include "rules.h"
 #include "pair.h"
@@ -19,7 +19,7 @@ static unsigned seed, seconds;
 static bool cuts; /* of connections between hosts, with SOAK_CUTS set */
 
 struct traffic {
-    unsigned random;          /* decides what this side does */
+    unsigned random;          /* random operations of this side */
     uint64_t sent, done, got; /* messages, numbered */
     uint64_t reads;
     int cuts;
@@ -47,7 +47,7 @@ static void offer_receives(struct side *s, struct traffic *t)
     }
 }
 
-/* A message is a SEND, or a WRITE into the other's window followed by an immediate. */
+/* A message is a SEND, or a WRITE into the window of the other side followed by an immediate. */
 static void send_one(struct side *s, struct traffic *t)
 {
     uint32_t len = length_of(t->sent, s->is_a);
@@ -62,7 +62,7 @@ static void send_one(struct side *s, struct traffic *t)
     t->sent++;
 }
 
-/* A WRITE and a READ back of a place that only this side uses. */
+/* A WRITE and a READ of a place used by this side only. */
 static void write_and_read_back(struct side *s, struct traffic *t)
 {
     uint32_t len = any(t, 20000) + 1;
@@ -116,8 +116,8 @@ static void random_traffic(struct side *s)
         if (r < 30)
             offer_receives(s, &t);
         else if (r < 60) {
-            /* A window slot is free again when its message was received; the receiver holds at
-             * most SLOTS, and completions come in order. */
+            /* A window slot is free again when its message was received; the receiver holds at most
+             * SLOTS, and completions are in order. */
             if (t.sent - t.done < SLOTS / 2) send_one(s, &t);
         } else if (r < 65 && reads_started == t.reads) {
             write_and_read_back(s, &t);
@@ -129,7 +129,7 @@ static void random_traffic(struct side *s)
         poll_sends(s, &t);
         poll_receives(s, &t);
     }
-    /* Both finish: all that was sent is received. */
+    /* Finishes: all messages are received. */
     uint64_t total;
     tell(s, &t.sent, sizeof t.sent);
     hear(s, &total, sizeof total);

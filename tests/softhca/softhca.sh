@@ -1,10 +1,10 @@
 #!/bin/bash
-# softhca.sh - the software device's own tests: every rule, linked shared, linked static, and
-# preloaded; random operations; hostile surroundings. TAP on stdout.
+# softhca.sh - tests of the software device: every rule, linked shared, linked static, and
+# preloaded; random operations; restricted environments. TAP on stdout.
 #
 # BUILDDIR (or top_builddir) names the build tree, default: the present directory.
-# SOAK_SECONDS (default 3) and SOAK_SEED are handed to the random tests, DEATH_STRIDE (default 40) and
-# DEATH_SEED to the one that kills.
+# SOAK_SECONDS (default 3) and SOAK_SEED are passed to the random tests, DEATH_STRIDE (default 40) and
+# DEATH_SEED to softhca_death.
 # shellcheck source=tests/tap.sh
 
 export TEST_BUILD=${TEST_BUILD:-${BUILDDIR:-${top_builddir:-$PWD}}}
@@ -16,15 +16,15 @@ run() { tap_program softhca "$@"; } # LABEL COMMAND...
 
 run "shared library" ./softhca_rules
 run "static library" ./softhca_rules_static
-run "beside real ones" ./softhca_beside
-run "beside real ones preloaded" env LD_PRELOAD="$PWD/.libs/libsofthca.so" ./softhca_beside_preload
+run "with real devices" ./softhca_device_select
+run "with real devices, preloaded" env LD_PRELOAD="$PWD/.libs/libsofthca.so" ./softhca_device_select_preload
 run counted ./softhca_cost
 run death ./softhca_death "${DEATH_STRIDE:-40}" ${DEATH_SEED:+"$DEATH_SEED"}
 run cycles ./softhca_cycles
 run soak ./softhca_soak "${SOAK_SECONDS:-3}" ${SOAK_SEED:+"$SOAK_SEED"}
-run storm ./softhca_storm "${SOAK_SECONDS:-3}" ${SOAK_SEED:+"$SOAK_SEED"}
+run stress ./softhca_stress "${SOAK_SECONDS:-3}" ${SOAK_SEED:+"$SOAK_SEED"}
 
-# Nothing the device needs is a file: a full, read-only or missing /dev/shm is all the same to it.
+# The device needs no file: it works with a full, read-only or missing /dev/shm.
 can_unshare() { unshare --mount --map-root-user true 2>/dev/null || unshare --mount true 2>/dev/null; }
 if can_unshare; then
     hidden='mount -t tmpfs -o ro none /dev/shm && exec ./softhca_rules transfer'
@@ -53,7 +53,7 @@ run "ulimit -l 64" bash -c 'ulimit -l 64 && exec ./softhca_rules transfer'
 ./softhca_mesh 24 >"$TEST_LOG/softhca-mesh.log" 2>&1
 tap_ok $? "24 processes connect all to all"
 tap_note "$(tail -n 1 "$TEST_LOG/softhca-mesh.log")"
-# Where the system keeps few connections waiting, who comes when they are too many waits.
+# With a short backlog (somaxconn), connecting processes wait.
 narrow='echo 1 >/proc/sys/net/core/somaxconn && exec ./softhca_mesh 16'
 if unshare --net --map-root-user sh -c "${narrow%%&&*}" 2>/dev/null; then
     unshare --net --map-root-user sh -c "$narrow" >"$TEST_LOG/softhca-mesh-narrow.log" 2>&1
@@ -62,8 +62,8 @@ else
     tap_skip "net.core.somaxconn of 1" "it cannot be set here"
 fi
 
-# The names and versions that the tests beside real devices go through are those of libibverbs, but
-# for what only its providers call. Later additions may be missing in the library at hand.
+# The fake libibverbs has all names and versions of the installed one, except those that only
+# providers call; it may have more.
 names() { nm -D "$1" | sed -n 's/.* T \([a-z0-9_]*\)@@*\([A-Z0-9._]*\)$/\1 \2/p' | sort -u; }
 verbs=$(ldconfig -p | sed -n 's/.*libibverbs\.so\.1 .*=> //p' | head -1)
 providers='^ibv_cmd_|^_*verbs_|^__ioctl_|^execute_ioctl|^ibv_register_driver|^ibv_read_ibdev_sysfs_file'
@@ -72,7 +72,7 @@ missing=$(names "$verbs" | grep -vE "$providers" | sed 's/ IBVERBS_PRIVATE_.*//'
 [ -z "$missing" ]
 tap_ok $? "every name of libibverbs is known to the tests${missing:+: not ${missing//$'\n'/, }}"
 
-# The README speaks of every name that the help lists.
+# The README explains every name that the help lists.
 ./softhca-run --help-env >"$tap_scratch/help"
 silent=$(sed -n '/^Names in/,$ s/^    \([a-z][a-z_-]*\) .*/\1/p' "$tap_scratch/help" | while read -r name; do
     grep -q "\`$name\`" "$TEST_SOURCE/../other/softhca/README.md" || echo "$name"

@@ -1,9 +1,8 @@
-/* speed.c - what the verbs cost beside what the machine can do at all, for `make bench`.
+/* speed.c - the cost of the verbs against the limits of the machine, for `make bench`.
  *
- * Each figure is measured with its raw limit in the same run, in short rounds that alternate.
- * Machines are shared: the pairs of rounds that were least disturbed count. Their ratio is judged
- * against a target.
- * Usage: softhca_speed [SECONDS for a figure]
+ * Each figure is measured with its raw limit in the same run, in short alternating rounds. As
+ * machines are shared, the least disturbed pairs of rounds count. The ratio is compared with a
+ * target. Usage: softhca_speed [SECONDS for a figure]
  */
 #include "rules.h"
 #include "pair.h"
@@ -21,7 +20,7 @@
 
 enum { ROUNDS = 1000, BIG = 65536, SLOT = 4096, HERE = 0, THERE = 8192 };
 
-/* Made before the sides part, so that both have it: flags on lines of their own, and bytes. */
+/* Shared memory of both sides: flags on separate lines, and bytes. */
 static struct shared {
     _Atomic uint64_t flag[2][64 / 8 * 8];
     char bytes[BIG];
@@ -32,8 +31,8 @@ struct figure {
     const char *name, *limit;
     void (*verbs)(struct side *, int n), (*raw)(struct side *, int n);
     int count;     /* operations in a round */
-    int legs;      /* how many of them make up one step of the function */
-    double target; /* of verbs over raw; when it is a speed, of raw over verbs */
+    int legs;      /* operations per step of the function */
+    double target; /* verbs over raw; for bandwidth raw over verbs */
     bool speed;
     bool both; /* the other side takes part */
 };
@@ -47,7 +46,7 @@ static double now_ns(void)
 
 /* --- raw limits --- */
 
-/* Somebody else may have the core that we wait for. */
+/* Another process may have the core of the other side. */
 static void pause_a_little(unsigned *spins)
 {
     __builtin_ia32_pause();
@@ -69,7 +68,7 @@ static void flag_ping_pong(struct side *s, int n)
     }
 }
 
-/* The word that the other side writes to, and what it writes: both sides count alike. */
+/* The word that the other side writes, and its value: both sides count alike. */
 static uint64_t next_word;
 static volatile uint64_t *watched(struct side *s)
 {
@@ -118,7 +117,7 @@ static void kernel_reads(struct side *s, int n)
 
 /* --- verbs --- */
 
-/* WRs that a round posts again and again; every so many of them have a completion. */
+/* WRs that a round posts again and again; every so many of them are signalled. */
 static struct ready {
     struct ibv_send_wr wr;
     struct ibv_sge sge;
@@ -195,7 +194,7 @@ static void reads(struct side *s, int n)
     }
 }
 
-/* What has no limit of another kind: the cost to one processor, for people. */
+/* Figures without a raw limit: the cost to one processor, for information. */
 static void signalled_writes(struct side *s, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -258,7 +257,7 @@ static double one_round(struct side *s, const struct figure *f, void (*run)(stru
     return (now_ns() - start) / f->count / f->legs;
 }
 
-/* A limit and what the verbs took, one right after the other: the machine was the same for both. */
+/* The limit and the verbs directly after each other, under the same load. */
 static struct pair {
     double raw, verbs;
 } pairs[ROUNDS];
@@ -277,7 +276,7 @@ static int by_ratio(const void *a, const void *b)
     return (d > 0) - (d < 0);
 }
 
-/* Of the least disturbed tenth, the one in the middle. */
+/* The median of the least disturbed tenth. */
 static struct pair typical(int n)
 {
     qsort(pairs, n, sizeof *pairs, by_sum);
@@ -301,7 +300,7 @@ static void show(const struct figure *f, struct pair p)
            p.raw, ratio, f->speed ? ">=" : "<=", f->target, good ? "ok" : "MISSED");
 }
 
-/* A decides when it is enough, and B follows. */
+/* A decides when to stop, and B follows. */
 static bool go_on(struct side *s, int done, double start)
 {
     char more = done < ROUNDS && now_ns() - start < seconds * 1e9;
@@ -312,7 +311,7 @@ static bool go_on(struct side *s, int done, double start)
     return more;
 }
 
-/* A processor each, or the two would wait for each other's turn. */
+/* One processor each, so that they do not wait for each other. */
 static void settle(struct side *s)
 {
     cpu_set_t all, one;
@@ -338,7 +337,7 @@ static void measure(struct side *s)
         if (s->is_a) show(f, typical(n));
         fflush(stdout);
     }
-    if (missed) _exit(1); /* the table tells which */
+    if (missed) _exit(1); /* the table shows which */
 }
 
 int main(int argc, char **argv)

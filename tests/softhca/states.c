@@ -1,6 +1,4 @@
-/* states.c - rules about the states of a queue pair: draining, the first message, and what a query
- * tells.
- */
+/* states.c - rules about the states of a queue pair: draining, the first message, and queries. */
 #include "rules.h"
 #include "pair.h"
 
@@ -40,7 +38,7 @@ static void drained(struct side *s)
                  0);
         CHECK_EQ(await_event(s), IBV_EVENT_SQ_DRAINED);
         CHECK_EQ(query(s).en_sqd_async_notify, 1);
-        /* What is posted now waits; attributes of a stopped queue may change. */
+        /* WRs posted now wait; attributes of a stopped queue may change. */
         for (int i = 0; i < 3; i++) CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_WRITE, i, 0, 8, 0)), 0);
         expect_nothing(s->scq);
         CHECK_EQ(go(s, IBV_QPS_SQD, IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT,
@@ -59,7 +57,7 @@ static void drained(struct side *s)
     meet(s);
 }
 
-/* A is told that it stopped while something of it waits for a receive; that goes on afterwards. */
+/* A gets SQ_DRAINED while a WR waits for a receive; the WR continues afterwards. */
 static void stopped_while_waiting(struct side *s)
 {
     if (s->is_a) {
@@ -102,7 +100,7 @@ static void to_init_and_rtr(struct side *s)
              0);
 }
 
-/* B stays in RTR: it hears once that somebody speaks, and none of it is lost. */
+/* B stays in RTR: one COMM_EST event, and no message is lost. */
 static void first_message(struct side *s)
 {
     if (!s->is_a) {
@@ -152,7 +150,7 @@ static void query_tells_the_truth(struct side *s)
         .timeout = 11, .retry_cnt = 2, .rnr_retry = 1, .sq_psn = 0x456, .max_rd_atomic = 3};
     int mask = IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
                IBV_QP_MAX_QP_RD_ATOMIC;
-    rts.path_mig_state = IBV_MIG_ARMED; /* no second path is offered */
+    rts.path_mig_state = IBV_MIG_ARMED; /* no alternate path */
     CHECK_EQ(go(s, IBV_QPS_RTS, mask | IBV_QP_PATH_MIG_STATE, rts), EINVAL);
     CHECK_EQ(go(s, IBV_QPS_RTS, mask | IBV_QP_ALT_PATH, rts), EINVAL);
     rts.path_mig_state = IBV_MIG_MIGRATED;

@@ -1,4 +1,4 @@
-/* step.c - single-stepping by ptrace; see step.h. x86-64 only, like the libraries it looks into. */
+/* step.c - single-stepping by ptrace; see step.h. x86-64 only. */
 #include "step.h"
 #include "pair.h"
 
@@ -27,7 +27,7 @@ bool step_permitted(void)
     return run_pair(try_it, NULL);
 }
 
-/* Awaits a stop; of the signals on the way only the trap is for us. */
+/* Waits for a stop; signals other than the trap are delivered. */
 static void await_trap(pid_t pid)
 {
     for (;;) {
@@ -53,7 +53,7 @@ void step_to_mark(pid_t pid)
     await_trap(pid);
 }
 
-/* LOCK, or an exchange with memory, which is locked without saying so. */
+/* LOCK, or an exchange with memory, which is locked implicitly. */
 static bool is_locked(uint64_t code)
 {
     for (;; code >>= 8) {
@@ -65,7 +65,7 @@ static bool is_locked(uint64_t code)
     }
 }
 
-/* Addresses are the same in both processes: one forked them. */
+/* Addresses are the same in both processes, which one process forked. */
 static bool allocates(uint64_t address)
 {
     return address == (uintptr_t)&malloc || address == (uintptr_t)&calloc ||

@@ -1,6 +1,5 @@
-/* step.h - another process made to run instruction by instruction between two marks.
- *
- * To count what an operation executes, or to end a process at any point of it.
+/* step.h - runs another process instruction by instruction between two marks, to count what an
+ * operation executes, or to kill the process at any point of it.
  */
 #ifndef SOFTHCA_TEST_STEP_H
 #define SOFTHCA_TEST_STEP_H
@@ -11,27 +10,26 @@
 
 struct steps {
     long instructions, locked, system_calls, allocations;
-    uint64_t at; /* the instruction that comes next */
+    uint64_t at; /* the next instruction */
 };
 
-/* In the process that is stepped: where counting begins, and where it ends. Deadly without a
- * stepper. */
+/* In the stepped process: counting begins, and ends. Without a stepper these kill the process. */
 static inline void step_mark(void)
 {
     __asm__ volatile("int3" ::: "memory");
 }
 
-/* Whether this system lets one process step another at all. */
+/* Whether this system permits ptrace of another process. */
 bool step_permitted(void);
-/* Become the stepper of PID, until one of the two ends; false when that is not permitted. */
+/* Attaches to PID until one of the two ends; false when not permitted. */
 bool step_attach(pid_t pid);
-/* Let it run to its next mark. */
+/* Runs it to its next mark. */
 void step_to_mark(pid_t pid);
-/* From a mark to the next one, but at most LIMIT instructions; true when it came to the mark. */
+/* Steps from a mark to the next one, at most LIMIT instructions; true when it got there. */
 bool step_on(pid_t pid, long limit, struct steps *count);
-/* Let it run freely on from where it stands. */
+/* Detaches: it runs on. */
 void step_release(pid_t pid);
-/* End it where it stands. */
+/* Kills it. */
 void step_kill(pid_t pid);
 
 #endif

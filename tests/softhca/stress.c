@@ -1,8 +1,8 @@
-/* stress.c - several processes, each connected with each, do random things at once; every message,
+/* stress.c - several processes, connected all to all, execute random operations; every message,
  * read-back and atomic is checked against a model that both ends can compute.
  *
- * Usage: softhca_storm [SECONDS [SEED]]. Odd processes receive from a shared queue, half of them
- * have ordinary memory. SGE lists, inline data, immediates, late receives, sleeping on the channel.
+ * Usage: softhca_stress [SECONDS [SEED]]. Odd processes receive from a shared queue, half of them
+ * use ordinary memory. SGE lists, inline data, immediates, late receives, sleeping on the channel.
  */
 #include "rules.h"
 #include "pair.h"
@@ -23,8 +23,7 @@
 #include <unistd.h>
 
 enum { MOST = 4, DEPTH = 32, SLOT = 2048 };
-/* The buffer: counter | a window for each writer | what it reads back | send slots | receive slots
- */
+/* The buffer: counter | a window for each writer | read-back area | send slots | receive slot */
 enum {
     WINDOWS = 4096,
     BACK = WINDOWS + MOST * 8192,
@@ -37,7 +36,7 @@ enum {
 static int processes = MOST;
 static unsigned seed, seconds;
 
-/* What all see. */
+/* Memory shared by all processes. */
 static struct board {
     struct address at[MOST][MOST]; /* [of][towards] */
     _Atomic uint64_t sent[MOST][MOST], added[MOST][MOST];
@@ -79,7 +78,7 @@ static bool uses_srq(int process)
     return process & 1;
 }
 
-/* Message N from one to another: its length, its content, its kind. */
+/* The length, content and kind of message N. */
 static unsigned model(uint64_t n, int from, int to)
 {
     unsigned r = (unsigned)(n * 2654435761u) ^ seed ^ (unsigned)(from * 31 + to);
@@ -92,7 +91,7 @@ static uint32_t length_of(uint64_t n, int from, int to)
     return m / 8 % most[m % 6] + 1;
 }
 
-/* Cut LEN bytes at ADDR into up to three pieces. */
+/* Splits LEN bytes at ADDR into up to three pieces. */
 static int cut(struct storm *t, struct ibv_sge *sge, char *addr, uint32_t len)
 {
     int n = 0;
@@ -115,7 +114,7 @@ static void post_slot(struct storm *t, struct line *l, uint32_t slot)
              0);
 }
 
-/* Post some receives. Those of a shared queue come back in any order. */
+/* Posts some receives. Those of a shared queue complete in any order. */
 static void offer(struct storm *t, int peer)
 {
     struct line *l = &t->line[peer];
@@ -133,7 +132,7 @@ static void offer(struct storm *t, int peer)
     }
 }
 
-/* wr_id: what it is, for whom. */
+/* wr_id: the kind of operation, and the other process. */
 enum { A_SEND, A_READ, AN_ADD };
 static uint64_t id_of(int what, int peer)
 {
@@ -162,7 +161,7 @@ static void send_to(struct storm *t, int peer)
     wr.num_sge = cut(t, sge, from, len);
     if (len <= 128 && any(t, 2)) wr.send_flags |= IBV_SEND_INLINE;
     post_one(t, peer, &wr);
-    if (wr.send_flags & IBV_SEND_INLINE) memset(from, 0, len); /* it was taken at once */
+    if (wr.send_flags & IBV_SEND_INLINE) memset(from, 0, len); /* it was used at once */
     l->sent++;
 }
 
@@ -251,7 +250,7 @@ static void poll_receives(struct storm *t)
     }
 }
 
-/* Whoever sleeps is woken: arm, look again, and only then wait. */
+/* A sleeping process is woken: arm, poll again, and only then wait. */
 static void sleep_a_little(struct storm *t)
 {
     struct pollfd f = {.fd = t->s.channel->fd, .events = POLLIN};

@@ -1,5 +1,5 @@
-/* tear.c - rules about messages that a fault writes byte by byte: in which order, and that a
- * completion comes behind all of them.
+/* tear.c - rules about messages that a fault writes byte by byte: their order, and that the
+ * completion comes after all of them.
  */
 #include "rules.h"
 #include "pair.h"
@@ -10,13 +10,13 @@
 
 enum { TORN = 8, TORN_SEND = 300, ROUNDS = 40, WRITTEN = 4096 };
 
-/* What was seen while a message came: a byte that was there before the one below, or above it. */
+/* Observations during a message: a byte present before the one below, or above it. */
 struct seen {
     bool above_first, below_first;
 };
 
-/* True when the whole message of this round is there. A byte that is there stays, so an old one
- * that is read after a new one came later. */
+/* True when the whole message of this round is present. A byte that was written stays, so an old
+ * byte read after a new one was written later. */
 static bool look(const struct side *s, int round, struct seen *seen)
 {
     const volatile unsigned char *at = (unsigned char *)s->buf + WRITTEN;
@@ -34,7 +34,7 @@ static bool look(const struct side *s, int round, struct seen *seen)
     return up == TORN;
 }
 
-/* A sends too: what is in a receive buffer is whole when its completion is there. */
+/* A sends too: a receive buffer is complete when its completion is polled. */
 static struct seen torn(struct side *s)
 {
     struct seen seen = {0};
@@ -89,7 +89,7 @@ void tear_rules(void)
         {"tear in descending order", torn_downwards, "tear:process=0,order=descending,us=50"},
         {"tear in random order", torn_at_random, "tear:process=0,order=random,us=50"},
     };
-    if (sides_are_far()) return; /* between hosts nothing is torn */
+    if (sides_are_remote()) return; /* no fault of this kind between hosts */
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         char text[200];
         struct options o = {.env = {text}};

@@ -1,5 +1,5 @@
-/* transfer.c - rules about moving data: order, content, immediate values, SGE lists, inline,
- * unsignalled WRs, idle targets. Each runs once with mapped and once with ordinary memory.
+/* transfer.c - rules about moving data: order, content, immediate data, SGE lists, inline data,
+ * unsignalled WRs, idle targets. Each runs with mapped and with ordinary memory.
  */
 #include "rules.h"
 #include "pair.h"
@@ -140,7 +140,7 @@ static void sge_lists_gather_and_scatter(struct side *s)
         if (s->is_a) {
             fill(s->buf, 3 * n, round);
             struct ibv_sge sge[3];
-            for (int i = 0; i < 3; i++) { /* the pieces lie apart */
+            for (int i = 0; i < 3; i++) { /* pieces that are not adjacent */
                 memcpy(s->buf + 100000 + i * 10000, s->buf + i * n, n);
                 sge[i] = (struct ibv_sge){(uintptr_t)s->buf + 100000 + i * 10000, n, s->mr->lkey};
             }
@@ -162,8 +162,7 @@ static void sge_lists_gather_and_scatter(struct side *s)
     }
 }
 
-/* Inline data belongs to the program again when ibv_post_send() returns, also while the WR waits.
- */
+/* Inline data may be overwritten after ibv_post_send(), even if the WR waits. */
 static void inline_data_is_taken_at_once(struct side *s)
 {
     if (s->is_a) {
@@ -200,15 +199,15 @@ static void unsignalled_leave_no_completion(struct side *s)
     meet(s);
 }
 
-/* The target's process is stopped: everything that does not need its program must still go on.
- * Ordinary memory needs the kernel's help and not the target's. */
+/* The process of the target is stopped: operations that do not need its program must proceed.
+ * Ordinary memory needs the kernel, not the target. */
 static void stopped_target_is_served(struct side *s)
 {
     if (!s->is_a) {
         for (int i = 0; i < 10; i++) CHECK_EQ(post_recv(s, i, 0, 64), 0);
         fill(s->buf + 1000, 1000, 1);
     }
-    if (s->is_a) { /* once before, so that what is made at first use is there */
+    if (s->is_a) { /* once before, for one-time allocations */
         CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_WRITE, 0, 0, 8, 50000)), 0);
         expect(s->scq, 0, IBV_WC_SUCCESS);
     }
@@ -255,7 +254,7 @@ static void memory_is_addressed_by_iova(struct side *s)
     meet(s);
 }
 
-/* A message has come; before it is polled its place is deregistered and unmapped. */
+/* A message has arrived; before it is polled its buffer is deregistered and unmapped. */
 static void receive_memory_goes_away(struct side *s)
 {
     if (!s->is_a) {
@@ -303,8 +302,8 @@ void transfer_rules(void)
     };
     for (int way = 0; way < 4; way++)
         for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
-            /* Between hosts the target's threads must run. */
-            if (sides_are_far() && tests[i].run == stopped_target_is_served) continue;
+            /* Between hosts the threads of the target must run. */
+            if (sides_are_remote() && tests[i].run == stopped_target_is_served) continue;
             struct options o = {.ordinary = way & 1, .srq_wr = way & 2 ? 64 : 0};
             report(run_pair(tests[i].run, &o), "%s (%s memory%s)", tests[i].name,
                    o.ordinary ? "ordinary" : "mapped", o.srq_wr ? ", shared queue" : "");

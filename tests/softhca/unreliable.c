@@ -1,5 +1,5 @@
-/* unreliable.c - rules about unreliable connections: what does not arrive is lost without a word to
- * the sender, and a fault of the sender's own stops its sending alone.
+/* unreliable.c - rules about unreliable connections: a message that cannot be delivered is lost
+ * without an error at the sender, and an error of the sender stops its send queue only.
  */
 #include "rules.h"
 #include "pair.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whatever becomes of it there, here it succeeds. */
+/* The send succeeds in any case. */
 static void succeeds(struct side *s, struct ibv_send_wr *wr)
 {
     CHECK_EQ(post(s, wr), 0);
@@ -60,8 +60,8 @@ static void fetches_are_refused(struct side *s)
     meet(s);
 }
 
-/* What A has sent so far has passed B's queue pair, and what it is to find there is: on another
- * host that takes a while. */
+/* The messages of A have passed the queue pair of B and have their effect: on another host that
+ * takes a while. */
 static void all_passed(struct side *s, char mark)
 {
     if (s->is_a) {
@@ -72,7 +72,7 @@ static void all_passed(struct side *s, char mark)
     meet(s);
 }
 
-/* Lost: a message without a receive, one longer than its receive, a WRITE that is not allowed. */
+/* Lost: a message without a receive, one longer than its receive, a WRITE without the right. */
 static void lost_without_a_word(struct side *s)
 {
     if (s->is_a) {
@@ -81,7 +81,7 @@ static void lost_without_a_word(struct side *s)
         succeeds(s, make_wr(s, IBV_WR_RDMA_WRITE_WITH_IMM, 5, 0, 8, 0));
     }
     all_passed(s, 'a');
-    /* A shared queue gets those of lost messages back a little later. */
+    /* A shared queue gets receives of lost messages back a little later. */
     for (int i = 0; !s->is_a && i < (s->srq ? 3 : 1); i++) CHECK_EQ(post_recv(s, 1, 0, 64), 0);
     meet(s);
     if (s->is_a) {
@@ -126,7 +126,7 @@ static void receive_with_bad_lkey(struct side *s)
     meet(s);
 }
 
-/* Send queue error: nothing more is sent, but received, until the program mends it. */
+/* SQE: no sends, but receives, until the program recovers the QP. */
 static void own_fault_stops_sending(struct side *s)
 {
     CHECK_EQ(post_recv(s, 10, 0, 64), 0);
@@ -172,7 +172,7 @@ static void attributes_are_those_of_the_type(struct side *s)
     meet(s);
 }
 
-/* A reliable and an unreliable end do not hear each other. */
+/* A reliable and an unreliable end do not communicate. */
 static void types_do_not_mix(struct side *s)
 {
     if (!s->is_a) {

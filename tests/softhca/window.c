@@ -1,6 +1,6 @@
-/* window.c - rules about memory windows: binding, the rights they give, and how these end.
+/* window.c - rules about memory windows: binding, their rights, and how they end.
  *
- * B binds windows over its buffer and tells A their keys; A uses them.
+ * B binds windows over its buffer and sends their keys to A; A uses them.
  */
 #include "rules.h"
 #include "crowd.h"
@@ -9,12 +9,12 @@
 #include <string.h>
 
 enum {
-    LOW = 4096, /* where the window lies in the buffer */
+    LOW = 4096, /* offset of the window in the buffer */
     SIZE = 8192,
     WRITES = IBV_ACCESS_REMOTE_WRITE,
     READS = IBV_ACCESS_REMOTE_READ,
     ATOMICS = IBV_ACCESS_REMOTE_ATOMIC,
-    OVER = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND /* the region itself gives no right */
+    OVER = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND /* the region itself has no remote right */
 };
 
 static struct ibv_mw_bind_info over(struct side *s, int access)
@@ -79,7 +79,7 @@ static enum ibv_wc_status invalidate(struct side *s, uint32_t key)
     return x.status;
 }
 
-/* A learns the key that B has. */
+/* Sends the key of B to A. */
 static void share(struct side *s, const struct ibv_mw *mw)
 {
     if (s->is_a)
@@ -94,7 +94,7 @@ static enum ibv_wc_status use(struct side *s, enum ibv_wr_opcode op, size_t at, 
     return last(s).status;
 }
 
-/* Release all of B's, in any order that is allowed. */
+/* Releases the objects of B, in any order that is allowed. */
 static void end_region(struct side *s, struct ibv_mw *mw)
 {
     CHECK_EQ(ibv_dealloc_mw(mw), 0);
@@ -157,7 +157,7 @@ static void may_count_from_zero(struct side *s)
     end_region(s, mw);
 }
 
-/* Each way in which the key that A has comes to its end. */
+/* Each way to invalidate the key that A has. */
 enum way { REBOUND, UNBOUND, INVALIDATED, BY_SEND, DEALLOCATED };
 
 static void end_by(struct side *s, struct ibv_mw *mw, enum way way)
@@ -179,7 +179,7 @@ static void end_by(struct side *s, struct ibv_mw *mw, enum way way)
     case DEALLOCATED:
         CHECK_EQ(ibv_dealloc_mw(mw), 0);
         break;
-    default: /* by A's SEND */
+    default: /* by a SEND of A */
         break;
     }
 }
@@ -246,7 +246,7 @@ static void wrong_invalidation_by_send(struct side *s)
 {
     if (!s->is_a) CHECK_EQ(post_recv(s, 9, 0, 64), 0);
     meet(s);
-    if (s->is_a) { /* the key of a region, which nobody may take away */
+    if (s->is_a) { /* the key of a region, which cannot be invalidated */
         struct ibv_send_wr *wr = make_wr(s, IBV_WR_SEND_WITH_INV, 5, 0, 16, 0);
         wr->invalidate_rkey = s->its.rkey;
         CHECK_EQ(post(s, wr), 0);
@@ -256,11 +256,11 @@ static void wrong_invalidation_by_send(struct side *s)
     meet(s);
 }
 
-/* Loops of type 2: invalidated and bound again, with the next key each time. */
+/* Type 2 repeatedly: invalidated and bound again, with the next key each time. */
 static void bound_again(struct side *s)
 {
     struct ibv_mw *mw = s->is_a ? NULL : bound2(s, WRITES);
-    for (int i = 0; i < 600; i++) { /* more than there are keys of one window */
+    for (int i = 0; i < 600; i++) { /* more often than one window has keys */
         share(s, mw);
         if (s->is_a) CHECK_EQ(use(s, IBV_WR_RDMA_WRITE, LOW, 8), IBV_WC_SUCCESS);
         meet(s);
@@ -272,7 +272,7 @@ static void bound_again(struct side *s)
     meet(s);
 }
 
-/* Refused binds; each breaks the QP, so that each has a side of its own. */
+/* Refused binds; each breaks the QP, so each uses a new side. */
 enum refusal { NO_RIGHT_TO_BIND, OUT_OF_RANGE, ALREADY_BOUND, FOREIGN_KEY, NOT_BOUND };
 
 static void refused(struct side *s, enum refusal why)
@@ -351,7 +351,7 @@ static void for_one_qp(struct crowd *c)
     tear_down_star(c, s);
 }
 
-/* All by ibv_wr_...(), on a QP that is connected to itself. */
+/* All by ibv_wr_*(), on a QP connected to itself. */
 static void by_extended_calls(struct side *s)
 {
     uint64_t ops = IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV |

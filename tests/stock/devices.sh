@@ -1,7 +1,7 @@
-# devices.sh - Debian's ibv_devices, ibv_devinfo and ibv_asyncwatch: what the device says of itself.
+# devices.sh - Debian's ibv_devices, ibv_devinfo and ibv_asyncwatch: the attributes of the device.
 #
-# Sourced by stock.sh.  ibv_asyncwatch has no queue pair, and events of queue pairs and queues go to
-# the context that made them alone, as on hardware; so it can show those of ports and of the device.
+# Sourced by stock.sh.  ibv_asyncwatch has no queue pair, and events of queue pairs and queues go only to
+# the context that created them, as on hardware; so it shows events of ports and of the device.
 # shellcheck shell=bash disable=SC2154,SC2034 # lib.sh sets and uses them
 
 listed() {
@@ -36,7 +36,7 @@ described() {
     tap_ok $? "ibv_devinfo -d refuses a device that is not there"
 }
 
-# What SOFTHCA_DEVICES says is what programs see, and use.
+# Programs see and use the attributes set by SOFTHCA_DEVICES.
 several() {
     local port
     SOFTHCA_DEVICES='2x2;softhca1:fw_ver=3.5.1,vendor_id=0x2c9;softhca1/2:state=down' \
@@ -59,8 +59,8 @@ several() {
     unset SOFTHCA_DEVICES
 }
 
-# A port has a state for each process, which only a message of that process can change on request;
-# ibv_asyncwatch sends none, so provoke.c sends some from within it.
+# Each process has its own state of a port, and a fault can change it only when the process posts a
+# message; ibv_asyncwatch posts none, so provoke.c does.
 shows() { # NAME EVENT
     kill -USR1 $watcher
     await grep -q "$2" "$log"

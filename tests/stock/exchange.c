@@ -1,7 +1,7 @@
 /* exchange.c - an MPI program that checks every byte it exchanges. Started by mpi.sh.
  *
- * Every part is run by all ranks and judged by all of them; rank 0 prints one line for each, "ok
- * NAME" or "not ok NAME". It must not use anything but MPI, and no clock.
+ * Every part is run and checked by all ranks; rank 0 prints one line for each, "ok NAME" or "not ok
+ * NAME". It uses only MPI, and no clock.
  */
 #include <mpi.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 
 static int me, ranks;
 
-/* What byte I of a message from FROM to TO holds. */
+/* The value of byte I of a message from FROM to TO. */
 static unsigned char byte_of(size_t i, int from, int to, unsigned round)
 {
     unsigned h = (unsigned)i * 2654435761u + (unsigned)from * 40503u + (unsigned)to * 9973u + round;
@@ -76,7 +76,8 @@ static bool all_to_all(void)
     return good;
 }
 
-/* All are sent before any is received, then received in the opposite order: each is unexpected. */
+/* All messages are sent before any is received, then received in the opposite order: each is
+ * unexpected. */
 static bool unexpected(void)
 {
     enum { MESSAGES = 300, LENGTH = 700 };
@@ -129,8 +130,7 @@ static bool collectives(void)
     return good && seen == 4711;
 }
 
-/* The windows are made of memory that others cannot map, so that all of it goes over the network.
- */
+/* The windows use memory that other processes cannot map, so that all traffic uses the network. */
 
 /* Puts to the right, gets from the left: N bytes at the beginning of every window. */
 static bool put_get(void)
@@ -155,7 +155,8 @@ static bool put_get(void)
     return good;
 }
 
-/* Everybody adds to everybody's counters: none may be lost, and each old value is seen once. */
+/* All ranks add to the counters of all: no addition may be lost, and each old value is seen once.
+ * */
 static bool accumulate(void)
 {
     enum { ROUNDS = 20, WORDS = 64 };
@@ -173,12 +174,12 @@ static bool accumulate(void)
     for (int i = 0; i < ROUNDS; i++) {
         MPI_Fetch_and_op(one, &old, MPI_LONG, 0, WORDS, MPI_SUM, win);
         MPI_Win_flush(0, win);
-        good = good && old > seen; /* its own additions among them: the counter only grows */
+        good = good && old > seen; /* with its own additions: the counter only grows */
         seen = old;
     }
     old = -1;
-    /* A token goes from rank to rank. Rank 0 keeps it: Open MPI 4.1 over openib cannot swap with
-     * itself. */
+    /* A token in the window of rank 0 passes from rank to rank, except rank 0: Open MPI 4.1 over
+     * openib cannot swap with itself. */
     for (next = me + 1; me > 0 && old != me;) {
         long from = me;
         MPI_Compare_and_swap(&next, &from, &old, MPI_LONG, 0, WORDS + 1, win);

@@ -1,11 +1,11 @@
-# hosts.sh - the stock programs between two hosts, which are two network namespaces with a wire.
+# hosts.sh - the stock programs between two hosts, which are two connected network namespaces.
 #
 # Sourced by stock.sh.  The client runs here, the server in a namespace that a sleeping process holds
-# open.  SOFTHCA_HOSTS lists both; what does not travel over TCP cannot pass.
+# open.  SOFTHCA_HOSTS lists both; nothing but TCP connects them.
 # shellcheck shell=bash disable=SC2154,SC2034 # lib.sh sets and uses them
 
 here_address=10.77.0.1 there_address=10.77.0.2
-holder='' # the process that is the other host as long as it lives
+holder='' # the process that keeps the namespace of the other host open
 
 other_host() {
     TEST_MARKER=$marker unshare -n -u sleep infinity &
@@ -71,7 +71,7 @@ hosts_other_types() {
     between ib_send_bw --use-srq -q 4 -n 500
 }
 
-# mpirun starts what belongs there by a command that enters the other namespace.
+# mpirun starts remote processes by a command that enters the other namespace.
 hosts_mpi() {
     . "$here/mpi.sh"
     exchange_compiles || return 0

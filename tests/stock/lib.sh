@@ -1,7 +1,7 @@
 # lib.sh - how the tests with stock programs start them: preloaded, alone or as server and client.
 #
 # Sourced by stock.sh before the families.  A run's output goes to $log (the client's, or the only
-# one) and $log.server; what is said there fails a test even when the program's status is 0.
+# one) and $log.server; an error message there fails a test even when the exit status is 0.
 # shellcheck shell=bash disable=SC2154 # tap.sh sets them
 
 lib=$TEST_BUILD/.libs/libsofthca.so
@@ -12,7 +12,7 @@ there=()               # in front of the server's command when it runs on anothe
 server_name=localhost  # and that host's name for the client
 export SOFTHCA=on
 
-# What programs say when something went wrong, whatever their exit status.
+# Error messages of the programs, whatever their exit status.
 complaint='invalid data|[Ff]ail(ed|ure)|[Ee]rror|[Cc]ouldn|[Uu]nable|mismatch|softhca:'
 
 # private_network "$0" "$@": runs the calling script again in a network namespace that has only a
@@ -38,10 +38,10 @@ need() { # PACKAGE PROGRAM...: 1, and one skipped line, when a program is missin
 }
 
 soft() { TEST_MARKER=$marker timeout -k 5 "$bound" env LD_PRELOAD="$lib${LD_PRELOAD:+:$LD_PRELOAD}" "$@"; }
-# For the background: $! is the program itself, which nobody stops but the caller.
+# For the background: $! is the program itself; the caller must stop it.
 bare() { TEST_MARKER=$marker LD_PRELOAD=${LD_PRELOAD:-$lib} exec "$@"; }
 
-await() { # COMMAND...: until it holds; 1 after too long
+await() { # COMMAND...: until it succeeds; 1 after a timeout
     local end=$((SECONDS + bound))
     until "$@"; do
         [ $SECONDS -lt $end ] || return 1
@@ -61,7 +61,7 @@ listening() { # PORT
     "${there[@]}" grep -qi "$(printf ':%04X 0*:0000 0A ' "$1")" /proc/net/tcp /proc/net/tcp6 2>/dev/null
 }
 
-free_port() { # sets $port, below those that the kernel hands out
+free_port() { # sets $port, below the ephemeral ports
     while port=$((20000 + RANDOM % 10000)) && listening $port; do :; done
 }
 
@@ -77,8 +77,8 @@ serve() {
     done
 }
 
-# served NAME PROGRAM...: runs the client and judges it and the server.  The function named by $also
-# looks at what they printed.
+# served NAME PROGRAM...: runs the client and checks it and the server.  The function named by $also
+# checks their output.
 served() {
     local name=${1% } wrong='' status
     shift
@@ -86,7 +86,7 @@ served() {
     status=$?
     if [ $status -ne 0 ]; then
         wrong="; the client's status is $status"
-        kill $server 2>/dev/null # it may wait for ever
+        kill $server 2>/dev/null # it may wait indefinitely
     fi
     wait $server
     status=$?

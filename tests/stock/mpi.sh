@@ -1,12 +1,12 @@
 # mpi.sh - Debian's Open MPI, over its own verbs transport and over UCX, running exchange.c.
 #
-# Sourced by stock.sh.  No other transport between processes is allowed to either, so a job that ends
-# well went over the device; exchange.c judges every byte and prints one line for each of its parts.
+# Sourced by stock.sh.  Both may use no other transport between processes, so a job that succeeds
+# used the device; exchange.c checks every byte and prints one line for each of its parts.
 # shellcheck shell=bash disable=SC2154,SC2034 # lib.sh sets and uses them
 
-mpi_hosts=(--oversubscribe --mca oob_tcp_if_include lo) # where ranks run, and how they meet
+mpi_hosts=(--oversubscribe --mca oob_tcp_if_include lo) # hosts of the ranks, and the network of the launcher
 
-# What UCX and Open MPI look for in /dev and /sys is made by softhca-run --files.
+# softhca-run --files creates the files that UCX and Open MPI look for in /dev and /sys.
 mpi_job() { # NAME RANKS MPIRUN-WORDS...
     local name=$1${SOFTHCA_HOSTS:+ between hosts} ranks=$2 status line parts=0
     shift 2
@@ -29,7 +29,7 @@ ucx_job() { # TRANSPORT RANKS MPIRUN-WORDS...
         --mca btl ^openib -x UCX_TLS="$1",self "${@:3}"
 }
 
-# The parameters silence what it has to say of a device that it does not know.
+# The parameters silence warnings about an unknown device.
 openib_job() { # RANKS MPIRUN-WORDS...
     mpi_job "openib${SOFTHCA_DEVICES:+, $SOFTHCA_DEVICES}${2:+, ${*:2}}" "$1" --mca pml ob1 --mca btl openib,self --mca btl_openib_allow_ib true \
         --mca btl_openib_warn_no_device_params_found 0 --mca btl_openib_warn_default_gid_prefix 0 "${@:2}"

@@ -1,7 +1,8 @@
-/* patient.c - a connect() that waits until somebody listens. Preloaded into clients by udapl.sh.
+/* patient.c - a connect() that waits until the port is listened on. Preloaded into clients by
+ * udapl.sh.
  *
- * dtestx tells its client where to connect just before it listens there, and libdaploscm mistakes
- * the length of its private data when a refused connection is tried again. Not for anything else.
+ * dtestx sends its client the address just before it listens there, and libdaploscm mistakes the
+ * length of its private data when it retries a refused connection. For no other use.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 # perftest.sh - Debian's perftest: latency and bandwidth programs with their usual options.
 #
-# Sourced by stock.sh.  perftest validates no data; the latency programs at least wait for what the
-# other side writes.  A result must stand in a row for each size that was asked for.
+# Sourced by stock.sh.  perftest does not check data, but the latency programs wait for the bytes that
+# the other side writes.  There must be a row of results for each requested size.
 # shellcheck shell=bash disable=SC2154,SC2034 # lib.sh sets and uses them
 
 rows=1 # of results

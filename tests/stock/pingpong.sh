@@ -71,8 +71,8 @@ pingpong_xsrq() {
     [ $status -eq 0 ] || tap_tail "$log.other"
 }
 
-# Both are killed in the midst of it: nothing may stay.  (Were only one killed, the other would wait
-# for its message for ever, as it would on hardware.)
+# Both are killed while they exchange messages: nothing may remain.  (If only one were killed, the
+# other would wait for a message indefinitely, as on hardware.)
 pingpong_killed() {
     local port client alive=1
     free_port

@@ -1,7 +1,7 @@
-/* provoke.c - makes something happen on the first device of a process that would only watch it.
+/* provoke.c - causes events on the first device of a process that only watches the device.
  *
- * Preloaded into ibv_asyncwatch by devices.sh, behind libsofthca. SIGUSR1 posts one message from a
- * queue pair to itself; SOFTHCA_FAULTS says what comes of it. Nothing else uses it.
+ * Preloaded into ibv_asyncwatch by devices.sh, after libsofthca. SIGUSR1 posts one message from a
+ * queue pair to itself; SOFTHCA_FAULTS determines its effect.
  */
 #include <infiniband/verbs.h>
 #include <pthread.h>

@@ -1,9 +1,9 @@
 #!/bin/bash
 # stock.sh [FAMILY...] - Debian's unmodified verbs programs on the software device, preloaded.
-# TAP on stdout; nothing may be left behind.  Without arguments: all families.
+# TAP on stdout; nothing may remain.  Without arguments: all families.
 #
 # BUILDDIR (or top_builddir) names the build tree, default: the present directory.  A family is a
-# file of this folder that defines family_NAME; lib.sh is what they share.
+# file of this folder that defines family_NAME; lib.sh has the shared functions.
 # shellcheck source-path=SCRIPTDIR
 
 export TEST_BUILD=${TEST_BUILD:-${BUILDDIR:-${top_builddir:-$PWD}}}

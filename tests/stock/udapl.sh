@@ -1,11 +1,11 @@
 # udapl.sh - Debian's uDAPL programs, over libdaploscm, which connects through TCP, and libdaploucm,
 # which does so through datagrams.
 #
-# Sourced by stock.sh.  dtest compares what came by write, read and message, dtestx the results of
-# atomics and immediate data, dapltest -V everything that a transaction moved.
+# Sourced by stock.sh.  dtest compares data of writes, reads and messages, dtestx the results of
+# atomics and immediate data, dapltest -V all data of a transaction.
 # shellcheck shell=bash disable=SC2154,SC2034 # lib.sh sets and uses them
 
-control=15828 # where dtest's servers wait for a client, to tell it their address
+control=15828 # the port where dtest's servers send a client their address
 provider=soft-scm
 direct=46248  # where dtestsrq's do: libdaploscm's port of its service
 
@@ -35,7 +35,7 @@ dtest_many() { # CHECK PORT PROGRAM ARGS...
     dtest "$@"
 }
 
-# One server for several clients, the last of which asks it to go.
+# One server for several clients, the last of which ends it.
 dapltest_client() { # -T TEST ARGS...
     local wrong
     soft dapltest "$1" "$2" -s localhost -D soft-scm "${@:3}" >"$log" 2>&1 &&

@@ -1,5 +1,5 @@
-/* far.c - rules of what can only happen between hosts: connections that break, programs that end
- * with an answer still due, long messages, many queue pairs on one connection.
+/* between_hosts.c - rules that apply only between hosts: connections that break, programs that end
+ * while an answer is due, long messages, many queue pairs on one connection.
  */
 #include "rules.h"
 #include "pair.h"
@@ -32,7 +32,7 @@ static void goes_on_after_a_cut(struct side *s)
     }
 }
 
-/* B ends in the moment it has the message, as a program does: A's must have succeeded. */
+/* B exits as soon as it has the message: the send of A must have succeeded. */
 static void last_message_is_acknowledged(struct side *s)
 {
     if (!s->is_a) {
@@ -46,7 +46,7 @@ static void last_message_is_acknowledged(struct side *s)
     expect(s->scq, 1, IBV_WC_SUCCESS);
 }
 
-/* Both sides post all they may before either polls. */
+/* Both sides post all that they may before either polls. */
 static void both_flood_with_long_messages(struct side *s)
 {
     enum { DEPTH = 64 };
@@ -69,7 +69,7 @@ static void queue_pairs_share_a_connection(struct side *s)
         connect_qp(&more[i], &more[i].its);
     }
     meet(s);
-    for (int i = 0; i < QPS; i++) { /* both sides at once, each the other's memory */
+    for (int i = 0; i < QPS; i++) { /* both sides at once, to the memory of the other */
         size_t at = (size_t)i * 1000 + (s->is_a ? 0 : 200000);
         fill(s->buf + at, 1000, i);
         CHECK_EQ(post(&more[i], make_wr(&more[i], IBV_WR_RDMA_WRITE, i, at, 1000, at)), 0);
@@ -84,7 +84,7 @@ static void queue_pairs_share_a_connection(struct side *s)
     meet(s);
 }
 
-void far_rules(void)
+void host_rules(void)
 {
     static const struct {
         const char *name;
@@ -96,7 +96,7 @@ void far_rules(void)
         {"both sides flood each other", both_flood_with_long_messages, 1},
         {"queue pairs share one connection", queue_pairs_share_a_connection, 5},
     };
-    if (!sides_are_far()) return;
+    if (!sides_are_remote()) return;
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         struct options o = {.timeout = 18};
         bool ok = true;

@@ -1,7 +1,7 @@
-/* beside.c - real devices beside the software device: every name of libibverbs, for both.
+/* device_select.c - real and software devices in one program: every name of libibverbs, for both.
  *
- * Beneath is fake_verbs.c in the place of libibverbs; libsofthca is linked or preloaded. Each test
- * runs in a process of its own, because what devices there are is decided once. TAP on stdout.
+ * fake_verbs.c takes the place of libibverbs; libsofthca is linked or preloaded. Each test runs in
+ * a process of its own, because the devices are determined once. TAP on stdout.
  */
 #include "pair.h"
 #include "rules.h"
@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Each name as the loader binds it for a program. */
+/* The address of each name as the loader binds it. */
 typedef uint64_t call(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 #define NAME(version, name, returns, takes) call call_##name __asm__(#name);
 #define BOTH                                NAME
@@ -31,7 +31,7 @@ struct name {
     const char *name;
     char returns;
     const char *takes;
-    call *f, *first; /* the latter in the library's first version */
+    call *f, *first; /* the second in the first symbol version */
 };
 
 /* clang-format off */
@@ -89,15 +89,15 @@ static uint64_t argument(char kind)
     return random_bits() & mask_of(kind);
 }
 
-/* The devices' own names are tested one by one below. */
+/* The names implemented by the device are tested one by one below. */
 static bool about_devices(const struct name *n)
 {
     return strchr("dl", n->takes[0]) != NULL || !strcmp(n->name, "ibv_get_device_list") ||
            !strcmp(n->name, "ibv_close_device");
 }
 
-/* One call of F with objects of the real library: it must arrive once, as it was made, and what it
- * returned must come back. */
+/* Calls F once with objects of the real library: the call must arrive once and unchanged, and its
+ * result must be returned. */
 static void goes_down(const struct name *n, call *f)
 {
     if (!n->takes[0] || about_devices(n)) return;
@@ -158,8 +158,8 @@ static void from_many_threads(void)
     for (int i = 0; i < 4; i++) pthread_join(t[i], NULL);
 }
 
-/* While one call is inside the real library, another thread calls all others and the soft device:
- * were a lock held, it would hang. */
+/* While one call is inside the real library, another thread calls all other names and the software
+ * device: if a lock were held, it would hang. */
 static void *other_thread(void *unused)
 {
     seed = 99;
@@ -199,7 +199,7 @@ static void no_lock_is_held(void)
     CHECK_EQ(ibv_close_device(c), 0);
 }
 
-/* Deciding calls the real library too, and that may call us, on this thread or another. */
+/* The decision calls the real library, which may call back, on this thread or another. */
 static void deciding_holds_no_lock(void)
 {
     fake_begin(0, 0);
@@ -251,7 +251,7 @@ static int devices_named(struct ibv_device **list, const char *start)
     return n;
 }
 
-/* The list of a program, as FAKE_VERBS and SOFTHCA make it. */
+/* The device list that a program gets with the present FAKE_VERBS and SOFTHCA. */
 static void lists(int real, int soft)
 {
     int n = -1;
@@ -328,7 +328,8 @@ static struct ibv_async_event fetch(struct ibv_context *c, struct ibv_async_even
     return e;
 }
 
-/* Events of ports and devices name no object: they must go back to where they came from. */
+/* Events of ports and devices name no object: acknowledging them must reach the library that
+ * delivered them. */
 static void events_go_back(void)
 {
     struct ibv_device **list = ibv_get_device_list(NULL);
@@ -342,7 +343,7 @@ static void events_go_back(void)
             continue;
         struct ibv_async_event theirs = {.event_type = kind, .element.port_num = 1};
         fake_event(&theirs);
-        memset(&e, 0x5a, sizeof e); /* what was there before must not matter */
+        memset(&e, 0x5a, sizeof e); /* the former content must not matter */
         fake_begin(0, 0);
         e = fetch(real, e);
         CHECK_EQ(e.event_type, kind);
@@ -356,7 +357,7 @@ static void events_go_back(void)
     ibv_free_device_list(list);
 }
 
-/* The names that a test of the soft device has called. */
+/* The names that the tests of the software device have called. */
 static bool called[NAMES];
 static void mark(const char *name)
 {
@@ -450,7 +451,7 @@ static void soft_srq_and_ah(struct side *s)
     struct ibv_srq_init_attr init = {.attr = {.max_wr = 4, .max_sge = 1}};
     struct ibv_srq_attr a = {0};
     struct ibv_srq *srq = SOFT(ibv_create_srq, s->pd, &init);
-    struct ibv_srq stand_in = {.context = s->ctx}; /* where there are none */
+    struct ibv_srq stand_in = {.context = s->ctx}; /* without real devices */
     if (!srq) CHECK_EQ(errno, EOPNOTSUPP);
     int r = SOFT(ibv_query_srq, srq ? srq : &stand_in, &a);
     CHECK_EQ(r, srq ? 0 : EOPNOTSUPP);
@@ -473,7 +474,7 @@ static void soft_srq_and_ah(struct side *s)
     SOFT(ibv_detach_mcast, s->qp, &gid, 0xc000);
 }
 
-/* An event of the soft device for its QP, and a completion event. */
+/* Asynchronous and completion events of the software device. */
 static void soft_events(struct side *s)
 {
     struct ibv_cq *cq;
@@ -517,7 +518,7 @@ static void soft_objects(struct side *s)
     CHECK(ch && SOFT(ibv_destroy_comp_channel, ch) == 0);
     struct ibv_context *c = SOFT(ibv_open_device, s->ctx->device);
     CHECK(c && SOFT(ibv_close_device, c) == 0);
-    mark("ibv_create_qp"), mark("ibv_modify_qp"), mark("ibv_destroy_qp"); /* by pair.c */
+    mark("ibv_create_qp"), mark("ibv_modify_qp"), mark("ibv_destroy_qp"); /* called by pair.c */
 }
 
 static void soft_names_stay(void)
@@ -542,8 +543,8 @@ static void soft_names_stay(void)
         }
 }
 
-/* What the child of a fork inherits is nobody's: not ours any more, and never the real library's.
- */
+/* Objects inherited by a forked child belong neither to the software device nor to the real
+ * library. */
 static void is_dead(const struct name *n, struct side *s)
 {
     struct ibv_srq srq = {.context = s->ctx};
