@@ -58,7 +58,7 @@ static void move_copy_direct(bool write, struct walk w)
     }
 }
 
-static int move_copy_asking(struct shca_peer *p, bool write, struct walk w)
+static int move_copy_by_rpc(struct shca_peer *p, bool write, struct walk w)
 {
     int error = 0;
     for (struct run run; !error && move_next_run(&w, &run);)
@@ -98,7 +98,7 @@ int shca_move(struct shca_peer *p, bool write, struct iovec *local, int n_local,
         if (error != EPERM && error != ENOSYS && error != EACCES) return error;
         p->no_pvm = true;
     }
-    int error = move_copy_asking(p, write, walk);
+    int error = move_copy_by_rpc(p, write, walk);
     if (error && error != EFAULT && !shca_peer_dead_slow(p))
         shca_say("cannot reach the memory of process %d: process_vm_%sv is refused and its thread "
                  "does not answer (%s). Run both processes as one user, allow ptrace between them "

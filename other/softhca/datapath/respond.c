@@ -24,7 +24,7 @@ static int respond_send(struct shca_link *l, const struct ibv_send_wr *wr, struc
     struct shca_receive x;
     if (!respond_next_receive(l, &x)) return SHCA_NOT_READY;
     struct shm_cqe e;
-    if (!respond_completion_for_send(l, wr, g->total, &e)) return respond_fail_word(l, &x);
+    if (!respond_completion_for_send(l, wr, g->total, &e)) return respond_fail_imm(l, &x);
     if (l->grh) e.flags |= SHCA_CQE_GRH;
     struct shca_piece there[SHCA_MAX_SGE];
     bool all_direct;
@@ -61,7 +61,7 @@ static int respond_write_imm(struct shca_link *l, const struct ibv_send_wr *wr,
     struct shca_receive x;
     if (!respond_next_receive(l, &x)) return SHCA_NOT_READY;
     int status = respond_rdma(l, wr, g, IBV_ACCESS_REMOTE_WRITE);
-    if (status != IBV_WC_SUCCESS) return respond_leave_receive(l, &x, status);
+    if (status != IBV_WC_SUCCESS) return respond_return_receive(l, &x, status);
     struct shm_cqe e = respond_completion_for_write(wr, g->total);
     return respond_finish_receive(l, &x, &e);
 }
@@ -139,7 +139,7 @@ void shca_link(struct shca_link *l, struct shca_place place, enum ibv_qp_type fr
                             .reliable = from_type != IBV_QPT_UC,
                             .from = from,
                             .to = to,
-                            .aim = place.port,
+                            .dest_port = place.port,
                             .sender_id = shm_sender_id(from_type, from, place.port)};
     l->peer = shca_peer_get(place.host, shm_qpn_slot(to));
     l->owner = l->peer;

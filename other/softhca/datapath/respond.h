@@ -83,7 +83,7 @@ static inline bool respond_next_receive(struct shca_link *l, struct shca_receive
 
 /* The message failed before it used the receive: an SRQ gets it back, an own queue has not
  * advanced. */
-static inline int respond_leave_receive(struct shca_link *l, struct shca_receive *x, int status)
+static inline int respond_return_receive(struct shca_link *l, struct shca_receive *x, int status)
 {
     if (x->srq) shca_srq_return(l->peer, respond_srq_of(l, x), x->index);
     return status;
@@ -144,20 +144,20 @@ static inline int respond_spread(struct shca_link *l, const struct shca_receive 
 static inline int respond_fail_spread(struct shca_link *l, struct shca_receive *x, int n)
 {
     if (n != -IBV_WC_LOC_LEN_ERR) return respond_fail_receive(l, x, -n, IBV_WC_REM_OP_ERR);
-    if (l->type == IBV_QPT_UC) return respond_leave_receive(l, x, IBV_WC_REM_INV_REQ_ERR);
+    if (l->type == IBV_QPT_UC) return respond_return_receive(l, x, IBV_WC_REM_INV_REQ_ERR);
     return respond_fail_receive(l, x, -n, IBV_WC_REM_INV_REQ_ERR);
 }
 
 static inline int respond_fail_move(struct shca_link *l, struct shca_receive *x, int error)
 {
     if (error == EFAULT) return respond_fail_receive(l, x, IBV_WC_LOC_PROT_ERR, IBV_WC_REM_OP_ERR);
-    return respond_leave_receive(l, x, IBV_WC_RETRY_EXC_ERR);
+    return respond_return_receive(l, x, IBV_WC_RETRY_EXC_ERR);
 }
 
 /* The 32-bit value that comes with a SEND: immediate data, or the rkey of a window that the SEND
  * invalidates. */
-static inline bool respond_add_word(struct shca_link *l, const struct ibv_send_wr *wr,
-                                    struct shm_cqe *e)
+static inline bool respond_add_imm(struct shca_link *l, const struct ibv_send_wr *wr,
+                                   struct shm_cqe *e)
 {
     e->imm = wr->imm_data;
     e->flags = wr->opcode == IBV_WR_SEND_WITH_INV ? SHCA_CQE_INV : SHCA_CQE_IMM;
@@ -171,12 +171,12 @@ static inline bool respond_completion_for_send(struct shca_link *l, const struct
                                                uint64_t total, struct shm_cqe *e)
 {
     *e = (struct shm_cqe){.opcode = IBV_WC_RECV, .byte_len = total};
-    if (wr->opcode != IBV_WR_SEND && !respond_add_word(l, wr, e)) return false;
+    if (wr->opcode != IBV_WR_SEND && !respond_add_imm(l, wr, e)) return false;
     if (wr->send_flags & IBV_SEND_SOLICITED) e->flags |= SHCA_CQE_SOLICITED;
     return true;
 }
 
-static inline int respond_fail_word(struct shca_link *l, struct shca_receive *x)
+static inline int respond_fail_imm(struct shca_link *l, struct shca_receive *x)
 {
     return respond_fail_receive(l, x, IBV_WC_REM_INV_REQ_ERR, IBV_WC_REM_OP_ERR);
 }

@@ -54,7 +54,7 @@ static int respond_part_send(struct shca_link *l, const struct ibv_send_wr *wr, 
     if (p->at < p->total) return IBV_WC_SUCCESS;
     struct shm_cqe e;
     if (!respond_completion_for_send(l, wr, p->total, &e))
-        return respond_part_used_up(p, respond_fail_word(l, p->receive));
+        return respond_part_used_up(p, respond_fail_imm(l, p->receive));
     return respond_part_used_up(p, respond_finish_receive(l, p->receive, &e));
 }
 
@@ -74,7 +74,7 @@ static int respond_part_write_imm(struct shca_link *l, const struct ibv_send_wr 
     if (!respond_part_claimed(l, p)) return SHCA_NOT_READY;
     int status = respond_part_rdma(l, wr, p, n, IBV_ACCESS_REMOTE_WRITE);
     if (status != IBV_WC_SUCCESS)
-        return respond_part_used_up(p, respond_leave_receive(l, p->receive, status));
+        return respond_part_used_up(p, respond_return_receive(l, p->receive, status));
     if (p->at < p->total) return status;
     struct shm_cqe e = respond_completion_for_write(wr, p->total);
     return respond_part_used_up(p, respond_finish_receive(l, p->receive, &e));
@@ -122,6 +122,6 @@ int shca_respond_part(struct shca_link *l, const struct ibv_send_wr *wr, struct 
 /* The rest of the message will not arrive: return the receive. */
 void shca_respond_drop(struct shca_link *l, struct shca_receive *x)
 {
-    if (x->r) respond_leave_receive(l, x, 0);
+    if (x->r) respond_return_receive(l, x, 0);
     x->r = NULL;
 }

@@ -111,19 +111,19 @@ static int send_wait_status(struct shca_qp *qp, int reason)
     bool rnr = reason == SHCA_NOT_READY;
     if (reason == SHCA_STALLED || reason == SHCA_REMOTE) return 0;
     if (qp->link.peer && qp->link.peer->unmappable) return IBV_WC_LOC_QP_OP_ERR;
-    if (qp->give_up == SHCA_NO_DEADLINE || qp->waits_for != reason) {
+    if (qp->deadline == SHCA_NO_DEADLINE || qp->waits_for != reason) {
         qp->waits_for = reason;
-        qp->give_up = send_deadline(qp, reason);
-        qp->look_at = 0;
+        qp->deadline = send_deadline(qp, reason);
+        qp->check_at = 0;
         qp->s->waiting = rnr ? SHCA_WAITS_RECEIVE : SHCA_WAITS_PEER;
         atomic_fetch_add(rnr ? &shca.h->counts.rnr : &shca.h->counts.no_target, 1);
     }
     uint64_t now = shca_now();
-    if (qp->link.peer && now >= qp->look_at) { /* a system call: not in every poll */
+    if (qp->link.peer && now >= qp->check_at) { /* a system call: not in every poll */
         if (shca_peer_dead_slow(qp->link.peer)) return send_no_target(qp);
-        qp->look_at = now + 1000000;
+        qp->check_at = now + 1000000;
     }
-    if (qp->give_up == 0 || now < qp->give_up) return 0;
+    if (qp->deadline == 0 || now < qp->deadline) return 0;
     if (reason == SHCA_NOT_ATTACHED)
         shca_say("the process in slot %u does not answer (is it stopped?)", qp->link.peer->slot);
     return rnr ? IBV_WC_RNR_RETRY_EXC_ERR : send_no_target(qp);
@@ -165,7 +165,7 @@ void shca_send_resume(struct shca_qp *qp)
     while (qp->sq_exec != qp->sq_head && shca_state(qp) == IBV_QPS_RTS) {
         int status = shca_deliver(qp, shca_send_wr(qp, qp->sq_exec));
         if (status < 0 && !(status = send_wait_status(qp, status))) return;
-        qp->give_up = SHCA_NO_DEADLINE; /* the next WR that waits has a deadline of its own */
+        qp->deadline = SHCA_NO_DEADLINE; /* the next WR that waits has a deadline of its own */
         qp->s->waiting = SHCA_WAITS_NOT;
         shca_send_end(qp, status);
     }

@@ -152,7 +152,7 @@ void shca_contexts_in_child(void)
     }
 }
 
-static int device_remember(struct shca_context *c, struct shca_context *in_place_of)
+static int device_set_context(struct shca_context *c, struct shca_context *in_place_of)
 {
     int error = ENOMEM;
     pthread_mutex_lock(&contexts_lock);
@@ -184,7 +184,7 @@ struct ibv_context *shca_open(struct ibv_device *d)
     base->async_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
     pthread_mutex_init(&base->mutex, NULL);
     device_fill_ops(c);
-    error = base->cmd_fd < 0 || base->async_fd < 0 ? errno : device_remember(c, NULL);
+    error = base->cmd_fd < 0 || base->async_fd < 0 ? errno : device_set_context(c, NULL);
     if (!error) return base;
     shca_say("cannot open the device: %s", strerror(error));
     if (base->cmd_fd >= 0) close(base->cmd_fd);
@@ -197,7 +197,7 @@ struct ibv_context *shca_open(struct ibv_device *d)
 int shca_close(struct ibv_context *base)
 {
     struct shca_context *c = shca_context(base);
-    device_remember(NULL, c);
+    device_set_context(NULL, c);
     struct ibv_async_event e;
     while (c->events && shca_get_async_event(base, &e) == 0) continue;
     close(base->cmd_fd);

@@ -30,7 +30,7 @@ static void port_name_device(struct shca_device *d)
     snprintf(b->ibdev_path, sizeof b->ibdev_path, "/sys/class/infiniband/%s", b->name);
 }
 
-static void port_take_stock(void)
+static void port_init(void)
 {
     char why[1]; /* the text was checked with the environment */
     if (!shca_inventory_parse(shca_settings()->devices, &ports.inventory, why, sizeof why))
@@ -47,7 +47,7 @@ static void port_take_stock(void)
 
 const struct shca_inventory *shca_inventory(void)
 {
-    pthread_once(&ports.once, port_take_stock);
+    pthread_once(&ports.once, port_init);
     return &ports.inventory;
 }
 
@@ -74,7 +74,8 @@ void shca_qp_tune(struct shca_qp *qp)
               !shca_inject_cuts(qp);
     enum ibv_qp_type type = qp->base.qp_type;
     uint64_t other_host = qp->link.remote ? SHCA_OTHER_HOST : 0;
-    qp->link.sender_id = up ? shm_sender_id(type, qp->link.from, qp->link.aim) : SHCA_NO_SENDER;
+    qp->link.sender_id =
+        up ? shm_sender_id(type, qp->link.from, qp->link.dest_port) : SHCA_NO_SENDER;
     atomic_store(&qp->s->accepts,
                  up ? shm_sender_id(type, qp->attr.dest_qp_num, qp->port) | other_host
                     : SHCA_ACCEPTS_NONE);

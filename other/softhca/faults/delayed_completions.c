@@ -74,7 +74,7 @@ static uint32_t delayed_held_of_queue(const struct shca_delayed *h, const struct
     return n;
 }
 
-static void delayed_keep(struct shca_cq *cq, const struct held *new)
+static void delayed_append(struct shca_cq *cq, const struct held *new)
 {
     struct shca_delayed *h = cq->delayed;
     if (h->n == h->room) {
@@ -100,7 +100,7 @@ static void delayed_gathered(struct shca_delayed *h, const struct shca_fault_rul
 }
 
 /* True when the completion is held back. */
-static bool delayed_keep_back(struct shca_cq *cq, const struct shm_cqe *e)
+static bool delayed_hold(struct shca_cq *cq, const struct shm_cqe *e)
 {
     struct shca_delayed *h = cq->delayed;
     struct shca_qp *qp = shca_qp_numbered(e->qpn);
@@ -122,12 +122,12 @@ static bool delayed_keep_back(struct shca_cq *cq, const struct shm_cqe *e)
         new.polls = polls ? h->empty_polls + polls : 0;
         new.time = shca_now() + (r->us ? r->us * 1000 : SHCA_DELAY_LIMIT_S * 1000000000ull);
     }
-    delayed_keep(cq, &new);
+    delayed_append(cq, &new);
     if (r) delayed_gathered(h, r, e);
     return true;
 }
 
-static bool delayed_may_go(const struct shca_delayed *h, const struct held *x, uint64_t now)
+static bool delayed_is_due(const struct shca_delayed *h, const struct held *x, uint64_t now)
 {
     return x->rule == SHCA_FAULT_RULES || now >= x->time ||
            (x->polls && (h->woken || h->empty_polls >= x->polls));
@@ -135,7 +135,7 @@ static bool delayed_may_go(const struct shca_delayed *h, const struct held *x, u
 
 /* Delivers completions that are due to WC. A completion behind a held one of the same queue stays
  * held. */
-static int delayed_give(struct shca_cq *cq, int num, struct ibv_wc *wc)
+static int delayed_deliver(struct shca_cq *cq, int num, struct ibv_wc *wc)
 {
     struct shca_delayed *h = cq->delayed;
     uint64_t now = h->n ? shca_now() : 0;
@@ -143,7 +143,7 @@ static int delayed_give(struct shca_cq *cq, int num, struct ibv_wc *wc)
     int n = 0;
     for (uint32_t i = 0; i < h->n; i++) {
         struct held *x = &h->held[i];
-        bool go = n < num && delayed_may_go(h, x, now);
+        bool go = n < num && delayed_is_due(h, x, now);
         for (uint32_t j = 0; go && j < kept; j++) go = !delayed_same_queue(&h->held[j].e, &x->e);
         if (go)
             shca_cq_to_wc(&x->e, &wc[n++]);
@@ -164,7 +164,7 @@ static bool delayed_overflows(struct shca_cq *cq)
     bool due = false;
     for (uint32_t i = 0; i < all->n; i++) {
         const struct shca_fault_rule *r = &all->rule[i];
-        if (r->what == SHCA_OVERFLOW && shca_inject_mine(r) &&
+        if (r->what == SHCA_OVERFLOW && shca_inject_applies(r) &&
             shca_fault_names(&r->cq, cq->delayed->ordinal))
             due = shca_inject_due(r, "cq", cq->delayed->ordinal, &cq->delayed->overflow[i]) || due;
     }
@@ -180,12 +180,12 @@ int shca_delayed_poll(struct ibv_cq *base, int num, struct ibv_wc *wc)
     struct shca_cq *cq = shca_cq(base);
     struct shm_cqe e;
     shca_lock(&cq->lock);
-    int n = delayed_give(cq, num, wc);
+    int n = delayed_deliver(cq, num, wc);
     while (n < num && shca_cq_take(cq, &e)) {
         if (delayed_overflows(cq)) break;
-        if (!delayed_keep_back(cq, &e)) shca_cq_to_wc(&e, &wc[n++]);
+        if (!delayed_hold(cq, &e)) shca_cq_to_wc(&e, &wc[n++]);
     }
-    if (n < num) n += delayed_give(cq, num - n, wc + n); /* GATHER may have been reached */
+    if (n < num) n += delayed_deliver(cq, num - n, wc + n); /* GATHER may have been reached */
     if (n == 0) cq->delayed->empty_polls++;
     shca_unlock(&cq->lock);
     if (n == 0) n = shca_cq_poll_empty(cq);
@@ -235,7 +235,7 @@ static void delayed_attend_cq(struct shca_cq *cq)
     bool wake = false;
     shca_lock(&cq->lock);
     if (h->n && shca_inject_asleep(now)) h->woken = true;
-    for (uint32_t i = 0; i < h->n; i++) wake = wake || delayed_may_go(h, &h->held[i], now);
+    for (uint32_t i = 0; i < h->n; i++) wake = wake || delayed_is_due(h, &h->held[i], now);
     shca_unlock(&cq->lock);
     if (wake) shca_cq_notify(&shca.me, cq->s, true);
 }

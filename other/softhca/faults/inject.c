@@ -56,7 +56,7 @@ static void inject_read_faults(void)
     for (uint32_t i = 0; i < inject.faults.n; i++) {
         const struct shca_fault_rule *r = &inject.faults.rule[i];
         numbers = numbers || r->process.n || r->peer.n;
-        mine = mine || shca_inject_mine(r);
+        mine = mine || shca_inject_applies(r);
         if (inject_place_exists(r)) continue;
         shca_say("SOFTHCA_FAULTS: %s: SOFTHCA_DEVICES has no softhca%llu/%llu (no software device "
                  "can be opened)",
@@ -104,7 +104,7 @@ static uint32_t inject_number_of(const struct shca_link *l)
     return l->peer && shca_peer_attach_within(l->peer, 1000) ? l->peer->h->number : SHCA_NO_PROCESS;
 }
 
-bool shca_inject_mine(const struct shca_fault_rule *r)
+bool shca_inject_applies(const struct shca_fault_rule *r)
 {
     return shca_fault_names(&r->process, inject.process);
 }
@@ -112,7 +112,7 @@ bool shca_inject_mine(const struct shca_fault_rule *r)
 /* Whether the rule is for this process, and for a message or completion of this QP and kind. */
 bool shca_inject_matches(const struct shca_fault_rule *r, const struct shca_qp *qp, uint64_t op)
 {
-    return shca_inject_mine(r) && shca_fault_names(&r->peer, inject_number_of(&qp->link)) &&
+    return shca_inject_applies(r) && shca_fault_names(&r->peer, inject_number_of(&qp->link)) &&
            shca_fault_names(&r->qp, qp->faults->ordinal) && (!r->ops || r->ops & op);
 }
 
@@ -143,7 +143,7 @@ static uint64_t inject_op_of(enum ibv_wr_opcode o)
     }
 }
 
-static bool inject_takes_a_receive(enum ibv_wr_opcode o)
+static bool inject_uses_receive(enum ibv_wr_opcode o)
 {
     return inject_op_of(o) == SHCA_OP_SEND || o == IBV_WR_RDMA_WRITE_WITH_IMM;
 }
@@ -156,7 +156,7 @@ int shca_inject_creation(enum shca_kind kind)
     pthread_mutex_lock(&inject.lock);
     for (uint32_t i = 0; inject.on && i < inject.faults.n; i++) {
         const struct shca_fault_rule *r = &inject.faults.rule[i];
-        if (r->what == SHCA_ENOMEM && r->kind == kind && shca_inject_mine(r))
+        if (r->what == SHCA_ENOMEM && r->kind == kind && shca_inject_applies(r))
             due = shca_inject_due(r, "process", 0, &inject.count[i]) || due;
     }
     pthread_mutex_unlock(&inject.lock);
@@ -222,7 +222,7 @@ static void inject_decide(struct shca_qp *qp, const struct ibv_send_wr *wr, uint
     for (uint32_t i = 0; i < inject.faults.n; i++) {
         const struct shca_fault_rule *r = &inject.faults.rule[i];
         if (r->what > SHCA_TEAR || !shca_inject_matches(r, qp, inject_op_of(wr->opcode))) continue;
-        if (r->what == SHCA_RNR && !inject_takes_a_receive(wr->opcode)) continue;
+        if (r->what == SHCA_RNR && !inject_uses_receive(wr->opcode)) continue;
         if (r->what == SHCA_TEAR && SHCA_FETCHES >> wr->opcode & 1) continue;
         if (!shca_inject_due(r, "qp", f->ordinal, &f->message[i])) continue;
         if (r->what == SHCA_STALL)

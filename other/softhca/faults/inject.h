@@ -44,7 +44,7 @@ void shca_inject_tear(struct shca_qp *qp, struct shca_gather *g);
 
 /* For delayed_completions.c: the rules, and whether one is due. */
 const struct shca_faults *shca_inject_faults(void);
-bool shca_inject_mine(const struct shca_fault_rule *rule);
+bool shca_inject_applies(const struct shca_fault_rule *rule);
 bool shca_inject_matches(const struct shca_fault_rule *rule, const struct shca_qp *qp, uint64_t op);
 bool shca_inject_due(const struct shca_fault_rule *rule, const char *of, uint32_t object,
                      struct shca_fault_count *count);

@@ -17,7 +17,7 @@
 enum { STEPS = 4096, PAUSES = 64 };
 
 /* step[0..n): the steps in the order of execution. */
-static void tear_put_in_order(const struct shca_tear *t, uint16_t *step, uint32_t n)
+static void tear_order_steps(const struct shca_tear *t, uint16_t *step, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) step[i] = t->order == SHCA_DESCENDING ? n - 1 - i : i;
     for (uint32_t i = n; t->order == SHCA_RANDOM && i > 1; i--) {
@@ -57,7 +57,7 @@ static int tear_write(const struct shca_tear *t, struct shca_peer *p, char *byte
     uint16_t step[STEPS];
     const uint32_t n = total < STEPS ? total : STEPS;
     int error = 0;
-    tear_put_in_order(t, step, n);
+    tear_order_steps(t, step, n);
     for (uint32_t i = 0; i < n && !error; i++) {
         uint64_t from = total * step[i] / n, to = total * (step[i] + 1ull) / n;
         for (uint64_t at = from; at < to && !error; at++)

@@ -6,14 +6,14 @@
 #include "other/softhca/objects/object.h"
 #include "other/softhca/objects/verbs.h"
 
-static struct ibv_wc *cq_ex_standing_on(struct ibv_cq_ex *x)
+static struct ibv_wc *cq_ex_wc(struct ibv_cq_ex *x)
 {
     return &((struct shca_cq *)x)->ex_wc;
 }
 
 static int cq_ex_next_poll(struct ibv_cq_ex *x)
 {
-    struct ibv_wc *wc = cq_ex_standing_on(x);
+    struct ibv_wc *wc = cq_ex_wc(x);
     int n = x->context->ops.poll_cq((struct ibv_cq *)x, 1, wc);
     if (n <= 0) return n ? EIO : ENOENT;
     x->status = wc->status;
@@ -46,43 +46,43 @@ void shca_cq_ex_in_child(struct shca_cq *cq)
 static void cq_ex_end_poll(struct ibv_cq_ex *x) {}
 static enum ibv_wc_opcode cq_ex_read_opcode(struct ibv_cq_ex *x)
 {
-    return cq_ex_standing_on(x)->opcode;
+    return cq_ex_wc(x)->opcode;
 }
 static uint32_t cq_ex_read_vendor_err(struct ibv_cq_ex *x)
 {
-    return cq_ex_standing_on(x)->vendor_err;
+    return cq_ex_wc(x)->vendor_err;
 }
 static uint32_t cq_ex_read_byte_len(struct ibv_cq_ex *x)
 {
-    return cq_ex_standing_on(x)->byte_len;
+    return cq_ex_wc(x)->byte_len;
 }
 static __be32 cq_ex_read_imm_data(struct ibv_cq_ex *x)
 {
-    return cq_ex_standing_on(x)->imm_data;
+    return cq_ex_wc(x)->imm_data;
 }
 static uint32_t cq_ex_read_qp_num(struct ibv_cq_ex *x)
 {
-    return cq_ex_standing_on(x)->qp_num;
+    return cq_ex_wc(x)->qp_num;
 }
 static uint32_t cq_ex_read_src_qp(struct ibv_cq_ex *x)
 {
-    return cq_ex_standing_on(x)->src_qp;
+    return cq_ex_wc(x)->src_qp;
 }
 static unsigned int cq_ex_read_wc_flags(struct ibv_cq_ex *x)
 {
-    return cq_ex_standing_on(x)->wc_flags;
+    return cq_ex_wc(x)->wc_flags;
 }
 static uint32_t cq_ex_read_slid(struct ibv_cq_ex *x)
 {
-    return cq_ex_standing_on(x)->slid;
+    return cq_ex_wc(x)->slid;
 }
 static uint8_t cq_ex_read_sl(struct ibv_cq_ex *x)
 {
-    return cq_ex_standing_on(x)->sl;
+    return cq_ex_wc(x)->sl;
 }
 static uint8_t cq_ex_read_path_bits(struct ibv_cq_ex *x)
 {
-    return cq_ex_standing_on(x)->dlid_path_bits;
+    return cq_ex_wc(x)->dlid_path_bits;
 }
 
 struct ibv_cq_ex *shca_create_cq_ex(struct ibv_context *c, struct ibv_cq_init_attr_ex *a)

@@ -68,7 +68,7 @@ static void cq_resize_move_entries(struct shm_ring *old, struct shm_ring *new, u
 
 /* Waits for every initiator in another process, and every posting or flushing thread of this one,
  * that is inside a queue now. shca.lock held. */
-static void cq_resize_let_all_out(void)
+static void cq_resize_quiesce(void)
 {
     shca_quiesce();
     for (struct shca_qp *qp = shca.qps; qp; qp = qp->next) {
@@ -97,7 +97,7 @@ static bool cq_resize_replace(struct shca_cq *cq, uint64_t word, uint64_t spare)
     cq->base.cqe = 1 << new->shift;
     cq->s->resizing = 0;
     shca_unlock(&cq->lock);
-    cq_resize_let_all_out();
+    cq_resize_quiesce();
     shca_lock(&cq->lock);
     cq_resize_move_entries(old, new, kept);
     shca_unlock(&cq->lock);

@@ -101,7 +101,7 @@ void shca_mr_give(struct ibv_context *c, uint32_t index)
     shca_give(c, SHCA_MR);
 }
 
-static bool mr_access_makes_sense(unsigned access)
+static bool mr_access_valid(unsigned access)
 {
     unsigned known = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
                      IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_OPTIONAL_RANGE;
@@ -127,9 +127,9 @@ struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t len, uint64_t i
 {
     uint64_t most = shca_device(pd->context)->model->max_mr_size;
     uint32_t index;
-    int error = !mr_access_makes_sense(acc) || len > most ? EINVAL
-                : !mr_is_usable(addr, len, acc)           ? EFAULT
-                                                          : shca_mr_take(pd->context, &index);
+    int error = !mr_access_valid(acc) || len > most ? EINVAL
+                : !mr_is_usable(addr, len, acc)     ? EFAULT
+                                                    : shca_mr_take(pd->context, &index);
     struct shca_mr *mr = error ? NULL : calloc(1, sizeof *mr);
     if (!mr) {
         if (!error) shca_mr_give(pd->context, index);
@@ -187,7 +187,7 @@ static int mr_check_changes(const struct ibv_mr *mr, int flags, const struct ibv
     bool moves = flags & IBV_REREG_MR_CHANGE_TRANSLATION;
     if (!flags || flags & ~all) return EINVAL;
     if (flags & IBV_REREG_MR_CHANGE_PD && (!pd || pd->context != mr->context)) return EINVAL;
-    if (!mr_access_makes_sense(access)) return EINVAL;
+    if (!mr_access_valid(access)) return EINVAL;
     if (moves && (!addr || !len || len > shca_device(mr->context)->model->max_mr_size))
         return EINVAL;
     return mr_is_usable(moves ? addr : mr->addr, moves ? len : mr->length, access) ? 0 : EFAULT;

@@ -83,7 +83,7 @@ int shca_dealloc_mw(struct ibv_mw *base)
 
 /* Waits until no initiator uses a revoked key, without shca.lock: QPs may be created and destroyed
  * meanwhile, so only their entries in the segment are read. */
-static void mw_let_initiators_out(void)
+static void mw_quiesce(void)
 {
     for (uint32_t i = 0; i < SHCA_QPS; i++) {
         struct shm_qp *s = &shca.h->qp[i];
@@ -120,7 +120,7 @@ static int mw_bind(struct shca_qp *qp, struct shca_mw *mw, uint32_t rkey,
     if (!mw_may_bind(qp, mw, rkey, b)) return IBV_WC_MW_BIND_ERR;
     if (mw_is_bound(mw)) {
         atomic_store(&s->key, s->key & 255);
-        mw_let_initiators_out();
+        mw_quiesce();
     }
     pthread_mutex_lock(&links);
     mw_unlink_window(mw);

@@ -178,7 +178,7 @@ struct shca_link {
     struct shca_peer *owner;    /* of the target QP: PEER, but for messages to an XRC target */
     struct shca_peer **peers;   /* processes that a UD or XRC QP has sent to, or NULL */
     uint32_t from, to;          /* QP numbers */
-    uint32_t aim;               /* the destination port */
+    uint32_t dest_port;         /* the destination port */
     uint64_t sender_id; /* what the target must accept, see shm_sender_id(); or SHCA_NO_SENDER */
     struct shm_route route;
     const struct shca_tear *tear; /* how a fault tears the message being executed, or NULL */
@@ -216,11 +216,11 @@ struct shca_qp {
     _Atomic uint32_t sq_done; /* freed by polled completions */
     bool sig_all;
     char *sq_ring;
-    size_t sq_bytes;  /* of the ring */
-    bool waiting;     /* in the list of QPs with waiting WRs */
-    int waits_for;    /* SHCA_NOT_READY or another reason */
-    uint64_t give_up; /* CLOCK_MONOTONIC ns; 0 = never, or SHCA_NO_DEADLINE */
-    uint64_t look_at; /* when to check by a system call that the peer lives */
+    size_t sq_bytes;   /* of the ring */
+    bool waiting;      /* in the list of QPs with waiting WRs */
+    int waits_for;     /* SHCA_NOT_READY or another reason */
+    uint64_t deadline; /* CLOCK_MONOTONIC ns; 0 = never, or SHCA_NO_DEADLINE */
+    uint64_t check_at; /* when to check by a system call that the peer lives */
     struct shca_qp *wait_next;
 
     struct shca_lock rq;

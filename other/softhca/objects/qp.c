@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 
 /* The opcodes that a QP of this type may send, as bits; 0 for an unknown type. */
-static uint32_t qp_sends(enum ibv_qp_type type)
+static uint32_t qp_send_opcodes(enum ibv_qp_type type)
 {
     switch (type) {
     case IBV_QPT_RC:
@@ -39,7 +39,7 @@ static int qp_check_init(struct ibv_context *c, const struct ibv_pd *pd,
 {
     const struct shca_device_model *m = shca_device(c)->model;
     bool target = a->qp_type == IBV_QPT_XRC_RECV, xrc = target || a->qp_type == IBV_QPT_XRC_SEND;
-    if (!target && !qp_sends(a->qp_type)) return EOPNOTSUPP;
+    if (!target && !qp_send_opcodes(a->qp_type)) return EOPNOTSUPP;
     if (target) return xrcd && xrcd->context == c ? 0 : EINVAL;
     if (!pd || pd->context != c || !a->send_cq || a->send_cq->context != c) return EINVAL;
     if (!xrc && (!a->recv_cq || a->recv_cq->context != c)) return EINVAL;
@@ -162,7 +162,7 @@ static void qp_fill_base(struct shca_qp *qp, struct ibv_pd *pd, struct ibv_xrcd 
     qp->srq = shca_srq(a->srq);
     if (!target) qp->cap = a->cap;
     qp->sig_all = a->sq_sig_all;
-    qp->opcodes = qp_sends(a->qp_type);
+    qp->opcodes = qp_send_opcodes(a->qp_type);
     pthread_mutex_init(&qp->base.mutex, NULL);
     pthread_cond_init(&qp->base.cond, NULL);
 }
@@ -214,7 +214,7 @@ struct ibv_qp *shca_create_qp_ex(struct ibv_context *c, struct ibv_qp_init_attr_
     uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
     bool ex = a->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
     if (a->comp_mask & ~known || !(a->comp_mask & from) ||
-        (ex && a->send_ops_flags & ~(uint64_t)qp_sends(a->qp_type))) {
+        (ex && a->send_ops_flags & ~(uint64_t)qp_send_opcodes(a->qp_type))) {
         errno = EOPNOTSUPP;
         return NULL;
     }
@@ -294,7 +294,7 @@ void shca_qp_reset(struct shca_qp *qp)
     qp->sq_done = qp->rq_done = 0;
     qp->rq_flushed = 0;
     qp->last_wqe_raised = false;
-    qp->give_up = SHCA_NO_DEADLINE;
+    qp->deadline = SHCA_NO_DEADLINE;
     if (qp->faults) qp->faults->decided = false;
     qp->link.t = NULL;
 }

@@ -262,7 +262,7 @@ static void srq_wake_senders(struct shca_srq *q)
 
 /* Posts again receives whose claim came to nothing: returned (claimant 0), or, after a death,
  * claimed by a dead process without a completion. shca.lock held. */
-static void srq_give_back(struct shca_srq *q, bool deaths)
+static void srq_repost_stale(struct shca_srq *q, bool deaths)
 {
     uint64_t *stale = calloc(q->size, sizeof *stale);
     bool any = false;
@@ -291,7 +291,7 @@ static void srq_give_back(struct shca_srq *q, bool deaths)
 /* Called by the worker thread: does for the owner what initiators requested. shca.lock held. */
 void shca_srq_attend(struct shca_srq *q, bool deaths)
 {
-    if (deaths || atomic_exchange(&q->s->returned, 0)) srq_give_back(q, deaths);
+    if (deaths || atomic_exchange(&q->s->returned, 0)) srq_repost_stale(q, deaths);
     if (q->s->limit_hit) {
         shca_lock(&q->lock);
         srq_raise_limit(q);

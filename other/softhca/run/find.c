@@ -117,7 +117,7 @@ static bool find_read_tables(struct process *p)
 }
 
 /* False: no process has the slot. */
-static bool find_look_at(struct process *p, uint32_t slot)
+static bool find_inspect(struct process *p, uint32_t slot)
 {
     *p = (struct process){.slot = slot, .memfd = -1, .why = "it does not answer"};
     int s = find_connect(slot);
@@ -159,7 +159,7 @@ void processes_find(struct processes *all)
         unsigned long slot = at ? strtoul(at + n, &end, 10) : 0;
         if (!at || end == at + n || slot >= SHCA_SLOTS || seen[slot]) continue;
         seen[slot] = true;
-        if (find_look_at(&all->p[all->count], (uint32_t)slot)) all->count++;
+        if (find_inspect(&all->p[all->count], (uint32_t)slot)) all->count++;
     }
     if (f) fclose(f);
     qsort(all->p, all->count, sizeof *all->p, find_by_slot);

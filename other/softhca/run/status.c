@@ -119,7 +119,7 @@ struct regions {
     struct table *list; /* NULL: count only */
 };
 
-static void status_see_region(const void *entry, size_t index, void *context)
+static void status_read_region(const void *entry, size_t index, void *context)
 {
     const struct shm_mr *mr = entry;
     struct regions *r = context;
@@ -143,7 +143,7 @@ static struct regions status_regions_of(struct process *p, struct table *list)
 {
     struct regions r = {.p = p, .list = list};
     process_walk(p, offsetof(struct shm_header, mr), sizeof(struct shm_mr), SHCA_MRS,
-                 status_see_region, &r);
+                 status_read_region, &r);
     return r;
 }
 
@@ -230,7 +230,7 @@ struct cqs {
     uint32_t index;
 };
 
-static void status_see_ring(const void *entry, size_t unused, void *context)
+static void status_read_ring(const void *entry, size_t unused, void *context)
 {
     const struct shm_ring *r = entry;
     const struct cqs *c = context;
@@ -246,7 +246,7 @@ static void status_show_cqs(const struct process *p, int most)
         struct cqs c = {&t, &p->h->cq[i], i};
         if (c.cq->ring)
             process_walk(p, shm_ring_offset(c.cq->ring), sizeof(struct shm_ring), 1,
-                         status_see_ring, &c);
+                         status_read_ring, &c);
     }
     table_print(&t, 2, most);
 }
@@ -255,7 +255,7 @@ struct srqs {
     struct table *t;
 };
 
-static void status_see_srq(const void *entry, size_t index, void *context)
+static void status_read_srq(const void *entry, size_t index, void *context)
 {
     const struct shm_srq *q = entry;
     if (!q->slots) return;
@@ -268,7 +268,7 @@ static void status_show_srqs(const struct process *p, int most)
     struct table t = {.head = "SRQ SIZE POSTED USED LIMIT <NOTE"};
     struct srqs s = {&t};
     process_walk(p, offsetof(struct shm_header, srq), sizeof(struct shm_srq), SHCA_SRQS,
-                 status_see_srq, &s);
+                 status_read_srq, &s);
     table_print(&t, 2, most);
 }
 

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 /* Releases everything but the structure itself. */
-static void peer_part_from(struct shca_peer *p)
+static void peer_release(struct shca_peer *p)
 {
     shca_peer_map_drop(p);
     for (int i = 0; p->channel_fd && i < SHCA_CHANNELS; i++)
@@ -44,7 +44,7 @@ static struct shca_peer *peer_begin(uint32_t slot)
     if (p->sock >= 0 &&
         send(p->sock, &shca.slot, sizeof shca.slot, MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
         return p;
-    peer_part_from(p);
+    peer_release(p);
     free(p);
     return NULL;
 }
@@ -176,7 +176,7 @@ void shca_peer_put(struct shca_peer *p)
     }
     pthread_mutex_unlock(&shca.peer_lock);
     if (!last) return;
-    peer_part_from(p);
+    peer_release(p);
     free(p);
 }
 
@@ -184,7 +184,7 @@ void shca_peer_put(struct shca_peer *p)
  * point to them. */
 void shca_peers_in_child(void)
 {
-    for (struct shca_peer *p = shca.peers; p; p = p->next) peer_part_from(p);
+    for (struct shca_peer *p = shca.peers; p; p = p->next) peer_release(p);
 }
 
 /* True when the last thread of the process has ended. The mark of shca_peer_dead() comes a little

@@ -139,7 +139,7 @@ int shca_start(void)
 }
 
 /* Maps the heap as far as E reaches; peers extend their mappings when they need to. */
-static uint64_t segment_see_heap(struct shca_extent *e)
+static uint64_t segment_map_heap(struct shca_extent *e)
 {
     uint64_t end = e->start + e->len;
     if (!shca_peer_at(&shca.me, e->start, e->len)) {
@@ -157,7 +157,7 @@ uint64_t shca_heap_alloc(size_t bytes)
 {
     pthread_mutex_lock(&extent_lock);
     struct shca_extent *e = shca_extent_take(&heap, bytes);
-    uint64_t start = e ? segment_see_heap(e) : 0;
+    uint64_t start = e ? segment_map_heap(e) : 0;
     pthread_mutex_unlock(&extent_lock);
     return start;
 }

@@ -214,7 +214,7 @@ static bool fabric_find_self(struct shca_fabric *f)
 
 /* Many systems resolve their own name to a loopback address, where other hosts cannot connect: then
  * listen on all addresses. */
-static void fabric_look_at_loopback(struct shca_fabric *f)
+static void fabric_check_loopback(struct shca_fabric *f)
 {
     const struct shca_site *local = &f->site[f->self];
     bool all = true, others = false;
@@ -224,7 +224,7 @@ static void fabric_look_at_loopback(struct shca_fabric *f)
     f->anywhere = all && others;
 }
 
-static bool fabric_settle(struct shca_fabric *f)
+static bool fabric_init(struct shca_fabric *f)
 {
     if (!fabric_read_list(&f->names)) return false;
     if (f->names.n == 0) return true;
@@ -232,13 +232,13 @@ static bool fabric_settle(struct shca_fabric *f)
     if (!fabric_resolve_all(f) || !(name ? fabric_find_self_by_name(f, name) : fabric_find_self(f)))
         return false;
     f->hash = shca_hosts_hash(&f->names);
-    fabric_look_at_loopback(f);
+    fabric_check_loopback(f);
     return true;
 }
 
-static void fabric_settle_once(void)
+static void fabric_init_once(void)
 {
-    known.bad = !fabric_settle(&known.fabric);
+    known.bad = !fabric_init(&known.fabric);
     if (!known.bad) return;
     shca_hosts_free(&known.fabric.names);
     free(known.fabric.site);
@@ -247,7 +247,7 @@ static void fabric_settle_once(void)
 
 const struct shca_fabric *shca_fabric(void)
 {
-    pthread_once(&known.once, fabric_settle_once);
+    pthread_once(&known.once, fabric_init_once);
     return &known.fabric;
 }
 

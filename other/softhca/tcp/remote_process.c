@@ -112,7 +112,7 @@ static const char *remote_process_name_of(uint32_t host)
 }
 
 /* The process with this nonce has ended. */
-static void remote_process_end_of(struct shca_remote_process *f)
+static void remote_process_set_gone(struct shca_remote_process *f)
 {
     f->gone = true;
     shca_remote_process_wake(f, 0);
@@ -125,7 +125,7 @@ static void remote_process_drop_attempt(struct shca_remote_process *f)
 }
 
 /* Retries after a failed attempt; the pause grows from 10 to 200 ms. */
-static void remote_process_try_later(struct shca_remote_process *f)
+static void remote_process_retry_later(struct shca_remote_process *f)
 {
     remote_process_drop_attempt(f);
     f->pause = f->pause ? f->pause * 2 : 10 * MS;
@@ -152,7 +152,7 @@ static void remote_process_dial(struct shca_remote_process *f)
                      remote_process_name_of(f->who.host));
         reported = true;
     }
-    remote_process_try_later(f);
+    remote_process_retry_later(f);
 }
 
 static void remote_process_send_greeting(struct shca_conn *c)
@@ -178,9 +178,9 @@ void shca_remote_process_dialled(struct shca_conn *c, int error)
         remote_process_send_greeting(c);
         return;
     }
-    remote_process_try_later(f);
+    remote_process_retry_later(f);
     /* All of its addresses refused: the process has ended. */
-    if (f->refused >= site->n && f->who.nonce) remote_process_end_of(f);
+    if (f->refused >= site->n && f->who.nonce) remote_process_set_gone(f);
 }
 
 static bool remote_process_is_listed(const struct sockaddr_storage *a, uint32_t host)
@@ -212,14 +212,14 @@ bool shca_remote_process_accepted(struct shca_conn *c)
     return true;
 }
 
-static bool remote_process_before_us(const struct wire_process *other)
+static bool remote_process_is_before(const struct wire_process *other)
 {
     const struct wire_process *me = &shca_wire.self.me;
     return other->host != me->host ? other->host < me->host : other->slot < me->slot;
 }
 
-static void remote_process_take_up(struct shca_remote_process *f, struct shca_conn *c,
-                                   uint32_t serial)
+static void remote_process_set_up(struct shca_remote_process *f, struct shca_conn *c,
+                                  uint32_t serial)
 {
     c->process = f;
     c->state = CONN_UP;
@@ -231,7 +231,7 @@ static void remote_process_take_up(struct shca_remote_process *f, struct shca_co
     shca_tcp_send_up(f);
 }
 
-static void remote_process_lose(struct shca_remote_process *f, uint64_t since)
+static void remote_process_disconnect(struct shca_remote_process *f, uint64_t since)
 {
     struct shca_conn *c = f->up;
     shca_lock(&f->out);
@@ -249,9 +249,9 @@ static struct shca_remote_process *remote_process_identify(const struct wire_pro
 {
     struct shca_remote_process *f = shca_remote_process_find(who->host, who->slot);
     if (f && f->who.nonce && f->who.nonce != who->nonce) {
-        if (f->up) remote_process_lose(f, shca_now());
+        if (f->up) remote_process_disconnect(f, shca_now());
         remote_process_drop_attempt(f);
-        remote_process_end_of(f);
+        remote_process_set_gone(f);
         shca_remote_process_put(f);
         f = shca_remote_process_find(who->host, who->slot);
     }
@@ -265,7 +265,7 @@ static void remote_process_decide(struct shca_conn *c)
     struct greet *g = &c->greet;
     struct shca_remote_process *f = remote_process_identify(&g->other);
     bool ours_first = f && f->attempt && f->attempt->state == CONN_GREETING &&
-                      !remote_process_before_us(&g->other);
+                      !remote_process_is_before(&g->other);
     bool stale = f && f->up && f->up->confirmed && g->hello.serial < f->serial;
     if (!f || ours_first || stale) {
         greet_reject(g, WIRE_BUSY);
@@ -275,10 +275,10 @@ static void remote_process_decide(struct shca_conn *c)
     }
     uint32_t serial = (f->serial > g->hello.serial ? f->serial : g->hello.serial) + 1;
     remote_process_drop_attempt(f);
-    if (f->up) remote_process_lose(f, shca_now());
+    if (f->up) remote_process_disconnect(f, shca_now());
     greet_welcome(g, serial);
     remote_process_send_greeting(c);
-    remote_process_take_up(f, c, serial);
+    remote_process_set_up(f, c, serial);
     shca_remote_process_put(f); /* its connection keeps F alive */
 }
 
@@ -312,13 +312,13 @@ static bool remote_process_welcomed(struct shca_conn *c)
 {
     struct shca_remote_process *f = c->process;
     if (f->who.nonce && f->who.nonce != c->greet.other.nonce) {
-        remote_process_end_of(f);
+        remote_process_set_gone(f);
         return false;
     }
     f->who = c->greet.other;
     f->attempt = NULL;
     remote_process_confirm(c);
-    remote_process_take_up(f, c, c->greet.serial);
+    remote_process_set_up(f, c, c->greet.serial);
     return true;
 }
 
@@ -346,10 +346,10 @@ void shca_remote_process_lost(struct shca_conn *c)
 {
     struct shca_remote_process *f = c->process;
     if (f && f->up == c) {
-        remote_process_lose(f, shca_now());
+        remote_process_disconnect(f, shca_now());
         shca_remote_process_release(f);
     } else if (f && f->attempt == c)
-        remote_process_try_later(f);
+        remote_process_retry_later(f);
     else
         shca_tcp_close(c);
 }
@@ -357,7 +357,7 @@ void shca_remote_process_lost(struct shca_conn *c)
 /* Gives up an attempt that takes too long. While the other kernel acknowledges and only the process
  * does not answer, because it is stopped for example, the way to it does not count as lost, up to a
  * limit. */
-static void remote_process_look_at_attempt(struct shca_remote_process *f, uint64_t now)
+static void remote_process_check_attempt(struct shca_remote_process *f, uint64_t now)
 {
     struct shca_conn *c = f->attempt;
     bool greeting = c->state == CONN_GREETING;
@@ -365,19 +365,20 @@ static void remote_process_look_at_attempt(struct shca_remote_process *f, uint64
         if (!f->unanswered_since) f->unanswered_since = now;
         if (now - f->unanswered_since < unanswered_limit) f->down_since = now;
     }
-    if (now - c->since > (greeting ? greet_timeout : connect_timeout)) remote_process_try_later(f);
+    if (now - c->since > (greeting ? greet_timeout : connect_timeout))
+        remote_process_retry_later(f);
 }
 
 static void remote_process_check_connection(struct shca_remote_process *f, uint64_t now)
 {
     uint64_t silence = shca_tcp_silence(f->up, now);
-    if (silence > silence_limit) remote_process_lose(f, now - silence);
+    if (silence > silence_limit) remote_process_disconnect(f, now - silence);
 }
 
 static void remote_process_tick(struct shca_remote_process *f, uint64_t now)
 {
     f->wake = REMOTE_NEVER;
-    if (f->attempt) remote_process_look_at_attempt(f, now); /* first: it may move down_since */
+    if (f->attempt) remote_process_check_attempt(f, now); /* first: it may move down_since */
     bool busy = shca_tcp_send_tick(f) || now - f->wanted < wanted_for;
     if (f->gone) return;
     if (busy || f->attempt) shca_remote_process_wake(f, now + look_every);

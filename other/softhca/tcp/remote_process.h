@@ -170,8 +170,8 @@ ssize_t shca_tcp_respond_piece(struct shca_conn *c, const uint8_t *bytes, size_t
 bool shca_tcp_respond_whole(struct shca_conn *c, const struct wire_frame *f,
                             const uint8_t *payload);
 void shca_tcp_respond_datagram(const struct wire_frame *f, const uint8_t *payload); /* datagram.c */
-void shca_tcp_respond_due(struct shca_remote *r); /* R has an answer to send */
-void shca_tcp_respond_not(struct shca_remote *r); /* R leaves the list */
+void shca_tcp_respond_due(struct shca_remote *r);   /* R has an answer to send */
+void shca_tcp_respond_undue(struct shca_remote *r); /* R leaves the list */
 void shca_tcp_respond_answer(struct shca_remote_process *f);
 
 #endif

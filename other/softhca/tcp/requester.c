@@ -18,7 +18,7 @@ uint64_t remote_rnr_ns(uint32_t timer)
     return timer & 31 ? units[timer & 31] * 10000ull : 655360000ull; /* units of 10 us */
 }
 
-static struct requester_wr requester_look(const struct requester *q, uint32_t msn)
+static struct requester_wr requester_read_wr(const struct requester *q, uint32_t msn)
 {
     struct requester_wr wr;
     q->look(q->owner, msn, &wr);
@@ -27,7 +27,7 @@ static struct requester_wr requester_look(const struct requester *q, uint32_t ms
 
 static bool requester_is_fetch(const struct requester *q, uint32_t msn)
 {
-    return wire_is_fetch(requester_look(q, msn).opcode);
+    return wire_is_fetch(requester_read_wr(q, msn).opcode);
 }
 
 static void requester_raise_to(uint32_t *value, uint32_t to)
@@ -71,7 +71,7 @@ bool requester_next(struct requester *q, uint64_t now, struct wire_frame *f)
     }
     requester_skip_executed(q);
     if (q->next == q->head) return false;
-    struct requester_wr wr = requester_look(q, q->next);
+    struct requester_wr wr = requester_read_wr(q, q->next);
     bool fetch = wire_is_fetch(wr.opcode);
     if (q->at == 0 && fetch && q->fetches >= q->max_fetches) return false;
     if (q->at == 0 && wr.fence && q->fetches > 0) return false;
@@ -95,8 +95,8 @@ void requester_sent(struct requester *q, const struct wire_frame *f, uint64_t no
     }
     q->first = false;
     q->at += f->length;
-    bool fetch = wire_is_fetch(requester_look(q, q->next).opcode);
-    if (!fetch && q->at < requester_look(q, q->next).length) return;
+    bool fetch = wire_is_fetch(requester_read_wr(q, q->next).opcode);
+    if (!fetch && q->at < requester_read_wr(q, q->next).length) return;
     q->next++;
     q->at = 0;
     q->fetches += fetch;
@@ -200,7 +200,7 @@ bool requester_wants(struct requester *q, uint32_t life, uint32_t msn, uint32_t 
     if (life != q->life || wire_before(msn, q->fetched) || !wire_before(msn, q->next)) return false;
     for (uint32_t i = q->fetched; i != msn; i++)
         if (requester_is_fetch(q, i)) return false; /* an earlier fetch is answered first */
-    struct requester_wr wr = requester_look(q, msn);
+    struct requester_wr wr = requester_read_wr(q, msn);
     if (!wire_is_fetch(wr.opcode)) return false;
     if (q->fetched != msn) {
         q->fetched = msn;
@@ -212,7 +212,7 @@ bool requester_wants(struct requester *q, uint32_t life, uint32_t msn, uint32_t 
 void requester_received(struct requester *q, uint32_t n, uint64_t now)
 {
     q->fetch_at += n;
-    if (q->fetch_at == requester_look(q, q->fetched).length) {
+    if (q->fetch_at == requester_read_wr(q, q->fetched).length) {
         requester_raise_to(&q->acked, q->fetched); /* executed after all before it */
         q->fetched++;
         q->fetch_at = 0;

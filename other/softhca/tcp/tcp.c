@@ -100,7 +100,7 @@ static bool tcp_add_event(int fd, uint32_t events, uint64_t tag)
     return epoll_ctl(shca_wire.epoll, EPOLL_CTL_ADD, fd, &e) == 0;
 }
 
-static void tcp_want(struct shca_conn *c, uint32_t events)
+static void tcp_set_events(struct shca_conn *c, uint32_t events)
 {
     struct epoll_event e = {.events = events, .data.ptr = c};
     if (c->events == events) return;
@@ -190,7 +190,7 @@ void shca_tcp_break(struct shca_conn *c)
 }
 
 /* Copies what follows the first SENT bytes to the stash. */
-static bool tcp_keep(struct shca_conn *c, struct iovec *iov, int n, size_t sent, size_t total)
+static bool tcp_stash(struct shca_conn *c, struct iovec *iov, int n, size_t sent, size_t total)
 {
     while (n > 0 && sent >= iov->iov_len) sent -= iov++->iov_len, n--;
     if (n > 0) {
@@ -207,10 +207,10 @@ static bool tcp_keep(struct shca_conn *c, struct iovec *iov, int n, size_t sent,
 static void tcp_block(struct shca_conn *c)
 {
     c->blocked = true;
-    tcp_want(c, EPOLLIN | EPOLLRDHUP | EPOLLOUT);
+    tcp_set_events(c, EPOLLIN | EPOLLRDHUP | EPOLLOUT);
 }
 
-static bool tcp_is_patience(int error)
+static bool tcp_is_transient(int error)
 {
     return error == EAGAIN || error == EINTR || error == ENOBUFS || error == ENOMEM;
 }
@@ -221,13 +221,13 @@ bool shca_tcp_send(struct shca_conn *c, struct iovec *iov, int n, size_t total)
     ssize_t sent = sendmsg(c->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent == (ssize_t)total) return true;
     if (sent < 0 && errno == EFAULT) return false;
-    if (sent < 0 && !tcp_is_patience(errno)) {
+    if (sent < 0 && !tcp_is_transient(errno)) {
         shca_tcp_break(c);
         return true;
     }
     if (sent < 0) sent = 0;
     tcp_block(c);
-    if (tcp_keep(c, iov, n, sent, total - sent)) return true;
+    if (tcp_stash(c, iov, n, sent, total - sent)) return true;
     free(c->stash);
     c->stash = NULL;
     if (sent == 0) return false;
@@ -242,7 +242,7 @@ bool shca_tcp_flush(struct shca_conn *c)
     while (c->stash) {
         ssize_t n = send(c->fd, c->stash + c->stash_at, c->stash_end - c->stash_at,
                          MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (n < 0 && !tcp_is_patience(errno)) shca_tcp_break(c);
+        if (n < 0 && !tcp_is_transient(errno)) shca_tcp_break(c);
         if (n < 0) return false;
         c->stash_at += n;
         if (c->stash_at < c->stash_end) continue;
@@ -250,7 +250,7 @@ bool shca_tcp_flush(struct shca_conn *c)
         c->stash = NULL;
     }
     c->blocked = false;
-    tcp_want(c, EPOLLIN | EPOLLRDHUP);
+    tcp_set_events(c, EPOLLIN | EPOLLRDHUP);
     return true;
 }
 
@@ -293,7 +293,7 @@ static void tcp_dialled(struct shca_conn *c)
     if (!error) {
         c->state = CONN_GREETING;
         c->since = shca_now();
-        tcp_want(c, EPOLLIN | EPOLLRDHUP);
+        tcp_set_events(c, EPOLLIN | EPOLLRDHUP);
     }
     shca_remote_process_dialled(c, error);
 }

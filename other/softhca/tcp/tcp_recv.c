@@ -170,7 +170,7 @@ static uint32_t tcp_recv_storable(const struct shca_conn *c, uint32_t n)
 }
 
 /* Consumes buffered bytes. True: call again. False: more bytes are needed, or *OVER. */
-static bool tcp_recv_use(struct shca_conn *c, bool *over)
+static bool tcp_recv_consume(struct shca_conn *c, bool *over)
 {
     const char *why;
     uint32_t n = tcp_recv_buffered(c);
@@ -234,7 +234,7 @@ bool shca_tcp_recv(struct shca_conn *c)
         ssize_t n = tcp_recv_fill(c);
         if (n == 0) break;
         over = n < 0;
-        while (!over && tcp_recv_use(c, &over)) continue;
+        while (!over && tcp_recv_consume(c, &over)) continue;
     }
     if (c->process && c->process->up == c) shca_tcp_respond_answer(c->process);
     return !over;

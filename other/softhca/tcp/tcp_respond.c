@@ -31,7 +31,7 @@ void shca_tcp_respond_due(struct shca_remote *r)
     f->due_end = &r->due_next;
 }
 
-void shca_tcp_respond_not(struct shca_remote *r)
+void shca_tcp_respond_undue(struct shca_remote *r)
 {
     struct shca_remote **link = &r->process->due;
     if (!r->due) return;
@@ -81,7 +81,7 @@ static void tcp_respond_make_wr(struct shca_remote *r, const struct wire_frame *
     w->qp_type.xrc.remote_srqn = f->srqn;
     r->link.type = types[f->service];
     r->link.reliable = f->service != WIRE_UC;
-    r->link.sender_id = shm_sender_id(r->link.type, r->dest_qpn, f->aim) | SHCA_OTHER_HOST;
+    r->link.sender_id = shm_sender_id(r->link.type, r->dest_qpn, f->dest_port) | SHCA_OTHER_HOST;
     r->link.route = (struct shm_route){f->slid, f->sl, f->dlid_path_bits};
 }
 
@@ -331,7 +331,7 @@ void shca_tcp_respond_answer(struct shca_remote_process *f)
         tcp_respond_put(&m, &c->refusal[c->refusals - 1]);
     while (f->due && !c->blocked && m.bytes < CONN_BATCH) {
         struct shca_remote *r = f->due;
-        shca_tcp_respond_not(r);
+        shca_tcp_respond_undue(r);
         if (!tcp_respond_answer(r, &m)) shca_tcp_respond_due(r);
     }
     if (!c->blocked) tcp_respond_send(&m);

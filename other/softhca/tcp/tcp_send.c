@@ -51,7 +51,7 @@ static uint8_t tcp_send_opcode(enum ibv_wr_opcode o)
 }
 
 /* requester.look: reads a WR of the send ring. */
-static void tcp_send_look(void *owner, uint32_t msn, struct requester_wr *wr)
+static void tcp_send_read_wr(void *owner, uint32_t msn, struct requester_wr *wr)
 {
     const struct ibv_send_wr *w = shca_send_wr(owner, msn);
     wr->opcode = tcp_send_opcode(w->opcode);
@@ -72,7 +72,7 @@ static void tcp_send_fill_request(const struct shca_remote *r, const struct ibv_
 {
     f->service = tcp_send_service(r->qp->base.qp_type);
     if (f->service == WIRE_XRC) f->srqn = w->qp_type.xrc.remote_srqn;
-    f->aim = r->qp->link.aim;
+    f->dest_port = r->qp->link.dest_port;
     f->slid = r->qp->link.route.slid;
     f->sl = r->qp->link.route.sl;
     f->dlid_path_bits = r->qp->link.route.dlid_path_bits;
@@ -201,7 +201,7 @@ static bool tcp_send_batch(struct shca_remote *r, struct shca_conn *c)
 }
 
 /* Out lock held. */
-static void tcp_send_line_up(struct shca_remote *r)
+static void tcp_send_list_add(struct shca_remote *r)
 {
     struct shca_remote_process *f = r->process;
     if (r->ready) return;
@@ -211,7 +211,7 @@ static void tcp_send_line_up(struct shca_remote *r)
     f->ready_end = &r->ready_next;
 }
 
-static struct shca_remote *tcp_send_next_in_line(struct shca_remote_process *f)
+static struct shca_remote *tcp_send_list_next(struct shca_remote_process *f)
 {
     struct shca_remote *r = f->ready;
     if (!r) return NULL;
@@ -221,7 +221,7 @@ static struct shca_remote *tcp_send_next_in_line(struct shca_remote_process *f)
     return r;
 }
 
-static void tcp_send_leave_line(struct shca_remote *r)
+static void tcp_send_list_remove(struct shca_remote *r)
 {
     struct shca_remote_process *f = r->process;
     struct shca_remote **link = &f->ready;
@@ -243,7 +243,7 @@ static bool tcp_send_port_is_down(struct shca_remote *r)
 }
 
 /* Sends frames of R, or puts R on the list. Send lock held. */
-static void tcp_send_or_line_up(struct shca_remote *r)
+static void tcp_send_now_or_list(struct shca_remote *r)
 {
     struct shca_remote_process *f = r->process;
     if (!f->up || tcp_send_port_is_down(r)) return; /* sent by shca_tcp_send_up() */
@@ -251,7 +251,7 @@ static void tcp_send_or_line_up(struct shca_remote *r)
     struct shca_conn *c = f->up;
     if (c && !c->broken && !r->ready) {
         bool more = c->blocked || tcp_send_batch(r, c);
-        if (more) tcp_send_line_up(r);
+        if (more) tcp_send_list_add(r);
         if (more && !c->blocked) shca_tcp_yield(c);
     }
     shca_unlock(&f->out);
@@ -278,7 +278,7 @@ void shca_tcp_send_settle(struct shca_remote *r)
 {
     tcp_send_reap(r);
     shca_remote_process_wake(r->process, tcp_send_pass_time(r));
-    tcp_send_or_line_up(r);
+    tcp_send_now_or_list(r);
     tcp_send_reap(r);
 }
 
@@ -290,7 +290,7 @@ void shca_tcp_send_push(struct shca_qp *qp)
     requester_posted(&r->out, qp->sq_head, now);
     if (!r->out.reliable) r->process->wanted = now;
     tcp_send_wake_wire_thread(r->process, false);
-    tcp_send_or_line_up(r);
+    tcp_send_now_or_list(r);
     if (!r->out.reliable && !r->process->up) tcp_send_pass_time(r);
     tcp_send_reap(r);
 }
@@ -318,7 +318,7 @@ void shca_tcp_send_tune(struct shca_qp *qp)
     q->tries = qp->attr.retry_cnt + 1;
     q->rnr_retry = qp->attr.rnr_retry;
     shca_tcp_send_push(qp);
-    tcp_send_or_line_up(qp->link.remote);
+    tcp_send_now_or_list(qp->link.remote);
 }
 
 uint32_t shca_tcp_send_number(const struct shca_remote *r)
@@ -336,7 +336,7 @@ int shca_tcp_send_bind(struct shca_qp *qp, struct shca_place place)
     r->dest_qpn = qp->attr.dest_qp_num;
     r->in.reliable = qp->link.reliable;
     r->out = (struct requester){
-        .reliable = r->in.reliable, .life = ++lives, .look = tcp_send_look, .owner = qp};
+        .reliable = r->in.reliable, .life = ++lives, .look = tcp_send_read_wr, .owner = qp};
     requester_start(&r->out);
     responder_start(&r->in);
     shca_link(&r->link, (struct shca_place){SHCA_OUTSIDE, 0}, qp->base.qp_type, r->dest_qpn,
@@ -364,7 +364,7 @@ static void tcp_send_forget(struct shca_remote *r)
     struct shca_remote **link = &r->process->remotes;
     while (*link != r) link = &(*link)->next;
     *link = r->next;
-    shca_tcp_respond_not(r);
+    shca_tcp_respond_undue(r);
     shca_wire.remote[r->qp->index] = NULL;
     struct shca_conn *c = r->process->up;
     if (c && c->to == r) {
@@ -385,7 +385,7 @@ void shca_tcp_send_drop(struct shca_qp *qp)
     tcp_send_forget(r);
     shca_lock(&qp->sq);
     shca_lock(&f->out);
-    tcp_send_leave_line(r);
+    tcp_send_list_remove(r);
     shca_unlock(&f->out);
     qp->link.remote = NULL;
     shca_unlock(&qp->sq);
@@ -416,7 +416,7 @@ void shca_tcp_send_lost(struct shca_remote_process *f)
         shca_lock(&r->qp->sq);
         requester_lost(&r->out);
         shca_lock(&f->out);
-        tcp_send_leave_line(r);
+        tcp_send_list_remove(r);
         shca_unlock(&f->out);
         tcp_send_reap(r);
         shca_unlock(&r->qp->sq);
@@ -455,11 +455,11 @@ void shca_tcp_send_write(struct shca_conn *c)
     if (room) shca_tcp_respond_answer(f);
     for (int round = 0; round < ROUNDS && room; round++) {
         shca_lock(&f->out);
-        struct shca_remote *r = c->blocked ? NULL : tcp_send_next_in_line(f);
+        struct shca_remote *r = c->blocked ? NULL : tcp_send_list_next(f);
         shca_unlock(&f->out);
         if (!r) return;
         shca_lock(&r->qp->sq);
-        tcp_send_or_line_up(r);
+        tcp_send_now_or_list(r);
         tcp_send_reap(r);
         shca_unlock(&r->qp->sq);
     }

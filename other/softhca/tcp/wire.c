@@ -40,7 +40,7 @@ size_t wire_put(const struct wire_frame *f, uint8_t *at)
     at = wire_put_uint(at, f->opcode, 1);
     at = wire_put_uint(at, f->service, 1);
     at = wire_put_uint(at, f->send_flags, 1);
-    at = wire_put_uint(at, f->aim, 1);
+    at = wire_put_uint(at, f->dest_port, 1);
     memcpy(at, &f->imm, 4);
     at = wire_put_uint(at + 4, f->total, 4);
     at = wire_put_uint(at, f->rkey, 4);
@@ -60,7 +60,7 @@ static void wire_get_request(const uint8_t *at, struct wire_frame *f)
     f->opcode = wire_get_uint(&at, 1);
     f->service = wire_get_uint(&at, 1);
     f->send_flags = wire_get_uint(&at, 1);
-    f->aim = wire_get_uint(&at, 1);
+    f->dest_port = wire_get_uint(&at, 1);
     memcpy(&f->imm, at, 4);
     at += 4;
     f->total = wire_get_uint(&at, 4);
@@ -79,7 +79,7 @@ static const char *wire_fault_of_request(const struct wire_frame *f)
     if (f->opcode >= WIRE_OPCODES) return "unknown operation";
     if (f->service >= WIRE_SERVICES) return "unknown service";
     if (f->send_flags > WIRE_SEND_FLAGS) return "unknown send flags";
-    if (f->aim >= WIRE_PORTS) return "unknown port";
+    if (f->dest_port >= WIRE_PORTS) return "unknown port";
     if (f->total > WIRE_LONGEST) return "message too long";
     if (f->opcode > WIRE_READ && f->total != 8) return "atomic of not 8 bytes";
     if (f->opcode == WIRE_NOTHING && f->total) return "something";
