@@ -1,15 +1,15 @@
-/* arrive.c - what events mean (PO-3, PO-4, PO-7, PO-8).
+/* arrive.c - handles the events of the three queues (PO-3, PO-4, PO-7, PO-8).
  *
- * The poll lock is held.  Events of the SAFE queue give tickets, chunks and descriptors back, and
- * bring Replies, which wait here until handlers may run; those of the AM queue are taken one by
- * one, each with the means to answer it in hand; those of the SYS queue are acted upon at once
- * unless they are for the core.
+ * Called with the poll lock held.  Events of the SAFE queue release tickets, chunks and
+ * descriptors, and deliver Replies, which are listed here until handlers may run.  Events of the AM
+ * queue are taken one by one, each after the resources of its Reply are reserved.  Events of the
+ * SYS queue are handled at once, except messages for the core.
  */
 #include "portals.h"
 
-/* --- giving back --- */
+/* --- release of resources --- */
 
-static void ticket_back(uint32_t ticket)
+static void arrive_ticket_release(uint32_t ticket)
 {
     net_peer_t *peer = net_portals.slot[ticket].peer;
     if (GASNETC_THREADED)
@@ -21,22 +21,22 @@ static void ticket_back(uint32_t ticket)
     net_portals_give(&net_portals.tickets, ticket);
 }
 
-/* The last event of what is in flight under the ticket. */
-static void complete(uint32_t ticket)
+/* The last event of the operation that holds the ticket. */
+static void arrive_complete(uint32_t ticket)
 {
     gasnetc_sent(&net_portals.slot[ticket].sent);
-    ticket_back(ticket);
+    arrive_ticket_release(ticket);
 }
 
-/* The source of a Long's payload may be written again; its own descriptor goes. */
-static void payload_sent(uint32_t ticket)
+/* The source of a Long's payload may be reused; a temporary descriptor of it is unlinked. */
+static void arrive_payload_sent(uint32_t ticket)
 {
     ptl_handle_md_t temporary = net_portals.slot[ticket].temporary;
     if (temporary != PTL_INVALID_HANDLE) {
         net_portals_unlink(temporary);
         net_portals_give_temporary();
     }
-    complete(ticket);
+    arrive_complete(ticket);
 }
 
 void net_portals_answer_used(net_answer_t *answer)
@@ -55,8 +55,8 @@ void net_portals_answer_used(net_answer_t *answer)
     gasneti_unlock(&net_portals.lock);
 }
 
-/* One use of a receive buffer ends. */
-static void give_up(net_reqrb_t *buffer)
+/* Drops one reference to a receive buffer; the last one attaches the buffer again. */
+static void arrive_reqrb_put(net_reqrb_t *buffer)
 {
     if (!reqrb_given_up(&buffer->use)) return;
     net_portals_attach(buffer);
@@ -65,7 +65,7 @@ static void give_up(net_reqrb_t *buffer)
 
 void net_portals_release(net_message_t *message)
 {
-    /* In bytes: pointers into two arrays have no distance in elements. */
+    /* Compared in bytes: subtraction of pointers into different arrays is undefined. */
     uintptr_t offset = (uintptr_t)message - (uintptr_t)net_portals.chunk;
     if (offset < (uintptr_t)net_portals.chunks.total * sizeof(net_chunk_t)) {
         uint32_t chunk = (uint32_t)(offset / sizeof(net_chunk_t));
@@ -74,7 +74,7 @@ void net_portals_release(net_message_t *message)
         return;
     }
     net_answer_t *answer = (net_answer_t *)message;
-    if (answer->buffer) give_up(answer->buffer);
+    if (answer->buffer) arrive_reqrb_put(answer->buffer);
     net_portals_answer_used(answer);
 }
 
@@ -97,23 +97,23 @@ bool net_portals_prepare(void)
     return number != STOCK_NONE;
 }
 
-/* --- who --- */
+/* --- identification of the sender --- */
 
 net_peer_t *net_portals_peer(uint32_t rank, ptl_process_id_t id, size_t length)
 {
     net_peer_t *peer = rank <= net_portals_rest.peers ? net_portals_rest.peer[rank] : NULL;
     if (!peer || peer->id.nid != id.nid || peer->id.pid != id.pid)
         gasneti_malformed(rank <= net_portals_rest.peers ? rank : 0, (uint32_t)length,
-                          "source (it is not who it says)");
+                          "source (rank and process id do not match)");
     return peer;
 }
 
-static net_peer_t *sender(const ptl_event_t *event)
+static net_peer_t *arrive_sender(const ptl_event_t *event)
 {
     return net_portals_peer(bits_source(event->hdr_data), event->initiator, event->mlength);
 }
 
-static uint32_t checked_ticket(const ptl_event_t *event)
+static uint32_t arrive_ticket(const ptl_event_t *event)
 {
     uint32_t ticket = bits_ticket(event->match_bits);
     if (ticket >= net_portals.tickets.total)
@@ -123,17 +123,18 @@ static uint32_t checked_ticket(const ptl_event_t *event)
 
 /* --- Replies --- */
 
-static net_chunk_t *chunk_awaited(uint64_t place, const ptl_event_t *event)
+static net_chunk_t *arrive_reply_chunk(uint64_t place, const ptl_event_t *event)
 {
-    net_peer_t *peer = sender(event);
+    net_peer_t *peer = arrive_sender(event);
     uint64_t number = place / PLAN_CHUNK;
     if (place % PLAN_CHUNK || number >= net_portals.chunks.total ||
         !net_portals.chunk[number].request || net_portals.chunk[number].message.peer != peer)
-        gasneti_malformed(peer->rank, (uint32_t)event->mlength, "place (nothing waits there)");
+        gasneti_malformed(peer->rank, (uint32_t)event->mlength,
+                          "place (no Request awaits a Reply there)");
     return &net_portals.chunk[number];
 }
 
-static void reply_is_there(net_chunk_t *chunk)
+static void arrive_reply_complete(net_chunk_t *chunk)
 {
     if (!chunk->header || chunk->pair != chunk->data) return;
     chunk->next = NULL;
@@ -141,9 +142,9 @@ static void reply_is_there(net_chunk_t *chunk)
     net_portals.last_reply = &chunk->next;
 }
 
-static void reply_header(const ptl_event_t *event)
+static void arrive_reply_header(const ptl_event_t *event)
 {
-    net_chunk_t *chunk = chunk_awaited(event->offset, event);
+    net_chunk_t *chunk = arrive_reply_chunk(event->offset, event);
     net_peer_t *peer = chunk->message.peer;
     if (chunk->header || event->mlength > PLAN_CHUNK ||
         !net_portals_credits_back(peer, bits_credits(event->hdr_data)))
@@ -153,21 +154,21 @@ static void reply_header(const ptl_event_t *event)
     chunk->header = true;
     chunk->pair = bits_kind(event->match_bits) == BITS_HEADER;
     if (chunk->data && !chunk->pair)
-        gasneti_malformed(peer->rank, (uint32_t)event->mlength, "payload (of no Long)");
-    reply_is_there(chunk);
+        gasneti_malformed(peer->rank, (uint32_t)event->mlength, "payload (the message is no Long)");
+    arrive_reply_complete(chunk);
 }
 
-static void reply_payload(const ptl_event_t *event)
+static void arrive_reply_payload(const ptl_event_t *event)
 {
-    net_chunk_t *chunk = chunk_awaited(bits_place(event->match_bits), event);
+    net_chunk_t *chunk = arrive_reply_chunk(bits_place(event->match_bits), event);
     if (chunk->data || (chunk->header && !chunk->pair))
         gasneti_malformed(chunk->message.peer->rank, (uint32_t)event->mlength,
-                          "place (its payload is there)");
+                          "place (its payload has arrived before)");
     chunk->data = true;
-    reply_is_there(chunk);
+    arrive_reply_complete(chunk);
 }
 
-static net_chunk_t *next_reply(void)
+static net_chunk_t *arrive_next_reply(void)
 {
     net_chunk_t *chunk = net_portals.replies;
     net_portals.replies = chunk->next;
@@ -184,21 +185,21 @@ unsigned net_portals_waiting(net_message_t **messages, unsigned budget, unsigned
         net_portals.words_waiting--;
         ++*systems;
     }
-    while (net_portals.replies && n < budget) messages[n++] = &next_reply()->message;
+    while (net_portals.replies && n < budget) messages[n++] = &arrive_next_reply()->message;
     return n;
 }
 
 /* --- the SAFE queue --- */
 
-/* What it holds stays held: the job ends, and the device may still look at it. */
-static void failed(const ptl_event_t *event)
+/* Releases nothing: the job ends, and the device may still access the memory. */
+static void arrive_failed(const ptl_event_t *event)
 {
-    if (event->type == PTL_EVENT_PUT_END) { /* a Reply's: with a ticket of its sender */
+    if (event->type == PTL_EVENT_PUT_END) { /* of a Reply: the ticket is the sender's */
         net_portals_failed("receiving from", bits_source(event->hdr_data), PTL_NAL_FAILED);
         return;
     }
     enum bits_kind kind = bits_kind(event->match_bits);
-    uint32_t ticket = checked_ticket(event);
+    uint32_t ticket = arrive_ticket(event);
     const net_peer_t *peer = net_portals.slot[ticket].peer;
     net_portals_failed(kind == BITS_PUT   ? "a put to"
                        : kind == BITS_GET ? "a get from"
@@ -206,13 +207,13 @@ static void failed(const ptl_event_t *event)
                        peer ? peer->rank : net_portals.rank, PTL_NAL_FAILED);
 }
 
-static void chunk_back(uint64_t place)
+static void arrive_chunk_release(uint64_t place)
 {
     net_portals_give(&net_portals.chunks, (uint32_t)(place / PLAN_CHUNK));
 }
 
-/* A bounced get has landed behind the address where its bytes belong. */
-static void landed(const ptl_event_t *event)
+/* A bounced get is complete.  The chunk holds the destination address, then the data. */
+static void arrive_bounced_get(const ptl_event_t *event)
 {
     uint32_t place = bits_place(event->match_bits);
     const char *bounced = net_portals.reqsb_memory + place;
@@ -220,50 +221,50 @@ static void landed(const ptl_event_t *event)
     memcpy(&to, bounced, sizeof to);
     if (__builtin_expect((uintptr_t)to < GASNETC_FIRST_PAGE, 0)) {
         gasnetc_copy_nowhere(to, event->mlength);
-        chunk_back(place);
+        arrive_chunk_release(place);
         return;
     }
     memcpy(to, bounced + sizeof to, event->mlength);
-    chunk_back(place);
+    arrive_chunk_release(place);
 }
 
-/* Or PutSB, which is the same memory. */
+/* Events of ReqSB, and of PutSB, which covers the same memory. */
 static void on_reqsb(const ptl_event_t *event)
 {
     switch (event->type) {
     case PTL_EVENT_SEND_END:
         if (bits_kind(event->match_bits) != BITS_GET)
-            ticket_back(checked_ticket(event)); /* the chunk waits for the Reply */
+            arrive_ticket_release(arrive_ticket(event)); /* the chunk is kept for the Reply */
         break;
     case PTL_EVENT_ACK:
-        chunk_back(bits_place(event->match_bits));
-        complete(checked_ticket(event));
+        arrive_chunk_release(bits_place(event->match_bits));
+        arrive_complete(arrive_ticket(event));
         break;
     case PTL_EVENT_REPLY_END:
-        landed(event);
-        complete(checked_ticket(event));
+        arrive_bounced_get(event);
+        arrive_complete(arrive_ticket(event));
         break;
     case PTL_EVENT_PUT_END:
-        reply_header(event);
+        arrive_reply_header(event);
         break;
     default:
         break;
     }
 }
 
-/* RARSRC, PutSrc, or a temporary descriptor. */
+/* Events of RARSRC, PutSrc, or a temporary descriptor. */
 static void on_user_memory(const ptl_event_t *event)
 {
     switch (event->type) {
     case PTL_EVENT_SEND_END:
-        if (bits_kind(event->match_bits) == BITS_DATA) payload_sent(checked_ticket(event));
+        if (bits_kind(event->match_bits) == BITS_DATA) arrive_payload_sent(arrive_ticket(event));
         break;
     case PTL_EVENT_ACK:
     case PTL_EVENT_REPLY_END:
-        complete(checked_ticket(event));
+        arrive_complete(arrive_ticket(event));
         break;
     case PTL_EVENT_PUT_END:
-        reply_payload(event);
+        arrive_reply_payload(event);
         break;
     default:
         break;
@@ -273,15 +274,15 @@ static void on_user_memory(const ptl_event_t *event)
 static void on_rplsb(const ptl_event_t *event)
 {
     if (event->type != PTL_EVENT_SEND_END) return;
-    ticket_back(checked_ticket(event));
+    arrive_ticket_release(arrive_ticket(event));
     net_portals_answer_used(&net_portals.answer[event->offset / PLAN_CHUNK]);
 }
 
-static void __attribute__((noreturn, cold)) caught(const ptl_event_t *event)
+static void __attribute__((noreturn, cold)) arrive_caught(const ptl_event_t *event)
 {
     gasneti_fatal("the catch-basin holds a Request of %llu bytes from %s: flow control failed, and "
                   "the message is lost; %s",
-                  (unsigned long long)event->rlength, gasneti_rank_name(sender(event)->rank),
+                  (unsigned long long)event->rlength, gasneti_rank_name(arrive_sender(event)->rank),
                   net_portals.flow ? "do all ranks have the same GASNET_PORTAL_* variables?"
                                    : "set GASNET_PORTAL_FLOW_CONTROL=1, or raise "
                                      "GASNET_PORTAL_AMRECV_SPACE");
@@ -290,7 +291,7 @@ static void __attribute__((noreturn, cold)) caught(const ptl_event_t *event)
 void net_portals_safe_event(const ptl_event_t *event)
 {
     if (__builtin_expect(event->ni_fail_type != PTL_NI_OK, 0)) {
-        failed(event);
+        arrive_failed(event);
         return;
     }
     switch ((enum net_role)(uintptr_t)event->md.user_ptr) {
@@ -305,7 +306,7 @@ void net_portals_safe_event(const ptl_event_t *event)
         on_rplsb(event);
         break;
     case NET_ROLE_CB:
-        caught(event);
+        arrive_caught(event);
     default:
         break;
     }
@@ -313,9 +314,9 @@ void net_portals_safe_event(const ptl_event_t *event)
 
 /* --- the AM queue --- */
 
-/* A Request is whole: `data` is where it lies, in `buffer` or, if that is NULL, in the answer. */
-static net_message_t *request_is_there(net_peer_t *peer, uint32_t place, uint8_t credits,
-                                       void *data, uint32_t length, net_reqrb_t *buffer)
+/* A Request is complete.  `data` points into `buffer` or, if that is NULL, into the answer. */
+static net_message_t *arrive_request_complete(net_peer_t *peer, uint32_t place, uint8_t credits,
+                                              void *data, uint32_t length, net_reqrb_t *buffer)
 {
     net_answer_t *answer = net_portals.in_hand;
     net_portals.in_hand = NULL;
@@ -328,7 +329,8 @@ static net_message_t *request_is_there(net_peer_t *peer, uint32_t place, uint8_t
     return &answer->message;
 }
 
-static long_id_half_t *meet(net_peer_t *peer, const ptl_event_t *event, bool is_header, bool *both)
+static long_id_half_t *arrive_match_long(net_peer_t *peer, const ptl_event_t *event, bool is_header,
+                                         bool *both)
 {
     long_id_half_t *half;
     switch (long_ids_meet(&net_portals_rest.longs, peer->rank, bits_place(event->match_bits),
@@ -340,36 +342,37 @@ static long_id_half_t *meet(net_peer_t *peer, const ptl_event_t *event, bool is_
         *both = true;
         return half;
     case LONG_ID_TWICE:
-        gasneti_malformed(peer->rank, (uint32_t)event->mlength, "place (it came twice)");
+        gasneti_malformed(peer->rank, (uint32_t)event->mlength, "place (it arrived twice)");
     case LONG_ID_MEMORY:
         break;
     }
-    gasneti_fatal("out of memory for half an AMLong");
+    gasneti_fatal("out of memory for the header or payload of an AMLong");
 }
 
-/* The payload of a Long Request lies in the segment. */
-static net_message_t *long_payload(const ptl_event_t *event)
+/* The payload of a Long Request was written to the segment. */
+static net_message_t *arrive_long_payload(const ptl_event_t *event)
 {
     bool both;
-    net_peer_t *peer = sender(event);
-    long_id_half_t *half = meet(peer, event, false, &both);
+    net_peer_t *peer = arrive_sender(event);
+    long_id_half_t *half = arrive_match_long(peer, event, false, &both);
     if (!both) return NULL;
     char *header = net_portals.in_hand->header;
     memcpy(header, half->bytes, half->length);
-    net_message_t *message = request_is_there(peer, bits_place(event->match_bits), half->credits,
-                                              header, half->length, NULL);
+    net_message_t *message = arrive_request_complete(peer, bits_place(event->match_bits),
+                                                     half->credits, header, half->length, NULL);
     long_ids_done(&net_portals_rest.longs, half);
     return message;
 }
 
-/* A header that comes before its payload waits as a copy. */
-static bool header_waits(net_peer_t *peer, const ptl_event_t *event, const void *data,
-                         uint32_t length)
+/* Stores a copy of a header that arrives before its payload, and returns true.  False if the
+ * payload has arrived. */
+static bool arrive_store_header(net_peer_t *peer, const ptl_event_t *event, const void *data,
+                                uint32_t length)
 {
     bool both;
     if (length > LONG_ID_HEADER_MOST)
         gasneti_malformed(peer->rank, length, "length (of the header of a Long)");
-    long_id_half_t *half = meet(peer, event, true, &both);
+    long_id_half_t *half = arrive_match_long(peer, event, true, &both);
     if (both) {
         long_ids_done(&net_portals_rest.longs, half);
         return false;
@@ -380,18 +383,20 @@ static bool header_waits(net_peer_t *peer, const ptl_event_t *event, const void 
     return true;
 }
 
-static net_message_t *request(const ptl_event_t *event, net_reqrb_t *buffer)
+static net_message_t *arrive_request(const ptl_event_t *event, net_reqrb_t *buffer)
 {
-    net_peer_t *peer = sender(event);
+    net_peer_t *peer = arrive_sender(event);
     char *data = buffer->memory + event->offset;
     uint32_t length = (uint32_t)event->mlength, pad = bits_pad(event->hdr_data);
     uint8_t credits = bits_credits(event->hdr_data);
     if (pad > length || !net_portals_credits_valid(peer, credits))
         gasneti_malformed(peer->rank, length, "credit byte of a Request");
     length -= pad;
-    if (bits_kind(event->match_bits) == BITS_HEADER && header_waits(peer, event, data, length))
+    if (bits_kind(event->match_bits) == BITS_HEADER &&
+        arrive_store_header(peer, event, data, length))
         return NULL;
-    return request_is_there(peer, bits_place(event->match_bits), credits, data, length, buffer);
+    return arrive_request_complete(peer, bits_place(event->match_bits), credits, data, length,
+                                   buffer);
 }
 
 net_message_t *net_portals_am_event(const ptl_event_t *event)
@@ -401,23 +406,23 @@ net_message_t *net_portals_am_event(const ptl_event_t *event)
     if (__builtin_expect(event->type == PTL_EVENT_UNLINK, 0)) {
         if (payload) return NULL;
         atomic_fetch_add_explicit(&net_portals.held, 1, memory_order_relaxed);
-        give_up(buffer);
+        arrive_reqrb_put(buffer);
         return NULL;
     }
-    if (event->type != PTL_EVENT_PUT_END) return NULL; /* RARAM is the source of nothing */
+    if (event->type != PTL_EVENT_PUT_END) return NULL; /* nothing is sent from RARAM */
     if (__builtin_expect(event->ni_fail_type != PTL_NI_OK, 0)) {
         net_portals_failed("receiving from", bits_source(event->hdr_data), PTL_NAL_FAILED);
         return NULL;
     }
-    return payload ? long_payload(event) : request(event, buffer);
+    return payload ? arrive_long_payload(event) : arrive_request(event, buffer);
 }
 
 /* --- the SYS queue --- */
 
-static void words_for_core(net_peer_t *peer, uint32_t word0, uint32_t word1)
+static void arrive_words(net_peer_t *peer, uint32_t word0, uint32_t word1)
 {
     if (net_portals.words_waiting == net_portals.words_size)
-        gasneti_malformed(peer->rank, 0, "system message (there are too many)");
+        gasneti_malformed(peer->rank, 0, "system message (more than may be outstanding)");
     uint32_t at = (net_portals.words_first + net_portals.words_waiting++) % net_portals.words_size;
     net_words_t *words = &net_portals.words[at];
     words->word[0] = word0;
@@ -434,10 +439,10 @@ void net_portals_sys_event(const ptl_event_t *event)
         return;
     }
     if (event->type != PTL_EVENT_PUT_END || event->ni_fail_type != PTL_NI_OK) return;
-    net_peer_t *peer = sender(event);
+    net_peer_t *peer = arrive_sender(event);
     switch (bits_message(event->match_bits)) {
     case BITS_WORDS:
-        words_for_core(peer, word, (uint32_t)event->hdr_data);
+        arrive_words(peer, word, (uint32_t)event->hdr_data);
         break;
     case BITS_REVOKE:
         net_portals_revoked(peer, word);
@@ -450,7 +455,7 @@ void net_portals_sys_event(const ptl_event_t *event)
     }
 }
 
-/* The core has copied it. */
+/* Nothing to release: the core has copied the words. */
 void net_release_system(net_message_t *message)
 {
     (void)message;

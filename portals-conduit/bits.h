@@ -1,17 +1,17 @@
-/* bits.h - what rides in the 64 match bits and the 64 bits of header data (PO-6, PO-7).
+/* bits.h - layout of the 64 match bits and the 64 bits of header data (PO-6, PO-7).
  *
- * The low nibble of the match bits selects a descriptor at the target; the other 60 are ignored
- * there and come back in every event of the operation, so that they tell what it was.  Used by all
- * of the conduit, and by the scripted library of its tests.  Pure.
+ * The low nibble of the match bits selects a descriptor at the target.  The target ignores the
+ * other 60 bits; every event of the operation returns them, which identifies the operation.  Used
+ * by the whole conduit, and by the scripted library of its tests.  Pure.
  *
  *   match bits   [63:32] place   [31:8] ticket    [7:4] kind   [3:0] selector
  *   system       [63:32] word    [31:8] message   [7:4] 0      [3:0] selector
  *   header data  [63:32] source  [10:8] padding   [7:0] credit byte        (Active Messages)
  *                [63:32] source  [31:0] word                               (system messages)
  *
- * `place` is the offset of a chunk: of a bounced put or get here, so that it can be freed; of a
- * Request, where its Reply is to go, which also is the number that joins the header and the payload
- * of a Long.  `ticket` is the sender's own.
+ * `place` is the offset of a chunk at the initiator: of a bounced put or get, the chunk to free; of
+ * a Request, the destination of its Reply, which is also the number by which the header and the
+ * payload of a Long are matched.  `ticket` is a number of the initiator.
  */
 #ifndef PORTALS_BITS_H
 #define PORTALS_BITS_H
@@ -25,7 +25,7 @@ enum bits_selector {
     BITS_REQRB = 3,  /* Requests */
     BITS_REQSB = 4,  /* Replies */
     BITS_SYS = 5,
-    BITS_MORE = 6, /* from here on: memory outside the segment that peers write to */
+    BITS_MORE = 6, /* and above: memory outside the segment that peers write to */
     BITS_SELECTORS = 16
 };
 
@@ -33,11 +33,11 @@ enum bits_kind {
     BITS_PUT = 1,
     BITS_GET = 2,
     BITS_AM = 4,
-    BITS_HEADER = 5, /* of a Long whose payload comes by itself */
+    BITS_HEADER = 5, /* of a Long whose payload is a message of its own */
     BITS_DATA = 8,   /* that payload */
 };
 
-/* Bits that a descriptor does not compare. */
+/* Bits that a match entry ignores. */
 static const uint64_t bits_ignored = ~UINT64_C(15);
 
 enum { BITS_TICKETS = 1 << 24 };
@@ -65,7 +65,7 @@ static inline enum bits_kind bits_kind(uint64_t bits)
 
 /* --- header data of Active Messages --- */
 
-/* `pad`: bytes that a Request was made longer by, 0 to 7. */
+/* `pad`: bytes appended to a Request, 0 to 7. */
 static inline uint64_t bits_header(uint32_t source, uint8_t credits, unsigned pad)
 {
     return (uint64_t)source << 32 | pad << 8 | credits;
@@ -89,9 +89,9 @@ static inline uint8_t bits_credits(uint64_t header)
 /* --- system messages --- */
 
 enum bits_message {
-    BITS_WORDS = 1, /* two words for the core */
-    BITS_REVOKE,    /* give credits back; the word: epochs that have ended here */
-    BITS_RETURN,    /* the answer: credits, and epochs in the upper half */
+    BITS_WORDS = 1, /* two 32-bit words for the core */
+    BITS_REVOKE,    /* asks for credits; the word: epochs that have ended at the sender */
+    BITS_RETURN,    /* answers BITS_REVOKE: returned credits, and epochs in the upper half */
 };
 
 static inline uint64_t bits_system(enum bits_message message, uint32_t word)

@@ -1,8 +1,8 @@
-/* credits.c - the lending of portals-conduit/lending.h at work: under its lock, and by system
- * messages (PO-9, PO-10, PO-14).
+/* credits.c - runs the state machine of portals-conduit/lending.h: its lock and its system messages
+ * (PO-9, PO-10, PO-14).
  *
- * Called when Requests and Replies leave and arrive.  With GASNET_PORTAL_FLOW_CONTROL=0 nothing is
- * counted.
+ * Called when Requests and Replies are sent and received.  With GASNET_PORTAL_FLOW_CONTROL=0 no
+ * credits are counted.
  */
 #include <stdio.h>
 
@@ -44,13 +44,13 @@ uint8_t net_portals_answer_credits(net_peer_t *peer, uint8_t byte)
     if (!net_portals.flow) return byte;
     gasneti_lock(&net_portals.lending_lock);
     uint8_t answer = gasnetc_lending_answer(&net_portals.lending, &peer->loan, byte);
-    bool hungry = net_portals.lending.hungry;
+    bool bank_short = net_portals.lending.bank_short;
     gasneti_unlock(&net_portals.lending_lock);
-    if (__builtin_expect(hungry, 0)) net_portals_scavenge();
+    if (__builtin_expect(bank_short, 0)) net_portals_scavenge();
     return answer;
 }
 
-/* A few peers are looked at each time, in turn. */
+/* Examines at most LOOKED_AT peers a call, round robin, and asks at most ASKED of them. */
 void net_portals_scavenge(void)
 {
     enum { LOOKED_AT = 16, ASKED = 4 };
@@ -87,9 +87,9 @@ void net_portals_returned(net_peer_t *peer, uint32_t word)
     if (!sound) gasneti_malformed(peer->rank, 0, "number of credits given back");
 }
 
-/* --- PO-14 --- */
+/* --- GASNET_PORTAL_CREDIT_STATS (PO-14) --- */
 
-static void write_stats(FILE *out)
+static void credits_write_stats(FILE *out)
 {
     const gasnetc_lending_t *l = &net_portals.lending;
     fprintf(out, "# rank %u: %u credits in the bank, %llu lent so far, %llu given back; epoch %u\n",
@@ -113,11 +113,11 @@ void net_report_at_exit(void)
     snprintf(name, sizeof name, "gasnet_credits.%u", net_portals.rank);
     FILE *out = fopen(name, "w");
     if (!out) {
-        gasneti_warn("GASNET_PORTAL_CREDIT_STATS: cannot write %s: it is left out", name);
+        gasneti_warn("GASNET_PORTAL_CREDIT_STATS: cannot write %s; continuing without it", name);
         return;
     }
     gasneti_lock(&net_portals.lending_lock);
-    write_stats(out);
+    credits_write_stats(out);
     gasneti_unlock(&net_portals.lending_lock);
     fclose(out);
 }

@@ -1,8 +1,11 @@
-/* environment.c - what libportals reads from the environment, before it does.
+/* environment.c - sets the environment variables that libportals reads.
  *
- * Called by start-up alone.  The launching console's PTL_* variables reach all ranks, as those of
- * the conduit do; and a job that spans hosts tells by which of its addresses this one is known,
- * which libportals, alone on its host, has to guess.  The software device learns the hosts, too.
+/* environment.c - sets the environment variables that libportals reads.
+ *
+ * Called by start-up, before the interface is opened.  Copies the PTL_* variables of the launching
+ * console to every rank.  In a job over several hosts it also sets PTL_IFACE to the address by
+ * which the other hosts reach this one, which libportals cannot determine from one host alone, and
+ * gives the list of hosts to the software device.
  */
 #include <stdlib.h>
 
@@ -21,7 +24,7 @@ static const struct setting {
 #undef SETTING
 };
 
-static bool is_set(const char *name)
+static bool environment_is_set(const char *name)
 {
     const char *value = getenv(name);
     return value && *value;
@@ -34,11 +37,12 @@ void net_portals_environment(void)
         if (value && settings[i].kind != GASNETI_ENV_MAP) setenv(settings[i].name, value, 0);
     }
     const char *hosts = gasnetc_hosts_list(), *address = gasnetc_hosts_ipv4();
-    /* Where the user has listed the hosts, the user says by which address this one is known. */
+    /* A user who lists the hosts also chooses the addresses. */
     if (!hosts || !softhca_hosts(hosts, gasnetc_hosts_secret(), bootstrap_getenv)) return;
-    if (!address || is_set("PTL_IFACE") || is_set("PTL_NIDMAP")) return;
+    if (!address || environment_is_set("PTL_IFACE") || environment_is_set("PTL_NIDMAP")) return;
     if (!*address)
-        gasneti_fatal("libportals calls processes by the IPv4 address of their host, and not all "
-                      "hosts of the job have one of their own: give them one, or set PTL_IFACE");
+        gasneti_fatal(
+            "libportals identifies processes by the IPv4 address of their host, and not all "
+            "hosts of the job have a unique one: assign one, or set PTL_IFACE");
     setenv("PTL_IFACE", address, 1);
 }

@@ -1,18 +1,19 @@
-/* lending.c - credits lent at run time: what is not on a sender's path.  See lending.h.
+/* lending.c - credits lent at run time: the calls that are not on the path of a send.  See
+ * lending.h.
  *
- * Three things keep credits from swinging to and fro.  A borrower returns only what it did not
- * touch in the last epochs, and nothing while it had to wait itself; what may move between two
- * nodes in an epoch is bounded; and a peer that had nothing to give is left alone for twice as many
- * epochs each time.
+ * Three rules prevent credits from oscillating between nodes.  A borrower returns only credits that
+ * it did not use in the last epochs, and none if one of its Requests stalled lately.  The credits
+ * that may move between two nodes in an epoch are bounded.  A peer that returned none is asked
+ * again after a delay that doubles each time.
  */
 #include "portals-conduit/lending.h"
 
 enum {
-    asking_most = 4,       /* peers asked at once */
-    requests_per_ask = 32, /* after as many in an epoch, so that asking never costs much */
+    asking_most = 4,       /* peers that are asked and have not answered */
+    requests_per_ask = 32, /* received Requests that allow one further system message in an epoch */
     refusals_most = 10,    /* a peer is asked again after at most 2^10 epochs */
-    give_limit = 64,       /* credits that may be added to a loan in an epoch */
-    return_limit = 32,     /* and that a borrower returns in one of the lender's */
+    give_limit = 64,       /* credits added to a loan in an epoch: no further ones after as many */
+    return_limit = 32,     /* credits that a borrower returns in an epoch of the lender */
 };
 
 bool gasnetc_lending_init(gasnetc_lending_t *l, uint32_t total, uint32_t peers, uint16_t each,
@@ -33,46 +34,40 @@ bool gasnetc_lending_init(gasnetc_lending_t *l, uint32_t total, uint32_t peers, 
     return true;
 }
 
-static uint16_t least(uint32_t a, uint32_t b)
+static uint16_t lending_min(uint32_t a, uint32_t b)
 {
     return (uint16_t)(a < b ? a : b);
 }
 
-/* A memory that fades to a quarter with each epoch. */
-static uint16_t faded(uint16_t value, uint16_t epochs)
+/* A count of past use: decays to a quarter with each epoch. */
+static uint16_t lending_decay(uint16_t value, uint16_t epochs)
 {
     return epochs < 8 ? (uint16_t)(value >> 2 * epochs) : 0;
 }
 
-/* Epochs have ended at the lender.  What was in use in the last one counts fully for one more, and
- * half as much with each that follows: less would make a steady borrower look idle at the moment
- * when an epoch ends. */
-static void borrower_ages(gasnetc_loan_t *loan, uint16_t epochs)
+/* `epochs` epochs have ended at the lender.  The most credits in use in the last of them count
+ * fully for one more epoch, then half as much with each: a faster decay would make a steady
+ * borrower look idle just after the end of an epoch. */
+static void lending_age_borrower(gasnetc_loan_t *loan, uint16_t epochs)
 {
     if (epochs == 0) return;
     uint16_t before = epochs < 16 ? (uint16_t)(loan->most_then >> epochs) : 0;
     uint16_t last = epochs < 17 ? (uint16_t)(loan->most >> (epochs - 1)) : 0;
     loan->most_then = last > before ? last : before;
     loan->most = loan->in_use;
-    loan->stalls = faded(loan->stalls, epochs);
-    loan->given_up = faded(loan->given_up, epochs);
+    loan->stalls = lending_decay(loan->stalls, epochs);
+    loan->given_up = lending_decay(loan->given_up, epochs);
 }
 
-static void lender_ages(const gasnetc_lending_t *l, gasnetc_loan_t *loan)
+static void lending_age_lender(const gasnetc_lending_t *l, gasnetc_loan_t *loan)
 {
     uint16_t epochs = (uint16_t)(l->epoch - loan->aged);
     loan->aged = l->epoch;
-    loan->wishes = faded(loan->wishes, epochs);
-    loan->given = faded(loan->given, epochs);
+    loan->stalled_requests = lending_decay(loan->stalled_requests, epochs);
+    loan->given = lending_decay(loan->given, epochs);
 }
 
 /* --- as a borrower --- */
-
-void gasnetc_lending_untake(const gasnetc_lending_t *l, gasnetc_loan_t *loan, uint8_t byte)
-{
-    loan->in_use = (uint16_t)(loan->in_use - (byte & GASNETC_LENDING_COST_MOST));
-    if (byte & 0x80) loan->told = (uint16_t)(l->epoch - 1);
-}
 
 bool gasnetc_lending_replied(gasnetc_loan_t *loan, uint8_t byte)
 {
@@ -81,18 +76,18 @@ bool gasnetc_lending_replied(gasnetc_loan_t *loan, uint8_t byte)
     if (cost < 1 || cost > loan->in_use || more > UINT16_MAX - (unsigned)loan->owned) return false;
     loan->in_use = (uint16_t)(loan->in_use - cost);
     loan->owned = (uint16_t)(loan->owned + more);
-    borrower_ages(loan, byte >> 7);
+    lending_age_borrower(loan, byte >> 7);
     return true;
 }
 
 uint16_t gasnetc_lending_give_back(const gasnetc_lending_t *l, gasnetc_loan_t *loan,
                                    uint16_t epochs)
 {
-    borrower_ages(loan, epochs);
+    lending_age_borrower(loan, epochs);
     uint16_t keep = loan->most > loan->most_then ? loan->most : loan->most_then;
     if (keep < l->floor) keep = l->floor;
     if (loan->stalls > 0 || loan->owned <= keep || loan->given_up >= l->return_limit) return 0;
-    uint16_t back = least((uint32_t)(loan->owned - keep), l->return_limit - loan->given_up);
+    uint16_t back = lending_min((uint32_t)(loan->owned - keep), l->return_limit - loan->given_up);
     loan->owned = (uint16_t)(loan->owned - back);
     loan->given_up = (uint16_t)(loan->given_up + back);
     return back;
@@ -100,24 +95,25 @@ uint16_t gasnetc_lending_give_back(const gasnetc_lending_t *l, gasnetc_loan_t *l
 
 /* --- as a lender --- */
 
-/* Asking this peer was of no use. */
-static void spare(const gasnetc_lending_t *l, gasnetc_loan_t *loan)
+/* Asking this peer was of no use: doubles the epochs until it may be asked again. */
+static void lending_back_off(const gasnetc_lending_t *l, gasnetc_loan_t *loan)
 {
     if (loan->refusals < refusals_most) loan->refusals++;
     loan->ask_from = (uint16_t)(l->epoch + (1U << loan->refusals));
-    loan->gave = false;
+    loan->returned_last = false;
 }
 
-/* More for a peer that had to wait: as much as it was short of, if bank and limits allow. */
-static unsigned lend(gasnetc_lending_t *l, gasnetc_loan_t *loan, unsigned wish)
+/* Credits to add to the loan of a peer whose Request stalled: `wanted`, as far as bank and limits
+ * allow. */
+static unsigned lending_lend(gasnetc_lending_t *l, gasnetc_loan_t *loan, unsigned wanted)
 {
-    lender_ages(l, loan);
-    if (loan->wishes < UINT16_MAX) loan->wishes++;
-    if (loan->gave) spare(l, loan);
-    if (wish > (unsigned)(l->ceiling - loan->loan)) wish = l->ceiling - loan->loan;
-    if (loan->given >= l->give_limit || wish == 0) return 0;
-    l->hungry = l->bank < wish;
-    unsigned more = least(wish, l->bank);
+    lending_age_lender(l, loan);
+    if (loan->stalled_requests < UINT16_MAX) loan->stalled_requests++;
+    if (loan->returned_last) lending_back_off(l, loan);
+    if (wanted > (unsigned)(l->ceiling - loan->loan)) wanted = l->ceiling - loan->loan;
+    if (loan->given >= l->give_limit || wanted == 0) return 0;
+    l->bank_short = l->bank < wanted;
+    unsigned more = lending_min(wanted, l->bank);
     l->bank -= more;
     l->lent += more;
     loan->loan = (uint16_t)(loan->loan + more);
@@ -128,28 +124,28 @@ static unsigned lend(gasnetc_lending_t *l, gasnetc_loan_t *loan, unsigned wish)
 uint8_t gasnetc_lending_answer(gasnetc_lending_t *l, gasnetc_loan_t *loan, uint8_t byte)
 {
     unsigned cost = byte & GASNETC_LENDING_COST_MOST;
-    unsigned wish = byte >> 4 & GASNETC_LENDING_MORE_MOST;
-    borrower_ages(loan, byte >> 7);
+    unsigned wanted = byte >> 4 & GASNETC_LENDING_MORE_MOST;
+    lending_age_borrower(loan, byte >> 7);
     if (__builtin_expect(++l->requests >= l->epoch_length, 0)) {
         l->requests = l->asks = 0;
         l->epoch++;
     }
-    unsigned more = wish > 0 && l->dynamic ? lend(l, loan, wish) : 0;
-    unsigned ended = loan->told != l->epoch;
-    loan->told = l->epoch;
+    unsigned more = wanted > 0 && l->dynamic ? lending_lend(l, loan, wanted) : 0;
+    unsigned ended = loan->reported != l->epoch;
+    loan->reported = l->epoch;
     return (uint8_t)(ended << 7 | more << 4 | cost);
 }
 
 bool gasnetc_lending_ask(gasnetc_lending_t *l, gasnetc_loan_t *loan)
 {
-    if (!l->hungry || l->asking >= asking_most ||
+    if (!l->bank_short || l->asking >= asking_most ||
         l->asks > asking_most + l->requests / requests_per_ask || loan->asked ||
         loan->loan <= l->floor || (int16_t)(uint16_t)(l->epoch - loan->ask_from) < 0)
         return false;
-    lender_ages(l, loan);
-    if (loan->wishes > 0) return false;
+    lending_age_lender(l, loan);
+    if (loan->stalled_requests > 0) return false;
     if (loan->refusals > 0 && (uint16_t)(l->epoch - loan->ask_from) >> loan->refusals >= 4)
-        loan->refusals--; /* it was spared for long */
+        loan->refusals--; /* it was not asked for at least four times the delay */
     loan->asked = true;
     l->asking++;
     l->asks++;
@@ -160,17 +156,17 @@ bool gasnetc_lending_gave_back(gasnetc_lending_t *l, gasnetc_loan_t *loan, uint1
                                uint16_t epochs)
 {
     if (!loan->asked || loan->loan < l->floor + (uint32_t)credits) return false;
-    borrower_ages(loan, epochs);
+    lending_age_borrower(loan, epochs);
     loan->asked = false;
     l->asking--;
     loan->loan = (uint16_t)(loan->loan - credits);
     l->bank += credits;
     l->returned += credits;
     if (credits == 0) {
-        spare(l, loan);
-    } else { /* its own limit is what protects it in this epoch */
-        loan->gave = true;
-        l->hungry = false;
+        lending_back_off(l, loan);
+    } else { /* return_limit bounds what it returns in this epoch */
+        loan->returned_last = true;
+        l->bank_short = false;
     }
     return true;
 }
@@ -179,7 +175,7 @@ bool gasnetc_lending_gave_back(gasnetc_lending_t *l, gasnetc_loan_t *loan, uint1
 
 uint16_t gasnetc_lending_epochs(const gasnetc_lending_t *l, gasnetc_loan_t *loan)
 {
-    uint16_t epochs = (uint16_t)(l->epoch - loan->told);
-    loan->told = l->epoch;
+    uint16_t epochs = (uint16_t)(l->epoch - loan->reported);
+    loan->reported = l->epoch;
     return epochs;
 }

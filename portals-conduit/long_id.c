@@ -1,5 +1,4 @@
-/* long_id.c - the table of halves: see long_id.h.
- */
+/* long_id.c - the hash table of halves: see long_id.h. */
 #include "long_id.h"
 
 #include <stdlib.h>
@@ -12,7 +11,7 @@ bool long_ids_init(long_ids_t *ids, uint32_t expected)
     return ids->bucket;
 }
 
-static void free_list(long_id_half_t *half)
+static void long_id_free_list(long_id_half_t *half)
 {
     for (long_id_half_t *next; half; half = next) {
         next = half->next;
@@ -22,14 +21,14 @@ static void free_list(long_id_half_t *half)
 
 void long_ids_fini(long_ids_t *ids)
 {
-    for (uint32_t i = 0; ids->bucket && i <= ids->mask; i++) free_list(ids->bucket[i]);
-    free_list(ids->spare);
+    for (uint32_t i = 0; ids->bucket && i <= ids->mask; i++) long_id_free_list(ids->bucket[i]);
+    long_id_free_list(ids->spare);
     free(ids->bucket);
     *ids = (long_ids_t){.bucket = NULL};
 }
 
-/* Numbers are offsets of chunks: their low bits say nothing. */
-static long_id_half_t **bucket_of(long_ids_t *ids, uint32_t source, uint32_t number)
+/* Numbers are offsets of chunks: their low bits are 0, so the hash uses higher ones. */
+static long_id_half_t **long_id_bucket(long_ids_t *ids, uint32_t source, uint32_t number)
 {
     uint32_t hash = (number ^ source * UINT32_C(0x9e3779b1)) * UINT32_C(0x85ebca6b);
     return &ids->bucket[(hash ^ hash >> 15) & ids->mask];
@@ -38,7 +37,7 @@ static long_id_half_t **bucket_of(long_ids_t *ids, uint32_t source, uint32_t num
 enum long_id_meeting long_ids_meet(long_ids_t *ids, uint32_t source, uint32_t number,
                                    bool is_header, long_id_half_t **half)
 {
-    long_id_half_t **link = bucket_of(ids, source, number);
+    long_id_half_t **link = long_id_bucket(ids, source, number);
     while (*link && ((*link)->source != source || (*link)->number != number)) link = &(*link)->next;
     long_id_half_t *found = *half = *link;
     if (found) {

@@ -1,4 +1,5 @@
-/* memory.c - descriptors over user memory: the segment's three, temporary ones (PO-3, PO-5).
+/* memory.c - memory descriptors over user memory: those of the segment, temporary ones (PO-3,
+ * PO-5).
  *
  * Called by start-up, and for transfers whose local side is neither in the segment nor small.
  */
@@ -15,7 +16,8 @@ void *net_alloc(size_t size)
     return softhca_alloc(size);
 }
 
-/* Until the end of the process the library may write to it. */
+/* While the job ends nothing is freed: libportals may write to the memory until the process exits.
+ */
 void net_free(void *memory)
 {
     if (!gasneti_ending()) softhca_free(memory);
@@ -39,8 +41,8 @@ void net_portals_give_temporary(void)
     gasneti_unlock(&net_portals.lock);
 }
 
-static int bind(const void *start, size_t length, enum net_role role, unsigned options,
-                ptl_handle_md_t *handle)
+static int memory_bind(const void *start, size_t length, enum net_role role, unsigned options,
+                       ptl_handle_md_t *handle)
 {
     const ptl_md_t md = {.start = (void *)(uintptr_t)start,
                          .length = length,
@@ -54,7 +56,7 @@ static int bind(const void *start, size_t length, enum net_role role, unsigned o
 ptl_handle_md_t net_portals_temporary(const void *start, size_t length)
 {
     ptl_handle_md_t handle;
-    int error = bind(start, length, NET_ROLE_TMPMD, 0, &handle);
+    int error = memory_bind(start, length, NET_ROLE_TMPMD, 0, &handle);
     if (error != PTL_OK) {
         errno = error == PTL_NO_SPACE || error == PTL_VAL_FAILED ? ENOMEM : EINVAL;
         return PTL_INVALID_HANDLE;
@@ -63,20 +65,20 @@ ptl_handle_md_t net_portals_temporary(const void *start, size_t length)
     return handle;
 }
 
-/* What an operation's last event was seen of is free to go; a list that peers hold a copy of may
- * take a moment to be called back. */
+/* Called after the last event of the operation.  PTL_MD_IN_USE is temporary: libportals is revoking
+ * a published list that peers hold a copy of. */
 void net_portals_unlink(ptl_handle_md_t md)
 {
-    enum { TURNS = 10000 };
-    for (int turn = 0; PtlMDUnlink(md) == PTL_MD_IN_USE && turn < TURNS; turn++) sched_yield();
+    enum { TRIES = 10000 };
+    for (int i = 0; PtlMDUnlink(md) == PTL_MD_IN_USE && i < TRIES; i++) sched_yield();
 }
 
 /* --- regions --- */
 
 static uint32_t selectors_used; /* one bit each; start-up alone changes it */
 
-/* The segment comes first and is given RAR's. */
-static uint32_t take_selector(void)
+/* The segment is registered first, and gets BITS_RAR. */
+static uint32_t memory_take_selector(void)
 {
     uint32_t selector = BITS_RAR;
     while (selectors_used >> selector & 1) selector = selector ? selector + 1 : BITS_MORE;
@@ -85,8 +87,8 @@ static uint32_t take_selector(void)
     return selector;
 }
 
-static int attach(const net_region_t *region, uint32_t selector, enum net_role role,
-                  ptl_handle_eq_t queue, unsigned options, ptl_handle_md_t *handle)
+static int memory_attach(const net_region_t *region, uint32_t selector, enum net_role role,
+                         ptl_handle_eq_t queue, unsigned options, ptl_handle_md_t *handle)
 {
     const ptl_process_id_t anybody = {PTL_NID_ANY, PTL_PID_ANY};
     const ptl_md_t md = {.start = region->start,
@@ -105,32 +107,33 @@ static int attach(const net_region_t *region, uint32_t selector, enum net_role r
     return error;
 }
 
-/* RAR serves puts and gets and logs nothing, but acknowledges; RARAM and RARSRC, which take the
- * payload of Longs, and PutSrc, which logs ACKs alone, cover the segment alone, which has RAR's own
- * selector. */
-static int attach_all(net_region_t *region)
+/* Every region has RAR, the target of puts and gets, which logs no event but acknowledges.  The
+ * segment, known by selector BITS_RAR, also has RARAM and RARSRC, for the payload of Longs, and
+ * PutSrc, which logs ACKs only. */
+static int memory_attach_all(net_region_t *region)
 {
-    int error = attach(region, region->selector, NET_ROLE_SEGMENT, PTL_EQ_NONE,
-                       PTL_MD_OP_GET | PTL_MD_EVENT_END_DISABLE, &region->rar);
+    int error = memory_attach(region, region->selector, NET_ROLE_SEGMENT, PTL_EQ_NONE,
+                              PTL_MD_OP_GET | PTL_MD_EVENT_END_DISABLE, &region->rar);
     if (error || region->selector != BITS_RAR) {
         region->md = region->put = region->rar;
         return error;
     }
-    error = attach(region, BITS_RARAM, NET_ROLE_RARAM, net_portals.am_eq, 0, &region->raram);
+    error = memory_attach(region, BITS_RARAM, NET_ROLE_RARAM, net_portals.am_eq, 0, &region->raram);
     if (error == PTL_OK)
-        error = attach(region, BITS_RARSRC, NET_ROLE_SEGMENT, net_portals.safe_eq, 0, &region->md);
+        error = memory_attach(region, BITS_RARSRC, NET_ROLE_SEGMENT, net_portals.safe_eq, 0,
+                              &region->md);
     if (error == PTL_OK)
-        error = bind(region->start, region->size, NET_ROLE_SEGMENT, PTL_MD_EVENT_END_DISABLE,
-                     &region->put);
+        error = memory_bind(region->start, region->size, NET_ROLE_SEGMENT, PTL_MD_EVENT_END_DISABLE,
+                            &region->put);
     return error;
 }
 
-static bool register_remote(net_region_t *region)
+static bool memory_register_remote(net_region_t *region)
 {
     region->remote = true;
     region->rar = region->raram = region->md = region->put = PTL_INVALID_HANDLE;
-    region->selector = take_selector();
-    int error = region->selector < BITS_SELECTORS ? attach_all(region) : PTL_NO_SPACE;
+    region->selector = memory_take_selector();
+    int error = region->selector < BITS_SELECTORS ? memory_attach_all(region) : PTL_NO_SPACE;
     if (error == PTL_OK) {
         atomic_fetch_add_explicit(&net_portals_rest.registrations, 1, memory_order_relaxed);
         return true;
@@ -143,8 +146,8 @@ static bool register_remote(net_region_t *region)
 bool net_register(void *start, size_t size, bool remote, net_region_t *region)
 {
     *region = (net_region_t){.start = start, .size = size};
-    if (net_portals.safe_eq == PTL_EQ_NONE) return true; /* alone in the job: nobody to reach it */
-    if (remote) return register_remote(region);
+    if (net_portals.safe_eq == PTL_EQ_NONE) return true; /* the only process of the job */
+    if (remote) return memory_register_remote(region);
     errno = EAGAIN;
     if (net_portals_take_temporary()) {
         region->md = region->put = net_portals_temporary(start, size);
@@ -155,8 +158,8 @@ bool net_register(void *start, size_t size, bool remote, net_region_t *region)
     return false;
 }
 
-/* At the end of the job peers may hold copies of the list that it would have to be called back
- * from, and be gone: descriptors go with the process then. */
+/* Does nothing while the job ends: peers that hold a copy of the published list may have exited and
+ * would not answer its revocation.  The descriptors end with the process. */
 void net_deregister(net_region_t *region)
 {
     if (!region->size || net_portals.safe_eq == PTL_EQ_NONE || gasneti_ending()) return;

@@ -1,9 +1,10 @@
-/* network_portals.h - portals-conduit's half of core/network.h: types and hot calls.
+/* network_portals.h - portals-conduit's implementation of core/network.h: types and hot calls.
  *
- * Included by core/network.h alone.  Portals has no connections and posts no receives: what is in
- * flight is known by a ticket, whose number comes back in the match bits of every event; bytes that
- * must not change meanwhile are in chunks of two buffers, one for Requests and bounced transfers,
- * one for Replies.  README.md tells how the calls map to descriptors and event queues.
+ * Included by core/network.h alone.  Portals has no connections and posts no receives.  Each
+ * operation in flight holds a ticket, whose number is in the match bits of all its events.  Data
+ * that must not change meanwhile is in chunks of two buffers, one for Requests and bounced
+ * transfers, one for Replies.  README.md describes how the calls map to descriptors and event
+ * queues.
  */
 #ifndef NETWORK_PORTALS_H
 #define NETWORK_PORTALS_H
@@ -26,13 +27,14 @@ enum {
     NET_STACK_MESSAGE = PLAN_CHUNK,
     NET_DELIVER_MAX = 64,
     NET_PAIRS_LONGS = 1,
-    NET_SPARE = GASNETC_THREADED ? 2 : 1, /* receive buffers beyond what the credits fill */
-    NET_LOOK_EVERY = 1024, /* rounds without an event: then it may be that none will come */
+    NET_SPARE =
+        GASNETC_THREADED ? 2 : 1, /* receive buffers beyond those that the credits can fill */
+    NET_LOOK_EVERY = 1024, /* polls without an event between two checks for broken connections */
 };
 
 enum { NET_PT_SEGMENT = 38, NET_PT_AM = 39, NET_AC = 0 };
 
-/* What a descriptor is for: its user_ptr. */
+/* The role of a descriptor, stored as its user_ptr; that of a receive buffer is its net_reqrb_t. */
 enum net_role {
     NET_ROLE_SEGMENT = 1, /* RARSRC: local side inside the segment, payload of Long Replies */
     NET_ROLE_RARAM,
@@ -44,13 +46,13 @@ enum net_role {
     NET_ROLE_SYS,
 };
 
-/* Live if size is not 0.  `md` is what transfers name, RARSRC or a temporary descriptor; `put` what
- * puts do, who need no SEND_END. */
+/* Valid if size is not 0.  `md` is the local descriptor of gets and payloads, RARSRC or a temporary
+ * one; `put` that of puts, PutSrc in the segment, which logs no SEND_END. */
 struct net_region {
     char *start;
     size_t size;
     ptl_handle_md_t md, put, rar, raram;
-    uint32_t selector; /* of a region for peers */
+    uint32_t selector; /* valid if `remote` */
     bool remote;
 };
 
@@ -63,7 +65,7 @@ struct net_peer {
     uint32_t rank;
     ptl_process_id_t id;
     gasnetc_loan_t loan;
-    unsigned short_of; /* credits that the Request lacks which waits now */
+    unsigned short_of; /* credits that the stalled Request lacks, or 0 */
     uint64_t puts, put_bytes, gets, get_bytes, puts_not_inlined;
     _Atomic uint32_t in_flight;
     uint32_t in_flight_most;
@@ -73,20 +75,20 @@ struct net_spare {
     char unused;
 };
 
-/* What is in flight under a ticket. */
+/* The operation that holds a ticket. */
 typedef struct net_slot {
     gasnetc_sent_t sent;
     net_peer_t *peer;
-    ptl_handle_md_t temporary; /* of a Long's payload; PTL_INVALID_HANDLE: none */
+    ptl_handle_md_t temporary; /* of a Long's payload, or PTL_INVALID_HANDLE */
 } net_slot_t;
 
-/* A chunk of ReqSB; those of Requests are the buffers that their Replies come to. */
+/* A chunk of ReqSB.  The chunk of a Request is the receive buffer of its Reply. */
 typedef struct net_chunk {
     net_message_t message; /* first: the Reply */
     struct net_chunk *next;
-    bool request;      /* waits for a Reply, or holds one */
-    bool header, data; /* which halves of the Reply are there */
-    bool pair;         /* it has two */
+    bool request;      /* awaits a Reply, or holds one */
+    bool header, data; /* halves of the Reply that have arrived */
+    bool pair;         /* the Reply has two halves */
 } net_chunk_t;
 
 typedef struct net_reqrb {
@@ -94,17 +96,17 @@ typedef struct net_reqrb {
     char *memory;
 } net_reqrb_t;
 
-/* A chunk of RplSB, and all else that answering a Request takes; the Request itself while it is
- * handled. */
+/* The resources of one Reply: a chunk of RplSB and tickets; also the Request while it is handled.
+ */
 typedef struct net_answer {
     net_message_t message; /* first: the Request */
-    net_reqrb_t *buffer;   /* that it is in; NULL: it is in `header` */
-    uint32_t place;        /* of the Request's chunk at its sender */
-    uint8_t credits;       /* its byte */
-    uint8_t tickets;       /* in hand */
-    bool temporary;        /* a ticket for a temporary descriptor is in hand */
+    net_reqrb_t *buffer;   /* holds the Request; NULL: `header` does */
+    uint32_t place;        /* offset of the Request's chunk at its sender */
+    uint8_t credits;       /* credit byte of the Request */
+    uint8_t tickets;       /* unused ones in `ticket` */
+    bool temporary;        /* a ticket for a temporary descriptor is reserved */
     uint32_t ticket[2];
-    _Atomic uint32_t uses; /* by the handler, and by the Reply until it is sent */
+    _Atomic uint32_t uses; /* references: the handler's, and the Reply's until it is sent */
     _Alignas(8) char header[LONG_ID_HEADER_MOST];
 } net_answer_t;
 
@@ -114,16 +116,16 @@ typedef struct net_words {
     uint64_t word[2];
 } net_words_t;
 
-/* Everything there is one of. */
+/* State of the process. */
 struct net_portals {
     ptl_handle_ni_t ni;
     ptl_handle_eq_t safe_eq, am_eq, sys_eq;
     ptl_handle_md_t reqsb, putsb, rplsb, sys_md;
     char *reqsb_memory, *rplsb_memory;
 
-    gasneti_lock_t lock; /* of the stocks */
+    gasneti_lock_t lock; /* protects the stocks and `temporaries` */
     stock_t tickets, chunks, answers;
-    uint32_t temporaries, temporaries_most; /* tickets left, and how many there are */
+    uint32_t temporaries, temporaries_most; /* tickets left, and in total */
     net_slot_t *slot;
     net_chunk_t *chunk;
     net_answer_t *answer;
@@ -132,40 +134,42 @@ struct net_portals {
     gasneti_lock_t lending_lock;
     gasnetc_lending_t lending;
 
-    /* Under the poll lock. */
-    net_answer_t *in_hand;              /* the means to answer the next Request */
-    net_chunk_t *replies, **last_reply; /* arrived */
+    /* Protected by the poll lock. */
+    net_answer_t *in_hand;              /* reserved resources of the next Reply, or NULL */
+    net_chunk_t *replies, **last_reply; /* arrived, not handled yet */
     uint32_t words_first, words_waiting, words_size;
     net_words_t *words;
     unsigned safe_limit, am_limit, sys_limit;
     uint32_t rank;
     uint32_t empty_rounds;
-    _Atomic uint32_t held; /* receive buffers that are full, and wait for handlers to return */
-    bool sleeps;           /* there is a receive thread */
-    bool left;             /* net_reap has stopped at a limit */
-    _Atomic bool waiting;  /* and so has the last poll: the receive thread looks again soon */
+    _Atomic uint32_t held; /* receive buffers that are full, and still referenced by handlers */
+    bool sleeps;           /* the receive thread exists */
+    bool left;             /* net_reap stopped at a limit */
+    _Atomic bool waiting;  /* the last poll stopped at a limit or for lack of resources: the receive
+                              thread polls again soon */
 };
 #pragma GCC visibility push(hidden)
 extern struct net_portals net_portals;
 
-/* Report a failure, naming operation, peer, cause and remedy; the job ends at the next poll. */
+/* Reports a failure, naming operation, peer, cause and remedy; the next poll ends the job. */
 void net_portals_failed(const char *what, uint32_t rank, int error);
-/* One event of the SAFE queue, of the SYS queue. */
+/* Handle one event of the SAFE or SYS queue. */
 void net_portals_safe_event(const ptl_event_t *event);
 void net_portals_sys_event(const ptl_event_t *event);
-/* One of the AM queue: a message, if it completes one. */
+/* Handles one event of the AM queue; returns the message that it completes, or NULL. */
 net_message_t *net_portals_am_event(const ptl_event_t *event);
-/* A queue has lost events, or is broken. */
+/* A queue has lost events, or cannot be read; fatal. */
 void net_portals_queue_failed(const char *queue, int error);
-/* Nothing has come for long: the job ends if that is because a connection broke. */
+/* Called after many polls without an event: ends the job if a connection broke. */
 void net_portals_look(void);
-/* The buffer holds nothing any more: to the end of the chain with it. */
+/* Attaches an unreferenced receive buffer at the end of the chain. */
 void net_portals_attach(net_reqrb_t *buffer);
-/* Asks peers for credits, while somebody wants more than there are. */
+/* Asks peers to return credits, while the bank is short. */
 void net_portals_scavenge(void);
-/* The peer with that rank, known to be `id`; fatal otherwise. */
+/* The peer of that rank; fatal unless its process id is `id`.  length: of the message, for the
+ * error. */
 net_peer_t *net_portals_peer(uint32_t rank, ptl_process_id_t id, size_t length);
-/* The slow half of net_am: what a handler sends, or a Request. */
+/* The two cases of net_am. */
 enum net_result net_portals_request(net_peer_t *peer, const void *data, size_t length);
 enum net_result net_portals_reply(net_peer_t *peer, const void *data, size_t length,
                                   net_answer_t *answer);
@@ -188,7 +192,7 @@ static inline void net_portals_give(stock_t *stock, uint32_t number)
     gasneti_unlock(&net_portals.lock);
 }
 
-/* A ticket, and a chunk if `chunk` is not NULL: both or nothing. */
+/* Takes a ticket, and a chunk unless `chunk` is NULL: both or none. */
 static inline bool net_portals_take_two(uint32_t *ticket, uint32_t *chunk)
 {
     bool both = true;
@@ -212,7 +216,8 @@ static inline char *net_portals_chunk(uint32_t number)
     return net_portals.reqsb_memory + (size_t)number * PLAN_CHUNK;
 }
 
-/* Counted by whoever holds the peer's lock, and taken off by the reaper. */
+/* Counts an operation in flight.  The caller holds the peer's lock; the poll lock's holder counts
+ * it off. */
 static inline void net_portals_launch(net_peer_t *peer, uint32_t ticket, const gasnetc_sent_t *sent)
 {
     net_slot_t *slot = &net_portals.slot[ticket];
@@ -235,7 +240,7 @@ HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key
                             const gasnetc_sent_t *sent)
 {
     uint32_t ticket, chunk;
-    (void)order; /* nothing is ordered: caps.ordered is false */
+    (void)order; /* caps.ordered is false */
     if (__builtin_expect(!net_portals_take_two(&ticket, local ? NULL : &chunk), 0)) return NET_BUSY;
     ptl_handle_md_t md = net_portals.putsb;
     uint64_t offset;
@@ -257,7 +262,7 @@ HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key
     return NET_POSTED;
 }
 
-/* A bounced get lands behind the address where its bytes belong (PO-13). */
+/* A bounced get: the chunk holds the destination address, then the data (PO-13). */
 HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local, uint64_t src,
                             const net_key_t *key, size_t length, const gasnetc_sent_t *sent)
 {
@@ -286,7 +291,7 @@ HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *loc
 HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *local, size_t length,
                            bool wants_reply, net_message_t *answers, const gasnetc_sent_t *sent)
 {
-    (void)local, (void)wants_reply, (void)sent; /* inlined; nothing is held */
+    (void)local, (void)wants_reply, (void)sent; /* data is copied at the call */
     return answers ? net_portals_reply(peer, data, length, (net_answer_t *)answers)
                    : net_portals_request(peer, data, length);
 }
@@ -304,7 +309,7 @@ static inline enum net_result net_long(net_peer_t *peer, void *header, size_t le
 
 /* --- reaping --- */
 
-/* True if there is an event; what else the library says is a failure. */
+/* True with the next event.  Any result other than an event or an empty queue is fatal. */
 HOT bool net_portals_event(ptl_handle_eq_t queue, const char *name, ptl_event_t *event)
 {
     int result = PtlEQGet(queue, event);
@@ -338,15 +343,16 @@ HOT unsigned net_reap(void)
     return systems + safe;
 }
 
-/* All that answering one more Request takes, before the queue of Requests is looked at (PO-4). */
+/* Reserves the resources of a Reply, before the AM queue is polled (PO-4).  False if they are
+ * exhausted. */
 bool net_portals_prepare(void);
 
-/* What came to the queues polled by net_reap and waits for a handler; arrive.c. */
+/* Messages from the queues that net_reap polled which await their handlers; in arrive.c. */
 unsigned net_portals_waiting(net_message_t **messages, unsigned budget, unsigned *systems);
 
-/* Handlers give credits back by their Replies, and the buffer that the Request is in only when they
- * have returned.  A thread is in one buffer; so that several are not in more than are spare, no new
- * one is begun meanwhile. */
+/* A Reply returns the credits of its Request before the handler returns and releases the receive
+ * buffer.  So the buffers held by handlers are not covered by credits; while NET_SPARE of them are
+ * held, no further Request is taken. */
 HOT bool net_portals_holds_enough(void)
 {
     return GASNETC_THREADED &&
@@ -377,7 +383,7 @@ HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *s
 
 /* --- receive space --- */
 
-/* The credits see to it that there is room. */
+/* Nothing to post: the credits guarantee receive space. */
 static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spare)
 {
     (void)spare;

@@ -1,8 +1,7 @@
-/* open.c - life and death of the network: interface, event queues, descriptors of the AM entry.
+/* open.c - opens and closes the network: interface, event queues, descriptors of the AM entry.
  *
- * Called by start-up and exit alone.  Whatever peers may send to is there before anybody learns
- * this process's identity, so no barrier of Portals' own is needed: the exchange of identities is
- * one.
+ * Called by start-up and exit alone.  All descriptors that peers send to exist before the identity
+ * of this process is published, so the exchange of identities is the only barrier needed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,23 +25,23 @@ void net_portals_must(int error, const char *what, const char *remedy)
 
 /* --- sizes --- */
 
-static void make_plan(uint32_t nodes, plan_t *plan)
+static void open_plan(uint32_t nodes, plan_t *plan)
 {
     const gasnetc_params_t *p = &gasnetc_params;
     char why[300] = "";
-    const plan_wishes_t wishes = {.nodes = nodes,
-                                  .spare = NET_SPARE,
-                                  .each = p->cred_per_node,
-                                  .bank = p->banked_credits,
-                                  .space = p->amrecv_space,
-                                  .tickets = (uint32_t)p->msg_limit,
-                                  .send_chunks = (uint32_t)p->sb_chunks,
-                                  .reply_chunks = (uint32_t)p->rpl_chunks};
-    plan_make(&wishes, plan, why, sizeof why);
+    const plan_input_t input = {.nodes = nodes,
+                                .spare = NET_SPARE,
+                                .each = p->cred_per_node,
+                                .bank = p->banked_credits,
+                                .space = p->amrecv_space,
+                                .tickets = (uint32_t)p->msg_limit,
+                                .send_chunks = (uint32_t)p->sb_chunks,
+                                .reply_chunks = (uint32_t)p->rpl_chunks};
+    plan_make(&input, plan, why, sizeof why);
     gasneti_fatal_if_any(why);
 }
 
-static void init_credits(const plan_t *plan, uint32_t peers)
+static void open_credits(const plan_t *plan, uint32_t peers)
 {
     const gasnetc_params_t *p = &gasnetc_params;
     uint16_t ceiling = (uint16_t)p->max_cred_per_node;
@@ -56,13 +55,13 @@ static void init_credits(const plan_t *plan, uint32_t peers)
     net_portals_rest.each = plan->each;
 }
 
-/* A parameter that allows 0 for all there is. */
-static unsigned limit_of(int64_t limit, unsigned most)
+/* A limit whose value 0 means `most`. */
+static unsigned open_limit(int64_t limit, unsigned most)
 {
     return limit && limit < most ? (unsigned)limit : most;
 }
 
-static void init_stocks(const plan_t *plan, uint32_t nodes)
+static void open_stocks(const plan_t *plan, uint32_t nodes)
 {
     const gasnetc_params_t *p = &gasnetc_params;
     uint32_t tickets = (uint32_t)p->msg_limit, chunks = (uint32_t)p->sb_chunks,
@@ -82,12 +81,12 @@ static void init_stocks(const plan_t *plan, uint32_t nodes)
         !long_ids_init(&net_portals_rest.longs, plan->credits / 8))
         gasneti_fatal("out of memory for %u tickets and %u chunks", tickets, chunks + answers);
     net_portals.last_reply = &net_portals.replies;
-    net_portals.safe_limit = limit_of(p->safe_limit, UINT32_MAX);
-    net_portals.am_limit = limit_of(p->am_limit, NET_DELIVER_MAX);
-    net_portals.sys_limit = limit_of(p->sys_limit, UINT32_MAX);
+    net_portals.safe_limit = open_limit(p->safe_limit, UINT32_MAX);
+    net_portals.am_limit = open_limit(p->am_limit, NET_DELIVER_MAX);
+    net_portals.sys_limit = open_limit(p->sys_limit, UINT32_MAX);
 }
 
-static char *memory_for(size_t size, const char *what, const char *variable)
+static char *open_alloc(size_t size, const char *what, const char *variable)
 {
     char *memory = net_alloc(size);
     if (!memory)
@@ -97,8 +96,10 @@ static char *memory_for(size_t size, const char *what, const char *variable)
 
 /* --- descriptors --- */
 
-/* `where` before or after `base`; base 0: an end of the AM entry's list. */
-static ptl_handle_me_t entry(ptl_handle_me_t base, enum bits_selector selector, ptl_ins_pos_t where)
+/* A match entry before or after `base`; with base 0, at an end of the list of table entry
+ * NET_PT_AM. */
+static ptl_handle_me_t open_match_entry(ptl_handle_me_t base, enum bits_selector selector,
+                                        ptl_ins_pos_t where)
 {
     ptl_handle_me_t me;
     int error = base ? PtlMEInsert(base, anybody, selector, bits_ignored, PTL_UNLINK, where, &me)
@@ -108,9 +109,10 @@ static ptl_handle_me_t entry(ptl_handle_me_t base, enum bits_selector selector, 
     return me;
 }
 
-/* SYS takes headers alone, CB what no receive buffer could take: both have no memory. */
-static void attach_empty(ptl_handle_me_t me, enum net_role role, ptl_handle_eq_t queue,
-                         unsigned options)
+/* A descriptor without memory: SYS receives headers only, CB the messages that no receive buffer
+ * could take. */
+static void open_attach_empty(ptl_handle_me_t me, enum net_role role, ptl_handle_eq_t queue,
+                              unsigned options)
 {
     const ptl_md_t md = {.threshold = PTL_MD_THRESH_INF,
                          .options =
@@ -132,13 +134,13 @@ void net_portals_attach(net_reqrb_t *buffer)
                          .user_ptr = buffer,
                          .eq_handle = net_portals.am_eq};
     reqrb_attached(&buffer->use);
-    ptl_handle_me_t me = entry(net_portals_rest.cb, BITS_REQRB, PTL_INS_BEFORE);
+    ptl_handle_me_t me = open_match_entry(net_portals_rest.cb, BITS_REQRB, PTL_INS_BEFORE);
     net_portals_must(PtlMDAttach(me, md, PTL_UNLINK, NULL), "a receive buffer",
                      "raise the limit on locked memory (ulimit -l) or lower "
                      "GASNET_PORTAL_AMRECV_SPACE");
 }
 
-static void attach_reqsb(ptl_handle_me_t me, size_t size)
+static void open_attach_reqsb(ptl_handle_me_t me, size_t size)
 {
     const ptl_md_t md = {.start = net_portals.reqsb_memory,
                          .length = size,
@@ -153,8 +155,9 @@ static void attach_reqsb(ptl_handle_me_t me, size_t size)
                      "GASNET_PORTAL_SB_CHUNKS");
 }
 
-static void bind(void *start, size_t size, enum net_role role, ptl_handle_eq_t queue,
-                 unsigned options, ptl_handle_md_t *handle, const char *what, const char *variable)
+static void open_bind(void *start, size_t size, enum net_role role, ptl_handle_eq_t queue,
+                      unsigned options, ptl_handle_md_t *handle, const char *what,
+                      const char *variable)
 {
     const ptl_md_t md = {.start = start,
                          .length = size,
@@ -168,38 +171,41 @@ static void bind(void *start, size_t size, enum net_role role, ptl_handle_eq_t q
     net_portals_must(PtlMDBind(net_portals.ni, md, PTL_RETAIN, handle), what, remedy);
 }
 
-/* The AM entry, in the order that is walked: SYS, all receive buffers, CB, ReqSB. */
-static void make_descriptors(void)
+/* The match list of NET_PT_AM, in order: SYS, all receive buffers, CB, ReqSB. */
+static void open_descriptors(void)
 {
     size_t sb = (size_t)gasnetc_params.sb_chunks * PLAN_CHUNK,
            rpl = (size_t)gasnetc_params.rpl_chunks * PLAN_CHUNK,
            rb = net_portals_rest.reqrb_size * net_portals_rest.buffers;
     ptl_handle_md_t all;
-    net_portals.reqsb_memory = memory_for(sb, "send buffers", "GASNET_PORTAL_SB_CHUNKS");
-    net_portals.rplsb_memory = memory_for(rpl, "reply buffers", "GASNET_PORTAL_RPL_CHUNKS");
-    net_portals_rest.reqrb_memory = memory_for(rb, "receive buffers", "GASNET_PORTAL_AMRECV_SPACE");
-    attach_empty(entry(0, BITS_SYS, PTL_INS_BEFORE), NET_ROLE_SYS, net_portals.sys_eq, 0);
-    net_portals_rest.cb = entry(0, BITS_REQRB, PTL_INS_AFTER);
-    attach_empty(net_portals_rest.cb, NET_ROLE_CB, net_portals.safe_eq, PTL_MD_ACK_DISABLE);
-    attach_reqsb(entry(net_portals_rest.cb, BITS_REQSB, PTL_INS_AFTER), sb);
-    bind(net_portals.reqsb_memory, sb, NET_ROLE_REQSB, net_portals.safe_eq,
-         PTL_MD_EVENT_END_DISABLE, &net_portals.putsb, "the buffer that small puts are sent from",
-         "GASNET_PORTAL_SB_CHUNKS");
-    bind(net_portals.rplsb_memory, rpl, NET_ROLE_RPLSB, net_portals.safe_eq, 0, &net_portals.rplsb,
-         "the buffer that Replies are sent from", "GASNET_PORTAL_RPL_CHUNKS");
-    /* Nothing is sent from it: it keeps the memory registered, whichever buffers are attached. */
-    bind(net_portals_rest.reqrb_memory, rb, NET_ROLE_REQRB, PTL_EQ_NONE, 0, &all,
-         "the receive buffers", "GASNET_PORTAL_AMRECV_SPACE");
+    net_portals.reqsb_memory = open_alloc(sb, "send buffers", "GASNET_PORTAL_SB_CHUNKS");
+    net_portals.rplsb_memory = open_alloc(rpl, "reply buffers", "GASNET_PORTAL_RPL_CHUNKS");
+    net_portals_rest.reqrb_memory = open_alloc(rb, "receive buffers", "GASNET_PORTAL_AMRECV_SPACE");
+    open_attach_empty(open_match_entry(0, BITS_SYS, PTL_INS_BEFORE), NET_ROLE_SYS,
+                      net_portals.sys_eq, 0);
+    net_portals_rest.cb = open_match_entry(0, BITS_REQRB, PTL_INS_AFTER);
+    open_attach_empty(net_portals_rest.cb, NET_ROLE_CB, net_portals.safe_eq, PTL_MD_ACK_DISABLE);
+    open_attach_reqsb(open_match_entry(net_portals_rest.cb, BITS_REQSB, PTL_INS_AFTER), sb);
+    open_bind(net_portals.reqsb_memory, sb, NET_ROLE_REQSB, net_portals.safe_eq,
+              PTL_MD_EVENT_END_DISABLE, &net_portals.putsb,
+              "the buffer that small puts are sent from", "GASNET_PORTAL_SB_CHUNKS");
+    open_bind(net_portals.rplsb_memory, rpl, NET_ROLE_RPLSB, net_portals.safe_eq, 0,
+              &net_portals.rplsb, "the buffer that Replies are sent from",
+              "GASNET_PORTAL_RPL_CHUNKS");
+    /* Nothing is sent from this descriptor.  It keeps the memory registered while buffers are
+     * detached. */
+    open_bind(net_portals_rest.reqrb_memory, rb, NET_ROLE_REQRB, PTL_EQ_NONE, 0, &all,
+              "the receive buffers", "GASNET_PORTAL_AMRECV_SPACE");
     for (uint32_t i = 0; i < net_portals_rest.buffers; i++) {
         net_portals_rest.reqrb[i].memory =
             net_portals_rest.reqrb_memory + i * net_portals_rest.reqrb_size;
         net_portals_attach(&net_portals_rest.reqrb[i]);
     }
-    bind(NULL, 0, NET_ROLE_SYS, net_portals.sys_eq, PTL_MD_EVENT_END_DISABLE, &net_portals.sys_md,
-         "the source of system messages", "GASNET_PORTAL_NUM_TMPMD");
+    open_bind(NULL, 0, NET_ROLE_SYS, net_portals.sys_eq, PTL_MD_EVENT_END_DISABLE,
+              &net_portals.sys_md, "the source of system messages", "GASNET_PORTAL_NUM_TMPMD");
 }
 
-static void make_queue(uint64_t events, const char *what, ptl_handle_eq_t *queue)
+static void open_queue(uint64_t events, const char *what, ptl_handle_eq_t *queue)
 {
     ptl_eq_handler_t handler = gasnetc_params.rcv_thread ? net_portals_wake : PTL_EQ_HANDLER_NONE;
     net_portals_must(PtlEQAlloc(net_portals.ni, events, handler, queue), what,
@@ -212,7 +218,7 @@ static void open_interface(void)
 {
     ptl_ni_limits_t limits;
     int interfaces;
-    net_portals_must(PtlInit(&interfaces), "PtlInit", "see what it says");
+    net_portals_must(PtlInit(&interfaces), "PtlInit", "see its messages");
     int error = PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, &limits, &net_portals.ni);
     if (error != PTL_IFACE_DUP)
         net_portals_must(error, "opening the interface",
@@ -221,7 +227,7 @@ static void open_interface(void)
                                "is on"
                              : "check ibv_devinfo; SOFTHCA=on runs the job on the software device");
     net_portals_must(PtlGetId(net_portals.ni, &net_portals_rest.id), "PtlGetId",
-                     "see what it says");
+                     "see its messages");
     net_portals_rest.open = true;
     if (limits.max_pt_index < NET_PT_AM || limits.max_mds < gasnetc_params.num_tmpmd + 64)
         gasneti_fatal("this libportals offers %d memory descriptors and %d table entries; %lld and "
@@ -230,7 +236,7 @@ static void open_interface(void)
                       (long long)gasnetc_params.num_tmpmd + 64, NET_PT_AM + 1);
 }
 
-static void tell_caps(struct net_caps *caps)
+static void open_set_caps(struct net_caps *caps)
 {
     size_t put = (size_t)gasnetc_params.put_bounce_limit,
            get = (size_t)gasnetc_params.get_bounce_limit;
@@ -247,8 +253,8 @@ static void tell_caps(struct net_caps *caps)
              softhca_describe());
 }
 
-/* One variable served both limits once (PO-13). */
-static void settle_bounce_limits(void)
+/* GASNET_PORTAL_PUTGET_BOUNCE_LIMIT is the default of both limits (PO-13). */
+static void open_bounce_limits(void)
 {
     gasnetc_params_t *p = &gasnetc_params;
     if (p->put_bounce_limit < 0) p->put_bounce_limit = p->putget_bounce_limit;
@@ -260,27 +266,27 @@ void net_open(uint32_t peers, struct net_caps *caps)
 {
     plan_t plan;
     net_portals_rest.peers = peers;
-    settle_bounce_limits();
+    open_bounce_limits();
     softhca_number(gasnetc_job.rank);
-    net_portals_hear_trouble();
+    net_portals_trouble_init();
     net_portals_environment();
     open_interface();
-    make_plan(peers + 1, &plan);
+    open_plan(peers + 1, &plan);
     if (peers) {
-        init_credits(&plan, peers);
-        init_stocks(&plan, peers + 1);
+        open_credits(&plan, peers);
+        open_stocks(&plan, peers + 1);
         net_portals_rest.peer = calloc(peers + 1, sizeof(net_peer_t *));
         if (!net_portals_rest.peer) gasneti_fatal("out of memory for %u peers", peers);
         net_portals.rank = gasnetc_job.rank;
         net_portals_wake_init();
-        make_queue(plan.safe_events, "the SAFE event queue", &net_portals.safe_eq);
-        make_queue(plan.am_events, "the AM event queue", &net_portals.am_eq);
-        make_queue(plan.system_events, "the SYS event queue", &net_portals.sys_eq);
-        make_descriptors();
+        open_queue(plan.safe_events, "the SAFE event queue", &net_portals.safe_eq);
+        open_queue(plan.am_events, "the AM event queue", &net_portals.am_eq);
+        open_queue(plan.system_events, "the SYS event queue", &net_portals.sys_eq);
+        open_descriptors();
     } else {
         net_portals.safe_eq = PTL_EQ_NONE;
     }
-    tell_caps(caps);
+    open_set_caps(caps);
 }
 
 size_t net_contact_size(void)
@@ -302,7 +308,7 @@ void net_expect(net_peer_t *peer, const void *contact)
 
 void net_meet(void) {}
 
-/* There is nothing to connect: caps.early is "". */
+/* Portals has no connections: the address is one byte of 0. */
 size_t net_address_size(void)
 {
     return 1;
@@ -321,7 +327,7 @@ void net_connect(net_peer_t *peer, const void *address)
 
 /* --- closing --- */
 
-static void free_memory(void)
+static void open_free_memory(void)
 {
     net_free(net_portals.reqsb_memory);
     net_free(net_portals.rplsb_memory);
@@ -338,15 +344,14 @@ static void free_memory(void)
     free(net_portals_rest.peer);
 }
 
-/* With the end of the job the library, and what it may write to, ends with the process: peers take
- * that as they take any other end, and saying goodbye to all of them would be waiting for the
- * slowest. */
+/* Does nothing while the job ends: the interface and its memory end with the process, which peers
+ * handle in any case.  PtlNIFini would wait for all peers. */
 void net_close(void)
 {
     if (!net_portals_rest.open || gasneti_ending()) return;
-    PtlNIFini(net_portals.ni); /* nothing is written to our memory after this */
+    PtlNIFini(net_portals.ni); /* nothing is written to the memory after this */
     PtlFini();
-    free_memory();
+    open_free_memory();
     net_portals = (struct net_portals){.ni = 0};
     net_portals_rest = (struct net_portals_rest){.open = false};
 }

@@ -1,9 +1,9 @@
-/* reqrb.h - when a receive buffer for Requests may be used again, as a plain state machine (PO-8).
+/* reqrb.h - reference count of a receive buffer for Requests, as a plain state machine (PO-8).
  *
- * While it is attached the library holds it, and so does every Request in it that has not been
- * released.  The library's UNLINK event comes after the last Request's; whoever gives the buffer up
- * last attaches it anew, at the end of the chain.  The engine orders events by its poll lock;
- * Requests may be released by any thread.  Pure.
+ * The library holds a reference while the buffer is attached, and so does every Request in it that
+ * has not been released.  The library's UNLINK event follows that of the last Request.  The thread
+ * that drops the last reference attaches the buffer again, at the end of the chain.  The engine
+ * orders events by its poll lock; any thread may release a Request.  Pure.
  */
 #ifndef PORTALS_REQRB_H
 #define PORTALS_REQRB_H
@@ -16,19 +16,20 @@ typedef struct reqrb {
     _Atomic uint32_t holders;
 } reqrb_t;
 
-/* It is in the chain again. */
+/* The buffer is attached. */
 static inline void reqrb_attached(reqrb_t *buffer)
 {
     atomic_store_explicit(&buffer->holders, 1, memory_order_relaxed);
 }
 
-/* A Request has arrived in it. */
+/* A Request arrived in the buffer. */
 static inline void reqrb_filled(reqrb_t *buffer)
 {
     atomic_fetch_add_explicit(&buffer->holders, 1, memory_order_relaxed);
 }
 
-/* A Request was released, or the library has unlinked it: true if it is to be attached anew. */
+/* A Request was released, or the library unlinked the buffer: true if it is to be attached again.
+ */
 static inline bool reqrb_given_up(reqrb_t *buffer)
 {
     return atomic_fetch_sub_explicit(&buffer->holders, 1, memory_order_acq_rel) == 1;

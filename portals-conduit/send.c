@@ -1,41 +1,42 @@
-/* send.c - Active Messages and system messages leave (PO-5, PO-7, PO-9).
+/* send.c - sends Active Messages and system messages (PO-5, PO-7, PO-9).
  *
- * A Request takes a ticket, a chunk that its Reply will come to, and credits; or it changes
- * nothing. A Reply leaves from the chunk, and with the tickets, that were kept for it before its
- * Request was taken from the queue, so there is always room for it.
+ * A Request acquires a ticket, a chunk that also receives its Reply, and credits: all of them or
+ * none.  A Reply uses a chunk and tickets that were reserved before its Request was taken from the
+ * queue, so it never fails for lack of resources.
  */
 #include <errno.h>
 
 #include "portals.h"
 
-static void put(const char *what, net_peer_t *peer, ptl_handle_md_t md, uint64_t offset,
-                size_t length, ptl_pt_index_t entry, uint64_t bits, uint64_t there, uint64_t header)
+static void send_put(const char *what, net_peer_t *peer, ptl_handle_md_t md, uint64_t offset,
+                     size_t length, ptl_pt_index_t entry, uint64_t bits, uint64_t there,
+                     uint64_t header)
 {
     int error = PtlPutRegion(md, offset, length, PTL_NO_ACK_REQ, peer->id, entry, NET_AC, bits,
                              there, header);
     if (__builtin_expect(error != PTL_OK, 0)) net_portals_failed(what, peer->rank, error);
 }
 
-/* Each Request begins at a multiple of 8 in the receive buffer. */
-static inline size_t padded(size_t length)
+/* Length of a Request in the receive buffer, where each begins at a multiple of 8. */
+static inline size_t send_padded(size_t length)
 {
     return (length + 7) & ~(size_t)7;
 }
 
-static inline uint64_t header_of(uint8_t credits, size_t length, size_t sent)
+static inline uint64_t send_header(uint8_t credits, size_t length, size_t sent)
 {
     return bits_header(net_portals.rank, credits, (unsigned)(sent - length));
 }
 
 /* --- Requests --- */
 
-/* What a Request takes. */
+/* The resources of a Request. */
 typedef struct means {
-    uint32_t ticket, chunk, second; /* second: of a Long's payload */
+    uint32_t ticket, chunk, second; /* second: ticket of a Long's payload */
     uint8_t credits;
-} means_t;
+} send_means_t;
 
-static void give_means(const means_t *means, bool pair)
+static void send_release(const send_means_t *means, bool pair)
 {
     gasneti_lock(&net_portals.lock);
     stock_give(&net_portals.tickets, means->ticket);
@@ -44,27 +45,27 @@ static void give_means(const means_t *means, bool pair)
     gasneti_unlock(&net_portals.lock);
 }
 
-HOT enum net_result take_means(net_peer_t *peer, size_t length, bool pair, means_t *means)
+HOT enum net_result send_acquire(net_peer_t *peer, size_t length, bool pair, send_means_t *means)
 {
     if (!net_portals_take_two(&means->ticket, &means->chunk))
         return means->ticket == STOCK_NONE ? NET_BUSY : NET_NO_REPLY_BUF;
     if (pair) {
         means->second = net_portals_take(&net_portals.tickets);
         if (means->second == STOCK_NONE) {
-            give_means(means, false);
+            send_release(means, false);
             return NET_BUSY;
         }
     }
     if (__builtin_expect(net_portals_take_credits(peer, plan_cost(length) + pair, &means->credits),
                          1))
         return NET_POSTED;
-    give_means(means, pair);
+    send_release(means, pair);
     return NET_NO_CREDIT;
 }
 
-/* The header, or all of it, from the chunk that its Reply will come to. */
-HOT void send_from_chunk(net_peer_t *peer, const void *data, size_t length, const means_t *means,
-                         enum bits_kind kind)
+/* Sends a Request, or the header of a Long, from the chunk that will receive its Reply. */
+HOT void send_from_chunk(net_peer_t *peer, const void *data, size_t length,
+                         const send_means_t *means, enum bits_kind kind)
 {
     static const gasnetc_sent_t nothing;
     net_chunk_t *chunk = &net_portals.chunk[means->chunk];
@@ -74,15 +75,15 @@ HOT void send_from_chunk(net_peer_t *peer, const void *data, size_t length, cons
     chunk->header = chunk->data = chunk->pair = false;
     memcpy(net_portals_chunk(means->chunk), data, length);
     net_portals_launch(peer, means->ticket, &nothing);
-    put("an Active Message to", peer, net_portals.reqsb, place, padded(length), NET_PT_AM,
-        bits_pack(place, means->ticket, kind, BITS_REQRB), 0,
-        header_of(means->credits, length, padded(length)));
+    send_put("an Active Message to", peer, net_portals.reqsb, place, send_padded(length), NET_PT_AM,
+             bits_pack(place, means->ticket, kind, BITS_REQRB), 0,
+             send_header(means->credits, length, send_padded(length)));
 }
 
 enum net_result net_portals_request(net_peer_t *peer, const void *data, size_t length)
 {
-    means_t means;
-    enum net_result result = take_means(peer, length, false, &means);
+    send_means_t means;
+    enum net_result result = send_acquire(peer, length, false, &means);
     if (result == NET_POSTED) send_from_chunk(peer, data, length, &means, BITS_AM);
     return result;
 }
@@ -99,9 +100,9 @@ HOT void send_reply(net_peer_t *peer, const void *data, size_t length, net_answe
     atomic_store_explicit(&answer->uses, 2, memory_order_relaxed);
     memcpy(net_portals.rplsb_memory + place, data, length);
     net_portals_launch(peer, ticket, &nothing);
-    put("a Reply to", peer, net_portals.rplsb, place, length, NET_PT_AM,
-        bits_pack(answer->place, ticket, kind, BITS_REQSB), answer->place,
-        header_of(credits, length, length));
+    send_put("a Reply to", peer, net_portals.rplsb, place, length, NET_PT_AM,
+             bits_pack(answer->place, ticket, kind, BITS_REQSB), answer->place,
+             send_header(credits, length, length));
 }
 
 enum net_result net_portals_reply(net_peer_t *peer, const void *data, size_t length,
@@ -113,8 +114,8 @@ enum net_result net_portals_reply(net_peer_t *peer, const void *data, size_t len
 
 /* --- Longs --- */
 
-/* The descriptor of a payload outside the segment, whose ticket is in hand. */
-static ptl_handle_md_t temporary_of(const net_payload_t *payload)
+/* A temporary descriptor of a payload outside the segment; its ticket is taken already. */
+static ptl_handle_md_t send_temporary(const net_payload_t *payload)
 {
     ptl_handle_md_t md = net_portals_temporary(payload->src, payload->length);
     if (md == PTL_INVALID_HANDLE) {
@@ -129,7 +130,7 @@ static ptl_handle_md_t temporary_of(const net_payload_t *payload)
 static void send_payload(net_peer_t *peer, const net_payload_t *payload, uint32_t place,
                          uint32_t ticket, enum bits_selector selector, const gasnetc_sent_t *sent)
 {
-    ptl_handle_md_t md = payload->local ? payload->local->md : temporary_of(payload);
+    ptl_handle_md_t md = payload->local ? payload->local->md : send_temporary(payload);
     uint64_t offset =
         payload->local ? (uint64_t)((const char *)payload->src - payload->local->start) : 0;
     peer->puts++;
@@ -137,15 +138,16 @@ static void send_payload(net_peer_t *peer, const net_payload_t *payload, uint32_
     peer->puts_not_inlined++;
     net_portals_launch(peer, ticket, sent);
     net_portals.slot[ticket].temporary = payload->local ? PTL_INVALID_HANDLE : md;
-    put("the payload of an Active Message to", peer, md, offset, payload->length, NET_PT_SEGMENT,
-        bits_pack(place, ticket, BITS_DATA, selector), payload->dst - payload->key->base,
-        bits_header(net_portals.rank, 0, 0));
+    send_put("the payload of an Active Message to", peer, md, offset, payload->length,
+             NET_PT_SEGMENT, bits_pack(place, ticket, BITS_DATA, selector),
+             payload->dst - payload->key->base, bits_header(net_portals.rank, 0, 0));
 }
 
-/* The handler may need both tickets and the temporary one. */
-static enum net_result long_reply(net_peer_t *peer, const void *header, size_t length,
-                                  const net_payload_t *payload, net_answer_t *answer,
-                                  const gasnetc_sent_t *sent)
+/* The payload uses the second ticket and, outside the segment, the one for a temporary descriptor.
+ */
+static enum net_result send_long_reply(net_peer_t *peer, const void *header, size_t length,
+                                       const net_payload_t *payload, net_answer_t *answer,
+                                       const gasnetc_sent_t *sent)
 {
     if (!payload->local) answer->temporary = false;
     send_payload(peer, payload, answer->place, answer->ticket[--answer->tickets], BITS_RARSRC,
@@ -158,10 +160,11 @@ enum net_result net_portals_long(net_peer_t *peer, void *header, size_t length,
                                  const net_payload_t *payload, net_message_t *answers,
                                  const gasnetc_sent_t *sent)
 {
-    means_t means;
-    if (answers) return long_reply(peer, header, length, payload, (net_answer_t *)answers, sent);
+    send_means_t means;
+    if (answers)
+        return send_long_reply(peer, header, length, payload, (net_answer_t *)answers, sent);
     if (!payload->local && !net_portals_take_temporary()) return NET_BUSY;
-    enum net_result result = take_means(peer, length, true, &means);
+    enum net_result result = send_acquire(peer, length, true, &means);
     if (result != NET_POSTED) {
         if (!payload->local) net_portals_give_temporary();
         return result;
@@ -187,12 +190,12 @@ enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
 {
     atomic_fetch_add(&net_portals_rest.words_open, 1);
     if (!net_portals_system(peer, BITS_WORDS, (uint32_t)word0, (uint32_t)word1))
-        atomic_fetch_sub(&net_portals_rest.words_open, 1); /* nothing will acknowledge it */
+        atomic_fetch_sub(&net_portals_rest.words_open, 1); /* no acknowledgement will arrive */
     return NET_POSTED;
 }
 
-/* Whoever ends must not take along what is still to be sent: its own words, and what others wait
- * for, who would be told only when they notice that it is gone. */
+/* True when the process may exit: its system messages are acknowledged, and libportals has no
+ * answers left to send that peers wait for. */
 bool net_quiet(void)
 {
     ptl_sr_value_t answers;

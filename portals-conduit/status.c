@@ -1,6 +1,6 @@
-/* status.c - failures in words, what is counted, and the receive thread's sleep.
+/* status.c - error messages, counters, and the wait of the receive thread.
  *
- * Called from posting and reaping, which go on: the next poll ends the job, unless it was ending
+ * gasneti_failed returns to posting or reaping; the next poll ends the job, unless it was ending
  * already.
  */
 #include <poll.h>
@@ -26,8 +26,9 @@ void net_portals_failed(const char *what, uint32_t rank, int error)
                    what, gasneti_rank_name(rank), net_portals_error(error));
 }
 
-/* Called by libportals, in any of its threads and calls. */
-static void hear_trouble(ptl_process_id_t id, const char *why)
+/* Called by libportals, in any of its threads and calls.  id.nid PTL_NID_ANY: the failure is of
+ * this process or its device. */
+static void status_trouble(ptl_process_id_t id, const char *why)
 {
     char device[512];
     uint32_t rank = 0;
@@ -44,26 +45,26 @@ static void hear_trouble(ptl_process_id_t id, const char *why)
            (!net_portals_rest.peer[rank] || net_portals_rest.peer[rank]->id.nid != id.nid ||
             net_portals_rest.peer[rank]->id.pid != id.pid))
         rank++;
-    if (rank > net_portals_rest.peers) return; /* it is no process of the job */
+    if (rank > net_portals_rest.peers) return; /* not a process of the job */
     gasneti_fatal_once("Portals cannot connect to %s: %s%s", gasneti_rank_name(rank), why, device);
 }
 
-void net_portals_hear_trouble(void)
+void net_portals_trouble_init(void)
 {
     char unused[1];
-    softhca_trouble(unused, sizeof unused); /* from now on it is told by us */
-    PtlTroubleHandler(hear_trouble);
+    softhca_trouble(unused, sizeof unused); /* status_trouble reports it from now on */
+    PtlTroubleHandler(status_trouble);
 }
 
-/* An Active Message has no acknowledgement: one that was lost has no event, and the next one is
- * sent by a new connection. */
+/* An Active Message is not acknowledged.  If it is lost there is no event, and the next message is
+ * sent over a new connection; only the count of broken connections shows the loss. */
 void net_portals_look(void)
 {
     ptl_sr_value_t breaks;
     if (PtlNIStatus(net_portals.ni, PTL_SR_BREAKS, &breaks) != PTL_OK || breaks == 0) return;
     gasneti_failed("a connection broke: messages may be lost; look for the messages of the "
                    "processes at its ends, and check the device with ibv_devinfo "
-                   "(PTL_DEBUG=8 tells which connection)");
+                   "(PTL_DEBUG=8 shows which connection)");
 }
 
 void net_portals_queue_failed(const char *queue, int error)
@@ -77,7 +78,7 @@ void net_portals_queue_failed(const char *queue, int error)
 
 /* --- counters --- */
 
-/* Others may be posting and reaping meanwhile; the words are read whole. */
+/* Other threads may post and reap meanwhile; each counter is read by one load. */
 __attribute__((no_sanitize("thread"))) void net_peer_counts(const net_peer_t *peer,
                                                             struct net_peer_counts *counts)
 {
@@ -121,7 +122,7 @@ void net_portals_wake_init(void)
 void net_portals_wake(ptl_event_t *event)
 {
     const uint64_t one = 1;
-    /* Only what brings handlers to run. */
+    /* Only events that lead to a handler. */
     if (event->type != PTL_EVENT_PUT_END || !atomic_exchange(&armed, false)) return;
     ssize_t written = write(wake_fd, &one, sizeof one);
     (void)written;
@@ -141,7 +142,8 @@ void net_arm(unsigned place)
     atomic_store(&armed, true);
 }
 
-/* What a poll has left for want of room, or at a limit, wakes nobody when its time has come. */
+/* No event announces work that a poll left for lack of resources or at a limit: then the wait is 1
+ * ms. */
 void net_block(unsigned place)
 {
     (void)place;

@@ -1,7 +1,7 @@
-/* stock.h - numbered things that are taken and given back: tickets, chunks, records.  Pure.
+/* stock.h - a pool of numbered objects: tickets, chunks, records.  Pure.
  *
- * The one given back last is taken first, while it is in the processor's cache.  The engine holds a
- * lock where several threads are inside.
+ * Last in, first out: the object released last is in the processor's cache.  The caller holds a
+ * lock if there are several threads.
  */
 #ifndef PORTALS_STOCK_H
 #define PORTALS_STOCK_H
@@ -13,11 +13,11 @@
 enum { STOCK_NONE = UINT32_MAX };
 
 typedef struct stock {
-    uint32_t *number; /* those that are there, [count] */
+    uint32_t *number; /* the free ones, [count] */
     uint32_t count, total, fewest;
 } stock_t;
 
-/* Numbers 0 .. total-1; false when memory is out. */
+/* Numbers 0 .. total-1; false: out of memory. */
 static inline bool stock_init(stock_t *stock, uint32_t total)
 {
     *stock = (stock_t){.number = malloc((total ? total : 1) * sizeof *stock->number),

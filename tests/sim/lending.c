@@ -262,7 +262,7 @@ static void hear_reply(const sim_message_t *m)
 static void ask_some(uint32_t me)
 {
     node_t *n = &nodes[me];
-    for (unsigned i = 0; i < LOOKS && n->lending.hungry; i++) {
+    for (unsigned i = 0; i < LOOKS && n->lending.bank_short; i++) {
         n->cursor = (n->cursor + 1) % job.nodes;
         if (n->cursor == me) continue;
         pair_t *p = pair(me, n->cursor);
@@ -326,11 +326,6 @@ static void send_some(uint32_t me)
             sim_note(me, "is %u short for %u", n->short_of, n->to);
             return;
         }
-        if (sim_chance(1)) { /* the network was busy */
-            gasnetc_lending_untake(&n->lending, &p->loan, byte);
-            sim_check(gasnetc_lending_take(&n->lending, &p->loan, n->cost, &n->short_of, &byte), me,
-                      "has lost credits to an attempt");
-        }
         n->unanswered++;
         uint32_t bytes = n->cost * CREDIT - 8 * sim_below(CREDIT / 8 + 1);
         sim_send(&link, hear_request,
@@ -350,7 +345,7 @@ static void take_turn(const sim_message_t *m)
         if (!n->first) n->last = &n->first;
         serve(me, r);
     }
-    if (n->lending.hungry) ask_some(me);
+    if (n->lending.bank_short) ask_some(me);
     if (n->bursts > 0) send_some(me);
     if (n->bursts > 0 && n->sent == job.burst && (n->unanswered == 0 || !job.waits_for_replies)) {
         n->bursts--;

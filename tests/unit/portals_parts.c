@@ -130,8 +130,8 @@ static void plans(void)
     plan_t plan;
     uint32_t before = UINT32_MAX;
     for (uint32_t nodes = 2; nodes < 70000; nodes += 1 + nodes / 7) {
-        const plan_wishes_t wishes = {nodes, 2, -1, -1, 0, 250, 2048, 256};
-        bool made = plan_make(&wishes, &plan, why, sizeof why);
+        const plan_input_t input = {nodes, 2, -1, -1, 0, 250, 2048, 256};
+        bool made = plan_make(&input, &plan, why, sizeof why);
         check_each(made, "%u nodes: %s", nodes, why);
         check_each(plan.each >= PLAN_COST_MOST && plan.each <= before, "%u nodes: %u credits each",
                    nodes, plan.each);
@@ -147,29 +147,29 @@ static void plans(void)
     check_all(
         "PO-11 the table of credits: fewer for each peer in larger jobs, never too few, and the "
         "receive space holds them all");
-    const plan_wishes_t large = {10000, 1, -1, -1, 0, 250, 2048, 256};
+    const plan_input_t large = {10000, 1, -1, -1, 0, 250, 2048, 256};
     plan_make(&large, &plan, why, sizeof why);
     check((uint64_t)plan.buffers * plan.chunks * PLAN_CHUNK < 40u << 20,
           "PO-17 10,000 nodes: %llu KB of receive space at each",
           (unsigned long long)plan.buffers * plan.chunks * PLAN_CHUNK / 1024);
-    const plan_wishes_t own = {4, 1, 10, 33, 0, 250, 2048, 256};
+    const plan_input_t own = {4, 1, 10, 33, 0, 250, 2048, 256};
     check(plan_make(&own, &plan, why, sizeof why) && plan.each == 10 && plan.credits >= 63,
           "PO-11 GASNET_PORTAL_CRED_PER_NODE and _BANKED_CREDITS are taken");
     for (int each = 0; each < PLAN_COST_MOST; each++) {
-        const plan_wishes_t few = {20, 1, each, 0, 0, 250, 2048, 256};
+        const plan_input_t few = {20, 1, each, 0, 0, 250, 2048, 256};
         check_each(plan_make(&few, &plan, why, sizeof why) && plan.each == PLAN_COST_MOST &&
                        plan.credits >= 19 * PLAN_COST_MOST,
                    "GASNET_PORTAL_CRED_PER_NODE=%d: %u each of %u", each, plan.each, plan.credits);
     }
     check_all("PO-9 nobody begins with fewer credits than the largest Request costs");
-    const plan_wishes_t space = {4, 1, -1, -1, 1 << 20, 250, 2048, 256};
+    const plan_input_t space = {4, 1, -1, -1, 1 << 20, 250, 2048, 256};
     check(plan_make(&space, &plan, why, sizeof why) &&
               (uint64_t)plan.buffers * plan.chunks * PLAN_CHUNK <= 1 << 20 && plan.each >= 8,
           "PO-11 GASNET_PORTAL_AMRECV_SPACE is not exceeded");
-    const plan_wishes_t small = {100, 1, -1, -1, 65536, 250, 2048, 256};
+    const plan_input_t small = {100, 1, -1, -1, 65536, 250, 2048, 256};
     check(!plan_make(&small, &plan, why, sizeof why) && strstr(why, "GASNET_PORTAL_AMRECV_SPACE"),
           "PO-11 too little space is refused: %s", why);
-    const plan_wishes_t greedy = {4, 1, 5000, -1, 1 << 20, 250, 2048, 256};
+    const plan_input_t greedy = {4, 1, 5000, -1, 1 << 20, 250, 2048, 256};
     check(!plan_make(&greedy, &plan, why, sizeof why) && strstr(why, "GASNET_PORTAL_CRED_PER_NODE"),
           "PO-11 so are credits that it does not hold: %s", why);
     check(plan_cost(0) == 1 && plan_cost(256) == 1 && plan_cost(257) == 2 && plan_cost(2048) == 8,
