@@ -3,9 +3,9 @@
  * The plate is a grid of points whose left edge is kept hot.  Each process owns a band of rows and
  * in every step replaces each inner point by the mean of its four neighbours.  The rows next to a
  * band belong to other processes: before each step every process puts its outermost rows into the
- * "halo" rows of its neighbours' memory.  Every CHECK steps the largest change is collected on
- * rank 0 with Active Messages and sent back; when it is small enough all stop.  At the end rank 0
- * solves the same plate alone and compares.
+ * "halo" rows of its neighbours' memory.  Every CHECK steps rank 0 collects the largest change by
+ * Active Messages and sends it to all ranks; when it is small enough they all stop.  At the end
+ * rank 0 solves the same plate alone and compares the results.
  *
  *   gasnetrun_ibv -n 4 heat [points per side] [most steps]
  */
@@ -96,8 +96,8 @@ static double max_over_ranks(double mine)
 
 /* --- one step --- */
 
-/* The parallel and the serial solver both come through here, so that they can agree to the last
- * bit. Returns the largest change in this row. */
+/* Used by the parallel and the serial solver, so that their results agree to the last bit.  Returns
+ * the largest change in this row.  */
 static double relax_row(double *out, const double *in, const double *above, const double *below)
 {
     double worst = 0;
@@ -109,9 +109,9 @@ static double relax_row(double *out, const double *in, const double *above, cons
     return worst;
 }
 
-/* Puts this band's outermost rows into the neighbours' halos.  The barrier tells each process that
- * its own halo has arrived.  Nobody writes to a halo that is still being read: two steps use
- * different grids, and the barrier between them holds everybody back. */
+/* Puts this band's outermost rows into the neighbours' halos.  After the barrier each process's own
+ * halo is complete.  A halo that is still being read is not overwritten: consecutive steps use
+ * different grids, and no process passes the barrier between them early.  */
 static void exchange_halo(int grid)
 {
     int rows = first_row(me + 1) - first_row(me);
@@ -124,8 +124,8 @@ static void exchange_halo(int grid)
     if (me < ranks - 1)
         gasnet_put_nbi_bulk((gasnet_node_t)(me + 1), row(me + 1, grid, -1), row(me, grid, rows - 1),
                             bytes);
-    gasnet_wait_syncnbi_puts(); /* they have arrived ... */
-    barrier();                  /* ... and so have everybody else's */
+    gasnet_wait_syncnbi_puts(); /* this rank's puts are complete ... */
+    barrier();                  /* ... and those of all other ranks */
 }
 
 /* Returns the number of steps made; the result is in grid (steps % 2). */
@@ -137,7 +137,8 @@ static int solve(double *change)
         double worst = 0;
         exchange_halo(from);
         for (int i = 0; i < rows; i++) {
-            if (first + i == 0 || first + i == side - 1) continue; /* the plate's edge stays */
+            if (first + i == 0 || first + i == side - 1)
+                continue; /* the edge of the plate is constant */
             double here = relax_row(row(me, to, i), row(me, from, i), row(me, from, i - 1),
                                     row(me, from, i + 1));
             if (here > worst) worst = here;
@@ -207,7 +208,7 @@ int main(int argc, char **argv)
     if (!segment) gasnet_exit(1);
     gasnet_getSegmentInfo(segment, ranks);
     heat_left_edge((double *)segment[me].addr, 2 * (band_max + 2));
-    barrier(); /* nobody puts into a grid that is still being set up */
+    barrier(); /* every grid is initialised before a neighbour puts into it */
 
     double change;
     int steps = solve(&change), failed = 0;
@@ -218,6 +219,6 @@ int main(int argc, char **argv)
                "%g)\n",
                side, side, ranks, steps, change, failed ? "FAILED" : "verified", off);
     }
-    barrier(); /* the check reads everybody's segment */
+    barrier(); /* no segment disappears while rank 0 reads it */
     gasnet_exit(failed);
 }

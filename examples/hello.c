@@ -8,7 +8,7 @@ int main(int argc, char **argv)
     gasnet_attach(NULL, 0, GASNET_PAGESIZE, 0);           /* one page that others may write to */
 
     gasnet_node_t me = gasnet_mynode(), right = (me + 1) % gasnet_nodes();
-    gasnet_seginfo_t segment[gasnet_nodes()]; /* where everybody's page is */
+    gasnet_seginfo_t segment[gasnet_nodes()]; /* address of each process's page */
     gasnet_getSegmentInfo(segment, gasnet_nodes());
 
     gasnet_put_val(right, segment[right].addr, me, sizeof(me));

@@ -1,9 +1,9 @@
-/* latency.c - a short table of what the library costs between rank 0 and rank 1, as one program
- * sees it: blocking 8-byte put and get, an Active Message there and back, and bandwidth.
+/* latency.c - latency and bandwidth between rank 0 and rank 1: blocking 8-byte put and get, Active
+ * Message round trip, puts and gets of 64 KiB and 1 MiB.
  *
- * Each row is repeated until it has lasted long enough to be measured, three times over, and the
- * best is shown.  Further ranks only wait in the barrier; with more processes than cores the
- * figures tell about the scheduler.
+ * Each row is repeated until it takes LONG_ENOUGH; the table shows the best of three such runs.
+ * Further ranks only wait in the barrier.  With more processes than cores the figures measure the
+ * scheduler.
  *
  *   gasnetrun_ibv -n 2 latency
  */
@@ -39,7 +39,8 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What is measured: each does its operation `count` times and returns when all are complete. */
+/* The measured operations: each function performs `count` of them and returns when all are
+ * complete.  */
 static void put(int count, size_t bytes)
 {
     while (count--) gasnet_put(peer, theirs, mine, bytes);

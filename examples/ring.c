@@ -1,8 +1,9 @@
-/* ring.c - Active Messages: a letter goes round the ring of processes, and each one signs it.
+/* ring.c - Active Messages: a letter is passed round the ring of processes, and each process signs
+ * it.
  *
- * A handler may answer its sender but not write to anybody else, so it only notes what arrived;
- * the main program, which waits in GASNET_BLOCKUNTIL, sends the letter on.  Rank 0 checks that the
- * signatures came back complete and in order.
+ * A handler may reply to its sender but send no Request, so it only copies the letter; the main
+ * program, which waits in GASNET_BLOCKUNTIL, sends the letter to the next process.  Rank 0 checks
+ * that the signatures are complete and in order.
  *
  *   gasnetrun_ibv -n 4 ring [laps]
  */
@@ -15,14 +16,14 @@
 enum { LETTER = 200, MAX_SIGNATURES = 256 }; /* 1 KB of ranks fits every network's AMMedium */
 
 static int32_t letter[MAX_SIGNATURES];
-static int signatures;       /* how many of them are used */
+static int signatures;       /* number of valid entries of `letter` */
 static volatile int arrived; /* letters received so far */
 
 /* Runs on the receiving process, inside one of its GASNet calls. */
 static void letter_handler(gasnet_token_t token, void *text, size_t bytes, gasnet_handlerarg_t lap)
 {
     (void)token, (void)lap;
-    memcpy(letter, text, bytes); /* `text` is the library's again when the handler returns */
+    memcpy(letter, text, bytes); /* `text` is invalid after the handler returns */
     signatures = (int)(bytes / sizeof(letter[0]));
     arrived++;
 }
@@ -49,7 +50,7 @@ int main(int argc, char **argv)
     }
 
     for (int lap = 1; lap <= laps; lap++) {
-        if (me == 0) { /* starts each lap with a blank letter */
+        if (me == 0) { /* rank 0 starts each lap with a blank letter */
             signatures = 0;
             sign_and_send((gasnet_node_t)(1 % n), lap);
         }

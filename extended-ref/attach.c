@@ -1,7 +1,7 @@
-/* attach.c - the Extended API's part of attach: its handler table, and its first state.
+/* attach.c - the Extended API's part of attach: its handler table and initial state;
+ * gasnete_threadinfo.
  *
- * Called by the core (core/am/system_am.h); also the identification of threads, which needs no more
- * than the core's own record.
+ * Called by the core (core/am/system_am.h).
  */
 #include "gasnet.h"
 
@@ -23,7 +23,7 @@ void gasnete_attach(void)
     gasnete_barrier_attach();
 }
 
-/* A thread's record in the core is its own while it lives. */
+/* The address of the thread's record in the core identifies the thread while it is alive.  */
 gasnet_threadinfo_t gasnete_threadinfo_cache;
 
 gasnet_threadinfo_t gasnete_threadinfo(void)

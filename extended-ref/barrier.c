@@ -1,8 +1,9 @@
-/* barrier.c - drives barrier_state over its carrier: gasnet_barrier_{notify,wait,try,result}.
+/* barrier.c - runs the state machine barrier_state over a carrier:
+ * gasnet_barrier_{notify,wait,try,result}.
  *
- * What is next is sent by whichever thread polls, from gasnete_progress; so a node that has
- * notified and polls now and then does its part.  The lock guards the state machine and is never
- * held while a message is sent.
+ * Any thread that polls sends the next messages, from gasnete_progress, so a node that has notified
+ * makes progress whenever it polls.  The lock protects the state machine and is never held while a
+ * message is sent.
  */
 #include "gasnet.h"
 
@@ -21,19 +22,19 @@
 #include "extended-ref/internal_am.h"
 #include "extended-ref/transfer.h"
 
-/* A message arrived that nobody has acted upon, or one is waited for that does not announce itself.
- */
+/* gasnete_progress has work: a message arrived, or the carrier must be asked whether one has.  */
 atomic_bool gasnete_progress_due;
 
 static struct {
     const gasnete_barrier_carrier_t *carrier;
-    atomic_bool complete; /* the phase this node is in */
+    atomic_bool complete; /* the phase that this node is in */
     gasneti_lock_t lock;
     gasnete_barrier_state_t state;
-    gasnete_barrier_value_t result; /* of the phase this node left last */
+    gasnete_barrier_value_t result; /* of the phase that this node left last */
 } barrier;
 
-/* GASNET_BARRIER=AM...: by Active Messages; everything else by puts, where there are any. */
+/* GASNET_BARRIER=AM...: Active Messages; any other value: the default, which is puts where the
+ * network has RDMA.  */
 void gasnete_barrier_attach(void)
 {
     const char *name = gasnetc_params.barrier;
@@ -42,8 +43,8 @@ void gasnete_barrier_attach(void)
     barrier.carrier = by_am ? &gasnete_barrier_am : gasnete_default_barrier(barrier.state.steps);
 }
 
-/* Lock held: hands the state machine what it waits for, if that has arrived. */
-static bool collect(void)
+/* With the lock held: passes the awaited message to the state machine, if it has arrived.  */
+static bool barrier_collect(void)
 {
     gasnete_barrier_state_t *state = &barrier.state;
     gasnete_barrier_message_t message;
@@ -52,13 +53,13 @@ static bool collect(void)
            gasnete_barrier_receive(state, &message);
 }
 
-/* The next message to send, if there is one; notes when the phase is complete. */
-static bool next(gasnete_barrier_message_t *message)
+/* True with the next message to send; records when the phase is complete.  */
+static bool barrier_next(gasnete_barrier_message_t *message)
 {
     gasneti_lock(&barrier.lock);
     bool any;
     do any = gasnete_barrier_next(&barrier.state, message);
-    while (!any && collect());
+    while (!any && barrier_collect());
     bool complete = barrier.state.notified && barrier.state.complete;
     if (!any && complete)
         atomic_store_explicit(&barrier.complete, true, memory_order_release);
@@ -68,24 +69,24 @@ static bool next(gasnete_barrier_message_t *message)
     return any;
 }
 
-/* Does all that can be done now.  Sending may poll, and so come back here: each turn takes its own
- * message from the state machine, and they may leave in any order. */
-static void advance(void)
+/* Sends all messages that can be sent now.  A send may poll, and so call this function again: each
+ * iteration takes its own message from the state machine, and messages may be sent in any order. */
+static void barrier_advance(void)
 {
     gasnete_barrier_message_t message;
-    while (next(&message)) barrier.carrier->send(&message);
+    while (barrier_next(&message)) barrier.carrier->send(&message);
 }
 
 void gasnete_progress(void)
 {
-    /* First the note, then the state: a message recorded after this leaves a new note. */
+    /* Cleared before the state is read: a message recorded later sets it again.  */
     atomic_store(&gasnete_progress_due, false);
-    advance();
+    barrier_advance();
 }
 
 void gasnete_barrier_bad(uint32_t from, uint32_t word)
 {
-    gasneti_fatal("rank %u sent a barrier message that cannot be (0x%08x): are all ranks of the "
+    gasneti_fatal("rank %u sent an invalid barrier message (0x%08x): are all ranks of the "
                   "job linked with the same release?",
                   from, word);
 }
@@ -99,9 +100,9 @@ void gasnete_barrier_arrived(uint32_t from, const gasnete_barrier_message_t *mes
     atomic_store(&gasnete_progress_due, true);
 }
 
-/* --- what clients call --- */
+/* --- client calls --- */
 
-static gasnete_barrier_value_t value_of(int id, int flags)
+static gasnete_barrier_value_t barrier_value(int id, int flags)
 {
     if (flags & GASNET_BARRIERFLAG_MISMATCH)
         return (gasnete_barrier_value_t){GASNETE_BARRIER_MISMATCH, 0};
@@ -115,22 +116,22 @@ void gasnete_barrier_notify(int id, int flags)
     if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_barrier_notify");
     if (gasnete_rarely(barrier.carrier == NULL)) gasnetc_require_attached("a barrier");
     gasneti_lock(&barrier.lock);
-    bool entered = gasnete_barrier_enter(&barrier.state, value_of(id, flags));
+    bool entered = gasnete_barrier_enter(&barrier.state, barrier_value(id, flags));
     if (entered) atomic_store_explicit(&barrier.complete, false, memory_order_relaxed);
     gasneti_unlock(&barrier.lock);
     if (!entered)
         gasneti_fatal("gasnet_barrier_notify is called twice without gasnet_barrier_wait (or a "
                       "successful gasnet_barrier_try) in between");
-    advance();
+    barrier_advance();
 }
 
-static bool complete(void)
+static bool barrier_complete(void)
 {
     return atomic_load_explicit(&barrier.complete, memory_order_acquire);
 }
 
-/* Before a wait or try. */
-static void check_notified(void)
+/* Fatal for a wait or try without a notify.  */
+static void barrier_check_notified(void)
 {
     if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_barrier_wait or _try");
     if (gasnete_rarely(barrier.carrier == NULL)) gasnetc_require_attached("a barrier");
@@ -142,29 +143,29 @@ static void check_notified(void)
                       "it could end");
 }
 
-static int leave(int id, int flags)
+static int barrier_leave(int id, int flags)
 {
     gasneti_lock(&barrier.lock);
-    bool match = gasnete_barrier_leave(&barrier.state, value_of(id, flags));
+    bool match = gasnete_barrier_leave(&barrier.state, barrier_value(id, flags));
     barrier.result = barrier.state.value;
     gasneti_unlock(&barrier.lock);
     return match ? GASNET_OK : GASNET_ERR_BARRIER_MISMATCH;
 }
 
-/* Polls at least once, so that a loop of barriers makes progress even if none ever waits. */
+/* Polls at least once, so that a loop of barriers serves Active Messages even if no wait blocks. */
 int gasnete_barrier_wait(int id, int flags)
 {
-    check_notified();
+    barrier_check_notified();
     gasnetc_poll();
-    while (!complete()) gasneti_wait_poll();
-    return leave(id, flags);
+    while (!barrier_complete()) gasneti_wait_poll();
+    return barrier_leave(id, flags);
 }
 
 int gasnete_barrier_try(int id, int flags)
 {
-    check_notified();
+    barrier_check_notified();
     gasnetc_poll();
-    return complete() ? leave(id, flags) : GASNET_ERR_NOT_READY;
+    return barrier_complete() ? barrier_leave(id, flags) : GASNET_ERR_NOT_READY;
 }
 
 int gasnete_barrier(int id, int flags)

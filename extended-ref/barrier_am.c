@@ -1,7 +1,7 @@
 /* barrier_am.c - barrier messages as Active Messages.
  *
- * Messages are received by a handler, which may send no Request; it leaves a note, and the poll
- * that ran it sends what is next.
+ * A handler may not send a Request, so the handler sets gasnete_progress_due, and the poll that ran
+ * it sends the next message.
  */
 #include "gasnet.h"
 

@@ -1,5 +1,6 @@
-/* barrier_carrier.h - how a barrier's messages travel: Active Messages, or puts that mark the
- * notification (IB-W2).  GASNET_BARRIER chooses; barrier.c drives the state machine over either.
+/* barrier_carrier.h - transport of barrier messages: Active Messages, or puts to words that the
+ * receiver polls (IB-W2).  GASNET_BARRIER chooses one; barrier.c runs the state machine over
+ * either.
  */
 #ifndef GASNETE_BARRIER_CARRIER_H
 #define GASNETE_BARRIER_CARRIER_H
@@ -7,20 +8,20 @@
 #include "extended-ref/barrier_state.h"
 
 typedef struct gasnete_barrier_carrier {
-    /* Not in a handler, no lock held; may poll. */
+    /* Called outside handlers, without locks; may poll.  */
     void (*send)(const gasnete_barrier_message_t *message);
-    /* The message that phase `parity` waits for at `step`, if it has arrived: the barrier's lock is
-     * held.  NULL where messages announce themselves (gasnete_barrier_arrived). */
+    /* True with the message that phase `parity` awaits at `step`, if it has arrived; called with
+     * the barrier's lock held.  NULL for a carrier that calls gasnete_barrier_arrived.  */
     bool (*collect)(uint8_t parity, uint8_t step, gasnete_barrier_message_t *message);
 } gasnete_barrier_carrier_t;
 
 extern const gasnete_barrier_carrier_t gasnete_barrier_am, gasnete_barrier_rdma;
 
-/* A message has arrived; ends the job, naming the sender, when it cannot be one. */
+/* A message has arrived.  An invalid one ends the job; the error names the sender.  */
 void gasnete_barrier_arrived(uint32_t from, const gasnete_barrier_message_t *message);
 void gasnete_barrier_bad(uint32_t from, uint32_t word) __attribute__((noreturn));
 
-/* Attach, on every node. */
+/* Called by attach on every node; `steps`: of a phase.  */
 void gasnete_barrier_rdma_attach(uint8_t steps);
 
 #endif

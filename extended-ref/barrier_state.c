@@ -1,6 +1,6 @@
 /* barrier_state.c - the state machine of barrier_state.h.
  *
- * Pure: no I/O, no lock, no globals, so that tests/unit/extended_barrier.c can run all nodes of a
+ * Pure: no I/O, no lock, no globals, so tests/unit/extended_barrier.c can run all nodes of a
  * job in one process, in any order of arrival.
  */
 #include "extended-ref/barrier_state.h"
@@ -45,8 +45,8 @@ bool gasnete_barrier_receive(gasnete_barrier_state_t *state,
     return true;
 }
 
-/* The message of step `sent`.  It tells what steps 0..sent-1 have taught, which are then exactly
- * those that were joined. */
+/* Builds the message of step `sent`.  Its value covers steps 0..sent-1, exactly those whose
+ * messages have been joined by then.  */
 static void hand_out(gasnete_barrier_state_t *state, gasnete_barrier_message_t *message)
 {
     uint64_t distance = (uint64_t)1 << state->sent;

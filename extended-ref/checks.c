@@ -1,7 +1,6 @@
-/* checks.c - what debug builds ask of the arguments of every transfer and barrier.
+/* checks.c - checks of the arguments of every transfer and barrier, in debug builds.
  *
- * Called by the inline functions of gasnet_extended.h; production builds have empty ones there, and
- * nothing here.
+ * Called by the inline functions of gasnet_extended.h, which are empty in production builds.
  */
 #include "extended-ref/handles.h"
 
@@ -16,7 +15,7 @@ void gasnete_check_remote(const char *call, gasnet_node_t node, const void *star
     if (nbytes) gasnete_check_segment(node, start, nbytes, call);
 }
 
-/* The private bit of GASNET_BARRIERFLAG_UNNAMED is no flag by itself. */
+/* The private bit of GASNET_BARRIERFLAG_UNNAMED alone is not a valid flag.  */
 void gasnete_check_barrier(const char *call, int flags)
 {
     const int bits[] = {GASNET_BARRIERFLAG_UNNAMED, GASNET_BARRIERFLAG_ANONYMOUS,

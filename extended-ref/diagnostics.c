@@ -1,7 +1,7 @@
 /* diagnostics.c - gasnett_run_diagnostics: self-tests that a client may run in its own job.
  *
- * Called by clients only, and written as one: of the library it uses what gasnet.h declares.
- * Nothing else of the library may call it, so that programs without it do not link it.
+ * Written as a client: it uses only what gasnet.h declares.  The library itself must not call it,
+ * so that programs that do not use it do not link it.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -13,13 +13,13 @@
 #include "gasnet.h"
 #include "gasnet_tools.h"
 
-/* One call of gasnett_run_diagnostics. */
+/* Arguments of one call of gasnett_run_diagnostics.  */
 struct run {
     int iters, threads;
     const gasnet_seginfo_t *segments;
 };
 
-/* --- a, m: what threads share --- */
+/* --- a, m: atomics and mutexes --- */
 
 static struct {
     gasnett_strongatomic64_t atomic;
@@ -27,7 +27,7 @@ static struct {
     uint64_t guarded;
 } shared = {gasnett_strongatomic64_init(0), GASNETT_MUTEX_INITIALIZER, 0};
 
-static void *count_atomically(void *iters)
+static void *diagnostics_count_atomic(void *iters)
 {
     for (int i = 0; i < *(const int *)iters; i++) {
         gasnett_strongatomic64_increment(&shared.atomic, GASNETT_ATOMIC_NONE);
@@ -40,7 +40,7 @@ static void *count_atomically(void *iters)
     return NULL;
 }
 
-static void *count_under_mutex(void *iters)
+static void *diagnostics_count_mutex(void *iters)
 {
     for (int i = 0; i < *(const int *)iters; i++) {
         gasnett_mutex_lock(&shared.mutex);
@@ -50,8 +50,8 @@ static void *count_under_mutex(void *iters)
     return NULL;
 }
 
-/* Runs `body` in that many threads; returns how many there were. */
-static int in_threads(const struct run *run, void *(*body)(void *))
+/* Runs `body` in run->threads threads; returns the number that could be started.  */
+static int diagnostics_in_threads(const struct run *run, void *(*body)(void *))
 {
     int iters = run->iters, started = 0;
     pthread_t *others = calloc((size_t)run->threads, sizeof *others);
@@ -67,7 +67,7 @@ static int in_threads(const struct run *run, void *(*body)(void *))
 static bool test_atomics(const struct run *run)
 {
     gasnett_strongatomic64_set(&shared.atomic, 0, GASNETT_ATOMIC_NONE);
-    int threads = in_threads(run, count_atomically);
+    int threads = diagnostics_in_threads(run, diagnostics_count_atomic);
     return gasnett_strongatomic64_read(&shared.atomic, GASNETT_ATOMIC_NONE) ==
            (uint64_t)threads * (uint64_t)run->iters * 7;
 }
@@ -75,7 +75,7 @@ static bool test_atomics(const struct run *run)
 static bool test_mutex(const struct run *run)
 {
     shared.guarded = 0;
-    int threads = in_threads(run, count_under_mutex);
+    int threads = diagnostics_in_threads(run, diagnostics_count_mutex);
     return shared.guarded == (uint64_t)threads * (uint64_t)run->iters;
 }
 
@@ -94,12 +94,12 @@ static bool test_timer(const struct run *run)
 
 /* --- s: the segment of the right neighbour --- */
 
-/* What was there is put back. */
+/* Restores the contents afterwards.  */
 static bool test_segment(const struct run *run)
 {
     uint64_t kept, sent, got = 0;
     gasnet_node_t right = (gasnet_node_t)((gasnet_mynode() + 1) % gasnet_nodes());
-    if (run->segments[right].size < sizeof kept) return true; /* it has none */
+    if (run->segments[right].size < sizeof kept) return true; /* its segment is too small */
     void *there = run->segments[right].addr;
     bool good = true;
     gasnet_get(&kept, right, there, sizeof kept);
@@ -113,7 +113,7 @@ static bool test_segment(const struct run *run)
     return good;
 }
 
-/* --- all of them --- */
+/* --- the sections --- */
 
 static const struct section {
     char letter;
@@ -126,7 +126,7 @@ static const struct section {
     {'s', "puts and gets", test_segment},
 };
 
-static void barrier(void)
+static void diagnostics_barrier(void)
 {
     gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS);
     (void)gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS);
@@ -137,8 +137,9 @@ int gasnett_run_diagnostics(int iters, int threads, const char *letters,
 {
     struct run run = {iters > 0 ? iters : 1, threads > 0 ? threads : 1, seginfo};
     int failed = 0;
-    if (!GASNETC_THREADED) run.threads = 1; /* atomics and mutexes are made for no more */
-    barrier();
+    if (!GASNETC_THREADED)
+        run.threads = 1; /* atomics and mutexes are not thread-safe in this build */
+    diagnostics_barrier();
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
         if (letters && *letters && !strchr(letters, sections[i].letter)) continue;
         if (sections[i].test == test_segment && !seginfo) continue;
@@ -147,7 +148,7 @@ int gasnett_run_diagnostics(int iters, int threads, const char *letters,
         if (!good || gasnet_mynode() == 0)
             fprintf(stderr, "gasnet diagnostics: node %d: %c (%s) %s\n", (int)gasnet_mynode(),
                     sections[i].letter, sections[i].name, good ? "passed" : "FAILED");
-        barrier();
+        diagnostics_barrier();
     }
     return failed;
 }

@@ -1,7 +1,6 @@
 /* handles.c - synchronisation of explicit and implicit handles, and the growth of record pools.
  *
- * The functions that clients reach as gasnet_{wait,try}_sync*.  Whatever may wait, polls; the
- * *_nopoll forms only look.
+ * Implements gasnet_{wait,try}_sync*.  All forms poll except *_nopoll.
  */
 #include "extended-ref/handles.h"
 
@@ -13,8 +12,8 @@
 
 enum { POOL_FIRST = 64, POOL_CHUNK_MOST = 4096, CACHE_LINE = 64 };
 
-/* Cache lines of its own: other threads complete this thread's operations. */
-static void *allocate(size_t size)
+/* Whole cache lines, zeroed: other threads complete this thread's operations.  */
+static void *handles_alloc(size_t size)
 {
     size = (size + CACHE_LINE - 1) & ~(size_t)(CACHE_LINE - 1);
     void *memory = aligned_alloc(CACHE_LINE, size);
@@ -30,8 +29,8 @@ __attribute__((cold)) gasnete_thread_t *gasnete_thread_create(void)
 {
     gasneti_thread_t *self = gasneti_self();
     gasnete_thread_t *me = gasneti_self_extended();
-    if (me) return me; /* left by the thread that had this slot before */
-    me = allocate(sizeof *me);
+    if (me) return me; /* left by an earlier thread with the same index */
+    me = handles_alloc(sizeof *me);
     me->index = self->index;
     me->puts = &me->put_set;
     me->gets = &me->get_set;
@@ -39,23 +38,23 @@ __attribute__((cold)) gasnete_thread_t *gasnete_thread_create(void)
     return me;
 }
 
-/* Checking builds know where records lie, so that they can tell a handle from anything else. */
+/* Checking builds keep the ranges of all records, to recognise values that are no handle.  */
 typedef struct chunk {
     struct chunk *next;
     const char *records;
-    size_t size; /* of one */
+    size_t size; /* bytes of one record */
     uint32_t count;
 } chunk_t;
 static chunk_t *_Atomic chunks;
 
-static void remember(const char *records, size_t size, uint32_t count)
+static void handles_add_chunk(const char *records, size_t size, uint32_t count)
 {
-    chunk_t *chunk = allocate(sizeof *chunk);
+    chunk_t *chunk = handles_alloc(sizeof *chunk);
     *chunk = (chunk_t){atomic_load(&chunks), records, size, count};
     while (!atomic_compare_exchange_weak(&chunks, &chunk->next, chunk)) continue;
 }
 
-static bool is_record(const void *handle)
+static bool handles_is_record(const void *handle)
 {
     for (const chunk_t *chunk = atomic_load(&chunks); chunk; chunk = chunk->next) {
         size_t offset = (uintptr_t)handle - (uintptr_t)chunk->records;
@@ -64,15 +63,15 @@ static bool is_record(const void *handle)
     return false;
 }
 
-/* As many as there are, within reason. */
+/* Doubles the pool, by at least POOL_FIRST and at most POOL_CHUNK_MOST records.  */
 __attribute__((cold)) void *gasnete_make_records(gasnete_thread_t *me, size_t size, uint32_t *made,
                                                  uint32_t *count)
 {
     *count = *made;
     if (*count < POOL_FIRST) *count = POOL_FIRST;
     if (*count > POOL_CHUNK_MOST) *count = POOL_CHUNK_MOST;
-    char *records = allocate(*count * size);
-    if (GASNETC_CHECKING) remember(records, size, *count);
+    char *records = handles_alloc(*count * size);
+    if (GASNETC_CHECKING) handles_add_chunk(records, size, *count);
     for (uint32_t i = 0; i < *count; i++)
         ((gasnete_op_t *)(void *)(records + i * size))->owner = (uint16_t)me->index;
     *made += *count;
@@ -88,8 +87,8 @@ __attribute__((cold)) void gasnete_pool_grow(gasnete_thread_t *me)
 
 /* --- checks, called in checking builds only --- */
 
-/* The core has its part of the checks in checking builds alone. */
-static void check_context(const char *call)
+/* gasnetc_check_may_communicate exists in checking builds only.  */
+static void handles_check_context(const char *call)
 {
     if (GASNETC_CHECKING) gasnetc_check_may_communicate(call);
 }
@@ -97,8 +96,8 @@ static void check_context(const char *call)
 void gasnete_check_op(const gasnete_op_t *op, enum gasnete_op_state state)
 {
     uint32_t caller = gasneti_self()->index;
-    check_context("a call that synchronises handles");
-    if (!is_record(op))
+    handles_check_context("a call that synchronises handles");
+    if (!handles_is_record(op))
         gasneti_fatal("%p is synchronised as a handle, and no call has returned it",
                       (const void *)op);
     if (op->owner != caller)
@@ -112,19 +111,19 @@ void gasnete_check_op(const gasnete_op_t *op, enum gasnete_op_state state)
 
 void gasnete_check_transfer(const char *call, gasnet_node_t node)
 {
-    check_context(call);
+    handles_check_context(call);
     if (node >= gasnetc_job.size) gasnetc_no_such_rank(call, node);
 }
 
-static void check_list(const char *call, const gasnet_handle_t *handles, size_t count)
+static void handles_check_list(const char *call, const gasnet_handle_t *handles, size_t count)
 {
-    check_context(call);
+    handles_check_context(call);
     if (GASNETC_CHECKING && !handles && count)
         gasneti_fatal("%s is given a NULL list of %zu handles", call, count);
 }
 
-/* Operations of an open access region are synchronised through its handle. */
-static void check_implicit(const gasnete_thread_t *me)
+/* Fatal in an open access region, whose operations are synchronised through its handle.  */
+static void handles_check_implicit(const gasnete_thread_t *me)
 {
     if (GASNETC_CHECKING && me->region)
         gasneti_fatal("gasnet_{wait,try}_syncnbi_* is called inside an access region; call "
@@ -133,8 +132,9 @@ static void check_implicit(const gasnete_thread_t *me)
 
 /* --- explicit handles --- */
 
-/* Tests one valid entry of an array; kills it if complete. */
-static inline bool retire(gasnete_thread_t *me, gasnet_handle_t *entry)
+/* Tests one valid entry of an array; if complete, frees its record and sets it to
+ * GASNET_INVALID_HANDLE.  */
+static inline bool handles_retire(gasnete_thread_t *me, gasnet_handle_t *entry)
 {
     gasnete_op_t *op = gasnete_op_of(*entry);
     if (!gasnetc_counter_done(&op->counter)) return false;
@@ -145,7 +145,7 @@ static inline bool retire(gasnete_thread_t *me, gasnet_handle_t *entry)
 
 void gasnete_wait_syncnb(gasnet_handle_t handle)
 {
-    check_context("gasnet_wait_syncnb");
+    handles_check_context("gasnet_wait_syncnb");
     if (handle == GASNET_INVALID_HANDLE) return;
     gasnete_op_t *op = gasnete_op_of(handle);
     gasnetc_wait(&op->counter);
@@ -154,21 +154,21 @@ void gasnete_wait_syncnb(gasnet_handle_t handle)
 
 int gasnete_try_syncnb_nopoll(gasnet_handle_t handle)
 {
-    check_context("gasnet_try_syncnb_nopoll");
+    handles_check_context("gasnet_try_syncnb_nopoll");
     if (handle == GASNET_INVALID_HANDLE) return GASNET_OK;
-    return retire(gasnete_self(), &handle) ? GASNET_OK : GASNET_ERR_NOT_READY;
+    return handles_retire(gasnete_self(), &handle) ? GASNET_OK : GASNET_ERR_NOT_READY;
 }
 
 int gasnete_try_syncnb(gasnet_handle_t handle)
 {
-    check_context("gasnet_try_syncnb");
+    handles_check_context("gasnet_try_syncnb");
     gasnetc_poll();
     return gasnete_try_syncnb_nopoll(handle);
 }
 
 void gasnete_wait_syncnb_all(gasnet_handle_t *handles, size_t count)
 {
-    check_list("gasnet_wait_syncnb_all", handles, count);
+    handles_check_list("gasnet_wait_syncnb_all", handles, count);
     for (size_t i = 0; i < count; i++) {
         gasnete_wait_syncnb(handles[i]);
         handles[i] = GASNET_INVALID_HANDLE;
@@ -177,31 +177,31 @@ void gasnete_wait_syncnb_all(gasnet_handle_t *handles, size_t count)
 
 int gasnete_try_syncnb_all_nopoll(gasnet_handle_t *handles, size_t count)
 {
-    check_list("gasnet_try_syncnb_all_nopoll", handles, count);
+    handles_check_list("gasnet_try_syncnb_all_nopoll", handles, count);
     gasnete_thread_t *me = gasnete_self();
     int result = GASNET_OK;
     for (size_t i = 0; i < count; i++)
-        if (handles[i] != GASNET_INVALID_HANDLE && !retire(me, &handles[i]))
+        if (handles[i] != GASNET_INVALID_HANDLE && !handles_retire(me, &handles[i]))
             result = GASNET_ERR_NOT_READY;
     return result;
 }
 
 int gasnete_try_syncnb_all(gasnet_handle_t *handles, size_t count)
 {
-    check_list("gasnet_try_syncnb_all", handles, count);
+    handles_check_list("gasnet_try_syncnb_all", handles, count);
     gasnetc_poll();
     return gasnete_try_syncnb_all_nopoll(handles, count);
 }
 
-/* OK also when no entry is valid: then there is nothing to wait for. */
+/* GASNET_OK also if no entry is valid.  */
 int gasnete_try_syncnb_some_nopoll(gasnet_handle_t *handles, size_t count)
 {
-    check_list("gasnet_try_syncnb_some_nopoll", handles, count);
+    handles_check_list("gasnet_try_syncnb_some_nopoll", handles, count);
     gasnete_thread_t *me = gasnete_self();
     bool any = false, pending = false;
     for (size_t i = 0; i < count; i++) {
         if (handles[i] == GASNET_INVALID_HANDLE) continue;
-        if (retire(me, &handles[i]))
+        if (handles_retire(me, &handles[i]))
             any = true;
         else
             pending = true;
@@ -211,14 +211,14 @@ int gasnete_try_syncnb_some_nopoll(gasnet_handle_t *handles, size_t count)
 
 int gasnete_try_syncnb_some(gasnet_handle_t *handles, size_t count)
 {
-    check_list("gasnet_try_syncnb_some", handles, count);
+    handles_check_list("gasnet_try_syncnb_some", handles, count);
     gasnetc_poll();
     return gasnete_try_syncnb_some_nopoll(handles, count);
 }
 
 void gasnete_wait_syncnb_some(gasnet_handle_t *handles, size_t count)
 {
-    check_list("gasnet_wait_syncnb_some", handles, count);
+    handles_check_list("gasnet_wait_syncnb_some", handles, count);
     while (gasnete_try_syncnb_some_nopoll(handles, count) != GASNET_OK) gasneti_wait_poll();
 }
 
@@ -226,35 +226,35 @@ void gasnete_wait_syncnb_some(gasnet_handle_t *handles, size_t count)
 
 void gasnete_wait_syncnbi_puts(void)
 {
-    check_context("gasnet_wait_syncnbi_puts");
+    handles_check_context("gasnet_wait_syncnbi_puts");
     gasnete_thread_t *me = gasnete_self();
-    check_implicit(me);
+    handles_check_implicit(me);
     gasnetc_wait(&me->put_set);
 }
 
 void gasnete_wait_syncnbi_gets(void)
 {
-    check_context("gasnet_wait_syncnbi_gets");
+    handles_check_context("gasnet_wait_syncnbi_gets");
     gasnete_thread_t *me = gasnete_self();
-    check_implicit(me);
+    handles_check_implicit(me);
     gasnetc_wait(&me->get_set);
 }
 
 void gasnete_wait_syncnbi_all(void)
 {
-    check_context("gasnet_wait_syncnbi_all");
+    handles_check_context("gasnet_wait_syncnbi_all");
     gasnete_thread_t *me = gasnete_self();
-    check_implicit(me);
+    handles_check_implicit(me);
     gasnetc_wait(&me->put_set);
     gasnetc_wait(&me->get_set);
 }
 
-/* Polls, then tests one set or both. */
-static int try_sets(const char *call, bool puts, bool gets)
+/* Polls, then tests one of the two sets or both.  */
+static int handles_try_sets(const char *call, bool puts, bool gets)
 {
-    check_context(call);
+    handles_check_context(call);
     gasnete_thread_t *me = gasnete_self();
-    check_implicit(me);
+    handles_check_implicit(me);
     gasnetc_poll();
     bool done = (!puts || gasnetc_counter_done(&me->put_set)) &&
                 (!gets || gasnetc_counter_done(&me->get_set));
@@ -263,15 +263,15 @@ static int try_sets(const char *call, bool puts, bool gets)
 
 int gasnete_try_syncnbi_puts(void)
 {
-    return try_sets("gasnet_try_syncnbi_puts", true, false);
+    return handles_try_sets("gasnet_try_syncnbi_puts", true, false);
 }
 
 int gasnete_try_syncnbi_gets(void)
 {
-    return try_sets("gasnet_try_syncnbi_gets", false, true);
+    return handles_try_sets("gasnet_try_syncnbi_gets", false, true);
 }
 
 int gasnete_try_syncnbi_all(void)
 {
-    return try_sets("gasnet_try_syncnbi_all", true, true);
+    return handles_try_sets("gasnet_try_syncnbi_all", true, true);
 }

@@ -1,7 +1,7 @@
-/* internal_am.c - what the Extended API's own messages share: the acknowledgement that completes an
- * operation, and the check that a range lies in a segment.
+/* internal_am.c - common code of the Extended API's own messages: the acknowledgement that
+ * completes an operation, and the check that a range lies in a segment.
  *
- * Nothing here sends or waits.
+ * No function here sends or waits.
  */
 #include "extended-ref/internal_am.h"
 

@@ -1,7 +1,8 @@
-/* internal_am.h - the Active Messages that the Extended API sends to itself: handler indices,
- * handlers, and how 64-bit words travel in 32-bit arguments.
+/* internal_am.h - the Active Messages of the Extended API's own: handler indices, handlers, and the
+ * conversion of 64-bit words to 32-bit arguments.
  *
- * attach.c makes the table from this; the files that own the handlers send to the indices.
+ * attach.c makes the handler table from this; the files that define the handlers send to the
+ * indices.
  */
 #ifndef GASNETE_INTERNAL_AM_H
 #define GASNETE_INTERNAL_AM_H
@@ -11,12 +12,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Part of the protocol between nodes: append only. */
+/* Part of the wire protocol: append only.  */
 enum {
     GASNETE_H_BARRIER = 64,
     GASNETE_H_MEMSET = 65,
     GASNETE_H_DONE = 66,
-    /* of the portable reference */
+    /* of transfer_am.c */
     GASNETE_H_PUT = 67,
     GASNETE_H_PUT_LONG = 68,
     GASNETE_H_GET = 69,
@@ -35,16 +36,16 @@ void gasnete_memset_handler(gasnet_token_t token, gasnet_handlerarg_t dst_high,
                             gasnet_handlerarg_t value, gasnet_handlerarg_t counter_high,
                             gasnet_handlerarg_t counter_low);
 
-/* internal_am.c: one operation of a counter is complete. */
+/* internal_am.c: completes one operation of a counter.  */
 void gasnete_done_handler(gasnet_token_t token, gasnet_handlerarg_t counter_high,
                           gasnet_handlerarg_t counter_low);
 
-/* Each file's part of attach; no message may be sent yet. */
+/* The parts of attach; they must not send messages.  */
 void gasnete_barrier_attach(void);
 void gasnete_segments_attach(void);
 
-/* internal_am.c: where [start, start+nbytes) lies.  The checks are fatal, for a transfer of this
- * node's, and for one that the sender of a message asks of it. */
+/* internal_am.c: whether [start, start+nbytes) lies in the segment of `node`.  The two checks are
+ * fatal if not: for a transfer of this node, and for one that the sender of a message requests.  */
 bool gasnete_in_segment(gasnet_node_t node, const void *start, size_t nbytes);
 void gasnete_check_segment(gasnet_node_t node, const void *start, size_t nbytes, const char *what);
 void gasnete_check_asked(gasnet_token_t token, const void *start, size_t nbytes, const char *what);

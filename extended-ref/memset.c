@@ -1,8 +1,8 @@
 /* memset.c - filling memory of any node: gasnet_memset, _nb and _nbi (IB-E4).
  *
- * A short remote fill is a put of a filled buffer and needs nothing of the target.  A long one asks
- * the target's handler to do it, in pieces, so that no handler runs for long; each piece's Reply
- * counts in the operation's counter, whose address travels with the request.
+ * A short remote fill is a put of a filled buffer.  A long one is done by a handler of the target,
+ * in pieces, so that no handler runs for long.  The Reply of each piece completes one operation of
+ * the counter, whose address is in the Request.
  */
 #include "extended-ref/handles.h"
 
@@ -10,11 +10,11 @@
 #include "extended-ref/internal_am.h"
 #include "extended-ref/transfer.h"
 
-enum { PIECE = 4 * 1048576 }; /* longest fill by one message */
+enum { PIECE = 4 * 1048576 }; /* bytes of the longest fill by one message */
 
-/* Fills nbytes >= 1 of another node's memory; counted as issued before it returns. */
-static void fill(gasnet_node_t node, void *dst, int value, size_t nbytes,
-                 gasnetc_counter_t *counter)
+/* Fills nbytes >= 1 of another node's memory; `counter` includes all its operations on return.  */
+static void memset_remote(gasnet_node_t node, void *dst, int value, size_t nbytes,
+                          gasnetc_counter_t *counter)
 {
     if (gasnete_transfer_fill(node, dst, value, nbytes, counter)) return;
     gasnete_check_segment(node, dst, nbytes, "a gasnet_memset");
@@ -40,8 +40,8 @@ void gasnete_memset_handler(gasnet_token_t token, gasnet_handlerarg_t dst_high,
     gasnet_AMReplyShort2(token, GASNETE_H_DONE, counter_high, counter_low);
 }
 
-/* True if done already. */
-static bool fill_local(const char *call, gasnet_node_t node, void *dst, int value, size_t nbytes)
+/* Does an empty fill, or one of this node, and returns true; false for another node.  */
+static bool memset_local(const char *call, gasnet_node_t node, void *dst, int value, size_t nbytes)
 {
     if (GASNETC_CHECKING) gasnete_check_transfer(call, node);
     if (node >= gasnetc_job.size) gasnetc_no_such_rank(call, node);
@@ -53,22 +53,22 @@ static bool fill_local(const char *call, gasnet_node_t node, void *dst, int valu
 
 void gasnete_memset(gasnet_node_t node, void *dst, int value, size_t nbytes)
 {
-    if (fill_local("gasnet_memset", node, dst, value, nbytes)) return;
+    if (memset_local("gasnet_memset", node, dst, value, nbytes)) return;
     gasnetc_counter_t counter = {0};
-    fill(node, dst, value, nbytes, &counter);
+    memset_remote(node, dst, value, nbytes, &counter);
     gasnetc_wait(&counter);
 }
 
 gasnet_handle_t gasnete_memset_nb(gasnet_node_t node, void *dst, int value, size_t nbytes)
 {
-    if (fill_local("gasnet_memset_nb", node, dst, value, nbytes)) return GASNET_INVALID_HANDLE;
+    if (memset_local("gasnet_memset_nb", node, dst, value, nbytes)) return GASNET_INVALID_HANDLE;
     gasnete_op_t *op = gasnete_op_new(gasnete_self(), GASNETE_OP_HANDLE);
-    fill(node, dst, value, nbytes, &op->counter);
+    memset_remote(node, dst, value, nbytes, &op->counter);
     return op;
 }
 
 void gasnete_memset_nbi(gasnet_node_t node, void *dst, int value, size_t nbytes)
 {
-    if (fill_local("gasnet_memset_nbi", node, dst, value, nbytes)) return;
-    fill(node, dst, value, nbytes, gasnete_self()->puts);
+    if (memset_local("gasnet_memset_nbi", node, dst, value, nbytes)) return;
+    memset_remote(node, dst, value, nbytes, gasnete_self()->puts);
 }

@@ -1,12 +1,12 @@
 /* putget.c - puts and gets: blocking, with explicit handle, and with the implicit one.
  *
- * The functions that clients reach as gasnet_{put,get}{,_nb,_nbi}{,_bulk}.  Each does what stays on
- * this node, finds the counter, and leaves the rest to transfer.h.  Hot: nothing here that a
- * remote transfer of some bytes does not need; a transfer of no bytes is found there, unless the
- * call must return GASNET_INVALID_HANDLE for it.
+ * Implements gasnet_{put,get}{,_nb,_nbi}{,_bulk}.  Each function does transfers within this node,
+ * chooses the counter, and calls transfer.h for the rest.  Hot path: no work that a remote transfer
+ * of at least one byte does not need.  transfer.h handles transfers of no bytes, except where the
+ * call must return GASNET_INVALID_HANDLE for them.
  *
- * What each form waits for is its row of core/rdma/synchronisation.h.  Forms that have equal rows
- * share a function: blocking puts, and every kind of get, come bulk and non-bulk in one.
+ * core/rdma/synchronisation.h defines what each form waits for.  Forms with equal rows there share
+ * a function: bulk and non-bulk blocking puts, and bulk and non-bulk gets of each kind.
  */
 #include "extended-ref/handles.h"
 
@@ -44,36 +44,38 @@ HOT void start_get(enum gasnetc_form form, void *dst, gasnet_node_t node, void *
 
 /* --- blocking --- */
 
-static inline bool usual_blocking(gasnet_node_t node)
+static inline bool putget_fast_blocking(gasnet_node_t node)
 {
     return !GASNETC_CHECKING && gasnete_is_remote(node);
 }
 
 void gasnete_put(gasnet_node_t node, void *dst, void *src, size_t nbytes)
 {
-    if (!usual_blocking(node) && gasnete_copy_local("gasnet_put", node, dst, src, nbytes)) return;
+    if (!putget_fast_blocking(node) && gasnete_copy_local("gasnet_put", node, dst, src, nbytes))
+        return;
     gasnetc_counter_t counter = {0};
     start_put(GASNETC_PUT, node, dst, src, nbytes, &counter);
 }
 
 void gasnete_get(void *dst, gasnet_node_t node, void *src, size_t nbytes)
 {
-    if (!usual_blocking(node) && gasnete_copy_local("gasnet_get", node, dst, src, nbytes)) return;
+    if (!putget_fast_blocking(node) && gasnete_copy_local("gasnet_get", node, dst, src, nbytes))
+        return;
     gasnetc_counter_t counter = {0};
     start_get(GASNETC_GET, dst, node, src, nbytes, &counter);
 }
 
 /* --- explicit handle --- */
 
-/* The non-blocking forms leave everything unusual (nothing to do, this node, a thread's first
- * operation, an empty pool) to a cold function that ends in them again: with no other call in
- * sight, the compiler keeps their arguments in registers all the way to the core. */
+/* The non-blocking forms leave the rare cases (no bytes, this node, a thread's first operation, an
+ * empty pool) to a cold function that tail-calls them again: without other calls the compiler keeps
+ * the arguments in registers up to the core.  */
 #define COLD __attribute__((cold, noinline))
 
 typedef gasnet_handle_t put_nb_t(gasnet_node_t, void *, void *, size_t);
 
-static COLD gasnet_handle_t unusual_put_nb(gasnet_node_t node, void *dst, void *src, size_t nbytes,
-                                           put_nb_t *again)
+static COLD gasnet_handle_t putget_slow_put_nb(gasnet_node_t node, void *dst, void *src,
+                                               size_t nbytes, put_nb_t *again)
 {
     if (gasnete_copy_local("gasnet_put_nb", node, dst, src, nbytes) || nbytes == 0)
         return GASNET_INVALID_HANDLE;
@@ -82,7 +84,8 @@ static COLD gasnet_handle_t unusual_put_nb(gasnet_node_t node, void *dst, void *
     return again(node, dst, src, nbytes);
 }
 
-static COLD gasnet_handle_t unusual_get_nb(void *dst, gasnet_node_t node, void *src, size_t nbytes)
+static COLD gasnet_handle_t putget_slow_get_nb(void *dst, gasnet_node_t node, void *src,
+                                               size_t nbytes)
 {
     if (gasnete_copy_local("gasnet_get_nb", node, dst, src, nbytes) || nbytes == 0)
         return GASNET_INVALID_HANDLE;
@@ -91,8 +94,8 @@ static COLD gasnet_handle_t unusual_get_nb(void *dst, gasnet_node_t node, void *
     return gasnete_get_nb(dst, node, src, nbytes);
 }
 
-/* True if an operation with explicit handle may go the short way. */
-static inline bool usual(const gasnete_thread_t *me, gasnet_node_t node, size_t nbytes)
+/* True if an operation with explicit handle may take the fast path.  */
+static inline bool putget_fast(const gasnete_thread_t *me, gasnet_node_t node, size_t nbytes)
 {
     return !gasnete_rarely(nbytes == 0) && gasnete_is_remote(node) && !gasnete_rarely(me == NULL) &&
            !gasnete_rarely(me->free == NULL);
@@ -102,7 +105,8 @@ gasnet_handle_t gasnete_put_nb(gasnet_node_t node, void *dst, void *src, size_t 
 {
     gasnete_thread_t *me = gasnete_self_if_any();
     if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_put_nb", node);
-    if (!usual(me, node, nbytes)) return unusual_put_nb(node, dst, src, nbytes, gasnete_put_nb);
+    if (!putget_fast(me, node, nbytes))
+        return putget_slow_put_nb(node, dst, src, nbytes, gasnete_put_nb);
     gasnete_op_t *op = gasnete_op_take(me, GASNETE_OP_HANDLE);
     start_put(GASNETC_PUT_NB, node, dst, src, nbytes, &op->counter);
     return op;
@@ -112,8 +116,8 @@ gasnet_handle_t gasnete_put_nb_bulk(gasnet_node_t node, void *dst, void *src, si
 {
     gasnete_thread_t *me = gasnete_self_if_any();
     if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_put_nb_bulk", node);
-    if (!usual(me, node, nbytes))
-        return unusual_put_nb(node, dst, src, nbytes, gasnete_put_nb_bulk);
+    if (!putget_fast(me, node, nbytes))
+        return putget_slow_put_nb(node, dst, src, nbytes, gasnete_put_nb_bulk);
     gasnete_op_t *op = gasnete_op_take(me, GASNETE_OP_HANDLE);
     start_put(GASNETC_PUT_NB_BULK, node, dst, src, nbytes, &op->counter);
     return op;
@@ -123,7 +127,7 @@ gasnet_handle_t gasnete_get_nb(void *dst, gasnet_node_t node, void *src, size_t 
 {
     gasnete_thread_t *me = gasnete_self_if_any();
     if (GASNETC_CHECKING) gasnete_check_transfer("gasnet_get_nb", node);
-    if (!usual(me, node, nbytes)) return unusual_get_nb(dst, node, src, nbytes);
+    if (!putget_fast(me, node, nbytes)) return putget_slow_get_nb(dst, node, src, nbytes);
     gasnete_op_t *op = gasnete_op_take(me, GASNETE_OP_HANDLE);
     start_get(GASNETC_GET_NB, dst, node, src, nbytes, &op->counter);
     return op;
@@ -133,15 +137,15 @@ gasnet_handle_t gasnete_get_nb(void *dst, gasnet_node_t node, void *src, size_t 
 
 typedef void put_nbi_t(gasnet_node_t, void *, void *, size_t);
 
-static COLD void unusual_put_nbi(gasnet_node_t node, void *dst, void *src, size_t nbytes,
-                                 put_nbi_t *again)
+static COLD void putget_slow_put_nbi(gasnet_node_t node, void *dst, void *src, size_t nbytes,
+                                     put_nbi_t *again)
 {
     if (gasnete_copy_local("gasnet_put_nbi", node, dst, src, nbytes)) return;
     gasnete_self();
     again(node, dst, src, nbytes);
 }
 
-static COLD void unusual_get_nbi(void *dst, gasnet_node_t node, void *src, size_t nbytes)
+static COLD void putget_slow_get_nbi(void *dst, gasnet_node_t node, void *src, size_t nbytes)
 {
     if (gasnete_copy_local("gasnet_get_nbi", node, dst, src, nbytes)) return;
     gasnete_self();
@@ -160,7 +164,7 @@ void gasnete_put_nbi(gasnet_node_t node, void *dst, void *src, size_t nbytes)
     if (usual_implicit(me, node))
         start_put(GASNETC_PUT_NBI, node, dst, src, nbytes, me->puts);
     else
-        unusual_put_nbi(node, dst, src, nbytes, gasnete_put_nbi);
+        putget_slow_put_nbi(node, dst, src, nbytes, gasnete_put_nbi);
 }
 
 void gasnete_put_nbi_bulk(gasnet_node_t node, void *dst, void *src, size_t nbytes)
@@ -170,7 +174,7 @@ void gasnete_put_nbi_bulk(gasnet_node_t node, void *dst, void *src, size_t nbyte
     if (usual_implicit(me, node))
         start_put(GASNETC_PUT_NBI_BULK, node, dst, src, nbytes, me->puts);
     else
-        unusual_put_nbi(node, dst, src, nbytes, gasnete_put_nbi_bulk);
+        putget_slow_put_nbi(node, dst, src, nbytes, gasnete_put_nbi_bulk);
 }
 
 void gasnete_get_nbi(void *dst, gasnet_node_t node, void *src, size_t nbytes)
@@ -180,5 +184,5 @@ void gasnete_get_nbi(void *dst, gasnet_node_t node, void *src, size_t nbytes)
     if (usual_implicit(me, node))
         start_get(GASNETC_GET_NBI, dst, node, src, nbytes, me->gets);
     else
-        unusual_get_nbi(dst, node, src, nbytes);
+        putget_slow_get_nbi(dst, node, src, nbytes);
 }

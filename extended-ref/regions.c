@@ -1,7 +1,7 @@
-/* regions.c - access regions: many implicit operations behind one explicit handle.
+/* regions.c - access regions: many implicit operations with one explicit handle.
  *
- * While a region is open, the thread's implicit puts and gets count in an operation record of the
- * pool instead of the thread's own sets; closing it hands the record out as a handle.
+ * While a region is open, the thread's implicit puts and gets are counted in an operation record of
+ * the pool instead of the thread's own sets.  The end of the region returns the record as a handle.
  */
 #include "extended-ref/handles.h"
 
@@ -30,6 +30,6 @@ gasnet_handle_t gasnete_end_nbi_accessregion(void)
     me->puts = &me->put_set;
     me->gets = &me->get_set;
     if (!gasnetc_counter_done(&op->counter)) return op;
-    gasnete_op_free(me, op); /* empty, or complete already: nothing to wait for */
+    gasnete_op_free(me, op); /* no operations, or all complete already */
     return GASNET_INVALID_HANDLE;
 }

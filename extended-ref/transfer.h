@@ -1,11 +1,13 @@
-/* transfer.h - what carries puts, gets and fills to other nodes: RDMA, or nothing but Active
+/* transfer.h - selects the transport of puts, gets and fills to other nodes: RDMA, or Active
  * Messages where GASNETE_BY_AM is defined (the portable reference, for networks without RDMA).
  *
- * Both headers offer the same, with the rules of core/rdma/rdma.h: gasnete_transfer_put, whose
- * source is free on return, _put_bulk, whose source stays until all is done, _get, and _get_into
- * for memory that gasnete_landing has prepared.  gasnete_transfer_fill is false, and has done
- * nothing, where the target had better do it.  gasnete_default_barrier, at attach, is what barriers
- * use, and GASNETE_TRANSFER_HANDLERS is their part of the table of handlers.
+ * Both headers declare the same functions, with the rules of core/rdma/rdma.h.
+ * gasnete_transfer_put: the source may be reused on return.  gasnete_transfer_put_bulk: the source
+ * must not change until the operation is complete.  gasnete_transfer_get;
+ * gasnete_transfer_get_into, for memory that gasnete_landing has registered.  gasnete_transfer_fill
+ * returns false, and does nothing, where a handler of the target is faster.
+ * gasnete_default_barrier, called at attach, returns the carrier of barriers;
+ * GASNETE_TRANSFER_HANDLERS are the transport's entries of the handler table.
  */
 #ifndef GASNETE_TRANSFER_H
 #define GASNETE_TRANSFER_H

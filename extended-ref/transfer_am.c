@@ -1,10 +1,10 @@
 /* transfer_am.c - puts and gets by Active Messages alone: the portable reference (IB-E, item 5).
  *
- * Linked in place of RDMA into libraries whose network has no more than the Core API.  A put is a
- * Medium, which takes its source at the call, or Longs in pieces; a get is a Short that asks for
- * the same as Replies.  Every message of an operation counts in its counter and is acknowledged
- * there; so a wait ends when the last handler has run.  Requests are sent by clients alone:
- * handlers only reply, and nothing here waits in one.
+ * Replaces RDMA in libraries whose network has no more than the Core API.  A put is a Medium, which
+ * copies its source at the call, or a number of Longs; a get is a number of Shorts, each answered
+ * by a Medium or Long Reply.  Each message of an operation is counted in its counter when it is
+ * sent and when it is acknowledged, so a wait ends when the last handler has run.  Only client
+ * calls send Requests: handlers reply, and never wait.
  */
 #include "extended-ref/transfer_am.h"
 
@@ -12,19 +12,21 @@
 
 #define PAIR(pointer) gasnete_high(pointer), gasnete_low(pointer)
 
-/* The longest piece that a Reply brings: its sender is in a handler until the source is free. */
+/* Bytes of the longest Long Reply: the handler that sends it does not return until its source may
+ * be reused.  */
 enum { LONG_REPLY_PIECE = 1 << 20 };
 
-static size_t smaller(size_t a, size_t b)
+static size_t transfer_am_min(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
 /* --- puts --- */
 
-/* Of a bulk put the source is the client's until all is done, which is just what LongAsync asks. */
-static inline void put(gasnet_node_t node, char *dst, const void *src, size_t nbytes,
-                       gasnetc_counter_t *counter, bool bulk)
+/* The source of a bulk put must not change until the operation is complete, which is the rule of
+ * LongAsync.  */
+static inline void transfer_am_put(gasnet_node_t node, char *dst, const void *src, size_t nbytes,
+                                   gasnetc_counter_t *counter, bool bulk)
 {
     char *from = (char *)(uintptr_t)src;
     if (nbytes == 0) return;
@@ -35,7 +37,7 @@ static inline void put(gasnet_node_t node, char *dst, const void *src, size_t nb
         return;
     }
     for (size_t done = 0, piece; done < nbytes; done += piece) {
-        piece = smaller(nbytes - done, gasnet_AMMaxLongRequest());
+        piece = transfer_am_min(nbytes - done, gasnet_AMMaxLongRequest());
         counter->issued++;
         if (bulk)
             gasnet_AMRequestLongAsync2(node, GASNETE_H_PUT_LONG, from + done, piece, dst + done,
@@ -49,13 +51,13 @@ static inline void put(gasnet_node_t node, char *dst, const void *src, size_t nb
 void gasnete_transfer_put(gasnet_node_t node, void *dst, const void *src, size_t nbytes,
                           gasnetc_counter_t *counter)
 {
-    put(node, dst, src, nbytes, counter, false);
+    transfer_am_put(node, dst, src, nbytes, counter, false);
 }
 
 void gasnete_transfer_put_bulk(gasnet_node_t node, void *dst, const void *src, size_t nbytes,
                                gasnetc_counter_t *counter)
 {
-    put(node, dst, src, nbytes, counter, true);
+    transfer_am_put(node, dst, src, nbytes, counter, true);
 }
 
 void gasnete_put_handler(gasnet_token_t token, void *bytes, size_t nbytes,
@@ -78,7 +80,7 @@ void gasnete_put_long_handler(gasnet_token_t token, void *dst, size_t nbytes,
 
 /* --- gets --- */
 
-/* Long Replies bring more at once, but only to this node's segment. */
+/* Long Replies hold more than Mediums, but can only write to this node's segment.  */
 void gasnete_transfer_get(gasnet_node_t node, void *dst, const void *src, size_t nbytes,
                           gasnetc_counter_t *counter)
 {
@@ -87,10 +89,10 @@ void gasnete_transfer_get(gasnet_node_t node, void *dst, const void *src, size_t
     bool by_long =
         nbytes > gasnet_AMMaxMedium() && gasnete_in_segment(gasnet_mynode(), dst, nbytes);
     size_t most =
-        by_long ? smaller(gasnet_AMMaxLongReply(), LONG_REPLY_PIECE) : gasnet_AMMaxMedium();
+        by_long ? transfer_am_min(gasnet_AMMaxLongReply(), LONG_REPLY_PIECE) : gasnet_AMMaxMedium();
     gasnet_handler_t handler = by_long ? GASNETE_H_GET_LONG : GASNETE_H_GET;
     for (size_t done = 0, piece; done < nbytes; done += piece) {
-        piece = smaller(nbytes - done, most);
+        piece = transfer_am_min(nbytes - done, most);
         counter->issued++;
         gasnet_AMRequestShort7(node, handler, PAIR((const char *)src + done),
                                (gasnet_handlerarg_t)piece, PAIR((char *)dst + done), PAIR(counter));

@@ -14,7 +14,7 @@ void gasnete_transfer_put_bulk(gasnet_node_t node, void *dst, const void *src, s
 void gasnete_transfer_get(gasnet_node_t node, void *dst, const void *src, size_t nbytes,
                           gasnetc_counter_t *counter);
 
-/* Nothing is registered: replies find any memory. */
+/* Nothing to register: a Reply may write to any memory.  */
 static inline const struct net_region *gasnete_landing(void *start, size_t nbytes)
 {
     (void)start;
@@ -30,7 +30,7 @@ static inline void gasnete_transfer_get_into(gasnet_node_t node, void *dst,
     gasnete_transfer_get(node, dst, src, nbytes, counter);
 }
 
-/* A request to fill is shorter than what it fills. */
+/* Always false: a Request to fill is shorter than a put of the bytes.  */
 static inline bool gasnete_transfer_fill(gasnet_node_t node, void *dst, int value, size_t nbytes,
                                          gasnetc_counter_t *counter)
 {

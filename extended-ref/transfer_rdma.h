@@ -1,4 +1,4 @@
-/* transfer_rdma.h - transfer.h by RDMA: other names for the core's offer, and nothing else. */
+/* transfer_rdma.h - transfer.h by RDMA: the functions of core/rdma/rdma.h by other names.  */
 #ifndef GASNETE_TRANSFER_RDMA_H
 #define GASNETE_TRANSFER_RDMA_H
 

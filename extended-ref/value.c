@@ -1,9 +1,8 @@
 /* value.c - puts and gets of values of 1 to 8 bytes, passed in registers.
  *
- * The functions that clients reach as gasnet_{put,get}{,_nb,_nbi}_val.  A value travels as the
- * nbytes low-order bytes of the register, in the byte order of the machine, and a get fills the
- * rest with zeros.  A value get lands in its own record, which is registered: no copy on the way
- * (IB-W1).
+ * Implements gasnet_{put,get}{,_nb,_nbi}_val.  A value is the nbytes low-order bytes of the
+ * register, in the byte order of the machine; a get fills the rest with zeros.  The destination of
+ * a value get is its own record, which is registered, so the value is not copied (IB-W1).
  */
 #include "extended-ref/handles.h"
 
@@ -12,8 +11,8 @@
 #include "core/report.h"
 #include "extended-ref/transfer.h"
 
-/* Where the nbytes low-order bytes of a register in memory begin. */
-static inline void *low_bytes(gasnet_register_value_t *value, size_t nbytes)
+/* Address of the nbytes low-order bytes of a register in memory.  */
+static inline void *value_low_bytes(gasnet_register_value_t *value, size_t nbytes)
 {
     size_t skip = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? sizeof *value - nbytes : 0;
     return (char *)value + skip;
@@ -30,15 +29,16 @@ void gasnete_bad_value(const char *call, size_t nbytes)
 void gasnete_put_val(gasnet_node_t node, void *dst, gasnet_register_value_t value, size_t nbytes)
 {
     gasnete_check_remote("gasnet_put_val", node, dst, nbytes);
-    gasnete_put(node, dst, low_bytes(&value, nbytes), nbytes);
+    gasnete_put(node, dst, value_low_bytes(&value, nbytes), nbytes);
 }
 
-/* The source is the function's own argument, so these must take the forms that free it. */
+/* The source is an argument of the function, so these use the forms whose source may be reused on
+ * return.  */
 gasnet_handle_t gasnete_put_nb_val(gasnet_node_t node, void *dst, gasnet_register_value_t value,
                                    size_t nbytes)
 {
     gasnete_check_remote("gasnet_put_nb_val", node, dst, nbytes);
-    void *src = low_bytes(&value, nbytes);
+    void *src = value_low_bytes(&value, nbytes);
     return gasnetc_frees_source(GASNETC_PUT_NB_VAL) ? gasnete_put_nb(node, dst, src, nbytes)
                                                     : gasnete_put_nb_bulk(node, dst, src, nbytes);
 }
@@ -47,7 +47,7 @@ void gasnete_put_nbi_val(gasnet_node_t node, void *dst, gasnet_register_value_t 
                          size_t nbytes)
 {
     gasnete_check_remote("gasnet_put_nbi_val", node, dst, nbytes);
-    void *src = low_bytes(&value, nbytes);
+    void *src = value_low_bytes(&value, nbytes);
     if (gasnetc_frees_source(GASNETC_PUT_NBI_VAL))
         gasnete_put_nbi(node, dst, src, nbytes);
     else
@@ -57,9 +57,9 @@ void gasnete_put_nbi_val(gasnet_node_t node, void *dst, gasnet_register_value_t 
 /* --- gets --- */
 
 typedef struct value_get {
-    gasnete_op_t op; /* first; its pool is the thread's free_values */
+    gasnete_op_t op; /* first; on the free list free_values of its thread */
     gasnet_register_value_t value;
-    const struct net_region *landing; /* NULL where registration was refused */
+    const struct net_region *landing; /* NULL if registration failed */
 } value_get_t;
 
 static __attribute__((cold, noinline)) void grow(gasnete_thread_t *me)
@@ -73,14 +73,15 @@ static __attribute__((cold, noinline)) void grow(gasnete_thread_t *me)
     }
 }
 
-/* Always a record, also when the value is here already: this kind of handle has no invalid one. */
-static gasnet_valget_handle_t start_get(gasnet_node_t node, void *src, size_t nbytes)
+/* Always returns a record, also if the value is local: gasnet_valget_handle_t has no invalid value.
+ */
+static gasnet_valget_handle_t value_start_get(gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnete_thread_t *me = gasnete_self();
     if (gasnete_rarely(me->free_values == NULL)) grow(me);
     value_get_t *get = (value_get_t *)(void *)gasnete_op_pop(&me->free_values, GASNETE_OP_VALGET);
     get->value = 0;
-    void *dst = low_bytes(&get->value, nbytes);
+    void *dst = value_low_bytes(&get->value, nbytes);
     if (!gasnete_copy_local("gasnet_get_nb_val", node, dst, src, nbytes))
         gasnete_transfer_get_into(node, dst, get->landing, src, nbytes, &get->op.counter);
     return (gasnet_valget_handle_t)get;
@@ -89,7 +90,7 @@ static gasnet_valget_handle_t start_get(gasnet_node_t node, void *src, size_t nb
 gasnet_valget_handle_t gasnete_get_nb_val(gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_get_nb_val", node, src, nbytes);
-    return start_get(node, src, nbytes);
+    return value_start_get(node, src, nbytes);
 }
 
 gasnet_register_value_t gasnete_wait_syncnb_valget(gasnet_valget_handle_t handle)
@@ -106,5 +107,5 @@ gasnet_register_value_t gasnete_wait_syncnb_valget(gasnet_valget_handle_t handle
 gasnet_register_value_t gasnete_get_val(gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_get_val", node, src, nbytes);
-    return gasnete_wait_syncnb_valget(start_get(node, src, nbytes));
+    return gasnete_wait_syncnb_valget(value_start_get(node, src, nbytes));
 }
