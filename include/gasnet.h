@@ -1,12 +1,12 @@
 /* gasnet.h - the GASNet-1 Core and Extended API (specification 1.8).
  *
- * Every client includes this, first of all its headers and before gasnet_tools.h, having defined
- * exactly one of GASNET_SEQ, GASNET_PARSYNC and GASNET_PAR (the build fragment does).  It includes
- * no network header; the conduit is chosen by the include path, which finds gasnet_conduit.h.
+ * Every client includes this header before all others, gasnet_tools.h included, with exactly one of
+ * GASNET_SEQ, GASNET_PARSYNC and GASNET_PAR defined (by the build fragment).  It includes no
+ * network header; the include path selects the conduit by its gasnet_conduit.h.
  *
- * "Phase": P0 before gasnet_init, P1 until gasnet_attach, P2 after it.  Unless a comment says
- * otherwise a call is for P2, for client code (not handlers, not while a lock is held), for any
- * thread, and concerns this node only.
+ * Phases: P0 before gasnet_init, P1 until gasnet_attach returns, P2 after it.  Unless its comment
+ * says otherwise, a call is legal in P2, in client code (not in handlers, not with a lock held), in
+ * any thread, and affects this node only.  Pointers must not be NULL unless the comment says so.
  */
 #if defined(_INCLUDED_GASNET_TOOLS_H) && !defined(_INCLUDED_GASNET_H)
 #error "gasnet_tools.h was included before gasnet.h: include gasnet.h first"
@@ -47,7 +47,7 @@
 /* --- Versions, segment mode, limits --- */
 #define GASNET_SPEC_VERSION_MAJOR 1
 #define GASNET_SPEC_VERSION_MINOR 8
-#define GASNET_VERSION            GASNET_SPEC_VERSION_MAJOR /* old name of the same */
+#define GASNET_VERSION            GASNET_SPEC_VERSION_MAJOR /* older name */
 
 #if (defined(GASNET_SEGMENT_FAST) + defined(GASNET_SEGMENT_LARGE) +                                \
      defined(GASNET_SEGMENT_EVERYTHING)) != 1
@@ -91,7 +91,7 @@
 #define GASNETI_WORD_ALIGN(name) name##_noalign
 #endif
 
-/* One line, no white space; clients search it for ",debug", "CONDUIT=" and the like. */
+/* A literal without white space; clients search it for ",debug", "CONDUIT=" and the like.  */
 /* clang-format off */
 #define GASNET_CONFIG_STRING \
     "RELEASE=" GASNETI_RELEASE_TEXT \

@@ -1,8 +1,8 @@
-/* gasnet_basic.h - ground shared by gasnet.h and gasnet_tools.h: configuration, system headers,
- * build mode, compiler attributes, version numbers, and the few unprefixed names clients rely on.
+/* gasnet_basic.h - the common base of gasnet.h and gasnet_tools.h: configuration, system headers,
+ * build mode, compiler attributes, and a few unprefixed names that clients use.
  *
- * Private: included by the two public headers only.  Must stay clean in C89 .. C23 and
- * C++98 .. C++20, and must not include a network's header.
+ * Private: included by the two public headers only.  Must compile without warnings in C89 .. C23
+ * and C++98 .. C++20, and must not include a network's header.
  */
 #if !defined(GASNETI_IN_GASNET_H) && !defined(GASNETI_IN_GASNET_TOOLS_H)
 #error "gasnet_basic.h is private: include gasnet.h or gasnet_tools.h"
@@ -10,8 +10,8 @@
 #ifndef GASNETI_BASIC_H
 #define GASNETI_BASIC_H
 
-/* A strict -std=cXX client that asked for no particular POSIX level gets POSIX: threads need it.
- * Works because the public headers are the first ones a client includes. */
+/* A client compiled with -std=cXX that selects no POSIX level gets the default one: pthread.h needs
+ * it.  Effective because clients include the public headers first.  */
 #if defined(__STRICT_ANSI__) && !defined(_DEFAULT_SOURCE) && !defined(_GNU_SOURCE) &&              \
     !defined(_POSIX_C_SOURCE) && !defined(_POSIX_SOURCE) && !defined(_XOPEN_SOURCE)
 #define _DEFAULT_SOURCE 1
@@ -29,8 +29,7 @@
 #include <limits.h>
 #include <unistd.h>
 
-/* --- Build mode: set by the build fragment, never by client source; without one, gasnet_config.h
- * says the library's --- */
+/* --- Build mode: set by the build fragment; the default is that of the library --- */
 #if defined(GASNET_DEBUG) && defined(GASNET_NDEBUG)
 #error "both GASNET_DEBUG and GASNET_NDEBUG: compile with the flags of one build fragment"
 #elif defined(GASNET_DEBUG)
@@ -64,7 +63,7 @@
 #define GASNET_SRCLINES 1
 #endif
 
-/* --- Unprefixed names that clients take from these headers --- */
+/* --- Unprefixed names that clients use --- */
 #define GASNETI_STRINGIFY_(x) #x
 #define GASNETI_CONCAT_(a, b) a##b
 #ifndef _STRINGIFY
@@ -74,7 +73,7 @@
 #define _CONCAT(a, b) GASNETI_CONCAT_(a, b)
 #endif
 
-/* Word for word as in <sys/param.h>, so that including that one later is no redefinition. */
+/* The same tokens as in <sys/param.h>, so that including that header later redefines nothing.  */
 /* clang-format off */
 #ifndef MIN
 #define MIN(a,b) (((a)<(b))?(a):(b))
@@ -108,7 +107,7 @@
 #define GASNETI_INLINE_KEYWORD inline
 #endif
 
-/* Before each inline function of these headers: one copy per object, silent when unused. */
+/* Prefix of each inline function of these headers: one copy per object, no warning if unused.  */
 #define GASNETI_INLINE static GASNETI_INLINE_KEYWORD GASNETI_ATTRIBUTE((__unused__))
 
 #define if_pf(cond) if (GASNETI_EXPECT(!!(cond), 0))
@@ -122,8 +121,8 @@
 #define GASNETI_EXTERN_C_END
 #endif
 
-/* Bracket every header's declarations: C linkage, and exported although the library is otherwise
- * built with hidden visibility. */
+/* Enclose the declarations of every header: C linkage and default visibility; the library is
+ * otherwise built with hidden visibility.  */
 #if defined(__GNUC__)
 #define GASNETI_EXPORTS_BEGIN GASNETI_EXTERN_C_BEGIN _Pragma("GCC visibility push(default)")
 #define GASNETI_EXPORTS_END   _Pragma("GCC visibility pop") GASNETI_EXTERN_C_END

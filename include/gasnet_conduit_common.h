@@ -1,7 +1,7 @@
-/* gasnet_conduit_common.h - what clients see of every conduit alike.
+/* gasnet_conduit_common.h - definitions that are the same in every conduit.
  *
- * Private part of gasnet.h, included by each <conduit>-conduit/gasnet_conduit.h behind its name and
- * what it has otherwise.  Names and numbers only; no network header.
+ * Private part of gasnet.h, included at the end of each <conduit>-conduit/gasnet_conduit.h, which
+ * may override the #ifndef ones.  Names and numbers only; no network header.
  */
 #ifndef GASNETI_IN_GASNET_H
 #error "gasnet_conduit_common.h is private: include gasnet.h"
@@ -20,11 +20,11 @@
 
 #define GASNET_MAXNODES         65535
 #define GASNETC_NODE_TYPE       uint16_t
-#define GASNET_ALIGNED_SEGMENTS 0 /* nodes' segments may lie at different addresses */
+#define GASNET_ALIGNED_SEGMENTS 0 /* the nodes' segments may have different addresses */
 #define GASNET_PSHM             0 /* no memory is shared between nodes of one host */
 #define GASNET_NULL_ARGV_OK     1
 
-/* Message limits in bytes.  A Medium travels in one 4096-byte buffer less the largest header. */
+/* Message limits in bytes.  A Medium and its header fit in one 4096-byte buffer.  */
 #define GASNETC_MAX_ARGS 16
 #ifndef GASNETC_MAX_MEDIUM
 #define GASNETC_MAX_MEDIUM 4024
@@ -32,7 +32,7 @@
 #define GASNETC_MAX_LONG_REQUEST 0x7fffffff
 #define GASNETC_MAX_LONG_REPLY   0x7fffffff
 
-/* Most client threads alive at once in one node (PARSYNC and PAR). */
+/* The most client threads alive at once in one node (PARSYNC and PAR).  */
 #define GASNETC_MAX_THREADS 256
 
 #endif

@@ -1,12 +1,12 @@
 /* gasnet_extended.h - Extended API: puts, gets, memset, values, their synchronisation, barriers,
  * and thread identification.
  *
- * Private part of gasnet.h.  All calls: P2, client code with no lock held; errors are fatal.
- * `node` is a rank; the remote address lies in that node's segment (anywhere in
- * GASNET_SEGMENT_EVERYTHING), the local one anywhere, read-only memory included for sources.
- * nbytes: any size, 0 does nothing and ignores the addresses.  Source and destination may be
- * identical but not partly overlap.  Non-bulk forms promise addresses aligned for an object of
- * nbytes; the library tolerates any.  Nothing is ordered but by the syncs.
+ * Private part of gasnet.h.  All calls: P2, client code with no lock held; errors are fatal. `node`
+ * is a rank.  The remote address is in that node's segment (anywhere in GASNET_SEGMENT_EVERYTHING);
+ * the local one may be anywhere, a source also in read-only memory. nbytes may be any size; a
+ * transfer of 0 bytes does nothing and ignores the addresses.  Source and destination may be
+ * identical but must not partly overlap.  The specification requires aligned addresses of non-bulk
+ * forms; this library accepts any alignment.  Operations are unordered except by synchronisation.
  */
 #ifndef GASNETI_IN_GASNET_H
 #error "gasnet_extended.h is private: include gasnet.h"
@@ -18,7 +18,7 @@
 
 GASNETI_EXPORTS_BEGIN
 
-/* --- Entry points of the library --- */
+/* --- Entry points of the library; not for clients --- */
 
 extern void gasnete_get(void *dest, gasnet_node_t node, void *src, size_t nbytes);
 extern void gasnete_put(gasnet_node_t node, void *dest, void *src, size_t nbytes);
@@ -78,8 +78,8 @@ extern int gasnete_barrier_result(int *id);
 extern gasnet_threadinfo_t gasnete_threadinfo(void);
 
 #if GASNET_DEBUG
-/* Fatal where transfers are illegal, for a node that is none, or when the range, which is not
- * empty, is not in the node's segment. */
+/* Fatal where transfers are illegal, for an invalid rank, or if the range is neither empty nor in
+ * the node's segment.  */
 extern void gasnete_check_remote(const char *call, gasnet_node_t node, const void *start,
                                  size_t nbytes);
 /* Fatal where barriers are illegal, or for unknown flags. */
@@ -96,7 +96,7 @@ GASNETI_INLINE void gasnete_check_barrier(const char *call, int flags)
 }
 #endif
 
-/* --- Blocking transfers: on return the data is in place, visible to loads and to later gets --- */
+/* --- Blocking transfers: on return the data is visible to loads and later gets --- */
 
 GASNETI_INLINE void gasnet_get(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
@@ -127,9 +127,9 @@ GASNETI_INLINE void gasnet_memset(gasnet_node_t node, void *dest, int val, size_
 
 /* --- Non-blocking, explicit handle --- */
 
-/* May return GASNET_INVALID_HANDLE when already complete; may block (polling) for resources.  A
- * handle belongs to its thread and is synchronised exactly once.  A get's destination and a put's
- * effect are defined after the sync. */
+/* A call may return GASNET_INVALID_HANDLE if the operation is already complete, and may block,
+ * polling, for resources.  A handle must be synchronised exactly once, by the thread that created
+ * it.  The destination of a get, and the effect of a put, are defined after the synchronisation. */
 
 GASNETI_INLINE gasnet_handle_t gasnet_get_nb(void *dest, gasnet_node_t node, void *src,
                                              size_t nbytes) GASNETI_MUST_SYNC;
@@ -147,7 +147,7 @@ GASNETI_INLINE gasnet_handle_t gasnet_get_nb_bulk(void *dest, gasnet_node_t node
     gasnete_check_remote("gasnet_get_nb_bulk", node, src, nbytes);
     return gasnete_get_nb(dest, node, src, nbytes);
 }
-/* src is reusable on return. */
+/* src may be reused on return.  */
 GASNETI_INLINE gasnet_handle_t gasnet_put_nb(gasnet_node_t node, void *dest, void *src,
                                              size_t nbytes) GASNETI_MUST_SYNC;
 GASNETI_INLINE gasnet_handle_t gasnet_put_nb(gasnet_node_t node, void *dest, void *src,
@@ -156,7 +156,7 @@ GASNETI_INLINE gasnet_handle_t gasnet_put_nb(gasnet_node_t node, void *dest, voi
     gasnete_check_remote("gasnet_put_nb", node, dest, nbytes);
     return gasnete_put_nb(node, dest, src, nbytes);
 }
-/* src must stay unchanged until the sync. */
+/* src must not change until the synchronisation.  */
 GASNETI_INLINE gasnet_handle_t gasnet_put_nb_bulk(gasnet_node_t node, void *dest, void *src,
                                                   size_t nbytes) GASNETI_MUST_SYNC;
 GASNETI_INLINE gasnet_handle_t gasnet_put_nb_bulk(gasnet_node_t node, void *dest, void *src,
@@ -174,13 +174,13 @@ GASNETI_INLINE gasnet_handle_t gasnet_memset_nb(gasnet_node_t node, void *dest, 
     return gasnete_memset_nb(node, dest, val, nbytes);
 }
 
-/* Waits, polling, until the operation is complete; GASNET_INVALID_HANDLE is. */
+/* Polls until the operation is complete; GASNET_INVALID_HANDLE counts as complete.  */
 GASNETI_INLINE void gasnet_wait_syncnb(gasnet_handle_t handle)
 {
     gasneti_check_client_code("gasnet_wait_syncnb");
     if_pt(handle != GASNET_INVALID_HANDLE) gasnete_wait_syncnb(handle);
 }
-/* Polls once, then tests: GASNET_OK, after which the handle is dead, or GASNET_ERR_NOT_READY. */
+/* Polls once, then tests: GASNET_OK, which invalidates the handle, or GASNET_ERR_NOT_READY.  */
 GASNETI_INLINE int gasnet_try_syncnb(gasnet_handle_t handle)
 {
     return gasnete_try_syncnb(handle);
@@ -191,9 +191,9 @@ GASNETI_INLINE int gasnet_try_syncnb_nopoll(gasnet_handle_t handle)
     return gasnete_try_syncnb_nopoll(handle);
 }
 
-/* Arrays.  Handles found complete are overwritten with GASNET_INVALID_HANDLE, invalid ones are
- * ignored, and a list without valid handles is complete.  _some: at least one has completed in this
- * call; _all: every one. */
+/* Arrays of handles.  Completed handles are overwritten with GASNET_INVALID_HANDLE; invalid ones
+ * are ignored; a list without valid handles counts as complete.  _some: at least one handle
+ * completed in this call; _all: every handle is complete.  */
 GASNETI_INLINE void gasnet_wait_syncnb_some(gasnet_handle_t *handles, size_t numhandles)
 {
     gasnete_wait_syncnb_some(handles, numhandles);
@@ -219,7 +219,7 @@ GASNETI_INLINE int gasnet_try_syncnb_all_nopoll(gasnet_handle_t *handles, size_t
     return gasnete_try_syncnb_all_nopoll(handles, numhandles);
 }
 
-/* --- Non-blocking, implicit handle: synchronised together, per thread --- */
+/* --- Non-blocking, implicit handle: one synchronisation for all operations of a thread --- */
 
 GASNETI_INLINE void gasnet_get_nbi(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
@@ -231,13 +231,13 @@ GASNETI_INLINE void gasnet_get_nbi_bulk(void *dest, gasnet_node_t node, void *sr
     gasnete_check_remote("gasnet_get_nbi_bulk", node, src, nbytes);
     gasnete_get_nbi(dest, node, src, nbytes);
 }
-/* src is reusable on return. */
+/* src may be reused on return.  */
 GASNETI_INLINE void gasnet_put_nbi(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_put_nbi", node, dest, nbytes);
     gasnete_put_nbi(node, dest, src, nbytes);
 }
-/* src must stay unchanged until the sync. */
+/* src must not change until the synchronisation.  */
 GASNETI_INLINE void gasnet_put_nbi_bulk(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
     gasnete_check_remote("gasnet_put_nbi_bulk", node, dest, nbytes);
@@ -249,8 +249,8 @@ GASNETI_INLINE void gasnet_memset_nbi(gasnet_node_t node, void *dest, int val, s
     gasnete_memset_nbi(node, dest, val, nbytes);
 }
 
-/* Concern only what this thread began outside access regions; memset and value puts are puts.  The
- * try forms poll once and return GASNET_OK or GASNET_ERR_NOT_READY. */
+/* These apply to the operations that this thread started outside access regions; memset and value
+ * puts count as puts.  The try forms poll once and return GASNET_OK or GASNET_ERR_NOT_READY.  */
 GASNETI_INLINE void gasnet_wait_syncnbi_gets(void)
 {
     gasnete_wait_syncnbi_gets();
@@ -276,8 +276,8 @@ GASNETI_INLINE int gasnet_try_syncnbi_all(void)
     return gasnete_try_syncnbi_all();
 }
 
-/* Between begin and end, this thread's implicit operations gather under the handle that end
- * returns.  Not nestable; no implicit sync in between. */
+/* The handle that end returns stands for all implicit operations that this thread started since
+ * begin.  Regions do not nest and must not contain an implicit synchronisation.  */
 GASNETI_INLINE void gasnet_begin_nbi_accessregion(void)
 {
     gasnete_begin_nbi_accessregion();
@@ -288,15 +288,17 @@ GASNETI_INLINE gasnet_handle_t gasnet_end_nbi_accessregion(void)
     return gasnete_end_nbi_accessregion();
 }
 
-/* A value of 0 or more than SIZEOF_GASNET_REGISTER_VALUE_T bytes: fatal, naming the call. */
+/* Fatal error for a value of 0 or more than SIZEOF_GASNET_REGISTER_VALUE_T bytes.  */
 extern void gasnete_bad_value(const char *call, size_t nbytes) GASNETI_ATTRIBUTE((__noreturn__));
 GASNETI_INLINE void gasnete_check_value(const char *call, size_t nbytes)
 {
     if_pf(nbytes - 1 >= sizeof(gasnet_register_value_t)) gasnete_bad_value(call, nbytes);
 }
 
-/* --- Values: 1 <= nbytes <= SIZEOF_GASNET_REGISTER_VALUE_T, as an integer of that width in native
- * byte order; gets are zero-extended --- */
+/* --- Values --- */
+
+/* A value is an integer of nbytes bytes in native byte order, 1 <= nbytes <=
+ * SIZEOF_GASNET_REGISTER_VALUE_T.  Gets are zero-extended.  */
 
 GASNETI_INLINE void gasnet_put_val(gasnet_node_t node, void *dest, gasnet_register_value_t value,
                                    size_t nbytes)
@@ -332,7 +334,8 @@ GASNETI_INLINE gasnet_valget_handle_t gasnet_get_nb_val(gasnet_node_t node, void
     gasnete_check_value("gasnet_get_nb_val", nbytes);
     return gasnete_get_nb_val(node, src, nbytes);
 }
-/* Waits for the value and returns it.  Each handle once, in any order, by its own thread. */
+/* Waits for the value and returns it.  Once for each handle, in any order, by the thread that
+ * created it.  */
 GASNETI_INLINE gasnet_register_value_t gasnet_wait_syncnb_valget(gasnet_valget_handle_t handle)
 {
     return gasnete_wait_syncnb_valget(handle);
@@ -340,55 +343,56 @@ GASNETI_INLINE gasnet_register_value_t gasnet_wait_syncnb_valget(gasnet_valget_h
 
 /* --- Barrier: one notify, then one wait or successful try, by one thread at a time --- */
 
-/* Begins a phase and returns without waiting for other nodes.  flags: 0 for the given id, or
- * GASNET_BARRIERFLAG_ values. */
+/* Begins a barrier and returns without waiting for other nodes.  flags: 0 for the given id, or
+ * GASNET_BARRIERFLAG_ values; the wait or try must pass the same id and flags.  */
 GASNETI_INLINE void gasnet_barrier_notify(int id, int flags)
 {
     gasnete_check_barrier("gasnet_barrier_notify", flags);
     gasnete_barrier_notify(id, flags);
 }
-/* Waits, polling, until all have notified: GASNET_OK or GASNET_ERR_BARRIER_MISMATCH. */
+/* Polls until all nodes have notified.  Returns GASNET_OK or GASNET_ERR_BARRIER_MISMATCH.  */
 GASNETI_INLINE int gasnet_barrier_wait(int id, int flags)
 {
     gasnete_check_barrier("gasnet_barrier_wait", flags);
     return gasnete_barrier_wait(id, flags);
 }
-/* Polls once: as wait, or GASNET_ERR_NOT_READY, after which the phase is still open. */
+/* Polls once.  Returns as gasnet_barrier_wait, or GASNET_ERR_NOT_READY: the barrier is not
+ * complete.  */
 GASNETI_INLINE int gasnet_barrier_try(int id, int flags)
 {
     gasnete_check_barrier("gasnet_barrier_try", flags);
     return gasnete_barrier_try(id, flags);
 }
-/* Notify and wait. */
+/* gasnet_barrier_notify and gasnet_barrier_wait.  */
 GASNETI_INLINE int gasnet_barrier(int id, int flags)
 {
     gasnete_check_barrier("gasnet_barrier", flags);
     return gasnete_barrier(id, flags);
 }
-/* 0 and the id that was agreed in the last completed barrier of this node, or non-zero when no node
- * named one.  id must not be NULL. */
+/* Returns 0 and stores the id of the last completed barrier of this node; non-zero if no node named
+ * an id, or on a mismatch.  */
 GASNETI_INLINE int gasnet_barrier_result(int *id)
 {
     gasneti_check_client_code("gasnet_barrier_result");
     return gasnete_barrier_result(id);
 }
 
-/* --- Thread identification: optional --- */
+/* --- Thread identification; its use is optional --- */
 
-/* Macros, because two of them stand for a declaration.  The value differs between live threads
- * and is constant on each; without threads any constant does. */
+/* Macros, because two of them expand to a declaration.  The value is constant in a thread and
+ * differs between live threads; without threads it is any constant.  */
 
 #if GASNETI_THREADS
 #define GASNET_GET_THREADINFO() gasnete_threadinfo()
 #else
 #define GASNET_GET_THREADINFO() ((gasnet_threadinfo_t)0)
 #endif
-#define GASNETE_THREAD_GET GASNET_GET_THREADINFO() /* programs use this name, too */
+#define GASNETE_THREAD_GET GASNET_GET_THREADINFO() /* name used by some clients */
 
-/* What POST_THREADINFO posts, under a name that programs read; NULL outside of functions that post.
- */
+/* Set by GASNET_POST_THREADINFO, under a name that some clients read; NULL in functions that do not
+ * post.  */
 extern gasnet_threadinfo_t gasnete_threadinfo_cache;
-extern int gasneti_takes_the_semicolon; /* there is none; see below */
+extern int gasneti_takes_the_semicolon; /* never defined; see below */
 #if defined(__GNUC__)
 #define GASNETI_SHADOWING_BEGIN                                                                    \
     _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"")
@@ -404,7 +408,7 @@ extern int gasneti_takes_the_semicolon; /* there is none; see below */
         gasneti_posted_threadinfo;                                                                 \
     GASNETI_SHADOWING_END                                                                          \
     extern int gasneti_takes_the_semicolon GASNETI_ATTRIBUTE((__unused__))
-/* Nothing reads the posted value yet, so nothing is fetched for it. */
+/* The library does not use the posted value, so none is fetched.  */
 #define GASNET_BEGIN_FUNCTION() GASNET_POST_THREADINFO((gasnet_threadinfo_t)0)
 
 GASNETI_EXPORTS_END

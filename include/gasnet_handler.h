@@ -1,8 +1,8 @@
-/* gasnet_handler.h - optional help for writing handlers that serve 32- and 64-bit pointers alike.
+/* gasnet_handler.h - optional macros for handlers that work with 32- and 64-bit pointers.
  *
- * Included by clients after gasnet.h.  A handler is written once, as `fn_inner`, taking pointers;
- * the *_HANDLER macros make the function that is registered, fn_32 or fn_64, with parameters token,
- * addr and nbytes (Medium, Long), and a0, a1, ...; each pointer takes one of these or two.
+ * Included by clients after gasnet.h.  The client writes `fn_inner`, with pointer parameters; the
+ * *_HANDLER macros define the function to register, fn_32 or fn_64, with parameters token, addr and
+ * nbytes (Medium, Long), and a0, a1, ...; a pointer takes one argument or two.
  *
  *     static void set_flag_inner(gasnet_token_t token, int value, void *flag) { ... }
  *     SHORT_HANDLER(set_flag, 2, 3, (token, a0, UNPACK(a1)), (token, a0, UNPACK2(a1, a2)));
@@ -10,7 +10,7 @@
  *     gasnet_handlerentry_t table[] = { gasneti_handler_tableentry_with_bits(set_flag) };
  *     SHORT_REQ(2, 3, (dest, gasneti_handleridx(set_flag), value, PACK(flag)));
  *
- * Macros throughout: they paste numbers and build argument lists.
+ * All are macros, because they paste tokens and build argument lists.
  */
 #ifndef _INCLUDED_GASNET_HANDLER_H
 #define _INCLUDED_GASNET_HANDLER_H
@@ -74,7 +74,8 @@
 
 /* --- Definitions: name_32 or name_64 calls name_inner with the given arguments --- */
 
-/* Stands where a definition ends, so that a `;` may follow: strict compilers reject a bare one. */
+/* Follows a function definition, so that a `;` may come next: strict compilers reject a stray one.
+ */
 #if defined(__GNUC__)
 #define GASNETI_DEFINITION_END __extension__
 #else
@@ -123,7 +124,7 @@
 #define LONG_HANDLER      MEDIUM_HANDLER
 #define LONG_HANDLER_DECL MEDIUM_HANDLER_DECL
 
-/* Handlers without pointers are registered as they are. */
+/* Handlers without pointers are registered under their own name.  */
 #define SHORT_HANDLER_NOBITS_DECL(name, cnt) GASNETI_HANDLER_FN name(gasnet_token_t token ARGS##cnt)
 #define MEDIUM_HANDLER_NOBITS_DECL(name, cnt)                                                      \
     GASNETI_HANDLER_FN name(gasnet_token_t token, void *addr, size_t nbytes ARGS##cnt)

@@ -1,8 +1,17 @@
 /* gasnet_hsl.h - atomicity control: no-interrupt sections and handler-safe locks (HSL).
  *
- * Private part of gasnet.h.  A handler may take no other lock than these.  Without client threads
- * in a production build the calls vanish; with them a lock is a mutex, locked inline; in debug
- * builds every call is a checking function of the library.
+ * Private part of gasnet.h.  These are the only locks that a handler may acquire.  In production
+ * builds a lock is a mutex, or nothing in builds without client threads.  In debug builds every
+ * call is a function of the library that checks these rules:
+ *
+ * gasnet_hold_interrupts and gasnet_resume_interrupts enclose code during which no handler runs in
+ * this thread.  They are paired, not nested, and ignored in handlers and with a lock held.
+ *
+ * gasnet_hsl_lock, gasnet_hsl_unlock: a lock is not recursive, is released in reverse order of
+ * acquisition, and is held briefly, not across a reply or the end of a handler.
+ *
+ * gasnet_hsl_trylock returns GASNET_OK, or GASNET_ERR_NOT_READY if another thread holds the lock;
+ * it does not block.  gasnet_hsl_destroy: the lock must be free.
  */
 #ifndef GASNETI_IN_GASNET_H
 #error "gasnet_hsl.h is private: include gasnet.h"
@@ -12,20 +21,18 @@
 
 GASNETI_EXPORTS_BEGIN
 
-/* The lock.  Initialise statically with GASNET_HSL_INITIALIZER or once with gasnet_hsl_init.
- * Not recursive; released in reverse order of taking; held briefly; never across a reply or the end
- * of a handler. */
+/* A lock, initialised statically by GASNET_HSL_INITIALIZER or once by gasnet_hsl_init.  */
 #if GASNET_DEBUG
 #define GASNETI_HSL_LIVE   0x48534c21 /* state of a lock that gasnet_hsl_init has initialised */
-#define GASNETI_HSL_STATIC 0x48534c53 /* the same of GASNET_HSL_INITIALIZER */
+#define GASNETI_HSL_STATIC 0x48534c53 /* state of a lock with GASNET_HSL_INITIALIZER */
 typedef struct gasneti_hsl {
 #if GASNETI_THREADS
     pthread_mutex_t mutex;
 #endif
     int live;                  /* GASNETI_HSL_LIVE or _STATIC from initialisation to destruction */
-    void *owner;               /* library's mark of the holding thread, NULL when free */
-    struct gasneti_hsl *below; /* lock the holder took before this one */
-    uint64_t since;            /* when it was taken, ns */
+    void *owner;               /* identifies the holding thread; NULL if free */
+    struct gasneti_hsl *below; /* lock that the holder acquired before this one */
+    uint64_t since;            /* time of acquisition, ns */
 } gasnet_hsl_t;
 #if GASNETI_THREADS
 #define GASNET_HSL_INITIALIZER                                                                     \
@@ -97,8 +104,7 @@ GASNETI_INLINE int gasnet_hsl_trylock(gasnet_hsl_t *hsl)
 
 #else /* production */
 
-/* Bracket code during which no handler may interrupt this thread; paired, not nested; ignored in
- * handlers and under a lock.  Handlers run only from polling calls, so there is nothing to do. */
+/* Empty: handlers run in calls that poll only.  */
 GASNETI_INLINE void gasnet_hold_interrupts(void) {}
 GASNETI_INLINE void gasnet_resume_interrupts(void) {}
 
@@ -120,7 +126,6 @@ GASNETI_INLINE void gasnet_hsl_unlock(gasnet_hsl_t *hsl)
 {
     (void)pthread_mutex_unlock(&hsl->mutex);
 }
-/* GASNET_OK when taken, GASNET_ERR_NOT_READY when another holds it; never blocks. */
 GASNETI_INLINE int gasnet_hsl_trylock(gasnet_hsl_t *hsl)
 {
     return pthread_mutex_trylock(&hsl->mutex) ? GASNET_ERR_NOT_READY : GASNET_OK;

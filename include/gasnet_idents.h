@@ -1,8 +1,8 @@
-/* gasnet_idents.h - the texts that tell from outside how a library was built: "$Key: value $".
+/* gasnet_idents.h - texts embedded in a library that describe its build: "$Key: value $".
  *
  * Included once, after gasnet.h, by the library's source that defines gasnet_init, which every
- * program links.  Defines data; no client includes it.  Launchers and strings(1) read the texts;
- * the few that launchers need are in clients' objects too (gasnet_linkcheck.h), since a program
+ * program links.  Defines data; no client includes it.  Launchers and strings(1) read the texts.
+ * Those that launchers need are also in clients' objects (gasnet_linkcheck.h), since a program
  * linked with a shared library does not contain the library.
  */
 #ifndef GASNETI_IDENTS_H
@@ -40,7 +40,7 @@ GASNETT_IDENT(gasneti_ident_tools_threads,
               "$GASNetToolsThreadModel: GASNETT_" GASNETI_TOOLS_THREAD_TEXT " $");
 GASNETT_IDENT(gasneti_ident_tools_config,
               "$GASNetToolsConfig: (libgasnet.a) " GASNETT_CONFIG_STRING " $");
-/* __DATE__ follows SOURCE_DATE_EPOCH where builds are to be reproducible. */
+/* __DATE__ follows SOURCE_DATE_EPOCH, for reproducible builds.  */
 GASNETT_IDENT(gasneti_ident_time, "$GASNetBuildTimestamp: " __DATE__ " " __TIME__ " $");
 GASNETT_IDENT(gasneti_ident_build,
               "$GASNetBuildId: " GASNETI_SYSTEM_NAME " " GASNETI_RELEASE_TEXT " $");
@@ -53,7 +53,7 @@ GASNETT_IDENT(gasneti_ident_ssh, "$GASNetSSHSpawner: 1 $");
 GASNETT_IDENT(gasneti_ident_mpi, "$GASNetMPISpawner: 1 $");
 #endif
 
-/* What objects using gasnet_tools.h in this mode refer to. */
+/* The symbol that objects with gasnet_tools.h in this mode refer to.  */
 GASNETI_EXPORTS_BEGIN
 const int GASNETT_LINKCHECK_NAME = 1;
 GASNETI_EXPORTS_END

@@ -1,10 +1,10 @@
-/* gasnet_linkcheck.h - makes a program whose objects and library disagree fail to link, by a name
- * that says how the object was built.
+/* gasnet_linkcheck.h - makes the link of a program fail if its objects and library were built with
+ * different settings.
  *
- * Three nets: gasnet_init is a macro for a name composed of the settings; every object that
- * includes gasnet.h refers to a variable named likewise; and objects that disagree with each other
- * do not link whatever the libraries (GASNETI_ONE_KIND).  The library defines the first two, once,
- * in the object of gasnet_init:
+ * Three checks: gasnet_init is a macro for a name composed of the settings; every object that
+ * includes gasnet.h refers to a variable whose name is composed likewise; and objects that disagree
+ * with each other do not link with any library (GASNETI_ONE_KIND).  The library defines the first
+ * two names, once, in the object of gasnet_init:
  *
  *     const int GASNETI_LINKCHECK_NAME = 1;
  *     int gasnet_init(int *argc, char ***argv) { ... }
@@ -38,7 +38,7 @@
 GASNETI_EXPORTS_BEGIN
 extern const int GASNETI_LINKCHECK_NAME;
 
-/* One group for each pair of thread modes, so that the name tells both. */
+/* One group for each pair of thread modes, so that the symbol names both modes.  */
 #if GASNET_SEQ
 GASNETI_ONE_KIND(gasneti_SEQ_or_PARSYNC, gasneti_GASNET_SEQ_object_among_GASNET_PARSYNC_objects);
 GASNETI_ONE_KIND(gasneti_SEQ_or_PAR, gasneti_GASNET_SEQ_object_among_GASNET_PAR_objects);
@@ -53,12 +53,12 @@ GASNETI_ONE_KIND(gasneti_one_conduit,
                  GASNETI_WITH(GASNETI_WORD_CONDUIT, gasneti_object_among_those_of_another_conduit));
 GASNETI_EXPORTS_END
 
-/* The library's own objects are checked by their build, and may be shared between modes. */
+/* Not for the library's own objects: some are shared between modes.  */
 #if !defined(GASNETI_NO_LINKCHECK)
 static const int *const gasneti_linkcheck_ref GASNETI_KEPT = &GASNETI_LINKCHECK_NAME;
 
-/* What launchers look for in an executable, which need not contain the library.  Pointers to
- * literals, of which the linker keeps one copy. */
+/* The texts that launchers look for in an executable.  Pointers to literals, of which the linker
+ * keeps one copy.  */
 static const char *const gasneti_client_idents[] GASNETI_KEPT = {
     "$GASNetConfig: (libgasnet.a) " GASNET_CONFIG_STRING " $",
     "$GASNetConduitName: " GASNET_CONDUIT_NAME_STR " $",

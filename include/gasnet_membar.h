@@ -20,8 +20,9 @@
 GASNETI_EXPORTS_BEGIN
 
 #if GASNETI_TSAN
-/* The thread sanitizer does not see fences, only operations: let every fence be a read-modify-write
- * of one word.  Orders more than a fence would, hence never reports a false race. */
+/* The thread sanitizer does not model fences, only atomic operations, so a fence is a
+ * read-modify-write of one word here.  That orders more than a fence, so no false race is reported.
+ */
 extern int gasneti_fence_word;
 GASNETI_INLINE void gasneti_local_wmb(void)
 {
@@ -36,12 +37,12 @@ GASNETI_INLINE void gasneti_local_mb(void)
     (void)__atomic_fetch_add(&gasneti_fence_word, 0, __ATOMIC_SEQ_CST);
 }
 #else
-/* All stores before this are visible before any store after it. */
+/* Store fence: earlier stores become visible before later stores.  */
 GASNETI_INLINE void gasneti_local_wmb(void)
 {
     __atomic_thread_fence(__ATOMIC_RELEASE);
 }
-/* All loads before this are done before any load after it. */
+/* Load fence: earlier loads complete before later loads.  */
 GASNETI_INLINE void gasneti_local_rmb(void)
 {
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -53,7 +54,7 @@ GASNETI_INLINE void gasneti_local_mb(void)
 }
 #endif
 
-/* Stops the compiler, not the processor. */
+/* For the compiler only, not for the processor.  */
 GASNETI_INLINE void gasneti_compiler_fence(void)
 {
     __asm__ __volatile__("" : : : "memory");

@@ -1,7 +1,7 @@
-/* gasnet_more.h - names that are no part of the documented interface, and that programs use.
+/* gasnet_more.h - names outside the documented interface that existing programs use.
  *
- * Private: included by gasnet_basic.h, so that they are there after gasnet.h as after
- * gasnet_tools.h.  Those of threads are in gasnet_types.h and gasnet_extended.h.
+ * Private: included by gasnet_basic.h, and so by both gasnet.h and gasnet_tools.h.  Those about
+ * threads are in gasnet_types.h and gasnet_extended.h.
  */
 #if !defined(GASNETI_IN_GASNET_H) && !defined(GASNETI_IN_GASNET_TOOLS_H)
 #error "gasnet_more.h is private: include gasnet.h or gasnet_tools.h"
@@ -11,14 +11,14 @@
 
 GASNETI_EXPORTS_BEGIN
 
-/* This host's name; static.  The second is an older name of the first. */
+/* This host's name; valid for ever, not to be modified.  The second is an older name.  */
 extern const char *gasnett_gethostname(void);
 GASNETI_INLINE const char *gasneti_gethostname(void)
 {
     return gasnett_gethostname();
 }
 
-/* Do nothing.  Programs take their addresses, so that a compiler does not call them unused. */
+/* Do nothing.  Programs take their addresses to avoid warnings about unused functions.  */
 GASNETI_INLINE void _gasneti_threadkey_init(void *key)
 {
     (void)key;
@@ -28,7 +28,7 @@ GASNETI_INLINE void _gasnett_trace_printf_noop(const char *fmt, ...)
     (void)fmt;
 }
 
-/* Where control cannot come. */
+/* Marks code that is never reached; undefined behaviour if it is.  */
 GASNETI_INLINE void gasnett_unreachable(void) GASNETI_ATTRIBUTE((__noreturn__));
 GASNETI_INLINE void gasnett_unreachable(void)
 {
@@ -39,8 +39,7 @@ GASNETI_INLINE void gasnett_unreachable(void)
 #endif
 }
 
-/* --- The checking allocator: this library has none, so these are the C library's, and there is
- * nothing to check or to count --- */
+/* --- The debug allocator: this library has none; these are the functions of the C library --- */
 
 GASNETI_INLINE void *gasnett_debug_malloc(size_t nbytes)
 {
@@ -58,7 +57,7 @@ GASNETI_INLINE void gasnett_debug_free(void *p)
 {
     free(p);
 }
-/* The first n bytes of s at most, and a NUL, in memory from gasnett_debug_malloc. */
+/* A copy of at most n bytes of s with a final NUL, to be freed by gasnett_debug_free.  */
 GASNETI_INLINE char *gasnett_debug_strndup(const char *s, size_t n)
 {
     const char *end = (const char *)memchr(s, 0, n);
@@ -93,7 +92,7 @@ typedef struct {
     uint64_t overhead_bytes;
 } gasnett_heapstats_t;
 
-/* Fills *counts with zeros; non-zero, since nothing is counted. */
+/* Fills *counts with zeros and returns non-zero: nothing is counted.  */
 GASNETI_INLINE int gasnett_getheapstats(gasnett_heapstats_t *counts)
 {
     memset(counts, 0, sizeof *counts);

@@ -1,16 +1,16 @@
-/* gasnet_platform.h - PLATFORM_* macros: which compiler, operating system and processor this is.
+/* gasnet_platform.h - PLATFORM_* macros: the compiler, operating system and processor.
  *
- * Included by gasnet.h and gasnet_tools.h, and by configure to name the compiler it found.  Pure
- * preprocessor: it includes nothing and declares nothing.  Every macro is either a positive value
- * or undefined, so that #if and #ifdef agree.
+ * Included by gasnet.h and gasnet_tools.h, and preprocessed by configure to identify the compiler.
+ * It includes nothing and declares nothing.  Every macro is either positive or undefined, so #if
+ * and #ifdef agree.
  */
 #ifndef GASNETI_PLATFORM_H
 #define GASNETI_PLATFORM_H
 
 /* --- Compiler --- */
 
-/* Open MPI's <mpi.h> has some of these names, with meanings of its own (and defines none of them if
- * it finds PLATFORM_COMPILER_FAMILYID).  Included before this header, it yields here. */
+/* Open MPI's <mpi.h> defines some of these names differently, unless PLATFORM_COMPILER_FAMILYID is
+ * defined.  If it was included before this header, its definitions are removed.  */
 #undef PLATFORM_COMPILER_GNU
 #undef PLATFORM_COMPILER_GNU_C
 #undef PLATFORM_COMPILER_GNU_CXX

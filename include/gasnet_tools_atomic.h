@@ -1,8 +1,8 @@
-/* gasnet_tools_atomic.h - atomic integers, on the compiler's builtins.
+/* gasnet_tools_atomic.h - atomic integers, by the compiler's builtins.
  *
- * Private part of gasnet_tools.h.  Two widths are implemented; the unsized family is the 32-bit one
- * and the strong families are the plain ones, which are true atomics in every build.  Operations
- * order nothing but themselves; the flags add fences before and after.
+ * Private part of gasnet_tools.h.  Two widths are implemented; the unsized family is the 32-bit
+ * one.  The strong families are the same as the plain ones, which are atomic in every build.  The
+ * operations are relaxed; the flags add fences before and after.
  */
 #ifndef GASNETI_IN_GASNET_TOOLS_H
 #error "gasnet_tools_atomic.h is private: include gasnet_tools.h"
@@ -32,7 +32,7 @@
 
 GASNETI_EXPORTS_BEGIN
 
-/* Exactly the size and alignment of the integer; any 4- or 8-byte object may be cast to it. */
+/* Size and alignment of the integer; a pointer to any 4- or 8-byte object may be cast to it.  */
 typedef struct {
     volatile uint32_t value;
 } GASNETI_MAYALIAS gasnett_atomic32_t;
@@ -49,7 +49,7 @@ typedef struct {
         (uint64_t)(v)                                                                              \
     }
 
-/* The fences that flags ask for.  With constant flags, as is usual, only the fence remains. */
+/* The fences that `flags` request; with constant flags no branch remains.  */
 GASNETI_INLINE void gasneti_fence_pre(int flags)
 {
     if ((flags & GASNETT_ATOMIC_MB_PRE) == GASNETT_ATOMIC_MB_PRE)
@@ -103,7 +103,7 @@ GASNETI_INLINE void gasnett_atomic32_decrement(gasnett_atomic32_t *p, int flags)
     (void)__atomic_fetch_sub(&p->value, 1, __ATOMIC_RELAXED);
     gasneti_fence_post(flags);
 }
-/* Non-zero when the new value is 0. */
+/* Returns non-zero if the new value is 0.  */
 GASNETI_INLINE int gasnett_atomic32_decrement_and_test(gasnett_atomic32_t *p, int flags)
 {
     int zero;
@@ -112,7 +112,7 @@ GASNETI_INLINE int gasnett_atomic32_decrement_and_test(gasnett_atomic32_t *p, in
     gasneti_fence_post_bool(flags, zero);
     return zero;
 }
-/* Stores newval if the value is oldval; non-zero when it did. */
+/* Stores newval if the value is oldval; returns non-zero if it did.  */
 GASNETI_INLINE int gasnett_atomic32_compare_and_swap(gasnett_atomic32_t *p, uint32_t oldval,
                                                      uint32_t newval, int flags)
 {
@@ -131,7 +131,7 @@ GASNETI_INLINE uint32_t gasnett_atomic32_swap(gasnett_atomic32_t *p, uint32_t v,
     gasneti_fence_post(flags);
     return v;
 }
-/* Both return the new value, wrapped. */
+/* Both return the new value, modulo the width.  */
 GASNETI_INLINE uint32_t gasnett_atomic32_add(gasnett_atomic32_t *p, uint32_t v, int flags)
 {
     gasneti_fence_pre(flags);
@@ -175,7 +175,7 @@ GASNETI_INLINE void gasnett_atomic64_decrement(gasnett_atomic64_t *p, int flags)
     (void)__atomic_fetch_sub(&p->value, 1, __ATOMIC_RELAXED);
     gasneti_fence_post(flags);
 }
-/* Non-zero when the new value is 0. */
+/* Returns non-zero if the new value is 0.  */
 GASNETI_INLINE int gasnett_atomic64_decrement_and_test(gasnett_atomic64_t *p, int flags)
 {
     int zero;
@@ -184,7 +184,7 @@ GASNETI_INLINE int gasnett_atomic64_decrement_and_test(gasnett_atomic64_t *p, in
     gasneti_fence_post_bool(flags, zero);
     return zero;
 }
-/* Stores newval if the value is oldval; non-zero when it did. */
+/* Stores newval if the value is oldval; returns non-zero if it did.  */
 GASNETI_INLINE int gasnett_atomic64_compare_and_swap(gasnett_atomic64_t *p, uint64_t oldval,
                                                      uint64_t newval, int flags)
 {
@@ -203,7 +203,7 @@ GASNETI_INLINE uint64_t gasnett_atomic64_swap(gasnett_atomic64_t *p, uint64_t v,
     gasneti_fence_post(flags);
     return v;
 }
-/* Both return the new value, wrapped. */
+/* Both return the new value, modulo the width.  */
 GASNETI_INLINE uint64_t gasnett_atomic64_add(gasnett_atomic64_t *p, uint64_t v, int flags)
 {
     gasneti_fence_pre(flags);

@@ -1,7 +1,7 @@
-/* gasnet_tools_client.h - thread-specific keys and the tracing hooks of clients.
+/* gasnet_tools_client.h - thread-specific keys, and tracing hooks for clients.
  *
- * Private part of gasnet_tools.h.  Macros: keys are bare names, and clients use the hooks inside
- * comma expressions and with argument lists of their own.
+ * Private part of gasnet_tools.h.  Macros, because keys are identifiers, and clients use the hooks
+ * in comma expressions and with variable arguments.
  */
 #ifndef GASNETI_IN_GASNET_TOOLS_H
 #error "gasnet_tools_client.h is private: include gasnet_tools.h"
@@ -9,7 +9,7 @@
 #ifndef GASNETI_TOOLS_CLIENT_H
 #define GASNETI_TOOLS_CLIENT_H
 
-/* --- Thread-specific keys: one pointer per thread, NULL at first --- */
+/* --- Thread-specific keys: one pointer per thread, initially NULL --- */
 
 #if GASNETT_THREAD_SAFE
 #define GASNETI_PER_THREAD __thread
@@ -17,19 +17,19 @@
 #define GASNETI_PER_THREAD
 #endif
 
-/* DEFINE once, at file scope; DECLARE anywhere, before or after. */
+/* DEFINE once, at file scope; DECLARE in any scope, before or after.  */
 #define GASNETT_THREADKEY_DECLARE(key) extern GASNETI_PER_THREAD void *gasneti_key_##key
 #define GASNETT_THREADKEY_DEFINE(key)  GASNETI_PER_THREAD void *gasneti_key_##key = NULL
 
 #define gasnett_threadkey_get(key)        (gasneti_key_##key)
 #define gasnett_threadkey_set(key, value) ((void)(gasneti_key_##key = (value)))
 
-/* There is nothing to initialise; kept for clients that do, once or many times. */
+/* Keys need no initialisation; for clients that initialise them, once or several times.  */
 #define gasnett_threadkey_init(key)              ((void)gasneti_key_##key)
 #define gasnett_threadkey_get_noinit(key)        gasnett_threadkey_get(key)
 #define gasnett_threadkey_set_noinit(key, value) gasnett_threadkey_set(key, value)
 
-/* --- Tracing and statistics hooks: this library traces nothing on behalf of clients --- */
+/* --- Tracing and statistics hooks: without effect in this library --- */
 
 GASNETI_EXPORTS_BEGIN
 
@@ -56,7 +56,7 @@ GASNETI_EXPORTS_END
 #define GASNETT_TRACE_ENABLED      0
 #define GASNETT_TRACE_PRINTF       _gasnett_trace_printf_noop
 #define GASNETT_TRACE_PRINTF_FORCE _gasnett_trace_printf_noop
-/* The arguments may be uninitialised: mentioned, so that they count as used, never read. */
+/* sizeof: the arguments may be uninitialised; they are used but not read.  */
 #define GASNETT_TRACE_SETSOURCELINE(file, line)   ((void)sizeof(file), (void)sizeof(line))
 #define GASNETT_TRACE_GETSOURCELINE(pfile, pline) ((void)(pfile), (void)(pline))
 #define GASNETT_TRACE_FREEZESOURCELINE()          ((void)0)

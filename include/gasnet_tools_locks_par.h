@@ -1,8 +1,7 @@
 /* gasnet_tools_locks_par.h - gasnett_ mutexes, conditions and reader/writer locks with threads.
  *
- * Private part of gasnet_tools.h: pthread objects, locked inline.  Debug builds keep the holder
- * beside the lock and end the program on recursion, on release by another thread, and on a failed
- * assertion.
+ * Private part of gasnet_tools.h: pthread objects, locked inline.  Debug builds record the holder,
+ * and abort the program on recursion, on release by another thread, and on a failed assertion.
  */
 #ifndef GASNETI_IN_GASNET_TOOLS_H
 #error "gasnet_tools_locks_par.h is private: include gasnet_tools.h"
@@ -17,7 +16,7 @@
 
 GASNETI_EXPORTS_BEGIN
 
-/* Who holds a lock; production builds do without. */
+/* The holder of a lock; debug builds only.  */
 #if GASNET_DEBUG
 typedef struct {
     int held; /* 1 while a thread holds the lock exclusively */
@@ -90,7 +89,7 @@ GASNETI_INLINE void gasnett_mutex_init(gasnett_mutex_t *m)
 #endif
     (void)pthread_mutex_init(&m->lock, NULL);
 }
-/* 0, or why the mutex could not be destroyed. */
+/* Returns 0, or the error of pthread_mutex_destroy.  */
 GASNETI_INLINE int gasnett_mutex_destroy_ignoreerr(gasnett_mutex_t *m)
 {
     return pthread_mutex_destroy(&m->lock);
@@ -113,7 +112,7 @@ GASNETI_INLINE void gasnett_mutex_lock(gasnett_mutex_t *m)
     gasneti_holder_take(&m->holder);
 #endif
 }
-/* 0, or EBUSY when another thread holds it. */
+/* 0, or EBUSY if another thread holds the mutex.  */
 GASNETI_INLINE int gasnett_mutex_trylock(gasnett_mutex_t *m)
 {
     int busy;
@@ -136,7 +135,7 @@ GASNETI_INLINE void gasnett_mutex_unlock(gasnett_mutex_t *m)
 #endif
     (void)pthread_mutex_unlock(&m->lock);
 }
-/* Debug builds end the program when this thread does not hold the mutex, or does. */
+/* Debug builds abort the program if this thread does not hold, or holds, the mutex.  */
 GASNETI_INLINE void gasnett_mutex_assertlocked(gasnett_mutex_t *m)
 {
 #if GASNET_DEBUG
@@ -154,7 +153,7 @@ GASNETI_INLINE void gasnett_mutex_assertunlocked(gasnett_mutex_t *m)
     (void)m;
 }
 
-/* --- Conditions: signal and wait with the mutex held; a wait may return early, and never polls. */
+/* --- Conditions: signal and wait with the mutex held; a wait may return early, never polls --- */
 
 GASNETI_INLINE void gasnett_cond_init(gasnett_cond_t *c)
 {
@@ -226,7 +225,7 @@ GASNETI_INLINE void gasnett_rwlock_wrlock(gasnett_rwlock_t *l)
     gasneti_holder_take(&l->holder);
 #endif
 }
-/* 0, EBUSY or EAGAIN. */
+/* 0, EBUSY, or EAGAIN for too many readers.  */
 GASNETI_INLINE int gasnett_rwlock_tryrdlock(gasnett_rwlock_t *l)
 {
     int busy = pthread_rwlock_tryrdlock(&l->lock);
@@ -256,8 +255,8 @@ GASNETI_INLINE void gasnett_rwlock_unlock(gasnett_rwlock_t *l)
 #endif
     (void)pthread_rwlock_unlock(&l->lock);
 }
-/* Debug builds end the program when the statement of the name is false.  Readers are counted, not
- * named, so a reader's assertions only look at whether there are any. */
+/* Debug builds abort the program if the assertion is false.  Readers are counted, not identified,
+ * so assertions about readers only test whether there are any.  */
 GASNETI_INLINE void gasnett_rwlock_assertlocked(gasnett_rwlock_t *l)
 {
 #if GASNET_DEBUG

@@ -1,7 +1,8 @@
 /* gasnet_tools_locks_seq.h - gasnett_ mutexes, conditions and reader/writer locks without threads.
  *
- * Private part of gasnet_tools.h.  In production builds nothing remains of them; debug builds count
- * holds and end the program on recursion, on release of a free lock, and on a failed assertion.
+ * Private part of gasnet_tools.h.  No code remains of them in production builds; debug builds
+ * record whether a lock is held, and abort the program on recursion, on release of a free lock, and
+ * on a failed assertion.
  */
 #ifndef GASNETI_IN_GASNET_TOOLS_H
 #error "gasnet_tools_locks_seq.h is private: include gasnet_tools.h"
@@ -33,7 +34,7 @@ typedef struct {
         0                                                                                          \
     }
 
-/* In debug builds, ends the program with `what` unless `truth`. */
+/* Debug builds abort the program with the message `what` unless `truth`.  */
 GASNETI_INLINE void gasneti_seqlock_require(int truth, const char *what)
 {
 #if GASNET_DEBUG
@@ -52,7 +53,7 @@ GASNETI_INLINE void gasneti_seqlock_set(gasneti_seqlock_t *l, int held)
     (void)held;
 #endif
 }
-/* What was last set; production builds always find the lock in the state they want. */
+/* The recorded state; in production builds the wanted one.  */
 GASNETI_INLINE int gasneti_seqlock_held(gasneti_seqlock_t *l, int wanted)
 {
 #if GASNET_DEBUG
@@ -107,7 +108,7 @@ GASNETI_INLINE void gasnett_mutex_assertunlocked(gasnett_mutex_t *m)
                             "gasnett_mutex_assertunlocked: the mutex is locked");
 }
 
-/* --- Conditions: there is nobody to wait for --- */
+/* --- Conditions: no other thread could signal, so a wait is an error --- */
 
 GASNETI_INLINE void gasnett_cond_init(gasnett_cond_t *c)
 {

@@ -1,7 +1,7 @@
 /* gasnet_tools_syntax.h - GASNETT_ names for compiler attributes and C/C++ differences.
  *
- * Private part of gasnet_tools.h.  Macros throughout, since none of this can be said by a function.
- * A client may switch any attribute off, or on, by defining its GASNETT_USE_ macro beforehand.
+ * Private part of gasnet_tools.h.  A client may disable or enable an attribute by defining its
+ * GASNETT_USE_ macro as 0 or 1 before including the header.
  */
 #ifndef GASNETI_IN_GASNET_TOOLS_H
 #error "gasnet_tools_syntax.h is private: include gasnet_tools.h"
@@ -9,7 +9,7 @@
 #ifndef GASNETI_TOOLS_SYNTAX_H
 #define GASNETI_TOOLS_SYNTAX_H
 
-/* --- What may be used --- */
+/* --- Available attributes --- */
 #if defined(__GNUC__)
 #define GASNETI_HAVE_ATTRIBUTES 1
 #else
@@ -66,7 +66,7 @@
 
 /* --- Functions --- */
 
-/* Before a function's definition; each implies static.  Debug builds do not inline. */
+/* Prefixes of a function definition; each implies static.  Debug builds do not force inlining.  */
 #if GASNET_DEBUG
 #define GASNETT_INLINE(fn)        static GASNETT_UNUSED
 #define GASNETT_ALWAYS_INLINE(fn) static GASNETT_UNUSED
@@ -87,14 +87,14 @@
 #define GASNETT_PLEASE_INLINE(fn) GASNETI_PLEASE_INLINE(fn)
 #endif
 
-/* Around a definition's declarator: GASNETT_NEVER_INLINE(f, static void f(int x)) { ... } */
+/* Encloses a definition's declarator: GASNETT_NEVER_INLINE(f, static void f(int x)) { ... } */
 #if GASNETT_USE_GCC_ATTRIBUTE_NOINLINE
 #define GASNETT_NEVER_INLINE(fn, declarator) __attribute__((__noinline__)) declarator
 #else
 #define GASNETT_NEVER_INLINE(fn, declarator) declarator
 #endif
 
-/* Around a declarator: checks calls of fn as printf's. */
+/* Encloses a declarator: the compiler checks calls of fn like those of printf.  */
 #if GASNETT_USE_GCC_ATTRIBUTE_FORMAT
 #define GASNETT_FORMAT_PRINTF(fn, fmtarg, firstvararg, declarator)                                 \
     __attribute__((__format__(__printf__, fmtarg, firstvararg))) declarator
@@ -114,7 +114,7 @@
 #define GASNETT_FORMAT_PRINTF_FUNCPTR_ARG(fn, fmtarg, firstvararg, declarator) declarator
 #endif
 
-/* Prefixes, and the companions that some compilers want as a pragma after the declaration. */
+/* Prefixes, and their equivalents after the declaration for compilers that use a pragma.  */
 #if GASNETT_USE_GCC_ATTRIBUTE_NORETURN
 #define GASNETT_NORETURN __attribute__((__noreturn__))
 #else
@@ -177,7 +177,7 @@
 
 /* --- Expressions --- */
 
-/* The value of e (an integer or pointer), with a hint. */
+/* The value of e (an integer or pointer), with a branch-prediction hint.  */
 #if defined(__GNUC__)
 #define GASNETT_PREDICT_TRUE(e)  __builtin_expect((uintptr_t)(e), 1)
 #define GASNETT_PREDICT_FALSE(e) __builtin_expect((uintptr_t)(e), 0)
@@ -220,8 +220,8 @@
 #define GASNETT_TENTATIVE_EXTERN
 #endif
 
-/* At file scope, followed by ';': embeds a text (string literals) that strings(1) finds in the
- * executable. */
+/* At file scope, followed by ';': embeds a string literal that strings(1) finds in the executable.
+ */
 #if defined(__GNUC__)
 #define GASNETT_IDENT(id, text) static const char id[] __attribute__((__used__)) = text
 #else

@@ -1,7 +1,6 @@
-/* gasnet_tools_timer.h - timers and memory fences: all that GASNETT_LITE_MODE offers.
+/* gasnet_tools_timer.h - timers and memory fences, the only tools in GASNETT_LITE_MODE.
  *
- * Private part of gasnet_tools.h.  A tick is a nanosecond of the monotonic clock, so conversion
- * needs no calibration.
+ * Private part of gasnet_tools.h.  A tick is a nanosecond of the monotonic clock.
  */
 #ifndef GASNETI_IN_GASNET_TOOLS_H
 #error "gasnet_tools_timer.h is private: include gasnet_tools.h"
@@ -15,10 +14,10 @@ typedef uint64_t gasnett_tick_t;
 #define GASNETT_TICK_MIN ((gasnett_tick_t)0)
 #define GASNETT_TICK_MAX (~(gasnett_tick_t)0)
 
-/* Now; never decreases on a thread. */
+/* The current time in ticks; monotonic in each thread.  */
 extern gasnett_tick_t gasnett_ticks_now(void);
 
-/* Lengths, or stamps, in nanoseconds and microseconds. */
+/* Conversion of ticks to nanoseconds and microseconds; the latter rounds down.  */
 GASNETI_INLINE uint64_t gasnett_ticks_to_ns(gasnett_tick_t ticks)
 {
     return ticks;
@@ -28,14 +27,15 @@ GASNETI_INLINE uint64_t gasnett_ticks_to_us(gasnett_tick_t ticks)
     return ticks / 1000;
 }
 
-/* Measured, microseconds, > 0: the least step seen, and the cost of one gasnett_ticks_now. */
+/* Measured, in microseconds, > 0: the smallest step of the clock, and the cost of
+ * gasnett_ticks_now.  */
 extern double gasnett_tick_granularityus(void);
 extern double gasnett_tick_overheadus(void);
 
-/* Wall clock, microseconds since 1970. */
+/* Wall-clock time in microseconds since 1970.  */
 extern uint64_t gasnett_gettimeofday_us(void);
 
-/* Fences for processor and compiler.  The weak ones may vanish in programs without threads. */
+/* Fences for processor and compiler.  Without threads the weak ones are compiler fences only.  */
 GASNETI_INLINE void gasnett_local_wmb(void)
 {
     gasneti_local_wmb();

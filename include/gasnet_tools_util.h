@@ -1,8 +1,9 @@
-/* gasnet_tools_util.h - gasnett_ functions: timers, environment, process and console, signals,
- * bytes, backtraces.
+/* gasnet_tools_util.h - gasnett_ functions: environment, process and console, signals, bytes,
+ * backtraces.
  *
- * Private part of gasnet_tools.h.  Implemented in other/tools, in the same way for every thread
- * mode; unless said otherwise, callable at any time, in any thread, and NULL is not allowed.
+ * Private part of gasnet_tools.h.  Implemented in other/tools, the same for every thread mode.
+ * Unless a comment says otherwise, a function may be called at any time in any thread, and pointers
+ * must not be NULL.
  */
 #ifndef GASNETI_IN_GASNET_TOOLS_H
 #error "gasnet_tools_util.h is private: include gasnet_tools.h"
@@ -14,78 +15,80 @@ GASNETI_EXPORTS_BEGIN
 
 /* --- Environment --- */
 
-/* Value in the job's environment if there is a job, else in this process's, with %0XX decoded.
- * NULL when unset or key is NULL.  Stays valid; not to be modified. */
+/* Value in the environment of the job, or of this process if there is no job, with %0XX decoded.
+ * NULL if unset or key is NULL.  The result stays valid and must not be modified.  */
 extern char *gasnett_getenv(const char *key);
 
-/* The same with a default (which may be NULL), reported under GASNET_VERBOSEENV. */
+/* The same with a default, which may be NULL; reported if GASNET_VERBOSEENV is set.  */
 extern char *gasnett_getenv_withdefault(const char *key, const char *dflt);
 
-/* Y, YES, 1, N, NO, 0 in any case give 1 or 0; another value is fatal. */
+/* 1 for Y, YES, 1, and 0 for N, NO, 0, in upper or lower case; another value is fatal.  */
 extern int gasnett_getenv_yesno_withdefault(const char *key, int dflt);
 
-/* As gasnett_parse_int; a value that is no number is fatal. */
+/* Parsed like gasnett_parse_int; a value that is no number is fatal.  */
 extern int64_t gasnett_getenv_int_withdefault(const char *key, int64_t dflt,
                                               uint64_t mem_multiplier);
 
 /* A floating-point number or a fraction "a/b"; anything else is fatal. */
 extern double gasnett_getenv_dbl_withdefault(const char *key, double dflt);
 
-/* Change this process's environment only; not while other threads read it. */
+/* Change the environment of this process only; not while other threads read it.  */
 extern void gasnett_setenv(const char *key, const char *value);
 extern void gasnett_unsetenv(const char *key);
 
-/* Whether this process reports the variables it consults; -1 while that is not known yet. */
+/* 1 if this process reports the variables that it reads, else 0; -1 while that is not known yet. */
 extern int gasnett_verboseenv(void);
 
-/* One line on stderr for each key and run, under GASNET_VERBOSEENV.  val may be NULL (not set). */
+/* If GASNET_VERBOSEENV is set, prints one line on stderr at the first call for each key.  val may
+ * be NULL (not set).  */
 extern void gasnett_envstr_display(const char *key, const char *val, int is_dflt);
 extern void gasnett_envint_display(const char *key, int64_t val, int is_dflt, int is_mem_size);
 extern void gasnett_envdbl_display(const char *key, double val, int is_dflt);
 
-/* A decimal or 0x number with optional sign.  With mem_multiplier (bytes, > 0) it is a memory size
- * in that unit, unless a letter B, K, M, G or T follows; decimal fractions are allowed.  The empty
- * string is 0; text that is no number ends the parse. */
+/* Parses a decimal or 0x number with optional sign.  With mem_multiplier > 0, in bytes, the number
+ * is a memory size in that unit, unless a letter B, K, M, G or T follows; decimal fractions are
+ * allowed.  The empty string is 0; parsing ends at text that is no number.  */
 extern int64_t gasnett_parse_int(const char *str, uint64_t mem_multiplier);
 
-/* Writes val to buf (bufsz bytes) in a form that gasnett_parse_int reads back; is_mem_size adds the
+/* Writes val to buf (bufsz bytes) in a form that gasnett_parse_int accepts; is_mem_size adds a
  * unit.  Returns buf. */
 extern char *gasnett_format_number(int64_t val, char *buf, size_t bufsz, int is_mem_size);
 
 /* --- Process and console --- */
 
-/* Prints "*** FATAL ERROR: ", the text and a newline on stderr; freezes or prints a backtrace if
- * the environment says so; aborts. */
+/* Prints "*** FATAL ERROR: ", the text and a newline on stderr; then freezes or prints a backtrace
+ * as GASNET_FREEZE_ON_ERROR and GASNET_BACKTRACE request; then aborts.  */
 extern void gasnett_fatalerror(const char *fmt, ...)
     GASNETI_ATTRIBUTE((__noreturn__, __format__(__printf__, 1, 2)));
 
 /* Ends the process at once, without atexit functions. */
 extern void gasnett_killmyprocess(int exitcode) GASNETI_ATTRIBUTE((__noreturn__));
 
-/* Flush, or detach from the console, stdin, stdout and stderr; errors are ignored. */
+/* Flush the standard streams; detach them from the console.  Errors are ignored.  */
 extern void gasnett_flush_streams(void);
 extern void gasnett_close_streams(void);
 
 extern void gasnett_sched_yield(void);
 
-/* Processors this process may use, as found at the first call; 0 when unknown. */
+/* Number of processors that this process may use, determined at the first call; 0 if unknown.  */
 extern int gasnett_cpu_count(void);
 
-/* Binds the calling thread to one of them: the (rank mod count)th. */
+/* Binds the calling thread to the (rank mod gasnett_cpu_count())th of them; errors are ignored.  */
 extern void gasnett_set_affinity(int rank);
 
-/* Bytes of memory in this host; 0 when unknown, or fatal if so asked. */
+/* Physical memory of this host in bytes.  If unknown: 0, or fatal if fatal_on_failure is non-zero.
+ */
 extern uint64_t gasnett_getPhysMemSz(int fatal_on_failure);
 
-/* Raise soft limits to the hard ones; `GASNET_MAXIMIZE_<name>`=no exempts one.  Non-zero when done.
- */
+/* Raise soft limits to the hard ones; GASNET_MAXIMIZE_<name>=no exempts a limit.  Return non-zero
+ * on success.  */
 extern int gasnett_maximize_rlimits(void);
 extern int gasnett_maximize_rlimit(int resource, const char *name);
 
-/* "", or lines naming the build options that cost speed. */
+/* "", or lines that name the build options that reduce performance.  */
 extern const char *gasnett_performance_warning_str(void);
 
-/* malloc'ed "function at file:line" of where it stands; no parentheses. */
+/* "function at file:line" of the place of use, allocated by malloc; used without parentheses.  */
 #define gasnett_current_loc gasneti_build_loc(GASNETT_CURRENT_FUNCTION, __FILE__, __LINE__)
 extern char *gasneti_build_loc(const char *function, const char *file, int line);
 
@@ -93,18 +96,18 @@ extern char *gasneti_build_loc(const char *function, const char *file, int line)
 
 typedef void (*gasnett_sighandlerfn_t)(int);
 
-/* Installs a handler, SIG_DFL or SIG_IGN; returns what was there, or SIG_ERR. */
+/* Installs a handler, SIG_DFL or SIG_IGN; returns the previous one, or SIG_ERR.  */
 extern gasnett_sighandlerfn_t gasnett_reghandler(int sig, gasnett_sighandlerfn_t handler);
 
-/* "SIGINT" and so on; NULL for an unknown number. */
+/* The name, such as "SIGINT"; NULL for an unknown number.  */
 extern const char *gasnett_signame_fromval(int sig);
 
 /* --- Bytes --- */
 
-/* Sensitive to every byte and its position; the same on all nodes for the same data. */
+/* Depends on every byte and its position; the same on all nodes for the same data.  */
 extern uint64_t gasnett_checksum(const void *p, int nbytes);
 
-/* Number of zero bytes among n; the second copies them as well.  Any alignment. */
+/* Number of zero bytes among n; the second function also copies the n bytes.  Any alignment.  */
 extern size_t gasnett_count0s(const void *src, size_t n);
 extern size_t gasnett_count0s_copy(void *GASNETT_RESTRICT dst, const void *GASNETT_RESTRICT src,
                                    size_t n);
@@ -112,7 +115,8 @@ extern size_t gasnett_count0s_copy(void *GASNETT_RESTRICT dst, const void *GASNE
 GASNETI_INLINE int gasnett_count0s_uint64_t(uint64_t x)
 {
     const uint64_t low7 = ~(uint64_t)0 / 255 * 0x7f;
-    /* The high bit of each byte becomes 1 exactly where the byte is 0; then they are added up. */
+    /* Sets the high bit of each byte that is 0 and clears all other bits; the multiplication adds
+     * them.  */
     x = ~(((x & low7) + low7) | x | low7);
     return (int)(((x >> 7) * (~(uint64_t)0 / 255)) >> 56);
 }
@@ -134,7 +138,7 @@ GASNETI_INLINE int gasnett_isLittleEndian(void)
 #endif
 }
 
-/* Inside a loop that waits for another thread's store. */
+/* For the body of a loop that waits for another thread's store.  */
 GASNETI_INLINE void gasnett_spinloop_hint(void)
 {
 #if PLATFORM_ARCH_X86 || PLATFORM_ARCH_X86_64
@@ -148,27 +152,29 @@ GASNETI_INLINE void gasnett_spinloop_hint(void)
 
 /* --- Debugging --- */
 
-/* Set non-zero in a debugger to let a frozen process go on. */
+/* To be set non-zero in a debugger to continue a frozen process.  */
 extern volatile int gasnet_frozen;
 
-/* Prints host, process and how to continue, then waits until *flag is non-zero.  name is the
- * flag's, for the message. */
+/* Prints host, process id and how to continue, then waits until *flag is non-zero.  name: of the
+ * flag, for the message.  */
 extern void gasnett_freezeForDebuggerNow(volatile int *flag, const char *name);
 
 /* The same if GASNET_FREEZE_ON_ERROR is set, otherwise nothing. */
 extern void gasnett_freezeForDebuggerErr(void);
 
-/* Reads the GASNET_BACKTRACE variables; argv0 names the executable.  May be repeated. */
+/* Reads the GASNET_BACKTRACE variables; argv0 is the path of the executable.  May be called again.
+ */
 extern void gasnett_backtrace_init(const char *argv0);
 
-/* Writes a backtrace to a file descriptor by the first mechanism that works; 0 on success. */
+/* Writes a backtrace to a file descriptor by the first mechanism that works; returns 0 on success.
+ */
 extern int gasnett_print_backtrace(int fd);
 
-/* The same if GASNET_BACKTRACE asks for it; replaceable. */
+/* The same if GASNET_BACKTRACE enables it.  A client may assign another function.  */
 extern int (*gasnett_print_backtrace_ifenabled)(int fd);
 
-/* A mechanism of the client's, who may define gasnett_backtrace_user; it then joins the list under
- * its name.  fnp returns 0 on success. */
+/* A client may define gasnett_backtrace_user, which adds a backtrace mechanism under its name.  fnp
+ * returns 0 on success; threadsupport is non-zero if it works in programs with threads.  */
 typedef struct {
     const char *name;
     int (*fnp)(int fd);

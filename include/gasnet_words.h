@@ -1,8 +1,9 @@
-/* gasnet_words.h - the words that name how an object was compiled, in the configuration strings and
- * in the link check, and what keeps objects of two kinds out of one program.
+/* gasnet_words.h - the words for compile-time settings in the configuration strings and in the link
+ * check; GASNETI_ONE_KIND.
  *
- * Private: included by gasnet_basic.h.  gasnet_linkcheck.h and gasnet_tools.h make names of the
- * words; gasnet.h and gasnet_conduit.h add those of the thread mode, the segment and the conduit.
+ * Private: included by gasnet_basic.h.  gasnet_linkcheck.h and gasnet_tools.h compose symbol names
+ * of the words; gasnet.h and gasnet_conduit.h add those of the thread mode, the segment and the
+ * conduit.
  */
 #if !defined(GASNETI_IN_GASNET_H) && !defined(GASNETI_IN_GASNET_TOOLS_H)
 #error "gasnet_words.h is private: include gasnet.h or gasnet_tools.h"
@@ -12,11 +13,10 @@
 
 /* --- Words of the configuration strings and of the link check --- */
 
-/* A client may have macros named like any of these words: -DNDEBUG, -DSEQ, -Dnotrace.  So each word
- * appears as a literal (..._TEXT), and as an operand of ##, where the preprocessor leaves it alone:
+/* A client may have macros with the names of these words: -DNDEBUG, -DSEQ, -Dnotrace.  So each word
+ * is defined as a literal (..._TEXT), and as an operand of ##, which is not macro-expanded:
  * GASNETI_WORD_...(name) appends it to an identifier.  The bare tokens (..._CONFIG) are for
- * clients.
- */
+ * clients.  */
 #define GASNETI_RELEASE_TEXT                                                                       \
     GASNETI_TEXT_OF(GASNET_RELEASE_VERSION_MAJOR)                                                  \
     "." GASNETI_TEXT_OF(GASNET_RELEASE_VERSION_MINOR) "." GASNETI_TEXT_OF(                         \
@@ -30,7 +30,7 @@
     GASNETI_WORD_RELEASE__(name, major, minor, patch)
 #define GASNETI_WORD_RELEASE__(name, major, minor, patch) name##_##major##_##minor##_##patch
 
-/* Appends a word to a name that is itself made so: GASNETI_WITH(GASNETI_WORD_PTR, name). */
+/* Expands `name`, then appends a word: GASNETI_WITH(GASNETI_WORD_PTR, name).  */
 #define GASNETI_WITH(word, name) word(name)
 
 #if PLATFORM_ARCH_64
@@ -80,8 +80,8 @@
 #define GASNETI_WORD_SRCLINES(name) name##_nosrclines
 #endif
 
-/* One implementation of each serves every platform here, so these words never vary within a
- * release and the release number in the link check covers them. */
+/* There is one implementation of each for all platforms, so these words are constant within a
+ * release, and the release number in the link check covers them.  */
 #define GASNETI_TIMER_CONFIG    timers_posixrt
 #define GASNETI_MEMBAR_CONFIG   membars_native
 #define GASNETI_ATOMIC_CONFIG   atomics_compiler
@@ -92,13 +92,13 @@
 
 /* --- Objects of two kinds in one program --- */
 
-/* At file scope, followed by ';', in every object of one kind: `symbol` names the kind, and
- * `group`, an identifier, the kinds that exclude each other.  Each object defines its symbol in a
- * section group with the signature `group`, of which the linker keeps the first it meets.  Objects
- * of the same kind share it; the symbol of an object of another kind is thrown away with its group,
- * and the linker tells by its name which object does not belong.  It holds whichever libraries are
- * named.  Under -flto the assembler gets all objects as one file, without groups for the linker to
- * choose from; .ifndef does the same there. */
+/* At file scope, followed by ';', in every object of one kind: `symbol` identifies the kind;
+ * `group`, an identifier, is common to the kinds that exclude each other.  Each object defines its
+ * symbol in a section group with the signature `group`, of which the linker keeps the first.
+ * Objects of the same kind share it.  The symbol of an object of another kind is discarded with its
+ * group, so the link fails with an error that contains the symbol's name.  This works with any
+ * library.  With -flto the assembler gets all objects as one file, without groups for the linker to
+ * choose from; there .ifndef has the same effect.  */
 /* clang-format off */
 #if defined(__GNUC__) && defined(__ELF__) && !defined(__CUDACC__) && !defined(GASNETI_NO_LINKCHECK)
 #define GASNETI_ONE_KIND(group, symbol) \
@@ -118,7 +118,7 @@
 #endif
 /* clang-format on */
 
-/* Of a variable, even if the linker leaves out what is not referred to (--gc-sections). */
+/* Attribute of a variable that the compiler and the linker (--gc-sections) must keep.  */
 #if defined(__has_attribute)
 #if __has_attribute(__retain__)
 #define GASNETI_KEPT GASNETI_ATTRIBUTE((__used__, __retain__))

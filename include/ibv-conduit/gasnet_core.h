@@ -1,4 +1,2 @@
-/* gasnet_core.h - build systems look for this file to learn whether the conduit is installed.
- *
- * It says nothing: the Core API is declared by gasnet.h.
- */
+/* gasnet_core.h - empty: build systems test for this file to detect the conduit; gasnet.h declares
+ * the Core API.  */

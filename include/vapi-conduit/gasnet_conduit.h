@@ -1,7 +1,7 @@
-/* gasnet_conduit.h - what a client sees differently from one conduit to the next: Mellanox's VAPI.
+/* gasnet_conduit.h - definitions specific to vapi-conduit (Mellanox VAPI).
  *
- * Private part of gasnet.h, found through the include path, which is how a client selects its
- * conduit.
+ * Private part of gasnet.h.  A client selects its conduit by the include path on which this file is
+ * found.
  */
 #ifndef GASNETI_IN_GASNET_H
 #error "gasnet_conduit.h is private: include gasnet.h"
