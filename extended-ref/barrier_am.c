@@ -8,7 +8,7 @@
 #include "extended-ref/barrier_carrier.h"
 #include "extended-ref/internal_am.h"
 
-static void send(const gasnete_barrier_message_t *message)
+static void barrier_am_send(const gasnete_barrier_message_t *message)
 {
     int32_t words[2];
     gasnete_barrier_pack(message, words);
@@ -26,4 +26,4 @@ void gasnete_barrier_handler(gasnet_token_t token, gasnet_handlerarg_t word0,
     gasnete_barrier_arrived(from, &message);
 }
 
-const gasnete_barrier_carrier_t gasnete_barrier_am = {.send = send, .collect = NULL};
+const gasnete_barrier_carrier_t gasnete_barrier_am = {.send = barrier_am_send, .collect = NULL};

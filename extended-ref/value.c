@@ -62,7 +62,7 @@ typedef struct value_get {
     const struct net_region *landing; /* NULL if registration failed */
 } value_get_t;
 
-static __attribute__((cold, noinline)) void grow(gasnete_thread_t *me)
+static __attribute__((cold, noinline)) void value_grow(gasnete_thread_t *me)
 {
     uint32_t count;
     value_get_t *gets = gasnete_make_records(me, sizeof *gets, &me->values_made, &count);
@@ -78,7 +78,7 @@ static __attribute__((cold, noinline)) void grow(gasnete_thread_t *me)
 static gasnet_valget_handle_t value_start_get(gasnet_node_t node, void *src, size_t nbytes)
 {
     gasnete_thread_t *me = gasnete_self();
-    if (gasnete_rarely(me->free_values == NULL)) grow(me);
+    if (gasnete_rarely(me->free_values == NULL)) value_grow(me);
     value_get_t *get = (value_get_t *)(void *)gasnete_op_pop(&me->free_values, GASNETE_OP_VALGET);
     get->value = 0;
     void *dst = value_low_bytes(&get->value, nbytes);

@@ -22,7 +22,7 @@ void vapi_to_ah_attr(const VAPI_ud_av_t *av, uint8_t port, struct ibv_ah_attr *a
     attr->grh.traffic_class = av->traffic_class;
 }
 
-static VAPI_ret_t make(struct vapi_pd *pd, const VAPI_ud_av_t *av, struct ibv_ah **ah)
+static VAPI_ret_t av_make(struct vapi_pd *pd, const VAPI_ud_av_t *av, struct ibv_ah **ah)
 {
     struct ibv_ah_attr attr;
     if (!av) return VAPI_EINVAL_PARAM;
@@ -42,7 +42,7 @@ VAPI_ret_t VAPI_create_addr_hndl(VAPI_hca_hndl_t handle, VAPI_pd_hndl_t pd_handl
     if (!ah) return VAPI_EINVAL_PARAM;
     struct vapi_av *made = calloc(1, sizeof *made);
     if (!made) return VAPI_ENOMEM;
-    VAPI_ret_t code = make(pd, av, &made->verbs);
+    VAPI_ret_t code = av_make(pd, av, &made->verbs);
     if (code == VAPI_OK && !(made->handle = vapi_handle_new(KIND_AV, handle, made))) {
         ibv_destroy_ah(made->verbs);
         code = VAPI_EAGAIN;
@@ -60,7 +60,7 @@ VAPI_ret_t VAPI_create_addr_hndl(VAPI_hca_hndl_t handle, VAPI_pd_hndl_t pd_handl
 }
 
 /* The HCA's address handle, or why there is none. */
-static VAPI_ret_t find(VAPI_hca_hndl_t handle, VAPI_ud_av_hndl_t ah, struct vapi_av **av)
+static VAPI_ret_t av_find(VAPI_hca_hndl_t handle, VAPI_ud_av_hndl_t ah, struct vapi_av **av)
 {
     struct vapi_hca *hca = vapi_hca(handle);
     if (!hca) return VAPI_EINVAL_HCA_HNDL;
@@ -72,8 +72,8 @@ VAPI_ret_t VAPI_modify_addr_hndl(VAPI_hca_hndl_t hca, VAPI_ud_av_hndl_t ah, VAPI
 {
     struct vapi_av *found;
     struct ibv_ah *fresh;
-    VAPI_ret_t code = find(hca, ah, &found);
-    if (code == VAPI_OK) code = make(found->pd, av, &fresh);
+    VAPI_ret_t code = av_find(hca, ah, &found);
+    if (code == VAPI_OK) code = av_make(found->pd, av, &fresh);
     if (code != VAPI_OK) return code;
     ibv_destroy_ah(found->verbs);
     found->verbs = fresh;
@@ -84,7 +84,7 @@ VAPI_ret_t VAPI_modify_addr_hndl(VAPI_hca_hndl_t hca, VAPI_ud_av_hndl_t ah, VAPI
 VAPI_ret_t VAPI_query_addr_hndl(VAPI_hca_hndl_t hca, VAPI_ud_av_hndl_t ah, VAPI_ud_av_t *av)
 {
     struct vapi_av *found;
-    VAPI_ret_t code = find(hca, ah, &found);
+    VAPI_ret_t code = av_find(hca, ah, &found);
     if (code == VAPI_OK && !av) code = VAPI_EINVAL_PARAM;
     if (code == VAPI_OK) *av = found->av;
     return code;
@@ -93,7 +93,7 @@ VAPI_ret_t VAPI_query_addr_hndl(VAPI_hca_hndl_t hca, VAPI_ud_av_hndl_t ah, VAPI_
 VAPI_ret_t VAPI_destroy_addr_hndl(VAPI_hca_hndl_t hca, VAPI_ud_av_hndl_t ah)
 {
     struct vapi_av *found;
-    VAPI_ret_t code = find(hca, ah, &found);
+    VAPI_ret_t code = av_find(hca, ah, &found);
     if (code != VAPI_OK) return code;
     int error = ibv_destroy_ah(found->verbs);
     if (error) return vapi_error(error, VAPI_EINVAL_AV_HNDL);

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static VAPI_ret_t find(VAPI_hca_hndl_t handle, VAPI_cq_hndl_t cq, struct vapi_cq **found)
+static VAPI_ret_t block_find(VAPI_hca_hndl_t handle, VAPI_cq_hndl_t cq, struct vapi_cq **found)
 {
     VAPI_ret_t code = vapi_find_cq(handle, cq, found);
     if (code != VAPI_OK) return code;
@@ -38,7 +38,7 @@ static VAPI_ret_t wait_for_event(struct vapi_cq *cq, MT_size_t timeout_usec)
 /* Takes what woke us.  Of several threads that wait, each sees the channel or the eventfd readable
  * until the first has read it: one at least goes on, and who finds nothing sleeps on or returns
  * VAPI_CQ_EMPTY.  More is not promised: the original had one such object for each CQ too. */
-static void take_events(struct vapi_cq *cq)
+static void block_take_events(struct vapi_cq *cq)
 {
     struct ibv_cq *which;
     void *context;
@@ -62,7 +62,7 @@ static VAPI_ret_t block(struct vapi_cq *cq, MT_size_t timeout_usec, VAPI_wc_desc
     if (code != VAPI_CQ_EMPTY) return code;
     code = wait_for_event(cq, timeout_usec);
     if (code != VAPI_OK) return code;
-    take_events(cq);
+    block_take_events(cq);
     return VAPI_poll_cq(hca, cq->handle, wc);
 }
 
@@ -71,7 +71,7 @@ VAPI_ret_t EVAPI_poll_cq_block(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, MT_si
 {
     struct vapi_cq *cq;
     int state;
-    VAPI_ret_t code = find(hca, handle, &cq);
+    VAPI_ret_t code = block_find(hca, handle, &cq);
     if (code != VAPI_OK) return code;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     code = block(cq, timeout_usec, wc);
@@ -83,7 +83,7 @@ VAPI_ret_t EVAPI_poll_cq_unblock(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle)
 {
     struct vapi_cq *cq;
     const uint64_t one = 1;
-    VAPI_ret_t code = find(hca, handle, &cq);
+    VAPI_ret_t code = block_find(hca, handle, &cq);
     if (code == VAPI_OK && write(cq->unblock_fd, &one, sizeof one) != sizeof one)
         code = errno == EAGAIN ? VAPI_OK : VAPI_ESYSCALL; /* full: it will wake all the same */
     return code;

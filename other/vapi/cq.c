@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static void undo(struct vapi_cq *cq)
+static void cq_undo(struct vapi_cq *cq)
 {
     if (cq->verbs) ibv_destroy_cq(cq->verbs);
     if (cq->channel) ibv_destroy_comp_channel(cq->channel);
@@ -20,7 +20,7 @@ static void undo(struct vapi_cq *cq)
     free(cq);
 }
 
-static VAPI_ret_t make(struct vapi_cq *cq, VAPI_cqe_num_t entries)
+static VAPI_ret_t cq_make(struct vapi_cq *cq, VAPI_cqe_num_t entries)
 {
     cq->channel = ibv_create_comp_channel(cq->hca->verbs);
     if (!cq->channel) return vapi_error(errno, VAPI_EAGAIN);
@@ -58,9 +58,9 @@ VAPI_ret_t VAPI_create_cq(VAPI_hca_hndl_t handle, VAPI_cqe_num_t entries, VAPI_c
     made->unblock_fd = -1;
     pthread_mutex_init(&made->lock, NULL);
     pthread_mutex_init(&made->arming, NULL);
-    code = make(made, entries);
+    code = cq_make(made, entries);
     if (code != VAPI_OK) {
-        undo(made);
+        cq_undo(made);
         return code;
     }
     vapi_hold(&hca->objects);
@@ -79,7 +79,7 @@ VAPI_ret_t VAPI_query_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_cqe_nu
     return code;
 }
 
-static VAPI_ret_t resize(struct vapi_cq *cq, VAPI_cqe_num_t entries)
+static VAPI_ret_t cq_resize(struct vapi_cq *cq, VAPI_cqe_num_t entries)
 {
     /* What waits must fit; verbs knows only of those that have not been staged. */
     if (vapi_cq_waiting(cq, entries + 1) > entries) return VAPI_E2BIG_CQ_NUM;
@@ -94,7 +94,7 @@ VAPI_ret_t VAPI_resize_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_cqe_n
     if (code == VAPI_OK) code = check_size(cq->hca, entries);
     if (code != VAPI_OK) return code;
     if (__atomic_exchange_n(&cq->resizing, 1, __ATOMIC_ACQUIRE)) return VAPI_EBUSY;
-    code = resize(cq, entries);
+    code = cq_resize(cq, entries);
     __atomic_store_n(&cq->resizing, 0, __ATOMIC_RELEASE);
     if (code == VAPI_OK && actual) *actual = (VAPI_cqe_num_t)cq->verbs->cqe;
     return code;
@@ -116,11 +116,11 @@ VAPI_ret_t VAPI_destroy_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle)
     cq->verbs = NULL;
     vapi_handle_free(cq->handle);
     vapi_drop(&cq->hca->objects);
-    undo(cq);
+    cq_undo(cq);
     return VAPI_OK;
 }
 
-static VAPI_ret_t arm(struct vapi_cq *cq, bool solicited, bool each, VAPI_cqe_num_t wanted)
+static VAPI_ret_t cq_arm(struct vapi_cq *cq, bool solicited, bool each, VAPI_cqe_num_t wanted)
 {
     pthread_mutex_lock(&cq->arming);
     int error = ibv_req_notify_cq(cq->verbs, solicited);
@@ -145,7 +145,7 @@ VAPI_ret_t VAPI_req_comp_notif(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle,
         return VAPI_OK;
     case VAPI_SOLIC_COMP:
     case VAPI_NEXT_COMP:
-        return arm(cq, type == VAPI_SOLIC_COMP, true, 0);
+        return cq_arm(cq, type == VAPI_SOLIC_COMP, true, 0);
     }
     return VAPI_EINVAL_NOTIF_TYPE;
 }
@@ -156,7 +156,7 @@ VAPI_ret_t EVAPI_req_ncomp_notif(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAP
     VAPI_ret_t code = vapi_find_cq(hca, handle, &cq);
     if (code != VAPI_OK) return code;
     if (n == 0 || n > 0x7fff || n > (uint32_t)cq->verbs->cqe) return VAPI_E2BIG_CQ_NUM;
-    code = arm(cq, false, false, n);
+    code = cq_arm(cq, false, false, n);
     if (code == VAPI_OK) vapi_kick(cq); /* they may be there already */
     return code;
 }

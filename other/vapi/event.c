@@ -46,7 +46,7 @@ struct vapi_watch {
     EVAPI_async_handler_hndl_t last_id, running_id;
 };
 
-static void leave(struct vapi_watch *w);
+static void event_leave(struct vapi_watch *w);
 
 /* The lock, for calls of programs: a thread that was cancelled while it waits or writes would keep
  * it for good.  What is returned is for let_go. */
@@ -58,7 +58,7 @@ static int hold(struct vapi_watch *w)
     return state;
 }
 
-static void let_go(struct vapi_watch *w, int state)
+static void event_unlock(struct vapi_watch *w, int state)
 {
     pthread_mutex_unlock(&w->lock);
     pthread_setcancelstate(state, NULL);
@@ -72,7 +72,7 @@ static bool can_wake(struct helper *h)
     return h->wake_fd >= 0;
 }
 
-static bool start(struct vapi_watch *w, struct helper *h, void *(*run)(void *))
+static bool event_start(struct vapi_watch *w, struct helper *h, void *(*run)(void *))
 {
     if (h->started) return true;
     if (!can_wake(h)) return false;
@@ -82,7 +82,7 @@ static bool start(struct vapi_watch *w, struct helper *h, void *(*run)(void *))
     return h->started;
 }
 
-static void wake(const struct helper *h)
+static void event_wake(const struct helper *h)
 {
     const uint64_t one = 1;
     if (h->wake_fd >= 0 && write(h->wake_fd, &one, sizeof one) < 0) return; /* full: it wakes */
@@ -102,7 +102,7 @@ static bool is_self(const struct helper *h)
 /* --- completions --- */
 
 /* Events that are there, taken and acknowledged. */
-static unsigned take_events(struct vapi_cq *cq)
+static unsigned event_take_events(struct vapi_cq *cq)
 {
     struct ibv_cq *which;
     void *context;
@@ -113,7 +113,7 @@ static unsigned take_events(struct vapi_cq *cq)
 }
 
 /* EVAPI_req_ncomp_notif: verbs tells of each completion, we of the n-th. */
-static bool counted(struct vapi_cq *cq)
+static bool event_counted(struct vapi_cq *cq)
 {
     if (cq->wanted == 0) return false;
     if (vapi_cq_waiting(cq, cq->wanted) < cq->wanted) {
@@ -126,10 +126,10 @@ static bool counted(struct vapi_cq *cq)
 
 /* How often the handler is called.  An event may be of an arming before the last one, which cannot
  * be told from it: in doubt the program hears once too often. */
-static unsigned filter(struct vapi_cq *cq, unsigned events)
+static unsigned event_filter(struct vapi_cq *cq, unsigned events)
 {
     pthread_mutex_lock(&cq->arming);
-    if (!cq->each) events = counted(cq);
+    if (!cq->each) events = event_counted(cq);
     pthread_mutex_unlock(&cq->arming);
     return events;
 }
@@ -139,7 +139,7 @@ static void call_handlers(struct vapi_watch *w, struct vapi_cq *cq, unsigned eve
 {
     w->running = cq;
     pthread_mutex_unlock(&w->lock);
-    events = filter(cq, events);
+    events = event_filter(cq, events);
     pthread_mutex_lock(&w->lock);
     while (events-- > 0 && w->running == cq && !w->ending) {
         VAPI_completion_event_handler_t call = cq->handler ? cq->handler : w->common;
@@ -185,12 +185,12 @@ static void *run_completions(void *argument)
             take_wake(&w->completion);
             while (!w->ending && (cq = kicked_cq(w)) != NULL) call_handlers(w, cq, 0);
         } else if (cq && ready.events & EPOLLIN)
-            call_handlers(w, cq, take_events(cq));
+            call_handlers(w, cq, event_take_events(cq));
         else if (cq) /* the device is gone, and this would be ready for ever */
             epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, cq->channel->fd, NULL);
     }
     pthread_mutex_unlock(&w->lock);
-    leave(w);
+    event_leave(w);
     return NULL;
 }
 
@@ -203,17 +203,17 @@ static bool start_completions(struct vapi_watch *w)
     if (w->epoll_fd < 0 || !can_wake(&w->completion)) return false;
     if (epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, w->completion.wake_fd, &wanted) && errno != EEXIST)
         return false;
-    return start(w, &w->completion, run_completions);
+    return event_start(w, &w->completion, run_completions);
 }
 
 /* Has the thread look at those channels that a handler is for, and at no other. */
-static bool update(struct vapi_watch *w, struct vapi_cq *cq)
+static bool event_update(struct vapi_watch *w, struct vapi_cq *cq)
 {
     bool wanted = cq->waiting == WAIT_HANDLER || (cq->waiting == WAIT_NONE && w->common);
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = cq->handle};
     if (wanted == cq->watched) return true;
     if (wanted) {
-        take_events(cq); /* of earlier times */
+        event_take_events(cq); /* of earlier times */
         if (!start_completions(w)) return false;
     }
     int operation = wanted ? EPOLL_CTL_ADD : EPOLL_CTL_DEL;
@@ -225,7 +225,7 @@ static bool update(struct vapi_watch *w, struct vapi_cq *cq)
 static bool update_all(struct vapi_watch *w)
 {
     bool good = true;
-    for (struct vapi_cq *cq = w->cqs; cq; cq = cq->next_watched) good &= update(w, cq);
+    for (struct vapi_cq *cq = w->cqs; cq; cq = cq->next_watched) good &= event_update(w, cq);
     return good;
 }
 
@@ -244,8 +244,8 @@ void vapi_watch_cq(struct vapi_cq *cq)
     int state = hold(w);
     cq->next_watched = w->cqs;
     w->cqs = cq;
-    update(w, cq);
-    let_go(w, state);
+    event_update(w, cq);
+    event_unlock(w, state);
 }
 
 bool vapi_unwatch_cq(struct vapi_cq *cq)
@@ -260,9 +260,9 @@ bool vapi_unwatch_cq(struct vapi_cq *cq)
         if (cq->watched) epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, cq->channel->fd, NULL);
         cq->watched = false;
         await_idle(w, cq);
-        take_events(cq); /* else destroying it would wait for ever */
+        event_take_events(cq); /* else destroying it would wait for ever */
     }
-    let_go(w, state);
+    event_unlock(w, state);
     return !bound;
 }
 
@@ -272,13 +272,13 @@ void vapi_kick(struct vapi_cq *cq)
     int state = hold(w);
     if (cq->watched) {
         cq->kicked = true;
-        wake(&w->completion);
+        event_wake(&w->completion);
     }
-    let_go(w, state);
+    event_unlock(w, state);
 }
 
-static VAPI_ret_t bind(struct vapi_watch *w, struct vapi_cq *cq,
-                       VAPI_completion_event_handler_t handler, void *data)
+static VAPI_ret_t event_bind(struct vapi_watch *w, struct vapi_cq *cq,
+                             VAPI_completion_event_handler_t handler, void *data)
 {
     if (cq->waiting != WAIT_NONE) return VAPI_EBUSY;
     if (handler == EVAPI_POLL_CQ_UNBLOCK_HANDLER) {
@@ -292,7 +292,7 @@ static VAPI_ret_t bind(struct vapi_watch *w, struct vapi_cq *cq,
         cq->handler_data = data;
         cq->waiting = WAIT_HANDLER;
     }
-    if (update(w, cq)) return VAPI_OK;
+    if (event_update(w, cq)) return VAPI_OK;
     cq->handler = NULL;
     cq->waiting = WAIT_NONE;
     return VAPI_EAGAIN;
@@ -308,8 +308,8 @@ VAPI_ret_t EVAPI_set_comp_eventh(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq,
     if (!handler) return VAPI_EINVAL_PARAM;
     struct vapi_watch *w = found->hca->watch;
     int state = hold(w);
-    code = bind(w, found, handler, private_data);
-    let_go(w, state);
+    code = event_bind(w, found, handler, private_data);
+    event_unlock(w, state);
     if (code == VAPI_OK && handle) *handle = found->handle;
     return code;
 }
@@ -326,9 +326,9 @@ VAPI_ret_t EVAPI_clear_comp_eventh(VAPI_hca_hndl_t hca, EVAPI_compl_handler_hndl
     cq->handler = NULL;
     __atomic_store_n(&cq->waiting, WAIT_NONE, __ATOMIC_RELEASE);
     if (blocks && write(cq->unblock_fd, &one, sizeof one) < 0) blocks = false; /* full: it wakes */
-    update(w, cq);
+    event_update(w, cq);
     await_idle(w, cq);
-    let_go(w, state);
+    event_unlock(w, state);
     return VAPI_OK;
 }
 
@@ -352,7 +352,7 @@ VAPI_ret_t VAPI_set_comp_event_handler(VAPI_hca_hndl_t handle,
             code = VAPI_EAGAIN;
         }
     }
-    let_go(w, state);
+    event_unlock(w, state);
     return code;
 }
 
@@ -407,7 +407,7 @@ static void *run_async(void *argument)
             fd[0].fd = -1; /* the device is gone, and this would be ready for ever */
     }
     pthread_mutex_unlock(&w->lock);
-    leave(w);
+    event_leave(w);
     return NULL;
 }
 
@@ -416,7 +416,7 @@ static bool start_async(struct vapi_watch *w)
     int fd = w->hca->verbs->async_fd;
     int flags = fcntl(fd, F_GETFL);
     return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 &&
-           start(w, &w->async, run_async);
+           event_start(w, &w->async, run_async);
 }
 
 static VAPI_ret_t add_handler(VAPI_hca_hndl_t handle, VAPI_async_event_handler_t call, void *data,
@@ -430,7 +430,7 @@ static VAPI_ret_t add_handler(VAPI_hca_hndl_t handle, VAPI_async_event_handler_t
     struct vapi_watch *w = hca->watch;
     int state = hold(w);
     if (!start_async(w)) {
-        let_go(w, state);
+        event_unlock(w, state);
         free(h);
         return VAPI_EAGAIN;
     }
@@ -438,7 +438,7 @@ static VAPI_ret_t add_handler(VAPI_hca_hndl_t handle, VAPI_async_event_handler_t
         (struct async_handler){.id = ++w->last_id, .call = call, .data = data, .next = w->handlers};
     w->handlers = h;
     *id = h->id;
-    let_go(w, state);
+    event_unlock(w, state);
     return VAPI_OK;
 }
 
@@ -469,7 +469,7 @@ VAPI_ret_t EVAPI_clear_async_event_handler(VAPI_hca_hndl_t hca, EVAPI_async_hand
         while (w->running_id == handle && !is_self(&w->async))
             pthread_cond_wait(&w->idle, &w->lock);
     }
-    let_go(w, state);
+    event_unlock(w, state);
     free(found);
     return found ? VAPI_OK : VAPI_EINVAL_PARAM;
 }
@@ -493,7 +493,7 @@ static void close_if_open(int fd)
     if (fd >= 0) close(fd);
 }
 
-static void destroy(struct vapi_watch *w)
+static void event_destroy(struct vapi_watch *w)
 {
     while (w->handlers) {
         struct async_handler *h = w->handlers;
@@ -513,12 +513,12 @@ static void destroy(struct vapi_watch *w)
     free(w);
 }
 
-static void leave(struct vapi_watch *w)
+static void event_leave(struct vapi_watch *w)
 {
     pthread_mutex_lock(&w->lock);
     bool last = --w->users == 0;
     pthread_mutex_unlock(&w->lock);
-    if (last) destroy(w);
+    if (last) event_destroy(w);
 }
 
 /* Waits for the threads, unless it is one of them. */
@@ -530,12 +530,12 @@ void vapi_watch_end(struct vapi_watch *w)
     pthread_mutex_unlock(&w->lock);
     for (int i = 0; i < 2; i++) {
         if (!helpers[i]->started) continue;
-        wake(helpers[i]);
+        event_wake(helpers[i]);
         if (is_self(helpers[i]))
             pthread_detach(helpers[i]->thread);
         else
             pthread_join(helpers[i]->thread, NULL);
     }
-    leave(w);
+    event_leave(w);
     pthread_setcancelstate(state, NULL);
 }

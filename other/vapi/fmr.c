@@ -42,7 +42,7 @@ VAPI_ret_t EVAPI_alloc_fmr(VAPI_hca_hndl_t handle, EVAPI_fmr_t *properties, EVAP
     return VAPI_OK;
 }
 
-static VAPI_ret_t find(VAPI_hca_hndl_t handle, EVAPI_fmr_hndl_t fmr, struct vapi_fmr **found)
+static VAPI_ret_t fmr_find(VAPI_hca_hndl_t handle, EVAPI_fmr_hndl_t fmr, struct vapi_fmr **found)
 {
     struct vapi_hca *hca = vapi_hca(handle);
     if (!hca) return VAPI_EINVAL_HCA_HNDL;
@@ -51,7 +51,7 @@ static VAPI_ret_t find(VAPI_hca_hndl_t handle, EVAPI_fmr_hndl_t fmr, struct vapi
 }
 
 /* The pages that the range touches must be no more than were asked for. */
-static VAPI_ret_t check_range(const struct vapi_fmr *fmr, const EVAPI_fmr_map_t *map)
+static VAPI_ret_t fmr_check_range(const struct vapi_fmr *fmr, const EVAPI_fmr_map_t *map)
 {
     unsigned shift = fmr->properties.log2_page_sz;
     VAPI_virt_addr_t last = map->start + map->size - 1;
@@ -64,11 +64,11 @@ VAPI_ret_t EVAPI_map_fmr(VAPI_hca_hndl_t hca, EVAPI_fmr_hndl_t handle, EVAPI_fmr
                          VAPI_lkey_t *lkey, VAPI_rkey_t *rkey)
 {
     struct vapi_fmr *fmr;
-    VAPI_ret_t code = find(hca, handle, &fmr);
+    VAPI_ret_t code = fmr_find(hca, handle, &fmr);
     if (code != VAPI_OK) return code;
     if (!map || !lkey || !rkey) return VAPI_EINVAL_PARAM;
     if (map->page_array_len != 0) return VAPI_ENOSYS; /* physical pages */
-    code = check_range(fmr, map);
+    code = fmr_check_range(fmr, map);
     if (code != VAPI_OK) return code;
     pthread_mutex_lock(&fmr->lock);
     if (fmr->count == fmr->properties.max_outstanding_maps)
@@ -88,7 +88,7 @@ VAPI_ret_t EVAPI_map_fmr(VAPI_hca_hndl_t hca, EVAPI_fmr_hndl_t handle, EVAPI_fmr
     return code;
 }
 
-static VAPI_ret_t unmap(struct vapi_fmr *fmr)
+static VAPI_ret_t fmr_unmap(struct vapi_fmr *fmr)
 {
     VAPI_ret_t code = VAPI_OK;
     pthread_mutex_lock(&fmr->lock);
@@ -106,12 +106,12 @@ VAPI_ret_t EVAPI_unmap_fmr(VAPI_hca_hndl_t hca, MT_size_t n, EVAPI_fmr_hndl_t *a
     if (!vapi_hca(hca)) return VAPI_EINVAL_HCA_HNDL;
     if (n == 0 || n > MOST_UNMAPPED || !array) return VAPI_EINVAL_PARAM;
     for (MT_size_t i = 0; i < n; i++) {
-        VAPI_ret_t code = find(hca, array[i], &fmr);
+        VAPI_ret_t code = fmr_find(hca, array[i], &fmr);
         if (code != VAPI_OK) return code;
     }
     for (MT_size_t i = 0; i < n; i++) {
-        find(hca, array[i], &fmr);
-        VAPI_ret_t code = unmap(fmr);
+        fmr_find(hca, array[i], &fmr);
+        VAPI_ret_t code = fmr_unmap(fmr);
         if (code != VAPI_OK) return code;
     }
     return VAPI_OK;
@@ -120,8 +120,8 @@ VAPI_ret_t EVAPI_unmap_fmr(VAPI_hca_hndl_t hca, MT_size_t n, EVAPI_fmr_hndl_t *a
 VAPI_ret_t EVAPI_free_fmr(VAPI_hca_hndl_t hca, EVAPI_fmr_hndl_t handle)
 {
     struct vapi_fmr *fmr;
-    VAPI_ret_t code = find(hca, handle, &fmr);
-    if (code == VAPI_OK) code = unmap(fmr);
+    VAPI_ret_t code = fmr_find(hca, handle, &fmr);
+    if (code == VAPI_OK) code = fmr_unmap(fmr);
     if (code != VAPI_OK) return code;
     vapi_handle_free(fmr->handle);
     vapi_drop(&fmr->pd->users);

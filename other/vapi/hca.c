@@ -19,7 +19,7 @@ static bool is_listed(struct ibv_device *device)
     return device->transport_type != IBV_TRANSPORT_IWARP;
 }
 
-static void name_of(struct ibv_device *device, VAPI_hca_id_t name)
+static void hca_name_of(struct ibv_device *device, VAPI_hca_id_t name)
 {
     memset(name, 0, HCA_MAXNAME);
     strncpy(name, ibv_get_device_name(device), HCA_MAXNAME - 1);
@@ -41,7 +41,7 @@ static struct ibv_device *find_device(struct ibv_device **list, const char *id)
     int number, seen = 0;
     for (int i = 0; list[i]; i++) {
         if (!is_listed(list[i])) continue;
-        name_of(list[i], name);
+        hca_name_of(list[i], name);
         if (!strncmp(name, id, HCA_MAXNAME)) return list[i];
     }
     if (!historic_number(id, &number)) return NULL;
@@ -57,7 +57,7 @@ static void copy_id(VAPI_hca_id_t to, const char *id)
     memcpy(to, id, strnlen(id, HCA_MAXNAME - 1));
 }
 
-static bool exists(const char *id)
+static bool hca_exists(const char *id)
 {
     VAPI_hca_id_t name;
     struct ibv_device **list = id ? ibv_get_device_list(NULL) : NULL;
@@ -80,7 +80,7 @@ VAPI_ret_t EVAPI_list_hcas(u_int32_t n_entries, u_int32_t *num_hcas, VAPI_hca_id
     u_int32_t count = 0;
     for (int i = 0; list[i]; i++) {
         if (!is_listed(list[i])) continue;
-        if (count < n_entries) name_of(list[i], ids[count]);
+        if (count < n_entries) hca_name_of(list[i], ids[count]);
         count++;
     }
     ibv_free_device_list(list);
@@ -90,17 +90,17 @@ VAPI_ret_t EVAPI_list_hcas(u_int32_t n_entries, u_int32_t *num_hcas, VAPI_hca_id
 
 VAPI_ret_t VAPI_open_hca(const char *id, VAPI_hca_hndl_t *hca)
 {
-    return exists(id) ? VAPI_EBUSY : VAPI_EINVAL_HCA_ID;
+    return hca_exists(id) ? VAPI_EBUSY : VAPI_EINVAL_HCA_ID;
 }
 
 VAPI_ret_t EVAPI_open_hca(const char *id, EVAPI_hca_profile_t *wanted, EVAPI_hca_profile_t *actual)
 {
-    return exists(id) ? VAPI_EBUSY : VAPI_EINVAL_HCA_ID;
+    return hca_exists(id) ? VAPI_EBUSY : VAPI_EINVAL_HCA_ID;
 }
 
 VAPI_ret_t EVAPI_close_hca(const char *id)
 {
-    return exists(id) ? VAPI_EBUSY : VAPI_EINVAL_HCA_ID;
+    return hca_exists(id) ? VAPI_EBUSY : VAPI_EINVAL_HCA_ID;
 }
 
 /* Programs call this with the handle they have just released; any negative code will do. */
@@ -117,7 +117,7 @@ static VAPI_ret_t open_device(struct vapi_hca *hca, struct ibv_device *device)
     if (!hca->verbs) return vapi_error(errno ? errno : EINVAL, VAPI_ESYSCALL);
     int error = ibv_query_device(hca->verbs, &hca->attr);
     if (error) return vapi_error(error, VAPI_ESYSCALL);
-    name_of(device, hca->name);
+    hca_name_of(device, hca->name);
     pthread_mutex_init(&hca->lock, NULL);
     hca->watch = vapi_watch_new(hca);
     if (hca->watch) hca->handle = vapi_handle_new(KIND_HCA, 0, hca);
@@ -136,28 +136,28 @@ static void before_fork(void)
     vapi_handles_hold();
 }
 
-static void in_parent(void)
+static void hca_in_parent(void)
 {
     vapi_handles_go_on();
     pthread_mutex_unlock(&lock);
 }
 
-static void in_child(void)
+static void hca_in_child(void)
 {
     attached = NULL;
     vapi_handles_forget();
-    in_parent();
+    hca_in_parent();
 }
 
 static void watch_forks(void)
 {
-    pthread_atfork(before_fork, in_parent, in_child);
+    pthread_atfork(before_fork, hca_in_parent, hca_in_child);
 }
 
-static VAPI_ret_t attach(struct ibv_device *device, struct vapi_hca **found)
+static VAPI_ret_t hca_attach(struct ibv_device *device, struct vapi_hca **found)
 {
     VAPI_hca_id_t name;
-    name_of(device, name);
+    hca_name_of(device, name);
     for (struct vapi_hca *h = attached; h; h = h->next)
         if (!strcmp(h->name, name)) {
             *found = h;
@@ -190,7 +190,7 @@ VAPI_ret_t EVAPI_get_hca_hndl(const char *id, VAPI_hca_hndl_t *hca)
     copy_id(name, id);
     struct ibv_device *device = find_device(list, name);
     pthread_mutex_lock(&lock);
-    if (device) code = attach(device, &found);
+    if (device) code = hca_attach(device, &found);
     if (code == VAPI_OK) {
         found->gets++;
         *hca = found->handle;
@@ -224,14 +224,14 @@ VAPI_ret_t EVAPI_release_hca_hndl(VAPI_hca_hndl_t handle)
 
 /* --- queue pairs by number: for completions that tell no more --- */
 
-static struct vapi_qp **bucket(struct vapi_hca *hca, uint32_t number)
+static struct vapi_qp **hca_bucket(struct vapi_hca *hca, uint32_t number)
 {
     return &hca->qps[number % (sizeof hca->qps / sizeof *hca->qps)];
 }
 
 void vapi_qp_enter(struct vapi_qp *qp)
 {
-    struct vapi_qp **first = bucket(qp->hca, qp->verbs->qp_num);
+    struct vapi_qp **first = hca_bucket(qp->hca, qp->verbs->qp_num);
     pthread_mutex_lock(&qp->hca->lock);
     qp->next_by_number = *first;
     *first = qp;
@@ -241,7 +241,7 @@ void vapi_qp_enter(struct vapi_qp *qp)
 void vapi_qp_leave(struct vapi_qp *qp)
 {
     pthread_mutex_lock(&qp->hca->lock);
-    struct vapi_qp **link = bucket(qp->hca, qp->verbs->qp_num);
+    struct vapi_qp **link = hca_bucket(qp->hca, qp->verbs->qp_num);
     while (*link != qp) link = &(*link)->next_by_number;
     *link = qp->next_by_number;
     pthread_mutex_unlock(&qp->hca->lock);
@@ -249,7 +249,7 @@ void vapi_qp_leave(struct vapi_qp *qp)
 
 struct vapi_qp *vapi_qp_by_number(struct vapi_hca *hca, uint32_t number)
 {
-    struct vapi_qp *qp = *bucket(hca, number);
+    struct vapi_qp *qp = *hca_bucket(hca, number);
     while (qp && qp->verbs->qp_num != number) qp = qp->next_by_number;
     return qp;
 }

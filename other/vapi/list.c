@@ -10,14 +10,14 @@
 
 enum { CHUNK = 16 };
 
-static bool has_room(const struct vapi_lane *lane, u_int32_t n)
+static bool list_has_room(const struct vapi_lane *lane, u_int32_t n)
 {
     return n <= lane->depth && lane->entered - lane->retired <= lane->depth - n;
 }
 
 /* Verbs took `taken` of `n` and then refused.  None: nothing has happened.  Some: that cannot be
  * undone. It can happen only to a queue whose first list comes while earlier requests fill it. */
-static VAPI_ret_t stopped(u_int32_t taken, u_int32_t n, int error)
+static VAPI_ret_t list_refused(u_int32_t taken, u_int32_t n, int error)
 {
     if (taken == 0) return vapi_refused(error);
     fprintf(stderr,
@@ -50,17 +50,17 @@ static int send_chunk(struct vapi_qp *qp, VAPI_sr_desc_t *array, u_int32_t n, u_
     return error;
 }
 
-static VAPI_ret_t send_all(struct vapi_qp *qp, VAPI_sr_desc_t *array, u_int32_t n)
+static VAPI_ret_t list_send_all(struct vapi_qp *qp, VAPI_sr_desc_t *array, u_int32_t n)
 {
     u_int32_t done = 0;
     qp->send.all = true;
     vapi_qp_refresh(qp);
-    if (!has_room(&qp->send, n)) return VAPI_E2BIG_WR_NUM;
+    if (!list_has_room(&qp->send, n)) return VAPI_E2BIG_WR_NUM;
     while (done < n) {
         u_int32_t taken;
         int error = send_chunk(qp, array + done, n - done < CHUNK ? n - done : CHUNK, &taken);
         done += taken;
-        if (error) return stopped(done, n, error);
+        if (error) return list_refused(done, n, error);
     }
     return VAPI_OK;
 }
@@ -75,7 +75,7 @@ VAPI_ret_t EVAPI_post_sr_list(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle, u_int3
         code = vapi_check_send(qp, &array[i], false);
     if (code != VAPI_OK) return code;
     pthread_mutex_lock(&qp->send.lock);
-    code = send_all(qp, array, n);
+    code = list_send_all(qp, array, n);
     pthread_mutex_unlock(&qp->send.lock);
     return code;
 }
@@ -106,12 +106,12 @@ static VAPI_ret_t recv_all(struct vapi_qp *qp, VAPI_rr_desc_t *array, u_int32_t 
     u_int32_t done = 0;
     qp->recv.all = true;
     vapi_refresh_recv(qp);
-    if (!has_room(&qp->recv, n)) return VAPI_E2BIG_WR_NUM;
+    if (!list_has_room(&qp->recv, n)) return VAPI_E2BIG_WR_NUM;
     while (done < n) {
         u_int32_t taken;
         int error = recv_chunk(qp, array + done, n - done < CHUNK ? n - done : CHUNK, &taken);
         done += taken;
-        if (error) return stopped(done, n, error);
+        if (error) return list_refused(done, n, error);
     }
     return VAPI_OK;
 }

@@ -6,8 +6,8 @@
 
 enum { FIRST_MULTICAST_LID = 0xc000 };
 
-static VAPI_ret_t find(VAPI_hca_hndl_t handle, const IB_gid_t mgid, VAPI_qp_hndl_t qp,
-                       struct vapi_qp **found)
+static VAPI_ret_t mcast_find(VAPI_hca_hndl_t handle, const IB_gid_t mgid, VAPI_qp_hndl_t qp,
+                             struct vapi_qp **found)
 {
     VAPI_ret_t code = vapi_find_qp(handle, qp, found);
     if (code != VAPI_OK) return code;
@@ -16,7 +16,7 @@ static VAPI_ret_t find(VAPI_hca_hndl_t handle, const IB_gid_t mgid, VAPI_qp_hndl
 }
 
 /* VAPI does not look at the LID and programs pass anything; some devices want the group's. */
-static uint16_t lid_of(IB_lid_t given)
+static uint16_t mcast_lid_of(IB_lid_t given)
 {
     return given >= FIRST_MULTICAST_LID ? given : 0;
 }
@@ -26,10 +26,10 @@ VAPI_ret_t VAPI_attach_to_multicast(VAPI_hca_hndl_t hca, const IB_gid_t mgid, VA
 {
     struct vapi_qp *qp;
     union ibv_gid gid;
-    VAPI_ret_t code = find(hca, mgid, handle, &qp);
+    VAPI_ret_t code = mcast_find(hca, mgid, handle, &qp);
     if (code != VAPI_OK) return code;
     memcpy(gid.raw, mgid, sizeof gid.raw);
-    int error = ibv_attach_mcast(qp->verbs, &gid, lid_of(ignored));
+    int error = ibv_attach_mcast(qp->verbs, &gid, mcast_lid_of(ignored));
     if ((error < 0 ? errno : error) == ENOMEM) return VAPI_E2BIG_MCG_SIZE;
     if (error) return vapi_error(error, VAPI_EINVAL_MCG_GID);
     vapi_hold(&qp->groups);
@@ -41,10 +41,10 @@ VAPI_ret_t VAPI_detach_from_multicast(VAPI_hca_hndl_t hca, const IB_gid_t mgid,
 {
     struct vapi_qp *qp;
     union ibv_gid gid;
-    VAPI_ret_t code = find(hca, mgid, handle, &qp);
+    VAPI_ret_t code = mcast_find(hca, mgid, handle, &qp);
     if (code != VAPI_OK) return code;
     memcpy(gid.raw, mgid, sizeof gid.raw);
-    int error = ibv_detach_mcast(qp->verbs, &gid, lid_of(ignored));
+    int error = ibv_detach_mcast(qp->verbs, &gid, mcast_lid_of(ignored));
     if (error) return vapi_error(error, VAPI_EINVAL_MCG_GID);
     vapi_drop(&qp->groups);
     return VAPI_OK;

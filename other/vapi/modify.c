@@ -56,7 +56,7 @@ static int translate_access(VAPI_rdma_atom_acl_t acl)
 
 /* --- values: brought within bounds as the original did, or refused --- */
 
-static uint8_t clamp(uint32_t value, int most)
+static uint8_t modify_clamp(uint32_t value, int most)
 {
     int bound = most < 255 ? most : 255;
     return (uint8_t)(value > (uint32_t)bound ? (uint32_t)bound : value);
@@ -78,17 +78,18 @@ static uint8_t power_down(uint8_t value)
 
 /* Programs pass any 32 bits as PSN, 20 retries, and a timeout of 0x20, which late releases refused
  * and earlier ones took: what does not fit is made to. */
-static void fit(const struct vapi_hca *hca, VAPI_qp_attr_t *a)
+static void modify_limit(const struct vapi_hca *hca, VAPI_qp_attr_t *a)
 {
     a->rq_psn &= PSN_BITS;
     a->sq_psn &= PSN_BITS;
     a->dest_qp_num &= PSN_BITS;
-    a->retry_count = clamp(a->retry_count, MOST_RETRIES);
-    a->rnr_retry = clamp(a->rnr_retry, MOST_RETRIES);
-    a->timeout = clamp(a->timeout, MOST_TIMEOUT);
-    a->alt_timeout = clamp(a->alt_timeout, MOST_TIMEOUT);
-    a->qp_ous_rd_atom = clamp(power_up(a->qp_ous_rd_atom), hca->attr.max_qp_rd_atom);
-    a->ous_dst_rd_atom = clamp(power_down(a->ous_dst_rd_atom), hca->attr.max_qp_init_rd_atom);
+    a->retry_count = modify_clamp(a->retry_count, MOST_RETRIES);
+    a->rnr_retry = modify_clamp(a->rnr_retry, MOST_RETRIES);
+    a->timeout = modify_clamp(a->timeout, MOST_TIMEOUT);
+    a->alt_timeout = modify_clamp(a->alt_timeout, MOST_TIMEOUT);
+    a->qp_ous_rd_atom = modify_clamp(power_up(a->qp_ous_rd_atom), hca->attr.max_qp_rd_atom);
+    a->ous_dst_rd_atom =
+        modify_clamp(power_down(a->ous_dst_rd_atom), hca->attr.max_qp_init_rd_atom);
 }
 
 static VAPI_ret_t check_port(const struct vapi_qp *qp, const VAPI_qp_attr_t *a,
@@ -122,7 +123,7 @@ static VAPI_ret_t check_values(const struct vapi_qp *qp, const VAPI_qp_attr_t *a
     return VAPI_OK;
 }
 
-static void translate(const VAPI_qp_attr_t *a, uint8_t port, struct ibv_qp_attr *v)
+static void modify_translate(const VAPI_qp_attr_t *a, uint8_t port, struct ibv_qp_attr *v)
 {
     memset(v, 0, sizeof *v);
     v->qp_state = (enum ibv_qp_state)a->qp_state; /* the same numbers */
@@ -163,7 +164,7 @@ static bool state_moved(struct vapi_qp *qp)
     return moved;
 }
 
-static void remember(struct vapi_qp *qp, const VAPI_qp_attr_t *a, VAPI_qp_attr_mask_t mask)
+static void modify_remember(struct vapi_qp *qp, const VAPI_qp_attr_t *a, VAPI_qp_attr_mask_t mask)
 {
     VAPI_qp_attr_t *own = &qp->attr;
     qp->set |= mask;
@@ -193,7 +194,7 @@ static void remember(struct vapi_qp *qp, const VAPI_qp_attr_t *a, VAPI_qp_attr_m
 #undef KEEP
 }
 
-static void forget(struct vapi_qp *qp)
+static void modify_forget(struct vapi_qp *qp)
 {
     uint32_t number = qp->verbs->qp_num;
     qp->set = 0;
@@ -214,8 +215,8 @@ static void enter_state(struct vapi_qp *qp, VAPI_qp_state_t state)
 
 /* LA-MPI of 2003 gave its datagram queue pair neither port nor P_Key nor PSN.  Who has such a
  * program sets VAPI_LENIENT, and what is missing is port 1, P_Key 0, PSN 0. */
-static void supply(const struct vapi_qp *qp, VAPI_qp_state_t to, VAPI_qp_attr_t *a,
-                   VAPI_qp_attr_mask_t *mask)
+static void modify_fill_lenient(const struct vapi_qp *qp, VAPI_qp_state_t to, VAPI_qp_attr_t *a,
+                                VAPI_qp_attr_mask_t *mask)
 {
     if (qp->init.ts_type != VAPI_TS_UD || !getenv("VAPI_LENIENT")) return;
     if (qp->state == VAPI_RESET && to == VAPI_INIT) {
@@ -228,7 +229,8 @@ static void supply(const struct vapi_qp *qp, VAPI_qp_state_t to, VAPI_qp_attr_t 
     }
 }
 
-static VAPI_ret_t change(struct vapi_qp *qp, const VAPI_qp_attr_t *wanted, VAPI_qp_attr_mask_t mask)
+static VAPI_ret_t modify_change(struct vapi_qp *qp, const VAPI_qp_attr_t *wanted,
+                                VAPI_qp_attr_mask_t mask)
 {
     VAPI_qp_attr_t a = *wanted;
     struct ibv_qp_attr verbs;
@@ -239,19 +241,19 @@ static VAPI_ret_t change(struct vapi_qp *qp, const VAPI_qp_attr_t *wanted, VAPI_
     if (mask & QP_ATTR_CAP) return VAPI_ENOSYS;
     if (!named && qp->state != VAPI_RESET && qp->state != VAPI_INIT && qp->state != VAPI_RTS)
         return VAPI_EINVAL_ATTR;
-    supply(qp, to, &a, &mask);
+    modify_fill_lenient(qp, to, &a, &mask);
     VAPI_ret_t code = vapi_qp_rule(qp->init.ts_type, qp->state, to, mask);
     if (code == VAPI_OK) code = check_values(qp, &a, mask);
     if (code != VAPI_OK) return code;
     a.qp_state = to;
-    fit(qp->hca, &a);
-    translate(&a, mask & QP_ATTR_PORT ? a.port : qp->attr.port, &verbs);
+    modify_limit(qp->hca, &a);
+    modify_translate(&a, mask & QP_ATTR_PORT ? a.port : qp->attr.port, &verbs);
     int error = ibv_modify_qp(qp->verbs, &verbs, translate_mask(mask | QP_ATTR_QP_STATE));
     if (error) return state_moved(qp) ? VAPI_EINVAL_QP_STATE : vapi_error(error, VAPI_EINVAL_ATTR);
     if (to == VAPI_RESET)
-        forget(qp);
+        modify_forget(qp);
     else
-        remember(qp, &a, mask);
+        modify_remember(qp, &a, mask);
     enter_state(qp, to);
     return VAPI_OK;
 }
@@ -264,7 +266,7 @@ VAPI_ret_t VAPI_modify_qp(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle, VAPI_qp_at
     if (code != VAPI_OK) return code;
     if (!attr || !mask || !cap) return VAPI_EINVAL_PARAM;
     if (__atomic_exchange_n(&qp->modifying, 1, __ATOMIC_ACQUIRE)) return VAPI_EAGAIN;
-    code = change(qp, attr, *mask);
+    code = modify_change(qp, attr, *mask);
     __atomic_store_n(&qp->modifying, 0, __ATOMIC_RELEASE);
     if (code == VAPI_OK) *cap = qp->cap;
     return code;

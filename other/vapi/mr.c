@@ -20,7 +20,7 @@ enum { ALL_RIGHTS = 31, ALL_CHANGES = 7 };
 
 /* What the original made of no bytes, or of more than lie before the end of the address space, has
  * not come down to us; VAPI_EINVAL_LEN is the code that says it. */
-static VAPI_ret_t check_range(VAPI_virt_addr_t start, VAPI_size_t size)
+static VAPI_ret_t mr_check_range(VAPI_virt_addr_t start, VAPI_size_t size)
 {
     return size == 0 || start + size - 1 < start ? VAPI_EINVAL_LEN : VAPI_OK;
 }
@@ -37,14 +37,14 @@ static VAPI_ret_t check_type(VAPI_mrw_type_t type)
     return type == VAPI_MR ? VAPI_OK : type == VAPI_MPR ? VAPI_ENOSYS : VAPI_EINVAL_PARAM;
 }
 
-static struct ibv_mr *reg(struct vapi_pd *pd, const VAPI_mr_t *mr)
+static struct ibv_mr *mr_reg(struct vapi_pd *pd, const VAPI_mr_t *mr)
 {
     return ibv_reg_mr(pd->verbs, (void *)(uintptr_t)mr->start, mr->size, (int)mr->acl);
 }
 
 /* Makes the object of a registration, or undoes that. */
-static VAPI_ret_t enter(struct vapi_pd *pd, struct ibv_mr *verbs, const VAPI_mr_t *like,
-                        VAPI_mr_hndl_t *handle, VAPI_mr_t *reply)
+static VAPI_ret_t mr_add(struct vapi_pd *pd, struct ibv_mr *verbs, const VAPI_mr_t *like,
+                         VAPI_mr_hndl_t *handle, VAPI_mr_t *reply)
 {
     struct vapi_mr *mr = calloc(1, sizeof *mr);
     if (mr) mr->handle = vapi_handle_new(KIND_MR, pd->hca->handle, mr);
@@ -76,7 +76,7 @@ static VAPI_ret_t enter(struct vapi_pd *pd, struct ibv_mr *verbs, const VAPI_mr_
 }
 
 /* The region has ended, or never was. */
-static void forget(struct vapi_mr *mr)
+static void mr_remove(struct vapi_mr *mr)
 {
     struct vapi_hca *hca = mr->pd->hca;
     pthread_mutex_lock(&hca->lock);
@@ -99,15 +99,15 @@ VAPI_ret_t VAPI_register_mr(VAPI_hca_hndl_t handle, VAPI_mr_t *request, VAPI_mr_
     if (code != VAPI_OK) return code;
     struct vapi_pd *pd = vapi_object_of(hca, request->pd_hndl, KIND_PD);
     if (!pd) return VAPI_EINVAL_PD_HNDL;
-    code = check_range(request->start, request->size);
+    code = mr_check_range(request->start, request->size);
     if (code == VAPI_OK) code = check_acl(request->acl);
     if (code != VAPI_OK) return code;
-    struct ibv_mr *verbs = reg(pd, request);
+    struct ibv_mr *verbs = mr_reg(pd, request);
     if (!verbs) return vapi_error(errno, VAPI_EINVAL_PARAM);
-    return enter(pd, verbs, request, mr, reply);
+    return mr_add(pd, verbs, request, mr, reply);
 }
 
-static VAPI_ret_t find(VAPI_hca_hndl_t handle, VAPI_mr_hndl_t mr, struct vapi_mr **found)
+static VAPI_ret_t mr_find(VAPI_hca_hndl_t handle, VAPI_mr_hndl_t mr, struct vapi_mr **found)
 {
     struct vapi_hca *hca = vapi_hca(handle);
     if (!hca) return VAPI_EINVAL_HCA_HNDL;
@@ -121,7 +121,7 @@ VAPI_ret_t VAPI_register_smr(VAPI_hca_hndl_t hca, VAPI_mr_hndl_t orig, VAPI_mr_t
                              VAPI_mr_hndl_t *mr, VAPI_mr_t *reply)
 {
     struct vapi_mr *first;
-    VAPI_ret_t code = find(hca, orig, &first);
+    VAPI_ret_t code = mr_find(hca, orig, &first);
     if (code != VAPI_OK) return code;
     if (!request || !mr) return VAPI_EINVAL_PARAM;
     struct vapi_pd *pd = vapi_object_of(first->pd->hca, request->pd_hndl, KIND_PD);
@@ -132,7 +132,7 @@ VAPI_ret_t VAPI_register_smr(VAPI_hca_hndl_t hca, VAPI_mr_hndl_t orig, VAPI_mr_t
         .type = VAPI_MSHAR, .start = first->mr.start, .size = first->mr.size, .acl = request->acl};
     struct ibv_mr *verbs;
     if (request->start == same.start)
-        verbs = reg(pd, &same);
+        verbs = mr_reg(pd, &same);
     else {
         verbs = ibv_reg_mr_iova(pd->verbs, (void *)(uintptr_t)same.start, same.size, request->start,
                                 (int)same.acl);
@@ -140,14 +140,14 @@ VAPI_ret_t VAPI_register_smr(VAPI_hca_hndl_t hca, VAPI_mr_hndl_t orig, VAPI_mr_t
         if (!verbs && (errno == EINVAL || errno == EOPNOTSUPP)) return VAPI_EINVAL_VA;
     }
     if (!verbs) return vapi_error(errno, VAPI_EINVAL_PARAM);
-    return enter(pd, verbs, &same, mr, reply);
+    return mr_add(pd, verbs, &same, mr, reply);
 }
 
 VAPI_ret_t VAPI_query_mr(VAPI_hca_hndl_t hca, VAPI_mr_hndl_t handle, VAPI_mr_t *reply,
                          VAPI_virt_addr_t *remote_start, VAPI_virt_addr_t *remote_size)
 {
     struct vapi_mr *mr;
-    VAPI_ret_t code = find(hca, handle, &mr);
+    VAPI_ret_t code = mr_find(hca, handle, &mr);
     if (code == VAPI_OK && !reply) code = VAPI_EINVAL_PARAM;
     if (code != VAPI_OK) return code;
     bool remote = mr->mr.acl & (VAPI_EN_REMOTE_WRITE | VAPI_EN_REMOTE_READ | VAPI_EN_REMOTE_ATOM);
@@ -160,20 +160,20 @@ VAPI_ret_t VAPI_query_mr(VAPI_hca_hndl_t hca, VAPI_mr_hndl_t handle, VAPI_mr_t *
 VAPI_ret_t VAPI_deregister_mr(VAPI_hca_hndl_t hca, VAPI_mr_hndl_t handle)
 {
     struct vapi_mr *mr;
-    VAPI_ret_t code = find(hca, handle, &mr);
+    VAPI_ret_t code = mr_find(hca, handle, &mr);
     if (code != VAPI_OK) return code;
     if (vapi_held(&mr->windows)) return VAPI_EBUSY;
     int error = ibv_dereg_mr(mr->verbs);
     if (error) return vapi_error(error, VAPI_EINVAL_MR_HNDL);
-    forget(mr);
+    mr_remove(mr);
     return VAPI_OK;
 }
 
 /* --- registering again --- */
 
 /* The region as it is to be. */
-static VAPI_ret_t compose(const struct vapi_mr *mr, VAPI_mr_change_t change,
-                          const VAPI_mr_t *request, VAPI_mr_t *wanted)
+static VAPI_ret_t mr_compose(const struct vapi_mr *mr, VAPI_mr_change_t change,
+                             const VAPI_mr_t *request, VAPI_mr_t *wanted)
 {
     *wanted = mr->mr;
     if (change & VAPI_MR_CHANGE_TRANS) {
@@ -184,22 +184,22 @@ static VAPI_ret_t compose(const struct vapi_mr *mr, VAPI_mr_change_t change,
     if (change & VAPI_MR_CHANGE_ACL) wanted->acl = request->acl;
     if (change == 0 || change & ~(VAPI_mr_change_t)ALL_CHANGES) return VAPI_EINVAL_PARAM;
     VAPI_ret_t code = change & VAPI_MR_CHANGE_TRANS ? check_type(wanted->type) : VAPI_OK;
-    if (code == VAPI_OK) code = check_range(wanted->start, wanted->size);
+    if (code == VAPI_OK) code = mr_check_range(wanted->start, wanted->size);
     return code == VAPI_OK ? check_acl(wanted->acl) : code;
 }
 
 /* Where the device cannot change a region, a new one takes its place; and where there is no room
  * for both, the old one goes first. */
-static int replace(struct vapi_mr *mr, struct vapi_pd *pd, const VAPI_mr_t *wanted, bool *gone)
+static int mr_replace(struct vapi_mr *mr, struct vapi_pd *pd, const VAPI_mr_t *wanted, bool *gone)
 {
-    struct ibv_mr *fresh = reg(pd, wanted);
+    struct ibv_mr *fresh = mr_reg(pd, wanted);
     if (!fresh && errno != ENOMEM && errno != EAGAIN) return errno;
     int error = ibv_dereg_mr(mr->verbs);
     if (error) {
         if (fresh) ibv_dereg_mr(fresh);
         return error;
     }
-    if (!fresh) fresh = reg(pd, wanted);
+    if (!fresh) fresh = mr_reg(pd, wanted);
     *gone = !fresh;
     mr->verbs = fresh;
     return fresh ? 0 : errno;
@@ -213,7 +213,7 @@ static int change_region(struct vapi_mr *mr, VAPI_mr_change_t change, struct vap
     if (result == 0) return 0;
     if (result == IBV_REREG_MR_ERR_INPUT || result == IBV_REREG_MR_ERR_DONT_FORK_NEW ||
         errno == EOPNOTSUPP || errno == ENOSYS)
-        return replace(mr, pd, wanted, gone);
+        return mr_replace(mr, pd, wanted, gone);
     return errno ? errno : EIO;
 }
 
@@ -230,20 +230,20 @@ VAPI_ret_t VAPI_reregister_mr(VAPI_hca_hndl_t hca, VAPI_mr_hndl_t handle, VAPI_m
     struct vapi_mr *mr;
     VAPI_mr_t wanted;
     bool gone = false;
-    VAPI_ret_t code = find(hca, handle, &mr);
+    VAPI_ret_t code = mr_find(hca, handle, &mr);
     if (code != VAPI_OK) return code;
     if (vapi_held(&mr->windows)) return VAPI_EBUSY;
     if (!request || !new_mr) return VAPI_EINVAL_PARAM;
     struct vapi_pd *pd = mr->pd;
     if (change & VAPI_MR_CHANGE_PD) pd = vapi_object_of(mr->pd->hca, request->pd_hndl, KIND_PD);
     if (!pd) return VAPI_EINVAL_PD_HNDL;
-    code = compose(mr, change, request, &wanted);
+    code = mr_compose(mr, change, request, &wanted);
     if (code == VAPI_OK)
         code = vapi_error(change_region(mr, change, pd, &wanted, &gone), VAPI_EINVAL_PARAM);
     if (code != VAPI_OK) {
         bool ended = gone || ends_region(code);
         if (ended && !gone) ibv_dereg_mr(mr->verbs);
-        if (ended) forget(mr);
+        if (ended) mr_remove(mr);
         return code;
     }
     vapi_hold(&pd->users);

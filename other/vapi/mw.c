@@ -31,7 +31,7 @@ VAPI_ret_t VAPI_alloc_mw(VAPI_hca_hndl_t handle, VAPI_pd_hndl_t pd_handle, VAPI_
     return VAPI_OK;
 }
 
-static VAPI_ret_t find(VAPI_hca_hndl_t handle, VAPI_mw_hndl_t mw, struct vapi_mw **found)
+static VAPI_ret_t mw_find(VAPI_hca_hndl_t handle, VAPI_mw_hndl_t mw, struct vapi_mw **found)
 {
     struct vapi_hca *hca = vapi_hca(handle);
     if (!hca) return VAPI_EINVAL_HCA_HNDL;
@@ -43,7 +43,7 @@ VAPI_ret_t VAPI_query_mw(VAPI_hca_hndl_t hca, VAPI_mw_hndl_t handle, VAPI_rkey_t
                          VAPI_pd_hndl_t *pd)
 {
     struct vapi_mw *mw;
-    VAPI_ret_t code = find(hca, handle, &mw);
+    VAPI_ret_t code = mw_find(hca, handle, &mw);
     if (code != VAPI_OK) return code;
     if (rkey) *rkey = mw->verbs->rkey;
     if (pd) *pd = mw->pd->handle;
@@ -67,8 +67,8 @@ static struct vapi_mr *by_lkey(struct vapi_hca *hca, VAPI_lkey_t lkey)
     return mr;
 }
 
-static VAPI_ret_t check(const struct vapi_qp *qp, const struct vapi_mr *mr,
-                        const VAPI_mw_bind_t *bind)
+static VAPI_ret_t mw_check(const struct vapi_qp *qp, const struct vapi_mr *mr,
+                           const VAPI_mw_bind_t *bind)
 {
     const VAPI_mrw_acl_t remote = VAPI_EN_REMOTE_WRITE | VAPI_EN_REMOTE_READ | VAPI_EN_REMOTE_ATOM;
     VAPI_sr_desc_t like = {.opcode = VAPI_SEND};
@@ -85,8 +85,8 @@ static VAPI_ret_t check(const struct vapi_qp *qp, const struct vapi_mr *mr,
     return inside ? VAPI_OK : VAPI_EINVAL_VA;
 }
 
-static VAPI_ret_t post(struct vapi_qp *qp, struct vapi_mw *mw, struct ibv_mw_bind *verbs,
-                       VAPI_wr_id_t id, bool silent_one)
+static VAPI_ret_t mw_post(struct vapi_qp *qp, struct vapi_mw *mw, struct ibv_mw_bind *verbs,
+                          VAPI_wr_id_t id, bool silent_one)
 {
     VAPI_ret_t code = VAPI_OK;
     pthread_mutex_lock(&qp->send.lock);
@@ -111,13 +111,13 @@ VAPI_ret_t VAPI_bind_mw(VAPI_hca_hndl_t hca, VAPI_mw_hndl_t handle, const VAPI_m
                         VAPI_rkey_t *rkey)
 {
     struct vapi_mw *mw;
-    VAPI_ret_t code = find(hca, handle, &mw);
+    VAPI_ret_t code = mw_find(hca, handle, &mw);
     if (code != VAPI_OK) return code;
     struct vapi_qp *qp = vapi_object_of(mw->pd->hca, qp_handle, KIND_QP);
     if (!qp) return VAPI_EINVAL_QP_HNDL;
     if (!bind || !rkey) return VAPI_EINVAL_PARAM;
     struct vapi_mr *mr = bind->size ? by_lkey(mw->pd->hca, bind->mr_lkey) : NULL;
-    code = check(qp, mr, bind);
+    code = mw_check(qp, mr, bind);
     if (code != VAPI_OK) return code;
     bool silent = qp->init.sq_sig_type == VAPI_SIGNAL_REQ_WR && comp_type == VAPI_UNSIGNALED;
     struct ibv_mw_bind verbs = {.send_flags = silent ? 0 : IBV_SEND_SIGNALED,
@@ -125,7 +125,7 @@ VAPI_ret_t VAPI_bind_mw(VAPI_hca_hndl_t hca, VAPI_mw_hndl_t handle, const VAPI_m
                                               .addr = mr ? bind->start : 0, /* verbs insists */
                                               .length = bind->size,
                                               .mw_access_flags = bind->acl}};
-    code = post(qp, mw, &verbs, id, silent);
+    code = mw_post(qp, mw, &verbs, id, silent);
     if (code != VAPI_OK) return code;
     set_bound(mw, mr);
     *rkey = mw->verbs->rkey;
@@ -135,7 +135,7 @@ VAPI_ret_t VAPI_bind_mw(VAPI_hca_hndl_t hca, VAPI_mw_hndl_t handle, const VAPI_m
 VAPI_ret_t VAPI_dealloc_mw(VAPI_hca_hndl_t hca, VAPI_mw_hndl_t handle)
 {
     struct vapi_mw *mw;
-    VAPI_ret_t code = find(hca, handle, &mw);
+    VAPI_ret_t code = mw_find(hca, handle, &mw);
     if (code != VAPI_OK) return code;
     int error = ibv_dealloc_mw(mw->verbs);
     if (error) return vapi_error(error, VAPI_EINVAL_MW_HNDL);

@@ -47,8 +47,8 @@ enum origin { SENT, RECEIVED, NOBODYS };
  * in one CQ, its receives have VAPI_ID_RECEIVE.  Another thread may have destroyed the queue pair
  * since verbs gave the completion, and its records with it; then it is nobody's.  *told is false
  * when a completion is not for the program. */
-static enum origin look_up(struct vapi_cq *cq, const VAPI_wc_desc_t *wc, uint64_t *id,
-                           uint32_t *freed, bool *told)
+static enum origin poll_find_record(struct vapi_cq *cq, const VAPI_wc_desc_t *wc, uint64_t *id,
+                                    uint32_t *freed, bool *told)
 {
     enum origin origin = NOBODYS;
     pthread_mutex_lock(&cq->hca->lock);
@@ -73,7 +73,7 @@ static enum origin look_up(struct vapi_cq *cq, const VAPI_wc_desc_t *wc, uint64_
  * it; and the word that an atomic fetches, which verbs' devices leave in the host's order.
  *
  * Makes VAPI's of what verbs has put into `wc`; false when the program is not told of it. */
-static bool translate(struct vapi_cq *cq, VAPI_wc_desc_t *wc)
+static bool poll_translate(struct vapi_cq *cq, VAPI_wc_desc_t *wc)
 {
     bool success = wc->status == VAPI_SUCCESS, told = true;
     uint64_t id = wc->id;
@@ -82,7 +82,7 @@ static bool translate(struct vapi_cq *cq, VAPI_wc_desc_t *wc)
     if ((id & VAPI_ID_RECEIVE) == VAPI_ID_RECEIVE)
         id &= ~VAPI_ID_RECEIVE;
     else if (!success || id & VAPI_ID_TRACKED)
-        origin = look_up(cq, wc, &id, &freed, &told);
+        origin = poll_find_record(cq, wc, &id, &freed, &told);
     if (origin == NOBODYS || !told) return false;
     if (success) {
         vapi_usual_finish(wc);
@@ -115,7 +115,7 @@ static VAPI_wc_desc_t *staged_at(struct vapi_cq *cq, size_t i)
     return &cq->staged[(cq->staged_first + i) % cq->staged_room];
 }
 
-static bool make_room(struct vapi_cq *cq)
+static bool poll_make_room(struct vapi_cq *cq)
 {
     if (cq->staged_count < cq->staged_room) return true;
     size_t room = cq->staged_room ? 2 * cq->staged_room : 16;
@@ -130,7 +130,7 @@ static bool make_room(struct vapi_cq *cq)
 }
 
 /* One completion off verbs; 0 for none. */
-static int take(struct vapi_cq *cq, VAPI_wc_desc_t *wc)
+static int poll_take(struct vapi_cq *cq, VAPI_wc_desc_t *wc)
 {
     return ibv_poll_cq(cq->verbs, 1, (struct ibv_wc *)(void *)wc);
 }
@@ -138,8 +138,8 @@ static int take(struct vapi_cq *cq, VAPI_wc_desc_t *wc)
 static VAPI_ret_t poll_verbs(struct vapi_cq *cq, VAPI_wc_desc_t *wc)
 {
     int count;
-    while ((count = take(cq, wc)) > 0)
-        if (translate(cq, wc)) return VAPI_OK;
+    while ((count = poll_take(cq, wc)) > 0)
+        if (poll_translate(cq, wc)) return VAPI_OK;
     return count == 0 ? VAPI_CQ_EMPTY : VAPI_EFATAL;
 }
 
@@ -148,7 +148,7 @@ VAPI_cqe_num_t vapi_cq_waiting(struct vapi_cq *cq, VAPI_cqe_num_t n)
     pthread_mutex_lock(&cq->lock);
     cq->careful = true;
     open_or_shut(cq);
-    while (cq->staged_count < n && make_room(cq)) {
+    while (cq->staged_count < n && poll_make_room(cq)) {
         if (poll_verbs(cq, staged_at(cq, cq->staged_count)) != VAPI_OK) break;
         cq->staged_count++;
     }
@@ -166,8 +166,8 @@ void vapi_cq_purge(struct vapi_cq *cq, uint32_t qp_number)
     for (size_t i = 0; i < cq->staged_count; i++)
         if (staged_at(cq, i)->local_qp_num != qp_number) *staged_at(cq, kept++) = *staged_at(cq, i);
     cq->staged_count = kept;
-    while (make_room(cq) && take(cq, &wc) > 0) {
-        bool told = translate(cq, &wc); /* also gives back what it took of a shared queue */
+    while (poll_make_room(cq) && poll_take(cq, &wc) > 0) {
+        bool told = poll_translate(cq, &wc); /* also gives back what it took of a shared queue */
         if (wc.local_qp_num == qp_number || !told) continue;
         *staged_at(cq, cq->staged_count++) = wc;
         open_or_shut(cq);
@@ -200,7 +200,7 @@ VAPI_ret_t vapi_poll_cq_odd(VAPI_wc_desc_t *wc, int count)
     struct vapi_cq *cq = vapi_object(wc->free_res_count, KIND_CQ);
     if (!cq) return VAPI_EINVAL_CQ_HNDL;
     if (count != 1) return VAPI_EFATAL;
-    return translate(cq, wc)
+    return poll_translate(cq, wc)
                ? VAPI_OK
                : vapi_poll_cq_rest(VAPI_PAIR(cq->hca->handle, cq->handle), cq->handle, wc);
 }

@@ -32,7 +32,7 @@ static enum ibv_qp_type type_of(VAPI_ts_type_t type)
 /* Programs do not ask for room for inline data, they are told how much there is: the original gave
  * 76 bytes with few gather entries (by what its work requests took), and GASNet takes 72.  Asked
  * for here: 128, then less until the device agrees; the same for all queue pairs of a kind. */
-static struct ibv_qp *make(struct vapi_qp *qp)
+static struct ibv_qp *qp_make(struct vapi_qp *qp)
 {
     const VAPI_qp_init_attr_t *want = &qp->init;
     struct ibv_qp *made = NULL;
@@ -66,7 +66,7 @@ static struct ibv_qp *make(struct vapi_qp *qp)
 
 static VAPI_ret_t bring_up(struct vapi_qp *qp)
 {
-    qp->verbs = make(qp);
+    qp->verbs = qp_make(qp);
     if (!qp->verbs) return vapi_error(errno, VAPI_EINVAL_PARAM);
     qp->handle = vapi_handle_new(KIND_QP, qp->hca->handle, qp);
     if (!qp->handle) {
@@ -89,7 +89,8 @@ static VAPI_ret_t bring_up(struct vapi_qp *qp)
 }
 
 /* The objects that `init` and `ext` name, into `qp`. */
-static VAPI_ret_t resolve(struct vapi_qp *qp, const VAPI_qp_init_attr_t *init, VAPI_srq_hndl_t srq)
+static VAPI_ret_t qp_find_objects(struct vapi_qp *qp, const VAPI_qp_init_attr_t *init,
+                                  VAPI_srq_hndl_t srq)
 {
     qp->init = *init;
     qp->pd = vapi_object_of(qp->hca, init->pd_hndl, KIND_PD);
@@ -105,8 +106,8 @@ static VAPI_ret_t resolve(struct vapi_qp *qp, const VAPI_qp_init_attr_t *init, V
     return qp->srq->pd == qp->pd ? VAPI_OK : VAPI_EINVAL_PD_HNDL;
 }
 
-static VAPI_ret_t create(VAPI_hca_hndl_t handle, const VAPI_qp_init_attr_t *init,
-                         VAPI_srq_hndl_t srq, VAPI_qp_hndl_t *made, VAPI_qp_prop_t *prop)
+static VAPI_ret_t qp_create(VAPI_hca_hndl_t handle, const VAPI_qp_init_attr_t *init,
+                            VAPI_srq_hndl_t srq, VAPI_qp_hndl_t *made, VAPI_qp_prop_t *prop)
 {
     struct vapi_hca *hca = vapi_hca(handle);
     if (!hca) return VAPI_EINVAL_HCA_HNDL;
@@ -114,7 +115,7 @@ static VAPI_ret_t create(VAPI_hca_hndl_t handle, const VAPI_qp_init_attr_t *init
     struct vapi_qp *qp = calloc(1, sizeof *qp);
     if (!qp) return VAPI_ENOMEM;
     qp->hca = hca;
-    VAPI_ret_t code = resolve(qp, init, srq);
+    VAPI_ret_t code = qp_find_objects(qp, init, srq);
     if (code == VAPI_OK) code = check_cap(hca, &init->cap, !qp->srq);
     if (code == VAPI_OK) code = bring_up(qp);
     if (code != VAPI_OK) {
@@ -129,14 +130,14 @@ static VAPI_ret_t create(VAPI_hca_hndl_t handle, const VAPI_qp_init_attr_t *init
 VAPI_ret_t VAPI_create_qp(VAPI_hca_hndl_t hca, VAPI_qp_init_attr_t *init, VAPI_qp_hndl_t *qp,
                           VAPI_qp_prop_t *prop)
 {
-    return create(hca, init, VAPI_INVAL_SRQ_HNDL, qp, prop);
+    return qp_create(hca, init, VAPI_INVAL_SRQ_HNDL, qp, prop);
 }
 
 VAPI_ret_t VAPI_create_qp_ext(VAPI_hca_hndl_t hca, VAPI_qp_init_attr_t *init,
                               VAPI_qp_init_attr_ext_t *ext, VAPI_qp_hndl_t *qp,
                               VAPI_qp_prop_t *prop)
 {
-    return create(hca, init, ext ? ext->srq_hndl : VAPI_INVAL_SRQ_HNDL, qp, prop);
+    return qp_create(hca, init, ext ? ext->srq_hndl : VAPI_INVAL_SRQ_HNDL, qp, prop);
 }
 
 VAPI_ret_t VAPI_destroy_qp(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle)

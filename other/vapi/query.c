@@ -10,12 +10,12 @@ static uint32_t at_most(int value, uint32_t most)
     return value < 0 ? 0 : (uint32_t)value < most ? (uint32_t)value : most;
 }
 
-static uint32_t any(int value)
+static uint32_t query_any(int value)
 {
     return at_most(value, UINT32_MAX);
 }
 
-static uint8_t byte(int value)
+static uint8_t query_byte(int value)
 {
     return (uint8_t)at_most(value, 255);
 }
@@ -30,28 +30,28 @@ static uint32_t largest_page(uint64_t mask)
 
 static void fill_counts(VAPI_hca_cap_t *cap, const struct ibv_device_attr *a)
 {
-    cap->max_num_qp = any(a->max_qp);
+    cap->max_num_qp = query_any(a->max_qp);
     cap->max_qp_ous_wr = at_most(a->max_qp_wr, MOST_WRS);
     cap->max_num_sg_ent = at_most(a->max_sge, MOST_SGE);
     cap->max_num_sg_ent_rd = at_most(a->max_sge_rd, MOST_SGE);
-    cap->max_num_cq = any(a->max_cq);
+    cap->max_num_cq = query_any(a->max_cq);
     cap->max_num_ent_cq = at_most(a->max_cqe, MOST_CQE);
-    cap->max_num_mr = any(a->max_mr);
+    cap->max_num_mr = query_any(a->max_mr);
     cap->max_mr_size = a->max_mr_size;
-    cap->max_pd_num = any(a->max_pd);
-    cap->max_ee_num = any(a->max_ee);
-    cap->max_rdd_num = any(a->max_rdd);
-    cap->max_mw_num = any(a->max_mw);
-    cap->max_raw_ipv6_qp = any(a->max_raw_ipv6_qp);
-    cap->max_raw_ethy_qp = any(a->max_raw_ethy_qp);
-    cap->max_mcast_grp_num = any(a->max_mcast_grp);
-    cap->max_mcast_qp_attach_num = any(a->max_mcast_qp_attach);
-    cap->max_total_mcast_qp_attach_num = any(a->max_total_mcast_qp_attach);
-    cap->max_ah_num = any(a->max_ah);
+    cap->max_pd_num = query_any(a->max_pd);
+    cap->max_ee_num = query_any(a->max_ee);
+    cap->max_rdd_num = query_any(a->max_rdd);
+    cap->max_mw_num = query_any(a->max_mw);
+    cap->max_raw_ipv6_qp = query_any(a->max_raw_ipv6_qp);
+    cap->max_raw_ethy_qp = query_any(a->max_raw_ethy_qp);
+    cap->max_mcast_grp_num = query_any(a->max_mcast_grp);
+    cap->max_mcast_qp_attach_num = query_any(a->max_mcast_qp_attach);
+    cap->max_total_mcast_qp_attach_num = query_any(a->max_total_mcast_qp_attach);
+    cap->max_ah_num = query_any(a->max_ah);
     /* Fast regions are made of ordinary ones; programs that find the calls expect some. */
-    cap->max_num_fmr = any(a->max_mr);
+    cap->max_num_fmr = query_any(a->max_mr);
     cap->max_num_map_per_fmr = MOST_MAPS;
-    cap->max_num_srq = any(a->max_srq);
+    cap->max_num_srq = query_any(a->max_srq);
     cap->max_wqe_per_srq = at_most(a->max_srq_wr, MOST_WRS);
     cap->max_srq_sentries = at_most(a->max_srq_sge, MOST_SGE);
 }
@@ -66,11 +66,11 @@ static void fill_cap(VAPI_hca_cap_t *cap, const struct ibv_device_attr *a)
     cap->max_pkeys = a->max_pkeys;
     memcpy(cap->node_guid, &a->node_guid, sizeof cap->node_guid);
     cap->local_ca_ack_delay = a->local_ca_ack_delay;
-    cap->max_qp_ous_rd_atom = byte(a->max_qp_rd_atom);
-    cap->max_ee_ous_rd_atom = byte(a->max_ee_rd_atom);
-    cap->max_res_rd_atom = byte(a->max_res_rd_atom);
-    cap->max_qp_init_rd_atom = byte(a->max_qp_init_rd_atom);
-    cap->max_ee_init_rd_atom = byte(a->max_ee_init_rd_atom);
+    cap->max_qp_ous_rd_atom = query_byte(a->max_qp_rd_atom);
+    cap->max_ee_ous_rd_atom = query_byte(a->max_ee_rd_atom);
+    cap->max_res_rd_atom = query_byte(a->max_res_rd_atom);
+    cap->max_qp_init_rd_atom = query_byte(a->max_qp_init_rd_atom);
+    cap->max_ee_init_rd_atom = query_byte(a->max_ee_init_rd_atom);
     cap->atomic_cap = (VAPI_atomic_cap_t)a->atomic_cap;
     cap->srq_resize_supported = !!(a->device_cap_flags & IBV_DEVICE_SRQ_RESIZE);
 }

@@ -32,7 +32,7 @@ static uint32_t index_of(uint32_t handle)
 }
 
 /* Of a free slot, `object` is the index of the next. */
-static uint32_t take_slot(void)
+static uint32_t slots_take_slot(void)
 {
     uint32_t index = free_first;
     if (index) {
@@ -47,7 +47,7 @@ uint32_t vapi_handle_new(enum vapi_kind kind, uint32_t hca, void *object)
 {
     uint32_t handle = 0;
     pthread_mutex_lock(&lock);
-    uint32_t index = take_slot();
+    uint32_t index = slots_take_slot();
     if (index) {
         struct vapi_slot *slot = slot_at(index);
         uint32_t generation = (slot->handle >> GENERATION_SHIFT) % GENERATIONS + 1;

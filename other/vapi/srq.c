@@ -17,7 +17,7 @@ static void free_records(struct vapi_srq *srq)
     }
 }
 
-static VAPI_ret_t make(struct vapi_srq *srq, const VAPI_srq_attr_t *want)
+static VAPI_ret_t srq_make(struct vapi_srq *srq, const VAPI_srq_attr_t *want)
 {
     struct ibv_srq_init_attr init = {
         .srq_context = srq, .attr = {.max_wr = want->max_outs_wr, .max_sge = want->max_sentries}};
@@ -34,7 +34,7 @@ static VAPI_ret_t make(struct vapi_srq *srq, const VAPI_srq_attr_t *want)
     return VAPI_OK;
 }
 
-static VAPI_ret_t check(const struct vapi_hca *hca, const VAPI_srq_attr_t *want)
+static VAPI_ret_t srq_check(const struct vapi_hca *hca, const VAPI_srq_attr_t *want)
 {
     if (hca->attr.max_srq <= 0) return VAPI_ENOSYS;
     if (want->max_outs_wr == 0 || want->max_sentries == 0) return VAPI_EINVAL_PARAM;
@@ -53,12 +53,12 @@ VAPI_ret_t VAPI_create_srq(VAPI_hca_hndl_t handle, VAPI_srq_attr_t *attr, VAPI_s
     if (!attr || !srq) return VAPI_EINVAL_PARAM;
     struct vapi_pd *pd = vapi_object_of(hca, attr->pd_hndl, KIND_PD);
     if (!pd) return VAPI_EINVAL_PD_HNDL;
-    VAPI_ret_t code = check(hca, attr);
+    VAPI_ret_t code = srq_check(hca, attr);
     if (code != VAPI_OK) return code;
     struct vapi_srq *made = calloc(1, sizeof *made);
     if (!made) return VAPI_ENOMEM;
     made->pd = pd;
-    code = make(made, attr);
+    code = srq_make(made, attr);
     if (code != VAPI_OK) {
         free(made);
         return code;
@@ -71,7 +71,7 @@ VAPI_ret_t VAPI_create_srq(VAPI_hca_hndl_t handle, VAPI_srq_attr_t *attr, VAPI_s
     return VAPI_OK;
 }
 
-static VAPI_ret_t find(VAPI_hca_hndl_t handle, VAPI_srq_hndl_t srq, struct vapi_srq **found)
+static VAPI_ret_t srq_find(VAPI_hca_hndl_t handle, VAPI_srq_hndl_t srq, struct vapi_srq **found)
 {
     struct vapi_hca *hca = vapi_hca(handle);
     if (!hca) return VAPI_EINVAL_HCA_HNDL;
@@ -83,7 +83,7 @@ VAPI_ret_t VAPI_query_srq(VAPI_hca_hndl_t hca, VAPI_srq_hndl_t handle, VAPI_srq_
 {
     struct vapi_srq *srq;
     struct ibv_srq_attr verbs;
-    VAPI_ret_t code = find(hca, handle, &srq);
+    VAPI_ret_t code = srq_find(hca, handle, &srq);
     if (code == VAPI_OK && !attr) code = VAPI_EINVAL_PARAM;
     if (code != VAPI_OK) return code;
     int error = ibv_query_srq(srq->verbs, &verbs);
@@ -100,7 +100,7 @@ VAPI_ret_t VAPI_modify_srq(VAPI_hca_hndl_t hca, VAPI_srq_hndl_t handle, VAPI_srq
                            VAPI_srq_attr_mask_t mask, u_int32_t *max_outs_wr)
 {
     struct vapi_srq *srq;
-    VAPI_ret_t code = find(hca, handle, &srq);
+    VAPI_ret_t code = srq_find(hca, handle, &srq);
     if (code != VAPI_OK) return code;
     if (!attr || mask == 0 || mask & ~(VAPI_SRQ_ATTR_LIMIT | VAPI_SRQ_ATTR_MAX_OUTS_WR))
         return VAPI_EINVAL_PARAM;
@@ -121,7 +121,7 @@ VAPI_ret_t VAPI_modify_srq(VAPI_hca_hndl_t hca, VAPI_srq_hndl_t handle, VAPI_srq
 VAPI_ret_t VAPI_destroy_srq(VAPI_hca_hndl_t hca, VAPI_srq_hndl_t handle)
 {
     struct vapi_srq *srq;
-    VAPI_ret_t code = find(hca, handle, &srq);
+    VAPI_ret_t code = srq_find(hca, handle, &srq);
     if (code != VAPI_OK) return code;
     if (vapi_held(&srq->users)) return VAPI_EBUSY;
     int error = ibv_destroy_srq(srq->verbs);
@@ -156,7 +156,7 @@ static struct vapi_record *take_record(struct vapi_srq *srq, uint64_t id)
     return record;
 }
 
-static VAPI_ret_t post_one(struct vapi_srq *srq, const VAPI_rr_desc_t *d)
+static VAPI_ret_t srq_post_one(struct vapi_srq *srq, const VAPI_rr_desc_t *d)
 {
     struct ibv_recv_wr *bad;
     struct ibv_recv_wr wr = {.wr_id = d->id | VAPI_ID_RECEIVE,
@@ -184,10 +184,10 @@ VAPI_ret_t VAPI_post_srq(VAPI_hca_hndl_t hca, VAPI_srq_hndl_t handle, u_int32_t 
 {
     struct vapi_srq *srq;
     u_int32_t done = 0;
-    VAPI_ret_t code = find(hca, handle, &srq);
+    VAPI_ret_t code = srq_find(hca, handle, &srq);
     if (code == VAPI_OK && (n == 0 || !array)) code = VAPI_EINVAL_PARAM;
     while (code == VAPI_OK && done < n) {
-        code = post_one(srq, &array[done]);
+        code = srq_post_one(srq, &array[done]);
         if (code == VAPI_OK) done++;
     }
     if (posted) *posted = done;

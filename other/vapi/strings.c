@@ -40,7 +40,7 @@ struct word {
     const char *name;
 };
 
-static const char *name_of(u_int32_t value, const struct word *words, size_t count)
+static const char *strings_name_of(u_int32_t value, const struct word *words, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (words[i].value == value) return words[i].name;
@@ -56,7 +56,7 @@ static const char *name_of(u_int32_t value, const struct word *words, size_t cou
     const char *function(type value)                                                               \
     {                                                                                              \
         static const struct word words[] = {__VA_ARGS__};                                          \
-        return name_of((u_int32_t)value, words, COUNT(words));                                     \
+        return strings_name_of((u_int32_t)value, words, COUNT(words));                             \
     }
 
 NAMES(VAPI_atomic_cap_sym, VAPI_atomic_cap_t, W(VAPI_ATOMIC_CAP_NONE), W(VAPI_ATOMIC_CAP_HCA),

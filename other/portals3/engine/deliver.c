@@ -37,7 +37,7 @@ void ptli_malformed(struct ptli_engine *engine, struct ptli_peer *peer, const ch
 
 /* --- matching --- */
 
-static unsigned int needs(uint8_t type)
+static unsigned int deliver_needs_record(uint8_t type)
 {
     return type == PTLI_PUT   ? PTL_MD_OP_PUT
            : type == PTLI_GET ? PTL_MD_OP_GET
@@ -52,8 +52,8 @@ ptl_event_kind_t ptli_end_kind(uint8_t type)
 }
 
 /* Why a request cannot be for anybody here, or NULL. */
-static const char *unwelcome(struct ptli_engine *engine, const struct ptli_header *header,
-                             ptl_uid_t uid, ptl_jid_t jid)
+static const char *deliver_refusal(struct ptli_engine *engine, const struct ptli_header *header,
+                                   ptl_uid_t uid, ptl_jid_t jid)
 {
     const ptl_process_id_t self = engine->transport->id;
     if (header->destination.nid != self.nid || header->destination.pid != self.pid)
@@ -70,11 +70,11 @@ static const char *unwelcome(struct ptli_engine *engine, const struct ptli_heade
 }
 
 struct ptli_match ptli_match_request(struct ptli_engine *engine, const struct ptli_header *header,
-                                     ptl_uid_t uid, ptl_jid_t jid, struct ptli_event_info *told)
+                                     ptl_uid_t uid, ptl_jid_t jid, struct ptli_event_info *info)
 {
-    const struct ptli_request request = {header->source, needs(header->type), header->match_bits,
-                                         header->remote_offset, header->length};
-    const char *why = unwelcome(engine, header, uid, jid);
+    const struct ptli_request request = {header->source, deliver_needs_record(header->type),
+                                         header->match_bits, header->remote_offset, header->length};
+    const char *why = deliver_refusal(engine, header, uid, jid);
     struct ptli_acceptance found = {NULL, 0, 0};
     struct ptli_md *md;
     if (!why) {
@@ -92,7 +92,7 @@ struct ptli_match ptli_match_request(struct ptli_engine *engine, const struct pt
     ptli_md_count(md);
     engine->recv_count++;
     engine->recv_length += found.mlength;
-    *told = (struct ptli_event_info){.initiator = header->source,
+    *info = (struct ptli_event_info){.initiator = header->source,
                                      .uid = uid,
                                      .jid = jid,
                                      .pt_index = header->pt_index,
@@ -103,16 +103,16 @@ struct ptli_match ptli_match_request(struct ptli_engine *engine, const struct pt
                                      .offset = found.offset,
                                      .link = engine->next_link++};
     /* Each START kind stands right before its END. */
-    ptli_log(engine, md, ptli_end_kind(header->type) - 1, told);
-    return (struct ptli_match){md, found.offset, found.mlength, told->link};
+    ptli_log(engine, md, ptli_end_kind(header->type) - 1, info);
+    return (struct ptli_match){md, found.offset, found.mlength, info->link};
 }
 
 void ptli_match_end(struct ptli_engine *engine, struct ptli_md *md, ptl_event_kind_t kind,
-                    struct ptli_event_info *told)
+                    struct ptli_event_info *info)
 {
     ptli_keep_promise(md);
-    ptli_log(engine, md, kind, told);
-    ptli_md_release(engine, md, told);
+    ptli_log(engine, md, kind, info);
+    ptli_md_release(engine, md, info);
 }
 
 /* --- requests --- */
@@ -154,14 +154,14 @@ static bool keep_remotes(struct ptli_operation *operation, const struct ptli_hea
     return true;
 }
 
-static void put(struct ptli_engine *engine, struct ptli_operation *operation,
-                const struct ptli_header *header, const void *data, struct ptli_match match,
-                struct ptli_event_info *told)
+static void deliver_put(struct ptli_engine *engine, struct ptli_operation *operation,
+                        const struct ptli_header *header, const void *data, struct ptli_match match,
+                        struct ptli_event_info *info)
 {
     const struct ptli_span span = ptli_md_span(match.md, match.offset, match.mlength);
     if (operation) {
         make_answer(engine, operation, header, put_answer(header, match.md), match.mlength);
-        operation->told = *told;
+        operation->info = *info;
     }
     if (operation && operation->role == PTLI_ROLE_TAKING) {
         operation->kind = PTL_EVENT_PUT_END;
@@ -173,19 +173,19 @@ static void put(struct ptli_engine *engine, struct ptli_operation *operation,
     }
     if (match.mlength > 0) ptli_span_write(&span, data);
     ptli_lock(engine);
-    ptli_match_end(engine, match.md, PTL_EVENT_PUT_END, told);
+    ptli_match_end(engine, match.md, PTL_EVENT_PUT_END, info);
     ptli_unlock_up(engine);
     if (operation) ptli_operation_send(engine, operation, true);
 }
 
-static void give(struct ptli_engine *engine, struct ptli_operation *operation,
-                 const struct ptli_header *header, struct ptli_match match,
-                 const struct ptli_event_info *told)
+static void deliver_send_reply_data(struct ptli_engine *engine, struct ptli_operation *operation,
+                                    const struct ptli_header *header, struct ptli_match match,
+                                    const struct ptli_event_info *info)
 {
     make_answer(engine, operation, header, PTLI_REPLY, match.mlength);
     operation->kind = ptli_end_kind(header->type);
     operation->md = match.md;
-    operation->told = *told;
+    operation->info = *info;
     if (header->flags & PTLI_LONG && match.mlength > engine->transport->eager_limit) {
         operation->message.header.flags = PTLI_PLACED;
         operation->waits |= PTLI_WAITS_TRANSFER;
@@ -204,7 +204,8 @@ static void give(struct ptli_engine *engine, struct ptli_operation *operation,
 }
 
 /* Swaps, with the lock: what was there goes into the record. */
-static void swap(struct ptli_operation *operation, struct ptli_match match, const void *data)
+static void deliver_swap(struct ptli_operation *operation, struct ptli_match match,
+                         const void *data)
 {
     const struct ptli_span span = ptli_md_span(match.md, match.offset, match.mlength);
     operation->bytes = (struct ptli_piece){(char *)operation->small, match.mlength, NULL};
@@ -219,12 +220,12 @@ static enum ptli_role role_of(const struct ptli_header *header, struct ptli_matc
     return header->flags & PTLI_LONG && match.mlength > 0 ? PTLI_ROLE_TAKING : PTLI_ROLE_ANSWER;
 }
 
-static enum ptli_taken request(struct ptli_engine *engine, struct ptli_peer *peer,
-                               const struct ptli_header *header, const void *data)
+static enum ptli_taken deliver_request(struct ptli_engine *engine, struct ptli_peer *peer,
+                                       const struct ptli_header *header, const void *data)
 {
     bool answers = header->type != PTLI_PUT || header->flags & PTLI_ANSWER;
     struct ptli_operation *operation = NULL;
-    struct ptli_event_info told;
+    struct ptli_event_info info;
     struct ptli_match match;
     ptli_lock(engine);
     if (answers) {
@@ -238,9 +239,9 @@ static enum ptli_taken request(struct ptli_engine *engine, struct ptli_peer *pee
             return PTLI_LATER;
         }
     }
-    match = ptli_match_request(engine, header, peer->uid, peer->jid, &told);
+    match = ptli_match_request(engine, header, peer->uid, peer->jid, &info);
     if (match.md && operation) operation->role = role_of(header, match);
-    if (match.md && header->type == PTLI_GETPUT) swap(operation, match, data);
+    if (match.md && header->type == PTLI_GETPUT) deliver_swap(operation, match, data);
     ptli_unlock_up(engine);
     if (!match.md) {
         if (operation) {
@@ -248,15 +249,15 @@ static enum ptli_taken request(struct ptli_engine *engine, struct ptli_peer *pee
             ptli_operation_send(engine, operation, true);
         }
     } else if (header->type == PTLI_PUT) {
-        put(engine, operation, header, data, match, &told);
+        deliver_put(engine, operation, header, data, match, &info);
     } else {
-        give(engine, operation, header, match, &told);
+        deliver_send_reply_data(engine, operation, header, match, &info);
     }
     return PTLI_TAKEN;
 }
 
-static void answer(struct ptli_engine *engine, struct ptli_peer *peer,
-                   const struct ptli_header *header, const void *data)
+static void deliver_answer(struct ptli_engine *engine, struct ptli_peer *peer,
+                           const struct ptli_header *header, const void *data)
 {
     struct ptli_operation *operation;
     ptli_lock(engine);
@@ -278,7 +279,7 @@ enum ptli_taken ptli_arrived(struct ptli_engine *engine, struct ptli_peer *peer,
         ptli_malformed(engine, peer, "a message in another process's name");
         return PTLI_TAKEN;
     }
-    if (header->type <= PTLI_GETPUT) return request(engine, peer, header, data);
-    answer(engine, peer, header, data);
+    if (header->type <= PTLI_GETPUT) return deliver_request(engine, peer, header, data);
+    deliver_answer(engine, peer, header, data);
     return PTLI_TAKEN;
 }

@@ -145,7 +145,7 @@ struct ptli_operation {
     ptl_size_t answer_length;
     ptl_handle_md_t md_handle; /* of the source, for an ACK after it was let go */
     uint32_t md_serial;
-    struct ptli_event_info told;
+    struct ptli_event_info info;
     ptl_size_t get_offset; /* getput: in get_md */
     struct ptli_message message;
     struct ptli_transfer transfer;
@@ -267,7 +267,7 @@ static inline void ptli_md_hold(struct ptli_md *md)
     md->pending++;
 }
 void ptli_md_release(struct ptli_engine *engine, struct ptli_md *md,
-                     const struct ptli_event_info *told);
+                     const struct ptli_event_info *info);
 /* An operation counts against its threshold. */
 void ptli_md_count(struct ptli_md *md);
 /* It may have gone inactive through an operation. */
@@ -277,7 +277,7 @@ static inline void ptli_md_judge(struct ptli_md *md)
 }
 /* Without operations that hold it: auto-unlinks it if it is doomed. */
 void ptli_md_settle(struct ptli_engine *engine, struct ptli_md *md,
-                    const struct ptli_event_info *told);
+                    const struct ptli_event_info *info);
 /* Detaches it and ends its handle; its memory is released by the chores. */
 void ptli_md_free(struct ptli_engine *engine, struct ptli_md *md);
 void ptli_md_bury(struct ptli_engine *engine, struct ptli_md *dead);
@@ -295,7 +295,7 @@ uint32_t ptli_md_remotes(const struct ptli_md *md, ptl_size_t offset, ptl_size_t
 
 /* Logs an event of an MD, if the MD wants events of that kind.  With the engine's lock. */
 void ptli_log(struct ptli_engine *engine, struct ptli_md *md, ptl_event_kind_t kind,
-              const struct ptli_event_info *told);
+              const struct ptli_event_info *info);
 /* The END event of a match: promised, then kept by ptli_log of an END kind. */
 void ptli_promise(struct ptli_md *md);
 void ptli_keep_promise(struct ptli_md *md);
@@ -347,10 +347,10 @@ struct ptli_match {
 };
 /* Judges a request, and does what acceptance does: with the lock. */
 struct ptli_match ptli_match_request(struct ptli_engine *engine, const struct ptli_header *header,
-                                     ptl_uid_t uid, ptl_jid_t jid, struct ptli_event_info *told);
+                                     ptl_uid_t uid, ptl_jid_t jid, struct ptli_event_info *info);
 /* Its data are in place: END event, and the MD let go. */
 void ptli_match_end(struct ptli_engine *engine, struct ptli_md *md, ptl_event_kind_t kind,
-                    struct ptli_event_info *told);
+                    struct ptli_event_info *info);
 void ptli_drop(struct ptli_engine *engine, ptl_process_id_t from, ptl_size_t length,
                const char *why);
 ptl_event_kind_t ptli_end_kind(uint8_t type);

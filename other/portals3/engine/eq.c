@@ -17,22 +17,22 @@
 /* --- depositing --- */
 
 /* With eq->lock: where the next event of a queue that keeps some goes; then it is shown. */
-static inline ptl_event_t *place(const struct ptli_eq *eq)
+static inline ptl_event_t *eq_next_slot(const struct ptli_eq *eq)
 {
     return &eq->ring[atomic_load_explicit(&eq->posted, memory_order_relaxed) & (eq->size - 1)];
 }
 
-static inline void show(struct ptli_eq *eq)
+static inline void eq_publish(struct ptli_eq *eq)
 {
     uint64_t posted = atomic_load_explicit(&eq->posted, memory_order_relaxed);
     atomic_store(&eq->posted, posted + 1); /* before the sleepers are looked at */
 }
 
-static void keep(struct ptli_eq *eq, const ptl_event_t *event)
+static void eq_store(struct ptli_eq *eq, const ptl_event_t *event)
 {
     if (eq->size == 0) return;
-    memcpy(place(eq), event, sizeof *event);
-    show(eq);
+    memcpy(eq_next_slot(eq), event, sizeof *event);
+    eq_publish(eq);
 }
 
 /* The same for what the handler is to be told first.  NULL: no memory. */
@@ -62,7 +62,7 @@ static void show_staged(struct ptli_engine *engine, struct ptli_eq *eq)
 }
 
 /* The next event to be told, and the handler to tell; NULL: there is none. */
-static ptl_eq_handler_t unstage(struct ptli_eq *eq, ptl_event_t *event)
+static ptl_eq_handler_t eq_unstage(struct ptli_eq *eq, ptl_event_t *event)
 {
     ptl_eq_handler_t handler = NULL;
     ptli_mutex_lock(&eq->lock);
@@ -76,14 +76,14 @@ static ptl_eq_handler_t unstage(struct ptli_eq *eq, ptl_event_t *event)
 
 void ptli_eq_tell(struct ptli_eq *eq)
 {
-    ptl_event_t event, told;
+    ptl_event_t event, copy;
     ptl_eq_handler_t handler;
     pthread_mutex_lock(&eq->handling);
-    while ((handler = unstage(eq, &event))) {
-        memcpy(&told, &event, sizeof told);
-        handler(&told);
+    while ((handler = eq_unstage(eq, &event))) {
+        memcpy(&copy, &event, sizeof copy);
+        handler(&copy);
         ptli_mutex_lock(&eq->lock);
-        keep(eq, &event);
+        eq_store(eq, &event);
         if (eq->staged_first == eq->staged_count)
             atomic_store_explicit(&eq->any_staged, false, memory_order_release);
         ptli_mutex_unlock(&eq->lock);
@@ -92,7 +92,7 @@ void ptli_eq_tell(struct ptli_eq *eq)
     pthread_mutex_unlock(&eq->handling);
 }
 
-static bool wanted(const struct ptli_md *md, ptl_event_kind_t kind)
+static bool eq_wanted(const struct ptli_md *md, ptl_event_kind_t kind)
 {
     if (!md->eq) return false;
     switch (kind) {
@@ -117,42 +117,42 @@ static bool wanted(const struct ptli_md *md, ptl_event_kind_t kind)
     return false;
 }
 
-static void write_event(ptl_event_t *event, const struct ptli_md *md, ptl_event_kind_t kind,
-                        const struct ptli_event_info *told, ptl_seq_t sequence)
+static void eq_write_event(ptl_event_t *event, const struct ptli_md *md, ptl_event_kind_t kind,
+                           const struct ptli_event_info *info, ptl_seq_t sequence)
 {
     event->type = kind;
-    event->initiator = told->initiator;
-    event->uid = told->uid;
-    event->jid = told->jid;
-    event->pt_index = told->pt_index;
-    event->match_bits = told->match_bits;
-    event->rlength = told->rlength;
-    event->mlength = told->mlength;
-    event->offset = told->offset;
+    event->initiator = info->initiator;
+    event->uid = info->uid;
+    event->jid = info->jid;
+    event->pt_index = info->pt_index;
+    event->match_bits = info->match_bits;
+    event->rlength = info->rlength;
+    event->mlength = info->mlength;
+    event->offset = info->offset;
     event->md_handle = md->slot.handle;
     event->md = md->user;
     event->md.threshold = md->rules.threshold;
-    event->hdr_data = told->hdr_data;
-    event->link = told->link;
-    event->ni_fail_type = told->fail;
+    event->hdr_data = info->hdr_data;
+    event->link = info->link;
+    event->ni_fail_type = info->fail;
     event->unlinked = kind == PTL_EVENT_UNLINK;
     event->sequence = sequence;
 }
 
 void ptli_log(struct ptli_engine *engine, struct ptli_md *md, ptl_event_kind_t kind,
-              const struct ptli_event_info *told)
+              const struct ptli_event_info *info)
 {
     struct ptli_eq *eq = md->eq;
-    if (!wanted(md, kind)) return;
+    if (!eq_wanted(md, kind)) return;
     ptli_mutex_lock(&eq->lock);
     ptl_seq_t sequence = eq->sequence++;
     ptl_event_t *staged = eq->handler ? staging_place(eq) : NULL;
     if (staged) {
-        write_event(staged, md, kind, told, sequence);
+        eq_write_event(staged, md, kind, info, sequence);
         show_staged(engine, eq);
     } else if (eq->size) {
-        write_event(place(eq), md, kind, told, sequence);
-        show(eq);
+        eq_write_event(eq_next_slot(eq), md, kind, info, sequence);
+        eq_publish(eq);
     }
     ptli_mutex_unlock(&eq->lock);
     ptli_ring_bell(engine);
@@ -219,12 +219,12 @@ __attribute__((noinline)) static int take_what_comes(struct ptli_eq *eq, ptl_han
     return result;
 }
 
-static inline int take(struct ptli_eq *eq, ptl_handle_eq_t handle, ptl_event_t *event)
+static inline int eq_take(struct ptli_eq *eq, ptl_handle_eq_t handle, ptl_event_t *event)
 {
     return is_empty(eq) ? PTL_EQ_EMPTY : take_what_comes(eq, handle, event);
 }
 
-static inline bool progress(struct ptli_engine *engine, ptl_time_t timeout)
+static inline bool eq_progress(struct ptli_engine *engine, ptl_time_t timeout)
 {
     return engine->transport->ops->progress(engine->transport, timeout);
 }
@@ -240,26 +240,26 @@ static inline bool was_looked_for(struct ptli_engine *engine, struct ptli_eq *eq
 }
 
 /* False: nothing came. */
-static inline bool look(struct ptli_engine *engine, struct ptli_eq *eq)
+static inline bool eq_drive_network(struct ptli_engine *engine, struct ptli_eq *eq)
 {
     uint32_t looks = atomic_load_explicit(&engine->looks, memory_order_relaxed) + 1;
     atomic_store_explicit(&engine->looks, looks, memory_order_relaxed);
     atomic_store_explicit(&eq->looked, looks, memory_order_relaxed);
-    return progress(engine, 0);
+    return eq_progress(engine, 0);
 }
 
 /* Nothing is there yet. */
 __attribute__((noinline)) static int get_what_comes(struct ptli_engine *engine, struct ptli_eq *eq,
                                                     ptl_handle_eq_t handle, ptl_event_t *event)
 {
-    return look(engine, eq) ? take(eq, handle, event) : PTL_EQ_EMPTY;
+    return eq_drive_network(engine, eq) ? eq_take(eq, handle, event) : PTL_EQ_EMPTY;
 }
 
 /* Or something is in the way. */
-__attribute__((noinline)) static int get(struct ptli_engine *engine, struct ptli_eq *eq,
-                                         ptl_handle_eq_t handle, ptl_event_t *event)
+__attribute__((noinline)) static int eq_get(struct ptli_engine *engine, struct ptli_eq *eq,
+                                            ptl_handle_eq_t handle, ptl_event_t *event)
 {
-    int result = take(eq, handle, event);
+    int result = eq_take(eq, handle, event);
     return result == PTL_EQ_EMPTY ? get_what_comes(engine, eq, handle, event) : result;
 }
 
@@ -272,7 +272,7 @@ __attribute__((noinline, cold)) static int get_elsewhere(ptl_handle_eq_t handle,
     if (!event) return PTL_SEGV;
     if (!(engine = ptli_engine_of(handle, PTLI_EQ, PTL_EQ_INVALID, &result))) return result;
     eq = ptli_pool_find(&engine->eqs, handle);
-    return eq ? get(engine, eq, handle, event) : PTL_EQ_INVALID;
+    return eq ? eq_get(engine, eq, handle, event) : PTL_EQ_INVALID;
 }
 
 int PtlEQGet(ptl_handle_eq_t handle, ptl_event_t *event)
@@ -281,14 +281,14 @@ int PtlEQGet(ptl_handle_eq_t handle, ptl_event_t *event)
     struct ptli_eq *eq = ptli_pool_again(&engine->eqs, handle);
     int result;
     if (__builtin_expect(!eq || !event, 0)) return get_elsewhere(handle, event);
-    if (atomic_load(&eq->any_staged)) return get(engine, eq, handle, event);
+    if (atomic_load(&eq->any_staged)) return eq_get(engine, eq, handle, event);
     if (none_to_take(eq))
         return was_looked_for(engine, eq) ? PTL_EQ_EMPTY
                                           : get_what_comes(engine, eq, handle, event);
-    if (!ptli_mutex_try(&eq->lock)) return get(engine, eq, handle, event);
+    if (!ptli_mutex_try(&eq->lock)) return eq_get(engine, eq, handle, event);
     result = take_next(eq, handle, event);
     ptli_mutex_unlock(&eq->lock);
-    return result == PTL_EQ_EMPTY ? get(engine, eq, handle, event) : result;
+    return result == PTL_EQ_EMPTY ? eq_get(engine, eq, handle, event) : result;
 }
 
 /* --- waiting --- */
@@ -302,10 +302,10 @@ struct wait {
     int which;
 };
 
-static int take_any(struct wait *wait)
+static int eq_take_any(struct wait *wait)
 {
     for (int i = 0; i < wait->size; i++) {
-        int result = take(wait->eqs[i], wait->handles[i], wait->event);
+        int result = eq_take(wait->eqs[i], wait->handles[i], wait->event);
         wait->which = i;
         if (result != PTL_EQ_EMPTY) return result;
         if (is_gone(wait->eqs[i], wait->handles[i])) return PTL_EQ_INVALID;
@@ -355,13 +355,13 @@ static int wait_for_any(struct wait *wait, ptl_time_t timeout)
     uint64_t deadline = 0;
     int rounds = 0;
     for (;;) {
-        int result = take_any(wait);
+        int result = eq_take_any(wait);
         if (result != PTL_EQ_EMPTY) return result;
         if (atomic_load(&engine->closing)) return PTL_EQ_INVALID;
         if (rounds > 0 && timeout == 0) return PTL_EQ_EMPTY;
         if (rounds == 0 && timeout != 0 && !forever) deadline = now_ms() + timeout + 1;
         if (rounds > 0 && !forever && now_ms() >= deadline) return PTL_EQ_EMPTY;
-        if (progress(engine, 0) || ++rounds < ROUNDS) {
+        if (eq_progress(engine, 0) || ++rounds < ROUNDS) {
             rounds += rounds == 0;
             continue;
         }
@@ -370,7 +370,7 @@ static int wait_for_any(struct wait *wait, ptl_time_t timeout)
             sleep_on_bell(wait, deadline);
         } else {
             uint64_t now = now_ms(), left = deadline > now ? deadline - now : 0;
-            progress(engine, forever || left > 100 ? 100 : (ptl_time_t)left);
+            eq_progress(engine, forever || left > 100 ? 100 : (ptl_time_t)left);
         }
     }
 }

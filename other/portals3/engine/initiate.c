@@ -41,11 +41,11 @@ static int local_side(struct ptli_engine *engine, ptl_handle_md_t handle, struct
     return PTL_OK;
 }
 
-static void fill(struct ptli_engine *engine, struct ptli_operation *operation,
-                 const struct ptli_asked *asked, uint8_t type)
+static void initiate_fill(struct ptli_engine *engine, struct ptli_operation *operation,
+                          const struct ptli_asked *asked, uint8_t type)
 {
     struct ptli_transport *transport = engine->transport;
-    operation->told = (struct ptli_event_info){.initiator = transport->id,
+    operation->info = (struct ptli_event_info){.initiator = transport->id,
                                                .uid = transport->uid,
                                                .jid = transport->jid,
                                                .pt_index = asked->pt,
@@ -72,7 +72,7 @@ static void fill(struct ptli_engine *engine, struct ptli_operation *operation,
 }
 
 /* PtlFailNid: is this one to fail? */
-static bool injected(struct ptli_engine *engine, ptl_process_id_t target)
+static bool initiate_injected(struct ptli_engine *engine, ptl_process_id_t target)
 {
     if (__builtin_expect(engine->fail_left == 0, 1)) return false;
     if (engine->fail_nid != PTL_NID_ANY && engine->fail_nid != target.nid) return false;
@@ -81,7 +81,7 @@ static bool injected(struct ptli_engine *engine, ptl_process_id_t target)
 }
 
 /* Ends an operation that never went anywhere.  With the lock. */
-static void fail(struct ptli_engine *engine, struct ptli_operation *operation)
+static void initiate_fail(struct ptli_engine *engine, struct ptli_operation *operation)
 {
     operation->status = PTLI_FAILED;
     operation->waits = 0;
@@ -94,7 +94,7 @@ static bool make_long(struct ptli_engine *engine, struct ptli_operation *operati
                       const struct ptli_md *md)
 {
     struct ptli_message *message = &operation->message;
-    const ptl_size_t offset = operation->told.offset, length = operation->told.rlength;
+    const ptl_size_t offset = operation->info.offset, length = operation->info.rlength;
     unsigned char *list = operation->small;
     uint32_t size = ptli_md_remotes(md, offset, length, NULL);
     if (size > engine->transport->eager_limit) return false;
@@ -112,7 +112,7 @@ static bool make_long(struct ptli_engine *engine, struct ptli_operation *operati
 
 /* One-sided, if the target has published what the request would meet.  Without the lock; false: it
  * has not. */
-static bool fast(struct ptli_engine *engine, struct ptli_operation *operation, bool is_put)
+static bool initiate_fast(struct ptli_engine *engine, struct ptli_operation *operation, bool is_put)
 {
     struct ptli_transport *transport = engine->transport;
     const struct ptli_header *header = &operation->message.header;
@@ -138,7 +138,7 @@ static bool fast(struct ptli_engine *engine, struct ptli_operation *operation, b
     operation->remotes[0] = (struct ptli_remote){entry->address + header->remote_offset, entry->key,
                                                  (uint32_t)header->length};
     transfer->write = is_put;
-    transfer->local = ptli_md_span(operation->md, operation->told.offset, header->length);
+    transfer->local = ptli_md_span(operation->md, operation->info.offset, header->length);
     transfer->remote = operation->remotes;
     transfer->remote_count = 1;
     transfer->hold = hold;
@@ -166,7 +166,7 @@ int ptli_put(struct ptli_asked *asked, ptl_ack_req_t ack)
         ptli_unlock(engine);
         return result == PTL_OK ? PTL_NO_SPACE : result;
     }
-    fill(engine, operation, asked, PTLI_PUT);
+    initiate_fill(engine, operation, asked, PTLI_PUT);
     is_long = peer != &engine->self && asked->length > engine->transport->eager_limit;
     if (is_long && !make_long(engine, operation, md)) {
         ptli_operation_give(engine, operation);
@@ -182,16 +182,16 @@ int ptli_put(struct ptli_asked *asked, ptl_ack_req_t ack)
     operation->waits = PTLI_WAITS_MESSAGE | (answered ? PTLI_WAITS_ANSWER : 0);
     ptli_md_hold(md);
     ptli_md_count(md);
-    ptli_log(engine, md, PTL_EVENT_SEND_START, &operation->told);
-    failing = peer != &engine->self && injected(engine, asked->target);
-    if (failing) fail(engine, operation);
+    ptli_log(engine, md, PTL_EVENT_SEND_START, &operation->info);
+    failing = peer != &engine->self && initiate_injected(engine, asked->target);
+    if (failing) initiate_fail(engine, operation);
     ptli_unlock(engine);
     if (failing) return PTL_OK;
     if (peer == &engine->self) {
         ptli_self_put(engine, operation, &operation->message.header);
         return PTL_OK;
     }
-    if (fast(engine, operation, true)) return PTL_OK;
+    if (initiate_fast(engine, operation, true)) return PTL_OK;
     if (answered) {
         operation->message.header.flags |= PTLI_ANSWER;
         if (operation->asks_ack) operation->message.header.flags |= PTLI_ASKS_ACK;
@@ -224,7 +224,7 @@ int ptli_get(struct ptli_asked *asked)
         ptli_unlock(engine);
         return result == PTL_OK ? PTL_NO_SPACE : result;
     }
-    fill(engine, operation, asked, PTLI_GET);
+    initiate_fill(engine, operation, asked, PTLI_GET);
     if (peer != &engine->self && asked->length > engine->transport->eager_limit &&
         !make_long(engine, operation, md)) {
         ptli_operation_give(engine, operation);
@@ -237,24 +237,25 @@ int ptli_get(struct ptli_asked *asked)
     operation->counts_send = engine->cray_gets;
     if (operation->counts_send) {
         ptli_md_count(md);
-        ptli_log(engine, md, PTL_EVENT_SEND_START, &operation->told);
+        ptli_log(engine, md, PTL_EVENT_SEND_START, &operation->info);
     }
-    failing = peer != &engine->self && injected(engine, asked->target);
-    if (failing) fail(engine, operation);
+    failing = peer != &engine->self && initiate_injected(engine, asked->target);
+    if (failing) initiate_fail(engine, operation);
     ptli_unlock(engine);
     if (failing) return PTL_OK;
     if (peer == &engine->self) {
         ptli_self_get(engine, operation, &operation->message.header);
         return PTL_OK;
     }
-    if (!fast(engine, operation, false)) ptli_operation_send(engine, operation, false);
+    if (!initiate_fast(engine, operation, false)) ptli_operation_send(engine, operation, false);
     return PTL_OK;
 }
 
 /* --- getput --- */
 
 /* Its length is put_md's, as in the reference library; get_md may be longer but not shorter. */
-static int getput(struct ptli_asked *asked, ptl_handle_md_t get_handle, ptl_size_t get_offset)
+static int initiate_getput(struct ptli_asked *asked, ptl_handle_md_t get_handle,
+                           ptl_size_t get_offset)
 {
     struct ptli_operation *operation = NULL;
     struct ptli_engine *engine;
@@ -285,7 +286,7 @@ static int getput(struct ptli_asked *asked, ptl_handle_md_t get_handle, ptl_size
         ptli_unlock(engine);
         return result;
     }
-    fill(engine, operation, asked, PTLI_GETPUT);
+    initiate_fill(engine, operation, asked, PTLI_GETPUT);
     operation->md = put_md;
     operation->get_md = get_md;
     operation->get_offset = get_offset;
@@ -295,9 +296,9 @@ static int getput(struct ptli_asked *asked, ptl_handle_md_t get_handle, ptl_size
     ptli_md_hold(put_md);
     ptli_md_hold(get_md);
     ptli_md_count(put_md);
-    ptli_log(engine, put_md, PTL_EVENT_SEND_START, &operation->told);
-    failing = peer != &engine->self && injected(engine, asked->target);
-    if (failing) fail(engine, operation);
+    ptli_log(engine, put_md, PTL_EVENT_SEND_START, &operation->info);
+    failing = peer != &engine->self && initiate_injected(engine, asked->target);
+    if (failing) initiate_fail(engine, operation);
     ptli_unlock(engine);
     if (failing) return PTL_OK;
     if (peer == &engine->self)
@@ -313,7 +314,7 @@ int PtlGetPut(ptl_handle_md_t get_md, ptl_handle_md_t put_md, ptl_process_id_t t
 {
     struct ptli_asked asked = {put_md,        0,        0,   target, pt, ac, match_bits,
                                remote_offset, hdr_data, true};
-    return getput(&asked, get_md, 0);
+    return initiate_getput(&asked, get_md, 0);
 }
 
 int PtlGetPutRegion(ptl_handle_md_t get_md, ptl_size_t get_offset, ptl_handle_md_t put_md,
@@ -323,5 +324,5 @@ int PtlGetPutRegion(ptl_handle_md_t get_md, ptl_size_t get_offset, ptl_handle_md
 {
     struct ptli_asked asked = {put_md, put_offset, length,        target,   pt,
                                ac,     match_bits, remote_offset, hdr_data, false};
-    return getput(&asked, get_md, get_offset);
+    return initiate_getput(&asked, get_md, get_offset);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool element(const char *text, size_t length, uint32_t *value)
+static bool launch_element(const char *text, size_t length, uint32_t *value)
 {
     char word[24], *end;
     if (length == 0 || length >= sizeof word) return false;
@@ -39,7 +39,7 @@ int ptli_launch_list(const char *text, uint32_t **values)
     int count = 0;
     for (const char *at = text;; at++) {
         size_t length = strcspn(at, ":");
-        if (!element(at, length, &list[count++])) {
+        if (!launch_element(at, length, &list[count++])) {
             free(list);
             return -1;
         }

@@ -41,17 +41,17 @@ void ptli_regions_release(struct ptli_engine *engine, struct ptli_md *md)
     md->count = 0;
 }
 
-static bool wraps(const void *start, ptl_size_t length)
+static bool md_wraps(const void *start, ptl_size_t length)
 {
     return length > 0 && (!start || (uintptr_t)start + length < (uintptr_t)start);
 }
 
 /* The pieces of an array; false: no such memory can be. */
-static bool gather(const ptl_md_iovec_t *iovec, struct ptli_md *draft, ptl_size_t *length)
+static bool md_gather(const ptl_md_iovec_t *iovec, struct ptli_md *draft, ptl_size_t *length)
 {
     for (uint32_t i = 0; i < draft->count; i++) {
         const ptl_md_iovec_t *piece = &iovec[i];
-        if (wraps(piece->iov_base, piece->iov_len) || *length + piece->iov_len < *length)
+        if (md_wraps(piece->iov_base, piece->iov_len) || *length + piece->iov_len < *length)
             return false;
         draft->pieces[i] = (struct ptli_piece){piece->iov_base, piece->iov_len, NULL};
         *length += piece->iov_len;
@@ -60,7 +60,7 @@ static bool gather(const ptl_md_iovec_t *iovec, struct ptli_md *draft, ptl_size_
 }
 
 /* The pieces of a description, none of them registered yet; on failure there are none. */
-static int describe(struct ptli_engine *engine, const ptl_md_t *user, struct ptli_md *draft)
+static int md_describe(struct ptli_engine *engine, const ptl_md_t *user, struct ptli_md *draft)
 {
     struct ptli_piece *pieces = NULL;
     ptl_size_t length = 0;
@@ -68,7 +68,7 @@ static int describe(struct ptli_engine *engine, const ptl_md_t *user, struct ptl
     draft->count = 0;
     if (user->threshold < 0 && user->threshold != PTL_MD_THRESH_INF) return PTL_MD_ILLEGAL;
     if (!(user->options & PTL_MD_IOVEC)) {
-        if (wraps(user->start, user->length)) return PTL_MD_ILLEGAL;
+        if (md_wraps(user->start, user->length)) return PTL_MD_ILLEGAL;
         draft->one = (struct ptli_piece){user->start, user->length, NULL};
         draft->count = 1;
         length = user->length;
@@ -79,7 +79,7 @@ static int describe(struct ptli_engine *engine, const ptl_md_t *user, struct ptl
             return PTL_NO_SPACE;
         draft->count = (uint32_t)user->length;
         if (pieces) draft->pieces = pieces;
-        if (!gather(user->start, draft, &length)) {
+        if (!md_gather(user->start, draft, &length)) {
             ptli_regions_release(engine, draft);
             return PTL_MD_ILLEGAL;
         }
@@ -90,10 +90,10 @@ static int describe(struct ptli_engine *engine, const ptl_md_t *user, struct ptl
 }
 
 /* Describes and registers; on failure nothing is left. */
-static int prepare(struct ptli_engine *engine, const ptl_md_t *user, struct ptli_md *draft)
+static int md_prepare(struct ptli_engine *engine, const ptl_md_t *user, struct ptli_md *draft)
 {
     const struct ptli_transport_ops *ops = engine->transport->ops;
-    int result = describe(engine, user, draft);
+    int result = md_describe(engine, user, draft);
     if (result != PTL_OK) return result;
     for (uint32_t i = 0; i < draft->count; i++) {
         struct ptli_piece *piece = &draft->pieces[i];
@@ -153,8 +153,8 @@ static int queue_of(struct ptli_engine *engine, ptl_handle_eq_t handle, struct p
                : PTL_EQ_INVALID;
 }
 
-static int make(struct ptli_engine *engine, struct ptli_md *draft, bool unlink,
-                struct ptli_md **made)
+static int md_make(struct ptli_engine *engine, struct ptli_md *draft, bool unlink,
+                   struct ptli_md **made)
 {
     struct ptli_eq *eq;
     int result = queue_of(engine, draft->user.eq_handle, &eq);
@@ -169,7 +169,7 @@ static int make(struct ptli_engine *engine, struct ptli_md *draft, bool unlink,
     return PTL_OK;
 }
 
-static void attach(struct ptli_engine *engine, struct ptli_me *me, struct ptli_md *md)
+static void md_attach(struct ptli_engine *engine, struct ptli_me *me, struct ptli_md *md)
 {
     md->me = me;
     me->md = md;
@@ -200,12 +200,12 @@ int PtlMDAttach(ptl_handle_me_t handle, ptl_md_t user, ptl_unlink_t unlink_op, p
     result = free_me(engine, handle, &me);
     ptli_unlock(engine);
     if (result != PTL_OK) return result;
-    if ((result = prepare(engine, &user, &draft)) != PTL_OK) return result;
+    if ((result = md_prepare(engine, &user, &draft)) != PTL_OK) return result;
     ptli_lock(engine);
     result = free_me(engine, handle, &me);
-    if (result == PTL_OK) result = make(engine, &draft, unlink_op == PTL_UNLINK, &md);
+    if (result == PTL_OK) result = md_make(engine, &draft, unlink_op == PTL_UNLINK, &md);
     if (result == PTL_OK) {
-        attach(engine, me, md);
+        md_attach(engine, me, md);
         if (out) *out = md->slot.handle;
     }
     ptli_unlock(engine);
@@ -220,9 +220,9 @@ int PtlMDBind(ptl_handle_ni_t ni, ptl_md_t user, ptl_unlink_t unlink_op, ptl_han
     int result;
     if (!out) return PTL_SEGV;
     if (!(engine = ptli_engine_of(ni, PTLI_NI, PTL_NI_INVALID, &result))) return result;
-    if ((result = prepare(engine, &user, &draft)) != PTL_OK) return result;
+    if ((result = md_prepare(engine, &user, &draft)) != PTL_OK) return result;
     ptli_lock(engine);
-    result = make(engine, &draft, unlink_op == PTL_UNLINK, &md);
+    result = md_make(engine, &draft, unlink_op == PTL_UNLINK, &md);
     if (result == PTL_OK) *out = md->slot.handle;
     ptli_unlock(engine);
     if (result != PTL_OK) ptli_regions_release(engine, &draft);
@@ -230,8 +230,8 @@ int PtlMDBind(ptl_handle_ni_t ni, ptl_md_t user, ptl_unlink_t unlink_op, ptl_han
 }
 
 /* Insert, attach and the test in one, so that no message passes between them. */
-static int post(struct ptli_engine *engine, ptl_handle_me_t base, ptl_handle_me_t me_handle,
-                struct ptli_md *draft, bool unlink, ptl_handle_eq_t testq, ptl_handle_md_t *out)
+static int md_post(struct ptli_engine *engine, ptl_handle_me_t base, ptl_handle_me_t me_handle,
+                   struct ptli_md *draft, bool unlink, ptl_handle_eq_t testq, ptl_handle_md_t *out)
 {
     struct ptli_eq *test = NULL;
     struct ptli_me *me;
@@ -240,9 +240,9 @@ static int post(struct ptli_engine *engine, ptl_handle_me_t base, ptl_handle_me_
     if (result == PTL_OK && !ptli_pool_find(&engine->mes, base)) result = PTL_ME_INVALID;
     if (result == PTL_OK) result = queue_of(engine, testq, &test);
     if (result == PTL_OK && test && !ptli_eq_quiet(test)) result = PTL_MD_NO_UPDATE;
-    if (result == PTL_OK) result = make(engine, draft, unlink, &md);
+    if (result == PTL_OK) result = md_make(engine, draft, unlink, &md);
     if (result != PTL_OK) return result;
-    attach(engine, me, md);
+    md_attach(engine, me, md);
     if (out) *out = md->slot.handle;
     return PTL_OK;
 }
@@ -260,10 +260,10 @@ int PtlMEMDPost(ptl_handle_ni_t ni, ptl_handle_me_t base, ptl_process_id_t match
     /* An ME without MD is not seen by any message: making it first changes nothing. */
     result = PtlMEInsert(base, match_id, match_bits, ignore_bits, me_unlink, pos, me);
     if (result != PTL_OK) return result;
-    result = prepare(engine, &user, &draft);
+    result = md_prepare(engine, &user, &draft);
     if (result == PTL_OK) {
         ptli_lock(engine);
-        result = post(engine, base, *me, &draft, md_unlink == PTL_UNLINK, testq, md_handle);
+        result = md_post(engine, base, *me, &draft, md_unlink == PTL_UNLINK, testq, md_handle);
         ptli_unlock(engine);
         if (result != PTL_OK) ptli_regions_release(engine, &draft);
     }
@@ -305,20 +305,20 @@ void ptli_md_count(struct ptli_md *md)
 
 /* UNLINK is its last event, behind the END that caused it. */
 void ptli_md_settle(struct ptli_engine *engine, struct ptli_md *md,
-                    const struct ptli_event_info *told)
+                    const struct ptli_event_info *info)
 {
     if (!md->doomed || md->pending > 0) return;
     if (ptli_debug & PTL_DEBUG_UNLINK)
         fprintf(stderr, "libportals: MD %#x unlinks itself\n", (unsigned int)md->slot.handle);
-    ptli_log(engine, md, PTL_EVENT_UNLINK, told);
+    ptli_log(engine, md, PTL_EVENT_UNLINK, info);
     ptli_md_free(engine, md);
 }
 
 void ptli_md_release(struct ptli_engine *engine, struct ptli_md *md,
-                     const struct ptli_event_info *told)
+                     const struct ptli_event_info *info)
 {
     md->pending--;
-    ptli_md_settle(engine, md, told);
+    ptli_md_settle(engine, md, info);
 }
 
 int PtlMDUnlink(ptl_handle_md_t handle)
@@ -337,12 +337,12 @@ int PtlMDUnlink(ptl_handle_md_t handle)
     if (result == PTL_OK && !ptli_fast_shut(engine, md)) result = PTL_MD_IN_USE;
     if (result == PTL_OK) {
         if (md->user.options & PTL_MD_EVENT_MANUAL_UNLINK_ENABLE) {
-            const struct ptli_event_info told = {.initiator = engine->transport->id,
+            const struct ptli_event_info info = {.initiator = engine->transport->id,
                                                  .uid = engine->transport->uid,
                                                  .jid = engine->transport->jid,
                                                  .pt_index = md->me ? md->me->pt_index : 0,
                                                  .link = engine->next_link++};
-            ptli_log(engine, md, PTL_EVENT_UNLINK, &told);
+            ptli_log(engine, md, PTL_EVENT_UNLINK, &info);
         }
         if (md->me) ptli_list_changed(engine, md->me->pt_index);
         ptli_md_free(engine, md);
@@ -379,8 +379,8 @@ static int may_update(struct ptli_engine *engine, struct ptli_md *md, const ptl_
     return PTL_OK;
 }
 
-static void replace(struct ptli_engine *engine, struct ptli_md *md, struct ptli_md *draft,
-                    struct ptli_eq *eq)
+static void md_replace(struct ptli_engine *engine, struct ptli_md *md, struct ptli_md *draft,
+                       struct ptli_eq *eq)
 {
     struct ptli_md old = {.count = 0};
     settle_in(&old, md);
@@ -402,7 +402,7 @@ int PtlMDUpdate(ptl_handle_md_t handle, ptl_md_t *old_md, ptl_md_t *new_md, ptl_
     int result, prepared = PTL_OK;
     if (!(engine = ptli_engine_of(handle, PTLI_MD, PTL_MD_INVALID, &result))) return result;
     draft.pieces = &draft.one;
-    if (new_md) prepared = prepare(engine, new_md, &draft);
+    if (new_md) prepared = md_prepare(engine, new_md, &draft);
     ptli_lock(engine);
     for (;;) {
         md = ptli_pool_find(&engine->mds, handle);
@@ -420,7 +420,7 @@ int PtlMDUpdate(ptl_handle_md_t handle, ptl_md_t *old_md, ptl_md_t *new_md, ptl_
         }
     }
     if (result == PTL_OK && new_md && !ptli_fast_shut(engine, md)) result = PTL_MD_NO_UPDATE;
-    if (result == PTL_OK && new_md) replace(engine, md, &draft, eq);
+    if (result == PTL_OK && new_md) md_replace(engine, md, &draft, eq);
     ptli_unlock(engine);
     ptli_regions_release(engine, &draft);
     return result;

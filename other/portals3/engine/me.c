@@ -13,8 +13,8 @@ struct filter {
 };
 
 /* Match ids are not judged: any value may be a process that is still to come. */
-static int add(struct ptli_engine *engine, ptl_pt_index_t pt, const struct filter *filter,
-               struct ptli_me *base, ptl_ins_pos_t pos, ptl_handle_me_t *handle)
+static int me_add(struct ptli_engine *engine, ptl_pt_index_t pt, const struct filter *filter,
+                  struct ptli_me *base, ptl_ins_pos_t pos, ptl_handle_me_t *handle)
 {
     struct ptli_me *me;
     if (engine->table[pt].count >= (uint32_t)engine->limits.max_me_list)
@@ -42,7 +42,7 @@ int PtlMEAttach(ptl_handle_ni_t ni, ptl_pt_index_t pt, ptl_process_id_t match_id
     if (!(engine = ptli_engine_of(ni, PTLI_NI, PTL_NI_INVALID, &result))) return result;
     if (pt > (ptl_pt_index_t)engine->limits.max_pt_index) return PTL_PT_INDEX_INVALID;
     ptli_lock(engine);
-    result = add(engine, pt, &filter, NULL, pos, me);
+    result = me_add(engine, pt, &filter, NULL, pos, me);
     ptli_unlock(engine);
     return result;
 }
@@ -61,7 +61,7 @@ int PtlMEAttachAny(ptl_handle_ni_t ni, ptl_pt_index_t *pt, ptl_process_id_t matc
     ptli_lock(engine);
     end = (ptl_pt_index_t)engine->limits.max_pt_index + 1;
     while (i < end && engine->table[i].count > 0) i++;
-    result = i < end ? add(engine, i, &filter, NULL, PTL_INS_AFTER, me) : PTL_PT_FULL;
+    result = i < end ? me_add(engine, i, &filter, NULL, PTL_INS_AFTER, me) : PTL_PT_FULL;
     if (result == PTL_OK) *pt = i;
     ptli_unlock(engine);
     return result;
@@ -79,7 +79,7 @@ int PtlMEInsert(ptl_handle_me_t base, ptl_process_id_t match_id, ptl_match_bits_
     if (!(engine = ptli_engine_of(base, PTLI_ME, PTL_ME_INVALID, &result))) return result;
     ptli_lock(engine);
     found = ptli_pool_find(&engine->mes, base);
-    result = found ? add(engine, found->pt_index, &filter, found, pos, me) : PTL_ME_INVALID;
+    result = found ? me_add(engine, found->pt_index, &filter, found, pos, me) : PTL_ME_INVALID;
     ptli_unlock(engine);
     return result;
 }

@@ -103,7 +103,7 @@ void PtlFini(void)
 /* --- opening and closing an interface --- */
 
 /* A wish below what there is is granted; a negative one is none. */
-static int least(int wish, int limit)
+static int ni_least(int wish, int limit)
 {
     return wish >= 0 && wish < limit ? wish : limit;
 }
@@ -116,18 +116,18 @@ static void set_limits(struct ptli_engine *engine, const ptl_ni_limits_t *desire
                               .max_eqs = 1024,
                               .max_ac_index = PTLI_ACCESS_SIZE - 1,
                               .max_pt_index = PTLI_TABLE_SIZE - 1,
-                              .max_md_iovecs = least(iovecs, PTLI_MAX_IOVECS),
+                              .max_md_iovecs = ni_least(iovecs, PTLI_MAX_IOVECS),
                               .max_me_list = 65535,
                               .max_getput_md = PTLI_MAX_GETPUT};
     if (desired) {
-        limits.max_mes = least(desired->max_mes, limits.max_mes);
-        limits.max_mds = least(desired->max_mds, limits.max_mds);
-        limits.max_eqs = least(desired->max_eqs, limits.max_eqs);
-        limits.max_ac_index = least(desired->max_ac_index, limits.max_ac_index);
-        limits.max_pt_index = least(desired->max_pt_index, limits.max_pt_index);
-        limits.max_md_iovecs = least(desired->max_md_iovecs, limits.max_md_iovecs);
-        limits.max_me_list = least(desired->max_me_list, limits.max_me_list);
-        limits.max_getput_md = least(desired->max_getput_md, limits.max_getput_md);
+        limits.max_mes = ni_least(desired->max_mes, limits.max_mes);
+        limits.max_mds = ni_least(desired->max_mds, limits.max_mds);
+        limits.max_eqs = ni_least(desired->max_eqs, limits.max_eqs);
+        limits.max_ac_index = ni_least(desired->max_ac_index, limits.max_ac_index);
+        limits.max_pt_index = ni_least(desired->max_pt_index, limits.max_pt_index);
+        limits.max_md_iovecs = ni_least(desired->max_md_iovecs, limits.max_md_iovecs);
+        limits.max_me_list = ni_least(desired->max_me_list, limits.max_me_list);
+        limits.max_getput_md = ni_least(desired->max_getput_md, limits.max_getput_md);
     }
     engine->limits = limits;
 }
@@ -148,7 +148,7 @@ static bool open_pools(struct ptli_engine *engine)
     return opened;
 }
 
-static void free_all(struct ptli_engine *engine)
+static void ni_free_all(struct ptli_engine *engine)
 {
     for (uint32_t i = 0; i < engine->mds.made; i++) {
         struct ptli_md *md = ptli_pool_at(&engine->mds, i);
@@ -169,7 +169,7 @@ static void free_all(struct ptli_engine *engine)
 }
 
 /* Zeroed, but for the number of times it was opened. */
-static void prepare(struct ptli_engine *engine, uint32_t interface)
+static void ni_prepare(struct ptli_engine *engine, uint32_t interface)
 {
     uint32_t generation = engine->generation + 1;
     pthread_condattr_t monotonic;
@@ -191,7 +191,7 @@ static int open_engine(struct ptli_engine *engine, uint32_t interface, ptl_pid_t
 {
     const struct ptli_launch *launch = ptli_launch_told();
     int result;
-    prepare(engine, interface);
+    ni_prepare(engine, interface);
     result = interface == PTL_IFACE_SELF
                  ? ptli_loopback_open(engine, launch, pid, &engine->transport)
                  : ptli_verbs_open(engine, launch, pid, &engine->transport);
@@ -203,7 +203,7 @@ static int open_engine(struct ptli_engine *engine, uint32_t interface, ptl_pid_t
     result = open_pools(engine) ? engine->transport->ops->start(engine->transport) : PTL_NO_SPACE;
     if (result != PTL_OK) {
         engine->transport->ops->close(engine->transport);
-        free_all(engine);
+        ni_free_all(engine);
         return result;
     }
     atomic_store_explicit(&engine->handle, ptli_handle(PTLI_NI, interface, engine->generation, 0),
@@ -225,7 +225,7 @@ static void close_engine(struct ptli_engine *engine)
     }
     engine->transport->ops->close(engine->transport);
     engine->transport = NULL;
-    free_all(engine);
+    ni_free_all(engine);
     pthread_mutex_destroy(&engine->bell_lock);
     pthread_cond_destroy(&engine->bell);
 }

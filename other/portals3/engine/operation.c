@@ -38,47 +38,47 @@ struct ptli_operation *ptli_operation_find(struct ptli_engine *engine, uint64_t 
 
 static void send_end(struct ptli_engine *engine, struct ptli_operation *operation)
 {
-    operation->told.fail = operation->status == PTLI_OK ? PTL_NI_OK : PTL_NI_FAIL;
+    operation->info.fail = operation->status == PTLI_OK ? PTL_NI_OK : PTL_NI_FAIL;
     operation->failure_told =
         operation->status != PTLI_OK && !(operation->md->user.options & PTL_MD_EVENT_END_DISABLE);
-    ptli_log(engine, operation->md, PTL_EVENT_SEND_END, &operation->told);
-    ptli_md_release(engine, operation->md, &operation->told);
+    ptli_log(engine, operation->md, PTL_EVENT_SEND_END, &operation->info);
+    ptli_md_release(engine, operation->md, &operation->info);
     operation->md = NULL;
 }
 
 /* What an answer's events tell: from the record, so that all of the request is echoed.  An ACK's
  * offset is the remote one that was asked for, a reply's the local one where its data land; the
  * reference library leaves both out. */
-static struct ptli_event_info answer_told(const struct ptli_operation *operation,
-                                          ptl_size_t mlength, ptl_size_t offset)
+static struct ptli_event_info operation_answer_info(const struct ptli_operation *operation,
+                                                    ptl_size_t mlength, ptl_size_t offset)
 {
-    struct ptli_event_info told = operation->told;
-    told.initiator = operation->peer->id;
-    told.uid = operation->peer->uid;
-    told.jid = operation->peer->jid;
-    told.hdr_data = 0;
-    told.mlength = mlength;
-    told.offset = offset;
-    told.fail = operation->status == PTLI_OK ? PTL_NI_OK : PTL_NI_FAIL;
-    return told;
+    struct ptli_event_info info = operation->info;
+    info.initiator = operation->peer->id;
+    info.uid = operation->peer->uid;
+    info.jid = operation->peer->jid;
+    info.hdr_data = 0;
+    info.mlength = mlength;
+    info.offset = offset;
+    info.fail = operation->status == PTLI_OK ? PTL_NI_OK : PTL_NI_FAIL;
+    return info;
 }
 
 /* The source may have been unlinked since it was sent, or have gone inactive with its last
  * operation. */
-static void ack(struct ptli_engine *engine, struct ptli_operation *operation)
+static void operation_ack(struct ptli_engine *engine, struct ptli_operation *operation)
 {
     struct ptli_md *md = ptli_pool_find(&engine->mds, operation->md_handle);
-    const struct ptli_event_info told =
-        answer_told(operation, operation->status == PTLI_OK ? operation->answer_length : 0,
-                    operation->message.header.remote_offset);
+    const struct ptli_event_info info = operation_answer_info(
+        operation, operation->status == PTLI_OK ? operation->answer_length : 0,
+        operation->message.header.remote_offset);
     if (!md || md->slot.serial != operation->md_serial || md->rules.inactive || !md->eq) {
         ptli_drop(engine, operation->peer->id, 0, "an ACK for an MD that no longer takes it");
         return;
     }
-    if (told.fail == PTL_NI_OK) engine->recv_count++;
+    if (info.fail == PTL_NI_OK) engine->recv_count++;
     ptli_md_count(md);
-    ptli_log(engine, md, PTL_EVENT_ACK, &told);
-    ptli_md_settle(engine, md, &told);
+    ptli_log(engine, md, PTL_EVENT_ACK, &info);
+    ptli_md_settle(engine, md, &info);
 }
 
 /* Of one that asked for an ACK one event tells how it ended: the ACK, or a SEND_END that failed. */
@@ -90,18 +90,18 @@ static void advance_put(struct ptli_engine *engine, struct ptli_operation *opera
     if (!answered) return;
     if (operation->status == PTLI_OK ? operation->answer == PTLI_ACK
                                      : operation->asks_ack && !operation->failure_told)
-        ack(engine, operation);
+        operation_ack(engine, operation);
     ptli_operation_give(engine, operation);
 }
 
-static struct ptli_md **destination(struct ptli_operation *operation)
+static struct ptli_md **operation_destination(struct ptli_operation *operation)
 {
     return operation->role == PTLI_ROLE_GETPUT ? &operation->get_md : &operation->md;
 }
 
-static ptl_size_t landing(const struct ptli_operation *operation)
+static ptl_size_t operation_landing(const struct ptli_operation *operation)
 {
-    return operation->role == PTLI_ROLE_GETPUT ? operation->get_offset : operation->told.offset;
+    return operation->role == PTLI_ROLE_GETPUT ? operation->get_offset : operation->info.offset;
 }
 
 /* Cray's way: SEND_END of a get. */
@@ -109,32 +109,32 @@ static void get_sent(struct ptli_engine *engine, struct ptli_operation *operatio
 {
     if (!operation->counts_send) return;
     operation->counts_send = false;
-    if (operation->md) ptli_log(engine, operation->md, PTL_EVENT_SEND_END, &operation->told);
+    if (operation->md) ptli_log(engine, operation->md, PTL_EVENT_SEND_END, &operation->info);
 }
 
 /* Begins the reception of a reply: false if the MD no longer takes it. */
 static bool reply_start(struct ptli_engine *engine, struct ptli_operation *operation,
-                        const struct ptli_event_info *told)
+                        const struct ptli_event_info *info)
 {
-    struct ptli_md *md = *destination(operation);
+    struct ptli_md *md = *operation_destination(operation);
     get_sent(engine, operation); /* the reply may be here before the network says so */
     if (md->rules.inactive) {
-        ptli_drop(engine, operation->peer->id, told->mlength, "a reply for an inactive MD");
+        ptli_drop(engine, operation->peer->id, info->mlength, "a reply for an inactive MD");
         return false;
     }
     engine->recv_count++;
-    engine->recv_length += told->mlength;
+    engine->recv_length += info->mlength;
     ptli_md_count(md);
-    ptli_log(engine, md, PTL_EVENT_REPLY_START, told);
+    ptli_log(engine, md, PTL_EVENT_REPLY_START, info);
     return true;
 }
 
 static void reply_end(struct ptli_engine *engine, struct ptli_operation *operation,
-                      const struct ptli_event_info *told, bool taken)
+                      const struct ptli_event_info *info, bool taken)
 {
-    struct ptli_md **md = destination(operation);
-    if (taken) ptli_log(engine, *md, PTL_EVENT_REPLY_END, told);
-    ptli_md_release(engine, *md, told);
+    struct ptli_md **md = operation_destination(operation);
+    if (taken) ptli_log(engine, *md, PTL_EVENT_REPLY_END, info);
+    ptli_md_release(engine, *md, info);
     *md = NULL;
 }
 
@@ -145,12 +145,13 @@ static void advance_get(struct ptli_engine *engine, struct ptli_operation *opera
         !(operation->waits & PTLI_WAITS_MESSAGE))
         send_end(engine, operation);
     if (operation->waits) return;
-    if (*destination(operation)) {
+    if (*operation_destination(operation)) {
         /* A get that was dropped there ends in silence; a failure is told. */
         bool failed = operation->status != PTLI_OK;
-        const struct ptli_event_info told = answer_told(operation, 0, landing(operation));
-        if (failed) ptli_md_count(*destination(operation));
-        reply_end(engine, operation, &told, failed);
+        const struct ptli_event_info info =
+            operation_answer_info(operation, 0, operation_landing(operation));
+        if (failed) ptli_md_count(*operation_destination(operation));
+        reply_end(engine, operation, &info, failed);
     }
     ptli_operation_give(engine, operation);
 }
@@ -160,8 +161,8 @@ static void advance_get(struct ptli_engine *engine, struct ptli_operation *opera
 static void advance_giving(struct ptli_engine *engine, struct ptli_operation *operation)
 {
     if (operation->waits) return;
-    operation->told.fail = operation->status == PTLI_OK ? PTL_NI_OK : PTL_NI_FAIL;
-    if (operation->md) ptli_match_end(engine, operation->md, operation->kind, &operation->told);
+    operation->info.fail = operation->status == PTLI_OK ? PTL_NI_OK : PTL_NI_FAIL;
+    if (operation->md) ptli_match_end(engine, operation->md, operation->kind, &operation->info);
     ptli_operation_give(engine, operation);
 }
 
@@ -185,8 +186,8 @@ void ptli_operation_advance(struct ptli_engine *engine, struct ptli_operation *o
 
 /* --- what is reported --- */
 
-static void over(struct ptli_engine *engine, struct ptli_operation *operation, unsigned int waits,
-                 enum ptli_status status)
+static void operation_end(struct ptli_engine *engine, struct ptli_operation *operation,
+                          unsigned int waits, enum ptli_status status)
 {
     operation->waits &= ~waits;
     if (status != PTLI_OK) {
@@ -196,7 +197,7 @@ static void over(struct ptli_engine *engine, struct ptli_operation *operation, u
     ptli_operation_advance(engine, operation);
 }
 
-static inline void let_go(struct ptli_engine *engine, bool up)
+static inline void operation_release_md(struct ptli_engine *engine, bool up)
 {
     if (up)
         ptli_unlock_up(engine);
@@ -210,8 +211,8 @@ void ptli_operation_send(struct ptli_engine *engine, struct ptli_operation *oper
     enum ptli_sent sent = transport->ops->send(transport, operation->peer, &operation->message);
     if (sent == PTLI_QUEUED) return; /* and may be gone by now */
     ptli_lock(engine);
-    over(engine, operation, PTLI_WAITS_MESSAGE, sent == PTLI_SENT ? PTLI_OK : PTLI_FAILED);
-    let_go(engine, up);
+    operation_end(engine, operation, PTLI_WAITS_MESSAGE, sent == PTLI_SENT ? PTLI_OK : PTLI_FAILED);
+    operation_release_md(engine, up);
 }
 
 void ptli_operation_transfer(struct ptli_engine *engine, struct ptli_operation *operation, bool up)
@@ -221,8 +222,8 @@ void ptli_operation_transfer(struct ptli_engine *engine, struct ptli_operation *
         transport->ops->transfer(transport, operation->peer, &operation->transfer);
     if (sent == PTLI_QUEUED) return;
     ptli_lock(engine);
-    over(engine, operation, PTLI_WAITS_TRANSFER | PTLI_WAITS_MESSAGE, PTLI_FAILED);
-    let_go(engine, up);
+    operation_end(engine, operation, PTLI_WAITS_TRANSFER | PTLI_WAITS_MESSAGE, PTLI_FAILED);
+    operation_release_md(engine, up);
 }
 
 void ptli_message_sent(struct ptli_engine *engine, struct ptli_message *message,
@@ -231,16 +232,16 @@ void ptli_message_sent(struct ptli_engine *engine, struct ptli_message *message,
     struct ptli_operation *operation =
         (struct ptli_operation *)((char *)message - offsetof(struct ptli_operation, message));
     ptli_lock(engine);
-    over(engine, operation, PTLI_WAITS_MESSAGE, status);
+    operation_end(engine, operation, PTLI_WAITS_MESSAGE, status);
     ptli_unlock_up(engine);
 }
 
 /* A long put has been read: END, and then the answer, which the record still serves for. */
-static void taken(struct ptli_engine *engine, struct ptli_operation *operation,
-                  enum ptli_status status)
+static void operation_put_read(struct ptli_engine *engine, struct ptli_operation *operation,
+                               enum ptli_status status)
 {
-    operation->told.fail = status == PTLI_OK ? PTL_NI_OK : PTL_NI_FAIL;
-    ptli_match_end(engine, operation->md, operation->kind, &operation->told);
+    operation->info.fail = status == PTLI_OK ? PTL_NI_OK : PTL_NI_FAIL;
+    ptli_match_end(engine, operation->md, operation->kind, &operation->info);
     operation->md = NULL;
     operation->role = PTLI_ROLE_ANSWER;
     operation->waits = status == PTLI_OK ? PTLI_WAITS_MESSAGE : 0;
@@ -248,11 +249,11 @@ static void taken(struct ptli_engine *engine, struct ptli_operation *operation,
 }
 
 /* A get of the fast path has landed. */
-static void landed(struct ptli_engine *engine, struct ptli_operation *operation)
+static void operation_get_written(struct ptli_engine *engine, struct ptli_operation *operation)
 {
-    const struct ptli_event_info told =
-        answer_told(operation, operation->told.rlength, landing(operation));
-    reply_end(engine, operation, &told, reply_start(engine, operation, &told));
+    const struct ptli_event_info info =
+        operation_answer_info(operation, operation->info.rlength, operation_landing(operation));
+    reply_end(engine, operation, &info, reply_start(engine, operation, &info));
 }
 
 void ptli_transferred(struct ptli_engine *engine, struct ptli_transfer *transfer,
@@ -264,12 +265,13 @@ void ptli_transferred(struct ptli_engine *engine, struct ptli_transfer *transfer
     ptli_lock(engine);
     if (operation->role == PTLI_ROLE_TAKING) {
         answer = status == PTLI_OK;
-        taken(engine, operation, status);
+        operation_put_read(engine, operation, status);
     } else {
         if (operation->fast && status == PTLI_OK)
             ++*(operation->role == PTLI_ROLE_GET ? &engine->fast_gets : &engine->fast_puts);
-        if (operation->role == PTLI_ROLE_GET && status == PTLI_OK) landed(engine, operation);
-        over(engine, operation, PTLI_WAITS_TRANSFER, status);
+        if (operation->role == PTLI_ROLE_GET && status == PTLI_OK)
+            operation_get_written(engine, operation);
+        operation_end(engine, operation, PTLI_WAITS_TRANSFER, status);
     }
     ptli_unlock_up(engine);
     if (answer) ptli_operation_send(engine, operation, true);
@@ -279,33 +281,34 @@ void ptli_answered(struct ptli_engine *engine, struct ptli_operation *operation,
                    ptl_size_t length)
 {
     operation->answer = answer == PTLI_ACK && operation->asks_ack ? PTLI_ACK : PTLI_DONE;
-    operation->answer_length = length < operation->told.rlength ? length : operation->told.rlength;
-    over(engine, operation, PTLI_WAITS_ANSWER, PTLI_OK);
+    operation->answer_length = length < operation->info.rlength ? length : operation->info.rlength;
+    operation_end(engine, operation, PTLI_WAITS_ANSWER, PTLI_OK);
 }
 
 /* With the lock, which is let go of while the data are copied. */
 void ptli_reply(struct ptli_engine *engine, struct ptli_operation *operation,
                 const struct ptli_header *header, const void *data)
 {
-    struct ptli_event_info told = answer_told(operation, header->length, landing(operation));
-    bool taken = header->length <= operation->told.rlength &&
+    struct ptli_event_info info =
+        operation_answer_info(operation, header->length, operation_landing(operation));
+    bool taken = header->length <= operation->info.rlength &&
                  (operation->is_long || !(header->flags & PTLI_PLACED));
     if (!taken) {
         ptli_drop(engine, operation->peer->id, header->length, "a reply that was not asked for");
-        over(engine, operation, PTLI_WAITS_ANSWER, PTLI_FAILED);
+        operation_end(engine, operation, PTLI_WAITS_ANSWER, PTLI_FAILED);
         return;
     }
     operation->waits = (operation->waits & ~(unsigned int)PTLI_WAITS_ANSWER) | PTLI_WAITS_COPY;
-    taken = reply_start(engine, operation, &told);
+    taken = reply_start(engine, operation, &info);
     if (taken && header->data_length > 0) {
         const struct ptli_span span =
-            ptli_md_span(*destination(operation), told.offset, told.mlength);
+            ptli_md_span(*operation_destination(operation), info.offset, info.mlength);
         ptli_mutex_unlock(&engine->lock);
         ptli_span_write(&span, data);
         ptli_lock(engine);
     }
-    reply_end(engine, operation, &told, taken);
-    over(engine, operation, PTLI_WAITS_COPY, PTLI_OK);
+    reply_end(engine, operation, &info, taken);
+    operation_end(engine, operation, PTLI_WAITS_COPY, PTLI_OK);
 }
 
 /* From before the request is matched, and so before anybody sees its END event. */
@@ -327,7 +330,7 @@ void ptli_peer_failed(struct ptli_engine *engine, struct ptli_peer *peer)
         struct ptli_operation *operation = ptli_pool_at(&engine->operations, i);
         if (atomic_load(&operation->slot.handle) == PTL_INVALID_HANDLE) continue;
         if (operation->peer == peer && operation->waits & PTLI_WAITS_ANSWER)
-            over(engine, operation, PTLI_WAITS_ANSWER, PTLI_FAILED);
+            operation_end(engine, operation, PTLI_WAITS_ANSWER, PTLI_FAILED);
     }
     ptli_unlock_up(engine);
 }

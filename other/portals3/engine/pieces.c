@@ -8,7 +8,7 @@
 #include <string.h>
 #include "other/portals3/engine/pieces.h"
 
-static inline uint64_t least(uint64_t a, uint64_t b)
+static inline uint64_t pieces_least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -31,7 +31,8 @@ struct ptli_stretch ptli_cursor_next(struct ptli_cursor *cursor, uint64_t most)
         cursor->within = 0;
     }
     stretch.base = cursor->piece->base + cursor->within;
-    stretch.length = least(most, least(cursor->left, cursor->piece->length - cursor->within));
+    stretch.length =
+        pieces_least(most, pieces_least(cursor->left, cursor->piece->length - cursor->within));
     stretch.region = cursor->piece->region;
     cursor->within += stretch.length;
     cursor->left -= stretch.length;
@@ -81,7 +82,7 @@ void ptli_span_read(const struct ptli_span *span, void *to)
 /* Somebody may look at the memory meanwhile, and write to it once he has seen a word: an aligned
  * word is stored once and whole, and the last one after all else, as devices do.  memcpy stores
  * eight bytes twice. */
-static void store(char *to, const char *from, size_t length)
+static void pieces_store(char *to, const char *from, size_t length)
 {
     uint64_t eight;
     uint32_t four;
@@ -110,7 +111,7 @@ void ptli_span_write(const struct ptli_span *span, const void *from)
     const char *at = from;
     ptli_cursor_start(&cursor, span);
     while ((stretch = ptli_cursor_next(&cursor, UINT64_MAX)).length > 0) {
-        store(stretch.base, at, stretch.length);
+        pieces_store(stretch.base, at, stretch.length);
         at += stretch.length;
     }
 }

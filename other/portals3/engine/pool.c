@@ -37,7 +37,7 @@ void ptli_pool_close(struct ptli_pool *pool)
     pool->chunks = NULL;
 }
 
-static void append(struct ptli_pool *pool, struct ptli_slot *slot)
+static void pool_append(struct ptli_pool *pool, struct ptli_slot *slot)
 {
     slot->next = NULL;
     if (pool->first)
@@ -47,7 +47,7 @@ static void append(struct ptli_pool *pool, struct ptli_slot *slot)
     pool->last = slot;
 }
 
-static void grow(struct ptli_pool *pool)
+static void pool_grow(struct ptli_pool *pool)
 {
     char *chunk;
     if (pool->made >= pool->limit) return;
@@ -58,7 +58,7 @@ static void grow(struct ptli_pool *pool)
         struct ptli_slot *slot = (struct ptli_slot *)(chunk + i * pool->size);
         slot->index = pool->made + i;
         atomic_store_explicit(&slot->handle, PTL_INVALID_HANDLE, memory_order_relaxed);
-        append(pool, slot);
+        pool_append(pool, slot);
     }
     atomic_store_explicit(&pool->chunks[pool->made / PTLI_CHUNK], chunk, memory_order_release);
     pool->made += PTLI_CHUNK;
@@ -67,7 +67,7 @@ static void grow(struct ptli_pool *pool)
 void *ptli_pool_take(struct ptli_pool *pool)
 {
     struct ptli_slot *slot;
-    if (!pool->first) grow(pool);
+    if (!pool->first) pool_grow(pool);
     slot = pool->first;
     if (!slot) return NULL;
     pool->first = slot->next;
@@ -85,5 +85,5 @@ void ptli_pool_give(struct ptli_pool *pool, struct ptli_slot *slot)
 {
     ptli_pool_kill(slot);
     pool->freed++;
-    append(pool, slot);
+    pool_append(pool, slot);
 }

@@ -7,30 +7,30 @@
  */
 #include "other/portals3/engine/engine.h"
 
-static struct ptli_match match(struct ptli_engine *engine, const struct ptli_header *header,
-                               struct ptli_event_info *told)
+static struct ptli_match self_match(struct ptli_engine *engine, const struct ptli_header *header,
+                                    struct ptli_event_info *info)
 {
-    return ptli_match_request(engine, header, engine->transport->uid, engine->transport->jid, told);
+    return ptli_match_request(engine, header, engine->transport->uid, engine->transport->jid, info);
 }
 
 void ptli_self_put(struct ptli_engine *engine, struct ptli_operation *operation,
                    const struct ptli_header *header)
 {
     struct ptli_match found;
-    struct ptli_event_info told;
+    struct ptli_event_info info;
     ptli_lock(engine);
-    found = match(engine, header, &told);
+    found = self_match(engine, header, &info);
     if (found.md) {
         const struct ptli_span to = ptli_md_span(found.md, found.offset, found.mlength);
         const struct ptli_span from =
-            ptli_md_span(operation->md, operation->told.offset, found.mlength);
+            ptli_md_span(operation->md, operation->info.offset, found.mlength);
         bool acks = operation->asks_ack && !(found.md->user.options & PTL_MD_ACK_DISABLE);
         operation->answer = acks ? PTLI_ACK : PTLI_DONE;
         operation->answer_length = found.mlength;
         ptli_mutex_unlock(&engine->lock);
         ptli_span_move(&to, &from);
         ptli_lock(engine);
-        ptli_match_end(engine, found.md, PTL_EVENT_PUT_END, &told);
+        ptli_match_end(engine, found.md, PTL_EVENT_PUT_END, &info);
     }
     operation->waits = 0;
     ptli_operation_advance(engine, operation);
@@ -38,8 +38,8 @@ void ptli_self_put(struct ptli_engine *engine, struct ptli_operation *operation,
 }
 
 /* With the lock; the data are in place. */
-static void reply(struct ptli_engine *engine, struct ptli_operation *operation,
-                  const struct ptli_header *request, ptl_size_t mlength, const void *data)
+static void self_reply(struct ptli_engine *engine, struct ptli_operation *operation,
+                       const struct ptli_header *request, ptl_size_t mlength, const void *data)
 {
     struct ptli_header header = *request;
     header.flags = data ? 0 : PTLI_PLACED;
@@ -53,19 +53,19 @@ void ptli_self_get(struct ptli_engine *engine, struct ptli_operation *operation,
                    const struct ptli_header *header)
 {
     struct ptli_match found;
-    struct ptli_event_info told;
+    struct ptli_event_info info;
     ptli_lock(engine);
     operation->waits = PTLI_WAITS_ANSWER;
-    found = match(engine, header, &told);
+    found = self_match(engine, header, &info);
     if (found.md) {
         const struct ptli_span from = ptli_md_span(found.md, found.offset, found.mlength);
         const struct ptli_span to =
-            ptli_md_span(operation->md, operation->told.offset, found.mlength);
+            ptli_md_span(operation->md, operation->info.offset, found.mlength);
         ptli_mutex_unlock(&engine->lock);
         ptli_span_move(&to, &from);
         ptli_lock(engine);
-        ptli_match_end(engine, found.md, PTL_EVENT_GET_END, &told);
-        reply(engine, operation, header, found.mlength, NULL);
+        ptli_match_end(engine, found.md, PTL_EVENT_GET_END, &info);
+        self_reply(engine, operation, header, found.mlength, NULL);
     } else {
         ptli_answered(engine, operation, PTLI_DONE, 0);
     }
@@ -77,18 +77,18 @@ void ptli_self_getput(struct ptli_engine *engine, struct ptli_operation *operati
 {
     unsigned char sent[PTLI_MAX_GETPUT], kept[PTLI_MAX_GETPUT];
     struct ptli_match found;
-    struct ptli_event_info told;
+    struct ptli_event_info info;
     ptli_lock(engine);
     ptli_span_read(&operation->message.data, sent);
     operation->waits = PTLI_WAITS_ANSWER;
-    found = match(engine, header, &told);
+    found = self_match(engine, header, &info);
     if (found.md) {
         const struct ptli_span span = ptli_md_span(found.md, found.offset, found.mlength);
         ptli_span_read(&span, kept);
         ptli_span_write(&span, sent);
-        ptli_match_end(engine, found.md, PTL_EVENT_GETPUT_END, &told);
+        ptli_match_end(engine, found.md, PTL_EVENT_GETPUT_END, &info);
         ptli_operation_advance(engine, operation); /* the message has gone: SEND_END */
-        reply(engine, operation, header, found.mlength, kept);
+        self_reply(engine, operation, header, found.mlength, kept);
     } else {
         ptli_answered(engine, operation, PTLI_DONE, 0);
     }

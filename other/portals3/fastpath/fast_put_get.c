@@ -101,12 +101,13 @@ struct ptli_fast_counts ptli_fast_counts(struct ptli_engine *engine)
 
 enum { ROUTES_AT_FIRST = 64 };
 
-static inline uint64_t number_of(ptl_process_id_t id)
+static inline uint64_t fast_number_of(ptl_process_id_t id)
 {
     return (uint64_t)id.pid << 32 | id.nid;
 }
 
-static inline struct ptli_list_lease **bucket(const struct ptli_posting *posting, uint64_t process)
+static inline struct ptli_list_lease **fast_bucket(const struct ptli_posting *posting,
+                                                   uint64_t process)
 {
     return &posting->at[(uint32_t)(process + (process >> 32)) & posting->mask];
 }
@@ -114,20 +115,20 @@ static inline struct ptli_list_lease **bucket(const struct ptli_posting *posting
 static inline struct ptli_list_lease *route_to(const struct ptli_posting *posting, uint64_t process,
                                                ptl_pt_index_t pt)
 {
-    struct ptli_list_lease *share = *bucket(posting, process);
+    struct ptli_list_lease *share = *fast_bucket(posting, process);
     while (share && (share->process != process || share->pt != pt)) share = share->next_route;
     return share;
 }
 
-static void enter(struct ptli_posting *posting, struct ptli_list_lease *share)
+static void fast_insert(struct ptli_posting *posting, struct ptli_list_lease *share)
 {
-    struct ptli_list_lease **to = bucket(posting, share->process);
+    struct ptli_list_lease **to = fast_bucket(posting, share->process);
     share->next_route = *to;
     *to = share;
 }
 
 /* Twice as many buckets, if there is memory. */
-static void widen(struct ptli_posting *posting)
+static void fast_grow(struct ptli_posting *posting)
 {
     const struct ptli_posting old = *posting;
     const uint32_t size = 2 * (old.mask + 1);
@@ -138,26 +139,27 @@ static void widen(struct ptli_posting *posting)
     for (uint32_t i = 0; i <= old.mask; i++)
         for (struct ptli_list_lease *share = old.at[i], *next; share; share = next) {
             next = share->next_route;
-            enter(posting, share);
+            fast_insert(posting, share);
         }
     free(old.at);
 }
 
 /* Nothing has gone there yet. */
-__attribute__((noinline, cold)) static void learn(struct ptli_verbs *v, ptl_process_id_t id,
-                                                  ptl_pt_index_t pt)
+__attribute__((noinline, cold)) static void fast_add_route(struct ptli_verbs *v,
+                                                           ptl_process_id_t id, ptl_pt_index_t pt)
 {
-    const uint64_t process = number_of(id);
-    if (id.nid == PTL_NID_ANY || id.pid == PTL_PID_ANY || process == number_of(v->face.id)) return;
+    const uint64_t process = fast_number_of(id);
+    if (id.nid == PTL_NID_ANY || id.pid == PTL_PID_ANY || process == fast_number_of(v->face.id))
+        return;
     struct ptli_node *node = ptli_verbs_node(v, id);
     if (!node) return;
     ptli_mutex_lock(&v->posting.lock);
     struct ptli_list_lease *share =
         route_to(&v->posting, process, pt) ? NULL : ptli_verbs_list_lease(node, pt);
     if (share) {
-        if (v->posting.count++ > v->posting.mask) widen(&v->posting);
+        if (v->posting.count++ > v->posting.mask) fast_grow(&v->posting);
         share->process = process;
-        enter(&v->posting, share);
+        fast_insert(&v->posting, share);
     }
     ptli_mutex_unlock(&v->posting.lock);
 }
@@ -213,9 +215,10 @@ static inline uint32_t tells_of(const struct ptli_md *md, bool ack,
 }
 
 /* For its events. */
-static inline void remember(struct ptli_wr *slot, struct ptli_list_lease *share,
-                            ptl_match_bits_t match_bits, ptl_size_t length, ptl_size_t offset,
-                            ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
+static inline void fast_save_event(struct ptli_wr *slot, struct ptli_list_lease *share,
+                                   ptl_match_bits_t match_bits, ptl_size_t length,
+                                   ptl_size_t offset, ptl_size_t remote_offset,
+                                   ptl_hdr_data_t hdr_data)
 {
     slot->share = share;
     slot->match_bits = match_bits;
@@ -249,19 +252,19 @@ other_way(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle, pt
 /* True to the counts of tests/bench/portals3.sh: the parts are laid out so that their addresses
  * need no computing, and what is not taken is built elsewhere. */
 static inline __attribute__((always_inline)) int
-start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle, ptl_size_t offset,
-      ptl_size_t length, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
-      ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
+fast_start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle, ptl_size_t offset,
+           ptl_size_t length, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
+           ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
 {
     struct ptli_engine *engine = &ptli_engines[PTL_IFACE_DEFAULT];
     struct ptli_posting *posting =
         atomic_load_explicit(is_put ? &engine->puts : &engine->gets, memory_order_acquire);
     if (__builtin_expect(!posting, 0)) goto closed;
     ptli_mutex_lock(&posting->lock);
-    struct ptli_list_lease *share = route_to(posting, number_of(target), pt);
+    struct ptli_list_lease *share = route_to(posting, fast_number_of(target), pt);
     if (__builtin_expect(!share, 0)) {
         ptli_mutex_unlock(&posting->lock);
-        learn(ptli_verbs(engine->transport), target, pt);
+        fast_add_route(ptli_verbs(engine->transport), target, pt);
         goto closed;
     }
     if (__builtin_expect(posting->handle != handle, 0) && !change_md(engine, posting, handle))
@@ -298,7 +301,7 @@ start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle, ptl_si
             const uint32_t tells = tells_of(md, is_put && ack == PTL_ACK_REQ, there);
             slot->item = PTLI_ITEM_QUICK | tells | (is_put ? 0 : PTLI_ITEM_GET);
             slot->event_link = --posting->next_link;
-            remember(slot, share, match_bits, length, offset, remote_offset, hdr_data);
+            fast_save_event(slot, share, match_bits, length, offset, remote_offset, hdr_data);
         }
     }
     /* Of puts the word that nobody uses the list is not heard before they are there. */
@@ -319,36 +322,37 @@ int PtlPut(ptl_handle_md_t md, ptl_ack_req_t ack, ptl_process_id_t target, ptl_p
            ptl_ac_index_t ac, ptl_match_bits_t match_bits, ptl_size_t remote_offset,
            ptl_hdr_data_t hdr_data)
 {
-    return start(true, ack, true, md, 0, 0, target, pt, ac, match_bits, remote_offset, hdr_data);
+    return fast_start(true, ack, true, md, 0, 0, target, pt, ac, match_bits, remote_offset,
+                      hdr_data);
 }
 
 int PtlPutRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length, ptl_ack_req_t ack,
                  ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
                  ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
 {
-    return start(true, ack, false, md, local_offset, length, target, pt, ac, match_bits,
-                 remote_offset, hdr_data);
+    return fast_start(true, ack, false, md, local_offset, length, target, pt, ac, match_bits,
+                      remote_offset, hdr_data);
 }
 
 int PtlGet(ptl_handle_md_t md, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
            ptl_match_bits_t match_bits, ptl_size_t remote_offset)
 {
-    return start(false, PTL_NOACK_REQ, true, md, 0, 0, target, pt, ac, match_bits, remote_offset,
-                 0);
+    return fast_start(false, PTL_NOACK_REQ, true, md, 0, 0, target, pt, ac, match_bits,
+                      remote_offset, 0);
 }
 
 int PtlGetRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
                  ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
                  ptl_match_bits_t match_bits, ptl_size_t remote_offset)
 {
-    return start(false, PTL_NOACK_REQ, false, md, local_offset, length, target, pt, ac, match_bits,
-                 remote_offset, 0);
+    return fast_start(false, PTL_NOACK_REQ, false, md, local_offset, length, target, pt, ac,
+                      match_bits, remote_offset, 0);
 }
 
 /* --- done --- */
 
 /* With the queue's lock, as all below. */
-static inline ptl_event_t *place(const struct ptli_eq *eq, uint64_t number)
+static inline ptl_event_t *fast_event_slot(const struct ptli_eq *eq, uint64_t number)
 {
     return &eq->ring[number & (eq->size - 1)];
 }
@@ -359,7 +363,7 @@ static inline uint64_t posted_to(const struct ptli_eq *eq)
 }
 
 /* They are written. */
-static inline void show(struct ptli_eq *eq, uint64_t posted, ptl_seq_t sequence)
+static inline void fast_publish_events(struct ptli_eq *eq, uint64_t posted, ptl_seq_t sequence)
 {
     eq->sequence = sequence;
     atomic_store_explicit(&eq->posted, posted, memory_order_release);
@@ -372,9 +376,10 @@ static inline void write_from(ptl_event_t *event, const struct ptli_peer *from)
     event->jid = from->jid;
 }
 
-static inline void write_event(ptl_event_t *event, const struct ptli_wr *slot,
-                               ptl_event_kind_t kind, const struct ptli_peer *from,
-                               ptl_size_t offset, ptl_size_t mlength, bool well, ptl_seq_t sequence)
+static inline void fast_write_event(ptl_event_t *event, const struct ptli_wr *slot,
+                                    ptl_event_kind_t kind, const struct ptli_peer *from,
+                                    ptl_size_t offset, ptl_size_t mlength, bool well,
+                                    ptl_seq_t sequence)
 {
     const struct ptli_md *md = slot->md;
     event->type = kind;
@@ -399,8 +404,9 @@ static inline void tell_sent(struct ptli_eq *eq, const struct ptli_wr *slot,
 {
     const uint64_t posted = posted_to(eq);
     const ptl_seq_t sequence = eq->sequence;
-    ptl_event_t *sent = place(eq, posted), *acked = place(eq, posted + 1);
-    write_event(sent, slot, PTL_EVENT_SEND_END, self, slot->offset, slot->length, well, sequence);
+    ptl_event_t *sent = fast_event_slot(eq, posted), *acked = fast_event_slot(eq, posted + 1);
+    fast_write_event(sent, slot, PTL_EVENT_SEND_END, self, slot->offset, slot->length, well,
+                     sequence);
     sent->hdr_data = slot->hdr_data;
     if (ack) {
         *acked = *sent;
@@ -410,7 +416,7 @@ static inline void tell_sent(struct ptli_eq *eq, const struct ptli_wr *slot,
         acked->hdr_data = 0;
         acked->sequence = sequence + 1;
     }
-    show(eq, posted + 1 + ack, sequence + 1 + ack);
+    fast_publish_events(eq, posted + 1 + ack, sequence + 1 + ack);
 }
 
 static inline void tell_one(struct ptli_eq *eq, const struct ptli_wr *slot, ptl_event_kind_t kind,
@@ -418,14 +424,14 @@ static inline void tell_one(struct ptli_eq *eq, const struct ptli_wr *slot, ptl_
 {
     const uint64_t posted = posted_to(eq);
     const ptl_seq_t sequence = eq->sequence;
-    write_event(place(eq, posted), slot, kind, &slot->share->node->face, offset,
-                well ? slot->length : 0, well, sequence);
-    show(eq, posted + 1, sequence + 1);
+    fast_write_event(fast_event_slot(eq, posted), slot, kind, &slot->share->node->face, offset,
+                     well ? slot->length : 0, well, sequence);
+    fast_publish_events(eq, posted + 1, sequence + 1);
 }
 
 /* A put that failed and tells SEND_END says so there, and has no ACK. */
-static inline __attribute__((always_inline)) void tell(struct ptli_verbs *v, struct ptli_eq *eq,
-                                                       const struct ptli_wr *slot, bool well)
+static inline __attribute__((always_inline)) void fast_log(struct ptli_verbs *v, struct ptli_eq *eq,
+                                                           const struct ptli_wr *slot, bool well)
 {
     if (slot->item & PTLI_ITEM_GET) {
         ptli_verbs_release(slot->share);
@@ -461,7 +467,7 @@ static inline void turn_to(struct telling *telling, struct ptli_eq *eq)
 }
 
 /* Without posting, if it can be: reading by adding nothing, it comes after what was written. */
-static inline void wake(struct ptli_verbs *v, const struct telling *telling)
+static inline void fast_wake_sleepers(struct ptli_verbs *v, const struct telling *telling)
 {
     struct ptli_engine *engine = v->face.engine;
     if (!telling->told) return;
@@ -473,9 +479,9 @@ void ptli_fast_ended(struct ptli_verbs *v, const struct ptli_wr *slot, bool well
     struct telling telling = {0};
     if (slot->item == PTLI_ITEM_QUICK) return;
     turn_to(&telling, slot->md->eq);
-    tell(v, telling.held, slot, well);
+    fast_log(v, telling.held, slot, well);
     turn_to(&telling, NULL);
-    wake(v, &telling);
+    fast_wake_sleepers(v, &telling);
 }
 
 /* Ends what went this way, or what tells nobody anything. */
@@ -499,12 +505,12 @@ int ptli_verbs_fast_completed(struct ptli_verbs *v, const struct ibv_wc *wc, int
         link->done += (slot->index - link->done) % PTLI_SLOTS + 1;
         if (slot->item & ~(ptli_item_t)PTLI_ITEM_QUICK) {
             turn_to(&telling, slot->md->eq);
-            tell(v, telling.held, slot, true);
+            fast_log(v, telling.held, slot, true);
         }
         ptli_verbs_advanced(link->node);
     } while (++n < count && is_quick(&wc[n]));
     turn_to(&telling, NULL);
     ptli_mutex_unlock(&v->posting.lock);
-    wake(v, &telling);
+    fast_wake_sleepers(v, &telling);
     return n;
 }

@@ -21,8 +21,8 @@ static bool is_open(const struct ptli_md *md)
            md->count == 1 && md->pieces[0].region && (!md->eq || (options & silent) == silent);
 }
 
-static uint32_t admitted(const struct ptli_engine *engine, const struct ptli_peer *peer,
-                         ptl_pt_index_t pt)
+static uint32_t publish_admitted(const struct ptli_engine *engine, const struct ptli_peer *peer,
+                                 ptl_pt_index_t pt)
 {
     uint32_t access = 0;
     for (ptl_ac_index_t i = 0; i <= (ptl_ac_index_t)engine->limits.max_ac_index; i++)
@@ -31,8 +31,8 @@ static uint32_t admitted(const struct ptli_engine *engine, const struct ptli_pee
     return access;
 }
 
-static void describe(struct ptli_published_entry *entry, const struct ptli_entry *me,
-                     const struct ptli_md *md, uint32_t access)
+static void publish_describe(struct ptli_published_entry *entry, const struct ptli_entry *me,
+                             const struct ptli_md *md, uint32_t access)
 {
     const unsigned int options = md->user.options;
     *entry =
@@ -48,16 +48,16 @@ static void describe(struct ptli_published_entry *entry, const struct ptli_entry
 }
 
 /* How many of its entries are open. */
-static uint32_t build(struct ptli_engine *engine, const struct ptli_peer *peer, ptl_pt_index_t pt,
-                      struct ptli_published *shadow)
+static uint32_t publish_build(struct ptli_engine *engine, const struct ptli_peer *peer,
+                              ptl_pt_index_t pt, struct ptli_published *shadow)
 {
-    uint32_t access = admitted(engine, peer, pt), open = 0;
+    uint32_t access = publish_admitted(engine, peer, pt), open = 0;
     *shadow = (struct ptli_published){.pt_index = pt, .epoch = engine->table[pt].epoch};
     for (struct ptli_entry *entry = engine->table[pt].first;
          entry && shadow->count < PTLI_SHADOW_MAX; entry = entry->next) {
         struct ptli_md *md = ptli_me_of(entry)->md;
         if (!md || !ptli_id_fits(entry->match_id, peer->id)) continue;
-        describe(&shadow->entries[shadow->count], entry, md, access);
+        publish_describe(&shadow->entries[shadow->count], entry, md, access);
         if (shadow->entries[shadow->count++].flags & PTLI_SHADOW_OPEN) {
             md->published = true;
             open++;
@@ -74,7 +74,7 @@ size_t ptli_publish(struct ptli_engine *engine, struct ptli_peer *peer, ptl_pt_i
     if (pt > (ptl_pt_index_t)engine->limits.max_pt_index) return 0;
     ptli_lock(engine);
     if (engine->table[pt].changing == 0 && engine->table[pt].quiet >= QUIET_ENOUGH &&
-        build(engine, peer, pt, &shadow) > 0) {
+        publish_build(engine, peer, pt, &shadow) > 0) {
         engine->table[pt].published = true;
         size = ptli_published_encode(&shadow, bytes);
     }

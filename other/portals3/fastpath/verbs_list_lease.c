@@ -24,8 +24,8 @@ struct ptli_list_lease *ptli_verbs_list_lease(struct ptli_node *node, ptl_pt_ind
     return share;
 }
 
-static void message(struct ptli_list_lease *share, struct ptli_message *m, uint8_t type,
-                    uint32_t epoch)
+static void lease_message(struct ptli_list_lease *share, struct ptli_message *m, uint8_t type,
+                          uint32_t epoch)
 {
     *m = (struct ptli_message){.header = {.type = type,
                                           .source = share->node->verbs->face.id,
@@ -34,19 +34,19 @@ static void message(struct ptli_list_lease *share, struct ptli_message *m, uint8
                                           .operation = epoch}};
 }
 
-static void give_back(struct ptli_list_lease *share)
+static void lease_return(struct ptli_list_lease *share)
 {
-    message(share, &share->answer, PTLI_REVOKED, share->lease.epoch);
+    lease_message(share, &share->answer, PTLI_REVOKED, share->lease.epoch);
     share->answering = true;
     ptli_verbs_answer(share->node, &share->answer);
 }
 
 void ptli_verbs_release(struct ptli_list_lease *share)
 {
-    if (__builtin_expect(ptli_lease_release(&share->lease), 0)) give_back(share);
+    if (__builtin_expect(ptli_lease_release(&share->lease), 0)) lease_return(share);
 }
 
-static void lent(struct ptli_verbs *v, int change)
+static void lease_count_granted(struct ptli_verbs *v, int change)
 {
     atomic_fetch_add(&v->lent, (uint32_t)change);
 }
@@ -54,7 +54,7 @@ static void lent(struct ptli_verbs *v, int change)
 void ptli_verbs_list_leases_lost(struct ptli_node *node)
 {
     for (struct ptli_list_lease *share = node->shares; share; share = share->next) {
-        if (share->grant.state != PTLI_GRANT_NONE) lent(node->verbs, -1);
+        if (share->grant.state != PTLI_GRANT_NONE) lease_count_granted(node->verbs, -1);
         ptli_grant_lost(&share->grant);
         ptli_lease_lost(&share->lease);
     }
@@ -100,7 +100,7 @@ static bool take_list(struct ptli_list_lease *share, const struct ptli_header *h
     /* Where somebody still uses one of a life before, this one goes back. */
     bool use = given && share->list && !share->lease.users;
     if (!ptli_lease_answered(&share->lease, use, epoch)) return false;
-    if (given && !use) give_back(share);
+    if (given && !use) lease_return(share);
     if (!use) return true;
     share->list->face.shadow = shadow;
     share->list->life = share->node->life;
@@ -110,7 +110,7 @@ static bool take_list(struct ptli_list_lease *share, const struct ptli_header *h
 /* --- the target's end --- */
 
 /* Driving, not posting. */
-static void lend(struct ptli_list_lease *share)
+static void lease_grant(struct ptli_list_lease *share)
 {
     struct ptli_node *node = share->node;
     struct ptli_verbs *v = node->verbs;
@@ -118,7 +118,7 @@ static void lend(struct ptli_list_lease *share)
     if (!share->lent) share->lent = calloc(1, sizeof *share->lent);
     struct ptli_lent *to = share->telling ? NULL : share->lent;
     bool asked = to && ptli_grant_asked(&share->grant);
-    if (asked) lent(v, 1);
+    if (asked) lease_count_granted(v, 1);
     share->listed = false;
     ptli_mutex_unlock(&v->posting.lock);
     if (!asked) return;
@@ -126,9 +126,9 @@ static void lend(struct ptli_list_lease *share)
     ptli_mutex_lock(&v->posting.lock);
     if (!length && share->grant.state != PTLI_GRANT_NONE) { /* the peer may be lost by now */
         ptli_grant_refuse(&share->grant);
-        lent(v, -1);
+        lease_count_granted(v, -1);
     }
-    message(share, &to->list, PTLI_LIST, share->grant.epoch);
+    lease_message(share, &to->list, PTLI_LIST, share->grant.epoch);
     to->list.header.data_length = (uint32_t)length;
     to->piece = (struct ptli_piece){.base = (char *)to->bytes, .length = length};
     to->list.data = (struct ptli_span){.pieces = &to->piece, .count = 1, .length = length};
@@ -137,7 +137,7 @@ static void lend(struct ptli_list_lease *share)
     bool revoked = share->grant.state == PTLI_GRANT_REVOKED;
     ptli_verbs_answer(node, &to->list);
     if (revoked) {
-        message(share, &to->revoke, PTLI_REVOKE, share->grant.epoch);
+        lease_message(share, &to->revoke, PTLI_REVOKE, share->grant.epoch);
         ptli_verbs_answer(node, &to->revoke);
     }
     ptli_mutex_unlock(&v->posting.lock);
@@ -160,24 +160,25 @@ bool ptli_verbs_list_lease_message(struct ptli_node *node, const struct ptli_hea
             if (share->answering) break;
             if (share->lease.state != PTLI_LEASE_HELD) {
                 share->lease.epoch = (uint32_t)header->operation;
-                give_back(share);
+                lease_return(share);
             } else if (ptli_lease_revoke(&share->lease, (uint32_t)header->operation)) {
-                give_back(share);
+                lease_return(share);
             }
             break;
         case PTLI_REVOKED:
-            if (ptli_grant_returned(&share->grant, (uint32_t)header->operation)) lent(v, -1);
+            if (ptli_grant_returned(&share->grant, (uint32_t)header->operation))
+                lease_count_granted(v, -1);
             break;
         default:
             well = header->type == PTLI_ASK;
         }
     ptli_mutex_unlock(&v->posting.lock);
-    if (share && header->type == PTLI_ASK) lend(share);
+    if (share && header->type == PTLI_ASK) lease_grant(share);
     return well;
 }
 
 /* Whether anybody holds that entry's list; `now`: it is taken back. */
-static bool out(struct ptli_verbs *v, ptl_pt_index_t pt, bool now)
+static bool lease_any_granted(struct ptli_verbs *v, ptl_pt_index_t pt, bool now)
 {
     bool any = false;
     ptli_mutex_lock(&v->posting.lock);
@@ -186,7 +187,7 @@ static bool out(struct ptli_verbs *v, ptl_pt_index_t pt, bool now)
             if (share->pt != pt || share->grant.state == PTLI_GRANT_NONE) continue;
             any = true;
             if (!now || !ptli_grant_revoke(&share->grant) || !share->listed) continue;
-            message(share, &share->lent->revoke, PTLI_REVOKE, share->grant.epoch);
+            lease_message(share, &share->lent->revoke, PTLI_REVOKE, share->grant.epoch);
             ptli_verbs_answer(node, &share->lent->revoke);
         }
     ptli_mutex_unlock(&v->posting.lock);
@@ -196,10 +197,10 @@ static bool out(struct ptli_verbs *v, ptl_pt_index_t pt, bool now)
 bool ptli_verbs_revoke(struct ptli_transport *transport, ptl_pt_index_t pt, ptl_time_t timeout)
 {
     struct ptli_verbs *v = ptli_verbs(transport);
-    if (atomic_load(&v->lent) == 0 || !out(v, pt, true)) return true;
+    if (atomic_load(&v->lent) == 0 || !lease_any_granted(v, pt, true)) return true;
     bool driving = atomic_load(&v->driver) == (uintptr_t)pthread_self();
     double until = ptli_verbs_clock() + timeout / 1000.0;
-    while (out(v, pt, false)) {
+    while (lease_any_granted(v, pt, false)) {
         if (driving || (timeout != PTL_TIME_FOREVER && ptli_verbs_clock() >= until)) return false;
         ptli_verbs_progress(transport, 1);
     }
