@@ -1,9 +1,9 @@
 /*
- * access.c - the access table: which processes may reach which table entries.
+ * access.c - the access table: which processes may access which table entries.
  *
- * Every entry admits at first all processes of the same user to everything, as in the reference
- * library; there is no value that means "nobody".  The user id looked at is the one learned at
- * connection.
+ * Initially every entry admits all processes of the same user to every table entry, as in the
+ * reference library; no value admits no process.  The user id is the one that the peer sent when
+ * it connected.
  */
 #include "other/portals3/engine/engine.h"
 
@@ -25,7 +25,8 @@ bool ptli_access_fits(const struct ptli_engine *engine, ptl_ac_index_t ac, ptl_p
            (entry->pt_index == PTL_PT_INDEX_ANY || entry->pt_index == pt);
 }
 
-/* Lists that peers hold say which access entries admit them: all are taken back first. */
+/* A published list contains the access entries that admit its peer, so all lists are revoked before
+ * a change.  */
 static bool withdraw_all(struct ptli_engine *engine)
 {
     for (ptl_pt_index_t pt = 0; pt < PTLI_TABLE_SIZE; pt++)

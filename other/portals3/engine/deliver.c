@@ -1,10 +1,10 @@
 /*
- * deliver.c - the target's half: requests are judged, matched, carried out and answered; answers
- * find their operation.
+ * deliver.c - the target of operations: checks, matches, executes and answers requests; passes
+ * answers to their operation.
  *
- * Called up by transports, in the order of arrival per peer, and (the matching) by self.c.  It
- * never waits: what it needs memory for is refused before anything has changed, and offered again
- * later.
+ * Called by transports, in the order of arrival per peer; self.c calls the matching.  It never
+ * waits: a request for which no memory is left is refused before any state is changed, and the
+ * transport delivers it again later.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ ptl_event_kind_t ptli_end_kind(uint8_t type)
                               : PTL_EVENT_GETPUT_END;
 }
 
-/* Why a request cannot be for anybody here, or NULL. */
+/* The reason why a request cannot be for this process, or NULL.  */
 static const char *deliver_refusal(struct ptli_engine *engine, const struct ptli_header *header,
                                    ptl_uid_t uid, ptl_jid_t jid)
 {
@@ -102,7 +102,7 @@ struct ptli_match ptli_match_request(struct ptli_engine *engine, const struct pt
                                      .mlength = found.mlength,
                                      .offset = found.offset,
                                      .link = engine->next_link++};
-    /* Each START kind stands right before its END. */
+    /* Each START constant is one less than its END.  */
     ptli_log(engine, md, ptli_end_kind(header->type) - 1, info);
     return (struct ptli_match){md, found.offset, found.mlength, info->link};
 }
@@ -137,7 +137,7 @@ static uint8_t put_answer(const struct ptli_header *header, const struct ptli_md
     return acks ? PTLI_ACK : PTLI_DONE;
 }
 
-/* The remote list of a long request, kept in the record.  False: no memory. */
+/* Copies the remote list of a long request to the record.  False: out of memory.  */
 static bool keep_remotes(struct ptli_operation *operation, const struct ptli_header *header,
                          const unsigned char *data)
 {
@@ -203,7 +203,7 @@ static void deliver_send_reply_data(struct ptli_engine *engine, struct ptli_oper
     ptli_operation_send(engine, operation, true);
 }
 
-/* Swaps, with the lock: what was there goes into the record. */
+/* Swaps the data, with the engine's lock held; the old contents go to the record.  */
 static void deliver_swap(struct ptli_operation *operation, struct ptli_match match,
                          const void *data)
 {
@@ -213,7 +213,7 @@ static void deliver_swap(struct ptli_operation *operation, struct ptli_match mat
     ptli_span_write(&span, data);
 }
 
-/* What becomes of a record that an answer needs, when its request has matched. */
+/* The role of the record that answers a request that has matched.  */
 static enum ptli_role role_of(const struct ptli_header *header, struct ptli_match match)
 {
     if (header->type != PTLI_PUT) return PTLI_ROLE_GIVING;

@@ -1,10 +1,10 @@
 /*
- * engine.h - the state of an interface, shared by the engine's files and by nobody else.
+ * engine.h - the state of an interface, private to the files of the engine and the fast path.
  *
- * One lock per interface guards tables, match entries, descriptors and operations.  Events are
- * deposited under it, in the same critical section in which their operation ceases to be pending.
- * Data are copied without it: a pending operation keeps its descriptor.  Calls down to the
- * transport are made without it.
+ * One lock per interface protects tables, match entries, descriptors and operations.  Events are
+ * deposited with the lock held, in the critical section in which their operation ceases to be
+ * pending.  Data are copied, and the transport is called, without the lock: a pending operation
+ * holds a reference to its descriptor.
  */
 #ifndef PTLI_ENGINE_H
 #define PTLI_ENGINE_H
@@ -22,28 +22,29 @@ enum {
     PTLI_MAX_IOVECS = 1024,
     PTLI_MAX_GETPUT = 64,
     PTLI_MAX_OPERATIONS = 1 << 20,
-    PTLI_CLOSE_REMOTES = 4 /* remote pieces that an operation holds without asking for memory */
+    PTLI_CLOSE_REMOTES = 4 /* remote pieces that an operation stores without allocation */
 };
 
 struct ptli_eq {
     struct ptli_slot slot;
     struct ptli_engine *engine;
-    bool ready;             /* its locks live as long as the interface, for who comes too late */
-    struct ptli_mutex lock; /* ring, staged events, handler */
+    bool ready; /* its locks are initialised; they stay valid until the interface is closed, for
+                   late callers */
+    struct ptli_mutex lock; /* protects ring, staged events and handler */
     ptl_event_t *ring;
-    uint64_t size; /* a power of two; 0: the handler is told and nothing kept */
-    /* Counts of all time; `taken` steps over what was lost. */
+    uint64_t size; /* a power of two; 0: events are passed to the handler and not stored */
+    /* Totals; `taken` includes events that were overwritten.  */
     _Atomic uint64_t posted, taken;
-    _Atomic uint32_t looked; /* the engine's looks when PtlEQGet last found it empty */
+    _Atomic uint32_t looked; /* engine->looks when PtlEQGet last found the queue empty */
     ptl_seq_t sequence;
     bool open;
 
-    uint32_t users;    /* MDs that refer to it (engine's lock) */
-    uint64_t promised; /* END events of matches already made (engine's lock) */
+    uint32_t users;    /* MDs that use the queue (engine's lock) */
+    uint64_t promised; /* END events still to come of requests that have matched (engine's lock) */
 
     ptl_eq_handler_t handler;
-    pthread_mutex_t handling; /* one call at a time */
-    ptl_event_t *staged;      /* deposited, the handler not yet told */
+    pthread_mutex_t handling; /* serialises the calls of the handler */
+    ptl_event_t *staged;      /* deposited, not passed to the handler yet */
     uint64_t staged_first, staged_count, staged_size;
     _Atomic bool any_staged;
     struct ptli_eq *next_noisy; /* in engine->noisy (engine's lock) */
@@ -60,31 +61,31 @@ struct ptli_me {
 
 struct ptli_md {
     struct ptli_slot slot;
-    ptl_md_t user; /* as given; threshold as it stands is in rules */
+    ptl_md_t user; /* as given by the caller; the current threshold is in rules */
     struct ptli_rules rules;
     struct ptli_piece *pieces, one;
     uint32_t count;
     struct ptli_eq *eq;
     struct ptli_me *me;
     uint32_t pending;
-    bool unlink;    /* when it goes inactive through an operation */
-    bool doomed;    /* it has */
-    bool published; /* stands as open in a list that peers may hold */
+    bool unlink;    /* unlink the MD when an operation makes it inactive */
+    bool doomed;    /* it is inactive and is to be unlinked */
+    bool published; /* open in a published list that peers may hold */
     struct ptli_md *next_dead;
-    /* For fast_put_get.c, with its lock and the engine's. */
+    /* For fast_put_get.c; protected by the posting lock and the engine's.  */
     bool plain;           /* one piece, never inactive, no START events, no handler: stands as it is
                              until it is shut */
     uint8_t tells;        /* PTLI_TELLS_... */
-    uint32_t unsignalled; /* numbers of work requests with a bit of these make no completion */
+    uint32_t unsignalled; /* a work request whose number has a bit of this mask is unsignalled */
 };
 
 struct ptli_table_entry {
     struct ptli_entry *first, *last;
     uint32_t count;
     bool published;    /* peers may hold its list */
-    uint32_t changing; /* somebody is taking it back to change it */
+    uint32_t changing; /* number of calls that are revoking the list to change it */
     uint32_t epoch;
-    uint32_t quiet; /* requests since it was last changed */
+    uint32_t quiet; /* requests since the last change */
 };
 
 struct ptli_access {
@@ -94,7 +95,7 @@ struct ptli_access {
     ptl_pt_index_t pt_index;
 };
 
-/* What all events of an operation at one end have in common. */
+/* The data common to all events of an operation in one process.  */
 struct ptli_event_info {
     ptl_process_id_t initiator;
     ptl_uid_t uid;
@@ -107,43 +108,43 @@ struct ptli_event_info {
     ptl_ni_fail_t fail;
 };
 
-/* What an operation still waits for.  While the transport owns its message or transfer it cannot
- * go. */
+/* Events that an operation waits for, a mask.  Its record cannot be freed while the transport uses
+ * its message or transfer.  */
 enum ptli_waits {
     PTLI_WAITS_MESSAGE = 1,
     PTLI_WAITS_TRANSFER = 2,
     PTLI_WAITS_ANSWER = 4,
-    PTLI_WAITS_COPY = 8 /* the answer's data are being copied */
+    PTLI_WAITS_COPY = 8 /* the data of the answer are being copied */
 };
 
 enum ptli_role {
     PTLI_ROLE_PUT, /* initiator */
     PTLI_ROLE_GET,
     PTLI_ROLE_GETPUT,
-    PTLI_ROLE_TAKING, /* target: a long put is being read, then answered */
-    PTLI_ROLE_GIVING, /* target: a reply is on its way */
-    PTLI_ROLE_ANSWER  /* target: nothing but an answer */
+    PTLI_ROLE_TAKING, /* target: the data of a long put are read, then it is answered */
+    PTLI_ROLE_GIVING, /* target: a reply is being sent */
+    PTLI_ROLE_ANSWER  /* target: an answer without data */
 };
 
-/* A record of an operation.  md is held (pending) as long as it is not NULL. */
+/* The record of an operation.  While md is not NULL the operation holds a reference to it
+ * (pending).  */
 struct ptli_operation {
     struct ptli_slot slot;
     enum ptli_role role;
     unsigned int waits;
     enum ptli_status status;
     struct ptli_peer *peer;
-    struct ptli_md
-        *md; /* source of a put, destination of a get, at the target: the one that accepted */
+    struct ptli_md *md; /* source of a put, destination of a get; target: the MD that accepted */
     struct ptli_md *get_md; /* getput: destination */
     ptl_event_kind_t kind;  /* target: PUT_END, GET_END, GETPUT_END */
-    bool is_long;           /* initiator: the answer frees the source */
-    bool counts_send;       /* get, Cray's way: SEND events are due */
+    bool is_long;           /* initiator: the source may be reused after the answer */
+    bool counts_send;       /* get with PTL_CRAY_GETS: log SEND events */
     bool fast;
     uint8_t answer; /* PTLI_ACK, PTLI_DONE once known */
     bool asks_ack;
-    bool failure_told; /* by SEND_END; else the ACK tells of it */
+    bool failure_told; /* by SEND_END; otherwise the ACK reports the failure */
     ptl_size_t answer_length;
-    ptl_handle_md_t md_handle; /* of the source, for an ACK after it was let go */
+    ptl_handle_md_t md_handle; /* of the source, for an ACK after md was released */
     uint32_t md_serial;
     struct ptli_event_info info;
     ptl_size_t get_offset; /* getput: in get_md */
@@ -152,10 +153,10 @@ struct ptli_operation {
     struct ptli_piece bytes; /* piece around `small` or `more` */
     struct ptli_remote remotes[PTLI_CLOSE_REMOTES];
     unsigned char small[PTLI_MAX_GETPUT];
-    void *more; /* from malloc: what is too much for the two above */
+    void *more; /* from malloc, for data larger than the two above */
 };
 
-/* What the caller of a put or get asked for, with its checks behind it. */
+/* The checked arguments of a put or get.  */
 struct ptli_asked {
     ptl_handle_md_t md;
     ptl_size_t offset, length;
@@ -165,7 +166,7 @@ struct ptli_asked {
     ptl_match_bits_t match_bits;
     ptl_size_t remote_offset;
     ptl_hdr_data_t hdr_data;
-    bool whole; /* of the MD: offset and length are not given */
+    bool whole; /* transfer the whole MD: offset and length are not set */
 };
 
 struct ptli_engine {
@@ -174,7 +175,7 @@ struct ptli_engine {
     _Atomic(ptl_handle_ni_t) handle; /* PTL_INVALID_HANDLE: not open */
     struct ptli_transport *transport;
     ptl_ni_limits_t limits;
-    struct ptli_peer self; /* stands for this process where a peer is asked for */
+    struct ptli_peer self; /* this process as a peer */
     bool cray_gets;        /* PTL_CRAY_GETS: gets log SEND events and count twice */
 
     struct ptli_mutex lock;
@@ -187,13 +188,13 @@ struct ptli_engine {
     ptl_sr_value_t drop_length, recv_length, send_length;
     ptl_nid_t fail_nid; /* PtlFailNid */
     unsigned int fail_left;
-    struct ptli_eq *noisy; /* queues whose handler is to be told */
+    struct ptli_eq *noisy; /* queues with staged events */
     _Atomic bool any_noisy;
-    _Atomic(struct ptli_posting *) puts, gets; /* what fast_put_get.c posts by; NULL: not its way */
-    _Atomic uint32_t looks;                    /* at the network, on behalf of PtlEQGet */
-    struct ptli_md *dead; /* unlinked, their registration still to be released */
+    _Atomic(struct ptli_posting *) puts, gets; /* for fast_put_get.c; NULL: no fast path */
+    _Atomic uint32_t looks;                    /* polls of the network by PtlEQGet */
+    struct ptli_md *dead; /* unlinked MDs whose registration is still to be released */
 
-    /* Where threads sleep that wait for events. */
+    /* Threads that wait for events sleep on this condition variable.  */
     pthread_mutex_t bell_lock;
     pthread_cond_t bell;
     _Atomic uint32_t sleepers;
@@ -207,11 +208,11 @@ extern struct ptli_engine ptli_engines[PTLI_INTERFACES] __attribute__((visibilit
 /* The open interface of a handle of any kind, or NULL: *error is PTL_NO_INIT or `invalid`. */
 struct ptli_engine *ptli_engine_of(ptl_handle_any_t handle, enum ptli_kind kind, int invalid,
                                    int *error);
-/* Any kind. */
+/* The same for a handle of any kind.  */
 struct ptli_engine *ptli_engine_any(ptl_handle_any_t handle, int invalid, int *error);
 int ptli_not_initialised(void); /* PTL_NO_INIT or PTL_OK */
 
-/* --- lock.c: the engine's lock and the chores that whoever lets go of it does --- */
+/* --- lock.c: the engine's lock, and the deferred work of the thread that releases it --- */
 
 static inline void ptli_lock(struct ptli_engine *engine)
 {
@@ -222,15 +223,15 @@ static inline bool ptli_has_chores(struct ptli_engine *engine)
 {
     return __builtin_expect(engine->noisy || engine->dead, 0);
 }
-/* In a call of the program: handlers are left to the progress thread and to those who take events.
- */
+/* Releases the lock in a call of the program: handlers are left to the progress thread and to calls
+ * that take events.  */
 static inline void ptli_unlock(struct ptli_engine *engine)
 {
     bool chores = ptli_has_chores(engine);
     ptli_mutex_unlock(&engine->lock);
     if (chores) ptli_chores(engine, false);
 }
-/* In a call up: handlers run here. */
+/* Releases the lock in a call from the transport, and calls the handlers.  */
 static inline void ptli_unlock_up(struct ptli_engine *engine)
 {
     bool chores = ptli_has_chores(engine);
@@ -243,10 +244,11 @@ static inline void ptli_unlock_up(struct ptli_engine *engine)
 void ptli_list_add(struct ptli_engine *engine, struct ptli_me *me, struct ptli_me *base,
                    ptl_ins_pos_t pos);
 void ptli_list_remove(struct ptli_engine *engine, struct ptli_me *me);
-/* Something changed that the walk sees. */
+/* The list changed in a way that affects matching.  */
 void ptli_list_changed(struct ptli_engine *engine, ptl_pt_index_t pt);
-/* Takes back what was published, if anything was: lets go of the lock meanwhile, so look again at
- * everything afterwards.  False: peers still hold it after the timeout. */
+/* Revokes the published lists of the table entry, if there are any.  Releases the lock meanwhile,
+ * so the caller must check all state again.  False: peers still hold a list after the timeout (ms).
+ * */
 bool ptli_withdraw(struct ptli_engine *engine, ptl_pt_index_t pt, ptl_time_t timeout);
 enum { PTLI_WITHDRAW_MS = 10000 };
 static inline struct ptli_me *ptli_me_of(struct ptli_entry *entry)
@@ -256,29 +258,29 @@ static inline struct ptli_me *ptli_me_of(struct ptli_entry *entry)
 
 /* --- me.c --- */
 
-void ptli_me_free(struct ptli_engine *engine, struct ptli_me *me); /* its MD is gone */
+void ptli_me_free(struct ptli_engine *engine, struct ptli_me *me); /* the MD must be freed before */
 
 /* --- md.c --- */
 
-/* Holds an MD for an operation, and lets go of it; the last one that lets go of a doomed MD unlinks
- * it, with an event that tells of this operation. */
+/* Acquire and release a reference to an MD for an operation.  The release of the last reference to
+ * a doomed MD unlinks it, with an event of this operation.  */
 static inline void ptli_md_hold(struct ptli_md *md)
 {
     md->pending++;
 }
 void ptli_md_release(struct ptli_engine *engine, struct ptli_md *md,
                      const struct ptli_event_info *info);
-/* An operation counts against its threshold. */
+/* Counts an operation against the MD's threshold.  */
 void ptli_md_count(struct ptli_md *md);
-/* It may have gone inactive through an operation. */
+/* To be called after an operation, which may have made the MD inactive.  */
 static inline void ptli_md_judge(struct ptli_md *md)
 {
     if (md->rules.inactive && md->unlink) md->doomed = true;
 }
-/* Without operations that hold it: auto-unlinks it if it is doomed. */
+/* Unlinks a doomed MD to which no operation holds a reference.  */
 void ptli_md_settle(struct ptli_engine *engine, struct ptli_md *md,
                     const struct ptli_event_info *info);
-/* Detaches it and ends its handle; its memory is released by the chores. */
+/* Detaches the MD and invalidates its handle; the deferred work releases its memory.  */
 void ptli_md_free(struct ptli_engine *engine, struct ptli_md *md);
 void ptli_md_bury(struct ptli_engine *engine, struct ptli_md *dead);
 void ptli_regions_release(struct ptli_engine *engine, struct ptli_md *md); /* without the lock */
@@ -287,7 +289,8 @@ static inline struct ptli_span ptli_md_span(const struct ptli_md *md, ptl_size_t
 {
     return (struct ptli_span){md->pieces, md->count, offset, length};
 }
-/* The remote list of a part, encoded: its length in bytes (to == NULL: only that). */
+/* Encodes the remote list of a part of the MD; returns its length in bytes.  With to == NULL only
+ * the length.  */
 uint32_t ptli_md_remotes(const struct ptli_md *md, ptl_size_t offset, ptl_size_t length,
                          unsigned char *to);
 
@@ -296,12 +299,13 @@ uint32_t ptli_md_remotes(const struct ptli_md *md, ptl_size_t offset, ptl_size_t
 /* Logs an event of an MD, if the MD wants events of that kind.  With the engine's lock. */
 void ptli_log(struct ptli_engine *engine, struct ptli_md *md, ptl_event_kind_t kind,
               const struct ptli_event_info *info);
-/* The END event of a match: promised, then kept by ptli_log of an END kind. */
+/* Count an END event that a match will log, until it is logged.  */
 void ptli_promise(struct ptli_md *md);
 void ptli_keep_promise(struct ptli_md *md);
-/* No event in it, and none promised.  With the engine's lock. */
+/* True if the queue is empty and no END event of a match is still to come.  With the engine's lock.
+ */
 bool ptli_eq_quiet(struct ptli_eq *eq);
-/* Calls the handler for what is staged. */
+/* Calls the handler for the staged events.  */
 void ptli_eq_tell(struct ptli_eq *eq);
 void ptli_eq_close(struct ptli_eq *eq);
 void ptli_ring_bell(struct ptli_engine *engine);
@@ -317,25 +321,26 @@ void ptli_access_reset(struct ptli_engine *engine);
 struct ptli_operation *ptli_operation_take(struct ptli_engine *engine, enum ptli_role role,
                                            struct ptli_peer *peer);
 void ptli_operation_give(struct ptli_engine *engine, struct ptli_operation *operation);
-/* Something it waited for has come: logs what is due, and frees it when nothing is left to wait
- * for. */
+/* To be called when an event that the operation waited for has happened: logs the events that are
+ * due, and frees the record if it waits for no other.  */
 void ptli_operation_advance(struct ptli_engine *engine, struct ptli_operation *operation);
 static inline uint64_t ptli_operation_id(const struct ptli_operation *operation)
 {
     return (uint64_t)operation->slot.serial << 32 | operation->slot.index;
 }
-/* The initiator's record that an answer names, waiting for one from this peer; or NULL. */
+/* The initiator's record with that id, if it waits for an answer of this peer; or NULL.  */
 struct ptli_operation *ptli_operation_find(struct ptli_engine *engine, uint64_t id,
                                            const struct ptli_peer *peer);
-/* Hands its message (or transfer) down and looks at what became of it; without the lock. */
+/* Pass the operation's message or transfer to the transport and handle the result; without the
+ * lock.  */
 void ptli_operation_send(struct ptli_engine *engine, struct ptli_operation *operation, bool up);
 void ptli_operation_transfer(struct ptli_engine *engine, struct ptli_operation *operation, bool up);
-/* A reply to a get or getput has come: its mlength. */
+/* A reply to a get or getput has arrived.  */
 void ptli_reply(struct ptli_engine *engine, struct ptli_operation *operation,
                 const struct ptli_header *header, const void *data);
 void ptli_answered(struct ptli_engine *engine, struct ptli_operation *operation, uint8_t answer,
                    ptl_size_t length);
-/* How many answers have not left. */
+/* The number of answers that have not been sent.  */
 uint32_t ptli_operations_owed(const struct ptli_engine *engine);
 
 /* --- deliver.c: requests at the target --- */
@@ -345,28 +350,30 @@ struct ptli_match {
     ptl_size_t offset, mlength;
     ptl_seq_t link;
 };
-/* Judges a request, and does what acceptance does: with the lock. */
+/* Matches a request and updates the MD that accepts it; with the lock.  */
 struct ptli_match ptli_match_request(struct ptli_engine *engine, const struct ptli_header *header,
                                      ptl_uid_t uid, ptl_jid_t jid, struct ptli_event_info *info);
-/* Its data are in place: END event, and the MD let go. */
+/* The data are in place: logs the END event and releases the MD.  */
 void ptli_match_end(struct ptli_engine *engine, struct ptli_md *md, ptl_event_kind_t kind,
                     struct ptli_event_info *info);
 void ptli_drop(struct ptli_engine *engine, ptl_process_id_t from, ptl_size_t length,
                const char *why);
 ptl_event_kind_t ptli_end_kind(uint8_t type);
 
-/* --- fast_put_get.c: the fast path of what is simple --- */
+/* --- fast_put_get.c: the fast path --- */
 
-/* Which holds PtlPut and PtlGet themselves; all else goes on in initiate.c: */
+/* PtlPut and PtlGet are in fast_put_get.c; initiate.c does the operations that cannot use the fast
+ * path: */
 int ptli_put(struct ptli_asked *asked, ptl_ack_req_t ack);
 int ptli_get(struct ptli_asked *asked);
 
-/* What of an operation an MD's queue is told; bits in the item of its slot (verbs.h). */
+/* The events to log for an operation on the fast path; bits in the item of its slot (verbs.h).  */
 enum { PTLI_TELLS_END = 4, PTLI_TELLS_ACK = 8 };
 /* All with the engine's lock. */
-void ptli_fast_ways(struct ptli_engine *engine); /* something changed on which they depend */
-void ptli_fast_admit(struct ptli_engine *engine, struct ptli_md *md); /* it is made */
-/* It is to be changed or to go.  False: operations hold it, which are hurried. */
+void ptli_fast_ways(struct ptli_engine *engine); /* a condition of the fast path changed */
+void ptli_fast_admit(struct ptli_engine *engine, struct ptli_md *md); /* after the MD is created */
+/* Before the MD is changed or freed.  False: operations on the fast path still use it; their
+ * completion is requested.  */
 bool ptli_fast_shut(struct ptli_engine *engine, struct ptli_md *md);
 uint32_t ptli_fast_under_way(struct ptli_engine *engine, const struct ptli_md *md);
 struct ptli_fast_counts ptli_fast_counts(struct ptli_engine *engine);

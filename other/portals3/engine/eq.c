@@ -1,22 +1,23 @@
 /*
  * eq.c - event queues: depositing events, handlers, and taking events.
  *
- * Deposits are made under the engine's lock, so that an event is seen only when its operation is no
- * longer pending.  When a queue is full the oldest event is overwritten, and the next one taken
- * says so.  A queue with a handler stages its events until the handler has been told; only then can
- * they be taken.
+ * Events are deposited with the engine's lock held, so an event is visible only when its operation
+ * is no longer pending.  In a full queue the oldest event is overwritten, and the next PtlEQGet
+ * returns PTL_EQ_DROPPED.  A queue with a handler stages each event until the handler has
+ * returned; only then can the event be taken.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "other/portals3/engine/engine.h"
 
-/* Sequences begin just before the wrap, so that whoever cannot bear it learns so at once. */
+/* Sequence numbers begin just before the wrap, to expose programs that do not handle it.  */
 #define FIRST_SEQUENCE ((ptl_seq_t)-64)
 
 /* --- depositing --- */
 
-/* With eq->lock: where the next event of a queue that keeps some goes; then it is shown. */
+/* The slot of the next event of a queue with a ring; eq_publish makes the event visible.  With
+ * eq->lock.  */
 static inline ptl_event_t *eq_next_slot(const struct ptli_eq *eq)
 {
     return &eq->ring[atomic_load_explicit(&eq->posted, memory_order_relaxed) & (eq->size - 1)];
@@ -25,7 +26,7 @@ static inline ptl_event_t *eq_next_slot(const struct ptli_eq *eq)
 static inline void eq_publish(struct ptli_eq *eq)
 {
     uint64_t posted = atomic_load_explicit(&eq->posted, memory_order_relaxed);
-    atomic_store(&eq->posted, posted + 1); /* before the sleepers are looked at */
+    atomic_store(&eq->posted, posted + 1); /* before engine->sleepers is read */
 }
 
 static void eq_store(struct ptli_eq *eq, const ptl_event_t *event)
@@ -35,7 +36,7 @@ static void eq_store(struct ptli_eq *eq, const ptl_event_t *event)
     eq_publish(eq);
 }
 
-/* The same for what the handler is to be told first.  NULL: no memory. */
+/* The same for an event that is passed to the handler first.  NULL: out of memory.  */
 static ptl_event_t *staging_place(struct ptli_eq *eq)
 {
     if (eq->staged_first > 0 && eq->staged_first == eq->staged_count)
@@ -53,7 +54,7 @@ static ptl_event_t *staging_place(struct ptli_eq *eq)
 static void show_staged(struct ptli_engine *engine, struct ptli_eq *eq)
 {
     eq->staged_count++;
-    atomic_store(&eq->any_staged, true); /* before the sleepers are looked at */
+    atomic_store(&eq->any_staged, true); /* before engine->sleepers is read */
     if (eq->noisy) return;
     eq->noisy = true;
     eq->next_noisy = engine->noisy;
@@ -61,7 +62,7 @@ static void show_staged(struct ptli_engine *engine, struct ptli_eq *eq)
     atomic_store_explicit(&engine->any_noisy, true, memory_order_release);
 }
 
-/* The next event to be told, and the handler to tell; NULL: there is none. */
+/* Removes the next staged event and returns the handler to call; NULL: there is none.  */
 static ptl_eq_handler_t eq_unstage(struct ptli_eq *eq, ptl_event_t *event)
 {
     ptl_eq_handler_t handler = NULL;
@@ -109,7 +110,7 @@ static bool eq_wanted(const struct ptli_md *md, ptl_event_kind_t kind)
     case PTL_EVENT_REPLY_END:
     case PTL_EVENT_SEND_END:
         return !(md->user.options & PTL_MD_EVENT_END_DISABLE);
-    /* The options speak of START and END alone. */
+    /* No option disables these.  */
     case PTL_EVENT_ACK:
     case PTL_EVENT_UNLINK:
         return true;
@@ -173,7 +174,7 @@ static inline bool none_to_take(const struct ptli_eq *eq)
     return atomic_load(&eq->posted) == atomic_load_explicit(&eq->taken, memory_order_relaxed);
 }
 
-/* In this order: what is staged no longer can be taken. */
+/* In this order: an event that is no longer staged can be taken.  */
 static inline bool is_empty(const struct ptli_eq *eq)
 {
     return !atomic_load(&eq->any_staged) && none_to_take(eq);
@@ -186,13 +187,13 @@ bool ptli_eq_quiet(struct ptli_eq *eq)
 
 /* --- taking --- */
 
-/* Freed meanwhile, and perhaps another queue by now. */
+/* True if the queue was freed meanwhile; the object may be another queue by now.  */
 static bool is_gone(struct ptli_eq *eq, ptl_handle_eq_t handle)
 {
     return atomic_load_explicit(&eq->slot.handle, memory_order_acquire) != handle;
 }
 
-/* With its lock. */
+/* With eq->lock.  */
 static inline int take_next(struct ptli_eq *eq, ptl_handle_eq_t handle, ptl_event_t *event)
 {
     uint64_t posted = atomic_load_explicit(&eq->posted, memory_order_relaxed);
@@ -229,8 +230,9 @@ static inline bool eq_progress(struct ptli_engine *engine, ptl_time_t timeout)
     return engine->transport->ops->progress(engine->transport, timeout);
 }
 
-/* Whoever polls several queues in turn looks at the network once for all of them: an empty queue
- * has it looked at only if nobody has done so since it was last asked. */
+/* A program that polls several queues round robin drives the network once for all of them: a call
+ * that finds a queue empty drives it only if no other call has done so since the last call for this
+ * queue.  */
 static inline bool was_looked_for(struct ptli_engine *engine, struct ptli_eq *eq)
 {
     uint32_t looks = atomic_load_explicit(&engine->looks, memory_order_relaxed);
@@ -239,7 +241,7 @@ static inline bool was_looked_for(struct ptli_engine *engine, struct ptli_eq *eq
     return true;
 }
 
-/* False: nothing came. */
+/* False: nothing arrived.  */
 static inline bool eq_drive_network(struct ptli_engine *engine, struct ptli_eq *eq)
 {
     uint32_t looks = atomic_load_explicit(&engine->looks, memory_order_relaxed) + 1;
@@ -248,14 +250,14 @@ static inline bool eq_drive_network(struct ptli_engine *engine, struct ptli_eq *
     return eq_progress(engine, 0);
 }
 
-/* Nothing is there yet. */
+/* The queue is empty: drives the network and tries again.  */
 __attribute__((noinline)) static int get_what_comes(struct ptli_engine *engine, struct ptli_eq *eq,
                                                     ptl_handle_eq_t handle, ptl_event_t *event)
 {
     return eq_drive_network(engine, eq) ? eq_take(eq, handle, event) : PTL_EQ_EMPTY;
 }
 
-/* Or something is in the way. */
+/* The general case: staged events, contention, an empty queue.  */
 __attribute__((noinline)) static int eq_get(struct ptli_engine *engine, struct ptli_eq *eq,
                                             ptl_handle_eq_t handle, ptl_event_t *event)
 {
@@ -263,7 +265,7 @@ __attribute__((noinline)) static int eq_get(struct ptli_engine *engine, struct p
     return result == PTL_EQ_EMPTY ? get_what_comes(engine, eq, handle, event) : result;
 }
 
-/* Of another interface, or none. */
+/* A handle of another interface, or an invalid one.  */
 __attribute__((noinline, cold)) static int get_elsewhere(ptl_handle_eq_t handle, ptl_event_t *event)
 {
     struct ptli_engine *engine;
@@ -313,7 +315,7 @@ static int eq_take_any(struct wait *wait)
     return PTL_EQ_EMPTY;
 }
 
-/* Is there a reason not to sleep? */
+/* True if the thread must not sleep.  */
 static bool is_due(const struct wait *wait)
 {
     for (int i = 0; i < wait->size; i++) {
@@ -330,7 +332,7 @@ static uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Until the bell rings or the deadline (0: none) has passed. */
+/* Waits until an event is due or the deadline (ms, 0: none) has passed.  */
 static void sleep_on_bell(struct wait *wait, uint64_t deadline)
 {
     struct ptli_engine *engine = wait->engine;
@@ -346,7 +348,7 @@ static void sleep_on_bell(struct wait *wait, uint64_t deadline)
     atomic_fetch_sub(&engine->sleepers, 1);
 }
 
-/* Drives the network a little itself; then leaves that to the progress thread and sleeps. */
+/* Drives the network for ROUNDS polls; then leaves that to the progress thread and sleeps.  */
 static int wait_for_any(struct wait *wait, ptl_time_t timeout)
 {
     enum { ROUNDS = 100 };
@@ -366,7 +368,7 @@ static int wait_for_any(struct wait *wait, ptl_time_t timeout)
             continue;
         }
         if (engine->transport->threaded) {
-            engine->transport->ops->wake(engine->transport); /* it left the work to us till now */
+            engine->transport->ops->wake(engine->transport); /* it was idle until now */
             sleep_on_bell(wait, deadline);
         } else {
             uint64_t now = now_ms(), left = deadline > now ? deadline - now : 0;
@@ -428,7 +430,8 @@ int PtlEQPoll(ptl_handle_eq_t *handles, int size, ptl_time_t timeout, ptl_event_
 
 /* --- making and freeing --- */
 
-/* Its place may have been another queue's, at which somebody still looks: under its lock. */
+/* Under the queue's lock: the object may have been another queue, which a thread may still access.
+ * */
 static void open_eq(struct ptli_engine *engine, struct ptli_eq *eq, ptl_event_t *ring,
                     uint64_t size, ptl_eq_handler_t handler)
 {
@@ -474,7 +477,7 @@ int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler, p
     return made ? PTL_OK : PTL_NO_SPACE;
 }
 
-/* The memory of what is in it; with nobody left to deposit anything. */
+/* Frees the memory of the queue; no event may be deposited any more.  */
 void ptli_eq_close(struct ptli_eq *eq)
 {
     ptli_mutex_lock(&eq->lock);
@@ -508,9 +511,9 @@ int PtlEQFree(ptl_handle_eq_t handle)
     ptli_unlock(engine);
     if (result != PTL_OK) return result;
     atomic_thread_fence(memory_order_seq_cst);
-    ptli_ring_bell(engine);            /* who waits for it leaves: PTL_EQ_INVALID */
-    if (eq->handler) ptli_eq_tell(eq); /* what was deposited is told, then lost */
-    pthread_mutex_lock(&eq->handling); /* a call that is under way comes to its end */
+    ptli_ring_bell(engine);            /* waiting threads return PTL_EQ_INVALID */
+    if (eq->handler) ptli_eq_tell(eq); /* staged events are passed to the handler, then lost */
+    pthread_mutex_lock(&eq->handling); /* waits for a running call of the handler */
     ptli_eq_close(eq);
     pthread_mutex_unlock(&eq->handling);
     ptli_lock(engine);

@@ -1,17 +1,17 @@
 /*
- * initiate.c - puts, gets and getputs: what an operation is, where it goes, by which way.
+ * initiate.c - puts, gets and getputs: checks the arguments and chooses the path of the operation.
  *
- * PtlPut and PtlGet are in fast_put_get.c, which does what is simple itself.
+ * PtlPut and PtlGet are in fast_put_get.c, which does the simplest operations itself.
  *
- * To the own process: self.c.  To memory that the target has published: one-sided, the shadow list
- * says so. Else a message, with the data in it when they are few and with the place to find them
- * when they are many.
+ * An operation on the own process goes to self.c; one on memory that the target has published is
+ * an RDMA operation.  Any other is a message, which contains short data, or the address of long
+ * data.
  */
 #include <stdlib.h>
 #include "other/portals3/engine/engine.h"
 #include "other/portals3/include/portals3_ext.h"
 
-/* The peer, engine->self for oneself; or NULL and an error. */
+/* The peer, or engine->self for this process; or NULL and an error.  */
 static struct ptli_peer *find_peer(struct ptli_engine *engine, ptl_process_id_t target, int *result)
 {
     const ptl_process_id_t self = engine->self.id;
@@ -25,8 +25,8 @@ static struct ptli_peer *find_peer(struct ptli_engine *engine, ptl_process_id_t 
     return peer;
 }
 
-/* An inactive MD as local side: PTL_MD_INVALID, as the reference library's code (not its comments)
- * has it; to say OK and do nothing would lose the program's data in silence. */
+/* The local MD.  PTL_MD_INVALID for an inactive one, like the code (not the comments) of the
+ * reference library: PTL_OK without a transfer would lose data silently.  */
 static int local_side(struct ptli_engine *engine, ptl_handle_md_t handle, struct ptli_asked *asked,
                       struct ptli_md **md)
 {
@@ -71,7 +71,7 @@ static void initiate_fill(struct ptli_engine *engine, struct ptli_operation *ope
     engine->send_length += type == PTLI_GET ? 0 : asked->length;
 }
 
-/* PtlFailNid: is this one to fail? */
+/* PtlFailNid: true if this operation is to fail.  */
 static bool initiate_injected(struct ptli_engine *engine, ptl_process_id_t target)
 {
     if (__builtin_expect(engine->fail_left == 0, 1)) return false;
@@ -80,7 +80,7 @@ static bool initiate_injected(struct ptli_engine *engine, ptl_process_id_t targe
     return true;
 }
 
-/* Ends an operation that never went anywhere.  With the lock. */
+/* Ends an operation that was not sent.  With the lock.  */
 static void initiate_fail(struct ptli_engine *engine, struct ptli_operation *operation)
 {
     operation->status = PTLI_FAILED;
@@ -88,8 +88,8 @@ static void initiate_fail(struct ptli_engine *engine, struct ptli_operation *ope
     ptli_operation_advance(engine, operation);
 }
 
-/* A long request carries the remote list of its local side.  False: it cannot be carried, or no
- * memory. */
+/* Adds the remote list of the local memory to a long request.  False: the list is too long, or out
+ * of memory.  */
 static bool make_long(struct ptli_engine *engine, struct ptli_operation *operation,
                       const struct ptli_md *md)
 {
@@ -110,8 +110,8 @@ static bool make_long(struct ptli_engine *engine, struct ptli_operation *operati
 
 /* --- the fast path --- */
 
-/* One-sided, if the target has published what the request would meet.  Without the lock; false: it
- * has not. */
+/* Starts an RDMA operation if the target has published the memory that the request would match.
+ * Without the lock; false: it has not.  */
 static bool initiate_fast(struct ptli_engine *engine, struct ptli_operation *operation, bool is_put)
 {
     struct ptli_transport *transport = engine->transport;
@@ -176,7 +176,7 @@ int ptli_put(struct ptli_asked *asked, ptl_ack_req_t ack)
     operation->md = md;
     operation->md_handle = asked->md;
     operation->md_serial = md->slot.serial;
-    /* Without a queue the ACK could only be thrown away. */
+    /* Without a queue the ACK would be discarded.  */
     operation->asks_ack = ack == PTL_ACK_REQ && md->eq;
     answered = operation->asks_ack || is_long;
     operation->waits = PTLI_WAITS_MESSAGE | (answered ? PTLI_WAITS_ANSWER : 0);
@@ -233,7 +233,7 @@ int ptli_get(struct ptli_asked *asked)
     }
     operation->md = md;
     operation->waits = PTLI_WAITS_MESSAGE | PTLI_WAITS_ANSWER;
-    ptli_md_hold(md); /* until the reply, for it may be written into the memory by the network */
+    ptli_md_hold(md); /* until the reply: the network may write it to the memory */
     operation->counts_send = engine->cray_gets;
     if (operation->counts_send) {
         ptli_md_count(md);
@@ -253,7 +253,7 @@ int ptli_get(struct ptli_asked *asked)
 
 /* --- getput --- */
 
-/* Its length is put_md's, as in the reference library; get_md may be longer but not shorter. */
+/* The length is that of put_md, as in the reference library; get_md must not be shorter.  */
 static int initiate_getput(struct ptli_asked *asked, ptl_handle_md_t get_handle,
                            ptl_size_t get_offset)
 {

@@ -1,6 +1,6 @@
 /*
- * inspect.c - calls for looking on and for trying out: dumps of state, the debug mask, injected
- * failures, progress by hand.  None of them is in the standard.
+ * inspect.c - calls beyond the standard for debugging and testing: dumps of state, the debug mask,
+ * injected failures, explicit progress.
  */
 #include <stdio.h>
 #include "other/portals3/engine/engine.h"
@@ -14,7 +14,7 @@ int PtlProgress(ptl_handle_any_t handle, ptl_time_t timeout)
     return result;
 }
 
-/* The mask is the library's: interfaces share it. */
+/* All interfaces share the mask.  */
 unsigned int PtlNIDebug(ptl_handle_ni_t ni, unsigned int mask)
 {
     return atomic_exchange(&ptli_debug, mask);

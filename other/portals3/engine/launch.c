@@ -50,7 +50,7 @@ int ptli_launch_list(const char *text, uint32_t **values)
     return count;
 }
 
-/* -1: not told, or not understood. */
+/* Number of elements; -1: not set, or malformed.  */
 static int list_of(const char *name, uint32_t **values)
 {
     const char *text = getenv(name);

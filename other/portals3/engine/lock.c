@@ -1,10 +1,10 @@
 /*
- * lock.c - the chores that fall to whoever lets go of the engine's lock: telling handlers,
- * releasing the memory of descriptors that are gone, waking who sleeps.
+ * lock.c - deferred work of the thread that releases the engine's lock: calls handlers, releases
+ * the memory of freed descriptors, wakes sleeping threads.
  *
- * Called without any lock.  Handlers are the program's code: they run on the thread that deposits,
- * one call at a time per queue, but never inside a call of the program that starts an operation
- * (there the progress thread tells them, or whoever takes events).
+ * Called without any lock.  Handlers are the program's code.  The thread that deposits an event
+ * calls them, one call at a time per queue, but never in a call of the program that starts an
+ * operation: then the progress thread calls them, or a call that takes events.
  */
 #include "other/portals3/engine/engine.h"
 

@@ -1,8 +1,8 @@
 /*
- * match.c - the walk and the acceptance of requests; see match.h.
+ * match.c - matching and acceptance of requests; see match.h.
  *
- * Called by the engine under its lock for each request that arrives.  All offsets and lengths may
- * come from the network: no sum of theirs is ever formed.
+ * Called by the engine, with its lock held, for each request that arrives.  Offsets and lengths
+ * may come from the network: they are never added, as the sum could overflow.
  */
 #include <stddef.h>
 #include "other/portals3/engine/match.h"
@@ -20,7 +20,7 @@ bool ptli_rules_accept(const struct ptli_rules *rules, const struct ptli_request
     if (rules->inactive || (rules->options & request->operation) != request->operation)
         return false;
     *offset = rules->options & PTL_MD_MANAGE_REMOTE ? request->remote_offset : rules->local_offset;
-    /* Beyond the end even a truncating descriptor refuses; at the end it takes nothing. */
+    /* Beyond the end a truncating descriptor refuses, too; at the end it accepts 0 bytes.  */
     if (*offset > rules->length) return false;
     space = rules->length - *offset;
     *mlength = request->length;
@@ -46,8 +46,9 @@ void ptli_rules_advance(struct ptli_rules *rules, ptl_size_t mlength)
 {
     if (rules->options & PTL_MD_MANAGE_REMOTE) return;
     rules->local_offset += mlength;
-    /* max_size is no upper bound on a single request, as in the reference library: no known program
-     * depends on the other reading.  Nor does it bear on an offset that the requester chooses. */
+    /* max_size does not bound a single request, as in the reference library: no known program
+     * depends on the other interpretation.  It does not apply to an offset that the requester
+     * chooses.  */
     if ((rules->options & PTL_MD_MAX_SIZE) && rules->length - rules->local_offset < rules->max_size)
         rules->inactive = true;
 }

@@ -1,8 +1,8 @@
 /*
- * match.h - the walk through a match list and what acceptance does to a memory descriptor.
+ * match.h - the search of a match list, and the effect of acceptance on a memory descriptor.
  *
- * Pure: state in, decision out; no locks, no events, no memory.  The engine embeds ptli_entry in an
- * ME and ptli_rules in an MD.
+ * Pure: state in, decision out; no locks, no events, no allocation.  The engine embeds ptli_entry
+ * in an ME and ptli_rules in an MD.
  */
 #ifndef PTLI_MATCH_H
 #define PTLI_MATCH_H
@@ -11,11 +11,11 @@
 #include <stdint.h>
 #include <portals3.h>
 
-/* What an MD allows, as it stands. */
+/* The current state of an MD that determines which requests it accepts.  */
 struct ptli_rules {
     unsigned int options;
     int threshold;
-    ptl_size_t length; /* bytes, all pieces together */
+    ptl_size_t length; /* bytes, sum of all pieces */
     ptl_size_t max_size;
     ptl_size_t local_offset;
     bool inactive;
@@ -36,26 +36,26 @@ struct ptli_request {
 };
 
 struct ptli_acceptance {
-    struct ptli_entry *entry; /* NULL: nobody took it */
+    struct ptli_entry *entry; /* NULL: no entry accepts the request */
     ptl_size_t offset, mlength;
 };
 
-/* Does the process pass an id that may be wild? */
+/* Whether the process matches an id, which may be a wildcard.  */
 bool ptli_id_fits(ptl_process_id_t wanted, ptl_process_id_t id);
 
-/* Would this descriptor take the request, and where? */
+/* Whether this descriptor would accept the request, and at which offset.  */
 bool ptli_rules_accept(const struct ptli_rules *rules, const struct ptli_request *request,
                        ptl_size_t *offset, ptl_size_t *mlength);
 
-/* The first entry of the list that takes the request; changes nothing. */
+/* The first entry of the list that accepts the request; changes nothing.  */
 struct ptli_acceptance ptli_walk(struct ptli_entry *first, const struct ptli_request *request);
 
-/* What acceptance does: offset and space.  Then ptli_rules_count. */
+/* Updates offset and space after an acceptance; to be followed by ptli_rules_count.  */
 void ptli_rules_advance(struct ptli_rules *rules, ptl_size_t mlength);
-/* One operation that counts against the threshold. */
+/* Counts an operation against the threshold.  */
 void ptli_rules_count(struct ptli_rules *rules);
 
-/* The rules of a new or updated descriptor of so many bytes. */
+/* The rules of a new or updated descriptor of `length` bytes.  */
 struct ptli_rules ptli_rules_of(const ptl_md_t *md, ptl_size_t length);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * md.c - memory descriptors: attached, bound, updated, unlinked by the program or by themselves.
+ * md.c - memory descriptors: attach, bind, update, unlink, and automatic unlink.
  *
- * Registration may sleep, so it is done before the engine's lock is taken and undone after it is
- * let go: a descriptor that has gone waits for that among the engine's dead.
+ * Registration may sleep, so memory is registered before the engine's lock is acquired and
+ * deregistered after it is released; until then a freed descriptor is in the list engine->dead.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ static bool md_wraps(const void *start, ptl_size_t length)
     return length > 0 && (!start || (uintptr_t)start + length < (uintptr_t)start);
 }
 
-/* The pieces of an array; false: no such memory can be. */
+/* The pieces of an iovec; false: an address range is invalid.  */
 static bool md_gather(const ptl_md_iovec_t *iovec, struct ptli_md *draft, ptl_size_t *length)
 {
     for (uint32_t i = 0; i < draft->count; i++) {
@@ -59,7 +59,7 @@ static bool md_gather(const ptl_md_iovec_t *iovec, struct ptli_md *draft, ptl_si
     return true;
 }
 
-/* The pieces of a description, none of them registered yet; on failure there are none. */
+/* The pieces that `user` describes, not registered yet; none on failure.  */
 static int md_describe(struct ptli_engine *engine, const ptl_md_t *user, struct ptli_md *draft)
 {
     struct ptli_piece *pieces = NULL;
@@ -89,7 +89,7 @@ static int md_describe(struct ptli_engine *engine, const ptl_md_t *user, struct 
     return PTL_OK;
 }
 
-/* Describes and registers; on failure nothing is left. */
+/* Describes and registers; on failure no memory is left registered or allocated.  */
 static int md_prepare(struct ptli_engine *engine, const ptl_md_t *user, struct ptli_md *draft)
 {
     const struct ptli_transport_ops *ops = engine->transport->ops;
@@ -109,7 +109,7 @@ static int md_prepare(struct ptli_engine *engine, const ptl_md_t *user, struct p
     return PTL_OK;
 }
 
-/* Moves what was prepared into its place. */
+/* Moves the prepared pieces to the MD.  */
 static void settle_in(struct ptli_md *md, struct ptli_md *draft)
 {
     md->user = draft->user;
@@ -138,7 +138,7 @@ uint32_t ptli_md_remotes(const struct ptli_md *md, ptl_size_t offset, ptl_size_t
 
 /* --- making --- */
 
-/* The queue that a description names: *eq, or an error.  With the lock. */
+/* The queue of a handle in *eq, or an error.  With the lock.  */
 static int queue_of(struct ptli_engine *engine, ptl_handle_eq_t handle, struct ptli_eq **eq)
 {
     int ignored;
@@ -146,7 +146,7 @@ static int queue_of(struct ptli_engine *engine, ptl_handle_eq_t handle, struct p
     if (handle == PTL_EQ_NONE) return PTL_OK;
     *eq = ptli_pool_find(&engine->eqs, handle);
     if (*eq) return PTL_OK;
-    /* A living queue of another interface is another matter. */
+    /* A valid queue of another interface is another error.  */
     return ptli_engine_of(handle, PTLI_EQ, PTL_EQ_INVALID, &ignored) &&
                    ptli_interface_of(handle) != engine->interface
                ? PTL_MD_ILLEGAL
@@ -177,7 +177,8 @@ static void md_attach(struct ptli_engine *engine, struct ptli_me *me, struct ptl
     ptli_list_changed(engine, me->pt_index);
 }
 
-/* The ME that is to have an MD, its list in nobody else's hands; or an error.  With the lock. */
+/* The ME that is to get an MD, after its published lists are revoked; or an error.  With the lock.
+ * */
 static int free_me(struct ptli_engine *engine, ptl_handle_me_t handle, struct ptli_me **me)
 {
     for (;;) {
@@ -229,7 +230,8 @@ int PtlMDBind(ptl_handle_ni_t ni, ptl_md_t user, ptl_unlink_t unlink_op, ptl_han
     return result;
 }
 
-/* Insert, attach and the test in one, so that no message passes between them. */
+/* Insert, attach and test without releasing the lock, so that no message is matched between them.
+ * */
 static int md_post(struct ptli_engine *engine, ptl_handle_me_t base, ptl_handle_me_t me_handle,
                    struct ptli_md *draft, bool unlink, ptl_handle_eq_t testq, ptl_handle_md_t *out)
 {
@@ -257,7 +259,7 @@ int PtlMEMDPost(ptl_handle_ni_t ni, ptl_handle_me_t base, ptl_process_id_t match
     int result;
     if (!me) return PTL_SEGV;
     if (!(engine = ptli_engine_of(ni, PTLI_NI, PTL_NI_INVALID, &result))) return result;
-    /* An ME without MD is not seen by any message: making it first changes nothing. */
+    /* No message matches an ME without MD, so it may be created first.  */
     result = PtlMEInsert(base, match_id, match_bits, ignore_bits, me_unlink, pos, me);
     if (result != PTL_OK) return result;
     result = md_prepare(engine, &user, &draft);
@@ -303,7 +305,7 @@ void ptli_md_count(struct ptli_md *md)
     ptli_md_judge(md);
 }
 
-/* UNLINK is its last event, behind the END that caused it. */
+/* UNLINK is the last event of an MD, after the END that caused it.  */
 void ptli_md_settle(struct ptli_engine *engine, struct ptli_md *md,
                     const struct ptli_event_info *info)
 {
@@ -353,7 +355,7 @@ int PtlMDUnlink(ptl_handle_md_t handle)
 
 /* --- updating --- */
 
-/* With an iovec the caller describes the array that is to be filled, by start and length. */
+/* With an iovec start and length describe the caller's array to be filled.  */
 static void tell_old(const struct ptli_md *md, ptl_md_t *old)
 {
     ptl_md_iovec_t *to = old->options & PTL_MD_IOVEC ? old->start : NULL;
@@ -366,8 +368,9 @@ static void tell_old(const struct ptli_md *md, ptl_md_t *old)
     old->start = to;
 }
 
-/* May it be replaced?  The standard is silent on pending operations: refused, as in the reference
- * library, for they would end in memory that is no longer the descriptor's. */
+/* Whether the MD may be replaced.  The standard does not mention pending operations: the update is
+ * refused, as in the reference library, because they would end in memory that no longer belongs to
+ * the MD.  */
 static int may_update(struct ptli_engine *engine, struct ptli_md *md, const ptl_md_t *user,
                       ptl_handle_eq_t testq, struct ptli_eq **eq)
 {
@@ -385,7 +388,7 @@ static void md_replace(struct ptli_engine *engine, struct ptli_md *md, struct pt
     struct ptli_md old = {.count = 0};
     settle_in(&old, md);
     settle_in(md, draft);
-    settle_in(draft, &old); /* to be released by the caller */
+    settle_in(draft, &old); /* the caller releases the old pieces */
     if (md->eq) md->eq->users--;
     md->eq = eq;
     ptli_fast_admit(engine, md);

@@ -1,8 +1,8 @@
 /*
- * me.c - match entries: made in their place in a list, and unlinked.
+ * me.c - match entries: insert and unlink.
  *
- * An ME without MD is stepped over by every walk, so that making one needs no care; what its MD
- * changes is md.c's.
+ * Matching skips an ME without MD, so inserting one does not affect published lists; md.c revokes
+ * them when it attaches an MD.
  */
 #include "other/portals3/engine/engine.h"
 
@@ -12,7 +12,7 @@ struct filter {
     ptl_unlink_t unlink;
 };
 
-/* Match ids are not judged: any value may be a process that is still to come. */
+/* Match ids are not checked: any value may be a process that starts later.  */
 static int me_add(struct ptli_engine *engine, ptl_pt_index_t pt, const struct filter *filter,
                   struct ptli_me *base, ptl_ins_pos_t pos, ptl_handle_me_t *handle)
 {
@@ -47,7 +47,7 @@ int PtlMEAttach(ptl_handle_ni_t ni, ptl_pt_index_t pt, ptl_process_id_t match_id
     return result;
 }
 
-/* "Unused" is taken to mean: with an empty list now. */
+/* "Unused" is interpreted as: with an empty list now.  */
 int PtlMEAttachAny(ptl_handle_ni_t ni, ptl_pt_index_t *pt, ptl_process_id_t match_id,
                    ptl_match_bits_t match_bits, ptl_match_bits_t ignore_bits, ptl_unlink_t unlink,
                    ptl_handle_me_t *me)
@@ -90,7 +90,7 @@ void ptli_me_free(struct ptli_engine *engine, struct ptli_me *me)
     ptli_pool_give(&engine->mes, &me->slot);
 }
 
-/* Its MD goes with it, whatever that MD's own unlink argument was. */
+/* Also frees the MD, whatever its own unlink argument was.  */
 int PtlMEUnlink(ptl_handle_me_t handle)
 {
     struct ptli_engine *engine;

@@ -1,7 +1,7 @@
-/* mutex.h - a lock of one word, whose uncontended way is a handful of instructions in the caller.
+/* mutex.h - a lock of one word; without contention a few inlined instructions.
  *
- * Who does not get it sleeps in the kernel, so that more threads than processors do no harm.  Not
- * recursive; a thread that dies with it leaves it locked.
+ * A thread that finds the lock held sleeps in the kernel (futex).  Not recursive, and not released
+ * when its holder dies.
  */
 #ifndef PTLI_MUTEX_H
 #define PTLI_MUTEX_H
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 struct ptli_mutex {
-    _Atomic uint32_t word; /* 0 free, 1 taken, 2 taken and somebody sleeps */
+    _Atomic uint32_t word; /* 0: free, 1: held, 2: held, and threads may sleep */
 };
 
 static inline bool ptli_mutex_try(struct ptli_mutex *mutex)

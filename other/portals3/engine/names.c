@@ -1,8 +1,8 @@
 /*
  * names.c - return codes, kinds of events, failures and handles as text.
  *
- * Called by programs and by the library's own lines on stderr.  The tables are dense and end where
- * their enums do.
+ * Called by programs and for the library's own messages.  The tables have an element for each
+ * constant of their enums.
  */
 #include <stdio.h>
 #include <portals3_ext.h>

@@ -1,8 +1,8 @@
 /*
- * ni.c - the library's beginning and end, interfaces, identities, status registers.
+ * ni.c - initialisation and shutdown of the library, interfaces, identities, status registers.
  *
- * Interfaces lie in a static array, so that a stale handle meets a closed interface and nothing
- * else.  A forked child has none: its calls say PTL_NO_INIT until it calls PtlInit itself.
+ * Interfaces are in a static array, so the check of a stale handle finds a closed interface.  A
+ * forked child has no interface: its calls return PTL_NO_INIT until it calls PtlInit itself.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ struct ptli_engine ptli_engines[PTLI_INTERFACES] = {{.handle = PTL_INVALID_HANDL
 static _Atomic bool initialised;
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 
-/* --- finding --- */
+/* --- look-up of interfaces --- */
 
 int ptli_not_initialised(void)
 {
@@ -59,7 +59,7 @@ static void forget_in_child(void)
     for (uint32_t i = 0; i < PTLI_INTERFACES; i++) {
         struct ptli_engine *engine = &ptli_engines[i];
         atomic_store(&engine->handle, PTL_INVALID_HANDLE);
-        /* What calls look at before they look at that. */
+        /* Calls test these pointers before the handle.  */
         atomic_store(&engine->puts, NULL);
         atomic_store(&engine->gets, NULL);
         ptli_pool_forget(&engine->eqs);
@@ -89,7 +89,7 @@ int PtlInit(int *max_interfaces)
 
 static void close_engine(struct ptli_engine *engine);
 
-/* One ends it, however often PtlInit was called. */
+/* One call ends the library, however often PtlInit was called.  */
 void PtlFini(void)
 {
     pthread_mutex_lock(&opening);
@@ -102,7 +102,7 @@ void PtlFini(void)
 
 /* --- opening and closing an interface --- */
 
-/* A wish below what there is is granted; a negative one is none. */
+/* The desired limit if it is lower than the library's; a negative one stands for none.  */
 static int ni_least(int wish, int limit)
 {
     return wish >= 0 && wish < limit ? wish : limit;
@@ -168,7 +168,7 @@ static void ni_free_all(struct ptli_engine *engine)
     ptli_pool_close(&engine->operations);
 }
 
-/* Zeroed, but for the number of times it was opened. */
+/* Zeroes the interface, except for its generation.  */
 static void ni_prepare(struct ptli_engine *engine, uint32_t interface)
 {
     uint32_t generation = engine->generation + 1;
@@ -212,7 +212,8 @@ static int open_engine(struct ptli_engine *engine, uint32_t interface, ptl_pid_t
     return PTL_OK;
 }
 
-/* Whoever sleeps in a call is woken and leaves; then the network, then the memory. */
+/* Wakes the threads that sleep in calls and waits until they return; then closes the network and
+ * frees the memory.  */
 static void close_engine(struct ptli_engine *engine)
 {
     static const struct timespec tick = {.tv_nsec = 1000000};
@@ -230,7 +231,7 @@ static void close_engine(struct ptli_engine *engine)
     pthread_cond_destroy(&engine->bell);
 }
 
-/* An interface that is open is simply found again: PTL_OK, not Cray's PTL_IFACE_DUP. */
+/* For an open interface returns its handle and PTL_OK, not Cray's PTL_IFACE_DUP.  */
 int PtlNIInit(ptl_interface_t iface, ptl_pid_t pid, ptl_ni_limits_t *desired,
               ptl_ni_limits_t *actual, ptl_handle_ni_t *ni)
 {
@@ -260,7 +261,7 @@ int PtlNIFini(ptl_handle_ni_t ni)
     return result;
 }
 
-/* --- asking --- */
+/* --- queries --- */
 
 int PtlNIHandle(ptl_handle_any_t any, ptl_handle_ni_t *ni)
 {
@@ -316,7 +317,7 @@ int PtlGetJid(ptl_handle_ni_t ni, ptl_jid_t *jid)
     return PTL_OK;
 }
 
-/* Of the four registers of a pool: 0 made, 1 freed, 2 most at once, 3 now. */
+/* The registers of a pool: 0 allocated, 1 freed, 2 most at once, 3 now.  */
 static ptl_sr_value_t pool_register(const struct ptli_pool *pool, ptl_sr_index_t which)
 {
     const ptl_sr_value_t values[] = {pool->allocated, pool->freed, pool->most,

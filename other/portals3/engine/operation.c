@@ -1,8 +1,9 @@
 /*
- * operation.c - records of operations: what each still waits for, and the events that its end logs.
+ * operation.c - records of operations: the events that each waits for, and the events that it
+ * logs.
  *
- * The initiator's half of the protocol.  SEND_END always comes before the ACK of the same put,
- * whichever the network reports first.  Every path brings the pending counts down again.
+ * The initiator's part of the protocol.  SEND_END is always logged before the ACK of the same put,
+ * whichever the network reports first.  Every path decrements the pending counts again.
  */
 #include <stdlib.h>
 #include "other/portals3/engine/engine.h"
@@ -46,9 +47,9 @@ static void send_end(struct ptli_engine *engine, struct ptli_operation *operatio
     operation->md = NULL;
 }
 
-/* What an answer's events tell: from the record, so that all of the request is echoed.  An ACK's
- * offset is the remote one that was asked for, a reply's the local one where its data land; the
- * reference library leaves both out. */
+/* The data of an answer's events, taken from the record of the request.  The offset of an ACK is
+ * the requested remote one, that of a reply the local destination; the reference library sets
+ * neither.  */
 static struct ptli_event_info operation_answer_info(const struct ptli_operation *operation,
                                                     ptl_size_t mlength, ptl_size_t offset)
 {
@@ -63,8 +64,8 @@ static struct ptli_event_info operation_answer_info(const struct ptli_operation 
     return info;
 }
 
-/* The source may have been unlinked since it was sent, or have gone inactive with its last
- * operation. */
+/* Logs the ACK, if the source MD still exists: it may have been unlinked, or its last operation may
+ * have made it inactive.  */
 static void operation_ack(struct ptli_engine *engine, struct ptli_operation *operation)
 {
     struct ptli_md *md = ptli_pool_find(&engine->mds, operation->md_handle);
@@ -81,7 +82,7 @@ static void operation_ack(struct ptli_engine *engine, struct ptli_operation *ope
     ptli_md_settle(engine, md, &info);
 }
 
-/* Of one that asked for an ACK one event tells how it ended: the ACK, or a SEND_END that failed. */
+/* For a put with ACK one event reports the result: the ACK, or a failed SEND_END.  */
 static void advance_put(struct ptli_engine *engine, struct ptli_operation *operation)
 {
     bool answered = !(operation->waits & PTLI_WAITS_ANSWER);
@@ -104,7 +105,7 @@ static ptl_size_t operation_landing(const struct ptli_operation *operation)
     return operation->role == PTLI_ROLE_GETPUT ? operation->get_offset : operation->info.offset;
 }
 
-/* Cray's way: SEND_END of a get. */
+/* SEND_END of a get, with PTL_CRAY_GETS.  */
 static void get_sent(struct ptli_engine *engine, struct ptli_operation *operation)
 {
     if (!operation->counts_send) return;
@@ -112,12 +113,12 @@ static void get_sent(struct ptli_engine *engine, struct ptli_operation *operatio
     if (operation->md) ptli_log(engine, operation->md, PTL_EVENT_SEND_END, &operation->info);
 }
 
-/* Begins the reception of a reply: false if the MD no longer takes it. */
+/* Begins the reception of a reply; false if the MD no longer accepts it.  */
 static bool reply_start(struct ptli_engine *engine, struct ptli_operation *operation,
                         const struct ptli_event_info *info)
 {
     struct ptli_md *md = *operation_destination(operation);
-    get_sent(engine, operation); /* the reply may be here before the network says so */
+    get_sent(engine, operation); /* the reply may precede the report of SEND_END */
     if (md->rules.inactive) {
         ptli_drop(engine, operation->peer->id, info->mlength, "a reply for an inactive MD");
         return false;
@@ -146,7 +147,7 @@ static void advance_get(struct ptli_engine *engine, struct ptli_operation *opera
         send_end(engine, operation);
     if (operation->waits) return;
     if (*operation_destination(operation)) {
-        /* A get that was dropped there ends in silence; a failure is told. */
+        /* A get that the target dropped ends without an event; a failure is logged.  */
         bool failed = operation->status != PTLI_OK;
         const struct ptli_event_info info =
             operation_answer_info(operation, 0, operation_landing(operation));
@@ -156,7 +157,7 @@ static void advance_get(struct ptli_engine *engine, struct ptli_operation *opera
     ptli_operation_give(engine, operation);
 }
 
-/* --- the target's --- */
+/* --- the target's events --- */
 
 static void advance_giving(struct ptli_engine *engine, struct ptli_operation *operation)
 {
@@ -184,7 +185,7 @@ void ptli_operation_advance(struct ptli_engine *engine, struct ptli_operation *o
     }
 }
 
-/* --- what is reported --- */
+/* --- reports of the transport --- */
 
 static void operation_end(struct ptli_engine *engine, struct ptli_operation *operation,
                           unsigned int waits, enum ptli_status status)
@@ -192,7 +193,7 @@ static void operation_end(struct ptli_engine *engine, struct ptli_operation *ope
     operation->waits &= ~waits;
     if (status != PTLI_OK) {
         operation->status = status;
-        operation->waits &= ~(unsigned int)PTLI_WAITS_ANSWER; /* none will come */
+        operation->waits &= ~(unsigned int)PTLI_WAITS_ANSWER; /* no answer will arrive */
     }
     ptli_operation_advance(engine, operation);
 }
@@ -209,7 +210,7 @@ void ptli_operation_send(struct ptli_engine *engine, struct ptli_operation *oper
 {
     struct ptli_transport *transport = engine->transport;
     enum ptli_sent sent = transport->ops->send(transport, operation->peer, &operation->message);
-    if (sent == PTLI_QUEUED) return; /* and may be gone by now */
+    if (sent == PTLI_QUEUED) return; /* the record may have been freed by now */
     ptli_lock(engine);
     operation_end(engine, operation, PTLI_WAITS_MESSAGE, sent == PTLI_SENT ? PTLI_OK : PTLI_FAILED);
     operation_release_md(engine, up);
@@ -236,7 +237,7 @@ void ptli_message_sent(struct ptli_engine *engine, struct ptli_message *message,
     ptli_unlock_up(engine);
 }
 
-/* A long put has been read: END, and then the answer, which the record still serves for. */
+/* The data of a long put were read: logs END, then sends the answer with the same record.  */
 static void operation_put_read(struct ptli_engine *engine, struct ptli_operation *operation,
                                enum ptli_status status)
 {
@@ -248,7 +249,7 @@ static void operation_put_read(struct ptli_engine *engine, struct ptli_operation
     if (status != PTLI_OK) ptli_operation_give(engine, operation);
 }
 
-/* A get of the fast path has landed. */
+/* An RDMA read of the fast path is complete.  */
 static void operation_get_written(struct ptli_engine *engine, struct ptli_operation *operation)
 {
     const struct ptli_event_info info =
@@ -285,7 +286,7 @@ void ptli_answered(struct ptli_engine *engine, struct ptli_operation *operation,
     operation_end(engine, operation, PTLI_WAITS_ANSWER, PTLI_OK);
 }
 
-/* With the lock, which is let go of while the data are copied. */
+/* With the lock, which is released while the data are copied.  */
 void ptli_reply(struct ptli_engine *engine, struct ptli_operation *operation,
                 const struct ptli_header *header, const void *data)
 {
@@ -311,7 +312,7 @@ void ptli_reply(struct ptli_engine *engine, struct ptli_operation *operation,
     operation_end(engine, operation, PTLI_WAITS_COPY, PTLI_OK);
 }
 
-/* From before the request is matched, and so before anybody sees its END event. */
+/* An answer counts from before its request is matched, so before the END event is visible.  */
 uint32_t ptli_operations_owed(const struct ptli_engine *engine)
 {
     uint32_t owed = 0;

@@ -1,8 +1,8 @@
 /*
- * pieces.c - walking through memory in pieces, and copying it; see pieces.h.
+ * pieces.c - iteration over memory in pieces, and copies; see pieces.h.
  *
- * Called wherever data move: by the engine for short messages and its own process, by transports
- * for splitting transfers.  Never reads beyond a span.
+ * Called by the engine for short messages and for operations on the own process, and by transports
+ * to split transfers.  Never accesses memory beyond a span.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -18,7 +18,7 @@ void ptli_cursor_start(struct ptli_cursor *cursor, const struct ptli_span *span)
     cursor->piece = span->pieces;
     cursor->within = span->offset;
     cursor->left = span->length;
-    if (cursor->left == 0) return; /* there need be no piece at all */
+    if (cursor->left == 0) return; /* there may be no piece at all */
     while (cursor->within >= cursor->piece->length) cursor->within -= cursor->piece++->length;
 }
 
@@ -79,9 +79,9 @@ void ptli_span_read(const struct ptli_span *span, void *to)
     }
 }
 
-/* Somebody may look at the memory meanwhile, and write to it once he has seen a word: an aligned
- * word is stored once and whole, and the last one after all else, as devices do.  memcpy stores
- * eight bytes twice. */
+/* The program may poll the memory meanwhile, and write to it when it has seen a word.  So an
+ * aligned word is stored once, atomically, and the last word after all others, as devices do.
+ * memcpy may store bytes twice.  */
 static void pieces_store(char *to, const char *from, size_t length)
 {
     uint64_t eight;

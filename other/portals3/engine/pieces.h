@@ -1,8 +1,8 @@
 /*
- * pieces.h - memory in pieces, and walking through it.  Pure, without allocation.
+ * pieces.h - memory in pieces, and iteration over it.  Pure, without allocation.
  *
- * An MD is an array of pieces (one, unless it is an iovec).  A span is a range of such an array
- * laid end to end; it borrows the array, which lives as long as an operation is pending on the MD.
+ * An MD is an array of pieces (one, unless it is an iovec).  A span is a range of the concatenated
+ * pieces; it points to the array, which is valid while an operation is pending on the MD.
  */
 #ifndef PTLI_PIECES_H
 #define PTLI_PIECES_H
@@ -16,7 +16,7 @@ struct ptli_region;
 struct ptli_piece {
     char *base;
     uint64_t length;
-    struct ptli_region *region; /* NULL: not registered, to be copied */
+    struct ptli_region *region; /* NULL: not registered, so the data must be copied */
 };
 
 struct ptli_span {
@@ -25,11 +25,11 @@ struct ptli_span {
     uint64_t offset, length;
 };
 
-/* Where a walk through a span stands. */
+/* The position of an iteration over a span.  */
 struct ptli_cursor {
     const struct ptli_piece *piece;
-    uint64_t within; /* of this piece, used up */
-    uint64_t left;   /* of the span */
+    uint64_t within; /* bytes of this piece already passed */
+    uint64_t left;   /* bytes left of the span */
 };
 
 void ptli_cursor_start(struct ptli_cursor *cursor, const struct ptli_span *span);
@@ -50,11 +50,11 @@ struct ptli_remote_cursor {
 };
 void ptli_remote_start(struct ptli_remote_cursor *cursor, const struct ptli_remote *remote,
                        uint32_t count);
-/* How far the present piece goes (0: the end), and moving on by no more than that. */
+/* The rest of the current piece (length 0: the end), and an advance by at most that length.  */
 struct ptli_remote ptli_remote_peek(const struct ptli_remote_cursor *cursor);
 void ptli_remote_skip(struct ptli_remote_cursor *cursor, uint32_t bytes);
 
-/* Bytes from and to contiguous memory; between spans, which may overlap only if both are
+/* Copy from and to contiguous memory; and between spans, which may overlap only if both are
  * contiguous. */
 void ptli_span_read(const struct ptli_span *span, void *to);
 void ptli_span_write(const struct ptli_span *span, const void *from);

@@ -1,8 +1,8 @@
 /*
  * pool.c - objects in chunks; see pool.h.
  *
- * Called with the engine's lock, or while the interface opens and closes.  Memory that was taken
- * from the system goes back only at close.
+ * Called with the engine's lock, or while the interface opens and closes.  Memory is returned to
+ * the system only when the interface closes.
  */
 #include <stdlib.h>
 #include <string.h>

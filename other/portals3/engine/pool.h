@@ -1,8 +1,8 @@
 /*
- * pool.h - objects of one kind of an interface: never moved, found by index, reused after a while.
+ * pool.h - a pool of objects of one kind: never moved, found by index, reused in FIFO order.
  *
- * An object begins with a struct ptli_slot.  Changing a pool needs the engine's lock; looking an
- * object up does not, and an object's memory stays an object of its kind until the pool is closed.
+ * An object begins with a struct ptli_slot.  Changes of a pool need the engine's lock, look-ups do
+ * not: the memory of a freed object remains an object of its kind until the pool is closed.
  */
 #ifndef PTLI_POOL_H
 #define PTLI_POOL_H
@@ -39,7 +39,7 @@ static inline uint32_t ptli_index_of(ptl_handle_any_t handle)
 struct ptli_slot {
     _Atomic(ptl_handle_any_t) handle; /* PTL_INVALID_HANDLE while the slot is free */
     uint32_t index;
-    uint32_t serial; /* grows with each reuse */
+    uint32_t serial; /* incremented with each reuse */
     struct ptli_slot *next;
 };
 
@@ -48,25 +48,23 @@ struct ptli_pool {
     uint32_t interface;
     size_t size;
     uint32_t limit, made;
-    bool
-        keeps; /* an object taken again is as it was given back: its locks may still be looked at */
+    bool keeps; /* reused objects are not zeroed: threads may still access their locks */
     _Atomic(char *) *chunks;
-    struct ptli_slot *first, *last; /* free ones; the longest free is taken first */
-    _Atomic(struct ptli_slot *) latest[PTLI_LATEST]; /* found by ptli_pool_again, by index */
+    struct ptli_slot *first, *last; /* free objects; the one that was freed first is reused first */
+    _Atomic(struct ptli_slot *) latest[PTLI_LATEST]; /* a cache for ptli_pool_again, by index */
     ptl_sr_value_t allocated, freed, most;
 };
 
 bool ptli_pool_open(struct ptli_pool *pool, enum ptli_kind kind, uint32_t interface, size_t size,
                     uint32_t limit);
 void ptli_pool_close(struct ptli_pool *pool);
-/* In a forked child: nothing is in it any more; its memory is left alone. */
+/* In a forked child: empties the pool without freeing its memory.  */
 void ptli_pool_forget(struct ptli_pool *pool);
 
-/* A zeroed object behind its slot (but see `keeps`), live; NULL: no memory, or the limit is
- * reached.
- */
+/* A new object, zeroed after its slot (but see `keeps`); NULL: out of memory, or the limit is
+ * reached.  */
 void *ptli_pool_take(struct ptli_pool *pool);
-/* Ends the life of the handle; the object is not reused before ptli_pool_give. */
+/* Invalidates the handle; the object is not reused before ptli_pool_give.  */
 static inline void ptli_pool_kill(struct ptli_slot *slot)
 {
     atomic_store_explicit(&slot->handle, PTL_INVALID_HANDLE, memory_order_release);
@@ -82,7 +80,8 @@ static inline void *ptli_pool_at(const struct ptli_pool *pool, uint32_t index)
     return chunk ? chunk + index % PTLI_CHUNK * pool->size : NULL;
 }
 
-/* The live object of a handle, or NULL.  Without the engine's lock it may die at any time. */
+/* The object of a valid handle, or NULL.  Without the engine's lock the handle may become invalid
+ * at any time.  */
 static inline void *ptli_pool_find(const struct ptli_pool *pool, ptl_handle_any_t handle)
 {
     struct ptli_slot *slot = ptli_pool_at(pool, ptli_index_of(handle));
@@ -92,7 +91,7 @@ static inline void *ptli_pool_find(const struct ptli_pool *pool, ptl_handle_any_
     return slot;
 }
 
-/* The same for what is most often one of a few, in a pool that may be closed. */
+/* The same, with a cache of a few objects, for a pool that may be closed.  */
 static inline void *ptli_pool_again(struct ptli_pool *pool, ptl_handle_any_t handle)
 {
     _Atomic(struct ptli_slot *) *latest = &pool->latest[handle % PTLI_LATEST];

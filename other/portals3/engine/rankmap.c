@@ -1,9 +1,8 @@
 /*
- * rankmap.c - Sandia's map of ranks: what PtlSetRank and its kin said before an interface was
- * opened, and what the open interface's transport says.
+ * rankmap.c - Sandia's map of ranks: set by PtlSetRank and related calls before an interface is
+ * opened, then the one of the open interface's transport.
  *
- * How the lists came about is no concern of the library; a transport may have them from a launcher
- * instead.
+ * A transport may get the map from a launcher instead.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,7 @@ static ptl_pid_t *pids;
 static int nid_count, pid_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Maps that are not of the job's size are no maps. */
+/* A map whose size is not that of the job is ignored.  */
 const struct ptli_launch *ptli_launch_told(void)
 {
     told.nids = nids && nid_count == told.size ? nids : NULL;
@@ -33,7 +32,7 @@ void ptli_launch_reset(void)
     told = (struct ptli_launch){.rank = -1, .size = -1};
 }
 
-/* These are for interfaces to come. */
+/* These calls apply to interfaces that are opened later.  */
 static int not_open_yet(ptl_handle_ni_t ni)
 {
     int result;
@@ -75,7 +74,7 @@ int PtlSetPIDMap(ptl_handle_ni_t ni, const ptl_pid_t *values, int size)
     return result == PTL_OK ? set_map(&pids, &pid_count, values, size) : result;
 }
 
-/* A colon-separated list, as a map.  How many numbers; -1: it is none. */
+/* Parses a colon-separated list as a map.  Returns the number of elements; -1: malformed.  */
 static int set_list(uint32_t **map, int *count, const char *text)
 {
     uint32_t *values;
@@ -125,7 +124,7 @@ int PtlSetRank(ptl_handle_ni_t ni, int rank, int size)
     return PTL_OK;
 }
 
-/* The map of an open interface, or why there is none. */
+/* The map of an open interface, or an error code.  */
 static int launch_of(ptl_handle_ni_t ni, const struct ptli_launch **launch)
 {
     int result;

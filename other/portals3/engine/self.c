@@ -1,9 +1,9 @@
 /*
- * self.c - operations of a process with itself: matched and copied on the spot, without a network.
+ * self.c - operations of a process on itself: matched and copied at once, without the network.
  *
- * Called by initiate.c without the lock.  Source and target may overlap; data are copied without
- * the lock, but for getputs, which are atomic among themselves under it.  Handlers are not run
- * here.
+ * Called by initiate.c without the lock.  Source and target may overlap.  Data are copied without
+ * the lock, except by getputs, which the lock makes atomic among themselves.  Handlers are not
+ * called here.
  */
 #include "other/portals3/engine/engine.h"
 
@@ -45,7 +45,7 @@ static void self_reply(struct ptli_engine *engine, struct ptli_operation *operat
     header.flags = data ? 0 : PTLI_PLACED;
     header.length = mlength;
     header.data_length = data ? (uint32_t)mlength : 0;
-    operation->is_long = true; /* what is PLACED was asked for */
+    operation->is_long = true; /* the answer is PLACED, as for a long request */
     ptli_reply(engine, operation, &header, data);
 }
 
@@ -87,7 +87,7 @@ void ptli_self_getput(struct ptli_engine *engine, struct ptli_operation *operati
         ptli_span_read(&span, kept);
         ptli_span_write(&span, sent);
         ptli_match_end(engine, found.md, PTL_EVENT_GETPUT_END, &info);
-        ptli_operation_advance(engine, operation); /* the message has gone: SEND_END */
+        ptli_operation_advance(engine, operation); /* logs SEND_END, as after the message is sent */
         self_reply(engine, operation, header, found.mlength, kept);
     } else {
         ptli_answered(engine, operation, PTLI_DONE, 0);

@@ -1,5 +1,5 @@
 /*
- * table.c - the lists of the Portal table, and taking back what was published of them.
+ * table.c - the lists of the Portal table, and the revocation of published lists.
  *
  * Called by me.c, md.c and access.c with the engine's lock.
  */
@@ -43,7 +43,7 @@ bool ptli_withdraw(struct ptli_engine *engine, ptl_pt_index_t pt, ptl_time_t tim
     struct ptli_transport *transport = engine->transport;
     bool free = true;
     if (!list->published) return true;
-    list->changing++; /* nothing more is published meanwhile */
+    list->changing++; /* prevents new publication meanwhile */
     ptli_mutex_unlock(&engine->lock);
     free = transport->ops->revoke(transport, pt, timeout);
     ptli_lock(engine);
