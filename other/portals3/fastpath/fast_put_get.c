@@ -1,21 +1,22 @@
 /*
- * fast_put_get.c - puts and gets of the plainest kind on the fast path: one piece of memory here,
- * published memory there, no START events, nothing by which the descriptor could go inactive.
+ * fast_put_get.c - the fast path of puts and gets: a "plain" local descriptor (one piece of
+ * memory, no START events, never inactive) and published memory at the target.
  *
- * Called first by programs; whatever is not plain goes on in initiate.c.  The one room that both
- * halves share, so that such an operation is one function, one lock and one work request: it knows
- * the engine's descriptors and the transport's links.  All of it is done with `posting` held, which
- * also guards which descriptors are plain; the engine's lock is not taken.  The record is the slot
- * of the work request.  What is logged, and when the descriptor is let go of, is the same as the
- * other way; only who tells nobody completes with those behind it.
+ * Defines PtlPut and PtlGet; operations that cannot use the fast path continue in initiate.c.  The
+ * only file that uses both the engine's descriptors and the transport's links, so that an
+ * operation is one function, one lock and one work request.  All is done with the lock `posting`,
+ * which also protects which descriptors are plain; the engine's lock is not acquired.  The record
+ * of the operation is the slot of its work request.  The same events are logged, and the
+ * descriptor is released at the same time, as on the other path; but an operation without events
+ * may be unsignalled, and completes with a later one on the same link.
  */
 #include <stdlib.h>
 #include "other/portals3/engine/engine.h"
 #include "other/portals3/transport/verbs.h"
 
-/* --- what may go this way --- */
+/* --- conditions of the fast path --- */
 
-/* No descriptor: one into which nothing fits. */
+/* Clears the cached descriptor: an empty one refuses every length.  */
 static void forget_md(struct ptli_posting *posting)
 {
     static struct ptli_md none;
@@ -23,7 +24,7 @@ static void forget_md(struct ptli_posting *posting)
     posting->handle = PTL_INVALID_HANDLE;
 }
 
-/* With the engine's lock, or while it opens and closes. */
+/* With the engine's lock, or while the interface opens or closes.  */
 void ptli_fast_ways(struct ptli_engine *engine)
 {
     const bool open = engine->transport->quick && !engine->fail_left &&
@@ -33,7 +34,7 @@ void ptli_fast_ways(struct ptli_engine *engine)
     atomic_store_explicit(&engine->gets, engine->cray_gets ? NULL : by, memory_order_release);
 }
 
-/* With the engine's lock, as those below. */
+/* With the engine's lock, like the functions below.  */
 void ptli_fast_admit(struct ptli_engine *engine, struct ptli_md *md)
 {
     const unsigned int options = md->user.options;
@@ -51,7 +52,7 @@ void ptli_fast_admit(struct ptli_engine *engine, struct ptli_md *md)
     ptli_mutex_unlock(&v->posting.lock);
 }
 
-/* Posting. */
+/* With posting held: the number of operations on the fast path that use the descriptor.  */
 static uint32_t under_way(const struct ptli_verbs *v, const struct ptli_md *md)
 {
     uint32_t count = 0;
@@ -97,7 +98,7 @@ struct ptli_fast_counts ptli_fast_counts(struct ptli_engine *engine)
     return counts;
 }
 
-/* --- where it goes; posting, as all below but the public functions --- */
+/* --- routes to table entries of peers; with posting held, except the public functions --- */
 
 enum { ROUTES_AT_FIRST = 64 };
 
@@ -127,7 +128,7 @@ static void fast_insert(struct ptli_posting *posting, struct ptli_list_lease *sh
     *to = share;
 }
 
-/* Twice as many buckets, if there is memory. */
+/* Doubles the number of buckets, if there is memory.  */
 static void fast_grow(struct ptli_posting *posting)
 {
     const struct ptli_posting old = *posting;
@@ -144,7 +145,7 @@ static void fast_grow(struct ptli_posting *posting)
     free(old.at);
 }
 
-/* Nothing has gone there yet. */
+/* Creates the route at the first operation to that table entry of the peer.  */
 __attribute__((noinline, cold)) static void fast_add_route(struct ptli_verbs *v,
                                                            ptl_process_id_t id, ptl_pt_index_t pt)
 {
@@ -178,9 +179,9 @@ void ptli_fast_close(struct ptli_posting *posting)
     posting->at = NULL;
 }
 
-/* --- off --- */
+/* --- posting --- */
 
-/* False: no such descriptor is plain. */
+/* Caches the descriptor of a handle; false if the handle is invalid or the descriptor not plain. */
 __attribute__((noinline)) static bool
 change_md(struct ptli_engine *engine, struct ptli_posting *posting, ptl_handle_md_t handle)
 {
@@ -191,8 +192,8 @@ change_md(struct ptli_engine *engine, struct ptli_posting *posting, ptl_handle_m
     return true;
 }
 
-/* Where in the target's memory, if nothing speaks against it: no list, a request of before that is
- * not known to be matched, something queued, no slot. */
+/* The published entry that the operation goes to.  NULL if no list is held, an earlier request may
+ * not have been matched yet, messages are queued, or no slot is free.  */
 static inline __attribute__((always_inline)) const struct ptli_published_entry *
 place_there(const struct ptli_list_lease *share, bool is_put, ptl_ac_index_t ac,
             ptl_match_bits_t match_bits, ptl_size_t offset, ptl_size_t length)
@@ -207,14 +208,14 @@ place_there(const struct ptli_list_lease *share, bool is_put, ptl_ac_index_t ac,
                                length);
 }
 
-/* What its queue is told of it. */
+/* The events to log: PTLI_TELLS_ bits.  */
 static inline uint32_t tells_of(const struct ptli_md *md, bool ack,
                                 const struct ptli_published_entry *there)
 {
     return ack && !(there->flags & PTLI_SHADOW_NO_ACK) ? md->tells : md->tells & PTLI_TELLS_END;
 }
 
-/* For its events. */
+/* Stores the data of the events in the slot.  */
 static inline void fast_save_event(struct ptli_wr *slot, struct ptli_list_lease *share,
                                    ptl_match_bits_t match_bits, ptl_size_t length,
                                    ptl_size_t offset, ptl_size_t remote_offset,
@@ -238,7 +239,7 @@ static inline void count_one(struct ptli_fast_counts *counts, bool is_put, ptl_s
     }
 }
 
-/* The other way, where also everything that is wrong with it is found. */
+/* The general path, which also detects all errors.  */
 __attribute__((noinline, cold)) static int
 other_way(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle, ptl_size_t offset,
           ptl_size_t length, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
@@ -249,8 +250,8 @@ other_way(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle, pt
     return is_put ? ptli_put(&asked, ack) : ptli_get(&asked);
 }
 
-/* True to the counts of tests/bench/portals3.sh: the parts are laid out so that their addresses
- * need no computing, and what is not taken is built elsewhere. */
+/* tests/bench/portals3.sh counts the instructions of this function.  The arguments are separate, so
+ * that no structure is built for an operation on the fast path.  */
 static inline __attribute__((always_inline)) int
 fast_start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle, ptl_size_t offset,
            ptl_size_t length, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
@@ -304,7 +305,7 @@ fast_start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle, p
             fast_save_event(slot, share, match_bits, length, offset, remote_offset, hdr_data);
         }
     }
-    /* Of puts the word that nobody uses the list is not heard before they are there. */
+    /* A put is not counted as a user of the list: REVOKED follows it on the same connection.  */
     if (!is_put) share->lease.users++;
     wr->send_flags = flags;
     count_one(&posting->counts, is_put, length);
@@ -349,9 +350,9 @@ int PtlGetRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
                       match_bits, remote_offset, 0);
 }
 
-/* --- done --- */
+/* --- completion --- */
 
-/* With the queue's lock, as all below. */
+/* With the queue's lock, like all below.  */
 static inline ptl_event_t *fast_event_slot(const struct ptli_eq *eq, uint64_t number)
 {
     return &eq->ring[number & (eq->size - 1)];
@@ -362,7 +363,7 @@ static inline uint64_t posted_to(const struct ptli_eq *eq)
     return atomic_load_explicit(&eq->posted, memory_order_relaxed);
 }
 
-/* They are written. */
+/* Makes the written events visible.  */
 static inline void fast_publish_events(struct ptli_eq *eq, uint64_t posted, ptl_seq_t sequence)
 {
     eq->sequence = sequence;
@@ -398,7 +399,7 @@ static inline void fast_write_event(ptl_event_t *event, const struct ptli_wr *sl
     event->sequence = sequence;
 }
 
-/* SEND_END alone, or with the ACK behind it, which differs little. */
+/* SEND_END, and the ACK after it if `ack`, which differs in a few members.  */
 static inline void tell_sent(struct ptli_eq *eq, const struct ptli_wr *slot,
                              const struct ptli_peer *self, bool well, bool ack)
 {
@@ -429,7 +430,7 @@ static inline void tell_one(struct ptli_eq *eq, const struct ptli_wr *slot, ptl_
     fast_publish_events(eq, posted + 1, sequence + 1);
 }
 
-/* A put that failed and tells SEND_END says so there, and has no ACK. */
+/* A failed put that logs SEND_END reports the failure there, and has no ACK.  */
 static inline __attribute__((always_inline)) void fast_log(struct ptli_verbs *v, struct ptli_eq *eq,
                                                            const struct ptli_wr *slot, bool well)
 {
@@ -451,7 +452,7 @@ static inline __attribute__((always_inline)) void fast_log(struct ptli_verbs *v,
         tell_one(eq, slot, PTL_EVENT_ACK, slot->remote_offset, well);
 }
 
-/* Whose queue's lock is held, and whether anything has been told. */
+/* The queue whose lock is held, and whether any event was logged.  */
 struct telling {
     struct ptli_eq *held;
     bool told;
@@ -466,7 +467,8 @@ static inline void turn_to(struct telling *telling, struct ptli_eq *eq)
     telling->told = true;
 }
 
-/* Without posting, if it can be: reading by adding nothing, it comes after what was written. */
+/* Called without posting where possible.  The fetch-add of 0 is a load that is ordered after the
+ * stores of the events.  */
 static inline void fast_wake_sleepers(struct ptli_verbs *v, const struct telling *telling)
 {
     struct ptli_engine *engine = v->face.engine;
@@ -484,7 +486,8 @@ void ptli_fast_ended(struct ptli_verbs *v, const struct ptli_wr *slot, bool well
     fast_wake_sleepers(v, &telling);
 }
 
-/* Ends what went this way, or what tells nobody anything. */
+/* True for the successful completion of an operation on the fast path, or of one with neither a
+ * record nor a buffer.  */
 static inline bool is_quick(const struct ibv_wc *wc)
 {
     const struct ptli_wr *slot = (const struct ptli_wr *)(uintptr_t)wc->wr_id;
@@ -501,7 +504,7 @@ int ptli_verbs_fast_completed(struct ptli_verbs *v, const struct ibv_wc *wc, int
     do {
         const struct ptli_wr *slot = (const struct ptli_wr *)(uintptr_t)wc[n].wr_id;
         struct ptli_link *link = slot->link;
-        /* Those before it had nothing to end, or a completion of their own. */
+        /* Earlier work requests were unsignalled, or had a completion of their own.  */
         link->done += (slot->index - link->done) % PTLI_SLOTS + 1;
         if (slot->item & ~(ptli_item_t)PTLI_ITEM_QUICK) {
             turn_to(&telling, slot->md->eq);

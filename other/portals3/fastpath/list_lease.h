@@ -1,17 +1,17 @@
-/* list_lease.h - who may use a published list of match entries, and how it is taken back.  Pure.
+/* list_lease.h - the right to use a published list of match entries, and its revocation.  Pure.
  *
- * A lease is the initiator's end: it asks for a peer's list after some requests to the same table
- * entry, counts those who use the list, and when it is revoked answers as soon as nobody does.  A
- * grant is the target's end.  Messages between the two arrive in the order sent:
+ * A lease is the initiator's state: it asks for a peer's list after a number of requests to the
+ * same table entry, counts the users of the list, and answers a revocation when there are none
+ * left.  A grant is the target's state.  Messages between the two arrive in the order sent:
  *
  *     lease                            grant
  *     ASK            ------------>     granted
  *     held           <------------     LIST (empty: not granted; asks again much later)
  *     leaving        <------------     REVOKE
- *     none, REVOKED  ------------>     none: what the list said may change now
+ *     none, REVOKED  ------------>     none: the match entries may change now
  *
- * Either end may vanish at any time: lost() on both.  tests/unit/portals_parts.c plays them at
- * random.
+ * Either end may vanish at any time: lost() on both.  tests/unit/portals_parts.c runs them with
+ * random messages.
  */
 #ifndef PTLI_LEASE_H
 #define PTLI_LEASE_H
@@ -24,11 +24,11 @@ enum { PTLI_LEASE_FIRST = 4, PTLI_LEASE_PATIENCE = 16, PTLI_LEASE_MOST = 1 << 20
 struct ptli_lease {
     enum { PTLI_LEASE_NONE, PTLI_LEASE_ASKED, PTLI_LEASE_HELD, PTLI_LEASE_LEAVING } state;
     uint32_t users;
-    uint32_t requests, enough; /* since the last refusal; how many make it worth asking */
+    uint32_t requests, enough; /* since the last refusal; the number after which to ask */
     uint32_t epoch;            /* of the list */
 };
 
-/* A request has gone the ordinary way.  True: ask for the list, behind it. */
+/* A request was sent as a message.  True: ask for the list, after it.  */
 static inline bool ptli_lease_request(struct ptli_lease *lease)
 {
     if (lease->state != PTLI_LEASE_NONE) return false;
@@ -39,7 +39,7 @@ static inline bool ptli_lease_request(struct ptli_lease *lease)
     return true;
 }
 
-/* The answer.  False: it was not asked for. */
+/* The answer.  False: no answer was expected.  */
 static inline bool ptli_lease_answered(struct ptli_lease *lease, bool granted, uint32_t epoch)
 {
     if (lease->state != PTLI_LEASE_ASKED) return false;
@@ -78,7 +78,7 @@ static inline bool ptli_lease_revoke(struct ptli_lease *lease, uint32_t epoch)
     return ptli_lease_over(lease);
 }
 
-/* The peer is gone; those who use the list still release it. */
+/* The peer is lost; the users of the list still release it.  */
 static inline void ptli_lease_lost(struct ptli_lease *lease)
 {
     lease->state = PTLI_LEASE_NONE;
@@ -91,7 +91,7 @@ struct ptli_grant {
     uint32_t epoch;
 };
 
-/* True: may be given, and is, unless refused below. */
+/* True: the list is granted, unless ptli_grant_refuse follows.  */
 static inline bool ptli_grant_asked(struct ptli_grant *grant)
 {
     if (grant->state != PTLI_GRANT_NONE) return false;
@@ -100,7 +100,7 @@ static inline bool ptli_grant_asked(struct ptli_grant *grant)
     return true;
 }
 
-/* Nothing is to be published: nobody holds anything. */
+/* Nothing is published: the peer holds no list.  */
 static inline void ptli_grant_refuse(struct ptli_grant *grant)
 {
     grant->state = PTLI_GRANT_NONE;
@@ -114,7 +114,7 @@ static inline bool ptli_grant_revoke(struct ptli_grant *grant)
     return true;
 }
 
-/* The peer has let go, asked to or by itself.  False: it had nothing. */
+/* The peer returned the list, revoked or not.  False: it had none.  */
 static inline bool ptli_grant_returned(struct ptli_grant *grant, uint32_t epoch)
 {
     if (grant->state == PTLI_GRANT_NONE || grant->epoch != epoch) return false;

@@ -1,15 +1,16 @@
 /*
- * publish.c - which match entries may be reached without this process's CPU, and the list that
- * tells peers so.
+ * publish.c - builds the list of match entries that a peer may access by RDMA.
  *
- * Called up by the transport when a peer asks.  An entry is open if the outcome of a match is fixed
- * and nobody looks: what changes that has to withdraw the list first (me.c, md.c, access.c).
+ * Called by the transport when a peer asks.  An entry is open if the result of a match is fixed
+ * and no event is logged.  A change of such an entry must revoke the list first (me.c, md.c,
+ * access.c).
  */
 #include <stdio.h>
 #include "other/portals3/engine/engine.h"
 #include "other/portals3/include/portals3_ext.h"
 
-/* A list that is changed often is not worth publishing: so many requests since the last change. */
+/* Requests since the last change of a list before it is published: a list that changes often would
+ * be revoked often.  */
 enum { QUIET_ENOUGH = 8 };
 
 static bool is_open(const struct ptli_md *md)
@@ -47,7 +48,7 @@ static void publish_describe(struct ptli_published_entry *entry, const struct pt
     entry->access = access;
 }
 
-/* How many of its entries are open. */
+/* Returns the number of open entries.  */
 static uint32_t publish_build(struct ptli_engine *engine, const struct ptli_peer *peer,
                               ptl_pt_index_t pt, struct ptli_published *shadow)
 {

@@ -1,11 +1,11 @@
 /*
- * published_list.h - a list of match entries as published to a peer, so that it can walk it and
- * read or write the target's memory itself.  Pure: the form on the wire, and the walk.
+ * published_list.h - a list of match entries as published to a peer, which searches it and reads
+ * or writes the target's memory by RDMA.  Pure: the wire format, and the search.
  *
- * The target's engine builds one (ptli_publish), the transports carry and keep it, the initiator's
- * engine walks it.  The walk says "yes" only where the target's own walk would accept the whole
- * request and nobody would see an event; in every other case the request goes the ordinary way, and
- * is judged there.
+ * The target's engine builds a list (ptli_publish), the transports send and store it, the
+ * initiator's engine searches it.  The search succeeds only if the target's own search would
+ * accept the whole request and log no event; in every other case the request is sent as a message,
+ * and the target matches it.
  */
 #ifndef PTLI_SHADOW_H
 #define PTLI_SHADOW_H
@@ -17,23 +17,24 @@ enum { PTLI_SHADOW_MAX = 16, PTLI_SHADOW_ENTRY_SIZE = 48, PTLI_SHADOW_FRAME_SIZE
 enum { PTLI_SHADOW_BYTES = PTLI_SHADOW_FRAME_SIZE + PTLI_SHADOW_MAX * PTLI_SHADOW_ENTRY_SIZE };
 
 enum ptli_published_flags {
-    PTLI_SHADOW_OPEN = 1, /* else opaque: who comes here must ask */
+    PTLI_SHADOW_OPEN = 1, /* otherwise opaque: a request that matches must be sent as a message */
     PTLI_SHADOW_PUT = 2,
     PTLI_SHADOW_GET = 4,
     PTLI_SHADOW_NO_ACK = 8
 };
 
-/* Entries whose filter does not admit the peer that this is for are left out. */
+/* Entries whose filter does not admit the receiving peer are left out.  */
 struct ptli_published_entry {
     ptl_match_bits_t match_bits, ignore_bits;
     uint64_t address, length; /* of the memory */
     uint32_t key;
     uint32_t flags;
     uint32_t access;     /* bit i: access entry i admits this peer to this table entry */
-    uint32_t puts, gets; /* the same of what may be done, all in all; found by parse */
+    uint32_t puts, gets; /* access entries that allow them; computed by parse */
 };
 
-/* The first entries of the list; a walk that falls off the end asks, for there may be more. */
+/* The first entries of the list; a request that matches none is sent as a message, for there may be
+ * more.  */
 struct ptli_published {
     struct ptli_published_entry entries[PTLI_SHADOW_MAX];
     ptl_pt_index_t pt_index;
@@ -43,7 +44,7 @@ struct ptli_published {
 
 size_t ptli_published_encode(const struct ptli_published *shadow,
                              unsigned char bytes[PTLI_SHADOW_BYTES]);
-/* NULL, or what is wrong. */
+/* NULL, or the error.  */
 const char *ptli_published_parse(const void *bytes, size_t size, struct ptli_published *shadow);
 
 static inline bool ptli_published_fits(const struct ptli_published_entry *entry,
@@ -52,8 +53,8 @@ static inline bool ptli_published_fits(const struct ptli_published_entry *entry,
     return ((match_bits ^ entry->match_bits) & ~entry->ignore_bits) == 0;
 }
 
-/* The entry that a put (PTLI_SHADOW_PUT) or get (PTLI_SHADOW_GET) surely goes to, or NULL.  For a
- * list from parse; one of no entries has a first that admits nothing. */
+/* The entry that certainly accepts a put (PTLI_SHADOW_PUT) or get (PTLI_SHADOW_GET), or NULL.  For
+ * a list from parse, which in an empty list sets a first entry that admits nothing.  */
 static inline const struct ptli_published_entry *
 ptli_published_find(const struct ptli_published *shadow, uint32_t wanted, ptl_ac_index_t ac,
                     ptl_match_bits_t match_bits, ptl_size_t offset, ptl_size_t length)
@@ -64,7 +65,8 @@ ptli_published_find(const struct ptli_published *shadow, uint32_t wanted, ptl_ac
             if (i >= shadow->count) return NULL;
             entry = &shadow->entries[i];
         }
-    /* The first whose bits fit decides: whatever speaks against it is for the target to judge. */
+    /* The first entry with matching bits decides; if it cannot be used, the target matches the
+     * request.  */
     if (ac >= 32 || !((wanted == PTLI_SHADOW_PUT ? entry->puts : entry->gets) >> ac & 1))
         return NULL;
     if (offset + length < offset || offset + length > entry->length) return NULL;

@@ -1,14 +1,14 @@
-/* verbs_list_lease.c - lists of match entries, lent to peers and borrowed from them (list_lease.h).
+/* verbs_list_lease.c - grants lists of match entries to peers, and holds theirs (list_lease.h).
  *
- * An engine that holds a list may read and write the peer's memory by itself; who lent it must have
- * it back before anything changes that the list tells.
+ * A process that holds a list may read and write the peer's memory by RDMA.  The peer must revoke
+ * the list before it changes any of its match entries.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "other/portals3/transport/verbs.h"
 
-/* --- posting --- */
+/* --- both ends; with posting held --- */
 
 struct ptli_list_lease *ptli_verbs_list_lease(struct ptli_node *node, ptl_pt_index_t pt)
 {
@@ -84,7 +84,7 @@ void ptli_verbs_published_release(struct ptli_transport *transport,
     ptli_mutex_unlock(&v->posting.lock);
 }
 
-/* Posting.  The peer's answer. */
+/* The peer's answer to PTLI_ASK.  With posting held.  */
 static bool take_list(struct ptli_list_lease *share, const struct ptli_header *header,
                       const void *data)
 {
@@ -97,7 +97,7 @@ static bool take_list(struct ptli_list_lease *share, const struct ptli_header *h
         share->list = calloc(1, sizeof *share->list);
         if (share->list) share->list->share = share;
     }
-    /* Where somebody still uses one of a life before, this one goes back. */
+    /* While a list of an earlier connection is in use, this one is returned.  */
     bool use = given && share->list && !share->lease.users;
     if (!ptli_lease_answered(&share->lease, use, epoch)) return false;
     if (given && !use) lease_return(share);
@@ -109,7 +109,7 @@ static bool take_list(struct ptli_list_lease *share, const struct ptli_header *h
 
 /* --- the target's end --- */
 
-/* Driving, not posting. */
+/* Called by the thread that drives the network, without posting.  */
 static void lease_grant(struct ptli_list_lease *share)
 {
     struct ptli_node *node = share->node;
@@ -124,7 +124,7 @@ static void lease_grant(struct ptli_list_lease *share)
     if (!asked) return;
     size_t length = ptli_publish(v->face.engine, &node->face, share->pt, to->bytes);
     ptli_mutex_lock(&v->posting.lock);
-    if (!length && share->grant.state != PTLI_GRANT_NONE) { /* the peer may be lost by now */
+    if (!length && share->grant.state != PTLI_GRANT_NONE) { /* else the peer was lost */
         ptli_grant_refuse(&share->grant);
         lease_count_granted(v, -1);
     }
@@ -133,7 +133,7 @@ static void lease_grant(struct ptli_list_lease *share)
     to->piece = (struct ptli_piece){.base = (char *)to->bytes, .length = length};
     to->list.data = (struct ptli_span){.pieces = &to->piece, .count = 1, .length = length};
     share->telling = share->listed = true;
-    /* Revoked meanwhile: REVOKE goes behind it. */
+    /* Revoked meanwhile: REVOKE follows the list.  */
     bool revoked = share->grant.state == PTLI_GRANT_REVOKED;
     ptli_verbs_answer(node, &to->list);
     if (revoked) {
@@ -177,7 +177,7 @@ bool ptli_verbs_list_lease_message(struct ptli_node *node, const struct ptli_hea
     return well;
 }
 
-/* Whether anybody holds that entry's list; `now`: it is taken back. */
+/* Whether a peer holds the list of that table entry; `now`: revokes it.  */
 static bool lease_any_granted(struct ptli_verbs *v, ptl_pt_index_t pt, bool now)
 {
     bool any = false;

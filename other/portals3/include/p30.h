@@ -1,6 +1,6 @@
 /*
- * p30.h - where programs of Portals 3.0 to 3.2 look: the 3.3 interface, and the names that 3.3
- * changed. Member names that changed (eventq, mem_desc, portal) have to be edited in the program.
+ * p30.h - the header name of Portals 3.0 to 3.2: the 3.3 interface, and the names that 3.3
+ * changed.  Changed member names (eventq, mem_desc, portal) must be edited in the program.
  */
 #ifndef P30_H
 #define P30_H

@@ -7,8 +7,10 @@
  * of the target finds the first entry that fits, moves the data and logs events in event queues
  * (EQ).
  *
- * All calls return PTL_OK or one of ptl_err_t.  All but PtlEQWait and PtlEQPoll return at once, and
- * all may be called from any thread.  What goes beyond the standard is in portals3_ext.h.
+ * All calls return PTL_OK or another value of ptl_err_t, and may be made in any thread.  PtlEQWait
+ * and PtlEQPoll wait for events; PtlMDUnlink, PtlMEUnlink and PtlMDAttach may wait up to 10
+ * seconds for peers that hold a published list; other calls return at once.  Pointers must not be
+ * NULL unless the comment says so.  Additions to the standard are in portals3_ext.h.
  */
 #ifndef PORTALS3_H
 #define PORTALS3_H
@@ -26,8 +28,7 @@ extern "C" {
 
 typedef uint64_t ptl_size_t;
 
-/* A handle tells its interface, so one of any kind can be given where ptl_handle_any_t is asked
- * for. */
+/* A handle contains its interface and kind, so a ptl_handle_any_t may be a handle of any kind.  */
 typedef uint32_t ptl_handle_any_t;
 typedef ptl_handle_any_t ptl_handle_ni_t;
 typedef ptl_handle_any_t ptl_handle_me_t;
@@ -61,7 +62,7 @@ typedef uint32_t ptl_time_t; /* milliseconds */
 #define PTL_UID_ANY      ((ptl_uid_t)-1)
 #define PTL_JID_ANY      ((ptl_jid_t)-1)
 #define PTL_PT_INDEX_ANY ((ptl_pt_index_t)-1)
-/* What PtlGetJid says outside of any job; name and value are this library's choice. */
+/* The result of PtlGetJid outside any job; name and value are this library's choice.  */
 #define PTL_JID_NONE ((ptl_jid_t)0)
 
 #define PTL_IFACE_DEFAULT ((ptl_interface_t)0)
@@ -82,17 +83,16 @@ typedef enum { PTL_ACK_REQ = 0, PTL_NO_ACK_REQ, PTL_NOACK_REQ = PTL_NO_ACK_REQ }
 #define PTL_MD_OP_PUT              0x001u /* accepts incoming puts */
 #define PTL_MD_OP_GET              0x002u /* accepts incoming gets; a getput needs both */
 #define PTL_MD_MANAGE_REMOTE       0x004u /* the requester chooses the offset */
-#define PTL_MD_TRUNCATE            0x008u /* cuts what is too long instead of refusing it */
+#define PTL_MD_TRUNCATE            0x008u /* truncates requests that are too long instead of refusing them */
 #define PTL_MD_ACK_DISABLE         0x010u /* never acknowledges */
 #define PTL_MD_IOVEC               0x020u /* start points to ptl_md_iovec_t[length] */
 #define PTL_MD_MAX_SIZE            0x040u /* inactive when less than max_size is left */
 #define PTL_MD_EVENT_START_DISABLE 0x080u
 #define PTL_MD_EVENT_END_DISABLE   0x100u
-/* The UNLINK event of an automatic unlink is always logged: these two are accepted and ask for
- * nothing. */
+/* Accepted without effect: the UNLINK event of an automatic unlink is always logged.  */
 #define PTL_MD_EVENT_AUTO_UNLINK_ENABLE 0x200u
 #define PTL_MD_FLAG_AUTO_UNLINK         0x800u
-/* An UNLINK event for PtlMDUnlink too. */
+/* Logs an UNLINK event for PtlMDUnlink, too.  */
 #define PTL_MD_EVENT_MANUAL_UNLINK_ENABLE 0x400u
 
 /* --- Structures --- */
@@ -119,7 +119,7 @@ typedef struct {
     ptl_size_t iov_len;
 } ptl_md_iovec_t;
 
-/* Given by value: a copy is made, changing it later changes nothing. */
+/* A memory descriptor, passed by value: the library keeps a copy.  */
 typedef struct {
     void *start;       /* region, or array of ptl_md_iovec_t; may be NULL when length is 0 */
     ptl_size_t length; /* bytes, or pieces with PTL_MD_IOVEC */
@@ -152,11 +152,11 @@ typedef struct {
     ptl_jid_t jid;
     ptl_pt_index_t pt_index;
     ptl_match_bits_t match_bits;
-    ptl_size_t rlength; /* asked for */
-    ptl_size_t mlength; /* moved */
-    ptl_size_t offset;  /* in this MD; of an ACK: the remote offset that was asked for */
+    ptl_size_t rlength; /* bytes requested */
+    ptl_size_t mlength; /* bytes transferred */
+    ptl_size_t offset;  /* in this MD; of an ACK: the requested remote offset */
     ptl_handle_md_t md_handle;
-    ptl_md_t md; /* as it stood just after the operation */
+    ptl_md_t md; /* its state just after the operation */
     ptl_hdr_data_t hdr_data;
     ptl_seq_t link; /* the same in START, END and UNLINK of one operation */
     ptl_ni_fail_t ni_fail_type;
@@ -200,13 +200,13 @@ typedef enum {
     PTL_EQ_IN_USE,
     PTL_NAL_FAILED,
     PTL_IOV_INVALID,
-    PTL_MAX_ERRNO /* how many there are */
+    PTL_MAX_ERRNO /* number of codes */
 } ptl_err_t;
 
 /* --- Status registers (PtlNIStatus) --- */
 
 enum {
-    PTL_SR_DROP_COUNT = 0, /* requests, acks and replies thrown away */
+    PTL_SR_DROP_COUNT = 0, /* requests, ACKs and replies discarded */
     PTL_SR_DROP_LENGTH,    /* their bytes */
     PTL_SR_RECV_COUNT,     /* operations accepted as target, acks and replies */
     PTL_SR_RECV_LENGTH,
@@ -230,20 +230,20 @@ enum {
     PTL_SR_EQS_FREED,
     PTL_SR_EQS_MAX,
     PTL_SR_EQS_CUR,
-    PTL_SR_FAST_PUTS, /* of the operations started: those that needed no CPU at the target */
+    PTL_SR_FAST_PUTS, /* operations started that were RDMA on published memory: puts, gets */
     PTL_SR_FAST_GETS,
-    PTL_SR_ANSWERS,        /* ACKs, and other short answers, that are due or wait to be sent */
-    PTL_SR_TRANSPORT = 64, /* from here on: counters of the transport, see README.md */
-    PTL_SR_BREAKS = PTL_SR_TRANSPORT + 2 /* connections that broke: what was sent may be lost */
+    PTL_SR_ANSWERS,        /* ACKs, and other short answers, that have not been sent */
+    PTL_SR_TRANSPORT = 64, /* and above: counters of the transport, see README.md */
+    PTL_SR_BREAKS = PTL_SR_TRANSPORT + 2 /* broken connections: messages may be lost */
 };
 
 /* --- Library --- */
 
-/* First of all; may be repeated.  max_interfaces: how many interfaces there can be (not asked again
- * when NULL on a repeated call). */
+/* The first call; may be repeated.  Stores the maximum number of interfaces in *max_interfaces,
+ * which may be NULL in a repeated call.  */
 int PtlInit(int *max_interfaces);
 
-/* Closes what is open; one call undoes all PtlInits. */
+/* Closes all interfaces; one call undoes all calls of PtlInit.  */
 void PtlFini(void);
 
 /* --- Network interface --- */
@@ -252,13 +252,14 @@ void PtlFini(void);
 int PtlNIInit(ptl_interface_t iface, ptl_pid_t pid, ptl_ni_limits_t *desired,
               ptl_ni_limits_t *actual, ptl_handle_ni_t *ni);
 
-/* Closes it: frees every ME, MD and EQ; nothing is written to user memory afterwards. */
+/* Closes an interface and frees every ME, MD and EQ; nothing is written to user memory afterwards.
+ */
 int PtlNIFini(ptl_handle_ni_t ni);
 
 /* Reads a status register, PTL_SR_... */
 int PtlNIStatus(ptl_handle_ni_t ni, ptl_sr_index_t reg, ptl_sr_value_t *value);
 
-/* How far a process is: 0 itself, 1 on this node, 2 elsewhere. */
+/* The distance of a process: 0 this process, 1 on this node, 2 on another node.  */
 int PtlNIDist(ptl_handle_ni_t ni, ptl_process_id_t process, unsigned long *distance);
 
 /* The interface of any handle. */
@@ -272,78 +273,80 @@ int PtlGetJid(ptl_handle_ni_t ni, ptl_jid_t *jid);      /* job, or PTL_JID_NONE 
 
 /* --- Match entries --- */
 
-/* A new ME at the head (PTL_INS_BEFORE) or tail (PTL_INS_AFTER) of a table entry's list.  nid and
- * pid of match_id may be wild; bits set in ignore_bits are not compared.  PTL_UNLINK: it goes with
- * its MD. */
+/* Creates an ME at the head (PTL_INS_BEFORE) or tail (PTL_INS_AFTER) of a table entry's list.  nid
+ * and pid of match_id may be wildcards; bits set in ignore_bits are not compared.  PTL_UNLINK: the
+ * ME is freed with its MD.  */
 int PtlMEAttach(ptl_handle_ni_t ni, ptl_pt_index_t pt, ptl_process_id_t match_id,
                 ptl_match_bits_t match_bits, ptl_match_bits_t ignore_bits, ptl_unlink_t unlink,
                 ptl_ins_pos_t pos, ptl_handle_me_t *me);
 
-/* The same on some table entry that has no ME now; tells which. */
+/* The same on a table entry that has no ME now; its index is stored in *pt.  */
 int PtlMEAttachAny(ptl_handle_ni_t ni, ptl_pt_index_t *pt, ptl_process_id_t match_id,
                    ptl_match_bits_t match_bits, ptl_match_bits_t ignore_bits, ptl_unlink_t unlink,
                    ptl_handle_me_t *me);
 
-/* A new ME right before or after another. */
+/* Creates an ME just before or after another.  */
 int PtlMEInsert(ptl_handle_me_t base, ptl_process_id_t match_id, ptl_match_bits_t match_bits,
                 ptl_match_bits_t ignore_bits, ptl_unlink_t unlink, ptl_ins_pos_t pos,
                 ptl_handle_me_t *me);
 
-/* Frees an ME and its MD; PTL_ME_IN_USE while operations are pending on that. */
+/* Frees an ME and its MD; PTL_ME_IN_USE while operations are pending on the MD.  */
 int PtlMEUnlink(ptl_handle_me_t me);
 
 /* --- Memory descriptors --- */
 
-/* Gives an ME its MD: it can be found by requests from now on.  md_handle may be NULL. */
+/* Attaches an MD to an ME, which requests may match from now on.  md_handle may be NULL.  */
 int PtlMDAttach(ptl_handle_me_t me, ptl_md_t md, ptl_unlink_t unlink_op,
                 ptl_handle_md_t *md_handle);
 
-/* An MD without ME: the local side of operations only. */
+/* Creates an MD without ME, for the local memory of operations.  */
 int PtlMDBind(ptl_handle_ni_t ni, ptl_md_t md, ptl_unlink_t unlink_op, ptl_handle_md_t *md_handle);
 
-/* Frees an MD (and its ME, if that was made with PTL_UNLINK).  PTL_MD_IN_USE: operations are
- * pending; PTL_MD_INVALID: it is gone already. */
+/* Frees an MD (and its ME, if that was created with PTL_UNLINK).  PTL_MD_IN_USE: operations are
+ * pending; PTL_MD_INVALID: it was freed already.  */
 int PtlMDUnlink(ptl_handle_md_t md);
 
-/* Reads (old_md) and replaces (new_md) an MD, the latter only if testq is PTL_EQ_NONE or holds no
- * event and will receive none of a message that was matched already; else PTL_MD_NO_UPDATE. */
+/* Reads an MD to *old_md, and replaces it by *new_md; either may be NULL.  It is replaced only if
+ * testq is PTL_EQ_NONE, or is empty and will receive no event of a message that was already
+ * matched; otherwise PTL_MD_NO_UPDATE.  */
 int PtlMDUpdate(ptl_handle_md_t md, ptl_md_t *old_md, ptl_md_t *new_md, ptl_handle_eq_t testq);
 
 /* --- Event queues --- */
 
-/* A queue of at least count events.  The handler, if any, is called for each event as it is
- * deposited, by the thread that does so, one call at a time: it must be brief and must not call
- * Portals. */
+/* Creates a queue of at least count events.  The handler, if any, is called for each event when it
+ * is deposited, by the library's thread or in a call that takes events, one call at a time.  It
+ * must be brief and must not call Portals.  */
 int PtlEQAlloc(ptl_handle_ni_t ni, ptl_size_t count, ptl_eq_handler_t handler, ptl_handle_eq_t *eq);
 
-/* Frees a queue with what is in it; PTL_EQ_IN_USE while an MD refers to it. */
+/* Frees a queue and its events; PTL_EQ_IN_USE while an MD uses it.  */
 int PtlEQFree(ptl_handle_eq_t eq);
 
-/* Takes an event, or PTL_EQ_EMPTY.  PTL_EQ_DROPPED: an event, and older ones were lost before it.
- */
+/* Takes an event.  PTL_EQ_EMPTY: there is none.  PTL_EQ_DROPPED: an event was taken, and older ones
+ * were lost.  */
 int PtlEQGet(ptl_handle_eq_t eq, ptl_event_t *event);
 
 /* Waits for an event and takes it. */
 int PtlEQWait(ptl_handle_eq_t eq, ptl_event_t *event);
 
-/* Takes the first event of several queues, looked at in order; waits up to timeout for one. */
+/* Takes an event of the first of several queues, in order, that has one; waits up to timeout (ms,
+ * or PTL_TIME_FOREVER).  Stores the index of the queue in *which.  */
 int PtlEQPoll(ptl_handle_eq_t *eqs, int size, ptl_time_t timeout, ptl_event_t *event, int *which);
 
 /* --- Access control --- */
 
-/* Rewrites an entry of the access table: who may reach which table entry through it.  Anything can
- * be wild. */
+/* Sets an entry of the access table: the processes, users and jobs that may access a table entry
+ * with it.  All arguments may be wildcards.  */
 int PtlACEntry(ptl_handle_ni_t ni, ptl_ac_index_t ac, ptl_process_id_t match_id, ptl_uid_t uid,
                ptl_jid_t jid, ptl_pt_index_t pt);
 
 /* --- Data movement --- */
 
-/* Sends the whole MD. */
+/* Puts the whole MD to the target.  */
 int PtlPut(ptl_handle_md_t md, ptl_ack_req_t ack, ptl_process_id_t target, ptl_pt_index_t pt,
            ptl_ac_index_t ac, ptl_match_bits_t match_bits, ptl_size_t remote_offset,
            ptl_hdr_data_t hdr_data);
 
-/* Sends a part of it. */
+/* Puts a part of the MD.  */
 int PtlPutRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length, ptl_ack_req_t ack,
                  ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
                  ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_hdr_data_t hdr_data);
@@ -352,19 +355,19 @@ int PtlPutRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
 int PtlGet(ptl_handle_md_t md, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
            ptl_match_bits_t match_bits, ptl_size_t remote_offset);
 
-/* Fills a part of it. */
+/* Fills a part of the MD.  */
 int PtlGetRegion(ptl_handle_md_t md, ptl_size_t local_offset, ptl_size_t length,
                  ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
                  ptl_match_bits_t match_bits, ptl_size_t remote_offset);
 
-/* Swaps put_md's bytes with the target's; what was there comes back into get_md.  Atomic with
- * respect to other getputs.  At most max_getput_md bytes. */
+/* Writes put_md's bytes to the target and returns the old contents in get_md.  Atomic with respect
+ * to other getputs.  At most max_getput_md bytes.  */
 int PtlGetPut(ptl_handle_md_t get_md, ptl_handle_md_t put_md, ptl_process_id_t target,
               ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t match_bits,
               ptl_size_t remote_offset, ptl_hdr_data_t hdr_data);
 
-/* Handles of the same object?  True if so: sources disagree on what this returns, and whether it is
- * of the standard. */
+/* True for handles of the same object.  Sources disagree on the result, and on whether the standard
+ * has this call.  */
 #define PtlHandleIsEqual(a, b) ((a) == (b))
 
 #ifdef __GNUC__

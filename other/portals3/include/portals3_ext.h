@@ -1,6 +1,6 @@
 /*
- * portals3_ext.h - calls beyond the Portals 3.3 standard that programs have come to expect: names
- * of codes, Cray's combined calls, Sandia's map of ranks, inspection and injected failures.
+ * portals3_ext.h - calls beyond the Portals 3.3 standard that programs use: names of codes, Cray's
+ * combined calls, Sandia's map of ranks, inspection and injected failures.
  */
 #ifndef PORTALS3_EXT_H
 #define PORTALS3_EXT_H
@@ -34,7 +34,7 @@ const char *PtlErrorStr(unsigned int code);
 const char *PtlEventKindStr(ptl_event_kind_t kind);
 const char *PtlNIFailStr(ptl_handle_ni_t ni, ptl_ni_fail_t fail);
 
-/* Writes a handle as text, snprintf's way. */
+/* Writes a handle as text; arguments and result like snprintf.  */
 int PtlSnprintHandle(char *text, int size, ptl_handle_any_t handle);
 
 /* --- Combined calls --- */
@@ -45,8 +45,8 @@ int PtlGetPutRegion(ptl_handle_md_t get_md, ptl_size_t get_offset, ptl_handle_md
                     ptl_pt_index_t pt, ptl_ac_index_t ac, ptl_match_bits_t match_bits,
                     ptl_size_t remote_offset, ptl_hdr_data_t hdr_data);
 
-/* PtlMEInsert, PtlMDAttach and the test of PtlMDUpdate in one: nothing is done, and
- * PTL_MD_NO_UPDATE returned, if testq holds events or will receive some of messages already
+/* PtlMEInsert, PtlMDAttach and the test of PtlMDUpdate in one call.  Does nothing and returns
+ * PTL_MD_NO_UPDATE if testq has events or will receive an event of a message that was already
  * matched. */
 int PtlMEMDPost(ptl_handle_ni_t ni, ptl_handle_me_t base, ptl_process_id_t match_id,
                 ptl_match_bits_t match_bits, ptl_match_bits_t ignore_bits, ptl_unlink_t me_unlink,
@@ -55,14 +55,15 @@ int PtlMEMDPost(ptl_handle_ni_t ni, ptl_handle_me_t base, ptl_process_id_t match
 
 /* --- Progress and inspection --- */
 
-/* Drives the network for up to timeout; needed only where PTL_PROGRESS=none and no call asks for
- * events. */
+/* Drives the network for up to timeout ms; needed only with PTL_PROGRESS=none in programs that make
+ * no call for events.  */
 int PtlProgress(ptl_handle_any_t handle, ptl_time_t timeout);
 
-/* Sets what is written to stderr, returns what was set.  PTL_INVALID_HANDLE: interfaces to come. */
+/* Sets the mask of messages on stderr, and returns the old one.  PTL_INVALID_HANDLE: for interfaces
+ * opened later.  */
 unsigned int PtlNIDebug(ptl_handle_ni_t ni, unsigned int mask);
 enum {
-    PTL_DEBUG_DROP = 1 << 0,   /* every request thrown away, and why */
+    PTL_DEBUG_DROP = 1 << 0,   /* every request that is dropped, with the reason */
     PTL_DEBUG_WIRE = 1 << 1,   /* malformed messages */
     PTL_DEBUG_UNLINK = 1 << 2, /* MDs that unlink themselves */
     PTL_DEBUG_PEER = 1 << 3,   /* peers found, connected, lost */
@@ -74,30 +75,30 @@ int PtlTblDump(ptl_handle_ni_t ni, ptl_pt_index_t pt);
 int PtlMEDump(ptl_handle_me_t me);
 int PtlNIEqDump(ptl_handle_ni_t ni);
 
-/* Makes the next threshold operations with that node (or PTL_NID_ANY) fail; all ones: every one; 0:
- * heals. */
+/* Makes the next threshold operations with that node (or PTL_NID_ANY) fail; all ones: all of them;
+ * 0: none any more.  */
 int PtlFailNid(ptl_handle_ni_t ni, ptl_nid_t nid, unsigned int threshold);
 #define PtlNIFailNid PtlFailNid
 
-/* A program may be told of what would otherwise stand on stderr or in no event: that a peer cannot
- * be connected, or (PTL_NID_ANY, PTL_PID_ANY) that the device or its port is lost.  The handler is
- * called by any thread, inside of calls as well, and makes no call of Portals; `why` is one line.
- * NULL: nobody is told. */
+/* Installs a handler for failures that are otherwise reported on stderr or not at all: a peer
+ * cannot be connected, or (PTL_NID_ANY, PTL_PID_ANY) the device or its port is lost.  Any thread
+ * may call the handler, also in calls of Portals; it must not call Portals.  `why` is one line.
+ * NULL: no handler.  */
 typedef void (*ptl_trouble_handler_t)(ptl_process_id_t peer, const char *why);
 void PtlTroubleHandler(ptl_trouble_handler_t handler);
 
 /* --- Map of ranks --- */
 
-/* Before PtlNIInit with PTL_INVALID_HANDLE: these apply to the next interface, and PTL_PID_ANY then
- * means the own entry of the map.  PtlSetRank(ni, -1, -1) reads PTL_MY_RID, PTL_NIDMAP, PTL_PIDMAP,
- * PTL_MY_JID. */
+/* To be called before PtlNIInit, with PTL_INVALID_HANDLE: they apply to the next interface, for
+ * which PTL_PID_ANY then stands for the process's own entry of the map.  PtlSetRank(ni, -1, -1)
+ * reads PTL_MY_RID, PTL_NIDMAP, PTL_PIDMAP, PTL_MY_JID.  */
 int PtlSetJID(ptl_jid_t jid);
 int PtlSetRank(ptl_handle_ni_t ni, int rank, int size);
 int PtlSetNIDMap(ptl_handle_ni_t ni, const ptl_nid_t *nids, int size);
 int PtlSetPIDMap(ptl_handle_ni_t ni, const ptl_pid_t *pids, int size);
 
-/* The map of an open interface; PTL_FAIL where there is none.  PtlGetNIDMap and PtlGetPIDMap fill
- * up to size elements and tell in *count how many there are. */
+/* The map of an open interface; PTL_FAIL if there is none.  PtlGetNIDMap and PtlGetPIDMap store up
+ * to size elements, and the number of all elements in *count.  */
 int PtlGetRank(ptl_handle_ni_t ni, int *rank, int *size);
 int PtlGetRankId(ptl_handle_ni_t ni, int rank, ptl_process_id_t *id);
 int PtlGetNIDMap(ptl_handle_ni_t ni, ptl_nid_t *nids, int size, int *count);

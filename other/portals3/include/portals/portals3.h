@@ -1,5 +1,4 @@
-/* portals/portals3.h - where Cray's programs look: forwards to portals3.h and what Cray had beyond
- * it. */
+/* portals/portals3.h - the header name of Cray: portals3.h and Cray's additions.  */
 #ifndef PORTALS_PORTALS3_H
 #define PORTALS_PORTALS3_H
 #include <portals3.h>
