@@ -84,6 +84,14 @@ for part in handshake softhca spawner vapi portals3 dapl firehose contrib; do
 done
 forbid "other/handshake is pure: it includes no part of other/, no network's header and none of I/O or time" \
     "other/[^h][^/]*/.*|$networks|sys/.*|pthread\.h|stdio\.h|time\.h|unistd\.h" other/handshake
+# The folders of other/spawner share what lies in other/spawner itself.
+found=$(includes other/spawner/*.[ch] | grep -E '"other/spawner/[a-z]+/')
+tap_ok "$([ -z "$found" ]; echo $?)" "what the folders of other/spawner share includes nothing of theirs"
+if [ -n "$found" ]; then tap_note "$found"; fi
+forbid "the ssh spawner knows nothing of the modules" 'other/spawner/modules/.*' other/spawner/ssh
+forbid "the modules know nothing of the ssh spawner" 'other/spawner/ssh/.*' other/spawner/modules
+forbid "of the spawner the library sees its interface alone" \
+    'other/spawner/([a-z]+/|[^b]).*' core ibv-conduit vapi-conduit portals-conduit extended-ref
 forbid "other/tools knows nothing of the core" '(.*/)?(core|extended-ref)/.*' other/tools
 forbid "other/tools includes no gasnet.h, but may its tools header" "$gasnet_headers" other/tools
 forbid "include/ pulls in no network header" "$networks" include

@@ -118,8 +118,9 @@ struct text {
     size_t left;
 };
 
-static void say(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(struct text *text, const char *format, ...)
+static void bootstrap_report(struct text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void bootstrap_report(struct text *text, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -233,11 +234,11 @@ enum bootstrap_status bootstrap_init(int *argc, char ***argv, struct bootstrap_j
     bool signs = false;
     if (why_size) why[0] = 0;
     list_candidates(list);
-    say(&reasons, "no spawner can start this process:");
+    bootstrap_report(&reasons, "no spawner can start this process:");
     for (int i = 0; i < 3 && status == BOOTSTRAP_NOT_SPAWNED; i++) {
         status = try_to_join(&list[i], &joining, &ops);
         signs = signs || list[i].sign;
-        say(&reasons, "\n  %s: %s", list[i].name, joining.why);
+        bootstrap_report(&reasons, "\n  %s: %s", list[i].name, joining.why);
     }
     hide_private_words();
     if (status == BOOTSTRAP_NOT_SPAWNED)
@@ -265,7 +266,7 @@ enum bootstrap_mpi bootstrap_mpi(void)
 
 /* --- passing on --- */
 
-static const struct spawner_ops *joined(const char *call)
+static const struct spawner_ops *bootstrap_joined(const char *call)
 {
     const struct spawner_ops *ops = atomic_load(&spawner);
     if (!ops) {
@@ -278,38 +279,38 @@ static const struct spawner_ops *joined(const char *call)
 
 void bootstrap_barrier(void)
 {
-    joined(__func__)->barrier();
+    bootstrap_joined(__func__)->barrier();
 }
 
 void bootstrap_exchange(const void *mine, size_t len, void *all)
 {
-    joined(__func__)->exchange(mine, len, all);
+    bootstrap_joined(__func__)->exchange(mine, len, all);
 }
 
 void bootstrap_alltoall(const void *mine, size_t len, void *all)
 {
-    joined(__func__)->alltoall(mine, len, all);
+    bootstrap_joined(__func__)->alltoall(mine, len, all);
 }
 
 void bootstrap_broadcast(void *data, size_t len, uint32_t root)
 {
-    joined(__func__)->broadcast(data, len, root);
+    bootstrap_joined(__func__)->broadcast(data, len, root);
 }
 
 void bootstrap_watch(bootstrap_death_fn on_death)
 {
-    joined(__func__)->watch(on_death);
+    bootstrap_joined(__func__)->watch(on_death);
 }
 
 void bootstrap_answer(bootstrap_answer_fn answer)
 {
-    const struct spawner_ops *ops = joined(__func__);
+    const struct spawner_ops *ops = bootstrap_joined(__func__);
     if (ops->answer) ops->answer(answer);
 }
 
 void bootstrap_listen(bootstrap_word_fn on_word)
 {
-    const struct spawner_ops *ops = joined(__func__);
+    const struct spawner_ops *ops = bootstrap_joined(__func__);
     if (ops->listen) ops->listen(on_word);
 }
 

@@ -9,7 +9,8 @@
 enum { NAME_MAX_LEN = 255, RANGE_MAX = 65536 };
 
 /* The name goes into a command line: it must not be taken for an option there. */
-static bool add_host(struct words *hosts, const char *name, size_t len, char *why, size_t why_size)
+static bool hosts_add(struct shell_words *hosts, const char *name, size_t len, char *why,
+                      size_t why_size)
 {
     const char *wrong = NULL;
     if (len > NAME_MAX_LEN) wrong = "is too long";
@@ -25,7 +26,8 @@ static bool add_host(struct words *hosts, const char *name, size_t len, char *wh
     return true;
 }
 
-static bool parse_file(struct words *hosts, const char *text, char *why, size_t why_size)
+static bool hosts_parse_file(struct shell_words *hosts, const char *text, char *why,
+                             size_t why_size)
 {
     while (*text) {
         size_t line = strcspn(text, "\n");
@@ -33,27 +35,28 @@ static bool parse_file(struct words *hosts, const char *text, char *why, size_t 
         size_t start = strspn(text, " \t\r\v\f");
         if (start < end) {
             size_t len = strcspn(text + start, " \t\r\v\f#\n");
-            if (!add_host(hosts, text + start, len, why, why_size)) return false;
+            if (!hosts_add(hosts, text + start, len, why, why_size)) return false;
         }
         text += line + (text[line] == '\n');
     }
     return true;
 }
 
-static bool parse_words(struct words *hosts, const char *text, char *why, size_t why_size)
+static bool hosts_parse_words(struct shell_words *hosts, const char *text, char *why,
+                              size_t why_size)
 {
     static const char between[] = ", \t\r\n\v\f";
     while (*(text += strspn(text, between))) {
         size_t len = strcspn(text, between);
-        if (!add_host(hosts, text, len, why, why_size)) return false;
+        if (!hosts_add(hosts, text, len, why, why_size)) return false;
         text += len;
     }
     return true;
 }
 
 /* One "07-12" or "14" between brackets, glued to `prefix`; zeros in front give the width. */
-static bool add_range(struct words *hosts, const char *prefix, size_t prefix_len,
-                      const char **range, char *why, size_t why_size)
+static bool hosts_add_range(struct shell_words *hosts, const char *prefix, size_t prefix_len,
+                            const char **range, char *why, size_t why_size)
 {
     char *end, name[NAME_MAX_LEN + 1];
     size_t width = strspn(*range, "0123456789");
@@ -70,26 +73,27 @@ static bool add_range(struct words *hosts, const char *prefix, size_t prefix_len
     }
     for (unsigned long i = low; i <= high; i++) {
         int len = snprintf(name, sizeof name, "%.*s%0*lu", (int)prefix_len, prefix, (int)width, i);
-        if (!add_host(hosts, name, (size_t)len, why, why_size)) return false;
+        if (!hosts_add(hosts, name, (size_t)len, why, why_size)) return false;
     }
     *range = end;
     return true;
 }
 
-static bool parse_ranges(struct words *hosts, const char *text, char *why, size_t why_size)
+static bool hosts_parse_ranges(struct shell_words *hosts, const char *text, char *why,
+                               size_t why_size)
 {
     static const char between[] = ", \t\r\n";
     while (*(text += strspn(text, between))) {
         size_t len = strcspn(text, ", \t\r\n[");
         if (text[len] != '[') {
-            if (!add_host(hosts, text, len, why, why_size)) return false;
+            if (!hosts_add(hosts, text, len, why, why_size)) return false;
             text += len;
             continue;
         }
         const char *range = text + len;
         do {
             range++;
-            if (!add_range(hosts, text, len, &range, why, why_size)) return false;
+            if (!hosts_add_range(hosts, text, len, &range, why, why_size)) return false;
         } while (*range == ',');
         if (*range != ']' || (range[1] && !strchr(between, range[1]))) {
             snprintf(why, why_size, "host list \"%.40s\": ] and then a comma expected", text);
@@ -100,12 +104,12 @@ static bool parse_ranges(struct words *hosts, const char *text, char *why, size_
     return true;
 }
 
-bool hosts_parse(struct words *hosts, enum hosts_format format, const char *text, char *why,
+bool hosts_parse(struct shell_words *hosts, enum hosts_format format, const char *text, char *why,
                  size_t why_size)
 {
-    bool good = format == HOSTS_FILE    ? parse_file(hosts, text, why, why_size)
-                : format == HOSTS_WORDS ? parse_words(hosts, text, why, why_size)
-                                        : parse_ranges(hosts, text, why, why_size);
+    bool good = format == HOSTS_FILE    ? hosts_parse_file(hosts, text, why, why_size)
+                : format == HOSTS_WORDS ? hosts_parse_words(hosts, text, why, why_size)
+                                        : hosts_parse_ranges(hosts, text, why, why_size);
     if (good && hosts->failed) {
         snprintf(why, why_size, "out of memory for the host list");
         return false;
@@ -113,7 +117,7 @@ bool hosts_parse(struct words *hosts, enum hosts_format format, const char *text
     return good;
 }
 
-void hosts_merge(struct words *hosts)
+void hosts_merge(struct shell_words *hosts)
 {
     size_t kept = 0;
     for (size_t i = 0; i < hosts->count; i++) {

@@ -16,11 +16,11 @@ enum hosts_format {
 };
 
 /* Appends the hosts of `text`.  False: `why` says what is wrong with which name. */
-bool hosts_parse(struct words *hosts, enum hosts_format format, const char *text, char *why,
+bool hosts_parse(struct shell_words *hosts, enum hosts_format format, const char *text, char *why,
                  size_t why_size);
 
 /* Hosts that follow each other under one name become one. */
-void hosts_merge(struct words *hosts);
+void hosts_merge(struct shell_words *hosts);
 
 /* Two spellings of one host: equal, or equal up to the first dot when one of them has no dot. */
 bool hosts_same(const char *a, const char *b);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void shell_add_bytes(struct words *list, const char *bytes, size_t len)
+void shell_add_bytes(struct shell_words *list, const char *bytes, size_t len)
 {
     if (list->failed) return;
     char *copy = malloc(len + 1);
@@ -22,30 +22,30 @@ void shell_add_bytes(struct words *list, const char *bytes, size_t len)
     list->word[list->count] = NULL;
 }
 
-void shell_add(struct words *list, const char *word)
+void shell_add(struct shell_words *list, const char *word)
 {
     shell_add_bytes(list, word, strlen(word));
 }
 
-void shell_free(struct words *list)
+void shell_free(struct shell_words *list)
 {
     for (size_t i = 0; i < list->count; i++) free(list->word[i]);
     free(list->word);
     memset(list, 0, sizeof *list);
 }
 
-static bool is_blank(char c)
+static bool shell_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
 /* Unquotes one word from *text into `to` (large enough), moves *text behind it. */
-static bool one_word(const char **text, char *to, size_t *len)
+static bool shell_unquote_word(const char **text, char *to, size_t *len)
 {
     const char *s = *text;
     char quote = 0;
     size_t n = 0;
-    for (; *s && (quote || !is_blank(*s)); s++) {
+    for (; *s && (quote || !shell_is_blank(*s)); s++) {
         if (quote == '\'' ? *s == '\'' : quote == '"' && *s == '"') {
             quote = 0;
         } else if (!quote && (*s == '\'' || *s == '"')) {
@@ -63,23 +63,23 @@ static bool one_word(const char **text, char *to, size_t *len)
     return !quote;
 }
 
-bool shell_split(struct words *list, const char *text)
+bool shell_split(struct shell_words *list, const char *text)
 {
     char *room = malloc(strlen(text) + 1);
     size_t len;
     bool good = true;
     if (!room) list->failed = true;
     while (room && good) {
-        while (is_blank(*text)) text++;
+        while (shell_is_blank(*text)) text++;
         if (!*text) break;
-        good = one_word(&text, room, &len);
+        good = shell_unquote_word(&text, room, &len);
         if (good) shell_add_bytes(list, room, len);
     }
     free(room);
     return good;
 }
 
-static bool is_plain(const char *word)
+static bool shell_is_plain(const char *word)
 {
     static const char plain[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
@@ -88,7 +88,7 @@ static bool is_plain(const char *word)
 
 char *shell_quote(const char *word)
 {
-    if (is_plain(word)) return strdup(word);
+    if (shell_is_plain(word)) return strdup(word);
     char *text = malloc(4 * strlen(word) + 3), *to = text;
     if (!text) return NULL;
     *to++ = '\'';

@@ -25,7 +25,7 @@ struct death {
     int exitcode;
 };
 
-static void *run(void *arg)
+static void *spawner_run_thread(void *arg)
 {
     const struct death *death = arg;
     death->fn(death->exitcode);
@@ -37,7 +37,7 @@ void spawner_run_death(bootstrap_death_fn on_death, int exitcode)
     static struct death death; /* one thread per process comes here, once */
     if (on_death) {
         death = (struct death){on_death, exitcode};
-        if (!spawner_start_thread(run, &death)) run(&death);
+        if (!spawner_start_thread(spawner_run_thread, &death)) spawner_run_thread(&death);
         struct timespec left = {.tv_sec = DEATH_SECONDS};
         while (nanosleep(&left, &left) != 0 && errno == EINTR) continue;
     }

@@ -35,7 +35,7 @@ static void place(uint32_t ranks, uint32_t hosts)
     free(blocks);
 }
 
-static void look(struct words *hosts)
+static void look(struct shell_words *hosts)
 {
     for (size_t i = 0; i < hosts->count; i++) {
         const char *name = hosts->word[i];
@@ -53,7 +53,7 @@ static void look(struct words *hosts)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 2) return 0;
-    struct words hosts = {0};
+    struct shell_words hosts = {0};
     char *text = fuzz_text(data + 2, size - 2), why[48] = "";
     bool good = hosts_parse(&hosts, (enum hosts_format)(data[0] % 3), text, why, sizeof why);
     fuzz_require(good || *why, "a refusal says why");

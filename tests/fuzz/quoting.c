@@ -16,7 +16,7 @@ const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof *fuzz_seeds, fuzz_long
 
 static void quoted(const char *word)
 {
-    struct words list = {0};
+    struct shell_words list = {0};
     char *text = shell_quote(word);
     fuzz_require(text && shell_split(&list, text), "what is quoted has all its quotes");
     fuzz_require(list.count == 1 && !strcmp(list.word[0], word), "and is read back unchanged");
@@ -24,10 +24,10 @@ static void quoted(const char *word)
     free(text);
 }
 
-static void joined(const struct words *list)
+static void joined(const struct shell_words *list)
 {
     static char *const none[] = {NULL};
-    struct words again = {0};
+    struct shell_words again = {0};
     char *text = shell_join(list->count ? list->word : none);
     fuzz_require(text && shell_split(&again, text), "what is joined can be split");
     fuzz_require(again.count == list->count, "into as many words");
@@ -39,7 +39,7 @@ static void joined(const struct words *list)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct words list = {0};
+    struct shell_words list = {0};
     char *text = fuzz_text(data, size);
     quoted(text);
     shell_split(&list, text);

@@ -4,8 +4,8 @@
 #include "other/spawner/hosts.h"
 #include "other/spawner/lines.h"
 #include "other/spawner/shell_quote.h"
-#include "other/spawner/ssh_job.h"
-#include "other/spawner/ssh_link.h"
+#include "other/spawner/ssh/ssh_job.h"
+#include "other/spawner/ssh/ssh_link.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -39,7 +39,7 @@ static uint32_t rnd(uint32_t below)
 
 static int hosts_give(enum hosts_format format, const char *text, const char *expect)
 {
-    struct words list = {0};
+    struct shell_words list = {0};
     char why[200] = "", got[1000] = "";
     bool good = hosts_parse(&list, format, text, why, sizeof why);
     for (size_t i = 0; good && i < list.count; i++) {
@@ -68,7 +68,7 @@ static void test_hosts(void)
            !hosts_same("10.0.0.1", "10.1.0.1") && !hosts_same("10", "10.1.0.1"),
        "spellings of one host");
 
-    struct words list = {0};
+    struct shell_words list = {0};
     shell_split(&list, "a a b a a");
     hosts_merge(&list);
     ok(list.count == 3 && strcmp(list.word[2], "a") == 0, "neighbours of one name merge");
@@ -105,7 +105,7 @@ static void test_hosts(void)
 
 static int split_gives(const char *text, const char *expect)
 {
-    struct words list = {0};
+    struct shell_words list = {0};
     char got[1000] = "";
     bool good = shell_split(&list, text);
     for (size_t i = 0; good && i < list.count; i++)
@@ -134,7 +134,7 @@ static void test_words(void)
             word[w][len] = 0;
         }
         char *line = shell_join(words);
-        struct words back = {0};
+        struct shell_words back = {0};
         good = good && shell_split(&back, line) && back.count == 3;
         for (int w = 0; good && w < 3; w++) good = strcmp(back.word[w], word[w]) == 0;
         shell_free(&back);

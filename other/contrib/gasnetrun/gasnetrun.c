@@ -8,7 +8,7 @@
 #include "other/contrib/gasnetrun/options.h"
 #include "other/contrib/gasnetrun/program.h"
 #include "other/spawner/launcher_log.h"
-#include "other/spawner/ssh_launch.h"
+#include "other/spawner/ssh/ssh_launch.h"
 
 #include "config.h"
 
@@ -46,7 +46,7 @@ static const char usage[] =
     "list);\n"
     "with neither, all processes run on this machine.  The exit status is the job's.\n";
 
-static int refuse(const char *why)
+static int gasnetrun_refuse(const char *why)
 {
     launcher_log("%s (try " LAUNCHER " --help)", why);
     return 1;
@@ -93,13 +93,13 @@ static void ensure_stdio(void)
     if (fd > 2) close(fd);
 }
 
-static int run(const struct options *options)
+static int gasnetrun_run(const struct options *options)
 {
     char why[512] = "";
     const char *spawner = choose_spawner(options);
-    if (!check_spawner(spawner, why, sizeof why)) return refuse(why);
+    if (!check_spawner(spawner, why, sizeof why)) return gasnetrun_refuse(why);
     char *path = program_find(options->program[0], why, sizeof why);
-    if (!path) return refuse(why);
+    if (!path) return gasnetrun_refuse(why);
     if (options->verbose) {
         setenv("GASNET_VERBOSEENV", "1", 1);
         if (!program_with_ident(options->program, "$GASNetConduitName: " GASNETRUN_CONDUIT " $"))
@@ -134,7 +134,7 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return 1;
     }
-    if (!options_parse(&options, argv, why, sizeof why)) return refuse(why);
+    if (!options_parse(&options, argv, why, sizeof why)) return gasnetrun_refuse(why);
     switch (options.action) {
     case OPTIONS_HELP:
         fputs(usage, stdout);
@@ -148,7 +148,7 @@ int main(int argc, char **argv)
     case OPTIONS_STATS:
         return ssh_ask((pid_t)options.job);
     case OPTIONS_RUN:
-        return run(&options);
+        return gasnetrun_run(&options);
     }
     return fflush(stdout) == 0 ? 0 : 1;
 }

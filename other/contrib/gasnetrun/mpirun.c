@@ -22,7 +22,7 @@ enum family { FAMILY_UNKNOWN, FAMILY_OPENMPI, FAMILY_HYDRA, FAMILY_SLURM };
 /* --- which MPI --- */
 
 /* Judged by the output of its --version, since all launchers are called mpirun. */
-static enum family family_of(const char *launcher)
+static enum family mpirun_family(const char *launcher)
 {
     static const char *const names[] = {"mpirun",          "mpiexec",       "orterun",
                                         "prterun",         "mpiexec.hydra", "mpirun.openmpi",
@@ -48,7 +48,7 @@ static enum family family_of(const char *launcher)
 
 /* --- environment --- */
 
-static bool listed(const struct words *names, const char *name, size_t len)
+static bool mpirun_listed(const struct shell_words *names, const char *name, size_t len)
 {
     for (size_t i = 0; i < names->count; i++)
         if (strlen(names->word[i]) == len && memcmp(names->word[i], name, len) == 0) return true;
@@ -56,7 +56,7 @@ static bool listed(const struct words *names, const char *name, size_t len)
 }
 
 /* The variables to pass to other hosts: those of the library and of its device, and those of -E. */
-static void names_to_export(const struct options *options, struct words *names)
+static void names_to_export(const struct options *options, struct shell_words *names)
 {
     static const char *const prefixes[] = {"GASNET_", "UPC_",     "UPCR_",  "TI_",
                                            "CHPL_",   "GASNETT_", "SOFTHCA"};
@@ -67,7 +67,7 @@ static void names_to_export(const struct options *options, struct words *names)
     for (const char *v = options->export_ ? options->export_ : ""; *v; v += *v == ',') {
         size_t len = strcspn(v, ",");
         char *name = strndup(v, len);
-        if (name && len && !listed(names, name, len)) {
+        if (name && len && !mpirun_listed(names, name, len)) {
             if (getenv(name))
                 shell_add(names, name);
             else
@@ -85,8 +85,8 @@ static bool tells_environment(const char *template)
            strstr(template, "-genvnone");
 }
 
-static void add_export_flags(enum family family, const char *template, const struct words *names,
-                             struct words *command)
+static void add_export_flags(enum family family, const char *template,
+                             const struct shell_words *names, struct shell_words *command)
 {
     if (family == FAMILY_OPENMPI) {
         for (size_t i = 0; i < names->count; i++) {
@@ -100,7 +100,7 @@ static void add_export_flags(enum family family, const char *template, const str
 /* Options with which these launchers start any number of processes on any host, like the ssh
  * spawner. */
 static void add_default_flags(enum family family, const struct options *options,
-                              struct words *command)
+                              struct shell_words *command)
 {
     char text[32];
     if (family == FAMILY_SLURM && options->hosts) {
@@ -145,7 +145,7 @@ struct filling {
 };
 
 /* The words that replace a placeholder. */
-static bool expand(const struct filling *fill, char letter, struct words *to)
+static bool mpirun_expand(const struct filling *fill, char letter, struct shell_words *to)
 {
     char number[16], *cwd;
     char **args = fill->options->program + 1;
@@ -193,20 +193,20 @@ static bool expand(const struct filling *fill, char letter, struct words *to)
 }
 
 /* A placeholder inside a longer word: that word is for a shell, so its replacement is quoted. */
-static bool fill_word(const struct filling *fill, const char *word, struct words *command)
+static bool fill_word(const struct filling *fill, const char *word, struct shell_words *command)
 {
     char *text = NULL;
     size_t len = 0;
     bool good = true;
     FILE *out = open_memstream(&text, &len);
     for (; out && good && *word; word++) {
-        struct words found = {0};
+        struct shell_words found = {0};
         if (*word != '%' || word[1] == '%') {
             word += *word == '%';
             fputc(*word, out);
             continue;
         }
-        good = expand(fill, *++word, &found);
+        good = mpirun_expand(fill, *++word, &found);
         char *joined = good && found.count ? shell_join(found.word) : NULL;
         if (joined) fputs(joined, out);
         free(joined);
@@ -218,16 +218,16 @@ static bool fill_word(const struct filling *fill, const char *word, struct words
     return good;
 }
 
-static bool fill_template(const struct filling *fill, struct words *command)
+static bool fill_template(const struct filling *fill, struct shell_words *command)
 {
-    struct words parts = {0}, names = {0};
+    struct shell_words parts = {0}, names = {0};
     bool good = shell_split(&parts, fill->template) && parts.count > 0;
     if (!good) launcher_log("%s=%s: a quote without end, or empty", fill->variable, fill->template);
-    enum family family = good ? family_of(parts.word[0]) : FAMILY_UNKNOWN;
+    enum family family = good ? mpirun_family(parts.word[0]) : FAMILY_UNKNOWN;
     for (size_t i = 0; good && i < parts.count; i++) {
         const char *part = parts.word[i];
         if (part[0] == '%' && part[1] && part[1] != '%' && !part[2])
-            good = expand(fill, part[1], command);
+            good = mpirun_expand(fill, part[1], command);
         else
             good = fill_word(fill, part, command);
         if (i == 0) { /* flags follow the launcher's name */
@@ -246,7 +246,7 @@ static bool fill_template(const struct filling *fill, struct words *command)
 /* Whether `launcher` exists and has a PMIx server. */
 static bool serves_pmix(const char *launcher)
 {
-    enum family family = family_of(launcher);
+    enum family family = mpirun_family(launcher);
     return family == FAMILY_OPENMPI || family == FAMILY_SLURM;
 }
 
@@ -264,7 +264,7 @@ static const char *default_pmix(void)
 
 int mpirun_exec(const struct options *options, const char *spawner, const char *path)
 {
-    struct words command = {0};
+    struct shell_words command = {0};
     bool pmix = strcmp(spawner, "pmix") == 0;
     struct filling fill = {options, path, pmix ? "PMIRUN_CMD" : "MPIRUN_CMD", NULL, true};
     int status = 1;

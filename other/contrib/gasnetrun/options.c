@@ -17,14 +17,14 @@ struct parser {
     size_t why_size;
 };
 
-static bool complain(struct parser *p, const char *problem, const char *word)
+static bool options_complain(struct parser *p, const char *problem, const char *word)
 {
     snprintf(p->why, p->why_size, problem, word);
     return false;
 }
 
 /* The value of an option: the rest of its word (-n4, -spawner=ssh) or the next word. */
-static const char *value_of(struct parser *p, const char *name)
+static const char *options_value(struct parser *p, const char *name)
 {
     const char *glued = *p->at + strlen(name);
     if (*glued == '=') return glued + 1;
@@ -32,32 +32,33 @@ static const char *value_of(struct parser *p, const char *name)
     return p->at[1] ? *++p->at : NULL;
 }
 
-static bool take_number_to(struct parser *p, const char *name, unsigned long most, uint32_t *number)
+static bool options_take_number_to(struct parser *p, const char *name, unsigned long most,
+                                   uint32_t *number)
 {
     char problem[160], *end;
-    const char *text = value_of(p, name);
+    const char *text = options_value(p, name);
     snprintf(problem, sizeof problem, "%s %%s: a whole number from 1 to %lu is needed here", name,
              most);
-    if (!text) return complain(p, problem, "(nothing)");
+    if (!text) return options_complain(p, problem, "(nothing)");
     unsigned long value = strtoul(text, &end, 10);
     if (*text < '0' || *text > '9' || *end || value < 1 || value > most)
-        return complain(p, problem, text);
+        return options_complain(p, problem, text);
     *number = (uint32_t)value;
     return true;
 }
 
-static bool take_number(struct parser *p, const char *name, uint32_t *number)
+static bool options_take_number(struct parser *p, const char *name, uint32_t *number)
 {
-    return take_number_to(p, name, RANKS_MAX, number);
+    return options_take_number_to(p, name, RANKS_MAX, number);
 }
 
-static bool take_text(struct parser *p, const char *name, const char **text)
+static bool options_take_text(struct parser *p, const char *name, const char **text)
 {
-    *text = value_of(p, name);
-    return (*text && **text) || complain(p, "%s: a value is needed behind it", name);
+    *text = options_value(p, name);
+    return (*text && **text) || options_complain(p, "%s: a value is needed behind it", name);
 }
 
-static bool is(const char *word, const char *name)
+static bool options_is(const char *word, const char *name)
 {
     return strcmp(word, name) == 0;
 }
@@ -75,32 +76,34 @@ static bool is_encoding(const char *word)
     static const char *const known[] = {"-encode",   "-encode-args",   "-encode-env",
                                         "-noencode", "-noencode-args", "-noencode-env"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (is(word, known[i])) return true;
+        if (options_is(word, known[i])) return true;
     return false;
 }
 
-static bool take_option(struct parser *p, struct options *o)
+static bool options_take_option(struct parser *p, struct options *o)
 {
     const char *word = *p->at;
-    if (is_number_option(word, "-np")) return take_number(p, "-np", &o->ranks);
-    if (is_number_option(word, "-n")) return take_number(p, "-n", &o->ranks);
-    if (is_number_option(word, "-N")) return take_number(p, "-N", &o->hosts);
-    if (is_number_option(word, "-c")) return take_number(p, "-c", &o->cpus);
-    if (is(word, "-E") || strncmp(word, "-E=", 3) == 0) return take_text(p, "-E", &o->export_);
-    if (is(word, "-spawner") || strncmp(word, "-spawner=", 9) == 0)
-        return take_text(p, "-spawner", &o->spawner);
-    if (strncmp(word, "--spawner=", 10) == 0) return take_text(p, "--spawner", &o->spawner);
+    if (is_number_option(word, "-np")) return options_take_number(p, "-np", &o->ranks);
+    if (is_number_option(word, "-n")) return options_take_number(p, "-n", &o->ranks);
+    if (is_number_option(word, "-N")) return options_take_number(p, "-N", &o->hosts);
+    if (is_number_option(word, "-c")) return options_take_number(p, "-c", &o->cpus);
+    if (options_is(word, "-E") || strncmp(word, "-E=", 3) == 0)
+        return options_take_text(p, "-E", &o->export_);
+    if (options_is(word, "-spawner") || strncmp(word, "-spawner=", 9) == 0)
+        return options_take_text(p, "-spawner", &o->spawner);
+    if (strncmp(word, "--spawner=", 10) == 0) return options_take_text(p, "--spawner", &o->spawner);
     if (is_encoding(word)) return true; /* arguments need no encoding here */
-    if (is(word, "-v")) return o->verbose = true;
-    if (is(word, "-t")) return o->verbose = o->dry_run = true;
-    if (is(word, "-k")) return o->verbose = o->keep = true;
-    if (is(word, "-h") || is(word, "-help") || is(word, "--help"))
+    if (options_is(word, "-v")) return o->verbose = true;
+    if (options_is(word, "-t")) return o->verbose = o->dry_run = true;
+    if (options_is(word, "-k")) return o->verbose = o->keep = true;
+    if (options_is(word, "-h") || options_is(word, "-help") || options_is(word, "--help"))
         return o->action = OPTIONS_HELP, true;
-    if (is(word, "--help-env")) return o->action = OPTIONS_HELP_ENV, true;
-    if (is(word, "--stats") || strncmp(word, "--stats=", 8) == 0)
-        return o->action = OPTIONS_STATS, take_number_to(p, "--stats", JOB_MAX, &o->job);
-    if (is(word, "-V") || is(word, "--version")) return o->action = OPTIONS_VERSION, true;
-    return complain(p, "unknown option %s", word);
+    if (options_is(word, "--help-env")) return o->action = OPTIONS_HELP_ENV, true;
+    if (options_is(word, "--stats") || strncmp(word, "--stats=", 8) == 0)
+        return o->action = OPTIONS_STATS, options_take_number_to(p, "--stats", JOB_MAX, &o->job);
+    if (options_is(word, "-V") || options_is(word, "--version"))
+        return o->action = OPTIONS_VERSION, true;
+    return options_complain(p, "unknown option %s", word);
 }
 
 bool options_parse(struct options *options, char **argv, char *why, size_t why_size)
@@ -108,17 +111,17 @@ bool options_parse(struct options *options, char **argv, char *why, size_t why_s
     struct parser p = {.at = argv + 1, .why = why, .why_size = why_size};
     memset(options, 0, sizeof *options);
     for (; *p.at && **p.at == '-'; p.at++) {
-        if (is(*p.at, "--")) {
+        if (options_is(*p.at, "--")) {
             p.at++;
             break;
         }
-        if (!take_option(&p, options)) return false;
+        if (!options_take_option(&p, options)) return false;
         if (options->action != OPTIONS_RUN) return true;
     }
     options->program = p.at;
     if (!options->ranks)
-        return complain(&p, "%s: the number of processes is missing: -n <processes>",
-                        *p.at ? *p.at : "no program");
-    if (!*p.at) return complain(&p, "%s: a program to run is missing", "command line");
+        return options_complain(&p, "%s: the number of processes is missing: -n <processes>",
+                                *p.at ? *p.at : "no program");
+    if (!*p.at) return options_complain(&p, "%s: a program to run is missing", "command line");
     return true;
 }

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* 0, or the errno value that says why the file cannot be executed. */
-static int executable(const char *path)
+static int program_is_executable(const char *path)
 {
     struct stat st;
     if (stat(path, &st) != 0) return errno;
@@ -23,7 +23,7 @@ static int executable(const char *path)
     return access(path, X_OK) == 0 ? 0 : errno;
 }
 
-static char *in_directory(const char *dir, size_t len, const char *name)
+static char *program_in_directory(const char *dir, size_t len, const char *name)
 {
     char *path = NULL;
     if (asprintf(&path, "%.*s/%s", len ? (int)len : 1, len ? dir : ".", name) < 0) return NULL;
@@ -33,19 +33,19 @@ static char *in_directory(const char *dir, size_t len, const char *name)
 char *program_find(const char *word, char *why, size_t why_size)
 {
     if (strchr(word, '/')) {
-        int error = executable(word);
+        int error = program_is_executable(word);
         if (!error) return strdup(word);
         snprintf(why, why_size, "program %s: %s%s", word, strerror(error),
                  error == EACCES ? " (not executable? see chmod +x)" : "");
         return NULL;
     }
-    int here = *word ? executable(word) : ENOENT;
-    if (!here) return in_directory(".", 1, word);
+    int here = *word ? program_is_executable(word) : ENOENT;
+    if (!here) return program_in_directory(".", 1, word);
     const char *path = getenv("PATH");
     for (const char *dir = path ? path : "/usr/bin:/bin"; *word; dir++) {
         size_t len = strcspn(dir, ":");
-        char *candidate = in_directory(dir, len, word);
-        if (candidate && !executable(candidate)) return candidate;
+        char *candidate = program_in_directory(dir, len, word);
+        if (candidate && !program_is_executable(candidate)) return candidate;
         free(candidate);
         dir += len;
         if (!*dir) break;
@@ -56,7 +56,7 @@ char *program_find(const char *word, char *why, size_t why_size)
     return NULL;
 }
 
-static bool file_has(const char *path, const char *ident)
+static bool program_file_has(const char *path, const char *ident)
 {
     struct stat st;
     bool found = false;
@@ -78,7 +78,7 @@ const char *program_with_ident(char *const *words, const char *ident)
     char why[16];
     for (; *words; words++) {
         char *path = **words ? program_find(*words, why, sizeof why) : NULL;
-        bool found = path && file_has(path, ident);
+        bool found = path && program_file_has(path, ident);
         free(path);
         if (found) return *words;
     }

@@ -7,7 +7,7 @@
 #ifndef SSH_CHILDREN_H
 #define SSH_CHILDREN_H
 
-#include "other/spawner/ssh_link.h"
+#include "other/spawner/ssh/ssh_link.h"
 
 #include <poll.h>
 #include <signal.h>

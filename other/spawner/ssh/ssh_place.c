@@ -3,7 +3,7 @@
  * Called by the launcher before it starts anything; errors name the variable that is wrong.
  */
 #include "other/spawner/launcher_log.h"
-#include "other/spawner/ssh_place.h"
+#include "other/spawner/ssh/ssh_place.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 /* --- the host list --- */
 
-static char *read_file(const char *path)
+static char *place_read_file(const char *path)
 {
     FILE *file = fopen(path, "r");
     if (!file) return NULL;
@@ -49,13 +49,13 @@ static const struct source {
 };
 
 /* Leaves the list empty when the environment names no hosts. */
-static bool find_hosts(struct words *hosts, bool merge)
+static bool place_find_hosts(struct shell_words *hosts, bool merge)
 {
     char why[200] = "";
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         const char *value = getenv(sources[i].variable);
         if (!value || !*value) continue;
-        char *text = sources[i].names_file ? read_file(value) : strdup(value);
+        char *text = sources[i].names_file ? place_read_file(value) : strdup(value);
         if (!text) {
             launcher_log("cannot read the host file %s=%s: %s", sources[i].variable, value,
                          strerror(errno));
@@ -76,7 +76,7 @@ static bool find_hosts(struct words *hosts, bool merge)
 
 /* --- this machine --- */
 
-static bool is_own_address(const char *host)
+static bool place_is_own_address(const char *host)
 {
     struct ifaddrs *all;
     bool own = false;
@@ -96,15 +96,16 @@ static bool is_own_address(const char *host)
 
 /* No look-up of names: a foreign spelling of this machine's name costs one remote shell, no more.
  */
-static bool is_this_machine(const char *host, const char *my_name)
+static bool place_is_this_machine(const char *host, const char *my_name)
 {
     return strcmp(host, "localhost") == 0 || hosts_same(host, my_name) ||
-           strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 || is_own_address(host);
+           strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 || place_is_own_address(host);
 }
 
 /* --- the plan --- */
 
-static bool limit_hosts(struct ssh_plan *plan, const struct ssh_request *request, uint32_t *use)
+static bool place_limit_hosts(struct ssh_plan *plan, const struct ssh_request *request,
+                              uint32_t *use)
 {
     uint32_t want = request->hosts ? request->hosts : (uint32_t)plan->names.count;
     if (want > request->ranks) {
@@ -125,7 +126,7 @@ static bool limit_hosts(struct ssh_plan *plan, const struct ssh_request *request
 }
 
 /* Dense numbers in order of first rank; two slots of one name are one host. */
-static void number_hosts(struct ssh_plan *plan)
+static void place_number_hosts(struct ssh_plan *plan)
 {
     uint32_t next = 0;
     for (uint32_t s = 0; s < plan->count; s++) {
@@ -149,8 +150,8 @@ static void number_hosts(struct ssh_plan *plan)
 
 /* --- settings --- */
 
-static bool take_number(const char *name, uint32_t usual, uint32_t least, uint32_t most,
-                        uint32_t *number)
+static bool place_take_number(const char *name, uint32_t usual, uint32_t least, uint32_t most,
+                              uint32_t *number)
 {
     const char *text = getenv(name);
     char *end;
@@ -164,7 +165,7 @@ static bool take_number(const char *name, uint32_t usual, uint32_t least, uint32
     return false;
 }
 
-static bool take_layout(bool *cyclic)
+static bool place_take_layout(bool *cyclic)
 {
     const char *text = getenv("GASNET_SSH_LAYOUT");
     *cyclic = text && strcmp(text, "cyclic") == 0;
@@ -174,7 +175,7 @@ static bool take_layout(bool *cyclic)
 }
 
 /* Only where there are hosts to be reached: elsewhere nobody reads them. */
-static bool take_options(struct ssh_plan *plan)
+static bool place_take_options(struct ssh_plan *plan)
 {
     const char *text = getenv("GASNET_SSH_OPTIONS");
     bool remote = false;
@@ -189,14 +190,14 @@ bool ssh_plan_make(struct ssh_plan *plan, const struct ssh_request *request)
     char me[256] = "localhost";
     bool cyclic;
     memset(plan, 0, sizeof *plan);
-    if (!take_layout(&cyclic) ||
-        !take_number("GASNET_SSH_OUT_DEGREE", 32, 0, 65535, &plan->degree) ||
-        !take_number("GASNET_SSH_TIMEOUT", 60, 1, 86400, &plan->patience))
+    if (!place_take_layout(&cyclic) ||
+        !place_take_number("GASNET_SSH_OUT_DEGREE", 32, 0, 65535, &plan->degree) ||
+        !place_take_number("GASNET_SSH_TIMEOUT", 60, 1, 86400, &plan->patience))
         return false;
     gethostname(me, sizeof me - 1);
-    if (!find_hosts(&plan->names, request->hosts == 0)) return false;
+    if (!place_find_hosts(&plan->names, request->hosts == 0)) return false;
     if (plan->names.count == 0) shell_add(&plan->names, me);
-    if (!limit_hosts(plan, request, &plan->count)) return false;
+    if (!place_limit_hosts(plan, request, &plan->count)) return false;
 
     struct hosts_block *blocks = calloc(plan->count, sizeof *blocks);
     plan->slots = calloc(plan->count, sizeof *plan->slots);
@@ -211,11 +212,11 @@ bool ssh_plan_make(struct ssh_plan *plan, const struct ssh_request *request)
     for (uint32_t s = 0; s < plan->count; s++) {
         const char *host = plan->names.word[s];
         plan->slots[s] = (struct ssh_host_slot_plan){
-            .host = host, .block = blocks[s], .remote = !is_this_machine(host, me)};
+            .host = host, .block = blocks[s], .remote = !place_is_this_machine(host, me)};
     }
     free(blocks);
-    number_hosts(plan);
-    return take_options(plan);
+    place_number_hosts(plan);
+    return place_take_options(plan);
 }
 
 void ssh_plan_free(struct ssh_plan *plan)

@@ -1,4 +1,4 @@
-/* modules.c - finds and loads the spawners that live in modules: mpi and pmix.
+/* module_load.c - finds and loads the spawners that live in modules: mpi and pmix.
  *
  * Called by bootstrap_init.  Programs link without MPI and PMIx; only those that such a launcher
  * started load a module.  There is one for each MPI: the wrong one would start as many jobs of one
@@ -17,7 +17,7 @@ extern char **environ;
 
 /* --- signs --- */
 
-static const char *first_set(const char *const *names)
+static const char *module_first_set(const char *const *names)
 {
     for (; *names; names++)
         if (getenv(*names)) return *names;
@@ -50,7 +50,7 @@ const char *spawner_mpi_sign(void)
 {
     static const char *const signs[] = {"OMPI_COMM_WORLD_SIZE", "PMI_RANK",    "PMI_ID",
                                         "MPI_LOCALNRANKS",      "MPIRUN_RANK", NULL};
-    const char *sign = first_set(signs);
+    const char *sign = module_first_set(signs);
     if (!sign) sign = spawner_pmix_sign();
     /* An MPI program that has MPI up already, however that came about. */
     return sign ? sign : spawner_mpi_is_up() ? "MPI_Initialized" : NULL;
@@ -71,7 +71,7 @@ struct search {
 };
 
 /* Global, so that the plug-ins which an MPI loads by itself find its symbols. */
-static void *load(struct search *search, const char *dir, const char *below)
+static void *module_open(struct search *search, const char *dir, const char *below)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s%s/gasnet-spawner-%s.so", dir, below, search->name);
@@ -83,7 +83,7 @@ static void *load(struct search *search, const char *dir, const char *below)
 }
 
 /* Beside the library (or the program, when linked statically) that holds this very function. */
-static void *load_beside_us(struct search *search)
+static void *module_load_nearby(struct search *search)
 {
     Dl_info info;
     char dir[4096];
@@ -93,15 +93,15 @@ static void *load_beside_us(struct search *search)
     if (!slash || len >= sizeof dir) return NULL;
     memcpy(dir, info.dli_fname, len);
     dir[len] = 0;
-    void *module = load(search, dir, "");
-    return module ? module : load(search, dir, "/gasnet");
+    void *module = module_open(search, dir, "");
+    return module ? module : module_open(search, dir, "/gasnet");
 }
 
-static const struct spawner_ops *load_module(struct search *search)
+static const struct spawner_ops *module_find_ops(struct search *search)
 {
-    void *module = load(search, SPAWNER_MODULE_DIR, "");
-    if (!module) module = load_beside_us(search);
-    if (!module) module = load(search, SPAWNER_BUILD_DIR, "");
+    void *module = module_open(search, SPAWNER_MODULE_DIR, "");
+    if (!module) module = module_load_nearby(search);
+    if (!module) module = module_open(search, SPAWNER_BUILD_DIR, "");
     if (!module) return NULL;
     const struct spawner_ops *ops = dlsym(module, SPAWNER_SYMBOL_NAME);
     if (ops && ops->abi == SPAWNER_ABI) return ops;
@@ -113,7 +113,7 @@ static const struct spawner_ops *load_module(struct search *search)
 }
 
 /* What to install and to configure with, for a module that was not built. */
-static const char *remedy(const char *name)
+static const char *module_remedy(const char *name)
 {
     static const char *const remedies[][2] = {
         {"pmix", "install PMIx (Debian: libpmix-dev) and configure it without --without-pmix"},
@@ -127,7 +127,7 @@ static const char *remedy(const char *name)
     return "configure it --with-mpi-cc=CC, the compiler driver of that MPI";
 }
 
-static void say_absent(const struct search *search, bool built)
+static void module_report_absent(const struct search *search, bool built)
 {
     if (built)
         snprintf(search->why, search->why_size,
@@ -138,7 +138,7 @@ static void say_absent(const struct search *search, bool built)
         snprintf(search->why, search->why_size,
                  "the library was built without it (no gasnet-spawner-%s.so in %s): %s, and build "
                  "the library again%s%s%s",
-                 search->name, SPAWNER_MODULE_DIR, remedy(search->name),
+                 search->name, SPAWNER_MODULE_DIR, module_remedy(search->name),
                  program_has_mpi() ? "" : ", or start the program with ",
                  program_has_mpi() ? "" : bootstrap_launcher,
                  program_has_mpi() ? "" : " -spawner=ssh"); /* where an MPI would be alone */
@@ -147,8 +147,8 @@ static void say_absent(const struct search *search, bool built)
 const struct spawner_ops *spawner_pmix_load(char *why, size_t why_size)
 {
     struct search search = {.name = "pmix", .why = why, .why_size = why_size};
-    const struct spawner_ops *ops = load_module(&search);
-    if (!search.found) say_absent(&search, PMIX_BUILT);
+    const struct spawner_ops *ops = module_find_ops(&search);
+    if (!search.found) module_report_absent(&search, PMIX_BUILT);
     return ops;
 }
 
@@ -179,10 +179,10 @@ const struct spawner_ops *spawner_mpi_load(char *why, size_t why_size)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         search.name = all[i];
         if (wanted && strcmp(wanted, all[i]) != 0) continue;
-        const struct spawner_ops *ops = load_module(&search);
+        const struct spawner_ops *ops = module_find_ops(&search);
         if (ops || search.found) return ops;
     }
     search.name = wanted ? wanted : "mpi-*";
-    say_absent(&search, strstr(SPAWNER_MPIS, search.name + strlen("mpi-")) != NULL);
+    module_report_absent(&search, strstr(SPAWNER_MPIS, search.name + strlen("mpi-")) != NULL);
     return NULL;
 }

@@ -3,8 +3,8 @@
  * Called through SPAWNER_SYMBOL by bootstrap.c.  MPI is used inside these calls only, on a
  * communicator of our own, and finalised only if we initialised it.
  */
-#include "other/spawner/module_answer.h"
-#include "other/spawner/module_watch.h"
+#include "other/spawner/modules/module_answer.h"
+#include "other/spawner/modules/module_watch.h"
 #include "other/spawner/spawner_ops.h"
 
 #include <mpi.h>
@@ -21,7 +21,7 @@ static MPI_Comm comm = MPI_COMM_NULL;
 static int rank, size;
 static bool ours; /* we initialised MPI, so we finalise it */
 
-static void check(int error, const char *call)
+static void mpi_check(int error, const char *call)
 {
     if (error == MPI_SUCCESS) return;
     fprintf(stderr, "bootstrap: rank %d: %s failed with MPI error %d; ending the job\n", rank, call,
@@ -34,7 +34,7 @@ static void check(int error, const char *call)
 
 /* The GASNet library brings a verbs device of its own, which an MPI must not take for hardware;
  * start-up data go well over shared memory and TCP.  What the user set stays. */
-static void tame_mpi(void)
+static void mpi_set_defaults(void)
 {
     static const char *const settings[][2] = {
         {"OMPI_MCA_pml", "ob1"},
@@ -50,7 +50,7 @@ static void tame_mpi(void)
         setenv(settings[i][0], settings[i][1], 0);
 }
 
-static int thread_level(void)
+static int mpi_thread_level(void)
 {
     const char *want = getenv("GASNET_MPI_THREAD");
     if (want && strcmp(want, "SINGLE") == 0) return MPI_THREAD_SINGLE;
@@ -61,20 +61,20 @@ static int thread_level(void)
 
 /* While MPI comes up it does not see that device at all, unless the user chose what it is to use.
  */
-static bool start_mpi(int *argc, char ***argv, int *provided)
+static bool mpi_start(int *argc, char ***argv, int *provided)
 {
     static const char hidden[] = SPAWNER_PRIVATE_PREFIX "HIDDEN_DEVICE";
     bool free_choice = !getenv("UCX_TLS") && !getenv("FI_PROVIDER") && !getenv("OMPI_MCA_pml") &&
                        !getenv("OMPI_MCA_btl");
     if (free_choice) setenv(hidden, "1", 1);
-    tame_mpi();
-    int error = MPI_Init_thread(argc, argv, thread_level(), provided);
+    mpi_set_defaults();
+    int error = MPI_Init_thread(argc, argv, mpi_thread_level(), provided);
     unsetenv(hidden);
     return error == MPI_SUCCESS;
 }
 
 /* The MPI of another launcher takes each process for a job of its own. */
-static bool launcher_agrees(char *why, size_t why_size)
+static bool mpi_launcher_agrees(char *why, size_t why_size)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -90,20 +90,20 @@ static bool launcher_agrees(char *why, size_t why_size)
 }
 
 /* Ranks that can share memory are on one host; its lowest rank stands for it. */
-static bool map_hosts(struct bootstrap_job *job)
+static bool mpi_map_hosts(struct bootstrap_job *job)
 {
     MPI_Comm local;
     int lowest = rank, local_size;
-    check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local),
-          "MPI_Comm_split_type");
+    mpi_check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local),
+              "MPI_Comm_split_type");
     MPI_Comm_size(local, &local_size);
-    check(MPI_Bcast(&lowest, 1, MPI_INT, 0, local), "MPI_Bcast");
+    mpi_check(MPI_Bcast(&lowest, 1, MPI_INT, 0, local), "MPI_Bcast");
     MPI_Comm_free(&local);
 
     int *first = malloc((size_t)size * sizeof *first);
     uint32_t *host_of = malloc((size_t)size * sizeof *host_of), next = 0;
     if (!first || !host_of) return false;
-    check(MPI_Allgather(&lowest, 1, MPI_INT, first, 1, MPI_INT, comm), "MPI_Allgather");
+    mpi_check(MPI_Allgather(&lowest, 1, MPI_INT, first, 1, MPI_INT, comm), "MPI_Allgather");
     for (int r = 0; r < size; r++) host_of[r] = first[r] == r ? next++ : host_of[first[r]];
     free(first);
     *job = (struct bootstrap_job){.rank = (uint32_t)rank,
@@ -120,7 +120,7 @@ static enum bootstrap_status mpi_init(int *argc, char ***argv, struct bootstrap_
     int up = 0, provided;
     MPI_Initialized(&up);
     if (!up) {
-        if (!start_mpi(argc, argv, &provided)) {
+        if (!mpi_start(argc, argv, &provided)) {
             snprintf(why, why_size, "spawner mpi: MPI_Init_thread failed");
             return BOOTSTRAP_FAILED;
         }
@@ -134,14 +134,14 @@ static enum bootstrap_status mpi_init(int *argc, char ***argv, struct bootstrap_
     }
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
-    if (provided < thread_level() && getenv("GASNET_MPI_THREAD") && rank == 0)
+    if (provided < mpi_thread_level() && getenv("GASNET_MPI_THREAD") && rank == 0)
         fprintf(stderr, "bootstrap: warning: this MPI provides less than GASNET_MPI_THREAD=%s\n",
                 getenv("GASNET_MPI_THREAD"));
-    if (!launcher_agrees(why, why_size)) {
+    if (!mpi_launcher_agrees(why, why_size)) {
         if (ours) MPI_Finalize();
         return BOOTSTRAP_FAILED;
     }
-    if (!map_hosts(job)) {
+    if (!mpi_map_hosts(job)) {
         snprintf(why, why_size, "spawner mpi: rank %d: out of memory", rank);
         return BOOTSTRAP_FAILED;
     }
@@ -153,18 +153,18 @@ static enum bootstrap_status mpi_init(int *argc, char ***argv, struct bootstrap_
 /* --- collective calls --- */
 
 /* MPI counts blocks in int; a type of one block's size lets them be of any length. */
-static MPI_Datatype block_type(size_t len)
+static MPI_Datatype mpi_block_type(size_t len)
 {
     MPI_Datatype type;
-    if (len > INT_MAX) check(MPI_ERR_COUNT, "a block of more than 2 GiB");
-    check(MPI_Type_contiguous((int)len, MPI_BYTE, &type), "MPI_Type_contiguous");
-    check(MPI_Type_commit(&type), "MPI_Type_commit");
+    if (len > INT_MAX) mpi_check(MPI_ERR_COUNT, "a block of more than 2 GiB");
+    mpi_check(MPI_Type_contiguous((int)len, MPI_BYTE, &type), "MPI_Type_contiguous");
+    mpi_check(MPI_Type_commit(&type), "MPI_Type_commit");
     return type;
 }
 
 static void mpi_barrier(void)
 {
-    check(MPI_Barrier(comm), "MPI_Barrier");
+    mpi_check(MPI_Barrier(comm), "MPI_Barrier");
 }
 
 static void mpi_exchange(const void *mine, size_t len, void *all)
@@ -173,8 +173,8 @@ static void mpi_exchange(const void *mine, size_t len, void *all)
         mpi_barrier();
         return;
     }
-    MPI_Datatype type = block_type(len);
-    check(MPI_Allgather(mine, 1, type, all, 1, type, comm), "MPI_Allgather");
+    MPI_Datatype type = mpi_block_type(len);
+    mpi_check(MPI_Allgather(mine, 1, type, all, 1, type, comm), "MPI_Allgather");
     MPI_Type_free(&type);
 }
 
@@ -184,15 +184,15 @@ static void mpi_alltoall(const void *mine, size_t len, void *all)
         mpi_barrier();
         return;
     }
-    MPI_Datatype type = block_type(len);
-    check(MPI_Alltoall(mine, 1, type, all, 1, type, comm), "MPI_Alltoall");
+    MPI_Datatype type = mpi_block_type(len);
+    mpi_check(MPI_Alltoall(mine, 1, type, all, 1, type, comm), "MPI_Alltoall");
     MPI_Type_free(&type);
 }
 
 static void mpi_broadcast(void *data, size_t len, uint32_t root)
 {
-    if (len > INT_MAX) check(MPI_ERR_COUNT, "a broadcast of more than 2 GiB");
-    check(MPI_Bcast(data, (int)len, MPI_BYTE, (int)root, comm), "MPI_Bcast");
+    if (len > INT_MAX) mpi_check(MPI_ERR_COUNT, "a broadcast of more than 2 GiB");
+    mpi_check(MPI_Bcast(data, (int)len, MPI_BYTE, (int)root, comm), "MPI_Bcast");
 }
 
 /* --- leaving --- */
@@ -206,7 +206,7 @@ static void mpi_fini(int exitcode)
     if (ours) MPI_Finalize();
 }
 
-static void end(int exitcode)
+static void mpi_end(int exitcode)
 {
     int done = 0;
     MPI_Finalized(&done);
@@ -217,7 +217,7 @@ static void end(int exitcode)
 static void mpi_abort(int exitcode) __attribute__((noreturn));
 static void mpi_abort(int exitcode)
 {
-    module_watch_abort(end, exitcode & 0xff);
+    module_watch_abort(mpi_end, exitcode & 0xff);
 }
 
 __attribute__((visibility("default"))) const struct spawner_ops SPAWNER_SYMBOL = {

@@ -3,7 +3,7 @@
  * Called by the launcher's event loop and by unit tests.  Whatever a rank sends may only end the
  * job with a message that names the rank; it must never harm the launcher.
  */
-#include "other/spawner/ssh_job.h"
+#include "other/spawner/ssh/ssh_job.h"
 #include "other/tools/ranges.h"
 
 #include <inttypes.h>
@@ -57,7 +57,7 @@ void ssh_job_fail(struct ssh_job *job, int code, const char *format, ...)
 
 /* --- collective calls --- */
 
-static const char *call_name(const struct ssh_wire_message *call)
+static const char *job_call_name(const struct ssh_wire_message *call)
 {
     static const char *const names[SSH_WIRE_COLLECTIVES] = {
         [SSH_WIRE_BARRIER] = "bootstrap_barrier",
@@ -68,8 +68,8 @@ static const char *call_name(const struct ssh_wire_message *call)
     return names[call->collective.kind];
 }
 
-static uint64_t contribution_len(const struct ssh_job *job, uint32_t rank,
-                                 const struct ssh_wire_message *call)
+static uint64_t job_contribution_len(const struct ssh_job *job, uint32_t rank,
+                                     const struct ssh_wire_message *call)
 {
     uint64_t len = call->collective.len;
     switch (call->collective.kind) {
@@ -84,14 +84,14 @@ static uint64_t contribution_len(const struct ssh_job *job, uint32_t rank,
     }
 }
 
-static bool same_call(const struct ssh_wire_message *a, const struct ssh_wire_message *b)
+static bool job_same_call(const struct ssh_wire_message *a, const struct ssh_wire_message *b)
 {
     return a->collective.kind == b->collective.kind && a->collective.root == b->collective.root &&
            a->collective.seq == b->collective.seq && a->collective.len == b->collective.len;
 }
 
 /* The ranks' parts become the result; every rank's is released. */
-static void finish_collective(struct ssh_job *job)
+static void job_finish_collective(struct ssh_job *job)
 {
     const struct ssh_wire_message call = job->ranks[0].call;
     struct ssh_wire_buf all = {0};
@@ -109,7 +109,7 @@ static void finish_collective(struct ssh_job *job)
             ssh_wire_put(&all, job->ranks[r].part.data, job->ranks[r].part.len);
         if (!all.failed) job->send(job->ctx, SSH_WIRE_ALL, SSH_WIRE_RESULT, all.data, all.len);
     }
-    if (all.failed) ssh_job_fail(job, 1, "out of memory in %s", call_name(&call));
+    if (all.failed) ssh_job_fail(job, 1, "out of memory in %s", job_call_name(&call));
     ssh_wire_free(&all);
     for (uint32_t r = 0; r < job->size; r++) {
         ssh_wire_free(&job->ranks[r].part);
@@ -118,44 +118,46 @@ static void finish_collective(struct ssh_job *job)
     job->contributed = 0;
 }
 
-static void take_part(struct ssh_job *job, uint32_t rank, const struct ssh_wire_message *call)
+static void job_take_part(struct ssh_job *job, uint32_t rank, const struct ssh_wire_message *call)
 {
     struct ssh_job_rank *from = &job->ranks[rank];
     const struct ssh_wire_message *first = &job->ranks[job->first_caller].call;
     if (from->phase != SSH_RANK_JOINED || from->contributed ||
-        call->data_len != contribution_len(job, rank, call) || call->collective.root >= job->size) {
+        call->data_len != job_contribution_len(job, rank, call) ||
+        call->collective.root >= job->size) {
         ssh_job_fail(job, 1,
                      "rank %" PRIu32 " on host %s called %s out of turn or with a wrong size", rank,
-                     from->host, call_name(call));
+                     from->host, job_call_name(call));
         return;
     }
     if (job->contributed == 0) {
         job->first_caller = rank;
-    } else if (!same_call(call, first)) {
+    } else if (!job_same_call(call, first)) {
         ssh_job_fail(job, 1,
                      "collective calls do not match: rank %" PRIu32 " on host %s made call %" PRIu32
                      " as %s(%" PRIu64 " bytes, root %" PRIu32 "), rank %" PRIu32
                      " made call %" PRIu32 " as %s(%" PRIu64 " bytes, root %" PRIu32 ")",
-                     rank, from->host, call->collective.seq, call_name(call), call->collective.len,
-                     call->collective.root, job->first_caller, first->collective.seq,
-                     call_name(first), first->collective.len, first->collective.root);
+                     rank, from->host, call->collective.seq, job_call_name(call),
+                     call->collective.len, call->collective.root, job->first_caller,
+                     first->collective.seq, job_call_name(first), first->collective.len,
+                     first->collective.root);
         return;
     }
     from->call = *call;
     from->call.data = NULL; /* the bytes belong to the assembly; `part` has them */
     ssh_wire_put(&from->part, call->data, call->data_len);
     if (from->part.failed) {
-        ssh_job_fail(job, 1, "out of memory in %s", call_name(call));
+        ssh_job_fail(job, 1, "out of memory in %s", job_call_name(call));
         return;
     }
     from->contributed = true;
-    if (++job->contributed == job->size) finish_collective(job);
+    if (++job->contributed == job->size) job_finish_collective(job);
 }
 
 /* --- messages of ranks --- */
 
 /* A process that ends well without joining is no member; but then nobody else can be one. */
-static void check_membership(struct ssh_job *job)
+static void job_check_membership(struct ssh_job *job)
 {
     if (!job->joined || !job->left_unjoined) return;
     uint32_t rank = job->left_unjoined - 1;
@@ -166,7 +168,7 @@ static void check_membership(struct ssh_job *job)
                  rank, job->ranks[rank].host);
 }
 
-static void take_hello(struct ssh_job *job, uint32_t rank)
+static void job_take_hello(struct ssh_job *job, uint32_t rank)
 {
     struct ssh_job_rank *from = &job->ranks[rank];
     if (from->phase != SSH_RANK_STARTED) {
@@ -179,25 +181,25 @@ static void take_hello(struct ssh_job *job, uint32_t rank)
     }
     from->phase = SSH_RANK_JOINED;
     job->joined++;
-    check_membership(job);
+    job_check_membership(job);
 }
 
 /* --- leaving: ranks that ask to end wait until all do --- */
 
-static bool is_missing(const void *job, uint32_t rank)
+static bool job_is_missing(const void *job, uint32_t rank)
 {
     const struct ssh_job_rank *r = &((const struct ssh_job *)job)->ranks[rank];
     return r->phase < SSH_RANK_ANNOUNCED && !r->leaving && !r->aborted;
 }
 
-static bool any_missing(const struct ssh_job *job)
+static bool job_any_missing(const struct ssh_job *job)
 {
     for (uint32_t r = 0; r < job->size; r++)
-        if (is_missing(job, r)) return true;
+        if (job_is_missing(job, r)) return true;
     return false;
 }
 
-static uint32_t largest_code(const struct ssh_job *job)
+static uint32_t job_largest_code(const struct ssh_job *job)
 {
     uint32_t code = 0;
     for (uint32_t r = 0; r < job->size; r++)
@@ -205,31 +207,32 @@ static uint32_t largest_code(const struct ssh_job *job)
     return code;
 }
 
-static void tell(struct ssh_job *job, uint32_t rank, enum ssh_wire_type type, uint32_t value)
+static void job_send_value(struct ssh_job *job, uint32_t rank, enum ssh_wire_type type,
+                           uint32_t value)
 {
     const uint8_t bytes[4] = {(uint8_t)value};
     job->send(job->ctx, rank, type, bytes, sizeof bytes);
 }
 
 /* When all that are left have asked to end, they do. */
-static void settle(struct ssh_job *job)
+static void job_settle(struct ssh_job *job)
 {
-    if (!job->leaving || job->settled || job->ending || any_missing(job)) return;
+    if (!job->leaving || job->settled || job->ending || job_any_missing(job)) return;
     job->settled = true;
-    uint32_t code = largest_code(job);
+    uint32_t code = job_largest_code(job);
     for (uint32_t r = 0; r < job->size; r++)
-        if (job->ranks[r].phase == SSH_RANK_JOINED) tell(job, r, SSH_WIRE_TOGETHER, code);
+        if (job->ranks[r].phase == SSH_RANK_JOINED) job_send_value(job, r, SSH_WIRE_TOGETHER, code);
 }
 
-static void take_leaving(struct ssh_job *job, uint32_t rank, uint32_t value)
+static void job_take_leaving(struct ssh_job *job, uint32_t rank, uint32_t value)
 {
     struct ssh_job_rank *from = &job->ranks[rank];
     if (from->phase != SSH_RANK_JOINED || from->leaving) return;
     from->leaving = true;
     if ((value & 0xff) > from->code) from->code = value & 0xff;
     if (!job->leaving++) job->leave_seconds = ssh_wire_leaving_seconds(value);
-    tell(job, rank, SSH_WIRE_NOTED, 0);
-    settle(job);
+    job_send_value(job, rank, SSH_WIRE_NOTED, 0);
+    job_settle(job);
 }
 
 void ssh_job_call(struct ssh_job *job)
@@ -237,13 +240,13 @@ void ssh_job_call(struct ssh_job *job)
     if (job->called || job->settled || job->ending) return;
     job->called = true;
     for (uint32_t r = 0; r < job->size; r++)
-        if (job->ranks[r].phase == SSH_RANK_JOINED && is_missing(job, r))
-            tell(job, r, SSH_WIRE_LEAVE, largest_code(job));
+        if (job->ranks[r].phase == SSH_RANK_JOINED && job_is_missing(job, r))
+            job_send_value(job, r, SSH_WIRE_LEAVE, job_largest_code(job));
 }
 
 /* The first `size` bytes of "rank 3 of 8 on host h", "ranks 3, 5-7 of 8 on several hosts". */
-static void name_ranks(const struct ssh_job *job, char *text, size_t size,
-                       bool (*listed)(const void *of, uint32_t rank), const void *of)
+static void job_name_ranks(const struct ssh_job *job, char *text, size_t size,
+                           bool (*listed)(const void *of, uint32_t rank), const void *of)
 {
     char list[256];
     uint32_t count = gasneti_ranges(list, sizeof list, job->size, listed, of);
@@ -259,10 +262,10 @@ static void name_ranks(const struct ssh_job *job, char *text, size_t size,
 }
 
 /* Ends the job although some ranks have not asked for that; a 0 would say that all went well. */
-static void cut_off(struct ssh_job *job, uint32_t code, const char *why)
+static void job_cut_off(struct ssh_job *job, uint32_t code, const char *why)
 {
     char names[400];
-    name_ranks(job, names, sizeof names, is_missing, job);
+    job_name_ranks(job, names, sizeof names, job_is_missing, job);
     /* A signal to the launcher decides the status in any case. */
     const bool raised = code == 0 && !job->interrupt;
     ssh_job_fail(job, (int)code, "%s%s: %s", why,
@@ -275,44 +278,44 @@ void ssh_job_late(struct ssh_job *job)
     char why[256];
     uint32_t count = 0;
     if (job->settled || job->ending) return;
-    for (uint32_t r = 0; r < job->size; r++) count += is_missing(job, r);
+    for (uint32_t r = 0; r < job->size; r++) count += job_is_missing(job, r);
     snprintf(why, sizeof why,
              "the job ends, and %" PRIu32 " of %" PRIu32 " processes, which compute, sleep or are "
              "stopped, did not hear of it within %.2f s (GASNET_EXITTIMEOUT) and are killed",
              count, job->size, job->leave_seconds);
-    cut_off(job, largest_code(job), why);
+    job_cut_off(job, job_largest_code(job), why);
 }
 
 /* --- complaints: what ranks say when they abort, told once for all that say the same --- */
 
-static bool same_complaint(const char *a, const char *b)
+static bool job_same_complaint(const char *a, const char *b)
 {
     return a && b && strcmp(a, b) == 0 && strcmp(a + strlen(a) + 1, b + strlen(b) + 1) == 0;
 }
 
-static char *copy(const struct ssh_wire_message *m)
+static char *job_copy(const struct ssh_wire_message *m)
 {
     char *words = malloc(m->data_len);
     if (words) memcpy(words, m->data, m->data_len);
     return words;
 }
 
-static void take_complaint(struct ssh_job *job, uint32_t rank, const struct ssh_wire_message *m)
+static void job_take_complaint(struct ssh_job *job, uint32_t rank, const struct ssh_wire_message *m)
 {
     struct ssh_job_rank *from = &job->ranks[rank];
     const ssize_t strings = ssh_wire_strings(m->data, m->data_len);
     if (from->complaint || from->silenced || strings < 2 || strings > 3) return;
     const bool once = strings == 3;
-    if (once && job->once && !same_complaint(job->once, (const char *)m->data)) {
+    if (once && job->once && !job_same_complaint(job->once, (const char *)m->data)) {
         from->silenced = true;
         return;
     }
-    from->complaint = copy(m);
-    if (once && !job->once) job->once = copy(m);
+    from->complaint = job_copy(m);
+    if (once && !job->once) job->once = job_copy(m);
 }
 
 /* True when no rank is left that could still complain alike. */
-static bool all_complained(const struct ssh_job *job)
+static bool job_all_complained(const struct ssh_job *job)
 {
     for (uint32_t r = 0; r < job->size; r++)
         if (!job->ranks[r].complaint && !job->ranks[r].silenced &&
@@ -322,7 +325,7 @@ static bool all_complained(const struct ssh_job *job)
 }
 
 /* The first who ends the job with 0 may not know that others have failed. */
-static void raise_code(struct ssh_job *job, int code)
+static void job_raise_code(struct ssh_job *job, int code)
 {
     if (!job->ending || (job->code != 0 && !job->cut) || code == 0) return;
     job->code = code;
@@ -330,23 +333,23 @@ static void raise_code(struct ssh_job *job, int code)
 }
 
 /* Others may be about to say the same, and are given a moment for it. */
-static void take_abort(struct ssh_job *job, uint32_t rank, int code)
+static void job_take_abort(struct ssh_job *job, uint32_t rank, int code)
 {
     struct ssh_job_rank *from = &job->ranks[rank];
-    raise_code(job, code);
+    job_raise_code(job, code);
     from->aborted = true;
     if (!from->complaint && !from->silenced) {
-        if (code == 0 && any_missing(job))
-            cut_off(job, largest_code(job),
-                    "a rank ends the job at once, and processes that did not ask for it are "
-                    "killed");
+        if (code == 0 && job_any_missing(job))
+            job_cut_off(job, job_largest_code(job),
+                        "a rank ends the job at once, and processes that did not ask for it are "
+                        "killed");
         ssh_job_end(job, code);
         return;
     }
     if (job->ending) return;
     if (!job->held) job->code = code;
     job->held = true;
-    if (all_complained(job)) ssh_job_release(job);
+    if (job_all_complained(job)) ssh_job_release(job);
 }
 
 void ssh_job_release(struct ssh_job *job)
@@ -359,10 +362,10 @@ struct alike {
     const char *words;
 };
 
-static bool complains_alike(const void *of, uint32_t rank)
+static bool job_complains_alike(const void *of, uint32_t rank)
 {
     const struct alike *alike = of;
-    return same_complaint(alike->words, alike->job->ranks[rank].complaint);
+    return job_same_complaint(alike->words, alike->job->ranks[rank].complaint);
 }
 
 bool ssh_job_next_complaint(struct ssh_job *job, char *line, size_t size)
@@ -373,10 +376,10 @@ bool ssh_job_next_complaint(struct ssh_job *job, char *line, size_t size)
     if (first == job->size) return false;
     char *words = job->ranks[first].complaint;
     const struct alike alike = {job, words};
-    name_ranks(job, names, sizeof names, complains_alike, &alike);
+    job_name_ranks(job, names, sizeof names, job_complains_alike, &alike);
     snprintf(line, size, "%s (%s): %s", words, names, words + strlen(words) + 1);
     for (uint32_t r = first; r < job->size; r++) {
-        if (!complains_alike(&alike, r)) continue;
+        if (!job_complains_alike(&alike, r)) continue;
         if (r != first) free(job->ranks[r].complaint);
         job->ranks[r].complaint = NULL;
     }
@@ -384,33 +387,34 @@ bool ssh_job_next_complaint(struct ssh_job *job, char *line, size_t size)
     return true;
 }
 
-static void take_message(struct ssh_job *job, uint32_t rank, const struct ssh_wire_message *message)
+static void job_take_message(struct ssh_job *job, uint32_t rank,
+                             const struct ssh_wire_message *message)
 {
     struct ssh_job_rank *from = &job->ranks[rank];
     uint32_t code = message->value & 0xff;
     switch (message->type) {
     case SSH_WIRE_HELLO:
-        take_hello(job, rank);
+        job_take_hello(job, rank);
         break;
     case SSH_WIRE_ARMED:
         from->armed = true;
         break;
     case SSH_WIRE_COLLECTIVE:
-        take_part(job, rank, message);
+        job_take_part(job, rank, message);
         break;
     case SSH_WIRE_FINI:
         if (from->phase != SSH_RANK_GONE) from->phase = SSH_RANK_ANNOUNCED;
         if (code > from->code) from->code = code;
-        settle(job);
+        job_settle(job);
         break;
     case SSH_WIRE_ABORT:
-        take_abort(job, rank, (int)code);
+        job_take_abort(job, rank, (int)code);
         break;
     case SSH_WIRE_LEAVING:
-        take_leaving(job, rank, message->value);
+        job_take_leaving(job, rank, message->value);
         break;
     case SSH_WIRE_COMPLAINT:
-        take_complaint(job, rank, message);
+        job_take_complaint(job, rank, message);
         break;
     case SSH_WIRE_EXEC_FAILED:
         ssh_job_fail(job, 127,
@@ -434,17 +438,17 @@ void ssh_job_frame(struct ssh_job *job, uint32_t rank, const struct ssh_wire_fra
     if (complete < 0)
         ssh_job_fail(job, 1, "rank %" PRIu32 " on host %s sent nonsense (%s); ending the job", rank,
                      job->ranks[rank].host, why);
-    if (complete > 0) take_message(job, rank, &message);
+    if (complete > 0) job_take_message(job, rank, &message);
 }
 
 /* --- ends --- */
 
-static void left_without_notice(struct ssh_job *job, uint32_t rank, uint32_t code)
+static void job_left_without_notice(struct ssh_job *job, uint32_t rank, uint32_t code)
 {
     struct ssh_job_rank *from = &job->ranks[rank];
     if (from->phase == SSH_RANK_STARTED && code == 0) {
         job->left_unjoined = rank + 1;
-        check_membership(job);
+        job_check_membership(job);
         return;
     }
     ssh_job_fail(job, (int)code,
@@ -468,13 +472,13 @@ void ssh_job_ended(struct ssh_job *job, uint32_t rank, int wait_status)
     } else {
         uint32_t code = (uint32_t)WEXITSTATUS(wait_status);
         if (code > from->code) from->code = code;
-        raise_code(job, (int)from->code);
+        job_raise_code(job, (int)from->code);
         if (from->phase != SSH_RANK_ANNOUNCED && !from->aborted)
-            left_without_notice(job, rank, code);
+            job_left_without_notice(job, rank, code);
     }
     from->phase = SSH_RANK_GONE;
     job->gone++;
-    if (job->held && all_complained(job)) ssh_job_release(job);
+    if (job->held && job_all_complained(job)) ssh_job_release(job);
 }
 
 bool ssh_job_silence_matters(const struct ssh_job *job, uint32_t rank)
@@ -508,7 +512,7 @@ bool ssh_job_over(const struct ssh_job *job)
 
 int ssh_job_status(const struct ssh_job *job)
 {
-    int code = job->ending ? job->code : (int)largest_code(job);
+    int code = job->ending ? job->code : (int)job_largest_code(job);
     /* 1 is what the library exits with upon a signal when the program has no wish of its own. */
     return job->interrupt && code == 1 ? 128 + job->interrupt : code;
 }

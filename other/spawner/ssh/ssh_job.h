@@ -6,7 +6,7 @@
 #ifndef SSH_JOB_H
 #define SSH_JOB_H
 
-#include "other/spawner/ssh_wire.h"
+#include "other/spawner/ssh/ssh_wire.h"
 
 enum ssh_rank_phase {
     SSH_RANK_STARTED,   /* process exists, has not joined */

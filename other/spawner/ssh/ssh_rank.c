@@ -5,7 +5,7 @@
  * gone.  The program's threads only send; each frame is one atomic packet, so they need no lock.
  */
 #include "other/spawner/spawner_ops.h"
-#include "other/spawner/ssh_wire.h"
+#include "other/spawner/ssh/ssh_wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,8 +38,8 @@ static struct {
     struct ssh_wire_buf result;
 } me = {.fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .arrived = PTHREAD_COND_INITIALIZER};
 
-static void fatal(const char *what, const char *why) __attribute__((noreturn));
-static void fatal(const char *what, const char *why)
+static void rank_fatal(const char *what, const char *why) __attribute__((noreturn));
+static void rank_fatal(const char *what, const char *why)
 {
     fprintf(stderr, "bootstrap: rank %" PRIu32 ": %s: %s; ending the job\n", me.rank, what, why);
     spawner_ssh.abort(1);
@@ -52,13 +52,13 @@ static const char closed_here[] =
     "this process closed its connection to the launcher: it may close no descriptor that it did "
     "not open";
 
-static bool is_closed_here(void)
+static bool rank_is_closed_here(void)
 {
     return errno == EBADF || errno == ENOTSOCK;
 }
 
 /* No stdio: the program's own threads may hold its locks, stuck as they may be. */
-static void announce_end(const char *why)
+static void rank_announce_end(const char *why)
 {
     char line[256];
     int len = snprintf(line, sizeof line, "bootstrap: rank %" PRIu32 ": %s; ending this process\n",
@@ -69,32 +69,32 @@ static void announce_end(const char *why)
 /* One frame, atomically.  Any other failure means that the launcher is gone, and the watch ends
  * this process for that; so there is nothing to report.  The watch itself may sleep in a descriptor
  * that was closed, and not notice. */
-static void send_frame(const uint8_t *frame, size_t len)
+static void rank_send_frame(const uint8_t *frame, size_t len)
 {
     ssize_t sent;
     do sent = send(me.fd, frame, len, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
-    if (sent >= 0 || !is_closed_here()) return;
-    announce_end(closed_here);
+    if (sent >= 0 || !rank_is_closed_here()) return;
+    rank_announce_end(closed_here);
     spawner_ssh.abort(1);
 }
 
-static void send_value(enum ssh_wire_type type, uint32_t value)
+static void rank_send_value(enum ssh_wire_type type, uint32_t value)
 {
     uint8_t frame[SSH_WIRE_VALUE_FRAME];
-    send_frame(frame, ssh_wire_value_frame(frame, type, me.rank, value));
+    rank_send_frame(frame, ssh_wire_value_frame(frame, type, me.rank, value));
 }
 
-static void send_message(enum ssh_wire_type type, const struct ssh_wire_buf *message)
+static void rank_send_message(enum ssh_wire_type type, const struct ssh_wire_buf *message)
 {
     struct ssh_wire_buf out = {0};
     ssh_wire_put_message(&out, type, me.rank, message->data, message->len);
-    if (message->failed || out.failed) fatal("collective call", "out of memory");
+    if (message->failed || out.failed) rank_fatal("collective call", "out of memory");
     struct ssh_wire_frame frame;
     const char *why;
     for (size_t at = 0; at < out.len;) {
         size_t len = (size_t)ssh_wire_parse_frame(out.data + at, out.len - at, &frame, &why);
-        send_frame(out.data + at, len);
+        rank_send_frame(out.data + at, len);
         at += len;
     }
     ssh_wire_free(&out);
@@ -103,14 +103,14 @@ static void send_message(enum ssh_wire_type type, const struct ssh_wire_buf *mes
 /* --- receiving --- */
 
 /* Next message; false: the launcher is gone, or talks nonsense (*why then says so). */
-static bool receive(struct ssh_wire_message *message, const char **why)
+static bool rank_receive(struct ssh_wire_message *message, const char **why)
 {
     static uint8_t packet[SSH_WIRE_FRAME]; /* one reader at a time: init, then the thread */
     *why = "the launcher is gone";
     for (;;) {
         ssize_t got = recv(me.fd, packet, sizeof packet, 0);
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0 && is_closed_here()) *why = closed_here;
+        if (got < 0 && rank_is_closed_here()) *why = closed_here;
         if (got <= 0) return false;
         struct ssh_wire_frame frame;
         ssize_t used = ssh_wire_parse_frame(packet, (size_t)got, &frame, why);
@@ -121,7 +121,7 @@ static bool receive(struct ssh_wire_message *message, const char **why)
     }
 }
 
-static void hand_over(const struct ssh_wire_message *message)
+static void rank_hand_over(const struct ssh_wire_message *message)
 {
     pthread_mutex_lock(&me.lock);
     me.result.len = 0;
@@ -135,7 +135,7 @@ static void hand_over(const struct ssh_wire_message *message)
 /* --- answering --- */
 
 /* Parts that fit one frame each, which may come between those of the program's calls. */
-static void send_answer(uint32_t question, const char *text, size_t len)
+static void rank_send_answer(uint32_t question, const char *text, size_t len)
 {
     enum { PART = SSH_WIRE_PAYLOAD - 8 };
     do {
@@ -144,7 +144,7 @@ static void send_answer(uint32_t question, const char *text, size_t len)
         ssh_wire_put_u32(&part, question);
         ssh_wire_put_u32(&part, now == len);
         ssh_wire_put(&part, text, now);
-        if (!part.failed) send_message(SSH_WIRE_ANSWER, &part);
+        if (!part.failed) rank_send_message(SSH_WIRE_ANSWER, &part);
         ssh_wire_free(&part);
         text += now;
         len -= now;
@@ -152,7 +152,7 @@ static void send_answer(uint32_t question, const char *text, size_t len)
 }
 
 /* A thread of its own: the watch must not wait for it. */
-static void *answer(void *question)
+static void *rank_answer_thread(void *question)
 {
     bootstrap_answer_fn fn = atomic_load(&me.answer);
     char early[80];
@@ -162,20 +162,20 @@ static void *answer(void *question)
         len = (size_t)snprintf(early, sizeof early,
                                "# rank %" PRIu32 " of %" PRIu32 ": has nothing to tell yet\n",
                                me.rank, me.size);
-    send_answer((uint32_t)(uintptr_t)question, text ? text : early, len);
+    rank_send_answer((uint32_t)(uintptr_t)question, text ? text : early, len);
     free(text);
     atomic_store(&me.answering, false);
     return NULL;
 }
 
-static void asked(uint32_t question)
+static void rank_asked(uint32_t question)
 {
     if (atomic_exchange(&me.answering, true)) return; /* the launcher gives up on us */
-    if (!spawner_start_thread(answer, (void *)(uintptr_t)question))
+    if (!spawner_start_thread(rank_answer_thread, (void *)(uintptr_t)question))
         atomic_store(&me.answering, false);
 }
 
-static void pass_word(const struct ssh_wire_message *message)
+static void rank_deliver_word(const struct ssh_wire_message *message)
 {
     bootstrap_word_fn on_word = atomic_load(&me.on_word);
     if (!on_word) return;
@@ -184,14 +184,14 @@ static void pass_word(const struct ssh_wire_message *message)
     if (message->type == SSH_WIRE_TOGETHER) on_word(BOOTSTRAP_TOGETHER, (int)message->value & 0xff);
 }
 
-static void *watch_launcher(void *unused)
+static void *rank_watch_launcher(void *unused)
 {
     struct ssh_wire_message message;
     const char *why;
-    while (receive(&message, &why)) {
-        if (message.type == SSH_WIRE_RESULT) hand_over(&message);
-        if (message.type == SSH_WIRE_ASK) asked(message.value);
-        pass_word(&message);
+    while (rank_receive(&message, &why)) {
+        if (message.type == SSH_WIRE_RESULT) rank_hand_over(&message);
+        if (message.type == SSH_WIRE_ASK) rank_asked(message.value);
+        rank_deliver_word(&message);
         if (message.type == SSH_WIRE_DIE && atomic_load(&me.aborting))
             _exit((int)message.value & 0xff);
         if (message.type == SSH_WIRE_DIE)
@@ -199,7 +199,7 @@ static void *watch_launcher(void *unused)
     }
     /* Who started us takes us along, as a rule; a line of ours would only come between. */
     usleep(100000);
-    announce_end(why);
+    rank_announce_end(why);
     spawner_run_death(atomic_load(&me.on_death), 1);
 }
 
@@ -207,7 +207,7 @@ static void *watch_launcher(void *unused)
 
 /* "ssh <fd> <inode> <rank>": the inode proves that the descriptor is still the launcher's socket,
  * and not something a wrapper opened in its place. */
-static bool read_handover(char *why, size_t why_size)
+static bool rank_read_handover(char *why, size_t why_size)
 {
     const char *text = getenv(SPAWNER_CONTROL);
     uintmax_t inode;
@@ -235,8 +235,8 @@ static bool read_handover(char *why, size_t why_size)
     return true;
 }
 
-static bool adopt_welcome(const struct ssh_wire_message *message, struct bootstrap_job *job,
-                          struct spawner_console *console)
+static bool rank_adopt_welcome(const struct ssh_wire_message *message, struct bootstrap_job *job,
+                               struct spawner_console *console)
 {
     uint32_t size = message->welcome.size;
     uint32_t *host_of = malloc(size * sizeof *host_of);
@@ -258,9 +258,9 @@ static enum bootstrap_status ssh_init(int *argc, char ***argv, struct bootstrap_
 {
     struct ssh_wire_message message;
     const char *reason;
-    if (!read_handover(why, why_size)) return BOOTSTRAP_FAILED;
-    send_value(SSH_WIRE_HELLO, (uint32_t)getpid());
-    if (!receive(&message, &reason)) {
+    if (!rank_read_handover(why, why_size)) return BOOTSTRAP_FAILED;
+    rank_send_value(SSH_WIRE_HELLO, (uint32_t)getpid());
+    if (!rank_receive(&message, &reason)) {
         snprintf(why, why_size,
                  "spawner ssh: rank %" PRIu32 ": %s, or another program of this rank has ended "
                  "before: where the words given to the launcher start several programs, start "
@@ -269,14 +269,14 @@ static enum bootstrap_status ssh_init(int *argc, char ***argv, struct bootstrap_
         return BOOTSTRAP_FAILED;
     }
     if (message.type == SSH_WIRE_DIE) _exit((int)message.value & 0xff);
-    if (message.type != SSH_WIRE_WELCOME || !adopt_welcome(&message, job, console)) {
+    if (message.type != SSH_WIRE_WELCOME || !rank_adopt_welcome(&message, job, console)) {
         snprintf(why, why_size,
                  "spawner ssh: rank %" PRIu32 ": unusable welcome from the launcher "
                  "(a launcher of another version, or out of memory)",
                  me.rank);
         return BOOTSTRAP_FAILED;
     }
-    if (!spawner_start_thread(watch_launcher, NULL)) {
+    if (!spawner_start_thread(rank_watch_launcher, NULL)) {
         snprintf(why, why_size,
                  "spawner ssh: rank %" PRIu32 ": cannot start the watch thread: %s "
                  "(see ulimit -u)",
@@ -289,18 +289,18 @@ static enum bootstrap_status ssh_init(int *argc, char ***argv, struct bootstrap_
 /* --- collective calls --- */
 
 /* Makes one collective call and copies `expect` bytes of its result to `out`. */
-static void collective(enum ssh_wire_collective kind, uint32_t root, size_t block, const void *mine,
-                       size_t mine_len, void *out, size_t expect)
+static void rank_collective(enum ssh_wire_collective kind, uint32_t root, size_t block,
+                            const void *mine, size_t mine_len, void *out, size_t expect)
 {
     struct ssh_wire_buf call = {0};
     if (block > SSH_WIRE_MESSAGE / 2 / me.size)
-        fatal("collective call", "more data than start-up exchange is made for");
+        rank_fatal("collective call", "more data than start-up exchange is made for");
     ssh_wire_put_u32(&call, kind);
     ssh_wire_put_u32(&call, root);
     ssh_wire_put_u32(&call, ++me.seq);
     ssh_wire_put_u64(&call, block);
     ssh_wire_put(&call, mine, mine_len);
-    send_message(SSH_WIRE_COLLECTIVE, &call);
+    rank_send_message(SSH_WIRE_COLLECTIVE, &call);
     ssh_wire_free(&call);
 
     pthread_mutex_lock(&me.lock);
@@ -310,27 +310,27 @@ static void collective(enum ssh_wire_collective kind, uint32_t root, size_t bloc
     if (good && expect) memcpy(out, me.result.data, expect);
     ssh_wire_free(&me.result);
     pthread_mutex_unlock(&me.lock);
-    if (!good) fatal("collective call", "unexpected result from the launcher");
+    if (!good) rank_fatal("collective call", "unexpected result from the launcher");
 }
 
 static void ssh_barrier(void)
 {
-    collective(SSH_WIRE_BARRIER, 0, 0, NULL, 0, NULL, 0);
+    rank_collective(SSH_WIRE_BARRIER, 0, 0, NULL, 0, NULL, 0);
 }
 
 static void ssh_exchange(const void *mine, size_t len, void *all)
 {
-    collective(SSH_WIRE_EXCHANGE, 0, len, mine, len, all, len * me.size);
+    rank_collective(SSH_WIRE_EXCHANGE, 0, len, mine, len, all, len * me.size);
 }
 
 static void ssh_alltoall(const void *mine, size_t len, void *all)
 {
-    collective(SSH_WIRE_ALLTOALL, 0, len, mine, len * me.size, all, len * me.size);
+    rank_collective(SSH_WIRE_ALLTOALL, 0, len, mine, len * me.size, all, len * me.size);
 }
 
 static void ssh_broadcast(void *data, size_t len, uint32_t root)
 {
-    collective(SSH_WIRE_BROADCAST, root, len, data, root == me.rank ? len : 0, data, len);
+    rank_collective(SSH_WIRE_BROADCAST, root, len, data, root == me.rank ? len : 0, data, len);
 }
 
 /* --- leaving --- */
@@ -338,7 +338,7 @@ static void ssh_broadcast(void *data, size_t len, uint32_t root)
 static void ssh_watch(bootstrap_death_fn on_death)
 {
     atomic_store(&me.on_death, on_death);
-    send_value(SSH_WIRE_ARMED, 0);
+    rank_send_value(SSH_WIRE_ARMED, 0);
 }
 
 static void ssh_answer(bootstrap_answer_fn fn)
@@ -353,7 +353,7 @@ static void ssh_listen(bootstrap_word_fn on_word)
 
 static void ssh_leaving(int exitcode, double seconds)
 {
-    send_value(SSH_WIRE_LEAVING, ssh_wire_leaving((uint32_t)exitcode, seconds));
+    rank_send_value(SSH_WIRE_LEAVING, ssh_wire_leaving((uint32_t)exitcode, seconds));
 }
 
 static bool ssh_complain(const char *what, const char *why, bool once)
@@ -363,7 +363,7 @@ static bool ssh_complain(const char *what, const char *why, bool once)
     ssh_wire_put_string(&text, what);
     ssh_wire_put_string(&text, why);
     if (once) ssh_wire_put_string(&text, "once");
-    if (!text.failed) send_message(SSH_WIRE_COMPLAINT, &text);
+    if (!text.failed) rank_send_message(SSH_WIRE_COMPLAINT, &text);
     bool said = !text.failed;
     ssh_wire_free(&text);
     return said;
@@ -371,7 +371,7 @@ static bool ssh_complain(const char *what, const char *why, bool once)
 
 static void ssh_fini(int exitcode)
 {
-    send_value(SSH_WIRE_FINI, (uint32_t)exitcode & 0xff);
+    rank_send_value(SSH_WIRE_FINI, (uint32_t)exitcode & 0xff);
 }
 
 static void ssh_abort(int exitcode) __attribute__((noreturn));

@@ -6,7 +6,7 @@
  */
 #include "other/spawner/launcher_log.h"
 #include "other/spawner/spawner_ops.h"
-#include "other/spawner/ssh_master.h"
+#include "other/spawner/ssh/ssh_master.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +45,7 @@ void ssh_timer_set(struct ssh_master *m, enum ssh_timer timer, int64_t milliseco
     m->due[timer] = ssh_now_ms() + milliseconds;
 }
 
-static int next_timeout(const struct ssh_master *m)
+static int master_next_timeout(const struct ssh_master *m)
 {
     int64_t first = INT64_MAX;
     for (int i = 0; i < SSH_TIMERS; i++)
@@ -57,7 +57,7 @@ static int next_timeout(const struct ssh_master *m)
 
 /* --- reaching ranks --- */
 
-static struct ssh_child *local_child(struct ssh_master *m, uint32_t rank)
+static struct ssh_child *master_local_child(struct ssh_master *m, uint32_t rank)
 {
     struct ssh_host_slot *slot = &m->slots[m->slot_of[rank]];
     if (slot->plan->remote) return NULL;
@@ -65,12 +65,13 @@ static struct ssh_child *local_child(struct ssh_master *m, uint32_t rank)
 }
 
 /* The job's way to send. */
-static void send_to(void *ctx, uint32_t rank, enum ssh_wire_type type, const void *data, size_t len)
+static void master_send(void *ctx, uint32_t rank, enum ssh_wire_type type, const void *data,
+                        size_t len)
 {
     struct ssh_master *m = ctx;
     struct ssh_parcel *parcel = ssh_parcel_new(type, rank, data, len);
     if (rank != SSH_WIRE_ALL) {
-        struct ssh_child *child = local_child(m, rank);
+        struct ssh_child *child = master_local_child(m, rank);
         if (child)
             ssh_link_post(&child->link, parcel);
         else
@@ -83,7 +84,7 @@ static void send_to(void *ctx, uint32_t rank, enum ssh_wire_type type, const voi
     ssh_parcel_drop(parcel);
 }
 
-static void signal_rank(struct ssh_master *m, uint32_t rank, int signo)
+static void master_signal_rank(struct ssh_master *m, uint32_t rank, int signo)
 {
     struct ssh_host_slot *slot = &m->slots[m->slot_of[rank]];
     if (m->job.ranks[rank].phase == SSH_RANK_GONE) return;
@@ -94,31 +95,31 @@ static void signal_rank(struct ssh_master *m, uint32_t rank, int signo)
                             signo);
 }
 
-static void signal_all(struct ssh_master *m, int signo)
+static void master_signal_all(struct ssh_master *m, int signo)
 {
-    for (uint32_t r = 0; r < m->job.size; r++) signal_rank(m, r, signo);
+    for (uint32_t r = 0; r < m->job.size; r++) master_signal_rank(m, r, signo);
 }
 
 /* --- ending --- */
 
-static void tell_complaints(struct ssh_master *m)
+static void master_report_complaints(struct ssh_master *m)
 {
     char line[4096];
     while (ssh_job_next_complaint(&m->job, line, sizeof line)) fprintf(stderr, "%s\n", line);
 }
 
 /* Members of the job are told, and end in their own way; others get SIGTERM. */
-static void start_end(struct ssh_master *m)
+static void master_start_end(struct ssh_master *m)
 {
     uint8_t code[4] = {(uint8_t)m->job.code};
     m->end_started = true;
-    tell_complaints(m);
+    master_report_complaints(m);
     if (m->job.reason[0]) launcher_log("%s", m->job.reason);
     for (uint32_t r = 0; r < m->job.size; r++) {
         enum ssh_rank_phase phase = m->job.ranks[r].phase;
-        if (phase == SSH_RANK_STARTED) signal_rank(m, r, SIGTERM);
+        if (phase == SSH_RANK_STARTED) master_signal_rank(m, r, SIGTERM);
         if (phase == SSH_RANK_JOINED || phase == SSH_RANK_ANNOUNCED)
-            send_to(m, r, SSH_WIRE_DIE, code, sizeof code);
+            master_send(m, r, SSH_WIRE_DIE, code, sizeof code);
     }
     ssh_remote_end(m);
     ssh_timer_set(m, SSH_TIMER_TERM, TERM_AFTER);
@@ -132,10 +133,10 @@ static void start_end(struct ssh_master *m)
     m->due[SSH_TIMER_INTERRUPT] = 0;
 }
 
-static void give_up(struct ssh_master *m)
+static void master_give_up(struct ssh_master *m)
 {
     for (uint32_t r = 0; r < m->job.size; r++) {
-        struct ssh_child *child = local_child(m, r);
+        struct ssh_child *child = master_local_child(m, r);
         if (m->job.ranks[r].phase == SSH_RANK_GONE) continue;
         launcher_log("rank %" PRIu32 " on host %s (process %d) does not end even by SIGKILL or is "
                      "beyond reach; leaving it",
@@ -146,7 +147,7 @@ static void give_up(struct ssh_master *m)
 
 /* Some ranks asked to end.  The others have half of the time to do so by themselves, anew whenever
  * one does, and the other half when they were told; where processors are few, it takes longer. */
-static void look_at_leaving(struct ssh_master *m)
+static void master_check_leaving(struct ssh_master *m)
 {
     double now = (double)ssh_now_ms() / 1000;
     if (!m->job.leaving || m->job.settled || m->job.ending) return;
@@ -162,17 +163,17 @@ static void look_at_leaving(struct ssh_master *m)
     ssh_timer_set(m, SSH_TIMER_LEAVING, LOAD_EVERY);
 }
 
-static void timer_expired(struct ssh_master *m, enum ssh_timer timer)
+static void master_timer_expired(struct ssh_master *m, enum ssh_timer timer)
 {
     switch (timer) {
     case SSH_TIMER_TERM:
-        signal_all(m, SIGTERM);
+        master_signal_all(m, SIGTERM);
         break;
     case SSH_TIMER_KILL:
-        signal_all(m, SIGKILL);
+        master_signal_all(m, SIGKILL);
         break;
     case SSH_TIMER_GIVE_UP:
-        give_up(m);
+        master_give_up(m);
         break;
     case SSH_TIMER_INTERRUPT:
         ssh_job_fail(&m->job, 128 + m->job.interrupt,
@@ -194,7 +195,7 @@ static void timer_expired(struct ssh_master *m, enum ssh_timer timer)
         ssh_job_release(&m->job);
         break;
     case SSH_TIMER_LEAVING:
-        look_at_leaving(m);
+        master_check_leaving(m);
         break;
     case SSH_TIMER_ASK:
         ssh_ask_late(m);
@@ -205,8 +206,8 @@ static void timer_expired(struct ssh_master *m, enum ssh_timer timer)
     case SSH_TIMER_MUTE:
         ssh_remote_leave_mute(m);
         break;
-    case SSH_TIMER_STRANGERS:
-        ssh_unauthenticateds_late(m);
+    case SSH_TIMER_UNAUTHENTICATED:
+        ssh_unauthenticated_late(m);
         break;
     case SSH_TIMER_LINES:
         ssh_remote_flush_lines(m);
@@ -216,13 +217,13 @@ static void timer_expired(struct ssh_master *m, enum ssh_timer timer)
     }
 }
 
-static void run_timers(struct ssh_master *m)
+static void master_run_timers(struct ssh_master *m)
 {
     int64_t now = ssh_now_ms();
     for (int i = 0; i < SSH_TIMERS; i++) {
         if (!m->due[i] || m->due[i] > now) continue;
         m->due[i] = 0;
-        timer_expired(m, (enum ssh_timer)i);
+        master_timer_expired(m, (enum ssh_timer)i);
     }
 }
 
@@ -249,7 +250,7 @@ struct local_frame {
     struct ssh_child *child;
 };
 
-static void take_local_frame(void *ctx, const struct ssh_wire_frame *frame)
+static void master_take_local_frame(void *ctx, const struct ssh_wire_frame *frame)
 {
     const struct local_frame *from = ctx;
     if (frame->type == SSH_WIRE_HELLO && frame->len == 4)
@@ -257,11 +258,11 @@ static void take_local_frame(void *ctx, const struct ssh_wire_frame *frame)
     ssh_master_frame(from->m, from->child->rank, frame);
 }
 
-static void read_child(struct ssh_master *m, struct ssh_child *child)
+static void master_read_child(struct ssh_master *m, struct ssh_child *child)
 {
     const char *why;
     struct local_frame from = {m, child};
-    enum ssh_link_state state = ssh_link_read(&child->link, take_local_frame, &from, &why);
+    enum ssh_link_state state = ssh_link_read(&child->link, master_take_local_frame, &from, &why);
     if (state == SSH_LINK_OPEN) return;
     ssh_link_close(&child->link);
     if (state == SSH_LINK_EOF)
@@ -273,7 +274,7 @@ static void read_child(struct ssh_master *m, struct ssh_child *child)
                      child->rank, m->job.ranks[child->rank].host, why);
 }
 
-static void reap_children(struct ssh_master *m)
+static void master_reap_children(struct ssh_master *m)
 {
     int status;
     pid_t pid;
@@ -284,16 +285,17 @@ static void reap_children(struct ssh_master *m)
             continue;
         }
         child->pid = 0;
-        if (child->link.fd >= 0) read_child(m, child); /* what it said comes before its end */
+        if (child->link.fd >= 0)
+            master_read_child(m, child); /* what it said comes before its end */
         ssh_children_forget(child);
         ssh_job_ended(&m->job, child->rank, status);
     }
 }
 
 /* The program ended, its wrapper did not (yet). */
-static void program_ended(struct ssh_master *m, struct ssh_child *child)
+static void master_program_ended(struct ssh_master *m, struct ssh_child *child)
 {
-    if (child->link.fd >= 0) read_child(m, child);
+    if (child->link.fd >= 0) master_read_child(m, child);
     ssh_children_forget(child);
     ssh_master_silent(m, child->rank);
 }
@@ -301,7 +303,7 @@ static void program_ended(struct ssh_master *m, struct ssh_child *child)
 /* --- signals to the launcher --- */
 
 /* INT, TERM, HUP, QUIT: the job may end itself in good order, for a while. */
-static void pass_on(struct ssh_master *m, int signo)
+static void master_pass_on(struct ssh_master *m, int signo)
 {
     if (m->job.ending) return;
     if (m->job.interrupt) {
@@ -314,48 +316,48 @@ static void pass_on(struct ssh_master *m, int signo)
         ssh_job_end(&m->job, 128 + signo);
         return;
     }
-    signal_all(m, signo);
+    master_signal_all(m, signo);
     ssh_timer_set(m, SSH_TIMER_INTERRUPT, INTERRUPT_GRACE);
 }
 
-static void take_signal(struct ssh_master *m, int signo)
+static void master_take_signal(struct ssh_master *m, int signo)
 {
     switch (signo) {
     case SIGCHLD:
         break; /* children are looked at in any case */
     case SIGTSTP:
-        signal_all(m, SIGSTOP);
+        master_signal_all(m, SIGSTOP);
         raise(SIGSTOP);
-        signal_all(m, SIGCONT);
+        master_signal_all(m, SIGCONT);
         break;
     case SIGCONT:
     case SIGUSR1:
     case SIGUSR2:
-        signal_all(m, signo);
+        master_signal_all(m, signo);
         break;
     default:
-        pass_on(m, signo);
+        master_pass_on(m, signo);
     }
 }
 
-static void read_signals(struct ssh_master *m)
+static void master_read_signals(struct ssh_master *m)
 {
     struct signalfd_siginfo info;
     while (read(m->kids.signals, &info, sizeof info) == (ssize_t)sizeof info)
-        take_signal(m, (int)info.ssi_signo);
-    reap_children(m);
+        master_take_signal(m, (int)info.ssi_signo);
+    master_reap_children(m);
 }
 
 /* --- the loop --- */
 
-static bool finished(struct ssh_master *m)
+static bool master_finished(struct ssh_master *m)
 {
     if (m->gave_up) return true;
     if (!ssh_job_over(&m->job)) return false;
     return ssh_remote_finished(m);
 }
 
-static void loop(struct ssh_master *m)
+static void master_loop(struct ssh_master *m)
 {
     size_t locals = m->kids.count, most = 1 + 2 * locals + ssh_remote_poll_max(m) + SSH_ASK_FDS;
     struct pollfd *fds = calloc(most, sizeof *fds);
@@ -363,43 +365,43 @@ static void loop(struct ssh_master *m)
     for (;;) {
         if (m->job.held && !m->job.ending && !m->due[SSH_TIMER_HELD])
             ssh_timer_set(m, SSH_TIMER_HELD, HELD_TIME);
-        if (!m->due[SSH_TIMER_LEAVING]) look_at_leaving(m);
-        if (m->job.ending && !m->end_started) start_end(m);
+        if (!m->due[SSH_TIMER_LEAVING]) master_check_leaving(m);
+        if (m->job.ending && !m->end_started) master_start_end(m);
         if (m->remotes && m->job.gone && !m->job.ending && !m->due[SSH_TIMER_ECHO])
             ssh_remote_ask_echo(m); /* the others should follow */
-        if (!fds || finished(m)) break;
+        if (!fds || master_finished(m)) break;
         fds[0] = (struct pollfd){.fd = m->kids.signals, .events = POLLIN};
         ssh_children_poll(&m->kids, fds + 1);
         size_t remote = ssh_remote_poll(m, fds + 1 + 2 * locals);
         struct pollfd *asks = fds + 1 + 2 * locals + remote;
         size_t asked = ssh_ask_poll(m, asks);
-        int ready = poll(fds, 1 + 2 * locals + remote + asked, next_timeout(m));
+        int ready = poll(fds, 1 + 2 * locals + remote + asked, master_next_timeout(m));
         if (ready < 0 && errno != EINTR) {
             ssh_job_fail(&m->job, 1, "poll: %s (see ulimit -n); ending the job", strerror(errno));
             usleep(10000); /* blind from now on, but children can be reaped */
-            read_signals(m);
+            master_read_signals(m);
         }
         if (ready > 0) {
-            if (fds[0].revents) read_signals(m);
+            if (fds[0].revents) master_read_signals(m);
             for (size_t i = 0; i < locals; i++) {
                 struct ssh_child *child = &m->kids.ranks[i];
                 if (fds[1 + 2 * i].revents && child->link.fd >= 0) {
                     ssh_link_flush(&child->link);
-                    read_child(m, child);
+                    master_read_child(m, child);
                 }
-                if (fds[2 + 2 * i].revents && child->program >= 0) program_ended(m, child);
+                if (fds[2 + 2 * i].revents && child->program >= 0) master_program_ended(m, child);
             }
             ssh_remote_ready(m, fds + 1 + 2 * locals, remote);
             ssh_ask_ready(m, asks, asked);
         }
-        run_timers(m);
+        master_run_timers(m);
     }
     free(fds);
 }
 
 /* --- starting --- */
 
-static void make_welcome(struct ssh_master *m)
+static void master_make_welcome(struct ssh_master *m)
 {
     struct ssh_wire_buf buf = {0};
     ssh_wire_put_u32(&buf, m->job.size);
@@ -410,7 +412,7 @@ static void make_welcome(struct ssh_master *m)
     ssh_wire_free(&buf);
 }
 
-static void start_local_rank(struct ssh_master *m, uint32_t rank, int null)
+static void master_start_local_rank(struct ssh_master *m, uint32_t rank, int null)
 {
     struct ssh_host_slot *slot = &m->slots[m->slot_of[rank]];
     uint32_t index = slot->local_first + hosts_index(&slot->plan->block, rank);
@@ -426,7 +428,7 @@ static void start_local_rank(struct ssh_master *m, uint32_t rank, int null)
     ssh_link_post(&m->kids.ranks[index].link, m->welcome);
 }
 
-static void start_all(struct ssh_master *m)
+static void master_start_all(struct ssh_master *m)
 {
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     m->program = (struct ssh_program){
@@ -434,17 +436,17 @@ static void start_all(struct ssh_master *m)
     if (null < 0)
         ssh_job_fail(&m->job, 1, "cannot open /dev/null, the standard input of all ranks but 0: %s",
                      strerror(errno));
-    make_welcome(m);
+    master_make_welcome(m);
     if (!m->welcome) ssh_job_fail(&m->job, 1, "out of memory for the environment of the ranks");
     if (!m->job.ending) ssh_remote_start(m); /* remote shells take longest, so they go first */
     for (uint32_t r = 0; r < m->job.size; r++)
-        if (!m->slots[m->slot_of[r]].plan->remote) start_local_rank(m, r, null);
+        if (!m->slots[m->slot_of[r]].plan->remote) master_start_local_rank(m, r, null);
     if (null >= 0) close(null);
 }
 
 /* --- entry --- */
 
-static void name_ranks(const struct hosts_block *block, char *text, size_t size)
+static void master_name_ranks(const struct hosts_block *block, char *text, size_t size)
 {
     uint32_t last = hosts_rank(block, block->count - 1);
     if (block->count == 1)
@@ -456,16 +458,16 @@ static void name_ranks(const struct hosts_block *block, char *text, size_t size)
                  block->stride);
 }
 
-static void describe(const struct ssh_master *m)
+static void master_describe(const struct ssh_master *m)
 {
     char *line = shell_join(m->request->argv);
     if (!m->request->dry_run)
         launcher_log("this is job %d; --stats %d shows its counters", (int)getpid(), (int)getpid());
     for (uint32_t s = 0; s < m->plan.count; s++) {
         const struct ssh_host_slot_plan *slot = &m->plan.slots[s];
-        struct words command = {0};
+        struct shell_words command = {0};
         char ranks[64];
-        name_ranks(&slot->block, ranks, sizeof ranks);
+        master_name_ranks(&slot->block, ranks, sizeof ranks);
         launcher_log("%s on host %s%s: %s", ranks, slot->host,
                      slot->remote ? "" : " (this machine)", line ? line : "");
         if (slot->remote && ssh_remote_command(m, s, &command)) {
@@ -483,7 +485,7 @@ static void describe(const struct ssh_master *m)
 
 /* A tree of remote shells: remote slot i starts those from degree * (i + 1) on, as many as degree
  * says.  The launcher starts the first ones, rank 0's among them, whose input comes from here. */
-static void grow_tree(struct ssh_master *m)
+static void master_grow_tree(struct ssh_master *m)
 {
     uint32_t *remote = calloc(m->plan.count, sizeof *remote), count = 0, degree = m->plan.degree;
     for (uint32_t s = 0; remote && degree && s < m->plan.count; s++) {
@@ -497,7 +499,7 @@ static void grow_tree(struct ssh_master *m)
     free(remote);
 }
 
-static bool lay_out(struct ssh_master *m, uint32_t *locals)
+static bool master_lay_out(struct ssh_master *m, uint32_t *locals)
 {
     *locals = 0;
     m->slots = calloc(m->plan.count, sizeof *m->slots);
@@ -518,14 +520,14 @@ static bool lay_out(struct ssh_master *m, uint32_t *locals)
         for (uint32_t i = 0; i < slot->plan->block.count; i++)
             m->slot_of[hosts_rank(&slot->plan->block, i)] = s;
     }
-    grow_tree(m);
+    master_grow_tree(m);
     return true;
 }
 
-static int run(struct ssh_master *m, uint32_t locals)
+static int master_run(struct ssh_master *m, uint32_t locals)
 {
     if (!ssh_children_make_room(&m->kids, locals, m->remotes, false)) return 1;
-    if (!ssh_job_open(&m->job, m->request->ranks, m->plan.host_name_of, send_to, m) ||
+    if (!ssh_job_open(&m->job, m->request->ranks, m->plan.host_name_of, master_send, m) ||
         !ssh_children_open(&m->kids, locals, m->remotes, -1)) {
         launcher_log("cannot prepare %" PRIu32 " processes: %s", m->request->ranks,
                      strerror(errno));
@@ -533,8 +535,8 @@ static int run(struct ssh_master *m, uint32_t locals)
     }
     m->job.program = m->request->path;
     ssh_ask_open(m);
-    start_all(m);
-    loop(m);
+    master_start_all(m);
+    master_loop(m);
     ssh_ask_close(m);
     ssh_remote_close(m);
     ssh_children_close(&m->kids);
@@ -542,7 +544,7 @@ static int run(struct ssh_master *m, uint32_t locals)
 }
 
 /* For messages: reaches every rank with the environment, where a variable has its limits. */
-static void tell_host_names(const struct ssh_plan *plan)
+static void master_export_host_names(const struct ssh_plan *plan)
 {
     enum { LONGEST = 64 * 1024 };
     struct ssh_wire_buf names = {0};
@@ -566,10 +568,10 @@ int ssh_launch(const struct ssh_request *request)
     int status = 1;
     if (ssh_plan_make(&m.plan, request)) {
         uint32_t locals;
-        tell_host_names(&m.plan);
-        bool good = lay_out(&m, &locals);
-        if (good && (request->verbose || request->dry_run)) describe(&m);
-        status = !good ? 1 : request->dry_run ? 0 : run(&m, locals);
+        master_export_host_names(&m.plan);
+        bool good = master_lay_out(&m, &locals);
+        if (good && (request->verbose || request->dry_run)) master_describe(&m);
+        status = !good ? 1 : request->dry_run ? 0 : master_run(&m, locals);
     }
     ssh_parcel_drop(m.welcome);
     ssh_job_close(&m.job);

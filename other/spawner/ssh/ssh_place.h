@@ -7,7 +7,7 @@
 #define SSH_PLACE_H
 
 #include "other/spawner/hosts.h"
-#include "other/spawner/ssh_launch.h"
+#include "other/spawner/ssh/ssh_launch.h"
 
 struct ssh_host_slot_plan {
     const char *host;
@@ -16,8 +16,8 @@ struct ssh_host_slot_plan {
 };
 
 struct ssh_plan {
-    struct words names;   /* owns the host names */
-    struct words options; /* of the remote shell */
+    struct shell_words names;   /* owns the host names */
+    struct shell_words options; /* of the remote shell */
     struct ssh_host_slot_plan *slots;
     uint32_t count;
     uint32_t *host_of;         /* [ranks] dense host numbers */

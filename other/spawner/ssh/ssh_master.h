@@ -3,11 +3,11 @@
 #ifndef SSH_MASTER_H
 #define SSH_MASTER_H
 
-#include "other/spawner/ssh_ask.h"
-#include "other/spawner/ssh_children.h"
-#include "other/spawner/ssh_job.h"
-#include "other/spawner/ssh_place.h"
-#include "other/spawner/ssh_shell.h"
+#include "other/spawner/ssh/ssh_ask.h"
+#include "other/spawner/ssh/ssh_children.h"
+#include "other/spawner/ssh/ssh_job.h"
+#include "other/spawner/ssh/ssh_place.h"
+#include "other/spawner/ssh/ssh_shell.h"
 #include "other/tools/patience.h"
 
 #include <poll.h>
@@ -25,8 +25,8 @@ enum ssh_timer {
     SSH_TIMER_ASK,       /* ranks should have answered a question by now */
     SSH_TIMER_ECHO,      /* some ranks have left: control processes should have answered by now */
     SSH_TIMER_MUTE,      /* the job ends: who is still mute is left */
-    SSH_TIMER_STRANGERS, /* who connected should have said who he is */
-    SSH_TIMER_LINES,     /* output without an end of line has waited long enough */
+    SSH_TIMER_UNAUTHENTICATED, /* who connected should have said who he is */
+    SSH_TIMER_LINES,           /* output without an end of line has waited long enough */
     SSH_TIMERS
 };
 
@@ -46,8 +46,8 @@ struct ssh_host_slot {
 static const uint32_t SSH_LAUNCHER = UINT32_MAX;
 
 enum {
-    SSH_STRANGERS = 64,                    /* connections that may be waiting to prove themselves */
-    SSH_STRANGERS_FDS = 1 + SSH_STRANGERS, /* and the listener */
+    SSH_UNAUTHENTICATED_MAX = 64, /* connections that may be waiting to prove themselves */
+    SSH_UNAUTHENTICATED_FDS = 1 + SSH_UNAUTHENTICATED_MAX, /* and the listener */
 };
 struct ssh_unauthenticated;
 
@@ -75,7 +75,7 @@ struct ssh_master {
     int listener;
     uint16_t port;
     char secret[SSH_WIRE_SECRET + 1];
-    struct ssh_unauthenticated *strangers[SSH_STRANGERS];
+    struct ssh_unauthenticated *unauthenticated[SSH_UNAUTHENTICATED_MAX];
     char input[4096]; /* stdin on its way to a remote rank 0 */
     size_t input_len, input_at;
     bool input_ended;
@@ -89,7 +89,7 @@ void ssh_master_silent(struct ssh_master *m, uint32_t rank);
 /* --- ssh_remote.c; all do nothing in a job without remote hosts --- */
 
 /* The command that starts slot `s`; the caller frees it with shell_free. False: reported. */
-bool ssh_remote_command(const struct ssh_master *m, uint32_t s, struct words *command);
+bool ssh_remote_command(const struct ssh_master *m, uint32_t s, struct shell_words *command);
 bool ssh_remote_start(struct ssh_master *m);
 /* Descriptors to poll, at most ssh_remote_poll_max(m); ready ones are handled afterwards. */
 size_t ssh_remote_poll_max(const struct ssh_master *m);
@@ -122,12 +122,12 @@ void ssh_remote_close(struct ssh_master *m);
 /* --- ssh_unauthenticated.c --- */
 
 /* Makes the job's secret and listens for control processes; false: errno tells. */
-bool ssh_unauthenticateds_open(struct ssh_master *m);
-size_t ssh_unauthenticateds_poll(const struct ssh_master *m, struct pollfd *fds);
-void ssh_unauthenticateds_ready(struct ssh_master *m, const struct pollfd *fds, size_t count);
+bool ssh_unauthenticated_open(struct ssh_master *m);
+size_t ssh_unauthenticated_poll(const struct ssh_master *m, struct pollfd *fds);
+void ssh_unauthenticated_ready(struct ssh_master *m, const struct pollfd *fds, size_t count);
 /* Those who have not said who they are in time go. */
-void ssh_unauthenticateds_late(struct ssh_master *m);
-void ssh_unauthenticateds_close(struct ssh_master *m);
+void ssh_unauthenticated_late(struct ssh_master *m);
+void ssh_unauthenticated_close(struct ssh_master *m);
 
 /* --- both: lists of descriptors to poll --- */
 

@@ -3,7 +3,7 @@
  * Called by ranks, launcher and control processes.  Must never do I/O, keep state outside the
  * caller's structures, or trust a length it has not compared with what is really there.
  */
-#include "other/spawner/ssh_wire.h"
+#include "other/spawner/ssh/ssh_wire.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ void ssh_wire_put(struct ssh_wire_buf *buf, const void *data, size_t len)
     buf->len += len;
 }
 
-static void store_u32(uint8_t *to, uint32_t value)
+static void wire_store_u32(uint8_t *to, uint32_t value)
 {
     for (int i = 0; i < 4; i++) to[i] = (uint8_t)(value >> (8 * i));
 }
@@ -50,7 +50,7 @@ uint32_t ssh_wire_u32(const uint8_t *bytes)
 void ssh_wire_put_u32(struct ssh_wire_buf *buf, uint32_t value)
 {
     uint8_t bytes[4];
-    store_u32(bytes, value);
+    wire_store_u32(bytes, value);
     ssh_wire_put(buf, bytes, sizeof bytes);
 }
 
@@ -73,15 +73,15 @@ void ssh_wire_free(struct ssh_wire_buf *buf)
 
 /* --- frames --- */
 
-static void fill_header(uint8_t *head, enum ssh_wire_type type, bool more, uint32_t rank,
-                        size_t len)
+static void wire_fill_header(uint8_t *head, enum ssh_wire_type type, bool more, uint32_t rank,
+                             size_t len)
 {
     head[0] = MAGIC;
     head[1] = SSH_WIRE_VERSION;
     head[2] = (uint8_t)type;
     head[3] = more ? FLAG_MORE : 0;
-    store_u32(head + 4, rank);
-    store_u32(head + 8, (uint32_t)len);
+    wire_store_u32(head + 4, rank);
+    wire_store_u32(head + 8, (uint32_t)len);
 }
 
 void ssh_wire_put_message(struct ssh_wire_buf *out, enum ssh_wire_type type, uint32_t rank,
@@ -91,7 +91,7 @@ void ssh_wire_put_message(struct ssh_wire_buf *out, enum ssh_wire_type type, uin
     do {
         size_t part = len < SSH_WIRE_PAYLOAD ? len : SSH_WIRE_PAYLOAD;
         uint8_t head[SSH_WIRE_HEADER];
-        fill_header(head, type, part < len, rank, part);
+        wire_fill_header(head, type, part < len, rank, part);
         ssh_wire_put(out, head, sizeof head);
         ssh_wire_put(out, rest, part);
         rest = part ? rest + part : rest;
@@ -102,8 +102,8 @@ void ssh_wire_put_message(struct ssh_wire_buf *out, enum ssh_wire_type type, uin
 size_t ssh_wire_value_frame(uint8_t out[SSH_WIRE_VALUE_FRAME], enum ssh_wire_type type,
                             uint32_t rank, uint32_t value)
 {
-    fill_header(out, type, false, rank, 4);
-    store_u32(out + SSH_WIRE_HEADER, value);
+    wire_fill_header(out, type, false, rank, 4);
+    wire_store_u32(out + SSH_WIRE_HEADER, value);
     return SSH_WIRE_VALUE_FRAME;
 }
 
@@ -135,7 +135,7 @@ struct reader {
     bool short_of;
 };
 
-static const uint8_t *take(struct reader *in, size_t len)
+static const uint8_t *wire_take(struct reader *in, size_t len)
 {
     if (in->left < len) {
         in->short_of = true;
@@ -147,16 +147,16 @@ static const uint8_t *take(struct reader *in, size_t len)
     return found;
 }
 
-static uint32_t take_u32(struct reader *in)
+static uint32_t wire_take_u32(struct reader *in)
 {
-    const uint8_t *bytes = take(in, 4);
+    const uint8_t *bytes = wire_take(in, 4);
     return bytes ? ssh_wire_u32(bytes) : 0;
 }
 
-static uint64_t take_u64(struct reader *in)
+static uint64_t wire_take_u64(struct reader *in)
 {
-    uint64_t low = take_u32(in);
-    return low | (uint64_t)take_u32(in) << 32;
+    uint64_t low = wire_take_u32(in);
+    return low | (uint64_t)wire_take_u32(in) << 32;
 }
 
 ssize_t ssh_wire_strings(const uint8_t *data, size_t len)
@@ -167,12 +167,12 @@ ssize_t ssh_wire_strings(const uint8_t *data, size_t len)
     return count;
 }
 
-static const char *decode_collective(struct reader *in, struct ssh_wire_message *m)
+static const char *wire_decode_collective(struct reader *in, struct ssh_wire_message *m)
 {
-    uint32_t kind = take_u32(in);
-    m->collective.root = take_u32(in);
-    m->collective.seq = take_u32(in);
-    m->collective.len = take_u64(in);
+    uint32_t kind = wire_take_u32(in);
+    m->collective.root = wire_take_u32(in);
+    m->collective.seq = wire_take_u32(in);
+    m->collective.len = wire_take_u64(in);
     if (in->short_of) return "collective call cut short";
     if (kind >= SSH_WIRE_COLLECTIVES) return "collective call of unknown kind";
     if (m->collective.len > SSH_WIRE_MESSAGE) return "collective call with too long a block";
@@ -180,12 +180,12 @@ static const char *decode_collective(struct reader *in, struct ssh_wire_message 
     return NULL;
 }
 
-static const char *decode_welcome(struct reader *in, struct ssh_wire_message *m)
+static const char *wire_decode_welcome(struct reader *in, struct ssh_wire_message *m)
 {
-    m->welcome.size = take_u32(in);
+    m->welcome.size = wire_take_u32(in);
     if (in->short_of || m->welcome.size == 0 || m->welcome.size > SSH_WIRE_RANKS)
         return "welcome with an impossible number of processes";
-    m->welcome.host_of = take(in, (size_t)m->welcome.size * 4);
+    m->welcome.host_of = wire_take(in, (size_t)m->welcome.size * 4);
     if (in->short_of) return "welcome cut short";
     for (uint32_t r = 0; r < m->welcome.size; r++)
         if (ssh_wire_u32(m->welcome.host_of + 4 * (size_t)r) >= m->welcome.size)
@@ -194,15 +194,15 @@ static const char *decode_welcome(struct reader *in, struct ssh_wire_message *m)
     return NULL;
 }
 
-static const char *decode_setup(struct reader *in, struct ssh_wire_message *m)
+static const char *wire_decode_setup(struct reader *in, struct ssh_wire_message *m)
 {
-    m->setup.first = take_u32(in);
-    m->setup.count = take_u32(in);
-    m->setup.stride = take_u32(in);
-    m->setup.size = take_u32(in);
-    m->setup.below = take_u32(in);
-    m->setup.argc = take_u32(in);
-    m->setup.envc = take_u32(in);
+    m->setup.first = wire_take_u32(in);
+    m->setup.count = wire_take_u32(in);
+    m->setup.stride = wire_take_u32(in);
+    m->setup.size = wire_take_u32(in);
+    m->setup.below = wire_take_u32(in);
+    m->setup.argc = wire_take_u32(in);
+    m->setup.envc = wire_take_u32(in);
     if (in->short_of) return "set-up cut short";
     if (m->setup.size > SSH_WIRE_RANKS || m->setup.first >= m->setup.size || m->setup.count == 0 ||
         m->setup.stride == 0 ||
@@ -215,9 +215,9 @@ static const char *decode_setup(struct reader *in, struct ssh_wire_message *m)
     return NULL;
 }
 
-static const char *decode_start(struct reader *in, struct ssh_wire_message *m)
+static const char *wire_decode_start(struct reader *in, struct ssh_wire_message *m)
 {
-    m->start.slot = take_u32(in);
+    m->start.slot = wire_take_u32(in);
     if (in->short_of) return "start cut short";
     ssize_t strings = ssh_wire_strings(in->at, in->left);
     if (strings <= 0 || strings > SSH_WIRE_RANKS) return "start without a command";
@@ -225,36 +225,36 @@ static const char *decode_start(struct reader *in, struct ssh_wire_message *m)
     return NULL;
 }
 
-static const char *decode_payload(struct reader *in, struct ssh_wire_message *m)
+static const char *wire_decode_payload(struct reader *in, struct ssh_wire_message *m)
 {
     switch (m->type) {
     case SSH_WIRE_COLLECTIVE:
-        return decode_collective(in, m);
+        return wire_decode_collective(in, m);
     case SSH_WIRE_WELCOME:
-        return decode_welcome(in, m);
+        return wire_decode_welcome(in, m);
     case SSH_WIRE_SETUP:
-        return decode_setup(in, m);
+        return wire_decode_setup(in, m);
     case SSH_WIRE_START:
-        return decode_start(in, m);
+        return wire_decode_start(in, m);
     case SSH_WIRE_RESULT:
-        m->seq = take_u32(in);
+        m->seq = wire_take_u32(in);
         return in->short_of ? "result cut short" : NULL;
     case SSH_WIRE_COMPLAINT:
         return NULL;
     case SSH_WIRE_SHELL:
-        m->value = take_u32(in);
-        m->seq = take_u32(in);
+        m->value = wire_take_u32(in);
+        m->seq = wire_take_u32(in);
         return in->short_of || in->left ? "shell's end of the wrong length" : NULL;
     case SSH_WIRE_ANSWER:
-        m->value = take_u32(in);
-        m->seq = take_u32(in);
+        m->value = wire_take_u32(in);
+        m->seq = wire_take_u32(in);
         return in->short_of ? "answer cut short" : NULL;
     case SSH_WIRE_JOIN:
-        m->join.slot = take_u32(in);
-        m->join.secret = (const char *)take(in, SSH_WIRE_SECRET);
+        m->join.slot = wire_take_u32(in);
+        m->join.secret = (const char *)wire_take(in, SSH_WIRE_SECRET);
         return in->short_of || in->left ? "join of the wrong length" : NULL;
     default:
-        m->value = take_u32(in);
+        m->value = wire_take_u32(in);
         return in->short_of || in->left ? "message of the wrong length" : NULL;
     }
 }
@@ -266,14 +266,14 @@ bool ssh_wire_decode(enum ssh_wire_type type, uint32_t rank, const uint8_t *data
     memset(message, 0, sizeof *message);
     message->type = type;
     message->rank = rank;
-    const char *wrong = decode_payload(&in, message);
+    const char *wrong = wire_decode_payload(&in, message);
     if (wrong) return *why = wrong, false;
     message->data = in.at;
     message->data_len = in.left;
     return true;
 }
 
-static bool may_be_long(enum ssh_wire_type type)
+static bool wire_may_be_long(enum ssh_wire_type type)
 {
     return type == SSH_WIRE_COLLECTIVE || type == SSH_WIRE_WELCOME || type == SSH_WIRE_RESULT ||
            type == SSH_WIRE_SETUP || type == SSH_WIRE_START;
@@ -288,7 +288,7 @@ int ssh_wire_assemble(struct ssh_wire_assembly *assembly, const struct ssh_wire_
         assembly->done = false;
     }
     /* Short messages stand alone: an abort may come between the frames of a long one. */
-    if (!may_be_long(frame->type)) {
+    if (!wire_may_be_long(frame->type)) {
         if (frame->more) return *why = "short message in several frames", -1;
         return ssh_wire_decode(frame->type, frame->rank, frame->data, frame->len, message, why)
                    ? 1

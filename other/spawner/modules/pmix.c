@@ -4,8 +4,8 @@
  * deaths, and ends the job; no MPI is needed.  What was put stays with the servers for the job's
  * life (PMIx has no way to take it back), hence a key of its own for every call.
  */
-#include "other/spawner/module_answer.h"
-#include "other/spawner/module_watch.h"
+#include "other/spawner/modules/module_answer.h"
+#include "other/spawner/modules/module_watch.h"
 #include "other/spawner/spawner_ops.h"
 
 #include <pmix.h>
@@ -32,7 +32,7 @@ static atomic_bool leaving; /* in good order: what we hear from now on is no dea
 
 static void pmix_abort(int exitcode) __attribute__((noreturn));
 
-static void check(pmix_status_t status, const char *call)
+static void pmix_check(pmix_status_t status, const char *call)
 {
     if (status == PMIX_SUCCESS) return;
     fprintf(stderr, "bootstrap: rank %" PRIu32 ": %s: %s; ending the job\n", me.rank, call,
@@ -42,63 +42,63 @@ static void check(pmix_status_t status, const char *call)
 
 /* --- bytes from rank to rank --- */
 
-static void name_key(char key[PMIX_MAX_KEYLEN + 1])
+static void pmix_make_key(char key[PMIX_MAX_KEYLEN + 1])
 {
     snprintf(key, PMIX_MAX_KEYLEN + 1, "gasnet.%" PRIu64, calls);
 }
 
-static void publish(const void *data, size_t len)
+static void pmix_publish(const void *data, size_t len)
 {
     char key[PMIX_MAX_KEYLEN + 1];
     pmix_value_t value = {.type = PMIX_BYTE_OBJECT};
     value.data.bo.bytes = (char *)(uintptr_t)data; /* PMIx_Put copies */
     value.data.bo.size = len;
-    name_key(key);
-    check(PMIx_Put(PMIX_GLOBAL, key, &value), "PMIx_Put");
-    check(PMIx_Commit(), "PMIx_Commit");
+    pmix_make_key(key);
+    pmix_check(PMIx_Put(PMIX_GLOBAL, key, &value), "PMIx_Put");
+    pmix_check(PMIx_Commit(), "PMIx_Commit");
 }
 
 /* Every rank has come here; with `collect` what they published is on every host. */
-static void meet(bool collect)
+static void pmix_fence(bool collect)
 {
     pmix_info_t info;
     PMIX_INFO_CONSTRUCT(&info);
     PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
-    check(PMIx_Fence(NULL, 0, &info, 1), "PMIx_Fence");
+    pmix_check(PMIx_Fence(NULL, 0, &info, 1), "PMIx_Fence");
     PMIX_INFO_DESTRUCT(&info);
 }
 
 /* What `rank` published in this call; `len` bytes; to be released. */
-static pmix_value_t *fetch(uint32_t rank, size_t len)
+static pmix_value_t *pmix_fetch(uint32_t rank, size_t len)
 {
     char key[PMIX_MAX_KEYLEN + 1];
     pmix_value_t *value = NULL;
     pmix_proc_t from = me;
     from.rank = rank;
-    name_key(key);
-    check(PMIx_Get(&from, key, NULL, 0, &value), "PMIx_Get");
+    pmix_make_key(key);
+    pmix_check(PMIx_Get(&from, key, NULL, 0, &value), "PMIx_Get");
     if (value->type != PMIX_BYTE_OBJECT || value->data.bo.size != len)
-        check(PMIX_ERR_TYPE_MISMATCH, "collective calls do not match: PMIx_Get");
+        pmix_check(PMIX_ERR_TYPE_MISMATCH, "collective calls do not match: PMIx_Get");
     return value;
 }
 
 static void pmix_barrier(void)
 {
-    meet(false);
+    pmix_fence(false);
 }
 
 /* Everybody publishes `len` bytes; of each rank's `want` bytes at `offset` are taken. */
-static void share(const void *mine, size_t len, void *all, size_t offset, size_t want)
+static void pmix_share(const void *mine, size_t len, void *all, size_t offset, size_t want)
 {
     calls++;
-    if (len) publish(mine, len);
-    meet(len > 0);
+    if (len) pmix_publish(mine, len);
+    pmix_fence(len > 0);
     for (uint32_t r = 0; len && r < size; r++) {
         if (r == me.rank) {
             memcpy((char *)all + r * want, (const char *)mine + offset, want);
             continue;
         }
-        pmix_value_t *value = fetch(r, len);
+        pmix_value_t *value = pmix_fetch(r, len);
         memcpy((char *)all + r * want, value->data.bo.bytes + offset, want);
         PMIX_VALUE_RELEASE(value);
     }
@@ -106,21 +106,21 @@ static void share(const void *mine, size_t len, void *all, size_t offset, size_t
 
 static void pmix_exchange(const void *mine, size_t len, void *all)
 {
-    share(mine, len, all, 0, len);
+    pmix_share(mine, len, all, 0, len);
 }
 
 static void pmix_alltoall(const void *mine, size_t len, void *all)
 {
-    share(mine, len * size, all, len * me.rank, len);
+    pmix_share(mine, len * size, all, len * me.rank, len);
 }
 
 static void pmix_broadcast(void *data, size_t len, uint32_t root)
 {
     calls++;
-    if (len && me.rank == root) publish(data, len);
-    meet(len > 0);
+    if (len && me.rank == root) pmix_publish(data, len);
+    pmix_fence(len > 0);
     if (!len || me.rank == root) return;
-    pmix_value_t *value = fetch(root, len);
+    pmix_value_t *value = pmix_fetch(root, len);
     memcpy(data, value->data.bo.bytes, len);
     PMIX_VALUE_RELEASE(value);
 }
@@ -128,7 +128,7 @@ static void pmix_broadcast(void *data, size_t len, uint32_t root)
 /* --- joining --- */
 
 /* A number the server knows of the job (rank PMIX_RANK_WILDCARD) or of a rank. */
-static bool ask(uint32_t rank, const char *key, uint32_t *answer)
+static bool pmix_get_u32(uint32_t rank, const char *key, uint32_t *answer)
 {
     pmix_value_t *value = NULL;
     pmix_proc_t about = me;
@@ -141,10 +141,10 @@ static bool ask(uint32_t rank, const char *key, uint32_t *answer)
 }
 
 /* Names this host: the server's number for it, else a hash (FNV-1a) of its name. */
-static uint64_t host_key(void)
+static uint64_t pmix_host_key(void)
 {
     uint32_t node;
-    if (ask(me.rank, PMIX_NODEID, &node)) return node;
+    if (pmix_get_u32(me.rank, PMIX_NODEID, &node)) return node;
     char name[256] = "";
     uint64_t hash = 0xcbf29ce484222325;
     gethostname(name, sizeof name - 1);
@@ -152,9 +152,9 @@ static uint64_t host_key(void)
     return hash | UINT64_C(1) << 63;
 }
 
-static bool map_hosts(struct bootstrap_job *job)
+static bool pmix_map_hosts(struct bootstrap_job *job)
 {
-    uint64_t mine = host_key(), *keys = malloc(size * sizeof *keys);
+    uint64_t mine = pmix_host_key(), *keys = malloc(size * sizeof *keys);
     uint32_t *host_of = malloc(size * sizeof *host_of);
     uint32_t *first = malloc(size * sizeof *first); /* of each host, its first rank */
     uint32_t hosts = 0, here = 0;
@@ -179,9 +179,9 @@ static bool map_hosts(struct bootstrap_job *job)
 }
 
 /* In PMIx's own thread, which must go on: the death runs in another. */
-static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
-                     size_t ninfo, pmix_info_t results[], size_t nresults,
-                     pmix_event_notification_cbfunc_fn_t done, void *done_data)
+static void pmix_on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
+                          pmix_info_t info[], size_t ninfo, pmix_info_t results[], size_t nresults,
+                          pmix_event_notification_cbfunc_fn_t done, void *done_data)
 {
     int code = 1;
     for (size_t i = 0; i < ninfo; i++)
@@ -191,16 +191,17 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
     if (done) done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, done_data);
 }
 
-static void hear_of_deaths(void)
+static void pmix_watch_deaths(void)
 {
     static pmix_status_t codes[] = {PMIX_ERR_PROC_ABORTED, PMIX_ERR_PROC_ABORTING,
                                     PMIX_ERR_PROC_REQUESTED_ABORT,
                                     PMIX_ERR_LOST_CONNECTION_TO_SERVER, PMIX_ERR_NODE_DOWN};
-    PMIx_Register_event_handler(codes, sizeof codes / sizeof *codes, NULL, 0, on_event, NULL, NULL);
+    PMIx_Register_event_handler(codes, sizeof codes / sizeof *codes, NULL, 0, pmix_on_event, NULL,
+                                NULL);
 }
 
 /* PMIx starts threads; none of them may take the program's signals. */
-static pmix_status_t start(void)
+static pmix_status_t pmix_start(void)
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -213,7 +214,7 @@ static pmix_status_t start(void)
 static enum bootstrap_status pmix_init(int *argc, char ***argv, struct bootstrap_job *job,
                                        struct spawner_console *console, char *why, size_t why_size)
 {
-    pmix_status_t status = start();
+    pmix_status_t status = pmix_start();
     if (status != PMIX_SUCCESS) {
         snprintf(why, why_size,
                  "spawner pmix: the PMIx server named by PMIX_SERVER_URI* does not "
@@ -221,16 +222,16 @@ static enum bootstrap_status pmix_init(int *argc, char ***argv, struct bootstrap
                  PMIx_Error_string(status));
         return BOOTSTRAP_FAILED;
     }
-    if (!ask(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, &size) || me.rank >= size) {
+    if (!pmix_get_u32(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, &size) || me.rank >= size) {
         PMIx_Finalize(NULL, 0);
         snprintf(why, why_size, "spawner pmix: the PMIx server does not tell the job's size");
         return BOOTSTRAP_FAILED;
     }
-    if (!map_hosts(job)) {
+    if (!pmix_map_hosts(job)) {
         snprintf(why, why_size, "spawner pmix: rank %" PRIu32 ": out of memory", me.rank);
         return BOOTSTRAP_FAILED;
     }
-    hear_of_deaths();
+    pmix_watch_deaths();
     module_answer_start(me.rank, size);
     module_watch_start();
     return BOOTSTRAP_OK;
@@ -240,7 +241,7 @@ static enum bootstrap_status pmix_init(int *argc, char ***argv, struct bootstrap
 
 static sem_t all_leave;
 
-static void on_all_leave(pmix_status_t status, void *unused)
+static void pmix_on_all_leave(pmix_status_t status, void *unused)
 {
     sem_post(&all_leave);
 }
@@ -256,12 +257,12 @@ static void pmix_fini(int exitcode)
     until.tv_nsec += FINI_MS * 1000000L;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
-    if (PMIx_Fence_nb(NULL, 0, NULL, 0, on_all_leave, NULL) == PMIX_SUCCESS)
+    if (PMIx_Fence_nb(NULL, 0, NULL, 0, pmix_on_all_leave, NULL) == PMIX_SUCCESS)
         while (sem_timedwait(&all_leave, &until) != 0 && errno == EINTR) continue;
     PMIx_Finalize(NULL, 0);
 }
 
-static void end(int exitcode)
+static void pmix_end(int exitcode)
 {
     if (PMIx_Initialized()) PMIx_Abort(exitcode, "", NULL, 0);
     _exit(exitcode);
@@ -270,7 +271,7 @@ static void end(int exitcode)
 static void pmix_abort(int exitcode)
 {
     atomic_store(&leaving, true);
-    module_watch_abort(end, exitcode & 0xff);
+    module_watch_abort(pmix_end, exitcode & 0xff);
 }
 
 __attribute__((visibility("default"))) const struct spawner_ops SPAWNER_SYMBOL = {

@@ -8,8 +8,8 @@
  */
 #include "other/spawner/hosts.h"
 #include "other/spawner/launcher_log.h"
-#include "other/spawner/ssh_launch.h"
-#include "other/spawner/ssh_shell.h"
+#include "other/spawner/ssh/ssh_launch.h"
+#include "other/spawner/ssh/ssh_shell.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -54,7 +54,7 @@ struct control {
 
 static const char *host = "?"; /* this one, as the launcher's list has it */
 
-static int complain(const char *what, const char *why)
+static int control_complain(const char *what, const char *why)
 {
     launcher_log("control process on host %s: %s: %s", host, what, why);
     return 1;
@@ -62,7 +62,7 @@ static int complain(const char *what, const char *why)
 
 /* --- reaching the launcher --- */
 
-static int connect_to(const char *address, uint16_t port)
+static int control_connect(const char *address, uint16_t port)
 {
     struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
     struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
@@ -85,11 +85,11 @@ static int connect_to(const char *address, uint16_t port)
     return fd;
 }
 
-static int connect_to_any(char *addresses, uint16_t port)
+static int control_connect_any(char *addresses, uint16_t port)
 {
     char *rest = NULL;
     for (char *a = strtok_r(addresses, ",", &rest); a; a = strtok_r(NULL, ",", &rest)) {
-        int fd = connect_to(a, port);
+        int fd = control_connect(a, port);
         if (fd < 0) continue;
         ssh_link_watch_host(fd);
         return fd;
@@ -98,7 +98,7 @@ static int connect_to_any(char *addresses, uint16_t port)
 }
 
 /* One byte at a time: what follows the line is rank 0's. */
-static bool read_secret(char secret[SSH_WIRE_SECRET + 1])
+static bool control_read_secret(char secret[SSH_WIRE_SECRET + 1])
 {
     for (size_t i = 0; i <= SSH_WIRE_SECRET; i++) {
         ssize_t got = read(STDIN_FILENO, &secret[i], 1);
@@ -109,11 +109,12 @@ static bool read_secret(char secret[SSH_WIRE_SECRET + 1])
     return good;
 }
 
-static bool join(struct control *c, char *addresses, uint16_t port, uint32_t slot)
+static bool control_join(struct control *c, char *addresses, uint16_t port, uint32_t slot)
 {
-    if (!read_secret(c->secret)) return complain("standard input", "not the launcher's"), false;
-    int fd = connect_to_any(addresses, port);
-    if (fd < 0) return complain("cannot connect to the launcher", strerror(errno)), false;
+    if (!control_read_secret(c->secret))
+        return control_complain("standard input", "not the launcher's"), false;
+    int fd = control_connect_any(addresses, port);
+    if (fd < 0) return control_complain("cannot connect to the launcher", strerror(errno)), false;
     ssh_link_open(&c->up, fd, false);
     struct ssh_wire_buf buf = {0};
     ssh_wire_put_u32(&buf, slot);
@@ -127,7 +128,7 @@ static bool join(struct control *c, char *addresses, uint16_t port, uint32_t slo
 
 /* --- upwards --- */
 
-static void tell(struct control *c, enum ssh_wire_type type, uint32_t rank, uint32_t value)
+static void control_send(struct control *c, enum ssh_wire_type type, uint32_t rank, uint32_t value)
 {
     uint8_t bytes[4] = {(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16),
                         (uint8_t)(value >> 24)};
@@ -136,7 +137,7 @@ static void tell(struct control *c, enum ssh_wire_type type, uint32_t rank, uint
     ssh_parcel_drop(parcel);
 }
 
-static void tell_shell_ended(struct control *c, pid_t pid, int status)
+static void control_report_shell(struct control *c, pid_t pid, int status)
 {
     for (uint32_t i = 0; i < c->below_count; i++) {
         struct ssh_wire_buf buf = {0};
@@ -157,7 +158,7 @@ struct from_child {
     bool wrong;
 };
 
-static void pass_up(void *ctx, const struct ssh_wire_frame *frame)
+static void control_pass_up(void *ctx, const struct ssh_wire_frame *frame)
 {
     struct from_child *from = ctx;
     /* A rank speaks for itself only, and none of a control process's words. */
@@ -172,30 +173,30 @@ static void pass_up(void *ctx, const struct ssh_wire_frame *frame)
     ssh_parcel_drop(parcel);
 }
 
-static void read_child(struct control *c, struct ssh_child *child)
+static void control_read_child(struct control *c, struct ssh_child *child)
 {
     struct from_child from = {c, child, false};
     const char *why;
-    enum ssh_link_state state = ssh_link_read(&child->link, pass_up, &from, &why);
+    enum ssh_link_state state = ssh_link_read(&child->link, control_pass_up, &from, &why);
     if (state == SSH_LINK_OPEN && !from.wrong) return;
     ssh_link_close(&child->link);
-    tell(c, SSH_WIRE_SILENT, child->rank, 0);
+    control_send(c, SSH_WIRE_SILENT, child->rank, 0);
 }
 
-static void reap_children(struct control *c)
+static void control_reap_children(struct control *c)
 {
     int status;
     pid_t pid;
     while ((pid = ssh_children_reap(&c->kids, false, &status)) > 0) {
         struct ssh_child *child = ssh_children_find(&c->kids, pid);
         if (!child) {
-            tell_shell_ended(c, pid, status);
+            control_report_shell(c, pid, status);
             continue;
         }
         child->pid = 0;
-        if (child->link.fd >= 0) read_child(c, child);
+        if (child->link.fd >= 0) control_read_child(c, child);
         ssh_children_forget(child);
-        tell(c, SSH_WIRE_ENDED, child->rank, (uint32_t)status);
+        control_send(c, SSH_WIRE_ENDED, child->rank, (uint32_t)status);
         c->alive--;
     }
 }
@@ -203,7 +204,7 @@ static void reap_children(struct control *c)
 /* --- downwards --- */
 
 /* This host's environment, with the launcher's on top. */
-static const char **merge_environment(const char *strings, uint32_t envc)
+static const char **control_merge_environment(const char *strings, uint32_t envc)
 {
     size_t own = 0, kept = 0;
     while (environ[own]) own++;
@@ -222,14 +223,15 @@ static const char **merge_environment(const char *strings, uint32_t envc)
 }
 
 /* Each rank's output comes here and goes on in whole lines: those who share a pipe mix theirs. */
-static void start_rank(struct control *c, uint32_t i, const struct ssh_program *program, int null)
+static void control_start_rank(struct control *c, uint32_t i, const struct ssh_program *program,
+                               int null)
 {
     uint32_t rank = hosts_rank(&c->block, i);
     int output[2];
     bool good = ssh_shell_listen(&c->outputs[i], output);
     const int fds[3] = {rank == 0 ? STDIN_FILENO : null, output[0], output[1]};
     good = good && ssh_children_start_rank(&c->kids, i, rank, program, fds);
-    if (!good) complain("cannot start a process", strerror(errno));
+    if (!good) control_complain("cannot start a process", strerror(errno));
     for (int which = 0; which < 2; which++)
         if (output[which] >= 0) close(output[which]);
     c->alive += good;
@@ -238,7 +240,7 @@ static void start_rank(struct control *c, uint32_t i, const struct ssh_program *
 
 /* ssh came here by a loopback address: the name means this machine to whoever looks it up, so the
  * ranks are not where the list wants them. */
-static void look_at_way(const struct ssh_wire_message *setup)
+static void control_check_interface(const struct ssh_wire_message *setup)
 {
     const char *way = getenv("SSH_CONNECTION"); /* their address and port, ours and its port */
     char address[64] = "";
@@ -250,15 +252,15 @@ static void look_at_way(const struct ssh_wire_message *setup)
                      host, address);
 }
 
-static void start_ranks(struct control *c, const struct ssh_wire_message *setup)
+static void control_start_ranks(struct control *c, const struct ssh_wire_message *setup)
 {
     const char *cwd = (const char *)setup->data, *path = cwd + strlen(cwd) + 1;
     const char *s = path + strlen(path) + 1;
     const char **argv = calloc((size_t)setup->setup.argc + 1, sizeof *argv);
     for (uint32_t i = 0; argv && i < setup->setup.argc; i++, s += strlen(s) + 1) argv[i] = s;
-    const char **envp = argv ? merge_environment(s, setup->setup.envc) : NULL;
+    const char **envp = argv ? control_merge_environment(s, setup->setup.envc) : NULL;
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    look_at_way(setup);
+    control_check_interface(setup);
     c->block = (struct hosts_block){setup->setup.first, setup->setup.count, setup->setup.stride};
     c->below_most = setup->setup.below;
     c->below = calloc((size_t)c->below_most + 1, sizeof *c->below);
@@ -266,24 +268,25 @@ static void start_ranks(struct control *c, const struct ssh_wire_message *setup)
     for (uint32_t i = 0; c->outputs && i < setup->setup.count; i++) ssh_shell_init(&c->outputs[i]);
     c->set_up = true;
     if (chdir(cwd) != 0) {
-        complain(cwd, strerror(errno));
+        control_complain(cwd, strerror(errno));
         c->wrong = true;
     } else if (!ssh_children_make_room(&c->kids, setup->setup.count, c->below_most, true)) {
         c->wrong = true;
     } else if (!envp || null < 0 || !c->below || !c->outputs ||
                !ssh_children_open(&c->kids, setup->setup.count, c->below_most, c->up.fd)) {
-        complain("cannot prepare", strerror(errno));
+        control_complain("cannot prepare", strerror(errno));
         c->wrong = true;
     }
     struct ssh_program program = {path, (char *const *)argv, envp};
-    for (uint32_t i = 0; i < setup->setup.count && !c->wrong; i++) start_rank(c, i, &program, null);
+    for (uint32_t i = 0; i < setup->setup.count && !c->wrong; i++)
+        control_start_rank(c, i, &program, null);
     free(argv);
     free(envp);
     if (null >= 0) close(null);
 }
 
 /* Another host: the whole command comes from the launcher, the secret goes on from us. */
-static void start_below(struct control *c, const struct ssh_wire_message *start)
+static void control_start_below(struct control *c, const struct ssh_wire_message *start)
 {
     char **argv = calloc((size_t)start->start.argc + 1, sizeof *argv);
     char *s = (char *)(uintptr_t)start->data; /* exec's type is not const */
@@ -292,13 +295,13 @@ static void start_below(struct control *c, const struct ssh_wire_message *start)
     ssh_shell_init(&below->shell);
     below->slot = start->start.slot;
     if (!argv || !ssh_shell_start(&below->shell, &c->kids, argv, c->secret, false)) {
-        complain("cannot start a remote shell", strerror(errno));
+        control_complain("cannot start a remote shell", strerror(errno));
         c->wrong = true;
     }
     free(argv);
 }
 
-static void pass_down(struct control *c, const struct ssh_wire_frame *frame)
+static void control_pass_down(struct control *c, const struct ssh_wire_frame *frame)
 {
     struct ssh_parcel *parcel = ssh_parcel_of_frame(frame);
     for (uint32_t i = 0; i < c->kids.count; i++)
@@ -307,7 +310,7 @@ static void pass_down(struct control *c, const struct ssh_wire_frame *frame)
     ssh_parcel_drop(parcel);
 }
 
-static void take_order(void *ctx, const struct ssh_wire_frame *frame)
+static void control_take_order(void *ctx, const struct ssh_wire_frame *frame)
 {
     struct control *c = ctx;
     struct ssh_wire_message message;
@@ -315,14 +318,14 @@ static void take_order(void *ctx, const struct ssh_wire_frame *frame)
     if (c->wrong) return;
     if (frame->type == SSH_WIRE_SETUP && !c->set_up) {
         int complete = ssh_wire_assemble(&c->in, frame, &message, &why);
-        if (complete > 0) start_ranks(c, &message);
+        if (complete > 0) control_start_ranks(c, &message);
         c->wrong = c->wrong || complete < 0;
     } else if (!c->set_up) {
         c->wrong = true;
     } else if (frame->type == SSH_WIRE_START) {
         int complete = ssh_wire_assemble(&c->in, frame, &message, &why);
         if (complete > 0 && c->below_count < c->below_most)
-            start_below(c, &message);
+            control_start_below(c, &message);
         else
             c->wrong = c->wrong || complete != 0;
     } else if (frame->type == SSH_WIRE_SIGNAL && frame->len == 4) {
@@ -330,49 +333,50 @@ static void take_order(void *ctx, const struct ssh_wire_frame *frame)
             if (frame->rank == SSH_WIRE_ALL || frame->rank == hosts_rank(&c->block, i))
                 ssh_children_signal(&c->kids, i, (int)ssh_wire_u32(frame->data));
     } else if (frame->type == SSH_WIRE_ECHO) {
-        tell(c, SSH_WIRE_ECHO, SSH_WIRE_ALL, 0);
+        control_send(c, SSH_WIRE_ECHO, SSH_WIRE_ALL, 0);
     } else {
-        pass_down(c, frame);
+        control_pass_down(c, frame);
     }
 }
 
 /* --- output: of this host's ranks, and of hosts below --- */
 
 /* Rank after rank, then host after host. */
-static uint32_t sources(const struct control *c)
+static uint32_t control_outputs(const struct control *c)
 {
     return (c->set_up && c->outputs ? c->kids.count : 0) + c->below_count;
 }
 
-static struct ssh_shell *source(struct control *c, uint32_t i)
+static struct ssh_shell *control_output(struct control *c, uint32_t i)
 {
-    uint32_t ranks = sources(c) - c->below_count;
+    uint32_t ranks = control_outputs(c) - c->below_count;
     return i < ranks ? &c->outputs[i] : &c->below[i - ranks].shell;
 }
 
-static size_t poll_output(struct control *c, struct pollfd *fds)
+static size_t control_poll_output(struct control *c, struct pollfd *fds)
 {
-    uint32_t count = 2 * sources(c);
+    uint32_t count = 2 * control_outputs(c);
     for (uint32_t i = 0; i < count; i++)
-        fds[i] = (struct pollfd){.fd = source(c, i / 2)->output[i % 2], .events = POLLIN};
+        fds[i] = (struct pollfd){.fd = control_output(c, i / 2)->output[i % 2], .events = POLLIN};
     return count;
 }
 
-static void read_output(struct control *c, const struct pollfd *fds, uint32_t count)
+static void control_read_output(struct control *c, const struct pollfd *fds, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (fds[i].revents && fds[i].fd >= 0 && ssh_shell_read(source(c, i / 2), (int)i % 2))
+        if (fds[i].revents && fds[i].fd >= 0 &&
+            ssh_shell_read(control_output(c, i / 2), (int)i % 2))
             c->unfinished = true;
 }
 
-static void flush_output(struct control *c)
+static void control_flush_output(struct control *c)
 {
-    for (uint32_t i = 0; i < sources(c); i++) ssh_shell_flush(source(c, i));
+    for (uint32_t i = 0; i < control_outputs(c); i++) ssh_shell_flush(control_output(c, i));
     c->unfinished = false;
 }
 
 /* The ranks are gone; who else holds their pipes is not waited for. */
-static void end_ranks_output(struct control *c)
+static void control_end_rank_output(struct control *c)
 {
     for (uint32_t i = 0; c->outputs && i < c->kids.count; i++) {
         ssh_shell_drain(&c->outputs[i]);
@@ -383,17 +387,17 @@ static void end_ranks_output(struct control *c)
 }
 
 /* The launcher has told them too; what they still say is passed on, then they are ended. */
-static void end_below(struct control *c, struct pollfd *fds)
+static void control_end_below(struct control *c, struct pollfd *fds)
 {
     for (int pauses = 0; pauses < DRAIN_STEPS;) {
         uint32_t open = 0;
         for (uint32_t i = 0; i < 2 * c->below_count; i++)
             open += c->below[i / 2].shell.output[i % 2] >= 0;
         if (!open) break;
-        if (poll(fds, poll_output(c, fds), LINE_PATIENCE) <= 0)
+        if (poll(fds, control_poll_output(c, fds), LINE_PATIENCE) <= 0)
             pauses++;
         else
-            read_output(c, fds, 2 * c->below_count);
+            control_read_output(c, fds, 2 * c->below_count);
     }
     for (uint32_t i = 0; i < c->below_count; i++) ssh_shell_close(&c->below[i].shell);
     free(c->below);
@@ -402,7 +406,7 @@ static void end_below(struct control *c, struct pollfd *fds)
 /* --- the loop --- */
 
 /* False: time to go. */
-static bool step(struct control *c, struct pollfd *fds, size_t max)
+static bool control_step(struct control *c, struct pollfd *fds, size_t max)
 {
     size_t n = 0, kids = c->set_up ? c->kids.count : 0;
     const char *why;
@@ -411,50 +415,51 @@ static bool step(struct control *c, struct pollfd *fds, size_t max)
     fds[n++] = (struct pollfd){.fd = c->set_up ? c->kids.signals : -1, .events = POLLIN};
     if (c->set_up) ssh_children_poll(&c->kids, fds + n);
     n += 2 * kids;
-    uint32_t outputs = (uint32_t)poll_output(c, fds + n);
+    uint32_t outputs = (uint32_t)control_poll_output(c, fds + n);
     int ready = poll(fds, n + outputs, c->unfinished ? LINE_PATIENCE : -1);
     if (ready < 0) return errno == EINTR;
-    if (ready == 0) flush_output(c);
-    read_output(c, fds + n, outputs);
+    if (ready == 0) control_flush_output(c);
+    control_read_output(c, fds + n, outputs);
     if (fds[1].revents) {
         struct signalfd_siginfo info;
         while (read(c->kids.signals, &info, sizeof info) == (ssize_t)sizeof info)
             if (info.ssi_signo == SIGTERM) return false;
-        reap_children(c);
+        control_reap_children(c);
     }
     for (size_t i = 0; i < kids; i++) {
         struct ssh_child *child = &c->kids.ranks[i];
         if (fds[2 + 2 * i].revents && child->link.fd >= 0) {
             ssh_link_flush(&child->link);
-            read_child(c, child);
+            control_read_child(c, child);
         }
         if (fds[3 + 2 * i].revents && child->program >= 0) { /* its wrapper lives on */
-            if (child->link.fd >= 0) read_child(c, child);
+            if (child->link.fd >= 0) control_read_child(c, child);
             ssh_children_forget(child);
-            tell(c, SSH_WIRE_SILENT, child->rank, 0);
+            control_send(c, SSH_WIRE_SILENT, child->rank, 0);
         }
     }
     if (!fds[0].revents) return true;
     ssh_link_flush(&c->up);
-    return ssh_link_read(&c->up, take_order, c, &why) == SSH_LINK_OPEN && !c->wrong;
+    return ssh_link_read(&c->up, control_take_order, c, &why) == SSH_LINK_OPEN && !c->wrong;
 }
 
 int ssh_control_main(int argc, char **argv)
 {
     struct control c = {0};
     enum { MOST = 4 * 65536 };
-    if (argc != 6) return complain("command line", "not the launcher's"), 1;
+    if (argc != 6) return control_complain("command line", "not the launcher's"), 1;
     host = argv[5];
     struct pollfd *fds = calloc(MOST, sizeof *fds);
-    if (!fds || !join(&c, argv[2], (uint16_t)atoi(argv[3]), (uint32_t)strtoul(argv[4], NULL, 10)))
+    if (!fds ||
+        !control_join(&c, argv[2], (uint16_t)atoi(argv[3]), (uint32_t)strtoul(argv[4], NULL, 10)))
         return 1;
-    while (step(&c, fds, MOST)) continue;
+    while (control_step(&c, fds, MOST)) continue;
     if (c.set_up && c.kids.ranks) {
         for (uint32_t i = 0; i < c.kids.count; i++) ssh_children_signal(&c.kids, i, SIGKILL);
-        end_ranks_output(&c);
+        control_end_rank_output(&c);
         shutdown(c.up.fd, SHUT_RDWR); /* the guard holds it too */
         ssh_link_close(&c.up);
-        end_below(&c, fds);
+        control_end_below(&c, fds);
         ssh_children_close(&c.kids);
     }
     ssh_link_close(&c.up);

@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include "other/spawner/launcher_log.h"
 #include "other/spawner/spawner_ops.h"
-#include "other/spawner/ssh_children.h"
+#include "other/spawner/ssh/ssh_children.h"
 #include "other/tools/descriptors.h"
 
 #include <errno.h>
@@ -31,9 +31,9 @@ enum { GUARD_PATIENCE = 3000 }; /* ms from the end of its connection to that of 
 /* A process that only waits for its parent's end (however that comes) and then kills the process
  * groups listed in shared memory: wrappers may have started processes of their own, which
  * PR_SET_PDEATHSIG does not reach. */
-static void guard(const struct ssh_children *kids, pid_t parent, int fd, int up)
+static void children_guard(const struct ssh_children *kids, pid_t parent, int fd, int up)
     __attribute__((noreturn));
-static void guard(const struct ssh_children *kids, pid_t parent, int fd, int up)
+static void children_guard(const struct ssh_children *kids, pid_t parent, int fd, int up)
 {
     struct pollfd ends[2] = {{.fd = fd}, {.fd = up, .events = POLLRDHUP}};
     sigset_t all;
@@ -50,7 +50,7 @@ static void guard(const struct ssh_children *kids, pid_t parent, int fd, int up)
     _exit(0);
 }
 
-static bool start_guard(struct ssh_children *kids, int up)
+static bool children_start_guard(struct ssh_children *kids, int up)
 {
     int ends[2];
     pid_t parent = getpid();
@@ -58,7 +58,7 @@ static bool start_guard(struct ssh_children *kids, int up)
     kids->guard = fork();
     if (kids->guard == 0) {
         close(ends[1]);
-        guard(kids, parent, ends[0], up);
+        children_guard(kids, parent, ends[0], up);
     }
     close(ends[0]);
     kids->guard_fd = ends[1];
@@ -108,7 +108,7 @@ bool ssh_children_open(struct ssh_children *kids, uint32_t ranks, uint32_t other
     signal(SIGCHLD, SIG_DFL);
     sigprocmask(SIG_BLOCK, &set, &kids->mask_before);
     kids->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return kids->signals >= 0 && start_guard(kids, up);
+    return kids->signals >= 0 && children_start_guard(kids, up);
 }
 
 void ssh_children_close(struct ssh_children *kids)
@@ -125,7 +125,7 @@ void ssh_children_close(struct ssh_children *kids)
 /* --- starting --- */
 
 /* In the child: what every process we start needs before exec. */
-static void become_leader(const struct ssh_children *kids, pid_t parent)
+static void children_new_session(const struct ssh_children *kids, pid_t parent)
 {
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -135,7 +135,7 @@ static void become_leader(const struct ssh_children *kids, pid_t parent)
     sigprocmask(SIG_SETMASK, &kids->mask_before, NULL);
 }
 
-static void note_group(struct ssh_children *kids, pid_t pid)
+static void children_note_group(struct ssh_children *kids, pid_t pid)
 {
     for (size_t i = 0; i < kids->slots; i++) {
         if (kids->groups[i]) continue;
@@ -145,9 +145,10 @@ static void note_group(struct ssh_children *kids, pid_t pid)
 }
 
 /* Replaces this process; on failure tells the launcher the reason through the rank's socket. */
-static void run_program(const struct ssh_program *program, const char **envp, int fd, uint32_t rank)
-    __attribute__((noreturn));
-static void run_program(const struct ssh_program *program, const char **envp, int fd, uint32_t rank)
+static void children_exec(const struct ssh_program *program, const char **envp, int fd,
+                          uint32_t rank) __attribute__((noreturn));
+static void children_exec(const struct ssh_program *program, const char **envp, int fd,
+                          uint32_t rank)
 {
     fcntl(fd, F_SETFD, 0);
     execve(program->path, program->argv, (char *const *)envp);
@@ -170,7 +171,7 @@ static void run_program(const struct ssh_program *program, const char **envp, in
 }
 
 /* The program's environment with `control` added and other private words left out. */
-static const char **rank_environment(const struct ssh_program *program, const char *control)
+static const char **children_environment(const struct ssh_program *program, const char *control)
 {
     size_t count = 0, kept = 0, prefix = strlen(SPAWNER_PRIVATE_PREFIX);
     while (program->envp[count]) count++;
@@ -185,7 +186,7 @@ static const char **rank_environment(const struct ssh_program *program, const ch
 
 /* A pair of sockets, the first the launcher's.  That one is put out of the way, so that the rank's
  * is a small number, within whatever limit the user gave the ranks. */
-static bool make_pair(int ends[2])
+static bool children_socketpair(int ends[2])
 {
     enum { OUT_OF_THE_WAY = 32 };
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return false;
@@ -202,18 +203,18 @@ bool ssh_children_start_rank(struct ssh_children *kids, uint32_t index, uint32_t
     int ends[2];
     struct stat st;
     char control[96];
-    if (!make_pair(ends)) return false;
+    if (!children_socketpair(ends)) return false;
     fstat(ends[1], &st);
     snprintf(control, sizeof control, SPAWNER_CONTROL "=ssh %d %ju %" PRIu32, ends[1],
              (uintmax_t)st.st_ino, rank);
-    const char **envp = rank_environment(program, control);
+    const char **envp = children_environment(program, control);
     pid_t parent = getpid();
     pid_t pid = envp ? fork() : -1;
     if (pid == 0) {
-        become_leader(kids, parent);
+        children_new_session(kids, parent);
         for (int i = 0; i < 3; i++)
             if (fds[i] > 2) dup2(fds[i], i);
-        run_program(program, envp, ends[1], rank);
+        children_exec(program, envp, ends[1], rank);
     }
     int error = errno;
     free(envp);
@@ -223,7 +224,7 @@ bool ssh_children_start_rank(struct ssh_children *kids, uint32_t index, uint32_t
         errno = error;
         return false;
     }
-    note_group(kids, pid);
+    children_note_group(kids, pid);
     kids->ranks[index].pid = pid;
     kids->ranks[index].rank = rank;
     ssh_link_open(&kids->ranks[index].link, ends[0], true);
@@ -235,12 +236,12 @@ pid_t ssh_children_start_helper(struct ssh_children *kids, char *const *argv, co
     pid_t parent = getpid();
     pid_t pid = fork();
     if (pid == 0) {
-        become_leader(kids, parent);
+        children_new_session(kids, parent);
         for (int i = 0; i < 3; i++) dup2(fds[i], i);
         execvp(argv[0], argv);
         _exit(127);
     }
-    if (pid > 0) note_group(kids, pid);
+    if (pid > 0) children_note_group(kids, pid);
     return pid;
 }
 

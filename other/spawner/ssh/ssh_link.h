@@ -6,7 +6,7 @@
 #ifndef SSH_LINK_H
 #define SSH_LINK_H
 
-#include "other/spawner/ssh_wire.h"
+#include "other/spawner/ssh/ssh_wire.h"
 
 /* Framed bytes that may wait in many queues at once. */
 struct ssh_parcel {

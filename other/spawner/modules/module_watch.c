@@ -4,7 +4,7 @@
  * program.
  */
 #define _GNU_SOURCE
-#include "other/spawner/module_watch.h"
+#include "other/spawner/modules/module_watch.h"
 #include "other/spawner/spawner_ops.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ enum { ABORT_SECONDS = 2 };
 static void (*_Atomic abort_by)(int);
 static atomic_int abort_code;
 
-static void *die(void *code)
+static void *module_die(void *code)
 {
     spawner_run_death(atomic_load(&death_fn), (int)(intptr_t)code);
 }
@@ -34,10 +34,10 @@ void module_watch_report(int exitcode)
 {
     void *code = (void *)(intptr_t)exitcode;
     if (atomic_flag_test_and_set(&dying)) return;
-    if (!spawner_start_thread(die, code)) die(code);
+    if (!spawner_start_thread(module_die, code)) module_die(code);
 }
 
-static void *watch(void *unused)
+static void *module_watch_thread(void *unused)
 {
     struct pollfd fds[] = {{.fd = parent_fd, .events = POLLIN}, {.fd = abort_fd, .events = POLLIN}};
     while (poll(fds, 2, -1) <= 0) continue;
@@ -53,7 +53,7 @@ void module_watch_start(void)
     /* -1 on an older kernel: the launcher's own means have to do. */
     parent_fd = (int)syscall(SYS_pidfd_open, getppid(), 0);
     abort_fd = eventfd(0, EFD_CLOEXEC);
-    spawner_start_thread(watch, NULL);
+    spawner_start_thread(module_watch_thread, NULL);
 }
 
 /* A server that does not answer must not keep us: our own status then tells it. */

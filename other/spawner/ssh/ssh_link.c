@@ -4,7 +4,7 @@
  * frame while the peer lives.
  */
 #include "other/spawner/launcher_log.h"
-#include "other/spawner/ssh_link.h"
+#include "other/spawner/ssh/ssh_link.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -85,7 +85,7 @@ void ssh_parcel_drop(struct ssh_parcel *parcel)
     if (parcel && --parcel->refs == 0) free(parcel);
 }
 
-static bool enqueue(struct ssh_link *link, struct ssh_parcel *parcel)
+static bool link_enqueue(struct ssh_link *link, struct ssh_parcel *parcel)
 {
     if (link->head == link->tail) link->head = link->tail = 0;
     if (link->tail == link->cap) {
@@ -103,7 +103,7 @@ static bool enqueue(struct ssh_link *link, struct ssh_parcel *parcel)
 void ssh_link_post(struct ssh_link *link, struct ssh_parcel *parcel)
 {
     if (link->fd < 0) return;
-    if (!parcel || !enqueue(link, parcel)) {
+    if (!parcel || !link_enqueue(link, parcel)) {
         launcher_log("out of memory for a message; ending the job");
         _exit(1); /* all that hang on us end with us */
     }
@@ -111,7 +111,7 @@ void ssh_link_post(struct ssh_link *link, struct ssh_parcel *parcel)
 }
 
 /* How much of the parcel one send may carry: a packet is exactly one frame. */
-static size_t next_piece(const struct ssh_link *link, const struct ssh_parcel *parcel)
+static size_t link_next_piece(const struct ssh_link *link, const struct ssh_parcel *parcel)
 {
     struct ssh_wire_frame frame;
     const char *why;
@@ -124,7 +124,7 @@ void ssh_link_flush(struct ssh_link *link)
 {
     while (link->fd >= 0 && link->head < link->tail) {
         struct ssh_parcel *parcel = link->queue[link->head];
-        ssize_t sent = send(link->fd, parcel->bytes + link->sent, next_piece(link, parcel),
+        ssize_t sent = send(link->fd, parcel->bytes + link->sent, link_next_piece(link, parcel),
                             MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0 && errno == EINTR) continue;
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
@@ -137,8 +137,8 @@ void ssh_link_flush(struct ssh_link *link)
 }
 
 /* Hands on the whole frames at the front of `in`. */
-static enum ssh_link_state deliver(struct ssh_link *link, ssh_link_frame_fn frame, void *ctx,
-                                   const char **why)
+static enum ssh_link_state link_deliver(struct ssh_link *link, ssh_link_frame_fn frame, void *ctx,
+                                        const char **why)
 {
     size_t at = 0;
     for (;;) {
@@ -156,7 +156,7 @@ static enum ssh_link_state deliver(struct ssh_link *link, ssh_link_frame_fn fram
 }
 
 /* The kernel gives back one error once, to whoever asks first. */
-static const char *how_it_ended(int error)
+static const char *link_error_text(int error)
 {
     switch (error) {
     case 0:
@@ -187,9 +187,9 @@ enum ssh_link_state ssh_link_read(struct ssh_link *link, ssh_link_frame_fn frame
         if (got <= 0) break;
         ssh_wire_put(&link->in, bytes, (size_t)got);
         if (link->in.failed) return *why = "out of memory", SSH_LINK_GARBAGE;
-        enum ssh_link_state state = deliver(link, frame, ctx, why);
+        enum ssh_link_state state = link_deliver(link, frame, ctx, why);
         if (state != SSH_LINK_OPEN) return state;
     }
-    *why = how_it_ended(link->error);
+    *why = link_error_text(link->error);
     return SSH_LINK_EOF;
 }

@@ -4,12 +4,12 @@
  * asker who does not read is dropped, and a rank that does not answer is named instead.
  */
 #define _GNU_SOURCE /* struct ucred */
-#include "other/spawner/ssh_ask.h"
+#include "other/spawner/ssh/ssh_ask.h"
 
 #include "other/spawner/ask_socket.h"
 #include "other/spawner/launcher_log.h"
-#include "other/spawner/ssh_launch.h"
-#include "other/spawner/ssh_master.h"
+#include "other/spawner/ssh/ssh_launch.h"
+#include "other/spawner/ssh/ssh_master.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -44,7 +44,7 @@ void ssh_ask_open(struct ssh_master *m)
     ask->listener = -1;
 }
 
-static void hang_up(struct ssh_ask *ask)
+static void ask_hang_up(struct ssh_ask *ask)
 {
     if (ask->client >= 0) close(ask->client);
     ask->client = -1;
@@ -57,16 +57,16 @@ void ssh_ask_close(struct ssh_master *m)
 {
     struct ssh_ask *ask = &m->ask;
     if (!ask->text) return;
-    hang_up(ask);
+    ask_hang_up(ask);
     if (ask->listener >= 0) close(ask->listener);
     for (uint32_t r = 0; r < m->job.size; r++) ssh_wire_free(&ask->text[r]);
     free(ask->text);
     free(ask->pending);
 }
 
-static void say_to_client(struct ssh_ask *ask, const char *format, ...)
+static void ask_printf(struct ssh_ask *ask, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static void say_to_client(struct ssh_ask *ask, const char *format, ...)
+static void ask_printf(struct ssh_ask *ask, const char *format, ...)
 {
     char line[256];
     va_list args;
@@ -77,7 +77,7 @@ static void say_to_client(struct ssh_ask *ask, const char *format, ...)
 }
 
 /* Sends what the client takes; when all is said, it gets the end. */
-static void flush(struct ssh_master *m)
+static void ask_flush(struct ssh_master *m)
 {
     struct ssh_ask *ask = &m->ask;
     while (ask->sent < ask->out.len) {
@@ -88,11 +88,11 @@ static void flush(struct ssh_master *m)
         if (n < 0) break; /* it is gone */
         ask->sent += (size_t)n;
     }
-    if (!ask->waiting) hang_up(ask);
+    if (!ask->waiting) ask_hang_up(ask);
 }
 
 /* All that can be said of a rank has been. */
-static void settle(struct ssh_ask *ask, uint32_t rank)
+static void ask_settle(struct ssh_ask *ask, uint32_t rank)
 {
     ssh_wire_put(&ask->out, ask->text[rank].data, ask->text[rank].len);
     ssh_wire_free(&ask->text[rank]);
@@ -100,7 +100,7 @@ static void settle(struct ssh_ask *ask, uint32_t rank)
     ask->waiting--;
 }
 
-static void question(struct ssh_master *m)
+static void ask_send_question(struct ssh_master *m)
 {
     struct ssh_ask *ask = &m->ask;
     ask->number++;
@@ -115,31 +115,30 @@ static void question(struct ssh_master *m)
             ask->waiting++;
             m->job.send(m->job.ctx, r, SSH_WIRE_ASK, number, sizeof number);
         } else {
-            say_to_client(ask, "# rank %" PRIu32 " of %" PRIu32 " on %s: %s\n", r, m->job.size,
-                          rank->host,
-                          rank->phase == SSH_RANK_STARTED ? "has not joined the job yet"
-                                                          : "has ended, or is about to");
+            ask_printf(ask, "# rank %" PRIu32 " of %" PRIu32 " on %s: %s\n", r, m->job.size,
+                       rank->host,
+                       rank->phase == SSH_RANK_STARTED ? "has not joined the job yet"
+                                                       : "has ended, or is about to");
         }
     }
     ask->waiting--;
     ssh_timer_set(m, SSH_TIMER_ASK, ANSWER_TIME);
-    flush(m);
+    ask_flush(m);
 }
 
-static void admit(struct ssh_master *m)
+static void ask_admit(struct ssh_master *m)
 {
     struct ssh_ask *ask = &m->ask;
     uid_t user = 0;
     ask->client = accept4(ask->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (ask->client < 0) return;
     if (ask_trusted(ask->client, &user)) {
-        question(m);
+        ask_send_question(m);
         return;
     }
-    say_to_client(ask, "# refused: this job is of user %u, who alone may ask\n",
-                  (unsigned)geteuid());
-    flush(m);
-    hang_up(ask);
+    ask_printf(ask, "# refused: this job is of user %u, who alone may ask\n", (unsigned)geteuid());
+    ask_flush(m);
+    ask_hang_up(ask);
 }
 
 size_t ssh_ask_poll(struct ssh_master *m, struct pollfd *fds)
@@ -155,12 +154,12 @@ void ssh_ask_ready(struct ssh_master *m, const struct pollfd *fds, size_t count)
 {
     struct ssh_ask *ask = &m->ask;
     if (count < SSH_ASK_FDS) return;
-    if (fds[0].revents && ask->client < 0) admit(m);
+    if (fds[0].revents && ask->client < 0) ask_admit(m);
     if (!fds[1].revents || ask->client < 0) return;
     if (fds[1].revents & (POLLHUP | POLLERR))
-        hang_up(ask);
+        ask_hang_up(ask);
     else
-        flush(m);
+        ask_flush(m);
 }
 
 void ssh_ask_frame(struct ssh_master *m, uint32_t rank, const struct ssh_wire_frame *frame)
@@ -177,8 +176,8 @@ void ssh_ask_frame(struct ssh_master *m, uint32_t rank, const struct ssh_wire_fr
     /* An answer to a question that nobody waits for any more goes nowhere. */
     if (ask->client < 0 || message.value != ask->number || !ask->pending[rank]) return;
     ssh_wire_put(&ask->text[rank], message.data, message.data_len);
-    if (message.seq) settle(ask, rank);
-    flush(m);
+    if (message.seq) ask_settle(ask, rank);
+    ask_flush(m);
 }
 
 void ssh_ask_late(struct ssh_master *m)
@@ -186,27 +185,27 @@ void ssh_ask_late(struct ssh_master *m)
     struct ssh_ask *ask = &m->ask;
     if (ask->client < 0) return;
     if (!ask->waiting) { /* everything is said, and the client does not read */
-        hang_up(ask);
+        ask_hang_up(ask);
         return;
     }
     for (uint32_t r = 0; r < m->job.size; r++) {
         if (!ask->pending[r]) continue;
         ssh_wire_free(&ask->text[r]);
-        say_to_client(ask, "# rank %" PRIu32 " of %" PRIu32 " on %s: no answer within %d s: %s\n",
-                      r, m->job.size, m->job.ranks[r].host, ANSWER_TIME / 1000,
-                      m->job.ranks[r].phase == SSH_RANK_GONE
-                          ? "it has ended"
-                          : "is it stopped, or its host out of reach?");
-        settle(ask, r);
+        ask_printf(ask, "# rank %" PRIu32 " of %" PRIu32 " on %s: no answer within %d s: %s\n", r,
+                   m->job.size, m->job.ranks[r].host, ANSWER_TIME / 1000,
+                   m->job.ranks[r].phase == SSH_RANK_GONE
+                       ? "it has ended"
+                       : "is it stopped, or its host out of reach?");
+        ask_settle(ask, r);
     }
     ssh_timer_set(m, SSH_TIMER_ASK, ANSWER_TIME);
-    flush(m);
+    ask_flush(m);
 }
 
 /* --- who asks --- */
 
 /* Says why nobody answers for that process. */
-static void explain(pid_t job, int error)
+static void ask_explain_failure(pid_t job, int error)
 {
     char file[64], name[64] = "";
     snprintf(file, sizeof file, "/proc/%d/comm", (int)job);
@@ -229,7 +228,7 @@ static void explain(pid_t job, int error)
 }
 
 /* Connects; -1 with errno. */
-static int reach(const struct sockaddr_un *address, socklen_t len, int seconds)
+static int ask_connect(const struct sockaddr_un *address, socklen_t len, int seconds)
 {
     struct timeval patience = {.tv_sec = seconds};
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -247,7 +246,7 @@ enum answer { ANSWERED, SILENT, UNTRUSTED };
 
 /* Prints what comes until the end.  Root may ask everybody; nobody else is to take a stranger's
  * word for his job's. */
-static enum answer listen_to(int fd, pid_t job)
+static enum answer ask_print_answer(int fd, pid_t job)
 {
     char bytes[65536];
     size_t all = 0;
@@ -269,10 +268,10 @@ static void ask_rank(pid_t job, uint32_t rank, uint32_t size)
 {
     struct sockaddr_un address;
     socklen_t len = ask_address(job, rank, size, &address);
-    int fd = reach(&address, len, ANSWER_TIME / 1000);
+    int fd = ask_connect(&address, len, ANSWER_TIME / 1000);
     if (fd < 0 && errno == ECONNREFUSED) {
         printf("# rank %" PRIu32 " of %" PRIu32 ": has ended\n", rank, size);
-    } else if (fd < 0 || listen_to(fd, job) == SILENT) {
+    } else if (fd < 0 || ask_print_answer(fd, job) == SILENT) {
         printf("# rank %" PRIu32 " of %" PRIu32 ": no answer within %d s: is it stopped?\n", rank,
                size, ANSWER_TIME / 1000);
     }
@@ -317,14 +316,14 @@ int ssh_ask(pid_t job)
 {
     struct sockaddr_un address;
     socklen_t len = ask_address(job, 0, 0, &address);
-    int fd = reach(&address, len, PATIENCE_SECONDS);
+    int fd = ask_connect(&address, len, PATIENCE_SECONDS);
     if (fd < 0) {
         int error = errno;
         if (ask_ranks(job)) return fflush(stdout) != 0;
-        explain(job, error);
+        ask_explain_failure(job, error);
         return 1;
     }
-    enum answer answer = listen_to(fd, job);
+    enum answer answer = ask_print_answer(fd, job);
     if (answer == SILENT)
         launcher_log("--stats %d: the launcher does not answer: the job has just ended, or is "
                      "stopped",

@@ -6,7 +6,7 @@
  * all of these have come the door is closed.
  */
 #define _GNU_SOURCE
-#include "other/spawner/ssh_master.h"
+#include "other/spawner/ssh/ssh_master.h"
 
 #include <netinet/in.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ struct ssh_unauthenticated {
 
 /* --- the door --- */
 
-static bool make_secret(char secret[SSH_WIRE_SECRET + 1])
+static bool unauth_make_secret(char secret[SSH_WIRE_SECRET + 1])
 {
     uint8_t random[SSH_WIRE_SECRET / 2];
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) return false;
@@ -38,7 +38,7 @@ static bool make_secret(char secret[SSH_WIRE_SECRET + 1])
 }
 
 /* An IPv6 door is open to IPv4 too; some systems have none. */
-static bool listen_at(struct ssh_master *m, int family)
+static bool unauth_listen(struct ssh_master *m, int family)
 {
     static const int off = 0;
     union {
@@ -60,133 +60,135 @@ static bool listen_at(struct ssh_master *m, int family)
     return true;
 }
 
-bool ssh_unauthenticateds_open(struct ssh_master *m)
+bool ssh_unauthenticated_open(struct ssh_master *m)
 {
-    return make_secret(m->secret) && (listen_at(m, AF_INET6) || listen_at(m, AF_INET));
+    return unauth_make_secret(m->secret) &&
+           (unauth_listen(m, AF_INET6) || unauth_listen(m, AF_INET));
 }
 
-static void close_door(struct ssh_master *m)
+static void unauth_close_listener(struct ssh_master *m)
 {
     if (m->listener >= 0) close(m->listener);
     m->listener = -1;
 }
 
-static bool all_are_here(const struct ssh_master *m)
+static bool unauth_all_joined(const struct ssh_master *m)
 {
     for (uint32_t s = 0; s < m->plan.count; s++)
         if (m->slots[s].plan->remote && !m->slots[s].joined) return false;
     return true;
 }
 
-static size_t free_place(const struct ssh_master *m)
+static size_t unauth_free_place(const struct ssh_master *m)
 {
     size_t i = 0;
-    while (i < SSH_STRANGERS && m->strangers[i]) i++;
+    while (i < SSH_UNAUTHENTICATED_MAX && m->unauthenticated[i]) i++;
     return i;
 }
 
-static void send_away(struct ssh_master *m, size_t i)
+static void unauth_drop(struct ssh_master *m, size_t i)
 {
-    ssh_link_close(&m->strangers[i]->link);
-    free(m->strangers[i]);
-    m->strangers[i] = NULL;
+    ssh_link_close(&m->unauthenticated[i]->link);
+    free(m->unauthenticated[i]);
+    m->unauthenticated[i] = NULL;
 }
 
-void ssh_unauthenticateds_close(struct ssh_master *m)
+void ssh_unauthenticated_close(struct ssh_master *m)
 {
-    for (size_t i = 0; i < SSH_STRANGERS; i++)
-        if (m->strangers[i]) send_away(m, i);
-    close_door(m);
+    for (size_t i = 0; i < SSH_UNAUTHENTICATED_MAX; i++)
+        if (m->unauthenticated[i]) unauth_drop(m, i);
+    unauth_close_listener(m);
 }
 
 /* The timer runs for the one who came first. */
-static void wait_for_next(struct ssh_master *m)
+static void unauth_set_timer(struct ssh_master *m)
 {
     int64_t first = INT64_MAX;
-    for (size_t i = 0; i < SSH_STRANGERS; i++)
-        if (m->strangers[i] && m->strangers[i]->late < first) first = m->strangers[i]->late;
-    m->due[SSH_TIMER_STRANGERS] = first == INT64_MAX ? 0 : first;
+    for (size_t i = 0; i < SSH_UNAUTHENTICATED_MAX; i++)
+        if (m->unauthenticated[i] && m->unauthenticated[i]->late < first)
+            first = m->unauthenticated[i]->late;
+    m->due[SSH_TIMER_UNAUTHENTICATED] = first == INT64_MAX ? 0 : first;
 }
 
-void ssh_unauthenticateds_late(struct ssh_master *m)
+void ssh_unauthenticated_late(struct ssh_master *m)
 {
     int64_t now = ssh_now_ms();
-    for (size_t i = 0; i < SSH_STRANGERS; i++)
-        if (m->strangers[i] && m->strangers[i]->late <= now) send_away(m, i);
-    wait_for_next(m);
+    for (size_t i = 0; i < SSH_UNAUTHENTICATED_MAX; i++)
+        if (m->unauthenticated[i] && m->unauthenticated[i]->late <= now) unauth_drop(m, i);
+    unauth_set_timer(m);
 }
 
 /* --- what they say --- */
 
 /* A stranger's first frame has to be the secret.  The answer must wait until its link is read dry
  * (read_stranger): what comes after the answer belongs to the slot's own link. */
-static void check_secret(void *ctx, const struct ssh_wire_frame *frame)
+static void unauth_check_secret(void *ctx, const struct ssh_wire_frame *frame)
 {
-    struct ssh_unauthenticated *stranger = ctx;
-    struct ssh_master *m = stranger->master;
+    struct ssh_unauthenticated *client = ctx;
+    struct ssh_master *m = client->master;
     struct ssh_wire_message message;
     const char *why;
-    if (stranger->settled) return;
-    stranger->settled = true;
+    if (client->settled) return;
+    client->settled = true;
     if (frame->type != SSH_WIRE_JOIN || frame->more ||
         !ssh_wire_decode(frame->type, frame->rank, frame->data, frame->len, &message, &why) ||
         message.join.slot >= m->plan.count ||
         memcmp(message.join.secret, m->secret, SSH_WIRE_SECRET) != 0)
         return;
     struct ssh_host_slot *slot = &m->slots[message.join.slot];
-    if (slot->told && !slot->joined && !slot->lost && !m->job.ending) stranger->slot = slot;
+    if (slot->told && !slot->joined && !slot->lost && !m->job.ending) client->slot = slot;
 }
 
-static void read_stranger(struct ssh_master *m, size_t i)
+static void unauth_read(struct ssh_master *m, size_t i)
 {
-    struct ssh_unauthenticated *stranger = m->strangers[i];
+    struct ssh_unauthenticated *client = m->unauthenticated[i];
     const char *why;
-    enum ssh_link_state state = ssh_link_read(&stranger->link, check_secret, stranger, &why);
-    if (state == SSH_LINK_OPEN && !stranger->settled) return;
-    struct ssh_host_slot *slot = stranger->slot;
-    int fd = stranger->link.fd;
+    enum ssh_link_state state = ssh_link_read(&client->link, unauth_check_secret, client, &why);
+    if (state == SSH_LINK_OPEN && !client->settled) return;
+    struct ssh_host_slot *slot = client->slot;
+    int fd = client->link.fd;
     bool welcome = state == SSH_LINK_OPEN && slot && !slot->joined;
-    if (welcome) stranger->link.fd = -1;
-    send_away(m, i);
+    if (welcome) client->link.fd = -1;
+    unauth_drop(m, i);
     if (welcome) ssh_remote_joined(m, slot, fd);
-    if (all_are_here(m)) ssh_unauthenticateds_close(m);
-    wait_for_next(m);
+    if (unauth_all_joined(m)) ssh_unauthenticated_close(m);
+    unauth_set_timer(m);
 }
 
-static void accept_stranger(struct ssh_master *m)
+static void unauth_accept(struct ssh_master *m)
 {
-    size_t i = free_place(m);
-    int fd = i < SSH_STRANGERS ? accept4(m->listener, NULL, NULL, SOCK_CLOEXEC) : -1;
+    size_t i = unauth_free_place(m);
+    int fd = i < SSH_UNAUTHENTICATED_MAX ? accept4(m->listener, NULL, NULL, SOCK_CLOEXEC) : -1;
     if (fd < 0) return;
-    struct ssh_unauthenticated *stranger = calloc(1, sizeof *stranger);
-    if (!stranger) {
+    struct ssh_unauthenticated *client = calloc(1, sizeof *client);
+    if (!client) {
         close(fd);
         return;
     }
     ssh_link_watch_host(fd);
-    stranger->master = m;
-    stranger->late = ssh_now_ms() + PATIENCE;
-    ssh_link_open(&stranger->link, fd, false);
-    m->strangers[i] = stranger;
-    wait_for_next(m);
+    client->master = m;
+    client->late = ssh_now_ms() + PATIENCE;
+    ssh_link_open(&client->link, fd, false);
+    m->unauthenticated[i] = client;
+    unauth_set_timer(m);
 }
 
 /* --- polling --- */
 
 /* Where all places are taken, who else comes waits in the kernel's queue. */
-size_t ssh_unauthenticateds_poll(const struct ssh_master *m, struct pollfd *fds)
+size_t ssh_unauthenticated_poll(const struct ssh_master *m, struct pollfd *fds)
 {
     size_t n = 0;
-    if (free_place(m) < SSH_STRANGERS) ssh_poll_add(fds, &n, m->listener, POLLIN);
-    for (size_t i = 0; i < SSH_STRANGERS; i++)
-        if (m->strangers[i]) ssh_poll_add(fds, &n, m->strangers[i]->link.fd, POLLIN);
+    if (unauth_free_place(m) < SSH_UNAUTHENTICATED_MAX) ssh_poll_add(fds, &n, m->listener, POLLIN);
+    for (size_t i = 0; i < SSH_UNAUTHENTICATED_MAX; i++)
+        if (m->unauthenticated[i]) ssh_poll_add(fds, &n, m->unauthenticated[i]->link.fd, POLLIN);
     return n;
 }
 
-void ssh_unauthenticateds_ready(struct ssh_master *m, const struct pollfd *fds, size_t count)
+void ssh_unauthenticated_ready(struct ssh_master *m, const struct pollfd *fds, size_t count)
 {
-    for (size_t i = 0; i < SSH_STRANGERS; i++)
-        if (m->strangers[i] && ssh_poll_ready(fds, count, m->strangers[i]->link.fd))
-            read_stranger(m, i);
-    if (ssh_poll_ready(fds, count, m->listener)) accept_stranger(m);
+    for (size_t i = 0; i < SSH_UNAUTHENTICATED_MAX; i++)
+        if (m->unauthenticated[i] && ssh_poll_ready(fds, count, m->unauthenticated[i]->link.fd))
+            unauth_read(m, i);
+    if (ssh_poll_ready(fds, count, m->listener)) unauth_accept(m);
 }

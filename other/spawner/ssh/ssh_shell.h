@@ -7,7 +7,7 @@
 #define SSH_SHELL_H
 
 #include "other/spawner/lines.h"
-#include "other/spawner/ssh_children.h"
+#include "other/spawner/ssh/ssh_children.h"
 
 struct ssh_shell {
     pid_t pid;     /* 0: none (any more) */

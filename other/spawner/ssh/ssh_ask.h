@@ -7,7 +7,7 @@
 #ifndef SSH_ASK_H
 #define SSH_ASK_H
 
-#include "other/spawner/ssh_wire.h"
+#include "other/spawner/ssh/ssh_wire.h"
 
 #include <poll.h>
 

@@ -5,7 +5,7 @@
  * the launcher's library.
  */
 #define _GNU_SOURCE /* struct ucred, accept4 */
-#include "other/spawner/module_answer.h"
+#include "other/spawner/modules/module_answer.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -21,7 +21,7 @@ static _Atomic(bootstrap_answer_fn) answer_fn;
 static int listener = -1;
 static uint32_t my_rank, job_size;
 
-static void tell(int fd, const char *text, size_t len)
+static void module_send_all(int fd, const char *text, size_t len)
 {
     while (len) {
         ssize_t n = send(fd, text, len, MSG_NOSIGNAL);
@@ -32,7 +32,7 @@ static void tell(int fd, const char *text, size_t len)
     }
 }
 
-static void answer(int fd)
+static void module_answer_client(int fd)
 {
     static const struct timeval patience = {.tv_sec = 3};
     bootstrap_answer_fn fn = atomic_load(&answer_fn);
@@ -44,7 +44,7 @@ static void answer(int fd)
         len = (size_t)snprintf(line, sizeof line,
                                "# refused: this job is of user %u, who alone may ask\n",
                                (unsigned)geteuid());
-        tell(fd, line, len);
+        module_send_all(fd, line, len);
         return;
     }
     char *text = fn ? fn(&len) : NULL;
@@ -52,30 +52,30 @@ static void answer(int fd)
         len = (size_t)snprintf(line, sizeof line,
                                "# rank %" PRIu32 " of %" PRIu32 ": has nothing to tell yet\n",
                                my_rank, job_size);
-    tell(fd, text ? text : line, len);
+    module_send_all(fd, text ? text : line, len);
     free(text);
 }
 
 /* A call that failed for a reason that goes by. */
-static bool is_passing(int error)
+static bool module_is_transient(int error)
 {
     if (error == EMFILE || error == ENFILE) poll(NULL, 0, 1000); /* until there is one */
     return error == EMFILE || error == ENFILE || error == EINTR || error == ECONNABORTED;
 }
 
-static void *answer_all(void *unused)
+static void *module_answer_thread(void *unused)
 {
     for (;;) {
         int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-        if (fd < 0 && is_passing(errno)) continue;
+        if (fd < 0 && module_is_transient(errno)) continue;
         if (fd < 0) return NULL; /* the program closed it */
-        answer(fd);
+        module_answer_client(fd);
         close(fd);
     }
 }
 
 /* The number that gasnetrun gave; of a job that it did not start, our launcher's. */
-static int job_number(void)
+static int module_job_number(void)
 {
     const char *text = getenv(SPAWNER_JOB);
     int number = text ? atoi(text) : 0;
@@ -85,13 +85,13 @@ static int job_number(void)
 void module_answer_start(uint32_t rank, uint32_t size)
 {
     struct sockaddr_un address;
-    socklen_t len = ask_address(job_number(), rank, size, &address);
+    socklen_t len = ask_address(module_job_number(), rank, size, &address);
     my_rank = rank;
     job_size = size;
     listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (listener < 0) return;
     if (bind(listener, (struct sockaddr *)&address, len) == 0 && listen(listener, 4) == 0 &&
-        spawner_start_thread(answer_all, NULL))
+        spawner_start_thread(module_answer_thread, NULL))
         return;
     close(listener);
     listener = -1;

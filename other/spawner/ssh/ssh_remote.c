@@ -6,7 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "other/spawner/launcher_log.h"
-#include "other/spawner/ssh_master.h"
+#include "other/spawner/ssh/ssh_master.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -28,20 +28,20 @@ enum {
     SLOW_AFTER = 4000,   /* ms after which a host that has not answered yet is named */
 };
 
-static bool is_up(const struct ssh_host_slot *slot)
+static bool remote_is_up(const struct ssh_host_slot *slot)
 {
     return slot->joined && !slot->lost;
 }
 
 /* --- the command --- */
 
-static const char *remote_shell(void)
+static const char *remote_shell_words(void)
 {
     const char *command = getenv("GASNET_SSH_CMD");
     return command && *command ? command : "ssh";
 }
 
-static bool is_usable(const struct ifaddrs *i, int family, bool loopback)
+static bool remote_is_usable(const struct ifaddrs *i, int family, bool loopback)
 {
     if (!i->ifa_addr || i->ifa_addr->sa_family != family || !(i->ifa_flags & IFF_UP) ||
         !!(i->ifa_flags & IFF_LOOPBACK) != loopback)
@@ -50,7 +50,7 @@ static bool is_usable(const struct ifaddrs *i, int family, bool loopback)
     return family == AF_INET || !IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr);
 }
 
-static void append_address(const struct ifaddrs *i, char *to, size_t size)
+static void remote_append_address(const struct ifaddrs *i, char *to, size_t size)
 {
     char text[INET6_ADDRSTRLEN];
     size_t len = strlen(to);
@@ -65,7 +65,7 @@ static void append_address(const struct ifaddrs *i, char *to, size_t size)
 
 /* Where a control process may find us: this machine's addresses, the loopback ones only if there
  * are no others.  Comma-separated. */
-static void own_addresses(char *to, size_t size)
+static void remote_own_addresses(char *to, size_t size)
 {
     static const int families[] = {AF_INET, AF_INET6};
     struct ifaddrs *all = NULL;
@@ -74,18 +74,18 @@ static void own_addresses(char *to, size_t size)
     for (int loopback = 0; loopback < 2 && !*to; loopback++)
         for (int f = 0; f < 2; f++)
             for (const struct ifaddrs *i = all; i; i = i->ifa_next)
-                if (is_usable(i, families[f], loopback)) append_address(i, to, size);
+                if (remote_is_usable(i, families[f], loopback)) remote_append_address(i, to, size);
     freeifaddrs(all);
 }
 
 /* What the remote shell hands to a shell over there: one string, quoted for it. */
-static char *control_command(const struct ssh_master *m, uint32_t s)
+static char *remote_control_command(const struct ssh_master *m, uint32_t s)
 {
     char self[4096], addresses[1024], port[8], slot[16];
     ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
     if (len <= 0) return NULL;
     self[len] = 0;
-    own_addresses(addresses, sizeof addresses);
+    remote_own_addresses(addresses, sizeof addresses);
     snprintf(port, sizeof port, "%u", m->port);
     snprintf(slot, sizeof slot, "%" PRIu32, s);
     char *host = (char *)(uintptr_t)m->plan.slots[s].host; /* shell_join reads */
@@ -93,9 +93,9 @@ static char *control_command(const struct ssh_master *m, uint32_t s)
     return shell_join(argv);
 }
 
-bool ssh_remote_command(const struct ssh_master *m, uint32_t s, struct words *command)
+bool ssh_remote_command(const struct ssh_master *m, uint32_t s, struct shell_words *command)
 {
-    const char *shell = remote_shell();
+    const char *shell = remote_shell_words();
     const char *base = strrchr(shell, '/') ? strrchr(shell, '/') + 1 : shell;
     shell_add(command, shell);
     if (strcmp(base, "ssh") == 0) { /* nobody is there to answer questions */
@@ -103,7 +103,7 @@ bool ssh_remote_command(const struct ssh_master *m, uint32_t s, struct words *co
         shell_add(command, "-oStrictHostKeyChecking=no");
     }
     for (size_t i = 0; i < m->plan.options.count; i++) shell_add(command, m->plan.options.word[i]);
-    char *rest = control_command(m, s);
+    char *rest = remote_control_command(m, s);
     shell_add(command, m->plan.slots[s].host);
     if (rest) shell_add(command, rest);
     bool good = rest && !command->failed;
@@ -114,10 +114,10 @@ bool ssh_remote_command(const struct ssh_master *m, uint32_t s, struct words *co
 
 /* --- starting --- */
 
-static bool start_shell(struct ssh_master *m, uint32_t s)
+static bool remote_start_shell(struct ssh_master *m, uint32_t s)
 {
     struct ssh_host_slot *slot = &m->slots[s];
-    struct words command = {0};
+    struct shell_words command = {0};
     bool rank0 = s == m->slot_of[0]; /* standard input follows the secret */
     bool good = ssh_remote_command(m, s, &command);
     if (good && !ssh_shell_start(&slot->shell, &m->kids, command.word, m->secret, rank0)) {
@@ -130,7 +130,7 @@ static bool start_shell(struct ssh_master *m, uint32_t s)
     return good;
 }
 
-static void lose(struct ssh_master *m, struct ssh_host_slot *slot)
+static void remote_lose(struct ssh_master *m, struct ssh_host_slot *slot)
 {
     const struct hosts_block *block = &slot->plan->block;
     slot->lost = true;
@@ -139,7 +139,7 @@ static void lose(struct ssh_master *m, struct ssh_host_slot *slot)
         ssh_job_unreachable(&m->job, hosts_rank(block, i), 1);
 }
 
-static void await(struct ssh_master *m)
+static void remote_await(struct ssh_master *m)
 {
     int64_t patience = m->plan.patience * INT64_C(1000);
     ssh_timer_set(m, SSH_TIMER_CONNECT, patience);
@@ -150,23 +150,23 @@ bool ssh_remote_start(struct ssh_master *m)
 {
     if (!m->remotes) return true;
     signal(SIGPIPE, SIG_IGN); /* a remote shell may go while we feed it */
-    bool good = ssh_unauthenticateds_open(m);
+    bool good = ssh_unauthenticated_open(m);
     if (!good) launcher_log("cannot listen for other hosts: %s", strerror(errno));
     for (uint32_t s = 0; s < m->plan.count; s++) {
         struct ssh_host_slot *slot = &m->slots[s];
         if (!slot->plan->remote || slot->starter != SSH_LAUNCHER) continue;
-        good = good && start_shell(m, s);
+        good = good && remote_start_shell(m, s);
         if (good) continue;
-        lose(m, slot);
+        remote_lose(m, slot);
         ssh_job_end(&m->job, 1); /* why is said */
     }
-    await(m);
+    remote_await(m);
     return good;
 }
 
 /* --- losing a host --- */
 
-static const char *name_of_starter(const struct ssh_master *m, const struct ssh_host_slot *slot)
+static const char *remote_starter_name(const struct ssh_master *m, const struct ssh_host_slot *slot)
 {
     return slot->starter == SSH_LAUNCHER ? "this host" : m->slots[slot->starter].plan->host;
 }
@@ -203,12 +203,13 @@ void ssh_remote_connect_late(struct ssh_master *m)
                  "host %s: no word from its control process within %" PRIu32
                  " s (GASNET_SSH_TIMEOUT); check that %s reaches it from %s and that it can open "
                  "TCP connections to this machine",
-                 slot->plan->host, m->plan.patience, remote_shell(), name_of_starter(m, slot));
+                 slot->plan->host, m->plan.patience, remote_shell_words(),
+                 remote_starter_name(m, slot));
 }
 
 /* A remote shell ended, here or where its starter is.  Without it there is no output from that host
  * any more, and who writes over there would be killed for it. */
-static void shell_ended(struct ssh_master *m, struct ssh_host_slot *slot, int status)
+static void remote_shell_ended(struct ssh_master *m, struct ssh_host_slot *slot, int status)
 {
     char how[64];
     const char *options = getenv("GASNET_SSH_OPTIONS");
@@ -218,14 +219,15 @@ static void shell_ended(struct ssh_master *m, struct ssh_host_slot *slot, int st
              WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     if (slot->joined)
         ssh_job_fail(&m->job, 1, "host %s: its remote shell (%s on %s) %s; ending the job",
-                     slot->plan->host, remote_shell(), name_of_starter(m, slot), how);
+                     slot->plan->host, remote_shell_words(), remote_starter_name(m, slot), how);
     else
         ssh_job_fail(&m->job, 1,
                      "host %s cannot be reached: %s %s before the control process connected; check "
                      "that  %s%s%s %s true  works without a password on %s",
-                     slot->plan->host, remote_shell(), how, remote_shell(), options ? " " : "",
-                     options ? options : "", slot->plan->host, name_of_starter(m, slot));
-    lose(m, slot);
+                     slot->plan->host, remote_shell_words(), how, remote_shell_words(),
+                     options ? " " : "", options ? options : "", slot->plan->host,
+                     remote_starter_name(m, slot));
+    remote_lose(m, slot);
 }
 
 bool ssh_remote_shell_ended(struct ssh_master *m, pid_t pid, int status)
@@ -234,7 +236,7 @@ bool ssh_remote_shell_ended(struct ssh_master *m, pid_t pid, int status)
         struct ssh_host_slot *slot = &m->slots[s];
         if (slot->shell.pid != pid) continue;
         slot->shell.pid = 0;
-        shell_ended(m, slot, status);
+        remote_shell_ended(m, slot, status);
         return true;
     }
     return false;
@@ -245,13 +247,13 @@ void ssh_remote_end(struct ssh_master *m)
 {
     for (uint32_t s = 0; s < m->plan.count; s++)
         if (m->slots[s].plan->remote && !m->slots[s].joined && !m->slots[s].lost)
-            lose(m, &m->slots[s]);
+            remote_lose(m, &m->slots[s]);
 }
 
 /* --- control processes --- */
 
 /* What to start; then the welcome for its ranks. */
-static void set_up(struct ssh_master *m, struct ssh_host_slot *slot)
+static void remote_set_up(struct ssh_master *m, struct ssh_host_slot *slot)
 {
     struct ssh_wire_buf buf = {0};
     const char *remote = getenv("GASNET_SSH_REMOTE_PATH");
@@ -280,10 +282,10 @@ static void set_up(struct ssh_master *m, struct ssh_host_slot *slot)
 }
 
 /* The control process that has come starts those that hang below it in the tree. */
-static void start_below(struct ssh_master *m, const struct ssh_host_slot *slot)
+static void remote_start_below(struct ssh_master *m, const struct ssh_host_slot *slot)
 {
     for (uint32_t s = 0; slot->below && s < m->plan.count; s++) {
-        struct words command = {0};
+        struct shell_words command = {0};
         struct ssh_wire_buf buf = {0};
         if (m->slots[s].starter == SSH_LAUNCHER || &m->slots[m->slots[s].starter] != slot) continue;
         ssh_wire_put_u32(&buf, s);
@@ -299,7 +301,7 @@ static void start_below(struct ssh_master *m, const struct ssh_host_slot *slot)
         ssh_wire_free(&buf);
         shell_free(&command);
         m->slots[s].told = true;
-        await(m);
+        remote_await(m);
     }
 }
 
@@ -307,8 +309,8 @@ void ssh_remote_joined(struct ssh_master *m, struct ssh_host_slot *slot, int fd)
 {
     slot->joined = true;
     ssh_link_open(&slot->link, fd, false);
-    set_up(m, slot);
-    start_below(m, slot);
+    remote_set_up(m, slot);
+    remote_start_below(m, slot);
 }
 
 struct remote_frame {
@@ -317,7 +319,7 @@ struct remote_frame {
     bool wrong;
 };
 
-static void take_remote_frame(void *ctx, const struct ssh_wire_frame *frame)
+static void remote_take_frame(void *ctx, const struct ssh_wire_frame *frame)
 {
     struct remote_frame *from = ctx;
     struct ssh_master *m = from->m;
@@ -327,7 +329,7 @@ static void take_remote_frame(void *ctx, const struct ssh_wire_frame *frame)
         uint32_t s = ssh_wire_u32(frame->data);
         from->wrong = s >= m->plan.count || m->slots[s].starter == SSH_LAUNCHER ||
                       &m->slots[m->slots[s].starter] != from->slot;
-        if (!from->wrong) shell_ended(m, &m->slots[s], (int)ssh_wire_u32(frame->data + 4));
+        if (!from->wrong) remote_shell_ended(m, &m->slots[s], (int)ssh_wire_u32(frame->data + 4));
     } else if (hosts_index(&from->slot->plan->block, frame->rank) == UINT32_MAX) {
         from->wrong = true;
     } else if (frame->type == SSH_WIRE_ENDED && frame->len == 4) {
@@ -339,15 +341,15 @@ static void take_remote_frame(void *ctx, const struct ssh_wire_frame *frame)
     }
 }
 
-static void read_slot(struct ssh_master *m, struct ssh_host_slot *slot)
+static void remote_read_slot(struct ssh_master *m, struct ssh_host_slot *slot)
 {
     struct remote_frame from = {m, slot, false};
     const char *why;
     slot->heard = true;
     ssh_link_flush(&slot->link);
-    enum ssh_link_state state = ssh_link_read(&slot->link, take_remote_frame, &from, &why);
+    enum ssh_link_state state = ssh_link_read(&slot->link, remote_take_frame, &from, &why);
     if (state == SSH_LINK_OPEN && !from.wrong) return;
-    lose(m, slot);
+    remote_lose(m, slot);
     if (!ssh_job_over(&m->job) || from.wrong)
         ssh_job_fail(&m->job, 1, "host %s: lost its control process (%s); ending the job",
                      slot->plan->host, from.wrong ? "it spoke for ranks of another host" : why);
@@ -355,7 +357,7 @@ static void read_slot(struct ssh_master *m, struct ssh_host_slot *slot)
 
 /* --- control processes that do not answer --- */
 
-static bool has_ranks(const struct ssh_master *m, const struct ssh_host_slot *slot)
+static bool remote_has_ranks(const struct ssh_master *m, const struct ssh_host_slot *slot)
 {
     const struct hosts_block *block = &slot->plan->block;
     for (uint32_t i = 0; i < block->count; i++)
@@ -364,11 +366,11 @@ static bool has_ranks(const struct ssh_master *m, const struct ssh_host_slot *sl
 }
 
 /* The next of those who are up, run something, and were not heard of since they were asked. */
-static struct ssh_host_slot *next_mute(struct ssh_master *m, uint32_t *s)
+static struct ssh_host_slot *remote_next_unresponsive(struct ssh_master *m, uint32_t *s)
 {
     for (; *s < m->plan.count; ++*s) {
         struct ssh_host_slot *slot = &m->slots[*s];
-        if (slot->plan->remote && is_up(slot) && !slot->heard && has_ranks(m, slot))
+        if (slot->plan->remote && remote_is_up(slot) && !slot->heard && remote_has_ranks(m, slot))
             return ++*s, slot;
     }
     return NULL;
@@ -391,7 +393,7 @@ void ssh_remote_ask_echo(struct ssh_master *m)
 void ssh_remote_no_echo(struct ssh_master *m)
 {
     uint32_t s = 0;
-    const struct ssh_host_slot *slot = next_mute(m, &s);
+    const struct ssh_host_slot *slot = remote_next_unresponsive(m, &s);
     bool late = ssh_now_ms() > m->asked + ECHO_EVERY + 1000; /* we were away ourselves */
     if (slot && !late)
         ssh_job_fail(&m->job, 1,
@@ -405,18 +407,18 @@ void ssh_remote_no_echo(struct ssh_master *m)
 void ssh_remote_leave_mute(struct ssh_master *m)
 {
     uint32_t s = 0;
-    for (struct ssh_host_slot *slot; (slot = next_mute(m, &s));) {
+    for (struct ssh_host_slot *slot; (slot = remote_next_unresponsive(m, &s));) {
         launcher_log("host %s: its control process does not answer (is it stopped?); leaving it "
                      "to its guard, which ends it and its ranks",
                      slot->plan->host);
-        lose(m, slot);
+        remote_lose(m, slot);
         ssh_children_kill_helper(slot->shell.pid, SIGTERM);
     }
 }
 
 void ssh_remote_send(struct ssh_host_slot *slot, struct ssh_parcel *parcel)
 {
-    if (is_up(slot)) ssh_link_post(&slot->link, parcel);
+    if (remote_is_up(slot)) ssh_link_post(&slot->link, parcel);
 }
 
 void ssh_remote_signal(struct ssh_host_slot *slot, uint32_t rank, int signo)
@@ -434,7 +436,7 @@ void ssh_remote_flush_lines(struct ssh_master *m)
     for (uint32_t s = 0; s < m->plan.count; s++) ssh_shell_flush(&m->slots[s].shell);
 }
 
-static void feed_input(struct ssh_master *m, struct ssh_host_slot *slot)
+static void remote_feed_input(struct ssh_master *m, struct ssh_host_slot *slot)
 {
     ssize_t wrote = write(slot->shell.input, m->input + m->input_at, m->input_len - m->input_at);
     if (wrote < 0 && (errno == EINTR || errno == EAGAIN)) return;
@@ -446,7 +448,7 @@ static void feed_input(struct ssh_master *m, struct ssh_host_slot *slot)
     if (m->input_at == m->input_len && m->input_ended) ssh_shell_close_input(&slot->shell);
 }
 
-static void read_input(struct ssh_master *m, struct ssh_host_slot *slot)
+static void remote_read_input(struct ssh_master *m, struct ssh_host_slot *slot)
 {
     ssize_t got = read(STDIN_FILENO, m->input, sizeof m->input);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
@@ -459,16 +461,16 @@ static void read_input(struct ssh_master *m, struct ssh_host_slot *slot)
 
 size_t ssh_remote_poll_max(const struct ssh_master *m)
 {
-    return m->remotes ? SSH_STRANGERS_FDS + 2 + 3 * (size_t)m->plan.count : 0;
+    return m->remotes ? SSH_UNAUTHENTICATED_FDS + 2 + 3 * (size_t)m->plan.count : 0;
 }
 
 size_t ssh_remote_poll(struct ssh_master *m, struct pollfd *fds)
 {
     if (!m->remotes) return 0;
-    size_t n = ssh_unauthenticateds_poll(m, fds);
+    size_t n = ssh_unauthenticated_poll(m, fds);
     for (uint32_t s = 0; s < m->plan.count; s++) {
         struct ssh_host_slot *slot = &m->slots[s];
-        if (is_up(slot)) ssh_poll_add(fds, &n, slot->link.fd, ssh_link_events(&slot->link));
+        if (remote_is_up(slot)) ssh_poll_add(fds, &n, slot->link.fd, ssh_link_events(&slot->link));
         ssh_poll_add(fds, &n, slot->shell.output[0], POLLIN);
         ssh_poll_add(fds, &n, slot->shell.output[1], POLLIN);
         if (slot->shell.input < 0) continue;
@@ -490,14 +492,15 @@ void ssh_remote_ready(struct ssh_master *m, const struct pollfd *fds, size_t cou
                 ssh_shell_read(&slot->shell, which))
                 ssh_timer_set(m, SSH_TIMER_LINES, LINE_PATIENCE);
         if (slot->shell.input >= 0 && ssh_poll_ready(fds, count, slot->shell.input))
-            feed_input(m, slot);
+            remote_feed_input(m, slot);
         if (slot->shell.input >= 0 && m->input_at == m->input_len &&
             ssh_poll_ready(fds, count, STDIN_FILENO))
-            read_input(m, slot);
-        if (is_up(slot) && ssh_poll_ready(fds, count, slot->link.fd)) read_slot(m, slot);
+            remote_read_input(m, slot);
+        if (remote_is_up(slot) && ssh_poll_ready(fds, count, slot->link.fd))
+            remote_read_slot(m, slot);
     }
     /* After the slots: a new connection may get a number that was polled for something else. */
-    ssh_unauthenticateds_ready(m, fds, count);
+    ssh_unauthenticated_ready(m, fds, count);
 }
 
 /* --- the end --- */
@@ -508,7 +511,7 @@ bool ssh_remote_finished(struct ssh_master *m)
     for (uint32_t s = 0; s < m->plan.count; s++) {
         struct ssh_host_slot *slot = &m->slots[s];
         if (!slot->plan->remote) continue;
-        if (is_up(slot)) ssh_link_close(&slot->link); /* that is the word to go */
+        if (remote_is_up(slot)) ssh_link_close(&slot->link); /* that is the word to go */
         ssh_shell_close_input(&slot->shell);
         if (slot->shell.pid && !slot->joined) ssh_children_kill_helper(slot->shell.pid, SIGTERM);
         all = all && ssh_shell_done(&slot->shell);
@@ -519,7 +522,7 @@ bool ssh_remote_finished(struct ssh_master *m)
 
 void ssh_remote_close(struct ssh_master *m)
 {
-    ssh_unauthenticateds_close(m);
+    ssh_unauthenticated_close(m);
     for (uint32_t s = 0; m->slots && s < m->plan.count; s++) {
         ssh_link_close(&m->slots[s].link);
         ssh_shell_close(&m->slots[s].shell);

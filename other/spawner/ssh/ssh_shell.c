@@ -1,6 +1,6 @@
 /* ssh_shell.c - see ssh_shell.h.  Never judges why a shell ended. */
 #define _GNU_SOURCE
-#include "other/spawner/ssh_shell.h"
+#include "other/spawner/ssh/ssh_shell.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void close_fd(int *fd)
+static void shell_close_fd(int *fd)
 {
     if (*fd >= 0) close(*fd);
     *fd = -1;
@@ -29,9 +29,9 @@ bool ssh_shell_start(struct ssh_shell *shell, struct ssh_children *kids, char *c
     const int theirs[3] = {pipes[0][0], pipes[1][1], pipes[2][1]};
     pid_t pid = good ? ssh_children_start_helper(kids, argv, theirs) : -1;
     int error = errno;
-    close_fd(&pipes[0][0]);
-    close_fd(&pipes[1][1]);
-    close_fd(&pipes[2][1]);
+    shell_close_fd(&pipes[0][0]);
+    shell_close_fd(&pipes[1][1]);
+    shell_close_fd(&pipes[2][1]);
     shell->pid = pid > 0 ? pid : 0;
     shell->input = pipes[0][1];
     shell->output[0] = pipes[1][0];
@@ -41,17 +41,17 @@ bool ssh_shell_start(struct ssh_shell *shell, struct ssh_children *kids, char *c
 
     char line[SSH_WIRE_SECRET + 2];
     int len = snprintf(line, sizeof line, "%s\n", secret);
-    if (write(shell->input, line, (size_t)len) != len) close_fd(&shell->input);
+    if (write(shell->input, line, (size_t)len) != len) shell_close_fd(&shell->input);
     for (int which = 0; which < 2; which++) fcntl(shell->output[which], F_SETFL, O_NONBLOCK);
     if (keep_input && shell->input >= 0)
         fcntl(shell->input, F_SETFL, O_NONBLOCK);
     else
-        close_fd(&shell->input);
+        shell_close_fd(&shell->input);
     return true;
 }
 
 /* Put out of the way, so that what a rank is given stays a small number. */
-static bool make_output(int *ours, int *theirs)
+static bool shell_make_output(int *ours, int *theirs)
 {
     enum { OUT_OF_THE_WAY = 32 };
     int ends[2];
@@ -69,15 +69,16 @@ bool ssh_shell_listen(struct ssh_shell *shell, int theirs[2])
 {
     ssh_shell_init(shell);
     theirs[0] = theirs[1] = -1;
-    return make_output(&shell->output[0], &theirs[0]) && make_output(&shell->output[1], &theirs[1]);
+    return shell_make_output(&shell->output[0], &theirs[0]) &&
+           shell_make_output(&shell->output[1], &theirs[1]);
 }
 
 void ssh_shell_close_input(struct ssh_shell *shell)
 {
-    close_fd(&shell->input);
+    shell_close_fd(&shell->input);
 }
 
-static void write_out(void *ctx, const char *text, size_t len)
+static void shell_write_out(void *ctx, const char *text, size_t len)
 {
     int fd = *(const int *)ctx;
     while (len) {
@@ -95,7 +96,7 @@ static void write_out(void *ctx, const char *text, size_t len)
 }
 
 /* False: there is nothing now, or nothing more. */
-static bool take_some(struct ssh_shell *shell, int which)
+static bool shell_read_some(struct ssh_shell *shell, int which)
 {
     char bytes[16384];
     int to = which == 0 ? STDOUT_FILENO : STDERR_FILENO;
@@ -103,31 +104,31 @@ static bool take_some(struct ssh_shell *shell, int which)
     ssize_t got = read(shell->output[which], bytes, sizeof bytes);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) return errno == EINTR;
     if (got <= 0) {
-        lines_flush(lines, write_out, &to);
-        close_fd(&shell->output[which]);
+        lines_flush(lines, shell_write_out, &to);
+        shell_close_fd(&shell->output[which]);
         return false;
     }
-    lines_feed(lines, bytes, (size_t)got, write_out, &to);
+    lines_feed(lines, bytes, (size_t)got, shell_write_out, &to);
     return true;
 }
 
 bool ssh_shell_read(struct ssh_shell *shell, int which)
 {
-    take_some(shell, which);
+    shell_read_some(shell, which);
     return shell->lines[which].len > 0;
 }
 
 void ssh_shell_drain(struct ssh_shell *shell)
 {
     for (int which = 0; which < 2; which++)
-        while (shell->output[which] >= 0 && take_some(shell, which)) continue;
+        while (shell->output[which] >= 0 && shell_read_some(shell, which)) continue;
 }
 
 void ssh_shell_flush(struct ssh_shell *shell)
 {
     for (int which = 0; which < 2; which++) {
         int to = which == 0 ? STDOUT_FILENO : STDERR_FILENO;
-        lines_flush(&shell->lines[which], write_out, &to);
+        lines_flush(&shell->lines[which], shell_write_out, &to);
     }
 }
 
@@ -140,9 +141,9 @@ void ssh_shell_close(struct ssh_shell *shell)
 {
     ssh_shell_flush(shell);
     ssh_children_kill_helper(shell->pid, SIGKILL);
-    close_fd(&shell->input);
+    shell_close_fd(&shell->input);
     for (int which = 0; which < 2; which++) {
-        close_fd(&shell->output[which]);
+        shell_close_fd(&shell->output[which]);
         lines_free(&shell->lines[which]);
     }
 }
