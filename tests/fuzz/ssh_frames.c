@@ -6,10 +6,10 @@
 #include "other/spawner/ssh/ssh_wire.h"
 #include "tests/fuzz/fuzz.h"
 
-_Static_assert(SSH_WIRE_VERSION == 6 && SSH_WIRE_WELCOME == 10 && SSH_WIRE_JOIN == 17 &&
+_Static_assert(SSH_WIRE_VERSION == 7 && SSH_WIRE_WELCOME == 10 && SSH_WIRE_JOIN == 17 &&
                    SSH_WIRE_SETUP == 22,
                "the seeds below say so too");
-#define HEAD(type, more, length) "S\x06" type more "\x02\0\0\0" length "\0\0\0"
+#define HEAD(type, more, length) "S\x07" type more "\x02\0\0\0" length "\0\0\0"
 #define U32(low)                 low "\0\0\0"
 
 const fuzz_seed_t fuzz_seeds[] = {

@@ -59,12 +59,19 @@ trap 'exit 143' TERM INT # what was made goes then too
 keys() {
     ssh-keygen -q -t ed25519 -N '' -f "$tap_scratch/host_key" &&
         ssh-keygen -q -t ed25519 -N '' -f "$tap_scratch/user_key" &&
+        ssh-keygen -q -t ed25519 -N '' -f "$tap_scratch/other_key" &&
         cp "$tap_scratch/user_key.pub" "$tap_scratch/authorized" && mkdir -p /run/sshd &&
-        cat >"$tap_scratch/ssh_config" <<END
+        known_hosts all '*' host_key && ssh_config all
+}
+known_hosts() { # NAME HOSTS KEY: a list of one line, which knows the hosts by the key
+    echo "$2 $(cut -d' ' -f1,2 "$tap_scratch/$3.pub")" >"$tap_scratch/known.$1"
+}
+ssh_config() { # NAME: of a user who has that list, and no other
+    cat >"$tap_scratch/ssh_config.$1" <<END
 IdentityFile $tap_scratch/user_key
 IdentitiesOnly yes
-UserKnownHostsFile /dev/null
-StrictHostKeyChecking no
+UserKnownHostsFile $tap_scratch/known.$1
+GlobalKnownHostsFile /dev/null
 LogLevel ERROR
 END
 }
@@ -91,7 +98,7 @@ for host in $(seq $hosts); do
     fi
     servers+="10.77.$host.1 "
 done
-export GASNET_SSH_SERVERS=$servers GASNET_SSH_OPTIONS="-F $tap_scratch/ssh_config"
+export GASNET_SSH_SERVERS=$servers GASNET_SSH_OPTIONS="-F $tap_scratch/ssh_config.all"
 
 # --- jobs ------------------------------------------------------------------------------------------
 
@@ -186,6 +193,45 @@ GASNET_SSH_SERVERS="fd77:1::1 fd77:2::1 fd77:3::1" job "IPv6" 3 "$(program testa
 all_rules
 ends "testam seq over IPv6 alone" 0
 for host in $(seq $hosts); do netns_ipv4 "$host" add; done
+
+# --- keys of hosts (IB-S10): the launcher leaves to ssh and to the user which ones are accepted ---------------
+
+keyed() { # CONFIG OPTIONS...: a job of a user who knows the hosts of known.CONFIG
+    local config=$1
+    shift
+    GASNET_SSH_OPTIONS="-F $tap_scratch/ssh_config.$config $*" job "keys $config" 3 sh -c hostname
+}
+refused() { # PATTERN: by one line of the launcher's, which matches it
+    [ "$(grep -c '^gasnetrun_' "$log")" = 1 ] && grep -qE "^gasnetrun_$conduit: $1\$" "$log" || wrong+='; not in one line'
+}
+unknown() { # ADDRESS WHERE
+    echo "host $1 cannot be reached: its host key is unknown to ssh on $2; compare .*" \
+        "ssh-keyscan $1 >>~/.ssh/known_hosts .* ssh .* $1 true .*GASNET_SSH_OPTIONS=.*"
+}
+for config in none first; do ssh_config $config; done
+: >"$tap_scratch/known.none"
+known_hosts first 10.77.2.1 host_key
+keyed none
+refused "$(unknown '10.77.[23].1' 'this host')"
+ends "a host whose key is unknown is refused, in one line that says how to accept it (IB-S10)" 1
+keyed first
+refused "$(unknown '10.77.3.1' 'this host')"
+ends "the one that is unknown is named (IB-S10)" 1
+GASNET_SSH_OUT_DEGREE=1 keyed first
+refused "$(unknown '10.77.3.1' '10.77.2.1')"
+ends "so is the host that does not know it, where that one starts it (IB-S10)" 1
+keyed none "-o 'StrictHostKeyChecking no' -o 'UserKnownHostsFile /dev/null'"
+[ "$(grep -c '^host' "$log")" = 3 ] || wrong+='; not three processes'
+ends "GASNET_SSH_OPTIONS accepts any key (IB-S5, S10)" 0
+keyed none -oStrictHostKeyChecking=accept-new
+[ "$(grep -c '^host' "$log")" = 3 ] && [ "$(wc -l <"$tap_scratch/known.none")" = 2 ] || wrong+='; not accepted'
+keyed none -oStrictHostKeyChecking=yes
+[ "$(grep -c '^host' "$log")" = 3 ] || wrong+='; not three processes'
+ends "or new ones, which are known from then on (IB-S10)" 0
+known_hosts first 10.77.2.1,10.77.3.1 other_key
+keyed first -oStrictHostKeyChecking=accept-new
+refused "host 10.77.[23].1 cannot be reached: its host key is not the one that ssh on this host knows; .*ssh-keygen -R 10.77.[23].1 .*"
+ends "a key that has changed is refused, and no word says to accept it (IB-S10)" 1
 
 # --- how jobs end (IB-X7) --------------------------------------------------------------------------
 
@@ -364,7 +410,7 @@ fi
 # device of the hosts: the library does.
 unset GASNET_SSH_SERVERS GASNET_SSH_OPTIONS
 printf '%s slots=2\n' $servers >"$tap_scratch/hostfile"
-openmpi="mpirun.openmpi --hostfile $tap_scratch/hostfile --mca plm_rsh_agent 'ssh -F $tap_scratch/ssh_config' \
+openmpi="mpirun.openmpi --hostfile $tap_scratch/hostfile --mca plm_rsh_agent 'ssh -F $tap_scratch/ssh_config.all' \
     --allow-run-as-root --bind-to none --map-by node -np %N %C"
 has() { # COMMAND...: all of them are here
     local name
@@ -392,7 +438,7 @@ over() { # WAY SPAWNER MODULE LAUNCHER TEMPLATE
 }
 over "Open MPI" mpi mpi-openmpi mpirun.openmpi "$openmpi"
 over "Open MPI's PMIx" pmix pmix mpirun.openmpi "$openmpi"
-printf '#!/bin/sh\nexec ssh -F %s "$@"\n' "$tap_scratch/ssh_config" >"$tap_scratch/ssh" && chmod +x "$tap_scratch/ssh"
+printf '#!/bin/sh\nexec ssh -F %s "$@"\n' "$tap_scratch/ssh_config.all" >"$tap_scratch/ssh" && chmod +x "$tap_scratch/ssh"
 over "MPICH" mpi mpi-mpich mpirun.mpich "mpirun.mpich -launcher-exec $tap_scratch/ssh \
     -hosts ${servers// /,} -np %N %C"
 

@@ -430,6 +430,11 @@ GASNET_SSH_OPTIONS="-o 'A b" GASNET_SSH_SERVERS="nodeA" expect 1 "ssh options wi
 [ "$(cat "$tmp/err")" = "gasnetrun_ibv: GASNET_SSH_OPTIONS=-o 'A b: a quote has no end" ]
 say $? "  in one line"
 GASNET_SSH_OPTIONS="-o 'A b' -p 22" GASNET_SSH_SERVERS="nodeA" expect 0 "IB-S5 ssh options" "$run" -n 2 "$job" hosts
+ln -s "$here/fake-ssh" "$tmp/ssh"
+GASNET_SSH_CMD=$tmp/ssh GASNET_SSH_OPTIONS="-oBatchMode=no -p 22" GASNET_SSH_SERVERS="nodeA" \
+    expect 0 "IB-S10 the user's ssh options" "$run" -t -n 2 "$job" hosts
+grep -q '/ssh -oBatchMode=no -p 22 -oBatchMode=yes nodeA ' "$tmp/err" && ! grep -q StrictHostKeyChecking "$tmp/err"
+say $? "  come before the launcher's own, of which none is about host keys"
 cd "$tmp" || exit 1
 mkdir "dir with blank" && cd "dir with blank" || exit 1
 GASNET_SSH_SERVERS=nodeA expect 0 "working directory" "$run" -n 1 sh -c 'pwd'

@@ -143,8 +143,9 @@ static void control_report_shell(struct control *c, pid_t pid, int status)
         struct ssh_wire_buf buf = {0};
         if (c->below[i].shell.pid != pid) continue;
         c->below[i].shell.pid = 0;
+        ssh_shell_drain(&c->below[i].shell); /* its last words say why */
         ssh_wire_put_u32(&buf, c->below[i].slot);
-        ssh_wire_put_u32(&buf, (uint32_t)status);
+        ssh_wire_put_u32(&buf, ssh_wire_shell(status, (int)c->below[i].shell.key));
         struct ssh_parcel *parcel = ssh_parcel_new(SSH_WIRE_SHELL, SSH_WIRE_ALL, buf.data, buf.len);
         ssh_link_post(&c->up, parcel);
         ssh_parcel_drop(parcel);

@@ -57,7 +57,7 @@ struct ssh_job {
     bool ending;      /* the job must end now; set once */
     int code;         /* exit status of an ended job */
     bool cut;         /* it would be 0, had not some been ended before they asked to end */
-    char reason[512]; /* one line, empty if there is nothing to say */
+    char reason[1024]; /* one line, empty if there is nothing to say */
 };
 
 /* hosts[r] names rank r's host in messages; must outlive the job.  False: out of memory. */

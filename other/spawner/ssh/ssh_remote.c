@@ -35,7 +35,7 @@ static bool remote_is_up(const struct ssh_host_slot *slot)
 
 /* --- the command --- */
 
-static const char *remote_shell_words(void)
+static const char *remote_shell_name(void)
 {
     const char *command = getenv("GASNET_SSH_CMD");
     return command && *command ? command : "ssh";
@@ -95,14 +95,12 @@ static char *remote_control_command(const struct ssh_master *m, uint32_t s)
 
 bool ssh_remote_command(const struct ssh_master *m, uint32_t s, struct shell_words *command)
 {
-    const char *shell = remote_shell_words();
+    const char *shell = remote_shell_name();
     const char *base = strrchr(shell, '/') ? strrchr(shell, '/') + 1 : shell;
     shell_add(command, shell);
-    if (strcmp(base, "ssh") == 0) { /* nobody is there to answer questions */
-        shell_add(command, "-oBatchMode=yes");
-        shell_add(command, "-oStrictHostKeyChecking=no");
-    }
+    /* ssh keeps the first value of an option: the user's come before ours. */
     for (size_t i = 0; i < m->plan.options.count; i++) shell_add(command, m->plan.options.word[i]);
+    if (strcmp(base, "ssh") == 0) shell_add(command, "-oBatchMode=yes"); /* no questions */
     char *rest = remote_control_command(m, s);
     shell_add(command, m->plan.slots[s].host);
     if (rest) shell_add(command, rest);
@@ -203,30 +201,54 @@ void ssh_remote_connect_late(struct ssh_master *m)
                  "host %s: no word from its control process within %" PRIu32
                  " s (GASNET_SSH_TIMEOUT); check that %s reaches it from %s and that it can open "
                  "TCP connections to this machine",
-                 slot->plan->host, m->plan.patience, remote_shell_words(),
+                 slot->plan->host, m->plan.patience, remote_shell_name(),
                  remote_starter_name(m, slot));
 }
 
-/* A remote shell ended, here or where its starter is.  Without it there is no output from that host
- * any more, and who writes over there would be killed for it. */
-static void remote_shell_ended(struct ssh_master *m, struct ssh_host_slot *slot, int status)
+/* Ends the job for a remote shell that ended before its control process came. */
+static void remote_refused(struct ssh_master *m, const struct ssh_host_slot *slot, const char *how,
+                           enum ssh_shell_key key)
+{
+    char try[512];
+    const char *options = getenv("GASNET_SSH_OPTIONS"), *shell = remote_shell_name();
+    const char *host = slot->plan->host, *starter = remote_starter_name(m, slot);
+    snprintf(try, sizeof try, "%s%s%s %s true", shell, options ? " " : "", options ? options : "",
+             host);
+    if (key == SSH_KEY_UNKNOWN)
+        ssh_job_fail(&m->job, 1,
+                     "host %s cannot be reached: its host key is unknown to %s on %s; compare its "
+                     "fingerprint, then accept it there, once, by  ssh-keyscan %s "
+                     ">>~/.ssh/known_hosts  or  %s ; or accept all new keys by "
+                     "GASNET_SSH_OPTIONS=-oStrictHostKeyChecking=accept-new",
+                     host, shell, starter, host, try);
+    else if (key == SSH_KEY_CHANGED)
+        ssh_job_fail(&m->job, 1,
+                     "host %s cannot be reached: its host key is not the one that %s on %s knows; "
+                     "ask its administrator whether it was changed, and only then remove the old "
+                     "one there by  ssh-keygen -R %s ",
+                     host, shell, starter, host);
+    else
+        ssh_job_fail(&m->job, 1,
+                     "host %s cannot be reached: %s %s before the control process connected; check "
+                     "that  %s  works without a password on %s",
+                     host, shell, how, try, starter);
+}
+
+/* A remote shell ended, on this host or on its starter's.  Output of that host came through it, and
+ * a rank that writes there now is killed by SIGPIPE. */
+static void remote_shell_ended(struct ssh_master *m, struct ssh_host_slot *slot, int status,
+                               enum ssh_shell_key key)
 {
     char how[64];
-    const char *options = getenv("GASNET_SSH_OPTIONS");
     if (slot->lost || (slot->joined && (status == 0 || ssh_job_over(&m->job)))) return;
     snprintf(how, sizeof how,
              WIFSIGNALED(status) ? "was killed by signal %d" : "exited with status %d",
              WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     if (slot->joined)
         ssh_job_fail(&m->job, 1, "host %s: its remote shell (%s on %s) %s; ending the job",
-                     slot->plan->host, remote_shell_words(), remote_starter_name(m, slot), how);
+                     slot->plan->host, remote_shell_name(), remote_starter_name(m, slot), how);
     else
-        ssh_job_fail(&m->job, 1,
-                     "host %s cannot be reached: %s %s before the control process connected; check "
-                     "that  %s%s%s %s true  works without a password on %s",
-                     slot->plan->host, remote_shell_words(), how, remote_shell_words(),
-                     options ? " " : "", options ? options : "", slot->plan->host,
-                     remote_starter_name(m, slot));
+        remote_refused(m, slot, how, key);
     remote_lose(m, slot);
 }
 
@@ -236,7 +258,8 @@ bool ssh_remote_shell_ended(struct ssh_master *m, pid_t pid, int status)
         struct ssh_host_slot *slot = &m->slots[s];
         if (slot->shell.pid != pid) continue;
         slot->shell.pid = 0;
-        remote_shell_ended(m, slot, status);
+        if (!slot->joined) ssh_shell_drain(&slot->shell); /* its last words say why */
+        remote_shell_ended(m, slot, status, slot->shell.key);
         return true;
     }
     return false;
@@ -329,7 +352,11 @@ static void remote_take_frame(void *ctx, const struct ssh_wire_frame *frame)
         uint32_t s = ssh_wire_u32(frame->data);
         from->wrong = s >= m->plan.count || m->slots[s].starter == SSH_LAUNCHER ||
                       &m->slots[m->slots[s].starter] != from->slot;
-        if (!from->wrong) remote_shell_ended(m, &m->slots[s], (int)ssh_wire_u32(frame->data + 4));
+        if (!from->wrong) {
+            uint32_t ended = ssh_wire_u32(frame->data + 4);
+            remote_shell_ended(m, &m->slots[s], (int)(ended & 0xffff),
+                               (enum ssh_shell_key)(ended >> 16));
+        }
     } else if (hosts_index(&from->slot->plan->block, frame->rank) == UINT32_MAX) {
         from->wrong = true;
     } else if (frame->type == SSH_WIRE_ENDED && frame->len == 4) {

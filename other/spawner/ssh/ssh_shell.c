@@ -8,6 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
+/* One of the two output streams of a remote shell. */
+struct shell_stream {
+    struct ssh_shell *shell;
+    int which; /* 0: stdout, 1: stderr */
+};
+
 static void shell_close_fd(int *fd)
 {
     if (*fd >= 0) close(*fd);
@@ -78,9 +84,22 @@ void ssh_shell_close_input(struct ssh_shell *shell)
     shell_close_fd(&shell->input);
 }
 
+/* The words of OpenSSH. */
+static void shell_note_key(struct ssh_shell *shell, const char *text, size_t len)
+{
+    static const char changed[] = "REMOTE HOST IDENTIFICATION HAS CHANGED";
+    static const char refused[] = "Host key verification failed";
+    if (memmem(text, len, changed, sizeof changed - 1))
+        shell->key = SSH_KEY_CHANGED;
+    else if (shell->key == SSH_KEY_FINE && memmem(text, len, refused, sizeof refused - 1))
+        shell->key = SSH_KEY_UNKNOWN;
+}
+
 static void shell_write_out(void *ctx, const char *text, size_t len)
 {
-    int fd = *(const int *)ctx;
+    const struct shell_stream *stream = ctx;
+    int fd = stream->which == 0 ? STDOUT_FILENO : STDERR_FILENO;
+    if (stream->which == 1) shell_note_key(stream->shell, text, len);
     while (len) {
         ssize_t wrote = write(fd, text, len);
         if (wrote < 0 && errno == EINTR) continue;
@@ -95,11 +114,11 @@ static void shell_write_out(void *ctx, const char *text, size_t len)
     }
 }
 
-/* False: there is nothing now, or nothing more. */
+/* False: no byte is there now, or the stream has ended. */
 static bool shell_read_some(struct ssh_shell *shell, int which)
 {
     char bytes[16384];
-    int to = which == 0 ? STDOUT_FILENO : STDERR_FILENO;
+    struct shell_stream to = {shell, which};
     struct lines *lines = &shell->lines[which];
     ssize_t got = read(shell->output[which], bytes, sizeof bytes);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) return errno == EINTR;
@@ -127,7 +146,7 @@ void ssh_shell_drain(struct ssh_shell *shell)
 void ssh_shell_flush(struct ssh_shell *shell)
 {
     for (int which = 0; which < 2; which++) {
-        int to = which == 0 ? STDOUT_FILENO : STDERR_FILENO;
+        struct shell_stream to = {shell, which};
         lines_flush(&shell->lines[which], shell_write_out, &to);
     }
 }

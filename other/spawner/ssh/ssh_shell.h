@@ -9,8 +9,12 @@
 #include "other/spawner/lines.h"
 #include "other/spawner/ssh/ssh_children.h"
 
+/* What ssh says of the other host's key before it gives up. */
+enum ssh_shell_key { SSH_KEY_FINE, SSH_KEY_UNKNOWN, SSH_KEY_CHANGED };
+
 struct ssh_shell {
-    pid_t pid;     /* 0: none (any more) */
+    pid_t pid; /* 0: none (any more) */
+    enum ssh_shell_key key;
     int input;     /* pipe to its stdin, or -1 */
     int output[2]; /* pipes from its stdout and stderr, or -1 */
     struct lines lines[2];

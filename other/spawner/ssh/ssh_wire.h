@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 enum {
-    SSH_WIRE_VERSION = 6,
+    SSH_WIRE_VERSION = 7,
     SSH_WIRE_HEADER = 12,
     SSH_WIRE_PAYLOAD = 32768,
     SSH_WIRE_FRAME = SSH_WIRE_HEADER + SSH_WIRE_PAYLOAD,
@@ -49,7 +49,7 @@ enum ssh_wire_type {
     SSH_WIRE_JOIN,        /* control process: here I am, and this is the secret */
     SSH_WIRE_ENDED,       /* control process: a rank ended; value = wait status */
     SSH_WIRE_SILENT,      /* control process: a rank closed its connection; value = 0 */
-    SSH_WIRE_SHELL,       /* control process: a remote shell of its ended; slot, wait status */
+    SSH_WIRE_SHELL,       /* control process: a remote shell of its ended; slot, ssh_wire_shell() */
     SSH_WIRE_START,       /* to control process: start the control process of another host */
     SSH_WIRE_SETUP,       /* to control process: what to start */
     SSH_WIRE_SIGNAL,      /* to control process: signal a rank, or all; value = signal number */
@@ -98,6 +98,12 @@ void ssh_wire_put_message(struct ssh_wire_buf *out, enum ssh_wire_type type, uin
 enum { SSH_WIRE_VALUE_FRAME = SSH_WIRE_HEADER + 4 };
 size_t ssh_wire_value_frame(uint8_t out[SSH_WIRE_VALUE_FRAME], enum ssh_wire_type type,
                             uint32_t rank, uint32_t value);
+
+/* The second value of a SHELL: how the process ended, and an enum ssh_shell_key. */
+static inline uint32_t ssh_wire_shell(int wait_status, int key)
+{
+    return ((uint32_t)wait_status & 0xffff) | (uint32_t)key << 16;
+}
 
 /* The value of a LEAVING: the exit code, and how long the launcher may take to have all leave. */
 static inline uint32_t ssh_wire_leaving(uint32_t code, double seconds)
