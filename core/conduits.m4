@@ -56,6 +56,12 @@ GASNET_IB_OPTIONS([ibv])
 GASNET_CONDUIT([vapi])
 GASNET_IB_OPTIONS([vapi])
 GASNET_CONDUIT([portals])
+AC_ARG_WITH([portals-chunk-size],
+  [AS_HELP_STRING([--with-portals-chunk-size=BYTES], [bytes of the chunks that Active Messages travel in: 1024 or 2048 (default: 2048)])],
+  [PORTALS_CHUNK=$withval], [PORTALS_CHUNK=2048])
+AS_CASE([$PORTALS_CHUNK], [1024|2048], [],
+  [AC_MSG_ERROR([--with-portals-chunk-size=$PORTALS_CHUNK: must be 1024 or 2048])])
+AC_SUBST([PORTALS_CHUNK])
 AS_IF([test -z "$CONDUITS"], [AC_MSG_ERROR([every conduit is disabled; leave one of them])])
 AC_SUBST([CONDUITS])
 # The conduit that the examples are linked with.

@@ -7,13 +7,15 @@
 #ifndef PORTALS_PLAN_H
 #define PORTALS_PLAN_H
 
+#include "include/gasnet_config.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
-    PLAN_CHUNK = 2048, /* bytes; bounds an Active Message */
-    PLAN_CREDIT = 256, /* bytes of receive space for each credit */
+    PLAN_CHUNK = GASNETI_PORTALS_CHUNK, /* bytes; bounds an Active Message */
+    PLAN_CREDIT = 256,                  /* bytes of receive space for each credit */
     PLAN_COST_MOST =
         PLAN_CHUNK / PLAN_CREDIT, /* credits of the largest Request, and least credits of a peer */
     PLAN_CHUNKS_MOST = 1024,      /* in one receive buffer */

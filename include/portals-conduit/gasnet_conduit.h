@@ -12,6 +12,7 @@
 #define GASNET_CONDUIT_PORTALS     1
 #define GASNETI_WORD_CONDUIT(name) name##_PORTALS
 #define GASNETI_LAUNCHER           "gasnetrun_portals"
-/* A Medium and its header fit in one chunk of 2048 bytes.  */
-#define GASNETC_MAX_MEDIUM 1976
+/* A Medium and its header, 72 bytes at most, fit in one chunk: 2048 bytes unless configured as
+ * 1024. */
+#define GASNETC_MAX_MEDIUM (GASNETI_PORTALS_CHUNK - 72)
 #include "gasnet_conduit_common.h"

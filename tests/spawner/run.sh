@@ -446,6 +446,20 @@ expect 77 "a bare program says how to start it" env -u PMIX_RANK "$job" hosts
 says "gasnetrun_ibv -n <processes> $job " err
 [ "$(wc -l <"$tmp/err")" = 1 ]
 say $? "  in one line"
+direct_start() { # WORDS ANSWER
+    # shellcheck disable=SC2086 # words
+    expect 77 "IB-S9 the direct start: $1" env -u PMIX_RANK "$job" $1
+    [ "$(wc -l <"$tmp/err")" = 1 ] && grep -qF "; the start  $job ${1/ hosts/ ...}  of older versions is now  $2" "$tmp/err"
+    say $? "  is answered with the command that replaces it"
+}
+direct_start 4 "gasnetrun_ibv -n 4 $job"
+direct_start "4:2 hosts" "gasnetrun_ibv -n 4 -N 2 $job ..."
+direct_start "-v 16:8 hosts" "gasnetrun_ibv -n 16 -N 8 -v $job ..."
+for words in 4: :2 4:2x 4x hosts; do
+    expect 77 "not so: $words" env -u PMIX_RANK "$job" "$words"
+    ! grep -q 'older versions' "$tmp/err"
+    say $? "  is not taken for one"
+done
 GASNET_SPAWN_CONTROL="ssh 9 1 0" expect 78 "a hand-over that is none" "$job" hosts
 
 # --- open files ---
