@@ -1,8 +1,8 @@
-/* ask_socket.h - where a running job can be asked, and who may: for those who answer and who ask.
+/* ask_socket.h - the address of the socket on which a running job answers gasnetrun --stats, and
+ * the check of credentials on both ends.
  *
- * A launcher of ours answers for its whole job; under launchers that are not ours each rank answers
- * for itself, on its own machine.  Names are of the abstract kind: nothing of them is in a file
- * system.
+ * The ssh launcher answers for its whole job.  With mpi and pmix each rank answers for itself, on
+ * its own host.  Addresses are in the abstract namespace: no file is created.
  */
 #ifndef ASK_SOCKET_H
 #define ASK_SOCKET_H
@@ -19,7 +19,7 @@
 #define ASK_NAME "gasnetrun/%d"          /* the job's number */
 #define ASK_RANK "/%" PRIu32 "/%" PRIu32 /* then the rank, and how many there are */
 
-/* `size` 0: the launcher of job `job`; else one of its ranks. */
+/* With `size` 0 the address of the launcher of job `job`, otherwise that of one of its ranks. */
 static inline socklen_t ask_address(int job, uint32_t rank, uint32_t size,
                                     struct sockaddr_un *address)
 {
@@ -30,7 +30,7 @@ static inline socklen_t ask_address(int job, uint32_t rank, uint32_t size,
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
 }
 
-/* The other end is this user's, or root's. */
+/* Whether the process at the other end belongs to this user or to root. */
 static inline bool ask_trusted(int fd, uid_t *other)
 {
     struct ucred peer = {.uid = (uid_t)-1};

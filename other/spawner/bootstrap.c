@@ -1,7 +1,7 @@
-/* bootstrap.c - chooses the spawner that started this process, and passes every call on to it.
+/* bootstrap.c - selects the spawner that started this process and forwards every call to it.
  *
- * Called by the library's start-up and exit code only.  Holds the launching console's environment;
- * knows no spawner's details, and must never block when no launcher is there.
+ * Called by the library's start-up and exit code only.  Keeps the launching console's environment.
+ * Knows no spawner's details; must never block when no launcher is there.
  */
 #include "other/spawner/bootstrap.h"
 #include "other/spawner/spawner_ops.h"
@@ -27,9 +27,9 @@ static bool is_private(const char *setting)
     return strncmp(setting, SPAWNER_PRIVATE_PREFIX, sizeof SPAWNER_PRIVATE_PREFIX - 1) == 0;
 }
 
-static const char *host_names; /* see SPAWNER_HOSTS; NULL: not told */
+static const char *host_names; /* see SPAWNER_HOSTS; NULL: unknown */
 
-/* Turns the block of strings into an array, without the launcher's private words. */
+/* Makes an array of the block of strings, without the variables private to the launcher. */
 static bool adopt_console(const struct spawner_console *from)
 {
     size_t count = 0;
@@ -47,7 +47,7 @@ static bool adopt_console(const struct spawner_console *from)
     return true;
 }
 
-/* Rank 0's environment is the console's, and everybody gets it. */
+/* Collective: broadcasts rank 0's environment, which is the console's. */
 static bool share_console(const struct spawner_ops *ops, uint32_t rank, struct spawner_console *all)
 {
     uint64_t len = 0;
@@ -61,7 +61,7 @@ static bool share_console(const struct spawner_ops *ops, uint32_t rank, struct s
     return true;
 }
 
-/* The hand-over is none of the program's business, nor of the programs it starts. */
+/* Removes the launcher's variables, so that neither the program nor its children see them. */
 static void hide_private_words(void)
 {
     for (size_t i = 0; environ && environ[i];) {
@@ -105,11 +105,11 @@ bool bootstrap_host_name(uint32_t host, char *name, size_t size)
 
 /* --- joining --- */
 
-/* A spawner may start us if its sign is there; ssh's needs no module. */
+/* One spawner that may have started this process. */
 struct candidate {
     const char *name;
-    const char *sign;  /* NULL: not there */
-    const char *signs; /* what was looked for */
+    const char *sign;  /* variable that its launcher set; NULL: none */
+    const char *signs; /* all variables that were looked for */
     const struct spawner_ops *(*load)(char *why, size_t why_size);
 };
 
@@ -133,13 +133,33 @@ static void bootstrap_report(struct text *text, const char *format, ...)
 
 const char *bootstrap_launcher = "its launcher";
 
-static enum bootstrap_status nobody_started_us(const char *program, char *why, size_t why_size)
+/* The direct start of older documents, PROGRAM [-v] N[:M] [arguments]: appends the command that
+ * replaces it (IB-S9).  The words may also be the program's own, so that this is only an offer. */
+static void report_direct_start(struct text *to, int argc, char **argv)
 {
-    snprintf(why, why_size,
-             "this program is one process of a parallel job: start it with  %s -n "
-             "<processes> %s  or by a PMIx or MPI launcher such as mpirun (none did: %s, "
-             "PMIX_NAMESPACE, OMPI_COMM_WORLD_SIZE and PMI_RANK are not set)",
-             bootstrap_launcher, program ? program : "./program", SPAWNER_CONTROL);
+    static const char digits[] = "0123456789";
+    const bool verbose = argc > 2 && strcmp(argv[1], "-v") == 0;
+    const char *word = argc > 1 + verbose ? argv[1 + verbose] : "";
+    const int ranks = (int)strspn(word, digits);
+    const int hosts = word[ranks] == ':' ? (int)strspn(word + ranks + 1, digits) : 0;
+    const char *end = word + ranks + (hosts ? 1 + hosts : 0);
+    const char *more = argc > 2 + verbose ? " ..." : "";
+    if (!ranks || *end) return;
+    bootstrap_report(
+        to, "; the start  %s %s%s%s  of older versions is now  %s -n %.*s%s%.*s%s %s%s", argv[0],
+        verbose ? "-v " : "", word, more, bootstrap_launcher, ranks, word, hosts ? " -N " : "",
+        hosts, word + ranks + (hosts ? 1 : 0), verbose ? " -v" : "", argv[0], more);
+}
+
+static enum bootstrap_status nobody_started_us(int argc, char **argv, char *why, size_t why_size)
+{
+    struct text to = {why, why_size};
+    bootstrap_report(&to,
+                     "this program is one process of a parallel job: start it with  %s -n "
+                     "<processes> %s  or by a PMIx or MPI launcher such as mpirun (none did: %s, "
+                     "PMIX_NAMESPACE, OMPI_COMM_WORLD_SIZE and PMI_RANK are not set)",
+                     bootstrap_launcher, argc > 0 ? argv[0] : "./program", SPAWNER_CONTROL);
+    report_direct_start(&to, argc, argv);
     return BOOTSTRAP_NOT_SPAWNED;
 }
 
@@ -148,7 +168,8 @@ static const struct spawner_ops *ssh_load(char *why, size_t why_size)
     return &spawner_ssh;
 }
 
-/* PMIx starts and ends a job with less ado than an MPI, but an MPI program is its MPI's to end. */
+/* In order of preference.  pmix starts faster than mpi and leaves no MPI in the process; a program
+ * that uses MPI itself must be started and ended by MPI. */
 static void list_candidates(struct candidate list[3])
 {
     const char *control = getenv(SPAWNER_CONTROL);
@@ -162,7 +183,7 @@ static void list_candidates(struct candidate list[3])
     list[2] = mpi_first ? pmix : mpi;
 }
 
-/* Whether the launcher said by name that another spawner is to start us. */
+/* Whether SPAWNER_CONTROL names a spawner other than this candidate. */
 static bool another_is_named(const struct candidate *candidate)
 {
     const char *control = getenv(SPAWNER_CONTROL);
@@ -172,8 +193,8 @@ static bool another_is_named(const struct candidate *candidate)
     return strcmp(named, candidate->name) != 0;
 }
 
-/* An MPI may bring parts that catch signals: UCX keeps SIGHUP to itself, and all crashes.  Those
- * that nobody caught before stay the program's. */
+/* Loading an MPI may install signal handlers (UCX catches SIGHUP and all crashes).  Signals that
+ * had the default action before get it back. */
 static const int of_program[] = {SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGABRT,
                                  SIGBUS, SIGFPE, SIGSEGV, SIGTERM};
 enum { OF_PROGRAM = sizeof of_program / sizeof *of_program };
@@ -197,7 +218,7 @@ struct joining {
     char why[512];
 };
 
-/* BOOTSTRAP_NOT_SPAWNED: it declines, and `why` says the reason. */
+/* Returns BOOTSTRAP_NOT_SPAWNED when the candidate declines, with the reason in `why`. */
 static enum bootstrap_status try_to_join(const struct candidate *candidate, struct joining *joining,
                                          const struct spawner_ops **joined_by)
 {
@@ -243,7 +264,8 @@ enum bootstrap_status bootstrap_init(int *argc, char ***argv, struct bootstrap_j
     hide_private_words();
     if (status == BOOTSTRAP_NOT_SPAWNED)
         return signs ? BOOTSTRAP_FAILED
-                     : nobody_started_us(argc && *argc > 0 ? (*argv)[0] : NULL, why, why_size);
+                     : nobody_started_us(argc && argv ? *argc : 0, argv ? *argv : NULL, why,
+                                         why_size);
     if (status == BOOTSTRAP_OK &&
         ((!joining.words.block && !share_console(ops, job->rank, &joining.words)) ||
          !adopt_console(&joining.words))) {
@@ -327,7 +349,8 @@ bool bootstrap_complain(const char *what, const char *why, bool once)
     return ops && ops->complain && ops->complain(what, why, once);
 }
 
-/* The two ways out are legal without a job as well: then there is only this process to end. */
+/* bootstrap_fini and bootstrap_abort are legal without a job; they then concern this process only.
+ */
 void bootstrap_fini(int exitcode)
 {
     const struct spawner_ops *ops = atomic_load(&spawner);

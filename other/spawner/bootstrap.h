@@ -1,13 +1,13 @@
 /* bootstrap.h - how the processes of a job find each other, and how they end.
  *
  * A spawner starts the processes and gives each a rank; this interface is all that a program sees
- * of it.  It carries a few kilobytes at start-up (never on a hot path), tells which ranks share a
- * host, hands over the launching console's environment, and ends the job.  Nothing in here knows
+ * of it.  It exchanges a few kilobytes at start-up (never on a hot path), reports which ranks
+ * share a host, provides the launching console's environment, and ends the job.  It is independent
  * of GASNet: any SPMD program may use it.
  *
- * Collective calls must be made by every rank, in the same order, one thread per process.
- * After bootstrap_init returned BOOTSTRAP_OK, a collective call either completes or ends the
- * process with a message: a lost launcher or peer is not something a caller could mend.
+ * Collective calls must be made by every rank, in the same order, by one thread per process. After
+ * bootstrap_init returned BOOTSTRAP_OK, a collective call completes or ends the process with a
+ * message; a caller could not handle a lost launcher or peer.
  */
 #ifndef BOOTSTRAP_H
 #define BOOTSTRAP_H
@@ -18,15 +18,15 @@
 
 enum bootstrap_status {
     BOOTSTRAP_OK,
-    BOOTSTRAP_NOT_SPAWNED, /* no launcher started this process; `why` names each spawner and its
+    BOOTSTRAP_NOT_SPAWNED, /* no launcher started this process; `why` lists each spawner and its
                               reason */
-    BOOTSTRAP_FAILED,      /* a launcher did, but joining the job failed; `why` says how */
+    BOOTSTRAP_FAILED,      /* a launcher did, but joining the job failed; `why` has the reason */
 };
 
-/* How a process's death is announced to the rest of the job; see bootstrap_watch. */
+/* The function that ends this process with the job; see bootstrap_watch. */
 typedef void (*bootstrap_death_fn)(int exitcode);
 
-/* What bootstrap_init learns.  All pointers stay valid until the process ends. */
+/* Results of bootstrap_init.  All pointers stay valid until the process ends. */
 struct bootstrap_job {
     uint32_t rank;           /* 0 .. size-1 */
     uint32_t size;           /* number of processes */
@@ -36,95 +36,99 @@ struct bootstrap_job {
     const char *spawner;     /* "ssh", "mpi" or "pmix"; for messages */
 };
 
-/* What people start such programs with, for messages; set before bootstrap_init. */
+/* The command by which users start such programs, for messages; set before bootstrap_init. */
 extern const char *bootstrap_launcher;
 
-/* Joins the job.  Strips launcher-private words from argc and argv where there are any; both may be
+/* Joins the job.  Removes the launcher's words from argc and argv where there are any; both may be
  * NULL.  `why` receives one or more lines of text (without a final newline) when the result is not
- * BOOTSTRAP_OK; it never blocks when no launcher is there.  Call once. */
+ * BOOTSTRAP_OK.  Never blocks when there is no launcher.  Call once. */
 enum bootstrap_status bootstrap_init(int *argc, char ***argv, struct bootstrap_job *job, char *why,
                                      size_t why_size);
 
-/* The launching console's value of an environment variable, the same on every rank; falls back to
- * this process's own environment.  NULL if neither has it.  Legal at any time, also before init
- * (own environment only) and in any thread. */
+/* The launching console's value of an environment variable, the same on every rank; otherwise this
+ * process's own value; otherwise NULL.  Legal at any time in any thread, also before init (own
+ * environment only). */
 const char *bootstrap_getenv(const char *name);
 
-/* The name of host number `host`, as the launcher's list has it; false if it is not known. */
+/* Writes the name of host number `host` as in the launcher's list; returns false if it is unknown.
+ */
 bool bootstrap_host_name(uint32_t host, char *name, size_t size);
 
 /* The launching console's whole environment: NULL-terminated array of NAME=value, or NULL before
  * init.  Same content on every rank. */
 const char *const *bootstrap_environ(void);
 
-/* Collective: returns once every rank has called it. */
+/* Collective: returns when every rank has called it. */
 void bootstrap_barrier(void);
 
-/* Collective allgather: `all` receives size * len bytes, rank r's contribution at r * len. */
+/* Collective allgather: `all` receives size * len bytes, the contribution of rank r at r * len. */
 void bootstrap_exchange(const void *mine, size_t len, void *all);
 
-/* Collective: block r of `mine` (len bytes) reaches rank r; `all` receives block s from rank s. */
+/* Collective: block r of `mine` (len bytes) goes to rank r; `all` receives block s from rank s. */
 void bootstrap_alltoall(const void *mine, size_t len, void *all);
 
-/* Collective: `data` of rank `root` overwrites `data` everywhere. */
+/* Collective: `data` of rank `root` is copied to `data` on every rank. */
 void bootstrap_broadcast(void *data, size_t len, uint32_t root);
 
-/* Arms the watch on the launcher: from now on, when the launcher disappears or orders the job to
- * end, `on_death` runs in a thread of the spawner's with the job's exit code (1 if the launcher
- * disappeared).  All signals but those of its own faults are blocked in that thread.  It may call
- * only async-signal-safe functions and bootstrap_abort, and it must end the process: it gets two
- * seconds, then the spawner does it with _exit.  With the ssh spawner and a launcher that lives it
- * has less: a member of the job that was told to end gets SIGTERM after a quarter and SIGKILL after
- * half a second; direct children of a launcher that was killed die with it, without any call.
- * Before this call the spawner's own default, an immediate _exit, is in force. */
+/* Arms the watch on the launcher: when the launcher disappears or orders the job to end,
+ * `on_death` is called in a thread of the spawner with the job's exit code (1 if the launcher
+ * disappeared).  All signals but those of its own faults are blocked in that thread.  `on_death`
+ * may call only async-signal-safe functions and bootstrap_abort, and must end the process within
+ * two seconds; then the spawner calls _exit.
+ *
+ * With the ssh spawner and a running launcher the time is shorter: a rank that was ordered to end
+ * gets SIGTERM after a quarter of a second and SIGKILL after half a second.  When the launcher is
+ * killed its direct children die without any call.  Before this call the default is an immediate
+ * _exit.
+ */
 void bootstrap_watch(bootstrap_death_fn on_death);
 
-/* From now on, when somebody asks about the running job (gasnetrun --stats), `answer` runs in a
- * thread of the spawner's, with all signals blocked, and returns text made by malloc, or NULL.  It
- * should take no longer than two seconds; it never runs twice at once. */
+/* Registers the function that answers gasnetrun --stats.  It is called in a thread of the spawner
+ * with all signals blocked, never twice at once, should take no longer than two seconds, and
+ * returns text from malloc, or NULL. */
 typedef char *(*bootstrap_answer_fn)(size_t *length);
 void bootstrap_answer(bootstrap_answer_fn answer);
 
-/* How ranks end together where the launcher helps: each says when it wants to end; the launcher
- * answers that it knows (NOTED), and when all have said so it tells all of them (TOGETHER), with
- * the largest of their codes.  Those that have not said so in half of the time are asked to
- * (LEAVE), with the largest code so far.  When the whole time is over the launcher ends the job
- * with that code; where it is 0 but some have not asked to end, with 1, since what they were at is
- * lost. */
+/* How ranks end together with the launcher's help: each rank asks to end; the launcher replies
+ * NOTED, and when all have asked it sends TOGETHER to all, with the largest of their codes. Ranks
+ * that have not asked within half of the time are asked to (LEAVE), with the largest code so far.
+ * When the whole time is over the launcher ends the job with that code, or with 1 if it is 0,
+ * since ranks that had not asked were interrupted. */
 enum bootstrap_word { BOOTSTRAP_NOTED, BOOTSTRAP_LEAVE, BOOTSTRAP_TOGETHER };
 
-/* From now on these words of the launcher's are handed to `on_word`, in a thread of the spawner's;
- * it must return soon. */
+/* Registers the function that receives these words, in a thread of the spawner; it must return
+ * soon. */
 typedef void (*bootstrap_word_fn)(enum bootstrap_word word, int exitcode);
 void bootstrap_listen(bootstrap_word_fn on_word);
 
-/* This process wants to end with `exitcode`, and `seconds` are the time that the others have.
- * Returns at once; false: this launcher does not help, and the processes have to agree among
- * themselves.  Async-signal-safe. */
+/* This process asks to end with `exitcode`; `seconds` is the time for the other ranks.  Returns at
+ * once; false: this launcher does not help, and the processes have to agree among themselves.
+ * Async-signal-safe. */
 bool bootstrap_leaving(int exitcode, double seconds);
 
-/* Declares that this process leaves with `exitcode` as part of an orderly end of the whole job.
- * The job's exit code is that of the ranks (the largest taken as unsigned bytes when they differ).
- * Returns; the caller then leaves with _exit(exitcode) or exit(exitcode).  Not collective, and
- * does not wait for other ranks unless the spawner needs it (MPI_Finalize does).  A process that
- * joined and ends without this call, even with status 0, ends the whole job as a failure. */
+/* Announces that this process exits with `exitcode` as part of an orderly end of the whole job.
+ * The job's exit code is that of the ranks (the largest, as unsigned bytes, when they differ). The
+ * caller then calls _exit(exitcode) or exit(exitcode).  Not collective; does not wait for other
+ * ranks unless the spawner needs it (MPI_Finalize does).  A process that joined and exits without
+ * this call, even with status 0, ends the whole job as a failure. */
 void bootstrap_fini(int exitcode);
 
-/* Hands over why this process is about to call bootstrap_abort, one line without its end: the
- * launcher says it, once for all ranks with the same reason, `what` in front ("ERROR" gives "ERROR
- * (ranks 0-3 of 4 on vm): ...").  With `once` it tells the first of all such reasons alone, since
- * the others are about the same.  False: there is nobody to do so, and the caller has to. */
+/* Gives the launcher the reason, one line without its end, for which this process is about to call
+ * bootstrap_abort.  The launcher prints it once for all ranks with the same reason, behind `what`
+ * ("ERROR" gives "ERROR (ranks 0-3 of 4 on vm): ...").  With `once` it prints only the first of
+ * all such reasons, since the others have the same cause.  False: there is no such launcher, and
+ * the caller has to print the reason. */
 bool bootstrap_complain(const char *what, const char *why, bool once);
 
-/* Ends the whole job at once with `exitcode` (1 for 0, where other ranks have neither left nor
- * asked to), however stuck other ranks are: they are told through the watch (or get SIGTERM, if
- * they have not joined), and are killed if they are still there half a second later.  Does not
- * return, runs no atexit handlers: ends this process by _exit. Async-signal-safe with the ssh
- * spawner, any thread; without a job it is _exit(exitcode). */
+/* Ends the whole job at once with `exitcode` (1 for 0, where other ranks have neither exited nor
+ * asked to), in whatever state other ranks are: their watch is notified (or they get SIGTERM, if
+ * they have not joined), and they are killed after half a second.  Does not return and runs no
+ * atexit handlers: ends this process by _exit.  Async-signal-safe with the ssh spawner, in any
+ * thread; without a job it is _exit(exitcode). */
 void bootstrap_abort(int exitcode) __attribute__((noreturn));
 
-/* Whether the program holds an MPI that this job's launcher does not start: to it each process is
- * a job of its own.  ASIDE: MPI_Init is yet to be called; ALONE: it was. */
+/* Whether the program uses an MPI that this job's launcher does not start, so that each process is
+ * a job of its own to MPI.  ASIDE: MPI is not initialised yet; ALONE: it is. */
 enum bootstrap_mpi { BOOTSTRAP_MPI_FITS, BOOTSTRAP_MPI_ASIDE, BOOTSTRAP_MPI_ALONE };
 enum bootstrap_mpi bootstrap_mpi(void);
 

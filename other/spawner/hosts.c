@@ -8,7 +8,7 @@
 
 enum { NAME_MAX_LEN = 255, RANGE_MAX = 65536 };
 
-/* The name goes into a command line: it must not be taken for an option there. */
+/* The name becomes a word of a command line, where it must not look like an option. */
 static bool hosts_add(struct shell_words *hosts, const char *name, size_t len, char *why,
                       size_t why_size)
 {
@@ -54,7 +54,8 @@ static bool hosts_parse_words(struct shell_words *hosts, const char *text, char 
     return true;
 }
 
-/* One "07-12" or "14" between brackets, glued to `prefix`; zeros in front give the width. */
+/* Appends the hosts of one range, "07-12" or "14", behind `prefix`; leading zeros give the width.
+ */
 static bool hosts_add_range(struct shell_words *hosts, const char *prefix, size_t prefix_len,
                             const char **range, char *why, size_t why_size)
 {

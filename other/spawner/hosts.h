@@ -1,6 +1,6 @@
-/* hosts.h - which hosts a job runs on, and which ranks go where.
+/* hosts.h - which hosts a job runs on, and which ranks run on which host.
  *
- * Pure: text in, lists out; reading files and the environment is the caller's.
+ * Pure: the caller reads files and the environment.
  */
 #ifndef HOSTS_H
 #define HOSTS_H
@@ -15,14 +15,15 @@ enum hosts_format {
     HOSTS_RANGES, /* as SLURM writes them: rack1,node[07-12,14] */
 };
 
-/* Appends the hosts of `text`.  False: `why` says what is wrong with which name. */
+/* Appends the hosts of `text`.  Returns false with the wrong name and the reason in `why`. */
 bool hosts_parse(struct shell_words *hosts, enum hosts_format format, const char *text, char *why,
                  size_t why_size);
 
-/* Hosts that follow each other under one name become one. */
+/* Merges adjacent equal names. */
 void hosts_merge(struct shell_words *hosts);
 
-/* Two spellings of one host: equal, or equal up to the first dot when one of them has no dot. */
+/* Whether two names mean one host: they are equal, or equal up to the first dot where one has
+ * none. */
 bool hosts_same(const char *a, const char *b);
 
 /* Ranks first, first + stride, ... */
@@ -35,7 +36,7 @@ static inline uint32_t hosts_rank(const struct hosts_block *block, uint32_t inde
     return block->first + index * block->stride;
 }
 
-/* UINT32_MAX: not one of the block. */
+/* The inverse of hosts_rank; UINT32_MAX if the block does not hold the rank. */
 static inline uint32_t hosts_index(const struct hosts_block *block, uint32_t rank)
 {
     uint32_t index = rank < block->first ? UINT32_MAX : (rank - block->first) / block->stride;
@@ -45,7 +46,7 @@ static inline uint32_t hosts_index(const struct hosts_block *block, uint32_t ran
 /* Contiguous blocks for `hosts` hosts, as even as possible, the larger ones first; hosts must be
  * 1..ranks. */
 void hosts_place(uint32_t ranks, uint32_t hosts, struct hosts_block *blocks);
-/* The same, ranks dealt out one by one. */
+/* The same, with ranks assigned to the hosts cyclically. */
 void hosts_deal(uint32_t ranks, uint32_t hosts, struct hosts_block *blocks);
 
 #endif

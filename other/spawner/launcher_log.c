@@ -1,8 +1,7 @@
-/* launcher_log.c - one line on stderr under the name by which the launcher was called; see
- * launcher_log.h.
+/* launcher_log.c - prints one line on stderr behind the name of the launcher; see launcher_log.h.
  *
- * Called by everything that is only in the launcher.  Each line is one write, lest it mixes with
- * what the ranks print.
+ * Called by the launcher's code only.  Each line is a single write, so that it does not mix with
+ * output of the ranks.
  */
 #define _GNU_SOURCE
 #include "other/spawner/launcher_log.h"

@@ -1,4 +1,4 @@
-/* launcher_log.h - what the launcher tells people: lines on stderr that begin with its name. */
+/* launcher_log.h - messages of the launcher: lines on stderr that begin with its name. */
 #ifndef LAUNCHER_LOG_H
 #define LAUNCHER_LOG_H
 

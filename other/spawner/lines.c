@@ -14,7 +14,7 @@ void lines_flush(struct lines *lines, lines_out_fn out, void *ctx)
 void lines_feed(struct lines *lines, const char *bytes, size_t len, lines_out_fn out, void *ctx)
 {
     if (!lines->text && !(lines->text = malloc(LINES_MAX))) {
-        out(ctx, bytes, len); /* better torn than lost */
+        out(ctx, bytes, len); /* out of memory: pieces instead of whole lines */
         return;
     }
     while (len) {

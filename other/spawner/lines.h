@@ -1,6 +1,6 @@
-/* lines.h - keeps lines whole: bytes in as they come, whole lines out.
+/* lines.h - collects bytes and hands them on in whole lines.
  *
- * For output of other hosts, which reaches the launcher cut at arbitrary places.
+ * For output of other hosts, which the launcher receives in arbitrary pieces.
  */
 #ifndef LINES_H
 #define LINES_H
@@ -17,9 +17,9 @@ struct lines {
 
 typedef void (*lines_out_fn)(void *ctx, const char *text, size_t len);
 
-/* Takes bytes; calls `out` at most a few times with whole lines. */
+/* Adds bytes; calls `out` with whole lines, at most a few times. */
 void lines_feed(struct lines *lines, const char *bytes, size_t len, lines_out_fn out, void *ctx);
-/* Lets an unfinished line go. */
+/* Hands on an unfinished line. */
 void lines_flush(struct lines *lines, lines_out_fn out, void *ctx);
 void lines_free(struct lines *lines);
 

@@ -1,8 +1,8 @@
-/* module_load.c - finds and loads the spawners that live in modules: mpi and pmix.
+/* module_load.c - finds and loads the modules of the mpi and pmix spawners.
  *
- * Called by bootstrap_init.  Programs link without MPI and PMIx; only those that such a launcher
- * started load a module.  There is one for each MPI: the wrong one would start as many jobs of one
- * process as there are processes.
+ * Called by bootstrap_init.  Programs are linked without MPI and PMIx and load a module only if
+ * such a launcher started them.  There is a module for each MPI; the module of another MPI would
+ * make each process a job of its own.
  */
 #define _GNU_SOURCE
 #include "other/spawner/spawner_ops.h"
@@ -24,7 +24,7 @@ static const char *module_first_set(const char *const *names)
     return NULL;
 }
 
-/* An MPI program, whether or not MPI is up. */
+/* Whether the program is linked with an MPI, initialised or not. */
 static bool program_has_mpi(void)
 {
     return dlsym(RTLD_DEFAULT, "MPI_Initialized") != NULL;
@@ -37,7 +37,7 @@ bool spawner_mpi_is_up(void)
     return initialized && initialized(&flag) == 0 && flag;
 }
 
-/* PMIx without the address of a server searches for one, at length. */
+/* Without a server's address PMIx would search for a server, which takes long. */
 const char *spawner_pmix_sign(void)
 {
     if (!getenv("PMIX_NAMESPACE") || !getenv("PMIX_RANK")) return NULL;
@@ -52,7 +52,7 @@ const char *spawner_mpi_sign(void)
                                         "MPI_LOCALNRANKS",      "MPIRUN_RANK", NULL};
     const char *sign = module_first_set(signs);
     if (!sign) sign = spawner_pmix_sign();
-    /* An MPI program that has MPI up already, however that came about. */
+    /* Without a sign in the environment, a program whose MPI is initialised. */
     return sign ? sign : spawner_mpi_is_up() ? "MPI_Initialized" : NULL;
 }
 
@@ -70,7 +70,7 @@ struct search {
     size_t why_size;
 };
 
-/* Global, so that the plug-ins which an MPI loads by itself find its symbols. */
+/* RTLD_GLOBAL: plug-ins that an MPI loads later must find its symbols. */
 static void *module_open(struct search *search, const char *dir, const char *below)
 {
     char path[4096];
@@ -82,7 +82,8 @@ static void *module_open(struct search *search, const char *dir, const char *bel
     return module;
 }
 
-/* Beside the library (or the program, when linked statically) that holds this very function. */
+/* Looks in the folder of the library, or of a statically linked program, that holds this function.
+ */
 static void *module_load_nearby(struct search *search)
 {
     Dl_info info;
@@ -112,7 +113,8 @@ static const struct spawner_ops *module_find_ops(struct search *search)
     return NULL;
 }
 
-/* What to install and to configure with, for a module that was not built. */
+/* Names the package to install and the option to configure with, for a module that was not built.
+ */
 static const char *module_remedy(const char *name)
 {
     static const char *const remedies[][2] = {
@@ -141,7 +143,7 @@ static void module_report_absent(const struct search *search, bool built)
                  search->name, SPAWNER_MODULE_DIR, module_remedy(search->name),
                  program_has_mpi() ? "" : ", or start the program with ",
                  program_has_mpi() ? "" : bootstrap_launcher,
-                 program_has_mpi() ? "" : " -spawner=ssh"); /* where an MPI would be alone */
+                 program_has_mpi() ? "" : " -spawner=ssh"); /* without mpirun, MPI is alone */
 }
 
 const struct spawner_ops *spawner_pmix_load(char *why, size_t why_size)
@@ -152,13 +154,14 @@ const struct spawner_ops *spawner_pmix_load(char *why, size_t why_size)
     return ops;
 }
 
-/* The MPI that the program holds, else the one whose launcher left its sign; NULL: any may be. */
+/* The module for the program's MPI, else for the MPI whose launcher left its sign; NULL: any
+ * module will do. */
 static const char *wanted_mpi(void)
 {
     int (*version)(char *, int *) =
         (int (*)(char *, int *))dlsym(RTLD_DEFAULT, "MPI_Get_library_version");
     if (version) {
-        char text[8192] = ""; /* MPI_MAX_LIBRARY_VERSION_STRING of every MPI we know */
+        char text[8192] = ""; /* at least MPI_MAX_LIBRARY_VERSION_STRING of every supported MPI */
         int len = 0;
         version(text, &len);
         if (strstr(text, "Open MPI")) return "mpi-openmpi";

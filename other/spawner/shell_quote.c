@@ -39,7 +39,7 @@ static bool shell_is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Unquotes one word from *text into `to` (large enough), moves *text behind it. */
+/* Unquotes one word of *text into `to`, which must be large enough, and advances *text past it. */
 static bool shell_unquote_word(const char **text, char *to, size_t *len)
 {
     const char *s = *text;

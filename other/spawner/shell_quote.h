@@ -1,6 +1,6 @@
-/* shell_quote.h - shell-style quoting: text to words and words to text.
+/* shell_quote.h - splits text into words and joins words into text, with the quoting of a shell.
  *
- * Pure; for GASNET_SSH_OPTIONS, MPIRUN_CMD and the commands given to remote shells.
+ * Pure.  For GASNET_SSH_OPTIONS, MPIRUN_CMD and the commands of remote shells.
  */
 #ifndef SHELL_QUOTE_H
 #define SHELL_QUOTE_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A growing, NULL-terminated list of words it owns. */
+/* A growing, NULL-terminated list that owns its words. */
 struct shell_words {
     char **word; /* NULL while empty */
     size_t count;
@@ -19,14 +19,14 @@ void shell_add(struct shell_words *list, const char *word);
 void shell_add_bytes(struct shell_words *list, const char *bytes, size_t len);
 void shell_free(struct shell_words *list);
 
-/* Appends the words of `text`, split at white space; '...', "..." and \ quote as in a shell (no
- * expansions).  False: a quote without end. */
+/* Appends the words of `text`, split at white space; '...', "..." and \ quote as in a shell,
+ * without expansions.  Returns false if a quote has no end. */
 bool shell_split(struct shell_words *list, const char *text);
 
-/* `word` as a POSIX shell reads it back unchanged; plain words stay plain.  malloc'ed; NULL: out
- * of memory. */
+/* Returns `word` quoted for a POSIX shell; a plain word is not changed.  The caller frees the
+ * result; NULL: out of memory. */
 char *shell_quote(const char *word);
-/* All words quoted and joined by blanks. */
+/* Returns all words quoted and separated by blanks. */
 char *shell_join(char *const *words);
 
 #endif

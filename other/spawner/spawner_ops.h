@@ -1,8 +1,8 @@
-/* spawner_ops.h - what a spawner provides to bootstrap.c.
+/* spawner_ops.h - the table of functions that each spawner provides to bootstrap.c.
  *
- * One table per spawner.  Those of mpi and pmix live in modules that are loaded at run time, so
- * that no program needs MPI or PMIx to link; hence the version number, and hence nothing here calls
- * back.
+ * The tables of mpi and pmix are in modules loaded at run time, so that no program needs MPI or
+ * PMIx to link.  Therefore the table has a version number, and a module calls nothing of the
+ * program.
  */
 #ifndef SPAWNER_OPS_H
 #define SPAWNER_OPS_H
@@ -13,16 +13,16 @@
 
 enum { SPAWNER_ABI = 5 };
 
-/* What a spawner's init learns besides the job: the console's environment as strings one after
- * the other, each with its NUL.  Allocated by malloc; bootstrap.c keeps it.  Left empty where rank
- * 0 has that environment: bootstrap.c then broadcasts it. */
+/* The console's environment as init returns it: strings one after another, each with its NUL, in
+ * memory from malloc that bootstrap.c keeps.  Empty where rank 0 has that environment; bootstrap.c
+ * then broadcasts it. */
 struct spawner_console {
     char *block;
     size_t len;
 };
 
 struct spawner_ops {
-    uint32_t abi; /* SPAWNER_ABI of the day it was compiled */
+    uint32_t abi; /* SPAWNER_ABI at compile time */
     const char *name;
     enum bootstrap_status (*init)(int *argc, char ***argv, struct bootstrap_job *job,
                                   struct spawner_console *console, char *why, size_t why_size);
@@ -31,47 +31,50 @@ struct spawner_ops {
     void (*alltoall)(const void *mine, size_t len, void *all);
     void (*broadcast)(void *data, size_t len, uint32_t root);
     void (*watch)(bootstrap_death_fn on_death);
-    void (*answer)(bootstrap_answer_fn answer);    /* NULL: nobody can ask */
-    void (*listen)(bootstrap_word_fn on_word);     /* NULL, as the next one: its launcher */
-    void (*leaving)(int exitcode, double seconds); /* does not help ranks to end together */
-    bool (*complain)(const char *what, const char *why, bool once); /* NULL: cannot */
+    void (*answer)(bootstrap_answer_fn answer); /* NULL: not supported */
+    /* These two are NULL where the launcher does not coordinate the end of the ranks. */
+    void (*listen)(bootstrap_word_fn on_word);
+    void (*leaving)(int exitcode, double seconds);
+    bool (*complain)(const char *what, const char *why, bool once); /* NULL: not supported */
     void (*fini)(int exitcode);
     __attribute__((noreturn)) void (*abort)(int exitcode);
 };
 
-/* Name under which the launcher hands a process its place in the job ("ssh ..."), or the name of
- * the spawner to use ("mpi", "pmix"); everything that begins with the prefix is private to launcher
- * and library. */
+/* Variable by which the launcher gives a process its place in the job ("ssh ...") or names the
+ * spawner to use ("mpi", "pmix").  All variables with the prefix are private to launcher and
+ * library. */
 #define SPAWNER_PRIVATE_PREFIX "GASNET_SPAWN_"
 #define SPAWNER_CONTROL        SPAWNER_PRIVATE_PREFIX "CONTROL"
 
-/* The hosts' names, in the order of their numbers, spaces between them; absent if there is one. */
+/* The names of the hosts, in the order of their numbers, separated by blanks; absent with one
+ * host. */
 #define SPAWNER_HOSTS SPAWNER_PRIVATE_PREFIX "HOSTS"
 
-/* The number by which gasnetrun --stats knows a job that a launcher not ours starts. */
+/* The number of the job for gasnetrun --stats where mpirun or srun is the launcher. */
 #define SPAWNER_JOB SPAWNER_PRIVATE_PREFIX "JOB"
 
 extern const struct spawner_ops spawner_ssh;
 
-/* The sign that such a launcher started this process (or that the program has MPI up already), to
- * be named in messages; NULL if there is none. */
+/* The variable, for messages, by which such a launcher is recognised, or a note that the program's
+ * MPI is initialised already; NULL if there is none. */
 const char *spawner_pmix_sign(void);
 const char *spawner_mpi_sign(void);
-/* Whether the program itself is an MPI program: then MPI is to start and to end it. */
+/* Whether the program itself uses MPI: then MPI must start and end it. */
 bool spawner_prefers_mpi(void);
-/* Whether the program holds an MPI that is up. */
+/* Whether the program's MPI is initialised. */
 bool spawner_mpi_is_up(void);
-/* The spawner's module; NULL with the reason in `why` when there is none or it does not load. */
+/* Load the spawner's module; return NULL with the reason in `why` on failure. */
 const struct spawner_ops *spawner_pmix_load(char *why, size_t why_size);
 const struct spawner_ops *spawner_mpi_load(char *why, size_t why_size);
-/* What a module exports: its struct spawner_ops. */
+/* The symbol of type struct spawner_ops that a module exports. */
 #define SPAWNER_SYMBOL      gasnet_spawner_ops
 #define SPAWNER_SYMBOL_NAME "gasnet_spawner_ops"
 
-/* A death function runs in a thread of its own and has two seconds to end the process.  Shared by
- * spawners; never returns. */
+/* Runs a death function in a thread of its own; ends the process if the function has not done so
+ * within two seconds. */
 void spawner_run_death(bootstrap_death_fn on_death, int exitcode) __attribute__((noreturn));
-/* Starts a thread with every signal blocked and a small stack; false with errno set on failure. */
+/* Starts a thread with all signals blocked and a small stack; returns false with errno on failure.
+ */
 bool spawner_start_thread(void *(*body)(void *), void *arg);
 
 #endif

@@ -1,7 +1,8 @@
-/* spawner_thread.c - the spawners' own threads: the watch, and the one that runs a death function.
+/* spawner_thread.c - the spawners' own threads: the watch, and the thread that runs a death
+ * function.
  *
- * Called by the spawners.  These threads must never take a signal meant for the program, and must
- * work in programs whose thread-local data leaves little room on a small stack.
+ * Called by the spawners.  These threads must never take a signal of the program, and must work in
+ * programs whose thread-local data leaves little room on a small stack.
  */
 #include "other/spawner/spawner_ops.h"
 
@@ -29,12 +30,12 @@ static void *spawner_run_thread(void *arg)
 {
     const struct death *death = arg;
     death->fn(death->exitcode);
-    _exit(death->exitcode & 0xff); /* it had to end the process, and did not */
+    _exit(death->exitcode & 0xff); /* the death function did not end the process */
 }
 
 void spawner_run_death(bootstrap_death_fn on_death, int exitcode)
 {
-    static struct death death; /* one thread per process comes here, once */
+    static struct death death; /* called once in each process */
     if (on_death) {
         death = (struct death){on_death, exitcode};
         if (!spawner_start_thread(spawner_run_thread, &death)) spawner_run_thread(&death);

@@ -21,7 +21,7 @@
 
 #define LAUNCHER "gasnetrun_" GASNETRUN_NAME
 
-void gasnetrun_help_env(void); /* the conduit's: lists its variables */
+void gasnetrun_help_env(void); /* of the conduit: lists its variables */
 
 static const char usage[] =
     "usage: " LAUNCHER " -n <processes> [options] [--] program [arguments]\n"

@@ -1,4 +1,5 @@
-/* mpirun.c - starts the job by a launcher of MPI or PMIx: a template becomes its command line.
+/* mpirun.c - starts the job by a launcher of MPI or PMIx, whose command line is made from a
+ * template.
  *
  * Called by main, which checked the program.  Executes that launcher in this process, so that
  * signals and exit status are those of the launcher.

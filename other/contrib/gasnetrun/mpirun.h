@@ -13,7 +13,7 @@
 #define PMIX_BUILT 0
 #endif
 
-/* `spawner` is mpi or pmix.  Returns only on failure or in a dry run; the exit status. */
+/* `spawner` is mpi or pmix.  Returns, with the exit status, only on failure or in a dry run. */
 int mpirun_exec(const struct options *options, const char *spawner, const char *path);
 
 #endif

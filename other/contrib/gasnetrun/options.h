@@ -20,7 +20,7 @@ struct options {
     char **program; /* the program and its arguments, NULL-terminated */
 };
 
-/* False: `why` is one line that names the word and the remedy. */
+/* Returns false with one line in `why` that names the word and the remedy. */
 bool options_parse(struct options *options, char **argv, char *why, size_t why_size);
 
 #endif

@@ -1,8 +1,8 @@
 /* module_answer.c - see module_answer.h.
  *
- * Linked into the modules.  Launchers that are not ours cannot be asked, so gasnetrun --stats asks
- * the ranks of its machine one by one.  The thread sleeps until somebody does; it must never call
- * the launcher's library.
+ * Linked into the modules.  mpirun and srun cannot be asked about the job, so gasnetrun --stats
+ * asks the ranks of its host one by one.  The thread sleeps in accept and must never call MPI or
+ * PMIx.
  */
 #define _GNU_SOURCE /* struct ucred, accept4 */
 #include "other/spawner/modules/module_answer.h"
@@ -26,7 +26,7 @@ static void module_send_all(int fd, const char *text, size_t len)
     while (len) {
         ssize_t n = send(fd, text, len, MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return; /* it is gone, or does not read */
+        if (n <= 0) return; /* the client is gone, or does not read */
         text += n;
         len -= (size_t)n;
     }
@@ -56,10 +56,10 @@ static void module_answer_client(int fd)
     free(text);
 }
 
-/* A call that failed for a reason that goes by. */
+/* Whether accept failed for a transient reason. */
 static bool module_is_transient(int error)
 {
-    if (error == EMFILE || error == ENFILE) poll(NULL, 0, 1000); /* until there is one */
+    if (error == EMFILE || error == ENFILE) poll(NULL, 0, 1000); /* until a descriptor is free */
     return error == EMFILE || error == ENFILE || error == EINTR || error == ECONNABORTED;
 }
 
@@ -74,7 +74,7 @@ static void *module_answer_thread(void *unused)
     }
 }
 
-/* The number that gasnetrun gave; of a job that it did not start, our launcher's. */
+/* The job's number: gasnetrun's process id, or without gasnetrun that of the parent process. */
 static int module_job_number(void)
 {
     const char *text = getenv(SPAWNER_JOB);

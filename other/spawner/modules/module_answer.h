@@ -1,14 +1,12 @@
-/* module_answer.h - what the mpi and the pmix module share: a rank answers who asks about its job.
- */
+/* module_answer.h - shared by the mpi and pmix modules: a rank answers gasnetrun --stats. */
 #ifndef MODULE_ANSWER_H
 #define MODULE_ANSWER_H
 
 #include "other/spawner/bootstrap.h"
 
-/* Opens this rank's socket and starts the thread that answers; without either the job runs as well.
- */
+/* Opens this rank's socket and starts the answering thread; a failure does not affect the job. */
 void module_answer_start(uint32_t rank, uint32_t size);
-/* bootstrap_answer. */
+/* Implements bootstrap_answer. */
 void module_answer(bootstrap_answer_fn answer);
 
 #endif

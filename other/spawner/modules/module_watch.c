@@ -50,18 +50,19 @@ static void *module_watch_thread(void *unused)
 
 void module_watch_start(void)
 {
-    /* -1 on an older kernel: the launcher's own means have to do. */
+    /* -1 on an older kernel: the launcher has to end this process itself */
     parent_fd = (int)syscall(SYS_pidfd_open, getppid(), 0);
     abort_fd = eventfd(0, EFD_CLOEXEC);
     spawner_start_thread(module_watch_thread, NULL);
 }
 
-/* A server that does not answer must not keep us: our own status then tells it. */
+/* The call may hang if the server does not answer: this process then exits after a time, and its
+ * own status reports the abort. */
 void module_watch_abort(void (*end)(int exitcode), int exitcode)
 {
     struct timespec left = {.tv_sec = ABORT_SECONDS};
     uint64_t one = 1;
-    atomic_store(&abort_code, exitcode ? exitcode : 1); /* others, ended by it, had no say */
+    atomic_store(&abort_code, exitcode ? exitcode : 1); /* others were ended: no success */
     atomic_store(&abort_by, end);
     if (write(abort_fd, &one, sizeof one) == (ssize_t)sizeof one)
         while (nanosleep(&left, &left) != 0 && errno == EINTR) continue;

@@ -1,7 +1,7 @@
-/* mpi.c - the mpi spawner: a module of its own, loaded when an MPI launcher started the program.
+/* mpi.c - the mpi spawner: a module loaded when an MPI launcher started the program.
  *
  * Called through SPAWNER_SYMBOL by bootstrap.c.  MPI is used inside these calls only, on a
- * communicator of our own, and finalised only if we initialised it.
+ * duplicate communicator, and is finalised only if it was initialised here.
  */
 #include "other/spawner/modules/module_answer.h"
 #include "other/spawner/modules/module_watch.h"
@@ -19,7 +19,7 @@ extern const struct spawner_ops SPAWNER_SYMBOL;
 
 static MPI_Comm comm = MPI_COMM_NULL;
 static int rank, size;
-static bool ours; /* we initialised MPI, so we finalise it */
+static bool ours; /* MPI was initialised here */
 
 static void mpi_check(int error, const char *call)
 {
@@ -32,8 +32,8 @@ static void mpi_check(int error, const char *call)
 
 /* --- joining --- */
 
-/* The GASNet library brings a verbs device of its own, which an MPI must not take for hardware;
- * start-up data go well over shared memory and TCP.  What the user set stays. */
+/* Keeps MPI off the library's software verbs device, which it would take for hardware: start-up
+ * data go over shared memory and TCP.  The user's own settings stay. */
 static void mpi_set_defaults(void)
 {
     static const char *const settings[][2] = {
@@ -43,7 +43,7 @@ static void mpi_set_defaults(void)
         {"OMPI_MCA_coll", "^hcoll,ucc"},
         {"OMPI_MCA_btl_base_warn_component_unused", "0"},
         {"OMPI_MCA_mpi_warn_on_fork", "0"},
-        {"UCX_TLS", "self,sm,tcp"}, /* MPICH, by either of its ways */
+        {"UCX_TLS", "self,sm,tcp"}, /* MPICH, with either of its network layers */
         {"FI_PROVIDER", "tcp"},
     };
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
@@ -56,11 +56,10 @@ static int mpi_thread_level(void)
     if (want && strcmp(want, "SINGLE") == 0) return MPI_THREAD_SINGLE;
     if (want && strcmp(want, "FUNNELED") == 0) return MPI_THREAD_FUNNELED;
     if (want && strcmp(want, "MULTIPLE") == 0) return MPI_THREAD_MULTIPLE;
-    return MPI_THREAD_SERIALIZED; /* any thread may end the job, one at a time */
+    return MPI_THREAD_SERIALIZED; /* so that any thread may abort; calls are serialised */
 }
 
-/* While MPI comes up it does not see that device at all, unless the user chose what it is to use.
- */
+/* Hides the software device while MPI initialises, unless the user chose MPI's transports. */
 static bool mpi_start(int *argc, char ***argv, int *provided)
 {
     static const char hidden[] = SPAWNER_PRIVATE_PREFIX "HIDDEN_DEVICE";
@@ -73,7 +72,7 @@ static bool mpi_start(int *argc, char ***argv, int *provided)
     return error == MPI_SUCCESS;
 }
 
-/* The MPI of another launcher takes each process for a job of its own. */
+/* An MPI that did not start this process takes each process for a job of its own. */
 static bool mpi_launcher_agrees(char *why, size_t why_size)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
@@ -89,7 +88,7 @@ static bool mpi_launcher_agrees(char *why, size_t why_size)
     return true;
 }
 
-/* Ranks that can share memory are on one host; its lowest rank stands for it. */
+/* Ranks that can share memory are on one host, numbered by the lowest rank. */
 static bool mpi_map_hosts(struct bootstrap_job *job)
 {
     MPI_Comm local;
@@ -146,13 +145,13 @@ static enum bootstrap_status mpi_init(int *argc, char ***argv, struct bootstrap_
         return BOOTSTRAP_FAILED;
     }
     module_answer_start((uint32_t)rank, (uint32_t)size);
-    module_watch_start(); /* Open MPI tells us only when we call it */
+    module_watch_start(); /* Open MPI reports only inside a call */
     return BOOTSTRAP_OK;
 }
 
 /* --- collective calls --- */
 
-/* MPI counts blocks in int; a type of one block's size lets them be of any length. */
+/* MPI counts in int; a type of one block's size allows blocks of any length. */
 static MPI_Datatype mpi_block_type(size_t len)
 {
     MPI_Datatype type;

@@ -1,8 +1,8 @@
-/* pmix.c - the pmix spawner: a module of its own, loaded when a PMIx server started the program.
+/* pmix.c - the pmix spawner: a module loaded when a PMIx server started the program.
  *
- * Called through SPAWNER_SYMBOL by bootstrap.c.  PMIx carries a few kilobytes at start-up, tells of
- * deaths, and ends the job; no MPI is needed.  What was put stays with the servers for the job's
- * life (PMIx has no way to take it back), hence a key of its own for every call.
+ * Called through SPAWNER_SYMBOL by bootstrap.c.  PMIx transports a few kilobytes at start-up,
+ * reports deaths and ends the job; no MPI is needed.  The servers keep every value that was put
+ * until the job ends, so each call uses a new key.
  */
 #include "other/spawner/modules/module_answer.h"
 #include "other/spawner/modules/module_watch.h"
@@ -27,8 +27,8 @@ enum { FINI_MS = 500 };
 
 static pmix_proc_t me;
 static uint32_t size;
-static uint64_t calls;      /* collective calls so far: names the keys, alike everywhere */
-static atomic_bool leaving; /* in good order: what we hear from now on is no death */
+static uint64_t calls;      /* collective calls so far: part of the keys, equal on all ranks */
+static atomic_bool leaving; /* after fini: events are no failure any more */
 
 static void pmix_abort(int exitcode) __attribute__((noreturn));
 
@@ -58,7 +58,7 @@ static void pmix_publish(const void *data, size_t len)
     pmix_check(PMIx_Commit(), "PMIx_Commit");
 }
 
-/* Every rank has come here; with `collect` what they published is on every host. */
+/* Fence over all ranks; with `collect` the published values are on every host afterwards. */
 static void pmix_fence(bool collect)
 {
     pmix_info_t info;
@@ -68,7 +68,7 @@ static void pmix_fence(bool collect)
     PMIX_INFO_DESTRUCT(&info);
 }
 
-/* What `rank` published in this call; `len` bytes; to be released. */
+/* Returns the `len` bytes that `rank` published in this call; the caller releases the value. */
 static pmix_value_t *pmix_fetch(uint32_t rank, size_t len)
 {
     char key[PMIX_MAX_KEYLEN + 1];
@@ -87,7 +87,7 @@ static void pmix_barrier(void)
     pmix_fence(false);
 }
 
-/* Everybody publishes `len` bytes; of each rank's `want` bytes at `offset` are taken. */
+/* Every rank publishes `len` bytes; of each rank's, `want` bytes at `offset` go to `all`. */
 static void pmix_share(const void *mine, size_t len, void *all, size_t offset, size_t want)
 {
     calls++;
@@ -127,7 +127,7 @@ static void pmix_broadcast(void *data, size_t len, uint32_t root)
 
 /* --- joining --- */
 
-/* A number the server knows of the job (rank PMIX_RANK_WILDCARD) or of a rank. */
+/* Reads a number about a rank, or about the job (PMIX_RANK_WILDCARD). */
 static bool pmix_get_u32(uint32_t rank, const char *key, uint32_t *answer)
 {
     pmix_value_t *value = NULL;
@@ -140,7 +140,7 @@ static bool pmix_get_u32(uint32_t rank, const char *key, uint32_t *answer)
     return good;
 }
 
-/* Names this host: the server's number for it, else a hash (FNV-1a) of its name. */
+/* A key of this host: the server's number for it, else an FNV-1a hash of its name. */
 static uint64_t pmix_host_key(void)
 {
     uint32_t node;
@@ -156,7 +156,7 @@ static bool pmix_map_hosts(struct bootstrap_job *job)
 {
     uint64_t mine = pmix_host_key(), *keys = malloc(size * sizeof *keys);
     uint32_t *host_of = malloc(size * sizeof *host_of);
-    uint32_t *first = malloc(size * sizeof *first); /* of each host, its first rank */
+    uint32_t *first = malloc(size * sizeof *first); /* the first rank of each host */
     uint32_t hosts = 0, here = 0;
     bool good = keys && host_of && first;
     if (good) pmix_exchange(&mine, sizeof mine, keys);
@@ -178,7 +178,7 @@ static bool pmix_map_hosts(struct bootstrap_job *job)
     return good;
 }
 
-/* In PMIx's own thread, which must go on: the death runs in another. */
+/* Runs in PMIx's thread, which must not block: the death function runs in another. */
 static void pmix_on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
                           pmix_info_t info[], size_t ninfo, pmix_info_t results[], size_t nresults,
                           pmix_event_notification_cbfunc_fn_t done, void *done_data)
@@ -200,7 +200,7 @@ static void pmix_watch_deaths(void)
                                 NULL);
 }
 
-/* PMIx starts threads; none of them may take the program's signals. */
+/* PMIx starts threads, which must not take signals of the program. */
 static pmix_status_t pmix_start(void)
 {
     sigset_t all, before;
@@ -246,8 +246,8 @@ static void pmix_on_all_leave(pmix_status_t status, void *unused)
     sem_post(&all_leave);
 }
 
-/* A launcher ends the others once one has left with a code that is not 0; so all meet here, each
- * with its own affairs in order.  Who does not come is not waited for. */
+/* The launcher ends the other ranks when one has exited with a code other than 0.  So all ranks
+ * meet here before they exit, for at most FINI_MS. */
 static void pmix_fini(int exitcode)
 {
     struct timespec until;

@@ -1,7 +1,8 @@
-/* ssh_ask.c - questions to a running job, on the launcher's side and on the asker's; see ssh_ask.h.
+/* ssh_ask.c - gasnetrun --stats, on the side of the launcher and on that of the client; see
+ * ssh_ask.h.
  *
- * Called by the launcher's event loop, and by gasnetrun --stats.  Must never make the job wait: an
- * asker who does not read is dropped, and a rank that does not answer is named instead.
+ * Called by the launcher's event loop, and by gasnetrun --stats.  Must never delay the job: a
+ * client that does not read is dropped, and a rank that does not answer is reported.
  */
 #define _GNU_SOURCE /* struct ucred */
 #include "other/spawner/ssh/ssh_ask.h"
@@ -40,7 +41,7 @@ void ssh_ask_open(struct ssh_master *m)
     if (ask->text && ask->pending && bind(ask->listener, (struct sockaddr *)&address, len) == 0 &&
         listen(ask->listener, 4) == 0)
         return;
-    close(ask->listener); /* the job runs as well without */
+    close(ask->listener); /* the job does not depend on it */
     ask->listener = -1;
 }
 
@@ -76,7 +77,7 @@ static void ask_printf(struct ssh_ask *ask, const char *format, ...)
     if (n > 0) ssh_wire_put(&ask->out, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
 }
 
-/* Sends what the client takes; when all is said, it gets the end. */
+/* Sends as much as the client takes; closes the connection when everything is sent. */
 static void ask_flush(struct ssh_master *m)
 {
     struct ssh_ask *ask = &m->ask;
@@ -85,13 +86,13 @@ static void ask_flush(struct ssh_master *m)
                          MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && errno == EAGAIN) return;
-        if (n < 0) break; /* it is gone */
+        if (n < 0) break; /* the client is gone */
         ask->sent += (size_t)n;
     }
     if (!ask->waiting) ask_hang_up(ask);
 }
 
-/* All that can be said of a rank has been. */
+/* Completes the answer of one rank. */
 static void ask_settle(struct ssh_ask *ask, uint32_t rank)
 {
     ssh_wire_put(&ask->out, ask->text[rank].data, ask->text[rank].len);
@@ -104,12 +105,12 @@ static void ask_send_question(struct ssh_master *m)
 {
     struct ssh_ask *ask = &m->ask;
     ask->number++;
-    ask->waiting = 1; /* until all have been asked */
+    ask->waiting = 1; /* held while the ranks are asked */
     for (uint32_t r = 0; r < m->job.size; r++) {
         const struct ssh_job_rank *rank = &m->job.ranks[r];
         uint8_t number[4] = {(uint8_t)ask->number, (uint8_t)(ask->number >> 8),
                              (uint8_t)(ask->number >> 16), (uint8_t)(ask->number >> 24)};
-        ssh_wire_free(&ask->text[r]); /* of one that was hung up on */
+        ssh_wire_free(&ask->text[r]); /* left by a client that was dropped */
         ask->pending[r] = rank->phase == SSH_RANK_JOINED;
         if (ask->pending[r]) {
             ask->waiting++;
@@ -173,7 +174,7 @@ void ssh_ask_frame(struct ssh_master *m, uint32_t rank, const struct ssh_wire_fr
                      rank, m->job.ranks[rank].host);
         return;
     }
-    /* An answer to a question that nobody waits for any more goes nowhere. */
+    /* A late answer to an earlier question is dropped. */
     if (ask->client < 0 || message.value != ask->number || !ask->pending[rank]) return;
     ssh_wire_put(&ask->text[rank], message.data, message.data_len);
     if (message.seq) ask_settle(ask, rank);
@@ -184,7 +185,7 @@ void ssh_ask_late(struct ssh_master *m)
 {
     struct ssh_ask *ask = &m->ask;
     if (ask->client < 0) return;
-    if (!ask->waiting) { /* everything is said, and the client does not read */
+    if (!ask->waiting) { /* all is answered, and the client does not read */
         ask_hang_up(ask);
         return;
     }
@@ -204,7 +205,7 @@ void ssh_ask_late(struct ssh_master *m)
 
 /* --- who asks --- */
 
-/* Says why nobody answers for that process. */
+/* Reports why there is no answer for that process. */
 static void ask_explain_failure(pid_t job, int error)
 {
     char file[64], name[64] = "";
@@ -227,7 +228,7 @@ static void ask_explain_failure(pid_t job, int error)
                      (int)job, (int)job, name, strerror(error));
 }
 
-/* Connects; -1 with errno. */
+/* Returns a connected socket, or -1 with errno. */
 static int ask_connect(const struct sockaddr_un *address, socklen_t len, int seconds)
 {
     struct timeval patience = {.tv_sec = seconds};
@@ -244,8 +245,7 @@ static int ask_connect(const struct sockaddr_un *address, socklen_t len, int sec
 
 enum answer { ANSWERED, SILENT, UNTRUSTED };
 
-/* Prints what comes until the end.  Root may ask everybody; nobody else is to take a stranger's
- * word for his job's. */
+/* Prints the answer up to its end.  Only root accepts an answer from a process of another user. */
 static enum answer ask_print_answer(int fd, pid_t job)
 {
     char bytes[65536];
@@ -278,7 +278,7 @@ static void ask_rank(pid_t job, uint32_t rank, uint32_t size)
     if (fd >= 0) close(fd);
 }
 
-/* Which ranks of the job are on this machine: [size], or NULL if none is. */
+/* Returns which ranks of the job are on this host: [size], or NULL if none is. */
 static bool *find_ranks(pid_t job, uint32_t *size)
 {
     char line[512], format[64];

@@ -26,11 +26,11 @@
 
 /* --- guard --- */
 
-enum { GUARD_PATIENCE = 3000 }; /* ms from the end of its connection to that of the parent */
+enum { GUARD_PATIENCE = 3000 }; /* ms between the end of the connection and SIGKILL to the parent */
 
-/* A process that only waits for its parent's end (however that comes) and then kills the process
- * groups listed in shared memory: wrappers may have started processes of their own, which
- * PR_SET_PDEATHSIG does not reach. */
+/* A process that waits for its parent's end, however that comes, and then kills the process groups
+ * listed in shared memory: a wrapper may have started processes that PR_SET_PDEATHSIG does not
+ * reach. */
 static void children_guard(const struct ssh_children *kids, pid_t parent, int fd, int up)
     __attribute__((noreturn));
 static void children_guard(const struct ssh_children *kids, pid_t parent, int fd, int up)
@@ -44,7 +44,7 @@ static void children_guard(const struct ssh_children *kids, pid_t parent, int fd
     for (int i = 0; i < 3 && null >= 0; i++) dup2(null, i);
     poll(ends, 2, -1);
     if (!ends[0].revents && poll(ends, 1, GUARD_PATIENCE) == 0) kill(parent, SIGKILL);
-    shutdown(up, SHUT_RDWR); /* the news of this process go before those of its children */
+    shutdown(up, SHUT_RDWR); /* so that the parent's end is noticed before that of its children */
     for (size_t i = 0; i < kids->slots; i++)
         if (kids->groups[i] > 0) kill(-kids->groups[i], SIGKILL);
     _exit(0);
@@ -67,9 +67,9 @@ static bool children_start_guard(struct ssh_children *kids, int up)
 
 /* --- opening and closing --- */
 
-/* A rank takes a socket and, behind a wrapper, a pidfd, and perhaps two pipes; a helper three pipes
- * and a connection, and at its start three ends more.  poll() must not be given more than the limit
- * either. */
+/* A rank needs a socket and, behind a wrapper, a pidfd, and possibly two pipes; a helper needs
+ * three pipes and a connection, and three more ends while it starts.  poll() is limited to as many
+ * entries as there may be descriptors. */
 bool ssh_children_make_room(struct ssh_children *kids, uint32_t ranks, uint32_t others, bool piped)
 {
     enum { PER_HELPER = 4, BESIDES = 16 };
@@ -101,7 +101,7 @@ bool ssh_children_open(struct ssh_children *kids, uint32_t ranks, uint32_t other
     sigset_t set;
     sigemptyset(&set);
     for (size_t i = 0; i < sizeof watched / sizeof *watched; i++) {
-        struct sigaction now; /* nohup and the shell's "&" ignore signals for us: let them */
+        struct sigaction now; /* inherited from nohup and the shell's "&": stays ignored */
         sigaction(watched[i], NULL, &now);
         if (now.sa_handler != SIG_IGN || watched[i] == SIGCHLD) sigaddset(&set, watched[i]);
     }
@@ -124,12 +124,12 @@ void ssh_children_close(struct ssh_children *kids)
 
 /* --- starting --- */
 
-/* In the child: what every process we start needs before exec. */
+/* In the child: preparations for exec that all processes need. */
 static void children_new_session(const struct ssh_children *kids, pid_t parent)
 {
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(1); /* it died before the line above */
+    if (getppid() != parent) _exit(1); /* the parent died before prctl */
     signal(SIGPIPE, SIG_DFL);
     setrlimit(RLIMIT_NOFILE, &kids->fds_before);
     sigprocmask(SIG_SETMASK, &kids->mask_before, NULL);
@@ -144,7 +144,7 @@ static void children_note_group(struct ssh_children *kids, pid_t pid)
     }
 }
 
-/* Replaces this process; on failure tells the launcher the reason through the rank's socket. */
+/* Executes the program; on failure sends the errno to the launcher through the rank's socket. */
 static void children_exec(const struct ssh_program *program, const char **envp, int fd,
                           uint32_t rank) __attribute__((noreturn));
 static void children_exec(const struct ssh_program *program, const char **envp, int fd,
@@ -153,7 +153,7 @@ static void children_exec(const struct ssh_program *program, const char **envp, 
     fcntl(fd, F_SETFD, 0);
     execve(program->path, program->argv, (char *const *)envp);
     int error = errno;
-    if (error == ENOEXEC) { /* a script without #!: the shell's, as everywhere */
+    if (error == ENOEXEC) { /* a script without #! is run by the shell */
         size_t argc = 0;
         while (program->argv[argc]) argc++;
         const char **argv = calloc(argc + 2, sizeof *argv);
@@ -170,7 +170,7 @@ static void children_exec(const struct ssh_program *program, const char **envp, 
     _exit(127);
 }
 
-/* The program's environment with `control` added and other private words left out. */
+/* Returns the program's environment with `control` added and other private variables left out. */
 static const char **children_environment(const struct ssh_program *program, const char *control)
 {
     size_t count = 0, kept = 0, prefix = strlen(SPAWNER_PRIVATE_PREFIX);
@@ -184,14 +184,14 @@ static const char **children_environment(const struct ssh_program *program, cons
     return envp;
 }
 
-/* A pair of sockets, the first the launcher's.  That one is put out of the way, so that the rank's
- * is a small number, within whatever limit the user gave the ranks. */
+/* A pair of sockets.  The launcher's end gets a high number, so that the rank's is small and
+ * within the limit that the user gave the ranks. */
 static bool children_socketpair(int ends[2])
 {
     enum { OUT_OF_THE_WAY = 32 };
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return false;
     int high = fcntl(ends[0], F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
-    if (high < 0) return true; /* the limit is that narrow: then it stays where it is */
+    if (high < 0) return true; /* the limit leaves no high number */
     close(ends[0]);
     ends[0] = high;
     return true;
@@ -249,7 +249,8 @@ pid_t ssh_children_start_helper(struct ssh_children *kids, char *const *argv, co
 
 void ssh_children_note_program(struct ssh_child *child, pid_t program)
 {
-    /* In our session, hence in our numbering: a container's processes have numbers of their own. */
+    /* Only a process of our own session has a number that is valid here; in a container it is
+     * another. */
     if (child->program >= 0 || program == child->pid || getsid(program) != child->pid) return;
     child->program = (int)syscall(SYS_pidfd_open, program, 0); /* -1 on old kernels: not watched */
 }
@@ -265,7 +266,8 @@ void ssh_children_forget(struct ssh_child *child)
 
 void ssh_children_signal(struct ssh_children *kids, uint32_t index, int signo)
 {
-    /* Its session may not exist yet in the first microseconds: then the process alone. */
+    /* In its first microseconds the child may not have its session yet: then signal the process
+     * alone. */
     pid_t pid = kids->ranks[index].pid;
     if (pid > 0 && kill(-pid, signo) != 0) kill(pid, signo);
 }
@@ -293,7 +295,7 @@ struct ssh_child *ssh_children_find(struct ssh_children *kids, pid_t pid)
 
 pid_t ssh_children_reap(struct ssh_children *kids, bool kill_group, int *status)
 {
-    /* Look first, kill its group, reap last: until then its number cannot be another group's. */
+    /* Kill the group before the process is reaped: until then its number cannot be reused. */
     for (;;) {
         siginfo_t info = {0};
         if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return 0;
@@ -304,6 +306,6 @@ pid_t ssh_children_reap(struct ssh_children *kids, bool kill_group, int *status)
         for (size_t i = 0; i < kids->slots; i++)
             if (kids->groups[i] == pid) kids->groups[i] = 0;
         if (pid != kids->guard) return pid;
-        kids->guard = 0; /* somebody killed it; direct children still die with us */
+        kids->guard = 0; /* the guard was killed; direct children still die by PR_SET_PDEATHSIG */
     }
 }

@@ -1,8 +1,8 @@
-/* ssh_children.h - the processes that launcher or control process start on their own machine.
+/* ssh_children.h - the processes that the launcher or a control process starts on its own host.
  *
- * Every one leads a session of its own, so that its whole process group can be ended, and so that
- * it may read the terminal although it is not in the terminal's foreground group.  All die with
- * the process that started them, even if that one is killed by SIGKILL: see guard in the .c file.
+ * Each child leads a session of its own, so that its whole process group can be ended, and so that
+ * it may read the terminal although it is not in the terminal's foreground group.  All children
+ * die with the process that started them, even if that is killed by SIGKILL: see children_guard.
  */
 #ifndef SSH_CHILDREN_H
 #define SSH_CHILDREN_H
@@ -13,17 +13,17 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-/* What a rank's process runs. */
+/* The program of a rank's process. */
 struct ssh_program {
     const char *path;        /* executable */
     char *const *argv;       /* NULL-terminated */
-    const char *const *envp; /* NULL-terminated; private words are left out */
+    const char *const *envp; /* NULL-terminated; private variables are left out */
 };
 
 struct ssh_child {
-    pid_t pid; /* 0: none (any more) */
+    pid_t pid; /* 0: none, or ended */
     uint32_t rank;
-    int program; /* pidfd of the program, if a wrapper stands between us; else -1 */
+    int program; /* pidfd of the program behind a wrapper; else -1 */
     struct ssh_link link;
 };
 
@@ -34,44 +34,45 @@ struct ssh_children {
     size_t slots;
     pid_t guard;
     int guard_fd;
-    sigset_t mask_before;     /* what children get back, */
-    struct rlimit fds_before; /* and this */
+    sigset_t mask_before;     /* restored in children */
+    struct rlimit fds_before; /* restored in children */
     int signals;              /* signalfd */
 };
 
-/* Makes room for the descriptors of `ranks` rank processes and `others` helpers, which may be
- * started afterwards; `piped`: the ranks' output goes by pipes to the caller.  False, and said so,
- * where the limits are too narrow for that. */
+/* Raises the limit of open files for `ranks` rank processes and `others` helpers; with `piped` the
+ * ranks' output goes through pipes.  Returns false, with a message, where the limits are too low.
+ */
 bool ssh_children_make_room(struct ssh_children *kids, uint32_t ranks, uint32_t others, bool piped);
-/* Then: blocks the signals an event loop watches, opens the signalfd, starts the guard.  When the
- * connection `up` (-1: none) is closed by its other side this process has to end; one that does
- * not, being stopped perhaps, is ended by the guard.  False: errno tells. */
+/* Blocks the signals that the event loop watches, opens the signalfd, starts the guard.  When the
+ * peer closes the connection `up` (-1: none), this process must end; if it is stopped and does
+ * not, the guard kills it.  Returns false with errno. */
 bool ssh_children_open(struct ssh_children *kids, uint32_t ranks, uint32_t others, int up);
-/* Ends the guard; kills what is left. */
+/* Kills the remaining children and ends the guard. */
 void ssh_children_close(struct ssh_children *kids);
 
-/* Starts kids->ranks[index] as `rank`, with these descriptors as 0, 1, 2 (0 to 2: the caller's
- * own). False: errno tells. */
+/* Starts kids->ranks[index] as `rank`, with these descriptors as 0, 1, 2 (the values 0 to 2 are
+ * the caller's own).  Returns false with errno. */
 bool ssh_children_start_rank(struct ssh_children *kids, uint32_t index, uint32_t rank,
                              const struct ssh_program *program, const int fds[3]);
-/* Starts a helper (a remote shell) with these descriptors as 0, 1, 2; -1 on failure. */
+/* Starts a helper (a remote shell) with these descriptors as 0, 1, 2; returns -1 on failure. */
 pid_t ssh_children_start_helper(struct ssh_children *kids, char *const *argv, const int fds[3]);
 
-/* The rank behind `child` said what its process is.  If that is not the child itself its end is
- * watched as well: a wrapper lives on, and holds the rank's socket open. */
+/* Notes the process id that the rank of `child` sent.  If it differs from the child's, a wrapper
+ * runs the program, and may outlive it and hold the rank's socket open: the program's end is
+ * watched too. */
 void ssh_children_note_program(struct ssh_child *child, pid_t program);
 void ssh_children_forget(struct ssh_child *child); /* closes its descriptors */
 
-/* Sends a signal to the whole process group of a rank that lives. */
+/* Sends a signal to the process group of a running rank. */
 void ssh_children_signal(struct ssh_children *kids, uint32_t index, int signo);
 void ssh_children_kill_helper(pid_t pid, int signo);
 
 /* Fills 2 * kids->count entries: child i's link at 2i, its program's end at 2i + 1. */
 void ssh_children_poll(const struct ssh_children *kids, struct pollfd *fds);
 
-/* Next child that ended: its pid and wait status; 0 when there is none.  The rest of its process
- * group is killed with it if it went badly, or if `kill_group` says so; what a rank that ended
- * well leaves running is its own affair. */
+/* Returns the next child that ended and its wait status; 0 when there is none.  The rest of its
+ * process group is killed if the child failed or `kill_group` is set; processes left by a rank
+ * that ended well are not touched. */
 pid_t ssh_children_reap(struct ssh_children *kids, bool kill_group, int *status);
 struct ssh_child *ssh_children_find(struct ssh_children *kids, pid_t pid);
 

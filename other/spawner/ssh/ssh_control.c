@@ -1,10 +1,11 @@
-/* ssh_control.c - the control process: starts one host's ranks and passes on what they say.
+/* ssh_control.c - the control process: starts the ranks of one host and forwards their frames.
  *
- * Where hosts are many it also starts the control processes of some others, which then speak to the
- * launcher themselves; only their output comes through here.
+ * In a job on many hosts it also starts the control processes of other hosts.  These connect to
+ * the launcher directly; only their output passes through this process.
  *
- * It is the launcher program in a hidden mode, started through a remote shell.  It judges nothing:
- * frames go up and down as they are.  When the launcher is gone, so is everything here.
+ * It is the launcher program in a hidden mode, started through a remote shell.  It takes no
+ * decisions: frames are forwarded unchanged.  It ends, with all its children, when the launcher
+ * does.
  */
 #include "other/spawner/hosts.h"
 #include "other/spawner/launcher_log.h"
@@ -29,13 +30,13 @@ extern char **environ;
 enum {
     CONNECT_LIMIT = 10000, /* ms for one address of the launcher */
     LINE_PATIENCE = 200,   /* ms that output without an end of line is kept */
-    DRAIN_STEPS = 10,      /* pauses of that length in the last output of other hosts */
+    DRAIN_STEPS = 10,      /* silent intervals of that length until hosts below are given up */
 };
 
-/* A remote shell that we were told to start. */
+/* A remote shell that the launcher ordered. */
 struct below {
     struct ssh_shell shell;
-    uint32_t slot; /* the launcher's name for it */
+    uint32_t slot; /* the launcher's index of that host */
 };
 
 struct control {
@@ -48,11 +49,11 @@ struct control {
     struct ssh_shell *outputs; /* of the ranks: [kids.count] */
     struct below *below;       /* [below_most] */
     uint32_t below_count, below_most;
-    bool unfinished; /* a line of somebody's */
+    bool unfinished; /* an output line waits for its end */
     bool set_up, wrong;
 };
 
-static const char *host = "?"; /* this one, as the launcher's list has it */
+static const char *host = "?"; /* this host's name in the launcher's list */
 
 static int control_complain(const char *what, const char *why)
 {
@@ -97,7 +98,7 @@ static int control_connect_any(char *addresses, uint16_t port)
     return -1;
 }
 
-/* One byte at a time: what follows the line is rank 0's. */
+/* Byte by byte: input behind the line belongs to rank 0. */
 static bool control_read_secret(char secret[SSH_WIRE_SECRET + 1])
 {
     for (size_t i = 0; i <= SSH_WIRE_SECRET; i++) {
@@ -143,7 +144,7 @@ static void control_report_shell(struct control *c, pid_t pid, int status)
         struct ssh_wire_buf buf = {0};
         if (c->below[i].shell.pid != pid) continue;
         c->below[i].shell.pid = 0;
-        ssh_shell_drain(&c->below[i].shell); /* its last words say why */
+        ssh_shell_drain(&c->below[i].shell); /* its last output may give the reason */
         ssh_wire_put_u32(&buf, c->below[i].slot);
         ssh_wire_put_u32(&buf, ssh_wire_shell(status, (int)c->below[i].shell.key));
         struct ssh_parcel *parcel = ssh_parcel_new(SSH_WIRE_SHELL, SSH_WIRE_ALL, buf.data, buf.len);
@@ -162,7 +163,7 @@ struct from_child {
 static void control_pass_up(void *ctx, const struct ssh_wire_frame *frame)
 {
     struct from_child *from = ctx;
-    /* A rank speaks for itself only, and none of a control process's words. */
+    /* A rank sends frames of its own number only, and none of a control process's types. */
     if (frame->rank != from->child->rank || frame->type >= SSH_WIRE_WELCOME) {
         from->wrong = true;
         return;
@@ -204,7 +205,7 @@ static void control_reap_children(struct control *c)
 
 /* --- downwards --- */
 
-/* This host's environment, with the launcher's on top. */
+/* Returns this host's environment, overridden by the launcher's. */
 static const char **control_merge_environment(const char *strings, uint32_t envc)
 {
     size_t own = 0, kept = 0;
@@ -223,7 +224,7 @@ static const char **control_merge_environment(const char *strings, uint32_t envc
     return all;
 }
 
-/* Each rank's output comes here and goes on in whole lines: those who share a pipe mix theirs. */
+/* Each rank has pipes of its own, so that its output can be forwarded in whole lines. */
 static void control_start_rank(struct control *c, uint32_t i, const struct ssh_program *program,
                                int null)
 {
@@ -239,11 +240,11 @@ static void control_start_rank(struct control *c, uint32_t i, const struct ssh_p
     c->wrong = c->wrong || !good;
 }
 
-/* ssh came here by a loopback address: the name means this machine to whoever looks it up, so the
- * ranks are not where the list wants them. */
+/* Warns when ssh connected through a loopback address: the host name then means whichever machine
+ * looks it up, and the ranks do not run where the list says. */
 static void control_check_interface(const struct ssh_wire_message *setup)
 {
-    const char *way = getenv("SSH_CONNECTION"); /* their address and port, ours and its port */
+    const char *way = getenv("SSH_CONNECTION"); /* client address, port, server address, port */
     char address[64] = "";
     if (!way || setup->setup.count == setup->setup.size) return;
     if (sscanf(way, "%*s %*s %63s", address) == 1 &&
@@ -286,11 +287,12 @@ static void control_start_ranks(struct control *c, const struct ssh_wire_message
     if (null >= 0) close(null);
 }
 
-/* Another host: the whole command comes from the launcher, the secret goes on from us. */
+/* Starts the control process of another host.  The command comes from the launcher; the secret is
+ * this process's. */
 static void control_start_below(struct control *c, const struct ssh_wire_message *start)
 {
     char **argv = calloc((size_t)start->start.argc + 1, sizeof *argv);
-    char *s = (char *)(uintptr_t)start->data; /* exec's type is not const */
+    char *s = (char *)(uintptr_t)start->data; /* execvp's type is not const */
     for (uint32_t i = 0; argv && i < start->start.argc; i++, s += strlen(s) + 1) argv[i] = s;
     struct below *below = &c->below[c->below_count++];
     ssh_shell_init(&below->shell);
@@ -342,7 +344,7 @@ static void control_take_order(void *ctx, const struct ssh_wire_frame *frame)
 
 /* --- output: of this host's ranks, and of hosts below --- */
 
-/* Rank after rank, then host after host. */
+/* Outputs: one for each rank, then one for each host below. */
 static uint32_t control_outputs(const struct control *c)
 {
     return (c->set_up && c->outputs ? c->kids.count : 0) + c->below_count;
@@ -376,7 +378,7 @@ static void control_flush_output(struct control *c)
     c->unfinished = false;
 }
 
-/* The ranks are gone; who else holds their pipes is not waited for. */
+/* The ranks have ended; other processes that hold their pipes are not waited for. */
 static void control_end_rank_output(struct control *c)
 {
     for (uint32_t i = 0; c->outputs && i < c->kids.count; i++) {
@@ -387,7 +389,8 @@ static void control_end_rank_output(struct control *c)
     c->outputs = NULL;
 }
 
-/* The launcher has told them too; what they still say is passed on, then they are ended. */
+/* Forwards the last output of the hosts below, whose control processes end with the launcher's
+ * connection, and then kills their remote shells. */
 static void control_end_below(struct control *c, struct pollfd *fds)
 {
     for (int pauses = 0; pauses < DRAIN_STEPS;) {
@@ -406,7 +409,7 @@ static void control_end_below(struct control *c, struct pollfd *fds)
 
 /* --- the loop --- */
 
-/* False: time to go. */
+/* Returns false when the process has to end. */
 static bool control_step(struct control *c, struct pollfd *fds, size_t max)
 {
     size_t n = 0, kids = c->set_up ? c->kids.count : 0;
@@ -433,7 +436,7 @@ static bool control_step(struct control *c, struct pollfd *fds, size_t max)
             ssh_link_flush(&child->link);
             control_read_child(c, child);
         }
-        if (fds[3 + 2 * i].revents && child->program >= 0) { /* its wrapper lives on */
+        if (fds[3 + 2 * i].revents && child->program >= 0) { /* the wrapper still runs */
             if (child->link.fd >= 0) control_read_child(c, child);
             ssh_children_forget(child);
             control_send(c, SSH_WIRE_SILENT, child->rank, 0);
@@ -458,7 +461,7 @@ int ssh_control_main(int argc, char **argv)
     if (c.set_up && c.kids.ranks) {
         for (uint32_t i = 0; i < c.kids.count; i++) ssh_children_signal(&c.kids, i, SIGKILL);
         control_end_rank_output(&c);
-        shutdown(c.up.fd, SHUT_RDWR); /* the guard holds it too */
+        shutdown(c.up.fd, SHUT_RDWR); /* the guard has the descriptor too */
         ssh_link_close(&c.up);
         control_end_below(&c, fds);
         ssh_children_close(&c.kids);

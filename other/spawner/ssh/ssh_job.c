@@ -1,7 +1,7 @@
 /* ssh_job.c - collective calls, and the rules by which a job ends; see ssh_job.h.
  *
- * Called by the launcher's event loop and by unit tests.  Whatever a rank sends may only end the
- * job with a message that names the rank; it must never harm the launcher.
+ * Called by the launcher's event loop and by unit tests.  A wrong message of a rank may only end
+ * the job, with a message that names the rank; it must never harm the launcher.
  */
 #include "other/spawner/ssh/ssh_job.h"
 #include "other/tools/ranges.h"
@@ -47,7 +47,7 @@ void ssh_job_end(struct ssh_job *job, int code)
 
 void ssh_job_fail(struct ssh_job *job, int code, const char *format, ...)
 {
-    if (job->ending) return; /* the first reason is the cause, later ones its consequences */
+    if (job->ending) return; /* later reasons are consequences of the first */
     va_list args;
     va_start(args, format);
     vsnprintf(job->reason, sizeof job->reason, format, args);
@@ -90,7 +90,7 @@ static bool job_same_call(const struct ssh_wire_message *a, const struct ssh_wir
            a->collective.seq == b->collective.seq && a->collective.len == b->collective.len;
 }
 
-/* The ranks' parts become the result; every rank's is released. */
+/* Composes the result of the ranks' contributions and releases these. */
 static void job_finish_collective(struct ssh_job *job)
 {
     const struct ssh_wire_message call = job->ranks[0].call;
@@ -144,7 +144,7 @@ static void job_take_part(struct ssh_job *job, uint32_t rank, const struct ssh_w
         return;
     }
     from->call = *call;
-    from->call.data = NULL; /* the bytes belong to the assembly; `part` has them */
+    from->call.data = NULL; /* the assembly owns the bytes; `part` has a copy */
     ssh_wire_put(&from->part, call->data, call->data_len);
     if (from->part.failed) {
         ssh_job_fail(job, 1, "out of memory in %s", job_call_name(call));
@@ -156,7 +156,8 @@ static void job_take_part(struct ssh_job *job, uint32_t rank, const struct ssh_w
 
 /* --- messages of ranks --- */
 
-/* A process that ends well without joining is no member; but then nobody else can be one. */
+/* A process that exits with 0 without having joined is no member of a job; then no other process
+ * may be. */
 static void job_check_membership(struct ssh_job *job)
 {
     if (!job->joined || !job->left_unjoined) return;
@@ -214,7 +215,7 @@ static void job_send_value(struct ssh_job *job, uint32_t rank, enum ssh_wire_typ
     job->send(job->ctx, rank, type, bytes, sizeof bytes);
 }
 
-/* When all that are left have asked to end, they do. */
+/* When every remaining rank has asked to end, all are ordered to. */
 static void job_settle(struct ssh_job *job)
 {
     if (!job->leaving || job->settled || job->ending || job_any_missing(job)) return;
@@ -244,7 +245,7 @@ void ssh_job_call(struct ssh_job *job)
             job_send_value(job, r, SSH_WIRE_LEAVE, job_largest_code(job));
 }
 
-/* The first `size` bytes of "rank 3 of 8 on host h", "ranks 3, 5-7 of 8 on several hosts". */
+/* Writes "rank 3 of 8 on host h" or "ranks 3, 5-7 of 8 on several hosts", cut to `size` bytes. */
 static void job_name_ranks(const struct ssh_job *job, char *text, size_t size,
                            bool (*listed)(const void *of, uint32_t rank), const void *of)
 {
@@ -261,12 +262,12 @@ static void job_name_ranks(const struct ssh_job *job, char *text, size_t size,
              several || !host ? "several hosts" : host);
 }
 
-/* Ends the job although some ranks have not asked for that; a 0 would say that all went well. */
+/* Ends the job although some ranks have not asked to end; the status must not be 0 then. */
 static void job_cut_off(struct ssh_job *job, uint32_t code, const char *why)
 {
     char names[400];
     job_name_ranks(job, names, sizeof names, job_is_missing, job);
-    /* A signal to the launcher decides the status in any case. */
+    /* After a signal to the launcher the status is that of the signal. */
     const bool raised = code == 0 && !job->interrupt;
     ssh_job_fail(job, (int)code, "%s%s: %s", why,
                  raised ? " (and so the exit status is 1 instead of 0)" : "", names);
@@ -314,7 +315,7 @@ static void job_take_complaint(struct ssh_job *job, uint32_t rank, const struct 
     if (once && !job->once) job->once = job_copy(m);
 }
 
-/* True when no rank is left that could still complain alike. */
+/* Whether no further rank can complain. */
 static bool job_all_complained(const struct ssh_job *job)
 {
     for (uint32_t r = 0; r < job->size; r++)
@@ -324,7 +325,8 @@ static bool job_all_complained(const struct ssh_job *job)
     return true;
 }
 
-/* The first who ends the job with 0 may not know that others have failed. */
+/* A later failure replaces a code of 0: the rank that ended the job with 0 may not have known of
+ * it. */
 static void job_raise_code(struct ssh_job *job, int code)
 {
     if (!job->ending || (job->code != 0 && !job->cut) || code == 0) return;
@@ -332,7 +334,7 @@ static void job_raise_code(struct ssh_job *job, int code)
     job->cut = false;
 }
 
-/* Others may be about to say the same, and are given a moment for it. */
+/* Aborts the job, after a pause in which other ranks may send the same complaint. */
 static void job_take_abort(struct ssh_job *job, uint32_t rank, int code)
 {
     struct ssh_job_rank *from = &job->ranks[rank];
@@ -464,7 +466,7 @@ void ssh_job_ended(struct ssh_job *job, uint32_t rank, int wait_status)
     if (from->phase == SSH_RANK_GONE) return;
     if (WIFSIGNALED(wait_status)) {
         int signo = WTERMSIG(wait_status);
-        if (signo == job->interrupt) ssh_job_end(job, 128 + signo); /* the launcher has said why */
+        if (signo == job->interrupt) ssh_job_end(job, 128 + signo); /* reported already */
         ssh_job_fail(job, 128 + signo,
                      "rank %" PRIu32 " on host %s was killed by signal %d (%s%s); ending the job",
                      rank, from->host, signo, strsignal(signo),
@@ -513,6 +515,6 @@ bool ssh_job_over(const struct ssh_job *job)
 int ssh_job_status(const struct ssh_job *job)
 {
     int code = job->ending ? job->code : (int)job_largest_code(job);
-    /* 1 is what the library exits with upon a signal when the program has no wish of its own. */
+    /* The library exits with 1 upon a signal unless the program chose another code. */
     return job->interrupt && code == 1 ? 128 + job->interrupt : code;
 }

@@ -1,7 +1,7 @@
-/* ssh_launch.h - what a launcher program asks of the ssh spawner.
+/* ssh_launch.h - the functions of the ssh spawner that gasnetrun calls.
  *
- * Called by gasnetrun; nothing of this is in programs.  Both calls return the exit status for the
- * calling process and have said on stderr whatever there was to say.
+ * Not linked into programs.  Each call returns the exit status of the calling process and has
+ * printed all messages.
  */
 #ifndef SSH_LAUNCH_H
 #define SSH_LAUNCH_H
@@ -16,13 +16,12 @@ struct ssh_request {
     const char *path;  /* executable of argv[0] */
     char *const *argv; /* NULL-terminated */
     bool verbose;
-    bool dry_run; /* say what would run, run nothing */
+    bool dry_run; /* print what would run, run nothing */
 };
 
 int ssh_launch(const struct ssh_request *request);
 
-/* Prints what the processes of a running job answer; the job is that of launcher `job`, on this
- * machine. */
+/* Prints the counters of a running job, named by the process id of its launcher on this host. */
 int ssh_ask(pid_t job);
 
 /* The hidden mode in which the launcher runs on other hosts: argv[1] is SSH_CONTROL_OPTION. */

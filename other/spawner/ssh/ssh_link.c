@@ -74,7 +74,7 @@ struct ssh_parcel *ssh_parcel_new(enum ssh_wire_type type, uint32_t rank, const 
     return parcel;
 }
 
-/* A frame lies in memory right behind its header, so it can go on as it came. */
+/* The frame's header precedes it in memory, so the bytes can be forwarded as received. */
 struct ssh_parcel *ssh_parcel_of_frame(const struct ssh_wire_frame *frame)
 {
     return parcel_of_bytes(frame->data - SSH_WIRE_HEADER, frame->len + SSH_WIRE_HEADER);
@@ -105,12 +105,12 @@ void ssh_link_post(struct ssh_link *link, struct ssh_parcel *parcel)
     if (link->fd < 0) return;
     if (!parcel || !link_enqueue(link, parcel)) {
         launcher_log("out of memory for a message; ending the job");
-        _exit(1); /* all that hang on us end with us */
+        _exit(1); /* all processes that this one started end with it */
     }
     ssh_link_flush(link);
 }
 
-/* How much of the parcel one send may carry: a packet is exactly one frame. */
+/* Returns how many bytes one send may take: a packet is exactly one frame. */
 static size_t link_next_piece(const struct ssh_link *link, const struct ssh_parcel *parcel)
 {
     struct ssh_wire_frame frame;
@@ -128,15 +128,15 @@ void ssh_link_flush(struct ssh_link *link)
                             MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0 && errno == EINTR) continue;
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-        if (sent < 0 && !link->error) link->error = errno; /* later ones only follow from it */
+        if (sent < 0 && !link->error) link->error = errno; /* later errors are consequences */
         if (sent >= 0 && (link->sent += (size_t)sent) < parcel->len) continue;
-        link->head++; /* sent whole, or the peer is gone and takes no more */
+        link->head++; /* sent, or the peer is gone */
         link->sent = 0;
         ssh_parcel_drop(parcel);
     }
 }
 
-/* Hands on the whole frames at the front of `in`. */
+/* Delivers the complete frames at the front of `in`. */
 static enum ssh_link_state link_deliver(struct ssh_link *link, ssh_link_frame_fn frame, void *ctx,
                                         const char **why)
 {
@@ -155,7 +155,7 @@ static enum ssh_link_state link_deliver(struct ssh_link *link, ssh_link_frame_fn
     return *why = "packet that is not one frame", SSH_LINK_GARBAGE;
 }
 
-/* The kernel gives back one error once, to whoever asks first. */
+/* The kernel reports an error of a socket only once, to the first call. */
 static const char *link_error_text(int error)
 {
     switch (error) {
@@ -172,12 +172,13 @@ static const char *link_error_text(int error)
 enum ssh_link_state ssh_link_read(struct ssh_link *link, ssh_link_frame_fn frame, void *ctx,
                                   const char **why)
 {
-    static uint8_t bytes[2 * SSH_WIRE_FRAME]; /* event loops are single-threaded */
+    static uint8_t bytes[2 * SSH_WIRE_FRAME]; /* event loops have one thread */
     bool reset = false;
     while (link->fd >= 0) {
         ssize_t got = recv(link->fd, bytes, sizeof bytes, MSG_DONTWAIT);
         if (got < 0 && errno == EINTR) continue;
-        /* A peer that left unread what we sent: reported once, before what it said at last. */
+        /* ECONNRESET, reported once when a peer exits with unread data, precedes the peer's last
+         * frames. */
         if (got < 0 && errno == ECONNRESET && link->packets && !reset) {
             reset = true;
             continue;

@@ -1,8 +1,8 @@
-/* ssh_master.c - the launcher's event loop: starts a job, serves it, ends it.
+/* ssh_master.c - the launcher's event loop: starts, serves and ends a job.
  *
- * Called by gasnetrun.  One poll loop, no threads; everything that happens is a descriptor or a
- * deadline, except that the load of the machine is looked at now and then while ranks wait for
- * others to end.  Judgement is ssh_job.c's; other hosts are ssh_remote.c's.
+ * Called by gasnetrun.  One poll loop without threads; every event is a descriptor or a deadline,
+ * except that the load of the machine is read periodically while ranks wait for others to end.
+ * ssh_job.c decides; ssh_remote.c handles other hosts.
  */
 #include "other/spawner/launcher_log.h"
 #include "other/spawner/spawner_ops.h"
@@ -21,14 +21,14 @@
 extern char **environ;
 
 enum {
-    LOAD_EVERY = 20,        /* ms between two looks at the load */
-    HELD_TIME = 150,        /* ms for others to complain like the first one that aborts */
-    TERM_AFTER = 250,       /* ms until ranks that end themselves get SIGTERM nevertheless */
+    LOAD_EVERY = 20,        /* ms between two readings of the load */
+    HELD_TIME = 150,        /* ms for other ranks to complain like the first that aborts */
+    TERM_AFTER = 250,       /* ms until ranks that end themselves get SIGTERM */
     KILL_AFTER = 500,       /* ms until SIGKILL */
-    GIVE_UP_AFTER = 3000,   /* ms until we leave what even SIGKILL does not end */
+    GIVE_UP_AFTER = 3000,   /* ms until the launcher gives up processes that SIGKILL does not end */
     INTERRUPT_GRACE = 1400, /* ms for a job to end itself upon a signal */
-    MUTE_AFTER = 1500,      /* ms until control processes that say nothing are left */
-    SILENCE_GRACE = 1000,   /* ms a wrapper may outlive its program that ended badly */
+    MUTE_AFTER = 1500,      /* ms until silent control processes are given up */
+    SILENCE_GRACE = 1000,   /* ms that a wrapper may outlive its program that failed */
 };
 
 /* --- timers --- */
@@ -64,7 +64,7 @@ static struct ssh_child *master_local_child(struct ssh_master *m, uint32_t rank)
     return &m->kids.ranks[slot->local_first + hosts_index(&slot->plan->block, rank)];
 }
 
-/* The job's way to send. */
+/* The send callback of the job. */
 static void master_send(void *ctx, uint32_t rank, enum ssh_wire_type type, const void *data,
                         size_t len)
 {
@@ -108,7 +108,7 @@ static void master_report_complaints(struct ssh_master *m)
     while (ssh_job_next_complaint(&m->job, line, sizeof line)) fprintf(stderr, "%s\n", line);
 }
 
-/* Members of the job are told, and end in their own way; others get SIGTERM. */
+/* Ranks with a death function are ordered to end; others get SIGTERM. */
 static void master_start_end(struct ssh_master *m)
 {
     uint8_t code[4] = {(uint8_t)m->job.code};
@@ -145,8 +145,9 @@ static void master_give_up(struct ssh_master *m)
     m->gave_up = true;
 }
 
-/* Some ranks asked to end.  The others have half of the time to do so by themselves, anew whenever
- * one does, and the other half when they were told; where processors are few, it takes longer. */
+/* Some ranks asked to end.  The others have half of the time to ask as well, counted from the
+ * latest request, and the other half after they were asked to; the time is longer where processors
+ * are few. */
 static void master_check_leaving(struct ssh_master *m)
 {
     double now = (double)ssh_now_ms() / 1000;
@@ -237,7 +238,7 @@ void ssh_master_frame(struct ssh_master *m, uint32_t rank, const struct ssh_wire
         ssh_job_frame(&m->job, rank, frame);
 }
 
-/* Its process usually ends in the same moment, and its status says more; so wait for that. */
+/* The process usually ends in the same moment, with a status that says more; wait for that. */
 void ssh_master_silent(struct ssh_master *m, uint32_t rank)
 {
     if (!ssh_job_silence_matters(&m->job, rank)) return;
@@ -285,14 +286,13 @@ static void master_reap_children(struct ssh_master *m)
             continue;
         }
         child->pid = 0;
-        if (child->link.fd >= 0)
-            master_read_child(m, child); /* what it said comes before its end */
+        if (child->link.fd >= 0) master_read_child(m, child); /* its frames come before its end */
         ssh_children_forget(child);
         ssh_job_ended(&m->job, child->rank, status);
     }
 }
 
-/* The program ended, its wrapper did not (yet). */
+/* The program ended; its wrapper still runs. */
 static void master_program_ended(struct ssh_master *m, struct ssh_child *child)
 {
     if (child->link.fd >= 0) master_read_child(m, child);
@@ -302,7 +302,7 @@ static void master_program_ended(struct ssh_master *m, struct ssh_child *child)
 
 /* --- signals to the launcher --- */
 
-/* INT, TERM, HUP, QUIT: the job may end itself in good order, for a while. */
+/* INT, TERM, HUP, QUIT: the job has some time to end in an orderly way. */
 static void master_pass_on(struct ssh_master *m, int signo)
 {
     if (m->job.ending) return;
@@ -312,7 +312,7 @@ static void master_pass_on(struct ssh_master *m, int signo)
     }
     m->job.interrupt = signo;
     launcher_log("signal %d (%s): ending the job", signo, strsignal(signo));
-    if (ssh_remote_awaited(m, NULL)) { /* the job has not begun, and cannot end itself */
+    if (ssh_remote_awaited(m, NULL)) { /* no rank has joined: the job cannot end itself */
         ssh_job_end(&m->job, 128 + signo);
         return;
     }
@@ -324,7 +324,7 @@ static void master_take_signal(struct ssh_master *m, int signo)
 {
     switch (signo) {
     case SIGCHLD:
-        break; /* children are looked at in any case */
+        break; /* children are reaped in any case */
     case SIGTSTP:
         master_signal_all(m, SIGSTOP);
         raise(SIGSTOP);
@@ -368,7 +368,7 @@ static void master_loop(struct ssh_master *m)
         if (!m->due[SSH_TIMER_LEAVING]) master_check_leaving(m);
         if (m->job.ending && !m->end_started) master_start_end(m);
         if (m->remotes && m->job.gone && !m->job.ending && !m->due[SSH_TIMER_ECHO])
-            ssh_remote_ask_echo(m); /* the others should follow */
+            ssh_remote_ask_echo(m); /* the other ranks should end soon */
         if (!fds || master_finished(m)) break;
         fds[0] = (struct pollfd){.fd = m->kids.signals, .events = POLLIN};
         ssh_children_poll(&m->kids, fds + 1);
@@ -378,7 +378,7 @@ static void master_loop(struct ssh_master *m)
         int ready = poll(fds, 1 + 2 * locals + remote + asked, master_next_timeout(m));
         if (ready < 0 && errno != EINTR) {
             ssh_job_fail(&m->job, 1, "poll: %s (see ulimit -n); ending the job", strerror(errno));
-            usleep(10000); /* blind from now on, but children can be reaped */
+            usleep(10000); /* poll failed: no events any more, but children can be reaped */
             master_read_signals(m);
         }
         if (ready > 0) {
@@ -438,7 +438,7 @@ static void master_start_all(struct ssh_master *m)
                      strerror(errno));
     master_make_welcome(m);
     if (!m->welcome) ssh_job_fail(&m->job, 1, "out of memory for the environment of the ranks");
-    if (!m->job.ending) ssh_remote_start(m); /* remote shells take longest, so they go first */
+    if (!m->job.ending) ssh_remote_start(m); /* remote shells take longest */
     for (uint32_t r = 0; r < m->job.size; r++)
         if (!m->slots[m->slot_of[r]].plan->remote) master_start_local_rank(m, r, null);
     if (null >= 0) close(null);
@@ -483,8 +483,9 @@ static void master_describe(const struct ssh_master *m)
     free(line);
 }
 
-/* A tree of remote shells: remote slot i starts those from degree * (i + 1) on, as many as degree
- * says.  The launcher starts the first ones, rank 0's among them, whose input comes from here. */
+/* A tree of remote shells: remote slot i starts the `degree` slots from degree * (i + 1) on.  The
+ * launcher starts the first ones, among them that of rank 0, whose input comes from the launcher.
+ */
 static void master_grow_tree(struct ssh_master *m)
 {
     uint32_t *remote = calloc(m->plan.count, sizeof *remote), count = 0, degree = m->plan.degree;
@@ -543,7 +544,7 @@ static int master_run(struct ssh_master *m, uint32_t locals)
     return ssh_job_status(&m->job);
 }
 
-/* For messages: reaches every rank with the environment, where a variable has its limits. */
+/* For messages.  Passed in the environment, which limits the length of a variable. */
 static void master_export_host_names(const struct ssh_plan *plan)
 {
     enum { LONGEST = 64 * 1024 };
@@ -552,7 +553,7 @@ static void master_export_host_names(const struct ssh_plan *plan)
     unsetenv(SPAWNER_HOSTS);
     for (uint32_t s = 0; s < plan->count; s++) {
         const struct ssh_host_slot_plan *slot = &plan->slots[s];
-        if (plan->host_of[slot->block.first] != count) continue; /* dense, by first rank */
+        if (plan->host_of[slot->block.first] != count) continue; /* dense numbers */
         if (count++) ssh_wire_put(&names, " ", 1);
         ssh_wire_put(&names, slot->host, strlen(slot->host));
     }

@@ -23,7 +23,7 @@ static char *place_read_file(const char *path)
     size_t len = 0, cap = 0;
     char *text = NULL;
     ssize_t got = getdelim(&text, &cap, 0, file);
-    int error = ferror(file) ? errno : 0; /* a folder can be opened, and then not read */
+    int error = ferror(file) ? errno : 0; /* open succeeds on a folder, read fails */
     if (got >= 0) len = (size_t)got;
     fclose(file);
     if (error) {
@@ -36,7 +36,7 @@ static char *place_read_file(const char *path)
     return text;
 }
 
-/* In order of precedence; the first that is set is the one. */
+/* In order of precedence: the first variable that is set counts. */
 static const struct source {
     const char *variable;
     bool names_file;
@@ -94,8 +94,7 @@ static bool place_is_own_address(const char *host)
     return own;
 }
 
-/* No look-up of names: a foreign spelling of this machine's name costs one remote shell, no more.
- */
+/* Names are not resolved: another name of this machine costs one remote shell. */
 static bool place_is_this_machine(const char *host, const char *my_name)
 {
     return strcmp(host, "localhost") == 0 || hosts_same(host, my_name) ||
@@ -125,7 +124,7 @@ static bool place_limit_hosts(struct ssh_plan *plan, const struct ssh_request *r
     return want > 0;
 }
 
-/* Dense numbers in order of first rank; two slots of one name are one host. */
+/* Dense numbers in order of the first rank; slots of one name are one host. */
 static void place_number_hosts(struct ssh_plan *plan)
 {
     uint32_t next = 0;
@@ -174,7 +173,7 @@ static bool place_take_layout(bool *cyclic)
     return false;
 }
 
-/* Only where there are hosts to be reached: elsewhere nobody reads them. */
+/* Only for remote hosts; otherwise no code reads them. */
 static bool place_take_options(struct ssh_plan *plan)
 {
     const char *text = getenv("GASNET_SSH_OPTIONS");

@@ -1,7 +1,7 @@
-/* ssh_place.h - where the ranks of a job go: host list of the environment, cut into slots.
+/* ssh_place.h - placement of the ranks: the host list of the environment, divided into slots.
  *
- * Called once by the launcher.  A slot is a block of ranks on one host, started either
- * directly (this machine) or by a control process behind a remote shell.
+ * Called once by the launcher.  A slot is a block of ranks on one host, started directly (this
+ * machine) or by a control process through a remote shell.
  */
 #ifndef SSH_PLACE_H
 #define SSH_PLACE_H
@@ -26,7 +26,7 @@ struct ssh_plan {
     uint32_t patience;         /* seconds for a control process to appear */
 };
 
-/* False: already reported on stderr. */
+/* Returns false with a message. */
 bool ssh_plan_make(struct ssh_plan *plan, const struct ssh_request *request);
 void ssh_plan_free(struct ssh_plan *plan);
 

@@ -1,8 +1,9 @@
-/* ssh_rank.c - a rank's side of the ssh spawner: one socket to the process that started it.
+/* ssh_rank.c - the ssh spawner in a rank: one socket to the process that started it.
  *
- * Called through spawner_ssh by bootstrap.c.  A thread reads the socket from init on: it hands
- * results to the collective call that waits, and ends the process when the launcher says so or is
- * gone.  The program's threads only send; each frame is one atomic packet, so they need no lock.
+ * Called through spawner_ssh by bootstrap.c.  From init on a thread reads the socket: it gives
+ * results to the waiting collective call, and ends the process when the launcher orders it or is
+ * gone.  The program's threads only send; each frame is one atomic packet, so that sending needs
+ * no lock.
  */
 #include "other/spawner/spawner_ops.h"
 #include "other/spawner/ssh/ssh_wire.h"
@@ -26,14 +27,14 @@ static struct {
     uint32_t seq; /* collective calls made so far */
     _Atomic(bootstrap_death_fn) on_death;
     _Atomic(bootstrap_word_fn) on_word;
-    atomic_bool aborting;        /* this process ordered the end itself, and needs not be told */
-    struct ssh_wire_assembly in; /* the reading thread's */
+    atomic_bool aborting;        /* this process ordered the job's end itself */
+    struct ssh_wire_assembly in; /* used by the reading thread only */
     _Atomic(bootstrap_answer_fn) answer;
     atomic_bool answering;
 
     pthread_mutex_t lock; /* guards the rest */
     pthread_cond_t arrived;
-    bool ready; /* a result waits for its collective call */
+    bool ready; /* a result is there for the collective call */
     uint32_t result_seq;
     struct ssh_wire_buf result;
 } me = {.fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .arrived = PTHREAD_COND_INITIALIZER};
@@ -47,7 +48,7 @@ static void rank_fatal(const char *what, const char *why)
 
 /* --- sending --- */
 
-/* A program that closes every descriptor, as daemons do, closes ours. */
+/* A program that closes all descriptors, as daemons do, closes this socket. */
 static const char closed_here[] =
     "this process closed its connection to the launcher: it may close no descriptor that it did "
     "not open";
@@ -57,7 +58,7 @@ static bool rank_is_closed_here(void)
     return errno == EBADF || errno == ENOTSOCK;
 }
 
-/* No stdio: the program's own threads may hold its locks, stuck as they may be. */
+/* No stdio: a thread of the program may hold its lock. */
 static void rank_announce_end(const char *why)
 {
     char line[256];
@@ -66,9 +67,9 @@ static void rank_announce_end(const char *why)
     if (write(STDERR_FILENO, line, (size_t)len) < 0) len = 0;
 }
 
-/* One frame, atomically.  Any other failure means that the launcher is gone, and the watch ends
- * this process for that; so there is nothing to report.  The watch itself may sleep in a descriptor
- * that was closed, and not notice. */
+/* Sends one frame atomically.  A failure other than EINTR means that the launcher is gone, for
+ * which the watch ends this process; no error is returned.  But the watch may sleep in a
+ * descriptor that the program closed, and not notice. */
 static void rank_send_frame(const uint8_t *frame, size_t len)
 {
     ssize_t sent;
@@ -102,10 +103,10 @@ static void rank_send_message(enum ssh_wire_type type, const struct ssh_wire_buf
 
 /* --- receiving --- */
 
-/* Next message; false: the launcher is gone, or talks nonsense (*why then says so). */
+/* Reads the next message; returns false when the launcher is gone or sent a wrong frame (*why). */
 static bool rank_receive(struct ssh_wire_message *message, const char **why)
 {
-    static uint8_t packet[SSH_WIRE_FRAME]; /* one reader at a time: init, then the thread */
+    static uint8_t packet[SSH_WIRE_FRAME]; /* one reader at a time: init, then the watch */
     *why = "the launcher is gone";
     for (;;) {
         ssize_t got = recv(me.fd, packet, sizeof packet, 0);
@@ -134,7 +135,7 @@ static void rank_hand_over(const struct ssh_wire_message *message)
 
 /* --- answering --- */
 
-/* Parts that fit one frame each, which may come between those of the program's calls. */
+/* Sends the answer in parts of one frame each; frames of the program's calls may come between. */
 static void rank_send_answer(uint32_t question, const char *text, size_t len)
 {
     enum { PART = SSH_WIRE_PAYLOAD - 8 };
@@ -151,7 +152,7 @@ static void rank_send_answer(uint32_t question, const char *text, size_t len)
     } while (len);
 }
 
-/* A thread of its own: the watch must not wait for it. */
+/* In a thread of its own: the watch must not wait for the answer. */
 static void *rank_answer_thread(void *question)
 {
     bootstrap_answer_fn fn = atomic_load(&me.answer);
@@ -170,7 +171,7 @@ static void *rank_answer_thread(void *question)
 
 static void rank_asked(uint32_t question)
 {
-    if (atomic_exchange(&me.answering, true)) return; /* the launcher gives up on us */
+    if (atomic_exchange(&me.answering, true)) return; /* the launcher reports it */
     if (!spawner_start_thread(rank_answer_thread, (void *)(uintptr_t)question))
         atomic_store(&me.answering, false);
 }
@@ -197,7 +198,7 @@ static void *rank_watch_launcher(void *unused)
         if (message.type == SSH_WIRE_DIE)
             spawner_run_death(atomic_load(&me.on_death), (int)message.value);
     }
-    /* Who started us takes us along, as a rule; a line of ours would only come between. */
+    /* The launcher usually ends this process with itself; a message would only add noise. */
     usleep(100000);
     rank_announce_end(why);
     spawner_run_death(atomic_load(&me.on_death), 1);
@@ -205,8 +206,8 @@ static void *rank_watch_launcher(void *unused)
 
 /* --- joining --- */
 
-/* "ssh <fd> <inode> <rank>": the inode proves that the descriptor is still the launcher's socket,
- * and not something a wrapper opened in its place. */
+/* "ssh <fd> <inode> <rank>": the inode proves that the descriptor is the launcher's socket, and
+ * not another file that a wrapper opened under this number. */
 static bool rank_read_handover(char *why, size_t why_size)
 {
     const char *text = getenv(SPAWNER_CONTROL);
@@ -288,7 +289,7 @@ static enum bootstrap_status ssh_init(int *argc, char ***argv, struct bootstrap_
 
 /* --- collective calls --- */
 
-/* Makes one collective call and copies `expect` bytes of its result to `out`. */
+/* Makes a collective call and copies `expect` bytes of its result to `out`. */
 static void rank_collective(enum ssh_wire_collective kind, uint32_t root, size_t block,
                             const void *mine, size_t mine_len, void *out, size_t expect)
 {
@@ -376,9 +377,9 @@ static void ssh_fini(int exitcode)
 
 static void ssh_abort(int exitcode) __attribute__((noreturn));
 
-/* Async-signal-safe.  The launcher reads this frame before it learns of our exit, so the code of
- * the job is this one; it then ends the others.  Should the socket stay full for half a second the
- * launcher is wedged, and our own exit has to say enough. */
+/* Async-signal-safe.  The launcher reads this frame before the exit status of this process, so
+ * that the job's code is this one; it then ends the others.  If the socket stays full for half a
+ * second the launcher hangs, and the process exits without the frame. */
 static void ssh_abort(int exitcode)
 {
     uint8_t frame[SSH_WIRE_VALUE_FRAME];

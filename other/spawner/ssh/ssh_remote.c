@@ -1,8 +1,8 @@
-/* ssh_remote.c - the launcher's half that deals with other hosts.
+/* ssh_remote.c - the launcher's part for other hosts.
  *
- * Called by ssh_master.c.  Starts one control process per slot through the remote shell, lets it
- * in when it knows the job's secret, and forwards input and output.  The secret goes by the remote
- * shell's standard input, never on a command line.
+ * Called by ssh_master.c.  Starts one control process per slot through the remote shell, accepts
+ * its connection if it has the job's secret, and forwards input and output.  The secret goes
+ * through the remote shell's standard input, never on a command line.
  */
 #define _GNU_SOURCE
 #include "other/spawner/launcher_log.h"
@@ -23,9 +23,9 @@
 extern char **environ;
 
 enum {
-    LINE_PATIENCE = 200, /* ms that output without an end of line is kept */
-    ECHO_EVERY = 5000,   /* ms in which a control process has to answer, at the end of a job */
-    SLOW_AFTER = 4000,   /* ms after which a host that has not answered yet is named */
+    LINE_PATIENCE = 200, /* ms that an unfinished line of output is kept */
+    ECHO_EVERY = 5000,   /* ms for control processes to answer an ECHO */
+    SLOW_AFTER = 4000,   /* ms until a host that has not connected is named */
 };
 
 static bool remote_is_up(const struct ssh_host_slot *slot)
@@ -63,8 +63,8 @@ static void remote_append_address(const struct ifaddrs *i, char *to, size_t size
     if (len + strlen(text) + 2 <= size) sprintf(to + len, "%s%s", len ? "," : "", text);
 }
 
-/* Where a control process may find us: this machine's addresses, the loopback ones only if there
- * are no others.  Comma-separated. */
+/* Writes the addresses at which control processes reach this machine, separated by commas;
+ * loopback addresses only if there are no others. */
 static void remote_own_addresses(char *to, size_t size)
 {
     static const int families[] = {AF_INET, AF_INET6};
@@ -78,7 +78,7 @@ static void remote_own_addresses(char *to, size_t size)
     freeifaddrs(all);
 }
 
-/* What the remote shell hands to a shell over there: one string, quoted for it. */
+/* Returns the command for the shell on the other host, quoted as one string. */
 static char *remote_control_command(const struct ssh_master *m, uint32_t s)
 {
     char self[4096], addresses[1024], port[8], slot[16];
@@ -88,7 +88,7 @@ static char *remote_control_command(const struct ssh_master *m, uint32_t s)
     remote_own_addresses(addresses, sizeof addresses);
     snprintf(port, sizeof port, "%u", m->port);
     snprintf(slot, sizeof slot, "%" PRIu32, s);
-    char *host = (char *)(uintptr_t)m->plan.slots[s].host; /* shell_join reads */
+    char *host = (char *)(uintptr_t)m->plan.slots[s].host; /* shell_join does not write */
     char *argv[] = {"exec", self, SSH_CONTROL_OPTION, addresses, port, slot, host, NULL};
     return shell_join(argv);
 }
@@ -100,7 +100,7 @@ bool ssh_remote_command(const struct ssh_master *m, uint32_t s, struct shell_wor
     shell_add(command, shell);
     /* ssh keeps the first value of an option: the user's come before ours. */
     for (size_t i = 0; i < m->plan.options.count; i++) shell_add(command, m->plan.options.word[i]);
-    if (strcmp(base, "ssh") == 0) shell_add(command, "-oBatchMode=yes"); /* no questions */
+    if (strcmp(base, "ssh") == 0) shell_add(command, "-oBatchMode=yes"); /* no prompts */
     char *rest = remote_control_command(m, s);
     shell_add(command, m->plan.slots[s].host);
     if (rest) shell_add(command, rest);
@@ -116,14 +116,14 @@ static bool remote_start_shell(struct ssh_master *m, uint32_t s)
 {
     struct ssh_host_slot *slot = &m->slots[s];
     struct shell_words command = {0};
-    bool rank0 = s == m->slot_of[0]; /* standard input follows the secret */
+    bool rank0 = s == m->slot_of[0]; /* standard input follows */
     bool good = ssh_remote_command(m, s, &command);
     if (good && !ssh_shell_start(&slot->shell, &m->kids, command.word, m->secret, rank0)) {
         launcher_log("host %s: cannot start %s: %s; GASNET_SSH_CMD names the remote shell",
                      slot->plan->host, command.word[0], strerror(errno));
         good = false;
     }
-    slot->told = true;
+    slot->ordered = true;
     shell_free(&command);
     return good;
 }
@@ -147,7 +147,7 @@ static void remote_await(struct ssh_master *m)
 bool ssh_remote_start(struct ssh_master *m)
 {
     if (!m->remotes) return true;
-    signal(SIGPIPE, SIG_IGN); /* a remote shell may go while we feed it */
+    signal(SIGPIPE, SIG_IGN); /* a remote shell may end while input is written */
     bool good = ssh_unauthenticated_open(m);
     if (!good) launcher_log("cannot listen for other hosts: %s", strerror(errno));
     for (uint32_t s = 0; s < m->plan.count; s++) {
@@ -156,7 +156,7 @@ bool ssh_remote_start(struct ssh_master *m)
         good = good && remote_start_shell(m, s);
         if (good) continue;
         remote_lose(m, slot);
-        ssh_job_end(&m->job, 1); /* why is said */
+        ssh_job_end(&m->job, 1); /* reported before */
     }
     remote_await(m);
     return good;
@@ -195,7 +195,7 @@ void ssh_remote_connect_slow(struct ssh_master *m)
 
 void ssh_remote_connect_late(struct ssh_master *m)
 {
-    const struct ssh_host_slot *slot = NULL; /* the first: those that it was to start come later */
+    const struct ssh_host_slot *slot = NULL; /* the first: the later ones may depend on it */
     if (!ssh_remote_awaited(m, &slot)) return;
     ssh_job_fail(&m->job, 1,
                  "host %s: no word from its control process within %" PRIu32
@@ -205,7 +205,7 @@ void ssh_remote_connect_late(struct ssh_master *m)
                  remote_starter_name(m, slot));
 }
 
-/* Ends the job for a remote shell that ended before its control process came. */
+/* Ends the job: a remote shell ended before its control process connected. */
 static void remote_refused(struct ssh_master *m, const struct ssh_host_slot *slot, const char *how,
                            enum ssh_shell_key key)
 {
@@ -258,14 +258,14 @@ bool ssh_remote_shell_ended(struct ssh_master *m, pid_t pid, int status)
         struct ssh_host_slot *slot = &m->slots[s];
         if (slot->shell.pid != pid) continue;
         slot->shell.pid = 0;
-        if (!slot->joined) ssh_shell_drain(&slot->shell); /* its last words say why */
+        if (!slot->joined) ssh_shell_drain(&slot->shell); /* its last output may give the reason */
         remote_shell_ended(m, slot, status, slot->shell.key);
         return true;
     }
     return false;
 }
 
-/* No rank exists yet where no control process has come. */
+/* A host that has not connected has no ranks yet. */
 void ssh_remote_end(struct ssh_master *m)
 {
     for (uint32_t s = 0; s < m->plan.count; s++)
@@ -275,7 +275,7 @@ void ssh_remote_end(struct ssh_master *m)
 
 /* --- control processes --- */
 
-/* What to start; then the welcome for its ranks. */
+/* Sends the set-up and the welcome for the ranks. */
 static void remote_set_up(struct ssh_master *m, struct ssh_host_slot *slot)
 {
     struct ssh_wire_buf buf = {0};
@@ -304,7 +304,7 @@ static void remote_set_up(struct ssh_master *m, struct ssh_host_slot *slot)
     free(cwd);
 }
 
-/* The control process that has come starts those that hang below it in the tree. */
+/* Orders a control process that has connected to start those below it in the tree. */
 static void remote_start_below(struct ssh_master *m, const struct ssh_host_slot *slot)
 {
     for (uint32_t s = 0; slot->below && s < m->plan.count; s++) {
@@ -317,13 +317,13 @@ static void remote_start_below(struct ssh_master *m, const struct ssh_host_slot 
         struct ssh_parcel *parcel =
             good && !buf.failed ? ssh_parcel_new(SSH_WIRE_START, SSH_WIRE_ALL, buf.data, buf.len)
                                 : NULL;
-        if (!good) ssh_job_end(&m->job, 1); /* why is said */
+        if (!good) ssh_job_end(&m->job, 1); /* reported before */
         if (!parcel) ssh_job_fail(&m->job, 1, "out of memory");
         ssh_link_post(&m->slots[m->slots[s].starter].link, parcel);
         ssh_parcel_drop(parcel);
         ssh_wire_free(&buf);
         shell_free(&command);
-        m->slots[s].told = true;
+        m->slots[s].ordered = true;
         remote_await(m);
     }
 }
@@ -347,7 +347,7 @@ static void remote_take_frame(void *ctx, const struct ssh_wire_frame *frame)
     struct remote_frame *from = ctx;
     struct ssh_master *m = from->m;
     if (frame->type == SSH_WIRE_ECHO) {
-        return; /* it is there: read_slot has seen that */
+        return; /* remote_read_slot has noted it */
     } else if (frame->type == SSH_WIRE_SHELL && frame->len == 8) {
         uint32_t s = ssh_wire_u32(frame->data);
         from->wrong = s >= m->plan.count || m->slots[s].starter == SSH_LAUNCHER ||
@@ -372,7 +372,7 @@ static void remote_read_slot(struct ssh_master *m, struct ssh_host_slot *slot)
 {
     struct remote_frame from = {m, slot, false};
     const char *why;
-    slot->heard = true;
+    slot->answered = true;
     ssh_link_flush(&slot->link);
     enum ssh_link_state state = ssh_link_read(&slot->link, remote_take_frame, &from, &why);
     if (state == SSH_LINK_OPEN && !from.wrong) return;
@@ -392,12 +392,13 @@ static bool remote_has_ranks(const struct ssh_master *m, const struct ssh_host_s
     return false;
 }
 
-/* The next of those who are up, run something, and were not heard of since they were asked. */
+/* Returns the next control process that has ranks and has sent no frame since the last ECHO. */
 static struct ssh_host_slot *remote_next_unresponsive(struct ssh_master *m, uint32_t *s)
 {
     for (; *s < m->plan.count; ++*s) {
         struct ssh_host_slot *slot = &m->slots[*s];
-        if (slot->plan->remote && remote_is_up(slot) && !slot->heard && remote_has_ranks(m, slot))
+        if (slot->plan->remote && remote_is_up(slot) && !slot->answered &&
+            remote_has_ranks(m, slot))
             return ++*s, slot;
     }
     return NULL;
@@ -409,7 +410,7 @@ void ssh_remote_ask_echo(struct ssh_master *m)
     struct ssh_parcel *parcel =
         ssh_parcel_new(SSH_WIRE_ECHO, SSH_WIRE_ALL, nothing, sizeof nothing);
     for (uint32_t s = 0; s < m->plan.count; s++) {
-        m->slots[s].heard = false;
+        m->slots[s].answered = false;
         if (m->slots[s].plan->remote) ssh_remote_send(&m->slots[s], parcel);
     }
     ssh_parcel_drop(parcel);
@@ -421,7 +422,7 @@ void ssh_remote_no_echo(struct ssh_master *m)
 {
     uint32_t s = 0;
     const struct ssh_host_slot *slot = remote_next_unresponsive(m, &s);
-    bool late = ssh_now_ms() > m->asked + ECHO_EVERY + 1000; /* we were away ourselves */
+    bool late = ssh_now_ms() > m->asked + ECHO_EVERY + 1000; /* the launcher itself did not run */
     if (slot && !late)
         ssh_job_fail(&m->job, 1,
                      "host %s: its control process has not answered for %d s while the job was "
@@ -526,7 +527,7 @@ void ssh_remote_ready(struct ssh_master *m, const struct pollfd *fds, size_t cou
         if (remote_is_up(slot) && ssh_poll_ready(fds, count, slot->link.fd))
             remote_read_slot(m, slot);
     }
-    /* After the slots: a new connection may get a number that was polled for something else. */
+    /* After the slots: a new connection may reuse a descriptor number that was polled. */
     ssh_unauthenticated_ready(m, fds, count);
 }
 
@@ -538,7 +539,7 @@ bool ssh_remote_finished(struct ssh_master *m)
     for (uint32_t s = 0; s < m->plan.count; s++) {
         struct ssh_host_slot *slot = &m->slots[s];
         if (!slot->plan->remote) continue;
-        if (remote_is_up(slot)) ssh_link_close(&slot->link); /* that is the word to go */
+        if (remote_is_up(slot)) ssh_link_close(&slot->link); /* on which the control process ends */
         ssh_shell_close_input(&slot->shell);
         if (slot->shell.pid && !slot->joined) ssh_children_kill_helper(slot->shell.pid, SIGTERM);
         all = all && ssh_shell_done(&slot->shell);

@@ -1,4 +1,4 @@
-/* ssh_shell.c - see ssh_shell.h.  Never judges why a shell ended. */
+/* ssh_shell.c - see ssh_shell.h.  Takes no decisions about the end of a shell. */
 #define _GNU_SOURCE
 #include "other/spawner/ssh/ssh_shell.h"
 
@@ -56,7 +56,7 @@ bool ssh_shell_start(struct ssh_shell *shell, struct ssh_children *kids, char *c
     return true;
 }
 
-/* Put out of the way, so that what a rank is given stays a small number. */
+/* Moves the own end to a high number, so that the rank's stay small. */
 static bool shell_make_output(int *ours, int *theirs)
 {
     enum { OUT_OF_THE_WAY = 32 };
@@ -64,7 +64,7 @@ static bool shell_make_output(int *ours, int *theirs)
     if (pipe2(ends, O_CLOEXEC) != 0) return false;
     *ours = fcntl(ends[0], F_DUPFD_CLOEXEC, OUT_OF_THE_WAY);
     if (*ours < 0)
-        *ours = ends[0]; /* the limit is that narrow */
+        *ours = ends[0]; /* the limit leaves no high number */
     else
         close(ends[0]);
     *theirs = ends[1];
@@ -84,7 +84,7 @@ void ssh_shell_close_input(struct ssh_shell *shell)
     shell_close_fd(&shell->input);
 }
 
-/* The words of OpenSSH. */
+/* Looks for OpenSSH's messages about host keys. */
 static void shell_note_key(struct ssh_shell *shell, const char *text, size_t len)
 {
     static const char changed[] = "REMOTE HOST IDENTIFICATION HAS CHANGED";
@@ -108,7 +108,7 @@ static void shell_write_out(void *ctx, const char *text, size_t len)
             poll(&room, 1, -1);
             continue;
         }
-        if (wrote <= 0) return; /* nobody reads any more */
+        if (wrote <= 0) return; /* the reader is gone */
         text += wrote;
         len -= (size_t)wrote;
     }

@@ -1,7 +1,7 @@
-/* ssh_shell.h - one remote shell as its starter sees it: a process, its input, its output.
+/* ssh_shell.h - a remote shell: its process, its input, its output.
  *
- * Used by the launcher and by control processes, which both start further control processes; by the
- * latter also for the output alone of the ranks that they start.
+ * For the launcher and control processes, which both start control processes of other hosts.  A
+ * control process uses the output part alone for its ranks.
  */
 #ifndef SSH_SHELL_H
 #define SSH_SHELL_H
@@ -9,11 +9,11 @@
 #include "other/spawner/lines.h"
 #include "other/spawner/ssh/ssh_children.h"
 
-/* What ssh says of the other host's key before it gives up. */
+/* What ssh reported of the other host's key. */
 enum ssh_shell_key { SSH_KEY_FINE, SSH_KEY_UNKNOWN, SSH_KEY_CHANGED };
 
 struct ssh_shell {
-    pid_t pid; /* 0: none (any more) */
+    pid_t pid; /* 0: none, or ended */
     enum ssh_shell_key key;
     int input;     /* pipe to its stdin, or -1 */
     int output[2]; /* pipes from its stdout and stderr, or -1 */
@@ -21,20 +21,21 @@ struct ssh_shell {
 };
 
 void ssh_shell_init(struct ssh_shell *shell);
-/* Starts it and hands it the secret; its input stays open if `keep_input`.  False: errno tells. */
+/* Starts the process and writes the secret to its input, which stays open if `keep_input`.
+ * Returns false with errno. */
 bool ssh_shell_start(struct ssh_shell *shell, struct ssh_children *kids, char *const *argv,
                      const char *secret, bool keep_input);
-/* Only the output, of a process that is given `theirs` as 1 and 2; the caller closes them, also
- * when this fails (-1: not made). */
+/* Makes pipes for the output alone, of a process that gets `theirs` as 1 and 2.  The caller closes
+ * `theirs`, also on failure (-1: not made). */
 bool ssh_shell_listen(struct ssh_shell *shell, int theirs[2]);
 void ssh_shell_close_input(struct ssh_shell *shell);
-/* Passes on what it wrote, in whole lines; true if an unfinished one waits. */
+/* Forwards one read of output in whole lines; returns whether an unfinished line is left. */
 bool ssh_shell_read(struct ssh_shell *shell, int which);
-/* The same with all that is there already. */
+/* Forwards all output that is available. */
 void ssh_shell_drain(struct ssh_shell *shell);
 void ssh_shell_flush(struct ssh_shell *shell);
-/* It is gone, and all it said has been passed on. */
+/* Whether the process has ended and all its output is forwarded. */
 bool ssh_shell_done(const struct ssh_shell *shell);
-void ssh_shell_close(struct ssh_shell *shell); /* kills it */
+void ssh_shell_close(struct ssh_shell *shell); /* kills the process */
 
 #endif

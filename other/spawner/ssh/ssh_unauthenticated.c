@@ -1,9 +1,9 @@
-/* ssh_unauthenticated.c - who connects to the launcher's port: let in with the job's secret, or
- * sent away.
+/* ssh_unauthenticated.c - connections to the launcher's port that have not sent the job's secret
+ * yet.
  *
- * Called by ssh_remote.c.  Anybody on the network may come here, so whatever they send must cost
- * no more than their own connection, and nobody may keep the control processes out for long.  When
- * all of these have come the door is closed.
+ * Called by ssh_remote.c.  Any process on the network may connect: what it sends must cost no more
+ * than its own connection, and it must not keep the control processes out for long.  When all
+ * control processes have connected, the port is closed.
  */
 #define _GNU_SOURCE
 #include "other/spawner/ssh/ssh_master.h"
@@ -16,15 +16,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { PATIENCE = 5000 }; /* ms that a stranger may take to say who he is */
+enum { PATIENCE = 5000 }; /* ms for a client to send the secret */
 
 /* A connection that has not yet proved that it belongs to this job. */
 struct ssh_unauthenticated {
     struct ssh_master *master;
     struct ssh_link link;
-    int64_t late;               /* when */
-    bool settled;               /* it said something */
-    struct ssh_host_slot *slot; /* and this is the slot it proved to be; NULL: none */
+    int64_t late;               /* deadline */
+    bool settled;               /* a frame came */
+    struct ssh_host_slot *slot; /* the slot that it named with the secret; NULL: none */
 };
 
 /* --- the door --- */
@@ -37,7 +37,7 @@ static bool unauth_make_secret(char secret[SSH_WIRE_SECRET + 1])
     return true;
 }
 
-/* An IPv6 door is open to IPv4 too; some systems have none. */
+/* An IPv6 socket accepts IPv4 too; some systems have no IPv6. */
 static bool unauth_listen(struct ssh_master *m, int family)
 {
     static const int off = 0;
@@ -100,7 +100,7 @@ void ssh_unauthenticated_close(struct ssh_master *m)
     unauth_close_listener(m);
 }
 
-/* The timer runs for the one who came first. */
+/* Sets the timer to the earliest deadline. */
 static void unauth_set_timer(struct ssh_master *m)
 {
     int64_t first = INT64_MAX;
@@ -120,8 +120,8 @@ void ssh_unauthenticated_late(struct ssh_master *m)
 
 /* --- what they say --- */
 
-/* A stranger's first frame has to be the secret.  The answer must wait until its link is read dry
- * (read_stranger): what comes after the answer belongs to the slot's own link. */
+/* The first frame has to be the secret.  The connection is handed to its slot only after
+ * unauth_read has read this link: bytes after that belong to the slot's own link. */
 static void unauth_check_secret(void *ctx, const struct ssh_wire_frame *frame)
 {
     struct ssh_unauthenticated *client = ctx;
@@ -136,7 +136,7 @@ static void unauth_check_secret(void *ctx, const struct ssh_wire_frame *frame)
         memcmp(message.join.secret, m->secret, SSH_WIRE_SECRET) != 0)
         return;
     struct ssh_host_slot *slot = &m->slots[message.join.slot];
-    if (slot->told && !slot->joined && !slot->lost && !m->job.ending) client->slot = slot;
+    if (slot->ordered && !slot->joined && !slot->lost && !m->job.ending) client->slot = slot;
 }
 
 static void unauth_read(struct ssh_master *m, size_t i)
@@ -175,7 +175,7 @@ static void unauth_accept(struct ssh_master *m)
 
 /* --- polling --- */
 
-/* Where all places are taken, who else comes waits in the kernel's queue. */
+/* With all places taken, further clients wait in the kernel's queue. */
 size_t ssh_unauthenticated_poll(const struct ssh_master *m, struct pollfd *fds)
 {
     size_t n = 0;

@@ -1,7 +1,7 @@
-/* ssh_wire.c - bytes to checked messages and back; see ssh_wire.h.
+/* ssh_wire.c - encodes and decodes messages; see ssh_wire.h.
  *
  * Called by ranks, launcher and control processes.  Must never do I/O, keep state outside the
- * caller's structures, or trust a length it has not compared with what is really there.
+ * caller's structures, or trust a length that was not compared with the bytes present.
  */
 #include "other/spawner/ssh/ssh_wire.h"
 
@@ -128,7 +128,7 @@ ssize_t ssh_wire_parse_frame(const uint8_t *bytes, size_t len, struct ssh_wire_f
 
 /* --- messages --- */
 
-/* What is left of a payload; `short_of` is sticky, so that decoders check once. */
+/* The rest of a payload; `short_of` is sticky, so that decoders check once. */
 struct reader {
     const uint8_t *at;
     size_t left;
@@ -287,7 +287,7 @@ int ssh_wire_assemble(struct ssh_wire_assembly *assembly, const struct ssh_wire_
         buf->len = 0;
         assembly->done = false;
     }
-    /* Short messages stand alone: an abort may come between the frames of a long one. */
+    /* Short messages are single frames, which may come between the frames of a long message. */
     if (!wire_may_be_long(frame->type)) {
         if (frame->more) return *why = "short message in several frames", -1;
         return ssh_wire_decode(frame->type, frame->rank, frame->data, frame->len, message, why)

@@ -1,11 +1,11 @@
-/* ssh_wire.h - what the ssh spawner's processes say to each other, as bytes.
+/* ssh_wire.h - the messages of the ssh spawner's processes, as bytes.
  *
- * Pure: bytes in, checked message out (and back); no I/O, no globals.  Ranks, launcher and remote
- * control processes all use it, so every length and count that arrives is proved here, once.
+ * Pure: no I/O, no globals.  Ranks, launcher and control processes use it, so that every length
+ * and count received is checked here, once.
  *
- * A message travels as one or more frames of at most SSH_WIRE_PAYLOAD bytes.  Between a rank and
- * its parent each frame is one packet of a SOCK_SEQPACKET socket, hence atomic: a signal handler
- * may slip an ABORT between the frames of a long message without tearing it.
+ * A message is one or more frames of at most SSH_WIRE_PAYLOAD bytes.  Between a rank and its
+ * parent each frame is one packet of a SOCK_SEQPACKET socket, hence atomic: a signal handler may
+ * send an ABORT between the frames of a long message.
  */
 #ifndef SSH_WIRE_H
 #define SSH_WIRE_H
@@ -20,40 +20,41 @@ enum {
     SSH_WIRE_HEADER = 12,
     SSH_WIRE_PAYLOAD = 32768,
     SSH_WIRE_FRAME = SSH_WIRE_HEADER + SSH_WIRE_PAYLOAD,
-    SSH_WIRE_MESSAGE = 1 << 29, /* most a message may hold; more is taken for garbage */
+    SSH_WIRE_MESSAGE = 1 << 29, /* longest message accepted */
     SSH_WIRE_SECRET = 32,       /* hexadecimal digits */
     SSH_WIRE_RANKS = 1 << 24,   /* most ranks a message may claim */
     SSH_WIRE_HOSTS = 65535,     /* most hosts */
 };
 
-/* "Every rank behind this link", where a rank is expected. */
+/* As a rank: all ranks behind this link. */
 static const uint32_t SSH_WIRE_ALL = UINT32_MAX;
 
 enum ssh_wire_type {
-    SSH_WIRE_HELLO = 1,   /* rank: here I am; value = process id */
-    SSH_WIRE_ARMED,       /* rank: I handle orders to end myself; value = 0 */
-    SSH_WIRE_COLLECTIVE,  /* rank: my part of a collective call */
-    SSH_WIRE_FINI,        /* rank: I leave as part of an orderly end; value = exit code */
+    SSH_WIRE_HELLO = 1,   /* rank: joins; value = process id */
+    SSH_WIRE_ARMED,       /* rank: has a death function; value = 0 */
+    SSH_WIRE_COLLECTIVE,  /* rank: contribution to a collective call */
+    SSH_WIRE_FINI,        /* rank: exits in an orderly end; value = exit code */
     SSH_WIRE_ABORT,       /* rank: end the job now; value = exit code */
     SSH_WIRE_EXEC_FAILED, /* rank: the program could not be executed; value = errno */
-    SSH_WIRE_ANSWER,      /* rank: text that was asked for, in parts; value = question */
-    SSH_WIRE_COMPLAINT,   /* rank: why it is about to abort, for people */
-    SSH_WIRE_LEAVING,     /* rank: I want to end; value: see ssh_wire_leaving */
+    SSH_WIRE_ANSWER,      /* rank: answer to ASK, in parts; value = question */
+    SSH_WIRE_COMPLAINT,   /* rank: a message for the user before it aborts */
+    SSH_WIRE_LEAVING,     /* rank: asks to end; value: see ssh_wire_leaving */
     SSH_WIRE_WELCOME,     /* to rank: size, hosts, environment */
-    SSH_WIRE_RESULT,      /* to rank: outcome of a collective call */
+    SSH_WIRE_RESULT,      /* to rank: result of a collective call */
     SSH_WIRE_DIE,         /* to rank: the job ends; value = exit code */
-    SSH_WIRE_NOTED,       /* to rank: the launcher knows that it wants to end; value = 0 */
-    SSH_WIRE_LEAVE,       /* to rank: others want to end, end as well; value = exit code */
-    SSH_WIRE_TOGETHER,    /* to rank: all want to end, now do; value = exit code of the job */
-    SSH_WIRE_ASK,         /* to rank: somebody wants to know; value = question */
-    SSH_WIRE_JOIN,        /* control process: here I am, and this is the secret */
+    SSH_WIRE_NOTED,       /* to rank: its LEAVING has arrived; value = 0 */
+    SSH_WIRE_LEAVE,       /* to rank: others asked to end, ask too; value = exit code */
+    SSH_WIRE_TOGETHER,    /* to rank: all have asked to end; value = exit code of the job */
+    SSH_WIRE_ASK,         /* to rank: --stats; value = question */
+    SSH_WIRE_JOIN,        /* control process: its slot, and the secret */
     SSH_WIRE_ENDED,       /* control process: a rank ended; value = wait status */
     SSH_WIRE_SILENT,      /* control process: a rank closed its connection; value = 0 */
-    SSH_WIRE_SHELL,       /* control process: a remote shell of its ended; slot, ssh_wire_shell() */
-    SSH_WIRE_START,       /* to control process: start the control process of another host */
-    SSH_WIRE_SETUP,       /* to control process: what to start */
-    SSH_WIRE_SIGNAL,      /* to control process: signal a rank, or all; value = signal number */
-    SSH_WIRE_ECHO,        /* to control process, and back: are you there? value = 0 */
+    SSH_WIRE_SHELL, /* control process: a remote shell that it started ended; slot, ssh_wire_shell()
+                     */
+    SSH_WIRE_START, /* to control process: start the control process of another host */
+    SSH_WIRE_SETUP, /* to control process: the ranks to start */
+    SSH_WIRE_SIGNAL, /* to control process: signal a rank, or all; value = signal number */
+    SSH_WIRE_ECHO,   /* to control process, and back: sign of life; value = 0 */
     SSH_WIRE_TYPES
 };
 
@@ -84,16 +85,16 @@ uint32_t ssh_wire_u32(const uint8_t *bytes);
 
 struct ssh_wire_frame {
     enum ssh_wire_type type;
-    bool more; /* the message goes on in the next frame of this type from this rank */
+    bool more; /* the message continues in the next frame of this type from this rank */
     uint32_t rank;
-    const uint8_t *data; /* inside the bytes parsed */
+    const uint8_t *data; /* points into the parsed bytes */
     size_t len;
 };
 
-/* Appends a message, cut into frames. */
+/* Appends a message, divided into frames. */
 void ssh_wire_put_message(struct ssh_wire_buf *out, enum ssh_wire_type type, uint32_t rank,
                           const void *data, size_t len);
-/* The same for messages that are one number, without memory: fills `out`, returns its length.
+/* The same for a message of one number, without allocation: fills `out`, returns its length.
  * Async-signal-safe. */
 enum { SSH_WIRE_VALUE_FRAME = SSH_WIRE_HEADER + 4 };
 size_t ssh_wire_value_frame(uint8_t out[SSH_WIRE_VALUE_FRAME], enum ssh_wire_type type,
@@ -105,7 +106,7 @@ static inline uint32_t ssh_wire_shell(int wait_status, int key)
     return ((uint32_t)wait_status & 0xffff) | (uint32_t)key << 16;
 }
 
-/* The value of a LEAVING: the exit code, and how long the launcher may take to have all leave. */
+/* The value of a LEAVING: the exit code, and the time for the other ranks. */
 static inline uint32_t ssh_wire_leaving(uint32_t code, double seconds)
 {
     const double most = (1 << 24) - 1, hundredths = seconds * 100;
@@ -117,8 +118,8 @@ static inline double ssh_wire_leaving_seconds(uint32_t value)
     return (value >> 8) / 100.0;
 }
 
-/* Length of the frame that starts at `bytes` (bytes consumed), 0 when it is not there in full,
- * -1 when these bytes are no frame (*why says so). */
+/* Returns the length of the frame at `bytes`, 0 when it is incomplete, -1 when the bytes are no
+ * frame (*why). */
 ssize_t ssh_wire_parse_frame(const uint8_t *bytes, size_t len, struct ssh_wire_frame *frame,
                              const char **why);
 
@@ -137,42 +138,43 @@ struct ssh_wire_message {
         uint32_t size;
         const uint8_t *host_of; /* size numbers; see ssh_wire_u32 */
     } welcome;
-    uint32_t seq; /* of a RESULT; of an ANSWER: not 0 if this is its last part */
+    uint32_t seq; /* of a RESULT; of an ANSWER: not 0 in its last part */
     struct {
         uint32_t slot;
         const char *secret; /* SSH_WIRE_SECRET bytes */
     } join;
     struct {
         uint32_t first, count, stride, size, argc, envc;
-        uint32_t below; /* START messages to come */
+        uint32_t below; /* number of START messages to come */
         /* In `data`: 2 + argc + envc strings: directory, executable, arguments, environment */
     } setup;
     struct {
         uint32_t slot, argc;
         /* In `data`: argc strings, the command of the remote shell */
     } start;
-    const uint8_t *data; /* the rest: contribution, result, environment block, strings */
+    const uint8_t *data; /* the rest of the payload: contribution, result, environment, strings */
     size_t data_len;
 };
 
-/* The frames of one rank's long message, gathered so far. */
+/* Collects the frames of one rank's long message. */
 struct ssh_wire_assembly {
     struct ssh_wire_buf buf;
     uint32_t rank;
-    enum ssh_wire_type type; /* 0: none under way */
-    bool done;               /* buf holds a message that was handed out */
+    enum ssh_wire_type type; /* 0: none */
+    bool done;               /* buf holds a complete message that was returned */
 };
 
-/* Takes one frame.  1: *message is complete (valid until the next call); 0: more frames to come;
- * -1: nonsense, *why says so. */
+/* Takes one frame.  Returns 1 when *message is complete (valid until the next call), 0 when more
+ * frames are needed, -1 for a wrong frame (*why). */
 int ssh_wire_assemble(struct ssh_wire_assembly *assembly, const struct ssh_wire_frame *frame,
                       struct ssh_wire_message *message, const char **why);
 
-/* Decodes a message's whole payload; false: nonsense, *why says so. */
+/* Decodes a message's payload; returns false when it is malformed (*why). */
 bool ssh_wire_decode(enum ssh_wire_type type, uint32_t rank, const uint8_t *data, size_t len,
                      struct ssh_wire_message *message, const char **why);
 
-/* Number of NUL-terminated strings that fill `data` exactly, or -1 if the last has no end. */
+/* Returns the number of NUL-terminated strings that fill `data`, or -1 if the last is not
+ * terminated. */
 ssize_t ssh_wire_strings(const uint8_t *data, size_t len);
 
 #endif
