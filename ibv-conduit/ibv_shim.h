@@ -1,7 +1,7 @@
-/* ibv_shim.h - the IB Verbs under the names that core/ib uses; what they promise is said in
- * core/ib/verbs_types.h, and vapi-conduit has a file of the same name over VAPI.
+/* ibv_shim.h - IB Verbs under the names that core/ib uses.  core/ib/verbs_types.h documents them;
+ * vapi-conduit/vapi_shim.h implements them over VAPI.
  *
- * No decisions here: each call is one of libibverbs with its arguments in place.
+ * Each function is one call of libibverbs with its arguments.
  */
 #ifndef VERBS_SHIM_H
 #define VERBS_SHIM_H
@@ -29,7 +29,7 @@ static inline hca_t hca_open(int i, char name[64])
     snprintf(name, 64, "%s", there ? ibv_get_device_name(list[i]) : "");
     hca_t hca = there ? ibv_open_device(list[i]) : NULL;
     if (list) ibv_free_device_list(list);
-    if (hca) fcntl(hca->async_fd, F_SETFL, O_NONBLOCK); /* several threads may ask for one event */
+    if (hca) fcntl(hca->async_fd, F_SETFL, O_NONBLOCK); /* several threads may read it */
     return hca;
 }
 
@@ -108,7 +108,7 @@ static inline hca_mr_t hca_register(hca_pd_t pd, void *start, size_t size, enum 
     return ibv_reg_mr(pd, start, size, (int)access);
 }
 
-/* The queue's context is the descriptor that wakes a thread which sleeps on it. */
+/* The context of the CQ is the file descriptor that wakes a thread waiting for the CQ.  */
 static inline hca_cq_t hca_cq_create(hca_t hca, uint32_t depth, bool sleeper)
 {
     struct ibv_comp_channel *channel = sleeper ? ibv_create_comp_channel(hca) : NULL;

@@ -1,8 +1,8 @@
-/* vapi_shim.h - VAPI under the names that core/ib uses; what they promise is said in
- * core/ib/verbs_types.h, and ibv-conduit has a file of the same name over the IB Verbs.
+/* vapi_shim.h - VAPI under the names that core/ib uses.  core/ib/verbs_types.h documents them;
+ * ibv-conduit/ibv_shim.h implements them over IB Verbs.
  *
- * VAPI names a thing by its handle and the device's: what core/ib holds by pointer is a small
- * record of both.  No decisions here.
+ * VAPI identifies an object by its handle and the device's handle: the pointers of core/ib point to
+ * a record of both.
  */
 #ifndef VERBS_SHIM_H
 #define VERBS_SHIM_H
@@ -30,14 +30,14 @@ _Static_assert((int)HCA_WRITE == VAPI_RDMA_WRITE && (int)HCA_SEND == VAPI_SEND &
 
 typedef struct hca_cq {
     struct hca_made made;
-    _Atomic bool taken; /* a sleeper has taken a completion, */
-    hca_wc_t wc;        /* this, which the next poll gives */
+    _Atomic bool taken; /* a waiting thread has reaped a completion, */
+    hca_wc_t wc;        /* this one, which the next poll returns */
 } * hca_cq_t;
 
 typedef struct hca_device {
     VAPI_hca_hndl_t hca;
     EVAPI_async_handler_hndl_t handler;
-    int events[2]; /* of hca_event_t: where they are read, where written */
+    int events[2]; /* a pipe of hca_event_t: read end, write end */
 } * hca_t;
 
 /* 0 or an errno. */
@@ -50,7 +50,7 @@ static inline int hca_error(VAPI_ret_t result)
     return result == VAPI_EINVAL_VA ? EFAULT : result == VAPI_EPERM ? EPERM : EINVAL;
 }
 
-/* The record, on the heap, if the thing was made and can be kept; else NULL with errno. */
+/* The allocated record of a created object; NULL with errno on failure.  */
 static inline void *hca_keep(VAPI_ret_t result, const struct hca_made *made, size_t size)
 {
     void *record = result == VAPI_OK ? malloc(size) : NULL;
@@ -83,7 +83,8 @@ static inline enum hca_event_kind hca_event_kind(VAPI_event_record_type_t type)
     return (unsigned)type <= VAPI_PORT_ACTIVE ? kinds[type] : HCA_EVENT_UNKNOWN;
 }
 
-/* In a thread of libvapi's; what does not fit is lost, as with VAPI's own queue. */
+/* Called in a thread of libvapi.  Events that do not fit in the pipe are lost, as in VAPI's own
+ * queue.  */
 static inline void hca_async_event(VAPI_hca_hndl_t hca, VAPI_event_record_t *record, void *device)
 {
     const enum hca_event_kind kind = hca_event_kind(record->type);
@@ -148,7 +149,7 @@ static inline bool hca_query(hca_t hca, hca_limits_t *limits)
     return true;
 }
 
-/* A port without a LID is an Ethernet port, of which VAPI knows nothing. */
+/* A port without a LID is an Ethernet port, which VAPI cannot report.  */
 static inline bool hca_query_port(hca_t hca, uint8_t number, hca_port_t *port)
 {
     VAPI_hca_port_t prop;
@@ -208,7 +209,7 @@ static inline hca_cq_t hca_cq_create(hca_t hca, uint32_t depth, bool sleeper)
     return hca_keep(result, &cq.made, sizeof cq);
 }
 
-/* The call below does it. */
+/* Empty: EVAPI_poll_cq_block in hca_cq_sleep arms the CQ.  */
 static inline void hca_cq_arm(hca_cq_t cq) {}
 
 enum { HCA_SLEEP_POLLS = 1 };
@@ -234,7 +235,7 @@ static inline hca_srq_t hca_srq_create(hca_pd_t pd, uint32_t depth)
 
 enum hca_service { HCA_CONNECTED = VAPI_TS_RC, HCA_DATAGRAMS = VAPI_TS_UD };
 
-/* VAPI does not ask how much is to be inlined. */
+/* VAPI has no parameter for the inline size.  */
 static inline hca_qp_t hca_qp_create(hca_pd_t pd, enum hca_service service, hca_cq_t send_cq,
                                      hca_cq_t recv_cq, hca_srq_t srq, uint32_t send_depth,
                                      uint32_t recv_depth, uint32_t *inline_max)
@@ -257,7 +258,7 @@ static inline hca_qp_t hca_qp_create(hca_pd_t pd, enum hca_service service, hca_
     return hca_keep(result, &qp, sizeof qp);
 }
 
-/* VAPI has no way to ask. */
+/* VAPI has no query for it.  */
 static inline bool hca_in_order(hca_t hca, hca_qp_t qp)
 {
     VAPI_hca_vendor_t maker;

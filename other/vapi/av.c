@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The static rate stays 0, full speed: VAPI's is a delay, verbs' a rate, and programs leave the
- * member as they found it. */
+/* The static rate stays 0, full speed: in VAPI it is a delay, in verbs a rate, and programs leave
+ * the member uninitialised.  */
 void vapi_to_ah_attr(const VAPI_ud_av_t *av, uint8_t port, struct ibv_ah_attr *attr)
 {
     memset(attr, 0, sizeof *attr);
@@ -59,7 +59,7 @@ VAPI_ret_t VAPI_create_addr_hndl(VAPI_hca_hndl_t handle, VAPI_pd_hndl_t pd_handl
     return VAPI_OK;
 }
 
-/* The HCA's address handle, or why there is none. */
+/* The address handle in *av, or an error code.  */
 static VAPI_ret_t av_find(VAPI_hca_hndl_t handle, VAPI_ud_av_hndl_t ah, struct vapi_av **av)
 {
     struct vapi_hca *hca = vapi_hca(handle);

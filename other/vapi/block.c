@@ -1,7 +1,7 @@
 /* block.c - threads that wait for completions in EVAPI_poll_cq_block.
  *
- * They sleep on the CQ's channel and on an eventfd by which others wake them.  No lock is held
- * there and the thread can be cancelled there, nowhere else.
+ * They wait on the CQ's channel and on an eventfd by which other threads wake them.  No lock is
+ * held meanwhile, and the wait is the only cancellation point.
  */
 #include "objects.h"
 
@@ -30,14 +30,14 @@ static VAPI_ret_t wait_for_event(struct vapi_cq *cq, MT_size_t timeout_usec)
     int error = errno;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     if (ready > 0 && fd[0].revents && !(fd[0].revents & POLLIN))
-        return VAPI_EFATAL; /* the device is gone */
+        return VAPI_EFATAL; /* the device is lost */
     if (ready > 0) return VAPI_OK;
     return ready == 0 ? VAPI_ETIMEOUT : vapi_error(error, VAPI_ESYSCALL);
 }
 
-/* Takes what woke us.  Of several threads that wait, each sees the channel or the eventfd readable
- * until the first has read it: one at least goes on, and who finds nothing sleeps on or returns
- * VAPI_CQ_EMPTY.  More is not promised: the original had one such object for each CQ too. */
+/* Reads the events.  All waiting threads see the channel or the eventfd readable until the first
+ * has read it: at least one continues, and a thread that finds no event waits again or returns
+ * VAPI_CQ_EMPTY.  More is not guaranteed: the original had one such object for each CQ, too.  */
 static void block_take_events(struct vapi_cq *cq)
 {
     struct ibv_cq *which;
@@ -46,9 +46,9 @@ static void block_take_events(struct vapi_cq *cq)
     unsigned events = 0;
     while (ibv_get_cq_event(cq->channel, &which, &context) == 0) events++;
     if (events) ibv_ack_cq_events(cq->verbs, events);
-    /* When the handler is taken away all are to wake: what wakes them stays. */
+    /* When the handler is cleared all threads are to wake, so the eventfd is not read.  */
     if (__atomic_load_n(&cq->waiting, __ATOMIC_ACQUIRE) != WAIT_BLOCK) return;
-    if (read(cq->unblock_fd, &count, sizeof count) < 0) return; /* nobody asked */
+    if (read(cq->unblock_fd, &count, sizeof count) < 0) return; /* no wake-up was requested */
 }
 
 static VAPI_ret_t block(struct vapi_cq *cq, MT_size_t timeout_usec, VAPI_wc_desc_t *wc)
@@ -85,6 +85,6 @@ VAPI_ret_t EVAPI_poll_cq_unblock(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle)
     const uint64_t one = 1;
     VAPI_ret_t code = block_find(hca, handle, &cq);
     if (code == VAPI_OK && write(cq->unblock_fd, &one, sizeof one) != sizeof one)
-        code = errno == EAGAIN ? VAPI_OK : VAPI_ESYSCALL; /* full: it will wake all the same */
+        code = errno == EAGAIN ? VAPI_OK : VAPI_ESYSCALL; /* full: the thread wakes in any case */
     return code;
 }

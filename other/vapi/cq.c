@@ -1,7 +1,7 @@
-/* cq.c - completion queues: made, measured, resized, armed and destroyed.  poll.c takes completions
- * off them, block.c waits for those, event.c calls handlers.
+/* cq.c - completion queues: create, query, resize, arm, destroy.  poll.c polls them, block.c waits
+ * for completions, event.c calls handlers.
  *
- * Every CQ has a completion channel of its own, because verbs wants it when the CQ is made.
+ * Every CQ has a completion channel of its own, because verbs requires it when the CQ is created.
  */
 #include "objects.h"
 
@@ -81,7 +81,7 @@ VAPI_ret_t VAPI_query_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_cqe_nu
 
 static VAPI_ret_t cq_resize(struct vapi_cq *cq, VAPI_cqe_num_t entries)
 {
-    /* What waits must fit; verbs knows only of those that have not been staged. */
+    /* The waiting completions must fit; verbs checks only those that are not staged.  */
     if (vapi_cq_waiting(cq, entries + 1) > entries) return VAPI_E2BIG_CQ_NUM;
     return vapi_error(ibv_resize_cq(cq->verbs, (int)entries), VAPI_E2BIG_CQ_NUM);
 }
@@ -100,8 +100,8 @@ VAPI_ret_t VAPI_resize_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAPI_cqe_n
     return code;
 }
 
-/* A bound handler is a user of the queue: that it keeps it from being destroyed follows from how
- * the original counted, and programs that clear it first never see the difference. */
+/* A bound handler counts as a user of the queue, which then cannot be destroyed, as in the
+ * original.  */
 VAPI_ret_t VAPI_destroy_cq(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle)
 {
     struct vapi_cq *cq;
@@ -132,8 +132,8 @@ static VAPI_ret_t cq_arm(struct vapi_cq *cq, bool solicited, bool each, VAPI_cqe
     return vapi_error(error, VAPI_EINVAL_PARAM);
 }
 
-/* The header names VAPI_EINVAL_NOTIF_TYPE for a type that is none, the implementation returned
- * VAPI_EINVAL_PARAM: what is documented is what a program can have been written to. */
+/* For an invalid type the original header documents VAPI_EINVAL_NOTIF_TYPE, and its implementation
+ * returned VAPI_EINVAL_PARAM; this returns the documented code.  */
 VAPI_ret_t VAPI_req_comp_notif(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle,
                                VAPI_cq_notif_type_t type)
 {
@@ -157,7 +157,7 @@ VAPI_ret_t EVAPI_req_ncomp_notif(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t handle, VAP
     if (code != VAPI_OK) return code;
     if (n == 0 || n > 0x7fff || n > (uint32_t)cq->verbs->cqe) return VAPI_E2BIG_CQ_NUM;
     code = cq_arm(cq, false, false, n);
-    if (code == VAPI_OK) vapi_kick(cq); /* they may be there already */
+    if (code == VAPI_OK) vapi_kick(cq); /* the completions may have arrived already */
     return code;
 }
 

@@ -1,4 +1,4 @@
-/* errors.c - errno's numbers as VAPI's codes; pure. */
+/* errors.c - VAPI codes for errno values; pure.  */
 #include "objects.h"
 
 VAPI_ret_t vapi_error(int error, VAPI_ret_t invalid)

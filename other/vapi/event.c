@@ -1,9 +1,9 @@
-/* event.c - handlers and the library's two threads for each HCA: one calls completion handlers, one
- * asynchronous event handlers.  Both start with the first handler.
+/* event.c - handlers, and the library's two threads for each HCA: one calls completion handlers,
+ * one asynchronous event handlers.  Both start with the first handler.
  *
- * A handler runs without any lock and may make any call, even release the HCA: whatever would
- * wait for the handler does not when the handler makes it.  What the threads look at is freed by
- * whoever is last, the release or they.
+ * A handler runs without any lock and may make any call, even release the HCA: calls that wait for
+ * a running handler do not wait in that handler.  The state of the threads is freed by the last
+ * user: the release of the HCA, or a thread.
  */
 #include "event_record.h"
 #include "objects.h"
@@ -18,7 +18,7 @@
 #include "other/tools/quiet_thread.h"
 
 struct async_handler {
-    EVAPI_async_handler_hndl_t id; /* the newest has the highest, and comes first */
+    EVAPI_async_handler_hndl_t id; /* ascending; the newest handler is first in the list */
     VAPI_async_event_handler_t call;
     void *data;
     struct async_handler *next;
@@ -32,15 +32,15 @@ struct helper {
 
 struct vapi_watch {
     struct vapi_hca *hca;
-    pthread_mutex_t lock; /* of everything here, and of the CQs' part */
+    pthread_mutex_t lock; /* protects this structure and the part of CQs that concerns events */
     pthread_cond_t idle;  /* a handler has returned */
-    unsigned users;       /* the HCA's, and one of each thread */
+    unsigned users;       /* references: the HCA's, and one of each thread */
     bool ending;
     struct helper completion, async;
     int epoll_fd;        /* of the completion thread; data is a CQ's handle, 0 for its wake_fd */
     struct vapi_cq *cqs; /* all of the HCA */
     struct vapi_cq *running;                /* whose handler is being called */
-    VAPI_completion_event_handler_t common; /* for CQs without their own */
+    VAPI_completion_event_handler_t common; /* the handler of CQs that have none */
     void *common_data;
     struct async_handler *handlers;
     EVAPI_async_handler_hndl_t last_id, running_id;
@@ -48,8 +48,8 @@ struct vapi_watch {
 
 static void event_leave(struct vapi_watch *w);
 
-/* The lock, for calls of programs: a thread that was cancelled while it waits or writes would keep
- * it for good.  What is returned is for let_go. */
+/* Acquires the lock in a call of the program, with cancellation disabled, so that no thread is
+ * cancelled while it holds the lock.  Returns the old cancel state, for event_unlock.  */
 static int hold(struct vapi_watch *w)
 {
     int state;
@@ -101,7 +101,7 @@ static bool is_self(const struct helper *h)
 
 /* --- completions --- */
 
-/* Events that are there, taken and acknowledged. */
+/* Reads and acknowledges all events of the CQ's channel; returns their number.  */
 static unsigned event_take_events(struct vapi_cq *cq)
 {
     struct ibv_cq *which;
@@ -112,7 +112,7 @@ static unsigned event_take_events(struct vapi_cq *cq)
     return events;
 }
 
-/* EVAPI_req_ncomp_notif: verbs tells of each completion, we of the n-th. */
+/* EVAPI_req_ncomp_notif: verbs reports each completion, VAPI the n-th.  */
 static bool event_counted(struct vapi_cq *cq)
 {
     if (cq->wanted == 0) return false;
@@ -124,8 +124,8 @@ static bool event_counted(struct vapi_cq *cq)
     return true;
 }
 
-/* How often the handler is called.  An event may be of an arming before the last one, which cannot
- * be told from it: in doubt the program hears once too often. */
+/* The number of calls of the handler.  An event of an earlier arming cannot be distinguished from
+ * one of the last: the handler may be called once too often.  */
 static unsigned event_filter(struct vapi_cq *cq, unsigned events)
 {
     pthread_mutex_lock(&cq->arming);
@@ -134,7 +134,7 @@ static unsigned event_filter(struct vapi_cq *cq, unsigned events)
     return events;
 }
 
-/* The lock is held, but not while the handler runs: once for each event. */
+/* Calls the handler once for each event.  The lock is held, and released during the calls.  */
 static void call_handlers(struct vapi_watch *w, struct vapi_cq *cq, unsigned events)
 {
     w->running = cq;
@@ -161,7 +161,7 @@ static struct vapi_cq *watched_cq(struct vapi_watch *w, uint32_t handle)
     return cq && cq->hca == w->hca && cq->watched ? cq : NULL;
 }
 
-/* One that was to be looked at, and is not any more. */
+/* Removes a CQ from the list of those to be examined, and returns it.  */
 static struct vapi_cq *kicked_cq(struct vapi_watch *w)
 {
     struct vapi_cq *cq = w->cqs;
@@ -186,7 +186,7 @@ static void *run_completions(void *argument)
             while (!w->ending && (cq = kicked_cq(w)) != NULL) call_handlers(w, cq, 0);
         } else if (cq && ready.events & EPOLLIN)
             call_handlers(w, cq, event_take_events(cq));
-        else if (cq) /* the device is gone, and this would be ready for ever */
+        else if (cq) /* the device is lost: the descriptor would stay ready */
             epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, cq->channel->fd, NULL);
     }
     pthread_mutex_unlock(&w->lock);
@@ -194,7 +194,8 @@ static void *run_completions(void *argument)
     return NULL;
 }
 
-/* What follows is under the lock.  The thread starts last: one that cannot be woken never ends. */
+/* All below is called with the lock held.  The thread is started last: without a wake_fd it could
+ * not be stopped.  */
 static bool start_completions(struct vapi_watch *w)
 {
     struct epoll_event wanted = {.events = EPOLLIN};
@@ -206,7 +207,7 @@ static bool start_completions(struct vapi_watch *w)
     return event_start(w, &w->completion, run_completions);
 }
 
-/* Has the thread look at those channels that a handler is for, and at no other. */
+/* Makes the thread wait for the channel of a CQ if it has a handler, and only then.  */
 static bool event_update(struct vapi_watch *w, struct vapi_cq *cq)
 {
     bool wanted = cq->waiting == WAIT_HANDLER || (cq->waiting == WAIT_NONE && w->common);
@@ -260,7 +261,7 @@ bool vapi_unwatch_cq(struct vapi_cq *cq)
         if (cq->watched) epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, cq->channel->fd, NULL);
         cq->watched = false;
         await_idle(w, cq);
-        event_take_events(cq); /* else destroying it would wait for ever */
+        event_take_events(cq); /* otherwise the destruction would wait for ever */
     }
     event_unlock(w, state);
     return !bound;
@@ -332,8 +333,8 @@ VAPI_ret_t EVAPI_clear_comp_eventh(VAPI_hca_hndl_t hca, EVAPI_compl_handler_hndl
     return VAPI_OK;
 }
 
-/* The late header has this for the kernel alone; that user programs of earlier releases had it is
- * likely, as some carry the call commented out.  It costs nothing to have. */
+/* The latest header declares this call for the kernel only; user programs of earlier releases
+ * probably had it, as some contain it commented out.  */
 VAPI_ret_t VAPI_set_comp_event_handler(VAPI_hca_hndl_t handle,
                                        VAPI_completion_event_handler_t handler, void *private_data)
 {
@@ -358,8 +359,8 @@ VAPI_ret_t VAPI_set_comp_event_handler(VAPI_hca_hndl_t handle,
 
 /* --- asynchronous events --- */
 
-/* Newest first.  A handler may remove any handler and add some: the place in the list is a number.
- */
+/* Calls the handlers, the newest first.  A handler may remove and add handlers, so the position in
+ * the list is kept as an id.  */
 static void call_async_handlers(struct vapi_watch *w, const VAPI_event_record_t *record)
 {
     EVAPI_async_handler_hndl_t below = w->last_id + 1;
@@ -379,8 +380,8 @@ static void call_async_handlers(struct vapi_watch *w, const VAPI_event_record_t 
     }
 }
 
-/* An event is acknowledged as soon as it has been copied, or a handler could not destroy what it is
- * about. */
+/* An event is acknowledged as soon as it has been copied: until then the object that it concerns
+ * cannot be destroyed.  */
 static void take_async(struct vapi_watch *w)
 {
     struct ibv_async_event event;
@@ -404,7 +405,7 @@ static void *run_async(void *argument)
         if (count > 0 && fd[0].revents & POLLIN && !w->ending)
             take_async(w);
         else if (count > 0 && fd[0].revents)
-            fd[0].fd = -1; /* the device is gone, and this would be ready for ever */
+            fd[0].fd = -1; /* the device is lost: the descriptor would stay ready */
     }
     pthread_mutex_unlock(&w->lock);
     event_leave(w);
@@ -474,7 +475,7 @@ VAPI_ret_t EVAPI_clear_async_event_handler(VAPI_hca_hndl_t hca, EVAPI_async_hand
     return found ? VAPI_OK : VAPI_EINVAL_PARAM;
 }
 
-/* --- life --- */
+/* --- creation and destruction --- */
 
 struct vapi_watch *vapi_watch_new(struct vapi_hca *hca)
 {
@@ -505,7 +506,7 @@ static void event_destroy(struct vapi_watch *w)
     close_if_open(w->async.wake_fd);
     pthread_cond_destroy(&w->idle);
     pthread_mutex_destroy(&w->lock);
-    if (w->hca->handle) { /* else it never came to life, and is its maker's */
+    if (w->hca->handle) { /* otherwise creation failed, and the caller frees the HCA */
         ibv_close_device(w->hca->verbs);
         pthread_mutex_destroy(&w->hca->lock);
         free(w->hca);
@@ -521,7 +522,7 @@ static void event_leave(struct vapi_watch *w)
     if (last) event_destroy(w);
 }
 
-/* Waits for the threads, unless it is one of them. */
+/* Ends the threads and waits for them, except for the calling thread.  */
 void vapi_watch_end(struct vapi_watch *w)
 {
     struct helper *helpers[] = {&w->completion, &w->async};

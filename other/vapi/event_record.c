@@ -1,7 +1,7 @@
-/* event_record.c - verbs' asynchronous events as VAPI's; pure.
+/* event_record.c - conversion of verbs' asynchronous events to VAPI's; pure.
  *
- * What verbs has told of since VAPI's days (a port's new LID, P_Keys, GIDs or subnet manager) has
- * no name there, and is not passed on.
+ * Newer events of verbs (changes of a port's LID, P_Keys, GIDs or subnet manager) do not exist in
+ * VAPI and are dropped.
  */
 #include "event_record.h"
 

@@ -1,4 +1,4 @@
-/* firmware.h - the text by which verbs tells a firmware version, as VAPI's number; pure. */
+/* firmware.h - conversion of verbs' text of a firmware version to VAPI's number; pure.  */
 #ifndef VAPI_FIRMWARE_H
 #define VAPI_FIRMWARE_H
 

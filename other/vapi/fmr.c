@@ -1,8 +1,8 @@
-/* fmr.c - fast memory regions, for programs that have them.
+/* fmr.c - fast memory regions, for programs that use them.
  *
- * Some releases had them for programs, the late header keeps them for the kernel, and GASNet's
- * configure uses them as soon as EVAPI_unmap_fmr links.  Verbs of today has no such thing, so that
- * a mapping is an ordinary registration: right, and no faster than one.
+ * Some releases had them for user programs; the latest header declares them for the kernel only.
+ * GASNet's configure uses them if EVAPI_unmap_fmr links.  Verbs has no fast regions, so a mapping
+ * is an ordinary registration, and as slow as one.
  */
 #include "objects.h"
 

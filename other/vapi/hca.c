@@ -1,7 +1,7 @@
-/* hca.c - HCAs: their names, attaching to one and letting go of it.
+/* hca.c - HCAs: their names, attach and release.
  *
- * An HCA is a verbs device that a process has opened.  Programs open it, and attach when that says
- * that it is open already; all that counts here is to attach.
+ * An HCA is a verbs device that the process has opened.  VAPI programs call VAPI_open_hca, which
+ * returns VAPI_EBUSY, and then attach; the device is opened when the process attaches.
  */
 #include "objects.h"
 
@@ -13,7 +13,7 @@ static struct vapi_hca *attached;
 
 /* --- names --- */
 
-/* iWARP devices need a connection manager, which VAPI's programs know nothing of: not listed. */
+/* iWARP devices are not listed: they need a connection manager, which VAPI does not have.  */
 static bool is_listed(struct ibv_device *device)
 {
     return device->transport_type != IBV_TRANSPORT_IWARP;
@@ -25,7 +25,7 @@ static void hca_name_of(struct ibv_device *device, VAPI_hca_id_t name)
     strncpy(name, ibv_get_device_name(device), HCA_MAXNAME - 1);
 }
 
-/* Programs that know one name alone call the k-th HCA InfiniHost<k>. */
+/* InfiniHost<k> is an alias of the k-th HCA, for programs with fixed names.  */
 static bool historic_number(const char *id, int *number)
 {
     char *end;
@@ -68,9 +68,10 @@ static bool hca_exists(const char *id)
     return found;
 }
 
-/* When there is not room for all: the header says that nothing is copied then, the implementation
- * filled what there was, and one program (ParaStation) expected VAPI_OK.  Filling and VAPI_EAGAIN
- * serves whoever looks at either.  Never more than there are: LA-MPI passes a number of bytes. */
+/* Without room for all names the original header says that nothing is copied, its implementation
+ * filled the array, and one program (ParaStation) expected VAPI_OK.  Here the array is filled and
+ * VAPI_EAGAIN returned.  n_entries may exceed the size of the array: LA-MPI passes a number of
+ * bytes.  */
 VAPI_ret_t EVAPI_list_hcas(u_int32_t n_entries, u_int32_t *num_hcas, VAPI_hca_id_t *ids)
 {
     if (!num_hcas || (n_entries == 0) != (ids == NULL)) return VAPI_EINVAL_PARAM;
@@ -103,7 +104,7 @@ VAPI_ret_t EVAPI_close_hca(const char *id)
     return hca_exists(id) ? VAPI_EBUSY : VAPI_EINVAL_HCA_ID;
 }
 
-/* Programs call this with the handle they have just released; any negative code will do. */
+/* Programs call this with a handle that they have just released; they accept any negative code.  */
 VAPI_ret_t VAPI_close_hca(VAPI_hca_hndl_t hca)
 {
     return vapi_hca(hca) ? VAPI_EBUSY : VAPI_EINVAL_HCA_HNDL;
@@ -209,7 +210,7 @@ VAPI_ret_t EVAPI_release_hca_hndl(VAPI_hca_hndl_t handle)
     if (!hca)
         code = VAPI_EINVAL_HCA_HNDL;
     else if (hca->gets == 1 && vapi_held(&hca->objects))
-        code = VAPI_EBUSY; /* and the handle stays good */
+        code = VAPI_EBUSY; /* and the handle stays valid */
     else if (--hca->gets == 0) {
         struct vapi_hca **link = &attached;
         while (*link != hca) link = &(*link)->next;
@@ -222,7 +223,7 @@ VAPI_ret_t EVAPI_release_hca_hndl(VAPI_hca_hndl_t handle)
     return code;
 }
 
-/* --- queue pairs by number: for completions that tell no more --- */
+/* --- look-up of queue pairs by number, for completions --- */
 
 static struct vapi_qp **hca_bucket(struct vapi_hca *hca, uint32_t number)
 {

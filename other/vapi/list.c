@@ -1,8 +1,8 @@
-/* list.c - posting lists: all of a list or nothing of it.
+/* list.c - posting of lists: all of a list or none of it.
  *
- * Whether there is room is known from records, which a queue has of everything from its first list
- * on. The header names VAPI_EAGAIN for a list without room, the implementation returned
- * VAPI_E2BIG_WR_NUM, as for a single request: that is what programs saw, and what is returned here.
+ * The free space of a queue is known from records, which the queue has for all work requests from
+ * its first list on.  For a list that does not fit the original header documents VAPI_EAGAIN, and
+ * its implementation returned VAPI_E2BIG_WR_NUM, as for a single request; so does this one.
  */
 #include "post.h"
 
@@ -15,8 +15,8 @@ static bool list_has_room(const struct vapi_lane *lane, u_int32_t n)
     return n <= lane->depth && lane->entered - lane->retired <= lane->depth - n;
 }
 
-/* Verbs took `taken` of `n` and then refused.  None: nothing has happened.  Some: that cannot be
- * undone. It can happen only to a queue whose first list comes while earlier requests fill it. */
+/* Verbs accepted `taken` of `n` and refused the next.  Accepted requests cannot be undone; this
+ * happens only if a queue's first list is posted while earlier requests fill the queue.  */
 static VAPI_ret_t list_refused(u_int32_t taken, u_int32_t n, int error)
 {
     if (taken == 0) return vapi_refused(error);
@@ -29,7 +29,7 @@ static VAPI_ret_t list_refused(u_int32_t taken, u_int32_t n, int error)
 
 /* --- sends --- */
 
-/* Up to CHUNK of them, chained; how many verbs took, into *taken. */
+/* Posts up to CHUNK of them, chained; *taken: how many verbs accepted.  */
 static int send_chunk(struct vapi_qp *qp, VAPI_sr_desc_t *array, u_int32_t n, u_int32_t *taken)
 {
     struct ibv_send_wr wr[CHUNK], *bad = NULL;

@@ -1,5 +1,4 @@
-/* mcast.c - datagrams to groups.  To join a group at the subnet manager is outside VAPI, as it was.
- */
+/* mcast.c - multicast.  Joining a group at the subnet manager is not part of VAPI.  */
 #include "objects.h"
 
 #include <string.h>
@@ -15,7 +14,7 @@ static VAPI_ret_t mcast_find(VAPI_hca_hndl_t handle, const IB_gid_t mgid, VAPI_q
     return mgid && mgid[0] == 0xff ? VAPI_OK : VAPI_EINVAL_MCG_GID;
 }
 
-/* VAPI does not look at the LID and programs pass anything; some devices want the group's. */
+/* VAPI ignores the LID, and programs pass any value; some devices need that of the group.  */
 static uint16_t mcast_lid_of(IB_lid_t given)
 {
     return given >= FIRST_MULTICAST_LID ? given : 0;

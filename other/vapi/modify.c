@@ -1,7 +1,7 @@
-/* modify.c - queue pairs from state to state, and asking what they are in.
+/* modify.c - VAPI_modify_qp and VAPI_query_qp.
  *
- * Masks and access flags have other values than verbs', so they are translated bit by bit.  Members
- * that the mask does not select are not looked at: programs leave anything there.
+ * Masks and access flags have other values than in verbs, so they are translated bit by bit.
+ * Members that the mask does not select are ignored: programs leave them uninitialised.
  */
 #include "objects.h"
 #include "qp_rules.h"
@@ -11,9 +11,9 @@
 
 enum { PSN_BITS = 0xffffff, MOST_RETRIES = 7, MOST_TIMEOUT = 31 };
 
-/* Selected and never passed on: the number is the queue pair's own, and there are no queues to
- * choose. */
-#define PASSED_OVER ((VAPI_qp_attr_mask_t)(QP_ATTR_QP_NUM | QP_ATTR_SCHED_QUEUE))
+/* Selected attributes that are ignored: the number cannot be changed, and verbs has no scheduling
+ * queues.  */
+#define IGNORED_ATTRS ((VAPI_qp_attr_mask_t)(QP_ATTR_QP_NUM | QP_ATTR_SCHED_QUEUE))
 
 static int translate_mask(VAPI_qp_attr_mask_t mask)
 {
@@ -54,7 +54,7 @@ static int translate_access(VAPI_rdma_atom_acl_t acl)
            (acl & VAPI_EN_REM_ATOMIC_OP ? IBV_ACCESS_REMOTE_ATOMIC : 0);
 }
 
-/* --- values: brought within bounds as the original did, or refused --- */
+/* --- values: limited as by the original, or refused --- */
 
 static uint8_t modify_clamp(uint32_t value, int most)
 {
@@ -76,8 +76,8 @@ static uint8_t power_down(uint8_t value)
     return value == 0 ? 0 : (uint8_t)power;
 }
 
-/* Programs pass any 32 bits as PSN, 20 retries, and a timeout of 0x20, which late releases refused
- * and earlier ones took: what does not fit is made to. */
+/* Reduces values out of range: programs pass PSNs of 32 bits, 20 retries, and a timeout of 0x20,
+ * which late releases refused and earlier ones accepted.  */
 static void modify_limit(const struct vapi_hca *hca, VAPI_qp_attr_t *a)
 {
     a->rq_psn &= PSN_BITS;
@@ -146,14 +146,14 @@ static void modify_translate(const VAPI_qp_attr_t *a, uint8_t port, struct ibv_q
     v->alt_pkey_index = (uint16_t)a->alt_pkey_ix;
     v->alt_port_num = a->alt_port;
     v->alt_timeout = a->alt_timeout;
-    /* The vector's own port is not set for a connection: it leaves by the queue pair's. */
+    /* The vector's port is not set for a connection, which uses the port of the queue pair.  */
     vapi_to_ah_attr(&a->av, port, &v->ah_attr);
     vapi_to_ah_attr(&a->alt_av, a->alt_port, &v->alt_ah_attr);
 }
 
 /* --- the change --- */
 
-/* Of the state a program has set a queue pair to, if it has gone elsewhere by an error since. */
+/* True if the queue pair has left the state that the program set, because of an error.  */
 static bool state_moved(struct vapi_qp *qp)
 {
     struct ibv_qp_attr attr;
@@ -213,8 +213,8 @@ static void enter_state(struct vapi_qp *qp, VAPI_qp_state_t state)
     pthread_mutex_unlock(&qp->send.lock);
 }
 
-/* LA-MPI of 2003 gave its datagram queue pair neither port nor P_Key nor PSN.  Who has such a
- * program sets VAPI_LENIENT, and what is missing is port 1, P_Key 0, PSN 0. */
+/* With VAPI_LENIENT a datagram queue pair without port, P_Key or PSN gets port 1, P_Key 0, PSN 0,
+ * as LA-MPI of 2003 needs it.  */
 static void modify_fill_lenient(const struct vapi_qp *qp, VAPI_qp_state_t to, VAPI_qp_attr_t *a,
                                 VAPI_qp_attr_mask_t *mask)
 {
@@ -236,7 +236,7 @@ static VAPI_ret_t modify_change(struct vapi_qp *qp, const VAPI_qp_attr_t *wanted
     struct ibv_qp_attr verbs;
     bool named = mask & QP_ATTR_QP_STATE;
     VAPI_qp_state_t to = named ? a.qp_state : qp->state;
-    mask &= ~PASSED_OVER;
+    mask &= ~IGNORED_ATTRS;
     if (to > VAPI_ERR) return VAPI_EINVAL_QP_STATE;
     if (mask & QP_ATTR_CAP) return VAPI_ENOSYS;
     if (!named && qp->state != VAPI_RESET && qp->state != VAPI_INIT && qp->state != VAPI_RTS)
@@ -272,7 +272,7 @@ VAPI_ret_t VAPI_modify_qp(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle, VAPI_qp_at
     return code;
 }
 
-/* --- asking --- */
+/* --- query --- */
 
 VAPI_ret_t VAPI_query_qp_ext(VAPI_hca_hndl_t hca, VAPI_qp_hndl_t handle, VAPI_qp_attr_t *attr,
                              VAPI_qp_attr_mask_t *mask, VAPI_qp_init_attr_t *init,

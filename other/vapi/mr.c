@@ -1,4 +1,4 @@
-/* mr.c - memory regions: registered, registered again with other properties, shared, and ended. */
+/* mr.c - memory regions: register, reregister, share, deregister.  */
 #include "objects.h"
 
 #include <stdlib.h>
@@ -18,8 +18,8 @@ _Static_assert((int)VAPI_MR_CHANGE_TRANS == IBV_REREG_MR_CHANGE_TRANSLATION &&
 
 enum { ALL_RIGHTS = 31, ALL_CHANGES = 7 };
 
-/* What the original made of no bytes, or of more than lie before the end of the address space, has
- * not come down to us; VAPI_EINVAL_LEN is the code that says it. */
+/* The original's behaviour for 0 bytes, or a range beyond the end of the address space, is not
+ * known; VAPI_EINVAL_LEN is the appropriate code.  */
 static VAPI_ret_t mr_check_range(VAPI_virt_addr_t start, VAPI_size_t size)
 {
     return size == 0 || start + size - 1 < start ? VAPI_EINVAL_LEN : VAPI_OK;
@@ -42,7 +42,7 @@ static struct ibv_mr *mr_reg(struct vapi_pd *pd, const VAPI_mr_t *mr)
     return ibv_reg_mr(pd->verbs, (void *)(uintptr_t)mr->start, mr->size, (int)mr->acl);
 }
 
-/* Makes the object of a registration, or undoes that. */
+/* Creates the object of a registration; on failure deregisters.  */
 static VAPI_ret_t mr_add(struct vapi_pd *pd, struct ibv_mr *verbs, const VAPI_mr_t *like,
                          VAPI_mr_hndl_t *handle, VAPI_mr_t *reply)
 {
@@ -75,7 +75,7 @@ static VAPI_ret_t mr_add(struct vapi_pd *pd, struct ibv_mr *verbs, const VAPI_mr
     return VAPI_OK;
 }
 
-/* The region has ended, or never was. */
+/* Frees the object of a region that is deregistered.  */
 static void mr_remove(struct vapi_mr *mr)
 {
     struct vapi_hca *hca = mr->pd->hca;
@@ -115,8 +115,8 @@ static VAPI_ret_t mr_find(VAPI_hca_hndl_t handle, VAPI_mr_hndl_t mr, struct vapi
     return *found ? VAPI_OK : VAPI_EINVAL_MR_HNDL;
 }
 
-/* The same pages for another domain or with other rights.  Another address for them than they have
- * is what only some devices can give. */
+/* Registers the same pages for another domain or with other rights.  Only some devices support
+ * another address.  */
 VAPI_ret_t VAPI_register_smr(VAPI_hca_hndl_t hca, VAPI_mr_hndl_t orig, VAPI_mr_t *request,
                              VAPI_mr_hndl_t *mr, VAPI_mr_t *reply)
 {
@@ -171,7 +171,7 @@ VAPI_ret_t VAPI_deregister_mr(VAPI_hca_hndl_t hca, VAPI_mr_hndl_t handle)
 
 /* --- registering again --- */
 
-/* The region as it is to be. */
+/* The properties of the changed region.  */
 static VAPI_ret_t mr_compose(const struct vapi_mr *mr, VAPI_mr_change_t change,
                              const VAPI_mr_t *request, VAPI_mr_t *wanted)
 {
@@ -188,8 +188,8 @@ static VAPI_ret_t mr_compose(const struct vapi_mr *mr, VAPI_mr_change_t change,
     return code == VAPI_OK ? check_acl(wanted->acl) : code;
 }
 
-/* Where the device cannot change a region, a new one takes its place; and where there is no room
- * for both, the old one goes first. */
+/* If the device cannot change a region, it is replaced by a new one; without resources for both,
+ * the old one is deregistered first.  */
 static int mr_replace(struct vapi_mr *mr, struct vapi_pd *pd, const VAPI_mr_t *wanted, bool *gone)
 {
     struct ibv_mr *fresh = mr_reg(pd, wanted);
@@ -217,7 +217,7 @@ static int change_region(struct vapi_mr *mr, VAPI_mr_change_t change, struct vap
     return errno ? errno : EIO;
 }
 
-/* After these codes the region is gone, by what is told of the original. */
+/* After these codes the region is deregistered, as documented for the original.  */
 static bool ends_region(VAPI_ret_t code)
 {
     return code == VAPI_EAGAIN || code == VAPI_ENOMEM || code == VAPI_EINVAL_ACL ||
@@ -251,7 +251,7 @@ VAPI_ret_t VAPI_reregister_mr(VAPI_hca_hndl_t hca, VAPI_mr_hndl_t handle, VAPI_m
     wanted.pd_hndl = pd->handle;
     wanted.l_key = mr->verbs->lkey;
     wanted.r_key = mr->verbs->rkey;
-    pthread_mutex_lock(&pd->hca->lock); /* who binds a window looks at all regions */
+    pthread_mutex_lock(&pd->hca->lock); /* the binding of a window searches all regions */
     mr->pd = pd;
     mr->mr = wanted;
     pthread_mutex_unlock(&pd->hca->lock);

@@ -50,7 +50,7 @@ VAPI_ret_t VAPI_query_mw(VAPI_hca_hndl_t hca, VAPI_mw_hndl_t handle, VAPI_rkey_t
     return VAPI_OK;
 }
 
-/* The region that a window lies on is the one of the last binding that was posted. */
+/* The region of a window is that of the last binding that was posted.  */
 static void set_bound(struct vapi_mw *mw, struct vapi_mr *mr)
 {
     if (mw->bound) vapi_drop(&mw->bound->windows);
@@ -122,7 +122,7 @@ VAPI_ret_t VAPI_bind_mw(VAPI_hca_hndl_t hca, VAPI_mw_hndl_t handle, const VAPI_m
     bool silent = qp->init.sq_sig_type == VAPI_SIGNAL_REQ_WR && comp_type == VAPI_UNSIGNALED;
     struct ibv_mw_bind verbs = {.send_flags = silent ? 0 : IBV_SEND_SIGNALED,
                                 .bind_info = {.mr = mr ? mr->verbs : NULL,
-                                              .addr = mr ? bind->start : 0, /* verbs insists */
+                                              .addr = mr ? bind->start : 0, /* verbs requires it */
                                               .length = bind->size,
                                               .mw_access_flags = bind->acl}};
     code = mw_post(qp, mw, &verbs, id, silent);

@@ -1,8 +1,7 @@
-/* objects.h - what the library keeps for each thing that a program has a handle of, and how handles
- * lead there.
+/* objects.h - the library's objects, one for each handle of a program, and the look-up of handles.
  *
- * Objects are the program's to destroy and are not destroyed while it uses them; that is all that
- * guards them.  Counters of users are atomic; the rest of an object is guarded as told with it.
+ * The program must not destroy an object while another call uses it; no lock protects against that.
+ * Counters of users are atomic; comments state the locks of other members.
  */
 #ifndef VAPI_OBJECTS_H
 #define VAPI_OBJECTS_H
@@ -31,7 +30,7 @@ enum vapi_kind {
     KIND_FMR
 };
 
-/* Limits that programs take for what will work, all at once: more is not promised. */
+/* Reported limits: programs use them all at once, so they are lower than the device's.  */
 enum { MOST_WRS = 16384, MOST_SGE = 30, MOST_CQE = 131071, MOST_MAPS = 32 };
 
 struct vapi_watch; /* threads and handlers: event.c */
@@ -42,10 +41,10 @@ struct vapi_hca {
     char name[HCA_MAXNAME];
     struct ibv_device_attr attr;
     struct vapi_hca *next;
-    unsigned gets;    /* under the lock of hca.c */
-    unsigned objects; /* made from it; atomic */
+    unsigned gets;    /* protected by the lock of hca.c */
+    unsigned objects; /* objects created from the HCA; atomic */
     struct vapi_watch *watch;
-    pthread_mutex_t lock;      /* of what follows */
+    pthread_mutex_t lock;      /* protects the members below */
     struct vapi_qp *qps[1024]; /* by number */
     struct vapi_mr *mrs;
 };
@@ -64,7 +63,7 @@ struct vapi_av {
     VAPI_ud_av_t av;
 };
 
-/* What a CQ is waited for with. */
+/* How a program waits for completions of a CQ.  */
 enum vapi_waiting { WAIT_NONE, WAIT_HANDLER, WAIT_BLOCK };
 
 struct vapi_cq {
@@ -84,37 +83,37 @@ struct vapi_cq {
     void *handler_data;
     struct vapi_cq *next_watched;
 
-    /* Of arming, of which the last call counts.  Held while verbs is armed for it, and while an
-     * event is looked at: so none is lost between two. */
+    /* Protects the arming; the last call is in effect.  Held while verbs is armed and while an
+     * event is examined, so that no event is lost in between.  */
     pthread_mutex_t arming;
-    bool each;             /* armed by VAPI_req_comp_notif: the program hears of each event */
-    VAPI_cqe_num_t wanted; /* else by EVAPI_req_ncomp_notif; 0 for none, or when they were there */
+    bool each;             /* armed by VAPI_req_comp_notif: each event is reported */
+    VAPI_cqe_num_t wanted; /* by EVAPI_req_ncomp_notif; 0: none, or reported */
 
-    /* Completions taken off verbs and not delivered yet, in order, a ring. */
+    /* A ring of completions that were polled and are not delivered yet.  */
     pthread_mutex_t lock;
-    bool careful; /* polled under the lock for good: see peek */
+    bool careful; /* always polled under the lock, since EVAPI_peek_cq */
     VAPI_wc_desc_t *staged;
     size_t staged_room, staged_first, staged_count;
 };
 
-/* One queue of a QP, as far as the library keeps records of work requests: only of those that
- * verbs' completions do not tell enough of.  Under its lock. */
+/* The send or receive queue of a QP: records of the work requests whose completions in verbs lack
+ * information that VAPI reports.  Protected by its lock.  */
 struct vapi_record {
     uint64_t id;
-    uint64_t place; /* among all that have a record, counted from 1 */
+    uint64_t place; /* sequence number among all records of the queue, from 1 */
     struct vapi_lane *lane;
     struct vapi_srq *srq;
-    struct vapi_record *next_free, *next_made; /* of a shared queue's */
+    struct vapi_record *next_free, *next_made; /* of records of a shared receive queue */
     bool unsignalled;
 };
 
 struct vapi_lane {
     pthread_mutex_t lock;
-    struct vapi_record *records; /* a ring, made at the first need */
+    struct vapi_record *records; /* a ring, allocated at first use */
     uint32_t depth;
-    uint64_t entered, retired; /* places */
-    uint32_t silent;           /* unsignalled ones since the last that is not */
-    bool all;                  /* everything has a record: lists were posted */
+    uint64_t entered, retired; /* sequence numbers */
+    uint32_t silent;           /* unsignalled requests since the last signalled one */
+    bool all;                  /* all requests have a record, because lists were posted */
     bool is_recv;
 };
 
@@ -128,7 +127,7 @@ struct vapi_qp {
     struct vapi_qp *next_by_number;
     VAPI_qp_init_attr_t init;
     VAPI_qp_cap_t cap;
-    VAPI_qp_attr_mask_t set; /* attributes that were set since VAPI_RESET */
+    VAPI_qp_attr_mask_t set; /* attributes set since VAPI_RESET */
     VAPI_qp_attr_t attr;     /* their values */
     int modifying;           /* atomic */
     uint32_t state;          /* as the program set it; atomic */
@@ -143,8 +142,8 @@ struct vapi_srq {
     struct ibv_srq *verbs;
     unsigned users;
     VAPI_srq_attr_t attr;
-    pthread_mutex_t lock;            /* of the free records */
-    struct vapi_record *free, *made; /* all that are not posted, and all */
+    pthread_mutex_t lock;            /* protects the free records */
+    struct vapi_record *free, *made; /* records that are not posted, and all records */
 };
 
 struct vapi_mr {
@@ -174,10 +173,10 @@ struct vapi_fmr {
 
 /* --- slots.c --- */
 
-/* A handle for `object`, which is of `hca` (0: is one itself); 0 when there are no more. */
+/* A handle for `object` of `hca` (0: the object is an HCA); 0 if no slot is left.  */
 uint32_t vapi_handle_new(enum vapi_kind kind, uint32_t hca, void *object);
 void vapi_handle_free(uint32_t handle);
-/* Of a fork: none is given or taken while it happens, and none is left in the child. */
+/* For fork: block the allocation of handles; continue it; invalidate all handles in the child.  */
 void vapi_handles_hold(void);
 void vapi_handles_go_on(void);
 void vapi_handles_forget(void);
@@ -198,7 +197,7 @@ static inline void *vapi_object_of(const struct vapi_hca *hca, MT_ulong_ptr_t ha
     return object && vapi_slot_of(handle)->hca == hca->handle ? object : NULL;
 }
 
-/* The CQ or QP of those handles, or which of them is none. */
+/* The CQ or QP of those handles, or the error code of the invalid one.  */
 static inline VAPI_ret_t vapi_find_cq(VAPI_hca_hndl_t handle, VAPI_cq_hndl_t cq,
                                       struct vapi_cq **found)
 {
@@ -217,7 +216,7 @@ static inline VAPI_ret_t vapi_find_qp(VAPI_hca_hndl_t handle, VAPI_qp_hndl_t qp,
 
 /* --- errors.c --- */
 
-/* What verbs returned (a number of errno's, or -1 with errno) as a code; `invalid` for EINVAL. */
+/* The VAPI code for a result of verbs (an errno value, or -1 with errno); `invalid` for EINVAL.  */
 VAPI_ret_t vapi_error(int error, VAPI_ret_t invalid);
 
 /* --- counters of users --- */
@@ -237,35 +236,35 @@ static inline bool vapi_held(const unsigned *users)
     return __atomic_load_n(users, __ATOMIC_ACQUIRE) != 0;
 }
 
-/* --- between the rooms --- */
+/* --- functions of the other files --- */
 
-/* hca.c: of the `mr` list and the `qps` table. */
+/* hca.c: add to and remove from the `mr` list and the `qps` table.  */
 void vapi_qp_enter(struct vapi_qp *qp);
 void vapi_qp_leave(struct vapi_qp *qp);
-/* With the HCA's lock held, without which the queue pair may go. */
+/* Called with the HCA's lock, which keeps the queue pair from being destroyed.  */
 struct vapi_qp *vapi_qp_by_number(struct vapi_hca *hca, uint32_t number);
 
-/* poll.c: takes completions of that queue pair off the CQ; opens or shuts the short way. */
+/* poll.c: removes completions of that queue pair from the CQ; enables or disables the fast path. */
 void vapi_cq_purge(struct vapi_cq *cq, uint32_t qp_number);
-/* How many completions wait, up to n. */
+/* The number of waiting completions, up to n.  */
 VAPI_cqe_num_t vapi_cq_waiting(struct vapi_cq *cq, VAPI_cqe_num_t n);
 
 /* send_ring.c: records of work requests. */
 void vapi_lane_init(struct vapi_lane *lane, uint32_t depth, bool is_recv);
 void vapi_lane_reset(struct vapi_lane *lane);
 void vapi_lane_destroy(struct vapi_lane *lane);
-/* With the lane locked: what verbs is to know the work request by; false when there is no room. */
+/* With the lane's lock: the wr_id for verbs; false if the queue is full.  */
 bool vapi_lane_enter(struct vapi_lane *lane, uint64_t id, uint64_t tag, bool unsignalled,
                      uint64_t *wr_id);
-/* With the lane still locked: verbs has refused what was entered last. */
+/* With the lane's lock still held: undoes the last entry, which verbs refused.  */
 void vapi_lane_undo(struct vapi_lane *lane, uint64_t wr_id, uint32_t silent);
-/* Whether the record is one of this queue's. */
+/* Whether the record belongs to this queue.  */
 bool vapi_lane_has(const struct vapi_lane *lane, const struct vapi_record *record);
-/* The completion of a record: false when the program is not told of it. */
+/* Retires a record at its completion; false if the completion is not reported to the program.  */
 bool vapi_record_done(struct vapi_record *record, bool success, uint64_t *id, uint32_t *freed);
 
-/* post.c: whether the short way is open, after anything changed that it depends on; the send lane
- * is locked. */
+/* post.c: enables or disables the fast path after a change of its conditions; with the send lane's
+ * lock.  */
 void vapi_qp_refresh(struct vapi_qp *qp);
 
 /* av.c */
@@ -274,9 +273,9 @@ void vapi_to_ah_attr(const VAPI_ud_av_t *av, uint8_t port, struct ibv_ah_attr *a
 /* event.c */
 struct vapi_watch *vapi_watch_new(struct vapi_hca *hca);
 void vapi_watch_end(struct vapi_watch *watch);
-void vapi_watch_cq(struct vapi_cq *cq); /* a new one */
-/* Binds nothing more to it; false when something is bound. */
+void vapi_watch_cq(struct vapi_cq *cq); /* adds a new CQ */
+/* Prevents further binding of handlers; false if one is bound.  */
 bool vapi_unwatch_cq(struct vapi_cq *cq);
-void vapi_kick(struct vapi_cq *cq); /* have the thread look at it */
+void vapi_kick(struct vapi_cq *cq); /* makes the thread examine the CQ */
 
 #endif

@@ -1,9 +1,8 @@
-/* poll.c - taking completions off a queue, but for the usual ones, which vapi_inline.h takes.
+/* poll.c - polling of completions; vapi_inline.h handles the common ones.
  *
- * Verbs writes a completion straight into the program's descriptor, whose members stand where verbs
- * has its own; here it is made VAPI's in place.  A CQ on which a program looks ahead
- * (EVAPI_peek_cq) is polled under its lock from then on, because completions then wait in a ring of
- * ours.
+ * Verbs writes a completion to the program's descriptor, which has the same layout; it is converted
+ * to VAPI's in place.  After the first EVAPI_peek_cq a CQ is polled under its lock, because
+ * completions may then wait in a ring of the library.
  */
 #include "objects.h"
 #include "wc_status.h"
@@ -42,11 +41,11 @@ _Static_assert((int)IBV_WC_SEND == VAPI_CQE_SQ_SEND_DATA &&
 
 enum origin { SENT, RECEIVED, NOBODYS };
 
-/* Which queue a completion is of that is not a plain success, and what the program and its queue
- * are to be told.  Verbs does not say it of one that failed: where a queue pair's queues complete
- * in one CQ, its receives have VAPI_ID_RECEIVE.  Another thread may have destroyed the queue pair
- * since verbs gave the completion, and its records with it; then it is nobody's.  *told is false
- * when a completion is not for the program. */
+/* Finds the queue of a completion that failed or has a record, and the data to report.  A failed
+ * completion of verbs does not contain its queue: if both queues of a queue pair complete in one
+ * CQ, the ids of receives have VAPI_ID_RECEIVE.  If another thread has destroyed the queue pair and
+ * its records meanwhile, the completion is dropped.  *told is false if the completion is not
+ * reported to the program.  */
 static enum origin poll_find_record(struct vapi_cq *cq, const VAPI_wc_desc_t *wc, uint64_t *id,
                                     uint32_t *freed, bool *told)
 {
@@ -67,12 +66,10 @@ static enum origin poll_find_record(struct vapi_cq *cq, const VAPI_wc_desc_t *wc
     return origin;
 }
 
-/* What is passed on as it is, because nothing is told of it that a program could rely on: the
- * vendor's syndrome, which each maker numbers in his own way; the length of a datagram, whose
- * buffer begins with 40 bytes for the GRH that are counted, as the hardware of both interfaces does
- * it; and the word that an atomic fetches, which verbs' devices leave in the host's order.
+/* Converts the completion that verbs wrote to `wc`; false if it is not reported to the program.
  *
- * Makes VAPI's of what verbs has put into `wc`; false when the program is not told of it. */
+ * Passed on unchanged: the vendor syndrome; the length of a datagram, which includes the 40 bytes
+ * of the GRH in both interfaces; and the word that an atomic fetches, in the host's byte order.  */
 static bool poll_translate(struct vapi_cq *cq, VAPI_wc_desc_t *wc)
 {
     bool success = wc->status == VAPI_SUCCESS, told = true;
@@ -101,7 +98,7 @@ static bool poll_translate(struct vapi_cq *cq, VAPI_wc_desc_t *wc)
     return true;
 }
 
-/* --- the ring of those that wait, under the CQ's lock --- */
+/* --- the ring of waiting completions; with the CQ's lock --- */
 
 static void open_or_shut(struct vapi_cq *cq)
 {
@@ -129,7 +126,7 @@ static bool poll_make_room(struct vapi_cq *cq)
     return true;
 }
 
-/* One completion off verbs; 0 for none. */
+/* Polls one completion from verbs; 0: none.  */
 static int poll_take(struct vapi_cq *cq, VAPI_wc_desc_t *wc)
 {
     return ibv_poll_cq(cq->verbs, 1, (struct ibv_wc *)(void *)wc);
@@ -157,7 +154,7 @@ VAPI_cqe_num_t vapi_cq_waiting(struct vapi_cq *cq, VAPI_cqe_num_t n)
     return waiting;
 }
 
-/* Some devices leave a queue pair's completions there when it is reset or destroyed. */
+/* Some devices do not remove the completions of a queue pair that is reset or destroyed.  */
 void vapi_cq_purge(struct vapi_cq *cq, uint32_t qp_number)
 {
     VAPI_wc_desc_t wc;
@@ -167,7 +164,7 @@ void vapi_cq_purge(struct vapi_cq *cq, uint32_t qp_number)
         if (staged_at(cq, i)->local_qp_num != qp_number) *staged_at(cq, kept++) = *staged_at(cq, i);
     cq->staged_count = kept;
     while (poll_make_room(cq) && poll_take(cq, &wc) > 0) {
-        bool told = poll_translate(cq, &wc); /* also gives back what it took of a shared queue */
+        bool told = poll_translate(cq, &wc); /* also releases its record */
         if (wc.local_qp_num == qp_number || !told) continue;
         *staged_at(cq, cq->staged_count++) = wc;
         open_or_shut(cq);

@@ -1,8 +1,8 @@
-/* post.c - posting, but for the usual: vapi_inline.h has the short way, of a signalled write, send
- * or read on a reliable connection and of a receive.
+/* post.c - posting; vapi_inline.h has the fast path of signalled writes, sends and reads on a
+ * reliable connection, and of receives.
  *
- * A descriptor's members stand where verbs has its own, so that a list is chained and posted as it
- * lies.  What verbs refuses is looked at afterwards for the reason, not before.
+ * Descriptors have the layout of verbs' work requests, so a list is chained and posted in place.
+ * The arguments are checked only after verbs has refused a request, to find the error code.
  */
 #include "post.h"
 
@@ -44,7 +44,7 @@ _Static_assert((int)IBV_WR_RDMA_WRITE == VAPI_RDMA_WRITE &&
                    (int)IBV_WR_ATOMIC_FETCH_AND_ADD == VAPI_ATOMIC_FETCH_AND_ADD,
                "operations");
 
-/* --- may it be posted? --- */
+/* --- checks --- */
 
 static bool may_send(uint32_t state)
 {
@@ -57,7 +57,7 @@ void vapi_qp_refresh(struct vapi_qp *qp)
     uint64_t usual = VAPI_PAIR(qp->hca->handle, qp->handle);
     bool send =
         qp->init.ts_type == VAPI_TS_RC && may_send(qp->state) && !qp->send.silent && !qp->send.all;
-    /* Where both queues complete in one CQ, receives must be told from sends by their numbers. */
+    /* If both queues complete in one CQ, receives are distinguished from sends by their ids.  */
     bool recv = qp->state != VAPI_RESET && !qp->srq && !qp->recv.silent && !qp->recv.all &&
                 qp->send_cq != qp->recv_cq;
     __atomic_store_n(&slot->usual, send ? usual : 0, __ATOMIC_RELEASE);
@@ -99,7 +99,7 @@ VAPI_ret_t vapi_check_send(const struct vapi_qp *qp, const VAPI_sr_desc_t *d, bo
 {
     if (!is_legal(qp->init.ts_type, d->opcode)) return VAPI_EINVAL_OP;
     if (!may_send(__atomic_load_n(&qp->state, __ATOMIC_ACQUIRE))) return VAPI_EINVAL_QP_STATE;
-    /* With VAPI_SIGNAL_ALL_WR programs leave anything in comp_type. */
+    /* With VAPI_SIGNAL_ALL_WR programs leave comp_type uninitialised.  */
     if (qp->init.sq_sig_type != VAPI_SIGNAL_ALL_WR && (u_int32_t)d->comp_type > VAPI_UNSIGNALED)
         return VAPI_EINVAL_NOTIF_TYPE;
     VAPI_ret_t code = vapi_check_list(d->sg_lst_p, d->sg_lst_len, qp->cap.max_sg_size_sq);
@@ -145,7 +145,7 @@ VAPI_ret_t vapi_post_rr_refused(const void *desc, int error)
     return code != VAPI_OK ? code : vapi_refused(error);
 }
 
-/* --- one by one --- */
+/* --- single requests --- */
 
 void vapi_translate_send(const struct vapi_qp *qp, const VAPI_sr_desc_t *d, bool inlined,
                          struct ibv_send_wr *wr)
@@ -210,7 +210,7 @@ bool vapi_enter_recv(struct vapi_qp *qp, const VAPI_rr_desc_t *d, uint64_t *wr_i
     return vapi_lane_enter(&qp->recv, d->id, tag, is_silent_recv(qp, d), wr_id);
 }
 
-/* vapi_qp_refresh wants the send lane locked, whatever changed. */
+/* vapi_qp_refresh needs the send lane's lock, whichever lane changed.  */
 void vapi_refresh_recv(struct vapi_qp *qp)
 {
     pthread_mutex_lock(&qp->send.lock);

@@ -1,5 +1,5 @@
-/* public.h - the public headers as the library's own sources include them: everything declared
- * there is exported, nothing else is; and without the inline bodies, which these sources supply.
+/* public.h - includes the public headers for the library's own sources: their declarations are
+ * exported, and the inline functions are left out, as these sources define them.
  */
 #ifndef VAPI_PUBLIC_H
 #define VAPI_PUBLIC_H

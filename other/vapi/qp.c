@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a program may ask for; see the limits that VAPI_query_hca_cap tells. */
+/* Checks the requested capabilities against the limits of VAPI_query_hca_cap.  */
 static VAPI_ret_t check_cap(const struct vapi_hca *hca, const VAPI_qp_cap_t *cap, bool own_recv)
 {
     uint32_t wrs = hca->attr.max_qp_wr < MOST_WRS ? (uint32_t)hca->attr.max_qp_wr : MOST_WRS;
@@ -17,8 +17,7 @@ static VAPI_ret_t check_cap(const struct vapi_hca *hca, const VAPI_qp_cap_t *cap
     return VAPI_OK;
 }
 
-/* A depth of 1 becomes 2, as it did; a queue with room has room for one piece of memory at least.
- */
+/* A depth of 1 becomes 2, as in the original.  */
 static uint32_t depth_of(uint32_t wrs)
 {
     return wrs == 1 ? 2 : wrs;
@@ -29,9 +28,9 @@ static enum ibv_qp_type type_of(VAPI_ts_type_t type)
     return type == VAPI_TS_RC ? IBV_QPT_RC : type == VAPI_TS_UC ? IBV_QPT_UC : IBV_QPT_UD;
 }
 
-/* Programs do not ask for room for inline data, they are told how much there is: the original gave
- * 76 bytes with few gather entries (by what its work requests took), and GASNet takes 72.  Asked
- * for here: 128, then less until the device agrees; the same for all queue pairs of a kind. */
+/* A VAPI program does not request an inline size; the library reports one.  The original had 76
+ * bytes with few gather entries, and GASNet uses 72.  This requests 128 bytes, then less until the
+ * device accepts.  */
 static struct ibv_qp *qp_make(struct vapi_qp *qp)
 {
     const VAPI_qp_init_attr_t *want = &qp->init;
@@ -88,7 +87,7 @@ static VAPI_ret_t bring_up(struct vapi_qp *qp)
     return VAPI_OK;
 }
 
-/* The objects that `init` and `ext` name, into `qp`. */
+/* Stores the objects of the handles in `init` and `ext` in `qp`.  */
 static VAPI_ret_t qp_find_objects(struct vapi_qp *qp, const VAPI_qp_init_attr_t *init,
                                   VAPI_srq_hndl_t srq)
 {

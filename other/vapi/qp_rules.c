@@ -1,7 +1,7 @@
-/* qp_rules.c - which attributes a change of a queue pair's state takes; pure.
+/* qp_rules.c - the attributes of each change of a queue pair's state; pure.
  *
- * The table of the original has not come down to us.  What programs agree on is IBTA's, which the
- * verbs of today enforce as well: that it is.
+ * The table of the original is not known.  This is the IBTA's, which programs follow and verbs
+ * enforce.
  */
 #include "qp_rules.h"
 

@@ -1,4 +1,4 @@
-/* qp_rules.h - which attributes a change of a queue pair's state takes; pure. */
+/* qp_rules.h - the attributes of each change of a queue pair's state; pure.  */
 #ifndef VAPI_QP_RULES_H
 #define VAPI_QP_RULES_H
 

@@ -1,4 +1,4 @@
-/* query.c - what an HCA and its ports are and can do, from verbs' answers. */
+/* query.c - properties of an HCA and its ports, from verbs' queries.  */
 #include "firmware.h"
 #include "objects.h"
 
@@ -109,11 +109,11 @@ VAPI_ret_t VAPI_query_hca_port_prop(VAPI_hca_hndl_t handle, IB_port_t port, VAPI
     VAPI_ret_t code = query_port(vapi_hca(handle), port, &attr);
     if (code != VAPI_OK || !prop) return code;
     memset(prop, 0, sizeof *prop);
-    prop->max_mtu = attr.active_mtu; /* there is no other, and programs make it the path's */
+    prop->max_mtu = attr.active_mtu; /* programs use it as the MTU of paths */
     prop->max_msg_sz = attr.max_msg_sz;
     prop->lid = attr.lid;
     prop->lmc = attr.lmc;
-    /* Verbs has one state more, of an active port that defers errors. */
+    /* Verbs has one more state, IBV_PORT_ACTIVE_DEFER.  */
     prop->state = attr.state <= IBV_PORT_ACTIVE ? (IB_port_state_t)attr.state : PORT_ARMED;
     prop->capability_mask = attr.port_cap_flags;
     prop->max_vl_num = attr.max_vl_num;
@@ -128,7 +128,7 @@ VAPI_ret_t VAPI_query_hca_port_prop(VAPI_hca_hndl_t handle, IB_port_t port, VAPI
     return VAPI_OK;
 }
 
-/* The checks that both tables begin with; how many entries to copy. */
+/* The common checks of both tables; *len_out and the number of entries to copy.  */
 static VAPI_ret_t begin_table(u_int16_t len_in, const void *table, u_int16_t *len_out, int length,
                               int *copied)
 {

@@ -1,6 +1,4 @@
-/* rare.c - calls for which there is nothing below any more: they check the handles that they are
- * given, and say VAPI_ENOSYS.
- */
+/* rare.c - calls that verbs cannot implement: they check their handles and return VAPI_ENOSYS.  */
 #include "objects.h"
 
 /* `handle` of that kind, or `invalid`. */

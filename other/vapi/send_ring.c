@@ -1,11 +1,11 @@
-/* send_ring.c - one queue of a queue pair: records of those work requests that verbs' completions
- * do not tell enough of.
+/* send_ring.c - records of the work requests of one queue, for those whose completions in verbs
+ * lack information.
  *
- * Most work requests have none: verbs is given the program's own number, and their completion gives
- * back the room of one.  A record is made for one that is unsignalled, for the signalled one behind
- * such (its completion gives back the room of all), for a number that uses the two bits by which
- * records are told, and for everything on a queue that takes lists, which must know its room.
- * poll.c retires records; they complete in the order in which they were entered.
+ * Most work requests have no record: their wr_id is the program's id, and their completion frees
+ * one entry of the queue.  These have a record: an unsignalled request; the signalled one after it,
+ * whose completion frees all entries; one whose id uses the two bits that mark records; and all
+ * requests of a queue to which lists are posted, which must know its free space.  poll.c retires
+ * records; they complete in the order in which they were entered.
  */
 #include "objects.h"
 
@@ -20,7 +20,7 @@ void vapi_lane_init(struct vapi_lane *lane, uint32_t depth, bool is_recv)
     lane->is_recv = is_recv;
 }
 
-/* Everything that was posted has been dropped. */
+/* All posted requests were dropped.  */
 void vapi_lane_reset(struct vapi_lane *lane)
 {
     pthread_mutex_lock(&lane->lock);
@@ -77,7 +77,7 @@ bool vapi_lane_has(const struct vapi_lane *lane, const struct vapi_record *recor
     return first && place >= first && place < first + lane->depth * sizeof *record;
 }
 
-/* A shared queue's records are taken in any order, and have no lane. */
+/* Records of a shared receive queue complete in any order, and have no lane.  */
 static void srq_record_done(struct vapi_record *record)
 {
     struct vapi_srq *srq = record->srq;
@@ -99,9 +99,10 @@ bool vapi_record_done(struct vapi_record *record, bool success, uint64_t *id, ui
     bool told = true;
     pthread_mutex_lock(&lane->lock);
     if (success && lane->is_recv && record->unsignalled)
-        told = false; /* its room is given back with the next that is told */
+        told = false; /* the next reported completion frees its entry */
     else {
-        /* Two threads that poll may come here out of order; the later has given back both. */
+        /* Two polling threads may arrive out of order; then the later record has freed both
+         * entries.  */
         *freed = record->place > lane->retired ? (uint32_t)(record->place - lane->retired) : 0;
         lane->retired += *freed;
     }

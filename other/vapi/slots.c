@@ -1,8 +1,8 @@
-/* slots.c - handles: numbers that lead to objects without a search, and that are told from numbers
- * that are not, or not any more, handles.
+/* slots.c - handles: look-up of objects without a search, and detection of invalid and stale
+ * handles.
  *
- * The slots lie in one block that is never given back, so that any number leads into it; a slot
- * that is used again has another generation.
+ * The slots are in one block that is never freed, so a look-up of any number is safe; each reuse of
+ * a slot has another generation.
  */
 #include "objects.h"
 
@@ -18,8 +18,8 @@ static unsigned char slots[(size_t)SLOTS * VAPI_SLOT_SIZE] __attribute__((aligne
 unsigned char *vapi_slots = slots;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint32_t used = 1;              /* slots that ever were; the first is nobody's */
-static uint32_t free_first, free_last; /* the others, longest free first; 0: none */
+static uint32_t used = 1;              /* slots used so far; the first is reserved */
+static uint32_t free_first, free_last; /* free slots, the longest free first; 0: none */
 
 static struct vapi_slot *slot_at(uint32_t index)
 {
@@ -68,7 +68,7 @@ void vapi_handle_free(uint32_t handle)
     pthread_mutex_lock(&lock);
     __atomic_store_n(&slot->usual, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&slot->usual_recv, 0, __ATOMIC_RELAXED);
-    /* The generation stays, the kind is none. */
+    /* Keeps the generation, and sets no kind.  */
     __atomic_store_n(&slot->handle, handle >> GENERATION_SHIFT << GENERATION_SHIFT,
                      __ATOMIC_RELEASE);
     slot->object = NULL;

@@ -1,8 +1,7 @@
 /* srq.c - shared receive queues.
  *
- * Every receive of such a queue is marked as one by a bit of the number that verbs knows it by,
- * since a completion that failed does not tell.  A program's number that uses the bit has a record
- * instead.
+ * A bit of the wr_id marks every receive of a shared queue, since a failed completion does not
+ * contain its queue.  A receive whose id uses that bit has a record instead.
  */
 #include "post.h"
 
@@ -94,8 +93,8 @@ VAPI_ret_t VAPI_query_srq(VAPI_hca_hndl_t hca, VAPI_srq_hndl_t handle, VAPI_srq_
     return VAPI_OK;
 }
 
-/* The original's user library answered VAPI_ENOSYS, though its headers announce the call; programs
- * ignore the result.  Verbs can do it, and so it is done. */
+/* The original's user library returned VAPI_ENOSYS, although its headers document the call;
+ * programs ignore the result.  Verbs supports the call.  */
 VAPI_ret_t VAPI_modify_srq(VAPI_hca_hndl_t hca, VAPI_srq_hndl_t handle, VAPI_srq_attr_t *attr,
                            VAPI_srq_attr_mask_t mask, u_int32_t *max_outs_wr)
 {

@@ -1,6 +1,6 @@
-/* strings.c - codes, constants and masks in words: all of vapi_common.h.
+/* strings.c - names of codes, constants and masks: all of vapi_common.h.
  *
- * Tables and nothing else: no state, no allocation; any value may be asked for.
+ * Tables only: no state, no allocation; any value is accepted.
  */
 #include "public.h"
 

@@ -1,7 +1,6 @@
-/* stubs.c - libmosal, libmpga and libmtl_common: link lines of old name them.
+/* stubs.c - libmosal, libmpga and libmtl_common, for existing link lines.
  *
- * All that any program used of them at run time are these two, by which it opened the driver anew
- * after a fork.
+ * Programs use only these two functions of them, to reopen the driver after a fork.
  */
 #include "public.h"
 

@@ -1,4 +1,4 @@
-/* wc_status.h - how verbs says that a work request ended, as VAPI says it; pure. */
+/* wc_status.h - conversion of verbs' completion status to VAPI's; pure.  */
 #ifndef VAPI_WC_STATUS_H
 #define VAPI_WC_STATUS_H
 
