@@ -110,12 +110,12 @@ static void __attribute__((cold)) check_outgoing(gasnet_node_t dest, gasnetc_out
 /* Sends a message that the network does not inline. */
 static __attribute__((noinline)) void send_from_bbuf(gasnetc_peer_t *peer, gasnetc_outgoing_t am,
                                                      bool request, uint8_t flags, uint32_t length,
-                                                     size_t carried)
+                                                     size_t payload_bytes)
 {
     char *bytes;
     while (!(bytes = gasnetc_bbuf_try())) gasnetc_stall_bbuf(!request);
     char *payload = write_prefix(bytes, &am, request, flags);
-    if (carried) memcpy(payload, am.src, carried);
+    if (payload_bytes) memcpy(payload, am.src, payload_bytes);
     post(peer, &am, bytes, length, true, request ? FLOW_REQUEST : FLOW_REPLY, NULL);
 }
 
@@ -125,15 +125,15 @@ HOT void send_message(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, bool r
 {
     uint32_t prefix =
         gasnetc_am_prefix((enum gasnetc_am_category)am->category, (unsigned)am->numargs);
-    size_t carried = with_payload ? am->nbytes : 0;
-    uint32_t length = (uint32_t)(prefix + carried);
+    size_t payload_bytes = with_payload ? am->nbytes : 0;
+    uint32_t length = (uint32_t)(prefix + payload_bytes);
     if (!bounce_inlines(length)) {
-        send_from_bbuf(peer, *am, request, flags, length, carried);
+        send_from_bbuf(peer, *am, request, flags, length, payload_bytes);
         return;
     }
     _Alignas(8) char bytes[NET_STACK_MESSAGE + NET_AM_TAIL];
     char *payload = write_prefix(bytes, am, request, flags);
-    if (carried) memcpy(payload, am->src, carried);
+    if (payload_bytes) memcpy(payload, am->src, payload_bytes);
     post(peer, am, bytes, length, false, request ? FLOW_REQUEST : FLOW_REPLY, answers);
 }
 

@@ -112,8 +112,8 @@ HOT const char *gasnetc_am_parse_as(enum gasnetc_am_category category, void *mes
         memcpy(&am->dst, (char *)message + sizeof *header, sizeof am->dst);
     if (category == GASNETC_AM_SHORT && header->nbytes) return "payload length";
     /* The payload of an unpacked Long is not in the message. */
-    bool carries = category == GASNETC_AM_MEDIUM || am->packed;
-    return length - prefix == (carries ? header->nbytes : 0) ? NULL : "payload length";
+    bool has_payload = category == GASNETC_AM_MEDIUM || am->packed;
+    return length - prefix == (has_payload ? header->nbytes : 0) ? NULL : "payload length";
 }
 
 static inline const int32_t *gasnetc_am_args(const gasnetc_am_t *am, const void *message)

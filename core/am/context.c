@@ -48,10 +48,10 @@ static const char *place(void)
 /* True at the first call for each name, which is a literal: compared by address. */
 static bool is_new(const char *call)
 {
-    static const char *_Atomic told[8];
-    for (unsigned i = 0; i < sizeof told / sizeof *told; i++) {
+    static const char *_Atomic reported[8];
+    for (unsigned i = 0; i < sizeof reported / sizeof *reported; i++) {
         const char *other = NULL;
-        if (atomic_compare_exchange_strong(&told[i], &other, call)) return true;
+        if (atomic_compare_exchange_strong(&reported[i], &other, call)) return true;
         if (other == call) return false;
     }
     return false;

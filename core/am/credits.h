@@ -108,16 +108,16 @@ static inline bool gasnetc_credits_overdue(const gasnetc_credits_t *c)
 }
 
 /* The credits that the next message to the peer returns: `own` for the Request that it answers, and
- * the banked ones.  Follow with gasnetc_credits_carried() when it is sent. */
-static inline uint8_t gasnetc_credits_carry(const gasnetc_credits_t *c, uint8_t own)
+ * the banked ones.  Follow with gasnetc_credits_piggybacked() when it is sent. */
+static inline uint8_t gasnetc_credits_piggyback(const gasnetc_credits_t *c, uint8_t own)
 {
     unsigned all = c->banked + own;
     return (uint8_t)(all < GASNETC_CREDITS_PER_MESSAGE ? all : GASNETC_CREDITS_PER_MESSAGE);
 }
 
-static inline void gasnetc_credits_carried(gasnetc_credits_t *c, uint8_t carried, uint8_t own)
+static inline void gasnetc_credits_piggybacked(gasnetc_credits_t *c, uint8_t credits, uint8_t own)
 {
-    c->banked -= (uint16_t)(carried - own);
+    c->banked -= (uint16_t)(credits - own);
 }
 
 #endif

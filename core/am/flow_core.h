@@ -30,13 +30,13 @@ HOT bool flow_may_send(gasnetc_peer_t *peer, flow_message_t *message)
         peer->counts->stalls_credits++;
         return false;
     }
-    message->credits = gasnetc_credits_carry(&peer->credits, message->own);
+    message->credits = gasnetc_credits_piggyback(&peer->credits, message->own);
     return true;
 }
 
 HOT void flow_sent(gasnetc_peer_t *peer, const flow_message_t *message)
 {
-    gasnetc_credits_carried(&peer->credits, message->credits, message->own);
+    gasnetc_credits_piggybacked(&peer->credits, message->credits, message->own);
 }
 
 HOT void flow_not_sent(gasnetc_peer_t *peer, const flow_message_t *message)

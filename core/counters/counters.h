@@ -1,11 +1,11 @@
-/* counters.h - what happened so far, counted in every build: the records, and who may touch them.
+/* counters.h - counters of events, in every build: the records, and the rules for their access.
  *
- * counters.def is the one table.  A counter is a plain word with one writer at a time: those of a
- * peer are written under its lock, those of a process by each thread in its own record, or in
- * gasnetc_poll_counts under the poll lock.  Readers take no lock, since they may be reporting a
- * process that is stuck; what they read may be a moment old.
+ * counters.def is the table.  A counter is a plain word with one writer at a time: those of a peer
+ * are written under its lock, those of the process by each thread in its own record, or in
+ * gasnetc_poll_counts under the poll lock.  Readers take no lock, because they may report a process
+ * that is stuck; values may be slightly old.
  *
- * On a path of figures a counter may cost one instruction; count the rarer branch, derive the rest.
+ * On a hot path a counter may cost one instruction: count the rarer branch, derive the rest.
  */
 #ifndef GASNETC_COUNTERS_H
 #define GASNETC_COUNTERS_H
@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #define GASNETC_FIELD_PEER_COUNTED(name)    uint64_t name;
-#define GASNETC_FIELD_PEER_FOUND(name)      /* not kept */
-#define GASNETC_FIELD_PROCESS_COUNTED(name) /* elsewhere */
+#define GASNETC_FIELD_PEER_FOUND(name)      /* derived: no field */
+#define GASNETC_FIELD_PROCESS_COUNTED(name) /* in gasnetc_counts_t */
 #define GASNETC_FIELD_PROCESS_FOUND(name)
 typedef struct gasnetc_peer_counts {
 #define COUNTER(name, scope, source, ...) GASNETC_FIELD_##scope##_##source(name)
@@ -57,8 +57,8 @@ typedef struct gasnetc_counter_row {
 } gasnetc_counter_row_t;
 extern const gasnetc_counter_row_t gasnetc_counter_rows[GASNETC_COUNTERS];
 
-/* For a fatal message, one line without end of line: traffic, waits, and the peers with operations
- * in flight.  Empty if there was no traffic.  core/stats/ has the body. */
+/* For a fatal message, one line without newline: traffic, waits, and the peers with operations in
+ * flight.  Empty if there was no traffic.  Defined in core/stats/. */
 void gasnetc_counts_summary(char *text, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Writes the table of counters, from counters.def, into a README between its two markers; with --check
-# only tells whether the README is current.  Usage: core/counters/counters_table.sh [--check] ibv-conduit/README.md
+# only tests whether the README is current.  Usage: core/counters/counters_table.sh [--check] ibv-conduit/README.md
 set -e
 check=
 if [ "$1" = --check ]; then check=$1 && shift; fi

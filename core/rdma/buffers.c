@@ -1,8 +1,7 @@
-/* buffers.c - the bbuf pool and transient registrations: what an operation in flight may hold; and
- * registrations of memory that the library keeps.
+/* buffers.c - bounce buffers (bbufs) and transient registrations, which operations in flight hold;
+ * and registrations of the library's own memory.
  *
- * A held thing is a bbuf exactly when its address lies in the arena; everything else that is held
- * is a transient registration.
+ * A gasnetc_held_t with an address in the arena is a bbuf; any other is a transient registration.
  */
 #include "core/rdma/buffers.h"
 
@@ -29,7 +28,7 @@ static gasnetc_pool_t free_pins;
 static gasnetc_pool_t pins_for_good;
 static char *arena;
 static size_t arena_size;
-static size_t fresh; /* offset of the first bbuf that was never in use; under the pool's lock */
+static size_t fresh; /* offset of the first bbuf that was never used; under the pool's lock */
 
 void gasnetc_bbuf_init(uint32_t count)
 {
@@ -48,8 +47,8 @@ void gasnetc_bbuf_init(uint32_t count)
     fresh = 0;
 }
 
-/* Start-up touches no bbuf: most jobs need a few of them, and a list through all would cost each
- * process a page of memory for each. */
+/* Start-up links no list through the bbufs: that would touch a page of memory for each, and most
+ * jobs use few. */
 void *gasnetc_bbuf_fresh(void)
 {
     char *bbuf = NULL;
@@ -62,7 +61,7 @@ void *gasnetc_bbuf_fresh(void)
     return bbuf;
 }
 
-/* One is taken fresh only while all that were in use before are so now. */
+/* A fresh bbuf is taken only while all earlier ones are in use, so `fresh` is the maximum. */
 __attribute__((no_sanitize("thread"))) void gasnetc_bbuf_counts(uint64_t *all, uint64_t *most)
 {
     *all = arena_size / GASNETC_BBUF_SIZE;
@@ -115,7 +114,7 @@ const net_region_t *gasnetc_pin_for_good(void *start, size_t length)
     return &pin->region;
 }
 
-/* Poll lock held: what takes a system call is put off until that is given back. */
+/* Poll lock held: deregistering, a system call, waits until it is released. */
 static __attribute__((noinline)) void retire(gasnetc_held_t *pin)
 {
     pin->next = atomic_load_explicit(&gasnetc_retired_pins, memory_order_relaxed);
@@ -155,7 +154,7 @@ static __attribute__((noinline)) void free_bbuf(gasnetc_held_t *bbuf)
     gasnetc_bbuf_free(bbuf);
 }
 
-/* Held by a put, an Active Message, or a get that has no place to copy to. */
+/* Of a put or an Active Message, or of a get whose destination is in the first page. */
 static __attribute__((noinline)) void free_uncopied(const gasnetc_sent_t *sent)
 {
     if (__builtin_expect(sent->copy_length != 0, 0))
@@ -163,7 +162,7 @@ static __attribute__((noinline)) void free_uncopied(const gasnetc_sent_t *sent)
     if (!gasnetc_pool_give_now(&gasnetc_free_bbufs, sent->held)) free_bbuf(sent->held);
 }
 
-/* What is unusual is a last call, so that the usual, a word to copy, saves no registers. */
+/* The rare cases are tail calls, so that the usual case, copying a word, saves no registers. */
 void gasnetc_release_held(const gasnetc_sent_t *sent)
 {
     gasnetc_held_t *held = sent->held;

@@ -1,8 +1,8 @@
-/* buffers.h - the bbuf pool: pinned 4 KB buffers from which AMs are sent and through which small
- * transfers of unpinned memory bounce.
+/* buffers.h - bounce buffers (bbufs): registered 4 KB buffers for AMs that are not inlined, and for
+ * small transfers of memory that is not registered.
  *
- * One arena, registered once.  A bbuf is taken by whoever sends and comes back when the send is
- * reaped, so while any is in flight, reaping sends (no handlers) is enough to get one.
+ * One arena, registered once.  An operation holds its bbuf until its completion is reaped.  So
+ * reaping, which runs no handlers, is enough to obtain a bbuf while any is in flight.
  */
 #ifndef GASNETC_BUFFERS_H
 #define GASNETC_BUFFERS_H
@@ -24,7 +24,7 @@ extern net_region_t gasnetc_bbuf_region; /* covers every bbuf */
 void gasnetc_bbuf_init(uint32_t count);
 void gasnetc_bbuf_fini(void);
 
-/* Things that may be held, when free. */
+/* A bbuf or the record of a transient registration, while it is in a pool. */
 struct gasnetc_held {
     gasnetc_held_t *next;
 };
@@ -54,8 +54,8 @@ static inline void gasnetc_pool_give(gasnetc_pool_t *pool, gasnetc_held_t *held)
     gasneti_unlock(&pool->lock);
 }
 
-/* The same two without waiting for the lock, and so without a call: also NULL, or false, when it is
- * taken. */
+/* The same two without waiting for the lock, and so without a call: also NULL, or false, while
+ * another thread holds it. */
 static inline void *gasnetc_pool_take_now(gasnetc_pool_t *pool)
 {
     if (!gasneti_trylock_quiet(&pool->lock)) return NULL;
@@ -74,7 +74,7 @@ static inline bool gasnetc_pool_give_now(gasnetc_pool_t *pool, gasnetc_held_t *h
     return true;
 }
 
-/* One that was never in use, NULL when there is none left. */
+/* A bbuf that was never used; NULL when none is left. */
 void *gasnetc_bbuf_fresh(void);
 
 /* NULL when none is free. */
@@ -89,16 +89,16 @@ static inline void gasnetc_bbuf_free(void *bbuf)
     gasnetc_pool_give(&gasnetc_free_bbufs, bbuf);
 }
 
-/* How many there are, and how many were in use at most; no lock. */
+/* The number of bbufs, and the most in use at once; no lock. */
 void gasnetc_bbuf_counts(uint64_t *all, uint64_t *most);
 
-/* Registers [start, start+length) for one transfer: pass as gasnetc_sent_t.held, and `*region` to
- * the posting call; retired when the transfer completes.  Waits while the network has no room, and
- * is fatal when it refuses. */
+/* Registers [start, start+length) for one transfer, until its completion.  Pass the result as
+ * gasnetc_sent_t.held, and `*region` to the posting call.  Waits while the network returns EAGAIN;
+ * fatal when it refuses. */
 gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, net_region_t **region,
                                       bool in_handler);
 
-/* After reaping, with no lock held: ends the registrations of the transfers that have completed. */
+/* After reaping, with no lock held: deregisters the memory of completed transfers. */
 #pragma GCC visibility push(hidden)
 extern gasnetc_held_t *_Atomic gasnetc_retired_pins;
 #pragma GCC visibility pop
@@ -110,8 +110,7 @@ static inline void gasnetc_tidy_pins(void)
         gasnetc_deregister_retired();
 }
 
-/* Registers memory that lives as long as the process, for local use; NULL when the network refuses.
- */
+/* Registers memory for local use, until gasnetc_bbuf_fini; NULL when the network refuses. */
 const net_region_t *gasnetc_pin_for_good(void *start, size_t length);
 
 #endif

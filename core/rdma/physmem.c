@@ -1,9 +1,8 @@
-/* physmem.c - how much memory the processes of a host may pin (IB-P1, IB-P2).
+/* physmem.c - how much memory the processes of a host may register (IB-P1, IB-P2).
  *
  * Called once by init, with the network open.  The bound is a part of the host's memory
- * (physmem_ratio), or GASNET_PHYSMEM_MAX if that is less; one process of each host tries whether
- * the device takes as much as will be asked for.  With GASNET_PHYSMEM_NOPROBE the given number is
- * believed.
+ * (physmem_ratio), or GASNET_PHYSMEM_MAX if that is less.  One process of each host tries to
+ * register that much.  With GASNET_PHYSMEM_NOPROBE it does not, and GASNET_PHYSMEM_MAX is used.
  */
 #include "core/rdma/physmem.h"
 
@@ -16,7 +15,7 @@
 #include "core/report.h"
 #include "gasnet.h"
 
-enum { STEPS = 4 }; /* between what was taken and twice as much, which was not */
+enum { STEPS = 4 }; /* of bisection between a size that was registered and twice that size */
 
 static uint32_t first_of_host(void)
 {
@@ -25,7 +24,7 @@ static uint32_t first_of_host(void)
     return r;
 }
 
-/* Registers all of it, in as many pieces as the device wants, and gives it back. */
+/* True if `size` bytes can be registered, in pieces of at most region_max; deregisters them. */
 static bool takes(uint64_t size)
 {
     uint64_t piece = gasnetc_caps.region_max < size ? gasnetc_caps.region_max : size;
@@ -43,7 +42,7 @@ static bool takes(uint64_t size)
     return made == pieces;
 }
 
-/* As much of `bound` as the device takes. */
+/* About the largest size up to `bound` that can be registered. */
 static uint64_t probe(uint64_t bound)
 {
     uint64_t low = bound, high = bound;

@@ -1,7 +1,7 @@
-/* rdma.c - one-sided transfers: how each local side is made reachable, and the loop that posts.
+/* rdma.c - puts and gets: the choice of the local memory, and the loop that posts.
  *
- * Called by the Extended API and, for the payload of Longs, by the AM engine.  Never runs a handler
- * when `in_handler`; otherwise any stall polls.
+ * Called by the Extended API and, for the payload of Longs, by the AM engine.  Waits by polling,
+ * which runs handlers; with `in_handler` it only reaps.
  */
 #include "core/rdma/rdma.h"
 
@@ -37,7 +37,7 @@ void gasnetc_check_remote(const gasnetc_peer_t *peer, uintptr_t start, size_t nb
         out_of_segment(peer, start, nbytes, what);
 }
 
-/* How much of a transfer one post may carry: up to the end of the region that holds it. */
+/* How many bytes of a transfer one post covers: up to the end of the region, or transfer_max. */
 static inline size_t piece_of(uintptr_t base, uintptr_t start, size_t nbytes)
 {
     uintptr_t offset = start - base;
@@ -51,10 +51,10 @@ static inline const net_key_t *key_of(const gasnetc_peer_t *peer, uintptr_t star
     return &peer->segment.keys[(start - peer->segment.base) >> gasnetc_pin_shift];
 }
 
-/* --- the local side: one of inline, in-segment, bounce, transient --- */
+/* --- the local side: inlined, in the segment, through a bounce buffer, or registered --- */
 
-/* The region of this node's segment that holds the start of [start, start+nbytes), or NULL; *nbytes
- * is cut to what that region holds. */
+/* The region of this node's segment that contains the start of [start, start+*nbytes), or NULL;
+ * reduces *nbytes to the bytes in that region. */
 static inline net_region_t *segment_region(const void *start, size_t *nbytes)
 {
     uintptr_t offset = (uintptr_t)start - gasnetc_local_segment.base;
@@ -64,7 +64,7 @@ static inline net_region_t *segment_region(const void *start, size_t *nbytes)
     return &gasnetc_local_segment.regions[offset >> gasnetc_pin_shift];
 }
 
-/* Posts one piece, however long that takes. */
+/* Posts one piece; waits until there is room for it. */
 static inline void post_put(gasnetc_peer_t *peer, uintptr_t dst, const void *src,
                             const net_region_t *local, size_t nbytes, enum net_order order,
                             const gasnetc_sent_t *sent, bool in_handler)
@@ -103,14 +103,15 @@ static void *wait_bbuf(bool in_handler)
     return bbuf;
 }
 
-/* Copies the next `length` bytes to a bounce buffer, or fills it with one value. */
+/* The source of a bounced put: memory, or one value. */
 typedef struct contents {
     const char *src;
     bool is_fill;
     int fill;
 } contents_t;
 
-static void pour(void *bbuf, contents_t *from, size_t length)
+/* Writes the next `length` bytes to a bounce buffer. */
+static void fill_bbuf(void *bbuf, contents_t *from, size_t length)
 {
     if (from->is_fill) {
         memset(bbuf, from->fill, length);
@@ -120,7 +121,7 @@ static void pour(void *bbuf, contents_t *from, size_t length)
     from->src += length;
 }
 
-/* Puts through bounce buffers: the source is free when this returns. */
+/* Puts through bounce buffers: the source may be written again on return. */
 static void put_bounced(gasnetc_peer_t *peer, uintptr_t dst, contents_t from, size_t nbytes,
                         enum net_order order, gasnetc_counter_t *counter, bool in_handler)
 {
@@ -128,7 +129,7 @@ static void put_bounced(gasnetc_peer_t *peer, uintptr_t dst, contents_t from, si
         size_t piece = piece_of(peer->segment.base, dst, nbytes);
         if (piece > GASNETC_BBUF_SIZE) piece = GASNETC_BBUF_SIZE;
         void *bbuf = wait_bbuf(in_handler);
-        pour(bbuf, &from, piece);
+        fill_bbuf(bbuf, &from, piece);
         gasneti_self()->counts.puts_bounced++;
         post_put(peer, dst, bbuf, &gasnetc_bbuf_region, piece, order,
                  &(gasnetc_sent_t){.counter = counter, .held = bbuf}, in_handler);
@@ -137,7 +138,7 @@ static void put_bounced(gasnetc_peer_t *peer, uintptr_t dst, contents_t from, si
     }
 }
 
-/* Puts straight from the source, registering what lies outside the segment. */
+/* Puts directly from the source; registers a source outside the segment for the transfer. */
 static void put_zero_copy(gasnetc_peer_t *peer, uintptr_t dst, const char *src, size_t nbytes,
                           enum net_order order, gasnetc_counter_t *counter, bool in_handler)
 {
@@ -156,14 +157,14 @@ static void put_zero_copy(gasnetc_peer_t *peer, uintptr_t dst, const char *src, 
 
 /* --- the usual case: one piece, posted at once --- */
 
-/* All of the range lies in [base, base+size), and it is not empty. */
+/* True if the range is not empty and lies in [base, base+size). */
 HOT bool within(uintptr_t base, size_t size, uintptr_t start, size_t nbytes)
 {
     size_t last = nbytes - 1;
     return last < size && start - base < size - last;
 }
 
-/* Moves the peer's window to the piece that holds all of the range; false if none does. */
+/* Moves the peer's window to the piece that contains all of the range; false if none does. */
 static __attribute__((noinline)) bool move_window(gasnetc_peer_t *peer, uintptr_t start,
                                                   size_t nbytes)
 {
@@ -177,7 +178,7 @@ static __attribute__((noinline)) bool move_window(gasnetc_peer_t *peer, uintptr_
     return within(peer->window.base, size, start, nbytes);
 }
 
-/* One piece of the segment [base, base+size) holds all of the range. */
+/* True if one piece of the segment [base, base+size) contains all of the range. */
 HOT bool one_piece(uintptr_t base, size_t size, uintptr_t start, size_t nbytes)
 {
     uintptr_t offset = start - base;
@@ -185,7 +186,7 @@ HOT bool one_piece(uintptr_t base, size_t size, uintptr_t start, size_t nbytes)
            (offset ^ (offset + nbytes - 1)) >> gasnetc_pin_shift == 0;
 }
 
-/* The one region of this node's segment that holds all of the range, or NULL. */
+/* The region of this node's segment that contains all of the range, or NULL. */
 HOT const net_region_t *local_region_of(const void *start, size_t nbytes)
 {
     if (!one_piece(gasnetc_local_segment.base, gasnetc_local_segment.size, (uintptr_t)start,
@@ -200,9 +201,9 @@ const net_region_t *gasnetc_local_region(const void *start, size_t nbytes)
     return local_region_of(start, nbytes);
 }
 
-/* What is unusual ends the first try (SLOW says that it is the second): the lock is taken, the
- * window lies elsewhere.  A first try makes no call but the post, so its registers need no saving.
- * Peer's lock held when it returns true. */
+/* A FAST try fails when another thread holds the lock, or the range is outside the window: it makes
+ * no call but the post, and so saves no registers.  A SLOW one, the second, waits for the lock and
+ * moves the window.  With true the peer's lock is held. */
 enum effort { FAST, SLOW };
 
 HOT bool enter(gasnetc_peer_t *peer, uintptr_t start, size_t nbytes, enum effort effort)
@@ -218,8 +219,8 @@ HOT bool enter(gasnetc_peer_t *peer, uintptr_t start, size_t nbytes, enum effort
     return false;
 }
 
-/* Captures a small source at the call or, if `bulk`, sends from this node's segment; false, with
- * nothing done, if any condition fails. */
+/* Posts a put whose source is inlined or, if `bulk`, in this node's segment; false, with nothing
+ * done, in any other case. */
 HOT bool put_now(gasnetc_peer_t *peer, uintptr_t dst, const void *src, size_t nbytes,
                  gasnetc_counter_t *counter, bool bulk, enum effort effort)
 {
@@ -254,8 +255,8 @@ HOT bool get_into(gasnetc_peer_t *peer, void *landing, const net_region_t *regio
     return false;
 }
 
-/* Reads into the segment, or through a bounce buffer; false, with nothing done but what is left in
- * *bbuf, if any condition fails. */
+/* Posts a get into the segment, or through a buffer; false, with nothing posted, in any other case.
+ * The caller then frees *bbuf unless NULL. */
 HOT bool get_now(gasnetc_peer_t *peer, void *dst, uintptr_t src, size_t nbytes,
                  gasnetc_counter_t *counter, void **bbuf, enum effort effort)
 {
@@ -271,7 +272,7 @@ HOT bool get_now(gasnetc_peer_t *peer, void *dst, uintptr_t src, size_t nbytes,
     return begun && get_into(peer, get.to, get.region, src, nbytes, &get.sent, effort);
 }
 
-/* --- every other case --- */
+/* --- all other cases --- */
 
 void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_t nbytes,
                          bool source_free, enum net_order order, gasnetc_counter_t *counter,
@@ -319,7 +320,7 @@ static __attribute__((noinline)) void get_pieces(gasnetc_peer_t *peer, char *to,
 
 /* --- the calls --- */
 
-/* The second tries, and all that is left then. */
+/* The second, SLOW tries, and then the general case. */
 
 static __attribute__((noinline)) void put_again(gasnetc_peer_t *peer, void *dst, const void *src,
                                                 size_t nbytes, gasnetc_counter_t *counter,

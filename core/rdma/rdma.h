@@ -1,13 +1,11 @@
-/* rdma.h - one-sided transfers to and from other nodes' segments: the core's offer to the Extended
- * API.
+/* rdma.h - puts and gets to and from other nodes' segments, for the Extended API.
  *
- * Each call posts what is needed, splitting where regions or the network's largest transfer demand
- * it, and choosing how the local side is reached: inlined, inside the segment, through a
- * bounce buffer, or registered for the one transfer.  It may block, polling (handlers run), while
- * no room is free; never call it in a handler.  `node` is not the caller's own: loopback is a
- * memcpy and the caller's business.  Any alignment; nbytes >= 1, or 0 for a put or get, which then
- * does nothing.  The remote range must lie in the
- * node's segment; anything else is a fatal error that names the range.
+ * A call splits the transfer where it crosses a region or exceeds the network's transfer_max.  Its
+ * local side is inlined, in the segment, copied through a bounce buffer, or registered for the
+ * transfer.  The call may block while there is no room; it polls then, which runs handlers, and so
+ * must not be made in a handler.  `node` is not the caller's own.  Any alignment; nbytes >= 1, or 0
+ * for a put or get, which then does nothing.  A remote range outside the node's segment is a fatal
+ * error that names the range.
  *
  * `counter` counts one or more operations as issued before the call returns; the transfer is
  * complete when gasnetc_counter_done(counter).
@@ -34,16 +32,17 @@ void gasnetc_rdma_put(uint32_t node, void *dst, const void *src, size_t nbytes,
 void gasnetc_rdma_get(uint32_t node, void *dst, const void *src, size_t nbytes,
                       gasnetc_counter_t *counter);
 
-/* A get into memory that gasnetc_landing registered: never copied on its way, but for what crosses
- * the peer's regions.  `landing` NULL: the same as gasnetc_rdma_get. */
+/* A get into memory that gasnetc_landing registered: not copied through a buffer, unless it crosses
+ * the end of a remote region.  `landing` NULL: the same as gasnetc_rdma_get. */
 void gasnetc_rdma_get_into(uint32_t node, void *dst, const struct net_region *landing,
                            const void *src, size_t nbytes, gasnetc_counter_t *counter);
 
-/* Registers memory of the library, for good; NULL if the network takes no more. */
+/* Registers memory of the library for the life of the process; NULL if that would not speed up
+ * gets, or the network refuses. */
 const struct net_region *gasnetc_landing(void *start, size_t nbytes);
 
-/* Writes nbytes copies of a byte.  Worthwhile up to GASNETC_FILL_MAX, which one buffer holds;
- * false, with nothing done, where there is no buffer. */
+/* Writes nbytes copies of a byte.  Efficient up to GASNETC_FILL_MAX, the size of a bounce buffer;
+ * false, with nothing done, if the core has no bounce buffers. */
 bool gasnetc_rdma_fill(uint32_t node, void *dst, int value, size_t nbytes,
                        gasnetc_counter_t *counter);
 enum { GASNETC_FILL_MAX = 4096 };

@@ -1,4 +1,4 @@
-/* rdma_internal.h - what the AM engine needs of rdma.c beyond rdma.h: the payload of Longs. */
+/* rdma_internal.h - calls of rdma.c for the AM engine, for the payload of Longs. */
 #ifndef GASNETC_RDMA_INTERNAL_H
 #define GASNETC_RDMA_INTERNAL_H
 
@@ -15,13 +15,13 @@ typedef struct gasnetc_local_segment {
 extern gasnetc_local_segment_t gasnetc_local_segment;
 #pragma GCC visibility pop
 
-/* A put whose stalls run no handlers when `in_handler`.  With `source_free` the source may be
- * reused on return.  `counter` may be NULL when nobody waits. */
+/* A put.  With `in_handler` it runs no handlers while it waits for room.  With `source_free` the
+ * source may be written again on return.  `counter` NULL: no thread waits for the put. */
 void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_t nbytes,
                          bool source_free, enum net_order order, gasnetc_counter_t *counter,
                          bool in_handler);
 
-/* The one region of this node's segment that holds all of the range, or NULL; nbytes >= 1. */
+/* The region of this node's segment that contains all of the range, or NULL; nbytes >= 1. */
 const net_region_t *gasnetc_local_region(const void *start, size_t nbytes);
 
 /* Fatal, naming range and segment, unless [start, start+nbytes) lies in the peer's segment. */

@@ -1,4 +1,4 @@
-/* remote_flags.c - the words of remote_flags.h: their memory, its keys, and the one put that writes
+/* remote_flags.c - the words of remote_flags.h: their memory, its keys, and the put that writes
  * them.
  *
  * Called by the Extended API's barrier, and by attach and exit.
@@ -15,15 +15,15 @@
 #include "core/rdma/bounce.h"
 #include "core/report.h"
 
-/* Where a node's words are. */
+/* The words of a node. */
 typedef struct place {
     uint64_t base;
     net_key_t key;
 } place_t;
 
-_Atomic uint64_t *gasnetc_notice_words;
-uint64_t *gasnetc_notice_due;
-static uint64_t *next_marks; /* by index: those of the word to be put next */
+_Atomic uint64_t *gasnetc_remote_flag_words;
+uint64_t *gasnetc_remote_flag_due;
+static uint64_t *next_marks; /* by index: the marks of the next word to be put */
 static net_region_t region;
 static place_t *places; /* [nodes] */
 
@@ -32,15 +32,15 @@ void gasnetc_remote_flags_init(uint32_t count)
     if (gasnetc_job.size == 1) return;
     size_t size = (count * sizeof(uint64_t) + 4095) / 4096 * 4096;
     _Atomic uint64_t *words = net_alloc(size);
-    gasnetc_notice_due = calloc(2 * (size_t)count, sizeof *gasnetc_notice_due);
+    gasnetc_remote_flag_due = calloc(2 * (size_t)count, sizeof *gasnetc_remote_flag_due);
     places = calloc(gasnetc_job.size, sizeof *places);
-    if (!words || !gasnetc_notice_due || !places)
+    if (!words || !gasnetc_remote_flag_due || !places)
         gasneti_fatal("out of memory for the barrier's %zu KB", size / 1024);
-    /* The memory is zero: no byte has the first mark. */
-    next_marks = gasnetc_notice_due + count;
+    /* The memory is zero: no byte has the mark of the first word. */
+    next_marks = gasnetc_remote_flag_due + count;
     for (uint32_t i = 0; i < count; i++)
-        gasnetc_notice_due[i] = next_marks[i] = GASNETC_NOTICE_MARKS;
-    gasnetc_notice_words = words;
+        gasnetc_remote_flag_due[i] = next_marks[i] = GASNETC_FLAG_MARKS;
+    gasnetc_remote_flag_words = words;
     if (!net_register(words, size, true, &region)) {
         char why[256];
         net_explain_register(errno, size, why, sizeof why);
@@ -52,10 +52,10 @@ void gasnetc_remote_flags_init(uint32_t count)
 
 void gasnetc_remote_flags_close(void)
 {
-    if (!gasnetc_notice_words) return;
+    if (!gasnetc_remote_flag_words) return;
     net_deregister(&region);
-    net_free(gasnetc_notice_words);
-    gasnetc_notice_words = NULL;
+    net_free(gasnetc_remote_flag_words);
+    gasnetc_remote_flag_words = NULL;
 }
 
 void gasnetc_remote_flag_put(uint32_t node, uint32_t index, uint64_t word)
@@ -63,7 +63,7 @@ void gasnetc_remote_flag_put(uint32_t node, uint32_t index, uint64_t word)
     gasnetc_peer_t *peer = &gasnetc_peers[node];
     const void *source = &word;
     word |= next_marks[index];
-    next_marks[index] ^= GASNETC_NOTICE_MARKS;
+    next_marks[index] ^= GASNETC_FLAG_MARKS;
     const net_region_t *local = NULL;
     gasnetc_sent_t sent = {.counter = NULL};
     if (!bounce_inlines(sizeof word)) {

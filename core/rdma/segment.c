@@ -1,7 +1,7 @@
-/* segment.c - SEGMENT_FAST: one range per node, registered whole during attach.
+/* segment.c - SEGMENT_FAST: one range per node, all of it registered during attach.
  *
- * Called by init and attach.  The range is registered in pieces where GASNET_PIN_MAXSZ or the
- * device asks for it; every piece has its key, and all keys are exchanged.
+ * Called by init and attach.  The range is registered in pieces of at most GASNET_PIN_MAXSZ and the
+ * device's region_max; every piece has its key, and all keys are exchanged.
  */
 #include "core/rdma/segment.h"
 
@@ -31,7 +31,7 @@ static uintptr_t round_down(uint64_t size)
     return (uintptr_t)(size / GASNET_PAGESIZE * GASNET_PAGESIZE);
 }
 
-/* A small limit on locked memory shrinks the segment, with a warning, instead of ending the job. */
+/* A low limit on locked memory reduces the segment, with a warning, and does not end the job. */
 static uint64_t within_memlock(uint64_t size)
 {
     struct rlimit limit;
@@ -75,7 +75,7 @@ uintptr_t gasnetc_max_global_segsize(void)
     return max_global;
 }
 
-/* The size of a registered piece: the same everywhere, so that all nodes split alike. */
+/* The size of a registered piece: the same on all nodes. */
 static void settle_pin_shift(void)
 {
     uint64_t most = gasnetc_caps.region_max;
@@ -123,7 +123,7 @@ static void register_pieces(char *base, uintptr_t size)
     }
 }
 
-/* What each node tells the others first; the keys follow, as many as the largest segment has. */
+/* Each node's segment; the keys are exchanged next, as many as the largest segment has. */
 typedef struct announcement {
     uint64_t base, size;
 } announcement_t;

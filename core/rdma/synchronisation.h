@@ -1,9 +1,9 @@
 /* synchronisation.h - the synchronisation table (IB-E1): which completions each form of transfer
  * needs, and when.
  *
- * The AM engine and the Extended API name the row of what they do and act by these functions.  The
- * rows are constants, so nothing of the table is left in compiled code.  It must never be overruled
- * elsewhere: tests/unit/synchronisation.c and tests/testsync.c walk it row by row.
+ * The AM engine and the Extended API pass their form to the functions below, and wait as these say.
+ * Forms are constants, so compiled code does not contain the table.  No other code decides what a
+ * form waits for: tests/unit/synchronisation.c and tests/testsync.c check every row.
  */
 #ifndef GASNETC_SYNCHRONISATION_H
 #define GASNETC_SYNCHRONISATION_H
@@ -35,14 +35,14 @@ enum gasnetc_form {
 
 enum gasnetc_when {
     GASNETC_NOT_NEEDED,
-    GASNETC_NO_MEMORY,  /* the client's side is a value: there is no memory to wait for */
+    GASNETC_NO_MEMORY,  /* the local side is a value, which has no memory */
     GASNETC_INITIATING, /* before the call that initiates it returns */
     GASNETC_SYNCING,    /* before the call that synchronises it returns */
 };
 
 typedef struct gasnetc_needs {
     enum gasnetc_when local;  /* the source may be written again */
-    enum gasnetc_when remote; /* a put has arrived, a get has landed */
+    enum gasnetc_when remote; /* a put has arrived, a get is complete */
 } gasnetc_needs_t;
 
 static const gasnetc_needs_t gasnetc_needs[GASNETC_FORMS] = {
@@ -69,8 +69,8 @@ static const gasnetc_needs_t gasnetc_needs[GASNETC_FORMS] = {
     [GASNETC_GET_VAL] = {GASNETC_NO_MEMORY, GASNETC_INITIATING},
 };
 
-/* The source ends with the call: it is copied, or waited for.  A value's does where its transfer
- * outlives the call that holds it. */
+/* The source may be written again when the initiating call returns: it is copied, or the call waits
+ * for the completion.  So it is for a value whose transfer outlives the call. */
 static inline bool gasnetc_frees_source(enum gasnetc_form form)
 {
     gasnetc_needs_t needs = gasnetc_needs[form];
@@ -78,7 +78,7 @@ static inline bool gasnetc_frees_source(enum gasnetc_form form)
            (needs.local == GASNETC_NO_MEMORY && needs.remote != GASNETC_INITIATING);
 }
 
-/* The initiating call waits until all is done. */
+/* The initiating call waits for remote completion. */
 static inline bool gasnetc_blocks(enum gasnetc_form form)
 {
     return gasnetc_needs[form].remote == GASNETC_INITIATING;

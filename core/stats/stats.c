@@ -1,8 +1,8 @@
-/* stats.c - counters as text: into GASNET_STATSFILE at the end, and for who asks a
- * running job (gasnetrun --stats).
+/* stats.c - reports of the counters: to GASNET_STATSFILE at exit, and to gasnetrun --stats, which
+ * queries a running job.
  *
- * One line for each counter, for people and awk:
- * rank, peer, name, value, unit.  A peer's counters that are 0 are left out.
+ * One line for each counter: rank, peer, name, value, unit.  A peer's counters that are 0 are left
+ * out.
  */
 #include "core/stats/stats.h"
 
@@ -23,7 +23,7 @@
 #include "other/tools/tools.h"
 
 static double started;
-static char *path; /* whole: a program may change its directory; NULL: no file */
+static char *path; /* absolute: a program may change its directory; NULL: no file */
 static int stream = -1;
 
 /* --- text --- */
@@ -41,7 +41,7 @@ static void rows_of_peer(FILE *out, uint32_t node)
     char peer[12];
     snprintf(peer, sizeof peer, "%u", node);
     gasnetc_tally_peer(node, &tally);
-    /* Without anything to tell there would still be its credits. */
+    /* A peer without traffic: only its credits are not 0. */
     if (tally.value[GASNETC_COUNT_credits_lowest] == tally.value[GASNETC_COUNT_credits] &&
         !tally.value[GASNETC_COUNT_in_flight_most] && !tally.value[GASNETC_COUNT_got_requests])
         return;
@@ -68,7 +68,7 @@ static void section(FILE *out, const char *when)
         if (node != gasnetc_job.rank) rows_of_peer(out, node);
 }
 
-/* The text in one piece; free it.  NULL when memory is out. */
+/* The whole report; the caller frees it.  NULL when out of memory. */
 static char *compose(const char *when, size_t *length)
 {
     char *text = NULL;
@@ -80,7 +80,7 @@ static char *compose(const char *when, size_t *length)
 
 /* --- the file --- */
 
-/* Each % becomes this node's number; a relative name is made whole. */
+/* Replaces each % by this node's rank; makes a relative name absolute. */
 static char *file_name(const char *pattern)
 {
     char *name = NULL, *directory = *pattern == '/' ? NULL : getcwd(NULL, 0);
@@ -114,7 +114,7 @@ void gasnetc_stats_init(void)
     } else if (!strcmp(name, "stdout")) {
         stream = STDOUT_FILENO;
     } else if ((path = file_name(name))) {
-        /* A file for all is made empty by one of them. */
+        /* If all ranks share the file, rank 0 truncates it. */
         bool first = gasnetc_job.rank == 0 || strchr(name, '%');
         int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (first ? O_TRUNC : 0), 0666);
         if (fd >= 0) {
@@ -132,12 +132,12 @@ void gasnetc_stats_write(const char *when)
     size_t length = 0;
     char *text;
     if ((!path && stream < 0) || !gasnetc_peers || !(text = compose(when, &length))) return;
-    /* A section of one write: those of several ranks do not mix. */
+    /* One write: sections of several ranks do not interleave. */
     int fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : stream;
     bool written = fd >= 0 && gasneti_write_all(fd, text, length);
     int error = errno;
     if (fd >= 0 && path && close(fd) && written) {
-        written = false; /* a file server may tell only now */
+        written = false; /* NFS may report a failed write at close */
         error = errno;
     }
     if (!written) warn_unwritten(error);
@@ -146,10 +146,10 @@ void gasnetc_stats_write(const char *when)
 
 /* --- on request --- */
 
-static pthread_mutex_t telling = PTHREAD_MUTEX_INITIALIZER;
-static bool over; /* under it: what is counted goes away */
+static pthread_mutex_t answering = PTHREAD_MUTEX_INITIALIZER;
+static bool closed; /* under it: the records are about to be freed */
 
-/* Runs in a thread of the bootstrap's: also a process that is stuck is to answer. */
+/* Runs in a thread of the bootstrap: a process that is stuck answers too. */
 static char *answer(size_t *length)
 {
     const char *when = "on request, before gasnet_attach";
@@ -158,9 +158,9 @@ static char *answer(size_t *length)
                    ? "on request"
                    : "on request; it has not polled for 1 s: it computes, sleeps or is stuck";
     if (gasneti_ending()) when = "on request, while it ends";
-    pthread_mutex_lock(&telling);
-    char *text = over ? NULL : compose(when, length);
-    pthread_mutex_unlock(&telling);
+    pthread_mutex_lock(&answering);
+    char *text = closed ? NULL : compose(when, length);
+    pthread_mutex_unlock(&answering);
     return text;
 }
 
@@ -171,7 +171,7 @@ void gasnetc_stats_serve(void)
 
 void gasnetc_stats_close(void)
 {
-    pthread_mutex_lock(&telling);
-    over = true;
-    pthread_mutex_unlock(&telling);
+    pthread_mutex_lock(&answering);
+    closed = true;
+    pthread_mutex_unlock(&answering);
 }

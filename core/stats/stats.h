@@ -1,7 +1,7 @@
-/* stats.h - counters for people: gathered at one moment, written to GASNET_STATSFILE, and told to
+/* stats.h - reports of the counters of core/counters/counters.h: to GASNET_STATSFILE and to
  * gasnetrun --stats.
  *
- * Called by start-up and exit.  The records that are read are core/counters/counters.h's.
+ * Called by start-up and exit.
  */
 #ifndef GASNETC_STATS_H
 #define GASNETC_STATS_H
@@ -21,15 +21,15 @@ void gasnetc_tally_process(gasnetc_tally_t *tally);
 
 /* --- GASNET_STATSFILE, and gasnetrun --stats --- */
 
-/* Start-up, before anything could be written: makes the file; warns where that fails. */
+/* Start-up: creates the file; warns if that fails. */
 void gasnetc_stats_init(void);
 
-/* From now on, until it is closed, whoever asks the running job is answered. */
+/* From now on, until gasnetc_stats_close, answers gasnetrun --stats. */
 void gasnetc_stats_serve(void);
-/* Before what the network counts goes away; waits for an answer that is being written. */
+/* Call before the network's counters are freed; waits for an answer that is being composed. */
 void gasnetc_stats_close(void);
 
-/* Appends this process's counters to the file, if there is one; `when` says what made it so. */
+/* Appends this process's counters to the file, if any; `when` is the occasion, in words. */
 void gasnetc_stats_write(const char *when);
 
 #endif

@@ -1,7 +1,6 @@
-/* tally.c - counters as they are at one moment: gathered from where they are counted, the rest
- * derived.
+/* tally.c - the values of all counters at one moment: read from the records, or derived.
  *
- * Called by reports alone, at any time, by any thread.  Takes no lock and changes nothing.
+ * Called only by reports, at any time, by any thread.  Takes no lock and changes nothing.
  */
 #include "core/stats/stats.h"
 
@@ -13,8 +12,8 @@
 #include "core/job/thread.h"
 #include "core/rdma/bounce.h"
 
-/* Others may be counting meanwhile: aligned words are read whole, and no reader needs two of them
- * to agree. */
+/* Other threads may write meanwhile.  Aligned words are read atomically, and no reader needs two of
+ * them to be consistent. */
 #define READS_WHILE_WRITTEN __attribute__((no_sanitize("thread")))
 
 const gasnetc_counter_row_t gasnetc_counter_rows[GASNETC_COUNTERS] = {
@@ -24,13 +23,13 @@ const gasnetc_counter_row_t gasnetc_counter_rows[GASNETC_COUNTERS] = {
 #undef COUNTER
 };
 
-/* What is left of `whole`; while others count, a part may be ahead of it. */
+/* whole - parts; 0 if other threads have counted a part meanwhile and not the whole. */
 static uint64_t rest(uint64_t whole, uint64_t parts)
 {
     return whole > parts ? whole - parts : 0;
 }
 
-/* The words that are counted as they are. */
+/* The counters that are kept per peer. */
 READS_WHILE_WRITTEN static void read_peer(const gasnetc_peer_t *peer, uint64_t *value)
 {
 #define READ_PEER_COUNTED(name) value[GASNETC_COUNT_##name] = peer->counts->name;
@@ -46,7 +45,7 @@ READS_WHILE_WRITTEN static void read_peer(const gasnetc_peer_t *peer, uint64_t *
     value[GASNETC_COUNT_banked_now] = peer->credits.banked;
 }
 
-/* Adds one record of a process. */
+/* Adds one record of the process. */
 READS_WHILE_WRITTEN static void add_counts(const gasnetc_counts_t *counts, uint64_t *value)
 {
 #undef READ_PEER_COUNTED
@@ -58,7 +57,7 @@ READS_WHILE_WRITTEN static void add_counts(const gasnetc_counts_t *counts, uint6
 #undef COUNTER
 }
 
-/* The peer's tally; returns how many of its puts the device did not capture. */
+/* The peer's tally; returns the number of puts to it that were not inlined. */
 static uint64_t tally_peer(uint32_t node, gasnetc_tally_t *tally)
 {
     uint64_t *v = tally->value;
@@ -69,7 +68,7 @@ static uint64_t tally_peer(uint32_t node, gasnetc_tally_t *tally)
     net_peer_counts(&peer->net, &net);
     uint64_t replies = v[GASNETC_COUNT_replies_short] + v[GASNETC_COUNT_replies_medium] +
                        v[GASNETC_COUNT_replies_long];
-    /* Every Request was replied to, or its credit went to the bank. */
+    /* Every Request was replied to, or its credit was banked. */
     v[GASNETC_COUNT_got_requests] = replies + v[GASNETC_COUNT_banked];
     v[GASNETC_COUNT_am_by_ring] = net.by_ring;
     v[GASNETC_COUNT_rings] = net.rings;
@@ -144,7 +143,7 @@ static void add(line_t *line, const char *format, ...)
     if (line->used >= line->size) line->used = line->size - 1;
 }
 
-/* The first peers that have not completed, or not replied to, what was sent to them. */
+/* The first peers with operations in flight or Requests not replied to. */
 static void add_peers(line_t *line)
 {
     enum { MOST = 4 };

@@ -116,8 +116,8 @@ static void on_reply_payload(gasnet_token_t token, void *bytes, size_t nbytes, i
 /* A message to the core; Longs land behind the first slot of its segment. */
 static uint8_t carry(model_t *model, uint8_t own)
 {
-    uint8_t carried = gasnetc_credits_carry(&model->credits, own);
-    gasnetc_credits_carried(&model->credits, carried, own);
+    uint8_t carried = gasnetc_credits_piggyback(&model->credits, own);
+    gasnetc_credits_piggybacked(&model->credits, carried, own);
     return carried;
 }
 

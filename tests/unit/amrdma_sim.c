@@ -101,8 +101,8 @@ static void compose(side_t *from, side_t *to, bool reply)
     if (!reply && !gasnetc_credits_take(&from->credits, &needs_room)) return;
     from->posted += needs_room;
     message_t m = {.id = ids, .length = 8 + check_below(LIMIT), .reply = reply};
-    m.credits = gasnetc_credits_carry(&from->credits, own);
-    gasnetc_credits_carried(&from->credits, m.credits, own);
+    m.credits = gasnetc_credits_piggyback(&from->credits, own);
+    gasnetc_credits_piggybacked(&from->credits, m.credits, own);
     about[ids++] = m;
     send(from, to, &m);
 }
@@ -197,8 +197,8 @@ static void give_back(side_t *here, side_t *there)
     here->owing--;
     if (!gasnetc_credits_overdue(&here->credits)) return;
     m.id = ids;
-    m.credits = gasnetc_credits_carry(&here->credits, own);
-    gasnetc_credits_carried(&here->credits, m.credits, own);
+    m.credits = gasnetc_credits_piggyback(&here->credits, own);
+    gasnetc_credits_piggybacked(&here->credits, m.credits, own);
     about[ids++] = m;
     send(here, there, &m);
 }

@@ -71,9 +71,9 @@ static void look(const char *after)
 
 static uint16_t carry(side_t *a, uint8_t own)
 {
-    uint8_t carried = gasnetc_credits_carry(&a->credits, own);
+    uint8_t carried = gasnetc_credits_piggyback(&a->credits, own);
     check_each(carried >= own, "a message carries %u, of which %u are its own", carried, own);
-    gasnetc_credits_carried(&a->credits, carried, own);
+    gasnetc_credits_piggybacked(&a->credits, carried, own);
     return carried;
 }
 

@@ -43,9 +43,9 @@ static bool takes(uint32_t index, uint64_t expected)
 
 static uint64_t random_word(void)
 {
-    static const uint64_t extremes[] = {0, ~GASNETC_NOTICE_MARKS, 1, UINT64_C(0x7f00000000000000)};
+    static const uint64_t extremes[] = {0, ~GASNETC_FLAG_MARKS, 1, UINT64_C(0x7f00000000000000)};
     uint32_t i = check_below(8);
-    return i < 4 ? extremes[i] : check_random() & ~GASNETC_NOTICE_MARKS;
+    return i < 4 ? extremes[i] : check_random() & ~GASNETC_FLAG_MARKS;
 }
 
 /* What the put names must be what was registered for peers: the script ends the program else. */
