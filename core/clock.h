@@ -1,4 +1,4 @@
-/* clock.h - seconds on a clock that only goes forward. */
+/* clock.h - seconds on the monotonic clock. */
 #ifndef GASNETC_CLOCK_H
 #define GASNETC_CLOCK_H
 

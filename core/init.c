@@ -1,7 +1,7 @@
-/* init.c - gasnet_init and gasnet_attach: the order in which everything comes to life.
+/* init.c - gasnet_init and gasnet_attach: the order of start-up.
  *
- * Each step leaves its own undo to the exit engine; this file only puts them in order and answers
- * the questions about the job.
+ * The exit engine undoes each step at the end; this file only calls the steps in order, and has the
+ * calls that report on the job.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ gasnet_node_t gasneti_mynode, gasneti_nodes;
 
 const int GASNETI_LINKCHECK_NAME = 1;
 
-/* --- what the tools want to know --- */
+/* --- hooks of the tools --- */
 
 static char *raw_getenv(const char *name)
 {
@@ -56,7 +56,7 @@ static int reports_environment(void)
     return gasnetc_job.rank == 0 && bootstrap_getenv("GASNET_VERBOSEENV");
 }
 
-static void tell_tools(void)
+static void set_tool_hooks(void)
 {
     gasneti_getenv_hook = raw_getenv;
     gasneti_fatal_prefix_hook = gasneti_own_name;
@@ -66,7 +66,7 @@ static void tell_tools(void)
 
 /* --- init --- */
 
-/* Joins the job; GASNET_OK, or an error code after saying why. */
+/* Joins the job; GASNET_OK, or an error code after a message. */
 static int join(int *argc, char ***argv)
 {
     char why[1024] = "";
@@ -88,8 +88,8 @@ static int join(int *argc, char ***argv)
     return GASNET_OK;
 }
 
-/* The launcher is gone, or says that the job is over.  A wish of our own that is not 0 is not lost
- * to another's 0, nor is it that we had none. */
+/* The launcher has died, or has ended the job with `code`.  If `code` is 0, the process ends with
+ * its own exit code, or with 1 if it was not ending. */
 static void on_job_death(int code)
 {
     int own = gasneti_ending() ? gasnetc_exit_code() : 1;
@@ -99,7 +99,7 @@ static void on_job_death(int code)
 static void make_peers(void)
 {
     uint32_t n = gasnetc_job.size;
-    /* Cleared memory from the kernel: of peers never spoken to there is no page. */
+    /* calloc: the pages of peers that are never used are not touched. */
     gasnetc_peer_counts_t *counts = calloc(n, sizeof *counts);
     if (!counts || posix_memalign((void **)&gasnetc_peers, _Alignof(gasnetc_peer_t),
                                   n * sizeof *gasnetc_peers))
@@ -111,10 +111,10 @@ static void make_peers(void)
     }
 }
 
-enum { SPARE_FILES = 16 }; /* beyond what peers take: for the device, and for the program */
+enum { SPARE_FILES = 16 }; /* open files for the device and the program, beyond those for peers */
 
-/* Whoever ran out of descriptors half way could not be connected to, and its peers would wait for
- * it; so all of them together know beforehand. */
+/* Checks the limit of open files on all ranks before connecting: a rank that ran out of descriptors
+ * later would leave its peers waiting for their connections. */
 static void make_room_for_files(void)
 {
     struct gasneti_descriptors found;
@@ -128,13 +128,13 @@ static void make_room_for_files(void)
     gasneti_fatal_if_any(error);
 }
 
-/* What the processes find out about each other before they connect. */
+/* Agreed on by all processes before they connect. */
 struct settled {
     uint32_t credits, replies, address, contact;
     bool early; /* peers cannot be connected at first use */
 };
 
-/* The first process that cannot wait says why. */
+/* Reports when peers are connected; if at start-up, the first process that requires it says why. */
 static void report_early(const struct settled *all)
 {
     uint32_t speaker = 0;
@@ -146,7 +146,7 @@ static void report_early(const struct settled *all)
             at_first_use ? "first use" : "start-up: ", gasnetc_caps.early);
 }
 
-/* As many credits as the least of the nodes has room for; the longest address and contact. */
+/* Collective: the minimum of all nodes' credits, the longest address and contact. */
 static struct settled settle(void)
 {
     uint32_t n = gasnetc_job.size;
@@ -173,16 +173,16 @@ static struct settled settle(void)
 static void init_credits(uint32_t credits, uint32_t replies)
 {
     uint32_t n = gasnetc_job.size;
-    /* A credit that returns on another message, or together with others, leaves a receive buffer
-     * behind for its peer's next Reply.  Where buffers are too few for every peer, none may wait
-     * like that (IB-R5). */
+    /* A credit that returns with another message, or several that return together, leave a receive
+     * buffer posted for the peer's next Reply.  Where the buffers are too few for all peers, none
+     * may be left like that (IB-R5). */
     int64_t slack = gasnetc_params.credits_slack;
     if (replies < (uint64_t)credits * (n - 1)) slack = 0;
     for (uint32_t i = 0; i < n; i++)
         gasnetc_credits_init(&gasnetc_peers[i].credits, (uint16_t)credits, (uint16_t)slack);
 }
 
-/* Every pair of nodes: make both ends, swap their addresses, join them. */
+/* For every pair of nodes: makes both ends, exchanges their addresses, joins them. */
 static void connect_all(size_t size)
 {
     uint32_t n = gasnetc_job.size, me = gasnetc_job.rank;
@@ -198,7 +198,7 @@ static void connect_all(size_t size)
     bootstrap_barrier();
 }
 
-/* All learn how to reach each other, and nobody is connected yet. */
+/* Exchanges what is needed to connect a peer at first use; connects none. */
 static void expect_all(size_t size)
 {
     uint32_t n = gasnetc_job.size, me = gasnetc_job.rank;
@@ -220,12 +220,12 @@ static uint32_t bbuf_count(void)
         most = gasnetc_params.depth_total;
     int64_t count = gasnetc_params.bbuf_count;
     if (count == 0 || count > most) count = most;
-    /* A Request that waits for credit may hold one while its thread's handlers need another. */
+    /* A Request that waits for a credit may hold one while handlers in its thread need another. */
     int64_t least = GASNETC_THREADED ? 2 * gasnetc_params.max_threads : 2;
     return (uint32_t)(count > least ? count : least);
 }
 
-/* IB-C8; the locks that such a thread needs are in PAR libraries alone. */
+/* IB-C8; only PAR libraries have the locks that such a thread needs. */
 static void settle_receive_thread(void)
 {
     if (!gasnetc_params.rcv_thread || (GASNETC_RCV_THREAD && GASNETC_THREADED)) return;
@@ -244,8 +244,8 @@ static void clip_threads(void)
     gasnetc_params.max_threads = GASNETI_THREAD_SLOTS;
 }
 
-/* With more processes, or threads, than processors, waiting must not burn whole time slices. */
-static void settle_patience(void)
+/* With more processes, or threads, than processors, waiting threads must yield. */
+static void settle_spins(void)
 {
     if (GASNETC_THREADED) gasnetc_set_spins_before_yield(100);
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -253,7 +253,7 @@ static void settle_patience(void)
         gasnetc_set_spins_before_yield(20);
 }
 
-/* For people: with several hosts the launcher has gone through a remote shell. */
+/* For messages: with several hosts the launcher used a remote shell. */
 static const char *started_by(void)
 {
     bool hosts = false;
@@ -286,7 +286,8 @@ static void open_network(void)
                 started_by(), gasnetc_caps.device);
 }
 
-/* A program with MPI as well, whose launcher starts no MPI: every rank would be rank 0 there. */
+/* A program that is linked with MPI too, started by a launcher that starts no MPI: every process
+ * would be rank 0 there. */
 static void check_mpi(void)
 {
     static const char words[] =
@@ -306,7 +307,7 @@ int gasnet_init(int *argc, char ***argv)
 {
     if (gasnetc_phase != GASNETC_BEFORE_INIT)
         return gasneti_error(GASNET_ERR_NOT_INIT, "gasnet_init", "called a second time");
-    tell_tools();
+    set_tool_hooks();
     int result = join(argc, argv);
     refused = result != GASNET_OK;
     if (refused) return result;
@@ -320,7 +321,7 @@ int gasnet_init(int *argc, char ***argv)
     clip_threads();
     if (gasnetc_exit_catch_signals()) gasneti_threads_get_signal_stacks();
     settle_receive_thread();
-    settle_patience();
+    settle_spins();
     gasnetc_stats_init();
     open_network();
     gasnetc_segment_limits();

@@ -251,11 +251,11 @@ void net_report_at_exit(void);
 unsigned net_rx_channels(void);
 
 /* From now on a message that arrives on the channel ends net_block; earlier messages do not. */
-void net_arm(unsigned place);
+void net_arm(unsigned channel);
 
 /* Sleeps in the kernel until a message arrives on the channel after net_arm; the caller has polled
  * in between.  Sleeps only briefly if the network holds messages back. */
-void net_block(unsigned place);
+void net_block(unsigned channel);
 
 /* --- receive buffers (no lock held) --- */
 

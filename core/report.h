@@ -1,5 +1,5 @@
-/* report.h - messages to people: one line, with rank and host in front, and the end of the job when
- * fatal.  Used by the core and by the networks below it. */
+/* report.h - messages to the user: one line with rank and host in front, and, if fatal, the end of
+ * the job.  Used by the core and by the networks. */
 #ifndef GASNETI_REPORT_H
 #define GASNETI_REPORT_H
 
@@ -10,21 +10,21 @@
  * text says what happened and what to do about it.  Legal at any time, in any thread. */
 void gasneti_fatal(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
-/* The same where a trouble of one process or of the network may be met by many ranks, each in its
- * way: of all of these the launcher tells the first alone. */
+/* The same for a failure that many ranks may meet, each with a text of its own: the launcher prints
+ * the first one only. */
 void gasneti_fatal_once(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
-/* Start-up, by every rank: does nothing where `error` is "" on all of them.  Else the first rank
- * that has one makes it a gasneti_fatal, and the others wait for the end: one line for the job, not
+/* Start-up, by every rank: returns if `error` is "" on all of them.  Otherwise the first rank with
+ * an error calls gasneti_fatal with it, and the others wait for the end: one line for the job, not
  * one for each rank. */
 void gasneti_fatal_if_any(const char *error);
 
-/* The same where every rank knows that the job must end: `speaker` says why. */
+/* The same where every rank knows that the job must end: the rank with `speaker` reports why. */
 void gasneti_fatal_by_one(bool speaker, const char *error) __attribute__((noreturn));
 
-/* A connection or a peer failed, which may only mean that the job is ending: kept until the next
- * poll, which waits a moment for word of that, and otherwise makes it a gasneti_fatal.  Only the
- * first failure is kept.  For networks; legal with the poll lock held. */
+/* A connection or a peer failed, which may only mean that the job is ending.  The text is kept
+ * until the next poll, which waits a moment for the order to end and otherwise calls gasneti_fatal
+ * with it.  Only the first failure is kept.  For networks; legal with the poll lock held. */
 void gasneti_failed(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The text of the failure that was kept. */
@@ -33,7 +33,7 @@ const char *gasneti_failure(void);
 /* "*** WARNING (rank R ...): text"; silent with GASNET_QUIET. */
 void gasneti_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Announces an error that a Core call is about to return, and returns it. */
+/* Warns of an error that a Core call is about to return, and returns it. */
 int gasneti_error(int code, const char *function, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -44,7 +44,7 @@ const char *gasneti_own_name(void);
 /* "rank R on host H" of any rank; the text lives until the thread's next call. */
 const char *gasneti_rank_name(uint32_t rank);
 
-/* A message from `rank` that no sound peer sends: fatal, naming the field that is wrong. */
+/* A message from `rank` that violates the protocol: fatal, naming the field that is wrong. */
 static inline void __attribute__((noreturn, cold))
 gasneti_malformed(uint32_t rank, uint32_t length, const char *field)
 {
@@ -53,9 +53,9 @@ gasneti_malformed(uint32_t rank, uint32_t length, const char *field)
                   length, gasneti_rank_name(rank), field);
 }
 
-/* Notes whether the calling thread is another than that of gasnet_init, which the rules of SEQ
- * forbid: a failure is then told as what it comes from.  For places where a thread waits; does
- * nothing in PARSYNC and PAR. */
+/* Notes if the calling thread is not that of gasnet_init, which the rules of SEQ forbid: messages
+ * of later failures then name this as the cause.  For places where a thread waits; does nothing in
+ * PARSYNC and PAR. */
 void gasneti_note_thread(void);
 
 /* True once this process is ending: failures of peers are expected then. */
@@ -64,8 +64,8 @@ bool gasneti_ending(void);
 /* Whether this is a child, by fork, of the process that joined the job.  Async-signal-safe. */
 bool gasnetc_exit_of_child(void);
 
-/* Supplies what the messages tell; before it, they carry the process id.  By the thread that calls
- * gasnet_init. */
+/* Supplies the rank and host that messages show; before, they show the process id.  By the thread
+ * that calls gasnet_init. */
 void gasneti_report_init(uint32_t rank, uint32_t size, const uint32_t *host_of);
 
 /* Whether the program is position-independent, so that its functions and static variables have

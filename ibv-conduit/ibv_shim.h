@@ -29,7 +29,7 @@ static inline hca_t hca_open(int i, char name[64])
     snprintf(name, 64, "%s", there ? ibv_get_device_name(list[i]) : "");
     hca_t hca = there ? ibv_open_device(list[i]) : NULL;
     if (list) ibv_free_device_list(list);
-    if (hca) fcntl(hca->async_fd, F_SETFL, O_NONBLOCK); /* several threads may read it */
+    if (hca) fcntl(hca->async_fd, F_SETFL, O_NONBLOCK); /* several threads read events */
     return hca;
 }
 
@@ -108,7 +108,7 @@ static inline hca_mr_t hca_register(hca_pd_t pd, void *start, size_t size, enum 
     return ibv_reg_mr(pd, start, size, (int)access);
 }
 
-/* The context of the CQ is the file descriptor that wakes a thread waiting for the CQ.  */
+/* The context of the queue is the eventfd that wakes a sleeping thread. */
 static inline hca_cq_t hca_cq_create(hca_t hca, uint32_t depth, bool sleeper)
 {
     struct ibv_comp_channel *channel = sleeper ? ibv_create_comp_channel(hca) : NULL;
@@ -141,11 +141,11 @@ static inline void hca_cq_sleep(hca_cq_t cq, int ms)
     const int wake_fd = (int)(intptr_t)cq->cq_context;
     struct pollfd wait[2] = {{.fd = cq->channel->fd, .events = POLLIN},
                              {.fd = wake_fd, .events = POLLIN}};
-    eventfd_t rung;
+    eventfd_t count;
     void *context;
     if (poll(wait, 2, ms) <= 0) return;
     if (wait[0].revents && !ibv_get_cq_event(cq->channel, &cq, &context)) ibv_ack_cq_events(cq, 1);
-    if (wait[1].revents) eventfd_read(wake_fd, &rung);
+    if (wait[1].revents) eventfd_read(wake_fd, &count);
 }
 
 static inline void hca_cq_wake(hca_cq_t cq)
@@ -179,7 +179,7 @@ static inline hca_qp_t hca_qp_create(hca_pd_t pd, enum hca_service service, hca_
     return qp;
 }
 
-/* Older releases of rdma-core have neither the function nor its declaration. */
+/* Older releases of rdma-core lack the function and its declaration. */
 int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
     __attribute__((weak));
 

@@ -37,7 +37,7 @@ typedef struct hca_cq {
 typedef struct hca_device {
     VAPI_hca_hndl_t hca;
     EVAPI_async_handler_hndl_t handler;
-    int events[2]; /* a pipe of hca_event_t: read end, write end */
+    int events[2]; /* a socket pair of hca_event_t: read end, write end */
 } * hca_t;
 
 /* 0 or an errno. */
@@ -50,7 +50,7 @@ static inline int hca_error(VAPI_ret_t result)
     return result == VAPI_EINVAL_VA ? EFAULT : result == VAPI_EPERM ? EPERM : EINVAL;
 }
 
-/* The allocated record of a created object; NULL with errno on failure.  */
+/* A copy of the record on the heap, if VAPI made the object; else NULL with errno. */
 static inline void *hca_keep(VAPI_ret_t result, const struct hca_made *made, size_t size)
 {
     void *record = result == VAPI_OK ? malloc(size) : NULL;
@@ -83,8 +83,7 @@ static inline enum hca_event_kind hca_event_kind(VAPI_event_record_type_t type)
     return (unsigned)type <= VAPI_PORT_ACTIVE ? kinds[type] : HCA_EVENT_UNKNOWN;
 }
 
-/* Called in a thread of libvapi.  Events that do not fit in the pipe are lost, as in VAPI's own
- * queue.  */
+/* In a thread of libvapi.  An event that does not fit is lost, as in VAPI's own queue. */
 static inline void hca_async_event(VAPI_hca_hndl_t hca, VAPI_event_record_t *record, void *device)
 {
     const enum hca_event_kind kind = hca_event_kind(record->type);
@@ -149,7 +148,7 @@ static inline bool hca_query(hca_t hca, hca_limits_t *limits)
     return true;
 }
 
-/* A port without a LID is an Ethernet port, which VAPI cannot report.  */
+/* VAPI does not report Ethernet; a port without a LID is one. */
 static inline bool hca_query_port(hca_t hca, uint8_t number, hca_port_t *port)
 {
     VAPI_hca_port_t prop;
@@ -209,7 +208,7 @@ static inline hca_cq_t hca_cq_create(hca_t hca, uint32_t depth, bool sleeper)
     return hca_keep(result, &cq.made, sizeof cq);
 }
 
-/* Empty: EVAPI_poll_cq_block in hca_cq_sleep arms the CQ.  */
+/* hca_cq_sleep arms the queue itself. */
 static inline void hca_cq_arm(hca_cq_t cq) {}
 
 enum { HCA_SLEEP_POLLS = 1 };
@@ -235,7 +234,7 @@ static inline hca_srq_t hca_srq_create(hca_pd_t pd, uint32_t depth)
 
 enum hca_service { HCA_CONNECTED = VAPI_TS_RC, HCA_DATAGRAMS = VAPI_TS_UD };
 
-/* VAPI has no parameter for the inline size.  */
+/* VAPI has no parameter for the inline limit; it reports what it grants. */
 static inline hca_qp_t hca_qp_create(hca_pd_t pd, enum hca_service service, hca_cq_t send_cq,
                                      hca_cq_t recv_cq, hca_srq_t srq, uint32_t send_depth,
                                      uint32_t recv_depth, uint32_t *inline_max)
@@ -258,7 +257,7 @@ static inline hca_qp_t hca_qp_create(hca_pd_t pd, enum hca_service service, hca_
     return hca_keep(result, &qp, sizeof qp);
 }
 
-/* VAPI has no query for it.  */
+/* VAPI cannot report the order; the model of the device decides. */
 static inline bool hca_in_order(hca_t hca, hca_qp_t qp)
 {
     VAPI_hca_vendor_t maker;
@@ -376,7 +375,7 @@ static inline int hca_post_srq_recv(hca_srq_t srq, hca_recv_t *recv)
     return hca_error(VAPI_post_srq(srq->hca, srq->it, 1, &recv->wr, NULL));
 }
 
-/* The budget's rest; not hot, as polls that find more than nothing are few. */
+/* Polls on after the first completion.  Out of line: most polls find nothing. */
 static __attribute__((noinline, unused)) int hca_poll_on(hca_cq_t cq, int n, int budget,
                                                          hca_wc_t *wc)
 {

@@ -1,11 +1,10 @@
-/* exit.c - how a job ends: head, body and tail around the state machine of exit_protocol
- * (IB-X1..X8).
+/* exit.c - how a job ends: the engine around the state machine of exit_protocol (IB-X1..X8).
  *
- * Three ways in: gasnet_exit, an exit request from another node, and the end of main or exit(). The
- * first one in this process wins and stores its code (head); it flushes, coordinates with the other
- * nodes for a bounded time, by the launcher or by messages, and leaves the network and the launcher
- * (body); then the process ends (tail).  Signals are in exit_signals.c: they leave a note here,
- * which the next poll acts upon.
+ * An exit starts with gasnet_exit, an exit request from another node or the launcher, or the end of
+ * main or exit().  The first caller in this process stores its code (head).  It flushes the output,
+ * coordinates with the other nodes for a bounded time, by the launcher or by messages, and leaves
+ * the network and the launcher (body); then the process ends (tail).  Signal handlers are in
+ * exit_signals.c: they only set gasnetc_exit_pending, which the next poll acts upon.
  */
 #define _GNU_SOURCE
 #include "core/exit/exit.h"
@@ -38,30 +37,31 @@
 #include "other/tools/ranges.h"
 
 static struct {
-    bool joined;         /* the job exists: the launcher can end it */
-    pid_t process;       /* that joined; a child of it ends for itself alone */
+    bool joined;         /* the process has joined the job: the launcher can end it */
+    pid_t process;       /* the one that joined; a forked child ends only itself */
     gasneti_lock_t lock; /* of protocol */
     gasnetc_exit_protocol_t protocol;
-    _Atomic double deadline; /* of the whole coordination; 0: not begun */
-    uint32_t *others;        /* room for a list of all other nodes, since a handler may exit */
-    bool *answered;          /* by node; of the master */
+    _Atomic double deadline; /* of the whole coordination; 0: not started */
+    uint32_t *others;        /* room for a list of all other nodes: a signal handler may exit */
+    bool *answered;          /* by node; used by the master */
     struct gasneti_processors processors;
 } the_exit;
 
-/* What the launcher has said; stored by the spawner's thread, which must not do more. */
+/* The launcher's orders; stored by the spawner's thread, which must not do more. */
 static struct {
-    atomic_bool noted;                /* it knows that this process wants to end */
-    _Atomic uint32_t leave, together; /* 1 + a code: come along; all have, end now */
+    atomic_bool noted; /* it knows that this process wants to end */
+    /* 1 + a code, or 0: BOOTSTRAP_LEAVE (other processes end), BOOTSTRAP_TOGETHER (all do). */
+    _Atomic uint32_t leave, together;
 } launcher;
 
-/* Whose exit it is, and its code: 0, or FIRST | thread << 8 | code.  One word, so that a signal at
- * any moment finds all of it, or nothing. */
+/* The thread that runs the exit, and the code: 0, or FIRST | thread << 8 | code.  One word, so that
+ * a signal handler finds both or none. */
 static _Atomic uint64_t first_caller;
 static const uint64_t FIRST = UINT64_C(1) << 63;
-static atomic_bool closing, closed; /* body has begun, and is through */
+static atomic_bool closing, closed; /* body has begun; has ended */
 static atomic_uint performing;      /* threads between a step of the protocol and its message */
 
-/* Seconds that an alarm leaves to whoever watches the time itself. */
+/* Seconds between a timeout that the engine tests and the alarm behind it. */
 #define SPARE 0.25
 
 static uint64_t this_thread(void)
@@ -74,7 +74,7 @@ static bool is_ours(void)
     return (atomic_load(&first_caller) & ~UINT64_C(255)) == this_thread();
 }
 
-/* By the thread whose exit it is. */
+/* By the thread that runs the exit. */
 static void change_code(int code)
 {
     atomic_store(&first_caller, this_thread() | (uint64_t)(code & 255));
@@ -108,7 +108,7 @@ static double exit_timeout(void)
     return computed < p->exit_timeout_max ? computed : p->exit_timeout_max;
 }
 
-/* Time runs from when this is first asked: by a signal that ends the job, by news from others. */
+/* The first call starts the timeout: a signal that ends the job, or the order of another node. */
 static double exit_deadline(void)
 {
     double deadline = 0, from_now = gasnetc_clock() + exit_timeout();
@@ -121,14 +121,16 @@ void gasnetc_exit_start_clock(void)
     (void)exit_deadline();
 }
 
-/* The next part of the exit has all of the time for itself. */
+/* The next part of the exit gets the whole timeout. */
 static void restart_clock(void)
 {
     atomic_store(&the_exit.deadline, gasnetc_clock() + exit_timeout());
 }
 
-/* Whether so much of the time is over (1: all of it), for processes that must share few processors
- * too.  Any thread, and async-signal-safe: of several at once one looks. */
+/* True after this part of the timeout (1: all of it), extended where processes share few
+ * processors. Any thread, and async-signal-safe; of several callers at once one computes, the
+ * others get false.
+ */
 static bool time_is_up(double part)
 {
     static atomic_flag looking = ATOMIC_FLAG_INIT;
@@ -161,8 +163,8 @@ static enum net_result try_send(uint32_t node, const gasnetc_exit_action_t *acti
     return result;
 }
 
-/* By turns: a node that was never spoken to is connected now, all of them at the same time, and one
- * that is gone holds nobody up; naps are taken once for all. */
+/* Tries all nodes in turn until each has been sent to, so that nodes that were never used connect
+ * at the same time, and one that is gone delays no other. */
 static void send_to(uint32_t *nodes, uint32_t count, const gasnetc_exit_action_t *action)
 {
     double deadline = gasneti_ending() ? exit_deadline() : gasnetc_clock() + exit_timeout();
@@ -181,7 +183,7 @@ static void send_to(uint32_t *nodes, uint32_t count, const gasnetc_exit_action_t
     }
 }
 
-/* Once in a job's life: to all go the master's orders, or node 0's word that all end together. */
+/* At most once in a process: the master's requests, or TOGETHER from node 0. */
 static void send_to_all(const gasnetc_exit_action_t *action)
 {
     uint32_t count = 0;
@@ -207,7 +209,7 @@ static enum gasnetc_exit_state state_now(void)
 
 /* --- head, body, tail --- */
 
-/* True for the one caller that is to do the work. */
+/* True for the one caller that runs the exit. */
 static bool head(int code)
 {
     uint64_t nobody = 0;
@@ -217,7 +219,7 @@ static bool head(int code)
 
 void gasnetc_exit_abort(int code)
 {
-    atomic_store(&closed, true); /* an MPI may call exit() on its way */
+    atomic_store(&closed, true); /* an MPI may call exit() in there */
     bootstrap_abort(code);
 }
 
@@ -228,10 +230,10 @@ static void __attribute__((noreturn)) tail(void)
     _exit(gasnetc_exit_code());
 }
 
-/* A second caller.  Another thread waits here for the end of the process.  The same one comes again
- * from the client's SIGQUIT handler, before it has done the work; from another handler, which cut
- * the work short, and so the launcher has to end the job; or when all is done. */
-static void come_again(void)
+/* A second call of an exit.  Another thread waits here for the end of the process.  The same thread
+ * returns if it calls from the client's SIGQUIT handler, before body.  If a signal handler has
+ * interrupted body, the launcher must end the job; after body the process ends here. */
+static void second_call(void)
 {
     while (!is_ours()) pause();
     if (gasnetc_exit_closing()) gasnetc_exit_abort(gasnetc_exit_code());
@@ -244,9 +246,10 @@ static bool did_not_answer(const void *unused, uint32_t node)
     return node != gasnetc_job.rank && !the_exit.answered[node];
 }
 
-/* The launcher is about to end processes that may not know why.  All but the master know only that
- * node 0 is deaf, and one line is enough for that: where the launcher does not put theirs together,
- * node 1 has a moment in which it is the only one. */
+/* Warns before the launcher kills the processes that did not answer.  Nodes other than the master
+ * know only that node 0 did not answer, and one line is enough for that: where the launcher does
+ * not merge equal lines, node 1 prints at once and the others 0.25 s later, when the job usually
+ * has ended. */
 static void warn_time_over(bool master)
 {
     char who[256] = "0", line[640];
@@ -262,8 +265,8 @@ static void warn_time_over(bool master)
     gasneti_warn("%s", line);
 }
 
-/* Where the launcher helps: until all have told it that they want to end, or have been told by it.
- * False if it does not, or says nothing any more. */
+/* With the launcher's help: waits until all processes have announced their exit to it, or were
+ * ordered by it to exit.  False if the launcher does not offer this, or is silent. */
 static bool agree_by_launcher(int code)
 {
     if (state_now() == GASNETC_EXIT_DONE) return true; /* alone */
@@ -278,7 +281,7 @@ static bool agree_by_launcher(int code)
                                        (uint8_t)(together - 1));
         gasneti_unlock(&the_exit.lock);
         if (together) break;
-        /* From then on it ends the job when its time has come. */
+        /* From now on the launcher ends the job at its own timeout. */
         if (!noted && atomic_load(&launcher.noted)) gasnetc_exit_arm(4 * exit_timeout());
         noted = atomic_load(&launcher.noted);
         if (time_is_up(noted ? 2 : 0.5)) return false;
@@ -287,7 +290,7 @@ static bool agree_by_launcher(int code)
     return true;
 }
 
-/* Until all nodes know, or time is up; `action` is the first thing to do. */
+/* By messages: until all nodes are coordinated, or time is up.  `action` is the first step. */
 static void agree_among_nodes(gasnetc_exit_action_t action)
 {
     bool waited = false, master = false;
@@ -311,7 +314,7 @@ static void agree_among_nodes(gasnetc_exit_action_t action)
     if (state == GASNETC_EXIT_FAILED) warn_time_over(master);
 }
 
-/* Returns whether the end is coordinated. */
+/* Returns whether all nodes end with one code. */
 static bool coordinate(int code)
 {
     gasneti_lock(&the_exit.lock);
@@ -322,12 +325,12 @@ static bool coordinate(int code)
         gasnetc_exit_arm(exit_timeout() + SPARE);
         agree_among_nodes(action);
     }
-    /* What was sent must be on its way before the queues go. */
+    /* All sends must have completed before the queues are destroyed. */
     while ((atomic_load(&performing) || !net_quiet()) && !time_is_up(1)) gasnetc_poll_ending();
     return state_now() == GASNETC_EXIT_DONE;
 }
 
-/* Where other threads may still be inside, the end of the process has to do it. */
+/* With threads, others may still be inside: then the end of the process closes it. */
 static void close_network(void)
 {
     if (GASNETC_THREADED) return;
@@ -338,8 +341,8 @@ static void close_network(void)
     net_close();
 }
 
-/* A full file system loses what the program printed.  A program that has closed its standard
- * output, or whose reader is gone, expects that. */
+/* Warns when the output is lost, for instance on a full file system; but not if the program has
+ * closed its standard output, or the reader of the pipe is gone. */
 static void flush_output(void)
 {
     int error = fflush(stdout) ? errno : 0;
@@ -349,8 +352,8 @@ static void flush_output(void)
     fflush(stderr);
 }
 
-/* An alarm bounds each of its halves: who holds the lock of stdout, or was interrupted inside the
- * library, may keep the first for ever, and whoever broke something the second. */
+/* An alarm bounds each of its two halves: the first may block, on the lock of stdout or inside the
+ * library if a signal has interrupted a call; the second may block on corrupted memory. */
 static void body(void)
 {
     double left = exit_deadline() - gasnetc_clock();
@@ -371,25 +374,25 @@ static void body(void)
     atomic_store(&closed, true);
 }
 
-/* --- the ways in --- */
+/* --- starts of an exit --- */
 
 void gasnetc_exit(int code)
 {
     if (!the_exit.joined) exit(code);
     if (gasnetc_exit_of_child()) _exit(code);
-    if (!head(code)) come_again();
+    if (!head(code)) second_call();
     body();
     tail();
 }
 
-/* The end of main, or exit(): the C library goes on ending the process after this. */
+/* The end of main, or exit(): the C library continues to end the process afterwards. */
 static void at_exit(int status, void *unused)
 {
     (void)unused;
     if (gasnetc_exit_of_child() || atomic_load(&closed)) return;
-    if (!head(status)) come_again();
+    if (!head(status)) second_call();
     body();
-    gasnetc_exit_disarm(); /* the client's own handlers may take their time */
+    gasnetc_exit_disarm(); /* no bound on the client's own atexit handlers */
 }
 
 void gasnetc_exit_fatal(int code)
@@ -402,11 +405,11 @@ void gasnetc_exit_fatal(int code)
     gasnetc_exit_abort(gasnetc_exit_code() ? gasnetc_exit_code() : code);
 }
 
-/* Others want to end, and this process heard of it first from them. */
+/* Exits because other processes do.  `first`: no exit was running in this process. */
 static void __attribute__((noreturn)) follow(bool first)
 {
-    if (first) gasnetc_exit_tell_client();
-    if (!first) come_again();
+    if (first) gasnetc_exit_raise_sigquit();
+    if (!first) second_call();
     body();
     tail();
 }
@@ -421,7 +424,7 @@ void gasnetc_exit_system_message(uint32_t from, uint64_t word0, uint64_t word1)
     gasnetc_exit_action_t action = gasnetc_exit_receive(
         &the_exit.protocol, from, (enum gasnetc_exit_message)word0, (uint8_t)word1);
     gasneti_unlock(&the_exit.lock);
-    /* From now on its code stands, whatever the client's handler does. */
+    /* From now on its code is the one of this process, even if the client's handler exits too. */
     bool first = action.begin && head((int)word1);
     perform(&action);
     atomic_fetch_sub(&performing, 1);
@@ -434,33 +437,33 @@ static void follow_launcher(void)
     if (leave) follow(head((int)(leave - 1)));
 }
 
-/* A peer that leaves because the job is ending looks like one that died; the order to end, or the
- * launcher, tells them apart within a moment. */
-static void __attribute__((noreturn)) wait_for_word(void)
+/* A failed connection may mean that the peer has died, or that the job is ending and the peer has
+ * left.  In the second case the order to exit, or the launcher's, arrives while this waits. */
+static void __attribute__((noreturn)) await_exit_order(void)
 {
     double deadline = gasnetc_clock() + exit_timeout() / 2;
     while (gasnetc_clock() < deadline) {
         follow_launcher();
         gasnetc_poll_ending();
     }
-    static atomic_flag told = ATOMIC_FLAG_INIT;
-    if (gasneti_ending()) come_again();
-    while (atomic_flag_test_and_set(&told))
-        pause(); /* another thread says it, and ends the process */
+    static atomic_flag reported = ATOMIC_FLAG_INIT;
+    if (gasneti_ending()) second_call();
+    while (atomic_flag_test_and_set(&reported))
+        pause(); /* another thread reports it, and ends the process */
     gasneti_fatal("%s", gasneti_failure());
 }
 
 void gasnetc_exit_act(void)
 {
-    int note = atomic_load(&gasnetc_exit_pending);
+    int pending = atomic_load(&gasnetc_exit_pending);
     if (gasnetc_exit_of_child()) gasneti_fatal("a poll in a child");
-    if (note == GASNETC_EXIT_FAILURE) wait_for_word();
-    /* Whoever takes the note acts upon it, and nobody else. */
-    if (!note || !atomic_compare_exchange_strong(&gasnetc_exit_pending, &note, 0) ||
-        note == GASNETC_EXIT_ASKED)
+    if (pending == GASNETC_EXIT_FAILURE) await_exit_order();
+    /* Only the thread that clears it acts upon it. */
+    if (!pending || !atomic_compare_exchange_strong(&gasnetc_exit_pending, &pending, 0) ||
+        pending == GASNETC_EXIT_ASKED)
         return;
-    if (note == GASNETC_EXIT_CALLED) follow_launcher();
-    gasnetc_exit_tell_client();
+    if (pending == GASNETC_EXIT_CALLED) follow_launcher();
+    gasnetc_exit_raise_sigquit();
     gasnetc_exit(1);
 }
 
@@ -470,8 +473,8 @@ static void *act_for_receive_thread(void *unused)
     return unused;
 }
 
-/* The launcher's word is acted upon by a thread of the client's that polls, which finds a note. */
-static void hear_launcher(enum bootstrap_word word, int code)
+/* An order of the launcher, in the spawner's thread.  A client thread that polls acts upon it. */
+static void on_launcher_order(enum bootstrap_word word, int code)
 {
     const uint32_t with_code = 1 + (uint32_t)(code & 255);
     int none = 0, asked = GASNETC_EXIT_ASKED;
@@ -481,7 +484,7 @@ static void hear_launcher(enum bootstrap_word word, int code)
     atomic_store(&launcher.leave, with_code);
     if (!atomic_compare_exchange_strong(&gasnetc_exit_pending, &none, GASNETC_EXIT_CALLED))
         atomic_compare_exchange_strong(&gasnetc_exit_pending, &asked, GASNETC_EXIT_CALLED);
-    /* The receive thread sleeps until a message comes. */
+    /* The receive thread sleeps until a message arrives, so another thread acts. */
     if (GASNETC_THREADED && gasnetc_params.rcv_thread)
         (void)gasneti_quiet_thread(NULL, 0, act_for_receive_thread, NULL);
 }
@@ -492,14 +495,14 @@ bool gasnetc_exit_polls(double seconds)
     const double deadline = gasnetc_clock() + seconds;
     int asked = 0;
     if (!atomic_compare_exchange_strong(&gasnetc_exit_pending, &asked, GASNETC_EXIT_ASKED))
-        return true; /* it has something to act on, and that will show */
+        return true; /* another exit is pending; the next poll acts upon it */
     while (atomic_load(&gasnetc_exit_pending) == GASNETC_EXIT_ASKED && gasnetc_clock() < deadline)
         nanosleep(&turn, NULL);
     asked = GASNETC_EXIT_ASKED;
     return !atomic_compare_exchange_strong(&gasnetc_exit_pending, &asked, 0);
 }
 
-/* A child of fork may not use what the network has open, and meets its end at its first poll. */
+/* A forked child must not use the network: its first poll is fatal. */
 static void in_child(void)
 {
     gasnetc_exit_pending = GASNETC_EXIT_FAILURE;
@@ -516,7 +519,7 @@ void gasnetc_exit_init(void)
     the_exit.joined = true;
     the_exit.process = getpid();
     gasnetc_exit_make_timer();
-    bootstrap_listen(hear_launcher);
+    bootstrap_listen(on_launcher_order);
     pthread_atfork(NULL, NULL, in_child);
     on_exit(at_exit, NULL);
 }

@@ -1,7 +1,7 @@
-/* exit_protocol.c - the state machine of exit_protocol.h; see there for the story.
+/* exit_protocol.c - the state machine that exit_protocol.h describes.
  *
- * Node 0 plays two parts, its own and the coordinator's; what it would send to itself it handles at
- * once.  Pure: run by the engine in exit.c and by tests/unit.
+ * Node 0 is also the coordinator; a message from node 0 to itself is handled at once.  Pure: run by
+ * the engine in exit.c and by tests/unit.
  */
 #include "core/exit/exit_protocol.h"
 
@@ -29,7 +29,7 @@ void gasnetc_exit_protocol_init(protocol_t *p, uint32_t rank, uint32_t size)
 
 /* --- the coordinator, on node 0 --- */
 
-/* One more node is ending; when that is all of them, the end is collective. */
+/* Counts one more node that ends; when all do, the exit is collective. */
 static action_t count_candidate(protocol_t *p, uint8_t code)
 {
     p->candidates++;
@@ -43,7 +43,7 @@ static action_t count_candidate(protocol_t *p, uint8_t code)
 
 /* --- every node --- */
 
-/* Of several wishes the largest stands, so that no failure is lost to a 0. */
+/* The largest code wins, so that the code of a failure is not lost. */
 static void raise_code(protocol_t *p, uint8_t code)
 {
     if (code > p->code) p->code = code;
@@ -82,7 +82,7 @@ void gasnetc_exit_time_over(protocol_t *p)
     raise_code(p, 1);
 }
 
-/* The master's order.  A node that was idle ends now; one that was waiting is told the code. */
+/* The master's request.  An idle node starts its exit; a waiting one takes the code. */
 static action_t take_request(protocol_t *p, uint32_t from, uint8_t code)
 {
     action_t action = send_one(from, GASNETC_EXIT_ANSWER, code);

@@ -1,18 +1,18 @@
-/* exit_protocol.h - who ends the job and with which code, as a plain state machine (IB-X2..X6,
+/* exit_protocol.h - which node ends the job, and with which code: a plain state machine (IB-X2..X6,
  * B116).
  *
- * A node that wants to end becomes a candidate: it tells node 0 its code.  When every node has
- * done so, node 0 tells all of them the largest code, and the end was collective.  A candidate that
- * has waited for the grace period claims to be master; node 0 grants the first claim, and tells the
- * largest code of which it knows.  The master sends every other node an exit request with that code
- * and waits for their answers.  A node that
- * gets a request and was not yet ending, ends.  Whoever waits too long (node 0 wedged, a peer that
- * never polls) gives up, and the engine has the launcher end the job.  Where the launcher itself
- * helps processes to end together (bootstrap_leaving) the engine asks that first, and none of these
- * messages is sent unless it is silent; its word to all is the machine's TOGETHER.
+ * A node that wants to end becomes a candidate: it sends its code to node 0.  When every node has
+ * done so, node 0 sends the largest code to all of them, and the exit was collective.  A candidate
+ * that has waited for the grace period claims to be master; node 0 grants the first claim, with the
+ * largest code that it knows.  The master sends an exit request with that code to every other node,
+ * and waits for their answers.  A node that gets a request and was not yet ending, ends.  A node
+ * that waits too long (node 0 hangs, or a peer never polls) gives up, and the engine has the
+ * launcher end the job.  Where the launcher can coordinate the exit (bootstrap_leaving), the engine
+ * asks the launcher first, and sends these messages only if it does not answer; an order of the
+ * launcher to all processes is delivered to this machine as TOGETHER.
  *
- * No I/O, no clock: the engine delivers messages and says when time is up; each call returns what
- * to do next.  Messages: 2N-2 for a collective end; otherwise at most 4N-2.
+ * No I/O, no clock: the engine delivers messages and reports timeouts; each call returns the next
+ * action.  Messages: 2N-2 for a collective exit; otherwise at most 4N-2.
  */
 #ifndef GASNETC_EXIT_PROTOCOL_H
 #define GASNETC_EXIT_PROTOCOL_H
@@ -22,28 +22,28 @@
 
 /* Messages, each one word plus a code. */
 enum gasnetc_exit_message {
-    GASNETC_EXIT_CANDIDATE, /* to node 0: I am ending with `code` */
-    GASNETC_EXIT_CLAIM,     /* to node 0: I have waited for the others; make me master */
-    GASNETC_EXIT_ELECTED,   /* from node 0: you are master; the largest code so far is `code` */
-    GASNETC_EXIT_TOGETHER,  /* from node 0: all are ending; the job's code is `code` */
+    GASNETC_EXIT_CANDIDATE, /* to node 0: the sender ends with `code` */
+    GASNETC_EXIT_CLAIM,     /* to node 0: the sender's grace period is over; it asks to be master */
+    GASNETC_EXIT_ELECTED,   /* from node 0: the receiver is master; `code` is the largest so far */
+    GASNETC_EXIT_TOGETHER,  /* from node 0: all nodes are ending; `code` is the job's */
     GASNETC_EXIT_REQUEST,   /* from the master: end now, with `code` */
-    GASNETC_EXIT_ANSWER,    /* to the master: I have it */
+    GASNETC_EXIT_ANSWER,    /* to the master: the request has arrived */
 };
 
 enum gasnetc_exit_state {
-    GASNETC_EXIT_IDLE,       /* nothing known of an exit */
+    GASNETC_EXIT_IDLE,       /* no exit is known */
     GASNETC_EXIT_WAITING,    /* candidate: waits for TOGETHER, ELECTED or REQUEST */
     GASNETC_EXIT_COLLECTING, /* master: waits for answers */
     GASNETC_EXIT_DONE,       /* coordinated: leave with `code` */
-    GASNETC_EXIT_FAILED,     /* not coordinated in time: the launcher must end the job */
+    GASNETC_EXIT_FAILED,     /* timeout: the launcher must end the job */
 };
 
 typedef struct gasnetc_exit_protocol {
     uint32_t rank, size;
     enum gasnetc_exit_state state;
-    uint8_t code;         /* the code this node leaves with, also when it has failed */
-    uint32_t answers;     /* master: received */
-    uint32_t candidates;  /* node 0: how many have announced themselves */
+    uint8_t code;         /* the code this node ends with, also when FAILED */
+    uint32_t answers;     /* master: received so far */
+    uint32_t candidates;  /* node 0: announced so far */
     uint8_t largest_code; /* node 0 */
     bool decided;         /* node 0: a master was chosen, or TOGETHER was sent */
 } gasnetc_exit_protocol_t;
@@ -54,7 +54,7 @@ typedef struct gasnetc_exit_action {
     enum gasnetc_exit_message message;
     uint32_t to; /* SEND_ONE; SEND_ALL goes to every other node */
     uint8_t code;
-    bool begin; /* this node was idle and must begin its own exit now (raise SIGQUIT, ...) */
+    bool begin; /* this node was idle and must start its own exit now */
 } gasnetc_exit_action_t;
 
 void gasnetc_exit_protocol_init(gasnetc_exit_protocol_t *p, uint32_t rank, uint32_t size);
@@ -66,12 +66,12 @@ gasnetc_exit_action_t gasnetc_exit_want(gasnetc_exit_protocol_t *p, uint8_t code
 gasnetc_exit_action_t gasnetc_exit_receive(gasnetc_exit_protocol_t *p, uint32_t from,
                                            enum gasnetc_exit_message message, uint8_t code);
 
-/* The grace period for a collective end is over (counted from this node's own gasnetc_exit_want).
+/* The grace period for a collective exit, which starts with this node's gasnetc_exit_want, is over.
  */
 gasnetc_exit_action_t gasnetc_exit_grace_over(gasnetc_exit_protocol_t *p);
 
-/* The whole time for coordination is over: DONE stays, everything else becomes FAILED, and its code
- * is not 0: some node has not asked to end, and is ended. */
+/* The timeout of the coordination is over: any state but DONE becomes FAILED, with a code that is
+ * not 0, since some node is killed that did not ask to end. */
 void gasnetc_exit_time_over(gasnetc_exit_protocol_t *p);
 
 #endif

@@ -1,8 +1,8 @@
 /* exit_signals.c - signals that end a job (section 2.12 of the client interface, IB-X5).
  *
- * A handler does no work: it writes one line, leaves a note for the next poll, and sets an alarm
- * for the case that there is no next poll.  Everything called here in signal context is
- * async-signal-safe; only a backtrace, if one is asked for, is not, and so a time bounds it.
+ * A handler writes one line, sets gasnetc_exit_pending for the next poll, and sets an alarm in case
+ * no thread polls.  All calls in signal context are async-signal-safe, except a backtrace, if one
+ * is asked for; so an alarm bounds it.
  */
 #define _GNU_SOURCE
 #include "core/exit/exit_signals.h"
@@ -85,7 +85,7 @@ static void announce(const char *what, int number, const char *hint)
 
 static void on_alarm(int number);
 
-static timer_t timer; /* a handler may set it, which is not so of setitimer */
+static timer_t timer; /* timer_settime is async-signal-safe; setitimer is not */
 static bool has_timer;
 
 void gasnetc_exit_make_timer(void)
@@ -94,7 +94,7 @@ void gasnetc_exit_make_timer(void)
     has_timer = timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;
 }
 
-/* 0: never. */
+/* 0: cancels it. */
 static void set_timer(double seconds)
 {
     struct itimerspec when = {.it_value = {.tv_sec = (time_t)seconds}};
@@ -103,8 +103,8 @@ static void set_timer(double seconds)
         alarm(seconds > 0 ? (unsigned)seconds + 1 : 0);
 }
 
-/* A second alarm may interrupt the work of the first; and it must come through whatever the client
- * has blocked. */
+/* SA_NODEFER: a second alarm may interrupt the handler of the first.  The client may have blocked
+ * the signal. */
 static void set_alarm(double seconds)
 {
     struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_NODEFER};
@@ -116,13 +116,13 @@ static void set_alarm(double seconds)
     set_timer(seconds);
 }
 
-static const double poll_time = 0.5; /* for a process to poll, or for the client's handler */
+static const double poll_time = 0.5; /* until a thread polls, or the client's handler returns */
 static const double backtrace_time = 30;
 
-static atomic_int dying_thread, dying_of; /* its fatal signal */
+static atomic_int dying_thread, dying_of; /* in a fatal signal, and which */
 
-/* Whether a process that is about to leave may go on with it: so it may while others keep it from
- * its processor, and for a moment after that. */
+/* True if the alarm is to wait for an exit that is running: before the timeout, which is longer
+ * where processors are few, and once more for a moment after it. */
 static bool may_go_on(void)
 {
     static volatile sig_atomic_t late, extended;
@@ -135,13 +135,13 @@ static bool may_go_on(void)
     return true;
 }
 
-/* Nobody polled in time, or the exit took too long: the launcher does it. */
+/* No thread polled in time, or the exit took too long: the launcher ends the job. */
 static void on_alarm(int number)
 {
     (void)number;
     if (!dying_of && may_go_on()) return;
     if (dying_of) gasnetc_exit_abort(128 + dying_of);
-    if (!gasneti_ending()) gasnetc_exit_tell_client();
+    if (!gasneti_ending()) gasnetc_exit_raise_sigquit();
     gasnetc_exit_abort(gasneti_ending() ? gasnetc_exit_code() : 1);
 }
 
@@ -151,7 +151,7 @@ static void by_default(int number)
     raise(number);
 }
 
-/* --- addresses that were right in another process --- */
+/* --- addresses that are valid in another process only --- */
 
 static bool linked_as_pie;
 
@@ -160,8 +160,7 @@ bool gasnetc_linked_as_pie(void)
     return linked_as_pie;
 }
 
-/* The program itself is the first object; where it is not position-independent it is loaded where
- * it says. */
+/* The first object is the program; if it is not position-independent, its load offset is 0. */
 static int is_moved(struct dl_phdr_info *object, size_t size, void *moved)
 {
     (void)size;
@@ -169,7 +168,7 @@ static int is_moved(struct dl_phdr_info *object, size_t size, void *moved)
     return 1;
 }
 
-/* The instruction that a signal interrupted, and the stack pointer; 0 where that is not known. */
+/* The interrupted instruction and its stack pointer; 0 where they are not known. */
 typedef struct place {
     uintptr_t instruction, stack;
 } place_t;
@@ -187,9 +186,9 @@ static place_t interrupted_at(const ucontext_t *context)
 #endif
 }
 
-/* What may be behind an access to a wrong address, other than NULL and its neighbours: an address
- * that came in a message.  It was if a handler used it; and a wrong function seldom has another
- * reason. */
+/* A hint for an access to a wrong address that is not near NULL: in a program linked as PIE it may
+ * be an address that came in a message.  That is likely if an AM handler accessed it, or if the
+ * program called it. */
 static const char *hint_of(int number, const siginfo_t *info, const ucontext_t *context)
 {
     uintptr_t address = (uintptr_t)info->si_addr;
@@ -199,13 +198,13 @@ static const char *hint_of(int number, const siginfo_t *info, const ucontext_t *
     const place_t at = interrupted_at(context);
     if (address == at.instruction) return ": it called an address without code; " GASNETC_PIE_HINT;
     if (!self || self->handler_depth == 0) return "";
-    /* A stack that overflows does so at or just below the stack pointer. */
+    /* A stack overflow faults near the stack pointer. */
     const uintptr_t near = 256 << 10;
     if (address - at.stack < near || at.stack - address < near) return "";
     return ": a handler used a wrong address; " GASNETC_PIE_HINT;
 }
 
-/* A crash in here, or in a client's part of it, is the end. */
+/* A second fatal signal in the same thread, during this handler, has its default action. */
 static void on_fatal(int number, siginfo_t *info, void *context)
 {
     int nobody = 0, me = gettid();
@@ -231,15 +230,15 @@ static void on_termination(int number, siginfo_t *unused, void *interrupted)
         by_default(number);
         return;
     }
-    if (gasnetc_exit_closing()) return; /* an alarm watches over that */
+    if (gasnetc_exit_closing()) return; /* an alarm bounds that */
     if (gasneti_ending()) gasnetc_exit_abort(gasnetc_exit_code());
     bool again = gasnetc_exit_pending && gasnetc_exit_pending != GASNETC_EXIT_ASKED;
     gasnetc_exit_pending = number;
     gasnetc_exit_start_clock();
-    /* Before anything that may block; also when this handler has returned. */
+    /* Before any call that may block; the alarm must stay unblocked after this handler too. */
     set_alarm(poll_time);
     sigdelset(&((ucontext_t *)interrupted)->uc_sigmask, SIGALRM);
-    /* Each write to a reader that is gone raises it anew. */
+    /* SIGPIPE comes again with each write to the closed pipe. */
     if (!again || number != SIGPIPE) announce("*** Caught a signal: ", number, "");
     if (again) gasnetc_exit_abort(1);
     if (gasnetc_phase != GASNETC_ATTACHED) on_alarm(SIGALRM); /* nothing polls yet */
@@ -250,8 +249,9 @@ static void on_termination(int number, siginfo_t *unused, void *interrupted)
 
 enum { EVERY_SIGNAL = -1 };
 
-/* The next name of GASNET_NO_CATCH_SIGNAL: its number (SIGSEGV, SEGV, segv or 11), EVERY_SIGNAL for
- * *, 0 for what is no signal; false at the end of the list. */
+/* The next entry of GASNET_NO_CATCH_SIGNAL (SIGSEGV, SEGV, segv or 11) as a number: EVERY_SIGNAL
+ * for
+ * *, 0 if it is no signal; false at the end of the list. */
 static bool next_exempt(const char **list, char *name, size_t size, int *number)
 {
     *list += strspn(*list, ", ");
@@ -273,7 +273,7 @@ static bool exempt(int signal)
     return false;
 }
 
-/* A name that is misspelt leaves its signal caught, which would show too late. */
+/* Warns of misspelt names, whose signals would be caught. */
 static void check_exempt(void)
 {
     const char *list = gasnetc_params.no_catch_signal;
@@ -307,18 +307,18 @@ bool gasnetc_exit_catch_signals(void)
     return any_fatal;
 }
 
-void gasnetc_exit_tell_client(void)
+void gasnetc_exit_raise_sigquit(void)
 {
     struct sigaction quit;
     if (sigaction(SIGQUIT, NULL, &quit)) return;
     if (quit.sa_handler == SIG_DFL || quit.sa_handler == SIG_IGN ||
         quit.sa_sigaction == on_termination)
         return;
-    static atomic_flag told = ATOMIC_FLAG_INIT;
-    if (atomic_flag_test_and_set(&told)) return;
-    /* A handler that never returns is cut short. */
+    static atomic_flag raised = ATOMIC_FLAG_INIT;
+    if (atomic_flag_test_and_set(&raised)) return;
+    /* Bounds a handler that does not return. */
     set_alarm(poll_time);
-    sigset_t one; /* the receive thread has all of them blocked */
+    sigset_t one; /* the receive thread blocks all signals */
     sigemptyset(&one);
     sigaddset(&one, SIGQUIT);
     pthread_sigmask(SIG_UNBLOCK, &one, NULL);

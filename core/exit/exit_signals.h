@@ -1,4 +1,4 @@
-/* exit_signals.h - the part of the exit engine that signals touch. */
+/* exit_signals.h - the signal handlers and the alarm of the exit engine. */
 #ifndef GASNETC_EXIT_SIGNALS_H
 #define GASNETC_EXIT_SIGNALS_H
 
@@ -7,17 +7,18 @@
 /* Once, before any of the others. */
 void gasnetc_exit_make_timer(void);
 
-/* Init: catches termination and fatal signals whose action is still the default and that
- * GASNET_NO_CATCH_SIGNAL does not exempt.  Returns whether there is any fatal one among them, whose
- * handler runs on the thread's alternate signal stack, if the thread has one. */
+/* Installs handlers for termination and fatal signals whose action is still the default and that
+ * GASNET_NO_CATCH_SIGNAL does not exempt.  Returns whether a fatal one is among them; its handler
+ * runs on the thread's alternate signal stack, if there is one. */
 bool gasnetc_exit_catch_signals(void);
 
-/* Raises SIGQUIT if the client has a handler of its own for it, so that it can clean up; once in
- * the process's life. */
-void gasnetc_exit_tell_client(void);
+/* Raises SIGQUIT, once in a process, if the client has a handler for it, so that the client can
+ * clean up. */
+void gasnetc_exit_raise_sigquit(void);
 
-/* From now on SIGQUIT is ignored, and after `seconds` the launcher ends the job.  These, and the
- * one before, are async-signal-safe. */
+/* gasnetc_exit_arm ignores SIGQUIT from now on and sets an alarm, after which the launcher ends the
+ * job; gasnetc_exit_disarm cancels the alarm.  Both, and gasnetc_exit_raise_sigquit, are
+ * async-signal-safe. */
 void gasnetc_exit_arm(double seconds);
 void gasnetc_exit_disarm(void);
 

@@ -1,4 +1,4 @@
-/* advice.c - the words of advice.h.  Each names what to look at next.
+/* advice.c - the texts of advice.h.  Each says what to check next.
  */
 #include "core/ib/advice.h"
 

@@ -1,20 +1,24 @@
-/* amrdma_rings.c - the rings that Active Messages are written into: their memory, and to whom they
- * are given (IB-R9..R12).
+/* amrdma_rings.c - the rings that Active Messages are written into: their memory, the peers that
+ * get one, and the immediate data that report it (IB-R9..R12).
  *
- * What happens for each message is inline in network_ib.h, its rules and the choice of peers in
- * amrdma.h.  That a peer has been given a ring rides as a word beside the next message to it; a
- * node with a receive thread gives none, since nothing would wake it.
+ * The work for each message is inline in network_ib.h; its rules and the choice of peers are in
+ * amrdma.h.  A peer learns that it has a ring by the immediate data of the next message to it.  A
+ * node with a receive thread gives no rings, since a write would not wake the thread.
  *
- * A poller of a ring must find the message whole when it finds the trailer, and the payload of a
- * long message, which a write before brought, whole when it finds the header.  No specification
- * promises that: not the order in which the bytes of an RDMA write are placed, nor that of two
- * writes of a queue pair, for an observer that polls instead of awaiting a completion.  Devices
- * that place packets as they arrive, and a packet from its first byte to its last, keep it.  So the
- * node that would give a ring, in whose memory it lies, gives none unless its own device is known
- * to be one of these, or the user says so (GASNET_AMRDMA_ANY_DEVICE).  Without a ring a
- * message comes by a send, whose completion covers it and all writes before it on the queue pair.
- * To prove each message whole instead, by a checksum or by marks in every byte, would cost both
- * ends a pass over it, and more than a ring saves.
+ * When the poller of a ring sees the trailer, the message must be complete; and when it sees the
+ * header of a long message, the payload, which an earlier write brought, must be complete.  No
+ * specification guarantees that: an observer that polls memory, and does not wait for a completion,
+ * may see the bytes of an RDMA write, and two writes of a queue pair, in any order.  Devices that
+ * place packets as they arrive, and a packet from its first byte to its last, keep the order.  So a
+ * node gives rings, which lie in its own memory, only if its device is known to keep the order, or
+ * if the user says so (GASNET_AMRDMA_ANY_DEVICE).  Without a ring a message arrives by a send,
+ * whose completion covers the message and all writes before it on the queue pair.  A checksum, or a
+ * mark in every byte, would make each message verifiable, but would cost both ends a pass over it,
+ * which is more than a ring saves.
+ *
+ * Immediate data: in the upper half 1 + the index of a ring given to the receiver, or 0; in the
+ * lower half amrdma_freed of the ring in the other direction.  A system message has
+ * NET_IB_SYSTEM instead (system_messages.h).
  */
 #include <stdlib.h>
 
@@ -27,8 +31,8 @@ static amrdma_choice_t choice;
 static char *arena;
 static net_region_t region;
 static net_ring_t *all;
-static uint32_t given;       /* of these */
-static net_peer_t **waiting; /* [ranks] those heard from */
+static uint32_t given;       /* of `all` */
+static net_peer_t **senders; /* [ranks]: peers that messages have arrived from */
 
 static void settle_sizes(void)
 {
@@ -67,13 +71,13 @@ static void make_rings(uint32_t count)
 void net_ib_rings_init(uint32_t peers, uint32_t most)
 {
     settle_sizes();
-    choice = (amrdma_choice_t){.cycle = (uint32_t)gasnetc_params.amrdma_cycle, .places = most};
+    choice = (amrdma_choice_t){.cycle = (uint32_t)gasnetc_params.amrdma_cycle, .max_rings = most};
     if (!amrdma_choosing(&choice) || net_ib.ring_limit == 0 || gasnetc_params.rcv_thread) return;
     make_rings(most);
     choice.peers = peers + 1;
-    choice.heard = calloc(choice.peers, sizeof *choice.heard);
-    waiting = calloc(choice.peers, sizeof *waiting);
-    if (!choice.heard || !waiting) gasneti_fatal("out of memory for %u peers", peers);
+    choice.arrivals = calloc(choice.peers, sizeof *choice.arrivals);
+    senders = calloc(choice.peers, sizeof *senders);
+    if (!choice.arrivals || !senders) gasneti_fatal("out of memory for %u peers", peers);
     net_ib.choosing = true;
 }
 
@@ -82,24 +86,24 @@ void net_ib_rings_fini(void)
     net_deregister(&region);
     net_free(arena);
     free(all);
-    free(choice.heard);
-    free(waiting);
+    free(choice.arrivals);
+    free(senders);
     arena = NULL;
     all = NULL;
-    choice.heard = NULL;
-    waiting = NULL;
+    choice.arrivals = NULL;
+    senders = NULL;
     net_ib.ring_first = NULL;
     given = 0;
     net_ib.choosing = false;
 }
 
-net_ib_far_rings_t net_ib_rings_address(void)
+net_ib_remote_rings_t net_ib_rings_address(void)
 {
-    if (!arena) return (net_ib_far_rings_t){.base = 0};
-    return (net_ib_far_rings_t){.base = (uintptr_t)arena, .key = net_key(&region)};
+    if (!arena) return (net_ib_remote_rings_t){.base = 0};
+    return (net_ib_remote_rings_t){.base = (uintptr_t)arena, .key = net_key(&region)};
 }
 
-/* Those of this peer, made when they are not there.  Publish with the poll lock held. */
+/* This peer's record, made if there is none.  To be published with the poll lock held. */
 static net_rings_t *rings_of(net_peer_t *peer)
 {
     net_rings_t *rings = atomic_load(&peer->am->rings);
@@ -108,7 +112,7 @@ static net_rings_t *rings_of(net_peer_t *peer)
     return rings;
 }
 
-/* --- giving --- */
+/* --- giving a ring to a peer --- */
 
 static void set_up(net_ring_t *ring, char *slots, net_peer_t *peer)
 {
@@ -126,7 +130,7 @@ static void set_up(net_ring_t *ring, char *slots, net_peer_t *peer)
     ring->trailer = ring->message->trailer;
 }
 
-/* From now on it is looked at in each poll. */
+/* Each poll looks at the ring from now on. */
 static void enter_circle(net_ring_t *ring)
 {
     net_ring_t *first = net_ib.ring_first ? net_ib.ring_first : ring;
@@ -148,10 +152,10 @@ static void give(net_peer_t *peer)
     enter_circle(ring);
 }
 
-/* Does the device that this queue pair is on place the bytes of a write in order? */
+/* True if the device of this queue pair places the bytes of a write in order. */
 static bool keeps_order(const net_qp_t *qp)
 {
-    const struct net_ib_hca *hca = &net_ib_rails.hca[qp->here];
+    const struct net_ib_hca *hca = &net_ib_rails.hca[qp->local_hca];
     if (gasnetc_params.amrdma_any) return true;
     return net_ib_is_software(hca->name) ? net_ib_software_in_order()
                                          : hca_in_order(hca->hca, qp->qp);
@@ -160,14 +164,14 @@ static bool keeps_order(const net_qp_t *qp)
 static __attribute__((noinline)) void end_of_cycle(void)
 {
     for (int64_t next; (next = amrdma_choose(&choice)) >= 0;)
-        if (keeps_order(waiting[next]->am))
-            give(waiting[next]);
+        if (keeps_order(senders[next]->am))
+            give(senders[next]);
         else
-            choice.cycle = 0; /* as for this peer, so for all */
+            choice.cycle = 0; /* it is the same for all peers */
     net_ib.choosing = amrdma_choosing(&choice);
 }
 
-static inline void heard(int64_t rank, uint32_t count)
+static inline void count_arrivals(int64_t rank, uint32_t count)
 {
     if (__builtin_expect(amrdma_count_arrival(&choice, rank, count), 0)) end_of_cycle();
 }
@@ -177,13 +181,13 @@ void net_ib_count_arrival(const net_message_t *message)
     net_peer_t *peer = message->peer;
     const net_rings_t *rings = atomic_load(&peer->am->rings);
     if (message->system || message->length > net_ib.ring_limit) return;
-    waiting[peer->rank] = peer;
-    heard(rings && atomic_load(&rings->in) ? AMRDMA_HAS_RING : (int64_t)peer->rank, 1);
+    senders[peer->rank] = peer;
+    count_arrivals(rings && atomic_load(&rings->in) ? AMRDMA_HAS_RING : (int64_t)peer->rank, 1);
 }
 
 void net_ib_count_ring_arrivals(uint32_t count)
 {
-    heard(AMRDMA_HAS_RING, count);
+    count_arrivals(AMRDMA_HAS_RING, count);
 }
 
 enum hca_kind net_ib_ring_offer(net_qp_t *qp, net_rings_t *rings, uint16_t freed)
@@ -197,16 +201,16 @@ void net_ib_ring_pad(char *pad, uint32_t length)
     memset(pad, 0, length);
 }
 
-/* --- being given --- */
+/* --- a ring that a peer has given --- */
 
 static void take_offer(net_peer_t *peer, uint32_t offer)
 {
     const net_qp_t *qp = peer->am;
     net_rings_t *rings = rings_of(peer);
-    if (atomic_load(&rings->out.slots) || !qp->far_rings)
+    if (atomic_load(&rings->out.slots) || !qp->remote_rings)
         gasneti_malformed(peer->rank, 0, "offer of a ring");
-    rings->end = qp->far_rings + (offer - 1) * ring_size() + net_ib.ring_slot;
-    rings->rkey = qp->far_rings_key;
+    rings->end = qp->remote_rings + (offer - 1) * ring_size() + net_ib.ring_slot;
+    rings->rkey = qp->remote_rings_key;
     atomic_store(&rings->out.slots, (uint16_t)(net_ib.ring_mask + 1));
     atomic_store(&peer->am->rings, rings);
 }
@@ -214,6 +218,6 @@ static void take_offer(net_peer_t *peer, uint32_t offer)
 void net_ib_ring_imm(net_peer_t *peer, uint32_t imm)
 {
     net_rings_t *rings = atomic_load(&peer->am->rings);
-    if (rings) amrdma_told(&rings->out, (uint16_t)imm);
+    if (rings) amrdma_update_freed(&rings->out, (uint16_t)imm);
     if (imm >> 16) take_offer(peer, imm >> 16);
 }

@@ -1,5 +1,5 @@
-/* connect.c - queue pairs: made for a peer, connected by addresses that the bootstrap or
- * handshakes exchanged.
+/* connect.c - queue pairs: created for a peer, and joined to the peer's by addresses that the
+ * bootstrap or handshakes have exchanged.
  *
  * Called at start-up and at the end, and by connect_on_demand.c when a peer is first used.
  */
@@ -15,14 +15,14 @@
 #include "core/params/params.h"
 #include "core/report.h"
 
-/* What a process tells a peer at start-up: its queue pairs for that one. */
+/* Sent to each peer at start-up: the queue pairs for that peer. */
 typedef struct address {
     uint32_t qps;
-    net_ib_far_rings_t rings;
+    net_ib_remote_rings_t rings;
     net_ib_end_t end[];
 } address_t;
 
-/* What making and joining need. */
+/* What creating and joining need. */
 static struct {
     struct net_ib_depths depths;
     uint32_t replies_left; /* of depths.replies_in_all: not yet allocated */
@@ -31,7 +31,7 @@ static struct {
     uint32_t peers;
 } plan;
 
-/* A circle of one slot is full, and nothing is in flight. */
+/* A circle of one slot: full, although nothing is in flight. */
 static net_slot_t nothing = {.next = &nothing};
 net_qp_t net_ib_closed = {.send_ring = {.free = &nothing, .oldest = &nothing},
                           .next = &net_ib_closed,
@@ -42,7 +42,7 @@ static const struct net_ib_rail *rail_of(uint32_t index)
     return &net_ib_rails.rail[index % net_ib_rails.rails];
 }
 
-/* Active Messages go by one queue pair; both ends choose the same, and pairs of peers differ. */
+/* The queue pair for Active Messages: both ends choose the same one, and pairs of peers differ. */
 static uint32_t am_index(const net_qp_t *first, const net_ib_end_t *ends, uint32_t qps)
 {
     return (first->qp->qp_num + ends[0].remote.qp_number) % qps;
@@ -86,13 +86,13 @@ void net_ib_connect_init(uint32_t peers, const struct net_ib_depths *depths)
 
 size_t net_address_size(void)
 {
-    /* Addresses lie one after the other, each aligned. */
+    /* In an array of addresses each is aligned. */
     size_t size = sizeof(address_t) + net_ib_rails.qps * sizeof(net_ib_end_t),
            unit = _Alignof(address_t);
     return (size + unit - 1) / unit * unit;
 }
 
-/* What this process promises to peers (IB-C7); 0 is the device's maximum. */
+/* RDMA reads that this process serves for each queue pair (IB-C7); 0 is the device's maximum. */
 static uint8_t rd_atom(void)
 {
     int64_t most = net_ib_rails.limits.max_rd_atom ? net_ib_rails.limits.max_rd_atom : 1;
@@ -101,8 +101,8 @@ static uint8_t rd_atom(void)
     return (uint8_t)(wanted > 255 ? 255 : wanted);
 }
 
-/* A circle with one slot more than may be in flight, since a full one and an empty one must differ.
- * It looks full until it opens. */
+/* A circle with one slot more than may be in flight, to tell full from empty.  It is full until it
+ * opens. */
 static void init_send_ring(net_send_ring_t *send_ring, net_peer_t *peer, net_slot_t *slots,
                            uint32_t depth)
 {
@@ -112,24 +112,25 @@ static void init_send_ring(net_send_ring_t *send_ring, net_peer_t *peer, net_slo
     *send_ring = (net_send_ring_t){.free = slots, .oldest = slots, .peer = peer};
 }
 
-/* Whoever sees this sees all that was done before. */
+/* Release store: pairs with the acquire load in net_ib_send_ring_slot. */
 static void open_send_ring(net_send_ring_t *send_ring)
 {
     net_slot_t *first = atomic_load_explicit(&send_ring->free, memory_order_relaxed);
     atomic_store_explicit(&send_ring->unused, first + 1, memory_order_release);
 }
 
-/* Which of several queue pairs will carry AMs is known when the peer's number of them is. */
+/* Any of the queue pairs may become the one for AMs: that is known with the peer's number of them.
+ */
 static net_qp_t *add_qp(net_peer_t *peer, uint32_t index)
 {
     uint32_t inline_max = net_ib.inline_max;
     const uint32_t depth = net_ib.depth, slots = depth + 1 + NET_IB_SYS_SLOTS + 1;
     net_qp_t *qp = NULL;
     if (posix_memalign((void **)&qp, 64, sizeof *qp + slots * sizeof *qp->slots) == 0) {
-        *qp = (net_qp_t){.here = rail_of(index)->hca};
+        *qp = (net_qp_t){.local_hca = rail_of(index)->hca};
         init_send_ring(&qp->send_ring, peer, qp->slots, depth);
         init_send_ring(&qp->system, peer, qp->slots + depth + 1, NET_IB_SYS_SLOTS);
-        qp->qp = make_qp(qp->here, plan.depths.am_recv, &inline_max);
+        qp->qp = make_qp(qp->local_hca, plan.depths.am_recv, &inline_max);
     }
     if (!qp || !qp->qp)
         net_ib_cannot_connect(peer->rank, net_ib_rails.hca[rail_of(index)->hca].name,
@@ -141,7 +142,7 @@ static net_qp_t *add_qp(net_peer_t *peer, uint32_t index)
 void net_ib_expect(net_peer_t *peer)
 {
     atomic_store_explicit(&peer->am, &net_ib_closed, memory_order_release);
-    peer->turn = &net_ib_closed;
+    peer->next_qp = &net_ib_closed;
     plan.peer[plan.peers++] = peer;
 }
 
@@ -169,7 +170,7 @@ void net_address(net_peer_t *peer, void *opaque)
 {
     address_t *address = opaque;
     net_ib_expect(peer);
-    net_qp_t *qp = peer->turn = net_ib_make_qps(peer);
+    net_qp_t *qp = peer->next_qp = net_ib_make_qps(peer);
     address->qps = net_ib_rails.qps;
     address->rings = net_ib_rings_address();
     for (uint32_t i = 0; i < address->qps; i++, qp = qp->next)
@@ -183,7 +184,7 @@ static void destroy_qp(net_qp_t *qp)
     free(qp);
 }
 
-/* The peer has fewer: the circle becomes as small. */
+/* Destroys all but `count`: the peer has fewer. */
 static void keep_qps(net_qp_t *first, uint32_t count)
 {
     net_qp_t *last = first;
@@ -201,13 +202,13 @@ void net_ib_destroy_qps(net_qp_t *first)
     destroy_qp(first);
 }
 
-/* `room`: what is posted before the peer may send, for Active Messages. */
+/* `room`: receive buffers to be posted before the peer may send. */
 static void join(net_qp_t *qp, const struct net_ib_rail *rail, const net_ib_end_t *end,
                  net_recv_t *room)
 {
     net_peer_t *peer = qp->send_ring.peer;
     const hca_remote_t *remote = &end->remote;
-    /* What both ends can do. */
+    /* The lesser of what the two ends can do. */
     uint8_t mtu = remote->mtu < rail->port.mtu ? remote->mtu : rail->port.mtu;
     uint32_t reads = net_ib_rails.limits.max_init_rd_atom;
     if (reads > remote->rd_atom) reads = remote->rd_atom;
@@ -220,7 +221,7 @@ static void join(net_qp_t *qp, const struct net_ib_rail *rail, const net_ib_end_
                                .retries = (uint8_t)gasnetc_params.qp_retry_count,
                                .dest_rd_atomic = rd_atom(),
                                .rd_atomic = (uint8_t)reads};
-    qp->there = end->device;
+    qp->remote_hca = end->device;
     int error = hca_qp_step(qp->qp, HCA_CONNECTED, HCA_INIT, &setup);
     for (net_recv_t *next; !error && room; room = next) {
         next = room->next;
@@ -235,8 +236,8 @@ static void join(net_qp_t *qp, const struct net_ib_rail *rail, const net_ib_end_
     net_ib_cannot_connect(peer->rank, net_ib_rails.hca[rail->hca].name, what, error);
 }
 
-/* Memory for what one peer may send: buffers to post at once, which are returned, and its part of
- * those for Replies, which whoever sends Requests will find (net_ib_recv_more). */
+/* Makes the receive buffers for one peer.  Returns those to be posted at once; the peer's part of
+ * the buffers for Replies is handed over to the threads that send Requests (net_ib_recv_more). */
 static net_recv_t *make_room(void)
 {
     uint32_t replies =
@@ -250,13 +251,13 @@ static net_recv_t *make_room(void)
 }
 
 void net_ib_join_qps(net_peer_t *peer, net_qp_t *first, const net_ib_end_t *ends, uint32_t count,
-                     const net_ib_far_rings_t *rings)
+                     const net_ib_remote_rings_t *rings)
 {
     uint32_t qps = count < net_ib_rails.qps ? count : net_ib_rails.qps;
     keep_qps(first, qps);
     net_qp_t *am = first;
     for (uint32_t i = am_index(first, ends, qps); i > 0; i--) am = am->next;
-    /* Before anything can arrive, for which buffers are posted there again. */
+    /* Before messages can arrive: buffers are posted again to this queue pair. */
     atomic_store_explicit(&peer->am, am, memory_order_release);
     net_recv_t *room = NULL;
     if (net_ib.shared)
@@ -266,8 +267,8 @@ void net_ib_join_qps(net_peer_t *peer, net_qp_t *first, const net_ib_end_t *ends
     net_qp_t *qp = first;
     for (uint32_t i = 0; i < qps; i++, qp = qp->next)
         join(qp, rail_of(i), &ends[i], qp == am ? room : NULL);
-    am->far_rings = rings->base;
-    am->far_rings_key = rings->key.rkey[NET_IB_HCAS > 1 ? am->there : 0];
+    am->remote_rings = rings->base;
+    am->remote_rings_key = rings->key.rkey[NET_IB_HCAS > 1 ? am->remote_hca : 0];
 }
 
 void net_ib_open_qps(net_peer_t *peer)
@@ -284,7 +285,7 @@ void net_ib_open_qps(net_peer_t *peer)
 void net_connect(net_peer_t *peer, const void *opaque)
 {
     const address_t *address = opaque;
-    net_ib_join_qps(peer, peer->turn, address->end, address->qps, &address->rings);
+    net_ib_join_qps(peer, peer->next_qp, address->end, address->qps, &address->rings);
     net_ib_open_qps(peer);
 }
 
@@ -302,7 +303,7 @@ void net_ib_connect_fini(void)
         net_peer_t *peer = plan.peer[i];
         net_qp_t *am = peer->am;
         if (am != &net_ib_closed) net_ib_destroy_qps(am);
-        peer->am = peer->turn = &net_ib_closed;
+        peer->am = peer->next_qp = &net_ib_closed;
     }
     free(plan.peer);
     plan.peer = NULL;

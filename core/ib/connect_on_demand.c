@@ -32,7 +32,7 @@
 /* What all peers must know of a process. */
 typedef struct contact {
     hca_ud_addr_t ud_addr;
-    net_ib_far_rings_t rings;
+    net_ib_remote_rings_t rings;
     uint32_t rails;
     net_ib_end_t rail[]; /* one end each; handshake messages give the numbers of queue pairs */
 } contact_t;
@@ -252,7 +252,7 @@ static void wake(void)
 
 void net_ib_request_connect(net_peer_t *peer)
 {
-    if (peer->turn == &net_ib_closed) peer->turn = net_ib_am(peer);
+    if (peer->next_qp == &net_ib_closed) peer->next_qp = net_ib_am(peer);
     if (atomic_load(&net_ib_am(peer)->open)) return; /* the peer connected first */
     _Atomic uint8_t *request = &on_demand.request[peer->rank];
     if (atomic_load(request) != NONE) return;

@@ -1,8 +1,8 @@
-/* counts.c - what this network counts: gathered for reports, which take no lock.
+/* counts.c - collects the counters of this network for reports, without a lock.
  */
 #include "core/ib/srq.h"
 
-/* Others may be posting and reaping meanwhile; the words are read whole. */
+/* Other threads may be posting and reaping; each counter is an aligned word and is read whole. */
 __attribute__((no_sanitize("thread"))) static void add_qp(const net_qp_t *qp,
                                                           struct net_peer_counts *counts)
 {
@@ -16,7 +16,7 @@ __attribute__((no_sanitize("thread"))) static void add_qp(const net_qp_t *qp,
         counts->by_ring += rings->out.sent;
         counts->rings += atomic_load(&rings->in) != NULL;
     }
-    /* The circle has one slot more than there were ever operations in flight. */
+    /* The circle has one slot more than the most operations that were ever in flight. */
     const net_slot_t *oldest = atomic_load(&qp->send_ring.oldest),
                      *free = atomic_load(&qp->send_ring.free);
     uint64_t most = 0, now = 0;

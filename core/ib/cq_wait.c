@@ -1,7 +1,6 @@
-/* cq_wait.c - how receive threads sleep until a message arrives: one at each device.
+/* cq_wait.c - receive threads sleep here until a message arrives: one at each device.
  *
  * Called by core/progress/receive_thread.c alone, and left out of the library with it (IB-B3).
- * Whether a message was worth waking for is the thread's to judge.
  */
 #include "core/ib/rail.h"
 
@@ -10,12 +9,12 @@ unsigned net_rx_channels(void)
     return net_ib.hcas;
 }
 
-void net_arm(unsigned place)
+void net_arm(unsigned channel)
 {
-    hca_cq_arm(net_ib.recv_cq[place]);
+    hca_cq_arm(net_ib.recv_cq[channel]);
 }
 
-void net_block(unsigned place)
+void net_block(unsigned channel)
 {
-    net_ib_sleep(net_ib.recv_cq[place], -1);
+    net_ib_sleep(net_ib.recv_cq[channel], -1);
 }

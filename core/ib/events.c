@@ -1,10 +1,9 @@
 /* events.c - asynchronous events of the devices: a thread waits for them, keeps those that explain
- * a failure, and ends the job where one says that the network is lost.
+ * a failure, and ends the job when an event means that the network is lost.
  *
- * A port that goes down may be active again in a moment: the transport's retries carry the job over
- * that.  So the thread waits GASNET_PORT_GRACE for it.  A device, a queue or a completion queue
- * that has failed does not come back.  Other events explain failures, and are no failures by
- * themselves.
+ * A port that goes down may be active again soon, and the transport's retries last as long.  So the
+ * thread waits GASNET_PORT_GRACE for it.  A device, a queue or a completion queue that has failed
+ * stays so.  Other events only explain failures.
  */
 #include "core/ib/events.h"
 
@@ -23,7 +22,7 @@
 #include "core/report.h"
 #include "other/tools/quiet_thread.h"
 
-enum { KEPT = 8, STACK = 256 << 10, PATIENCE_MS = 100 };
+enum { KEPT = 8, STACK = 256 << 10, FIRST_EVENT_MS = 100 };
 
 /* An event that explains failures. */
 typedef struct kept {
@@ -34,7 +33,7 @@ typedef struct kept {
 
 static struct {
     pthread_mutex_t lock;
-    kept_t kept[KEPT]; /* the oldest first; under lock */
+    kept_t kept[KEPT]; /* oldest first; under lock */
     uint32_t count;
     bool running;
     atomic_bool over;
@@ -42,9 +41,9 @@ static struct {
     pthread_t thread;
 } events = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake_fd = -1};
 
-/* --- what is kept; the lock is held --- */
+/* --- the events that are kept; the lock is held --- */
 
-/* A port that is active again explains nothing any more. */
+/* Drops the events of a port: it is active again, or a newer event replaces them. */
 static void forget_port(const struct net_ib_hca *hca, unsigned port)
 {
     uint32_t left = 0;
@@ -71,7 +70,7 @@ static void collect(void)
         while (hca_next_event(net_ib_rails.hca[i].hca, &event)) keep(&net_ib_rails.hca[i], &event);
 }
 
-/* --- for messages --- */
+/* --- error messages --- */
 
 static const char *quote(const kept_t *kept, char *text, size_t size)
 {
@@ -81,15 +80,15 @@ static const char *quote(const kept_t *kept, char *text, size_t size)
     return text;
 }
 
-/* What came at the same time as a failure may still be on its way, through the kernel or a thread
- * of libvapi's.  Once, and not for long; the lock is held. */
+/* The event that belongs to a failure may not have arrived yet from the kernel or a thread of
+ * libvapi: waits for it, but only once.  The lock is held. */
 static void await_first(void)
 {
     static bool waited;
     struct pollfd wait[NET_IB_HCAS];
     for (uint32_t i = 0; i < net_ib_rails.hcas; i++)
         wait[i] = (struct pollfd){.fd = hca_events(net_ib_rails.hca[i].hca), .events = POLLIN};
-    if (!waited && !events.count) poll(wait, net_ib_rails.hcas, PATIENCE_MS);
+    if (!waited && !events.count) poll(wait, net_ib_rails.hcas, FIRST_EVENT_MS);
     waited = true;
 }
 
@@ -103,7 +102,7 @@ const char *net_ib_events_report(char *text, size_t size)
     pthread_mutex_lock(&events.lock);
     await_first();
     collect();
-    if (events.wake_fd >= 0) eventfd_write(events.wake_fd, 1); /* it may have something to decide */
+    if (events.wake_fd >= 0) eventfd_write(events.wake_fd, 1); /* it may have to act now */
     if (net_ib_software_trouble(line, sizeof line)) {
         used += (size_t)snprintf(text, size, " (%s", line);
         advice = "raise the limit that it names, or run fewer processes on a host";
@@ -131,7 +130,7 @@ static const struct net_ib_rail *rail_of(const kept_t *kept)
     return NULL;
 }
 
-/* When the job is to end because of it; below 0: never. */
+/* The time at which the event ends the job; below 0: never. */
 static double end_of(const kept_t *kept)
 {
     switch (kept->event.kind) {
@@ -158,7 +157,7 @@ static void end_job(const kept_t *kept)
                        net_ib_event_advice(kept->event.kind));
 }
 
-/* The event that says it may have been lost. */
+/* Asks the device: the event for an active port may have been lost. */
 static bool is_active_again(const kept_t *kept)
 {
     const struct net_ib_rail *rail = kept->event.kind == HCA_EVENT_PORT ? rail_of(kept) : NULL;
@@ -166,7 +165,7 @@ static bool is_active_again(const kept_t *kept)
     return rail && hca_query_port(kept->hca->hca, rail->number, &port) && port.active;
 }
 
-/* Seconds until there is something to decide, below 0: for ever. */
+/* Ends the job if an event requires it.  Returns seconds until the next decision, below 0: none. */
 static double decide(void)
 {
     double first = -1, now = gasnetc_clock();
@@ -204,7 +203,8 @@ static void *run(void *unused)
         poll(wait, net_ib_rails.hcas + 1, left < 0 ? -1 : (int)(left * 1000) + 1);
         if (wait[0].revents) eventfd_read(events.wake_fd, &rung);
         for (uint32_t i = 1; i <= net_ib_rails.hcas; i++)
-            if (wait[i].revents & ~POLLIN) wait[i].fd = -1; /* it would be ready for ever */
+            if (wait[i].revents & ~POLLIN)
+                wait[i].fd = -1; /* poll would return at once from now on */
     }
     return NULL;
 }

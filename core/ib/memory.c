@@ -19,7 +19,7 @@ static hca_mr_t register_with(const struct net_ib_hca *hca, void *start, size_t 
 
 _Atomic uint64_t net_ib_registrations;
 
-/* One registration with every device. */
+/* Registers with every device. */
 bool net_register(void *start, size_t size, bool remote, net_region_t *region)
 {
     *region = (net_region_t){.mr = {NULL}};

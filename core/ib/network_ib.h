@@ -1,9 +1,9 @@
-/* network_ib.h - the InfiniBand pair's half of network.h: types and hot calls.
+/* network_ib.h - the types and hot calls of network.h for the InfiniBand pair (ibv, vapi).
  *
- * Included by core/network.h alone.  Reliable queue pairs complete in the order posted, so what is
- * in flight to a peer is a circle of slots: the poster moves one end, the reaper the other, and no
- * slot is ever allocated or searched for.  Start-up, registration and errors are in this folder's
- * .c files.
+ * Included by core/network.h alone.  A reliable queue pair completes work requests in the order
+ * posted, so the operations in flight to a peer are a circle of slots: the poster moves one end,
+ * the reaper the other, and no slot is ever allocated or searched for.  Start-up, registration and
+ * errors are in this folder's .c files.
  */
 #ifndef NETWORK_IB_H
 #define NETWORK_IB_H
@@ -15,14 +15,14 @@
 #include "core/network_unpaired.h"
 #include "core/report.h"
 
-/* NET_IB_HCAS: how many devices a process may use at once; from configure, as NET_IB_POLL_LOCK. */
+/* From configure: NET_IB_HCAS, the most devices that a process uses, and NET_IB_POLL_LOCK. */
 
 #define NET_BUFFERS          0
 #define NET_HAS_FLOW_CONTROL 0
 
 enum {
     NET_STACK_MESSAGE = 512,
-    NET_DELIVER_MAX = 16, /* a full batch of completions; half of it may come by rings */
+    NET_DELIVER_MAX = 16, /* a full batch of completions; at most half of it from rings */
     NET_PAIRS_LONGS = 0,
 };
 
@@ -32,63 +32,63 @@ struct net_region {
 };
 
 struct net_key {
-    uint32_t rkey[NET_IB_HCAS]; /* by the owner's devices */
+    uint32_t rkey[NET_IB_HCAS]; /* by device of the owner */
 };
 
 enum net_operation { NET_OP_PUT, NET_OP_GET, NET_OP_AM, NET_OP_SYS };
 
-/* What is in flight: one slot of a send ring.  A free slot holds nothing (sent.held is
- * NULL).
- */
+/* One slot of a send ring: an operation in flight.  In a free slot sent.held is NULL. */
 typedef struct net_slot {
     gasnetc_sent_t sent;
-    enum net_operation operation; /* for the message when it fails */
+    enum net_operation operation; /* for error messages */
     struct net_slot *next;
 } net_slot_t;
 
-/* Operations that complete in the order posted, and may fill their slots only. */
+/* Operations that complete in the order posted, with a limit of their own: the slots. */
 typedef struct net_send_ring {
     net_slot_t *_Atomic free;   /* the next to fill; moved under the peer's lock */
-    net_slot_t *_Atomic oldest; /* in flight, unless it is `free`; moved under the poll lock */
-    net_slot_t *_Atomic unused; /* not in the circle yet: under the peer's lock, once it is open */
+    net_slot_t *_Atomic oldest; /* in flight unless equal to `free`; moved under the poll lock */
+    net_slot_t *_Atomic unused; /* slots outside the circle; under the peer's lock once open */
     net_peer_t *peer;
 } net_send_ring_t;
 
-/* The rings of one peer: one may be in its memory, one in ours.  Made when the first of them is,
- * under the poll lock: what is atomic is set last, and says that what belongs to it is there. */
+/* The rings of one peer: one may be in its memory, one in local memory.  Made with the first of
+ * them, under the poll lock.  The atomic fields are stored last, with release: a thread that loads
+ * one finds the fields that belong to it. */
 typedef struct net_rings {
     amrdma_out_t out;
-    uint64_t end;              /* of the first slot in its memory */
-    uint32_t rkey;             /* of the same */
-    _Atomic uint32_t offer;    /* 1 + index of the ring in our memory, until the peer is told */
-    _Atomic(amrdma_in_t *) in; /* of the same, or NULL */
+    uint64_t end;              /* end address of the first slot in the peer's memory */
+    uint32_t rkey;             /* of that memory */
+    _Atomic uint32_t offer;    /* 1 + index of the local ring, until it is reported to the peer */
+    _Atomic(amrdma_in_t *) in; /* of the local ring, or NULL */
 } net_rings_t;
 
-/* One queue pair; those of a peer form a circle, and unordered transfers go round it. */
+/* One queue pair.  The queue pairs of a peer form a circle, which unordered transfers go round. */
 typedef struct net_qp {
-    net_send_ring_t send_ring; /* of everything but system messages */
-    uint32_t here, there;      /* which device carries it, at this end and at the other */
+    net_send_ring_t send_ring;      /* of all but system messages */
+    uint32_t local_hca, remote_hca; /* indices of its device, here and at the peer */
     uint64_t puts, put_bytes, gets, get_bytes, puts_not_inlined; /* so far */
     hca_qp_t qp;
     struct net_qp *next;
-    _Atomic(net_rings_t *) rings; /* of the peer, if this one carries AMs; NULL: there are none */
-    uint64_t far_rings;           /* where the rings are that the peer has to give, */
-    uint32_t far_rings_key;       /* and their key on this queue pair's device */
+    _Atomic(net_rings_t *) rings; /* of the peer, on its AM queue pair; NULL: there are none */
+    uint64_t remote_rings;        /* address of the rings that the peer can give, */
+    uint32_t remote_rings_key;    /* and their rkey on this queue pair's remote device */
     hca_send_t send;              /* refilled for each post */
-    _Atomic bool open;            /* may be sent by */
-    net_send_ring_t system;       /* of system messages, which always find room */
+    _Atomic bool open;            /* connected at both ends */
+    net_send_ring_t system;       /* of system messages */
     net_slot_t slots[];           /* of both send rings */
 } net_qp_t;
 
-/* A peer that is not connected has net_ib_closed for a queue pair, whose send rings look full; so
- * do those of its own queue pairs until they open.  So the hot paths need no question of their own.
- * `am` is stored by whoever connects (connect_on_demand.c's thread, or start-up), and each
- * send ring's `unused` when it opens, with release; `turn` belongs to who posts, under the peer's
- * lock. What arrives tells its own queue pair, and never looks here. */
+/* The queue pair of a peer that is not connected is net_ib_closed, whose send rings are full; the
+ * send rings of its own queue pairs are full until they open.  So the hot paths do not test whether
+ * a peer is connected.  The thread that connects (connect_on_demand.c, or start-up) stores `am`,
+ * and each send ring's `unused` when it opens, with release; `next_qp` belongs to the poster, under
+ * the peer's lock.  The receive path finds the queue pair by the completion and does not read this.
+ */
 struct net_peer {
     uint32_t rank;
-    net_qp_t *_Atomic am; /* carries all Active Messages, both ways */
-    net_qp_t *turn;       /* carries the next unordered transfer */
+    net_qp_t *_Atomic am; /* for all Active Messages, in both directions */
+    net_qp_t *next_qp;    /* for the next unordered transfer */
 };
 
 static inline net_qp_t *net_ib_am(net_peer_t *peer)
@@ -98,24 +98,24 @@ static inline net_qp_t *net_ib_am(net_peer_t *peer)
 
 #include "core/ib/qp_select.h"
 
-/* net_message_t.mark: bits.  An arrival without any has used up a buffer of its peer's. */
+/* net_message_t.mark: bits.  A message without any has used up a receive buffer of its peer. */
 enum {
-    NET_IB_SETTLED = 1, /* nothing is to be posted for it: it came by a ring, was moved, or the
-                           queue is shared and has got another buffer already */
-    NET_IB_REQUEST = 2  /* one of these, and net_refill was called */
+    NET_IB_SETTLED = 1, /* no buffer is to be posted for it: it arrived by a ring, was moved, or
+                           the queue is shared and another buffer was posted already */
+    NET_IB_REQUEST = 2  /* settled, and net_refill was called */
 };
 
-/* A receive buffer's descriptor; a message that had to move has one without a buffer. */
+/* The descriptor of a receive buffer, or of a message that was moved to ordinary memory. */
 typedef struct net_recv {
-    net_message_t message; /* first; peer: the queue pair it is posted to */
+    net_message_t message; /* first */
     bool moved;
-    struct net_recv *next; /* while it is spare */
+    struct net_recv *next; /* in the list of spares */
     const net_region_t *region;
-    const net_qp_t *qp; /* where it was posted last, unless the queue is shared */
+    const net_qp_t *qp; /* posted to last, unless the queue is shared */
     hca_recv_t post;
 } net_recv_t;
 
-/* A message that came by a ring, or will come: one for each slot. */
+/* A message that arrives by a ring: one for each slot. */
 typedef struct net_ring_message {
     net_message_t message; /* first */
     amrdma_in_t *in;
@@ -124,25 +124,25 @@ typedef struct net_ring_message {
     struct net_ring_message *next; /* in the next slot */
 } net_ring_message_t;
 
-/* A ring in our memory; those in use form a circle. */
+/* A ring in local memory; the rings in use form a circle. */
 typedef struct net_ring {
-    const _Atomic uint64_t *trailer; /* of the message to be looked at: that of */
+    const _Atomic uint64_t *trailer; /* of the next message, which is */
     net_ring_message_t *message;
     amrdma_in_t in;
-    amrdma_out_t *out; /* the ring that leads the other way */
+    amrdma_out_t *out; /* the ring in the other direction */
     struct net_ring *next;
     net_ring_message_t slot[AMRDMA_SLOTS];
 } net_ring_t;
 
 struct net_spare {
-    net_recv_t *recv; /* one; where the queue is shared, all that this poll has released */
+    net_recv_t *recv; /* one buffer; with a shared queue, a list of all released in this poll */
 };
 
-/* Everything there is one of. */
+/* The state of the network in this process. */
 struct net_ib {
     hca_cq_t send_cq[NET_IB_HCAS], recv_cq[NET_IB_HCAS];
     uint32_t hcas;
-    bool indirect;  /* receive buffers take a longer way: there are several devices, or */
+    bool indirect;  /* several devices, or `shared`: receive buffers take the general path */
     bool shared;    /* all peers share one receive queue for each device (srq.c) */
     uint32_t depth; /* ordinary operations in flight per queue pair */
     uint32_t inline_max;
@@ -152,17 +152,17 @@ struct net_ib {
     bool total_limited; /* the send CQ is shallower than all rings together */
     uint32_t total_depth;
     _Atomic uint32_t in_flight; /* kept only when total_limited */
-    /* Rings in our memory (amrdma_rings.c); under the poll lock. */
+    /* Local rings (amrdma_rings.c); under the poll lock. */
     net_ring_t *ring_first; /* of those in use; NULL: there are none */
     bool choosing;          /* more peers may get one */
-    /* The same for all rings, ours and the peers'. */
+    /* The same for all rings, local and remote. */
     uint32_t ring_slot, ring_mask; /* bytes of a slot, slots - 1 */
     uint32_t ring_limit;           /* longest message */
-    uint32_t ring_limit_inlined;   /* the same for one that is inlined */
+    uint32_t ring_limit_inlined;   /* longest inlined message */
 };
 #pragma GCC visibility push(hidden)
 extern struct net_ib net_ib;
-/* What peers have that are not connected. */
+/* The queue pair of peers that are not connected. */
 extern net_qp_t net_ib_closed;
 #pragma GCC visibility pop
 
@@ -173,28 +173,28 @@ void net_ib_post_failed(const net_qp_t *qp, const char *what, int error);
 /* For net_counts. */
 extern _Atomic uint64_t net_ib_registrations, net_ib_spares_out;
 uint32_t net_ib_connections(void);
-/* The next message to this peer also tells that it is given a ring. */
+/* Fills the immediate data of the next message to this peer, which report that it has a ring. */
 enum hca_kind net_ib_ring_offer(net_qp_t *qp, net_rings_t *rings, uint16_t freed);
-/* Zeroes what lies between a message and its trailer. */
+/* Zeroes the bytes between a message and its trailer. */
 void net_ib_ring_pad(char *pad, uint32_t length);
 /* An Active Message has arrived with immediate data. */
 void net_ib_ring_imm(net_peer_t *peer, uint32_t imm);
-/* A message came, while there is still something to choose. */
+/* Counts a message that has arrived, while net_ib.choosing. */
 void net_ib_count_arrival(const net_message_t *message);
 void net_ib_count_ring_arrivals(uint32_t count);
-/* The slow half of net_refill: no spare is left. */
+/* The slow part of net_refill: no spare is left. */
 net_message_t *net_ib_move(net_recv_t *recv);
-/* That of net_release, for what has immediate data and did not come by a ring. */
+/* The slow part of net_release, for settled messages that did not arrive by a ring. */
 void net_ib_release_settled(net_recv_t *recv, net_spare_t *spare);
-/* net_spare_back, where the queue is shared. */
+/* net_spare_back with a shared queue. */
 void net_ib_shared_back(net_recv_t *released);
-/* Room for one Reply, where net_ib.indirect; false if there is none. */
+/* net_ib_reply_room if net_ib.indirect. */
 bool net_ib_reply_room_indirect(net_peer_t *peer, const net_qp_t *qp);
 
-/* Has a peer connected that is not; never waits.  Peer's lock held. */
+/* Requests a connection to the peer; never waits.  Peer's lock held. */
 void net_ib_request_connect(net_peer_t *peer);
 
-/* None is spare: takes what new connections have brought along; one of these, or NULL. */
+/* No buffer is spare: takes the buffers that new connections have made; one of them, or NULL. */
 net_recv_t *net_ib_recv_more(void);
 
 /* --- receive buffers --- */
@@ -216,7 +216,7 @@ static inline void net_ib_recv_push(net_recv_t *recv)
     gasneti_unlock(&net_ib.recv_lock);
 }
 
-/* The buffer's key is the right one. */
+/* The buffer's lkey is that of the queue pair's device already. */
 static inline void net_ib_recv_post_as_is(net_peer_t *peer, const net_qp_t *qp, net_recv_t *recv)
 {
     recv->message.peer = peer;
@@ -228,11 +228,11 @@ static inline void net_ib_recv_post_as_is(net_peer_t *peer, const net_qp_t *qp, 
 static inline void net_ib_recv_post(net_peer_t *peer, const net_qp_t *qp, net_recv_t *recv)
 {
     if (NET_IB_HCAS > 1 && __builtin_expect(net_ib.hcas > 1, 0))
-        recv->post.sge.lkey = recv->region->lkey[qp->here];
+        recv->post.sge.lkey = recv->region->lkey[qp->local_hca];
     net_ib_recv_post_as_is(peer, qp, recv);
 }
 
-/* Before a Request: room for its Reply; false if there is none. */
+/* Before a Request: posts a buffer for its Reply; false if there is none. */
 static inline bool net_ib_reply_room(net_peer_t *peer, const net_qp_t *qp)
 {
     if (__builtin_expect(net_ib.indirect, 0)) return net_ib_reply_room_indirect(peer, qp);
@@ -253,11 +253,11 @@ static inline bool net_ib_decode_imm(net_peer_t *peer, uint32_t imm)
     return false;
 }
 
-/* With one thread inside at a time, messages are released as they were taken. */
+/* With one thread inside at a time, messages are released in the order in which they were taken. */
 enum { NET_IB_IN_ORDER = !GASNETC_THREADED };
 
-/* An AM for a peer with rings: aims at the one over there if it may be used, and always says how
- * far ours is free again.  Peer's lock held. */
+/* An AM for a peer with rings: fills the work request for a write into the remote ring if that has
+ * a free slot, else for a send.  Both report how far the local ring is free.  Peer's lock held. */
 HOT enum hca_kind net_ib_ring_aim(net_qp_t *qp, net_rings_t *rings, hca_local_t *local)
 {
     amrdma_in_t *in = atomic_load_explicit(&rings->in, memory_order_acquire);
@@ -280,7 +280,7 @@ HOT enum hca_kind net_ib_ring_aim(net_qp_t *qp, net_rings_t *rings, hca_local_t 
     return HCA_WRITE;
 }
 
-/* The trailer says that the next message is there. */
+/* Takes the message that `trailer` belongs to. */
 static inline net_message_t *net_ib_ring_take(net_ring_t *ring, uint64_t trailer)
 {
     net_ring_message_t *slot = ring->message;
@@ -289,7 +289,7 @@ static inline net_message_t *net_ib_ring_take(net_ring_t *ring, uint64_t trailer
         gasneti_malformed(slot->message.peer->rank, length, "length (longer than its slot)");
     if (__builtin_expect(!amrdma_slot_released(&ring->in, NET_IB_IN_ORDER), 0))
         gasneti_malformed(slot->message.peer->rank, length, "slot (it is still in use)");
-    amrdma_told(ring->out, amrdma_trailer_freed(trailer));
+    amrdma_update_freed(ring->out, amrdma_trailer_freed(trailer));
     slot->number = amrdma_take(&ring->in);
     slot->message.length = length;
     slot->message.data = (char *)(uintptr_t)ring->trailer - amrdma_padded(length);
@@ -298,7 +298,7 @@ static inline net_message_t *net_ib_ring_take(net_ring_t *ring, uint64_t trailer
     return &slot->message;
 }
 
-/* Takes at most `budget` messages from the rings in our memory. */
+/* Takes at most `budget` messages from the local rings. */
 HOT unsigned net_ib_ring_arrivals(net_message_t **messages, unsigned budget)
 {
     unsigned n = 0;
@@ -309,8 +309,7 @@ HOT unsigned net_ib_ring_arrivals(net_message_t **messages, unsigned budget)
             if (__builtin_expect(!amrdma_is_next(&ring->in, trailer), 1)) break;
             messages[n++] = net_ib_ring_take(ring, trailer);
             if (n < budget) continue;
-            net_ib.ring_first =
-                ring->next; /* one that is always full must not keep others waiting */
+            net_ib.ring_first = ring->next; /* a ring that is never empty must not starve others */
             return n;
         }
         ring = ring->next;
@@ -320,8 +319,7 @@ HOT unsigned net_ib_ring_arrivals(net_message_t **messages, unsigned budget)
 
 /* --- posting --- */
 
-/* The limit of all queue pairs together, where it binds; a place taken is given back by the reaper.
- */
+/* The limit of all queue pairs together (net_ib.total_limited); the reaper gives back. */
 static inline bool net_ib_total_take(void)
 {
     uint32_t before = atomic_fetch_add_explicit(&net_ib.in_flight, 1, memory_order_relaxed);
@@ -330,9 +328,9 @@ static inline bool net_ib_total_take(void)
     return false;
 }
 
-/* A slot for one operation, NULL when the send ring is full.  A circle begins small and grows as it
- * is needed, so that its size tells how many were ever in flight; what the reaper follows does not
- * change by that. */
+/* A slot for one operation, NULL when the send ring is full.  The circle grows from one slot on
+ * demand, so its size is the most that was ever in flight (counts.c).  Growing changes no link that
+ * the reaper follows. */
 static inline net_slot_t *net_ib_send_ring_slot(net_send_ring_t *send_ring)
 {
     net_slot_t *slot = atomic_load_explicit(&send_ring->free, memory_order_relaxed);
@@ -355,7 +353,7 @@ static inline net_slot_t *net_ib_slot(net_send_ring_t *send_ring)
     return slot;
 }
 
-/* There is no room: for the time being, or because the peer is not connected. */
+/* No slot is free, either for now or because the peer is not connected. */
 static inline enum net_result net_ib_busy(net_peer_t *peer, const net_qp_t *qp)
 {
     if (__builtin_expect(atomic_load_explicit(&qp->open, memory_order_relaxed), 1)) return NET_BUSY;
@@ -368,9 +366,9 @@ static inline void net_ib_enqueue(net_send_ring_t *send_ring, net_slot_t *slot,
                                   enum net_operation operation, const gasnetc_sent_t *sent)
 {
     atomic_store_explicit(&send_ring->free, slot->next, memory_order_relaxed);
-    /* Field by field: a copy of the whole would be built in memory first. */
+    /* Field by field: the compiler would build a copy of the whole in memory first. */
     slot->sent.counter = sent->counter;
-    if (sent->held) { /* nobody looks at the rest without it */
+    if (sent->held) { /* the other fields are not read without it */
         slot->sent.held = sent->held;
         slot->sent.copy_to = sent->copy_to;
         slot->sent.copy_length = sent->copy_length;
@@ -383,20 +381,20 @@ static inline hca_local_t net_ib_local(const net_qp_t *qp, const void *data, siz
 {
     return (hca_local_t){.data = data,
                          .length = (uint32_t)length,
-                         .lkey = local ? local->lkey[NET_IB_HCAS > 1 ? qp->here : 0] : 0,
+                         .lkey = local ? local->lkey[NET_IB_HCAS > 1 ? qp->local_hca : 0] : 0,
                          .inlined = !local};
 }
 
 static inline uint32_t net_ib_rkey(const net_qp_t *qp, const net_key_t *key)
 {
-    return key->rkey[NET_IB_HCAS > 1 ? qp->there : 0];
+    return key->rkey[NET_IB_HCAS > 1 ? qp->remote_hca : 0];
 }
 
 HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key, const void *src,
                             const net_region_t *local, size_t length, enum net_order order,
                             const gasnetc_sent_t *sent)
 {
-    net_qp_t *qp = net_ib_turn(peer, order);
+    net_qp_t *qp = net_ib_select_qp(peer, order);
     net_slot_t *slot = net_ib_slot(&qp->send_ring);
     if (__builtin_expect(!slot, 0)) return net_ib_busy(peer, qp);
     qp->puts++;
@@ -412,7 +410,7 @@ HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key
 HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local, uint64_t src,
                             const net_key_t *key, size_t length, const gasnetc_sent_t *sent)
 {
-    net_qp_t *qp = net_ib_turn(peer, NET_UNORDERED);
+    net_qp_t *qp = net_ib_select_qp(peer, NET_UNORDERED);
     net_slot_t *slot = net_ib_slot(&qp->send_ring);
     if (__builtin_expect(!slot, 0)) return net_ib_busy(peer, qp);
     qp->gets++;
@@ -449,8 +447,8 @@ HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *loc
 
 enum { NET_IB_BATCH = 16 };
 
-/* With --enable-...-poll-lock no two threads poll at once (IB-B4), the thread of
- * connect_on_demand.c and the one that holds the poll lock neither; reap_multi.c. */
+/* With --enable-...-poll-lock no two threads poll at once (IB-B4), not even the thread of
+ * connect_on_demand.c and the one that holds the poll lock; reap_multi.c. */
 int net_ib_poll_alone(hca_cq_t cq, int budget, hca_wc_t *wc);
 
 static inline int net_ib_poll(hca_cq_t cq, int budget, hca_wc_t *wc)
@@ -469,7 +467,7 @@ HOT unsigned net_ib_reap(hca_cq_t cq)
             gasnetc_sent(&slot->sent);
         else
             net_ib_send_failed(send_ring->peer, slot, &wc[i]);
-        /* Only now may a poster use the slot again. */
+        /* Release: from now on a poster may use the slot again. */
         atomic_store_explicit(&send_ring->oldest, slot->next, memory_order_release);
     }
     if (n <= 0) return 0;
@@ -477,7 +475,7 @@ HOT unsigned net_ib_reap(hca_cq_t cq)
     return (unsigned)n;
 }
 
-/* The same for the second device and what follows; reap_multi.c. */
+/* The same for the other devices; reap_multi.c. */
 unsigned net_ib_reap_others(void);
 
 HOT unsigned net_reap(void)
@@ -511,7 +509,7 @@ HOT unsigned net_ib_arrivals(hca_cq_t cq, net_message_t **messages, unsigned bud
     return (unsigned)(out - messages);
 }
 
-/* The same where there are several devices, or the queue is shared; reap_multi.c. */
+/* net_ib_arrivals with several devices or a shared queue; reap_multi.c. */
 unsigned net_ib_arrivals_any(net_message_t **messages, unsigned budget, unsigned *systems);
 
 HOT unsigned net_arrivals(net_message_t **messages, unsigned budget, unsigned *systems)

@@ -1,7 +1,7 @@
-/* ports.c - the port filter: parsed anew for each question, since start-up asks only a few.
+/* ports.c - the port filter: parsed again at each call, since start-up makes only a few.
  *
- * Called by rails.c and by the unit tests.  A filter is a set: order and repetition mean nothing,
- * and devices or ports that do not exist are simply never asked about.
+ * Called by rails.c.  A filter is a set: order and repetition mean nothing, and entries for devices
+ * or ports that do not exist match nothing.
  */
 #include "core/ib/ports.h"
 

@@ -10,22 +10,22 @@
 bool net_ib_ports_check(const char *filter, char *why, size_t why_size);
 
 enum net_ib_port_rule {
-    NET_IB_PORT_NO,          /* the filter passes this port over */
+    NET_IB_PORT_NO,          /* the filter excludes this port */
     NET_IB_PORT_YES,         /* named by number */
     NET_IB_PORT_FIRST_ACTIVE /* the device is named without ports: its first active one */
 };
 
-/* What the filter (NULL or "" admits the first active port of every device) says of a port. */
+/* What the filter says of a port; NULL or "" admits the first active port of every device. */
 enum net_ib_port_rule net_ib_ports_rule(const char *filter, const char *device, unsigned port);
 
-/* A port that exists. */
+/* An existing port. */
 struct net_ib_port_name {
     char device[64];
     unsigned port;
 };
 
-/* Writes the filter's entries that match none of the ports, with commas between; "" if each does.
- */
+/* Writes the filter's entries that match none of the ports, separated by commas; "" if there are
+ * none. */
 void net_ib_ports_unmatched(const char *filter, const struct net_ib_port_name *ports, size_t count,
                             char *text, size_t size);
 

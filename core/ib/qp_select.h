@@ -1,18 +1,18 @@
-/* qp_select.h - which of a peer's queue pairs carries what: the rule, apart from verbs.
+/* qp_select.h - which of a peer's queue pairs a put or get is posted to, apart from verbs.
  *
- * Included where net_qp_t (`next`: those of a peer form a circle) and net_peer_t (`am`, `turn`) are
- * known: by network_ib.h, and by tests/sim, whose queue pairs are made of paper.  Queue pairs
- * of one peer may overtake each other.
+ * Included where net_qp_t (`next`: the queue pairs of a peer form a circle) and net_peer_t (`am`,
+ * `next_qp`) are known: by network_ib.h, and by tests/sim, which simulates queue pairs.  The queue
+ * pairs of one peer keep no order among each other.
  */
-#ifndef NET_IB_TURNS_H
-#define NET_IB_TURNS_H
+#ifndef NET_IB_QP_SELECT_H
+#define NET_IB_QP_SELECT_H
 
-/* The queue pair for a put or get: what must arrive before an AM goes the same way as it. */
-static inline net_qp_t *net_ib_turn(net_peer_t *peer, enum net_order order)
+/* A put that must arrive before an AM uses the AM queue pair; the others go round the circle. */
+static inline net_qp_t *net_ib_select_qp(net_peer_t *peer, enum net_order order)
 {
     if (NET_IB_HCAS == 1 || order == NET_BEFORE_AM) return peer->am;
-    net_qp_t *qp = peer->turn;
-    peer->turn = qp->next;
+    net_qp_t *qp = peer->next_qp;
+    peer->next_qp = qp->next;
     return qp;
 }
 

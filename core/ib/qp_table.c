@@ -1,6 +1,6 @@
 /* qp_table.c - entering queue pair numbers into the table of qp_table.h, which grows by doubling.
  *
- * Called by whoever connects peers; never by who receives.
+ * Called by the thread that connects peers, never on the receive path.
  */
 #include "core/ib/qp_table.h"
 
@@ -8,31 +8,30 @@
 
 enum { FIRST_BITS = 4, MOST_BITS = 31 };
 
-/* The cell that has the key, or the free one that is to have it. */
-static net_ib_owner_t *cell_for(net_ib_owner_table_t *table, uint32_t key)
+/* The cell with this key, or the free cell where the key belongs. */
+static net_ib_qp_cell_t *cell_for(net_ib_qp_cells_t *table, uint32_t key)
 {
     const uint32_t mask = (UINT32_C(1) << table->bits) - 1;
-    uint32_t i = net_ib_owners_place(key, table->bits);
+    uint32_t i = net_ib_qp_table_hash(key, table->bits);
     for (uint32_t found; (found = atomic_load(&table->cell[i].key)) && found != key;)
         i = (i + 1) & mask;
     return &table->cell[i];
 }
 
-/* Whoever sees the key sees its owner. */
-static void put(net_ib_owner_table_t *table, uint32_t key, void *owner)
+/* The owner is stored before the key: a reader that finds the key finds its owner. */
+static void put(net_ib_qp_cells_t *table, uint32_t key, void *owner)
 {
-    net_ib_owner_t *cell = cell_for(table, key);
+    net_ib_qp_cell_t *cell = cell_for(table, key);
     if (!atomic_load(&cell->key)) table->used++;
     atomic_store(&cell->owner, owner);
     atomic_store(&cell->key, key);
 }
 
-static net_ib_owner_table_t *larger(net_ib_owner_table_t *old)
+static net_ib_qp_cells_t *larger(net_ib_qp_cells_t *old)
 {
     const uint32_t bits = old ? old->bits + 1 : FIRST_BITS;
     if (bits > MOST_BITS) return NULL;
-    net_ib_owner_table_t *table =
-        calloc(1, sizeof *table + ((size_t)1 << bits) * sizeof *table->cell);
+    net_ib_qp_cells_t *table = calloc(1, sizeof *table + ((size_t)1 << bits) * sizeof *table->cell);
     if (!table) return NULL;
     table->bits = bits;
     table->smaller = old;
@@ -43,9 +42,9 @@ static net_ib_owner_table_t *larger(net_ib_owner_table_t *old)
     return table;
 }
 
-bool net_ib_owners_enter(net_ib_qp_table_t *owners, uint32_t key, void *owner)
+bool net_ib_qp_table_enter(net_ib_qp_table_t *owners, uint32_t key, void *owner)
 {
-    net_ib_owner_table_t *table = atomic_load(&owners->table);
+    net_ib_qp_cells_t *table = atomic_load(&owners->table);
     if (!table || 2 * (table->used + 1) > UINT32_C(1) << table->bits) {
         table = larger(table);
         if (!table) return false;
@@ -55,10 +54,10 @@ bool net_ib_owners_enter(net_ib_qp_table_t *owners, uint32_t key, void *owner)
     return true;
 }
 
-void net_ib_owners_free(net_ib_qp_table_t *owners)
+void net_ib_qp_table_free(net_ib_qp_table_t *owners)
 {
-    net_ib_owner_table_t *table = atomic_exchange(&owners->table, NULL);
-    for (net_ib_owner_table_t *next; table; table = next) {
+    net_ib_qp_cells_t *table = atomic_exchange(&owners->table, NULL);
+    for (net_ib_qp_cells_t *next; table; table = next) {
         next = table->smaller;
         free(table);
     }

@@ -1,7 +1,8 @@
-/* rails.c - finding and opening a port, and the life of the network as a whole.
+/* rails.c - finds and opens the ports, and opens and closes the network as a whole (net_open,
+ * net_close).
  *
- * Called at start-up and at the end.  Without a filter each device gives its first active port, up
- * to NET_IB_HCAS devices.
+ * Called at start-up and at the end.  Without a filter the first active port of each device is
+ * used, up to NET_IB_HCAS devices.
  */
 #include "core/ib/rail.h"
 
@@ -21,13 +22,13 @@
 struct net_ib net_ib;
 struct net_ib_rails net_ib_rails;
 
-/* What was looked at, for the message when nothing fits. */
+/* The ports that were examined, for the message when none is usable. */
 typedef struct survey {
     char text[512];
     size_t used;
     struct net_ib_port_name ports[32];
     size_t count;
-    bool filtered; /* an active port was passed over at the user's wish */
+    bool filtered; /* the user's filter excluded an active port */
 } survey_t;
 
 static void survey_add(survey_t *survey, const char *format, ...)
@@ -53,8 +54,8 @@ static void survey_note(survey_t *survey, const char *device, unsigned port, con
     snprintf(name->device, sizeof name->device, "%s", device);
 }
 
-/* Why no port was taken, and what to do about it. */
-static void survey_tell(const survey_t *survey, char *error, size_t size)
+/* Writes why no port is usable, and what to do about it. */
+static void survey_explain(const survey_t *survey, char *error, size_t size)
 {
     const char *filter = gasnetc_params.ports;
     char absent[256];
@@ -69,7 +70,7 @@ static void survey_tell(const survey_t *survey, char *error, size_t size)
              absent);
 }
 
-/* True if one network may reach this port and those taken before. */
+/* True if one network can reach this port and those taken before. */
 static bool same_kind(const char *name, const hca_port_t *port)
 {
     const struct net_ib_rails *r = &net_ib_rails;
@@ -77,8 +78,7 @@ static bool same_kind(const char *name, const hca_port_t *port)
            (r->rails == 0 || port->ethernet == r->rail[0].port.ethernet);
 }
 
-/* Adds the fitting ports of an open device; false when it has none, or is not of the kind of those
- * before it: one network has to reach all of them. */
+/* Adds the usable ports of an open device; false when it has none. */
 static bool take_ports(hca_t hca, const char *name, survey_t *survey)
 {
     struct net_ib_rails *r = &net_ib_rails;
@@ -116,7 +116,7 @@ static bool take_ports(hca_t hca, const char *name, survey_t *survey)
     return true;
 }
 
-/* Opens every fitting port that there is room for, or says in `error` why there is none. */
+/* Opens the usable ports, up to the limits; writes in `error` why there are none. */
 static void open_ports(char *error, size_t size)
 {
     net_ib_software_open();
@@ -130,13 +130,13 @@ static void open_ports(char *error, size_t size)
         else if (!take_ports(hca, name, &survey))
             hca_close(hca);
     }
-    if (!net_ib_rails.rails) survey_tell(&survey, error, size);
+    if (!net_ib_rails.rails) survey_explain(&survey, error, size);
 }
 
 #define LEAST(field)                                                                               \
     if (one->field < all->field) all->field = one->field
 
-/* What every device can do. */
+/* The minimum of all devices' limits. */
 static void find_limits(void)
 {
     hca_limits_t *all = &net_ib_rails.limits;
@@ -163,7 +163,7 @@ static void name_ports(void)
     }
 }
 
-/* IB-B4, and what its neighbour in the same firmware costs. */
+/* IB-B4, and slow inline sends in the same firmware. */
 static void check_firmware(const struct net_ib_hca *hca)
 {
     if (hca->limits.polls_alone && !NET_IB_POLL_LOCK)
@@ -195,7 +195,7 @@ void net_ib_rails_open(void)
     }
     net_ib.hcas = net_ib_rails.hcas;
     net_ib.indirect = net_ib.hcas > 1;
-    /* IB-C2: one queue pair per port, or as many as are asked for, by turns over the ports. */
+    /* IB-C2: one queue pair per port, or as many as the user asks for, spread over the ports. */
     net_ib_rails.qps =
         gasnetc_params.num_qps ? (uint32_t)gasnetc_params.num_qps : net_ib_rails.rails;
     if (NET_IB_HCAS == 1) net_ib_rails.qps = 1;
@@ -212,7 +212,7 @@ void net_ib_rails_close(void)
     net_ib_rails = (struct net_ib_rails){.hcas = 0};
 }
 
-/* `bounds`: the parameters that the depth follows. */
+/* `bounds`: the parameters that determine the depth. */
 static hca_cq_t make_cq(const struct net_ib_hca *hca, uint32_t depth, bool sleeper,
                         const char *what, const char *bounds)
 {
@@ -296,7 +296,7 @@ static net_ib_recv_plan_t plan_receives(uint32_t peers)
                   net_ib_rails.text);
 }
 
-static void tell_caps(uint32_t peers, struct net_caps *caps)
+static void fill_caps(uint32_t peers, struct net_caps *caps)
 {
     const struct net_ib_hca *first = &net_ib_rails.hca[0];
     bool soft = net_ib_is_software(first->name);
@@ -308,7 +308,7 @@ static void tell_caps(uint32_t peers, struct net_caps *caps)
                               .pays_for_pinning = !soft,
                               .ordered = true};
     if (net_ib_rails.limits.max_mr_size) {
-        /* The largest power of two that every device takes. */
+        /* The largest power of two that every device can register. */
         caps->region_max = (size_t)1 << (63 - __builtin_clzll(net_ib_rails.limits.max_mr_size));
     }
     snprintf(caps->device, sizeof caps->device, "%s (%s, firmware %s)", net_ib_rails.text,
@@ -323,7 +323,7 @@ void net_open(uint32_t peers, struct net_caps *caps)
     net_ib.inline_max = wanted < 0 ? UINT32_MAX : (uint32_t)wanted;
     net_ib.buffer_size = 4096;
     net_ib.depth = depth_per_qp();
-    tell_caps(peers, caps);
+    fill_caps(peers, caps);
     if (peers == 0) return;
     const net_ib_recv_plan_t plan = plan_receives(peers);
     const uint32_t qps = peers * net_ib_rails.qps, prepost = plan.credits + NET_IB_SYS_RECVS;
@@ -346,8 +346,8 @@ void net_open(uint32_t peers, struct net_caps *caps)
     make_cqs(net_ib.total_depth + NET_IB_SYS_SLOTS * qps + THREAD_MARGIN, buffers);
     net_ib_connect_init(peers, &depths);
     caps->inline_max = net_ib.inline_max;
-    net_ib_rings_init(peers, amrdma_rx_channels((uint32_t)gasnetc_params.amrdma_max_peers, peers,
-                                                plan.credits, plan.replies));
+    net_ib_rings_init(peers, amrdma_max_rings((uint32_t)gasnetc_params.amrdma_max_peers, peers,
+                                              plan.credits, plan.replies));
     net_ib_on_demand_open(peers + 1, caps->early, sizeof caps->early);
     net_ib_events_open();
 }

@@ -1,7 +1,8 @@
-/* reap_multi.c - reaping beyond the usual case: several devices, each with its own completion
- * queues.
+/* reap_multi.c - reaping with several devices, each with its own completion queues, or with a
+ * shared receive queue.
  *
- * With one device, and buffers for each peer, net_reap and net_arrivals do not come here.
+ * With one device, and receive buffers of each peer's own, net_reap and net_arrivals do not call
+ * these.
  */
 #include <pthread.h>
 #include <time.h>
@@ -26,12 +27,12 @@ unsigned net_ib_reap_others(void)
     return n;
 }
 
-/* Another device is asked first each time, or a busy one would keep the others waiting. */
+/* Each call starts with another device, so that a busy one does not starve the others. */
 unsigned net_ib_arrivals_any(net_message_t **messages, unsigned budget, unsigned *systems)
 {
-    static uint32_t turn;
+    static uint32_t calls;
     unsigned n = 0;
-    uint32_t first = turn++;
+    uint32_t first = calls++;
     if (net_ib.shared) return net_ib_shared_arrivals(first, messages, budget, systems);
     for (uint32_t i = 0; i < net_ib.hcas && n < budget; i++)
         n += net_ib_arrivals(net_ib.recv_cq[(first + i) % net_ib.hcas], messages + n, budget - n,
@@ -39,7 +40,7 @@ unsigned net_ib_arrivals_any(net_message_t **messages, unsigned budget, unsigned
     return n;
 }
 
-/* Where sleeping polls as well, outside the lock, those who must poll alone take naps instead. */
+/* Where sleeping would poll outside the lock of net_ib_poll_alone, the thread naps instead. */
 void net_ib_sleep(hca_cq_t cq, int ms)
 {
     const long most = LONGEST_NAP;

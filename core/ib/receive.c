@@ -1,14 +1,14 @@
 /* receive.c - the receive buffers: registered arenas, one free list (IB-A1, IB-R7).
  *
- * Posting and taking are inline in network_ib.h; here are birth, death and the case that no
- * spare buffer is left when a message arrives.
+ * Posting and taking are inline in network_ib.h; here buffers are made and freed, and messages are
+ * moved when no spare buffer is left.
  */
 #include <stdlib.h>
 
 #include "core/ib/srq.h"
 #include "core/report.h"
 
-/* Buffers that were made at once: for all that a peer may send, as a rule. */
+/* Buffers that were made together; usually all those of one peer. */
 typedef struct arena {
     struct arena *next;
     net_region_t region;
@@ -16,10 +16,10 @@ typedef struct arena {
     net_recv_t recv[];
 } arena_t;
 
-/* Made by any thread; freed when the others have ended. */
+/* Any thread may add; freed when the other threads have ended. */
 static arena_t *_Atomic arenas;
 
-/* Made, and not yet taken; the last in a list belongs to what was handed over before. */
+/* Made and not yet taken; the end of each list is linked to the list handed over before it. */
 static net_recv_t *_Atomic handed;
 
 net_recv_t *net_ib_recv_make(uint32_t count)
@@ -63,7 +63,7 @@ void net_ib_recv_hand_over(net_recv_t *first)
     } while (!atomic_compare_exchange_weak(&handed, &before, first));
 }
 
-/* All of them are taken at once, so that nothing can come between (ABA). */
+/* Takes the whole list at once, which avoids the ABA problem. */
 net_recv_t *net_ib_recv_more(void)
 {
     if (!atomic_load_explicit(&handed, memory_order_relaxed)) return NULL;

@@ -1,8 +1,6 @@
-/* srq.c - one receive queue for all peers: making it, taking completed receives, giving buffers
- * back.
+/* srq.c - one receive queue for all peers: creating it, taking arrivals, returning buffers.
  *
- * Called where net_ib.shared is set: at start-up, by the poll (reap_multi.c) and by net_release;
- * not at all where each peer has buffers of its own.
+ * Called where net_ib.shared is set: at start-up, by the poll (reap_multi.c) and by net_release.
  *
  * Each device's queue holds the same number of buffers at all times: a completed receive is
  * replaced in the same call, by a spare buffer, or if none is left by the completed one itself
@@ -21,7 +19,7 @@
 static struct {
     hca_srq_t queue[NET_IB_HCAS];
     uint32_t count;   /* buffers in each */
-    uint32_t replies; /* for so many more there is room; under the lock of receive buffers */
+    uint32_t replies; /* for which there still is room; under net_ib.recv_lock */
     net_ib_qp_table_t owners;
 } shared;
 
@@ -78,14 +76,14 @@ void net_ib_shared_close(void)
         if (shared.queue[i]) hca_destroy(shared.queue[i]);
         shared.queue[i] = NULL;
     }
-    net_ib_owners_free(&shared.owners);
+    net_ib_qp_table_free(&shared.owners);
     net_ib.shared = false;
 }
 
 void net_ib_shared_enter(const net_qp_t *qp)
 {
-    uint32_t key = net_ib_owners_key(qp->here, qp->qp->qp_num);
-    if (!net_ib_owners_enter(&shared.owners, key, qp->send_ring.peer))
+    uint32_t key = net_ib_qp_table_key(qp->local_hca, qp->qp->qp_num);
+    if (!net_ib_qp_table_enter(&shared.owners, key, qp->send_ring.peer))
         gasneti_fatal("out of memory while connecting to %s",
                       gasneti_rank_name(qp->send_ring.peer->rank));
 }
@@ -99,10 +97,10 @@ bool net_ib_shared_reply_room(void)
     return room;
 }
 
-/* --- taking --- */
+/* --- arrivals --- */
 
-/* At most `count` spares, as a list: the pool is touched once for all that are taken at once, and
- * once for all that a poll has released (IB-A4). */
+/* Takes at most `count` spares, as a list: the pool is locked once for all that a poll takes, and
+ * once for all that it releases (IB-A4). */
 static net_recv_t *take_spares(int count)
 {
     gasneti_lock(&net_ib.recv_lock);
@@ -125,7 +123,7 @@ static void give_back(net_recv_t *first, uint32_t replies)
     gasneti_unlock(&net_ib.recv_lock);
 }
 
-/* The message keeps its buffer, a spare taking its place in the queue. */
+/* The message keeps its buffer; a spare is posted in its place. */
 static net_recv_t *keep(uint32_t hca, net_recv_t *recv, net_recv_t **spares)
 {
     net_recv_t *spare = *spares;
@@ -134,7 +132,7 @@ static net_recv_t *keep(uint32_t hca, net_recv_t *recv, net_recv_t **spares)
     return recv;
 }
 
-/* The message goes on without its buffer, which takes its own place again. */
+/* The message is copied, and its buffer is posted again. */
 static net_recv_t *move(uint32_t hca, net_recv_t *recv)
 {
     net_recv_t *copy = net_ib_recv_copy(recv);
@@ -147,7 +145,8 @@ static net_recv_t *take_one(uint32_t hca, const hca_wc_t *wc, net_recv_t **spare
 {
     const hca_done_t done = hca_done(wc);
     net_recv_t *recv = (net_recv_t *)(uintptr_t)done.id;
-    net_peer_t *peer = net_ib_owners_find(&shared.owners, net_ib_owners_key(hca, done.qp_number));
+    net_peer_t *peer =
+        net_ib_qp_table_find(&shared.owners, net_ib_qp_table_key(hca, done.qp_number));
     if (!peer)
         gasneti_fatal("%s: a message has arrived on queue pair %u, which is no peer's",
                       net_ib_rails.hca[hca].name, done.qp_number);
@@ -191,10 +190,10 @@ unsigned net_ib_shared_arrivals(uint32_t first, net_message_t **messages, unsign
     return n;
 }
 
-/* --- giving back --- */
+/* --- returning buffers --- */
 
-/* A Request's was announced by net_refill; what was not is a Reply, which leaves room for another.
- * (Or a Request that is dropped because the job ends, when it does not matter.) */
+/* A message that net_refill has not marked is a Reply, whose room may be used for another.  (Or it
+ * is a Request that is dropped because the job ends; then the count does not matter.) */
 static bool is_reply(const net_recv_t *recv)
 {
     return !(recv->message.mark & NET_IB_REQUEST);

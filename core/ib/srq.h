@@ -1,8 +1,8 @@
-/* srq.h - one receive queue for all peers, where each peer's own buffers would be too many
- * (IB-W4).  Shared by this folder's .c files only; what the hot paths must know is net_ib.shared.
+/* srq.h - one receive queue for all peers, where buffers for each peer would be too many (IB-W4).
+ * Shared by this folder's .c files only; the hot paths test net_ib.shared.
  */
-#ifndef NET_IB_SHARED_H
-#define NET_IB_SHARED_H
+#ifndef NET_IB_SRQ_H
+#define NET_IB_SRQ_H
 
 #include "core/ib/rail.h"
 #include "core/ib/srq_policy.h"
@@ -14,18 +14,18 @@ enum { NET_IB_SHARED_IN_HAND = NET_DELIVER_MAX };
 void net_ib_shared_open(const net_ib_recv_plan_t *plan);
 void net_ib_shared_close(void);
 
-/* What queue pairs on this device are to be made with. */
+/* The queue for queue pairs on this device; NULL if peers do not share. */
 hca_srq_t net_ib_shared_queue(uint32_t hca);
 
-/* Before anything can arrive on it: the peer's queue pair for messages.  By one thread at a time.
- */
+/* Enters the peer's queue pair for Active Messages, before messages can arrive on it.  By one
+ * thread at a time. */
 void net_ib_shared_enter(const net_qp_t *qp);
 
-/* As net_arrivals, from all devices, `first` of them first; the poll lock is held. */
+/* As net_arrivals, from all devices, beginning with `first`; the poll lock is held. */
 unsigned net_ib_shared_arrivals(uint32_t first, net_message_t **messages, unsigned budget,
                                 unsigned *systems);
 
-/* Takes room for one Reply; false if there is none. */
+/* Reserves room for one Reply; false if there is none. */
 bool net_ib_shared_reply_room(void);
 
 /* Buffers in all queues, for net_counts. */

@@ -1,7 +1,6 @@
-/* status.c - failed work requests, in words: operation, peer, cause, what to check.
+/* status.c - error messages of failed work requests: operation, peer, cause, what to check.
  *
- * Called from the posting and reaping paths, which go on: the next poll ends the job, unless it was
- * ending already.
+ * Called from the posting and reaping paths, which continue; the next poll ends the job.
  */
 #include <stdio.h>
 
@@ -25,8 +24,8 @@ static const char *operation_name(enum net_operation operation)
     return "an operation with";
 }
 
-/* What the devices have reported, which is usually the reason for what failed, and what to check
- * then; NULL when they are content. */
+/* The asynchronous events of the devices, which usually are the cause of a failure, and what to
+ * check then; advice is NULL when there are none. */
 typedef struct report {
     char text[512];
     const char *advice;
@@ -39,7 +38,7 @@ static report_t ask_devices(void)
     return report;
 }
 
-static void tell(const char *what, net_peer_t *peer, const hca_wc_t *wc)
+static void report_failure(const char *what, net_peer_t *peer, const hca_wc_t *wc)
 {
     report_t report = ask_devices();
     const hca_failure_t failure = hca_wc_failure(wc);
@@ -50,20 +49,20 @@ static void tell(const char *what, net_peer_t *peer, const hca_wc_t *wc)
                    report.advice ? report.advice : net_ib_cause_advice(failure.cause));
 }
 
-/* What the operation holds stays held: the job ends, and the device may still look at it. */
+/* The buffers of the operation are not freed: the device may still access them. */
 void net_ib_send_failed(net_peer_t *peer, net_slot_t *slot, const hca_wc_t *wc)
 {
     slot->sent.held = NULL;
-    tell(operation_name(slot->operation), peer, wc);
+    report_failure(operation_name(slot->operation), peer, wc);
 }
 
 void net_ib_recv_failed(net_peer_t *peer, const hca_wc_t *wc)
 {
     if (hca_wc_failure(wc).cause != HCA_CAUSE_FLUSHED) {
-        tell("receiving from", peer, wc);
+        report_failure("receiving from", peer, wc);
         return;
     }
-    net_reap(); /* the send side of the same queue pair tells the cause, if it has failed */
+    net_reap(); /* reports the cause if the send side of the queue pair has failed */
     report_t report = ask_devices();
     gasneti_failed("the connection to %s failed%s; %s", gasneti_rank_name(peer->rank), report.text,
                    report.advice ? report.advice
@@ -73,14 +72,14 @@ void net_ib_recv_failed(net_peer_t *peer, const hca_wc_t *wc)
 void net_ib_post_failed(const net_qp_t *qp, const char *what, int error)
 {
     report_t report = ask_devices();
-    gasneti_failed("%s: posting %s for %s failed: %s%s; %s", net_ib_rails.hca[qp->here].name, what,
-                   gasneti_rank_name(qp->send_ring.peer->rank), strerror(error), report.text,
+    gasneti_failed("%s: posting %s for %s failed: %s%s; %s", net_ib_rails.hca[qp->local_hca].name,
+                   what, gasneti_rank_name(qp->send_ring.peer->rank), strerror(error), report.text,
                    report.advice  ? report.advice
                    : error == EIO ? net_ib_event_advice(HCA_EVENT_DEVICE)
                                   : net_ib_cause_advice(HCA_CAUSE_LOCAL_DEVICE));
 }
 
-/* What helps against an errno of a verb that makes a connection. */
+/* What to check after an errno of a verb that makes a connection. */
 static const char *errno_advice(int error)
 {
     switch (error) {

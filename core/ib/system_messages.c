@@ -31,7 +31,7 @@ enum net_result net_sys(net_peer_t *peer, uint64_t word0, uint64_t word1)
         net_recv_t *bounce = take_bounce_buffer();
         if (!bounce) return NET_NO_REPLY_BUF;
         local.data = memcpy(bounce->message.data, words, sizeof words);
-        local.lkey = bounce->region->lkey[qp->here];
+        local.lkey = bounce->region->lkey[qp->local_hca];
     }
     if (net_ib.total_limited) atomic_fetch_add(&net_ib.in_flight, 1);
     net_ib_enqueue(&qp->system, slot, NET_OP_SYS, &(gasnetc_sent_t){.counter = NULL});

@@ -1,36 +1,36 @@
-/* verbs_types.h - the contract between core/ib and the shims over the verbs: what they tell and are
- * told, in terms of neither, and what each shim must have.
+/* verbs_types.h - the contract between core/ib and the shims over the verbs: the types of their
+ * arguments and results, and the calls that each shim must have.
  *
- * Included by each shim.  Data only, but for what both would say in the same words.  A shim
- * has, as static inline functions or the like:
+ * Included by each shim.  Data, and the few functions that both shims would have alike.  A shim
+ * has, as static inline functions or macros:
  *
- *   hca_t, hca_pd_t, hca_mr_t, hca_cq_t, hca_srq_t, hca_qp_t, hca_ah_t: pointers.  Known of them
- *     are only qp_num of a queue pair, lkey and rkey of a region.  hca_wc_t: a completion.
- *     Whatever makes one returns NULL with errno if it cannot; hca_destroy ends one of any kind but
- *     hca_t, for which there is hca_close.
- *   hca_open(i, name): device number `i` and its name, "" behind the last.
- *   hca_query, hca_query_port: false if the device does not answer.
+ *   hca_t, hca_pd_t, hca_mr_t, hca_cq_t, hca_srq_t, hca_qp_t, hca_ah_t: pointers.  core/ib uses
+ *     only these fields: qp_num of a queue pair, lkey and rkey of a region.  hca_wc_t: a
+ * completion. The calls that create one return NULL with errno on failure; hca_destroy ends one of
+ * any kind except hca_t, for which there is hca_close. hca_open(i, name): device number `i` and its
+ * name, "" after the last. hca_query, hca_query_port: false if the device does not answer.
  *   hca_event_kind(type), hca_next_event(hca, &event): the next asynchronous event, false if there
  *     is none.  hca_events(hca): a descriptor that can be read when there is one.
  *   hca_pd_create, hca_register.
  *   hca_cq_create(hca, depth, sleeper): with `sleeper` one thread may sleep on it: hca_cq_arm(cq);
- *     polling until there is nothing; hca_cq_sleep(cq, ms), below 0 for ever, which returns when
- *     something has come, or early.  hca_cq_wake(cq) ends it, or the next.
- *     HCA_SLEEP_POLLS: 1 if sleeping takes completions, which the next poll gives.
+ *     polls until the queue is empty; hca_cq_sleep(cq, ms), below 0 without limit, which returns
+ *     after a completion, or early.  hca_cq_wake(cq) ends that sleep, or the next.
+ *     HCA_SLEEP_POLLS: 1 if sleeping takes a completion, which the next poll returns.
  *   hca_srq_create(pd, depth): a receive queue for any number of queue pairs.
- *   HCA_CONNECTED, HCA_DATAGRAMS of enum hca_service.
+ *   HCA_CONNECTED, HCA_DATAGRAMS: enum hca_service.
  *   hca_qp_create(pd, service, send_cq, recv_cq, srq, send_depth, recv_depth, &inline_max): `srq`
  *     may be NULL; inline_max is wanted on entry, granted on return.
  *   hca_in_order(hca, qp): true if the bytes of an RDMA write that arrives by this queue pair,
  *     which is connected, are known to be placed from the first to the last.
  *   hca_qp_step(qp, service, step, &setup): 0 or an errno.
  *   hca_ah_create(pd, port, local_port, &ud_addr): an address handle for datagrams.
- *   hca_send_t, a work request that is filled once (hca_send_init(send, id)) and refilled for each
- *     post: hca_send_target (where to write to or read from), wr.imm_data (immediate data),
+ *   hca_send_t, a work request that is filled once (hca_send_init(send, id)) and changed for each
+ *     post: hca_send_target (remote address and rkey), wr.imm_data (immediate data),
  *     hca_send_ah (of a datagram), hca_post(qp, send, kind, local): 0 or an errno.
  *   hca_recv_t, filled once for its buffer: hca_recv_init(recv, id, data, length, lkey), sge.lkey,
  *     hca_post_recv(qp, recv), hca_post_srq_recv(srq, recv).
- *   hca_poll(cq, budget, wc): how many; the budget is not 0.  hca_done(wc), hca_wc_failure(wc).
+ *   hca_poll(cq, budget, wc): the number of completions; the budget is not 0.  hca_done(wc),
+ *     hca_wc_failure(wc).
  */
 #ifndef NET_IB_VERBS_TYPES_H
 #define NET_IB_VERBS_TYPES_H
@@ -70,44 +70,44 @@ typedef struct hca_remote {
     uint32_t qp_number;
     uint32_t psn; /* of the first packet it sends */
     uint16_t lid;
-    uint8_t mtu, rd_atom; /* its port's, and how many reads it serves */
+    uint8_t mtu, rd_atom; /* of its port; RDMA reads that it serves at once */
     uint8_t gid[16];
 } hca_remote_t;
 
 /* Where datagrams are received. */
 typedef struct hca_ud_addr {
     uint32_t qp_number;
-    uint32_t key; /* whoever does not know it is not heard; below 2^31 */
+    uint32_t key; /* Q_Key: datagrams with another are dropped; below 2^31 */
     uint16_t lid;
     uint8_t gid[16];
 } hca_ud_addr_t;
 
 enum { HCA_DATAGRAM_HEAD = 40 }; /* bytes before the payload in a datagram's receive buffer */
 
-/* Packets from port to port of one subnet need no more than a LID; others name the GID too. */
+/* Packets within one subnet need the LID only; others need the GID too. */
 static inline bool hca_needs_gid(const hca_port_t *local_port, uint16_t remote_lid)
 {
     return local_port->ethernet || remote_lid == 0;
 }
 
-/* What a queue pair is brought up with: RTR and RTS are ready to receive and to send. */
+/* Attributes of a queue pair on its way to RTR (ready to receive) and RTS (ready to send). */
 enum hca_step { HCA_INIT, HCA_RTR, HCA_RTS };
 typedef struct hca_setup {
     uint8_t port;
-    const hca_port_t *local_port; /* the same */
+    const hca_port_t *local_port; /* attributes of `port` */
     hca_remote_t remote;
-    uint32_t psn; /* of the first packet sent here */
-    uint32_t key; /* of datagrams */
+    uint32_t psn; /* of the first packet sent from here */
+    uint32_t key; /* Q_Key, of a datagram queue pair */
     uint8_t mtu, timeout, retries;
-    uint8_t dest_rd_atomic, rd_atomic; /* reads at once */
+    uint8_t dest_rd_atomic, rd_atomic; /* RDMA reads at once: served, started */
 } hca_setup_t;
 
-/* How much of the memory is asked for, by the numbers that all verbs share: what is only read from
- * may be mapped read-only. */
+/* Access flags of a registration, with the numbers that all verbs share.  HCA_SOURCE allows memory
+ * that is mapped read-only. */
 enum hca_access { HCA_SOURCE = 0, HCA_LOCAL = 1, HCA_REMOTE = 1 | 2 | 4 };
 
-/* Devices that have no other way of placing bytes: those of Mellanox up to ConnectX-3.  Not all
- * later ones, which have to be asked. */
+/* Devices that always place bytes in order: those of Mellanox up to ConnectX-3.  Later devices do
+ * not all, and have to be asked. */
 static inline bool hca_always_in_order(uint32_t maker, uint32_t part)
 {
     static const uint16_t parts[] = {
@@ -120,10 +120,10 @@ static inline bool hca_always_in_order(uint32_t maker, uint32_t part)
     return false;
 }
 
-/* What to do, by the numbers that all verbs share. */
+/* Opcodes, with the numbers that all verbs share. */
 enum hca_kind { HCA_WRITE = 0, HCA_SEND = 2, HCA_SEND_IMM = 3, HCA_READ = 4 };
 
-/* What to move: from where, and either its lkey or inlined. */
+/* The local buffer of a work request: inlined, or with its lkey. */
 typedef struct hca_local {
     const void *data;
     uint32_t length;
@@ -131,27 +131,27 @@ typedef struct hca_local {
     bool inlined;
 } hca_local_t;
 
-/* What a completion says; where it matters, hca_done(wc).id reads no more than that. */
+/* A completion.  The compiler loads only the fields that are used: hca_done(wc).id loads one. */
 typedef struct hca_done {
     uint64_t id;
     bool ok;
     uint32_t qp_number; /* at this end */
     uint32_t length;
     bool has_imm;
-    uint32_t imm; /* if it has */
+    uint32_t imm; /* if has_imm */
 } hca_done_t;
 
 /* Of a work request that failed. */
 typedef struct hca_failure {
     enum hca_cause cause;
-    const char *text; /* the verbs' own */
-    uint32_t vendor;  /* what only the maker of the device can read; 0: nothing */
+    const char *text; /* the verbs' name of the status */
+    uint32_t vendor;  /* the vendor's error code; 0: none */
 } hca_failure_t;
 
-/* What a device has to say besides completions. */
+/* An asynchronous event of a device. */
 typedef struct hca_event {
     enum hca_event_kind kind;
-    unsigned port; /* 0 when it is of no port */
+    unsigned port; /* 0: not of a port */
     const char *text;
 } hca_event_t;
 

@@ -1,5 +1,5 @@
-/* ending.h - what the rooms below core/exit/ ask of it: the note that the next poll acts upon, and
- * the end after a fatal error.  core/exit/ has the bodies.
+/* ending.h - calls from the folders below core/exit/ into it: the pending exit that the next poll
+ * acts upon, and the end after a fatal error.  core/exit/ defines them.
  */
 #ifndef GASNETC_ENDING_H
 #define GASNETC_ENDING_H
@@ -8,17 +8,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A signal (its number), a failed connection or the launcher, which wants this process to end with
- * others, left this note, since it could not act where it was; each poll looks here, and acts. */
-enum { GASNETC_EXIT_FAILURE = -1, GASNETC_EXIT_ASKED = -2, GASNETC_EXIT_CALLED = -3 };
+/* A pending exit: the number of a signal, or one of these.  Stored by code that may not end the job
+ * where it runs: a signal handler, a network that lost a connection, the spawner's thread.  Each
+ * poll tests it, and acts. */
+enum {
+    GASNETC_EXIT_FAILURE = -1, /* a connection or a peer failed: gasneti_failure */
+    GASNETC_EXIT_ASKED = -2,   /* gasnetc_exit_polls wants to know whether a thread polls */
+    GASNETC_EXIT_CALLED = -3,  /* the launcher wants this process to end with the others */
+};
 #pragma GCC visibility push(hidden)
 extern atomic_int gasnetc_exit_pending;
 #pragma GCC visibility pop
-/* Returns if the note was only GASNETC_EXIT_ASKED. */
+/* Acts upon it; returns if it was GASNETC_EXIT_ASKED. */
 void gasnetc_exit_act(void);
 
-/* Whether some thread polls within `seconds`: waits that long at most, in a thread that does not
- * poll itself. */
+/* Whether some thread polls within `seconds`; waits at most that long.  Not for threads that poll
+ * themselves. */
 bool gasnetc_exit_polls(double seconds);
 
 /* A fatal error: ends the job with `code`, at once and without coordination.  Any thread. */

@@ -32,7 +32,7 @@ static bool same_address(const gasnetc_address_t *a, const gasnetc_address_t *b)
     return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
 }
 
-/* Bridges for containers and virtual machines have one address on all hosts. */
+/* Bridges for containers and virtual machines have the same address on all hosts. */
 static bool is_on_other_host(const gasnetc_site_t *const *hosts, uint32_t count, uint32_t host,
                              const gasnetc_address_t *address)
 {
@@ -42,7 +42,7 @@ static bool is_on_other_host(const gasnetc_site_t *const *hosts, uint32_t count,
     return false;
 }
 
-/* This host's first address on the network of `like` (NULL: any), which no other host has. */
+/* The host's first address on the network of `like` (NULL: any) that no other host has. */
 static bool choose_for(const gasnetc_site_t *const *hosts, uint32_t count, uint32_t host,
                        const gasnetc_address_t *like, gasnetc_address_t *chosen)
 {
@@ -160,13 +160,13 @@ static void write_secret(const uint8_t *bytes)
 
 static uint32_t count_hosts(const struct bootstrap_job *job)
 {
-    uint32_t hosts = 0; /* their numbers are dense */
+    uint32_t hosts = 0; /* host numbers are dense */
     for (uint32_t r = 0; r < job->size; r++)
         if (job->host_of[r] >= hosts) hosts = job->host_of[r] + 1;
     return hosts;
 }
 
-/* One site for each machine; two names of the list may be one.  Returns how many. */
+/* Keeps one site for each machine, since two host names may belong to one.  Returns how many. */
 static uint32_t merge(const gasnetc_site_t **hosts, uint32_t count)
 {
     uint32_t kept = 0;
@@ -181,7 +181,7 @@ static uint32_t merge(const gasnetc_site_t **hosts, uint32_t count)
     return kept;
 }
 
-/* Chooses again, without IPv6. */
+/* Finds this host's IPv4 address: chooses again without IPv6, and overwrites the sites. */
 static void choose_ipv4(gasnetc_site_t *sites, uint32_t ranks, const gasnetc_site_t **hosts,
                         uint32_t count, const gasnetc_site_t *mine, gasnetc_address_t *chosen)
 {

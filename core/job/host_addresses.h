@@ -41,7 +41,7 @@ void gasnetc_hosts_find(const struct bootstrap_job *job);
  * addresses were found by which all hosts reach each other. */
 const char *gasnetc_hosts_list(void);
 
-/* Random text, the same on all ranks and known to nobody else; "" without a list. */
+/* Random text, the same on all ranks and not known outside the job; "" without a list. */
 const char *gasnetc_hosts_secret(void);
 
 /* This host's IPv4 address that leads to the others; "" when not all hosts have one, NULL without

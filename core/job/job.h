@@ -1,4 +1,5 @@
-/* job.h - what every part of the core knows of the job: its shape and its peers. */
+/* job.h - what every part of the core, but no network, knows of the job: its phase and its peers.
+ */
 #ifndef GASNETC_JOB_H
 #define GASNETC_JOB_H
 
@@ -18,18 +19,18 @@ typedef struct gasnetc_segment {
     const net_key_t *keys;
 } gasnetc_segment_t;
 
-/* The piece of a peer's segment that was reached last, under one key; at first there is none.  Most
- * segments are one piece, and then this is all of it.  Under the peer's lock. */
+/* The part of a peer's segment that was used last, which has one key; size 0 at first.  Most
+ * segments have one key, and then this is all of the segment.  Under the peer's lock. */
 typedef struct gasnetc_window {
     uintptr_t base;
     size_t size;
     net_key_t key;
 } gasnetc_window_t;
 
-/* All that is kept per node; the entry of this node itself has no network half.  Its size is a
- * power of two, or finding a node's entry would take a multiplication. */
+/* All that is kept per node; `net` is unused in the entry of this node itself.  The size is a power
+ * of two, which makes indexing a shift. */
 typedef struct gasnetc_peer {
-    net_peer_t net;      /* first: the network hands back pointers to it */
+    net_peer_t net;      /* first: the network returns pointers to it */
     gasneti_lock_t lock; /* of net's posting side, credits, window and counts */
     gasnetc_credits_t credits;
     gasnetc_window_t window;
@@ -62,8 +63,8 @@ static inline void gasnetc_count_stall(gasnetc_peer_t *peer, enum net_result res
         peer->counts->stalls_credits++;
 }
 
-/* One turn of waiting until it may be tried again; no lock held.  As gasnetc_stall, which see, and
- * a nap where the peer is being connected (poll.c). */
+/* One step of waiting before the post is tried again; no lock held.  As gasnetc_stall, and with a
+ * nap while the peer is being connected (poll.c). */
 void gasnetc_stall_at(const gasnetc_peer_t *peer, enum net_result result, bool in_handler);
 
 #endif

@@ -1,6 +1,6 @@
-/* progress.h - making progress, and waiting without burning other processes' time slices. */
-#ifndef GASNETC_POLL_H
-#define GASNETC_POLL_H
+/* progress.h - calls that make progress, and waiting loops that yield the processor. */
+#ifndef GASNETC_PROGRESS_H
+#define GASNETC_PROGRESS_H
 
 #include "core/completion.h"
 #include "core/job/thread.h"
@@ -9,17 +9,17 @@
  * handler.  Returns how many messages had arrived. */
 unsigned gasnetc_poll(void);
 
-/* The same, also when another thread is at it: what had arrived before the call is found. */
-unsigned gasnetc_poll_surely(void);
+/* The same, but waits while another thread polls: finds all that had arrived before the call. */
+unsigned gasnetc_poll_blocking(void);
 
-/* Reaps what was sent, runs no handlers: the only progress a Reply may make. */
+/* Reaps what was sent and runs no handlers: the only progress allowed inside a handler. */
 void gasnetc_reap(void);
 
-/* One turn of a waiting loop, which is one poll: a poll that has found nothing for as many turns as
- * the patience allows gives the processor away. */
+/* One step of a waiting loop, which is one poll: after gasnetc_set_spins_before_yield polls in a
+ * row that found nothing it yields the processor. */
 void gasneti_wait_poll(void);
 
-/* One turn of waiting for room to send: a Request polls, what a handler sends may only reap. */
+/* One step of waiting for room to send: polls, or inside a handler only reaps. */
 static inline void gasnetc_stall(bool in_handler)
 {
     if (in_handler)
@@ -35,17 +35,17 @@ static inline void gasnetc_stall_bbuf(bool in_handler)
     gasnetc_stall(in_handler);
 }
 
-/* While the job ends: system messages are served, Active Messages dropped. */
+/* While the job ends: handles system messages, drops Active Messages. */
 void gasnetc_poll_ending(void);
 
 /* While the job ends: only reaps. */
 void gasnetc_poll_sends(void);
 
-/* Who waits for peers that are being connected sleeps so in each of its turns, which count from 0.
- */
+/* Sleeps in a loop that waits for peers being connected: longer from turn to turn, which count from
+ * 0. */
 void gasnetc_nap(unsigned turn);
 
-/* How many polls in a row may find nothing before the processor is given away. */
+/* How many polls in a row may find nothing before the thread yields the processor. */
 void gasnetc_set_spins_before_yield(unsigned turns);
 
 static inline void gasnetc_wait(gasnetc_counter_t *counter)

@@ -1,4 +1,5 @@
-/* rank.h - this process's place in the job, and complaints about ranks and calls that cannot be. */
+/* rank.h - this process's rank in the job, and fatal errors about wrong ranks and early calls. Part
+ * of the contract with the networks. */
 #ifndef GASNETC_RANK_H
 #define GASNETC_RANK_H
 
@@ -10,11 +11,10 @@
 extern struct bootstrap_job gasnetc_job; /* size 0: gasnet_init has not been called */
 #pragma GCC visibility pop
 
-/* `call` names a rank that the job does not have: fatal, also before gasnet_init, when the job has
- * no ranks. */
+/* Fatal: `call` names a rank that the job does not have.  Legal before gasnet_init too. */
 void gasnetc_no_such_rank(const char *call, uint32_t rank) __attribute__((noreturn, cold));
 
-/* Fatal, naming the call that is missing, before gasnet_attach has returned. */
+/* Fatal before gasnet_attach has returned, naming the missing call. */
 void gasnetc_require_attached(const char *call) __attribute__((cold));
 
 #endif

@@ -1,5 +1,5 @@
-/* report.c - messages to people.  Written with one write each, so that the lines of several ranks
- * do not mix.
+/* report.c - messages to the user.  Each is written with one write(2), so that the lines of several
+ * ranks do not mix.
  */
 #include "core/report.h"
 
@@ -22,33 +22,33 @@
 #include "other/tools/tools.h"
 
 static struct {
-    uint32_t rank, size; /* size 0: not known yet */
+    uint32_t rank, size; /* size 0: gasneti_report_init was not called */
     const uint32_t *host_of;
     char host[64];
-    pthread_t thread;          /* that called gasnet_init */
-    atomic_bool second_thread; /* another one was seen */
-} who;
+    pthread_t thread;          /* the one that called gasnet_init */
+    atomic_bool second_thread; /* another thread has called the library */
+} self;
 
 void gasneti_report_init(uint32_t rank, uint32_t size, const uint32_t *host_of)
 {
-    who.rank = rank;
-    who.size = size;
-    who.host_of = host_of;
-    gethostname(who.host, sizeof who.host - 1);
-    who.thread = pthread_self();
-    who.second_thread = false;
+    self.rank = rank;
+    self.size = size;
+    self.host_of = host_of;
+    gethostname(self.host, sizeof self.host - 1);
+    self.thread = pthread_self();
+    self.second_thread = false;
 }
 
 const char *gasneti_own_name(void)
 {
     static __thread char name[128];
-    if (!who.size) return NULL;
+    if (!self.size) return NULL;
     snprintf(name, sizeof name, "%srank %u of %u on %s",
-             gasnetc_exit_of_child() ? "a forked child of " : "", who.rank, who.size, who.host);
+             gasnetc_exit_of_child() ? "a forked child of " : "", self.rank, self.size, self.host);
     return name;
 }
 
-/* One whole line: head, who, text; returns its length. */
+/* Writes one whole line: head, rank and host, text; returns its length. */
 static size_t compose(char *line, size_t size, const char *head, const char *format, va_list list)
 {
     const char *own = gasneti_own_name();
@@ -70,21 +70,21 @@ static void print(const char *text, size_t length)
     gasneti_write_all(STDERR_FILENO, text, length);
 }
 
-/* A second line of a fatal error: what the counters say. */
+/* The second line of a fatal error: the counters. */
 static size_t compose_counters(char *line, size_t size)
 {
     char text[512];
     gasnetc_counts_summary(text, sizeof text);
     if (!*text) return 0;
-    int n = snprintf(line, size, "*** counters of rank %u: %s\n", who.rank, text);
+    int n = snprintf(line, size, "*** counters of rank %u: %s\n", self.rank, text);
     return n > 0 && (size_t)n < size ? (size_t)n : 0;
 }
 
-/* Lets the launcher say it for all ranks that have the same to say, or with `once` for all that
- * meet the same.  Returns if this process has to say it. */
+/* Lets the launcher print the message once for all ranks that have the same text, or with `once`
+ * for all ranks that meet the failure.  Returns if this process has to print it. */
 static void complain(const char *why, bool once)
 {
-    if (who.size && !gasnetc_exit_of_child() && bootstrap_complain("*** FATAL ERROR", why, once))
+    if (self.size && !gasnetc_exit_of_child() && bootstrap_complain("*** FATAL ERROR", why, once))
         gasnetc_exit_fatal(1);
 }
 
@@ -92,20 +92,20 @@ static void complain(const char *why, bool once)
 
 void gasneti_note_thread(void)
 {
-    if (GASNETI_ONE_THREAD && who.size && !pthread_equal(pthread_self(), who.thread) &&
+    if (GASNETI_ONE_THREAD && self.size && !pthread_equal(pthread_self(), self.thread) &&
         !gasneti_is_quiet_thread())
-        atomic_store(&who.second_thread, true);
+        atomic_store(&self.second_thread, true);
 }
 
-/* Where one of these is broken anything may fail, and the failure itself misleads.  NULL: none. */
+/* A broken rule causes failures whose own texts mislead.  NULL: no rule is broken. */
 static const char *broken_rule(void)
 {
     gasneti_note_thread();
-    if (who.size && gasnetc_exit_of_child())
+    if (self.size && gasnetc_exit_of_child())
         return "a child made by fork calls the library, which only the process that called "
                "gasnet_init may: let the child call exec or _exit, or start more ranks in its "
                "place";
-    if (who.second_thread)
+    if (self.second_thread)
         return "a second thread calls the library, which is that of programs with one (SEQ): "
                "compile and link the program for parsync or par";
     return NULL;
@@ -140,7 +140,7 @@ void gasneti_fatal(const char *format, ...)
     vsnprintf(why, sizeof why, format, list);
     va_end(list);
     explain(why, text, sizeof text);
-    /* At start-up all ranks often meet the same. */
+    /* At start-up all ranks often meet the same failure. */
     if (gasnetc_phase != GASNETC_ATTACHED) complain(text, false);
     size_t length = compose_words(lines, 2048, "*** FATAL ERROR", "%s", text);
     if (!gasnetc_exit_of_child()) length += compose_counters(lines + length, sizeof lines - length);
@@ -168,11 +168,11 @@ void gasneti_fatal_by_one(bool speaker, const char *error)
 
 void gasneti_fatal_if_any(const char *error)
 {
-    char mine = error[0] != 0, *all = malloc(who.size);
+    char mine = error[0] != 0, *all = malloc(self.size);
     if (!all) gasneti_fatal("out of memory");
     bootstrap_exchange(&mine, 1, all);
-    for (uint32_t r = 0; r < who.size; r++)
-        if (all[r]) gasneti_fatal_by_one(r == who.rank, error);
+    for (uint32_t r = 0; r < self.size; r++)
+        if (all[r]) gasneti_fatal_by_one(r == self.rank, error);
     free(all);
 }
 
@@ -187,14 +187,14 @@ void gasnetc_no_such_rank(const char *call, uint32_t rank)
 {
     gasnetc_require_attached(call);
     gasneti_fatal("%s names rank %u, but the ranks of this job are 0 to %u", call, rank,
-                  who.size - 1);
+                  self.size - 1);
 }
 
 static char failure[1024];
 
 void gasneti_failed(const char *format, ...)
 {
-    static atomic_flag writing = ATOMIC_FLAG_INIT; /* the first failure stands */
+    static atomic_flag writing = ATOMIC_FLAG_INIT; /* the first failure is kept */
     char text[sizeof failure];
     va_list list;
     va_start(list, format);
@@ -241,13 +241,13 @@ const char *gasneti_rank_name(uint32_t rank)
 {
     static __thread char name[128];
     char host[64];
-    if (who.host_of && rank < who.size && who.host_of[rank] == who.host_of[who.rank])
+    if (self.host_of && rank < self.size && self.host_of[rank] == self.host_of[self.rank])
         snprintf(name, sizeof name, "rank %u on the same host", rank);
-    else if (who.host_of && rank < who.size &&
-             bootstrap_host_name(who.host_of[rank], host, sizeof host))
+    else if (self.host_of && rank < self.size &&
+             bootstrap_host_name(self.host_of[rank], host, sizeof host))
         snprintf(name, sizeof name, "rank %u on host %s", rank, host);
-    else if (who.host_of && rank < who.size)
-        snprintf(name, sizeof name, "rank %u on host number %u", rank, who.host_of[rank]);
+    else if (self.host_of && rank < self.size)
+        snprintf(name, sizeof name, "rank %u on host number %u", rank, self.host_of[rank]);
     else
         snprintf(name, sizeof name, "rank %u", rank);
     return name;

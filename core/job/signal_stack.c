@@ -1,8 +1,8 @@
-/* signal_stack.c - the alternate signal stacks of the threads that the library knows of.
+/* signal_stack.c - the alternate signal stacks of threads with a record.
  *
  * The main thread gets one in gasnet_init, a client thread or the receive thread with its record
- * (thread.c).  Without one, a handler for a stack overflow has no stack to run on, and the kernel
- * ends the process without a line.  A stack that the program has set itself is never replaced.
+ * (thread.c).  Without one, the kernel kills a process whose stack overflows without a message.  A
+ * stack that the program has set itself is never replaced.
  */
 #define _GNU_SOURCE
 #include "core/job/signal_stack.h"
@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A signal frame with every vector register, a backtrace by the C library's unwinder, and what a
- * client's own backtrace function takes.  Pages that are not touched cost nothing. */
+/* Enough for a signal frame with all vector registers, the C library's unwinder, and a client's own
+ * backtrace function.  Pages that are not touched cost nothing. */
 enum { SIZE = 128 << 10 };
 
 static size_t guard_size(void)
@@ -35,7 +35,7 @@ void *gasnetc_signal_stack_make(void)
     return NULL;
 }
 
-/* A handler of the program's that ends its thread may be running on it: then it stays. */
+/* Keeps the stack if the thread is running on it: a handler of the program may end its thread. */
 void gasnetc_signal_stack_free(void *memory)
 {
     stack_t stack, none = {.ss_flags = SS_DISABLE};

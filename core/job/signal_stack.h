@@ -1,5 +1,5 @@
-/* signal_stack.h - a stack apart for handlers of fatal signals, so that a thread that has used up
- * its own stack can still report it. */
+/* signal_stack.h - an alternate stack for handlers of fatal signals, so that a stack overflow can
+ * still be reported. */
 #ifndef GASNETC_SIGNAL_STACK_H
 #define GASNETC_SIGNAL_STACK_H
 

@@ -1,5 +1,5 @@
-/* thread.c - records of client threads: a table of slots, taken at a thread's first call and given
- * back when it ends.
+/* thread.c - records of client threads: a thread takes one at its first call and returns it when it
+ * ends.
  */
 #include "core/job/thread.h"
 
@@ -30,7 +30,7 @@ const gasneti_thread_t *gasneti_all_threads(void)
 #else
 
 __thread gasneti_thread_t *gasneti_my_thread;
-__thread void *gasneti_my_extended; /* that thread's `extended`, one load nearer */
+__thread void *gasneti_my_extended; /* copy of that record's `extended`: saves a load */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -1,7 +1,7 @@
-/* thread.h - what the library keeps for each client thread.
+/* thread.h - the library's record of each client thread.
  *
- * A thread gets its record at its first call and gives it back when it ends; records are reused, so
- * that thousands of threads may come and go.  In SEQ there is one static record.
+ * A thread takes a record at its first call and returns it when it ends.  Records are reused, so
+ * the number of threads over time is not limited.  In SEQ there is one static record.
  */
 #ifndef GASNETI_THREAD_H
 #define GASNETI_THREAD_H
@@ -16,27 +16,27 @@
 typedef struct gasneti_thread {
     uint32_t index;              /* 0 .. GASNETI_THREAD_SLOTS-1, stable while the thread lives */
     uint32_t handler_depth;      /* how many handlers this thread is inside */
-    uint32_t turned_away;        /* polls that found another thread at it */
+    uint32_t turned_away;        /* polls that found the poll lock taken */
     uint32_t interrupts_held;    /* debug builds: inside a no-interrupt section */
-    void *locks;                 /* debug builds: the handler-safe lock taken last */
+    void *locks;                 /* debug builds: the last handler-safe lock acquired */
     void *loop_buffer[2];        /* loopback Mediums: one for a Request, one for its Reply */
-    void *extended;              /* the Extended API's own record; NULL until it needs one; it is
-                                    kept with the slot, not freed, when the thread ends */
+    void *extended;              /* the Extended API's record of the thread, or NULL; not freed when
+                                    the thread ends, but reused with this one */
     struct gasneti_thread *next; /* free list */
     struct gasneti_thread *made_next; /* all records */
     void *token;                      /* debug builds: of the handler that runs; see context.c */
-    uint64_t interrupts_since;        /* debug builds: when they were held, ns */
-    gasnetc_counts_t counts;          /* of all threads that had this record */
-    void *signal_stack;               /* of signal_stack.h; NULL where the program has set one */
+    uint64_t interrupts_since;        /* debug builds: start of that section, ns */
+    gasnetc_counts_t counts;          /* sums over all threads that had this record */
+    void *signal_stack;               /* signal_stack.h; NULL: none, or the program's own */
 } gasneti_thread_t;
 
-/* All records there are, by made_next; for those who only read. */
+/* All records, linked by made_next; read only. */
 const gasneti_thread_t *gasneti_all_threads(void);
 
-/* From now on every thread with a record has an alternate signal stack; the calling one first. */
+/* Gives an alternate signal stack to the calling thread and to all that take a record later. */
 void gasneti_threads_get_signal_stacks(void);
 
-/* GASNETI_OF_THREAD: of a static variable that each thread has its own of. */
+/* GASNETI_OF_THREAD: storage class of static variables that are per thread. */
 #ifdef GASNET_SEQ
 enum { GASNETI_ONE_THREAD = 1 }; /* only the thread of gasnet_init may call the library */
 #define GASNETI_OF_THREAD
@@ -73,7 +73,7 @@ static inline const gasneti_thread_t *gasneti_self_if_any(void)
 #endif
 }
 
-/* The calling thread's `extended`, without any call: NULL also when the thread has no record yet.
+/* The calling thread's `extended`; NULL also when the thread has no record yet.  Makes no record.
  */
 static inline void *gasneti_self_extended(void)
 {

@@ -31,7 +31,7 @@ const size_t gasnetc_param_count = sizeof gasnetc_param_table / sizeof *gasnetc_
 
 #define GASNETI_SPAWNER_VARIABLE "GASNET_" GASNET_CONDUIT_NAME_STR "_SPAWNER"
 
-/* Variables that other parts read: spawners, tools, launcher. */
+/* Variables that the spawners, the tools and the launcher read. */
 static const char *const other_names[] = {
     "GASNET_VERBOSEENV",      GASNETI_SPAWNER_VARIABLE,   "GASNET_SSH_NODEFILE",
     "GASNET_SSH_SERVERS",     "GASNET_SSH_CMD",           "GASNET_SSH_OPTIONS",
@@ -44,7 +44,7 @@ static const char *const other_names[] = {
     "GASNET_HCA_ID",          "GASNET_PORT_NUM"};
 enum { OTHER_NAMES = sizeof other_names / sizeof *other_names };
 
-/* Promised, and harmless to leave out: accepted, with a warning that they do nothing yet. */
+/* Documented variables that nothing acts upon yet: accepted with a warning. */
 static const char *const idle_names[] = {
     "GASNET_PUTINMOVE_LIMIT",  "GASNET_USE_FIREHOSE",
     "GASNET_FIREHOSE_M",       "GASNET_FIREHOSE_MAXVICTIM_M",
@@ -53,12 +53,12 @@ static const char *const idle_names[] = {
     "GASNET_PORTAL_ACCEL"};
 enum { IDLE_NAMES = sizeof idle_names / sizeof *idle_names };
 
-/* Variables of other people's makefiles, which reach the environment: no mistakes. */
+/* Variables of other projects' makefiles, which reach the environment: accepted silently. */
 static const char *const foreign_names[] = {"GASNET_INSTALL_DIR", "GASNET_ROOT",
                                             "GASNET_CONDUIT",     "GASNET_TYPE",
                                             "GASNET_EXTRA_LIBS",  "GASNET_DUMMY"};
 
-/* Whole families: clients' own names, and what the launcher hands over. */
+/* Prefixes: clients' own names, and variables that the launcher sets for its ranks. */
 static const char *const families[] = {"GASNET_SPAWN_", "GASNET_TEST_", "GASNET_MAXIMIZE_"};
 
 const char *gasnetc_param_name(size_t i)

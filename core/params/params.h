@@ -21,7 +21,6 @@
 #define GASNETC_DEFAULT_SPARES 2
 #endif
 
-
 typedef struct gasnetc_params {
 #define PARAM(field, kind, ...) gasneti_env_type_##kind field;
 #define FIXED                   PARAM
@@ -45,14 +44,14 @@ struct bootstrap_job;
  * last. */
 const char *gasnetc_param_name(size_t index);
 
-/* Pure: true if `name` is a parameter or another variable that some part of the library reads. */
+/* Pure: true if `name` is a parameter, or a variable that another part of the library reads. */
 bool gasnetc_param_known(const char *name);
 
 /* Pure: true if `name` is a known variable that nothing in this release acts upon. */
 bool gasnetc_param_idle(const char *name);
 
 /* Reads all parameters from the job's environment, compares those that must be equal, warns of
- * unknown names.  Collective.  Ends the job with a message when something is wrong. */
+ * unknown names.  Collective.  Fatal after an error. */
 void gasnetc_params_init(const struct bootstrap_job *job);
 
 #endif

@@ -1,6 +1,6 @@
 /* params_help.c - the table of params.def as text, for `gasnetrun_... --help-env`.
  *
- * Linked into the launcher alone, which knows it by its name and nothing else of the core.
+ * Linked into the launcher alone, which calls gasnetrun_help_env and nothing else of the core.
  */
 #define GASNETC_DEFAULT_SPARES 2(4 in PAR)
 #define PARAM_OFFSET(field)    0

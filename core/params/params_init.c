@@ -1,7 +1,7 @@
 /* params_init.c - parameters from the job's environment: read, compared across ranks, reported.
  *
- * Called once by gasnet_init.  When something is wrong, one rank says so and ends the job; the
- * others wait for that.
+ * Called once by gasnet_init.  After an error one rank reports it and ends the job; the others
+ * wait.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 extern char **environ;
 
-/* The value a user gave, or NULL; the name it was given by. */
+/* The value that the user has set, or NULL; in `name` the name it was set by. */
 static const char *given(const gasnetc_param_t *row, const char **name)
 {
     *name = row->name;
@@ -28,7 +28,7 @@ static const char *given(const gasnetc_param_t *row, const char **name)
     return value && (*value || row->kind == GASNETI_ENV_TEXT) ? value : NULL;
 }
 
-/* A value as 64 bits that are equal when the values are. */
+/* 64 bits that are equal if the values are. */
 static uint64_t fingerprint(const gasnetc_param_t *row)
 {
     const char *field = (const char *)&gasnetc_params + row->offset;
@@ -45,7 +45,7 @@ static uint64_t fingerprint(const gasnetc_param_t *row)
     return bits;
 }
 
-/* Some algorithms serve several names that GASNET_BARRIER has had; an unknown one is an error. */
+/* Some algorithms have several names, for compatibility; an unknown name is an error. */
 static void check_barrier(char *error, size_t size)
 {
     static const char *const names[] = {"DISSEM", "AMDISSEM", "AMCENTRAL", "RDMADISSEM",
@@ -60,7 +60,7 @@ static void check_barrier(char *error, size_t size)
                  name);
 }
 
-/* Those numbers that must be powers of two; 0 where it is allowed. */
+/* Parameters that must be powers of two, or 0 where their range has it. */
 static void check_powers(char *error, size_t size)
 {
     const struct {
@@ -82,7 +82,7 @@ static void check_backtrace(char *error, size_t size)
         snprintf(error, size, "GASNET_BACKTRACE=%.80s: not yes or no", value);
 }
 
-/* What is to be said of a row whose value on `other` differs from rank 0's. */
+/* The message for a row whose value on rank `other` differs from rank 0's. */
 static void describe_difference(const gasnetc_param_t *row, uint32_t other, uint64_t first,
                                 uint64_t second, char *text, size_t size)
 {
@@ -102,7 +102,7 @@ static uint64_t digest(const uint64_t *values, size_t count)
     return sum;
 }
 
-/* Collective; `all` has room for a word of each rank. */
+/* Collective; `all` has room for one uint64_t of each rank. */
 static bool equal_everywhere(const struct bootstrap_job *job, uint64_t mine, uint64_t *all)
 {
     bool equal = true;
@@ -118,7 +118,7 @@ static void check_equal(const struct bootstrap_job *job)
     if (!mine || !all) gasneti_fatal("out of memory");
     for (size_t i = 0; i < n; i++)
         mine[i] = gasnetc_param_table[i].same ? fingerprint(&gasnetc_param_table[i]) : 0;
-    /* Only where they differ do all of them go from everybody to everybody. */
+    /* All values are exchanged only if the digests differ. */
     bool differ = !equal_everywhere(job, digest(mine, n), all);
     if (differ) bootstrap_exchange(mine, n * sizeof *mine, all);
     for (uint32_t r = 1; differ && r < job->size; r++) {
@@ -169,7 +169,7 @@ static void warn_unknown(const char *entry)
         gasneti_warn("%s (" GASNETI_LAUNCHER " --help-env lists them)", line);
 }
 
-/* Where a parameter says which ports to use, those say it no more. */
+/* Conduits with a *_PORTS parameter ignore these. */
 static void warn_obsolete(void)
 {
     static const char *const names[] = {"GASNET_HCA_ID", "GASNET_PORT_NUM"};

@@ -1,7 +1,7 @@
-/* poll.c - the poll engine: reap, take what arrived, run handlers, push the barrier along.
+/* poll.c - the poll engine: reaps completions, takes arrivals, runs handlers, advances the barrier.
  *
- * One thread reaps at a time; a thread that finds another at it goes on, since that one completes
- * its operations too.  Handlers run after the lock is given back.
+ * One thread at a time reaps, under the poll lock; a thread that finds the lock taken returns,
+ * since the other thread completes its operations too.  Handlers run after the lock is released.
  */
 #include "core/job/progress.h"
 
@@ -20,12 +20,11 @@
 #include "other/tools/hot.h"
 
 static gasneti_lock_t poll_lock;
-gasnetc_counts_t gasnetc_poll_counts; /* of things that happen under it */
+gasnetc_counts_t gasnetc_poll_counts; /* of events under it */
 static unsigned spins_before_yield = UINT_MAX;
-/* Polls of this thread in a row that found nothing; here, and not in its record, since an empty
- * poll needs nothing else of that.  The first that finds nothing is beyond every
- * number of spins, so that a thread that only polls is given its record, with what belongs to it,
- * on the slow path. */
+/* Polls of this thread in a row that found nothing.  Not in the thread's record: an empty poll
+ * needs no other field of that.  The initial value makes the first empty poll exceed any limit, so
+ * that a thread that only polls gets its record on the slow path. */
 static GASNETI_OF_THREAD unsigned idle_turns = UINT_MAX - 1;
 
 void gasnetc_set_spins_before_yield(unsigned turns)
@@ -33,7 +32,7 @@ void gasnetc_set_spins_before_yield(unsigned turns)
     spins_before_yield = turns;
 }
 
-/* Poll lock held: reaps, and takes arrivals; gives the lock back and returns how many arrived. */
+/* Poll lock held: reaps, takes arrivals, releases the lock; returns the number of arrivals. */
 HOT unsigned take_locked(net_message_t **messages, unsigned *reaped, unsigned *systems)
 {
     *reaped = net_reap();
@@ -42,8 +41,7 @@ HOT unsigned take_locked(net_message_t **messages, unsigned *reaped, unsigned *s
     return n;
 }
 
-/* Another thread is at it, and completes this thread's operations too, unless this one keeps it
- * from its processor. */
+/* Another thread polls, and completes this thread's operations too; it may need this processor. */
 static __attribute__((noinline, cold)) void yield_to_poller(void)
 {
     enum { TURNS = 4 };
@@ -58,7 +56,7 @@ static __attribute__((noinline, cold)) unsigned take_nothing(void)
     return 0;
 }
 
-/* The same, if no other thread is at it. */
+/* The same, if the poll lock is free. */
 HOT unsigned take(net_message_t **messages, unsigned *reaped, unsigned *systems)
 {
     if (__builtin_expect(gasnetc_job.size <= 1, 0)) return take_nothing();
@@ -82,7 +80,7 @@ static inline int pending(void)
     return atomic_load_explicit(&gasnetc_exit_pending, memory_order_relaxed);
 }
 
-/* gasnetc_poll and gasnet_AMPoll each have their own. */
+/* Inlined into gasnetc_poll and gasnet_AMPoll each. */
 HOT unsigned poll_once(void)
 {
     net_message_t *messages[GASNETC_DELIVER_MAX];
@@ -106,7 +104,7 @@ unsigned gasnetc_poll(void)
     return poll_once();
 }
 
-/* Two parts of it, for those who are in no hurry. */
+/* Two parts of it out of line, for callers off the hot path. */
 static __attribute__((noinline)) void deliver_slowly(net_message_t **messages, unsigned n,
                                                      unsigned systems)
 {
@@ -119,7 +117,7 @@ static __attribute__((noinline)) unsigned take_slowly(net_message_t **messages, 
     return take_locked(messages, reaped, systems);
 }
 
-unsigned gasnetc_poll_surely(void)
+unsigned gasnetc_poll_blocking(void)
 {
     net_message_t *messages[GASNETC_DELIVER_MAX];
     unsigned reaped = 0, systems = 0;
@@ -155,8 +153,8 @@ void gasneti_wait_poll(void)
     gasnetc_poll();
 }
 
-/* Threads that connect peers, here and there, need the processors more than who waits for them:
- * moments that grow to 2 ms. */
+/* Leaves the processors to the threads that connect peers, in this process and in others: naps from
+ * 50 us to 2 ms. */
 void gasnetc_nap(unsigned turn)
 {
     const struct timespec moment = {.tv_nsec = turn < 20 ? 50000L << turn / 4 : 2000000L};
@@ -176,12 +174,11 @@ void gasnetc_stall_at(const gasnetc_peer_t *peer, enum net_result result, bool i
     gasnetc_stall(in_handler);
 }
 
-/* At the end of a large job the processors are few, and needed by those who have something to do.
- */
+/* At the end of a large job many processes share a processor: waiting ones yield, and later nap. */
 static void wait_ending(void)
 {
     static atomic_uint turns;
-    /* From 0.2 ms to 10 ms: of 256 that sleep each wakes up as rarely as that. */
+    /* 0.2 ms to 10 ms, growing with the number of processes on the host. */
     const uint32_t here = gasnetc_job.host_size < 256 ? gasnetc_job.host_size : 256;
     const struct timespec moment = {.tv_nsec = 200 * 1000 + here * 40 * 1000L};
     if (atomic_fetch_add(&turns, 1) < 100)

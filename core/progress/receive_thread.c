@@ -1,10 +1,10 @@
-/* receive_thread.c - serves Active Messages while the client's threads compute (IB-C8); one thread
- * for each place where they arrive.
+/* receive_thread.c - handles Active Messages while the client's threads compute (IB-C8): one thread
+ * for each channel where messages arrive.
  *
- * It sleeps in the kernel until a message arrives, then waits a moment before it looks: threads
- * that poll serve their messages themselves, and waking for each of them would only be in their way
- * (IB-W3).  As long as it comes for nothing the moment grows, up to the longest; the first message
- * that nobody served makes it short again.
+ * The thread sleeps in the kernel until a message arrives, then naps before it polls: client
+ * threads that poll handle their messages themselves, and a wake-up for each would delay them
+ * (IB-W3).  The nap doubles, up to LONGEST_NS, each time the thread finds nothing to handle, and is
+ * SHORTEST_NS again after it has handled a message.
  */
 #include "core/progress/receive_thread.h"
 
@@ -19,34 +19,34 @@
 
 enum { SHORTEST_NS = 20 * 1000, LONGEST_NS = 10 * 1000 * 1000 };
 
-static void wait_a_moment(long ns)
+static void nap(long ns)
 {
-    struct timespec moment = {.tv_nsec = ns};
-    nanosleep(&moment, NULL);
+    struct timespec time = {.tv_nsec = ns};
+    nanosleep(&time, NULL);
 }
 
 static unsigned serve_all(void)
 {
     unsigned served = 0, n;
-    while ((n = gasnetc_poll_surely()) > 0) served += n;
+    while ((n = gasnetc_poll_blocking()) > 0) served += n;
     return served;
 }
 
 static void *run(void *number)
 {
-    const unsigned place = (unsigned)(uintptr_t)number;
-    for (long moment = SHORTEST_NS;;) {
-        net_arm(place);
-        /* What arrived before that wakes nobody. */
+    const unsigned channel = (unsigned)(uintptr_t)number;
+    for (long nap_ns = SHORTEST_NS;;) {
+        net_arm(channel);
+        /* Messages that arrived before net_arm do not end net_block. */
         unsigned served = serve_all();
-        net_block(place);
+        net_block(channel);
         gasneti_self()->counts.wakes++;
-        wait_a_moment(moment);
+        nap(nap_ns);
         served += serve_all();
         if (served)
-            moment = SHORTEST_NS;
-        else if (moment < LONGEST_NS)
-            moment *= 2;
+            nap_ns = SHORTEST_NS;
+        else if (nap_ns < LONGEST_NS)
+            nap_ns *= 2;
     }
     return NULL;
 }

@@ -272,7 +272,7 @@ static void begin(sim_job_t *job)
     memset(partner_count, 0, job->nodes * sizeof *partner_count);
     if (!job->reply_buffers) job->reply_buffers = job->credits * (job->nodes - 1);
     job->ring_places =
-        amrdma_rx_channels(job->ring_places, job->nodes - 1, job->credits, job->reply_buffers);
+        amrdma_max_rings(job->ring_places, job->nodes - 1, job->credits, job->reply_buffers);
     sim_job_begin(job);
 }
 

@@ -81,14 +81,14 @@ static net_peer_t *mirror(const net_peer_t *peer)
 void sim_net_introduce(net_peer_t *peer)
 {
     peer->posted = sim_the_job.credits;
-    net_qp_t **link = &peer->turn;
+    net_qp_t **link = &peer->next_qp;
     for (uint32_t i = 0; i < sim_the_job.qps; i++) {
         *link = sim_alloc(sizeof **link);
         **link = (net_qp_t){.number = i};
         link = &(*link)->next;
     }
-    *link = peer->turn;
-    peer->am = peer->turn;
+    *link = peer->next_qp;
+    peer->am = peer->next_qp;
     for (uint32_t i = (peer->owner + peer->rank) % sim_the_job.qps; i > 0; i--)
         peer->am = peer->am->next;
 }
@@ -274,7 +274,7 @@ static void post(const transfer_t *all, bool inlined)
 enum net_result sim_net_put(net_peer_t *peer, uint64_t dst, const void *src, bool inlined,
                             size_t length, enum net_order order, const gasnetc_sent_t *sent)
 {
-    net_qp_t *qp = net_ib_turn(peer, sim_the_job.ordered ? order : NET_UNORDERED);
+    net_qp_t *qp = net_ib_select_qp(peer, sim_the_job.ordered ? order : NET_UNORDERED);
     if (full(peer, qp)) return NET_BUSY;
     sim_note(peer->owner, "puts %zu bytes to node %u on queue pair %u", length, peer->rank,
              qp->number);

@@ -31,11 +31,11 @@ void sim_rings_begin(void)
     for (uint32_t i = 0; i < nodes && in_use(); i++) {
         struct owner *o = &owners[i];
         *o = (struct owner){.choice = {.cycle = sim_the_job.ring_cycle,
-                                       .places = sim_the_job.ring_places,
+                                       .max_rings = sim_the_job.ring_places,
                                        .peers = nodes},
                             .givers = sim_alloc(sim_the_job.ring_places * sizeof *o->givers)};
-        o->choice.heard =
-            memset(sim_alloc(nodes * sizeof *o->choice.heard), 0, nodes * sizeof *o->choice.heard);
+        o->choice.arrivals = memset(sim_alloc(nodes * sizeof *o->choice.arrivals), 0,
+                                    nodes * sizeof *o->choice.arrivals);
     }
 }
 
@@ -126,7 +126,7 @@ void sim_rings_heard(net_peer_t *peer, const sim_aim_t *aim, size_t length)
     sim_rings_t *rings = &peer->rings;
     if (!in_use()) return;
     if (aim->marked) {
-        if (known(rings)) amrdma_told(&rings->out, (uint16_t)aim->word);
+        if (known(rings)) amrdma_update_freed(&rings->out, (uint16_t)aim->word);
         if (aim->word >> 16) rings->out.slots = (uint16_t)sim_the_job.ring_slots;
     }
     if (length > sim_the_job.ring_limit) return;
@@ -143,7 +143,7 @@ bool sim_rings_take(net_peer_t *peer, uint32_t *number, char **data, uint32_t *l
     *length = amrdma_trailer_length(trailer);
     sim_check(*length <= sim_the_job.ring_limit, peer->owner, "a message of %u bytes in a ring",
               *length);
-    amrdma_told(&rings->out, amrdma_trailer_freed(trailer));
+    amrdma_update_freed(&rings->out, amrdma_trailer_freed(trailer));
     *number = amrdma_take(&rings->in);
     *data = end - AMRDMA_TRAILER - amrdma_padded(*length);
     count_heard(peer->owner, AMRDMA_HAS_RING);

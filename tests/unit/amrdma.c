@@ -62,7 +62,7 @@ static uint32_t fill(ends_t *e)
 
 static void tell(ends_t *e, bool in_order)
 {
-    amrdma_told(&e->out, amrdma_freed(&e->in, in_order));
+    amrdma_update_freed(&e->out, amrdma_freed(&e->in, in_order));
 }
 
 static void no_ring(void)
@@ -122,11 +122,11 @@ static void old_news(void)
     ends_t e;
     begin(&e, 4, 100);
     fill(&e);
-    amrdma_told(&e.out, 103);
-    amrdma_told(&e.out, 101);
+    amrdma_update_freed(&e.out, 103);
+    amrdma_update_freed(&e.out, 101);
     uint32_t sent = fill(&e);
     check(sent == 1, "news that comes late frees no slot twice (%u sent)", sent);
-    amrdma_told(&e.out, 104);
+    amrdma_update_freed(&e.out, 104);
     check(fill(&e) == 3, "and newer news makes up for it");
 }
 
@@ -138,7 +138,8 @@ static uint32_t counts[PEERS];
 static amrdma_choice_t choosing(uint32_t cycle, uint32_t places)
 {
     memset(counts, 0, sizeof counts);
-    return (amrdma_choice_t){.cycle = cycle, .places = places, .peers = PEERS, .heard = counts};
+    return (amrdma_choice_t){
+        .cycle = cycle, .max_rings = places, .peers = PEERS, .arrivals = counts};
 }
 
 /* The text of who is chosen, in order. */

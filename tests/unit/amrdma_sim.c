@@ -157,7 +157,7 @@ static void look_at_ring(side_t *here)
         check_each(here->memory[slot][LAST - i] == id, "message %u is not whole", number);
     check_each(id < ids && about[id].length == amrdma_trailer_length(trailer),
                "message %u is another", number);
-    amrdma_told(&here->out, amrdma_trailer_freed(trailer));
+    amrdma_update_freed(&here->out, amrdma_trailer_freed(trailer));
     if (id < ids) take(here, &about[id], true, number);
 }
 
@@ -165,7 +165,7 @@ static void look_at_inbox(side_t *here)
 {
     if (here->inbox_first == here->inbox_last || here->holds == HELD) return;
     const request_t *r = &here->inbox[here->inbox_first++ % MOST];
-    amrdma_told(&here->out, (uint16_t)r->beside);
+    amrdma_update_freed(&here->out, (uint16_t)r->beside);
     if (r->beside >> 16) here->out.slots = (uint16_t)slots;
     take(here, &r->message, false, 0);
 }

@@ -93,7 +93,7 @@ void net_ib_destroy_qps(net_qp_t *first)
 
 void net_ib_expect(net_peer_t *peer)
 {
-    peer->am = peer->turn = &net_ib_closed;
+    peer->am = peer->next_qp = &net_ib_closed;
 }
 
 bool net_ib_datagrams_open(uint32_t peers, uint32_t length, char *why, size_t why_size)
@@ -116,7 +116,7 @@ bool net_ib_datagram_failure(uint32_t *rank, hca_failure_t *why)
     return false;
 }
 void net_ib_join_qps(net_peer_t *peer, net_qp_t *first, const net_ib_end_t *ends, uint32_t count,
-                     const net_ib_far_rings_t *rings_there)
+                     const net_ib_remote_rings_t *rings_there)
 {
     (void)peer, (void)first, (void)ends, (void)count, (void)rings_there;
 }
@@ -129,9 +129,9 @@ net_ib_end_t net_ib_end(const struct net_ib_rail *rail, uint32_t qp_number)
     (void)rail;
     return (net_ib_end_t){.remote = {.qp_number = qp_number}};
 }
-net_ib_far_rings_t net_ib_rings_address(void)
+net_ib_remote_rings_t net_ib_rings_address(void)
 {
-    return (net_ib_far_rings_t){.base = 0};
+    return (net_ib_remote_rings_t){.base = 0};
 }
 
 bool gasneti_ending(void)

@@ -71,7 +71,7 @@ int nanosleep(const struct timespec *wanted, struct timespec *left)
     return 0;
 }
 
-unsigned gasnetc_poll_surely(void)
+unsigned gasnetc_poll_blocking(void)
 {
     int from = world.taken;
     world.taken = arrived();

@@ -50,7 +50,7 @@ typedef struct sim_rings {
 struct net_peer {
     uint32_t rank;
     uint32_t owner; /* the node whose record this is */
-    net_qp_t *am, *turn;
+    net_qp_t *am, *next_qp;
     int posted;         /* receive buffers for what this peer sends */
     bool open, knocked; /* connected; asked to be */
     bool touched;
