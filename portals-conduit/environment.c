@@ -1,7 +1,5 @@
 /* environment.c - sets the environment variables that libportals reads.
  *
-/* environment.c - sets the environment variables that libportals reads.
- *
  * Called by start-up, before the interface is opened.  Copies the PTL_* variables of the launching
  * console to every rank.  In a job over several hosts it also sets PTL_IFACE to the address by
  * which the other hosts reach this one, which libportals cannot determine from one host alone, and

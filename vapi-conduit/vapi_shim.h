@@ -342,7 +342,10 @@ static inline void hca_send_ah(hca_send_t *send, hca_ah_t ah, const hca_ud_addr_
 
 static inline int hca_post(hca_qp_t qp, hca_send_t *send, enum hca_kind kind, hca_local_t local)
 {
-    if (send->wr.id >> 62) __builtin_unreachable(); /* no address is, so libvapi need not look */
+    /* An id is an address, whose upper bits are 0, so the inline calls of libvapi need not test
+     * them.  It pays in the row "non-blocking implicit put, injection" of `make bench` (vapi, SEQ):
+     * 93 instructions, else 96. */
+    if (send->wr.id >> 62) __builtin_unreachable();
     send->sge.addr = (uintptr_t)local.data;
     send->sge.len = local.length;
     send->wr.opcode = (VAPI_wr_opcode_t)kind;
@@ -366,6 +369,7 @@ static inline void hca_recv_init(hca_recv_t *recv, uint64_t id, void *data, uint
 
 static inline int hca_post_recv(hca_qp_t qp, hca_recv_t *recv)
 {
+    /* As in hca_post; hca_recv_init has set the opcode.  A post takes 27 instructions, else 30. */
     if (recv->wr.id >> 62 || recv->wr.opcode != VAPI_RECEIVE) __builtin_unreachable();
     return hca_error(VAPI_post_rr(qp->hca, qp->it, &recv->wr));
 }
