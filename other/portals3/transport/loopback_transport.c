@@ -1,22 +1,21 @@
 /*
- * loopback_transport.c - the transport of a process that speaks with itself alone: an identity and
- * nothing else.
+ * loopback_transport.c - the transport of PTL_IFACE_SELF: an identity and nothing else.
  *
- * Carries PTL_IFACE_SELF.  Operations with oneself never come down here; no other process can be
- * addressed.
+ * The engine completes a process's operations with itself without a transport; no other process can
+ * be addressed.
  */
 #include <stdlib.h>
 #include <unistd.h>
 #include "other/portals3/transport/transport.h"
 
-enum { SOLO_NODE = 0x7f000001, SOLO_EAGER = 16384 };
+enum { SELF_NODE = 0x7f000001, SELF_EAGER = 16384 };
 
 static int start(struct ptli_transport *transport)
 {
     return PTL_OK;
 }
 
-static void close_solo(struct ptli_transport *transport)
+static void close_self(struct ptli_transport *transport)
 {
     free(transport);
 }
@@ -87,19 +86,19 @@ int ptli_loopback_open(struct ptli_engine *engine, const struct ptli_launch *tol
                        struct ptli_transport **out)
 {
     static const struct ptli_transport_ops ops = {
-        "self",         start,       close_solo,    find,     distance, enroll,
+        "self",         start,       close_self,    find,     distance, enroll,
         expel,          send_none,   transfer_none, progress, wake,     shadow_hold,
         shadow_release, revoke_none, status,        launch};
     struct ptli_transport *transport = calloc(1, sizeof *transport);
     if (!transport) return PTL_NO_SPACE;
     transport->ops = &ops;
     transport->engine = engine;
-    transport->id.nid = SOLO_NODE;
+    transport->id.nid = SELF_NODE;
     transport->id.pid = wished == PTL_PID_ANY ? (ptl_pid_t)getpid() : wished;
     transport->uid = geteuid();
     transport->jid = told->jid;
-    transport->eager_limit = SOLO_EAGER;
-    transport->threaded = true; /* whoever waits is woken by whoever deposits */
+    transport->eager_limit = SELF_EAGER;
+    transport->threaded = true; /* the thread that deposits an event wakes those that wait */
     *out = transport;
     return PTL_OK;
 }

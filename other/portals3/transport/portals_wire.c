@@ -1,8 +1,8 @@
 /*
- * portals_wire.c - encodes, parses and judges headers and remote lists; see portals_wire.h.
+ * portals_wire.c - encodes, parses and checks headers and remote lists; see portals_wire.h.
  *
- * Every byte may come from anybody: nothing is believed before it is judged, and nothing outside of
- * the `size` bytes given is read.
+ * Any byte may have any value: each field is checked before it is used, and nothing outside of the
+ * `size` bytes is read.
  */
 #include <stdbool.h>
 #include "other/portals3/transport/little_endian.h"
@@ -71,7 +71,7 @@ void ptli_wire_parse_remote(const unsigned char bytes[PTLI_REMOTE_SIZE], struct 
     remote->length = ptli_get32(&at);
 }
 
-/* A list is whole pieces, none empty, too long or wrapping around, of `length` bytes in all. */
+/* A list is whole pieces of `length` bytes in all; none is empty, too long or wraps around. */
 static const char *judge_list(const unsigned char *bytes, uint32_t size, uint64_t length)
 {
     uint64_t sum = 0; /* cannot overflow: at most 2^28 pieces of 2^30 bytes */

@@ -1,8 +1,8 @@
 /* ranges.h - ranges of memory that are registered, and how often each is used.  Pure.
  *
  * A range that lies within another one shares it: three MDs over one segment are one registration.
- * Sorted by address, with the furthest end of all that begin no later, so that looking for a range
- * around another stops where none can be.
+ * The ranges are sorted by address.  Each has the furthest end of all that begin no later, so that
+ * a search for an enclosing range stops where none can follow.
  */
 #ifndef PTLI_RANGES_H
 #define PTLI_RANGES_H
@@ -15,7 +15,7 @@ struct ptli_range {
     uintptr_t base;
     uint64_t length;
     uint32_t uses;
-    bool writable; /* who wants to write cannot share one that is not */
+    bool writable; /* if not, it cannot be shared for writing */
 };
 
 struct ptli_ranges {
@@ -26,14 +26,14 @@ struct ptli_ranges {
     size_t count, room;
 };
 
-/* One around these bytes, with one more use, or NULL. */
+/* A range that contains these bytes, with its uses incremented, or NULL. */
 struct ptli_range *ptli_ranges_share(struct ptli_ranges *ranges, uintptr_t base, uint64_t length,
                                      bool writable);
 
-/* A new one, length above 0, with one use; false: out of memory. */
+/* A new range, length above 0, with one use; false: out of memory. */
 bool ptli_ranges_add(struct ptli_ranges *ranges, struct ptli_range *range);
 
-/* One use less; true: there is none left, and the range has been taken out. */
+/* Decrements the uses; true: none is left, and the range has been removed. */
 bool ptli_ranges_drop(struct ptli_ranges *ranges, struct ptli_range *range);
 
 void ptli_ranges_free(struct ptli_ranges *ranges);

@@ -1,18 +1,19 @@
 /* verbs.h - the inside of the transport over libibverbs; included by verbs_*.c alone.
  *
- * Who does what: verbs_open.c opens and closes, verbs_address.c names processes and carries
- * greetings, verbs_link.c makes, breaks and drains queue pairs, verbs_send.c queues and posts,
- * verbs_receive.c takes what arrives, verbs_list_lease.c lends and revokes lists, verbs_memory.c
- * registers, verbs_progress.c drives all of it, from a thread or from callers.
+ * verbs_open.c opens and closes, verbs_address.c names processes and exchanges handshake messages,
+ * verbs_link.c creates, connects and drains queue pairs, verbs_send.c queues and posts,
+ * verbs_receive.c takes messages from the receive queue, verbs_list_lease.c lends and revokes
+ * lists, verbs_memory.c registers, verbs_progress.c makes progress in all of these, in a thread or
+ * in callers.
  *
- * Locks: `driving` is held by whoever makes progress; links come and go, messages arrive and the
- * engine is called under it.  `posting` guards what senders touch: queues, slots, leases.  driving
- * is taken before posting, and by fast_put_get.c the engine's lock before it and those of queues
- * behind it; nothing calls the engine with posting held.
+ * Locks: the thread that makes progress holds `driving`; under it links come and go, messages are
+ * received and the engine is called.  `posting` guards what senders use: queues, slots, leases.
+ * Order: driving, the engine's lock (in fast_put_get.c alone), posting, the locks of event queues.
+ * Nothing calls the engine with posting held.
  *
  * Memory per peer: its record; once connected a queue pair of PTLI_SLOTS sends, and at most
- * PTLI_PEER_BUFFERS send buffers.  What waits is queued in the engine's own records, of which
- * a peer can cause no more than the window of requests that want an answer.
+ * PTLI_PEER_BUFFERS send buffers.  Messages that wait are queued in the engine's own records; the
+ * window of requests that want an answer bounds how many of these a peer can cause.
  */
 #ifndef PTLI_VERBS_H
 #define PTLI_VERBS_H
@@ -32,21 +33,21 @@ enum {
     PTLI_SLOTS = 128,  /* work requests posted to a queue pair */
     PTLI_RESERVE = 32, /* of them kept from requests, for answers and RDMA of the target */
     PTLI_FOR_REQUESTS = PTLI_SLOTS - PTLI_RESERVE,
-    PTLI_SIGNAL = 32,   /* every so many make a completion; a power of two */
+    PTLI_SIGNAL = 32,   /* one of so many is signalled; a power of two */
     PTLI_MOST_SGE = 16, /* pieces in a work request */
     PTLI_INLINE = 256,  /* up to this no send buffer is needed */
-    PTLI_BATCH = 16,    /* completions taken, receives posted, at once */
+    PTLI_BATCH = 16,    /* completions polled, receives posted, at once */
     PTLI_PEER_BUFFERS = 16,
     PTLI_PEER_REQUEST_BUFFERS = 12, /* of them for requests */
-    PTLI_NUMBERS = 512              /* chains of links, by the numbers of their queue pairs */
+    PTLI_NUMBERS = 512              /* hash chains of links, by queue pair number */
 };
 
 /* The transport's own messages. */
 enum ptli_verbs_type {
-    PTLI_GOODBYE = PTLI_TYPE_TRANSPORT, /* nothing more comes from me */
-    PTLI_FENCE,  /* tell me when all requests before this have been matched */
-    PTLI_SEEN,   /* they have; every message's header.transport tells how many have been */
-    PTLI_ASK,    /* for the list of pt_index */
+    PTLI_GOODBYE = PTLI_TYPE_TRANSPORT, /* the sender sends nothing more */
+    PTLI_FENCE,                         /* answer when all requests before this have been matched */
+    PTLI_SEEN,   /* the answer; header.transport of every message is how many have been matched */
+    PTLI_ASK,    /* requests the list of pt_index */
     PTLI_LIST,   /* inline: the list, or nothing; operation: the epoch */
     PTLI_REVOKE, /* pt_index, operation: the epoch */
     PTLI_REVOKED
@@ -54,8 +55,9 @@ enum ptli_verbs_type {
 
 /* --- what is queued --- */
 
-/* A message, or with bit 0 set a transfer.  The next one is in scratch[0].  With bit 1 set what
- * went the quick way, which is never queued: beside it are PTLI_TELLS_... alone, and what it is. */
+/* A message, or with bit 0 set a transfer.  The next item is in scratch[0].  With bit 1 set an
+ * operation of fast_put_get.c, which is never queued: the other bits are PTLI_TELLS_... and its
+ * kind. */
 typedef uintptr_t ptli_item_t;
 enum { PTLI_ITEM_QUICK = 2, PTLI_ITEM_GET = 16 };
 
@@ -102,40 +104,40 @@ struct ptli_buffer {
 
 /* One posted work request, until it or a later one completes. */
 struct ptli_wr {
-    struct ptli_link *link;     /* always this one */
-    uint32_t index;             /* and place there */
-    ptli_item_t item;           /* a transfer that ends here, what went the quick way, or 0 */
+    struct ptli_link *link;     /* constant */
+    uint32_t index;             /* in link->slot; constant */
+    ptli_item_t item;           /* a transfer of which it is the last, a fast operation, or 0 */
     struct ptli_buffer *buffer; /* NULL when it has completed */
-    struct ptli_md *md;         /* of the quick way, as what follows where it tells or is a get */
+    struct ptli_md *md; /* of a fast operation; what follows only if it logs events or is a get */
     struct ptli_list_lease *share;
     uint64_t match_bits, hdr_data, length, offset, remote_offset;
     ptl_seq_t event_link;
 };
 
-/* A message that the engine had no memory for, and those behind it. */
+/* A received message that the engine had no memory for, and those received after it. */
 struct ptli_held {
     uint32_t receive, length;
     struct ptli_held *next;
 };
 
-/* A queue pair, from the first greeting until it is drained. */
+/* A queue pair, from its creation until it is drained. */
 struct ptli_link {
-    struct ibv_send_wr put, get; /* of fast_put_get.c: what is the same in all of them */
+    struct ibv_send_wr put, get; /* of fast_put_get.c: the fields that never change */
     struct ibv_sge piece;
     struct ptli_node *node;
     struct ibv_qp *qp;
     uint32_t psn, max_inline;
     uint32_t posted, done; /* posting, as the next two */
-    uint32_t signalled;    /* the last one posted that makes a completion */
+    uint32_t signalled;    /* the last signalled one posted */
     uint32_t buffers;
-    uint32_t most; /* requests posted that have not completed; 0 when it is broken */
+    uint32_t most; /* of requests posted and not completed; 0 when broken */
     bool joined;
-    bool goodbye_sent, goodbye_heard;
-    bool broken;           /* posting: nothing is posted any more */
-    bool leaving;          /* in verbs->leaving */
-    bool draining;         /* until done reaches posted */
-    bool heard;            /* since the last look at the clock */
-    _Atomic uint32_t said; /* messages; posting changes it */
+    bool goodbye_sent, goodbye_received;
+    bool broken;               /* posting lock: nothing more is posted */
+    bool leaving;              /* in verbs->leaving */
+    bool draining;             /* until done reaches posted */
+    bool active;               /* a message since ptli_verbs_look last looked */
+    _Atomic uint32_t messages; /* posted; changed with posting held */
     struct ptli_link *next_leaving;
     struct ptli_link *next;      /* of all */
     struct ptli_link *next_same; /* in verbs->by_number */
@@ -143,20 +145,21 @@ struct ptli_link {
     struct ptli_wr slot[PTLI_SLOTS];
 };
 
-/* What this process knows of a list of a peer, and what it lent of one of its own to that peer. */
+/* The list of one table entry: the peer's, as lent to this process, and this process's, as lent to
+ * the peer. */
 struct ptli_list_lease {
     struct ptli_list_lease *next;
     struct ptli_node *node;
     ptl_pt_index_t pt;
-    uint32_t last; /* the number of our last request to that entry that went the ordinary way */
+    uint32_t last; /* number of the last request to that entry that was sent as a message */
     struct ptli_lease lease;
-    struct ptli_published_held *list; /* made when the first one arrives */
+    struct ptli_published_held *list; /* allocated when the first list arrives */
     struct ptli_grant grant;
-    bool asking, answering, telling; /* ASK, REVOKED, LIST is in a queue */
+    bool asking, answering, telling; /* ASK, REVOKED, LIST is queued */
     bool listed;                     /* LIST has been queued since the grant was given */
     struct ptli_message ask, answer; /* ASK; REVOKED */
-    struct ptli_lent *lent;          /* made when the first is lent */
-    /* fast_put_get.c's */
+    struct ptli_lent *lent;          /* allocated when the first list is lent */
+    /* of fast_put_get.c */
     uint64_t process; /* nid, pid */
     struct ptli_list_lease *next_route;
 };
@@ -164,10 +167,10 @@ struct ptli_list_lease {
 struct ptli_published_held {
     struct ptli_published_hold face;
     struct ptli_list_lease *share;
-    uint32_t life; /* of the node, in which it was lent */
+    uint32_t life; /* node->life when it was lent */
 };
 
-/* LIST, and REVOKE behind it. */
+/* LIST, and the REVOKE that may follow. */
 struct ptli_lent {
     struct ptli_message list, revoke;
     struct ptli_piece piece;
@@ -180,42 +183,42 @@ struct ptli_node {
     struct ptli_verbs *verbs;
     /* posting */
     struct ptli_queue requests, answers;
-    struct ptli_link *link; /* may be sent on; NULL: there is none, or not yet */
-    bool failing;           /* from the loss of the link until the engine has been told */
+    struct ptli_link *link; /* open for sending; NULL: none, or not yet open */
+    bool failing;           /* from the loss of the link until ptli_peer_failed */
     bool connect_requested; /* in verbs->connect_requests */
-    bool owes_seen;         /* it has asked what was matched, and there was no slot to tell */
-    uint32_t life;          /* one more after each loss */
+    bool owes_seen;         /* a FENCE is unanswered, as there was no slot for SEEN */
+    uint32_t life;          /* incremented by each loss of the link */
     uint32_t window, unanswered;
-    uint32_t queued, sent, seen; /* requests: numbered, posted, told to be matched */
-    uint32_t fenced;             /* up to here the peer was asked to tell */
+    uint32_t queued, sent, seen; /* of requests: queued, posted, reported as matched */
+    uint32_t fenced;             /* node->sent at the last FENCE */
     struct ptli_list_lease *shares;
     struct ptli_node *next_request;
     /* driving */
-    _Atomic uint32_t taken; /* the peer's requests matched here */
+    _Atomic uint32_t taken; /* requests of the peer that were matched here */
     handshake_t handshake;
     ptli_connect_payload_t theirs;
-    struct ptli_link *making; /* not opened yet */
+    struct ptli_link *making; /* not yet open */
     bool known;               /* was connected once */
     struct ptli_node *next;   /* of all; posting */
 };
 
-/* Who finds a node reads this without a lock; it is replaced when it is full. */
+/* The hash table of peers.  Read without a lock; replaced by a larger one when it is full. */
 struct ptli_nodes {
     uint32_t mask, count;
     struct ptli_nodes *older;
     _Atomic(struct ptli_node *) at[];
 };
 
-/* The lock of all that senders touch, and what fast_put_get.c keeps: where operations have gone,
- * hashed; the last descriptor. */
+/* The lock of what senders use, and what fast_put_get.c caches: leases by destination, in a hash
+ * table; the last memory descriptor. */
 struct ptli_posting {
     struct ptli_mutex lock;
     struct ptli_list_lease **at;
     uint32_t mask, count;
     ptl_handle_md_t handle;
     struct ptli_md *md;
-    uint64_t most;       /* bytes at once */
-    ptl_seq_t next_link; /* downwards, where the engine's go upwards */
+    uint64_t most;       /* bytes in one operation */
+    ptl_seq_t next_link; /* counts down; the engine's count up */
     struct ptli_fast_counts counts;
 };
 
@@ -247,10 +250,10 @@ struct ptli_verbs {
 
     struct ptli_mutex driving;
     struct ptli_posting posting;
-    atomic_bool wanted; /* the thread waits for driving: callers keep off */
+    atomic_bool wanted; /* the progress thread waits for driving: callers do not take it */
 
     /* verbs_address.c */
-    int socket, bell;
+    int socket, wake_fd;
     handshake_times_t times;
 
     /* nodes; posting, and driving for links */
@@ -263,9 +266,9 @@ struct ptli_verbs {
     /* verbs_send.c; posting */
     struct ptli_buffer *buffers;
     struct ptli_chunk *chunks;
-    struct ptli_queue finished; /* messages posted; the engine is to be told */
-    bool starved;               /* somebody found no buffer */
-    bool trouble;               /* a link could not post */
+    struct ptli_queue finished; /* posted messages for ptli_message_sent */
+    bool starved;               /* a link found no buffer */
+    bool trouble;               /* a link failed to post */
 
     /* verbs_receive.c; driving */
     unsigned char *receives;
@@ -278,19 +281,19 @@ struct ptli_verbs {
     struct ptli_mutex memory;
     struct ptli_ranges ranges;
 
-    _Atomic uint32_t lent; /* lists in the hands of others, or on the way back */
+    _Atomic uint32_t lent; /* lists lent to peers, or being revoked */
 
     /* verbs_progress.c */
     pthread_t thread;
     bool running, closing;
     atomic_bool over, attention, asleep, needed;
-    _Atomic uint32_t rounds; /* made by callers; driving */
+    _Atomic uint32_t rounds; /* of progress, made by callers; driving */
     _Atomic uintptr_t driver;
     uint32_t idle;
-    double looked;            /* at the clock */
+    double looked;            /* when silent peers and events were last looked at */
     double down_since;        /* when the port went down; 0: it is active */
-    uint64_t sends, connects; /* counts for people */
-    _Atomic uint64_t breaks;  /* and this one for who must know that messages may be lost */
+    uint64_t sends, connects; /* statistics */
+    _Atomic uint64_t breaks;  /* PTL_SR_BREAKS: a client reads that messages may be lost */
 };
 
 static inline struct ptli_verbs *ptli_verbs(struct ptli_transport *transport)
@@ -322,12 +325,12 @@ void ptli_verbs_device_close(struct ptli_verbs *v);
 bool ptli_verbs_room_for_link(struct ptli_verbs *v);
 
 /* verbs_events.c; driving */
-/* To the program's handler; false: there is none.  `node` NULL: of the device. */
+/* Calls the program's trouble handler; false: there is none.  `node` NULL: of the device. */
 bool ptli_verbs_trouble(struct ptli_verbs *v, const struct ptli_node *node, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));
 bool ptli_verbs_has_handler(void);
 void ptli_verbs_events_open(struct ptli_verbs *v);
-/* A queue pair gave up: if the port is down, that is why. */
+/* A queue pair exhausted its retries: reports the port, if that is down. */
 void ptli_verbs_gave_up(struct ptli_verbs *v);
 void ptli_verbs_events(struct ptli_verbs *v, double now);
 
@@ -351,12 +354,12 @@ void ptli_verbs_act(struct ptli_verbs *v, struct ptli_node *node, unsigned actio
 /* What is queued for the peer has failed, and the engine is told so. */
 void ptli_verbs_unreachable(struct ptli_verbs *v, struct ptli_node *node);
 struct ptli_link *ptli_verbs_link(struct ptli_verbs *v, uint32_t qp_number);
-void ptli_verbs_leave(struct ptli_link *link);        /* it is broken, or goodbye was heard */
-void ptli_verbs_link_drained(struct ptli_link *link); /* its last completion has been taken */
-bool ptli_verbs_tend(struct ptli_verbs *v);           /* to those that leave */
-void ptli_verbs_look(struct ptli_verbs *v);           /* are silent peers alive? */
-bool ptli_verbs_watching(struct ptli_verbs *v);       /* whether there is somebody to look for */
-bool ptli_verbs_farewell(struct ptli_verbs *v);       /* goodbye to all; true: nobody is left */
+void ptli_verbs_leave(struct ptli_link *link);        /* broken, or GOODBYE received */
+void ptli_verbs_link_drained(struct ptli_link *link); /* its last completion was polled */
+bool ptli_verbs_tend(struct ptli_verbs *v);           /* of links that leave */
+void ptli_verbs_look(struct ptli_verbs *v);           /* probes silent peers */
+bool ptli_verbs_watching(struct ptli_verbs *v);       /* whether any is to be probed */
+bool ptli_verbs_farewell(struct ptli_verbs *v);       /* GOODBYE to all; true: all have answered */
 void ptli_verbs_links_free(struct ptli_verbs *v);
 
 /* verbs_send.c */
@@ -370,18 +373,18 @@ bool ptli_verbs_control(struct ptli_link *link, uint8_t type);
 void ptli_verbs_request_connect(struct ptli_node *node);
 /* driving */
 void ptli_verbs_completed(struct ptli_verbs *v, const struct ibv_wc *wc);
-bool ptli_verbs_deliver(struct ptli_verbs *v);     /* what is finished */
-void ptli_verbs_give_back(struct ptli_node *node); /* what is queued, as failed */
+bool ptli_verbs_deliver(struct ptli_verbs *v);     /* ptli_message_sent for all that is finished */
+void ptli_verbs_give_back(struct ptli_node *node); /* all that is queued, as failed */
 /* posting */
 void ptli_verbs_cannot_post(struct ptli_link *link) __attribute__((cold));
-/* posting; a work request with nothing behind it, by whose completion those before it are known */
+/* posting; a signalled work request without data: its completion covers those before it */
 bool ptli_verbs_nudge(struct ptli_link *link, enum ibv_wr_opcode opcode);
-void ptli_verbs_hurry(struct ptli_link *link); /* what is posted is to be known to be through */
+void ptli_verbs_hurry(struct ptli_link *link); /* posts a nudge unless the last one is signalled */
 int ptli_verbs_buffers_open(struct ptli_verbs *v);
 void ptli_verbs_buffers_free(struct ptli_verbs *v);
 
-/* fast_put_get.c, which is the engine's as well */
-/* driving; how many of these completions it has dealt with: maybe none */
+/* fast_put_get.c, which uses the engine's side as well */
+/* driving; how many of these completions it has handled, perhaps none */
 int ptli_verbs_fast_completed(struct ptli_verbs *v, const struct ibv_wc *wc, int count);
 void ptli_fast_ended(struct ptli_verbs *v, const struct ptli_wr *slot, bool well); /* posting */
 bool ptli_fast_open(struct ptli_posting *posting);
@@ -403,12 +406,12 @@ struct ptli_list_lease *ptli_verbs_list_lease(struct ptli_node *node,
                                               ptl_pt_index_t pt); /* posting */
 void ptli_verbs_list_leases_lost(struct ptli_node *node);         /* posting */
 void ptli_verbs_release(struct ptli_list_lease *share);           /* posting */
-/* driving; false: it makes no sense */
+/* driving; false: a protocol error */
 bool ptli_verbs_list_lease_message(struct ptli_node *node, const struct ptli_header *header,
                                    const void *data);
 
 /* verbs_memory.c */
-/* Memory of the transport's own could not be registered: says why, and what helps. */
+/* Memory of the transport could not be registered: reports why, and the remedy. */
 void ptli_verbs_unregistered(struct ptli_verbs *v, size_t size, const char *what,
                              const char *variable) __attribute__((cold));
 int ptli_verbs_enroll(struct ptli_transport *, void *, uint64_t, struct ptli_region **);
@@ -422,14 +425,14 @@ bool ptli_verbs_progress(struct ptli_transport *, ptl_time_t timeout);
 void ptli_verbs_wake(struct ptli_transport *);
 bool ptli_verbs_round(struct ptli_verbs *v); /* driving */
 
-/* Nothing is posted any more. */
+/* Nothing more is posted to the link. */
 static inline void ptli_verbs_break(struct ptli_link *link)
 {
     link->broken = true;
     link->most = 0;
 }
 
-/* Posting.  There is more room for a peer than before. */
+/* Posting.  Slots, buffers or window have become free. */
 static inline void ptli_verbs_advanced(struct ptli_node *node)
 {
     if (node->requests.head || node->answers.head || node->owes_seen) ptli_verbs_pump(node);

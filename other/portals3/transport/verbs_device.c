@@ -1,6 +1,6 @@
-/* verbs_device.c - the device: chosen, opened, and what all queue pairs share.
+/* verbs_device.c - chooses and opens the device, and creates what all queue pairs share.
  *
- * Called by verbs_open.c; knows no peers.
+ * Called by verbs_open.c, and by verbs_link.c for room in the completion queue.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { MOST_RD_ATOM = 16, FIRST_CQ = 2048 };
 
-/* Whether the port may be used; takes what is to be known of it. */
+/* Whether the port may be used; records its attributes. */
 static bool take_port(struct ptli_verbs *v, uint8_t number)
 {
     struct ibv_port_attr port;
@@ -70,7 +70,7 @@ static bool choose(struct ptli_verbs *v)
     return false;
 }
 
-/* What could not be made. */
+/* NULL, or what could not be created. */
 static const char *make(struct ptli_verbs *v)
 {
     v->cq_size = v->settings.receives + FIRST_CQ;
@@ -104,7 +104,7 @@ void ptli_verbs_device_close(struct ptli_verbs *v)
     if (v->context) ibv_close_device(v->context);
 }
 
-/* No completion may be lost: the queue holds those of all links. */
+/* The completion queue must hold the completions of all links. */
 bool ptli_verbs_room_for_link(struct ptli_verbs *v)
 {
     uint32_t need = v->cq_used + PTLI_SLOTS;

@@ -1,8 +1,8 @@
-/* verbs_events.c - what goes wrong with the device or with connecting a peer, and who is told.
+/* verbs_events.c - reports failures of the device and of connecting a peer.
  *
- * A program that has set a handler (PtlTroubleHandler) is told; others find a line on stderr.  The
- * device's asynchronous events are looked at by whoever drives, every quarter of a second and when
- * the thread is woken by one.  Driving is held.
+ * To the handler that the program has set (PtlTroubleHandler), else as a line on stderr.  The
+ * thread that makes progress reads the device's asynchronous events every quarter of a second, and
+ * when one wakes it.  Driving is held.
  */
 #include <fcntl.h>
 #include <stdarg.h>

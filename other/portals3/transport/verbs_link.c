@@ -359,8 +359,8 @@ void ptli_verbs_look(struct ptli_verbs *v)
 {
     ptli_mutex_lock(&v->posting.lock);
     for (struct ptli_link *link = v->links; link; link = link->next) {
-        if (!link->heard && watched(link)) ptli_verbs_nudge(link, IBV_WR_RDMA_WRITE);
-        link->heard = false;
+        if (!link->active && watched(link)) ptli_verbs_nudge(link, IBV_WR_RDMA_WRITE);
+        link->active = false;
     }
     ptli_mutex_unlock(&v->posting.lock);
 }
@@ -374,7 +374,7 @@ bool ptli_verbs_farewell(struct ptli_verbs *v)
     for (struct ptli_link *link = v->links; link; link = link->next) {
         if (link->broken || (link->node->link != link && !link->leaving)) continue;
         if (!link->goodbye_sent) link->goodbye_sent = ptli_verbs_control(link, PTLI_GOODBYE);
-        left |= !link->goodbye_sent || !link->goodbye_heard || link->posted != link->done;
+        left |= !link->goodbye_sent || !link->goodbye_received || link->posted != link->done;
     }
     ptli_mutex_unlock(&v->posting.lock);
     return !left;

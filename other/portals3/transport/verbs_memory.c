@@ -1,7 +1,7 @@
-/* verbs_memory.c - memory that the device may reach: registered once for all who use it.
+/* verbs_memory.c - registration of memory, shared by all users of a range.
  *
- * A registration lives as long as an MD over its range or a part of it; nothing is cached beyond.
- * May sleep in the kernel, and holds no lock meanwhile but its own.
+ * A registration lives as long as an MD over its range or a part of it; there is no cache.
+ * Registering may sleep in the kernel, with no lock held but that of this file.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* verbs_node.c - the records of peers, found by name without a lock.
  *
- * Each operation of a program looks one up; a record is made on first mention and stays until the
- * interface closes, as do tables that have become too small.
+ * Each operation of a program looks up a record.  It is allocated when it is first looked up and
+ * stays until the interface closes, as do tables that have become too small.
  */
 #include <stdlib.h>
 

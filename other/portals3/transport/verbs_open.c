@@ -1,4 +1,4 @@
-/* verbs_open.c - the transport over libibverbs as a whole: its table, opening and closing. */
+/* verbs_open.c - the transport over libibverbs: its table of functions, opening and closing. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -7,7 +7,7 @@
 
 #include "other/portals3/transport/verbs.h"
 
-static const double FAREWELL = 1.0; /* seconds that silent peers get at the end */
+static const double FAREWELL = 1.0; /* seconds to wait for the GOODBYE of silent peers */
 
 static int start(struct ptli_transport *transport)
 {
@@ -28,11 +28,11 @@ static void free_all(struct ptli_verbs *v)
     free(v->batch);
     free(v->nids);
     free(v->pids);
-    if (v->bell >= 0) close(v->bell);
+    if (v->wake_fd >= 0) close(v->wake_fd);
     free(v);
 }
 
-/* What is queued leaves, then both ends say goodbye. */
+/* Sends what is queued, then exchanges GOODBYE with all peers. */
 static void close_transport(struct ptli_transport *transport)
 {
     struct ptli_verbs *v = ptli_verbs(transport);
@@ -106,8 +106,8 @@ static int open_steps(struct ptli_verbs *v, const struct ptli_launch *told, ptl_
 {
     ptli_verbs_read_settings(&v->settings);
     if (!ptli_verbs_read_launch(v, told)) return PTL_NO_SPACE;
-    v->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (v->bell < 0) return PTL_NO_SPACE;
+    v->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (v->wake_fd < 0) return PTL_NO_SPACE;
     int code = ptli_verbs_name(v, wished);
     if (code == PTL_OK) code = ptli_verbs_device_open(v);
     if (code == PTL_OK) code = ptli_verbs_receives_open(v);
@@ -121,7 +121,7 @@ int ptli_verbs_open(struct ptli_engine *engine, const struct ptli_launch *told, 
 {
     struct ptli_verbs *v = calloc(1, sizeof *v);
     if (!v) return PTL_NO_SPACE;
-    v->socket = v->bell = -1;
+    v->socket = v->wake_fd = -1;
     v->times = (handshake_times_t){.first = 0.02, .longest = 0.5, .give_up = 10};
     v->face.ops = &verbs_ops;
     v->face.engine = engine;

@@ -1,10 +1,10 @@
-/* verbs_progress.c - who drives: a thread that sleeps in the kernel when there is nothing, and
- * every caller that polls.
+/* verbs_progress.c - progress: by a thread that sleeps in the kernel when there is nothing to do,
+ * and by every caller that polls.
  *
- * The thread lets callers have it while they poll: it looks every now and then whether they still
- * do, and arms the completion channel only when they have stopped, or when one goes to sleep
- * (wake).  Callers keep off when the thread waits for the lock, so that more processes than
- * processors do not starve it.
+ * While callers poll, the thread leaves the work to them: it checks from time to time whether they
+ * still do, and arms the completion channel only when they have stopped, or when a caller goes to
+ * sleep (ptli_verbs_wake).  Callers do not try the lock while the thread waits for it, so that they
+ * do not starve it where there are more processes than processors.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -56,7 +56,7 @@ static void feed(struct ptli_verbs *v)
     ptli_mutex_unlock(&v->posting.lock);
 }
 
-/* What is rarely there. */
+/* Work that is rarely there. */
 static inline bool has_chores(const struct ptli_verbs *v)
 {
     return v->leaving || v->held || v->starved || v->trouble;
@@ -71,7 +71,7 @@ __attribute__((noinline)) static bool chores(struct ptli_verbs *v)
     return any;
 }
 
-/* Every so often when nothing comes, or when somebody asks for it. */
+/* On request, and every so many rounds without completions. */
 static inline bool is_time_to_listen(struct ptli_verbs *v)
 {
     return atomic_load_explicit(&v->attention, memory_order_relaxed) ||
@@ -98,7 +98,7 @@ bool ptli_verbs_round(struct ptli_verbs *v)
     if (any) reap(v, wc, n);
     if (__builtin_expect(has_chores(v), 0)) {
         any |= chores(v);
-        busy = false; /* what is to be done may hang on what is heard */
+        busy = false; /* the work may depend on a handshake message */
     }
     if (!busy && __builtin_expect(is_time_to_listen(v), 0)) any |= listen_and_look(v);
     if (v->finished.head) any |= ptli_verbs_deliver(v);
@@ -119,10 +119,10 @@ static inline void let_go(struct ptli_verbs *v)
 
 /* --- sleeping; nothing held --- */
 
-static void ring(struct ptli_verbs *v)
+static void wake_thread(struct ptli_verbs *v)
 {
     const uint64_t one = 1;
-    if (write(v->bell, &one, sizeof one) < 0 && errno != EAGAIN)
+    if (write(v->wake_fd, &one, sizeof one) < 0 && errno != EAGAIN)
         ptli_verbs_say(v, "cannot wake the thread that makes progress: %s", strerror(errno));
 }
 
@@ -130,24 +130,25 @@ void ptli_verbs_wake(struct ptli_transport *transport)
 {
     struct ptli_verbs *v = ptli_verbs(transport);
     atomic_store(&v->attention, true);
-    if (atomic_load(&v->asleep) && !atomic_exchange(&v->needed, true)) ring(v);
+    if (atomic_load(&v->asleep) && !atomic_exchange(&v->needed, true)) wake_thread(v);
 }
 
-/* Until a completion (if `armed`), a greeting, the bell or the time. */
+/* Until a completion (if `armed`), a handshake message, an asynchronous event, a wake-up, or `ms`.
+ */
 static void nap(struct ptli_verbs *v, bool armed, int ms)
 {
     struct pollfd fds[] = {{.fd = v->socket, .events = POLLIN},
-                           {.fd = v->bell, .events = POLLIN},
+                           {.fd = v->wake_fd, .events = POLLIN},
                            {.fd = v->context->async_fd, .events = POLLIN},
                            {.fd = v->channel->fd, .events = POLLIN}};
     int ready = poll(fds, armed ? 4 : 3, ms);
-    uint64_t rings;
-    /* A greeting, or the time for one, or for a look at silent peers. */
+    uint64_t wakes;
+    /* A handshake message, or time to repeat one or to probe silent peers. */
     if (fds[0].revents || ready == 0) atomic_store(&v->attention, true);
-    if (fds[1].revents & POLLIN && read(v->bell, &rings, sizeof rings) < 0 && errno != EAGAIN)
+    if (fds[1].revents & POLLIN && read(v->wake_fd, &wakes, sizeof wakes) < 0 && errno != EAGAIN)
         return;
     if (fds[2].revents & POLLIN) {
-        v->looked = 0; /* the event is to be looked at now */
+        v->looked = 0; /* read the event now */
         atomic_store(&v->attention, true);
     }
     if (!armed || !(fds[3].revents & POLLIN)) return;
@@ -156,8 +157,8 @@ static void nap(struct ptli_verbs *v, bool armed, int ms)
     if (!ibv_get_cq_event(v->channel, &cq, &context)) ibv_ack_cq_events(cq, 1);
 }
 
-/* How long nothing need be done, at most `most` ms. */
-static int patience(struct ptli_verbs *v, int most)
+/* How long the thread may sleep, at most `most` ms. */
+static int sleep_ms(struct ptli_verbs *v, int most)
 {
     ptli_mutex_lock(&v->driving);
     double due = ptli_verbs_due(v);
@@ -168,7 +169,7 @@ static int patience(struct ptli_verbs *v, int most)
 
 /* --- the thread --- */
 
-/* While callers poll they do all that there is to do.  False: they do not. */
+/* Whether callers have made progress since the last call: then they do all the work. */
 static bool callers_poll(struct ptli_verbs *v, uint32_t *rounds)
 {
     uint32_t now = atomic_load_explicit(&v->rounds, memory_order_relaxed);
@@ -187,7 +188,7 @@ static bool thread_round(struct ptli_verbs *v, bool arm)
     if (arm && !any) {
         ibv_req_notify_cq(v->cq, 0);
         atomic_store(&v->asleep, true);
-        any = ptli_verbs_round(v); /* what came before that wakes nobody */
+        any = ptli_verbs_round(v); /* completions of before the arming raise no event */
         if (any || atomic_load(&v->attention)) atomic_store(&v->asleep, false), any = true;
     }
     let_go(v);
@@ -212,7 +213,7 @@ static void *run(void *arg)
         if (thread_round(v, arm)) {
             empty = 0;
         } else if (arm) {
-            nap(v, true, patience(v, 60000));
+            nap(v, true, sleep_ms(v, 60000));
             atomic_store(&v->asleep, false);
             atomic_store(&v->needed, false);
             empty = v->settings.spin / 2;
@@ -242,7 +243,7 @@ void ptli_verbs_progress_stop(struct ptli_verbs *v)
 {
     if (!v->running) return;
     atomic_store(&v->over, true);
-    ring(v);
+    wake_thread(v);
     pthread_join(v->thread, NULL);
     v->running = false;
 }
@@ -268,7 +269,7 @@ __attribute__((noinline)) static bool rounds_until(struct ptli_verbs *v, ptl_tim
         double left = 1000 * (until - ptli_verbs_clock());
         if (timeout != PTL_TIME_FOREVER && left <= 0) return false;
         int most = timeout == PTL_TIME_FOREVER || left > 1000 ? 1000 : (int)left + 1;
-        if (v->running) { /* which does the work */
+        if (v->running) { /* the thread does the work */
             struct timespec moment = {.tv_nsec = 50000};
             nanosleep(&moment, NULL);
         } else if (ptli_mutex_try(&v->driving)) {
@@ -276,7 +277,7 @@ __attribute__((noinline)) static bool rounds_until(struct ptli_verbs *v, ptl_tim
             ptli_mutex_unlock(&v->driving);
             if (caller_round(v)) return true;
             atomic_store(&v->asleep, true);
-            if (!atomic_load(&v->attention)) nap(v, true, patience(v, most));
+            if (!atomic_load(&v->attention)) nap(v, true, sleep_ms(v, most));
             atomic_store(&v->asleep, false);
             atomic_store(&v->needed, false);
         } else {

@@ -1,9 +1,9 @@
-/* verbs_receive.c - what arrives: one queue of receive buffers for all peers, and the way of a
- * message up.
+/* verbs_receive.c - one shared receive queue for all peers, and the delivery of messages to the
+ * engine.
  *
- * With driving held.  Receives are posted again in batches, before the queue runs dry; a sender
- * that finds none waits in its device for as long as it takes.  What the engine has no memory for
- * stays in its buffer, and what the same peer sent after it, too.
+ * With driving held.  Receives are posted again in batches, before the queue is empty; a sender
+ * that finds none is retried by its device without limit (RNR).  A message for which the engine has
+ * no memory stays in its buffer, as do those that the same peer sent after it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -48,9 +48,9 @@ void ptli_verbs_repost(struct ptli_verbs *v, uint32_t receive)
     if (++v->batched == PTLI_BATCH) post_batch(v);
 }
 
-/* --- the way up --- */
+/* --- delivery --- */
 
-/* What the frame of any message tells. */
+/* What the header of every message says: requests matched, and an answer that frees the window. */
 static void take_news(struct ptli_node *node, const struct ptli_header *header)
 {
     uint32_t seen = (uint32_t)header->transport;
@@ -76,7 +76,7 @@ static void own_message(struct ptli_link *link, const struct ptli_header *header
         ptli_mutex_unlock(&v->posting.lock);
         return;
     case PTLI_GOODBYE:
-        link->goodbye_heard = true;
+        link->goodbye_received = true;
         if (!v->closing) ptli_verbs_leave(link);
         return;
     default:
@@ -85,7 +85,7 @@ static void own_message(struct ptli_link *link, const struct ptli_header *header
     }
 }
 
-/* False: the engine wants it later. */
+/* False: the engine has no memory for it now. */
 static bool offer(struct ptli_link *link, uint32_t receive, uint32_t length)
 {
     struct ptli_node *node = link->node;
@@ -113,7 +113,7 @@ static bool offer(struct ptli_link *link, uint32_t receive, uint32_t length)
     return true;
 }
 
-/* Behind what is held already.  False: no memory to remember it by. */
+/* Queues a message after those held already.  False: no memory. */
 static bool hold(struct ptli_link *link, uint32_t receive, uint32_t length)
 {
     struct ptli_held *held = malloc(sizeof *held);
@@ -164,13 +164,14 @@ void ptli_verbs_received(struct ptli_verbs *v, const struct ibv_wc *wc)
     uint32_t receive = (uint32_t)(wc->wr_id >> 1);
     struct ptli_link *link = ptli_verbs_link(v, wc->qp_num);
     if (wc->status == IBV_WC_SUCCESS && link) {
-        link->heard = true;
-        /* What the peer says may follow from what it was told: memory that was read for that is
-         * read no more.  The network orders it, which compilers and tools cannot know. */
-        (void)atomic_load_explicit(&link->said, memory_order_acquire);
+        link->active = true;
+        /* acquire: pairs with the release in post_message.  This message may answer one that was
+         * posted there; memory read for that one may be written from now on.  The network orders
+         * the two, but compilers and thread checkers cannot know. */
+        (void)atomic_load_explicit(&link->messages, memory_order_acquire);
         if (link->held || !offer(link, receive, wc->byte_len)) {
             if (hold(link, receive, wc->byte_len)) return;
-            /* Nothing can be lost: the peer would wait for ever. */
+            /* Without the message the peer would wait for ever. */
             ptli_verbs_break(link);
             ptli_verbs_leave(link);
         }

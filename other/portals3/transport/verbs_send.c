@@ -1,12 +1,13 @@
-/* verbs_send.c - what goes to a peer: queued in the engine's records, posted when there are slots.
+/* verbs_send.c - messages and RDMA to a peer: queued in the engine's records, posted when there are
+ * slots.
  *
- * Two queues per peer.  Requests wait for slots and for the window of those that want an answer;
- * answers (and RDMA that the target does) have slots of their own and never wait for requests, so
- * that whoever waits for an answer gets it.  RDMA on the fast path waits until the requests that
- * went the ordinary way to the same table entry before it are known to be matched.
+ * Two queues per peer.  Requests wait for slots and for the window of those that want an answer.
+ * Answers, and RDMA by the target, have slots of their own and never wait for requests: otherwise
+ * two processes could wait for each other.  RDMA on the fast path waits until earlier requests to
+ * the same table entry are reported as matched.
  *
- * With posting held, but for the calls from above.  Small messages are inline, others are copied
- * into send buffers: a message is over for the engine as soon as it has its slot.
+ * Called with posting held, but for the functions of transport.h.  Small messages are sent inline,
+ * others are copied into send buffers: for the engine a message ends when it is posted.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -78,7 +79,7 @@ static struct ptli_buffer *take_buffer(struct ptli_verbs *v, struct ptli_link *l
         v->buffers = buffer->next;
         link->buffers++;
     } else if (!link->buffers) {
-        v->starved = true; /* no completion of this link will make it try again */
+        v->starved = true; /* no completion of this link will free one */
     }
     return buffer;
 }
@@ -90,7 +91,7 @@ static void put_buffer(struct ptli_verbs *v, struct ptli_link *link, struct ptli
     link->buffers--;
 }
 
-/* The first ones, so that messages can be sent when nothing more can be registered. */
+/* The first buffers, for when nothing more can be registered. */
 int ptli_verbs_buffers_open(struct ptli_verbs *v)
 {
     more_buffers(v);
@@ -111,7 +112,7 @@ void ptli_verbs_buffers_free(struct ptli_verbs *v)
 
 /* --- work requests --- */
 
-/* A link that cannot post is broken, which whoever drives finds. */
+/* A link that cannot post is broken; the thread that makes progress finds it. */
 void ptli_verbs_cannot_post(struct ptli_link *link)
 {
     struct ptli_verbs *v = link->node->verbs;
@@ -170,10 +171,11 @@ static bool post_message(struct ptli_link *link, struct ptli_message *message, u
         sge.lkey = buffer->lkey;
     else
         wr.send_flags = IBV_SEND_INLINE;
-    /* Everything before a goodbye is known to be through when that is. */
+    /* The completion of GOODBYE covers all before it. */
     if (message->header.type == PTLI_GOODBYE) wr.send_flags |= IBV_SEND_SIGNALED;
-    /* Read by who hears the peer (ptli_verbs_received). */
-    atomic_store_explicit(&link->said, atomic_load_explicit(&link->said, memory_order_relaxed) + 1,
+    /* release: pairs with the acquire in ptli_verbs_received. */
+    atomic_store_explicit(&link->messages,
+                          atomic_load_explicit(&link->messages, memory_order_relaxed) + 1,
                           memory_order_release);
     post(link, &wr, 0, buffer);
     v->sends++;
@@ -189,7 +191,7 @@ bool ptli_verbs_control(struct ptli_link *link, uint8_t type)
     return post_message(link, &message, PTLI_PEER_BUFFERS);
 }
 
-/* One work request more of a transfer. */
+/* The next work request of a transfer. */
 static void post_piece(struct ptli_link *link, struct ptli_transfer *transfer)
 {
     struct ptli_verbs *v = link->node->verbs;
@@ -236,7 +238,7 @@ static bool post_transfer(struct ptli_link *link, struct ptli_transfer *transfer
 
 /* --- queues --- */
 
-/* Whether the peer has matched all requests up to this one; else it is asked to tell. */
+/* Whether the peer has matched all requests up to this one; if not, sends FENCE. */
 static bool matched(struct ptli_node *node, uint32_t number)
 {
     if ((int32_t)(number - node->seen) <= 0) return true;
@@ -264,7 +266,7 @@ static bool post_one(struct ptli_link *link, struct ptli_message *message, bool 
     return true;
 }
 
-/* The transport's own: may be used again. */
+/* Messages of the transport itself may be queued again. */
 static void own_posted(struct ptli_node *node, struct ptli_message *message)
 {
     for (struct ptli_list_lease *share = node->shares; share; share = share->next) {
@@ -274,7 +276,7 @@ static void own_posted(struct ptli_node *node, struct ptli_message *message)
     }
 }
 
-/* Posts what is first in a queue.  False: it must wait. */
+/* Posts the head of a queue.  False: it must wait. */
 static bool advance(struct ptli_link *link, struct ptli_queue *queue, bool requests)
 {
     struct ptli_node *node = link->node;
@@ -311,7 +313,7 @@ void ptli_verbs_pump(struct ptli_node *node)
     }
 }
 
-/* The peer is to be connected to. */
+/* Asks the thread that makes progress to begin the handshake. */
 void ptli_verbs_request_connect(struct ptli_node *node)
 {
     struct ptli_verbs *v = node->verbs;
@@ -334,7 +336,7 @@ void ptli_verbs_answer(struct ptli_node *node, struct ptli_message *message)
     ptli_verbs_pump(node);
 }
 
-/* A request goes the ordinary way and has a number.  What is to be asked behind it, or NULL. */
+/* Numbers a request that is sent as a message.  Returns an ASK to send after it, or NULL. */
 static struct ptli_message *count_request(struct ptli_node *node, const struct ptli_header *header)
 {
     struct ptli_verbs *v = node->verbs;
@@ -353,7 +355,7 @@ static struct ptli_message *count_request(struct ptli_node *node, const struct p
     return &share->ask;
 }
 
-/* --- from above --- */
+/* --- calls down --- */
 
 static enum ptli_sent send(struct ptli_node *node, struct ptli_message *message)
 {
@@ -411,7 +413,7 @@ enum ptli_sent ptli_verbs_transfer(struct ptli_transport *transport, struct ptli
     return sent;
 }
 
-/* --- to above; driving --- */
+/* --- calls up; driving --- */
 
 void ptli_verbs_completed(struct ptli_verbs *v, const struct ibv_wc *wc)
 {
@@ -428,7 +430,7 @@ void ptli_verbs_completed(struct ptli_verbs *v, const struct ibv_wc *wc)
         passed->buffer = NULL;
         if (passed->item & PTLI_ITEM_QUICK)
             ptli_fast_ended(v, passed, well);
-        else if (passed->item) /* each has a completion of its own */
+        else if (passed->item) /* each is signalled */
             done = ptli_item_transfer(passed->item);
     } while (passed != slot);
     if (__builtin_expect(!well, 0)) ptli_verbs_break(link);

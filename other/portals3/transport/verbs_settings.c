@@ -1,7 +1,7 @@
-/* verbs_settings.c - the environment: the settings of the transport, and what a launcher passes;
- * and the messages of the transport on stderr.
+/* verbs_settings.c - reads the settings and the launcher's map of ranks from the environment, and
+ * prints messages on stderr.
  *
- * Read once, by verbs_open.c.  A bad value is reported in one line, and the default is used.
+ * Read once, by verbs_open.c.  For a bad value it prints one line and uses the default.
  */
 #include <stdarg.h>
 #include <stdio.h>
