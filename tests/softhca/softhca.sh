@@ -17,7 +17,7 @@ run() { tap_program softhca "$@"; } # LABEL COMMAND...
 run "shared library" ./softhca_rules
 run "static library" ./softhca_rules_static
 run "with real devices" ./softhca_device_select
-run "with real devices, preloaded" env LD_PRELOAD="$PWD/.libs/libsofthca.so" ./softhca_device_select_preload
+run "with real devices preloaded" env LD_PRELOAD="$PWD/.libs/libsofthca.so" ./softhca_device_select_preload
 run counted ./softhca_cost
 run death ./softhca_death "${DEATH_STRIDE:-40}" ${DEATH_SEED:+"$DEATH_SEED"}
 run cycles ./softhca_cycles

@@ -79,7 +79,7 @@ struct wire_frame {
     uint64_t value;    /* of a request: the remote address */
     /* of a request only */
     uint8_t opcode, service, send_flags;
-    uint8_t dest_port;                     /* destination port */
+    uint8_t dest_port;
     uint32_t imm, total, rkey, qkey, srqn; /* imm: immediate data, or the rkey to invalidate */
     uint64_t compare_add, swap;
     uint16_t slid; /* path fields of the completion */
