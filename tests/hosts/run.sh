@@ -2,7 +2,7 @@
 # run.sh - jobs that span hosts: gasnetrun, a real sshd on each host, the software device over TCP.
 #
 # A host is a network namespace with its own name, its own /dev/shm and an sshd; the launcher is on
-# the first.  Nobody sets SOFTHCA_HOSTS: the library does.
+# the first.  The library sets SOFTHCA_HOSTS.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 . "$(dirname "$0")/../netns.sh"
@@ -22,12 +22,12 @@ fi
 
 # --- hosts -----------------------------------------------------------------------------------------
 
-# A host is what this process and its children see; nsenter joins it.
+# A host is the namespaces of this process; nsenter joins them.
 keeper=() own_files=$tap_scratch/own
 mkdir "$own_files"
 be_host() { # HOST
     # Not by `ip netns exec`, whose new /sys has no cgroups, which Slurm looks for.
-    # What the account's shells do at their start, side by side on all hosts, is none of the tests' business.
+    # The account's .bashrc would run on all hosts at once.
     # shellcheck disable=SC2016 # for the shell inside
     nsenter "--net=$(netns_path "$1")" unshare -u -m sh -c '
         hostname "host$1" && mount -t tmpfs -o size=1g none /dev/shm && mount -t tmpfs none "$2" &&
@@ -49,12 +49,12 @@ on() { # HOST COMMAND...
 end_hosts() {
     # shellcheck disable=SC2046 # a list of numbers
     kill "${keeper[@]}" "${slurm[@]}" $(cat "$tap_scratch"/sshd.*.pid 2>/dev/null) 2>/dev/null
-    [ ${#slurm[@]} = 0 ] || wait "${slurm[@]}" 2>/dev/null # they still write
+    [ ${#slurm[@]} = 0 ] || wait "${slurm[@]}" 2>/dev/null # they still write logs
     netns_remove
     rm -rf "$tap_scratch"
 }
 trap end_hosts EXIT
-trap 'exit 143' TERM INT # what was made goes then too
+trap 'exit 143' TERM INT # runs end_hosts
 
 keys() {
     ssh-keygen -q -t ed25519 -N '' -f "$tap_scratch/host_key" &&
@@ -108,7 +108,7 @@ left_shm() {
 }
 
 spawner=ssh patience=2 inside=() alone=() slurm=()
-# Runs COMMAND by the launcher on host 1; what it leaves behind is added to $wrong.
+# Runs PROGRAM by the launcher on host 1; left-over processes and files are added to $wrong.
 job() { # LABEL N PROGRAM ARGS...
     local label=$1 n=$2 start launch=("${alone[@]}")
     shift 2
@@ -129,7 +129,7 @@ ends() { # LABEL STATUS
     if [ -n "$wrong" ]; then tap_tail "$log"; fi
 }
 
-all_rules() { # every rule it printed holds, and it printed some
+all_rules() { # the program printed rules, and all hold
     grep -q '^ok ' "$log" && ! grep -q '^not ok ' "$log" || wrong+='; a rule does not hold'
 }
 
@@ -156,7 +156,7 @@ TEST_ONLY=IB-R8 job "64 MiB" 2 "$(program testputget)" 64
 all_rules
 ends "64 MiB in one put and one get" 0
 
-# What a rank is given (IB-S4 to S6), by a launcher on a machine that has no ranks.
+# What a rank receives (IB-S4 to S6) from a launcher on a machine without ranks.
 here=$PWD place="$tap_scratch/it's a \"place\""
 printf 'to rank 0\n' >"$tap_scratch/input"
 mkdir "$place" && cd "$place" || exit 1
@@ -174,7 +174,7 @@ grep -q '^gasnetrun_.*: ranks 0-2 by 2 on host 10.77.2.1:' "$log" && grep -q ': 
 ends "directory, environment, words and input reach two other hosts, cyclic, as -v tells (IB-S5, S6)" 0
 unset HOSTS_TEST_WORD
 
-# Names that mean something on the launcher's machine only, and one that means a loopback address there.
+# Names that resolve on the launcher's machine only, and a name that resolves to a loopback address.
 printf '127.0.0.1 localhost\n127.0.1.1 loopy\n10.77.2.1 second\n' >"$tap_scratch/names"
 on 1 mount --bind "$tap_scratch/names" /etc/hosts
 GASNET_SSH_SERVERS="10.77.1.1 second 10.77.3.1" job "name" 3 "$(program testhello)"
@@ -187,14 +187,14 @@ all_rules
 ends "a name that is a loopback address is told, and the job runs" 0
 on 1 umount /etc/hosts
 
-# Hosts that have no IPv4 at all.
+# Hosts without IPv4.
 for host in $(seq $hosts); do netns_ipv4 "$host" del; done
 GASNET_SSH_SERVERS="fd77:1::1 fd77:2::1 fd77:3::1" job "IPv6" 3 "$(program testam)"
 all_rules
 ends "testam seq over IPv6 alone" 0
 for host in $(seq $hosts); do netns_ipv4 "$host" add; done
 
-# --- keys of hosts (IB-S10): the launcher leaves to ssh and to the user which ones are accepted ---------------
+# --- keys of hosts (IB-S10): ssh and the user decide which are accepted ---------------
 
 keyed() { # CONFIG OPTIONS...: a job of a user who knows the hosts of known.CONFIG
     local config=$1
@@ -280,9 +280,9 @@ for signal in TERM INT KILL; do
     ends "SIG$signal to the launcher of three hosts" $((128 + $(kill -l $signal)))
 done
 
-# The control process on a host, or the ssh that brought it: killed, stopped (IB-S7).  With a tree the
+# The control process on a host, or its ssh, is killed or stopped (IB-S7).  With a tree the
 # second host starts the third.
-control_on() { # HOST: its control process, not the guard, which is that one's child
+control_on() { # HOST: its control process, not the guard, which is a child of it
     local pid
     for pid in $(ip netns pids "$netns_name-$1"); do
         tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q "^$TEST_LAUNCH --spawn-control " || continue
@@ -297,7 +297,7 @@ ssh_to() { # FROM TO
         tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q "^ssh .* 10.77.$2.1 exec $TEST_LAUNCH --spawn-control" && echo "$pid"
     done
 }
-one_line() { # PATTERN: of the launcher's, and it is all that is said
+one_line() { # PATTERN: a line of the launcher's, and the only output
     [ "$(grep -Evc '^(#|READY)' "$log")" = 1 ] && grep -qE "^gasnetrun_$conduit: $1\$" "$log" || wrong+='; not in one line'
 }
 for degree in 0 1; do
@@ -324,7 +324,7 @@ for degree in 0 1; do
 done
 unset GASNET_SSH_OUT_DEGREE
 
-# A host whose cable is pulled: nobody gets a word from it any more.
+# A host whose cable is pulled.
 programs_left() { # HOST
     local pid
     for pid in $(ip netns pids "$netns_name-$1"); do
@@ -335,7 +335,7 @@ cut_cable() { # CONDUIT
     start_job "cable $1"
     netns_cable 3 down
     end_job 30
-    for ((i = 0; i < 1500; i++)); do # until the host that was cut off has noticed too
+    for ((i = 0; i < 1500; i++)); do # until the host that was cut off has ended its part
         [ -n "$(programs_left 3)" ] || break
         sleep 0.02
     done
@@ -346,7 +346,7 @@ cut_cable() { # CONDUIT
 }
 cut_cable "$conduit"
 
-# Hosts that are not there.
+# Hosts that cannot be reached.
 ip -n "$netns_name-1" route add unreachable 10.77.99.0/24
 GASNET_SSH_SERVERS="10.77.1.1 10.77.99.1" job "absent" 2 "$(program testhello)"
 [ "$(grep -c 'host 10.77.99.1 cannot be reached' "$log")" = 1 ] || wrong+='; no line names it'
@@ -368,7 +368,7 @@ on 2 /usr/sbin/sshd -f "$tap_scratch/sshd.2" -E "$TEST_LOG/hosts_sshd.2.log"
 # --- other conduits ----------------------------------------------------------------------------------
 
 of() { conduit=$1 TEST_LAUNCH=$TEST_BUILD/gasnetrun_$1; } # CONDUIT
-bridges() { # add|del: a first address that all hosts have, as bridges for containers do
+bridges() { # add|del: the same first address on all hosts, as with bridges for containers
     local host
     for host in $(seq $hosts); do
         [ "$1" = del ] || netns_ipv4 "$host" del
@@ -404,15 +404,14 @@ if [ "$conduit" = ibv ] && [ -x gasnetrun_vapi ]; then
     of ibv
 fi
 
-# --- launchers that are not ours (IB-S3, IB-S8) ------------------------------------------------------
+# --- mpirun and srun (IB-S3, IB-S8) ------------------------------------------------------
 
-# Open MPI's mpirun starts its daemons by ssh; it is a PMIx server too.  Nobody tells the software
-# device of the hosts: the library does.
+# Open MPI's mpirun starts its daemons by ssh; it is a PMIx server too.  The library sets SOFTHCA_HOSTS.
 unset GASNET_SSH_SERVERS GASNET_SSH_OPTIONS
 printf '%s slots=2\n' $servers >"$tap_scratch/hostfile"
 openmpi="mpirun.openmpi --hostfile $tap_scratch/hostfile --mca plm_rsh_agent 'ssh -F $tap_scratch/ssh_config.all' \
     --allow-run-as-root --bind-to none --map-by node -np %N %C"
-has() { # COMMAND...: all of them are here
+has() { # COMMAND...: all of them are installed
     local name
     for name; do command -v "$name" >/dev/null || return 1; done
 }

@@ -1,7 +1,7 @@
-/* job.c - one process of a test job, on bootstrap.h alone: `job <what> [arguments]`.
+/* job.c - one process of a test job, which uses bootstrap.h alone: `job <what> [arguments]`.
  *
- * run.sh starts it and judges by exit status and output.  A check that fails says where and ends
- * the job with status 99.
+ * run.sh starts it and checks exit status and output.  A check that fails prints its place and
+ * ends the job with status 99.
  */
 #include "other/spawner/bootstrap.h"
 
@@ -37,7 +37,7 @@ static void leave(int code)
     _exit(code & 0xff);
 }
 
-/* Every byte of a block tells its origin, its destination and its place. */
+/* Every byte of a block depends on its origin, its destination and its offset. */
 static uint8_t pattern(uint32_t from, uint32_t to, size_t i)
 {
     return (uint8_t)(from * 31 + to * 7 + i * 3 + (i >> 8));
@@ -112,7 +112,7 @@ static void hosts(void)
 
 /* --- arguments, environment, input --- */
 
-/* True if all ranks hold the same bytes. */
+/* Whether all ranks hold the same bytes. */
 static int same_everywhere(const void *bytes, size_t len)
 {
     size_t *lens = malloc(job.size * sizeof *lens), most = 0;
@@ -165,7 +165,8 @@ static void show_input(void)
     CHECK(got == 0 && (job.rank == 0 || total == 0));
 }
 
-/* What a program started by us would inherit: no socket of the spawner's may be among it. */
+/* Descriptors that a child of this program would inherit: no socket of the spawner may be among
+ * them. */
 static void inherited(void)
 {
     struct dirent *entry;
@@ -196,7 +197,7 @@ static void stuck_on_death(int code)
     for (;;) pause();
 }
 
-/* Rank 0 leaves at once, in order; the others only when it is really gone. */
+/* Rank 0 exits at once in an orderly way; the others exit after rank 0's process has ended. */
 static void early(void)
 {
     pid_t mine = getpid(), *all = malloc(job.size * sizeof *all);
@@ -217,7 +218,7 @@ static void early(void)
 
 static void *volatile nowhere;
 
-/* One rank goes, in one of many ways. */
+/* One rank ends, in one of many ways. */
 static void go(const char *how, int number)
 {
     if (strcmp(how, "abort") == 0) bootstrap_abort(number);
@@ -231,7 +232,7 @@ static void go(const char *how, int number)
     CHECK(!"still alive");
 }
 
-/* The others wait for it, in one of many ways; first what must be in force before it goes. */
+/* The others wait for its end, in one of many ways, after a preparation that precedes the end. */
 static void prepare(const char *how)
 {
     static const int stop[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};

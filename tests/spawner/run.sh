@@ -1,6 +1,6 @@
 #!/bin/bash
 # Tests of the spawners, as TAP: tests/spawner/run.sh  (top_builddir: where the build is; default .)
-# Needs check_PROGRAMS spawner-job and spawner-unit, and gasnetrun_ibv.  Exit 0 iff all is well.
+# Needs check_PROGRAMS spawner-job and spawner-unit, and gasnetrun_ibv.  Exits with 0 if all tests pass.
 build=$(cd "${top_builddir:-.}" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 run=$build/gasnetrun_ibv
@@ -12,7 +12,7 @@ unset MPIRUN_CMD PBS_NODEFILE PE_HOSTFILE SSS_HOSTLIST LSB_HOSTS SLURM_JOB_NODEL
 export GASNET_SSH_CMD=$here/fake-ssh
 export ASAN_OPTIONS=${ASAN_OPTIONS-detect_leaks=0}
 count=0 bad=0
-limit=60 # seconds; far more than any case takes
+limit=60 # seconds, many times what a case takes
 
 say() { # say <0 or not> <name>
     count=$((count + 1))
@@ -24,7 +24,7 @@ say() { # say <0 or not> <name>
     sed 's/^/#   err: /' "$tmp/err" | head -20
 }
 
-# Processes that carry the mark of this test's job; zombies have no environment and do not count.
+# Processes with the mark of this test's job in their environment; zombies have none.
 left() { grep -lsz "^SPAWN_TEST_MARK=$mark\$" /proc/[0-9]*/environ 2>/dev/null; }
 none_left() { # within five seconds
     for _ in $(seq 500); do [ -z "$(left)" ] && return 0; sleep 0.01; done
@@ -38,8 +38,8 @@ start() { # start <command...>: status, out, err
     status=$?
 }
 
-# expect <status> <name> <command...>: that status, and nothing left behind: at once, or, with a
-# launcher that is not ours ($foreign_way) or hosts that started others ($GASNET_SSH_OUT_DEGREE), soon
+# expect <status> <name> <command...>: that status, and no process left: at once, or within five seconds with
+# mpirun and the like ($foreign_way) and with a tree of hosts ($GASNET_SSH_OUT_DEGREE)
 expect() {
     local want=$1 name=$2
     shift 2
@@ -58,9 +58,9 @@ say $? "unit tests ($(head -1 "$tmp/out" | tr -d '#'))"
 
 # --- every way to start ---
 ways=(local hosts)
-# of the launchers that are not ours; mpirun alone chooses pmix where that is built, else mpi
+# by mpirun and the like; under mpirun the library chooses pmix where that is built, else mpi
 foreign=()
-offers() { # offers <module> <launcher>: both are here
+offers() { # offers <module> <launcher>: both are installed
     [ -f "$build/other/spawner/gasnet-spawner-$1.so" ] && command -v "$2" >/dev/null
 }
 offers mpi-openmpi mpirun.openmpi && foreign+=(mpi mpirun)
@@ -102,8 +102,8 @@ for way in "${ways[@]}"; do
     expect 0 "$way: environment" "${command[@]}"
     cmp "$tmp/env" "$tmp/out" >>"$tmp/err" 2>&1
     say $? "  exactly as given"
-    [ "$way" = mpich ] || { # hydra never tells the other ranks that their input is at its end
-    # mpirun of Open MPI 4.1 now and then crashes on more input, whatever the program; not ours
+    [ "$way" = mpich ] || { # with hydra the other ranks' input never ends
+    # mpirun of Open MPI 4.1 sometimes crashes on more input, with any program
     case $way in mpi* | pmix) seq 800 ;; *) seq 20000 ;; esac >"$tmp/input"
     with "$way" 3 "$job" stdin
     input=$tmp/input expect 0 "$way: standard input" "${command[@]}"
@@ -113,7 +113,7 @@ for way in "${ways[@]}"; do
     with "$way" 3 "$job" hosts
     expect 0 "$way: host numbers" "${command[@]}"
     if [ "$way" = hosts ]; then says '^hosts 0 1 2$' out; else says '^hosts 0 0 0$' out; fi
-    [[ $way = [mp]* ]] && continue # an MPI cuts lines and leaves descriptors open; not ours to mend
+    [[ $way = [mp]* ]] && continue # an MPI splits lines and leaves descriptors open
     with "$way" 3 "$job" lines
     expect 0 "$way: output" "${command[@]}"
     [ "$(grep -c '^<rank [0-2] line [0-9]* of the test>$' "$tmp/out")" = 600 ]
@@ -233,8 +233,8 @@ says 'check that  .*/fake-ssh -p 22 bad1 true  works' err
 GASNET_SSH_TIMEOUT=1 GASNET_SSH_SERVERS="nodeA mute1 nodeB" expect 1 "a host that never answers" "$run" -n 6 "$job" collectives
 [ "$(wc -l <"$tmp/err")" = 1 ] && grep -q 'host mute1: no word .* within 1 s (GASNET_SSH_TIMEOUT)' "$tmp/err"
 say $? "  in one line that names it"
-# A signal while a host is waited for, before and after it is told which one that is.
-awaiting() { # awaiting <hosts> <pattern or "">: the launcher runs, and has said that
+# A signal while the launcher waits for a host, before and after it has named the host.
+awaiting() { # awaiting <hosts> <pattern or "">: the launcher runs, and has printed that
     mark=$$-$count-$RANDOM
     GASNET_SSH_SERVERS=$1 SPAWN_TEST_MARK=$mark timeout -s KILL $limit "$run" -n 4 "$job" collectives \
         >"$tmp/out" 2>"$tmp/err" </dev/null &
@@ -263,7 +263,7 @@ for word in 0 -1 x 1s; do
     GASNET_SSH_TIMEOUT=$word expect 1 "GASNET_SSH_TIMEOUT=$word is refused" "$run" -n 2 "$job" hosts
 done
 
-# Ranks of another host, which share what its remote shell gives them.
+# Ranks of another host, which share its remote shell.
 GASNET_SSH_SERVERS="nodeA" expect 0 "long lines, by three on another host at once" "$run" -n 3 "$job" long-lines
 [ "$(grep -cE '^<(0{6000}|1{6001}|2{6002})>$' "$tmp/out")" = 300 ] && [ "$(wc -l <"$tmp/out")" = 300 ]
 say $? "  are whole and complete"
@@ -319,10 +319,10 @@ command=(env GASNET_SSH_SERVERS="n0 n1 n2" "$run" -n 3)
 signalled KILL 137 "a tree: launcher is killed" hang
 signalled INT 130 "a tree: launcher gets SIGINT" hang
 
-# Control processes, and the remote shells that brought them: killed, stopped.
+# Control processes and their remote shells: killed, stopped.
 parent_of() { sed 's/.*) . \([0-9]*\) .*/\1/' "/proc/$1/stat" 2>/dev/null; }
 is_control() { tr '\0' ' ' <"/proc/$1/cmdline" 2>/dev/null | grep -q '^[^ ]*gasnetrun_ibv --spawn-control '; }
-control_of() { # control_of <host>: its control process, and not the guard, which is that one's child
+control_of() { # control_of <host>: its control process, not the guard, which is a child of it
     local pid
     # shellcheck disable=SC2013,SC2046 # no blanks in them
     for pid in $(grep -lsz "^FAKE_SSH_HOST=$1\$" $(left) | grep -o '[0-9]*'); do
@@ -343,7 +343,7 @@ kill_shell() { kill -KILL "$(shell_of "$victim")"; }
 stop_then_term() { stop_control && kill -TERM "$1"; }
 # shellcheck disable=SC2046 # a list of numbers
 stop_and_leave() { stop_control && kill -TERM $(ranks); }
-one_line() { # one_line <pattern>: of the launcher's, all that is on stderr
+one_line() { # one_line <pattern>: the only line on stderr, of the launcher
     [ "$(wc -l <"$tmp/err")" = 1 ] && grep -qE "^gasnetrun_ibv: $1\$" "$tmp/err"
     say $? "  in one line: $1"
 }
@@ -366,7 +366,7 @@ struck 1 "the control process on n1 is stopped, and all others leave in order" s
 says 'host n1: its control process has not answered for 5 s while the job was ending' err
 unset FAKE_SSH_STAY
 
-# Strangers at the launcher's port, while it waits for a host: none gets in, none keeps the host out.
+# Other clients at the launcher's port, while it waits for a host: none is accepted, none keeps the host out.
 knock() { { exec {door}<>"/dev/tcp/127.0.0.1/$port"; } 2>>"$tmp/err"; }
 sent_away() { # sent_away <what> <words for printf...>: the connection is closed
     local what=$1
@@ -374,7 +374,7 @@ sent_away() { # sent_away <what> <words for printf...>: the connection is closed
     # shellcheck disable=SC2059 # the format is what is sent
     if knock && printf "$@" >&"$door"; then
         IFS= read -r -t 10 -N 1 -u "$door"
-        [ $? = 1 ] # at its end, and nothing was said
+        [ $? = 1 ] # end of file, and no answer
     fi
     say $? "  $what is sent away"
     exec {door}>&-
@@ -406,7 +406,7 @@ status=$?
 [ $status = 0 ] && [ ${#idle[@]} = 80 ] && none_left
 say $? "80 more who say nothing do not keep the host out, and the job runs (status $status)"
 for door in "${idle[@]}"; do exec {door}>&-; done
-is_closed() { # the door is shut once all are in
+is_closed() { # the port is closed when all hosts have connected
     port=$(tr '\0' ' ' <"/proc/$(control_of n0)/cmdline" | awk '{ print $(NF - 2) }')
     knock
     shut=$?
@@ -527,8 +527,8 @@ cd "$(dirname "$job")" || exit 1
 expect 0 "a program in the current directory" "$run" -n2 job hosts
 cd "$build" || exit 1
 
-# --- launchers that are not ours ---
-# mpirun's ranks are asked as those of the process that started them, which is mpirun itself.
+# --- mpirun and srun ---
+# The job of ranks that mpirun started has the number of the parent process, mpirun.
 ask_and_kill() {
     "$run" --stats "$1" >"$tmp/asked" 2>&1
     kill -KILL "$1"
@@ -542,7 +542,7 @@ for way in "${foreign[@]}"; do
     case $way in mpich) expect 9 "$way: one is killed" "${command[@]}" ;; *) expect 137 "$way: one is killed" "${command[@]}" ;; esac
     with "$way" 3
     struck 137 "$way: launcher is killed" ask_and_kill hang
-    [ "$(grep -c '^# rank [0-2] of 3: has nothing to tell yet$' "$tmp/asked")" = 3 ] && [ "$(wc -l <"$tmp/asked")" = 3 ]
+    [ "$(grep -c '^# rank [0-2] of 3: has no counters yet$' "$tmp/asked")" = 3 ] && [ "$(wc -l <"$tmp/asked")" = 3 ]
     say $? "  and its ranks answered --stats until then"
     with "$way" 3
     signalled KILL 137 "$way: launcher is killed, ranks are deaf" hang deaf
@@ -554,7 +554,7 @@ if offers mpi-mpich mpirun.mpich; then
     says '^spawner mpi$' out
 fi
 
-# Why no spawner starts a process: each is named, with its reason.
+# When no spawner can start a process, each is listed with its reason.
 expect 78 "a spawner by name, without its launcher" env GASNET_SPAWN_CONTROL=pmix "$job" hosts
 says '^no spawner can start this process:$' err
 says '^  ssh: another spawner is asked for' err

@@ -288,7 +288,7 @@ static void say(struct ssh_job *job, uint32_t rank, enum ssh_wire_type type, uin
 
 static const char *const names[] = {"h0", "h0", "h1"};
 
-/* A socket whose sends fail in turn by what a cut wire gives: the error once, and then EPIPE. */
+/* A socket whose sends fail as with a cut wire: the error once, then EPIPE. */
 static int send_errors[4], sends = -1; /* -1: sends are real */
 ssize_t send(int fd, const void *data, size_t len, int flags)
 {
@@ -395,7 +395,7 @@ static void test_job(void)
     ssh_job_close(&job);
 }
 
-/* How many messages of a kind were sent since this was last asked. */
+/* Returns how many messages of a kind were sent since the last call. */
 static int heard(enum ssh_wire_type type)
 {
     int count = sent[type];
@@ -545,7 +545,7 @@ static void test_complaints(void)
     ssh_job_close(&job);
 }
 
-/* Whatever ranks send: the job may end for it, the launcher must not suffer. */
+/* Any bytes from ranks may end the job but must not harm the launcher. */
 static void fuzz_job(int rounds)
 {
     for (int round = 0; round < rounds; round++) {
@@ -557,7 +557,7 @@ static void fuzz_job(int rounds)
             size_t len = rnd(40);
             for (size_t b = 0; b < len; b++) bytes[b] = rnd(4) ? 0 : (uint8_t)rnd(8);
             struct ssh_wire_buf call = {0};
-            if (rnd(2)) { /* something close to a real call */
+            if (rnd(2)) { /* similar to a valid call */
                 ssh_wire_put_u32(&call, rnd(8) ? 0 : rnd(4));
                 ssh_wire_put_u32(&call, rnd(8) ? 0 : rnd(3));
                 ssh_wire_put_u32(&call, 1);

@@ -50,8 +50,8 @@ static void module_answer_client(int fd)
     char *text = fn ? fn(&len) : NULL;
     if (!text)
         len = (size_t)snprintf(line, sizeof line,
-                               "# rank %" PRIu32 " of %" PRIu32 ": has nothing to tell yet\n",
-                               my_rank, job_size);
+                               "# rank %" PRIu32 " of %" PRIu32 ": has no counters yet\n", my_rank,
+                               job_size);
     module_send_all(fd, text ? text : line, len);
     free(text);
 }

@@ -438,8 +438,9 @@ void ssh_job_frame(struct ssh_job *job, uint32_t rank, const struct ssh_wire_fra
     const char *why = "";
     int complete = ssh_wire_assemble(&job->ranks[rank].in, frame, &message, &why);
     if (complete < 0)
-        ssh_job_fail(job, 1, "rank %" PRIu32 " on host %s sent nonsense (%s); ending the job", rank,
-                     job->ranks[rank].host, why);
+        ssh_job_fail(job, 1,
+                     "rank %" PRIu32 " on host %s sent an invalid message (%s); ending the job",
+                     rank, job->ranks[rank].host, why);
     if (complete > 0) job_take_message(job, rank, &message);
 }
 

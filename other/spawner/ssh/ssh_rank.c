@@ -161,8 +161,8 @@ static void *rank_answer_thread(void *question)
     char *text = fn ? fn(&len) : NULL;
     if (!text)
         len = (size_t)snprintf(early, sizeof early,
-                               "# rank %" PRIu32 " of %" PRIu32 ": has nothing to tell yet\n",
-                               me.rank, me.size);
+                               "# rank %" PRIu32 " of %" PRIu32 ": has no counters yet\n", me.rank,
+                               me.size);
     rank_send_answer((uint32_t)(uintptr_t)question, text ? text : early, len);
     free(text);
     atomic_store(&me.answering, false);

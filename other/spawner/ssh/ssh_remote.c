@@ -379,7 +379,8 @@ static void remote_read_slot(struct ssh_master *m, struct ssh_host_slot *slot)
     remote_lose(m, slot);
     if (!ssh_job_over(&m->job) || from.wrong)
         ssh_job_fail(&m->job, 1, "host %s: lost its control process (%s); ending the job",
-                     slot->plan->host, from.wrong ? "it spoke for ranks of another host" : why);
+                     slot->plan->host,
+                     from.wrong ? "it sent a message of a rank of another host" : why);
 }
 
 /* --- control processes that do not answer --- */
