@@ -259,7 +259,8 @@ static void open_bounce_limits(void)
     gasnetc_params_t *p = &gasnetc_params;
     if (p->put_bounce_limit < 0) p->put_bounce_limit = p->putget_bounce_limit;
     if (p->get_bounce_limit < 0) p->get_bounce_limit = p->putget_bounce_limit;
-    if (!p->packed_long) p->packedlong_limit = 0;
+    /* Beside the payload a packed Long has up to 80 bytes of header and address. */
+    p->packedlong_limit = p->packed_long ? PLAN_CHUNK - 80 : 0;
 }
 
 void net_open(uint32_t peers, struct net_caps *caps)
