@@ -1,6 +1,6 @@
 # tests: client-level programs, once per threading mode, linked against the libraries of this build,
 # and the scripts that run them.  `make check` runs everything; `make check-programs` only builds.
-EXTRA_DIST += tests/descriptors.h tests/tap.sh tests/variant.sh tests/netns.sh tests/check.sh tests/run-conduit.sh \
+EXTRA_DIST += tests/descriptors.h tests/tap.sh tests/variant.sh tests/netns.sh tests/check.sh tests/run-conduit.sh tests/matrix.table \
 	tests/exit.sh tests/exit/round_runner.sh tests/env.sh tests/hardship.sh tests/rails.sh tests/amrdma.sh tests/rcvthread.sh \
 	tests/faults.sh tests/arrows.sh tests/headers.sh tests/connect.sh tests/srq.sh tests/rnr_once.c tests/firmware.sh tests/crowd.sh \
 	tests/sanitizers/run.sh tests/debug/run.sh tests/hosts/run.sh tests/softhca-hosts/run.sh tests/softhca-run/run.sh \

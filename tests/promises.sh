@@ -5,9 +5,10 @@
 . "$(dirname "$0")/tap.sh" || exit 1
 cd "${TEST_SOURCE:?}/.." || exit 1
 pages='ibv-conduit/PROMISES.md vapi-conduit/PROMISES.md portals-conduit/PROMISES.md'
+kinds=(--include='*.sh' --include='*.py' --include='*.c' --include='*.h' --include='*.table')
 
 cited() { # ID: the files of tests that cite it
-    grep -rlE "$1([^0-9]|\$)" tests --include='*.sh' --include='*.c' --include='*.h' | grep -v '^tests/promises.sh$' |
+    grep -rlE "$1([^0-9]|\$)" tests "${kinds[@]}" | grep -v '^tests/promises.sh$' |
         sed 's|^tests/||' | sort | head -n 6 | tr '\n' ' ' | sed 's/ $//; s/ /, /g'
 }
 
@@ -48,7 +49,7 @@ while IFS='|' read -r _ id _ proof _; do
 done < <(cat $pages)
 tap_ok "$([ ! -s "$tap_scratch/stale" ]; echo $?)" "the tests that the page names cite what they prove (tests/promises.sh --write)"
 sed 's/^/# not so: /' "$tap_scratch/stale"
-unknown=$(grep -rohE '(IB-[ABCEPRSWX][0-9]+|PO-([0-9]+|X)|VC-[0-9]+)' tests --include='*.sh' --include='*.c' --include='*.h' | sort -u |
+unknown=$(grep -rohE '(IB-[ABCEPRSWX][0-9]+|PO-([0-9]+|X)|VC-[0-9]+)' tests "${kinds[@]}" | sort -u |
     while read -r id; do grep -q "^| $id |" $pages || echo "$id"; done)
 [ -z "$unknown" ]
 tap_ok $? "no test cites a promise that is not there${unknown:+: ${unknown//$'\n'/ }}"

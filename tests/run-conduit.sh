@@ -1,19 +1,16 @@
 #!/bin/bash
-# run-conduit.sh - runs every client-level test program at every job size, mode and spawner.
+# run-conduit.sh - runs the client programs as matrix.table says: program, mode, job size and spawner.
 #
 # Narrow it with TEST_NPROCS="1 2", TEST_MODES="seq par", TEST_SPAWNERS="ssh mpi" and
-# TEST_PROGRAMS="testam testputget".  TEST_CONDUIT (ibv) says whose programs and launcher; what does
-# not depend on the network is run in full with ibv alone (portals: PO-1, PO-2; vapi: VC-2, VC-5).  Each run has a bound (TEST_TIMEOUT seconds);
-# output goes to $TEST_LOG, its tail to the console on failure.
+# TEST_PROGRAMS="testam testputget"; TEST_LIST=1 lists the runs and makes none.  TEST_CONDUIT (ibv) selects
+# programs and launcher.  Each run has a bound (TEST_TIMEOUT seconds); output goes to $TEST_LOG, the end of it to
+# the console on failure.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/tap.sh" || exit 1
 
 conduit=${TEST_CONDUIT:-ibv}
 if [ "$conduit" = ibv ]; then nprocs=${TEST_NPROCS:-1 2 3 4 8}; else nprocs=${TEST_NPROCS:-1 3 8}; fi
-modes=${TEST_MODES:-seq par}
 bound=${TEST_TIMEOUT:-90}
-programs=${TEST_PROGRAMS:-"testhello testenv testam testamsize testamflood testputget testhandles
-testvalue testsync testpoll testbarrier testlock testthreads"}
 spawners=${TEST_SPAWNERS:-ssh}
 if [ -z "$TEST_SPAWNERS" ]; then
     if command -v mpirun >/dev/null; then spawners="ssh mpi"; else no_mpi=1; fi
@@ -49,15 +46,17 @@ judge() { # LOG STATUS NAME
     if [ $bad -ne 0 ]; then tap_tail "$log"; fi
 }
 
-run_one() { # SPAWNER MODE N PROGRAM ARGS...
-    local spawner=$1 mode=$2 n=$3 program=$4
-    shift 4
+run_one() { # SPAWNER MODE N PROGRAM "NAME=VALUE..." [ARGUMENT...]
+    local spawner=$1 mode=$2 n=$3 program=$4 environment=$5
+    shift 5
     local binary=$TEST_BUILD/tests/$program-$conduit-$mode
     local name="$program${*:+ $*} $mode n=$n $spawner"
     local log=$TEST_LOG/$conduit-${name// /_}.log
+    [ -z "$TEST_LIST" ] || { echo "$name${environment:+ $environment}" && return; }
     [ -x "$binary" ] || { tap_ok 1 "$name: $binary is not built" && return; }
     if [ "$spawner" = mpi ]; then export TEST_MPI_TRAP=1; else unset TEST_MPI_TRAP; fi
-    TEST_EXPECT_RANKS=$n timeout -k 5 "$bound" \
+    # shellcheck disable=SC2086 # the environment is words
+    env TEST_EXPECT_RANKS="$n" $environment timeout -k 5 "$bound" \
         "$TEST_LAUNCH" -spawner="$spawner" -n "$n" "$binary" "$@" >"$log" 2>&1 </dev/null
     judge "$log" $? "$name"
     if [ "$spawner" = mpi ] && [ "$(grep -c '^# MPI is trapped: 1$' "$log")" != "$n" ]; then
@@ -66,33 +65,43 @@ run_one() { # SPAWNER MODE N PROGRAM ARGS...
     fi
 }
 
-for spawner in $spawners; do
-    for mode in $modes; do
-        for n in $nprocs; do
-            for program in $programs; do
-                case $program:$mode:$n in testthreads:seq:* | testsync:*:1 | testpoll:*:1) continue ;; esac
-                case $spawner-$conduit:$program:$n in # once the job is up, nothing depends on the spawner
-                ssh-* | mpi-ibv:*) ;;
-                *:testhello:[13] | *:testenv:3 | *:testam:3 | *:testputget:3 | *:testhello:8) ;;
-                *) continue ;;
-                esac
-                run_one "$spawner" "$mode" "$n" "$program"
-                if [ "$program" = testbarrier ] && [ "$spawner" = ssh ]; then # IB-W2: both carriers
-                    GASNET_BARRIER=AMDISSEM run_one "$spawner" "$mode" "$n" "$program" AMDISSEM
-                fi
-                if [ "$program" = testthreads ] && [ "$spawner" = ssh ] && [ "$has_thread" != 0 ]; then # IB-C8
-                    for with in testrcvthread testthreads; do
-                        GASNET_RCV_THREAD=1 run_one "$spawner" "$mode" "$n" "$with" with-receive-thread
-                    done
-                fi
-                if [ "$program" = testhello ]; then
-                    for variant in 1 2 3 4 5; do
-                        case $n in 1 | 2 | 3) run_one "$spawner" "$mode" "$n" "$program" table $variant ;; esac
-                    done
-                fi
+has() { [[ " $1 " == *" $2 "* ]]; }
+
+# wanted SIZES N: the row has that size.
+wanted() {
+    case $1 in
+    all) true ;;
+    *+) [ "$2" -ge "${1%+}" ] ;;
+    *) has "$1" "$2" ;;
+    esac
+}
+
+run_row() { # PROGRAMS PLACES MODES SIZES ENVIRONMENT ARGUMENTS
+    local spawner mode n program arguments list
+    IFS=, read -ra list <<<"${6:-,}"
+    for spawner in $spawners; do
+        has "$2" "*/$spawner" || has "$2" "$conduit/$spawner" || continue
+        for mode in $3; do
+            has "${TEST_MODES:-$3}" "$mode" || continue
+            for n in $nprocs; do
+                wanted "$4" "$n" || continue
+                for program in $1; do
+                    has "${TEST_PROGRAMS:-$1}" "$program" || continue
+                    # shellcheck disable=SC2086 # arguments are words
+                    for arguments in "${list[@]}"; do run_one "$spawner" "$mode" "$n" "$program" "$5" $arguments; done
+                done
             done
         done
     done
-done
+}
+
+set -f # a row's * is no file
+while IFS='|' read -r programs places modes sizes environment arguments _; do
+    read -r sizes <<<"$sizes"
+    read -r environment <<<"$environment"
+    if [ "$has_thread" = 0 ] && [[ $environment == *GASNET_RCV_THREAD=1* ]]; then continue; fi
+    run_row "$programs" "$places" "$modes" "$sizes" "$environment" "$arguments"
+done < <(grep -v '^#' "$TEST_SOURCE/matrix.table")
+[ -z "$TEST_LIST" ] || exit 0
 if [ -n "$no_mpi" ]; then tap_skip "mpi spawner" "no mpirun here"; fi
 tap_end

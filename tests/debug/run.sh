@@ -32,6 +32,6 @@ for conduit in $conduits; do
     done
     tap_program debug "debug $conduit" env -u TEST_LAUNCH TEST_BUILD="$TEST_DEBUG_BUILD" TEST_LOG="$TEST_LOG/debug" \
         TEST_CONDUIT="$conduit" TEST_SPAWNERS=ssh TEST_NPROCS="${TEST_NPROCS:-2}" TEST_MODES="$modes" \
-        TEST_PROGRAMS="${programs/testrcvthread/}" "$TEST_SOURCE/run-conduit.sh"
+        TEST_PROGRAMS="$programs" "$TEST_SOURCE/run-conduit.sh"
 done
 tap_end

@@ -47,7 +47,7 @@ sees "IB-C7 at both ends" 3 attributes "$five" GASNET_QP_RD_ATOM=5
 sees "IB-C7 no more than the device has" 3 attributes 'begun=4 served=4' GASNET_QP_RD_ATOM=200 \
     'SOFTHCA_DEVICES=1x1;max_qp_rd_atom=4,max_qp_init_rd_atom=4'
 elsewhere GASNET_PORT_GRACE peers/run.sh 'GASNET_PORT_GRACE=0\.1 job' 'a port that goes down ends the job after that time'
-elsewhere GASNET_RCV_THREAD run-conduit.sh 'GASNET_RCV_THREAD=1' "IB-C8 messages are served while nobody polls"
+elsewhere GASNET_RCV_THREAD matrix.table 'GASNET_RCV_THREAD=1' "IB-C8 messages are served while nobody polls"
 
 elsewhere GASNET_CONNECT_STATIC connect.sh 'GASNET_CONNECT_STATIC=1' "everybody is connected at start-up"
 elsewhere GASNET_CONNECT_DYNAMIC connect.sh 'GASNET_CONNECT_DYNAMIC=0' "the same by its opposite"

@@ -37,8 +37,8 @@ as_ours() {
     done <"$tap_scratch/log"
 }
 
-export TEST_SPAWNERS=ssh TEST_NPROCS=${TEST_NPROCS:-2}
-programs="testputget testhandles testvalue testsync testthreads"
+export TEST_SPAWNERS=ssh TEST_MODES=${TEST_MODES:-seq par} TEST_NPROCS=${TEST_NPROCS:-2}
+programs="testputget testhandles testvalue testsync testthreads testrcvthread"
 TEST_PROGRAMS=${TEST_PROGRAMS:-$programs} as_ours reference "$TEST_SOURCE/run-conduit.sh"
 TEST_PROGRAMS=testbarrier TEST_NPROCS=3 as_ours reference "$TEST_SOURCE/run-conduit.sh"
 export SOFTHCA=on SOFTHCA_FAULTS="stall:op=send,us=300"
