@@ -87,12 +87,11 @@ family conduit "$TEST_SOURCE/run-conduit.sh"
 for conduit in vapi portals; do
     if [ -x "$TEST_BUILD/gasnetrun_$conduit" ]; then
         family conduit-$conduit env -u TEST_LAUNCH TEST_CONDUIT=$conduit "$TEST_SOURCE/run-conduit.sh"
-        family exit-$conduit env -u TEST_LAUNCH TEST_CONDUIT=$conduit TEST_NPROCS="${TEST_NPROCS:-3}" \
-            TEST_SPAWNERS="${TEST_SPAWNERS:-ssh}" TEST_ROUNDS="${TEST_ROUNDS:-60}" "$TEST_SOURCE/exit.sh"
+        family exit-$conduit env -u TEST_LAUNCH TEST_CONDUIT=$conduit "$TEST_SOURCE/exit/exit.py"
     fi
 done
 family env "$TEST_SOURCE/env.sh"
-family exit "$TEST_SOURCE/exit.sh"
+family exit "$TEST_SOURCE/exit/exit.py"
 family crowd "$TEST_SOURCE/crowd.sh"
 family hardship "$TEST_SOURCE/hardship.sh"
 family rails "$TEST_SOURCE/rails.sh"

@@ -1,7 +1,7 @@
 # tests: client-level programs, once per threading mode, linked against the libraries of this build,
 # and the scripts that run them.  `make check` runs everything; `make check-programs` only builds.
 EXTRA_DIST += tests/descriptors.h tests/tap.sh tests/variant.sh tests/netns.sh tests/check.sh tests/run-conduit.sh tests/matrix.table \
-	tests/exit.sh tests/exit/round_runner.sh tests/env.sh tests/hardship.sh tests/rails.sh tests/amrdma.sh tests/rcvthread.sh \
+	tests/exit/exit.py tests/exit/rounds.py tests/env.sh tests/hardship.sh tests/rails.sh tests/amrdma.sh tests/rcvthread.sh \
 	tests/faults.sh tests/arrows.sh tests/headers.sh tests/connect.sh tests/srq.sh tests/rnr_once.c tests/firmware.sh tests/crowd.sh \
 	tests/sanitizers/run.sh tests/debug/run.sh tests/hosts/run.sh tests/softhca-hosts/run.sh tests/softhca-run/run.sh \
 	tests/flow/run.sh tests/torn/run.sh tests/peers/run.sh tests/wrong/run.sh tests/words/run.sh tests/signals/run.sh \
@@ -32,7 +32,7 @@ bench: check-programs
 
 # Every way of ending with every pastime, everywhere, and thousands of random rounds.
 soak: check-programs
-	TEST_BUILD=$(abs_top_builddir) TEST_FULL=1 TEST_ROUNDS=$${TEST_ROUNDS:-5000} $(srcdir)/tests/exit.sh
+	TEST_BUILD=$(abs_top_builddir) TEST_FULL=1 TEST_ROUNDS=$${TEST_ROUNDS:-5000} $(srcdir)/tests/exit/exit.py
 
 # The client-level programs: a table, and what they share.
 EXTRA_DIST += tests/programs tests/stats.sh tests/reference/run.sh

@@ -1,4 +1,4 @@
-/* testexit.c - the ways a job can end (IB-X1..X8), by name on the command line; exit.sh drives and
+/* testexit.c - the ways a job can end (IB-X1..X8), by name on the command line; exit/exit.py drives and
  * judges it.
  *
  *   testexit list                     one line a case: name, expected status, who prints LAST, what

@@ -11,12 +11,12 @@
 
 #include "tests/test.h"
 
-/* One line of `testexit list`; exit.sh knows of cases by that alone. */
+/* One line of `testexit list`; all that exit.py knows of cases. */
 struct exit_case {
     const char *name;
     const char *expect;
     const char *printed; /* who prints LAST: all, the odd `one`, `told` (see quit_told), `none` */
-    const char *outside; /* what the driver does: see exit/round_runner.sh; "-": nothing */
+    const char *outside; /* what the driver does: see exit.py; "-": nothing */
     const char *tag;     /* of the requirement */
     int least;           /* ranks that it takes */
     int (*run)(void);    /* what it returns, main returns */

@@ -2,7 +2,7 @@
 # run.sh - the line that a crash or a signal prints, in every conduit, and the job's status; TAP.
 #
 # testsignals crashes with and without a stack left, before and after attach, in the main thread, in a client's and in
-# the receive thread, with handlers and alternate signal stacks of its own.  exit.sh has the other ways of ending.
+# the receive thread, with handlers and alternate signal stacks of its own.  exit/exit.py has the other ways of ending.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 
