@@ -104,7 +104,6 @@ programs() {
 echo "# Written by core/conduits.sh."
 for c in $conduits; do
     conduit "$c"
-    for m in seq parsync par; do library "$c" $m; done
-    for m in seq par; do support "$c" $m; done
+    for m in seq parsync par; do library "$c" $m && support "$c" $m; done
 done
 programs

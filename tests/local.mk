@@ -37,7 +37,9 @@ soak: check-programs
 # The client-level programs: a table, and what they share.
 EXTRA_DIST += tests/programs tests/stats.sh tests/reference/run.sh
 test_par_defines = -D_REENTRANT
+test_parsync_defines = $(test_par_defines)
 test_seq_cflags = $(AM_CFLAGS)
+test_parsync_cflags = $(AM_CFLAGS)
 test_par_cflags = $(AM_CFLAGS) -pthread
 test_par_libs = -lpthread
 test_support = tests/test.c tests/test.h tests/mpi_trap.c tests/mpi_trap.h
