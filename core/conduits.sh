@@ -2,7 +2,7 @@
 # conduits.sh - writes conduits.mk, the part of the build that is the same for every conduit: its
 # libraries, launcher and client files, and the test programs, each once per thread mode.
 #
-# Called by Bootstrap, and by make when this file or tests/programs has changed.  The parts that only
+# Called by Bootstrap, and by make when this file or tests/programs/programs.table has changed.  The parts that only
 # one conduit has are in its folder's local.mk; core/conduits.m4 decides which conduits are built.
 set -eu
 root=$(dirname "$0")/..
@@ -73,15 +73,18 @@ endif
 END
 }
 
+# Where NAME.c is: in any folder of tests/, or where the name says.
+source_of() { (cd "$root" && ls "tests/$1.c" tests/*/"$1.c" 2>/dev/null); }
+
 # Executables rather than libtool's wrapper scripts, since the launcher looks for idents in them.
 program() { # CONDUIT MODE NAME MORE-SOURCES CPPFLAGS LDFLAGS LIBS
     sed -e "s|@sources@|$4|" -e "s|@cppflags@|$5|" -e "s|@ldflags@|${6:--no-install}|" -e "s|@libs@|$7|" \
-        -e "s|@p@|$3|g" -e "s/@id@/tests_$(echo "$3" | tr / _)_$1_$2/g" \
+        -e "s|@p@|$3|g" -e "s|@source@|$(source_of "$3")|" -e "s/@id@/tests_$(echo "$3" | tr / _)_$1_$2/g" \
         -e "s/@c@/$1/g" -e "s/@C@/$(upper "$1")/g" -e "s/@m@/$2/g" <<'END'
 
 if CONDUIT_@C@
 check_PROGRAMS += tests/@p@-@c@-@m@
-@id@_SOURCES = tests/@p@.c @sources@
+@id@_SOURCES = @source@ @sources@
 @id@_CPPFLAGS = $(test_@c@_@m@_cppflags) @cppflags@
 @id@_CFLAGS = $(test_@m@_cflags)
 @id@_LDFLAGS = @ldflags@
@@ -90,9 +93,9 @@ endif
 END
 }
 
-# Fields of tests/programs: name | modes | conduits | more sources | cppflags | ldflags | libraries
+# Fields of tests/programs/programs.table: name | modes | conduits | more sources | cppflags | ldflags | libraries
 programs() {
-    sed -e 's/#.*//' -e '/^ *$/d' -e 's/ *| */|/g' "$root/tests/programs" |
+    sed -e 's/#.*//' -e '/^ *$/d' -e 's/ *| */|/g' "$root/tests/programs/programs.table" |
         while IFS='|' read -r name modes only sources cppflags ldflags libs; do
             for c in $conduits; do
                 case " ${only:-$c} " in *" $c "*) ;; *) continue ;; esac

@@ -1,5 +1,6 @@
 #!/bin/bash
 # arrows.sh - the floors of the house: includes may only point down.  Reads source files alone.
+# family: arrows
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/tap.sh" || exit 1
 cd "${1:-$TEST_SOURCE/..}" || exit 1

@@ -4,7 +4,6 @@
 # To be run in a build tree, or with TEST_BUILD naming it.  Each family is a script that prints TAP;
 # its output is kept in tests/log/, failures and their context are shown.  TEST_FAMILIES="arrows exit"
 # narrows it; TEST_NO_BUILD=1 leaves out making the test programs.
-# shellcheck disable=SC2016 # the script in quotes is expanded by the shell that runs it
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/tap.sh" || exit 1
 cd "$TEST_BUILD" || exit 1
@@ -50,63 +49,16 @@ family() {
     echo "# $name: $ok passed, $bad failed, $skip skipped, $seconds s"
 }
 
-# single FILE: a program that is one test, or prints TAP of its own.
-single() {
-    local name
-    name=$(basename "$1")
-    family "$2-$name" bash -c '
-        "$1" >"$2" 2>&1; status=$?
-        if grep -qE "^1\.\.[0-9]+" "$2"; then cat "$2"; exit $status; fi
-        sed "s/^/# /" "$2"
-        if [ $status -eq 77 ]; then echo "ok 1 - $3 # SKIP says so"; status=0
-        elif [ $status -eq 0 ]; then echo "ok 1 - $3"; else echo "not ok 1 - $3"; fi
-        echo 1..1; exit $status' single "$1" "$tap_scratch/single" "$name"
-}
-
-for script in arrows headers format cppcheck promises; do
-    if [ -x "$TEST_SOURCE/$script.sh" ]; then family $script "$TEST_SOURCE/$script.sh"; fi
-done
-# A folder is run by its run.sh or by the script of its own name; in folders without, every program
-# built there is a test.
-for folder in "$TEST_SOURCE"/*/; do
-    name=$(basename "$folder")
-    if [ -x "$folder/run.sh" ]; then
-        family "$name" "$folder/run.sh"
-    elif [ -x "$folder/$name.sh" ]; then
-        family "$name" "$folder/$name.sh"
-    else
-        case $name in bench | log) continue ;; esac
-        for program in "tests/$name"/*; do
-            # source files and left-overs of the compiler are no programs
-            if [ -f "$program" ] && [ -x "$program" ] && [[ $program != *.* ]]; then single "$program" "$name"; fi
-        done
+# A family is a line `# family: NAME [TEST_CONDUIT=...]` in a script of tests/ or of a folder there; one for a conduit
+# that is not in this build is left out.
+while IFS=: read -r script _ name; do
+    read -r name setting <<<"$name"
+    if [ -z "$setting" ]; then
+        family "$name" "$script"
+    elif [ -x "$TEST_BUILD/gasnetrun_${setting#TEST_CONDUIT=}" ]; then
+        family "$name" env -u TEST_LAUNCH "$setting" "$script"
     fi
-done
-if [ -x "$TEST_SOURCE/install/dist.sh" ]; then family dist "$TEST_SOURCE/install/dist.sh"; fi
-family conduit "$TEST_SOURCE/run-conduit.sh"
-for conduit in vapi portals; do
-    if [ -x "$TEST_BUILD/gasnetrun_$conduit" ]; then
-        family conduit-$conduit env -u TEST_LAUNCH TEST_CONDUIT=$conduit "$TEST_SOURCE/run-conduit.sh"
-        family exit-$conduit env -u TEST_LAUNCH TEST_CONDUIT=$conduit "$TEST_SOURCE/exit/exit.py"
-    fi
-done
-family env "$TEST_SOURCE/env.sh"
-family exit "$TEST_SOURCE/exit/exit.py"
-family crowd "$TEST_SOURCE/crowd.sh"
-family hardship "$TEST_SOURCE/hardship.sh"
-family rails "$TEST_SOURCE/rails.sh"
-if [ -x "$TEST_BUILD/gasnetrun_vapi" ]; then
-    family firmware "$TEST_SOURCE/firmware.sh"
-    for name in params/run rails connect; do
-        family "${name%/run}-vapi" env -u TEST_LAUNCH TEST_CONDUIT=vapi "$TEST_SOURCE/$name.sh"
-    done
-fi
-family amrdma "$TEST_SOURCE/amrdma.sh"
-family srq "$TEST_SOURCE/srq.sh"
-family rcvthread "$TEST_SOURCE/rcvthread.sh"
-family faults "$TEST_SOURCE/faults.sh"
-family stats "$TEST_SOURCE/stats.sh"
-family connect "$TEST_SOURCE/connect.sh"
+done < <(grep -H '^# family: ' "$TEST_SOURCE"/*.sh "$TEST_SOURCE"/*/*.{sh,py})
 
 sed 's/^/# skipped: /' "$reasons" | head -n 100
 # The longest first; those of a few seconds together.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # cppcheck.sh - static analysis of the library, the tools below it, and the examples.
+# family: cppcheck
 . "$(dirname "$0")/tap.sh" || exit 1
 cd "${TEST_SOURCE:?}/.." || exit 1
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # format.sh - every C file is as clang-format would write it, every script passes shellcheck, and what is
 # generated is current.
+# family: format
 . "$(dirname "$0")/tap.sh" || exit 1
 cd "${TEST_SOURCE:?}/.." || exit 1
 

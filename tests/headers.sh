@@ -2,6 +2,7 @@
 # headers.sh - every header of the inside compiles alone, so that a file includes what it needs and no more.
 #
 # Public headers are judged by tools/headers.sh and install/run.sh, as clients find them.
+# family: headers
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/tap.sh" || exit 1
 cd "$TEST_SOURCE/.." || exit 1

@@ -1,17 +1,20 @@
 # tests: client-level programs, once per threading mode, linked against the libraries of this build,
 # and the scripts that run them.  `make check` runs everything; `make check-programs` only builds.
-EXTRA_DIST += tests/descriptors.h tests/tap.sh tests/variant.sh tests/netns.sh tests/check.sh tests/run-conduit.sh tests/matrix.table \
-	tests/exit/exit.py tests/exit/rounds.py tests/env.sh tests/hardship.sh tests/rails.sh tests/amrdma.sh tests/rcvthread.sh \
-	tests/faults.sh tests/arrows.sh tests/headers.sh tests/connect.sh tests/srq.sh tests/rnr_once.c tests/firmware.sh tests/crowd.sh \
-	tests/sanitizers/run.sh tests/debug/run.sh tests/hosts/run.sh tests/softhca-hosts/run.sh tests/softhca-run/run.sh \
-	tests/flow/run.sh tests/torn/run.sh tests/peers/run.sh tests/wrong/run.sh tests/words/run.sh tests/signals/run.sh \
-	tests/legal/run.sh tests/clients/run.sh \
+EXTRA_DIST += tests/README.md tests/descriptors.h tests/tap.sh tests/variant.sh tests/netns.sh tests/check.sh \
+	tests/arrows.sh tests/headers.sh tests/promises.sh tests/am/flow.sh \
+	tests/builds/debug.sh tests/builds/reference.sh tests/builds/sanitizers.sh tests/clients/run.sh \
+	tests/exit/crowd.sh tests/exit/exit.py tests/exit/rounds.py tests/exit/signals.sh \
+	tests/ib/amrdma.sh tests/ib/connect.sh tests/ib/faults.sh tests/ib/firmware.sh tests/ib/peers.sh tests/ib/rails.sh \
+	tests/ib/srq.sh tests/ib/rnr_once.c tests/ib/torn.sh tests/job/hardship.sh tests/job/words.sh tests/legal/run.sh \
+	tests/params/run.sh tests/params/rows.sh tests/params/defaults.sh tests/params/documents.table tests/install/configure.sh tests/portals/run.sh tests/programs/matrix.table \
+	tests/programs/programs.table tests/programs/run-conduit.sh tests/progress/rcvthread.sh \
+	tests/softhca-hosts/run.sh tests/softhca-run/run.sh tests/spawner/env.sh tests/spawner/hosts.sh tests/stats/stats.sh tests/wrong/run.sh \
 	tests/bench/count.sh tests/bench/layer.sh tests/bench/callgrind.sh tests/bench/threads.sh tests/bench/memory.sh \
 	tests/bench/portals.sh tests/bench/times.sh
 EXTRA_DIST += tests/clients/hello.c tests/clients/tools.c tests/clients/names.c tests/clients/handlers.c \
 	tests/clients/calls.c tests/clients/wild.c tests/clients/with_mpi.c tests/clients/mpi/mpi.h
 
-EXTRA_DIST += tests/params/run.sh tests/params/rows.sh tests/portals/run.sh tests/promises.sh ibv-conduit/PROMISES.md vapi-conduit/PROMISES.md portals-conduit/PROMISES.md
+EXTRA_DIST += ibv-conduit/PROMISES.md vapi-conduit/PROMISES.md portals-conduit/PROMISES.md
 .PHONY: check-programs bench soak
 # `all` runs a make of its own: beside it this one would make the same files at the same time.
 check-programs: all
@@ -30,26 +33,25 @@ bench: check-programs
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/times.sh
 	-SOFTHCA=on ./softhca_speed
 
-# Every way of ending with every pastime, everywhere, and thousands of random rounds.
+# Every exit in every peer state, everywhere, and thousands of random rounds.
 soak: check-programs
 	TEST_BUILD=$(abs_top_builddir) TEST_FULL=1 TEST_ROUNDS=$${TEST_ROUNDS:-5000} $(srcdir)/tests/exit/exit.py
 
 # The client-level programs: a table, and what they share.
-EXTRA_DIST += tests/programs tests/stats.sh tests/reference/run.sh
 test_par_defines = -D_REENTRANT
 test_parsync_defines = $(test_par_defines)
 test_seq_cflags = $(AM_CFLAGS)
 test_parsync_cflags = $(AM_CFLAGS)
 test_par_cflags = $(AM_CFLAGS) -pthread
 test_par_libs = -lpthread
-test_support = tests/test.c tests/test.h tests/mpi_trap.c tests/mpi_trap.h
+test_support = tests/programs/test.c tests/programs/test.h tests/programs/mpi_trap.c tests/programs/mpi_trap.h
 
 check_PROGRAMS += tests/noptrace
-tests_noptrace_SOURCES = tests/noptrace.c
+tests_noptrace_SOURCES = tests/job/noptrace.c
 
 if CONDUIT_IBV
 # The library with the portable reference instead of RDMA, which takes the other's place in programs
-# that are linked already: tests/reference/run.sh.  -rpath makes it a shared one.
+# that are linked already: tests/builds/reference.sh.  -rpath makes it a shared one.
 check_LTLIBRARIES += tests/reference/libgasnet-ibv-seq.la tests/reference/libgasnet-ibv-par.la
 reference_ldflags = $(conduit_ldflags) -rpath $(abs_top_builddir)/tests/reference
 tests_reference_libgasnet_ibv_seq_la_SOURCES = $(extended_sources) $(extended_by_am)

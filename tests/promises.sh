@@ -2,6 +2,7 @@
 # promises.sh - every numbered promise of a conduit's PROMISES.md is cited by the test that proves it, or is
 # listed there as open, with the reason, and a test that the page names cites it.  `promises.sh --write` names
 # the tests anew.
+# family: promises
 . "$(dirname "$0")/tap.sh" || exit 1
 cd "${TEST_SOURCE:?}/.." || exit 1
 pages='ibv-conduit/PROMISES.md vapi-conduit/PROMISES.md portals-conduit/PROMISES.md'

@@ -3,7 +3,7 @@
  *
  * The AM engine and the Extended API pass their form to the functions below, and wait as these say.
  * Forms are constants, so compiled code does not contain the table.  No other code decides what a
- * form waits for: tests/unit/synchronisation.c and tests/testsync.c check every row.
+ * form waits for: tests/unit/synchronisation.c and tests/programs/testsync.c check every row.
  */
 #ifndef GASNETC_SYNCHRONISATION_H
 #define GASNETC_SYNCHRONISATION_H

@@ -6,7 +6,7 @@
  * in step by a word of memory in each other's segment that is put with counting off and watched
  * without library calls, so that nothing arrives by surprise inside counted().
  */
-#include "../test.h"
+#include "tests/programs/test.h"
 #include <sched.h>
 #include <unistd.h>
 

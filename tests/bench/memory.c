@@ -7,7 +7,7 @@
  * memory is pinned on real devices, whether it is touched or not.  Run by memory.sh.
  */
 #define _GNU_SOURCE
-#include "../test.h"
+#include "tests/programs/test.h"
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
 #undef ibv_reg_mr

@@ -7,7 +7,7 @@
  * happens inside counted(), which each thread calls once.  Rank 1 serves messages until it is told
  * that all is done.
  */
-#include "../test.h"
+#include "tests/programs/test.h"
 #include <pthread.h>
 #include <time.h>
 

@@ -3,6 +3,7 @@
 # link check is made of, with the fewest flags, after <mpi.h>, with names outside the documented
 # interface; and objects that must not be linked with each other.  TAP; run in a build tree, or with
 # TEST_BUILD naming one, of the production or of the debug library.
+# family: clients
 . "$(dirname "$0")/../tap.sh" || exit 1
 unset "${!GASNET_@}" CFLAGS CXXFLAGS CPPFLAGS MAKEFLAGS MFLAGS MAKELEVEL
 cd "$TEST_BUILD" || exit 1

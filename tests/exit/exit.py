@@ -1,4 +1,7 @@
 #!/usr/bin/env -S python3 -B
+# family: exit
+# family: exit-vapi TEST_CONDUIT=vapi
+# family: exit-portals TEST_CONDUIT=portals
 """exit.py - every way a job can end: right status, bounded time, output complete, nothing left behind.
 
 Runs the rounds of rounds.py in lanes side by side, judges each, and prints TAP. EXIT_SEED=... repeats the random round

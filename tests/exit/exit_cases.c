@@ -1,7 +1,7 @@
-/* exit_cases.c - the ways and pastimes of exit_cases.h.
+/* exit_cases.c - the cases of one rank and the peer states of exit_cases.h.
  *
- * Called by testexit.c, after all ranks have come here in step.  Everything is done to one rank,
- * the odd one; nothing here may wait for a time.
+ * Called by testexit.c behind a barrier of all ranks.  Only the odd rank runs the case.  Nothing
+ * here waits for a time.
  */
 #define _GNU_SOURCE
 #include "tests/exit/exit_cases.h"
@@ -19,18 +19,18 @@
 int odd;
 static volatile unsigned spinning;
 
-void last_words(void)
+void print_last(void)
 {
     printf("LAST %d\n", test_rank); /* stdout is fully buffered here: the library must flush */
 }
 
 void leave(int code)
 {
-    last_words();
+    print_last();
     gasnet_exit(code);
 }
 
-void say_ready(void)
+void print_ready(void)
 {
     if (test_rank != 0) return;
     printf("READY\n");
@@ -75,7 +75,7 @@ gasnet_handlerentry_t exit_table[] = {{H_EXIT, on_exit_request},
                                       {H_RELEASED, on_released}};
 const int exit_table_count = TEST_COUNT(exit_table);
 
-/* --- what the others do meanwhile --- */
+/* --- peer states --- */
 
 void poll_on(void)
 {
@@ -114,7 +114,7 @@ void stop_here(void)
     sleep_on();
 }
 
-/* As deaf as a process can be. */
+/* Ignores every signal that can be ignored, and does not poll. */
 static void deaf(void)
 {
     static const int asked[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
@@ -133,7 +133,7 @@ static void *hold(void *taken)
 }
 #endif
 
-/* SEQ: computes with the lock held; PAR: waits for one that another thread does not give back. */
+/* SEQ: computes with the lock held; PAR: waits for a lock that another thread never releases. */
 static void hold_lock(void)
 {
 #ifdef GASNET_PAR
@@ -146,7 +146,7 @@ static void hold_lock(void)
     spin_on();
 }
 
-/* The odd one does not poll, or drops what comes: so this soon waits for credits. */
+/* The odd rank does not poll, or drops what arrives, so this soon waits for credits. */
 static void want_credits(void)
 {
     for (;;) gasnet_AMRequestShort0((gasnet_node_t)odd, H_NOTHING);
@@ -159,7 +159,7 @@ static void stay_in_handler(void)
 }
 
 enum { TRANSFERRERS = 4 };
-/* Each thread has memory of its own, here and there. */
+/* Each thread has its own memory, local and remote. */
 static void any_transfer(struct test_random *random, unsigned thread)
 {
     enum { SIZE = 4096 };
@@ -196,7 +196,7 @@ static void *transfer_on(void *thread)
     return NULL;
 }
 
-/* PAR: a storm of several threads (B108). */
+/* PAR: several threads transfer (B108). */
 void traffic_on(void)
 {
 #ifdef GASNET_PAR
@@ -209,32 +209,32 @@ void traffic_on(void)
 static void mixed(void)
 {
     struct test_random random = test_random_for(17);
-    exit_pastimes[test_below(&random, (uint64_t)exit_pastimes_count - 1)].spend();
+    peer_states[test_below(&random, (uint64_t)peer_states_count - 1)].enter();
 }
 
-const struct exit_pastime exit_pastimes[] = {
-    {"poll", poll_on, HEARS, false},
-    {"barrier", sit_in_barrier, HEARS, false},
+const struct peer_state peer_states[] = {
+    {"poll", poll_on, LEARNS, false},
+    {"barrier", sit_in_barrier, LEARNS, false},
     {"spin", spin_on, IS_DEAF, false},
     {"sleep", sleep_on, IS_DEAF, false},
     {"stopped", stop_here, IS_DEAF, true},
     {"deaf", deaf, IS_DEAF, false},
     {"hold_lock", hold_lock, IS_DEAF, false},
-    {"credits", want_credits, HEARS, false},
+    {"credits", want_credits, LEARNS, false},
     {"handler", stay_in_handler, IS_DEAF, false},
-    {"transfer", traffic_on, HEARS, false},
-    {"mixed", mixed, EITHER, true}, /* the last one: chooses among the others */
+    {"transfer", traffic_on, LEARNS, false},
+    {"mixed", mixed, EITHER, true}, /* the last: chooses one of those above */
 };
-const int exit_pastimes_count = TEST_COUNT(exit_pastimes);
+const int peer_states_count = TEST_COUNT(peer_states);
 
-/* --- the ways; each runs on the odd rank alone --- */
+/* --- cases; each runs on the odd rank alone --- */
 
 static int exits(void)
 {
     leave(11);
 }
 
-/* The end that was asked for, if the others hear of it; no 0 hides that some were killed. */
+/* 0 if the peers learn of the exit; a 0 must not hide that some were killed. */
 static int exits_with_0(void)
 {
     leave(0);
@@ -242,7 +242,7 @@ static int exits_with_0(void)
 
 static int returns(void)
 {
-    return last_words(), 16;
+    return print_last(), 16;
 }
 
 static void print_at_exit(void)
@@ -253,7 +253,7 @@ static void print_at_exit(void)
 static int calls_exit(void)
 {
     atexit(print_at_exit);
-    last_words();
+    print_last();
     exit(15);
 }
 
@@ -265,7 +265,7 @@ static void exit_at_exit(void)
 static int exits_at_exit(void)
 {
     atexit(exit_at_exit);
-    last_words();
+    print_last();
     exit(15);
 }
 
@@ -330,7 +330,7 @@ static int fatal_error(void)
     gasnett_fatalerror("of the client");
 }
 
-/* The client's part of a backtrace; printed where GASNET_BACKTRACE asks for one. */
+/* The client's part of a backtrace, for GASNET_BACKTRACE. */
 static int crash_again(int fd)
 {
     (void)fd;
@@ -338,7 +338,7 @@ static int crash_again(int fd)
 }
 gasnett_backtrace_type_t gasnett_backtrace_user = {"CLIENT", crash_again, 1};
 
-/* The library's own handlers: the next poll ends the job, or else an alarm does. */
+/* The library's own signal handlers: the next poll ends the job, or else an alarm does. */
 static int sigterm(void)
 {
     raise(SIGTERM);
@@ -370,7 +370,7 @@ static void block_signals(void)
     sigprocmask(SIG_BLOCK, &all, NULL);
 }
 
-/* The alarm that ends this one comes through all the same. */
+/* The alarm that ends the spinning rank is delivered all the same. */
 static int sigterm_alone_unblocked(void)
 {
     sigset_t asked;
@@ -388,7 +388,7 @@ static int exits_signals_blocked(void)
     leave(30);
 }
 
-/* What a handler interrupts keeps its errno, also when nothing can be told. */
+/* A signal handler preserves errno, also when it cannot write its message. */
 static int sigterm_stderr_closed(void)
 {
     close(STDERR_FILENO);
@@ -398,7 +398,7 @@ static int sigterm_stderr_closed(void)
     poll_on();
 }
 
-/* The launcher, its control process on this host, or an MPI's. */
+/* The parent is the launcher, its control process on this host, or a process of an MPI. */
 static int parent_killed(void)
 {
     kill(getppid(), SIGKILL);
@@ -423,7 +423,7 @@ static void on_quit(int number)
 static int sigquit_handler(void)
 {
     signal(SIGQUIT, on_quit);
-    last_words();
+    print_last();
     return die_of(SIGQUIT);
 }
 
@@ -431,12 +431,12 @@ static int sigquit_handler(void)
 static int sigint_quit_handler(void)
 {
     signal(SIGQUIT, on_quit);
-    last_words();
+    print_last();
     raise(SIGINT);
     spin_on();
 }
 
-/* A moment of the kernel's choice, anywhere inside the library. */
+/* The signal arrives anywhere inside the library. */
 static int sigquit_in_transfer(void)
 {
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGQUIT};
@@ -450,7 +450,7 @@ static int sigquit_in_transfer(void)
     return 0;
 }
 
-/* Every descriptor that there can be is taken. */
+/* No descriptor is free. */
 static int out_of_files(void)
 {
     while (dup(STDERR_FILENO) >= 0) continue;
@@ -531,7 +531,7 @@ static int thread_segv(void)
     sleep_on();
 }
 
-/* What is to be flushed cannot be, whenever the other thread takes it. */
+/* The exit cannot flush stdout: another thread holds its lock. */
 static int stdout_held(void)
 {
     static int taken;
@@ -549,11 +549,11 @@ static int stdout_held_meanwhile(void)
 }
 #endif
 
-/* --- done from outside, while all ranks have the pastime --- */
+/* --- the table; exit.py acts in cases without a function, all ranks in the peer state --- */
 
-const struct exit_case exit_ways[] = {
+const struct exit_case exit_cases[] = {
     {"one_exits", "11", "one", "-", "IB-X1 B102 B104", 1, exits},
-    {"one_exits_with_0", "heard", "one", "-", "IB-X6 2.6", 1, exits_with_0},
+    {"one_exits_with_0", "by_peers", "one", "-", "IB-X6 2.6", 1, exits_with_0},
     {"one_returns", "16", "one", "-", "IB-X1 B106", 1, returns},
     {"one_calls_exit", "15", "one", "-", "IB-X1 B113", 1, calls_exit},
     {"one_exits_at_exit", "26", "one", "-", "IB-X2 B113", 1, exits_at_exit},
@@ -599,4 +599,4 @@ const struct exit_case exit_ways[] = {
     {"stdout_held_meanwhile", "32", "none", "-", "IB-X2 2.6", 1, stdout_held_meanwhile},
 #endif
 };
-const int exit_ways_count = TEST_COUNT(exit_ways);
+const int exit_cases_count = TEST_COUNT(exit_cases);

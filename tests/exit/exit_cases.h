@@ -1,40 +1,41 @@
-/* exit_cases.h - how one rank ends its job, and what the others do meanwhile.
+/* exit_cases.h - how one rank ends its job, and the states its peers are in at that time.
  *
- * testexit.c runs every way with every pastime: WAY_others_PASTIME; its own cases are those in
- * which several ranks act.  Expected status: a number, or two, `137/nonzero`, the second where the
- * job was not started by gasnetrun itself, whose launcher may make of it what it likes.  "heard" is
- * 0 if the others, with their pastime, hear of the end.  If they do not, they are killed before
- * they asked to end, and the status is 1.
+ * testexit.c runs each case with each peer state, as CASE_others_STATE; its own cases are those in
+ * which several ranks act.  The expected status is a number, or two, `137/nonzero`: the second is
+ * for a job that an MPI's launcher has started.  "by_peers" is 0 if the peers, in their state,
+ * learn of the exit.  If they do not, they are killed before they exit themselves, and the status
+ * is 1.
  */
-#ifndef EXIT_WAYS_H
-#define EXIT_WAYS_H
+#ifndef EXIT_CASES_H
+#define EXIT_CASES_H
 
-#include "tests/test.h"
+#include "tests/programs/test.h"
 
 /* One line of `testexit list`; all that exit.py knows of cases. */
 struct exit_case {
     const char *name;
     const char *expect;
-    const char *printed; /* who prints LAST: all, the odd `one`, `told` (see quit_told), `none` */
-    const char *outside; /* what the driver does: see exit.py; "-": nothing */
-    const char *tag;     /* of the requirement */
-    int least;           /* ranks that it takes */
-    int (*run)(void);    /* what it returns, main returns */
+    const char *
+        printed; /* the ranks that print LAST: all, the odd `one`, `told` (see quit_told), `none` */
+    const char *outside; /* what exit.py does to the launcher; "-": nothing */
+    const char *tag;     /* the requirements that it proves */
+    int least;           /* ranks that it needs */
+    int (*run)(void);    /* main returns its result */
 };
 
-enum exit_hears { HEARS, IS_DEAF, EITHER };
+enum peer_learns { LEARNS, IS_DEAF, EITHER };
 
-struct exit_pastime {
+struct peer_state {
     const char *name;
-    void (*spend)(void); /* never returns */
-    enum exit_hears hears;
-    bool stops; /* ranks are, or may be, stopped: see await_release_of */
+    void (*enter)(void); /* never returns */
+    enum peer_learns learns;
+    bool stops; /* peers are, or may be, stopped: see await_release_of */
 };
 
-extern const struct exit_case exit_ways[];
-extern const int exit_ways_count;
-extern const struct exit_pastime exit_pastimes[];
-extern const int exit_pastimes_count;
+extern const struct exit_case exit_cases[];
+extern const int exit_cases_count;
+extern const struct peer_state peer_states[];
+extern const int peer_states_count;
 
 extern int odd; /* the rank that acts alone */
 
@@ -44,22 +45,22 @@ extern gasnet_handlerentry_t exit_table[];
 extern const int exit_table_count;
 enum { EXIT_SEGMENT = 64 * 1024 };
 
-/* Printed, not flushed: the library must do that. */
-void last_words(void);
+/* Prints LAST without a flush: the library must flush. */
+void print_last(void);
 void leave(int code) __attribute__((noreturn));
 
-/* What others do meanwhile, for those who name it themselves. */
+/* Peer states that testexit.c uses by name. */
 void poll_on(void) __attribute__((noreturn));
 void sit_in_barrier(void) __attribute__((noreturn));
 void spin_on(void) __attribute__((noreturn));
 void sleep_on(void) __attribute__((noreturn));
 void stop_here(void) __attribute__((noreturn));
-/* Until `actor` has come out of the barrier behind which all are: who stops takes along what it
- * still has to send. */
+/* Waits until `actor` has left the barrier before the case: a rank that stops earlier would not
+ * send the barrier messages it still has to send. */
 void await_release_of(int actor);
 void traffic_on(void) __attribute__((noreturn));
-/* The driver waits for it. */
-void say_ready(void);
+/* exit.py waits for this line. */
+void print_ready(void);
 
 #ifdef GASNET_PAR
 void start_thread(void *(*body)(void *), intptr_t purpose);

@@ -1,6 +1,7 @@
 #!/bin/bash
 # dist.sh - the release tarball: made, unpacked, built out of its tree without autotools, installed to
 # a prefix of its own, and used from there through the make fragment as it is.
+# family: dist
 . "$(dirname "$0")/../tap.sh" || exit 1
 unset LD_LIBRARY_PATH MAKEFLAGS MFLAGS MAKELEVEL
 

@@ -2,6 +2,7 @@
 # run.sh - the installed tree, as a client sees it: installed through DESTDIR, moved elsewhere, and
 # then used by a twenty-line program (examples/hello.c), by pkg-config and by make fragment, as C and
 # as C++, with the shared and with the static library.  Nothing of the build tree is in reach.
+# family: install
 . "$(dirname "$0")/../tap.sh" || exit 1
 unset LD_LIBRARY_PATH PKG_CONFIG_PATH PKG_CONFIG_LIBDIR MAKEFLAGS MFLAGS MAKELEVEL
 source_top=$(dirname "$TEST_SOURCE")

@@ -4,7 +4,7 @@
 #ifndef TEST_LEGAL_H
 #define TEST_LEGAL_H
 
-#include "../test.h"
+#include "tests/programs/test.h"
 #ifdef GASNET_PAR
 #include <pthread.h>
 #endif

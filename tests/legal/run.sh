@@ -4,6 +4,7 @@
 #
 # testlegal has the table: every call in every place.  What must end a program is a process of its own, a few at a
 # time; before gasnet_init without a launcher.  TEST_MODES (par seq).
+# family: legal
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 . "$(dirname "$0")/../variant.sh" || exit 1

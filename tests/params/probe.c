@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 
 #include "spy.h"
-#include "tests/test.h"
+#include "tests/programs/test.h"
 
 #include <dlfcn.h>
 #include <sched.h>

@@ -3,6 +3,8 @@
 #
 # One line for each promise: probe does something, and its lines are judged.  A row of the conduit's table that
 # no line here is about fails the family, and so does one without a range, an alias or a comparison that holds.
+# family: params
+# family: params-vapi TEST_CONDUIT=vapi
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 probe=params/probe log=$TEST_LOG/params.log
@@ -46,11 +48,11 @@ sees "IB-C6 of every queue pair" 3 attributes 'timeout=18 retries=3' GASNET_QP_R
 sees "IB-C7 at both ends" 3 attributes "$five" GASNET_QP_RD_ATOM=5
 sees "IB-C7 no more than the device has" 3 attributes 'begun=4 served=4' GASNET_QP_RD_ATOM=200 \
     'SOFTHCA_DEVICES=1x1;max_qp_rd_atom=4,max_qp_init_rd_atom=4'
-elsewhere GASNET_PORT_GRACE peers/run.sh 'GASNET_PORT_GRACE=0\.1 job' 'a port that goes down ends the job after that time'
-elsewhere GASNET_RCV_THREAD matrix.table 'GASNET_RCV_THREAD=1' "IB-C8 messages are served while nobody polls"
+elsewhere GASNET_PORT_GRACE ib/peers.sh 'GASNET_PORT_GRACE=0\.1 job' 'a port that goes down ends the job after that time'
+elsewhere GASNET_RCV_THREAD programs/matrix.table 'GASNET_RCV_THREAD=1' "IB-C8 messages are served while nobody polls"
 
-elsewhere GASNET_CONNECT_STATIC connect.sh 'GASNET_CONNECT_STATIC=1' "everybody is connected at start-up"
-elsewhere GASNET_CONNECT_DYNAMIC connect.sh 'GASNET_CONNECT_DYNAMIC=0' "the same by its opposite"
+elsewhere GASNET_CONNECT_STATIC ib/connect.sh 'GASNET_CONNECT_STATIC=1' "everybody is connected at start-up"
+elsewhere GASNET_CONNECT_DYNAMIC ib/connect.sh 'GASNET_CONNECT_DYNAMIC=0' "the same by its opposite"
 
 # ---- memory: IB-P1, IB-P2, IB-R8
 
@@ -145,13 +147,13 @@ for count in 1 2; do
     done
     mode=seq
 done
-elsewhere GASNET_AM_SPARES flow/run.sh 'GASNET_AM_SPARES=1' "IB-R7 none is left, and messages are moved"
+elsewhere GASNET_AM_SPARES am/flow.sh 'GASNET_AM_SPARES=1' "IB-R7 none is left, and messages are moved"
 
-elsewhere GASNET_AMRDMA_LIMIT amrdma.sh 'GASNET_AMRDMA_LIMIT=64' "IB-R9 what is larger goes another way"
-elsewhere GASNET_AMRDMA_DEPTH amrdma.sh 'GASNET_AMRDMA_DEPTH=' "IB-R10 so many are written and not yet handled"
-elsewhere GASNET_AMRDMA_MAX_PEERS amrdma.sh 'GASNET_AMRDMA_MAX_PEERS=' "IB-R11 no more peers have a ring"
-elsewhere GASNET_AMRDMA_ANY_DEVICE amrdma.sh 'GASNET_AMRDMA_ANY_DEVICE=1' "IB-R11 rings in spite of a device that may place bytes out of order"
-elsewhere GASNET_AMRDMA_CYCLE amrdma.sh 'GASNET_AMRDMA_CYCLE=64' "IB-R12 peers are chosen when it is over"
+elsewhere GASNET_AMRDMA_LIMIT ib/amrdma.sh 'GASNET_AMRDMA_LIMIT=64' "IB-R9 what is larger goes another way"
+elsewhere GASNET_AMRDMA_DEPTH ib/amrdma.sh 'GASNET_AMRDMA_DEPTH=' "IB-R10 so many are written and not yet handled"
+elsewhere GASNET_AMRDMA_MAX_PEERS ib/amrdma.sh 'GASNET_AMRDMA_MAX_PEERS=' "IB-R11 no more peers have a ring"
+elsewhere GASNET_AMRDMA_ANY_DEVICE ib/amrdma.sh 'GASNET_AMRDMA_ANY_DEVICE=1' "IB-R11 rings in spite of a device that may place bytes out of order"
+elsewhere GASNET_AMRDMA_CYCLE ib/amrdma.sh 'GASNET_AMRDMA_CYCLE=64' "IB-R12 peers are chosen when it is over"
 
 # ---- the rest
 
@@ -173,7 +175,7 @@ sees "warnings" 1 signals 'WARNING.*GASNET_AM_CREDITS_PPP' GASNET_QUIET=no GASNE
 sees "none" 1 signals '^signal' GASNET_QUIET=yes GASNET_AM_CREDITS_PPP=1
 tap_ok "$(grep -c WARNING "$log")" "GASNET_QUIET: none"
 elsewhere GASNET_FREEZE tools/run.sh 'GASNET_FREEZE' "a job that waits for a debugger"
-elsewhere GASNET_STATSFILE flow/run.sh 'GASNET_STATSFILE=' "counters of a job in a file"
+elsewhere GASNET_STATSFILE am/flow.sh 'GASNET_STATSFILE=' "counters of a job in a file"
 
 # ---- every row of the table
 

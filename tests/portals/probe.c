@@ -7,7 +7,7 @@
 
 #include "portals-conduit/bits.h"
 #include "spy.h"
-#include "tests/test.h"
+#include "tests/programs/test.h"
 
 #include <errno.h>
 #include <signal.h>

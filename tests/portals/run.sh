@@ -4,6 +4,7 @@
 #
 # One line for each promise: probe does something, and its lines are judged.  A row of the conduit's own in its
 # params.def that no line here is about fails the family; rows that all conduits have are proved by family params.
+# family: portals
 # shellcheck source-path=SCRIPTDIR
 export TEST_CONDUIT=portals
 unset TEST_LAUNCH

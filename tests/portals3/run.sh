@@ -1,5 +1,6 @@
 #!/bin/bash
 # run.sh - libportals: its rules in one process and in rings of several, its pure parts, its programs.
+# family: portals3
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 cd "$TEST_BUILD/tests/portals3" || exit 1

@@ -5,6 +5,7 @@
 # The hosts are network namespaces, joined by a router in another one. Without the right to make them,
 # the hosts are addresses of this machine, and tests that cut a cable are skipped.
 # SOAK_SECONDS (default 3) and SOAK_SEED are passed to the random tests.
+# family: softhca-hosts
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 . "$(dirname "$0")/../netns.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # run.sh - softhca-run: the environment of the program, exit statuses, messages, and files.
+# family: softhca-run
 # shellcheck source-path=SCRIPTDIR
 # shellcheck disable=SC2016 # scripts in quotes are expanded by the shell that runs them
 . "$(dirname "$0")/../tap.sh" || exit 1

@@ -5,6 +5,7 @@
 # BUILDDIR (or top_builddir) names the build tree, default: the present directory.
 # SOAK_SECONDS (default 3) and SOAK_SEED are passed to the random tests, DEATH_STRIDE (default 40) and
 # DEATH_SEED to softhca_death.
+# family: softhca
 # shellcheck source=tests/tap.sh
 
 export TEST_BUILD=${TEST_BUILD:-${BUILDDIR:-${top_builddir:-$PWD}}}

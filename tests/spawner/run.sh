@@ -1,6 +1,7 @@
 #!/bin/bash
 # Tests of the spawners, as TAP: tests/spawner/run.sh  (top_builddir: where the build is; default .)
 # Needs check_PROGRAMS spawner-job and spawner-unit, and gasnetrun_ibv.  Exits with 0 if all tests pass.
+# family: spawner
 build=$(cd "${top_builddir:-.}" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 run=$build/gasnetrun_ibv

@@ -4,6 +4,7 @@
 #
 # BUILDDIR (or top_builddir) names the build tree, default: the present directory.  A family is a
 # file of this folder that defines family_NAME; lib.sh has the shared functions.
+# family: stock
 # shellcheck source-path=SCRIPTDIR
 
 export TEST_BUILD=${TEST_BUILD:-${BUILDDIR:-${top_builddir:-$PWD}}}

@@ -1,6 +1,7 @@
 #!/bin/bash
 # run.sh - the tools and the client headers: programs of this folder, what dying processes print, and
 # clients compiled in every way.  TAP; run in a build tree, or with TEST_BUILD (or top_builddir) naming one.
+# family: tools
 TEST_BUILD=${TEST_BUILD:-${top_builddir:-.}}
 # shellcheck source=../tap.sh
 . "$(dirname "$0")/../tap.sh"

@@ -95,7 +95,7 @@ check_PROGRAMS += tests/unit/am_engine tests/unit/am_flow tests/unit/am_loopback
 	tests/unit/params_init tests/unit/rdma_engine tests/unit/remote_flags tests/unit/connecting
 # With the Extended API above.
 check_PROGRAMS += tests/unit/synchronisation
-tests_unit_synchronisation_SOURCES = tests/unit/synchronisation.c tests/synchronisation_rows.h extended-ref/handles.c \
+tests_unit_synchronisation_SOURCES = tests/unit/synchronisation.c tests/programs/synchronisation_rows.h extended-ref/handles.c \
 	extended-ref/internal_am.c extended-ref/memset.c extended-ref/putget.c extended-ref/regions.c \
 	extended-ref/transfer.h extended-ref/transfer_rdma.h extended-ref/value.c
 tests_unit_synchronisation_CPPFLAGS = $(unit_cppflags)
@@ -117,7 +117,7 @@ tests_unit_counters_CPPFLAGS = $(unit_cppflags)
 tests_unit_counters_LDADD = $(unit_ldadd)
 # The portable reference of it, on a conduit of its own.
 check_PROGRAMS += tests/unit/reference
-tests_unit_reference_SOURCES = tests/unit/reference.c tests/synchronisation_rows.h tests/unit/toy/gasnet_conduit.h \
+tests_unit_reference_SOURCES = tests/unit/reference.c tests/programs/synchronisation_rows.h tests/unit/toy/gasnet_conduit.h \
 	extended-ref/handles.c extended-ref/internal_am.c extended-ref/memset.c extended-ref/putget.c \
 	extended-ref/regions.c extended-ref/transfer.h $(extended_by_am) extended-ref/value.c
 tests_unit_reference_CPPFLAGS = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/tests/unit/toy \

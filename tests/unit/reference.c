@@ -19,7 +19,7 @@
 #include "core/report.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/transfer_am.h"
-#include "tests/synchronisation_rows.h"
+#include "tests/programs/synchronisation_rows.h"
 #include "tests/unit/check.h"
 
 enum { SEGMENT = 1 << 20, OFFSET = 640, MESSAGES = 100000 };

@@ -14,7 +14,7 @@
 #include "core/params/params.h"
 #include "core/rdma/buffers.h"
 #include "core/rdma/rdma.h"
-#include "tests/synchronisation_rows.h"
+#include "tests/programs/synchronisation_rows.h"
 #include "tests/unit/check.h"
 #include "tests/unit/stubs.h"
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # run.sh - libvapi's tests: its calls on the software device, its headers.  TAP on stdout.
+# family: vapi
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 cd "$TEST_BUILD" || exit 1

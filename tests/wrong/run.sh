@@ -3,6 +3,7 @@
 # that says so, in every conduit, in release and in debug builds; none succeeds, and none is a bare SIGSEGV.
 #
 # TEST_CONDUITS (all that are built), TEST_MODES (seq) narrow it.
+# family: wrong
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 . "$(dirname "$0")/../variant.sh" || exit 1

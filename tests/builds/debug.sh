@@ -1,0 +1,38 @@
+#!/bin/bash
+# debug.sh - the debug library (configure --enable-debug) of every conduit: it builds, and the client programs run on it.
+#
+# TEST_CONDUITS (all that are built), TEST_NPROCS (2), TEST_MODES and TEST_PROGRAMS narrow it.
+# family: debug
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../tap.sh" || exit 1
+. "$(dirname "$0")/../variant.sh" || exit 1
+
+conduits=${TEST_CONDUITS:-$(for name in ibv vapi portals; do [ ! -x "$TEST_BUILD/gasnetrun_$name" ] || echo $name; done)}
+programs=${TEST_PROGRAMS:-"testhello testenv testam testamsize testamflood testputget testhandles testvalue testsync
+testpoll testbarrier testlock testthreads testrcvthread"}
+modes=${TEST_MODES:-seq par}
+
+targets=()
+for conduit in $conduits; do
+    targets+=("gasnetrun_$conduit")
+    for mode in $modes; do
+        for program in $programs; do # not every program is built for every conduit and mode
+            program=tests/$program-$conduit-$mode
+            [ ! -x "$TEST_BUILD/$program" ] || targets+=("$program")
+        done
+    done
+done
+debug_build "${targets[@]}" || tap_end
+
+mkdir -p "$TEST_LOG/debug"
+for conduit in $conduits; do
+    # An optimiser hides calls of functions that are nowhere; here they must all be found, in every thread mode.
+    for library in "$TEST_DEBUG_BUILD"/.libs/libgasnet-"$conduit"-*.so; do
+        wanted=$(nm -u "$library" | grep -oE '\b(net|gasnet[ice]?)_[A-Za-z0-9_]+' | paste -sd' ')
+        tap_ok "$([ -z "$wanted" ]; echo $?)" "${library##*/} calls nothing of ours that it lacks${wanted:+ ($wanted)}"
+    done
+    tap_program debug "debug $conduit" env -u TEST_LAUNCH TEST_BUILD="$TEST_DEBUG_BUILD" TEST_LOG="$TEST_LOG/debug" \
+        TEST_CONDUIT="$conduit" TEST_SPAWNERS=ssh TEST_NPROCS="${TEST_NPROCS:-2}" TEST_MODES="$modes" \
+        TEST_PROGRAMS="$programs" "$TEST_SOURCE/programs/run-conduit.sh"
+done
+tap_end

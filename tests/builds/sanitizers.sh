@@ -1,0 +1,141 @@
+#!/bin/bash
+# sanitizers.sh - the client suite, the unit tests and the fuzzers in builds with sanitizers.
+#
+# Makes two more builds beside the one under test, in $TEST_BUILD/sanitizers: AddressSanitizer with
+# UndefinedBehaviorSanitizer, and ThreadSanitizer for the PAR library.  Any report is a failure.
+# family: sanitizers
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../tap.sh" || exit 1
+
+source=$(dirname "$TEST_SOURCE")
+main_build=$TEST_BUILD
+
+# Leaks are looked for in the unit tests; a job's processes end by _exit, with everything reachable.
+export ASAN_OPTIONS=detect_leaks=0:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1
+# The lock tests hold more locks at once than the deadlock detector can count.  What orders a peer's puts, Longs and
+# gets goes through the peer, where the thread sanitizer does not see it; and of the earlier access of a pair it may
+# have forgotten the stack, so that each side must be named.
+printf 'race:%s\n' gasnete_put_handler gasnetc_long_payload gasnete_get_handler >"$tap_scratch/suppressions"
+export TSAN_OPTIONS="detect_deadlocks=0 suppressions=$tap_scratch/suppressions"
+
+# build KIND TARGET...: configures and makes, without MPI (IB-B6, and IB-B2: all jobs here start over ssh); false,
+# after saying so, when that fails.
+build() {
+    local kind=$1 folder=$main_build/sanitizers/${1%%,*} # no comma: libtool takes paths apart at it
+    shift
+    mkdir -p "$folder"
+    if (cd "$folder" && { [ -e config.status ] || "$source/configure" -q --disable-static --without-mpi-cc \
+        --enable-sanitizer="$kind"; } && make -j"$(nproc)" "$@") >"$TEST_LOG/sanitizer_${kind%%,*}.log" 2>&1; then
+        tap_ok 0 "$kind: builds"
+        return 0
+    fi
+    tap_ok 1 "$kind: builds"
+    tap_tail "$TEST_LOG/sanitizer_${kind%%,*}.log"
+    return 1
+}
+
+# job KIND N PROGRAM [ARGUMENT...]: ends with status 0, or `ends`, and without any report; `with` says what is special.
+job() {
+    local kind=$1 n=$2 program=$3 folder=$main_build/sanitizers/${1%%,*} conduit=${3%-*} log status
+    shift 3
+    log=$TEST_LOG/sanitizer_${kind%%,*}_$program${with:+_${with// /_}}.log
+    (cd "$folder" && timeout -k 5 240 "./gasnetrun_${conduit##*-}" -n "$n" "tests/$program" "$@") >"$log" 2>&1 </dev/null
+    status=$(($? - ${ends:-0}))
+    if grep -qE 'runtime error:|ERROR: (Address|Leak)Sanitizer|WARNING: ThreadSanitizer' "$log"; then status=99; fi
+    tap_ok $status "$kind: $program, $n processes${*:+ ($*)}${with:+ ($with)}"
+    [ $status -eq 0 ] || tap_tail "$log"
+}
+
+# reference KIND N PROGRAM: the same with the portable reference of the Extended API.
+reference() {
+    local folder=$main_build/sanitizers/${1%%,*}
+    with="by reference" LD_LIBRARY_PATH=$folder/tests/reference/.libs:$folder/.libs job "$@"
+}
+
+# sharing KIND N PROGRAM [ARGUMENT...]: the same with few receive buffers, shared by all peers (IB-W4).
+sharing() {
+    with="few shared buffers" GASNET_USE_SRQ=1 GASNET_RBUF_COUNT=8 GASNET_NETWORKDEPTH_PP=2 job "$@"
+}
+
+# device KIND PROGRAM [ARGUMENT...]: a program without a job, on the software device, which prints TAP.
+device() {
+    local kind=$1 program=$2 folder=$main_build/sanitizers/${1%%,*} log status
+    shift 2
+    log=$TEST_LOG/sanitizer_${kind%%,*}_${program##*/}.log
+    (cd "$folder" && SOFTHCA=on timeout -k 5 240 "./$program" "$@") >"$log" 2>&1 </dev/null
+    status=$?
+    if grep -qE 'runtime error:|ERROR: (Address|Leak)Sanitizer|WARNING: ThreadSanitizer' "$log"; then status=99; fi
+    tap_ok $status "$kind: $program"
+    [ $status -eq 0 ] || tap_tail "$log"
+}
+
+# suite KIND FOLDER: a folder of tests with its own run.sh, in that build.
+suite() {
+    local kind=$1 folder=$main_build/sanitizers/${1%%,*} log=$TEST_LOG/sanitizer_${1%%,*}_$2.log
+    top_builddir=$folder "$TEST_SOURCE/$2/run.sh" >"$log" 2>&1 </dev/null
+    tap_ok $? "$kind: tests/$2"
+    grep -E '^not ok' "$log" | sed 's/^/# /'
+}
+
+asan=address,undefined
+programs="testhello testam testamsize testamflood testputget testhandles testvalue testbarrier testlock"
+targets=(gasnetrun_ibv)
+for program in $programs; do targets+=("tests/$program-ibv-seq"); done
+targets+=(tests/testflow-ibv-seq tests/testthreads-ibv-par softhca_soak softhca_stress softhca_cycles)
+targets+=(tests/vapi/{rules,overlap,hcas} tests/portals3/{model,hostile,refusals,rules,messages})
+targets+=(tests/testsync-ibv-seq tests/reference/libgasnet-ibv-seq.la)
+portals_programs="testam testputget testamflood"
+targets+=(gasnetrun_portals)
+for program in $portals_programs; do targets+=("tests/$program-portals-seq"); done
+mapfile -t units < <(cd "$main_build/tests" && find unit fuzz sim -maxdepth 1 -type f -perm -u+x ! -name '*.*' | sed 's|^|tests/|')
+if build $asan "${targets[@]}" "${units[@]}"; then
+    for program in $programs; do job $asan 2 "$program-ibv-seq"; done
+    job $asan 2 testthreads-ibv-par
+    for program in $portals_programs; do job $asan 2 "$program-portals-seq"; done
+    sharing $asan 4 testamflood-ibv-seq
+    sharing $asan 4 testflow-ibv-seq storm 200
+    for program in testputget testvalue testsync; do reference $asan 2 "$program-ibv-seq"; done
+    device $asan softhca_soak 1
+    device $asan softhca_stress 2
+    device $asan softhca_cycles
+    # A thread that is cancelled leaves marks on its stack, where the sanitizer's own exit then stumbles.
+    ASAN_OPTIONS=detect_leaks=1:use_sigaltstack=0 device $asan tests/vapi/rules
+    device $asan tests/vapi/overlap
+    for case in strangers cycles leave; do ASAN_OPTIONS=detect_leaks=1 device $asan tests/vapi/hcas $case; done
+    for program in model hostile refusals; do device $asan tests/portals3/$program; done
+    device $asan tests/portals3/rules -n 2
+    device $asan tests/portals3/messages -n 2
+    suite $asan unit
+    suite $asan fuzz
+    TEST_ROUNDS=/10 suite $asan sim
+fi
+
+programs="testthreads testam testamflood testlock testhandles"
+targets=(gasnetrun_ibv)
+for program in $programs; do targets+=("tests/$program-ibv-par"); done
+targets+=(softhca_soak softhca_stress softhca_rules tests/vapi/{rules,overlap} tests/reference/libgasnet-ibv-par.la)
+targets+=(tests/portals3/mirrored tests/unit/exit_engine tests/testexit-ibv-par)
+portals_programs="testthreads testbarrier"
+targets+=(gasnetrun_portals)
+for program in $portals_programs; do targets+=("tests/$program-portals-par"); done
+if build thread "${targets[@]}"; then
+    for program in $programs; do job thread 2 "$program-ibv-par"; done
+    for program in $portals_programs; do job thread 2 "$program-portals-par"; done
+    for program in testthreads testamflood; do sharing thread 3 "$program-ibv-par"; done
+    reference thread 2 testthreads-ibv-par
+    # Ends with several threads inside; who ends alone gives the others half of the time to come along.
+    for case in thread_exits_in_storm_others_transfer threads_all_exit main_returns_meanwhile; do
+        ends=19 GASNET_EXITTIMEOUT=16 job thread 2 testexit-ibv-par $case
+    done
+    with="receive thread" ends=11 GASNET_RCV_THREAD=1 GASNET_EXITTIMEOUT=16 job thread 2 testexit-ibv-par quit_told
+    # Each of its many processes would sleep for a second at its end.
+    TSAN_OPTIONS="$TSAN_OPTIONS atexit_sleep_ms=0" device thread softhca_rules queue
+    device thread softhca_soak 1
+    device thread softhca_stress 2
+    device thread tests/vapi/rules
+    device thread tests/vapi/overlap
+    device thread tests/unit/exit_engine
+    # In one process: what orders two that share memory by RDMA is not seen.
+    MIRROR_WAYS=tp device thread tests/portals3/mirrored
+fi
+tap_end

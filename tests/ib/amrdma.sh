@@ -1,0 +1,83 @@
+#!/bin/bash
+# amrdma.sh - Active Messages by RDMA: who gets a ring, what goes by it, and that nothing else
+# changes (IB-R9..R12).
+#
+# TEST_MODES, TEST_CONDUIT as for run-conduit.sh.
+# family: amrdma
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../tap.sh" || exit 1
+
+conduit=${TEST_CONDUIT:-ibv}
+export TEST_HANG=50 TEST_SEED=${TEST_SEED:-$((RANDOM << 15 | RANDOM))}
+tap_note "TEST_SEED=$TEST_SEED repeats this run"
+
+# with "SETTINGS" N PROGRAM...: runs it in both modes; each of its rules becomes a line here.
+with() {
+    local settings=$1 n=$2 mode log status line
+    shift 2
+    for mode in ${TEST_MODES:-seq par}; do
+        log=$TEST_LOG/amrdma_${settings//[^A-Za-z0-9]/_}_${*// /_}_$mode.log
+        # shellcheck disable=SC2086 # settings are words
+        env $settings timeout -k 2 60 "$TEST_LAUNCH" -spawner=ssh -n "$n" \
+            "$TEST_BUILD/tests/$1-$conduit-$mode" "${@:2}" >"$log" 2>&1 </dev/null
+        status=$?
+        while IFS= read -r line; do
+            [[ $line != not* ]]
+            tap_ok $? "$settings $1 $mode: ${line#* - }"
+        done < <(grep -E '^(not )?ok [0-9]' "$log")
+        [ $status -eq 0 ] && grep -q '^1\.\.[1-9]' "$log" && ! grep -q '^not ok' "$log"
+        status=$?
+        tap_ok $status "$settings $1 $mode: ends well"
+        [ $status -eq 0 ] || tap_tail "$log"
+    done
+}
+
+always=GASNET_AMRDMA_CYCLE=1
+with "$always GASNET_AMRDMA_MAX_PEERS=2" 4 testamrdma first 2
+with "GASNET_AMRDMA_CYCLE=64 GASNET_AMRDMA_MAX_PEERS=1" 3 testamrdma cycle 64
+with "$always GASNET_AMRDMA_LIMIT=64" 2 testamrdma limit 64
+with "$always GASNET_AMRDMA_LIMIT=61" 2 testamrdma limit 61
+with "$always GASNET_AMRDMA_LIMIT=1000 GASNET_INLINESEND_LIMIT=16" 2 testamrdma limit 1000
+with "$always" 2 testamrdma longest 4016
+for depth in 1 2 16; do
+    with "$always GASNET_AMRDMA_DEPTH=$depth" 2 testamrdma depth $depth
+done
+for off in CYCLE LIMIT MAX_PEERS; do
+    with "$always GASNET_AMRDMA_$off=0" 3 testamrdma off
+done
+# Two buffers for Replies of one peer's credits each: none may be left behind at a peer with a ring.
+with "$always GASNET_AM_CREDITS_PP=8 GASNET_AM_CREDITS_TOTAL=8" 3 testamrdma off
+TEST_MODES=par with "$always GASNET_RCV_THREAD=1" 2 testamrdma off
+
+# Where bytes may be placed out of order no peer gets a ring, unless it is asked for.  That fault is never due.
+out_of_order=SOFTHCA_FAULTS=tear:order=descending,at=4000000000
+with "$always $out_of_order" 3 testamrdma off
+with "$always $out_of_order GASNET_AMRDMA_ANY_DEVICE=1 GASNET_AMRDMA_MAX_PEERS=2" 4 testamrdma first 2
+
+# A peer that writes what no peer may: one message, and the end.
+nonsense() { # LENGTH FIELD
+    local log=$TEST_LOG/amrdma_nonsense_$1.log
+    env "$always" timeout -k 2 60 "$TEST_LAUNCH" -n 2 "$TEST_BUILD/tests/testamrdma-$conduit-seq" \
+        nonsense "$1" >"$log" 2>&1 </dev/null
+    [ $? -eq 1 ] && grep -q "a malformed Active Message of $1 bytes from rank 1 on .*: bad $2" "$log"
+    tap_ok $? "a slot that says $1 bytes is a malformed message"
+}
+nonsense 4089 "length (longer than its slot)"
+nonsense 65535 "length (longer than its slot)"
+nonsense 7 "length (shorter than a header)"
+nonsense 0 "length (shorter than a header)"
+
+# What is promised of messages holds with them, and with little room.
+for settings in "$always" "$always GASNET_AMRDMA_DEPTH=1" "$always GASNET_AMRDMA_DEPTH=2 GASNET_AMRDMA_MAX_PEERS=1" \
+    "$always GASNET_AMRDMA_LIMIT=64 GASNET_AM_CREDITS_SLACK=0" "$always GASNET_INLINESEND_LIMIT=0" \
+    "$always GASNET_AM_SPARES=1 GASNET_AM_CREDITS_PP=2 GASNET_AMRDMA_DEPTH=1" \
+    "$always GASNET_AM_CREDITS_PP=4 GASNET_AM_CREDITS_TOTAL=9"; do
+    for program in testam testamflood testamsize; do
+        with "$settings" 3 $program
+    done
+done
+export SOFTHCA_DEVICES=2x2 GASNET_NUM_QPS=3
+for program in testam testamflood testamsize; do
+    with "$always" 3 $program
+done
+tap_end

@@ -1,0 +1,103 @@
+#!/bin/bash
+# connect.sh - connections at first use (IB-W4): few are made where few peers are used, a process that
+# computes is connected to all the same, lost handshake messages are repeated, and a process that does
+# not answer ends the job but does not delay its end.
+#
+# TEST_MODES, TEST_CONDUIT as for run-conduit.sh.  CONNECT_SEED repeats a run.
+# family: connect
+# family: connect-vapi TEST_CONDUIT=vapi
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../tap.sh" || exit 1
+
+conduit=${TEST_CONDUIT:-ibv}
+seed=${CONNECT_SEED:-$RANDOM}
+tap_note "CONNECT_SEED=$seed"
+export SOFTHCA=on
+
+# job N MODE ARGUMENT...: `status`, `took` in ms, and $log.
+job() {
+    local n=$1 mode=$2 start marker=connect.$$.$tap_count
+    shift 2
+    log=$TEST_LOG/connect-$tap_count.log
+    start=$(now_ms)
+    TEST_MARKER=$marker timeout -k 2 120 "$TEST_LAUNCH" -spawner=ssh -n "$n" \
+        "$TEST_BUILD/tests/testconnect-$conduit-$mode" "$@" >"$log" 2>&1 </dev/null
+    status=$?
+    took=$(($(now_ms) - start))
+    no_orphans "$marker" 3 || status="$status, processes left"
+}
+
+verdict() { # STATUS NAME
+    tap_ok "$@"
+    [ "$1" -eq 0 ] || tap_tail "$log"
+}
+
+passes() { # NAME
+    [ "$status" = 0 ] && ! grep -q '^not ok' "$log"
+    verdict $? "$1"
+}
+
+for mode in ${TEST_MODES:-seq par}; do
+    for n in 2 16; do
+        job "$n" "$mode" neighbours
+        [ "$status" = 0 ] && [ "$(grep -c '^rank' "$log")" -eq "$n" ]
+        verdict $? "$mode: $n processes connect neighbours alone"
+        GASNET_CONNECT_STATIC=1 job "$n" "$mode" neighbours
+        passes "$mode: $n processes connect everybody with GASNET_CONNECT_STATIC=1"
+    done
+    for n in 2 7; do
+        job "$n" "$mode"
+        passes "$mode: $n processes, one that computes, and everybody at once"
+    done
+    # The queue pair for datagrams is the second; everything else is a reliable connection.
+    SOFTHCA_FAULTS="seed=$seed;log;lose:qp=2,op=send,chance=1/2" job 5 "$mode"
+    [ "$status" = 0 ] && ! grep -q '^not ok' "$log" && grep -q lose "$log"
+    verdict $? "$mode: every other handshake message is lost"
+    SOFTHCA_FAULTS="seed=$seed;stall:qp=2,op=send,us=30000,chance=1/2" job 5 "$mode"
+    passes "$mode: handshake messages are late, and cross repetitions"
+    SOFTHCA_FAULTS="seed=$seed;hold:qp=2,polls=3,chance=1/2" job 5 "$mode"
+    passes "$mode: completions of handshake messages are held back"
+    export "GASNET_${conduit^^}_PORTS=softhca0:1,2+softhca1:1,2"
+    SOFTHCA_DEVICES=2x2 GASNET_NUM_QPS=3 job 3 "$mode"
+    unset "GASNET_${conduit^^}_PORTS"
+    [ "$status" = 0 ] || grep -q 'queue pairs with' "$log" # three for each peer
+    verdict $? "$mode: over several devices and queue pairs"
+done
+
+mode=${TEST_MODES:-seq}
+mode=${mode%% *}
+job 64 "$mode" neighbours
+[ "$status" = 0 ] && [ "$(grep -c '^rank' "$log")" -eq 64 ]
+verdict $? "64 processes connect neighbours alone"
+for n in 2 5; do
+    job "$n" "$mode" end together
+    passes "$n processes end together where nobody was connected"
+    job "$n" "$mode" end alone
+    passes "one of $n processes ends the job where nobody was connected"
+    job "$n" "$mode" end killed
+    [ "$status" -ne 0 ] && [ "$took" -lt 10000 ]
+    verdict $? "one of $n processes is killed before anybody was connected"
+done
+# The bound is four times what a connection would wait, and 5 seconds here.
+GASNET_QP_TIMEOUT=10 job 3 "$mode" end stopped
+[ "$status" = 1 ] && [ "$(grep -c 'FATAL ERROR' "$log")" -eq 1 ] &&
+    grep -q 'FATAL ERROR (rank 0 of 3 on .*rank 2 on the same host has not answered .* is it stopped.*GASNET_CONNECT_STATIC=1' "$log"
+verdict $? "a process that never answers ends the job, and is named"
+
+# Why peers are connected at start-up instead.
+reason() { # NAME PATTERN
+    GASNET_VERBOSEENV=1 job 2 "$mode" end together
+    [ "$status" = 0 ] && [ "$(grep -c '^gasnet: peers are connected at' "$log")" -eq 1 ] && grep -qE "$2" "$log"
+    verdict $? "$1"
+}
+reason "the way peers are connected is told" '^gasnet: peers are connected at first use$'
+GASNET_CONNECT_STATIC=1 reason "GASNET_CONNECT_STATIC is told" 'at start-up: GASNET_CONNECT_STATIC is set$'
+GASNET_CONNECT_DYNAMIC=0 reason "GASNET_CONNECT_DYNAMIC is told" 'at start-up: GASNET_CONNECT_DYNAMIC is not set$'
+GASNET_NUM_QPS=64 reason "the most queue pairs fit into a handshake message" 'at first use$'
+# The second queue pair of process 1 is the one for datagrams.
+faults='enomem:what=qp,process=1,at=2'
+# libvapi tries thrice more, with less and less to capture.
+if [ "$conduit" = vapi ]; then for at in 3 4 5; do faults+=";enomem:what=qp,process=1,at=$at"; done; fi
+SOFTHCA_FAULTS=$faults reason "a process without datagrams has all connect at start-up" \
+    'at start-up: softhca0 refuses a queue pair for datagrams: Cannot allocate memory$'
+tap_end

@@ -1,0 +1,251 @@
+/* testamrdma.c - which Active Messages go by RDMA, and to whom (IB-R9..R12): looks into the
+ * network.
+ *
+ *   testamrdma SCENARIO [NUMBER]
+ *
+ * amrdma.sh sets the parameters that each scenario is about.  Rank 0 receives and judges; ranks
+ * keep in step by barriers and puts, which are no Active Messages.
+ */
+#include "tests/programs/test.h"
+#include <sched.h>
+
+#include "core/job/job.h"
+
+enum { H_PING = 128, H_PONG, H_BYTES, H_LONG, SEGMENT = 64 * 1024 };
+
+static int pings, pongs, wrong;
+static int due; /* Requests to rank 0 since the start: one may be there before the call below */
+
+static void on_ping(gasnet_token_t t)
+{
+    pings++;
+    gasnet_AMReplyShort0(t, H_PONG);
+}
+static void on_pong(gasnet_token_t t)
+{
+    (void)t;
+    pongs++;
+}
+static void on_bytes(gasnet_token_t t, void *buf, size_t n)
+{
+    wrong += test_mismatch(buf, n, n) >= 0;
+    on_ping(t);
+}
+static void on_long(gasnet_token_t t, void *buf, size_t n, gasnet_handlerarg_t a0,
+                    gasnet_handlerarg_t a1, gasnet_handlerarg_t a2, gasnet_handlerarg_t a3,
+                    gasnet_handlerarg_t a4, gasnet_handlerarg_t a5, gasnet_handlerarg_t a6,
+                    gasnet_handlerarg_t a7, gasnet_handlerarg_t a8, gasnet_handlerarg_t a9,
+                    gasnet_handlerarg_t a10, gasnet_handlerarg_t a11, gasnet_handlerarg_t a12,
+                    gasnet_handlerarg_t a13)
+{
+    wrong += a0 + a1 + a2 + a3 + a4 + a5 + a6 + a7 + a8 + a9 + a10 + a11 + a12 + a13 != 91;
+    on_bytes(t, buf, n);
+}
+static gasnet_handlerentry_t table[] = {
+    {H_PING, on_ping}, {H_PONG, on_pong}, {H_BYTES, on_bytes}, {H_LONG, on_long}};
+
+static void step(void)
+{
+    gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS);
+    gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS);
+}
+
+static int lines;
+/* Collective: nobody goes on before rank 0 has looked. */
+static void judge(bool ok, const char *name)
+{
+    if (test_rank == 0) printf("%sok %d - %s\n", ok ? "" : "not ", ++lines, name);
+    step();
+}
+
+/* --- what the network says --- */
+
+static amrdma_in_t *ring_from(int rank)
+{
+    const net_rings_t *rings =
+        rank == test_rank ? NULL : atomic_load(&gasnetc_peers[rank].net.am->rings);
+    return rings ? atomic_load(&rings->in) : NULL;
+}
+
+/* Messages that came by the ring of that rank; -1: it has none. */
+static int by_ring(int rank)
+{
+    const amrdma_in_t *in = ring_from(rank);
+    return in ? (int)(in->expected - 1) : -1;
+}
+
+static int rings_given(void)
+{
+    int n = 0;
+    for (int r = 0; r < test_size; r++) n += ring_from(r) != NULL;
+    return n;
+}
+
+/* As by_ring(rank), before anything that follows. */
+static int by_ring_now(int rank)
+{
+    int n = by_ring(rank);
+    step();
+    return n;
+}
+
+/* --- conversations --- */
+
+/* That rank sends so many Requests to rank 0, each after the Reply to the one before. */
+static void ping(int rank, int count)
+{
+    due += count;
+    for (int i = 0; test_rank == rank && i < count; i++) {
+        int before = pongs;
+        gasnet_AMRequestShort0(0, H_PING);
+        GASNET_BLOCKUNTIL(pongs > before);
+    }
+    if (test_rank == 0) GASNET_BLOCKUNTIL(pings == due);
+    step();
+}
+
+/* Rank 1 sends one message of `length` bytes in all; how many came by the ring. */
+static int medium(uint32_t length)
+{
+    static char bytes[4096];
+    int before = by_ring_now(1);
+    const size_t n = length - 8; /* its header */
+    test_fill(bytes, n, n);
+    due++;
+    if (test_rank == 1) gasnet_AMRequestMedium0(0, H_BYTES, bytes, n);
+    if (test_rank == 0) GASNET_BLOCKUNTIL(pings == due);
+    step();
+    return by_ring(1) - before;
+}
+
+static int packed_long(size_t n)
+{
+    static char bytes[4096];
+    int before = by_ring_now(1);
+    test_fill(bytes, n, n);
+    due++;
+    if (test_rank == 1)
+        gasnet_AMRequestLong14(0, H_LONG, bytes, n, test_at(0, 4096), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
+                               10, 11, 12, 13);
+    if (test_rank == 0) GASNET_BLOCKUNTIL(pings == due);
+    step();
+    return by_ring(1) - before;
+}
+
+/* --- scenarios --- */
+
+static void first(int places)
+{
+    judge(rings_given() == 0, "nobody has a ring who was not heard from");
+    ping(2, 1);
+    judge(by_ring(2) == 0, "IB-R12 cycle 1: the first peer heard from has one");
+    ping(3, 1);
+    ping(1, 300);
+    judge(rings_given() == places && by_ring(3) == 0 && by_ring(1) == -1,
+          "IB-R11 two places: the second has one, the third has none however much it sends");
+    ping(2, 1); /* tells, not by a ring, that rank 0 has been given one */
+    int before = by_ring_now(2);
+    ping(2, 50);
+    judge(by_ring(2) == before + 50, "status is not revoked, and all that may goes by the ring");
+}
+
+static void cycle(int length)
+{
+    ping(1, 10);
+    ping(2, length - 11);
+    judge(rings_given() == 0, "IB-R12 nobody is chosen before the cycle is over");
+    ping(2, 1);
+    judge(rings_given() == 1 && by_ring(2) == 0, "IB-R12 then who was heard most");
+    ping(1, length);
+    judge(by_ring(1) == -1, "IB-R11 one place, one ring");
+}
+
+static void limit(int bytes)
+{
+    ping(1, 2);
+    judge(medium((uint32_t)bytes) == 1, "IB-R9 a message of the limit goes by the ring");
+    judge(medium((uint32_t)bytes + 1) == 0, "IB-R9 one of a byte more does not");
+    judge(medium((uint32_t)bytes - 3) == 1, "IB-R9 an odd length goes by the ring");
+    judge(wrong == 0, "all of them arrive whole");
+}
+
+static void longest(int bytes)
+{
+    ping(1, 2);
+    judge(packed_long((size_t)bytes) == 1,
+          "IB-R9 a packed Long of the default limit goes by the ring");
+    judge(wrong == 0, "it arrives whole");
+}
+
+/* Rank 1 sends so many while rank 0 does not look. */
+static void burst(int count)
+{
+    volatile uint64_t *flag = test_at(test_rank, 0);
+    static uint64_t turn;
+    int before = pongs;
+    turn++;
+    due += count;
+    if (test_rank == 1) {
+        for (int i = 0; i < count; i++) gasnet_AMRequestShort0(0, H_PING);
+        gasnet_put(0, test_at(0, 0), &turn, sizeof turn);
+        GASNET_BLOCKUNTIL(pongs >= before + count);
+    } else if (test_rank == 0) {
+        while (*flag < turn) sched_yield();
+        GASNET_BLOCKUNTIL(pings == due);
+    }
+    step();
+}
+
+static void depth(int slots)
+{
+    ping(1, 2);
+    for (int i = 0; i < 5; i++) {
+        int before = by_ring_now(1);
+        burst(32);
+        judge(by_ring(1) - before == slots, "IB-R10 as many messages as slots go by the ring, the "
+                                            "others as ever");
+    }
+}
+
+static void off(int unused)
+{
+    (void)unused;
+    for (int rank = 1; rank < test_size; rank++) ping(rank, 100);
+    judge(rings_given() == 0, "nobody is given a ring");
+}
+
+/* A broken peer: what it may write is a slot's trailer. */
+static void nonsense(int length)
+{
+    ping(1, 2);
+    if (test_rank != 0) GASNET_BLOCKUNTIL(false);
+    net_ring_t *ring = net_ib.ring_first;
+    uint64_t trailer = amrdma_trailer(ring->in.expected, 0, (uint32_t)length);
+    *(uint64_t *)(uintptr_t)ring->trailer = trailer;
+    GASNET_BLOCKUNTIL(false);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(int number);
+    } scenarios[] = {{"first", first},     {"cycle", cycle}, {"limit", limit},
+                     {"longest", longest}, {"depth", depth}, {"nonsense", nonsense},
+                     {"off", off}};
+    if (gasnet_init(&argc, &argv) != GASNET_OK ||
+        gasnet_attach(table, TEST_COUNT(table), SEGMENT, 0) != GASNET_OK)
+        return 4;
+    test_rank = (int)gasnet_mynode();
+    test_size = (int)gasnet_nodes();
+    gasnet_seginfo_t segments[GASNET_MAXNODES < 64 ? GASNET_MAXNODES : 64];
+    test_seg = segments;
+    gasnet_getSegmentInfo(segments, test_size);
+    *(uint64_t *)test_at(test_rank, 0) = 0;
+    step();
+    for (int i = 0; argc > 1 && i < TEST_COUNT(scenarios); i++)
+        if (!strcmp(scenarios[i].name, argv[1])) scenarios[i].run(argc > 2 ? atoi(argv[2]) : 0);
+    if (test_rank == 0) printf("1..%d\n", lines);
+    step();
+    gasnet_exit(0);
+}

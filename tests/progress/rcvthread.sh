@@ -1,0 +1,101 @@
+#!/bin/bash
+# rcvthread.sh - the receive thread (IB-C8): how often messages wake it (IB-W3), and a library built without it,
+# which has neither the thread, nor its sleep, nor a lock of its own (IB-B3).
+#
+# Builds that library beside the one under test, in $TEST_BUILD/without-thread; the programs are the same.
+# What the thread does is tests/programs/testrcvthread.c and, in a time of its own, tests/unit/receive_thread.c.
+# family: rcvthread
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../tap.sh" || exit 1
+. "$(dirname "$0")/../variant.sh" || exit 1
+
+conduit=ibv
+export SOFTHCA=on TEST_HANG=60
+stats=$tap_scratch/stats
+
+# job SETTINGS PROGRAM: two processes; sets `status` and `log`, counters in $stats.
+job() {
+    log=$TEST_LOG/rcvthread_$2.log
+    rm -f "$stats"
+    # shellcheck disable=SC2086 # settings are words
+    env GASNET_STATSFILE="$stats" $1 timeout -k 5 100 "$TEST_LAUNCH" -spawner=ssh -n 2 "$TEST_BUILD/tests/$2" \
+        >"$log" 2>&1 </dev/null
+    status=$?
+}
+sum() { awk -v name="$1" '($2 == "all" || $2 == "-") && $3 == name { n += $4 } END { print n + 0 }' "$stats"; }
+# says TEXT PATTERN [STATUS]
+says() {
+    [ "$status" = "${3:-0}" ] && grep -qE -- "$2" "$log"
+    local result=$?
+    tap_ok $result "$1"
+    [ $result -eq 0 ] || { tap_note "status $status" && tap_tail "$log"; }
+}
+
+have=$(sed -n 's/^IBV_RCV_THREAD = //p' "$TEST_BUILD/Makefile")
+if [ "$have" = 0 ]; then
+    job GASNET_RCV_THREAD=1 testthreads-$conduit-par
+    says "IB-B3 this build has no receive thread, and says so" 'GASNET_RCV_THREAD has no effect: .*configured without'
+    tap_end
+fi
+
+# ---- IB-W3: how often it wakes
+
+job GASNET_RCV_THREAD=1 testrcvthread-$conduit-par
+messages=$(($(sum got_requests) + $(sum got_replies_short))) wakes=$(sum wakes)
+[ "$status" = 0 ] && [ "$wakes" -gt 0 ] && [ "$messages" -gt 10000 ] && [ $((2 * wakes)) -lt "$messages" ]
+tap_ok $? "IB-W3 $messages messages have woken it $wakes times"
+[ "$status" = 0 ] || tap_tail "$log"
+job GASNET_RCV_THREAD=0 testam-$conduit-par
+says "IB-C8 a job without it" '^ok '
+tap_ok "$([ "$(sum wakes)" = 0 ]; echo $?)" "IB-C8 where nobody is woken"
+
+# Without the thread that program would wait for ever.
+job GASNET_RCV_THREAD=0 testrcvthread-$conduit-par
+says "its test says what it needs, and ends" 'GASNET_RCV_THREAD=1' 1
+
+# ---- IB-B3: a library without it
+
+ordinary=$TEST_BUILD/.libs without=$TEST_BUILD/without-thread
+if [ ! -e "$ordinary/libgasnet-$conduit-par.so" ]; then
+    tap_skip "IB-B3 a library without the thread" "no shared libraries in this build"
+    tap_end
+fi
+variant without-thread IB-B3 --disable-ibv-rcv-thread libgasnet-$conduit-par.la || tap_end
+
+# What belongs to the thread, in a library.
+own='gasnetc_receive_thread_start|net_arm|net_block'
+parts() { nm "$1/libgasnet-$conduit-par.so" | grep -cE " ($own)\$"; }
+tap_ok "$([ "$(parts "$ordinary")" = 3 ]; echo $?)" "IB-C8 the ordinary library has the thread, and how it arms and sleeps"
+tap_ok "$(parts "$without/.libs")" "IB-B3 the other has none of the three"
+
+# locks FILE: functions and how many locked instructions each has; parts of one function count as it.
+locks() {
+    objdump -d --no-show-raw-insn "$1" | awk '/^[0-9a-f]+ <.*>:$/ { f = $2; gsub(/[<>:]/, "", f); sub(/\..*/, "", f) }
+        /\<lock |xchg +.*\(/ { n[f]++ } END { for (f in n) print f, n[f] }' | sort
+}
+case $(uname -m) in
+x86_64)
+    locks "$ordinary/libgasnet-$conduit-par.so" >"$tap_scratch/with"
+    locks "$without/.libs/libgasnet-$conduit-par.so" >"$tap_scratch/without"
+    more=$(join -a 1 "$tap_scratch/without" "$tap_scratch/with" | awk '$2 > $3 + 0 { print $1 }' | paste -sd' ')
+    [ -s "$tap_scratch/without" ] && [ -z "$more" ]
+    tap_ok $? "IB-B3 no function there has more locks than with the thread${more:+: $more}"
+    # Threads of the client are what PAR has locks for; the other libraries have one at a time.
+    paths='gasnetc_(poll|AMPoll|deliver.*|AMRequest.*|AMReply.*|rdma_.*)|take|poll_once|gasnete_(put|get)_.*'
+    [ "$(grep -cE "^($paths) " "$tap_scratch/without")" -gt 3 ]
+    tap_ok $? "IB-B3 PAR has locks where messages and transfers go, for its client's threads"
+    for mode in seq parsync; do
+        found=$(locks "$ordinary/libgasnet-$conduit-$mode.so" | grep -E "^($paths) " | paste -sd' ')
+        tap_ok "$([ -z "$found" ]; echo $?)" "IB-B3 $mode has none there, thread or no thread${found:+: $found}"
+    done
+    ;;
+*) tap_skip "IB-B3 locks, counted" "written for x86-64" ;;
+esac
+
+export LD_LIBRARY_PATH=$without/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+ldd "$TEST_BUILD/tests/testam-$conduit-par" | grep -q "=> $without/.libs/libgasnet"
+tap_ok $? "programs run with that library"
+job GASNET_RCV_THREAD=1 testthreads-$conduit-par
+says "IB-B3 a job that asks for the thread is told, and runs" 'GASNET_RCV_THREAD has no effect: .*configured without'
+tap_ok "$([ "$(sum wakes)" = 0 ]; echo $?)" "IB-B3 and nobody is woken"
+tap_end
