@@ -70,7 +70,7 @@ tap_program() { # FAMILY LABEL COMMAND...
 }
 
 # tap_private_shm "$0" "$@": runs the calling script again with a /dev/shm of its own, where that is
-# possible: files that stay there are then surely ours.  TEST_PRIVATE_SHM tells whether it was.
+# possible: files that stay there are then surely ours.  TEST_PRIVATE_SHM says whether it was.
 tap_private_shm() {
     [ -z "$TEST_PRIVATE_SHM" ] || return 0
     local mount='mount -t tmpfs -o size=1g none /dev/shm'
@@ -94,7 +94,7 @@ tap_end() {
 marked_processes() { # MARKER
     grep -lsazE "^TEST_MARKER=$1\$" /proc/[0-9]*/environ 2>/dev/null | sed 's|/proc/||; s|/environ||' |
         while read -r pid; do
-            # zombies have an empty environment and are nobody's burden here
+            # zombies have an empty environment and do not count here
             [ "$pid" != "$$" ] && [ "$pid" != "$BASHPID" ] && echo "$pid"
         done
 }

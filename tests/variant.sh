@@ -1,4 +1,4 @@
-# variant.sh - another build beside the one under test: its configuration and some options more.
+# variant.sh - another build, next to the one under test: its configuration and some options more.
 #
 # To be sourced after tap.sh.
 # shellcheck shell=bash

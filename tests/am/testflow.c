@@ -82,7 +82,7 @@ static void on_stormed(gasnet_token_t token, void *buf, size_t n)
     add(&replied);
 }
 
-/* Tells the client that it runs, and never returns. */
+/* Reports to the client that it runs, and never returns. */
 static void on_wedge(gasnet_token_t token)
 {
     gasnet_AMReplyShort0(token, H_WEDGED);
@@ -116,7 +116,7 @@ static void ping_pong(int turns)
     }
 }
 
-/* Rank 0 sends, the others take; nobody replies. */
+/* Rank 0 sends, the other ranks receive without a reply. */
 static void one_way(int messages)
 {
     if (rank == 0)

@@ -22,7 +22,7 @@ count_once() { # MODE OPERATION N
     callgrind_run "$dir" "$TEST_BUILD/tests/bench/count-$conduit-$1" "$2" "$3" && callgrind_instructions "$dir"
 }
 
-# The least of some runs.  On libportals a peer's threads take part: whoever waits for them spins, and is counted.
+# The least of some runs.  On libportals a peer's threads take part: a thread that waits for them spins, and is counted.
 least() { # MODE OPERATION N
     local i count least=
     for ((i = 0; i < runs; i++)); do

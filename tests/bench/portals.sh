@@ -4,7 +4,7 @@
 #
 # The figures are those of portals3.sh and of count.sh (mode seq); where an operation is counted in two parts, its
 # call and its completion, they are added.  A put on the fast path of libportals may cost 1.5 times ibv's: a row
-# with a limit fails above it.  The other rows are for information, and so are the times: they tell about the
+# with a limit fails above it.  The other rows are for information, and so are the times: they show the
 # scheduler too, and on the software device libportals' own of ordinary memory, which takes a system call each
 # time where segments of conduits are mapped.  TEST_ROWS="counts" or "times" narrows.
 # shellcheck source-path=SCRIPTDIR

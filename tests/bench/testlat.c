@@ -1,7 +1,7 @@
 /* testlat.c - a table of latencies and bandwidths between rank 0 and rank 1, for `make bench`.
  *
  * Rank 0 drives, rank 1 waits in a barrier, further ranks do nothing.  The best of several rounds
- * is shown; figures on machines with fewer cores than processes tell about the scheduler.
+ * is shown; figures on machines with fewer cores than processes show the scheduler.
  */
 #include "tests/programs/test.h"
 #include <time.h>

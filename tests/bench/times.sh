@@ -1,5 +1,5 @@
 #!/bin/bash
-# times.sh - wall times that people wait for: a job from launch to exit, in order and out of it, and
+# times.sh - wall times that users wait for: a job from launch to exit, in order and out of it, and
 # configure + make (TEST_ROWS="build" or "ends" narrows).
 #
 # Every job ends with the right status and leaves no process, or its row has failed.  Times are the

@@ -1,7 +1,7 @@
 #!/bin/bash
 # sanitizers.sh - the client suite, the unit tests and the fuzzers in builds with sanitizers.
 #
-# Makes two more builds beside the one under test, in $TEST_BUILD/sanitizers: AddressSanitizer with
+# Makes two more builds, in $TEST_BUILD/sanitizers: AddressSanitizer with
 # UndefinedBehaviorSanitizer, and ThreadSanitizer for the PAR library.  Any report is a failure.
 # family: sanitizers
 # shellcheck source-path=SCRIPTDIR

@@ -1,7 +1,7 @@
 /* testcrowd.c - many processes on few processors leave by themselves: crowd.sh counts their lines.
  *
  *   testcrowd [MICROSECONDS]   each rank computes for as many microseconds of a processor, times
- * its rank, between the barrier and the end; nobody polls meanwhile
+ * its rank, between the barrier and the end; no rank polls meanwhile
  */
 #include <gasnet.h>
 #include <stdio.h>

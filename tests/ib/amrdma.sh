@@ -1,5 +1,5 @@
 #!/bin/bash
-# amrdma.sh - Active Messages by RDMA: who gets a ring, what goes by it, and that nothing else
+# amrdma.sh - Active Messages by RDMA: which peers get a ring, which messages go by it, and that nothing else
 # changes (IB-R9..R12).
 #
 # TEST_MODES, TEST_CONDUIT as for run-conduit.sh.

@@ -69,7 +69,7 @@ fatal "a peer that cannot be reached any more" "cut:peer=1,process=0,after=20" \
     'rank 0' 'rank 1' 'retry counter exceeded' 'GASNET_QP_TIMEOUT'
 GASNET_SSH_SERVERS=near,far GASNET_SSH_CMD=$TEST_SOURCE/spawner/fake-ssh SOFTHCA_HOSTS='' \
     fatal "a peer on another host, which is named" "cut:peer=2,process=0,after=20" 'rank 0' 'rank 2 on host far'
-# Either end may be the first that misses something: the one whose port it is knows why, the other that nobody answers.
+# Either rank may fail first: the rank with the lost port reports the port, the other that its peer does not answer.
 fatal "a port that goes down" "port-down:port=softhca0/1,process=0,at=30" \
     'softhca0 port 1: port error.*check its cable and switch|(to|from) rank 0 .*no longer answers.*is the cable or switch at fault'
 fatal "a device that is removed" "remove:process=1,at=30" 'rank 1' 'softhca0' 'the device was removed or reset'

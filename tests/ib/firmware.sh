@@ -2,7 +2,7 @@
 # firmware.sh - an InfiniHost of old firmware, played by the software device: vapi-conduit refuses it, naming the
 # configure flag, unless the library was built with that flag, when no two threads poll at once (IB-B4, VC-6).
 #
-# Builds such libraries, of both conduits, beside those under test, in $TEST_BUILD/poll-lock; the programs are the same.
+# Builds such libraries, of both conduits, in $TEST_BUILD/poll-lock; the programs are the same.
 # family: firmware TEST_CONDUIT=vapi
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1

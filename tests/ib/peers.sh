@@ -97,7 +97,7 @@ address_space() {
     done
 }
 
-# Where an event tells, nobody waits for the retries.
+# Where an event reports the loss, no rank waits for the retries.
 lost_network() {
     local port='softhca0 port 1: (port error|VAPI_PORT_ERROR)(, and was not active again within 1 s.*)?; .*check its cable and switch'
     ranks=3 ms=$event

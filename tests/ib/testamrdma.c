@@ -51,7 +51,7 @@ static void step(void)
 }
 
 static int lines;
-/* Collective: nobody goes on before rank 0 has looked. */
+/* Collective: no rank continues before rank 0 has looked. */
 static void judge(bool ok, const char *name)
 {
     if (test_rank == 0) printf("%sok %d - %s\n", ok ? "" : "not ", ++lines, name);
@@ -143,7 +143,7 @@ static void first(int places)
     ping(1, 300);
     judge(rings_given() == places && by_ring(3) == 0 && by_ring(1) == -1,
           "IB-R11 two places: the second has one, the third has none however much it sends");
-    ping(2, 1); /* tells, not by a ring, that rank 0 has been given one */
+    ping(2, 1); /* reports, not by a ring, that rank 0 has got one */
     int before = by_ring_now(2);
     ping(2, 50);
     judge(by_ring(2) == before + 50, "status is not revoked, and all that may goes by the ring");

@@ -1,4 +1,5 @@
-/* testconnect.c - connections at first use (IB-W4): who is connected, when, and by whom.
+/* testconnect.c - connections at first use (IB-W4): which ranks are connected, when, and by which
+ * call.
  *
  * Run by connect.sh.  The queue pairs of this process are counted where the library asks the verbs
  * to make and to destroy them; everything else goes through the client API.
@@ -104,7 +105,7 @@ static void neighbours(void)
                 datagrams == !at_start();
     printf("%s %d: %d queue pairs before, %d now, %d for datagrams\n", good ? "rank" : "WRONG",
            test_rank, before, now, datagrams);
-    /* Who ends connects to rank 0, which must have counted before. */
+    /* An exit connects to rank 0, which must have counted before. */
     if (test_rank) watch_word(3);
     put_word(test_next, 3, 1);
     gasnet_exit(good ? 0 : 3);
@@ -120,7 +121,7 @@ static void all_at_once(void)
     test_check(n == all, "%d queue pairs with %d peers", n, all);
 }
 
-/* The ways to end of a job in which nobody has spoken to anybody. */
+/* Exits of a job in which no rank has sent anything. */
 static void end(const char *how)
 {
     const bool last = test_rank == test_size - 1;

@@ -3,7 +3,7 @@
 # to look into other processes, few file descriptors, odd standard streams.
 #
 # Each must either work, or end soon with a message that names the limit and the remedy, non-zero
-# status and nobody left behind.  All changes are made inside private namespaces and subshells.
+# status and no process left behind.  All changes are made inside private namespaces and subshells.
 # family: hardship
 # shellcheck disable=SC2016 # the scripts in quotes are expanded by the shells that run them
 # shellcheck source-path=SCRIPTDIR
@@ -88,7 +88,7 @@ endure "64 file descriptors" 'ulimit -n|descriptor|open files' either 'ulimit -n
 endure "12 file descriptors" 'ulimit -n|descriptor|open files' either 'ulimit -n 12'
 endure "16 processes under a soft limit of 4 descriptors" 'none' work 'procs=16; ulimit -Sn 4'
 endure "16 processes under a hard limit of 53 descriptors" 'ulimit -Hn' either 'procs=16; ulimit -n 53'
-# A limit that all ranks meet is told by one of them.
+# A limit that all ranks meet is reported by one of them.
 log=$TEST_LOG/hardship_one_line.log marker=hardship.$$.one
 TEST_MARKER=$marker bash -c 'ulimit -n 53; exec "$@"' limit timeout -k 2 $bound "$TEST_LAUNCH" -spawner="$spawner" \
     -n 16 "$TEST_BUILD/tests/testam-$conduit-$mode" >"$log" 2>&1 </dev/null

@@ -274,7 +274,7 @@ void on_wrong(gasnet_token_t t, gasnet_handlerarg_t how)
     }
 }
 
-/* Held for longer than a moment, which is told at the end. */
+/* Held for too long, which is reported at the end. */
 void warned_of(void)
 {
     const struct timespec moment = {.tv_sec = 1, .tv_nsec = 100 * 1000000};

@@ -52,7 +52,7 @@ static void on_done(gasnet_token_t t)
     test_add(&answered, 1);
 }
 
-/* ---- signs that need no help of who is told: words at the start of a segment */
+/* ---- signals that need no poll of the receiver: words at the start of a segment */
 
 static uint64_t *my_sign(void)
 {
@@ -267,7 +267,7 @@ static void credits(const int *number)
     printf("credits stalled=%d\n", stalled);
 }
 
-/* One-way Requests, each handled before the next; rank 1 tells how many messages gave back their
+/* One-way Requests, each handled before the next; rank 1 reports how many messages gave back their
  * credits. */
 static void slack(const int *number)
 {
@@ -340,7 +340,7 @@ static void *be_client(void *unused)
     return unused;
 }
 
-/* So many threads beside the main one, all alive at once. */
+/* So many threads besides the main thread, all alive at once. */
 static void threads(const int *number)
 {
     pthread_t thread[THREADS];

@@ -53,7 +53,7 @@ elsewhere() {
 # Processes may differ in what is not said to be the same, and nowhere else.
 cat >"$tap_scratch/differ" <<'END'
 #!/bin/bash
-# DIFFER=NAME:FIRST:OTHERS; who comes first gets the first value
+# DIFFER=NAME:FIRST:OTHERS; the first process gets the first value
 IFS=: read -r name first others <<<"$DIFFER"
 if mkdir "$DIFFER_CLAIM" 2>/dev/null; then others=$first; fi
 export "$name=$others"

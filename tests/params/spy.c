@@ -52,7 +52,7 @@ static struct spy_qp *find_qp(uint32_t number)
     return NULL;
 }
 
-/* Every request asks for a completion: else what is in flight could not be told by counting. */
+/* Every request asks for a completion, so that counting them shows what is in flight. */
 static int on_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
     struct spy_qp *q = find_qp(qp->qp_num);

@@ -200,7 +200,7 @@ static void temporaries(int n)
     printf("temporaries most=%u left=%u\n", spy.bound_most, spy.bound);
 }
 
-/* Rank 1 leaves the library until it is told to come back; rank 0 knows that it has left. */
+/* Rank 1 leaves the library until a message asks it back; rank 0 knows that it has left. */
 static void leave_one(void)
 {
     int rank, what;
@@ -279,7 +279,8 @@ static void say_stalled(void)
     tell(0, STALLED);
 }
 
-/* All send at will to rank 0, which looks only when nobody can send any more. */
+/* All ranks send to rank 0 as fast as they can; rank 0 polls only when no rank can send any more.
+ */
 static void flood_target(int n)
 {
     int state[RANKS] = {0}, rank, what;

@@ -75,7 +75,7 @@ elsewhere GASNET_PORTAL_SYS_LIMIT unit/portals_queues.c 'GASNET_PORTAL_SYS_LIMIT
 column() { awk -v peer="$2" -v field="$3" '$1 == peer { print $field }' "gasnet_credits.$1"; }
 
 # conserved TEXT N FLOOR: in N files: what a rank has lent is what the others own; banks and loans add up to the same
-# everywhere; nobody has less than FLOOR; nothing is in use.
+# everywhere; no rank has less than FLOOR; nothing is in use.
 conserved() {
     local text=$1 n=$2 floor=$3 a b sum bank total='' wrong='' lent
     for ((a = 0; a < n; a++)); do
@@ -113,7 +113,7 @@ for duration in 100 500; do
     tap_ok "$([ "$(epochs)" = $((1000 / duration)) ]; echo $?)" "PO-10 of 1000 Requests: $(epochs) epochs"
 done
 
-# Nobody looks until nobody can send: what comes beyond the receive space would be in the catch-basin, and fatal.
+# No rank polls until none can send: a message beyond the receive space would be in the catch-basin, and fatal.
 for how in DYNAMIC_CREDITS=1 DYNAMIC_CREDITS=0 AMRECV_SPACE=400K; do
     rm -f gasnet_credits.*
     sees "PO-3 PO-8 PO-9 a flood of seven to one that looks only when nobody can send: all arrive" 8 'flood 300' 'flood handled=2100' \

@@ -2,8 +2,8 @@
  * queues, every put and get, every event.
  *
  * spy.c stands before the library by symbol interposition, and trusts nothing that the conduit says
- * of itself.  It can keep the events of a queue back, and tells when the conduit waits in vain. One
- * thread at a time is seen right.
+ * of itself.  It can keep the events of a queue back, and reports when the conduit waits in vain.
+ * One thread at a time is seen right.
  */
 #ifndef TEST_PORTALS_SPY_H
 #define TEST_PORTALS_SPY_H

@@ -170,7 +170,7 @@ static void death(void)
     family_close();
 }
 
-/* One waits for an answer that a stopped process owes, which is then killed. */
+/* A process waits for the answer of a stopped process, which is then killed. */
 static void silent(void)
 {
     begin();
@@ -224,7 +224,7 @@ static void unsent(void)
     setenv("SOFTHCA_DEVICES", "1x1;max_inline_data=0", 1);
     if (family_rank == 1) {
         setenv("SOFTHCA_FAULTS", "hold:op=send,polls=4000,times=16", 1);
-        setenv("PTL_PROGRESS", "none", 1); /* nobody else looks at the device */
+        setenv("PTL_PROGRESS", "none", 1); /* no other thread polls the device */
     }
     begin();
     unsigned char *memory = family_memory(PAGE);

@@ -103,7 +103,7 @@ void family_await(int flag, uint32_t value)
     while (atomic_load(&family->flag[flag]) < value) family_nap();
 }
 
-/* What /proc tells of a thread: its state, and how often it has been switched to in all. */
+/* What /proc shows of a thread: its state, and how often it has been switched to in all. */
 static char look_at(pid_t pid, const char *task, unsigned long *switches)
 {
     char path[300], line[200], state = 'R';

@@ -39,7 +39,7 @@ void family_fail(const char *format, ...) __attribute__((format(printf, 1, 2), n
         if (must_code != PTL_OK) family_fail("%s: %s", #call, PtlErrorStr((unsigned)must_code));   \
     } while (0)
 
-/* The interface with that number, or PTL_PID_ANY; tells the others, once they come to a barrier. */
+/* The interface with that number, or PTL_PID_ANY; the others learn it at their next barrier. */
 void family_open(ptl_pid_t pid);
 void family_close(void);
 

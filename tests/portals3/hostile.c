@@ -2,7 +2,7 @@
  * hostile.c - the engine under messages that no honest peer sends, and under a peer that dies with
  * everything under way.
  *
- * The peer is the one in the mirror, so that its words can be put into its mouth.  A seed replays.
+ * The peer is the scripted peer, which sends whatever a test writes.  A seed replays.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -273,7 +273,7 @@ static void put_acked(ptl_handle_md_t md, int number)
 }
 
 /* Whether SEND_END is logged or not, and if so before its peer died or not, a put that asked for an
- * ACK, and would have got it, has an ACK that went well or one event that tells of its failure. */
+ * ACK, and would have got it, has an ACK that went well or one event that reports its failure. */
 static void acknowledged(unsigned options, bool publish)
 {
     int late = 0;
@@ -321,7 +321,7 @@ static void acknowledged(unsigned options, bool publish)
               options ? " alone" : "", publish ? ", by a published list" : "");
 }
 
-/* Who sees a PUT_END also sees whether the ACK has left, and can wait for it. */
+/* A thread that sees a PUT_END also sees whether the ACK has left, and can wait for it. */
 static void owed(void)
 {
     int late = 0;

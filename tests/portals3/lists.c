@@ -25,7 +25,8 @@ static void give_md(ptl_handle_me_t to, ptl_handle_eq_t eq, intptr_t name, unsig
     RING_OK(PtlMDAttach(to, md, PTL_RETAIN, NULL));
 }
 
-/* Sends n bytes with these bits to the successor; who takes them from the predecessor here? */
+/* Sends n bytes with these bits to the successor; which entry here receives those of the
+ * predecessor? */
 static intptr_t taker(ptl_handle_md_t source, ptl_handle_eq_t eq, ptl_match_bits_t bits,
                       ptl_size_t n)
 {

@@ -24,7 +24,7 @@ static void crowd(void)
     ptl_sr_value_t count = 0, drops;
     ptl_handle_eq_t few;
     ptl_event_t event;
-    must(PtlEQAlloc(family_ni, 4, PTL_EQ_HANDLER_NONE, &few)); /* which nobody drains */
+    must(PtlEQAlloc(family_ni, 4, PTL_EQ_HANDLER_NONE, &few)); /* never drained */
     family_attach(PT, 0, describe(memory, whole, PTL_MD_OP_PUT | PTL_MD_MANAGE_REMOTE, few),
                   PTL_RETAIN);
     ptl_handle_md_t md = bind_md(family_memory(ROOM), ROOM);

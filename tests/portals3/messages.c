@@ -48,7 +48,7 @@ struct unexpected {
 
 static struct block {
     unsigned char memory[BLOCK];
-    unsigned int waiting; /* messages in it that nobody has taken */
+    unsigned int waiting; /* messages in it that were not received yet */
     bool full;
 } blocks[BLOCKS];
 

@@ -67,7 +67,7 @@ static void registers(void)
     ring_event(mine, PTL_EVENT_ACK);
     RING_OK(PtlGetRegion(local, 0, 7, ring.next, PT, 0, 1, 0));
     ring_event(mine, PTL_EVENT_REPLY_END);
-    RING_OK(PtlPutRegion(local, 0, 5, PTL_NOACK_REQ, ring.next, PT, 0, 2, 0, 0)); /* nobody's */
+    RING_OK(PtlPutRegion(local, 0, 5, PTL_NOACK_REQ, ring.next, PT, 0, 2, 0, 0)); /* no match */
     ring_event(eq, PTL_EVENT_PUT_END);
     ring_event(eq, PTL_EVENT_GET_END);
     ring_await_register(PTL_SR_DROP_COUNT, was[PTL_SR_DROP_COUNT] + 1);
@@ -96,7 +96,7 @@ static struct worker {
 } workers[THREADS];
 static _Atomic int shared_events;
 
-/* One more event of the shared queue, whoever's it is. */
+/* One more event of the shared queue, of any operation. */
 static void share(ptl_handle_eq_t shared)
 {
     ptl_event_t event;

@@ -32,7 +32,7 @@ static void stop(pid_t pid)
     while (state_of(pid) != 'T') nanosleep(&tick, NULL);
 }
 
-/* A get and a long put that nobody carries out hold all that they use. */
+/* A get and a long put that the target does not serve hold all that they use. */
 static void hold(ptl_handle_eq_t eq, char *memory)
 {
     ptl_md_t mine = ring_md(memory, LONG, QUIET, eq);

@@ -40,7 +40,7 @@ static ptl_handle_md_t local;
 static int dropped, told;
 static bool fast, cray; /* PTL_FASTPATH, PTL_CRAY_GETS */
 
-/* Who takes it, and how much of it. */
+/* The entry that accepts it, and how many bytes of it. */
 static int taker(ptl_match_bits_t bits, unsigned int operation, ptl_size_t offset, ptl_size_t n,
                  ptl_size_t *taken)
 {
@@ -60,7 +60,7 @@ static void put(ptl_match_bits_t bits, ptl_size_t offset, ptl_size_t n, char fil
 {
     ptl_size_t taken = 0;
     int who = taker(bits, PUT, offset, n, &taken);
-    /* Nothing orders the data of puts whose end is not told. */
+    /* Nothing orders the data of puts without an end event. */
     if (who >= 0 && rows[who].options & PTL_MD_ACK_DISABLE) fill = 'n';
     memset(bytes, fill, n);
     RING_OK(PtlPutRegion(local, 0, n, PTL_ACK_REQ, ring.next, PT, 0, bits | 0xab0, offset, 0));

@@ -206,7 +206,8 @@ static void *sleeps(void *argument)
     return NULL;
 }
 
-/* The event of another thread's operation wakes who waits for ever; so does the end of a queue. */
+/* The event of another thread's operation wakes a thread that waits for ever; so does the end of a
+ * queue. */
 static void woken(void)
 {
     for (int i = 0; i < 40; i++) {

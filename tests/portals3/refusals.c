@@ -318,7 +318,7 @@ static void ranks(void)
     IS(PtlSetPIDMap(PTL_INVALID_HANDLE, numbers, 2), PTL_NO_SPACE);
     starved = false;
     IS(PtlGetRank(world.ni, NULL, &size), PTL_SEGV);
-    IS(PtlGetRank(world.ni, &rank, &size), PTL_FAIL); /* nobody told */
+    IS(PtlGetRank(world.ni, &rank, &size), PTL_FAIL); /* no rank was set */
     IS(PtlGetRankId(world.ni, 0, NULL), PTL_SEGV);
     IS(PtlGetRankId(world.ni, 0, &id), PTL_FAIL);
     IS(PtlGetNIDMap(world.ni, map, 2, NULL), PTL_SEGV);
@@ -421,7 +421,7 @@ static void descriptors(void)
     IS(PtlMDAttach(me, bad[2], PTL_RETAIN, &md), PTL_NO_SPACE);
     IS(PtlMDUpdate(mds[0], NULL, &bad[2], PTL_EQ_NONE), PTL_NO_SPACE);
     starved = false;
-    OK(PtlMDAttach(me, good, PTL_RETAIN, NULL)); /* nobody has to know its name */
+    OK(PtlMDAttach(me, good, PTL_RETAIN, NULL)); /* its name need not be known */
     IS(PtlMDAttach(me, good, PTL_RETAIN, NULL), PTL_ME_IN_USE);
     for (int i = 1; i < OBJECTS - 1; i++) mds[i] = bound(good);
     IS(PtlMDBind(world.ni, good, PTL_RETAIN, &md), PTL_NO_SPACE);

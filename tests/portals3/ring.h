@@ -1,6 +1,6 @@
 /*
  * ring.h - what the programs that try Portals share: processes in a ring, each the target of its
- * predecessor and the initiator towards its successor.  A ring of one speaks with itself, so that
+ * predecessor and the initiator towards its successor.  A ring of one sends to itself, so that
  * one text tries both.
  */
 #ifndef TESTS_PORTALS3_RING_H

@@ -362,7 +362,7 @@ static struct ptli_published_hold *shadow_hold(struct ptli_transport *transport,
     mirror.holders[pt]++; /* noted before the list is made */
     size = ptli_publish(transport->engine, peer, pt, bytes);
     pthread_mutex_lock(&mirror.lock);
-    /* As long as somebody has it in hand, or own messages are on their way, nobody else gets it. */
+    /* While a thread uses it, or own messages are in flight, no other thread gets it. */
     if (size > 0 && !mirror.held[pt] && !mirror.wire && !mirror.sending) {
         hold = need(calloc(1, sizeof *hold));
         if (ptli_published_parse(bytes, size, &hold->shadow)) abort();

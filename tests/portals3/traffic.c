@@ -3,8 +3,8 @@
  *   traffic PROCESSES OPERATIONS [SEED]
  *
  * Every process has a slice of memory at every other one, which it alone writes: by puts, gets and
- * getputs of all sizes, of which some find a descriptor that nobody watches (and so may go by RDMA)
- * and some one with events.  Beside that, messages go into receive buffers that unlink themselves
+ * getputs of all sizes, of which some find a descriptor without an event queue (and so may go by
+ * RDMA) and some one with events.  Besides, messages go into receive buffers that unlink themselves
  * and are put back.  Each initiator knows what its slices must hold, and what each get must bring.
  * In the end the targets compare, and the registers must be back at zero.
  */
@@ -283,7 +283,7 @@ static void open_all(void)
                               PTL_MD_EVENT_START_DISABLE | PTL_MD_EVENT_END_DISABLE,
                    .eq_handle = PTL_EQ_NONE};
     family_attach(SEGMENT_PT, 0, md, PTL_RETAIN);
-    /* The same memory for those who want it watched; the events are too many to keep. */
+    /* The same memory with an event queue; the events are too many to keep. */
     ptl_handle_eq_t watched;
     must(PtlEQAlloc(family_ni, 16, PTL_EQ_HANDLER_NONE, &watched));
     md.eq_handle = watched;

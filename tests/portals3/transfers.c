@@ -140,7 +140,7 @@ static void truncated(void)
     ring_done("long operations are truncated to what is left: 0, 1, 100, half, all");
 }
 
-/* Everybody writes a cell of everybody's, many times, then reads it back; nobody waits in between.
+/* Each process writes a cell of each other, many times, then reads it back; none waits in between.
  */
 static void crowd(void)
 {
@@ -195,8 +195,8 @@ static void crowd(void)
     ring_done("everybody puts to and gets from everybody");
 }
 
-/* A word at process 0 goes round: who swaps 0 for his own has the lock, and counts without further
- * care. */
+/* A word at process 0 goes round: the process that swaps 0 for its own has the lock, and counts
+ * without further care. */
 static void lock(void)
 {
     enum { TIMES = 25 };
@@ -304,7 +304,7 @@ static void failures(void)
     ring_event(eq, PTL_EVENT_SEND_START);
     event = ring_event(eq, PTL_EVENT_SEND_END);
     ring_expect(event.ni_fail_type == PTL_NI_OK, "a failure too many");
-    ring_await_register(PTL_SR_DROP_COUNT, drops + 1); /* there is nobody for it */
+    ring_await_register(PTL_SR_DROP_COUNT, drops + 1); /* no entry matches it */
     ring_barrier();
     ring_unlink(md);
     RING_OK(PtlEQFree(eq));

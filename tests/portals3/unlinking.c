@@ -24,7 +24,7 @@ static void acks_and_thresholds(void)
     ring_event(eq, PTL_EVENT_ACK);
     ring_event(eq, PTL_EVENT_UNLINK);
     RING_IS(PtlMDUnlink(from), PTL_MD_INVALID);
-    /* With a threshold of 1 the send uses it up: the ACK finds nobody. */
+    /* With a threshold of 1 the send uses it up: the ACK finds no descriptor. */
     RING_OK(PtlMDBind(ring.ni, once, PTL_UNLINK, &from));
     RING_OK(PtlPut(from, PTL_ACK_REQ, ring.next, PT, 0, 1, 0, 0));
     ring_event(eq, PTL_EVENT_SEND_END);

@@ -1,4 +1,4 @@
-/* unsignalled.c - operations that tell nobody: they complete with what comes behind them, or when
+/* unsignalled.c - operations without an event: they complete with what comes behind them, or when
  * they stand in the way; what they hold is let go of all the same.
  *
  *   silent [WORD...]     which of the scenes; all without
@@ -111,7 +111,7 @@ static void unlinking(void)
     part();
 }
 
-/* What is told of one tells of all before it on the same way. */
+/* The completion of one operation covers all before it on the same connection. */
 static void behind_them(void)
 {
     meet();

@@ -47,7 +47,7 @@ void test_sync(void);
 /* Marks the present rule as skipped; to be called by every rank alike. */
 void test_skip(const char *reason);
 
-/* Tells the watchdog what is going on now and gives it a new full term. */
+/* Names the present phase for the watchdog, and restarts its term. */
 void test_phase(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A check that fails is reported with rank and place and counted; the program goes on. */

@@ -371,7 +371,7 @@ static void random_mix(void)
         GASNET_BLOCKUNTIL(__atomic_load_n(&slot_busy[slot], __ATOMIC_ACQUIRE) == 0);
         slot_busy[slot] = 1;
         mix_send(&random, slot);
-        if (test_below(&random, 3) == 0) { /* one that nobody answers, in between */
+        if (test_below(&random, 3) == 0) { /* a Request without a Reply, in between */
             gasnet_AMRequestShort2((gasnet_node_t)test_below(&random, (uint64_t)test_size),
                                    H_MIX_SHORT, MIX_NO_REPLY, 0);
             unanswered++;

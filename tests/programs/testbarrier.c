@@ -226,7 +226,7 @@ static void phases_kept_apart(void)
 
 static void notify_does_not_block(void)
 {
-    /* Rank 0 notifies only after an AM from everybody else who has notified already. */
+    /* Rank 0 notifies only after an AM from every other rank that has notified already. */
     on_ping_count = 0;
     test_sync();
     if (test_rank == 0) GASNET_BLOCKUNTIL(test_get(&on_ping_count) == test_size - 1);

@@ -85,7 +85,7 @@ int main(int argc, char **argv)
     };
     test_start(&argc, &argv, table, TEST_COUNT(table), SEGMENT);
     const char *asked_for = gasnet_getenv("GASNET_RCV_THREAD");
-    if (!asked_for || !strchr("1yY", *asked_for)) { /* nobody would ever serve the messages */
+    if (!asked_for || !strchr("1yY", *asked_for)) { /* no thread would ever serve the messages */
         if (test_rank == 0) fprintf(stderr, "testrcvthread: run it with GASNET_RCV_THREAD=1\n");
         gasnet_exit(1);
     }

@@ -3,7 +3,7 @@
  * Rank 0 transfers to and from rank 1.  They talk through a page of a file, not through the
  * library, so that rank 1 sees what has arrived at the moment when rank 0 says that it must have; a
  * network that delays transfers or completions (SOFTHCA_FAULTS, see faults.sh) brings early returns
- * to light. TEST_HELD tells that every completion is held back for some polls: then an operation
+ * to light. With TEST_HELD every completion is held back for some polls: then an operation
  * must not be found complete at once.  Sources are overwritten as soon as their row allows.
  */
 #include "test.h"

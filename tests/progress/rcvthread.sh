@@ -2,7 +2,7 @@
 # rcvthread.sh - the receive thread (IB-C8): how often messages wake it (IB-W3), and a library built without it,
 # which has neither the thread, nor its sleep, nor a lock of its own (IB-B3).
 #
-# Builds that library beside the one under test, in $TEST_BUILD/without-thread; the programs are the same.
+# Builds that library in $TEST_BUILD/without-thread; the programs are the same.
 # What the thread does is tests/programs/testrcvthread.c and, in a time of its own, tests/unit/receive_thread.c.
 # family: rcvthread
 # shellcheck source-path=SCRIPTDIR

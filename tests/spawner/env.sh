@@ -38,7 +38,7 @@ launch() { # LOG N ARGS...
     run "$log" "$TEST_LAUNCH" -spawner="$spawner" -n "$n" "$@"
 }
 
-# refused NAME LOG PATTERN...: the last run failed, said all patterns, left nobody.
+# refused NAME LOG PATTERN...: the last run failed, printed all patterns, left no process.
 refused() {
     local name=$1 log=$2 wrong='' pattern
     shift 2

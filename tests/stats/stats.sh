@@ -2,8 +2,8 @@
 # stats.sh - the counters of a job as its users see them: in GASNET_STATSFILE at the end, and of a
 # running job by gasnetrun --stats.
 #
-# What a job with known traffic counted must be told, by whoever may ask, also of processes that never
-# poll; what cannot be told must be said.  Nothing here waits for a time.
+# The counts of a job with known traffic must be reported to each user who may ask, also of processes that never
+# poll; counters that cannot be read must be named.  Nothing here waits for a time.
 # family: stats
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1

@@ -158,7 +158,7 @@ static void *litmus_side(void *arg)
         meet(met += 2);
         if (me == 0) forbidden_sb += !saw[0] && !saw[1];
         meet(met += 2);
-        /* Message passing: who sees the flag sees the data. */
+        /* Message passing: a thread that sees the flag sees the data. */
         if (me == 0) {
             plain_data = i;
             gasnett_atomic_set(&x, 0x80000000u + (gasnett_atomic_val_t)i, GASNETT_ATOMIC_REL);

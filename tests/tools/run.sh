@@ -79,7 +79,7 @@ tap_ok "$([ ! -s "$tap_scratch/out" ]; echo $?)" "closed streams swallow everyth
 run 0 backtrace
 says "backtraces of the client's and the library's kind" "my own backtrace" "main"
 
-# A frozen process waits, and tells how it goes on.
+# A frozen process waits, and prints how to continue it.
 GASNET_FREEZE_ON_ERROR=1 timeout 60 tests/tools/messages fatal >"$tap_scratch/out" 2>&1 &
 frozen=$!
 for _ in $(seq 200); do

@@ -18,7 +18,7 @@ typedef struct message {
     const int32_t *args; /* NULL: 100, 101, ... */
     const void *payload; /* of a Medium or packed Long */
     uint32_t nbytes;     /* of the payload */
-    int lie;             /* added to the nbytes that the header tells */
+    int lie;             /* added to the nbytes in the header */
     int longer;          /* bytes added to the message, or cut off */
 } message_t;
 

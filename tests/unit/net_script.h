@@ -43,7 +43,7 @@ typedef struct net_script_event {
 
 typedef struct net_script {
     /* Orders. */
-    struct net_caps caps;      /* what net_open tells */
+    struct net_caps caps;      /* what net_open reports */
     unsigned busy;             /* so many postings are answered NET_BUSY before the next is taken */
     unsigned connecting;       /* so many, NET_CONNECTING, ahead of those */
     bool hold;                 /* nothing completes except by net_script_complete */

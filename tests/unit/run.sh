@@ -4,7 +4,7 @@
 # Each source file here with a main must have been built: a test that is not there has failed.  Tests of
 # portals-conduit are there twice, NAME for one thread and NAME_par for many; shim, for either shim.
 # UNIT_SEED replays a seed in all of them; UNIT_ONLY="credits ports" narrows.  tests/fuzz/run.sh calls
-# this for its own folder, with the pattern that tells its programs.
+# this for its own folder, with the pattern of its programs.
 # family: unit
 here=${1:-$(cd "$(dirname "$0")" && pwd)} || exit 1
 program=${2:-^int main}

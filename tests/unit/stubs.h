@@ -24,7 +24,7 @@ void unit_job_end(void);
 /* The segment of a node, as bytes. */
 char *unit_segment(uint32_t node);
 
-/* Bbufs that nobody holds. */
+/* Free bbufs. */
 unsigned unit_free_bbufs(void);
 
 /* The last system message that reached the exit engine. */

@@ -17,7 +17,7 @@ enum { BATCH = 8 };
 static struct stage stage;
 static struct ibv_qp *qp, *far_qp;
 static struct ibv_cq *cq, *far_cq;
-static uint64_t sum; /* of what completions told: it must be looked at */
+static uint64_t sum; /* of the completions' fields: the compiler must not drop the reads */
 
 struct posting {
     VAPI_sr_desc_t sr;

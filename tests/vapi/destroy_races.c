@@ -1,6 +1,6 @@
 /* destroy_races.c - objects that end while others look at them: handlers that are taken away while
  * they run, threads that wait on what goes, queue pairs destroyed under threads that poll, keys
- * that must not work any more, and who holds whom.
+ * that must fail afterwards, and which object holds which.
  */
 #include "qp_pair.h"
 
@@ -239,7 +239,8 @@ static void end_pollers(pthread_t thread[2])
     for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
 }
 
-/* Room is given back for each request once, whoever polls, in lists or not, signalled or not. */
+/* Room is given back for each request once, by each poll call, in lists or not, signalled or not.
+ */
 static void pollers(struct stage *s)
 {
     struct wants w = {.signals = VAPI_SIGNAL_REQ_WR};

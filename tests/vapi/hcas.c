@@ -164,7 +164,7 @@ static void small(void)
     close_stage(&s);
 }
 
-/* --- a device that tells what no software device does, in front of it --- */
+/* --- a wrapper of the software device, with attributes that it never has --- */
 
 static bool odd;
 
@@ -255,7 +255,7 @@ static void odd_device(void)
     close_stage(&s);
 }
 
-/* Of a port, each member is what verbs tells. */
+/* Each member of a port is what verbs reports. */
 static void whole_port(void)
 {
     struct stage s;

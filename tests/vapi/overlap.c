@@ -2,8 +2,8 @@
  * the library's thread looks at what was armed before, and threads that sleep until somebody wakes
  * them (VC-5); and threads that cannot start, or have nothing more to wait for.
  *
- * Nothing here depends on who is faster: the first call is kept at a gate inside the verbs
- * operation that it makes, and what the kernel tells of a thread is waited for.
+ * Nothing here depends on which thread is faster: the first call is kept at a gate inside the verbs
+ * operation that it makes, and the state that the kernel shows of a thread is awaited.
  */
 #include "qp_pair.h"
 
@@ -26,7 +26,7 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
 enum operation { NONE, MODIFY, RESIZE, POLL, HANDLER };
 
-/* Who comes first stands at the gate until it is opened; the others pass. */
+/* The first thread stands at the gate until it is opened; the others pass. */
 static enum operation gate_of;
 static bool inside, opened;
 
@@ -153,7 +153,7 @@ static bool has_ended(struct worker *w)
     return ended;
 }
 
-/* The state that /proc tells of a thread, and how often it has given up its processor. */
+/* The state that /proc shows of a thread, and how often it has given up its processor. */
 static char look_at(pid_t id, unsigned long *times)
 {
     char path[60], line[200], state = 'X';
@@ -211,7 +211,7 @@ static void write_one(struct stage *s, uint64_t id)
 
 /* --- arming --- */
 
-static VAPI_cqe_num_t expected; /* completions, of which the handler is to be told */
+static VAPI_cqe_num_t expected; /* completions that the handler is to be called for */
 static bool told;
 
 static void on_completion(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, void *priv)
@@ -316,8 +316,8 @@ static void armed_by_nobody(struct stage *s)
     drop_ends(s);
 }
 
-/* Whoever takes a handler away waits for it.  If that thread is cancelled meanwhile it ends, but
- * not there: nothing stays locked. */
+/* A thread that removes a handler waits for its calls.  If that thread is cancelled meanwhile it
+ * ends, but not there: nothing stays locked. */
 static void on_gated(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, void *priv)
 {
     pass(HANDLER);
@@ -470,7 +470,7 @@ static void asleep(struct stage *s)
 
 static void on_async(VAPI_hca_hndl_t hca, VAPI_event_record_t *record, void *priv) {}
 
-/* The kernel lets nobody wait on what has been unplugged: its descriptors are ready for ever, and
+/* No thread can wait on an unplugged device: its descriptors are ready for ever, and
  * there is never anything. */
 static void unplug(int fd)
 {

@@ -64,7 +64,7 @@ static int reach_peer(const char *file)
     return peer;
 }
 
-/* Tells ours and returns the other's; also makes both wait for each other. */
+/* Sends our address and returns the other's; both processes wait for each other here. */
 static void exchange(int peer, IB_lid_t *lid, VAPI_qp_num_t *qp)
 {
     char text[] = "0000:000000";

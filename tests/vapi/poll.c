@@ -238,7 +238,7 @@ static void completions(struct stage *s)
     drop_ends(s);
 }
 
-/* On a CQ of which nothing of before is still to be told. */
+/* On a CQ without earlier completions. */
 static void counted_completions(struct stage *s)
 {
     struct wants w = {.signals = VAPI_SIGNAL_REQ_WR};

@@ -204,7 +204,7 @@ static void broken(struct stage *s)
     drop_ends(s);
 }
 
-/* --- what verbs is told --- */
+/* --- the attributes that verbs gets --- */
 
 static bool capturing;
 static int captured_mask;

@@ -12,7 +12,7 @@ conduits=${TEST_CONDUITS:-$(for name in ibv vapi portals; do [ ! -x "$TEST_BUILD
 modes=${TEST_MODES:-seq}
 
 # wrong TREE CONDUIT-MODE WORDS WHEN CALL [NUMBER]: a job of two, or before gasnet_init the program alone, ends with one
-# FATAL ERROR that matches WORDS.  Other lines tell at most the counters, or are debug builds' own.
+# FATAL ERROR that matches WORDS.  Other lines are at most the counters, or are debug builds' own.
 wrong() {
     local tree=$1 program=$1/tests/wrong/calls-$2 launch=("$1/gasnetrun_${2%-*}" -n 2) words=$3 status log said bad=''
     local name="${tree##*/} $2: ${*:4}"
