@@ -292,8 +292,7 @@ static const struct spawner_ops *bootstrap_joined(const char *call)
 {
     const struct spawner_ops *ops = atomic_load(&spawner);
     if (!ops) {
-        fprintf(stderr, "bootstrap: %s called before bootstrap_init succeeded\n",
-                call);
+        fprintf(stderr, "bootstrap: %s called before bootstrap_init succeeded\n", call);
         abort();
     }
     return ops;

@@ -223,10 +223,11 @@ static void leave(int messages)
 static const struct scene {
     const char *name;
     void (*run)(int);
-} scenes[] = {{"ping_pong", ping_pong}, {"one_way", one_way}, {"storm", storm},
-              {"no_spare", no_spare},   {"wedge", wedge},     {"leave", leave},
+} scenes[] = {
+    {"ping_pong", ping_pong},       {"one_way", one_way}, {"storm", storm},
+    {"no_spare", no_spare},         {"wedge", wedge},     {"leave", leave},
 #ifdef GASNET_PAR
-              {"beside_flood", beside_flood},
+    {"beside_flood", beside_flood},
 #endif
 };
 
