@@ -66,8 +66,17 @@ typedef struct net_spare net_spare_t;
 
 /* NET_BUSY: no resources.  Callers treat the others alike but for counters and sleeps:
  * NET_NO_REPLY_BUF: no receive buffer for the Reply; NET_NO_CREDIT: the peer may have none for the
- * Request; NET_CONNECTING: the peer is used for the first time and is being connected. */
-enum net_result { NET_POSTED, NET_BUSY, NET_NO_REPLY_BUF, NET_NO_CREDIT, NET_CONNECTING };
+ * Request; NET_CONNECTING: the peer is used for the first time and is being connected.
+ * NET_NO_SEND_BUF, with NET_BUFFERS: an inlined put, or a get without a region, found no buffer of
+ * the network, which may be held until a peer replies: the caller registers the memory instead. */
+enum net_result {
+    NET_POSTED,
+    NET_BUSY,
+    NET_NO_REPLY_BUF,
+    NET_NO_CREDIT,
+    NET_CONNECTING,
+    NET_NO_SEND_BUF,
+};
 
 /* The order of a put.  NET_BEFORE_AM: if caps.ordered, it has arrived when an AM has arrived that
  * was posted to the same peer after it.  NET_UNORDERED: the network may choose any queue pair. */

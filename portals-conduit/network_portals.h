@@ -241,7 +241,8 @@ HOT enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_key_t *key
 {
     uint32_t ticket, chunk;
     (void)order; /* caps.ordered is false */
-    if (__builtin_expect(!net_portals_take_two(&ticket, local ? NULL : &chunk), 0)) return NET_BUSY;
+    if (__builtin_expect(!net_portals_take_two(&ticket, local ? NULL : &chunk), 0))
+        return ticket == STOCK_NONE ? NET_BUSY : NET_NO_SEND_BUF;
     ptl_handle_md_t md = net_portals.putsb;
     uint64_t offset;
     uint32_t place = 0;
@@ -267,7 +268,8 @@ HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *loc
                             const net_key_t *key, size_t length, const gasnetc_sent_t *sent)
 {
     uint32_t ticket, chunk;
-    if (__builtin_expect(!net_portals_take_two(&ticket, local ? NULL : &chunk), 0)) return NET_BUSY;
+    if (__builtin_expect(!net_portals_take_two(&ticket, local ? NULL : &chunk), 0))
+        return ticket == STOCK_NONE ? NET_BUSY : NET_NO_SEND_BUF;
     ptl_handle_md_t md = net_portals.reqsb;
     uint64_t offset;
     uint32_t place = 0;

@@ -64,8 +64,9 @@ static inline net_region_t *segment_region(const void *start, size_t *nbytes)
     return &gasnetc_local_segment.regions[offset >> gasnetc_pin_shift];
 }
 
-/* Posts one piece; waits until there is room for it. */
-static inline void post_put(gasnetc_peer_t *peer, uintptr_t dst, const void *src,
+/* Posts one piece; waits for resources.  False, with nothing posted, if the put is inlined and the
+ * network has no buffer for it (PO-18). */
+static inline bool post_put(gasnetc_peer_t *peer, uintptr_t dst, const void *src,
                             const net_region_t *local, size_t nbytes, enum net_order order,
                             const gasnetc_sent_t *sent, bool in_handler)
 {
@@ -76,12 +77,15 @@ static inline void post_put(gasnetc_peer_t *peer, uintptr_t dst, const void *src
             net_put(&peer->net, dst, key_of(peer, dst), src, local, nbytes, order, sent);
         if (__builtin_expect(result != NET_POSTED, 0)) gasnetc_count_stall(peer, result);
         gasneti_unlock(&peer->lock);
-        if (__builtin_expect(result == NET_POSTED, 1)) return;
+        if (__builtin_expect(result == NET_POSTED, 1)) return true;
+        if (result == NET_NO_SEND_BUF) break;
         gasnetc_stall_at(peer, result, in_handler);
     }
+    if (sent->counter) sent->counter->issued--;
+    return false;
 }
 
-static inline void post_get(gasnetc_peer_t *peer, void *dst, const net_region_t *local,
+static inline bool post_get(gasnetc_peer_t *peer, void *dst, const net_region_t *local,
                             uintptr_t src, size_t nbytes, const gasnetc_sent_t *sent)
 {
     sent->counter->issued++;
@@ -91,9 +95,12 @@ static inline void post_get(gasnetc_peer_t *peer, void *dst, const net_region_t 
             net_get(&peer->net, dst, local, src, key_of(peer, src), nbytes, sent);
         if (__builtin_expect(result != NET_POSTED, 0)) gasnetc_count_stall(peer, result);
         gasneti_unlock(&peer->lock);
-        if (__builtin_expect(result == NET_POSTED, 1)) return;
+        if (__builtin_expect(result == NET_POSTED, 1)) return true;
+        if (result == NET_NO_SEND_BUF) break;
         gasnetc_stall_at(peer, result, false);
     }
+    sent->counter->issued--;
+    return false;
 }
 
 static void *wait_bbuf(bool in_handler)
@@ -281,10 +288,11 @@ void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_
     uintptr_t to = (uintptr_t)dst;
     gasnetc_check_remote(peer, to, nbytes, "a put");
     size_t in_segment = nbytes;
-    if (nbytes <= gasnetc_caps.inline_max && piece_of(peer->segment.base, to, nbytes) == nbytes) {
+    if (nbytes <= gasnetc_caps.inline_max && piece_of(peer->segment.base, to, nbytes) == nbytes &&
         post_put(peer, to, src, NULL, nbytes, order, &(gasnetc_sent_t){.counter = counter},
-                 in_handler);
-    } else if (source_free && nbytes <= (size_t)gasnetc_params.bounce_limit) {
+                 in_handler))
+        return;
+    if (source_free && nbytes <= (size_t)gasnetc_params.bounce_limit) {
         put_bounced(peer, to, (contents_t){.src = src}, nbytes, order, counter, in_handler);
     } else if (source_free) {
         gasnetc_counter_t local = {0};
@@ -297,6 +305,21 @@ void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_
     }
 }
 
+/* Gets one piece to memory outside the segment: through a buffer, or by a registration. */
+static void get_outside(gasnetc_peer_t *peer, void *to, uintptr_t from, size_t nbytes,
+                        gasnetc_counter_t *counter)
+{
+    bounce_get_t get;
+    if (nbytes <= bounce_get_max()) {
+        while (!bounce_get_begin(&get, to, nbytes, counter, true)) gasnetc_stall_bbuf(false);
+        if (post_get(peer, get.to, get.region, from, nbytes, &get.sent)) return;
+    }
+    net_region_t *region;
+    gasnetc_sent_t sent = {.counter = counter,
+                           .held = gasnetc_pin_transient(to, nbytes, &region, false)};
+    post_get(peer, to, region, from, nbytes, &sent);
+}
+
 static __attribute__((noinline)) void get_pieces(gasnetc_peer_t *peer, char *to, uintptr_t from,
                                                  size_t nbytes, gasnetc_counter_t *counter)
 {
@@ -304,14 +327,10 @@ static __attribute__((noinline)) void get_pieces(gasnetc_peer_t *peer, char *to,
     while (nbytes) {
         size_t piece = piece_of(peer->segment.base, from, nbytes);
         net_region_t *region = segment_region(to, &piece);
-        bounce_get_t get = {.to = to, .sent = {.counter = counter}};
-        if (!region && piece <= bounce_get_max()) {
-            while (!bounce_get_begin(&get, to, piece, counter, true)) gasnetc_stall_bbuf(false);
-        } else {
-            if (!region) get.sent.held = gasnetc_pin_transient(to, piece, &region, false);
-            get.region = region;
-        }
-        post_get(peer, get.to, get.region, from, piece, &get.sent);
+        if (region)
+            post_get(peer, to, region, from, piece, &(gasnetc_sent_t){.counter = counter});
+        else
+            get_outside(peer, to, from, piece, counter);
         to += piece;
         from += piece;
         nbytes -= piece;

@@ -73,6 +73,7 @@ void gasnetc_remote_flag_put(uint32_t node, uint32_t index, uint64_t word)
         source = sent.held;
         local = &gasnetc_bbuf_region;
     }
+    gasnetc_counter_t done = {0};
     for (;;) {
         gasneti_lock(&peer->lock);
         enum net_result result =
@@ -80,7 +81,16 @@ void gasnetc_remote_flag_put(uint32_t node, uint32_t index, uint64_t word)
                     local, sizeof word, NET_UNORDERED, &sent);
         if (result != NET_POSTED) gasnetc_count_stall(peer, result);
         gasneti_unlock(&peer->lock);
-        if (result == NET_POSTED) return;
+        if (result == NET_POSTED) break;
+        if (result == NET_NO_SEND_BUF) {
+            net_region_t *pinned;
+            sent.held = gasnetc_pin_transient(source, sizeof word, &pinned, false);
+            sent.counter = &done;
+            local = pinned;
+            done.issued++;
+            continue;
+        }
         gasnetc_stall_at(peer, result, false);
     }
+    while (!gasnetc_counter_done(&done)) gasnetc_stall(false); /* `word` is read until then */
 }

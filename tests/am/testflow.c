@@ -209,6 +209,31 @@ static void beside_flood(int messages)
 }
 #endif
 
+/* Rank 0 has as many unanswered Requests at rank 1, which does not poll, as it has send buffers
+ * for; transfers from and to its stack complete all the same, and so does the message of a barrier
+ * (PO-18). */
+static void beside_requests(int messages)
+{
+    volatile int *const mine = segment[rank].addr;
+    int *const theirs = segment[1].addr;
+    if (rank == 0) {
+        int sent[3] = {messages, messages + 1, messages + 2}, got[3] = {0};
+        for (int i = 0; i < messages; i++) gasnet_AMRequestShort0(1, H_PING);
+        gasnet_put(1, theirs, sent, sizeof *sent);
+        gasnet_put_bulk(1, theirs + 1, sent + 1, sizeof *sent);
+        gasnet_wait_syncnb(gasnet_put_nb_bulk(1, theirs + 2, sent + 2, sizeof *sent));
+        gasnet_get(got, 1, theirs, sizeof got);
+        if (memcmp(got, sent, sizeof got) != 0) fail("a get of other bytes than were put");
+        gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS);
+        gasnet_put_val(1, theirs + 3, 1, sizeof *sent);
+    } else {
+        while (rank == 1 && !mine[3]) usleep(1000);
+        if (rank == 1) GASNET_BLOCKUNTIL(get(&heard) == messages);
+        gasnet_barrier_notify(0, GASNET_BARRIERFLAG_ANONYMOUS);
+    }
+    gasnet_barrier_wait(0, GASNET_BARRIERFLAG_ANONYMOUS);
+}
+
 /* All others flood rank 0, which ends the job amid that. */
 static void leave(int messages)
 {
@@ -224,8 +249,13 @@ static const struct scene {
     const char *name;
     void (*run)(int);
 } scenes[] = {
-    {"ping_pong", ping_pong},       {"one_way", one_way}, {"storm", storm},
-    {"no_spare", no_spare},         {"wedge", wedge},     {"leave", leave},
+    {"ping_pong", ping_pong},
+    {"one_way", one_way},
+    {"storm", storm},
+    {"no_spare", no_spare},
+    {"wedge", wedge},
+    {"leave", leave},
+    {"beside_requests", beside_requests},
 #ifdef GASNET_PAR
     {"beside_flood", beside_flood},
 #endif

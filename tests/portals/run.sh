@@ -54,6 +54,15 @@ sees "PO-13 both by the older name" 2 'ways 100 ways 101' \
 sees "PO-7 a Long that fits is one message" 2 'ways 1900 ways 2048' $'long 1900 messages=1\nlong 2048 messages=2' GASNET_PORTAL_PACKED_LONG=1
 sees "PO-7 or never" 2 'ways 8' 'long 8 messages=2' GASNET_PORTAL_PACKED_LONG=0
 
+# Every chunk is held by a Request to rank 1, which polls when the transfers have arrived.
+for mode in seq par; do
+    for chunks in 2 5; do
+        GASNET_PORTAL_SB_CHUNKS=$chunks timeout -k 2 60 "$TEST_LAUNCH" -n 2 "$TEST_BUILD/tests/testflow-portals-$mode" \
+            beside_requests $chunks >"$log" 2>&1 </dev/null
+        tap_ok $? "PO-18 without a free chunk a small transfer has a temporary descriptor, and waits for no Reply ($mode, $chunks chunks)"
+    done
+done
+
 # ---- how much is in flight: PO-5, PO-9, PO-12
 
 # Some may be in hand for the next Request's answer, or with an answer that has just left.
