@@ -68,7 +68,7 @@ run_one() { # SPAWNER MODE N PROGRAM "NAME=VALUE..." [ARGUMENT...]
     fi
 }
 
-has() { [[ " $1 " == *" $2 "* ]]; }
+has() { [[ " ${1//$'\n'/ } " == *" $2 "* ]]; } # a list of words, perhaps over several lines
 
 # wanted SIZES N: the row has that size.
 wanted() {
