@@ -50,23 +50,21 @@ uint8_t net_portals_answer_credits(net_peer_t *peer, uint8_t byte)
     return answer;
 }
 
-/* Examines at most LOOKED_AT peers a call, round robin, and asks at most ASKED of them. */
+static gasnetc_loan_t *credits_loan_of(void *peers, uint32_t rank)
+{
+    net_peer_t *peer = ((net_peer_t *const *)peers)[rank];
+    return peer ? &peer->loan : NULL;
+}
+
 void net_portals_scavenge(void)
 {
-    enum { LOOKED_AT = 16, ASKED = 4 };
-    net_peer_t *asked[ASKED];
-    uint16_t epochs[ASKED];
-    uint32_t nodes = net_portals_rest.peers + 1, n = 0;
+    gasnetc_lending_ask_t asks[GASNETC_LENDING_ASKS_MOST];
     gasneti_lock(&net_portals.lending_lock);
-    for (uint32_t i = 0; i < LOOKED_AT && i < nodes && n < ASKED; i++) {
-        net_portals_rest.asked_last = (net_portals_rest.asked_last + 1) % nodes;
-        net_peer_t *peer = net_portals_rest.peer[net_portals_rest.asked_last];
-        if (!peer || !gasnetc_lending_ask(&net_portals.lending, &peer->loan)) continue;
-        epochs[n] = gasnetc_lending_epochs(&net_portals.lending, &peer->loan);
-        asked[n++] = peer;
-    }
+    unsigned n = gasnetc_lending_choose(&net_portals.lending, net_portals_rest.peers + 1,
+                                        credits_loan_of, net_portals_rest.peer, asks);
     gasneti_unlock(&net_portals.lending_lock);
-    for (uint32_t i = 0; i < n; i++) net_portals_system(asked[i], BITS_REVOKE, epochs[i], 0);
+    for (unsigned i = 0; i < n; i++)
+        net_portals_system(net_portals_rest.peer[asks[i].rank], BITS_REVOKE, asks[i].epochs, 0);
 }
 
 void net_portals_revoked(net_peer_t *peer, uint32_t word)

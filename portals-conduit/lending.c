@@ -9,6 +9,7 @@
 #include "portals-conduit/lending.h"
 
 enum {
+    examined_most = 16,    /* ranks examined in a call of gasnetc_lending_choose */
     asking_most = 4,       /* peers that are asked and have not answered */
     requests_per_ask = 32, /* received Requests that allow one further system message in an epoch */
     refusals_most = 10,    /* a peer is asked again after at most 2^10 epochs */
@@ -136,7 +137,8 @@ uint8_t gasnetc_lending_answer(gasnetc_lending_t *l, gasnetc_loan_t *loan, uint8
     return (uint8_t)(ended << 7 | more << 4 | cost);
 }
 
-bool gasnetc_lending_ask(gasnetc_lending_t *l, gasnetc_loan_t *loan)
+/* Whether the peer is to be asked for credits now. */
+static bool lending_ask(gasnetc_lending_t *l, gasnetc_loan_t *loan)
 {
     if (!l->bank_short || l->asking >= asking_most ||
         l->asks > asking_most + l->requests / requests_per_ask || loan->asked ||
@@ -150,6 +152,21 @@ bool gasnetc_lending_ask(gasnetc_lending_t *l, gasnetc_loan_t *loan)
     l->asking++;
     l->asks++;
     return true;
+}
+
+unsigned gasnetc_lending_choose(gasnetc_lending_t *l, uint32_t ranks,
+                                gasnetc_loan_t *(*loan_of)(void *context, uint32_t rank),
+                                void *context,
+                                gasnetc_lending_ask_t asks[GASNETC_LENDING_ASKS_MOST])
+{
+    unsigned n = 0;
+    for (uint32_t i = 0; i < examined_most && i < ranks && n < GASNETC_LENDING_ASKS_MOST; i++) {
+        l->examined = (l->examined + 1) % ranks;
+        gasnetc_loan_t *loan = loan_of(context, l->examined);
+        if (!loan || !lending_ask(l, loan)) continue;
+        asks[n++] = (gasnetc_lending_ask_t){l->examined, gasnetc_lending_epochs(l, loan)};
+    }
+    return n;
 }
 
 bool gasnetc_lending_gave_back(gasnetc_lending_t *l, gasnetc_loan_t *loan, uint16_t credits,

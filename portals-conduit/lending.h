@@ -32,6 +32,7 @@ typedef struct gasnetc_lending {
     uint16_t asking;   /* peers that were asked to give back and have not answered */
     uint32_t requests; /* received in this epoch */
     uint32_t asks;     /* sent in this epoch */
+    uint32_t examined; /* rank examined last by gasnetc_lending_choose */
     uint32_t bank;
     uint64_t lent, returned; /* credits moved so far; statistics */
 } gasnetc_lending_t;
@@ -129,9 +130,20 @@ static inline bool gasnetc_lending_valid(const gasnetc_loan_t *loan, uint8_t byt
     return cost >= 1 && cost <= loan->loan;
 }
 
-/* Called for one peer after another while l->bank_short: true if the peer is to be asked for
- * credits now. */
-bool gasnetc_lending_ask(gasnetc_lending_t *l, gasnetc_loan_t *loan);
+/* A peer to ask for credits: its rank, and the epochs that the system message to it reports. */
+typedef struct gasnetc_lending_ask {
+    uint32_t rank;
+    uint16_t epochs;
+} gasnetc_lending_ask_t;
+enum { GASNETC_LENDING_ASKS_MOST = 4 };
+
+/* Called while l->bank_short: chooses peers to ask now, and returns their number.  Examines a few
+ * of the ranks 0 to `ranks` - 1, round robin from call to call.  loan_of returns the loan of a
+ * rank, valid until its next call, or NULL for the calling rank. */
+unsigned gasnetc_lending_choose(gasnetc_lending_t *l, uint32_t ranks,
+                                gasnetc_loan_t *(*loan_of)(void *context, uint32_t rank),
+                                void *context,
+                                gasnetc_lending_ask_t asks[GASNETC_LENDING_ASKS_MOST]);
 
 /* The answer of a peer that was asked: credits, and epochs that have ended there.  false as for
  * gasnetc_lending_replied. */

@@ -18,7 +18,6 @@ struct net_portals_rest {
     net_reqrb_t *reqrb; /* [buffers] */
     char *reqrb_memory;
     long_ids_t longs;
-    uint32_t asked_last; /* rank of the peer examined last by net_portals_scavenge */
     _Atomic uint64_t registrations;
     _Atomic uint32_t words_open; /* system messages of the core that are not acknowledged */
 };

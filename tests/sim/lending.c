@@ -2,10 +2,11 @@
  * and the patterns that programs have: neighbours, trees, all to one, at random, and ones that
  * shift.
  *
- * Plays the engine of portals-conduit: a node computes, sends a burst, waits where credits are
- * missing and serves its own Requests meanwhile.  Requests fall into a chain of receive buffers as
- * libportals places them; one that finds no room has reached the catch-basin.  After each step:
- * credits are conserved, between every two nodes and at every lender.
+ * Plays the engine of portals-conduit (credits.c), and chooses the peers to ask as it does: a node
+ * computes, sends a burst, waits where credits are missing and serves its own Requests meanwhile.
+ * Requests fall into a chain of receive buffers as libportals places them; one that finds no room
+ * has reached the catch-basin.  After each step: credits are conserved, between every two nodes and
+ * at every lender.
  */
 #include "portals-conduit/lending.h"
 
@@ -23,7 +24,6 @@ enum {
     BUFFERS_MOST = 16,
     PARTNERS = 8,
     AT_ONCE = 8,  /* Requests served per poll */
-    LOOKS = 64,   /* peers looked at per poll while the bank is empty */
     WINDOWS = 30, /* of time, to see when credits move */
 };
 
@@ -44,7 +44,6 @@ typedef struct node {
     uint64_t owed; /* the sum of all loans */
     pair_t *pairs; /* of peers met so far: a hash table */
     uint32_t pair_count, pair_space;
-    uint32_t cursor; /* whom to look at next when asking */
 
     struct {
         uint32_t used, unserved;
@@ -172,6 +171,7 @@ static void serve_from(node_t *n, uint8_t b)
 /* --- messages --- */
 
 static sim_action_t take_turn, hear_reply, hear_asked, hear_gave;
+static void ask_some(uint32_t me);
 
 static void turn_soon(uint32_t me, uint64_t delay)
 {
@@ -246,6 +246,7 @@ static void serve(uint32_t me, const request_t *r)
              n->lending.bank);
     sim_send(&link, hear_reply, &(sim_message_t){.from = me, .to = r->from, .kind = byte});
     conserved(me, r->from);
+    if (n->lending.bank_short) ask_some(me);
 }
 
 static void hear_reply(const sim_message_t *m)
@@ -259,19 +260,22 @@ static void hear_reply(const sim_message_t *m)
     if (n->waits) turn_soon(m->to, 1);
 }
 
+static gasnetc_loan_t *loan_of(void *node, uint32_t rank)
+{
+    uint32_t me = (uint32_t)((node_t *)node - nodes);
+    return rank == me ? NULL : &pair(me, rank)->loan;
+}
+
 static void ask_some(uint32_t me)
 {
     node_t *n = &nodes[me];
-    for (unsigned i = 0; i < LOOKS && n->lending.bank_short; i++) {
-        n->cursor = (n->cursor + 1) % job.nodes;
-        if (n->cursor == me) continue;
-        pair_t *p = pair(me, n->cursor);
-        if (!gasnetc_lending_ask(&n->lending, &p->loan)) continue;
-        uint16_t epochs = gasnetc_lending_epochs(&n->lending, &p->loan);
-        sim_note(me, "asks %u, which has %u, after %u epochs", n->cursor, p->loan.loan, epochs);
+    gasnetc_lending_ask_t asks[GASNETC_LENDING_ASKS_MOST];
+    unsigned count = gasnetc_lending_choose(&n->lending, job.nodes, loan_of, n, asks);
+    for (unsigned i = 0; i < count; i++) {
+        sim_note(me, "asks %u after %u epochs", asks[i].rank, asks[i].epochs);
         job.system_messages++;
         sim_send(&link, hear_asked,
-                 &(sim_message_t){.from = me, .to = n->cursor, .number = epochs});
+                 &(sim_message_t){.from = me, .to = asks[i].rank, .number = asks[i].epochs});
     }
 }
 
@@ -345,7 +349,6 @@ static void take_turn(const sim_message_t *m)
         if (!n->first) n->last = &n->first;
         serve(me, r);
     }
-    if (n->lending.bank_short) ask_some(me);
     if (n->bursts > 0) send_some(me);
     if (n->bursts > 0 && n->sent == job.burst && (n->unanswered == 0 || !job.waits_for_replies)) {
         n->bursts--;
@@ -406,7 +409,6 @@ static void begin_node(uint32_t i, uint32_t bursts, uint32_t epoch, bool dynamic
 {
     node_t *n = &nodes[i];
     *n = (node_t){.last = &n->first, .bursts = bursts, .chained = (uint8_t)job.buffers};
-    n->cursor = i;
     for (uint8_t b = 0; b < job.buffers; b++) n->chain[b] = b;
     n->owed = (uint64_t)job.each * (job.nodes - 1);
     uint16_t ceiling = job.each > 400 ? (uint16_t)job.each : 400;

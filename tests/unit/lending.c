@@ -1,7 +1,10 @@
-/* lending.c - what a broken peer may say of credits, and where counters end (PO-9, PO-10).  How
- * lending goes among many is seen in tests/sim/lending.c.
+/* lending.c - invalid messages about credits, the limits of counters, and the rules by which a
+ * lender chooses the peers that it asks for credits (PO-9, PO-10, PO-17).  tests/sim/lending.c runs
+ * whole jobs.
  */
 #include "portals-conduit/lending.h"
+
+#include <string.h>
 
 #include "tests/unit/check.h"
 
@@ -12,6 +15,20 @@ static void begin(uint32_t bank)
 {
     gasnetc_lending_init(&lending, 10 + bank, 1, 10, 4, 20, 8, true);
     gasnetc_loan_init(&loan, 10);
+}
+
+static gasnetc_loan_t *only_loan(void *context, uint32_t rank)
+{
+    (void)context, (void)rank;
+    return &loan;
+}
+
+/* Whether the only peer is asked now. */
+static bool is_asked(void)
+{
+    gasnetc_lending_ask_t asks[GASNETC_LENDING_ASKS_MOST];
+    lending.bank_short = true;
+    return gasnetc_lending_choose(&lending, 1, only_loan, NULL, asks) == 1;
 }
 
 static uint8_t take(unsigned cost)
@@ -101,14 +118,140 @@ static void giving_back(void)
     gasnetc_lending_replied(&loan, 7);
     check(gasnetc_lending_give_back(&lending, &loan, 1) == 3, "not what was in use of late");
     check(!gasnetc_lending_gave_back(&lending, &loan, 1, 0), "an answer nobody asked for");
-    lending.bank_short = true;
-    check(gasnetc_lending_ask(&lending, &loan) && !gasnetc_lending_ask(&lending, &loan),
-          "a peer is asked once at a time");
+    check(is_asked() && !is_asked(), "a peer is asked once at a time");
     check(!gasnetc_lending_gave_back(&lending, &loan, 7, 0) && lending.bank == 0,
           "more than it could have is refused");
     check(gasnetc_lending_gave_back(&lending, &loan, 3, 0) && loan.loan == 7 && lending.bank == 3 &&
               !lending.bank_short,
           "what it gives is in the bank");
+}
+
+static void stalled_borrower(void)
+{
+    begin(0);
+    take(7);
+    unsigned short_of = 0;
+    uint8_t byte = 0;
+    gasnetc_lending_take(&lending, &loan, 4, &short_of, &byte);
+    gasnetc_lending_replied(&loan, 7);
+    check(gasnetc_lending_give_back(&lending, &loan, 0) == 0 && loan.owned == 10,
+          "PO-10 a borrower whose Request stalled lately returns nothing");
+    check(gasnetc_lending_give_back(&lending, &loan, 1) == 3,
+          "PO-10 an epoch later it returns what it did not use");
+}
+
+/* --- the choice of the peers that are asked --- */
+
+static void peer_that_stalled(void)
+{
+    begin(3);
+    gasnetc_lending_answer(&lending, &loan, 0x71);
+    check(lending.bank_short && !is_asked(), "PO-10 the peer that asked for more is not asked");
+    lending.epoch++;
+    check(is_asked(), "PO-10 an epoch later it is");
+}
+
+static unsigned epochs_until_asked(void)
+{
+    unsigned epochs = 0;
+    for (lending.asks = 0; epochs < 5000 && !is_asked(); lending.asks = 0) {
+        lending.epoch++;
+        epochs++;
+    }
+    return epochs;
+}
+
+static void refusals(void)
+{
+    begin(0);
+    check(epochs_until_asked() == 0, "a peer that never refused is asked at once");
+    for (unsigned delay = 2; delay <= 2048; delay *= 2) {
+        gasnetc_lending_gave_back(&lending, &loan, 0, 0);
+        unsigned epochs = epochs_until_asked(), most = delay < 1024 ? delay : 1024;
+        check_each(epochs == most, "asked after %u epochs, not %u", epochs, most);
+    }
+    check_all(
+        "PO-17 the delay until a peer that refuses is asked again doubles, up to 1024 epochs");
+    begin(0);
+    for (unsigned i = 0; i < 3; i++) {
+        epochs_until_asked();
+        gasnetc_lending_gave_back(&lending, &loan, 0, 0);
+    }
+    lending.epoch = (uint16_t)(lending.epoch + 8 + 4 * 8);
+    check(epochs_until_asked() == 0, "it was not asked for four times the delay");
+    gasnetc_lending_gave_back(&lending, &loan, 0, 0);
+    check(epochs_until_asked() == 8, "PO-17 one of its refusals is forgotten then");
+    begin(0);
+    epochs_until_asked();
+    gasnetc_lending_gave_back(&lending, &loan, 3, 0);
+    gasnetc_lending_answer(&lending, &loan, 0x11);
+    check(epochs_until_asked() == 2,
+          "PO-17 a peer that asks for credits after it returned some has refused");
+}
+
+enum { MANY = 40, SELF = 7 };
+static gasnetc_loan_t loans[MANY];
+
+static gasnetc_loan_t *loan_of(void *context, uint32_t rank)
+{
+    (void)context;
+    return rank == SELF ? NULL : &loans[rank];
+}
+
+static void begin_many(void)
+{
+    gasnetc_lending_init(&lending, (MANY - 1) * 10, MANY - 1, 10, 4, 20, 1024, true);
+    for (int i = 0; i < MANY; i++) gasnetc_loan_init(&loans[i], 10);
+    lending.bank_short = true;
+}
+
+/* Calls the lender's choice until it asks nobody; each peer asked refuses at once if `refuse`. */
+static unsigned ask_all(bool refuse, unsigned *asked)
+{
+    gasnetc_lending_ask_t asks[GASNETC_LENDING_ASKS_MOST];
+    unsigned sum = 0;
+    for (unsigned calls = 0; calls < MANY; calls++) {
+        unsigned n = gasnetc_lending_choose(&lending, MANY, loan_of, NULL, asks);
+        for (unsigned i = 0; i < n; i++) {
+            asked[asks[i].rank]++;
+            if (refuse) gasnetc_lending_gave_back(&lending, &loans[asks[i].rank], 0, 0);
+        }
+        sum += n;
+    }
+    return sum;
+}
+
+static void choice(void)
+{
+    unsigned asked[MANY] = {0}, sum = 0;
+    begin_many();
+    sum = ask_all(false, asked);
+    check(sum == 4, "PO-17 %u peers are asked and have not answered: 4 at most", sum);
+    for (uint32_t r = 0; r < MANY; r++)
+        if (asked[r]) gasnetc_lending_gave_back(&lending, &loans[r], 0, 0);
+    sum = ask_all(true, asked);
+    check(sum == 1, "PO-17 %u more in the same epoch: 5 at most without Requests", sum);
+    lending.requests = 64;
+    sum = ask_all(true, asked);
+    check(sum == 2, "PO-17 %u more after 64 Requests: one for each 32", sum);
+
+    memset(asked, 0, sizeof asked);
+    begin_many();
+    for (unsigned round = 0; round < MANY; round++, lending.asks = 0) ask_all(true, asked);
+    for (uint32_t r = 0; r < MANY; r++)
+        check_each(asked[r] == (r != SELF), "rank %u is asked %u times", r, asked[r]);
+    check_all("PO-17 the choice goes round: each of 39 peers that refuse is asked, and once");
+
+    gasnetc_lending_ask_t asks[GASNETC_LENDING_ASKS_MOST];
+    begin_many();
+    lending.epoch = 3;
+    unsigned n = gasnetc_lending_choose(&lending, MANY, loan_of, NULL, asks);
+    check(n > 0 && asks[0].epochs == 3 && loans[asks[0].rank].reported == 3,
+          "PO-10 a peer that is asked is informed of the epochs that ended");
+    lending.bank_short = false;
+    lending.asking = 0;
+    check(gasnetc_lending_choose(&lending, MANY, loan_of, NULL, asks) == 0,
+          "nobody is asked while the bank suffices");
 }
 
 static void epochs(void)
@@ -136,6 +279,10 @@ int main(int argc, char **argv)
     requests();
     stalled_requests();
     giving_back();
+    stalled_borrower();
+    peer_that_stalled();
+    refusals();
+    choice();
     epochs();
     return check_end();
 }

@@ -124,6 +124,29 @@ static void buffers(void)
               "through");
 }
 
+/* Without parameters: the table, its rows and what lies between and beyond them.  What the last
+ * receive buffer holds more goes to the bank. */
+static void plan_defaults(void)
+{
+    static const struct {
+        uint32_t nodes, each, bank;
+    } rows[] = {{2, 192, 192},      {5, 160, 352},     {8, 128, 512},    {20, 96, 768},
+                {32, 64, 1024},     {128, 32, 2048},   {512, 20, 4096},  {2048, 14, 8192},
+                {10000, 10, 20000}, {65536, 8, 65536}, {70000, 8, 65536}};
+    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const plan_input_t input = {rows[i].nodes, 2, -1, -1, 0, 250, 2048, 256};
+        char why[300];
+        plan_t plan;
+        plan_make(&input, &plan, why, sizeof why);
+        uint64_t bank = plan.credits - (uint64_t)plan.each * (rows[i].nodes - 1);
+        check_each(plan.each == rows[i].each && bank >= rows[i].bank &&
+                       bank < rows[i].bank + (uint64_t)(plan.chunks - 1) * PLAN_COST_MOST,
+                   "%u nodes: %u credits each, not %u; %llu in the bank, not %u", rows[i].nodes,
+                   plan.each, rows[i].each, (unsigned long long)bank, rows[i].bank);
+    }
+    check_all("PO-11 credits of each peer and of the bank, by the number of nodes");
+}
+
 static void plans(void)
 {
     char why[300];
@@ -183,6 +206,7 @@ int main(int argc, char **argv)
     stocks();
     halves();
     buffers();
+    plan_defaults();
     plans();
     return check_end();
 }

@@ -50,6 +50,45 @@ static void means_first(void)
     gasnetc_params.msg_limit = 250;
 }
 
+/* A message about credits from a peer. */
+static void credits_message(uint32_t rank, enum bits_message message, uint32_t word)
+{
+    ptl_script_arrive(&(ptl_script_message_t){.from = 100 + rank,
+                                              .entry = 39,
+                                              .bits = bits_system(message, word),
+                                              .header = bits_system_header(rank, 0)});
+}
+
+static void order(void)
+{
+    job_begin();
+    ptl_script_forget();
+    const net_key_t key = gasnetc_peers[1].segment.keys[0];
+    const gasnetc_sent_t sent = {.counter = NULL};
+    uint64_t word = 1;
+    net_put(&gasnetc_peers[1].net, key.base, &key, &word, NULL, 8, NET_UNORDERED, &sent);
+    ptl_script_sent(ptl_script_op(0));
+    ptl_script_acked(ptl_script_op(0));
+    request(1, 1, (message_t){.handler = H_SILENT}, BITS_AM, 1);
+    for (int i = 0; i < 20; i++) credits_message(2, BITS_REVOKE, 0);
+    ptl_script_looks.count = 0;
+    gasnetc_poll();
+    const ptl_handle_eq_t *queue = ptl_script_looks.queue;
+    check(ptl_script_looks.count >= 3 && queue[0] == net_portals.sys_eq &&
+              queue[1] == net_portals.safe_eq && queue[2] == net_portals.am_eq,
+          "PO-4 a poll looks at SYS first, then at SAFE, then at AM");
+    unsigned answers = 0, replies = 0;
+    for (unsigned i = 1; i < ptl_script_ops(); i++) {
+        ptl_script_op_t *op = ptl_script_op((int)i);
+        bool system = (op->bits & 15) == BITS_SYS;
+        answers += system;
+        replies += !system;
+        if (!system) ptl_script_sent(op);
+    }
+    check(answers == 20 && replies == 1, "PO-4 PO-12 and empties SYS, however much is in it");
+    job_end("the order of the queues");
+}
+
 static void limits(void)
 {
     gasnetc_params.am_limit = 3;
@@ -69,11 +108,7 @@ static void limits(void)
     gasnetc_poll();
     gasnetc_poll();
     ptl_script_forget();
-    for (unsigned i = 0; i < 5; i++)
-        ptl_script_arrive(&(ptl_script_message_t){.from = 101,
-                                                  .entry = 39,
-                                                  .bits = bits_system(BITS_REVOKE, 0),
-                                                  .header = bits_system_header(1, 0)});
+    for (unsigned i = 0; i < 5; i++) credits_message(1, BITS_REVOKE, 0);
     gasnetc_poll();
     check(ptl_script_ops() == 4,
           "PO-12 GASNET_PORTAL_SYS_LIMIT=4: four system messages are answered");
@@ -109,10 +144,7 @@ static void system_messages(void)
     /* Rank 1 asks for credits. */
     ptl_script_forget();
     uint16_t owned = gasnetc_peers[1].net.loan.owned;
-    ptl_script_arrive(&(ptl_script_message_t){.from = 101,
-                                              .entry = 39,
-                                              .bits = bits_system(BITS_REVOKE, 0),
-                                              .header = bits_system_header(1, 0)});
+    credits_message(1, BITS_REVOKE, 0);
     gasnetc_poll();
     op = ptl_script_op(0);
     unsigned back = op->bits >> 32 & 0xffff;
@@ -120,6 +152,42 @@ static void system_messages(void)
               gasnetc_peers[1].net.loan.owned == owned - back,
           "PO-10 credits that are asked for go back: %u of %u", back, owned);
     job_end("system messages");
+}
+
+/* The messages about credits report the epochs that have ended at their sender. */
+static void epochs(void)
+{
+    job_begin();
+    ptl_script_forget();
+    gasnetc_loan_t *loan = &gasnetc_peers[1].net.loan;
+    loan->stalls = 4;
+    net_portals.lending.epoch = 3;
+    credits_message(1, BITS_REVOKE, 0);
+    gasnetc_poll();
+    ptl_script_op_t *op = ptl_script_op(0);
+    check(bits_message(op->bits) == BITS_RETURN && op->bits >> 32 == 3 << 16,
+          "PO-10 a RETURN without credits reports 3 epochs");
+    net_portals.lending.epoch = 5;
+    credits_message(1, BITS_REVOKE, 2);
+    gasnetc_poll();
+    op = ptl_script_op(1);
+    check(op->bits >> 48 == 2 && (op->bits >> 32 & 0xffff) > 0,
+          "PO-10 a REVOKE that reports 2 epochs: stalls are forgotten, and 2 more are reported");
+
+    ptl_script_forget();
+    loan->stalls = 4;
+    net_portals.lending.epoch = 9;
+    net_portals.lending.bank_short = true;
+    net_portals_scavenge();
+    op = ptl_script_op(0);
+    for (unsigned i = 0; i < ptl_script_ops(); i++)
+        if (ptl_script_op((int)i)->target.pid == 101) op = ptl_script_op((int)i);
+    check(bits_message(op->bits) == BITS_REVOKE && op->bits >> 32 == 4,
+          "PO-10 a REVOKE reports 4 epochs");
+    credits_message(1, BITS_RETURN, 2 << 16 | 1);
+    gasnetc_poll();
+    check(loan->stalls == 0, "PO-10 a RETURN that reports 2 epochs: stalls are forgotten");
+    job_end("epochs");
 }
 
 /* A wish for more is granted from the bank; when that is empty, others are asked. */
@@ -149,10 +217,7 @@ static void lending(void)
     check_each(given == bank, "%u credits are given of %u", given, bank);
     check_each(asked == 1, "%u are asked", asked);
     check_all("PO-10 wishes are granted from the bank; then others are asked, once");
-    ptl_script_arrive(&(ptl_script_message_t){.from = 102,
-                                              .entry = 39,
-                                              .bits = bits_system(BITS_RETURN, 5),
-                                              .header = bits_system_header(2, 0)});
+    credits_message(2, BITS_RETURN, 5);
     gasnetc_poll();
     check(net_portals.lending.bank == 5, "PO-10 what comes back is in the bank");
     job_end("lending");
@@ -299,9 +364,11 @@ static void failed_puts(void)
 int main(int argc, char **argv)
 {
     check_begin(argc, argv);
+    order();
     means_first();
     limits();
     system_messages();
+    epochs();
     lending();
     sleeping();
     broken();

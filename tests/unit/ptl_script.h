@@ -57,6 +57,13 @@ bool ptl_script_arrive(const ptl_script_message_t *message);
 extern bool ptl_script_hold_unlinks;
 bool ptl_script_unlink(void);
 
+/* The queues of the first calls of PtlEQGet since `count` was 0, in order; successive calls for one
+ * queue count once. */
+extern struct ptl_script_looks {
+    unsigned count;
+    ptl_handle_eq_t queue[4];
+} ptl_script_looks;
+
 /* Connections that broke; answers that have not left. */
 extern ptl_sr_value_t ptl_script_breaks, ptl_script_answers;
 
