@@ -18,7 +18,7 @@
 #endif
 
 enum { SEGMENT = 4 << 20, WORDS = 4096, MOST = 1 << 20 }; /* the first WORDS bytes are for signs */
-enum { H_PID = 128, H_ONE_WAY, H_LONG, H_DONE };
+enum { H_PID = 128, H_ONE_WAY, H_LONG, H_DONE, H_REFILLED };
 
 static pid_t pids[64]; /* of all ranks, at rank 0 */
 static int pids_known, handled, answered;
@@ -43,6 +43,19 @@ static void on_one_way(gasnet_token_t t)
 static void on_long(gasnet_token_t t, void *data, size_t n)
 {
     (void)data, (void)n;
+    gasnet_AMReplyShort0(t, H_DONE);
+}
+
+/* At the receiver of Requests: how many were handled before the receive buffer in their place was
+ * posted, or while their own was posted again. */
+static int requests, late, own;
+
+static void on_refilled(gasnet_token_t t, void *data, size_t n)
+{
+    (void)n;
+    requests++;
+    late += spy.receives < requests;
+    own += (uintptr_t)data - spy.last_receive < 4096;
     gasnet_AMReplyShort0(t, H_DONE);
 }
 
@@ -288,6 +301,24 @@ static void slack(const int *number)
     printf("slack requests=%d hidden=%d\n", *number, hidden);
 }
 
+/* Requests in a burst, to a peer that serves several in one poll. */
+static void refill(const int *number)
+{
+    if (test_rank == 0) {
+        GASNET_BLOCKUNTIL(__atomic_load_n(my_sign(), __ATOMIC_ACQUIRE) == 1);
+        int before = test_get(&answered);
+        for (int i = 0; i < *number; i++) gasnet_AMRequestMedium0(1, H_REFILLED, outside, 64);
+        tell_sign(1, 1);
+        wait_answer(before + *number);
+    }
+    if (test_rank != 1) return;
+    spy_reset();
+    tell_sign(0, 1);
+    while (__atomic_load_n(my_sign(), __ATOMIC_ACQUIRE) != 1) sched_yield();
+    GASNET_BLOCKUNTIL(requests == *number);
+    printf("refill requests=%d late=%d own=%d\n", requests, late, own);
+}
+
 /* A hundred barriers: by what they go. */
 static void barrier(const int *number)
 {
@@ -366,6 +397,7 @@ static const struct probe {
               {"bounce", bounce, true, false},
               {"credits", credits, true, true},
               {"slack", slack, true, true},
+              {"refill", refill, true, true},
               {"barrier", barrier, false, true},
 #ifdef GASNET_PAR
               {"threads", threads, true, false},
@@ -391,8 +423,11 @@ static void run_all(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    static gasnet_handlerentry_t table[] = {
-        {H_PID, on_pid}, {H_ONE_WAY, on_one_way}, {H_LONG, on_long}, {H_DONE, on_done}};
+    static gasnet_handlerentry_t table[] = {{H_PID, on_pid},
+                                            {H_ONE_WAY, on_one_way},
+                                            {H_LONG, on_long},
+                                            {H_DONE, on_done},
+                                            {H_REFILLED, on_refilled}};
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGUSR2);

@@ -111,6 +111,14 @@ sees "IB-R2 of all peers together" 3 'depth 200' 'depth stalled=[1-9][0-9]* most
 sees "IB-R2 by its older name" 3 'depth 200' 'depth stalled=[1-9][0-9]* most=5' GASNET_OP_OUST_LIMIT=5
 sees "IB-R2 no more than all peers' depths" 3 'depth 200' 'most=16 one=8' GASNET_NETWORKDEPTH_TOTAL=100 GASNET_NETWORKDEPTH_PP=8
 sees "IB-R2 computed" 3 'depth 200' 'most=12 one=6' GASNET_NETWORKDEPTH_TOTAL=0 GASNET_NETWORKDEPTH_PP=6
+# Beside the operations, a completion queue has room for 4 system messages of each queue pair and 256 threads.
+sees "IB-R2 the send completion queue: the depths of all peers" 3 attributes '^cq depth=392$' GASNET_NETWORKDEPTH_TOTAL=0
+sees "IB-R2 no more than those" 3 attributes '^cq depth=284$' GASNET_NETWORKDEPTH_TOTAL=100 GASNET_NETWORKDEPTH_PP=10
+sees "IB-R2 or the total" 3 attributes '^cq depth=273$' GASNET_NETWORKDEPTH_TOTAL=9
+for shared in 0 1; do
+    sees "IB-A4 another receive buffer is posted before the handler of a Request runs" 2 'refill 20' \
+        'refill requests=20 late=0 own=0' GASNET_USE_SRQ=$shared
+done
 sees "IB-R3 Requests in flight to a peer that does not look" 2 'credits 100' 'credits stalled=5$' GASNET_AM_CREDITS_SLACK=0 GASNET_AM_CREDITS_PP=5
 sees "IB-R3 by its older name" 2 'credits 100' 'credits stalled=4$' GASNET_AM_CREDITS_SLACK=0 GASNET_AM_OUST_PP=4
 sees "IB-R3 the default" 2 'credits 100' 'credits stalled=32$' GASNET_AM_CREDITS_SLACK=0 GASNET_AM_CREDITS_PP=32

@@ -74,6 +74,26 @@ static int on_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_se
     return error;
 }
 
+static void note_receives(const struct ibv_recv_wr *wr)
+{
+    for (; wr; wr = wr->next) {
+        spy.receives++;
+        spy.last_receive = wr->num_sge ? (uintptr_t)wr->sg_list[0].addr : 0;
+    }
+}
+
+static int on_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+    note_receives(wr);
+    return ops_of(qp->context)->post_recv(qp, wr, bad);
+}
+
+static int on_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+    note_receives(wr);
+    return ops_of(srq->context)->post_srq_recv(srq, wr, bad);
+}
+
 static bool is_send_cq(const struct ibv_cq *cq)
 {
     for (int i = 0; i < spy.qps; i++)
@@ -109,6 +129,8 @@ static void watch(struct ibv_context *context)
     seen[i].ops = context->ops;
     context->ops.post_send = on_post_send;
     context->ops.poll_cq = on_poll_cq;
+    context->ops.post_recv = on_post_recv;
+    context->ops.post_srq_recv = on_post_srq_recv;
 }
 
 #pragma GCC visibility push(default) /* for the libraries to find */
@@ -194,7 +216,7 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *start, size_t length, u
 
 void spy_reset(void)
 {
-    spy.posts = 0;
+    spy.posts = spy.receives = 0;
     spy.most = spy.in_flight;
     spy.idle = 0;
     spy.hold = false;

@@ -53,6 +53,8 @@ struct spy {
     int posts;
     struct spy_post post[SPY_POSTS];
     uint32_t in_flight, most;
+    int receives;           /* work requests posted to receive queues */
+    uintptr_t last_receive; /* buffer of the last of them */
     /* While it is set no completion of what was sent is seen, until the library has looked for one
      * so often, without posting anything, that it must be waiting; then on_stall is called, once.
      */
