@@ -297,7 +297,7 @@ static void agree_among_nodes(gasnetc_exit_action_t action)
     enum gasnetc_exit_state state;
     perform(&action);
     while ((state = state_now()) != GASNETC_EXIT_DONE && state != GASNETC_EXIT_FAILED) {
-        bool late = time_is_up(1), grace_over = time_is_up(0.5);
+        bool late = time_is_up(1), grace_over = time_is_up(GASNETC_EXIT_GRACE);
         gasneti_lock(&the_exit.lock);
         action = (gasnetc_exit_action_t){.send = GASNETC_EXIT_SEND_NONE};
         master = the_exit.protocol.state == GASNETC_EXIT_COLLECTING;

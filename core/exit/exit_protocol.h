@@ -66,6 +66,10 @@ gasnetc_exit_action_t gasnetc_exit_want(gasnetc_exit_protocol_t *p, uint8_t code
 gasnetc_exit_action_t gasnetc_exit_receive(gasnetc_exit_protocol_t *p, uint32_t from,
                                            enum gasnetc_exit_message message, uint8_t code);
 
+/* The grace period, as a part of the node's timeout; the rest must suffice for the messages that
+ * may follow. */
+#define GASNETC_EXIT_GRACE 0.5
+
 /* The grace period for a collective exit, which starts with this node's gasnetc_exit_want, is over.
  */
 gasnetc_exit_action_t gasnetc_exit_grace_over(gasnetc_exit_protocol_t *p);

@@ -1,8 +1,9 @@
 /* exit.c - the exit's state machine (IB-X2..X6) for 1 to thousands of nodes: messages are late,
  * overtake each other and get lost; nodes stall and die.
  *
- * Plays the engine of core/exit/exit.c: a node's grace period is half of its time, both counted
- * from when it wanted to end.  Nothing is repeated: the network below never does that.
+ * Plays the engine of core/exit/exit.c: a node's timeout and its grace period, GASNETC_EXIT_GRACE
+ * of it, are counted from when it wanted to end.  Nothing is repeated: the network below never does
+ * that.
  */
 #include "core/exit/exit_protocol.h"
 
@@ -75,7 +76,8 @@ static void want(uint32_t me, uint8_t code)
     if (node->wants) job.wanting--;
     sim_note(me, "wants to end with %u", code);
     perform(me, gasnetc_exit_want(&node->protocol, code));
-    sim_after(job.timeout / 2, grace_over, &(sim_message_t){.to = me});
+    sim_after((uint64_t)((double)job.timeout * GASNETC_EXIT_GRACE), grace_over,
+              &(sim_message_t){.to = me});
     sim_after(job.timeout, time_over, &(sim_message_t){.to = me});
 }
 
