@@ -75,6 +75,11 @@ enum net_ib_port_rule net_ib_ports_rule(const char *filter, const char *device, 
     }
 }
 
+uint32_t net_ib_ports_most(int64_t qps, uint32_t limit)
+{
+    return qps > 0 && qps < limit ? (uint32_t)qps : limit;
+}
+
 static bool matches_any(const char *spec, size_t length, const struct net_ib_port_name *ports,
                         size_t count)
 {

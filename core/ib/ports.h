@@ -1,10 +1,12 @@
-/* ports.h - GASNET_IBV_PORTS / GASNET_VAPI_PORTS: which ports may be used (IB-C3), as pure parsing.
+/* ports.h - GASNET_IBV_PORTS / GASNET_VAPI_PORTS: which ports may be used (IB-C3), and how many of
+ * them. Pure.
  */
 #ifndef NET_IB_PORTS_H
 #define NET_IB_PORTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Checks the form `HCA[:port,port...][+HCA...]`; false with one line in `why` when it is bad. */
 bool net_ib_ports_check(const char *filter, char *why, size_t why_size);
@@ -17,6 +19,10 @@ enum net_ib_port_rule {
 
 /* What the filter says of a port; NULL or "" admits the first active port of every device. */
 enum net_ib_port_rule net_ib_ports_rule(const char *filter, const char *device, unsigned port);
+
+/* The most ports to open: no more than the queue pairs to each peer that the user asks for, since
+ * no queue pair would use the others (IB-C9); 0: `limit`. */
+uint32_t net_ib_ports_most(int64_t qps, uint32_t limit);
 
 /* An existing port. */
 struct net_ib_port_name {

@@ -2,7 +2,7 @@
  * net_close).
  *
  * Called at start-up and at the end.  Without a filter the first active port of each device is
- * used, up to NET_IB_HCAS devices.
+ * used, up to NET_IB_HCAS devices; GASNET_NUM_QPS, if not 0, bounds the ports (IB-C9).
  */
 #include "core/ib/rail.h"
 
@@ -78,8 +78,8 @@ static bool same_kind(const char *name, const hca_port_t *port)
            (r->rails == 0 || port->ethernet == r->rail[0].port.ethernet);
 }
 
-/* Adds the usable ports of an open device; false when it has none. */
-static bool take_ports(hca_t hca, const char *name, survey_t *survey)
+/* Adds the usable ports of an open device, up to `most` in all; false when it has none. */
+static bool take_ports(hca_t hca, const char *name, uint32_t most, survey_t *survey)
 {
     struct net_ib_rails *r = &net_ib_rails;
     hca_limits_t limits;
@@ -89,7 +89,7 @@ static bool take_ports(hca_t hca, const char *name, survey_t *survey)
     }
     bool tried_active = false;
     const uint32_t before = r->rails;
-    for (unsigned number = 1; number <= limits.ports && r->rails < NET_IB_RAILS; number++) {
+    for (unsigned number = 1; number <= limits.ports && r->rails < most; number++) {
         hca_port_t port;
         enum net_ib_port_rule rule = net_ib_ports_rule(gasnetc_params.ports, name, number);
         if (!hca_query_port(hca, (uint8_t)number, &port))
@@ -121,13 +121,14 @@ static void open_ports(char *error, size_t size)
 {
     net_ib_software_open();
     survey_t survey = {.used = 0};
-    for (int i = 0; net_ib_rails.hcas < NET_IB_HCAS && net_ib_rails.rails < NET_IB_RAILS; i++) {
+    const uint32_t most = net_ib_ports_most(gasnetc_params.num_qps, NET_IB_RAILS);
+    for (int i = 0; net_ib_rails.hcas < NET_IB_HCAS && net_ib_rails.rails < most; i++) {
         char name[64];
         hca_t hca = hca_open(i, name);
         if (!*name) break;
         if (!hca)
             survey_add(&survey, "%s cannot be opened: %s", name, strerror(errno));
-        else if (!take_ports(hca, name, &survey))
+        else if (!take_ports(hca, name, most, &survey))
             hca_close(hca);
     }
     if (!net_ib_rails.rails) survey_explain(&survey, error, size);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # rails.sh - several devices and ports: which are taken, and that everything works over all of them
-# (IB-B5, IB-C2, IB-C3, IB-C4), on software devices.
+# (IB-B5, IB-C2, IB-C3, IB-C4, IB-C9), on software devices.
 #
 # TEST_MODES, TEST_CONDUIT as for run-conduit.sh.
 # family: rails
@@ -19,8 +19,8 @@ if [ "${hcas:-1}" -lt 2 ]; then
     tap_end
 fi
 
-job() { # N PROGRAM
-    timeout -k 2 120 "$TEST_LAUNCH" -spawner=ssh -n "$1" "$TEST_BUILD/tests/$2" >"$log" 2>&1 </dev/null
+job() { # N PROGRAM ARGUMENT...
+    timeout -k 2 120 "$TEST_LAUNCH" -spawner=ssh -n "$1" "$TEST_BUILD/tests/$2" "${@:3}" >"$log" 2>&1 </dev/null
 }
 
 # over NAME DEVICES PORTS QPS EXPECTED: a small job says which ports it took.
@@ -45,14 +45,29 @@ over "IB-C3 inactive ports are passed over" "2x2;softhca0/1:state=down" "" 0 \
 over "IB-C3 an inactive device gives way to the next" "3x1;softhca0/1:state=down" "" 0 \
     "softhca1 port 1 + softhca2 port 1"
 
+# IB-C9: the first so many.
+over "IB-C9 as many devices as queue pairs" 2x2 "" 1 "softhca0 port 1"
+over "IB-C9 a device without an active port does not count" "2x1;softhca0/1:state=down" "" 1 "softhca1 port 1"
+over "IB-C9 no more than there are" 2x2 "" 5 "softhca0 port 1 + softhca1 port 1"
+over "IB-C9 as many of the ports of the filter, in the order found" 2x2 softhca1:1,2+softhca0:2 2 \
+    "softhca0 port 2 + softhca1 port 1"
+opened() { # QPS: the devices that each rank opens; those of rank 0, which prints them
+    SOFTHCA_DEVICES=2x2 GASNET_NUM_QPS=$1 GASNET_CONNECT_STATIC=1 job 2 "params/probe-$conduit-seq" attributes
+    sed -n 's/^open //p' "$log" | sort -u | paste -sd' '
+}
+names=$(opened 2)
+tap_ok "$([ "$names" = "softhca0 softhca1" ]; echo $?)" "IB-C9 two queue pairs: ${names:-no device} opened"
+names=$(opened 1)
+tap_ok "$([ "$names" = softhca0 ]; echo $?)" "IB-C9 one queue pair: ${names:-no device} opened, and no other to register or poll"
+
 four_ports() { # PROGRAM
     local -x "$ports=softhca0:1,2+softhca1:1,2" SOFTHCA_DEVICES=2x2
     job 3 "$1"
 }
 
-# Everything over several queue pairs: as many as ports, more (by turns), and fewer.
+# Everything over several queue pairs: one for each port, and more (by turns).
 for mode in ${TEST_MODES:-seq par}; do
-    for qps in 0 3; do
+    for qps in 0 6; do
         for program in testputget testam testamsize testhandles; do
             GASNET_NUM_QPS=$qps four_ports "$program-$conduit-$mode"
             status=$?

@@ -117,6 +117,7 @@ static void attributes(const int *number)
         gasnet_AMRequestLong0((gasnet_node_t)r, H_LONG, outside, 8, test_at(r, WORDS));
         wait_answer(r);
     }
+    for (int i = 0; i < spy.opens; i++) printf("open %s\n", spy.open[i]);
     for (int i = 0; i < spy.qps; i++) {
         const struct spy_qp *q = &spy.qp[i];
         if (!q->qp || !q->port) continue;

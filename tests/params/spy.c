@@ -135,6 +135,15 @@ static void watch(struct ibv_context *context)
 
 #pragma GCC visibility push(default) /* for the libraries to find */
 
+struct ibv_context *ibv_open_device(struct ibv_device *device)
+{
+    NEXT(ibv_open_device, struct ibv_context *, struct ibv_device *);
+    struct ibv_context *context = next(device);
+    if (context && spy.opens < SPY_OPENS)
+        snprintf(spy.open[spy.opens++], sizeof *spy.open, "%s", context->device->name);
+    return context;
+}
+
 struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
                              struct ibv_comp_channel *channel, int vector)
 {

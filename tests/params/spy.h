@@ -1,5 +1,5 @@
-/* spy.h - what a program asks of the verbs device, seen from the program: queue pairs and their
- * attributes, completion queues, registrations, and every work request.
+/* spy.h - what a program asks of the verbs device, seen from the program: devices, queue pairs and
+ * their attributes, completion queues, registrations, and every work request.
  *
  * spy.c stands before the device by symbol interposition.  It trusts nothing that the library says
  * of itself.  It can hold completions back until the library waits for them, and so find the most
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SPY_QPS = 256, SPY_CQS = 64, SPY_REGIONS = 4096, SPY_POSTS = 65536 };
+enum { SPY_OPENS = 16, SPY_QPS = 256, SPY_CQS = 64, SPY_REGIONS = 4096, SPY_POSTS = 65536 };
 
 struct spy_qp {
     struct ibv_qp *qp;
@@ -41,7 +41,8 @@ struct spy_post {
 };
 
 struct spy {
-    int qps, cqs, srqs, regions;
+    int opens, qps, cqs, srqs, regions;
+    char open[SPY_OPENS][64]; /* names of the devices */
     struct spy_qp qp[SPY_QPS];
     struct {
         struct ibv_cq *cq;

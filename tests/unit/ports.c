@@ -1,4 +1,5 @@
-/* ports.c - the port filter GASNET_IBV_PORTS against the rules of IB-C3.
+/* ports.c - the port filter GASNET_IBV_PORTS against the rules of IB-C3 and
+ * IB-C9.
  */
 #include "core/ib/ports.h"
 
@@ -137,12 +138,31 @@ static void order_means_nothing(void)
     check_all("IB-C3 order and repetition mean nothing");
 }
 
+static void most(int64_t qps, uint32_t limit, uint32_t want)
+{
+    uint32_t got = net_ib_ports_most(qps, limit);
+    if (!check(got == want, "IB-C9 GASNET_NUM_QPS=%d: %u of at most %u ports", (int)qps, want,
+               limit))
+        check_note("it is %u", got);
+}
+
+static void bounds(void)
+{
+    most(0, 8, 8);
+    most(1, 8, 1);
+    most(7, 8, 7);
+    most(8, 8, 8);
+    most(64, 8, 8);
+    most(3, 1, 1);
+}
+
 int main(int argc, char **argv)
 {
     check_begin(argc, argv);
     rules();
     forms();
     absences();
+    bounds();
     order_means_nothing();
     return check_end();
 }
