@@ -43,7 +43,7 @@
  *                 core's record of the peer, and zeroed before net_address.
  *   net_region_t  a registered range of local memory; zeroed: none.
  *   net_key_t     the remote key of such a range: plain bytes, no pointers.
- *   net_spare_t   the spare receive buffer of one poll; zeroed: none.
+ *   net_spare_t   the spare receive buffer of one poll, or of the receive thread; zeroed: none.
  * Constants:
  *   NET_STACK_MESSAGE  AMs up to this length are built on the sender's stack, if they are inlined.
  *   NET_DELIVER_MAX    the most messages that one poll takes.
@@ -282,6 +282,13 @@ void net_release_system(net_message_t *message);
 
 /* At the end of a poll: returns the spare to the common pool. */
 static inline void net_spare_back(net_spare_t *spare);
+
+/* For the receive thread, whose spare lasts from poll to poll, so that its Requests do not use the
+ * common pool.  At its start: acquires one, where buffers belong to threads; not hot. */
+void net_spare_own(net_spare_t *spare);
+
+/* At the end of its polls: keeps one, and returns any other to the common pool. */
+static inline void net_spare_keep(net_spare_t *spare);
 
 #include "conduit_network.h"
 

@@ -405,4 +405,9 @@ static inline void net_spare_back(net_spare_t *spare)
     (void)spare;
 }
 
+static inline void net_spare_keep(net_spare_t *spare)
+{
+    (void)spare;
+}
+
 #endif

@@ -118,24 +118,28 @@ HOT bool gasnetc_deliver_one(net_message_t *message, net_spare_t *spare)
 }
 
 /* Acts on `n` <= GASNETC_DELIVER_MAX messages that arrived, `systems` of them from net_sys: runs
- * handlers, posts receive buffers again and returns credits.  No lock held. */
-HOT void gasnetc_deliver(net_message_t **messages, unsigned n, unsigned systems)
+ * handlers, posts receive buffers again and returns credits.  `kept`: the spare that the calling
+ * thread keeps from poll to poll, or NULL.  No lock held. */
+HOT void gasnetc_deliver(net_message_t **messages, unsigned n, unsigned systems, net_spare_t *kept)
 {
     unsigned overdue = 0;
     gasnetc_peer_t *peers[GASNETC_DELIVER_MAX]; /* the first `overdue`: hidden Replies to send */
-    net_spare_t spare = {0};
+    net_spare_t own = {0}, *spare = kept ? kept : &own;
     gasneti_thread_t *self = gasneti_self();
     /* System messages first: a handler might not return. */
     if (__builtin_expect(systems, 0)) n = gasnetc_deliver_system(messages, n);
     self->handler_depth++;
     for (unsigned i = 0; i < n; i++) {
         gasnetc_peer_t *peer = gasnetc_peer_of(messages[i]->peer);
-        if (gasnetc_deliver_one(messages[i], &spare) &&
+        if (gasnetc_deliver_one(messages[i], spare) &&
             (!overdue || peers[overdue - 1] != peer || flow_one_reply_each(peer)))
             peers[overdue++] = peer;
     }
     self->handler_depth--;
-    net_spare_back(&spare);
+    if (kept)
+        net_spare_keep(kept);
+    else
+        net_spare_back(&own);
     while (overdue > 0) gasnetc_send_hidden_reply(peers[--overdue], NULL);
 }
 

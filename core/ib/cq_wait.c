@@ -1,12 +1,19 @@
 /* cq_wait.c - receive threads sleep here until a message arrives: one at each device.
  *
- * Called by core/progress/receive_thread.c alone, and left out of the library with it (IB-B3).
+ * Called by core/progress/receive_thread.c alone, and left out of the library with it (IB-B3).  So
+ * is the buffer that each of them keeps.
  */
 #include "core/ib/rail.h"
 
 unsigned net_rx_channels(void)
 {
     return net_ib.hcas;
+}
+
+/* A buffer beyond those of the pool: GASNET_AM_SPARES are all for other threads. */
+void net_spare_own(net_spare_t *spare)
+{
+    *spare = (net_spare_t){.recv = net_ib.shared ? NULL : net_ib_recv_make(1)};
 }
 
 void net_arm(unsigned channel)

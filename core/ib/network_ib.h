@@ -565,4 +565,9 @@ static inline void net_spare_back(net_spare_t *spare)
     spare->recv = NULL;
 }
 
+static inline void net_spare_keep(net_spare_t *spare)
+{
+    if (net_ib.shared) net_spare_back(spare);
+}
+
 #endif

@@ -337,6 +337,7 @@ void net_open(uint32_t peers, struct net_caps *caps)
     } else {
         const uint32_t spares = (uint32_t)gasnetc_params.am_spares;
         buffers = peers * prepost + plan.replies + spares;
+        if (gasnetc_params.rcv_thread) buffers += net_ib.hcas; /* net_spare_own, once for each */
         net_ib_recv_hand_over(net_ib_recv_make(spares));
         depths.am_recv = prepost + plan.credits;
         depths.am_prepost = prepost;

@@ -9,8 +9,10 @@
  * handler.  Returns how many messages had arrived. */
 unsigned gasnetc_poll(void);
 
-/* The same, but waits while another thread polls: finds all that had arrived before the call. */
-unsigned gasnetc_poll_blocking(void);
+/* The same for the receive thread: waits while another thread polls, and so finds all that had
+ * arrived before the call.  `spare`: of the calling thread, from net_spare_own. */
+struct net_spare;
+unsigned gasnetc_poll_blocking(struct net_spare *spare);
 
 /* Reaps what was sent and runs no handlers: the only progress allowed inside a handler. */
 void gasnetc_reap(void);

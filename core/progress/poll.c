@@ -86,7 +86,7 @@ HOT unsigned poll_once(void)
     net_message_t *messages[GASNETC_DELIVER_MAX];
     unsigned reaped = 0, systems = 0;
     unsigned n = take(messages, &reaped, &systems);
-    if (n) gasnetc_deliver(messages, n, systems);
+    if (n) gasnetc_deliver(messages, n, systems, NULL);
     if (__builtin_expect(pending(), 0)) gasnetc_exit_act();
     if (__builtin_expect(atomic_load_explicit(&gasnete_progress_due, memory_order_relaxed), 0))
         gasnete_progress();
@@ -104,27 +104,21 @@ unsigned gasnetc_poll(void)
     return poll_once();
 }
 
-/* Two parts of it out of line, for callers off the hot path. */
-static __attribute__((noinline)) void deliver_slowly(net_message_t **messages, unsigned n,
-                                                     unsigned systems)
-{
-    gasnetc_deliver(messages, n, systems);
-}
-
+/* A part of it out of line, for callers off the hot path. */
 static __attribute__((noinline)) unsigned take_slowly(net_message_t **messages, unsigned *reaped,
                                                       unsigned *systems)
 {
     return take_locked(messages, reaped, systems);
 }
 
-unsigned gasnetc_poll_blocking(void)
+unsigned gasnetc_poll_blocking(net_spare_t *spare)
 {
     net_message_t *messages[GASNETC_DELIVER_MAX];
     unsigned reaped = 0, systems = 0;
     gasneti_lock(&poll_lock);
     unsigned n = take_slowly(messages, &reaped, &systems);
     gasnetc_tidy_pins();
-    if (n) deliver_slowly(messages, n, systems);
+    if (n) gasnetc_deliver(messages, n, systems, spare);
     if (pending()) gasnetc_exit_act();
     if (atomic_load(&gasnete_progress_due)) gasnete_progress();
     return n;

@@ -4,7 +4,8 @@
  * The thread sleeps in the kernel until a message arrives, then naps before it polls: client
  * threads that poll handle their messages themselves, and a wake-up for each would delay them
  * (IB-W3).  The nap doubles, up to LONGEST_NS, each time the thread finds nothing to handle, and is
- * SHORTEST_NS again after it has handled a message.
+ * SHORTEST_NS again after it has handled a message.  The thread keeps a spare receive buffer of its
+ * own (IB-A4).
  */
 #include "core/progress/receive_thread.h"
 
@@ -25,24 +26,26 @@ static void nap(long ns)
     nanosleep(&time, NULL);
 }
 
-static unsigned serve_all(void)
+static unsigned serve_all(net_spare_t *spare)
 {
     unsigned served = 0, n;
-    while ((n = gasnetc_poll_blocking()) > 0) served += n;
+    while ((n = gasnetc_poll_blocking(spare)) > 0) served += n;
     return served;
 }
 
 static void *run(void *number)
 {
     const unsigned channel = (unsigned)(uintptr_t)number;
+    net_spare_t spare;
+    net_spare_own(&spare);
     for (long nap_ns = SHORTEST_NS;;) {
         net_arm(channel);
         /* Messages that arrived before net_arm do not end net_block. */
-        unsigned served = serve_all();
+        unsigned served = serve_all(&spare);
         net_block(channel);
         gasneti_self()->counts.wakes++;
         nap(nap_ns);
-        served += serve_all();
+        served += serve_all(&spare);
         if (served)
             nap_ns = SHORTEST_NS;
         else if (nap_ns < LONGEST_NS)

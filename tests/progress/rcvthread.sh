@@ -63,10 +63,10 @@ fi
 variant without-thread IB-B3 --disable-ibv-rcv-thread libgasnet-$conduit-par.la || tap_end
 
 # What belongs to the thread, in a library.
-own='gasnetc_receive_thread_start|net_arm|net_block'
+own='gasnetc_receive_thread_start|net_arm|net_block|net_spare_own'
 parts() { nm "$1/libgasnet-$conduit-par.so" | grep -cE " ($own)\$"; }
-tap_ok "$([ "$(parts "$ordinary")" = 3 ]; echo $?)" "IB-C8 the ordinary library has the thread, and how it arms and sleeps"
-tap_ok "$(parts "$without/.libs")" "IB-B3 the other has none of the three"
+tap_ok "$([ "$(parts "$ordinary")" = 4 ]; echo $?)" "IB-C8 the ordinary library has the thread, how it arms and sleeps, and its spare buffer"
+tap_ok "$(parts "$without/.libs")" "IB-B3 the other has none of the four"
 
 # locks FILE: functions and how many locked instructions each has; parts of one function count as it.
 locks() {

@@ -432,6 +432,21 @@ static void one_spare_per_poll(void)
     end();
 }
 
+/* The receive thread's polls. */
+static void spare_kept(void)
+{
+    net_spare_t spare = {.in_hand = true};
+    begin(8, 1);
+    for (int poll = 0; poll < 4; poll++) {
+        for (int i = 0; i < 5; i++) request(i % 3 == 2 ? H_ANSWER : H_SILENT, 0);
+        gasnetc_poll_blocking(&spare);
+    }
+    check(saw.runs == 20 && net_script.pool_turns == 0 && spare.in_hand,
+          "IB-A4 a thread that keeps its spare never turns to the pool: %u times",
+          net_script.pool_turns);
+    end();
+}
+
 static void medium_arrives(bool no_spare)
 {
     begin(4, 1);
@@ -618,6 +633,7 @@ int main(int argc, char **argv)
     order_of_service();
     bounded_poll();
     one_spare_per_poll();
+    spare_kept();
     medium_arrives(false);
     medium_arrives(true);
     system_arrives();

@@ -23,6 +23,8 @@ static struct {
     int count, taken, armed_at, slept;
     long now, computes_from; /* before that the program polls */
     long latest, last;       /* how long a message waited at most, and the last one */
+    net_spare_t *spare;      /* of the thread */
+    int other_spares;        /* polls with another one */
     sem_t done;
 } world;
 
@@ -71,8 +73,15 @@ int nanosleep(const struct timespec *wanted, struct timespec *left)
     return 0;
 }
 
-unsigned gasnetc_poll_blocking(void)
+void net_spare_own(net_spare_t *spare)
 {
+    *spare = (net_spare_t){.in_hand = true};
+    world.spare = spare;
+}
+
+unsigned gasnetc_poll_blocking(net_spare_t *spare)
+{
+    if (spare != world.spare || !spare->in_hand) world.other_spares++;
     int from = world.taken;
     world.taken = arrived();
     if (from == world.taken) return 0;
@@ -163,5 +172,6 @@ int main(int argc, char **argv)
     stream();
     polling();
     early();
+    check(world.other_spares == 0, "IB-A4 every poll gets the spare that the thread began with");
     return check_end();
 }

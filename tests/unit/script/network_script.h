@@ -93,4 +93,9 @@ static inline void net_spare_back(net_spare_t *spare)
     net_script_spare_back(spare);
 }
 
+static inline void net_spare_keep(net_spare_t *spare)
+{
+    (void)spare;
+}
+
 #endif
