@@ -50,6 +50,12 @@ AC_SUBST(CONDUIT[_POLL_LOCK], [$(test "$enable_$1_poll_lock" = yes && echo 1 || 
 m4_popdef([CONDUIT])
 ])
 
+# IB-C10: locks in the libraries that have one client thread.  For all conduits: clients see it too.
+AC_ARG_ENABLE([seq-rcv-thread],
+  [AS_HELP_STRING([--enable-seq-rcv-thread], [GASNET_RCV_THREAD works in SEQ and PARSYNC libraries too, which then have the locks of PAR])],
+  [], [enable_seq_rcv_thread=no])
+AC_SUBST([SEQ_RCV_THREAD], [$(test "$enable_seq_rcv_thread" = yes && echo 1 || echo 0)])
+
 CONDUITS=
 GASNET_CONDUIT([ibv])
 GASNET_IB_OPTIONS([ibv])

@@ -225,15 +225,17 @@ static uint32_t bbuf_count(void)
     return (uint32_t)(count > least ? count : least);
 }
 
-/* IB-C8; only PAR libraries have the locks that such a thread needs. */
+/* IB-C8, IB-C10; only some libraries have the locks that such a thread needs (lock.h). */
 static void settle_receive_thread(void)
 {
     if (!gasnetc_params.rcv_thread || (GASNETC_RCV_THREAD && GASNETC_THREADED)) return;
     gasnetc_params.rcv_thread = false;
     if (gasnetc_job.rank == 0)
         gasneti_warn("GASNET_RCV_THREAD has no effect: %s",
-                     GASNETC_RCV_THREAD ? "link the program with the PAR library"
-                                        : "this library was configured without the thread");
+                     GASNETC_RCV_THREAD
+                         ? "link the program with the PAR library, or configure this "
+                           "one with --enable-seq-rcv-thread"
+                         : "this library was configured without the thread");
 }
 
 static void clip_threads(void)

@@ -1,6 +1,7 @@
 /* lock.h - the library's own locks: a spin lock whose waiters yield, or nothing.
  *
- * Only PAR libraries have several threads inside at once; in SEQ and PARSYNC the calls are empty.
+ * Several threads are inside at once in PAR libraries, and with --enable-seq-rcv-thread in the
+ * others (IB-C10: a client thread and the receive thread).  Without it the calls are empty there.
  * A lock is held for tens of instructions, and never while a handler runs or a call blocks.
  */
 #ifndef GASNETC_LOCK_H
@@ -10,7 +11,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#ifdef GASNET_PAR
+#include "gasnet_config.h"
+
+#if defined(GASNET_PAR) || GASNETI_SEQ_RCV_THREAD
 
 enum { GASNETC_THREADED = 1 }; /* several threads may be inside at once */
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/lock.h"
 #include "gasnet.h"
 #include "gasnet_tools.h"
 
@@ -137,8 +136,9 @@ int gasnett_run_diagnostics(int iters, int threads, const char *letters,
 {
     struct run run = {iters > 0 ? iters : 1, threads > 0 ? threads : 1, seginfo};
     int failed = 0;
-    if (!GASNETC_THREADED)
-        run.threads = 1; /* atomics and mutexes are not thread-safe in this build */
+#ifndef GASNET_PAR
+    run.threads = 1; /* atomics and mutexes are not thread-safe in SEQ */
+#endif
     diagnostics_barrier();
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
         if (letters && *letters && !strchr(letters, sections[i].letter)) continue;

@@ -42,6 +42,16 @@
 
 #include "gasnet_basic.h"
 #include <pthread.h>
+
+/* Handler-safe locks exclude handlers on other threads: of the client, or the receive thread.  The
+ * size of a lock depends on it, so SEQ objects compiled without do not link.  */
+#if GASNETI_THREADS || GASNETI_SEQ_RCV_THREAD
+#define GASNETI_HSL_LOCKS 1
+#if defined(GASNET_SEQ)
+#undef GASNETI_WORD_THREAD
+#define GASNETI_WORD_THREAD(name) name##_SEQ_rcvthread
+#endif
+#endif
 #include "gasnet_conduit.h"
 
 /* --- Versions, segment mode, limits --- */

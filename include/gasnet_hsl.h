@@ -1,8 +1,8 @@
 /* gasnet_hsl.h - atomicity control: no-interrupt sections and handler-safe locks (HSL).
  *
  * Private part of gasnet.h.  These are the only locks that a handler may acquire.  In production
- * builds a lock is a mutex, or nothing in builds without client threads.  In debug builds every
- * call is a function of the library that checks these rules:
+ * builds a lock is a mutex, or nothing in SEQ builds where all handlers run on the client's thread.
+ * In debug builds every call is a function of the library that checks these rules:
  *
  * gasnet_hold_interrupts and gasnet_resume_interrupts enclose code during which no handler runs in
  * this thread.  They are paired, not nested, and ignored in handlers and with a lock held.
@@ -26,7 +26,7 @@ GASNETI_EXPORTS_BEGIN
 #define GASNETI_HSL_LIVE   0x48534c21 /* state of a lock that gasnet_hsl_init has initialised */
 #define GASNETI_HSL_STATIC 0x48534c53 /* state of a lock with GASNET_HSL_INITIALIZER */
 typedef struct gasneti_hsl {
-#if GASNETI_THREADS
+#if GASNETI_HSL_LOCKS
     pthread_mutex_t mutex;
 #endif
     int live;                  /* GASNETI_HSL_LIVE or _STATIC from initialisation to destruction */
@@ -34,7 +34,7 @@ typedef struct gasneti_hsl {
     struct gasneti_hsl *below; /* lock that the holder acquired before this one */
     uint64_t since;            /* time of acquisition, ns */
 } gasnet_hsl_t;
-#if GASNETI_THREADS
+#if GASNETI_HSL_LOCKS
 #define GASNET_HSL_INITIALIZER                                                                     \
     {                                                                                              \
         PTHREAD_MUTEX_INITIALIZER, GASNETI_HSL_STATIC, 0, 0, 0                                     \
@@ -45,7 +45,7 @@ typedef struct gasneti_hsl {
         GASNETI_HSL_STATIC, 0, 0, 0                                                                \
     }
 #endif
-#elif GASNETI_THREADS
+#elif GASNETI_HSL_LOCKS
 typedef struct gasneti_hsl {
     pthread_mutex_t mutex;
 } gasnet_hsl_t;
@@ -108,7 +108,7 @@ GASNETI_INLINE int gasnet_hsl_trylock(gasnet_hsl_t *hsl)
 GASNETI_INLINE void gasnet_hold_interrupts(void) {}
 GASNETI_INLINE void gasnet_resume_interrupts(void) {}
 
-#if GASNETI_THREADS
+#if GASNETI_HSL_LOCKS
 
 GASNETI_INLINE void gasnet_hsl_init(gasnet_hsl_t *hsl)
 {

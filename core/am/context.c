@@ -173,7 +173,7 @@ void gasnetc_resume_interrupts(void)
 
 /* --- handler-safe locks --- */
 
-#if GASNETI_THREADS
+#if GASNETI_HSL_LOCKS
 static void mutex_init(gasnet_hsl_t *hsl)
 {
     pthread_mutex_init(&hsl->mutex, NULL);

@@ -13,7 +13,7 @@
 #include "core/report.h"
 #include "gasnet.h"
 
-#ifdef GASNET_SEQ
+#if GASNETI_ONE_RECORD
 
 gasneti_thread_t gasneti_the_thread;
 

@@ -1,7 +1,8 @@
 /* thread.h - the library's record of each client thread.
  *
  * A thread takes a record at its first call and returns it when it ends.  Records are reused, so
- * the number of threads over time is not limited.  In SEQ there is one static record.
+ * the number of threads over time is not limited.  In SEQ without a receive thread there is one
+ * static record.
  */
 #ifndef GASNETI_THREAD_H
 #define GASNETI_THREAD_H
@@ -10,6 +11,7 @@
 #include <stdint.h>
 
 #include "core/counters/counters.h"
+#include "gasnet_config.h"
 
 #define GASNETI_THREAD_SLOTS 256
 
@@ -36,9 +38,15 @@ const gasneti_thread_t *gasneti_all_threads(void);
 /* Gives an alternate signal stack to the calling thread and to all that take a record later. */
 void gasneti_threads_get_signal_stacks(void);
 
-/* GASNETI_OF_THREAD: storage class of static variables that are per thread. */
 #ifdef GASNET_SEQ
 enum { GASNETI_ONE_THREAD = 1 }; /* only the thread of gasnet_init may call the library */
+#else
+enum { GASNETI_ONE_THREAD = 0 };
+#endif
+
+/* GASNETI_OF_THREAD: storage class of static variables that are per thread. */
+#if defined(GASNET_SEQ) && !GASNETI_SEQ_RCV_THREAD
+#define GASNETI_ONE_RECORD 1
 #define GASNETI_OF_THREAD
 #pragma GCC visibility push(hidden)
 extern gasneti_thread_t gasneti_the_thread;
@@ -48,8 +56,8 @@ static inline gasneti_thread_t *gasneti_self(void)
     return &gasneti_the_thread;
 }
 #else
-enum { GASNETI_ONE_THREAD = 0 };
-#define GASNETI_OF_THREAD __thread __attribute__((tls_model("initial-exec")))
+#define GASNETI_ONE_RECORD 0
+#define GASNETI_OF_THREAD  __thread __attribute__((tls_model("initial-exec")))
 #pragma GCC visibility push(hidden)
 extern __thread gasneti_thread_t *gasneti_my_thread __attribute__((tls_model("initial-exec")));
 extern __thread void *gasneti_my_extended __attribute__((tls_model("initial-exec")));
@@ -66,7 +74,7 @@ static inline gasneti_thread_t *gasneti_self(void)
 /* The record of the calling thread if it has one, else NULL; for signal handlers. */
 static inline const gasneti_thread_t *gasneti_self_if_any(void)
 {
-#ifdef GASNET_SEQ
+#if GASNETI_ONE_RECORD
     return &gasneti_the_thread;
 #else
     return gasneti_my_thread;
@@ -77,7 +85,7 @@ static inline const gasneti_thread_t *gasneti_self_if_any(void)
  */
 static inline void *gasneti_self_extended(void)
 {
-#ifdef GASNET_SEQ
+#if GASNETI_ONE_RECORD
     return gasneti_the_thread.extended;
 #else
     return gasneti_my_extended;
@@ -87,7 +95,7 @@ static inline void *gasneti_self_extended(void)
 static inline void gasneti_self_extend(void *extended)
 {
     gasneti_self()->extended = extended;
-#ifndef GASNET_SEQ
+#if !GASNETI_ONE_RECORD
     gasneti_my_extended = extended;
 #endif
 }

@@ -1,5 +1,6 @@
 /* receive_thread.h - the thread that serves Active Messages while the client's threads compute
- * (IB-C8); in PAR libraries, if GASNET_RCV_THREAD asks for it and the build has it (IB-B3).
+ * (IB-C8), if GASNET_RCV_THREAD asks for it and the build has it (IB-B3); in SEQ and PARSYNC
+ * libraries only with --enable-seq-rcv-thread (IB-C10).
  */
 #ifndef GASNETC_RECEIVE_THREAD_H
 #define GASNETC_RECEIVE_THREAD_H

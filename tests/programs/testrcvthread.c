@@ -1,5 +1,6 @@
-/* testrcvthread.c - PAR only, with GASNET_RCV_THREAD=1: messages are served although no thread of
- * the program makes progress (IB-C8).
+/* testrcvthread.c - with GASNET_RCV_THREAD=1: messages are served although no thread of the program
+ * makes progress (IB-C8); in SEQ and PARSYNC only if configured with --enable-seq-rcv-thread
+ * (IB-C10).
  *
  * After sending, a rank watches plain memory and calls nothing of the library: only the receive
  * threads, here and there, can run the handlers that change it.
@@ -7,8 +8,15 @@
 #include "test.h"
 #include <sched.h>
 
-enum { MESSAGES = 16, ROUNDS = 50, FLOOD = 2000, SEGMENT = 1 << 20, LONG_SIZE = 100000 };
-enum { H_ASK = 128, H_ANSWER, H_MEDIUM, H_LONG };
+enum {
+    MESSAGES = 16,
+    ROUNDS = 50,
+    FLOOD = 2000,
+    LOCKED = 500,
+    SEGMENT = 1 << 20,
+    LONG_SIZE = 100000
+};
+enum { H_ASK = 128, H_ANSWER, H_MEDIUM, H_LONG, H_LOCKED };
 
 static int asked, answered, damaged; /* since the start: a neighbour may be ahead */
 
@@ -31,8 +39,32 @@ static void on_payload(gasnet_token_t t, void *buf, size_t n, gasnet_handlerarg_
     gasnet_AMReplyShort0(t, H_ANSWER);
 }
 
-static gasnet_handlerentry_t table[] = {
-    {H_ASK, on_ask}, {H_ANSWER, on_answer}, {H_MEDIUM, on_payload}, {H_LONG, on_payload}};
+/* A count that two threads change, under a handler-safe lock. */
+static gasnet_hsl_t lock = GASNET_HSL_INITIALIZER;
+static volatile int guarded;
+static int locked_runs;
+
+static void add_guarded(void)
+{
+    gasnet_hsl_lock(&lock);
+    int before = guarded;
+    for (volatile int i = 0; i < 1000; i++) continue; /* without the lock this loses counts */
+    guarded = before + 1;
+    gasnet_hsl_unlock(&lock);
+}
+
+static void on_locked(gasnet_token_t t)
+{
+    (void)t;
+    add_guarded();
+    test_add(&locked_runs, 1);
+}
+
+static gasnet_handlerentry_t table[] = {{H_ASK, on_ask},
+                                        {H_ANSWER, on_answer},
+                                        {H_MEDIUM, on_payload},
+                                        {H_LONG, on_payload},
+                                        {H_LOCKED, on_locked}};
 
 /* Without a call of the library. */
 static void watch(int *counter, int until)
@@ -76,12 +108,26 @@ static void together(void)
     GASNET_BLOCKUNTIL(test_get(&asked) == all);
 }
 
+static void locked(void)
+{
+    for (int i = 0; i < LOCKED; i++) {
+        gasnet_AMRequestShort0((gasnet_node_t)test_next, H_LOCKED);
+        add_guarded();
+    }
+    watch(&locked_runs, LOCKED);
+    gasnet_hsl_lock(&lock);
+    int count = guarded;
+    gasnet_hsl_unlock(&lock);
+    test_check(count == 2 * LOCKED, "%d counts of %d", count, 2 * LOCKED);
+}
+
 int main(int argc, char **argv)
 {
     static const struct test_rule rules[] = {
         {"IB-C8 Requests and Replies are served while nobody polls", shorts},
         {"IB-C8 Mediums and Longs too", payloads},
         {"IB-C8 and together with a program that polls", together},
+        {"IB-C8 a handler-safe lock excludes the thread's handlers", locked},
     };
     test_start(&argc, &argv, table, TEST_COUNT(table), SEGMENT);
     const char *asked_for = gasnet_getenv("GASNET_RCV_THREAD");

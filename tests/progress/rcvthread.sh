@@ -1,8 +1,9 @@
 #!/bin/bash
 # rcvthread.sh - the receive thread (IB-C8): how often messages wake it (IB-W3), and a library built without it,
-# which has neither the thread, nor its sleep, nor a lock of its own (IB-B3).
+# which has neither the thread, nor its sleep, nor a lock of its own (IB-B3); and SEQ and PARSYNC with it (IB-C10).
 #
-# Builds that library in $TEST_BUILD/without-thread; the programs are the same.
+# Builds that library in $TEST_BUILD/without-thread, with the programs of the ordinary one, and the libraries of IB-C10
+# in $TEST_BUILD/seq-thread, with programs of their own: the locks of clients differ.
 # What the thread does is tests/programs/testrcvthread.c and, in a time of its own, tests/unit/receive_thread.c.
 # family: rcvthread
 # shellcheck source-path=SCRIPTDIR
@@ -14,11 +15,12 @@ export SOFTHCA=on TEST_HANG=60
 stats=$tap_scratch/stats
 
 # job SETTINGS PROGRAM: two processes; sets `status` and `log`, counters in $stats.
+programs=$TEST_BUILD/tests
 job() {
     log=$TEST_LOG/rcvthread_$2.log
     rm -f "$stats"
     # shellcheck disable=SC2086 # settings are words
-    env GASNET_STATSFILE="$stats" $1 timeout -k 5 100 "$TEST_LAUNCH" -spawner=ssh -n 2 "$TEST_BUILD/tests/$2" \
+    env GASNET_STATSFILE="$stats" $1 timeout -k 5 100 "$TEST_LAUNCH" -spawner=ssh -n 2 "$programs/$2" \
         >"$log" 2>&1 </dev/null
     status=$?
 }
@@ -53,6 +55,28 @@ tap_ok "$([ "$(sum wakes)" = 0 ]; echo $?)" "IB-C8 where nobody is woken"
 job GASNET_RCV_THREAD=0 testrcvthread-$conduit-par
 says "its test says what it needs, and ends" 'GASNET_RCV_THREAD=1' 1
 
+# ---- IB-C10: one client thread and the receive thread
+
+always=$(sed -n 's/^SEQ_RCV_THREAD = //p' "$TEST_BUILD/Makefile")
+[ "$always" = 1 ] || job GASNET_RCV_THREAD=1 testam-$conduit-seq
+[ "$always" = 1 ] || says "IB-C10 a SEQ library without locks refuses in words, and runs" 'GASNET_RCV_THREAD has no effect: .*--enable-seq-rcv-thread'
+if variant seq-thread IB-C10 --enable-seq-rcv-thread tests/test{rcvthread,putget,handles,barrier}-$conduit-{seq,parsync}; then
+    programs=$TEST_BUILD/seq-thread/tests
+    for mode in seq parsync; do
+        for program in testrcvthread testputget testhandles testbarrier; do
+            job GASNET_RCV_THREAD=1 $program-$conduit-$mode
+            [ "$status" = 0 ] && ! grep -qE '^not ok|no effect' "$log" && grep -q '^ok' "$log" && [ "$(sum wakes)" -gt 0 ]
+            tap_ok $? "IB-C10 $program $mode with the thread, woken $(sum wakes) times"
+            [ "$status" = 0 ] || tap_tail "$log"
+        done
+        job GASNET_RCV_THREAD=0 testputget-$conduit-$mode
+        says "IB-C10 $mode without it" '^ok '
+    done
+    nm -D "$TEST_BUILD/seq-thread/.libs/libgasnet-$conduit-seq.so" | grep -q ' gasneti_init_SEQ_rcvthread_'
+    tap_ok $? "IB-C10 SEQ programs compiled for locks that are empty do not link with that library"
+    programs=$TEST_BUILD/tests
+fi
+
 # ---- IB-B3: a library without it
 
 ordinary=$TEST_BUILD/.libs without=$TEST_BUILD/without-thread
@@ -85,6 +109,7 @@ x86_64)
     [ "$(grep -cE "^($paths) " "$tap_scratch/without")" -gt 3 ]
     tap_ok $? "IB-B3 PAR has locks where messages and transfers go, for its client's threads"
     for mode in seq parsync; do
+        [ "$always" = 1 ] && break
         found=$(locks "$ordinary/libgasnet-$conduit-$mode.so" | grep -E "^($paths) " | paste -sd' ')
         tap_ok "$([ -z "$found" ]; echo $?)" "IB-B3 $mode has none there, thread or no thread${found:+: $found}"
     done
