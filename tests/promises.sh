@@ -50,7 +50,7 @@ while IFS='|' read -r _ id _ proof _; do
 done < <(cat $pages)
 tap_ok "$([ ! -s "$tap_scratch/stale" ]; echo $?)" "the tests that the page names cite what they prove (tests/promises.sh --write)"
 sed 's/^/# not so: /' "$tap_scratch/stale"
-unknown=$(grep -rohE '(IB-[ABCEPRSWX][0-9]+|PO-([0-9]+|X)|VC-[0-9]+)' tests "${kinds[@]}" | sort -u |
+unknown=$(grep -rohE '(IB-[ABCDEPRSWX][0-9]+|PO-([0-9]+|X)|VC-[0-9]+)' tests "${kinds[@]}" | sort -u |
     while read -r id; do grep -q "^| $id |" $pages || echo "$id"; done)
 [ -z "$unknown" ]
 tap_ok $? "no test cites a promise that is not there${unknown:+: ${unknown//$'\n'/ }}"

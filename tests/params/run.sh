@@ -48,6 +48,7 @@ sees "IB-C6 of every queue pair" 3 attributes 'timeout=18 retries=3' GASNET_QP_R
 sees "IB-C7 at both ends" 3 attributes "$five" GASNET_QP_RD_ATOM=5
 sees "IB-C7 no more than the device has" 3 attributes 'begun=4 served=4' GASNET_QP_RD_ATOM=200 \
     'SOFTHCA_DEVICES=1x1;max_qp_rd_atom=4,max_qp_init_rd_atom=4'
+sees "IB-D1 the settings for InfiniPath" 3 attributes 'begun=1 served=1 depth=12' GASNET_NETWORKDEPTH_PP=8 GASNET_QP_RD_ATOM=1
 elsewhere GASNET_PORT_GRACE ib/peers.sh 'GASNET_PORT_GRACE=0\.1 job' 'a port that goes down ends the job after that time'
 elsewhere GASNET_RCV_THREAD programs/matrix.table 'GASNET_RCV_THREAD=1' "IB-C8 messages are served while nobody polls"
 

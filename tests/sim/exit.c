@@ -316,7 +316,7 @@ static void wedged_zero(void)
 int main(int argc, char **argv)
 {
     const sim_scene_t scenes[] = {
-        {"IB-X4 all end: 2N-2 messages, and the largest code is everybody's", all_end, 20000},
+        {"IB-X4 IB-X9 all end: 2N-2 messages, and the largest code is everybody's", all_end, 20000},
         {"IB-X3 IB-X5 one ends: the others are told once and take its code, 2N+1 messages",
          one_ends, 20000},
         {"IB-X4 some end at any time: one code, at most 4N-2 messages", some_end, 20000},

@@ -42,12 +42,12 @@ static void largest_codes(void)
     gasnetc_exit_action_t order = gasnetc_exit_grace_over(&p);
     check(order.send == GASNETC_EXIT_SEND_ALL && order.message == GASNETC_EXIT_REQUEST &&
               order.code == 23 && p.code == 23,
-          "IB-X4 node 0 as master orders the end with the largest code it knows");
+          "IB-X4 IB-X9 node 0 as master orders the end with the largest code it knows");
     gasnetc_exit_protocol_init(&p, 0, 5);
     gasnetc_exit_receive(&p, 3, GASNETC_EXIT_CANDIDATE, 23);
     gasnetc_exit_action_t elected = gasnetc_exit_receive(&p, 2, GASNETC_EXIT_CLAIM, 0);
     check(elected.message == GASNETC_EXIT_ELECTED && elected.to == 2 && elected.code == 23,
-          "IB-X3 another master is told the largest code");
+          "IB-X3 IB-X9 another master is told the largest code");
     gasnetc_exit_protocol_init(&p, 2, 5);
     gasnetc_exit_want(&p, 0);
     order = gasnetc_exit_receive(&p, 0, GASNETC_EXIT_ELECTED, 23);
