@@ -117,7 +117,7 @@ static inline hca_t hca_open(int i, char name[64])
     VAPI_hca_id_t names[64] = {""};
     u_int32_t count = 0;
     EVAPI_list_hcas(64, &count, names);
-    snprintf(name, 64, "%s", i < 64 && (u_int32_t)i < count ? names[i] : "");
+    snprintf(name, 64, "%.63s", i < 64 && (u_int32_t)i < count ? names[i] : "");
     hca_t hca = *name ? calloc(1, sizeof *hca) : NULL;
     if (!hca || socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, hca->events))
         return free(hca), NULL;
