@@ -147,7 +147,7 @@ verdict $? "--status=PID shows completion queues"
 grep -qE '^  softhca0: port 1 active$' "$log"
 verdict $? "--status=PID shows devices and ports"
 kill -STOP "$one"
-until [ "$(ps -o stat= -p "$one" | cut -c1)" = T ]; do sleep 0.02; done
+until [ "$(ps -o stat= -p "$one" | cut -c1)" = T ] || ! kill -0 "$one" 2>/dev/null; do sleep 0.02; done
 status "=$one"
 [ $? -eq 0 ] && grep -qE "^process $one, slot [0-9]+, stopped:" "$log" && grep -qE 'RC +RTS' "$log"
 verdict $? "--status of a stopped process says so, and does not wait"

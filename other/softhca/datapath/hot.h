@@ -9,11 +9,9 @@
 #include "other/softhca/datapath/datapath.h"
 #include "other/softhca/objects/object.h"
 #include "other/softhca/segment/segment.h"
+#include "other/tools/hot.h"
 
 #include <string.h>
-
-/* Forces inlining where a compiler would keep a function with two callers out of line. */
-#define SHCA_HOT static inline __attribute__((always_inline))
 
 /* The entry of KEY in the table of H if it grants NEED on LEN bytes at ADDR, else NULL. The acquire
  * load pairs with the release store of the key in shca_reg_mr(): the fields read below belong to
@@ -82,8 +80,8 @@ static inline void shca_copy_together(char *to, const struct shca_gather *g)
 }
 
 /* The usual case in place: one SGE, and one mapped piece at the target. */
-SHCA_HOT int shca_move_fast(struct shca_peer *p, bool write, struct shca_gather *g,
-                            const struct shca_piece *there, int n)
+HOT int shca_move_fast(struct shca_peer *p, bool write, struct shca_gather *g,
+                       const struct shca_piece *there, int n)
 {
     if (g->n != 1 || n != 1 || !there->direct) return shca_move(p, write, g->iov, g->n, there, n);
     if (write)

@@ -11,8 +11,8 @@
 #include "other/softhca/segment/segment.h"
 
 /* Writes into the target's memory; byte by byte when a fault asks for it. */
-SHCA_HOT int respond_move_in(struct shca_link *l, struct shca_gather *g,
-                             const struct shca_piece *there, int n)
+HOT int respond_move_in(struct shca_link *l, struct shca_gather *g, const struct shca_piece *there,
+                        int n)
 {
     if (__builtin_expect(g->n != 1, 0) && l->tear)
         return shca_tear_write(l->tear, l->peer, g, there, n);

@@ -9,8 +9,8 @@
 #include "other/softhca/objects/verbs.h"
 #include "other/softhca/segment/segment.h"
 
-SHCA_HOT struct shca_piece respond_piece(struct shca_peer *p, const struct shm_mr *mr,
-                                         uint64_t addr, size_t len)
+HOT struct shca_piece respond_piece(struct shca_peer *p, const struct shm_mr *mr, uint64_t addr,
+                                    size_t len)
 {
     uint64_t in = addr - mr->iova;
     struct shca_piece x = {.va = mr->va + in, .len = len};
@@ -257,7 +257,7 @@ static __attribute__((noinline, cold)) bool respond_ready_in(struct shca_link *l
     return state == IBV_QPS_RTR || state == IBV_QPS_SQD || state == IBV_QPS_SQE;
 }
 
-SHCA_HOT bool respond_target_ready(struct shca_link *l)
+HOT bool respond_target_ready(struct shca_link *l)
 {
     uint32_t state = atomic_load_explicit(&l->t->state, memory_order_acquire);
     return (state == IBV_QPS_RTS || respond_ready_in(l, state)) && l->t->accepts == l->sender_id &&

@@ -1,7 +1,7 @@
 /* settings.c - the table of settings.def as data, its defaults and the help text.
  *
- * Pure: tests, the fuzzer and other programs use it without the device. The reading of the
- * environment is in settings_read.c.
+ * Pure: softhca-run, tests and the fuzzer link it without the device. settings_read.c reads the
+ * environment.
  */
 #include "other/softhca/device/inventory.h"
 #include "other/softhca/device/settings.h"

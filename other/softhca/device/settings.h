@@ -1,8 +1,8 @@
 /* settings.h - the SOFTHCA_* variables of the environment: one table, parsed and checked once.
  *
- * settings.def holds a row for each. An empty variable counts as not set. One rule for all rows: a
- * bad value is reported in one line, the default stands in its place, and no software device can be
- * opened (EINVAL). An unknown SOFTHCA_* name is a warning, with the nearest known name.
+ * settings.def has a row for each. An empty variable counts as not set. For a bad value one line is
+ * printed, the default is used, and no software device can be opened (EINVAL). An unknown SOFTHCA_*
+ * name causes a warning with the nearest known name.
  */
 #ifndef SOFTHCA_SETTINGS_H
 #define SOFTHCA_SETTINGS_H
@@ -28,10 +28,10 @@ gasneti_env_name_at shca_setting_name;
 /* Prints every variable with its values, default and meaning. */
 void shca_settings_print(FILE *to);
 
-/* settings_read.c: the environment of this process, read when first asked for. */
+/* settings_read.c: the environment of this process, read at the first call. */
 const struct shca_settings *shca_settings(void);
 uint32_t shca_process_number(void); /* or SHCA_NO_PROCESS */
-bool shca_settings_good(void);      /* nothing in it was bad */
+bool shca_settings_good(void);      /* no value was bad */
 
 /* The values of `device`. */
 enum { SHCA_DEVICE_AUTO, SHCA_DEVICE_ON, SHCA_DEVICE_OFF };

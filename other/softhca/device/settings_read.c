@@ -1,7 +1,6 @@
-/* settings_read.c - the environment of this process as settings, read once.
+/* settings_read.c - reads the settings from the environment of this process, once.
  *
- * Called before anything that a setting may change. Reports bad values and unknown SOFTHCA_* names
- * on stderr, each once.
+ * Prints a line on stderr for each bad value and unknown SOFTHCA_* name.
  */
 #include "other/softhca/device/settings.h"
 #include "other/softhca/device/span.h"
@@ -20,10 +19,10 @@ static struct {
     bool bad;
 } env = {.once = PTHREAD_ONCE_INIT};
 
-/* Of this process, from softhca_number(). */
+/* Set by softhca_number(). */
 static _Atomic uint32_t program_number = SHCA_NO_PROCESS;
 
-/* One process of a numbered job reports for all. */
+/* Called in process 0 of a numbered job, and in processes without a number. */
 static void warn_of_unknown(void)
 {
     char line[300];
@@ -59,7 +58,7 @@ SHCA_EXPORT void softhca_number(unsigned n)
     program_number = n;
 }
 
-/* As the environment says, or the program, or the launcher in one of these. */
+/* From SOFTHCA_PROCESS, else from the program, else from a variable of the launcher. */
 uint32_t shca_process_number(void)
 {
     static const char *const names[] = {"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK",

@@ -1,7 +1,7 @@
-/* main.c - softhca-run: options, then the program itself in this process's place.
+/* main.c - softhca-run: parses the options, sets the environment, and executes the program.
  *
- * It sets the environment and calls exec, so that signals, exit status, terminal and process id
- * are the program's own. It holds nothing open and starts no process.
+ * execvp in this process: signals, exit status, terminal and process id are the program's. Leaves
+ * no descriptor open and starts no process.
  */
 #include "other/softhca/device/settings.h"
 #include "other/softhca/run/run.h"
@@ -55,8 +55,8 @@ static const struct option fixed[] = {
 };
 enum { FIXED = sizeof fixed / sizeof *fixed, MOST = 64 };
 
-/* Every variable is an option as well: SOFTHCA_MAX_QP is --max-qp. "" when it has no such name. */
-static void option_name(const struct gasneti_env_row *row, char *name, size_t size)
+/* The option that sets a variable: --tcp-port for SOFTHCA_TCP_PORT; "" for SOFTHCA itself. */
+static void main_option_name(const struct gasneti_env_row *row, char *name, size_t size)
 {
     static const char prefix[] = "SOFTHCA_";
     size_t skip = sizeof prefix - 1, n = 0;
@@ -66,27 +66,27 @@ static void option_name(const struct gasneti_env_row *row, char *name, size_t si
     name[n] = 0;
 }
 
-static const struct option *all_options(void)
+static const struct option *main_options(void)
 {
     static struct option all[FIXED + MOST + 1];
     static char names[MOST][64];
     size_t n = FIXED;
     memcpy(all, fixed, sizeof fixed);
     for (size_t i = 0; i < shca_setting_count && i < MOST; i++) {
-        option_name(&shca_setting_rows[i], names[i], sizeof names[i]);
+        main_option_name(&shca_setting_rows[i], names[i], sizeof names[i]);
         if (*names[i])
             all[n++] = (struct option){names[i], required_argument, NULL, FIRST_SETTING + (int)i};
     }
     return all;
 }
 
-static void help(void)
+static void main_help(void)
 {
     fputs(usage, stdout);
     for (size_t i = 0; i < shca_setting_count; i++) {
         char name[64], values[160];
         const struct gasneti_env_row *row = &shca_setting_rows[i];
-        option_name(row, name, sizeof name);
+        main_option_name(row, name, sizeof name);
         if (*name)
             printf("  --%s=%s\n                  sets %s\n", name,
                    gasneti_env_values(row, values, sizeof values), row->name);
@@ -94,7 +94,7 @@ static void help(void)
     fputs(usage_end, stdout);
 }
 
-static bool set(const struct gasneti_env_row *row, const char *value)
+static bool main_set(const struct gasneti_env_row *row, const char *value)
 {
     struct shca_settings unused;
     char why[200];
@@ -104,7 +104,7 @@ static bool set(const struct gasneti_env_row *row, const char *value)
     return false;
 }
 
-static int show_status(const char *word)
+static int main_status(const char *word)
 {
     char *end = NULL;
     long pid = word ? strtol(word, &end, 10) : 0;
@@ -115,7 +115,7 @@ static int show_status(const char *word)
     return status_show((pid_t)pid);
 }
 
-static int run(char **words, bool files)
+static int main_exec(char **words, bool files)
 {
     char library[PATH_MAX], path[PATH_MAX];
     if (!library_find(library, sizeof library) || !library_preload(library)) return RUN_FAILED;
@@ -136,15 +136,15 @@ static int run(char **words, bool files)
 int main(int argc, char **argv)
 {
     bool files = false;
-    for (int o; (o = getopt_long(argc, argv, "+", all_options(), NULL)) >= 0;) {
+    for (int o; (o = getopt_long(argc, argv, "+", main_options(), NULL)) >= 0;) {
         switch (o) {
         case FILES:
             files = true;
             break;
         case STATUS:
-            return show_status(optarg);
+            return main_status(optarg);
         case HELP:
-            help();
+            main_help();
             return 0;
         case HELP_ENV:
             shca_settings_print(stdout);
@@ -152,10 +152,10 @@ int main(int argc, char **argv)
         case '?':
             return RUN_FAILED;
         default:
-            if (!set(&shca_setting_rows[o - FIRST_SETTING], optarg)) return RUN_FAILED;
+            if (!main_set(&shca_setting_rows[o - FIRST_SETTING], optarg)) return RUN_FAILED;
         }
     }
-    if (optind < argc) return run(argv + optind, files);
+    if (optind < argc) return main_exec(argv + optind, files);
     run_say("which program? (softhca-run --help)");
     return RUN_FAILED;
 }
