@@ -152,17 +152,17 @@ static void walks(void)
 /* --- published lists --- */
 
 /* What a published list says yes to, the target's own walk takes whole, in the same entry. */
-static void shadows(void)
+static void published_lists(void)
 {
     int found = 0;
     for (int round = 0; round < ROUNDS; round++) {
         struct list list = {.count = 1 + (int)check_below(ENTRIES)};
-        struct ptli_published shadow = {.pt_index = check_below(64)}, back;
+        struct ptli_published published = {.pt_index = check_below(64)}, back;
         struct ptli_entry *whose[ENTRIES];
-        unsigned char bytes[PTLI_SHADOW_BYTES];
+        unsigned char bytes[PTLI_PUBLISHED_BYTES];
         for (int i = 0; i < list.count; i++) {
             struct ptli_rules *rules = &list.rules[i];
-            struct ptli_published_entry *entry = &shadow.entries[shadow.count];
+            struct ptli_published_entry *entry = &published.entries[published.count];
             make_entry(&list, i);
             list.entries[i].match_id = (ptl_process_id_t){PTL_NID_ANY, PTL_PID_ANY};
             if (rules->length > 1000) rules->length = 1000;
@@ -172,19 +172,19 @@ static void shadows(void)
                 rules->inactive = false;
             }
             if (!list.entries[i].rules) continue;
-            whose[shadow.count++] = &list.entries[i];
+            whose[published.count++] = &list.entries[i];
             *entry = (struct ptli_published_entry){.match_bits = list.entries[i].match_bits,
                                                    .ignore_bits = list.entries[i].ignore_bits,
                                                    .address = 4096,
                                                    .length = rules->length,
                                                    .access = (uint32_t)check_random()};
             if (rules->threshold == PTL_MD_THRESH_INF && rules->options & PTL_MD_MANAGE_REMOTE)
-                entry->flags = PTLI_SHADOW_OPEN |
-                               (rules->options & PTL_MD_OP_PUT ? PTLI_SHADOW_PUT : 0) |
-                               (rules->options & PTL_MD_OP_GET ? PTLI_SHADOW_GET : 0);
+                entry->flags = PTLI_PUBLISHED_OPEN |
+                               (rules->options & PTL_MD_OP_PUT ? PTLI_PUBLISHED_PUT : 0) |
+                               (rules->options & PTL_MD_OP_GET ? PTLI_PUBLISHED_GET : 0);
         }
-        size_t size = ptli_published_encode(&shadow, bytes);
-        check_each(!ptli_published_parse(bytes, size, &back) && back.count == shadow.count,
+        size_t size = ptli_published_encode(&published, bytes);
+        check_each(!ptli_published_parse(bytes, size, &back) && back.count == published.count,
                    "round %d: a list that is not read again", round);
         for (int i = 0; i < REQUESTS; i++) {
             struct ptli_request request = some_request();
@@ -196,7 +196,7 @@ static void shadows(void)
             }
             request.operation = put ? PTL_MD_OP_PUT : PTL_MD_OP_GET;
             const struct ptli_published_entry *entry =
-                ptli_published_find(&back, put ? PTLI_SHADOW_PUT : PTLI_SHADOW_GET, ac,
+                ptli_published_find(&back, put ? PTLI_PUBLISHED_PUT : PTLI_PUBLISHED_GET, ac,
                                     request.match_bits, request.remote_offset, request.length);
             if (!entry) continue;
             found++;
@@ -325,11 +325,11 @@ static void fuzz(void)
                 check_each(header.length == header.data_length, "round %d: a put", round);
         }
         free(exact);
-        struct ptli_published shadow;
+        struct ptli_published published;
         exact = exactly(bytes, size);
         if (size >= 16 && check_below(2)) memset(exact + 9, 0, 7);
-        if (!ptli_published_parse(exact, size, &shadow))
-            check_each(shadow.count <= PTLI_SHADOW_MAX, "round %d: a list", round);
+        if (!ptli_published_parse(exact, size, &published))
+            check_each(published.count <= PTLI_PUBLISHED_MAX, "round %d: a list", round);
         free(exact);
     }
     check_each(passed > ROUNDS, "only %d messages passed", passed);
@@ -379,7 +379,7 @@ int main(int argc, char **argv)
 {
     check_begin(argc, argv);
     walks();
-    shadows();
+    published_lists();
     sound_headers();
     long_requests();
     fuzz();

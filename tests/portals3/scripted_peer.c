@@ -47,9 +47,9 @@ static struct mirror {
     _Atomic int holders[64];
 } mirror;
 
-void mirror_set(struct mirror_ways wished)
+void mirror_set(struct mirror_ways wanted)
 {
-    ways = wished;
+    ways = wanted;
 }
 
 ptl_process_id_t mirror_id(ptl_process_id_t self)
@@ -128,7 +128,7 @@ static enum ptli_sent transfer(struct ptli_transport *transport, struct ptli_pee
     mirror.any = true;
     pthread_mutex_unlock(&mirror.lock);
     if (sent == PTLI_REFUSED && transfer->hold)
-        transport->ops->shadow_release(transport, transfer->hold);
+        transport->ops->published_release(transport, transfer->hold);
     return sent;
 }
 
@@ -245,7 +245,7 @@ static bool transfer_one(void)
     carry_out(transfer);
     if (transfer->then) enqueue(transfer->then);
     pthread_mutex_unlock(&mirror.lock);
-    if (transfer->hold) mirror.public.ops->shadow_release(&mirror.public, transfer->hold);
+    if (transfer->hold) mirror.public.ops->published_release(&mirror.public, transfer->hold);
     ptli_transferred(mirror.public.engine, transfer, PTLI_OK);
     pthread_mutex_lock(&mirror.lock);
     return true;
@@ -331,7 +331,7 @@ void mirror_break(void)
     while ((transfer = mirror.transfers)) {
         mirror.transfers = transfer->next;
         if (transfer->then) ptli_message_sent(mirror.public.engine, transfer->then, PTLI_FAILED);
-        if (transfer->hold) mirror.public.ops->shadow_release(&mirror.public, transfer->hold);
+        if (transfer->hold) mirror.public.ops->published_release(&mirror.public, transfer->hold);
         ptli_transferred(mirror.public.engine, transfer, PTLI_FAILED);
     }
     ptli_peer_failed(mirror.public.engine, &mirror.peer);
@@ -352,10 +352,10 @@ void mirror_inject(const void *bytes, size_t size)
 
 /* --- published lists --- */
 
-static struct ptli_published_hold *shadow_hold(struct ptli_transport *transport,
-                                               struct ptli_peer *peer, ptl_pt_index_t pt)
+static struct ptli_published_hold *published_hold(struct ptli_transport *transport,
+                                                  struct ptli_peer *peer, ptl_pt_index_t pt)
 {
-    unsigned char bytes[PTLI_SHADOW_BYTES];
+    unsigned char bytes[PTLI_PUBLISHED_BYTES];
     struct ptli_published_hold *hold = NULL;
     size_t size;
     if (!ways.publish || pt >= 64 || mirror.broken) return NULL;
@@ -365,7 +365,7 @@ static struct ptli_published_hold *shadow_hold(struct ptli_transport *transport,
     /* While a thread uses it, or own messages are in flight, no other thread gets it. */
     if (size > 0 && !mirror.held[pt] && !mirror.wire && !mirror.sending) {
         hold = need(calloc(1, sizeof *hold));
-        if (ptli_published_parse(bytes, size, &hold->shadow)) abort();
+        if (ptli_published_parse(bytes, size, &hold->published)) abort();
         mirror.held[pt] = hold;
     } else {
         mirror.holders[pt]--;
@@ -374,9 +374,9 @@ static struct ptli_published_hold *shadow_hold(struct ptli_transport *transport,
     return hold;
 }
 
-static void shadow_release(struct ptli_transport *transport, struct ptli_published_hold *hold)
+static void published_release(struct ptli_transport *transport, struct ptli_published_hold *hold)
 {
-    uint32_t pt = hold->shadow.pt_index;
+    uint32_t pt = hold->published.pt_index;
     pthread_mutex_lock(&mirror.lock);
     mirror.held[pt] = NULL;
     mirror.holders[pt]--;
@@ -402,7 +402,7 @@ static const struct ptli_launch *launch(struct ptli_transport *transport)
     return NULL;
 }
 
-int ptli_verbs_open(struct ptli_engine *engine, const struct ptli_launch *told, ptl_pid_t wished,
+int ptli_verbs_open(struct ptli_engine *engine, const struct ptli_launch *given, ptl_pid_t wanted,
                     struct ptli_transport **out)
 {
     static const struct ptli_transport_ops ops = {
@@ -417,8 +417,8 @@ int ptli_verbs_open(struct ptli_engine *engine, const struct ptli_launch *told, 
         .transfer = transfer,
         .progress = progress,
         .wake = wake,
-        .shadow_hold = shadow_hold,
-        .shadow_release = shadow_release,
+        .published_hold = published_hold,
+        .published_release = published_release,
         .revoke = revoke_list,
         .status = status,
         .launch = launch,

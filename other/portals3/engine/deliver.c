@@ -87,7 +87,7 @@ struct ptli_match ptli_match_request(struct ptli_engine *engine, const struct pt
     }
     md = ptli_me_of(found.entry)->md;
     ptli_md_hold(md);
-    ptli_promise(md);
+    ptli_end_due(md);
     ptli_rules_advance(&md->rules, found.mlength);
     ptli_md_count(md);
     engine->recv_count++;
@@ -110,7 +110,7 @@ struct ptli_match ptli_match_request(struct ptli_engine *engine, const struct pt
 void ptli_match_end(struct ptli_engine *engine, struct ptli_md *md, ptl_event_kind_t kind,
                     struct ptli_event_info *info)
 {
-    ptli_keep_promise(md);
+    ptli_end_logged(md);
     ptli_log(engine, md, kind, info);
     ptli_md_release(engine, md, info);
 }

@@ -40,15 +40,15 @@ struct ptli_eq {
     bool open;
 
     uint32_t users;    /* MDs that use the queue (engine's lock) */
-    uint64_t promised; /* END events still to come of requests that have matched (engine's lock) */
+    uint64_t ends_due; /* END events still to come of requests that have matched (engine's lock) */
 
     ptl_eq_handler_t handler;
     pthread_mutex_t handling; /* serialises the calls of the handler */
     ptl_event_t *staged;      /* deposited, not passed to the handler yet */
     uint64_t staged_first, staged_count, staged_size;
     _Atomic bool any_staged;
-    struct ptli_eq *next_noisy; /* in engine->noisy (engine's lock) */
-    bool noisy;
+    struct ptli_eq *next_staged_eq; /* in engine->staged_eqs (engine's lock) */
+    bool in_staged_eqs;
 };
 
 struct ptli_me {
@@ -68,14 +68,14 @@ struct ptli_md {
     struct ptli_eq *eq;
     struct ptli_me *me;
     uint32_t pending;
-    bool unlink;    /* unlink the MD when an operation makes it inactive */
-    bool doomed;    /* it is inactive and is to be unlinked */
-    bool published; /* open in a published list that peers may hold */
+    bool unlink;     /* unlink the MD when an operation makes it inactive */
+    bool unlink_due; /* inactive, and to be unlinked when pending is 0 */
+    bool published;  /* open in a published list that peers may hold */
     struct ptli_md *next_dead;
     /* For fast_put_get.c; protected by the posting lock and the engine's.  */
     bool plain;           /* one piece, never inactive, no START events, no handler: stands as it is
                              until it is shut */
-    uint8_t tells;        /* PTLI_TELLS_... */
+    uint8_t logs;         /* PTLI_LOGS_... */
     uint32_t unsignalled; /* a work request whose number has a bit of this mask is unsignalled */
 };
 
@@ -142,7 +142,7 @@ struct ptli_operation {
     bool fast;
     uint8_t answer; /* PTLI_ACK, PTLI_DONE once known */
     bool asks_ack;
-    bool failure_told; /* by SEND_END; otherwise the ACK reports the failure */
+    bool failure_logged; /* by SEND_END; otherwise the ACK reports the failure */
     ptl_size_t answer_length;
     ptl_handle_md_t md_handle; /* of the source, for an ACK after md was released */
     uint32_t md_serial;
@@ -188,8 +188,8 @@ struct ptli_engine {
     ptl_sr_value_t drop_length, recv_length, send_length;
     ptl_nid_t fail_nid; /* PtlFailNid */
     unsigned int fail_left;
-    struct ptli_eq *noisy; /* queues with staged events */
-    _Atomic bool any_noisy;
+    struct ptli_eq *staged_eqs; /* queues with staged events */
+    _Atomic bool any_staged_eq;
     _Atomic(struct ptli_posting *) puts, gets; /* for fast_put_get.c; NULL: no fast path */
     _Atomic uint32_t looks;                    /* polls of the network by PtlEQGet */
     struct ptli_md *dead; /* unlinked MDs whose registration is still to be released */
@@ -221,7 +221,7 @@ static inline void ptli_lock(struct ptli_engine *engine)
 void ptli_chores(struct ptli_engine *engine, bool handlers);
 static inline bool ptli_has_chores(struct ptli_engine *engine)
 {
-    return __builtin_expect(engine->noisy || engine->dead, 0);
+    return __builtin_expect(engine->staged_eqs || engine->dead, 0);
 }
 /* Releases the lock in a call of the program: handlers are left to the progress thread and to calls
  * that take events.  */
@@ -263,7 +263,7 @@ void ptli_me_free(struct ptli_engine *engine, struct ptli_me *me); /* the MD mus
 /* --- md.c --- */
 
 /* Acquire and release a reference to an MD for an operation.  The release of the last reference to
- * a doomed MD unlinks it, with an event of this operation.  */
+ * an MD with unlink_due unlinks it, with an event of this operation.  */
 static inline void ptli_md_hold(struct ptli_md *md)
 {
     md->pending++;
@@ -275,14 +275,14 @@ void ptli_md_count(struct ptli_md *md);
 /* To be called after an operation, which may have made the MD inactive.  */
 static inline void ptli_md_judge(struct ptli_md *md)
 {
-    if (md->rules.inactive && md->unlink) md->doomed = true;
+    if (md->rules.inactive && md->unlink) md->unlink_due = true;
 }
-/* Unlinks a doomed MD to which no operation holds a reference.  */
+/* Unlinks an MD with unlink_due to which no operation holds a reference.  */
 void ptli_md_settle(struct ptli_engine *engine, struct ptli_md *md,
                     const struct ptli_event_info *info);
 /* Detaches the MD and invalidates its handle; the deferred work releases its memory.  */
 void ptli_md_free(struct ptli_engine *engine, struct ptli_md *md);
-void ptli_md_bury(struct ptli_engine *engine, struct ptli_md *dead);
+void ptli_md_recycle(struct ptli_engine *engine, struct ptli_md *dead);
 void ptli_regions_release(struct ptli_engine *engine, struct ptli_md *md); /* without the lock */
 static inline struct ptli_span ptli_md_span(const struct ptli_md *md, ptl_size_t offset,
                                             ptl_size_t length)
@@ -300,13 +300,13 @@ uint32_t ptli_md_remotes(const struct ptli_md *md, ptl_size_t offset, ptl_size_t
 void ptli_log(struct ptli_engine *engine, struct ptli_md *md, ptl_event_kind_t kind,
               const struct ptli_event_info *info);
 /* Count an END event that a match will log, until it is logged.  */
-void ptli_promise(struct ptli_md *md);
-void ptli_keep_promise(struct ptli_md *md);
+void ptli_end_due(struct ptli_md *md);
+void ptli_end_logged(struct ptli_md *md);
 /* True if the queue is empty and no END event of a match is still to come.  With the engine's lock.
  */
 bool ptli_eq_quiet(struct ptli_eq *eq);
 /* Calls the handler for the staged events.  */
-void ptli_eq_tell(struct ptli_eq *eq);
+void ptli_eq_call_handler(struct ptli_eq *eq);
 void ptli_eq_close(struct ptli_eq *eq);
 void ptli_ring_bell(struct ptli_engine *engine);
 
@@ -341,7 +341,7 @@ void ptli_reply(struct ptli_engine *engine, struct ptli_operation *operation,
 void ptli_answered(struct ptli_engine *engine, struct ptli_operation *operation, uint8_t answer,
                    ptl_size_t length);
 /* The number of answers that have not been sent.  */
-uint32_t ptli_operations_owed(const struct ptli_engine *engine);
+uint32_t ptli_operations_unanswered(const struct ptli_engine *engine);
 
 /* --- deliver.c: requests at the target --- */
 
@@ -368,7 +368,7 @@ int ptli_put(struct ptli_asked *asked, ptl_ack_req_t ack);
 int ptli_get(struct ptli_asked *asked);
 
 /* The events to log for an operation on the fast path; bits in the item of its slot (verbs.h).  */
-enum { PTLI_TELLS_END = 4, PTLI_TELLS_ACK = 8 };
+enum { PTLI_LOGS_END = 4, PTLI_LOGS_ACK = 8 };
 /* All with the engine's lock. */
 void ptli_fast_ways(struct ptli_engine *engine); /* a condition of the fast path changed */
 void ptli_fast_admit(struct ptli_engine *engine, struct ptli_md *md); /* after the MD is created */
@@ -389,7 +389,7 @@ void ptli_self_getput(struct ptli_engine *engine, struct ptli_operation *operati
 
 /* --- rankmap.c --- */
 
-const struct ptli_launch *ptli_launch_told(void);
+const struct ptli_launch *ptli_launch_given(void);
 void ptli_launch_reset(void);
 
 #endif

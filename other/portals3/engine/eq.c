@@ -55,11 +55,11 @@ static void show_staged(struct ptli_engine *engine, struct ptli_eq *eq)
 {
     eq->staged_count++;
     atomic_store(&eq->any_staged, true); /* before engine->sleepers is read */
-    if (eq->noisy) return;
-    eq->noisy = true;
-    eq->next_noisy = engine->noisy;
-    engine->noisy = eq;
-    atomic_store_explicit(&engine->any_noisy, true, memory_order_release);
+    if (eq->in_staged_eqs) return;
+    eq->in_staged_eqs = true;
+    eq->next_staged_eq = engine->staged_eqs;
+    engine->staged_eqs = eq;
+    atomic_store_explicit(&engine->any_staged_eq, true, memory_order_release);
 }
 
 /* Removes the next staged event and returns the handler to call; NULL: there is none.  */
@@ -75,7 +75,7 @@ static ptl_eq_handler_t eq_unstage(struct ptli_eq *eq, ptl_event_t *event)
     return handler;
 }
 
-void ptli_eq_tell(struct ptli_eq *eq)
+void ptli_eq_call_handler(struct ptli_eq *eq)
 {
     ptl_event_t event, copy;
     ptl_eq_handler_t handler;
@@ -159,14 +159,14 @@ void ptli_log(struct ptli_engine *engine, struct ptli_md *md, ptl_event_kind_t k
     ptli_ring_bell(engine);
 }
 
-void ptli_promise(struct ptli_md *md)
+void ptli_end_due(struct ptli_md *md)
 {
-    if (md->eq) md->eq->promised++;
+    if (md->eq) md->eq->ends_due++;
 }
 
-void ptli_keep_promise(struct ptli_md *md)
+void ptli_end_logged(struct ptli_md *md)
 {
-    if (md->eq) md->eq->promised--;
+    if (md->eq) md->eq->ends_due--;
 }
 
 static inline bool none_to_take(const struct ptli_eq *eq)
@@ -182,7 +182,7 @@ static inline bool is_empty(const struct ptli_eq *eq)
 
 bool ptli_eq_quiet(struct ptli_eq *eq)
 {
-    return eq->promised == 0 && is_empty(eq);
+    return eq->ends_due == 0 && is_empty(eq);
 }
 
 /* --- taking --- */
@@ -213,7 +213,7 @@ __attribute__((noinline)) static int take_what_comes(struct ptli_eq *eq, ptl_han
                                                      ptl_event_t *event)
 {
     int result;
-    if (atomic_load_explicit(&eq->any_staged, memory_order_acquire)) ptli_eq_tell(eq);
+    if (atomic_load_explicit(&eq->any_staged, memory_order_acquire)) ptli_eq_call_handler(eq);
     ptli_mutex_lock(&eq->lock);
     result = take_next(eq, handle, event);
     ptli_mutex_unlock(&eq->lock);
@@ -448,7 +448,7 @@ static void open_eq(struct ptli_engine *engine, struct ptli_eq *eq, ptl_event_t 
     eq->sequence = FIRST_SEQUENCE;
     eq->handler = handler;
     eq->users = 0;
-    eq->promised = 0;
+    eq->ends_due = 0;
     eq->open = true;
     ptli_mutex_unlock(&eq->lock);
 }
@@ -501,18 +501,19 @@ int PtlEQFree(ptl_handle_eq_t handle)
     result = !eq ? PTL_EQ_INVALID : eq->users > 0 ? PTL_EQ_IN_USE : PTL_OK;
     if (result == PTL_OK) {
         ptli_pool_kill(&eq->slot);
-        for (struct ptli_eq **at = &engine->noisy; *at; at = &(*at)->next_noisy)
+        for (struct ptli_eq **at = &engine->staged_eqs; *at; at = &(*at)->next_staged_eq)
             if (*at == eq) {
-                *at = eq->next_noisy;
-                eq->noisy = false;
+                *at = eq->next_staged_eq;
+                eq->in_staged_eqs = false;
                 break;
             }
     }
     ptli_unlock(engine);
     if (result != PTL_OK) return result;
     atomic_thread_fence(memory_order_seq_cst);
-    ptli_ring_bell(engine);            /* waiting threads return PTL_EQ_INVALID */
-    if (eq->handler) ptli_eq_tell(eq); /* staged events are passed to the handler, then lost */
+    ptli_ring_bell(engine); /* waiting threads return PTL_EQ_INVALID */
+    if (eq->handler)
+        ptli_eq_call_handler(eq);      /* staged events are passed to the handler, then lost */
     pthread_mutex_lock(&eq->handling); /* waits for a running call of the handler */
     ptli_eq_close(eq);
     pthread_mutex_unlock(&eq->handling);

@@ -120,19 +120,19 @@ static bool initiate_fast(struct ptli_engine *engine, struct ptli_operation *ope
     const struct ptli_published_entry *entry;
     struct ptli_published_hold *hold;
     if (header->length == 0 || header->length > PTLI_REMOTE_MAX) return false;
-    hold = transport->ops->shadow_hold(transport, operation->peer, header->pt_index);
+    hold = transport->ops->published_hold(transport, operation->peer, header->pt_index);
     if (!hold) return false;
-    entry = ptli_published_find(&hold->shadow, is_put ? PTLI_SHADOW_PUT : PTLI_SHADOW_GET,
+    entry = ptli_published_find(&hold->published, is_put ? PTLI_PUBLISHED_PUT : PTLI_PUBLISHED_GET,
                                 header->ac_index, header->match_bits, header->remote_offset,
                                 header->length);
     if (!entry) {
-        transport->ops->shadow_release(transport, hold);
+        transport->ops->published_release(transport, hold);
         return false;
     }
     operation->fast = true;
     operation->waits = PTLI_WAITS_TRANSFER;
     if (operation->asks_ack) {
-        operation->answer = entry->flags & PTLI_SHADOW_NO_ACK ? PTLI_DONE : PTLI_ACK;
+        operation->answer = entry->flags & PTLI_PUBLISHED_NO_ACK ? PTLI_DONE : PTLI_ACK;
         operation->answer_length = header->length;
     }
     operation->remotes[0] = (struct ptli_remote){entry->address + header->remote_offset, entry->key,

@@ -8,53 +8,53 @@
  */
 #include "other/portals3/engine/engine.h"
 
-static void tell_handlers(struct ptli_engine *engine)
+static void call_handlers(struct ptli_engine *engine)
 {
     for (;;) {
         struct ptli_eq *eq;
         ptli_lock(engine);
-        eq = engine->noisy;
+        eq = engine->staged_eqs;
         if (eq) {
-            engine->noisy = eq->next_noisy;
-            eq->noisy = false;
+            engine->staged_eqs = eq->next_staged_eq;
+            eq->in_staged_eqs = false;
         } else {
-            atomic_store_explicit(&engine->any_noisy, false, memory_order_relaxed);
+            atomic_store_explicit(&engine->any_staged_eq, false, memory_order_relaxed);
         }
         ptli_mutex_unlock(&engine->lock);
         if (!eq) return;
-        ptli_eq_tell(eq);
+        ptli_eq_call_handler(eq);
     }
 }
 
 void ptli_chores(struct ptli_engine *engine, bool handlers)
 {
     struct ptli_md *dead;
-    bool noisy;
+    bool handlers_due;
     ptli_lock(engine);
     dead = engine->dead;
     engine->dead = NULL;
-    noisy = engine->noisy != NULL;
+    handlers_due = engine->staged_eqs != NULL;
     ptli_mutex_unlock(&engine->lock);
     while (dead) {
         struct ptli_md *md = dead;
         dead = md->next_dead;
         ptli_regions_release(engine, md);
         ptli_lock(engine);
-        ptli_md_bury(engine, md);
+        ptli_md_recycle(engine, md);
         ptli_mutex_unlock(&engine->lock);
     }
-    if (!noisy) return;
+    if (!handlers_due) return;
     if (handlers)
-        tell_handlers(engine);
+        call_handlers(engine);
     else if (engine->transport)
         engine->transport->ops->wake(engine->transport);
 }
 
 bool ptli_work(struct ptli_engine *engine)
 {
-    if (__builtin_expect(!atomic_load_explicit(&engine->any_noisy, memory_order_acquire), 1))
+    if (__builtin_expect(!atomic_load_explicit(&engine->any_staged_eq, memory_order_acquire), 1))
         return false;
-    tell_handlers(engine);
+    call_handlers(engine);
     return true;
 }
 

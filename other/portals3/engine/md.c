@@ -294,7 +294,7 @@ void ptli_md_free(struct ptli_engine *engine, struct ptli_md *md)
     engine->dead = md;
 }
 
-void ptli_md_bury(struct ptli_engine *engine, struct ptli_md *dead)
+void ptli_md_recycle(struct ptli_engine *engine, struct ptli_md *dead)
 {
     ptli_pool_give(&engine->mds, &dead->slot);
 }
@@ -309,7 +309,7 @@ void ptli_md_count(struct ptli_md *md)
 void ptli_md_settle(struct ptli_engine *engine, struct ptli_md *md,
                     const struct ptli_event_info *info)
 {
-    if (!md->doomed || md->pending > 0) return;
+    if (!md->unlink_due || md->pending > 0) return;
     if (ptli_debug & PTL_DEBUG_UNLINK)
         fprintf(stderr, "libportals: MD %#x unlinks itself\n", (unsigned int)md->slot.handle);
     ptli_log(engine, md, PTL_EVENT_UNLINK, info);
@@ -356,7 +356,7 @@ int PtlMDUnlink(ptl_handle_md_t handle)
 /* --- updating --- */
 
 /* With an iovec start and length describe the caller's array to be filled.  */
-static void tell_old(const struct ptli_md *md, ptl_md_t *old)
+static void report_old(const struct ptli_md *md, ptl_md_t *old)
 {
     ptl_md_iovec_t *to = old->options & PTL_MD_IOVEC ? old->start : NULL;
     ptl_size_t room = old->length;
@@ -393,7 +393,7 @@ static void md_replace(struct ptli_engine *engine, struct ptli_md *md, struct pt
     md->eq = eq;
     ptli_fast_admit(engine, md);
     if (eq) eq->users++;
-    md->doomed = false;
+    md->unlink_due = false;
     if (md->me) ptli_list_changed(engine, md->me->pt_index);
 }
 
@@ -411,7 +411,7 @@ int PtlMDUpdate(ptl_handle_md_t handle, ptl_md_t *old_md, ptl_md_t *new_md, ptl_
         md = ptli_pool_find(&engine->mds, handle);
         result = !md ? PTL_MD_INVALID : prepared;
         if (md && old_md) {
-            tell_old(md, old_md);
+            report_old(md, old_md);
             old_md = NULL;
         }
         if (result != PTL_OK || !new_md) break;

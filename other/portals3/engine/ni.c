@@ -9,7 +9,7 @@
 #include <string.h>
 #include "other/portals3/engine/engine.h"
 #include "other/portals3/include/portals3_ext.h"
-#include "other/tools/numbers.h"
+#include "other/portals3/transport/settings.h"
 
 struct ptli_engine ptli_engines[PTLI_INTERFACES] = {{.handle = PTL_INVALID_HANDLE},
                                                     {.handle = PTL_INVALID_HANDLE}};
@@ -76,8 +76,9 @@ int PtlInit(int *max_interfaces)
         return PTL_SEGV;
     }
     if (!prepared) {
-        const char *debug = getenv("PTL_DEBUG");
-        if (debug) ptli_debug = (unsigned int)strtoul(debug, NULL, 0);
+        struct ptli_settings settings;
+        ptli_settings_read(&settings, false);
+        ptli_debug = (unsigned int)settings.debug;
         pthread_atfork(NULL, NULL, forget_in_child);
         prepared = true;
     }
@@ -103,9 +104,9 @@ void PtlFini(void)
 /* --- opening and closing an interface --- */
 
 /* The desired limit if it is lower than the library's; a negative one stands for none.  */
-static int ni_least(int wish, int limit)
+static int ni_least(int desired, int limit)
 {
-    return wish >= 0 && wish < limit ? wish : limit;
+    return desired >= 0 && desired < limit ? desired : limit;
 }
 
 static void set_limits(struct ptli_engine *engine, const ptl_ni_limits_t *desired)
@@ -173,12 +174,13 @@ static void ni_prepare(struct ptli_engine *engine, uint32_t interface)
 {
     uint32_t generation = engine->generation + 1;
     pthread_condattr_t monotonic;
-    const char *cray = getenv("PTL_CRAY_GETS");
+    struct ptli_settings settings;
+    ptli_settings_read(&settings, false);
     memset((void *)engine, 0, sizeof *engine);
     atomic_store(&engine->handle, PTL_INVALID_HANDLE);
     engine->interface = interface;
     engine->generation = generation;
-    engine->cray_gets = cray && *cray && gasneti_parse_yesno(cray) != 0;
+    engine->cray_gets = settings.cray;
     pthread_mutex_init(&engine->bell_lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -189,7 +191,7 @@ static void ni_prepare(struct ptli_engine *engine, uint32_t interface)
 static int open_engine(struct ptli_engine *engine, uint32_t interface, ptl_pid_t pid,
                        const ptl_ni_limits_t *desired)
 {
-    const struct ptli_launch *launch = ptli_launch_told();
+    const struct ptli_launch *launch = ptli_launch_given();
     int result;
     ni_prepare(engine, interface);
     result = interface == PTL_IFACE_SELF
@@ -347,7 +349,7 @@ static int read_register(struct ptli_engine *engine, ptl_sr_index_t reg, ptl_sr_
     else if (reg == PTL_SR_FAST_GETS)
         *value = engine->fast_gets + quick.gets;
     else if (reg == PTL_SR_ANSWERS)
-        *value = ptli_operations_owed(engine);
+        *value = ptli_operations_unanswered(engine);
     else
         return PTL_SR_INDEX_INVALID;
     return PTL_OK;

@@ -40,7 +40,7 @@ struct ptli_operation *ptli_operation_find(struct ptli_engine *engine, uint64_t 
 static void send_end(struct ptli_engine *engine, struct ptli_operation *operation)
 {
     operation->info.fail = operation->status == PTLI_OK ? PTL_NI_OK : PTL_NI_FAIL;
-    operation->failure_told =
+    operation->failure_logged =
         operation->status != PTLI_OK && !(operation->md->user.options & PTL_MD_EVENT_END_DISABLE);
     ptli_log(engine, operation->md, PTL_EVENT_SEND_END, &operation->info);
     ptli_md_release(engine, operation->md, &operation->info);
@@ -90,7 +90,7 @@ static void advance_put(struct ptli_engine *engine, struct ptli_operation *opera
     if (operation->md && (answered || !operation->is_long)) send_end(engine, operation);
     if (!answered) return;
     if (operation->status == PTLI_OK ? operation->answer == PTLI_ACK
-                                     : operation->asks_ack && !operation->failure_told)
+                                     : operation->asks_ack && !operation->failure_logged)
         operation_ack(engine, operation);
     ptli_operation_give(engine, operation);
 }
@@ -313,15 +313,15 @@ void ptli_reply(struct ptli_engine *engine, struct ptli_operation *operation,
 }
 
 /* An answer counts from before its request is matched, so before the END event is visible.  */
-uint32_t ptli_operations_owed(const struct ptli_engine *engine)
+uint32_t ptli_operations_unanswered(const struct ptli_engine *engine)
 {
-    uint32_t owed = 0;
+    uint32_t unanswered = 0;
     for (uint32_t i = 0; i < engine->operations.made; i++) {
         const struct ptli_operation *operation = ptli_pool_at(&engine->operations, i);
         if (atomic_load(&operation->slot.handle) == PTL_INVALID_HANDLE) continue;
-        owed += operation->role == PTLI_ROLE_ANSWER;
+        unanswered += operation->role == PTLI_ROLE_ANSWER;
     }
-    return owed;
+    return unanswered;
 }
 
 void ptli_peer_failed(struct ptli_engine *engine, struct ptli_peer *peer)

@@ -9,18 +9,18 @@
 #include "other/portals3/engine/engine.h"
 #include "other/portals3/include/portals3_ext.h"
 
-static struct ptli_launch told = {.rank = -1, .size = -1};
+static struct ptli_launch given = {.rank = -1, .size = -1};
 static ptl_nid_t *nids;
 static ptl_pid_t *pids;
 static int nid_count, pid_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* A map whose size is not that of the job is ignored.  */
-const struct ptli_launch *ptli_launch_told(void)
+const struct ptli_launch *ptli_launch_given(void)
 {
-    told.nids = nids && nid_count == told.size ? nids : NULL;
-    told.pids = pids && pid_count == told.size ? pids : NULL;
-    return &told;
+    given.nids = nids && nid_count == given.size ? nids : NULL;
+    given.pids = pids && pid_count == given.size ? pids : NULL;
+    return &given;
 }
 
 void ptli_launch_reset(void)
@@ -29,7 +29,7 @@ void ptli_launch_reset(void)
     free(pids);
     nids = pids = NULL;
     nid_count = pid_count = 0;
-    told = (struct ptli_launch){.rank = -1, .size = -1};
+    given = (struct ptli_launch){.rank = -1, .size = -1};
 }
 
 /* These calls apply to interfaces that are opened later.  */
@@ -58,7 +58,7 @@ static int set_map(uint32_t **map, int *count, const uint32_t *values, int size)
 
 int PtlSetJID(ptl_jid_t jid)
 {
-    told.jid = jid;
+    given.jid = jid;
     return PTL_OK;
 }
 
@@ -107,9 +107,9 @@ static int set_from_environment(void)
         return PTL_FAIL;
     number = strtol(rank, &end, 0);
     if (end == rank || *end || number < 0 || number >= size) return PTL_FAIL;
-    if (jid) told.jid = (ptl_jid_t)strtoul(jid, NULL, 0);
-    told.rank = (int)number;
-    told.size = size;
+    if (jid) given.jid = (ptl_jid_t)strtoul(jid, NULL, 0);
+    given.rank = (int)number;
+    given.size = size;
     return PTL_OK;
 }
 
@@ -119,8 +119,8 @@ int PtlSetRank(ptl_handle_ni_t ni, int rank, int size)
     if (result != PTL_OK) return result;
     if (rank == -1 && size == -1) return set_from_environment();
     if (size < 1 || rank < 0 || rank >= size) return PTL_FAIL;
-    told.rank = rank;
-    told.size = size;
+    given.rank = rank;
+    given.size = size;
     return PTL_OK;
 }
 

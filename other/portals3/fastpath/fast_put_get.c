@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include "other/portals3/engine/engine.h"
 #include "other/portals3/transport/verbs.h"
+#include "other/tools/hot.h"
 
 /* --- conditions of the fast path --- */
 
@@ -45,10 +46,10 @@ void ptli_fast_admit(struct ptli_engine *engine, struct ptli_md *md)
     struct ptli_verbs *v = ptli_verbs(engine->transport);
     ptli_mutex_lock(&v->posting.lock);
     md->plain = true;
-    md->tells = !md->eq                              ? 0
-                : options & PTL_MD_EVENT_END_DISABLE ? PTLI_TELLS_ACK
-                                                     : PTLI_TELLS_ACK | PTLI_TELLS_END;
-    md->unsignalled = md->tells ? 0 : PTLI_SIGNAL - 1;
+    md->logs = !md->eq                              ? 0
+               : options & PTL_MD_EVENT_END_DISABLE ? PTLI_LOGS_ACK
+                                                    : PTLI_LOGS_ACK | PTLI_LOGS_END;
+    md->unsignalled = md->logs ? 0 : PTLI_SIGNAL - 1;
     ptli_mutex_unlock(&v->posting.lock);
 }
 
@@ -107,25 +108,24 @@ static inline uint64_t fast_number_of(ptl_process_id_t id)
     return (uint64_t)id.pid << 32 | id.nid;
 }
 
-static inline struct ptli_list_lease **fast_bucket(const struct ptli_posting *posting,
-                                                   uint64_t process)
+static inline struct ptli_route **fast_bucket(const struct ptli_posting *posting, uint64_t process)
 {
     return &posting->at[(uint32_t)(process + (process >> 32)) & posting->mask];
 }
 
-static inline struct ptli_list_lease *route_to(const struct ptli_posting *posting, uint64_t process,
-                                               ptl_pt_index_t pt)
+static inline struct ptli_route *route_to(const struct ptli_posting *posting, uint64_t process,
+                                          ptl_pt_index_t pt)
 {
-    struct ptli_list_lease *share = *fast_bucket(posting, process);
-    while (share && (share->process != process || share->pt != pt)) share = share->next_route;
-    return share;
+    struct ptli_route *route = *fast_bucket(posting, process);
+    while (route && (route->process != process || route->pt != pt)) route = route->next_route;
+    return route;
 }
 
-static void fast_insert(struct ptli_posting *posting, struct ptli_list_lease *share)
+static void fast_insert(struct ptli_posting *posting, struct ptli_route *route)
 {
-    struct ptli_list_lease **to = fast_bucket(posting, share->process);
-    share->next_route = *to;
-    *to = share;
+    struct ptli_route **to = fast_bucket(posting, route->process);
+    route->next_route = *to;
+    *to = route;
 }
 
 /* Doubles the number of buckets, if there is memory.  */
@@ -133,14 +133,14 @@ static void fast_grow(struct ptli_posting *posting)
 {
     const struct ptli_posting old = *posting;
     const uint32_t size = 2 * (old.mask + 1);
-    struct ptli_list_lease **at = calloc(size, sizeof(struct ptli_list_lease *));
+    struct ptli_route **at = calloc(size, sizeof(struct ptli_route *));
     if (!at) return;
     posting->at = at;
     posting->mask = size - 1;
     for (uint32_t i = 0; i <= old.mask; i++)
-        for (struct ptli_list_lease *share = old.at[i], *next; share; share = next) {
-            next = share->next_route;
-            fast_insert(posting, share);
+        for (struct ptli_route *route = old.at[i], *next; route; route = next) {
+            next = route->next_route;
+            fast_insert(posting, route);
         }
     free(old.at);
 }
@@ -155,19 +155,19 @@ __attribute__((noinline, cold)) static void fast_add_route(struct ptli_verbs *v,
     struct ptli_node *node = ptli_verbs_node(v, id);
     if (!node) return;
     ptli_mutex_lock(&v->posting.lock);
-    struct ptli_list_lease *share =
+    struct ptli_route *route =
         route_to(&v->posting, process, pt) ? NULL : ptli_verbs_list_lease(node, pt);
-    if (share) {
+    if (route) {
         if (v->posting.count++ > v->posting.mask) fast_grow(&v->posting);
-        share->process = process;
-        fast_insert(&v->posting, share);
+        route->process = process;
+        fast_insert(&v->posting, route);
     }
     ptli_mutex_unlock(&v->posting.lock);
 }
 
 bool ptli_fast_open(struct ptli_posting *posting)
 {
-    posting->at = calloc(ROUTES_AT_FIRST, sizeof(struct ptli_list_lease *));
+    posting->at = calloc(ROUTES_AT_FIRST, sizeof(struct ptli_route *));
     posting->mask = ROUTES_AT_FIRST - 1;
     forget_md(posting);
     return posting->at != NULL;
@@ -194,34 +194,34 @@ change_md(struct ptli_engine *engine, struct ptli_posting *posting, ptl_handle_m
 
 /* The published entry that the operation goes to.  NULL if no list is held, an earlier request may
  * not have been matched yet, messages are queued, or no slot is free.  */
-static inline __attribute__((always_inline)) const struct ptli_published_entry *
-place_there(const struct ptli_list_lease *share, bool is_put, ptl_ac_index_t ac,
-            ptl_match_bits_t match_bits, ptl_size_t offset, ptl_size_t length)
+HOT const struct ptli_published_entry *place_there(const struct ptli_route *route, bool is_put,
+                                                   ptl_ac_index_t ac, ptl_match_bits_t match_bits,
+                                                   ptl_size_t offset, ptl_size_t length)
 {
-    const struct ptli_node *node = share->node;
+    const struct ptli_node *node = route->node;
     const struct ptli_link *link = node->link;
-    if (share->lease.state != PTLI_LEASE_HELD || !link || node->requests.head ||
-        (int32_t)(node->seen - share->last) < 0 || link->posted - link->done >= link->most)
+    if (route->lease.state != PTLI_LEASE_HELD || !link || node->requests.head ||
+        (int32_t)(node->seen - route->last) < 0 || link->posted - link->done >= link->most)
         return NULL;
-    return ptli_published_find(&share->list->face.shadow,
-                               is_put ? PTLI_SHADOW_PUT : PTLI_SHADOW_GET, ac, match_bits, offset,
-                               length);
+    return ptli_published_find(&route->list->face.published,
+                               is_put ? PTLI_PUBLISHED_PUT : PTLI_PUBLISHED_GET, ac, match_bits,
+                               offset, length);
 }
 
-/* The events to log: PTLI_TELLS_ bits.  */
-static inline uint32_t tells_of(const struct ptli_md *md, bool ack,
-                                const struct ptli_published_entry *there)
+/* The events to log: PTLI_LOGS_ bits.  */
+static inline uint32_t logs_of(const struct ptli_md *md, bool ack,
+                               const struct ptli_published_entry *there)
 {
-    return ack && !(there->flags & PTLI_SHADOW_NO_ACK) ? md->tells : md->tells & PTLI_TELLS_END;
+    return ack && !(there->flags & PTLI_PUBLISHED_NO_ACK) ? md->logs : md->logs & PTLI_LOGS_END;
 }
 
 /* Stores the data of the events in the slot.  */
-static inline void fast_save_event(struct ptli_wr *slot, struct ptli_list_lease *share,
+static inline void fast_save_event(struct ptli_wr *slot, struct ptli_route *route,
                                    ptl_match_bits_t match_bits, ptl_size_t length,
                                    ptl_size_t offset, ptl_size_t remote_offset,
                                    ptl_hdr_data_t hdr_data)
 {
-    slot->share = share;
+    slot->route = route;
     slot->match_bits = match_bits;
     slot->length = length;
     slot->offset = offset;
@@ -252,18 +252,18 @@ other_way(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle, pt
 
 /* tests/bench/portals3.sh counts the instructions of this function.  The arguments are separate, so
  * that no structure is built for an operation on the fast path.  */
-static inline __attribute__((always_inline)) int
-fast_start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle, ptl_size_t offset,
-           ptl_size_t length, ptl_process_id_t target, ptl_pt_index_t pt, ptl_ac_index_t ac,
-           ptl_match_bits_t match_bits, ptl_size_t remote_offset, ptl_hdr_data_t hdr_data)
+HOT int fast_start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle,
+                   ptl_size_t offset, ptl_size_t length, ptl_process_id_t target, ptl_pt_index_t pt,
+                   ptl_ac_index_t ac, ptl_match_bits_t match_bits, ptl_size_t remote_offset,
+                   ptl_hdr_data_t hdr_data)
 {
     struct ptli_engine *engine = &ptli_engines[PTL_IFACE_DEFAULT];
     struct ptli_posting *posting =
         atomic_load_explicit(is_put ? &engine->puts : &engine->gets, memory_order_acquire);
     if (__builtin_expect(!posting, 0)) goto closed;
     ptli_mutex_lock(&posting->lock);
-    struct ptli_list_lease *share = route_to(posting, fast_number_of(target), pt);
-    if (__builtin_expect(!share, 0)) {
+    struct ptli_route *route = route_to(posting, fast_number_of(target), pt);
+    if (__builtin_expect(!route, 0)) {
         ptli_mutex_unlock(&posting->lock);
         fast_add_route(ptli_verbs(engine->transport), target, pt);
         goto closed;
@@ -276,10 +276,10 @@ fast_start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle, p
         offset + length > md->rules.length)
         goto no;
     const struct ptli_published_entry *there =
-        place_there(share, is_put, ac, match_bits, remote_offset, length);
+        place_there(route, is_put, ac, match_bits, remote_offset, length);
     if (!there) goto no;
 
-    struct ptli_link *link = share->node->link;
+    struct ptli_link *link = route->node->link;
     const uint32_t number = ++link->posted;
     struct ptli_wr *slot = &link->slot[(number - 1) % PTLI_SLOTS];
     struct ibv_send_wr *wr = is_put ? &link->put : &link->get, *bad;
@@ -298,15 +298,15 @@ fast_start(bool is_put, ptl_ack_req_t ack, bool whole, ptl_handle_md_t handle, p
     if (!is_put || !(number & md->unsignalled)) {
         flags |= IBV_SEND_SIGNALED;
         link->signalled = number;
-        if (!is_put || md->tells) {
-            const uint32_t tells = tells_of(md, is_put && ack == PTL_ACK_REQ, there);
-            slot->item = PTLI_ITEM_QUICK | tells | (is_put ? 0 : PTLI_ITEM_GET);
+        if (!is_put || md->logs) {
+            const uint32_t logs = logs_of(md, is_put && ack == PTL_ACK_REQ, there);
+            slot->item = PTLI_ITEM_QUICK | logs | (is_put ? 0 : PTLI_ITEM_GET);
             slot->event_link = --posting->next_link;
-            fast_save_event(slot, share, match_bits, length, offset, remote_offset, hdr_data);
+            fast_save_event(slot, route, match_bits, length, offset, remote_offset, hdr_data);
         }
     }
     /* A put is not counted as a user of the list: REVOKED follows it on the same connection.  */
-    if (!is_put) share->lease.users++;
+    if (!is_put) route->lease.users++;
     wr->send_flags = flags;
     count_one(&posting->counts, is_put, length);
     if (__builtin_expect(ibv_post_send(link->qp, wr, &bad) != 0, 0)) ptli_verbs_cannot_post(link);
@@ -385,7 +385,7 @@ static inline void fast_write_event(ptl_event_t *event, const struct ptli_wr *sl
     const struct ptli_md *md = slot->md;
     event->type = kind;
     write_from(event, from);
-    event->pt_index = slot->share->pt;
+    event->pt_index = slot->route->pt;
     event->match_bits = slot->match_bits;
     event->rlength = slot->length;
     event->mlength = mlength;
@@ -400,8 +400,8 @@ static inline void fast_write_event(ptl_event_t *event, const struct ptli_wr *sl
 }
 
 /* SEND_END, and the ACK after it if `ack`, which differs in a few members.  */
-static inline void tell_sent(struct ptli_eq *eq, const struct ptli_wr *slot,
-                             const struct ptli_peer *self, bool well, bool ack)
+static inline void log_sent(struct ptli_eq *eq, const struct ptli_wr *slot,
+                            const struct ptli_peer *self, bool well, bool ack)
 {
     const uint64_t posted = posted_to(eq);
     const ptl_seq_t sequence = eq->sequence;
@@ -412,7 +412,7 @@ static inline void tell_sent(struct ptli_eq *eq, const struct ptli_wr *slot,
     if (ack) {
         *acked = *sent;
         acked->type = PTL_EVENT_ACK;
-        write_from(acked, &slot->share->node->face);
+        write_from(acked, &slot->route->node->face);
         acked->offset = slot->remote_offset;
         acked->hdr_data = 0;
         acked->sequence = sequence + 1;
@@ -420,70 +420,68 @@ static inline void tell_sent(struct ptli_eq *eq, const struct ptli_wr *slot,
     fast_publish_events(eq, posted + 1 + ack, sequence + 1 + ack);
 }
 
-static inline void tell_one(struct ptli_eq *eq, const struct ptli_wr *slot, ptl_event_kind_t kind,
-                            ptl_size_t offset, bool well)
+static inline void log_one(struct ptli_eq *eq, const struct ptli_wr *slot, ptl_event_kind_t kind,
+                           ptl_size_t offset, bool well)
 {
     const uint64_t posted = posted_to(eq);
     const ptl_seq_t sequence = eq->sequence;
-    fast_write_event(fast_event_slot(eq, posted), slot, kind, &slot->share->node->face, offset,
+    fast_write_event(fast_event_slot(eq, posted), slot, kind, &slot->route->node->face, offset,
                      well ? slot->length : 0, well, sequence);
     fast_publish_events(eq, posted + 1, sequence + 1);
 }
 
 /* A failed put that logs SEND_END reports the failure there, and has no ACK.  */
-static inline __attribute__((always_inline)) void fast_log(struct ptli_verbs *v, struct ptli_eq *eq,
-                                                           const struct ptli_wr *slot, bool well)
+HOT void fast_log(struct ptli_verbs *v, struct ptli_eq *eq, const struct ptli_wr *slot, bool well)
 {
     if (slot->item & PTLI_ITEM_GET) {
-        ptli_verbs_release(slot->share);
+        ptli_verbs_release(slot->route);
         if (well) {
             v->posting.counts.answers++;
             v->posting.counts.get_length += slot->length;
         }
-        if (slot->item & PTLI_TELLS_END)
-            tell_one(eq, slot, PTL_EVENT_REPLY_END, slot->offset, well);
+        if (slot->item & PTLI_LOGS_END) log_one(eq, slot, PTL_EVENT_REPLY_END, slot->offset, well);
         return;
     }
-    const bool ack = slot->item & PTLI_TELLS_ACK && well;
+    const bool ack = slot->item & PTLI_LOGS_ACK && well;
     v->posting.counts.answers += ack;
-    if (slot->item & PTLI_TELLS_END)
-        tell_sent(eq, slot, &v->face.engine->self, well, ack);
+    if (slot->item & PTLI_LOGS_END)
+        log_sent(eq, slot, &v->face.engine->self, well, ack);
     else
-        tell_one(eq, slot, PTL_EVENT_ACK, slot->remote_offset, well);
+        log_one(eq, slot, PTL_EVENT_ACK, slot->remote_offset, well);
 }
 
 /* The queue whose lock is held, and whether any event was logged.  */
-struct telling {
+struct logging {
     struct ptli_eq *held;
-    bool told;
+    bool logged;
 };
 
-static inline void turn_to(struct telling *telling, struct ptli_eq *eq)
+static inline void lock_queue(struct logging *logging, struct ptli_eq *eq)
 {
-    if (__builtin_expect(telling->held == eq, 1)) return;
-    if (telling->held) ptli_mutex_unlock(&telling->held->lock);
+    if (__builtin_expect(logging->held == eq, 1)) return;
+    if (logging->held) ptli_mutex_unlock(&logging->held->lock);
     if (eq) ptli_mutex_lock(&eq->lock);
-    telling->held = eq;
-    telling->told = true;
+    logging->held = eq;
+    logging->logged = true;
 }
 
 /* Called without posting where possible.  The fetch-add of 0 is a load that is ordered after the
  * stores of the events.  */
-static inline void fast_wake_sleepers(struct ptli_verbs *v, const struct telling *telling)
+static inline void fast_wake_sleepers(struct ptli_verbs *v, const struct logging *logging)
 {
     struct ptli_engine *engine = v->face.engine;
-    if (!telling->told) return;
+    if (!logging->logged) return;
     if (__builtin_expect(atomic_fetch_add(&engine->sleepers, 0) > 0, 0)) ptli_ring_bell(engine);
 }
 
 void ptli_fast_ended(struct ptli_verbs *v, const struct ptli_wr *slot, bool well)
 {
-    struct telling telling = {0};
+    struct logging logging = {0};
     if (slot->item == PTLI_ITEM_QUICK) return;
-    turn_to(&telling, slot->md->eq);
-    fast_log(v, telling.held, slot, well);
-    turn_to(&telling, NULL);
-    fast_wake_sleepers(v, &telling);
+    lock_queue(&logging, slot->md->eq);
+    fast_log(v, logging.held, slot, well);
+    lock_queue(&logging, NULL);
+    fast_wake_sleepers(v, &logging);
 }
 
 /* True for the successful completion of an operation on the fast path, or of one with neither a
@@ -497,7 +495,7 @@ static inline bool is_quick(const struct ibv_wc *wc)
 
 int ptli_verbs_fast_completed(struct ptli_verbs *v, const struct ibv_wc *wc, int count)
 {
-    struct telling telling = {0};
+    struct logging logging = {0};
     int n = 0;
     if (!is_quick(wc)) return 0;
     ptli_mutex_lock(&v->posting.lock);
@@ -507,13 +505,13 @@ int ptli_verbs_fast_completed(struct ptli_verbs *v, const struct ibv_wc *wc, int
         /* Earlier work requests were unsignalled, or had a completion of their own.  */
         link->done += (slot->index - link->done) % PTLI_SLOTS + 1;
         if (slot->item & ~(ptli_item_t)PTLI_ITEM_QUICK) {
-            turn_to(&telling, slot->md->eq);
-            fast_log(v, telling.held, slot, true);
+            lock_queue(&logging, slot->md->eq);
+            fast_log(v, logging.held, slot, true);
         }
         ptli_verbs_advanced(link->node);
     } while (++n < count && is_quick(&wc[n]));
-    turn_to(&telling, NULL);
+    lock_queue(&logging, NULL);
     ptli_mutex_unlock(&v->posting.lock);
-    fast_wake_sleepers(v, &telling);
+    fast_wake_sleepers(v, &logging);
     return n;
 }

@@ -39,9 +39,9 @@ static void publish_describe(struct ptli_published_entry *entry, const struct pt
     *entry =
         (struct ptli_published_entry){.match_bits = me->match_bits, .ignore_bits = me->ignore_bits};
     if (!is_open(md)) return;
-    entry->flags = PTLI_SHADOW_OPEN | (options & PTL_MD_OP_PUT ? PTLI_SHADOW_PUT : 0) |
-                   (options & PTL_MD_OP_GET ? PTLI_SHADOW_GET : 0) |
-                   (options & PTL_MD_ACK_DISABLE ? PTLI_SHADOW_NO_ACK : 0);
+    entry->flags = PTLI_PUBLISHED_OPEN | (options & PTL_MD_OP_PUT ? PTLI_PUBLISHED_PUT : 0) |
+                   (options & PTL_MD_OP_GET ? PTLI_PUBLISHED_GET : 0) |
+                   (options & PTL_MD_ACK_DISABLE ? PTLI_PUBLISHED_NO_ACK : 0);
     entry->address = (uintptr_t)md->pieces[0].base;
     entry->length = md->rules.length;
     entry->key = md->pieces[0].region->key;
@@ -50,16 +50,16 @@ static void publish_describe(struct ptli_published_entry *entry, const struct pt
 
 /* Returns the number of open entries.  */
 static uint32_t publish_build(struct ptli_engine *engine, const struct ptli_peer *peer,
-                              ptl_pt_index_t pt, struct ptli_published *shadow)
+                              ptl_pt_index_t pt, struct ptli_published *list)
 {
     uint32_t access = publish_admitted(engine, peer, pt), open = 0;
-    *shadow = (struct ptli_published){.pt_index = pt, .epoch = engine->table[pt].epoch};
+    *list = (struct ptli_published){.pt_index = pt, .epoch = engine->table[pt].epoch};
     for (struct ptli_entry *entry = engine->table[pt].first;
-         entry && shadow->count < PTLI_SHADOW_MAX; entry = entry->next) {
+         entry && list->count < PTLI_PUBLISHED_MAX; entry = entry->next) {
         struct ptli_md *md = ptli_me_of(entry)->md;
         if (!md || !ptli_id_fits(entry->match_id, peer->id)) continue;
-        publish_describe(&shadow->entries[shadow->count], entry, md, access);
-        if (shadow->entries[shadow->count++].flags & PTLI_SHADOW_OPEN) {
+        publish_describe(&list->entries[list->count], entry, md, access);
+        if (list->entries[list->count++].flags & PTLI_PUBLISHED_OPEN) {
             md->published = true;
             open++;
         }
@@ -68,16 +68,16 @@ static uint32_t publish_build(struct ptli_engine *engine, const struct ptli_peer
 }
 
 size_t ptli_publish(struct ptli_engine *engine, struct ptli_peer *peer, ptl_pt_index_t pt,
-                    unsigned char bytes[PTLI_SHADOW_BYTES])
+                    unsigned char bytes[PTLI_PUBLISHED_BYTES])
 {
-    struct ptli_published shadow;
+    struct ptli_published list;
     size_t size = 0;
     if (pt > (ptl_pt_index_t)engine->limits.max_pt_index) return 0;
     ptli_lock(engine);
     if (engine->table[pt].changing == 0 && engine->table[pt].quiet >= QUIET_ENOUGH &&
-        publish_build(engine, peer, pt, &shadow) > 0) {
+        publish_build(engine, peer, pt, &list) > 0) {
         engine->table[pt].published = true;
-        size = ptli_published_encode(&shadow, bytes);
+        size = ptli_published_encode(&list, bytes);
     }
     ptli_unlock_up(engine);
     if (size > 0 && ptli_debug & PTL_DEBUG_FAST)

@@ -7,20 +7,24 @@
  * accept the whole request and log no event; in every other case the request is sent as a message,
  * and the target matches it.
  */
-#ifndef PTLI_SHADOW_H
-#define PTLI_SHADOW_H
+#ifndef PTLI_PUBLISHED_LIST_H
+#define PTLI_PUBLISHED_LIST_H
 
 #include <stdbool.h>
 #include "other/portals3/transport/portals_wire.h"
 
-enum { PTLI_SHADOW_MAX = 16, PTLI_SHADOW_ENTRY_SIZE = 48, PTLI_SHADOW_FRAME_SIZE = 16 };
-enum { PTLI_SHADOW_BYTES = PTLI_SHADOW_FRAME_SIZE + PTLI_SHADOW_MAX * PTLI_SHADOW_ENTRY_SIZE };
+enum { PTLI_PUBLISHED_MAX = 16, PTLI_PUBLISHED_ENTRY_SIZE = 48, PTLI_PUBLISHED_FRAME_SIZE = 16 };
+enum {
+    PTLI_PUBLISHED_BYTES =
+        PTLI_PUBLISHED_FRAME_SIZE + PTLI_PUBLISHED_MAX * PTLI_PUBLISHED_ENTRY_SIZE
+};
 
 enum ptli_published_flags {
-    PTLI_SHADOW_OPEN = 1, /* otherwise opaque: a request that matches must be sent as a message */
-    PTLI_SHADOW_PUT = 2,
-    PTLI_SHADOW_GET = 4,
-    PTLI_SHADOW_NO_ACK = 8
+    PTLI_PUBLISHED_OPEN =
+        1, /* otherwise opaque: a request that matches must be sent as a message */
+    PTLI_PUBLISHED_PUT = 2,
+    PTLI_PUBLISHED_GET = 4,
+    PTLI_PUBLISHED_NO_ACK = 8
 };
 
 /* Entries whose filter does not admit the receiving peer are left out.  */
@@ -36,16 +40,16 @@ struct ptli_published_entry {
 /* The first entries of the list; a request that matches none is sent as a message, for there may be
  * more.  */
 struct ptli_published {
-    struct ptli_published_entry entries[PTLI_SHADOW_MAX];
+    struct ptli_published_entry entries[PTLI_PUBLISHED_MAX];
     ptl_pt_index_t pt_index;
     uint32_t epoch;
     uint32_t count;
 };
 
-size_t ptli_published_encode(const struct ptli_published *shadow,
-                             unsigned char bytes[PTLI_SHADOW_BYTES]);
+size_t ptli_published_encode(const struct ptli_published *list,
+                             unsigned char bytes[PTLI_PUBLISHED_BYTES]);
 /* NULL, or the error.  */
-const char *ptli_published_parse(const void *bytes, size_t size, struct ptli_published *shadow);
+const char *ptli_published_parse(const void *bytes, size_t size, struct ptli_published *list);
 
 static inline bool ptli_published_fits(const struct ptli_published_entry *entry,
                                        ptl_match_bits_t match_bits)
@@ -53,21 +57,21 @@ static inline bool ptli_published_fits(const struct ptli_published_entry *entry,
     return ((match_bits ^ entry->match_bits) & ~entry->ignore_bits) == 0;
 }
 
-/* The entry that certainly accepts a put (PTLI_SHADOW_PUT) or get (PTLI_SHADOW_GET), or NULL.  For
- * a list from parse, which in an empty list sets a first entry that admits nothing.  */
+/* The entry that certainly accepts a put (PTLI_PUBLISHED_PUT) or get (PTLI_PUBLISHED_GET), or NULL.
+ * For a list from parse, which in an empty list sets a first entry that admits nothing.  */
 static inline const struct ptli_published_entry *
-ptli_published_find(const struct ptli_published *shadow, uint32_t wanted, ptl_ac_index_t ac,
+ptli_published_find(const struct ptli_published *list, uint32_t wanted, ptl_ac_index_t ac,
                     ptl_match_bits_t match_bits, ptl_size_t offset, ptl_size_t length)
 {
-    const struct ptli_published_entry *entry = shadow->entries;
+    const struct ptli_published_entry *entry = list->entries;
     if (__builtin_expect(!ptli_published_fits(entry, match_bits), 0))
         for (uint32_t i = 1; !ptli_published_fits(entry, match_bits); i++) {
-            if (i >= shadow->count) return NULL;
-            entry = &shadow->entries[i];
+            if (i >= list->count) return NULL;
+            entry = &list->entries[i];
         }
     /* The first entry with matching bits decides; if it cannot be used, the target matches the
      * request.  */
-    if (ac >= 32 || !((wanted == PTLI_SHADOW_PUT ? entry->puts : entry->gets) >> ac & 1))
+    if (ac >= 32 || !((wanted == PTLI_PUBLISHED_PUT ? entry->puts : entry->gets) >> ac & 1))
         return NULL;
     if (offset + length < offset || offset + length > entry->length) return NULL;
     return entry;

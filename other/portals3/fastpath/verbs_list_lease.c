@@ -10,40 +10,40 @@
 
 /* --- both ends; with posting held --- */
 
-struct ptli_list_lease *ptli_verbs_list_lease(struct ptli_node *node, ptl_pt_index_t pt)
+struct ptli_route *ptli_verbs_list_lease(struct ptli_node *node, ptl_pt_index_t pt)
 {
-    struct ptli_list_lease *share = node->shares;
-    while (share && share->pt != pt) share = share->next;
-    if (share) return share;
-    share = calloc(1, sizeof *share);
-    if (!share) return NULL;
-    share->node = node;
-    share->pt = pt;
-    share->next = node->shares;
-    node->shares = share;
-    return share;
+    struct ptli_route *route = node->routes;
+    while (route && route->pt != pt) route = route->next;
+    if (route) return route;
+    route = calloc(1, sizeof *route);
+    if (!route) return NULL;
+    route->node = node;
+    route->pt = pt;
+    route->next = node->routes;
+    node->routes = route;
+    return route;
 }
 
-static void lease_message(struct ptli_list_lease *share, struct ptli_message *m, uint8_t type,
+static void lease_message(struct ptli_route *route, struct ptli_message *m, uint8_t type,
                           uint32_t epoch)
 {
     *m = (struct ptli_message){.header = {.type = type,
-                                          .source = share->node->verbs->face.id,
-                                          .destination = share->node->face.id,
-                                          .pt_index = share->pt,
+                                          .source = route->node->verbs->face.id,
+                                          .destination = route->node->face.id,
+                                          .pt_index = route->pt,
                                           .operation = epoch}};
 }
 
-static void lease_return(struct ptli_list_lease *share)
+static void lease_return(struct ptli_route *route)
 {
-    lease_message(share, &share->answer, PTLI_REVOKED, share->lease.epoch);
-    share->answering = true;
-    ptli_verbs_answer(share->node, &share->answer);
+    lease_message(route, &route->answer, PTLI_REVOKED, route->lease.epoch);
+    route->answering = true;
+    ptli_verbs_answer(route->node, &route->answer);
 }
 
-void ptli_verbs_release(struct ptli_list_lease *share)
+void ptli_verbs_release(struct ptli_route *route)
 {
-    if (__builtin_expect(ptli_lease_release(&share->lease), 0)) lease_return(share);
+    if (__builtin_expect(ptli_lease_release(&route->lease), 0)) lease_return(route);
 }
 
 static void lease_count_granted(struct ptli_verbs *v, int change)
@@ -53,10 +53,10 @@ static void lease_count_granted(struct ptli_verbs *v, int change)
 
 void ptli_verbs_list_leases_lost(struct ptli_node *node)
 {
-    for (struct ptli_list_lease *share = node->shares; share; share = share->next) {
-        if (share->grant.state != PTLI_GRANT_NONE) lease_count_granted(node->verbs, -1);
-        ptli_grant_lost(&share->grant);
-        ptli_lease_lost(&share->lease);
+    for (struct ptli_route *route = node->routes; route; route = route->next) {
+        if (route->grant.state != PTLI_GRANT_NONE) lease_count_granted(node->verbs, -1);
+        ptli_grant_lost(&route->grant);
+        ptli_lease_lost(&route->lease);
     }
 }
 
@@ -68,9 +68,9 @@ struct ptli_published_hold *ptli_verbs_published_hold(struct ptli_transport *tra
     struct ptli_verbs *v = ptli_verbs(transport);
     struct ptli_published_hold *hold = NULL;
     ptli_mutex_lock(&v->posting.lock);
-    struct ptli_list_lease *share = ptli_node(peer)->shares;
-    while (share && share->pt != pt) share = share->next;
-    if (share && ptli_lease_hold(&share->lease)) hold = &share->list->face;
+    struct ptli_route *route = ptli_node(peer)->routes;
+    while (route && route->pt != pt) route = route->next;
+    if (route && ptli_lease_hold(&route->lease)) hold = &route->list->face;
     ptli_mutex_unlock(&v->posting.lock);
     return hold;
 }
@@ -80,64 +80,63 @@ void ptli_verbs_published_release(struct ptli_transport *transport,
 {
     struct ptli_verbs *v = ptli_verbs(transport);
     ptli_mutex_lock(&v->posting.lock);
-    ptli_verbs_release(((struct ptli_published_held *)hold)->share);
+    ptli_verbs_release(((struct ptli_published_held *)hold)->route);
     ptli_mutex_unlock(&v->posting.lock);
 }
 
 /* The peer's answer to PTLI_ASK.  With posting held.  */
-static bool take_list(struct ptli_list_lease *share, const struct ptli_header *header,
-                      const void *data)
+static bool take_list(struct ptli_route *route, const struct ptli_header *header, const void *data)
 {
     bool given = header->data_length > 0;
     uint32_t epoch = (uint32_t)header->operation;
-    struct ptli_published shadow;
-    if (given && ptli_published_parse(data, header->data_length, &shadow)) return false;
-    if (given && shadow.pt_index != share->pt) return false;
-    if (given && !share->list) {
-        share->list = calloc(1, sizeof *share->list);
-        if (share->list) share->list->share = share;
+    struct ptli_published list;
+    if (given && ptli_published_parse(data, header->data_length, &list)) return false;
+    if (given && list.pt_index != route->pt) return false;
+    if (given && !route->list) {
+        route->list = calloc(1, sizeof *route->list);
+        if (route->list) route->list->route = route;
     }
     /* While a list of an earlier connection is in use, this one is returned.  */
-    bool use = given && share->list && !share->lease.users;
-    if (!ptli_lease_answered(&share->lease, use, epoch)) return false;
-    if (given && !use) lease_return(share);
+    bool use = given && route->list && !route->lease.users;
+    if (!ptli_lease_answered(&route->lease, use, epoch)) return false;
+    if (given && !use) lease_return(route);
     if (!use) return true;
-    share->list->face.shadow = shadow;
-    share->list->life = share->node->life;
+    route->list->face.published = list;
+    route->list->life = route->node->life;
     return true;
 }
 
 /* --- the target's end --- */
 
 /* Called by the thread that drives the network, without posting.  */
-static void lease_grant(struct ptli_list_lease *share)
+static void lease_grant(struct ptli_route *route)
 {
-    struct ptli_node *node = share->node;
+    struct ptli_node *node = route->node;
     struct ptli_verbs *v = node->verbs;
     ptli_mutex_lock(&v->posting.lock);
-    if (!share->lent) share->lent = calloc(1, sizeof *share->lent);
-    struct ptli_lent *to = share->telling ? NULL : share->lent;
-    bool asked = to && ptli_grant_asked(&share->grant);
+    if (!route->lent) route->lent = calloc(1, sizeof *route->lent);
+    struct ptli_lent *to = route->sending_list ? NULL : route->lent;
+    bool asked = to && ptli_grant_asked(&route->grant);
     if (asked) lease_count_granted(v, 1);
-    share->listed = false;
+    route->listed = false;
     ptli_mutex_unlock(&v->posting.lock);
     if (!asked) return;
-    size_t length = ptli_publish(v->face.engine, &node->face, share->pt, to->bytes);
+    size_t length = ptli_publish(v->face.engine, &node->face, route->pt, to->bytes);
     ptli_mutex_lock(&v->posting.lock);
-    if (!length && share->grant.state != PTLI_GRANT_NONE) { /* else the peer was lost */
-        ptli_grant_refuse(&share->grant);
+    if (!length && route->grant.state != PTLI_GRANT_NONE) { /* else the peer was lost */
+        ptli_grant_refuse(&route->grant);
         lease_count_granted(v, -1);
     }
-    lease_message(share, &to->list, PTLI_LIST, share->grant.epoch);
+    lease_message(route, &to->list, PTLI_LIST, route->grant.epoch);
     to->list.header.data_length = (uint32_t)length;
     to->piece = (struct ptli_piece){.base = (char *)to->bytes, .length = length};
     to->list.data = (struct ptli_span){.pieces = &to->piece, .count = 1, .length = length};
-    share->telling = share->listed = true;
+    route->sending_list = route->listed = true;
     /* Revoked meanwhile: REVOKE follows the list.  */
-    bool revoked = share->grant.state == PTLI_GRANT_REVOKED;
+    bool revoked = route->grant.state == PTLI_GRANT_REVOKED;
     ptli_verbs_answer(node, &to->list);
     if (revoked) {
-        lease_message(share, &to->revoke, PTLI_REVOKE, share->grant.epoch);
+        lease_message(route, &to->revoke, PTLI_REVOKE, route->grant.epoch);
         ptli_verbs_answer(node, &to->revoke);
     }
     ptli_mutex_unlock(&v->posting.lock);
@@ -150,30 +149,29 @@ bool ptli_verbs_list_lease_message(struct ptli_node *node, const struct ptli_hea
     bool well = true;
     if (header->pt_index > UINT16_MAX) return false;
     ptli_mutex_lock(&v->posting.lock);
-    struct ptli_list_lease *share =
-        node->failing ? NULL : ptli_verbs_list_lease(node, header->pt_index);
-    if (share) switch (header->type) {
+    struct ptli_route *route = node->failing ? NULL : ptli_verbs_list_lease(node, header->pt_index);
+    if (route) switch (header->type) {
         case PTLI_LIST:
-            well = take_list(share, header, data);
+            well = take_list(route, header, data);
             break;
         case PTLI_REVOKE:
-            if (share->answering) break;
-            if (share->lease.state != PTLI_LEASE_HELD) {
-                share->lease.epoch = (uint32_t)header->operation;
-                lease_return(share);
-            } else if (ptli_lease_revoke(&share->lease, (uint32_t)header->operation)) {
-                lease_return(share);
+            if (route->answering) break;
+            if (route->lease.state != PTLI_LEASE_HELD) {
+                route->lease.epoch = (uint32_t)header->operation;
+                lease_return(route);
+            } else if (ptli_lease_revoke(&route->lease, (uint32_t)header->operation)) {
+                lease_return(route);
             }
             break;
         case PTLI_REVOKED:
-            if (ptli_grant_returned(&share->grant, (uint32_t)header->operation))
+            if (ptli_grant_returned(&route->grant, (uint32_t)header->operation))
                 lease_count_granted(v, -1);
             break;
         default:
             well = header->type == PTLI_ASK;
         }
     ptli_mutex_unlock(&v->posting.lock);
-    if (share && header->type == PTLI_ASK) lease_grant(share);
+    if (route && header->type == PTLI_ASK) lease_grant(route);
     return well;
 }
 
@@ -183,12 +181,12 @@ static bool lease_any_granted(struct ptli_verbs *v, ptl_pt_index_t pt, bool now)
     bool any = false;
     ptli_mutex_lock(&v->posting.lock);
     for (struct ptli_node *node = v->all; node; node = node->next)
-        for (struct ptli_list_lease *share = node->shares; share; share = share->next) {
-            if (share->pt != pt || share->grant.state == PTLI_GRANT_NONE) continue;
+        for (struct ptli_route *route = node->routes; route; route = route->next) {
+            if (route->pt != pt || route->grant.state == PTLI_GRANT_NONE) continue;
             any = true;
-            if (!now || !ptli_grant_revoke(&share->grant) || !share->listed) continue;
-            lease_message(share, &share->lent->revoke, PTLI_REVOKE, share->grant.epoch);
-            ptli_verbs_answer(node, &share->lent->revoke);
+            if (!now || !ptli_grant_revoke(&route->grant) || !route->listed) continue;
+            lease_message(route, &route->lent->revoke, PTLI_REVOKE, route->grant.epoch);
+            ptli_verbs_answer(node, &route->lent->revoke);
         }
     ptli_mutex_unlock(&v->posting.lock);
     return any;

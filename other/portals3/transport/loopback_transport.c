@@ -59,13 +59,13 @@ static bool progress(struct ptli_transport *transport, ptl_time_t timeout)
 
 static void wake(struct ptli_transport *transport) {}
 
-static struct ptli_published_hold *shadow_hold(struct ptli_transport *transport,
-                                               struct ptli_peer *peer, ptl_pt_index_t pt)
+static struct ptli_published_hold *hold_none(struct ptli_transport *transport,
+                                             struct ptli_peer *peer, ptl_pt_index_t pt)
 {
     return NULL;
 }
 
-static void shadow_release(struct ptli_transport *transport, struct ptli_published_hold *hold) {}
+static void release_none(struct ptli_transport *transport, struct ptli_published_hold *hold) {}
 
 static bool revoke_none(struct ptli_transport *transport, ptl_pt_index_t pt, ptl_time_t timeout)
 {
@@ -82,21 +82,21 @@ static const struct ptli_launch *launch(struct ptli_transport *transport)
     return NULL;
 }
 
-int ptli_loopback_open(struct ptli_engine *engine, const struct ptli_launch *told, ptl_pid_t wished,
-                       struct ptli_transport **out)
+int ptli_loopback_open(struct ptli_engine *engine, const struct ptli_launch *given,
+                       ptl_pid_t wanted, struct ptli_transport **out)
 {
-    static const struct ptli_transport_ops ops = {
-        "self",         start,       close_self,    find,     distance, enroll,
-        expel,          send_none,   transfer_none, progress, wake,     shadow_hold,
-        shadow_release, revoke_none, status,        launch};
+    static const struct ptli_transport_ops ops = {"self",        start,       close_self, find,
+                                                  distance,      enroll,      expel,      send_none,
+                                                  transfer_none, progress,    wake,       hold_none,
+                                                  release_none,  revoke_none, status,     launch};
     struct ptli_transport *transport = calloc(1, sizeof *transport);
     if (!transport) return PTL_NO_SPACE;
     transport->ops = &ops;
     transport->engine = engine;
     transport->id.nid = SELF_NODE;
-    transport->id.pid = wished == PTL_PID_ANY ? (ptl_pid_t)getpid() : wished;
+    transport->id.pid = wanted == PTL_PID_ANY ? (ptl_pid_t)getpid() : wanted;
     transport->uid = geteuid();
-    transport->jid = told->jid;
+    transport->jid = given->jid;
     transport->eager_limit = SELF_EAGER;
     transport->threaded = true; /* the thread that deposits an event wakes those that wait */
     *out = transport;

@@ -77,7 +77,7 @@ struct ptli_fast_counts {
 
 /* A published list that an initiator may use. */
 struct ptli_published_hold {
-    struct ptli_published shadow;
+    struct ptli_published published;
 };
 
 /* What PtlSetRank and related calls set, for ptli_verbs_open. */
@@ -130,10 +130,10 @@ struct ptli_transport_ops {
 
     /* Fast path, initiator: acquires the peer's list of this table entry.  NULL if none can be used
      * now: none was granted yet, it is being revoked, or earlier requests to that entry are not yet
-     * matched.  Released by shadow_release, or by a transfer's end. */
-    struct ptli_published_hold *(*shadow_hold)(struct ptli_transport *, struct ptli_peer *,
-                                               ptl_pt_index_t);
-    void (*shadow_release)(struct ptli_transport *, struct ptli_published_hold *);
+     * matched.  Released by published_release, or by a transfer's end. */
+    struct ptli_published_hold *(*published_hold)(struct ptli_transport *, struct ptli_peer *,
+                                                  ptl_pt_index_t);
+    void (*published_release)(struct ptli_transport *, struct ptli_published_hold *);
     /* Fast path, target: revokes the published list of this table entry; true once no peer holds it
      * (peers that have failed hold nothing).  Waits up to timeout, making progress. */
     bool (*revoke)(struct ptli_transport *, ptl_pt_index_t, ptl_time_t timeout);
@@ -159,9 +159,9 @@ struct ptli_transport {
 
 /* --- Opening; each in the file of its transport.  A PTL_ code. --- */
 
-int ptli_verbs_open(struct ptli_engine *, const struct ptli_launch *, ptl_pid_t wished,
+int ptli_verbs_open(struct ptli_engine *, const struct ptli_launch *, ptl_pid_t wanted,
                     struct ptli_transport **);
-int ptli_loopback_open(struct ptli_engine *, const struct ptli_launch *, ptl_pid_t wished,
+int ptli_loopback_open(struct ptli_engine *, const struct ptli_launch *, ptl_pid_t wanted,
                        struct ptli_transport **);
 
 /* --- Up: what the engine offers --- */
@@ -189,11 +189,11 @@ void ptli_malformed(struct ptli_engine *, struct ptli_peer *, const char *what);
 
 /*
  * A peer requests a table entry's list.  The transport has recorded it as a holder before the call.
- * Encodes the list (at most PTLI_SHADOW_BYTES) and returns its length; 0: not to be published now,
- * the peer should ask again much later.
+ * Encodes the list (at most PTLI_PUBLISHED_BYTES) and returns its length; 0: not to be published
+ * now, the peer should ask again much later.
  */
 size_t ptli_publish(struct ptli_engine *, struct ptli_peer *, ptl_pt_index_t,
-                    unsigned char bytes[PTLI_SHADOW_BYTES]);
+                    unsigned char bytes[PTLI_PUBLISHED_BYTES]);
 
 /* Deferred work of the engine; called in each round of progress.  True: something was done. */
 bool ptli_work(struct ptli_engine *);

@@ -56,7 +56,7 @@ enum ptli_verbs_type {
 /* --- what is queued --- */
 
 /* A message, or with bit 0 set a transfer.  The next item is in scratch[0].  With bit 1 set an
- * operation of fast_put_get.c, which is never queued: the other bits are PTLI_TELLS_... and its
+ * operation of fast_put_get.c, which is never queued: the other bits are PTLI_LOGS_... and its
  * kind. */
 typedef uintptr_t ptli_item_t;
 enum { PTLI_ITEM_QUICK = 2, PTLI_ITEM_GET = 16 };
@@ -109,7 +109,7 @@ struct ptli_wr {
     ptli_item_t item;           /* a transfer of which it is the last, a fast operation, or 0 */
     struct ptli_buffer *buffer; /* NULL when it has completed */
     struct ptli_md *md; /* of a fast operation; what follows only if it logs events or is a get */
-    struct ptli_list_lease *share;
+    struct ptli_route *route;
     uint64_t match_bits, hdr_data, length, offset, remote_offset;
     ptl_seq_t event_link;
 };
@@ -145,28 +145,28 @@ struct ptli_link {
     struct ptli_wr slot[PTLI_SLOTS];
 };
 
-/* The list of one table entry: the peer's, as lent to this process, and this process's, as lent to
- * the peer. */
-struct ptli_list_lease {
-    struct ptli_list_lease *next;
+/* One entry of a peer's table and of the own one: the peer's list, lent to this process (lease),
+ * and this process's list, lent to the peer (grant). */
+struct ptli_route {
+    struct ptli_route *next;
     struct ptli_node *node;
     ptl_pt_index_t pt;
     uint32_t last; /* number of the last request to that entry that was sent as a message */
     struct ptli_lease lease;
     struct ptli_published_held *list; /* allocated when the first list arrives */
     struct ptli_grant grant;
-    bool asking, answering, telling; /* ASK, REVOKED, LIST is queued */
-    bool listed;                     /* LIST has been queued since the grant was given */
-    struct ptli_message ask, answer; /* ASK; REVOKED */
-    struct ptli_lent *lent;          /* allocated when the first list is lent */
+    bool asking, answering, sending_list; /* ASK, REVOKED, LIST is queued */
+    bool listed;                          /* LIST has been queued since the grant was given */
+    struct ptli_message ask, answer;      /* ASK; REVOKED */
+    struct ptli_lent *lent;               /* allocated when the first list is lent */
     /* of fast_put_get.c */
     uint64_t process; /* nid, pid */
-    struct ptli_list_lease *next_route;
+    struct ptli_route *next_route;
 };
 
 struct ptli_published_held {
     struct ptli_published_hold face;
-    struct ptli_list_lease *share;
+    struct ptli_route *route;
     uint32_t life; /* node->life when it was lent */
 };
 
@@ -174,7 +174,7 @@ struct ptli_published_held {
 struct ptli_lent {
     struct ptli_message list, revoke;
     struct ptli_piece piece;
-    unsigned char bytes[PTLI_SHADOW_BYTES];
+    unsigned char bytes[PTLI_PUBLISHED_BYTES];
 };
 
 /* A peer. */
@@ -186,12 +186,12 @@ struct ptli_node {
     struct ptli_link *link; /* open for sending; NULL: none, or not yet open */
     bool failing;           /* from the loss of the link until ptli_peer_failed */
     bool connect_requested; /* in verbs->connect_requests */
-    bool owes_seen;         /* a FENCE is unanswered, as there was no slot for SEEN */
+    bool seen_due;          /* a FENCE is unanswered, as there was no slot for SEEN */
     uint32_t life;          /* incremented by each loss of the link */
     uint32_t window, unanswered;
     uint32_t queued, sent, seen; /* of requests: queued, posted, reported as matched */
     uint32_t fenced;             /* node->sent at the last FENCE */
-    struct ptli_list_lease *shares;
+    struct ptli_route *routes;
     struct ptli_node *next_request;
     /* driving */
     _Atomic uint32_t taken; /* requests of the peer that were matched here */
@@ -213,7 +213,7 @@ struct ptli_nodes {
  * table; the last memory descriptor. */
 struct ptli_posting {
     struct ptli_mutex lock;
-    struct ptli_list_lease **at;
+    struct ptli_route **at;
     uint32_t mask, count;
     ptl_handle_md_t handle;
     struct ptli_md *md;
@@ -310,14 +310,14 @@ static inline uint32_t ptli_receive_size(const struct ptli_verbs *v)
     return (PTLI_WIRE_SIZE + v->settings.eager + 63) & ~(uint32_t)63;
 }
 
-/* One line on stderr: "libportals: (nid:pid) ...". */
+/* One line on stderr: "libportals: process NID:PID: ...". */
 void ptli_verbs_say(const struct ptli_verbs *v, const char *format, ...)
     __attribute__((format(printf, 2, 3), cold));
 double ptli_verbs_clock(void);
 
 /* verbs_settings.c */
 void ptli_verbs_read_settings(struct ptli_verbs_settings *settings);
-bool ptli_verbs_read_launch(struct ptli_verbs *v, const struct ptli_launch *told);
+bool ptli_verbs_read_launch(struct ptli_verbs *v, const struct ptli_launch *given);
 
 /* verbs_device.c */
 int ptli_verbs_device_open(struct ptli_verbs *v);
@@ -335,7 +335,7 @@ void ptli_verbs_gave_up(struct ptli_verbs *v);
 void ptli_verbs_events(struct ptli_verbs *v, double now);
 
 /* verbs_address.c */
-int ptli_verbs_name(struct ptli_verbs *v, ptl_pid_t wished);
+int ptli_verbs_name(struct ptli_verbs *v, ptl_pid_t wanted);
 void ptli_verbs_send_handshake(struct ptli_verbs *v, struct ptli_node *node);
 /* Handles messages, refusals, requests to connect and times.  True: something was done. */
 bool ptli_verbs_handshakes(struct ptli_verbs *v);
@@ -351,7 +351,7 @@ void ptli_verbs_nodes_free(struct ptli_verbs *v);
 /* Performs what the handshake returned.  `received`: of the message, if that was the event. */
 void ptli_verbs_act(struct ptli_verbs *v, struct ptli_node *node, unsigned actions,
                     const ptli_connect_payload_t *received);
-/* What is queued for the peer has failed, and the engine is told so. */
+/* What is queued for the peer has failed, and the engine is notified. */
 void ptli_verbs_unreachable(struct ptli_verbs *v, struct ptli_node *node);
 struct ptli_link *ptli_verbs_link(struct ptli_verbs *v, uint32_t qp_number);
 void ptli_verbs_leave(struct ptli_link *link);        /* broken, or GOODBYE received */
@@ -402,10 +402,9 @@ struct ptli_published_hold *ptli_verbs_published_hold(struct ptli_transport *, s
                                                       ptl_pt_index_t);
 void ptli_verbs_published_release(struct ptli_transport *, struct ptli_published_hold *);
 bool ptli_verbs_revoke(struct ptli_transport *, ptl_pt_index_t, ptl_time_t timeout);
-struct ptli_list_lease *ptli_verbs_list_lease(struct ptli_node *node,
-                                              ptl_pt_index_t pt); /* posting */
-void ptli_verbs_list_leases_lost(struct ptli_node *node);         /* posting */
-void ptli_verbs_release(struct ptli_list_lease *share);           /* posting */
+struct ptli_route *ptli_verbs_list_lease(struct ptli_node *node, ptl_pt_index_t pt); /* posting */
+void ptli_verbs_list_leases_lost(struct ptli_node *node);                            /* posting */
+void ptli_verbs_release(struct ptli_route *route);                                   /* posting */
 /* driving; false: a protocol error */
 bool ptli_verbs_list_lease_message(struct ptli_node *node, const struct ptli_header *header,
                                    const void *data);
@@ -435,7 +434,7 @@ static inline void ptli_verbs_break(struct ptli_link *link)
 /* Posting.  Slots, buffers or window have become free. */
 static inline void ptli_verbs_advanced(struct ptli_node *node)
 {
-    if (node->requests.head || node->answers.head || node->owes_seen) ptli_verbs_pump(node);
+    if (node->requests.head || node->answers.head || node->seen_due) ptli_verbs_pump(node);
 }
 
 #endif

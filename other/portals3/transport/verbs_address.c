@@ -53,25 +53,26 @@ static ptl_process_id_t id_of(const struct sockaddr_in *address)
 
 /* The address of PTL_IFACE, which is an address or the name of an interface; without it that of the
  * first interface that is up and not the loopback. */
-static bool find_nid(const char *wish, ptl_nid_t *nid)
+static bool find_nid(const char *wanted, ptl_nid_t *nid)
 {
     struct in_addr address;
     struct ifaddrs *all, *i;
-    if (*wish && inet_pton(AF_INET, wish, &address) == 1) {
+    if (*wanted && inet_pton(AF_INET, wanted, &address) == 1) {
         *nid = ntohl(address.s_addr);
         return true;
     }
     bool found = false;
     *nid = INADDR_LOOPBACK;
-    if (getifaddrs(&all)) return !*wish;
+    if (getifaddrs(&all)) return !*wanted;
     for (i = all; i && !found; i = i->ifa_next) {
         if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET || !(i->ifa_flags & IFF_UP)) continue;
-        if (*wish ? strcmp(wish, i->ifa_name) != 0 : (i->ifa_flags & IFF_LOOPBACK) != 0) continue;
+        if (*wanted ? strcmp(wanted, i->ifa_name) != 0 : (i->ifa_flags & IFF_LOOPBACK) != 0)
+            continue;
         *nid = ntohl(((struct sockaddr_in *)(void *)i->ifa_addr)->sin_addr.s_addr);
         found = true;
     }
     freeifaddrs(all);
-    return found || !*wish;
+    return found || !*wanted;
 }
 
 /* A port that the kernel assigns; EAGAIN if it stands for a low pid. */
@@ -115,12 +116,12 @@ static int take_name(struct ptli_verbs *v, ptl_pid_t pid)
     return error;
 }
 
-int ptli_verbs_name(struct ptli_verbs *v, ptl_pid_t wished)
+int ptli_verbs_name(struct ptli_verbs *v, ptl_pid_t wanted)
 {
     const struct ptli_launch *launch = &v->launch;
     bool mapped = launch->rank >= 0 && launch->rank < launch->size;
     in_port_t port;
-    if (wished == PTL_PID_ANY && mapped && launch->pids) wished = launch->pids[launch->rank];
+    if (wanted == PTL_PID_ANY && mapped && launch->pids) wanted = launch->pids[launch->rank];
     if (mapped && launch->nids) {
         v->face.id.nid = launch->nids[launch->rank];
     } else if (!find_nid(v->settings.iface, &v->face.id.nid)) {
@@ -128,8 +129,8 @@ int ptli_verbs_name(struct ptli_verbs *v, ptl_pid_t wished)
                        v->settings.iface);
         return PTL_IFACE_INVALID;
     }
-    if (wished != PTL_PID_ANY && !port_of(wished, &port)) return PTL_PID_INVALID;
-    int error = take_name(v, wished);
+    if (wanted != PTL_PID_ANY && !port_of(wanted, &port)) return PTL_PID_INVALID;
+    int error = take_name(v, wanted);
     if (!error) return PTL_OK;
     if (error == EADDRINUSE || error == EACCES) return PTL_PID_INVALID;
     struct in_addr address = {.s_addr = htonl(v->face.id.nid)};

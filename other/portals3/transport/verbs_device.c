@@ -24,13 +24,13 @@ static bool take_port(struct ptli_verbs *v, uint8_t number)
     return true;
 }
 
-/* `wish` is "device" or "device:port", or empty. */
-static bool take_device(struct ptli_verbs *v, struct ibv_device *device, const char *wish)
+/* `wanted` is "device" or "device:port", or empty. */
+static bool take_device(struct ptli_verbs *v, struct ibv_device *device, const char *wanted)
 {
-    size_t name = strcspn(wish, ":");
+    size_t name = strcspn(wanted, ":");
     const char *own = ibv_get_device_name(device);
-    if (name && (strlen(own) != name || memcmp(own, wish, name))) return false;
-    int port = wish[name] ? atoi(wish + name + 1) : 0;
+    if (name && (strlen(own) != name || memcmp(own, wanted, name))) return false;
+    int port = wanted[name] ? atoi(wanted + name + 1) : 0;
     v->context = ibv_open_device(device);
     if (!v->context) return false;
     struct ibv_device_attr attr;

@@ -16,9 +16,9 @@ static const double PORT_GRACE = 1; /* seconds in which the port may become acti
 
 static _Atomic(ptl_trouble_handler_t) handler;
 
-void PtlTroubleHandler(ptl_trouble_handler_t wished)
+void PtlTroubleHandler(ptl_trouble_handler_t new_handler)
 {
-    atomic_store(&handler, wished);
+    atomic_store(&handler, new_handler);
 }
 
 bool ptli_verbs_has_handler(void)
@@ -28,15 +28,15 @@ bool ptli_verbs_has_handler(void)
 
 bool ptli_verbs_trouble(struct ptli_verbs *v, const struct ptli_node *node, const char *format, ...)
 {
-    static const ptl_process_id_t nobody = {PTL_NID_ANY, PTL_PID_ANY};
-    const ptl_trouble_handler_t told = atomic_load(&handler);
+    static const ptl_process_id_t no_peer = {PTL_NID_ANY, PTL_PID_ANY};
+    const ptl_trouble_handler_t call = atomic_load(&handler);
     char text[256];
-    if (!told || v->closing) return false;
+    if (!call || v->closing) return false;
     va_list list;
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    told(node ? node->face.id : nobody, text);
+    call(node ? node->face.id : no_peer, text);
     return true;
 }
 

@@ -158,7 +158,7 @@ static void failed(struct ptli_verbs *v, struct ptli_node *node)
     ptli_mutex_lock(&v->posting.lock);
     node->queued = node->sent = node->seen = node->fenced = node->unanswered = 0;
     atomic_store_explicit(&node->taken, 0, memory_order_relaxed);
-    for (struct ptli_list_lease *share = node->shares; share; share = share->next) share->last = 0;
+    for (struct ptli_route *route = node->routes; route; route = route->next) route->last = 0;
     node->failing = false;
     ptli_mutex_unlock(&v->posting.lock);
     if (ptli_debug & PTL_DEBUG_PEER)
@@ -170,7 +170,7 @@ static void begin_to_fail(struct ptli_verbs *v, struct ptli_node *node)
     ptli_mutex_lock(&v->posting.lock);
     node->link = node->making = NULL;
     node->failing = true;
-    node->owes_seen = false;
+    node->seen_due = false;
     node->life++;
     ptli_verbs_list_leases_lost(node);
     ptli_mutex_unlock(&v->posting.lock);
@@ -341,8 +341,8 @@ static bool watched(const struct ptli_link *link)
     if (link->broken || node->link != link || (int32_t)(link->signalled - link->done) > 0)
         return false;
     if (node->unanswered) return true;
-    for (const struct ptli_list_lease *share = node->shares; share; share = share->next)
-        if (share->grant.state == PTLI_GRANT_REVOKED) return true;
+    for (const struct ptli_route *route = node->routes; route; route = route->next)
+        if (route->grant.state == PTLI_GRANT_REVOKED) return true;
     return false;
 }
 

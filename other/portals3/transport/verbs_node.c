@@ -89,11 +89,11 @@ void ptli_verbs_nodes_free(struct ptli_verbs *v)
 {
     for (struct ptli_node *node; (node = v->all);) {
         v->all = node->next;
-        for (struct ptli_list_lease *share; (share = node->shares);) {
-            node->shares = share->next;
-            free(share->list);
-            free(share->lent);
-            free(share);
+        for (struct ptli_route *route; (route = node->routes);) {
+            node->routes = route->next;
+            free(route->list);
+            free(route->lent);
+            free(route);
         }
         free(node);
     }

@@ -95,20 +95,20 @@ static const struct ptli_transport_ops verbs_ops = {
     .transfer = ptli_verbs_transfer,
     .progress = ptli_verbs_progress,
     .wake = ptli_verbs_wake,
-    .shadow_hold = ptli_verbs_published_hold,
-    .shadow_release = ptli_verbs_published_release,
+    .published_hold = ptli_verbs_published_hold,
+    .published_release = ptli_verbs_published_release,
     .revoke = ptli_verbs_revoke,
     .status = status,
     .launch = launch,
 };
 
-static int open_steps(struct ptli_verbs *v, const struct ptli_launch *told, ptl_pid_t wished)
+static int open_steps(struct ptli_verbs *v, const struct ptli_launch *given, ptl_pid_t wanted)
 {
     ptli_verbs_read_settings(&v->settings);
-    if (!ptli_verbs_read_launch(v, told)) return PTL_NO_SPACE;
+    if (!ptli_verbs_read_launch(v, given)) return PTL_NO_SPACE;
     v->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (v->wake_fd < 0) return PTL_NO_SPACE;
-    int code = ptli_verbs_name(v, wished);
+    int code = ptli_verbs_name(v, wanted);
     if (code == PTL_OK) code = ptli_verbs_device_open(v);
     if (code == PTL_OK) code = ptli_verbs_receives_open(v);
     if (code == PTL_OK) code = ptli_verbs_buffers_open(v);
@@ -116,7 +116,7 @@ static int open_steps(struct ptli_verbs *v, const struct ptli_launch *told, ptl_
     return code;
 }
 
-int ptli_verbs_open(struct ptli_engine *engine, const struct ptli_launch *told, ptl_pid_t wished,
+int ptli_verbs_open(struct ptli_engine *engine, const struct ptli_launch *given, ptl_pid_t wanted,
                     struct ptli_transport **out)
 {
     struct ptli_verbs *v = calloc(1, sizeof *v);
@@ -126,7 +126,7 @@ int ptli_verbs_open(struct ptli_engine *engine, const struct ptli_launch *told, 
     v->face.ops = &verbs_ops;
     v->face.engine = engine;
     v->face.uid = geteuid();
-    int code = open_steps(v, told, wished);
+    int code = open_steps(v, given, wanted);
     if (code != PTL_OK) {
         free_all(v);
         return code;

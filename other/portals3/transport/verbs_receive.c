@@ -71,7 +71,7 @@ static void own_message(struct ptli_link *link, const struct ptli_header *header
         return;
     case PTLI_FENCE:
         ptli_mutex_lock(&v->posting.lock);
-        node->owes_seen = true;
+        node->seen_due = true;
         ptli_verbs_pump(node);
         ptli_mutex_unlock(&v->posting.lock);
         return;

@@ -269,10 +269,10 @@ static bool post_one(struct ptli_link *link, struct ptli_message *message, bool 
 /* Messages of the transport itself may be queued again. */
 static void own_posted(struct ptli_node *node, struct ptli_message *message)
 {
-    for (struct ptli_list_lease *share = node->shares; share; share = share->next) {
-        if (message == &share->ask) share->asking = false;
-        if (message == &share->answer) share->answering = false;
-        if (share->lent && message == &share->lent->list) share->telling = false;
+    for (struct ptli_route *route = node->routes; route; route = route->next) {
+        if (message == &route->ask) route->asking = false;
+        if (message == &route->answer) route->answering = false;
+        if (route->lent && message == &route->lent->list) route->sending_list = false;
     }
 }
 
@@ -305,8 +305,8 @@ static bool advance(struct ptli_link *link, struct ptli_queue *queue, bool reque
 void ptli_verbs_pump(struct ptli_node *node)
 {
     struct ptli_link *link = node->link;
-    if (node->owes_seen && link && !link->broken)
-        node->owes_seen = !ptli_verbs_control(link, PTLI_SEEN);
+    if (node->seen_due && link && !link->broken)
+        node->seen_due = !ptli_verbs_control(link, PTLI_SEEN);
     while (link && !link->broken && node->answers.head && advance(link, &node->answers, false)) {
     }
     while (link && !link->broken && node->requests.head && advance(link, &node->requests, true)) {
@@ -341,18 +341,18 @@ static struct ptli_message *count_request(struct ptli_node *node, const struct p
 {
     struct ptli_verbs *v = node->verbs;
     node->queued++;
-    struct ptli_list_lease *share =
+    struct ptli_route *route =
         v->settings.fast ? ptli_verbs_list_lease(node, header->pt_index) : NULL;
-    if (!share) return NULL;
-    share->last = node->queued;
-    if (header->type == PTLI_GETPUT || share->asking || share->answering) return NULL;
-    if (!ptli_lease_request(&share->lease)) return NULL;
-    share->asking = true;
-    share->ask = (struct ptli_message){.header = {.type = PTLI_ASK,
+    if (!route) return NULL;
+    route->last = node->queued;
+    if (header->type == PTLI_GETPUT || route->asking || route->answering) return NULL;
+    if (!ptli_lease_request(&route->lease)) return NULL;
+    route->asking = true;
+    route->ask = (struct ptli_message){.header = {.type = PTLI_ASK,
                                                   .source = v->face.id,
                                                   .destination = node->face.id,
-                                                  .pt_index = share->pt}};
-    return &share->ask;
+                                                  .pt_index = route->pt}};
+    return &route->ask;
 }
 
 /* --- calls down --- */
@@ -390,10 +390,10 @@ static enum ptli_sent transfer(struct ptli_node *node, struct ptli_transfer *tra
     struct ptli_queue *queue = held ? &node->requests : &node->answers;
     struct ptli_link *link = node->link;
     if (__builtin_expect(node->failing || (held && held->life != node->life), 0)) {
-        if (held) ptli_verbs_release(held->share);
+        if (held) ptli_verbs_release(held->route);
         return PTLI_REFUSED;
     }
-    transfer->scratch[1] = held ? held->share->last : 0;
+    transfer->scratch[1] = held ? held->route->last : 0;
     if (held && transfer->then) node->queued += request(&transfer->then->header);
     bool now = link && !link->broken && !queue->head && !transfer->then &&
                (!held || matched(node, (uint32_t)transfer->scratch[1]));
@@ -434,7 +434,7 @@ void ptli_verbs_completed(struct ptli_verbs *v, const struct ibv_wc *wc)
             done = ptli_item_transfer(passed->item);
     } while (passed != slot);
     if (__builtin_expect(!well, 0)) ptli_verbs_break(link);
-    if (done && done->hold) ptli_verbs_release(((struct ptli_published_held *)done->hold)->share);
+    if (done && done->hold) ptli_verbs_release(((struct ptli_published_held *)done->hold)->route);
     ptli_verbs_advanced(node);
     bool drained = link->draining && link->posted == link->done;
     ptli_mutex_unlock(&v->posting.lock);
@@ -473,7 +473,7 @@ static ptli_item_t take_any(struct ptli_node *node)
     if (!item) item = ptli_queue_take(&node->requests);
     struct ptli_transfer *transfer = item ? ptli_item_transfer(item) : NULL;
     if (transfer && transfer->hold)
-        ptli_verbs_release(((struct ptli_published_held *)transfer->hold)->share);
+        ptli_verbs_release(((struct ptli_published_held *)transfer->hold)->route);
     if (item && !transfer && ptli_item_message(item)->header.type >= PTLI_TYPE_TRANSPORT)
         own_posted(node, ptli_item_message(item));
     ptli_mutex_unlock(&node->verbs->posting.lock);
