@@ -42,7 +42,7 @@ for mode in ${TEST_MODES:-seq par}; do
         "c(0, \"requests_short\") + c(0, \"requests_medium\") == $messages && c(1, \"banked\") == $messages &&
          c(0, \"hidden_replies\") + c(1, \"hidden_replies\") + c(0, \"got_hidden\") + c(1, \"got_hidden\") == 0"
 
-    scene "IB-A1 IB-R3 one credit: 4000 Requests that nobody replies to" 2 0 "$mode" one_way 4000 GASNET_AM_CREDITS_PP=1
+    scene "IB-A1 IB-R3 one credit: 4000 Requests without a Reply" 2 0 "$mode" one_way 4000 GASNET_AM_CREDITS_PP=1
     counted "IB-A2 each is followed by a hidden Reply ($mode)" \
         'c(0, "credits") == 1 && c(0, "credits_lowest") == 0 && c(0, "stalls_credits") > 0 && c(1, "hidden_replies") == 4000'
 

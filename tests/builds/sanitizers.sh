@@ -123,7 +123,7 @@ if build thread "${targets[@]}"; then
     for program in $portals_programs; do job thread 2 "$program-portals-par"; done
     for program in testthreads testamflood; do sharing thread 3 "$program-ibv-par"; done
     reference thread 2 testthreads-ibv-par
-    # Ends with several threads inside; who ends alone gives the others half of the time to come along.
+    # Ends with several threads inside; a rank that ends alone waits half of the timeout for the others.
     for case in thread_exits_in_storm_others_transfer threads_all_exit main_returns_meanwhile; do
         ends=19 GASNET_EXITTIMEOUT=16 job thread 2 testexit-ibv-par $case
     done

@@ -4,7 +4,7 @@
  *   program [SEED [RUN]]   all runs of a seed, or one of them alone; FUZZ_SEED, FUZZ_RUNS likewise
  *   program -f FILE...     inputs from files
  *
- * The target runs in a child, so that whatever ends it is told with the run to replay.
+ * The target runs in a child, so that any end of it is reported with the run to replay.
  */
 #include <signal.h>
 #include <sys/mman.h>

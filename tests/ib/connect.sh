@@ -43,11 +43,11 @@ for mode in ${TEST_MODES:-seq par}; do
         [ "$status" = 0 ] && [ "$(grep -c '^rank' "$log")" -eq "$n" ]
         verdict $? "$mode: $n processes connect neighbours alone"
         GASNET_CONNECT_STATIC=1 job "$n" "$mode" neighbours
-        passes "$mode: $n processes connect everybody with GASNET_CONNECT_STATIC=1"
+        passes "$mode: $n processes connect all pairs with GASNET_CONNECT_STATIC=1"
     done
     for n in 2 7; do
         job "$n" "$mode"
-        passes "$mode: $n processes, one that computes, and everybody at once"
+        passes "$mode: $n processes: one computes, all others connect at once"
     done
     # The queue pair for datagrams is the second; everything else is a reliable connection.
     SOFTHCA_FAULTS="seed=$seed;log;lose:qp=2,op=send,chance=1/2" job 5 "$mode"
@@ -71,12 +71,12 @@ job 64 "$mode" neighbours
 verdict $? "64 processes connect neighbours alone"
 for n in 2 5; do
     job "$n" "$mode" end together
-    passes "$n processes end together where nobody was connected"
+    passes "$n processes end together before any connection"
     job "$n" "$mode" end alone
-    passes "one of $n processes ends the job where nobody was connected"
+    passes "one of $n processes ends the job before any connection"
     job "$n" "$mode" end killed
     [ "$status" -ne 0 ] && [ "$took" -lt 10000 ]
-    verdict $? "one of $n processes is killed before anybody was connected"
+    verdict $? "one of $n processes is killed before any connection"
 done
 # The bound is four times what a connection would wait, and 5 seconds here.
 GASNET_QP_TIMEOUT=10 job 3 "$mode" end stopped
@@ -90,9 +90,9 @@ reason() { # NAME PATTERN
     [ "$status" = 0 ] && [ "$(grep -c '^gasnet: peers are connected at' "$log")" -eq 1 ] && grep -qE "$2" "$log"
     verdict $? "$1"
 }
-reason "the way peers are connected is told" '^gasnet: peers are connected at first use$'
-GASNET_CONNECT_STATIC=1 reason "GASNET_CONNECT_STATIC is told" 'at start-up: GASNET_CONNECT_STATIC is set$'
-GASNET_CONNECT_DYNAMIC=0 reason "GASNET_CONNECT_DYNAMIC is told" 'at start-up: GASNET_CONNECT_DYNAMIC is not set$'
+reason "the way peers are connected is reported" '^gasnet: peers are connected at first use$'
+GASNET_CONNECT_STATIC=1 reason "GASNET_CONNECT_STATIC is reported" 'at start-up: GASNET_CONNECT_STATIC is set$'
+GASNET_CONNECT_DYNAMIC=0 reason "GASNET_CONNECT_DYNAMIC is reported" 'at start-up: GASNET_CONNECT_DYNAMIC is not set$'
 GASNET_NUM_QPS=64 reason "the most queue pairs fit into a handshake message" 'at first use$'
 # The second queue pair of process 1 is the one for datagrams.
 faults='enomem:what=qp,process=1,at=2'

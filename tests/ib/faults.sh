@@ -58,8 +58,8 @@ fatal() { # NAME FAULTS PATTERN...
     for pattern; do
         grep FATAL "$log" | grep -qE -- "$pattern" || wrong="$wrong; says nothing of /$pattern/"
     done
-    # No rank speaks twice; what all of them meet at start-up is one line.
-    grep FATAL "$log" | sed 's/.*(rank \([0-9]*\) .*/\1/' | sort | uniq -d | grep -q . && wrong="$wrong; a rank speaks twice"
+    # No rank prints two fatal errors; a failure of all ranks at start-up is one line.
+    grep FATAL "$log" | sed 's/.*(rank \([0-9]*\) .*/\1/' | sort | uniq -d | grep -q . && wrong="$wrong; a rank prints two errors"
     case $faults in enomem*) [ "$(grep -c FATAL "$log")" = 1 ] || wrong="$wrong; not one line" ;; esac
     tap_ok "$([ -z "$wrong" ]; echo $?)" "$name${wrong:+ (${wrong#; })}"
     [ -z "$wrong" ] || tap_tail "$log"

@@ -3,7 +3,7 @@
 # queue empty (IB-A8), and that nothing else changes.
 #
 # The jobs' queue pairs have no RNR retries (rnr_once.c): a message that finds no buffer ends the job.
-# Counters tell what a job has shared and moved.  TEST_MODES, TEST_CONDUIT as for run-conduit.sh.
+# Counters show the buffers shared and the messages moved.  TEST_MODES, TEST_CONDUIT as for run-conduit.sh.
 # family: srq
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
@@ -146,7 +146,7 @@ job "GASNET_USE_SRQ=1 SOFTHCA_FAULTS=enomem:what=cq,at=2" 2 "testhello-$conduit-
 [ "$status" = 1 ] && grep -q 'receive completion queue of 1024 entries: .*; lower GASNET_RBUF_COUNT$' "$log"
 tap_ok $? "IB-W4 a completion queue for it that cannot be made: likewise"
 
-# Rank 2 dies while it and others flood rank 0, of whose buffers few are left.
+# Rank 2 dies while it and others flood rank 0, which has few buffers left.
 job "$some SOFTHCA_FAULTS=kill:process=2,at=300" 4 "testflow-$conduit-seq" one_way 100000
 [ "$status" = 1 ] || [ "$status" = 137 ]
 tap_ok $? "IB-W4 a peer is killed while others flood one: the job ends (status $status)"

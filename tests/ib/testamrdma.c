@@ -1,4 +1,4 @@
-/* testamrdma.c - which Active Messages go by RDMA, and to whom (IB-R9..R12): looks into the
+/* testamrdma.c - which Active Messages go by RDMA, and to which peers (IB-R9..R12): looks into the
  * network.
  *
  *   testamrdma SCENARIO [NUMBER]
@@ -136,9 +136,9 @@ static int packed_long(size_t n)
 
 static void first(int places)
 {
-    judge(rings_given() == 0, "nobody has a ring who was not heard from");
+    judge(rings_given() == 0, "no peer that has sent nothing has a ring");
     ping(2, 1);
-    judge(by_ring(2) == 0, "IB-R12 cycle 1: the first peer heard from has one");
+    judge(by_ring(2) == 0, "IB-R12 cycle 1: the first peer that sends has one");
     ping(3, 1);
     ping(1, 300);
     judge(rings_given() == places && by_ring(3) == 0 && by_ring(1) == -1,
@@ -153,9 +153,9 @@ static void cycle(int length)
 {
     ping(1, 10);
     ping(2, length - 11);
-    judge(rings_given() == 0, "IB-R12 nobody is chosen before the cycle is over");
+    judge(rings_given() == 0, "IB-R12 no peer is chosen before the cycle is over");
     ping(2, 1);
-    judge(rings_given() == 1 && by_ring(2) == 0, "IB-R12 then who was heard most");
+    judge(rings_given() == 1 && by_ring(2) == 0, "IB-R12 then the peer that sent most");
     ping(1, length);
     judge(by_ring(1) == -1, "IB-R11 one place, one ring");
 }
@@ -211,7 +211,7 @@ static void off(int unused)
 {
     (void)unused;
     for (int rank = 1; rank < test_size; rank++) ping(rank, 100);
-    judge(rings_given() == 0, "nobody is given a ring");
+    judge(rings_given() == 0, "no peer gets a ring");
 }
 
 /* A broken peer: what it may write is a slot's trailer. */

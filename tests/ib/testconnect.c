@@ -111,7 +111,7 @@ static void neighbours(void)
     gasnet_exit(good ? 0 : 3);
 }
 
-/* Everybody begins with everybody, at once. */
+/* All ranks connect to all ranks at the same time. */
 static void all_at_once(void)
 {
     for (int i = 1; i < test_size; i++)
@@ -142,7 +142,7 @@ int main(int argc, char **argv)
                                      {HELLO_BACK, (void (*)(void))hello_back}};
     static const struct test_rule rules[] = {
         {"IB-W4 a put to one that computes", to_one_that_computes},
-        {"IB-W4 everybody begins with everybody at once", all_at_once},
+        {"IB-W4 all ranks connect to all at the same time", all_at_once},
     };
     test_init(&argc, &argv);
     if (argc > 1 && !strcmp(argv[1], "neighbours")) neighbours();

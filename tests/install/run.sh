@@ -102,7 +102,7 @@ files_are_there() { # that the documents name, or they say that those are of the
 try "files that the installed documents name are there, or said to be of the source tree" files_are_there
 try "flags of pkg-config leave optimisation to the client" bash -c '
     ! { pkg-config --cflags gasnet-ibv-seq && pkg-config --cflags gasnet_tools-par; } | grep -E " -(g|O)"'
-mistyped() { # tells what is wrong before anything else, and does nothing
+mistyped() { # prints the error before anything else, and does nothing
     "$source_top/quickstart" chek
     [ $? -eq 1 ] && [ "$("$source_top/quickstart" chek 2>&1)" = \
         "quickstart: unknown word 'chek' (./quickstart --help tells the known ones)" ]

@@ -94,7 +94,7 @@ TEST_MARKER=$marker bash -c 'ulimit -n 53; exec "$@"' limit timeout -k 2 $bound 
     -n 16 "$TEST_BUILD/tests/testam-$conduit-$mode" >"$log" 2>&1 </dev/null
 [ $? -eq 1 ] && [ "$(wc -l <"$log")" -eq 1 ] && grep -q '16 processes take up to [0-9]* open files' "$log" &&
     no_orphans "$marker" 3
-tap_ok $? "16 processes under a hard limit of 53 descriptors: one line tells the number needed"
+tap_ok $? "16 processes under a hard limit of 53 descriptors: one line states the number needed"
 # What a connection costs each of its ends, and a process whatever their number; on the software device.
 pages() { # N: touched by gasnet_init on rank 0 of N
     SOFTHCA=on timeout -k 2 $bound "$TEST_LAUNCH" -n "$1" "$TEST_BUILD/tests/teststart-$conduit-seq" </dev/null |

@@ -1,15 +1,14 @@
-/* testwords.c - programs that break a rule of the library, so that what it says of that can be
- * read.
+/* testwords.c - programs that break a rule of the library, to test its messages.
  *
  *     testwords child WHAT   rank 0 forks, and the child does WHAT: short, medium, put, get, poll
  *                            or crash
- *     testwords crash        rank 0 dies of SIGSEGV
+ *     testwords crash        rank 0 is killed by SIGSEGV
  *     testwords flush        every rank prints a word without an end of line, and rank 0 exits
  *     testwords thread       rank 0 puts to a wrong address, in a second thread
  *     testwords closes       rank 0 closes every descriptor but the standard ones
  *     testwords prints [N]   each rank prints its number, N times
  *
- * Run by words/run.sh.
+ * Run by words.sh.
  */
 #include <pthread.h>
 #include <signal.h>

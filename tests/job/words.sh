@@ -44,7 +44,7 @@ for conduit in ibv vapi portals; do
             grep -qE '^\*\*\* FATAL ERROR \(rank 0 .*\): a second thread calls the library.*\(SEQ\).* parsync or par \(what failed: ' "$log" ||
                 wrong+='; the thread is not named'
         else
-            grep -q '^\*\*\* FATAL ERROR (rank 0 ' "$log" && ! grep -q 'second thread' "$log" || wrong+='; it speaks of a thread'
+            grep -q '^\*\*\* FATAL ERROR (rank 0 ' "$log" && ! grep -q 'second thread' "$log" || wrong+='; it mentions a thread'
         fi
         [ "$(errors)" -eq 2 ] && grep -A 1 '^\*\*\* FATAL' "$log" | grep -q '^\*\*\* counters of rank 0: ' ||
             wrong+='; not that line and one of counters'
@@ -60,7 +60,7 @@ for conduit in ibv vapi portals; do
         wrong=
         [ $status -eq 0 ] || wrong="; status $status"
         [ "$(grep -o '<word of [0-2]>' "$log" | sort -u | wc -l)" -eq 3 ] || wrong+='; words are missing'
-        holds "$conduit $mode: who hears of the end flushes what it printed" "$wrong"
+        holds "$conduit $mode: a rank that is notified of the end flushes its output" "$wrong"
     done
 done
 # Programs with an MPI in them; a library that is loaded first plays it.

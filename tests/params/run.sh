@@ -50,9 +50,9 @@ sees "IB-C7 no more than the device has" 3 attributes 'begun=4 served=4' GASNET_
     'SOFTHCA_DEVICES=1x1;max_qp_rd_atom=4,max_qp_init_rd_atom=4'
 sees "IB-D1 the settings for InfiniPath" 3 attributes 'begun=1 served=1 depth=12' GASNET_NETWORKDEPTH_PP=8 GASNET_QP_RD_ATOM=1
 elsewhere GASNET_PORT_GRACE ib/peers.sh 'GASNET_PORT_GRACE=0\.1 job' 'a port that goes down ends the job after that time'
-elsewhere GASNET_RCV_THREAD programs/matrix.table 'GASNET_RCV_THREAD=1' "IB-C8 messages are served while nobody polls"
+elsewhere GASNET_RCV_THREAD programs/matrix.table 'GASNET_RCV_THREAD=1' "IB-C8 messages are served while no rank polls"
 
-elsewhere GASNET_CONNECT_STATIC ib/connect.sh 'GASNET_CONNECT_STATIC=1' "everybody is connected at start-up"
+elsewhere GASNET_CONNECT_STATIC ib/connect.sh 'GASNET_CONNECT_STATIC=1' "all peers are connected at start-up"
 elsewhere GASNET_CONNECT_DYNAMIC ib/connect.sh 'GASNET_CONNECT_DYNAMIC=0' "the same by its opposite"
 
 # ---- memory: IB-P1, IB-P2, IB-R8

@@ -320,7 +320,7 @@ static void flood(int n)
     if (test_rank == 0) printf("flood handled=%d\n", test_get(&handled));
 }
 
-/* Everybody's Requests to the right neighbour, one after the other. */
+/* Requests of each rank to its right neighbour, one after the other. */
 static void requests(int n)
 {
     for (int i = 0; i < n; i++) {

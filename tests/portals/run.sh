@@ -22,7 +22,7 @@ cd "$tap_scratch" || exit 1 # files of credits are written here
 sees "PO-3 three descriptors of the segment, one for system messages" 2 'sizes 0' 'others rar=1 raram=1 rarsrc=1 sys=1'
 sees "PO-13 chunks that Requests leave from" 2 'sizes 0' 'reqsb=204800 ' GASNET_PORTAL_SB_CHUNKS=100
 sees "PO-13 chunks that Replies leave from" 2 'sizes 0' ' rplsb=61440 ' GASNET_PORTAL_RPL_CHUNKS=30
-sees "PO-11 receive space as told" 2 'sizes 0' 'reqrb=(9[0-9]{5}|10[0-4][0-9]{4}) ' GASNET_PORTAL_AMRECV_SPACE=1M
+sees "PO-11 receive space as set" 2 'sizes 0' 'reqrb=(9[0-9]{5}|10[0-4][0-9]{4}) ' GASNET_PORTAL_AMRECV_SPACE=1M
 sees "PO-11 receive space for credits in the bank" 2 'sizes 0' 'reqrb=2[5-9][0-9]{6} ' GASNET_PORTAL_BANKED_CREDITS=100000 \
     GASNET_PORTAL_CRED_PER_NODE=8
 total=$(sed -n 's/^MemTotal: *\([0-9]*\) kB/\1/p' /proc/meminfo)
@@ -67,7 +67,7 @@ done
 
 # Some may be in hand for the next Request's answer, or with an answer that has just left.
 sees "PO-4 PO-5 send tickets" 2 'depth 400' 'depth most=2(4[4-9]|50)$'
-sees "PO-4 PO-5 as many as told" 2 'depth 100' 'depth most=(4[4-9]|50)$' GASNET_PORTAL_MSG_LIMIT=50
+sees "PO-4 PO-5 as many as set" 2 'depth 100' 'depth most=(4[4-9]|50)$' GASNET_PORTAL_MSG_LIMIT=50
 sees "PO-5 temporary descriptors, and all are given back" 2 'temporaries 100' 'temporaries most=[4-9] left=3$' GASNET_PORTAL_NUM_TMPMD=6
 sees "PO-9 Requests to a peer that does not look: each has a credit" 2 'credits 300' 'credits stalled=20$' GASNET_PORTAL_CRED_PER_NODE=20
 sees "PO-9 the default for two nodes" 2 'credits 600' 'credits stalled=192$'
@@ -111,7 +111,7 @@ few='GASNET_PORTAL_CRED_PER_NODE=10 GASNET_PORTAL_BANKED_CREDITS=1000'
 for mode in seq par; do
     sees "PO-10 a peer that has to wait is lent more, up to the limit" 2 'flood 2000' 'flood handled=2000' $few GASNET_PORTAL_MAX_CRED_PER_NODE=30
     tap_ok "$([ "$(column 0 1 2)" = 30 ]; echo $?)" "PO-10 GASNET_PORTAL_MAX_CRED_PER_NODE=30: $(column 0 1 2) in the end"
-    sees "PO-10 without, nobody is lent more" 2 'flood 500' 'flood handled=500' $few GASNET_PORTAL_DYNAMIC_CREDITS=0
+    sees "PO-10 without, no peer is lent more" 2 'flood 500' 'flood handled=500' $few GASNET_PORTAL_DYNAMIC_CREDITS=0
     tap_ok "$([ "$(column 0 1 2)" = 10 ]; echo $?)" "PO-10 GASNET_PORTAL_DYNAMIC_CREDITS=0: $(column 0 1 2) in the end"
 done
 mode=seq
@@ -125,7 +125,7 @@ done
 # No rank polls until none can send: a message beyond the receive space would be in the catch-basin, and fatal.
 for how in DYNAMIC_CREDITS=1 DYNAMIC_CREDITS=0 AMRECV_SPACE=400K; do
     rm -f gasnet_credits.*
-    sees "PO-3 PO-8 PO-9 a flood of seven to one that looks only when nobody can send: all arrive" 8 'flood 300' 'flood handled=2100' \
+    sees "PO-3 PO-8 PO-9 a flood of seven to one that polls only when no peer can send: all arrive" 8 'flood 300' 'flood handled=2100' \
         GASNET_PORTAL_$how GASNET_PORTAL_CRED_PER_NODE=16
     conserved "PO-10 PO-14 PO-17 GASNET_PORTAL_$how: after the flood credits are conserved" 8 8
 done
@@ -137,7 +137,7 @@ unset GASNET_PORTAL_CREDIT_STATS
 
 job 2 portals/probe-portals-seq 'basin 100' GASNET_PORTAL_FLOW_CONTROL=0 GASNET_PORTAL_AMRECV_SPACE=64K
 [ $status -ne 0 ] && grep -q 'the catch-basin holds a Request.*set GASNET_PORTAL_FLOW_CONTROL=1' "$log"
-tap_ok $? "PO-3 PO-11 GASNET_PORTAL_FLOW_CONTROL=0: a node that receives too much fails, and tells what to do"
+tap_ok $? "PO-3 PO-11 GASNET_PORTAL_FLOW_CONTROL=0: a node that receives too much fails, and prints the remedy"
 [ $status -ne 0 ] || tap_tail "$log"
 proved="$proved GASNET_PORTAL_FLOW_CONTROL GASNET_PORTAL_CREDIT_STATS "
 
@@ -148,7 +148,7 @@ tap_ok $status "PO-8 a receive buffer is attached anew without registering its m
 # Nothing waits for the acknowledgement of an Active Message: the one that is lost has no event.
 job 2 testam-portals-seq '' 'SOFTHCA_FAULTS=lose:process=0,peer=1,at=1996' TEST_HANG=30
 [ $status -ne 0 ] && grep -q 'FATAL.*\(a connection broke: messages may be lost\|an Active Message to rank 1 .*failed\)' "$log"
-tap_ok $? "a connection that breaks ends the job, and the reason is told"
+tap_ok $? "a connection that breaks ends the job, and the reason is printed"
 
 # ---- what libportals reads from the environment
 

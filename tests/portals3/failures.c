@@ -138,7 +138,7 @@ static void death(void)
     if (family_rank == 0)
         for (;;) pause();
     int friend = family_rank == 1 ? family_size - 1 : family_rank - 1;
-    /* A list of the victim's is in everybody's hands. */
+    /* All processes hold a list of the process that will end. */
     for (int i = 0; i < 20; i++) {
         put(source, 8, 0, 0, 0, PTL_ACK_REQ);
         well(PTL_EVENT_SEND_END);
@@ -217,7 +217,7 @@ static void look_until(int flag)
 
 /* A process whose device keeps completions of sends back, and takes nothing inline, uses up what it
  * can send with; then it is asked what it has matched, because a put by RDMA has to wait for an
- * ordinary one before it.  It must tell when it can. */
+ * ordinary one before it.  It must report it when it can. */
 static void unsent(void)
 {
     enum { BUFFERS = 16 }; /* to one peer */
@@ -352,7 +352,7 @@ static void again(void)
         family_await(0, i);
         for (int n = 0; n < 20;) {
             put(md, n % 2 ? 8 : LONG, 1, 0, 0, PTL_ACK_REQ);
-            /* What is told of the one before may still be on its way. */
+            /* Reports of the process before may still be in flight. */
             bool well = expect(PTL_EVENT_SEND_END).ni_fail_type == PTL_NI_OK &&
                         expect(PTL_EVENT_ACK).ni_fail_type == PTL_NI_OK;
             if (!well && n) family_fail("the connection broke");
@@ -471,8 +471,7 @@ static void revoker(void)
         since = atomic_load(&family->flag[1]);
         family_await(1, since + 20); /* which go nowhere */
         for (int i = 0; i < PAGE; i++)
-            if (memory[i] != 0xaa)
-                family_fail("somebody wrote after the unlink, in round %u", round);
+            if (memory[i] != 0xaa) family_fail("a write after the unlink, in round %u", round);
         munmap(memory, PAGE);
     }
     atomic_store(&family->flag[2], 1);
@@ -559,12 +558,12 @@ int main(int argc, char **argv)
     scene(argc, argv, "death", 4, death, true,
           "a process is killed with everything under way: all ends, the others go on");
     scene(argc, argv, "silent", 2, silent, true,
-          "a process that owes an answer is stopped, then killed: its absence is noticed");
+          "a process with an answer due is stopped, then killed: its peers notice");
     scene(argc, argv, "unsent", 2, unsent, false,
-          "who has nothing left to send with tells later what it has matched");
+          "a process without a free slot reports later what it has matched");
     scene(argc, argv, "turns", 2, turns, false,
-          "who asks several queues in turn, or one alone, hears of all that comes");
-    scene(argc, argv, "nobody", 1, nobody, false, "operations with nobody fail");
+          "polling several queues, or one alone, returns all events");
+    scene(argc, argv, "nobody", 1, nobody, false, "operations to no process fail");
     scene(argc, argv, "again", 2, again, false,
           "a process ends its interface and opens another under the same name, five times");
     scene(argc, argv, "names", 2, names, false,

@@ -1,6 +1,6 @@
 /* family.h - processes of a test that are forked from one, and may die without the others.
  *
- * They share a block of memory for what Portals is not to be asked for: who is where, and barriers.
+ * They share a block of memory for addresses and barriers, which are not to go through Portals.
  * For programs that try the network's troubles; rings of well-behaved processes are in ring.h.
  */
 #ifndef TESTS_PORTALS3_FAMILY_H

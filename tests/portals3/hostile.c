@@ -117,7 +117,7 @@ static bool intact(const unsigned char *guard)
     return true;
 }
 
-/* The peer dies; nothing is pending then, whatever was said before, and all can go. */
+/* The peer ends; then nothing is pending, whatever it sent before, and all can be freed. */
 static void close_all(int round)
 {
     mirror_break();

@@ -106,7 +106,7 @@ static void falls_through(ptl_handle_md_t source, ptl_handle_eq_t eq)
     ring_done("a refusal goes on with the next ME; the end of the list drops once, in silence");
 }
 
-/* A swap is for whom both are allowed; a get for whom gets are. */
+/* A swap needs an entry that allows both; a get one that allows gets. */
 static void by_operation(ptl_handle_eq_t eq)
 {
     static const unsigned int allowed[] = {PTL_MD_OP_PUT, PTL_MD_OP_GET,
@@ -135,7 +135,7 @@ static void by_operation(ptl_handle_eq_t eq)
     ring_unlink(back);
     ring_unlink(there);
     RING_OK(PtlEQFree(eq_back));
-    ring_done("gets pass by who takes puts only, swaps by who does not take both");
+    ring_done("gets skip entries for puts only, swaps those that do not allow both");
 }
 
 static void long_list(ptl_handle_md_t source, ptl_handle_eq_t eq)

@@ -13,7 +13,7 @@
 
 /* --- all with all --- */
 
-/* Everybody puts to everybody as fast as it can, short and long, and takes what comes meanwhile. */
+/* Each process puts to all others as fast as it can, short and long, and polls its events. */
 static void crowd(void)
 {
     enum { EACH = 120, ROOM = 20000 };
@@ -177,9 +177,9 @@ int main(int argc, char **argv)
 {
     family_settle_seed(NULL);
     scene(argc, argv, "crowd", 8, crowd, false,
-          "eight processes flood each other, and a queue that nobody drains: nothing is lost");
+          "eight processes flood each other, and a queue that is not drained: nothing is lost");
     scene(argc, argv, "idle", 2, idle, false,
-          "who waits for an event uses no processor, nor does the library's thread");
+          "a thread that waits for an event uses no processor, nor does the library's");
     scene(argc, argv, "threads", 2, threads, false,
           "threads put, get, wait on one queue and unlink");
     return scenes_over();

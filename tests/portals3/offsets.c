@@ -128,7 +128,7 @@ static void receive(struct chain *chain, ptl_size_t length)
         ptl_event_t gone = ring_event(chain->eq, PTL_EVENT_UNLINK);
         ring_expect(gone.md.user_ptr == event.md.user_ptr && gone.md.start == event.md.start &&
                         gone.link == event.link && gone.unlinked,
-                    "UNLINK tells of another MD or message");
+                    "UNLINK reports another MD or message");
         RING_IS(PtlMDUnlink(event.md_handle), PTL_MD_INVALID);
         chain->unlinked++;
         hang(chain, (intptr_t)event.md.user_ptr);
@@ -151,7 +151,7 @@ static void max_size(void)
     from = ring_bind(ring_md(source, sizeof source, QUIET, PTL_EQ_NONE));
     ring_barrier();
     for (int round = 0; round < ROUNDS; round++) {
-        /* Every size, without ack and with.  Nobody is far ahead of anybody in a ring. */
+        /* Every size, without ack and with.  No process is far ahead of another in a ring. */
         for (ptl_size_t n = 0; n <= MAX; n++) {
             bool ack = (n + (ptl_size_t)round) % 5 == 0;
             unsigned int slot = sent++ % SLOTS;

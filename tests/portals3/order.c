@@ -113,8 +113,8 @@ static void share(ptl_handle_eq_t shared)
     }
 }
 
-/* Its own cell at the next process is written and read back, told of in its own queue; after each
- * time an ACK comes into the queue of all, for whoever takes it. */
+/* Its own cell at the next process is written and read back, reported in its own queue; after each
+ * time an ACK comes into the queue that all share. */
 static void *work(void *argument)
 {
     struct worker *me = argument;

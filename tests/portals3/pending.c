@@ -1,5 +1,5 @@
 /* pending.c - rules of operations under way: what they hold, what they let go of, and that they
- * need nobody at the target. */
+ * need no process at the target. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

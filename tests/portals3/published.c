@@ -170,7 +170,8 @@ static void walk(void)
               fast ? "on" : "off");
 }
 
-/* A list that peers hold says whom each access entry admits: a change is theirs to see at once. */
+/* A list that peers hold contains what each access entry admits: a change must reach them at once.
+ */
 static void admission(void)
 {
     enum { AC = 1, TIMES = 6 };
@@ -212,7 +213,7 @@ static void admission(void)
     ring_unlink(md);
     ring_unlink(by);
     RING_OK(PtlEQFree(eq));
-    ring_done("an access entry that is changed holds for who has the list, fast path %s",
+    ring_done("a changed access entry holds for peers with the list, fast path %s",
               fast ? "on" : "off");
 }
 

@@ -231,7 +231,7 @@ static void woken(void)
         }
         RING_OK(PtlEQFree(sleeper.eqs[0]));
     }
-    ring_done("who waits for ever is woken by another thread's event, and by the end of a queue");
+    ring_done("a wait without timeout ends by another thread's event, and by the end of a queue");
 }
 
 /* --- handlers --- */

@@ -157,9 +157,9 @@ static void before(void)
     closed(0);
     OK(PtlInit(&interfaces));
     check_each(interfaces >= 2, "%d interfaces", interfaces);
-    OK(PtlInit(NULL)); /* again, with nothing to tell */
+    OK(PtlInit(NULL)); /* again, without an output */
     OK(PtlInit(&interfaces));
-    check_all("before PtlInit every call says PTL_NO_INIT, but for what a NULL is told");
+    check_all("before PtlInit every call returns PTL_NO_INIT, except for NULL arguments");
 }
 
 /* One PtlFini ends all PtlInits, closes what is open, and what was open stays closed. */
@@ -213,7 +213,7 @@ static void open_world(ptl_interface_t interface)
     IS(PtlNIInit(interface, PTL_PID_ANY, NULL, NULL, &world.ni), PTL_NO_SPACE);
     starved = false;
     OK(PtlNIInit(interface, PTL_PID_ANY, &wishes, &actual, &world.ni));
-    check_each(memcmp(&wishes, &actual, sizeof actual) == 0, "limits other than wished for");
+    check_each(memcmp(&wishes, &actual, sizeof actual) == 0, "limits other than desired");
     OK(PtlNIInit(interface, 77, NULL, NULL, &again));
     check_each(again == world.ni, "an open interface has another handle");
     OK(PtlGetId(world.ni, &world.self));

@@ -48,7 +48,7 @@ ptl_event_t expect(ptl_event_kind_t kind)
 void well(ptl_event_kind_t kind)
 {
     if (expect(kind).ni_fail_type != PTL_NI_OK)
-        family_fail("%s tells a failure", PtlEventKindStr(kind));
+        family_fail("%s reports a failure", PtlEventKindStr(kind));
 }
 
 void put(ptl_handle_md_t md, ptl_size_t length, int rank, ptl_match_bits_t bits, ptl_size_t to,

@@ -22,7 +22,7 @@ void mirror_set(struct mirror_ways ways);
 /* The peer's id. */
 ptl_process_id_t mirror_id(ptl_process_id_t self);
 
-/* The peer dies: everything comes back as failed. */
+/* The peer ends: all operations fail. */
 void mirror_break(void);
 /* Bytes as if they came from the peer. */
 void mirror_inject(const void *bytes, size_t size);

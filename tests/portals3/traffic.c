@@ -143,7 +143,7 @@ static void local_event(const ptl_event_t *event)
     if (event->ni_fail_type != PTL_NI_OK)
         family_fail("an operation with process %d failed", target);
     if (event->mlength != cell->length || event->rlength != cell->length)
-        family_fail("%s tells %ju of %u bytes", PtlEventKindStr(event->type),
+        family_fail("%s reports %ju of %u bytes", PtlEventKindStr(event->type),
                     (uintmax_t)event->mlength, cell->length);
     switch (event->type) {
     case PTL_EVENT_SEND_END:

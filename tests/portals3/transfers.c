@@ -1,4 +1,4 @@
-/* transfers.c - data: iovecs, sizes, truncation, everybody to everybody, swaps, access control,
+/* transfers.c - data: iovecs, sizes, truncation, all to all, swaps, access control,
  * injected failures. */
 #include <stdlib.h>
 #include <string.h>
@@ -192,7 +192,7 @@ static void crowd(void)
     free(target);
     free(source);
     free(back);
-    ring_done("everybody puts to and gets from everybody");
+    ring_done("all processes put to and get from all");
 }
 
 /* A word at process 0 goes round: the process that swaps 0 for its own has the lock, and counts

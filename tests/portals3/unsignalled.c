@@ -193,9 +193,9 @@ int main(int argc, char **argv)
     scene(argc, argv, "unlinking", 2, unlinking, false,
           "what silent operations hold is let go of when it is to go");
     scene(argc, argv, "behind", 2, behind_them, false,
-          "what is told of an operation ends the silent ones before it");
+          "a completion ends the unsignalled operations before it");
     scene(argc, argv, "list", 2, list_taken_back, false,
-          "a list is given back when all data are there, though nobody was told");
+          "a list is returned when all data are there, without any event");
     scene(argc, argv, "again", 2, lists_again, false,
           "lists are lent and taken back over and over");
     scene(argc, argv, "death", 2, death, true, "a peer that is gone holds nothing");

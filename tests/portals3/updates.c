@@ -40,7 +40,8 @@ static void conditional(void)
     RING_IS(PtlMDUpdate(md, &old, NULL, PTL_EQ_NONE), PTL_MD_INVALID);
     RING_OK(PtlEQFree(eq));
     RING_OK(PtlEQFree(empty));
-    ring_done("PtlMDUpdate: not while the test queue holds an event; the old MD is told always");
+    ring_done(
+        "PtlMDUpdate: not while the test queue holds an event; the old MD is returned always");
 }
 
 /* A message that has matched but is still being copied counts as an event. */
@@ -86,9 +87,9 @@ static void iovecs(void)
     RING_OK(PtlMDUpdate(handle, &old, NULL, PTL_EQ_NONE));
     ring_expect(old.start == told && old.length == 3 && told[2].iov_base == bytes[2] &&
                     told[1].iov_len == 10,
-                "the pieces are told");
+                "the pieces are returned");
     ring_unlink(handle);
-    ring_done("PtlMDUpdate tells of an iovec's pieces");
+    ring_done("PtlMDUpdate returns an iovec's pieces");
 }
 
 static void posting(void)

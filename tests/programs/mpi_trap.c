@@ -1,7 +1,7 @@
 /* mpi_trap.c - proves that the library keeps its hands off MPI between attach and exit (IB-S3).
  *
  * Called by test.c when TEST_MPI_TRAP is set (run-conduit.sh does so for the spawner mpi).  The
- * code of the MPI library is made unexecutable, whole: whatever calls into it dies on the spot.
+ * code of the MPI library is made unexecutable, so that any call into it ends the process at once.
  */
 #define _GNU_SOURCE
 #include "mpi_trap.h"

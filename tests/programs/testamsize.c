@@ -394,7 +394,7 @@ int main(int argc, char **argv)
         {"B22 Medium request and Long reply of every size", medium_to_long},
         {"B22 B33 B34 Long request and Long reply of every size and alignment", long_sizes},
         {"B22 B34 Long request and Medium reply", long_to_medium},
-        {"IB-A2 B22 requests of random size that nobody answers", unanswered_sizes},
+        {"IB-A2 B22 Requests of random size without Replies", unanswered_sizes},
         {"B25 B23 reply from the received buffer, which is overwritten then", echo_and_overwrite},
         {"B27 Long payload changed in place and sent back", modify_in_place},
         {"B35 sources overwritten or freed right after return", overwrite_source},

@@ -280,7 +280,7 @@ int main(int argc, char **argv)
         {"B70 B71 all named alike", all_same},
         {"B72 one named, all others anonymous", one_named},
         {"B72 one anonymous, all others named", one_anonymous},
-        {"B70 nobody named", nobody_named},
+        {"B70 no rank named", nobody_named},
         {"B70 unnamed on all", unnamed},
         {"B73 one name differs", two_names},
         {"B73 two names on each pair, others anonymous", two_names_among_anonymous},

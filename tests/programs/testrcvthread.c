@@ -124,7 +124,7 @@ static void locked(void)
 int main(int argc, char **argv)
 {
     static const struct test_rule rules[] = {
-        {"IB-C8 Requests and Replies are served while nobody polls", shorts},
+        {"IB-C8 Requests and Replies are served while no rank polls", shorts},
         {"IB-C8 Mediums and Longs too", payloads},
         {"IB-C8 and together with a program that polls", together},
         {"IB-C8 a handler-safe lock excludes the thread's handlers", locked},

@@ -1,4 +1,4 @@
-/* chart.h - an HTML page with line charts, for people who would rather look at a simulation.
+/* chart.h - an HTML page with line charts, to look at a simulation.
  *
  * One file without scripts or anything from elsewhere.  Knows nothing of what it draws.
  */

@@ -15,7 +15,7 @@ typedef struct node {
     gasnetc_exit_protocol_t protocol;
     bool wants, wanted; /* will want to end; has said so */
     bool timed_out;
-    uint8_t own_code, begun; /* times it was told to begin */
+    uint8_t own_code, begun; /* times the machine asked it to begin */
 } node_t;
 
 static struct {
@@ -151,9 +151,9 @@ static bool waits(const node_t *node)
            node->protocol.state == GASNETC_EXIT_COLLECTING;
 }
 
-/* What holds whatever happened: nobody live waits for ever, all who are done have one code, and
- * when some are done but others were not told, the launcher hears of it: from one who gave up, or
- * by the end of one who died, or wedged until its alarm, after it had begun to end. */
+/* Invariants: no live node waits for ever; all nodes that are done have one code; when some are
+ * done and others were not notified, the launcher is: by a node that gave up, or by the end of a
+ * node that died, or was wedged until its alarm, after it had begun to end. */
 static void look(void)
 {
     int code = -1;
@@ -179,7 +179,7 @@ static void look(void)
         code = p->code;
     }
     sim_check(untold == job.nodes || failed || code < 0, untold,
-              "was not told, others are done, and nobody calls the launcher");
+              "was not notified, others are done, and no node calls the launcher");
     sim_check(job.nodes == 0 || job.sent <= 4 * job.nodes - 2, 0, "%u nodes needed %u messages",
               job.nodes, job.sent);
     sim_count("nodes", job.nodes);
@@ -198,7 +198,7 @@ static void look_healthy(void)
                   nodes[i].protocol.state);
         known |= nodes[i].wants && nodes[i].own_code == nodes[0].protocol.code;
     }
-    sim_check(known, 0, "ends with code %u, which nobody wanted", nodes[0].protocol.code);
+    sim_check(known, 0, "ends with code %u, which no node gave", nodes[0].protocol.code);
 }
 
 static void some_want(uint64_t within)
@@ -316,15 +316,15 @@ static void wedged_zero(void)
 int main(int argc, char **argv)
 {
     const sim_scene_t scenes[] = {
-        {"IB-X4 IB-X9 all end: 2N-2 messages, and the largest code is everybody's", all_end, 20000},
-        {"IB-X3 IB-X5 one ends: the others are told once and take its code, 2N+1 messages",
+        {"IB-X4 IB-X9 all end: 2N-2 messages, and all take the largest code", all_end, 20000},
+        {"IB-X3 IB-X5 one ends: the others are notified once and take its code, 2N+1 messages",
          one_ends, 20000},
         {"IB-X4 some end at any time: one code, at most 4N-2 messages", some_end, 20000},
-        {"IB-X4 IB-X6 time is short: nobody waits, one code, or the launcher hears of it", in_haste,
+        {"IB-X4 IB-X6 time is short: no node waits, one code, or the launcher is notified",
+         in_haste, 20000},
+        {"IB-X6 messages get lost: no node waits, one code, or the launcher is notified", losses,
          20000},
-        {"IB-X6 messages get lost: nobody waits, one code, or the launcher hears of it", losses,
-         20000},
-        {"IB-X6 nodes die: nobody waits, one code, or the launcher hears of it", deaths, 20000},
+        {"IB-X6 nodes die: no node waits, one code, or the launcher is notified", deaths, 20000},
         {"IB-X3 node 0 wedged costs only the timeout", wedged_zero, 10000},
     };
     return sim_main(argc, argv, scenes, sizeof scenes / sizeof *scenes);

@@ -29,7 +29,7 @@ typedef struct sim_job {
     uint32_t bounce_limit, packed_limit;
 } sim_job_t;
 
-/* Begins a schedule's job; the nodes know nobody yet. */
+/* Begins a schedule's job; no node has a connection yet. */
 void sim_job_begin(const sim_job_t *job);
 
 /* Two nodes that will send to each other: each gets a record of the other. */
@@ -40,7 +40,7 @@ void sim_job_introduce(uint32_t a, uint32_t b);
 void sim_job_script(uint32_t node, void (*script)(uint32_t node));
 void sim_job_busy(void);
 
-/* The end of each script: polls until nobody has anything to do and nothing is on its way. */
+/* The end of each script: polls until no node has anything to do and no message is in flight. */
 void sim_job_finish(void);
 
 /* Every script has returned, or the schedule has failed for a deadlock, naming a node and what it
@@ -51,7 +51,7 @@ void sim_job_run(void);
 uint32_t sim_job_me(void);
 gasnetc_peer_t *sim_job_peer(uint32_t node, uint32_t peer);
 
-/* `length` bytes that every node may write to, as if it were in everybody's segment. */
+/* `length` bytes that every node may write to, as if it were in the segment of each node. */
 void *sim_job_remote(size_t length);
 
 /* Messages since the schedule began. */

@@ -419,7 +419,7 @@ static void begin_node(uint32_t i, uint32_t bursts, uint32_t epoch, bool dynamic
     turn_soon(i, sim_below((uint32_t)(2 * job.think)));
 }
 
-/* Everybody says everything, everything is answered, and what was lent is where it should be. */
+/* All nodes send all messages, all are answered, and each credit is with its owner or borrower. */
 static void run(uint32_t bursts, uint32_t epoch, bool dynamic)
 {
     job.served = job.system_messages = 0;
@@ -541,7 +541,7 @@ static void follows(void)
     compare(4 * job.phase, 256);
 }
 
-/* Every setting at its limits; nothing is asked but that everybody comes to the end. */
+/* Every setting at its limits; all nodes must reach the end. */
 static void at_the_limits(void)
 {
     static const pattern_t *const all[] = {&neighbours, &tree, &all_to_one, &at_random, &shifts};
@@ -755,10 +755,10 @@ static void report(void)
 }
 
 static const sim_scene_t scenes[] = {
-    {"nothing is lost and nobody waits for ever, whatever the settings", at_the_limits, 800},
+    {"nothing is lost and no node waits for ever, whatever the settings", at_the_limits, 800},
     {"static patterns settle: then no credit moves", settles, 30},
     {"credits do not swing where too few are left", does_not_swing, 30},
-    {"those who talk get them: half the waits of even shares, or fewer", goes_where_needed, 4},
+    {"the nodes that send get them: at most half the waits of even shares", goes_where_needed, 4},
     {"and again when the pattern shifts", follows, 3},
     {"64 nodes, each pattern: static ones settle, shifting ones follow", sixty_four, 3},
     {"1,024 nodes likewise", thousand, 1},

@@ -10,7 +10,7 @@
 
 static struct owner {
     amrdma_choice_t choice;
-    net_peer_t **givers; /* who has a ring here */
+    net_peer_t **givers; /* peers that have a ring here */
     uint32_t given;
 } owners[SIM_NODES];
 

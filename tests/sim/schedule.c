@@ -1,4 +1,4 @@
-/* schedule.c - many schedules of each scene, their seeds, and what is told of one that fails.
+/* schedule.c - many schedules of each scene, their seeds, and the report of one that fails.
  *
  * Nothing is kept of a schedule while it runs: one that fails is run again with the same seed, and
  * the notes of that second run are printed.  It must fail at the same step, or it is no simulation.

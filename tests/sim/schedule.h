@@ -1,4 +1,4 @@
-/* schedule.h - what sim.c and schedule.c tell each other. */
+/* schedule.h - the calls between sim.c and schedule.c. */
 #ifndef SIM_SCHEDULE_H
 #define SIM_SCHEDULE_H
 

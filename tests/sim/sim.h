@@ -23,9 +23,9 @@
  *         for (uint32_t i = 0; i < n; i++) machine_init(&machines[i]);
  *         sim_send(&link, hear, &(sim_message_t){.from = 0, .to = 1, .kind = HELLO});
  *         sim_after(100, hear, &(sim_message_t){.to = 1, .kind = TIME_IS_UP});   // a timer
- *         sim_stall(1, 5000);                           // node 1 neither hears nor acts until then
- *         sim_run();                                    // until nothing is left to happen
- *         for (uint32_t i = 0; i < n; i++) sim_check(machines[i].done, i, "never ends");
+ *         sim_stall(1, 5000);                           // node 1 neither receives nor acts until
+ * then sim_run();                                    // until nothing is left to happen for
+ * (uint32_t i = 0; i < n; i++) sim_check(machines[i].done, i, "never ends");
  *     }
  *
  *     int main(int argc, char **argv)
@@ -118,7 +118,7 @@ void sim_send_on(sim_lane_t *lane, const sim_link_t *link, sim_action_t *act,
                  const sim_message_t *message);
 void sim_after(uint64_t delay, sim_action_t *act, const sim_message_t *message);
 uint32_t sim_delay(const sim_link_t *link); /* one that the link might take */
-/* Of datagrams, in microseconds: lossy, but not so much that who repeats them must give up. */
+/* Of datagrams, in microseconds: lossy, but a sender that repeats them succeeds. */
 sim_link_t sim_any_link(void);
 
 uint64_t sim_now(void);
@@ -141,7 +141,7 @@ void sim_script(uint32_t node, void (*script)(uint32_t node), void (*enter)(uint
 /* Within a script: for so long; until sim_wake. */
 void sim_sleep(uint64_t duration);
 void sim_wait(void);
-/* By anybody: the node goes on, now or when its stall is over, if it waits. */
+/* May be called for any node: it goes on, now or when its stall is over, if it waits. */
 void sim_wake(uint32_t node);
 /* Whether the node's script has returned. */
 bool sim_ended(uint32_t node);

@@ -85,8 +85,8 @@ fails "a library that cannot be preloaded: 125" 125 'at blanks and colons$' "$sc
 fails "no program: 125" 125 'which program' "$run"
 fails "an unknown option: 125" 125 "unrecognized option '--nonesuch'" "$run" --nonesuch true
 fails "--status of what is no number: 125" 125 '^softhca-run: --status=7x: ' "$run" --status=7x
-says "--help tells how to use it" 0 '^usage: softhca-run ' "$run" --help
-says "--help-env tells every variable" 0 '^  SOFTHCA  \[default: auto\]  \(auto\|on\|off\)$' "$run" --help-env
+says "--help prints the usage" 0 '^usage: softhca-run ' "$run" --help
+says "--help-env lists every variable" 0 '^  SOFTHCA  \[default: auto\]  \(auto\|on\|off\)$' "$run" --help-env
 [ "$(grep -c "^  SOFTHCA" "$log")" -eq "$(grep -c "^SETTING(" "$TEST_SOURCE/../other/softhca/device/settings.def")" ]
 verdict $? "all of settings.def"
 if readelf -l /sbin/ldconfig 2>/dev/null | grep -q LOAD && ! readelf -l /sbin/ldconfig | grep -q INTERP; then
@@ -190,7 +190,7 @@ if ! "${other[@]}" test -r "$library"; then
     tap_skip "--files without rights" "this build is in a folder that others cannot look into"
 elif "${other[@]}" unshare --mount --map-root-user true 2>/dev/null; then
     files "as a user without rights" "${other[@]}"
-    says "--files: he stays who he is" 0 '^65534$' "${other[@]}" "$run" --files id -u
+    says "--files: the user stays the same" 0 '^65534$' "${other[@]}" "$run" --files id -u
 else
     tap_skip "--files without rights" "user namespaces are not permitted here"
 fi

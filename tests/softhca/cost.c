@@ -152,7 +152,7 @@ static bool judged(void)
 #endif
 }
 
-static void tell_all(const char *memory, bool ordinary)
+static void report_cost(const char *memory, bool ordinary)
 {
     struct side s = {.o.ordinary = ordinary};
     long base = verdicts[0].best.instructions;
@@ -287,7 +287,7 @@ int main(void)
         struct options o = {.ordinary = ordinary, .no_channel = true};
         memset(verdicts, 0, OPERATIONS * sizeof *verdicts);
         report(run_pair(count_all, &o), "counted, %s memory", ordinary ? "ordinary" : "mapped");
-        tell_all(ordinary ? "ordinary" : "mapped", ordinary);
+        report_cost(ordinary ? "ordinary" : "mapped", ordinary);
         report(run_pair(no_system_call_for_long, &o),
                "%d operations without a system call, %s memory", MANY,
                ordinary ? "small SENDs to ordinary" : "mapped");

@@ -44,7 +44,7 @@ void all_meet(struct crowd *c)
     for (int r = 1; r < c->size; r++) to_rank(c, r, &m, 1);
 }
 
-static void play(crowd_function *test, struct crowd *c)
+static void run_test(crowd_function *test, struct crowd *c)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     alarm(PATIENCE);
@@ -95,7 +95,7 @@ bool run_crowd(crowd_function *test, int size, const struct options *o)
             if (r > 0) close(pair[i][0]);
         }
         if (r > 0) c.wire[0] = pair[r][1];
-        play(test, &c);
+        run_test(test, &c);
     }
     for (int r = 1; r < size; r++) {
         close(pair[r][0]);

@@ -184,7 +184,7 @@ static long least(long a, long b)
 
 /* A leak appears in every round; one-time allocations, such as those of a new thread, in at most
  * one: the smaller growth of two rounds counts. */
-static void live_and_die(void)
+static void create_and_exit(void)
 {
     long rss = LONG_MAX, space = LONG_MAX, shared = LONG_MAX, fds = LONG_MAX;
     open_device(&s);
@@ -222,7 +222,7 @@ int main(void)
                  {"address handles", address},         {"contexts", context}};
     for (size_t i = 0; i < sizeof lives / sizeof *lives; i++) {
         life = lives[i].life;
-        report(run_alone(live_and_die), "%d %s leave nothing behind", CYCLES, lives[i].name);
+        report(run_alone(create_and_exit), "%d %s leave nothing behind", CYCLES, lives[i].name);
     }
     return report_end();
 }

@@ -60,7 +60,7 @@ static void payload_follows_40_bytes(struct side *s)
 }
 
 /* With a global address those bytes are a GRH, from which an address handle can be made. */
-static void way_back_is_found(struct side *s)
+static void reply_reaches_the_sender(struct side *s)
 {
     for (int global = 0; global < 2; global++) {
         union ibv_gid gid, its;
@@ -559,7 +559,7 @@ void datagram_rules(void)
         {"the payload follows 40 bytes", payload_follows_40_bytes, {0}},
         {"the same, ordinary memory", payload_follows_40_bytes, {.ordinary = true}},
         {"the same, shared queue", payload_follows_40_bytes, {.srq_wr = 8}},
-        {"the way back is found", way_back_is_found, {0}},
+        {"a reply reaches the sender", reply_reaches_the_sender, {0}},
         {"Q_Keys must agree", qkeys_must_agree, {0}},
         {"addressed to nowhere", addressed_to_nowhere, {0}},
         {"without a receive a message is lost", no_receive_no_message, {0}},

@@ -195,7 +195,7 @@ static void others_go_on(struct side *s)
     }
 }
 
-static void die_in_the_act(struct side *s)
+static void exit_during_operation(struct side *s)
 {
     if (!s->is_a) {
         memset(s->buf + HERE, 'x', SIZE);
@@ -228,7 +228,7 @@ static bool one_point(const struct scene *scene, long point, bool *ok)
     plan->scene = scene;
     plan->point = point;
     plan->finished = false;
-    *ok = run_pair(die_in_the_act, &scene->o);
+    *ok = run_pair(exit_during_operation, &scene->o);
     if (!*ok) fprintf(stderr, "# %s: killed after %ld instructions\n", scene->name, point);
     return plan->finished;
 }

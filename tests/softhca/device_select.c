@@ -210,7 +210,7 @@ static void deciding_holds_no_lock(void)
     CHECK_EQ(fake_lists(), 0);
 }
 
-static void names_come_from_us(void)
+static void names_are_of_libsofthca(void)
 {
     for (int i = 0; i < NAMES; i++) {
         Dl_info info;
@@ -608,7 +608,7 @@ int main(void)
         const char *soft, *real, *name;
         void (*test)(void);
     } tests[] = {
-        {NULL, "active", "every name leads to us", names_come_from_us},
+        {NULL, "active", "every name is of libsofthca", names_are_of_libsofthca},
         {"on", "active", "every call arrives as it was made", all_names_go_down},
         {"off", "active", "the same", all_names_go_down},
         {NULL, "active", "the same", all_names_go_down},

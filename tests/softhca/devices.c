@@ -318,7 +318,7 @@ static void every_address_of_a_port_leads_there(struct side *s)
     }
 }
 
-static void nobody_answers(struct side *s)
+static void no_qp_answers(struct side *s)
 {
     CHECK_EQ(post_recv(s, 1, 0, 64), 0);
     meet(s);
@@ -337,7 +337,7 @@ static void wrong_port(struct side *s)
     struct address aim = s->its;
     if (s->is_a) aim.lid += 2;
     connect_qp(s, &aim);
-    nobody_answers(s);
+    no_qp_answers(s);
 }
 
 static void no_reads_without_resources(struct side *s)
@@ -375,17 +375,17 @@ void device_rules(void)
         {"path bits and GIDs lead to their port",
          every_address_of_a_port_leads_there,
          {.port = {2, 1}, .device = {0, 1}, .env = {two_by_two}}},
-        {"a message to another port than the QP's finds nobody",
+        {"a message to another port than the QP's reaches no QP",
          wrong_port,
          {.no_connect = true, .timeout = 8, .retry_cnt = 1, .env = {two_by_two}}},
         {"the target's port is down: RETRY_EXC_ERR",
-         nobody_answers,
+         no_qp_answers,
          {.device = {0, 1},
           .timeout = 8,
           .retry_cnt = 1,
           .env = {"SOFTHCA_DEVICES=2;softhca1/1:state=down"}}},
         {"the sender's port is not active: RETRY_EXC_ERR",
-         nobody_answers,
+         no_qp_answers,
          {.device = {1, 0},
           .timeout = 8,
           .retry_cnt = 1,

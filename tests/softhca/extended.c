@@ -259,7 +259,7 @@ struct trio {
     struct ibv_qp *opened;
 };
 
-static void hand_round(struct crowd *c, int from, int to, void *data, size_t n)
+static void pass_data(struct crowd *c, int from, int to, void *data, size_t n)
 {
     if (c->rank == from) to_rank(c, c->rank ? 0 : to, data, n);
     if (c->rank == 0 && from) from_rank(c, from, data, n);
@@ -281,10 +281,10 @@ static struct trio make_trio(struct crowd *c)
     if (c->rank == 0) s->srq = make_queue(s, t.xrcd, &t.srqn);
     if (c->rank > 0) make_end(s, c->rank == 1 ? IBV_QPT_XRC_RECV : IBV_QPT_XRC_SEND, t.xrcd);
     target = sender = s->mine;
-    hand_round(c, 1, 2, &target, sizeof target);
-    hand_round(c, 2, 1, &sender, sizeof sender);
-    hand_round(c, 0, 2, &t.srqn, sizeof t.srqn);
-    hand_round(c, 0, 2, &memory, sizeof memory);
+    pass_data(c, 1, 2, &target, sizeof target);
+    pass_data(c, 2, 1, &sender, sizeof sender);
+    pass_data(c, 0, 2, &t.srqn, sizeof t.srqn);
+    pass_data(c, 0, 2, &memory, sizeof memory);
     if (c->rank == 1) connect_qp(s, &sender);
     if (c->rank == 2) connect_qp(s, &target);
     if (c->rank == 2) s->its = memory;

@@ -211,7 +211,7 @@ static void rnr_retries_run_out(struct side *s)
     meet(s);
 }
 
-static void nobody_listens(struct side *s)
+static void no_qp_receives(struct side *s)
 {
     if (s->is_a) {
         struct address nobody = s->its;
@@ -306,7 +306,7 @@ void fault_rules(void)
         {"receive with a bad lkey", receive_with_bad_lkey, {0}},
         {"RNR retries run out", rnr_retries_run_out, {.rnr_retry = 2, .min_rnr_timer = 5}},
         {"no such QP: RETRY_EXC_ERR in time",
-         nobody_listens,
+         no_qp_receives,
          {.no_connect = true, .timeout = 10, .retry_cnt = 1}},
         {"no such process: RETRY_EXC_ERR in time",
          no_such_process,

@@ -311,7 +311,7 @@ static void third_is_lost(struct side *s)
 }
 
 /* lose:process=0,at=2, or rnr: no error on an unreliable service. */
-static void second_is_lost_in_silence(struct side *s)
+static void second_is_lost_without_error(struct side *s)
 {
     for (int i = 0; i < 4; i++) CHECK_EQ(post_recv(s, i, 0, 256), 0);
     meet(s);
@@ -332,7 +332,7 @@ static void second_is_lost_in_silence(struct side *s)
 }
 
 /* Faults on a QP without a target. */
-static void nobody_there(struct side *s)
+static void target_is_absent(struct side *s)
 {
     struct address nobody = {.qpn = 0x001001, .lid = s->its.lid};
     connect_qp(s, &nobody);
@@ -683,7 +683,7 @@ void inject_rules(void)
         {"hold on one QP", held_on_one_qp, "hold:process=0,qp=2,polls=5", {0}},
         {"hold until some have gathered", held_until_gathered, "hold:process=0,gather=4", {0}},
         {"hold for a time", held_for_a_time, "hold:process=0,us=20000", {0}},
-        {"hold does not starve who sleeps", held_for_a_sleeper, "hold:polls=1000000", {0}},
+        {"hold does not starve a sleeping thread", held_for_a_sleeper, "hold:polls=1000000", {0}},
         {"hold receives", held_receives, "hold:process=1,op=recv,polls=10", {.recv_wr = 4}},
         {"hold fills the send queue",
          held_fills_the_send_queue,
@@ -698,7 +698,7 @@ void inject_rules(void)
          stalled_by_messages,
          "stall:process=0,qp=1,messages=3",
          {0}},
-        {"stall does not starve who sleeps",
+        {"stall does not starve a sleeping thread",
          stalled_for_a_sleeper,
          "stall:process=0,polls=1000000",
          {0}},
@@ -730,20 +730,20 @@ void inject_rules(void)
          all_arrive,
          "lose:process=0,peer=0+2",
          {.timeout = 1, .retry_cnt = 3}},
-        {"lose over UC: nobody is told",
-         second_is_lost_in_silence,
+        {"lose over UC: neither side is notified",
+         second_is_lost_without_error,
          "lose:process=0,at=2",
          {.type = IBV_QPT_UC}},
-        {"lose over UD: nobody is told",
-         second_is_lost_in_silence,
+        {"lose over UD: neither side is notified",
+         second_is_lost_without_error,
          "lose:process=0,at=2,retries=1",
          {.type = IBV_QPT_UD}},
-        {"rnr over UD: nobody is told",
-         second_is_lost_in_silence,
+        {"rnr over UD: neither side is notified",
+         second_is_lost_without_error,
          "rnr:process=0,at=2",
          {.type = IBV_QPT_UD}},
         {"rnr, hold and cut of a QP that leads nowhere",
-         nobody_there,
+         target_is_absent,
          "rnr;hold:peer=1,polls=1;cut:peer=1",
          {.no_connect = true, .timeout = 8, .retry_cnt = 1, .min_rnr_timer = 1}},
         {"cut: nothing passes in either direction",
@@ -771,8 +771,8 @@ void inject_rules(void)
         report(run_pair(pairs[i].run, &o), "%s", pairs[i].name);
     }
     report(run_alone(creations_fail), "enomem at the n-th, at every n-th, after the n-th");
-    report(run_alone(no_number), "a process without a number is told");
-    report(run_alone(rank_of_a_launcher), "a launcher's rank is the number; the seed is told");
+    report(run_alone(no_number), "a process without a number is reported");
+    report(run_alone(rank_of_a_launcher), "a launcher's rank is the number; the seed is printed");
     report(run_alone(number_by_the_program), "softhca_number() is the number rather");
     if (!sides_are_remote()) same_seed_same_run();
 }

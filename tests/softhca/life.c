@@ -56,7 +56,7 @@ static void dead_peer_wakes_a_waiting_sender(struct side *s)
 
 /* B floods A and is killed meanwhile; the queues of A must still work, and each receive completes
  * or is flushed exactly once. */
-static void killed_in_the_midst(struct side *s)
+static void killed_during_transfers(struct side *s)
 {
     enum { DEPTH = 200 };
     if (!s->is_a) {
@@ -125,7 +125,7 @@ static void child_of_fork_is_harmless(struct side *s)
 }
 
 /* A child that continues must not keep its dead parent alive for the peers. */
-static void orphan_does_not_stand_for_its_parent(struct side *s)
+static void child_does_not_replace_its_parent(struct side *s)
 {
     if (!s->is_a) {
         fflush(NULL);
@@ -318,7 +318,9 @@ void life_rules(void)
          dead_peer_wakes_a_waiting_sender,
          {0}},
         {"the child of a fork is harmless", child_of_fork_is_harmless, {0}},
-        {"an orphan does not stand for its parent", orphan_does_not_stand_for_its_parent, {0}},
+        {"a child that outlives its parent does not replace it",
+         child_does_not_replace_its_parent,
+         {0}},
         {"create and destroy without growth", cycles_do_not_grow, {0}},
         {"create and destroy without growth, ordinary memory",
          cycles_do_not_grow,
@@ -336,7 +338,7 @@ void life_rules(void)
         struct options o = {.ordinary = ordinary};
         bool ok = true;
         for (int i = times ? atoi(times) : 10; i > 0 && ok; i--)
-            ok = run_pair(killed_in_the_midst, &o);
+            ok = run_pair(killed_during_transfers, &o);
         report(ok, "a peer killed in the midst leaves whole queues (%s memory)",
                ordinary ? "ordinary" : "mapped");
     }

@@ -259,7 +259,7 @@ void go_to_host(int n)
     if (host) CHECK(setenv("SOFTHCA_HOST", host, 1) == 0);
 }
 
-static void play(test_function *test, const struct options *o, bool is_a, int wire)
+static void run_test(test_function *test, const struct options *o, bool is_a, int wire)
 {
     struct side s = {.is_a = is_a, .wire = wire, .o = *o};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -307,7 +307,7 @@ bool run_pair(test_function *test, const struct options *o)
         CHECK(pid[i] >= 0);
         if (pid[i] == 0) {
             close(wire[1 - i]);
-            play(test, o, i == 0, wire[i]);
+            run_test(test, o, i == 0, wire[i]);
             exit(0);
         }
     }

@@ -194,7 +194,7 @@ void peer_rules(void)
         test_function *run;
         struct options o;
     } tests[] = {
-        {"a stopped peer holds up nobody",
+        {"a stopped peer delays no other",
          stopped_peer_holds_up_nobody,
          {.no_connect = true, .timeout = 18}},
         {"one descriptor to a process and one from it", few_descriptors, {.no_connect = true}},
@@ -208,5 +208,5 @@ void peer_rules(void)
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         report(run_pair(tests[i].run, &tests[i].o), "%s", tests[i].name);
     report(run_alone(little_address_space), "64 MiB of address space are enough");
-    report(run_alone(too_little_address_space), "too little address space is told as such");
+    report(run_alone(too_little_address_space), "too little address space is reported as such");
 }

@@ -58,7 +58,7 @@ static int rereg(struct side *s, int flags, struct ibv_pd *pd, void *addr, size_
     return ibv_rereg_mr(s->mr, flags, pd, addr, len, access);
 }
 
-static void tell_rkey(struct side *s)
+static void send_rkey(struct side *s)
 {
     if (s->is_a)
         hear(s, &s->its.rkey, sizeof s->its.rkey);
@@ -77,7 +77,7 @@ static void moved(struct side *s)
         CHECK(s->mr->rkey != old && s->mr->lkey == s->mr->rkey);
     }
     old = s->its.rkey;
-    tell_rkey(s);
+    send_rkey(s);
     if (s->is_a) {
         strcpy(s->buf, "moved");
         CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_WRITE, 1, 0, 6, BUFFER / 2)), 0);
@@ -107,7 +107,7 @@ static void access_changes(struct side *s)
 {
     if (!s->is_a)
         CHECK_EQ(rereg(s, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_REMOTE_READ), 0);
-    tell_rkey(s);
+    send_rkey(s);
     if (s->is_a) {
         CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_READ, 1, 0, 8, 0)), 0);
         expect(s->scq, 1, IBV_WC_SUCCESS);
@@ -121,7 +121,7 @@ static void domain_changes(struct side *s)
 {
     struct ibv_pd *other = ibv_alloc_pd(s->ctx);
     if (!s->is_a) CHECK_EQ(rereg(s, IBV_REREG_MR_CHANGE_PD, other, NULL, 0, 0), 0);
-    tell_rkey(s);
+    send_rkey(s);
     if (s->is_a) {
         CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_READ, 1, 0, 8, 0)), 0);
         expect(s->scq, 1, IBV_WC_REM_ACCESS_ERR);

@@ -171,7 +171,7 @@ static void to_error(struct side *s)
 }
 
 /* A QP in ERR uses no more receives: last-WQE event, the rest stay in the queue. */
-static void last_receive_is_told(struct side *s)
+static void last_receive_is_reported(struct side *s)
 {
     if (!s->is_a)
         for (int i = 0; i < 8; i++) CHECK_EQ(post_recv(s, i, 0, 64), 0);
@@ -500,8 +500,12 @@ void shared_rules(void)
         {"arguments are checked", arguments_are_checked, {.srq_wr = 8}},
         {"full until completions are polled", queue_fills_up, {.srq_wr = 8}},
         {"the limit at every edge", limit_at_every_edge, {.srq_wr = 6}},
-        {"an event nobody fetched goes with its queue", unfetched_limit_event_is_dropped, {0}},
-        {"the last receive of a QP that breaks is told", last_receive_is_told, {.srq_wr = 8}},
+        {"an event that was not fetched is dropped with its queue",
+         unfetched_limit_event_is_dropped,
+         {0}},
+        {"the last receive of a QP that breaks is reported",
+         last_receive_is_reported,
+         {.srq_wr = 8}},
         {"too long a message uses one receive", long_message_uses_one_receive, {.srq_wr = 8}},
         {"a refused WRITE with immediate uses none", refused_write_uses_none, {.srq_wr = 8}},
         {"a destroyed QP gives its receives back",

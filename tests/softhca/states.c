@@ -134,7 +134,7 @@ static void no_event_when_sending(struct side *s)
     CHECK(!event_waits(s));
 }
 
-static void query_tells_the_truth(struct side *s)
+static void query_returns_what_was_set(struct side *s)
 {
     CHECK_EQ(query(s).qp_state, IBV_QPS_RTS);
     CHECK_EQ(go(s, IBV_QPS_RESET, 0, (struct ibv_qp_attr){0}), 0);
@@ -169,11 +169,11 @@ void state_rules(void)
         const char *name;
         test_function *run;
     } tests[] = {
-        {"a drained send queue is told of, and goes on", drained},
+        {"a drained send queue is reported, and goes on", drained},
         {"a send queue that waits is stopped, and goes on", stopped_while_waiting},
-        {"the first message before RTS is told of, once", first_message},
+        {"the first message before RTS is reported, once", first_message},
         {"a message after RTS is not", no_event_when_sending},
-        {"a query tells what was set", query_tells_the_truth},
+        {"a query returns what was set", query_returns_what_was_set},
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         report(run_pair(tests[i].run, NULL), "%s", tests[i].name);

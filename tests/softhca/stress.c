@@ -64,7 +64,7 @@ static unsigned any(struct storm *t, unsigned below)
     return rand_r(&t->random) % below;
 }
 
-static void meet_all(int times)
+static void barrier_at(int times)
 {
     board->arrived++;
     while (board->arrived < times * processes) {
@@ -300,12 +300,12 @@ static void make_lines(struct storm *t)
                                                .lid = port.lid,
                                                .addr = (uintptr_t)s->buf};
     }
-    meet_all(1);
+    barrier_at(1);
     for (int i = 0; i < processes; i++) {
         s->qp = t->line[i].qp;
         connect_qp(s, &board->at[i][t->me]);
     }
-    meet_all(2);
+    barrier_at(2);
 }
 
 static void tear_lines_down(struct storm *t)
@@ -347,7 +347,7 @@ static bool all_came(struct storm *t)
     return true;
 }
 
-static void rage(int me)
+static void random_operations(int me)
 {
     struct storm t = {.me = me, .random = seed * 8 + (unsigned)me};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -372,13 +372,13 @@ static void rage(int me)
         poll_sends(&t);
         poll_receives(&t);
     }
-    meet_all(4);
+    barrier_at(4);
     for (int i = 0; i < processes; i++) adds += board->added[i][me];
     CHECK_EQ(__atomic_load_n((uint64_t *)t.s.buf, __ATOMIC_ACQUIRE), adds);
     printf("# process %d: %llu messages sent, %llu atomics came\n", me, (unsigned long long)total,
            (unsigned long long)adds);
     tear_lines_down(&t);
-    meet_all(5);
+    barrier_at(5);
 }
 
 int main(int argc, char **argv)
@@ -392,7 +392,7 @@ int main(int argc, char **argv)
     fflush(stdout);
     for (int i = 0; i < processes; i++)
         if (fork() == 0) {
-            rage(i);
+            random_operations(i);
             exit(0);
         }
     bool ok = true;

@@ -73,7 +73,7 @@ static void all_passed(struct side *s, char mark)
 }
 
 /* Lost: a message without a receive, one longer than its receive, a WRITE without the right. */
-static void lost_without_a_word(struct side *s)
+static void lost_without_error(struct side *s)
 {
     if (s->is_a) {
         fill(s->buf, 300, 1);
@@ -193,7 +193,7 @@ static void types_do_not_mix(struct side *s)
     meet(s);
 }
 
-static void dead_peer_is_not_noticed(struct side *s)
+static void ended_peer_causes_no_error(struct side *s)
 {
     if (!s->is_a) {
         for (;;) pause();
@@ -214,15 +214,15 @@ void unreliable_rules(void)
         {"messages arrive, ordinary memory", messages_arrive, {.ordinary = true}},
         {"messages arrive, shared queue", messages_arrive, {.srq_wr = 8}},
         {"READ and atomics are refused", fetches_are_refused, {0}},
-        {"lost without a word", lost_without_a_word, {0}},
-        {"lost without a word, shared queue", lost_without_a_word, {.srq_wr = 8}},
+        {"lost without an error", lost_without_error, {0}},
+        {"lost without an error, shared queue", lost_without_error, {.srq_wr = 8}},
         {"a receive with a bad lkey breaks its queue", receive_with_bad_lkey, {0}},
         {"a fault of one's own stops sending, not receiving", own_fault_stops_sending, {0}},
         {"attributes are those of the type",
          attributes_are_those_of_the_type,
          {.no_connect = true}},
         {"types do not mix", types_do_not_mix, {.no_connect = true}},
-        {"a dead peer is not noticed", dead_peer_is_not_noticed, {0}},
+        {"an ended peer causes no error", ended_peer_causes_no_error, {0}},
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         struct options o = tests[i].o;

@@ -48,7 +48,7 @@ refused() {
     for pattern; do
         grep -qiE -- "$pattern" "$log" || wrong="$wrong; says nothing of /$pattern/"
     done
-    # a message or two from the rank that speaks, not a flood; echoed lines of a job are few
+    # one or two messages from one rank, not a flood; echoed lines of a job are few
     [ "$(wc -l <"$log")" -le 25 ] || wrong="$wrong; $(wc -l <"$log") lines of output"
     tap_ok "$([ -z "$wrong" ]; echo $?)" "$name${wrong:+ (${wrong#; })}"
     if [ -n "$wrong" ]; then tap_tail "$log"; fi
@@ -149,7 +149,7 @@ with=(SOFTHCA=on 'SOFTHCA_DEVICES=1x1;softhca0:state=down')
 launch "$log" 2 "$hello"
 with=()
 refused "no active port although the software device is on" "$log" 'check ibv_devinfo and the SOFTHCA_ variables: the software device is on$'
-tap_ok "$(grep -c 'SOFTHCA=on\|softhca-run\|soft device serves' "$log")" "... and nobody advises to turn it on"
+tap_ok "$(grep -c 'SOFTHCA=on\|softhca-run\|soft device serves' "$log")" "... and no message advises to turn it on"
 with=(SOFTHCA=off SOFTHCA_DEVICES=1x1)
 if [ "$(SOFTHCA=off ibv_devinfo -l 2>/dev/null | grep -c '^[[:space:]]')" -eq 0 ]; then
     launch "$log" 2 "$hello"
@@ -204,7 +204,7 @@ refused "a size below its range" "$log" 'GASNET_MAX_SEGSIZE=-1: too small; the r
 with=(GASNET_NONBULKPUT_BOUNCE_LIMIT=2GB)
 launch "$log" 1 "$hello"
 with=()
-refused "a size above its range is told it as sizes are written" "$log" 'too large; the range is 0 B to 1 GB$'
+refused "a size above its range: the range is printed as sizes" "$log" 'too large; the range is 0 B to 1 GB$'
 
 # Injected faults name processes by their ranks.
 log=$TEST_LOG/env_faults.log

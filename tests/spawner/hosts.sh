@@ -171,8 +171,8 @@ given="|$place|${HOSTS_TEST_WORD/$'\n'//}|one  two \$three f'our *|"
 printf '%s\n' "<host2${given}to rank 0>/" "<host2$given>/" "<host3$given>/" >"$tap_scratch/given"
 [ "$(grep '^<' "$log" | sort)" = "$(sort "$tap_scratch/given")" ] || wrong+='; not what was given'
 grep -q '^gasnetrun_.*: ranks 0-2 by 2 on host 10.77.2.1:' "$log" && grep -q ': rank 1 on host 10.77.3.1:' "$log" ||
-    wrong+='; -v does not tell the layout'
-ends "directory, environment, words and input reach two other hosts, cyclic, as -v tells (IB-S5, S6)" 0
+    wrong+='; -v does not print the layout'
+ends "directory, environment, words and input reach two other hosts, cyclic, as -v prints (IB-S5, S6)" 0
 unset HOSTS_TEST_WORD
 
 # Names that resolve on the launcher's machine only, and a name that resolves to a loopback address.
@@ -185,7 +185,7 @@ GASNET_SSH_SERVERS="10.77.1.1 loopy 10.77.3.1" job "loopback" 3 "$(program testh
 all_rules
 [ "$(grep -c '^gasnetrun_.*: warning: host loopy is reached by the loopback address 127.0.1.1: ' "$log")" = 1 ] ||
     wrong+='; no line names it'
-ends "a name that is a loopback address is told, and the job runs" 0
+ends "a name that is a loopback address is reported, and the job runs" 0
 on 1 umount /etc/hosts
 
 # Hosts without IPv4.
@@ -498,7 +498,7 @@ else
     foreign_jobs "srun"
     input=$tap_scratch/input job "srun input" 3 sh -c 'echo "<$(cat)>"'
     [ "$(grep '^<' "$log" | sort | tr '\n' ' ')" = "<> <> <to rank 0> " ] || wrong+='; not to rank 0 alone'
-    ends "srun: standard input reaches rank 0 and nobody else" 0
+    ends "srun: standard input reaches rank 0 alone" 0
     job "srun before_attach" 3 "$(program testexit)" before_attach_one last
     ends "srun: before_attach_one last between hosts" 13
     alone=(srun --mpi=pmix -n)

@@ -109,7 +109,7 @@ for way in "${ways[@]}"; do
     with "$way" 3 "$job" stdin
     input=$tmp/input expect 0 "$way: standard input" "${command[@]}"
     cmp "$tmp/input" "$tmp/out" >>"$tmp/err" 2>&1
-    say $? "  reaches rank 0, whole, and nobody else"
+    say $? "  reaches rank 0, whole, and no other rank"
     }
     with "$way" 3 "$job" hosts
     expect 0 "$way: host numbers" "${command[@]}"
@@ -144,7 +144,7 @@ for way in local hosts; do
             expect 42 "$way: rank $who aborts, others $others" "${command[@]}"
             if [ $others = watch ]; then
                 [ "$(grep -c '^told 042$' "$tmp/out")" = 2 ]
-                say $? "  the others are told the code"
+                say $? "  the others get the code"
             fi
         done
         with $way 3 "$job" die 1 kill 9 $others
@@ -305,7 +305,7 @@ GASNET_SSH_SERVERS="n0 n1 n2" expect 0 "a tree: output" "$run" -n 6 "$job" lines
 say $? "  lines are whole and complete"
 GASNET_SSH_SERVERS="n0 n1 n2" input=$tmp/input expect 0 "a tree: standard input" "$run" -n 3 "$job" stdin
 cmp "$tmp/input" "$tmp/out" >>"$tmp/err" 2>&1
-say $? "  reaches rank 0, whole, and nobody else"
+say $? "  reaches rank 0, whole, and no other rank"
 GASNET_SSH_SERVERS="localhost n1 n2" expect 0 "a tree: the launcher's machine is one of the hosts" "$run" -n 3 "$job" hosts
 says '^hosts 0 1 2$' out
 GASNET_SSH_SERVERS="n0 n1 bad2 n3" expect 1 "a tree: a host that cannot be reached" "$run" -n 4 "$job" hosts
@@ -388,11 +388,11 @@ until grep -qs ' 1 late1$' "$tmp/go.command"; do sleep 0.02; done # between two 
 port=$(awk '{ print $(NF - 2) }' "$tmp/go.command")
 until [ -n "$(ranks)" ]; do sleep 0.02; done # n0 has joined
 head32=0123456789abcdef0123456789abcdef
-sent_away "who has a wrong secret" 'S\x05\x0d\0\xff\xff\xff\xff\x24\0\0\0\x01\0\0\0%s' $head32
-sent_away "who wants to be a host that is there" 'S\x05\x0d\0\xff\xff\xff\xff\x24\0\0\0\0\0\0\0%s' $head32
-sent_away "who wants to be no host at all" 'S\x05\x0d\0\xff\xff\xff\xff\x24\0\0\0\xff\xff\xff\xff%s' $head32
+sent_away "a peer with a wrong secret" 'S\x05\x0d\0\xff\xff\xff\xff\x24\0\0\0\x01\0\0\0%s' $head32
+sent_away "a peer that claims a connected host" 'S\x05\x0d\0\xff\xff\xff\xff\x24\0\0\0\0\0\0\0%s' $head32
+sent_away "a peer that claims no host of the job" 'S\x05\x0d\0\xff\xff\xff\xff\x24\0\0\0\xff\xff\xff\xff%s' $head32
 sent_away "another version" 'S\x04\x0d\0\xff\xff\xff\xff\x24\0\0\0\x01\0\0\0%s' $head32
-sent_away "who speaks for a rank" 'S\x05\x05\0\x01\0\0\0\x04\0\0\0\x2a\0\0\0'
+sent_away "a peer that claims to be a rank" 'S\x05\x05\0\x01\0\0\0\x04\0\0\0\x2a\0\0\0'
 sent_away "a frame without end" 'S\x05\x0d\0\xff\xff\xff\xff\xff\xff\xff\x7f'
 sent_away "a browser" 'GET / HTTP/1.1\r\n\r\n'
 for _ in $(seq 20); do
@@ -405,7 +405,7 @@ for _ in $(seq 80); do knock && idle+=("$door"); done
 wait $launcher
 status=$?
 [ $status = 0 ] && [ ${#idle[@]} = 80 ] && none_left
-say $? "80 more who say nothing do not keep the host out, and the job runs (status $status)"
+say $? "80 silent connections do not keep the host out, and the job runs (status $status)"
 for door in "${idle[@]}"; do exec {door}>&-; done
 is_closed() { # the port is closed when all hosts have connected
     port=$(tr '\0' ' ' <"/proc/$(control_of n0)/cmdline" | awk '{ print $(NF - 2) }')

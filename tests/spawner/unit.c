@@ -313,7 +313,8 @@ static void test_cut(void)
     sends = -1;
     close(ends[1]);
     bool eof = ssh_link_read(&link, ignore_frame, NULL, &why) == SSH_LINK_EOF;
-    ok(eof && strstr(why, "its host or the network is down"), "the first error of a link is told");
+    ok(eof && strstr(why, "its host or the network is down"),
+       "the first error of a link is reported");
     ssh_parcel_drop(parcel);
     ssh_link_close(&link);
 }
@@ -344,7 +345,7 @@ static void test_job(void)
     ssh_job_ended(&job, 0, 0);
     ssh_job_ended(&job, 2, 9);
     ok(job.ending && ssh_job_status(&job) == 1 && strstr(job.reason, ": ranks 1-2 of 3 on several"),
-       "an abort with 0 does not hide who is killed");
+       "an abort with 0 does not hide a killed rank");
     ssh_job_ended(&job, 1, 23 << 8);
     ok(ssh_job_status(&job) == 23, "another rank's code does not get lost");
     say(&job, 1, SSH_WIRE_ABORT, 24);
@@ -507,11 +508,11 @@ static void test_complaints(void)
     ok(!job.ending && job.held, "a complaint waits for others");
     ssh_job_ended(&job, 1, 1 << 8);
     complain(&job, 0, "no port");
-    ok(!job.ending, "as long as there is one who may still make it");
+    ok(!job.ending, "as long as one may still connect");
     complain(&job, 2, "no port");
     ok(job.ending && ssh_job_status(&job) == 1 && !job.reason[0], "when all have, the job ends");
     ok(told(&job, "ERROR (ranks 0-2 of 3 on several hosts): no port") && told(&job, NULL),
-       "and it is told once");
+       "and it is reported once");
     ssh_job_close(&job);
 
     ssh_job_open(&job, 3, names, count_sent, NULL);
@@ -519,8 +520,7 @@ static void test_complaints(void)
     complain(&job, 2, "no port");
     complain(&job, 0, "no memory");
     ssh_job_release(&job);
-    ok(job.ending && ssh_job_status(&job) == 1,
-       "those who say nothing are not waited for for ever");
+    ok(job.ending && ssh_job_status(&job) == 1, "the wait for silent hosts is bounded");
     ok(told(&job, "ERROR (rank 0 of 3 on h0): no memory") &&
            told(&job, "ERROR (rank 2 of 3 on h1): no port") && told(&job, NULL),
        "different complaints are different lines");
@@ -537,11 +537,11 @@ static void test_complaints(void)
     for (uint32_t r = 0; r < 3; r++) say(&job, r, SSH_WIRE_HELLO, 1);
     complain_as(&job, 1, "no way to rank 2", 1);
     complain_as(&job, 2, "no way to rank 0", 1);
-    ok(!job.ending, "a complaint that is told once waits for others as well");
+    ok(!job.ending, "a complaint that is reported once waits for others as well");
     complain_as(&job, 0, "no way to rank 2", 1);
     ok(job.ending && ssh_job_status(&job) == 1, "and ends the job when all have made one");
     ok(told(&job, "ERROR (ranks 0-1 of 3 on h0): no way to rank 2") && told(&job, NULL),
-       "the first of them is told alone");
+       "only the first of them is reported");
     ssh_job_close(&job);
 }
 

@@ -83,7 +83,7 @@ status=$?
 [ $status = 1 ] && grep -q '^# rank 1 .*, at a fatal error$' "$tap_scratch/fatal"
 tap_ok $? "a process that ends by a fatal error writes too"
 grep -A 1 '^\*\*\* FATAL ERROR (rank 1' "$log" | grep -q '^\*\*\* counters of rank 1: [0-9]* puts, 0 gets, 0 Requests sent, 11 handled; waits'
-tap_ok $? "and the line after its message tells the counters"
+tap_ok $? "and the line after its message has the counters"
 
 # ---- a running job ----
 
@@ -109,12 +109,12 @@ begin poll
 ask "$number"
 [ $? = 0 ] && grep -q '^# rank 0 .*, on request$' "$tap_scratch/answer" && grep -q '^# rank 1 .*, on request$' "$tap_scratch/answer" &&
     counts "$tap_scratch/answer" 0 1 requests_short=7 requests_long=2 && counts "$tap_scratch/answer" 1 0 got_requests=11
-tap_ok $? "gasnetrun --stats: a running job tells its counters"
+tap_ok $? "gasnetrun --stats: a running job reports its counters"
 [ $? = 0 ] || tap_tail "$tap_scratch/answer"
 for i in 1 2 3; do "$TEST_LAUNCH" --stats "$number" >"$tap_scratch/answer.$i" 2>&1 & askers[i]=$!; done
 wait "${askers[@]}"
 grep -qc '^# rank 1 ' "$tap_scratch/answer.1" && grep -q '^# rank 1 ' "$tap_scratch/answer.2" && grep -q '^# rank 1 ' "$tap_scratch/answer.3"
-tap_ok $? "several who ask at once are all told"
+tap_ok $? "several clients at once all get an answer"
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     # The launcher judges; a copy that anybody may execute asks.
     cp "$TEST_LAUNCH" "$tap_scratch/asker" && chmod 755 "$tap_scratch" "$tap_scratch/asker"
@@ -138,7 +138,7 @@ tap_ok $? "a job that is over is said to be"
 begin sleep
 ask "$number"
 grep -q '^# rank 1 .*, on request; it has not polled' "$tap_scratch/answer" && counts "$tap_scratch/answer" 1 0 got_requests=11
-tap_ok $? "a process that does not poll tells its counters too, and that"
+tap_ok $? "a process that does not poll reports its counters too, and that it does not"
 finish
 tap_ok $status "and the job ends well"
 
@@ -165,7 +165,7 @@ for way in mpi:mpi-openmpi pmix:pmix; do
     ask "$number"
     [ $? = 0 ] && [ "$(grep -c '^# rank . .*, on request' "$tap_scratch/answer")" = 2 ] &&
         counts "$tap_scratch/answer" 0 1 requests_short=7 && counts "$tap_scratch/answer" 1 0 got_requests=11
-    tap_ok $? "a job of ${way%:*} tells its counters"
+    tap_ok $? "a job of ${way%:*} reports its counters"
     [ -s "$tap_scratch/answer" ] || tap_tail "$tap_scratch/problem"
     kill -STOP "$(cat "$here/ready.0")"
     ask "$number"

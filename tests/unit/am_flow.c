@@ -2,7 +2,7 @@
  *
  * Both sides send Requests of every category and answer some of them; the network is busy now and
  * then, completes late, moves messages.  Each message must arrive once and whole; a receive buffer
- * must wait for each; credits must add up; nobody may wait for ever.
+ * must wait for each; credits must add up; no rank may wait for ever.
  */
 #include <stdlib.h>
 
@@ -164,7 +164,7 @@ static void model_receive(uint32_t rank, const net_script_event_t *event)
     if (wrong) return;
     if (am.credits || !am.request)
         check_each(gasnetc_credits_return(&model->credits, am.credits, !am.request),
-                   "the core returns %u credits that it does not owe", am.credits);
+                   "the core returns %u credits that are not due", am.credits);
     const uint8_t *payload = am.packed || am.category == GASNETC_AM_MEDIUM
                                  ? gasnetc_am_payload(&am, event->bytes)
                                  : (void *)(uintptr_t)am.dst;

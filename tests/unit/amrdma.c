@@ -24,7 +24,7 @@ static void trailers(void)
                        slot < length + AMRDMA_TRAILER + 72,
                    "%u bytes get a slot of %u", length, slot);
     }
-    check_all("a trailer tells what was put in; a slot holds a message and no more");
+    check_all("a trailer describes what was put in; a slot holds a message and no more");
     check(amrdma_slot_size(AMRDMA_LIMIT) == 4096, "IB-R9 the longest message has a slot of 4 KB");
 }
 
@@ -106,7 +106,7 @@ static void any_order(uint32_t first)
             while (prefix < slots && released >> prefix & 1) prefix++;
             uint16_t freed = amrdma_freed(&e.in, false);
             check_each((uint16_t)(freed - first) == prefix,
-                       "%u slots, the first %u released: %u are told free", slots, prefix,
+                       "%u slots, the first %u released: %u are reported free", slots, prefix,
                        (uint16_t)(freed - first));
         }
         tell(&e, false);
@@ -142,7 +142,7 @@ static amrdma_choice_t choosing(uint32_t cycle, uint32_t places)
         .cycle = cycle, .max_rings = places, .peers = PEERS, .arrivals = counts};
 }
 
-/* The text of who is chosen, in order. */
+/* The chosen peers in order, as text. */
 static const char *chosen(amrdma_choice_t *c)
 {
     static char text[PEERS * 2 + 1];
@@ -169,17 +169,17 @@ static void choices(void)
 {
     amrdma_choice_t c = choosing(1, 2);
     bool over = hear(&c, 5, 1);
-    check(over && !strcmp(chosen(&c), "5 "), "IB-R12 cycle 1: the first peer heard from");
+    check(over && !strcmp(chosen(&c), "5 "), "IB-R12 cycle 1: the first peer that sends");
     check(hear(&c, 3, 1) && !strcmp(chosen(&c), "3 "), "IB-R12 cycle 1: then the second");
     check(!amrdma_choosing(&c), "IB-R11 when all rings are given there is nothing to choose");
 
     c = choosing(64, 2);
     over = hear(&c, 1, 8);
     over = hear(&c, 2, 30) || over;
-    check(!over && !hear(&c, 7, 25), "IB-R12 nobody is chosen before the cycle is over");
+    check(!over && !hear(&c, 7, 25), "IB-R12 no peer is chosen before the cycle is over");
     over = hear(&c, 1, 1);
     check(over && !strcmp(chosen(&c), "2 "),
-          "IB-R12 who was heard most gets a ring, and not who had less than a place's share");
+          "IB-R12 the peer that sent most gets a ring, not one with less than a place's share");
     check(amrdma_choosing(&c), "and a place is left");
     over = hear(&c, AMRDMA_HAS_RING, 60);
     over = hear(&c, 7, 1) || over;
@@ -189,15 +189,15 @@ static void choices(void)
     c = choosing(64, 4);
     hear(&c, 0, 20), hear(&c, 4, 17), hear(&c, 6, 11);
     check(hear(&c, 5, 16) && !strcmp(chosen(&c), "0 4 5 "),
-          "several may be chosen at once, by how much was heard from them");
+          "several may be chosen at once, by the number of messages received");
 
     c = choosing(4, 8);
     hear(&c, AMRDMA_HAS_RING, 4);
-    check(!strcmp(chosen(&c), "") && c.given == 0, "who was not heard from is not chosen");
+    check(!strcmp(chosen(&c), "") && c.given == 0, "a peer that sent nothing is not chosen");
     c = choosing(0, 8);
-    check(!amrdma_choosing(&c), "IB-R12 cycle 0: nobody is ever chosen");
+    check(!amrdma_choosing(&c), "IB-R12 cycle 0: no peer is ever chosen");
     c = choosing(1024, 0);
-    check(!amrdma_choosing(&c), "IB-R11 no places: nobody is ever chosen");
+    check(!amrdma_choosing(&c), "IB-R11 no places: no peer is ever chosen");
     check_all("a cycle is over once");
 }
 

@@ -188,7 +188,7 @@ static void schedules(void)
         "IB-A1 random schedules of two nodes keep the invariant, and a buffer for each arrival");
 }
 
-/* Requests alternate, nobody replies: banked credits ride along, nothing hidden is sent. */
+/* Requests alternate, without Replies: banked credits ride along, nothing hidden is sent. */
 static void ping_pong(uint16_t m, uint16_t slack, bool expect_hidden)
 {
     begin(m, slack);

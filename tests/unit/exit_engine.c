@@ -39,14 +39,14 @@ gasnetc_peer_t *gasnetc_peers;
 gasnetc_params_t gasnetc_params;
 
 static struct {
-    atomic_bool wanted;   /* a thread exits, and node 0 was told */
+    atomic_bool wanted;   /* a thread exits, and node 0 was notified */
     atomic_bool refused;  /* an answer found no room */
     atomic_int turns;     /* polls since then */
     atomic_bool answered; /* now it is on its way */
     atomic_bool told;     /* the client's handler has run */
     atomic_bool disturb;  /* a signal whose handler exits comes while this process ends */
     atomic_int resting;   /* threads that wait for the end of the process */
-    int others;           /* who will, before it ends */
+    int others;           /* a thread that will, before it ends */
     int connecting;       /* so often each peer is still being connected */
     unsigned naps;        /* taken for that */
 } scene;
@@ -81,7 +81,7 @@ bool net_quiet(void)
     return true;
 }
 
-/* In a scene with connections those who are told to end answer at once. */
+/* In a scene with connections ranks that are asked to end answer at once. */
 void gasnetc_poll_ending(void)
 {
     for (uint32_t node = 1; scene.connecting && node < MANY; node++)
@@ -159,7 +159,7 @@ void bootstrap_exchange(const void *mine, size_t length, void *all)
 }
 void net_report_at_exit(void) {}
 void net_close(void) {}
-__thread gasneti_thread_t *gasneti_my_thread; /* nobody runs handlers here */
+__thread gasneti_thread_t *gasneti_my_thread; /* no thread runs handlers here */
 void gasnetc_stats_close(void) {}
 void gasnetc_stats_write(const char *when)
 {
@@ -288,7 +288,7 @@ static void handler_that_stays(const void *unused)
     gasnetc_exit_act();
 }
 
-/* The launcher hears of an end that was cut short, and of its code. */
+/* The launcher is notified of an end that was cut short, with its code. */
 static void exit_again(int number)
 {
     (void)number;
@@ -314,7 +314,7 @@ static void two_fail_all_poll(const void *unused)
     poll_on(NULL);
 }
 
-/* Who must reach many that were never spoken to sleeps once a turn, not once for each of them. */
+/* A rank that must reach many unconnected peers sleeps once per poll, not once for each of them. */
 static void orders_to_strangers(const void *unused)
 {
     (void)unused;
@@ -372,12 +372,13 @@ static void play(const char *name, void (*run)(const void *), int status, const 
 int main(int argc, char **argv)
 {
     check_begin(argc, argv);
-    play("IB-X1 who comes too late for a note does nothing", late_for_a_note, 0, "goes on\n");
-    play("IB-X1 a question is one, whoever of several threads takes it", asked_often, 0,
+    play("IB-X1 a thread that comes too late for a note does nothing", late_for_a_note, 0,
          "goes on\n");
-    play("IB-X4 nobody leaves before another thread's message has", last_message, 7,
+    play("IB-X1 a question is answered once, by any of several threads", asked_often, 0,
+         "goes on\n");
+    play("IB-X4 no thread leaves before another thread's message has", last_message, 7,
          "leaves with 7, has answered\n");
-    play("IB-X5 a thread that blocks signals, told to end, runs the client's handler",
+    play("IB-X5 a thread that blocks signals, asked to end, runs the client's handler",
          order_behind_blocked_signals, 7, "leaves with 7, has answered, the client was told\n");
     if (ALARMS_COME)
         play("IB-X5 it runs once, however long it takes", handler_that_stays, 1,
@@ -391,7 +392,7 @@ int main(int argc, char **argv)
     snprintf(line, sizeof line,
              "*** FATAL ERROR (rank %d of %d on %s): the first failure\nhas the job ended\n", ME,
              SIZE, host);
-    play("IB-X7 of several failures one is told, by one thread", two_fail_all_poll, 1, line);
+    play("IB-X7 of several failures one is reported, by one thread", two_fail_all_poll, 1, line);
     play("IB-X7 failures at the same time do not mix", fail_together, 0, "goes on\n");
     return check_end();
 }

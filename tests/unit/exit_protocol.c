@@ -20,7 +20,7 @@ static void odd_messages(void)
     check(p.state == GASNETC_EXIT_DONE && p.code == 44 && !answer.begin &&
               answer.send == GASNETC_EXIT_SEND_ONE && answer.to == 1 &&
               answer.message == GASNETC_EXIT_ANSWER,
-          "IB-X4 one that waits takes the master's code, answers, and is not told to begin");
+          "IB-X4 a waiting node takes the master's code, answers, and does not begin");
     gasnetc_exit_receive(&p, 0, GASNETC_EXIT_TOGETHER, 12);
     gasnetc_exit_receive(&p, 0, GASNETC_EXIT_ELECTED, 7);
     gasnetc_exit_time_over(&p);
@@ -32,7 +32,7 @@ static void odd_messages(void)
     check(!told.begin && p.code == 44, "IB-X5 a second one does not, nor does it change the code");
 }
 
-/* Who wanted to end with 0 must not hide that another failed. */
+/* A node that ends with 0 must not hide that another failed. */
 static void largest_codes(void)
 {
     gasnetc_exit_protocol_t p;
@@ -47,7 +47,7 @@ static void largest_codes(void)
     gasnetc_exit_receive(&p, 3, GASNETC_EXIT_CANDIDATE, 23);
     gasnetc_exit_action_t elected = gasnetc_exit_receive(&p, 2, GASNETC_EXIT_CLAIM, 0);
     check(elected.message == GASNETC_EXIT_ELECTED && elected.to == 2 && elected.code == 23,
-          "IB-X3 IB-X9 another master is told the largest code");
+          "IB-X3 IB-X9 another master gets the largest code");
     gasnetc_exit_protocol_init(&p, 2, 5);
     gasnetc_exit_want(&p, 0);
     order = gasnetc_exit_receive(&p, 0, GASNETC_EXIT_ELECTED, 23);

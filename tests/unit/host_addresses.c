@@ -143,7 +143,7 @@ static void test_telling(void)
     others[1] = "10.0.0.2/24";
     check(!strcmp(hosts_told(1, NULL, NULL), "nothing") && !exchanges, "one host needs no list");
     check(!strcmp(own_ipv4(), "nothing"), "and has no name for others");
-    check(!strcmp(hosts_told(2, NULL, NULL), "10.0.0.1,10.0.0.2") && used, "two are told");
+    check(!strcmp(hosts_told(2, NULL, NULL), "10.0.0.1,10.0.0.2") && used, "two are listed");
     check(!strcmp(own_ipv4(), "10.0.0.1"), "this one's is known");
     check(!strcmp(getenv("SOFTHCA_SECRET"), "a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0"),
           "with rank 0's secret");
@@ -153,10 +153,10 @@ static void test_telling(void)
     check(!strcmp(hosts_told(2, NULL, ""), "nothing") && !used, "nothing was wanted");
     others[1] = others[0];
     check(!strcmp(hosts_told(2, NULL, NULL), "nothing") && exchanges == 1,
-          "two names of one machine are not told");
+          "two names of one machine are not listed");
     others[2] = "10.0.0.2/24";
     check(!strcmp(hosts_told(3, NULL, NULL), "10.0.0.1,10.0.0.2"),
-          "of three names, two of them of one machine, two are told");
+          "of three names, two of them of one machine, two are listed");
     others[0] = "10.0.0.1/24 fd77::1/64", others[1] = "10.1.0.1/24 fd77::2/64";
     check(!strcmp(hosts_told(2, NULL, NULL), "fd77::1,fd77::2") && !strcmp(own_ipv4(), "10.0.0.1"),
           "where only IPv6 is a common network, IPv4 is what each has");

@@ -12,7 +12,7 @@
 
 enum {
     PAGE = 4096,
-    IDLE_TURNS = 200000, /* reaps in a row without any event: somebody waits for ever */
+    IDLE_TURNS = 200000, /* reaps in a row without any event: a thread waits for ever */
 };
 
 typedef struct registration {
@@ -423,7 +423,7 @@ unsigned net_script_reap(void)
     if (found)
         idle = 0;
     else if (++idle == IDLE_TURNS)
-        net_script_broken("somebody waits for ever for what will not come");
+        net_script_broken("a thread waits for ever for an event that will not come");
     return found;
 }
 

@@ -1,5 +1,5 @@
 /* params_init.c - parameters from the environment of a job: older names, inequality between ranks,
- * errors and warnings, each told once and by one rank (IB-P, IB-R, IB-C1).
+ * errors and warnings, each reported once and by one rank (IB-P, IB-R, IB-C1).
  *
  * Each case runs in a process of its own, whose environment it may spoil; the other ranks'
  * contributions to the collective calls are this rank's, altered by the test.
@@ -106,7 +106,7 @@ static void errors(void)
                 "GASNET_OP_OUST_PP");
     bad.bad_elsewhere = true;
     bad.rank = 2;
-    waits("7.1 only the first rank with a bad value speaks", bad);
+    waits("7.1 only the first rank with a bad value reports it", bad);
     bad.rank = 0, bad.on = 2;
     check_fatal("7.1 which may be this one", run, &bad, "GASNET_NETWORKDEPTH_PP=lots");
 }

@@ -37,14 +37,14 @@ static void patience(void)
           "IB-X8 and so it is with 16 processes that compute on two");
     check(about(lasts(2.28, 1, 128, 2), 4) && about(lasts(2.28, 0.5, 128, 2), 2),
           "IB-X8 with 128 each can run for a sixteenth of a second");
-    check(about(lasts(1, 1, 0, 2), 1), "IB-X8 where nobody tells the load the clock alone counts");
+    check(about(lasts(1, 1, 0, 2), 1), "IB-X8 without a known load the clock alone counts");
     struct gasneti_patience p;
     gasneti_patience_begin(&p, 0);
     gasneti_patience_tick(&p, 100, 1000);
     check(!gasneti_patience_over(&p, 1, 1), "IB-X8 a look that comes late itself does not end it");
     const struct gasneti_processors here = gasneti_processors();
     check(here.usable >= 0.01 && here.all >= here.usable && gasneti_running() >= 0,
-          "this machine tells");
+          "this machine reports its load");
 }
 
 static bool crowded(double all, double usable, double running, double own, double expected)

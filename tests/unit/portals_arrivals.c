@@ -151,7 +151,7 @@ static unsigned serve_but_first(net_message_t **kept, unsigned count)
     return count;
 }
 
-/* Who has replied has given its credits back, and not yet the buffer. */
+/* A rank that has replied has returned its credits, and not yet the buffer. */
 static void threads_in_buffers(void)
 {
     if (!GASNETC_THREADED) return;

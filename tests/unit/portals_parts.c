@@ -184,7 +184,7 @@ static void plans(void)
                        plan.credits >= 19 * PLAN_COST_MOST,
                    "GASNET_PORTAL_CRED_PER_NODE=%d: %u each of %u", each, plan.each, plan.credits);
     }
-    check_all("PO-9 nobody begins with fewer credits than the largest Request costs");
+    check_all("PO-9 no rank begins with fewer credits than the largest Request costs");
     const plan_input_t space = {4, 1, -1, -1, 1 << 20, 250, 2048, 256};
     check(plan_make(&space, &plan, why, sizeof why) &&
               (uint64_t)plan.buffers * plan.chunks * PLAN_CHUNK <= 1 << 20 && plan.each >= 8,

@@ -1,6 +1,6 @@
 /* portals_queues.c - which event queue portals-conduit looks at, how long, and what it does when it
  * finds nothing: limits of a poll, system messages, credits lent and asked back, the receive
- * thread's sleep, failures that no event tells (PO-4, PO-10, PO-12, PO-X, IB-C8).
+ * thread's sleep, failures without an event (PO-4, PO-10, PO-12, PO-X, IB-C8).
  */
 #include <poll.h>
 
@@ -190,7 +190,7 @@ static void epochs(void)
     job_end("epochs");
 }
 
-/* A wish for more is granted from the bank; when that is empty, others are asked. */
+/* A request for more is granted from the bank; when that is empty, others are asked. */
 static void lending(void)
 {
     gasnetc_params.cred_per_node = 16;
@@ -216,7 +216,7 @@ static void lending(void)
     }
     check_each(given == bank, "%u credits are given of %u", given, bank);
     check_each(asked == 1, "%u are asked", asked);
-    check_all("PO-10 wishes are granted from the bank; then others are asked, once");
+    check_all("PO-10 requests are granted from the bank; then others are asked, once");
     credits_message(2, BITS_RETURN, 5);
     gasnetc_poll();
     check(net_portals.lending.bank == 5, "PO-10 what comes back is in the bank");
@@ -255,7 +255,7 @@ static void sleeping(void)
     check(sleeps() == 1 && saw.runs == 2,
           "IB-C8 a Request that waits for the means to answer it: it looks again soon");
     ptl_script_sent(ptl_script_op(0));
-    check(sleeps() == 1 && saw.runs == 3, "IB-C8 which nothing else tells");
+    check(sleeps() == 1 && saw.runs == 3, "IB-C8 which no event reports");
     const net_key_t key = gasnetc_peers[1].segment.keys[0];
     const gasnetc_sent_t sent = {.counter = NULL};
     uint64_t word = 1;
@@ -288,7 +288,7 @@ static void broken(void)
     job_end("a broken connection");
 }
 
-/* It comes with a ticket of its sender's, who may have more of them. */
+/* It comes with a ticket of its sender, which may have more of them. */
 static void half_a_reply(void)
 {
     job_begin();
@@ -305,7 +305,7 @@ static void half_a_reply(void)
     job_end("half a Reply");
 }
 
-/* A failure was told by name, and ends the job. */
+/* A failure was reported by name, and ends the job. */
 static void told(const char *what, const char *name)
 {
     check(gasnetc_exit_pending == GASNETC_EXIT_FAILURE && strstr(gasneti_failure(), what), "%s: %s",
@@ -313,7 +313,8 @@ static void told(const char *what, const char *name)
     gasnetc_exit_pending = 0;
 }
 
-/* Whoever ends waits for its words alone, and for none that cannot be acknowledged any more. */
+/* A rank that ends waits only for its own messages, and for none that can no longer be
+ * acknowledged. */
 static void lost_words(void)
 {
     job_begin();
@@ -325,19 +326,19 @@ static void lost_words(void)
     check(!net_quiet(), "PO-X of two words one has failed");
     ptl_script_failed(ptl_script_op(1));
     gasnetc_poll_sends();
-    check(net_quiet(), "PO-X nobody waits for words that failed");
+    check(net_quiet(), "PO-X no rank waits for messages that failed");
     ptl_script_refuses = true;
     net_sys(&gasnetc_peers[1].net, 4, 99);
     check(net_quiet(), "PO-X nor for one that never left");
-    told("a system message to rank 1", "PO-X which is told of");
+    told("a system message to rank 1", "PO-X and the failure is reported");
     ptl_script_answers = 1;
-    check(!net_quiet(), "PO-X nobody leaves while an answer is due to somebody who waits for it");
+    check(!net_quiet(), "PO-X no rank leaves while a peer waits for its answer");
     ptl_script_answers = 0;
     check(net_quiet(), "PO-X but when it has left");
     job_end("lost words");
 }
 
-/* From wherever a put leaves, and whatever was told of it before, it says that it failed. */
+/* A put from any call, after any earlier event, is reported as failed. */
 static void failed_puts(void)
 {
     static const char *const from[] = {"PutSrc", "PutSB", "a temporary descriptor",

@@ -127,7 +127,7 @@ void ptl_script_sent(ptl_script_op_t *op)
 
 void ptl_script_acked(ptl_script_op_t *op)
 {
-    if (!op->ack) broken("(the test) nobody asked for an acknowledgement");
+    if (!op->ack) broken("(the test) no acknowledgement was requested");
     log_op(op, PTL_EVENT_ACK, PTL_NI_OK);
 }
 
@@ -140,7 +140,8 @@ void ptl_script_got(ptl_script_op_t *op, const void *bytes)
 
 void ptl_script_failed(ptl_script_op_t *op)
 {
-    bool told = op->events || disabled(&op->from, PTL_EVENT_SEND_END); /* SEND_END does not tell */
+    bool told =
+        op->events || disabled(&op->from, PTL_EVENT_SEND_END); /* SEND_END does not report it */
     log_op(op,
            op->kind == PTL_SCRIPT_GET ? PTL_EVENT_REPLY_END
            : op->ack && told          ? PTL_EVENT_ACK

@@ -67,6 +67,6 @@ int main(int argc, char **argv)
     start(false, SMALL);
     start(true, 0);
     start(true, SMALL);
-    check_all("it takes no signal, and whoever started it those of before");
+    check_all("it takes no signal, and the mask of the thread that started it is unchanged");
     return check_end();
 }

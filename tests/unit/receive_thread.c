@@ -54,7 +54,7 @@ void net_arm(unsigned place)
     world.armed_at = arrived();
 }
 
-/* What had arrived before it was armed wakes nobody. */
+/* A message that arrived before it was armed wakes no thread. */
 void net_block(unsigned place)
 {
     (void)place;
@@ -108,7 +108,7 @@ static void message(long at)
     world.arrives[world.count++] = at;
 }
 
-/* Until the last message was there, and nobody else comes. */
+/* Until the last message has arrived. */
 static uint64_t wakes(void)
 {
     sem_init(&world.done, 0, 0);

@@ -119,7 +119,7 @@ static void deliver_all(void)
 
 unsigned gasnetc_poll(void)
 {
-    if (++polls == MESSAGES) abort(); /* somebody waits for ever */
+    if (++polls == MESSAGES) abort(); /* a thread waits for ever */
     for (unsigned n = at_each_poll; n && in_bag; n--) deliver_one();
     return 0;
 }

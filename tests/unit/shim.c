@@ -1,4 +1,4 @@
-/* shim.c - what the shims over the verbs owe core/ib when a thing cannot be made: NULL with errno,
+/* shim.c - what the shims over the verbs return when an object cannot be created: NULL with errno,
  * and nothing left behind (IB-B1).  Compiled with either shim, upon the software device.
  *
  * What is left behind shows in descriptors: a device that still has something of ours is not

@@ -1,5 +1,5 @@
-/* softhca_greet.c - two processes on different hosts meet: who is let in, who is not and why; and
- * the digests that the proofs are made of.
+/* softhca_greet.c - two processes on different hosts connect: which are accepted, which are not and
+ * why; and the digests that the proofs are made of.
  */
 #include "other/softhca/tcp/greet.h"
 #include "other/softhca/tcp/sha256.h"
@@ -72,7 +72,7 @@ static bool pass(struct greet *from, struct greet *to, const struct greet_self *
     return ok;
 }
 
-/* Until nobody has anything to say; the acceptor welcomes who has proven himself. */
+/* Until neither has anything to send; the acceptor welcomes a peer that has proven itself. */
 static void meet(const struct greet_self *connector, const struct greet_self *acceptor,
                  uint32_t host, uint32_t slot)
 {
@@ -93,7 +93,7 @@ static void good_meetings(void)
     check(a.state == GREET_WELCOME && b.state == GREET_WELCOME && a.serial == 4, "both agree");
     check(a.other.nonce == 222 && b.other.nonce == 111 && a.other.number == 4 &&
               b.other.host == 0 && b.other.slot == 7,
-          "each knows who the other is");
+          "each knows the identity of the other");
     check(b.hello.serial == 3, "the acceptor learns what the connector knew");
     struct greet_self plain_a = alice, plain_b = bob;
     plain_a.secret = plain_b.secret = NULL;
@@ -107,7 +107,7 @@ static void refused(const char *what, const struct greet_self *connector, uint32
     meet(connector, &bob, host, slot);
     check(a.state == GREET_FAILED && b.state == GREET_FAILED && a.reason == reason &&
               b.reason == reason && a.by_other != b.by_other,
-          "%s: one end rejected, the other was told", what);
+          "%s: one end rejected, the other was notified", what);
 }
 
 static void refusals(void)
@@ -124,7 +124,7 @@ static void refusals(void)
     refused("another slot is meant", &alice, 1, 8, WIRE_NOT_ME);
 }
 
-/* Someone who does not know the secret but hears and changes all that is said. */
+/* An attacker that does not know the secret but reads and changes all messages. */
 static void forgeries(void)
 {
     for (int i = 0; i < 1000; i++) {
@@ -147,7 +147,7 @@ static void forgeries(void)
     meet(&alice, &bob, 1, 9);
     struct wire_challenge old = b.challenge;
     uint8_t proof[WIRE_MAC];
-    greet_accept(&b, noise[0]); /* a new meeting, with what was heard of the old one */
+    greet_accept(&b, noise[0]); /* a new connection, with messages of the old one */
     struct wire_frame f = {.type = WIRE_HELLO};
     uint8_t payload[WIRE_GREETING];
     f.length = wire_put_hello(&b.hello, payload);

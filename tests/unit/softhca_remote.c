@@ -1,6 +1,6 @@
 /* softhca_remote.c - both ends of queue pairs between two hosts, in a simulator: connections break
  * at every point, frames wait, queue pairs overtake each other, receives come late, targets appear
- * late and vanish, a side dies.
+ * late and are lost, and a side ends.
  *
  * A story is a number of random steps with some kinds of mishap, then a time without any, after
  * which every WR must have ended. Each WR must have run once and in order, except that a READ may
@@ -160,7 +160,7 @@ static void ran_whole(struct way *w, uint32_t msn)
     check_each(v != RESPONDER_BAD, "%s: there is room for an answer", story);
 }
 
-/* Nobody is there to keep a state: each frame is refused, unless there is no room for that. */
+/* There is no QP to keep a state: each frame is refused, unless there is no room for that. */
 static bool nobody(const struct way *w, const struct wire_frame *f, struct pipe *back)
 {
     if (w->accepts) return false;
@@ -434,7 +434,7 @@ static void connection_stays_away(void)
         w->q.tries = 1 + check_below(8);
         lose(0);
         if (w->posted == WRS) continue;
-        if (w->done == w->posted) now += check_below(20) * 100ull * MS; /* nobody waits meanwhile */
+        if (w->done == w->posted) now += check_below(20) * 100ull * MS; /* no QP waits meanwhile */
         uint64_t start = now, limit = w->q.timeout * w->q.tries;
         post(w);
         quiet_until(w, start + 100000ull * MS);
@@ -493,7 +493,7 @@ static void nobody_comes(void)
     check_all("a target that never listens: RETRY_EXC_ERR after timeout x retries");
 }
 
-/* Nobody is there twice, each time for less than the patience, though longer together. */
+/* The QP is absent twice, each time for less than the timeout, though longer together. */
 static void absent_twice(void)
 {
     struct way *w = &ways[0][0];
@@ -571,7 +571,7 @@ static void wrong_answers(void)
     check_all("wrong answers and requests are not taken");
 }
 
-/* The target's QP begins a new life in the midst: what it is told of the old one is refused until
+/* The target's QP begins a new life in the midst: frames for the old one are refused until
  * the requester begins again as well. */
 static void frames_of_a_former_life(void)
 {
@@ -589,7 +589,7 @@ static void frames_of_a_former_life(void)
     check_each(responder_on_frame(&r, &f) == RESPONDER_RUN, "a later life is served");
     f.life = 5;
     check_each(responder_on_frame(&r, &f) == RESPONDER_DROP, "the former not any more");
-    check_all("lives of a QP are told apart");
+    check_all("lives of a QP are distinguished");
 }
 
 /* The status of a refusal reaches the WR it is about; the READ before it is answered. */

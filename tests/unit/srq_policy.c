@@ -45,7 +45,7 @@ static void rule(void)
           "IB-R3 IB-R4 buffers of their own: as many credits as are asked for");
 }
 
-/* All that may be on the way at once has a buffer, and everybody may send something. */
+/* All messages in flight at once have a buffer, and each peer may send some. */
 static void fits(void)
 {
     for (int i = 0; i < 100000; i++) {
@@ -96,7 +96,7 @@ static atomic_int entered;
 static void few(void)
 {
     net_ib_qp_table_t two = {0};
-    check(!net_ib_qp_table_find(&two, 77), "IB-W4 an empty table knows nobody");
+    check(!net_ib_qp_table_find(&two, 77), "IB-W4 an empty table has no owners");
     bool fits = net_ib_qp_table_enter(&two, net_ib_qp_table_key(0, 77), &owner[0]) &&
                 net_ib_qp_table_enter(&two, net_ib_qp_table_key(1, 77), &owner[1]) &&
                 net_ib_qp_table_enter(&two, net_ib_qp_table_key(0, 0xffffff), &owner[2]);
@@ -114,7 +114,7 @@ static void few(void)
     check(!net_ib_qp_table_find(&two, net_ib_qp_table_key(0, 77)), "IB-W4 nothing is left");
 }
 
-/* Whoever was entered is found, while the table grows. */
+/* Each owner that was entered is found, while the table grows. */
 static void *look(void *unused)
 {
     uint64_t state = check_seed();
@@ -150,7 +150,7 @@ static void many(void)
         check_each(net_ib_qp_table_find(&owners, key[i]) == &owner[i], "number %u", key[i]);
     for (uint32_t number = 2; number < 1 << 24; number += 7)
         check_each(taken[number] || !net_ib_qp_table_find(&owners, number), "number %u", number);
-    check_all("IB-W4 and later, and nobody else");
+    check_all("IB-W4 and later, and no other");
     const net_ib_qp_cells_t *table = atomic_load(&owners.table);
     check(table->used == MANY && UINT32_C(1) << table->bits <= 4 * MANY,
           "IB-W4 the table is as large as that, and no larger");

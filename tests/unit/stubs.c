@@ -129,7 +129,7 @@ STUB bool bootstrap_complain(const char *what, const char *why, bool once)
     return false;
 }
 
-/* Nobody comes to a barrier: a rank that waits for the job's end reaches it. */
+/* No rank enters a barrier: a rank that waits for the job's end reaches it. */
 STUB void bootstrap_barrier(void)
 {
     _exit(9);

@@ -2,7 +2,7 @@
  * network: no call may return too early, and none may wait or copy more than its row says.
  *
  * Completions are held back.  The source is overwritten as soon as the initiating call has
- * returned; what arrives tells whether it was free by then.
+ * returned; the data that arrive show whether it was free by then.
  */
 #include "core/rdma/synchronisation.h"
 
@@ -30,7 +30,8 @@ static void *initiate_in_thread(void *unused)
 }
 
 /* A client may place a thread's stack in its segment, and a value may lie on the stack: without
- * capture inline, whoever thinks it registered memory sends what the stack holds later. */
+ * capture inline, a network that takes it for registered memory sends later contents of the stack.
+ */
 static void initiate_on_stack_in_segment(void)
 {
     pthread_t thread;
@@ -47,7 +48,7 @@ static void initiate_on_stack_in_segment(void)
 
 /* --- what must hold --- */
 
-/* Whoever waits is let go after a few turns. */
+/* A waiting thread returns after a few polls. */
 static void let_waits_end(void)
 {
     if (net_script.reaps > 5) net_script_complete(UINT32_MAX);

@@ -103,7 +103,7 @@ static void counted(struct stage *s)
         (void)await_wc(s, s->a.scq);
         (void)await_wc(s, s->b.rcq);
     }
-    is_true(true, "completions that are there when they are counted are told, on two queues");
+    is_true(true, "completions present when counted are reported, on two queues");
     drop_ends(s);
 }
 
@@ -155,7 +155,7 @@ static void srq_limit(struct stage *s)
     }
     await_calls(1);
     is_true(last.type == VAPI_SRQ_LIMIT_REACHED && last.modifier.srq_hndl == srq,
-            "a shared queue below its limit tells, and which it is");
+            "a shared queue below its limit raises an event that names it");
     drop_ends(s);
     NEED(VAPI_destroy_srq(s->hca, srq));
 }
@@ -191,7 +191,7 @@ static void waiting_ends(struct stage *s)
         pthread_join(thread[i], &code);
         told += (VAPI_ret_t)(intptr_t)code == VAPI_EINVAL_PARAM;
     }
-    is_number(told, 3, "all who wait are woken when the handler is taken away");
+    is_number(told, 3, "all waiting threads are woken when the handler is removed");
     NEED(EVAPI_set_comp_eventh(s->hca, s->a.scq, EVAPI_POLL_CQ_UNBLOCK_HANDLER, NULL, &handle));
     VAPI_wc_desc_t wc;
     is_code(EVAPI_poll_cq_block(s->hca, s->a.scq, 1000, &wc), VAPI_ETIMEOUT,
@@ -260,7 +260,7 @@ static void pollers(struct stage *s)
     }
     while (__atomic_load_n(&freed, __ATOMIC_ACQUIRE) < MANY) sched_yield();
     end_pollers(thread);
-    is_number(freed, MANY, "two who poll are given back the room of all");
+    is_number(freed, MANY, "two polling threads get all slots back");
     is_number(completions, signalled, "and each completion once");
     drop_ends(s);
 }
@@ -364,7 +364,7 @@ static void unbound(struct stage *s)
             "a window is unbound");
     VAPI_wc_desc_t wc = await_wc(s, s->a.scq);
     is_true(wc.status == VAPI_SUCCESS && wc.id == 2 && wc.free_res_count == 2,
-            "which tells of the unsignalled binding before it");
+            "which completes the unsignalled binding before it");
     is_code(VAPI_deregister_mr(s->hca, 12345), VAPI_EINVAL_MR_HNDL, "and holds no region");
     drop_ends(s);
     dead_key(s, (MT_virt_addr_t)s->memory, rkey, "the key of a window that was unbound");

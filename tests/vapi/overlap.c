@@ -1,5 +1,5 @@
 /* overlap.c - calls under way while another comes: two changes of one object at once, arming while
- * the library's thread looks at what was armed before, and threads that sleep until somebody wakes
+ * the library's thread looks at what was armed before, and threads that sleep until another wakes
  * them (VC-5); and threads that cannot start, or have nothing more to wait for.
  *
  * Nothing here depends on which thread is faster: the first call is kept at a gate inside the verbs
@@ -247,7 +247,8 @@ static int arm_five(struct stage *s)
 }
 
 /* The thread that calls handlers has seen an event, of arming for three, and counts. What is armed
- * now must not be lost on it: when `then` completions are there that were not, the handler hears.
+ * now must not be lost on it: when `then` completions are there that were not, the handler is
+ * called.
  */
 static void arm_meanwhile(struct stage *s, int (*arm)(struct stage *), unsigned first,
                           unsigned then, const char *name)
@@ -272,7 +273,7 @@ static void arm_meanwhile(struct stage *s, int (*arm)(struct stage *), unsigned 
     open_gate();
     is_code(end(&armer), VAPI_OK, name);
     for (unsigned i = 0; i < then; i++) write_one(s, i);
-    is_true(is_told(), "and the handler hears of it");
+    is_true(is_told(), "and the handler is called");
     NEED(EVAPI_clear_comp_eventh(s->hca, handle));
     context->ops.poll_cq = poll_below;
     drop_ends(s);
@@ -309,7 +310,7 @@ static void armed_by_nobody(struct stage *s)
     write_one(s, 1);
     NEED(VAPI_post_rr(s->hca, s->b.qp, receive(s, 1, 1024, 8)));
     NEED(VAPI_post_sr(s->hca, s->a.qp, request(s, VAPI_SEND, 2, 0, 8)));
-    is_true(is_told(), "a queue that was armed tells");
+    is_true(is_told(), "a queue that was armed raises its event");
     NEED(EVAPI_clear_comp_eventh(s->hca, one));
     NEED(EVAPI_clear_comp_eventh(s->hca, other));
     is_number(calls, 0, "and one that only a thread had waited on does not");
@@ -366,7 +367,7 @@ static void cancelled(struct stage *s)
     NEED(EVAPI_set_comp_eventh(s->hca, s->a.scq, on_gated, NULL, &handle));
     NEED(VAPI_req_comp_notif(s->hca, s->a.scq, VAPI_NEXT_COMP));
     write_one(s, 1);
-    cancel(s, clear, "who takes a handler away waits for it to return");
+    cancel(s, clear, "removing a handler waits for it to return");
     drop_ends(s);
     make_ends(s, &w);
     shut_gate(HANDLER);
@@ -374,7 +375,7 @@ static void cancelled(struct stage *s)
     VAPI_sr_desc_t *d = request(s, VAPI_RDMA_WRITE, 9, 0, 8);
     d->r_key ^= 0x5555;
     NEED(VAPI_post_sr(s->hca, s->a.qp, d));
-    cancel(s, clear_async, "so does who takes one of asynchronous events away");
+    cancel(s, clear_async, "so does removing one of asynchronous events");
     drop_ends(s);
 }
 
@@ -442,7 +443,7 @@ static void asleep(struct stage *s)
     NEED(EVAPI_set_comp_eventh(s->hca, s->a.scq, EVAPI_POLL_CQ_UNBLOCK_HANDLER, NULL, &handle));
 
     begin(&w, s, block);
-    is_true(sleeps(&w), "VC-5 who waits for a completion sleeps");
+    is_true(sleeps(&w), "VC-5 a thread that waits for a completion sleeps");
     write_one(s, 6);
     is_code(end(&w), VAPI_OK, "VC-5 until it comes");
     is_number((long long)taken.id, 6, "VC-5 which is the one that was waited for");
@@ -450,7 +451,7 @@ static void asleep(struct stage *s)
     begin(&w, s, block);
     is_true(sleeps(&w), "VC-5 the next");
     NEED(EVAPI_poll_cq_unblock(s->hca, s->a.scq));
-    is_code(end(&w), VAPI_CQ_EMPTY, "VC-5 is woken by who calls for it");
+    is_code(end(&w), VAPI_CQ_EMPTY, "VC-5 and is woken by a call");
 
     begin(&w, s, block);
     is_true(sleeps(&w), "VC-5 or sleeps");
@@ -496,7 +497,8 @@ static void gone(struct stage *s)
     NEED(EVAPI_set_comp_eventh(s->hca, s->b.scq, EVAPI_POLL_CQ_UNBLOCK_HANDLER, NULL, &other));
     NEED(EVAPI_set_async_event_handler(s->hca, on_async, NULL, &async));
     is_true(others_sleep(), "the library's threads sleep when a device is gone");
-    is_code(EVAPI_poll_cq_block(s->hca, s->b.scq, 0, &taken), VAPI_EFATAL, "who waits is told");
+    is_code(EVAPI_poll_cq_block(s->hca, s->b.scq, 0, &taken), VAPI_EFATAL,
+            "the waiting thread returns");
     NEED(EVAPI_clear_async_event_handler(s->hca, async));
     NEED(EVAPI_clear_comp_eventh(s->hca, one));
     NEED(EVAPI_clear_comp_eventh(s->hca, other));
@@ -542,8 +544,8 @@ int main(void)
     arm_meanwhile(&s, arm_five, 3, 2, "five are, while three are counted that are there");
     armed_by_nobody(&s);
     cancelled(&s);
-    two_at_once(&s, MODIFY, modify, VAPI_EAGAIN, "two who change a queue pair");
-    two_at_once(&s, RESIZE, resize, VAPI_EBUSY, "two who resize a completion queue");
+    two_at_once(&s, MODIFY, modify, VAPI_EAGAIN, "two threads that change a queue pair");
+    two_at_once(&s, RESIZE, resize, VAPI_EBUSY, "two threads that resize a completion queue");
     failed_srq(&s);
     asleep(&s);
     gone(&s);

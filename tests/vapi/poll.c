@@ -282,7 +282,9 @@ static void solicited(struct stage *s)
         d->set_se = i == 1;
         NEED(VAPI_post_sr(s->hca, s->a.qp, d));
         (void)await_wc(s, s->b.rcq);
-        if (i == 0) is_number(calls, 0, "an ordinary message gives no event to who wants others");
+        if (i == 0)
+            is_number(calls, 0,
+                      "an ordinary message raises no event on a queue armed for solicited ones");
     }
     await(&calls, 1);
     is_number(calls, 1, "one that was sent with set_se does");

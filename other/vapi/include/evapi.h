@@ -1,5 +1,5 @@
 /* evapi.h - what Mellanox added to the verbs: every EVAPI_ call that a program may make.
- * vapi.h tells what holds for all of them.
+ * vapi.h states the rules that hold for all of them.
  */
 #ifndef H_EVAPI_H
 #define H_EVAPI_H
@@ -28,7 +28,7 @@ VAPI_ret_t MT_API EVAPI_get_hca_hndl(IN const char *id, OUT VAPI_hca_hndl_t *hca
  * library's threads for the HCA, except the one that it is called from. */
 VAPI_ret_t MT_API EVAPI_release_hca_hndl(IN VAPI_hca_hndl_t hca);
 
-/* VAPI_EBUSY: the system has opened it; VAPI_EINVAL_HCA_ID for one that there is not. */
+/* VAPI_EBUSY: the system has opened it; VAPI_EINVAL_HCA_ID for an unknown name. */
 VAPI_ret_t MT_API EVAPI_open_hca(IN const char *id, IN EVAPI_hca_profile_t *wanted,
                                  OUT EVAPI_hca_profile_t *actual);
 VAPI_ret_t MT_API EVAPI_close_hca(IN const char *id);
@@ -88,8 +88,8 @@ VAPI_ret_t MT_API EVAPI_free_unmap_devmem(IN VAPI_hca_hndl_t hca, IN VAPI_devmem
 
 /* --- posting --- */
 
-/* Sends or writes data that are taken during the call: the list's lkeys are not looked at, and the
- * memory is free for use when this returns.  VAPI_EINVAL_SG_NUM for more bytes than
+/* Sends or writes data that are taken during the call: the list's lkeys are ignored, and the
+ * memory may be reused when this returns.  VAPI_EINVAL_SG_NUM for more bytes than
  * max_inline_data_sq; else what VAPI_post_sr returns. */
 VAPI_ret_t MT_API EVAPI_post_inline_sr(IN VAPI_hca_hndl_t hca, IN VAPI_qp_hndl_t qp,
                                        IN VAPI_sr_desc_t *desc);
@@ -109,13 +109,13 @@ VAPI_ret_t MT_API EVAPI_post_gsi_sr(IN VAPI_hca_hndl_t hca, IN VAPI_qp_hndl_t qp
 
 /* Takes one completion, and waits up to `timeout_usec` microseconds (0: for ever) when there is
  * none. Only on a queue that has EVAPI_POLL_CQ_UNBLOCK_HANDLER.  VAPI_CQ_EMPTY when
- * EVAPI_poll_cq_unblock woke it, when another thread took what came, or for an event of earlier
- * times: call again. VAPI_ETIMEOUT, VAPI_EINTR (a signal), VAPI_EINVAL_CQ_HNDL, VAPI_EINVAL_PARAM
+ * EVAPI_poll_cq_unblock woke it, when another thread took the completion, or for an earlier event:
+ * call again. VAPI_ETIMEOUT, VAPI_EINTR (a signal), VAPI_EINVAL_CQ_HNDL, VAPI_EINVAL_PARAM
  * (not such a queue). The thread may be cancelled while it waits. */
 VAPI_ret_t MT_API EVAPI_poll_cq_block(IN VAPI_hca_hndl_t hca, IN VAPI_cq_hndl_t cq,
                                       IN MT_size_t timeout_usec, OUT VAPI_wc_desc_t *wc);
 
-/* Wakes a thread in EVAPI_poll_cq_block, or the next that comes to wait.  VAPI_EINVAL_CQ_HNDL,
+/* Wakes a thread in EVAPI_poll_cq_block, or the next one that calls it.  VAPI_EINVAL_CQ_HNDL,
  * VAPI_EINVAL_PARAM. */
 VAPI_ret_t MT_API EVAPI_poll_cq_unblock(IN VAPI_hca_hndl_t hca, IN VAPI_cq_hndl_t cq);
 
@@ -155,7 +155,7 @@ VAPI_ret_t MT_API EVAPI_clear_async_event_handler(IN VAPI_hca_hndl_t hca,
 
 /* --- rare --- */
 
-/* VAPI_ENOSYS: management datagrams have other ways now. */
+/* VAPI_ENOSYS: management datagrams are not supported. */
 VAPI_ret_t MT_API EVAPI_process_local_mad(IN VAPI_hca_hndl_t hca, IN IB_port_t port,
                                           IN IB_lid_t slid, IN EVAPI_proc_mad_opt_t options,
                                           IN const void *mad_in, OUT void *mad_out);
@@ -170,7 +170,7 @@ VAPI_ret_t MT_API EVAPI_suspend_cq(IN VAPI_hca_hndl_t hca, IN VAPI_cq_hndl_t cq,
 }
 #endif
 
-/* Whoever includes this alone gets all of VAPI. */
+/* A program that includes only this header gets all of VAPI. */
 #include "vapi.h"
 
 #endif

@@ -64,7 +64,8 @@ enum {
     IB_CAP_MASK_IS_BOOT_MGMT_SUP = 1 << 23
 };
 
-/* How long a receiver that is not ready asks a sender to wait; the names are milliseconds. */
+/* The time for which a receiver that is not ready makes a sender wait; the names are milliseconds.
+ */
 enum {
     IB_RNR_NAK_TIMER_655_36 = 0,
     IB_RNR_NAK_TIMER_0_01 = 1,

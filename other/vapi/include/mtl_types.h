@@ -50,7 +50,7 @@ typedef long MT_long_ptr_t;
 #define MT_MELLANOX_PCI_VENDOR_ID  0x15B3
 #define MT_TOPSPIN_PCI_VENDOR_ID   0x1867
 
-/* For printf; 64-bit values are cast to unsigned long by whoever prints them with these. */
+/* For printf; 64-bit values must be cast to unsigned long. */
 #define U64_FMT_SPEC      "l"
 #define U64_FMT           "0x%016lx"
 #define U64_FMT_WIDTH     "%*lu"

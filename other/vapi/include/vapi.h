@@ -2,12 +2,12 @@
  * additions, the EVAPI_ calls.
  *
  * Every call returns VAPI_OK (0) or a negative code of vapi_types.h; what it hands out through
- * pointers is valid only after VAPI_OK, unless its comment says otherwise.  Every call with an HCA
- * handle may return VAPI_EINVAL_HCA_HNDL, and every call that asks the device VAPI_EAGAIN (no
+ * pointers is valid only after VAPI_OK, unless its comment states otherwise.  Every call with an
+ * HCA handle may return VAPI_EINVAL_HCA_HNDL, and every call that asks the device VAPI_EAGAIN (no
  * resources), VAPI_EPERM, VAPI_ENOSYS, VAPI_EFATAL (the device is gone) and VAPI_ESYSCALL; that is
  * not repeated below.  A handle that is not valid gives the code of its kind, such as
- * VAPI_EINVAL_QP_HNDL.  Pointers may not be NULL where nothing is said of it; where the original
- * told, NULL gives VAPI_EINVAL_PARAM.
+ * VAPI_EINVAL_QP_HNDL.  Pointers may be NULL only where a comment states it; where the
+ * original checked, NULL gives VAPI_EINVAL_PARAM.
  *
  * Calls may be made from any thread.  Not at the same time: to destroy an object and to use it.
  */
@@ -27,14 +27,14 @@ extern "C" {
 
 /* Names of HCAs are VAPI_hca_id_t; those given need not have its 32 bytes.
  *
- * For an HCA that there is, VAPI_EBUSY: the system has opened it long since, and a process attaches
- * with EVAPI_get_hca_hndl.  VAPI_EINVAL_HCA_ID for one that there is not.  *hca is not set. */
+ * For an existing HCA, VAPI_EBUSY: the system has opened it, and a process attaches with
+ * EVAPI_get_hca_hndl.  VAPI_EINVAL_HCA_ID for any other name.  *hca is not set. */
 VAPI_ret_t MT_API VAPI_open_hca(IN const char *id, OUT VAPI_hca_hndl_t *hca);
 
 /* VAPI_EBUSY: an HCA is not closed by a program; EVAPI_release_hca_hndl detaches. */
 VAPI_ret_t MT_API VAPI_close_hca(IN VAPI_hca_hndl_t hca);
 
-/* Who made the HCA and what it can do.  Either pointer may be NULL. */
+/* The vendor of the HCA and its capabilities.  Either pointer may be NULL. */
 VAPI_ret_t MT_API VAPI_query_hca_cap(IN VAPI_hca_hndl_t hca, OUT VAPI_hca_vendor_t *vendor,
                                      OUT VAPI_hca_cap_t *cap);
 
@@ -90,7 +90,7 @@ VAPI_ret_t MT_API VAPI_destroy_addr_hndl(IN VAPI_hca_hndl_t hca, IN VAPI_ud_av_h
 VAPI_ret_t MT_API VAPI_create_cq(IN VAPI_hca_hndl_t hca, IN VAPI_cqe_num_t entries,
                                  OUT VAPI_cq_hndl_t *cq, OUT VAPI_cqe_num_t *actual);
 
-/* For how many completions it has room.  VAPI_EINVAL_CQ_HNDL. */
+/* The number of completions for which it has room.  VAPI_EINVAL_CQ_HNDL. */
 VAPI_ret_t MT_API VAPI_query_cq(IN VAPI_hca_hndl_t hca, IN VAPI_cq_hndl_t cq,
                                 OUT VAPI_cqe_num_t *entries);
 
@@ -104,8 +104,8 @@ VAPI_ret_t MT_API VAPI_resize_cq(IN VAPI_hca_hndl_t hca, IN VAPI_cq_hndl_t cq,
  * first).  VAPI_EINVAL_CQ_HNDL. */
 VAPI_ret_t MT_API VAPI_destroy_cq(IN VAPI_hca_hndl_t hca, IN VAPI_cq_hndl_t cq);
 
-/* Takes one completion.  VAPI_CQ_EMPTY when there is none; VAPI_EINVAL_CQ_HNDL.  How the work
- * request ended is told by wc->status. */
+/* Takes one completion.  VAPI_CQ_EMPTY when there is none; VAPI_EINVAL_CQ_HNDL.  The result
+ * of the work request is in wc->status. */
 VAPI_ret_t MT_API VAPI_poll_cq(IN VAPI_hca_hndl_t hca, IN VAPI_cq_hndl_t cq,
                                OUT VAPI_wc_desc_t *wc);
 
@@ -130,7 +130,7 @@ VAPI_ret_t MT_API VAPI_set_async_event_handler(IN VAPI_hca_hndl_t hca,
 /* --- queue pairs --- */
 
 /* A queue pair in state VAPI_RESET.  `prop` gets its number and what it was given, which is what
- * was asked for or more; max_inline_data_sq is told, not asked for.  VAPI_EINVAL_CQ_HNDL,
+ * was asked for or more; max_inline_data_sq is output only.  VAPI_EINVAL_CQ_HNDL,
  * VAPI_EINVAL_PD_HNDL, VAPI_E2BIG_WR_NUM, VAPI_E2BIG_SG_NUM, VAPI_EINVAL_SERVICE_TYPE,
  * VAPI_EINVAL_PARAM (both depths 0). */
 VAPI_ret_t MT_API VAPI_create_qp(IN VAPI_hca_hndl_t hca, IN VAPI_qp_init_attr_t *init,
@@ -152,8 +152,8 @@ VAPI_ret_t MT_API VAPI_modify_qp(IN VAPI_hca_hndl_t hca, IN VAPI_qp_hndl_t qp,
                                  IN VAPI_qp_attr_t *attr, IN VAPI_qp_attr_mask_t *mask,
                                  OUT VAPI_qp_cap_t *cap);
 
-/* What was set; *mask tells which attributes are valid: state, number and sizes always, the others
- * once they have been set.  VAPI_EINVAL_QP_HNDL, VAPI_EINVAL_PARAM (`init` is NULL). */
+/* The attributes that were set; *mask selects the valid ones: state, number and sizes always, the
+ * others once they have been set.  VAPI_EINVAL_QP_HNDL, VAPI_EINVAL_PARAM (`init` is NULL). */
 VAPI_ret_t MT_API VAPI_query_qp(IN VAPI_hca_hndl_t hca, IN VAPI_qp_hndl_t qp,
                                 OUT VAPI_qp_attr_t *attr, OUT VAPI_qp_attr_mask_t *mask,
                                 OUT VAPI_qp_init_attr_t *init);
@@ -175,7 +175,7 @@ VAPI_ret_t MT_API VAPI_get_special_qp(IN VAPI_hca_hndl_t hca, IN IB_port_t port,
 
 /* --- shared receive queues --- */
 
-/* pd_hndl, max_outs_wr and max_sentries are asked for; *actual tells what was given.
+/* pd_hndl, max_outs_wr and max_sentries are requested; *actual gets the values granted.
  * VAPI_EINVAL_PD_HNDL, VAPI_E2BIG_WR_NUM, VAPI_E2BIG_SG_NUM, VAPI_EINVAL_PARAM. */
 VAPI_ret_t MT_API VAPI_create_srq(IN VAPI_hca_hndl_t hca, IN VAPI_srq_attr_t *attr,
                                   OUT VAPI_srq_hndl_t *srq, OUT VAPI_srq_attr_t *actual);
@@ -216,13 +216,13 @@ VAPI_ret_t MT_API VAPI_register_smr(IN VAPI_hca_hndl_t hca, IN VAPI_mr_hndl_t or
                                     IN VAPI_mr_t *request, OUT VAPI_mr_hndl_t *mr,
                                     OUT VAPI_mr_t *reply);
 
-/* What was registered, and the range that the far end may use: the two may be NULL.
+/* What was registered, and the range that peers may access: the two may be NULL.
  * VAPI_EINVAL_MR_HNDL. */
 VAPI_ret_t MT_API VAPI_query_mr(IN VAPI_hca_hndl_t hca, IN VAPI_mr_hndl_t mr, OUT VAPI_mr_t *reply,
                                 OUT VAPI_virt_addr_t *remote_start,
                                 OUT VAPI_virt_addr_t *remote_size);
 
-/* Changes what `change` tells (an OR of VAPI_MR_CHANGE_...).  The new handle and keys, which may
+/* Changes what `change` selects (an OR of VAPI_MR_CHANGE_...).  The new handle and keys, which may
  * equal the old, are the valid ones.  VAPI_EINVAL_MR_HNDL, VAPI_EBUSY (a window is bound to it),
  * VAPI_EINVAL_PD_HNDL and VAPI_EINVAL_VA leave the region as it was; after VAPI_EAGAIN,
  * VAPI_ENOMEM, VAPI_EINVAL_ACL, VAPI_EINVAL_LEN and VAPI_EINVAL_PARAM it is gone, and its handle
@@ -256,7 +256,7 @@ VAPI_ret_t MT_API VAPI_dealloc_mw(IN VAPI_hca_hndl_t hca, IN VAPI_mw_hndl_t mw);
 
 /* --- multicast --- */
 
-/* Datagrams to the group come to `qp` too.  The LID is not looked at.  VAPI_EINVAL_QP_HNDL,
+/* Datagrams to the group come to `qp` too.  The LID is ignored.  VAPI_EINVAL_QP_HNDL,
  * VAPI_EINVAL_SERVICE_TYPE (not VAPI_TS_UD), VAPI_EINVAL_MCG_GID, VAPI_E2BIG_MCG_SIZE. */
 VAPI_ret_t MT_API VAPI_attach_to_multicast(IN VAPI_hca_hndl_t hca, IN const IB_gid_t mgid,
                                            IN VAPI_qp_hndl_t qp, IN IB_lid_t ignored);

@@ -32,9 +32,8 @@ const char *VAPI_cq_notif_sym(VAPI_cq_notif_type_t value);
 const char *VAPI_event_record_sym(VAPI_event_record_type_t value);
 const char *VAPI_event_syndrome_sym(VAPI_event_syndrome_t value);
 
-/* The flags of a mask into `buffer` of `size` bytes (at least 2), each without its prefix and with
- * a
- * '+' behind it; '>' at the end means that there was no room for the rest.  Returns `buffer`. */
+/* The flags of a mask into `buffer` of `size` bytes (at least 2), each without its prefix and
+ * followed by '+'; '>' at the end means that there was no room for the rest.  Returns `buffer`. */
 const char *VAPI_hca_cap_sym(char *buffer, int size, u_int32_t mask);
 const char *VAPI_hca_attr_mask_sym(char *buffer, int size, u_int32_t mask);
 const char *VAPI_qp_attr_mask_sym(char *buffer, int size, u_int32_t mask);

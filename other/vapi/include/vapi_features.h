@@ -1,7 +1,7 @@
-/* vapi_features.h - what of VAPI is there, for programs that ask the preprocessor.
+/* vapi_features.h - which parts of VAPI exist, for tests by the preprocessor.
  *
  * Only what works is defined.  Absent are the names for special queue pairs, management datagrams,
- * device memory and administration, which answer VAPI_ENOSYS, and for fork: libibverbs has a switch
+ * device memory and administration, which return VAPI_ENOSYS, and for fork: libibverbs has a switch
  * of its own for that, the environment variable IBV_FORK_SAFE.
  */
 #ifndef H_VAPI_FEATURES_H

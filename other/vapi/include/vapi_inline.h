@@ -1,10 +1,10 @@
-/* vapi_inline.h - the short way through VAPI_post_sr, EVAPI_post_inline_sr, VAPI_post_rr and
- * VAPI_poll_cq, for the compiler to put where they are called.
+/* vapi_inline.h - the fast path of VAPI_post_sr, EVAPI_post_inline_sr, VAPI_post_rr and
+ * VAPI_poll_cq, inlined in the program.
  *
  * vapi.h includes it.  The library has real functions of the same names, which are called where
  * nothing is inlined: without optimisation, through pointers, with VAPI_NO_INLINE defined.  Both do
- * the same.  Whatever is not usual goes to the functions whose names begin with vapi_; nothing here
- * is for programs to use.
+ * the same.  All other cases are handled by the functions whose names begin with vapi_.  Programs
+ * use nothing of this header directly.
  */
 #ifndef H_VAPI_INLINE_H
 #define H_VAPI_INLINE_H
@@ -21,10 +21,10 @@ struct ibv_wc;
 struct ibv_send_wr;
 struct ibv_recv_wr;
 
-/* What a handle stands for.  A handle is generation, place in vapi_slots and kind, one behind the
- * other, so that a mask gives the slot and one comparison tells whether the handle and the HCA's
- * are good and the short way is open: `usual` and `usual_recv` equal VAPI_PAIR of both then, and
- * are 0 when not. */
+/* The entry of a handle.  A handle is the concatenation of generation, index in vapi_slots and
+ * kind, so that a mask gives the slot, and one comparison decides whether the handle and the HCA's
+ * are valid and the fast path may be used: `usual` and `usual_recv` equal VAPI_PAIR of both then,
+ * else they are 0. */
 struct vapi_slot {
     u_int64_t usual;      /* a QP that may send, a CQ that may be polled */
     u_int64_t usual_recv; /* a QP that may receive */
@@ -49,13 +49,13 @@ struct vapi_slot {
 
 extern unsigned char *vapi_slots;
 
-/* A handle and its HCA's in one number; another two with the same are wrong both, and by far. */
+/* A handle and its HCA's in one number; any other two with the same number are both invalid. */
 #define VAPI_PAIR(hca, handle)    ((u_int64_t)(handle) + 8 * (u_int64_t)(hca))
 #define VAPI_HCA_OF(pair, handle) ((VAPI_hca_hndl_t)(((pair) - (handle)) / 8))
 
-/* Another thread may open or shut the short way meanwhile.  To read it plainly is one instruction
- * less than to read it atomically and does the same, as far as processors go; the thread sanitizer
- * is told. */
+/* Another thread may allow or forbid the fast path meanwhile.  A plain read is one instruction less
+ * than an atomic one and has the same effect on all processors; the thread sanitizer gets the
+ * atomic one. */
 #ifdef __SANITIZE_THREAD__
 #define VAPI_IS_OPEN(way, pair) (__atomic_load_n(&(way), __ATOMIC_ACQUIRE) == (pair))
 #else
@@ -70,20 +70,20 @@ VAPI_ALWAYS struct vapi_slot *vapi_slot_of(MT_ulong_ptr_t handle)
     return (struct vapi_slot *)(void *)(vapi_slots + (handle & VAPI_SLOT_MASK));
 }
 
-/* In the two upper bits of what verbs knows a work request by; programs' own numbers that use them
- * go the long way.  With VAPI_ID_ODD, so does the completion. */
+/* In the two upper bits of wr_id; programs' numbers that use these bits take the slow path.  With
+ * VAPI_ID_ODD, so does the completion. */
 #define VAPI_ID_ODD     ((u_int64_t)1 << 63)
 #define VAPI_ID_TRACKED VAPI_ID_ODD                          /* the rest is a record's address */
 #define VAPI_ID_RECEIVE (VAPI_ID_ODD | ((u_int64_t)1 << 62)) /* the rest is the number */
 
 #define VAPI_SELDOM __attribute__((__cold__))
 
-/* The rest of the calls: all that is not usual. */
+/* The slow paths of the calls. */
 VAPI_SELDOM VAPI_ret_t vapi_post_sr_rest(u_int64_t pair, VAPI_qp_hndl_t qp, VAPI_sr_desc_t *desc,
                                          int inlined);
 VAPI_SELDOM VAPI_ret_t vapi_post_rr_rest(u_int64_t pair, VAPI_qp_hndl_t qp, VAPI_rr_desc_t *desc);
 VAPI_SELDOM VAPI_ret_t vapi_poll_cq_rest(u_int64_t pair, VAPI_cq_hndl_t cq, VAPI_wc_desc_t *wc);
-/* Verbs has refused the descriptor, whose vapi_qp is set: why? */
+/* The code for a descriptor that verbs has refused; its vapi_qp is set. */
 VAPI_SELDOM VAPI_ret_t vapi_post_sr_refused(const void *desc, int inlined, int error);
 VAPI_SELDOM VAPI_ret_t vapi_post_rr_refused(const void *desc, int error);
 /* `wc` is as verbs left it, its free_res_count names the CQ, and it is not a plain success; or

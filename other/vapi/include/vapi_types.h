@@ -21,7 +21,7 @@ extern "C" {
 /* ---- handles and numbers ----------------------------------------------------------------------
  *
  * Whatever their type, handles are 31-bit numbers and never 0, so that they survive in an int.
- * One that is not valid (any more) is told from a valid one.
+ * Calls detect a handle that is not valid, or no longer.
  */
 #define HCA_MAXNAME 32
 
@@ -263,7 +263,7 @@ enum {
 #define HCA_ATTR_IS_FLAGS_SET(mask) (((mask) & (HCA_ATTR_MAX - 1)) != 0)
 #define HCA_ATTR_IS_SET(mask, a)    (((mask) & (a)) != 0)
 
-/* What an administrator asks an HCA to be prepared for. */
+/* The capabilities that an administrator configures for an HCA. */
 typedef struct {
     u_int32_t num_qp, num_cq, num_pd, num_mr, num_mw;
     u_int32_t max_qp_ous_rd_atom;
@@ -274,7 +274,7 @@ typedef struct {
 
 /* --- addresses --- */
 
-/* The way to a port, of an address handle and of a connected queue pair. */
+/* The path to a port, of an address handle and of a connected queue pair. */
 typedef struct {
     IB_gid_t dgid MT_BYTE_ALIGN(4); /* this and the GRH's other members count only with grh_flag */
     IB_sl_t sl;
@@ -311,7 +311,7 @@ typedef VAPI_qp_type_t VAPI_special_qp_t;
 
 typedef enum { VAPI_SIGNAL_ALL_WR = 0, VAPI_SIGNAL_REQ_WR = 1 } VAPI_sig_type_t;
 
-/* What the far end of a queue pair may do; not the values of VAPI_mrw_acl_t. */
+/* Accesses that the peer of a queue pair may make; not the values of VAPI_mrw_acl_t. */
 enum { VAPI_EN_REM_WRITE = 1, VAPI_EN_REM_READ = 2, VAPI_EN_REM_ATOMIC_OP = 4 };
 typedef u_int32_t VAPI_rdma_atom_acl_t;
 
@@ -320,7 +320,7 @@ typedef struct {
     u_int32_t max_oust_wr_rq;
     u_int32_t max_sg_size_sq;
     u_int32_t max_sg_size_rq;
-    u_int32_t max_inline_data_sq; /* told, never asked for */
+    u_int32_t max_inline_data_sq; /* output only */
 } VAPI_qp_cap_t;
 
 typedef struct {
@@ -347,7 +347,7 @@ typedef struct {
 typedef struct {
     VAPI_qp_state_t qp_state;
     MT_bool en_sqd_asyn_notif;
-    MT_bool sq_draining; /* told by a query */
+    MT_bool sq_draining; /* set by a query */
     VAPI_qp_num_t qp_num;
     VAPI_rdma_atom_acl_t remote_atomic_flags;
     VAPI_qkey_t qkey;
@@ -366,7 +366,7 @@ typedef struct {
     VAPI_ud_av_t av;
     VAPI_timeout_t timeout;
     VAPI_retry_count_t retry_count;
-    VAPI_retry_count_t rnr_retry; /* 7: for ever */
+    VAPI_retry_count_t rnr_retry; /* 7: infinite */
     VAPI_pkey_ix_t alt_pkey_ix;
     IB_port_t alt_port;
     VAPI_ud_av_t alt_av;
@@ -523,7 +523,7 @@ typedef struct {
     VAPI_rkey_t r_key;
     __extension__ VAPI_comp_type_t comp_type : 16;
     MT_bool fence;            /* wait for earlier reads and atomics */
-    MT_bool set_se;           /* an event for who armed with VAPI_SOLIC_COMP */
+    MT_bool set_se;           /* an event on queues armed with VAPI_SOLIC_COMP */
     VAPI_imm_data_t imm_data; /* in the host's order */
     VAPI_qp_num_t remote_qp;  /* this, remote_qkey and remote_ah: of datagrams */
     VAPI_qkey_t remote_qkey;
@@ -593,7 +593,7 @@ typedef enum {
     VAPI_RNA_RAW_IPV6
 } VAPI_remote_node_addr_type_t;
 
-/* Who sent a datagram. */
+/* The sender of a datagram. */
 typedef struct {
     union {
         IB_wqpn_t qp;
@@ -633,7 +633,7 @@ typedef struct {
             unsigned int pkey_ix : 16; /* of the general services QP */
         };
     };
-    u_int32_t free_res_count; /* work requests whose room in the queue this gives back */
+    u_int32_t free_res_count; /* work requests whose slots in the queue this frees */
 } VAPI_wc_desc_t;
 
 typedef enum {
@@ -646,7 +646,7 @@ typedef enum {
 
 typedef void(MT_API *VAPI_completion_event_handler_t)(VAPI_hca_hndl_t, VAPI_cq_hndl_t, void *);
 
-/* In the place of a handler: the CQ is waited for with EVAPI_poll_cq_block. */
+/* Instead of a handler: threads wait on the CQ by EVAPI_poll_cq_block. */
 #define EVAPI_POLL_CQ_UNBLOCK_HANDLER ((VAPI_completion_event_handler_t)(MT_long_ptr_t)(-2))
 
 typedef enum {
@@ -687,7 +687,7 @@ typedef enum {
     VAPI_CQ_ERR_ACCESS_VIOL
 } VAPI_event_syndrome_t;
 
-/* What happened; valid while the handler runs, and good to be copied whole. */
+/* An event; valid while the handler runs; may be copied. */
 typedef struct {
     VAPI_event_record_type_t type;
     VAPI_event_syndrome_t syndrome;
