@@ -11,7 +11,8 @@ static unsigned char pattern(int rank, ptl_size_t i)
     return (unsigned char)(i * 31 + i / 251 + (ptl_size_t)rank * 7);
 }
 
-/* `count` pieces of uneven lengths with gaps between them, over one allocation. */
+/* `count` pieces of uneven lengths with gaps between them, over one allocation.  Most lengths of a
+ * large unit are thousands of bytes: forty pieces are sent by RDMA, several in one work request. */
 struct scattered {
     unsigned char *memory;
     ptl_md_iovec_t *pieces;
@@ -25,7 +26,7 @@ static struct scattered scatter(ptl_size_t count, ptl_size_t unit)
     made.pieces = calloc(count, sizeof *made.pieces);
     for (ptl_size_t i = 0; i < count; i++) {
         made.pieces[i] =
-            (ptl_md_iovec_t){made.memory + i * (unit + 8), i % 7 == 3 ? 0 : 1 + i * 37 % unit};
+            (ptl_md_iovec_t){made.memory + i * (unit + 8), i % 7 == 3 ? 0 : 1 + i * 1237 % unit};
         made.length += made.pieces[i].iov_len;
     }
     return made;
