@@ -329,6 +329,35 @@ static void nobody(void)
     family_close();
 }
 
+/* Each handshake has a queue pair, of which this device has few. */
+static void few_pairs(void)
+{
+    enum { PAIRS = 4 };
+    char device[32];
+    snprintf(device, sizeof device, "1x1;max_qp=%d", PAIRS);
+    setenv("SOFTHCA_DEVICES", device, 1);
+    begin();
+    unsigned char *memory = family_memory(PAGE);
+    family_attach(PT, 0, describe(memory, PAGE, QUIET, PTL_EQ_NONE), PTL_RETAIN);
+    family_barrier(NULL);
+    if (family_rank == 0) {
+        ptl_handle_md_t md = bind_md(memory, PAGE);
+        ptl_process_id_t there = family->id[0];
+        for (ptl_pid_t i = 0; i < 3 * PAIRS; i++) {
+            there.pid = 5 + i % 2; /* which no test of this host takes */
+            must(PtlPutRegion(md, 0, 8, PTL_NOACK_REQ, there, PT, 0, 0, 0, 0));
+            if (expect(PTL_EVENT_SEND_END).ni_fail_type == PTL_NI_OK)
+                family_fail("nobody receives");
+        }
+        put(md, 8, 1, 0, 0, PTL_ACK_REQ);
+        well(PTL_EVENT_SEND_END);
+        well(PTL_EVENT_ACK);
+        must(PtlMDUnlink(md));
+    }
+    family_barrier(NULL);
+    family_close();
+}
+
 /* Process 1 opens and closes its interface under one name; process 0 talks to each of them. */
 static void again(void)
 {
@@ -395,6 +424,47 @@ static void names(void)
     if (family->id[1].pid != 11 || family->id[1].nid != 0x7f000001 || jid != 77 || rank != 1 ||
         size != 2)
         family_fail("the map is not followed: %x:%u", family->id[1].nid, family->id[1].pid);
+    family_close();
+}
+
+/* Opens an interface with the map of a program, for rank 1 of 2, whose arrays change before that.
+ */
+static void open_mapped(int pids_count, ptl_pid_t wished)
+{
+    ptl_nid_t nids[] = {0x7f000001, 0x7f000001};
+    ptl_pid_t pids[] = {9, 11, 0};
+    must(PtlSetRank(PTL_INVALID_HANDLE, 1, 2));
+    must(PtlSetNIDMap(PTL_INVALID_HANDLE, nids, 2));
+    must(PtlSetPIDMap(PTL_INVALID_HANDLE, pids, pids_count));
+    memset(nids, 0xff, sizeof nids);
+    memset(pids, 0xff, sizeof pids);
+    family_open(wished);
+}
+
+static void mapped(void)
+{
+    ptl_process_id_t other;
+    ptl_pid_t pids[2];
+    ptl_nid_t nids[2];
+    int count = 0;
+    open_mapped(2, PTL_PID_ANY);
+    must(PtlGetRankId(family_ni, 0, &other));
+    must(PtlGetPIDMap(family_ni, pids, 2, &count));
+    must(PtlGetNIDMap(family_ni, nids, 2, &count));
+    if (family->id[0].nid != 0x7f000001 || family->id[0].pid != 11)
+        family_fail("the map names it 127.0.0.1:11: %x:%u", family->id[0].nid, family->id[0].pid);
+    if (other.nid != 0x7f000001 || other.pid != 9 || count != 2 || pids[0] != 9 || pids[1] != 11 ||
+        nids[0] != other.nid || nids[1] != other.nid)
+        family_fail("the map is not the one that was set: rank 0 is %x:%u", other.nid, other.pid);
+    family_close();
+    open_mapped(2, 12);
+    if (family->id[0].pid != 12) family_fail("12 was asked for: %u", family->id[0].pid);
+    family_close();
+    open_mapped(3, PTL_PID_ANY);
+    if (family->id[0].pid == 11) family_fail("a map of 3 pids is used for 2 ranks");
+    if (PtlGetPIDMap(family_ni, pids, 2, &count) != PTL_FAIL ||
+        PtlGetRankId(family_ni, 0, &other) != PTL_FAIL)
+        family_fail("a map of 3 pids is returned for 2 ranks");
     family_close();
 }
 
@@ -564,10 +634,14 @@ int main(int argc, char **argv)
     scene(argc, argv, "turns", 2, turns, false,
           "polling several queues, or one alone, returns all events");
     scene(argc, argv, "nobody", 1, nobody, false, "operations to no process fail");
+    scene(argc, argv, "few", 2, few_pairs, false,
+          "handshakes that fail return their queue pairs, which a device of four has for a peer");
     scene(argc, argv, "again", 2, again, false,
           "a process ends its interface and opens another under the same name, five times");
     scene(argc, argv, "names", 2, names, false,
           "a name belongs to one process; PTL_MY_RID, PTL_NIDMAP, PTL_PIDMAP and PTL_MY_JID count");
+    scene(argc, argv, "mapped", 1, mapped, false,
+          "a program's map of ranks names its interface, unless another pid is asked for");
     scene(argc, argv, "revoke", 4, revoked, false,
           "descriptors are unlinked under load: nothing is written afterwards");
     scene(argc, argv, "child", 2, child, false,
