@@ -2,12 +2,11 @@
  * the library's thread looks at what was armed before, and threads that sleep until another wakes
  * them (VC-5); and threads that cannot start, or have nothing more to wait for.
  *
- * Nothing here depends on which thread is faster: the first call is kept at a gate inside the verbs
- * operation that it makes, and the state that the kernel shows of a thread is awaited.
+ * The first call is kept at a gate inside the verbs operation that it makes (tests/gate.h).
  */
 #include "qp_pair.h"
+#include "tests/gate.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -15,78 +14,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+enum operation { MODIFY = 1, RESIZE, POLL, HANDLER, NOTIFY };
 
-/* --- the gate --- */
-
-enum operation { NONE, MODIFY, RESIZE, POLL, HANDLER };
-
-/* The first thread stands at the gate until it is opened; the others pass. */
-static enum operation gate_of;
-static bool inside, opened;
-
-static void shut_gate(enum operation of)
-{
-    pthread_mutex_lock(&lock);
-    gate_of = of;
-    inside = opened = false;
-    pthread_mutex_unlock(&lock);
-}
-
-static void pass(enum operation of)
-{
-    pthread_mutex_lock(&lock);
-    if (gate_of == of) {
-        gate_of = NONE;
-        inside = true;
-        pthread_cond_broadcast(&changed);
-        while (!opened) pthread_cond_wait(&changed, &lock);
-    }
-    pthread_mutex_unlock(&lock);
-}
-
-static void await_inside(void)
-{
-    pthread_mutex_lock(&lock);
-    while (!inside) pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
-}
-
-static void open_gate(void)
-{
-    pthread_mutex_lock(&lock);
-    opened = true;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
-}
-
-#define FOR_THE_LIBRARY __attribute__((visibility("default")))
-
-FOR_THE_LIBRARY int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+GATE_INTERPOSED int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
     int (*next)(struct ibv_qp *, struct ibv_qp_attr *, int);
     *(void **)&next = dlsym(RTLD_NEXT, "ibv_modify_qp");
-    pass(MODIFY);
+    gate_pass(MODIFY);
     return next(qp, attr, mask);
 }
 
-FOR_THE_LIBRARY int ibv_resize_cq(struct ibv_cq *cq, int entries)
+GATE_INTERPOSED int ibv_resize_cq(struct ibv_cq *cq, int entries)
 {
     int (*next)(struct ibv_cq *, int);
     *(void **)&next = dlsym(RTLD_NEXT, "ibv_resize_cq");
-    pass(RESIZE);
+    gate_pass(RESIZE);
     return next(cq, entries);
 }
 
 /* No software device has a shared queue that has failed: here is one. */
 static bool failed;
 
-FOR_THE_LIBRARY int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
+GATE_INTERPOSED int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
 {
     int (*next)(struct ibv_srq *, struct ibv_srq_attr *);
     *(void **)&next = dlsym(RTLD_NEXT, "ibv_query_srq");
@@ -97,111 +49,8 @@ static int (*poll_below)(struct ibv_cq *, int, struct ibv_wc *);
 
 static int gated_poll(struct ibv_cq *cq, int count, struct ibv_wc *wc)
 {
-    pass(POLL);
+    gate_pass(POLL);
     return poll_below(cq, count, wc);
-}
-
-/* --- threads --- */
-
-struct worker {
-    struct stage *s;
-    int (*call)(struct stage *s);
-    int code;
-    bool ended;           /* under the lock, as is: */
-    pid_t id;             /* 0 until it runs */
-    struct rusage before; /* its own, and behind the call */
-    struct rusage after;
-    pthread_t thread;
-};
-
-static void *run(void *argument)
-{
-    struct worker *w = argument;
-    pthread_mutex_lock(&lock);
-    w->id = gettid();
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
-    getrusage(RUSAGE_THREAD, &w->before);
-    w->code = w->call(w->s);
-    getrusage(RUSAGE_THREAD, &w->after);
-    pthread_mutex_lock(&lock);
-    w->ended = true;
-    pthread_mutex_unlock(&lock);
-    return NULL;
-}
-
-static void begin(struct worker *w, struct stage *s, int (*call)(struct stage *s))
-{
-    *w = (struct worker){.s = s, .call = call};
-    pthread_create(&w->thread, NULL, run, w);
-    pthread_mutex_lock(&lock);
-    while (!w->id) pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
-}
-
-static int end(struct worker *w)
-{
-    pthread_join(w->thread, NULL);
-    return w->code;
-}
-
-static bool has_ended(struct worker *w)
-{
-    pthread_mutex_lock(&lock);
-    bool ended = w->ended;
-    pthread_mutex_unlock(&lock);
-    return ended;
-}
-
-/* The state that /proc shows of a thread, and how often it has given up its processor. */
-static char look_at(pid_t id, unsigned long *times)
-{
-    char path[60], line[200], state = 'X';
-    unsigned long more;
-    snprintf(path, sizeof path, "/proc/self/task/%d/status", (int)id);
-    FILE *file = fopen(path, "r");
-    while (file && fgets(line, sizeof line, file)) {
-        sscanf(line, "State: %c", &state);
-        if (sscanf(line, "voluntary_ctxt_switches: %lu", &more) == 1) *times += more;
-    }
-    if (file) fclose(file);
-    return state;
-}
-
-/* Until a thread has ended its call, or sleeps and goes on sleeping: one that looks again every now
- * and then, or spins, does not. */
-static bool sleeps(struct worker *w)
-{
-    unsigned long before = 0;
-    for (int looks = 0, still = 0; looks < 20000 && !has_ended(w); looks++) {
-        unsigned long times = 0;
-        bool same = look_at(w->id, &times) == 'S' && times == before;
-        still = same ? still + 1 : 0;
-        if (still == 20) return true;
-        before = times;
-        usleep(1000);
-    }
-    return false;
-}
-
-/* The same of all threads but this. */
-static bool others_sleep(void)
-{
-    unsigned long before = 0;
-    for (int looks = 0, still = 0; looks < 20000; looks++) {
-        unsigned long times = 0;
-        bool all = true;
-        DIR *tasks = opendir("/proc/self/task");
-        for (struct dirent *task; (task = readdir(tasks));)
-            if (task->d_name[0] != '.' && atoi(task->d_name) != gettid())
-                all &= look_at(atoi(task->d_name), &times) == 'S';
-        closedir(tasks);
-        still = all && times == before ? still + 1 : 0;
-        if (still == 20) return true;
-        before = times;
-        usleep(1000);
-    }
-    return false;
 }
 
 static void write_one(struct stage *s, uint64_t id)
@@ -217,10 +66,10 @@ static bool told;
 static void on_completion(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, void *priv)
 {
     bool all = EVAPI_peek_cq(hca, cq, expected) == VAPI_OK;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&gate_lock);
     told |= all;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
+    pthread_cond_broadcast(&gate_changed);
+    pthread_mutex_unlock(&gate_lock);
 }
 
 static bool is_told(void)
@@ -229,20 +78,22 @@ static bool is_told(void)
     int error = 0;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 30;
-    pthread_mutex_lock(&lock);
-    while (!told && !error) error = pthread_cond_timedwait(&changed, &lock, &until);
+    pthread_mutex_lock(&gate_lock);
+    while (!told && !error) error = pthread_cond_timedwait(&gate_changed, &gate_lock, &until);
     bool result = told;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&gate_lock);
     return result;
 }
 
-static int arm_next(struct stage *s)
+static int arm_next(void *stage)
 {
+    struct stage *s = stage;
     return VAPI_req_comp_notif(s->hca, s->a.scq, VAPI_NEXT_COMP);
 }
 
-static int arm_five(struct stage *s)
+static int arm_five(void *stage)
 {
+    struct stage *s = stage;
     return EVAPI_req_ncomp_notif(s->hca, s->a.scq, 5);
 }
 
@@ -250,12 +101,12 @@ static int arm_five(struct stage *s)
  * now must not be lost on it: when `then` completions are there that were not, the handler is
  * called.
  */
-static void arm_meanwhile(struct stage *s, int (*arm)(struct stage *), unsigned first,
-                          unsigned then, const char *name)
+static void arm_meanwhile(struct stage *s, gate_call *arm, unsigned first, unsigned then,
+                          const char *name)
 {
     struct wants w = {.signals = VAPI_SIGNAL_REQ_WR};
     EVAPI_compl_handler_hndl_t handle;
-    struct worker armer;
+    struct gate_worker armer;
     make_ends(s, &w);
     VAPI_cq_hndl_t cq = s->a.scq;
     struct ibv_context *context = vapi_slot_of(cq)->verbs.cq->context;
@@ -265,17 +116,54 @@ static void arm_meanwhile(struct stage *s, int (*arm)(struct stage *), unsigned 
     told = false;
     NEED(EVAPI_set_comp_eventh(s->hca, cq, on_completion, s, &handle));
     NEED(EVAPI_req_ncomp_notif(s->hca, cq, 3));
-    shut_gate(POLL);
+    gate_shut(POLL);
     for (unsigned i = 0; i < first; i++) write_one(s, i);
-    await_inside();
-    begin(&armer, s, arm);
-    sleeps(&armer); /* until the thread has counted; or has gone on without that */
-    open_gate();
-    is_code(end(&armer), VAPI_OK, name);
+    gate_await_inside();
+    gate_begin(&armer, s, arm);
+    gate_sleeps(&armer); /* until the thread has counted; or has gone on without that */
+    gate_open();
+    is_code(gate_end(&armer), VAPI_OK, name);
     for (unsigned i = 0; i < then; i++) write_one(s, i);
     is_true(is_told(), "and the handler is called");
     NEED(EVAPI_clear_comp_eventh(s->hca, handle));
     context->ops.poll_cq = poll_below;
+    drop_ends(s);
+}
+
+static int (*notify_below)(struct ibv_cq *, int);
+
+static int gated_notify(struct ibv_cq *cq, int solicited)
+{
+    int error = notify_below(cq, solicited);
+    gate_pass(NOTIFY);
+    return error;
+}
+
+/* A completion comes while a thread arms: the device is armed, and the library has not noted yet
+ * what for.  The thread that calls handlers waits for that. */
+static void event_while_arming(struct stage *s)
+{
+    struct wants w = {.signals = VAPI_SIGNAL_REQ_WR};
+    EVAPI_compl_handler_hndl_t handle;
+    struct gate_worker armer;
+    make_ends(s, &w);
+    VAPI_cq_hndl_t cq = s->a.scq;
+    struct ibv_context *context = vapi_slot_of(cq)->verbs.cq->context;
+    notify_below = context->ops.req_notify_cq;
+    context->ops.req_notify_cq = gated_notify;
+    expected = 1;
+    told = false;
+    NEED(EVAPI_set_comp_eventh(s->hca, cq, on_completion, s, &handle));
+    gate_shut(NOTIFY);
+    gate_begin(&armer, s, arm_next);
+    gate_await_inside();
+    write_one(s, 1);
+    is_true(gate_others_sleep(), "a completion comes while a thread arms for it");
+    gate_open();
+    is_code(gate_end(&armer), VAPI_OK, "which then is armed");
+    is_true(is_told(), "and the handler is called");
+    context->ops.req_notify_cq = notify_below;
+    NEED(EVAPI_clear_comp_eventh(s->hca, handle));
     drop_ends(s);
 }
 
@@ -284,11 +172,11 @@ static int calls;
 static void on_any(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, void *priv)
 {
     bool theirs = cq == *(const VAPI_cq_hndl_t *)priv;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&gate_lock);
     calls += theirs;
     told |= !theirs;
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
+    pthread_cond_broadcast(&gate_changed);
+    pthread_mutex_unlock(&gate_lock);
 }
 
 /* Waiting arms too, but for itself: a handler that comes later is called when it was armed for. */
@@ -321,41 +209,43 @@ static void armed_by_nobody(struct stage *s)
  * ends, but not there: nothing stays locked. */
 static void on_gated(VAPI_hca_hndl_t hca, VAPI_cq_hndl_t cq, void *priv)
 {
-    pass(HANDLER);
+    gate_pass(HANDLER);
 }
 
 static void on_gated_async(VAPI_hca_hndl_t hca, VAPI_event_record_t *record, void *priv)
 {
-    pass(HANDLER);
+    gate_pass(HANDLER);
 }
 
 static EVAPI_async_handler_hndl_t async_handle;
 
-static int clear_async(struct stage *s)
+static int clear_async(void *stage)
 {
+    struct stage *s = stage;
     return EVAPI_clear_async_event_handler(s->hca, async_handle);
 }
 
-static int clear(struct stage *s)
+static int clear(void *stage)
 {
+    struct stage *s = stage;
     return EVAPI_clear_comp_eventh(s->hca, s->a.scq);
 }
 
 /* With a handler at the gate. */
-static void cancel(struct stage *s, int (*call)(struct stage *), const char *name)
+static void cancel(struct stage *s, gate_call *call, const char *name)
 {
-    struct worker first, second;
-    await_inside();
-    begin(&first, s, call);
-    is_true(sleeps(&first), name);
+    struct gate_worker first, second;
+    gate_await_inside();
+    gate_begin(&first, s, call);
+    is_true(gate_sleeps(&first), name);
     pthread_cancel(first.thread);
-    open_gate();
-    end(&first);
-    begin(&second, s, call);
-    bool stuck = sleeps(&second);
+    gate_open();
+    gate_end(&first);
+    gate_begin(&second, s, call);
+    bool stuck = gate_sleeps(&second);
     is_true(!stuck, "and may be cancelled");
     if (stuck) _exit(finish());
-    end(&second);
+    gate_end(&second);
 }
 
 static void cancelled(struct stage *s)
@@ -363,14 +253,14 @@ static void cancelled(struct stage *s)
     struct wants w = {.signals = VAPI_SIGNAL_REQ_WR};
     EVAPI_compl_handler_hndl_t handle;
     make_ends(s, &w);
-    shut_gate(HANDLER);
+    gate_shut(HANDLER);
     NEED(EVAPI_set_comp_eventh(s->hca, s->a.scq, on_gated, NULL, &handle));
     NEED(VAPI_req_comp_notif(s->hca, s->a.scq, VAPI_NEXT_COMP));
     write_one(s, 1);
     cancel(s, clear, "removing a handler waits for it to return");
     drop_ends(s);
     make_ends(s, &w);
-    shut_gate(HANDLER);
+    gate_shut(HANDLER);
     NEED(EVAPI_set_async_event_handler(s->hca, on_gated_async, NULL, &async_handle));
     VAPI_sr_desc_t *d = request(s, VAPI_RDMA_WRITE, 9, 0, 8);
     d->r_key ^= 0x5555;
@@ -381,31 +271,100 @@ static void cancelled(struct stage *s)
 
 /* --- two at once --- */
 
-static int modify(struct stage *s)
+static int modify(void *stage)
 {
+    struct stage *s = stage;
     return change_state(s, s->a.qp, VAPI_ERR);
 }
 
-static int resize(struct stage *s)
+static int resize(void *stage)
 {
+    struct stage *s = stage;
     VAPI_cqe_num_t actual;
     return VAPI_resize_cq(s->hca, s->a.scq, 5 * DEPTH, &actual);
 }
 
-static void two_at_once(struct stage *s, enum operation of, int (*call)(struct stage *),
-                        VAPI_ret_t wanted, const char *name)
+static void two_at_once(struct stage *s, enum operation of, gate_call *call, VAPI_ret_t wanted,
+                        const char *name)
 {
     struct wants w = {.signals = VAPI_SIGNAL_REQ_WR};
-    struct worker first;
+    struct gate_worker first;
     make_ends(s, &w);
-    shut_gate(of);
-    begin(&first, s, call);
-    await_inside();
+    gate_shut(of);
+    gate_begin(&first, s, call);
+    gate_await_inside();
     is_code(call(s), wanted, name);
-    open_gate();
-    is_code(end(&first), VAPI_OK, "of which the first is not disturbed");
+    gate_open();
+    is_code(gate_end(&first), VAPI_OK, "of which the first is not disturbed");
     is_code(call(s), VAPI_OK, "and afterwards it can be done again");
     drop_ends(s);
+}
+
+static int reset(void *stage)
+{
+    struct stage *s = stage;
+    return change_state(s, s->a.qp, VAPI_RESET);
+}
+
+static int peek(void *stage)
+{
+    struct stage *s = stage;
+    return EVAPI_peek_cq(s->hca, s->a.scq, 1);
+}
+
+/* Completions of a queue pair that is reset are removed: no other thread sees them in part. */
+static void peek_while_purging(struct stage *s)
+{
+    struct wants w = {.signals = VAPI_SIGNAL_REQ_WR};
+    struct gate_worker purger, peeker;
+    make_ends(s, &w);
+    struct ibv_context *context = vapi_slot_of(s->a.scq)->verbs.cq->context;
+    poll_below = context->ops.poll_cq;
+    context->ops.poll_cq = gated_poll;
+    write_one(s, 1);
+    gate_shut(POLL);
+    gate_begin(&purger, s, reset);
+    gate_await_inside();
+    gate_begin(&peeker, s, peek);
+    is_true(gate_sleeps(&peeker), "a thread that counts completions waits while some are removed");
+    gate_open();
+    is_code(gate_end(&purger), VAPI_OK, "by the reset of a queue pair");
+    is_code(gate_end(&peeker), VAPI_CQ_EMPTY, "and then finds none");
+    context->ops.poll_cq = poll_below;
+    drop_ends(s);
+}
+
+enum { POSTS = 16 };
+static VAPI_srq_hndl_t shared;
+
+static int post_many(void *stage)
+{
+    struct stage *s = stage;
+    VAPI_ret_t code = VAPI_OK;
+    for (uint64_t i = 0; i < POSTS && code == VAPI_OK; i++) {
+        VAPI_sg_lst_entry_t piece = {.addr = (uintptr_t)s->memory, .len = 8, .lkey = s->keys.l_key};
+        VAPI_rr_desc_t receive = {.id = UINT64_C(3) << 62 | i,
+                                  .opcode = VAPI_RECEIVE,
+                                  .comp_type = VAPI_SIGNALED,
+                                  .sg_lst_p = &piece,
+                                  .sg_lst_len = 1};
+        u_int32_t posted;
+        code = VAPI_post_srq(s->hca, shared, 1, &receive, &posted);
+    }
+    return code;
+}
+
+/* Receives whose ids need records, which the queue's lock protects: the thread sanitizer looks. */
+static void two_post(struct stage *s)
+{
+    VAPI_srq_attr_t attr = {.pd_hndl = s->pd, .max_outs_wr = 2 * POSTS, .max_sentries = 1};
+    struct gate_worker one, other;
+    NEED(VAPI_create_srq(s->hca, &attr, &shared, NULL));
+    gate_begin(&one, s, post_many);
+    gate_begin(&other, s, post_many);
+    is_code(gate_end(&one), VAPI_OK, "two threads post receives of long ids to a shared queue");
+    is_code(gate_end(&other), VAPI_OK, "both of them");
+    NEED(VAPI_destroy_srq(s->hca, shared));
 }
 
 static void failed_srq(struct stage *s)
@@ -424,13 +383,15 @@ static void failed_srq(struct stage *s)
 
 static VAPI_wc_desc_t taken;
 
-static int block(struct stage *s)
+static int block(void *stage)
 {
+    struct stage *s = stage;
     return EVAPI_poll_cq_block(s->hca, s->a.scq, 0, &taken);
 }
 
-static int block_a_while(struct stage *s)
+static int block_a_while(void *stage)
 {
+    struct stage *s = stage;
     return EVAPI_poll_cq_block(s->hca, s->a.scq, 100000, &taken);
 }
 
@@ -438,29 +399,29 @@ static void asleep(struct stage *s)
 {
     struct wants wants = {.signals = VAPI_SIGNAL_REQ_WR};
     EVAPI_compl_handler_hndl_t handle;
-    struct worker w;
+    struct gate_worker w;
     make_ends(s, &wants);
     NEED(EVAPI_set_comp_eventh(s->hca, s->a.scq, EVAPI_POLL_CQ_UNBLOCK_HANDLER, NULL, &handle));
 
-    begin(&w, s, block);
-    is_true(sleeps(&w), "VC-5 a thread that waits for a completion sleeps");
+    gate_begin(&w, s, block);
+    is_true(gate_sleeps(&w), "VC-5 a thread that waits for a completion sleeps");
     write_one(s, 6);
-    is_code(end(&w), VAPI_OK, "VC-5 until it comes");
+    is_code(gate_end(&w), VAPI_OK, "VC-5 until it comes");
     is_number((long long)taken.id, 6, "VC-5 which is the one that was waited for");
 
-    begin(&w, s, block);
-    is_true(sleeps(&w), "VC-5 the next");
+    gate_begin(&w, s, block);
+    is_true(gate_sleeps(&w), "VC-5 the next");
     NEED(EVAPI_poll_cq_unblock(s->hca, s->a.scq));
-    is_code(end(&w), VAPI_CQ_EMPTY, "VC-5 and is woken by a call");
+    is_code(gate_end(&w), VAPI_CQ_EMPTY, "VC-5 and is woken by a call");
 
-    begin(&w, s, block);
-    is_true(sleeps(&w), "VC-5 or sleeps");
+    gate_begin(&w, s, block);
+    is_true(gate_sleeps(&w), "VC-5 or sleeps");
     NEED(EVAPI_clear_comp_eventh(s->hca, handle));
-    is_code(end(&w), VAPI_CQ_EMPTY, "VC-5 until waiting is over for all");
+    is_code(gate_end(&w), VAPI_CQ_EMPTY, "VC-5 until waiting is over for all");
 
     NEED(EVAPI_set_comp_eventh(s->hca, s->a.scq, EVAPI_POLL_CQ_UNBLOCK_HANDLER, NULL, &handle));
-    begin(&w, s, block_a_while);
-    is_code(end(&w), VAPI_ETIMEOUT, "VC-5 for a tenth of a second");
+    gate_begin(&w, s, block_a_while);
+    is_code(gate_end(&w), VAPI_ETIMEOUT, "VC-5 for a tenth of a second");
     long slept = w.after.ru_nvcsw - w.before.ru_nvcsw;
     is_true(slept >= 1 && slept <= 20, "VC-5 it sleeps, and does not look again and again");
     NEED(EVAPI_clear_comp_eventh(s->hca, handle));
@@ -496,7 +457,7 @@ static void gone(struct stage *s)
     NEED(EVAPI_set_comp_eventh(s->hca, s->a.scq, on_any, &s->a.scq, &one));
     NEED(EVAPI_set_comp_eventh(s->hca, s->b.scq, EVAPI_POLL_CQ_UNBLOCK_HANDLER, NULL, &other));
     NEED(EVAPI_set_async_event_handler(s->hca, on_async, NULL, &async));
-    is_true(others_sleep(), "the library's threads sleep when a device is gone");
+    is_true(gate_others_sleep(), "the library's threads sleep when a device is gone");
     is_code(EVAPI_poll_cq_block(s->hca, s->b.scq, 0, &taken), VAPI_EFATAL,
             "the waiting thread returns");
     NEED(EVAPI_clear_async_event_handler(s->hca, async));
@@ -542,10 +503,13 @@ int main(void)
     open_stage(&s);
     arm_meanwhile(&s, arm_next, 1, 1, "the next completion is armed for while three are counted");
     arm_meanwhile(&s, arm_five, 3, 2, "five are, while three are counted that are there");
+    event_while_arming(&s);
     armed_by_nobody(&s);
     cancelled(&s);
     two_at_once(&s, MODIFY, modify, VAPI_EAGAIN, "two threads that change a queue pair");
     two_at_once(&s, RESIZE, resize, VAPI_EBUSY, "two threads that resize a completion queue");
+    peek_while_purging(&s);
+    two_post(&s);
     failed_srq(&s);
     asleep(&s);
     gone(&s);
