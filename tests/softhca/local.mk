@@ -15,3 +15,7 @@ check_PROGRAMS += softhca_cycles
 softhca_cycles_SOURCES = tests/softhca/cycles.c tests/softhca/report.c $(softhca_pair)
 softhca_cycles_CPPFLAGS = $(softhca_rules_CPPFLAGS)
 softhca_cycles_LDADD = $(softhca_rules_LDADD)
+check_PROGRAMS += softhca_wakes
+softhca_wakes_SOURCES = tests/softhca/wakes.c tests/softhca/report.c tests/gate.c tests/gate.h $(softhca_pair)
+softhca_wakes_CPPFLAGS = $(softhca_rules_CPPFLAGS)
+softhca_wakes_LDADD = $(softhca_rules_LDADD) -lpthread

@@ -22,6 +22,7 @@ run "with real devices preloaded" env LD_PRELOAD="$PWD/.libs/libsofthca.so" ./so
 run counted ./softhca_cost
 run death ./softhca_death "${DEATH_STRIDE:-40}" ${DEATH_SEED:+"$DEATH_SEED"}
 run cycles ./softhca_cycles
+run "two wake" ./softhca_wakes
 run soak ./softhca_soak "${SOAK_SECONDS:-3}" ${SOAK_SEED:+"$SOAK_SEED"}
 run stress ./softhca_stress "${SOAK_SECONDS:-3}" ${SOAK_SEED:+"$SOAK_SEED"}
 
