@@ -336,11 +336,13 @@ static void peek_while_purging(struct stage *s)
 
 enum { POSTS = 16 };
 static VAPI_srq_hndl_t shared;
+static pthread_barrier_t both;
 
 static int post_many(void *stage)
 {
     struct stage *s = stage;
     VAPI_ret_t code = VAPI_OK;
+    pthread_barrier_wait(&both); /* the end of one call is not ordered before the other */
     for (uint64_t i = 0; i < POSTS && code == VAPI_OK; i++) {
         VAPI_sg_lst_entry_t piece = {.addr = (uintptr_t)s->memory, .len = 8, .lkey = s->keys.l_key};
         VAPI_rr_desc_t receive = {.id = UINT64_C(3) << 62 | i,
@@ -360,10 +362,12 @@ static void two_post(struct stage *s)
     VAPI_srq_attr_t attr = {.pd_hndl = s->pd, .max_outs_wr = 2 * POSTS, .max_sentries = 1};
     struct gate_worker one, other;
     NEED(VAPI_create_srq(s->hca, &attr, &shared, NULL));
+    pthread_barrier_init(&both, NULL, 2);
     gate_begin(&one, s, post_many);
     gate_begin(&other, s, post_many);
     is_code(gate_end(&one), VAPI_OK, "two threads post receives of long ids to a shared queue");
     is_code(gate_end(&other), VAPI_OK, "both of them");
+    pthread_barrier_destroy(&both);
     NEED(VAPI_destroy_srq(s->hca, shared));
 }
 
