@@ -37,6 +37,13 @@ tests_portals3_unsignalled_SOURCES = tests/portals3/unsignalled.c $(portals3_sce
 tests_portals3_unsignalled_CPPFLAGS = $(portals3_cppflags)
 tests_portals3_unsignalled_LDADD = $(portals3_network)
 
+# Threads that are kept in critical sections.
+check_PROGRAMS += tests/portals3/locks
+tests_portals3_locks_SOURCES = tests/portals3/locks.c tests/gate.c tests/gate.h $(portals3_scene)
+tests_portals3_locks_CPPFLAGS = $(portals3_cppflags)
+tests_portals3_locks_LDFLAGS = -Wl,--wrap=ptli_verbs_release -Wl,--wrap=ptli_pool_give
+tests_portals3_locks_LDADD = $(portals3_network)
+
 check_PROGRAMS += tests/bench/portals3
 tests_bench_portals3_SOURCES = tests/bench/portals3.c $(portals3_family)
 tests_bench_portals3_CPPFLAGS = $(portals3_cppflags)

@@ -28,6 +28,7 @@ tap_program portals3 "random traffic" ./traffic 8 3000
 tap_program portals3 "failures" ./failures
 tap_program portals3 "load" ./load
 tap_program portals3 "unsignalled" ./unsignalled
+tap_program portals3 "locks" ./locks
 SOFTHCA_DEVICES='1x1;max_mr=40' tap_program portals3 "failures, few regions" ./failures refused
 SOFTHCA_DEVICES='1x1;max_mr=1' tap_program portals3 "failures, no regions" ./failures none
 SOFTHCA_DEVICES='1x1;max_mr_size=1048576' tap_program portals3 "failures, small regions" ./failures none

