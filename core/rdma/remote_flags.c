@@ -55,6 +55,8 @@ void gasnetc_remote_flags_close(void)
     if (!gasnetc_remote_flag_words) return;
     net_deregister(&region);
     net_free(gasnetc_remote_flag_words);
+    free(gasnetc_remote_flag_due);
+    free(places);
     gasnetc_remote_flag_words = NULL;
 }
 

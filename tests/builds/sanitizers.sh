@@ -10,8 +10,8 @@
 source=$(dirname "$TEST_SOURCE")
 main_build=$TEST_BUILD
 
-# Leaks are looked for in the unit tests; a job's processes end by _exit, with everything reachable.
-export ASAN_OPTIONS=detect_leaks=0:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1
+# Leaks are looked for everywhere but in jobs, whose processes end by _exit.
+export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1
 # The lock tests hold more locks at once than the deadlock detector can count.  What orders a peer's puts, Longs and
 # gets goes through the peer, where the thread sanitizer does not see it; and of the earlier access of a pair it may
 # have forgotten the stack, so that each side must be named.
@@ -39,7 +39,7 @@ job() {
     local kind=$1 n=$2 program=$3 folder=$main_build/sanitizers/${1%%,*} conduit=${3%-*} log status
     shift 3
     log=$TEST_LOG/sanitizer_${kind%%,*}_$program${with:+_${with// /_}}.log
-    (cd "$folder" && timeout -k 5 240 "./gasnetrun_${conduit##*-}" -n "$n" "tests/$program" "$@") >"$log" 2>&1 </dev/null
+    (cd "$folder" && ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 timeout -k 5 240 "./gasnetrun_${conduit##*-}" -n "$n" "tests/$program" "$@") >"$log" 2>&1 </dev/null
     status=$(($? - ${ends:-0}))
     if grep -qE 'runtime error:|ERROR: (Address|Leak)Sanitizer|WARNING: ThreadSanitizer' "$log"; then status=99; fi
     tap_ok $status "$kind: $program, $n processes${*:+ ($*)}${with:+ ($with)}"
@@ -99,9 +99,9 @@ if build $asan "${targets[@]}" "${units[@]}"; then
     device $asan softhca_stress 2
     device $asan softhca_cycles
     # A thread that is cancelled leaves marks on its stack, where the sanitizer's own exit then stumbles.
-    ASAN_OPTIONS=detect_leaks=1:use_sigaltstack=0 device $asan tests/vapi/rules
+    ASAN_OPTIONS=$ASAN_OPTIONS:use_sigaltstack=0 device $asan tests/vapi/rules
     device $asan tests/vapi/overlap
-    for case in strangers cycles leave; do ASAN_OPTIONS=detect_leaks=1 device $asan tests/vapi/hcas $case; done
+    for case in strangers cycles leave; do device $asan tests/vapi/hcas $case; done
     for program in model hostile refusals; do device $asan tests/portals3/$program; done
     device $asan tests/portals3/rules -n 2
     device $asan tests/portals3/messages -n 2
@@ -114,7 +114,7 @@ programs="testthreads testam testamflood testlock testhandles"
 targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-par"); done
 targets+=(softhca_soak softhca_stress softhca_rules tests/vapi/{rules,overlap} tests/reference/libgasnet-ibv-par.la)
-targets+=(tests/portals3/mirrored tests/unit/exit_engine tests/testexit-ibv-par)
+targets+=(tests/portals3/{mirrored,locks} tests/unit/exit_engine tests/testexit-ibv-par)
 portals_programs="testthreads testbarrier"
 targets+=(gasnetrun_portals)
 for program in $portals_programs; do targets+=("tests/$program-portals-par"); done
@@ -137,5 +137,6 @@ if build thread "${targets[@]}"; then
     device thread tests/unit/exit_engine
     # In one process: what orders two that share memory by RDMA is not seen.
     MIRROR_WAYS=tp device thread tests/portals3/mirrored
+    device thread tests/portals3/locks queues handling users
 fi
 tap_end

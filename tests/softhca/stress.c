@@ -315,6 +315,7 @@ static void tear_lines_down(struct storm *t)
     CHECK_EQ(ibv_destroy_cq(t->s.scq), 0);
     CHECK_EQ(ibv_destroy_cq(t->s.rcq), 0);
     CHECK_EQ(ibv_dereg_mr(t->s.mr), 0);
+    CHECK_EQ(ibv_dealloc_pd(t->s.pd), 0);
 }
 
 static void act(struct storm *t)
