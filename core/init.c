@@ -115,7 +115,7 @@ enum { SPARE_FILES = 16 }; /* open files for the device and the program, beyond 
 
 /* Checks the limit of open files on all ranks before connecting: a rank that ran out of descriptors
  * later would leave its peers waiting for their connections. */
-static void make_room_for_files(void)
+static void reserve_files(void)
 {
     struct gasneti_descriptors found;
     char error[256] = "";
@@ -134,13 +134,14 @@ struct settled {
     bool early; /* peers cannot be connected at first use */
 };
 
-/* Reports when peers are connected; if at start-up, the first process that requires it says why. */
+/* Reports whether peers are connected at first use or at start-up; the first process that requires
+ * start-up gives its reason. */
 static void report_early(const struct settled *all)
 {
-    uint32_t speaker = 0;
-    while (speaker < gasnetc_job.size && !all[speaker].early) speaker++;
-    bool at_first_use = speaker == gasnetc_job.size;
-    if (gasnetc_job.rank != (at_first_use ? 0 : speaker) || !bootstrap_getenv("GASNET_VERBOSEENV"))
+    uint32_t first = 0;
+    while (first < gasnetc_job.size && !all[first].early) first++;
+    bool at_first_use = first == gasnetc_job.size;
+    if (gasnetc_job.rank != (at_first_use ? 0 : first) || !bootstrap_getenv("GASNET_VERBOSEENV"))
         return;
     fprintf(stderr, "gasnet: peers are connected at %s%s\n",
             at_first_use ? "first use" : "start-up: ", gasnetc_caps.early);
@@ -199,7 +200,7 @@ static void connect_all(size_t size)
 }
 
 /* Exchanges what is needed to connect a peer at first use; connects none. */
-static void expect_all(size_t size)
+static void exchange_contacts(size_t size)
 {
     uint32_t n = gasnetc_job.size, me = gasnetc_job.rank;
     char *mine = calloc(1, size), *all = calloc(n, size);
@@ -207,10 +208,10 @@ static void expect_all(size_t size)
     net_contact(mine);
     bootstrap_exchange(mine, size, all);
     for (uint32_t i = 0; i < n; i++)
-        if (i != me) net_expect(&gasnetc_peers[i].net, all + i * size);
+        if (i != me) net_set_contact(&gasnetc_peers[i].net, all + i * size);
     free(mine);
     free(all);
-    net_meet();
+    net_start();
 }
 
 static uint32_t bbuf_count(void)
@@ -274,14 +275,14 @@ static void open_network(void)
                                       &found); /* the device complains if it is short */
     net_open(gasnetc_job.size - 1, &gasnetc_caps);
     if (gasnetc_job.size > 1) {
-        make_room_for_files();
+        reserve_files();
         struct settled settled = settle();
         init_credits(settled.credits, settled.replies);
         bounce_init(bbuf_count());
         if (settled.early)
             connect_all(settled.address);
         else
-            expect_all(settled.contact);
+            exchange_contacts(settled.contact);
     }
     if (reports_environment())
         fprintf(stderr, "gasnet: %u processes, started by %s, over %s\n", gasnetc_job.size,
@@ -336,7 +337,7 @@ int gasnet_init(int *argc, char ***argv)
 int gasnetc_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsize,
                    uintptr_t minheapoffset)
 {
-    (void)minheapoffset; /* the segment is never near the heap */
+    (void)minheapoffset; /* the segment is never next to the heap */
     if (refused)
         gasneti_fatal(
             "gasnet_attach is called although gasnet_init failed: there is no job; check what "

@@ -20,7 +20,7 @@ core_sources = \
   core/exit/exit.c core/exit/exit.h core/exit/exit_protocol.c core/exit/exit_protocol.h \
   core/exit/exit_signals.c core/exit/exit_signals.h
 
-# With --disable-ibv-rcv-thread neither is there at all: the thread, and how it sleeps.
+# Left out by --disable-ibv-rcv-thread: the receive thread, and the call in which it sleeps.
 receive_thread_sources = core/progress/receive_thread.c
 ib_receive_thread_sources = core/ib/cq_wait.c
 
@@ -34,6 +34,6 @@ core_ib_sources = \
 
 EXTRA_DIST += core/conduits.m4 core/conduits.sh core/am/gen_dispatch.sh core/counters/counters_table.sh
 
-# libsofthca.so is found beside the library, wherever an installed tree was moved to; calls between
+# libsofthca.so is found in the folder of the library, also after an installed tree was moved; calls between
 # the library's own functions need no detour through the symbol table.
 conduit_ldflags = -Wl,-rpath,'$$ORIGIN' -Wl,-Bsymbolic-functions

@@ -11,11 +11,11 @@
  * Locks and threads
  *   - The core holds a peer's lock when it makes a call that takes the peer (except net_connect):
  *     two threads never post to one peer at once, but several may post to different peers.
- *   - It holds the poll lock for net_reap and net_arrivals: one thread reaps at a time, while
- * others may post.
+ *   - It holds the poll lock for net_reap and net_arrivals: one thread reaps at a time, and others
+ *     may post meanwhile.
  *   - It holds no lock for net_refill and net_release; several threads may be in them at once, for
  *     different messages.
- *   - One thread calls net_open ... net_meet and net_close, while no other is in the library.
+ *   - One thread calls net_open ... net_start and net_close, while no other is in the library.
  * In SEQ and PARSYNC libraries the locks are empty.
  *
  * No call blocks, except at start-up.  A call that finds no resources returns NET_BUSY (or
@@ -104,9 +104,9 @@ typedef struct net_message {
     net_peer_t *peer;
     void *data;
     uint32_t length;
-    bool system;     /* from net_sys: data is uint64_t[2] */
-    bool kept_space; /* it consumed no receive buffer: the one posted for it is still posted */
-    uint8_t mark;    /* used by the network */
+    bool system;      /* from net_sys: data is uint64_t[2] */
+    bool kept_buffer; /* it consumed no receive buffer: the one posted for it is still posted */
+    uint8_t mark;     /* used by the network */
 } net_message_t;
 
 /* --- start-up and end --- */
@@ -137,11 +137,11 @@ void net_connect(net_peer_t *peer, const void *address);
 size_t net_contact_size(void);
 void net_contact(void *contact);
 
-/* Sets the contact address of a peer; for each peer before net_meet. */
-void net_expect(net_peer_t *peer, const void *contact);
+/* Sets the contact address of a peer; for each peer before net_start. */
+void net_set_contact(net_peer_t *peer, const void *contact);
 
 /* From now on this process may post to its peers.  Peers may have posted to it before. */
-void net_meet(void);
+void net_start(void);
 
 /* Stops all traffic, then frees.  Safe after a partial net_open, and when peers have ended. */
 void net_close(void);
@@ -269,7 +269,7 @@ void net_block(unsigned channel);
 /* --- receive buffers (no lock held) --- */
 
 /* Before a Request's handler runs: posts a receive buffer in place of the message's, unless
- * kept_space.  It takes `spare` before the common pool.  If no buffer is spare, it copies the
+ * kept_buffer.  It takes `spare` before the common pool.  If no buffer is spare, it copies the
  * message to ordinary memory and posts the message's own buffer again.  Returns the message to use
  * from here on. */
 static inline net_message_t *net_refill(net_message_t *message, net_spare_t *spare);

@@ -19,8 +19,8 @@ void gasneti_fatal_once(const char *format, ...) __attribute__((noreturn, format
  * one for each rank. */
 void gasneti_fatal_if_any(const char *error);
 
-/* The same where every rank knows that the job must end: the rank with `speaker` reports why. */
-void gasneti_fatal_by_one(bool speaker, const char *error) __attribute__((noreturn));
+/* The same where every rank knows that the job must end: the ranks with `reports` report why. */
+void gasneti_fatal_by_one(bool reports, const char *error) __attribute__((noreturn));
 
 /* A connection or a peer failed, which may only mean that the job is ending.  The text is kept
  * until the next poll, which waits a moment for the order to end and otherwise calls gasneti_fatal

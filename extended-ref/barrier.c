@@ -1,4 +1,4 @@
-/* barrier.c - runs the state machine barrier_state over a carrier:
+/* barrier.c - runs the state machine barrier_state over a transport:
  * gasnet_barrier_{notify,wait,try,result}.
  *
  * Any thread that polls sends the next messages, from gasnete_progress, so a node that has notified
@@ -17,16 +17,16 @@
 #include "core/lock.h"
 #include "core/params/params.h"
 #include "core/report.h"
-#include "extended-ref/barrier_carrier.h"
+#include "extended-ref/barrier_transport.h"
 #include "extended-ref/handles.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/transfer.h"
 
-/* gasnete_progress has work: a message arrived, or the carrier must be asked whether one has.  */
+/* gasnete_progress has work: a message arrived, or the transport must be asked whether one has.  */
 atomic_bool gasnete_progress_due;
 
 static struct {
-    const gasnete_barrier_carrier_t *carrier;
+    const gasnete_barrier_transport_t *transport;
     atomic_bool complete; /* the phase that this node is in */
     gasneti_lock_t lock;
     gasnete_barrier_state_t state;
@@ -40,7 +40,7 @@ void gasnete_barrier_attach(void)
     const char *name = gasnetc_params.barrier;
     bool by_am = name && !strncasecmp(name, "AM", 2);
     gasnete_barrier_init(&barrier.state, gasnet_mynode(), gasnet_nodes());
-    barrier.carrier = by_am ? &gasnete_barrier_am : gasnete_default_barrier(barrier.state.steps);
+    barrier.transport = by_am ? &gasnete_barrier_am : gasnete_default_barrier(barrier.state.steps);
 }
 
 /* With the lock held: passes the awaited message to the state machine, if it has arrived.  */
@@ -48,8 +48,8 @@ static bool barrier_collect(void)
 {
     gasnete_barrier_state_t *state = &barrier.state;
     gasnete_barrier_message_t message;
-    return barrier.carrier->collect && state->notified && !state->complete &&
-           barrier.carrier->collect(state->parity, state->received, &message) &&
+    return barrier.transport->collect && state->notified && !state->complete &&
+           barrier.transport->collect(state->parity, state->received, &message) &&
            gasnete_barrier_receive(state, &message);
 }
 
@@ -63,7 +63,7 @@ static bool barrier_next(gasnete_barrier_message_t *message)
     bool complete = barrier.state.notified && barrier.state.complete;
     if (!any && complete)
         atomic_store_explicit(&barrier.complete, true, memory_order_release);
-    else if (!any && barrier.carrier->collect && barrier.state.notified)
+    else if (!any && barrier.transport->collect && barrier.state.notified)
         atomic_store_explicit(&gasnete_progress_due, true, memory_order_relaxed);
     gasneti_unlock(&barrier.lock);
     return any;
@@ -74,7 +74,7 @@ static bool barrier_next(gasnete_barrier_message_t *message)
 static void barrier_advance(void)
 {
     gasnete_barrier_message_t message;
-    while (barrier_next(&message)) barrier.carrier->send(&message);
+    while (barrier_next(&message)) barrier.transport->send(&message);
 }
 
 void gasnete_progress(void)
@@ -114,7 +114,7 @@ static gasnete_barrier_value_t barrier_value(int id, int flags)
 void gasnete_barrier_notify(int id, int flags)
 {
     if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_barrier_notify");
-    if (gasnete_rarely(barrier.carrier == NULL)) gasnetc_require_attached("a barrier");
+    if (gasnete_rarely(barrier.transport == NULL)) gasnetc_require_attached("a barrier");
     gasneti_lock(&barrier.lock);
     bool entered = gasnete_barrier_enter(&barrier.state, barrier_value(id, flags));
     if (entered) atomic_store_explicit(&barrier.complete, false, memory_order_relaxed);
@@ -134,7 +134,7 @@ static bool barrier_complete(void)
 static void barrier_check_notified(void)
 {
     if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_barrier_wait or _try");
-    if (gasnete_rarely(barrier.carrier == NULL)) gasnetc_require_attached("a barrier");
+    if (gasnete_rarely(barrier.transport == NULL)) gasnetc_require_attached("a barrier");
     gasneti_lock(&barrier.lock);
     bool notified = barrier.state.notified;
     gasneti_unlock(&barrier.lock);

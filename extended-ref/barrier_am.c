@@ -5,7 +5,7 @@
  */
 #include "gasnet.h"
 
-#include "extended-ref/barrier_carrier.h"
+#include "extended-ref/barrier_transport.h"
 #include "extended-ref/internal_am.h"
 
 static void barrier_am_send(const gasnete_barrier_message_t *message)
@@ -26,4 +26,4 @@ void gasnete_barrier_handler(gasnet_token_t token, gasnet_handlerarg_t word0,
     gasnete_barrier_arrived(from, &message);
 }
 
-const gasnete_barrier_carrier_t gasnete_barrier_am = {.send = barrier_am_send, .collect = NULL};
+const gasnete_barrier_transport_t gasnete_barrier_am = {.send = barrier_am_send, .collect = NULL};

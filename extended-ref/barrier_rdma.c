@@ -7,7 +7,7 @@
 #include "gasnet.h"
 
 #include "core/rdma/remote_flags.h"
-#include "extended-ref/barrier_carrier.h"
+#include "extended-ref/barrier_transport.h"
 
 static uint8_t steps;
 
@@ -59,5 +59,5 @@ static bool barrier_rdma_collect(uint8_t parity, uint8_t step, gasnete_barrier_m
     return true;
 }
 
-const gasnete_barrier_carrier_t gasnete_barrier_rdma = {.send = barrier_rdma_send,
-                                                        .collect = barrier_rdma_collect};
+const gasnete_barrier_transport_t gasnete_barrier_rdma = {.send = barrier_rdma_send,
+                                                          .collect = barrier_rdma_collect};

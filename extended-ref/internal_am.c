@@ -36,7 +36,8 @@ void gasnete_check_segment(gasnet_node_t node, const void *start, size_t nbytes,
                   (unsigned long)base, (unsigned long)(base + segments[node].size));
 }
 
-void gasnete_check_asked(gasnet_token_t token, const void *start, size_t nbytes, const char *what)
+void gasnete_check_requested(gasnet_token_t token, const void *start, size_t nbytes,
+                             const char *what)
 {
     gasnet_node_t me = gasnet_mynode(), from = 0;
     if (gasnete_in_segment(me, start, nbytes)) return;

@@ -48,7 +48,8 @@ void gasnete_segments_attach(void);
  * fatal if not: for a transfer of this node, and for one that the sender of a message requests.  */
 bool gasnete_in_segment(gasnet_node_t node, const void *start, size_t nbytes);
 void gasnete_check_segment(gasnet_node_t node, const void *start, size_t nbytes, const char *what);
-void gasnete_check_asked(gasnet_token_t token, const void *start, size_t nbytes, const char *what);
+void gasnete_check_requested(gasnet_token_t token, const void *start, size_t nbytes,
+                             const char *what);
 
 static inline gasnet_handlerarg_t gasnete_high(const void *pointer)
 {

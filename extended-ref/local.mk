@@ -1,10 +1,10 @@
 # extended-ref: the Extended API over the core.  Each conduit library lists extended_sources, once per
-# threading mode, and with them what carries transfers: extended_by_rdma; or, with -DGASNETE_BY_AM,
+# threading mode, and with them the transport of puts and gets: extended_by_rdma; or, with -DGASNETE_BY_AM,
 # extended_by_am, which needs no more than the Core API.
 extended_sources = \
 	extended-ref/attach.c \
 	extended-ref/barrier.c extended-ref/barrier_am.c \
-	extended-ref/barrier_carrier.h \
+	extended-ref/barrier_transport.h \
 	extended-ref/barrier_state.c extended-ref/barrier_state.h \
 	extended-ref/checks.c \
 	extended-ref/diagnostics.c \

@@ -35,7 +35,7 @@ void gasnete_memset_handler(gasnet_token_t token, gasnet_handlerarg_t dst_high,
 {
     void *dst = gasnete_pointer(dst_high, dst_low);
     size_t length = (uint32_t)nbytes;
-    gasnete_check_asked(token, dst, length, "a gasnet_memset");
+    gasnete_check_requested(token, dst, length, "a gasnet_memset");
     memset(dst, value, length);
     gasnet_AMReplyShort2(token, GASNETE_H_DONE, counter_high, counter_low);
 }

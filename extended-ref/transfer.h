@@ -6,7 +6,7 @@
  * must not change until the operation is complete.  gasnete_transfer_get;
  * gasnete_transfer_get_into, for memory that gasnete_landing has registered.  gasnete_transfer_fill
  * returns false, and does nothing, where a handler of the target is faster.
- * gasnete_default_barrier, called at attach, returns the carrier of barriers;
+ * gasnete_default_barrier, called at attach, returns the transport of barriers;
  * GASNETE_TRANSFER_HANDLERS are the transport's entries of the handler table.
  */
 #ifndef GASNETE_TRANSFER_H

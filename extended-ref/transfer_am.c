@@ -65,7 +65,7 @@ void gasnete_put_handler(gasnet_token_t token, void *bytes, size_t nbytes,
                          gasnet_handlerarg_t counter_high, gasnet_handlerarg_t counter_low)
 {
     void *dst = gasnete_pointer(dst_high, dst_low);
-    gasnete_check_asked(token, dst, nbytes, "a put");
+    gasnete_check_requested(token, dst, nbytes, "a put");
     memcpy(dst, bytes, nbytes);
     gasnet_AMReplyShort2(token, GASNETE_H_DONE, counter_high, counter_low);
 }
@@ -105,7 +105,7 @@ void gasnete_get_handler(gasnet_token_t token, gasnet_handlerarg_t src_high,
                          gasnet_handlerarg_t counter_high, gasnet_handlerarg_t counter_low)
 {
     void *src = gasnete_pointer(src_high, src_low);
-    gasnete_check_asked(token, src, (uint32_t)nbytes, "a get");
+    gasnete_check_requested(token, src, (uint32_t)nbytes, "a get");
     gasnet_AMReplyMedium4(token, GASNETE_H_GOT, src, (uint32_t)nbytes, dst_high, dst_low,
                           counter_high, counter_low);
 }
@@ -116,7 +116,7 @@ void gasnete_get_long_handler(gasnet_token_t token, gasnet_handlerarg_t src_high
                               gasnet_handlerarg_t counter_high, gasnet_handlerarg_t counter_low)
 {
     void *src = gasnete_pointer(src_high, src_low);
-    gasnete_check_asked(token, src, (uint32_t)nbytes, "a get");
+    gasnete_check_requested(token, src, (uint32_t)nbytes, "a get");
     gasnet_AMReplyLong2(token, GASNETE_H_GOT_LONG, src, (uint32_t)nbytes,
                         gasnete_pointer(dst_high, dst_low), counter_high, counter_low);
 }

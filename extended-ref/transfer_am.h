@@ -3,7 +3,7 @@
 #define GASNETE_TRANSFER_AM_H
 
 #include "core/completion.h"
-#include "extended-ref/barrier_carrier.h"
+#include "extended-ref/barrier_transport.h"
 #include "extended-ref/internal_am.h"
 #include "gasnet.h"
 
@@ -38,7 +38,7 @@ static inline bool gasnete_transfer_fill(gasnet_node_t node, void *dst, int valu
     return false;
 }
 
-static inline const gasnete_barrier_carrier_t *gasnete_default_barrier(uint8_t steps)
+static inline const gasnete_barrier_transport_t *gasnete_default_barrier(uint8_t steps)
 {
     (void)steps;
     return &gasnete_barrier_am;

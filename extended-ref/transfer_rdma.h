@@ -3,7 +3,7 @@
 #define GASNETE_TRANSFER_RDMA_H
 
 #include "core/rdma/rdma.h"
-#include "extended-ref/barrier_carrier.h"
+#include "extended-ref/barrier_transport.h"
 #include "gasnet.h"
 
 #define GASNETE_TRANSFER_HANDLERS
@@ -45,7 +45,7 @@ static inline bool gasnete_transfer_fill(gasnet_node_t node, void *dst, int valu
     return gasnetc_rdma_fill(node, dst, value, nbytes, counter);
 }
 
-static inline const gasnete_barrier_carrier_t *gasnete_default_barrier(uint8_t steps)
+static inline const gasnete_barrier_transport_t *gasnete_default_barrier(uint8_t steps)
 {
     gasnete_barrier_rdma_attach(steps);
     return &gasnete_barrier_rdma;

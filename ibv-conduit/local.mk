@@ -6,6 +6,6 @@ ibv_network_cppflags = -DNET_IB_HCAS=$(IBV_HCAS) \
 	-DNET_IB_POLL_LOCK=$(IBV_POLL_LOCK)
 ibv_network_libs = libsofthca.la $(VERBS_LIBS)
 ibv_extended = $(extended_by_rdma)
-# What clients link: libraries of ours, and of the system.
+# Linked by clients: the libraries of this package, and those of the system.
 ibv_own_libs = softhca
 ibv_client_libs = $(VERBS_LIBS)

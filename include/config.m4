@@ -1,4 +1,4 @@
-dnl config.m4 - what configure finds out for include/gasnet_config.h, the configuration that clients see.
+dnl config.m4 - what configure finds out for include/gasnet_config.h, the configuration that clients include.
 dnl Included once by configure.ac, before AC_OUTPUT.  Nothing here may name a network.
 
 # The release, for #if and for build systems that read gasnet_config.h as text; and the build mode.

@@ -1,4 +1,4 @@
-# include: the headers a client sees.  Private ones are installed beside the public ones.
+# include: the headers that clients include. The private ones are installed in the same folder.
 GASNET_INCLUDES = -I$(top_srcdir)/include -I$(top_builddir)/include
 
 include_HEADERS += \

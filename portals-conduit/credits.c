@@ -82,7 +82,7 @@ void net_portals_returned(net_peer_t *peer, uint32_t word)
     bool sound = gasnetc_lending_gave_back(&net_portals.lending, &peer->loan, (uint16_t)word,
                                            (uint16_t)(word >> 16));
     gasneti_unlock(&net_portals.lending_lock);
-    if (!sound) gasneti_malformed(peer->rank, 0, "number of credits given back");
+    if (!sound) gasneti_malformed(peer->rank, 0, "number of returned credits");
 }
 
 /* --- GASNET_PORTAL_CREDIT_STATS (PO-14) --- */
@@ -90,10 +90,10 @@ void net_portals_returned(net_peer_t *peer, uint32_t word)
 static void credits_write_stats(FILE *out)
 {
     const gasnetc_lending_t *l = &net_portals.lending;
-    fprintf(out, "# rank %u: %u credits in the bank, %llu lent so far, %llu given back; epoch %u\n",
+    fprintf(out, "# rank %u: %u credits in the bank, %llu lent so far, %llu returned; epoch %u\n",
             net_portals.rank, l->bank, (unsigned long long)l->lent, (unsigned long long)l->returned,
             l->epoch);
-    fputs("# peer  lent-to-it  it-lent-us  in-use  most-used  stalls\n", out);
+    fputs("# peer        lent    borrowed  in-use  most-used  stalls\n", out);
     for (uint32_t r = 0; r <= net_portals_rest.peers; r++) {
         const net_peer_t *peer = net_portals_rest.peer[r];
         if (!peer) continue;

@@ -147,7 +147,7 @@ static bool lending_ask(gasnetc_lending_t *l, gasnetc_loan_t *loan)
     lending_age_lender(l, loan);
     if (loan->stalled_requests > 0) return false;
     if (loan->refusals > 0 && (uint16_t)(l->epoch - loan->ask_from) >> loan->refusals >= 4)
-        loan->refusals--; /* it was not asked for at least four times the delay */
+        loan->refusals--; /* the peer was not asked for at least four times the delay */
     loan->asked = true;
     l->asking++;
     l->asks++;
@@ -181,7 +181,7 @@ bool gasnetc_lending_gave_back(gasnetc_lending_t *l, gasnetc_loan_t *loan, uint1
     l->returned += credits;
     if (credits == 0) {
         lending_back_off(l, loan);
-    } else { /* return_limit bounds what it returns in this epoch */
+    } else { /* return_limit bounds the credits that the peer returns in this epoch */
         loan->returned_last = true;
         l->bank_short = false;
     }

@@ -29,7 +29,7 @@ typedef struct gasnetc_lending {
 
     bool bank_short; /* a peer asked for more than the bank held */
     uint16_t epoch;
-    uint16_t asking;   /* peers that were asked to give back and have not answered */
+    uint16_t asking;   /* peers that were asked to return credits and have not answered */
     uint32_t requests; /* received in this epoch */
     uint32_t asks;     /* sent in this epoch */
     uint32_t examined; /* rank examined last by gasnetc_lending_choose */
@@ -37,24 +37,24 @@ typedef struct gasnetc_lending {
     uint64_t lent, returned; /* credits moved so far; statistics */
 } gasnetc_lending_t;
 
-/* State of one peer: first as our lender, then as our borrower. */
+/* State of one peer: first as a lender to this node, then as a borrower of it. */
 typedef struct gasnetc_loan {
-    uint16_t owned;     /* credits that we may use */
+    uint16_t owned;     /* credits that this node may use */
     uint16_t in_use;    /* of these, held by Requests that await their Reply */
     uint16_t most;      /* most in use in the peer's present epoch */
     uint16_t most_then; /* the same of its earlier epochs; decays */
-    uint16_t stalls;    /* our Requests that stalled; decays */
-    uint16_t given_up;  /* credits that we returned on request; decays */
+    uint16_t stalls;    /* Requests to the peer that stalled; decays */
+    uint16_t given_up;  /* credits returned to the peer on request; decays */
 
-    uint16_t loan;             /* our credits that the peer holds */
+    uint16_t loan;             /* credits of this node that the peer holds */
     uint16_t stalled_requests; /* Requests of the peer that had stalled; decays */
     uint16_t given;            /* credits added to the loan; decays */
-    uint16_t aged;             /* our epoch when those two last decayed */
-    uint16_t reported;         /* our epoch that the peer was last informed of */
-    uint16_t ask_from;         /* first of our epochs in which it may be asked again */
-    uint8_t refusals;          /* times that asking it was of no use */
-    bool asked;                /* it was asked and has not answered */
-    bool returned_last;        /* it returned credits, and has not asked for more since */
+    uint16_t aged;             /* this node's epoch when those two last decayed */
+    uint16_t reported;         /* this node's epoch that the peer was last informed of */
+    uint16_t ask_from;         /* this node's first epoch in which the peer may be asked again */
+    uint8_t refusals;          /* times that asking the peer was of no use */
+    bool asked;                /* the peer was asked and has not answered */
+    bool returned_last;        /* the peer returned credits, and has not asked for more since */
 } gasnetc_loan_t;
 _Static_assert(sizeof(gasnetc_loan_t) <= 40, "PO-17 bounds what a node keeps of each peer");
 
@@ -113,8 +113,8 @@ static inline bool gasnetc_lending_take(const gasnetc_lending_t *l, gasnetc_loan
  * protocol error of the peer. */
 bool gasnetc_lending_replied(gasnetc_loan_t *loan, uint8_t byte);
 
-/* The lender asks for credits; `epochs` of its epochs have ended since it last informed us. Returns
- * the credits to send back, with gasnetc_lending_epochs, even if there are none. */
+/* The lender asks for credits; `epochs` of its epochs have ended since it last informed this node.
+ * Returns the credits to send back, with gasnetc_lending_epochs, even if there are none. */
 uint16_t gasnetc_lending_give_back(const gasnetc_lending_t *l, gasnetc_loan_t *loan,
                                    uint16_t epochs);
 
@@ -152,8 +152,8 @@ bool gasnetc_lending_gave_back(gasnetc_lending_t *l, gasnetc_loan_t *loan, uint1
 
 /* --- both --- */
 
-/* The number of our epochs that ended since the peer was last informed; for a system message that
- * is sent to it now. */
+/* The number of this node's epochs that ended since the peer was last informed; for a system
+ * message that is sent to it now. */
 uint16_t gasnetc_lending_epochs(const gasnetc_lending_t *l, gasnetc_loan_t *loan);
 
 #endif

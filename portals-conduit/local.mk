@@ -11,6 +11,6 @@ portals_network_cppflags = -I$(top_srcdir)/other/portals3/include
 portals_launcher_cppflags = -DGASNETC_SETTINGS_DEF='"other/portals3/transport/settings.def"'
 portals_network_libs = libportals.la libsofthca.la $(VERBS_LIBS)
 portals_extended = $(extended_by_rdma)
-# What clients link: libraries of ours, and of the system.
+# Linked by clients: the libraries of this package, and those of the system.
 portals_own_libs = portals softhca
 portals_client_libs = $(VERBS_LIBS)

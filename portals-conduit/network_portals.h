@@ -29,7 +29,7 @@ enum {
     NET_PAIRS_LONGS = 1,
     NET_SPARE =
         GASNETC_THREADED ? 2 : 1, /* receive buffers beyond those that the credits can fill */
-    NET_LOOK_EVERY = 1024, /* polls without an event between two checks for broken connections */
+    NET_CHECK_EVERY = 1024, /* polls without an event between two checks for broken connections */
 };
 
 enum { NET_PT_SEGMENT = 38, NET_PT_AM = 39, NET_AC = 0 };
@@ -160,8 +160,8 @@ void net_portals_sys_event(const ptl_event_t *event);
 net_message_t *net_portals_am_event(const ptl_event_t *event);
 /* A queue has lost events, or cannot be read; fatal. */
 void net_portals_queue_failed(const char *queue, int error);
-/* Called after many polls without an event: ends the job if a connection broke. */
-void net_portals_look(void);
+/* Called after NET_CHECK_EVERY polls without an event: ends the job if a connection broke. */
+void net_portals_check_connections(void);
 /* Attaches an unreferenced receive buffer at the end of the chain. */
 void net_portals_attach(net_reqrb_t *buffer);
 /* Asks peers to return credits, while the bank is short. */
@@ -338,8 +338,8 @@ HOT unsigned net_reap(void)
         safe++;
     }
     if (systems + safe == 0 &&
-        __builtin_expect(++net_portals.empty_rounds % NET_LOOK_EVERY == 0, 0))
-        net_portals_look();
+        __builtin_expect(++net_portals.empty_rounds % NET_CHECK_EVERY == 0, 0))
+        net_portals_check_connections();
     if (__builtin_expect(net_portals.sleeps, 0))
         net_portals.left = systems == net_portals.sys_limit || safe == net_portals.safe_limit;
     return systems + safe;

@@ -259,7 +259,7 @@ static void open_bounce_limits(void)
     gasnetc_params_t *p = &gasnetc_params;
     if (p->put_bounce_limit < 0) p->put_bounce_limit = p->putget_bounce_limit;
     if (p->get_bounce_limit < 0) p->get_bounce_limit = p->putget_bounce_limit;
-    /* Beside the payload a packed Long has up to 80 bytes of header and address. */
+    /* In addition to the payload a packed Long has up to 80 bytes of header and address. */
     p->packedlong_limit = p->packed_long ? PLAN_CHUNK - 80 : 0;
 }
 
@@ -300,14 +300,14 @@ void net_contact(void *contact)
     memcpy(contact, &net_portals_rest.id, sizeof net_portals_rest.id);
 }
 
-void net_expect(net_peer_t *peer, const void *contact)
+void net_set_contact(net_peer_t *peer, const void *contact)
 {
     memcpy(&peer->id, contact, sizeof peer->id);
     gasnetc_loan_init(&peer->loan, net_portals_rest.each);
     net_portals_rest.peer[peer->rank] = peer;
 }
 
-void net_meet(void) {}
+void net_start(void) {}
 
 /* Portals has no connections: the address is one byte of 0. */
 size_t net_address_size(void)

@@ -58,7 +58,7 @@ void net_portals_trouble_init(void)
 
 /* An Active Message is not acknowledged.  If it is lost there is no event, and the next message is
  * sent over a new connection; only the count of broken connections shows the loss. */
-void net_portals_look(void)
+void net_portals_check_connections(void)
 {
     ptl_sr_value_t breaks;
     if (PtlNIStatus(net_portals.ni, PTL_SR_BREAKS, &breaks) != PTL_OK || breaks == 0) return;

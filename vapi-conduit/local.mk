@@ -6,6 +6,6 @@ vapi_network_cppflags = -I$(top_srcdir)/other/vapi/include -DNET_IB_HCAS=$(VAPI_
 	-DNET_IB_POLL_LOCK=$(VAPI_POLL_LOCK)
 vapi_network_libs = libvapi.la libsofthca.la $(VERBS_LIBS)
 vapi_extended = $(extended_by_rdma)
-# What clients link: libraries of ours, and of the system.
+# Linked by clients: the libraries of this package, and those of the system.
 vapi_own_libs = vapi softhca
 vapi_client_libs = $(VERBS_LIBS)

@@ -1,4 +1,4 @@
-/* am.h - what the two halves of the AM engine share: am_send.c and am_deliver.[ch]. */
+/* am.h - shared by the two halves of the AM engine: am_send.c and am_deliver.[ch]. */
 #ifndef GASNETC_AM_H
 #define GASNETC_AM_H
 
@@ -11,7 +11,7 @@ typedef struct gasnetc_token {
     bool loopback;
     bool request;
     bool replied;
-    net_message_t *message; /* flow_network.h alone: the Request that the Reply answers */
+    net_message_t *message; /* the Request that the Reply answers; used by flow_network.h alone */
     /* In debug builds: */
     void *locks;                 /* handler-safe locks held when the handler began */
     struct gasnetc_token *outer; /* of the handler that called this one by loopback */

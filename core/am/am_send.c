@@ -80,7 +80,7 @@ HOT void post(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, u
         if (flow_superseded(peer, &flow)) break;
         if (flow_may_send(peer, &flow)) {
             header->credits = flow.credits;
-            result = net_am(&peer->net, bytes, region, length, flow.needs_room, answers, &sent);
+            result = net_am(&peer->net, bytes, region, length, flow.needs_recv, answers, &sent);
             if (result == NET_POSTED) {
                 flow_sent(peer, &flow);
                 count_sent(peer->counts, am, kind, in_bbuf);

@@ -290,7 +290,7 @@ void gasnetc_hsl_unlock(gasnet_hsl_t *hsl)
     if (self->locks != hsl)
         gasneti_fatal("gasnet_hsl_unlock out of order: another lock was taken after this one");
     if (now_ns() - hsl->since > LONG_HOLD_NS)
-        gasneti_warn("a handler-safe lock was held for %.1f s; handlers that want it had to wait",
+        gasneti_warn("a handler-safe lock was held for %.1f s; handlers that need it had to wait",
                      (double)(now_ns() - hsl->since) * 1e-9);
     self->locks = hsl->below;
     __atomic_store_n(&hsl->owner, NULL, __ATOMIC_RELAXED);

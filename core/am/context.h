@@ -12,7 +12,7 @@ void gasnetc_check_may_communicate(const char *call);
 void gasnetc_check_client_code(const char *call);
 
 /* Before and after a handler: its token is valid in between, in this thread.  Fatal if the handler
- * returns with a lock held that it has locked. */
+ * returns with a lock held that it acquired. */
 void gasnetc_handler_begins(struct gasnetc_token *token);
 void gasnetc_handler_ends(const struct gasnetc_token *token);
 
@@ -22,7 +22,7 @@ void gasnetc_check_in_handler(const char *call, const struct gasnetc_token *toke
 /* The same, and fatal unless `token` is that handler's. */
 void gasnetc_check_token(const char *call, const struct gasnetc_token *token);
 
-/* Fatal if the handler replies with a lock held that it has locked. */
+/* Fatal if the handler replies with a lock held that it acquired. */
 void gasnetc_check_reply(const struct gasnetc_token *token);
 
 #ifdef GASNET_DEBUG

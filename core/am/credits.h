@@ -9,7 +9,7 @@
  * A slack of 0 is for jobs with too few receive buffers for all peers.  Then no credits are banked:
  * each Request has a Reply of its own, which consumes the buffer that was posted for it.  A Reply
  * that returned several credits, or a Request that returned one, would leave posted buffers
- * (`room`) that only Replies of the same peer can consume, until none is left for other peers.
+ * (`surplus`) that only Replies of the same peer can consume, until none is left for other peers.
  *
  * Invariant, for each direction between two nodes: credits available at the sender + Requests in
  * flight, being handled, or (without slack) waiting for a hidden Reply + credits banked at the
@@ -27,9 +27,9 @@ typedef struct gasnetc_credits {
     uint16_t lowest;    /* the minimum of `available` so far; only for reports */
     uint16_t banked;    /* the peer's, not returned yet */
     uint16_t slack;     /* the most that may stay banked */
-    uint16_t room;      /* receive buffers here, posted for Replies that will not arrive: each
-                           credit piggybacked on another message leaves one, and each Reply that
-                           consumed none */
+    uint16_t surplus; /* receive buffers here, posted for Replies that will not arrive: each credit
+                         piggybacked on another message leaves one, and so does each Reply that
+                         consumed none */
 } gasnetc_credits_t;
 
 enum { GASNETC_CREDITS_PER_MESSAGE = 255 }; /* the header's field is a byte */
@@ -38,14 +38,14 @@ enum { GASNETC_CREDITS_PER_MESSAGE = 255 }; /* the header's field is a byte */
 static inline void gasnetc_credits_init(gasnetc_credits_t *c, uint16_t limit, uint16_t slack)
 {
     c->available = c->limit = c->lowest = limit;
-    c->banked = c->room = 0;
+    c->banked = c->surplus = 0;
     if (slack >= limit) slack = limit - 1;
     c->slack = slack < GASNETC_CREDITS_PER_MESSAGE ? slack : GASNETC_CREDITS_PER_MESSAGE - 1;
 }
 
-/* Before a Request: false when no credit is available.  *needs_room: a receive buffer must be
- * posted for its Reply; else the Reply uses one of `room`. */
-static inline bool gasnetc_credits_take(gasnetc_credits_t *c, bool *needs_room)
+/* Before a Request: false when no credit is available.  *needs_recv: a receive buffer must be
+ * posted for its Reply; else the Reply uses one of `surplus`. */
+static inline bool gasnetc_credits_take(gasnetc_credits_t *c, bool *needs_recv)
 {
     /* One comparison in the usual case covers two: a new minimum, and no credit. */
     if (__builtin_expect(c->available <= c->lowest, 0)) {
@@ -53,16 +53,16 @@ static inline bool gasnetc_credits_take(gasnetc_credits_t *c, bool *needs_room)
         c->lowest = c->available - 1;
     }
     c->available--;
-    *needs_room = c->room == 0;
-    if (!*needs_room) c->room--;
+    *needs_recv = c->surplus == 0;
+    if (!*needs_recv) c->surplus--;
     return true;
 }
 
 /* Undoes gasnetc_credits_take: the Request was not sent. */
-static inline void gasnetc_credits_untake(gasnetc_credits_t *c, bool needs_room)
+static inline void gasnetc_credits_untake(gasnetc_credits_t *c, bool needs_recv)
 {
     c->available++;
-    if (!needs_room) c->room++;
+    if (!needs_recv) c->surplus++;
 }
 
 /* A message arrived that returns `n` credits; a Reply consumed one receive buffer.  False, with
@@ -76,14 +76,14 @@ static inline bool gasnetc_credits_return(gasnetc_credits_t *c, uint16_t n, bool
     }
     if (n > c->limit - c->available || (reply && n == 0)) return false;
     c->available += n;
-    c->room += (uint16_t)(n - reply);
+    c->surplus += (uint16_t)(n - reply);
     return true;
 }
 
 /* That Reply consumed no receive buffer: the one posted for it is still posted. */
-static inline void gasnetc_credits_room_left(gasnetc_credits_t *c)
+static inline void gasnetc_credits_recv_kept(gasnetc_credits_t *c)
 {
-    c->room++;
+    c->surplus++;
 }
 
 /* Without slack: every Request has a Reply, explicit or hidden, that returns exactly its credit. */

@@ -17,7 +17,7 @@ enum flow_kind { FLOW_REQUEST, FLOW_REPLY, FLOW_HIDDEN_REPLY };
 /* One message while it is posted. */
 typedef struct flow_message {
     enum flow_kind kind;
-    bool needs_room; /* of a Request: a receive buffer must be posted for its Reply */
+    bool needs_recv; /* of a Request: a receive buffer must be posted for its Reply */
     uint8_t own;     /* credits that the message returns for the Request that it answers */
     uint8_t credits; /* all that it returns, banked ones too: the header's field */
 } flow_message_t;

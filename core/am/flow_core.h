@@ -26,7 +26,7 @@ HOT bool flow_superseded(const gasnetc_peer_t *peer, const flow_message_t *messa
 HOT bool flow_may_send(gasnetc_peer_t *peer, flow_message_t *message)
 {
     if (message->kind == FLOW_REQUEST &&
-        !gasnetc_credits_take(&peer->credits, &message->needs_room)) {
+        !gasnetc_credits_take(&peer->credits, &message->needs_recv)) {
         peer->counts->stalls_credits++;
         return false;
     }
@@ -41,7 +41,7 @@ HOT void flow_sent(gasnetc_peer_t *peer, const flow_message_t *message)
 
 HOT void flow_not_sent(gasnetc_peer_t *peer, const flow_message_t *message)
 {
-    if (message->kind == FLOW_REQUEST) gasnetc_credits_untake(&peer->credits, message->needs_room);
+    if (message->kind == FLOW_REQUEST) gasnetc_credits_untake(&peer->credits, message->needs_recv);
 }
 
 HOT net_message_t *flow_answers(const gasnetc_token_t *token)
@@ -59,7 +59,7 @@ HOT bool flow_returned(gasnetc_peer_t *peer, uint8_t credits, bool reply)
 
 HOT void flow_got_reply(gasnetc_peer_t *peer, const net_message_t *message)
 {
-    if (message->kept_space) gasnetc_credits_room_left(&peer->credits);
+    if (message->kept_buffer) gasnetc_credits_recv_kept(&peer->credits);
 }
 
 HOT void flow_set_answers(gasnetc_token_t *token, net_message_t *message)

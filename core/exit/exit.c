@@ -42,14 +42,15 @@ static struct {
     gasneti_lock_t lock; /* of protocol */
     gasnetc_exit_protocol_t protocol;
     _Atomic double deadline; /* of the whole coordination; 0: not started */
-    uint32_t *others;        /* room for a list of all other nodes: a signal handler may exit */
-    bool *answered;          /* by node; used by the master */
+    uint32_t *others; /* for a list of all other nodes: allocated early, since a signal handler may
+                         exit */
+    bool *answered;   /* by node; used by the master */
     struct gasneti_processors processors;
 } the_exit;
 
 /* The launcher's orders; stored by the spawner's thread, which must not do more. */
 static struct {
-    atomic_bool noted; /* it knows that this process wants to end */
+    atomic_bool noted; /* it has recorded that this process wants to end */
     /* 1 + a code, or 0: BOOTSTRAP_LEAVE (other processes end), BOOTSTRAP_TOGETHER (all do). */
     _Atomic uint32_t leave, together;
 } launcher;
@@ -212,8 +213,8 @@ static enum gasnetc_exit_state state_now(void)
 /* True for the one caller that runs the exit. */
 static bool head(int code)
 {
-    uint64_t nobody = 0;
-    return atomic_compare_exchange_strong(&first_caller, &nobody,
+    uint64_t none = 0;
+    return atomic_compare_exchange_strong(&first_caller, &none,
                                           this_thread() | (uint64_t)(code & 255));
 }
 
@@ -460,7 +461,7 @@ void gasnetc_exit_act(void)
     if (pending == GASNETC_EXIT_FAILURE) await_exit_order();
     /* Only the thread that clears it acts upon it. */
     if (!pending || !atomic_compare_exchange_strong(&gasnetc_exit_pending, &pending, 0) ||
-        pending == GASNETC_EXIT_ASKED)
+        pending == GASNETC_EXIT_PROBE)
         return;
     if (pending == GASNETC_EXIT_CALLED) follow_launcher();
     gasnetc_exit_raise_sigquit();
@@ -477,13 +478,13 @@ static void *act_for_receive_thread(void *unused)
 static void on_launcher_order(enum bootstrap_word word, int code)
 {
     const uint32_t with_code = 1 + (uint32_t)(code & 255);
-    int none = 0, asked = GASNETC_EXIT_ASKED;
+    int none = 0, probe = GASNETC_EXIT_PROBE;
     if (word == BOOTSTRAP_NOTED) atomic_store(&launcher.noted, true);
     if (word == BOOTSTRAP_TOGETHER) atomic_store(&launcher.together, with_code);
     if (word != BOOTSTRAP_LEAVE) return;
     atomic_store(&launcher.leave, with_code);
     if (!atomic_compare_exchange_strong(&gasnetc_exit_pending, &none, GASNETC_EXIT_CALLED))
-        atomic_compare_exchange_strong(&gasnetc_exit_pending, &asked, GASNETC_EXIT_CALLED);
+        atomic_compare_exchange_strong(&gasnetc_exit_pending, &probe, GASNETC_EXIT_CALLED);
     /* The receive thread sleeps until a message arrives, so another thread acts. */
     if (GASNETC_THREADED && gasnetc_params.rcv_thread)
         (void)gasneti_quiet_thread(NULL, 0, act_for_receive_thread, NULL);
@@ -493,13 +494,13 @@ bool gasnetc_exit_polls(double seconds)
 {
     const struct timespec turn = {.tv_nsec = 1000000};
     const double deadline = gasnetc_clock() + seconds;
-    int asked = 0;
-    if (!atomic_compare_exchange_strong(&gasnetc_exit_pending, &asked, GASNETC_EXIT_ASKED))
+    int probe = 0;
+    if (!atomic_compare_exchange_strong(&gasnetc_exit_pending, &probe, GASNETC_EXIT_PROBE))
         return true; /* another exit is pending; the next poll acts upon it */
-    while (atomic_load(&gasnetc_exit_pending) == GASNETC_EXIT_ASKED && gasnetc_clock() < deadline)
+    while (atomic_load(&gasnetc_exit_pending) == GASNETC_EXIT_PROBE && gasnetc_clock() < deadline)
         nanosleep(&turn, NULL);
-    asked = GASNETC_EXIT_ASKED;
-    return !atomic_compare_exchange_strong(&gasnetc_exit_pending, &asked, 0);
+    probe = GASNETC_EXIT_PROBE;
+    return !atomic_compare_exchange_strong(&gasnetc_exit_pending, &probe, 0);
 }
 
 /* A forked child must not use the network: its first poll is fatal. */

@@ -207,9 +207,9 @@ static const char *hint_of(int number, const siginfo_t *info, const ucontext_t *
 /* A second fatal signal in the same thread, during this handler, has its default action. */
 static void on_fatal(int number, siginfo_t *info, void *context)
 {
-    int nobody = 0, me = gettid();
-    if (!atomic_compare_exchange_strong(&dying_thread, &nobody, me)) {
-        while (nobody != me) pause();
+    int other = 0, me = gettid();
+    if (!atomic_compare_exchange_strong(&dying_thread, &other, me)) {
+        while (other != me) pause();
         by_default(number);
         return;
     }
@@ -232,13 +232,13 @@ static void on_termination(int number, siginfo_t *unused, void *interrupted)
     }
     if (gasnetc_exit_closing()) return; /* an alarm bounds that */
     if (gasneti_ending()) gasnetc_exit_abort(gasnetc_exit_code());
-    bool again = gasnetc_exit_pending && gasnetc_exit_pending != GASNETC_EXIT_ASKED;
+    bool again = gasnetc_exit_pending && gasnetc_exit_pending != GASNETC_EXIT_PROBE;
     gasnetc_exit_pending = number;
     gasnetc_exit_start_clock();
     /* Before any call that may block; the alarm must stay unblocked after this handler too. */
     set_alarm(poll_time);
     sigdelset(&((ucontext_t *)interrupted)->uc_sigmask, SIGALRM);
-    /* SIGPIPE comes again with each write to the closed pipe. */
+    /* SIGPIPE is raised by each write to the closed pipe. */
     if (!again || number != SIGPIPE) announce("*** Caught a signal: ", number, "");
     if (again) gasnetc_exit_abort(1);
     if (gasnetc_phase != GASNETC_ATTACHED) on_alarm(SIGALRM); /* nothing polls yet */

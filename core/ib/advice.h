@@ -10,19 +10,19 @@ enum hca_cause {
     HCA_CAUSE_NOT_READY,     /* it had no receive posted */
     HCA_CAUSE_FLUSHED,       /* the queue pair had failed before */
     HCA_CAUSE_REMOTE_ACCESS, /* the peer's device refused the address or key */
-    HCA_CAUSE_DISAGREE,      /* the two ends do not follow the same protocol */
+    HCA_CAUSE_PROTOCOL,      /* the two ends do not follow the same protocol */
     HCA_CAUSE_REMOTE_DEVICE, /* the peer's device could not do it */
     HCA_CAUSE_LOCAL_ACCESS,  /* the local address or key is wrong */
     HCA_CAUSE_LENGTH,        /* message longer than the buffer */
     HCA_CAUSE_LOCAL_DEVICE,  /* the local device could not do it */
-    HCA_CAUSE_NOT_OURS,      /* a status of operations that this library never posts */
+    HCA_CAUSE_NOT_POSTED,    /* a status of operations that this library never posts */
     HCA_CAUSE_UNKNOWN,       /* a status newer than this library */
     HCA_CAUSES
 };
 
 /* Asynchronous events of a device. */
 enum hca_event_kind {
-    HCA_EVENT_NEWS,        /* for information */
+    HCA_EVENT_INFO,        /* no failure */
     HCA_EVENT_DEVICE,      /* removed, or reset */
     HCA_EVENT_PORT,        /* down */
     HCA_EVENT_PORT_ACTIVE, /* usable again */
@@ -42,7 +42,7 @@ enum hca_cause hca_status_cause(unsigned status);
 /* What to check: text that follows a semicolon. */
 const char *net_ib_cause_advice(enum hca_cause cause);
 
-/* The same; NULL for HCA_EVENT_NEWS and HCA_EVENT_PORT_ACTIVE. */
+/* The same; NULL for HCA_EVENT_INFO and HCA_EVENT_PORT_ACTIVE. */
 const char *net_ib_event_advice(enum hca_event_kind kind);
 
 #endif

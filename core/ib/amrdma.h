@@ -6,7 +6,7 @@
  * number of an older message, so slots are never cleared.  The device must place the trailer last
  * (amrdma_rings.c).  The bytes of the trailer may appear one after another: the number is in its
  * upper half, so in ascending order the rest is there before the number, and the number differs
- * from the expected one until its last byte has come.
+ * from the expected one until its last byte has arrived.
  *
  * Messages are numbered from 1.  The sender may reuse a slot when the receiver has released its
  * message and all before it; messages in the other direction report how many are released.  No

@@ -121,7 +121,7 @@ static void set_up(net_ring_t *ring, char *slots, net_peer_t *peer)
     for (uint32_t i = 0; i < count; i++) {
         char *end = slots + (size_t)(i + 1) * net_ib.ring_slot;
         ring->slot[i] = (net_ring_message_t){
-            .message = {.peer = peer, .kept_space = true, .mark = NET_IB_SETTLED},
+            .message = {.peer = peer, .kept_buffer = true, .mark = NET_IB_SETTLED},
             .in = &ring->in,
             .trailer = (const _Atomic uint64_t *)(const void *)(end - AMRDMA_TRAILER),
             .next = &ring->slot[(i + 1) & net_ib.ring_mask]};
@@ -130,7 +130,7 @@ static void set_up(net_ring_t *ring, char *slots, net_peer_t *peer)
     ring->trailer = ring->message->trailer;
 }
 
-/* Each poll looks at the ring from now on. */
+/* From now on each poll examines the ring. */
 static void enter_circle(net_ring_t *ring)
 {
     net_ring_t *first = net_ib.ring_first ? net_ib.ring_first : ring;
@@ -153,7 +153,7 @@ static void give(net_peer_t *peer)
 }
 
 /* True if the device of this queue pair places the bytes of a write in order. */
-static bool keeps_order(const net_qp_t *qp)
+static bool places_in_order(const net_qp_t *qp)
 {
     const struct net_ib_hca *hca = &net_ib_rails.hca[qp->local_hca];
     if (gasnetc_params.amrdma_any) return true;
@@ -164,7 +164,7 @@ static bool keeps_order(const net_qp_t *qp)
 static __attribute__((noinline)) void end_of_cycle(void)
 {
     for (int64_t next; (next = amrdma_choose(&choice)) >= 0;)
-        if (keeps_order(senders[next]->am))
+        if (places_in_order(senders[next]->am))
             give(senders[next]);
         else
             choice.cycle = 0; /* it is the same for all peers */

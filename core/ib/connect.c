@@ -22,7 +22,7 @@ typedef struct address {
     net_ib_end_t end[];
 } address_t;
 
-/* What creating and joining need. */
+/* The settings by which queue pairs are created and connected. */
 static struct {
     struct net_ib_depths depths;
     uint32_t replies_left; /* of depths.replies_in_all: not yet allocated */
@@ -202,13 +202,13 @@ void net_ib_destroy_qps(net_qp_t *first)
     destroy_qp(first);
 }
 
-/* `room`: receive buffers to be posted before the peer may send. */
+/* `recvs`: receive buffers to be posted before the peer may send. */
 static void join(net_qp_t *qp, const struct net_ib_rail *rail, const net_ib_end_t *end,
-                 net_recv_t *room)
+                 net_recv_t *recvs)
 {
     net_peer_t *peer = qp->send_ring.peer;
     const hca_remote_t *remote = &end->remote;
-    /* The lesser of what the two ends can do. */
+    /* The smaller MTU of the two ends. */
     uint8_t mtu = remote->mtu < rail->port.mtu ? remote->mtu : rail->port.mtu;
     uint32_t reads = net_ib_rails.limits.max_init_rd_atom;
     if (reads > remote->rd_atom) reads = remote->rd_atom;
@@ -223,9 +223,9 @@ static void join(net_qp_t *qp, const struct net_ib_rail *rail, const net_ib_end_
                                .rd_atomic = (uint8_t)reads};
     qp->remote_hca = end->device;
     int error = hca_qp_step(qp->qp, HCA_CONNECTED, HCA_INIT, &setup);
-    for (net_recv_t *next; !error && room; room = next) {
-        next = room->next;
-        net_ib_recv_post(peer, qp, room);
+    for (net_recv_t *next; !error && recvs; recvs = next) {
+        next = recvs->next;
+        net_ib_recv_post(peer, qp, recvs);
     }
     if (!error) error = hca_qp_step(qp->qp, HCA_CONNECTED, HCA_RTR, &setup);
     if (!error) error = hca_qp_step(qp->qp, HCA_CONNECTED, HCA_RTS, &setup);
@@ -238,7 +238,7 @@ static void join(net_qp_t *qp, const struct net_ib_rail *rail, const net_ib_end_
 
 /* Makes the receive buffers for one peer.  Returns those to be posted at once; the peer's part of
  * the buffers for Replies is handed over to the threads that send Requests (net_ib_recv_more). */
-static net_recv_t *make_room(void)
+static net_recv_t *make_recvs(void)
 {
     uint32_t replies =
         plan.depths.replies < plan.replies_left ? plan.depths.replies : plan.replies_left;
@@ -259,14 +259,14 @@ void net_ib_join_qps(net_peer_t *peer, net_qp_t *first, const net_ib_end_t *ends
     for (uint32_t i = am_index(first, ends, qps); i > 0; i--) am = am->next;
     /* Before messages can arrive: buffers are posted again to this queue pair. */
     atomic_store_explicit(&peer->am, am, memory_order_release);
-    net_recv_t *room = NULL;
+    net_recv_t *recvs = NULL;
     if (net_ib.shared)
         net_ib_shared_enter(am);
     else
-        room = make_room();
+        recvs = make_recvs();
     net_qp_t *qp = first;
     for (uint32_t i = 0; i < qps; i++, qp = qp->next)
-        join(qp, rail_of(i), &ends[i], qp == am ? room : NULL);
+        join(qp, rail_of(i), &ends[i], qp == am ? recvs : NULL);
     am->remote_rings = rings->base;
     am->remote_rings_key = rings->key.rkey[NET_IB_HCAS > 1 ? am->remote_hca : 0];
 }

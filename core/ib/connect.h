@@ -7,7 +7,7 @@
 
 #include "core/ib/rail.h"
 
-/* What the peer at the other end must know of a queue pair. */
+/* Sent to the peer: the local end of a queue pair. */
 typedef struct net_ib_end {
     uint32_t device; /* index of its device */
     hca_remote_t remote;
@@ -41,7 +41,7 @@ void net_ib_expect(net_peer_t *peer);
 net_qp_t *net_ib_make_qps(net_peer_t *peer);
 void net_ib_destroy_qps(net_qp_t *first);
 
-/* What peers must know of the local end of a queue pair on this rail. */
+/* The local end of a queue pair on this rail, to be sent to the peer. */
 net_ib_end_t net_ib_end(const struct net_ib_rail *rail, uint32_t qp_number);
 
 /* Joins the queue pairs to the peer's `count`; the end with more destroys the rest.  Posts receive

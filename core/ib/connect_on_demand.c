@@ -5,8 +5,8 @@
  * that puts into its segment.  So each process, SEQ too, has one small thread that sleeps in the
  * kernel on the queue pair for datagrams.  That thread alone runs the handshakes: it creates,
  * connects and opens queue pairs.  It shares with other threads
- *   - request[rank]: stored by a thread that found no room at the peer and then wakes this one
- *     (net_ib_request_connect);
+ *   - request[rank]: stored by a thread whose post to the peer found no slot; that thread then
+ *     wakes this one (net_ib_request_connect);
  *   - peer->am and the `unused` slots of its queue pairs, stored by this thread with release: a
  *     thread that loads the former may post receives, one that loads the latter may send
  *     (network_ib.h);
@@ -29,7 +29,7 @@
 #include "other/handshake/handshake.h"
 #include "other/tools/quiet_thread.h"
 
-/* What all peers must know of a process. */
+/* The contact address of a process (net_contact). */
 typedef struct contact {
     hca_ud_addr_t ud_addr;
     net_ib_remote_rings_t rings;
@@ -147,7 +147,7 @@ static void send_message(link_t *link)
         net_ib_cannot_connect(rank, device(), "a handshake message is refused", error);
 }
 
-/* Only an error if there is something to send, and the job does not end anyway. */
+/* The peer did not answer: an error if a thread has posted to it and the job is not ending. */
 static void give_up(const link_t *link)
 {
     const uint32_t rank = link->peer->rank;
@@ -158,12 +158,12 @@ static void give_up(const link_t *link)
     gasneti_fatal_once("%s has not answered for %.0f s when it was to be connected to: does it "
                        "still run, is it stopped, or is the cable or switch at fault? "
                        "GASNET_QP_TIMEOUT and GASNET_QP_RETRY_COUNT say how long to try; "
-                       "GASNET_CONNECT_STATIC=1 connects everybody at start-up",
+                       "GASNET_CONNECT_STATIC=1 connects all peers at start-up",
                        gasneti_rank_name(rank), on_demand.times.give_up);
 }
 
-/* `theirs`: of the message received, if that was the event; only that makes an end connect.
- * HANDSHAKE_DROP cannot come, as all stamps are equal. */
+/* `theirs`: the payload of the message received; NULL at the other events, which never join.
+ * HANDSHAKE_DROP does not occur, since all stamps are equal. */
 static void perform(link_t *link, unsigned actions, const net_ib_payload_t *theirs)
 {
     if (actions & HANDSHAKE_MAKE) make(link);
@@ -216,7 +216,8 @@ static void take_requests(void)
     }
 }
 
-/* Repeats what is due; returns the seconds until more is, below 0 for never. */
+/* Repeats the messages that are due; returns the seconds until the next is due, below 0 for never.
+ */
 static double repeat(void)
 {
     double now = gasnetc_clock(), first = -1;
@@ -262,8 +263,8 @@ void net_ib_request_connect(net_peer_t *peer)
 
 /* --- start-up and end --- */
 
-/* To give up takes four times as long as on a connection: there the remote device answers, here a
- * thread must. */
+/* A handshake is answered by a thread, which may have to wait for a processor, and not by the
+ * device: it gives up after four times as long as a connection. */
 static void set_times(void)
 {
     double timeout = 4.096e-6 * (double)(UINT64_C(1) << gasnetc_params.qp_timeout);
@@ -314,7 +315,7 @@ void net_contact(void *opaque)
         contact->rail[i] = net_ib_end(&net_ib_rails.rail[i], 0);
 }
 
-void net_expect(net_peer_t *peer, const void *opaque)
+void net_set_contact(net_peer_t *peer, const void *opaque)
 {
     const contact_t *contact = opaque;
     size_t size = sizeof *contact + contact->rails * sizeof contact->rail[0];
@@ -326,7 +327,7 @@ void net_expect(net_peer_t *peer, const void *opaque)
     net_ib_expect(peer);
 }
 
-void net_meet(void)
+void net_start(void)
 {
     int error = gasneti_quiet_thread(&on_demand.thread, 0, run, NULL);
     if (error)

@@ -1,5 +1,5 @@
-/* connect_payload.h - what a handshake message (other/handshake) says of the sender's queue pairs.
- * Pure: used by connect_on_demand.c, tests/unit and tests/fuzz.
+/* connect_payload.h - the payload of a handshake message (other/handshake): the sender's queue
+ * pairs. Pure: used by connect_on_demand.c, tests/unit and tests/fuzz.
  */
 #ifndef NET_IB_CONNECT_PAYLOAD_H
 #define NET_IB_CONNECT_PAYLOAD_H

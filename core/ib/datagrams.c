@@ -131,7 +131,7 @@ hca_ah_t net_ib_datagram_ah(const hca_ud_addr_t *to)
     return hca_ah_create(device()->pd, rail()->number, &rail()->port, to);
 }
 
-/* Polls one completion; false when there is none.  `arrived` has room for all receives posted. */
+/* Polls one completion; false when there is none.  `arrived` holds all receives posted. */
 static bool complete_one(void)
 {
     hca_wc_t wc;
@@ -145,7 +145,8 @@ static bool complete_one(void)
             box.failed_rank = box.rank[id];
             box.failure = hca_wc_failure(&wc);
         }
-    } else if (!done.ok) { /* the queue pair is in error state: posted again it would be flushed */
+    } else if (!done.ok) { /* not posted again: the queue pair is in error state, and would flush it
+                            */
     } else if (done.length < HCA_DATAGRAM_HEAD) {
         post_recv(id - SENDS);
     } else {

@@ -1,9 +1,9 @@
 /* events.c - asynchronous events of the devices: a thread waits for them, keeps those that explain
  * a failure, and ends the job when an event means that the network is lost.
  *
- * A port that goes down may be active again soon, and the transport's retries last as long.  So the
- * thread waits GASNET_PORT_GRACE for it.  A device, a queue or a completion queue that has failed
- * stays so.  Other events only explain failures.
+ * A port that goes down may be active again before the transport's retries are exhausted, so the
+ * thread waits GASNET_PORT_GRACE for it.  A device, a queue or a completion queue does not recover
+ * from a failure.  Other events only explain failures.
  */
 #include "core/ib/events.h"
 

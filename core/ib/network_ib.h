@@ -188,8 +188,8 @@ net_message_t *net_ib_move(net_recv_t *recv);
 void net_ib_release_settled(net_recv_t *recv, net_spare_t *spare);
 /* net_spare_back with a shared queue. */
 void net_ib_shared_back(net_recv_t *released);
-/* net_ib_reply_room if net_ib.indirect. */
-bool net_ib_reply_room_indirect(net_peer_t *peer, const net_qp_t *qp);
+/* net_ib_reply_recv if net_ib.indirect. */
+bool net_ib_reply_recv_indirect(net_peer_t *peer, const net_qp_t *qp);
 
 /* Requests a connection to the peer; never waits.  Peer's lock held. */
 void net_ib_request_connect(net_peer_t *peer);
@@ -233,9 +233,9 @@ static inline void net_ib_recv_post(net_peer_t *peer, const net_qp_t *qp, net_re
 }
 
 /* Before a Request: posts a buffer for its Reply; false if there is none. */
-static inline bool net_ib_reply_room(net_peer_t *peer, const net_qp_t *qp)
+static inline bool net_ib_reply_recv(net_peer_t *peer, const net_qp_t *qp)
 {
-    if (__builtin_expect(net_ib.indirect, 0)) return net_ib_reply_room_indirect(peer, qp);
+    if (__builtin_expect(net_ib.indirect, 0)) return net_ib_reply_recv_indirect(peer, qp);
     net_recv_t *recv = net_ib_recv_pop();
     if (__builtin_expect(!recv, 0)) recv = net_ib_recv_more();
     if (__builtin_expect(!recv, 0)) return false;
@@ -258,7 +258,7 @@ enum { NET_IB_IN_ORDER = !GASNETC_THREADED };
 
 /* An AM for a peer with rings: fills the work request for a write into the remote ring if that has
  * a free slot, else for a send.  Both report how far the local ring is free.  Peer's lock held. */
-HOT enum hca_kind net_ib_ring_aim(net_qp_t *qp, net_rings_t *rings, hca_local_t *local)
+HOT enum hca_kind net_ib_ring_fill(net_qp_t *qp, net_rings_t *rings, hca_local_t *local)
 {
     amrdma_in_t *in = atomic_load_explicit(&rings->in, memory_order_acquire);
     uint16_t freed = in ? amrdma_freed(in, NET_IB_IN_ORDER) : 0;
@@ -309,7 +309,7 @@ HOT unsigned net_ib_ring_arrivals(net_message_t **messages, unsigned budget)
             if (__builtin_expect(!amrdma_is_next(&ring->in, trailer), 1)) break;
             messages[n++] = net_ib_ring_take(ring, trailer);
             if (n < budget) continue;
-            net_ib.ring_first = ring->next; /* a ring that is never empty must not starve others */
+            net_ib.ring_first = ring->next; /* a busy ring must not starve the others */
             return n;
         }
         ring = ring->next;
@@ -319,7 +319,8 @@ HOT unsigned net_ib_ring_arrivals(net_message_t **messages, unsigned budget)
 
 /* --- posting --- */
 
-/* The limit of all queue pairs together (net_ib.total_limited); the reaper gives back. */
+/* Acquires one of the operations that all queue pairs may have in flight together
+ * (net_ib.total_limited); net_reap releases it. */
 static inline bool net_ib_total_take(void)
 {
     uint32_t before = atomic_fetch_add_explicit(&net_ib.in_flight, 1, memory_order_relaxed);
@@ -429,7 +430,7 @@ HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *loc
     net_qp_t *qp = net_ib_am(peer);
     net_slot_t *slot = net_ib_slot(&qp->send_ring);
     if (__builtin_expect(!slot, 0)) return net_ib_busy(peer, qp);
-    if (wants_reply && __builtin_expect(!net_ib_reply_room(peer, qp), 0)) {
+    if (wants_reply && __builtin_expect(!net_ib_reply_recv(peer, qp), 0)) {
         if (net_ib.total_limited) atomic_fetch_sub(&net_ib.in_flight, 1);
         return NET_NO_REPLY_BUF;
     }
@@ -437,7 +438,7 @@ HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *loc
     hca_local_t from = net_ib_local(qp, data, length, local);
     net_rings_t *rings = atomic_load_explicit(&qp->rings, memory_order_acquire);
     enum hca_kind kind = HCA_SEND;
-    if (__builtin_expect(rings != NULL, 0)) kind = net_ib_ring_aim(qp, rings, &from);
+    if (__builtin_expect(rings != NULL, 0)) kind = net_ib_ring_fill(qp, rings, &from);
     int error = hca_post(qp->qp, &qp->send, kind, from);
     if (__builtin_expect(error != 0, 0)) net_ib_post_failed(qp, "an Active Message", error);
     return NET_POSTED;
@@ -545,7 +546,7 @@ static inline void net_release(net_message_t *message, net_spare_t *spare)
     net_recv_t *recv = (net_recv_t *)message;
     if (__builtin_expect(message->mark, 0)) {
         net_ring_message_t *record = (net_ring_message_t *)message;
-        if (message->kept_space)
+        if (message->kept_buffer)
             amrdma_release(record->in, record->number, NET_IB_IN_ORDER);
         else
             net_ib_release_settled(recv, spare);

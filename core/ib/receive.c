@@ -19,7 +19,8 @@ typedef struct arena {
 /* Any thread may add; freed when the other threads have ended. */
 static arena_t *_Atomic arenas;
 
-/* Made and not yet taken; the end of each list is linked to the list handed over before it. */
+/* Buffers made and not yet taken; the end of each list is linked to the list handed over before it.
+ */
 static net_recv_t *_Atomic handed;
 
 net_recv_t *net_ib_recv_make(uint32_t count)
@@ -88,9 +89,9 @@ void net_ib_receive_fini(void)
     atomic_store(&handed, NULL);
 }
 
-bool net_ib_reply_room_indirect(net_peer_t *peer, const net_qp_t *qp)
+bool net_ib_reply_recv_indirect(net_peer_t *peer, const net_qp_t *qp)
 {
-    if (net_ib.shared) return net_ib_shared_reply_room();
+    if (net_ib.shared) return net_ib_shared_reply_recv();
     net_recv_t *recv = net_ib_recv_pop();
     if (!recv) recv = net_ib_recv_more();
     if (recv) net_ib_recv_post(peer, qp, recv);

@@ -1,6 +1,6 @@
-/* software_device.h - all that core/ib knows of the software verbs device that comes with the
- * library (other/softhca); network_ib.h and the shims know nothing of it.  Shared by this folder's
- * .c files only.
+/* software_device.h - the calls of core/ib to the software verbs device of this package
+ * (other/softhca); network_ib.h and the shims know nothing of it.  Shared by this folder's .c files
+ * only.
  *
  * net_alloc and net_free are in software_device.c too: on real devices they are anonymous memory.
  */

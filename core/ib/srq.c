@@ -5,8 +5,8 @@
  * Each device's queue holds the same number of buffers at all times: a completed receive is
  * replaced in the same call, by a spare buffer, or if none is left by the completed one itself
  * after its message was copied to ordinary memory.  A few spares (GASNET_AM_SPARES, and as many as
- * one poll takes) make copying rare.  srq_policy.h divides the buffers, so that the queue never
- * runs dry: `replies` counts the Requests that this process may still send.
+ * one poll takes) make copying rare.  srq_policy.h divides the buffers, so that the queue is never
+ * empty: `replies` counts the Requests that this process may still send.
  */
 #include "core/ib/srq.h"
 
@@ -19,7 +19,7 @@
 static struct {
     hca_srq_t queue[NET_IB_HCAS];
     uint32_t count;   /* buffers in each */
-    uint32_t replies; /* for which there still is room; under net_ib.recv_lock */
+    uint32_t replies; /* buffers for Replies that no Request has reserved; under net_ib.recv_lock */
     net_ib_qp_table_t owners;
 } shared;
 
@@ -88,13 +88,13 @@ void net_ib_shared_enter(const net_qp_t *qp)
                       gasneti_rank_name(qp->send_ring.peer->rank));
 }
 
-bool net_ib_shared_reply_room(void)
+bool net_ib_shared_reply_recv(void)
 {
     gasneti_lock(&net_ib.recv_lock);
-    bool room = shared.replies > 0;
-    shared.replies -= room;
+    bool available = shared.replies > 0;
+    shared.replies -= available;
     gasneti_unlock(&net_ib.recv_lock);
-    return room;
+    return available;
 }
 
 /* --- arrivals --- */
@@ -192,8 +192,9 @@ unsigned net_ib_shared_arrivals(uint32_t first, net_message_t **messages, unsign
 
 /* --- returning buffers --- */
 
-/* A message that net_refill has not marked is a Reply, whose room may be used for another.  (Or it
- * is a Request that is dropped because the job ends; then the count does not matter.) */
+/* A message that net_refill has not marked is a Reply, whose buffer another Request may reserve.
+ * (Or it is a Request that is dropped because the job ends; the count is then not used any more.)
+ */
 static bool is_reply(const net_recv_t *recv)
 {
     return !(recv->message.mark & NET_IB_REQUEST);

@@ -25,8 +25,8 @@ void net_ib_shared_enter(const net_qp_t *qp);
 unsigned net_ib_shared_arrivals(uint32_t first, net_message_t **messages, unsigned budget,
                                 unsigned *systems);
 
-/* Reserves room for one Reply; false if there is none. */
-bool net_ib_shared_reply_room(void);
+/* Reserves a receive buffer for one Reply; false if there is none. */
+bool net_ib_shared_reply_recv(void);
 
 /* Buffers in all queues, for net_counts. */
 uint32_t net_ib_shared_buffers(void);

@@ -1,9 +1,9 @@
 /* srq_policy.h - whether all peers share one receive queue, and how its buffers are divided
  * (IB-W4, IB-A8): the rule, apart from verbs.
  *
- * Every message that may be on the way has a buffer: a peer's Requests by its credits, Replies by
+ * Every message in flight has a buffer: a peer's Requests by its credits, Replies by
  * the Requests in flight from here, system messages by a fixed number for each peer.  So a device
- * never finds the queue empty, and never holds up what follows a message on its queue pair.
+ * never finds the queue empty, and no message delays the operations behind it on its queue pair.
  */
 #ifndef NET_IB_SRQ_POLICY_H
 #define NET_IB_SRQ_POLICY_H
@@ -39,11 +39,11 @@ static inline uint32_t net_ib_credits_total(uint64_t total, uint64_t depth, uint
 enum net_ib_sharing { NET_IB_OWN, NET_IB_SHARE, NET_IB_CANNOT_SHARE };
 
 /* Without a shared queue each peer has buffers of its own: `credits` and as many as
- * NET_IB_SYS_RECVS; those for `replies` are posted where they are due. */
+ * NET_IB_SYS_RECVS; those for `replies` are posted to the peer that a Request is sent to. */
 typedef struct net_ib_recv_plan {
     enum net_ib_sharing sharing;
     uint32_t buffers; /* in each device's shared queue */
-    uint32_t credits; /* Requests on the way from each peer */
+    uint32_t credits; /* Requests in flight from each peer */
     uint32_t replies; /* Requests in flight from here, to all peers together */
 } net_ib_recv_plan_t;
 

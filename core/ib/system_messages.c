@@ -15,7 +15,7 @@ static net_recv_t *take_bounce_buffer(void)
 {
     net_recv_t *bounce = net_ib_recv_pop();
     if (!bounce) bounce = net_ib_recv_more();
-    if (!bounce && net_ib.shared) bounce = net_ib_recv_make(1); /* few are spare */
+    if (!bounce && net_ib.shared) bounce = net_ib_recv_make(1); /* few are spare there */
     return bounce;
 }
 
@@ -50,7 +50,7 @@ void net_release_system(net_message_t *message)
     message->system = false;
     if (net_ib.shared) {
         net_spare_t spare = {NULL};
-        message->mark |= NET_IB_REQUEST; /* it is no Reply, whose release would count */
+        message->mark |= NET_IB_REQUEST; /* not a Reply, the release of which is counted */
         net_ib_release_settled(recv, &spare);
         net_spare_back(&spare);
     } else {

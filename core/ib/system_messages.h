@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Set aside on top of the ordinary depth, so that a system message always finds room: work requests
+/* Set aside on top of the ordinary depth, so that a system message never waits: work requests
  * of each send queue, and receive buffers of each peer. */
 enum { NET_IB_SYS_SLOTS = 4, NET_IB_SYS_RECVS = 3 };
 

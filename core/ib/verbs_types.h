@@ -5,10 +5,12 @@
  * has, as static inline functions or macros:
  *
  *   hca_t, hca_pd_t, hca_mr_t, hca_cq_t, hca_srq_t, hca_qp_t, hca_ah_t: pointers.  core/ib uses
- *     only these fields: qp_num of a queue pair, lkey and rkey of a region.  hca_wc_t: a
- * completion. The calls that create one return NULL with errno on failure; hca_destroy ends one of
- * any kind except hca_t, for which there is hca_close. hca_open(i, name): device number `i` and its
- * name, "" after the last. hca_query, hca_query_port: false if the device does not answer.
+ *     only these fields: qp_num of a queue pair, lkey and rkey of a region.  The calls that create
+ *     an object return NULL with errno on failure; hca_destroy destroys an object of any kind but
+ *     hca_t, for which there is hca_close.
+ *   hca_wc_t: a completion.
+ *   hca_open(i, name): device number `i` and its name, "" after the last.
+ *   hca_query, hca_query_port: false if the device does not answer.
  *   hca_event_kind(type), hca_next_event(hca, &event): the next asynchronous event, false if there
  *     is none.  hca_events(hca): a descriptor that can be read when there is one.
  *   hca_pd_create, hca_register.
@@ -106,8 +108,8 @@ typedef struct hca_setup {
  * that is mapped read-only. */
 enum hca_access { HCA_SOURCE = 0, HCA_LOCAL = 1, HCA_REMOTE = 1 | 2 | 4 };
 
-/* Devices that always place bytes in order: those of Mellanox up to ConnectX-3.  Later devices do
- * not all, and have to be asked. */
+/* Devices that always place bytes in order: those of Mellanox up to ConnectX-3.  For later devices
+ * see hca_in_order. */
 static inline bool hca_always_in_order(uint32_t maker, uint32_t part)
 {
     static const uint16_t parts[] = {

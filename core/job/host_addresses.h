@@ -29,8 +29,8 @@ typedef struct gasnetc_site {
 } gasnetc_site_t;
 
 /* Pure: one address for each of `count` hosts, of a network that all are on; where there is none,
- * any address that no other host has.  False if some host has no such address.  `chosen` has room
- * for `count`. */
+ * any address that no other host has.  False if some host has no such address.  `chosen` holds
+ * `count`. */
 bool gasnetc_hosts_choose(const gasnetc_site_t *const *hosts, uint32_t count,
                           gasnetc_address_t *chosen);
 

@@ -1,4 +1,5 @@
-/* job.h - what every part of the core, but no network, knows of the job: its phase and its peers.
+/* job.h - the state of the job that all parts of the core share, and no network uses: its phase and
+ * its peers.
  */
 #ifndef GASNETC_JOB_H
 #define GASNETC_JOB_H
@@ -12,7 +13,7 @@
 #include "core/lock.h"
 #include "core/network.h"
 
-/* A node's segment, as others reach it: one key per 2^pin_shift bytes from base. */
+/* A node's segment, as peers access it: one key per 2^gasnetc_pin_shift bytes from base. */
 typedef struct gasnetc_segment {
     uintptr_t base;
     uintptr_t size;

@@ -21,7 +21,8 @@ void gasnetc_reap(void);
  * row that found nothing it yields the processor. */
 void gasneti_wait_poll(void);
 
-/* One step of waiting for room to send: polls, or inside a handler only reaps. */
+/* One step of waiting for a send slot, a buffer or a credit: polls, or inside a handler only reaps.
+ */
 static inline void gasnetc_stall(bool in_handler)
 {
     if (in_handler)
@@ -43,12 +44,12 @@ void gasnetc_poll_ending(void);
 /* While the job ends: only reaps. */
 void gasnetc_poll_sends(void);
 
-/* Sleeps in a loop that waits for peers being connected: longer from turn to turn, which count from
- * 0. */
-void gasnetc_nap(unsigned turn);
+/* Sleeps in a loop that waits for peers being connected: the longer, the higher `attempt`, which
+ * counts from 0. */
+void gasnetc_nap(unsigned attempt);
 
-/* How many polls in a row may find nothing before the thread yields the processor. */
-void gasnetc_set_spins_before_yield(unsigned turns);
+/* How many polls in a row may find nothing before the thread yields its processor. */
+void gasnetc_set_spins_before_yield(unsigned polls);
 
 static inline void gasnetc_wait(gasnetc_counter_t *counter)
 {

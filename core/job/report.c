@@ -81,7 +81,7 @@ static size_t compose_counters(char *line, size_t size)
 }
 
 /* Lets the launcher print the message once for all ranks that have the same text, or with `once`
- * for all ranks that meet the failure.  Returns if this process has to print it. */
+ * for all ranks that have the failure. Returns if this process has to print it. */
 static void complain(const char *why, bool once)
 {
     if (self.size && !gasnetc_exit_of_child() && bootstrap_complain("*** FATAL ERROR", why, once))
@@ -140,7 +140,7 @@ void gasneti_fatal(const char *format, ...)
     vsnprintf(why, sizeof why, format, list);
     va_end(list);
     explain(why, text, sizeof text);
-    /* At start-up all ranks often meet the same failure. */
+    /* At start-up all ranks often have the same failure. */
     if (gasnetc_phase != GASNETC_ATTACHED) complain(text, false);
     size_t length = compose_words(lines, 2048, "*** FATAL ERROR", "%s", text);
     if (!gasnetc_exit_of_child()) length += compose_counters(lines + length, sizeof lines - length);
@@ -160,9 +160,9 @@ void gasneti_fatal_once(const char *format, ...)
     gasneti_fatal("%s", why);
 }
 
-void gasneti_fatal_by_one(bool speaker, const char *error)
+void gasneti_fatal_by_one(bool reports, const char *error)
 {
-    if (speaker) gasneti_fatal("%s", error);
+    if (reports) gasneti_fatal("%s", error);
     for (;;) bootstrap_barrier();
 }
 

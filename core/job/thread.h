@@ -18,7 +18,7 @@
 typedef struct gasneti_thread {
     uint32_t index;              /* 0 .. GASNETI_THREAD_SLOTS-1, stable while the thread lives */
     uint32_t handler_depth;      /* how many handlers this thread is inside */
-    uint32_t turned_away;        /* polls that found the poll lock taken */
+    uint32_t lock_misses;        /* polls that found the poll lock taken */
     uint32_t interrupts_held;    /* debug builds: inside a no-interrupt section */
     void *locks;                 /* debug builds: the last handler-safe lock acquired */
     void *loop_buffer[2];        /* loopback Mediums: one for a Request, one for its Reply */

@@ -30,7 +30,7 @@ static const struct gasneti_env_row settings[] = {
 void gasnetrun_help_env(void);
 void gasnetrun_help_env(void)
 {
-    puts("Variables that shape a job:");
+    puts("Parameters of a job:");
     gasneti_env_help(stdout, rows, sizeof rows / sizeof *rows);
     gasneti_env_help(stdout, settings, sizeof settings / sizeof *settings - 1);
 }

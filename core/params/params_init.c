@@ -102,7 +102,7 @@ static uint64_t digest(const uint64_t *values, size_t count)
     return sum;
 }
 
-/* Collective; `all` has room for one uint64_t of each rank. */
+/* Collective; `all` holds one uint64_t for each rank. */
 static bool equal_everywhere(const struct bootstrap_job *job, uint64_t mine, uint64_t *all)
 {
     bool equal = true;

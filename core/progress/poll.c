@@ -25,11 +25,11 @@ static unsigned spins_before_yield = UINT_MAX;
 /* Polls of this thread in a row that found nothing.  Not in the thread's record: an empty poll
  * needs no other field of that.  The initial value makes the first empty poll exceed any limit, so
  * that a thread that only polls gets its record on the slow path. */
-static GASNETI_OF_THREAD unsigned idle_turns = UINT_MAX - 1;
+static GASNETI_OF_THREAD unsigned idle_polls = UINT_MAX - 1;
 
-void gasnetc_set_spins_before_yield(unsigned turns)
+void gasnetc_set_spins_before_yield(unsigned polls)
 {
-    spins_before_yield = turns;
+    spins_before_yield = polls;
 }
 
 /* Poll lock held: reaps, takes arrivals, releases the lock; returns the number of arrivals. */
@@ -45,7 +45,7 @@ HOT unsigned take_locked(net_message_t **messages, unsigned *reaped, unsigned *s
 static __attribute__((noinline, cold)) void yield_to_poller(void)
 {
     enum { TURNS = 4 };
-    if (++gasneti_self()->turned_away % TURNS == 0) sched_yield();
+    if (++gasneti_self()->lock_misses % TURNS == 0) sched_yield();
 }
 
 /* Nothing arrives in a job of one process; and before gasnet_init there is no job. */
@@ -70,7 +70,7 @@ HOT unsigned take(net_message_t **messages, unsigned *reaped, unsigned *systems)
 static void __attribute__((noinline)) idle(void)
 {
     (void)gasneti_self();
-    idle_turns = 0;
+    idle_polls = 0;
     if (GASNETI_ONE_THREAD) gasneti_note_thread();
     sched_yield();
 }
@@ -91,9 +91,9 @@ HOT unsigned poll_once(void)
     if (__builtin_expect(atomic_load_explicit(&gasnete_progress_due, memory_order_relaxed), 0))
         gasnete_progress();
     if (n + reaped) {
-        idle_turns = 0;
+        idle_polls = 0;
         gasnetc_tidy_pins();
-    } else if (__builtin_expect(++idle_turns >= spins_before_yield, 0)) {
+    } else if (__builtin_expect(++idle_polls >= spins_before_yield, 0)) {
         idle();
     }
     return n;
@@ -149,20 +149,20 @@ void gasneti_wait_poll(void)
 
 /* Leaves the processors to the threads that connect peers, in this process and in others: naps from
  * 50 us to 2 ms. */
-void gasnetc_nap(unsigned turn)
+void gasnetc_nap(unsigned attempt)
 {
-    const struct timespec moment = {.tv_nsec = turn < 20 ? 50000L << turn / 4 : 2000000L};
+    const struct timespec moment = {.tv_nsec = attempt < 20 ? 50000L << attempt / 4 : 2000000L};
     nanosleep(&moment, NULL);
 }
 
 void gasnetc_stall_at(const gasnetc_peer_t *peer, enum net_result result, bool in_handler)
 {
     static GASNETI_OF_THREAD const gasnetc_peer_t *last;
-    static GASNETI_OF_THREAD unsigned turns;
+    static GASNETI_OF_THREAD unsigned attempts;
     if (result == NET_CONNECTING) {
-        turns = peer == last ? turns + 1 : 0;
+        attempts = peer == last ? attempts + 1 : 0;
         last = peer;
-        gasnetc_nap(turns);
+        gasnetc_nap(attempts);
     }
     if (GASNETI_ONE_THREAD) gasneti_note_thread();
     gasnetc_stall(in_handler);
@@ -171,11 +171,11 @@ void gasnetc_stall_at(const gasnetc_peer_t *peer, enum net_result result, bool i
 /* At the end of a large job many processes share a processor: waiting ones yield, and later nap. */
 static void wait_ending(void)
 {
-    static atomic_uint turns;
+    static atomic_uint calls;
     /* 0.2 ms to 10 ms, growing with the number of processes on the host. */
     const uint32_t here = gasnetc_job.host_size < 256 ? gasnetc_job.host_size : 256;
     const struct timespec moment = {.tv_nsec = 200 * 1000 + here * 40 * 1000L};
-    if (atomic_fetch_add(&turns, 1) < 100)
+    if (atomic_fetch_add(&calls, 1) < 100)
         sched_yield();
     else
         nanosleep(&moment, NULL);

@@ -42,7 +42,7 @@ HOT bool bounce_get_begin(bounce_get_t *get, void *dst, size_t nbytes, gasnetc_c
 
 static inline const net_region_t *bounce_landing(void *start, size_t nbytes)
 {
-    return gasnetc_pin_for_good(start, nbytes);
+    return gasnetc_pin_permanent(start, nbytes);
 }
 
 static inline void bounce_counts(const struct net_counts *net, uint64_t *all, uint64_t *most)

@@ -103,7 +103,7 @@ gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, net_regi
     return &pin->held;
 }
 
-const net_region_t *gasnetc_pin_for_good(void *start, size_t length)
+const net_region_t *gasnetc_pin_permanent(void *start, size_t length)
 {
     pin_t *pin = malloc(sizeof *pin);
     if (!pin || !net_register(start, length, false, &pin->region)) {

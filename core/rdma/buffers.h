@@ -111,6 +111,6 @@ static inline void gasnetc_tidy_pins(void)
 }
 
 /* Registers memory for local use, until gasnetc_bbuf_fini; NULL when the network refuses. */
-const net_region_t *gasnetc_pin_for_good(void *start, size_t length);
+const net_region_t *gasnetc_pin_permanent(void *start, size_t length);
 
 #endif

@@ -25,7 +25,7 @@ static uint32_t first_of_host(void)
 }
 
 /* True if `size` bytes can be registered, in pieces of at most region_max; deregisters them. */
-static bool takes(uint64_t size)
+static bool can_register(uint64_t size)
 {
     uint64_t piece = gasnetc_caps.region_max < size ? gasnetc_caps.region_max : size;
     uint64_t pieces = (size + piece - 1) / piece, made = 0;
@@ -46,13 +46,13 @@ static bool takes(uint64_t size)
 static uint64_t probe(uint64_t bound)
 {
     uint64_t low = bound, high = bound;
-    while (low >= GASNET_PAGESIZE && !takes(low)) {
+    while (low >= GASNET_PAGESIZE && !can_register(low)) {
         high = low;
         low /= 2;
     }
     for (int i = 0; low < high && low >= GASNET_PAGESIZE && i < STEPS; i++) {
         uint64_t middle = low + (high - low) / 2;
-        if (takes(middle))
+        if (can_register(middle))
             low = middle;
         else
             high = middle;

@@ -210,7 +210,7 @@ const net_region_t *gasnetc_local_region(const void *start, size_t nbytes)
 
 /* A FAST try fails when another thread holds the lock, or the range is outside the window: it makes
  * no call but the post, and so saves no registers.  A SLOW one, the second, waits for the lock and
- * moves the window.  With true the peer's lock is held. */
+ * moves the window.  On true the peer's lock is held. */
 enum effort { FAST, SLOW };
 
 HOT bool enter(gasnetc_peer_t *peer, uintptr_t start, size_t nbytes, enum effort effort)

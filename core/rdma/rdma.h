@@ -2,7 +2,7 @@
  *
  * A call splits the transfer where it crosses a region or exceeds the network's transfer_max.  Its
  * local side is inlined, in the segment, copied through a bounce buffer, or registered for the
- * transfer.  The call may block while there is no room; it polls then, which runs handlers, and so
+ * transfer.  The call may block for resources; it polls then, which runs handlers, and so
  * must not be made in a handler.  `node` is not the caller's own.  Any alignment; nbytes >= 1, or 0
  * for a put or get, which then does nothing.  A remote range outside the node's segment is a fatal
  * error that names the range.

@@ -15,8 +15,8 @@ typedef struct gasnetc_local_segment {
 extern gasnetc_local_segment_t gasnetc_local_segment;
 #pragma GCC visibility pop
 
-/* A put.  With `in_handler` it runs no handlers while it waits for room.  With `source_free` the
- * source may be written again on return.  `counter` NULL: no thread waits for the put. */
+/* A put.  With `in_handler` it runs no handlers while it waits for resources.  With `source_free`
+ * the source may be written again on return.  `counter` NULL: no thread waits for the put. */
 void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_t nbytes,
                          bool source_free, enum net_order order, gasnetc_counter_t *counter,
                          bool in_handler);

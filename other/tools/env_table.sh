@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes the table of environment variables into a README between its two markers, from the params.def beside it or
+# Writes the table of environment variables into a README between its two markers, from the params.def in its folder or
 # the settings.def below it; with --check only reports whether the README is current.
 # Usage: other/tools/env_table.sh [--check] ibv-conduit/README.md
 set -e

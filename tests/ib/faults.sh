@@ -77,7 +77,7 @@ if [ "$(sed -n "s/^${conduit^^}_HCAS = //p" "$TEST_BUILD/Makefile")" -gt 1 ]; th
     SOFTHCA_DEVICES=2x1 fatal "one of two devices is removed" "remove:process=1,device=softhca1,at=30" \
         'rank 1 .*softhca1: (posting an? |local catastrophic error)' 'the device was removed or reset'
 fi
-fatal "a completion queue that overflows" "overflow:process=0,at=30" 'CQ error' 'ran over'
+fatal "a completion queue that overflows" "overflow:process=0,at=30" 'CQ error' 'completion queue overflowed'
 fatal "no protection domain" "enomem:what=pd" 'ranks? [0-2,-]+ of 3' 'protection domain' 'Cannot allocate memory'
 # One for sends is made first; each names what it follows.
 fatal "no completion queue for sends" "enomem:what=cq" \

@@ -118,7 +118,7 @@ done
 
 conduit=ibv
 SOFTHCA_FAULTS=overflow:process=0,at=30 job 3 tests/testputget-ibv-seq
-refused "a completion queue overflows" $event 'softhca0: CQ error; a completion queue ran over'
+refused "a completion queue overflows" $event 'softhca0: CQ error; a completion queue overflowed'
 # Rank 1 computes all the time and does not look.
 SOFTHCA_FAULTS=port-down:port=softhca0/1,process=1,at=1 GASNET_PORT_GRACE=0.1 job 2 tests/testconnect-ibv-seq
 refused "a port goes down for good, where GASNET_PORT_GRACE is shorter" $event \

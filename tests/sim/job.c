@@ -194,7 +194,8 @@ static void look_at_rest(uint32_t node, uint32_t peer)
     gasnetc_peer_t *p = sim_job_peer(node, peer);
     sim_net_look(&p->net);
     int expected = sim_the_job.credits;
-    if (!sim_the_job.shared) expected += p->credits.room + p->credits.limit - p->credits.available;
+    if (!sim_the_job.shared)
+        expected += p->credits.surplus + p->credits.limit - p->credits.available;
     sim_check(p->net.posted == expected, node, "%d buffers posted for node %u at rest, not %d",
               p->net.posted, peer, expected);
     sim_check(p->credits.banked <= p->credits.slack, node,
@@ -214,8 +215,9 @@ static void find_deadlock(void)
     for (uint32_t k = 0; k < sim_the_job.nodes; k++) {
         const gasnetc_peer_t *p = sim_job_peer(stuck, k);
         if (p->net.am && k != stuck)
-            sim_note(stuck, "at node %u: %u credits, %u banked, room %u, %d buffers, %u in flight",
-                     k, p->credits.available, p->credits.banked, p->credits.room, p->net.posted,
+            sim_note(stuck,
+                     "at node %u: %u credits, %u banked, surplus %u, %d buffers, %u in flight", k,
+                     p->credits.available, p->credits.banked, p->credits.surplus, p->net.posted,
                      p->net.am->in_flight);
     }
     sim_fail(stuck, "deadlock: nothing is left to happen, and it waits%s",

@@ -116,8 +116,8 @@ static void look_one_way(const net_peer_t *peer)
                  sim_the_job.credits, peer->rank, all, mine->available, peer->requests,
                  theirs->banked, back->credits);
     }
-    sim_check(mine->room <= sim_the_job.credits, peer->owner, "room for %d Replies of node %u",
-              mine->room, peer->rank);
+    sim_check(mine->surplus <= sim_the_job.credits, peer->owner,
+              "%d surplus buffers for Replies of node %u", mine->surplus, peer->rank);
 }
 
 void sim_net_look(net_peer_t *peer)
@@ -312,7 +312,7 @@ static void account(net_peer_t *peer, const gasnetc_am_header_t *header)
 }
 
 /* Receive space for a Reply of `peer`. */
-static void make_reply_room(net_peer_t *peer)
+static void post_for_reply(net_peer_t *peer)
 {
     nics[peer->owner].free--;
     if (sim_the_job.shared) return;
@@ -329,7 +329,7 @@ enum net_result sim_net_am(net_peer_t *peer, void *data, bool inlined, size_t le
     const gasnetc_am_header_t *header = data;
     if (full(peer, peer->am)) return NET_BUSY;
     if (wants_reply && nic->free == 0) return NET_NO_REPLY_BUF;
-    if (wants_reply) make_reply_room(peer);
+    if (wants_reply) post_for_reply(peer);
     sim_note(peer->owner, "sends a %s to node %u with %u credits%s", kind(header), peer->rank,
              header->credits, wants_reply ? " and posts a buffer" : "");
     account(peer, header);
@@ -381,7 +381,7 @@ static bool take_from_ring(net_peer_t *peer, net_message_t **message)
     char *data;
     if (!sim_rings_take(peer, &number, &data, &length)) return false;
     recv_t *recv = sim_alloc(sizeof *recv);
-    *recv = (recv_t){.message = {.peer = peer, .data = data, .length = length, .kept_space = true},
+    *recv = (recv_t){.message = {.peer = peer, .data = data, .length = length, .kept_buffer = true},
                      .aim = {.number = number}};
     memcpy(&recv->header, data, sizeof recv->header);
     *message = &recv->message;
@@ -445,7 +445,7 @@ net_message_t *sim_net_refill(net_message_t *message, net_spare_t *spare)
 {
     recv_t *recv = (recv_t *)message;
     nic_t *nic = &nics[message->peer->owner];
-    if (!message->kept_space) replace_buffer(recv, nic, spare);
+    if (!message->kept_buffer) replace_buffer(recv, nic, spare);
     returned(recv);
     sim_check(!nic->handling, message->peer->owner, "a handler runs inside a handler");
     nic->handling = recv;
@@ -466,8 +466,8 @@ void sim_net_release(net_message_t *message, net_spare_t *spare)
     }
     memset(message->data, 0xee, message->length);
     nic->released++;
-    if (message->kept_space) sim_rings_release(message->peer, recv->aim.number);
-    if (message->kept_space || recv->moved) return;
+    if (message->kept_buffer) sim_rings_release(message->peer, recv->aim.number);
+    if (message->kept_buffer || recv->moved) return;
     if (sim_the_job.shared)
         nic->free += !(recv->header.head >> 2 & 1);
     else if (spare->in_hand)

@@ -313,7 +313,7 @@ static void busy_request(void)
     gasnet_AMRequestShort0(1, 128);
     check(net_script.busy_answers == 3 && net_script.polls >= 1 && saw.runs == 1,
           "IB-R1 a Request that finds the network busy polls, running handlers");
-    check(ams() == 2 && credits()->available == 3 && credits()->room == 0,
+    check(ams() == 2 && credits()->available == 3 && credits()->surplus == 0,
           "IB-A1 and has spent one credit when it is sent at last");
     end();
 }

@@ -150,8 +150,8 @@ static void model_send(uint32_t rank, bool request, bool hidden, uint32_t sequen
 static void model_request(uint32_t rank)
 {
     model_t *model = &models[rank];
-    bool needs_room;
-    if (!gasnetc_credits_take(&model->credits, &needs_room)) return;
+    bool needs_recv;
+    if (!gasnetc_credits_take(&model->credits, &needs_recv)) return;
     model_send(rank, true, false, model->sent++, carry(model, 0));
 }
 
@@ -258,7 +258,7 @@ static void look(void)
         check_each(limit + net_script.fewest[r] >= 0, "%d buffers short", -net_script.fewest[r]);
         check_each(net_script.most_posted[r] <= limit, "M %u, and %d buffers for Replies", limit,
                    net_script.most_posted[r]);
-        int expected = mine->room + limit - mine->available;
+        int expected = mine->surplus + limit - mine->available;
         check_each(net_script.buffers[r] == expected, "%d buffers posted for Replies, %d expected",
                    net_script.buffers[r], expected);
     }

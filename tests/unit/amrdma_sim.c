@@ -74,7 +74,7 @@ static void push(request_t *queue, unsigned *last, const request_t *r)
     queue[(*last)++ % MOST] = *r;
 }
 
-/* As net_ib_ring_aim does it. */
+/* As net_ib_ring_fill does it. */
 static void send(side_t *from, side_t *to, const message_t *m)
 {
     request_t r = {.message = *m};
@@ -95,11 +95,11 @@ static void send(side_t *from, side_t *to, const message_t *m)
 
 static void compose(side_t *from, side_t *to, bool reply)
 {
-    bool needs_room = false;
+    bool needs_recv = false;
     uint8_t own = reply;
     if (ids == MOST) return;
-    if (!reply && !gasnetc_credits_take(&from->credits, &needs_room)) return;
-    from->posted += needs_room;
+    if (!reply && !gasnetc_credits_take(&from->credits, &needs_recv)) return;
+    from->posted += needs_recv;
     message_t m = {.id = ids, .length = 8 + check_below(LIMIT), .reply = reply};
     m.credits = gasnetc_credits_piggyback(&from->credits, own);
     gasnetc_credits_piggybacked(&from->credits, m.credits, own);
@@ -139,7 +139,7 @@ static void take(side_t *here, const message_t *m, bool by_ring, uint32_t number
     here->by_ring += by_ring;
     bool sound = gasnetc_credits_return(&here->credits, m->credits, m->reply);
     check_each(sound, "message %llu has too many credits", (unsigned long long)m->id);
-    if (m->reply && by_ring) gasnetc_credits_room_left(&here->credits);
+    if (m->reply && by_ring) gasnetc_credits_recv_kept(&here->credits);
     if (!m->reply && !by_ring) here->posted++;
     here->held[here->holds++] = (held_t){*m, by_ring, number};
 }

@@ -190,10 +190,10 @@ int main(int argc, char **argv)
     for (addressed = 1; addressed < SIZE; addressed++) {
         peers[addressed].rank = addressed;
         net_contact(contact);
-        net_expect(&peers[addressed], contact);
+        net_set_contact(&peers[addressed], contact);
     }
     free(contact);
-    net_meet();
+    net_start();
     for (int i = 0; i < TURNS; i++) turn();
     unsigned had = atomic_load(&naps);
     check(had == 0, "IB-W4 requests to connect %d peers, %d times each, never sleep", SIZE - 1,

@@ -63,9 +63,9 @@ static void look(const char *after)
         check_each(a->credits.banked <= a->credits.slack || a->owing ||
                        a->credits.slack == GASNETC_CREDITS_PER_MESSAGE - 1,
                    "after %s: banked %u, slack %u", after, a->credits.banked, a->credits.slack);
-        check_each(a->credits.room <= limit, "after %s: room %u", after, a->credits.room);
-        check_each(a->credits.slack || a->credits.room == 0, "after %s: no slack, and room %u",
-                   after, a->credits.room);
+        check_each(a->credits.surplus <= limit, "after %s: surplus %u", after, a->credits.surplus);
+        check_each(a->credits.slack || a->credits.surplus == 0,
+                   "after %s: no slack, and surplus %u", after, a->credits.surplus);
     }
 }
 
@@ -80,13 +80,13 @@ static uint16_t carry(side_t *a, uint8_t own)
 /* As am_send.c does it; the network may be busy. */
 static bool request(side_t *a, side_t *b, bool busy)
 {
-    bool needs_room = false;
-    if (!gasnetc_credits_take(&a->credits, &needs_room)) return false;
+    bool needs_recv = false;
+    if (!gasnetc_credits_take(&a->credits, &needs_recv)) return false;
     if (busy) {
-        gasnetc_credits_untake(&a->credits, needs_room);
+        gasnetc_credits_untake(&a->credits, needs_recv);
         return false;
     }
-    a->posted += needs_room;
+    a->posted += needs_recv;
     post(b, false, carry(a, 0));
     return true;
 }
@@ -254,7 +254,7 @@ static void one_each(void)
     end_poll(&sides[1], &sides[0]);
     while (on_the_way(&sides[0])) deliver(&sides[0]);
     look("a poll");
-    check(sides[1].hidden == 7 && sides[0].credits.room == 0 && sides[0].credits.available == 8,
+    check(sides[1].hidden == 7 && sides[0].credits.surplus == 0 && sides[0].credits.available == 8,
           "IB-R5 IB-A2 and each Request has a Reply of its own, which leaves no buffer behind");
 }
 
@@ -270,17 +270,18 @@ static void broken_peer(void)
     gasnetc_credits_take(&c, &room);
     gasnetc_credits_t before = c;
     check(!gasnetc_credits_return(&c, 3, false) && c.available == before.available &&
-              c.room == before.room,
+              c.surplus == before.surplus,
           "IB-A1 more credits than are out are refused, and nothing changes");
     check(!gasnetc_credits_return(&c, 0, true) && c.available == before.available &&
-              c.room == before.room,
+              c.surplus == before.surplus,
           "IB-A2 a Reply that brings no credit back is refused");
     check(!gasnetc_credits_return(&c, 65535, true), "IB-A1 a wild count is refused");
-    check(gasnetc_credits_return(&c, 2, true) && c.available == 4 && c.room == 1,
+    check(gasnetc_credits_return(&c, 2, true) && c.available == 4 && c.surplus == 1,
           "IB-A3 a Reply with a banked credit leaves one buffer for the next Request");
-    check(gasnetc_credits_take(&c, &room) && !room && c.room == 0, "IB-A3 which then posts none");
+    check(gasnetc_credits_take(&c, &room) && !room && c.surplus == 0,
+          "IB-A3 which then posts none");
     gasnetc_credits_untake(&c, room);
-    check(c.available == 4 && c.room == 1, "IB-A1 a Request that was not sent gives all back");
+    check(c.available == 4 && c.surplus == 1, "IB-A1 a Request that was not sent gives all back");
     gasnetc_credits_init(&c, 1, 0);
     check(gasnetc_credits_take(&c, &room) && room && !gasnetc_credits_take(&c, &room),
           "IB-A1 no credit, no Request");

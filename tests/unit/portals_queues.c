@@ -276,10 +276,10 @@ static void sleeping(void)
 static void broken(void)
 {
     job_begin();
-    for (int i = 0; i < 2 * NET_LOOK_EVERY; i++) gasnetc_poll_sends();
+    for (int i = 0; i < 2 * NET_CHECK_EVERY; i++) gasnetc_poll_sends();
     check(!gasnetc_exit_pending, "a node may wait as long as it likes");
     ptl_script_breaks = 1;
-    for (int i = 0; i < NET_LOOK_EVERY; i++) gasnetc_poll_sends();
+    for (int i = 0; i < NET_CHECK_EVERY; i++) gasnetc_poll_sends();
     check(gasnetc_exit_pending == GASNETC_EXIT_FAILURE && strstr(gasneti_failure(), "broke") &&
               strstr(gasneti_failure(), "lost"),
           "but not for messages that a broken connection has lost: %s", gasneti_failure());

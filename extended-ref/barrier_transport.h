@@ -1,21 +1,21 @@
-/* barrier_carrier.h - transport of barrier messages: Active Messages, or puts to words that the
+/* barrier_transport.h - transport of barrier messages: Active Messages, or puts to words that the
  * receiver polls (IB-W2).  GASNET_BARRIER chooses one; barrier.c runs the state machine over
  * either.
  */
-#ifndef GASNETE_BARRIER_CARRIER_H
-#define GASNETE_BARRIER_CARRIER_H
+#ifndef GASNETE_BARRIER_TRANSPORT_H
+#define GASNETE_BARRIER_TRANSPORT_H
 
 #include "extended-ref/barrier_state.h"
 
-typedef struct gasnete_barrier_carrier {
+typedef struct gasnete_barrier_transport {
     /* Called outside handlers, without locks; may poll.  */
     void (*send)(const gasnete_barrier_message_t *message);
     /* True with the message that phase `parity` awaits at `step`, if it has arrived; called with
-     * the barrier's lock held.  NULL for a carrier that calls gasnete_barrier_arrived.  */
+     * the barrier's lock held.  NULL for a transport that calls gasnete_barrier_arrived.  */
     bool (*collect)(uint8_t parity, uint8_t step, gasnete_barrier_message_t *message);
-} gasnete_barrier_carrier_t;
+} gasnete_barrier_transport_t;
 
-extern const gasnete_barrier_carrier_t gasnete_barrier_am, gasnete_barrier_rdma;
+extern const gasnete_barrier_transport_t gasnete_barrier_am, gasnete_barrier_rdma;
 
 /* A message has arrived.  An invalid one ends the job; the error names the sender.  */
 void gasnete_barrier_arrived(uint32_t from, const gasnete_barrier_message_t *message);
