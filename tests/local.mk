@@ -11,16 +11,20 @@ EXTRA_DIST += tests/README.md tests/descriptors.h tests/tap.sh tests/variant.sh 
 	tests/softhca-hosts/run.sh tests/softhca-run/run.sh tests/spawner/env.sh tests/spawner/hosts.sh tests/stats/stats.sh tests/wrong/run.sh \
 	tests/bench/count.sh tests/bench/layer.sh tests/bench/callgrind.sh tests/bench/threads.sh tests/bench/memory.sh \
 	tests/bench/portals.sh tests/bench/times.sh tests/bench/locked.sh
+EXTRA_DIST += tests/mutate/mutate.py tests/mutate/mutations.py
 EXTRA_DIST += tests/clients/hello.c tests/clients/tools.c tests/clients/names.c tests/clients/handlers.c \
 	tests/clients/calls.c tests/clients/wild.c tests/clients/with_mpi.c tests/clients/mpi/mpi.h
 
 EXTRA_DIST += tests/sim/network/conduit_network.h tests/unit/script/conduit_network.h ibv-conduit/PROMISES.md vapi-conduit/PROMISES.md portals-conduit/PROMISES.md
-.PHONY: check-programs bench soak
+.PHONY: check-programs bench soak mutate
 # `all` runs a make of its own: beside it this one would make the same files at the same time.
 check-programs: all
 	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
 check-local:
 	TEST_BUILD=$(abs_top_builddir) TEST_NO_BUILD=1 $(srcdir)/tests/check.sh
+# One-line changes of the product, each judged by the tests of its folder; MUTATE="--seed 7 --count 200".
+mutate: check-programs
+	mkdir -p mutate && PYTHONDONTWRITEBYTECODE=1 python3 $(srcdir)/tests/mutate/mutate.py $(MUTATE)
 # A target missed is shown, and the next table follows.
 bench: check-programs
 	./gasnetrun_ibv -n 2 tests/bench/testlat-ibv-seq

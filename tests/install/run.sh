@@ -91,7 +91,7 @@ files_are_there() { # that the documents name, or they say that those are of the
             for base in "$source_top" "$source_top/$at"; do
                 [ -e "$base/$word" ] && [ ! -e "$at/$word" ] && [ ! -e "$word" ] || continue
                 found=$((found + 1))
-                tr '\n' ' ' <"$doc" | grep -qE 'named in this text.* (are of the source tree)|about the source tree' ||
+                tr '\n' ' ' <"$doc" | grep -qE 'in this text.* source tree|relative to the source tree' ||
                     { echo "$doc: $word is not installed, and the text does not say that it is of the source tree" && wrong=1; }
                 break
             done
