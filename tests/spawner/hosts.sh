@@ -392,7 +392,7 @@ if [ "$conduit" = ibv ] && [ -x gasnetrun_portals ]; then
     cut_cable portals
     for host in $(seq $hosts); do netns_ipv4 "$host" del; done
     GASNET_SSH_SERVERS="fd77:1::1 fd77:2::1" job "portals IPv6" 2 "$(program testhello)"
-    grep -q 'FATAL.*not all hosts of the job have one of their own' "$log" || wrong+='; no line says why'
+    grep -q 'FATAL.*not all hosts of the job have a unique one' "$log" || wrong+='; no line says why'
     ends_badly "portals: IPv6 alone is refused"
     for host in $(seq $hosts); do netns_ipv4 "$host" add; done
     of ibv
