@@ -12,7 +12,7 @@ listed() {
     ! grep -q softhca0 "$log"
     tap_ok $? "SOFTHCA=off hides it"
     SOFTHCA=maybe soft ibv_devices >"$log" 2>&1
-    says "a wrong SOFTHCA is named" "SOFTHCA: 'maybe' is none of auto"
+    says "a wrong SOFTHCA is named" 'SOFTHCA=maybe: not one of auto'
 }
 
 described() {
