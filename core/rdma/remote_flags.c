@@ -60,6 +60,28 @@ void gasnetc_remote_flags_close(void)
     gasnetc_remote_flag_words = NULL;
 }
 
+/* Puts the word from a registration of its own, since the network has no send buffer free (PO-18).
+ */
+static __attribute__((noinline, cold)) void put_registered(gasnetc_peer_t *peer, uint32_t node,
+                                                           uint32_t index, uint64_t word)
+{
+    net_region_t *local;
+    gasnetc_counter_t done = {.issued = 1};
+    const gasnetc_sent_t sent = {.counter = &done,
+                                 .held = gasnetc_pin_transient(&word, sizeof word, &local, false)};
+    for (;;) {
+        gasneti_lock(&peer->lock);
+        enum net_result result =
+            net_put(&peer->net, places[node].base + index * sizeof word, &places[node].key, &word,
+                    local, sizeof word, NET_UNORDERED, &sent);
+        if (result != NET_POSTED) gasnetc_count_stall(peer, result);
+        gasneti_unlock(&peer->lock);
+        if (result == NET_POSTED) break;
+        gasnetc_stall_at(peer, result, false);
+    }
+    while (!gasnetc_counter_done(&done)) gasnetc_stall(false); /* the word is read until then */
+}
+
 void gasnetc_remote_flag_put(uint32_t node, uint32_t index, uint64_t word)
 {
     gasnetc_peer_t *peer = &gasnetc_peers[node];
@@ -75,7 +97,6 @@ void gasnetc_remote_flag_put(uint32_t node, uint32_t index, uint64_t word)
         source = sent.held;
         local = &gasnetc_bbuf_region;
     }
-    gasnetc_counter_t done = {0};
     for (;;) {
         gasneti_lock(&peer->lock);
         enum net_result result =
@@ -83,16 +104,11 @@ void gasnetc_remote_flag_put(uint32_t node, uint32_t index, uint64_t word)
                     local, sizeof word, NET_UNORDERED, &sent);
         if (result != NET_POSTED) gasnetc_count_stall(peer, result);
         gasneti_unlock(&peer->lock);
-        if (result == NET_POSTED) break;
+        if (result == NET_POSTED) return;
         if (result == NET_NO_SEND_BUF) {
-            net_region_t *pinned;
-            sent.held = gasnetc_pin_transient(source, sizeof word, &pinned, false);
-            sent.counter = &done;
-            local = pinned;
-            done.issued++;
-            continue;
+            put_registered(peer, node, index, word);
+            return;
         }
         gasnetc_stall_at(peer, result, false);
     }
-    while (!gasnetc_counter_done(&done)) gasnetc_stall(false); /* `word` is read until then */
 }
