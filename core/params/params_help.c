@@ -14,14 +14,7 @@ static const struct gasneti_env_row rows[] = {
 
 /* What the network below reads by itself: `settings.def` of its folder. */
 static const struct gasneti_env_row settings[] = {
-#define SETTING(field_, kind_, name_, initial_, least_, most_, values_, check_, help_)             \
-    {.name = name_,                                                                                \
-     .kind = GASNETI_ENV_##kind_,                                                                  \
-     .initial = initial_,                                                                          \
-     .least = least_,                                                                              \
-     .most = most_,                                                                                \
-     .values = values_,                                                                            \
-     .help = help_},
+#define SETTING(field, ...) {GASNETI_ENV_SETTING(__VA_ARGS__)},
 #ifdef GASNETC_SETTINGS_DEF
 #include GASNETC_SETTINGS_DEF
 #endif

@@ -49,6 +49,11 @@ struct gasneti_env_row {
     size_t offset; /* of the field in the caller's struct */
 };
 
+/* The part of a row that a line SETTING(field, kind, ... help) of a settings.def gives. */
+#define GASNETI_ENV_SETTING(kind_, name_, initial_, least_, most_, values_, check_, help_)         \
+    .name = name_, .kind = GASNETI_ENV_##kind_, .initial = initial_, .least = least_,              \
+    .most = most_, .values = values_, .check = check_, .help = help_
+
 /* --- Values --- */
 
 /* Stores `text` as the row's field of `fields`.  A bad value leaves `fields` unchanged, and `why`

@@ -8,15 +8,8 @@
 extern char **environ;
 
 static const struct gasneti_env_row rows[] = {
-#define SETTING(field_, kind_, name_, initial_, least_, most_, values_, check_, help_)             \
-    {.name = name_,                                                                                \
-     .kind = GASNETI_ENV_##kind_,                                                                  \
-     .initial = initial_,                                                                          \
-     .least = least_,                                                                              \
-     .most = most_,                                                                                \
-     .values = values_,                                                                            \
-     .help = help_,                                                                                \
-     .offset = offsetof(struct ptli_settings, field_)},
+#define SETTING(field, ...)                                                                        \
+    {GASNETI_ENV_SETTING(__VA_ARGS__), .offset = offsetof(struct ptli_settings, field)},
 #include "other/portals3/transport/settings.def"
 #undef SETTING
 };

@@ -9,16 +9,8 @@
 #include "other/softhca/tcp/hosts.h"
 
 const struct gasneti_env_row shca_setting_rows[] = {
-#define SETTING(field_, kind_, name_, initial_, least_, most_, values_, check_, help_)             \
-    {.name = name_,                                                                                \
-     .kind = GASNETI_ENV_##kind_,                                                                  \
-     .initial = initial_,                                                                          \
-     .least = least_,                                                                              \
-     .most = most_,                                                                                \
-     .values = values_,                                                                            \
-     .check = check_,                                                                              \
-     .help = help_,                                                                                \
-     .offset = offsetof(struct shca_settings, field_)},
+#define SETTING(field, ...)                                                                        \
+    {GASNETI_ENV_SETTING(__VA_ARGS__), .offset = offsetof(struct shca_settings, field)},
 #include "other/softhca/device/settings.def"
 #undef SETTING
 };
