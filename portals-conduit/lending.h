@@ -58,9 +58,9 @@ typedef struct gasnetc_loan {
 } gasnetc_loan_t;
 _Static_assert(sizeof(gasnetc_loan_t) <= 40, "PO-17 bounds what a node keeps of each peer");
 
-/* The byte EXXXNNNN in each Request and Reply.  E: an epoch has ended at the sender.  XXX: further
- * credits, which a Request asks for and a Reply adds.  NNNN: the credits that this Request spends.
- */
+/* The byte in each Request and Reply.  Bit 7: an epoch has ended at the sender.  Bits 6 to 4:
+ * further credits, which a Request asks for and a Reply adds.  Bits 3 to 0: the credits that this
+ * Request spends. */
 enum { GASNETC_LENDING_COST_MOST = 15, GASNETC_LENDING_MORE_MOST = 7 };
 
 /* --- start --- */
