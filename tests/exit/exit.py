@@ -44,6 +44,8 @@ def start_lane(folder, private):
     /dev/shm, so that all sockets and files there are the round's."""
     global scratch, is_private
     scratch, is_private = folder, private
+    # Not main's handler: Python runs it later, and never in a lane that has just begun to wait for its next round.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     clone_newns, clone_newnet = 0x00020000, 0x40000000
     if private and ctypes.CDLL(None).unshare(clone_newns | clone_newnet) == 0:
         subprocess.run(f"mount --make-rprivate / && {OWN_NAMESPACES}", shell=True, check=True)
@@ -305,6 +307,8 @@ def run(tap, rounds, scratch):
                     print(f"# EXIT_SEED={r.seed} tests/exit/exit.py repeats it")
             if r.spawner in ("ssh", "hosts"):
                 times.append((took, f"{r.case.name} {r.n} {r.odd} {r.mode} {r.spawner}"))
+        pool.close()
+        pool.join()
     return times
 
 
