@@ -1,7 +1,7 @@
 /* barrier.c - runs the state machine barrier_state over a transport:
  * gasnet_barrier_{notify,wait,try,result}.
  *
- * Any thread that polls sends the next messages, from gasnete_progress, so a node that has notified
+ * Any thread that polls sends the next messages, from gasnete_barrier_progress, so a node that has notified
  * makes progress whenever it polls.  The lock protects the state machine and is never held while a
  * message is sent.
  */
@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <strings.h>
 
-#include "core/am/system_am.h"
 #include "core/job/progress.h"
 #include "core/job/rank.h"
 #include "core/lock.h"
@@ -20,10 +19,8 @@
 #include "extended-ref/barrier_transport.h"
 #include "extended-ref/handles.h"
 #include "extended-ref/internal_am.h"
+#include "extended-ref/progress.h"
 #include "extended-ref/transfer.h"
-
-/* gasnete_progress has work: a message arrived, or the transport must be asked whether one has.  */
-atomic_bool gasnete_progress_due;
 
 static struct {
     const gasnete_barrier_transport_t *transport;
@@ -77,10 +74,8 @@ static void barrier_advance(void)
     while (barrier_next(&message)) barrier.transport->send(&message);
 }
 
-void gasnete_progress(void)
+void gasnete_barrier_progress(void)
 {
-    /* Cleared before the state is read: a message recorded later sets it again.  */
-    atomic_store(&gasnete_progress_due, false);
     barrier_advance();
 }
 

@@ -11,6 +11,7 @@ extended_sources = \
 	extended-ref/handles.c extended-ref/handles.h \
 	extended-ref/internal_am.c extended-ref/internal_am.h \
 	extended-ref/memset.c \
+	extended-ref/progress.c extended-ref/progress.h \
 	extended-ref/putget.c \
 	extended-ref/regions.c \
 	extended-ref/transfer.h \

@@ -8,6 +8,7 @@
 #define GASNETC_SYSTEM_AM_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "gasnet.h"
 
@@ -19,8 +20,9 @@ extern const gasnet_handlerentry_t gasnete_handlers[];
 void gasnete_attach(void);
 
 /* Supplied by the Extended API; called outside handlers, by any thread, in each poll that finds
- * gasnete_progress_due set.  May send Requests. */
-void gasnete_progress(void);
+ * gasnete_progress_due set.  `client`: the calling thread is the client's, not the receive thread.
+ * May send Requests. */
+void gasnete_progress(bool client);
 #pragma GCC visibility push(hidden)
 extern atomic_bool gasnete_progress_due;
 #pragma GCC visibility pop

@@ -89,7 +89,7 @@ HOT unsigned poll_once(void)
     if (n) gasnetc_deliver(messages, n, systems, NULL);
     if (__builtin_expect(pending(), 0)) gasnetc_exit_act();
     if (__builtin_expect(atomic_load_explicit(&gasnete_progress_due, memory_order_relaxed), 0))
-        gasnete_progress();
+        gasnete_progress(true);
     if (n + reaped) {
         idle_polls = 0;
         gasnetc_tidy_pins();
@@ -120,7 +120,7 @@ unsigned gasnetc_poll_blocking(net_spare_t *spare)
     gasnetc_tidy_pins();
     if (n) gasnetc_deliver(messages, n, systems, spare);
     if (pending()) gasnetc_exit_act();
-    if (atomic_load(&gasnete_progress_due)) gasnete_progress();
+    if (atomic_load(&gasnete_progress_due)) gasnete_progress(false);
     return n;
 }
 

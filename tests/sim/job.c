@@ -280,7 +280,10 @@ void gasnetc_exit_act(void)
     sim_fail(sim_job_me(), "asked to end");
 }
 
-void gasnete_progress(void) {}
+void gasnete_progress(bool client)
+{
+    (void)client;
+}
 
 void gasneti_fatal(const char *format, ...)
 {

@@ -79,8 +79,9 @@ STUB const gasnet_handlerentry_t gasnete_handlers[] = {{0, NULL}};
 
 STUB void gasnete_attach(void) {}
 
-STUB void gasnete_progress(void)
+STUB void gasnete_progress(bool client)
 {
+    (void)client;
     unit_progress++;
 }
 

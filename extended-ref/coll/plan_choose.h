@@ -1,0 +1,32 @@
+/* plan_choose.h - which algorithm an operation takes: one table by kind, team size and bytes. Pure.
+ *
+ * The thresholds come from `make bench`; GASNET_COLL_* variables override them (settings).
+ */
+#ifndef GASNETE_COLL_PLAN_CHOOSE_H
+#define GASNETE_COLL_PLAN_CHOOSE_H
+
+#include "extended-ref/coll/plan.h"
+
+enum gasnete_coll_algorithm {
+    GASNETE_COLL_FLAT,          /* the root with each other rank */
+    GASNETE_COLL_TREE,          /* k-nomial */
+    GASNETE_COLL_SCATTER_FIRST, /* BROADCAST: scatter, then gather all; REDUCE: reduce-scatter, then
+                                   gather */
+    GASNETE_COLL_DISSEMINATION, /* GATHER_ALL, BARRIER; EXCHANGE: by store and forward (Bruck) */
+    GASNETE_COLL_PAIRWISE,      /* EXCHANGE: each block in one message */
+    GASNETE_COLL_ALGORITHMS
+};
+
+/* Overrides of the table, from the environment or gasnet_coll_set_...; 0: none.  */
+typedef struct gasnete_coll_settings {
+    uint32_t radix;                        /* of trees */
+    size_t segment;                        /* GASNET_COLL_PIPE_SEG_SIZE */
+    size_t dissemination_limit[2];         /* GATHER_ALL, EXCHANGE: most bytes of a node's blocks */
+    uint8_t tree[GASNETE_COLL_REDUCE + 1]; /* by kind: 1 + algorithm, if it is forced */
+} gasnete_coll_settings_t;
+
+/* Sets algorithm, radix and segment of a plan whose other members are set.  Equal on all ranks if
+ * these and the settings are.  */
+void gasnete_coll_choose(gasnete_coll_plan_t *plan, const gasnete_coll_settings_t *settings);
+
+#endif
