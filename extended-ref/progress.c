@@ -2,6 +2,8 @@
  */
 #include "extended-ref/progress.h"
 
+#include <stddef.h>
+
 atomic_bool gasnete_progress_due;
 void (*_Atomic gasnete_coll_progress_hook)(bool client);
 
@@ -9,7 +11,7 @@ void gasnete_progress(bool client)
 {
     /* Cleared before any state is read: work recorded later sets it again.  */
     atomic_store(&gasnete_progress_due, false);
-    gasnete_barrier_progress();
     void (*coll)(bool) = atomic_load_explicit(&gasnete_coll_progress_hook, memory_order_acquire);
-    if (coll) coll(client);
+    if (__builtin_expect(coll != NULL, 0)) coll(client);
+    gasnete_barrier_progress();
 }
