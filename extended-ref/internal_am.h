@@ -24,6 +24,10 @@ enum {
     GASNETE_H_GET_LONG = 70,
     GASNETE_H_GOT = 71,
     GASNETE_H_GOT_LONG = 72,
+    /* of vis/packed.c */
+    GASNETE_H_VIS_PUT = 73,
+    GASNETE_H_VIS_GET = 74,
+    GASNETE_H_VIS_GOT = 75,
 };
 
 /* barrier_am.c */
@@ -39,6 +43,16 @@ void gasnete_memset_handler(gasnet_token_t token, gasnet_handlerarg_t dst_high,
 /* internal_am.c: completes one operation of a counter.  */
 void gasnete_done_handler(gasnet_token_t token, gasnet_handlerarg_t counter_high,
                           gasnet_handlerarg_t counter_low);
+
+/* vis/packed.c */
+void gasnete_vis_put_handler(gasnet_token_t token, void *message, size_t length,
+                             gasnet_handlerarg_t nbytes, gasnet_handlerarg_t counter_high,
+                             gasnet_handlerarg_t counter_low);
+void gasnete_vis_get_handler(gasnet_token_t token, void *request, size_t length,
+                             gasnet_handlerarg_t nbytes, gasnet_handlerarg_t get_high,
+                             gasnet_handlerarg_t get_low);
+void gasnete_vis_got_handler(gasnet_token_t token, void *data, size_t nbytes,
+                             gasnet_handlerarg_t get_high, gasnet_handlerarg_t get_low);
 
 /* The parts of attach; they must not send messages.  */
 void gasnete_barrier_attach(void);

@@ -15,7 +15,12 @@ extended_sources = \
 	extended-ref/putget.c \
 	extended-ref/regions.c \
 	extended-ref/transfer.h \
-	extended-ref/value.c
+	extended-ref/value.c \
+	extended-ref/vis/choose.h extended-ref/vis/format.c \
+	extended-ref/vis/packed.c \
+	extended-ref/vis/pieces.c extended-ref/vis/pieces.h \
+	extended-ref/vis/runs.c extended-ref/vis/vis.c extended-ref/vis/vis.h \
+	extended-ref/vis/walk.c extended-ref/vis/walk.h
 extended_by_rdma = extended-ref/transfer_rdma.h extended-ref/barrier_rdma.c
 extended_by_am = extended-ref/transfer_am.h extended-ref/transfer_am.c
 

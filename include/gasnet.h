@@ -130,6 +130,7 @@
 #include "gasnet_hsl.h"
 #include "gasnet_am.h"
 #include "gasnet_extended.h"
+#include "gasnet_vis.h"
 
 #undef GASNETI_IN_GASNET_H
 #endif

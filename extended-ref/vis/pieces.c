@@ -1,0 +1,107 @@
+/* pieces.c - groups of pieces to bytes and back, and their copies; pure.  */
+#include "extended-ref/vis/pieces.h"
+
+#include <string.h>
+
+static void pieces_number(gasnete_vis_writer_t *writer, uint64_t number)
+{
+    for (; number >= 0x80; number >>= 7)
+        writer->out[writer->used++] = (unsigned char)(number | 0x80);
+    writer->out[writer->used++] = (unsigned char)number;
+}
+
+void gasnete_vis_close_group(gasnete_vis_writer_t *writer)
+{
+    if (writer->times == 0) return;
+    uint64_t gap = (uint64_t)writer->gap, sign = 0 - (gap >> 63);
+    pieces_number(writer, writer->length);
+    pieces_number(writer, gap << 1 ^ sign);
+    pieces_number(writer, writer->times);
+    writer->times = 0;
+}
+
+size_t gasnete_vis_finish(gasnete_vis_writer_t *writer)
+{
+    if (writer->pending) gasnete_vis_group(writer);
+    writer->pending = 0;
+    gasnete_vis_close_group(writer);
+    return writer->used;
+}
+
+/* False if the description ends within the number, or it has more than 64 bits.  */
+static bool pieces_read_number(gasnete_vis_reader_t *reader, uint64_t *number)
+{
+    *number = 0;
+    for (unsigned shift = 0; reader->in < reader->end && shift < 64; shift += 7) {
+        unsigned char byte = *reader->in++;
+        if (shift == 63 && byte > 1) return false;
+        *number |= (uint64_t)(byte & 0x7F) << shift;
+        if (byte < 0x80) return true;
+    }
+    return false;
+}
+
+enum gasnete_vis_read gasnete_vis_read(gasnete_vis_reader_t *reader, gasnete_vis_group_t *group)
+{
+    uint64_t length, gap, times, bytes;
+    int64_t stride, distance;
+    uintptr_t end;
+    if (reader->in == reader->end) return reader->data ? GASNETE_VIS_BROKEN : GASNETE_VIS_END;
+    if (!pieces_read_number(reader, &length) || !pieces_read_number(reader, &gap) ||
+        !pieces_read_number(reader, &times) || length == 0 || times == 0 ||
+        __builtin_mul_overflow(length, times, &bytes) || bytes > reader->data)
+        return GASNETE_VIS_BROKEN;
+    gap = gap >> 1 ^ (0 - (gap & 1));
+    if (__builtin_add_overflow((int64_t)gap, (int64_t)length, &stride) ||
+        __builtin_mul_overflow(stride, (int64_t)(times - 1), &distance))
+        return GASNETE_VIS_BROKEN;
+    uintptr_t first = reader->behind + (uintptr_t)gap, last = first + (uintptr_t)distance;
+    if (__builtin_add_overflow(first, length, &end) || __builtin_add_overflow(last, length, &end))
+        return GASNETE_VIS_BROKEN;
+    *group = (gasnete_vis_group_t){(char *)first, (char *)last, (ptrdiff_t)stride, length, times};
+    reader->behind = end;
+    reader->data -= bytes;
+    return GASNETE_VIS_GROUP;
+}
+
+/* The loops are expanded for the lengths of array elements: a call of memcpy costs more than it
+ * copies there.  */
+#define FOR_EACH_LENGTH(length, each)                                                              \
+    switch (length) {                                                                              \
+    case 1:                                                                                        \
+        each(1);                                                                                   \
+        break;                                                                                     \
+    case 4:                                                                                        \
+        each(4);                                                                                   \
+        break;                                                                                     \
+    case 8:                                                                                        \
+        each(8);                                                                                   \
+        break;                                                                                     \
+    case 16:                                                                                       \
+        each(16);                                                                                  \
+        break;                                                                                     \
+    default:                                                                                       \
+        each(length);                                                                              \
+    }
+
+void gasnete_vis_gather(char *to, const gasnete_vis_group_t *group)
+{
+    const char *from = group->first;
+    const size_t times = group->times;
+    const ptrdiff_t stride = group->stride;
+#define GATHER(length)                                                                             \
+    for (size_t i = 0; i < times; i++)                                                             \
+    memcpy(to + i * (length), from + (ptrdiff_t)i * stride, length)
+    FOR_EACH_LENGTH(group->length, GATHER)
+}
+
+void gasnete_vis_scatter(const gasnete_vis_group_t *group, const char *from)
+{
+    char *to = group->first;
+    const size_t times = group->times;
+    const ptrdiff_t stride = group->stride;
+#define SCATTER(length)                                                                            \
+    for (size_t i = 0; i < times; i++)                                                             \
+    memcpy(to + (ptrdiff_t)i * stride, from + i * (length), length)
+    FOR_EACH_LENGTH(group->length, SCATTER)
+}

@@ -1,0 +1,92 @@
+/* pieces.h - the addresses of pieces in a message: a writer and a reader; pure.
+ *
+ * Groups of pieces follow each other.  A group is `times` pieces of `length` bytes, each of which
+ * begins `gap` bytes behind the end of the one before; the first piece of all counts from address
+ * 0.  It is written as three numbers of seven bits a byte, the lowest first: length, gap (doubled,
+ * odd if negative), times.  Contiguous pieces are joined.  So a section of an array is one group,
+ * and a piece at a random address takes some five bytes.
+ */
+#ifndef GASNETE_VIS_PIECES_H
+#define GASNETE_VIS_PIECES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of one group at most.  */
+enum { GASNETE_VIS_GROUP_MAX = 30 };
+
+typedef struct gasnete_vis_writer {
+    unsigned char *out;
+    size_t used;
+    uintptr_t end; /* of the last piece of the group */
+    size_t length; /* of the group's pieces */
+    uintptr_t gap; /* modulo 2^64 */
+    size_t times;  /* 0: no group yet */
+    uintptr_t at;  /* the last piece, which may still grow */
+    size_t pending;
+} gasnete_vis_writer_t;
+
+static inline void gasnete_vis_write(gasnete_vis_writer_t *writer, void *out)
+{
+    *writer = (gasnete_vis_writer_t){.out = out};
+}
+
+/* Bytes at most that the description has after one more piece.  */
+static inline size_t gasnete_vis_written(const gasnete_vis_writer_t *writer)
+{
+    return writer->used + 3 * (size_t)GASNETE_VIS_GROUP_MAX;
+}
+
+void gasnete_vis_close_group(gasnete_vis_writer_t *writer);
+
+/* Counts the pending piece in a group.  */
+static inline void gasnete_vis_group(gasnete_vis_writer_t *writer)
+{
+    uintptr_t gap = writer->at - writer->end;
+    if (writer->times == 0 || gap != writer->gap || writer->pending != writer->length) {
+        gasnete_vis_close_group(writer);
+        writer->length = writer->pending;
+        writer->gap = gap;
+    }
+    writer->times++;
+    writer->end = writer->at + writer->pending;
+}
+
+/* Adds a piece of nbytes >= 1.  */
+static inline void gasnete_vis_add(gasnete_vis_writer_t *writer, const void *at, size_t nbytes)
+{
+    if (writer->pending && (uintptr_t)at == writer->at + writer->pending) {
+        writer->pending += nbytes;
+        return;
+    }
+    if (writer->pending) gasnete_vis_group(writer);
+    writer->at = (uintptr_t)at;
+    writer->pending = nbytes;
+}
+
+/* Ends the description; returns its bytes.  */
+size_t gasnete_vis_finish(gasnete_vis_writer_t *writer);
+
+/* The reader, for descriptions by a peer that may be broken: checks that groups have `data` bytes
+ * altogether, and that no group is empty or wraps around memory.  */
+typedef struct gasnete_vis_reader {
+    const unsigned char *in, *end;
+    size_t data; /* bytes of the groups to come */
+    uintptr_t behind;
+} gasnete_vis_reader_t;
+
+typedef struct gasnete_vis_group {
+    char *first, *last; /* the pieces between them lie between them */
+    ptrdiff_t stride;
+    size_t length, times;
+} gasnete_vis_group_t;
+
+enum gasnete_vis_read { GASNETE_VIS_GROUP, GASNETE_VIS_END, GASNETE_VIS_BROKEN };
+enum gasnete_vis_read gasnete_vis_read(gasnete_vis_reader_t *reader, gasnete_vis_group_t *group);
+
+/* Copies the pieces of a group to contiguous memory, or from it.  */
+void gasnete_vis_gather(char *to, const gasnete_vis_group_t *group);
+void gasnete_vis_scatter(const gasnete_vis_group_t *group, const char *from);
+
+#endif
