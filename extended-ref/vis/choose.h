@@ -1,7 +1,7 @@
 /* choose.h - how a vector, indexed or strided transfer is made, from counts alone; pure.
  *
- * `make bench` (tests/bench/vis.sh) shows each way for each shape; the constants here and the
- * default of GASNET_VIS_MAXCHUNK (core/params/params.def) come from it.
+ * The constants come from `make bench` (tests/bench/vis.sh), which shows the ways beside each
+ * other.
  */
 #ifndef GASNETE_VIS_CHOOSE_H
 #define GASNETE_VIS_CHOOSE_H
@@ -9,30 +9,47 @@
 #include "extended-ref/vis/walk.h"
 
 enum gasnete_vis_way {
-    GASNETE_VIS_EACH,   /* a put or get of each run */
-    GASNETE_VIS_PACK,   /* many runs in a Medium, unpacked by a handler */
-    GASNETE_VIS_GATHER, /* runs of the local side collected in a buffer, which is put */
+    GASNETE_VIS_EACH, /* a put or get of each run */
+    GASNETE_VIS_PACK, /* many runs in a Medium, which a handler packs or unpacks */
+    GASNETE_VIS_COPY, /* the remote side, which is contiguous, is put from a buffer or got into one
+                       */
 };
 
-/* The parameters of the user.  */
+/* What the user allows.  */
 typedef struct gasnete_vis_limits {
     bool pack;      /* GASNET_VIS_AMPIPE */
-    bool gather;    /* GASNET_VIS_REMOTECONTIG */
-    size_t longest; /* GASNET_VIS_MAXCHUNK: the longest mean piece that is copied to be sent */
+    bool copy;      /* GASNET_VIS_REMOTECONTIG */
+    size_t longest; /* GASNET_VIS_MAXCHUNK: the longest mean run for both; 0: those below */
 } gasnete_vis_limits_t;
 
-/* Fewer pieces are not worth a message with a handler.  */
-enum { GASNETE_VIS_FEW = 3 };
+enum {
+    GASNETE_VIS_PACK_RUNS = 16, /* fewer runs are not worth a message and its answer */
+    GASNETE_VIS_PACK_PUT =
+        128, /* bytes: the longest mean run; longer ones are faster by themselves */
+    GASNETE_VIS_PACK_GET = 256,
+    GASNETE_VIS_COPY_RUN = 1024,
+};
 
-/* Both shapes have the same number of bytes, at least 1.  */
+static inline bool gasnete_vis_short(size_t mean, size_t limit, gasnete_vis_limits_t limits)
+{
+    return mean <= (limits.longest ? limits.longest : limit);
+}
+
+/* Both shapes have the same number of bytes, at least 1.  A get that does not block cannot copy:
+ * what it got would have to be copied by the call that synchronises it.  */
 static inline enum gasnete_vis_way gasnete_vis_choose(const gasnete_vis_shape_t *local,
                                                       const gasnete_vis_shape_t *remote, bool put,
-                                                      gasnete_vis_limits_t limits)
+                                                      bool blocking, gasnete_vis_limits_t limits)
 {
-    size_t pieces = local->runs > remote->runs ? local->runs : remote->runs;
-    if (pieces < GASNETE_VIS_FEW || local->bytes / pieces > limits.longest) return GASNETE_VIS_EACH;
-    if (put && remote->runs == 1 && limits.gather) return GASNETE_VIS_GATHER;
-    return limits.pack ? GASNETE_VIS_PACK : GASNETE_VIS_EACH;
+    size_t runs = local->runs > remote->runs ? local->runs : remote->runs;
+    size_t mean = local->bytes / runs;
+    if (runs > 1 && remote->runs == 1 && limits.copy && (put || blocking) &&
+        gasnete_vis_short(mean, GASNETE_VIS_COPY_RUN, limits))
+        return GASNETE_VIS_COPY;
+    if (runs >= GASNETE_VIS_PACK_RUNS && limits.pack &&
+        gasnete_vis_short(mean, put ? GASNETE_VIS_PACK_PUT : GASNETE_VIS_PACK_GET, limits))
+        return GASNETE_VIS_PACK;
+    return GASNETE_VIS_EACH;
 }
 
 #endif

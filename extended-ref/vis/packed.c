@@ -60,7 +60,7 @@ static void packed_unpack(gasnet_token_t token, const char *data, size_t nbytes,
     gasnete_vis_group_t group;
     reader.end = reader.in + described;
     while (packed_group(token, &reader, &group, what)) {
-        gasnete_vis_scatter(&group, data);
+        gasnete_vis_scatter(group.first, group.length, group.stride, group.times, data);
         data += group.length * group.times;
     }
 }
@@ -74,15 +74,15 @@ static size_t packed_fill(gasnete_vis_pair_t *pair, char *message, void *pieces,
                           size_t *nbytes)
 {
     gasnete_vis_writer_t writer;
-    char *dst, *src;
-    size_t filled = 0, piece;
+    gasnete_vis_match_t match;
+    size_t filled = 0, taken;
     gasnete_vis_write(&writer, pieces);
-    while (filled + gasnete_vis_written(&writer) < room) {
-        piece = gasnete_vis_next(pair, room - filled - gasnete_vis_written(&writer), &dst, &src);
-        if (piece == 0) break;
-        gasnete_vis_copy(message + filled, src, piece);
-        gasnete_vis_add(&writer, dst, piece);
-        filled += piece;
+    while (filled + gasnete_vis_written(&writer) < room &&
+           (taken = gasnete_vis_next(pair, room - filled - gasnete_vis_written(&writer), &match))) {
+        gasnete_vis_gather(message + filled, match.src, match.length, (ptrdiff_t)match.src_stride,
+                           match.times);
+        gasnete_vis_add(&writer, match.dst, match.length, match.dst_stride, match.times);
+        filled += taken;
     }
     size_t described = gasnete_vis_finish(&writer);
     memcpy(message + filled, pieces, described);
@@ -132,17 +132,16 @@ typedef struct packed_get {
 static size_t packed_ask(gasnete_vis_pair_t *pair, void *request, packed_get_t *get, size_t room)
 {
     gasnete_vis_writer_t sources, destinations;
-    char *dst, *src;
-    size_t asked = 0, piece;
+    gasnete_vis_match_t match;
+    size_t asked = 0, taken;
     gasnete_vis_write(&sources, request);
     gasnete_vis_write(&destinations, get->pieces);
     while (asked < room && gasnete_vis_written(&sources) <= room &&
-           gasnete_vis_written(&destinations) <= room) {
-        piece = gasnete_vis_next(pair, room - asked, &dst, &src);
-        if (piece == 0) break;
-        gasnete_vis_add(&sources, src, piece);
-        gasnete_vis_add(&destinations, dst, piece);
-        asked += piece;
+           gasnete_vis_written(&destinations) <= room &&
+           (taken = gasnete_vis_next(pair, room - asked, &match)) != 0) {
+        gasnete_vis_add(&sources, match.src, match.length, match.src_stride, match.times);
+        gasnete_vis_add(&destinations, match.dst, match.length, match.dst_stride, match.times);
+        asked += taken;
     }
     get->nbytes = asked;
     get->described = gasnete_vis_finish(&destinations);
@@ -181,7 +180,7 @@ void gasnete_vis_get_handler(gasnet_token_t token, void *request, size_t length,
     reader.end = reader.in + length;
     char *data = gasnete_vis_buffer(asked);
     while (packed_group(token, &reader, &group, "a piece of a vector, indexed or strided get")) {
-        gasnete_vis_gather(data + filled, &group);
+        gasnete_vis_gather(data + filled, group.first, group.length, group.stride, group.times);
         filled += group.length * group.times;
     }
     gasnet_AMReplyMedium2(token, GASNETE_H_VIS_GOT, data, asked, get_high, get_low);

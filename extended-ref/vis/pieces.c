@@ -84,24 +84,21 @@ enum gasnete_vis_read gasnete_vis_read(gasnete_vis_reader_t *reader, gasnete_vis
         each(length);                                                                              \
     }
 
-void gasnete_vis_gather(char *to, const gasnete_vis_group_t *group)
+void gasnete_vis_gather(char *to, const char *first, size_t length, ptrdiff_t stride, size_t times)
 {
-    const char *from = group->first;
-    const size_t times = group->times;
-    const ptrdiff_t stride = group->stride;
 #define GATHER(length)                                                                             \
     for (size_t i = 0; i < times; i++)                                                             \
-    memcpy(to + i * (length), from + (ptrdiff_t)i * stride, length)
-    FOR_EACH_LENGTH(group->length, GATHER)
+    memcpy(to + i * (length), first + (ptrdiff_t)i * stride, length)
+    if (stride == (ptrdiff_t)length) length *= times, times = 1;
+    FOR_EACH_LENGTH(length, GATHER)
 }
 
-void gasnete_vis_scatter(const gasnete_vis_group_t *group, const char *from)
+void gasnete_vis_scatter(char *first, size_t length, ptrdiff_t stride, size_t times,
+                         const char *from)
 {
-    char *to = group->first;
-    const size_t times = group->times;
-    const ptrdiff_t stride = group->stride;
 #define SCATTER(length)                                                                            \
     for (size_t i = 0; i < times; i++)                                                             \
-    memcpy(to + (ptrdiff_t)i * stride, from + i * (length), length)
-    FOR_EACH_LENGTH(group->length, SCATTER)
+    memcpy(first + (ptrdiff_t)i * stride, from + i * (length), length)
+    if (stride == (ptrdiff_t)length) length *= times, times = 1;
+    FOR_EACH_LENGTH(length, SCATTER)
 }

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of one group at most.  */
-enum { GASNETE_VIS_GROUP_MAX = 30 };
+/* Bytes of one group at most: its length and times are those of data in one message, below 2^35. */
+enum { GASNETE_VIS_GROUP_MAX = 20 };
 
 typedef struct gasnete_vis_writer {
     unsigned char *out;
@@ -32,10 +32,10 @@ static inline void gasnete_vis_write(gasnete_vis_writer_t *writer, void *out)
     *writer = (gasnete_vis_writer_t){.out = out};
 }
 
-/* Bytes at most that the description has after one more piece.  */
+/* Bytes at most that the description has after one more call of gasnete_vis_add.  */
 static inline size_t gasnete_vis_written(const gasnete_vis_writer_t *writer)
 {
-    return writer->used + 3 * (size_t)GASNETE_VIS_GROUP_MAX;
+    return writer->used + 5 * (size_t)GASNETE_VIS_GROUP_MAX;
 }
 
 void gasnete_vis_close_group(gasnete_vis_writer_t *writer);
@@ -54,15 +54,30 @@ static inline void gasnete_vis_group(gasnete_vis_writer_t *writer)
 }
 
 /* Adds a piece of nbytes >= 1.  */
-static inline void gasnete_vis_add(gasnete_vis_writer_t *writer, const void *at, size_t nbytes)
+static inline void gasnete_vis_add_piece(gasnete_vis_writer_t *writer, uintptr_t at, size_t nbytes)
 {
-    if (writer->pending && (uintptr_t)at == writer->at + writer->pending) {
+    if (writer->pending && at == writer->at + writer->pending) {
         writer->pending += nbytes;
         return;
     }
     if (writer->pending) gasnete_vis_group(writer);
-    writer->at = (uintptr_t)at;
+    writer->at = at;
     writer->pending = nbytes;
+}
+
+/* Adds `times` pieces of nbytes >= 1 at a distance of `stride` bytes.  After the third piece the
+ * second is in a group of its kind, which all but the last of the others join.  */
+static inline void gasnete_vis_add(gasnete_vis_writer_t *writer, const void *first, size_t nbytes,
+                                   size_t stride, size_t times)
+{
+    uintptr_t at = (uintptr_t)first;
+    if (stride == nbytes) nbytes *= times, times = 1;
+    for (size_t i = 0; i < times && i < 3; i++, at += stride)
+        gasnete_vis_add_piece(writer, at, nbytes);
+    if (times <= 3) return;
+    writer->times += times - 3;
+    writer->at += (times - 3) * stride;
+    writer->end = writer->at - stride + nbytes;
 }
 
 /* Ends the description; returns its bytes.  */
@@ -85,8 +100,10 @@ typedef struct gasnete_vis_group {
 enum gasnete_vis_read { GASNETE_VIS_GROUP, GASNETE_VIS_END, GASNETE_VIS_BROKEN };
 enum gasnete_vis_read gasnete_vis_read(gasnete_vis_reader_t *reader, gasnete_vis_group_t *group);
 
-/* Copies the pieces of a group to contiguous memory, or from it.  */
-void gasnete_vis_gather(char *to, const gasnete_vis_group_t *group);
-void gasnete_vis_scatter(const gasnete_vis_group_t *group, const char *from);
+/* Copies `times` pieces of `length` bytes at the distance `stride` from `first` to contiguous
+ * memory, or from it.  */
+void gasnete_vis_gather(char *to, const char *first, size_t length, ptrdiff_t stride, size_t times);
+void gasnete_vis_scatter(char *first, size_t length, ptrdiff_t stride, size_t times,
+                         const char *from);
 
 #endif

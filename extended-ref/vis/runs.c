@@ -1,5 +1,5 @@
-/* runs.c - transfers by the puts and gets of the Extended API: of each run, or of a buffer in which
- * the runs of the local side are collected.
+/* runs.c - transfers by the puts and gets of the Extended API: of each run, or, where the remote
+ * side is contiguous, of a buffer into which or out of which the local runs are copied.
  *
  * Needs no help of the target.
  */
@@ -7,41 +7,66 @@
 
 #include <stdlib.h>
 
+#include "core/job/progress.h"
 #include "extended-ref/transfer.h"
+#include "extended-ref/vis/pieces.h"
 
-/* Bytes that one put of collected runs has at most.  */
+/* Bytes of the buffer at most.  */
 enum { RUNS_BUFFER = 64 * 1024 };
 
 void gasnete_vis_put_each(gasnet_node_t node, gasnete_vis_pair_t *pair, gasnetc_counter_t *counter)
 {
-    char *dst, *src;
-    for (size_t nbytes; (nbytes = gasnete_vis_next(pair, SIZE_MAX, &dst, &src)) != 0;)
-        gasnete_transfer_put_bulk(node, dst, src, nbytes, counter);
+    gasnete_vis_match_t match;
+    while (gasnete_vis_next(pair, SIZE_MAX, &match))
+        for (size_t i = 0; i < match.times; i++)
+            gasnete_transfer_put_bulk(node, match.dst + i * match.dst_stride,
+                                      match.src + i * match.src_stride, match.length, counter);
 }
 
 void gasnete_vis_get_each(gasnet_node_t node, gasnete_vis_pair_t *pair, gasnetc_counter_t *counter)
 {
-    char *dst, *src;
-    for (size_t nbytes; (nbytes = gasnete_vis_next(pair, SIZE_MAX, &dst, &src)) != 0;)
-        gasnete_transfer_get(node, dst, src, nbytes, counter);
+    gasnete_vis_match_t match;
+    while (gasnete_vis_next(pair, SIZE_MAX, &match))
+        for (size_t i = 0; i < match.times; i++)
+            gasnete_transfer_get(node, match.dst + i * match.dst_stride,
+                                 match.src + i * match.src_stride, match.length, counter);
 }
 
-/* The destination is one run of nbytes.  The buffer is used again as soon as its put has returned.
- */
-void gasnete_vis_put_gathered(gasnet_node_t node, gasnete_vis_pair_t *pair, size_t nbytes,
-                              gasnetc_counter_t *counter)
+/* The buffer is used again as soon as its put has returned.  */
+void gasnete_vis_put_copied(gasnet_node_t node, gasnete_vis_pair_t *pair, size_t nbytes,
+                            gasnetc_counter_t *counter)
 {
-    size_t room = nbytes < RUNS_BUFFER ? nbytes : RUNS_BUFFER;
-    char *buffer = gasnete_vis_buffer(room), *dst = pair->dst.at, *to, *src;
-    size_t filled = 0;
-    for (size_t piece; (piece = gasnete_vis_next(pair, room - filled, &to, &src)) != 0;) {
-        gasnete_vis_copy(buffer + filled, src, piece);
-        filled += piece;
+    size_t room = nbytes < RUNS_BUFFER ? nbytes : RUNS_BUFFER, filled = 0, taken;
+    char *buffer = gasnete_vis_buffer(room), *dst = pair->dst.at;
+    gasnete_vis_match_t match;
+    while ((taken = gasnete_vis_next(pair, room - filled, &match)) != 0) {
+        gasnete_vis_gather(buffer + filled, match.src, match.length, (ptrdiff_t)match.src_stride,
+                           match.times);
+        filled += taken;
         if (filled < room) continue;
         gasnete_transfer_put(node, dst, buffer, filled, counter);
         dst += filled;
         filled = 0;
     }
     if (filled) gasnete_transfer_put(node, dst, buffer, filled, counter);
+    free(buffer);
+}
+
+void gasnete_vis_get_copied(gasnet_node_t node, gasnete_vis_pair_t *pair, size_t nbytes,
+                            gasnetc_counter_t *counter)
+{
+    size_t room = nbytes < RUNS_BUFFER ? nbytes : RUNS_BUFFER;
+    char *buffer = gasnete_vis_buffer(room), *src = pair->src.at;
+    gasnete_vis_match_t match;
+    for (size_t left = nbytes, part; left; left -= part, src += part) {
+        part = left < room ? left : room;
+        gasnete_transfer_get(node, buffer, src, part, counter);
+        gasnetc_wait(counter);
+        for (size_t used = 0, taken;
+             used < part && (taken = gasnete_vis_next(pair, part - used, &match)) != 0;
+             used += taken)
+            gasnete_vis_scatter(match.dst, match.length, (ptrdiff_t)match.dst_stride, match.times,
+                                buffer + used);
+    }
     free(buffer);
 }

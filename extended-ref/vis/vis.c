@@ -53,7 +53,7 @@ static void vis_check(const vis_call_t *call)
             gasneti_fatal("%s: the %s %s", vis_name(call), names[i], why);
     gasnete_vis_walk_t walk;
     gasnete_vis_begin(&walk, vis_remote(call));
-    for (; walk.length; gasnete_vis_advance(&walk, walk.length))
+    for (; walk.length; gasnete_vis_advance(&walk, walk.length, 1))
         gasnete_check_segment(call->node, walk.at, walk.length, vis_name(call));
 }
 
@@ -71,9 +71,11 @@ static void vis_check_totals(const vis_call_t *call, const gasnete_vis_shape_t *
 
 static void vis_copy(gasnete_vis_pair_t *pair)
 {
-    char *dst, *src;
-    for (size_t nbytes; (nbytes = gasnete_vis_next(pair, SIZE_MAX, &dst, &src)) != 0;)
-        memmove(dst, src, nbytes);
+    gasnete_vis_match_t match;
+    while (gasnete_vis_next(pair, SIZE_MAX, &match))
+        for (size_t i = 0; i < match.times; i++)
+            memmove(match.dst + i * match.dst_stride, match.src + i * match.src_stride,
+                    match.length);
 }
 
 static void vis_start(const vis_call_t *call, gasnete_vis_pair_t *pair,
@@ -83,15 +85,17 @@ static void vis_start(const vis_call_t *call, gasnete_vis_pair_t *pair,
     bool put = call->direction == PUT;
     gasnete_vis_limits_t limits = {gasnetc_params.vis_ampipe, gasnetc_params.vis_remotecontig,
                                    (size_t)gasnetc_params.vis_maxchunk};
-    switch (gasnete_vis_choose(put ? src : dst, put ? dst : src, put, limits)) {
+    switch (gasnete_vis_choose(put ? src : dst, put ? dst : src, put,
+                               call->form == GASNETE_VIS_BULK, limits)) {
     case GASNETE_VIS_EACH:
         (put ? gasnete_vis_put_each : gasnete_vis_get_each)(call->node, pair, counter);
         break;
     case GASNETE_VIS_PACK:
         (put ? gasnete_vis_put_packed : gasnete_vis_get_packed)(call->node, pair, counter);
         break;
-    case GASNETE_VIS_GATHER:
-        gasnete_vis_put_gathered(call->node, pair, dst->bytes, counter);
+    case GASNETE_VIS_COPY:
+        (put ? gasnete_vis_put_copied : gasnete_vis_get_copied)(call->node, pair, dst->bytes,
+                                                                counter);
         break;
     }
 }

@@ -11,12 +11,17 @@
 #include "extended-ref/vis/walk.h"
 #include "gasnet.h"
 
-/* runs.c: a put or get of each run, and puts of collected runs to contiguous memory.  The source
- * of gasnete_vis_put_each, and no other, must not change until the counter is done.  */
+/* runs.c: a put or get of each run.  The source of a put must not change until the counter is done.
+ */
 void gasnete_vis_put_each(gasnet_node_t node, gasnete_vis_pair_t *pair, gasnetc_counter_t *counter);
 void gasnete_vis_get_each(gasnet_node_t node, gasnete_vis_pair_t *pair, gasnetc_counter_t *counter);
-void gasnete_vis_put_gathered(gasnet_node_t node, gasnete_vis_pair_t *pair, size_t nbytes,
-                              gasnetc_counter_t *counter);
+
+/* runs.c: puts from a buffer to the nbytes of contiguous memory that are the destination, and gets
+ * into one from the source.  The get is complete on return.  */
+void gasnete_vis_put_copied(gasnet_node_t node, gasnete_vis_pair_t *pair, size_t nbytes,
+                            gasnetc_counter_t *counter);
+void gasnete_vis_get_copied(gasnet_node_t node, gasnete_vis_pair_t *pair, size_t nbytes,
+                            gasnetc_counter_t *counter);
 
 /* packed.c: Mediums with the data and the addresses of many pieces.  */
 void gasnete_vis_put_packed(gasnet_node_t node, gasnete_vis_pair_t *pair,
@@ -26,16 +31,5 @@ void gasnete_vis_get_packed(gasnet_node_t node, gasnete_vis_pair_t *pair,
 
 /* Memory for `nbytes`, to be freed with free; fatal if there is none.  */
 void *gasnete_vis_buffer(size_t nbytes);
-
-/* Copies one run; expanded for the usual lengths of array elements.  */
-static inline void gasnete_vis_copy(char *to, const char *from, size_t nbytes)
-{
-    if (nbytes == 8)
-        __builtin_memcpy(to, from, 8);
-    else if (nbytes == 4)
-        __builtin_memcpy(to, from, 4);
-    else
-        __builtin_memcpy(to, from, nbytes);
-}
 
 #endif

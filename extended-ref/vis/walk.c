@@ -92,14 +92,47 @@ bool gasnete_vis_valid(const gasnete_vis_side_t *side, const char **why)
     return true;
 }
 
+void gasnete_vis_next_row(gasnete_vis_walk_t *walk)
+{
+    gasnete_vis_section_t *section = &walk->section;
+    walk->length = 0;
+    for (size_t i = 1; i < section->levels; i++) {
+        gasnete_vis_level_t *level = &section->level[i];
+        walk->start += level->stride;
+        if (++level->made < level->count) {
+            walk->at = walk->start;
+            walk->length = section->block;
+            walk->row = section->level[0].count;
+            return;
+        }
+        walk->start -= level->count * level->stride;
+        level->made = 0;
+    }
+}
+
+/* The first row of a section; none if it is empty or larger than memory.  */
+static void walk_begin_section(gasnete_vis_walk_t *walk)
+{
+    gasnete_vis_section_t *section = &walk->section;
+    walk->length = 0;
+    if (!walk_levels(section, walk->side) || section->block == 0) return;
+    walk->at = walk->start = walk->side->start;
+    walk->length = section->block;
+    walk->row = section->levels ? section->level[0].count : 1;
+    walk->stride = section->levels ? section->level[0].stride : 0;
+}
+
 void gasnete_vis_begin(gasnete_vis_walk_t *walk, const gasnete_vis_side_t *side)
 {
     walk->side = side;
-    walk->index = 0;
-    walk->here = walk->next = NULL;
-    if (side->kind == GASNETE_VIS_STRIDED && walk_levels(&walk->section, side) &&
-        walk->section.block)
-        walk->here = side->start;
+    walk->index = walk->stride = 0;
+    walk->row = 1;
+    walk->at = walk->next = NULL;
+    walk->section.block = 0;
+    if (side->kind == GASNETE_VIS_STRIDED) {
+        walk_begin_section(walk);
+        return;
+    }
     if (!gasnete_vis_entry(walk, &walk->next, &walk->next_length)) walk->next_length = 0;
-    gasnete_vis_run(walk);
+    gasnete_vis_next_run(walk);
 }

@@ -2,8 +2,9 @@
  * two such walks in step; pure.
  *
  * A run is as long as memory is contiguous: adjacent entries of a list are one run, and so are
- * levels of a section that touch.  The bytes of all runs, in the order of the walk, are the stream
- * that gasnet_vis.h defines.  The description must stay unchanged until the walk ends.
+ * levels of a section that touch.  Runs of a section that follow each other at one distance are
+ * taken together.  The bytes of all runs, in the order of the walk, are the stream that
+ * gasnet_vis.h defines.  The description must stay unchanged until the walk ends.
  */
 #ifndef GASNETE_VIS_WALK_H
 #define GASNETE_VIS_WALK_H
@@ -52,60 +53,46 @@ gasnete_vis_shape_t gasnete_vis_shape(const gasnete_vis_side_t *side);
 /* False, with NULL or the reason in *why, if the description breaks a rule of gasnet_vis.h.  */
 bool gasnete_vis_valid(const gasnete_vis_side_t *side, const char **why);
 
+/* The state of a walk.  Its present run may be followed by others of the same row: runs of one
+ * length at equal distances.  */
 typedef struct gasnete_vis_walk {
     char *at;      /* the rest of the present run; */
     size_t length; /* 0 at the end */
-    char *next;    /* the entry behind the run, which does not touch it; */
-    size_t next_length;
+    size_t row;    /* runs of the row from the present one on */
+    size_t stride; /* their distance */
     const gasnete_vis_side_t *side;
-    size_t index; /* of the entry behind that */
-    char *here;   /* strided: the address of that entry, NULL behind the last */
+    /* lists */
+    size_t index; /* of the first entry that was not looked at; */
+    char *next;   /* the one before it, which does not touch the present run */
+    size_t next_length;
+    /* strided */
+    char *start; /* of the row */
     gasnete_vis_section_t section;
 } gasnete_vis_walk_t;
 
 void gasnete_vis_begin(gasnete_vis_walk_t *walk, const gasnete_vis_side_t *side);
 
-/* The address of the section's next block; NULL behind the last.  */
-static inline char *gasnete_vis_step(gasnete_vis_section_t *section, char *here)
-{
-    for (size_t i = 0; i < section->levels; i++) {
-        gasnete_vis_level_t *level = &section->level[i];
-        if (++level->made < level->count) return here + level->stride;
-        here -= (level->count - 1) * level->stride;
-        level->made = 0;
-    }
-    return NULL;
-}
-
-/* Takes the next entry that is not empty; false behind the last.  */
+/* Takes the next entry of a list that is not empty; false behind the last.  */
 static inline bool gasnete_vis_entry(gasnete_vis_walk_t *walk, char **at, size_t *length)
 {
     const gasnete_vis_side_t *side = walk->side;
-    switch (side->kind) {
-    case GASNETE_VIS_VECTOR:
-        while (walk->index < side->count) {
-            const gasnet_memvec_t *entry = (const gasnet_memvec_t *)side->list + walk->index++;
-            *at = entry->addr;
-            *length = entry->len;
-            if (entry->len) return true;
-        }
-        return false;
-    case GASNETE_VIS_INDEXED:
+    if (side->kind == GASNETE_VIS_INDEXED) {
         if (walk->index >= side->count) return false;
         *at = ((void *const *)side->list)[walk->index++];
         *length = side->length;
         return *length != 0;
-    default:
-        if (walk->here == NULL) return false;
-        *at = walk->here;
-        *length = walk->section.block;
-        walk->here = gasnete_vis_step(&walk->section, walk->here);
-        return true;
     }
+    while (walk->index < side->count) {
+        const gasnet_memvec_t *entry = (const gasnet_memvec_t *)side->list + walk->index++;
+        *at = entry->addr;
+        *length = entry->len;
+        if (entry->len) return true;
+    }
+    return false;
 }
 
-/* Moves to the next run.  */
-static inline void gasnete_vis_run(gasnete_vis_walk_t *walk)
+/* Moves to the next run of a list.  */
+static inline void gasnete_vis_next_run(gasnete_vis_walk_t *walk)
 {
     char *at;
     size_t length;
@@ -122,12 +109,47 @@ static inline void gasnete_vis_run(gasnete_vis_walk_t *walk)
     }
 }
 
-/* Goes on by nbytes <= walk->length.  */
-static inline void gasnete_vis_advance(gasnete_vis_walk_t *walk, size_t nbytes)
+/* Moves to the next row of a section.  */
+void gasnete_vis_next_row(gasnete_vis_walk_t *walk);
+
+/* Leaves the present run, of which nothing may be left, and `runs` - 1 more runs of its row.  */
+static inline void gasnete_vis_leave(gasnete_vis_walk_t *walk, char *start, size_t runs)
 {
-    walk->at += nbytes;
-    walk->length -= nbytes;
-    if (walk->length == 0) gasnete_vis_run(walk);
+    if (walk->side->kind != GASNETE_VIS_STRIDED) {
+        gasnete_vis_next_run(walk);
+    } else if (walk->row > runs) {
+        walk->row -= runs;
+        walk->at = start + runs * walk->stride;
+        walk->length = walk->section.block;
+    } else {
+        gasnete_vis_next_row(walk);
+    }
+}
+
+/* Goes on by `times` pieces of nbytes: parts of the present run, or, if nbytes is all of it, as
+ * many runs of the row.  */
+static inline void gasnete_vis_advance(gasnete_vis_walk_t *walk, size_t nbytes, size_t times)
+{
+    if (nbytes < walk->length) {
+        walk->at += nbytes * times;
+        walk->length -= nbytes * times;
+        if (walk->length) return;
+        gasnete_vis_leave(walk, walk->at - walk->section.block, 1);
+    } else {
+        gasnete_vis_leave(walk, walk->at + walk->length - walk->section.block, times);
+    }
+}
+
+/* How many pieces of nbytes <= walk->length follow each other at one distance, which is *stride. */
+static inline size_t gasnete_vis_regular(const gasnete_vis_walk_t *walk, size_t nbytes,
+                                         size_t *stride)
+{
+    if (nbytes < walk->length) {
+        *stride = nbytes;
+        return walk->length / nbytes;
+    }
+    *stride = walk->stride;
+    return nbytes == walk->section.block ? walk->row : 1;
 }
 
 /* Both sides of a transfer.  */
@@ -135,18 +157,34 @@ typedef struct gasnete_vis_pair {
     gasnete_vis_walk_t dst, src;
 } gasnete_vis_pair_t;
 
-/* Takes the next bytes that are contiguous on both sides, at most `most` >= 1: sets *dst and *src
- * and returns their number; 0 at the end of either side.  */
-static inline size_t gasnete_vis_next(gasnete_vis_pair_t *pair, size_t most, char **dst, char **src)
+/* Pieces that are contiguous on both sides: `times` of `length` bytes, at equal distances on each
+ * side.  */
+typedef struct gasnete_vis_match {
+    char *dst, *src;
+    size_t dst_stride, src_stride;
+    size_t length, times;
+} gasnete_vis_match_t;
+
+/* Takes the next pieces, of at most `most` >= 1 bytes altogether; returns the number of their
+ * bytes, 0 at the end of either side.  */
+static inline size_t gasnete_vis_next(gasnete_vis_pair_t *pair, size_t most,
+                                      gasnete_vis_match_t *match)
 {
-    size_t nbytes = pair->dst.length < pair->src.length ? pair->dst.length : pair->src.length;
-    if (nbytes > most) nbytes = most;
-    if (nbytes == 0) return 0;
-    *dst = pair->dst.at;
-    *src = pair->src.at;
-    gasnete_vis_advance(&pair->dst, nbytes);
-    gasnete_vis_advance(&pair->src, nbytes);
-    return nbytes;
+    gasnete_vis_walk_t *dst = &pair->dst, *src = &pair->src;
+    size_t length = dst->length < src->length ? dst->length : src->length;
+    if (length > most) length = most;
+    if (length == 0) return 0;
+    size_t times = gasnete_vis_regular(dst, length, &match->dst_stride),
+           others = gasnete_vis_regular(src, length, &match->src_stride);
+    if (others < times) times = others;
+    if (times > 1 && times > most / length) times = most / length;
+    match->dst = dst->at;
+    match->src = src->at;
+    match->length = length;
+    match->times = times;
+    gasnete_vis_advance(dst, length, times);
+    gasnete_vis_advance(src, length, times);
+    return length * times;
 }
 
 #endif
