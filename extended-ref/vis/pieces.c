@@ -45,7 +45,7 @@ enum gasnete_vis_read gasnete_vis_read(gasnete_vis_reader_t *reader, gasnete_vis
 {
     uint64_t length, gap, times, bytes;
     int64_t stride, distance;
-    uintptr_t end;
+    uintptr_t first, last, end;
     if (reader->in == reader->end) return reader->data ? GASNETE_VIS_BROKEN : GASNETE_VIS_END;
     if (!pieces_read_number(reader, &length) || !pieces_read_number(reader, &gap) ||
         !pieces_read_number(reader, &times) || length == 0 || times == 0 ||
@@ -55,8 +55,9 @@ enum gasnete_vis_read gasnete_vis_read(gasnete_vis_reader_t *reader, gasnete_vis
     if (__builtin_add_overflow((int64_t)gap, (int64_t)length, &stride) ||
         __builtin_mul_overflow(stride, (int64_t)(times - 1), &distance))
         return GASNETE_VIS_BROKEN;
-    uintptr_t first = reader->behind + (uintptr_t)gap, last = first + (uintptr_t)distance;
-    if (__builtin_add_overflow(first, length, &end) || __builtin_add_overflow(last, length, &end))
+    if (__builtin_add_overflow(reader->behind, (int64_t)gap, &first) ||
+        __builtin_add_overflow(first, distance, &last) ||
+        __builtin_add_overflow(first, length, &end) || __builtin_add_overflow(last, length, &end))
         return GASNETE_VIS_BROKEN;
     *group = (gasnete_vis_group_t){(char *)first, (char *)last, (ptrdiff_t)stride, length, times};
     reader->behind = end;

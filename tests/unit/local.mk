@@ -27,6 +27,11 @@ tests_unit_exit_protocol_SOURCES = tests/unit/exit_protocol.c core/exit/exit_pro
 tests_unit_exit_protocol_LDADD = tests/unit/libcheck.a
 tests_unit_ports_SOURCES = tests/unit/ports.c core/ib/ports.c
 tests_unit_ports_LDADD = tests/unit/libcheck.a
+check_PROGRAMS += tests/unit/vis
+tests_unit_vis_SOURCES = tests/unit/vis.c extended-ref/vis/choose.h \
+	extended-ref/vis/pieces.c extended-ref/vis/pieces.h extended-ref/vis/walk.c extended-ref/vis/walk.h
+tests_unit_vis_CPPFLAGS = $(unit_cppflags)
+tests_unit_vis_LDADD = tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/lending
 tests_unit_lending_SOURCES = tests/unit/lending.c portals-conduit/lending.c portals-conduit/lending.h
 tests_unit_lending_LDADD = tests/unit/libcheck.a
