@@ -128,6 +128,11 @@ tests_unit_reference_SOURCES = tests/unit/reference.c tests/programs/synchronisa
 tests_unit_reference_CPPFLAGS = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/tests/unit/toy \
 	$(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNET_SEQ -DGASNETE_BY_AM
 tests_unit_reference_LDADD = tests/unit/libcheck.a
+check_PROGRAMS += tests/unit/vis_messages
+tests_unit_vis_messages_SOURCES = tests/unit/vis_messages.c tests/unit/toy/gasnet_conduit.h extended-ref/internal_am.c \
+	extended-ref/vis/packed.c extended-ref/vis/pieces.c extended-ref/vis/walk.c
+tests_unit_vis_messages_CPPFLAGS = $(tests_unit_reference_CPPFLAGS)
+tests_unit_vis_messages_LDADD = tests/unit/libcheck.a
 tests_unit_remote_flags_SOURCES = tests/unit/remote_flags.c
 tests_unit_remote_flags_CPPFLAGS = $(unit_cppflags)
 tests_unit_remote_flags_LDADD = $(unit_ldadd)
