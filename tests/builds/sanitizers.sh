@@ -78,7 +78,7 @@ suite() {
 }
 
 asan=address,undefined
-programs="testhello testam testamsize testamflood testputget testhandles testvalue testbarrier testlock"
+programs="testhello testam testamsize testamflood testputget testhandles testvalue testbarrier testlock testvis"
 targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-seq"); done
 targets+=(tests/testflow-ibv-seq tests/testthreads-ibv-par softhca_soak softhca_stress softhca_cycles)
@@ -110,7 +110,7 @@ if build $asan "${targets[@]}" "${units[@]}"; then
     TEST_ROUNDS=/10 suite $asan sim
 fi
 
-programs="testthreads testam testamflood testlock testhandles"
+programs="testthreads testam testamflood testlock testhandles testvis"
 targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-par"); done
 targets+=(softhca_soak softhca_stress softhca_rules tests/vapi/{rules,overlap} tests/reference/libgasnet-ibv-par.la)

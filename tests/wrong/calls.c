@@ -4,8 +4,9 @@
  *     calls WHEN CALL [NUMBER]
  * WHEN is `before_init`, `before_attach` or `attached`.  CALL is a call of the interface without
  * its prefix; NUMBER is what is wrong about it: the rank (put, get, AMRequestShort...), the bytes
- * of a value (value_put...), or the bytes of a get into NULL and of a put from NULL (null_get...).
- * Rank 0 makes the call; the others wait for the end of the job.
+ * of a value (value_put...), the bytes of a get into NULL and of a put from NULL (null_get...), or
+ * an offset, a length or a stride of a vector, indexed or strided transfer. Rank 0 makes the call;
+ * the others wait for the end of the job.
  */
 #include <gasnet.h>
 #include <stdio.h>
@@ -81,6 +82,73 @@ CALL(null_get_nbi, gasnet_get_nbi((char *)null + 16, 1, there, number))
 CALL(null_put, gasnet_put(1, there, null, number))
 CALL(null_put_nb, handle = gasnet_put_nb(1, there, null, number))
 
+/* --- vector, indexed and strided: 16 bytes in two pieces on each side --- */
+
+static gasnet_memvec_t *pieces_at(char *base)
+{
+    static gasnet_memvec_t lists[2][2];
+    static int which;
+    gasnet_memvec_t *list = lists[which++ % 2];
+    list[0] = (gasnet_memvec_t){base, 8};
+    list[1] = (gasnet_memvec_t){base + 32, 8};
+    return list;
+}
+
+static void **addresses_at(char *base)
+{
+    static void *lists[2][2];
+    static int which;
+    void **list = lists[which++ % 2];
+    list[0] = base;
+    list[1] = base + 32;
+    return list;
+}
+
+static const size_t strides[1] = {32}, counts[2] = {8, 2};
+#define HERE     (local + number % 1) /* not constant, or the compiler would speak first */
+#define VECTORS  2, pieces_at(there), 2, pieces_at(HERE)
+#define SECTIONS there, strides, HERE, strides, counts, 1
+
+CALL(putv, gasnet_putv_bulk(RANK, VECTORS))
+CALL(putv_nbi, gasnet_putv_nbi_bulk(RANK, VECTORS))
+CALL(getv_nb, handle = gasnet_getv_nb_bulk(2, pieces_at(HERE), RANK, 2, pieces_at(there)))
+CALL(puti_nb,
+     handle = gasnet_puti_nb_bulk(RANK, 2, addresses_at(there), 8, 2, addresses_at(HERE), 8))
+CALL(geti, gasnet_geti_bulk(2, addresses_at(HERE), 8, RANK, 2, addresses_at(there), 8))
+CALL(puts_nb, handle = gasnet_puts_nb_bulk(RANK, SECTIONS))
+CALL(gets_nbi, gasnet_gets_nbi_bulk(HERE, strides, RANK, there, strides, counts, 1))
+
+/* The second piece begins at this offset. */
+static char *piece_there(size_t number)
+{
+    return (char *)there + number;
+}
+static void putv_at(size_t number)
+{
+    gasnet_memvec_t list[2] = {{there, 8}, {piece_there(number), 8}};
+    gasnet_putv_bulk(1, 2, list, 2, pieces_at(local));
+}
+
+static void geti_at(size_t number)
+{
+    void *list[2] = {there, piece_there(number)};
+    gasnet_geti_bulk(2, addresses_at(local), 8, 1, 2, list, 8);
+}
+
+CALL(puts_at,
+     handle = gasnet_puts_nb_bulk(1, piece_there(number - 32), strides, local, strides, counts, 1))
+
+/* The total of one side, or a length or stride of it.  */
+static void putv_total(size_t number)
+{
+    gasnet_memvec_t list[1] = {{local, number}};
+    gasnet_putv_bulk(1, 2, pieces_at(there), 1, list);
+}
+
+CALL(geti_total, gasnet_geti_bulk(2, addresses_at(local), number, 1, 2, addresses_at(there), 8))
+CALL(puti_empty, gasnet_puti_bulk(1, 2, addresses_at(there), number, 0, addresses_at(local), 8))
+CALL(gets_stride, gasnet_gets_bulk(local, strides, 1, there, &number, counts, 1))
+
 /* --- calls without a number --- */
 
 CALL(poll, gasnet_AMPoll())
@@ -104,7 +172,9 @@ static const struct {
     ROW(am_longasync), ROW(value_put),  ROW(value_put_nb), ROW(value_put_nbi), ROW(value_get),
     ROW(value_get_nb), ROW(null_get),   ROW(null_get_nb),  ROW(null_get_nbi),  ROW(null_put),
     ROW(null_put_nb),  ROW(poll),       ROW(barrier),      ROW(barrier_wait),  ROW(barrier_try),
-    ROW(try_all),
+    ROW(try_all),      ROW(putv),       ROW(putv_nbi),     ROW(getv_nb),       ROW(puti_nb),
+    ROW(geti),         ROW(puts_nb),    ROW(gets_nbi),     ROW(putv_at),       ROW(geti_at),
+    ROW(puts_at),      ROW(putv_total), ROW(geti_total),   ROW(puti_empty),    ROW(gets_stride),
 };
 
 static void make(const char *name, const char *number)

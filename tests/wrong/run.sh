@@ -32,7 +32,20 @@ wrong() {
 }
 
 with_rank="put put_bulk put_nb put_nb_bulk put_nbi put_nbi_bulk get get_nb get_nbi set set_nb set_nbi put_val put_nb_val
-put_nbi_val get_val get_nb_val am_short am_medium am_long am_longasync"
+put_nbi_val get_val get_nb_val am_short am_medium am_long am_longasync putv putv_nbi getv_nb puti_nb geti puts_nb gets_nbi"
+
+# Vector, indexed and strided transfers.  A release build names all of the remote memory, a debug build one piece.
+pieces() { # TREE CONDUIT-MODE
+    local offset
+    for offset in 1048569 1048576 -8; do
+        wrong "$@" 'gasnet_putv_bulk of [0-9]+ bytes at 0x[0-9a-f]+ is outside the segment of rank 1' attached putv_at $offset
+        wrong "$@" 'gasnet_geti_bulk of [0-9]+ bytes at 0x[0-9a-f]+ is outside the segment of rank 1' attached geti_at $offset
+        wrong "$@" 'gasnet_puts_nb_bulk of [0-9]+ bytes at 0x[0-9a-f]+ is outside the segment of rank 1' attached puts_at $offset
+    done
+    wrong "$@" 'gasnet_putv_bulk: the destination has 16 bytes and the source 15;' attached putv_total 15
+    wrong "$@" 'gasnet_putv_bulk: the destination has 16 bytes and the source 0;' attached putv_total 0
+    wrong "$@" 'gasnet_geti_bulk: the destination has 18 bytes and the source 16;' attached geti_total 9
+}
 
 # All of it with the full list, or with what the builds have of their own.
 calls() { # TREE CONDUIT-MODE
@@ -60,6 +73,7 @@ calls() { # TREE CONDUIT-MODE
         for bytes in 1 8 64 4000; do wrong "$@" "(a get of|cannot register) $bytes bytes (to address|at) " attached $call $bytes; done
     done
     wrong "$@" 'cannot register 100000 bytes' attached null_get 100000
+    pieces "$@"
 }
 
 # A put from NULL: the processor finds it where the bytes are captured, the network where they are registered; it must
@@ -84,7 +98,13 @@ for conduit in $conduits; do
 done
 if debug_build "${targets[@]}"; then
     for conduit in $conduits; do
-        for mode in $modes; do calls "$TEST_DEBUG_BUILD" "$conduit-$mode"; done
+        for mode in $modes; do
+            calls "$TEST_DEBUG_BUILD" "$conduit-$mode"
+            wrong "$TEST_DEBUG_BUILD" "$conduit-$mode" \
+                'gasnet_puti_bulk: the destination has a length of 0 and a count that is not 0' attached puti_empty 0
+            wrong "$TEST_DEBUG_BUILD" "$conduit-$mode" \
+                'gasnet_gets_bulk: the source has a stride smaller than the section that it repeats' attached gets_stride 7
+        done
     done
 fi
 tap_end
