@@ -10,7 +10,8 @@ EXTRA_DIST += tests/README.md tests/descriptors.h tests/tap.sh tests/variant.sh 
 	tests/programs/programs.table tests/programs/run-conduit.sh tests/programs/unprivileged.sh tests/progress/rcvthread.sh \
 	tests/softhca-hosts/run.sh tests/softhca-run/run.sh tests/spawner/env.sh tests/spawner/hosts.sh tests/stats/stats.sh tests/wrong/run.sh \
 	tests/bench/count.sh tests/bench/layer.sh tests/bench/callgrind.sh tests/bench/threads.sh tests/bench/memory.sh \
-	tests/bench/portals.sh tests/bench/times.sh tests/bench/locked.sh
+	tests/bench/portals.sh tests/bench/times.sh tests/bench/locked.sh tests/bench/vis.sh tests/bench/counters.sh \
+	tests/vis/ways.sh
 EXTRA_DIST += tests/mutate/mutate.py tests/mutate/mutations.py
 EXTRA_DIST += tests/clients/hello.c tests/clients/tools.c tests/clients/names.c tests/clients/handlers.c \
 	tests/clients/calls.c tests/clients/wild.c tests/clients/with_mpi.c tests/clients/mpi/mpi.h
@@ -34,6 +35,7 @@ bench: check-programs
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/portals.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/threads.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/memory.sh
+	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/vis.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/times.sh
 	-SOFTHCA=on ./softhca_speed
 

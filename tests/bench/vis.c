@@ -3,13 +3,14 @@
  *
  *   vis time PIECES BYTES LAYOUT      microseconds: put loop, put, get loop, get; the best of many
  *   vis DIRECTION WAY PIECES BYTES LAYOUT N     does it N times, inside counted()
- * DIRECTION is put or get, WAY `loop` or `section`.  LAYOUT says on which sides the pieces are
- * apart: `both`, `local` or `remote`.  Rank 0 acts; rank 1 polls.
+ * DIRECTION is put or get; WAY is `loop`, `section`, or `nb`, of which the start alone is counted.
+ * LAYOUT says on which sides the pieces are apart: `both`, `local` or `remote`.  Rank 0 acts; rank
+ * 1 polls.
  */
 #include "tests/programs/test.h"
 #include <gasnet_tools.h>
 
-enum { SEGMENT = 64 << 20, REPEATS = 41 };
+enum { SEGMENT = 64 << 20, REPEATS = 151 };
 
 static size_t pieces, bytes, local_stride, remote_stride;
 static char *local, *remote;
@@ -38,6 +39,20 @@ static void section_get(void)
 {
     const size_t count[2] = {bytes, pieces};
     gasnet_gets_bulk(local, &local_stride, 1, remote, &remote_stride, count, 1);
+}
+
+static gasnet_handle_t handle;
+
+static void start_put(void)
+{
+    const size_t count[2] = {bytes, pieces};
+    handle = gasnet_puts_nb_bulk(1, remote, &remote_stride, local, &local_stride, count, 1);
+}
+
+static void start_get(void)
+{
+    const size_t count[2] = {bytes, pieces};
+    handle = gasnet_gets_nb_bulk(local, &local_stride, 1, remote, &remote_stride, count, 1);
 }
 
 /* Callgrind collects from entry to exit of this function. */
@@ -75,9 +90,20 @@ static void take_times(void)
 
 static void repeat(const char *direction, const char *way, int n)
 {
-    bool put = strcmp(direction, "get"), loop = strcmp(way, "section");
-    for (int i = 0; i < n; i++)
-        counted(put ? loop ? loop_put : section_put : loop ? loop_get : section_get);
+    static const struct {
+        const char *way;
+        void (*put)(void), (*get)(void);
+    } ways[] = {{"loop", loop_put, loop_get},
+                {"section", section_put, section_get},
+                {"nb", start_put, start_get}};
+    for (int i = 0; i < TEST_COUNT(ways); i++) {
+        if (strcmp(ways[i].way, way) != 0) continue;
+        for (int k = 0; k < n; k++) {
+            counted(strcmp(direction, "put") ? ways[i].get : ways[i].put);
+            gasnet_wait_syncnb(handle);
+            handle = GASNET_INVALID_HANDLE;
+        }
+    }
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,49 @@
+#!/bin/bash
+# ways.sh - which way vector, indexed and strided transfers take, by the counters of the sender: puts, gets and
+# messages of one operation, by default and as the GASNET_VIS_ variables say.
+#
+# What arrives is tests/vis/testvis.c; what the ways cost, tests/bench/vis.sh.
+# family: vis
+# family: vis-vapi TEST_CONDUIT=vapi
+# family: vis-portals TEST_CONDUIT=portals
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../tap.sh" || exit 1
+. "$(dirname "$0")/../bench/counters.sh" || exit 1
+
+export TEST_HANG=60
+conduit=${TEST_CONDUIT:-ibv}
+
+# goes TEXT "DIRECTION PIECES BYTES LAYOUT" PUTS GETS MESSAGES ENVIRONMENT...: what one operation of a section takes; each
+# number is a range LEAST-MOST, or one number.
+goes() {
+    local text=$1 operation=$2 range i wrong='' ranges=("$3" "$4" "$5") names=(puts gets messages) found
+    shift 5
+    # shellcheck disable=SC2086 # words
+    read -ra found <<<"$(for i; do export "${i?}"; done; per_operation "$conduit" section $operation)"
+    for i in 0 1 2; do
+        range=${ranges[i]}
+        [ "${found[i]:--1}" -ge "${range%-*}" ] && [ "${found[i]}" -le "${range#*-}" ] ||
+            wrong+=", ${names[i]} ${found[i]:-not counted} instead of $range"
+    done
+    tap_ok "$([ -z "$wrong" ]; echo $?)" "$text: $operation${*:+ $*}${wrong:+ (${wrong#, })}"
+}
+
+goes "many small pieces are packed" 'put 4096 8 both' 0 0 8-17
+goes "and so are they for gets" 'get 4096 8 both' 0 0 8-17
+goes "from contiguous memory too" 'put 4096 8 remote' 0 0 8-17
+goes "but not if the user forbids it" 'put 4096 8 both' 4096 0 0 GASNET_VIS_AMPIPE=0
+goes "nor for gets" 'get 4096 8 both' 0 4096 0 GASNET_VIS_AMPIPE=0
+goes "a contiguous target is put from a buffer" 'put 4096 8 local' 1-16 0 0
+goes "a contiguous source is got into one" 'get 4096 8 local' 0 1-16 0
+goes "but not if the user forbids it" 'put 4096 8 local' 0 0 8-17 GASNET_VIS_REMOTECONTIG=0
+goes "nor for gets" 'get 4096 8 local' 0 0 8-17 GASNET_VIS_REMOTECONTIG=0
+goes "both forbidden" 'put 4096 8 local' 4096 0 0 GASNET_VIS_REMOTECONTIG=0 GASNET_VIS_AMPIPE=0
+goes "large pieces are puts" 'put 64 4096 both' 64-512 0 0
+goes "or gets" 'get 64 4096 both' 0 64-512 0
+goes "unless they count as short" 'put 64 4096 both' 0 0 64-170 GASNET_VIS_MAXCHUNK=4096
+goes "to contiguous memory too" 'put 64 4096 local' 1-128 0 0 GASNET_VIS_MAXCHUNK=4K
+goes "pieces longer than the limit are not packed" 'put 4096 8 both' 4096 0 0 GASNET_VIS_MAXCHUNK=7
+goes "nor copied" 'put 4096 8 local' 4096 0 0 GASNET_VIS_MAXCHUNK=7
+goes "few pieces are puts" 'put 8 8 both' 8 0 0
+goes "contiguous memory is one put" 'put 1 4096 both' 1-2 0 0
+tap_end
