@@ -4,7 +4,7 @@ examples_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/$(
 # Real executables rather than libtool's wrapper scripts: debuggers and launchers look into them.
 examples_ldflags = -no-install
 
-noinst_PROGRAMS += examples/hello examples/ring examples/heat examples/latency
+noinst_PROGRAMS += examples/hello examples/ring examples/heat examples/halo examples/latency
 
 examples_hello_SOURCES = examples/hello.c
 examples_hello_CPPFLAGS = $(examples_cppflags)
@@ -20,6 +20,11 @@ examples_heat_SOURCES = examples/heat.c
 examples_heat_CPPFLAGS = $(examples_cppflags)
 examples_heat_LDFLAGS = $(examples_ldflags)
 examples_heat_LDADD = libgasnet-$(FIRST_CONDUIT)-seq.la -lm
+
+examples_halo_SOURCES = examples/halo.c
+examples_halo_CPPFLAGS = $(examples_cppflags)
+examples_halo_LDFLAGS = $(examples_ldflags)
+examples_halo_LDADD = libgasnet-$(FIRST_CONDUIT)-seq.la
 
 examples_latency_SOURCES = examples/latency.c
 examples_latency_CPPFLAGS = $(examples_cppflags)

@@ -46,4 +46,16 @@ goes "pieces longer than the limit are not packed" 'put 4096 8 both' 4096 0 0 GA
 goes "nor copied" 'put 4096 8 local' 4096 0 0 GASNET_VIS_MAXCHUNK=7
 goes "few pieces are puts" 'put 8 8 both' 8 0 0
 goes "contiguous memory is one put" 'put 1 4096 both' 1-2 0 0
+
+# The example, which is built for one conduit.
+if "$TEST_BUILD/gasnetrun_$conduit" -t -n 1 "$TEST_BUILD/examples/halo" >/dev/null 2>&1; then
+    for n in 1 2 3 4; do
+        log=$TEST_LOG/vis_halo_$n.log
+        timeout -k 2 60 "$TEST_LAUNCH" -spawner=ssh -n $n "$TEST_BUILD/examples/halo" 50 20 >"$log" 2>&1 </dev/null &&
+            [ "$(grep -c 'verified$' "$log")" = 2 ]
+        status=$?
+        tap_ok $status "examples/halo, $n processes"
+        [ $status -eq 0 ] || tap_tail "$log"
+    done
+fi
 tap_end
