@@ -201,6 +201,34 @@ static void put_nbi_bulk(void)
 {
     gasnet_put_nbi_bulk(0, mine, word, 8);
 }
+/* Vector, indexed and strided: eight bytes, in one piece.  */
+#define VIS(name, call)                                                                            \
+    static void name(void)                                                                         \
+    {                                                                                              \
+        gasnet_memvec_t to = {mine, 8}, from = {word, 8};                                          \
+        void *dst = mine, *src = word;                                                             \
+        const size_t count = 8;                                                                    \
+        (void)to, (void)from, (void)dst, (void)src, (void)count;                                   \
+        call;                                                                                      \
+    }
+VIS(putv_bulk, gasnet_putv_bulk(0, 1, &to, 1, &from))
+VIS(putv_nb_bulk, discard(gasnet_putv_nb_bulk(0, 1, &to, 1, &from)))
+VIS(putv_nbi_bulk, gasnet_putv_nbi_bulk(0, 1, &to, 1, &from))
+VIS(puti_bulk, gasnet_puti_bulk(0, 1, &dst, 8, 1, &src, 8))
+VIS(puti_nb_bulk, discard(gasnet_puti_nb_bulk(0, 1, &dst, 8, 1, &src, 8)))
+VIS(puti_nbi_bulk, gasnet_puti_nbi_bulk(0, 1, &dst, 8, 1, &src, 8))
+VIS(puts_bulk, gasnet_puts_bulk(0, dst, NULL, src, NULL, &count, 0))
+VIS(puts_nb_bulk, discard(gasnet_puts_nb_bulk(0, dst, NULL, src, NULL, &count, 0)))
+VIS(puts_nbi_bulk, gasnet_puts_nbi_bulk(0, dst, NULL, src, NULL, &count, 0))
+VIS(getv_bulk, gasnet_getv_bulk(1, &to, 0, 1, &from))
+VIS(getv_nb_bulk, discard(gasnet_getv_nb_bulk(1, &to, 0, 1, &from)))
+VIS(getv_nbi_bulk, gasnet_getv_nbi_bulk(1, &to, 0, 1, &from))
+VIS(geti_bulk, gasnet_geti_bulk(1, &dst, 8, 0, 1, &src, 8))
+VIS(geti_nb_bulk, discard(gasnet_geti_nb_bulk(1, &dst, 8, 0, 1, &src, 8)))
+VIS(geti_nbi_bulk, gasnet_geti_nbi_bulk(1, &dst, 8, 0, 1, &src, 8))
+VIS(gets_bulk, gasnet_gets_bulk(dst, NULL, 0, src, NULL, &count, 0))
+VIS(gets_nb_bulk, discard(gasnet_gets_nb_bulk(dst, NULL, 0, src, NULL, &count, 0)))
+VIS(gets_nbi_bulk, gasnet_gets_nbi_bulk(dst, NULL, 0, src, NULL, &count, 0))
 static void fill(void)
 {
     gasnet_memset(0, mine, 1, 8);
@@ -380,6 +408,24 @@ const struct call calls[] = {
     {"gasnet_put_nb_bulk", put_nb_bulk, ROW_CLIENT},
     {"gasnet_put_nbi", put_nbi, ROW_CLIENT},
     {"gasnet_put_nbi_bulk", put_nbi_bulk, ROW_CLIENT},
+    {"gasnet_putv_bulk", putv_bulk, ROW_CLIENT},
+    {"gasnet_putv_nb_bulk", putv_nb_bulk, ROW_CLIENT},
+    {"gasnet_putv_nbi_bulk", putv_nbi_bulk, ROW_CLIENT},
+    {"gasnet_puti_bulk", puti_bulk, ROW_CLIENT},
+    {"gasnet_puti_nb_bulk", puti_nb_bulk, ROW_CLIENT},
+    {"gasnet_puti_nbi_bulk", puti_nbi_bulk, ROW_CLIENT},
+    {"gasnet_puts_bulk", puts_bulk, ROW_CLIENT},
+    {"gasnet_puts_nb_bulk", puts_nb_bulk, ROW_CLIENT},
+    {"gasnet_puts_nbi_bulk", puts_nbi_bulk, ROW_CLIENT},
+    {"gasnet_getv_bulk", getv_bulk, ROW_CLIENT},
+    {"gasnet_getv_nb_bulk", getv_nb_bulk, ROW_CLIENT},
+    {"gasnet_getv_nbi_bulk", getv_nbi_bulk, ROW_CLIENT},
+    {"gasnet_geti_bulk", geti_bulk, ROW_CLIENT},
+    {"gasnet_geti_nb_bulk", geti_nb_bulk, ROW_CLIENT},
+    {"gasnet_geti_nbi_bulk", geti_nbi_bulk, ROW_CLIENT},
+    {"gasnet_gets_bulk", gets_bulk, ROW_CLIENT},
+    {"gasnet_gets_nb_bulk", gets_nb_bulk, ROW_CLIENT},
+    {"gasnet_gets_nbi_bulk", gets_nbi_bulk, ROW_CLIENT},
     {"gasnet_memset", fill, ROW_CLIENT},
     {"gasnet_memset_nb", fill_nb, ROW_CLIENT},
     {"gasnet_memset_nbi", fill_nbi, ROW_CLIENT},
