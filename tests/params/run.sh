@@ -184,7 +184,7 @@ sees "warnings" 1 signals 'WARNING.*GASNET_AM_CREDITS_PPP' GASNET_QUIET=no GASNE
 sees "none" 1 signals '^signal' GASNET_QUIET=yes GASNET_AM_CREDITS_PPP=1
 tap_ok "$(grep -c WARNING "$log")" "GASNET_QUIET: none"
 elsewhere GASNET_VIS_AMPIPE vis/ways.sh '4096 0 0 GASNET_VIS_AMPIPE=0' "short pieces are puts"
-elsewhere GASNET_VIS_REMOTECONTIG vis/ways.sh '0 0 8-17 GASNET_VIS_REMOTECONTIG=0' "no buffer is put"
+elsewhere GASNET_VIS_REMOTECONTIG vis/ways.sh '0 0 8-20 GASNET_VIS_REMOTECONTIG=0' "no buffer is put"
 elsewhere GASNET_VIS_MAXCHUNK vis/ways.sh 'GASNET_VIS_MAXCHUNK=7' "longer pieces are puts"
 elsewhere GASNET_FREEZE tools/run.sh 'GASNET_FREEZE' "a job that waits for a debugger"
 elsewhere GASNET_STATSFILE am/flow.sh 'GASNET_STATSFILE=' "counters of a job in a file"

@@ -28,15 +28,15 @@ goes() {
     tap_ok "$([ -z "$wrong" ]; echo $?)" "$text: $operation${*:+ $*}${wrong:+ (${wrong#, })}"
 }
 
-goes "many small pieces are packed" 'put 4096 8 both' 0 0 8-17
-goes "and so are they for gets" 'get 4096 8 both' 0 0 8-17
-goes "from contiguous memory too" 'put 4096 8 remote' 0 0 8-17
+goes "many small pieces are packed" 'put 4096 8 both' 0 0 8-20
+goes "and so are they for gets" 'get 4096 8 both' 0 0 8-20
+goes "from contiguous memory too" 'put 4096 8 remote' 0 0 8-20
 goes "but not if the user forbids it" 'put 4096 8 both' 4096 0 0 GASNET_VIS_AMPIPE=0
 goes "nor for gets" 'get 4096 8 both' 0 4096 0 GASNET_VIS_AMPIPE=0
 goes "a contiguous target is put from a buffer" 'put 4096 8 local' 1-16 0 0
 goes "a contiguous source is got into one" 'get 4096 8 local' 0 1-16 0
-goes "but not if the user forbids it" 'put 4096 8 local' 0 0 8-17 GASNET_VIS_REMOTECONTIG=0
-goes "nor for gets" 'get 4096 8 local' 0 0 8-17 GASNET_VIS_REMOTECONTIG=0
+goes "but not if the user forbids it" 'put 4096 8 local' 0 0 8-20 GASNET_VIS_REMOTECONTIG=0
+goes "nor for gets" 'get 4096 8 local' 0 0 8-20 GASNET_VIS_REMOTECONTIG=0
 goes "both forbidden" 'put 4096 8 local' 4096 0 0 GASNET_VIS_REMOTECONTIG=0 GASNET_VIS_AMPIPE=0
 goes "large pieces are puts" 'put 64 4096 both' 64-512 0 0
 goes "or gets" 'get 64 4096 both' 0 64-512 0
