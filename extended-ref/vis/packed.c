@@ -47,7 +47,7 @@ static bool packed_group(gasnet_token_t token, gasnete_vis_reader_t *reader,
     if (got == GASNETE_VIS_END) return false;
     if (what) {
         gasnete_check_requested(token, group->first, group->length, what);
-        gasnete_check_requested(token, group->last, group->length, what);
+        if (group->times > 1) gasnete_check_requested(token, group->last, group->length, what);
     }
     return true;
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void pieces_number(gasnete_vis_writer_t *writer, uint64_t number)
+static inline void pieces_number(gasnete_vis_writer_t *writer, uint64_t number)
 {
     for (; number >= 0x80; number >>= 7)
         writer->out[writer->used++] = (unsigned char)(number | 0x80);
@@ -14,9 +14,9 @@ void gasnete_vis_close_group(gasnete_vis_writer_t *writer)
 {
     if (writer->times == 0) return;
     uint64_t gap = (uint64_t)writer->gap, sign = 0 - (gap >> 63);
-    pieces_number(writer, writer->length);
+    pieces_number(writer, writer->length << 1 | (writer->times > 1));
     pieces_number(writer, gap << 1 ^ sign);
-    pieces_number(writer, writer->times);
+    if (writer->times > 1) pieces_number(writer, writer->times);
     writer->times = 0;
 }
 
@@ -28,8 +28,9 @@ size_t gasnete_vis_finish(gasnete_vis_writer_t *writer)
     return writer->used;
 }
 
-/* False if the description ends within the number, or it has more than 64 bits.  */
-static bool pieces_read_number(gasnete_vis_reader_t *reader, uint64_t *number)
+/* A number of more than one byte; false if the description ends within it, or it has more than 64
+ * bits.  */
+static bool pieces_read_long(gasnete_vis_reader_t *reader, uint64_t *number)
 {
     *number = 0;
     for (unsigned shift = 0; reader->in < reader->end && shift < 64; shift += 7) {
@@ -41,16 +42,24 @@ static bool pieces_read_number(gasnete_vis_reader_t *reader, uint64_t *number)
     return false;
 }
 
+static inline bool pieces_read_number(gasnete_vis_reader_t *reader, uint64_t *number)
+{
+    if (reader->in == reader->end || *reader->in >= 0x80) return pieces_read_long(reader, number);
+    *number = *reader->in++;
+    return true;
+}
+
 enum gasnete_vis_read gasnete_vis_read(gasnete_vis_reader_t *reader, gasnete_vis_group_t *group)
 {
-    uint64_t length, gap, times, bytes;
+    uint64_t length, gap, times = 1, bytes;
     int64_t stride, distance;
     uintptr_t first, last, end;
     if (reader->in == reader->end) return reader->data ? GASNETE_VIS_BROKEN : GASNETE_VIS_END;
     if (!pieces_read_number(reader, &length) || !pieces_read_number(reader, &gap) ||
-        !pieces_read_number(reader, &times) || length == 0 || times == 0 ||
-        __builtin_mul_overflow(length, times, &bytes) || bytes > reader->data)
+        ((length & 1) && !pieces_read_number(reader, &times)) || length < 2 || times == 0 ||
+        __builtin_mul_overflow(length >> 1, times, &bytes) || bytes > reader->data)
         return GASNETE_VIS_BROKEN;
+    length >>= 1;
     gap = gap >> 1 ^ (0 - (gap & 1));
     if (__builtin_add_overflow((int64_t)gap, (int64_t)length, &stride) ||
         __builtin_mul_overflow(stride, (int64_t)(times - 1), &distance))

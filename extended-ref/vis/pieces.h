@@ -2,9 +2,10 @@
  *
  * Groups of pieces follow each other.  A group is `times` pieces of `length` bytes, each of which
  * begins `gap` bytes behind the end of the one before; the first piece of all counts from address
- * 0.  It is written as three numbers of seven bits a byte, the lowest first: length, gap (doubled,
- * odd if negative), times.  Contiguous pieces are joined.  So a section of an array is one group,
- * and a piece at a random address takes some five bytes.
+ * 0.  It is written as numbers of seven bits a byte, the lowest first: the length (doubled, odd if
+ * `times` follows, which else is 1), the gap (doubled, odd if negative) and `times`.  Contiguous
+ * pieces are joined.  So a section of an array is one group, and a piece at a random address takes
+ * some four bytes.
  */
 #ifndef GASNETE_VIS_PIECES_H
 #define GASNETE_VIS_PIECES_H
@@ -13,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of one group at most: its length and times are those of data in one message, below 2^35. */
+/* Bytes of one group at most: its length and times are those of data in one message, below 2^34. */
 enum { GASNETE_VIS_GROUP_MAX = 20 };
 
 typedef struct gasnete_vis_writer {

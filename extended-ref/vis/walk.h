@@ -174,13 +174,20 @@ static inline size_t gasnete_vis_next(gasnete_vis_pair_t *pair, size_t most,
     size_t length = dst->length < src->length ? dst->length : src->length;
     if (length > most) length = most;
     if (length == 0) return 0;
+    match->dst = dst->at;
+    match->src = src->at;
+    match->length = length;
+    if (dst->row == 1 && src->row == 1 && dst->length == length && src->length == length) {
+        match->dst_stride = match->src_stride = length;
+        match->times = 1;
+        gasnete_vis_leave(dst, NULL, 1);
+        gasnete_vis_leave(src, NULL, 1);
+        return length;
+    }
     size_t times = gasnete_vis_regular(dst, length, &match->dst_stride),
            others = gasnete_vis_regular(src, length, &match->src_stride);
     if (others < times) times = others;
     if (times > 1 && times > most / length) times = most / length;
-    match->dst = dst->at;
-    match->src = src->at;
-    match->length = length;
     match->times = times;
     gasnete_vis_advance(dst, length, times);
     gasnete_vis_advance(src, length, times);

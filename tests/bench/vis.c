@@ -14,29 +14,44 @@ enum { SEGMENT = 64 << 20, REPEATS = 151 };
 
 static size_t pieces, bytes, local_stride, remote_stride;
 static char *local, *remote;
+static void **local_list, **remote_list; /* NULL: a section */
 
 static void loop_put(void)
 {
     for (size_t i = 0; i < pieces; i++)
-        gasnet_put_nbi_bulk(1, remote + i * remote_stride, local + i * local_stride, bytes);
+        if (local_list)
+            gasnet_put_nbi_bulk(1, remote_list[i], local_list[i], bytes);
+        else
+            gasnet_put_nbi_bulk(1, remote + i * remote_stride, local + i * local_stride, bytes);
     gasnet_wait_syncnbi_puts();
 }
 
 static void loop_get(void)
 {
     for (size_t i = 0; i < pieces; i++)
-        gasnet_get_nbi_bulk(local + i * local_stride, 1, remote + i * remote_stride, bytes);
+        if (local_list)
+            gasnet_get_nbi_bulk(local_list[i], 1, remote_list[i], bytes);
+        else
+            gasnet_get_nbi_bulk(local + i * local_stride, 1, remote + i * remote_stride, bytes);
     gasnet_wait_syncnbi_gets();
 }
 
 static void section_put(void)
 {
+    if (local_list) {
+        gasnet_puti_bulk(1, pieces, remote_list, bytes, pieces, local_list, bytes);
+        return;
+    }
     const size_t count[2] = {bytes, pieces};
     gasnet_puts_bulk(1, remote, &remote_stride, local, &local_stride, count, 1);
 }
 
 static void section_get(void)
 {
+    if (local_list) {
+        gasnet_geti_bulk(pieces, local_list, bytes, 1, pieces, remote_list, bytes);
+        return;
+    }
     const size_t count[2] = {bytes, pieces};
     gasnet_gets_bulk(local, &local_stride, 1, remote, &remote_stride, count, 1);
 }
@@ -46,13 +61,19 @@ static gasnet_handle_t handle;
 static void start_put(void)
 {
     const size_t count[2] = {bytes, pieces};
-    handle = gasnet_puts_nb_bulk(1, remote, &remote_stride, local, &local_stride, count, 1);
+    if (local_list)
+        handle = gasnet_puti_nb_bulk(1, pieces, remote_list, bytes, pieces, local_list, bytes);
+    else
+        handle = gasnet_puts_nb_bulk(1, remote, &remote_stride, local, &local_stride, count, 1);
 }
 
 static void start_get(void)
 {
     const size_t count[2] = {bytes, pieces};
-    handle = gasnet_gets_nb_bulk(local, &local_stride, 1, remote, &remote_stride, count, 1);
+    if (local_list)
+        handle = gasnet_geti_nb_bulk(pieces, local_list, bytes, 1, pieces, remote_list, bytes);
+    else
+        handle = gasnet_gets_nb_bulk(local, &local_stride, 1, remote, &remote_stride, count, 1);
 }
 
 /* Callgrind collects from entry to exit of this function. */
@@ -61,6 +82,20 @@ __attribute__((noinline)) void counted(void (*operation)(void))
 {
     operation();
     __asm__ volatile("" ::: "memory"); /* no tail call: we must return from here */
+}
+
+/* The addresses of a section, in random order. */
+static void **shuffled(char *start, size_t stride, uint64_t seed)
+{
+    void **list = malloc(pieces * sizeof *list);
+    if (!list) abort();
+    for (size_t i = 0; i < pieces; i++) {
+        size_t j = seed % (i + 1);
+        list[i] = list[j];
+        list[j] = start + i * stride;
+        seed = test_mix(seed);
+    }
+    return list;
 }
 
 static void layout(const char *const *words)
@@ -72,6 +107,9 @@ static void layout(const char *const *words)
     local = test_at(test_rank, SEGMENT / 2);
     remote = test_at(1, 0);
     if (pieces * bytes * 4 > SEGMENT / 2) abort();
+    if (strcmp(words[2], "list") != 0) return;
+    local_list = shuffled(local, local_stride, 1);
+    remote_list = shuffled(remote, remote_stride, 2);
 }
 
 /* Alternating, so that what else the machine does meets all four. */

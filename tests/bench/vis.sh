@@ -55,6 +55,7 @@ shapes() {
     shape 4096 8 both 10 10
     shape 4096 8 local 10 10
     shape 4096 8 remote 10 10
+    shape 4096 8 list - -
     shape 512 64 both - -
     # Equal but for noise: the call takes the same puts and gets.
     shape 64 4096 both 0.9 0.9

@@ -205,8 +205,8 @@ static void put_nbi_bulk(void)
 #define VIS(name, call)                                                                            \
     static void name(void)                                                                         \
     {                                                                                              \
-        gasnet_memvec_t to = {mine, 8}, from = {word, 8};                                          \
-        void *dst = mine, *src = word;                                                             \
+        gasnet_memvec_t to = {mine, 8}, from = {mine + 8, 8};                                      \
+        void *dst = mine, *src = mine + 8;                                                         \
         const size_t count = 8;                                                                    \
         (void)to, (void)from, (void)dst, (void)src, (void)count;                                   \
         call;                                                                                      \
