@@ -10,6 +10,8 @@
  * - A round begins when all messages that earlier rounds RECV are in place.
  * - A SEND need not be complete before the operation ends; the plan inserts a DRAIN before an
  * action that overwrites what may still be sent.
+ * - The operation ends when the actions of the last round are done, all messages are in place and
+ * all SENDs are complete.  Ranks may have different numbers of rounds.
  * - A RECV may be posted up to `ahead` rounds early; its memory is not used in between.
  * - A message is identified by its sender, its receiver and its tag, of which a plan uses each
  * once.
@@ -48,6 +50,7 @@ typedef struct gasnete_coll_plan {
     size_t unit;           /* REDUCE: bytes of an element, which no message divides */
     size_t segment;        /* most bytes of a message of a pipelined algorithm */
     const uint32_t *first; /* [size + 1] first image of each rank; NULL: one image a node */
+    bool even;             /* all ranks have as many images; of no effect if `first` is NULL */
 } gasnete_coll_plan_t;
 
 enum gasnete_coll_buffer { GASNETE_COLL_SRC, GASNETE_COLL_DST, GASNETE_COLL_TMP };
@@ -61,7 +64,8 @@ enum gasnete_coll_verb {
     GASNETE_COLL_SEND, /* `nbytes` from `from` to `peer` */
     GASNETE_COLL_RECV, /* `nbytes` from `peer` into `to` */
     GASNETE_COLL_COPY, /* `count` pieces of `nbytes`, from `from` and each `from_stride` on, to `to`
-                          and each `to_stride` on; source and destination may be the same */
+                          and each `to_stride` on (either may be negative); source and destination
+                          may be the same */
     GASNETE_COLL_COMBINE, /* `to` = `from` op `with`, `nbytes` of each, `from` being of the lower
                              images; `to` may be `from` */
     GASNETE_COLL_DRAIN,   /* waits until all SENDs so far no longer need their memory */
@@ -72,7 +76,8 @@ typedef struct gasnete_coll_action {
     uint32_t peer; /* rank */
     uint32_t tag;  /* less than 2^30 */
     gasnete_coll_place_t to, from, with;
-    size_t nbytes, count, to_stride, from_stride;
+    size_t nbytes, count;
+    ptrdiff_t to_stride, from_stride;
 } gasnete_coll_action_t;
 
 uint32_t gasnete_coll_plan_rounds(const gasnete_coll_plan_t *plan);

@@ -13,7 +13,7 @@ enum gasnete_coll_algorithm {
     GASNETE_COLL_SCATTER_FIRST, /* BROADCAST: scatter, then gather all; REDUCE: reduce-scatter, then
                                    gather */
     GASNETE_COLL_DISSEMINATION, /* GATHER_ALL, BARRIER; EXCHANGE: by store and forward (Bruck) */
-    GASNETE_COLL_PAIRWISE,      /* EXCHANGE: each block in one message */
+    GASNETE_COLL_PAIRWISE,      /* EXCHANGE, GATHER_ALL: each pair of ranks in one message */
     GASNETE_COLL_ALGORITHMS
 };
 
