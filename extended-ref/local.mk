@@ -1,12 +1,25 @@
 # extended-ref: the Extended API over the core.  Each conduit library lists extended_sources, once per
 # threading mode, and with them the transport of puts and gets: extended_by_rdma; or, with -DGASNETE_BY_AM,
 # extended_by_am, which needs no more than the Core API.
+coll_plan_sources = \
+	extended-ref/coll/plan.c extended-ref/coll/plan.h \
+	extended-ref/coll/plan_blocks.c \
+	extended-ref/coll/plan_broadcast_pieces.c \
+	extended-ref/coll/plan_bruck.c \
+	extended-ref/coll/plan_choose.c extended-ref/coll/plan_choose.h \
+	extended-ref/coll/plan_gather_all.c \
+	extended-ref/coll/plan_pairwise.c \
+	extended-ref/coll/plan_parts.h \
+	extended-ref/coll/plan_reduce.c \
+	extended-ref/coll/plan_reduce_pieces.c \
+	extended-ref/coll/plan_tree.c
 extended_sources = \
 	extended-ref/attach.c \
 	extended-ref/barrier.c extended-ref/barrier_am.c \
 	extended-ref/barrier_transport.h \
 	extended-ref/barrier_state.c extended-ref/barrier_state.h \
 	extended-ref/checks.c \
+	$(coll_plan_sources) \
 	extended-ref/diagnostics.c \
 	extended-ref/handles.c extended-ref/handles.h \
 	extended-ref/internal_am.c extended-ref/internal_am.h \

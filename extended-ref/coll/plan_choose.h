@@ -29,4 +29,9 @@ typedef struct gasnete_coll_settings {
  * these and the settings are.  */
 void gasnete_coll_choose(gasnete_coll_plan_t *plan, const gasnete_coll_settings_t *settings);
 
+/* Whether the operation has such an algorithm: FLAT and TREE if it has a root; SCATTER_FIRST unless
+ * the order of combination counts; DISSEMINATION for EXCHANGE of even images.  */
+bool gasnete_coll_plan_possible(const gasnete_coll_plan_t *plan,
+                                enum gasnete_coll_algorithm algorithm);
+
 #endif

@@ -1,0 +1,56 @@
+/* plan.c - which file plan_*.c has the plan of an operation and an algorithm.  Pure.
+ */
+#include "extended-ref/coll/plan_parts.h"
+
+static const gasnete_coll_method_t *const methods[][GASNETE_COLL_ALGORITHMS] = {
+    [GASNETE_COLL_BARRIER] = {[GASNETE_COLL_DISSEMINATION] = &gasnete_coll_barrier},
+    [GASNETE_COLL_BROADCAST] = {[GASNETE_COLL_FLAT] = &gasnete_coll_broadcast_tree,
+                                [GASNETE_COLL_TREE] = &gasnete_coll_broadcast_tree,
+                                [GASNETE_COLL_SCATTER_FIRST] = &gasnete_coll_broadcast_pieces},
+    [GASNETE_COLL_SCATTER] = {[GASNETE_COLL_FLAT] = &gasnete_coll_scatter_tree,
+                              [GASNETE_COLL_TREE] = &gasnete_coll_scatter_tree},
+    [GASNETE_COLL_GATHER] = {[GASNETE_COLL_FLAT] = &gasnete_coll_gather_tree,
+                             [GASNETE_COLL_TREE] = &gasnete_coll_gather_tree},
+    [GASNETE_COLL_GATHER_ALL] = {[GASNETE_COLL_DISSEMINATION] = &gasnete_coll_gather_all,
+                                 [GASNETE_COLL_PAIRWISE] = &gasnete_coll_pairwise},
+    [GASNETE_COLL_EXCHANGE] = {[GASNETE_COLL_DISSEMINATION] = &gasnete_coll_bruck,
+                               [GASNETE_COLL_PAIRWISE] = &gasnete_coll_pairwise},
+    [GASNETE_COLL_REDUCE] = {[GASNETE_COLL_FLAT] = &gasnete_coll_reduce_tree,
+                             [GASNETE_COLL_TREE] = &gasnete_coll_reduce_tree,
+                             [GASNETE_COLL_SCATTER_FIRST] = &gasnete_coll_reduce_pieces},
+};
+
+static const gasnete_coll_method_t *method(const gasnete_coll_plan_t *plan)
+{
+    return methods[plan->kind][plan->algorithm];
+}
+
+bool gasnete_coll_plan_possible(const gasnete_coll_plan_t *plan,
+                                enum gasnete_coll_algorithm algorithm)
+{
+    if (!methods[plan->kind][algorithm]) return false;
+    if (plan->kind == GASNETE_COLL_EXCHANGE && algorithm == GASNETE_COLL_DISSEMINATION)
+        return plan->even || !plan->first;
+    return algorithm != GASNETE_COLL_SCATTER_FIRST || (plan->size > 1 && !plan->in_order);
+}
+
+uint32_t gasnete_coll_plan_rounds(const gasnete_coll_plan_t *plan)
+{
+    return method(plan)->rounds(plan);
+}
+
+uint32_t gasnete_coll_plan_ahead(const gasnete_coll_plan_t *plan)
+{
+    return method(plan)->ahead(plan);
+}
+
+size_t gasnete_coll_plan_scratch(const gasnete_coll_plan_t *plan)
+{
+    return method(plan)->scratch ? method(plan)->scratch(plan) : 0;
+}
+
+bool gasnete_coll_plan_action(const gasnete_coll_plan_t *plan, uint32_t round, uint32_t i,
+                              gasnete_coll_action_t *action)
+{
+    return method(plan)->action(plan, round, &(offer_t){.left = i, .action = action});
+}

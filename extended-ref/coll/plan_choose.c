@@ -1,0 +1,87 @@
+/* plan_choose.c - the table of plan_choose.h.  Pure.
+ */
+#include "extended-ref/coll/plan_choose.h"
+
+/* Bytes are those of a rank: of the whole for BROADCAST and REDUCE, of its own blocks for SCATTER,
+ * GATHER and GATHER_ALL, and of what it has for one other rank for EXCHANGE.  The first row that
+ * matches counts.  */
+static const struct row {
+    enum gasnete_coll_kind kind;
+    uint32_t least_size;
+    size_t least_bytes;
+    enum gasnete_coll_algorithm algorithm;
+} table[] = {
+    {GASNETE_COLL_BARRIER, 1, 0, GASNETE_COLL_DISSEMINATION},
+    {GASNETE_COLL_BROADCAST, 8, (32 << 10) + 1, GASNETE_COLL_SCATTER_FIRST},
+    {GASNETE_COLL_BROADCAST, 4, (128 << 10) + 1, GASNETE_COLL_SCATTER_FIRST},
+    {GASNETE_COLL_BROADCAST, 1, 0, GASNETE_COLL_TREE},
+    {GASNETE_COLL_SCATTER, 1, (2 << 10) + 1, GASNETE_COLL_FLAT},
+    {GASNETE_COLL_SCATTER, 5, 0, GASNETE_COLL_TREE},
+    {GASNETE_COLL_SCATTER, 1, 0, GASNETE_COLL_FLAT},
+    {GASNETE_COLL_GATHER, 1, (2 << 10) + 1, GASNETE_COLL_FLAT},
+    {GASNETE_COLL_GATHER, 5, 0, GASNETE_COLL_TREE},
+    {GASNETE_COLL_GATHER, 1, 0, GASNETE_COLL_FLAT},
+    {GASNETE_COLL_GATHER_ALL, 1, 0, GASNETE_COLL_DISSEMINATION},
+    {GASNETE_COLL_EXCHANGE, 1, 256 + 1, GASNETE_COLL_PAIRWISE},
+    {GASNETE_COLL_EXCHANGE, 16, 0, GASNETE_COLL_DISSEMINATION},
+    {GASNETE_COLL_EXCHANGE, 1, 0, GASNETE_COLL_PAIRWISE},
+    {GASNETE_COLL_REDUCE, 8, (32 << 10) + 1, GASNETE_COLL_SCATTER_FIRST},
+    {GASNETE_COLL_REDUCE, 4, (128 << 10) + 1, GASNETE_COLL_SCATTER_FIRST},
+    {GASNETE_COLL_REDUCE, 1, 0, GASNETE_COLL_TREE},
+};
+
+enum { RADIX = 2, SEGMENT = 32 << 10 };
+
+static size_t images(const gasnete_coll_plan_t *plan)
+{
+    return plan->first ? plan->first[plan->size] : plan->size;
+}
+
+/* On average, because all ranks must choose the same.  */
+static size_t bytes_of(const gasnete_coll_plan_t *plan)
+{
+    const size_t each = (images(plan) + plan->size - 1) / plan->size;
+    switch (plan->kind) {
+    case GASNETE_COLL_SCATTER:
+    case GASNETE_COLL_GATHER:
+    case GASNETE_COLL_GATHER_ALL:
+        return each * plan->nbytes;
+    case GASNETE_COLL_EXCHANGE:
+        return each * each * plan->nbytes;
+    default:
+        return plan->nbytes;
+    }
+}
+
+static enum gasnete_coll_algorithm from_table(const gasnete_coll_plan_t *plan)
+{
+    const size_t bytes = bytes_of(plan);
+    const struct row *row = table;
+    while (row->kind != plan->kind || plan->size < row->least_size || bytes < row->least_bytes ||
+           !gasnete_coll_plan_possible(plan, row->algorithm))
+        row++;
+    return row->algorithm;
+}
+
+/* The algorithm that a limit of the settings asks for, or that of the table.  */
+static enum gasnete_coll_algorithm wanted(const gasnete_coll_plan_t *plan,
+                                          const gasnete_coll_settings_t *settings)
+{
+    if (settings->tree[plan->kind] && settings->tree[plan->kind] <= GASNETE_COLL_ALGORITHMS)
+        return settings->tree[plan->kind] - 1;
+    if (plan->kind == GASNETE_COLL_GATHER_ALL || plan->kind == GASNETE_COLL_EXCHANGE) {
+        const size_t limit = settings->dissemination_limit[plan->kind == GASNETE_COLL_EXCHANGE];
+        if (limit)
+            return bytes_of(plan) * plan->size <= limit ? GASNETE_COLL_DISSEMINATION
+                                                        : GASNETE_COLL_PAIRWISE;
+    }
+    return from_table(plan);
+}
+
+void gasnete_coll_choose(gasnete_coll_plan_t *plan, const gasnete_coll_settings_t *settings)
+{
+    const enum gasnete_coll_algorithm algorithm = wanted(plan, settings);
+    plan->algorithm = gasnete_coll_plan_possible(plan, algorithm) ? algorithm : from_table(plan);
+    plan->radix = settings->radix > 1 ? settings->radix : RADIX;
+    plan->segment = settings->segment ? settings->segment : SEGMENT;
+}

@@ -1,0 +1,204 @@
+/* plan_parts.h - what the files plan_*.c share: offers, ranges of ranks, the shape of trees.
+ *
+ * An algorithm describes a round by offering its actions in order; the one that the caller asked
+ * for is kept.  Where a round has an action for each of many ranks, it is found by its number
+ * instead, so that each takes about constant time.
+ */
+#ifndef GASNETE_COLL_PLAN_PARTS_H
+#define GASNETE_COLL_PLAN_PARTS_H
+
+#include "extended-ref/coll/plan.h"
+#include "extended-ref/coll/plan_choose.h"
+
+typedef struct offer {
+    uint32_t left; /* actions of the round before the one that is asked for */
+    gasnete_coll_action_t *action;
+} offer_t;
+
+/* The four functions of plan.h, of one algorithm.  */
+typedef struct gasnete_coll_method {
+    uint32_t (*rounds)(const gasnete_coll_plan_t *plan);
+    uint32_t (*ahead)(const gasnete_coll_plan_t *plan);
+    size_t (*scratch)(const gasnete_coll_plan_t *plan); /* NULL: 0 */
+    bool (*action)(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *offer);
+} gasnete_coll_method_t;
+
+extern const gasnete_coll_method_t gasnete_coll_barrier, gasnete_coll_broadcast_tree,
+    gasnete_coll_broadcast_pieces, gasnete_coll_scatter_tree, gasnete_coll_gather_tree,
+    gasnete_coll_gather_all, gasnete_coll_pairwise, gasnete_coll_bruck, gasnete_coll_reduce_tree,
+    gasnete_coll_reduce_pieces;
+
+/* --- offers: true if it is the one that is asked for --- */
+
+static inline bool offer(offer_t *o, const gasnete_coll_action_t *action)
+{
+    if (o->left--) return false;
+    *o->action = *action;
+    return true;
+}
+
+static inline gasnete_coll_place_t place(enum gasnete_coll_buffer buffer, size_t offset)
+{
+    return (gasnete_coll_place_t){buffer, offset};
+}
+
+static inline bool offer_send(offer_t *o, uint32_t peer, uint32_t tag, gasnete_coll_place_t from,
+                              size_t nbytes)
+{
+    return offer(
+        o,
+        &(gasnete_coll_action_t){
+            .verb = GASNETE_COLL_SEND, .peer = peer, .tag = tag, .from = from, .nbytes = nbytes});
+}
+
+static inline bool offer_recv(offer_t *o, uint32_t peer, uint32_t tag, gasnete_coll_place_t to,
+                              size_t nbytes)
+{
+    return offer(
+        o, &(gasnete_coll_action_t){
+               .verb = GASNETE_COLL_RECV, .peer = peer, .tag = tag, .to = to, .nbytes = nbytes});
+}
+
+/* Nothing to copy is no action.  */
+static inline bool offer_copy(offer_t *o, gasnete_coll_place_t to, gasnete_coll_place_t from,
+                              size_t nbytes)
+{
+    return nbytes && offer(o, &(gasnete_coll_action_t){.verb = GASNETE_COLL_COPY,
+                                                       .to = to,
+                                                       .from = from,
+                                                       .nbytes = nbytes,
+                                                       .count = 1});
+}
+
+static inline bool offer_combine(offer_t *o, gasnete_coll_place_t to, gasnete_coll_place_t from,
+                                 gasnete_coll_place_t with, size_t nbytes)
+{
+    return nbytes && offer(o, &(gasnete_coll_action_t){.verb = GASNETE_COLL_COMBINE,
+                                                       .to = to,
+                                                       .from = from,
+                                                       .with = with,
+                                                       .nbytes = nbytes});
+}
+
+/* --- sizes --- */
+
+static inline size_t plan_aligned(size_t nbytes)
+{
+    return (nbytes + 15) & ~(size_t)15;
+}
+
+/* The least k with 2^k >= size.  */
+static inline uint32_t plan_log2(uint32_t size)
+{
+    return size < 2 ? 0 : 32 - (uint32_t)__builtin_clz(size - 1);
+}
+
+static inline uint32_t plan_rank(const gasnete_coll_plan_t *plan, uint64_t any)
+{
+    return (uint32_t)(any % plan->size);
+}
+
+/* The rank's number if the root is counted as 0.  */
+static inline uint32_t plan_virtual(const gasnete_coll_plan_t *plan)
+{
+    return plan_rank(plan, (uint64_t)plan->rank + plan->size - plan->root);
+}
+
+/* Images of the ranks before `rank`.  */
+static inline size_t plan_first(const gasnete_coll_plan_t *plan, uint32_t rank)
+{
+    return plan->first ? plan->first[rank] : rank;
+}
+
+static inline size_t plan_images(const gasnete_coll_plan_t *plan, uint32_t rank)
+{
+    return plan_first(plan, rank + 1) - plan_first(plan, rank);
+}
+
+/* Bytes of the blocks of `count` ranks from `rank` on; rank 0 follows the last.  */
+static inline size_t plan_blocks(const gasnete_coll_plan_t *plan, uint64_t rank, uint32_t count)
+{
+    uint32_t from = plan_rank(plan, rank), behind = plan->size - from;
+    size_t images = count <= behind ? plan_first(plan, from + count) - plan_first(plan, from)
+                                    : plan_first(plan, plan->size) - plan_first(plan, from) +
+                                          plan_first(plan, count - behind);
+    return images * plan->nbytes;
+}
+
+/* Bytes of each of the `size` pieces into which SCATTER_FIRST divides the whole; the last ones may
+ * be shorter or empty.  */
+static inline size_t plan_piece(const gasnete_coll_plan_t *plan)
+{
+    size_t piece = (plan->nbytes + plan->size - 1) / plan->size;
+    size_t unit = plan->kind == GASNETE_COLL_REDUCE ? plan->unit : piece < 1024 ? 1 : 64;
+    return (piece + unit - 1) / unit * unit;
+}
+
+/* Where block or piece `i` begins, or where the last ends; pieces are counted from the root.  */
+static inline size_t plan_offset(const gasnete_coll_plan_t *plan, uint32_t i)
+{
+    if (plan->algorithm != GASNETE_COLL_SCATTER_FIRST) return plan_first(plan, i) * plan->nbytes;
+    size_t offset = i * plan_piece(plan);
+    return offset < plan->nbytes ? offset : plan->nbytes;
+}
+
+typedef struct plan_range {
+    size_t offset, nbytes;
+} plan_range_t;
+
+/* Of `count` blocks or pieces from `from` on, 0 following the last: those up to the last (part 0),
+ * or those from 0 on (part 1).  */
+static inline plan_range_t plan_part(const gasnete_coll_plan_t *plan, uint64_t from, uint32_t count,
+                                     uint32_t part)
+{
+    uint32_t begin = plan_rank(plan, from), behind = plan->size - begin;
+    uint32_t end = count < behind ? begin + count : plan->size;
+    if (part) {
+        begin = 0;
+        end = count > behind ? count - behind : 0;
+    }
+    size_t offset = plan_offset(plan, begin);
+    return (plan_range_t){offset, plan_offset(plan, end) - offset};
+}
+
+/* Blocks or pieces that the round of distance 2^k of a dissemination moves.  */
+static inline uint32_t plan_moved(const gasnete_coll_plan_t *plan, uint32_t k)
+{
+    uint32_t distance = (uint32_t)1 << k, others = plan->size - distance;
+    return distance < others ? distance : others;
+}
+
+/* --- k-nomial trees --- */
+
+/* The node v of a tree of the numbers 0..span - 1: numbers are written with the digits of the
+ * radix, and the parent's is v without its lowest digit other than 0.  A subtree is a range of
+ * numbers.  */
+typedef struct plan_tree {
+    uint32_t v, span, radix, children;
+    uint64_t weight; /* of v's lowest digit other than 0; of 0: not less than span */
+} plan_tree_t;
+
+plan_tree_t gasnete_coll_tree(const gasnete_coll_plan_t *plan, uint32_t v, uint32_t span);
+/* Child i of the tree's node; the later, the larger its number and its subtree.  */
+uint32_t gasnete_coll_tree_child(const plan_tree_t *tree, uint32_t i);
+/* The child whose subtree has `number`, which is in the subtree of the node below it.  */
+uint32_t gasnete_coll_tree_towards(const plan_tree_t *tree, uint32_t number);
+
+static inline uint32_t plan_tree_parent(const plan_tree_t *tree)
+{
+    return (uint32_t)(tree->v / (tree->weight * tree->radix) * (tree->weight * tree->radix));
+}
+
+/* How many numbers the node's subtree has.  */
+static inline uint32_t plan_tree_nodes(const plan_tree_t *tree)
+{
+    uint32_t behind = tree->span - tree->v;
+    return tree->weight < behind ? (uint32_t)tree->weight : behind;
+}
+
+static inline bool plan_is_root(const gasnete_coll_plan_t *plan)
+{
+    return plan->rank == plan->root;
+}
+
+#endif

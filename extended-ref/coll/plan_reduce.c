@@ -1,0 +1,142 @@
+/* plan_reduce.c - REDUCE along a k-nomial tree.  Pure.
+ *
+ * A subtree is a range of ranks, and children are combined in their order.  If the function is not
+ * commutative, there are two trees, which begin at rank 0 and at the root; the first one's result
+ * is combined last, on the left.  More than `segment` bytes are combined segment by segment, each
+ * of which is passed on while the next arrives.
+ *
+ * Messages of children arrive in a ring of BUFFERS in TMP, behind the sum so far: with RECVs posted
+ * two rounds early these are three, and one is being combined.
+ */
+#include "extended-ref/coll/plan_parts.h"
+
+enum { BUFFERS = 4, AHEAD = BUFFERS - 2 };
+
+typedef struct member {
+    plan_tree_t tree;
+    uint32_t begin;    /* rank of the tree's number 0 */
+    uint32_t children; /* with the top of the left tree */
+    bool left;         /* the last child is the top of the left tree */
+    uint32_t segments;
+    size_t segment;
+} member_t;
+
+static member_t member_of(const gasnete_coll_plan_t *plan)
+{
+    member_t m = {.begin = plan->root};
+    if (!plan->in_order)
+        m.tree = gasnete_coll_tree(plan, plan_virtual(plan), plan->size);
+    else if (plan->rank >= plan->root)
+        m.tree = gasnete_coll_tree(plan, plan->rank - plan->root, plan->size - plan->root);
+    else {
+        m.begin = 0;
+        m.tree = gasnete_coll_tree(plan, plan->rank, plan->root);
+    }
+    m.left = plan->in_order && plan_is_root(plan) && plan->root;
+    m.children = m.tree.children + m.left;
+    m.segment = plan->segment / plan->unit * plan->unit;
+    if (plan->segment == 0 || m.segment > plan->nbytes) m.segment = plan->nbytes;
+    if (m.segment == 0) m.segment = plan->unit;
+    m.segments = (uint32_t)((plan->nbytes + m.segment - 1) / m.segment);
+    return m;
+}
+
+static uint32_t rank_of(const gasnete_coll_plan_t *plan, const member_t *m, uint32_t number)
+{
+    return plan_rank(plan, (uint64_t)m->begin + number);
+}
+
+static uint32_t parent_of(const gasnete_coll_plan_t *plan, const member_t *m)
+{
+    return m->tree.v ? rank_of(plan, m, plan_tree_parent(&m->tree)) : plan->root;
+}
+
+static plan_range_t segment(const gasnete_coll_plan_t *plan, const member_t *m, uint32_t s)
+{
+    size_t offset = s * m->segment, rest = plan->nbytes - offset;
+    return (plan_range_t){offset, rest < m->segment ? rest : m->segment};
+}
+
+/* Whether the sum so far lies in TMP.  */
+static bool sum_in_tmp(const gasnete_coll_plan_t *plan, const member_t *m)
+{
+    return plan_is_root(plan) ? m->left && m->children > 1 : m->children > 0;
+}
+
+static gasnete_coll_place_t buffer(const gasnete_coll_plan_t *plan, const member_t *m, uint32_t i)
+{
+    size_t sum = sum_in_tmp(plan, m) ? plan_aligned(plan->nbytes) : 0;
+    return place(GASNETE_COLL_TMP, sum + i % BUFFERS * plan_aligned(m->segment));
+}
+
+static size_t scratch(const gasnete_coll_plan_t *plan)
+{
+    const member_t m = member_of(plan);
+    const uint64_t messages = (uint64_t)m.segments * m.children;
+    const uint32_t buffers = messages < BUFFERS ? (uint32_t)messages : BUFFERS;
+    return (sum_in_tmp(plan, &m) ? plan_aligned(plan->nbytes) : 0) +
+           buffers * plan_aligned(m.segment);
+}
+
+/* One for each message from a child, and one for the last combination.  */
+static uint32_t rounds(const gasnete_coll_plan_t *plan)
+{
+    const member_t m = member_of(plan);
+    return m.segments * m.children + 1;
+}
+
+static uint32_t ahead(const gasnete_coll_plan_t *plan)
+{
+    (void)plan;
+    return AHEAD;
+}
+
+static bool offer_child(offer_t *o, const gasnete_coll_plan_t *plan, const member_t *m,
+                        uint32_t message)
+{
+    const uint32_t s = message / m->children, child = message % m->children;
+    const uint32_t peer =
+        child < m->tree.children ? rank_of(plan, m, gasnete_coll_tree_child(&m->tree, child)) : 0;
+    return offer_recv(o, peer, s, buffer(plan, m, message), segment(plan, m, s).nbytes);
+}
+
+static bool offer_sum(offer_t *o, const gasnete_coll_plan_t *plan, const member_t *m,
+                      uint32_t message)
+{
+    const uint32_t s = message / m->children, child = message % m->children;
+    const plan_range_t r = segment(plan, m, s);
+    const gasnete_coll_place_t other = buffer(plan, m, message);
+    const gasnete_coll_place_t sum =
+        place(sum_in_tmp(plan, m) ? GASNETE_COLL_TMP : GASNETE_COLL_DST, r.offset);
+    const gasnete_coll_place_t own = child ? sum : place(GASNETE_COLL_SRC, r.offset);
+    if (child + 1 == m->children && m->left)
+        return offer_combine(o, place(GASNETE_COLL_DST, r.offset), other, own, r.nbytes);
+    return offer_combine(o, sum, own, other, r.nbytes);
+}
+
+static bool leaf_action(const gasnete_coll_plan_t *plan, const member_t *m, offer_t *o)
+{
+    if (plan_is_root(plan))
+        return offer_copy(o, place(GASNETE_COLL_DST, 0), place(GASNETE_COLL_SRC, 0), plan->nbytes);
+    const uint32_t s = o->left;
+    if (s >= m->segments) return false;
+    const plan_range_t r = segment(plan, m, s);
+    o->left = 0;
+    return offer_send(o, parent_of(plan, m), s, place(GASNETE_COLL_SRC, r.offset), r.nbytes);
+}
+
+static bool action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
+{
+    const member_t m = member_of(plan);
+    if (m.children == 0) return leaf_action(plan, &m, o);
+    if (round < m.segments * m.children && offer_child(o, plan, &m, round)) return true;
+    if (round == 0) return false;
+    if (offer_sum(o, plan, &m, round - 1)) return true;
+    const plan_range_t r = segment(plan, &m, (round - 1) / m.children);
+    return round % m.children == 0 && !plan_is_root(plan) &&
+           offer_send(o, parent_of(plan, &m), (round - 1) / m.children,
+                      place(GASNETE_COLL_TMP, r.offset), r.nbytes);
+}
+
+const gasnete_coll_method_t gasnete_coll_reduce_tree = {
+    .rounds = rounds, .ahead = ahead, .scratch = scratch, .action = action};

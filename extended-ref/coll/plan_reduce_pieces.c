@@ -1,0 +1,148 @@
+/* plan_reduce_pieces.c - REDUCE of large vectors by a commutative function: each rank combines one
+ * piece, then the root gathers the pieces along a binomial tree.  Pure.
+ *
+ * The first part is the dissemination of a gather_all run backwards, for any number of ranks: in
+ * the round of distance 2^k, from the largest to 1, a rank sends what it has of the pieces after
+ * the 2^k from its own on to the rank that far after it.  Ranks and pieces are counted from the
+ * root.  TMP has the sums at the pieces' offsets in the whole, room for what each round receives,
+ * and the pieces gathered from the subtree; each is received into once.
+ */
+#include "extended-ref/coll/plan_parts.h"
+
+typedef struct member {
+    plan_tree_t tree;
+    uint32_t steps; /* of the first part */
+    size_t received, gathered;
+} member_t;
+
+static member_t member_of(const gasnete_coll_plan_t *plan)
+{
+    gasnete_coll_plan_t binomial = *plan;
+    binomial.radix = 2;
+    member_t m = {.tree = gasnete_coll_tree(&binomial, plan_virtual(plan), plan->size),
+                  .steps = plan_log2(plan->size),
+                  .received = plan_aligned(plan->nbytes)};
+    m.gathered = m.received + plan_aligned(plan->size * plan_piece(plan));
+    return m;
+}
+
+static uint32_t rank_of(const gasnete_coll_plan_t *plan, uint64_t v)
+{
+    return plan_rank(plan, plan->root + v);
+}
+
+static bool inner(const gasnete_coll_plan_t *plan, const member_t *m)
+{
+    return !plan_is_root(plan) && m->tree.children > 0;
+}
+
+static plan_range_t subtree(const gasnete_coll_plan_t *plan, const member_t *m)
+{
+    return plan_part(plan, m->tree.v, plan_tree_nodes(&m->tree), 0);
+}
+
+static uint32_t rounds(const gasnete_coll_plan_t *plan)
+{
+    const member_t m = member_of(plan);
+    return m.steps + 1 + inner(plan, &m);
+}
+
+static size_t scratch(const gasnete_coll_plan_t *plan)
+{
+    const member_t m = member_of(plan);
+    return m.gathered + (inner(plan, &m) ? subtree(plan, &m).nbytes : 0);
+}
+
+/* Where a part of what the round of distance 2^k receives is put.  */
+static gasnete_coll_place_t received(const gasnete_coll_plan_t *plan, const member_t *m, uint32_t k,
+                                     uint32_t part)
+{
+    size_t offset = part ? plan_part(plan, m->tree.v, plan_moved(plan, k), 0).nbytes : 0;
+    return place(GASNETE_COLL_TMP, m->received + (plan_piece(plan) << k) + offset);
+}
+
+/* Where the rank's own piece is when all is combined: at the root in DST, within the tree with its
+ * children's.  */
+static gasnete_coll_place_t combined(const gasnete_coll_plan_t *plan, const member_t *m)
+{
+    if (plan_is_root(plan)) return place(GASNETE_COLL_DST, 0);
+    if (inner(plan, m)) return place(GASNETE_COLL_TMP, m->gathered);
+    return place(GASNETE_COLL_TMP, plan_offset(plan, m->tree.v));
+}
+
+/* Sends and receives in the round of distance 2^k.  */
+static bool offer_messages(offer_t *o, const gasnete_coll_plan_t *plan, const member_t *m,
+                           uint32_t k)
+{
+    const uint64_t distance = (uint64_t)1 << k;
+    const uint32_t after = plan_rank(plan, m->tree.v + distance), moved = plan_moved(plan, k);
+    const bool first = k + 1 == m->steps;
+    for (uint32_t part = 0; part < 2; part++) {
+        const plan_range_t r = plan_part(plan, m->tree.v, moved, part);
+        if (r.nbytes && offer_recv(o, rank_of(plan, m->tree.v + plan->size - distance),
+                                   2 * k + part, received(plan, m, k, part), r.nbytes))
+            return true;
+    }
+    for (uint32_t part = 0; part < 2; part++) {
+        const plan_range_t r = plan_part(plan, after, moved, part);
+        if (r.nbytes &&
+            offer_send(o, rank_of(plan, after), 2 * k + part,
+                       place(first ? GASNETE_COLL_SRC : GASNETE_COLL_TMP, r.offset), r.nbytes))
+            return true;
+    }
+    return false;
+}
+
+/* Combines what the round of distance 2^k received; after the first, what it did not touch and
+ * later rounds send is copied to the sums.  */
+static bool offer_sums(offer_t *o, const gasnete_coll_plan_t *plan, const member_t *m, uint32_t k)
+{
+    const uint32_t moved = plan_moved(plan, k), kept = (uint32_t)1 << k;
+    const bool first = k + 1 == m->steps;
+    for (uint32_t part = 0; part < 2; part++) {
+        const plan_range_t r = plan_part(plan, m->tree.v, moved, part);
+        const gasnete_coll_place_t sum = place(GASNETE_COLL_TMP, r.offset);
+        if (offer_combine(o, k ? sum : combined(plan, m),
+                          first ? place(GASNETE_COLL_SRC, r.offset) : sum,
+                          received(plan, m, k, part), r.nbytes))
+            return true;
+    }
+    for (uint32_t part = 0; first && moved < kept && part < 2; part++) {
+        const plan_range_t r = plan_part(plan, (uint64_t)m->tree.v + moved, kept - moved, part);
+        if (offer_copy(o, place(GASNETE_COLL_TMP, r.offset), place(GASNETE_COLL_SRC, r.offset),
+                       r.nbytes))
+            return true;
+    }
+    return false;
+}
+
+static bool offer_children(offer_t *o, const gasnete_coll_plan_t *plan, const member_t *m)
+{
+    const size_t own = plan_offset(plan, m->tree.v);
+    for (uint32_t i = 0; i < m->tree.children; i++) {
+        const uint32_t child = gasnete_coll_tree_child(&m->tree, i), behind = plan->size - child;
+        const uint32_t width = (uint32_t)1 << i;
+        const plan_range_t r = plan_part(plan, child, width < behind ? width : behind, 0);
+        const gasnete_coll_place_t to = plan_is_root(plan)
+                                            ? place(GASNETE_COLL_DST, r.offset)
+                                            : place(GASNETE_COLL_TMP, m->gathered + r.offset - own);
+        if (r.nbytes && offer_recv(o, rank_of(plan, child), 2 * m->steps, to, r.nbytes))
+            return true;
+    }
+    return false;
+}
+
+static bool action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
+{
+    const member_t m = member_of(plan);
+    if (round > 0 && round <= m.steps && offer_sums(o, plan, &m, m.steps - round)) return true;
+    if (round < m.steps) return offer_messages(o, plan, &m, m.steps - 1 - round);
+    if (round == m.steps && offer_children(o, plan, &m)) return true;
+    if (plan_is_root(plan) || (round == m.steps && inner(plan, &m))) return false;
+    const plan_range_t r = subtree(plan, &m);
+    return r.nbytes && offer_send(o, rank_of(plan, plan_tree_parent(&m.tree)), 2 * m.steps,
+                                  combined(plan, &m), r.nbytes);
+}
+
+const gasnete_coll_method_t gasnete_coll_reduce_pieces = {
+    .rounds = rounds, .ahead = rounds, .scratch = scratch, .action = action};

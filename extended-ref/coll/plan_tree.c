@@ -1,0 +1,89 @@
+/* plan_tree.c - the shape of k-nomial trees, and BROADCAST along one.  Pure.
+ *
+ * A flat tree is one whose radix is the number of ranks.  A broadcast of more than `segment` bytes
+ * passes on each segment while the next arrives.
+ */
+#include "extended-ref/coll/plan_parts.h"
+
+plan_tree_t gasnete_coll_tree(const gasnete_coll_plan_t *plan, uint32_t v, uint32_t span)
+{
+    uint32_t radix = plan->algorithm == GASNETE_COLL_FLAT ? plan->size : plan->radix;
+    plan_tree_t tree = {.v = v, .span = span, .radix = radix < 2 ? 2 : radix, .weight = 1};
+    while (tree.weight < span && v / tree.weight % tree.radix == 0) {
+        uint64_t last = (span - 1 - v) / tree.weight;
+        tree.children += last < tree.radix ? (uint32_t)last : tree.radix - 1;
+        tree.weight *= tree.radix;
+    }
+    return tree;
+}
+
+uint32_t gasnete_coll_tree_child(const plan_tree_t *tree, uint32_t i)
+{
+    uint64_t weight = 1;
+    for (uint32_t level = i / (tree->radix - 1); level; level--) weight *= tree->radix;
+    return (uint32_t)(tree->v + (i % (tree->radix - 1) + 1) * weight);
+}
+
+uint32_t gasnete_coll_tree_towards(const plan_tree_t *tree, uint32_t number)
+{
+    uint32_t below = number - tree->v;
+    uint64_t weight = 1;
+    while (weight * tree->radix <= below) weight *= tree->radix;
+    return (uint32_t)(tree->v + below / weight * weight);
+}
+
+static plan_tree_t tree_of(const gasnete_coll_plan_t *plan)
+{
+    return gasnete_coll_tree(plan, plan_virtual(plan), plan->size);
+}
+
+static uint32_t segments(const gasnete_coll_plan_t *plan)
+{
+    if (!plan->segment || plan->segment >= plan->nbytes) return 1;
+    return (uint32_t)((plan->nbytes + plan->segment - 1) / plan->segment);
+}
+
+static plan_range_t segment(const gasnete_coll_plan_t *plan, uint32_t s)
+{
+    size_t offset = s * plan->segment, rest = plan->nbytes - offset;
+    return (plan_range_t){offset, segments(plan) == s + 1 ? rest : plan->segment};
+}
+
+static uint32_t broadcast_rounds(const gasnete_coll_plan_t *plan)
+{
+    return segments(plan) + (!plan_is_root(plan) && tree_of(plan).children > 0);
+}
+
+static uint32_t broadcast_ahead(const gasnete_coll_plan_t *plan)
+{
+    (void)plan;
+    return 4;
+}
+
+static bool broadcast_action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
+{
+    const plan_tree_t tree = tree_of(plan);
+    const bool root = plan_is_root(plan);
+    if (!root && round < segments(plan)) {
+        const plan_range_t r = segment(plan, round);
+        const uint32_t parent = plan_rank(plan, (uint64_t)plan->root + plan_tree_parent(&tree));
+        if (offer_recv(o, parent, round, place(GASNETE_COLL_DST, r.offset), r.nbytes)) return true;
+    }
+    if (root || round > 0) {
+        const uint32_t s = root ? round : round - 1;
+        const plan_range_t r = segment(plan, s);
+        if (o->left < tree.children) {
+            uint32_t child = gasnete_coll_tree_child(&tree, tree.children - 1 - o->left);
+            o->left = 0;
+            return offer_send(o, plan_rank(plan, (uint64_t)plan->root + child), s,
+                              place(root ? GASNETE_COLL_SRC : GASNETE_COLL_DST, r.offset),
+                              r.nbytes);
+        }
+        o->left -= tree.children;
+    }
+    return root && round + 1 == segments(plan) &&
+           offer_copy(o, place(GASNETE_COLL_DST, 0), place(GASNETE_COLL_SRC, 0), plan->nbytes);
+}
+
+const gasnete_coll_method_t gasnete_coll_broadcast_tree = {
+    .rounds = broadcast_rounds, .ahead = broadcast_ahead, .action = broadcast_action};
