@@ -4,14 +4,14 @@
 coll_plan_sources = \
 	extended-ref/coll/plan.c extended-ref/coll/plan.h \
 	extended-ref/coll/plan_blocks.c \
-	extended-ref/coll/plan_broadcast_pieces.c \
 	extended-ref/coll/plan_bruck.c \
 	extended-ref/coll/plan_choose.c extended-ref/coll/plan_choose.h \
-	extended-ref/coll/plan_gather_all.c \
+	extended-ref/coll/plan_dissemination.c \
 	extended-ref/coll/plan_pairwise.c \
 	extended-ref/coll/plan_parts.h \
 	extended-ref/coll/plan_reduce.c \
 	extended-ref/coll/plan_reduce_pieces.c \
+	extended-ref/coll/plan_steps.h \
 	extended-ref/coll/plan_tree.c
 extended_sources = \
 	extended-ref/attach.c \

@@ -161,13 +161,6 @@ static inline plan_range_t plan_part(const gasnete_coll_plan_t *plan, uint64_t f
     return (plan_range_t){offset, plan_offset(plan, end) - offset};
 }
 
-/* Blocks or pieces that the round of distance 2^k of a dissemination moves.  */
-static inline uint32_t plan_moved(const gasnete_coll_plan_t *plan, uint32_t k)
-{
-    uint32_t distance = (uint32_t)1 << k, others = plan->size - distance;
-    return distance < others ? distance : others;
-}
-
 /* --- k-nomial trees --- */
 
 /* The node v of a tree of the numbers 0..span - 1: numbers are written with the digits of the

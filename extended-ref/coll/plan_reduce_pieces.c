@@ -1,18 +1,21 @@
 /* plan_reduce_pieces.c - REDUCE of large vectors by a commutative function: each rank combines one
  * piece, then the root gathers the pieces along a binomial tree.  Pure.
  *
- * The first part is the dissemination of a gather_all run backwards, for any number of ranks: in
- * the round of distance 2^k, from the largest to 1, a rank sends what it has of the pieces after
- * the 2^k from its own on to the rank that far after it.  Ranks and pieces are counted from the
- * root.  TMP has the sums at the pieces' offsets in the whole, room for what each round receives,
- * and the pieces gathered from the subtree; each is received into once.
+ * The first part is the dissemination of plan_steps.h run backwards, from the largest distance to
+ * 1: a rank sends its sums of the pieces that it would receive, and adds what it receives to those
+ * that it would send.  The next round needs no others, and the last leaves its own piece.  Ranks
+ * and pieces are counted from the root.
+ *
+ * TMP has the sums at the pieces' offsets in the whole, room for what each round receives, room for
+ * what it sends together, and the pieces gathered from the subtree.  Each place is received into
+ * once.
  */
-#include "extended-ref/coll/plan_parts.h"
+#include "extended-ref/coll/plan_steps.h"
 
 typedef struct member {
     plan_tree_t tree;
-    uint32_t steps; /* of the first part */
-    size_t received, gathered;
+    uint32_t steps;                      /* of the first part */
+    size_t received, together, gathered; /* offsets in TMP */
 } member_t;
 
 static member_t member_of(const gasnete_coll_plan_t *plan)
@@ -22,7 +25,8 @@ static member_t member_of(const gasnete_coll_plan_t *plan)
     member_t m = {.tree = gasnete_coll_tree(&binomial, plan_virtual(plan), plan->size),
                   .steps = plan_log2(plan->size),
                   .received = plan_aligned(plan->nbytes)};
-    m.gathered = m.received + plan_aligned(plan->size * plan_piece(plan));
+    m.together = m.received + plan_aligned(plan->size * plan_piece(plan));
+    m.gathered = m.together + m.steps * plan_together(plan);
     return m;
 }
 
@@ -53,12 +57,10 @@ static size_t scratch(const gasnete_coll_plan_t *plan)
     return m.gathered + (inner(plan, &m) ? subtree(plan, &m).nbytes : 0);
 }
 
-/* Where a part of what the round of distance 2^k receives is put.  */
-static gasnete_coll_place_t received(const gasnete_coll_plan_t *plan, const member_t *m, uint32_t k,
-                                     uint32_t part)
+/* Where what round k receives is put, its parts one behind the other.  */
+static gasnete_coll_place_t received(const gasnete_coll_plan_t *plan, const member_t *m, uint32_t k)
 {
-    size_t offset = part ? plan_part(plan, m->tree.v, plan_moved(plan, k), 0).nbytes : 0;
-    return place(GASNETE_COLL_TMP, m->received + (plan_piece(plan) << k) + offset);
+    return place(GASNETE_COLL_TMP, m->received + (plan_piece(plan) << k));
 }
 
 /* Where the rank's own piece is when all is combined: at the root in DST, within the tree with its
@@ -70,45 +72,44 @@ static gasnete_coll_place_t combined(const gasnete_coll_plan_t *plan, const memb
     return place(GASNETE_COLL_TMP, plan_offset(plan, m->tree.v));
 }
 
-/* Sends and receives in the round of distance 2^k.  */
+/* Sends and receives of round k.  */
 static bool offer_messages(offer_t *o, const gasnete_coll_plan_t *plan, const member_t *m,
                            uint32_t k)
 {
-    const uint64_t distance = (uint64_t)1 << k;
-    const uint32_t after = plan_rank(plan, m->tree.v + distance), moved = plan_moved(plan, k);
-    const bool first = k + 1 == m->steps;
-    for (uint32_t part = 0; part < 2; part++) {
-        const plan_range_t r = plan_part(plan, m->tree.v, moved, part);
-        if (r.nbytes && offer_recv(o, rank_of(plan, m->tree.v + plan->size - distance),
-                                   2 * k + part, received(plan, m, k, part), r.nbytes))
+    const plan_step_t step = plan_step(plan->size, m->tree.v, k);
+    const plan_message_t in = plan_message_of(plan, step.give, step.count);
+    const plan_message_t out = plan_message_of(plan, step.get, step.count);
+    const uint32_t from = rank_of(plan, step.to), to = rank_of(plan, step.from);
+    const gasnete_coll_place_t at = received(plan, m, k);
+    if (in.together && offer_recv(o, from, 2 * k, at, plan_message_bytes(&in))) return true;
+    for (uint32_t part = 0; !in.together && part < 2; part++)
+        if (in.part[part].nbytes &&
+            offer_recv(o, from, 2 * k + part, plan_behind(at, part ? in.part[0].nbytes : 0),
+                       in.part[part].nbytes))
             return true;
-    }
-    for (uint32_t part = 0; part < 2; part++) {
-        const plan_range_t r = plan_part(plan, after, moved, part);
-        if (r.nbytes &&
-            offer_send(o, rank_of(plan, after), 2 * k + part,
-                       place(first ? GASNETE_COLL_SRC : GASNETE_COLL_TMP, r.offset), r.nbytes))
-            return true;
-    }
-    return false;
+    return offer_message(o, to, 2 * k, &out,
+                         k + 1 == m->steps ? GASNETE_COLL_SRC : GASNETE_COLL_TMP,
+                         place(GASNETE_COLL_TMP, m->together + k * plan_together(plan)));
 }
 
-/* Combines what the round of distance 2^k received; after the first, what it did not touch and
- * later rounds send is copied to the sums.  */
+/* Combines what round k received; after the first, what it did not touch and later rounds send is
+ * copied to the sums.  */
 static bool offer_sums(offer_t *o, const gasnete_coll_plan_t *plan, const member_t *m, uint32_t k)
 {
-    const uint32_t moved = plan_moved(plan, k), kept = (uint32_t)1 << k;
+    const plan_step_t step = plan_step(plan->size, m->tree.v, k);
+    const plan_message_t in = plan_message_of(plan, step.give, step.count);
+    const uint32_t kept = ((uint32_t)1 << k) - step.count;
     const bool first = k + 1 == m->steps;
     for (uint32_t part = 0; part < 2; part++) {
-        const plan_range_t r = plan_part(plan, m->tree.v, moved, part);
+        const plan_range_t r = in.part[part];
         const gasnete_coll_place_t sum = place(GASNETE_COLL_TMP, r.offset);
-        if (offer_combine(o, k ? sum : combined(plan, m),
-                          first ? place(GASNETE_COLL_SRC, r.offset) : sum,
-                          received(plan, m, k, part), r.nbytes))
+        if (offer_combine(
+                o, k ? sum : combined(plan, m), first ? place(GASNETE_COLL_SRC, r.offset) : sum,
+                plan_behind(received(plan, m, k), part ? in.part[0].nbytes : 0), r.nbytes))
             return true;
     }
-    for (uint32_t part = 0; first && moved < kept && part < 2; part++) {
-        const plan_range_t r = plan_part(plan, (uint64_t)m->tree.v + moved, kept - moved, part);
+    for (uint32_t part = 0; first && kept && part < 2; part++) {
+        const plan_range_t r = plan_part(plan, (uint64_t)step.give + step.count, kept, part);
         if (offer_copy(o, place(GASNETE_COLL_TMP, r.offset), place(GASNETE_COLL_SRC, r.offset),
                        r.nbytes))
             return true;

@@ -1,7 +1,7 @@
 /* plan_tree.c - the shape of k-nomial trees, and BROADCAST along one.  Pure.
  *
  * A flat tree is one whose radix is the number of ranks.  A broadcast of more than `segment` bytes
- * passes on each segment while the next arrives.
+ * passes on each segment while the next arrives, unless all ranks are the root's children.
  */
 #include "extended-ref/coll/plan_parts.h"
 
@@ -39,7 +39,8 @@ static plan_tree_t tree_of(const gasnete_coll_plan_t *plan)
 
 static uint32_t segments(const gasnete_coll_plan_t *plan)
 {
-    if (!plan->segment || plan->segment >= plan->nbytes) return 1;
+    const plan_tree_t top = gasnete_coll_tree(plan, 0, plan->size);
+    if (top.children + 1 == plan->size || !plan->segment) return 1;
     return (uint32_t)((plan->nbytes + plan->segment - 1) / plan->segment);
 }
 

@@ -14,11 +14,13 @@ tests_sim_libjob_a_SOURCES = \
 	tests/sim/network/network_sim.h core/ib/amrdma.h core/ib/amrdma.c
 tests_sim_libjob_a_CPPFLAGS = $(sim_cppflags)
 
-sim_programs = tests/sim/am tests/sim/exit tests/sim/handshake tests/sim/lending
+sim_programs = tests/sim/am tests/sim/coll tests/sim/exit tests/sim/handshake tests/sim/lending
 check_PROGRAMS += $(sim_programs)
 tests_sim_am_SOURCES = tests/sim/am.c
 tests_sim_am_CPPFLAGS = $(sim_cppflags)
 tests_sim_am_LDADD = tests/sim/libjob.a tests/sim/libsim.a
+tests_sim_coll_SOURCES = tests/sim/coll.c $(coll_plan_sources)
+tests_sim_coll_LDADD = tests/sim/libsim.a
 tests_sim_exit_SOURCES = tests/sim/exit.c core/exit/exit_protocol.c
 tests_sim_exit_LDADD = tests/sim/libsim.a
 tests_sim_handshake_SOURCES = tests/sim/handshake.c $(handshake_sources)

@@ -1,0 +1,146 @@
+/* plan_dissemination.c - BARRIER and GATHER_ALL by dissemination, and BROADCAST of large blocks:
+ * one piece to each rank along a binomial tree, then each gathers all pieces by dissemination.
+ * Pure.
+ *
+ * Blocks and pieces are received at their place in DST.  Nodes are ranks, those of BROADCAST
+ * counted from the root.  Twice the bytes of the whole pass each rank of a BROADCAST, however many
+ * there are.  A rank within its tree has received the pieces of its subtree with its own, so that
+ * the gathering leaves these out.
+ */
+#include "extended-ref/coll/plan_steps.h"
+
+static uint32_t rank_of(const gasnete_coll_plan_t *plan, uint32_t v)
+{
+    return plan->kind == GASNETE_COLL_BROADCAST ? plan_rank(plan, (uint64_t)plan->root + v) : v;
+}
+
+/* --- BARRIER --- */
+
+static uint32_t barrier_rounds(const gasnete_coll_plan_t *plan)
+{
+    return plan_log2(plan->size);
+}
+
+static bool barrier_action(const gasnete_coll_plan_t *plan, uint32_t k, offer_t *o)
+{
+    const gasnete_coll_place_t nowhere = place(GASNETE_COLL_TMP, 0);
+    const plan_step_t step = plan_step(plan->size, plan->rank, k);
+    return offer_send(o, step.to, k, nowhere, 0) || offer_recv(o, step.from, k, nowhere, 0);
+}
+
+const gasnete_coll_method_t gasnete_coll_barrier = {
+    .rounds = barrier_rounds, .ahead = barrier_rounds, .action = barrier_action};
+
+/* --- what GATHER_ALL and BROADCAST share --- */
+
+static size_t scratch(const gasnete_coll_plan_t *plan)
+{
+    return 2 * plan_log2(plan->size) * plan_together(plan);
+}
+
+static gasnete_coll_place_t copy_place(const gasnete_coll_plan_t *plan, uint32_t k, bool received)
+{
+    return place(GASNETE_COLL_TMP, (2 * k + received) * plan_together(plan));
+}
+
+/* What node v receives in round k, in which it does `step`.  */
+static plan_message_t arrival(const gasnete_coll_plan_t *plan, uint32_t v, uint32_t k,
+                              const plan_step_t *step)
+{
+    plan_message_t m = plan_message_of(plan, step->get, step->count);
+    const bool in_subtree = step->get > v && v % ((uint64_t)2 << k) == 0;
+    if (plan->kind == GASNETE_COLL_BROADCAST && in_subtree)
+        m = plan_message((plan_range_t){0, 0}, m.part[1]);
+    return m;
+}
+
+/* Node v's round k of as many as plan_log2 says, and after the last one more.  */
+static bool gathering(const gasnete_coll_plan_t *plan, uint32_t v, uint32_t k,
+                      enum gasnete_coll_buffer source, offer_t *o)
+{
+    if (k > 0) {
+        const plan_step_t last = plan_step(plan->size, v, k - 1);
+        const plan_message_t m = arrival(plan, v, k - 1, &last);
+        if (offer_unpacking(o, &m, GASNETE_COLL_DST, copy_place(plan, k - 1, true))) return true;
+    }
+    if (k == plan_log2(plan->size)) return false;
+    const plan_step_t step = plan_step(plan->size, v, k);
+    const plan_step_t theirs = plan_step(plan->size, step.to, k);
+    const plan_message_t in = arrival(plan, v, k, &step);
+    const plan_message_t out = arrival(plan, step.to, k, &theirs);
+    return offer_arrival(o, rank_of(plan, step.from), 1 + 2 * k, &in, GASNETE_COLL_DST,
+                         copy_place(plan, k, true)) ||
+           offer_message(o, rank_of(plan, step.to), 1 + 2 * k, &out, source,
+                         copy_place(plan, k, false));
+}
+
+/* --- GATHER_ALL --- */
+
+static uint32_t gather_all_rounds(const gasnete_coll_plan_t *plan)
+{
+    return plan_log2(plan->size) + 1;
+}
+
+static bool gather_all_action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
+{
+    if (round == 0 && offer_copy(o, place(GASNETE_COLL_DST, plan_offset(plan, plan->rank)),
+                                 place(GASNETE_COLL_SRC, 0), plan_blocks(plan, plan->rank, 1)))
+        return true;
+    return gathering(plan, plan->rank, round, GASNETE_COLL_DST, o);
+}
+
+const gasnete_coll_method_t gasnete_coll_gather_all = {.rounds = gather_all_rounds,
+                                                       .ahead = gather_all_rounds,
+                                                       .scratch = scratch,
+                                                       .action = gather_all_action};
+
+/* --- BROADCAST --- */
+
+static plan_tree_t binomial(const gasnete_coll_plan_t *plan)
+{
+    gasnete_coll_plan_t with = *plan;
+    with.radix = 2;
+    return gasnete_coll_tree(&with, plan_virtual(plan), plan->size);
+}
+
+static bool offer_own(offer_t *o, const gasnete_coll_plan_t *plan, const plan_tree_t *tree)
+{
+    const plan_range_t r = plan_part(plan, tree->v, plan_tree_nodes(tree), 0);
+    return r.nbytes && offer_recv(o, rank_of(plan, plan_tree_parent(tree)), 0,
+                                  place(GASNETE_COLL_DST, r.offset), r.nbytes);
+}
+
+static bool offer_children(offer_t *o, const gasnete_coll_plan_t *plan, const plan_tree_t *tree,
+                           enum gasnete_coll_buffer source)
+{
+    for (uint32_t i = tree->children; i--;) {
+        const uint32_t child = gasnete_coll_tree_child(tree, i), behind = plan->size - child;
+        const uint32_t width = (uint32_t)1 << i;
+        const plan_range_t r = plan_part(plan, child, width < behind ? width : behind, 0);
+        if (r.nbytes && offer_send(o, rank_of(plan, child), 0, place(source, r.offset), r.nbytes))
+            return true;
+    }
+    return false;
+}
+
+static uint32_t broadcast_rounds(const gasnete_coll_plan_t *plan)
+{
+    return 2 + plan_log2(plan->size);
+}
+
+static bool broadcast_action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
+{
+    const bool root = plan_is_root(plan);
+    const plan_tree_t tree = binomial(plan);
+    const enum gasnete_coll_buffer source = root ? GASNETE_COLL_SRC : GASNETE_COLL_DST;
+    if (round == 0) return !root && offer_own(o, plan, &tree);
+    if (round == 1 && offer_children(o, plan, &tree, source)) return true;
+    if (gathering(plan, tree.v, round - 1, source, o)) return true;
+    return root && round + 1 == broadcast_rounds(plan) &&
+           offer_copy(o, place(GASNETE_COLL_DST, 0), place(GASNETE_COLL_SRC, 0), plan->nbytes);
+}
+
+const gasnete_coll_method_t gasnete_coll_broadcast_pieces = {.rounds = broadcast_rounds,
+                                                             .ahead = broadcast_rounds,
+                                                             .scratch = scratch,
+                                                             .action = broadcast_action};
