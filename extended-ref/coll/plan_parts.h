@@ -125,20 +125,30 @@ static inline size_t plan_blocks(const gasnete_coll_plan_t *plan, uint64_t rank,
     return images * plan->nbytes;
 }
 
-/* Bytes of each of the `size` pieces into which SCATTER_FIRST divides the whole; the last ones may
- * be shorter or empty.  */
+/* SCATTER_FIRST divides the whole into `size` pieces, each of as many units as the others or one
+ * more; if they are few, some are empty.  */
+static inline size_t plan_unit(const gasnete_coll_plan_t *plan)
+{
+    if (plan->kind == GASNETE_COLL_REDUCE) return plan->unit;
+    return plan->nbytes / 1024 < plan->size ? 1 : 64;
+}
+
+static inline size_t plan_units(const gasnete_coll_plan_t *plan)
+{
+    return (plan->nbytes + plan_unit(plan) - 1) / plan_unit(plan);
+}
+
+/* Most bytes of a piece.  */
 static inline size_t plan_piece(const gasnete_coll_plan_t *plan)
 {
-    size_t piece = (plan->nbytes + plan->size - 1) / plan->size;
-    size_t unit = plan->kind == GASNETE_COLL_REDUCE ? plan->unit : piece < 1024 ? 1 : 64;
-    return (piece + unit - 1) / unit * unit;
+    return (plan_units(plan) + plan->size - 1) / plan->size * plan_unit(plan);
 }
 
 /* Where block or piece `i` begins, or where the last ends; pieces are counted from the root.  */
 static inline size_t plan_offset(const gasnete_coll_plan_t *plan, uint32_t i)
 {
     if (plan->algorithm != GASNETE_COLL_SCATTER_FIRST) return plan_first(plan, i) * plan->nbytes;
-    size_t offset = i * plan_piece(plan);
+    size_t offset = (size_t)((uint64_t)plan_units(plan) * i / plan->size) * plan_unit(plan);
     return offset < plan->nbytes ? offset : plan->nbytes;
 }
 

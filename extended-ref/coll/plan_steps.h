@@ -12,7 +12,7 @@
 
 #include "extended-ref/coll/plan_parts.h"
 
-enum { PLAN_TOGETHER = 16 << 10 }; /* most bytes of two parts that are one message */
+enum { PLAN_TOGETHER = 32 << 10 }; /* most bytes of two parts that are one message */
 
 typedef struct plan_step {
     uint32_t to, give;  /* sends to node `to` the blocks from `give` on */

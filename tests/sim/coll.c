@@ -178,18 +178,6 @@ static double rounds_of(uint32_t n)
     return rounds;
 }
 
-/* The rooted ones that move parts of a whole: what is best depends on whether a whole is small. */
-static figures_t best_of_whole(double n, double bytes)
-{
-    const double rounds = rounds_of(plan.size);
-    const bool power_of_two = (plan.size & (plan.size - 1)) == 0;
-    if (plan.nbytes <= 12 << 10) return (figures_t){"binomial", rounds, rounds * bytes};
-    if (plan.kind == GASNETE_COLL_REDUCE)
-        return (figures_t){"halving, gather", 2 * rounds, 2 * (n - 1) / n * bytes};
-    return (figures_t){power_of_two ? "scatter, doubling" : "scatter, ring",
-                       rounds + (power_of_two ? rounds : n - 1), 2 * (n - 1) / n * bytes};
-}
-
 /* Steps and bytes of the best algorithm known.  The limits are those at which implementations of
  * MPI change from the one to the other. */
 static figures_t best(void)
@@ -201,7 +189,10 @@ static figures_t best(void)
         return (figures_t){"dissemination", rounds, 0};
     case GASNETE_COLL_BROADCAST:
     case GASNETE_COLL_REDUCE:
-        return best_of_whole(n, bytes);
+        if (plan.nbytes <= 12 << 10) return (figures_t){"binomial", rounds, rounds * bytes};
+        return (figures_t){plan.kind == GASNETE_COLL_REDUCE ? "reduce-scatter, gather"
+                                                            : "scatter, gather all",
+                           2 * rounds, 2 * (n - 1) / n * bytes};
     case GASNETE_COLL_GATHER_ALL:
         if (n * bytes <= (power_of_two ? 512 << 10 : 80 << 10))
             return (figures_t){power_of_two ? "doubling" : "Bruck", rounds, (n - 1) * bytes};
