@@ -190,8 +190,10 @@ static figures_t best(void)
     case GASNETE_COLL_BROADCAST:
     case GASNETE_COLL_REDUCE:
         if (plan.nbytes <= 12 << 10) return (figures_t){"binomial", rounds, rounds * bytes};
-        return (figures_t){plan.kind == GASNETE_COLL_REDUCE ? "reduce-scatter, gather"
-                                                            : "scatter, gather all",
+        if (plan.kind == GASNETE_COLL_BROADCAST && !power_of_two)
+            return (figures_t){"scatter, ring", rounds + n - 1, 2 * (n - 1) / n * bytes};
+        return (figures_t){plan.kind == GASNETE_COLL_REDUCE ? "halving, gather"
+                                                            : "scatter, doubling",
                            2 * rounds, 2 * (n - 1) / n * bytes};
     case GASNETE_COLL_GATHER_ALL:
         if (n * bytes <= (power_of_two ? 512 << 10 : 80 << 10))
