@@ -54,7 +54,13 @@ static plan_message_t arrival(const gasnete_coll_plan_t *plan, uint32_t v, uint3
     return m;
 }
 
-/* Node v's round k of as many as plan_log2 says, and after the last one more.  */
+/* After the last round what it received together is copied.  */
+static uint32_t gathering_rounds(const gasnete_coll_plan_t *plan)
+{
+    return plan_log2(plan->size) + (plan_together(plan) > 0);
+}
+
+/* Node v's round k.  */
 static bool gathering(const gasnete_coll_plan_t *plan, uint32_t v, uint32_t k,
                       enum gasnete_coll_buffer source, offer_t *o)
 {
@@ -78,7 +84,7 @@ static bool gathering(const gasnete_coll_plan_t *plan, uint32_t v, uint32_t k,
 
 static uint32_t gather_all_rounds(const gasnete_coll_plan_t *plan)
 {
-    return plan_log2(plan->size) + 1;
+    return plan->size == 1 ? 1 : gathering_rounds(plan);
 }
 
 static bool gather_all_action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
@@ -125,7 +131,7 @@ static bool offer_children(offer_t *o, const gasnete_coll_plan_t *plan, const pl
 
 static uint32_t broadcast_rounds(const gasnete_coll_plan_t *plan)
 {
-    return 2 + plan_log2(plan->size);
+    return 1 + gathering_rounds(plan);
 }
 
 static bool broadcast_action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)

@@ -39,8 +39,8 @@ static plan_tree_t tree_of(const gasnete_coll_plan_t *plan)
 
 static uint32_t segments(const gasnete_coll_plan_t *plan)
 {
-    const plan_tree_t top = gasnete_coll_tree(plan, 0, plan->size);
-    if (top.children + 1 == plan->size || !plan->segment) return 1;
+    if (!plan->segment || plan->segment >= plan->nbytes) return 1;
+    if (gasnete_coll_tree(plan, 0, plan->size).children + 1 == plan->size) return 1;
     return (uint32_t)((plan->nbytes + plan->segment - 1) / plan->segment);
 }
 

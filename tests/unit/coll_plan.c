@@ -296,7 +296,7 @@ static uint32_t one_algorithm(enum gasnete_coll_kind kind, enum gasnete_coll_alg
     uint32_t runs = 0;
     for (uint32_t size = 1; size <= 100; size += size < 40 ? 1 : 1 + check_below(19)) {
         const bool sample = size > 12;
-        for (uint32_t i = 0; i < (sample ? 4 : size); i++) {
+        for (uint32_t i = 0; i < (sample ? 3 : size); i++) {
             plan_at_random(kind, algorithm, size, sample ? check_below(size) : i);
             if (!gasnete_coll_plan_possible(&run.plan, algorithm)) continue;
             carry_out();
@@ -310,7 +310,7 @@ static uint32_t one_algorithm(enum gasnete_coll_kind kind, enum gasnete_coll_alg
 
 static void choice(void)
 {
-    for (uint32_t i = 0; i < 3000; i++) {
+    for (uint32_t i = 0; i < 1500; i++) {
         const enum gasnete_coll_kind kind = check_below(GASNETE_COLL_REDUCE + 1);
         gasnete_coll_settings_t settings = {.radix = check_below(5), .segment = check_below(500)};
         settings.tree[kind] = (uint8_t)check_below(GASNETE_COLL_ALGORITHMS + 1);
