@@ -3,21 +3,22 @@
 #include "extended-ref/coll/plan_parts.h"
 
 static const gasnete_coll_method_t *const methods[][GASNETE_COLL_ALGORITHMS] = {
-    [GASNETE_COLL_BARRIER] = {[GASNETE_COLL_DISSEMINATION] = &gasnete_coll_barrier},
-    [GASNETE_COLL_BROADCAST] = {[GASNETE_COLL_FLAT] = &gasnete_coll_broadcast_tree,
-                                [GASNETE_COLL_TREE] = &gasnete_coll_broadcast_tree,
-                                [GASNETE_COLL_SCATTER_FIRST] = &gasnete_coll_broadcast_pieces},
-    [GASNETE_COLL_SCATTER] = {[GASNETE_COLL_FLAT] = &gasnete_coll_scatter_tree,
-                              [GASNETE_COLL_TREE] = &gasnete_coll_scatter_tree},
-    [GASNETE_COLL_GATHER] = {[GASNETE_COLL_FLAT] = &gasnete_coll_gather_tree,
-                             [GASNETE_COLL_TREE] = &gasnete_coll_gather_tree},
-    [GASNETE_COLL_GATHER_ALL] = {[GASNETE_COLL_DISSEMINATION] = &gasnete_coll_gather_all,
-                                 [GASNETE_COLL_PAIRWISE] = &gasnete_coll_pairwise},
-    [GASNETE_COLL_EXCHANGE] = {[GASNETE_COLL_DISSEMINATION] = &gasnete_coll_bruck,
-                               [GASNETE_COLL_PAIRWISE] = &gasnete_coll_pairwise},
-    [GASNETE_COLL_REDUCE] = {[GASNETE_COLL_FLAT] = &gasnete_coll_reduce_tree,
-                             [GASNETE_COLL_TREE] = &gasnete_coll_reduce_tree,
-                             [GASNETE_COLL_SCATTER_FIRST] = &gasnete_coll_reduce_pieces},
+    [GASNETE_COLL_BARRIER] = {[GASNETE_COLL_DISSEMINATION] = &gasnete_coll_method_barrier},
+    [GASNETE_COLL_BROADCAST] = {[GASNETE_COLL_FLAT] = &gasnete_coll_method_broadcast_tree,
+                                [GASNETE_COLL_TREE] = &gasnete_coll_method_broadcast_tree,
+                                [GASNETE_COLL_SCATTER_FIRST] =
+                                    &gasnete_coll_method_broadcast_pieces},
+    [GASNETE_COLL_SCATTER] = {[GASNETE_COLL_FLAT] = &gasnete_coll_method_scatter_tree,
+                              [GASNETE_COLL_TREE] = &gasnete_coll_method_scatter_tree},
+    [GASNETE_COLL_GATHER] = {[GASNETE_COLL_FLAT] = &gasnete_coll_method_gather_tree,
+                             [GASNETE_COLL_TREE] = &gasnete_coll_method_gather_tree},
+    [GASNETE_COLL_GATHER_ALL] = {[GASNETE_COLL_DISSEMINATION] = &gasnete_coll_method_gather_all,
+                                 [GASNETE_COLL_PAIRWISE] = &gasnete_coll_method_pairwise},
+    [GASNETE_COLL_EXCHANGE] = {[GASNETE_COLL_DISSEMINATION] = &gasnete_coll_method_bruck,
+                               [GASNETE_COLL_PAIRWISE] = &gasnete_coll_method_pairwise},
+    [GASNETE_COLL_REDUCE] = {[GASNETE_COLL_FLAT] = &gasnete_coll_method_reduce_tree,
+                             [GASNETE_COLL_TREE] = &gasnete_coll_method_reduce_tree,
+                             [GASNETE_COLL_SCATTER_FIRST] = &gasnete_coll_method_reduce_pieces},
 };
 
 static const gasnete_coll_method_t *method(const gasnete_coll_plan_t *plan)

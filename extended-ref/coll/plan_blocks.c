@@ -117,7 +117,7 @@ static bool scatter_action(const gasnete_coll_plan_t *plan, uint32_t round, offe
                       plan_blocks(plan, plan->rank, 1));
 }
 
-const gasnete_coll_method_t gasnete_coll_scatter_tree = {
+const gasnete_coll_method_t gasnete_coll_method_scatter_tree = {
     .rounds = scatter_rounds, .ahead = ahead, .scratch = scratch, .action = scatter_action};
 
 /* --- GATHER --- */
@@ -150,5 +150,5 @@ static bool gather_action(const gasnete_coll_plan_t *plan, uint32_t round, offer
     return offer_send(o, parent_of(plan, &m), 0, place(GASNETE_COLL_TMP, 0), subtree(plan, &m));
 }
 
-const gasnete_coll_method_t gasnete_coll_gather_tree = {
+const gasnete_coll_method_t gasnete_coll_method_gather_tree = {
     .rounds = gather_rounds, .ahead = ahead, .scratch = scratch, .action = gather_action};

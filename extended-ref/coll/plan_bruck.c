@@ -131,5 +131,5 @@ static bool action(const gasnete_coll_plan_t *plan, uint32_t k, offer_t *o)
            offer_send(o, plan_rank(plan, plan->rank + distance), k, sending(plan, k), nbytes);
 }
 
-const gasnete_coll_method_t gasnete_coll_bruck = {
+const gasnete_coll_method_t gasnete_coll_method_bruck = {
     .rounds = rounds, .ahead = ahead, .scratch = scratch, .action = action};

@@ -28,19 +28,27 @@ static bool barrier_action(const gasnete_coll_plan_t *plan, uint32_t k, offer_t 
     return offer_send(o, step.to, k, nowhere, 0) || offer_recv(o, step.from, k, nowhere, 0);
 }
 
-const gasnete_coll_method_t gasnete_coll_barrier = {
+const gasnete_coll_method_t gasnete_coll_method_barrier = {
     .rounds = barrier_rounds, .ahead = barrier_rounds, .action = barrier_action};
 
 /* --- what GATHER_ALL and BROADCAST share --- */
 
 static size_t scratch(const gasnete_coll_plan_t *plan)
 {
-    return 2 * plan_log2(plan->size) * plan_together(plan);
+    return (plan_log2(plan->size) + 1) * plan_together(plan);
 }
 
-static gasnete_coll_place_t copy_place(const gasnete_coll_plan_t *plan, uint32_t k, bool received)
+/* Where round k sends both parts of a range from.  */
+static gasnete_coll_place_t sending(const gasnete_coll_plan_t *plan, uint32_t k)
 {
-    return place(GASNETE_COLL_TMP, (2 * k + received) * plan_together(plan));
+    return place(GASNETE_COLL_TMP, k * plan_together(plan));
+}
+
+/* Where both parts are received.  What different rounds receive does not overlap: at most one goes
+ * round the end.  */
+static gasnete_coll_place_t receiving(const gasnete_coll_plan_t *plan)
+{
+    return sending(plan, plan_log2(plan->size));
 }
 
 /* What node v receives in round k, in which it does `step`.  */
@@ -67,7 +75,7 @@ static bool gathering(const gasnete_coll_plan_t *plan, uint32_t v, uint32_t k,
     if (k > 0) {
         const plan_step_t last = plan_step(plan->size, v, k - 1);
         const plan_message_t m = arrival(plan, v, k - 1, &last);
-        if (offer_unpacking(o, &m, GASNETE_COLL_DST, copy_place(plan, k - 1, true))) return true;
+        if (offer_unpacking(o, &m, GASNETE_COLL_DST, receiving(plan))) return true;
     }
     if (k == plan_log2(plan->size)) return false;
     const plan_step_t step = plan_step(plan->size, v, k);
@@ -75,9 +83,8 @@ static bool gathering(const gasnete_coll_plan_t *plan, uint32_t v, uint32_t k,
     const plan_message_t in = arrival(plan, v, k, &step);
     const plan_message_t out = arrival(plan, step.to, k, &theirs);
     return offer_arrival(o, rank_of(plan, step.from), 1 + 2 * k, &in, GASNETE_COLL_DST,
-                         copy_place(plan, k, true)) ||
-           offer_message(o, rank_of(plan, step.to), 1 + 2 * k, &out, source,
-                         copy_place(plan, k, false));
+                         receiving(plan)) ||
+           offer_message(o, rank_of(plan, step.to), 1 + 2 * k, &out, source, sending(plan, k));
 }
 
 /* --- GATHER_ALL --- */
@@ -95,10 +102,10 @@ static bool gather_all_action(const gasnete_coll_plan_t *plan, uint32_t round, o
     return gathering(plan, plan->rank, round, GASNETE_COLL_DST, o);
 }
 
-const gasnete_coll_method_t gasnete_coll_gather_all = {.rounds = gather_all_rounds,
-                                                       .ahead = gather_all_rounds,
-                                                       .scratch = scratch,
-                                                       .action = gather_all_action};
+const gasnete_coll_method_t gasnete_coll_method_gather_all = {.rounds = gather_all_rounds,
+                                                              .ahead = gather_all_rounds,
+                                                              .scratch = scratch,
+                                                              .action = gather_all_action};
 
 /* --- BROADCAST --- */
 
@@ -146,7 +153,7 @@ static bool broadcast_action(const gasnete_coll_plan_t *plan, uint32_t round, of
            offer_copy(o, place(GASNETE_COLL_DST, 0), place(GASNETE_COLL_SRC, 0), plan->nbytes);
 }
 
-const gasnete_coll_method_t gasnete_coll_broadcast_pieces = {.rounds = broadcast_rounds,
-                                                             .ahead = broadcast_rounds,
-                                                             .scratch = scratch,
-                                                             .action = broadcast_action};
+const gasnete_coll_method_t gasnete_coll_method_broadcast_pieces = {.rounds = broadcast_rounds,
+                                                                    .ahead = broadcast_rounds,
+                                                                    .scratch = scratch,
+                                                                    .action = broadcast_action};

@@ -58,5 +58,5 @@ static bool action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
                                     place(GASNETE_COLL_SRC, own.offset), own.nbytes);
 }
 
-const gasnete_coll_method_t gasnete_coll_pairwise = {
+const gasnete_coll_method_t gasnete_coll_method_pairwise = {
     .rounds = rounds, .ahead = ahead, .action = action};

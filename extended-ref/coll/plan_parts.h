@@ -23,10 +23,10 @@ typedef struct gasnete_coll_method {
     bool (*action)(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *offer);
 } gasnete_coll_method_t;
 
-extern const gasnete_coll_method_t gasnete_coll_barrier, gasnete_coll_broadcast_tree,
-    gasnete_coll_broadcast_pieces, gasnete_coll_scatter_tree, gasnete_coll_gather_tree,
-    gasnete_coll_gather_all, gasnete_coll_pairwise, gasnete_coll_bruck, gasnete_coll_reduce_tree,
-    gasnete_coll_reduce_pieces;
+extern const gasnete_coll_method_t gasnete_coll_method_barrier, gasnete_coll_method_broadcast_tree,
+    gasnete_coll_method_broadcast_pieces, gasnete_coll_method_scatter_tree,
+    gasnete_coll_method_gather_tree, gasnete_coll_method_gather_all, gasnete_coll_method_pairwise,
+    gasnete_coll_method_bruck, gasnete_coll_method_reduce_tree, gasnete_coll_method_reduce_pieces;
 
 /* --- offers: true if it is the one that is asked for --- */
 

@@ -138,5 +138,5 @@ static bool action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
                       place(GASNETE_COLL_TMP, r.offset), r.nbytes);
 }
 
-const gasnete_coll_method_t gasnete_coll_reduce_tree = {
+const gasnete_coll_method_t gasnete_coll_method_reduce_tree = {
     .rounds = rounds, .ahead = ahead, .scratch = scratch, .action = action};

@@ -7,8 +7,8 @@
  * and pieces are counted from the root.
  *
  * TMP has the sums at the pieces' offsets in the whole, room for what each round receives, room for
- * what it sends together, and the pieces gathered from the subtree.  Each place is received into
- * once.
+ * what it sends together (what different rounds send does not overlap, thus one range at most goes
+ * round the end), and the pieces gathered from the subtree.  Each place is received into once.
  */
 #include "extended-ref/coll/plan_steps.h"
 
@@ -26,7 +26,7 @@ static member_t member_of(const gasnete_coll_plan_t *plan)
                   .steps = plan_log2(plan->size),
                   .received = plan_aligned(plan->nbytes)};
     m.together = m.received + plan_aligned(plan->size * plan_piece(plan));
-    m.gathered = m.together + m.steps * plan_together(plan);
+    m.gathered = m.together + plan_together(plan);
     return m;
 }
 
@@ -89,7 +89,7 @@ static bool offer_messages(offer_t *o, const gasnete_coll_plan_t *plan, const me
             return true;
     return offer_message(o, to, 2 * k, &out,
                          k + 1 == m->steps ? GASNETE_COLL_SRC : GASNETE_COLL_TMP,
-                         place(GASNETE_COLL_TMP, m->together + k * plan_together(plan)));
+                         place(GASNETE_COLL_TMP, m->together));
 }
 
 /* Combines what round k received; after the first, what it did not touch and later rounds send is
@@ -145,5 +145,5 @@ static bool action(const gasnete_coll_plan_t *plan, uint32_t round, offer_t *o)
                                   combined(plan, &m), r.nbytes);
 }
 
-const gasnete_coll_method_t gasnete_coll_reduce_pieces = {
+const gasnete_coll_method_t gasnete_coll_method_reduce_pieces = {
     .rounds = rounds, .ahead = rounds, .scratch = scratch, .action = action};

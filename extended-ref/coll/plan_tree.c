@@ -86,5 +86,5 @@ static bool broadcast_action(const gasnete_coll_plan_t *plan, uint32_t round, of
            offer_copy(o, place(GASNETE_COLL_DST, 0), place(GASNETE_COLL_SRC, 0), plan->nbytes);
 }
 
-const gasnete_coll_method_t gasnete_coll_broadcast_tree = {
+const gasnete_coll_method_t gasnete_coll_method_broadcast_tree = {
     .rounds = broadcast_rounds, .ahead = broadcast_ahead, .action = broadcast_action};
