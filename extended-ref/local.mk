@@ -1,6 +1,7 @@
 # extended-ref: the Extended API over the core.  Each conduit library lists extended_sources, once per
 # threading mode, and with them the transport of puts and gets: extended_by_rdma; or, with -DGASNETE_BY_AM,
 # extended_by_am, which needs no more than the Core API.
+nobase_dist_doc_DATA += extended-ref/coll/README.md
 coll_plan_sources = \
 	extended-ref/coll/plan.c extended-ref/coll/plan.h \
 	extended-ref/coll/plan_blocks.c \
