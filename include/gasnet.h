@@ -131,6 +131,7 @@
 #include "gasnet_am.h"
 #include "gasnet_extended.h"
 #include "gasnet_vis.h"
+#include "gasnet_coll.h"
 
 #undef GASNETI_IN_GASNET_H
 #endif
