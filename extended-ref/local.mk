@@ -21,6 +21,7 @@ extended_sources = \
 	extended-ref/barrier_state.c extended-ref/barrier_state.h \
 	extended-ref/checks.c \
 	$(coll_plan_sources) \
+	extended-ref/coll/team.c extended-ref/coll/team.h \
 	extended-ref/diagnostics.c \
 	extended-ref/handles.c extended-ref/handles.h \
 	extended-ref/internal_am.c extended-ref/internal_am.h \

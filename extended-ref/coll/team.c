@@ -1,0 +1,182 @@
+/* team.c - making, finding and freeing teams.  Pure bookkeeping: sends nothing.
+ *
+ * Teams are few and live long: the list of all is searched only for messages that arrive before
+ * they are expected.
+ */
+#include "extended-ref/coll/team.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/job/rank.h"
+#include "core/report.h"
+
+gasneti_lock_t gasnete_coll_lock;
+static gasnete_coll_team_t *teams;
+static uint32_t next_id = 1;
+
+static void *team_alloc(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+    if (memory == NULL)
+        gasneti_fatal("out of memory: %zu bytes for a team of collectives", count * size);
+    return memory;
+}
+
+static int team_compare(const void *a, const void *b)
+{
+    const gasnete_coll_member_t *x = a, *y = b;
+    return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* Sets the members, and this node's rank.  */
+static void team_fill_members(gasnete_coll_team_t *team, const gasnet_node_t *nodes)
+{
+    team->rank = gasnetc_job.rank;
+    if (nodes == NULL) return;
+    team->nodes = team_alloc(team->size, sizeof *team->nodes);
+    team->members = team_alloc(team->size, sizeof *team->members);
+    for (uint32_t r = 0; r < team->size; r++) {
+        if (nodes[r] >= gasnetc_job.size) gasnetc_no_such_rank("a team", nodes[r]);
+        team->nodes[r] = nodes[r];
+        team->members[r] = (gasnete_coll_member_t){nodes[r], r};
+    }
+    qsort(team->members, team->size, sizeof *team->members, team_compare);
+    for (uint32_t i = 1; i < team->size; i++)
+        if (team->members[i].node == team->members[i - 1].node)
+            gasneti_fatal("a team has node %u twice", (unsigned)team->members[i].node);
+    team->rank = gasnete_coll_rank_of(team, (gasnet_node_t)gasnetc_job.rank);
+    if (team->rank == team->size) gasneti_fatal("a team is made on a node that is not a member");
+}
+
+static uint32_t team_images_of(const gasnet_image_t *images, gasnet_node_t node)
+{
+    if (images) return images[node];
+    const gasnete_coll_team_t *all = gasnete_coll_team_all;
+    return all && all->first ? all->first[node + 1] - all->first[node] : 1;
+}
+
+/* Sets the images.  */
+static void team_fill_images(gasnete_coll_team_t *team, const gasnet_image_t *images)
+{
+    bool one_each = true;
+    team->even = true;
+    for (uint32_t r = 0; r < team->size; r++) {
+        uint32_t count = team_images_of(images, gasnete_coll_node_of(team, r));
+        one_each = one_each && count == 1;
+        team->even = team->even && count == team_images_of(images, gasnete_coll_node_of(team, 0));
+        team->images += count;
+    }
+    team->local = team_images_of(images, (gasnet_node_t)gasnete_coll_node_of(team, team->rank));
+    if (one_each) return;
+    team->first = team_alloc((size_t)team->size + 1, sizeof *team->first);
+    for (uint32_t r = 0; r < team->size; r++)
+        team->first[r + 1] = team->first[r] + team_images_of(images, gasnete_coll_node_of(team, r));
+}
+
+static gasnete_coll_team_t *team_make_twin(const gasnete_coll_team_t *team)
+{
+    gasnete_coll_team_t *twin = team_alloc(1, sizeof *twin);
+    *twin = *team;
+    twin->id = team->id + 1;
+    twin->images = team->size;
+    twin->local = 1;
+    twin->first = NULL;
+    twin->entering = NULL;
+    twin->calls = team_alloc(1, sizeof *twin->calls);
+    twin->plain = twin;
+    return twin;
+}
+
+/* With the lock held.  */
+static void team_list(gasnete_coll_team_t *team)
+{
+    team->next = teams;
+    teams = team;
+}
+
+gasnete_coll_team_t *gasnete_coll_team_new(uint32_t id, const gasnet_node_t *nodes, uint32_t size,
+                                           const gasnet_image_t *images)
+{
+    gasnete_coll_team_t *team = team_alloc(1, sizeof *team);
+    team->id = id;
+    team->size = size;
+    team_fill_members(team, nodes);
+    team_fill_images(team, images);
+    team->calls = team_alloc(team->local, sizeof *team->calls);
+    if (team->local > 1) team->entering = team_alloc(GASNETE_COLL_ENTERING, sizeof *team->entering);
+    team->plain = team->first ? team_make_twin(team) : team;
+    gasneti_lock(&gasnete_coll_lock);
+    team_list(team);
+    if (team->plain != team) team_list(team->plain);
+    if (next_id < id + 2) next_id = id + 2; /* the same with a twin and without */
+    gasneti_unlock(&gasnete_coll_lock);
+    return team;
+}
+
+/* With the lock held.  */
+static void team_unlist(gasnete_coll_team_t *team)
+{
+    gasnete_coll_team_t **at = &teams;
+    while (*at != team) at = &(*at)->next;
+    *at = team->next;
+}
+
+void gasnete_coll_team_delete(gasnete_coll_team_t *team)
+{
+    gasnete_coll_team_t *twin = team->plain;
+    gasneti_lock(&gasnete_coll_lock);
+    uint32_t in_flight = team->in_flight + (twin == team ? 0 : twin->in_flight);
+    team_unlist(team);
+    if (twin != team) team_unlist(twin);
+    gasneti_unlock(&gasnete_coll_lock);
+    if (in_flight)
+        gasneti_fatal("a team is freed while %u of its collectives are in flight: sync them first",
+                      in_flight);
+    free(team->nodes);
+    free(team->members);
+    free(team->first);
+    free(team->calls);
+    free(team->entering);
+    if (twin != team) free(twin->calls);
+    if (twin != team) free(twin);
+    free(team);
+}
+
+uint32_t gasnete_coll_team_id(void)
+{
+    gasneti_lock(&gasnete_coll_lock);
+    uint32_t id = next_id;
+    gasneti_unlock(&gasnete_coll_lock);
+    return id;
+}
+
+gasnete_coll_team_t *gasnete_coll_team_find(uint32_t id)
+{
+    gasnete_coll_team_t *team = teams;
+    while (team && team->id != id) team = team->next;
+    return team;
+}
+
+uint32_t gasnete_coll_rank_of(const gasnete_coll_team_t *team, gasnet_node_t node)
+{
+    if (team->members == NULL) return node < team->size ? node : team->size;
+    const gasnete_coll_member_t wanted = {node, 0};
+    const gasnete_coll_member_t *found =
+        bsearch(&wanted, team->members, team->size, sizeof wanted, team_compare);
+    return found ? found->rank : team->size;
+}
+
+uint32_t gasnete_coll_rank_of_image(const gasnete_coll_team_t *team, gasnet_image_t image)
+{
+    if (team->first == NULL) return image;
+    uint32_t low = 0, high = team->size;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (team->first[middle] <= image)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}

@@ -1,0 +1,97 @@
+/* team.h - teams: their members, images and operations in progress; and a thread's place in them.
+ *
+ * A team is made by gasnete_coll_team_new from a list of nodes, equally on each of them, and found
+ * by the id that messages carry.  Images follow the order of the members; a node has as many images
+ * in each team as gasnet_coll_init gave it, with the same threads.
+ *
+ * Each team has a twin, `plain`, with the same members and one image a node, for calls with
+ * GASNET_COLL_NO_IMAGES; a team that has one image a node is its own twin.  The twin has the next
+ * id.
+ */
+#ifndef GASNETE_COLL_TEAM_H
+#define GASNETE_COLL_TEAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/lock.h"
+#include "extended-ref/coll/plan_choose.h"
+#include "gasnet.h"
+
+struct gasnete_coll_op;
+
+enum { GASNETE_COLL_ENTERING = 1024 }; /* lists; a power of 2 */
+
+/* A member, in the table that is sorted by node. */
+typedef struct gasnete_coll_member {
+    gasnet_node_t node;
+    uint32_t rank;
+} gasnete_coll_member_t;
+
+struct gasnete_coll_team {
+    uint32_t id;
+    uint32_t rank, size;               /* of this node; of nodes */
+    uint32_t images, local;            /* of the team; of this node */
+    bool even;                         /* all nodes have as many images */
+    gasnet_node_t *nodes;              /* [size] by rank; NULL: rank r is node r */
+    gasnete_coll_member_t *members;    /* [size] by node; NULL if `nodes` is */
+    uint32_t *first;                   /* [size + 1] first image by rank; NULL: one a node */
+    struct gasnete_coll_team *plain;   /* see above */
+    struct gasnete_coll_team *next;    /* in the list of all teams */
+    gasnete_coll_settings_t settings;  /* of gasnete_coll_choose; equal on all members */
+    void *barrier;                     /* its barriers; belongs to barrier.c */
+    uint32_t *calls;                   /* [local] operations that each image has begun */
+    uint32_t in_flight;                /* operations that are not complete on this node */
+    struct gasnete_coll_op **entering; /* [GASNETE_COLL_ENTERING], by number: operations that
+                                          not all local images have begun; NULL if local is 1 */
+};
+typedef struct gasnete_coll_team gasnete_coll_team_t;
+
+/* Protects the lists below, the operations in progress and the messages.  Held for tens
+ * of instructions; never while a message is sent or a function of the client runs.  */
+#pragma GCC visibility push(hidden)
+extern gasneti_lock_t gasnete_coll_lock;
+#pragma GCC visibility pop
+
+/* A team of `size` nodes, in the order of ranks, with its twin; this node is one of them.  NULL for
+ * `nodes`: all nodes of the job, in order; this is how gasnet_coll_init makes GASNET_TEAM_ALL, and
+ * `images` is given by it alone.  `id`: equal on all members and not less than
+ * gasnete_coll_team_id() of any.  Copies the list.  Any thread, no lock held; fatal if there is no
+ * memory.  */
+gasnete_coll_team_t *gasnete_coll_team_new(uint32_t id, const gasnet_node_t *nodes, uint32_t size,
+                                           const gasnet_image_t *images);
+
+/* Frees a team and its twin; its `barrier` has been freed.  Fatal if collectives are in flight.  */
+void gasnete_coll_team_delete(gasnete_coll_team_t *team);
+
+/* The least id that no team of this node, living or freed, has or is less than.  */
+uint32_t gasnete_coll_team_id(void);
+
+/* The team of a message; NULL: it does not exist yet, or not any longer.  With the lock held.  */
+gasnete_coll_team_t *gasnete_coll_team_find(uint32_t id);
+
+static inline gasnet_node_t gasnete_coll_node_of(const gasnete_coll_team_t *team, uint32_t rank)
+{
+    return team->nodes ? team->nodes[rank] : (gasnet_node_t)rank;
+}
+
+/* The rank of a node; team->size if it is no member.  */
+uint32_t gasnete_coll_rank_of(const gasnete_coll_team_t *team, gasnet_node_t node);
+
+/* The rank whose node has image `image` < team->images.  */
+uint32_t gasnete_coll_rank_of_image(const gasnete_coll_team_t *team, gasnet_image_t image);
+
+static inline uint32_t gasnete_coll_first_image(const gasnete_coll_team_t *team, uint32_t rank)
+{
+    return team->first ? team->first[rank] : rank;
+}
+
+/* Fatal, naming the call, unless `team` is a team, gasnet_coll_init has returned and, in debug
+ * builds, the calling context is legal.  */
+void gasnete_coll_check_team(const char *call, const gasnete_coll_team_t *team);
+
+/* The number of the calling thread among the images of its node; fatal, naming the call, if it has
+ * not called gasnet_coll_init.  */
+uint32_t gasnete_coll_local_image(const char *call);
+
+#endif
