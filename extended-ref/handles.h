@@ -48,6 +48,7 @@ typedef struct gasnete_thread {
     uint32_t made;        /* records in the pool, free or not */
     uint32_t values_made; /* the same of value.c's records; their free list: */
     gasnete_op_t *free_values;
+    void *coll; /* the thread's place in collectives, or NULL; coll/handles.c */
 } gasnete_thread_t;
 
 /* Cold parts of the inline functions below.  */

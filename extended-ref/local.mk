@@ -21,6 +21,14 @@ extended_sources = \
 	extended-ref/barrier_state.c extended-ref/barrier_state.h \
 	extended-ref/checks.c \
 	$(coll_plan_sources) \
+	extended-ref/coll/calls.c extended-ref/coll/scan.c \
+	extended-ref/coll/checks.c \
+	extended-ref/coll/handles.c \
+	extended-ref/coll/images.c extended-ref/coll/reduce.c \
+	extended-ref/coll/init.c \
+	extended-ref/coll/match.c extended-ref/coll/match.h \
+	extended-ref/coll/messages.c extended-ref/coll/messages.h \
+	extended-ref/coll/op.c extended-ref/coll/op.h \
 	extended-ref/coll/team.c extended-ref/coll/team.h \
 	extended-ref/diagnostics.c \
 	extended-ref/handles.c extended-ref/handles.h \

@@ -158,6 +158,13 @@ gasnete_coll_team_t *gasnete_coll_team_find(uint32_t id)
     return team;
 }
 
+const char *gasnete_coll_team_wrong(uint32_t id, gasnet_node_t from)
+{
+    const gasnete_coll_team_t *team = gasnete_coll_team_find(id);
+    if (team == NULL) return id < next_id ? "team (it is freed, or never existed)" : NULL;
+    return gasnete_coll_rank_of(team, from) == team->size ? "team (not the sender's)" : NULL;
+}
+
 uint32_t gasnete_coll_rank_of(const gasnete_coll_team_t *team, gasnet_node_t node)
 {
     if (team->members == NULL) return node < team->size ? node : team->size;

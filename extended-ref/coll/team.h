@@ -70,6 +70,10 @@ uint32_t gasnete_coll_team_id(void);
 /* The team of a message; NULL: it does not exist yet, or not any longer.  With the lock held.  */
 gasnete_coll_team_t *gasnete_coll_team_find(uint32_t id);
 
+/* What is wrong with a message of a team, sent by a node: NULL, also for a team that this node has
+ * yet to make.  With the lock held.  */
+const char *gasnete_coll_team_wrong(uint32_t id, gasnet_node_t from);
+
 static inline gasnet_node_t gasnete_coll_node_of(const gasnete_coll_team_t *team, uint32_t rank)
 {
     return team->nodes ? team->nodes[rank] : (gasnet_node_t)rank;

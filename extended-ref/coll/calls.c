@@ -1,0 +1,290 @@
+/* calls.c - the public calls of collectives: each fills in a gasnete_coll_call_t.
+ *
+ * With SINGLE a list of addresses has one for each image of the team, with LOCAL one for each of
+ * the node; a call uses the calling image's.
+ */
+#include "extended-ref/coll/op.h"
+
+#include "core/report.h"
+
+/* The team that a call works on.  */
+static inline gasnete_coll_team_t *calls_team(const char *name, gasnet_team_handle_t team,
+                                              int flags)
+{
+    gasnete_coll_check_team(name, team);
+    return flags & GASNET_COLL_NO_IMAGES ? team->plain : team;
+}
+
+/* The calling image's address.  */
+static void *calls_own(const char *name, gasnet_team_handle_t any, void *const list[], int flags)
+{
+    const gasnete_coll_team_t *team = calls_team(name, any, flags);
+    uint32_t image = team->local == 1 ? 0 : gasnete_coll_local_image(name);
+    if (flags & GASNET_COLL_SINGLE) image += gasnete_coll_first_image(team, team->rank);
+    if (list == NULL) gasneti_fatal("%s is given a NULL list of addresses", name);
+    return list[image];
+}
+
+/* A call that moves data.  */
+static inline gasnete_coll_call_t calls_move(const char *name, enum gasnete_coll_kind kind,
+                                             gasnet_team_handle_t team, gasnet_image_t root,
+                                             void *dst, void *src, size_t nbytes, int flags)
+{
+    gasnete_coll_call_t call = {.name = name,
+                                .team = calls_team(name, team, flags),
+                                .kind = kind,
+                                .flags = flags,
+                                .root = root,
+                                .nbytes = nbytes,
+                                .dst = dst,
+                                .src = src};
+    gasnete_coll_check_call(&call);
+    return call;
+}
+
+static gasnete_coll_call_t calls_reduce(const char *name, gasnet_team_handle_t team,
+                                        gasnet_image_t root, void *dst, void *src, size_t blksz,
+                                        size_t offset, size_t elem_size, size_t elem_count,
+                                        gasnet_coll_fn_handle_t func, int func_arg, int flags)
+{
+    gasnete_coll_call_t call = {.name = name,
+                                .team = calls_team(name, team, flags),
+                                .kind = GASNETE_COLL_REDUCE,
+                                .flags = flags,
+                                .root = root,
+                                .nbytes = elem_size * elem_count,
+                                .unit = elem_size,
+                                .function = func,
+                                .argument = func_arg,
+                                .dst = dst,
+                                .src = src};
+    if (blksz || offset)
+        gasneti_fatal("%s is called with src_blksz %zu and src_offset %zu: only reductions of "
+                      "whole vectors, with both 0, are implemented",
+                      name, blksz, offset);
+    gasnete_coll_check_call(&call);
+    return call;
+}
+
+void gasnet_coll_broadcast(gasnet_team_handle_t team, void *dst, gasnet_image_t srcimage, void *src,
+                           size_t nbytes, int flags)
+{
+    const gasnete_coll_call_t call = calls_move("gasnet_coll_broadcast", GASNETE_COLL_BROADCAST,
+                                                team, srcimage, dst, src, nbytes, flags);
+    gasnete_coll_execute(&call);
+}
+
+gasnet_coll_handle_t gasnet_coll_broadcast_nb(gasnet_team_handle_t team, void *dst,
+                                              gasnet_image_t srcimage, void *src, size_t nbytes,
+                                              int flags)
+{
+    const gasnete_coll_call_t call = calls_move("gasnet_coll_broadcast_nb", GASNETE_COLL_BROADCAST,
+                                                team, srcimage, dst, src, nbytes, flags);
+    return gasnete_coll_start(&call);
+}
+
+void gasnet_coll_broadcastM(gasnet_team_handle_t team, void *const dstlist[],
+                            gasnet_image_t srcimage, void *src, size_t nbytes, int flags)
+{
+    const gasnete_coll_call_t call =
+        calls_move("gasnet_coll_broadcastM", GASNETE_COLL_BROADCAST, team, srcimage,
+                   calls_own("gasnet_coll_broadcastM", team, dstlist, flags), src, nbytes, flags);
+    gasnete_coll_execute(&call);
+}
+
+gasnet_coll_handle_t gasnet_coll_broadcastM_nb(gasnet_team_handle_t team, void *const dstlist[],
+                                               gasnet_image_t srcimage, void *src, size_t nbytes,
+                                               int flags)
+{
+    const gasnete_coll_call_t call = calls_move(
+        "gasnet_coll_broadcastM_nb", GASNETE_COLL_BROADCAST, team, srcimage,
+        calls_own("gasnet_coll_broadcastM_nb", team, dstlist, flags), src, nbytes, flags);
+    return gasnete_coll_start(&call);
+}
+
+void gasnet_coll_scatter(gasnet_team_handle_t team, void *dst, gasnet_image_t srcimage, void *src,
+                         size_t nbytes, int flags)
+{
+    const gasnete_coll_call_t call = calls_move("gasnet_coll_scatter", GASNETE_COLL_SCATTER, team,
+                                                srcimage, dst, src, nbytes, flags);
+    gasnete_coll_execute(&call);
+}
+
+gasnet_coll_handle_t gasnet_coll_scatter_nb(gasnet_team_handle_t team, void *dst,
+                                            gasnet_image_t srcimage, void *src, size_t nbytes,
+                                            int flags)
+{
+    const gasnete_coll_call_t call = calls_move("gasnet_coll_scatter_nb", GASNETE_COLL_SCATTER,
+                                                team, srcimage, dst, src, nbytes, flags);
+    return gasnete_coll_start(&call);
+}
+
+void gasnet_coll_scatterM(gasnet_team_handle_t team, void *const dstlist[], gasnet_image_t srcimage,
+                          void *src, size_t nbytes, int flags)
+{
+    const gasnete_coll_call_t call =
+        calls_move("gasnet_coll_scatterM", GASNETE_COLL_SCATTER, team, srcimage,
+                   calls_own("gasnet_coll_scatterM", team, dstlist, flags), src, nbytes, flags);
+    gasnete_coll_execute(&call);
+}
+
+gasnet_coll_handle_t gasnet_coll_scatterM_nb(gasnet_team_handle_t team, void *const dstlist[],
+                                             gasnet_image_t srcimage, void *src, size_t nbytes,
+                                             int flags)
+{
+    const gasnete_coll_call_t call =
+        calls_move("gasnet_coll_scatterM_nb", GASNETE_COLL_SCATTER, team, srcimage,
+                   calls_own("gasnet_coll_scatterM_nb", team, dstlist, flags), src, nbytes, flags);
+    return gasnete_coll_start(&call);
+}
+
+void gasnet_coll_gather(gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *src,
+                        size_t nbytes, int flags)
+{
+    const gasnete_coll_call_t call = calls_move("gasnet_coll_gather", GASNETE_COLL_GATHER, team,
+                                                dstimage, dst, src, nbytes, flags);
+    gasnete_coll_execute(&call);
+}
+
+gasnet_coll_handle_t gasnet_coll_gather_nb(gasnet_team_handle_t team, gasnet_image_t dstimage,
+                                           void *dst, void *src, size_t nbytes, int flags)
+{
+    const gasnete_coll_call_t call = calls_move("gasnet_coll_gather_nb", GASNETE_COLL_GATHER, team,
+                                                dstimage, dst, src, nbytes, flags);
+    return gasnete_coll_start(&call);
+}
+
+void gasnet_coll_gatherM(gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst,
+                         void *const srclist[], size_t nbytes, int flags)
+{
+    const gasnete_coll_call_t call =
+        calls_move("gasnet_coll_gatherM", GASNETE_COLL_GATHER, team, dstimage, dst,
+                   calls_own("gasnet_coll_gatherM", team, srclist, flags), nbytes, flags);
+    gasnete_coll_execute(&call);
+}
+
+gasnet_coll_handle_t gasnet_coll_gatherM_nb(gasnet_team_handle_t team, gasnet_image_t dstimage,
+                                            void *dst, void *const srclist[], size_t nbytes,
+                                            int flags)
+{
+    const gasnete_coll_call_t call =
+        calls_move("gasnet_coll_gatherM_nb", GASNETE_COLL_GATHER, team, dstimage, dst,
+                   calls_own("gasnet_coll_gatherM_nb", team, srclist, flags), nbytes, flags);
+    return gasnete_coll_start(&call);
+}
+
+void gasnet_coll_gather_all(gasnet_team_handle_t team, void *dst, void *src, size_t nbytes,
+                            int flags)
+{
+    const gasnete_coll_call_t call = calls_move("gasnet_coll_gather_all", GASNETE_COLL_GATHER_ALL,
+                                                team, 0, dst, src, nbytes, flags);
+    gasnete_coll_execute(&call);
+}
+
+gasnet_coll_handle_t gasnet_coll_gather_all_nb(gasnet_team_handle_t team, void *dst, void *src,
+                                               size_t nbytes, int flags)
+{
+    const gasnete_coll_call_t call = calls_move(
+        "gasnet_coll_gather_all_nb", GASNETE_COLL_GATHER_ALL, team, 0, dst, src, nbytes, flags);
+    return gasnete_coll_start(&call);
+}
+
+void gasnet_coll_gather_allM(gasnet_team_handle_t team, void *const dstlist[],
+                             void *const srclist[], size_t nbytes, int flags)
+{
+    const gasnete_coll_call_t call =
+        calls_move("gasnet_coll_gather_allM", GASNETE_COLL_GATHER_ALL, team, 0,
+                   calls_own("gasnet_coll_gather_allM", team, dstlist, flags),
+                   calls_own("gasnet_coll_gather_allM", team, srclist, flags), nbytes, flags);
+    gasnete_coll_execute(&call);
+}
+
+gasnet_coll_handle_t gasnet_coll_gather_allM_nb(gasnet_team_handle_t team, void *const dstlist[],
+                                                void *const srclist[], size_t nbytes, int flags)
+{
+    const gasnete_coll_call_t call =
+        calls_move("gasnet_coll_gather_allM_nb", GASNETE_COLL_GATHER_ALL, team, 0,
+                   calls_own("gasnet_coll_gather_allM_nb", team, dstlist, flags),
+                   calls_own("gasnet_coll_gather_allM_nb", team, srclist, flags), nbytes, flags);
+    return gasnete_coll_start(&call);
+}
+
+void gasnet_coll_exchange(gasnet_team_handle_t team, void *dst, void *src, size_t nbytes, int flags)
+{
+    const gasnete_coll_call_t call =
+        calls_move("gasnet_coll_exchange", GASNETE_COLL_EXCHANGE, team, 0, dst, src, nbytes, flags);
+    gasnete_coll_execute(&call);
+}
+
+gasnet_coll_handle_t gasnet_coll_exchange_nb(gasnet_team_handle_t team, void *dst, void *src,
+                                             size_t nbytes, int flags)
+{
+    const gasnete_coll_call_t call = calls_move("gasnet_coll_exchange_nb", GASNETE_COLL_EXCHANGE,
+                                                team, 0, dst, src, nbytes, flags);
+    return gasnete_coll_start(&call);
+}
+
+void gasnet_coll_exchangeM(gasnet_team_handle_t team, void *const dstlist[], void *const srclist[],
+                           size_t nbytes, int flags)
+{
+    const gasnete_coll_call_t call =
+        calls_move("gasnet_coll_exchangeM", GASNETE_COLL_EXCHANGE, team, 0,
+                   calls_own("gasnet_coll_exchangeM", team, dstlist, flags),
+                   calls_own("gasnet_coll_exchangeM", team, srclist, flags), nbytes, flags);
+    gasnete_coll_execute(&call);
+}
+
+gasnet_coll_handle_t gasnet_coll_exchangeM_nb(gasnet_team_handle_t team, void *const dstlist[],
+                                              void *const srclist[], size_t nbytes, int flags)
+{
+    const gasnete_coll_call_t call =
+        calls_move("gasnet_coll_exchangeM_nb", GASNETE_COLL_EXCHANGE, team, 0,
+                   calls_own("gasnet_coll_exchangeM_nb", team, dstlist, flags),
+                   calls_own("gasnet_coll_exchangeM_nb", team, srclist, flags), nbytes, flags);
+    return gasnete_coll_start(&call);
+}
+
+void gasnet_coll_reduce(gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *src,
+                        size_t src_blksz, size_t src_offset, size_t elem_size, size_t elem_count,
+                        gasnet_coll_fn_handle_t func, int func_arg, int flags)
+{
+    const gasnete_coll_call_t call =
+        calls_reduce("gasnet_coll_reduce", team, dstimage, dst, src, src_blksz, src_offset,
+                     elem_size, elem_count, func, func_arg, flags);
+    gasnete_coll_execute(&call);
+}
+
+gasnet_coll_handle_t gasnet_coll_reduce_nb(gasnet_team_handle_t team, gasnet_image_t dstimage,
+                                           void *dst, void *src, size_t src_blksz,
+                                           size_t src_offset, size_t elem_size, size_t elem_count,
+                                           gasnet_coll_fn_handle_t func, int func_arg, int flags)
+{
+    const gasnete_coll_call_t call =
+        calls_reduce("gasnet_coll_reduce_nb", team, dstimage, dst, src, src_blksz, src_offset,
+                     elem_size, elem_count, func, func_arg, flags);
+    return gasnete_coll_start(&call);
+}
+
+void gasnet_coll_reduceM(gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst,
+                         void *const srclist[], size_t src_blksz, size_t src_offset,
+                         size_t elem_size, size_t elem_count, gasnet_coll_fn_handle_t func,
+                         int func_arg, int flags)
+{
+    const gasnete_coll_call_t call =
+        calls_reduce("gasnet_coll_reduceM", team, dstimage, dst,
+                     calls_own("gasnet_coll_reduceM", team, srclist, flags), src_blksz, src_offset,
+                     elem_size, elem_count, func, func_arg, flags);
+    gasnete_coll_execute(&call);
+}
+
+gasnet_coll_handle_t gasnet_coll_reduceM_nb(gasnet_team_handle_t team, gasnet_image_t dstimage,
+                                            void *dst, void *const srclist[], size_t src_blksz,
+                                            size_t src_offset, size_t elem_size, size_t elem_count,
+                                            gasnet_coll_fn_handle_t func, int func_arg, int flags)
+{
+    const gasnete_coll_call_t call =
+        calls_reduce("gasnet_coll_reduceM_nb", team, dstimage, dst,
+                     calls_own("gasnet_coll_reduceM_nb", team, srclist, flags), src_blksz,
+                     src_offset, elem_size, elem_count, func, func_arg, flags);
+    return gasnete_coll_start(&call);
+}

@@ -1,0 +1,79 @@
+/* init.c - gasnet_coll_init: makes GASNET_TEAM_ALL, gives each calling thread its image, and waits
+ * until all images have called.  */
+#include "extended-ref/coll/op.h"
+
+#include "core/job/rank.h"
+#include "core/job/thread.h"
+#include "core/report.h"
+#include "extended-ref/progress.h"
+
+gasnet_team_handle_t gasnete_coll_team_all;
+
+static gasneti_lock_t init_lock; /* protects: */
+static uint32_t entered;         /* images of this node that have called */
+static uint32_t digest;          /* of what all images must agree in */
+
+static uint32_t init_digest(const gasnet_image_t *images)
+{
+    uint32_t value = gasnete_coll_functions_digest();
+    for (uint32_t i = 0; i < gasnetc_job.size; i++) value = value * 31 + (images ? images[i] : 1);
+    return value;
+}
+
+static void init_check_images(const gasnet_image_t *images)
+{
+    for (uint32_t i = 0; images && i < gasnetc_job.size; i++)
+        if (images[i] == 0)
+            gasneti_fatal("gasnet_coll_init is given 0 images for node %u: each has at least one",
+                          i);
+    if (GASNETI_ONE_THREAD && images && images[gasnetc_job.rank] != 1)
+        gasneti_fatal("gasnet_coll_init is given %u images for this node, which has one thread: "
+                      "compile for PAR to have more",
+                      (unsigned)images[gasnetc_job.rank]);
+}
+
+/* The first call of this node.  */
+static void init_node(const gasnet_image_t *images, const gasnet_coll_fn_entry_t *functions,
+                      size_t function_count)
+{
+    init_check_images(images);
+    gasnete_coll_functions(functions, function_count);
+    digest = init_digest(images);
+    gasnete_coll_team_all =
+        gasnete_coll_team_new(gasnete_coll_team_id(), NULL, gasnetc_job.size, images);
+    atomic_store_explicit(&gasnete_coll_progress_hook, gasnete_coll_work, memory_order_release);
+}
+
+/* The place of the calling image on its node.  */
+static uint32_t init_local_image(gasnet_image_t image)
+{
+    const gasnete_coll_team_t *all = gasnete_coll_team_all;
+    if (all->local == 1) return 0;
+    uint32_t first = gasnete_coll_first_image(all, all->rank);
+    if (image < first || image - first >= all->local)
+        gasneti_fatal("gasnet_coll_init is called with my_image %u on a node that has images %u "
+                      "to %u",
+                      (unsigned)image, first, first + all->local - 1);
+    return image - first;
+}
+
+void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
+                      gasnet_coll_fn_entry_t fn_tbl[], size_t fn_count, int init_flags)
+{
+    (void)init_flags;
+    gasnetc_require_attached("gasnet_coll_init");
+    gasneti_lock(&init_lock);
+    if (gasnete_coll_team_all == NULL) init_node(images, fn_tbl, fn_count);
+    if (entered++ == gasnete_coll_team_all->local)
+        gasneti_fatal("gasnet_coll_init is called more than once by an image: this node has %u "
+                      "images, each of which calls it once",
+                      gasnete_coll_team_all->local);
+    const gasnete_coll_call_t call = {.name = "gasnet_coll_init",
+                                      .team = gasnete_coll_team_all,
+                                      .kind = GASNETE_COLL_BARRIER,
+                                      .argument = (int)digest};
+    gasneti_unlock(&init_lock);
+    gasnete_coll_check_team("gasnet_coll_init", gasnete_coll_team_all);
+    gasnete_coll_become_image(init_local_image(my_image));
+    gasnete_coll_execute(&call);
+}

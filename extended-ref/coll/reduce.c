@@ -1,0 +1,60 @@
+/* reduce.c - the table of functions that gasnet_coll_init is given, and their calls.  */
+#include "extended-ref/coll/op.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/report.h"
+
+static gasnet_coll_fn_entry_t *functions;
+static size_t function_count;
+
+void gasnete_coll_functions(const gasnet_coll_fn_entry_t *table, size_t count)
+{
+    if (count == 0) return;
+    if (table == NULL)
+        gasneti_fatal("gasnet_coll_init is given a NULL table of %zu functions", count);
+    functions = calloc(count, sizeof *functions);
+    if (functions == NULL)
+        gasneti_fatal("out of memory for the %zu functions of gasnet_coll_init", count);
+    memcpy(functions, table, count * sizeof *functions);
+    function_count = count;
+}
+
+uint32_t gasnete_coll_functions_digest(void)
+{
+    uint32_t digest = (uint32_t)function_count;
+    for (size_t i = 0; i < function_count; i++) digest = digest * 31 + functions[i].flags;
+    return digest;
+}
+
+void gasnete_coll_check_function(const char *call, gasnet_coll_fn_handle_t function)
+{
+    if ((size_t)(uint32_t)function >= function_count)
+        gasneti_fatal("%s is given function %d: gasnet_coll_init was given %zu functions, which "
+                      "are numbered from 0",
+                      call, (int)function, function_count);
+    if (functions[function].fnptr == NULL)
+        gasneti_fatal("%s is given function %d, which is NULL in the table of gasnet_coll_init",
+                      call, (int)function);
+}
+
+bool gasnete_coll_in_order(gasnet_coll_fn_handle_t function)
+{
+    return functions[function].flags & GASNET_COLL_NONCOMM;
+}
+
+bool gasnete_coll_needs_client(const gasnete_coll_call_t *call)
+{
+    return call->kind == GASNETE_COLL_REDUCE &&
+           !(functions[call->function].flags & GASNET_COLL_AMSAFE);
+}
+
+void gasnete_coll_combine(const gasnete_coll_call_t *call, void *to, const void *left,
+                          const void *right, size_t nbytes)
+{
+    const gasnet_coll_fn_entry_t *entry = &functions[call->function];
+    size_t count = nbytes / call->unit;
+    if (count)
+        entry->fnptr(to, count, left, count, right, call->unit, (int)entry->flags, call->argument);
+}

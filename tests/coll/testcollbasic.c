@@ -1,0 +1,215 @@
+/* testcollbasic.c - each collective once in each sync mode, of sizes around the limits of its
+ * protocols, with each rank as root, one image a node: the first test to run after a change of the
+ * engine.
+ *
+ * A block of rank r for rank s is a pattern of (r, s, position), so that a wrong block, length or
+ * place is seen.
+ */
+#include "test.h"
+
+#include <gasnet_coll.h>
+
+enum { MOST = 100000 };
+static const size_t sizes[] = {1, 8, 1000, 4024, 4025, 30000, MOST};
+static const int ins[] = {GASNET_COLL_IN_NOSYNC, GASNET_COLL_IN_MYSYNC, GASNET_COLL_IN_ALLSYNC};
+static const int outs[] = {GASNET_COLL_OUT_NOSYNC, GASNET_COLL_OUT_MYSYNC, GASNET_COLL_OUT_ALLSYNC};
+static unsigned char *src, *dst; /* [test_size * MOST] */
+
+static unsigned char pattern(int from, int to, size_t i)
+{
+    return (unsigned char)(from * 31 + to * 7 + (int)(i % 251));
+}
+
+static void fill(unsigned char *block, int from, int to, size_t nbytes)
+{
+    for (size_t i = 0; i < nbytes; i++) block[i] = pattern(from, to, i);
+}
+
+static void verify(const char *what, const unsigned char *block, int from, int to, size_t nbytes)
+{
+    for (size_t i = 0; i < nbytes; i++) {
+        if (block[i] == pattern(from, to, i)) continue;
+        test_check(0, "%s of %zu bytes: byte %zu of the block from %d to %d is wrong", what, nbytes,
+                   i, from, to);
+        return;
+    }
+    test_check(1, "%s", what);
+}
+
+static void fill_sources(size_t nbytes)
+{
+    for (int r = 0; r < test_size; r++) fill(src + (size_t)r * nbytes, test_rank, r, nbytes);
+    memset(dst, 0xee, (size_t)test_size * nbytes);
+}
+
+static void rooted(size_t nbytes, int root, int flags)
+{
+    fill_sources(nbytes);
+    gasnet_coll_broadcast(GASNET_TEAM_ALL, dst, (gasnet_image_t)root, src, nbytes, flags);
+    verify("broadcast", dst, root, 0, nbytes);
+    gasnet_coll_scatter(GASNET_TEAM_ALL, dst, (gasnet_image_t)root, src, nbytes, flags);
+    verify("scatter", dst, root, test_rank, nbytes);
+    gasnet_coll_gather(GASNET_TEAM_ALL, (gasnet_image_t)root, dst, src, nbytes, flags);
+    for (int r = 0; test_rank == root && r < test_size; r++)
+        verify("gather", dst + (size_t)r * nbytes, r, 0, nbytes);
+    gasnet_coll_broadcast(GASNET_TEAM_ALL, src, (gasnet_image_t)root, src, nbytes, flags);
+    verify("broadcast in place", src, root, 0, nbytes);
+}
+
+static void unrooted(size_t nbytes, int flags)
+{
+    fill_sources(nbytes);
+    gasnet_coll_gather_all(GASNET_TEAM_ALL, dst, src, nbytes, flags);
+    for (int r = 0; r < test_size; r++)
+        verify("gather_all", dst + (size_t)r * nbytes, r, 0, nbytes);
+    gasnet_coll_exchange(GASNET_TEAM_ALL, dst, src, nbytes, flags);
+    for (int r = 0; r < test_size; r++)
+        verify("exchange", dst + (size_t)r * nbytes, r, test_rank, nbytes);
+}
+
+static void check_movement(void)
+{
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int mode = 0; mode < 9; mode++) {
+            int flags = ins[mode / 3] | outs[mode % 3] | GASNET_COLL_LOCAL;
+            /* No rank may read a source that its owner fills again.  */
+            gasnet_barrier(0, GASNET_BARRIERFLAG_ANONYMOUS);
+            rooted(sizes[s], mode % test_size, flags);
+            gasnet_barrier(0, GASNET_BARRIERFLAG_ANONYMOUS);
+            unrooted(sizes[s], flags);
+            gasnet_barrier(0, GASNET_BARRIERFLAG_ANONYMOUS);
+        }
+}
+
+static void in_segment(void)
+{
+    unsigned char *own_src = src, *own_dst = dst;
+    src = test_seg[test_rank].addr;
+    dst = src + (size_t)test_size * MOST;
+    check_movement();
+    src = own_src;
+    check_movement();
+    dst = own_dst;
+    src = test_seg[test_rank].addr;
+    check_movement();
+    src = own_src;
+}
+
+/* --- reductions --- */
+
+static void add(void *results, size_t count, const void *left, size_t left_count, const void *right,
+                size_t size, int flags, int arg)
+{
+    const uint64_t *a = left, *b = right;
+    uint64_t *to = results;
+    test_check(count == left_count && size == sizeof *to && arg == 7 && flags == 0,
+               "a reduction's arguments: %zu %zu %zu %d %d", count, left_count, size, flags, arg);
+    for (size_t i = 0; i < count; i++) to[i] = a[i] + b[i];
+}
+
+/* Keeps first and last of a range of ranks; 0xbad if two ranges are not neighbours.  */
+static void join(void *results, size_t count, const void *left, size_t left_count,
+                 const void *right, size_t size, int flags, int arg)
+{
+    const uint32_t *a = left, *b = right;
+    uint32_t *to = results;
+    (void)left_count, (void)size, (void)flags, (void)arg;
+    for (size_t i = 0; i < count * 2; i += 2) {
+        uint32_t first = a[i], good = a[i + 1] + 1 == b[i];
+        to[i + 1] = good ? b[i + 1] : 0xbad;
+        to[i] = good ? first : 0xbad;
+    }
+}
+
+static void reduce_one(size_t count, int root, int flags)
+{
+    uint64_t *from = calloc(count, sizeof *from), *to = calloc(count, sizeof *to);
+    uint32_t *range = (uint32_t *)from, *joined = (uint32_t *)to;
+    for (size_t i = 0; i < count; i++) from[i] = (uint64_t)test_rank * 1000 + i;
+    gasnet_coll_reduce(GASNET_TEAM_ALL, (gasnet_image_t)root, to, from, 0, 0, 8, count, 0, 7,
+                       flags);
+    uint64_t sum = (uint64_t)test_size * (uint64_t)(test_size - 1) / 2 * 1000, bad = 0;
+    for (size_t i = 0; i < count; i++) bad += to[i] != sum + (uint64_t)test_size * i;
+    test_check(test_rank != root || bad == 0, "reduce of %zu: %u wrong", count, (unsigned)bad);
+    gasnet_barrier(0, GASNET_BARRIERFLAG_ANONYMOUS);
+    for (size_t i = 0; i < count * 2; i++) range[i] = (uint32_t)test_rank;
+    gasnet_coll_reduce(GASNET_TEAM_ALL, (gasnet_image_t)root, joined, range, 0, 0, 8, count, 1, 7,
+                       flags);
+    for (size_t i = bad = 0; i < count; i++)
+        bad += joined[i * 2] != 0 || joined[i * 2 + 1] != (uint32_t)test_size - 1;
+    test_check(test_rank != root || bad == 0, "reduce in order of %zu: %u wrong", count,
+               (unsigned)bad);
+    gasnet_barrier(0, GASNET_BARRIERFLAG_ANONYMOUS);
+    free(from);
+    free(to);
+}
+
+static void check_reduce(void)
+{
+    static const size_t counts[] = {1, 5, 503, 600, 20000};
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+        for (int mode = 0; mode < 9; mode++)
+            reduce_one(counts[c], mode % test_size,
+                       ins[mode / 3] | outs[mode % 3] | GASNET_COLL_LOCAL);
+}
+
+/* --- many operations at once --- */
+
+enum { MANY = 65535 };
+
+static void check_many(void)
+{
+    static uint32_t from[MANY], to[MANY];
+    static gasnet_coll_handle_t handles[MANY];
+    const int flags = GASNET_COLL_IN_NOSYNC | GASNET_COLL_OUT_NOSYNC | GASNET_COLL_LOCAL;
+    int wrong = 0;
+    for (int i = 0; i < MANY; i++) from[i] = (uint32_t)i * 3 + 1;
+    memset(to, 0, sizeof to);
+    gasnet_barrier(0, GASNET_BARRIERFLAG_ANONYMOUS);
+    for (int i = 0; i < MANY; i++)
+        handles[i] = gasnet_coll_broadcast_nb(GASNET_TEAM_ALL, &to[i],
+                                              (gasnet_image_t)(i % test_size), &from[i], 4, flags);
+    for (int i = MANY - 1; i >= 0; i--) gasnet_coll_wait_sync(handles[i]);
+    for (int i = 0; i < MANY; i++) wrong += to[i] != from[i];
+    test_check(wrong == 0, "%d of %d broadcasts are wrong", wrong, MANY);
+    gasnet_barrier(0, GASNET_BARRIERFLAG_ANONYMOUS);
+}
+
+static void check_aggregate(void)
+{
+    uint32_t from[100], to[100];
+    const int flags = GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC | GASNET_COLL_LOCAL;
+    for (int i = 0; i < 100; i++) from[i] = (uint32_t)(test_rank * 1000 + i), to[i] = 0;
+    for (int i = 0; i < 99; i++) {
+        gasnet_coll_handle_t h =
+            gasnet_coll_broadcast_nb(GASNET_TEAM_ALL, &to[i], (gasnet_image_t)(i % test_size),
+                                     &from[i], 4, flags | GASNET_COLL_AGGREGATE);
+        test_check(h == GASNET_COLL_INVALID_HANDLE, "an aggregated call returns a handle");
+    }
+    gasnet_coll_handle_t last = gasnet_coll_broadcast_nb(
+        GASNET_TEAM_ALL, &to[99], (gasnet_image_t)(99 % test_size), &from[99], 4, flags);
+    while (gasnet_coll_try_sync(last) != GASNET_OK) continue;
+    for (int i = 0; i < 100; i++)
+        test_check(to[i] == (uint32_t)(i % test_size * 1000 + i), "aggregate: %d is wrong", i);
+    gasnet_barrier(0, GASNET_BARRIERFLAG_ANONYMOUS);
+}
+
+static const struct test_rule rules[] = {
+    {"B81 all movements, sizes, sync modes and roots, in heap memory", check_movement},
+    {"B81 the same in the segment, and with one side in it", in_segment},
+    {"B83 reduce: sums, and an operation that is not commutative", check_reduce},
+    {"65,535 broadcasts outstanding, synced in reverse order", check_many},
+    {"a chain of aggregated calls is synced by its last handle", check_aggregate},
+};
+
+int main(int argc, char **argv)
+{
+    gasnet_coll_fn_entry_t functions[] = {{add, 0}, {join, GASNET_COLL_NONCOMM}};
+    test_init(&argc, &argv);
+    test_attach(NULL, 0, (((size_t)test_size * MOST * 2) | 65535) + 1);
+    gasnet_coll_init(NULL, gasnet_mynode(), functions, 2, 0);
+    src = malloc((size_t)test_size * MOST);
+    dst = malloc((size_t)test_size * MOST);
+    test_run(rules, TEST_COUNT(rules));
+    test_finish();
+}
