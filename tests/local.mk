@@ -2,7 +2,7 @@
 # and the scripts that run them.  `make check` runs everything; `make check-programs` only builds.
 EXTRA_DIST += tests/README.md tests/descriptors.h tests/tap.sh tests/variant.sh tests/netns.sh tests/check.sh \
 	tests/arrows.sh tests/headers.sh tests/promises.sh tests/am/flow.sh \
-	tests/builds/debug.sh tests/builds/reference.sh tests/builds/sanitizers.sh tests/clients/run.sh \
+	tests/builds/debug.sh tests/builds/reference.sh tests/builds/sanitizers.sh tests/clients/run.sh tests/clients/names.sh \
 	tests/exit/crowd.sh tests/exit/exit.py tests/exit/rounds.py tests/exit/signals.sh \
 	tests/ib/amrdma.sh tests/ib/connect.sh tests/ib/faults.sh tests/ib/firmware.sh tests/ib/peers.sh tests/ib/rails.sh \
 	tests/ib/srq.sh tests/ib/rnr_once.c tests/ib/torn.sh tests/job/hardship.sh tests/job/words.sh tests/legal/run.sh \
@@ -13,7 +13,7 @@ EXTRA_DIST += tests/README.md tests/descriptors.h tests/tap.sh tests/variant.sh 
 	tests/bench/portals.sh tests/bench/times.sh tests/bench/locked.sh tests/bench/vis.sh tests/bench/counters.sh \
 	tests/vis/ways.sh
 EXTRA_DIST += tests/mutate/mutate.py tests/mutate/mutations.py
-EXTRA_DIST += tests/clients/hello.c tests/clients/tools.c tests/clients/names.c tests/clients/handlers.c \
+EXTRA_DIST += tests/clients/fragments.sh tests/clients/names.table tests/clients/hello.c tests/clients/tools.c tests/clients/names.c tests/clients/handlers.c \
 	tests/clients/calls.c tests/clients/wild.c tests/clients/with_mpi.c tests/clients/mpi/mpi.h
 
 EXTRA_DIST += tests/sim/network/conduit_network.h tests/unit/script/conduit_network.h ibv-conduit/PROMISES.md vapi-conduit/PROMISES.md portals-conduit/PROMISES.md
