@@ -13,6 +13,7 @@
 
 const gasnet_handlerentry_t gasnete_handlers[] = {
     {GASNETE_H_BARRIER, gasnete_barrier_handler},
+    {GASNETE_H_TEAM_BARRIER, gasnete_team_barrier_handler},
     {GASNETE_H_MEMSET, gasnete_memset_handler},
     {GASNETE_H_DONE, gasnete_done_handler},
     {GASNETE_H_VIS_PUT, gasnete_vis_put_handler},

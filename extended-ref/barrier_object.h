@@ -1,7 +1,7 @@
 /* barrier_object.h - one barrier of this node: the state machine of barrier_state.h with its lock
  * and the result of the last phase.
  *
- * barrier.c has the one of the job, coll/team_barrier.c one for each team.  They differ in how
+ * barrier.c has the one of the job, teams/team_barrier.c one for each team.  They differ in how
  * messages are sent and found; that is theirs.  The functions are inline because the address of
  * the job's barrier is a constant.  None of them sends or waits.
  */

@@ -37,6 +37,11 @@ extended_sources = \
 	extended-ref/progress.c extended-ref/progress.h \
 	extended-ref/putget.c \
 	extended-ref/regions.c \
+	extended-ref/teams/barrier_calls.c \
+	extended-ref/teams/image_barrier.c extended-ref/teams/image_barrier.h \
+	extended-ref/teams/split.c extended-ref/teams/split_order.c extended-ref/teams/split_order.h \
+	extended-ref/teams/team_barrier.c extended-ref/teams/team_barrier.h \
+	extended-ref/teams/tuning.c extended-ref/teams/tuning_text.c extended-ref/teams/tuning_text.h \
 	extended-ref/transfer.h \
 	extended-ref/value.c \
 	extended-ref/vis/choose.h extended-ref/vis/format.c \
@@ -50,3 +55,9 @@ extended_by_am = extended-ref/transfer_am.h extended-ref/transfer_am.c
 check_PROGRAMS += tests/unit/extended_barrier
 tests_unit_extended_barrier_SOURCES = tests/unit/extended_barrier.c \
 	extended-ref/barrier_state.c extended-ref/barrier_state.h
+check_PROGRAMS += tests/unit/coll_teams
+tests_unit_coll_teams_SOURCES = tests/unit/coll_teams.c extended-ref/barrier_state.c \
+	extended-ref/teams/image_barrier.c extended-ref/teams/image_barrier.h \
+	extended-ref/teams/split_order.c extended-ref/teams/split_order.h \
+	extended-ref/teams/tuning_text.c extended-ref/teams/tuning_text.h $(coll_plan_sources)
+tests_unit_coll_teams_LDADD = tests/unit/libcheck.a

@@ -7,11 +7,17 @@
 atomic_bool gasnete_progress_due;
 void (*_Atomic gasnete_coll_progress_hook)(bool client);
 
+static __attribute__((noinline)) void progress_of_teams(void (*coll)(bool), bool client)
+{
+    gasnete_team_barriers_progress();
+    coll(client);
+}
+
 void gasnete_progress(bool client)
 {
     /* Cleared before any state is read: work recorded later sets it again.  */
     atomic_store(&gasnete_progress_due, false);
     void (*coll)(bool) = atomic_load_explicit(&gasnete_coll_progress_hook, memory_order_acquire);
-    if (__builtin_expect(coll != NULL, 0)) coll(client);
+    if (__builtin_expect(coll != NULL, 0)) progress_of_teams(coll, client);
     gasnete_barrier_progress();
 }

@@ -16,6 +16,9 @@
 /* barrier.c: takes messages that arrived, sends those that are due. */
 void gasnete_barrier_progress(void);
 
+/* teams/team_barrier.c: the same for the barriers of teams. */
+void gasnete_team_barriers_progress(void);
+
 /* The same of the collectives.  `client`: the calling thread is the client's, not the receive
  * thread. */
 extern void (*_Atomic gasnete_coll_progress_hook)(bool client);

@@ -237,9 +237,10 @@ extern int gasnet_coll_try_sync_some(gasnet_coll_handle_t *handles, size_t numha
 /* --- Team barriers --- */
 
 /* As gasnet_barrier_notify and so on, among the nodes of a team.  With GASNET_BARRIERFLAG_IMAGES
- * every image calls notify and wait (or try), and none leaves before all have entered; without it
- * one thread of each node does.  On GASNET_TEAM_ALL the latter is the barrier of gasnet_barrier_*.
- */
+ * every image calls notify and wait (or try), and none leaves before all have entered.  Without it
+ * one thread of each node does: another thread that notifies before the node has left the team's
+ * barrier ends the job with an error.  Barriers of several teams may be in progress at once.  On
+ * GASNET_TEAM_ALL the barrier is that of gasnet_barrier_*: phases of both kinds may alternate.  */
 extern void gasnet_coll_barrier_notify(gasnet_team_handle_t team, int id, int flags);
 extern int gasnet_coll_barrier_try(gasnet_team_handle_t team, int id, int flags);
 extern int gasnet_coll_barrier_wait(gasnet_team_handle_t team, int id, int flags);
@@ -248,17 +249,18 @@ extern int gasnet_coll_barrier_result(gasnet_team_handle_t team, int *id);
 
 /* --- Teams --- */
 
-/* Collective over `parent`, by one thread of each node: nodes that pass an equal color form a team;
- * their ranks in it follow relrank, and among equal ones the order in the parent.  clientdata:
- * NULL, or a gasnet_seginfo_t for the library's use, which it does not need.  In PARSYNC and PAR a
- * node has as many images in the new team as in the parent.  */
+/* Collective over the images of `parent`: nodes that pass an equal color form a team; their ranks
+ * in it follow relrank, and among equal ones the order in the parent.  All images of a node pass
+ * the same color and relrank and get the same team, of which they all are images.  clientdata:
+ * NULL, or a gasnet_seginfo_t for the library's use, which it does not need.  The team has the
+ * settings (below) that the parent has now.  */
 extern gasnet_team_handle_t gasnet_coll_team_split(gasnet_team_handle_t parent, gasnet_node_t color,
                                                    gasnet_node_t relrank, void *clientdata);
-/* Releases a team other than GASNET_TEAM_ALL.  Collective over it, by one thread of each node,
- * after all its collectives are synced and its barriers complete; the handle is invalid afterwards.
- */
+/* Releases a team other than GASNET_TEAM_ALL.  Collective over its images, after all its
+ * collectives are synced and its barriers complete; the handle is invalid afterwards.  */
 extern void gasnet_coll_team_free(gasnet_team_handle_t team);
-/* The node of a rank; the rank of a node, which must be a member; the number of nodes.  */
+/* The node of a rank, which must be less than the size; the rank of a node, or (gasnet_node_t)-1 if
+ * it is no member; the number of nodes.  */
 extern gasnet_node_t gasnet_coll_team_rank2node(gasnet_team_handle_t team, int rank);
 extern gasnet_node_t gasnet_coll_team_node2rank(gasnet_team_handle_t team, gasnet_node_t node);
 extern gasnet_node_t gasnet_coll_team_size(gasnet_team_handle_t team);
@@ -316,27 +318,42 @@ typedef struct {
 /* Work of the client to overlap with the operation that is tuned.  */
 typedef void (*gasnet_coll_overlap_sample_work_t)(void *arg);
 
-/* Files of settings: collective over the team's images.  A NULL filename stands for
- * gasnet_coll_tuning_defaults.bin, or gasnet_coll_profile.bin for the profile.  A dump produces no
- * file while nothing has been set.  */
+/* Settings of a team: equal calls on all its nodes, with no collective of the team in flight.
+ * get_num_tree_classes: 2 for operations with a root, and 0 for the others.
+ * set_tree_kind: such an operation uses a flat tree (tree_type 0) or a k-nomial one (1) for all
+ * sizes; a fanout of at least 2 is the k of all the team's trees.
+ * set_dissem_limit: gather_all or exchange uses dissemination if all that a node receives is at
+ * most `limit` bytes; 0: the library chooses.  */
+extern int gasnet_coll_get_num_tree_classes(gasnet_team_handle_t team, gasnet_coll_optype_t op);
+extern void gasnet_coll_set_tree_kind(gasnet_team_handle_t team, int tree_type, int fanout,
+                                      gasnet_coll_optype_t op);
+extern void gasnet_coll_set_dissem_limit(gasnet_team_handle_t team, size_t limit,
+                                         gasnet_coll_optype_t op);
+
+/* The settings as a file; collective over the team's images.  A NULL filename stands for
+ * gasnet_coll_tuning_defaults.bin in the working directory.  Image 0 writes the file, and only if
+ * one of the calls above or a file has set something; it reads the file for all, and a file that is
+ * missing or wrong is a fatal error.  The file is text: the line "gasnet-coll-settings 1", and any
+ * of "radix N", "segment N" (bytes), "dissemination OPERATION N" (bytes) and "algorithm OPERATION
+ * NAME", one a line; # begins a comment.  NAME: flat, tree, scatter_first, dissemination or
+ * pairwise.  */
 extern void gasnet_coll_loadTuningState(char *filename, gasnet_team_handle_t team);
 extern void gasnet_coll_dumpTuningState(char *filename, gasnet_team_handle_t team);
+/* Writes nothing: the library keeps no profile.  */
 extern void gasnet_coll_dumpProfile(char *filename, gasnet_team_handle_t team);
-/* Collective over the team's images: the algorithm, parameters and tree that this library would
- * choose for the operation.  *best_param and *best_tree are malloc'd; any of the four result
- * pointers may be NULL.  */
+
+/* Executes the operation once, and fn(work_arg) meanwhile if fn is not NULL; for reductions,
+ * args.nbytes / args.elem_size is the number of elements.  For the single-address forms dst[0] and
+ * src[0] are the addresses.  Collective over the team's images.  Tells what the library uses for
+ * it: *best_algidx: 0 flat, 1 tree, 2 scatter first, 3 dissemination, 4 pairwise; *num_params and
+ * *best_param: the values by gasnet_coll_tuning_param_type_t, where TREE_TYPE is that of
+ * gasnet_coll_set_tree_kind; *best_tree: "FLAT_TREE,0", "KNOMIAL_TREE,k" or "".  *best_param and
+ * *best_tree are to be freed.  Each of the four may be NULL.  */
 extern void gasnet_coll_tune_generic_op(gasnet_team_handle_t team, gasnet_coll_optype_t op,
                                         gasnet_coll_args_t args, int flags,
                                         gasnet_coll_overlap_sample_work_t fn, void *work_arg,
                                         uint32_t *best_algidx, uint32_t *num_params,
                                         uint32_t **best_param, char **best_tree);
-extern int gasnet_coll_get_num_tree_classes(gasnet_team_handle_t team, gasnet_coll_optype_t op);
-/* Settings of a team: equal calls on all its nodes, with no collective in flight.  limit: the most
- * bytes of a node's blocks for which dissemination is used.  */
-extern void gasnet_coll_set_tree_kind(gasnet_team_handle_t team, int tree_type, int fanout,
-                                      gasnet_coll_optype_t op);
-extern void gasnet_coll_set_dissem_limit(gasnet_team_handle_t team, size_t limit,
-                                         gasnet_coll_optype_t op);
 
 GASNETI_EXPORTS_END
 #endif

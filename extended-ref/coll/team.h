@@ -39,6 +39,7 @@ struct gasnete_coll_team {
     struct gasnete_coll_team *plain;   /* see above */
     struct gasnete_coll_team *next;    /* in the list of all teams */
     gasnete_coll_settings_t settings;  /* of gasnete_coll_choose; equal on all members */
+    bool tuned;                        /* a call of tuning.c has changed them */
     void *barrier;                     /* its barriers; belongs to barrier.c */
     uint32_t *calls;                   /* [local] operations that each image has begun */
     uint32_t in_flight;                /* operations that are not complete on this node */

@@ -1,0 +1,118 @@
+/* split.c - gasnet_coll_team_split, gasnet_coll_team_free, and the queries of teams.
+ *
+ * A split is a gather_all of the arguments, from which every image computes the members and the id
+ * of its team.  The first image of a node makes the team, the others wait until it is there.
+ */
+#include "gasnet.h"
+
+#include <stdlib.h>
+
+#include "core/job/progress.h"
+#include "core/report.h"
+#include "extended-ref/teams/split_order.h"
+#include "extended-ref/teams/team_barrier.h"
+#include "extended-ref/handles.h"
+
+static void *split_alloc(size_t count, size_t size)
+{
+    void *memory = malloc(count * size);
+    if (memory == NULL)
+        gasneti_fatal("out of memory: %zu bytes for gasnet_coll_team_split", count * size);
+    return memory;
+}
+
+static gasnete_coll_split_t *split_gather(gasnete_coll_team_t *parent, uint32_t color,
+                                          uint32_t relrank)
+{
+    gasnete_coll_split_t *all = split_alloc(parent->images, sizeof *all);
+    gasnete_coll_split_t mine = {color, relrank, gasnete_coll_team_id()};
+    gasnet_coll_gather_all(parent, all, &mine, sizeof mine,
+                           GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC | GASNET_COLL_LOCAL);
+    uint32_t wrong = gasnete_coll_split_discord(all, parent->first, parent->size);
+    if (wrong < parent->size)
+        gasneti_fatal("the images of %s pass different colors or ranks to gasnet_coll_team_split: "
+                      "a team consists of nodes, with all their images",
+                      gasneti_rank_name(gasnete_coll_node_of(parent, wrong)));
+    return all;
+}
+
+/* Makes the team on this node.  It has its barrier last: then other images may use it.  */
+static gasnete_coll_team_t *split_make(const gasnete_coll_team_t *parent,
+                                       const gasnete_coll_split_t *all, uint32_t color, uint32_t id)
+{
+    gasnete_coll_seat_t *seats = split_alloc(parent->size, sizeof *seats);
+    uint32_t size = gasnete_coll_split_seats(all, parent->first, parent->size, color, seats);
+    gasnet_node_t *nodes = split_alloc(size, sizeof *nodes);
+    for (uint32_t i = 0; i < size; i++) nodes[i] = gasnete_coll_node_of(parent, seats[i].rank);
+    gasnete_coll_team_t *team = gasnete_coll_team_new(id, nodes, size, NULL);
+    free(nodes);
+    free(seats);
+    team->settings = parent->settings;
+    team->plain->settings = parent->settings;
+    team->tuned = parent->tuned;
+    gasnete_team_barrier_of(team);
+    return team;
+}
+
+/* The team that the first image of this node has made; NULL if it has not yet.  */
+static gasnete_coll_team_t *split_made(uint32_t id)
+{
+    gasneti_lock(&gasnete_coll_lock);
+    gasnete_coll_team_t *team = gasnete_coll_team_find(id);
+    bool made = team && team->barrier;
+    gasneti_unlock(&gasnete_coll_lock);
+    return made ? team : NULL;
+}
+
+gasnet_team_handle_t gasnet_coll_team_split(gasnet_team_handle_t parent, gasnet_node_t color,
+                                            gasnet_node_t relrank, void *clientdata)
+{
+    (void)clientdata;
+    gasnete_coll_check_team("gasnet_coll_team_split", parent);
+    gasnete_coll_team_t *team = NULL;
+    gasnete_coll_split_t *all = split_gather(parent, color, relrank);
+    uint32_t id = gasnete_coll_split_id(all, parent->images);
+    if (gasnete_coll_local_image("gasnet_coll_team_split") == 0)
+        team = split_make(parent, all, color, id);
+    free(all);
+    while (team == NULL && (team = split_made(id)) == NULL) gasneti_wait_poll();
+    return team;
+}
+
+void gasnet_coll_team_free(gasnet_team_handle_t team)
+{
+    gasnete_coll_check_team("gasnet_coll_team_free", team);
+    if (team == gasnete_coll_team_all)
+        gasneti_fatal("gasnet_coll_team_free is called for GASNET_TEAM_ALL, which lives as long as "
+                      "the job");
+    gasnet_coll_barrier(team, 0, GASNET_BARRIERFLAG_ANONYMOUS | GASNET_BARRIERFLAG_IMAGES);
+    gasnete_team_barrier_t *barrier = team->barrier;
+    gasneti_lock(&barrier->lock);
+    bool last = ++barrier->freed == team->local;
+    gasneti_unlock(&barrier->lock);
+    if (!last) return;
+    gasnete_team_barrier_delete(team);
+    gasnete_coll_team_delete(team);
+}
+
+gasnet_node_t gasnet_coll_team_rank2node(gasnet_team_handle_t team, int rank)
+{
+    gasnete_coll_check_team("gasnet_coll_team_rank2node", team);
+    if (rank < 0 || (uint32_t)rank >= team->size)
+        gasneti_fatal("gasnet_coll_team_rank2node names rank %d of a team of %u nodes", rank,
+                      team->size);
+    return gasnete_coll_node_of(team, (uint32_t)rank);
+}
+
+gasnet_node_t gasnet_coll_team_node2rank(gasnet_team_handle_t team, gasnet_node_t node)
+{
+    gasnete_coll_check_team("gasnet_coll_team_node2rank", team);
+    uint32_t rank = gasnete_coll_rank_of(team, node);
+    return rank < team->size ? (gasnet_node_t)rank : (gasnet_node_t)-1;
+}
+
+gasnet_node_t gasnet_coll_team_size(gasnet_team_handle_t team)
+{
+    gasnete_coll_check_team("gasnet_coll_team_size", team);
+    return (gasnet_node_t)team->size;
+}

@@ -1,0 +1,34 @@
+/* split_order.h - which nodes form a team in gasnet_coll_team_split, and in which order.  Pure.
+ */
+#ifndef GASNETE_SPLIT_ORDER_H
+#define GASNETE_SPLIT_ORDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What one image passes.  All images of a node pass the same color and relrank.  */
+typedef struct gasnete_coll_split {
+    uint32_t color, relrank;
+    uint32_t id; /* the least id that the new team may have on this node */
+} gasnete_coll_split_t;
+
+/* A member of a new team.  */
+typedef struct gasnete_coll_seat {
+    uint32_t relrank;
+    uint32_t rank; /* in the parent */
+} gasnete_coll_seat_t;
+
+/* The members of the team of `color`, in order.  Rank r of the `size` of the parent passes
+ * entries[r], or with several images a node entries[first[r]] to entries[first[r + 1] - 1].
+ * Returns how many there are; `seats` has room for `size`.  */
+uint32_t gasnete_coll_split_seats(const gasnete_coll_split_t *entries, const uint32_t *first,
+                                  uint32_t size, uint32_t color, gasnete_coll_seat_t *seats);
+
+/* The id of the new teams.  One for all colors is enough: no node is in two of them. */
+uint32_t gasnete_coll_split_id(const gasnete_coll_split_t *entries, uint32_t images);
+
+/* The first rank whose images do not pass the same; `size` if there is none.  */
+uint32_t gasnete_coll_split_discord(const gasnete_coll_split_t *entries, const uint32_t *first,
+                                    uint32_t size);
+
+#endif

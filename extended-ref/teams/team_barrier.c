@@ -1,0 +1,239 @@
+/* team_barrier.c - runs the state machine barrier_state among the nodes of a team, over Active
+ * Messages that carry the team's id.
+ *
+ * The handler only records; gasnete_team_barriers_progress sends.  A message may arrive before this
+ * node has made the team: it is kept.  After a team is freed none arrives: the barrier that frees
+ * it has received all that were sent.
+ */
+#include "extended-ref/teams/team_barrier.h"
+
+#include <stdlib.h>
+
+#include "core/job/progress.h"
+#include "core/job/rank.h"
+#include "core/report.h"
+#include "extended-ref/barrier_transport.h"
+#include "extended-ref/internal_am.h"
+#include "extended-ref/progress.h"
+
+/* A message for a team that does not exist yet, or has no barrier yet.  */
+struct early {
+    struct early *next;
+    uint32_t team;
+    gasnete_barrier_message_t message;
+};
+
+/* With gasnete_coll_lock. */
+static struct early *early;
+static gasnete_team_barrier_t *_Atomic due;
+
+static void *team_barrier_alloc(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+    if (memory == NULL)
+        gasneti_fatal("out of memory: %zu bytes for a team's barrier", count * size);
+    return memory;
+}
+
+/* --- messages that arrive --- */
+
+/* With gasnete_coll_lock: gives the messages that came early to the team's new barrier.  */
+static void team_barrier_take_early(gasnete_team_barrier_t *barrier)
+{
+    for (struct early **at = &early; *at;) {
+        struct early *one = *at;
+        if (one->team != barrier->team->id) {
+            at = &one->next;
+            continue;
+        }
+        *at = one->next;
+        gasnete_barrier_object_receive(&barrier->nodes, &one->message);
+        free(one);
+    }
+}
+
+/* The same: enters it in the list of those to be advanced. */
+static void team_barrier_list(gasnete_team_barrier_t *barrier)
+{
+    if (barrier->listed) return;
+    barrier->listed = true;
+    barrier->next = atomic_load_explicit(&due, memory_order_relaxed);
+    atomic_store_explicit(&due, barrier, memory_order_relaxed);
+}
+
+/* False if the message violates the protocol.  */
+static bool team_barrier_arrived(uint32_t id, const gasnete_barrier_message_t *message)
+{
+    bool good = true;
+    struct early *kept = NULL;
+    gasneti_lock(&gasnete_coll_lock);
+    const gasnete_coll_team_t *team = gasnete_coll_team_find(id);
+    gasnete_team_barrier_t *barrier = team ? team->barrier : NULL;
+    if (barrier) {
+        good = gasnete_barrier_object_receive(&barrier->nodes, message);
+        team_barrier_list(barrier);
+    } else {
+        kept = team_barrier_alloc(1, sizeof *kept);
+        *kept = (struct early){early, id, *message};
+        early = kept;
+    }
+    gasneti_unlock(&gasnete_coll_lock);
+    return good;
+}
+
+void gasnete_team_barrier_handler(gasnet_token_t token, gasnet_handlerarg_t team,
+                                  gasnet_handlerarg_t word0, gasnet_handlerarg_t word1)
+{
+    const int32_t words[2] = {word0, word1};
+    gasnete_barrier_message_t message;
+    gasnet_node_t from = 0;
+    gasnet_AMGetMsgSource(token, &from);
+    if (!gasnete_barrier_unpack(words, &message) || !team_barrier_arrived((uint32_t)team, &message))
+        gasnete_barrier_bad(from, (uint32_t)word0);
+    atomic_store(&gasnete_progress_due, true);
+}
+
+/* --- sending --- */
+
+/* True with the next message to send; records when the phase is complete.  */
+static bool team_barrier_next(gasnete_barrier_t *nodes, gasnete_barrier_message_t *message)
+{
+    gasneti_lock(&nodes->lock);
+    bool any = gasnete_barrier_next(&nodes->state, message);
+    if (!any && nodes->state.notified && nodes->state.complete)
+        atomic_store_explicit(&nodes->complete, true, memory_order_release);
+    gasneti_unlock(&nodes->lock);
+    return any;
+}
+
+/* As barrier_advance in barrier.c.  */
+static void team_barrier_advance(gasnete_team_barrier_t *barrier)
+{
+    gasnete_barrier_message_t message;
+    while (team_barrier_next(&barrier->nodes, &message)) {
+        int32_t words[2];
+        gasnete_barrier_pack(&message, words);
+        gasnet_AMRequestShort3(gasnete_coll_node_of(barrier->team, message.to),
+                               GASNETE_H_TEAM_BARRIER, (gasnet_handlerarg_t)barrier->team->id,
+                               words[0], words[1]);
+    }
+}
+
+/* Takes one from the list, which must not be freed until team_barrier_release; or NULL.  */
+static gasnete_team_barrier_t *team_barrier_claim(void)
+{
+    gasneti_lock(&gasnete_coll_lock);
+    gasnete_team_barrier_t *barrier = atomic_load_explicit(&due, memory_order_relaxed);
+    if (barrier) {
+        atomic_store_explicit(&due, barrier->next, memory_order_relaxed);
+        barrier->listed = false;
+        barrier->sending++;
+    }
+    gasneti_unlock(&gasnete_coll_lock);
+    return barrier;
+}
+
+static void team_barrier_release(gasnete_team_barrier_t *barrier)
+{
+    gasneti_lock(&gasnete_coll_lock);
+    barrier->sending--;
+    gasneti_unlock(&gasnete_coll_lock);
+}
+
+void gasnete_team_barriers_progress(void)
+{
+    gasnete_team_barrier_t *barrier;
+    while (atomic_load_explicit(&due, memory_order_relaxed) && (barrier = team_barrier_claim())) {
+        team_barrier_advance(barrier);
+        team_barrier_release(barrier);
+    }
+}
+
+/* --- the barrier of a team --- */
+
+gasnete_team_barrier_t *gasnete_team_barrier_of(gasnete_coll_team_t *team)
+{
+    gasneti_lock(&gasnete_coll_lock);
+    gasnete_team_barrier_t *barrier = team->barrier;
+    gasneti_unlock(&gasnete_coll_lock);
+    if (barrier) return barrier;
+
+    gasnete_team_barrier_t *made = team_barrier_alloc(1, sizeof *made);
+    made->team = team;
+    made->images.images = team->local;
+    made->images.phase = team_barrier_alloc(team->local, sizeof *made->images.phase);
+    made->images.inside = team_barrier_alloc(team->local, sizeof *made->images.inside);
+    gasnete_barrier_init(&made->nodes.state, team->rank, team->size);
+    gasneti_lock(&gasnete_coll_lock);
+    barrier = team->barrier;
+    if (barrier == NULL) {
+        team_barrier_take_early(made);
+        team->barrier = barrier = made;
+    }
+    gasneti_unlock(&gasnete_coll_lock);
+    if (barrier != made) {
+        free(made->images.phase);
+        free(made->images.inside);
+        free(made);
+    }
+    return barrier;
+}
+
+/* Takes it from the list; true if no thread sends for it.  */
+static bool team_barrier_unlist(gasnete_team_barrier_t *barrier)
+{
+    gasneti_lock(&gasnete_coll_lock);
+    if (barrier->listed) {
+        gasnete_team_barrier_t *before = atomic_load_explicit(&due, memory_order_relaxed);
+        if (before == barrier) {
+            atomic_store_explicit(&due, barrier->next, memory_order_relaxed);
+        } else {
+            while (before->next != barrier) before = before->next;
+            before->next = barrier->next;
+        }
+        barrier->listed = false;
+    }
+    bool idle = barrier->sending == 0;
+    gasneti_unlock(&gasnete_coll_lock);
+    return idle;
+}
+
+void gasnete_team_barrier_delete(gasnete_coll_team_t *team)
+{
+    gasnete_team_barrier_t *barrier = team->barrier;
+    if (barrier == NULL) return;
+    while (!team_barrier_unlist(barrier)) gasneti_wait_poll();
+    team->barrier = NULL;
+    free(barrier->images.phase);
+    free(barrier->images.inside);
+    free(barrier);
+}
+
+void gasnete_team_barrier_notify(gasnete_coll_team_t *team, int id, int flags)
+{
+    gasnete_team_barrier_t *barrier = gasnete_team_barrier_of(team);
+    if (!gasnete_barrier_object_enter(&barrier->nodes, gasnete_barrier_value(id, flags)))
+        gasneti_fatal(
+            "gasnet_coll_barrier_notify on a team of %u nodes while this node has not left the "
+            "team's barrier: without GASNET_BARRIERFLAG_IMAGES one thread of a node takes part, "
+            "and calls gasnet_coll_barrier_wait (or a successful _try) first",
+            team->size);
+    team_barrier_advance(barrier);
+}
+
+int gasnete_team_barrier_try(gasnete_coll_team_t *team, int id, int flags)
+{
+    gasnete_barrier_t *nodes = &gasnete_team_barrier_of(team)->nodes;
+    if (!gasnete_barrier_object_notified(nodes))
+        gasneti_fatal("gasnet_coll_barrier_wait or _try on a team of %u nodes without a "
+                      "gasnet_coll_barrier_notify that it could end",
+                      team->size);
+    gasnetc_poll();
+    if (!gasnete_barrier_object_complete(nodes)) return GASNET_ERR_NOT_READY;
+    return gasnete_barrier_object_leave(nodes, gasnete_barrier_value(id, flags));
+}
+
+int gasnete_team_barrier_result(gasnete_coll_team_t *team, int *id)
+{
+    return gasnete_barrier_object_result(&gasnete_team_barrier_of(team)->nodes, id);
+}
