@@ -5,7 +5,7 @@
  * A block of rank r for rank s is a pattern of (r, s, position), so that a wrong block, length or
  * place is seen.
  */
-#include "test.h"
+#include "tests/programs/test.h"
 
 #include <gasnet_coll.h>
 
