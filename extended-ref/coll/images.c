@@ -29,7 +29,7 @@ typedef struct images_layout {
 
 static bool images_here(const gasnete_coll_op_t *op)
 {
-    return op->plan.root == op->plan.rank;
+    return op->schedule->key.root == op->call.team->rank;
 }
 
 /* The root's destination of a reduction may be its source, which plans do not know.  */
@@ -134,7 +134,7 @@ void gasnete_coll_pack(gasnete_coll_op_t *op)
 {
     const images_layout_t layout = images_layout(op);
     const size_t src = images_round(layout.src), dst = images_round(layout.dst);
-    const size_t all = src + dst + images_round(gasnete_coll_plan_scratch(&op->plan));
+    const size_t all = src + dst + images_round(op->schedule->scratch);
     const gasnete_coll_image_t *root = &op->images[layout.root];
     op->buffer[GASNETE_COLL_SRC] = root->src;
     op->buffer[GASNETE_COLL_DST] = root->dst;

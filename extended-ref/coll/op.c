@@ -47,7 +47,6 @@ static gasnete_coll_op_t *op_new(const gasnete_coll_call_t *call, uint32_t numbe
     op->number = number;
     op->entered = 0;
     op->phase = GASNETE_COLL_IN;
-    op->rounds = op->round = 0;
     op->with_actions = false;
     op->begun = false;
     op->claimed = true; /* by the call that will start it */
@@ -162,25 +161,18 @@ void gasnete_coll_sent(gasnete_coll_op_t *op)
 
 /* --- phases --- */
 
-static void op_prepare_plan(gasnete_coll_op_t *op, enum gasnete_coll_kind kind)
+static void op_schedule(gasnete_coll_op_t *op, enum gasnete_coll_kind kind)
 {
     const gasnete_coll_call_t *call = &op->call;
-    const gasnete_coll_team_t *team = call->team;
-    bool reduces = kind == GASNETE_COLL_REDUCE;
-    op->plan = (gasnete_coll_plan_t){
-        .kind = kind,
-        .in_order = reduces && gasnete_coll_in_order(call->function),
-        .rank = team->rank,
-        .size = team->size,
-        .root = gasnete_coll_rank_of_image(team, call->root),
-        .nbytes = kind == GASNETE_COLL_BARRIER ? 0 : call->nbytes,
-        .unit = call->unit,
-        .first = team->first,
-        .even = team->even,
-    };
-    gasnete_coll_choose(&op->plan, &team->settings);
-    op->rounds = gasnete_coll_plan_rounds(&op->plan);
-    uint32_t ahead = gasnete_coll_plan_ahead(&op->plan);
+    gasnete_coll_plan_key_t key = {.kind = kind};
+    if (kind != GASNETE_COLL_BARRIER) {
+        key.nbytes = call->nbytes;
+        key.unit = call->unit;
+        key.root = gasnete_coll_rank_of_image(call->team, call->root);
+        key.in_order = kind == GASNETE_COLL_REDUCE && gasnete_coll_in_order(call->function);
+    }
+    op->schedule = gasnete_coll_schedule_take(call->team, &key);
+    uint32_t ahead = op->schedule->ahead;
     op->ahead = ahead < GASNETE_COLL_SLOTS ? ahead : GASNETE_COLL_SLOTS - 1;
     op->round = op->posted = 0;
 }
@@ -189,7 +181,6 @@ static void op_prepare_plan(gasnete_coll_op_t *op, enum gasnete_coll_kind kind)
 static bool op_begin_phase(gasnete_coll_op_t *op)
 {
     const gasnete_coll_call_t *call = &op->call;
-    op->rounds = op->round = 0;
     switch (op->phase) {
     case GASNETE_COLL_IN:
     case GASNETE_COLL_OUT:
@@ -197,11 +188,11 @@ static bool op_begin_phase(gasnete_coll_op_t *op)
               (op->phase == GASNETE_COLL_IN ? GASNET_COLL_IN_ALLSYNC : GASNET_COLL_OUT_ALLSYNC)) ||
             call->team->size == 1)
             return false;
-        op_prepare_plan(op, GASNETE_COLL_BARRIER);
+        op_schedule(op, GASNETE_COLL_BARRIER);
         return true;
     default:
         if (call->nbytes == 0 && call->kind != GASNETE_COLL_BARRIER) return false;
-        op_prepare_plan(op, call->kind);
+        op_schedule(op, call->kind);
         if (call->kind != GASNETE_COLL_BARRIER) gasnete_coll_pack(op);
         return true;
     }
@@ -211,6 +202,7 @@ static void op_end_phase(gasnete_coll_op_t *op)
 {
     if (op->phase == GASNETE_COLL_MOVE && op->call.kind != GASNETE_COLL_BARRIER)
         gasnete_coll_unpack(op);
+    gasnete_coll_schedule_return(op->schedule);
 }
 
 /* --- rounds --- */
@@ -235,10 +227,13 @@ static void op_post(gasnete_coll_op_t *op, const gasnete_coll_action_t *action, 
 /* Posts the messages of all rounds up to `ahead` after this one.  */
 static void op_post_ahead(gasnete_coll_op_t *op)
 {
-    gasnete_coll_action_t action;
-    for (; op->posted < op->rounds && op->posted <= op->round + op->ahead; op->posted++)
-        for (uint32_t i = 0; gasnete_coll_plan_action(&op->plan, op->posted, i, &action); i++)
-            if (action.verb == GASNETE_COLL_RECV) op_post(op, &action, op->posted);
+    const gasnete_coll_schedule_t *schedule = op->schedule;
+    gasnete_coll_action_t space;
+    const gasnete_coll_action_t *action;
+    for (; op->posted < schedule->rounds && op->posted <= op->round + op->ahead; op->posted++)
+        for (uint32_t i = 0;
+             (action = gasnete_coll_schedule_action(schedule, op->posted, i, &space)); i++)
+            if (action->verb == GASNETE_COLL_RECV) op_post(op, action, op->posted);
 }
 
 static void op_copy(gasnete_coll_op_t *op, const gasnete_coll_action_t *action)
@@ -296,16 +291,18 @@ static bool op_act(gasnete_coll_op_t *op, const gasnete_coll_action_t *action)
 /* Executes the plan from where it stopped; true if it is complete, false if it waits.  */
 static bool op_execute(gasnete_coll_op_t *op)
 {
-    gasnete_coll_action_t action;
-    for (; op->round < op->rounds; op->round++) {
+    const gasnete_coll_schedule_t *schedule = op->schedule;
+    gasnete_coll_action_t space;
+    const gasnete_coll_action_t *action;
+    for (; op->round < schedule->rounds; op->round++) {
         if (!op->with_actions) {
             if (!op_messages_in_place(op)) return false;
             if (op->ahead) op_post_ahead(op);
             op->with_actions = true;
             op->action = 0;
         }
-        while (gasnete_coll_plan_action(&op->plan, op->round, op->action, &action)) {
-            if (!op_act(op, &action)) return false;
+        while ((action = gasnete_coll_schedule_action(schedule, op->round, op->action, &space))) {
+            if (!op_act(op, action)) return false;
             op->action++;
         }
         op->with_actions = false;

@@ -64,8 +64,8 @@ typedef struct gasnete_coll_op {
     uint8_t phase;     /* enum gasnete_coll_phase */
     bool begun;        /* the phase */
     bool with_actions; /* the round's messages are posted; `action` counts its actions */
-    uint32_t round, rounds, action, ahead, posted;
-    gasnete_coll_plan_t plan;
+    uint32_t round, action, ahead, posted;
+    gasnete_coll_schedule_t *schedule;    /* of the phase that has begun */
     uint32_t awaited[GASNETE_COLL_SLOTS]; /* (L) messages not in place, by round */
     uint32_t sends;                       /* (L) messages that still need their memory */
     gasnete_coll_item_t *announced;       /* (L) messages to be sent now */

@@ -133,6 +133,8 @@ void gasnete_coll_team_delete(gasnete_coll_team_t *team)
     if (in_flight)
         gasneti_fatal("a team is freed while %u of its collectives are in flight: sync them first",
                       in_flight);
+    gasnete_coll_schedules_drop(team);
+    if (twin != team) gasnete_coll_schedules_drop(twin);
     free(team->nodes);
     free(team->members);
     free(team->first);

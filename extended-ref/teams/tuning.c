@@ -41,6 +41,8 @@ static void use_settings(gasnete_coll_team_t *team, const gasnete_coll_settings_
     team->settings = *settings;
     team->plain->settings = *settings;
     team->tuned = true;
+    gasnete_coll_schedules_drop(team);
+    if (team->plain != team) gasnete_coll_schedules_drop(team->plain);
 }
 
 /* --- settings by calls --- */

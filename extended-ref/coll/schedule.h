@@ -1,0 +1,56 @@
+/* schedule.h - plans that a team has carried out lately, as lists of actions.
+ *
+ * Programs repeat few different calls, and to evaluate a plan costs more than to send a small
+ * message.  So the actions of short plans are kept, by the plan's arguments.
+ */
+#ifndef GASNETE_COLL_SCHEDULE_H
+#define GASNETE_COLL_SCHEDULE_H
+
+#include "extended-ref/coll/plan.h"
+
+enum { GASNETE_COLL_SCHEDULE_ACTIONS = 16, GASNETE_COLL_SCHEDULES = 32 };
+
+/* What a team's plans differ in. */
+typedef struct gasnete_coll_plan_key {
+    size_t nbytes, unit;
+    uint32_t root;
+    uint8_t kind; /* enum gasnete_coll_kind */
+    bool in_order;
+} gasnete_coll_plan_key_t;
+
+typedef struct gasnete_coll_schedule {
+    gasnete_coll_plan_key_t key;
+    uint32_t users;  /* (L) phases of operations that execute it */
+    uint32_t rounds; /* as gasnete_coll_plan_rounds, and so on */
+    uint32_t ahead;
+    uint32_t count; /* of actions */
+    size_t scratch;
+    bool listed; /* in the team's table */
+    bool whole;  /* `actions` has all; else the plan is evaluated */
+    gasnete_coll_plan_t plan;
+    uint8_t first[GASNETE_COLL_SCHEDULE_ACTIONS + 1]; /* [rounds + 1] action of each round */
+    gasnete_coll_action_t actions[GASNETE_COLL_SCHEDULE_ACTIONS];
+} gasnete_coll_schedule_t;
+
+struct gasnete_coll_team;
+
+/* The schedule of a plan of the team; to be returned.  Takes the lock.  */
+gasnete_coll_schedule_t *gasnete_coll_schedule_take(struct gasnete_coll_team *team,
+                                                    const gasnete_coll_plan_key_t *key);
+void gasnete_coll_schedule_return(gasnete_coll_schedule_t *schedule);
+/* The settings of the team have changed, or it is freed.  */
+void gasnete_coll_schedules_drop(struct gasnete_coll_team *team);
+
+/* Action `i` of `round`, in the schedule or in *space; NULL if the round has no more.  */
+static inline const gasnete_coll_action_t *
+gasnete_coll_schedule_action(const gasnete_coll_schedule_t *schedule, uint32_t round, uint32_t i,
+                             gasnete_coll_action_t *space)
+{
+    if (schedule->whole) {
+        i += schedule->first[round];
+        return i < schedule->first[round + 1] ? &schedule->actions[i] : NULL;
+    }
+    return gasnete_coll_plan_action(&schedule->plan, round, i, space) ? space : NULL;
+}
+
+#endif
