@@ -1,0 +1,60 @@
+#!/bin/bash
+# teams.sh - wrong uses of teams, of their barriers and of their settings: each ends the job with one line that says so,
+# in release and in debug builds.  TEST_CONDUIT (ibv), TEST_MODES (seq par).
+# family: wrong-teams
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../tap.sh" || exit 1
+. "$(dirname "$0")/../variant.sh" || exit 1
+modes=${TEST_MODES:-seq par}
+
+# Case, in what builds (all, par: with two images on a node, debug), and the words of the message.
+cases='notify_twice|all|while this node has not left the team.s barrier: without GASNET_BARRIERFLAG_IMAGES one thread of a node
+wait_first|all|_wait or _try on a team of 2 nodes without a gasnet_coll_barrier_notify
+try_first|all|_wait or _try on a team of 2 nodes without a gasnet_coll_barrier_notify
+wait_twice|all|_wait or _try on a team of 2 nodes without a gasnet_coll_barrier_notify
+no_team|all|gasnet_coll_barrier_notify is called with a NULL team
+flag_16|debug|gasnet_coll_barrier_notify is given the flags 0x10, of which 0x10 is unknown
+in_handler|all|gasnet_coll_barrier_notify (is )?called in a handler
+image_notifies_twice|par|is called twice by an image without gasnet_coll_barrier_wait
+image_waits_first|par|by an image without a gasnet_coll_barrier_notify
+split_null|all|gasnet_coll_team_split is called with a NULL team
+images_differ|par|the images of rank 0 .*pass different colors or ranks
+rank_2|all|names rank 2 of a team of 2 nodes
+rank_minus_1|all|names rank -1 of a team of 2 nodes
+free_all|all|for GASNET_TEAM_ALL, which lives as long as
+free_in_barrier|all|while this node has not left the team.s barrier
+free_in_flight|all|a team is freed while 1 of its collectives
+tree_of_exchange|all|tree 0 of exchange, which has 0
+tree_2|all|tree 2 of gather, which has 2
+dissemination_of_gather|all|set_dissem_limit is given gather: only gather_all and exchange
+operation_99|all|names operation 99
+no_file|all|loadTuningState cannot open /nowhere/settings.[0-9]*: No such file
+wrong_line|all|line 3 of wrong_settings.[0-9]* is wrong: a number is missing
+other_file|all|line 1 of wrong_settings.[0-9]* is wrong: the file does not begin with
+no_place|all|dumpTuningState cannot write /nowhere/settings: No such file'
+
+wrong() { # TREE MODE CASE WORDS
+    local tree=$1 mode=$2 name=$3 words=$4 status bad='' log=$TEST_LOG/wrong_teams_${1##*/}_$2_$3.log
+    (cd "$tap_scratch" && timeout -k 2 60 "$tree/gasnetrun_$TEST_CONDUIT" -n 2 "$tree/tests/wrong/teams-$TEST_CONDUIT-$mode" "$name") \
+        >"$log" 2>&1 </dev/null
+    status=$?
+    [ $status -ne 0 ] || bad+=", status 0"
+    [ $status -ne 124 ] || bad+=", hangs"
+    [ "$(grep -c 'FATAL ERROR' "$log")" -ge 1 ] || bad+=", no fatal error"
+    ! grep -qE 'Caught|dumped|fault' "$log" || bad+=", a signal"
+    grep -qE "FATAL ERROR.*$words" "$log" || bad+=", without the words /$words/"
+    tap_ok "$([ -z "$bad" ]; echo $?)" "${tree##*/} $mode: $name${bad:+ ($bad)}"
+    [ -z "$bad" ] || tap_tail "$log"
+}
+all_cases() { # TREE debug|release
+    local mode name builds words
+    for mode in $modes; do
+        while IFS='|' read -r name builds words; do
+            case $builds in all | "$mode" | "$2") wrong "$1" "$mode" "$name" "$words" ;; esac
+        done <<<"$cases"
+    done
+}
+all_cases "$TEST_BUILD" "$(grep -q -- '-DGASNET_DEBUG' "$TEST_BUILD/packaging/$TEST_CONDUIT-seq.mak" && echo debug || echo release)"
+for mode in $modes; do targets+=("tests/wrong/teams-$TEST_CONDUIT-$mode"); done
+if debug_build "gasnetrun_$TEST_CONDUIT" "${targets[@]}"; then all_cases "$TEST_DEBUG_BUILD" debug; fi
+tap_end
