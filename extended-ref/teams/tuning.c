@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "core/report.h"
-#include "extended-ref/coll/team.h"
+#include "extended-ref/coll/op.h"
 #include "extended-ref/teams/tuning_text.h"
 
 static const char default_file[] = "gasnet_coll_tuning_defaults.bin";
@@ -193,18 +193,21 @@ void gasnet_coll_tune_generic_op(gasnet_team_handle_t team, gasnet_coll_optype_t
                                  char **best_tree)
 {
     gasnete_coll_check_team("gasnet_coll_tune_generic_op", team);
+    const gasnete_coll_team_t *own = flags & GASNET_COLL_NO_IMAGES ? team->plain : team;
     gasnete_coll_plan_t plan = {.kind = kind_of("gasnet_coll_tune_generic_op", op),
-                                .rank = team->rank,
-                                .size = team->size,
+                                .rank = own->rank,
+                                .size = own->size,
                                 .nbytes = args.nbytes,
                                 .unit = args.elem_size,
-                                .first = team->first,
-                                .even = team->even};
-    if (has_root(plan.kind)) plan.root = gasnete_coll_rank_of_image(team, args.rootimg);
+                                .first = own->first,
+                                .even = own->even};
     gasnet_coll_handle_t handle = start(team, op, &args, flags);
     if (fn) fn(work_arg);
     gasnet_coll_wait_sync(handle);
-    gasnete_coll_choose(&plan, &team->settings);
+    /* The operation has checked the arguments.  */
+    if (has_root(plan.kind)) plan.root = gasnete_coll_rank_of_image(own, args.rootimg);
+    plan.in_order = plan.kind == GASNETE_COLL_REDUCE && gasnete_coll_in_order(args.func);
+    gasnete_coll_choose(&plan, &own->settings);
     if (best_algidx) *best_algidx = plan.algorithm;
     if (num_params) *num_params = GASNET_COLL_NUM_PARAM_TYPES;
     if (best_param && (*best_param = calloc(GASNET_COLL_NUM_PARAM_TYPES, sizeof **best_param))) {
