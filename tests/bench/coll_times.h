@@ -1,0 +1,57 @@
+/* coll_times.h - the loop that times collectives, the same for this library and for MPI.
+ *
+ * The includer defines collectives[] and meet(), and calls measure() on all ranks.  Rooted
+ * operations change the root from call to call, so that each depends on the one before.  Rank 0
+ * prints lines `NAME BYTES MICROSECONDS`: the best of several rounds.
+ */
+#ifndef TEST_COLL_TIMES_H
+#define TEST_COLL_TIMES_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct collective {
+    const char *name;
+    void (*run)(int root, size_t nbytes);
+};
+enum { COLLECTIVES = 5, LARGEST_BLOCK = 64 << 10 };
+static const struct collective collectives[COLLECTIVES];
+static void meet(void);
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double best_round(const struct collective *c, size_t nbytes, int count, int size)
+{
+    double best = 1e9;
+    for (int round = 0; round < 6; round++) { /* the first one warms up */
+        meet();
+        const double start = seconds();
+        for (int i = 0; i < count; i++) c->run(i % size, nbytes);
+        const double took = (seconds() - start) / count;
+        if (round > 0 && took < best) best = took;
+    }
+    return best;
+}
+
+static void measure(int rank, int size)
+{
+    static const size_t bytes[] = {8, 1024, LARGEST_BLOCK};
+    for (int i = 0; i < COLLECTIVES; i++) {
+        for (int j = 0; j < 3 && (j == 0 || strcmp(collectives[i].name, "barrier") != 0); j++) {
+            const int count = (j < 2 ? 1000 : 100) * 2 / size;
+            const double took = best_round(&collectives[i], bytes[j], count, size);
+            if (rank == 0) printf("%s %zu %.2f\n", collectives[i].name, bytes[j], took * 1e6);
+        }
+    }
+    fflush(stdout);
+}
+
+#endif
