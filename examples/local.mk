@@ -4,7 +4,7 @@ examples_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/$(
 # Real executables rather than libtool's wrapper scripts: debuggers and launchers look into them.
 examples_ldflags = -no-install
 
-noinst_PROGRAMS += examples/hello examples/ring examples/heat examples/halo examples/latency
+noinst_PROGRAMS += examples/hello examples/ring examples/heat examples/halo examples/latency examples/samplesort examples/cg
 
 examples_hello_SOURCES = examples/hello.c
 examples_hello_CPPFLAGS = $(examples_cppflags)
@@ -30,3 +30,13 @@ examples_latency_SOURCES = examples/latency.c
 examples_latency_CPPFLAGS = $(examples_cppflags)
 examples_latency_LDFLAGS = $(examples_ldflags)
 examples_latency_LDADD = libgasnet-$(FIRST_CONDUIT)-seq.la
+
+examples_samplesort_SOURCES = examples/samplesort.c
+examples_samplesort_CPPFLAGS = $(examples_cppflags)
+examples_samplesort_LDFLAGS = $(examples_ldflags)
+examples_samplesort_LDADD = libgasnet-$(FIRST_CONDUIT)-seq.la
+
+examples_cg_SOURCES = examples/cg.c
+examples_cg_CPPFLAGS = $(examples_cppflags)
+examples_cg_LDFLAGS = $(examples_ldflags)
+examples_cg_LDADD = libgasnet-$(FIRST_CONDUIT)-seq.la -lm

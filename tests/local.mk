@@ -3,6 +3,7 @@
 EXTRA_DIST += tests/README.md tests/descriptors.h tests/tap.sh tests/variant.sh tests/netns.sh tests/check.sh \
 	tests/arrows.sh tests/headers.sh tests/promises.sh tests/am/flow.sh \
 	tests/builds/debug.sh tests/builds/reference.sh tests/builds/sanitizers.sh tests/clients/run.sh tests/clients/names.sh \
+	tests/clients/examples.sh tests/coll/run.sh \
 	tests/exit/crowd.sh tests/exit/exit.py tests/exit/rounds.py tests/exit/signals.sh \
 	tests/ib/amrdma.sh tests/ib/connect.sh tests/ib/faults.sh tests/ib/firmware.sh tests/ib/peers.sh tests/ib/rails.sh \
 	tests/ib/srq.sh tests/ib/rnr_once.c tests/ib/torn.sh tests/job/hardship.sh tests/job/words.sh tests/legal/run.sh \
@@ -10,8 +11,8 @@ EXTRA_DIST += tests/README.md tests/descriptors.h tests/tap.sh tests/variant.sh 
 	tests/programs/programs.table tests/programs/run-conduit.sh tests/programs/unprivileged.sh tests/progress/rcvthread.sh \
 	tests/softhca-hosts/run.sh tests/softhca-run/run.sh tests/spawner/env.sh tests/spawner/hosts.sh tests/stats/stats.sh tests/wrong/run.sh tests/wrong/teams.sh \
 	tests/bench/count.sh tests/bench/layer.sh tests/bench/callgrind.sh tests/bench/threads.sh tests/bench/memory.sh \
-	tests/bench/portals.sh tests/bench/times.sh tests/bench/locked.sh tests/bench/vis.sh tests/bench/counters.sh \
-	tests/vis/ways.sh
+	tests/bench/portals.sh tests/bench/collectives.sh tests/bench/coll_times_mpi.c tests/bench/times.sh tests/bench/locked.sh \
+	tests/bench/vis.sh tests/bench/counters.sh tests/vis/ways.sh
 EXTRA_DIST += tests/mutate/mutate.py tests/mutate/mutations.py
 EXTRA_DIST += tests/clients/fragments.sh tests/clients/names.table tests/clients/hello.c tests/clients/tools.c tests/clients/names.c tests/clients/handlers.c \
 	tests/clients/calls.c tests/clients/wild.c tests/clients/with_mpi.c tests/clients/mpi/mpi.h
@@ -36,6 +37,7 @@ bench: check-programs
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/threads.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/memory.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/vis.sh
+	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/collectives.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/times.sh
 	-SOFTHCA=on ./softhca_speed
 

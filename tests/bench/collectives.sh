@@ -56,8 +56,8 @@ counts() {
     for mode in ${TEST_MODES:-seq par}; do
         figure() { callgrind_figure "$tap_scratch/counts" "$mode: $1"; }
         poll=$(figure "poll that finds nothing")
-        more "$mode: a poll more, after gasnet_coll_init" "$(figure "the same after gasnet_coll_init")" 0
-        more "$mode: a poll more, with a collective pending" "$(figure "the same with a collective pending")" 5
+        more "$mode: a poll more, after gasnet_coll_init" "$(figure "empty poll after gasnet_coll_init")" 0
+        more "$mode: a poll more, with a collective pending" "$(figure "empty poll with a collective pending")" 5
         printf '# %-46s %12s\n' "$mode: broadcast of 8 bytes, at the root" "$(figure "broadcast of 8 bytes, at the root")" \
             "$mode: broadcast of 8 bytes that is at hand" "$(figure "broadcast of 8 bytes that is at hand")"
     done

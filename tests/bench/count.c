@@ -7,6 +7,7 @@
  * without library calls, so that nothing arrives by surprise inside counted().
  */
 #include "tests/programs/test.h"
+#include <gasnet_coll.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -114,6 +115,13 @@ static void am_medium(void)
 static void poll_once(void)
 {
     gasnet_AMPoll();
+}
+
+enum { COLLECTIVE = GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC | GASNET_COLL_LOCAL };
+static void coll_broadcast(void)
+{
+    uint64_t value = step;
+    gasnet_coll_broadcast(GASNET_TEAM_ALL, &value, 0, &value, sizeof value, COLLECTIVE);
 }
 
 /* --- keeping in step --- */
@@ -271,19 +279,76 @@ static void drive_barrier_try(int n)
     barriers(n, barrier_try, directly);
 }
 
+/* Polls after gasnet_coll_init. */
+static void drive_coll_poll(int n)
+{
+    gasnet_coll_init(NULL, 0, NULL, 0, 0);
+    test_sync();
+    drive_poll(n);
+}
+
+/* Polls while the other rank has not entered a collective. */
+static void drive_coll_pending(int n)
+{
+    uint64_t value = 1, all[2];
+    gasnet_coll_init(NULL, 0, NULL, 0, 0);
+    test_sync();
+    step++;
+    if (test_rank == 0) {
+        gasnet_coll_handle_t pending =
+            gasnet_coll_gather_all_nb(GASNET_TEAM_ALL, all, &value, sizeof value, COLLECTIVE);
+        for (int i = 0; i < BATCH; i++) gasnet_AMPoll(); /* what it sends is sent */
+        drive_poll(n);
+        announce();
+        gasnet_coll_wait_sync(pending);
+    } else {
+        watch();
+        gasnet_coll_gather_all(GASNET_TEAM_ALL, all, &value, sizeof value, COLLECTIVE);
+    }
+}
+
+/* Rank 0 is the root; rank 1 enters when its message is at hand. */
+static void broadcasts(int n, void (*at_root)(void (*)(void)), void (*elsewhere)(void (*)(void)))
+{
+    gasnet_coll_init(NULL, 0, NULL, 0, 0);
+    for (int i = 0; i < n; i++) {
+        step++;
+        if (test_rank == 0) {
+            at_root(coll_broadcast);
+            announce();
+            watch();
+            gasnet_AMPoll(); /* credits */
+        } else {
+            watch();
+            elsewhere(coll_broadcast);
+            announce();
+        }
+    }
+}
+static void drive_coll_send(int n)
+{
+    broadcasts(n, counted, directly);
+}
+static void drive_coll_receive(int n)
+{
+    broadcasts(n, directly, counted);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*drive)(int n);
     } operation[] = {
-        {"nothing", drive_nothing},    {"put_nbi", drive_put_nbi},
-        {"put_nb", drive_put_nb},      {"put", drive_put},
-        {"get_nb", drive_get},         {"put_nb_4k", drive_put_4k},
-        {"reap", drive_reap},          {"am_short", drive_short},
-        {"am_receive", drive_receive}, {"am_round", drive_round_trip},
-        {"am_medium", drive_medium},   {"poll", drive_poll},
-        {"barrier", drive_barrier},    {"barrier_try", drive_barrier_try},
+        {"nothing", drive_nothing},     {"put_nbi", drive_put_nbi},
+        {"put_nb", drive_put_nb},       {"put", drive_put},
+        {"get_nb", drive_get},          {"put_nb_4k", drive_put_4k},
+        {"reap", drive_reap},           {"am_short", drive_short},
+        {"am_receive", drive_receive},  {"am_round", drive_round_trip},
+        {"am_medium", drive_medium},    {"poll", drive_poll},
+        {"barrier", drive_barrier},     {"barrier_try", drive_barrier_try},
+        {"coll_poll", drive_coll_poll}, {"coll_pending", drive_coll_pending},
+        {"coll_send", drive_coll_send}, {"coll_receive", drive_coll_receive},
     };
     test_start(&argc, &argv, table, TEST_COUNT(table), SEGMENT);
     int chosen = -1;

@@ -81,7 +81,7 @@ asan=address,undefined
 programs="testhello testam testamsize testamflood testputget testhandles testvalue testbarrier testlock testvis"
 targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-seq"); done
-targets+=(tests/testflow-ibv-seq tests/testthreads-ibv-par softhca_soak softhca_stress softhca_cycles)
+targets+=(tests/testflow-ibv-seq tests/testthreads-ibv-par tests/testcoll-ibv-seq tests/collmix-ibv-par softhca_soak softhca_stress softhca_cycles)
 targets+=(tests/vapi/{rules,overlap,hcas} tests/portals3/{model,hostile,refusals,rules,messages})
 targets+=(tests/testsync-ibv-seq tests/reference/libgasnet-ibv-seq.la)
 portals_programs="testam testputget testamflood"
@@ -91,6 +91,8 @@ mapfile -t units < <(cd "$main_build/tests" && find unit fuzz sim -maxdepth 1 -t
 if build $asan "${targets[@]}" "${units[@]}"; then
     for program in $programs; do job $asan 2 "$program-ibv-seq"; done
     job $asan 2 testthreads-ibv-par
+    job $asan 3 testcoll-ibv-seq 1 quick
+    job $asan 2 collmix-ibv-par uneven 4
     for program in $portals_programs; do job $asan 2 "$program-portals-seq"; done
     sharing $asan 4 testamflood-ibv-seq
     sharing $asan 4 testflow-ibv-seq storm 200
@@ -114,7 +116,7 @@ programs="testthreads testam testamflood testlock testhandles testvis"
 targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-par"); done
 targets+=(softhca_soak softhca_stress softhca_rules tests/vapi/{rules,overlap} tests/reference/libgasnet-ibv-par.la)
-targets+=(tests/portals3/{mirrored,locks} tests/unit/exit_engine tests/testexit-ibv-par)
+targets+=(tests/portals3/{mirrored,locks} tests/unit/exit_engine tests/testexit-ibv-par tests/testcoll-ibv-par tests/collmix-ibv-par)
 portals_programs="testthreads testbarrier"
 targets+=(gasnetrun_portals)
 for program in $portals_programs; do targets+=("tests/$program-portals-par"); done
@@ -123,6 +125,9 @@ if build thread "${targets[@]}"; then
     for program in $portals_programs; do job thread 2 "$program-portals-par"; done
     for program in testthreads testamflood; do sharing thread 3 "$program-ibv-par"; done
     reference thread 2 testthreads-ibv-par
+    job thread 2 testcoll-ibv-par uneven quick
+    job thread 3 collmix-ibv-par 2 4
+    with="receive thread" GASNET_RCV_THREAD=1 job thread 2 collmix-ibv-par uneven 4
     # Ends with several threads inside; a rank that ends alone waits half of the timeout for the others.
     for case in thread_exits_in_storm_others_transfer threads_all_exit main_returns_meanwhile; do
         ends=19 GASNET_EXITTIMEOUT=16 job thread 2 testexit-ibv-par $case

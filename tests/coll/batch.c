@@ -154,7 +154,7 @@ static void take(struct outstanding *out, struct batch *batch, int i)
 static void sync_a_few(struct outstanding *out, struct batch *batch)
 {
     const int first = out->first;
-    const int n = MIN(1 + (int)test_below(&image_random, 20), out->count - first);
+    const int wish = 1 + (int)test_below(&image_random, 20), n = MIN(wish, out->count - first);
     if (n == 0) return;
     batch_sync_some(&image_random, out->handle + first, n);
     for (int i = first; i < first + n; i++) {
