@@ -8,7 +8,7 @@
 #include "tests/coll/batch.h"
 
 enum { H_COUNT = 128, H_MEDIUM, STEPS = 60, SLOT = 64 << 10, MOST = 16000, CELL = 16384 };
-/* Teams of each node: all, all in reverse, rows, columns, pairs of columns' ranks in reverse.  */
+/* Teams of each node: all, all in reverse, rows, columns, pairs of a column in reverse.  */
 enum { ALL, REVERSED, ROWS, COLUMNS, NESTED, FAMILIES };
 
 static struct group *family[FAMILIES];
@@ -81,33 +81,44 @@ static void something(void)
 
 /* --- teams --- */
 
-static struct group *split(gasnet_team_handle_t parent, int color, int order)
+/* By all images of a node; the first one keeps what they get.  */
+static void split(int number, gasnet_team_handle_t parent, int color, int order)
 {
-    return group_of_team(
-        gasnet_coll_team_split(parent, (gasnet_node_t)color, (gasnet_node_t)order, NULL));
+    gasnet_team_handle_t team =
+        gasnet_coll_team_split(parent, (gasnet_node_t)color, (gasnet_node_t)order, NULL);
+    if (image_me == image_first) family[number] = group_of_team(team);
+    images_meet();
+    const struct group *mine = family[number];
+    test_check(mine->team == team && mine->image[mine->first] == image_first,
+               "team %d: image %d has another, or is another image of it", number, image_me);
+}
+
+static void make_teams_body(void)
+{
+    const int width = test_size > 3 ? test_size / 2 : 2;
+    split(REVERSED, GASNET_TEAM_ALL, 0, test_size - 1 - test_rank);
+    split(ROWS, GASNET_TEAM_ALL, test_rank / width, test_rank % width);
+    split(COLUMNS, GASNET_TEAM_ALL, test_rank % width, test_rank / width);
+    gasnet_team_handle_t column = family[COLUMNS]->team;
+    const int rank = (int)gasnet_coll_team_node2rank(column, (gasnet_node_t)test_rank);
+    split(NESTED, column, rank / 2, test_size - rank);
 }
 
 static void make_teams(void)
 {
-    const int width = test_size > 3 ? test_size / 2 : 2;
     family[ALL] = group_of_all(false);
-    if (families == 1) return;
-    family[REVERSED] = split(GASNET_TEAM_ALL, 0, test_size - 1 - test_rank);
-    family[ROWS] = split(GASNET_TEAM_ALL, test_rank / width, test_rank % width);
-    family[COLUMNS] = split(GASNET_TEAM_ALL, test_rank % width, test_rank / width);
-    const int rank =
-        (int)gasnet_coll_team_node2rank(family[COLUMNS]->team, (gasnet_node_t)test_rank);
-    family[NESTED] = split(family[COLUMNS]->team, rank / 2, test_size - rank);
-    for (int f = 0; f < FAMILIES; f++)
-        test_check(family[f]->image[family[f]->first] == image_first, "team %d: I am another", f);
+    if (families > 1) on_images(make_teams_body);
+}
+
+static void free_teams_body(void)
+{
+    for (int f = 1; f < families; f++) gasnet_coll_team_free(family[f]->team);
 }
 
 static void free_teams(void)
 {
-    for (int f = 0; f < families; f++) {
-        if (f != ALL) gasnet_coll_team_free(family[f]->team);
-        group_free(family[f]);
-    }
+    on_images(free_teams_body);
+    for (int f = 0; f < families; f++) group_free(family[f]);
 }
 
 /* --- a round --- */
