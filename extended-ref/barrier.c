@@ -15,6 +15,7 @@
 #include "core/report.h"
 #include "extended-ref/barrier_object.h"
 #include "extended-ref/barrier_transport.h"
+#include "extended-ref/coll/team.h"
 #include "extended-ref/handles.h"
 #include "extended-ref/internal_am.h"
 #include "extended-ref/progress.h"
@@ -93,12 +94,20 @@ void gasnete_barrier_arrived(uint32_t from, const gasnete_barrier_message_t *mes
 
 void gasnete_barrier_notify(int id, int flags)
 {
-    if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_barrier_notify");
+    if (GASNETC_CHECKING) {
+        gasnetc_check_may_communicate("gasnet_barrier_notify");
+        gasnete_coll_check_none("gasnet_barrier_notify");
+    }
     if (gasnete_rarely(barrier.transport == NULL)) gasnetc_require_attached("a barrier");
     if (!gasnete_barrier_object_enter(&barrier.object, gasnete_barrier_value(id, flags)))
         gasneti_fatal("gasnet_barrier_notify is called twice without gasnet_barrier_wait (or a "
                       "successful gasnet_barrier_try) in between");
     barrier_advance();
+}
+
+bool gasnete_barrier_is_split(void)
+{
+    return gasnete_barrier_object_notified(&barrier.object);
 }
 
 /* Fatal for a wait or try without a notify.  */

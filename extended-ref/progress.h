@@ -15,6 +15,8 @@
 
 /* barrier.c: takes messages that arrived, sends those that are due. */
 void gasnete_barrier_progress(void);
+/* Whether this node has notified the job's barrier and has not left it. */
+bool gasnete_barrier_is_split(void);
 
 /* teams/team_barrier.c: the same for the barriers of teams. */
 void gasnete_team_barriers_progress(void);

@@ -14,6 +14,7 @@
 #include "core/report.h"
 #include "extended-ref/coll/messages.h"
 #include "extended-ref/internal_am.h"
+#include "extended-ref/progress.h"
 
 /* --- one call --- */
 
@@ -54,6 +55,9 @@ void gasnete_coll_check_call(const gasnete_coll_call_t *call)
     if (__builtin_expect(call->root >= call->team->images, 0))
         gasneti_fatal("%s is called with root %u: the team has %u images, numbered from 0",
                       call->name, (unsigned)call->root, call->team->images);
+    if (GASNETC_CHECKING && gasnete_barrier_is_split())
+        gasneti_fatal("%s is called between gasnet_barrier_notify and gasnet_barrier_wait",
+                      call->name);
     if (call->kind != GASNETE_COLL_REDUCE) return;
     gasnete_coll_check_function(call->name, call->function);
     if (call->unit == 0) gasneti_fatal("%s is called with elements of 0 bytes", call->name);

@@ -145,6 +145,19 @@ void gasnete_coll_team_delete(gasnete_coll_team_t *team)
     free(team);
 }
 
+void gasnete_coll_check_none(const char *call)
+{
+    uint32_t in_flight = 0;
+    gasneti_lock(&gasnete_coll_lock);
+    for (const gasnete_coll_team_t *team = teams; team; team = team->next)
+        in_flight += team->in_flight;
+    gasneti_unlock(&gasnete_coll_lock);
+    if (in_flight)
+        gasneti_fatal("%s is called while %u collectives of this node are in flight: sync them "
+                      "before the barrier",
+                      call, in_flight);
+}
+
 uint32_t gasnete_coll_team_id(void)
 {
     gasneti_lock(&gasnete_coll_lock);

@@ -67,6 +67,9 @@ gasnete_coll_team_t *gasnete_coll_team_new(uint32_t id, const gasnet_node_t *nod
 /* Frees a team and its twin; its `barrier` has been freed.  Fatal if collectives are in flight.  */
 void gasnete_coll_team_delete(gasnete_coll_team_t *team);
 
+/* Fatal, naming the call, if collectives are in flight on this node.  */
+void gasnete_coll_check_none(const char *call);
+
 /* The least id that no team of this node, living or freed, has or is less than.  */
 uint32_t gasnete_coll_team_id(void);
 
