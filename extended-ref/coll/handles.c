@@ -127,7 +127,7 @@ static void handles_aggregate(handles_place_t *me, const gasnete_coll_call_t *ca
     }
     gasnet_coll_handle_t handle = (*at)->handle;
     handles_add(handle);
-    gasnete_coll_begin(call, image, handle);
+    gasnete_coll_begin(call, image, handle, false);
 }
 
 /* The handle of a call without the flag, which ends an open aggregate.  */
@@ -156,20 +156,35 @@ gasnet_coll_handle_t gasnete_coll_start(const gasnete_coll_call_t *call)
     }
     gasnet_coll_handle_t handle = handles_take(me, call->team);
     handles_add(handle);
-    gasnete_coll_begin(call, handles_image(me, call), handle);
+    gasnete_coll_begin(call, handles_image(me, call), handle, false);
     if (!handles_done(handle)) return handle;
     handles_free(me, handle);
     return GASNET_COLL_INVALID_HANDLE;
 }
 
+/* The thread keeps its operation: messages then need no list of operations that are ready.  */
+static void handles_begin_and_wait(handles_place_t *me, const gasnete_coll_call_t *call,
+                                   gasnet_coll_handle_t handle)
+{
+    gasnete_coll_op_t *op = gasnete_coll_begin(call, handles_image(me, call), handle, true);
+    while (!handles_done(handle)) {
+        gasneti_wait_poll();
+        if (op && gasnete_coll_resume(op)) op = NULL;
+    }
+}
+
 void gasnete_coll_execute(const gasnete_coll_call_t *call)
 {
     handles_place_t *me = handles_self(call->name);
-    gasnet_coll_handle_t handle = handles_take(me, call->team);
-    handles_add(handle);
-    gasnete_coll_begin(call, handles_image(me, call), handle);
-    handles_wait(handle);
-    handles_free(me, handle);
+    if (gasnete_rarely(me->open != NULL)) {
+        gasnet_coll_handle_t handle = handles_take(me, call->team);
+        handles_add(handle);
+        handles_begin_and_wait(me, call, handle);
+        handles_free(me, handle);
+    } else {
+        struct gasnete_coll_handle handle = {.pending = 1};
+        handles_begin_and_wait(me, call, &handle);
+    }
 }
 
 /* --- synchronisation --- */

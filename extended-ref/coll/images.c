@@ -130,7 +130,7 @@ static void images_pack_src(const gasnete_coll_op_t *op, char *to)
     }
 }
 
-void gasnete_coll_pack(gasnete_coll_op_t *op)
+static void images_pack_some(gasnete_coll_op_t *op)
 {
     const images_layout_t layout = images_layout(op);
     const size_t src = images_round(layout.src), dst = images_round(layout.dst);
@@ -146,6 +146,18 @@ void gasnete_coll_pack(gasnete_coll_op_t *op)
     if (dst) op->buffer[GASNETE_COLL_DST] = memory + src;
     op->buffer[GASNETE_COLL_TMP] = memory + src + dst;
     if (src) images_pack_src(op, memory);
+}
+
+void gasnete_coll_pack(gasnete_coll_op_t *op)
+{
+    if (op->call.team->local == 1 && op->call.kind != GASNETE_COLL_REDUCE &&
+        op->schedule->scratch == 0) {
+        op->buffer[GASNETE_COLL_SRC] = op->one.src;
+        op->buffer[GASNETE_COLL_DST] = op->one.dst;
+        op->memory = NULL;
+    } else {
+        images_pack_some(op);
+    }
 }
 
 /* Copies what one image has received whole to the others.  */
@@ -182,6 +194,5 @@ static void images_unpack_several(const gasnete_coll_op_t *op)
 void gasnete_coll_unpack(gasnete_coll_op_t *op)
 {
     if (op->call.team->local > 1) images_unpack_several(op);
-    free(op->memory);
-    op->memory = NULL;
+    if (op->memory) free(op->memory);
 }

@@ -25,6 +25,8 @@ static inline gasnete_coll_item_t **match_list(gasnete_coll_match_t *match,
 gasnete_coll_item_t *gasnete_coll_match_find(gasnete_coll_match_t *match,
                                              const gasnete_coll_key_t *key)
 {
+    if (match->latest && match_equal(&match->latest->key, key)) return match->latest;
+    if (match->count == 0) return NULL;
     gasnete_coll_item_t *item = *match_list(match, key);
     while (item && !match_equal(&item->key, key)) item = item->next;
     return item;
@@ -50,7 +52,7 @@ static void match_grow(gasnete_coll_match_t *match)
     match->mask = lists * 4 - 1;
 }
 
-void gasnete_coll_match_insert(gasnete_coll_match_t *match, gasnete_coll_item_t *item)
+static void match_list_item(gasnete_coll_match_t *match, gasnete_coll_item_t *item)
 {
     enum { MOST = 1 << 20 };
     uint32_t lists = match->lists ? match->mask + 1 : GASNETE_COLL_FIRST_LISTS;
@@ -61,8 +63,18 @@ void gasnete_coll_match_insert(gasnete_coll_match_t *match, gasnete_coll_item_t 
     match->count++;
 }
 
+void gasnete_coll_match_insert(gasnete_coll_match_t *match, gasnete_coll_item_t *item)
+{
+    if (match->latest) match_list_item(match, match->latest);
+    match->latest = item;
+}
+
 void gasnete_coll_match_remove(gasnete_coll_match_t *match, gasnete_coll_item_t *item)
 {
+    if (item == match->latest) {
+        match->latest = NULL;
+        return;
+    }
     gasnete_coll_item_t **at = match_list(match, &item->key);
     while (*at != item) at = &(*at)->next;
     *at = item->next;

@@ -61,8 +61,10 @@ enum { GASNETE_COLL_FIRST_LISTS = 256 };
 
 /* All zero: empty.  */
 typedef struct gasnete_coll_match {
+    gasnete_coll_item_t
+        *latest; /* the item inserted last, in no list: usually the next one found */
     gasnete_coll_item_t **lists; /* [mask + 1]; NULL: `few` */
-    uint32_t mask, count;
+    uint32_t mask, count;        /* count: of items in lists */
     gasnete_coll_item_t *few[GASNETE_COLL_FIRST_LISTS];
 } gasnete_coll_match_t;
 

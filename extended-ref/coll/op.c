@@ -310,13 +310,21 @@ static bool op_execute(gasnete_coll_op_t *op)
     return op_messages_in_place(op) && op_drained(op);
 }
 
+static bool op_has_transfers(gasnete_coll_op_t *op)
+{
+    gasneti_lock(&gasnete_coll_lock);
+    bool any = op->announced || op->offered;
+    gasneti_unlock(&gasnete_coll_lock);
+    return any;
+}
+
 enum op_result { OP_WAITS, OP_NEEDS_CLIENT, OP_COMPLETE };
 
 /* Works on a claimed operation as far as possible.  */
 static enum op_result op_run(gasnete_coll_op_t *op, bool client)
 {
     if (!client && gasnete_coll_needs_client(&op->call)) return OP_NEEDS_CLIENT;
-    gasnete_coll_transfer(op);
+    if (op_has_transfers(op)) gasnete_coll_transfer(op);
     for (; op->phase != GASNETE_COLL_OVER; op->phase++) {
         if (!op->begun) op->begun = op_begin_phase(op);
         if (op->begun && !op_execute(op)) return OP_WAITS;
@@ -326,7 +334,7 @@ static enum op_result op_run(gasnete_coll_op_t *op, bool client)
     return OP_COMPLETE;
 }
 
-/* Works on a claimed operation until it is complete or waits.  */
+/* Works on a claimed operation until it is complete or waits, and then releases it.  */
 static void op_work_on(gasnete_coll_op_t *op, bool client)
 {
     for (;;) {
@@ -337,6 +345,17 @@ static void op_work_on(gasnete_coll_op_t *op, bool client)
         }
         if (op_release(op, result == OP_NEEDS_CLIENT)) return;
     }
+}
+
+/* The same in a thread of the client's, which keeps the claim; true if it is complete.  */
+static bool op_work_on_kept(gasnete_coll_op_t *op)
+{
+    working = true;
+    bool complete = op_run(op, true) == OP_COMPLETE;
+    if (complete) op_finish(op);
+    working = false;
+    if (skipped) gasnete_coll_work(true);
+    return complete;
 }
 
 void gasnete_coll_work(bool client)
@@ -352,18 +371,29 @@ void gasnete_coll_work(bool client)
     working = false;
 }
 
-void gasnete_coll_begin(const gasnete_coll_call_t *call, uint32_t image,
-                        gasnet_coll_handle_t handle)
+gasnete_coll_op_t *gasnete_coll_begin(const gasnete_coll_call_t *call, uint32_t image,
+                                      gasnet_coll_handle_t handle, bool keep)
 {
     gasneti_lock(&gasnete_coll_lock);
     gasnete_coll_op_t *op = op_enter(call, image);
     op->images[image] = (gasnete_coll_image_t){call->dst, call->src, handle};
     bool all = op->entered == call->team->local;
     gasneti_unlock(&gasnete_coll_lock);
-    if (!all) return;
+    if (!all) return NULL;
     if (GASNETC_CHECKING) gasnete_coll_check_peers(op);
+    if (keep) return op_work_on_kept(op) ? NULL : op;
     working = true;
     op_work_on(op, true);
     working = false;
     if (skipped) gasnete_coll_work(true);
+    return NULL;
+}
+
+bool gasnete_coll_resume(gasnete_coll_op_t *op)
+{
+    gasneti_lock(&gasnete_coll_lock);
+    bool again = op->again;
+    op->again = false;
+    gasneti_unlock(&gasnete_coll_lock);
+    return again && op_work_on_kept(op);
 }

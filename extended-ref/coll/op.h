@@ -81,9 +81,14 @@ typedef struct gasnete_coll_op {
 
 /* Begins an operation, or joins the one that another image of this node has begun; works on it if
  * all images have entered.  The handle, which counts it as pending already, completes with it.
- * Polls only to send.  */
-void gasnete_coll_begin(const gasnete_coll_call_t *call, uint32_t image,
-                        gasnet_coll_handle_t handle);
+ * Polls only to send.  With `keep` the caller keeps the claim of an operation that is not complete,
+ * which is then returned, until gasnete_coll_resume has returned true.  */
+gasnete_coll_op_t *gasnete_coll_begin(const gasnete_coll_call_t *call, uint32_t image,
+                                      gasnet_coll_handle_t handle, bool keep);
+
+/* Works on an operation that the calling thread has kept, if something was recorded for it; true if
+ * it is complete.  */
+bool gasnete_coll_resume(gasnete_coll_op_t *op);
 
 /* Works on all operations that are ready.  `client`: in a thread of the client's.  */
 void gasnete_coll_work(bool client);

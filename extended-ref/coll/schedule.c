@@ -49,7 +49,7 @@ static void schedule_make(gasnete_coll_schedule_t *schedule, const gasnete_coll_
     };
     gasnete_coll_choose(&schedule->plan, &team->settings);
     schedule->rounds = gasnete_coll_plan_rounds(&schedule->plan);
-    schedule->ahead = gasnete_coll_plan_ahead(&schedule->plan);
+    schedule->ahead = schedule->rounds > 1 ? gasnete_coll_plan_ahead(&schedule->plan) : 0;
     schedule->scratch = gasnete_coll_plan_scratch(&schedule->plan);
     schedule_fill(schedule);
 }

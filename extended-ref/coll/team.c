@@ -189,9 +189,8 @@ uint32_t gasnete_coll_rank_of(const gasnete_coll_team_t *team, gasnet_node_t nod
     return found ? found->rank : team->size;
 }
 
-uint32_t gasnete_coll_rank_of_image(const gasnete_coll_team_t *team, gasnet_image_t image)
+uint32_t gasnete_coll_search_image(const gasnete_coll_team_t *team, gasnet_image_t image)
 {
-    if (team->first == NULL) return image;
     uint32_t low = 0, high = team->size;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;

@@ -89,7 +89,12 @@ static inline gasnet_node_t gasnete_coll_node_of(const gasnete_coll_team_t *team
 uint32_t gasnete_coll_rank_of(const gasnete_coll_team_t *team, gasnet_node_t node);
 
 /* The rank whose node has image `image` < team->images.  */
-uint32_t gasnete_coll_rank_of_image(const gasnete_coll_team_t *team, gasnet_image_t image);
+uint32_t gasnete_coll_search_image(const gasnete_coll_team_t *team, gasnet_image_t image);
+static inline uint32_t gasnete_coll_rank_of_image(const gasnete_coll_team_t *team,
+                                                  gasnet_image_t image)
+{
+    return team->first ? gasnete_coll_search_image(team, image) : image;
+}
 
 static inline uint32_t gasnete_coll_first_image(const gasnete_coll_team_t *team, uint32_t rank)
 {
