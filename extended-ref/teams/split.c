@@ -79,12 +79,25 @@ gasnet_team_handle_t gasnet_coll_team_split(gasnet_team_handle_t parent, gasnet_
     return team;
 }
 
+/* An image that has synced all its operations has seen them complete for the node.  */
+static void free_check_idle(const gasnete_coll_team_t *team)
+{
+    gasneti_lock(&gasnete_coll_lock);
+    uint32_t in_flight = team->in_flight;
+    gasneti_unlock(&gasnete_coll_lock);
+    if (in_flight)
+        gasneti_fatal("gasnet_coll_team_free is called while %u of the team's collectives are in "
+                      "flight: sync them first",
+                      in_flight);
+}
+
 void gasnet_coll_team_free(gasnet_team_handle_t team)
 {
     gasnete_coll_check_team("gasnet_coll_team_free", team);
     if (team == gasnete_coll_team_all)
         gasneti_fatal("gasnet_coll_team_free is called for GASNET_TEAM_ALL, which lives as long as "
                       "the job");
+    free_check_idle(team);
     gasnet_coll_barrier(team, 0, GASNET_BARRIERFLAG_ANONYMOUS | GASNET_BARRIERFLAG_IMAGES);
     gasnete_team_barrier_t *barrier = team->barrier;
     gasneti_lock(&barrier->lock);

@@ -66,7 +66,7 @@ CASE(in_handler, if (one_of_node()) gasnet_AMRequestShort0(gasnet_mynode(), H_CA
      GASNET_BLOCKUNTIL(called))
 CASE(image_notifies_twice, if (gasnet_mynode() == 1) return;
      gasnet_coll_barrier_notify(team, 1, IMAGES); gasnet_coll_barrier_notify(team, 1, IMAGES))
-CASE(image_waits_first, gasnet_coll_barrier_wait(team, 1, IMAGES))
+CASE(image_waits_first, if (gasnet_mynode() == 0) gasnet_coll_barrier_wait(team, 1, IMAGES))
 
 /* --- teams --- */
 

@@ -23,7 +23,7 @@ rank_2|all|names rank 2 of a team of 2 nodes
 rank_minus_1|all|names rank -1 of a team of 2 nodes
 free_all|all|for GASNET_TEAM_ALL, which lives as long as
 free_in_barrier|all|while this node has not left the team.s barrier
-free_in_flight|all|a team is freed while 1 of its collectives
+free_in_flight|all|gasnet_coll_team_free is called while 1 of the team.s collectives
 tree_of_exchange|all|tree 0 of exchange, which has 0
 tree_2|all|tree 2 of gather, which has 2
 dissemination_of_gather|all|set_dissem_limit is given gather: only gather_all and exchange
