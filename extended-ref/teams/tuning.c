@@ -36,11 +36,18 @@ static bool has_root(enum gasnete_coll_kind kind)
     return kind != GASNETE_COLL_GATHER_ALL && kind != GASNETE_COLL_EXCHANGE;
 }
 
-static void use_settings(gasnete_coll_team_t *team, const gasnete_coll_settings_t *settings)
+/* The settings, to be changed before settings_changed; images of this node may do so at once.  */
+static gasnete_coll_settings_t *settings_of(gasnete_coll_team_t *team)
 {
-    team->settings = *settings;
-    team->plain->settings = *settings;
+    gasneti_lock(&gasnete_coll_lock);
+    return &team->settings;
+}
+
+static void settings_changed(gasnete_coll_team_t *team)
+{
+    team->plain->settings = team->settings;
     team->tuned = true;
+    gasneti_unlock(&gasnete_coll_lock);
     gasnete_coll_schedules_drop(team);
     if (team->plain != team) gasnete_coll_schedules_drop(team->plain);
 }
@@ -62,10 +69,10 @@ void gasnet_coll_set_tree_kind(gasnet_team_handle_t team, int tree_type, int fan
         gasneti_fatal("gasnet_coll_set_tree_kind asks for tree %d of %s, which has %d: see "
                       "gasnet_coll_get_num_tree_classes",
                       tree_type, gasnete_coll_kind_name[kind], has_root(kind) ? 2 : 0);
-    gasnete_coll_settings_t settings = team->settings;
-    settings.tree[kind] = (uint8_t)(1 + (tree_type ? GASNETE_COLL_TREE : GASNETE_COLL_FLAT));
-    if (fanout > 1) settings.radix = (uint32_t)fanout;
-    use_settings(team, &settings);
+    gasnete_coll_settings_t *settings = settings_of(team);
+    settings->tree[kind] = (uint8_t)(1 + (tree_type ? GASNETE_COLL_TREE : GASNETE_COLL_FLAT));
+    if (fanout > 1) settings->radix = (uint32_t)fanout;
+    settings_changed(team);
 }
 
 void gasnet_coll_set_dissem_limit(gasnet_team_handle_t team, size_t limit, gasnet_coll_optype_t op)
@@ -76,9 +83,8 @@ void gasnet_coll_set_dissem_limit(gasnet_team_handle_t team, size_t limit, gasne
         gasneti_fatal("gasnet_coll_set_dissem_limit is given %s: only gather_all and exchange use "
                       "dissemination",
                       gasnete_coll_kind_name[kind]);
-    gasnete_coll_settings_t settings = team->settings;
-    settings.dissemination_limit[kind == GASNETE_COLL_EXCHANGE] = limit;
-    use_settings(team, &settings);
+    settings_of(team)->dissemination_limit[kind == GASNETE_COLL_EXCHANGE] = limit;
+    settings_changed(team);
 }
 
 /* --- files --- */
@@ -113,7 +119,10 @@ void gasnet_coll_loadTuningState(char *filename, gasnet_team_handle_t team)
     if (team->rank == 0 && local == 0) read_file(filename ? filename : default_file, &settings);
     gasnet_coll_broadcast(team, &settings, 0, &settings, sizeof settings,
                           GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_ALLSYNC | GASNET_COLL_LOCAL);
-    if (local == 0) use_settings(team, &settings);
+    if (local == 0) {
+        *settings_of(team) = settings;
+        settings_changed(team);
+    }
     /* No image begins a collective before the settings of its node are in place.  */
     gasnet_coll_barrier(team, 0, GASNET_BARRIERFLAG_ANONYMOUS | GASNET_BARRIERFLAG_IMAGES);
 }
@@ -123,7 +132,7 @@ void gasnet_coll_dumpTuningState(char *filename, gasnet_team_handle_t team)
     gasnete_coll_check_team("gasnet_coll_dumpTuningState", team);
     const char *name = filename ? filename : default_file;
     uint32_t local = gasnete_coll_local_image("gasnet_coll_dumpTuningState");
-    if (!team->tuned || team->rank != 0 || local != 0) return;
+    if (team->rank != 0 || local != 0 || !team->tuned) return;
     char text[GASNETE_COLL_TUNING_BYTES];
     size_t length = gasnete_coll_tuning_write(&team->settings, text);
     FILE *file = fopen(name, "w");

@@ -339,9 +339,11 @@ static void kept_apart(void)
     for (int i = 1; i <= test_iterations(400); i++) {
         if (i == test_iterations(400) / 2) team = &all;
         for (unsigned k = 0; k < test_below(&random, 2000); k++) spin = spin + 1;
+        __atomic_store_n(&cells[image], (unsigned char)i, __ATOMIC_RELEASE);
         for (int r = 0; r < test_size; r++)
-            gasnet_put_val((gasnet_node_t)r, (char *)test_at(r, 4096) + image,
-                           (gasnet_register_value_t)(i & 0xff), 1);
+            if (r != test_rank)
+                gasnet_put_val((gasnet_node_t)r, (char *)test_at(r, 4096) + image,
+                               (gasnet_register_value_t)(i & 0xff), 1);
         test_check(gasnet_coll_barrier(team->handle, i, IMAGES) == GASNET_OK, "phase %d", i);
         for (int other = 0; other < images_in(team); other++) {
             int ahead = (__atomic_load_n(&cells[other], __ATOMIC_ACQUIRE) - i) & 0xff;
