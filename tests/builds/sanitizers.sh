@@ -116,7 +116,7 @@ programs="testthreads testam testamflood testlock testhandles testvis"
 targets=(gasnetrun_ibv)
 for program in $programs; do targets+=("tests/$program-ibv-par"); done
 targets+=(softhca_soak softhca_stress softhca_rules tests/vapi/{rules,overlap} tests/reference/libgasnet-ibv-par.la)
-targets+=(tests/portals3/{mirrored,locks} tests/unit/exit_engine tests/testexit-ibv-par tests/testcoll-ibv-par tests/collmix-ibv-par)
+targets+=(tests/portals3/{mirrored,locks} tests/unit/exit_engine tests/testexit-ibv-par tests/testcoll-ibv-par tests/collmix-ibv-par tests/testteams-ibv-par)
 portals_programs="testthreads testbarrier"
 targets+=(gasnetrun_portals)
 for program in $portals_programs; do targets+=("tests/$program-portals-par"); done
@@ -127,6 +127,7 @@ if build thread "${targets[@]}"; then
     reference thread 2 testthreads-ibv-par
     job thread 2 testcoll-ibv-par uneven quick
     job thread 3 collmix-ibv-par 2 4
+    job thread 3 testteams-ibv-par
     with="receive thread" GASNET_RCV_THREAD=1 job thread 2 collmix-ibv-par uneven 4
     # Ends with several threads inside; a rank that ends alone waits half of the timeout for the others.
     for case in thread_exits_in_storm_others_transfer threads_all_exit main_returns_meanwhile; do
