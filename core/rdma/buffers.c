@@ -30,6 +30,7 @@ static char *arena;
 static size_t arena_size;
 static size_t fresh; /* offset of the first bbuf that was never used; under the pool's lock */
 
+#if !NET_BUFFERS
 void gasnetc_bbuf_init(uint32_t count)
 {
     if (count > gasnetc_caps.region_max / GASNETC_BBUF_SIZE)
@@ -46,6 +47,18 @@ void gasnetc_bbuf_init(uint32_t count)
     }
     fresh = 0;
 }
+
+const net_region_t *gasnetc_pin_permanent(void *start, size_t length)
+{
+    pin_t *pin = malloc(sizeof *pin);
+    if (!pin || !net_register(start, length, false, &pin->region)) {
+        free(pin);
+        return NULL;
+    }
+    gasnetc_pool_give(&pins_for_good, &pin->held);
+    return &pin->region;
+}
+#endif
 
 /* Start-up links no list through the bbufs: that would touch a page of memory for each, and most
  * jobs use few. */
@@ -101,17 +114,6 @@ gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, net_regi
     gasneti_self()->counts.transient_registrations++;
     *region = &pin->region;
     return &pin->held;
-}
-
-const net_region_t *gasnetc_pin_permanent(void *start, size_t length)
-{
-    pin_t *pin = malloc(sizeof *pin);
-    if (!pin || !net_register(start, length, false, &pin->region)) {
-        free(pin);
-        return NULL;
-    }
-    gasnetc_pool_give(&pins_for_good, &pin->held);
-    return &pin->region;
 }
 
 /* Poll lock held: deregistering, a system call, waits until it is released. */
