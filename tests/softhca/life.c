@@ -54,6 +54,29 @@ static void dead_peer_wakes_a_waiting_sender(struct side *s)
     }
 }
 
+/* B destroys its queue pair and ends.  The sender's retries take half a minute here. */
+static void closed_target_is_tried_again(struct side *s)
+{
+    if (!s->is_a) {
+        meet(s);
+        CHECK_EQ(ibv_destroy_qp(s->qp), 0);
+        meet(s);
+        for (;;) pause();
+    }
+    CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_WRITE, 1, 0, 8, 0)), 0);
+    expect(s->scq, 1, IBV_WC_SUCCESS);
+    meet(s);
+    meet(s);
+    CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_WRITE, 2, 0, 8, 0)), 0);
+    CHECK_EQ(kill(s->other, SIGKILL), 0);
+    await_end_of(s->other);
+    CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_WRITE, 3, 0, 8, 0)), 0);
+    for (int i = 0; i < 1000; i++) expect_nothing(s->scq);
+    struct ibv_qp_attr a = {.qp_state = IBV_QPS_ERR};
+    CHECK_EQ(ibv_modify_qp(s->qp, &a, IBV_QP_STATE), 0);
+    for (uint64_t i = 2; i <= 3; i++) expect(s->scq, i, IBV_WC_WR_FLUSH_ERR);
+}
+
 /* B floods A and is killed meanwhile; the queues of A must still work, and each receive completes
  * or is flushed exactly once. */
 static void killed_during_transfers(struct side *s)
@@ -313,6 +336,9 @@ void life_rules(void)
         struct options o;
     } tests[] = {
         {"a dead peer ends sends with RETRY_EXC_ERR", dead_peer_ends_sends, {0}},
+        {"one that destroyed its queue pair first is tried again",
+         closed_target_is_tried_again,
+         {.timeout = 20}},
         {"the same, ordinary memory", dead_peer_ends_sends, {.ordinary = true}},
         {"a dead peer wakes a sender that waits for a receive",
          dead_peer_wakes_a_waiting_sender,

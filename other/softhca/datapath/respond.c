@@ -188,7 +188,7 @@ int shca_respond(struct shca_link *l, const struct ibv_send_wr *wr, struct shca_
     int status = SHCA_NO_TARGET;
     if (!l->t && l->peer && !l->peer->lost && !shca_link_up(l)) return SHCA_NOT_ATTACHED;
     if (l->t && shca_peer_dead(l->peer))
-        status = IBV_WC_RETRY_EXC_ERR;
+        status = atomic_load(&l->t->state) ? IBV_WC_RETRY_EXC_ERR : SHCA_NO_TARGET;
     else if (l->t)
         status = l->type == IBV_QPT_UD ? respond_datagram(l, wr, g) : respond_connected(l, wr, g);
     else if (l->remote)

@@ -105,6 +105,14 @@ static int send_no_target(struct shca_qp *qp)
     return 0;
 }
 
+/* The peer destroyed the target before its process ended: the sender's retries run out, as they do
+ * with an HCA, which answers for neither. A process that dies with its queue pair is reported at
+ * once, so that the end of a job need not wait for the retries. */
+static bool send_target_closed(struct shca_qp *qp)
+{
+    return qp->deadline && qp->link.t && atomic_load(&qp->link.t->state) == IBV_QPS_RESET;
+}
+
 /* The WR at sq_exec cannot run because of REASON: 0 to wait on, or its completion status. */
 static int send_wait_status(struct shca_qp *qp, int reason)
 {
@@ -120,7 +128,8 @@ static int send_wait_status(struct shca_qp *qp, int reason)
     }
     uint64_t now = shca_now();
     if (qp->link.peer && now >= qp->check_at) { /* a system call: not in every poll */
-        if (shca_peer_dead_slow(qp->link.peer)) return send_no_target(qp);
+        if (shca_peer_dead_slow(qp->link.peer) && !send_target_closed(qp))
+            return send_no_target(qp);
         qp->check_at = now + 1000000;
     }
     if (qp->deadline == 0 || now < qp->deadline) return 0;
