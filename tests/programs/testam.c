@@ -50,10 +50,13 @@ static uint64_t payload_key(int sender, int count, bool reply)
     return (uint64_t)sender << 32 ^ (uint64_t)count << 8 ^ (uint64_t)plan.values << 1 ^ reply;
 }
 
-/* Where in a target's segment rank `sender` may write: requests below, replies above. */
-static void *landing(int target, int sender, bool reply)
+/* Where in a target's segment rank `sender`, the target or its neighbour, may write.  Each argument
+ * count has a place of its own: where several threads poll, the handler of one message may still
+ * read its payload while the next message arrives. */
+static void *landing(int target, int sender, bool reply, int count)
 {
-    return test_at(target, (size_t)(sender * 2 + reply) * 256);
+    int place = ((sender == target) * 2 + reply) * (AM_MAX + 1) + count;
+    return test_at(target, (size_t)place * 256);
 }
 
 static void check_message(gasnet_token_t token, enum category c, bool reply, int count,
@@ -80,7 +83,7 @@ static void check_message(gasnet_token_t token, enum category c, bool reply, int
         test_check(a + bytes <= base || a >= base + test_seg[test_rank].size,
                    "Medium buffer %p inside the segment (B24)", buf);
     } else {
-        void *where = landing(test_rank, (int)sender, reply);
+        void *where = landing(test_rank, (int)sender, reply, count);
         test_check(buf == where, "Long buffer %p instead of %p", buf, where);
     }
 }
@@ -91,7 +94,7 @@ static int send_request(enum category c, gasnet_node_t to, int count, const gasn
                         void *src, size_t bytes)
 {
     const gasnet_handler_t h = (gasnet_handler_t)index_of(REQUEST, c, count);
-    void *dst = landing((int)to, test_rank, false);
+    void *dst = landing((int)to, test_rank, false, count);
     switch (c * 64 + plan.variadic * 32 + count) {
 #define CASE(M)                                                                                    \
     case SHORT * 64 + M:                                                                           \
@@ -120,7 +123,7 @@ static int send_reply(enum category c, gasnet_token_t t, int requester, int coun
                       const gasnet_handlerarg_t *v, void *src, size_t bytes)
 {
     const gasnet_handler_t h = (gasnet_handler_t)index_of(REPLY, c, count);
-    void *dst = landing(requester, test_rank, true);
+    void *dst = landing(requester, test_rank, true, count);
     switch (c * 64 + plan.variadic * 32 + count) {
 #define CASE(M)                                                                                    \
     case SHORT * 64 + M:                                                                           \
