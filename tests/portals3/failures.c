@@ -152,8 +152,8 @@ static void death(void)
         get(source, i % 3 ? 3000 : LONG, 0, (ptl_match_bits_t)(i % 4 == 0), 0);
         if (friend != family_rank) put(source, 100, friend, 1, 0, PTL_NOACK_REQ);
     }
-    uint32_t failed = unlink_at_last(source);
-    if (!failed) family_fail("nothing has failed");
+    unlink_at_last(source); /* a process that is quick may have had all its answers */
+    family_await_end(0);
     /* And whatever is begun now fails as well, at once, and in silence. */
     source = bind_md(memory, LONG);
     put(source, 8, 0, 1, 0, PTL_ACK_REQ);

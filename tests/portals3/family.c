@@ -2,11 +2,13 @@
 #include "tests/portals3/family.h"
 
 #include <dirent.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -141,6 +143,16 @@ void family_stop(int rank)
     unsigned long ignored;
     kill(family->pid[rank], SIGSTOP);
     while (!family_all(rank, 'T', &ignored)) family_nap();
+}
+
+void family_await_end(int rank)
+{
+    struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, family->pid[rank], 0),
+                         .events = POLLIN};
+    if (end.fd < 0) return; /* the parent has read its status */
+    while (poll(&end, 1, -1) != 1)
+        ;
+    close(end.fd);
 }
 
 void family_settle_seed(const char *given)

@@ -53,6 +53,8 @@ void family_nap(void);
 bool family_all(int rank, char state, unsigned long *switches);
 /* Stops a process; returns when none of its threads runs any more. */
 void family_stop(int rank);
+/* Until no thread of a process that was killed is left. */
+void family_await_end(int rank);
 
 /* Randomness that a seed replays. */
 extern uint64_t family_seed;
