@@ -105,10 +105,16 @@ static int allocate(void *queue)
     return PtlEQAlloc(family_ni, 4, PTL_EQ_HANDLER_NONE, queue);
 }
 
+static int count_queues(void *number)
+{
+    return PtlNIStatus(family_ni, PTL_SR_EQS_CUR, number);
+}
+
 static void queues(void)
 {
-    struct gate_worker freer, maker;
+    struct gate_worker freer, maker, counter;
     ptl_handle_eq_t other;
+    ptl_sr_value_t number;
     begin();
     must(PtlEQAlloc(family_ni, 4, PTL_EQ_HANDLER_NONE, &freed));
     gate_shut(GIVE);
@@ -116,10 +122,14 @@ static void queues(void)
     gate_await_inside();
     gate_begin(&maker, &other, allocate);
     bool waits = gate_sleeps(&maker);
+    gate_begin(&counter, &number, count_queues);
+    bool counts = !gate_sleeps(&counter);
     gate_open();
     must(gate_end(&freer));
     must(gate_end(&maker));
+    must(gate_end(&counter));
     if (!waits) family_fail("a queue is allocated while another is given back");
+    if (counts) family_fail("queues are counted while one is given back");
     must(PtlEQFree(other));
     family_close();
 }
@@ -198,7 +208,7 @@ int main(int argc, char **argv)
     scene(argc, argv, "failing", 3, failing, true,
           "a thread that sends waits while what was queued for a failed peer is taken");
     scene(argc, argv, "queues", 1, queues, false,
-          "a thread that allocates a queue waits while another is given back");
+          "threads that allocate or count queues wait while another is given back");
     scene(argc, argv, "handling", 1, handling, false,
           "a thread that frees a queue waits for its handler to return");
     scene(argc, argv, "users", 1, users, false,

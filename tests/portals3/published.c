@@ -81,6 +81,7 @@ static void get(ptl_match_bits_t bits, ptl_size_t offset, ptl_size_t n)
     ptl_size_t taken = 0;
     int who = taker(bits, GET, offset, n, &taken);
     memset(bytes, '?', ROOM);
+    ptl_sr_value_t before = ring_register(PTL_SR_RECV_LENGTH);
     RING_OK(PtlGetRegion(local, 0, n, ring.next, PT, 0, bits | 0xab0, offset));
     if (cray) ring_event(mine, PTL_EVENT_SEND_END);
     if (who < 0) return;
@@ -89,6 +90,9 @@ static void get(ptl_match_bits_t bits, ptl_size_t offset, ptl_size_t n)
                 "bits %d: a get of %llu bytes from %llu brings %llu, not %llu", (int)bits,
                 (unsigned long long)n, (unsigned long long)offset,
                 (unsigned long long)event.mlength, (unsigned long long)taken);
+    /* The predecessor's messages count, too. */
+    ring_expect(ring_register(PTL_SR_RECV_LENGTH) >= before + (ptl_sr_value_t)taken,
+                "bits %d: a get of %llu bytes is not counted", (int)bits, (unsigned long long)n);
     ring_expect(!memcmp(bytes, due[who] + offset, taken) && (taken == ROOM || bytes[taken] == '?'),
                 "bits %d: a get of %llu bytes from %llu: the data", (int)bits,
                 (unsigned long long)n, (unsigned long long)offset);
