@@ -269,6 +269,12 @@ run "$log" "$TEST_LAUNCH" -t -n 2 "$hello" "marker of a program that must not ru
 accepted "8.5 -t shows what would run" "$log" 'testhello'
 tap_ok "$(grep -q '^ok 1' "$log" && echo 1 || echo 0)" "8.5 -t runs nothing"
 
+run "$log" "$TEST_LAUNCH" -v -t -spawner="$spawner" -n 1 "$hello"
+tap_ok "$([ $status -eq 0 ] && ! grep -q 'no word of the command' "$log"; echo $?)" "8.5 -v: a program of this conduit is known"
+run "$log" "$TEST_LAUNCH" -v -t -spawner="$spawner" -n 1 "$BASH"
+accepted "8.5 -v: a command without one is a warning" "$log" \
+    "warning: no word of the command is a program linked with GASNet for ${conduit^^}"
+
 run "$log" "$hello"
 refused "8.5 started without a launcher: a message, never a hang" "$log" \
     "^gasnet: this program is .* start it with  gasnetrun_$conduit -n <processes> $hello "

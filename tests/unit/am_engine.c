@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/am/am.h"
+#include "core/job/ending.h"
 #include "core/job/progress.h"
 #include "core/job/thread.h"
 #include "core/params/params.h"
@@ -615,6 +616,37 @@ static void long_replied(void)
     end();
 }
 
+static unsigned acted;
+
+void gasnetc_exit_act(void)
+{
+    acted++;
+}
+
+/* A signal handler, or the exit engine, has set it. */
+static void end_pending(void)
+{
+    begin(8, 0);
+    gasnetc_exit_pending = GASNETC_EXIT_CALLED;
+    gasnet_AMPoll();
+    unsigned client = acted;
+    gasnetc_poll();
+    unsigned own = acted;
+    gasnetc_poll_blocking(NULL);
+    unsigned thread = acted;
+    gasnetc_reap();
+    unsigned reap = acted;
+    gasnetc_exit_pending = GASNETC_EXIT_FAILURE;
+    gasnetc_reap();
+    unsigned failed = acted;
+    gasnetc_exit_pending = 0;
+    gasnet_AMPoll();
+    check(client == 1 && own == 2 && thread == 3, "each kind of poll acts upon a pending end");
+    check(reap == thread && failed == reap + 1 && acted == failed,
+          "a wait that runs no handler acts only upon a failure");
+    end();
+}
+
 int main(int argc, char **argv)
 {
     net_script_reset();
@@ -641,5 +673,6 @@ int main(int argc, char **argv)
     long_source();
     long_arrives();
     long_replied();
+    end_pending();
     return check_end();
 }

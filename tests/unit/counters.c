@@ -97,6 +97,29 @@ static void test_messages(void)
     unit_job_end();
 }
 
+static void test_replies(void)
+{
+    static const char bytes[9];
+    begin();
+    for (unsigned i = 0; i < 6; i++) {
+        gasnet_AMRequestShort0(1, H_QUIET);
+        arrive(1, (message_t){.category = i < 1   ? SHORT
+                                          : i < 3 ? MEDIUM
+                                                  : LONG,
+                              .handler = H_QUIET,
+                              .credits = 1,
+                              .dst = (uintptr_t)unit_segment(0),
+                              .payload = i == 1 || i == 2 ? bytes : NULL,
+                              .nbytes = i ? sizeof bytes : 0});
+        gasnet_AMPoll();
+    }
+    look();
+    check(PEER(got_replies_short) == 1 && PEER(got_replies_medium) == 2 &&
+              PEER(got_replies_long) == 3 && PEER(got_hidden) == 0,
+          "Replies that arrive are counted by category");
+    unit_job_end();
+}
+
 static void end_a_wait(void)
 {
     if (net_script.polls % 3 == 0) give_credit_back();
@@ -144,6 +167,10 @@ static void test_transfers(void)
     check(PROCESS(transient_registrations) == 1, "a registration for one transfer");
     check(PROCESS(bounce_buffers) == UNIT_BBUFS && PROCESS(bounce_most) >= 1,
           "how many bounce buffers were in use");
+    check(PROCESS(registrations) > 0 && PROCESS(spares_out) == NET_SCRIPT_SPARES_OUT &&
+              PROCESS(shared_buffers) == NET_SCRIPT_SHARED &&
+              PROCESS(connections) == NET_SCRIPT_CONNECTIONS,
+          "what the network counts");
     gasnetc_tally_peer(2, &peer);
     check(PEER(puts) == 0 && PEER(requests_short) == 0, "a peer never spoken to has nothing");
     unit_job_end();
@@ -153,6 +180,7 @@ int main(int argc, char **argv)
 {
     check_begin(argc, argv);
     test_messages();
+    test_replies();
     test_stalls();
     test_transfers();
     return check_end();

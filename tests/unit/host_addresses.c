@@ -7,6 +7,8 @@
 #include "other/softhca/softhca.h"
 
 #include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,9 +44,12 @@ static gasnetc_address_t address_of(const char *text)
     return a;
 }
 
+static gasnetc_site_t own; /* what this host said of itself */
+
 void bootstrap_exchange(const void *mine, size_t len, void *all)
 {
     exchanges++;
+    memcpy(&own, mine, len);
     for (uint32_t r = 0; r < ranks; r++) {
         gasnetc_site_t site = {0};
         char text[100], *rest;
@@ -55,6 +60,64 @@ void bootstrap_exchange(const void *mine, size_t len, void *all)
         memset(site.secret, (int)(0xa0 + r), sizeof site.secret);
         memcpy((char *)all + r * len, &site, len);
     }
+}
+
+/* ---- the interfaces of this host */
+
+typedef union socket_address {
+    struct sockaddr any;
+    struct sockaddr_in ipv4;
+    struct sockaddr_in6 ipv6;
+} socket_address_t;
+
+static struct {
+    const char *address, *mask; /* NULL: the interface has none */
+    unsigned flags;
+} interfaces[] = {
+    {"127.0.0.1", "255.0.0.0", IFF_UP | IFF_LOOPBACK},
+    {"10.9.9.9", "255.255.255.0", 0},
+    {NULL, NULL, IFF_UP},
+    {"10.8.8.8", NULL, IFF_UP},
+    {"fe80::5", "ffff:ffff:ffff:ffff::", IFF_UP},
+    {"fd77::5", "ffff:ffff:ffff:ffff::", IFF_UP},
+    {"10.1.2.3", "255.255.240.0", IFF_UP},
+};
+enum { INTERFACES = sizeof interfaces / sizeof *interfaces };
+
+static struct sockaddr *socket_address(socket_address_t *to, const char *text)
+{
+    if (!text) return NULL;
+    bool four = !strchr(text, ':');
+    void *bytes = four ? (void *)&to->ipv4.sin_addr : (void *)&to->ipv6.sin6_addr;
+    to->any.sa_family = four ? AF_INET : AF_INET6;
+    if (inet_pton(to->any.sa_family, text, bytes) != 1) abort();
+    return &to->any;
+}
+
+/* In the place of the C library's. */
+int getifaddrs(struct ifaddrs **first)
+{
+    static struct ifaddrs all[INTERFACES];
+    static socket_address_t address[INTERFACES], mask[INTERFACES];
+    for (int i = 0; i < INTERFACES; i++)
+        all[i] = (struct ifaddrs){.ifa_next = i + 1 < INTERFACES ? &all[i + 1] : NULL,
+                                  .ifa_flags = interfaces[i].flags,
+                                  .ifa_addr = socket_address(&address[i], interfaces[i].address),
+                                  .ifa_netmask = socket_address(&mask[i], interfaces[i].mask)};
+    *first = all;
+    return 0;
+}
+
+void freeifaddrs(struct ifaddrs *all)
+{
+    (void)all;
+}
+
+static bool is_address(const gasnetc_address_t *a, const char *text)
+{
+    gasnetc_address_t due = address_of(text);
+    return a->length == due.length && a->prefix == due.prefix &&
+           !memcmp(a->bytes, due.bytes, due.length);
 }
 
 /* ---- choosing */
@@ -144,6 +207,9 @@ static void test_telling(void)
     check(!strcmp(hosts_told(1, NULL, NULL), "nothing") && !exchanges, "one host needs no list");
     check(!strcmp(own_ipv4(), "nothing"), "and has no name for others");
     check(!strcmp(hosts_told(2, NULL, NULL), "10.0.0.1,10.0.0.2") && used, "two are listed");
+    check(is_address(&own.addresses[0], "10.1.2.3/20") &&
+              is_address(&own.addresses[1], "fd77::5/64") && !own.addresses[2].length,
+          "a host says where others reach it: interfaces that are up, no loopback, no link");
     check(!strcmp(own_ipv4(), "10.0.0.1"), "this one's is known");
     check(!strcmp(getenv("SOFTHCA_SECRET"), "a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0"),
           "with rank 0's secret");

@@ -497,7 +497,10 @@ void net_peer_counts(const net_peer_t *peer, struct net_peer_counts *counts)
 
 void net_counts(struct net_counts *counts)
 {
-    *counts = (struct net_counts){.registrations = made};
+    *counts = (struct net_counts){.registrations = made,
+                                  .spares_out = NET_SCRIPT_SPARES_OUT,
+                                  .shared = NET_SCRIPT_SHARED,
+                                  .connections = NET_SCRIPT_CONNECTIONS};
 }
 
 /* --- receive space --- */

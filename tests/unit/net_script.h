@@ -23,6 +23,9 @@ enum net_script_kind {
     NET_SCRIPT_KINDS
 };
 
+/* What net_counts reports and does not count. */
+enum { NET_SCRIPT_SPARES_OUT = 5, NET_SCRIPT_SHARED, NET_SCRIPT_CONNECTIONS };
+
 /* One call that was made, in order.  Postings answered refused are only counted. */
 typedef struct net_script_event {
     enum net_script_kind kind;

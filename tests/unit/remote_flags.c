@@ -23,9 +23,13 @@ static void begin(uint32_t inline_max)
     gasnetc_remote_flags_init(WORDS);
 }
 
+static bool left_open; /* once */
+
 static void end(void)
 {
+    unsigned open = net_script.regions;
     gasnetc_remote_flags_close();
+    left_open |= net_script.regions != open - 1;
     unit_job_end();
 }
 
@@ -158,5 +162,6 @@ int main(int argc, char **argv)
     bounced();
     busy();
     torn();
+    check(!left_open, "the registration of the words ends with them");
     return check_end();
 }

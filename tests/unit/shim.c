@@ -4,6 +4,7 @@
  * What is left behind shows in descriptors: a device that still has something of ours is not
  * closed, and keeps its own.
  */
+#include <infiniband/verbs.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
@@ -14,6 +15,10 @@
 static bool no_memory;
 #define malloc(size)        (no_memory ? NULL : malloc(size))
 #define calloc(count, size) (no_memory ? NULL : calloc(count, size))
+
+/* A port whose GID the IB Verbs cannot read. */
+static bool no_gid;
+#define ibv_query_gid(...) (no_gid ? -1 : ibv_query_gid(__VA_ARGS__))
 
 #include SHIM
 
@@ -105,6 +110,17 @@ static bool orders_bytes(hca_t hca)
     return orders;
 }
 
+static void test_ports(hca_t hca)
+{
+    hca_port_t port;
+    check(hca_query_port(hca, 1, &port) && port.active && !hca_query_port(hca, 200, &port),
+          "a port is described, and one that is not there is not");
+    no_gid = true;
+    check(!strstr(SHIM, "ibv") || !hca_query_port(hca, 1, &port),
+          "nor is a port whose GID cannot be read");
+    no_gid = false;
+}
+
 int main(int argc, char **argv)
 {
     hca_t hca;
@@ -126,6 +142,7 @@ int main(int argc, char **argv)
               !hca_always_in_order(0x2c9, 0x1013) && !hca_always_in_order(0x15b3, 0x5a44) &&
               !hca_always_in_order(0x626d74, 0) && !hca_always_in_order(0xffffff, 0),
           "IB-R9 devices that can but place bytes in order are known, and no others");
+    test_ports(hca);
     check(!orders_bytes(hca), "IB-R9 one that does not say so is not taken for one that does");
     hca_close(hca);
     check(count_descriptors() == before, "so that a device closes with its own");
