@@ -1,0 +1,96 @@
+"""suites.py - which folders are changed, and what judges a change: for each folder steps in the build folder, the
+quickest first.  A step makes its targets and runs a command, or makes programs and runs those that were made anew."""
+import collections
+import glob
+import os
+
+import mutations
+
+Step = collections.namedtuple('Step', 'programs targets command seconds')  # after which it hangs
+Folder = collections.namedtuple('Folder', 'name steps sources')
+
+
+def run(targets, command, seconds=60):
+    return Step([], targets.split(), command, seconds)
+
+
+def clients(conduit, mode, n, programs, environment=''):
+    return run(f'libgasnet-{conduit}-{mode}.la libsofthca.la gasnetrun_{conduit}',
+               f"{environment} TEST_CONDUIT={conduit} TEST_MODES={mode} TEST_NPROCS={n} TEST_SPAWNERS=ssh "
+               f"TEST_PROGRAMS='{programs}' ../tests/programs/run-conduit.sh")
+
+
+def family(script, targets='libgasnet-ibv-seq.la libgasnet-ibv-par.la libsofthca.la gasnetrun_ibv', environment='', seconds=60):
+    return run(targets, f'{environment} ../tests/{script}', seconds)
+
+
+ALL = ('testhello testenv testam testamsize testamflood testputget testhandles testvalue testbarrier testlock testsync testpoll '
+       'testthreads testrcvthread')
+PURE = [Step(['tests/unit/*', 'tests/sim/*', 'tests/fuzz/*', 'tests/spawner/unit', 'tests/portals3/model'], [], None, 40)]
+SEQ, PAR = clients('ibv', 'seq', 2, ALL), clients('ibv', 'par', 3, ALL)
+PORTALS = [clients('portals', 'seq', 3, ALL), clients('portals', 'par', 3, ALL)]
+CORE = PURE + [SEQ, PAR]
+PORTALS_LIBS = 'libgasnet-portals-seq.la libgasnet-portals-par.la libsofthca.la libportals.la gasnetrun_portals'
+EXIT = [family('exit/exit.py', environment='TEST_MODES=seq TEST_NPROCS=3 TEST_SPAWNERS=ssh', seconds=150)]
+VERBS = 'libsofthca.la other/portals3/libinner.la libportals.la '
+P3_PROGRAMS = ' '.join('tests/portals3/' + p for p in ('model rules mirrored hostile refusals traffic messages stencil failures '
+                                                       'load unsignalled locks').split())
+PORTALS3 = PURE + [
+    run(VERBS + 'tests/portals3/rules tests/portals3/mirrored tests/portals3/traffic',
+        'cd tests/portals3 && ./rules -s && ./mirrored && SOFTHCA=on ./rules -n 2 && SOFTHCA=on ./traffic 3 500', seconds=150),
+    run(VERBS + P3_PROGRAMS, '../tests/portals3/run.sh', seconds=200), clients('portals', 'seq', 3, ALL)]
+SOFTHCA = PURE + [
+    run('libsofthca.la', 'SOFTHCA=on ./softhca_rules', seconds=150), run('libsofthca.la', 'SOFTHCA=on ./softhca_soak 1'),
+    run('libsofthca.la', 'SOFTHCA=on ./softhca_stress 1'), run('libsofthca.la', 'SOFTHCA=on ./softhca_wakes'),
+    run('libsofthca.la', 'SOFTHCA=on ./softhca_device_select'), run('libsofthca.la', 'SOFTHCA=on ./softhca_cycles'),
+    run('libsofthca.la', 'SOFTHCA=on ./softhca_cost'), run('libsofthca.la', 'SOFTHCA=on ./softhca_death 400'), SEQ]
+SPAWNER_LIBS = 'gasnetrun_ibv libgasnet-ibv-seq.la tests/spawner/job tests/spawner/unit'
+SPAWNER = PURE + [clients('ibv', 'seq', 3, 'testhello'), family('spawner/run.sh', SPAWNER_LIBS, seconds=240), family('spawner/env.sh', SPAWNER_LIBS)]
+TOOLS = 'libgasnet_tools-seq.la libgasnet_tools-par.la tests/tools/inside'
+EXTENDED = CORE + [family('builds/reference.sh', 'tests/reference/libgasnet-ibv-seq.la', 'TEST_MODES=seq'),
+                   family('job/words.sh')]
+SUITES = {
+    'core': CORE + [family('job/words.sh')],
+    'core/am': CORE + PORTALS + [family('am/flow.sh'), family('params/run.sh'), family('stats/stats.sh')],
+    'core/counters': CORE + [family('stats/stats.sh')],
+    'core/exit': CORE + [family('exit/signals.sh')] + EXIT,
+    'core/ib': CORE + [family('params/run.sh'), clients('ibv', 'seq', 3, ALL, 'GASNET_AMRDMA_CYCLE=1'),
+                       clients('ibv', 'par', 3, ALL, 'GASNET_USE_SRQ=1'), family('stats/stats.sh'), family('ib/rails.sh'), family('ib/peers.sh')],
+    'core/job': CORE + [family('job/words.sh'), family('exit/signals.sh'), family('params/run.sh')],
+    'core/params': CORE + [family('params/run.sh'), family('job/words.sh')],
+    'core/progress': CORE + PORTALS + [family('params/run.sh'), family('am/flow.sh')],
+    'core/rdma': CORE + PORTALS + [family('params/run.sh'), family('portals/run.sh', PORTALS_LIBS)],
+    'core/stats': CORE + [family('stats/stats.sh')],
+    'extended-ref': EXTENDED,
+    'extended-ref/*': EXTENDED,
+    'ibv-conduit': CORE + [family('params/run.sh')],
+    'vapi-conduit': PURE + [clients('vapi', 'seq', 3, ALL)],
+    'portals-conduit': PURE + PORTALS + [family('portals/run.sh', PORTALS_LIBS)],
+    'other/handshake': CORE + PORTALS,
+    'other/portals3/*': PORTALS3 + [family('portals/run.sh', PORTALS_LIBS)],
+    'other/softhca/*': SOFTHCA,
+    'other/softhca/run': [family('softhca-run/run.sh', 'softhca-run libsofthca.la')],
+    'other/softhca/tcp': SOFTHCA[:3] + [family('softhca-hosts/run.sh', 'libsofthca.la', seconds=150)],
+    'other/spawner': SPAWNER + EXIT,
+    'other/spawner/modules': [family('spawner/run.sh', SPAWNER_LIBS + ' all-am', seconds=240)],
+    'other/spawner/ssh': SPAWNER + EXIT,
+    'other/contrib/gasnetrun': SPAWNER[1:],
+    'other/tools': PURE + [family('tools/run.sh', TOOLS), SEQ, PAR, family('params/run.sh')],
+    'other/vapi': PURE + [run('libvapi.la tests/vapi/rules', '../tests/vapi/run.sh'), clients('vapi', 'par', 3, ALL)],
+}
+
+
+def sites(folder):
+    files = sorted(glob.glob(os.path.join(folder, '*.c')) + glob.glob(os.path.join(folder, '*.h')))
+    return [(f, i) for f in files for i in mutations.sites(open(f).read())]
+
+
+def folders(root, only):
+    """Those of SUITES that have something to change; a pattern is for folders without a suite of their own."""
+    found = []
+    for pattern, steps in SUITES.items():
+        for path in sorted(glob.glob(os.path.join(root, pattern))):
+            name = os.path.relpath(path, root)
+            if (name == pattern or name not in SUITES) and (not only or name in only) and sites(path):
+                found.append(Folder(name, steps, sites(path)))
+    return found
