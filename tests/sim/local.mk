@@ -14,7 +14,7 @@ tests_sim_libjob_a_SOURCES = \
 	tests/sim/network/network_sim.h core/ib/amrdma.h core/ib/amrdma.c
 tests_sim_libjob_a_CPPFLAGS = $(sim_cppflags)
 
-sim_programs = tests/sim/am tests/sim/coll tests/sim/exit tests/sim/handshake tests/sim/lending
+sim_programs = tests/sim/am tests/sim/coll tests/sim/exit tests/sim/firehose tests/sim/handshake tests/sim/lending
 check_PROGRAMS += $(sim_programs)
 tests_sim_am_SOURCES = tests/sim/am.c
 tests_sim_am_CPPFLAGS = $(sim_cppflags)
@@ -23,6 +23,8 @@ tests_sim_coll_SOURCES = tests/sim/coll.c $(coll_plan_sources)
 tests_sim_coll_LDADD = tests/sim/libsim.a
 tests_sim_exit_SOURCES = tests/sim/exit.c core/exit/exit_protocol.c
 tests_sim_exit_LDADD = tests/sim/libsim.a
+tests_sim_firehose_SOURCES = tests/sim/firehose.c
+tests_sim_firehose_LDADD = other/firehose/libfirehose.la tests/sim/libsim.a
 tests_sim_handshake_SOURCES = tests/sim/handshake.c $(handshake_sources)
 tests_sim_handshake_LDADD = tests/sim/libsim.a -lm
 tests_sim_lending_SOURCES = tests/sim/lending.c tests/sim/chart.c tests/sim/chart.h portals-conduit/lending.c portals-conduit/lending.h

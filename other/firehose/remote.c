@@ -1,0 +1,408 @@
+/* remote.c - the state machine of remote.h.  Pure: tests/unit, tests/fuzz and tests/sim run it. */
+#include "other/firehose/remote.h"
+
+void fh_remote_init(fh_remote_t *r, const fh_remote_limits_t *limits, uint32_t capacity,
+                    unsigned page_shift, void *memory, fh_peer_t *peers)
+{
+    *r = (fh_remote_t){.limits = *limits, .peers = peers};
+    fh_table_init(&r->table, capacity, page_shift, memory);
+}
+
+static fh_region_t *record(const fh_remote_t *r, uint32_t region)
+{
+    return fh_region(&r->table, region);
+}
+
+static uint64_t charge(const fh_remote_t *r, uint32_t region)
+{
+    return (uint64_t)record(r, region)->charge << r->table.page_shift;
+}
+
+/* --- queues --- */
+
+static void append(fh_wants_t *wants, fh_want_t *want)
+{
+    want->next = NULL;
+    if (wants->last)
+        wants->last->next = want;
+    else
+        wants->first = want;
+    wants->last = want;
+}
+
+static fh_want_t *take_first(fh_wants_t *wants)
+{
+    fh_want_t *want = wants->first;
+    if (!want) return NULL;
+    wants->first = want->next;
+    if (!wants->first) wants->last = NULL;
+    return want;
+}
+
+static void serve(fh_remote_t *r, fh_want_t *want, uint32_t region, fh_why_t why)
+{
+    want->region = region;
+    want->why = why;
+    append(&r->served, want);
+}
+
+fh_want_t *fh_remote_served(fh_remote_t *r)
+{
+    return take_first(&r->served);
+}
+
+static void set_due(fh_remote_t *r, uint32_t peer)
+{
+    fh_peer_t *p = &r->peers[peer];
+    if (p->due || p->in_flight || p->dead) return;
+    p->due = true;
+    p->next_due = 0;
+    if (r->last_due)
+        r->peers[r->last_due - 1].next_due = peer + 1;
+    else
+        r->first_due = peer + 1;
+    r->last_due = peer + 1;
+}
+
+/* --- regions --- */
+
+/* A transfer needs it, now or when it is answered. */
+static void use(fh_remote_t *r, uint32_t region)
+{
+    fh_region_t *it = record(r, region);
+    if (it->uses++ == 0) fh_add(&r->peers[it->peer].busy, charge(r, region));
+}
+
+/* It is not in use, nor listed. */
+static void forget(fh_remote_t *r, uint32_t region)
+{
+    fh_take(&r->peers[record(r, region)->peer].charged, charge(r, region));
+    fh_table_hide(&r->table, region);
+    fh_table_free(&r->table, region);
+}
+
+/* It is held and not in use. */
+static void leave(fh_remote_t *r, uint32_t region)
+{
+    fh_region_t *it = record(r, region);
+    fh_peer_t *p = &r->peers[it->peer];
+    fh_table_hide(&r->table, region);
+    if (it->listed) fh_list_remove(&r->table, &p->unused, region);
+    it->state = FH_LEAVING;
+    fh_list_append(&r->table, &p->leaving_regions, region);
+    fh_add(&p->leaving, charge(r, region));
+    r->moves++;
+}
+
+/* Its last use has ended. */
+static void rest(fh_remote_t *r, uint32_t region)
+{
+    const fh_region_t *it = record(r, region);
+    fh_peer_t *p = &r->peers[it->peer];
+    if (p->dead || it->state == FH_DENIED)
+        forget(r, region);
+    else if (it->stale)
+        leave(r, region);
+    else
+        fh_list_renew(&r->table, &p->unused, region);
+}
+
+void fh_remote_last_use(fh_remote_t *r, uint32_t region)
+{
+    const uint32_t peer = record(r, region)->peer;
+    rest(r, region);
+    r->peers[peer].blocked = false;
+    set_due(r, peer);
+}
+
+/* fh_remote_release, without looking for what may be asked for now. */
+static void end_use(fh_remote_t *r, uint32_t region)
+{
+    if (--record(r, region)->uses) return;
+    fh_take(&r->peers[record(r, region)->peer].busy, charge(r, region));
+    rest(r, region);
+}
+
+static bool is_unused(const fh_region_t *it)
+{
+    return it->state == FH_HELD && !it->uses;
+}
+
+static bool evict_one(fh_remote_t *r, fh_peer_t *p)
+{
+    uint32_t region;
+    while ((region = fh_list_pop(&r->table, &p->unused)) != FH_NONE) {
+        if (!is_unused(record(r, region))) continue;
+        leave(r, region);
+        return true;
+    }
+    return false;
+}
+
+/* --- what is wanted --- */
+
+void fh_remote_want(fh_remote_t *r, fh_want_t *want)
+{
+    fh_peer_t *p = &r->peers[want->peer];
+    if (p->dead) {
+        serve(r, want, FH_NONE, FH_PEER_DIED);
+        return;
+    }
+    /* Where somebody waits for room all others wait behind: regions that are used over and over
+     * would never be given up. */
+    if (!p->blocked) {
+        const uint32_t region = fh_table_find(&r->table, want->peer, want->from, want->to);
+        if (region) {
+            use(r, region);
+            r->hits++;
+            want->region = region;
+            if (record(r, region)->state == FH_HELD)
+                serve(r, want, region, FH_SERVED);
+            else
+                append(&p->asked, want);
+            return;
+        }
+    }
+    append(&p->waiting, want);
+    if (!p->blocked) set_due(r, want->peer);
+}
+
+/* --- a request --- */
+
+typedef struct range {
+    fh_remote_t *remote;
+    uint64_t start, end;
+} range_t;
+
+static void absorb(void *context, uint32_t region)
+{
+    range_t *range = context;
+    const fh_region_t *it = record(range->remote, region);
+    const uint64_t start = it->start < range->start ? it->start : range->start;
+    const uint64_t end = it->end > range->end ? it->end : range->end;
+    if (!is_unused(it) || end - start > range->remote->limits.max_region) return;
+    range->start = start;
+    range->end = end;
+}
+
+static void leave_covered(void *context, uint32_t region)
+{
+    const range_t *range = context;
+    const fh_region_t *it = record(range->remote, region);
+    if (is_unused(it) && range->start <= it->start && it->end <= range->end)
+        leave(range->remote, region);
+}
+
+static bool fits_beside_busy(const fh_remote_t *r, const fh_peer_t *p, const range_t *range)
+{
+    return fh_fits(p->busy, range->end - range->start, r->limits.share);
+}
+
+/* The pages of the range, with those of unused neighbours as far as the size of a region allows. */
+static range_t widen(fh_remote_t *r, const fh_peer_t *p, const fh_want_t *want)
+{
+    const uint64_t page = (uint64_t)1 << r->table.page_shift;
+    const range_t alone = {r, want->from & ~(page - 1), (want->to + page - 1) & ~(page - 1)};
+    range_t range = alone;
+    fh_table_each(&r->table, want->peer, range.start < page ? 0 : range.start - page,
+                  range.end + page, absorb, &range);
+    return fits_beside_busy(r, p, &range) ? range : alone;
+}
+
+static void carry_leaving(fh_remote_t *r, fh_peer_t *p, fh_ask_t *ask)
+{
+    while (ask->unpins < r->limits.unpins && p->leaving_regions.oldest) {
+        const uint32_t region = fh_list_pop(&r->table, &p->leaving_regions);
+        ask->unpin[ask->unpins++] = record(r, region)->holds;
+        fh_take(&p->leaving, charge(r, region));
+        forget(r, region);
+    }
+}
+
+/* Moves unused firehoses until the share has room for the range.  False: not in this request. */
+static bool make_room(fh_remote_t *r, fh_peer_t *p, fh_ask_t *ask, const range_t *range)
+{
+    const uint64_t size = range->end - range->start;
+    if (!fits_beside_busy(r, p, range)) {
+        p->blocked = true;
+        return false;
+    }
+    fh_table_each(&r->table, ask->peer, range->start, range->end, leave_covered, (void *)range);
+    while (p->charged.bytes - p->leaving.bytes + size > r->limits.share.bytes ||
+           p->charged.regions - p->leaving.regions + 1 > r->limits.share.regions)
+        if (!evict_one(r, p)) return false;
+    carry_leaving(r, p, ask);
+    return fh_fits(p->charged, size, r->limits.share);
+}
+
+/* False: the region is not asked for in this request. */
+static bool ask_for(fh_remote_t *r, fh_peer_t *p, fh_ask_t *ask, fh_want_t *want)
+{
+    const range_t range = widen(r, p, want);
+    if (!make_room(r, p, ask, &range)) return false;
+    const uint32_t region = fh_table_make(&r->table, want->peer, range.start, range.end);
+    if (!region) return false;
+    record(r, region)->state = FH_ASKED;
+    record(r, region)->charge = (uint32_t)((range.end - range.start) >> r->table.page_shift);
+    fh_add(&p->charged, range.end - range.start);
+    fh_table_show(&r->table, region);
+    fh_list_append(&r->table, &p->asked_regions, region);
+    use(r, region);
+    want->region = region;
+    append(&p->asked, want);
+    ask->rider[ask->pins] = want->rides && !want->rode ? want : NULL;
+    ask->pin[ask->pins++] = region;
+    r->misses++;
+    return true;
+}
+
+/* The first that waits; false: it goes on waiting. */
+static bool advance(fh_remote_t *r, fh_peer_t *p, fh_ask_t *ask)
+{
+    fh_want_t *want = p->waiting.first;
+    const uint32_t region = fh_table_find(&r->table, want->peer, want->from, want->to);
+    fh_want_t *rest = want->next;
+    if (region) {
+        use(r, region);
+        r->hits++;
+        want->region = region;
+        if (record(r, region)->state == FH_HELD)
+            serve(r, want, region, FH_SERVED);
+        else
+            append(&p->asked, want);
+    } else if (ask->pins == r->limits.pins || !ask_for(r, p, ask, want))
+        return false;
+    p->waiting.first = rest;
+    if (!rest) p->waiting.last = NULL;
+    return true;
+}
+
+bool fh_remote_next(fh_remote_t *r, fh_ask_t *ask)
+{
+    while (r->first_due) {
+        const uint32_t peer = r->first_due - 1;
+        fh_peer_t *p = &r->peers[peer];
+        r->first_due = p->next_due;
+        if (!r->first_due) r->last_due = 0;
+        p->due = false;
+        if (p->dead) continue;
+        ask->peer = peer;
+        ask->pins = ask->unpins = 0;
+        p->blocked = false;
+        while (p->waiting.first && advance(r, p, ask)) continue;
+        carry_leaving(r, p, ask);
+        if (!ask->pins && !ask->unpins) continue;
+        p->in_flight = true;
+        r->requests++;
+        return true;
+    }
+    return false;
+}
+
+/* --- the answer --- */
+
+uint32_t fh_remote_answer(fh_remote_t *r, uint32_t peer, uint32_t token, uint64_t start,
+                          uint64_t end)
+{
+    fh_peer_t *p = &r->peers[peer];
+    const uint32_t region = p->asked_regions.oldest;
+    if (!region) return FH_NONE;
+    fh_region_t *it = record(r, region);
+    if (token && (start > it->start || end < it->end)) return FH_NONE;
+    fh_list_remove(&r->table, &p->asked_regions, region);
+    it->state = token ? FH_HELD : FH_DENIED;
+    it->holds = token;
+    fh_table_hide(&r->table, region);
+    if (!token) return region;
+    it->start = start;
+    it->end = end;
+    if (p->doubted)
+        it->stale = true;
+    else
+        fh_table_show(&r->table, region);
+    return region;
+}
+
+/* The peer could not register.  It is asked again when it has got another region back; true if
+ * there is one that it may get. */
+static bool try_again(fh_remote_t *r, fh_peer_t *p)
+{
+    if (p->leaving.regions || evict_one(r, p)) return true;
+    p->blocked = p->busy.regions > 0;
+    return p->blocked;
+}
+
+bool fh_remote_answered(fh_remote_t *r, uint32_t peer)
+{
+    fh_peer_t *p = &r->peers[peer];
+    fh_wants_t again = {NULL, NULL}, asked = p->asked;
+    fh_want_t *want;
+    if (!p->in_flight || p->asked_regions.oldest) return false;
+    p->asked = (fh_wants_t){NULL, NULL};
+    p->in_flight = p->doubted = p->blocked = false;
+    while ((want = take_first(&asked)) != NULL) {
+        const uint32_t region = want->region;
+        const bool denied = record(r, region)->state == FH_DENIED;
+        if (!denied && !record(r, region)->stale) {
+            serve(r, want, region, FH_SERVED);
+            continue;
+        }
+        end_use(r, region);
+        if (denied) want->rode = false;
+        if (!denied || try_again(r, p))
+            append(&again, want);
+        else
+            serve(r, want, FH_NONE, FH_DENIED_BY_PEER);
+    }
+    if (again.last) {
+        again.last->next = p->waiting.first;
+        p->waiting.first = again.first;
+        if (!p->waiting.last) p->waiting.last = again.last;
+    }
+    if (!p->blocked && (p->waiting.first || p->leaving.regions)) set_due(r, peer);
+    return true;
+}
+
+/* --- revoked, dead --- */
+
+static uint32_t made(const fh_remote_t *r)
+{
+    return r->table.capacity - r->table.unused_records;
+}
+
+void fh_remote_revoked(fh_remote_t *r, uint32_t peer, uint32_t token)
+{
+    fh_peer_t *p = &r->peers[peer];
+    for (uint32_t region = 1; region <= made(r); region++) {
+        fh_region_t *it = record(r, region);
+        if (it->peer != peer || it->holds != token || it->state != FH_HELD) continue;
+        fh_table_hide(&r->table, region);
+        it->stale = true;
+        if (!it->uses) leave(r, region);
+        set_due(r, peer);
+        return;
+    }
+    p->doubted = p->in_flight;
+}
+
+void fh_remote_died(fh_remote_t *r, uint32_t peer)
+{
+    fh_peer_t *p = &r->peers[peer];
+    fh_want_t *want;
+    p->dead = true;
+    p->in_flight = p->blocked = false;
+    while ((want = take_first(&p->asked)) != NULL) {
+        end_use(r, want->region);
+        serve(r, want, FH_NONE, FH_PEER_DIED);
+    }
+    while ((want = take_first(&p->waiting)) != NULL) serve(r, want, FH_NONE, FH_PEER_DIED);
+    p->unused = p->leaving_regions = p->asked_regions = (fh_list_t){FH_NONE, FH_NONE};
+    for (uint32_t region = 1; region <= made(r); region++) {
+        fh_region_t *it = record(r, region);
+        if (it->peer != peer || !it->state) continue;
+        it->stale = true;
+        it->listed = false;
+        fh_table_hide(&r->table, region);
+        if (!it->uses) forget(r, region);
+    }
+}
