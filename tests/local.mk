@@ -12,7 +12,7 @@ EXTRA_DIST += tests/README.md tests/descriptors.h tests/tap.sh tests/variant.sh 
 	tests/softhca-hosts/run.sh tests/softhca-run/run.sh tests/spawner/env.sh tests/spawner/hosts.sh tests/stats/stats.sh tests/wrong/run.sh tests/wrong/teams.sh \
 	tests/bench/count.sh tests/bench/layer.sh tests/bench/callgrind.sh tests/bench/threads.sh tests/bench/memory.sh \
 	tests/bench/portals.sh tests/bench/collectives.sh tests/bench/coll_times_mpi.c tests/bench/times.sh tests/bench/locked.sh \
-	tests/bench/vis.sh tests/bench/counters.sh tests/vis/ways.sh
+	tests/bench/firehose.sh tests/bench/vis.sh tests/bench/counters.sh tests/vis/ways.sh
 EXTRA_DIST += tests/mutate/mutate.py tests/mutate/mutations.py tests/mutate/suites.py tests/mutate/tree.py tests/mutate/equivalent.txt
 EXTRA_DIST += tests/clients/fragments.sh tests/clients/names.table tests/clients/hello.c tests/clients/tools.c tests/clients/names.c tests/clients/handlers.c \
 	tests/clients/calls.c tests/clients/wild.c tests/clients/with_mpi.c tests/clients/mpi/mpi.h
@@ -39,6 +39,7 @@ bench: check-programs
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/vis.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/collectives.sh
 	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/times.sh
+	-TEST_BUILD=$(abs_top_builddir) $(srcdir)/tests/bench/firehose.sh
 	-SOFTHCA=on ./softhca_speed
 
 # Every exit in every peer state, everywhere, and thousands of random rounds.
@@ -54,7 +55,9 @@ test_par_cflags = $(AM_CFLAGS) -pthread
 test_par_libs = -lpthread
 test_support = tests/programs/test.c tests/programs/test.h tests/programs/mpi_trap.c tests/programs/mpi_trap.h
 
-check_PROGRAMS += tests/noptrace
+check_PROGRAMS += tests/noptrace tests/bench/firehose
+tests_bench_firehose_SOURCES = tests/bench/firehose.c
+tests_bench_firehose_LDADD = other/firehose/libfirehose.la
 tests_noptrace_SOURCES = tests/job/noptrace.c
 
 if CONDUIT_IBV

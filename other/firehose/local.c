@@ -49,12 +49,19 @@ static void forget(fh_local_t *l, uint32_t region)
     fh_table_free(&l->table, region);
 }
 
+/* No look-up finds it any more, nor the list of those used last. */
+static void hide(fh_local_t *l, uint32_t region)
+{
+    const fh_region_t *r = record(l, region);
+    fh_table_hide(&l->table, region);
+    if (r->listed && r->state == FH_REGISTERED) fh_list_remove(&l->table, &l->unused, region);
+}
+
 /* Of an unused region. */
 static void doom(fh_local_t *l, uint32_t region)
 {
     fh_region_t *r = record(l, region);
-    fh_table_hide(&l->table, region);
-    if (r->listed) fh_list_remove(&l->table, &l->unused, region);
+    hide(l, region);
     r->state = FH_DOOMED;
     fh_list_append(&l->table, &l->to_deregister, region);
     fh_add(&l->leaving, r->end - r->start);
@@ -196,7 +203,6 @@ void fh_local_last_use(fh_local_t *l, uint32_t region)
 {
     fh_region_t *r = record(l, region);
     fh_take(&l->used, r->end - r->start);
-    l->pending_uses -= is_pending(r);
     if (!r->holds) rest(l, region);
 }
 
@@ -254,7 +260,7 @@ static void invalidate(void *context, uint32_t region)
     if (is_unused(r))
         doom(l, region);
     else
-        fh_table_hide(&l->table, region);
+        hide(l, region);
 }
 
 /* Regions that are on their way out: no look-up finds them. */

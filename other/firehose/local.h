@@ -109,7 +109,7 @@ void fh_local_last_use(fh_local_t *l, uint32_t region); /* of fh_local_release a
 static inline uint32_t fh_local_try(fh_local_t *l, uint64_t from, uint64_t to)
 {
     if (l->turn != l->tickets) return FH_NONE;
-    const uint32_t region = fh_table_find(&l->table, 0, from, to);
+    const uint32_t region = fh_table_find_near(&l->table, l->unused.newest, 0, from, to);
     fh_region_t *r = fh_region(&l->table, region);
     /* Record 0 is free. */
     if (r->state != FH_REGISTERED) return FH_NONE;
@@ -123,12 +123,12 @@ static inline uint32_t fh_local_try(fh_local_t *l, uint64_t from, uint64_t to)
     return region;
 }
 
-/* Ends one use. */
+/* Ends one use, of a region that is registered or FAILED. */
 static inline void fh_local_release(fh_local_t *l, uint32_t region)
 {
     fh_region_t *r = fh_region(&l->table, region);
     if (--r->uses) return;
-    if (r->holds == 0 && r->found && r->state == FH_REGISTERED) {
+    if (r->holds == 0 && r->found) {
         fh_take(&l->used, r->end - r->start);
         fh_list_renew(&l->table, &l->unused, region);
     } else

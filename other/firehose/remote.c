@@ -81,13 +81,20 @@ static void forget(fh_remote_t *r, uint32_t region)
     fh_table_free(&r->table, region);
 }
 
+/* Of a held region: no look-up finds it any more, nor the list of those used last. */
+static void hide(fh_remote_t *r, uint32_t region)
+{
+    const fh_region_t *it = record(r, region);
+    fh_table_hide(&r->table, region);
+    if (it->listed) fh_list_remove(&r->table, &r->peers[it->peer].unused, region);
+}
+
 /* It is held and not in use. */
 static void leave(fh_remote_t *r, uint32_t region)
 {
     fh_region_t *it = record(r, region);
     fh_peer_t *p = &r->peers[it->peer];
-    fh_table_hide(&r->table, region);
-    if (it->listed) fh_list_remove(&r->table, &p->unused, region);
+    hide(r, region);
     it->state = FH_LEAVING;
     fh_list_append(&r->table, &p->leaving_regions, region);
     fh_add(&p->leaving, charge(r, region));
@@ -376,7 +383,7 @@ void fh_remote_revoked(fh_remote_t *r, uint32_t peer, uint32_t token)
     for (uint32_t region = 1; region <= made(r); region++) {
         fh_region_t *it = record(r, region);
         if (it->peer != peer || it->holds != token || it->state != FH_HELD) continue;
-        fh_table_hide(&r->table, region);
+        hide(r, region);
         it->stale = true;
         if (!it->uses) leave(r, region);
         set_due(r, peer);

@@ -41,7 +41,7 @@ typedef struct fh_wants {
 typedef struct fh_peer {
     fh_amount_t charged; /* of its pool: regions asked for and held, also those that are leaving */
     fh_amount_t leaving, busy; /* of these: the ones that leave; the ones in use */
-    fh_list_t unused;          /* and some in use; fh_list_renew */
+    fh_list_t unused;          /* and some in use, all of them found; fh_list_renew */
     fh_list_t asked_regions, leaving_regions;
     fh_wants_t waiting; /* not asked for yet */
     fh_wants_t asked;   /* the outstanding request will serve them */
@@ -107,7 +107,7 @@ static inline uint32_t fh_remote_try(fh_remote_t *r, uint32_t peer, uint64_t fro
 {
     fh_peer_t *p = &r->peers[peer];
     if (p->blocked) return FH_NONE;
-    const uint32_t region = fh_table_find(&r->table, peer, from, to);
+    const uint32_t region = fh_table_find_near(&r->table, p->unused.newest, peer, from, to);
     fh_region_t *it = fh_region(&r->table, region);
     if (it->state != FH_HELD) return FH_NONE;
     if (it->uses++ == 0) fh_add(&p->busy, (uint64_t)it->charge << r->table.page_shift);

@@ -45,20 +45,45 @@ void fh_table_free(fh_table_t *t, uint32_t region)
     t->free = region;
 }
 
+static unsigned chunk_shift(const fh_table_t *t, unsigned size_class)
+{
+    return t->page_shift + 2 + 2 * size_class;
+}
+
+static uint32_t *chain_head(const fh_table_t *t, uint32_t peer, unsigned size_class, uint64_t chunk)
+{
+    const uint64_t key = chunk ^ ((uint64_t)size_class << 38) ^ ((uint64_t)peer << 44);
+    return &t->heads[(key * 0x9e3779b97f4a7c15u) >> t->slot_shift];
+}
+
+uint32_t fh_table_find(const fh_table_t *t, uint32_t peer, uint64_t from, uint64_t to)
+{
+    for (uint32_t classes = t->classes; classes; classes &= classes - 1) {
+        const unsigned k = (unsigned)__builtin_ctz(classes);
+        uint32_t link = *chain_head(t, peer, k, from >> chunk_shift(t, k));
+        while (link) {
+            const fh_region_t *r = &t->regions[link >> 1];
+            if (r->start <= from && to <= r->end && r->peer == peer) return link >> 1;
+            link = r->next[link & 1];
+        }
+    }
+    return FH_NONE;
+}
+
 static unsigned size_class(const fh_table_t *t, uint64_t size)
 {
     unsigned k = 0;
-    while (k < FH_CLASSES - 1 && size > (uint64_t)1 << fh_chunk_shift(t, k)) k++;
+    while (k < FH_CLASSES - 1 && size > (uint64_t)1 << chunk_shift(t, k)) k++;
     return k;
 }
 
 /* The chains in which a region is; the second is NULL if it touches one chunk. */
 static void heads_of(const fh_table_t *t, const fh_region_t *r, uint32_t *head[2])
 {
-    const unsigned shift = fh_chunk_shift(t, r->size_class);
+    const unsigned shift = chunk_shift(t, r->size_class);
     const uint64_t first = r->start >> shift, last = (r->end - 1) >> shift;
-    head[0] = fh_head(t, r->peer, r->size_class, first);
-    head[1] = last == first ? NULL : fh_head(t, r->peer, r->size_class, last);
+    head[0] = chain_head(t, r->peer, r->size_class, first);
+    head[1] = last == first ? NULL : chain_head(t, r->peer, r->size_class, last);
 }
 
 void fh_table_show(fh_table_t *t, uint32_t region)
@@ -115,15 +140,14 @@ void fh_table_each(const fh_table_t *t, uint32_t peer, uint64_t from, uint64_t t
     const uint32_t made = t->capacity - t->unused_records;
     for (uint32_t classes = t->classes; classes; classes &= classes - 1) {
         const unsigned k = (unsigned)__builtin_ctz(classes);
-        const uint64_t first = from >> fh_chunk_shift(t, k),
-                       last = (to - 1) >> fh_chunk_shift(t, k);
+        const uint64_t first = from >> chunk_shift(t, k), last = (to - 1) >> chunk_shift(t, k);
         if (last - first >= made) { /* a look at each record costs less */
             for (uint32_t region = 1; region <= made; region++)
                 if (meets(&t->regions[region], peer, from, to)) visit(context, region);
             return;
         }
         for (uint64_t chunk = first; chunk <= last; chunk++)
-            visit_chain(t, *fh_head(t, peer, k, chunk), peer, from, to, visit, context);
+            visit_chain(t, *chain_head(t, peer, k, chunk), peer, from, to, visit, context);
     }
 }
 

@@ -123,31 +123,16 @@ static inline uint64_t fh_size(const fh_table_t *t, uint32_t region)
     return t->regions[region].end - t->regions[region].start;
 }
 
-static inline unsigned fh_chunk_shift(const fh_table_t *t, unsigned size_class)
-{
-    return t->page_shift + 2 + 2 * size_class;
-}
-
-static inline uint32_t *fh_head(const fh_table_t *t, uint32_t peer, unsigned size_class,
-                                uint64_t chunk)
-{
-    const uint64_t key = chunk ^ ((uint64_t)size_class << 38) ^ ((uint64_t)peer << 44);
-    return &t->heads[(key * 0x9e3779b97f4a7c15u) >> t->slot_shift];
-}
-
 /* A found region that covers [from, to), which is not empty, or FH_NONE. */
-static inline uint32_t fh_table_find(const fh_table_t *t, uint32_t peer, uint64_t from, uint64_t to)
+uint32_t fh_table_find(const fh_table_t *t, uint32_t peer, uint64_t from, uint64_t to);
+
+/* The same; looks first at `likely`, a found region of the peer, or FH_NONE. */
+static inline uint32_t fh_table_find_near(const fh_table_t *t, uint32_t likely, uint32_t peer,
+                                          uint64_t from, uint64_t to)
 {
-    for (uint32_t classes = t->classes; classes; classes &= classes - 1) {
-        const unsigned k = (unsigned)__builtin_ctz(classes);
-        uint32_t link = *fh_head(t, peer, k, from >> fh_chunk_shift(t, k));
-        while (link) {
-            const fh_region_t *r = &t->regions[link >> 1];
-            if (r->start <= from && to <= r->end && r->peer == peer) return link >> 1;
-            link = r->next[link & 1];
-        }
-    }
-    return FH_NONE;
+    const fh_region_t *r = &t->regions[likely];
+    if (r->start <= from && to <= r->end) return likely;
+    return fh_table_find(t, peer, from, to);
 }
 
 #endif

@@ -61,6 +61,9 @@ connect_payloads = core/ib/connect_payload.c core/ib/connect_payload.h \
 	other/portals3/transport/connect_payload.c other/portals3/transport/connect_payload.h
 tests_unit_handshake_SOURCES = tests/unit/handshake.c $(handshake_sources) $(connect_payloads)
 tests_unit_handshake_LDADD = tests/unit/libcheck.a
+check_PROGRAMS += tests/unit/firehose
+tests_unit_firehose_SOURCES = tests/unit/firehose.c
+tests_unit_firehose_LDADD = other/firehose/libfirehose.la tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/quiet_thread
 tests_unit_quiet_thread_SOURCES = tests/unit/quiet_thread.c other/tools/quiet_thread.h
 tests_unit_quiet_thread_LDADD = tests/unit/libcheck.a -lpthread
@@ -211,7 +214,7 @@ tests_unit_portals_queues_par_LDADD = tests/unit/libportals_par.a $(portals_job_
 
 # Fuzz targets: with the driver they are programs of their own; clang's -fsanitize=fuzzer does without.
 fuzz_driver = tests/fuzz/driver.c tests/fuzz/fuzz.h
-check_PROGRAMS += tests/fuzz/am_header tests/fuzz/handshake tests/fuzz/hosts tests/fuzz/param_values \
+check_PROGRAMS += tests/fuzz/am_header tests/fuzz/firehose tests/fuzz/handshake tests/fuzz/hosts tests/fuzz/param_values \
 	tests/fuzz/port_filter tests/fuzz/quoting tests/fuzz/softhca_faults tests/fuzz/softhca_hosts \
 	tests/fuzz/softhca_inventory tests/fuzz/softhca_settings tests/fuzz/softhca_wire tests/fuzz/ssh_frames
 tests_fuzz_softhca_faults_SOURCES = tests/fuzz/softhca_faults.c $(softhca_pure) $(fuzz_driver)
@@ -226,6 +229,8 @@ tests_fuzz_softhca_wire_SOURCES = tests/fuzz/softhca_wire.c $(softhca_remote) $(
 tests_fuzz_softhca_settings_SOURCES = tests/fuzz/softhca_settings.c $(softhca_pure) $(fuzz_driver)
 tests_fuzz_softhca_settings_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 tests_fuzz_softhca_settings_LDADD = other/tools/libenv_table.la
+tests_fuzz_firehose_SOURCES = tests/fuzz/firehose.c $(fuzz_driver)
+tests_fuzz_firehose_LDADD = other/firehose/libfirehose.la
 tests_fuzz_handshake_SOURCES = tests/fuzz/handshake.c $(handshake_sources) $(connect_payloads) $(fuzz_driver)
 tests_fuzz_am_header_SOURCES = tests/fuzz/am_header.c $(fuzz_driver)
 tests_fuzz_am_header_LDADD = tests/unit/libscript.a
