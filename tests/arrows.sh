@@ -85,6 +85,11 @@ for part in handshake softhca spawner vapi portals3 dapl firehose contrib; do
 done
 forbid "other/handshake is pure: it includes no part of other/, no network's header and none of I/O or time" \
     "other/[^h][^/]*/.*|$networks|sys/.*|pthread\.h|stdio\.h|time\.h|unistd\.h" other/handshake
+machines=$(mktemp -d "$tap_scratch/machines.XXXX")
+cp other/firehose/{table,local,remote,target,wire,pools}.[ch] "$machines" 2>/dev/null
+forbid "the state machines of other/firehose are pure: they include nothing of the engine, I/O or time" \
+    "other/firehose/engine\.h|$networks|sys/.*|pthread\.h|stdlib\.h|time\.h|unistd\.h" "$machines"
+forbid "other/firehose includes no other part of other/" "other/([^f]|f[^i])[^/]*/.*|$networks" other/firehose
 # The folders of other/spawner share what lies in other/spawner itself.
 found=$(includes other/spawner/*.[ch] | grep -E '"other/spawner/[a-z]+/')
 tap_ok "$([ -z "$found" ]; echo $?)" "what the folders of other/spawner share includes nothing of theirs"

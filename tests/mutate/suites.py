@@ -66,6 +66,7 @@ SUITES = {
     'ibv-conduit': CORE + [family('params/run.sh')],
     'vapi-conduit': PURE + [clients('vapi', 'seq', 3, ALL)],
     'portals-conduit': PURE + PORTALS + [family('portals/run.sh', PORTALS_LIBS)],
+    'other/firehose': PURE,
     'other/handshake': CORE + PORTALS,
     'other/portals3/*': PORTALS3 + [family('portals/run.sh', PORTALS_LIBS)],
     'other/softhca/*': SOFTHCA,
