@@ -350,12 +350,13 @@ bool fh_remote_answered(fh_remote_t *r, uint32_t peer)
     while ((want = take_first(&asked)) != NULL) {
         const uint32_t region = want->region;
         const bool denied = record(r, region)->state == FH_DENIED;
+        if (!denied && want->riding) want->rode = true;
+        want->riding = false;
         if (!denied && !record(r, region)->stale) {
             serve(r, want, region, FH_SERVED);
             continue;
         }
         end_use(r, region);
-        if (denied) want->rode = false;
         if (!denied || try_again(r, p))
             append(&again, want);
         else

@@ -30,8 +30,9 @@ typedef struct fh_want {
     uint32_t peer;
     uint32_t region; /* when it is served: one that covers the range, with one use; or FH_NONE */
     fh_why_t why;    /* it is FH_NONE */
-    bool rides;      /* has data that the request may carry, once */
-    bool rode;       /* and it did */
+    bool rides;      /* has data that a request may carry */
+    bool riding;     /* the outstanding one does */
+    bool rode;       /* and the peer has got it */
 } fh_want_t;
 
 typedef struct fh_wants {
@@ -84,7 +85,7 @@ typedef struct fh_ask {
     uint32_t peer, pins, unpins;
     uint32_t unpin[FH_UNPINS]; /* tokens of the peer's */
     uint32_t pin[FH_PINS];     /* regions */
-    fh_want_t *rider[FH_PINS]; /* whose data may ride, or NULL; who does so sets rode */
+    fh_want_t *rider[FH_PINS]; /* whose data may ride, or NULL; who does so sets riding */
 } fh_ask_t;
 bool fh_remote_next(fh_remote_t *r, fh_ask_t *ask);
 

@@ -155,7 +155,7 @@ static size_t add_data(firehose_t *fh, fh_want_t *rider, uint8_t *at, const uint
     const firehose_remote_args_t *args = &((fh_op_t *)rider)->args;
     if ((size_t)(end - at) < fh->config.max_data) return 0;
     const size_t size = args->data(args->context, at);
-    rider->rode = size > 0;
+    rider->riding = size > 0;
     return size;
 }
 

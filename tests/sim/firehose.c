@@ -30,6 +30,7 @@ typedef struct put {
     uintptr_t from, to;
     size_t len;
     firehose_request_t remote, local;
+    bool delivered; /* its data rode */
 } put_t;
 
 typedef struct node {
@@ -196,22 +197,23 @@ static int send(void *context, uint32_t peer, const void *bytes, size_t size)
     return 1;
 }
 
-/* Data is its own address. */
+/* Data is the put that it belongs to. */
 static void receive_data(void *context, uint32_t peer, uintptr_t addr, const void *data,
                          size_t size)
 {
     node_t *n = context;
-    uintptr_t to;
-    (void)peer;
-    memcpy(&to, data, sizeof to);
-    sim_check(size == DATA && addr <= to && to < address(w.pages), n->id, "gets wrong data");
+    put_t *p;
+    memcpy(&p, data, sizeof p);
+    sim_check(size == DATA && addr <= p->to && p->node == peer && p->peer == n->id && !p->delivered,
+              n->id, "gets wrong data of node %u, or twice", peer);
+    p->delivered = true;
 }
 
 static size_t make_data(void *context, void *buffer)
 {
-    const put_t *p = context;
+    put_t *p = context;
     memset(buffer, 0, DATA);
-    memcpy(buffer, &p->to, sizeof p->to);
+    memcpy(buffer, &p, sizeof p);
     return DATA;
 }
 
@@ -251,6 +253,8 @@ static void pinned(void *context, const firehose_request_t *request, firehose_re
     put_t *p = context;
     node_t *n = &nodes[p->node];
     sim_check(!n->locked && (!request) == (result > FIREHOSE_OK_DATA_RODE), p->node, "half pinned");
+    sim_check(!request || p->delivered == (result == FIREHOSE_OK_DATA_RODE), p->node,
+              "is told wrongly whether its data rode to node %u", p->peer);
     if (!request || result == FIREHOSE_OK_DATA_RODE) {
         sim_check(request || result == FIREHOSE_DEAD ? request || knows_dead(n, p->peer)
                                                      : w.refuse > 0,

@@ -218,6 +218,10 @@ static void local_hits(void)
               q.addr == page(0),
           "a part of a range: the first that is registered");
     firehose_release(node->fh, &q, 1);
+    firehose_invalidate(node->fh, page(0), PAGE);
+    firehose_poll(node->fh);
+    check(firehose_stale(node->fh) == 0, "whose use has ended");
+    use(0, 2);
     check(!firehose_partial_local_pin(node->fh, page(20), 20 * PAGE, &q), "or none");
     check(firehose_try_local_pin(node->fh, page(1010), 50 * PAGE, &q) && q.len == 100 * PAGE,
           "what the caller has registered is found");
@@ -265,8 +269,8 @@ static void local_refusals(void)
     for (unsigned i = 0; i < 6; i++) use(10 * i, 4);
     firehose_counters_t counters;
     firehose_get_counters(node->fh, &counters);
-    check(node->made == 6 && counters.refusals == 1 && counters.evictions == 4 &&
-              counters.most_bytes == 2 * REGION,
+    check(node->made == 6 && counters.registrations == 6 && counters.refusals == 1 &&
+              counters.evictions == 4 && counters.most_bytes == 2 * REGION,
           "a refusal shrinks the pool: registrations go on, and are not refused again");
     q[0] = local(0, 4);
     q[1] = local(10, 4);

@@ -163,8 +163,8 @@ typedef struct firehose_remote_args {
      * if it is to be kept, is NULL unless the result is OK. */
     void (*completion)(void *context, const firehose_request_t *request, firehose_result_t result);
     /* Writes data that is to ride on a request, and returns how many bytes: at most max_data.  May
-     * be NULL.  Called with the lock held, and not if no request needs to be sent, or if it has no
-     * room. */
+     * be NULL.  Called with the lock held: must not allocate or free memory.  Not called if no
+     * request needs to be sent, or if it has no room. */
     size_t (*data)(void *context, void *buffer);
     void *context;
 } firehose_remote_args_t;
