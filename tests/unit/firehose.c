@@ -491,6 +491,41 @@ static void deaths(void)
     end("deaths");
 }
 
+/* Messages and requests of the dead are among others. */
+static void deaths_in_queues(void)
+{
+    result_t r, s;
+    begin(3, 6, 2);
+    node->busy = true;
+    remote(&r, 1, 0, 4);
+    remote(&s, 2, 0, 4);
+    for (unsigned i = 0; i < 3; i++) firehose_poll(node->fh);
+    firehose_peer_died(node->fh, 1);
+    node->busy = false;
+    settle();
+    check(r.how == FIREHOSE_DEAD && s.how == FIREHOSE_OK, "messages to others are sent");
+    firehose_release(node->fh, &s.q, 1);
+    remote(&s, 2, 10, 4);
+    settle();
+    check(s.how == FIREHOSE_OK, "also later ones");
+    firehose_release(node->fh, &s.q, 1);
+    node[2].busy = true;
+    remote(&s, 2, 20, 4);
+    firehose_poll(node->fh);
+    deliver(0);
+    uint8_t bytes[64];
+    fh_message_t m;
+    fh_compose(&m, FH_REQUEST, 0, 1, bytes);
+    fh_put_pin(&m, 0, &(fh_pin_t){page(40), 4, 0});
+    check(!firehose_receive(node[2].fh, 1, bytes, fh_composed(&m, 0, bytes)), "two ask one peer");
+    firehose_peer_died(node[2].fh, 1);
+    node[2].busy = false;
+    settle();
+    check(s.how == FIREHOSE_OK && node[2].made == 3, "and the one that lives is answered");
+    firehose_release(node->fh, &s.q, 1);
+    end("deaths in queues");
+}
+
 static void revocations(void)
 {
     result_t r;
@@ -678,6 +713,7 @@ int main(int argc, char **argv)
     remote_data();
     remote_denials();
     deaths();
+    deaths_in_queues();
     revocations();
     wrong_messages();
     pool_sizes();
