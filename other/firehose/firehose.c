@@ -198,26 +198,34 @@ static void wait_a_little(firehose_t *fh)
     fh_lock(fh);
 }
 
-int firehose_local_pin(firehose_t *fh, uintptr_t addr, size_t len, firehose_request_t *request)
+/* FH_NONE and errno: it cannot be registered. */
+static uint32_t pin_local(firehose_t *fh, fh_span_t span)
 {
     uint64_t ticket = 0;
     uint32_t region;
-    int code = 0;
+    while (fh_local_use(&fh->local, span, &ticket, &region) == FH_FULL) wait_a_little(fh);
+    const fh_region_t *r = fh_region(&fh->local.table, region);
+    while (r->state != FH_REGISTERED && r->state != FH_FAILED) wait_a_little(fh);
+    if (r->state == FH_REGISTERED) return region;
+    errno = failed(fh, region);
+    return FH_NONE;
+}
+
+int firehose_local_pin(firehose_t *fh, uintptr_t addr, size_t len, firehose_request_t *request)
+{
     if (!is_right(fh, addr, len)) {
         errno = EINVAL;
         return -1;
     }
     fh_lock(fh);
-    while (fh_local_use(&fh->local, addr, addr + len, &ticket, &region) == FH_FULL)
-        wait_a_little(fh);
-    const fh_region_t *r = fh_region(&fh->local.table, region);
-    while (r->state != FH_REGISTERED && r->state != FH_FAILED) wait_a_little(fh);
-    if (r->state == FH_FAILED)
-        code = failed(fh, region);
-    else
-        fh_fill_local(fh, region, request);
+    fh_span_t span = {addr, addr + len, false};
+    uint32_t region = pin_local(fh, span);
+    span.alone = true;
+    if (!region) region = pin_local(fh, span);
+    const int code = errno;
+    if (region) fh_fill_local(fh, region, request);
     fh_unlock(fh);
-    if (!code) return 0;
+    if (region) return 0;
     errno = code;
     return -1;
 }

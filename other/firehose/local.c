@@ -153,25 +153,26 @@ static range_t whole_pages(fh_local_t *l, uint64_t from, uint64_t to)
     return (range_t){l, from & ~below, (to + below) & ~below, l->limits.max_region};
 }
 
-static uint32_t use_new(fh_local_t *l, uint64_t from, uint64_t to)
+static uint32_t use_new(fh_local_t *l, const fh_span_t *span)
 {
-    range_t range = whole_pages(l, from, to);
+    range_t range = whole_pages(l, span->from, span->to);
     const range_t alone = range;
     const uint64_t page = (uint64_t)1 << l->table.page_shift;
-    fh_table_each(&l->table, 0, range.start < page ? 0 : range.start - page, range.end + page,
-                  absorb, &range);
+    if (!span->alone)
+        fh_table_each(&l->table, 0, range.start < page ? 0 : range.start - page, range.end + page,
+                      absorb, &range);
     if (!fh_fits(l->used, range.end - range.start, l->limits.used)) range = alone;
     if (!fh_fits(l->used, range.end - range.start, l->limits.used)) return FH_NONE;
     return need(l, &range);
 }
 
 /* FH_NONE: no room. */
-static uint32_t use(fh_local_t *l, uint64_t from, uint64_t to)
+static uint32_t use(fh_local_t *l, const fh_span_t *span)
 {
-    uint32_t region = fh_table_find(&l->table, 0, from, to);
+    uint32_t region = fh_table_find(&l->table, 0, span->from, span->to);
     const bool hit = region != FH_NONE;
     if (!hit)
-        region = use_new(l, from, to);
+        region = use_new(l, span);
     else if (!record(l, region)->uses &&
              !fh_fits(l->used, fh_size(&l->table, region), l->limits.used))
         return FH_NONE;
@@ -185,11 +186,10 @@ static uint32_t use(fh_local_t *l, uint64_t from, uint64_t to)
     return region;
 }
 
-fh_answer_t fh_local_use(fh_local_t *l, uint64_t from, uint64_t to, uint64_t *ticket,
-                         uint32_t *region)
+fh_answer_t fh_local_use(fh_local_t *l, fh_span_t span, uint64_t *ticket, uint32_t *region)
 {
     const bool waits = l->turn != l->tickets && *ticket != l->turn + 1;
-    *region = waits ? FH_NONE : use(l, from, to);
+    *region = waits ? FH_NONE : use(l, &span);
     if (!*region) {
         if (!*ticket) *ticket = ++l->tickets;
         return FH_FULL;

@@ -69,12 +69,18 @@ typedef enum fh_answer {
     FH_FULL     /* no room: to be asked again after something was released or deregistered */
 } fh_answer_t;
 
-/* A transfer needs [from, to), which with whole pages is at most max_region.  Those who find no
+/* What a transfer needs, which with whole pages is at most max_region.  `alone`: what is not there
+ * is not to become one region with its neighbours, whose memory may be of another kind. */
+typedef struct fh_span {
+    uint64_t from, to;
+    bool alone;
+} fh_span_t;
+
+/* A transfer needs memory.  Those who find no
  * room are served in their order: *ticket is 0 at first, and passed in again until the answer is
  * another; while somebody waits, others wait behind.  READY and PENDING count a use, which
  * fh_local_release ends, also of a region that FAILED. */
-fh_answer_t fh_local_use(fh_local_t *l, uint64_t from, uint64_t to, uint64_t *ticket,
-                         uint32_t *region);
+fh_answer_t fh_local_use(fh_local_t *l, fh_span_t span, uint64_t *ticket, uint32_t *region);
 
 /* The same for a peer, with whole pages; a region that covers more is taken if the pool allows. The
  * peers together must not hold more than limits.held; then a hold never waits for uses to end.

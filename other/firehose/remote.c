@@ -211,6 +211,7 @@ static range_t widen(fh_remote_t *r, const fh_peer_t *p, const fh_want_t *want)
     const uint64_t page = (uint64_t)1 << r->table.page_shift;
     const range_t alone = {r, want->from & ~(page - 1), (want->to + page - 1) & ~(page - 1)};
     range_t range = alone;
+    if (want->alone) return alone;
     fh_table_each(&r->table, want->peer, range.start < page ? 0 : range.start - page,
                   range.end + page, absorb, &range);
     return fits_beside_busy(r, p, &range) ? range : alone;
@@ -339,29 +340,49 @@ static bool try_again(fh_remote_t *r, fh_peer_t *p)
     return p->blocked;
 }
 
-bool fh_remote_answered(fh_remote_t *r, uint32_t peer)
+/* More was asked for than the pages that are wanted. */
+static bool is_wider(const fh_region_t *it, const fh_want_t *want, unsigned page_shift)
 {
-    fh_peer_t *p = &r->peers[peer];
-    fh_wants_t again = {NULL, NULL}, asked = p->asked;
+    return it->start >> page_shift < want->from >> page_shift ||
+           it->end >> page_shift > ((want->to - 1) >> page_shift) + 1;
+}
+
+/* Serves those whose region was registered.  The uses of others end: `again` is to be asked for
+ * again, `denied` was refused by itself. */
+static void sort_out(fh_remote_t *r, fh_wants_t *asked, fh_wants_t *again, fh_wants_t *denied)
+{
     fh_want_t *want;
-    if (!p->in_flight || p->asked_regions.oldest) return false;
-    p->asked = (fh_wants_t){NULL, NULL};
-    p->in_flight = p->doubted = p->blocked = false;
-    while ((want = take_first(&asked)) != NULL) {
+    while ((want = take_first(asked)) != NULL) {
         const uint32_t region = want->region;
-        const bool denied = record(r, region)->state == FH_DENIED;
-        if (!denied && want->riding) want->rode = true;
+        const fh_region_t *it = record(r, region);
+        const bool refused = it->state == FH_DENIED;
+        const bool wider = is_wider(it, want, r->table.page_shift);
+        if (!refused && want->riding) want->rode = true;
         want->riding = false;
-        if (!denied && !record(r, region)->stale) {
+        if (!refused && !it->stale) {
             serve(r, want, region, FH_SERVED);
             continue;
         }
         end_use(r, region);
-        if (!denied || try_again(r, p))
+        append(refused && (!wider || want->alone) ? denied : again, want);
+        if (refused && wider) want->alone = true;
+    }
+}
+
+bool fh_remote_answered(fh_remote_t *r, uint32_t peer)
+{
+    fh_peer_t *p = &r->peers[peer];
+    fh_wants_t again = {NULL, NULL}, denied = {NULL, NULL}, asked = p->asked;
+    fh_want_t *want;
+    if (!p->in_flight || p->asked_regions.oldest) return false;
+    p->asked = (fh_wants_t){NULL, NULL};
+    p->in_flight = p->doubted = p->blocked = false;
+    sort_out(r, &asked, &again, &denied);
+    while ((want = take_first(&denied)) != NULL)
+        if (try_again(r, p))
             append(&again, want);
         else
             serve(r, want, FH_NONE, FH_DENIED_BY_PEER);
-    }
     if (again.last) {
         again.last->next = p->waiting.first;
         p->waiting.first = again.first;

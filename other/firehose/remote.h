@@ -30,6 +30,7 @@ typedef struct fh_want {
     uint32_t peer;
     uint32_t region; /* when it is served: one that covers the range, with one use; or FH_NONE */
     fh_why_t why;    /* it is FH_NONE */
+    bool alone;      /* a region with its neighbours was refused */
     bool rides;      /* has data that a request may carry */
     bool riding;     /* the outstanding one does */
     bool rode;       /* and the peer has got it */

@@ -28,6 +28,7 @@ static struct node {
         size_t len;
     } pins[MOST];
     size_t bytes, limit; /* registered; what the system allows */
+    uintptr_t border;    /* of two kinds of memory, which are not registered as one */
     unsigned made, dropped, progress;
     bool locked, busy;
     firehose_request_t held; /* that progress releases */
@@ -54,7 +55,7 @@ static firehose_outcome_t pin(void *context, uintptr_t addr, size_t len, void *k
     struct node *n = context;
     unsigned i = 0;
     check_each(!n->locked && addr % PAGE == 0 && len % PAGE == 0, "pages are registered, unlocked");
-    if (addr < base) return FIREHOSE_INVALID;
+    if (addr < base || (addr < n->border && n->border < addr + len)) return FIREHOSE_INVALID;
     if (n->bytes + len > n->limit) return FIREHOSE_REFUSED;
     while (n->pins[i].len) i++;
     n->pins[i].addr = addr;
@@ -396,6 +397,24 @@ static void remote_hits(void)
     end("firehoses");
 }
 
+static void borders(void)
+{
+    result_t r;
+    begin(2, 3, 3);
+    node[0].border = node[1].border = page(2);
+    use(0, 2);
+    use(2, 1);
+    check(is_cached(2, 1) && node->made == 2,
+          "memory of another kind beside it is registered alone");
+    remote_use(1, 0, 2);
+    remote_use(1, 2, 1);
+    check(is_held(1, 2, 1), "also at a peer");
+    remote(&r, 1, 1, 2);
+    settle();
+    check(r.how == FIREHOSE_DENIED, "but not both as one");
+    end("borders");
+}
+
 static void remote_batches(void)
 {
     result_t r[6];
@@ -709,6 +728,7 @@ int main(int argc, char **argv)
     local_refusals();
     local_invalid();
     remote_hits();
+    borders();
     remote_batches();
     remote_data();
     remote_denials();
