@@ -2,8 +2,12 @@
  * until all images have called.  */
 #include "extended-ref/coll/op.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "core/job/rank.h"
 #include "core/job/thread.h"
+#include "core/params/params.h"
 #include "core/report.h"
 #include "extended-ref/progress.h"
 
@@ -32,6 +36,35 @@ static void init_check_images(const gasnet_image_t *images)
                       (unsigned)images[gasnetc_job.rank]);
 }
 
+/* The trees that GASNET_COLL_ROOTED_GEOM names: FLAT_TREE, or any other of this interface, which
+ * all stand for the k-nomial one; its radix may follow after a comma.  */
+static void init_geometry(gasnete_coll_settings_t *settings, const char *text)
+{
+    static const enum gasnete_coll_kind rooted[] = {GASNETE_COLL_BROADCAST, GASNETE_COLL_SCATTER,
+                                                    GASNETE_COLL_GATHER, GASNETE_COLL_REDUCE};
+    const char *comma = strchr(text, ','), *tree = strstr(text, "_TREE");
+    if (tree == NULL || (comma && comma < tree))
+        gasneti_fatal("GASNET_COLL_ROOTED_GEOM=%s: not FLAT_TREE or KNOMIAL_TREE,RADIX", text);
+    const bool flat = !strncmp(text, "FLAT", 4);
+    const long radix = comma ? strtol(comma + 1, NULL, 10) : 0;
+    for (size_t i = 0; i < sizeof rooted / sizeof *rooted; i++)
+        settings->tree[rooted[i]] = 1 + (flat ? GASNETE_COLL_FLAT : GASNETE_COLL_TREE);
+    if (!flat && radix > 1 && radix <= INT16_MAX) settings->radix = (uint32_t)radix;
+}
+
+/* What the environment says, equal on all ranks.  */
+static gasnete_coll_settings_t init_settings(void)
+{
+    gasnete_coll_settings_t settings = {
+        .segment = (size_t)gasnetc_params.coll_segment,
+        .dissemination_limit = {(size_t)gasnetc_params.coll_gather_all_limit,
+                                (size_t)gasnetc_params.coll_exchange_limit},
+    };
+    const char *geometry = gasnetc_params.coll_geometry;
+    if (geometry && *geometry) init_geometry(&settings, geometry);
+    return settings;
+}
+
 /* The first call of this node.  */
 static void init_node(const gasnet_image_t *images, const gasnet_coll_fn_entry_t *functions,
                       size_t function_count)
@@ -41,6 +74,8 @@ static void init_node(const gasnet_image_t *images, const gasnet_coll_fn_entry_t
     digest = init_digest(images);
     gasnete_coll_team_all =
         gasnete_coll_team_new(gasnete_coll_team_id(), NULL, gasnetc_job.size, images);
+    gasnete_coll_team_all->settings = init_settings();
+    gasnete_coll_team_all->plain->settings = gasnete_coll_team_all->settings;
     atomic_store_explicit(&gasnete_coll_progress_hook, gasnete_coll_work, memory_order_release);
 }
 

@@ -19,6 +19,22 @@ mix() { # LABEL N MODE ARGUMENT...
 }
 
 mix "five" 5 seq 1 8
+
+# What the variables change, as gasnet_coll_tune_generic_op tells it.
+tells() { # SETTING OP BYTES PATTERN
+    env "$1" timeout -k 5 100 "$TEST_LAUNCH" -spawner=ssh -n 4 "$TEST_BUILD/tests/testcollbasic-$TEST_CONDUIT-seq" tells "$2" "$3" \
+        >"$tap_scratch/tells" 2>&1 && grep -qE "$4" "$tap_scratch/tells"
+    tap_ok $? "$1: $4"
+}
+
+tells GASNET_COLL_ROOTED_GEOM=KNOMIAL_TREE,3 0 64 'tree KNOMIAL_TREE,3$'
+tells GASNET_COLL_ROOTED_GEOM=FLAT_TREE 0 64 'tree FLAT_TREE,0$'
+tells GASNET_COLL_PIPE_SEG_SIZE=4K 0 64 'segment 4096,'
+tells GASNET_COLL_GATHER_ALL_DISSEM_LIMIT=1K 6 1000 'algorithm 4,'
+tells GASNET_COLL_GATHER_ALL_DISSEM_LIMIT=1M 6 1000 'algorithm 3,'
+tells GASNET_COLL_EXCHANGE_DISSEM_LIMIT=1K 8 1000 'algorithm 4,'
+tells GASNET_COLL_EXCHANGE_DISSEM_LIMIT=1M 8 1000 'algorithm 3,'
+tells GASNET_COLL_ENABLE_SEARCH=yes 0 64 'tree KNOMIAL_TREE,2$'
 export SOFTHCA=on
 SOFTHCA_FAULTS="stall:op=send,us=300" mix "sends wait" 3 seq 1 4
 SOFTHCA_FAULTS="hold:op=write,polls=50" mix "writes wait" 3 par uneven 4

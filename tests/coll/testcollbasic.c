@@ -2,6 +2,8 @@
  * protocols, with each rank as root, one image a node: the first test to run after a change of the
  * engine.
  *
+ * Arguments: `tells OP BYTES` prints what is chosen for an operation instead.
+ *
  * A block of rank r for rank s is a pattern of (r, s, position), so that a wrong block, length or
  * place is seen.
  */
@@ -202,6 +204,23 @@ static const struct test_rule rules[] = {
     {"a chain of aggregated calls is synced by its last handle", check_aggregate},
 };
 
+/* `tells OP BYTES`: rank 0 prints what the library chooses for an operation, by its number.  */
+static void tell(int op, size_t nbytes)
+{
+    gasnet_coll_args_t args = GASNET_COLL_ARGS_INITIALIZER;
+    uint32_t algorithm, count, *values;
+    char *tree;
+    args.dst = &dst, args.src = &src, args.nbytes = nbytes;
+    gasnet_coll_tune_generic_op(GASNET_TEAM_ALL, (gasnet_coll_optype_t)op, args,
+                                ins[1] | outs[1] | GASNET_COLL_LOCAL, NULL, NULL, &algorithm,
+                                &count, &values, &tree);
+    if (test_rank == 0)
+        printf("# algorithm %u, segment %u, tree %s\n", algorithm,
+               values[GASNET_COLL_PIPE_SEG_SIZE], tree);
+    free(values);
+    free(tree);
+}
+
 int main(int argc, char **argv)
 {
     gasnet_coll_fn_entry_t functions[] = {{add, 0}, {join, GASNET_COLL_NONCOMM}};
@@ -210,6 +229,10 @@ int main(int argc, char **argv)
     gasnet_coll_init(NULL, gasnet_mynode(), functions, 2, 0);
     src = malloc((size_t)test_size * MOST);
     dst = malloc((size_t)test_size * MOST);
+    if (argc == 4) {
+        tell(atoi(argv[2]), (size_t)atoi(argv[3]));
+        gasnet_exit(0);
+    }
     test_run(rules, TEST_COUNT(rules));
     test_finish();
 }
