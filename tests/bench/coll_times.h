@@ -46,7 +46,7 @@ static void measure(int rank, int size)
     static const size_t bytes[] = {8, 1024, LARGEST_BLOCK};
     for (int i = 0; i < COLLECTIVES; i++) {
         for (int j = 0; j < 3 && (j == 0 || strcmp(collectives[i].name, "barrier") != 0); j++) {
-            const int count = (j < 2 ? 1000 : 100) * 2 / size;
+            const int count = (j < 2 ? 1000 : 100) * 4 / (size * size) + 1;
             const double took = best_round(&collectives[i], bytes[j], count, size);
             if (rank == 0) printf("%s %zu %.2f\n", collectives[i].name, bytes[j], took * 1e6);
         }
