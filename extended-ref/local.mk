@@ -1,19 +1,19 @@
 # extended-ref: the Extended API over the core.  Each conduit library lists extended_sources, once per
 # threading mode, and with them the transport of puts and gets: extended_by_rdma; or, with -DGASNETE_BY_AM,
 # extended_by_am, which needs no more than the Core API.
-nobase_dist_doc_DATA += extended-ref/coll/README.md
+nobase_dist_doc_DATA += extended-ref/coll/plans/README.md
 coll_plan_sources = \
-	extended-ref/coll/plan.c extended-ref/coll/plan.h \
-	extended-ref/coll/plan_blocks.c \
-	extended-ref/coll/plan_bruck.c \
-	extended-ref/coll/plan_choose.c extended-ref/coll/plan_choose.h \
-	extended-ref/coll/plan_dissemination.c \
-	extended-ref/coll/plan_pairwise.c \
-	extended-ref/coll/plan_parts.h \
-	extended-ref/coll/plan_reduce.c \
-	extended-ref/coll/plan_reduce_pieces.c \
-	extended-ref/coll/plan_steps.h \
-	extended-ref/coll/plan_tree.c
+	extended-ref/coll/plans/plan.c extended-ref/coll/plans/plan.h \
+	extended-ref/coll/plans/plan_blocks.c \
+	extended-ref/coll/plans/plan_bruck.c \
+	extended-ref/coll/plans/plan_choose.c extended-ref/coll/plans/plan_choose.h \
+	extended-ref/coll/plans/plan_dissemination.c \
+	extended-ref/coll/plans/plan_pairwise.c \
+	extended-ref/coll/plans/plan_parts.h \
+	extended-ref/coll/plans/plan_reduce.c \
+	extended-ref/coll/plans/plan_reduce_pieces.c \
+	extended-ref/coll/plans/plan_steps.h \
+	extended-ref/coll/plans/plan_tree.c
 extended_sources = \
 	extended-ref/attach.c \
 	extended-ref/barrier.c extended-ref/barrier_am.c \

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "extended-ref/coll/match.h"
-#include "extended-ref/coll/plan.h"
+#include "extended-ref/coll/plans/plan.h"
 #include "extended-ref/coll/team.h"
 #include "gasnet.h"
 

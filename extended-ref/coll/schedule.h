@@ -6,7 +6,7 @@
 #ifndef GASNETE_COLL_SCHEDULE_H
 #define GASNETE_COLL_SCHEDULE_H
 
-#include "extended-ref/coll/plan.h"
+#include "extended-ref/coll/plans/plan.h"
 
 enum { GASNETE_COLL_SCHEDULE_ACTIONS = 16, GASNETE_COLL_SCHEDULES = 32 };
 

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "core/lock.h"
-#include "extended-ref/coll/plan_choose.h"
+#include "extended-ref/coll/plans/plan_choose.h"
 #include "extended-ref/coll/schedule.h"
 #include "gasnet.h"
 

@@ -12,7 +12,7 @@
 #ifndef GASNETE_TUNING_TEXT_H
 #define GASNETE_TUNING_TEXT_H
 
-#include "extended-ref/coll/plan_choose.h"
+#include "extended-ref/coll/plans/plan_choose.h"
 
 extern const char *const gasnete_coll_kind_name[GASNETE_COLL_REDUCE + 1];
 extern const char *const gasnete_coll_algorithm_name[GASNETE_COLL_ALGORITHMS];

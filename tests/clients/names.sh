@@ -63,10 +63,8 @@ program() { # NAME INCLUDE... -- WHERE...
     } >"$target"
 }
 program gasnet gasnet.h gasnet.h -- gasnet
-vis=gasnet_vis.h
-[ -e "$(dirname "$TEST_SOURCE")/include/$vis" ] || vis=''
-program all $vis gasnet_coll.h gasnet_handler.h gasnet_tools.h gasnet.h gasnet_tools.h gasnet_coll.h $vis -- \
-    gasnet handler ${vis:+vis} coll tools lite lib
+program all gasnet_vis.h gasnet_coll.h gasnet_handler.h gasnet_tools.h gasnet.h gasnet_tools.h gasnet_coll.h gasnet_vis.h -- \
+    gasnet handler vis coll tools lite lib
 program tools gasnet_tools.h -- tools lite
 program lite gasnet_tools.h -- lite
 

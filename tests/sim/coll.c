@@ -7,7 +7,7 @@
  * takes a message between each pair of nodes is carried out on few nodes, and counted for many.
  * Another scene has random delays, images and stalls.
  */
-#include "extended-ref/coll/plan_choose.h"
+#include "extended-ref/coll/plans/plan_choose.h"
 #include "tests/sim/sim.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #ifndef UNIT_COLL_MEMORY_H
 #define UNIT_COLL_MEMORY_H
 
-#include "extended-ref/coll/plan.h"
+#include "extended-ref/coll/plans/plan.h"
 
 enum { COLL_MOST_RANKS = 128 };
 

@@ -5,7 +5,7 @@
  * at their action; their memory is overwritten then.  What a SEND sends must still be in its memory
  * at the next DRAIN, or at the end.
  */
-#include "extended-ref/coll/plan_choose.h"
+#include "extended-ref/coll/plans/plan_choose.h"
 #include "tests/unit/check.h"
 #include "tests/unit/coll_memory.h"
 

@@ -4,7 +4,7 @@
  * rank receives from many at once.  A round has a few of them, so that messages are always
  * underway.
  */
-#include "extended-ref/coll/plan_parts.h"
+#include "extended-ref/coll/plans/plan_parts.h"
 
 enum { AT_ONCE = 8 };
 

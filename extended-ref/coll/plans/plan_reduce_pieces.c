@@ -10,7 +10,7 @@
  * what it sends together (what different rounds send does not overlap, thus one range at most goes
  * round the end), and the pieces gathered from the subtree.  Each place is received into once.
  */
-#include "extended-ref/coll/plan_steps.h"
+#include "extended-ref/coll/plans/plan_steps.h"
 
 typedef struct member {
     plan_tree_t tree;

@@ -5,7 +5,7 @@
 #ifndef GASNETE_COLL_PLAN_CHOOSE_H
 #define GASNETE_COLL_PLAN_CHOOSE_H
 
-#include "extended-ref/coll/plan.h"
+#include "extended-ref/coll/plans/plan.h"
 
 enum gasnete_coll_algorithm {
     GASNETE_COLL_FLAT,          /* the root with each other rank */

@@ -1,6 +1,6 @@
 /* plan_choose.c - the table of plan_choose.h.  Pure.
  */
-#include "extended-ref/coll/plan_choose.h"
+#include "extended-ref/coll/plans/plan_choose.h"
 
 /* Bytes are those of a rank: of the whole for BROADCAST and REDUCE, of its own blocks for SCATTER,
  * GATHER and GATHER_ALL, and of what it has for one other rank for EXCHANGE.  The first row that

@@ -1,6 +1,6 @@
 /* plan.c - which file plan_*.c has the plan of an operation and an algorithm.  Pure.
  */
-#include "extended-ref/coll/plan_parts.h"
+#include "extended-ref/coll/plans/plan_parts.h"
 
 static const gasnete_coll_method_t *const methods[][GASNETE_COLL_ALGORITHMS] = {
     [GASNETE_COLL_BARRIER] = {[GASNETE_COLL_DISSEMINATION] = &gasnete_coll_method_barrier},

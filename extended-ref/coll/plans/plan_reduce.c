@@ -8,7 +8,7 @@
  * Messages of children arrive in a ring of BUFFERS in TMP, behind the sum so far: with RECVs posted
  * two rounds early these are three, and one is being combined.
  */
-#include "extended-ref/coll/plan_parts.h"
+#include "extended-ref/coll/plans/plan_parts.h"
 
 enum { BUFFERS = 4, AHEAD = BUFFERS - 2 };
 

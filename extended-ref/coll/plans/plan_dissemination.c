@@ -7,7 +7,7 @@
  * there are.  A rank within its tree has received the pieces of its subtree with its own, so that
  * the gathering leaves these out.
  */
-#include "extended-ref/coll/plan_steps.h"
+#include "extended-ref/coll/plans/plan_steps.h"
 
 static uint32_t rank_of(const gasnete_coll_plan_t *plan, uint32_t v)
 {

@@ -10,7 +10,7 @@
 #ifndef GASNETE_COLL_PLAN_STEPS_H
 #define GASNETE_COLL_PLAN_STEPS_H
 
-#include "extended-ref/coll/plan_parts.h"
+#include "extended-ref/coll/plans/plan_parts.h"
 
 enum { PLAN_TOGETHER = 32 << 10 }; /* most bytes of two parts that are one message */
 

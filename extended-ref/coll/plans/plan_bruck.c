@@ -7,7 +7,7 @@
  * TMP: the blocks, buffers to send from, and buffers to receive in.  One of these is in use, one
  * has a RECV, and one may have the next round's, posted early.
  */
-#include "extended-ref/coll/plan_parts.h"
+#include "extended-ref/coll/plans/plan_parts.h"
 
 enum { SENDING = 2, RECEIVING = 3 };
 

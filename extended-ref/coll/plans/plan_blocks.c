@@ -4,7 +4,7 @@
  * the tree, which begins with the rank's own.  At the root, where they lie in the order of ranks,
  * one child's may go round the end: these are copied.  In a flat tree nothing is copied.
  */
-#include "extended-ref/coll/plan_parts.h"
+#include "extended-ref/coll/plans/plan_parts.h"
 
 typedef struct member {
     plan_tree_t tree;

@@ -3,7 +3,7 @@
  * A flat tree is one whose radix is the number of ranks.  A broadcast of more than `segment` bytes
  * passes on each segment while the next arrives, unless all ranks are the root's children.
  */
-#include "extended-ref/coll/plan_parts.h"
+#include "extended-ref/coll/plans/plan_parts.h"
 
 plan_tree_t gasnete_coll_tree(const gasnete_coll_plan_t *plan, uint32_t v, uint32_t span)
 {

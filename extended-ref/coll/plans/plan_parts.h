@@ -7,8 +7,8 @@
 #ifndef GASNETE_COLL_PLAN_PARTS_H
 #define GASNETE_COLL_PLAN_PARTS_H
 
-#include "extended-ref/coll/plan.h"
-#include "extended-ref/coll/plan_choose.h"
+#include "extended-ref/coll/plans/plan.h"
+#include "extended-ref/coll/plans/plan_choose.h"
 
 typedef struct offer {
     uint32_t left; /* actions of the round before the one that is asked for */
