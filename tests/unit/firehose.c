@@ -196,8 +196,8 @@ static bool is_cached(unsigned first, unsigned pages)
 static void local_hits(void)
 {
     firehose_request_t q, p;
-    const firehose_info_t info = begin(1, 0, 4);
-    check(info.max_local == REGION - PAGE && info.local_regions == 4 && info.max_remote == 0,
+    const firehose_info_t info = begin(1, 0, 6);
+    check(info.max_local == REGION - PAGE && info.local_regions == 6 && info.max_remote == 0,
           "the caller learns the limits");
     q = local(0, 1);
     check(node->made == 1 && q.addr == page(0) && q.len == PAGE && q.peer == FIREHOSE_LOCAL,
@@ -227,6 +227,13 @@ static void local_hits(void)
     check(firehose_try_local_pin(node->fh, page(1010), 50 * PAGE, &q) && q.len == 100 * PAGE,
           "what the caller has registered is found");
     firehose_release(node->fh, &q, 1);
+    check(firehose_invalidate(node->fh, page(1010), PAGE) == 0 &&
+              firehose_try_local_pin(node->fh, page(1010), PAGE, &q),
+          "also where the program gives it back, which it may not");
+    firehose_release(node->fh, &q, 1);
+    use(51, 1);
+    use(50, 1);
+    check(is_cached(50, 2), "a neighbour above is joined as well");
     errno = 0;
     check(firehose_local_pin(node->fh, page(0), REGION + 1, &q) == -1 && errno == EINVAL,
           "too much at once is refused");
@@ -607,6 +614,11 @@ static void wrong_messages(void)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         check_each(wrong[i] && *wrong[i], "message %zu is taken", i);
     check_all("messages that no peer sends are refused in words");
+    uint8_t bytes[64];
+    fh_message_t m;
+    fh_compose(&m, FH_REQUEST, 0, 1, bytes);
+    fh_put_pin(&m, 0, &(fh_pin_t){page(0) + 1, 1, 0});
+    check(firehose_receive(node->fh, 1, bytes, fh_composed(&m, 0, bytes)) != NULL, "half a page");
     check(!receive(FH_REQUEST, 0, 1, 0) && receive(FH_REQUEST, 0, 1, 0),
           "a second request before the answer is one of them");
     check(!receive(FH_REVOKE, 3, 0, 0), "a token that is not held may be revoked: it has crossed");
