@@ -55,8 +55,8 @@ barrier|barrier of two: notify + wait, the message at hand|590|- - -
 barrier_try|barrier of two: try, no message|220|- - -
 coll_poll|empty poll after gasnet_coll_init|70|- - -
 coll_pending|empty poll with a collective pending|75|- - -
-coll_send|broadcast of 8 bytes, at the root|700|- - -
-coll_receive|broadcast of 8 bytes that is at hand|900|- - -'
+coll_send|broadcast of 8 bytes, at the root|900|- - -
+coll_receive|broadcast of 8 bytes that is at hand|1280|- - -'
 
 declare -A sequential
 for mode in ${TEST_MODES:-seq par}; do
