@@ -30,7 +30,14 @@ static const struct row {
     {GASNETE_COLL_REDUCE, 1, 0, GASNETE_COLL_TREE},
 };
 
-enum { RADIX = 2, SEGMENT = 32 << 10 };
+/* Up to three ranks none passes on what it has received: segments then only overlap a reduction's
+ * combining with its messages.  */
+enum { RADIX = 2, SEGMENT = 32 << 10, SEGMENT_OF_THREE = 128 << 10 };
+
+static size_t default_segment(const gasnete_coll_plan_t *plan)
+{
+    return plan->size <= 3 ? SEGMENT_OF_THREE : SEGMENT;
+}
 
 static size_t images(const gasnete_coll_plan_t *plan)
 {
@@ -83,5 +90,5 @@ void gasnete_coll_choose(gasnete_coll_plan_t *plan, const gasnete_coll_settings_
     const enum gasnete_coll_algorithm algorithm = wanted(plan, settings);
     plan->algorithm = gasnete_coll_plan_possible(plan, algorithm) ? algorithm : from_table(plan);
     plan->radix = settings->radix > 1 ? settings->radix : RADIX;
-    plan->segment = settings->segment ? settings->segment : SEGMENT;
+    plan->segment = settings->segment ? settings->segment : default_segment(plan);
 }
