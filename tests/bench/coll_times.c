@@ -8,8 +8,9 @@ enum { FLAGS = GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC | GASNET_COLL_LOCA
 static char *src, *dst; /* in the segment: a block for each rank */
 
 /* As fast as a client makes it. */
-__attribute__((optimize("O3"))) static void sum(void *results, size_t count, const void *left, size_t left_count, const void *right,
-                size_t elem_size, int flags, int arg)
+__attribute__((optimize("O3"))) static void sum(void *results, size_t count, const void *left,
+                                                size_t left_count, const void *right,
+                                                size_t elem_size, int flags, int arg)
 {
     (void)left_count, (void)elem_size, (void)flags, (void)arg;
     int64_t *result = results;
