@@ -104,8 +104,8 @@ typedef struct {
  * images[gasnet_nodes()]: how many images each node has, each at least 1; NULL: one each.
  * my_image: the number of the calling image; without threads, or if images is NULL, it is ignored.
  * fn_tbl: the functions of reductions, copied; NULL if fn_count is 0.  Functions may differ between
- * nodes, their number and flags may not.  init_flags: 0.  In SEQ once; in PARSYNC and PAR by every
- * image once, at the same time, with equal arguments but my_image.  */
+ * nodes, their number and flags may not.  init_flags: 0.  In SEQ and PARSYNC, where a node has one
+ * image, once; in PAR by every image once, at the same time, with equal arguments but my_image.  */
 extern void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
                              gasnet_coll_fn_entry_t fn_tbl[], size_t fn_count, int init_flags);
 

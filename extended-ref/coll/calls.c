@@ -52,12 +52,14 @@ static gasnete_coll_call_t calls_reduce(const char *name, gasnet_team_handle_t t
                                 .kind = GASNETE_COLL_REDUCE,
                                 .flags = flags,
                                 .root = root,
-                                .nbytes = elem_size * elem_count,
                                 .unit = elem_size,
                                 .function = func,
                                 .argument = func_arg,
                                 .dst = dst,
                                 .src = src};
+    if (__builtin_mul_overflow(elem_size, elem_count, &call.nbytes))
+        gasneti_fatal("%s is called with %zu elements of %zu bytes, which are larger than memory",
+                      name, elem_count, elem_size);
     if (blksz || offset)
         gasneti_fatal("%s is called with src_blksz %zu and src_offset %zu: only reductions of "
                       "whole vectors, with both 0, are implemented",

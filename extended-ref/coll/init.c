@@ -11,6 +11,14 @@
 #include "core/report.h"
 #include "extended-ref/progress.h"
 
+/* Whether a node can have several images: each of them is inside a blocking call with the others.
+ */
+#ifdef GASNET_PAR
+enum { INIT_THREADS = 1 };
+#else
+enum { INIT_THREADS = 0 };
+#endif
+
 gasnet_team_handle_t gasnete_coll_team_all;
 
 static gasneti_lock_t init_lock; /* protects: */
@@ -30,9 +38,9 @@ static void init_check_images(const gasnet_image_t *images)
         if (images[i] == 0)
             gasneti_fatal("gasnet_coll_init is given 0 images for node %u: each has at least one",
                           i);
-    if (GASNETI_ONE_THREAD && images && images[gasnetc_job.rank] != 1)
-        gasneti_fatal("gasnet_coll_init is given %u images for this node, which has one thread: "
-                      "compile for PAR to have more",
+    if (!INIT_THREADS && images && images[gasnetc_job.rank] != 1)
+        gasneti_fatal("gasnet_coll_init is given %u images for this node, where only one thread "
+                      "may be in the library at a time: compile for PAR to have more",
                       (unsigned)images[gasnetc_job.rank]);
 }
 

@@ -37,10 +37,10 @@ static void nothing(void *results, size_t result_count, const void *left, size_t
     (void)elem_size, (void)flags, (void)arg;
 }
 
-static void initialise(void)
+static void initialise(const gasnet_image_t *images)
 {
     static gasnet_coll_fn_entry_t functions[] = {{nothing, 0}, {nothing, 0}};
-    gasnet_coll_init(NULL, 0, functions, 2, 0);
+    gasnet_coll_init(images, 0, functions, 2, 0);
 }
 
 #define CASE(name, statement)                                                                      \
@@ -72,9 +72,10 @@ CASE(two_out_flags, broadcast(0, 8, FLAGS | GASNET_COLL_OUT_ALLSYNC))
 CASE(single_and_local, broadcast(0, 8, FLAGS | GASNET_COLL_SINGLE))
 CASE(function_2, reduce(4, 2, 0))
 CASE(block_size, reduce(4, 0, 16))
+CASE(too_many, reduce(SIZE_MAX / 2, 0, 0))
 CASE(no_team, gasnet_coll_broadcast(NULL, dst, 0, src, 8, FLAGS))
 CASE(scan, gasnet_coll_scan(GASNET_TEAM_ALL, dst, 0, 0, src, 0, 0, 4, 1, 0, 0, FLAGS))
-CASE(initialised_twice, initialise())
+CASE(initialised_twice, initialise(NULL))
 
 /* What comes at a wrong time.  */
 CASE(in_split_barrier, (gasnet_barrier_notify(0, 0), broadcast(0, 8, FLAGS)))
@@ -111,6 +112,7 @@ static const struct {
     ROW(single_and_local),
     ROW(function_2),
     ROW(block_size),
+    ROW(too_many),
     ROW(no_team),
     ROW(scan),
     ROW(initialised_twice),
@@ -127,7 +129,7 @@ int main(int argc, char **argv)
     gasnet_attach(table, 1, GASNET_PAGESIZE, 0);
     rank = (int)gasnet_mynode();
     if (strcmp(name, "before_init") == 0) broadcast(0, 8, FLAGS);
-    initialise();
+    initialise(strcmp(name, "two_images") == 0 ? (const gasnet_image_t[]){2, 2} : NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (strcmp(cases[i].name, name) == 0) cases[i].run();
     printf("nothing was wrong about %s\n", name);
