@@ -46,7 +46,8 @@ typedef gasnet_handlerarg_t gasnet_coll_fn_handle_t;
 /* Combines two vectors of equal length, element by element: results[i] = left[i] op right[i].
  * result_count = left_count: the number of elements, of elem_size bytes each; it may be less than
  * the elem_count of the call.  results may be left_operands.  flags are those of the function's
- * table entry, arg is the func_arg of the call.  The operation must be associative.  */
+ * table entry, arg is the func_arg of the call.  The operation must be associative.  The function
+ * must not communicate.  */
 typedef void (*gasnet_coll_reduce_fn_t)(void *results, size_t result_count,
                                         const void *left_operands, size_t left_count,
                                         const void *right_operands, size_t elem_size, int flags,

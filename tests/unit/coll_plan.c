@@ -331,6 +331,20 @@ static void choice(void)
     check_all("what the table and the settings choose is possible, and right");
 }
 
+/* Tags have 30 bits, and each segment has its own.  */
+static void segments_are_bounded(void)
+{
+    const gasnete_coll_settings_t settings = {.segment = 1};
+    const enum gasnete_coll_kind kinds[] = {GASNETE_COLL_BROADCAST, GASNETE_COLL_REDUCE};
+    for (int i = 0; i < 2; i++) {
+        gasnete_coll_plan_t plan = {
+            .kind = kinds[i], .size = 2, .nbytes = (size_t)1 << 40, .unit = 8};
+        gasnete_coll_choose(&plan, &settings);
+        if (plan.nbytes / plan.segment >= 1u << 30) broken("too many segments", 0);
+    }
+    check_all("a setting does not make more segments than there are tags");
+}
+
 static void large_by_table(void)
 {
     static const gasnete_coll_settings_t none;
@@ -357,6 +371,7 @@ int main(int argc, char **argv)
             if (runs) check_all("%s by %s", kind_names[kind], algorithm_names[algorithm]);
         }
     choice();
+    segments_are_bounded();
     large_by_table();
     return check_end();
 }

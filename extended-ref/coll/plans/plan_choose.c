@@ -32,11 +32,14 @@ static const struct row {
 
 /* Up to three ranks none passes on what it has received: segments then only overlap a reduction's
  * combining with its messages.  */
-enum { RADIX = 2, SEGMENT = 32 << 10, SEGMENT_OF_THREE = 128 << 10 };
+enum { RADIX = 2, SEGMENT = 32 << 10, SEGMENT_OF_THREE = 128 << 10, MOST_SEGMENTS = 1 << 20 };
 
-static size_t default_segment(const gasnete_coll_plan_t *plan)
+/* Segments are numbered in tags, so there may not be any number of them.  */
+static size_t segment_of(const gasnete_coll_plan_t *plan, size_t wanted)
 {
-    return plan->size <= 3 ? SEGMENT_OF_THREE : SEGMENT;
+    if (wanted == 0) wanted = plan->size <= 3 ? SEGMENT_OF_THREE : SEGMENT;
+    const size_t least = plan->nbytes / MOST_SEGMENTS;
+    return wanted > least ? wanted : least;
 }
 
 static size_t images(const gasnete_coll_plan_t *plan)
@@ -90,5 +93,5 @@ void gasnete_coll_choose(gasnete_coll_plan_t *plan, const gasnete_coll_settings_
     const enum gasnete_coll_algorithm algorithm = wanted(plan, settings);
     plan->algorithm = gasnete_coll_plan_possible(plan, algorithm) ? algorithm : from_table(plan);
     plan->radix = settings->radix > 1 ? settings->radix : RADIX;
-    plan->segment = settings->segment ? settings->segment : default_segment(plan);
+    plan->segment = segment_of(plan, settings->segment);
 }
