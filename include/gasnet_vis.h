@@ -303,9 +303,9 @@ extern size_t gasnett_format_putigeti_bufsz(size_t dstcount, size_t srccount);
 extern size_t gasnett_format_putigeti(char *buf, gasnet_node_t node, size_t dstcount,
                                       void *const *dstlist, size_t dstlen, size_t srccount,
                                       void *const *srclist, size_t srclen);
-/* stats is ignored and may be NULL.  */
+/* The second argument is ignored and may be NULL.  */
 extern size_t gasnett_format_putsgets_bufsz(size_t stridelevels);
-extern size_t gasnett_format_putsgets(char *buf, void *stats, gasnet_node_t node, void *dstaddr,
+extern size_t gasnett_format_putsgets(char *buf, void *unused, gasnet_node_t node, void *dstaddr,
                                       const size_t *dststrides, void *srcaddr,
                                       const size_t *srcstrides, const size_t *count,
                                       size_t stridelevels);
