@@ -1,28 +1,21 @@
-/* wakes.c - a thread that wakes a peer, and another one that must wait for it.
+/* wakes.c - two threads that wake a peer at once: its completion channels, whose descriptors the
+ * peer sends over one socket.
  *
- * Two threads wake a peer's completion channels, whose descriptors the peer sends over one socket.
  * The first thread is kept inside its request (tests/gate.h).  The second waits for the lock of
  * that socket, which it shows by giving up its processor; it must not send a request of its own.
- *
- * The worker thread wakes a sender that found no receive in a shared queue, and is kept there; a
- * thread that connects a queue pair waits until the table of peers is free.
  */
 #include "pair.h"
 #include "rules.h"
 #include "tests/gate.h"
 
 #include <dlfcn.h>
-#include <linux/futex.h>
 #include <sched.h>
-#include <stdarg.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-enum { IN_REQUEST = 1, IN_WAKE, LENGTH = 8 };
+enum { IN_REQUEST = 1, LENGTH = 8 };
 
 /* What a thread of side A is in this test. */
-static _Thread_local enum { WORKER, MAIN, FIRST, SECOND } role; /* WORKER: a thread of the device */
+static _Thread_local enum { OTHER, FIRST, SECOND } role;
 static bool yields, sends; /* the second thread; with gate_lock */
 
 static void note(bool *what)
@@ -55,19 +48,6 @@ GATE_INTERPOSED int sched_yield(void)
     *(void **)&next = dlsym(RTLD_NEXT, "sched_yield");
     if (role == SECOND) note(&yields);
     return next();
-}
-
-GATE_INTERPOSED long syscall(long number, ...)
-{
-    long (*next)(long, ...);
-    long a[6];
-    va_list list;
-    va_start(list, number);
-    for (int i = 0; i < 6; i++) a[i] = va_arg(list, long);
-    va_end(list);
-    *(void **)&next = dlsym(RTLD_NEXT, "syscall");
-    if (role == WORKER && number == SYS_futex && a[1] == FUTEX_WAKE) gate_pass(IN_WAKE);
-    return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 /* A request of its own: make_wr() has one, for one thread. */
@@ -156,52 +136,8 @@ static void two_channels(struct side *s)
     CHECK_EQ(ibv_destroy_comp_channel(x.channel), 0);
 }
 
-static int connect_second(void *side)
-{
-    struct side *x = side;
-    role = SECOND;
-    connect_qp(x, &x->its);
-    return 0;
-}
-
-/* Side B sends two messages to a shared queue that has one receive. */
-static void one_receive(struct side *s)
-{
-    struct side x = *s;
-    struct gate_worker second;
-    role = MAIN;
-    add_qp(&x);
-    tell(s, &x.mine, sizeof x.mine);
-    hear(s, &x.its, sizeof x.its);
-    if (s->is_a) { /* the peer's tables are mapped before it is woken */
-        CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_WRITE, 3, 0, LENGTH, 0)), 0);
-        expect(s->scq, 3, IBV_WC_SUCCESS);
-        CHECK_EQ(post_recv(s, 0, 0, LENGTH), 0);
-    }
-    meet(s);
-    for (uint64_t id = 0; !s->is_a && id < 2; id++)
-        CHECK_EQ(post(s, make_wr(s, IBV_WR_SEND, id, 0, LENGTH, 0)), 0);
-    meet(s);
-    if (s->is_a) {
-        gate_shut(IN_WAKE);
-        CHECK_EQ(post_recv(s, 1, 0, LENGTH), 0);
-        gate_await_inside();
-        gate_begin(&second, &x, connect_second);
-        bool waited = gate_sleeps(&second);
-        gate_open();
-        CHECK_EQ(gate_end(&second), 0);
-        CHECK(waited);
-    }
-    struct ibv_cq *cq = s->is_a ? s->rcq : s->scq;
-    for (uint64_t id = 0; id < 2; id++) expect(cq, id, IBV_WC_SUCCESS);
-    meet(s);
-    CHECK_EQ(ibv_destroy_qp(x.qp), 0);
-}
-
 int main(void)
 {
-    const struct options shared = {.srq_wr = 4};
     report(run_pair(two_channels, NULL), "two threads wake a peer that sleeps on two channels");
-    report(run_pair(one_receive, &shared), "a peer that is woken stays in the table of peers");
     return report_end();
 }
