@@ -284,11 +284,6 @@ static void threads(void)
     for (int i = 1; i < LANES; i++) pthread_join(lanes[i].thread, NULL);
     test_sync();
 }
-#else
-static void threads(void)
-{
-    test_skip("only PAR has several threads");
-}
 #endif
 
 /* --- descriptions as text --- */
@@ -374,7 +369,9 @@ int main(int argc, char **argv)
         {"B50 totals of a few bytes", tiny_totals},
         {"B55 B56 many outstanding, in handles, sets and access regions", outstanding},
         {"B61 operations of no bytes, with junk addresses", empty},
+#if defined(GASNET_PAR)
         {"B62 several threads at once", threads},
+#endif
         {"descriptions as text", formats},
     };
     test_start(&argc, &argv, NULL, 0, SEGMENT);
