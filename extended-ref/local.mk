@@ -21,6 +21,7 @@ extended_sources = \
 	extended-ref/barrier_state.c extended-ref/barrier_state.h \
 	extended-ref/checks.c \
 	$(coll_plan_sources) \
+	extended-ref/coll/arrivals.c \
 	extended-ref/coll/calls.c extended-ref/coll/scan.c \
 	extended-ref/coll/checks.c \
 	extended-ref/coll/handles.c \

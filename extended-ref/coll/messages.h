@@ -1,10 +1,15 @@
-/* messages.h - the Active Messages of collectives: indices and handlers, for attach.c; messages.c
+/* messages.h - the Active Messages of collectives: indices and handlers, for attach.c; arrivals.c
  * and checks.c define them.  The first three arguments are the key.
  */
 #ifndef GASNETE_COLL_MESSAGES_H
 #define GASNETE_COLL_MESSAGES_H
 
 #include "gasnet.h"
+
+/* A key as the first three arguments.  */
+#define GASNETE_COLL_KEY_ARGS(key)                                                                 \
+    (gasnet_handlerarg_t)(key).team, (gasnet_handlerarg_t)(key).number,                            \
+        (gasnet_handlerarg_t)(key).tag
 
 /* Part of the wire protocol: append only.  */
 enum {

@@ -1,7 +1,7 @@
 /* op.h - an operation in progress on this node, and the parts of the engine that share it.
  *
- * calls.c begins operations and op.c executes their plans; messages.c sends, and records what
- * arrives; images.c and reduce.c move and combine data within the node; handles.c waits.
+ * calls.c begins operations and op.c executes their plans; messages.c sends; arrivals.c records
+ * what arrives; images.c and reduce.c move and combine data within the node; handles.c waits.
  *
  * Threads: gasnete_coll_lock protects what is marked (L).  One thread at a time, which has claimed
  * the operation, works on it and owns the rest.  Handlers only copy to posted memory and record
@@ -113,6 +113,12 @@ void gasnete_coll_receive(gasnete_coll_op_t *op, uint32_t rank, uint32_t tag, ch
 void gasnete_coll_transfer(gasnete_coll_op_t *op);
 /* Records the fetches that are complete, of all operations; may send.  */
 void gasnete_coll_reap_fetches(void);
+
+/* --- arrivals.c --- */
+
+/* Fatal: a message that this node expects, and the peer has sent otherwise; `field` is wrong.  */
+void gasnete_coll_message_bad(const gasnete_coll_key_t *key, size_t nbytes, const char *field)
+    __attribute__((noreturn, cold));
 
 /* --- images.c, when the data of all images of the node may be touched --- */
 
