@@ -148,6 +148,18 @@ static bool evict_one(fh_remote_t *r, fh_peer_t *p)
 
 /* --- what is wanted --- */
 
+/* A region that covers it is held, which serves it at once, or asked for.  */
+static void want_hit(fh_remote_t *r, fh_peer_t *p, fh_want_t *want, uint32_t region)
+{
+    use(r, region);
+    r->hits++;
+    want->region = region;
+    if (record(r, region)->state == FH_HELD)
+        serve(r, want, region, FH_SERVED);
+    else
+        append(&p->asked, want);
+}
+
 void fh_remote_want(fh_remote_t *r, fh_want_t *want)
 {
     fh_peer_t *p = &r->peers[want->peer];
@@ -160,13 +172,7 @@ void fh_remote_want(fh_remote_t *r, fh_want_t *want)
     if (!p->blocked) {
         const uint32_t region = fh_table_find(&r->table, want->peer, want->from, want->to);
         if (region) {
-            use(r, region);
-            r->hits++;
-            want->region = region;
-            if (record(r, region)->state == FH_HELD)
-                serve(r, want, region, FH_SERVED);
-            else
-                append(&p->asked, want);
+            want_hit(r, p, want, region);
             return;
         }
     }
@@ -271,13 +277,7 @@ static bool advance(fh_remote_t *r, fh_peer_t *p, fh_ask_t *ask)
     const uint32_t region = fh_table_find(&r->table, want->peer, want->from, want->to);
     fh_want_t *rest = want->next;
     if (region) {
-        use(r, region);
-        r->hits++;
-        want->region = region;
-        if (record(r, region)->state == FH_HELD)
-            serve(r, want, region, FH_SERVED);
-        else
-            append(&p->asked, want);
+        want_hit(r, p, want, region);
     } else if (ask->pins == r->limits.pins || !ask_for(r, p, ask, want))
         return false;
     p->waiting.first = rest;
