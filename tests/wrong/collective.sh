@@ -5,9 +5,12 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 . "$(dirname "$0")/../variant.sh" || exit 1
+. "$(dirname "$0")/cases.sh" || exit 1
+# shellcheck disable=SC2034 # cases.sh reads them
 modes=${TEST_MODES:-seq}
 
 # Case, in what builds (all, debug; serial: in all, but not in PAR), and the words of the message.
+# shellcheck disable=SC2034
 cases='before_init|all|gasnet_coll_broadcast is called with a NULL team: gasnet_coll_init must be called first
 initialised_twice|all|gasnet_coll_init is called more than once
 no_team|all|gasnet_coll_broadcast is called with a NULL team
@@ -31,30 +34,5 @@ operation|debug|calls gather of 8.*calls broadcast of 8|calls broadcast of 8.*ca
 in_split_barrier|debug|gasnet_coll_broadcast is called between gasnet_barrier_notify and gasnet_barrier_wait
 across_barrier|debug|gasnet_barrier_notify is called while 1 collectives of this node are in flight'
 
-wrong() { # TREE MODE CASE WORDS
-    local tree=$1 mode=$2 name=$3 words=$4 status bad='' log=$TEST_LOG/wrong_collective_${1##*/}_$2_$3.log
-    timeout -k 2 60 "$tree/gasnetrun_$TEST_CONDUIT" -n 2 "$tree/tests/wrong/collective-$TEST_CONDUIT-$mode" "$name" \
-        >"$log" 2>&1 </dev/null
-    status=$?
-    [ $status -ne 0 ] || bad+=", status 0"
-    [ $status -ne 124 ] || bad+=", hangs"
-    ! grep -qE 'Caught|dumped|fault' "$log" || bad+=", a signal"
-    grep -qE "FATAL ERROR.*($words)" "$log" || bad+=", without the words /$words/"
-    tap_ok "$([ -z "$bad" ]; echo $?)" "${tree##*/} $mode: $name${bad:+ ($bad)}"
-    [ -z "$bad" ] || tap_tail "$log"
-}
-
-all_cases() { # TREE debug|release
-    local mode name builds words
-    for mode in $modes; do
-        while IFS='|' read -r name builds words; do
-            [ "$builds $mode" != "serial par" ] || continue
-            case $builds in all | serial | "$2") wrong "$1" "$mode" "$name" "$words" ;; esac
-        done <<<"$cases"
-    done
-}
-
-all_cases "$TEST_BUILD" "$(grep -q -- '-DGASNET_DEBUG' "$TEST_BUILD/packaging/$TEST_CONDUIT-seq.mak" && echo debug || echo release)"
-for mode in $modes; do targets+=("tests/wrong/collective-$TEST_CONDUIT-$mode"); done
-if debug_build "gasnetrun_$TEST_CONDUIT" "${targets[@]}"; then all_cases "$TEST_DEBUG_BUILD" debug; fi
+wrong_cases collective
 tap_end

@@ -5,9 +5,12 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 . "$(dirname "$0")/../variant.sh" || exit 1
+. "$(dirname "$0")/cases.sh" || exit 1
+# shellcheck disable=SC2034 # cases.sh reads them
 modes=${TEST_MODES:-seq par}
 
 # Case, in what builds (all, par: with two images on a node, debug), and the words of the message.
+# shellcheck disable=SC2034
 cases='notify_twice|all|while this node has not left the team.s barrier: without GASNET_BARRIERFLAG_IMAGES one thread of a node
 wait_first|all|_wait or _try on a team of 2 nodes without a gasnet_coll_barrier_notify
 try_first|all|_wait or _try on a team of 2 nodes without a gasnet_coll_barrier_notify
@@ -33,28 +36,5 @@ wrong_line|all|line 3 of wrong_settings.[0-9]* is wrong: a number is missing
 other_file|all|line 1 of wrong_settings.[0-9]* is wrong: the file does not begin with
 no_place|all|dumpTuningState cannot write /nowhere/settings: No such file'
 
-wrong() { # TREE MODE CASE WORDS
-    local tree=$1 mode=$2 name=$3 words=$4 status bad='' log=$TEST_LOG/wrong_teams_${1##*/}_$2_$3.log
-    (cd "$tap_scratch" && timeout -k 2 60 "$tree/gasnetrun_$TEST_CONDUIT" -n 2 "$tree/tests/wrong/teams-$TEST_CONDUIT-$mode" "$name") \
-        >"$log" 2>&1 </dev/null
-    status=$?
-    [ $status -ne 0 ] || bad+=", status 0"
-    [ $status -ne 124 ] || bad+=", hangs"
-    [ "$(grep -c 'FATAL ERROR' "$log")" -ge 1 ] || bad+=", no fatal error"
-    ! grep -qE 'Caught|dumped|fault' "$log" || bad+=", a signal"
-    grep -qE "FATAL ERROR.*$words" "$log" || bad+=", without the words /$words/"
-    tap_ok "$([ -z "$bad" ]; echo $?)" "${tree##*/} $mode: $name${bad:+ ($bad)}"
-    [ -z "$bad" ] || tap_tail "$log"
-}
-all_cases() { # TREE debug|release
-    local mode name builds words
-    for mode in $modes; do
-        while IFS='|' read -r name builds words; do
-            case $builds in all | "$mode" | "$2") wrong "$1" "$mode" "$name" "$words" ;; esac
-        done <<<"$cases"
-    done
-}
-all_cases "$TEST_BUILD" "$(grep -q -- '-DGASNET_DEBUG' "$TEST_BUILD/packaging/$TEST_CONDUIT-seq.mak" && echo debug || echo release)"
-for mode in $modes; do targets+=("tests/wrong/teams-$TEST_CONDUIT-$mode"); done
-if debug_build "gasnetrun_$TEST_CONDUIT" "${targets[@]}"; then all_cases "$TEST_DEBUG_BUILD" debug; fi
+wrong_cases teams
 tap_end
