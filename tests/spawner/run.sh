@@ -272,7 +272,7 @@ GASNET_SSH_SERVERS="nodeA" expect 0 "an unfinished line" "$run" -n 1 printf 'no 
 [ "$(cat "$tmp/out")" = "no end" ]
 say $? "  is complete too"
 GASNET_SSH_SERVERS="nodeA" expect 0 "a program leaves another behind, which holds its output" \
-    timeout 10 "$run" -n 2 sh -c 'env -u SPAWN_TEST_MARK sleep 15 & echo here'
+    timeout 25 "$run" -n 2 env -u SPAWN_TEST_MARK sh -c 'sleep 30 & echo here'
 [ "$(grep -c '^here$' "$tmp/out")" = 2 ]
 say $? "  and is not waited for"
 
