@@ -32,8 +32,15 @@ conduit_facts += @c@_spawner='$(@C@_SPAWNER)' @c@_libs='$(@c@_client_libs)' @c@_
 bin_PROGRAMS += gasnetrun_@c@
 gasnetrun_@c@_SOURCES = $(GASNETRUN_SOURCES) core/params/params_help.c core/params/params_row.h core/params/params.def @c@-conduit/params.def
 gasnetrun_@c@_CPPFLAGS = $(AM_CPPFLAGS) $(SPAWNER_DEFINES) -DGASNETC_PARAMS_DEF='"@c@-conduit/params.def"' \
-	$(@c@_launcher_cppflags) -DGASNETRUN_CONDUIT='"@C@"' -DGASNETRUN_NAME='"@c@"' -DGASNETRUN_SPAWNER='"$(@C@_SPAWNER)"'
+	$(@c@_launcher_cppflags) -DGASNETRUN_CONDUIT='"@C@"' -DGASNETRUN_NAME='"@c@"' -DGASNETRUN_SPAWNER='"$(@C@_SPAWNER)"' \
+	-DGASNETRUN_DOCTOR='"gasnet-doctor-@c@"' -DGASNETRUN_LIBDIR='"$(pkglibdir)"'
 gasnetrun_@c@_LDADD = other/spawner/liblauncher.la other/tools/libenv_table.la
+
+doctor_PROGRAMS += gasnet-doctor-@c@
+gasnet_doctor_@c@_SOURCES = $(DOCTOR_SOURCES)
+gasnet_doctor_@c@_CPPFLAGS = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/@c@-conduit $(DEBUG_DEFINE) -DGASNET_SEQ
+gasnet_doctor_@c@_LDFLAGS = -static
+gasnet_doctor_@c@_LDADD = libgasnet-@c@-seq.la $(VERBS_LIBS)
 endif
 END
 }

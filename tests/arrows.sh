@@ -79,10 +79,12 @@ tap_ok "$([ -z "$found" ]; echo $?)" "core/ib calls nothing of the client API"
 if [ -n "$found" ]; then tap_note "$found"; fi
 
 gasnet_headers='(.*/)?gasnet(_(am|core|extended|hsl|vis|coll|types|handler|linkcheck|conduit))?\.h'
-for part in handshake softhca spawner vapi portals3 dapl firehose contrib; do
+# other/contrib/doctor is a client program.
+for part in handshake softhca spawner vapi portals3 dapl firehose contrib/gasnetrun; do
     forbid "other/$part knows nothing of the core" '(.*/)?(core|extended-ref)/.*' other/$part
     forbid "other/$part knows nothing of the client API" "$gasnet_headers" other/$part
 done
+forbid "other/contrib/doctor knows nothing of the core" '(.*/)?(core|extended-ref)/.*' other/contrib/doctor
 forbid "other/handshake is pure: it includes no part of other/, no network's header and none of I/O or time" \
     "other/[^h][^/]*/.*|$networks|sys/.*|pthread\.h|stdio\.h|time\.h|unistd\.h" other/handshake
 machines=$(mktemp -d "$tap_scratch/machines.XXXX")

@@ -4,6 +4,7 @@
  * (lower case).  Chooses a spawner, checks everything that can be checked before a process exists,
  * and runs the event loop of the ssh spawner or executes mpirun or another launcher.
  */
+#include "other/contrib/gasnetrun/doctor.h"
 #include "other/contrib/gasnetrun/mpirun.h"
 #include "other/contrib/gasnetrun/options.h"
 #include "other/contrib/gasnetrun/program.h"
@@ -41,6 +42,7 @@ static const char usage[] =
     "  --version      version\n"
     "  --stats JOB    the counters of a running job, named by the process id of its " LAUNCHER "\n"
     "                 (printed by -v); with mpi and pmix, of this machine's ranks\n"
+    "  --doctor       examine the hosts, start a small job, and say what to repair\n"
     "\n"
     "Hosts come from GASNET_SSH_NODEFILE (a file, one host a line) or GASNET_SSH_SERVERS (a "
     "list);\n"
@@ -145,6 +147,8 @@ int main(int argc, char **argv)
     case OPTIONS_HELP_ENV:
         gasnetrun_help_env();
         break;
+    case OPTIONS_DOCTOR:
+        return doctor_exec(&options);
     case OPTIONS_STATS:
         return ssh_ask((pid_t)options.job);
     case OPTIONS_RUN:

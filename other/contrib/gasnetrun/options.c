@@ -99,6 +99,7 @@ static bool options_take_option(struct parser *p, struct options *o)
     if (options_is(word, "-h") || options_is(word, "-help") || options_is(word, "--help"))
         return o->action = OPTIONS_HELP, true;
     if (options_is(word, "--help-env")) return o->action = OPTIONS_HELP_ENV, true;
+    if (options_is(word, "--doctor")) return o->action = OPTIONS_DOCTOR, true;
     if (options_is(word, "--stats") || strncmp(word, "--stats=", 8) == 0)
         return o->action = OPTIONS_STATS, options_take_number_to(p, "--stats", JOB_MAX, &o->job);
     if (options_is(word, "-V") || options_is(word, "--version"))

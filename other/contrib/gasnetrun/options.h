@@ -6,7 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum options_action { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_HELP_ENV, OPTIONS_VERSION, OPTIONS_STATS };
+enum options_action {
+    OPTIONS_RUN,
+    OPTIONS_HELP,
+    OPTIONS_HELP_ENV,
+    OPTIONS_VERSION,
+    OPTIONS_STATS,
+    OPTIONS_DOCTOR
+};
 
 struct options {
     enum options_action action;
