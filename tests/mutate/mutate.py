@@ -8,7 +8,7 @@
 
 Works in a clone of the committed tree, in mutate/ of the build folder, which stays for the next run.  A change is
 judged by the suite of its folder (suites.py); the first failure ends it.  A failure counts if it comes again and the
-unchanged tree does not have it.  A change that does not compile is drawn anew; one that equivalent.txt lists is not run.
+unchanged tree does not have it; one of time is compared with the unchanged tree at the same load.  A change that does not compile is drawn anew; one that equivalent.txt lists is not run.
 mutate/results.txt keeps every change and what noticed it; the last lines are a table of the seed's changes.
 """
 import argparse
@@ -26,6 +26,7 @@ from tree import Tree
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECORD = re.compile(r'^(?:(\d+/\S+) )?(\S+?)(?::\d+)?: (.*)\n  - (.*)\n  \+ (.*)\n  (.*)$', re.M)
+OUT_OF_TIME = re.compile(r'\bhangs\b|status (3|124|137|142|-9|-14)\b|did not come to its end')
 QUICK_STEPS, SO_FAR = 2, 'survives so far'
 Change = collections.namedtuple('Change', 'file line operator before after text')
 
@@ -65,13 +66,16 @@ def attempt(tree, change, steps):
 
 
 def judge(tree, change, steps):
-    """The same, after a look whether the unchanged tree fails in that command, too."""
+    """The same, after a look whether the unchanged tree fails in that command, too: once for each command, and
+    after each failure that a loaded machine may cause."""
     while True:
         verdict = attempt(tree, change, steps)
         if isinstance(verdict, str):
             return verdict
         command, said, seconds = verdict
         if command not in tree.learned and tree.learn(command, seconds):
+            continue
+        if OUT_OF_TIME.search(said) and tree.run(command, seconds, tree.learned[command]):
             continue
         return f'{command.split("/")[-1]}: {said}'[:150]
 
