@@ -64,7 +64,7 @@ class Tree:
 
     def restore(self):
         for folder, inner, files in os.walk(self.build):
-            if folder == os.path.join(self.build, 'tests'):
+            if folder == os.path.join(self.build, 'tests') and 'log' in inner:
                 inner.remove('log')
             for name in files:
                 path = os.path.join(folder, name)
