@@ -74,6 +74,10 @@ check_PROGRAMS += tests/unit/connect_on_demand
 tests_unit_connect_on_demand_SOURCES = tests/unit/connect_on_demand.c core/ib/connect_on_demand.c core/ib/connect_payload.c $(handshake_sources)
 tests_unit_connect_on_demand_CPPFLAGS = $(ibv_conduit_cppflags) -DGASNET_SEQ
 tests_unit_connect_on_demand_LDADD = tests/unit/libcheck.a $(VERBS_LIBS) -lpthread
+check_PROGRAMS += tests/unit/datagrams
+tests_unit_datagrams_SOURCES = tests/unit/datagrams.c core/ib/datagrams.c core/ib/advice.c
+tests_unit_datagrams_CPPFLAGS = $(ibv_conduit_cppflags) -DGASNET_SEQ
+tests_unit_datagrams_LDADD = tests/unit/libcheck.a libsofthca.la $(VERBS_LIBS)
 
 check_PROGRAMS += tests/unit/amrdma tests/unit/amrdma_sim
 tests_unit_amrdma_SOURCES = tests/unit/amrdma.c core/ib/amrdma.h core/ib/amrdma.c
