@@ -112,6 +112,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--seed', type=int, default=int(time.time()))
     parser.add_argument('--count', type=int, default=20, help='changes of this seed, with those of earlier runs')
+    parser.add_argument('--first', type=int, default=0, help='the first of them, for several runs at once, each with a tree')
     parser.add_argument('--only', default='', help='folders, separated by commas')
     parser.add_argument('--quick', action='store_true', help='the first steps of each suite only')
     parser.add_argument('--keep', action='store_true', help='the clone as an earlier run has left it')
@@ -129,7 +130,7 @@ def main():
         earlier = [record for record in earlier if record[2] != SO_FAR]
     done, seen = {slot for slot, *_ in earlier}, {key for _, key, _ in earlier}
     print(f'# --seed {options.seed} repeats this run', flush=True)
-    for number in range(options.count):
+    for number in range(options.first, options.count):
         slot = f'{options.seed}/{number}{options.only and ":" + options.only}'
         if slot in done:
             continue
