@@ -1,29 +1,67 @@
-/* wakes.c - two threads that wake a peer at once: its completion channels, whose descriptors the
- * peer sends over one socket.
+/* wakes.c - threads that wake others, and the locks that they wait for meanwhile; the thread that
+ * has the lock is kept there (tests/gate.h).
  *
- * The first thread is kept inside its request (tests/gate.h).  The second waits for the lock of
- * that socket, which it shows by giving up its processor; it must not send a request of its own.
+ * Two threads wake a peer's completion channels, whose descriptors the peer sends over one socket.
+ * The second waits for the lock of that socket, which it shows by giving up its processor; it must
+ * not send a request of its own.
+ *
+ * A thread polls, and its completion is held back by SOFTHCA_FAULTS.  The worker thread, which is
+ * to wake who sleeps for it, waits for the queue's lock.
+ *
+ * A thread looks for a peer.  The worker thread, which is to wake that peer because of a receive in
+ * a shared queue, waits for the table of peers.
  */
 #include "pair.h"
 #include "rules.h"
 #include "tests/gate.h"
 
 #include <dlfcn.h>
+#include <linux/futex.h>
+#include <poll.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-enum { IN_REQUEST = 1, LENGTH = 8 };
+enum { IN_REQUEST = 1, IN_HOLD, IN_SEARCH, IN_SLEEP, LENGTH = 8 };
 
-/* What a thread of side A is in this test. */
-static _Thread_local enum { OTHER, FIRST, SECOND } role;
-static bool yields, sends; /* the second thread; with gate_lock */
+/* What a thread of side A is in this test; DEVICE: a thread of the device. */
+static _Thread_local enum { DEVICE, MAIN, FIRST, SECOND } role;
+static enum { NOTHING, YIELDS, GOES_ON } seen; /* of the one that has to wait; with gate_lock */
 
-static void note(bool *what)
+/* Only the first counts. */
+static void note(int what)
 {
     pthread_mutex_lock(&gate_lock);
-    *what = true;
+    if (!seen) seen = what;
     pthread_cond_broadcast(&gate_changed);
     pthread_mutex_unlock(&gate_lock);
+}
+
+static bool has_seen(void)
+{
+    pthread_mutex_lock(&gate_lock);
+    bool has = seen;
+    pthread_mutex_unlock(&gate_lock);
+    return has;
+}
+
+static void see_nothing(void)
+{
+    pthread_mutex_lock(&gate_lock);
+    seen = NOTHING;
+    pthread_mutex_unlock(&gate_lock);
+}
+
+/* What is seen; waits for it. */
+static int await_seen(void)
+{
+    pthread_mutex_lock(&gate_lock);
+    while (!seen) pthread_cond_wait(&gate_changed, &gate_lock);
+    int what = seen;
+    pthread_mutex_unlock(&gate_lock);
+    return what;
 }
 
 GATE_INTERPOSED ssize_t recvmsg(int fd, struct msghdr *message, int flags)
@@ -38,7 +76,7 @@ GATE_INTERPOSED ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
     ssize_t (*next)(int, const struct msghdr *, int);
     *(void **)&next = dlsym(RTLD_NEXT, "sendmsg");
-    if (role == SECOND) note(&sends);
+    if (role == SECOND) note(GOES_ON);
     return next(fd, message, flags);
 }
 
@@ -46,8 +84,48 @@ GATE_INTERPOSED int sched_yield(void)
 {
     int (*next)(void);
     *(void **)&next = dlsym(RTLD_NEXT, "sched_yield");
-    if (role == SECOND) note(&yields);
+    if (role == SECOND || role == DEVICE) note(YIELDS);
     return next();
+}
+
+GATE_INTERPOSED ssize_t write(int fd, const void *data, size_t length)
+{
+    ssize_t (*next)(int, const void *, size_t);
+    *(void **)&next = dlsym(RTLD_NEXT, "write");
+    if (role == DEVICE) note(GOES_ON);
+    return next(fd, data, length);
+}
+
+GATE_INTERPOSED int poll(struct pollfd *fds, nfds_t count, int timeout)
+{
+    int (*next)(struct pollfd *, nfds_t, int);
+    *(void **)&next = dlsym(RTLD_NEXT, "poll");
+    if (role == FIRST) gate_pass(IN_SEARCH);
+    return next(fds, count, timeout);
+}
+
+GATE_INTERPOSED long syscall(long number, ...)
+{
+    long (*next)(long, ...);
+    long a[6];
+    va_list list;
+    va_start(list, number);
+    for (int i = 0; i < 6; i++) a[i] = va_arg(list, long);
+    va_end(list);
+    *(void **)&next = dlsym(RTLD_NEXT, "syscall");
+    bool wakes = number == SYS_futex && a[1] == FUTEX_WAKE;
+    if (wakes && role == DEVICE) note(GOES_ON);
+    if (number == SYS_futex && a[1] == FUTEX_WAIT && role == DEVICE) gate_pass(IN_SLEEP);
+    long result = next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    if (wakes && role == FIRST) gate_pass(IN_HOLD); /* the worker is awake */
+    return result;
+}
+
+/* Afterwards the peer's tables are mapped. */
+static void reach(struct side *s)
+{
+    CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_WRITE, 3, 0, LENGTH, 0)), 0);
+    expect(s->scq, 3, IBV_WC_SUCCESS);
 }
 
 /* A request of its own: make_wr() has one, for one thread. */
@@ -80,15 +158,13 @@ static void wake_both(struct side *s, struct side *x)
     gate_shut(IN_REQUEST);
     gate_begin(&first, s, send_first);
     gate_await_inside();
+    see_nothing();
     gate_begin(&second, x, send_second);
-    pthread_mutex_lock(&gate_lock);
-    while (!yields && !sends) pthread_cond_wait(&gate_changed, &gate_lock);
-    bool waited = !sends;
-    pthread_mutex_unlock(&gate_lock);
+    int what = await_seen();
     gate_open();
     CHECK_EQ(gate_end(&first), 0);
     CHECK_EQ(gate_end(&second), 0);
-    CHECK(waited);
+    CHECK_EQ(what, YIELDS);
     expect(s->scq, 1, IBV_WC_SUCCESS);
     expect(x->scq, 2, IBV_WC_SUCCESS);
 }
@@ -106,6 +182,7 @@ static void sleep_for(struct side *s)
 /* Side B sleeps on two channels, side A has two threads.  Each queue pair has queues of its own. */
 static void two_channels(struct side *s)
 {
+    role = MAIN;
     struct side more = *s;
     more.channel = ibv_create_comp_channel(s->ctx);
     CHECK(more.channel != NULL);
@@ -118,9 +195,8 @@ static void two_channels(struct side *s)
         CHECK_EQ(post_recv(&x, 0, LENGTH, LENGTH), 0);
         CHECK_EQ(ibv_req_notify_cq(s->rcq, 0), 0);
         CHECK_EQ(ibv_req_notify_cq(x.rcq, 0), 0);
-    } else { /* the peer's tables are mapped before the threads start */
-        CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_WRITE, 3, 0, LENGTH, 0)), 0);
-        expect(s->scq, 3, IBV_WC_SUCCESS);
+    } else {
+        reach(s); /* before the threads start */
     }
     meet(s);
     if (s->is_a) {
@@ -136,8 +212,89 @@ static void two_channels(struct side *s)
     CHECK_EQ(ibv_destroy_comp_channel(x.channel), 0);
 }
 
+static int poll_until_one(void *side)
+{
+    struct side *s = side;
+    struct ibv_wc wc;
+    int n;
+    role = FIRST;
+    while (!(n = ibv_poll_cq(s->scq, 1, &wc))) sched_yield();
+    return n == 1 && wc.status == IBV_WC_SUCCESS ? 0 : -1;
+}
+
+static void held_back(struct side *s)
+{
+    struct gate_worker first;
+    role = MAIN;
+    if (s->is_a) {
+        reach(s);
+        CHECK_EQ(post(s, make_wr(s, IBV_WR_RDMA_WRITE, 4, 0, LENGTH, 0)), 0);
+        gate_shut(IN_HOLD);
+        gate_begin(&first, s, poll_until_one);
+        gate_await_inside();
+        see_nothing();
+        CHECK_EQ(ibv_req_notify_cq(s->scq, 0), 0);
+        int what = await_seen();
+        gate_open();
+        CHECK_EQ(gate_end(&first), 0);
+        CHECK_EQ(what, YIELDS);
+    }
+    meet(s);
+}
+
+static int connect_second(void *side)
+{
+    struct side *x = side;
+    role = FIRST;
+    connect_qp(x, &x->its);
+    return 0;
+}
+
+/* Side B sends to a shared queue without a receive; its worker thread does not try again until it
+ * is woken. */
+static void late_receive(struct side *s)
+{
+    struct side x = *s;
+    struct gate_worker first;
+    role = MAIN;
+    add_qp(&x);
+    tell(s, &x.mine, sizeof x.mine);
+    hear(s, &x.its, sizeof x.its);
+    reach(s);
+    meet(s);
+    if (!s->is_a) {
+        gate_shut(IN_SLEEP);
+        CHECK_EQ(post(s, make_wr(s, IBV_WR_SEND, 1, 0, LENGTH, 0)), 0);
+        gate_await_inside();
+    }
+    meet(s);
+    if (s->is_a) {
+        gate_shut(IN_SEARCH);
+        gate_begin(&first, &x, connect_second);
+        gate_await_inside();
+        see_nothing();
+        CHECK_EQ(post_recv(s, 1, 0, LENGTH), 0);
+        CHECK(gate_others_sleep());
+        bool waited = !has_seen();
+        gate_open();
+        CHECK_EQ(gate_end(&first), 0);
+        CHECK(waited);
+    }
+    meet(s);
+    if (!s->is_a) gate_open();
+    expect(s->is_a ? s->rcq : s->scq, 1, IBV_WC_SUCCESS);
+    meet(s);
+    CHECK_EQ(ibv_destroy_qp(x.qp), 0);
+}
+
 int main(void)
 {
+    const struct options held = {.env = {"SOFTHCA_FAULTS=hold:process=0,us=1"}};
+    const struct options shared = {.srq_wr = 4};
     report(run_pair(two_channels, NULL), "two threads wake a peer that sleeps on two channels");
+    report(run_pair(held_back, &held), "who wakes a sleeper for a completion that is held back "
+                                       "waits for the thread that holds it");
+    report(run_pair(late_receive, &shared),
+           "who wakes a peer for a receive waits for the thread that looks for a peer");
     return report_end();
 }
