@@ -147,6 +147,47 @@ static void rings_and_blocks_made_later(struct side *s)
     CHECK_EQ(ibv_dereg_mr(last.mr), 0);
 }
 
+/* Mappings of memory that has no file. */
+static int shared_mappings(void)
+{
+    char line[512];
+    int n = 0;
+    FILE *f = fopen("/proc/self/maps", "r");
+    CHECK(f != NULL);
+    while (fgets(line, sizeof line, f)) n += strstr(line, "/memfd:") != NULL;
+    fclose(f);
+    return n;
+}
+
+/* A block made after the other side has mapped the segment, by a process that answers nothing. */
+static void block_of_a_stopped_peer(struct side *s)
+{
+    enum { BLOCK = 40 << 20, LEN = 100 };
+    struct side last = *s;
+    if (sides_are_remote()) return;
+    write_and_send(s);
+    last.buf = softhca_alloc(BLOCK);
+    CHECK(last.buf != NULL);
+    last.mr = ibv_reg_mr(s->pd, last.buf, BLOCK, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    CHECK(last.mr != NULL);
+    last.mine.addr = (uintptr_t)last.buf + BLOCK - BUFFER;
+    last.mine.rkey = last.mr->rkey;
+    tell(s, &last.mine, sizeof last.mine);
+    hear(s, &last.its, sizeof last.its);
+    if (s->is_a) {
+        CHECK_EQ(kill(s->other, SIGSTOP), 0);
+        while (process_state(s->other) != 'T') sched_yield();
+        int before = shared_mappings();
+        CHECK_EQ(post(&last, make_wr(&last, IBV_WR_RDMA_WRITE, 1, 0, LEN, 0)), 0);
+        expect(s->scq, 1, IBV_WC_SUCCESS);
+        CHECK(shared_mappings() > before);
+        CHECK_EQ(kill(s->other, SIGCONT), 0);
+    }
+    meet(s);
+    CHECK_EQ(ibv_dereg_mr(last.mr), 0);
+    softhca_free(last.buf);
+}
+
 static long address_space(void)
 {
     char line[256];
@@ -204,6 +245,7 @@ void peer_rules(void)
         {"the same, not dumpable, ordinary memory",
          rings_and_blocks_made_later,
          {.recv_wr = 1, .ordinary = true}},
+        {"a block of a stopped process is mapped without its help", block_of_a_stopped_peer, {0}},
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         report(run_pair(tests[i].run, &tests[i].o), "%s", tests[i].name);

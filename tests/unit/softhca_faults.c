@@ -4,6 +4,7 @@
 #include "other/softhca/device/inventory.h"
 #include "other/softhca/faults/faults.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/unit/check.h"
@@ -194,6 +195,24 @@ static void names(void)
           "a set names its numbers, an empty one all");
 }
 
+/* The help says for each key which faults take it; read without its line breaks. */
+static void help(void)
+{
+    static char text[20000], flat[20000];
+    FILE *to = fmemopen(text, sizeof text, "w");
+    shca_faults_print(to);
+    fclose(to);
+    size_t n = 0;
+    for (const char *c = text; *c; c++) {
+        bool space = *c == ' ' || *c == '\n';
+        if (!space || (n && flat[n - 1] != ' ')) flat[n++] = space ? ' ' : *c;
+    }
+    check(strstr(flat, " counts them from 0 (all) ") && strstr(flat, "every one (rnr, lose) ") &&
+              strstr(flat, "descending or random (tear) ") &&
+              strstr(flat, "so many microseconds (stall, tear, hold, port-down) "),
+          "the help names the faults that take a key");
+}
+
 int main(int argc, char **argv)
 {
     check_begin(argc, argv);
@@ -202,5 +221,6 @@ int main(int argc, char **argv)
     when();
     chances();
     names();
+    help();
     return check_end();
 }

@@ -528,6 +528,29 @@ static void ready(void)
     check_all("a target that is ready ends the pause");
 }
 
+/* The requester asks again; what is owed from before would be an answer to nothing. */
+static void answers_end_with_the_connection(void)
+{
+    struct responder r = {.reliable = true};
+    struct wire_frame f;
+    struct wire_frame one = {
+        .type = WIRE_REQUEST, .opcode = WIRE_SEND, .flags = WIRE_FIRST, .life = 7, .total = 8};
+    responder_start(&r);
+    check_each(responder_on_frame(&r, &one) == RESPONDER_RUN && responder_ran(&r, 8), "a request");
+    responder_finish(&r, 0);
+    check_each(responder_next(&r, &f) && f.type == WIRE_ACK, "an ACK is due");
+    responder_lost(&r);
+    check_each(!responder_next(&r, &f), "type %d is due after an ACK that is lost", f.type);
+    one.msn = 1;
+    check_each(responder_on_frame(&r, &one) == RESPONDER_RUN, "another request");
+    responder_refuse(&r, &(struct wire_nak){.code = WIRE_ERROR});
+    check_each(responder_next(&r, &f) && f.type == WIRE_NAK, "a NAK is due");
+    r.ready_due = true;
+    responder_lost(&r);
+    check_each(!responder_next(&r, &f), "type %d is due after a NAK that is lost", f.type);
+    check_all("no answer outlives its connection");
+}
+
 /* What only a dishonest or broken peer says does no harm. */
 static void wrong_answers(void)
 {
@@ -641,6 +664,7 @@ int main(int argc, char **argv)
     nobody_comes();
     absent_twice();
     ready();
+    answers_end_with_the_connection();
     wrong_answers();
     frames_of_a_former_life();
     errors_wait_for_reads();
