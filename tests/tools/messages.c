@@ -51,6 +51,15 @@ static void backtrace(void)
     exit(failed);
 }
 
+/* By a program, whose status is lost where SIGCHLD is ignored. */
+static void by_program(int ignored)
+{
+    if (ignored) signal(SIGCHLD, SIG_IGN);
+    gasnett_setenv("GASNET_BACKTRACE_TYPE", "PSTACK,EXECINFO");
+    gasnett_backtrace_init("messages");
+    exit(gasnett_print_backtrace(STDOUT_FILENO));
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -64,5 +73,7 @@ int main(int argc, char **argv)
     if (!strcmp(what, "report")) report();
     if (!strcmp(what, "closed")) closed();
     if (!strcmp(what, "backtrace")) backtrace();
+    if (!strcmp(what, "program")) by_program(0);
+    if (!strcmp(what, "ignored")) by_program(1);
     return 0;
 }

@@ -78,6 +78,13 @@ run 0 closed
 tap_ok "$([ ! -s "$tap_scratch/out" ]; echo $?)" "closed streams swallow everything"
 run 0 backtrace
 says "backtraces of the client's and the library's kind" "my own backtrace" "main"
+printf '#!/bin/sh\necho stack of $1\n' >"$tap_scratch/pstack"
+chmod +x "$tap_scratch/pstack"
+run 0 program PATH="$tap_scratch:$PATH"
+says "a backtrace by a program" "Backtrace by PSTACK" "stack of "
+tap_ok "$(! grep -q EXECINFO "$tap_scratch/out"; echo $?)" "and no other, if that says that it has worked"
+run 0 ignored PATH="$tap_scratch:$PATH"
+says "and another, if that cannot be known" "stack of " "Backtrace by EXECINFO" "main"
 
 # A frozen process waits, and prints how to continue it.
 GASNET_FREEZE_ON_ERROR=1 timeout 60 tests/tools/messages fatal >"$tap_scratch/out" 2>&1 &
