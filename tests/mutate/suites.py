@@ -49,6 +49,7 @@ SPAWNER = PURE + [clients('ibv', 'seq', 3, 'testhello'), family('spawner/run.sh'
 TOOLS = 'libgasnet_tools-seq.la libgasnet_tools-par.la tests/tools/inside'
 EXTENDED = CORE + [family('builds/reference.sh', 'tests/reference/libgasnet-ibv-seq.la', 'TEST_MODES=seq'),
                    family('job/words.sh')]
+COLL = PURE + [clients('ibv', mode, 3, 'testcoll testteams testcollbasic') for mode in ('seq', 'par')] + EXTENDED[1:]
 SUITES = {
     'core': CORE + [family('job/words.sh')],
     'core/am': CORE + PORTALS + [family('am/flow.sh'), family('params/run.sh'), family('stats/stats.sh')],
@@ -62,6 +63,9 @@ SUITES = {
     'core/rdma': CORE + PORTALS + [family('params/run.sh'), family('portals/run.sh', PORTALS_LIBS)],
     'core/stats': CORE + [family('stats/stats.sh')],
     'extended-ref': EXTENDED,
+    'extended-ref/coll': COLL,
+    'extended-ref/teams': COLL,
+    'extended-ref/vis': PURE + [clients('ibv', 'seq', 3, 'testvis'), clients('ibv', 'par', 2, 'testvis')] + EXTENDED[1:],
     'extended-ref/*': EXTENDED,
     'ibv-conduit': CORE + [family('params/run.sh')],
     'vapi-conduit': PURE + [clients('vapi', 'seq', 3, ALL)],
