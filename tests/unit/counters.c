@@ -149,7 +149,10 @@ static void test_transfers(void)
 {
     static char outside[SEGMENT];
     gasnetc_counter_t counter = {0};
+    char text[200] = "of before";
     begin();
+    gasnetc_counts_summary(text, sizeof text);
+    check(!*text, "a process without traffic has no summary");
     gasnetc_params.bounce_limit = 8192;
     gasnetc_rdma_put(1, unit_segment(1), outside, 8, &counter);
     gasnetc_rdma_put(1, unit_segment(1), outside, 5000, &counter);
@@ -171,6 +174,10 @@ static void test_transfers(void)
               PROCESS(shared_buffers) == NET_SCRIPT_SHARED &&
               PROCESS(connections) == NET_SCRIPT_CONNECTIONS,
           "what the network counts");
+    check(PEER(am_by_ring) == NET_SCRIPT_BY_RING && PEER(rings) == NET_SCRIPT_RINGS,
+          "and what it counts of a peer");
+    gasnetc_counts_summary(text, sizeof text);
+    check(!strncmp(text, "5 puts, 2 gets, 0 Requests sent", 31), "a summary of the traffic");
     gasnetc_tally_peer(2, &peer);
     check(PEER(puts) == 0 && PEER(requests_short) == 0, "a peer never spoken to has nothing");
     unit_job_end();

@@ -481,7 +481,7 @@ unsigned net_script_arrivals(net_message_t **messages, unsigned budget, unsigned
 
 void net_peer_counts(const net_peer_t *peer, struct net_peer_counts *counts)
 {
-    *counts = (struct net_peer_counts){.puts = 0};
+    *counts = (struct net_peer_counts){.by_ring = NET_SCRIPT_BY_RING, .rings = NET_SCRIPT_RINGS};
     for (unsigned i = forgotten; i < count; i++) {
         enum net_script_kind kind = events[i].kind;
         if (events[i].rank != peer->rank) continue;

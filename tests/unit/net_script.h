@@ -23,8 +23,14 @@ enum net_script_kind {
     NET_SCRIPT_KINDS
 };
 
-/* What net_counts reports and does not count. */
-enum { NET_SCRIPT_SPARES_OUT = 5, NET_SCRIPT_SHARED, NET_SCRIPT_CONNECTIONS };
+/* What net_counts and net_peer_counts report and do not count. */
+enum {
+    NET_SCRIPT_SPARES_OUT = 5,
+    NET_SCRIPT_SHARED,
+    NET_SCRIPT_CONNECTIONS,
+    NET_SCRIPT_BY_RING,
+    NET_SCRIPT_RINGS
+};
 
 /* One call that was made, in order.  Postings answered refused are only counted. */
 typedef struct net_script_event {
