@@ -214,9 +214,14 @@ void test_run(const struct test_rule *rules, int count)
     }
 }
 
+/* Of the address sanitizer: reports memory that nothing points to, and returns whether there is. */
+int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
+
 void test_finish(void)
 {
     test_phase("the end of the job");
+    if (getenv("TEST_LEAKS") && __lsan_do_recoverable_leak_check)
+        lines_failed += __lsan_do_recoverable_leak_check() != 0;
     if (test_rank == 0) printf("1..%d\n", lines);
     fflush(stdout);
     test_sync();
