@@ -84,15 +84,18 @@ void tear_rules(void)
         const char *name;
         test_function *run;
         const char *faults;
+        bool ordinary;
     } pairs[] = {
-        {"tear in ascending order", torn_upwards, "tear:process=0,order=ascending,us=50"},
-        {"tear in descending order", torn_downwards, "tear:process=0,order=descending,us=50"},
-        {"tear in random order", torn_at_random, "tear:process=0,order=random,us=50"},
+        {"tear in ascending order", torn_upwards, "tear:process=0,order=ascending,us=50", false},
+        {"tear in descending order", torn_downwards, "tear:process=0,order=descending,us=50",
+         false},
+        {"tear in random order", torn_at_random, "tear:process=0,order=random,us=50", false},
+        {"the same, ordinary memory", torn_at_random, "tear:process=0,order=random,us=50", true},
     };
     if (sides_are_remote()) return; /* no fault of this kind between hosts */
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         char text[200];
-        struct options o = {.env = {text}};
+        struct options o = {.env = {text}, .ordinary = pairs[i].ordinary};
         snprintf(text, sizeof text, "SOFTHCA_FAULTS=%s", pairs[i].faults);
         report(run_pair(pairs[i].run, &o), "%s", pairs[i].name);
     }

@@ -43,6 +43,8 @@ static void largest_codes(void)
     check(order.send == GASNETC_EXIT_SEND_ALL && order.message == GASNETC_EXIT_REQUEST &&
               order.code == 23 && p.code == 23,
           "IB-X4 IB-X9 node 0 as master orders the end with the largest code it knows");
+    check(gasnetc_exit_receive(&p, 2, GASNETC_EXIT_CLAIM, 0).send == GASNETC_EXIT_SEND_NONE,
+          "IB-X3 and elects no other");
     gasnetc_exit_protocol_init(&p, 0, 5);
     gasnetc_exit_receive(&p, 3, GASNETC_EXIT_CANDIDATE, 23);
     gasnetc_exit_action_t elected = gasnetc_exit_receive(&p, 2, GASNETC_EXIT_CLAIM, 0);

@@ -39,7 +39,7 @@ static struct node {
     letter_t *inbox, **last;
     unsigned made;
 } node[2];
-static atomic_uint wrong, running;
+static atomic_uint wrong, running, naps; /* naps: progress without a letter */
 
 static void lock(void *context)
 {
@@ -109,7 +109,10 @@ static void progress(void *context)
     if (letter && !(n->inbox = letter->next)) n->last = &n->inbox;
     pthread_mutex_unlock(&n->system);
     if (letter) wrong += firehose_receive(n->fh, letter->from, letter->bytes, letter->size) != NULL;
-    if (!letter) sched_yield();
+    if (!letter) {
+        naps++;
+        sched_yield();
+    }
     free(letter);
     firehose_poll(n->fh);
 }
@@ -157,6 +160,36 @@ static void *puts_of(void *context)
     return NULL;
 }
 
+/* More than may be registered at once: the thread waits until the main one releases some. */
+enum { MANY = 4 * REGIONS };
+static firehose_request_t taken[MANY];
+static atomic_uint takes;
+
+static void *take_many(void *unused)
+{
+    for (unsigned i = 0; i < MANY; i++, takes++)
+        wrong += firehose_local_pin(node[0].fh, base + i * REGION, REGION, &taken[i]) != 0;
+    return unused;
+}
+
+static void wait_for_release(void)
+{
+    pthread_t thread;
+    unsigned released = 0, seen = naps;
+    if (pthread_create(&thread, NULL, take_many, NULL)) abort();
+    while (takes < MANY) {
+        if (naps != seen && released < takes) {
+            seen = naps;
+            firehose_release(node[0].fh, (firehose_request_t[]){taken[released++]}, 1);
+        }
+        sched_yield();
+    }
+    pthread_join(thread, NULL);
+    check(released > 0 && wrong == 0, "a thread that waits for room lets another release some");
+    while (released < MANY)
+        firehose_release(node[0].fh, (firehose_request_t[]){taken[released++]}, 1);
+}
+
 int main(int argc, char **argv)
 {
     check_begin(argc, argv);
@@ -186,6 +219,7 @@ int main(int argc, char **argv)
     check(wrong == 0, "every transfer of %u threads has both ends registered", 2 * THREADS);
     check(counters.registrations == node[0].made && counters.bytes <= 2 * REGIONS * REGION,
           "registrations are counted, and within the pools");
+    wait_for_release();
     for (unsigned i = 0; i < 2; i++) {
         while (node[i].inbox) progress(&node[i]);
         firehose_fini(node[i].fh, 1);

@@ -84,6 +84,7 @@ static void good_texts(void)
 static void bad_texts(void)
 {
     bad("hodl:polls=1", "'hodl' is no fault (is it hold?)");
+    bad("rnrr", "'rnrr' is no fault (is it rnr?)");
     bad("explode", "'explode' is no fault");
     bad(":at=1", "'' is no fault");
     bad("at=1", "'at=1' is no fault");

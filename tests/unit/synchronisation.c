@@ -204,6 +204,43 @@ static void same_table(void)
     check_all("IB-E1 the library's table is the seeds' table");
 }
 
+/* Polls of one call upon a list with an operation that is not complete. */
+static unsigned polls_of(int (*call)(gasnet_handle_t *, size_t), gasnet_handle_t *handle)
+{
+    net_script.reaps = 0;
+    check_each(call(handle, 1) == GASNET_ERR_NOT_READY, "a list is synchronised early");
+    return net_script.reaps;
+}
+
+static int try_all(gasnet_handle_t *h, size_t n)
+{
+    return gasnet_try_syncnb_all(h, n);
+}
+static int try_some(gasnet_handle_t *h, size_t n)
+{
+    return gasnet_try_syncnb_some(h, n);
+}
+static int try_all_nopoll(gasnet_handle_t *h, size_t n)
+{
+    return gasnet_try_syncnb_all_nopoll(h, n);
+}
+static int try_some_nopoll(gasnet_handle_t *h, size_t n)
+{
+    return gasnet_try_syncnb_some_nopoll(h, n);
+}
+
+static void lists(void)
+{
+    net_script_reset();
+    net_script.hold = true;
+    gasnet_handle_t handle = gasnet_get_nb_bulk(unit_segment(0), 1, unit_segment(1), 64);
+    check_each(polls_of(try_all, &handle) && polls_of(try_some, &handle), "no poll");
+    check_each(!polls_of(try_all_nopoll, &handle) && !polls_of(try_some_nopoll, &handle), "a poll");
+    net_script_complete(UINT32_MAX);
+    gasnet_wait_syncnb(handle);
+    check_all("a list is synchronised after a poll, or without one where the name says so");
+}
+
 int main(int argc, char **argv)
 {
     check_begin(argc, argv);
@@ -211,6 +248,7 @@ int main(int argc, char **argv)
     unit_job_begin(&(unit_job_t){2, 0, 8, 1, SEGMENT, SHIFT});
     same_table();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) walk_row(&rows[i]);
+    lists();
     unit_job_end();
     return check_end();
 }
