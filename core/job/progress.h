@@ -21,6 +21,10 @@ void gasnetc_reap(void);
  * row that found nothing it yields the processor. */
 void gasneti_wait_poll(void);
 
+/* The same without the work of the Extended API, whose messages would wait for what this thread
+ * holds: a Request that waits for a credit keeps its bounce buffer. */
+void gasnetc_poll_stalled(void);
+
 /* One step of waiting for a send slot, a buffer or a credit: polls, or inside a handler only reaps.
  */
 static inline void gasnetc_stall(bool in_handler)
@@ -28,7 +32,7 @@ static inline void gasnetc_stall(bool in_handler)
     if (in_handler)
         gasnetc_reap();
     else
-        gasneti_wait_poll();
+        gasnetc_poll_stalled();
 }
 
 /* The same where no bounce buffer is free. */

@@ -80,15 +80,16 @@ static inline int pending(void)
     return atomic_load_explicit(&gasnetc_exit_pending, memory_order_relaxed);
 }
 
-/* Inlined into gasnetc_poll and gasnet_AMPoll each. */
-HOT unsigned poll_once(void)
+/* Inlined into each of its callers.  `work`: also does the work of the Extended API that is due. */
+HOT unsigned poll_once(bool work)
 {
     net_message_t *messages[GASNETC_DELIVER_MAX];
     unsigned reaped = 0, systems = 0;
     unsigned n = take(messages, &reaped, &systems);
     if (n) gasnetc_deliver(messages, n, systems, NULL);
     if (__builtin_expect(pending(), 0)) gasnetc_exit_act();
-    if (__builtin_expect(atomic_load_explicit(&gasnete_progress_due, memory_order_relaxed), 0))
+    if (work &&
+        __builtin_expect(atomic_load_explicit(&gasnete_progress_due, memory_order_relaxed), 0))
         gasnete_progress(true);
     if (n + reaped) {
         idle_polls = 0;
@@ -101,7 +102,12 @@ HOT unsigned poll_once(void)
 
 unsigned gasnetc_poll(void)
 {
-    return poll_once();
+    return poll_once(true);
+}
+
+void gasnetc_poll_stalled(void)
+{
+    poll_once(false);
 }
 
 /* A part of it out of line, for callers off the hot path. */
@@ -194,7 +200,7 @@ void gasnetc_poll_ending(void)
 int gasnetc_AMPoll(void)
 {
     if (GASNETC_CHECKING) gasnetc_check_may_communicate("gasnet_AMPoll");
-    poll_once();
+    poll_once(true);
     return GASNET_OK;
 }
 
