@@ -31,7 +31,13 @@ gasnetc_params_t gasnetc_params;
 unsigned gasnetc_pin_shift = 62;
 void (*gasnetc_handlers[256])(void);
 atomic_int gasnetc_exit_pending;
-atomic_bool gasnete_progress_due;
+
+/* Without the Extended API (extended.h). */
+__attribute__((weak)) atomic_bool gasnete_progress_due;
+__attribute__((weak)) void gasnete_progress(bool client)
+{
+    (void)client;
+}
 
 /* What changes from node to node. */
 static struct {
@@ -41,6 +47,7 @@ static struct {
     bool finished; /* its own work */
 } own[SIM_NODES];
 
+static void (*enter_too)(uint32_t), (*leave_too)(uint32_t);
 sim_job_t sim_the_job;
 static uint32_t unfinished; /* scripts that have something to do */
 static char *remote;        /* what any node may write to */
@@ -54,12 +61,20 @@ static void enter(uint32_t node)
     gasneti_mynode = (gasnet_node_t)node;
     gasneti_the_thread = own[node].thread;
     gasnetc_free_bbufs.first = own[node].free_bbufs;
+    if (enter_too) enter_too(node);
 }
 
 static void leave(uint32_t node)
 {
     own[node].thread = gasneti_the_thread;
     own[node].free_bbufs = gasnetc_free_bbufs.first;
+    if (leave_too) leave_too(node);
+}
+
+void sim_job_exchange(void (*enter_node)(uint32_t), void (*leave_node)(uint32_t))
+{
+    enter_too = enter_node;
+    leave_too = leave_node;
 }
 
 uint32_t sim_job_me(void)
@@ -126,6 +141,7 @@ void sim_job_begin(const sim_job_t *job)
     if (!remote) remote = sparse(REMOTE);
     remote_used = 0;
     unfinished = 0;
+    sim_job_exchange(NULL, NULL);
     gasnetc_caps = (struct net_caps){.inline_max = job->inline_max,
                                      .transfer_max = 1 << 20,
                                      .am_max = 4096,
@@ -278,11 +294,6 @@ void gasnetc_exit_system_message(uint32_t from, uint64_t word0, uint64_t word1)
 void gasnetc_exit_act(void)
 {
     sim_fail(sim_job_me(), "asked to end");
-}
-
-void gasnete_progress(bool client)
-{
-    (void)client;
 }
 
 void gasneti_fatal(const char *format, ...)

@@ -40,6 +40,10 @@ void sim_job_introduce(uint32_t a, uint32_t b);
 void sim_job_script(uint32_t node, void (*script)(uint32_t node));
 void sim_job_busy(void);
 
+/* For what the job does not know of: called each time a node goes on, and each time it sleeps;
+ * until the next sim_job_begin. */
+void sim_job_exchange(void (*enter)(uint32_t node), void (*leave)(uint32_t node));
+
 /* The end of each script: polls until no node has anything to do and no message is in flight. */
 void sim_job_finish(void);
 
@@ -56,7 +60,7 @@ void *sim_job_remote(size_t length);
 
 /* Messages since the schedule began. */
 extern struct sim_job_sent {
-    uint64_t requests, replies, hidden, moved, puts, by_ring;
+    uint64_t requests, replies, hidden, moved, puts, gets, by_ring;
 } sim_job_sent;
 
 /* Between job.c and network.c. */

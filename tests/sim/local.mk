@@ -1,7 +1,7 @@
 # tests/sim: whole jobs in virtual time, thousands of nodes in one process; TAP on stdout.  `make sim`
 # runs a million schedules of each program.
-check_LIBRARIES += tests/sim/libsim.a tests/sim/libjob.a
-EXTRA_DIST += tests/sim/run.sh
+check_LIBRARIES += tests/sim/libsim.a tests/sim/libjob.a tests/sim/libextended.a
+EXTRA_DIST += tests/sim/run.sh tests/sim/extended/own.ld
 
 tests_sim_libsim_a_SOURCES = tests/sim/sim.c tests/sim/sim.h tests/sim/schedule.c tests/sim/schedule.h
 
@@ -14,13 +14,23 @@ tests_sim_libjob_a_SOURCES = \
 	tests/sim/network/network_sim.h core/ib/amrdma.h core/ib/amrdma.c
 tests_sim_libjob_a_CPPFLAGS = $(sim_cppflags)
 
-sim_programs = tests/sim/am tests/sim/coll tests/sim/exit tests/sim/firehose tests/sim/handshake tests/sim/lending
+# The Extended API as for networks with RDMA, but for the job's barrier, which goes by Active Messages.
+tests_sim_libextended_a_SOURCES = $(extended_sources)
+tests_sim_libextended_a_CPPFLAGS = $(sim_cppflags) -Dgasnete_barrier_rdma=gasnete_barrier_am \
+	-Dmalloc=sim_malloc -Dcalloc=sim_calloc -Daligned_alloc=sim_aligned_alloc -Dfree=sim_free
+
+sim_programs = tests/sim/am tests/sim/coll tests/sim/collectives tests/sim/exit tests/sim/firehose tests/sim/handshake tests/sim/lending
 check_PROGRAMS += $(sim_programs)
 tests_sim_am_SOURCES = tests/sim/am.c
 tests_sim_am_CPPFLAGS = $(sim_cppflags)
 tests_sim_am_LDADD = tests/sim/libjob.a tests/sim/libsim.a
 tests_sim_coll_SOURCES = tests/sim/coll.c $(coll_plan_sources)
 tests_sim_coll_LDADD = tests/sim/libsim.a
+tests_sim_collectives_SOURCES = tests/sim/collectives.c tests/sim/extended/collops.c tests/sim/extended/collops.h tests/sim/extended/extended.c tests/sim/extended/extended.h
+tests_sim_collectives_CPPFLAGS = $(sim_cppflags)
+tests_sim_collectives_LDADD = tests/sim/libextended.a tests/sim/libjob.a tests/sim/libsim.a
+tests_sim_collectives_LDFLAGS = -Wl,-T,$(srcdir)/tests/sim/extended/own.ld
+EXTRA_tests_sim_collectives_DEPENDENCIES = tests/sim/extended/own.ld
 tests_sim_exit_SOURCES = tests/sim/exit.c core/exit/exit_protocol.c
 tests_sim_exit_LDADD = tests/sim/libsim.a
 tests_sim_firehose_SOURCES = tests/sim/firehose.c

@@ -19,6 +19,7 @@ typedef struct transfer {
     size_t length;
     gasnetc_sent_t sent;
     bool put;
+    void *into;    /* of a get */
     sim_aim_t aim; /* of a message */
 } transfer_t;
 
@@ -46,7 +47,9 @@ typedef struct nic {
     unsigned idle; /* looks in a row that found nothing */
 } nic_t;
 
-enum { SYSTEM_BUFFERS = 3 };
+/* Looks in a row that find nothing, before a node is taken to wait: calls that only try look, too.
+ */
+enum { SYSTEM_BUFFERS = 3, POLITE = 4 };
 static nic_t nics[SIM_NODES];
 static net_peer_t *touched[64];
 static unsigned touches;
@@ -161,6 +164,7 @@ static void complete(const sim_message_t *m)
 {
     transfer_t *t = m->data;
     nic_t *nic = &nics[m->to];
+    if (t->into) memcpy(t->into, t + 1, t->length);
     t->next = NULL;
     *nic->done_end = t;
     nic->done_end = &t->next;
@@ -231,7 +235,9 @@ static void arrive_in_ring(const transfer_t *t)
 static void arrive(const sim_message_t *m)
 {
     transfer_t *t = m->data;
-    if (t->put)
+    if (t->into)
+        memcpy(t + 1, t->src, t->length);
+    else if (t->put)
         arrive_put(t);
     else if (t->aim.write)
         arrive_in_ring(t);
@@ -261,11 +267,12 @@ static bool full(net_peer_t *peer, const net_qp_t *qp)
 
 static void post(const transfer_t *all, bool inlined)
 {
-    transfer_t *t = sim_alloc(sizeof *t + (inlined ? all->length : 0));
+    transfer_t *t = sim_alloc(sizeof *t + (inlined || all->into ? all->length : 0));
     *t = *all;
     if (inlined) t->src = memcpy(t + 1, all->src, all->length);
     t->qp->in_flight++;
-    pending += t->put ? 1 : 2;
+    nics[t->peer->owner].idle = 0; /* a poll before the next send must not wait */
+    pending += t->put || t->into ? 1 : 2;
     const sim_message_t m = {.from = t->peer->owner, .to = t->peer->rank, .device = 1, .data = t};
     if (t->aim.write) sim_send_on(&t->qp->there, &sim_the_job.link, begin_to_arrive, &m);
     sim_send_on(&t->qp->there, &sim_the_job.link, arrive, &m);
@@ -287,6 +294,24 @@ enum net_result sim_net_put(net_peer_t *peer, uint64_t dst, const void *src, boo
                        .put = true},
          inlined);
     sim_job_sent.puts++;
+    return NET_POSTED;
+}
+
+enum net_result sim_net_get(net_peer_t *peer, void *dst, uint64_t src, size_t length,
+                            const gasnetc_sent_t *sent)
+{
+    net_qp_t *qp = net_ib_select_qp(peer, NET_UNORDERED);
+    if (full(peer, qp)) return NET_BUSY;
+    sim_note(peer->owner, "gets %zu bytes of node %u on queue pair %u", length, peer->rank,
+             qp->number);
+    post(&(transfer_t){.peer = peer,
+                       .qp = qp,
+                       .src = (const void *)(uintptr_t)src,
+                       .length = length,
+                       .sent = *sent,
+                       .into = dst},
+         false);
+    sim_job_sent.gets++;
     return NET_POSTED;
 }
 
@@ -360,7 +385,7 @@ unsigned sim_net_reap(void)
     /* A look for arrivals will follow, unless none did the last time: then this only reaps. */
     bool arrivals = (nic->arrived || nic->in_rings) && nic->looked;
     nic->looked = false;
-    if (!nic->done && !arrivals && nic->idle++ > 0) sim_wait();
+    if (!nic->done && !arrivals && nic->idle++ >= POLITE) sim_wait();
     unsigned n = 0;
     while (nic->done) {
         transfer_t *t = nic->done;

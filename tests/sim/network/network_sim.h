@@ -65,6 +65,8 @@ enum { NET_IB_HCAS = 4 };
 
 enum net_result sim_net_put(net_peer_t *peer, uint64_t dst, const void *src, bool inlined,
                             size_t length, enum net_order order, const gasnetc_sent_t *sent);
+enum net_result sim_net_get(net_peer_t *peer, void *dst, uint64_t src, size_t length,
+                            const gasnetc_sent_t *sent);
 enum net_result sim_net_am(net_peer_t *peer, void *data, bool inlined, size_t length,
                            bool wants_reply, const gasnetc_sent_t *sent);
 unsigned sim_net_reap(void);
@@ -85,8 +87,8 @@ static inline enum net_result net_get(net_peer_t *peer, void *dst, const net_reg
                                       uint64_t src, const net_key_t *key, size_t length,
                                       const gasnetc_sent_t *sent)
 {
-    (void)peer, (void)dst, (void)local, (void)src, (void)key, (void)length, (void)sent;
-    return NET_BUSY; /* nothing simulated here reads */
+    (void)local, (void)key;
+    return sim_net_get(peer, dst, src, length, sent);
 }
 
 static inline enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *local,
