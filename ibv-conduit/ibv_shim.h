@@ -20,6 +20,7 @@ typedef struct ibv_srq *hca_srq_t;
 typedef struct ibv_qp *hca_qp_t;
 typedef struct ibv_ah *hca_ah_t;
 typedef struct ibv_wc hca_wc_t;
+#define HCA_NO_DEVICE "no verbs device at all"
 
 static inline hca_t hca_open(int i, char name[64])
 {
@@ -38,6 +39,15 @@ static inline void hca_close(hca_t hca)
     ibv_close_device(hca);
 }
 
+/* Queue pairs of other transports are connected by a connection manager, or do no RDMA. */
+static inline const char *hca_unusable(const struct ibv_device *device)
+{
+    if (device->transport_type == IBV_TRANSPORT_IB) return NULL;
+    return device->transport_type == IBV_TRANSPORT_IWARP
+               ? "is iWARP, which needs a connection manager"
+               : "is neither InfiniBand nor RoCE";
+}
+
 static inline bool hca_query(hca_t hca, hca_limits_t *limits)
 {
     struct ibv_device_attr attr;
@@ -48,7 +58,8 @@ static inline bool hca_query(hca_t hca, hca_limits_t *limits)
                              .max_init_rd_atom = (uint32_t)attr.max_qp_init_rd_atom,
                              .max_srq_wr = attr.max_srq > 0 ? (uint32_t)attr.max_srq_wr : 0,
                              .max_mr_size = attr.max_mr_size,
-                             .ports = attr.phys_port_cnt};
+                             .ports = attr.phys_port_cnt,
+                             .unusable = hca_unusable(hca->device)};
     memcpy(limits->firmware, attr.fw_ver, sizeof limits->firmware);
     return true;
 }

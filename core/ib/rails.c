@@ -61,7 +61,7 @@ static void survey_explain(const survey_t *survey, char *error, size_t size)
     char absent[256];
     if (!survey->filtered) {
         snprintf(error, size, "no usable InfiniBand port (%s). Check ibv_devinfo%s",
-                 survey->used ? survey->text : "no verbs device at all", net_ib_software_advice());
+                 survey->used ? survey->text : HCA_NO_DEVICE, net_ib_software_advice());
         return;
     }
     net_ib_ports_unmatched(filter, survey->ports, survey->count, absent, sizeof absent);
@@ -85,6 +85,10 @@ static bool take_ports(hca_t hca, const char *name, uint32_t most, survey_t *sur
     hca_limits_t limits;
     if (!hca_query(hca, &limits)) {
         survey_add(survey, "%s cannot be queried", name);
+        return false;
+    }
+    if (limits.unusable) {
+        survey_note(survey, name, 1, limits.unusable);
         return false;
     }
     bool tried_active = false;

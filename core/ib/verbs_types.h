@@ -10,6 +10,7 @@
  *     hca_t, for which there is hca_close.
  *   hca_wc_t: a completion.
  *   hca_open(i, name): device number `i` and its name, "" after the last.
+ *     HCA_NO_DEVICE: what to say when not even the first has a name.
  *   hca_query, hca_query_port: false if the device does not answer.
  *   hca_event_kind(type), hca_next_event(hca, &event): the next asynchronous event, false if there
  *     is none.  hca_events(hca): a descriptor that can be read when there is one.
@@ -56,8 +57,9 @@ typedef struct hca_limits {
     uint64_t max_mr_size;
     uint8_t ports;
     char firmware[64];
-    bool polls_alone; /* two threads must not poll at once (IB-B4) */
-    bool slow_inline; /* inline sends cost more than they save */
+    const char *unusable; /* why its queue pairs cannot be connected by this library, or NULL */
+    bool polls_alone;     /* two threads must not poll at once (IB-B4) */
+    bool slow_inline;     /* inline sends cost more than they save */
 } hca_limits_t;
 
 typedef struct hca_port {

@@ -45,6 +45,22 @@ over "IB-C3 inactive ports are passed over" "2x2;softhca0/1:state=down" "" 0 \
 over "IB-C3 an inactive device gives way to the next" "3x1;softhca0/1:state=down" "" 0 \
     "softhca1 port 1 + softhca2 port 1"
 
+over "IB-C3 an iWARP device gives way to the next" "3x1;softhca0:transport=iwarp" "" 0 \
+    "softhca1 port 1 + softhca2 port 1"
+
+# refused NAME DEVICES PORTS TEXT: no process starts; one message says why.
+refused() {
+    local -x "$ports=$3"
+    SOFTHCA_DEVICES=$2 job 1 "testhello-$conduit-seq"
+    [ $? -ne 0 ] && [ "$(grep -c 'FATAL ERROR' "$log")" = 1 ] && grep -q "FATAL ERROR.*$4" "$log"
+    local status=$?
+    tap_ok $status "$1: $2 $ports=$3 is refused"
+    [ $status -eq 0 ] || tap_tail "$log"
+}
+refused "IB-C3 iWARP alone" "1x1;transport=iwarp" "" "no usable InfiniBand port (.*iWARP"
+refused "IB-C3 iWARP by name" "2x1;softhca0:transport=iwarp" softhca0 \
+    "$ports=softhca0 leaves no usable InfiniBand port (.*iWARP"
+
 # IB-C9: the first so many.
 over "IB-C9 as many devices as queue pairs" 2x2 "" 1 "softhca0 port 1"
 over "IB-C9 a device without an active port does not count" "2x1;softhca0/1:state=down" "" 1 "softhca1 port 1"

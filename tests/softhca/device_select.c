@@ -293,6 +293,11 @@ static void one_and_soft(void)
     lists(1, 1);
     CHECK(strstr(softhca_describe(), "softhca0") != NULL);
 }
+static void iwarp_and_soft(void)
+{
+    lists(1, 1);
+    CHECK(strstr(softhca_describe(), "softhca0") && strstr(softhca_describe(), "but iWARP"));
+}
 static void two_and_soft(void)
 {
     lists(2, 1);
@@ -625,6 +630,8 @@ int main(void)
         {"auto", "down", "a port that is down: ours beside it", one_and_soft},
         {NULL, "closed", "a device that cannot be opened: ours beside it", one_and_soft},
         {NULL, "closed,down", "both: ours beside them", two_and_soft},
+        {NULL, "iwarp", "iWARP, which few programs can use: ours beside it", iwarp_and_soft},
+        {NULL, "iwarp,active", "iWARP beside an active port: not ours", two},
         {NULL, "active", "an active port: not ours", one},
         {NULL, "old", "one of an old provider: not ours", one},
         {NULL, "closed,active", "an active port of the second: not ours", two},

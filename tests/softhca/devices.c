@@ -95,6 +95,37 @@ static void everything_is_shown(void)
     CHECK(!strcmp(a.fw_ver, "1.0.0") && a.max_qp > 8 && p.state == IBV_PORT_ACTIVE);
 }
 
+static struct ibv_qp *new_qp(struct ibv_pd *pd, struct ibv_cq *cq, struct ibv_qp_cap cap);
+
+/* As of the kernel's siw: no datagrams, and no connection by ibv_modify_qp. */
+static void iwarp_needs_a_connection_manager(void)
+{
+    putenv("SOFTHCA_DEVICES=2;softhca1:transport=iwarp");
+    struct ibv_context *c = open_named("softhca1"), *other = open_named("softhca0");
+    CHECK(c->device->transport_type == IBV_TRANSPORT_IWARP);
+    CHECK(c->device->node_type == IBV_NODE_RNIC);
+    CHECK(other->device->transport_type == IBV_TRANSPORT_IB);
+    CHECK(other->device->node_type == IBV_NODE_CA);
+    struct ibv_pd *pd = ibv_alloc_pd(c);
+    struct ibv_cq *cq = ibv_create_cq(c, 4, NULL, NULL, 0);
+    struct ibv_qp_init_attr datagrams = {
+        .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_UD, .cap = {.max_send_wr = 1}};
+    CHECK(!ibv_create_qp(pd, &datagrams) && errno == EOPNOTSUPP);
+    struct ibv_qp *qp = new_qp(pd, cq, (struct ibv_qp_cap){.max_send_wr = 1, .max_recv_wr = 1});
+    struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT, .port_num = 1};
+    CHECK_EQ(
+        ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
+        0);
+    a = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR,
+                             .path_mtu = IBV_MTU_1024,
+                             .dest_qp_num = qp->qp_num,
+                             .ah_attr = {.dlid = 1, .port_num = 1}};
+    CHECK_EQ(ibv_modify_qp(qp, &a,
+                           IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                               IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
+             EINVAL);
+}
+
 /* --- limits --- */
 
 static struct ibv_qp *new_qp(struct ibv_pd *pd, struct ibv_cq *cq, struct ibv_qp_cap cap)
@@ -395,6 +426,8 @@ void device_rules(void)
          {.no_connect = true}},
     };
     report(run_alone(everything_is_shown), "attributes are shown as they were set");
+    report(run_alone(iwarp_needs_a_connection_manager),
+           "an iWARP device has no datagrams, and ibv_modify_qp does not connect its queue pairs");
     report(run_alone(limits_of_counts_act), "limits of counts act, and are each device's own");
     report(run_alone(limits_of_sizes_act), "limits of sizes act");
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)

@@ -3,7 +3,8 @@
  * It has the names and versions of the real library, its own devices and objects, records every
  * call, and aborts on an object that it did not create. Like the real library it calls its own
  * exported names. FAKE_VERBS in the environment lists its devices: active, down, closed (cannot be
- * opened), old (active, without verbs_context), or "none" when there is no list at all.
+ * opened), old (active, without verbs_context), iwarp (active), or "none" when there is no list at
+ * all.
  */
 #include "fake_verbs.h"
 
@@ -97,6 +98,7 @@ static void read_devices(void)
         struct fake_device *d = &devices[device_count];
         snprintf(d->kind, sizeof d->kind, "%s", kind);
         snprintf(d->base.name, sizeof d->base.name, "fake%d", device_count++);
+        if (!strcmp(kind, "iwarp")) d->base.transport_type = IBV_TRANSPORT_IWARP;
     }
 }
 

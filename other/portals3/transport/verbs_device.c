@@ -31,6 +31,8 @@ static bool take_device(struct ptli_verbs *v, struct ibv_device *device, const c
     const char *own = ibv_get_device_name(device);
     if (name && (strlen(own) != name || memcmp(own, wanted, name))) return false;
     int port = wanted[name] ? atoi(wanted + name + 1) : 0;
+    if (device->transport_type == IBV_TRANSPORT_IWARP)
+        return false; /* needs another way to connect */
     v->context = ibv_open_device(device);
     if (!v->context) return false;
     struct ibv_device_attr attr;
@@ -53,18 +55,22 @@ static bool choose(struct ptli_verbs *v)
 {
     int count = 0;
     bool soft = false;
+    const char *iwarp = "";
     struct ibv_device **list = ibv_get_device_list(&count);
     for (int i = 0; list && i < count && !v->context; i++) {
         soft = soft || !strncmp(ibv_get_device_name(list[i]), "softhca", strlen("softhca"));
+        if (list[i]->transport_type == IBV_TRANSPORT_IWARP)
+            iwarp = " (iWARP is passed over: it needs a connection manager)";
         take_device(v, list[i], v->settings.device);
     }
     if (list) ibv_free_device_list(list);
     if (v->context) return true;
     if (v->settings.device[0])
-        ptli_verbs_say(v, "PTL_DEVICE=%s: there is no such device or port, or it is not active",
-                       v->settings.device);
+        ptli_verbs_say(v, "PTL_DEVICE=%s: there is no such device or port, or it is not active%s",
+                       v->settings.device, iwarp);
     else
-        ptli_verbs_say(v, "no verbs device with an active port and shared receive queues; %s",
+        ptli_verbs_say(v, "no verbs device with an active port and shared receive queues%s; %s",
+                       iwarp,
                        soft ? "the software device is here: check the SOFTHCA_ variables"
                             : "softhca-run provides one in software");
     return false;

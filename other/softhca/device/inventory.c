@@ -24,6 +24,9 @@ static const struct shca_word speeds[] = {{"sdr", 1},   {"ddr", 2},   {"qdr", 4}
                                           {"fdr10", 8}, {"fdr", 16},  {"edr", 32},
                                           {"hdr", 64},  {"ndr", 128}, {NULL, 0}};
 
+static const struct shca_word transports[] = {
+    {"infiniband", IBV_TRANSPORT_IB}, {"iwarp", IBV_TRANSPORT_IWARP}, {NULL, 0}};
+
 enum kind { NUMBER, WORD, FIRMWARE, PKEYS };
 struct attribute {
     const char *name;
@@ -54,6 +57,8 @@ static const struct attribute attributes[] = {
     {DEVICE(vendor_part_id), 1, 0, UINT32_MAX, NULL},
     {DEVICE(hw_ver), 0, 0, UINT32_MAX, NULL},
     {"fw_ver", false, FIRMWARE, offsetof(struct shca_device_model, fw_ver), 0, 0, 0, NULL},
+    {"transport", false, WORD, offsetof(struct shca_device_model, transport), IBV_TRANSPORT_IB, 0,
+     0, transports},
     {"state", PORT(state), IBV_PORT_ACTIVE, 0, 0, states},
     {"active_mtu", PORT(active_mtu), IBV_MTU_4096, 0, 0, mtus},
     {"active_width", PORT(width), 2, 0, 0, widths},

@@ -22,8 +22,8 @@ static struct {
 static void port_name_device(struct shca_device *d)
 {
     struct ibv_device *b = &d->base;
-    b->node_type = IBV_NODE_CA;
-    b->transport_type = IBV_TRANSPORT_IB;
+    b->transport_type = (enum ibv_transport_type)d->model->transport;
+    b->node_type = b->transport_type == IBV_TRANSPORT_IWARP ? IBV_NODE_RNIC : IBV_NODE_CA;
     snprintf(b->name, sizeof b->name, "softhca%u", d->index);
     snprintf(b->dev_name, sizeof b->dev_name, "%s", b->name);
     snprintf(b->dev_path, sizeof b->dev_path, "/sys/class/infiniband_verbs/%s", b->name);

@@ -1,9 +1,9 @@
 /* device_select.c - which devices programs see: whether the software device is in the list, and the
  * lists that programs hold.
  *
- * With SOFTHCA=auto the software device is shown only when no real device has an active port. Real
- * devices stay in the list as the real library returned them. No lock is held during calls of that
- * library.
+ * With SOFTHCA=auto the software device is shown only when no real device but iWARP has an active
+ * port: iWARP needs a connection manager, which few programs use. Real devices stay in the list as
+ * the real library returned them. No lock is held during calls of that library.
  */
 #include "other/softhca/device/device.h"
 #include "other/softhca/device/settings.h"
@@ -56,8 +56,11 @@ static bool device_select_is_active(struct ibv_context *c, int port)
     return error == 0 && p.state == IBV_PORT_ACTIVE;
 }
 
+/* 0 if there is none; a device whose queue pairs a connection manager must connect has none for
+ * most programs. */
 static int device_select_active_port(struct ibv_device *d)
 {
+    if (d->transport_type == IBV_TRANSPORT_IWARP) return 0;
     struct ibv_context *(*open)(struct ibv_device *) = shca_real_verbs("ibv_open_device");
     int (*close)(struct ibv_context *) = shca_real_verbs("ibv_close_device");
     int (*query)(struct ibv_context *, struct ibv_device_attr *) =
@@ -104,12 +107,16 @@ static void device_select_shown(struct decision *d)
                 d->why, sizeof d->why,
                 "real devices only (%s port %d is active; SOFTHCA=on adds the software device)",
                 list[i]->name, port);
+    bool iwarp = false;
+    for (int i = 0; i < n; i++) iwarp |= list[i]->transport_type == IBV_TRANSPORT_IWARP;
     device_select_real_free(list);
     d->enabled = port == 0;
     if (d->enabled)
         snprintf(d->why, sizeof d->why, "%s (%s; processes of this host only)",
                  device_select_software(software, sizeof software),
-                 n ? "no real device has an active port" : "no real device found");
+                 iwarp ? "no real device but iWARP has an active port"
+                 : n   ? "no real device has an active port"
+                       : "no real device found");
 }
 
 /* The mpi spawner hides the device until it knows the hosts of the job. Answers given meanwhile are

@@ -40,6 +40,7 @@ static int qp_check_init(struct ibv_context *c, const struct ibv_pd *pd,
     const struct shca_device_model *m = shca_device(c)->model;
     bool target = a->qp_type == IBV_QPT_XRC_RECV, xrc = target || a->qp_type == IBV_QPT_XRC_SEND;
     if (!target && !qp_send_opcodes(a->qp_type)) return EOPNOTSUPP;
+    if (m->transport == IBV_TRANSPORT_IWARP && a->qp_type != IBV_QPT_RC) return EOPNOTSUPP;
     if (target) return xrcd && xrcd->context == c ? 0 : EINVAL;
     if (!pd || pd->context != c || !a->send_cq || a->send_cq->context != c) return EINVAL;
     if (!xrc && (!a->recv_cq || a->recv_cq->context != c)) return EINVAL;

@@ -122,6 +122,12 @@ static bool state_refused(enum ibv_qp_type type, enum ibv_qp_state from, enum ib
     return to == IBV_QPS_RTS && from == IBV_QPS_RTR && shca_inject_creation(SHCA_RTS);
 }
 
+/* iWARP: by a connection manager alone. */
+static bool state_connects_by_hand(const struct shca_qp *qp)
+{
+    return shca_device(qp->base.context)->model->transport != IBV_TRANSPORT_IWARP;
+}
+
 int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
 {
     struct shca_qp *qp = shca_qp(base);
@@ -129,7 +135,8 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
     enum ibv_qp_state to = mask & IBV_QP_STATE ? a->qp_state : shca_state(qp);
     if (mask & IBV_QP_CUR_STATE && a->cur_qp_state != shca_state(qp)) return EINVAL;
     if (!shca_transition_allowed(base->qp_type, shca_state(qp), to, mask) ||
-        !state_values_allowed(a, mask) || !state_fits_device(qp, a, mask))
+        !state_values_allowed(a, mask) || !state_fits_device(qp, a, mask) ||
+        (to == IBV_QPS_RTR && !state_connects_by_hand(qp)))
         return EINVAL;
     if (state_refused(base->qp_type, shca_state(qp), to)) return ENOMEM;
     if (to == IBV_QPS_RESET) {
