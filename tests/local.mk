@@ -18,7 +18,10 @@ EXTRA_DIST += tests/clients/fragments.sh tests/clients/names.table tests/clients
 	tests/clients/calls.c tests/clients/wild.c tests/clients/with_mpi.c tests/clients/mpi/mpi.h
 
 EXTRA_DIST += tests/sim/network/conduit_network.h tests/unit/script/conduit_network.h ibv-conduit/PROMISES.md vapi-conduit/PROMISES.md portals-conduit/PROMISES.md
-.PHONY: check-programs bench soak mutate
+EXTRA_DIST += tests/vm/README.md tests/vm/run.sh tests/vm/build.sh tests/vm/packages.sh tests/vm/siw.sh tests/vm/init.sh tests/vm/setup.sh \
+	tests/vm/guest.sh tests/vm/pair.sh tests/vm/remote.c tests/vm/lists/common.sh tests/vm/lists/one.sh tests/vm/lists/iwarp.sh \
+	tests/vm/lists/pair.sh tests/vm/lists/broken.sh
+.PHONY: check-programs bench soak mutate check-vm
 # `all` runs a make of its own: beside it this one would make the same files at the same time.
 check-programs: all
 	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
@@ -27,6 +30,9 @@ check-local:
 # One-line changes of the product, each judged by the tests of its folder; MUTATE="--seed 7 --count 200".
 mutate:
 	mkdir -p mutate && PYTHONDONTWRITEBYTECODE=1 python3 $(srcdir)/tests/mutate/mutate.py $(MUTATE)
+# On the kernel's soft RoCE and soft iWARP, in guests.
+check-vm: check-programs
+	TEST_BUILD=$(abs_top_builddir) VM_LIST=full $(srcdir)/tests/vm/run.sh
 # A target missed is shown, and the next table follows.
 bench: check-programs
 	./gasnetrun_ibv -n 2 tests/bench/testlat-ibv-seq

@@ -1,0 +1,37 @@
+#!/bin/bash
+# one.sh - one guest with soft RoCE: parts of the conduit suite in all conduits, ways to end, a rank that is killed.
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/common.sh" || exit 1
+
+verbs=$(ibv_devices | awk 'NR > 2 { print $1 }' | paste -sd' ')
+tap_ok "$([ "$verbs" = rxe0 ]; echo $?)" "the guest has rxe0 and no other device: $verbs"
+job ibv 2 -v "$TEST_BUILD/examples/hello"
+[ $status -eq 0 ] && grep -q 'over rxe0 port 1' "$log"
+verdict $? "a job uses rxe0"
+
+basic="testam testputget testbarrier"
+if [ "$list" = full ]; then
+    suite ibv par 2 "$basic testamsize testamflood testhandles testvalue testlock testsync testpoll testthreads" "ibv"
+    suite ibv seq 3 "testam testputget" "ibv"
+    suite vapi seq 2 "$basic" "vapi"
+    suite portals seq 2 "$basic" "portals"
+else
+    suite ibv par 2 "$basic" "ibv"
+    suite vapi seq 2 "testam testputget" "vapi"
+    suite portals seq 2 "testam testputget" "portals"
+fi
+
+# ends CONDUIT CASE STATUS: a row of testexit.
+ends() {
+    job "$1" 2 "$TEST_BUILD/tests/testexit-$1-seq" "$2" last
+    [ "$status" -eq "$3" ] && nothing_left
+    verdict $? "$1: $2 ends with status $3, and leaves nothing"
+}
+for conduit in ibv vapi portals; do
+    ends $conduit all_exit_9 9
+    ends $conduit killed_others_poll 137 # by SIGKILL
+done
+if [ "$list" = full ]; then
+    for case in one_exits_others_spin:7 segv_others_barrier:139; do ends ibv "${case%:*}" "${case#*:}"; done
+fi
+tap_end
