@@ -2,7 +2,7 @@
 lib_LTLIBRARIES += libsofthca.la
 # Parsers without the device, for other programs and for tests too.
 softhca_pure = \
-	other/softhca/faults/faults.c other/softhca/faults/faults.h other/softhca/device/inventory.c other/softhca/device/inventory.h \
+	other/softhca/faults/faults.c other/softhca/faults/faults.h other/softhca/device/gid_list.c other/softhca/device/inventory.c other/softhca/device/inventory.h \
 	other/softhca/device/settings.c other/softhca/device/settings.def other/softhca/device/settings.h other/softhca/segment/shm.h \
 	other/softhca/device/span.c other/softhca/device/span.h other/softhca/tcp/hosts.c other/softhca/tcp/hosts.h
 include_HEADERS += other/softhca/softhca.h
@@ -37,7 +37,7 @@ check_PROGRAMS += softhca_rules softhca_soak softhca_speed softhca_rules_static
 softhca_pair = tests/softhca/pair.c tests/softhca/pair.h tests/softhca/rules.h
 softhca_rules_SOURCES = tests/softhca/rules.c tests/softhca/report.c tests/softhca/transfer.c tests/softhca/fault.c \
 	tests/softhca/queue.c tests/softhca/life.c tests/softhca/shared.c tests/softhca/unreliable.c tests/softhca/datagram.c tests/softhca/extended.c tests/softhca/crowd.c tests/softhca/crowd.h \
-	tests/softhca/forks.c tests/softhca/peers.c tests/softhca/setting.c tests/softhca/devices.c tests/softhca/between_hosts.c tests/softhca/inject.c tests/softhca/tear.c $(softhca_pair)
+	tests/softhca/forks.c tests/softhca/peers.c tests/softhca/setting.c tests/softhca/devices.c tests/softhca/roce.c tests/softhca/between_hosts.c tests/softhca/inject.c tests/softhca/tear.c $(softhca_pair)
 softhca_rules_SOURCES += tests/softhca/resize.c tests/softhca/region.c tests/softhca/window.c tests/softhca/states.c
 softhca_rules_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 softhca_rules_LDADD = libsofthca.la $(VERBS_LIBS)

@@ -13,6 +13,8 @@ const fuzz_seed_t fuzz_seeds[] = {
     FUZZ_SEED("\xff"
               "16x8;active_mtu=1024,active_speed=fdr10,active_width=12x,lmc=7,gids=16"),
     FUZZ_SEED("\xff"
+              "2;link=ethernet,gids=v1-local+v2-ipv4-unreachable;softhca1:gids=none+v2-ipv6"),
+    FUZZ_SEED("\xff"
               "max_mr_size=64M,max_inline_data=0,max_qp_rd_atom=0x10,vendor_id=0x2c9"),
     FUZZ_SEED("\x10"
               "3;softhca2/1:pkeys=0xffff+1+2+3+4+5+6+7+8+9+1+2+3+4+5+6"),

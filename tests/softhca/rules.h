@@ -26,5 +26,6 @@ void resize_rules(void);
 void region_rules(void);
 void window_rules(void);
 void state_rules(void);
+void roce_rules(void);
 
 #endif

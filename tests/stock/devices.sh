@@ -36,6 +36,30 @@ described() {
     tap_ok $? "ibv_devinfo -d refuses a device that is not there"
 }
 
+# Ports of Ethernet, as on devices of RoCE.
+ethernet() {
+    local index
+    export SOFTHCA_DEVICES='1x1;link=ethernet,gids=v1-local+v2-local-unreachable+none+v2-ipv4+v2-ipv6'
+    soft ibv_devinfo -v >"$log" 2>&1
+    tap_ok $? "a port of Ethernet: ibv_devinfo -v runs"
+    says "with Ethernet below" 'link_layer:[[:space:]]+Ethernet'
+    says "without a LID" 'port_lid:[[:space:]]+0$'
+    says "a GID of RoCE v1" 'GID\[ *0\]:[[:space:]]+fe80:.*RoCE v1$'
+    says "one of RoCE v2 with IPv4" 'GID\[ *3\]:[[:space:]]+::ffff:10\.[0-9.]+, RoCE v2$'
+    ! grep -qE 'GID\[ *2\]' "$log"
+    tap_ok $? "an empty entry is not shown"
+    for index in 0 3 4; do pair "ibv_rc_pingpong -g $index" ibv_rc_pingpong -c -g $index -n 100; done
+    pair "ibv_ud_pingpong -g 3" ibv_ud_pingpong -g 3 -n 100
+    pair "ib_write_lat, which chooses the GID itself" ib_write_lat -d softhca0 -F -n 100
+    free_port
+    serve "$port" ibv_rc_pingpong -p "$port" -g 1 && ! soft ibv_rc_pingpong -p "$port" -g 1 "$server_name" >"$log" 2>&1
+    tap_ok $? "ibv_rc_pingpong with a GID that does not work is refused"
+    wait "$server"
+    grep -q 'Failed to modify QP to RTR' "$log.server"
+    tap_ok $? "on its way to RTR"
+    unset SOFTHCA_DEVICES
+}
+
 # Programs see and use the attributes set by SOFTHCA_DEVICES.
 several() {
     local port
@@ -89,5 +113,6 @@ family_devices() {
     listed
     described
     several
+    ethernet
     watched
 }

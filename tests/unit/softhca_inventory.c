@@ -3,6 +3,7 @@
  */
 #include "other/softhca/device/inventory.h"
 
+#include <infiniband/verbs.h>
 #include <string.h>
 
 #include "other/softhca/segment/shm.h"
@@ -62,6 +63,20 @@ static void good_texts(void)
              d[0].port[1].width == 8);
     GOOD("pkeys=0x8001+5+0xffff",
          d[0].port[0].pkeys == 3 && d[0].port[0].pkey[0] == 0x8001 && d[0].port[0].pkey[1] == 5);
+    const struct shca_port_model *p = d[0].port;
+    GOOD("gids=3", p->gids == 3 && p->link == IBV_LINK_LAYER_INFINIBAND &&
+                       p->gid[2].type == IBV_GID_TYPE_IB && p->gid[2].ordinal == 2);
+    GOOD("link=ethernet", p->gids == 4 && p->link == IBV_LINK_LAYER_ETHERNET &&
+                              p->gid[0].type == IBV_GID_TYPE_ROCE_V1 &&
+                              p->gid[3].type == IBV_GID_TYPE_ROCE_V2 &&
+                              p->gid[3].family == SHCA_GID_IPV4 && p->gid[3].ordinal == 0);
+    GOOD("link=ethernet,gids=6", p->gids == 6 && p->gid[5].ordinal == 1);
+    GOOD("gids=none+v2-ipv6+v2-ipv6-unreachable+v1-local,link=ethernet",
+         p->gids == 4 && p->gid[0].family == SHCA_GID_NONE && p->gid[1].family == SHCA_GID_IPV6 &&
+             !p->gid[1].unreachable && p->gid[2].unreachable && p->gid[2].ordinal == 1 &&
+             p->gid[3].type == IBV_GID_TYPE_ROCE_V1 && p->gid[3].family == SHCA_GID_LOCAL);
+    GOOD("1x2;softhca0/2:link=ethernet", p[0].gids == 1 && p[1].gids == 4);
+    GOOD("link=ethernet,gids=v1-local;gids=2", p->gids == 2 && !p->gids_listed);
     GOOD("pkeys=1+2;pkeys=3", d[0].port[0].pkeys == 1 && d[0].port[0].pkey[0] == 3);
 }
 
@@ -114,6 +129,22 @@ static void bad_texts(void)
     bad("pkeys=", "pkeys= is not 1 to 16 numbers in 1..0xffff joined by +");
     bad("pkeys=0", "pkeys=0 is not 1 to 16 numbers in 1..0xffff joined by +");
     bad("pkeys=1+0x10000", "pkeys=1+0x10000 is not 1 to 16 numbers in 1..0xffff joined by +");
+    static const char gid_words[] =
+        "is not 1 to 16 of these, joined by +: v1-local, v1-ipv6, v1-ipv4, v2-local, v2-ipv6, "
+        "v2-ipv4, v2-local-unreachable, v2-ipv6-unreachable, v2-ipv4-unreachable, none";
+    static const char *const gids[] = {"v3-local", "v2-ipv4+", "none+1", "v2-ipv4++v1-local"};
+    for (size_t i = 0; i < sizeof gids / sizeof *gids; i++) {
+        char text[60], wanted[300];
+        snprintf(text, sizeof text, "link=ethernet,gids=%s", gids[i]);
+        snprintf(wanted, sizeof wanted, "gids=%s %s", gids[i], gid_words);
+        bad(text, wanted);
+    }
+    bad("gids=0", "gids=0 is not a whole number in 1..16");
+    bad("gids=17", "gids=17 is not a whole number in 1..16");
+    bad("gids=", "gids= is not a whole number in 1..16");
+    bad("link=roce", "link=roce is none of infiniband, ethernet");
+    bad("2;gids=v2-ipv4;softhca0:link=ethernet", "gids is a list of GIDs of RoCE, but the link "
+                                                 "layer of softhca1 port 1 is not ethernet");
     bad("pkeys=1+2+3+4+5+6+7+8+9+1+2+3+4+5+6+7+8",
         "pkeys=1+2+3+4+5+6+7+8+9+1+2+3+4+5+6+7+8 is not 1 to 16 numbers in 1..0xffff joined by +");
 }

@@ -20,6 +20,8 @@ int shca_query_device_ex(struct ibv_context *c, const struct ibv_query_device_ex
                          struct ibv_device_attr_ex *attr, size_t size);
 int shca_query_port(struct ibv_context *c, uint8_t port, struct ibv_port_attr *attr, size_t size);
 int shca_query_gid(struct ibv_context *c, uint32_t number, int index, union ibv_gid *gid);
+const struct shca_gid_model *shca_query_gid_model(struct ibv_context *c, uint32_t number,
+                                                  uint32_t index);
 int shca_query_pkey(struct ibv_context *c, uint32_t number, int index, uint16_t *pkey);
 int shca_pkey_index(struct ibv_context *c, uint32_t number, uint16_t pkey);
 
@@ -40,7 +42,8 @@ void shca_ports_in_child(void);
 uint64_t shca_guid(uint32_t device); /* network order */
 uint16_t shca_lid(uint32_t port);
 void shca_gid(uint32_t port, uint32_t index, union ibv_gid *gid);
-struct shca_place shca_place_of(const struct ibv_ah_attr *ah);
+int shca_address_error(uint32_t from_port, const struct ibv_ah_attr *ah); /* 0 or an errno */
+struct shca_place shca_place_of(uint32_t from_port, const struct ibv_ah_attr *ah);
 struct shm_route shca_route(uint32_t from_port, const struct ibv_ah_attr *ah);
 bool shca_lids_suffice(void); /* reports it when not */
 

@@ -27,7 +27,10 @@ static const struct shca_word speeds[] = {{"sdr", 1},   {"ddr", 2},   {"qdr", 4}
 static const struct shca_word transports[] = {
     {"infiniband", IBV_TRANSPORT_IB}, {"iwarp", IBV_TRANSPORT_IWARP}, {NULL, 0}};
 
-enum kind { NUMBER, WORD, FIRMWARE, PKEYS };
+static const struct shca_word links[] = {
+    {"infiniband", IBV_LINK_LAYER_INFINIBAND}, {"ethernet", IBV_LINK_LAYER_ETHERNET}, {NULL, 0}};
+
+enum kind { NUMBER, WORD, FIRMWARE, PKEYS, GIDS };
 struct attribute {
     const char *name;
     bool of_port;
@@ -64,7 +67,8 @@ static const struct attribute attributes[] = {
     {"active_width", PORT(width), 2, 0, 0, widths},
     {"active_speed", PORT(speed), 64, 0, 0, speeds},
     {"lmc", true, NUMBER, offsetof(struct shca_port_model, lmc), 0, 0, 7, NULL},
-    {"gids", true, NUMBER, offsetof(struct shca_port_model, gids), 1, 1, SHCA_GIDS, NULL},
+    {"link", PORT(link), IBV_LINK_LAYER_INFINIBAND, 0, 0, links},
+    {"gids", true, GIDS, offsetof(struct shca_port_model, gids), 1, 1, SHCA_GIDS, NULL},
     {"pkeys", true, PKEYS, 0, 0, 0, 0, NULL},
 };
 enum { ATTRIBUTES = sizeof attributes / sizeof *attributes };
@@ -178,6 +182,32 @@ static bool inventory_parse_pkeys(struct parse *p, struct shca_span value,
     return true;
 }
 
+static bool inventory_parse_number(struct parse *p, const struct attribute *a,
+                                   struct shca_span value, void *field)
+{
+    uint64_t number;
+    if (!shca_span_number(value, a->least, a->most, &number))
+        return inventory_refuse(p, "%s=%.*s is not a whole number in %llu..%llu", a->name,
+                                SHCA_SPAN(value), (unsigned long long)a->least,
+                                (unsigned long long)a->most);
+    memcpy(field, &number, sizeof number);
+    return true;
+}
+
+/* A number, or a list of words. */
+static bool inventory_parse_gids(struct parse *p, const struct attribute *a, struct shca_span value,
+                                 struct shca_port_model *m)
+{
+    char all[200] = "";
+    m->gids_listed = false;
+    if (value.n == 0 || (value.at[0] != 'v' && value.at[0] != 'n'))
+        return inventory_parse_number(p, a, value, &m->gids);
+    if (shca_gid_list_parse(value, m)) return true;
+    shca_gid_list_words(all, sizeof all);
+    return inventory_refuse(p, "gids=%.*s is not 1 to %d of these, joined by +: %s",
+                            SHCA_SPAN(value), SHCA_GIDS, all);
+}
+
 /* Stores one attribute in one model. */
 static bool inventory_set(struct parse *p, const struct attribute *a, struct shca_span value,
                           void *model)
@@ -186,12 +216,9 @@ static bool inventory_set(struct parse *p, const struct attribute *a, struct shc
     char *field = (char *)model + a->offset;
     switch (a->kind) {
     case NUMBER:
-        if (!shca_span_number(value, a->least, a->most, &number))
-            return inventory_refuse(p, "%s=%.*s is not a whole number in %llu..%llu", a->name,
-                                    SHCA_SPAN(value), (unsigned long long)a->least,
-                                    (unsigned long long)a->most);
-        memcpy(field, &number, sizeof number);
-        return true;
+        return inventory_parse_number(p, a, value, field);
+    case GIDS:
+        return inventory_parse_gids(p, a, value, model);
     case WORD:
         if (!inventory_parse_word(p, a, value, &number)) return false;
         memcpy(field, &number, sizeof number);
@@ -237,6 +264,18 @@ static bool inventory_parse_clause(struct parse *p, struct shca_span clause)
     return true;
 }
 
+static bool inventory_finish(struct parse *p)
+{
+    for (uint32_t d = 0; d < p->out->devices; d++)
+        for (uint32_t i = 0; i < p->out->ports; i++)
+            if (!shca_gid_list_finish(&p->out->device[d].port[i]))
+                return inventory_refuse(p,
+                                        "gids is a list of GIDs of RoCE, but the link layer of "
+                                        "softhca%u port %u is not ethernet",
+                                        d, i + 1);
+    return true;
+}
+
 bool shca_inventory_parse(const char *text, struct shca_inventory *inventory, char *why,
                           size_t room)
 {
@@ -250,7 +289,7 @@ bool shca_inventory_parse(const char *text, struct shca_inventory *inventory, ch
         if (!(count ? inventory_parse_count(&p, clause) : inventory_parse_clause(&p, clause)))
             return false;
     }
-    return true;
+    return inventory_finish(&p);
 }
 
 bool shca_inventory_check(const char *text, char *why, size_t room)
@@ -273,6 +312,14 @@ void shca_inventory_print(FILE *to)
             for (const struct shca_word *w = a->words; w->name; w++)
                 fprintf(to, a->initial == w->value ? "(%s) " : "%s ", w->name);
             break;
+        case GIDS: {
+            char all[200] = "";
+            shca_gid_list_words(all, sizeof all);
+            fprintf(to, "%llu..%llu (%llu), or joined by +, if the link is ethernet: %s",
+                    (unsigned long long)a->least, (unsigned long long)a->most,
+                    (unsigned long long)a->initial, all);
+            break;
+        }
         case FIRMWARE:
             fprintf(to, "a text (1.0.0)");
             break;

@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "other/softhca/device/span.h"
+
 enum { SHCA_DEVICES = 16, SHCA_PORTS = 8, SHCA_PKEYS = 16, SHCA_GIDS = 16, SHCA_FW_VER = 64 };
 
 /* Objects of which a device has a limited number. */
@@ -31,8 +33,20 @@ enum shca_kind {
     SHCA_PEER_MAP
 };
 
+/* An entry of a GID table (gid_list.c). */
+enum shca_family { SHCA_GID_LOCAL, SHCA_GID_IPV6, SHCA_GID_IPV4, SHCA_GID_NONE };
+struct shca_gid_model {
+    uint8_t type;     /* enum ibv_gid_type */
+    uint8_t family;   /* enum shca_family */
+    uint8_t ordinal;  /* among the entries of this type and family */
+    bool unreachable; /* no host answers for the address, nor may it be used as a source */
+};
+
 struct shca_port_model {
-    uint64_t state, active_mtu, lmc, width, speed, gids;
+    uint64_t state, active_mtu, lmc, width, speed, link;
+    uint64_t gids; /* 0 while parsing: not set */
+    bool gids_listed;
+    struct shca_gid_model gid[SHCA_GIDS];
     uint32_t pkeys;
     uint16_t pkey[SHCA_PKEYS];
 };
@@ -56,6 +70,14 @@ struct shca_inventory {
 bool shca_inventory_parse(const char *text, struct shca_inventory *inventory, char *why,
                           size_t room);
 bool shca_inventory_check(const char *text, char *why, size_t room);
+/* gid_list.c: parses a list of GIDs such as v1-local+v2-ipv4; false if it is none. */
+bool shca_gid_list_parse(struct shca_span value, struct shca_port_model *m);
+/* Writes the words of such a list, separated by commas. */
+void shca_gid_list_words(char *list, size_t room);
+/* Completes the GIDs of a port, once all its attributes are known; false if they are not of its
+ * link layer. */
+bool shca_gid_list_finish(struct shca_port_model *m);
+
 /* Prints the names with their values and defaults. */
 void shca_inventory_print(FILE *to);
 

@@ -63,6 +63,7 @@ int shca_query_port(struct ibv_context *c, uint8_t number, struct ibv_port_attr 
     if (!shca_port_exists(number)) return EINVAL;
     uint32_t port = shm_port(shca_device(c)->index, number);
     const struct shca_port_model *m = shca_port_model(port);
+    const bool ethernet = m->link == IBV_LINK_LAYER_ETHERNET;
     enum ibv_port_state state = shca_port_state(port);
     struct ibv_port_attr a = {
         .state = state,
@@ -72,19 +73,20 @@ int shca_query_port(struct ibv_context *c, uint8_t number, struct ibv_port_attr 
         .max_msg_sz = 1u << 30,
         .pkey_tbl_len = m->pkeys,
         .lid = shca_lid(port),
-        .sm_lid = shca_lid(shm_port(0, 1)),
+        .sm_lid = ethernet ? 0 : shca_lid(shm_port(0, 1)),
         .lmc = m->lmc,
         .max_vl_num = 1,
         .active_width = m->width,
         .active_speed = m->speed,
         .phys_state = state == IBV_PORT_DOWN ? LINK_DISABLED : LINK_UP,
-        .link_layer = IBV_LINK_LAYER_INFINIBAND,
+        .link_layer = m->link,
     };
     memset(attr, 0, size);
     memcpy(attr, &a, size < sizeof a ? size : sizeof a);
     return 0;
 }
 
+/* An empty entry is a GID of zeros. */
 int shca_query_gid(struct ibv_context *c, uint32_t number, int index, union ibv_gid *gid)
 {
     if (!shca_port_exists(number)) return -1;
@@ -92,6 +94,15 @@ int shca_query_gid(struct ibv_context *c, uint32_t number, int index, union ibv_
     if (index < 0 || (uint64_t)index >= shca_port_model(port)->gids) return -1;
     shca_gid(port, index, gid);
     return 0;
+}
+
+/* The entry of a table, or NULL when there is none. */
+const struct shca_gid_model *shca_query_gid_model(struct ibv_context *c, uint32_t number,
+                                                  uint32_t index)
+{
+    if (!shca_port_exists(number)) return NULL;
+    const struct shca_port_model *m = shca_port_model(shm_port(shca_device(c)->index, number));
+    return index < m->gids ? &m->gid[index] : NULL;
 }
 
 int shca_query_pkey(struct ibv_context *c, uint32_t number, int index, uint16_t *pkey)

@@ -21,19 +21,25 @@ int ibv_query_gid_type(struct ibv_context *c, uint8_t port, unsigned index, unsi
 SHCA_EXPORT int ibv_query_gid_type(struct ibv_context *c, uint8_t port, unsigned index,
                                    unsigned *type)
 {
-    union ibv_gid gid;
     if (!interpose_is_ours(c)) return REAL(-1, ibv_query_gid_type, c, port, index, type);
-    *type = 0; /* InfiniBand, or RoCE v1 where it is Ethernet */
-    return shca_query_gid(c, port, index, &gid);
+    const struct shca_gid_model *m = shca_query_gid_model(c, port, index);
+    /* 0: InfiniBand, or RoCE v1; 1: RoCE v2. */
+    *type = m && m->family != SHCA_GID_NONE && m->type == IBV_GID_TYPE_ROCE_V2;
+    return m ? 0 : -1;
 }
 
+/* False: the entry is empty, or there is none. */
 static bool interpose_gid_entry(struct ibv_context *c, uint32_t port, uint32_t index, void *entry)
 {
+    enum { LOOPBACK = 1 }; /* the interface below Ethernet ports */
     struct ibv_gid_entry *e = entry;
-    union ibv_gid gid;
-    if (shca_query_gid(c, port, index, &gid)) return false;
-    *e = (struct ibv_gid_entry){
-        .gid = gid, .gid_index = index, .port_num = port, .gid_type = IBV_GID_TYPE_IB};
+    const struct shca_gid_model *m = shca_query_gid_model(c, port, index);
+    if (!m || m->family == SHCA_GID_NONE) return false;
+    *e = (struct ibv_gid_entry){.gid_index = index,
+                                .port_num = port,
+                                .gid_type = m->type,
+                                .ndev_ifindex = m->type == IBV_GID_TYPE_IB ? 0 : LOOPBACK};
+    shca_query_gid(c, port, index, &e->gid);
     return true;
 }
 
@@ -54,7 +60,8 @@ SHCA_EXPORT ssize_t _ibv_query_gid_table(struct ibv_context *c, struct ibv_gid_e
     size_t n = 0;
     struct ibv_gid_entry one;
     for (uint32_t port = 1; shca_port_exists(port); port++)
-        for (uint32_t i = 0; interpose_gid_entry(c, port, i, &one); i++) {
+        for (uint32_t i = 0; shca_query_gid_model(c, port, i); i++) {
+            if (!interpose_gid_entry(c, port, i, &one)) continue;
             if (n == max) return -EINVAL;
             memcpy((char *)e + n++ * size, &one, sizeof one);
         }

@@ -14,36 +14,96 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NEXT_HEADER_IBA = 0x1b, IP_VERSION = 6 };
+enum { NEXT_HEADER_IBA = 0x1b, NEXT_HEADER_UDP = 17, IP_VERSION = 6 };
 enum { TIMEOUT_MS = 1000 }; /* to wait for a peer that is not attached: a datagram is not queued */
+
+/* What a receiver of RoCE v2 with IPv4 finds in the last 20 bytes of the 40 before the payload. */
+struct ah_ipv4 {
+    uint8_t version_length, tclass;
+    uint16_t length, id, fragment;
+    uint8_t hop_limit, protocol;
+    uint16_t checksum;
+    uint8_t from[4], to[4];
+};
+_Static_assert(sizeof(struct ah_ipv4) == 20, "an IPv4 header");
+enum { IPV4_AT = 20, IPV4_VERSION_LENGTH = 0x45 };
+
+static uint16_t ah_checksum(const struct ah_ipv4 *h)
+{
+    uint16_t words[sizeof *h / 2];
+    uint32_t sum = 0;
+    memcpy(words, h, sizeof words);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) sum += words[i];
+    while (sum >> 16) sum = (sum & 0xffff) + (sum >> 16);
+    return (uint16_t)~sum;
+}
+
+static struct ibv_grh ah_make_ipv4(const struct ibv_global_route *g, const union ibv_gid *from)
+{
+    struct ibv_grh grh = {0};
+    struct ah_ipv4 h = {.version_length = IPV4_VERSION_LENGTH,
+                        .tclass = g->traffic_class,
+                        .hop_limit = g->hop_limit,
+                        .protocol = NEXT_HEADER_UDP};
+    memcpy(h.from, from->raw + 12, sizeof h.from);
+    memcpy(h.to, g->dgid.raw + 12, sizeof h.to);
+    h.checksum = ah_checksum(&h);
+    memcpy((char *)&grh + IPV4_AT, &h, sizeof h);
+    return grh;
+}
+
+/* The header that was received, with the addresses of IPv4 as GIDs. */
+static struct ibv_grh ah_read_grh(const struct ibv_grh *received)
+{
+    struct ah_ipv4 h;
+    memcpy(&h, (const char *)received + IPV4_AT, sizeof h);
+    if (be32toh(received->version_tclass_flow) >> 28 == IP_VERSION ||
+        h.version_length != IPV4_VERSION_LENGTH)
+        return *received;
+    struct ibv_grh grh = {.version_tclass_flow =
+                              htobe32((uint32_t)IP_VERSION << 28 | (uint32_t)h.tclass << 20),
+                          .next_hdr = h.protocol,
+                          .hop_limit = h.hop_limit};
+    grh.sgid.raw[10] = grh.sgid.raw[11] = grh.dgid.raw[10] = grh.dgid.raw[11] = 0xff;
+    memcpy(grh.sgid.raw + 12, h.from, sizeof h.from);
+    memcpy(grh.dgid.raw + 12, h.to, sizeof h.to);
+    return grh;
+}
+
+static int ah_type_of(uint32_t port, const struct ibv_grh *grh)
+{
+    if (shca_port_model(port)->link != IBV_LINK_LAYER_ETHERNET) return IBV_GID_TYPE_IB;
+    return grh->next_hdr == NEXT_HEADER_UDP ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1;
+}
 
 static struct ibv_grh ah_make_grh(uint32_t port, const struct ibv_global_route *g)
 {
+    const struct shca_gid_model *mine = &shca_port_model(port)->gid[g->sgid_index];
+    const bool v2 = mine->type == IBV_GID_TYPE_ROCE_V2;
+    union ibv_gid from;
+    shca_gid(port, g->sgid_index, &from);
+    if (v2 && mine->family == SHCA_GID_IPV4) return ah_make_ipv4(g, &from);
     struct ibv_grh h = {.version_tclass_flow =
                             htobe32((uint32_t)IP_VERSION << 28 | (uint32_t)g->traffic_class << 20 |
                                     (g->flow_label & 0xfffff)),
-                        .next_hdr = NEXT_HEADER_IBA,
+                        .next_hdr = v2 ? NEXT_HEADER_UDP : NEXT_HEADER_IBA,
                         .hop_limit = g->hop_limit,
+                        .sgid = from,
                         .dgid = g->dgid};
-    shca_gid(port, g->sgid_index, &h.sgid);
     return h;
 }
 
 struct ibv_ah *shca_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *a)
 {
     uint32_t port = shm_port(shca_device(pd->context)->index, a->port_num);
-    if (!shca_port_exists(a->port_num) ||
-        (a->is_global && a->grh.sgid_index >= shca_port_model(port)->gids)) {
-        errno = EINVAL;
-        return NULL;
-    }
-    errno = shca_inject_creation(SHCA_AH);
+    errno = shca_port_exists(a->port_num) ? shca_address_error(port, a) : EINVAL;
+    if (!errno) errno = shca_inject_creation(SHCA_AH);
     struct shca_ah *ah = errno ? NULL : calloc(1, sizeof *ah);
     if (!ah) return NULL;
     ah->base.context = pd->context;
     ah->base.pd = pd;
     ah->port = port;
-    ah->place = shca_place_of(a);
+    ah->place = shca_place_of(port, a);
     ah->route = shca_route(port, a);
     ah->global = a->is_global;
     if (a->is_global) ah->grh = ah_make_grh(port, &a->grh);
@@ -58,10 +118,12 @@ int shca_destroy_ah(struct ibv_ah *ah)
     return 0;
 }
 
-static int ah_gid_index(uint32_t port, const union ibv_gid *gid)
+static int ah_gid_index(uint32_t port, const union ibv_gid *gid, int type)
 {
     union ibv_gid its;
-    for (uint32_t i = 0; i < shca_port_model(port)->gids; i++) {
+    const struct shca_port_model *m = shca_port_model(port);
+    for (uint32_t i = 0; i < m->gids; i++) {
+        if (m->gid[i].family == SHCA_GID_NONE || m->gid[i].type != type) continue;
         shca_gid(port, i, &its);
         if (!memcmp(&its, gid, sizeof its)) return (int)i;
     }
@@ -79,8 +141,11 @@ int shca_init_ah_from_wc(struct ibv_context *c, uint8_t number, struct ibv_wc *w
     *a = (struct ibv_ah_attr){
         .dlid = wc->slid, .sl = wc->sl, .src_path_bits = wc->dlid_path_bits, .port_num = number};
     if (!(wc->wc_flags & IBV_WC_GRH)) return 0;
+    const uint32_t port = shm_port(shca_device(c)->index, number);
+    const struct ibv_grh header = ah_read_grh(grh);
+    grh = (struct ibv_grh *)&header;
     uint32_t word = be32toh(grh->version_tclass_flow);
-    int index = ah_gid_index(shm_port(shca_device(c)->index, number), &grh->dgid);
+    int index = ah_gid_index(port, &grh->dgid, ah_type_of(port, grh));
     if (index < 0) {
         errno = EINVAL;
         return -1;

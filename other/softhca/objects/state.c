@@ -26,9 +26,7 @@ static bool state_fits_device(const struct shca_qp *qp, const struct ibv_qp_attr
     if (mask & IBV_QP_PKEY_INDEX && a->pkey_index >= port->pkeys) return false;
     if (mask & IBV_QP_PATH_MTU && (a->path_mtu < IBV_MTU_256 || a->path_mtu > port->active_mtu))
         return false;
-    if (!(mask & IBV_QP_AV)) return true;
-    return a->ah_attr.port_num == number &&
-           (!a->ah_attr.is_global || a->ah_attr.grh.sgid_index < port->gids);
+    return !(mask & IBV_QP_AV) || a->ah_attr.port_num == number;
 }
 
 static bool state_values_allowed(const struct ibv_qp_attr *a, int mask)
@@ -66,7 +64,7 @@ static void state_take_values(struct ibv_qp_attr *mine, const struct ibv_qp_attr
 static int state_connect(struct shca_qp *qp)
 {
     struct shca_peer *old = qp->link.peer;
-    struct shca_place place = shca_place_of(&qp->attr.ah_attr);
+    struct shca_place place = shca_place_of(qp->port, &qp->attr.ah_attr);
     shca_link(&qp->link, place, qp->base.qp_type, qp->base.qp_num, qp->attr.dest_qp_num);
     qp->link.route = shca_route(qp->port, &qp->attr.ah_attr);
     shca_peer_put(old);
@@ -138,6 +136,11 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
         !state_values_allowed(a, mask) || !state_fits_device(qp, a, mask) ||
         (to == IBV_QPS_RTR && !state_connects_by_hand(qp)))
         return EINVAL;
+    if (mask & IBV_QP_AV) {
+        const uint32_t device = shca_device(base->context)->index;
+        const int error = shca_address_error(shm_port(device, a->ah_attr.port_num), &a->ah_attr);
+        if (error) return error;
+    }
     if (state_refused(base->qp_type, shca_state(qp), to)) return ENOMEM;
     if (to == IBV_QPS_RESET) {
         shca_worker_drop(qp);
