@@ -30,7 +30,7 @@ core_ib_sources = \
   core/ib/srq.h core/ib/srq.c core/ib/srq_policy.h core/ib/qp_table.h core/ib/qp_table.c \
   core/ib/connect.h core/ib/connect.c core/ib/system_messages.h core/ib/system_messages.c core/ib/counts.c core/ib/verbs_types.h core/ib/advice.h core/ib/advice.c core/ib/status.c core/ib/events.h core/ib/events.c \
   core/ib/datagrams.h core/ib/datagrams.c core/ib/connect_on_demand.h core/ib/connect_on_demand.c \
-  core/ib/connect_payload.h core/ib/connect_payload.c $(handshake_sources)
+  core/ib/connect_payload.h core/ib/connect_payload.c core/ib/route.h core/ib/route.c $(handshake_sources) $(roce_sources)
 
 EXTRA_DIST += core/conduits.m4 core/conduits.sh core/am/gen_dispatch.sh core/counters/counters_table.sh
 

@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 
 #include "core/ib/verbs_types.h"
+#include "other/roce/table.h"
 
 typedef struct ibv_context *hca_t;
 typedef struct ibv_pd *hca_pd_t;
@@ -67,14 +68,17 @@ static inline bool hca_query(hca_t hca, hca_limits_t *limits)
 static inline bool hca_query_port(hca_t hca, uint8_t number, hca_port_t *port)
 {
     struct ibv_port_attr attr;
-    union ibv_gid gid;
-    if (ibv_query_port(hca, number, &attr) || ibv_query_gid(hca, number, 0, &gid)) return false;
+    if (ibv_query_port(hca, number, &attr)) return false;
     *port = (hca_port_t){.active = attr.state == IBV_PORT_ACTIVE,
                          .ethernet = attr.link_layer == IBV_LINK_LAYER_ETHERNET,
                          .lid = attr.lid,
                          .mtu = (uint8_t)attr.active_mtu};
-    memcpy(port->gid, gid.raw, sizeof port->gid);
     return true;
+}
+
+static inline size_t hca_query_gids(hca_t hca, uint8_t number, roce_entry_t *table, size_t most)
+{
+    return roce_read_table(hca, number, table, most);
 }
 
 static inline enum hca_event_kind hca_event_kind(enum ibv_event_type type)
@@ -203,19 +207,21 @@ static inline bool hca_in_order(hca_t hca, hca_qp_t qp)
            hca_always_in_order(attr.vendor_id, attr.vendor_part_id);
 }
 
-static inline struct ibv_ah_attr hca_path(uint8_t port, const hca_port_t *local_port, uint16_t lid,
-                                          const uint8_t gid[16])
+static inline struct ibv_ah_attr hca_path(uint8_t port, const hca_route_t *route)
 {
-    struct ibv_ah_attr path = {.dlid = lid, .port_num = port, .grh = {.hop_limit = 64}};
-    path.is_global = hca_needs_gid(local_port, lid);
-    memcpy(path.grh.dgid.raw, gid, sizeof path.grh.dgid.raw);
+    struct ibv_ah_attr path = {.dlid = route->lid,
+                               .port_num = port,
+                               .is_global = route->global,
+                               .grh = {.sgid_index = route->gid_index,
+                                       .traffic_class = route->traffic_class,
+                                       .hop_limit = 64}};
+    memcpy(path.grh.dgid.raw, route->gid, sizeof path.grh.dgid.raw);
     return path;
 }
 
-static inline hca_ah_t hca_ah_create(hca_pd_t pd, uint8_t port, const hca_port_t *local_port,
-                                     const hca_ud_addr_t *remote)
+static inline hca_ah_t hca_ah_create(hca_pd_t pd, uint8_t port, const hca_route_t *route)
 {
-    struct ibv_ah_attr path = hca_path(port, local_port, remote->lid, remote->gid);
+    struct ibv_ah_attr path = hca_path(port, route);
     return ibv_create_ah(pd, &path);
 }
 
@@ -230,22 +236,21 @@ static inline int hca_qp_step(hca_qp_t qp, enum hca_service service, enum hca_st
             IBV_QP_MAX_QP_RD_ATOMIC};
     static const int datagrams[] = {IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY,
                                     IBV_QP_STATE, IBV_QP_STATE | IBV_QP_SQ_PSN};
-    struct ibv_qp_attr attr = {
-        .qp_state = (enum ibv_qp_state)(IBV_QPS_INIT + step),
-        .port_num = how->port,
-        .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
-        .qkey = how->key,
-        .path_mtu = (enum ibv_mtu)how->mtu,
-        .ah_attr = hca_path(how->port, how->local_port, how->remote.lid, how->remote.gid),
-        .dest_qp_num = how->remote.qp_number,
-        .rq_psn = how->remote.psn,
-        .max_dest_rd_atomic = how->dest_rd_atomic,
-        .min_rnr_timer = 12, /* 0.64 ms */
-        .sq_psn = how->psn,
-        .timeout = how->timeout,
-        .retry_cnt = how->retries,
-        .rnr_retry = 7, /* for ever */
-        .max_rd_atomic = how->rd_atomic};
+    struct ibv_qp_attr attr = {.qp_state = (enum ibv_qp_state)(IBV_QPS_INIT + step),
+                               .port_num = how->port,
+                               .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+                               .qkey = how->key,
+                               .path_mtu = (enum ibv_mtu)how->mtu,
+                               .ah_attr = hca_path(how->port, &how->route),
+                               .dest_qp_num = how->qp_number,
+                               .rq_psn = how->remote_psn,
+                               .max_dest_rd_atomic = how->dest_rd_atomic,
+                               .min_rnr_timer = 12, /* 0.64 ms */
+                               .sq_psn = how->psn,
+                               .timeout = how->timeout,
+                               .retry_cnt = how->retries,
+                               .rnr_retry = 7, /* for ever */
+                               .max_rd_atomic = how->rd_atomic};
     return ibv_modify_qp(qp, &attr, service == HCA_CONNECTED ? connected[step] : datagrams[step]);
 }
 

@@ -1,6 +1,6 @@
 # ibv-conduit: core and core/ib compiled against the IB Verbs shim.  What it has in common with other
 # conduits is written by core/conduits.sh.
-ibv_network_sources = ibv-conduit/conduit_network.h ibv-conduit/ibv_shim.h $(core_ib_sources)
+ibv_network_sources = ibv-conduit/conduit_network.h ibv-conduit/ibv_shim.h $(core_ib_sources) $(roce_table_sources)
 ibv_receive_thread_sources = $(ib_receive_thread_sources)
 ibv_network_cppflags = -DNET_IB_HCAS=$(IBV_HCAS) \
 	-DNET_IB_POLL_LOCK=$(IBV_POLL_LOCK)

@@ -47,7 +47,10 @@ static inline int hca_error(VAPI_ret_t result)
     if (result == VAPI_OK) return 0;
     if (result == VAPI_EAGAIN || result == VAPI_ENOMEM || result == VAPI_E2BIG_WR_NUM)
         return ENOMEM;
+    if (result == VAPI_ESYSCALL && errno) return errno; /* libvapi stores it */
     if (result == VAPI_EFATAL || result == VAPI_ESYSCALL) return EIO;
+    if (result == VAPI_ETIMEOUT || result == VAPI_EINTR)
+        return result == VAPI_EINTR ? EINTR : ETIMEDOUT;
     return result == VAPI_EINVAL_VA ? EFAULT : result == VAPI_EPERM ? EPERM : EINVAL;
 }
 
@@ -154,16 +157,25 @@ static inline bool hca_query_port(hca_t hca, uint8_t number, hca_port_t *port)
 {
     VAPI_hca_port_t prop;
     if (VAPI_query_hca_port_prop(hca->hca, number, &prop) != VAPI_OK) return false;
-    u_int16_t gids = prop.gid_tbl_len;
-    VAPI_gid_t table[gids + 1];
-    if (VAPI_query_hca_gid_tbl(hca->hca, number, gids, &gids, table) != VAPI_OK || !gids)
-        return false;
     *port = (hca_port_t){.active = prop.state == PORT_ACTIVE,
                          .ethernet = prop.lid == 0,
                          .lid = prop.lid,
                          .mtu = (uint8_t)prop.max_mtu};
-    memcpy(port->gid, table[0], sizeof table[0]);
     return true;
+}
+
+static inline size_t hca_query_gids(hca_t hca, uint8_t number, roce_entry_t *table, size_t most)
+{
+    EVAPI_gid_entry_t all[256];
+    u_int16_t count = 0;
+    if (EVAPI_query_gid_types(hca->hca, number, 256, &count, all) != VAPI_OK) return 0;
+    if (count > most) count = (u_int16_t)most;
+    for (u_int16_t i = 0; i < count; i++) {
+        table[i] = (roce_entry_t){.at = all[i].at, .type = all[i].type};
+        memcpy(table[i].gid, all[i].gid, sizeof table[i].gid);
+        memcpy(table[i].interface, all[i].interface, sizeof table[i].interface);
+    }
+    return count;
 }
 
 static inline hca_pd_t hca_pd_create(hca_t hca)
@@ -268,20 +280,22 @@ static inline bool hca_in_order(hca_t hca, hca_qp_t qp)
            hca_always_in_order(maker.vendor_id, maker.vendor_part_id);
 }
 
-static inline VAPI_ud_av_t hca_path(uint8_t port, const hca_port_t *local_port, uint16_t lid,
-                                    const uint8_t gid[16])
+static inline VAPI_ud_av_t hca_path(uint8_t port, const hca_route_t *route)
 {
-    VAPI_ud_av_t path = {.dlid = lid, .port = port, .hop_limit = 64};
-    path.grh_flag = hca_needs_gid(local_port, lid);
-    memcpy(path.dgid, gid, sizeof path.dgid);
+    VAPI_ud_av_t path = {.dlid = route->lid,
+                         .port = port,
+                         .grh_flag = route->global,
+                         .sgid_index = route->gid_index,
+                         .traffic_class = route->traffic_class,
+                         .hop_limit = 64};
+    memcpy(path.dgid, route->gid, sizeof path.dgid);
     return path;
 }
 
-static inline hca_ah_t hca_ah_create(hca_pd_t pd, uint8_t port, const hca_port_t *local_port,
-                                     const hca_ud_addr_t *remote)
+static inline hca_ah_t hca_ah_create(hca_pd_t pd, uint8_t port, const hca_route_t *route)
 {
     struct hca_made ah = {.hca = pd->hca, .destroy = VAPI_destroy_addr_hndl};
-    VAPI_ud_av_t path = hca_path(port, local_port, remote->lid, remote->gid);
+    VAPI_ud_av_t path = hca_path(port, route);
     return hca_keep(VAPI_create_addr_hndl(pd->hca, pd->it, &path, &ah.it), &ah, sizeof ah);
 }
 
@@ -299,22 +313,21 @@ static inline int hca_qp_step(hca_qp_t qp, enum hca_service service, enum hca_st
     VAPI_qp_attr_mask_t mask =
         QP_ATTR_QP_STATE | (service == HCA_CONNECTED ? connected[step] : datagrams[step]);
     VAPI_qp_cap_t cap;
-    VAPI_qp_attr_t attr = {
-        .qp_state = VAPI_INIT + (VAPI_qp_state_t)step,
-        .port = how->port,
-        .remote_atomic_flags = VAPI_EN_REM_WRITE | VAPI_EN_REM_READ,
-        .qkey = how->key,
-        .path_mtu = how->mtu,
-        .av = hca_path(how->port, how->local_port, how->remote.lid, how->remote.gid),
-        .dest_qp_num = how->remote.qp_number,
-        .rq_psn = how->remote.psn,
-        .qp_ous_rd_atom = how->dest_rd_atomic,
-        .min_rnr_timer = IB_RNR_NAK_TIMER_0_64,
-        .sq_psn = how->psn,
-        .timeout = how->timeout,
-        .retry_count = how->retries,
-        .rnr_retry = 7, /* for ever */
-        .ous_dst_rd_atom = how->rd_atomic};
+    VAPI_qp_attr_t attr = {.qp_state = VAPI_INIT + (VAPI_qp_state_t)step,
+                           .port = how->port,
+                           .remote_atomic_flags = VAPI_EN_REM_WRITE | VAPI_EN_REM_READ,
+                           .qkey = how->key,
+                           .path_mtu = how->mtu,
+                           .av = hca_path(how->port, &how->route),
+                           .dest_qp_num = how->qp_number,
+                           .rq_psn = how->remote_psn,
+                           .qp_ous_rd_atom = how->dest_rd_atomic,
+                           .min_rnr_timer = IB_RNR_NAK_TIMER_0_64,
+                           .sq_psn = how->psn,
+                           .timeout = how->timeout,
+                           .retry_count = how->retries,
+                           .rnr_retry = 7, /* for ever */
+                           .ous_dst_rd_atom = how->rd_atomic};
     return hca_error(VAPI_modify_qp(qp->hca, qp->it, &attr, &mask, &cap));
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/clock.h"
 #include "core/ib/connect_on_demand.h"
+#include "core/ib/route.h"
 #include "core/ib/srq.h"
 #include "core/ib/system_messages.h"
 #include "core/params/params.h"
@@ -156,14 +157,13 @@ net_qp_t *net_ib_make_qps(net_peer_t *peer)
 
 net_ib_end_t net_ib_end(const struct net_ib_rail *rail, uint32_t qp_number)
 {
-    net_ib_end_t end = {.device = rail->hca,
-                        .remote = {.qp_number = qp_number,
-                                   .psn = plan.psn,
-                                   .lid = rail->port.lid,
-                                   .mtu = rail->port.mtu,
-                                   .rd_atom = rd_atom()}};
-    memcpy(end.remote.gid, rail->port.gid, sizeof end.remote.gid);
-    return end;
+    return (net_ib_end_t){.device = rail->hca,
+                          .remote = {.qp_number = qp_number,
+                                     .psn = plan.psn,
+                                     .lid = rail->port.lid,
+                                     .mtu = rail->port.mtu,
+                                     .rd_atom = rd_atom(),
+                                     .gids = rail->gids.offer}};
 }
 
 void net_address(net_peer_t *peer, void *opaque)
@@ -202,6 +202,15 @@ void net_ib_destroy_qps(net_qp_t *first)
     destroy_qp(first);
 }
 
+/* 0 or an errno. */
+static int step_to_rtr(hca_qp_t qp, const hca_setup_t *setup)
+{
+    int error = ETIMEDOUT;
+    for (int i = 0; i < NET_IB_ROUTE_TRIES && net_ib_route_timed_out(error); i++)
+        error = hca_qp_step(qp, HCA_CONNECTED, HCA_RTR, setup);
+    return error;
+}
+
 /* `recvs`: receive buffers to be posted before the peer may send. */
 static void join(net_qp_t *qp, const struct net_ib_rail *rail, const net_ib_end_t *end,
                  net_recv_t *recvs)
@@ -212,28 +221,29 @@ static void join(net_qp_t *qp, const struct net_ib_rail *rail, const net_ib_end_
     uint8_t mtu = remote->mtu < rail->port.mtu ? remote->mtu : rail->port.mtu;
     uint32_t reads = net_ib_rails.limits.max_init_rd_atom;
     if (reads > remote->rd_atom) reads = remote->rd_atom;
-    const hca_setup_t setup = {.port = rail->number,
-                               .local_port = &rail->port,
-                               .remote = *remote,
-                               .psn = plan.psn,
-                               .mtu = mtu,
-                               .timeout = (uint8_t)gasnetc_params.qp_timeout,
-                               .retries = (uint8_t)gasnetc_params.qp_retry_count,
-                               .dest_rd_atomic = rd_atom(),
-                               .rd_atomic = (uint8_t)reads};
+    hca_setup_t setup = {.port = rail->number,
+                         .qp_number = remote->qp_number,
+                         .remote_psn = remote->psn,
+                         .psn = plan.psn,
+                         .mtu = mtu,
+                         .timeout = (uint8_t)gasnetc_params.qp_timeout,
+                         .retries = (uint8_t)gasnetc_params.qp_retry_count,
+                         .dest_rd_atomic = rd_atom(),
+                         .rd_atomic = (uint8_t)reads};
+    if (!net_ib_route(rail, remote, &setup.route)) net_ib_no_route(peer->rank, rail, remote);
     qp->remote_hca = end->device;
     int error = hca_qp_step(qp->qp, HCA_CONNECTED, HCA_INIT, &setup);
     for (net_recv_t *next; !error && recvs; recvs = next) {
         next = recvs->next;
         net_ib_recv_post(peer, qp, recvs);
     }
-    if (!error) error = hca_qp_step(qp->qp, HCA_CONNECTED, HCA_RTR, &setup);
+    if (!error) error = step_to_rtr(qp->qp, &setup);
     if (!error) error = hca_qp_step(qp->qp, HCA_CONNECTED, HCA_RTS, &setup);
     if (!error) return;
-    char what[80];
-    snprintf(what, sizeof what, "its queue pair %u at LID %u is refused", remote->qp_number,
-             remote->lid);
-    net_ib_cannot_connect(peer->rank, net_ib_rails.hca[rail->hca].name, what, error);
+    char what[80 + NET_IB_ROUTE_TEXT], path[NET_IB_ROUTE_TEXT];
+    snprintf(what, sizeof what, "its queue pair %u at %s is refused", remote->qp_number,
+             net_ib_route_text(rail, remote, path));
+    net_ib_cannot_reach(peer->rank, rail, remote, what, error);
 }
 
 /* Makes the receive buffers for one peer.  Returns those to be posted at once; the peer's part of

@@ -23,6 +23,7 @@
 #include "core/ib/connect.h"
 #include "core/ib/connect_payload.h"
 #include "core/ib/datagrams.h"
+#include "core/ib/route.h"
 #include "core/job/rank.h"
 #include "core/params/params.h"
 #include "core/report.h"
@@ -43,7 +44,7 @@ typedef struct link {
     net_peer_t *peer;
     const contact_t *contact;
     hca_ah_t ah;
-    int error; /* why there is no address handle yet */
+    int tries; /* to make the address handle */
     net_qp_t *first;
     struct link *next;
     uint8_t payload[]; /* of messages to the peer, encoded */
@@ -116,20 +117,28 @@ static void join(link_t *link, const net_ib_payload_t *theirs)
     link->first = NULL; /* owned by the peer's record now */
 }
 
-/* To create an address handle, an Ethernet port resolves the address, which may succeed later. */
-static bool is_transient(int error)
+/* Datagrams go from the first port to the peer's first. */
+static const hca_remote_t *first_port(const link_t *link)
 {
-    return error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH || error == EINTR;
+    return &link->contact->rail[0].remote;
 }
 
 /* False: the message counts as lost. */
 static bool make_ah(link_t *link)
 {
     if (link->ah) return true;
-    link->ah = net_ib_datagram_ah(&link->contact->ud_addr);
-    link->error = link->ah ? 0 : errno;
-    if (link->ah || is_transient(link->error) || gasneti_ending()) return link->ah != NULL;
-    net_ib_cannot_connect(link->peer->rank, device(), "no address handle", link->error);
+    const struct net_ib_rail *rail = &net_ib_rails.rail[0];
+    hca_route_t route;
+    if (!net_ib_route(rail, first_port(link), &route))
+        net_ib_no_route(link->peer->rank, rail, first_port(link));
+    link->ah = net_ib_datagram_ah(&route);
+    const int error = errno;
+    if (link->ah || gasneti_ending()) return link->ah != NULL;
+    if (net_ib_route_timed_out(error) && ++link->tries < NET_IB_ROUTE_TRIES) return false;
+    char what[40 + NET_IB_ROUTE_TEXT], path[NET_IB_ROUTE_TEXT];
+    snprintf(what, sizeof what, "no address handle for %s",
+             net_ib_route_text(rail, first_port(link), path));
+    net_ib_cannot_reach(link->peer->rank, rail, first_port(link), what, error);
 }
 
 static void send_message(link_t *link)
@@ -154,12 +163,15 @@ static void give_up(const link_t *link)
     if (!link->handshake.wanted) return;
     atomic_store(&on_demand.request[rank], UNANSWERED);
     if (gasneti_ending()) return;
-    if (link->error) net_ib_cannot_connect(rank, device(), "no address handle", link->error);
-    gasneti_fatal_once("%s has not answered for %.0f s when it was to be connected to: does it "
+    char path[NET_IB_ROUTE_TEXT] = "";
+    const bool ethernet = net_ib_rails.rail[0].port.ethernet;
+    if (ethernet) net_ib_route_text(&net_ib_rails.rail[0], first_port(link), path);
+    gasneti_fatal_once("%s%s%s has not answered for %.0f s when it was to be connected to: does it "
                        "still run, is it stopped, or is the cable or switch at fault? "
                        "GASNET_QP_TIMEOUT and GASNET_QP_RETRY_COUNT say how long to try; "
                        "GASNET_CONNECT_STATIC=1 connects all peers at start-up",
-                       gasneti_rank_name(rank), on_demand.times.give_up);
+                       gasneti_rank_name(rank), ethernet ? " at " : "", path,
+                       on_demand.times.give_up);
 }
 
 /* `theirs`: the payload of the message received; NULL at the other events, which never join.

@@ -75,7 +75,7 @@ static bool make_queues(void)
 /* From RESET to RTS; 0 or an errno. */
 static int start(void)
 {
-    const hca_setup_t setup = {.port = rail()->number, .local_port = &rail()->port, .key = box.key};
+    const hca_setup_t setup = {.port = rail()->number, .key = box.key};
     int error = 0;
     for (int step = HCA_INIT; !error && step <= HCA_RTS; step++)
         error = hca_qp_step(box.qp, HCA_DATAGRAMS, (enum hca_step)step, &setup);
@@ -121,14 +121,12 @@ void net_ib_datagrams_close(void)
 
 hca_ud_addr_t net_ib_datagrams_address(void)
 {
-    hca_ud_addr_t ud_addr = {.qp_number = box.qp->qp_num, .key = box.key, .lid = rail()->port.lid};
-    memcpy(ud_addr.gid, rail()->port.gid, sizeof ud_addr.gid);
-    return ud_addr;
+    return (hca_ud_addr_t){.qp_number = box.qp->qp_num, .key = box.key};
 }
 
-hca_ah_t net_ib_datagram_ah(const hca_ud_addr_t *to)
+hca_ah_t net_ib_datagram_ah(const hca_route_t *route)
 {
-    return hca_ah_create(device()->pd, rail()->number, &rail()->port, to);
+    return hca_ah_create(device()->pd, rail()->number, route);
 }
 
 /* Polls one completion; false when there is none.  `arrived` holds all receives posted. */

@@ -13,8 +13,8 @@ void net_ib_datagrams_close(void);
 /* The address to which peers send. */
 hca_ud_addr_t net_ib_datagrams_address(void);
 
-/* An address handle for a process; NULL with errno. */
-hca_ah_t net_ib_datagram_ah(const hca_ud_addr_t *to);
+/* An address handle for the first port of a process; NULL with errno. */
+hca_ah_t net_ib_datagram_ah(const hca_route_t *route);
 
 /* Sends to the process of this rank a datagram, which may be lost.  0 or an errno. */
 int net_ib_datagram_send(hca_ah_t ah, const hca_ud_addr_t *to, uint32_t rank, const void *bytes,

@@ -22,6 +22,7 @@ struct net_ib_rail {
     uint32_t hca; /* index in net_ib_rails.hca */
     uint8_t number;
     hca_port_t port;
+    roce_port_t gids;
 };
 
 struct net_ib_rails {

@@ -28,7 +28,8 @@ typedef struct survey {
     size_t used;
     struct net_ib_port_name ports[32];
     size_t count;
-    bool filtered; /* the user's filter excluded an active port */
+    bool filtered;               /* the user's filter excluded an active port */
+    char no_gid[ROCE_TEXT + 80]; /* a port that lacks the GID which the user chose */
 } survey_t;
 
 static void survey_add(survey_t *survey, const char *format, ...)
@@ -59,6 +60,11 @@ static void survey_explain(const survey_t *survey, char *error, size_t size)
 {
     const char *filter = gasnetc_params.ports;
     char absent[256];
+    if (*survey->no_gid) {
+        snprintf(error, size, NET_GID_VARIABLE "=%d: %s. Set it to one of these, or unset it",
+                 (int)gasnetc_params.gid_index, survey->no_gid);
+        return;
+    }
     if (!survey->filtered) {
         snprintf(error, size, "no usable InfiniBand port (%s). Check ibv_devinfo%s",
                  survey->used ? survey->text : HCA_NO_DEVICE, net_ib_software_advice());
@@ -76,6 +82,29 @@ static bool same_kind(const char *name, const hca_port_t *port)
     const struct net_ib_rails *r = &net_ib_rails;
     return (r->hcas == 0 || net_ib_is_software(name) == net_ib_is_software(r->hca[0].name)) &&
            (r->rails == 0 || port->ethernet == r->rail[0].port.ethernet);
+}
+
+/* Adds a port, unless it has no GID that can be used and needs one. */
+static void take_port(hca_t hca, const char *name, unsigned number, const hca_port_t *port,
+                      survey_t *survey)
+{
+    struct net_ib_rails *r = &net_ib_rails;
+    struct net_ib_rail rail = {.hca = r->hcas, .number = (uint8_t)number, .port = *port};
+    static roce_entry_t table[256];
+    const size_t count = hca_query_gids(hca, (uint8_t)number, table, 256);
+    const int wanted = (int)gasnetc_params.gid_index;
+    char text[ROCE_TEXT];
+    if (roce_choose(table, count, port->ethernet, wanted, &rail.gids) ||
+        (wanted == ROCE_AUTO && port->lid)) {
+        survey_note(survey, name, number, "is active");
+        r->rail[r->rails++] = rail;
+        return;
+    }
+    survey_note(survey, name, number, "has no such GID");
+    if (wanted != ROCE_AUTO && !*survey->no_gid)
+        snprintf(survey->no_gid, sizeof survey->no_gid,
+                 "%.64s port %u has no such GID; those that it has: %s", name, number,
+                 roce_table_text(table, count, port->ethernet, text, sizeof text));
 }
 
 /* Adds the usable ports of an open device, up to `most` in all; false when it has none. */
@@ -106,9 +135,7 @@ static bool take_ports(hca_t hca, const char *name, uint32_t most, survey_t *sur
         } else if (!same_kind(name, &port)) {
             survey_note(survey, name, number, "is of another kind");
         } else {
-            survey_note(survey, name, number, "is active");
-            r->rail[r->rails++] =
-                (struct net_ib_rail){.hca = r->hcas, .number = (uint8_t)number, .port = port};
+            take_port(hca, name, number, &port, survey);
         }
         tried_active = tried_active || port.active;
     }
@@ -157,14 +184,19 @@ static void find_limits(void)
     }
 }
 
-static void name_ports(void)
+/* The ports; with `gids`, each of Ethernet with the GID that is preferred. */
+static void name_ports(char *text, size_t size, bool gids)
 {
-    char *text = net_ib_rails.text;
-    size_t used = 0, size = sizeof net_ib_rails.text;
+    size_t used = 0;
     for (uint32_t i = 0; i < net_ib_rails.rails && used < size; i++) {
         const struct net_ib_rail *rail = &net_ib_rails.rail[i];
-        used += (size_t)snprintf(text + used, size - used, "%s%s port %u", i ? " + " : "",
-                                 net_ib_rails.hca[rail->hca].name, rail->number);
+        char gid[128];
+        const bool shown = gids && rail->port.ethernet;
+        const int kind = roce_common(&rail->gids.offer, &rail->gids.offer);
+        if (shown) roce_own_text(&rail->gids, kind, gid, sizeof gid);
+        used += (size_t)snprintf(text + used, size - used, "%s%s port %u%s%s", i ? " + " : "",
+                                 net_ib_rails.hca[rail->hca].name, rail->number,
+                                 shown ? " at " : "", shown ? gid : "");
     }
 }
 
@@ -205,7 +237,7 @@ void net_ib_rails_open(void)
         gasnetc_params.num_qps ? (uint32_t)gasnetc_params.num_qps : net_ib_rails.rails;
     if (NET_IB_HCAS == 1) net_ib_rails.qps = 1;
     find_limits();
-    name_ports();
+    name_ports(net_ib_rails.text, sizeof net_ib_rails.text, false);
 }
 
 void net_ib_rails_close(void)
@@ -316,7 +348,9 @@ static void fill_caps(uint32_t peers, struct net_caps *caps)
         /* The largest power of two that every device can register. */
         caps->region_max = (size_t)1 << (63 - __builtin_clzll(net_ib_rails.limits.max_mr_size));
     }
-    snprintf(caps->device, sizeof caps->device, "%s (%s, firmware %s)", net_ib_rails.text,
+    char ports[160];
+    name_ports(ports, sizeof ports, true);
+    snprintf(caps->device, sizeof caps->device, "%.140s (%s, firmware %.60s)", ports,
              soft ? "software verbs device, no RDMA hardware" : "RDMA hardware",
              first->limits.firmware);
 }

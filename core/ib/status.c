@@ -6,6 +6,7 @@
 
 #include "core/ib/connect.h"
 #include "core/ib/events.h"
+#include "core/ib/route.h"
 #include "core/params/params.h"
 #include "core/report.h"
 
@@ -103,12 +104,53 @@ static const char *errno_advice(int error)
     }
 }
 
-void net_ib_cannot_connect(uint32_t rank, const char *device, const char *what, int error)
+static void __attribute__((noreturn, cold))
+cannot_connect(uint32_t rank, const char *device, const char *what, int error, const char *advice)
 {
     report_t report = ask_devices();
     gasneti_fatal_once("%s: cannot connect to %s: %s: %s%s; %s", device, gasneti_rank_name(rank),
-                       what, strerror(error), report.text,
-                       report.advice ? report.advice : errno_advice(error));
+                       what, strerror(error), report.text, report.advice ? report.advice : advice);
+}
+
+void net_ib_cannot_connect(uint32_t rank, const char *device, const char *what, int error)
+{
+    cannot_connect(rank, device, what, error, errno_advice(error));
+}
+
+/* On Ethernet these errors are of the network interface below the port. */
+void net_ib_cannot_reach(uint32_t rank, const struct net_ib_rail *rail, const hca_remote_t *remote,
+                         const char *what, int error)
+{
+    const char *device = net_ib_rails.hca[rail->hca].name;
+    const int kind = roce_common(&rail->gids.offer, &remote->gids);
+    const bool lost = net_ib_route_timed_out(error) || error == EHOSTUNREACH ||
+                      error == ENETUNREACH || error == EADDRNOTAVAIL;
+    if (!rail->port.ethernet || kind < 0 || !lost) net_ib_cannot_connect(rank, device, what, error);
+    char ping[160], advice[400];
+    snprintf(advice, sizeof advice,
+             "%s; if not, correct the addresses of the interfaces, or choose another GID "
+             "with " NET_GID_VARIABLE " (ibv_devinfo -v lists them)",
+             roce_ping_text(&rail->gids, &remote->gids, kind, ping, sizeof ping));
+    cannot_connect(rank, device, what, error, advice);
+}
+
+void net_ib_no_route(uint32_t rank, const struct net_ib_rail *rail, const hca_remote_t *remote)
+{
+    char mine[ROCE_TEXT], theirs[ROCE_TEXT];
+    const char *device = net_ib_rails.hca[rail->hca].name;
+    if (rail->port.ethernet != remote->gids.ethernet)
+        gasneti_fatal_once("%s: cannot connect to %s: its port is one of %s, and port %u here one "
+                           "of %s; " NET_PORTS_VARIABLE " selects ports on one fabric",
+                           device, gasneti_rank_name(rank),
+                           remote->gids.ethernet ? "Ethernet" : "InfiniBand", rail->number,
+                           rail->port.ethernet ? "Ethernet" : "InfiniBand");
+    gasneti_fatal_once("%s: cannot connect to %s: no GID of its port is of the type and network of "
+                       "one of port %u here: there %s; here %s; assign addresses of one kind to "
+                       "both hosts' interfaces, or choose GIDs of one type "
+                       "with " NET_GID_VARIABLE " (ibv_devinfo -v lists them)",
+                       device, gasneti_rank_name(rank), rail->number,
+                       roce_offer_text(&remote->gids, theirs, sizeof theirs),
+                       roce_offer_text(&rail->gids.offer, mine, sizeof mine));
 }
 
 void net_ib_handshake_failed(uint32_t rank, const char *device, const hca_failure_t *failure)

@@ -12,6 +12,7 @@
  *   hca_open(i, name): device number `i` and its name, "" after the last.
  *     HCA_NO_DEVICE: what to say when not even the first has a name.
  *   hca_query, hca_query_port: false if the device does not answer.
+ *   hca_query_gids(hca, number, table, most): the GIDs of a port; the number of them.
  *   hca_event_kind(type), hca_next_event(hca, &event): the next asynchronous event, false if there
  *     is none.  hca_events(hca): a descriptor that can be read when there is one.
  *   hca_pd_create, hca_register.
@@ -26,7 +27,7 @@
  *   hca_in_order(hca, qp): true if the bytes of an RDMA write that arrives by this queue pair,
  *     which is connected, are known to be placed from the first to the last.
  *   hca_qp_step(qp, service, step, &setup): 0 or an errno.
- *   hca_ah_create(pd, port, local_port, &ud_addr): an address handle for datagrams.
+ *   hca_ah_create(pd, port, &route): an address handle for datagrams.
  *   hca_send_t, a work request that is filled once (hca_send_init(send, id)) and changed for each
  *     post: hca_send_target (remote address and rkey), wr.imm_data (immediate data),
  *     hca_send_ah (of a datagram), hca_post(qp, send, kind, local): 0 or an errno.
@@ -50,6 +51,7 @@
 #include <unistd.h>
 
 #include "core/ib/advice.h"
+#include "other/roce/roce.h"
 
 typedef struct hca_limits {
     uint32_t max_cqe, max_qp_wr, max_rd_atom, max_init_rd_atom;
@@ -66,7 +68,6 @@ typedef struct hca_port {
     bool active, ethernet;
     uint16_t lid;
     uint8_t mtu; /* as the verbs encode it */
-    uint8_t gid[16];
 } hca_port_t;
 
 /* The remote end of a connection. */
@@ -75,33 +76,34 @@ typedef struct hca_remote {
     uint32_t psn; /* of the first packet it sends */
     uint16_t lid;
     uint8_t mtu, rd_atom; /* of its port; RDMA reads that it serves at once */
-    uint8_t gid[16];
+    roce_offer_t gids;
 } hca_remote_t;
 
 /* Where datagrams are received. */
 typedef struct hca_ud_addr {
     uint32_t qp_number;
     uint32_t key; /* Q_Key: datagrams with another are dropped; below 2^31 */
-    uint16_t lid;
-    uint8_t gid[16];
 } hca_ud_addr_t;
 
 enum { HCA_DATAGRAM_HEAD = 40 }; /* bytes before the payload in a datagram's receive buffer */
 
-/* Packets within one subnet need the LID only; others need the GID too. */
-static inline bool hca_needs_gid(const hca_port_t *local_port, uint16_t remote_lid)
-{
-    return local_port->ethernet || remote_lid == 0;
-}
+/* The path of packets to a peer's port (route.h). */
+typedef struct hca_route {
+    uint16_t lid;
+    bool global; /* with a GRH, which has the following */
+    uint8_t gid[16];
+    uint8_t gid_index; /* of the own GID in the port's table */
+    uint8_t traffic_class;
+} hca_route_t;
 
 /* Attributes of a queue pair on its way to RTR (ready to receive) and RTS (ready to send). */
 enum hca_step { HCA_INIT, HCA_RTR, HCA_RTS };
 typedef struct hca_setup {
     uint8_t port;
-    const hca_port_t *local_port; /* attributes of `port` */
-    hca_remote_t remote;
-    uint32_t psn; /* of the first packet sent from here */
-    uint32_t key; /* Q_Key, of a datagram queue pair */
+    hca_route_t route;
+    uint32_t qp_number, remote_psn; /* the peer's; of the first packet that it sends */
+    uint32_t psn;                   /* of the first packet sent from here */
+    uint32_t key;                   /* Q_Key, of a datagram queue pair */
     uint8_t mtu, timeout, retries;
     uint8_t dest_rd_atomic, rd_atomic; /* RDMA reads at once: served, started */
 } hca_setup_t;

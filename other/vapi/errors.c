@@ -1,4 +1,4 @@
-/* errors.c - VAPI codes for errno values; pure.  */
+/* errors.c - VAPI codes for errno values.  After VAPI_ESYSCALL errno has the value itself. */
 #include "objects.h"
 
 VAPI_ret_t vapi_error(int error, VAPI_ret_t invalid)
@@ -33,7 +33,8 @@ VAPI_ret_t vapi_error(int error, VAPI_ret_t invalid)
     case EIO:
     case ENODEV:
         return VAPI_EFATAL;
-    default:
+    default: /* such as EHOSTUNREACH, for which VAPI has no code */
+        errno = error;
         return VAPI_ESYSCALL;
     }
 }

@@ -10,7 +10,7 @@ libvapi_la_SOURCES = other/vapi/av.c other/vapi/block.c other/vapi/cq.c other/va
 	other/vapi/event_record.h other/vapi/wc_status.h \
 	other/vapi/firmware.h other/vapi/fmr.c other/vapi/hca.c other/vapi/send_ring.c other/vapi/list.c other/vapi/modify.c other/vapi/mcast.c other/vapi/mr.c other/vapi/mw.c other/vapi/rare.c other/vapi/srq.c other/vapi/objects.h \
 	other/vapi/pd.c other/vapi/poll.c other/vapi/post.c other/vapi/post.h other/vapi/public.h other/vapi/qp.c other/vapi/qp_rules.c \
-	other/vapi/qp_rules.h other/vapi/query.c other/vapi/slots.c other/vapi/strings.c
+	other/vapi/qp_rules.h other/vapi/query.c other/vapi/slots.c other/vapi/strings.c $(roce_table_sources)
 libvapi_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 libvapi_la_CFLAGS = $(AM_CFLAGS) -pthread
 libvapi_la_LDFLAGS = -avoid-version -pthread

@@ -3,7 +3,10 @@
 #include "objects.h"
 
 #include <arpa/inet.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "other/roce/table.h"
 
 static uint32_t at_most(int value, uint32_t most)
 {
@@ -153,6 +156,26 @@ VAPI_ret_t VAPI_query_hca_gid_tbl(VAPI_hca_hndl_t handle, IB_port_t port, u_int1
         memcpy(table[i], gid.raw, sizeof table[i]);
     }
     return *len_out > len_in ? VAPI_EAGAIN : VAPI_OK;
+}
+
+VAPI_ret_t EVAPI_query_gid_types(VAPI_hca_hndl_t handle, IB_port_t port, u_int16_t len_in,
+                                 u_int16_t *len_out, EVAPI_gid_entry_t *entries)
+{
+    struct vapi_hca *hca = vapi_hca(handle);
+    struct ibv_port_attr attr;
+    VAPI_ret_t code = query_port(hca, port, &attr);
+    if (code != VAPI_OK) return code;
+    if (!len_out || (len_in > 0 && !entries)) return VAPI_EINVAL_PARAM;
+    roce_entry_t *table = calloc(len_in ? len_in : 1, sizeof *table);
+    if (!table) return VAPI_EAGAIN;
+    *len_out = (u_int16_t)roce_read_table(hca->verbs, port, table, len_in);
+    for (u_int16_t i = 0; i < *len_out; i++) {
+        entries[i] = (EVAPI_gid_entry_t){.at = table[i].at, .type = table[i].type};
+        memcpy(entries[i].gid, table[i].gid, sizeof entries[i].gid);
+        memcpy(entries[i].interface, table[i].interface, sizeof entries[i].interface);
+    }
+    free(table);
+    return VAPI_OK;
 }
 
 /* Verbs has P_Keys in network order.  Nothing tells the order of the table's; a plain 16-bit number

@@ -42,6 +42,12 @@ else
     elsewhere GASNET_NUM_QPS rails.sh 'disable-.*-multirail' "there is one in this build"
 fi
 sees "IB-C3 the port it names" 2 attributes '^qp softhca0/2 ' "GASNET_${TEST_CONDUIT^^}_PORTS=softhca0:2" SOFTHCA_DEVICES=1x2
+roce='SOFTHCA_DEVICES=1x1;link=ethernet,gids=v1-local+none+v2-ipv4+v2-ipv6'
+gid=GASNET_${TEST_CONDUIT^^}_GID_INDEX class=GASNET_${TEST_CONDUIT^^}_TRAFFIC_CLASS
+sees "no GID on InfiniBand" 2 attributes '^qp softhca0/1 gid=-1 class=-1 ' "$gid=-1" "$class=7"
+sees "the GID that is preferred, of every queue pair" 3 attributes '^qp softhca0/1 gid=2 class=0 ' "$gid=-1" "$roce"
+sees "the GID of that index" 3 attributes '^qp softhca0/1 gid=3 class=104 ' "$gid=3" "$class=104" "$roce"
+sees "of RoCE v1 too" 2 attributes '^qp softhca0/1 gid=0 class=255 ' "$gid=0" "$class=255" "$roce"
 sees "IB-C5 IB-C6 IB-C7 without a word" 2 attributes 'timeout=18 retries=7 begun=128 served=128' GASNET_QP_RD_ATOM=0
 sees "IB-C5 of every queue pair" 3 attributes 'timeout=11 retries=7' GASNET_QP_TIMEOUT=11
 sees "IB-C6 of every queue pair" 3 attributes 'timeout=18 retries=3' GASNET_QP_RETRY_COUNT=3

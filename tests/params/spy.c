@@ -194,6 +194,11 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
     struct spy_qp *q = find_qp(qp->qp_num);
     if (q && mask & IBV_QP_PORT) q->port = attr->port_num;
     if (q && mask & IBV_QP_TIMEOUT) q->timeout = attr->timeout;
+    if (q && mask & IBV_QP_AV) {
+        const struct ibv_ah_attr *path = &attr->ah_attr;
+        q->gid_index = path->is_global ? path->grh.sgid_index : -1;
+        q->traffic_class = path->is_global ? path->grh.traffic_class : -1;
+    }
     if (q && mask & IBV_QP_RETRY_CNT) q->retries = attr->retry_cnt;
     if (q && mask & IBV_QP_MAX_DEST_RD_ATOMIC) q->reads_served = attr->max_dest_rd_atomic;
     if (q && mask & IBV_QP_MAX_QP_RD_ATOMIC) q->reads_begun = attr->max_rd_atomic;

@@ -13,6 +13,7 @@
 #include "core/ib/connect.h"
 #include "core/ib/connect_payload.h"
 #include "core/ib/datagrams.h"
+#include "core/ib/route.h"
 #include "core/job/job.h"
 #include "core/params/params.h"
 #include "core/report.h"
@@ -58,10 +59,10 @@ int net_ib_datagram_take(void *bytes, uint32_t room)
 }
 
 /* To send a first message takes an address handle. */
-hca_ah_t net_ib_datagram_ah(const hca_ud_addr_t *to)
+hca_ah_t net_ib_datagram_ah(const hca_route_t *route)
 {
-    if (!has_message[to->qp_number]) sem_post(&asked);
-    has_message[to->qp_number] = true;
+    if (!has_message[route->lid]) sem_post(&asked);
+    has_message[route->lid] = true;
     return calloc(1, sizeof(struct ibv_ah));
 }
 int ibv_destroy_ah(struct ibv_ah *ah)
@@ -127,7 +128,7 @@ void net_ib_open_qps(net_peer_t *peer)
 net_ib_end_t net_ib_end(const struct net_ib_rail *rail, uint32_t qp_number)
 {
     (void)rail;
-    return (net_ib_end_t){.remote = {.qp_number = qp_number}};
+    return (net_ib_end_t){.remote = {.qp_number = qp_number, .lid = (uint16_t)addressed}};
 }
 net_ib_remote_rings_t net_ib_rings_address(void)
 {
@@ -147,6 +148,16 @@ void net_ib_cannot_connect(uint32_t rank, const char *device, const char *what, 
 {
     fprintf(stderr, "%s: rank %u: %s: %d\n", device, rank, what, error);
     _Exit(1);
+}
+void net_ib_cannot_reach(uint32_t rank, const struct net_ib_rail *rail, const hca_remote_t *remote,
+                         const char *what, int error)
+{
+    (void)rail, (void)remote;
+    net_ib_cannot_connect(rank, "", what, error);
+}
+void net_ib_no_route(uint32_t rank, const struct net_ib_rail *rail, const hca_remote_t *remote)
+{
+    net_ib_cannot_reach(rank, rail, remote, "no route", 0);
 }
 void net_ib_handshake_failed(uint32_t rank, const char *device, const hca_failure_t *why)
 {
@@ -183,7 +194,7 @@ int main(int argc, char **argv)
     net_ib_on_demand_open(SIZE, why, sizeof why);
     check(strstr(why, "queue pairs per peer are more than"),
           "IB-W4 more queue pairs than a message names are connected at start-up");
-    net_ib_rails.qps = 1;
+    net_ib_rails.qps = net_ib_rails.rails = 1;
     net_ib_on_demand_open(SIZE, why, sizeof why);
     check(!why[0], "IB-W4 others at first use");
     void *contact = malloc(net_contact_size());

@@ -74,8 +74,12 @@ tests_unit_firehose_threads_LDADD = other/firehose/libfirehose.la tests/unit/lib
 check_PROGRAMS += tests/unit/quiet_thread
 tests_unit_quiet_thread_SOURCES = tests/unit/quiet_thread.c other/tools/quiet_thread.h
 tests_unit_quiet_thread_LDADD = tests/unit/libcheck.a -lpthread
+check_PROGRAMS += tests/unit/roce
+tests_unit_roce_SOURCES = tests/unit/roce.c $(roce_sources) $(roce_table_sources)
+tests_unit_roce_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+tests_unit_roce_LDADD = tests/unit/libcheck.a libsofthca.la $(VERBS_LIBS)
 check_PROGRAMS += tests/unit/connect_on_demand
-tests_unit_connect_on_demand_SOURCES = tests/unit/connect_on_demand.c core/ib/connect_on_demand.c core/ib/connect_payload.c $(handshake_sources)
+tests_unit_connect_on_demand_SOURCES = tests/unit/connect_on_demand.c core/ib/connect_on_demand.c core/ib/connect_payload.c core/ib/route.c $(handshake_sources) $(roce_sources)
 tests_unit_connect_on_demand_CPPFLAGS = $(ibv_conduit_cppflags) -DGASNET_SEQ
 tests_unit_connect_on_demand_LDADD = tests/unit/libcheck.a $(VERBS_LIBS) -lpthread
 check_PROGRAMS += tests/unit/datagrams
@@ -127,10 +131,10 @@ tests_unit_advice_SOURCES = tests/unit/advice.c core/ib/advice.c
 tests_unit_advice_CPPFLAGS = $(AM_CPPFLAGS)
 tests_unit_advice_LDADD = tests/unit/libcheck.a libsofthca.la $(VERBS_LIBS)
 check_PROGRAMS += tests/unit/shim tests/unit/shim_vapi
-tests_unit_shim_SOURCES = tests/unit/shim.c core/ib/advice.c
+tests_unit_shim_SOURCES = tests/unit/shim.c core/ib/advice.c $(roce_table_sources)
 tests_unit_shim_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSHIM='"ibv-conduit/ibv_shim.h"'
 tests_unit_shim_LDADD = tests/unit/libcheck.a libsofthca.la $(VERBS_LIBS)
-tests_unit_shim_vapi_SOURCES = $(tests_unit_shim_SOURCES)
+tests_unit_shim_vapi_SOURCES = tests/unit/shim.c core/ib/advice.c
 tests_unit_shim_vapi_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSHIM='"vapi-conduit/vapi_shim.h"' -I$(top_srcdir)/other/vapi/include
 tests_unit_shim_vapi_LDADD = tests/unit/libcheck.a libvapi.la libsofthca.la $(VERBS_LIBS)
 check_PROGRAMS += tests/unit/counters

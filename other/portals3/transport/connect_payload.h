@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "other/roce/roce.h"
+
 /* Identifies this payload in the header of a message. */
 enum { PTLI_HANDSHAKE = 0x33335450 };
 
@@ -16,10 +18,9 @@ typedef struct ptli_connect_payload {
     uint32_t qp_number, psn;
     uint32_t eager;       /* the longest message it can receive */
     uint16_t window;      /* requests without an answer that it accepts */
-    uint16_t lid;         /* 0: the GID is the address */
+    uint16_t lid;         /* 0: a GID is the address */
     uint8_t mtu, rd_atom; /* as verbs encode it; RDMA reads it serves at once */
-    uint8_t zero[2];
-    uint8_t gid[16];
+    roce_offer_t gids;
 } ptli_connect_payload_t;
 
 /* Copies and checks.  NULL, or the name of the field that is wrong. */

@@ -28,6 +28,7 @@
 #include "other/portals3/transport/connect_payload.h"
 #include "other/portals3/transport/ranges.h"
 #include "other/portals3/transport/transport.h"
+#include "other/roce/roce.h"
 
 enum {
     PTLI_SLOTS = 128,  /* work requests posted to a queue pair */
@@ -224,6 +225,8 @@ struct ptli_posting {
 
 struct ptli_verbs_settings {
     uint32_t eager, receives, window, spin;
+    int gid_index;
+    uint8_t traffic_class;
     bool fast;
     enum ptli_progress_mode { PTLI_THREAD, PTLI_HYBRID, PTLI_CALLS } mode;
     char iface[64], device[64];
@@ -244,8 +247,8 @@ struct ptli_verbs {
     struct ibv_srq *srq;
     uint8_t port, mtu, rd_atom;
     uint16_t lid;
-    union ibv_gid gid;
-    int gid_index;
+    roce_port_t gids;
+    bool no_gid; /* a port was passed over for PTL_GID_INDEX */
     uint32_t max_sge, max_message, cq_size, cq_used;
 
     struct ptli_mutex driving;

@@ -167,8 +167,8 @@ void ptli_verbs_send_handshake(struct ptli_verbs *v, struct ptli_node *node)
                                       .window = (uint16_t)v->settings.window,
                                       .lid = v->lid,
                                       .mtu = v->mtu,
-                                      .rd_atom = v->rd_atom};
-    memcpy(payload.gid, v->gid.raw, sizeof payload.gid);
+                                      .rd_atom = v->rd_atom,
+                                      .gids = v->gids.offer};
     handshake_message_t message = handshake_message(&node->handshake);
     message.payload = &payload;
     message.payload_size = sizeof payload;

@@ -7,8 +7,27 @@
 #include <string.h>
 
 #include "other/portals3/transport/verbs.h"
+#include "other/roce/table.h"
 
 enum { MOST_RD_ATOM = 16, FIRST_CQ = 2048 };
+
+/* Whether the port has a GID that can be used, or needs none. */
+static bool take_gids(struct ptli_verbs *v, const struct ibv_port_attr *port)
+{
+    roce_entry_t table[ROCE_MOST_ENTRIES];
+    const bool ethernet = port->link_layer == IBV_LINK_LAYER_ETHERNET;
+    const int wanted = v->settings.gid_index;
+    const size_t count = roce_read_table(v->context, v->port, table, ROCE_MOST_ENTRIES);
+    if (roce_choose(table, count, ethernet, wanted, &v->gids) || (wanted < 0 && port->lid))
+        return true;
+    if (wanted < 0) return false;
+    char text[ROCE_TEXT];
+    v->no_gid = true;
+    ptli_verbs_say(v, "PTL_GID_INDEX=%d: %s port %u has no such GID; those that it has: %s", wanted,
+                   ibv_get_device_name(v->context->device), v->port,
+                   roce_table_text(table, count, ethernet, text, sizeof text));
+    return false;
+}
 
 /* Whether the port may be used; records its attributes. */
 static bool take_port(struct ptli_verbs *v, uint8_t number)
@@ -19,9 +38,7 @@ static bool take_port(struct ptli_verbs *v, uint8_t number)
     v->lid = port.lid;
     v->mtu = (uint8_t)port.active_mtu;
     v->max_message = port.max_msg_sz < PTLI_REMOTE_MAX ? port.max_msg_sz : PTLI_REMOTE_MAX;
-    v->gid_index = 0;
-    if (ibv_query_gid(v->context, number, 0, &v->gid)) memset(&v->gid, 0, sizeof v->gid);
-    return true;
+    return take_gids(v, &port);
 }
 
 /* `wanted` is "device" or "device:port", or empty. */
@@ -64,7 +81,7 @@ static bool choose(struct ptli_verbs *v)
         take_device(v, list[i], v->settings.device);
     }
     if (list) ibv_free_device_list(list);
-    if (v->context) return true;
+    if (v->context || v->no_gid) return v->context != NULL;
     if (v->settings.device[0])
         ptli_verbs_say(v, "PTL_DEVICE=%s: there is no such device or port, or it is not active%s",
                        v->settings.device, iwarp);

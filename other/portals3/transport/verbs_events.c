@@ -30,7 +30,7 @@ bool ptli_verbs_trouble(struct ptli_verbs *v, const struct ptli_node *node, cons
 {
     static const ptl_process_id_t no_peer = {PTL_NID_ANY, PTL_PID_ANY};
     const ptl_trouble_handler_t call = atomic_load(&handler);
-    char text[256];
+    char text[800];
     if (!call || v->closing) return false;
     va_list list;
     va_start(list, format);

@@ -14,7 +14,7 @@
 
 void ptli_verbs_say(const struct ptli_verbs *v, const char *format, ...)
 {
-    char text[400];
+    char text[1000];
     va_list list;
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
@@ -36,6 +36,8 @@ void ptli_verbs_read_settings(struct ptli_verbs_settings *settings)
                                              .window = (uint32_t)values.window,
                                              .spin = (uint32_t)values.spin,
                                              .fast = values.fast,
+                                             .gid_index = (int)values.gid_index,
+                                             .traffic_class = (uint8_t)values.traffic_class,
                                              .mode = (enum ptli_progress_mode)values.mode};
     copy_text(values.iface, settings->iface, sizeof settings->iface);
     copy_text(values.device, settings->device, sizeof settings->device);

@@ -33,6 +33,22 @@ VAPI_ret_t MT_API EVAPI_open_hca(IN const char *id, IN EVAPI_hca_profile_t *want
                                  OUT EVAPI_hca_profile_t *actual);
 VAPI_ret_t MT_API EVAPI_close_hca(IN const char *id);
 
+/* An entry of a port's GID table; not of the original. */
+typedef struct EVAPI_gid_entry {
+    IB_gid_t gid;
+    u_int32_t at;       /* its index in the table: the sgid_index of an address */
+    u_int32_t type;     /* 0 InfiniBand, 1 RoCE v1, 2 RoCE v2 */
+    char interface[16]; /* the network interface; "" if not known */
+} EVAPI_gid_entry_t;
+
+/* The entries of the port's GID table that are not empty, with their types: up to `len_in` of them
+ * into `entries`, which may be NULL if it is 0, and as many into *len_out.  VAPI_EINVAL_HCA_HNDL,
+ * VAPI_EINVAL_PORT, VAPI_EINVAL_PARAM, VAPI_EAGAIN (out of memory).  Not of the original, which
+ * knew no RoCE. */
+VAPI_ret_t MT_API EVAPI_query_gid_types(IN VAPI_hca_hndl_t hca, IN IB_port_t port,
+                                        IN u_int16_t len_in, OUT u_int16_t *len_out,
+                                        OUT EVAPI_gid_entry_t *entries);
+
 /* --- protection domains, contexts --- */
 
 /* VAPI_alloc_pd; `max_avs` is how many address handles there will be, of which any number is given.

@@ -1,0 +1,23 @@
+/* table.h - reads the GID table of a device's port over libibverbs, with types and interfaces.
+ * Used by ibv-conduit's shim, libvapi and libportals.
+ */
+#ifndef OTHER_ROCE_TABLE_H
+#define OTHER_ROCE_TABLE_H
+
+#include <infiniband/verbs.h>
+
+#include "other/roce/roce.h"
+
+enum { ROCE_MOST_ENTRIES = 256 };
+
+/* Reads the entries that are not empty, in the order of the table; returns how many, at most
+ * `most`.  The types come from the verbs, else from sysfs; where neither has them, as in kernels
+ * before 4.5, all entries are of RoCE v1 or InfiniBand. */
+size_t roce_read_table(struct ibv_context *context, uint8_t port, roce_entry_t *table, size_t most);
+
+/* The same from ibv_query_gid and from the files of sysfs below `root`, which is
+ * /sys/class/infiniband. */
+size_t roce_read_sysfs(struct ibv_context *context, const char *root, uint8_t port,
+                       roce_entry_t *table, size_t most);
+
+#endif
