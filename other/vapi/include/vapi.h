@@ -5,9 +5,9 @@
  * pointers is valid only after VAPI_OK, unless its comment states otherwise.  Every call with an
  * HCA handle may return VAPI_EINVAL_HCA_HNDL, and every call that asks the device VAPI_EAGAIN (no
  * resources), VAPI_EPERM, VAPI_ENOSYS, VAPI_EFATAL (the device is gone) and VAPI_ESYSCALL, after
- * which errno has the cause; that is not repeated below.  A handle that is not valid gives the code of its kind, such as
- * VAPI_EINVAL_QP_HNDL.  Pointers may be NULL only where a comment states it; where the
- * original checked, NULL gives VAPI_EINVAL_PARAM.
+ * which errno has the cause; that is not repeated below.  A handle that is not valid gives the code
+ * of its kind, such as VAPI_EINVAL_QP_HNDL.  Pointers may be NULL only where a comment states it;
+ * where the original checked, NULL gives VAPI_EINVAL_PARAM.
  *
  * Calls may be made from any thread.  Not at the same time: to destroy an object and to use it.
  */
