@@ -248,9 +248,11 @@ static void open_set_caps(struct net_caps *caps)
         .region_max = SIZE_MAX,
         .pays_for_pinning = !softhca_active(),
         .credits = net_portals_rest.each};
-    snprintf(caps->device, sizeof caps->device, "Portals 3.3, %u credits of %d bytes; %s",
+    char port[120] = "";
+    PtlDeviceText(net_portals.ni, port, sizeof port);
+    snprintf(caps->device, sizeof caps->device, "Portals 3.3, %u credits of %d bytes; %s; %s",
              net_portals.lending.bank + net_portals_rest.peers * net_portals_rest.each, PLAN_CREDIT,
-             softhca_describe());
+             port, softhca_describe());
 }
 
 /* GASNET_PORTAL_PUTGET_BOUNCE_LIMIT is the default of both limits (PO-13). */

@@ -39,6 +39,16 @@ static report_t ask_devices(void)
     return report;
 }
 
+/* What to check after a work request has failed. */
+static const char *cause_advice(enum hca_cause cause)
+{
+    if (cause == HCA_CAUSE_PEER_GONE && net_ib_rails.rail[0].port.ethernet)
+        return "it no longer answers: did it crash, is the cable or switch at fault, or does "
+               "something between the hosts drop UDP port 4791 (RoCE v2)? GASNET_QP_TIMEOUT and "
+               "GASNET_QP_RETRY_COUNT say how long to try";
+    return net_ib_cause_advice(cause);
+}
+
 static void report_failure(const char *what, net_peer_t *peer, const hca_wc_t *wc)
 {
     report_t report = ask_devices();
@@ -47,7 +57,7 @@ static void report_failure(const char *what, net_peer_t *peer, const hca_wc_t *w
     if (failure.vendor) snprintf(vendor, sizeof vendor, ", vendor's code %#x", failure.vendor);
     gasneti_failed("%s %s failed: %s%s%s; %s", what, gasneti_rank_name(peer->rank), failure.text,
                    vendor, report.text,
-                   report.advice ? report.advice : net_ib_cause_advice(failure.cause));
+                   report.advice ? report.advice : cause_advice(failure.cause));
 }
 
 /* The buffers of the operation are not freed: the device may still access them. */

@@ -268,6 +268,10 @@ static void asking(ptl_handle_any_t wrong)
     IS(PtlFailNid(wrong, 0, 0), PTL_NI_INVALID);
     IS(PtlTblDump(wrong, 0), PTL_NI_INVALID);
     IS(PtlNIEqDump(wrong), PTL_NI_INVALID);
+    char text[8];
+    IS(PtlDeviceText(wrong, text, sizeof text), PTL_NI_INVALID);
+    IS(PtlDeviceText(world.ni, NULL, 8), PTL_SEGV);
+    IS(PtlDeviceText(world.ni, text, 0), PTL_SEGV);
     IS(PtlSetRank(wrong, 0, 1), wrong == PTL_INVALID_HANDLE ? PTL_OK : PTL_NI_INVALID);
 }
 

@@ -20,6 +20,18 @@ unsigned int PtlNIDebug(ptl_handle_ni_t ni, unsigned int mask)
     return atomic_exchange(&ptli_debug, mask);
 }
 
+int PtlDeviceText(ptl_handle_ni_t ni, char *text, int size)
+{
+    int result;
+    if (!text || size < 1) return PTL_SEGV;
+    struct ptli_engine *engine = ptli_engine_of(ni, PTLI_NI, PTL_NI_INVALID, &result);
+    if (!engine) return result;
+    text[0] = 0;
+    struct ptli_transport *transport = engine->transport;
+    if (transport->ops->describe) transport->ops->describe(transport, text, (size_t)size);
+    return PTL_OK;
+}
+
 int PtlFailNid(ptl_handle_ni_t ni, ptl_nid_t nid, unsigned int threshold)
 {
     int result;

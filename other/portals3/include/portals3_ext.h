@@ -75,6 +75,10 @@ int PtlTblDump(ptl_handle_ni_t ni, ptl_pt_index_t pt);
 int PtlMEDump(ptl_handle_me_t me);
 int PtlNIEqDump(ptl_handle_ni_t ni);
 
+/* The device and port that the interface uses, such as "mlx5_0 port 1", and on Ethernet the GID: as
+ * much of it as `text` holds, with the final 0.  "" for PTL_IFACE_SELF.  */
+int PtlDeviceText(ptl_handle_ni_t ni, char *text, int size);
+
 /* Makes the next threshold operations with that node (or PTL_NID_ANY) fail; all ones: all of them;
  * 0: none any more.  */
 int PtlFailNid(ptl_handle_ni_t ni, ptl_nid_t nid, unsigned int threshold);

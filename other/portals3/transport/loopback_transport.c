@@ -85,10 +85,10 @@ static const struct ptli_launch *launch(struct ptli_transport *transport)
 int ptli_loopback_open(struct ptli_engine *engine, const struct ptli_launch *given,
                        ptl_pid_t wanted, struct ptli_transport **out)
 {
-    static const struct ptli_transport_ops ops = {"self",        start,       close_self, find,
-                                                  distance,      enroll,      expel,      send_none,
-                                                  transfer_none, progress,    wake,       hold_none,
-                                                  release_none,  revoke_none, status,     launch};
+    static const struct ptli_transport_ops ops = {
+        "self",    NULL,         start,       close_self,    find,     distance,
+        enroll,    expel,        send_none,   transfer_none, progress, wake,
+        hold_none, release_none, revoke_none, status,        launch};
     struct ptli_transport *transport = calloc(1, sizeof *transport);
     if (!transport) return PTL_NO_SPACE;
     transport->ops = &ops;

@@ -97,6 +97,9 @@ enum ptli_sent {
 struct ptli_transport_ops {
     const char *name;
 
+    /* The device and port that are used, as one line; NULL: there is none. */
+    void (*describe)(struct ptli_transport *, char *text, size_t size);
+
     /* Starts the progress thread; from now on calls up may come.  A PTL_ code. */
     int (*start)(struct ptli_transport *);
     /* Quiesces, ends the thread and frees all, with regions still enrolled.  Afterwards no call up

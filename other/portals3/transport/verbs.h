@@ -325,6 +325,13 @@ bool ptli_verbs_read_launch(struct ptli_verbs *v, const struct ptli_launch *give
 /* verbs_device.c */
 int ptli_verbs_device_open(struct ptli_verbs *v);
 void ptli_verbs_device_close(struct ptli_verbs *v);
+void ptli_verbs_describe(struct ptli_transport *transport, char *text, size_t size);
+/* The path to the peer; false if there is none. */
+bool ptli_verbs_route(const struct ptli_verbs *v, const ptli_connect_payload_t *theirs,
+                      struct ibv_ah_attr *path);
+/* Why the peer's queue pair is refused, and what to check. */
+void ptli_verbs_explain(const struct ptli_verbs *v, const ptli_connect_payload_t *theirs, int error,
+                        char *why, size_t size);
 bool ptli_verbs_room_for_link(struct ptli_verbs *v);
 
 /* verbs_events.c; driving */

@@ -1,8 +1,10 @@
-/* verbs_device.c - chooses and opens the device, and creates what all queue pairs share.
+/* verbs_device.c - chooses and opens the device, and creates what all queue pairs share; the path
+ * from its port to a peer's.
  *
- * Called by verbs_open.c, and by verbs_link.c for room in the completion queue.
+ * Called by verbs_open.c, and by verbs_link.c for paths and for room in the completion queue.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,6 +128,64 @@ void ptli_verbs_device_close(struct ptli_verbs *v)
     if (v->pd) ibv_dealloc_pd(v->pd);
     if (v->context) ibv_close_device(v->context);
 }
+
+void ptli_verbs_describe(struct ptli_transport *transport, char *text, size_t size)
+{
+    const struct ptli_verbs *v = ptli_verbs(transport);
+    char gid[128] = "";
+    const bool ethernet = v->gids.offer.ethernet;
+    const int kind = roce_common(&v->gids.offer, &v->gids.offer);
+    if (ethernet) roce_own_text(&v->gids, kind, gid, sizeof gid);
+    snprintf(text, size, "%s port %u%s%s", ibv_get_device_name(v->context->device), v->port,
+             ethernet ? " at " : "", gid);
+}
+
+/* --- paths from the port --- */
+
+bool ptli_verbs_route(const struct ptli_verbs *v, const ptli_connect_payload_t *theirs,
+                      struct ibv_ah_attr *path)
+{
+    const roce_port_t *mine = &v->gids;
+    *path = (struct ibv_ah_attr){.dlid = theirs->lid, .port_num = v->port};
+    path->is_global = mine->offer.ethernet || theirs->gids.ethernet || !theirs->lid;
+    if (!path->is_global) return true;
+    const int kind = roce_common(&mine->offer, &theirs->gids);
+    if (kind < 0) return false;
+    path->grh = (struct ibv_global_route){
+        .sgid_index = mine->at[kind], .traffic_class = v->settings.traffic_class, .hop_limit = 64};
+    memcpy(path->grh.dgid.raw, theirs->gids.gid[kind], sizeof path->grh.dgid.raw);
+    return true;
+}
+
+void ptli_verbs_explain(const struct ptli_verbs *v, const ptli_connect_payload_t *theirs, int error,
+                        char *why, size_t size)
+{
+    static const char table[] = "PTL_GID_INDEX chooses another GID (ibv_devinfo -v lists them)";
+    const bool ethernet = v->gids.offer.ethernet;
+    const int kind = roce_common(&v->gids.offer, &theirs->gids);
+    char mine[200], its[200], ping[160];
+    if (error == EPROTONOSUPPORT && ethernet != (theirs->gids.ethernet != 0))
+        snprintf(why, size,
+                 "its port is one of %s, and this one is not; PTL_DEVICE selects another device",
+                 ethernet ? "InfiniBand" : "Ethernet");
+    else if (kind < 0 && (ethernet || !theirs->lid))
+        snprintf(why, size,
+                 "no GID of its port is of the type and network of one here: there %s; here %s; %s",
+                 roce_offer_text(&theirs->gids, its, sizeof its),
+                 roce_offer_text(&v->gids.offer, mine, sizeof mine), table);
+    else if (ethernet)
+        snprintf(why, size, "its queue pair %u at %s, from %s, is refused: %s; %s; %s",
+                 theirs->qp_number, roce_peer_text(&theirs->gids, kind, its, sizeof its),
+                 roce_own_text(&v->gids, kind, mine, sizeof mine), strerror(error),
+                 roce_ping_text(&v->gids, &theirs->gids, kind, ping, sizeof ping), table);
+    else
+        snprintf(why, size,
+                 "its queue pair %u at LID %u is refused: %s; raise ulimit -v and ulimit -l, or "
+                 "see whether both ports are on one fabric (ibv_devinfo)",
+                 theirs->qp_number, theirs->lid, strerror(error));
+}
+
+/* --- room --- */
 
 /* The completion queue must hold the completions of all links. */
 bool ptli_verbs_room_for_link(struct ptli_verbs *v)

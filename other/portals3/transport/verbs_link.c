@@ -6,7 +6,6 @@
  * and then the notice that the peer has failed.  Until then nothing new is sent to that peer.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,22 +101,6 @@ static struct ptli_link *make(struct ptli_verbs *v, struct ptli_node *node)
     return link;
 }
 
-/* The path to the peer; false if there is none. */
-static bool route(const struct ptli_verbs *v, const ptli_connect_payload_t *theirs,
-                  struct ibv_ah_attr *path)
-{
-    const roce_port_t *mine = &v->gids;
-    *path = (struct ibv_ah_attr){.dlid = theirs->lid, .port_num = v->port};
-    path->is_global = mine->offer.ethernet || theirs->gids.ethernet || !theirs->lid;
-    if (!path->is_global) return true;
-    const int kind = roce_common(&mine->offer, &theirs->gids);
-    if (kind < 0) return false;
-    path->grh = (struct ibv_global_route){
-        .sgid_index = mine->at[kind], .traffic_class = v->settings.traffic_class, .hop_limit = 64};
-    memcpy(path->grh.dgid.raw, theirs->gids.gid[kind], sizeof path->grh.dgid.raw);
-    return true;
-}
-
 /* A neighbour that was not found in time is asked for again: one packet may have been lost. */
 static int to_rtr(struct ibv_qp *qp, struct ibv_qp_attr *attr)
 {
@@ -140,7 +123,7 @@ static int join(struct ptli_verbs *v, struct ptli_link *link, const ptli_connect
                                .rq_psn = theirs->psn,
                                .max_dest_rd_atomic = v->rd_atom,
                                .min_rnr_timer = 12 /* 0.64 ms */};
-    if (!route(v, theirs, &attr.ah_attr)) return EPROTONOSUPPORT;
+    if (!ptli_verbs_route(v, theirs, &attr.ah_attr)) return EPROTONOSUPPORT;
     int error = to_rtr(link->qp, &attr);
     if (error) return error;
     attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
@@ -294,35 +277,6 @@ void ptli_verbs_unreachable(struct ptli_verbs *v, struct ptli_node *node)
     failed(v, node);
 }
 
-/* Why the peer's queue pair is refused, and what to check. */
-static void explain(const struct ptli_verbs *v, const ptli_connect_payload_t *theirs, int error,
-                    char *why, size_t size)
-{
-    static const char table[] = "PTL_GID_INDEX chooses another GID (ibv_devinfo -v lists them)";
-    const bool ethernet = v->gids.offer.ethernet;
-    const int kind = roce_common(&v->gids.offer, &theirs->gids);
-    char mine[200], its[200], ping[160];
-    if (error == EPROTONOSUPPORT && ethernet != (theirs->gids.ethernet != 0))
-        snprintf(why, size,
-                 "its port is one of %s, and this one is not; PTL_DEVICE selects another device",
-                 ethernet ? "InfiniBand" : "Ethernet");
-    else if (kind < 0 && (ethernet || !theirs->lid))
-        snprintf(why, size,
-                 "no GID of its port is of the type and network of one here: there %s; here %s; %s",
-                 roce_offer_text(&theirs->gids, its, sizeof its),
-                 roce_offer_text(&v->gids.offer, mine, sizeof mine), table);
-    else if (ethernet)
-        snprintf(why, size, "its queue pair %u at %s, from %s, is refused: %s; %s; %s",
-                 theirs->qp_number, roce_peer_text(&theirs->gids, kind, its, sizeof its),
-                 roce_own_text(&v->gids, kind, mine, sizeof mine), strerror(error),
-                 roce_ping_text(&v->gids, &theirs->gids, kind, ping, sizeof ping), table);
-    else
-        snprintf(why, size,
-                 "its queue pair %u at LID %u is refused: %s; raise ulimit -v and ulimit -l, or "
-                 "see whether both ports are on one fabric (ibv_devinfo)",
-                 theirs->qp_number, theirs->lid, strerror(error));
-}
-
 static bool connect_link(struct ptli_verbs *v, struct ptli_node *node,
                          const ptli_connect_payload_t *theirs)
 {
@@ -333,7 +287,7 @@ static bool connect_link(struct ptli_verbs *v, struct ptli_node *node,
     node->making->joined = !error;
     if (!error) return true;
     char why[700];
-    explain(v, theirs, error, why, sizeof why);
+    ptli_verbs_explain(v, theirs, error, why, sizeof why);
     if (!ptli_verbs_trouble(v, node, "%s", why))
         ptli_verbs_say(v, "cannot connect to process %u:%u: %s", node->face.id.nid,
                        node->face.id.pid, why);

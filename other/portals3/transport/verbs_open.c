@@ -85,6 +85,7 @@ static const struct ptli_launch *launch(struct ptli_transport *transport)
 
 static const struct ptli_transport_ops verbs_ops = {
     .name = "verbs",
+    .describe = ptli_verbs_describe,
     .start = start,
     .close = close_transport,
     .find = ptli_verbs_find,

@@ -294,7 +294,7 @@ bool shca_inventory_parse(const char *text, struct shca_inventory *inventory, ch
 
 bool shca_inventory_check(const char *text, char *why, size_t room)
 {
-    struct shca_inventory scratch;
+    struct shca_inventory scratch = {0};
     return shca_inventory_parse(text, &scratch, why, room);
 }
 
