@@ -21,6 +21,7 @@
 #include "core/params/params.h"
 #include "core/progress/receive_thread.h"
 #include "core/rdma/bounce.h"
+#include "core/rdma/firehose.h"
 #include "core/rdma/segment.h"
 #include "core/report.h"
 #include "core/stats/stats.h"
@@ -354,6 +355,7 @@ int gasnetc_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsi
     int result = gasnetc_register_client(table, numentries);
     if (result == GASNET_OK) result = gasnetc_segment_attach(segsize);
     if (result != GASNET_OK) return result;
+    gasnetc_firehose_open();
     gasneti_ondemand_init();
     gasnete_attach();
     if (GASNETC_RCV_THREAD && GASNETC_THREADED && gasnetc_params.rcv_thread && gasneti_nodes > 1)

@@ -27,6 +27,7 @@
 #include "core/job/progress.h"
 #include "core/params/params.h"
 #include "core/rdma/buffers.h"
+#include "core/rdma/firehose.h"
 #include "core/rdma/remote_flags.h"
 #include "core/rdma/segment.h"
 #include "core/report.h"
@@ -336,6 +337,7 @@ static void close_network(void)
 {
     if (GASNETC_THREADED) return;
     gasnetc_stats_close();
+    gasnetc_firehose_close();
     gasnetc_segment_close();
     gasnetc_remote_flags_close();
     gasnetc_bbuf_fini();

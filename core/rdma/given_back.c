@@ -1,0 +1,88 @@
+/* given_back.c - ranges of memory that the program has given back; see given_back.h.
+ *
+ * Lock-free.  A report claims a free slot, or sets `overflow`, and is then counted.
+ */
+#include "core/rdma/given_back.h"
+
+enum { SLOTS = 64, FREE = 0, CLAIMED, FILLED };
+
+typedef struct slot {
+    atomic_int state;
+    uintptr_t start;
+    size_t size;
+} slot_t;
+
+atomic_uint gasnetc_given_back_reported, gasnetc_given_back_taken;
+static slot_t slots[SLOTS];
+static atomic_bool overflow;
+
+/* --- which memory is registered: counts of regions by the hash of their blocks --- */
+
+enum { BITS = 12, LONG = 64 /* blocks: a longer range is not looked up */ };
+static atomic_uint watched[1 << BITS];
+static atomic_uint all;
+
+static atomic_uint *count_of(uintptr_t block)
+{
+    return &watched[(uint64_t)block * 0x9e3779b97f4a7c15u >> (64 - BITS)];
+}
+
+void gasnetc_given_back_watch(uintptr_t start, size_t size)
+{
+    const uintptr_t last = (start + size - 1) >> GIVEN_BACK_SHIFT;
+    atomic_fetch_add(&all, 1);
+    for (uintptr_t block = start >> GIVEN_BACK_SHIFT; block <= last; block++)
+        atomic_fetch_add(count_of(block), 1);
+}
+
+void gasnetc_given_back_unwatch(uintptr_t start, size_t size)
+{
+    const uintptr_t last = (start + size - 1) >> GIVEN_BACK_SHIFT;
+    for (uintptr_t block = start >> GIVEN_BACK_SHIFT; block <= last; block++)
+        atomic_fetch_sub(count_of(block), 1);
+    atomic_fetch_sub(&all, 1);
+}
+
+static bool is_watched(uintptr_t start, size_t size)
+{
+    uintptr_t block = start >> GIVEN_BACK_SHIFT;
+    const uintptr_t last = (start + size - 1) >> GIVEN_BACK_SHIFT;
+    if (size == 0 || atomic_load(&all) == 0) return false;
+    if (last - block >= LONG) return true;
+    while (block <= last && !atomic_load(count_of(block))) block++;
+    return block <= last;
+}
+
+/* --- reports --- */
+
+bool gasnetc_given_back_report(uintptr_t start, size_t size)
+{
+    if (!is_watched(start, size)) return false;
+    slot_t *slot = slots;
+    for (; slot < slots + SLOTS; slot++) {
+        int expected = FREE;
+        if (atomic_compare_exchange_strong(&slot->state, &expected, CLAIMED)) break;
+    }
+    if (slot < slots + SLOTS) {
+        slot->start = start;
+        slot->size = size;
+        atomic_store(&slot->state, FILLED);
+    } else {
+        atomic_store(&overflow, true);
+    }
+    atomic_fetch_add(&gasnetc_given_back_reported, 1);
+    return true;
+}
+
+/* What was counted before the slots are read is found in them. */
+void gasnetc_given_back_take(void (*visit)(uintptr_t start, size_t size))
+{
+    const unsigned counted = atomic_load(&gasnetc_given_back_reported);
+    if (atomic_exchange(&overflow, false)) visit(0, UINTPTR_MAX);
+    for (slot_t *slot = slots; slot < slots + SLOTS; slot++) {
+        if (atomic_load(&slot->state) != FILLED) continue;
+        visit(slot->start, slot->size);
+        atomic_store(&slot->state, FREE);
+    }
+    atomic_store(&gasnetc_given_back_taken, counted);
+}

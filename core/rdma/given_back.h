@@ -1,0 +1,41 @@
+/* given_back.h - ranges of memory that the program has given back, on their way to the registration
+ * cache.
+ *
+ * The reporting side runs in any thread, within the program's munmap or free, or in a signal
+ * handler: it takes no lock and allocates nothing.  The cache takes the reports before each look-up
+ * (firehose.c).
+ */
+#ifndef GASNETC_GIVEN_BACK_H
+#define GASNETC_GIVEN_BACK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Memory is about to be registered, or was deregistered.  Reports of memory that shares no block of
+ * 2^GIVEN_BACK_SHIFT bytes with any that is registered are dropped; some others are dropped too
+ * late, which is harmless. */
+enum { GIVEN_BACK_SHIFT = 18 };
+void gasnetc_given_back_watch(uintptr_t start, size_t size);
+void gasnetc_given_back_unwatch(uintptr_t start, size_t size);
+
+/* Reports a range.  False if none of it can be registered. */
+bool gasnetc_given_back_report(uintptr_t start, size_t size);
+
+/* Counts of reports, and of those that the cache has acted on. */
+#pragma GCC visibility push(hidden)
+extern atomic_uint gasnetc_given_back_reported, gasnetc_given_back_taken;
+#pragma GCC visibility pop
+
+static inline bool gasnetc_given_back_pending(void)
+{
+    return atomic_load_explicit(&gasnetc_given_back_reported, memory_order_acquire) !=
+           atomic_load_explicit(&gasnetc_given_back_taken, memory_order_acquire);
+}
+
+/* Calls `visit` for each range that was reported; when more were reported than are kept, for all of
+ * the address space.  gasnetc_given_back_pending is true until then.  One thread at a time. */
+void gasnetc_given_back_take(void (*visit)(uintptr_t start, size_t size));
+
+#endif

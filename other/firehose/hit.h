@@ -1,0 +1,29 @@
+/* hit.h - hits of the cache, inline, for a caller that has the lock of the callbacks itself.
+ *
+ * The caller holds that lock.  firehose.h has the same calls with the lock.
+ */
+#ifndef FIREHOSE_HIT_H
+#define FIREHOSE_HIT_H
+
+#include "other/firehose/engine.h"
+
+/* As firehose_try_local_pin: the region's number, or 0. */
+static inline uint32_t firehose_hit(firehose_t *fh, uintptr_t addr, size_t len)
+{
+    return fh_local_try(&fh->local, addr, addr + len);
+}
+
+/* Its key, and the number of the region that has this key. */
+static inline void *firehose_hit_key(const firehose_t *fh, uint32_t region)
+{
+    return fh_local_key(fh, region);
+}
+
+/* Ends one use.  True if the region is to be deregistered, by firehose_poll. */
+static inline bool firehose_hit_release(firehose_t *fh, uint32_t region)
+{
+    fh_local_release(&fh->local, region);
+    return fh->local.to_deregister.oldest != FH_NONE;
+}
+
+#endif
