@@ -8,7 +8,7 @@ core_sources = \
   core/job/progress.h core/job/rank.h core/job/report.c core/job/signal_stack.c \
   core/job/signal_stack.h core/job/thread.c core/job/thread.h \
   core/rdma/bounce.h core/rdma/bounce_core.h core/rdma/bounce_network.h \
-  core/rdma/buffers.c core/rdma/buffers.h core/rdma/firehose.c core/rdma/firehose.h \
+  core/rdma/buffers.c core/rdma/buffers.h core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/firehose.h \
   core/rdma/given_back.c core/rdma/given_back.h core/rdma/physmem.c core/rdma/physmem.h core/rdma/rdma.c \
   core/rdma/rdma.h core/rdma/rdma_internal.h core/rdma/remote_flags.c core/rdma/remote_flags.h \
   core/rdma/segment.c core/rdma/segment.h core/rdma/synchronisation.h \

@@ -88,8 +88,11 @@ struct net_caps {
     size_t inline_max;     /* largest put or AM that is inlined at the call; 0 = none */
     size_t get_inline_max; /* largest get without a local region; 0 = none */
     size_t transfer_max;   /* largest single put or get */
+    size_t copy_put_max;   /* a bulk put of at most so much from outside the segment is copied, ... */
+    size_t copy_get_max;   /* ... and such a get: cheaper than memory that is registered already */
     uint32_t am_max;       /* largest AM message, header included: the receive buffer's size */
     size_t region_max;     /* largest range one net_register takes (a power of two) or SIZE_MAX */
+    uint64_t regions;      /* that the device registers, for all processes; 0: unknown */
     unsigned descriptors;  /* file descriptors that connections to all peers take */
     bool pays_for_pinning; /* registered memory counts against RLIMIT_MEMLOCK */
     uint32_t credits;      /* Requests in flight from a peer for which net_connect posts buffers */
@@ -153,11 +156,14 @@ void net_close(void);
 void *net_alloc(size_t size);
 void net_free(void *memory);
 
-/* Registers [start, start+size) for local use and, if `remote`, for puts and gets by peers.
- * size is at most caps.region_max.  False with errno set when refused (ENOMEM: a limit; EFAULT: not
- * mapped; EAGAIN: try again when other transfers have completed); region is then zeroed.
- * Any thread may call it at any time. */
-bool net_register(void *start, size_t size, bool remote, net_region_t *region);
+/* What a registered range is for: NET_SOURCE, puts from it, also if it is mapped read-only;
+ * NET_LOCAL, puts from it and gets into it; NET_REMOTE, those of peers too. */
+enum net_access { NET_LOCAL, NET_REMOTE, NET_SOURCE };
+
+/* Registers [start, start+size).  size is at most caps.region_max.  False with errno set when
+ * refused (ENOMEM: a limit; EFAULT: not mapped, or not writable; EAGAIN: try again when other
+ * transfers have completed); region is then zeroed.  Any thread may call it at any time. */
+bool net_register(void *start, size_t size, enum net_access access, net_region_t *region);
 void net_deregister(net_region_t *region);
 
 /* The key by which peers access a region registered with `remote`. */

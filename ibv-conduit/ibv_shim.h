@@ -58,6 +58,7 @@ static inline bool hca_query(hca_t hca, hca_limits_t *limits)
                              .max_rd_atom = (uint32_t)attr.max_qp_rd_atom,
                              .max_init_rd_atom = (uint32_t)attr.max_qp_init_rd_atom,
                              .max_srq_wr = attr.max_srq > 0 ? (uint32_t)attr.max_srq_wr : 0,
+                             .max_mr = attr.max_mr > 0 ? (uint64_t)attr.max_mr : 0,
                              .max_mr_size = attr.max_mr_size,
                              .ports = attr.phys_port_cnt,
                              .unusable = hca_unusable(hca->device)};

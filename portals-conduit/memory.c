@@ -7,7 +7,9 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "portals.h"
 
@@ -71,6 +73,25 @@ void net_portals_unlink(ptl_handle_md_t md)
 {
     enum { TRIES = 10000 };
     for (int i = 0; PtlMDUnlink(md) == PTL_MD_IN_USE && i < TRIES; i++) sched_yield();
+}
+
+/* libportals binds memory that is mapped read-only as well.  The kernel is asked by touching the
+ * pages as a registration does; where it does not know the call, memory counts as writable. */
+static bool memory_is_read_only(void *start, size_t size)
+{
+#ifdef MADV_POPULATE_WRITE
+    const uintptr_t below = (uintptr_t)sysconf(_SC_PAGESIZE) - 1, first = (uintptr_t)start & ~below,
+                    end = ((uintptr_t)start + size + below) & ~below;
+    char known[1];
+    if (madvise((void *)first, end - first, MADV_POPULATE_WRITE) == 0 ||
+        (errno != EINVAL && errno != EFAULT && errno != ENOMEM))
+        return false;
+    return errno != EINVAL ||
+           madvise((void *)((uintptr_t)known & ~below), below + 1, MADV_POPULATE_WRITE) == 0;
+#else
+    (void)start, (void)size;
+    return false;
+#endif
 }
 
 /* --- regions --- */
@@ -143,11 +164,16 @@ static bool memory_register_remote(net_region_t *region)
     return false;
 }
 
-bool net_register(void *start, size_t size, bool remote, net_region_t *region)
+bool net_register(void *start, size_t size, enum net_access access, net_region_t *region)
 {
     *region = (net_region_t){.start = start, .size = size};
     if (net_portals.safe_eq == PTL_EQ_NONE) return true; /* the only process of the job */
-    if (remote) return memory_register_remote(region);
+    if (access == NET_REMOTE) return memory_register_remote(region);
+    if (access == NET_LOCAL && memory_is_read_only(start, size)) {
+        *region = (net_region_t){.size = 0};
+        errno = EFAULT;
+        return false;
+    }
     errno = EAGAIN;
     if (net_portals_take_temporary()) {
         region->md = region->put = net_portals_temporary(start, size);

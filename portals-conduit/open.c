@@ -61,12 +61,20 @@ static unsigned open_limit(int64_t limit, unsigned most)
     return limit && limit < most ? (unsigned)limit : most;
 }
 
+/* Temporary descriptors, and those that the registration cache keeps: neither ever waits for the
+ * others. */
+static int64_t open_temporaries(void)
+{
+    const gasnetc_params_t *p = &gasnetc_params;
+    return p->num_tmpmd + (p->use_firehose ? p->firehose_maxvictim_r : 0);
+}
+
 static void open_stocks(const plan_t *plan, uint32_t nodes)
 {
     const gasnetc_params_t *p = &gasnetc_params;
     uint32_t tickets = (uint32_t)p->msg_limit, chunks = (uint32_t)p->sb_chunks,
              answers = (uint32_t)p->rpl_chunks;
-    net_portals.temporaries = net_portals.temporaries_most = (uint32_t)p->num_tmpmd;
+    net_portals.temporaries = net_portals.temporaries_most = (uint32_t)open_temporaries();
     net_portals.slot = calloc(tickets, sizeof *net_portals.slot);
     net_portals.chunk = calloc(chunks, sizeof *net_portals.chunk);
     net_portals.answer = calloc(answers, sizeof *net_portals.answer);
@@ -229,25 +237,29 @@ static void open_interface(void)
     net_portals_must(PtlGetId(net_portals.ni, &net_portals_rest.id), "PtlGetId",
                      "see its messages");
     net_portals_rest.open = true;
-    if (limits.max_pt_index < NET_PT_AM || limits.max_mds < gasnetc_params.num_tmpmd + 64)
+    if (limits.max_pt_index < NET_PT_AM || limits.max_mds < open_temporaries() + 64)
         gasneti_fatal("this libportals offers %d memory descriptors and %d table entries; %lld and "
-                      "%d are needed (GASNET_PORTAL_NUM_TMPMD)",
-                      limits.max_mds, limits.max_pt_index + 1,
-                      (long long)gasnetc_params.num_tmpmd + 64, NET_PT_AM + 1);
+                      "%d are needed (GASNET_PORTAL_NUM_TMPMD and GASNET_FIREHOSE_MAXVICTIM_R)",
+                      limits.max_mds, limits.max_pt_index + 1, (long long)open_temporaries() + 64,
+                      NET_PT_AM + 1);
 }
 
 static void open_set_caps(struct net_caps *caps)
 {
+    const size_t chunk_of_get = PLAN_CHUNK - sizeof(void *);
     size_t put = (size_t)gasnetc_params.put_bounce_limit,
            get = (size_t)gasnetc_params.get_bounce_limit;
-    *caps = (struct net_caps){
-        .inline_max = put < PLAN_CHUNK ? put : PLAN_CHUNK,
-        .get_inline_max = get < PLAN_CHUNK - sizeof(void *) ? get : PLAN_CHUNK - sizeof(void *),
-        .transfer_max = (size_t)1 << 31,
-        .am_max = PLAN_CHUNK,
-        .region_max = SIZE_MAX,
-        .pays_for_pinning = !softhca_active(),
-        .credits = net_portals_rest.each};
+    if (put > PLAN_CHUNK) put = PLAN_CHUNK;
+    if (get > chunk_of_get) get = chunk_of_get;
+    *caps = (struct net_caps){.inline_max = net_portals_rest.put_limited ? put : PLAN_CHUNK,
+                              .get_inline_max = net_portals_rest.get_limited ? get : chunk_of_get,
+                              .transfer_max = (size_t)1 << 31,
+                              .copy_put_max = put,
+                              .copy_get_max = get,
+                              .am_max = PLAN_CHUNK,
+                              .region_max = SIZE_MAX,
+                              .pays_for_pinning = !softhca_active(),
+                              .credits = net_portals_rest.each};
     char port[120] = "";
     PtlDeviceText(net_portals.ni, port, sizeof port);
     snprintf(caps->device, sizeof caps->device, "Portals 3.3, %u credits of %d bytes; %s; %s",
@@ -259,6 +271,10 @@ static void open_set_caps(struct net_caps *caps)
 static void open_bounce_limits(void)
 {
     gasnetc_params_t *p = &gasnetc_params;
+    const bool both = p->putget_bounce_limit >= 0;
+    net_portals_rest.put_limited = both || p->put_bounce_limit >= 0;
+    net_portals_rest.get_limited = both || p->get_bounce_limit >= 0;
+    if (!both) p->putget_bounce_limit = p->use_firehose ? 0 : 2048;
     if (p->put_bounce_limit < 0) p->put_bounce_limit = p->putget_bounce_limit;
     if (p->get_bounce_limit < 0) p->get_bounce_limit = p->putget_bounce_limit;
     /* In addition to the payload a packed Long has up to 80 bytes of header and address. */

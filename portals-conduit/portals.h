@@ -8,6 +8,7 @@
 
 struct net_portals_rest {
     bool open;
+    bool put_limited, get_limited; /* the user has set a limit of bounced transfers */
     ptl_process_id_t id;
     uint32_t peers;
     net_peer_t **peer; /* [peers + 1], by rank; NULL: this process */

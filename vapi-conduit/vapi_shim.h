@@ -143,6 +143,7 @@ static inline bool hca_query(hca_t hca, hca_limits_t *limits)
                              .max_rd_atom = cap.max_qp_ous_rd_atom,
                              .max_init_rd_atom = cap.max_qp_init_rd_atom,
                              .max_srq_wr = cap.max_num_srq > 0 ? cap.max_wqe_per_srq : 0,
+                             .max_mr = cap.max_num_mr,
                              .max_mr_size = cap.max_mr_size,
                              .ports = cap.phys_port_num,
                              .polls_alone = old,

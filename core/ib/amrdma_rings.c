@@ -60,7 +60,7 @@ static void make_rings(uint32_t count)
         gasneti_fatal("cannot allocate %zu KB for AMRDMA: %s; lower GASNET_AMRDMA_MAX_PEERS or "
                       "GASNET_AMRDMA_DEPTH",
                       count * size / 1024, strerror(errno));
-    if (!net_register(arena, count * size, true, &region)) {
+    if (!net_register(arena, count * size, NET_REMOTE, &region)) {
         char why[256];
         net_explain_register(errno, count * size, why, sizeof why);
         gasneti_fatal("cannot register %zu KB for AMRDMA (GASNET_AMRDMA_MAX_PEERS): %s",

@@ -58,7 +58,7 @@ static bool make_buffers(uint32_t length)
     size = (size + 4095) & ~(size_t)4095;
     box.memory = net_alloc(size);
     box.recv = calloc(box.recvs, sizeof *box.recv);
-    return box.memory && box.recv && net_register(box.memory, size, false, &box.region);
+    return box.memory && box.recv && net_register(box.memory, size, NET_LOCAL, &box.region);
 }
 
 static bool make_queues(void)

@@ -9,22 +9,22 @@
 #include "core/ib/rail.h"
 #include "core/ib/software_device.h"
 
-static hca_mr_t register_with(const struct net_ib_hca *hca, void *start, size_t size, bool remote)
+static hca_mr_t register_with(const struct net_ib_hca *hca, void *start, size_t size,
+                              enum net_access access)
 {
-    hca_mr_t mr = hca_register(hca->pd, start, size, remote ? HCA_REMOTE : HCA_LOCAL);
-    if (mr || remote || errno != EFAULT) return mr;
-    /* Read-only memory can still be the source of a put. */
+    hca_mr_t mr = hca_register(hca->pd, start, size, access == NET_REMOTE ? HCA_REMOTE : HCA_LOCAL);
+    if (mr || access != NET_SOURCE || errno != EFAULT) return mr;
     return hca_register(hca->pd, start, size, HCA_SOURCE);
 }
 
 _Atomic uint64_t net_ib_registrations;
 
 /* Registers with every device. */
-bool net_register(void *start, size_t size, bool remote, net_region_t *region)
+bool net_register(void *start, size_t size, enum net_access access, net_region_t *region)
 {
     *region = (net_region_t){.mr = {NULL}};
     for (uint32_t i = 0; i < net_ib.hcas; i++) {
-        region->mr[i] = register_with(&net_ib_rails.hca[i], start, size, remote);
+        region->mr[i] = register_with(&net_ib_rails.hca[i], start, size, access);
         if (!region->mr[i]) {
             int error = errno;
             net_deregister(region);

@@ -180,6 +180,7 @@ static void find_limits(void)
         LEAST(max_rd_atom);
         LEAST(max_init_rd_atom);
         LEAST(max_srq_wr);
+        LEAST(max_mr);
         LEAST(max_mr_size);
     }
 }
@@ -333,14 +334,20 @@ static net_ib_recv_plan_t plan_receives(uint32_t peers)
                   net_ib_rails.text);
 }
 
+/* Bytes that are copied at about the cost of finding a registration (`make bench`). */
+enum { NET_IB_COPY_MAX = 4096 };
+
 static void fill_caps(uint32_t peers, struct net_caps *caps)
 {
     const struct net_ib_hca *first = &net_ib_rails.hca[0];
     bool soft = net_ib_is_software(first->name);
     *caps = (struct net_caps){.inline_max = net_ib.inline_max,
                               .transfer_max = (size_t)1 << 30,
+                              .copy_put_max = NET_IB_COPY_MAX,
+                              .copy_get_max = NET_IB_COPY_MAX,
                               .am_max = net_ib.buffer_size,
                               .region_max = SIZE_MAX,
+                              .regions = net_ib_rails.limits.max_mr,
                               .descriptors = (soft ? NET_IB_SOFTWARE_DESCRIPTORS : 0) * peers,
                               .pays_for_pinning = !soft,
                               .ordered = true};

@@ -34,7 +34,7 @@ net_recv_t *net_ib_recv_make(uint32_t count)
                       size / 1024, count, strerror(errno),
                       net_ib.shared ? "GASNET_RBUF_COUNT"
                                     : "GASNET_AM_CREDITS_PP or GASNET_AM_CREDITS_TOTAL");
-    if (!net_register(arena->memory, size, false, &arena->region)) {
+    if (!net_register(arena->memory, size, NET_LOCAL, &arena->region)) {
         char why[256];
         net_explain_register(errno, size, why, sizeof why);
         gasneti_fatal("cannot register %zu KB of receive buffers: %s", size / 1024, why);

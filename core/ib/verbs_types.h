@@ -56,6 +56,7 @@
 typedef struct hca_limits {
     uint32_t max_cqe, max_qp_wr, max_rd_atom, max_init_rd_atom;
     uint32_t max_srq_wr; /* 0: it has no shared receive queues */
+    uint64_t max_mr;     /* registrations of all processes */
     uint64_t max_mr_size;
     uint8_t ports;
     char firmware[64];

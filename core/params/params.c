@@ -44,13 +44,10 @@ static const char *const other_names[] = {
     "GASNET_HCA_ID",          "GASNET_PORT_NUM"};
 enum { OTHER_NAMES = sizeof other_names / sizeof *other_names };
 
-/* Documented variables that nothing acts upon yet: accepted with a warning. */
-static const char *const idle_names[] = {
-    "GASNET_PUTINMOVE_LIMIT",  "GASNET_USE_FIREHOSE",
-    "GASNET_FIREHOSE_M",       "GASNET_FIREHOSE_MAXVICTIM_M",
-    "GASNET_FIREHOSE_R",       "GASNET_FIREHOSE_MAXVICTIM_R",
-    "GASNET_FIREHOSE_VERBOSE", "GASNET_FIREHOSE_MAXREGION_SIZE",
-    "GASNET_PORTAL_ACCEL"};
+/* Documented variables that nothing acts upon, unless the conduit has a row for them: accepted with
+ * a warning. */
+static const char *const idle_names[] = {"GASNET_PUTINMOVE_LIMIT", "GASNET_FIREHOSE_M",
+                                         "GASNET_FIREHOSE_R", "GASNET_PORTAL_ACCEL"};
 enum { IDLE_NAMES = sizeof idle_names / sizeof *idle_names };
 
 /* Variables of other projects' makefiles, which reach the environment: accepted silently. */
@@ -73,6 +70,8 @@ const char *gasnetc_param_name(size_t i)
 
 bool gasnetc_param_idle(const char *name)
 {
+    for (size_t i = 0; i < gasnetc_param_count; i++)
+        if (!strcmp(name, gasnetc_param_table[i].name)) return false;
     for (size_t i = 0; i < IDLE_NAMES; i++)
         if (!strcmp(name, idle_names[i])) return true;
     return false;

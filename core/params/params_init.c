@@ -74,6 +74,19 @@ static void check_powers(char *error, size_t size)
                      (long long)powers[i].value);
 }
 
+/* IB-R13: what runs without the cache is of use to those who look for errors in it. */
+static void check_firehose(char *error, size_t size)
+{
+#ifdef GASNET_DEBUG
+    (void)error, (void)size;
+#else
+    if (!gasnetc_params.use_firehose)
+        snprintf(error, size,
+                 "GASNET_USE_FIREHOSE=no: only libraries built with --enable-debug can do without "
+                 "the registration cache; unset it");
+#endif
+}
+
 /* The tools read it by themselves and would end each rank with SIGABRT. */
 static void check_backtrace(char *error, size_t size)
 {
@@ -86,7 +99,8 @@ static void check_backtrace(char *error, size_t size)
 static void describe_difference(const gasnetc_param_t *row, uint32_t other, uint64_t first,
                                 uint64_t second, char *text, size_t size)
 {
-    if (row->kind == GASNETI_ENV_NUMBER || row->kind == GASNETI_ENV_SIZE)
+    if (row->kind == GASNETI_ENV_NUMBER || row->kind == GASNETI_ENV_SIZE ||
+        row->kind == GASNETI_ENV_MEGABYTES)
         snprintf(text, size,
                  "%s is %lld on rank 0 and %lld on rank %u; it must be equal everywhere", row->name,
                  (long long)first, (long long)second, other);
@@ -148,7 +162,7 @@ static void report_row(const gasnetc_param_t *row)
         gasnett_envdbl_display(row->name, *(const double *)(const void *)field, !text);
     else
         gasnett_envint_display(row->name, *(const int64_t *)(const void *)field, !text,
-                               row->kind == GASNETI_ENV_SIZE);
+                               row->kind == GASNETI_ENV_SIZE || row->kind == GASNETI_ENV_MEGABYTES);
 }
 
 static void warn_unknown(const char *entry)
@@ -199,6 +213,7 @@ void gasnetc_params_init(const struct bootstrap_job *job)
     }
     if (!*error) check_barrier(error, sizeof error);
     if (!*error) check_powers(error, sizeof error);
+    if (!*error) check_firehose(error, sizeof error);
     if (!*error) check_backtrace(error, sizeof error);
     gasneti_fatal_if_any(error);
     check_equal(job);

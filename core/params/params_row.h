@@ -11,12 +11,13 @@
 #define PARAM_TEXT_(x) #x
 #define PARAM_TEXT(x)  PARAM_TEXT_(x)
 
-#define PARAM_INITIAL_NUMBER(x)   PARAM_TEXT(x)
-#define PARAM_INITIAL_SIZE(x)     PARAM_TEXT(x)
-#define PARAM_INITIAL_SECONDS(x)  PARAM_TEXT(x)
-#define PARAM_INITIAL_FRACTION(x) PARAM_TEXT(x)
-#define PARAM_INITIAL_BOOLEAN(x)  (x) ? "yes" : "no"
-#define PARAM_INITIAL_TEXT(x)     ""
+#define PARAM_INITIAL_NUMBER(x)    PARAM_TEXT(x)
+#define PARAM_INITIAL_SIZE(x)      PARAM_TEXT(x)
+#define PARAM_INITIAL_MEGABYTES(x) PARAM_TEXT(x)
+#define PARAM_INITIAL_SECONDS(x)   PARAM_TEXT(x)
+#define PARAM_INITIAL_FRACTION(x)  PARAM_TEXT(x)
+#define PARAM_INITIAL_BOOLEAN(x)   (x) ? "yes" : "no"
+#define PARAM_INITIAL_TEXT(x)      ""
 
 #define PARAM_ROW(field_, kind_, name_, alias_, initial_, least_, most_, same_, help_)             \
     {.name = name_,                                                                                \

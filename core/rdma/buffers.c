@@ -1,7 +1,8 @@
 /* buffers.c - bounce buffers (bbufs) and transient registrations, which operations in flight hold;
  * and registrations of the library's own memory.
  *
- * A gasnetc_held_t with an address in the arena is a bbuf; any other is a transient registration.
+ * A gasnetc_held_t with an address in the arena is a bbuf; one with an address in the cache's
+ * records is a region of the cache (firehose.h); any other is a transient registration.
  */
 #include "core/rdma/buffers.h"
 
@@ -12,6 +13,7 @@
 #include "core/job/job.h"
 #include "core/job/progress.h"
 #include "core/job/thread.h"
+#include "core/rdma/firehose.h"
 #include "core/report.h"
 
 /* A transient registration. */
@@ -40,7 +42,7 @@ void gasnetc_bbuf_init(uint32_t count)
     if (!arena)
         gasneti_fatal("cannot allocate %zu KB of send buffers: %s; lower GASNET_BBUF_COUNT",
                       arena_size / 1024, strerror(errno));
-    if (!net_register(arena, arena_size, false, &gasnetc_bbuf_region)) {
+    if (!net_register(arena, arena_size, NET_LOCAL, &gasnetc_bbuf_region)) {
         char why[256];
         net_explain_register(errno, arena_size, why, sizeof why);
         gasneti_fatal("cannot register %zu KB of send buffers: %s", arena_size / 1024, why);
@@ -51,7 +53,7 @@ void gasnetc_bbuf_init(uint32_t count)
 const net_region_t *gasnetc_pin_permanent(void *start, size_t length)
 {
     pin_t *pin = malloc(sizeof *pin);
-    if (!pin || !net_register(start, length, false, &pin->region)) {
+    if (!pin || !net_register(start, length, NET_LOCAL, &pin->region)) {
         free(pin);
         return NULL;
     }
@@ -96,13 +98,13 @@ void gasnetc_bbuf_fini(void)
     gasnetc_free_bbufs.first = NULL;
 }
 
-gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, net_region_t **region,
-                                      bool in_handler)
+gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, enum net_access access,
+                                      const net_region_t **region, bool in_handler)
 {
     pin_t *pin = gasnetc_pool_take(&free_pins);
     if (!pin) pin = malloc(sizeof *pin);
     if (!pin) gasneti_fatal("out of memory for the record of a registration");
-    while (!net_register((void *)(uintptr_t)start, length, false, &pin->region)) {
+    while (!net_register((void *)(uintptr_t)start, length, access, &pin->region)) {
         char why[256];
         if (errno == EAGAIN) {
             gasnetc_stall_bbuf(in_handler);
@@ -116,8 +118,7 @@ gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, net_regi
     return &pin->held;
 }
 
-/* Poll lock held: deregistering, a system call, waits until it is released. */
-static __attribute__((noinline)) void retire(gasnetc_held_t *pin)
+void gasnetc_retire(gasnetc_held_t *pin)
 {
     pin->next = atomic_load_explicit(&gasnetc_retired_pins, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&gasnetc_retired_pins, &pin->next, pin,
@@ -131,8 +132,12 @@ void gasnetc_deregister_retired(void)
         atomic_exchange_explicit(&gasnetc_retired_pins, NULL, memory_order_acquire);
     while (pin) {
         gasnetc_held_t *next = pin->next;
-        net_deregister(&((pin_t *)pin)->region);
-        gasnetc_pool_give(&free_pins, pin);
+        if (pin == &gasnetc_cache_due) {
+            gasnetc_firehose_tidy();
+        } else {
+            net_deregister(&((pin_t *)pin)->region);
+            gasnetc_pool_give(&free_pins, pin);
+        }
         pin = next;
     }
 }
@@ -156,6 +161,15 @@ static __attribute__((noinline)) void free_bbuf(gasnetc_held_t *bbuf)
     gasnetc_bbuf_free(bbuf);
 }
 
+/* Deregistering, a system call, waits until the poll lock is released. */
+static __attribute__((noinline)) void free_region(gasnetc_held_t *held)
+{
+    if (gasnetc_is_cached(held))
+        gasnetc_cache_release(held);
+    else
+        gasnetc_retire(held);
+}
+
 /* Of a put or an Active Message, or of a get whose destination is in the first page. */
 static __attribute__((noinline)) void free_uncopied(const gasnetc_sent_t *sent)
 {
@@ -169,7 +183,7 @@ void gasnetc_release_held(const gasnetc_sent_t *sent)
 {
     gasnetc_held_t *held = sent->held;
     if ((size_t)((char *)held - arena) >= arena_size) {
-        retire(held);
+        free_region(held);
         return;
     }
     if ((uintptr_t)sent->copy_to < GASNETC_FIRST_PAGE) {

@@ -96,14 +96,18 @@ void gasnetc_bbuf_counts(uint64_t *all, uint64_t *most);
 /* Registers [start, start+length) for one transfer, until its completion.  Pass the result as
  * gasnetc_sent_t.held, and `*region` to the posting call.  Waits while the network returns EAGAIN;
  * fatal when it refuses. */
-gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, net_region_t **region,
-                                      bool in_handler);
+gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, enum net_access access,
+                                      const net_region_t **region, bool in_handler);
 
 /* After reaping, with no lock held: deregisters the memory of completed transfers. */
 #pragma GCC visibility push(hidden)
 extern gasnetc_held_t *_Atomic gasnetc_retired_pins;
 #pragma GCC visibility pop
 void gasnetc_deregister_retired(void);
+
+/* Leaves the registration to the next gasnetc_tidy_pins; lock-free. */
+void gasnetc_retire(gasnetc_held_t *pin);
+
 static inline void gasnetc_tidy_pins(void)
 {
     if (__builtin_expect(atomic_load_explicit(&gasnetc_retired_pins, memory_order_relaxed) != NULL,

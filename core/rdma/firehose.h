@@ -8,9 +8,12 @@
 #define GASNETC_FIREHOSE_H
 
 #include "core/completion.h"
+#include "core/lock.h"
 #include "core/network.h"
+#include "core/rdma/buffers.h"
 #include "core/rdma/given_back.h"
-#include "other/firehose/include/firehose.h"
+#include "gasnet.h"
+#include "other/firehose/hit.h"
 
 /* Opens the cache; at attach, when the segment is registered.  Collective.  Fatal, naming the two
  * settings or limits that contradict each other. */
@@ -24,19 +27,65 @@ void gasnetc_firehose_close(void);
  * lock and allocates nothing.  Does nothing while there is no cache. */
 void gasnetc_firehose_invalidate(void *addr, size_t len);
 
-/* What transfers need of the cache.  `above` SIZE_MAX: there is none. */
+/* The cache as transfers see it. */
 typedef struct gasnetc_cache {
     firehose_t *instance; /* NULL: none */
-    size_t above;         /* longer transfers use it, others are copied */
-    size_t max_region, page;
-    uintptr_t keys;   /* the regions' records in memory, which gasnetc_sent_t.held points to */
-    size_t keys_size; /* bytes */
+    size_t max_region;    /* bytes of one region, whole pages; SIZE_MAX without a cache */
+    uintptr_t keys;       /* the regions' keys, each a net_region_t */
+    size_t keys_size;     /* bytes; 0 without a cache */
+    gasneti_lock_t lock;
 } gasnetc_cache_t;
 #pragma GCC visibility push(hidden)
 extern gasnetc_cache_t gasnetc_cache;
+/* On the list of gasnetc_retire: gasnetc_firehose_tidy is to be called. */
+extern gasnetc_held_t gasnetc_cache_due;
 #pragma GCC visibility pop
 
-/* After reaping, with no lock held: deregisters what was given back or evicted. */
+/* How many bytes of [start, start+nbytes) one region can cover.  Long ranges are divided at
+ * multiples of max_region, so that transfers of the same memory find the same regions. */
+static inline size_t gasnetc_cache_piece(const void *start, size_t nbytes)
+{
+    const size_t most = gasnetc_cache.max_region;
+    if (nbytes + (uintptr_t)start % GASNET_PAGESIZE <= most) return nbytes;
+    return most - (uintptr_t)start % most;
+}
+
+/* The region that covers the range, held by the caller, if it is registered; else NULL. */
+static inline const net_region_t *gasnetc_cache_hit(const void *start, size_t nbytes)
+{
+    firehose_t *fh = gasnetc_cache.instance;
+    if (__builtin_expect(!fh || gasnetc_given_back_pending(), 0)) return NULL;
+    gasneti_lock(&gasnetc_cache.lock);
+    const uint32_t region = firehose_hit(fh, (uintptr_t)start, nbytes);
+    gasneti_unlock(&gasnetc_cache.lock);
+    return region ? firehose_hit_key(fh, region) : NULL;
+}
+
+/* The same; registers the range if it is not, which waits for room by polling.  At most
+ * gasnetc_cache_piece bytes. */
+enum gasnetc_cache_answer {
+    GASNETC_CACHED,
+    GASNETC_CACHE_BUSY,   /* not registered, and the caller must not wait */
+    GASNETC_NOT_CACHEABLE /* there is no cache, or the memory cannot be written */
+};
+enum gasnetc_cache_answer gasnetc_cache_pin(const void *start, size_t nbytes, bool may_wait,
+                                            const net_region_t **region);
+
+/* A transfer that holds a region has it as gasnetc_sent_t.held. */
+static inline gasnetc_held_t *gasnetc_cache_held(const net_region_t *region)
+{
+    return (gasnetc_held_t *)(uintptr_t)region;
+}
+
+static inline bool gasnetc_is_cached(const gasnetc_held_t *held)
+{
+    return (uintptr_t)held - gasnetc_cache.keys < gasnetc_cache.keys_size;
+}
+
+/* Ends the use of a region.  May be called under the poll lock: deregisters nothing. */
+void gasnetc_cache_release(gasnetc_held_t *held);
+
+/* With no lock held: deregisters what was given back. */
 void gasnetc_firehose_tidy(void);
 
 #endif

@@ -11,6 +11,7 @@
 #include "core/job/progress.h"
 #include "core/job/thread.h"
 #include "core/rdma/bounce.h"
+#include "core/rdma/firehose.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/report.h"
 #include "other/tools/hot.h"
@@ -145,17 +146,46 @@ static void put_bounced(gasnetc_peer_t *peer, uintptr_t dst, contents_t from, si
     }
 }
 
-/* Puts directly from the source; registers a source outside the segment for the transfer. */
+/* Regions of the cache that this thread holds for transfers which are not posted yet: with any, it
+ * does not wait for room in the cache, which may be full of them. */
+static GASNETI_OF_THREAD unsigned unposted;
+
+/* Puts the first bytes of memory outside the segment, and returns their number: from a region of
+ * the cache.  A handler does not wait for one: it copies the bytes, or registers them for the
+ * transfer if the core has no buffers; the latter also serves for memory that the cache refuses. */
+static size_t put_outside(gasnetc_peer_t *peer, uintptr_t dst, const char *src, size_t nbytes,
+                          enum net_order order, gasnetc_counter_t *counter, bool in_handler)
+{
+    const net_region_t *region;
+    const size_t piece = gasnetc_cache_piece(src, nbytes);
+    enum gasnetc_cache_answer answer =
+        gasnetc_cache_pin(src, piece, !in_handler && !unposted, &region);
+    if (answer == GASNETC_CACHE_BUSY && bounce_put_max()) {
+        put_bounced(peer, dst, (contents_t){.src = src}, piece, order, counter, in_handler);
+        return piece;
+    }
+    gasnetc_held_t *held = answer == GASNETC_CACHED
+                               ? gasnetc_cache_held(region)
+                               : gasnetc_pin_transient(src, piece, NET_SOURCE, &region, in_handler);
+    unposted++;
+    post_put(peer, dst, src, region, piece, order,
+             &(gasnetc_sent_t){.counter = counter, .held = held}, in_handler);
+    unposted--;
+    return piece;
+}
+
+/* Puts directly from the source. */
 static void put_zero_copy(gasnetc_peer_t *peer, uintptr_t dst, const char *src, size_t nbytes,
                           enum net_order order, gasnetc_counter_t *counter, bool in_handler)
 {
     while (nbytes) {
         size_t piece = piece_of(peer->segment.base, dst, nbytes);
-        gasnetc_held_t *held = NULL;
         net_region_t *region = segment_region(src, &piece);
-        if (!region) held = gasnetc_pin_transient(src, piece, &region, in_handler);
-        post_put(peer, dst, src, region, piece, order,
-                 &(gasnetc_sent_t){.counter = counter, .held = held}, in_handler);
+        if (region)
+            post_put(peer, dst, src, region, piece, order, &(gasnetc_sent_t){.counter = counter},
+                     in_handler);
+        else
+            piece = put_outside(peer, dst, src, piece, order, counter, in_handler);
         src += piece;
         dst += piece;
         nbytes -= piece;
@@ -238,6 +268,7 @@ HOT bool put_now(gasnetc_peer_t *peer, uintptr_t dst, const void *src, size_t nb
         if (!region) return false;
     } else if (bulk && bounce_inline_copies()) {
         region = local_region_of(src, nbytes);
+        if (!region && nbytes > gasnetc_caps.copy_put_max) return false;
     }
     if (!enter(peer, dst, nbytes, effort)) return false;
     counter->issued++;
@@ -272,7 +303,7 @@ HOT bool get_now(gasnetc_peer_t *peer, void *dst, uintptr_t src, size_t nbytes,
         return nbytes <= gasnetc_caps.transfer_max &&
                get_into(peer, dst, region, src, nbytes, &(gasnetc_sent_t){.counter = counter},
                         effort);
-    if (nbytes > bounce_get_max()) return false;
+    if (nbytes > gasnetc_caps.copy_get_max) return false;
     bounce_get_t get;
     bool begun = bounce_get_begin(&get, dst, nbytes, counter, effort == SLOW);
     *bbuf = get.sent.held;
@@ -288,7 +319,9 @@ void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_
     uintptr_t to = (uintptr_t)dst;
     gasnetc_check_remote(peer, to, nbytes, "a put");
     size_t in_segment = nbytes;
-    if (nbytes <= gasnetc_caps.inline_max && piece_of(peer->segment.base, to, nbytes) == nbytes &&
+    const bool copied = source_free || nbytes <= gasnetc_caps.copy_put_max;
+    if (copied && nbytes <= gasnetc_caps.inline_max &&
+        piece_of(peer->segment.base, to, nbytes) == nbytes &&
         post_put(peer, to, src, NULL, nbytes, order, &(gasnetc_sent_t){.counter = counter},
                  in_handler))
         return;
@@ -298,26 +331,43 @@ void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_
         gasnetc_counter_t local = {0};
         put_zero_copy(peer, to, src, nbytes, order, &local, in_handler);
         while (!gasnetc_counter_done(&local)) gasnetc_stall(in_handler);
-    } else if (nbytes <= bounce_put_max() && !segment_region(src, &in_segment)) {
+    } else if (copied && nbytes <= bounce_put_max() && !segment_region(src, &in_segment)) {
         put_bounced(peer, to, (contents_t){.src = src}, nbytes, order, counter, in_handler);
     } else {
         put_zero_copy(peer, to, src, nbytes, order, counter, in_handler);
     }
 }
 
-/* Gets one piece to memory outside the segment: through a buffer, or by a registration. */
-static void get_outside(gasnetc_peer_t *peer, void *to, uintptr_t from, size_t nbytes,
+/* False, with nothing posted, if the network has no buffer. */
+static bool get_bounced(gasnetc_peer_t *peer, void *to, uintptr_t from, size_t nbytes,
                         gasnetc_counter_t *counter)
 {
     bounce_get_t get;
-    if (nbytes <= bounce_get_max()) {
-        while (!bounce_get_begin(&get, to, nbytes, counter, true)) gasnetc_stall_bbuf(false);
-        if (post_get(peer, get.to, get.region, from, nbytes, &get.sent)) return;
+    while (!bounce_get_begin(&get, to, nbytes, counter, true)) gasnetc_stall_bbuf(false);
+    return post_get(peer, get.to, get.region, from, nbytes, &get.sent);
+}
+
+/* Gets the first bytes to memory outside the segment, and returns their number. */
+static size_t get_outside(gasnetc_peer_t *peer, void *to, uintptr_t from, size_t nbytes,
+                          gasnetc_counter_t *counter)
+{
+    if (nbytes <= gasnetc_caps.copy_get_max && get_bounced(peer, to, from, nbytes, counter))
+        return nbytes;
+    const net_region_t *region;
+    size_t piece = gasnetc_cache_piece(to, nbytes);
+    enum gasnetc_cache_answer answer = gasnetc_cache_pin(to, piece, !unposted, &region);
+    if (answer == GASNETC_CACHE_BUSY) {
+        if (piece > bounce_get_max()) piece = bounce_get_max();
+        if (piece && get_bounced(peer, to, from, piece, counter)) return piece;
+        piece = nbytes;
     }
-    net_region_t *region;
-    gasnetc_sent_t sent = {.counter = counter,
-                           .held = gasnetc_pin_transient(to, nbytes, &region, false)};
-    post_get(peer, to, region, from, nbytes, &sent);
+    gasnetc_held_t *held = answer == GASNETC_CACHED
+                               ? gasnetc_cache_held(region)
+                               : gasnetc_pin_transient(to, piece, NET_LOCAL, &region, false);
+    unposted++;
+    post_get(peer, to, region, from, piece, &(gasnetc_sent_t){.counter = counter, .held = held});
+    unposted--;
+    return piece;
 }
 
 static __attribute__((noinline)) void get_pieces(gasnetc_peer_t *peer, char *to, uintptr_t from,
@@ -330,7 +380,7 @@ static __attribute__((noinline)) void get_pieces(gasnetc_peer_t *peer, char *to,
         if (region)
             post_get(peer, to, region, from, piece, &(gasnetc_sent_t){.counter = counter});
         else
-            get_outside(peer, to, from, piece, counter);
+            piece = get_outside(peer, to, from, piece, counter);
         to += piece;
         from += piece;
         nbytes -= piece;
@@ -339,12 +389,56 @@ static __attribute__((noinline)) void get_pieces(gasnetc_peer_t *peer, char *to,
 
 /* --- the calls --- */
 
+/* True if the transfer may be one of a single region of the cache: then its local side is not in
+ * this node's segment. */
+HOT bool may_hit(const void *local, size_t nbytes, size_t copied)
+{
+    return nbytes > copied && nbytes <= gasnetc_caps.transfer_max &&
+           (uintptr_t)local - gasnetc_local_segment.base >= gasnetc_local_segment.size;
+}
+
+/* Posts a put from a region of the cache, or nothing. */
+HOT bool put_hit(gasnetc_peer_t *peer, uintptr_t dst, const void *src, size_t nbytes,
+                 gasnetc_counter_t *counter)
+{
+    if (!may_hit(src, nbytes, gasnetc_caps.copy_put_max)) return false;
+    const net_region_t *region = gasnetc_cache_hit(src, nbytes);
+    if (!region) return false;
+    gasnetc_held_t *held = gasnetc_cache_held(region);
+    if (enter(peer, dst, nbytes, SLOW)) {
+        const gasnetc_sent_t sent = {.counter = counter, .held = held};
+        counter->issued++;
+        enum net_result result =
+            net_put(&peer->net, dst, &peer->window.key, src, region, nbytes, NET_UNORDERED, &sent);
+        gasneti_unlock(&peer->lock);
+        if (__builtin_expect(result == NET_POSTED, 1)) return true;
+        counter->issued--;
+    }
+    gasnetc_cache_release(held);
+    return false;
+}
+
+HOT bool get_hit(gasnetc_peer_t *peer, void *dst, uintptr_t src, size_t nbytes,
+                 gasnetc_counter_t *counter)
+{
+    if (!may_hit(dst, nbytes, gasnetc_caps.copy_get_max)) return false;
+    const net_region_t *region = gasnetc_cache_hit(dst, nbytes);
+    if (!region) return false;
+    gasnetc_held_t *held = gasnetc_cache_held(region);
+    if (get_into(peer, dst, region, src, nbytes,
+                 &(gasnetc_sent_t){.counter = counter, .held = held}, SLOW))
+        return true;
+    gasnetc_cache_release(held);
+    return false;
+}
+
 /* The second, SLOW tries, and then the general case. */
 
 static __attribute__((noinline)) void put_again(gasnetc_peer_t *peer, void *dst, const void *src,
                                                 size_t nbytes, gasnetc_counter_t *counter,
                                                 bool bulk)
 {
+    if (bulk && put_hit(peer, (uintptr_t)dst, src, nbytes, counter)) return;
     if (nbytes == 0) return;
     if (!put_now(peer, (uintptr_t)dst, src, nbytes, counter, bulk, SLOW))
         gasnetc_put_payload(peer, dst, src, nbytes, !bulk, NET_UNORDERED, counter, false);
@@ -356,7 +450,7 @@ static __attribute__((noinline)) void get_again(gasnetc_peer_t *peer, void *dst,
 {
     if (bbuf) gasnetc_bbuf_free(bbuf);
     bbuf = NULL;
-    if (nbytes == 0) return;
+    if (get_hit(peer, dst, src, nbytes, counter) || nbytes == 0) return;
     if (get_now(peer, dst, src, nbytes, counter, &bbuf, SLOW)) return;
     if (bbuf) gasnetc_bbuf_free(bbuf);
     get_pieces(peer, dst, src, nbytes, counter);

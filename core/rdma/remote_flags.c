@@ -41,7 +41,7 @@ void gasnetc_remote_flags_init(uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         gasnetc_remote_flag_due[i] = next_marks[i] = GASNETC_FLAG_MARKS;
     gasnetc_remote_flag_words = words;
-    if (!net_register(words, size, true, &region)) {
+    if (!net_register(words, size, NET_REMOTE, &region)) {
         char why[256];
         net_explain_register(errno, size, why, sizeof why);
         gasneti_fatal("cannot register the barrier's %zu KB: %s", size / 1024, why);
@@ -65,10 +65,11 @@ void gasnetc_remote_flags_close(void)
 static __attribute__((noinline, cold)) void put_registered(gasnetc_peer_t *peer, uint32_t node,
                                                            uint32_t index, uint64_t word)
 {
-    net_region_t *local;
+    const net_region_t *local;
     gasnetc_counter_t done = {.issued = 1};
-    const gasnetc_sent_t sent = {.counter = &done,
-                                 .held = gasnetc_pin_transient(&word, sizeof word, &local, false)};
+    const gasnetc_sent_t sent = {
+        .counter = &done,
+        .held = gasnetc_pin_transient(&word, sizeof word, NET_SOURCE, &local, false)};
     for (;;) {
         gasneti_lock(&peer->lock);
         enum net_result result =

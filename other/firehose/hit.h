@@ -19,6 +19,12 @@ static inline void *firehose_hit_key(const firehose_t *fh, uint32_t region)
     return fh_local_key(fh, region);
 }
 
+/* Numbers of regions are below this. */
+static inline size_t firehose_hit_regions(const firehose_t *fh)
+{
+    return (size_t)fh->local.table.capacity + 1;
+}
+
 /* Ends one use.  True if the region is to be deregistered, by firehose_poll. */
 static inline bool firehose_hit_release(firehose_t *fh, uint32_t region)
 {

@@ -121,7 +121,7 @@ static void share_memory(sum_t *s)
     firehose_sizes_t *out = &s->out;
     out->m = in->m;
     out->maxvictim_m = in->maxvictim_m;
-    if (s->peers == 0) out->m = 0;
+    if (s->peers == 0 && !is_set(out->m)) out->m = 0;
     if (!is_set(out->m)) {
         uint64_t otherwise = s->pinnable / 4 * 3;
         if (is_set(in->main_pool)) otherwise = least(in->main_pool, s->pinnable);
@@ -222,6 +222,14 @@ static bool check_regions(sum_t *s)
     return true;
 }
 
+/* Without peers both pools are this process's own. */
+static void join_pools(firehose_sizes_t *out)
+{
+    out->maxvictim_m += out->m;
+    out->maxvictim_r += out->r;
+    out->m = out->r = 0;
+}
+
 int firehose_compute_sizes(const firehose_limits_t *limits, firehose_sizes_t *sizes, char *text,
                            size_t text_size)
 {
@@ -231,6 +239,7 @@ int firehose_compute_sizes(const firehose_limits_t *limits, firehose_sizes_t *si
     if (!check_memory(&s) || !fit_region(&s)) return -1;
     share_regions(&s);
     if (!check_regions(&s)) return -1;
+    if (s.peers == 0) join_pools(&s.out);
     *sizes = s.out;
     return 0;
 }

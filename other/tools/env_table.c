@@ -1,6 +1,7 @@
 /* env_table.c - tables of environment variables; see env_table.h. */
 #include "other/tools/env_table.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
@@ -34,6 +35,18 @@ static enum outcome parse_whole(const char *text, bool size, double *value)
     return errno == ERANGE ? whole < 0 ? TOO_SMALL : TOO_LARGE : NO_NUMBER;
 }
 
+static enum outcome parse_megabytes(const char *text, double *value)
+{
+    char with_suffix[64];
+    size_t n = strlen(text);
+    while (n && strchr(" \t\n", text[n - 1])) n--;
+    if (n == 0 || !isdigit((unsigned char)text[n - 1]) || n > sizeof with_suffix - 2)
+        return parse_whole(text, true, value);
+    memcpy(with_suffix, text, n);
+    memcpy(with_suffix + n, "M", 2);
+    return parse_whole(with_suffix, true, value);
+}
+
 static enum outcome found(bool good)
 {
     return good ? IS_NUMBER : NO_NUMBER;
@@ -48,6 +61,8 @@ static enum outcome parse(const struct gasneti_env_row *row, const char *text, d
     case GASNETI_ENV_SECONDS:
     case GASNETI_ENV_FRACTION:
         return found(gasneti_parse_double(text, value));
+    case GASNETI_ENV_MEGABYTES:
+        return parse_megabytes(text, value);
     case GASNETI_ENV_WORD:
         index = word_index(row->values, text);
         *value = (double)index;
@@ -83,6 +98,7 @@ enum { LONGEST_VALUE = 80 };
 static const char *const kinds[] = {
     [GASNETI_ENV_NUMBER] = "a whole number",
     [GASNETI_ENV_SIZE] = "a size such as 64K or 1.5GB",
+    [GASNETI_ENV_MEGABYTES] = "megabytes, or a size such as 64K or 1.5GB",
     [GASNETI_ENV_SECONDS] = "a number of seconds",
     [GASNETI_ENV_FRACTION] = "a fraction such as 0.75",
 };
@@ -91,7 +107,7 @@ static void print_limit(const struct gasneti_env_row *row, double limit, char *t
 {
     if (limit >= (double)INT64_MAX)
         snprintf(text, size, "any size");
-    else if (row->kind == GASNETI_ENV_SIZE)
+    else if (row->kind == GASNETI_ENV_SIZE || row->kind == GASNETI_ENV_MEGABYTES)
         gasneti_format_number((int64_t)limit, text, size, true);
     else
         snprintf(text, size, "%.15g", limit); /* whole numbers stay whole */

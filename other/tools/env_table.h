@@ -15,17 +15,19 @@
 
 /* A kind K is stored in a field of type gasneti_env_type_K. */
 enum gasneti_env_kind {
-    GASNETI_ENV_NUMBER,   /* whole, decimal or 0x hexadecimal */
-    GASNETI_ENV_SIZE,     /* bytes, with a suffix such as K, MB or GiB, and a fraction */
-    GASNETI_ENV_BOOLEAN,  /* y, yes, 1 or n, no, 0 */
-    GASNETI_ENV_SECONDS,  /* a number or a fraction such as 1/4 */
-    GASNETI_ENV_FRACTION, /* likewise */
-    GASNETI_ENV_WORD,     /* one of the row's values, in any case: its index among them */
-    GASNETI_ENV_TEXT,     /* anything that the row's check accepts; NULL when empty */
-    GASNETI_ENV_MAP,      /* read by a parser of its own; accepted and not stored here */
+    GASNETI_ENV_NUMBER,    /* whole, decimal or 0x hexadecimal */
+    GASNETI_ENV_SIZE,      /* bytes, with a suffix such as K, MB or GiB, and a fraction */
+    GASNETI_ENV_MEGABYTES, /* likewise, but a number without a suffix counts megabytes */
+    GASNETI_ENV_BOOLEAN,   /* y, yes, 1 or n, no, 0 */
+    GASNETI_ENV_SECONDS,   /* a number or a fraction such as 1/4 */
+    GASNETI_ENV_FRACTION,  /* likewise */
+    GASNETI_ENV_WORD,      /* one of the row's values, in any case: its index among them */
+    GASNETI_ENV_TEXT,      /* anything that the row's check accepts; NULL when empty */
+    GASNETI_ENV_MAP,       /* read by a parser of its own; accepted and not stored here */
 };
 typedef int64_t gasneti_env_type_NUMBER;
 typedef int64_t gasneti_env_type_SIZE;
+typedef int64_t gasneti_env_type_MEGABYTES;
 typedef bool gasneti_env_type_BOOLEAN;
 typedef double gasneti_env_type_SECONDS;
 typedef double gasneti_env_type_FRACTION;

@@ -144,6 +144,8 @@ void sim_job_begin(const sim_job_t *job)
     sim_job_exchange(NULL, NULL);
     gasnetc_caps = (struct net_caps){.inline_max = job->inline_max,
                                      .transfer_max = 1 << 20,
+                                     .copy_put_max = 4096,
+                                     .copy_get_max = 4096,
                                      .am_max = 4096,
                                      .region_max = (size_t)1 << 40,
                                      .credits = job->credits,
@@ -264,9 +266,9 @@ void net_free(void *memory)
     free(memory);
 }
 
-bool net_register(void *start, size_t size, bool all, net_region_t *made)
+bool net_register(void *start, size_t size, enum net_access access, net_region_t *made)
 {
-    (void)start, (void)size, (void)all, (void)made;
+    (void)start, (void)size, (void)access, (void)made;
     return true;
 }
 

@@ -9,7 +9,7 @@ tests_sim_libsim_a_SOURCES = tests/sim/sim.c tests/sim/sim.h tests/sim/schedule.
 sim_cppflags = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/ibv-conduit -DGASNETC_PARAMS_DEF='"ibv-conduit/params.def"' \
 	-I$(top_srcdir)/tests/sim/network $(DEBUG_DEFINE) -DGASNETI_NO_LINKCHECK -DGASNET_SEQ
 tests_sim_libjob_a_SOURCES = \
-	core/am/am_deliver.c core/am/am_send.c core/rdma/buffers.c core/am/context.c core/progress/poll.c core/rdma/rdma.c core/job/thread.c core/job/signal_stack.c \
+	core/am/am_deliver.c core/am/am_send.c core/rdma/buffers.c core/rdma/firehose.c core/rdma/given_back.c core/am/context.c core/progress/poll.c core/rdma/rdma.c core/job/thread.c core/job/signal_stack.c \
 	tests/sim/job.c tests/sim/job.h tests/sim/network.c tests/sim/rings.c tests/sim/rings.h \
 	tests/sim/network/network_sim.h core/ib/amrdma.h core/ib/amrdma.c
 tests_sim_libjob_a_CPPFLAGS = $(sim_cppflags)
@@ -23,7 +23,7 @@ sim_programs = tests/sim/am tests/sim/coll tests/sim/collectives tests/sim/exit 
 check_PROGRAMS += $(sim_programs)
 tests_sim_am_SOURCES = tests/sim/am.c
 tests_sim_am_CPPFLAGS = $(sim_cppflags)
-tests_sim_am_LDADD = tests/sim/libjob.a tests/sim/libsim.a
+tests_sim_am_LDADD = tests/sim/libjob.a tests/sim/libsim.a other/firehose/libfirehose.la
 tests_sim_coll_SOURCES = tests/sim/coll.c $(coll_plan_sources)
 tests_sim_coll_LDADD = tests/sim/libsim.a
 tests_sim_collectives_SOURCES = tests/sim/collectives.c tests/sim/extended/collops.c tests/sim/extended/collops.h tests/sim/extended/extended.c tests/sim/extended/extended.h

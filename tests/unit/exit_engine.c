@@ -23,6 +23,7 @@
 #include "core/job/progress.h"
 #include "core/job/thread.h"
 #include "core/params/params.h"
+#include "core/rdma/firehose.h"
 #include "core/rdma/buffers.h"
 #include "core/rdma/remote_flags.h"
 #include "core/rdma/segment.h"

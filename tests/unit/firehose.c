@@ -694,6 +694,12 @@ static void pool_sizes(void)
     sizes("both are set; R only less than it would be", in, 8 * MB, 8 * MB, 10, 64, region);
     in = limits(1);
     sizes("alone in the job: no firehoses", in, 0, 3072ull * MB, 0, 24576, region);
+    in.m = 3 * MB;
+    in.maxvictim_m = 2 * MB;
+    in.r = 10;
+    sizes("what is set for peers is its own too", in, 0, 5 * MB, 0, 26, region);
+    in.memlock = 4 * MB;
+    contradicts(in, "GASNET_FIREHOSE_M (3 MB)", "GASNET_FIREHOSE_MAXVICTIM_M (2 MB)");
     in = limits(1001);
     in.memlock = 32 * MB;
     sizes("many peers: regions become smaller", in, 24 * MB, 8 * MB, 1024, 341, 6 * PAGE);

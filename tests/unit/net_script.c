@@ -131,6 +131,8 @@ void net_script_reset(void)
                                 .caps = {.device = "a script",
                                          .inline_max = 72,
                                          .transfer_max = (size_t)1 << 30,
+                                         .copy_put_max = 4096,
+                                         .copy_get_max = 4096,
                                          .am_max = 4096,
                                          .region_max = SIZE_MAX,
                                          .ordered = true}};
@@ -183,7 +185,7 @@ static uint32_t add_registration(void *start, size_t size, bool mine, bool expos
     return made;
 }
 
-bool net_register(void *start, size_t size, bool remote, net_region_t *region)
+bool net_register(void *start, size_t size, enum net_access access, net_region_t *region)
 {
     *region = (net_region_t){0};
     if (size == 0 || size > net_script.caps.region_max)
@@ -192,13 +194,13 @@ bool net_register(void *start, size_t size, bool remote, net_region_t *region)
         errno = net_script.refuse;
         return false;
     }
-    region->id = add_registration(start, size, true, remote);
+    region->id = add_registration(start, size, true, access == NET_REMOTE);
     net_script.regions++;
     net_script_event_t *event = record(NET_SCRIPT_REGISTER, 0);
     event->local = start;
     event->length = size;
     event->region = region->id;
-    event->remote_use = remote;
+    event->remote_use = access == NET_REMOTE;
     return true;
 }
 

@@ -46,6 +46,7 @@ static void on_replied(gasnet_token_t token)
 
 void job_begin(void)
 {
+    gasnetc_params.use_firehose = false;
     static const gasnet_handlerentry_t handlers[] = {{H_SILENT, (void (*)(void))on_silent},
                                                      {H_ANSWER, (void (*)(void))on_answer},
                                                      {H_PAYLOAD, (void (*)(void))on_payload},

@@ -97,11 +97,12 @@ static void tickets(void)
     gasnetc_params.num_tmpmd = 2;
     job_begin();
     net_region_t one, two, three;
-    check(net_register(source, 5000, false, &one) && net_register(source, 5000, false, &two) &&
-              !net_register(source, 5000, false, &three) && errno == EAGAIN,
+    check(net_register(source, 5000, NET_LOCAL, &one) &&
+              net_register(source, 5000, NET_LOCAL, &two) &&
+              !net_register(source, 5000, NET_LOCAL, &three) && errno == EAGAIN,
           "PO-5 GASNET_PORTAL_NUM_TMPMD bounds temporary descriptors, and more have to wait");
     net_deregister(&one);
-    check(net_register(source, 5000, false, &three), "until one is gone");
+    check(net_register(source, 5000, NET_LOCAL, &three), "until one is gone");
     net_deregister(&two);
     net_deregister(&three);
     job_end("temporary descriptors");

@@ -173,7 +173,8 @@ static void make_segment(uint32_t node, size_t size, unsigned shift)
         size_t start = i << shift, piece = (size_t)1 << shift;
         if (piece > size - start) piece = size - start;
         if (mine)
-            net_register(segments[node] + start, piece, true, &gasnetc_local_segment.regions[i]);
+            net_register(segments[node] + start, piece, NET_REMOTE,
+                         &gasnetc_local_segment.regions[i]);
         else
             keys[node][i] = net_script_expose(segments[node] + start, piece);
     }

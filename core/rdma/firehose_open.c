@@ -1,0 +1,179 @@
+/* firehose_open.c - opens and closes the registration cache of the core: the sizes of its pools,
+ * and the callbacks by which other/firehose registers, deregisters and makes progress.
+ *
+ * SEGMENT_FAST needs memory of this node alone, so the instance is for one node and no messages are
+ * sent.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/job/job.h"
+#include "core/job/progress.h"
+#include "core/params/params.h"
+#include "core/rdma/firehose.h"
+#include "core/rdma/rdma_internal.h"
+#include "core/report.h"
+#include "gasnet.h"
+
+/* --- callbacks --- */
+
+static firehose_outcome_t cache_pin(void *context, uintptr_t addr, size_t len, void *key)
+{
+    (void)context;
+    gasnetc_given_back_watch(addr, len);
+    if (net_register((void *)addr, len, NET_LOCAL, key)) return FIREHOSE_PINNED;
+    int error = errno;
+    gasnetc_given_back_unwatch(addr, len);
+    return error == ENOMEM || error == EAGAIN ? FIREHOSE_REFUSED : FIREHOSE_INVALID;
+}
+
+static void cache_unpin(void *context, uintptr_t addr, size_t len, void *key)
+{
+    (void)context;
+    net_deregister(key);
+    gasnetc_given_back_unwatch(addr, len);
+}
+
+static void cache_progress(void *context)
+{
+    (void)context;
+    gasneti_wait_poll();
+}
+
+static void cache_lock(void *context)
+{
+    (void)context;
+    gasneti_lock(&gasnetc_cache.lock);
+}
+
+static void cache_unlock(void *context)
+{
+    (void)context;
+    gasneti_unlock(&gasnetc_cache.lock);
+}
+
+/* --- begin and end --- */
+
+/* Nodes that hold firehoses to each other's memory; 1: none do. */
+static uint32_t holders(void)
+{
+    return 1; /* SEGMENT_FAST */
+}
+
+/* What is left for the cache when `taken` is registered; something always is, and if that is too
+ * much the system refuses it later. */
+static uint64_t left(uint64_t all, uint64_t taken, uint64_t least)
+{
+    return all > taken && all - taken > least ? all - taken : least;
+}
+
+static uint64_t memlock(uint64_t taken)
+{
+    struct rlimit limit;
+    if (!gasnetc_caps.pays_for_pinning || geteuid() == 0 || getrlimit(RLIMIT_MEMLOCK, &limit) ||
+        limit.rlim_cur == RLIM_INFINITY)
+        return FIREHOSE_UNSET;
+    return left(limit.rlim_cur, taken, 64 << 10);
+}
+
+static uint64_t device_regions(void)
+{
+    struct net_counts net = {0};
+    if (!gasnetc_caps.regions) return FIREHOSE_UNSET;
+    net_counts(&net);
+    const uint64_t here = gasnetc_job.host_size;
+    return left(gasnetc_caps.regions, net.registrations * here, 2 * here);
+}
+
+/* GASNET_PHYSMEM_MAX bounds what is registered, and firehose_compute_sizes takes three quarters. */
+static uint64_t host_memory(uint64_t taken)
+{
+    uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t most = (uint64_t)gasnetc_params.physmem_max / 3 * 4;
+    if (most && most < all) all = most;
+    return left(all, taken * gasnetc_job.host_size / 3 * 4, all / 16);
+}
+
+/* The setting of a user, where 0 is none. */
+static uint64_t setting(int64_t value)
+{
+    return value > 0 ? (uint64_t)value : FIREHOSE_UNSET;
+}
+
+enum { DEFAULT_REGION = 131072 }; /* smaller where limits are low */
+
+/* Collective. */
+static firehose_sizes_t sizes_of_pools(void)
+{
+    const gasnetc_params_t *p = &gasnetc_params;
+    const uint64_t taken = gasnetc_local_segment.size;
+    char why[512] = "";
+    firehose_sizes_t sizes;
+    const firehose_limits_t limits = {
+        .page = GASNET_PAGESIZE,
+        .memlock = memlock(taken),
+        .host_memory = host_memory(taken),
+        .device_memory = FIREHOSE_UNSET,
+        .device_regions = device_regions(),
+        .device_region = gasnetc_caps.region_max,
+        .processes = gasnetc_job.host_size,
+        .nodes = holders(),
+        .main_pool = FIREHOSE_UNSET,
+        .m = setting(p->firehose_m),
+        .maxvictim_m = setting(p->firehose_maxvictim_m),
+        .r = setting(p->firehose_r),
+        .maxvictim_r = setting(p->firehose_maxvictim_r),
+        .max_region = p->firehose_max_region == DEFAULT_REGION ? FIREHOSE_UNSET
+                                                               : setting(p->firehose_max_region),
+        .prefix = "GASNET_FIREHOSE_",
+    };
+    firehose_compute_sizes(&limits, &sizes, why, sizeof why);
+    gasneti_fatal_if_any(why);
+    return sizes;
+}
+
+static void report_sizes(const firehose_sizes_t *sizes)
+{
+    if (!gasnetc_params.firehose_verbose) return;
+    fprintf(
+        stderr,
+        "gasnet: rank %u registers up to %llu KB outside its segment, in at most %llu regions of "
+        "at most %llu KB\n",
+        gasnetc_job.rank, (unsigned long long)sizes->maxvictim_m / 1024,
+        (unsigned long long)sizes->maxvictim_r, (unsigned long long)sizes->max_region / 1024);
+}
+
+void gasnetc_firehose_open(void)
+{
+    if (gasnetc_job.size == 1 || !gasnetc_params.use_firehose) return;
+    const firehose_config_t config = {
+        .sizes = sizes_of_pools(),
+        .page = GASNET_PAGESIZE,
+        .nodes = holders(),
+        .key_size = sizeof(net_region_t),
+        .callbacks = {.pin = cache_pin,
+                      .unpin = cache_unpin,
+                      .progress = cache_progress,
+                      .lock = GASNETC_THREADED ? cache_lock : NULL,
+                      .unlock = GASNETC_THREADED ? cache_unlock : NULL},
+    };
+    firehose_t *fh = firehose_init(&config, NULL);
+    if (!fh)
+        gasneti_fatal("out of memory for the records of %llu registrations",
+                      (unsigned long long)config.sizes.maxvictim_r);
+    report_sizes(&config.sizes);
+    gasnetc_cache.keys = (uintptr_t)firehose_hit_key(fh, 0);
+    gasnetc_cache.keys_size = firehose_hit_regions(fh) * sizeof(net_region_t);
+    gasnetc_cache.max_region = config.sizes.max_region;
+    gasnetc_cache.instance = fh;
+}
+
+/* What operations in flight hold is not released any more: the network is about to be closed. */
+void gasnetc_firehose_close(void)
+{
+    firehose_t *fh = gasnetc_cache.instance;
+    gasnetc_cache = (gasnetc_cache_t){.max_region = SIZE_MAX};
+    if (fh) firehose_fini(fh, 1);
+}
