@@ -224,6 +224,8 @@ void net_explain_register(int error, size_t size, char *text, size_t text_size)
                  "Portals could not pin %zu KB; lower GASNET_MAX_SEGSIZE or "
                  "GASNET_PHYSMEM_PINNABLE_RATIO",
                  size / 1024);
+    else if (error == EFAULT)
+        snprintf(text, text_size, "part of the range is not mapped, or not writable");
     else
         snprintf(text, text_size, "Portals refused: %s", strerror(error));
 }

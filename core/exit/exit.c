@@ -370,6 +370,7 @@ static void body(void)
         restart_clock();
         gasnetc_exit_arm(exit_timeout());
         gasnetc_stats_write("at exit");
+        gasnetc_firehose_report();
         net_report_at_exit();
         close_network();
     }

@@ -213,10 +213,11 @@ void gasnetc_params_init(const struct bootstrap_job *job)
     }
     if (!*error) check_barrier(error, sizeof error);
     if (!*error) check_powers(error, sizeof error);
-    if (!*error) check_firehose(error, sizeof error);
     if (!*error) check_backtrace(error, sizeof error);
     gasneti_fatal_if_any(error);
     check_equal(job);
+    check_firehose(error, sizeof error);
+    gasneti_fatal_if_any(error);
     if (job->rank != 0) return;
     warn_obsolete();
     const char *const *all = bootstrap_environ();

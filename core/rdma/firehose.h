@@ -19,8 +19,18 @@
  * settings or limits that contradict each other. */
 void gasnetc_firehose_open(void);
 
+/* Exit: prints how the cache was used, if the user asked for it. */
+void gasnetc_firehose_report(void);
+
 /* Exit: deregisters all that is registered. */
 void gasnetc_firehose_close(void);
+
+/* For reports; any time, any thread, no lock. */
+typedef struct gasnetc_cache_counts {
+    firehose_counters_t firehose;
+    uint64_t microseconds; /* spent registering and deregistering */
+} gasnetc_cache_counts_t;
+void gasnetc_cache_counts(gasnetc_cache_counts_t *counts);
 
 /* The program gives [addr, addr+len) back, or is about to: no transfer that starts later uses a
  * registration of it.  In any thread, also within free or munmap and in a signal handler: takes no

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/job/job.h"
 #include "core/job/progress.h"
 #include "core/params/params.h"
@@ -19,12 +20,22 @@
 
 /* --- callbacks --- */
 
+static _Atomic uint64_t nanoseconds;
+
+static void spent_since(double start)
+{
+    atomic_fetch_add(&nanoseconds, (uint64_t)((gasnetc_clock() - start) * 1e9));
+}
+
 static firehose_outcome_t cache_pin(void *context, uintptr_t addr, size_t len, void *key)
 {
     (void)context;
     gasnetc_given_back_watch(addr, len);
-    if (net_register((void *)addr, len, NET_LOCAL, key)) return FIREHOSE_PINNED;
+    const double start = gasnetc_clock();
+    const bool done = net_register((void *)addr, len, NET_LOCAL, key);
     int error = errno;
+    spent_since(start);
+    if (done) return FIREHOSE_PINNED;
     gasnetc_given_back_unwatch(addr, len);
     return error == ENOMEM || error == EAGAIN ? FIREHOSE_REFUSED : FIREHOSE_INVALID;
 }
@@ -32,7 +43,9 @@ static firehose_outcome_t cache_pin(void *context, uintptr_t addr, size_t len, v
 static void cache_unpin(void *context, uintptr_t addr, size_t len, void *key)
 {
     (void)context;
+    const double start = gasnetc_clock();
     net_deregister(key);
+    spent_since(start);
     gasnetc_given_back_unwatch(addr, len);
 }
 
@@ -145,6 +158,21 @@ static void report_sizes(const firehose_sizes_t *sizes)
         (unsigned long long)sizes->maxvictim_r, (unsigned long long)sizes->max_region / 1024);
 }
 
+void gasnetc_firehose_report(void)
+{
+    gasnetc_cache_counts_t c;
+    if (!gasnetc_cache.instance || !gasnetc_params.firehose_verbose) return;
+    gasnetc_cache_counts(&c);
+    fprintf(
+        stderr,
+        "gasnet: rank %u registered outside its segment at most %llu KB at once: %llu hits, %llu "
+        "misses, %llu evictions, %llu refusals, %llu us\n",
+        gasnetc_job.rank, (unsigned long long)c.firehose.most_bytes / 1024,
+        (unsigned long long)c.firehose.local_hits, (unsigned long long)c.firehose.local_misses,
+        (unsigned long long)c.firehose.evictions, (unsigned long long)c.firehose.refusals,
+        (unsigned long long)c.microseconds);
+}
+
 void gasnetc_firehose_open(void)
 {
     if (gasnetc_job.size == 1 || !gasnetc_params.use_firehose) return;
@@ -168,6 +196,12 @@ void gasnetc_firehose_open(void)
     gasnetc_cache.keys_size = firehose_hit_regions(fh) * sizeof(net_region_t);
     gasnetc_cache.max_region = config.sizes.max_region;
     gasnetc_cache.instance = fh;
+}
+
+void gasnetc_cache_counts(gasnetc_cache_counts_t *counts)
+{
+    *counts = (gasnetc_cache_counts_t){.microseconds = atomic_load(&nanoseconds) / 1000};
+    if (gasnetc_cache.instance) firehose_read_counters(gasnetc_cache.instance, &counts->firehose);
 }
 
 /* What operations in flight hold is not released any more: the network is about to be closed. */

@@ -11,6 +11,7 @@
 #include "core/job/job.h"
 #include "core/job/thread.h"
 #include "core/rdma/bounce.h"
+#include "core/rdma/firehose.h"
 
 /* Other threads may write meanwhile.  Aligned words are read atomically, and no reader needs two of
  * them to be consistent. */
@@ -121,6 +122,15 @@ void gasnetc_tally_process(gasnetc_tally_t *tally)
     v[GASNETC_COUNT_registrations] = net.registrations;
     v[GASNETC_COUNT_spares_out] = net.spares_out;
     bounce_counts(&net, &v[GASNETC_COUNT_bounce_buffers], &v[GASNETC_COUNT_bounce_most]);
+    gasnetc_cache_counts_t cache;
+    gasnetc_cache_counts(&cache);
+    v[GASNETC_COUNT_cache_hits] = cache.firehose.local_hits;
+    v[GASNETC_COUNT_cache_misses] = cache.firehose.local_misses;
+    v[GASNETC_COUNT_cache_evictions] = cache.firehose.evictions;
+    v[GASNETC_COUNT_cache_refusals] = cache.firehose.refusals;
+    v[GASNETC_COUNT_cache_bytes] = cache.firehose.bytes;
+    v[GASNETC_COUNT_cache_bytes_most] = cache.firehose.most_bytes;
+    v[GASNETC_COUNT_cache_time] = cache.microseconds;
     v[GASNETC_COUNT_shared_buffers] = net.shared;
     v[GASNETC_COUNT_connections] = net.connections;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "other/firehose/engine.h"
+#include "other/firehose/hit.h"
 
 /* --- begin and end --- */
 
@@ -280,21 +281,7 @@ size_t firehose_stale(firehose_t *fh)
 void firehose_get_counters(firehose_t *fh, firehose_counters_t *counters)
 {
     fh_lock(fh);
-    *counters = (firehose_counters_t){
-        .local_hits = fh->local.hits,
-        .local_misses = fh->local.misses,
-        .remote_hits = fh->remote.hits,
-        .remote_misses = fh->remote.misses,
-        .registrations = fh->registrations,
-        .evictions = fh->local.evictions,
-        .refusals = fh->local.refusals,
-        .firehoses_moved = fh->remote.moves,
-        .requests = fh->remote.requests,
-        .bytes = fh->local.present.bytes,
-        .regions = fh->local.present.regions,
-        .most_bytes = fh->local.peak.bytes,
-        .most_regions = fh->local.peak.regions,
-    };
+    firehose_read_counters(fh, counters);
     fh_unlock(fh);
 }
 

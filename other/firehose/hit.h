@@ -32,4 +32,25 @@ static inline bool firehose_hit_release(firehose_t *fh, uint32_t region)
     return fh->local.to_deregister.oldest != FH_NONE;
 }
 
+/* firehose_get_counters without the lock: the values may be of different moments. */
+__attribute__((no_sanitize("thread"))) static inline void
+firehose_read_counters(const firehose_t *fh, firehose_counters_t *counters)
+{
+    *counters = (firehose_counters_t){
+        .local_hits = fh->local.hits,
+        .local_misses = fh->local.misses,
+        .remote_hits = fh->remote.hits,
+        .remote_misses = fh->remote.misses,
+        .registrations = fh->registrations,
+        .evictions = fh->local.evictions,
+        .refusals = fh->local.refusals,
+        .firehoses_moved = fh->remote.moves,
+        .requests = fh->remote.requests,
+        .bytes = fh->local.present.bytes,
+        .regions = fh->local.present.regions,
+        .most_bytes = fh->local.peak.bytes,
+        .most_regions = fh->local.peak.regions,
+    };
+}
+
 #endif

@@ -109,7 +109,7 @@ every_row() {
             says "IB-P IB-R $name: ranks that differ are named" "$name" 'rank 0 .*rank 1'
         fi
         case $type in
-        NUMBER | SIZE | SECONDS)
+        NUMBER | SIZE | MEGABYTES | SECONDS)
             for bad in banana $((low - 1)) $above; do
                 job 1 "testhello-$TEST_CONDUIT-seq" "" "$name=$bad"
                 says "$name=$bad: one line with name, value and range" "$name=$bad: .*(is|range is) [-0-9.]+( [A-Z]*B?)? to (any size|[0-9.]+( [KMGT]?B)?)\$"

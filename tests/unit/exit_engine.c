@@ -171,6 +171,7 @@ void gasnetc_counts_summary(char *text, size_t size)
     (void)size;
     *text = 0;
 }
+void gasnetc_firehose_report(void) {}
 void gasnetc_firehose_close(void) {}
 void gasnetc_segment_close(void) {}
 void gasnetc_remote_flags_close(void) {}
