@@ -110,6 +110,7 @@ gasnetc_held_t *gasnetc_pin_transient(const void *start, size_t length, enum net
             gasnetc_stall_bbuf(in_handler);
             continue;
         }
+        if (errno == ENOMEM && gasnetc_cache_shed()) continue;
         net_explain_register(errno, length, why, sizeof why);
         gasneti_fatal("cannot register %zu bytes at %p for a transfer: %s", length, start, why);
     }

@@ -46,6 +46,16 @@ void gasnetc_firehose_tidy(void)
     firehose_poll(gasnetc_cache.instance);
 }
 
+bool gasnetc_cache_shed(void)
+{
+    firehose_t *fh = gasnetc_cache.instance;
+    if (!fh) return false;
+    gasneti_lock(&gasnetc_cache.lock);
+    const bool any = firehose_hit_evict_all(fh);
+    gasneti_unlock(&gasnetc_cache.lock);
+    return firehose_poll(fh) || any;
+}
+
 /* --- transfers --- */
 
 static void __attribute__((noreturn, cold)) refused(const void *start, size_t nbytes)
@@ -64,7 +74,7 @@ enum gasnetc_cache_answer gasnetc_cache_pin(const void *start, size_t nbytes, bo
     static GASNETI_OF_THREAD bool waits;
     firehose_t *fh = gasnetc_cache.instance;
     firehose_request_t request;
-    if (!fh) return GASNETC_NOT_CACHEABLE;
+    if (!fh) return GASNETC_NO_CACHE;
     if (gasnetc_given_back_pending()) take_reports();
     *region = gasnetc_cache_hit(start, nbytes);
     if (*region) return GASNETC_CACHED;
@@ -77,7 +87,7 @@ enum gasnetc_cache_answer gasnetc_cache_pin(const void *start, size_t nbytes, bo
         return GASNETC_CACHED;
     }
     if (errno == ENOMEM) refused(start, nbytes);
-    return GASNETC_NOT_CACHEABLE;
+    return GASNETC_READ_ONLY;
 }
 
 void gasnetc_cache_release(gasnetc_held_t *held)

@@ -75,8 +75,9 @@ static inline const net_region_t *gasnetc_cache_hit(const void *start, size_t nb
  * gasnetc_cache_piece bytes. */
 enum gasnetc_cache_answer {
     GASNETC_CACHED,
-    GASNETC_CACHE_BUSY,   /* not registered, and the caller must not wait */
-    GASNETC_NOT_CACHEABLE /* there is no cache, or the memory cannot be written */
+    GASNETC_CACHE_BUSY, /* not registered, and the caller must not wait */
+    GASNETC_READ_ONLY,  /* not registered, as the memory cannot be written, or is not there */
+    GASNETC_NO_CACHE
 };
 enum gasnetc_cache_answer gasnetc_cache_pin(const void *start, size_t nbytes, bool may_wait,
                                             const net_region_t **region);
@@ -94,6 +95,10 @@ static inline bool gasnetc_is_cached(const gasnetc_held_t *held)
 
 /* Ends the use of a region.  May be called under the poll lock: deregisters nothing. */
 void gasnetc_cache_release(gasnetc_held_t *held);
+
+/* With no lock held: deregisters all that no transfer uses, for a registration that the system has
+ * refused.  False: there is none. */
+bool gasnetc_cache_shed(void);
 
 /* With no lock held: deregisters what was given back. */
 void gasnetc_firehose_tidy(void);

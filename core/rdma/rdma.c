@@ -151,8 +151,8 @@ static void put_bounced(gasnetc_peer_t *peer, uintptr_t dst, contents_t from, si
 static GASNETI_OF_THREAD unsigned unposted;
 
 /* Puts the first bytes of memory outside the segment, and returns their number: from a region of
- * the cache.  A handler does not wait for one: it copies the bytes, or registers them for the
- * transfer if the core has no buffers; the latter also serves for memory that the cache refuses. */
+ * the cache.  A handler does not wait for one, and read-only memory is in none: such bytes are
+ * copied, or registered for the transfer if the core has no buffers. */
 static size_t put_outside(gasnetc_peer_t *peer, uintptr_t dst, const char *src, size_t nbytes,
                           enum net_order order, gasnetc_counter_t *counter, bool in_handler)
 {
@@ -160,7 +160,7 @@ static size_t put_outside(gasnetc_peer_t *peer, uintptr_t dst, const char *src, 
     const size_t piece = gasnetc_cache_piece(src, nbytes);
     enum gasnetc_cache_answer answer =
         gasnetc_cache_pin(src, piece, !in_handler && !unposted, &region);
-    if (answer == GASNETC_CACHE_BUSY && bounce_put_max()) {
+    if ((answer == GASNETC_CACHE_BUSY || answer == GASNETC_READ_ONLY) && bounce_put_max()) {
         put_bounced(peer, dst, (contents_t){.src = src}, piece, order, counter, in_handler);
         return piece;
     }

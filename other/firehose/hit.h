@@ -32,6 +32,13 @@ static inline bool firehose_hit_release(firehose_t *fh, uint32_t region)
     return fh->local.to_deregister.oldest != FH_NONE;
 }
 
+/* Evicts all regions that are not used; firehose_poll deregisters them.  False: there are none. */
+static inline bool firehose_hit_evict_all(firehose_t *fh)
+{
+    fh_local_evict_all(&fh->local);
+    return fh->local.to_deregister.oldest != FH_NONE;
+}
+
 /* firehose_get_counters without the lock: the values may be of different moments. */
 __attribute__((no_sanitize("thread"))) static inline void
 firehose_read_counters(const firehose_t *fh, firehose_counters_t *counters)

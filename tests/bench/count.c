@@ -87,6 +87,17 @@ static void put_nb_wait_4k(void)
     handle = gasnet_put_nb_bulk(1, remote(), test_at(0, 16384), 4096);
     gasnet_wait_syncnb(handle);
 }
+static char outside[8192];
+static void put_nb_wait_8k(void)
+{
+    handle = gasnet_put_nb_bulk(1, remote(), test_at(0, 16384), sizeof outside);
+    gasnet_wait_syncnb(handle);
+}
+static void put_nb_wait_hit(void)
+{
+    handle = gasnet_put_nb_bulk(1, remote(), outside, sizeof outside);
+    gasnet_wait_syncnb(handle);
+}
 static void am_short(void)
 {
     gasnet_AMRequestShort0(1, H_COUNT);
@@ -243,6 +254,14 @@ static void drive_put_4k(int n)
 {
     sender_alone(put_nb_wait_4k, n);
 }
+static void drive_put_8k(int n)
+{
+    sender_alone(put_nb_wait_8k, n);
+}
+static void drive_put_hit(int n)
+{
+    sender_alone(put_nb_wait_hit, n);
+}
 static void drive_poll(int n)
 {
     sender_alone(poll_once, n);
@@ -343,6 +362,7 @@ int main(int argc, char **argv)
         {"nothing", drive_nothing},     {"put_nbi", drive_put_nbi},
         {"put_nb", drive_put_nb},       {"put", drive_put},
         {"get_nb", drive_get},          {"put_nb_4k", drive_put_4k},
+        {"put_nb_8k", drive_put_8k},    {"put_hit", drive_put_hit},
         {"reap", drive_reap},           {"am_short", drive_short},
         {"am_receive", drive_receive},  {"am_round", drive_round_trip},
         {"am_medium", drive_medium},    {"poll", drive_poll},
