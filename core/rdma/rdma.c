@@ -387,7 +387,28 @@ static __attribute__((noinline)) void get_pieces(gasnetc_peer_t *peer, char *to,
     }
 }
 
-/* --- the calls --- */
+/* The second, SLOW tries, and then the general case. */
+
+static __attribute__((noinline)) void put_slowly(gasnetc_peer_t *peer, void *dst, const void *src,
+                                                 size_t nbytes, gasnetc_counter_t *counter,
+                                                 bool bulk)
+{
+    if (nbytes == 0) return;
+    if (!put_now(peer, (uintptr_t)dst, src, nbytes, counter, bulk, SLOW))
+        gasnetc_put_payload(peer, dst, src, nbytes, !bulk, NET_UNORDERED, counter, false);
+}
+
+static __attribute__((noinline)) void get_slowly(gasnetc_peer_t *peer, void *dst, uintptr_t src,
+                                                 size_t nbytes, gasnetc_counter_t *counter,
+                                                 void *bbuf)
+{
+    if (bbuf) gasnetc_bbuf_free(bbuf);
+    bbuf = NULL;
+    if (nbytes == 0) return;
+    if (get_now(peer, dst, src, nbytes, counter, &bbuf, SLOW)) return;
+    if (bbuf) gasnetc_bbuf_free(bbuf);
+    get_pieces(peer, dst, src, nbytes, counter);
+}
 
 /* True if the transfer may be one of a single region of the cache: then its local side is not in
  * this node's segment. */
@@ -397,63 +418,57 @@ HOT bool may_hit(const void *local, size_t nbytes, size_t copied)
            (uintptr_t)local - gasnetc_local_segment.base >= gasnetc_local_segment.size;
 }
 
-/* Posts a put from a region of the cache, or nothing. */
-HOT bool put_hit(gasnetc_peer_t *peer, uintptr_t dst, const void *src, size_t nbytes,
-                 gasnetc_counter_t *counter)
+static __attribute__((noinline)) void put_cached(gasnetc_peer_t *peer, void *dst, const void *src,
+                                                 size_t nbytes, gasnetc_counter_t *counter)
 {
-    if (!may_hit(src, nbytes, gasnetc_caps.copy_put_max)) return false;
     const net_region_t *region = gasnetc_cache_hit(src, nbytes);
-    if (!region) return false;
-    gasnetc_held_t *held = gasnetc_cache_held(region);
-    if (enter(peer, dst, nbytes, SLOW)) {
-        const gasnetc_sent_t sent = {.counter = counter, .held = held};
+    if (region && enter(peer, (uintptr_t)dst, nbytes, FAST)) {
         counter->issued++;
-        enum net_result result =
-            net_put(&peer->net, dst, &peer->window.key, src, region, nbytes, NET_UNORDERED, &sent);
+        enum net_result result = net_put(
+            &peer->net, (uintptr_t)dst, &peer->window.key, src, region, nbytes, NET_UNORDERED,
+            &(gasnetc_sent_t){.counter = counter, .held = gasnetc_cache_held(region)});
         gasneti_unlock(&peer->lock);
-        if (__builtin_expect(result == NET_POSTED, 1)) return true;
+        if (__builtin_expect(result == NET_POSTED, 1)) return;
         counter->issued--;
     }
-    gasnetc_cache_release(held);
-    return false;
+    if (region) gasnetc_cache_release(gasnetc_cache_held(region));
+    put_slowly(peer, dst, src, nbytes, counter, true);
 }
 
-HOT bool get_hit(gasnetc_peer_t *peer, void *dst, uintptr_t src, size_t nbytes,
-                 gasnetc_counter_t *counter)
+static __attribute__((noinline)) void get_cached(gasnetc_peer_t *peer, void *dst, uintptr_t src,
+                                                 size_t nbytes, gasnetc_counter_t *counter)
 {
-    if (!may_hit(dst, nbytes, gasnetc_caps.copy_get_max)) return false;
     const net_region_t *region = gasnetc_cache_hit(dst, nbytes);
-    if (!region) return false;
-    gasnetc_held_t *held = gasnetc_cache_held(region);
-    if (get_into(peer, dst, region, src, nbytes,
-                 &(gasnetc_sent_t){.counter = counter, .held = held}, SLOW))
-        return true;
-    gasnetc_cache_release(held);
-    return false;
+    if (region &&
+        get_into(peer, dst, region, src, nbytes,
+                 &(gasnetc_sent_t){.counter = counter, .held = gasnetc_cache_held(region)}, FAST))
+        return;
+    if (region) gasnetc_cache_release(gasnetc_cache_held(region));
+    get_slowly(peer, dst, src, nbytes, counter, NULL);
 }
 
-/* The second, SLOW tries, and then the general case. */
+/* --- the calls --- */
+
+/* What the first try does not do: by tail calls, which save no registers. */
 
 static __attribute__((noinline)) void put_again(gasnetc_peer_t *peer, void *dst, const void *src,
                                                 size_t nbytes, gasnetc_counter_t *counter,
                                                 bool bulk)
 {
-    if (bulk && put_hit(peer, (uintptr_t)dst, src, nbytes, counter)) return;
-    if (nbytes == 0) return;
-    if (!put_now(peer, (uintptr_t)dst, src, nbytes, counter, bulk, SLOW))
-        gasnetc_put_payload(peer, dst, src, nbytes, !bulk, NET_UNORDERED, counter, false);
+    if (bulk && may_hit(src, nbytes, gasnetc_caps.copy_put_max))
+        put_cached(peer, dst, src, nbytes, counter);
+    else
+        put_slowly(peer, dst, src, nbytes, counter, bulk);
 }
 
 static __attribute__((noinline)) void get_again(gasnetc_peer_t *peer, void *dst, uintptr_t src,
                                                 size_t nbytes, gasnetc_counter_t *counter,
                                                 void *bbuf)
 {
-    if (bbuf) gasnetc_bbuf_free(bbuf);
-    bbuf = NULL;
-    if (get_hit(peer, dst, src, nbytes, counter) || nbytes == 0) return;
-    if (get_now(peer, dst, src, nbytes, counter, &bbuf, SLOW)) return;
-    if (bbuf) gasnetc_bbuf_free(bbuf);
-    get_pieces(peer, dst, src, nbytes, counter);
+    if (!bbuf && may_hit(dst, nbytes, gasnetc_caps.copy_get_max))
+        get_cached(peer, dst, src, nbytes, counter);
+    else
+        get_slowly(peer, dst, src, nbytes, counter, bbuf);
 }
 
 void gasnetc_rdma_put_bulk(uint32_t node, void *dst, const void *src, size_t nbytes,

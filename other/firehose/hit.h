@@ -25,11 +25,18 @@ static inline size_t firehose_hit_regions(const firehose_t *fh)
     return (size_t)fh->local.table.capacity + 1;
 }
 
-/* Ends one use.  True if the region is to be deregistered, by firehose_poll. */
+/* Ends one use.  True if a region is to be deregistered, by firehose_poll. */
+bool firehose_hit_last(firehose_t *fh, uint32_t region); /* of firehose_hit_release alone */
 static inline bool firehose_hit_release(firehose_t *fh, uint32_t region)
 {
-    fh_local_release(&fh->local, region);
-    return fh->local.to_deregister.oldest != FH_NONE;
+    fh_local_t *l = &fh->local;
+    fh_region_t *r = fh_region(&l->table, region);
+    /* The usual case: the region used last, which stays where it is in the list. */
+    if (__builtin_expect(l->unused.newest != region || r->uses != 1 || r->holds, 0))
+        return firehose_hit_last(fh, region);
+    r->uses = 0;
+    fh_take(&l->used, r->end - r->start);
+    return false;
 }
 
 /* Evicts all regions that are not used; firehose_poll deregisters them.  False: there are none. */
