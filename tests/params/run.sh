@@ -196,6 +196,10 @@ elsewhere GASNET_COLL_ROOTED_GEOM coll/run.sh 'GASNET_COLL_ROOTED_GEOM=FLAT' "th
 elsewhere GASNET_COLL_PIPE_SEG_SIZE coll/run.sh 'GASNET_COLL_PIPE_SEG_SIZE=4K' "the pieces of large collectives"
 elsewhere GASNET_COLL_GATHER_ALL_DISSEM_LIMIT coll/run.sh 'GASNET_COLL_GATHER_ALL_DISSEM_LIMIT=1K' "dissemination up to a size"
 elsewhere GASNET_COLL_EXCHANGE_DISSEM_LIMIT coll/run.sh 'GASNET_COLL_EXCHANGE_DISSEM_LIMIT=1K' "the same of exchanges"
+elsewhere GASNET_USE_FIREHOSE ib/outside.sh 'GASNET_USE_FIREHOSE=0' "IB-R13 the registration cache"
+for name in M MAXVICTIM_M R MAXVICTIM_R MAXREGION_SIZE VERBOSE; do
+    elsewhere GASNET_FIREHOSE_$name ib/outside.sh "GASNET_FIREHOSE_$name=" "IB-R14 it is bounded, and reported"
+done
 elsewhere GASNET_FREEZE tools/run.sh 'GASNET_FREEZE' "a job that waits for a debugger"
 elsewhere GASNET_STATSFILE am/flow.sh 'GASNET_STATSFILE=' "counters of a job in a file"
 

@@ -13,7 +13,7 @@ unset TEST_LAUNCH
 probe=portals/probe log=$TEST_LOG/portals.log
 # shellcheck source=tests/params/rows.sh
 . "$TEST_SOURCE/params/rows.sh"
-grep -E '^GASNET_(PORTAL_|PHYSMEM_PINNABLE_)' "$rows" >"$tap_scratch/own" && mv "$tap_scratch/own" "$rows"
+grep -E '^GASNET_(PORTAL_|PHYSMEM_PINNABLE_|FIREHOSE_MAX)' "$rows" >"$tap_scratch/own" && mv "$tap_scratch/own" "$rows"
 export SOFTHCA=on
 cd "$tap_scratch" || exit 1 # files of credits are written here
 
@@ -43,11 +43,14 @@ tap_ok $refused "PO-15 an attach that cannot pin says what to lower"
 # ---- ways: PO-6, PO-7, PO-13
 
 sees "PO-6 PO-13 a chunk holds 2 KB, less an address for gets" 2 'ways 2040 ways 2041 ways 2048 ways 2049' \
-    $'put-outside 2040 from=chunk\nget-outside 2040 from=chunk\nget-outside 2041 from=temporary\nput-outside 2048 from=chunk\nput-outside 2049 from=temporary\nput-segment 2049 from=segment\nget-segment 2049 from=segment'
+    $'put-outside 2040 from=chunk\nget-outside 2040 from=chunk\nget-outside 2041 from=temporary\nput-outside 2048 from=chunk\nput-outside 2049 from=temporary\nput-segment 2049 from=segment\nget-segment 2049 from=segment' \
+    GASNET_PORTAL_PUTGET_BOUNCE_LIMIT=2048
+sees "PO-6 PO-13 PO-16 with the registration cache no bulk transfer is copied" 2 'ways 8 ways 2049' \
+    $'put-outside 8 from=temporary\nget-outside 8 from=temporary\nput-outside 2049 from=temporary'
 sees "PO-13 puts up to the limit" 2 'ways 100 ways 101' \
     $'put-outside 100 from=chunk\nput-outside 101 from=temporary\nget-outside 101 from=chunk' GASNET_PORTAL_PUT_BOUNCE_LIMIT=100
 sees "PO-13 gets up to the limit" 2 'ways 100 ways 101' \
-    $'get-outside 100 from=chunk\nget-outside 101 from=temporary\nput-outside 101 from=chunk' GASNET_PORTAL_GET_BOUNCE_LIMIT=100
+    $'get-outside 100 from=chunk\nget-outside 101 from=temporary\nput-outside 101 from=temporary' GASNET_PORTAL_GET_BOUNCE_LIMIT=100
 sees "PO-13 both by the older name" 2 'ways 100 ways 101' \
     $'put-outside 100 from=chunk\nget-outside 100 from=chunk\nput-outside 101 from=temporary\nget-outside 101 from=temporary' \
     GASNET_PORTAL_PUTGET_BOUNCE_LIMIT=100
@@ -57,10 +60,14 @@ sees "PO-7 or never" 2 'ways 8' 'long 8 messages=2' GASNET_PORTAL_PACKED_LONG=0
 # Every chunk is held by a Request to rank 1, which polls when the transfers have arrived.
 for mode in seq par; do
     for chunks in 2 5; do
-        GASNET_PORTAL_SB_CHUNKS=$chunks timeout -k 2 60 "$TEST_LAUNCH" -n 2 "$TEST_BUILD/tests/testflow-portals-$mode" \
+        GASNET_PORTAL_PUTGET_BOUNCE_LIMIT=2048 GASNET_PORTAL_SB_CHUNKS=$chunks timeout -k 2 60 "$TEST_LAUNCH" -n 2 "$TEST_BUILD/tests/testflow-portals-$mode" \
             beside_requests $chunks >"$log" 2>&1 </dev/null
         tap_ok $? "PO-18 without a free chunk a small transfer has a temporary descriptor, and waits for no Reply ($mode, $chunks chunks)"
     done
+done
+
+for name in GASNET_FIREHOSE_MAXVICTIM_M GASNET_FIREHOSE_MAXVICTIM_R GASNET_FIREHOSE_MAXREGION_SIZE; do
+    elsewhere $name ib/outside.sh "$name" "PO-16 the registration cache is bounded"
 done
 
 # ---- how much is in flight: PO-5, PO-9, PO-12

@@ -1,0 +1,111 @@
+#!/bin/bash
+# outside.sh - the registration cache for memory outside the segment, as its users see it: sizes, settings that
+# contradict each other, registrations that the system refuses, counters.
+# family: outside
+# family: outside-vapi TEST_CONDUIT=vapi
+# family: outside-portals TEST_CONDUIT=portals
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../tap.sh" || exit 1
+
+conduit=$TEST_CONDUIT
+log=$TEST_LOG/outside-$conduit.log
+export SOFTHCA=on TEST_HANG=50
+unset GASNET_USE_FIREHOSE GASNET_STATSFILE
+id=IB-R14
+[ "$conduit" != portals ] || id=PO-16
+[ -x "$TEST_LAUNCH" ] || { tap_skip "$conduit-conduit" "it is not in this build" && tap_end; }
+
+run() { # MODE ARGUMENT ENVIRONMENT...: sets `status`
+    local mode=$1 argument=$2
+    shift 2
+    # shellcheck disable=SC2086 # a word or none
+    env GASNET_FIREHOSE_VERBOSE=1 "$@" timeout -k 2 60 "$TEST_LAUNCH" -n 2 "$TEST_BUILD/tests/testoutside-$conduit-$mode" \
+        $argument >"$log" 2>&1 </dev/null
+    status=$?
+}
+
+# says TEXT PATTERN: the job failed, and this is why.
+says() {
+    [ "$status" -ne 0 ] && [ "$status" -ne 124 ] && grep -qE -- "$2" "$log"
+    tap_ok $? "$1" || tap_tail "$log"
+}
+
+# bounded TEXT KB: the job ended well, and each of its ranks never registered more.
+bounded() {
+    local most
+    most=$(sed -n 's/.*registered outside its segment at most \([0-9]*\) KB.*/\1/p' "$log" | sort -n | tail -n 1)
+    [ "$status" -eq 0 ] && [ "${most:-0}" -gt 0 ] && [ "$most" -le "$2" ] &&
+        [ "$(grep -c ' registered outside its segment at most' "$log")" = 2 ]
+    tap_ok $? "$1: ${most:-none} KB of $2" || tap_tail "$log"
+}
+
+for mode in ${TEST_MODES:-seq par}; do
+    run $mode '' GASNET_FIREHOSE_MAXVICTIM_M=256K GASNET_FIREHOSE_MAXREGION_SIZE=64K TEST_ONLY='many at once'
+    bounded "$mode: $id GASNET_FIREHOSE_MAXVICTIM_M bounds what is registered" 256
+    grep -q 'up to 256 KB .* at most 4 regions of at most 64 KB' "$log"
+    tap_ok $? "$mode: $id GASNET_FIREHOSE_MAXREGION_SIZE and GASNET_FIREHOSE_VERBOSE"
+    ! grep -q ' 0 evictions' "$log" && [ "$(grep -c evictions "$log")" = 2 ]
+    tap_ok $? "$mode: $id regions make room for others"
+    run $mode '' GASNET_FIREHOSE_MAXVICTIM_R=2 TEST_ONLY='many at once'
+    bounded "$mode: $id GASNET_FIREHOSE_MAXVICTIM_R" 256
+done
+mode=seq
+run $mode '' GASNET_FIREHOSE_MAXVICTIM_M=3 TEST_ONLY='many at once'
+bounded "$id a number without a suffix counts megabytes" 3072
+
+# ---- what cannot be
+
+run $mode '' GASNET_FIREHOSE_MAXVICTIM_M=64K GASNET_FIREHOSE_MAXREGION_SIZE=96K
+says "$id less memory than one region: both are named" \
+    'FATAL.*GASNET_FIREHOSE_MAXVICTIM_M \(64 KB\).*GASNET_FIREHOSE_MAXREGION_SIZE \(96 KB\)'
+run $mode '' GASNET_FIREHOSE_MAXREGION_SIZE=5000
+says "$id half pages" 'FATAL.*GASNET_FIREHOSE_MAXREGION_SIZE \(5000 bytes\) is no multiple of the page size'
+if [ "$conduit" = portals ]; then
+    for name in M R; do
+        run $mode '' GASNET_FIREHOSE_$name=1 GASNET_QUIET=0 TEST_ONLY='free on return'
+        [ $status -eq 0 ] && grep -q "WARNING.*GASNET_FIREHOSE_$name has no effect" "$log"
+        tap_ok $? "PO-16 GASNET_FIREHOSE_$name is unused, and warned about"
+    done
+else
+    run $mode '' GASNET_PHYSMEM_MAX=64M GASNET_FIREHOSE_M=20 GASNET_FIREHOSE_MAXVICTIM_M=20
+    says "IB-R14 GASNET_FIREHOSE_M and GASNET_FIREHOSE_MAXVICTIM_M: more than may be registered" \
+        'FATAL.*GASNET_FIREHOSE_M \(20 MB\) and GASNET_FIREHOSE_MAXVICTIM_M \(20 MB\) are together more'
+    run $mode '' GASNET_FIREHOSE_M=1M GASNET_FIREHOSE_MAXVICTIM_M=1M GASNET_FIREHOSE_R=3 TEST_ONLY='many at once'
+    grep -q 'up to 2048 KB .* at most 11 regions' "$log"
+    tap_ok $? "IB-R14 GASNET_FIREHOSE_R: what no peer needs is its own"
+fi
+run $mode '' GASNET_USE_FIREHOSE=0 TEST_ONLY='free on return'
+if grep -q '^DEBUG_DEFINE = -DGASNET_DEBUG' "$TEST_BUILD/Makefile"; then
+    [ $status -eq 0 ] && ! grep -q 'outside its segment' "$log"
+    tap_ok $? "IB-R13 PO-16 a debug build can do without the cache" || tap_tail "$log"
+else
+    says "IB-R13 PO-16 GASNET_USE_FIREHOSE=0 is refused" 'FATAL.*GASNET_USE_FIREHOSE=no: only libraries built with --enable-debug'
+fi
+
+# ---- what the system refuses
+
+run $mode read-only-get
+says "IB-R13 PO-16 a get into memory that must not be written" \
+    'FATAL.*cannot register 65536 bytes at .*: part of the range is not mapped, or not writable'
+if [ "$conduit" != portals ]; then
+    for mode in ${TEST_MODES:-seq par}; do
+        run $mode '' 'SOFTHCA_FAULTS=enomem:what=mr,after=30,every=3'
+        [ $status -eq 0 ] && ! grep -q ' 0 refusals' "$log" && [ "$(grep -c refusals "$log")" = 2 ]
+        tap_ok $? "$mode: IB-R14 a refused registration evicts others, and is tried again" || tap_tail "$log"
+    done
+    mode=seq
+    run $mode '' 'SOFTHCA_FAULTS=enomem:what=mr,after=30'
+    says "IB-R14 until nothing is left" 'FATAL.*cannot register [0-9]+ bytes at .* for a transfer: .*refuse'
+fi
+
+# ---- counters
+
+run $mode '' GASNET_FIREHOSE_MAXVICTIM_M=256K GASNET_STATSFILE="$tap_scratch/stats"
+counter() { awk -v name="$1" '$1 == 0 && $3 == name { print $4 }' "$tap_scratch/stats"; }
+for name in hits misses evictions bytes time; do
+    [ "$(counter cache_$name)" -gt 0 ] 2>/dev/null
+    tap_ok $? "cache_$name is counted: $(counter cache_$name)"
+done
+[ "$(counter cache_bytes)" -le "$(counter cache_bytes_most)" ] && [ "$(counter cache_bytes_most)" -le 262144 ]
+tap_ok $? "cache_bytes_most: $(counter cache_bytes_most)"
+tap_end
