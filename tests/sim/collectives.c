@@ -1,5 +1,6 @@
-/* collectives.c - the engine of collectives under random schedules: random operations on overlapping
- * teams, synced in any order, with team barriers, puts, gets and Active Messages among them.
+/* collectives.c - the engine of collectives under random schedules: random operations on
+ * overlapping teams, synced in any order, with team barriers, puts, gets and Active Messages among
+ * them.
  *
  * Every node is the real engine over the real AM engine (extended.h).  Nodes are late, stall, and
  * lack credits, queue space and buffers.  collops.h says what is looked at.
