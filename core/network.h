@@ -90,6 +90,8 @@ struct net_caps {
     size_t transfer_max;   /* largest single put or get */
     size_t copy_put_max;   /* a bulk put of at most so much from outside the segment is copied, ... */
     size_t copy_get_max;   /* ... and such a get: cheaper than memory that is registered already */
+    uint32_t put_list_max; /* pieces of net_put_list, at most NET_LIST_MOST; 0: it has none */
+    uint32_t get_list_max; /* the same of net_get_list */
     uint32_t am_max;       /* largest AM message, header included: the receive buffer's size */
     size_t region_max;     /* largest range one net_register takes (a power of two) or SIZE_MAX */
     uint64_t regions;      /* that the device registers, for all processes; 0: unknown */
@@ -187,6 +189,24 @@ static inline enum net_result net_put(net_peer_t *peer, uint64_t dst, const net_
 static inline enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *local,
                                       uint64_t src, const net_key_t *key, size_t length,
                                       const gasnetc_sent_t *sent);
+
+/* A piece of local memory, not empty, inside `local`. */
+enum { NET_LIST_MOST = 32 };
+typedef struct net_piece {
+    void *at;
+    size_t length;
+    const net_region_t *local;
+} net_piece_t;
+
+/* As net_put with NET_UNORDERED, from `count` pieces of `nbytes` altogether, and as net_get, into
+ * them; count is at most caps.put_list_max or caps.get_list_max.  Networks without lists include
+ * core/network_listless.h. */
+static inline enum net_result net_put_list(net_peer_t *peer, uint64_t dst, const net_key_t *key,
+                                           const net_piece_t *pieces, uint32_t count, size_t nbytes,
+                                           const gasnetc_sent_t *sent);
+static inline enum net_result net_get_list(net_peer_t *peer, const net_piece_t *pieces,
+                                           uint32_t count, uint64_t src, const net_key_t *key,
+                                           size_t nbytes, const gasnetc_sent_t *sent);
 
 /* Sends one AM of length <= caps.am_max.  `local` as for net_put.  With `wants_reply` the network
  * first posts a receive buffer for the Reply, or reserves one where peers share them.  `answers` is

@@ -38,6 +38,27 @@ static inline bool gasnete_transfer_fill(gasnet_node_t node, void *dst, int valu
     return false;
 }
 
+/* A Medium has one source; there are no lists.  */
+enum { GASNETC_LIST_MOST = 1 };
+typedef struct gasnetc_piece {
+    void *at;
+    size_t length;
+} gasnetc_piece_t;
+
+static inline uint32_t gasnete_transfer_list_max(bool put)
+{
+    (void)put;
+    return 0;
+}
+
+static inline bool gasnete_transfer_list(gasnet_node_t node, bool put, void *remote,
+                                         const gasnetc_piece_t *pieces, uint32_t count,
+                                         gasnetc_counter_t *counter)
+{
+    (void)node, (void)put, (void)remote, (void)pieces, (void)count, (void)counter;
+    return false;
+}
+
 static inline const gasnete_barrier_transport_t *gasnete_default_barrier(uint8_t steps)
 {
     (void)steps;

@@ -45,6 +45,18 @@ static inline bool gasnete_transfer_fill(gasnet_node_t node, void *dst, int valu
     return gasnetc_rdma_fill(node, dst, value, nbytes, counter);
 }
 
+static inline uint32_t gasnete_transfer_list_max(bool put)
+{
+    return gasnetc_rdma_list_max(put);
+}
+
+static inline bool gasnete_transfer_list(gasnet_node_t node, bool put, void *remote,
+                                         const gasnetc_piece_t *pieces, uint32_t count,
+                                         gasnetc_counter_t *counter)
+{
+    return gasnetc_rdma_list(node, put, remote, pieces, count, counter);
+}
+
 static inline const gasnete_barrier_transport_t *gasnete_default_barrier(uint8_t steps)
 {
     gasnete_barrier_rdma_attach(steps);

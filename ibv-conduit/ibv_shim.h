@@ -59,6 +59,8 @@ static inline bool hca_query(hca_t hca, hca_limits_t *limits)
                              .max_init_rd_atom = (uint32_t)attr.max_qp_init_rd_atom,
                              .max_srq_wr = attr.max_srq > 0 ? (uint32_t)attr.max_srq_wr : 0,
                              .max_mr = attr.max_mr > 0 ? (uint64_t)attr.max_mr : 0,
+                             .max_sge = (uint32_t)attr.max_sge,
+                             .max_sge_rd = (uint32_t)attr.max_sge_rd,
                              .max_mr_size = attr.max_mr_size,
                              .ports = attr.phys_port_cnt,
                              .unusable = hca_unusable(hca->device)};
@@ -179,7 +181,7 @@ enum hca_service { HCA_CONNECTED = IBV_QPT_RC, HCA_DATAGRAMS = IBV_QPT_UD };
 
 static inline hca_qp_t hca_qp_create(hca_pd_t pd, enum hca_service service, hca_cq_t send_cq,
                                      hca_cq_t recv_cq, hca_srq_t srq, uint32_t send_depth,
-                                     uint32_t recv_depth, uint32_t *inline_max)
+                                     uint32_t recv_depth, uint32_t list, uint32_t *inline_max)
 {
     struct ibv_qp_init_attr attr = {.send_cq = send_cq,
                                     .recv_cq = recv_cq,
@@ -187,7 +189,7 @@ static inline hca_qp_t hca_qp_create(hca_pd_t pd, enum hca_service service, hca_
                                     .qp_type = (enum ibv_qp_type)service,
                                     .cap = {.max_send_wr = send_depth,
                                             .max_recv_wr = recv_depth,
-                                            .max_send_sge = 1,
+                                            .max_send_sge = list,
                                             .max_recv_sge = 1,
                                             .max_inline_data = *inline_max}};
     hca_qp_t qp = ibv_create_qp(pd, &attr);
@@ -296,6 +298,26 @@ static inline int hca_post(hca_qp_t qp, hca_send_t *send, enum hca_kind kind, hc
     send->wr.opcode = (enum ibv_wr_opcode)kind;
     send->wr.send_flags = IBV_SEND_SIGNALED | (local.inlined ? IBV_SEND_INLINE : 0u);
     return ibv_post_send(qp, &send->wr, &send->bad);
+}
+
+typedef struct ibv_sge hca_sge_t;
+
+static inline hca_sge_t hca_sge(const void *at, uint32_t length, uint32_t lkey)
+{
+    return (hca_sge_t){.addr = (uintptr_t)at, .length = length, .lkey = lkey};
+}
+
+static inline int hca_post_list(hca_qp_t qp, hca_send_t *send, enum hca_kind kind, hca_sge_t *list,
+                                uint32_t count)
+{
+    send->wr.sg_list = list;
+    send->wr.num_sge = (int)count;
+    send->wr.opcode = (enum ibv_wr_opcode)kind;
+    send->wr.send_flags = IBV_SEND_SIGNALED;
+    int error = ibv_post_send(qp, &send->wr, &send->bad);
+    send->wr.sg_list = &send->sge;
+    send->wr.num_sge = 1;
+    return error;
 }
 
 typedef struct hca_recv {

@@ -144,6 +144,8 @@ static inline bool hca_query(hca_t hca, hca_limits_t *limits)
                              .max_init_rd_atom = cap.max_qp_init_rd_atom,
                              .max_srq_wr = cap.max_num_srq > 0 ? cap.max_wqe_per_srq : 0,
                              .max_mr = cap.max_num_mr,
+                             .max_sge = cap.max_num_sg_ent,
+                             .max_sge_rd = cap.max_num_sg_ent_rd,
                              .max_mr_size = cap.max_mr_size,
                              .ports = cap.phys_port_num,
                              .polls_alone = old,
@@ -251,7 +253,7 @@ enum hca_service { HCA_CONNECTED = VAPI_TS_RC, HCA_DATAGRAMS = VAPI_TS_UD };
 /* VAPI has no parameter for the inline limit; it reports what it grants. */
 static inline hca_qp_t hca_qp_create(hca_pd_t pd, enum hca_service service, hca_cq_t send_cq,
                                      hca_cq_t recv_cq, hca_srq_t srq, uint32_t send_depth,
-                                     uint32_t recv_depth, uint32_t *inline_max)
+                                     uint32_t recv_depth, uint32_t list, uint32_t *inline_max)
 {
     struct hca_made qp = {.hca = pd->hca, .destroy = VAPI_destroy_qp};
     VAPI_qp_prop_t got;
@@ -260,7 +262,7 @@ static inline hca_qp_t hca_qp_create(hca_pd_t pd, enum hca_service service, hca_
                                   .rq_cq_hndl = recv_cq->made.it,
                                   .cap = {.max_oust_wr_sq = send_depth,
                                           .max_oust_wr_rq = recv_depth,
-                                          .max_sg_size_sq = 1,
+                                          .max_sg_size_sq = list,
                                           .max_sg_size_rq = 1},
                                   .sq_sig_type = VAPI_SIGNAL_REQ_WR,
                                   .rq_sig_type = VAPI_SIGNAL_REQ_WR,
@@ -367,6 +369,25 @@ static inline int hca_post(hca_qp_t qp, hca_send_t *send, enum hca_kind kind, hc
     if (local.inlined) return hca_error(EVAPI_post_inline_sr(qp->hca, qp->it, &send->wr));
     send->sge.lkey = local.lkey;
     return hca_error(VAPI_post_sr(qp->hca, qp->it, &send->wr));
+}
+
+typedef VAPI_sg_lst_entry_t hca_sge_t;
+
+static inline hca_sge_t hca_sge(const void *at, uint32_t length, uint32_t lkey)
+{
+    return (hca_sge_t){.addr = (uintptr_t)at, .len = length, .lkey = lkey};
+}
+
+static inline int hca_post_list(hca_qp_t qp, hca_send_t *send, enum hca_kind kind, hca_sge_t *list,
+                                uint32_t count)
+{
+    send->wr.sg_lst_p = list;
+    send->wr.sg_lst_len = count;
+    send->wr.opcode = (VAPI_wr_opcode_t)kind;
+    int error = hca_error(VAPI_post_sr(qp->hca, qp->it, &send->wr));
+    send->wr.sg_lst_p = &send->sge;
+    send->wr.sg_lst_len = 1;
+    return error;
 }
 
 typedef struct hca_recv {

@@ -49,11 +49,11 @@ static uint32_t am_index(const net_qp_t *first, const net_ib_end_t *ends, uint32
     return (first->qp->qp_num + ends[0].remote.qp_number) % qps;
 }
 
-static hca_qp_t make_qp(uint32_t hca, uint32_t recv_depth, uint32_t *inline_max)
+static hca_qp_t make_qp(uint32_t hca, uint32_t recv_depth, uint32_t list, uint32_t *inline_max)
 {
     return hca_qp_create(net_ib_rails.hca[hca].pd, HCA_CONNECTED, net_ib.send_cq[hca],
                          net_ib.recv_cq[hca], net_ib_shared_queue(hca), plan.depths.send,
-                         recv_depth, inline_max);
+                         recv_depth, list, inline_max);
 }
 
 /* A device reports its inline limit only by refusing queue pairs that ask for more. */
@@ -63,7 +63,7 @@ static void settle_inline(uint32_t hca)
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         uint32_t wanted = net_ib.inline_max < steps[i] ? net_ib.inline_max : steps[i];
         uint32_t granted = wanted;
-        hca_qp_t probe = make_qp(hca, plan.depths.am_recv, &granted);
+        hca_qp_t probe = make_qp(hca, plan.depths.am_recv, 1, &granted);
         if (!probe) continue;
         hca_destroy(probe);
         net_ib.inline_max = granted < net_ib.inline_max ? granted : net_ib.inline_max;
@@ -75,6 +75,22 @@ static void settle_inline(uint32_t hca)
                   strerror(errno));
 }
 
+/* The same for the length of lists (lists.c), which must not make inlined sends shorter. */
+static void settle_lists(void)
+{
+    net_ib.list_max = net_ib_lists_wanted();
+    for (uint32_t hca = 0; hca < net_ib.hcas && net_ib.list_max > 1;) {
+        uint32_t granted = net_ib.inline_max;
+        hca_qp_t probe = make_qp(hca, plan.depths.am_recv, net_ib.list_max, &granted);
+        if (probe) hca_destroy(probe);
+        if (probe && granted >= net_ib.inline_max)
+            hca++;
+        else
+            net_ib.list_max /= 2;
+    }
+    if (net_ib.list_max < 1) net_ib.list_max = 1;
+}
+
 void net_ib_connect_init(uint32_t peers, const struct net_ib_depths *depths)
 {
     plan.depths = *depths;
@@ -83,6 +99,7 @@ void net_ib_connect_init(uint32_t peers, const struct net_ib_depths *depths)
     plan.peer = calloc(peers, sizeof *plan.peer);
     if (!plan.peer) gasneti_fatal("out of memory for %u peers", peers);
     for (uint32_t i = 0; i < net_ib.hcas; i++) settle_inline(i);
+    settle_lists();
 }
 
 size_t net_address_size(void)
@@ -131,7 +148,7 @@ static net_qp_t *add_qp(net_peer_t *peer, uint32_t index)
         *qp = (net_qp_t){.local_hca = rail_of(index)->hca};
         init_send_ring(&qp->send_ring, peer, qp->slots, depth);
         init_send_ring(&qp->system, peer, qp->slots + depth + 1, NET_IB_SYS_SLOTS);
-        qp->qp = make_qp(qp->local_hca, plan.depths.am_recv, &inline_max);
+        qp->qp = make_qp(qp->local_hca, plan.depths.am_recv, net_ib.list_max, &inline_max);
     }
     if (!qp || !qp->qp)
         net_ib_cannot_connect(peer->rank, net_ib_rails.hca[rail_of(index)->hca].name,

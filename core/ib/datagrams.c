@@ -67,8 +67,8 @@ static bool make_queues(void)
     box.cq = hca_cq_create(hca->hca, SENDS + box.recvs, true);
     uint32_t inlined = 0;
     if (box.cq)
-        box.qp =
-            hca_qp_create(hca->pd, HCA_DATAGRAMS, box.cq, box.cq, NULL, SENDS, box.recvs, &inlined);
+        box.qp = hca_qp_create(hca->pd, HCA_DATAGRAMS, box.cq, box.cq, NULL, SENDS, box.recvs, 1,
+                               &inlined);
     return box.qp != NULL;
 }
 

@@ -146,6 +146,7 @@ struct net_ib {
     bool shared;    /* all peers share one receive queue for each device (srq.c) */
     uint32_t depth; /* ordinary operations in flight per queue pair */
     uint32_t inline_max;
+    uint32_t list_max;      /* pieces of local memory in one put */
     uint32_t buffer_size;   /* of a receive buffer */
     net_recv_t *free_recvs; /* unposted receive buffers */
     gasneti_lock_t recv_lock;
@@ -421,6 +422,28 @@ HOT enum net_result net_get(net_peer_t *peer, void *dst, const net_region_t *loc
     int error = hca_post(qp->qp, &qp->send, HCA_READ, net_ib_local(qp, dst, length, local));
     if (__builtin_expect(error != 0, 0)) net_ib_post_failed(qp, "a get", error);
     return NET_POSTED;
+}
+
+/* lists.c */
+enum net_result net_ib_put_list(net_peer_t *peer, uint64_t dst, const net_key_t *key,
+                                const net_piece_t *pieces, uint32_t count, size_t nbytes,
+                                const gasnetc_sent_t *sent);
+enum net_result net_ib_get_list(net_peer_t *peer, const net_piece_t *pieces, uint32_t count,
+                                uint64_t src, const net_key_t *key, size_t nbytes,
+                                const gasnetc_sent_t *sent);
+
+static inline enum net_result net_put_list(net_peer_t *peer, uint64_t dst, const net_key_t *key,
+                                           const net_piece_t *pieces, uint32_t count, size_t nbytes,
+                                           const gasnetc_sent_t *sent)
+{
+    return net_ib_put_list(peer, dst, key, pieces, count, nbytes, sent);
+}
+
+static inline enum net_result net_get_list(net_peer_t *peer, const net_piece_t *pieces,
+                                           uint32_t count, uint64_t src, const net_key_t *key,
+                                           size_t nbytes, const gasnetc_sent_t *sent)
+{
+    return net_ib_get_list(peer, pieces, count, src, key, nbytes, sent);
 }
 
 HOT enum net_result net_am(net_peer_t *peer, void *data, const net_region_t *local, size_t length,

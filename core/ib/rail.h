@@ -53,6 +53,11 @@ net_recv_t *net_ib_recv_copy(const net_recv_t *recv);
 /* Hands buffers over to the next thread that finds no spare (net_ib_recv_more).  Any thread. */
 void net_ib_recv_hand_over(net_recv_t *first);
 
+/* Lists of local memory (lists.c): how long a queue pair's should be, when net_ib.inline_max is
+ * settled; the caps, when net_ib.list_max is. */
+uint32_t net_ib_lists_wanted(void);
+void net_ib_lists_caps(struct net_caps *caps);
+
 /* Rings for Active Messages (amrdma_rings.c): at most `most` of them, for `peers` peers. */
 void net_ib_rings_init(uint32_t peers, uint32_t most);
 void net_ib_rings_fini(void);

@@ -182,6 +182,8 @@ static void find_limits(void)
         LEAST(max_srq_wr);
         LEAST(max_mr);
         LEAST(max_mr_size);
+        LEAST(max_sge);
+        LEAST(max_sge_rd);
     }
 }
 
@@ -393,6 +395,7 @@ void net_open(uint32_t peers, struct net_caps *caps)
     make_cqs(net_ib.total_depth + NET_IB_SYS_SLOTS * qps + THREAD_MARGIN, buffers);
     net_ib_connect_init(peers, &depths);
     caps->inline_max = net_ib.inline_max;
+    net_ib_lists_caps(caps);
     net_ib_rings_init(peers, amrdma_max_rings((uint32_t)gasnetc_params.amrdma_max_peers, peers,
                                               plan.credits, plan.replies));
     net_ib_on_demand_open(peers + 1, caps->early, sizeof caps->early);

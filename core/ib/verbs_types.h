@@ -22,8 +22,9 @@
  *     HCA_SLEEP_POLLS: 1 if sleeping takes a completion, which the next poll returns.
  *   hca_srq_create(pd, depth): a receive queue for any number of queue pairs.
  *   HCA_CONNECTED, HCA_DATAGRAMS: enum hca_service.
- *   hca_qp_create(pd, service, send_cq, recv_cq, srq, send_depth, recv_depth, &inline_max): `srq`
- *     may be NULL; inline_max is wanted on entry, granted on return.
+ *   hca_qp_create(pd, service, send_cq, recv_cq, srq, send_depth, recv_depth, list, &inline_max):
+ *     `srq` may be NULL; `list`: the most pieces of a send; inline_max is wanted on entry, granted
+ *     on return.
  *   hca_in_order(hca, qp): true if the bytes of an RDMA write that arrives by this queue pair,
  *     which is connected, are known to be placed from the first to the last.
  *   hca_qp_step(qp, service, step, &setup): 0 or an errno.
@@ -31,6 +32,8 @@
  *   hca_send_t, a work request that is filled once (hca_send_init(send, id)) and changed for each
  *     post: hca_send_target (remote address and rkey), wr.imm_data (immediate data),
  *     hca_send_ah (of a datagram), hca_post(qp, send, kind, local): 0 or an errno.
+ *   hca_sge_t, a piece of local memory: hca_sge(at, length, lkey).  hca_post_list(qp, send, kind,
+ *     list, count): hca_post of several pieces.
  *   hca_recv_t, filled once for its buffer: hca_recv_init(recv, id, data, length, lkey), sge.lkey,
  *     hca_post_recv(qp, recv), hca_post_srq_recv(srq, recv).
  *   hca_poll(cq, budget, wc): the number of completions; the budget is not 0.  hca_done(wc),
@@ -55,8 +58,9 @@
 
 typedef struct hca_limits {
     uint32_t max_cqe, max_qp_wr, max_rd_atom, max_init_rd_atom;
-    uint32_t max_srq_wr; /* 0: it has no shared receive queues */
-    uint64_t max_mr;     /* registrations of all processes */
+    uint32_t max_srq_wr;          /* 0: it has no shared receive queues */
+    uint64_t max_mr;              /* registrations of all processes */
+    uint32_t max_sge, max_sge_rd; /* pieces of local memory in a work request; in an RDMA read */
     uint64_t max_mr_size;
     uint8_t ports;
     char firmware[64];

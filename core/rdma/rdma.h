@@ -13,6 +13,7 @@
 #ifndef GASNETC_RDMA_H
 #define GASNETC_RDMA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,21 @@ void gasnetc_rdma_get(uint32_t node, void *dst, const void *src, size_t nbytes,
  * the end of a remote region.  `landing` NULL: the same as gasnetc_rdma_get. */
 void gasnetc_rdma_get_into(uint32_t node, void *dst, const struct net_region *landing,
                            const void *src, size_t nbytes, gasnetc_counter_t *counter);
+
+/* Pieces of local memory that one put, or get, takes; 0: the network has no lists. */
+uint32_t gasnetc_rdma_list_max(bool put);
+
+/* Puts `count` pieces of this node's segment to contiguous remote memory, or gets it into them, by
+ * one post.  False, with nothing done, if the list is too long, all of it is empty, or a piece or
+ * the remote memory does not lie in one region of its segment.  The pieces must stay unchanged
+ * (put), or are undefined (get), until the counter is done; the list need not. */
+typedef struct gasnetc_piece {
+    void *at;
+    size_t length;
+} gasnetc_piece_t;
+enum { GASNETC_LIST_MOST = 32 }; /* the longest of any network */
+bool gasnetc_rdma_list(uint32_t node, bool put, void *remote, const gasnetc_piece_t *pieces,
+                       uint32_t count, gasnetc_counter_t *counter);
 
 /* Registers memory of the library for the life of the process; NULL if that would not speed up
  * gets, or the network refuses. */

@@ -1,7 +1,9 @@
 /* choose.h - how a vector, indexed or strided transfer is made, from counts alone; pure.
  *
  * The constants come from `make bench` (tests/bench/vis.sh), which shows the ways beside each
- * other.
+ * other.  That of lists comes from instructions: a piece of a list costs as many above the verbs as
+ * a copy of 200 bytes to the buffer of a put, or of 380 bytes from that of a get; with those of the
+ * software device 480 and 190.
  */
 #ifndef GASNETE_VIS_CHOOSE_H
 #define GASNETE_VIS_CHOOSE_H
@@ -13,12 +15,14 @@ enum gasnete_vis_way {
     GASNETE_VIS_PACK, /* many runs in a Medium, which a handler packs or unpacks */
     GASNETE_VIS_COPY, /* the remote side, which is contiguous, is put from a buffer or got into one
                        */
+    GASNETE_VIS_LIST, /* the same, but from or into lists of local runs */
 };
 
 /* What the user allows.  */
 typedef struct gasnete_vis_limits {
     bool pack;      /* GASNET_VIS_AMPIPE */
     bool copy;      /* GASNET_VIS_REMOTECONTIG */
+    bool list;      /* the same, if the network has lists and the local side is in the segment */
     size_t longest; /* GASNET_VIS_MAXCHUNK: the longest mean run for both; 0: those below */
 } gasnete_vis_limits_t;
 
@@ -28,6 +32,7 @@ enum {
         128, /* bytes: the longest mean run; longer ones are faster by themselves */
     GASNETE_VIS_PACK_GET = 256,
     GASNETE_VIS_COPY_RUN = 1024,
+    GASNETE_VIS_LIST_RUN = 256, /* bytes: runs that are longer, on average, are listed */
 };
 
 static inline bool gasnete_vis_short(size_t mean, size_t limit, gasnete_vis_limits_t limits)
@@ -43,6 +48,9 @@ static inline enum gasnete_vis_way gasnete_vis_choose(const gasnete_vis_shape_t 
 {
     size_t runs = local->runs > remote->runs ? local->runs : remote->runs;
     size_t mean = local->bytes / runs;
+    if (runs > 1 && remote->runs == 1 && limits.list &&
+        !gasnete_vis_short(mean, GASNETE_VIS_LIST_RUN, limits))
+        return GASNETE_VIS_LIST;
     if (runs > 1 && remote->runs == 1 && limits.copy && (put || blocking) &&
         gasnete_vis_short(mean, GASNETE_VIS_COPY_RUN, limits))
         return GASNETE_VIS_COPY;

@@ -1,5 +1,6 @@
 /* runs.c - transfers by the puts and gets of the Extended API: of each run, or, where the remote
- * side is contiguous, of a buffer into which or out of which the local runs are copied.
+ * side is contiguous, of lists of local runs, or of a buffer into which or out of which the local
+ * runs are copied.
  *
  * Needs no help of the target.
  */
@@ -69,4 +70,60 @@ void gasnete_vis_get_copied(gasnet_node_t node, gasnete_vis_pair_t *pair, size_t
                                 buffer + used);
     }
     free(buffer);
+}
+
+/* A list that is being filled.  */
+typedef struct runs_list {
+    gasnet_node_t node;
+    bool put;
+    char *remote; /* of its first piece */
+    uint32_t count, most;
+    size_t nbytes;
+    gasnetc_counter_t *counter;
+    gasnetc_piece_t piece[GASNETC_LIST_MOST];
+} runs_list_t;
+
+/* Piece by piece where the list crosses the end of a region.  */
+static void runs_each_of(const runs_list_t *list)
+{
+    char *remote = list->remote;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const gasnetc_piece_t *piece = &list->piece[i];
+        if (list->put)
+            gasnete_transfer_put_bulk(list->node, remote, piece->at, piece->length, list->counter);
+        else
+            gasnete_transfer_get(list->node, piece->at, remote, piece->length, list->counter);
+        remote += piece->length;
+    }
+}
+
+static void runs_send(runs_list_t *list)
+{
+    if (!gasnete_transfer_list(list->node, list->put, list->remote, list->piece, list->count,
+                               list->counter))
+        runs_each_of(list);
+    list->remote += list->nbytes;
+    list->nbytes = 0;
+    list->count = 0;
+}
+
+void gasnete_vis_listed(gasnet_node_t node, bool put, gasnete_vis_pair_t *pair,
+                        gasnetc_counter_t *counter)
+{
+    runs_list_t list = {.node = node,
+                        .put = put,
+                        .remote = put ? pair->dst.at : pair->src.at,
+                        .most = gasnete_transfer_list_max(put),
+                        .counter = counter};
+    gasnete_vis_match_t match;
+    while (gasnete_vis_next(pair, SIZE_MAX, &match)) {
+        char *local = put ? match.src : match.dst;
+        const size_t stride = put ? match.src_stride : match.dst_stride;
+        for (size_t i = 0; i < match.times; i++, local += stride) {
+            list.piece[list.count++] = (gasnetc_piece_t){local, match.length};
+            list.nbytes += match.length;
+            if (list.count == list.most) runs_send(&list);
+        }
+    }
+    if (list.count) runs_send(&list);
 }

@@ -12,6 +12,7 @@
 #include "core/report.h"
 #include "extended-ref/handles.h"
 #include "extended-ref/internal_am.h"
+#include "extended-ref/transfer.h"
 #include "extended-ref/vis/choose.h"
 
 enum vis_direction { PUT, GET };
@@ -78,15 +79,21 @@ static void vis_copy(gasnete_vis_pair_t *pair)
                     match.length);
 }
 
+static bool vis_may_list(const gasnete_vis_shape_t *local, bool put)
+{
+    return gasnetc_params.vis_remotecontig && gasnete_transfer_list_max(put) != 0 &&
+           gasnete_in_segment(gasnet_mynode(), (void *)local->low, local->high - local->low);
+}
+
 static void vis_start(const vis_call_t *call, gasnete_vis_pair_t *pair,
                       const gasnete_vis_shape_t *dst, const gasnete_vis_shape_t *src,
                       gasnetc_counter_t *counter)
 {
     bool put = call->direction == PUT;
+    const gasnete_vis_shape_t *local = put ? src : dst, *remote = put ? dst : src;
     gasnete_vis_limits_t limits = {gasnetc_params.vis_ampipe, gasnetc_params.vis_remotecontig,
-                                   (size_t)gasnetc_params.vis_maxchunk};
-    switch (gasnete_vis_choose(put ? src : dst, put ? dst : src, put,
-                               call->form == GASNETE_VIS_BULK, limits)) {
+                                   vis_may_list(local, put), (size_t)gasnetc_params.vis_maxchunk};
+    switch (gasnete_vis_choose(local, remote, put, call->form == GASNETE_VIS_BULK, limits)) {
     case GASNETE_VIS_EACH:
         (put ? gasnete_vis_put_each : gasnete_vis_get_each)(call->node, pair, counter);
         break;
@@ -96,6 +103,9 @@ static void vis_start(const vis_call_t *call, gasnete_vis_pair_t *pair,
     case GASNETE_VIS_COPY:
         (put ? gasnete_vis_put_copied : gasnete_vis_get_copied)(call->node, pair, dst->bytes,
                                                                 counter);
+        break;
+    case GASNETE_VIS_LIST:
+        gasnete_vis_listed(call->node, put, pair, counter);
         break;
     }
 }

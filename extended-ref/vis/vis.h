@@ -23,6 +23,11 @@ void gasnete_vis_put_copied(gasnet_node_t node, gasnete_vis_pair_t *pair, size_t
 void gasnete_vis_get_copied(gasnet_node_t node, gasnete_vis_pair_t *pair, size_t nbytes,
                             gasnetc_counter_t *counter);
 
+/* runs.c: lists of local runs, which lie in the segment, to contiguous memory or from it.  The
+ * source of a put must not change until the counter is done.  */
+void gasnete_vis_listed(gasnet_node_t node, bool put, gasnete_vis_pair_t *pair,
+                        gasnetc_counter_t *counter);
+
 /* packed.c: Mediums with the data and the addresses of many pieces.  */
 void gasnete_vis_put_packed(gasnet_node_t node, gasnete_vis_pair_t *pair,
                             gasnetc_counter_t *counter);

@@ -59,17 +59,20 @@ shapes() {
     shape 512 64 both - -
     # Equal but for noise: the call takes the same puts and gets.
     shape 64 4096 both 0.9 0.9
-    shape 64 4096 local - -
+    # Lists of local pieces, or a loop: the same bytes.
+    shape 64 4096 local 0.9 0.9
+    shape 64 512 local - -
 }
 
 ways() {
-    local bytes each packed copied
-    printf '# %-22s %18s %18s %18s\n' "256 pieces, put get us" "each by itself" "in messages" "local: by buffer"
+    local bytes each packed copied listed
+    printf '# %-22s %18s %18s %18s %18s\n' "256 pieces, put get us" "each by itself" "in messages" "local: by buffer" "local: in lists"
     for bytes in 8 32 64 128 256 512 1024 2048; do
         each=$(times 256 $bytes both | awk '{ print $1, $3 }')
         packed=$(GASNET_VIS_MAXCHUNK=1G times 256 $bytes both | awk '{ print $2, $4 }')
         copied=$(GASNET_VIS_MAXCHUNK=1G times 256 $bytes local | awk '{ print $2, $4 }')
-        printf '# %-22s %18s %18s %18s\n' "$bytes bytes" "$each" "$packed" "$copied"
+        listed=$(GASNET_VIS_MAXCHUNK=1 times 256 $bytes local | awk '{ print $2, $4 }')
+        printf '# %-22s %18s %18s %18s %18s\n' "$bytes bytes" "$each" "$packed" "$copied" "$listed"
     done
 }
 

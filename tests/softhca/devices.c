@@ -62,7 +62,7 @@ static void addresses_agree_and_differ(struct side *s)
 static void everything_is_shown(void)
 {
     putenv("SOFTHCA_DEVICES=2x2;softhca1:vendor_id=0x2c9,vendor_part_id=4099,hw_ver=7,fw_ver=3.5.0,"
-           "max_qp=8,max_cq=9,max_mr=10,max_pd=11,max_cqe=12,max_qp_wr=13,max_sge=14,"
+           "max_qp=8,max_cq=9,max_mr=10,max_pd=11,max_cqe=12,max_qp_wr=13,max_sge=14,max_sge_rd=6,"
            "max_mr_size=1M,max_qp_rd_atom=4,max_qp_init_rd_atom=5;"
            "softhca1/2:state=armed,active_mtu=1024,active_width=12x,active_speed=edr,lmc=3,gids=2,"
            "pkeys=0x8001+0x7fff");
@@ -73,7 +73,7 @@ static void everything_is_shown(void)
     CHECK(!strcmp(a.fw_ver, "3.5.0"));
     CHECK(a.vendor_id == 0x2c9 && a.vendor_part_id == 4099 && a.hw_ver == 7);
     CHECK(a.max_qp == 8 && a.max_cq == 9 && a.max_mr == 10 && a.max_pd == 11 && a.max_cqe == 12);
-    CHECK(a.max_qp_wr == 13 && a.max_sge == 14 && a.max_mr_size == 1 << 20);
+    CHECK(a.max_qp_wr == 13 && a.max_sge == 14 && a.max_sge_rd == 6 && a.max_mr_size == 1 << 20);
     CHECK(a.max_qp_rd_atom == 4 && a.max_qp_init_rd_atom == 5 && a.phys_port_cnt == 2);
     CHECK(p.state == IBV_PORT_ARMED && p.active_mtu == IBV_MTU_1024 && p.active_width == 8);
     CHECK(p.active_speed == 32 && p.lmc == 3 && p.gid_tbl_len == 2 && p.pkey_tbl_len == 2);

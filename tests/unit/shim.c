@@ -89,7 +89,7 @@ static void without_memory(hca_t hca)
     hca_mr_t region = hca_register(pd, memory, sizeof memory, HCA_LOCAL);
     hca_cq_t queue = hca_cq_create(hca, 16, true);
     hca_srq_t shared = hca_srq_create(pd, 16);
-    hca_qp_t pair = hca_qp_create(pd, HCA_CONNECTED, cq, cq, NULL, 4, 4, &inlined);
+    hca_qp_t pair = hca_qp_create(pd, HCA_CONNECTED, cq, cq, NULL, 4, 4, 1, &inlined);
     hca_ah_t ah = hca_ah_create(pd, 1, &route);
     no_memory = false;
     if (ah) hca_destroy(ah);
@@ -107,7 +107,7 @@ static bool orders_bytes(hca_t hca)
     hca_pd_t pd = hca_pd_create(hca);
     hca_cq_t cq = hca_cq_create(hca, 16, false);
     uint32_t inlined = 0;
-    hca_qp_t pair = hca_qp_create(pd, HCA_CONNECTED, cq, cq, NULL, 4, 4, &inlined);
+    hca_qp_t pair = hca_qp_create(pd, HCA_CONNECTED, cq, cq, NULL, 4, 4, 1, &inlined);
     bool orders = hca_in_order(hca, pair);
     hca_destroy(pair);
     hca_destroy(cq);

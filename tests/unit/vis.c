@@ -318,8 +318,8 @@ static enum gasnete_vis_way way(size_t local, size_t remote, size_t bytes, bool 
 
 static void choice(void)
 {
-    const gasnete_vis_limits_t all = {true, true, 0}, none = {false, false, 0},
-                               long_ones = {true, true, 4096};
+    const gasnete_vis_limits_t all = {true, true, false, 0}, none = {false, false, false, 0},
+                               long_ones = {true, true, false, 4096}, lists = {true, true, true, 0};
     check(way(1, 1, 100, true, true, all) == GASNETE_VIS_EACH, "contiguous: one put");
     check(way(4096, 4096, 32768, true, true, all) == GASNETE_VIS_PACK, "4096 of 8 bytes: messages");
     check(way(4096, 4096, 32768, true, true, none) == GASNETE_VIS_EACH, "unless forbidden");
@@ -330,6 +330,14 @@ static void choice(void)
     check(way(2, 1, 64, true, false, all) == GASNETE_VIS_COPY, "to contiguous memory: one put");
     check(way(4096, 1, 32768, false, true, all) == GASNETE_VIS_COPY, "from it, blocking: one get");
     check(way(4096, 1, 32768, false, false, all) == GASNETE_VIS_PACK, "not blocking: messages");
+    check(way(64, 1, 64 * 600, true, true, all) == GASNETE_VIS_COPY, "600 bytes: a buffer");
+    check(way(64, 1, 64 * 600, true, true, lists) == GASNETE_VIS_LIST, "or lists");
+    check(way(64, 1, 64 * 600, false, false, lists) == GASNETE_VIS_LIST,
+          "also for gets that do not block");
+    check(way(4096, 1, 32768, true, true, lists) == GASNETE_VIS_COPY, "but short ones: a buffer");
+    check(way(64, 64, 64 * 600, true, true, lists) == GASNETE_VIS_EACH,
+          "and several remote pieces: puts");
+    check(way(1, 1, 4096, true, true, lists) == GASNETE_VIS_EACH, "and one piece: a put");
     check(way(1, 4096, 32768, true, true, all) == GASNETE_VIS_PACK,
           "from contiguous memory: messages");
     check(way(64, 64, 64 * 200, true, true, all) == GASNETE_VIS_EACH, "200 bytes: puts");

@@ -5,6 +5,7 @@
  * memory, so that bytes beside the pieces are checked too.
  */
 #include "tests/vis/descriptions.h"
+#include "tests/vis/lists.h"
 #include <pthread.h>
 #include <sched.h>
 
@@ -368,6 +369,7 @@ int main(int argc, char **argv)
         {"B50 B65 few large pieces", large_pieces},
         {"B50 totals of a few bytes", tiny_totals},
         {"B55 B56 many outstanding, in handles, sets and access regions", outstanding},
+        {"B50 lists of pieces of one side, of all lengths around the longest", lists},
         {"B61 operations of no bytes, with junk addresses", empty},
 #if defined(GASNET_PAR)
         {"B62 several threads at once", threads},

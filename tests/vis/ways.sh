@@ -28,6 +28,21 @@ goes() {
     tap_ok "$([ -z "$wrong" ]; echo $?)" "$text: $operation${*:+ $*}${wrong:+ (${wrong#, })}"
 }
 
+# The puts or gets of lists of so many pieces.  On Portals, which has none, these go through a buffer, or
+# each by itself if they count as long.
+case $conduit in
+ibv) most=32 ;;
+vapi) most=8 ;; # 64 bytes are inlined
+*) most=1 ;;
+esac
+lists() { # PIECES
+    if [ $most -eq 1 ] && [ "$1" -lt 4096 ]; then
+        echo 1-16
+    else
+        echo $((($1 + most - 1) / most))
+    fi
+}
+
 goes "many small pieces are packed" 'put 4096 8 both' 0 0 8-20
 goes "and so are they for gets" 'get 4096 8 both' 0 0 8-20
 goes "from contiguous memory too" 'put 4096 8 remote' 0 0 8-20
@@ -38,12 +53,26 @@ goes "a contiguous source is got into one" 'get 4096 8 local' 0 1-16 0
 goes "but not if the user forbids it" 'put 4096 8 local' 0 0 8-20 GASNET_VIS_REMOTECONTIG=0
 goes "nor for gets" 'get 4096 8 local' 0 0 8-20 GASNET_VIS_REMOTECONTIG=0
 goes "both forbidden" 'put 4096 8 local' 4096 0 0 GASNET_VIS_REMOTECONTIG=0 GASNET_VIS_AMPIPE=0
+goes "longer runs to contiguous memory are lists" 'put 64 1000 local' "$(lists 64)" 0 0
+goes "and from it" 'get 64 1000 local' 0 "$(lists 64)" 0
+goes "of as many as the network takes" "put $most 1000 local" "$(lists "$most")" 0 0
+goes "and one more" "put $((most + 1)) 1000 local" "$(lists $((most + 1)))" 0 0
+goes "but not if the user forbids it" 'put 64 1000 local' 64 0 0 GASNET_VIS_REMOTECONTIG=0
+goes "and not from several places" 'put 64 1000 both' 64 0 0
+if [ "$conduit" != portals ]; then
+    goes "reads as the device allows" 'get 64 1000 local' 0 16 0 'SOFTHCA_DEVICES=1x1;max_sge_rd=4'
+    goes "which is no limit for writes" 'put 64 1000 local' "$(lists 64)" 0 0 'SOFTHCA_DEVICES=1x1;max_sge_rd=4'
+    goes "writes as the device allows" 'put 64 1000 local' 32 0 0 'SOFTHCA_DEVICES=1x1;max_sge=2'
+    goes "or a buffer" 'put 64 1000 local' 1-16 0 0 'SOFTHCA_DEVICES=1x1;max_sge=1'
+    goes "and gets from one" 'get 64 1000 local' 0 1-16 0 'SOFTHCA_DEVICES=1x1;max_sge_rd=1'
+    goes "at least 8, whatever is inlined" 'put 64 1000 local' 8 0 0 GASNET_INLINESEND_LIMIT=0
+fi
 goes "large pieces are puts" 'put 64 4096 both' 64-512 0 0
 goes "or gets" 'get 64 4096 both' 0 64-512 0
 goes "unless they count as short" 'put 64 4096 both' 0 0 64-170 GASNET_VIS_MAXCHUNK=4096
 goes "to contiguous memory too" 'put 64 4096 local' 1-128 0 0 GASNET_VIS_MAXCHUNK=4K
 goes "pieces longer than the limit are not packed" 'put 4096 8 both' 4096 0 0 GASNET_VIS_MAXCHUNK=7
-goes "nor copied" 'put 4096 8 local' 4096 0 0 GASNET_VIS_MAXCHUNK=7
+goes "nor copied" 'put 4096 8 local' "$(lists 4096)" 0 0 GASNET_VIS_MAXCHUNK=7
 goes "few pieces are puts" 'put 8 8 both' 8 0 0
 goes "contiguous memory is one put" 'put 1 4096 both' 1-2 0 0
 

@@ -49,6 +49,7 @@ static const struct attribute attributes[] = {
     {DEVICE(max_cqe), SHCA_MAX_CQE, 1, SHCA_MAX_CQE, NULL},
     {DEVICE(max_qp_wr), SHCA_MAX_WR, 1, SHCA_MAX_WR, NULL},
     {DEVICE(max_sge), SHCA_MAX_SGE, 1, SHCA_MAX_SGE, NULL},
+    {DEVICE(max_sge_rd), SHCA_MAX_SGE, 1, SHCA_MAX_SGE, NULL},
     {DEVICE(max_srq), SHCA_SRQS / 2, 0, SHCA_SRQS / 2, NULL},
     {DEVICE(max_srq_wr), SHCA_MAX_WR, 1, SHCA_MAX_WR, NULL},
     {DEVICE(max_srq_sge), SHCA_MAX_SGE, 1, SHCA_MAX_SGE, NULL},

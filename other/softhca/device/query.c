@@ -24,7 +24,7 @@ int shca_query_device(struct ibv_context *c, struct ibv_device_attr *a)
                             IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_MEM_WINDOW |
                             IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS,
         .max_sge = m->max_sge,
-        .max_sge_rd = m->max_sge,
+        .max_sge_rd = m->max_sge_rd < m->max_sge ? m->max_sge_rd : m->max_sge,
         .max_cq = m->max_cq,
         .max_cqe = m->max_cqe,
         .max_mr = m->max_mr,

@@ -7,6 +7,7 @@
 #define NETWORK_SIM_H
 
 #include "core/ib/amrdma.h"
+#include "core/network_listless.h"
 #include "core/network_unpaired.h"
 #include "tests/sim/sim.h"
 

@@ -6,6 +6,7 @@
 #ifndef NETWORK_SCRIPT_H
 #define NETWORK_SCRIPT_H
 
+#include "core/network_listless.h"
 #include "core/network_unpaired.h"
 
 #define NET_BUFFERS          0

@@ -1,0 +1,66 @@
+/* lists.c - puts from several pieces of this node's segment to contiguous remote memory, and gets
+ * into them, by one post, where the network has such lists.
+ */
+#include "core/job/job.h"
+#include "core/job/progress.h"
+#include "core/rdma/rdma.h"
+#include "core/rdma/rdma_internal.h"
+
+_Static_assert((int)GASNETC_LIST_MOST == (int)NET_LIST_MOST, "the same number");
+
+uint32_t gasnetc_rdma_list_max(bool put)
+{
+    return put ? gasnetc_caps.put_list_max : gasnetc_caps.get_list_max;
+}
+
+/* Finds the regions of the pieces that are not empty; their number, 0 if one is not in a region of
+ * the segment.  *nbytes is that of all. */
+static uint32_t lists_fill(net_piece_t *list, const gasnetc_piece_t *pieces, uint32_t count,
+                           size_t *nbytes)
+{
+    uint32_t n = 0;
+    *nbytes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (pieces[i].length == 0) continue;
+        const net_region_t *local = gasnetc_local_region(pieces[i].at, pieces[i].length);
+        if (!local) return 0;
+        list[n++] = (net_piece_t){pieces[i].at, pieces[i].length, local};
+        *nbytes += pieces[i].length;
+    }
+    return n;
+}
+
+/* The key of a range that one region of the peer's segment contains, or NULL. */
+static const net_key_t *lists_key(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes)
+{
+    const uintptr_t first = start - peer->segment.base, last = first + nbytes - 1;
+    if (first >= peer->segment.size || nbytes > peer->segment.size - first ||
+        nbytes > gasnetc_caps.transfer_max ||
+        first >> gasnetc_pin_shift != last >> gasnetc_pin_shift)
+        return NULL;
+    return &peer->segment.keys[first >> gasnetc_pin_shift];
+}
+
+bool gasnetc_rdma_list(uint32_t node, bool put, void *remote, const gasnetc_piece_t *pieces,
+                       uint32_t count, gasnetc_counter_t *counter)
+{
+    gasnetc_peer_t *peer = &gasnetc_peers[node];
+    const gasnetc_sent_t sent = {.counter = counter};
+    const uintptr_t there = (uintptr_t)remote;
+    net_piece_t list[NET_LIST_MOST];
+    size_t nbytes;
+    if (count > gasnetc_rdma_list_max(put)) return false;
+    const uint32_t n = lists_fill(list, pieces, count, &nbytes);
+    const net_key_t *key = n ? lists_key(peer, there, nbytes) : NULL;
+    if (!key) return false;
+    counter->issued++;
+    for (;;) {
+        gasneti_lock(&peer->lock);
+        enum net_result result = put ? net_put_list(&peer->net, there, key, list, n, nbytes, &sent)
+                                     : net_get_list(&peer->net, list, n, there, key, nbytes, &sent);
+        if (__builtin_expect(result != NET_POSTED, 0)) gasnetc_count_stall(peer, result);
+        gasneti_unlock(&peer->lock);
+        if (__builtin_expect(result == NET_POSTED, 1)) return true;
+        gasnetc_stall_at(peer, result, false);
+    }
+}
