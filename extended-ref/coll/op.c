@@ -5,8 +5,8 @@
  * their tags.
  *
  * A thread claims an operation, works on it as far as it can, and releases it unless something was
- * recorded meanwhile.  A send may poll, which may call gasnete_coll_work again: the inner call
- * leaves the work to the outer one.
+ * recorded meanwhile.  A send may poll, but such a poll does not call gasnete_coll_work
+ * (gasnetc_poll_stalled).
  */
 #include "extended-ref/coll/op.h"
 
@@ -25,8 +25,6 @@ typedef struct op_list {
 static gasnete_coll_op_t *free_ops;                      /* (L) */
 static op_list_t ready = {NULL, &ready.first};           /* (L) */
 static op_list_t for_client = {NULL, &for_client.first}; /* (L) by threads of the client's only */
-static GASNETI_OF_THREAD bool working; /* this thread works, maybe further down its stack */
-static GASNETI_OF_THREAD bool skipped; /* gasnete_coll_work was called meanwhile */
 
 /* --- records --- */
 
@@ -350,25 +348,15 @@ static void op_work_on(gasnete_coll_op_t *op, bool client)
 /* The same in a thread of the client's, which keeps the claim; true if it is complete.  */
 static bool op_work_on_kept(gasnete_coll_op_t *op)
 {
-    working = true;
     bool complete = op_run(op, true) == OP_COMPLETE;
     if (complete) op_finish(op);
-    working = false;
-    if (skipped) gasnete_coll_work(true);
     return complete;
 }
 
 void gasnete_coll_work(bool client)
 {
-    skipped = working;
-    if (working) return;
-    working = true;
-    do {
-        skipped = false;
-        gasnete_coll_reap_fetches();
-        for (gasnete_coll_op_t *op; (op = op_claim(client)) != NULL;) op_work_on(op, client);
-    } while (skipped);
-    working = false;
+    gasnete_coll_reap_fetches();
+    for (gasnete_coll_op_t *op; (op = op_claim(client)) != NULL;) op_work_on(op, client);
 }
 
 gasnete_coll_op_t *gasnete_coll_begin(const gasnete_coll_call_t *call, uint32_t image,
@@ -382,10 +370,7 @@ gasnete_coll_op_t *gasnete_coll_begin(const gasnete_coll_call_t *call, uint32_t 
     if (!all) return NULL;
     if (GASNETC_CHECKING) gasnete_coll_check_peers(op);
     if (keep) return op_work_on_kept(op) ? NULL : op;
-    working = true;
     op_work_on(op, true);
-    working = false;
-    if (skipped) gasnete_coll_work(true);
     return NULL;
 }
 
