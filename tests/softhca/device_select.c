@@ -596,6 +596,28 @@ static void child_of_a_fork(void)
     tear_down(&s);
 }
 
+/* Pages that this process has mapped. */
+static long mapped_pages(void)
+{
+    char text[100] = "";
+    int fd = open("/proc/self/statm", O_RDONLY);
+    CHECK(fd >= 0 && read(fd, text, sizeof text - 1) > 0);
+    close(fd);
+    return atol(text);
+}
+
+static void memory_without_the_device(void)
+{
+    softhca_free(softhca_alloc(1)); /* decides */
+    const long before = mapped_pages();
+    char *block = softhca_alloc(100000);
+    CHECK(block && !((uintptr_t)block % 4096));
+    memset(block, 1, 100000);
+    CHECK(mapped_pages() > before);
+    softhca_free(block);
+    CHECK_EQ(mapped_pages(), before);
+}
+
 static void run(const char *soft, const char *real, void (*test)(void), const char *name)
 {
     if (soft)
@@ -640,6 +662,7 @@ int main(void)
         {"off", "active", "not wanted: not ours", one},
         {"off", "", "not wanted: none", none},
         {"off", "none", "not wanted: none", none},
+        {"off", "active", "memory is given back without the device", memory_without_the_device},
         {"on", "active", "a device outlives its list", a_device_outlives_its_list},
         {"on", "active", "events go back where they came from", events_go_back},
         {"off", "active", "events go back where they came from", events_go_back},
