@@ -30,6 +30,7 @@ static sem_t wake_fd;          /* for the thread */
 static sem_t asked;            /* once for each peer */
 static bool has_message[SIZE]; /* the thread's */
 static atomic_uint naps, made, rings;
+static int refused_with, refused; /* address handles: the errno, and how often */
 
 int nanosleep(const struct timespec *wanted, struct timespec *left)
 {
@@ -42,8 +43,8 @@ void net_ib_datagrams_arm(void) {}
 
 void net_ib_datagrams_sleep(double seconds)
 {
-    (void)seconds; /* repetitions are not what is tested */
-    sem_wait(&wake_fd);
+    (void)seconds; /* repetitions are tested for unreachable peers alone */
+    if (!refused_with) sem_wait(&wake_fd);
 }
 
 void net_ib_datagrams_wake(void)
@@ -61,6 +62,11 @@ int net_ib_datagram_take(void *bytes, uint32_t room)
 /* To send a first message takes an address handle. */
 hca_ah_t net_ib_datagram_ah(const hca_route_t *route)
 {
+    if (refused_with) {
+        refused++;
+        errno = refused_with;
+        return NULL;
+    }
     if (!has_message[route->lid]) sem_post(&asked);
     has_message[route->lid] = true;
     return calloc(1, sizeof(struct ibv_ah));
@@ -153,7 +159,9 @@ void net_ib_cannot_reach(uint32_t rank, const struct net_ib_rail *rail, const hc
                          const char *what, int error)
 {
     (void)rail, (void)remote;
-    net_ib_cannot_connect(rank, "", what, error);
+    fprintf(stderr, "FATAL ERROR: rank %u: %s: errno %d after %d attempts\n", rank, what, error,
+            refused);
+    _Exit(1);
 }
 void net_ib_no_route(uint32_t rank, const struct net_ib_rail *rail, const hca_remote_t *remote)
 {
@@ -182,6 +190,45 @@ static void turn(void)
     for (uint32_t rank = 1; rank < SIZE; rank++) net_ib_request_connect(&peers[rank]);
 }
 
+/* False: peers cannot be connected at first use. */
+static bool open_contacts(uint32_t processes)
+{
+    char why[100];
+    net_ib_on_demand_open(processes, why, sizeof why);
+    if (why[0]) return false;
+    void *contact = malloc(net_contact_size());
+    for (addressed = 1; addressed < processes; addressed++) {
+        peers[addressed].rank = addressed;
+        net_contact(contact);
+        net_set_contact(&peers[addressed], contact);
+    }
+    free(contact);
+    return true;
+}
+
+/* Ends the process. */
+static void connect_in_vain(const void *error)
+{
+    refused_with = *(const int *)error;
+    if (!open_contacts(2)) exit(2);
+    net_start();
+    net_ib_request_connect(&peers[1]);
+    for (;;) pause();
+}
+
+static void unreachable_peers(void)
+{
+    const int hosts = EHOSTUNREACH, nets = ENETUNREACH, time = ETIMEDOUT;
+    char words[3][60];
+    snprintf(words[0], 60, "no address handle for LID 1: errno %d after 1 attempts", hosts);
+    snprintf(words[1], 60, "no address handle for LID 1: errno %d after 1 attempts", nets);
+    snprintf(words[2], 60, "no address handle for LID 1: errno %d after 3 attempts", time);
+    check_fatal("a peer without a route is an error at once", connect_in_vain, &hosts, words[0]);
+    check_fatal("so is a network without one", connect_in_vain, &nets, words[1]);
+    check_fatal("one that does not answer in time is asked three times", connect_in_vain, &time,
+                words[2]);
+}
+
 int main(int argc, char **argv)
 {
     check_begin(argc, argv);
@@ -195,15 +242,8 @@ int main(int argc, char **argv)
     check(strstr(why, "queue pairs per peer are more than"),
           "IB-W4 more queue pairs than a message names are connected at start-up");
     net_ib_rails.qps = net_ib_rails.rails = 1;
-    net_ib_on_demand_open(SIZE, why, sizeof why);
-    check(!why[0], "IB-W4 others at first use");
-    void *contact = malloc(net_contact_size());
-    for (addressed = 1; addressed < SIZE; addressed++) {
-        peers[addressed].rank = addressed;
-        net_contact(contact);
-        net_set_contact(&peers[addressed], contact);
-    }
-    free(contact);
+    unreachable_peers();
+    check(open_contacts(SIZE), "IB-W4 others at first use");
     net_start();
     for (int i = 0; i < TURNS; i++) turn();
     unsigned had = atomic_load(&naps);
