@@ -313,14 +313,11 @@ void shca_inventory_print(FILE *to)
             for (const struct shca_word *w = a->words; w->name; w++)
                 fprintf(to, a->initial == w->value ? "(%s) " : "%s ", w->name);
             break;
-        case GIDS: {
-            char all[200] = "";
-            shca_gid_list_words(all, sizeof all);
-            fprintf(to, "%llu..%llu (%llu), or joined by +, if the link is ethernet: %s",
+        case GIDS:
+            fprintf(to, "%llu..%llu (%llu), or a list such as v1-local+v2-ipv4",
                     (unsigned long long)a->least, (unsigned long long)a->most,
-                    (unsigned long long)a->initial, all);
+                    (unsigned long long)a->initial);
             break;
-        }
         case FIRMWARE:
             fprintf(to, "a text (1.0.0)");
             break;
