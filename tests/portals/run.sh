@@ -48,7 +48,7 @@ sees "PO-6 PO-13 a chunk holds 2 KB, less an address for gets" 2 'ways 2040 ways
 sees "PO-6 PO-13 PO-16 with the registration cache no bulk transfer is copied" 2 'ways 8 ways 2049' \
     $'put-outside 8 from=temporary\nget-outside 8 from=temporary\nput-outside 2049 from=temporary'
 sees "PO-13 puts up to the limit" 2 'ways 100 ways 101' \
-    $'put-outside 100 from=chunk\nput-outside 101 from=temporary\nget-outside 101 from=chunk' GASNET_PORTAL_PUT_BOUNCE_LIMIT=100
+    $'put-outside 100 from=chunk\nput-outside 101 from=temporary\nget-outside 101 from=temporary' GASNET_PORTAL_PUT_BOUNCE_LIMIT=100
 sees "PO-13 gets up to the limit" 2 'ways 100 ways 101' \
     $'get-outside 100 from=chunk\nget-outside 101 from=temporary\nput-outside 101 from=temporary' GASNET_PORTAL_GET_BOUNCE_LIMIT=100
 sees "PO-13 both by the older name" 2 'ways 100 ways 101' \
@@ -75,7 +75,9 @@ done
 # Some may be in hand for the next Request's answer, or with an answer that has just left.
 sees "PO-4 PO-5 send tickets" 2 'depth 400' 'depth most=2(4[4-9]|50)$'
 sees "PO-4 PO-5 as many as set" 2 'depth 100' 'depth most=(4[4-9]|50)$' GASNET_PORTAL_MSG_LIMIT=50
-sees "PO-5 temporary descriptors, and all are given back" 2 'temporaries 100' 'temporaries most=[4-9] left=3$' GASNET_PORTAL_NUM_TMPMD=6
+sees "PO-5 PO-16 descriptors that the registration cache keeps" 2 'temporaries 100' 'temporaries most=[4-9] left=[4-9]$' \
+    GASNET_FIREHOSE_MAXVICTIM_R=6
+elsewhere GASNET_PORTAL_NUM_TMPMD unit/portals_transfers.c 'PO-5 GASNET_PORTAL_NUM_TMPMD bounds' "PO-5 temporary descriptors"
 sees "PO-9 Requests to a peer that does not look: each has a credit" 2 'credits 300' 'credits stalled=20$' GASNET_PORTAL_CRED_PER_NODE=20
 sees "PO-9 the default for two nodes" 2 'credits 600' 'credits stalled=192$'
 sees "PO-7 and a chunk" 2 'credits 300' 'credits stalled=1[2-6]$' GASNET_PORTAL_SB_CHUNKS=16
