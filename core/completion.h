@@ -33,8 +33,8 @@ static inline void gasnetc_counter_ack(gasnetc_counter_t *counter)
     atomic_fetch_add_explicit(&counter->acked, 1, memory_order_release);
 }
 
-/* A resource that an operation in flight holds: a bounce buffer, a region of the registration cache,
- * or a transient registration. */
+/* A resource that an operation in flight holds: a bounce buffer, a region of the registration
+ * cache, or a transient registration. */
 typedef struct gasnetc_held gasnetc_held_t;
 
 /* The context of a posted operation.  The network keeps a copy until the operation is complete, and

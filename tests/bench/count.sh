@@ -45,6 +45,8 @@ put_nb|put_nb + wait|260|395 463 454
 put|blocking put|240|374 405 -
 get_nb|get_nb + wait|280|468 482 -
 put_nb_4k|put_nb + wait, 4 KiB|300|497 534 -
+put_nb_8k|put_nb + wait, 8 KiB|300|- - -
+put_hit|the same from outside the segment, registered|360|- - -
 reap|implicit ops: reap, per op (16 outstanding)|40|53 58 70
 am_short|AM Short request, injection|160|370 321 106
 am_receive|AM Short receive + handler|150|294 283 113
