@@ -22,7 +22,7 @@ libsofthca_la_SOURCES = \
 	other/softhca/tcp/greet.c other/softhca/tcp/greet.h other/softhca/tcp/tcp_recv.c other/softhca/objects/user_memory.c \
 	other/softhca/tcp/remote.h other/softhca/tcp/requester.c other/softhca/tcp/responder.c other/softhca/tcp/tcp_respond.c \
 	other/softhca/tcp/sha256.c other/softhca/tcp/sha256.h other/softhca/tcp/tcp.c other/softhca/tcp/wire.c other/softhca/tcp/wire.h
-libsofthca_la_SOURCES += other/softhca/objects/cq_resize.c other/softhca/objects/mw.c other/softhca/objects/ring.h other/softhca/datapath/thread.c other/softhca/segment/peer_map.c other/softhca/objects/writable.c
+libsofthca_la_SOURCES += other/softhca/objects/cq_resize.c other/softhca/objects/mw.c other/softhca/objects/ring.h other/softhca/datapath/thread.c other/softhca/segment/peer_map.c other/softhca/objects/writable.c other/softhca/objects/memlock.c
 libsofthca_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 libsofthca_la_CFLAGS = $(AM_CFLAGS) -pthread
 # Its threads run until the end of the process: the code must stay mapped.
@@ -38,7 +38,7 @@ softhca_pair = tests/softhca/pair.c tests/softhca/pair.h tests/softhca/rules.h
 softhca_rules_SOURCES = tests/softhca/rules.c tests/softhca/report.c tests/softhca/transfer.c tests/softhca/fault.c \
 	tests/softhca/queue.c tests/softhca/life.c tests/softhca/shared.c tests/softhca/unreliable.c tests/softhca/datagram.c tests/softhca/extended.c tests/softhca/crowd.c tests/softhca/crowd.h \
 	tests/softhca/forks.c tests/softhca/peers.c tests/softhca/setting.c tests/softhca/devices.c tests/softhca/roce.c tests/softhca/between_hosts.c tests/softhca/inject.c tests/softhca/tear.c $(softhca_pair)
-softhca_rules_SOURCES += tests/softhca/resize.c tests/softhca/region.c tests/softhca/window.c tests/softhca/states.c
+softhca_rules_SOURCES += tests/softhca/resize.c tests/softhca/region.c tests/softhca/window.c tests/softhca/states.c tests/softhca/memlock.c
 softhca_rules_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 softhca_rules_LDADD = libsofthca.la $(VERBS_LIBS)
 softhca_rules_static_SOURCES = $(softhca_rules_SOURCES)

@@ -39,6 +39,10 @@ size_t softhca_trouble(char *line, size_t size);
  * may then read the rest. 0 when SOFTHCA_FAULTS tears messages in another order. */
 int softhca_in_order(void);
 
+/* 1 with SOFTHCA_MEMLOCK: registered memory is charged against RLIMIT_MEMLOCK. *BYTES, unless NULL,
+ * is what this process is charged with at present; without SOFTHCA_MEMLOCK it is 0. */
+int softhca_charges(size_t *bytes);
+
 /* Page-aligned, zero, lazily populated memory of at least BYTES; NULL and errno on failure.
  * Peers reach an MR that lies wholly in one such block by plain memcpy. After fork() the child
  * sees a private copy. When the software device is not active this is anonymous memory. */

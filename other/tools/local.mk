@@ -12,10 +12,11 @@ other_tools_libtools_la_SOURCES = other/tools/tools.h other/tools/hooks.c \
 other_tools_libtools_la_CPPFLAGS = $(tools_cppflags)
 other_tools_libtools_la_LIBADD = other/tools/libenv_table.la
 
-# Pure, and without a public name: absorbed by libsofthca, libportals and the launchers as well.
+# Without a public name, and pure but for memory_limits.c: absorbed by libsofthca, libportals and the launchers as well.
 noinst_LTLIBRARIES += other/tools/libenv_table.la
 other_tools_libenv_table_la_SOURCES = other/tools/env_table.h other/tools/env_table.c \
-  other/tools/edit_distance.h other/tools/numbers.h other/tools/numbers.c
+  other/tools/edit_distance.h other/tools/numbers.h other/tools/numbers.c \
+  other/tools/memory_limits.h other/tools/memory_limits.c
 
 lib_LTLIBRARIES += libgasnet_tools-seq.la libgasnet_tools-par.la
 libgasnet_tools_seq_la_SOURCES = other/tools/linkcheck.c

@@ -313,6 +313,17 @@ static void two(void)
     CHECK(strstr(softhca_describe(), "fake1 port 1 is active") != NULL);
 }
 
+static void one_denied(void)
+{
+    one();
+    CHECK(strstr(softhca_describe(), "fake0: no permission to open it") != NULL);
+}
+static void two_denied(void)
+{
+    lists(2, 0);
+    CHECK(strstr(softhca_describe(), "fake0: no permission to open it") != NULL);
+}
+
 static void a_device_outlives_its_list(void)
 {
     struct side s = {.o = {0}};
@@ -657,6 +668,10 @@ int main(void)
         {NULL, "active", "an active port: not ours", one},
         {NULL, "old", "one of an old provider: not ours", one},
         {NULL, "closed,active", "an active port of the second: not ours", two},
+        {NULL, "denied", "one that this user may not open: not ours", one_denied},
+        {NULL, "denied,down", "the same beside a port that is down", two_denied},
+        {NULL, "denied,active", "the same beside an active port", two},
+        {"on", "denied", "the same, asked for: ours beside it", one_and_soft},
         {"on", "active,down", "asked for: ours beside them", two_and_soft},
         {"on", "none", "asked for: ours", asked_for},
         {"off", "active", "not wanted: not ours", one},

@@ -3,8 +3,8 @@
  * It has the names and versions of the real library, its own devices and objects, records every
  * call, and aborts on an object that it did not create. Like the real library it calls its own
  * exported names. FAKE_VERBS in the environment lists its devices: active, down, closed (cannot be
- * opened), old (active, without verbs_context), iwarp (active), or "none" when there is no list at
- * all.
+ * opened), denied (this user may not open it), old (active, without verbs_context), iwarp (active),
+ * or "none" when there is no list at all.
  */
 #include "fake_verbs.h"
 
@@ -127,8 +127,9 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 
 static struct ibv_context *open_device(struct fake_device *d)
 {
-    if (!strcmp(d->kind, "closed")) {
-        errno = EACCES;
+    bool denied = !strcmp(d->kind, "denied");
+    if (denied || !strcmp(d->kind, "closed")) {
+        errno = denied ? EACCES : EIO;
         return NULL;
     }
     struct verbs_context *v = calloc(1, sizeof *v);

@@ -14,10 +14,11 @@ int main(int argc, char **argv)
                   {"datagram", datagram_rules}, {"extended", extended_rules},
                   {"fork", fork_rules},         {"peer", peer_rules},
                   {"setting", setting_rules},   {"device", device_rules},
-                  {"host", host_rules},         {"inject", inject_rules},
-                  {"tear", tear_rules},         {"resize", resize_rules},
-                  {"region", region_rules},     {"window", window_rules},
-                  {"state", state_rules},       {"roce", roce_rules}};
+                  {"memlock", memlock_rules},   {"host", host_rules},
+                  {"inject", inject_rules},     {"tear", tear_rules},
+                  {"resize", resize_rules},     {"region", region_rules},
+                  {"window", window_rules},     {"state", state_rules},
+                  {"roce", roce_rules}};
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (argc < 2 || !strcmp(argv[1], groups[i].name)) groups[i].run();
     return report_end();

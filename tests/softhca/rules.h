@@ -19,6 +19,7 @@ void extended_rules(void);
 void peer_rules(void);
 void setting_rules(void);
 void device_rules(void);
+void memlock_rules(void);
 void host_rules(void);
 void inject_rules(void);
 void tear_rules(void);

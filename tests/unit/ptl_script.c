@@ -478,6 +478,12 @@ int softhca_active(void)
     return 1;
 }
 
+int softhca_charges(size_t *bytes)
+{
+    (void)bytes;
+    return 0;
+}
+
 const char *softhca_describe(void)
 {
     return "a script";

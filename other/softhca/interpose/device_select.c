@@ -2,7 +2,8 @@
  * lists that programs hold.
  *
  * With SOFTHCA=auto the software device is shown only when no real device but iWARP has an active
- * port: iWARP needs a connection manager, which few programs use. Real devices stay in the list as
+ * port, and this user may open all of them: otherwise their owner may expect the program to use
+ * them. iWARP needs a connection manager, which few programs use. Real devices stay in the list as
  * the real library returned them. No lock is held during calls of that library.
  */
 #include "other/softhca/device/device.h"
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Whether programs see the software device, and why. Written once, by the first thread asking. */
 struct decision {
@@ -56,16 +58,31 @@ static bool device_select_is_active(struct ibv_context *c, int port)
     return error == 0 && p.state == IBV_PORT_ACTIVE;
 }
 
-/* 0 if there is none; a device whose queue pairs a connection manager must connect has none for
- * most programs. */
-static int device_select_active_port(struct ibv_device *d)
+/* libibverbs may report a device file that this user may not open as absent. */
+struct ibv_context *shca_open_real(struct ibv_device *d)
 {
-    if (d->transport_type == IBV_TRANSPORT_IWARP) return 0;
     struct ibv_context *(*open)(struct ibv_device *) = shca_real_verbs("ibv_open_device");
+    struct ibv_context *c = open ? open(d) : NULL;
+    char path[sizeof "/dev/infiniband/" + sizeof d->dev_name];
+    if (c) return c;
+    int error = open ? errno : ENOSYS;
+    snprintf(path, sizeof path, "/dev/infiniband/%s", d->dev_name);
+    if (*d->dev_name && access(path, R_OK | W_OK) && errno == EACCES) error = EACCES;
+    errno = error;
+    return NULL;
+}
+
+/* An active port of D, or 0: a device whose queue pairs a connection manager must connect has none
+ * for most programs. *DENIED: this user may not open it. */
+static int device_select_active_port(struct ibv_device *d, bool *denied)
+{
+    *denied = false;
+    if (d->transport_type == IBV_TRANSPORT_IWARP) return 0;
     int (*close)(struct ibv_context *) = shca_real_verbs("ibv_close_device");
     int (*query)(struct ibv_context *, struct ibv_device_attr *) =
         shca_real_verbs("ibv_query_device");
-    struct ibv_context *c = open && close && query ? open(d) : NULL;
+    struct ibv_context *c = close && query ? shca_open_real(d) : NULL;
+    *denied = !c && (errno == EACCES || errno == EPERM);
     struct ibv_device_attr attr;
     int found = 0;
     if (c && query(c, &attr) == 0)
@@ -86,37 +103,46 @@ static const char *device_select_software(char *text, size_t room)
     return text;
 }
 
-static void device_select_shown(struct decision *d)
+static void device_select_automatic(struct decision *d)
 {
-    char software[64];
-    int64_t setting = shca_settings()->device;
-    if (setting != SHCA_DEVICE_AUTO) {
-        d->enabled = setting == SHCA_DEVICE_ON;
-        if (d->enabled)
-            snprintf(d->why, sizeof d->why, "%s (SOFTHCA=on)",
-                     device_select_software(software, sizeof software));
-        else
-            snprintf(d->why, sizeof d->why, "real devices only (SOFTHCA=off)");
-        return;
-    }
+    static const char only[] = "real devices only (%s%s; SOFTHCA=on adds the software device)";
+    char software[64], active[32];
+    const char *denied = NULL;
     int n, port = 0;
     struct ibv_device **list = device_select_real_list(&n);
-    for (int i = 0; i < n && !port; i++)
-        if ((port = device_select_active_port(list[i])))
-            snprintf(
-                d->why, sizeof d->why,
-                "real devices only (%s port %d is active; SOFTHCA=on adds the software device)",
-                list[i]->name, port);
     bool iwarp = false;
-    for (int i = 0; i < n; i++) iwarp |= list[i]->transport_type == IBV_TRANSPORT_IWARP;
-    device_select_real_free(list);
-    d->enabled = port == 0;
+    for (int i = 0; i < n && !port; i++) {
+        bool no_permission;
+        port = device_select_active_port(list[i], &no_permission);
+        snprintf(active, sizeof active, " port %d is active", port);
+        if (port) snprintf(d->why, sizeof d->why, only, list[i]->name, active);
+        if (no_permission && !denied) denied = list[i]->name;
+        iwarp |= list[i]->transport_type == IBV_TRANSPORT_IWARP;
+    }
+    d->enabled = !port && !denied;
     if (d->enabled)
         snprintf(d->why, sizeof d->why, "%s (%s; processes of this host only)",
                  device_select_software(software, sizeof software),
                  iwarp ? "no real device but iWARP has an active port"
                  : n   ? "no real device has an active port"
                        : "no real device found");
+    else if (!port)
+        snprintf(d->why, sizeof d->why, only, denied, ": no permission to open it");
+    device_select_real_free(list);
+}
+
+static void device_select_shown(struct decision *d)
+{
+    char software[64];
+    int64_t setting = shca_settings()->device;
+    d->enabled = setting == SHCA_DEVICE_ON;
+    if (setting == SHCA_DEVICE_AUTO)
+        device_select_automatic(d);
+    else if (d->enabled)
+        snprintf(d->why, sizeof d->why, "%s (SOFTHCA=on)",
+                 device_select_software(software, sizeof software));
+    else
+        snprintf(d->why, sizeof d->why, "real devices only (SOFTHCA=off)");
 }
 
 /* The mpi spawner hides the device until it knows the hosts of the job. Answers given meanwhile are

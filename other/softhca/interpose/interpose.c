@@ -48,7 +48,7 @@ SHCA_EXPORT __be64 ibv_get_device_guid(struct ibv_device *d)
 SHCA_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *d)
 {
     if (shca_is_device(d)) return shca_open(d);
-    return REAL(NULL, ibv_open_device, d);
+    return shca_open_real(d);
 }
 
 SHCA_EXPORT int ibv_close_device(struct ibv_context *c)

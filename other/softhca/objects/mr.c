@@ -123,16 +123,31 @@ static bool mr_is_usable(void *addr, size_t len, unsigned access)
            (!(access & IBV_ACCESS_LOCAL_WRITE) || shca_is_writable(addr, len));
 }
 
+/* An entry of the table, and the charge for the memory. */
+static int mr_take(struct ibv_context *c, const void *addr, size_t len, uint32_t *index)
+{
+    if (!shca_memlock_take(addr, len)) return ENOMEM;
+    int error = shca_mr_take(c, index);
+    if (error) shca_memlock_give(addr, len);
+    return error;
+}
+
+static void mr_give(struct ibv_context *c, const void *addr, size_t len, uint32_t index)
+{
+    shca_mr_give(c, index);
+    shca_memlock_give(addr, len);
+}
+
 struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova, unsigned acc)
 {
     uint64_t most = shca_device(pd->context)->model->max_mr_size;
     uint32_t index;
     int error = !mr_access_valid(acc) || len > most ? EINVAL
                 : !mr_is_usable(addr, len, acc)     ? EFAULT
-                                                    : shca_mr_take(pd->context, &index);
+                                                    : mr_take(pd->context, addr, len, &index);
     struct shca_mr *mr = error ? NULL : calloc(1, sizeof *mr);
     if (!mr) {
-        if (!error) shca_mr_give(pd->context, index);
+        if (!error) mr_give(pd->context, addr, len, index);
         errno = error ? error : ENOMEM;
         return NULL;
     }
@@ -173,7 +188,7 @@ int shca_dereg_mr(struct ibv_mr *base)
     pthread_mutex_lock(&shca.lock);
     mr_revoke(mr);
     pthread_mutex_unlock(&shca.lock);
-    shca_mr_give(base->context, base->handle);
+    mr_give(base->context, base->addr, base->length, base->handle);
     shca_pd(base->pd)->users--;
     free(mr);
     return 0;
@@ -203,6 +218,10 @@ int shca_rereg_mr(struct ibv_mr *base, int flags, struct ibv_pd *pd, void *addr,
     if (!(flags & IBV_REREG_MR_CHANGE_ACCESS)) access = s->access;
     errno = shca_mr_has_windows(mr) ? EBUSY : mr_check_changes(base, flags, pd, addr, len, access);
     if (errno) return IBV_REREG_MR_ERR_INPUT;
+    if (flags & IBV_REREG_MR_CHANGE_TRANSLATION && !shca_memlock_take(addr, len)) {
+        errno = ENOMEM;
+        return IBV_REREG_MR_ERR_INPUT;
+    }
     uint32_t generation = (s->key & 255) % 255 + 1;
     pthread_mutex_lock(&shca.lock);
     mr_revoke(mr);
@@ -214,6 +233,7 @@ int shca_rereg_mr(struct ibv_mr *base, int flags, struct ibv_pd *pd, void *addr,
         s->pd = shca_pd(pd)->id;
     }
     if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+        shca_memlock_give(base->addr, base->length);
         base->addr = addr;
         base->length = s->length = len;
         s->iova = s->va = (uintptr_t)addr;
@@ -230,5 +250,6 @@ void shca_mr_in_child(void)
     free(mrs.unused);
     memset(&mrs, 0, sizeof mrs);
     shca_writable_in_child();
+    shca_memlock_in_child();
     shca_mw_in_child();
 }

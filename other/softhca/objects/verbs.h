@@ -19,6 +19,11 @@ void shca_mr_in_child(void);
 bool shca_is_writable(const void *addr, size_t len); /* writable.c */
 void shca_writable_in_child(void);
 
+/* memlock.c */
+bool shca_memlock_take(const void *addr, size_t len); /* false: the limit does not allow it */
+void shca_memlock_give(const void *addr, size_t len);
+void shca_memlock_in_child(void);
+
 /* mw.c */
 struct ibv_mw *shca_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int shca_dealloc_mw(struct ibv_mw *mw);

@@ -1,0 +1,45 @@
+/* memlock.c - SOFTHCA_MEMLOCK: charges registrations against RLIMIT_MEMLOCK.
+ *
+ * The rule is the kernel's for devices that pin memory: each region counts by the pages it touches,
+ * also those of another region; the sum is compared with the limit at each registration; a process
+ * with CAP_IPC_LOCK is charged and not limited.  Nothing is pinned here.
+ */
+#include "other/softhca/device/settings.h"
+#include "other/softhca/interpose/edge.h"
+#include "other/softhca/objects/object.h"
+#include "other/softhca/objects/verbs.h"
+#include "other/softhca/softhca.h"
+#include "other/tools/memory_limits.h"
+
+static _Atomic size_t charged; /* bytes */
+
+static size_t memlock_pages(const void *addr, size_t len)
+{
+    uintptr_t start = (uintptr_t)addr & ~4095ul, end = ((uintptr_t)addr + len + 4095) & ~4095ul;
+    return end - start;
+}
+
+bool shca_memlock_take(const void *addr, size_t len)
+{
+    if (!shca_settings()->memlock) return true;
+    size_t bytes = memlock_pages(addr, len);
+    if (atomic_fetch_add(&charged, bytes) + bytes <= gasneti_memlock()) return true;
+    atomic_fetch_sub(&charged, bytes);
+    return false;
+}
+
+void shca_memlock_give(const void *addr, size_t len)
+{
+    if (shca_settings()->memlock) atomic_fetch_sub(&charged, memlock_pages(addr, len));
+}
+
+SHCA_EXPORT int softhca_charges(size_t *bytes)
+{
+    if (bytes) *bytes = charged;
+    return shca_settings()->memlock;
+}
+
+void shca_memlock_in_child(void)
+{
+    charged = 0;
+}

@@ -1,0 +1,25 @@
+/* memory_limits.h - how much memory this process may use and pin, read from the system; no memory
+ * is touched.
+ *
+ * Called at start-up, and for messages after a registration was refused.
+ */
+#ifndef OTHER_MEMORY_LIMITS_H
+#define OTHER_MEMORY_LIMITS_H
+
+#include <stdint.h>
+
+/* RLIMIT_MEMLOCK in bytes (ulimit -l); UINT64_MAX: unlimited. */
+uint64_t gasneti_memlock_limit(void);
+
+/* The same, but UINT64_MAX for a process with CAP_IPC_LOCK, which the kernel does not limit. */
+uint64_t gasneti_memlock(void);
+
+/* Bytes of memory that the processes of this host have together: physical memory, or the smallest
+ * limit of this process's control groups if that is less. */
+uint64_t gasneti_memory(void);
+
+/* That smallest limit; UINT64_MAX: none.  `mount` is where control groups are mounted, and `self`
+ * the file that names those of the process. */
+uint64_t gasneti_cgroup_memory(const char *mount, const char *self);
+
+#endif
