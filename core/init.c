@@ -215,6 +215,8 @@ static void exchange_contacts(size_t size)
     net_start();
 }
 
+enum { BBUF_DEFAULT = 1024 }; /* of GASNET_BBUF_COUNT */
+
 static uint32_t bbuf_count(void)
 {
     int64_t most = gasnetc_params.depth_pp * (gasnetc_job.size - 1);
@@ -222,6 +224,9 @@ static uint32_t bbuf_count(void)
         most = gasnetc_params.depth_total;
     int64_t count = gasnetc_params.bbuf_count;
     if (count == 0 || count > most) count = most;
+    /* Where little may be pinned, the segment has the most of it. */
+    int64_t pinnable = (int64_t)(gasnetc_caps.pinnable / GASNETC_BBUF_SIZE / 4);
+    if (pinnable && gasnetc_params.bbuf_count == BBUF_DEFAULT && count > pinnable) count = pinnable;
     /* A Request that waits for a credit may hold one while handlers in its thread need another. */
     int64_t least = GASNETC_THREADED ? 2 * gasnetc_params.max_threads : 2;
     return (uint32_t)(count > least ? count : least);
@@ -285,6 +290,8 @@ static void open_network(void)
         else
             exchange_contacts(settled.contact);
     }
+    if (reports_environment() > 0 && gasnetc_caps.plain[0])
+        fprintf(stderr, "gasnet: limits of the device: %s\n", gasnetc_caps.plain + 2);
     if (reports_environment())
         fprintf(stderr, "gasnet: %u processes, started by %s, over %s\n", gasnetc_job.size,
                 started_by(), gasnetc_caps.device);

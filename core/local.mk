@@ -26,7 +26,7 @@ receive_thread_sources = core/progress/receive_thread.c
 ib_receive_thread_sources = core/ib/cq_wait.c
 
 core_ib_sources = \
-  core/ib/network_ib.h core/ib/params.def core/ib/qp_select.h core/ib/rail.h core/ib/rails.c core/ib/ports.h core/ib/ports.c \
+  core/ib/network_ib.h core/ib/params.def core/ib/qp_select.h core/ib/rail.h core/ib/rails.c core/ib/device_limits.c core/ib/ports.h core/ib/ports.c \
   core/ib/lists.c core/ib/memory.c core/ib/software_device.h core/ib/software_device.c core/ib/amrdma.h core/ib/amrdma.c core/ib/amrdma_rings.c core/ib/receive.c core/ib/reap_multi.c \
   core/ib/srq.h core/ib/srq.c core/ib/srq_policy.h core/ib/qp_table.h core/ib/qp_table.c \
   core/ib/connect.h core/ib/connect.c core/ib/system_messages.h core/ib/system_messages.c core/ib/counts.c core/ib/verbs_types.h core/ib/advice.h core/ib/advice.c core/ib/status.c core/ib/events.h core/ib/events.c \

@@ -96,9 +96,12 @@ struct net_caps {
     size_t region_max;     /* largest range one net_register takes (a power of two) or SIZE_MAX */
     uint64_t regions;      /* that the device registers, for all processes; 0: unknown */
     unsigned descriptors;  /* file descriptors that connections to all peers take */
-    bool pays_for_pinning; /* registered memory counts against RLIMIT_MEMLOCK */
+    uint64_t pinnable; /* bytes that net_register takes in all, beyond the network's own memory and
+                          a reserve; 0: no limit is known */
+    char pinnable_by[160]; /* which limit that is, with its value */
     uint32_t credits;      /* Requests in flight from a peer for which net_connect posts buffers */
     uint32_t replies; /* Replies in flight from all peers together for which there are buffers */
+    char plain[200];  /* for -v, ", no inline sends" and the like: what is done in another way */
     bool ordered;     /* NET_BEFORE_AM is observed */
     char early[160];  /* why peers cannot be connected at first use; "" if they can */
 };

@@ -12,6 +12,7 @@
 
 #include "core/ib/verbs_types.h"
 #include "other/roce/table.h"
+#include "other/tools/verbs_fork.h"
 
 typedef struct ibv_context *hca_t;
 typedef struct ibv_pd *hca_pd_t;
@@ -26,11 +27,14 @@ typedef struct ibv_wc hca_wc_t;
 static inline hca_t hca_open(int i, char name[64])
 {
     int count = 0;
+    gasneti_verbs_fork_safe();
     struct ibv_device **list = ibv_get_device_list(&count);
     const bool there = list && i < count;
     snprintf(name, 64, "%s", there ? ibv_get_device_name(list[i]) : "");
     hca_t hca = there ? ibv_open_device(list[i]) : NULL;
+    int error = errno;
     if (list) ibv_free_device_list(list);
+    errno = error;
     if (hca) fcntl(hca->async_fd, F_SETFL, O_NONBLOCK); /* several threads read events */
     return hca;
 }
@@ -58,10 +62,11 @@ static inline bool hca_query(hca_t hca, hca_limits_t *limits)
                              .max_rd_atom = (uint32_t)attr.max_qp_rd_atom,
                              .max_init_rd_atom = (uint32_t)attr.max_qp_init_rd_atom,
                              .max_srq_wr = attr.max_srq > 0 ? (uint32_t)attr.max_srq_wr : 0,
-                             .max_mr = attr.max_mr > 0 ? (uint64_t)attr.max_mr : 0,
+                             .max_mr = attr.max_mr > 0 ? (uint32_t)attr.max_mr : 0,
                              .max_sge = (uint32_t)attr.max_sge,
                              .max_sge_rd = (uint32_t)attr.max_sge_rd,
                              .max_mr_size = attr.max_mr_size,
+                             .vendor = attr.vendor_id,
                              .ports = attr.phys_port_cnt,
                              .unusable = hca_unusable(hca->device)};
     memcpy(limits->firmware, attr.fw_ver, sizeof limits->firmware);
@@ -75,7 +80,8 @@ static inline bool hca_query_port(hca_t hca, uint8_t number, hca_port_t *port)
     *port = (hca_port_t){.active = attr.state == IBV_PORT_ACTIVE,
                          .ethernet = attr.link_layer == IBV_LINK_LAYER_ETHERNET,
                          .lid = attr.lid,
-                         .mtu = (uint8_t)attr.active_mtu};
+                         .mtu = (uint8_t)attr.active_mtu,
+                         .max_message = attr.max_msg_sz};
     return true;
 }
 

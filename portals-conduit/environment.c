@@ -5,10 +5,12 @@
  * which the other hosts reach this one, which libportals cannot determine from one host alone, and
  * gives the list of hosts to the software device.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/report.h"
 #include "core/job/host_addresses.h"
+#include "core/job/rank.h"
 #include "other/spawner/bootstrap.h"
 #include "other/tools/env_table.h"
 #include "portals.h"
@@ -28,12 +30,43 @@ static bool environment_is_set(const char *name)
     return value && *value;
 }
 
+/* Of libportals: PTL_RECEIVES and PTL_EAGER when not set, the least PTL_RECEIVES, and the first
+ * send buffers. */
+enum { RECEIVES = 256, EAGER = 16384, RECEIVES_LEAST = 16, SENDS = 16, HEADER = 128 };
+
+static uint64_t environment_receive_size(void)
+{
+    const char *eager = getenv("PTL_EAGER");
+    return HEADER + (eager && *eager ? strtoul(eager, NULL, 10) : EAGER);
+}
+
+/* libportals' receive buffers, of which a job of one process uses none, and which must leave room
+ * for the segment where little memory may be locked. */
+static void environment_receives(void)
+{
+    char number[24];
+    const uint64_t limit = net_portals_memlock() / 4 / environment_receive_size();
+    uint64_t receives = gasnetc_job.size == 1 ? RECEIVES_LEAST : RECEIVES;
+    if (receives > limit) receives = limit < RECEIVES_LEAST ? RECEIVES_LEAST : limit;
+    snprintf(number, sizeof number, "%llu", (unsigned long long)receives);
+    if (receives < RECEIVES && !environment_is_set("PTL_RECEIVES"))
+        setenv("PTL_RECEIVES", number, 1);
+}
+
+uint64_t net_portals_library_bytes(void)
+{
+    const char *receives = getenv("PTL_RECEIVES");
+    const uint64_t count = receives && *receives ? strtoul(receives, NULL, 10) : RECEIVES;
+    return (count + SENDS) * environment_receive_size();
+}
+
 void net_portals_environment(void)
 {
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         const char *value = bootstrap_getenv(settings[i].name);
         if (value && settings[i].kind != GASNETI_ENV_MAP) setenv(settings[i].name, value, 0);
     }
+    environment_receives();
     const char *hosts = gasnetc_hosts_list(), *address = gasnetc_hosts_ipv4();
     /* A user who lists the hosts also chooses the addresses. */
     if (!hosts || !softhca_hosts(hosts, gasnetc_hosts_secret(), bootstrap_getenv)) return;

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "other/tools/memory_limits.h"
 #include "portals.h"
 
 void *net_alloc(size_t size)
@@ -209,16 +210,22 @@ net_key_t net_key(const net_region_t *region)
     return (net_key_t){.base = (uintptr_t)region->start, .selector = region->selector};
 }
 
+static bool memory_charged(void)
+{
+    return !softhca_active() || softhca_charges(NULL);
+}
+
+uint64_t net_portals_memlock(void)
+{
+    return memory_charged() ? gasneti_memlock() : UINT64_MAX;
+}
+
 void net_explain_register(int error, size_t size, char *text, size_t text_size)
 {
-    struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
-    getrlimit(RLIMIT_MEMLOCK, &limit);
-    if (error == ENOMEM && !softhca_active() && limit.rlim_cur < size)
+    char limit[240];
+    if (error == ENOMEM && memory_charged() && gasneti_memlock_explain(limit, sizeof limit))
         snprintf(text, text_size,
-                 "the limit on locked memory is %llu KB (ulimit -l); raise it to unlimited in "
-                 "/etc/security/limits.conf or the batch system, or lower GASNET_MAX_SEGSIZE or "
-                 "GASNET_PHYSMEM_PINNABLE_RATIO",
-                 (unsigned long long)limit.rlim_cur / 1024);
+                 "%s, or lower GASNET_MAX_SEGSIZE or GASNET_PHYSMEM_PINNABLE_RATIO", limit);
     else if (error == ENOMEM)
         snprintf(text, text_size,
                  "Portals could not pin %zu KB; lower GASNET_MAX_SEGSIZE or "

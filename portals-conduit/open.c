@@ -10,6 +10,7 @@
 #include "core/job/rank.h"
 #include "core/params/params.h"
 #include "events.h"
+#include "other/tools/memory_limits.h"
 #include "portals.h"
 
 struct net_portals net_portals;
@@ -24,6 +25,9 @@ void net_portals_must(int error, const char *what, const char *remedy)
 }
 
 /* --- sizes --- */
+
+/* Of GASNET_PORTAL_SB_CHUNKS. */
+enum { SB_CHUNKS_DEFAULT = 2048, SB_CHUNKS_LEAST = 64 };
 
 static void open_plan(uint32_t nodes, plan_t *plan)
 {
@@ -67,6 +71,17 @@ static int64_t open_temporaries(void)
 {
     const gasnetc_params_t *p = &gasnetc_params;
     return p->num_tmpmd + (p->use_firehose ? p->firehose_maxvictim_r : 0);
+/* No more chunks than tickets and credits allow to be in use; where little memory may be locked, a
+ * quarter of that. */
+static void open_chunks(uint32_t peers)
+{
+    gasnetc_params_t *p = &gasnetc_params;
+    const uint64_t limit = net_portals_memlock() / 4 / PLAN_CHUNK;
+    const int64_t credits = (int64_t)peers * net_portals.lending.ceiling;
+    const int64_t used = p->msg_limit + NET_DELIVER_MAX + credits;
+    if (p->flow_control && p->sb_chunks > used) p->sb_chunks = used;
+    if (p->sb_chunks == SB_CHUNKS_DEFAULT && limit < SB_CHUNKS_DEFAULT)
+        p->sb_chunks = limit < SB_CHUNKS_LEAST ? SB_CHUNKS_LEAST : (int64_t)limit;
 }
 
 static void open_stocks(const plan_t *plan, uint32_t nodes)
@@ -222,6 +237,17 @@ static void open_queue(uint64_t events, const char *what, ptl_handle_eq_t *queue
 
 /* --- opening --- */
 
+static const char *open_remedy(int error)
+{
+    static char limit[240];
+    if (error == PTL_NO_SPACE && net_portals_memlock() != UINT64_MAX &&
+        gasneti_memlock_explain(limit, sizeof limit))
+        return limit;
+    return softhca_active()
+               ? "check ibv_devinfo and the SOFTHCA_ variables: the software device is on"
+               : "check ibv_devinfo; SOFTHCA=on runs the job on the software device";
+}
+
 static void open_interface(void)
 {
     ptl_ni_limits_t limits;
@@ -229,11 +255,7 @@ static void open_interface(void)
     net_portals_must(PtlInit(&interfaces), "PtlInit", "see its messages");
     int error = PtlNIInit(PTL_IFACE_DEFAULT, PTL_PID_ANY, NULL, &limits, &net_portals.ni);
     if (error != PTL_IFACE_DUP)
-        net_portals_must(error, "opening the interface",
-                         softhca_active()
-                             ? "check ibv_devinfo and the SOFTHCA_ variables: the software device "
-                               "is on"
-                             : "check ibv_devinfo; SOFTHCA=on runs the job on the software device");
+        net_portals_must(error, "opening the interface", open_remedy(error));
     net_portals_must(PtlGetId(net_portals.ni, &net_portals_rest.id), "PtlGetId",
                      "see its messages");
     net_portals_rest.open = true;
@@ -242,6 +264,19 @@ static void open_interface(void)
                       "%d are needed (GASNET_PORTAL_NUM_TMPMD and GASNET_FIREHOSE_MAXVICTIM_R)",
                       limits.max_mds, limits.max_pt_index + 1, (long long)open_temporaries() + 64,
                       NET_PT_AM + 1);
+}
+
+/* An eighth is for temporary descriptors and for the queues of the device. */
+static void open_set_pinnable(struct net_caps *caps)
+{
+    const uint64_t limit = net_portals_memlock();
+    const uint64_t chunks = (uint64_t)(gasnetc_params.sb_chunks + gasnetc_params.rpl_chunks),
+                   requests = net_portals_rest.reqrb_size * net_portals_rest.buffers;
+    if (limit == UINT64_MAX || net_portals_rest.peers == 0) return;
+    const uint64_t own = net_portals_library_bytes() + chunks * PLAN_CHUNK + requests,
+                   rest = limit - limit / 8;
+    caps->pinnable = rest > own ? rest - own : 1;
+    gasneti_memlock_explain(caps->pinnable_by, sizeof caps->pinnable_by);
 }
 
 static void open_set_caps(struct net_caps *caps)
@@ -258,8 +293,8 @@ static void open_set_caps(struct net_caps *caps)
                               .copy_get_max = get,
                               .am_max = PLAN_CHUNK,
                               .region_max = SIZE_MAX,
-                              .pays_for_pinning = !softhca_active(),
                               .credits = net_portals_rest.each};
+    open_set_pinnable(caps);
     char port[120] = "";
     PtlDeviceText(net_portals.ni, port, sizeof port);
     snprintf(caps->device, sizeof caps->device, "Portals 3.3, %u credits of %d bytes; %s; %s",
@@ -293,6 +328,7 @@ void net_open(uint32_t peers, struct net_caps *caps)
     open_plan(peers + 1, &plan);
     if (peers) {
         open_credits(&plan, peers);
+        open_chunks(peers);
         open_stocks(&plan, peers + 1);
         net_portals_rest.peer = calloc(peers + 1, sizeof(net_peer_t *));
         if (!net_portals_rest.peer) gasneti_fatal("out of memory for %u peers", peers);

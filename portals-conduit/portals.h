@@ -27,6 +27,10 @@ extern struct net_portals_rest net_portals_rest;
 
 /* Sets the variables that libportals reads; before PtlInit. */
 void net_portals_environment(void);
+/* After that: bytes that libportals registers when it opens. */
+uint64_t net_portals_library_bytes(void);
+/* Bytes that may be registered under the limit on locked memory; UINT64_MAX: no limit. */
+uint64_t net_portals_memlock(void);
 /* Text of a libportals error code. */
 const char *net_portals_error(int error);
 /* For start-up: fatal unless error is PTL_OK. */

@@ -147,6 +147,7 @@ static inline bool hca_query(hca_t hca, hca_limits_t *limits)
                              .max_sge = cap.max_num_sg_ent,
                              .max_sge_rd = cap.max_num_sg_ent_rd,
                              .max_mr_size = cap.max_mr_size,
+                             .vendor = maker.vendor_id,
                              .ports = cap.phys_port_num,
                              .polls_alone = old,
                              .slow_inline = old && maker.fw_ver >= 0x100120000};
@@ -163,7 +164,8 @@ static inline bool hca_query_port(hca_t hca, uint8_t number, hca_port_t *port)
     *port = (hca_port_t){.active = prop.state == PORT_ACTIVE,
                          .ethernet = prop.lid == 0,
                          .lid = prop.lid,
-                         .mtu = (uint8_t)prop.max_mtu};
+                         .mtu = (uint8_t)prop.max_mtu,
+                         .max_message = prop.max_msg_sz};
     return true;
 }
 

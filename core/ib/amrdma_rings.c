@@ -68,9 +68,17 @@ static void make_rings(uint32_t count)
     }
 }
 
+size_t net_ib_rings_bytes(void)
+{
+    return arena ? choice.max_rings * ring_size() : 0;
+}
+
 void net_ib_rings_init(uint32_t peers, uint32_t most)
 {
     settle_sizes();
+    const uint64_t room = net_ib_memlock() / 8, largest = net_ib_rails.limits.max_mr_size;
+    const uint64_t size = largest && largest < room ? largest : room;
+    if (most > size / ring_size()) most = (uint32_t)(size / ring_size());
     choice = (amrdma_choice_t){.cycle = (uint32_t)gasnetc_params.amrdma_cycle, .max_rings = most};
     if (!amrdma_choosing(&choice) || net_ib.ring_limit == 0 || gasnetc_params.rcv_thread) return;
     make_rings(most);

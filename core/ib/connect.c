@@ -70,9 +70,9 @@ static void settle_inline(uint32_t hca)
         return;
     }
     gasneti_fatal("%s: cannot create a queue pair with %u send and %u receive entries: %s; lower "
-                  "GASNET_NETWORKDEPTH_PP or GASNET_AM_CREDITS_PP",
+                  "GASNET_NETWORKDEPTH_PP or GASNET_AM_CREDITS_PP%s",
                   net_ib_rails.hca[hca].name, plan.depths.send, plan.depths.am_recv,
-                  strerror(errno));
+                  strerror(errno), net_ib_memlock_advice(errno));
 }
 
 /* The same for the length of lists (lists.c), which must not make inlined sends shorter. */

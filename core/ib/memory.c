@@ -4,10 +4,12 @@
  * bounce buffer or a registered segment to use instead.
  */
 #include <stdio.h>
-#include <sys/resource.h>
 
 #include "core/ib/rail.h"
 #include "core/ib/software_device.h"
+#include "core/job/rank.h"
+#include "core/params/params.h"
+#include "other/tools/memory_limits.h"
 
 static hca_mr_t register_with(const struct net_ib_hca *hca, void *start, size_t size,
                               enum net_access access)
@@ -51,21 +53,80 @@ net_key_t net_key(const net_region_t *region)
     return key;
 }
 
+/* --- limits --- */
+
+/* True if the devices' registrations are charged against RLIMIT_MEMLOCK. */
+static bool charges(void)
+{
+    return !net_ib_is_software(net_ib_rails.hca[0].name) || net_ib_software_charges();
+}
+
+/* The kernel charges each device's registration of the same memory. */
+uint64_t net_ib_memlock(void)
+{
+    const uint64_t limit = charges() ? gasneti_memlock() : UINT64_MAX;
+    return limit == UINT64_MAX ? limit : limit / net_ib.hcas;
+}
+
+static void bound_by_memlock(uint64_t own, struct net_caps *caps)
+{
+    const uint64_t limit = net_ib_memlock();
+    if (limit == UINT64_MAX) return;
+    /* An eighth is for transient registrations and for the devices' own queues. */
+    const uint64_t rest = limit - limit / 8;
+    caps->pinnable = rest > own ? rest - own : 1;
+    gasneti_memlock_explain(caps->pinnable_by, sizeof caps->pinnable_by);
+}
+
+enum { RESERVED_REGIONS = 16 }; /* the library's own, and transient ones */
+
+/* All processes of a host share the regions of a device; those of the software device are of each
+ * process. */
+static void bound_by_regions(uint32_t own, struct net_caps *caps)
+{
+    const bool soft = net_ib_is_software(net_ib_rails.hca[0].name);
+    const uint64_t pin_maxsz = (uint64_t)gasnetc_params.pin_maxsz;
+    const uint64_t piece = pin_maxsz && pin_maxsz < caps->region_max ? pin_maxsz : caps->region_max;
+    uint64_t regions = net_ib_rails.limits.max_mr / (soft ? 1 : gasnetc_job.host_size);
+    own += RESERVED_REGIONS;
+    if (net_ib_rails.limits.max_mr == 0) return;
+    regions = regions > own ? regions - own : 1;
+    const uint64_t most = piece > UINT64_MAX / regions ? UINT64_MAX : piece * regions;
+    if (caps->pinnable && caps->pinnable <= most) return;
+    caps->pinnable = most;
+    snprintf(caps->pinnable_by, sizeof caps->pinnable_by,
+             "%s registers %u regions at once, each of %llu KB at most", net_ib_rails.hca[0].name,
+             net_ib_rails.limits.max_mr, (unsigned long long)piece / 1024);
+}
+
+void net_ib_set_pinnable(uint64_t bytes, uint32_t regions, struct net_caps *caps)
+{
+    bound_by_memlock(bytes, caps);
+    bound_by_regions(regions, caps);
+}
+
+const char *net_ib_memlock_advice(int error)
+{
+    static char text[280];
+    char limit[240];
+    if (error != ENOMEM || !charges() || !gasneti_memlock_explain(limit, sizeof limit)) return "";
+    snprintf(text, sizeof text, "; %s", limit);
+    return text;
+}
+
 void net_explain_register(int error, size_t size, char *text, size_t text_size)
 {
-    struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
-    getrlimit(RLIMIT_MEMLOCK, &limit);
-    if (error == ENOMEM && !net_ib_is_software(net_ib_rails.hca[0].name) &&
-        limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < size)
-        snprintf(text, text_size,
-                 "the limit on locked memory is %llu KB (ulimit -l); raise it to unlimited in "
-                 "/etc/security/limits.conf or the batch system",
-                 (unsigned long long)limit.rlim_cur / 1024);
-    else if (error == EFAULT)
+    if (error == ENOMEM && charges() && gasneti_memlock_explain(text, text_size)) return;
+    if (error == EFAULT)
         snprintf(text, text_size, "part of the range is not mapped, or not writable");
     else if (size > net_ib_rails.limits.max_mr_size)
-        snprintf(text, text_size, "%s registers at most %llu bytes at once; set GASNET_PIN_MAXSZ",
-                 net_ib_rails.text, (unsigned long long)net_ib_rails.limits.max_mr_size);
+        snprintf(text, text_size, "%s registers at most %llu bytes at once", net_ib_rails.text,
+                 (unsigned long long)net_ib_rails.limits.max_mr_size);
+    else if (error == ENOMEM && net_ib_rails.limits.max_mr)
+        snprintf(text, text_size,
+                 "%s refused: %s; it registers %u regions at once: lower GASNET_MAX_SEGSIZE, "
+                 "raise GASNET_PIN_MAXSZ, or run fewer processes on a host",
+                 net_ib_rails.text, strerror(error), net_ib_rails.limits.max_mr);
     else
         snprintf(text, text_size, "%s refused: %s", net_ib_rails.text, strerror(error));
 }

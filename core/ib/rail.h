@@ -42,6 +42,26 @@ void net_ib_sleep(hca_cq_t cq, int ms);
 void net_ib_rails_open(void);
 void net_ib_rails_close(void);
 
+/* Fatal where a device lacks what every job with peers needs. */
+void net_ib_check_limits(void);
+
+/* The largest message that every port takes; fatal where it is less than an Active Message. */
+size_t net_ib_transfer_max(void);
+
+/* Sets caps->plain: what a device limits, and is done in another way or in smaller parts.
+ * `shares`: all peers share a receive queue. */
+void net_ib_note_plain_ways(bool shares, struct net_caps *caps);
+
+/* Bytes that may be registered under the limit on locked memory; UINT64_MAX: no limit. */
+uint64_t net_ib_memlock(void);
+
+/* Sets caps->pinnable, where this folder registers `bytes` in so many `regions`. */
+void net_ib_set_pinnable(uint64_t bytes, uint32_t regions, struct net_caps *caps);
+
+/* For the message about an object that a device refused with `error`: "", or the limit on locked
+ * memory, which holds for the queues of a device too. */
+const char *net_ib_memlock_advice(int error);
+
 /* Makes `count` registered receive buffers, as a list, for the caller to post or to hand over.
  * Fatal when there is no memory. */
 net_recv_t *net_ib_recv_make(uint32_t count);
@@ -61,6 +81,7 @@ void net_ib_lists_caps(struct net_caps *caps);
 /* Rings for Active Messages (amrdma_rings.c): at most `most` of them, for `peers` peers. */
 void net_ib_rings_init(uint32_t peers, uint32_t most);
 void net_ib_rings_fini(void);
+size_t net_ib_rings_bytes(void); /* registered for them */
 
 /* The rings that a process can give to its peers; base 0: it gives none. */
 typedef struct net_ib_remote_rings {

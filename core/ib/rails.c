@@ -29,6 +29,7 @@ typedef struct survey {
     struct net_ib_port_name ports[32];
     size_t count;
     bool filtered;               /* the user's filter excluded an active port */
+    bool denied;                 /* this user may not open a device */
     char no_gid[ROCE_TEXT + 80]; /* a port that lacks the GID which the user chose */
 } survey_t;
 
@@ -55,6 +56,15 @@ static void survey_note(survey_t *survey, const char *device, unsigned port, con
     snprintf(name->device, sizeof name->device, "%s", device);
 }
 
+/* A device that cannot be opened. */
+static void survey_closed(survey_t *survey, const char *device, int error)
+{
+    const bool denied = error == EACCES || error == EPERM;
+    survey->denied = survey->denied || denied;
+    survey_add(survey, "%s cannot be opened: %s", device,
+               denied ? "this user has no permission" : strerror(error));
+}
+
 /* Writes why no port is usable, and what to do about it. */
 static void survey_explain(const survey_t *survey, char *error, size_t size)
 {
@@ -66,8 +76,12 @@ static void survey_explain(const survey_t *survey, char *error, size_t size)
         return;
     }
     if (!survey->filtered) {
-        snprintf(error, size, "no usable InfiniBand port (%s). Check ibv_devinfo%s",
-                 survey->used ? survey->text : HCA_NO_DEVICE, net_ib_software_advice());
+        snprintf(error, size, "no usable InfiniBand port (%s). %s%s",
+                 survey->used ? survey->text : HCA_NO_DEVICE,
+                 survey->denied ? "Ask for the group that may read and write the files in "
+                                  "/dev/infiniband, and check ibv_devinfo"
+                                : "Check ibv_devinfo",
+                 net_ib_software_advice());
         return;
     }
     net_ib_ports_unmatched(filter, survey->ports, survey->count, absent, sizeof absent);
@@ -158,7 +172,7 @@ static void open_ports(char *error, size_t size)
         hca_t hca = hca_open(i, name);
         if (!*name) break;
         if (!hca)
-            survey_add(&survey, "%s cannot be opened: %s", name, strerror(errno));
+            survey_closed(&survey, name, errno);
         else if (!take_ports(hca, name, most, &survey))
             hca_close(hca);
     }
@@ -258,9 +272,9 @@ static hca_cq_t make_cq(const struct net_ib_hca *hca, uint32_t depth, bool sleep
 {
     hca_cq_t cq = hca_cq_create(hca->hca, depth, sleeper);
     if (!cq)
-        gasneti_fatal("%s: cannot create the %s completion queue of %u entries: %s; lower %s%s",
+        gasneti_fatal("%s: cannot create the %s completion queue of %u entries: %s; lower %s%s%s",
                       hca->name, what, depth, strerror(errno), bounds,
-                      sleeper ? ", or unset GASNET_RCV_THREAD" : "");
+                      sleeper ? ", or unset GASNET_RCV_THREAD" : "", net_ib_memlock_advice(errno));
     return cq;
 }
 
@@ -319,9 +333,11 @@ static net_ib_recv_plan_t plan_receives(uint32_t peers)
     const gasnetc_params_t *p = &gasnetc_params;
     const hca_limits_t *limits = &net_ib_rails.limits;
     const uint32_t credits = credits_per_peer();
+    const uint64_t pinnable = net_ib_memlock() / 4 / net_ib.buffer_size;
     net_ib_recv_plan_t plan = net_ib_recv_plan(
         p->use_srq, peers,
-        p->rbuf_count == NET_IB_RBUF_DEFAULT ? net_ib_rbuf_default(peers) : (uint32_t)p->rbuf_count,
+        p->rbuf_count == NET_IB_RBUF_DEFAULT ? net_ib_least(net_ib_rbuf_default(peers), pinnable)
+                                             : (uint32_t)p->rbuf_count,
         limits->max_srq_wr < limits->max_cqe ? limits->max_srq_wr : limits->max_cqe,
         (uint32_t)p->am_spares + NET_IB_SHARED_IN_HAND, net_ib.hcas, credits,
         net_ib_credits_total((uint64_t)p->credits_total, (uint64_t)p->depth_total, peers, credits));
@@ -344,14 +360,13 @@ static void fill_caps(uint32_t peers, struct net_caps *caps)
     const struct net_ib_hca *first = &net_ib_rails.hca[0];
     bool soft = net_ib_is_software(first->name);
     *caps = (struct net_caps){.inline_max = net_ib.inline_max,
-                              .transfer_max = (size_t)1 << 30,
+                              .transfer_max = net_ib_transfer_max(),
                               .copy_put_max = NET_IB_COPY_MAX,
                               .copy_get_max = NET_IB_COPY_MAX,
                               .am_max = net_ib.buffer_size,
                               .region_max = SIZE_MAX,
                               .regions = net_ib_rails.limits.max_mr,
                               .descriptors = (soft ? NET_IB_SOFTWARE_DESCRIPTORS : 0) * peers,
-                              .pays_for_pinning = !soft,
                               .ordered = true};
     if (net_ib_rails.limits.max_mr_size) {
         /* The largest power of two that every device can register. */
@@ -360,7 +375,10 @@ static void fill_caps(uint32_t peers, struct net_caps *caps)
     char ports[160];
     name_ports(ports, sizeof ports, true);
     snprintf(caps->device, sizeof caps->device, "%.140s (%s, firmware %.60s)", ports,
-             soft ? "software verbs device, no RDMA hardware" : "RDMA hardware",
+             soft ? "software verbs device, no RDMA hardware"
+             : hca_is_emulated(first->name, first->limits.vendor)
+                 ? "software device of the kernel, no RDMA hardware"
+                 : "RDMA hardware",
              first->limits.firmware);
 }
 
@@ -372,7 +390,9 @@ void net_open(uint32_t peers, struct net_caps *caps)
     net_ib.buffer_size = 4096;
     net_ib.depth = depth_per_qp();
     fill_caps(peers, caps);
+    net_ib_set_pinnable(0, 0, caps);
     if (peers == 0) return;
+    net_ib_check_limits();
     const net_ib_recv_plan_t plan = plan_receives(peers);
     const uint32_t qps = peers * net_ib_rails.qps, prepost = plan.credits + NET_IB_SYS_RECVS;
     caps->credits = plan.credits;
@@ -398,6 +418,9 @@ void net_open(uint32_t peers, struct net_caps *caps)
     net_ib_lists_caps(caps);
     net_ib_rings_init(peers, amrdma_max_rings((uint32_t)gasnetc_params.amrdma_max_peers, peers,
                                               plan.credits, plan.replies));
+    net_ib_set_pinnable((uint64_t)buffers * net_ib.buffer_size + net_ib_rings_bytes(),
+                        plan.sharing == NET_IB_SHARE ? 0 : peers, caps);
+    net_ib_note_plain_ways(plan.sharing == NET_IB_SHARE, caps);
     net_ib_on_demand_open(peers + 1, caps->early, sizeof caps->early);
     net_ib_events_open();
 }

@@ -23,7 +23,8 @@ static arena_t *_Atomic arenas;
  */
 static net_recv_t *_Atomic handed;
 
-net_recv_t *net_ib_recv_make(uint32_t count)
+/* One registration. */
+static net_recv_t *make_arena(uint32_t count)
 {
     size_t size = (size_t)count * net_ib.buffer_size;
     arena_t *arena = calloc(1, sizeof *arena + count * sizeof *arena->recv);
@@ -52,6 +53,20 @@ net_recv_t *net_ib_recv_make(uint32_t count)
     while (!atomic_compare_exchange_weak(&arenas, &arena->next, arena))
         ;
     return arena->recv;
+}
+
+net_recv_t *net_ib_recv_make(uint32_t count)
+{
+    const uint64_t size = net_ib_rails.limits.max_mr_size / net_ib.buffer_size;
+    const uint32_t most = size && size < count ? (uint32_t)size : count;
+    net_recv_t *first = NULL;
+    for (uint32_t left = count, n; left; left -= n) {
+        n = left < most ? left : most;
+        net_recv_t *made = make_arena(n);
+        made[n - 1].next = first;
+        first = made;
+    }
+    return first;
 }
 
 void net_ib_recv_hand_over(net_recv_t *first)

@@ -25,6 +25,11 @@ bool net_ib_software_in_order(void)
     return softhca_in_order();
 }
 
+bool net_ib_software_charges(void)
+{
+    return softhca_charges(NULL);
+}
+
 const char *net_ib_software_advice(void)
 {
     return softhca_active() ? " and the SOFTHCA_ variables: the software device is on"

@@ -19,6 +19,9 @@ bool net_ib_is_software(const char *name);
 /* Whether it places the bytes of a write such that a ring's trailer is last; as hca_in_order. */
 bool net_ib_software_in_order(void);
 
+/* Whether its registrations are charged against the limit on locked memory. */
+bool net_ib_software_charges(void);
+
 /* Open files that it keeps for each peer, one for each direction; a real device has none. */
 enum { NET_IB_SOFTWARE_DESCRIPTORS = 2 };
 

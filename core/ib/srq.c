@@ -50,8 +50,9 @@ static void make_queue(uint32_t hca, net_recv_t **buffers)
     shared.queue[hca] = hca_srq_create(net_ib_rails.hca[hca].pd, shared.count);
     if (!shared.queue[hca])
         gasneti_fatal("%s: cannot create a shared receive queue of %u buffers: %s; lower "
-                      "GASNET_RBUF_COUNT, or set GASNET_USE_SRQ=0",
-                      net_ib_rails.hca[hca].name, shared.count, strerror(errno));
+                      "GASNET_RBUF_COUNT, or set GASNET_USE_SRQ=0%s",
+                      net_ib_rails.hca[hca].name, shared.count, strerror(errno),
+                      net_ib_memlock_advice(errno));
     for (uint32_t i = 0; i < shared.count; i++) {
         net_recv_t *recv = *buffers;
         *buffers = recv->next;

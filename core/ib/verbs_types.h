@@ -59,9 +59,10 @@
 typedef struct hca_limits {
     uint32_t max_cqe, max_qp_wr, max_rd_atom, max_init_rd_atom;
     uint32_t max_srq_wr;          /* 0: it has no shared receive queues */
-    uint64_t max_mr;              /* registrations of all processes */
+    uint32_t max_mr;              /* registrations of all processes; 0: not known */
     uint32_t max_sge, max_sge_rd; /* pieces of local memory in a work request; in an RDMA read */
     uint64_t max_mr_size;
+    uint32_t vendor;
     uint8_t ports;
     char firmware[64];
     const char *unusable; /* why its queue pairs cannot be connected by this library, or NULL */
@@ -72,7 +73,8 @@ typedef struct hca_limits {
 typedef struct hca_port {
     bool active, ethernet;
     uint16_t lid;
-    uint8_t mtu; /* as the verbs encode it */
+    uint8_t mtu;          /* as the verbs encode it */
+    uint32_t max_message; /* bytes */
 } hca_port_t;
 
 /* The remote end of a connection. */
@@ -129,6 +131,14 @@ static inline bool hca_always_in_order(uint32_t maker, uint32_t part)
     for (size_t i = 0; maker == 0x2c9 && i < sizeof parts / sizeof *parts; i++)
         if (part == parts[i]) return true;
     return false;
+}
+
+/* True of the kernel's software devices, which carry RDMA over an ordinary network interface: rxe,
+ * without a vendor number in older kernels, and siw. */
+static inline bool hca_is_emulated(const char *name, uint32_t vendor)
+{
+    return vendor == 0xffffff || vendor == 0x626d74 ||
+           (vendor == 0 && (!strncmp(name, "rxe", 3) || !strncmp(name, "siw", 3)));
 }
 
 /* Opcodes, with the numbers that all verbs share. */

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/clock.h"
@@ -84,11 +83,8 @@ static uint64_t left(uint64_t all, uint64_t taken, uint64_t least)
 
 static uint64_t memlock(uint64_t taken)
 {
-    struct rlimit limit;
-    if (!gasnetc_caps.pays_for_pinning || geteuid() == 0 || getrlimit(RLIMIT_MEMLOCK, &limit) ||
-        limit.rlim_cur == RLIM_INFINITY)
-        return FIREHOSE_UNSET;
-    return left(limit.rlim_cur, taken, 64 << 10);
+    if (!gasnetc_caps.pinnable) return FIREHOSE_UNSET;
+    return left(gasnetc_caps.pinnable, taken, 64 << 10);
 }
 
 static uint64_t device_regions(void)

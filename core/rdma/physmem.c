@@ -1,79 +1,40 @@
-/* physmem.c - how much memory the processes of a host may register (IB-P1, IB-P2).
+/* physmem.c - how much memory a process may register (IB-P1, IB-P2).
  *
- * Called once by init, with the network open.  The bound is a part of the host's memory
- * (physmem_ratio), or GASNET_PHYSMEM_MAX if that is less.  One process of each host tries to
- * register that much.  With GASNET_PHYSMEM_NOPROBE it does not, and GASNET_PHYSMEM_MAX is used.
+ * Called once by init, with the network open.  The processes of a host share a part of its memory
+ * (physmem_ratio), or GASNET_PHYSMEM_MAX if that is less; a process has no more than the network
+ * can register (caps.pinnable).  With GASNET_PHYSMEM_NOPROBE GASNET_PHYSMEM_MAX is not compared
+ * with either.  Nothing is registered as a trial: a trial would pin, and so touch, all that memory.
  */
 #include "core/rdma/physmem.h"
 
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "core/job/job.h"
 #include "core/params/params.h"
-#include "core/report.h"
-#include "gasnet.h"
+#include "core/rdma/bounce.h"
+#include "other/tools/memory_limits.h"
 
-enum { STEPS = 4 }; /* of bisection between a size that was registered and twice that size */
-
-static uint32_t first_of_host(void)
+/* What the network registers, less the core's own buffers; UINT64_MAX: no limit is known. */
+static uint64_t beside_buffers(void)
 {
-    uint32_t r = 0;
-    while (gasnetc_job.host_of[r] != gasnetc_job.host_of[gasnetc_job.rank]) r++;
-    return r;
+    const struct net_counts none = {.buffers = 0}; /* pinnable is without the network's own */
+    uint64_t buffers, most, pinnable = gasnetc_caps.pinnable;
+    if (pinnable == 0) return UINT64_MAX;
+    bounce_counts(&none, &buffers, &most);
+    buffers *= GASNETC_BBUF_SIZE;
+    return pinnable > buffers ? pinnable - buffers : 0;
 }
 
-/* True if `size` bytes can be registered, in pieces of at most region_max; deregisters them. */
-static bool can_register(uint64_t size)
+uint64_t gasnetc_physmem_share(const char **bound)
 {
-    uint64_t piece = gasnetc_caps.region_max < size ? gasnetc_caps.region_max : size;
-    uint64_t pieces = (size + piece - 1) / piece, made = 0;
-    net_region_t *region = calloc(pieces, sizeof *region);
-    char *base = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    for (bool ok = region && base != MAP_FAILED; ok && made < pieces; made += ok) {
-        uint64_t at = made * piece, left = size - at;
-        ok = net_register(base + at, left < piece ? left : piece, true, &region[made]);
-    }
-    for (uint64_t i = 0; i < made; i++) net_deregister(&region[i]);
-    if (base != MAP_FAILED) munmap(base, size);
-    free(region);
-    return made == pieces;
-}
-
-/* About the largest size up to `bound` that can be registered. */
-static uint64_t probe(uint64_t bound)
-{
-    uint64_t low = bound, high = bound;
-    while (low >= GASNET_PAGESIZE && !can_register(low)) {
-        high = low;
-        low /= 2;
-    }
-    for (int i = 0; low < high && low >= GASNET_PAGESIZE && i < STEPS; i++) {
-        uint64_t middle = low + (high - low) / 2;
-        if (can_register(middle))
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-uint64_t gasnetc_physmem_share(uint64_t wanted)
-{
-    uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    bytes = (uint64_t)((double)bytes * gasnetc_params.physmem_ratio);
-    uint64_t most = (uint64_t)gasnetc_params.physmem_max, processes = gasnetc_job.host_size;
+    const uint64_t most = (uint64_t)gasnetc_params.physmem_max, processes = gasnetc_job.host_size;
+    *bound = "GASNET_PHYSMEM_MAX, divided among the processes of the host";
     if (most && gasnetc_params.physmem_noprobe) return most / processes;
-    if (most && most < bytes) bytes = most;
-    if (wanted < bytes / processes) bytes = wanted * processes;
-    uint64_t *all = malloc(gasnetc_job.size * sizeof *all);
-    if (!all) gasneti_fatal("out of memory");
-    uint32_t prober = first_of_host();
-    bytes = prober == gasnetc_job.rank ? probe(bytes) : 0;
-    bootstrap_exchange(&bytes, sizeof bytes, all);
-    bytes = all[prober];
-    free(all);
-    return bytes / processes;
+    uint64_t host = (uint64_t)((double)gasneti_memory() * gasnetc_params.physmem_ratio);
+    if (most && most < host)
+        host = most;
+    else
+        *bound = "the part of the host's memory that may be pinned, divided among its processes";
+    const uint64_t share = host / processes, pinnable = beside_buffers();
+    if (share <= pinnable) return share;
+    *bound = gasnetc_caps.pinnable_by;
+    return pinnable;
 }

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* This process's share of the bytes that the processes of its host may register.  A share of more
- * than `wanted` may be reported as less, but not less than `wanted`.  Collective. */
-uint64_t gasnetc_physmem_share(uint64_t wanted);
+/* Bytes of this process's segment that can be registered, from limits alone: no memory is touched.
+ * *bound says which limit that is. */
+uint64_t gasnetc_physmem_share(const char **bound);
 
 #endif

@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "core/job/job.h"
 #include "core/params/params.h"
@@ -21,7 +19,8 @@
 unsigned gasnetc_pin_shift = 62;
 
 static uintptr_t max_local, max_global;
-static size_t regions; /* of this node */
+static const char *max_bound = ""; /* which limit max_local is */
+static size_t regions;             /* of this node */
 
 void (*gasnet_client_attach_hook)(void *segbase, uintptr_t segsize);
 uint64_t gasnet_max_segsize __attribute__((weak));
@@ -31,31 +30,31 @@ static uintptr_t round_down(uint64_t size)
     return (uintptr_t)(size / GASNET_PAGESIZE * GASNET_PAGESIZE);
 }
 
-/* A low limit on locked memory reduces the segment, with a warning, and does not end the job. */
-static uint64_t within_memlock(uint64_t size)
+/* Said once on each host. */
+static bool first_of_host(void)
 {
-    struct rlimit limit;
-    if (!gasnetc_caps.pays_for_pinning || geteuid() == 0 || getrlimit(RLIMIT_MEMLOCK, &limit) ||
-        limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= size)
-        return size;
-    uint64_t room = limit.rlim_cur / 2;
-    gasneti_warn(
-        "the limit on locked memory is %llu KB (ulimit -l), so the largest segment is %llu "
-        "KB; raise the limit to unlimited for more",
-        (unsigned long long)limit.rlim_cur / 1024, (unsigned long long)room / 1024);
-    return room;
+    uint32_t r = 0;
+    while (gasnetc_job.host_of[r] != gasnetc_job.host_of[gasnetc_job.rank]) r++;
+    return r == gasnetc_job.rank;
 }
 
 void gasnetc_segment_limits(void)
 {
+    const char *registered_by;
+    uint64_t share = gasnetc_physmem_share(&registered_by);
     uint64_t size = (UINT64_C(2) << 30) - GASNET_PAGESIZE;
     if (gasnet_max_segsize) size = gasnet_max_segsize;
     if (gasnetc_params.max_segsize) size = (uint64_t)gasnetc_params.max_segsize;
-    size = within_memlock(size);
-    uint64_t share = gasnetc_physmem_share(size);
-    if (size > share) size = share;
+    max_bound = "the largest size asked for (GASNET_MAX_SEGSIZE)";
+    if (size > share) {
+        size = share;
+        max_bound = registered_by;
+    }
     max_local = round_down(size);
     if (max_local == 0) max_local = GASNET_PAGESIZE;
+    if (max_bound == gasnetc_caps.pinnable_by && first_of_host())
+        gasneti_warn("the largest segment is %llu KB: %s", (unsigned long long)max_local / 1024,
+                     max_bound);
     uintptr_t *all = malloc(gasnetc_job.size * sizeof *all);
     if (!all) gasneti_fatal("out of memory");
     bootstrap_exchange(&max_local, sizeof max_local, all);
@@ -158,8 +157,8 @@ int gasnetc_segment_attach(uintptr_t size)
     if (size > max_local)
         return gasneti_error(GASNET_ERR_BAD_ARG, "gasnet_attach",
                              "a segment of %lu bytes is larger than "
-                             "gasnet_getMaxLocalSegmentSize(), %lu",
-                             (unsigned long)size, (unsigned long)max_local);
+                             "gasnet_getMaxLocalSegmentSize(), %lu: %s",
+                             (unsigned long)size, (unsigned long)max_local, max_bound);
     char *base = size ? net_alloc(size) : NULL;
     if (size && !base)
         gasneti_fatal("cannot allocate a segment of %lu KB: %s; ask for a smaller segment "

@@ -7,7 +7,7 @@ other_tools_libtools_la_SOURCES = other/tools/tools.h other/tools/hooks.c \
   other/tools/decode.c other/tools/env.c other/tools/env_report.c \
   other/tools/timer.c other/tools/system.c other/tools/signals.c other/tools/bytes.c \
   other/tools/fatal.c other/tools/backtrace.c other/tools/linkcheck_lite.c \
-  other/tools/descriptors.h other/tools/descriptors.c other/tools/hot.h other/tools/quiet_thread.h \
+  other/tools/descriptors.h other/tools/descriptors.c other/tools/verbs_fork.h other/tools/hot.h other/tools/quiet_thread.h \
   other/tools/patience.h other/tools/patience.c other/tools/ranges.h other/tools/ranges.c
 other_tools_libtools_la_CPPFLAGS = $(tools_cppflags)
 other_tools_libtools_la_LIBADD = other/tools/libenv_table.la

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <linux/capability.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -27,6 +26,19 @@ static bool may_lock_any(void)
 uint64_t gasneti_memlock(void)
 {
     return may_lock_any() ? UINT64_MAX : gasneti_memlock_limit();
+}
+
+bool gasneti_memlock_explain(char *text, size_t size)
+{
+    const uint64_t limit = gasneti_memlock_limit();
+    text[0] = 0;
+    if (limit == UINT64_MAX) return false;
+    snprintf(text, size,
+             "the limit on locked memory is %" PRIu64
+             " KB for all that a process registers (ulimit -l); raise it to unlimited in "
+             "/etc/security/limits.conf or the batch system",
+             limit / 1024);
+    return true;
 }
 
 /* --- control groups --- */

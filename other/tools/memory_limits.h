@@ -6,6 +6,8 @@
 #ifndef OTHER_MEMORY_LIMITS_H
 #define OTHER_MEMORY_LIMITS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* RLIMIT_MEMLOCK in bytes (ulimit -l); UINT64_MAX: unlimited. */
@@ -13,6 +15,10 @@ uint64_t gasneti_memlock_limit(void);
 
 /* The same, but UINT64_MAX for a process with CAP_IPC_LOCK, which the kernel does not limit. */
 uint64_t gasneti_memlock(void);
+
+/* Writes the limit as a clause that ends with the remedy; false, and "", if there is none.  For a
+ * registration that was refused for lack of memory. */
+bool gasneti_memlock_explain(char *text, size_t size);
 
 /* Bytes of memory that the processes of this host have together: physical memory, or the smallest
  * limit of this process's control groups if that is less. */

@@ -5,6 +5,8 @@
  */
 #include "objects.h"
 
+#include "other/tools/verbs_fork.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,6 +116,7 @@ VAPI_ret_t VAPI_close_hca(VAPI_hca_hndl_t hca)
 
 static VAPI_ret_t open_device(struct vapi_hca *hca, struct ibv_device *device)
 {
+    gasneti_verbs_fork_safe();
     hca->verbs = ibv_open_device(device);
     if (!hca->verbs) return vapi_error(errno ? errno : EINVAL, VAPI_ESYSCALL);
     int error = ibv_query_device(hca->verbs, &hca->attr);

@@ -3,11 +3,13 @@
  * Linked with libtools.la itself, since these names are hidden in the installed libraries.
  */
 #include "config.h"
+#include "other/tools/memory_limits.h"
 #include "other/tools/tools.h"
 #include "tap.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 static int rank = -1, verbose = -1;
 
@@ -135,8 +137,48 @@ static void test_memory(void)
     gasnett_free_aligned(NULL);
 }
 
+static void make_file(const char *folder, const char *name, const char *text)
+{
+    char path[400];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    if (!file || fputs(text, file) < 0 || fclose(file)) abort();
+}
+
+static void test_control_groups(void)
+{
+    char root[] = "/tmp/tools-cgroup-XXXXXX", path[400], self[400];
+    if (!mkdtemp(root)) abort();
+    static const char *const folders[] = {"a", "a/b", "a/b/c", "memory", "memory/d"};
+    for (int i = 0; i < 5; i++) {
+        snprintf(path, sizeof path, "%s/%s", root, folders[i]);
+        if (mkdir(path, 0700)) abort();
+    }
+    snprintf(self, sizeof self, "%s/self", root);
+    make_file(root, "self", "0::/a/b/c\n");
+    tap_ok(gasneti_cgroup_memory(root, self) == UINT64_MAX, "a control group without a limit");
+    make_file(root, "a/b/c/memory.max", "max\n");
+    make_file(root, "a/memory.max", "300000000\n");
+    make_file(root, "memory.max", "400000000\n");
+    tap_ok(gasneti_cgroup_memory(root, self) == 300000000, "the limit of a group around it");
+    make_file(root, "a/b/c/memory.max", "200000000\n");
+    tap_ok(gasneti_cgroup_memory(root, self) == 200000000, "its own, which is less");
+    make_file(root, "self", "0::/not/mounted/here\n");
+    tap_ok(gasneti_cgroup_memory(root, self) == 400000000,
+           "a group that is not seen here: the limit at the top");
+    make_file(root, "self", "5:cpu:/d\n3:memory:/d\n0::/\n");
+    make_file(root, "memory/d/memory.limit_in_bytes", "100000000\n");
+    tap_ok(gasneti_cgroup_memory(root, self) == 100000000, "the limit of a version 1 group");
+    tap_ok(gasneti_cgroup_memory(root, "/nonexistent") == UINT64_MAX, "no control groups");
+    tap_ok(gasneti_memory() > 0 && gasneti_memory() <= gasnett_getPhysMemSz(1),
+           "no more memory than there is");
+    snprintf(path, sizeof path, "rm -rf '%s'", root);
+    if (system(path)) abort();
+}
+
 int main(void)
 {
+    test_control_groups();
     test_getenv_hook();
     test_arguments();
     test_strict();

@@ -139,6 +139,7 @@ tests_unit_shim_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSHIM='"ibv-conduit/ibv
 tests_unit_shim_LDADD = tests/unit/libcheck.a libsofthca.la $(VERBS_LIBS)
 tests_unit_shim_vapi_SOURCES = tests/unit/shim.c core/ib/advice.c
 tests_unit_shim_vapi_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSHIM='"vapi-conduit/vapi_shim.h"' -I$(top_srcdir)/other/vapi/include
+tests_unit_shim_vapi_LDFLAGS = -export-dynamic
 tests_unit_shim_vapi_LDADD = tests/unit/libcheck.a libvapi.la libsofthca.la $(VERBS_LIBS)
 check_PROGRAMS += tests/unit/counters
 tests_unit_counters_SOURCES = tests/unit/counters.c

@@ -24,6 +24,21 @@ int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_
     return op == IBV_WR_RDMA_WRITE ? in_order : 0;
 }
 
+/* As on a kernel that does not copy pinned pages for a child. */
+static int fork_inits;
+#pragma GCC visibility push(default)
+int ibv_fork_init(void)
+{
+    fork_inits++;
+    return 0;
+}
+enum ibv_fork_status ibv_is_fork_initialized(void)
+{
+    return fork_inits ? IBV_FORK_ENABLED : IBV_FORK_DISABLED;
+}
+#pragma GCC visibility pop
+
+
 /* Which is here, and need not be where the shim is. */
 #pragma GCC diagnostic ignored "-Waddress"
 #include SHIM
@@ -133,6 +148,7 @@ int main(int argc, char **argv)
     check_begin(argc, argv);
     if (!make_hca(&hca)) return 1; /* what the software device has for all its life */
     hca_close(hca);
+    check(fork_inits == 1, "memory is protected at a fork where the kernel does not");
     int before = count_descriptors();
     test_until(make_hca, &hca, "a device");
     int open = count_descriptors();
@@ -147,6 +163,10 @@ int main(int argc, char **argv)
               !hca_always_in_order(0x2c9, 0x1013) && !hca_always_in_order(0x15b3, 0x5a44) &&
               !hca_always_in_order(0x626d74, 0) && !hca_always_in_order(0xffffff, 0),
           "IB-R9 devices that can but place bytes in order are known, and no others");
+    check(hca_is_emulated("rxe0", 0) && hca_is_emulated("eth", 0xffffff) &&
+              hca_is_emulated("siw1", 0x626d74) && !hca_is_emulated("mlx5_0", 0x2c9) &&
+              !hca_is_emulated("hfi1_0", 0),
+          "the kernel's software devices are known, and no others");
     test_ports(hca);
     check(!orders_bytes(hca), "IB-R9 one that does not say so is not taken for one that does");
     in_order = 1;

@@ -249,7 +249,7 @@ struct ptli_verbs {
     uint16_t lid;
     roce_port_t gids;
     bool no_gid; /* a port was passed over for PTL_GID_INDEX */
-    uint32_t max_sge, max_message, cq_size, cq_used;
+    uint32_t max_sge, max_message, max_cqe, max_qp_wr, cq_size, cq_used;
 
     struct ptli_mutex driving;
     struct ptli_posting posting;

@@ -10,8 +10,9 @@
 
 #include "other/portals3/transport/verbs.h"
 #include "other/roce/table.h"
+#include "other/tools/verbs_fork.h"
 
-enum { MOST_RD_ATOM = 16, FIRST_CQ = 2048 };
+enum { MOST_RD_ATOM = 16, FIRST_CQ = 2048, LEAST_RECEIVES = 16 };
 
 /* Whether the port has a GID that can be used, or needs none. */
 static bool take_gids(struct ptli_verbs *v, const struct ibv_port_attr *port)
@@ -43,8 +44,48 @@ static bool take_port(struct ptli_verbs *v, uint8_t number)
     return take_gids(v, &port);
 }
 
-/* `wanted` is "device" or "device:port", or empty. */
-static bool take_device(struct ptli_verbs *v, struct ibv_device *device, const char *wanted)
+static void at_most(uint32_t *value, uint64_t most)
+{
+    if (*value > most) *value = (uint32_t)most;
+}
+
+/* Receive buffers are posted to one queue, complete on one queue, and are in one region. */
+static void fit_receives(struct ptli_verbs *v, const struct ibv_device_attr *attr)
+{
+    at_most(&v->settings.receives, (uint64_t)attr->max_srq_wr);
+    at_most(&v->settings.receives, attr->max_cqe > PTLI_SLOTS ? attr->max_cqe - PTLI_SLOTS : 0);
+    at_most(&v->settings.receives, attr->max_mr_size / ptli_receive_size(v));
+}
+
+/* False, and says it, where the device lacks what every process needs. */
+static bool suffices(const struct ptli_verbs *v)
+{
+    const char *name = ibv_get_device_name(v->context->device);
+    const uint32_t head = PTLI_WIRE_SIZE;
+    if (v->max_message < head + v->settings.eager)
+        ptli_verbs_say(v,
+                       "%s port %u takes messages of %u bytes at most: lower PTL_EAGER to %u, "
+                       "in all processes",
+                       name, v->port, v->max_message,
+                       v->max_message > head ? v->max_message - head : 0);
+    else if (v->settings.receives < LEAST_RECEIVES)
+        ptli_verbs_say(v,
+                       "%s has room for %u receive buffers of %u bytes, and %d are needed: its "
+                       "queues or regions are too small",
+                       name, v->settings.receives, ptli_receive_size(v), LEAST_RECEIVES);
+    else if (v->max_qp_wr < PTLI_SLOTS)
+        ptli_verbs_say(v, "%s has queue pairs of %u work requests, and %d are needed", name,
+                       v->max_qp_wr, PTLI_SLOTS);
+    else if (v->rd_atom == 0)
+        ptli_verbs_say(v, "%s has no RDMA reads, which are needed", name);
+    else
+        return true;
+    return false;
+}
+
+/* `wanted` is "device" or "device:port", or empty.  *denied: this user may not open it. */
+static bool take_device(struct ptli_verbs *v, struct ibv_device *device, const char *wanted,
+                        bool *denied)
 {
     size_t name = strcspn(wanted, ":");
     const char *own = ibv_get_device_name(device);
@@ -53,6 +94,7 @@ static bool take_device(struct ptli_verbs *v, struct ibv_device *device, const c
     if (device->transport_type == IBV_TRANSPORT_IWARP)
         return false; /* needs another way to connect */
     v->context = ibv_open_device(device);
+    if (!v->context) *denied = *denied || errno == EACCES || errno == EPERM;
     if (!v->context) return false;
     struct ibv_device_attr attr;
     if (!ibv_query_device(v->context, &attr) && attr.max_srq > 0) {
@@ -60,8 +102,9 @@ static bool take_device(struct ptli_verbs *v, struct ibv_device *device, const c
                                                                   : attr.max_qp_init_rd_atom;
         v->rd_atom = (uint8_t)(atom < MOST_RD_ATOM ? atom : MOST_RD_ATOM);
         v->max_sge = (uint32_t)(attr.max_sge < PTLI_MOST_SGE ? attr.max_sge : PTLI_MOST_SGE);
-        if ((uint32_t)attr.max_srq_wr < v->settings.receives)
-            v->settings.receives = (uint32_t)attr.max_srq_wr;
+        fit_receives(v, &attr);
+        v->max_cqe = (uint32_t)attr.max_cqe;
+        v->max_qp_wr = (uint32_t)attr.max_qp_wr;
         for (uint8_t i = 1; i <= attr.phys_port_cnt; i++)
             if ((!port || port == i) && take_port(v, i)) return true;
     }
@@ -73,18 +116,22 @@ static bool take_device(struct ptli_verbs *v, struct ibv_device *device, const c
 static bool choose(struct ptli_verbs *v)
 {
     int count = 0;
-    bool soft = false;
+    bool soft = false, denied = false;
     const char *iwarp = "";
+    gasneti_verbs_fork_safe();
     struct ibv_device **list = ibv_get_device_list(&count);
     for (int i = 0; list && i < count && !v->context; i++) {
         soft = soft || !strncmp(ibv_get_device_name(list[i]), "softhca", strlen("softhca"));
         if (list[i]->transport_type == IBV_TRANSPORT_IWARP)
             iwarp = " (iWARP is passed over: it needs a connection manager)";
-        take_device(v, list[i], v->settings.device);
+        take_device(v, list[i], v->settings.device, &denied);
     }
     if (list) ibv_free_device_list(list);
     if (v->context || v->no_gid) return v->context != NULL;
-    if (v->settings.device[0])
+    if (denied)
+        ptli_verbs_say(v, "no permission to open a verbs device: ask for the group that may read "
+                          "and write the files in /dev/infiniband");
+    else if (v->settings.device[0])
         ptli_verbs_say(v, "PTL_DEVICE=%s: there is no such device or port, or it is not active%s",
                        v->settings.device, iwarp);
     else
@@ -99,6 +146,7 @@ static bool choose(struct ptli_verbs *v)
 static const char *make(struct ptli_verbs *v)
 {
     v->cq_size = v->settings.receives + FIRST_CQ;
+    at_most(&v->cq_size, v->max_cqe);
     v->cq_used = v->settings.receives;
     if (!(v->pd = ibv_alloc_pd(v->context))) return "a protection domain";
     if (!(v->channel = ibv_create_comp_channel(v->context))) return "a completion channel";
@@ -112,6 +160,7 @@ static const char *make(struct ptli_verbs *v)
 int ptli_verbs_device_open(struct ptli_verbs *v)
 {
     if (!choose(v)) return PTL_IFACE_INVALID;
+    if (!suffices(v)) return PTL_NO_SPACE;
     ptli_verbs_events_open(v);
     const char *missing = make(v);
     if (!missing) return PTL_OK;
@@ -192,8 +241,10 @@ bool ptli_verbs_room_for_link(struct ptli_verbs *v)
 {
     uint32_t need = v->cq_used + PTLI_SLOTS;
     if (need > v->cq_size) {
-        if (ibv_resize_cq(v->cq, (int)(2 * v->cq_size))) return false;
-        v->cq_size *= 2;
+        uint32_t size = 2 * v->cq_size;
+        at_most(&size, v->max_cqe);
+        if (size < need || ibv_resize_cq(v->cq, (int)size)) return false;
+        v->cq_size = size;
     }
     v->cq_used = need;
     return true;

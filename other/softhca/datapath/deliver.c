@@ -21,6 +21,7 @@ static inline int deliver_gather(struct shca_qp *qp, const struct ibv_send_wr *w
     g->n = first + wr->num_sge;
     bool fetches = SHCA_FETCHES >> wr->opcode & 1;
     bool by_value = wr->send_flags & IBV_SEND_INLINE && !fetches;
+    if (fetches && !qp->attr.max_rd_atomic) return IBV_WC_LOC_QP_OP_ERR;
     for (int i = 0; i < wr->num_sge; i++) {
         const struct ibv_sge *s = &wr->sg_list[i];
         uint64_t va = s->addr;
@@ -33,7 +34,7 @@ static inline int deliver_gather(struct shca_qp *qp, const struct ibv_send_wr *w
         g->iov[first + i] = (struct iovec){(void *)(uintptr_t)va, s->length};
         g->total += s->length;
     }
-    return g->total > 1ull << 30 ? IBV_WC_LOC_LEN_ERR : IBV_WC_SUCCESS;
+    return g->total > qp->max_message ? IBV_WC_LOC_LEN_ERR : IBV_WC_SUCCESS;
 }
 
 static uint32_t deliver_mtu_of(uint32_t port)

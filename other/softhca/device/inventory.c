@@ -70,6 +70,8 @@ static const struct attribute attributes[] = {
     {"lmc", true, NUMBER, offsetof(struct shca_port_model, lmc), 0, 0, 7, NULL},
     {"link", PORT(link), IBV_LINK_LAYER_INFINIBAND, 0, 0, links},
     {"gids", true, GIDS, offsetof(struct shca_port_model, gids), 1, 1, SHCA_GIDS, NULL},
+    {"max_msg_sz", true, NUMBER, offsetof(struct shca_port_model, max_msg_sz), SHCA_MAX_MESSAGE,
+     1024, SHCA_MAX_MESSAGE, NULL},
     {"pkeys", true, PKEYS, 0, 0, 0, 0, NULL},
 };
 enum { ATTRIBUTES = sizeof attributes / sizeof *attributes };

@@ -43,7 +43,7 @@ struct shca_gid_model {
 };
 
 struct shca_port_model {
-    uint64_t state, active_mtu, lmc, width, speed, link;
+    uint64_t state, active_mtu, lmc, width, speed, link, max_msg_sz;
     uint64_t gids; /* 0 while parsing: not set */
     bool gids_listed;
     struct shca_gid_model gid[SHCA_GIDS];

@@ -70,7 +70,7 @@ int shca_query_port(struct ibv_context *c, uint8_t number, struct ibv_port_attr 
         .max_mtu = IBV_MTU_4096,
         .active_mtu = m->active_mtu,
         .gid_tbl_len = m->gids,
-        .max_msg_sz = 1u << 30,
+        .max_msg_sz = m->max_msg_sz,
         .pkey_tbl_len = m->pkeys,
         .lid = shca_lid(port),
         .sm_lid = ethernet ? 0 : shca_lid(shm_port(0, 1)),

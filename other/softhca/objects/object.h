@@ -211,6 +211,7 @@ struct shca_qp {
 
     struct shca_lock sq;
     uint32_t sq_size, sq_mask, sq_stride, max_send_sge, max_inline;
+    uint32_t max_message;     /* bytes; from INIT on, as the port */
     uint32_t sq_head;         /* WRs accepted */
     uint32_t sq_exec;         /* WRs executed; the rest wait in sq_ring */
     _Atomic uint32_t sq_done; /* freed by polled completions */

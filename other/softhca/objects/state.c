@@ -159,6 +159,7 @@ int shca_modify_qp(struct ibv_qp *base, struct ibv_qp_attr *a, int mask)
     if (to != IBV_QPS_ERR) state_take_values(&qp->attr, a, mask);
     if (qp->attr.port_num)
         qp->port = shm_port(shca_device(base->context)->index, qp->attr.port_num);
+    qp->max_message = shca_port_model(qp->port)->max_msg_sz;
     if (shca_state(qp) == IBV_QPS_INIT && to == IBV_QPS_RTR && base->qp_type != IBV_QPT_UD &&
         state_connect(qp) != 0)
         return ENOMEM;

@@ -27,6 +27,7 @@ enum {
     SHCA_MAX_WR = 16384,
     SHCA_MAX_SGE = 32,
     SHCA_MAX_INLINE = 1024,
+    SHCA_MAX_MESSAGE = 1 << 30,
     SHCA_MAX_CQE = 1 << 20,
 };
 #define SHCA_HEAP_SIZE  (1ull << 30)

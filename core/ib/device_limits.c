@@ -1,0 +1,64 @@
+/* device_limits.c - limits that the devices report, and what follows from them: see rail.h.
+ *
+ * Called at start-up by net_open.
+ */
+#include <stdio.h>
+
+#include "core/ib/rail.h"
+#include "core/ib/system_messages.h"
+#include "core/params/params.h"
+#include "core/report.h"
+
+void net_ib_check_limits(void)
+{
+    enum { LEAST_WR = NET_IB_SYS_SLOTS + 2 };
+    const hca_limits_t *limits = &net_ib_rails.limits;
+    if (limits->max_rd_atom == 0 || limits->max_init_rd_atom == 0)
+        gasneti_fatal("%s has no RDMA reads, which gets need: a queue pair serves %u at once and "
+                      "starts %u; use another device (" NET_PORTS_VARIABLE ")",
+                      net_ib_rails.text, limits->max_rd_atom, limits->max_init_rd_atom);
+    if (limits->max_qp_wr < LEAST_WR)
+        gasneti_fatal("%s has queue pairs of %u work requests, and %d are needed; use another "
+                      "device (" NET_PORTS_VARIABLE ")",
+                      net_ib_rails.text, limits->max_qp_wr, LEAST_WR);
+    if (limits->max_mr_size && limits->max_mr_size < 2 * (uint64_t)net_ib.buffer_size)
+        gasneti_fatal("%s registers at most %llu bytes at once, too few for the send buffers; use "
+                      "another device (" NET_PORTS_VARIABLE ")",
+                      net_ib_rails.text, (unsigned long long)limits->max_mr_size);
+}
+
+void net_ib_note_plain_ways(bool shares, struct net_caps *caps)
+{
+    const hca_limits_t *limits = &net_ib_rails.limits;
+    char *text = caps->plain, *end = text + sizeof caps->plain;
+    *text = 0;
+    if (net_ib.inline_max == 0 && gasnetc_params.inline_limit != 0)
+        text += snprintf(text, (size_t)(end - text), ", no inline sends");
+    if (limits->max_srq_wr == 0 && !shares)
+        text += snprintf(text, (size_t)(end - text), ", no shared receive queues");
+    if (net_ib.depth < gasnetc_params.depth_pp / net_ib_rails.qps)
+        text += snprintf(text, (size_t)(end - text), ", %u operations of a queue pair at once",
+                         net_ib.depth);
+    if (limits->max_rd_atom == 1 || limits->max_init_rd_atom == 1)
+        text += snprintf(text, (size_t)(end - text), ", one RDMA read at once");
+    if (caps->transfer_max < (size_t)1 << 30)
+        text +=
+            snprintf(text, (size_t)(end - text), ", messages of %zu KB", caps->transfer_max / 1024);
+    if (caps->region_max < (size_t)1 << 30)
+        snprintf(text, (size_t)(end - text), ", regions of %zu KB", caps->region_max / 1024);
+}
+
+size_t net_ib_transfer_max(void)
+{
+    size_t least = (size_t)1 << 30;
+    for (uint32_t i = 0; i < net_ib_rails.rails; i++) {
+        const struct net_ib_rail *rail = &net_ib_rails.rail[i];
+        if (rail->port.max_message < least) least = rail->port.max_message;
+        if (rail->port.max_message < net_ib.buffer_size)
+            gasneti_fatal("%s port %u takes messages of %u bytes at most, and Active Messages "
+                          "have up to %u; use another port (" NET_PORTS_VARIABLE ")",
+                          net_ib_rails.hca[rail->hca].name, rail->number, rail->port.max_message,
+                          net_ib.buffer_size);
+    }
+    return least;
+}
