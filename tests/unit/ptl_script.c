@@ -450,6 +450,13 @@ int PtlNIFini(ptl_handle_ni_t ni)
     return PTL_OK;
 }
 
+int PtlDeviceText(ptl_handle_ni_t ni, char *text, int size)
+{
+    (void)ni;
+    snprintf(text, (size_t)size, "script0 port 1");
+    return PTL_OK;
+}
+
 int PtlGetId(ptl_handle_ni_t ni, ptl_process_id_t *id)
 {
     (void)ni;
