@@ -64,7 +64,10 @@ struct ibv_context *open_named(const char *name)
 void open_device(struct side *s)
 {
     char name[32];
-    snprintf(name, sizeof name, "softhca%d", s->o.device[!s->is_a]);
+    if (getenv("PAIR_DEVICE"))
+        snprintf(name, sizeof name, "%s", getenv("PAIR_DEVICE"));
+    else
+        snprintf(name, sizeof name, "softhca%d", s->o.device[!s->is_a]);
     s->port = or_default(s->o.port[!s->is_a], 1);
     s->ctx = open_named(name);
     CHECK(s->ctx != NULL);
@@ -158,6 +161,10 @@ struct side another_qp(struct side *s)
 void connect_qp(struct side *s, const struct address *to)
 {
     struct ibv_ah_attr way = {.dlid = to->lid, .port_num = s->port};
+    if (getenv("PAIR_DEVICE")) { /* both sides are on its port, which may be one of RoCE */
+        way.is_global = 1;
+        CHECK_EQ(ibv_query_gid(s->ctx, s->port, 0, &way.grh.dgid), 0);
+    }
     connect_by(s, to->qpn, &way);
 }
 

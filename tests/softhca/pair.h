@@ -55,6 +55,9 @@ struct side {
 
 typedef void test_function(struct side *s);
 
+/* PAIR_DEVICE names a device that both sides use in the place of the software device, to try the
+ * rules on a real one. */
+
 /* PAIR_NETNS lists files of network namespaces, PAIR_HOSTS values of SOFTHCA_HOST: if either is set
  * the sides are on two hosts, side A on the first. */
 bool sides_are_remote(void);

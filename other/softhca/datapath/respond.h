@@ -103,7 +103,7 @@ static inline int respond_finish_receive(struct shca_link *l, const struct shca_
         e->flags |= SHCA_CQE_SRQ;
     }
     e->qpn = l->to;
-    e->src_qp = l->from;
+    e->src_qp = l->source;
     e->route = l->route;
     bool pushed = shca_cq_push(l->peer, t->recv_cq, e);
     if (!x->srq) atomic_store_explicit(&t->rq_cons, x->index + 1, memory_order_release);

@@ -54,7 +54,6 @@ static void send_push_completion(struct shca_qp *qp, const struct ibv_send_wr *w
     struct shm_cqe e = {.wr_id = wr->wr_id,
                         .qpn = qp->base.qp_num,
                         .index = index,
-                        .src_qp = qp->attr.dest_qp_num,
                         .opcode = send_wc_opcode(wr->opcode),
                         .status = status,
                         .side = SHCA_SIDE_SEND};

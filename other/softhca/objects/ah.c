@@ -202,6 +202,7 @@ bool shca_datagram_link(struct shca_link *l, struct shca_qp *qp, const struct sh
     *l = (struct shca_link){.peer = p && p->registered ? p : NULL, /* NULL: the datagram is lost */
                             .type = IBV_QPT_UD,
                             .from = qp->base.qp_num,
+                            .source = qp->base.qp_num,
                             .to = to,
                             .sender_id = down ? SHCA_NO_SENDER
                                               : shm_sender_id(IBV_QPT_UD, 0, ah->place.port),

@@ -178,6 +178,7 @@ struct shca_link {
     struct shca_peer *owner;    /* of the target QP: PEER, but for messages to an XRC target */
     struct shca_peer **peers;   /* processes that a UD or XRC QP has sent to, or NULL */
     uint32_t from, to;          /* QP numbers */
+    uint32_t source;            /* of a datagram: FROM, for its completion; otherwise 0 */
     uint32_t dest_port;
     uint64_t sender_id; /* what the target must accept, see shm_sender_id(); or SHCA_NO_SENDER */
     struct shm_route route;

@@ -76,6 +76,7 @@ void shca_tcp_respond_datagram(const struct wire_frame *f, const uint8_t *payloa
                           .t = &shca_wire.outside->h->qp[shm_qpn_index(f->to)],
                           .type = IBV_QPT_UD,
                           .from = f->from,
+                          .source = f->from,
                           .to = f->to,
                           .sender_id = shm_sender_id(IBV_QPT_UD, 0, f->dest_port),
                           .route = {f->slid, f->sl, f->dlid_path_bits},
