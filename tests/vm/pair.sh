@@ -16,7 +16,7 @@ trap 'exit 143' TERM INT HUP
 end() { # OWN PEER: an end of the wire, for QEMU
     echo "dgram,local.type=unix,local.path=$wire/$1,remote.type=unix,remote.path=$wire/$2"
 }
-"$here/guest.sh" -n "$(end b a)" -i 2 "exec '$vm/remote' -s" >"$wire/second.log" 2>&1 &
+"$here/guest.sh" -l 3600 -n "$(end b a)" -i 2 "exec '$vm/remote' -s" >"$wire/second.log" 2>&1 &
 second=$!
 "$here/guest.sh" -n "$(end a b)" -i 1 "$@" &
 first=$!

@@ -17,8 +17,8 @@ if [ "$list" = full ]; then
     suite portals seq 2 "$basic" "portals"
 else
     suite ibv par 2 "$basic" "ibv"
-    suite vapi seq 2 "testam testputget" "vapi"
-    suite portals seq 2 "testam testputget" "portals"
+    suite vapi seq 2 testam "vapi"
+    suite portals seq 2 testam "portals"
 fi
 
 # ends CONDUIT CASE STATUS: a row of testexit.
@@ -34,4 +34,15 @@ done
 if [ "$list" = full ]; then
     for case in one_exits_others_spin:7 segv_others_barrier:139; do ends ibv "${case%:*}" "${case#*:}"; done
 fi
+
+# Without IPv6 the port has no GID of index 0.
+rdma link del rxe0
+sysctl -q -w net.ipv6.conf.all.disable_ipv6=1
+rdma link add rxe0 type rxe netdev dummy0
+gid=$(cat /sys/class/infiniband/rxe0/ports/1/gids/0)
+tap_ok "$([ -z "${gid//[0:]/}" ]; echo $?)" "the port has no GID of index 0: $gid"
+for conduit in ibv vapi portals; do
+    job $conduit 2 "$TEST_BUILD/tests/testam-$conduit-seq"
+    verdict $status "$conduit: a job uses another GID"
+done
 tap_end
