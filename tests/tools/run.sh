@@ -78,6 +78,7 @@ run 0 closed
 tap_ok "$([ ! -s "$tap_scratch/out" ]; echo $?)" "closed streams swallow everything"
 run 0 backtrace
 says "backtraces of the client's and the library's kind" "my own backtrace" "main"
+# shellcheck disable=SC2016 # the script's own
 printf '#!/bin/sh\necho stack of $1\n' >"$tap_scratch/pstack"
 chmod +x "$tap_scratch/pstack"
 run 0 program PATH="$tap_scratch:$PATH"
