@@ -71,6 +71,8 @@ static int64_t open_temporaries(void)
 {
     const gasnetc_params_t *p = &gasnetc_params;
     return p->num_tmpmd + (p->use_firehose ? p->firehose_maxvictim_r : 0);
+}
+
 /* No more chunks than tickets and credits allow to be in use; where little memory may be locked, a
  * quarter of that. */
 static void open_chunks(uint32_t peers)

@@ -374,7 +374,7 @@ static void fill_caps(uint32_t peers, struct net_caps *caps)
     }
     char ports[160];
     name_ports(ports, sizeof ports, true);
-    snprintf(caps->device, sizeof caps->device, "%.140s (%s, firmware %.60s)", ports,
+    snprintf(caps->device, sizeof caps->device, "%.130s (%s, firmware %.60s)", ports,
              soft ? "software verbs device, no RDMA hardware"
              : hca_is_emulated(first->name, first->limits.vendor)
                  ? "software device of the kernel, no RDMA hardware"
