@@ -98,7 +98,7 @@ enum { LONGEST_VALUE = 80 };
 static const char *const kinds[] = {
     [GASNETI_ENV_NUMBER] = "a whole number",
     [GASNETI_ENV_SIZE] = "a size such as 64K or 1.5GB",
-    [GASNETI_ENV_MEGABYTES] = "megabytes, or a size such as 64K or 1.5GB",
+    [GASNETI_ENV_MEGABYTES] = "a size such as 64K or 1.5GB, or a number of megabytes",
     [GASNETI_ENV_SECONDS] = "a number of seconds",
     [GASNETI_ENV_FRACTION] = "a fraction such as 0.75",
 };
