@@ -394,8 +394,8 @@ static void large(void)
 int main(int argc, char **argv)
 {
     static const sim_scene_t scenes[] = {
-        {"random operations on overlapping teams give their results, and end", mixed, 300},
-        {"so do few operations on up to 2,000 nodes", large, 3},
+        {"random operations on overlapping teams give their results, and end", mixed, 150},
+        {"so do few operations on up to 2,000 nodes", large, 1},
     };
     return sim_main(argc, argv, scenes, sizeof scenes / sizeof *scenes);
 }
