@@ -72,6 +72,7 @@ SUITES = {
     'portals-conduit': PURE + PORTALS + [family('portals/run.sh', PORTALS_LIBS)],
     'other/firehose': PURE,
     'other/handshake': CORE + PORTALS,
+    'other/roce': CORE + PORTALS,
     'other/portals3/*': PORTALS3 + [family('portals/run.sh', PORTALS_LIBS)],
     'other/softhca/*': SOFTHCA,
     'other/softhca/run': [family('softhca-run/run.sh', 'softhca-run libsofthca.la')],
