@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "gasnet_config.h"
+
 typedef struct gasnetc_counter {
     uint32_t issued;
     _Atomic uint32_t reaped;
@@ -37,6 +39,14 @@ static inline void gasnetc_counter_ack(gasnetc_counter_t *counter)
  * cache, or a transient registration. */
 typedef struct gasnetc_held gasnetc_held_t;
 
+/* A region of a peer that an operation in flight has pinned, by its number in the registration
+ * cache; 0: none.  In GASNET_SEGMENT_FAST peers' memory is pinned all the time. */
+#ifdef GASNET_SEGMENT_FAST
+#define GASNETC_SENT_PIN
+#else
+#define GASNETC_SENT_PIN uint32_t remote_pin;
+#endif
+
 /* The context of a posted operation.  The network keeps a copy until the operation is complete, and
  * passes it to gasnetc_sent. */
 typedef struct gasnetc_sent {
@@ -44,7 +54,30 @@ typedef struct gasnetc_sent {
     gasnetc_held_t *held;       /* NULL: nothing to free */
     void *copy_to;              /* a bounced get: the destination of the bytes in `held` */
     uint32_t copy_length;       /* their number; else 0 */
+    GASNETC_SENT_PIN
 } gasnetc_sent_t;
+
+/* A network that copies the other fields one by one copies this one too. */
+#ifdef GASNET_SEGMENT_FAST
+static inline void gasnetc_sent_copy_pin(gasnetc_sent_t *to, const gasnetc_sent_t *from)
+{
+    (void)to, (void)from;
+}
+static inline void gasnetc_sent_unpin(const gasnetc_sent_t *sent)
+{
+    (void)sent;
+}
+#else
+static inline void gasnetc_sent_copy_pin(gasnetc_sent_t *to, const gasnetc_sent_t *from)
+{
+    to->remote_pin = from->remote_pin;
+}
+void gasnetc_unpin_remote(uint32_t region); /* core/rdma/remote.c */
+static inline void gasnetc_sent_unpin(const gasnetc_sent_t *sent)
+{
+    if (sent->remote_pin) gasnetc_unpin_remote(sent->remote_pin);
+}
+#endif
 
 /* A bounced get with a destination in the first page, where no client has memory (NULL): ends the
  * job at the end of this poll, when the poll lock is free. */
@@ -62,6 +95,7 @@ static inline void gasnetc_sent(gasnetc_sent_t *sent)
         gasnetc_release_held(sent);
         sent->held = NULL;
     }
+    gasnetc_sent_unpin(sent);
     gasnetc_counter_t *counter = sent->counter;
     if (counter) {
         uint32_t reaped = atomic_load_explicit(&counter->reaped, memory_order_relaxed);

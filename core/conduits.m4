@@ -1,4 +1,4 @@
-dnl conduits.m4 - the conduits to build, and the options of configure that each of them has.
+dnl conduits.m4 - the conduits to build, the segment mode, and the options of configure that each conduit has.
 dnl Included once by configure.ac, after the spawners.  A new conduit is a line at the end, a line in
 dnl core/conduits.sh, and a folder with a local.mk like that of ibv-conduit.
 
@@ -56,11 +56,33 @@ AC_ARG_ENABLE([seq-rcv-thread],
   [], [enable_seq_rcv_thread=no])
 AC_SUBST([SEQ_RCV_THREAD], [$(test "$enable_seq_rcv_thread" = yes && echo 1 || echo 0)])
 
+# Segment mode of the library: at most one of these may be given; fast is the default.
+AC_DEFUN([GASNET_SEGMENT], [
+AC_ARG_ENABLE([segment-$1], [AS_HELP_STRING([--enable-segment-$1], [build for GASNET_SEGMENT_$2$3])],
+  [AS_IF([test "$enableval" = yes], [gasnet_segments="$gasnet_segments $2"])])
+])
+GASNET_SEGMENT([fast], [FAST], [ (default)])
+GASNET_SEGMENT([large], [LARGE], [: a segment that is registered where and when it is used])
+GASNET_SEGMENT([everything], [EVERYTHING], [: peers reach all of the memory of a process])
+AS_CASE([$gasnet_segments],
+  [''], [GASNET_SEGMENT_MODE=FAST],
+  [' '*' '*], [AC_MSG_ERROR([more than one --enable-segment-*: choose one of$gasnet_segments])],
+  [GASNET_SEGMENT_MODE=`AS_ECHO(["$gasnet_segments"]) | tr -d ' '`])
+AC_SUBST([GASNET_SEGMENT_MODE])
+AM_CONDITIONAL([SEGMENT_FAST], [test "$GASNET_SEGMENT_MODE" = FAST])
+
 CONDUITS=
 GASNET_CONDUIT([ibv])
 GASNET_IB_OPTIONS([ibv])
 GASNET_CONDUIT([vapi])
 GASNET_IB_OPTIONS([vapi])
+# A match entry of Portals offers memory that stays the same; pinning at peers is of InfiniBand.
+AS_IF([test "$GASNET_SEGMENT_MODE" != FAST],
+  [AS_CASE([${enable_portals-unsaid}],
+    [no], [],
+    [unsaid], [AC_MSG_NOTICE([portals-conduit is left out: it has GASNET_SEGMENT_FAST only])
+      enable_portals=no],
+    [AC_MSG_ERROR([--enable-portals: portals-conduit has GASNET_SEGMENT_FAST only; leave --enable-segment-* out])])])
 GASNET_CONDUIT([portals])
 AC_ARG_WITH([portals-chunk-size],
   [AS_HELP_STRING([--with-portals-chunk-size=BYTES], [bytes of the chunks that Active Messages travel in: 1024 or 2048 (default: 2048)])],

@@ -22,6 +22,7 @@
 #include "core/progress/receive_thread.h"
 #include "core/rdma/bounce.h"
 #include "core/rdma/firehose.h"
+#include "core/rdma/remote.h"
 #include "core/rdma/segment.h"
 #include "core/report.h"
 #include "core/stats/stats.h"
@@ -359,6 +360,7 @@ int gasnetc_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsi
         return gasneti_error(GASNET_ERR_BAD_ARG, "gasnet_attach", "%d handlers at %p", numentries,
                              (void *)table);
     gasnetc_register_internal(gasnete_handlers);
+    remote_register_handler();
     int result = gasnetc_register_client(table, numentries);
     if (result == GASNET_OK) result = gasnetc_segment_attach(segsize);
     if (result != GASNET_OK) return result;

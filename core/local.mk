@@ -9,9 +9,10 @@ core_sources = \
   core/job/signal_stack.h core/job/thread.c core/job/thread.h \
   core/rdma/bounce.h core/rdma/bounce_core.h core/rdma/bounce_network.h \
   core/rdma/buffers.c core/rdma/buffers.h core/rdma/firehose.c core/rdma/firehose_open.c core/rdma/firehose.h \
-  core/rdma/given_back.c core/rdma/given_back.h core/rdma/physmem.c core/rdma/physmem.h core/rdma/lists.c core/rdma/rdma.c \
+  core/rdma/given_back.c core/rdma/given_back.h core/rdma/physmem.h \
   core/rdma/rdma.h core/rdma/rdma_internal.h core/rdma/remote_flags.c core/rdma/remote_flags.h \
-  core/rdma/segment.c core/rdma/segment.h core/rdma/synchronisation.h \
+  core/rdma/remote.h core/rdma/remote_fast.h core/rdma/remote_firehose.h \
+  core/rdma/segment.h core/rdma/synchronisation.h $(core_segment_sources) \
   core/am/am.h core/am/am_deliver.c core/am/am_deliver.h core/am/am_dispatch.h \
   core/am/am_handlers.c core/am/am_send.c core/am/am_variadic.c core/am/am_wire.h \
   core/am/context.c core/am/context.h core/am/credits.h core/am/flow.h core/am/flow_core.h \
@@ -20,6 +21,14 @@ core_sources = \
   core/stats/stats.c core/stats/stats.h core/stats/tally.c \
   core/exit/exit.c core/exit/exit.h core/exit/exit_protocol.c core/exit/exit_protocol.h \
   core/exit/exit_signals.c core/exit/exit_signals.h
+
+# Peers' memory: registered during attach, or where it is used.
+if SEGMENT_FAST
+core_segment_sources = core/rdma/lists.c core/rdma/physmem.c core/rdma/rdma.c core/rdma/segment.c
+else
+core_segment_sources = core/am/firehose_messages.c core/rdma/rdma_firehose.c core/rdma/remote.c \
+  core/rdma/remote_transfers.c core/rdma/segment_unpinned.c
+endif
 
 # Left out by --disable-ibv-rcv-thread: the receive thread, and the call in which it sleeps.
 receive_thread_sources = core/progress/receive_thread.c
@@ -33,6 +42,7 @@ core_ib_sources = \
   core/ib/datagrams.h core/ib/datagrams.c core/ib/connect_on_demand.h core/ib/connect_on_demand.c \
   core/ib/connect_payload.h core/ib/connect_payload.c core/ib/route.h core/ib/route.c $(handshake_sources) $(roce_sources)
 
+nobase_dist_doc_DATA += core/rdma/README.md
 EXTRA_DIST += core/conduits.m4 core/conduits.sh core/am/gen_dispatch.sh core/counters/counters_table.sh
 
 # libsofthca.so is found in the folder of the library, also after an installed tree was moved; calls between

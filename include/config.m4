@@ -7,22 +7,6 @@ AC_SUBST([GASNET_VERSION_MINOR], [$(echo "$PACKAGE_VERSION" | cut -d. -f2)])
 AC_SUBST([GASNET_VERSION_PATCH], [$(echo "$PACKAGE_VERSION" | cut -d. -f3)])
 AC_SUBST([GASNET_BUILD_MODE], [${DEBUG_DEFINE#-D}])
 
-# Segment mode of the library: at most one of these may be given; fast is the default.
-AC_DEFUN([GASNET_SEGMENT], [
-AC_ARG_ENABLE([segment-$1], [AS_HELP_STRING([--enable-segment-$1], [build for GASNET_SEGMENT_$2$3])],
-  [AS_IF([test "$enableval" = yes], [gasnet_segments="$gasnet_segments $2"])])
-])
-GASNET_SEGMENT([fast], [FAST], [ (default)])
-GASNET_SEGMENT([large], [LARGE], [ (not there yet)])
-GASNET_SEGMENT([everything], [EVERYTHING], [ (not there yet)])
-AS_CASE([$gasnet_segments],
-  [''], [GASNET_SEGMENT_MODE=FAST],
-  [' '*' '*], [AC_MSG_ERROR([more than one --enable-segment-*: choose one of$gasnet_segments])],
-  [GASNET_SEGMENT_MODE=`AS_ECHO(["$gasnet_segments"]) | tr -d ' '`])
-AS_IF([test "$GASNET_SEGMENT_MODE" != FAST],
-  [AC_MSG_ERROR([GASNET_SEGMENT_$GASNET_SEGMENT_MODE is not there yet: leave --enable-segment-* out])])
-AC_SUBST([GASNET_SEGMENT_MODE])
-
 AC_ARG_ENABLE([strict-prototypes],
   [AS_HELP_STRING([--enable-strict-prototypes], [clients' handler tables hold void * instead of void (*)()])],
   [], [enable_strict_prototypes=no])

@@ -30,7 +30,11 @@
 #define GASNETC_MAX_MEDIUM 4024
 #endif
 #define GASNETC_MAX_LONG_REQUEST 0x7fffffff
-#define GASNETC_MAX_LONG_REPLY   0x7fffffff
+#if defined(GASNET_SEGMENT_FAST)
+#define GASNETC_MAX_LONG_REPLY 0x7fffffff
+#else
+#define GASNETC_MAX_LONG_REPLY 4016 /* sent in one message: a handler cannot wait for pinning */
+#endif
 
 /* The most client threads alive at once in one node (PARSYNC and PAR).  */
 #define GASNETC_MAX_THREADS 256

@@ -15,13 +15,14 @@ exempt+=' ibv-conduit/conduit_network.h vapi-conduit/conduit_network.h portals-c
 # shellcheck disable=SC2317 # run by xargs
 # alone HEADER: as its conduit's library, or as the part of other/ to which it belongs.
 alone() {
-    local conduit=ibv mode=-DGASNET_PAR
+    local conduit=ibv mode=-DGASNET_PAR segment=FAST
     case $1 in
     portals-conduit/* | vapi-conduit/*) conduit=${1%%-*} ;;
     core/*_network.h) conduit=portals ;;
+    core/*_firehose.h) segment=LARGE ;;
     other/tools/*) mode=-DGASNETT_THREAD_SAFE ;;
     esac
-    "${CC:-cc}" -std=gnu11 -fsyntax-only -Wall -Wextra -Wno-unused-function -Wno-unused-parameter -Werror -D_GNU_SOURCE "$mode" -DGASNET_NDEBUG \
+    "${CC:-cc}" -std=gnu11 -fsyntax-only -Wall -Wextra -Wno-unused-function -Wno-unused-parameter -Werror -D_GNU_SOURCE "$mode" -DGASNET_NDEBUG "-DGASNET_SEGMENT_$segment" \
         -I. -Iinclude "-Iinclude/$conduit-conduit" "-I$conduit-conduit" -I"$TEST_BUILD" -I"$TEST_BUILD/include" \
         -Iother/portals3/include -Iother/vapi/include -DNET_IB_HCAS=2 -DNET_IB_POLL_LOCK=0 -DGASNETC_RCV_THREAD=1 \
         "-DGASNETC_PARAMS_DEF=\"$conduit-conduit/params.def\"" -DGASNETI_NO_LINKCHECK -x c "$1" 2>&1 ||

@@ -18,6 +18,13 @@
 #include "core/report.h"
 #include "other/tools/hot.h"
 
+/* A handler cannot wait until memory of the peer is pinned. */
+#ifdef GASNET_SEGMENT_FAST
+enum { LONG_REPLIES_PACKED = 0 };
+#else
+enum { LONG_REPLIES_PACKED = 1 };
+#endif
+
 /* Each call of the client interface has its own copy of the HOT functions, in which category and
  * direction are constants. */
 
@@ -97,14 +104,15 @@ HOT void post(gasnetc_peer_t *peer, const gasnetc_outgoing_t *am, char *bytes, u
     if (in_bbuf) gasnetc_bbuf_free(bytes);
 }
 
-static void __attribute__((cold)) check_outgoing(gasnet_node_t dest, gasnetc_outgoing_t am)
+static void __attribute__((cold))
+check_outgoing(gasnet_node_t dest, gasnetc_outgoing_t am, size_t limit)
 {
     if (dest >= gasnetc_job.size) gasnetc_no_such_rank("an Active Message Request", dest);
     if (am.numargs < 0 || am.numargs > GASNETC_AM_MAX_ARGS)
         gasneti_fatal("an Active Message with %d arguments: 0..16 are possible", am.numargs);
     if (am.category == GASNETC_AM_MEDIUM)
-        gasneti_fatal("an AMMedium of %zu bytes: the most is %d", am.nbytes, GASNETC_MAX_MEDIUM);
-    gasneti_fatal("an AMLong of %zu bytes: the most is %d", am.nbytes, GASNETC_MAX_LONG_REQUEST);
+        gasneti_fatal("an AMMedium of %zu bytes: the most is %zu", am.nbytes, limit);
+    gasneti_fatal("an AMLong of %zu bytes: the most is %zu", am.nbytes, limit);
 }
 
 /* Sends a message that the network does not inline. */
@@ -186,7 +194,7 @@ static __attribute__((noinline)) void send_long(gasnetc_peer_t *peer, gasnetc_ou
         return;
     }
     gasnetc_check_remote(peer, (uintptr_t)am.dst, am.nbytes, "an AMLong");
-    if (am.nbytes <= (size_t)gasnetc_params.packedlong_limit) {
+    if (am.nbytes <= (size_t)gasnetc_params.packedlong_limit || (LONG_REPLIES_PACKED && !request)) {
         gasneti_self()->counts.longs_packed++;
         send_message(peer, &am, request, GASNETC_AM_PACKED, true, answers);
         return;
@@ -213,7 +221,7 @@ HOT int send_request(gasnet_node_t dest, const gasnetc_outgoing_t *am, size_t li
     if (__builtin_expect(dest >= gasnetc_job.size || am->nbytes > limit ||
                              (unsigned)am->numargs > GASNETC_AM_MAX_ARGS,
                          0))
-        check_outgoing(dest, *am);
+        check_outgoing(dest, *am, limit);
     if (dest == gasnetc_job.rank)
         send_to_self(*am);
     else if (am->category == GASNETC_AM_LONG)
@@ -228,7 +236,7 @@ HOT int send_reply(gasnet_token_t opaque, const gasnetc_outgoing_t *am, size_t l
     gasnetc_token_t *token = opaque;
     if (GASNETC_CHECKING) gasnetc_check_token("an Active Message Reply", token);
     if (__builtin_expect(am->nbytes > limit || (unsigned)am->numargs > GASNETC_AM_MAX_ARGS, 0))
-        check_outgoing(0, *am);
+        check_outgoing(0, *am, limit);
     if (__builtin_expect(!token->request || token->replied, 0))
         gasneti_fatal("a handler may reply once, and only to a Request: this is %s",
                       token->request ? "its second Reply" : "a Reply's handler");

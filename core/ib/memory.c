@@ -14,7 +14,11 @@
 static hca_mr_t register_with(const struct net_ib_hca *hca, void *start, size_t size,
                               enum net_access access)
 {
-    hca_mr_t mr = hca_register(hca->pd, start, size, access == NET_REMOTE ? HCA_REMOTE : HCA_LOCAL);
+    static const enum hca_access rights[] = {[NET_LOCAL] = HCA_LOCAL,
+                                             [NET_REMOTE] = HCA_REMOTE,
+                                             [NET_SOURCE] = HCA_LOCAL,
+                                             [NET_READABLE] = HCA_READABLE};
+    hca_mr_t mr = hca_register(hca->pd, start, size, rights[access]);
     if (mr || access != NET_SOURCE || errno != EFAULT) return mr;
     return hca_register(hca->pd, start, size, HCA_SOURCE);
 }

@@ -370,6 +370,7 @@ static inline void net_ib_enqueue(net_send_ring_t *send_ring, net_slot_t *slot,
     atomic_store_explicit(&send_ring->free, slot->next, memory_order_relaxed);
     /* Field by field: the compiler would build a copy of the whole in memory first. */
     slot->sent.counter = sent->counter;
+    gasnetc_sent_copy_pin(&slot->sent, sent);
     if (sent->held) { /* the other fields are not read without it */
         slot->sent.held = sent->held;
         slot->sent.copy_to = sent->copy_to;

@@ -115,9 +115,9 @@ typedef struct hca_setup {
     uint8_t dest_rd_atomic, rd_atomic; /* RDMA reads at once: served, started */
 } hca_setup_t;
 
-/* Access flags of a registration, with the numbers that all verbs share.  HCA_SOURCE allows memory
- * that is mapped read-only. */
-enum hca_access { HCA_SOURCE = 0, HCA_LOCAL = 1, HCA_REMOTE = 1 | 2 | 4 };
+/* Access flags of a registration, with the numbers that all verbs share.  HCA_SOURCE and
+ * HCA_READABLE, which peers may read, allow memory that is mapped read-only. */
+enum hca_access { HCA_SOURCE = 0, HCA_LOCAL = 1, HCA_READABLE = 4, HCA_REMOTE = 1 | 2 | 4 };
 
 /* Devices that always place bytes in order: those of Mellanox up to ConnectX-3.  For later devices
  * see hca_in_order. */

@@ -46,8 +46,8 @@ enum { OTHER_NAMES = sizeof other_names / sizeof *other_names };
 
 /* Documented variables that nothing acts upon, unless the conduit has a row for them: accepted with
  * a warning. */
-static const char *const idle_names[] = {"GASNET_PUTINMOVE_LIMIT", "GASNET_FIREHOSE_M",
-                                         "GASNET_FIREHOSE_R", "GASNET_PORTAL_ACCEL"};
+static const char *const idle_names[] = {"GASNET_FIREHOSE_M", "GASNET_FIREHOSE_R",
+                                         "GASNET_PORTAL_ACCEL"};
 enum { IDLE_NAMES = sizeof idle_names / sizeof *idle_names };
 
 /* Variables of other projects' makefiles, which reach the environment: accepted silently. */

@@ -16,6 +16,7 @@
 #include "core/job/job.h"
 #include "core/job/thread.h"
 #include "core/rdma/buffers.h"
+#include "core/rdma/remote.h"
 #include "core/report.h"
 #include "other/tools/hot.h"
 
@@ -91,6 +92,7 @@ HOT unsigned poll_once(bool work)
     if (work &&
         __builtin_expect(atomic_load_explicit(&gasnete_progress_due, memory_order_relaxed), 0))
         gasnete_progress(true);
+    remote_progress();
     if (n + reaped) {
         idle_polls = 0;
         gasnetc_tidy_pins();
@@ -127,6 +129,7 @@ unsigned gasnetc_poll_blocking(net_spare_t *spare)
     if (n) gasnetc_deliver(messages, n, systems, spare);
     if (pending()) gasnetc_exit_act();
     if (atomic_load(&gasnete_progress_due)) gasnete_progress(false);
+    remote_progress();
     return n;
 }
 

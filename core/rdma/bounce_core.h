@@ -36,7 +36,10 @@ HOT bool bounce_get_begin(bounce_get_t *get, void *dst, size_t nbytes, gasnetc_c
                           bool wait)
 {
     void *bbuf = wait ? gasnetc_bbuf_try() : gasnetc_pool_take_now(&gasnetc_free_bbufs);
-    *get = (bounce_get_t){bbuf, &gasnetc_bbuf_region, {counter, bbuf, dst, (uint32_t)nbytes}};
+    *get = (bounce_get_t){
+        bbuf,
+        &gasnetc_bbuf_region,
+        {.counter = counter, .held = bbuf, .copy_to = dst, .copy_length = (uint32_t)nbytes}};
     return __builtin_expect(bbuf != NULL, 1);
 }
 

@@ -94,7 +94,7 @@ void gasnetc_cache_release(gasnetc_held_t *held)
 {
     firehose_t *fh = gasnetc_cache.instance;
     const uint32_t region =
-        (uint32_t)(((uintptr_t)held - gasnetc_cache.keys) / sizeof(net_region_t));
+        (uint32_t)(((uintptr_t)held - gasnetc_cache.keys) / sizeof(gasnetc_cache_key_t));
     gasneti_lock(&gasnetc_cache.lock);
     const bool due = firehose_hit_release(fh, region);
     gasneti_unlock(&gasnetc_cache.lock);

@@ -37,11 +37,23 @@ void gasnetc_cache_counts(gasnetc_cache_counts_t *counts);
  * lock and allocates nothing.  Does nothing while there is no cache. */
 void gasnetc_firehose_invalidate(void *addr, size_t len);
 
+/* What the cache keeps of each region: how this node's device reaches it and, where peers pin, how
+ * theirs do. */
+#ifdef GASNET_SEGMENT_FAST
+typedef net_region_t gasnetc_cache_key_t;
+#else
+typedef struct gasnetc_cache_key {
+    net_region_t region; /* first */
+    net_key_t key;
+    bool read_only; /* the memory may not be written */
+} gasnetc_cache_key_t;
+#endif
+
 /* The cache as transfers see it. */
 typedef struct gasnetc_cache {
     firehose_t *instance; /* NULL: none */
     size_t max_region;    /* bytes of one region, whole pages; SIZE_MAX without a cache */
-    uintptr_t keys;       /* the regions' keys, each a net_region_t */
+    uintptr_t keys;       /* of the regions, each a gasnetc_cache_key_t */
     size_t keys_size;     /* bytes; 0 without a cache */
     gasneti_lock_t lock;
 } gasnetc_cache_t;

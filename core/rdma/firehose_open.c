@@ -1,8 +1,7 @@
 /* firehose_open.c - opens and closes the registration cache of the core: the sizes of its pools,
  * and the callbacks by which other/firehose registers, deregisters and makes progress.
  *
- * SEGMENT_FAST needs memory of this node alone, so the instance is for one node and no messages are
- * sent.
+ * What depends on whether peers hold memory of this node is in remote.h.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "core/params/params.h"
 #include "core/rdma/firehose.h"
 #include "core/rdma/rdma_internal.h"
+#include "core/rdma/remote.h"
 #include "core/report.h"
 #include "gasnet.h"
 
@@ -31,12 +31,10 @@ static firehose_outcome_t cache_pin(void *context, uintptr_t addr, size_t len, v
     (void)context;
     gasnetc_given_back_watch(addr, len);
     const double start = gasnetc_clock();
-    const bool done = net_register((void *)addr, len, NET_LOCAL, key);
-    int error = errno;
+    const firehose_outcome_t outcome = remote_register(addr, len, key);
     spent_since(start);
-    if (done) return FIREHOSE_PINNED;
-    gasnetc_given_back_unwatch(addr, len);
-    return error == ENOMEM || error == EAGAIN ? FIREHOSE_REFUSED : FIREHOSE_INVALID;
+    if (outcome != FIREHOSE_PINNED) gasnetc_given_back_unwatch(addr, len);
+    return outcome;
 }
 
 static void cache_unpin(void *context, uintptr_t addr, size_t len, void *key)
@@ -51,7 +49,7 @@ static void cache_unpin(void *context, uintptr_t addr, size_t len, void *key)
 static void cache_progress(void *context)
 {
     (void)context;
-    gasneti_wait_poll();
+    remote_wait();
 }
 
 static void cache_lock(void *context)
@@ -67,12 +65,6 @@ static void cache_unlock(void *context)
 }
 
 /* --- begin and end --- */
-
-/* Nodes that hold firehoses to each other's memory; 1: none do. */
-static uint32_t holders(void)
-{
-    return 1; /* SEGMENT_FAST */
-}
 
 /* What is left for the cache when `taken` is registered; something always is, and if that is too
  * much the system refuses it later. */
@@ -128,7 +120,7 @@ static firehose_sizes_t sizes_of_pools(void)
         .device_regions = device_regions(),
         .device_region = gasnetc_caps.region_max,
         .processes = gasnetc_job.host_size,
-        .nodes = holders(),
+        .nodes = remote_nodes(),
         .main_pool = FIREHOSE_UNSET,
         .m = setting(p->firehose_m),
         .maxvictim_m = setting(p->firehose_maxvictim_m),
@@ -140,6 +132,7 @@ static firehose_sizes_t sizes_of_pools(void)
     };
     firehose_compute_sizes(&limits, &sizes, why, sizeof why);
     gasneti_fatal_if_any(why);
+    remote_agree(&sizes);
     return sizes;
 }
 
@@ -172,24 +165,25 @@ void gasnetc_firehose_report(void)
 void gasnetc_firehose_open(void)
 {
     if (gasnetc_job.size == 1 || !gasnetc_params.use_firehose) return;
-    const firehose_config_t config = {
+    firehose_config_t config = {
         .sizes = sizes_of_pools(),
         .page = GASNET_PAGESIZE,
-        .nodes = holders(),
-        .key_size = sizeof(net_region_t),
+        .nodes = remote_nodes(),
+        .key_size = sizeof(gasnetc_cache_key_t),
         .callbacks = {.pin = cache_pin,
                       .unpin = cache_unpin,
                       .progress = cache_progress,
                       .lock = GASNETC_THREADED ? cache_lock : NULL,
                       .unlock = GASNETC_THREADED ? cache_unlock : NULL},
     };
+    remote_configure(&config);
     firehose_t *fh = firehose_init(&config, NULL);
     if (!fh)
         gasneti_fatal("out of memory for the records of %llu registrations",
                       (unsigned long long)config.sizes.maxvictim_r);
     report_sizes(&config.sizes);
     gasnetc_cache.keys = (uintptr_t)firehose_hit_key(fh, 0);
-    gasnetc_cache.keys_size = firehose_hit_regions(fh) * sizeof(net_region_t);
+    gasnetc_cache.keys_size = firehose_hit_regions(fh) * sizeof(gasnetc_cache_key_t);
     gasnetc_cache.max_region = config.sizes.max_region;
     gasnetc_cache.instance = fh;
 }

@@ -113,6 +113,16 @@ int firehose_poll(firehose_t *fh)
     return worked;
 }
 
+int firehose_busy(firehose_t *fh)
+{
+    fh_lock(fh);
+    const bool busy = fh->replies.first || fh->requests.first || fh->target.first ||
+                      fh->target.revoked_first || fh->remote.served.first || fh->remote.first_due ||
+                      fh->local.to_register.oldest || fh->local.to_deregister.oldest;
+    fh_unlock(fh);
+    return busy;
+}
+
 /* --- messages --- */
 
 static const char *receive_request(firehose_t *fh, uint32_t peer, const fh_message_t *m)

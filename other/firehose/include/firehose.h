@@ -191,6 +191,9 @@ void firehose_release(firehose_t *fh, const firehose_request_t *requests, size_t
  * after firehose_receive; not in a handler of messages.  Returns whether it did anything. */
 int firehose_poll(firehose_t *fh);
 
+/* Whether firehose_poll has something left to do, now or when others have acted. */
+int firehose_busy(firehose_t *fh);
+
 /* A message of a peer has arrived.  May be called in a handler: only notes what is to be done.
  * Returns NULL, or what is wrong with the message; the connection of the two is of no use then. */
 const char *firehose_receive(firehose_t *fh, uint32_t peer, const void *bytes, size_t size);

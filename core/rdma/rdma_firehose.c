@@ -1,0 +1,353 @@
+/* rdma_firehose.c - puts and gets of SEGMENT_LARGE and SEGMENT_EVERYTHING: rdma.h where memory of
+ * peers is pinned by remote firehoses.
+ *
+ * A transfer is posted in pieces, each of which lies in one block of GASNET_FIREHOSE_MAXREGION_SIZE
+ * bytes at the peer.  A piece whose memory there is pinned is posted at once; another waits
+ * (remote_transfers.c).  The remote end is pinned first, then the local one, which is inlined,
+ * copied through a bounce buffer, or pinned too.
+ */
+#include "core/rdma/rdma.h"
+
+#include <string.h>
+
+#include "core/job/progress.h"
+#include "core/job/thread.h"
+#include "core/params/params.h"
+#include "core/rdma/bounce.h"
+#include "core/rdma/rdma_internal.h"
+#include "core/rdma/remote.h"
+#include "core/report.h"
+#include "gasnet.h"
+
+_Static_assert(!NET_BUFFERS && !NET_PAIRS_LONGS, "for networks that use the core's bounce buffers");
+
+/* --- the remote side --- */
+
+static void __attribute__((noreturn, cold))
+out_of_segment(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes, const char *what)
+{
+    gasnetc_require_attached(what);
+    gasneti_fatal("%s of %zu bytes at %#lx is outside the segment of %s, which is [%#lx, %#lx)",
+                  what, nbytes, (unsigned long)start, gasneti_rank_name(peer->net.rank),
+                  (unsigned long)peer->segment.base,
+                  (unsigned long)(peer->segment.base + peer->segment.size));
+}
+
+void gasnetc_check_remote(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes,
+                          const char *what)
+{
+    uintptr_t offset = start - peer->segment.base;
+    if (offset > peer->segment.size || nbytes > peer->segment.size - offset)
+        out_of_segment(peer, start, nbytes, what);
+}
+
+gasnetc_local_segment_t gasnetc_local_segment; /* nothing is registered all the time */
+
+const net_region_t *gasnetc_local_region(const void *start, size_t nbytes)
+{
+    (void)start, (void)nbytes;
+    return NULL;
+}
+
+void gasnetc_not_writable(const remote_piece_t *p)
+{
+    gasneti_fatal("a put of %zu bytes at %#lx of %s: the memory there may only be read, as that of "
+                  "the program's code and constants",
+                  p->nbytes, (unsigned long)p->remote, gasneti_rank_name(p->node));
+}
+
+/* Bytes from `start` to the end of its block, which is pinned as a whole at most. */
+static inline size_t room_in_block(uintptr_t start)
+{
+    return gasnetc_cache.max_region - start % gasnetc_cache.max_region;
+}
+
+/* --- the local side --- */
+
+static const net_region_t *pin_local(const void *start, size_t nbytes)
+{
+    const net_region_t *region;
+    if (gasnetc_cache_pin(start, nbytes, true, &region) != GASNETC_CACHED)
+        gasneti_fatal("cannot register %zu bytes at %p for a transfer: there is no such memory",
+                      nbytes, start);
+    return region;
+}
+
+static void *wait_bbuf(bool reaps)
+{
+    void *bbuf;
+    while (!(bbuf = gasnetc_bbuf_try())) gasnetc_stall_bbuf(reaps);
+    return bbuf;
+}
+
+/* Where the network finds the bytes of a piece, or puts them. */
+typedef struct near {
+    char *at;
+    const net_region_t *region; /* NULL: inlined */
+} near_t;
+
+static near_t near_end(const remote_piece_t *p, gasnetc_sent_t *sent, bool reaps)
+{
+    if (p->landing) return (near_t){p->local, p->landing};
+    if (p->put && p->nbytes <= gasnetc_caps.inline_max) return (near_t){p->local, NULL};
+    near_t near = {p->local, NULL};
+    if (p->nbytes > GASNETC_BBUF_SIZE) {
+        near.region = pin_local(p->local, p->nbytes);
+        sent->held = gasnetc_cache_held(near.region);
+        return near;
+    }
+    near = (near_t){wait_bbuf(reaps), &gasnetc_bbuf_region};
+    sent->held = (gasnetc_held_t *)(void *)near.at;
+    if (p->put) {
+        gasneti_self()->counts.puts_bounced++;
+        memcpy(near.at, p->local, p->nbytes);
+    } else {
+        sent->copy_to = p->local;
+        sent->copy_length = (uint32_t)p->nbytes;
+    }
+    return near;
+}
+
+void gasnetc_post_piece(const remote_piece_t *p, uint32_t region, enum net_order order, bool reaps)
+{
+    gasnetc_peer_t *peer = &gasnetc_peers[p->node];
+    const gasnetc_cache_key_t *far = remote_key_of(region);
+    if (p->put && far->read_only) gasnetc_not_writable(p);
+    gasnetc_sent_t sent = {.counter = p->counter, .remote_pin = region};
+    const near_t near = near_end(p, &sent, reaps);
+    for (;;) {
+        gasneti_lock(&peer->lock);
+        enum net_result result = p->put ? net_put(&peer->net, p->remote, &far->key, near.at,
+                                                  near.region, p->nbytes, order, &sent)
+                                        : net_get(&peer->net, near.at, near.region, p->remote,
+                                                  &far->key, p->nbytes, &sent);
+        if (__builtin_expect(result != NET_POSTED, 0)) gasnetc_count_stall(peer, result);
+        gasneti_unlock(&peer->lock);
+        if (__builtin_expect(result == NET_POSTED, 1)) return;
+        gasnetc_stall_at(peer, result, reaps);
+    }
+}
+
+/* --- the usual case: one inlined piece whose memory is pinned --- */
+
+/* True if the range is not empty and lies in the peer's segment. */
+HOT bool within(const gasnetc_peer_t *peer, uintptr_t start, size_t nbytes)
+{
+    size_t last = nbytes - 1;
+    return last < peer->segment.size && start - peer->segment.base < peer->segment.size - last;
+}
+
+/* False, with nothing done, in any other case. */
+HOT bool put_now(uint32_t node, uintptr_t dst, const void *src, size_t nbytes,
+                 gasnetc_counter_t *counter)
+{
+    gasnetc_peer_t *peer = &gasnetc_peers[node];
+    if (nbytes > gasnetc_caps.inline_max || !within(peer, dst, nbytes)) return false;
+    const uint32_t region = remote_try(node, dst, nbytes);
+    if (!region) return false;
+    const gasnetc_cache_key_t *far = remote_key_of(region);
+    enum net_result result = NET_BUSY;
+    if (!far->read_only) {
+        gasneti_lock(&peer->lock);
+        counter->issued++;
+        result = net_put(&peer->net, dst, &far->key, src, NULL, nbytes, NET_UNORDERED,
+                         &(gasnetc_sent_t){.counter = counter, .remote_pin = region});
+        gasneti_unlock(&peer->lock);
+        if (__builtin_expect(result == NET_POSTED, 1)) return true;
+        counter->issued--;
+    }
+    gasnetc_unpin_remote(region);
+    return false;
+}
+
+/* The same for a get through a bounce buffer. */
+HOT bool get_now(uint32_t node, void *dst, uintptr_t src, size_t nbytes, gasnetc_counter_t *counter)
+{
+    gasnetc_peer_t *peer = &gasnetc_peers[node];
+    if (nbytes > GASNETC_BBUF_SIZE || !within(peer, src, nbytes)) return false;
+    const uint32_t region = remote_try(node, src, nbytes);
+    if (!region) return false;
+    void *bbuf = gasnetc_pool_take_now(&gasnetc_free_bbufs);
+    if (__builtin_expect(bbuf != NULL, 1)) {
+        gasneti_lock(&peer->lock);
+        counter->issued++;
+        enum net_result result = net_get(&peer->net, bbuf, &gasnetc_bbuf_region, src,
+                                         &remote_key_of(region)->key, nbytes,
+                                         &(gasnetc_sent_t){.counter = counter,
+                                                           .held = bbuf,
+                                                           .copy_to = dst,
+                                                           .copy_length = (uint32_t)nbytes,
+                                                           .remote_pin = region});
+        gasneti_unlock(&peer->lock);
+        if (__builtin_expect(result == NET_POSTED, 1)) return true;
+        counter->issued--;
+        gasnetc_bbuf_free(bbuf);
+    }
+    gasnetc_unpin_remote(region);
+    return false;
+}
+
+/* --- all other cases --- */
+
+/* What is the same for all pieces of a transfer. */
+typedef struct transfer {
+    size_t most; /* bytes of a piece */
+    bool copies; /* the source of a piece that waits */
+    enum net_order order;
+    gasnetc_counter_t *waiting; /* the counter of pieces that wait; NULL: the transfer's */
+} transfer_t;
+
+static size_t piece_of(const transfer_t *t, const remote_piece_t *rest)
+{
+    size_t piece = room_in_block(rest->remote);
+    if (piece > rest->nbytes) piece = rest->nbytes;
+    if (piece > t->most) piece = t->most;
+    if (piece > gasnetc_caps.transfer_max) piece = gasnetc_caps.transfer_max;
+    const size_t local = gasnetc_cache.max_region - (uintptr_t)rest->local % GASNET_PAGESIZE;
+    return piece < local ? piece : local;
+}
+
+/* Bytes from the beginning of the rest that lie in its block. */
+static size_t rest_of_block(const remote_piece_t *rest)
+{
+    const size_t room = room_in_block(rest->remote);
+    return room < rest->nbytes ? room : rest->nbytes;
+}
+
+static void post_pieces(const transfer_t *t, remote_piece_t rest)
+{
+    while (rest.nbytes) {
+        remote_piece_t piece = rest;
+        piece.nbytes = piece_of(t, &rest);
+        const uint32_t region = remote_try(piece.node, piece.remote, piece.nbytes);
+        if (!region && t->waiting) piece.counter = t->waiting;
+        if (piece.counter) piece.counter->issued++;
+        if (region)
+            gasnetc_post_piece(&piece, region, t->order, false);
+        else
+            gasnetc_post_later(&piece, rest_of_block(&rest), t->copies);
+        rest.remote += piece.nbytes;
+        rest.local += piece.nbytes;
+        rest.nbytes -= piece.nbytes;
+    }
+}
+
+/* A put whose source may be written again on return, or is read until it is complete. */
+static void put_pieces(uint32_t node, void *dst, const void *src, size_t nbytes, bool source_free,
+                       transfer_t t, gasnetc_counter_t *counter)
+{
+    remote_piece_t put = {.node = node,
+                          .put = true,
+                          .remote = (uintptr_t)dst,
+                          .local = (char *)(uintptr_t)src,
+                          .nbytes = nbytes,
+                          .counter = counter};
+    gasnetc_check_remote(&gasnetc_peers[node], put.remote, nbytes, "a put");
+    t.most = SIZE_MAX;
+    if (source_free && nbytes > (size_t)gasnetc_params.bounce_limit) {
+        gasnetc_counter_t complete = {0};
+        put.counter = t.waiting = &complete;
+        post_pieces(&t, put);
+        while (!gasnetc_counter_done(&complete)) gasnetc_stall(false);
+        return;
+    }
+    if (source_free) t.most = GASNETC_BBUF_SIZE;
+    t.copies = source_free;
+    post_pieces(&t, put);
+}
+
+/* Of Longs: the pieces that wait are complete on return.  Not in a handler, whose Longs are packed.
+ */
+void gasnetc_put_payload(gasnetc_peer_t *peer, void *dst, const void *src, size_t nbytes,
+                         bool source_free, enum net_order order, gasnetc_counter_t *counter,
+                         bool in_handler)
+{
+    (void)in_handler;
+    gasnetc_counter_t waited = {0};
+    put_pieces(peer->net.rank, dst, src, nbytes, source_free,
+               (transfer_t){.order = order, .waiting = &waited}, counter);
+    while (!gasnetc_counter_done(&waited)) gasnetc_stall(false);
+}
+
+static __attribute__((noinline)) void put_slowly(uint32_t node, void *dst, const void *src,
+                                                 size_t nbytes, bool source_free,
+                                                 gasnetc_counter_t *counter)
+{
+    if (nbytes)
+        put_pieces(node, dst, src, nbytes, source_free, (transfer_t){.order = NET_UNORDERED},
+                   counter);
+}
+
+static __attribute__((noinline)) void get_slowly(uint32_t node, void *dst, const void *src,
+                                                 size_t nbytes, const net_region_t *landing,
+                                                 gasnetc_counter_t *counter)
+{
+    if (nbytes == 0) return;
+    gasnetc_check_remote(&gasnetc_peers[node], (uintptr_t)src, nbytes, "a get");
+    post_pieces(&(transfer_t){.most = SIZE_MAX, .order = NET_UNORDERED},
+                (remote_piece_t){.node = node,
+                                 .remote = (uintptr_t)src,
+                                 .local = dst,
+                                 .landing = landing,
+                                 .nbytes = nbytes,
+                                 .counter = counter});
+}
+
+/* --- the calls --- */
+
+void gasnetc_rdma_put_bulk(uint32_t node, void *dst, const void *src, size_t nbytes,
+                           gasnetc_counter_t *counter)
+{
+    if (!put_now(node, (uintptr_t)dst, src, nbytes, counter))
+        put_slowly(node, dst, src, nbytes, false, counter);
+}
+
+void gasnetc_rdma_put(uint32_t node, void *dst, const void *src, size_t nbytes,
+                      gasnetc_counter_t *counter)
+{
+    if (!put_now(node, (uintptr_t)dst, src, nbytes, counter))
+        put_slowly(node, dst, src, nbytes, true, counter);
+}
+
+void gasnetc_rdma_get(uint32_t node, void *dst, const void *src, size_t nbytes,
+                      gasnetc_counter_t *counter)
+{
+    if (!get_now(node, dst, (uintptr_t)src, nbytes, counter))
+        get_slowly(node, dst, src, nbytes, NULL, counter);
+}
+
+void gasnetc_rdma_get_into(uint32_t node, void *dst, const struct net_region *landing,
+                           const void *src, size_t nbytes, gasnetc_counter_t *counter)
+{
+    get_slowly(node, dst, src, nbytes, landing, counter);
+}
+
+const struct net_region *gasnetc_landing(void *start, size_t nbytes)
+{
+    return bounce_landing(start, nbytes);
+}
+
+_Static_assert((int)GASNETC_FILL_MAX == (int)GASNETC_BBUF_SIZE, "a piece holds the longest fill");
+
+/* Lists of local pieces are for memory that is registered already. */
+uint32_t gasnetc_rdma_list_max(bool put)
+{
+    (void)put;
+    return 0;
+}
+
+bool gasnetc_rdma_list(uint32_t node, bool put, void *remote, const gasnetc_piece_t *pieces,
+                       uint32_t count, gasnetc_counter_t *counter)
+{
+    (void)node, (void)put, (void)remote, (void)pieces, (void)count, (void)counter;
+    return false;
+}
+
+bool gasnetc_rdma_fill(uint32_t node, void *dst, int value, size_t nbytes,
+                       gasnetc_counter_t *counter)
+{
+    char bytes[GASNETC_FILL_MAX];
+    memset(bytes, value, nbytes);
+    gasnetc_rdma_put(node, dst, bytes, nbytes, counter);
+    return true;
+}

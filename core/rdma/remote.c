@@ -1,0 +1,143 @@
+/* remote.c - remote firehoses of SEGMENT_LARGE and SEGMENT_EVERYTHING: what is registered when a
+ * peer, or this node, needs it; the messages between the caches of two nodes; progress.
+ *
+ * Called by firehose.c, which opens the cache, by polls, and by completions.
+ */
+#include "core/rdma/remote.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/params/params.h"
+#include "core/report.h"
+#include "gasnet.h"
+
+atomic_bool gasnetc_remote_due;
+
+/* --- registration --- */
+
+/* No page of the range may be written.  A region is of one kind, so that its key says what may be
+ * done with each byte of it. */
+static bool is_read_only(uintptr_t addr, size_t len)
+{
+    for (uintptr_t page = addr; len > GASNET_PAGESIZE && page < addr + len;
+         page += GASNET_PAGESIZE) {
+        net_region_t region;
+        if (!net_register((void *)page, GASNET_PAGESIZE, NET_REMOTE, &region)) continue;
+        net_deregister(&region);
+        return false;
+    }
+    return true;
+}
+
+firehose_outcome_t gasnetc_remote_register(uintptr_t addr, size_t len, gasnetc_cache_key_t *key)
+{
+    memset(key, 0, sizeof *key);
+    bool done = net_register((void *)addr, len, NET_REMOTE, &key->region);
+    if (!done && errno == EFAULT && is_read_only(addr, len)) {
+        key->read_only = true;
+        done = net_register((void *)addr, len, NET_READABLE, &key->region);
+    }
+    if (!done) return errno == ENOMEM || errno == EAGAIN ? FIREHOSE_REFUSED : FIREHOSE_INVALID;
+    key->key = net_key(&key->region);
+    return FIREHOSE_PINNED;
+}
+
+void gasnetc_unpin_remote(uint32_t region)
+{
+    firehose_t *fh = gasnetc_cache.instance;
+    if (!fh) return; /* closed */
+    gasneti_lock(&gasnetc_cache.lock);
+    fh_remote_release(&fh->remote, region);
+    gasneti_unlock(&gasnetc_cache.lock);
+}
+
+/* --- messages --- */
+
+static int send_message(void *context, uint32_t peer, const void *bytes, size_t size)
+{
+    (void)context;
+    return gasnetc_send_firehose_message(peer, bytes, size);
+}
+
+/* True if the bytes lie in memory that is registered and may not be written. */
+static bool may_not_be_written(uintptr_t start, size_t nbytes)
+{
+    firehose_t *fh = gasnetc_cache.instance;
+    gasneti_lock(&gasnetc_cache.lock);
+    const uint32_t region = fh_table_find(&fh->local.table, 0, start, start + nbytes);
+    const bool read_only = region && ((gasnetc_cache_key_t *)fh_local_key(fh, region))->read_only;
+    gasneti_unlock(&gasnetc_cache.lock);
+    return read_only;
+}
+
+/* Data that rode: the address that it is for, then the bytes.  Where they may not be written the
+ * peer sees that by the key, and ends the job. */
+static void data_arrived(void *context, uint32_t peer, uintptr_t addr, const void *data,
+                         size_t size)
+{
+    (void)context, (void)addr;
+    uint64_t to;
+    if (size <= sizeof to) gasneti_malformed(peer, (uint32_t)size, "data of a put");
+    memcpy(&to, data, sizeof to);
+    if (may_not_be_written((uintptr_t)to, size - sizeof to)) return;
+    memcpy((void *)(uintptr_t)to, (const char *)data + sizeof to, size - sizeof to);
+}
+
+const char *gasnetc_firehose_message(uint32_t from, const void *bytes, size_t size)
+{
+    const char *wrong = firehose_receive(gasnetc_cache.instance, from, bytes, size);
+    atomic_store_explicit(&gasnetc_remote_due, true, memory_order_release);
+    return wrong;
+}
+
+/* --- begin --- */
+
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Each node derives its share of a peer's pool from its own. */
+void gasnetc_remote_agree(firehose_sizes_t *sizes)
+{
+    firehose_sizes_t *all = malloc(gasnetc_job.size * sizeof *all);
+    if (!all) gasneti_fatal("out of memory for %u nodes", gasnetc_job.size);
+    bootstrap_exchange(sizes, sizeof *sizes, all);
+    for (uint32_t i = 0; i < gasnetc_job.size; i++) {
+        sizes->m = lesser(sizes->m, all[i].m);
+        sizes->r = lesser(sizes->r, all[i].r);
+        sizes->maxvictim_m = lesser(sizes->maxvictim_m, all[i].maxvictim_m);
+        sizes->maxvictim_r = lesser(sizes->maxvictim_r, all[i].maxvictim_r);
+        sizes->max_region = lesser(sizes->max_region, all[i].max_region);
+    }
+    free(all);
+}
+
+size_t gasnetc_ride_limit(void)
+{
+    return (size_t)gasnetc_params.putinmove_limit;
+}
+
+void gasnetc_remote_configure(firehose_config_t *config)
+{
+    config->max_message = GASNETC_MAX_MEDIUM;
+    config->max_data = gasnetc_ride_limit() ? gasnetc_ride_limit() + sizeof(uint64_t) : 0;
+    config->callbacks.send_request = send_message;
+    config->callbacks.send_reply = send_message;
+    config->callbacks.data = data_arrived;
+}
+
+/* --- progress --- */
+
+void gasnetc_remote_act(void)
+{
+    firehose_t *fh = gasnetc_cache.instance;
+    /* Cleared before anything is looked at: what is recorded later sets it again.  The exchange
+     * acquires what those have recorded who set it before. */
+    atomic_exchange(&gasnetc_remote_due, false);
+    if (!fh) return; /* closed */
+    firehose_poll(fh);
+    if (gasnetc_post_waiting() || firehose_busy(fh))
+        atomic_store_explicit(&gasnetc_remote_due, true, memory_order_relaxed);
+}

@@ -1,0 +1,47 @@
+/* remote.h - memory of peers: pinned all the time, or by remote firehoses.
+ *
+ * Two variants define the calls, of which the segment mode chooses one:
+ *   remote_fast.h      SEGMENT_FAST: peers' segments are registered during attach; rdma.c;
+ *   remote_firehose.h  SEGMENT_LARGE and _EVERYTHING: registered where and when they are used;
+ *                      rdma_firehose.c.
+ * Included by the code that opens the registration cache (firehose.c), and by polls.  README.md
+ * describes the second.
+ */
+#ifndef GASNETC_REMOTE_H
+#define GASNETC_REMOTE_H
+
+#include <errno.h>
+
+#include "core/job/job.h"
+#include "core/job/progress.h"
+#include "core/rdma/firehose.h"
+#include "other/tools/hot.h"
+
+/* The nodes that hold firehoses to each other's memory; 1: none do. */
+static inline uint32_t remote_nodes(void);
+
+/* Registers whole pages. */
+static inline firehose_outcome_t remote_register(uintptr_t addr, size_t len, void *key);
+
+/* One step of waiting for room in the cache. */
+static inline void remote_wait(void);
+
+/* Collective: the pools that all nodes can have. */
+static inline void remote_agree(firehose_sizes_t *sizes);
+
+/* Sets what the cache needs in addition, to reach peers. */
+static inline void remote_configure(firehose_config_t *config);
+
+/* At attach, after the handlers of the Extended API were registered. */
+static inline void remote_register_handler(void);
+
+/* In each poll, not in a handler and with no lock held. */
+HOT void remote_progress(void);
+
+#ifdef GASNET_SEGMENT_FAST
+#include "core/rdma/remote_fast.h"
+#else
+#include "core/rdma/remote_firehose.h"
+#endif
+
+#endif

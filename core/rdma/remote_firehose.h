@@ -1,0 +1,123 @@
+/* remote_firehose.h - the variant of remote.h for SEGMENT_LARGE and SEGMENT_EVERYTHING, and what
+ * the files behind it share.
+ *
+ *   remote.c             what is registered, and the messages
+ *   remote_transfers.c   transfers that wait for memory of a peer
+ *   rdma_firehose.c      puts and gets
+ * Included by remote.h, and by these.
+ */
+#ifndef GASNETC_REMOTE_FIREHOSE_H
+#define GASNETC_REMOTE_FIREHOSE_H
+
+#include <stdatomic.h>
+
+#include "core/rdma/remote.h"
+#include "other/firehose/hit.h"
+
+#pragma GCC visibility push(hidden)
+extern atomic_bool
+    gasnetc_remote_due; /* the cache, or a transfer that waited, is to be looked at */
+#pragma GCC visibility pop
+
+/* --- remote.h --- */
+
+firehose_outcome_t gasnetc_remote_register(uintptr_t addr, size_t len, gasnetc_cache_key_t *key);
+void gasnetc_remote_agree(firehose_sizes_t *sizes);
+void gasnetc_remote_configure(firehose_config_t *config);
+void gasnetc_remote_act(void);
+
+static inline uint32_t remote_nodes(void)
+{
+    return gasnetc_job.size;
+}
+
+static inline firehose_outcome_t remote_register(uintptr_t addr, size_t len, void *key)
+{
+    return gasnetc_remote_register(addr, len, key);
+}
+
+/* The completions of others make room.  A handler that ran here, or a collective, could not wait
+ * for memory of a peer: the thread may be in gasnetc_post_waiting. */
+static inline void remote_wait(void)
+{
+    gasnetc_reap();
+}
+
+static inline void remote_agree(firehose_sizes_t *sizes)
+{
+    gasnetc_remote_agree(sizes);
+}
+
+static inline void remote_configure(firehose_config_t *config)
+{
+    gasnetc_remote_configure(config);
+}
+
+HOT void remote_progress(void)
+{
+    if (__builtin_expect(atomic_load_explicit(&gasnetc_remote_due, memory_order_relaxed), 0))
+        gasnetc_remote_act();
+}
+
+/* --- the messages: core/am/firehose_messages.c --- */
+
+void gasnetc_register_firehose_handler(void);
+static inline void remote_register_handler(void)
+{
+    gasnetc_register_firehose_handler();
+}
+
+/* Sends the bytes in a Request; false: not now.  Never waits and runs no handler. */
+bool gasnetc_send_firehose_message(uint32_t node, const void *bytes, size_t size);
+
+/* In the handler.  Returns NULL, or what is wrong with the message. */
+const char *gasnetc_firehose_message(uint32_t from, const void *bytes, size_t size);
+
+/* --- transfers --- */
+
+/* One piece of a put or a get, in one region of the cache at either end. */
+typedef struct remote_piece {
+    uint32_t node;
+    bool put;
+    uintptr_t remote;
+    char *local;
+    const net_region_t *landing; /* NULL, or a registration of `local` */
+    size_t nbytes;
+    gasnetc_counter_t *counter; /* has counted the piece as issued; NULL: no thread waits */
+} remote_piece_t;
+
+/* A region at the node that covers the range, with a use that gasnetc_unpin_remote ends; or 0. */
+HOT uint32_t remote_try(uint32_t node, uintptr_t addr, size_t len)
+{
+    firehose_t *fh = gasnetc_cache.instance;
+    gasneti_lock(&gasnetc_cache.lock);
+    const uint32_t region = fh_remote_try(&fh->remote, node, addr, addr + len);
+    gasneti_unlock(&gasnetc_cache.lock);
+    return region;
+}
+
+/* Its key, while it is in use. */
+HOT const gasnetc_cache_key_t *remote_key_of(uint32_t region)
+{
+    return fh_remote_key(gasnetc_cache.instance, region);
+}
+
+/* rdma_firehose.c: a put to memory that may only be read ends the job. */
+void gasnetc_not_writable(const remote_piece_t *piece) __attribute__((noreturn, cold));
+
+/* rdma_firehose.c: posts a piece whose memory at the peer is pinned.  With `reaps` it only reaps
+ * while it waits for resources. */
+void gasnetc_post_piece(const remote_piece_t *piece, uint32_t region, enum net_order order,
+                        bool reaps);
+
+/* remote_transfers.c: posts the piece when the memory at the peer is pinned, together with the
+ * bytes behind it up to `pin`.  With `copy` the source is copied now.  Polls while too many wait.
+ */
+void gasnetc_post_later(const remote_piece_t *piece, size_t pin, bool copy);
+/* Posts those that waited for memory that is pinned now.  True if some still wait. */
+bool gasnetc_post_waiting(void);
+
+/* Data that rides on the request for the memory begins with the address that it is for. */
+size_t gasnetc_ride_limit(void);
+
+#endif
