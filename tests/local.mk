@@ -2,7 +2,7 @@
 # and the scripts that run them.  `make check` runs everything; `make check-programs` only builds.
 EXTRA_DIST += tests/README.md tests/descriptors.h tests/tap.sh tests/variant.sh tests/netns.sh tests/check.sh \
 	tests/arrows.sh tests/headers.sh tests/promises.sh tests/am/flow.sh \
-	tests/builds/debug.sh tests/builds/reference.sh tests/builds/sanitizers.sh tests/clients/run.sh tests/clients/names.sh \
+	tests/builds/debug.sh tests/builds/reference.sh tests/builds/sanitizers.sh tests/builds/segments.sh tests/clients/run.sh tests/clients/names.sh \
 	tests/clients/examples.sh tests/coll/run.sh tests/wrong/collective.sh \
 	tests/exit/crowd.sh tests/exit/exit.py tests/exit/rounds.py tests/exit/signals.sh \
 	tests/ib/amrdma.sh tests/ib/connect.sh tests/ib/faults.sh tests/ib/firmware.sh tests/ib/peers.sh tests/ib/rails.sh \

@@ -104,6 +104,7 @@ sees "IB-P5 up to the limit" 2 'put 3000 put 3001' $'put-outside 3000 inline=0 b
     GASNET_NONBULKPUT_BOUNCE_LIMIT=3000
 sees "IB-P5 never" 2 'put 2000 long 5000' $'put-segment 2000 inline=0 bounced=0 direct=1 sends=0 blocked=1\nlong 5000 inline=0 bounced=0 direct=1 sends=1' \
     GASNET_NONBULKPUT_BOUNCE_LIMIT=0
+elsewhere GASNET_PUTINMOVE_LIMIT builds/segments.sh 'GASNET_PUTINMOVE_LIMIT="\$2"' "IB-P6 data of short puts rides on requests for memory"
 
 if [ "$TEST_CONDUIT" = vapi ]; then
     sees "VC-4 IB-P3 72 bytes without a word" 2 'put 72 put 73' $'put-outside 72 inline=1\nput-outside 73 inline=0' GASNET_QUIET=0

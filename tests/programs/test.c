@@ -7,16 +7,17 @@
 #include "mpi_trap.h"
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { H_ARRIVE = 253, H_RELEASE = 254, H_SEED = 255, HELPERS = 3 };
+enum { H_ARRIVE = 253, H_RELEASE = 254, H_TELL = 255, HELPERS = 3 };
 
 int test_rank, test_size, test_next, test_prev;
 uint64_t test_seed;
 gasnet_seginfo_t *test_seg;
 
-static int arrived, released, seeded; /* counters moved by handlers */
+static int arrived, released, seeded, segments; /* counters moved by handlers */
 static uint32_t arrived_sum, released_sum;
 static int rounds; /* how many test_sync there were */
 
@@ -93,11 +94,26 @@ static void release(gasnet_token_t token, gasnet_handlerarg_t sum)
     test_add(&released, 1);
 }
 
-static void take_seed(gasnet_token_t token, gasnet_handlerarg_t high, gasnet_handlerarg_t low)
+static uint64_t word(gasnet_handlerarg_t high, gasnet_handlerarg_t low)
 {
-    (void)token;
-    test_seed = (uint64_t)(uint32_t)high << 32 | (uint32_t)low;
-    test_add(&seeded, 1);
+    return (uint64_t)(uint32_t)high << 32 | (uint32_t)low;
+}
+
+/* The sender's segment, in a build for GASNET_SEGMENT_EVERYTHING; else the seed. */
+static void take_words(gasnet_token_t token, gasnet_handlerarg_t high, gasnet_handlerarg_t low,
+                       gasnet_handlerarg_t is_segment, gasnet_handlerarg_t size_high,
+                       gasnet_handlerarg_t size_low)
+{
+    gasnet_node_t from;
+    if (!is_segment) {
+        test_seed = word(high, low);
+        test_add(&seeded, 1);
+        return;
+    }
+    gasnet_AMGetMsgSource(token, &from);
+    test_seg[from].addr = (void *)(uintptr_t)word(high, low);
+    test_seg[from].size = (uintptr_t)word(size_high, size_low);
+    test_add(&segments, 1);
 }
 
 static void require(int status, const char *call)
@@ -154,13 +170,29 @@ static void agree_on_seed(void)
         uint64_t seed = text ? strtoull(text, NULL, 0)
                              : test_mix((uint64_t)time(NULL) ^ (uint64_t)getpid() << 40) >> 20;
         for (int r = 0; r < test_size; r++)
-            require(gasnet_AMRequestShort2((gasnet_node_t)r, H_SEED,
+            require(gasnet_AMRequestShort5((gasnet_node_t)r, H_TELL,
                                            (gasnet_handlerarg_t)(seed >> 32),
-                                           (gasnet_handlerarg_t)seed),
+                                           (gasnet_handlerarg_t)seed, 0, 0, 0),
                     "send the seed");
         printf("# TEST_SEED=%llu, %d ranks\n", (unsigned long long)seed, test_size);
     }
     GASNET_BLOCKUNTIL(test_get(&seeded) == 1);
+}
+
+/* Where all memory is the segment, the program agrees with its peers on a part of it. */
+static void agree_on_segments(uintptr_t size)
+{
+    void *mine =
+        size ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : NULL;
+    const uint64_t base = (uintptr_t)mine, length = size;
+    if (mine == MAP_FAILED) gasnet_exit(4);
+    for (int r = 0; r < test_size; r++)
+        require(gasnet_AMRequestShort5((gasnet_node_t)r, H_TELL, (gasnet_handlerarg_t)(base >> 32),
+                                       (gasnet_handlerarg_t)base, 1,
+                                       (gasnet_handlerarg_t)(length >> 32),
+                                       (gasnet_handlerarg_t)length),
+                "send the segment");
+    GASNET_BLOCKUNTIL(test_get(&segments) == test_size);
 }
 
 void test_attach(gasnet_handlerentry_t *table, int entries, uintptr_t segsize)
@@ -169,15 +201,19 @@ void test_attach(gasnet_handlerentry_t *table, int entries, uintptr_t segsize)
     gasnet_handlerentry_t *all = calloc((size_t)(entries + HELPERS), sizeof *all);
     if (entries) memcpy(all, table, (size_t)entries * sizeof *all);
     gasnet_handlerentry_t helpers[HELPERS] = {
-        {H_ARRIVE, arrive}, {H_RELEASE, release}, {H_SEED, take_seed}};
+        {H_ARRIVE, arrive}, {H_RELEASE, release}, {H_TELL, take_words}};
     memcpy(all + entries, helpers, sizeof helpers);
 
+    /* Before attach: a peer's segment may arrive before this rank's attach returns. */
+    test_seg = calloc((size_t)test_size, sizeof *test_seg);
     require(gasnet_attach(all, entries + HELPERS, segsize, 0), "gasnet_attach");
     if (entries) memcpy(table, all, (size_t)entries * sizeof *all); /* chosen indices */
     free(all);
 
-    test_seg = calloc((size_t)test_size, sizeof *test_seg);
-    require(gasnet_getSegmentInfo(test_seg, test_size), "gasnet_getSegmentInfo");
+    if (TEST_EVERYTHING)
+        agree_on_segments(segsize);
+    else
+        require(gasnet_getSegmentInfo(test_seg, test_size), "gasnet_getSegmentInfo");
     const char *mode = getenv("TEST_WAITMODE");
     if (mode) require(gasnet_set_waitmode(atoi(mode)), "gasnet_set_waitmode");
     agree_on_seed();

@@ -15,6 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef GASNET_SEGMENT_EVERYTHING
+enum { TEST_EVERYTHING = 1 }; /* all memory of a node is its segment */
+#else
+enum { TEST_EVERYTHING = 0 };
+#endif
+
 #define TEST_COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 struct test_rule {
@@ -28,7 +34,8 @@ extern int test_next, test_prev;   /* neighbours on the ring of ranks */
 extern uint64_t test_seed;         /* same on all ranks; printed, TEST_SEED repeats it */
 extern gasnet_seginfo_t *test_seg; /* [test_size] */
 
-/* gasnet_init, then attach with the program's handlers (indices 128..251) and `segsize` bytes. */
+/* gasnet_init, then attach with the program's handlers (indices 128..251) and `segsize` bytes. With
+ * GASNET_SEGMENT_EVERYTHING, test_seg is memory that the program has allocated. */
 void test_start(int *argc, char ***argv, gasnet_handlerentry_t *table, int entries,
                 uintptr_t segsize);
 /* The two halves of the above, for programs that look at the time between. */

@@ -110,6 +110,7 @@ static void before_attach(void)
                     global = gasnet_getMaxGlobalSegmentSize();
     limits_sane = local > 0 && global > 0 && local >= global && local % GASNET_PAGESIZE == 0 &&
                   global % GASNET_PAGESIZE == 0;
+    if (TEST_EVERYTHING) limits_sane = local == UINTPTR_MAX && global == UINTPTR_MAX;
     if (variant == MAXIMUM) disturb_memory();
     asked = size_to_ask();
 }
@@ -227,7 +228,11 @@ static void segment_table(void)
     test_check(seg[test_rank].size >= asked, "%zu bytes asked, %zu granted", (size_t)asked,
                (size_t)seg[test_rank].size);
     for (int r = 0; r < test_size; r++) {
-        test_check(seg[r].size % GASNET_PAGESIZE == 0, "size of %d not in pages", r);
+        if (TEST_EVERYTHING)
+            test_check(!seg[r].addr && seg[r].size == UINTPTR_MAX, "rank %d: %p, %zu", r,
+                       seg[r].addr, (size_t)seg[r].size);
+        else
+            test_check(seg[r].size % GASNET_PAGESIZE == 0, "size of %d not in pages", r);
         test_check((uintptr_t)seg[r].addr % GASNET_PAGESIZE == 0, "base of %d not in pages", r);
         if (variant == UNEQUAL)
             test_check(seg[r].size >= (uintptr_t)r * GASNET_PAGESIZE, "rank %d has %zu bytes", r,
