@@ -16,7 +16,7 @@ export SOFTHCA=on
 # Pools so small that the memory of the tests does not fit: 2 MB for peers, 1 MB for transfers.
 small="GASNET_FIREHOSE_M=2 GASNET_FIREHOSE_MAXVICTIM_M=1 GASNET_FIREHOSE_MAXREGION_SIZE=64K"
 
-targets() { # the programs of each mode
+targets() { # SEGMENT: the programs of each mode
     local mode program
     echo gasnetrun_ibv
     for mode in $modes; do
@@ -25,7 +25,7 @@ targets() { # the programs of each mode
             if [ -e "$TEST_BUILD/tests/$program-ibv-$mode" ]; then echo "tests/$program-ibv-$mode"; fi
         done
     done
-    if [ -x "$TEST_BUILD/gasnetrun_vapi" ]; then echo gasnetrun_vapi tests/builds/segments-vapi-seq; fi
+    if [ "$1" = large ] && [ -x "$TEST_BUILD/gasnetrun_vapi" ]; then printf '%s\n' gasnetrun_vapi tests/builds/segments-vapi-seq; fi
 }
 
 run() { # TREE CONDUIT MODE N NAME=VALUE... -- ARGUMENT...: $log has what it says
@@ -82,7 +82,7 @@ mixed() { # TREE OTHER-TREE
 
 for segment in $segments; do
     tree=$TEST_BUILD/$segment
-    mapfile -t list < <(targets)
+    mapfile -t list < <(targets "$segment")
     variant "$segment" "the library for GASNET_SEGMENT_${segment^^}" --enable-segment-"$segment" "${list[@]}" || continue
     mkdir -p "$TEST_LOG/$segment"
     tap_program segments "$segment" env -u TEST_LAUNCH TEST_BUILD="$tree" TEST_LOG="$TEST_LOG/$segment" TEST_CONDUIT=ibv \
@@ -93,7 +93,7 @@ for segment in $segments; do
         # shellcheck disable=SC2086 # words
         for n in 2 3; do rules "$tree" ibv "$mode" "$n" $small; done
     done
-    [ ! -x "$tree/gasnetrun_vapi" ] || rules "$tree" vapi seq 2
+    [ ! -x "$tree/tests/builds/segments-vapi-seq" ] || rules "$tree" vapi seq 2
     rides "$tree" 3072 0
     rides "$tree" 2999 8
     rides "$tree" 0 8
