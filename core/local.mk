@@ -47,4 +47,5 @@ EXTRA_DIST += core/conduits.m4 core/conduits.sh core/am/gen_dispatch.sh core/cou
 
 # libsofthca.so is found in the folder of the library, also after an installed tree was moved; calls between
 # the library's own functions need no detour through the symbol table.
-conduit_ldflags = -Wl,-rpath,'$$ORIGIN' -Wl,-Bsymbolic-functions
+# It stays loaded, as memory-events changes the C library's code to call it.
+conduit_ldflags = -Wl,-rpath,'$$ORIGIN' -Wl,-Bsymbolic-functions -Wl,-z,nodelete

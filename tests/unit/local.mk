@@ -65,6 +65,18 @@ connect_payloads = core/ib/connect_payload.c core/ib/connect_payload.h \
 	other/portals3/transport/connect_payload.c other/portals3/transport/connect_payload.h
 tests_unit_handshake_SOURCES = tests/unit/handshake.c $(handshake_sources) $(connect_payloads)
 tests_unit_handshake_LDADD = tests/unit/libcheck.a
+check_PROGRAMS += tests/unit/memory_events tests/unit/memory_effects
+tests_unit_memory_events_SOURCES = tests/unit/memory_events.c
+tests_unit_memory_events_LDADD = other/memory-events/libmemory_events.la tests/unit/libcheck.a -lpthread -ldl
+tests_unit_memory_effects_SOURCES = tests/unit/memory_effects.c
+tests_unit_memory_effects_LDADD = other/memory-events/libmemory_events.la tests/unit/libcheck.a -lpthread
+if !SANITIZE
+check_PROGRAMS += tests/unit/memory_events_static
+endif
+tests_unit_memory_events_static_SOURCES = tests/unit/memory_events.c
+tests_unit_memory_events_static_CPPFLAGS = $(AM_CPPFLAGS) -DIS_STATIC
+tests_unit_memory_events_static_LDFLAGS = -all-static
+tests_unit_memory_events_static_LDADD = other/memory-events/libmemory_events.la tests/unit/libcheck.a -lpthread
 check_PROGRAMS += tests/unit/firehose
 tests_unit_firehose_SOURCES = tests/unit/firehose.c
 tests_unit_firehose_LDADD = other/firehose/libfirehose.la tests/unit/libcheck.a

@@ -46,6 +46,8 @@ for source in "${sources[@]}"; do
     variants=("$name")
     grep -q '"tests/unit/portals_job.h"' "$source" && variants+=("${name}_par")
     [ "$name" = shim ] && variants+=(shim_vapi)
+    # Sanitizers cannot be linked statically.
+    [ "$name" = memory_events ] && [ -x "$build/memory_events_static" ] && variants+=(memory_events_static)
     for name in "${variants[@]}"; do
         if [ -x "$build/$name" ]; then run "$name"; else result 1 "$name: is not built"; fi
     done

@@ -1,0 +1,7 @@
+# other/memory-events: reports that the program gives memory back.
+noinst_LTLIBRARIES += other/memory-events/libmemory_events.la
+other_memory_events_libmemory_events_la_SOURCES = other/memory-events/memory_events.h other/memory-events/memory_events.c \
+	other/memory-events/effects.h other/memory-events/effects.c other/memory-events/hook.h other/memory-events/hook.c \
+	other/memory-events/mappings.h other/memory-events/mappings.c other/memory-events/patch.h other/memory-events/patch.c \
+	other/memory-events/sites.h other/memory-events/sites.c
+EXTRA_DIST += other/memory-events/README.md
