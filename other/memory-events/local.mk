@@ -2,6 +2,6 @@
 noinst_LTLIBRARIES += other/memory-events/libmemory_events.la
 other_memory_events_libmemory_events_la_SOURCES = other/memory-events/memory_events.h other/memory-events/memory_events.c \
 	other/memory-events/effects.h other/memory-events/effects.c other/memory-events/hook.h other/memory-events/hook.c \
-	other/memory-events/mappings.h other/memory-events/mappings.c other/memory-events/patch.h other/memory-events/patch.c \
+	other/memory-events/lengths.h other/memory-events/lengths.c other/memory-events/mappings.h other/memory-events/mappings.c other/memory-events/patch.h other/memory-events/patch.c \
 	other/memory-events/sites.h other/memory-events/sites.c
 EXTRA_DIST += other/memory-events/README.md

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "other/memory-events/effects.h"
+#include "other/memory-events/lengths.h"
 
 enum { MOV_EAX = 0xb8, JUMP = 0xe9, RED_ZONE = 128 };
 
@@ -39,22 +40,31 @@ static bool error_is_checked(const uint8_t *after, size_t size)
     return size >= 6 && after[0] == 0x48 && after[1] == 0x3d && memcmp(after + 3, high, 3) == 0;
 }
 
+/* The instruction before the system call, which can be replaced; if it is one. */
+static bool is_replaceable(const uint8_t *code, size_t call, me_site_t *site)
+{
+    const size_t at = call - ME_PATCH;
+    if (call < ME_PATCH) return false;
+    if (memcmp(code + at, load_sixth, ME_PATCH) == 0)
+        *site = (me_site_t){.kind = ME_ANY, .at = at};
+    else if (code[at] == MOV_EAX)
+        *site = (me_site_t){.kind = ME_CONSTANT, .at = at, .nr = word_at(code + at + 1)};
+    else
+        return false;
+    return true;
+}
+
 static bool is_site(const uint8_t *code, size_t size, size_t call, bool known, me_site_t *site)
 {
-    const uint8_t *before = code + call - ME_PATCH;
     uint32_t nr;
+    if (is_replaceable(code, call, site)) {
+        if (site->kind == ME_CONSTANT && !me_is_watched(site->nr)) return false;
+        const me_vote_t vote = me_vote(code, site->at);
+        if (vote == ME_UNSURE) *site = (me_site_t){.kind = ME_HIDDEN, .at = call};
+        return vote != ME_DATA;
+    }
     *site = (me_site_t){.kind = ME_HIDDEN, .at = call};
-    if (call >= ME_PATCH && *before == JUMP) return false; /* hooked */
-    if (call >= ME_PATCH && memcmp(before, load_sixth, ME_PATCH) == 0) {
-        *site = (me_site_t){.kind = ME_ANY, .at = call - ME_PATCH};
-        return true;
-    }
-    if (call >= ME_PATCH && *before == MOV_EAX) {
-        nr = word_at(before + 1);
-        *site = (me_site_t){.kind = ME_CONSTANT, .at = call - ME_PATCH, .nr = nr};
-        return me_is_watched(nr);
-    }
-    if (known) return false;
+    if (known || (call >= ME_PATCH && code[call - ME_PATCH] == JUMP)) return false;
     if (number_before(code, call, &nr)) return me_is_watched(nr);
     return error_is_checked(code + call + 2, size - call - 2);
 }

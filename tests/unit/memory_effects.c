@@ -8,6 +8,7 @@
 
 #include "check.h"
 #include "other/memory-events/effects.h"
+#include "other/memory-events/lengths.h"
 #include "other/memory-events/sites.h"
 
 /* --- effects --- */
@@ -132,6 +133,58 @@ static void sites(void)
     check_all("a look-up in random bytes stays within them, and ends");
 }
 
+/* --- lengths --- */
+
+static const struct length {
+    const char *name;
+    uint8_t bytes[15];
+    size_t size;
+} lengths[] = {
+    {"ret", CODE(0xc3)},
+    {"endbr64", CODE(0xf3, 0x0f, 0x1e, 0xfa)},
+    {"mov $11,%eax", CODE(0xb8, 11, 0, 0, 0)},
+    {"movabs", CODE(0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8)},
+    {"mov 8(%rsp),%r9", CODE(0x4c, 0x8b, 0x4c, 0x24, 8)},
+    {"mov 0x100(%rip),%eax", CODE(0x8b, 0x05, 0, 1, 0, 0)},
+    {"movl $1,8(%rax,%rbx)", CODE(0xc7, 0x44, 0x18, 8, 1, 0, 0, 0)},
+    {"movw $1,(%rax)", CODE(0x66, 0xc7, 0x00, 1, 0)},
+    {"test $1,%al", CODE(0xf6, 0xc0, 1)},
+    {"not %eax", CODE(0xf7, 0xd0)},
+    {"je, long", CODE(0x0f, 0x84, 0, 1, 0, 0)},
+    {"pshufd", CODE(0x66, 0x0f, 0x70, 0xc0, 0)},
+    {"pshufb", CODE(0x66, 0x0f, 0x38, 0x00, 0xc1)},
+    {"palignr", CODE(0x66, 0x0f, 0x3a, 0x0f, 0xc1, 4)},
+    {"vmovdqu (%rsi),%ymm0", CODE(0xc5, 0xfe, 0x6f, 0x06)},
+    {"vpalignr", CODE(0xc4, 0xe3, 0x75, 0x0f, 0xc2, 4)},
+    {"vmovdqu64 0x40(%rsi),%zmm16", CODE(0x62, 0xe1, 0xfe, 0x48, 0x6f, 0x46, 1)},
+    {"lock cmpxchg", CODE(0xf0, 0x48, 0x0f, 0xb1, 0x13)},
+};
+
+static void decoding(void)
+{
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        const struct length *it = &lengths[i];
+        check(me_length(it->bytes, it->size) == it->size && !me_length(it->bytes, it->size - 1),
+              "length of %s", it->name);
+    }
+    for (int round = 0; round < 20000; round++) {
+        uint8_t bytes[16];
+        check_fill(bytes, sizeof bytes);
+        const size_t size = 1 + check_below(16);
+        if (!check_each(me_length(bytes, size) <= size, "longer than its bytes")) break;
+    }
+    check_all("no instruction is longer than its bytes");
+    /* The bytes of a system call as the operand of another instruction, and as code. */
+    uint8_t code[64];
+    me_site_t site;
+    memset(code, 0x90, sizeof code);
+    memcpy(code + 40, (const uint8_t[]){0x48, 0xb8, 0xb8, 11, 0, 0, 0, 0x0f, 0x05, 0xc3}, 10);
+    check(!me_next_site(code, sizeof code, 0, true, &site), "an operand is not a system call");
+    code[40] = code[41] = 0x90;
+    check(me_next_site(code, sizeof code, 0, true, &site) && site.at == 42,
+          "and it is one as code");
+}
+
 static void stubs(void)
 {
     const me_site_t site = {.kind = ME_CONSTANT, .nr = 11};
@@ -158,6 +211,7 @@ int main(int argc, char **argv)
     check_begin(argc, argv);
     effects();
     sites();
+    decoding();
     stubs();
     return check_end();
 }
