@@ -12,7 +12,7 @@ core_sources = \
   core/rdma/given_back.c core/rdma/given_back.h core/rdma/physmem.h \
   core/rdma/rdma.h core/rdma/rdma_internal.h core/rdma/remote_flags.c core/rdma/remote_flags.h \
   core/rdma/remote.h core/rdma/remote_fast.h core/rdma/remote_firehose.h \
-  core/rdma/segment.h core/rdma/synchronisation.h $(core_segment_sources) \
+  core/rdma/segment.h core/rdma/synchronisation.h core/rdma/watched.c core/rdma/watched.h $(core_segment_sources) \
   core/am/am.h core/am/am_deliver.c core/am/am_deliver.h core/am/am_dispatch.h \
   core/am/am_handlers.c core/am/am_send.c core/am/am_variadic.c core/am/am_wire.h \
   core/am/context.c core/am/context.h core/am/credits.h core/am/flow.h core/am/flow_core.h \

@@ -4,6 +4,7 @@
  * What depends on whether peers hold memory of this node is in remote.h.
  */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "core/rdma/firehose.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/rdma/remote.h"
+#include "core/rdma/watched.h"
 #include "core/report.h"
 #include "gasnet.h"
 
@@ -26,13 +28,16 @@ static void spent_since(double start)
     atomic_fetch_add(&nanoseconds, (uint64_t)((gasnetc_clock() - start) * 1e9));
 }
 
+/* What is not to be kept is given back at once: later transfers do not find it. */
 static firehose_outcome_t cache_pin(void *context, uintptr_t addr, size_t len, void *key)
 {
     (void)context;
     gasnetc_given_back_watch(addr, len);
+    const bool keep = gasnetc_watched() || remote_keeps(addr, len);
     const double start = gasnetc_clock();
     const firehose_outcome_t outcome = remote_register(addr, len, key);
     spent_since(start);
+    if (outcome == FIREHOSE_PINNED && !keep) gasnetc_firehose_invalidate((void *)addr, len);
     if (outcome != FIREHOSE_PINNED) gasnetc_given_back_unwatch(addr, len);
     return outcome;
 }
@@ -165,6 +170,7 @@ void gasnetc_firehose_report(void)
 void gasnetc_firehose_open(void)
 {
     if (gasnetc_job.size == 1 || !gasnetc_params.use_firehose) return;
+    if (!gasnetc_watch_begin() && remote_nodes() == 1) return;
     firehose_config_t config = {
         .sizes = sizes_of_pools(),
         .page = GASNET_PAGESIZE,
@@ -198,6 +204,7 @@ void gasnetc_cache_counts(gasnetc_cache_counts_t *counts)
 void gasnetc_firehose_close(void)
 {
     firehose_t *fh = gasnetc_cache.instance;
+    gasnetc_watch_end();
     gasnetc_cache = (gasnetc_cache_t){.max_region = SIZE_MAX};
     if (fh) firehose_fini(fh, 1);
 }

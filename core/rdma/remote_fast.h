@@ -18,6 +18,12 @@ static inline firehose_outcome_t remote_register(uintptr_t addr, size_t len, voi
     return errno == ENOMEM || errno == EAGAIN ? FIREHOSE_REFUSED : FIREHOSE_INVALID;
 }
 
+static inline bool remote_keeps(uintptr_t addr, size_t len)
+{
+    (void)addr, (void)len;
+    return false;
+}
+
 static inline void remote_wait(void)
 {
     gasneti_wait_poll();

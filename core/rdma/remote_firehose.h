@@ -36,6 +36,12 @@ static inline firehose_outcome_t remote_register(uintptr_t addr, size_t len, voi
     return gasnetc_remote_register(addr, len, key);
 }
 
+static inline bool remote_keeps(uintptr_t addr, size_t len)
+{
+    const gasnetc_segment_t *own = &gasnetc_peers[gasnetc_job.rank].segment;
+    return addr - own->base < own->size && len <= own->size - (addr - own->base);
+}
+
 /* The completions of others make room.  A handler that ran here, or a collective, could not wait
  * for memory of a peer: the thread may be in gasnetc_post_waiting. */
 static inline void remote_wait(void)
