@@ -23,6 +23,10 @@ static inline uint32_t remote_nodes(void);
 /* Registers whole pages. */
 static inline firehose_outcome_t remote_register(uintptr_t addr, size_t len, void *key);
 
+/* Whether a registration is kept where memory given back cannot be seen: that of the segment, which
+ * peers hold, since it would have to be made anew for each of their transfers. */
+static inline bool remote_keeps(uintptr_t addr, size_t len);
+
 /* One step of waiting for room in the cache. */
 static inline void remote_wait(void);
 

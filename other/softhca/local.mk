@@ -22,7 +22,7 @@ libsofthca_la_SOURCES = \
 	other/softhca/tcp/greet.c other/softhca/tcp/greet.h other/softhca/tcp/tcp_recv.c other/softhca/objects/user_memory.c \
 	other/softhca/tcp/remote.h other/softhca/tcp/requester.c other/softhca/tcp/responder.c other/softhca/tcp/tcp_respond.c \
 	other/softhca/tcp/sha256.c other/softhca/tcp/sha256.h other/softhca/tcp/tcp.c other/softhca/tcp/wire.c other/softhca/tcp/wire.h
-libsofthca_la_SOURCES += other/softhca/objects/cq_resize.c other/softhca/objects/mw.c other/softhca/objects/ring.h other/softhca/datapath/thread.c other/softhca/segment/peer_map.c other/softhca/objects/writable.c other/softhca/objects/memlock.c
+libsofthca_la_SOURCES += other/softhca/objects/cq_resize.c other/softhca/objects/mw.c other/softhca/objects/ring.h other/softhca/datapath/thread.c other/softhca/segment/peer_map.c other/softhca/objects/writable.c other/softhca/objects/memlock.c other/softhca/objects/strict_memory.c
 libsofthca_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
 libsofthca_la_CFLAGS = $(AM_CFLAGS) -pthread
 # Its threads run until the end of the process: the code must stay mapped.

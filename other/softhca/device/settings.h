@@ -36,4 +36,7 @@ bool shca_settings_good(void);      /* no value was bad */
 /* The values of `device`. */
 enum { SHCA_DEVICE_AUTO, SHCA_DEVICE_ON, SHCA_DEVICE_OFF };
 
+/* The values of `memory`. */
+enum { SHCA_MEMORY_LENIENT, SHCA_MEMORY_STRICT };
+
 #endif

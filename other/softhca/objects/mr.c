@@ -151,6 +151,7 @@ struct ibv_mr *shca_reg_mr(struct ibv_pd *pd, void *addr, size_t len, uint64_t i
         errno = error ? error : ENOMEM;
         return NULL;
     }
+    shca_strict_memory(addr, len);
     struct shm_mr *s = mr->s = &shca.h->mr[index];
     uint32_t generation =
         s->key % 255 + 1; /* a free entry keeps its last generation, see mr_revoke() */
@@ -251,5 +252,6 @@ void shca_mr_in_child(void)
     memset(&mrs, 0, sizeof mrs);
     shca_writable_in_child();
     shca_memlock_in_child();
+    shca_strict_in_child();
     shca_mw_in_child();
 }

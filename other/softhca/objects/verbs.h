@@ -18,6 +18,8 @@ void shca_mr_give(struct ibv_context *c, uint32_t index);
 void shca_mr_in_child(void);
 bool shca_is_writable(const void *addr, size_t len); /* writable.c */
 void shca_writable_in_child(void);
+void shca_strict_memory(const void *addr, size_t len); /* strict_memory.c */
+void shca_strict_in_child(void);
 
 /* memlock.c */
 bool shca_memlock_take(const void *addr, size_t len); /* false: the limit does not allow it */
