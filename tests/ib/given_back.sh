@@ -1,0 +1,45 @@
+#!/bin/bash
+# given_back.sh - memory that the program gives back, and has again at the same address (testgivenback), over the
+# software device with SOFTHCA_MEMORY=strict, which does not let a registration of the old memory be used.
+#
+# TEST_CONDUITS and TEST_MODES narrow it.
+# family: given-back
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "$0")/../tap.sh" || exit 1
+
+export SOFTHCA=on SOFTHCA_MEMORY=strict TEST_HANG=100
+unset TEST_LAUNCH
+
+run() { # CONDUIT MODE ARGUMENTS...
+    local marker=given.$$.$tap_count
+    log=$TEST_LOG/given_back_$1_$2${3:+_$3}.log
+    TEST_MARKER=$marker timeout -k 2 120 "$TEST_BUILD/gasnetrun_$1" -spawner=ssh -n 2 \
+        "$TEST_BUILD/tests/testgivenback-$1-$2" "${@:3}" >"$log" 2>&1 </dev/null
+    status=$?
+    no_orphans "$marker" 2 || status="$status, processes left"
+}
+
+for conduit in ${TEST_CONDUITS:-ibv vapi portals}; do
+    [ -x "$TEST_BUILD/gasnetrun_$conduit" ] || { tap_skip "$conduit" "not built" && continue; }
+    for mode in ${TEST_MODES:-seq par}; do
+        run "$conduit" "$mode"
+        [ "$status" = 0 ] && ! grep -q '^not ok' "$log"
+        tap_ok $? "IB-R13 PO-16 memory given back in each way, $conduit, $mode"
+        [ "$status" = 0 ] || { tap_note "status $status"; tap_tail "$log"; }
+    done
+    # Where nothing tells the library, the old registration is used: this proves that the runs above can fail.
+    export GASNET_FIREHOSE_VERBOSE=1
+    run "$conduit" seq unseen
+    unset GASNET_FIREHOSE_VERBOSE
+    if grep -q 'SOFTHCA_MEMORY=strict has no effect' "$log"; then
+        tap_skip "memory given back unseen, $conduit" "no userfaultfd here"
+    elif grep -q 'registered for each transfer' "$log"; then
+        [ "$status" = 0 ]
+        tap_ok $? "memory given back unseen, $conduit: nothing is kept registered"
+    else
+        [ "$status" = 1 ] && grep -qE 'FATAL ERROR.*: a (put to|get from) rank 1 .*failed' "$log"
+        tap_ok $? "memory given back by code that the library cannot see is missed, $conduit"
+        [ "$status" = 1 ] || { tap_note "status $status"; tap_tail "$log"; }
+    fi
+done
+tap_end
