@@ -65,4 +65,5 @@ tests_unit_coll_teams_SOURCES = tests/unit/coll_teams.c extended-ref/barrier_sta
 tests_unit_coll_teams_LDADD = tests/unit/libcheck.a
 check_PROGRAMS += tests/unit/coll_match
 tests_unit_coll_match_SOURCES = tests/unit/coll_match.c extended-ref/coll/match.c extended-ref/coll/match.h
+tests_unit_coll_match_CPPFLAGS = $(unit_cppflags)
 tests_unit_coll_match_LDADD = tests/unit/libcheck.a

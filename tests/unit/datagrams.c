@@ -24,9 +24,9 @@ void net_free(void *memory)
     free(memory);
 }
 
-bool net_register(void *start, size_t size, bool remote, net_region_t *region)
+bool net_register(void *start, size_t size, enum net_access access, net_region_t *region)
 {
-    (void)remote;
+    (void)access;
     region->mr[0] = hca_register(net_ib_rails.hca[0].pd, start, size, HCA_LOCAL);
     if (region->mr[0]) region->lkey[0] = region->mr[0]->lkey;
     return region->mr[0];
@@ -78,7 +78,8 @@ int main(int argc, char **argv)
     char why[200];
     if (!open_device() || !net_ib_datagrams_open(PEERS, LENGTH, why, sizeof why)) return 1;
     const hca_ud_addr_t self = net_ib_datagrams_address();
-    hca_ah_t ah = net_ib_datagram_ah(&self);
+    const hca_route_t route = {.lid = net_ib_rails.rail[0].port.lid};
+    hca_ah_t ah = net_ib_datagram_ah(&route);
     unsigned char bytes[LENGTH];
     for (int turn = 0; turn < TURNS; turn++) { /* the places of arrivals are used again */
         for (int i = 0; i < COUNT; i++) {
