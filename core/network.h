@@ -88,8 +88,8 @@ struct net_caps {
     size_t inline_max;     /* largest put or AM that is inlined at the call; 0 = none */
     size_t get_inline_max; /* largest get without a local region; 0 = none */
     size_t transfer_max;   /* largest single put or get */
-    size_t copy_put_max;   /* a bulk put of at most so much from outside the segment is copied, ... */
-    size_t copy_get_max;   /* ... and such a get: cheaper than memory that is registered already */
+    size_t copy_put_max; /* a bulk put of at most so much from outside the segment is copied, ... */
+    size_t copy_get_max; /* ... and such a get: cheaper than memory that is registered already */
     uint32_t put_list_max; /* pieces of net_put_list, at most NET_LIST_MOST; 0: it has none */
     uint32_t get_list_max; /* the same of net_get_list */
     uint32_t am_max;       /* largest AM message, header included: the receive buffer's size */

@@ -31,5 +31,6 @@ analyse core ibv -DGASNET_PAR -DNET_IB_POLL_LOCK=0 core extended-ref
 analyse vapi-conduit vapi -DGASNET_PAR -DNET_IB_POLL_LOCK=1 core/ib
 analyse portals-conduit portals -DGASNET_PAR portals-conduit
 analyse examples ibv -DGASNET_SEQ examples
-analyse other ibv "${given_away[@]}" other
+analyse doctor ibv -DGASNET_SEQ other/contrib/doctor
+analyse other ibv "${given_away[@]}" -iother/contrib/doctor other
 tap_end

@@ -236,24 +236,24 @@ static void post_pieces(const transfer_t *t, remote_piece_t rest)
 static void put_pieces(uint32_t node, void *dst, const void *src, size_t nbytes, bool source_free,
                        transfer_t t, gasnetc_counter_t *counter)
 {
-    remote_piece_t put = {.node = node,
-                          .put = true,
-                          .remote = (uintptr_t)dst,
-                          .local = (char *)(uintptr_t)src,
-                          .nbytes = nbytes,
-                          .counter = counter};
-    gasnetc_check_remote(&gasnetc_peers[node], put.remote, nbytes, "a put");
+    remote_piece_t whole = {.node = node,
+                            .put = true,
+                            .remote = (uintptr_t)dst,
+                            .local = (char *)(uintptr_t)src,
+                            .nbytes = nbytes,
+                            .counter = counter};
+    gasnetc_check_remote(&gasnetc_peers[node], whole.remote, nbytes, "a put");
     t.most = SIZE_MAX;
     if (source_free && nbytes > (size_t)gasnetc_params.bounce_limit) {
         gasnetc_counter_t complete = {0};
-        put.counter = t.waiting = &complete;
-        post_pieces(&t, put);
+        whole.counter = t.waiting = &complete;
+        post_pieces(&t, whole);
         while (!gasnetc_counter_done(&complete)) gasnetc_stall(false);
         return;
     }
     if (source_free) t.most = GASNETC_BBUF_SIZE;
     t.copies = source_free;
-    post_pieces(&t, put);
+    post_pieces(&t, whole);
 }
 
 /* Of Longs: the pieces that wait are complete on return.  Not in a handler, whose Longs are packed.

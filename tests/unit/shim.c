@@ -38,7 +38,6 @@ enum ibv_fork_status ibv_is_fork_initialized(void)
 }
 #pragma GCC visibility pop
 
-
 /* Which is here, and need not be where the shim is. */
 #pragma GCC diagnostic ignored "-Waddress"
 #include SHIM

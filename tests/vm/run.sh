@@ -1,9 +1,8 @@
 #!/bin/bash
 # run.sh - the library on the kernel's own verbs devices, soft RoCE and soft iWARP, in guests of QEMU.
 #
-# VM_LIST=full runs the long lists, as `make check-vm` does; the default, short, is for CI. VM_LIMIT (900): seconds
-# after which a guest is ended. Where QEMU or the kernel's package cannot be had, the family is skipped.
-# family: vm
+# VM_LIST=full runs the long lists, as `make check-vm` does; the default is short. VM_LIMIT (900): seconds after which
+# a guest is ended. Where QEMU or the kernel's package cannot be had, the tests are skipped.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/../tap.sh" || exit 1
 here=$TEST_SOURCE/vm
