@@ -40,7 +40,7 @@ doctor_PROGRAMS += gasnet-doctor-@c@
 gasnet_doctor_@c@_SOURCES = $(DOCTOR_SOURCES)
 gasnet_doctor_@c@_CPPFLAGS = $(AM_CPPFLAGS) $(GASNET_INCLUDES) -I$(top_srcdir)/include/@c@-conduit $(DEBUG_DEFINE) -DGASNET_SEQ
 gasnet_doctor_@c@_LDFLAGS = -static
-gasnet_doctor_@c@_LDADD = libgasnet-@c@-seq.la $(VERBS_LIBS)
+gasnet_doctor_@c@_LDADD = libgasnet-@c@-seq.la other/tools/libenv_table.la $(VERBS_LIBS)
 endif
 END
 }

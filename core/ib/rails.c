@@ -109,12 +109,14 @@ static void take_port(hca_t hca, const char *name, unsigned number, const hca_po
     const int wanted = (int)gasnetc_params.gid_index;
     char text[ROCE_TEXT];
     if (roce_choose(table, count, port->ethernet, wanted, &rail.gids) ||
-        (wanted == ROCE_AUTO && port->lid)) {
+        (!port->ethernet && port->lid)) { /* InfiniBand: by LID, whatever index was chosen */
         survey_note(survey, name, number, "is active");
         r->rail[r->rails++] = rail;
         return;
     }
-    survey_note(survey, name, number, "has no such GID");
+    survey_note(survey, name, number,
+                wanted == ROCE_AUTO ? "has no GID: has its interface an address?"
+                                    : "has no such GID");
     if (wanted != ROCE_AUTO && !*survey->no_gid)
         snprintf(survey->no_gid, sizeof survey->no_gid,
                  "%.64s port %u has no such GID; those that it has: %s", name, number,

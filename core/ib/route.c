@@ -31,7 +31,7 @@ const char *net_ib_route_text(const struct net_ib_rail *rail, const hca_remote_t
 {
     char to[NET_IB_ROUTE_TEXT], from[NET_IB_ROUTE_TEXT];
     const int kind = roce_common(&rail->gids.offer, &remote->gids);
-    if (kind < 0 || !rail->port.ethernet)
+    if (kind < 0 || remote->lid)
         snprintf(text, NET_IB_ROUTE_TEXT, "LID %u", remote->lid);
     else
         snprintf(text, NET_IB_ROUTE_TEXT, "%.80s, from %.100s",

@@ -18,6 +18,7 @@
 #include "core/rdma/watched.h"
 #include "core/report.h"
 #include "gasnet.h"
+#include "other/tools/memory_limits.h"
 
 /* --- callbacks --- */
 
@@ -96,7 +97,7 @@ static uint64_t device_regions(void)
 /* GASNET_PHYSMEM_MAX bounds what is registered, and firehose_compute_sizes takes three quarters. */
 static uint64_t host_memory(uint64_t taken)
 {
-    uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t all = gasneti_memory();
     const uint64_t most = (uint64_t)gasnetc_params.physmem_max / 3 * 4;
     if (most && most < all) all = most;
     return left(all, taken * gasnetc_job.host_size / 3 * 4, all / 16);

@@ -26,7 +26,7 @@ static inline bool remote_keeps(uintptr_t addr, size_t len)
 
 static inline void remote_wait(void)
 {
-    gasneti_wait_poll();
+    gasnetc_poll_stalled();
 }
 
 static inline void remote_agree(firehose_sizes_t *sizes)

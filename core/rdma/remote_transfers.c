@@ -96,7 +96,8 @@ static waiting_t *record(const remote_piece_t *piece, size_t pin, size_t copied)
 
 void gasnetc_post_later(const remote_piece_t *piece, size_t pin, bool copy)
 {
-    while (atomic_load_explicit(&count, memory_order_relaxed) >= MOST_WAITING) gasneti_wait_poll();
+    while (atomic_load_explicit(&count, memory_order_relaxed) >= MOST_WAITING)
+        gasnetc_poll_stalled();
     ask(record(piece, pin, copy ? piece->nbytes : 0));
     gasnetc_remote_act();
 }

@@ -16,11 +16,25 @@ uint64_t gasneti_memlock_limit(void)
     return limit.rlim_cur;
 }
 
+/* The kernel asks for the capability in the first user namespace; that of a container's own root is
+ * none there. */
+static bool in_first_namespace(void)
+{
+    unsigned long inside, outside, count;
+    FILE *file = fopen("/proc/self/uid_map", "re");
+    if (!file) return true; /* a kernel without user namespaces */
+    bool first = fscanf(file, "%lu %lu %lu", &inside, &outside, &count) == 3 && inside == 0 &&
+                 outside == 0 && count == UINT32_MAX;
+    fclose(file);
+    return first;
+}
+
 static bool may_lock_any(void)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{.effective = 0}};
-    return syscall(SYS_capget, &head, data) == 0 && data[0].effective >> CAP_IPC_LOCK & 1;
+    return syscall(SYS_capget, &head, data) == 0 && data[0].effective >> CAP_IPC_LOCK & 1 &&
+           in_first_namespace();
 }
 
 uint64_t gasneti_memlock(void)
@@ -30,7 +44,7 @@ uint64_t gasneti_memlock(void)
 
 bool gasneti_memlock_explain(char *text, size_t size)
 {
-    const uint64_t limit = gasneti_memlock_limit();
+    const uint64_t limit = gasneti_memlock();
     text[0] = 0;
     if (limit == UINT64_MAX) return false;
     snprintf(text, size,

@@ -13,7 +13,8 @@
 /* RLIMIT_MEMLOCK in bytes (ulimit -l); UINT64_MAX: unlimited. */
 uint64_t gasneti_memlock_limit(void);
 
-/* The same, but UINT64_MAX for a process with CAP_IPC_LOCK, which the kernel does not limit. */
+/* The same, but UINT64_MAX for a process with CAP_IPC_LOCK (not that of a user
+ * namespace), which the kernel does not limit. */
 uint64_t gasneti_memlock(void);
 
 /* Writes the limit as a clause that ends with the remedy; false, and "", if there is none.  For a

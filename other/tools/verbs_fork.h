@@ -8,6 +8,7 @@
 #define OTHER_VERBS_FORK_H
 
 #include <infiniband/verbs.h>
+#include <stdlib.h>
 
 /* Older releases of rdma-core lack the function and the type of its result: 0 is disabled. */
 int gasneti_verbs_fork_state(void) __asm__("ibv_is_fork_initialized") __attribute__((weak));
@@ -15,7 +16,9 @@ int gasneti_verbs_fork_state(void) __asm__("ibv_is_fork_initialized") __attribut
 /* Before the first device is opened, and again before any other. */
 static inline void gasneti_verbs_fork_safe(void)
 {
-    if (&gasneti_verbs_fork_state && gasneti_verbs_fork_state() == 0) ibv_fork_init();
+    if (!&gasneti_verbs_fork_state || gasneti_verbs_fork_state() != 0) return;
+    setenv("RDMAV_HUGEPAGES_SAFE", "1", 0); /* else huge pages cannot be registered any more */
+    ibv_fork_init();
 }
 
 #endif

@@ -88,7 +88,7 @@ targets+=(tests/testsync-ibv-seq tests/reference/libgasnet-ibv-seq.la)
 portals_programs="testam testputget testamflood"
 targets+=(gasnetrun_portals)
 for program in $portals_programs; do targets+=("tests/$program-portals-seq"); done
-mapfile -t units < <(cd "$main_build/tests" && find unit fuzz sim -maxdepth 1 -type f -perm -u+x ! -name '*.*' | sed 's|^|tests/|')
+mapfile -t units < <(cd "$main_build/tests" && find unit fuzz sim -maxdepth 1 -type f -perm -u+x ! -name '*.*' ! -name '*_static' | sed 's|^|tests/|')
 if build $asan "${targets[@]}" "${units[@]}"; then
     for program in $programs; do job $asan 2 "$program-ibv-seq"; done
     with="leaks, connected at first use" TEST_LEAKS=1 job $asan 2 testhello-ibv-seq

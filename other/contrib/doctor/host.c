@@ -18,13 +18,14 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "other/tools/memory_limits.h"
 
 static const char *const shared_memory = "/dev/shm";
 
 enum {
     MEMLOCK_LEAST = 8 << 20,       /* bytes; less holds no receive buffers worth the name */
     MEMLOCK_PLENTY = 1 << 30,      /* bytes; less bounds the segment */
-    SHARED_MEMORY_LEAST = 64 << 20 /* bytes for each processor */
+    SHARED_MEMORY_LEAST = 64 << 20 /* bytes */
 };
 
 static double megabytes(double bytes)
@@ -56,12 +57,8 @@ static void examine_versions(void)
 static void examine_memory(void)
 {
     double page = (double)sysconf(_SC_PAGESIZE), all = page * (double)sysconf(_SC_PHYS_PAGES);
-    char line[64] = "";
-    FILE *file = fopen("/sys/fs/cgroup/memory.max", "r");
-    if (file && !fgets(line, sizeof line, file)) line[0] = 0;
-    if (file) fclose(file);
-    double most = strtod(line, NULL);
-    if (most > 0 && most < all)
+    double most = (double)gasneti_memory();
+    if (most < all)
         doctor_note("memory: %.0f MB, of which this control group may use %.0f MB", megabytes(all),
                     megabytes(most));
     else
@@ -70,24 +67,22 @@ static void examine_memory(void)
 
 static void examine_locked_memory(void)
 {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_MEMLOCK, &limit)) return;
-    double most = (double)limit.rlim_cur;
-    if (geteuid() == 0)
-        doctor_good("locked memory: no limit for the superuser");
-    else if (limit.rlim_cur == RLIM_INFINITY)
-        doctor_good("locked memory (ulimit -l): unlimited");
-    else if (limit.rlim_cur < MEMLOCK_LEAST && !doctor_kernel_devices())
+    const uint64_t limit = gasneti_memlock();
+    double most = (double)limit;
+    if (limit == UINT64_MAX)
+        doctor_good("locked memory (ulimit -l): unlimited%s",
+                    gasneti_memlock_limit() < UINT64_MAX ? " for a process with CAP_IPC_LOCK" : "");
+    else if (limit < MEMLOCK_LEAST && !doctor_kernel_devices())
         doctor_note(
             "locked memory (ulimit -l): %.3f MB, which the software device does not use and "
             "which is too little for any other",
             megabytes(most));
-    else if (limit.rlim_cur < MEMLOCK_LEAST)
+    else if (limit < MEMLOCK_LEAST)
         doctor_problem("locked memory (ulimit -l): %.3f MB, too little for a device; raise memlock "
                        "to unlimited in /etc/security/limits.conf and in the batch system, which "
                        "starts sessions of its own",
                        megabytes(most));
-    else if (limit.rlim_cur < MEMLOCK_PLENTY)
+    else if (limit < MEMLOCK_PLENTY)
         doctor_note("locked memory (ulimit -l): %.0f MB, which bounds the segments on a device; "
                     "raise memlock to unlimited for more",
                     megabytes(most));
@@ -108,7 +103,7 @@ static void examine_descriptors(void)
                     (unsigned long long)limit.rlim_cur, (unsigned long long)limit.rlim_max);
 }
 
-/* Makes a file in shared memory, as the software device and Open MPI do. */
+/* Makes a file in shared memory, as Open MPI does; this library makes none. */
 static int shared_memory_works(void)
 {
     char name[64];
@@ -125,15 +120,15 @@ static void examine_shared_memory(void)
     struct statvfs files;
     int error = shared_memory_works();
     if (error || statvfs(shared_memory, &files)) {
-        doctor_problem("%s: %s; mount a tmpfs there that all users may write (mode 1777)",
-                       shared_memory, strerror(error ? error : errno));
+        doctor_note("%s: %s; for Open MPI mount a tmpfs there that all users may write (mode 1777)",
+                    shared_memory, strerror(error ? error : errno));
         return;
     }
     double room = (double)files.f_bavail * (double)files.f_frsize;
-    if (room < SHARED_MEMORY_LEAST * (double)sysconf(_SC_NPROCESSORS_ONLN))
-        doctor_problem("%s: %.0f MB are free; delete old files there, or mount it with a larger "
-                       "size (containers: --shm-size)",
-                       shared_memory, megabytes(room));
+    if (room < SHARED_MEMORY_LEAST)
+        doctor_note("%s: %.0f MB are free; for Open MPI delete old files there, or mount it with a "
+                    "larger size (containers: --shm-size)",
+                    shared_memory, megabytes(room));
     else
         doctor_good("%s: %.0f MB are free", shared_memory, megabytes(room));
 }
@@ -152,9 +147,9 @@ static void examine_name(void)
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
     int error = getaddrinfo(name, NULL, &hints, &found);
     if (error) {
-        doctor_problem("host name: %s has no address (%s); add it to /etc/hosts or to the name "
-                       "service",
-                       name, gai_strerror(error));
+        doctor_note("host name: %s has no address (%s); for MPI and other hosts add it to "
+                    "/etc/hosts or to the name service",
+                    name, gai_strerror(error));
         return;
     }
     address_text(found, text, sizeof text);

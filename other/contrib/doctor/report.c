@@ -5,6 +5,8 @@
 #include "other/contrib/doctor/doctor.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +16,10 @@
 
 #include "config.h"
 
-enum { AT_ONCE = 32 }; /* hosts that are examined at the same time */
+enum {
+    AT_ONCE = 32,  /* hosts that are examined at the same time */
+    PATIENCE = 100 /* seconds after which a command is ended */
+};
 
 /* A command whose output is kept until it ends. */
 struct command {
@@ -29,12 +34,15 @@ static void command_start(struct command *command, char *const *argv, const char
     *command = (struct command){.process = -1, .output = tmpfile(), .status = -1};
     fflush(stdout);
     if (!command->output || (command->process = fork()) != 0) return;
+    int nothing = open("/dev/null", O_RDONLY);
+    if (nothing >= 0) dup2(nothing, STDIN_FILENO);
     dup2(fileno(command->output), STDOUT_FILENO);
     dup2(fileno(command->output), STDERR_FILENO);
     if (host) {
         unsetenv("GASNET_SSH_NODEFILE");
         setenv("GASNET_SSH_SERVERS", host, 1);
     }
+    alarm(PATIENCE); /* is kept by the program that is executed */
     execv(argv[0], argv);
     fprintf(stderr, "cannot execute %s: %s\n", argv[0], strerror(errno));
     _exit(127);
@@ -47,6 +55,10 @@ static void command_wait(struct command *command)
     if (command->process < 0) return;
     while (waitpid(command->process, &status, 0) < 0 && errno == EINTR) continue;
     command->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
+        fseek(command->output, 0, SEEK_END);
+        fprintf(command->output, "no end within %d seconds\n", PATIENCE);
+    }
     rewind(command->output);
 }
 

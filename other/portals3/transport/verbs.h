@@ -248,7 +248,7 @@ struct ptli_verbs {
     uint8_t port, mtu, rd_atom;
     uint16_t lid;
     roce_port_t gids;
-    bool no_gid; /* a port was passed over for PTL_GID_INDEX */
+    char no_gid[ROCE_TEXT + 120]; /* why a port was passed over for PTL_GID_INDEX */
     uint32_t max_sge, max_message, max_cqe, max_qp_wr, cq_size, cq_used;
 
     struct ptli_mutex driving;

@@ -21,14 +21,14 @@ static bool take_gids(struct ptli_verbs *v, const struct ibv_port_attr *port)
     const bool ethernet = port->link_layer == IBV_LINK_LAYER_ETHERNET;
     const int wanted = v->settings.gid_index;
     const size_t count = roce_read_table(v->context, v->port, table, ROCE_MOST_ENTRIES);
-    if (roce_choose(table, count, ethernet, wanted, &v->gids) || (wanted < 0 && port->lid))
-        return true;
+    if (roce_choose(table, count, ethernet, wanted, &v->gids) || (!ethernet && port->lid))
+        return true; /* InfiniBand: by LID, whatever index was chosen */
     if (wanted < 0) return false;
     char text[ROCE_TEXT];
-    v->no_gid = true;
-    ptli_verbs_say(v, "PTL_GID_INDEX=%d: %s port %u has no such GID; those that it has: %s", wanted,
-                   ibv_get_device_name(v->context->device), v->port,
-                   roce_table_text(table, count, ethernet, text, sizeof text));
+    snprintf(v->no_gid, sizeof v->no_gid,
+             "PTL_GID_INDEX=%d: %s port %u has no such GID; those that it has: %s", wanted,
+             ibv_get_device_name(v->context->device), v->port,
+             roce_table_text(table, count, ethernet, text, sizeof text));
     return false;
 }
 
@@ -54,7 +54,7 @@ static void fit_receives(struct ptli_verbs *v, const struct ibv_device_attr *att
 {
     at_most(&v->settings.receives, (uint64_t)attr->max_srq_wr);
     at_most(&v->settings.receives, attr->max_cqe > PTLI_SLOTS ? attr->max_cqe - PTLI_SLOTS : 0);
-    at_most(&v->settings.receives, attr->max_mr_size / ptli_receive_size(v));
+    if (attr->max_mr_size) at_most(&v->settings.receives, attr->max_mr_size / ptli_receive_size(v));
 }
 
 /* False, and says it, where the device lacks what every process needs. */
@@ -102,11 +102,13 @@ static bool take_device(struct ptli_verbs *v, struct ibv_device *device, const c
                                                                   : attr.max_qp_init_rd_atom;
         v->rd_atom = (uint8_t)(atom < MOST_RD_ATOM ? atom : MOST_RD_ATOM);
         v->max_sge = (uint32_t)(attr.max_sge < PTLI_MOST_SGE ? attr.max_sge : PTLI_MOST_SGE);
+        const uint32_t wanted_receives = v->settings.receives;
         fit_receives(v, &attr);
         v->max_cqe = (uint32_t)attr.max_cqe;
         v->max_qp_wr = (uint32_t)attr.max_qp_wr;
         for (uint8_t i = 1; i <= attr.phys_port_cnt; i++)
             if ((!port || port == i) && take_port(v, i)) return true;
+        v->settings.receives = wanted_receives;
     }
     ibv_close_device(v->context);
     v->context = NULL;
@@ -127,8 +129,10 @@ static bool choose(struct ptli_verbs *v)
         take_device(v, list[i], v->settings.device, &denied);
     }
     if (list) ibv_free_device_list(list);
-    if (v->context || v->no_gid) return v->context != NULL;
-    if (denied)
+    if (v->context) return true;
+    if (*v->no_gid)
+        ptli_verbs_say(v, "%s", v->no_gid);
+    else if (denied)
         ptli_verbs_say(v, "no permission to open a verbs device: ask for the group that may read "
                           "and write the files in /dev/infiniband");
     else if (v->settings.device[0])
