@@ -1,7 +1,7 @@
 /* memory.c - registration of local memory.
  *
- * Called by the core at start-up, and for transient registrations; never on a path that has a
- * bounce buffer or a registered segment to use instead.
+ * Called by the core at start-up, by its registration cache, and for single transfers; never on a
+ * path that has a bounce buffer or a registered segment to use instead.
  */
 #include <stdio.h>
 

@@ -73,6 +73,7 @@ static void __attribute__((noinline)) idle(void)
     (void)gasneti_self();
     idle_polls = 0;
     if (GASNETI_ONE_THREAD) gasneti_note_thread();
+    gasnetc_tidy_pins(); /* memory given back is deregistered without traffic too */
     sched_yield();
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/job/job.h"
 #include "core/job/thread.h"
+#include "core/rdma/remote.h"
 #include "core/report.h"
 
 gasnetc_cache_t gasnetc_cache = {.max_region = SIZE_MAX};
@@ -23,7 +24,9 @@ static void make_due(void)
 
 void gasnetc_firehose_invalidate(void *addr, size_t len)
 {
-    if (gasnetc_given_back_report((uintptr_t)addr, len)) make_due();
+    if (!gasnetc_given_back_report((uintptr_t)addr, len)) return;
+    make_due();
+    remote_make_due();
 }
 
 static void drop(uintptr_t start, size_t size)
@@ -38,12 +41,20 @@ static void take_reports(void)
     gasneti_unlock(&taking_lock);
 }
 
+/* What is looked up here was not given back before the call. */
+void gasnetc_cache_work(void)
+{
+    if (!gasnetc_cache.instance) return;
+    if (gasnetc_given_back_pending()) take_reports();
+    gasnetc_given_back_watch_all();
+    firehose_poll(gasnetc_cache.instance);
+    gasnetc_given_back_watch_some();
+}
+
 void gasnetc_firehose_tidy(void)
 {
     atomic_store(&is_due, false);
-    if (!gasnetc_cache.instance) return;
-    if (gasnetc_given_back_pending()) take_reports();
-    firehose_poll(gasnetc_cache.instance);
+    gasnetc_cache_work();
 }
 
 bool gasnetc_cache_shed(void)
@@ -53,7 +64,10 @@ bool gasnetc_cache_shed(void)
     gasneti_lock(&gasnetc_cache.lock);
     const bool any = firehose_hit_evict_all(fh);
     gasneti_unlock(&gasnetc_cache.lock);
-    return firehose_poll(fh) || any;
+    gasnetc_given_back_watch_all();
+    const bool worked = firehose_poll(fh);
+    gasnetc_given_back_watch_some();
+    return worked || any;
 }
 
 /* --- transfers --- */
@@ -80,13 +94,16 @@ enum gasnetc_cache_answer gasnetc_cache_pin(const void *start, size_t nbytes, bo
     if (*region) return GASNETC_CACHED;
     if (!may_wait || waits) return GASNETC_CACHE_BUSY;
     waits = true;
+    gasnetc_given_back_watch_all();
     const int result = firehose_local_pin(fh, (uintptr_t)start, nbytes, &request);
+    const int error = errno;
+    gasnetc_given_back_watch_some();
     waits = false;
     if (result == 0) {
         *region = request.key;
         return GASNETC_CACHED;
     }
-    if (errno == ENOMEM) refused(start, nbytes);
+    if (error == ENOMEM) refused(start, nbytes);
     return GASNETC_READ_ONLY;
 }
 

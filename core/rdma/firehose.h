@@ -83,8 +83,8 @@ static inline const net_region_t *gasnetc_cache_hit(const void *start, size_t nb
     return region ? firehose_hit_key(fh, region) : NULL;
 }
 
-/* The same; registers the range if it is not, which waits for room by polling.  At most
- * gasnetc_cache_piece bytes. */
+/* The same; registers the range if it is not, which waits for room by polling (LARGE, EVERYTHING:
+ * by reaping).  At most gasnetc_cache_piece bytes. */
 enum gasnetc_cache_answer {
     GASNETC_CACHED,
     GASNETC_CACHE_BUSY, /* not registered, and the caller must not wait */
@@ -111,6 +111,10 @@ void gasnetc_cache_release(gasnetc_held_t *held);
 /* With no lock held: deregisters all that no transfer uses, for a registration that the system has
  * refused.  False: there is none. */
 bool gasnetc_cache_shed(void);
+
+/* Registers, deregisters and answers what is to be, after the reports of memory given back.  With
+ * no lock held, and not in a handler. */
+void gasnetc_cache_work(void);
 
 /* With no lock held: deregisters what was given back. */
 void gasnetc_firehose_tidy(void);

@@ -21,6 +21,7 @@ static atomic_bool overflow;
 enum { BITS = 12, LONG = 64 /* blocks: a longer range is not looked up */ };
 static atomic_uint watched[1 << BITS];
 static atomic_uint all;
+static atomic_uint unfiltered; /* calls of gasnetc_given_back_watch_all that have not ended */
 
 static atomic_uint *count_of(uintptr_t block)
 {
@@ -43,10 +44,21 @@ void gasnetc_given_back_unwatch(uintptr_t start, size_t size)
     atomic_fetch_sub(&all, 1);
 }
 
+void gasnetc_given_back_watch_all(void)
+{
+    atomic_fetch_add(&unfiltered, 1);
+}
+
+void gasnetc_given_back_watch_some(void)
+{
+    atomic_fetch_sub(&unfiltered, 1);
+}
+
 static bool is_watched(uintptr_t start, size_t size)
 {
     uintptr_t block = start >> GIVEN_BACK_SHIFT;
     const uintptr_t last = (start + size - 1) >> GIVEN_BACK_SHIFT;
+    if (size && atomic_load(&unfiltered)) return true;
     if (size == 0 || atomic_load(&all) == 0) return false;
     if (last - block >= LONG) return true;
     while (block <= last && !atomic_load(count_of(block))) block++;

@@ -20,6 +20,11 @@ enum { GIVEN_BACK_SHIFT = 18 };
 void gasnetc_given_back_watch(uintptr_t start, size_t size);
 void gasnetc_given_back_unwatch(uintptr_t start, size_t size);
 
+/* Between these two no report is dropped: a thread may deregister memory and register it again as a
+ * part of a larger region.  They nest, also those of several threads. */
+void gasnetc_given_back_watch_all(void);
+void gasnetc_given_back_watch_some(void);
+
 /* Reports a range.  False if none of it can be registered. */
 bool gasnetc_given_back_report(uintptr_t start, size_t size);
 

@@ -1,11 +1,11 @@
 /* rdma.h - puts and gets to and from other nodes' segments, for the Extended API.
  *
  * A call splits the transfer where it crosses a region or exceeds the network's transfer_max.  Its
- * local side is inlined, in the segment, copied through a bounce buffer, or registered for the
- * transfer.  The call may block for resources; it polls then, which runs handlers, and so
- * must not be made in a handler.  `node` is not the caller's own.  Any alignment; nbytes >= 1, or 0
- * for a put or get, which then does nothing.  A remote range outside the node's segment is a fatal
- * error that names the range.
+ * local side is inlined, in the segment, copied through a bounce buffer, in the registration
+ * cache, or registered for the transfer.  The call may block for resources; it polls then, which
+ * runs handlers, and so must not be made in a handler.  `node` is not the caller's own.  Any
+ * alignment; nbytes >= 1, or 0 for a put or get, which then does nothing.  A remote range outside
+ * the node's segment is a fatal error that names the range.
  *
  * `counter` counts one or more operations as issued before the call returns; the transfer is
  * complete when gasnetc_counter_done(counter).
@@ -57,7 +57,7 @@ bool gasnetc_rdma_list(uint32_t node, bool put, void *remote, const gasnetc_piec
  * gets, or the network refuses. */
 const struct net_region *gasnetc_landing(void *start, size_t nbytes);
 
-/* Writes nbytes copies of a byte.  Efficient up to GASNETC_FILL_MAX, the size of a bounce buffer;
+/* Writes nbytes copies of a byte.  At most GASNETC_FILL_MAX, the size of a bounce buffer;
  * false, with nothing done, if the core has no bounce buffers. */
 bool gasnetc_rdma_fill(uint32_t node, void *dst, int value, size_t nbytes,
                        gasnetc_counter_t *counter);

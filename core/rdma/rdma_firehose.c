@@ -16,8 +16,17 @@
 #include "core/rdma/bounce.h"
 #include "core/rdma/rdma_internal.h"
 #include "core/rdma/remote.h"
+#include "core/rdma/watched.h"
 #include "core/report.h"
 #include "gasnet.h"
+
+/* In EVERYTHING all registrations are kept, since peers may hold any memory, even where memory
+ * given back is not seen; there this node's own transfers do without the cache. */
+#ifdef GASNET_SEGMENT_EVERYTHING
+enum { KEEPS_ALL = 1 };
+#else
+enum { KEEPS_ALL = 0 };
+#endif
 
 _Static_assert(!NET_BUFFERS && !NET_PAIRS_LONGS, "for networks that use the core's bounce buffers");
 
@@ -64,13 +73,20 @@ static inline size_t room_in_block(uintptr_t start)
 
 /* --- the local side --- */
 
-static const net_region_t *pin_local(const void *start, size_t nbytes)
+/* A region that may be written, if it is to be: memory that was read-only when it was registered
+ * may have become writable. */
+static const net_region_t *pin_local(void *start, size_t nbytes, bool write)
 {
     const net_region_t *region;
-    if (gasnetc_cache_pin(start, nbytes, true, &region) != GASNETC_CACHED)
-        gasneti_fatal("cannot register %zu bytes at %p for a transfer: there is no such memory",
-                      nbytes, start);
-    return region;
+    for (int tries = 0; tries < 2; tries++) {
+        if (gasnetc_cache_pin(start, nbytes, true, &region) != GASNETC_CACHED)
+            gasneti_fatal("cannot register %zu bytes at %p for a transfer: there is no such memory",
+                          nbytes, start);
+        if (!write || !((const gasnetc_cache_key_t *)region)->read_only) return region;
+        gasnetc_cache_release(gasnetc_cache_held(region));
+        gasnetc_firehose_invalidate(start, nbytes);
+    }
+    gasneti_fatal("a get of %zu bytes to %p: the memory there may only be read", nbytes, start);
 }
 
 static void *wait_bbuf(bool reaps)
@@ -91,8 +107,13 @@ static near_t near_end(const remote_piece_t *p, gasnetc_sent_t *sent, bool reaps
     if (p->landing) return (near_t){p->local, p->landing};
     if (p->put && p->nbytes <= gasnetc_caps.inline_max) return (near_t){p->local, NULL};
     near_t near = {p->local, NULL};
+    if (p->nbytes > GASNETC_BBUF_SIZE && KEEPS_ALL && !gasnetc_watched()) {
+        sent->held = gasnetc_pin_transient(p->local, p->nbytes, p->put ? NET_SOURCE : NET_LOCAL,
+                                           &near.region, reaps);
+        return near;
+    }
     if (p->nbytes > GASNETC_BBUF_SIZE) {
-        near.region = pin_local(p->local, p->nbytes);
+        near.region = pin_local(p->local, p->nbytes, !p->put);
         sent->held = gasnetc_cache_held(near.region);
         return near;
     }

@@ -1,7 +1,7 @@
 /* remote.c - remote firehoses of SEGMENT_LARGE and SEGMENT_EVERYTHING: what is registered when a
  * peer, or this node, needs it; the messages between the caches of two nodes; progress.
  *
- * Called by firehose.c, which opens the cache, by polls, and by completions.
+ * Called by firehose_open.c, which opens the cache, by polls, and by completions.
  */
 #include "core/rdma/remote.h"
 
@@ -137,7 +137,7 @@ void gasnetc_remote_act(void)
      * acquires what those have recorded who set it before. */
     atomic_exchange(&gasnetc_remote_due, false);
     if (!fh) return; /* closed */
-    firehose_poll(fh);
+    gasnetc_cache_work();
     if (gasnetc_post_waiting() || firehose_busy(fh))
         atomic_store_explicit(&gasnetc_remote_due, true, memory_order_relaxed);
 }

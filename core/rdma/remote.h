@@ -4,7 +4,7 @@
  *   remote_fast.h      SEGMENT_FAST: peers' segments are registered during attach; rdma.c;
  *   remote_firehose.h  SEGMENT_LARGE and _EVERYTHING: registered where and when they are used;
  *                      rdma_firehose.c.
- * Included by the code that opens the registration cache (firehose.c), and by polls.  README.md
+ * Included by the code that opens the registration cache (firehose_open.c), and by polls. README.md
  * describes the second.
  */
 #ifndef GASNETC_REMOTE_H
@@ -29,6 +29,9 @@ static inline bool remote_keeps(uintptr_t addr, size_t len);
 
 /* One step of waiting for room in the cache. */
 static inline void remote_wait(void);
+
+/* Memory was given back that peers may hold: the next poll tells them. */
+static inline void remote_make_due(void);
 
 /* Collective: the pools that all nodes can have. */
 static inline void remote_agree(firehose_sizes_t *sizes);

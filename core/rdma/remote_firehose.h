@@ -49,6 +49,11 @@ static inline void remote_wait(void)
     gasnetc_reap();
 }
 
+static inline void remote_make_due(void)
+{
+    atomic_store_explicit(&gasnetc_remote_due, true, memory_order_release);
+}
+
 static inline void remote_agree(firehose_sizes_t *sizes)
 {
     gasnetc_remote_agree(sizes);

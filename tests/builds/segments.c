@@ -13,7 +13,7 @@ enum {
     PAGE = 4096,
     SEGMENT = 24 << 20,
     KINDS = 7,
-    LENGTH = 3 * PAGE,
+    LENGTH = 8 * PAGE,
     H_ADDRESS = 128,
     HOLE = 64 << 20
 };
@@ -259,6 +259,40 @@ static void wrong(const char *name)
     gasnet_exit(0);
 }
 
+/* Rank 1 gives memory back that rank 0 has registered there, has other memory at the same address,
+ * and polls; rank 0 polls until a message of rank 1 comes, and puts again.  On a device that
+ * refuses registrations of memory given back (SOFTHCA_MEMORY=strict).  In the second turn rank 1
+ * does not poll: it sends the message at once, and rank 0 puts to a block that it does not hold. */
+static void given_back(void)
+{
+    enum { BLOCK = 4 << 20, SIZE = 8 * PAGE };
+    static char source[SIZE];
+    char *block = mmap(NULL, 2 * BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    exchange_addresses(block, block);
+    char *theirs = pointer(address[1].mixed);
+    for (int turn = 0; turn < 2; turn++, theirs += BLOCK, block += BLOCK) {
+        memset(source, turn + 1, SIZE);
+        if (turn == 0 && test_rank == 0) gasnet_put_bulk(1, theirs, source, SIZE);
+        if (turn == 1 && test_rank == 1) gasnet_put_bulk(0, pointer(address[0].at[5]), block, SIZE);
+        test_sync();
+        addresses = 0;
+        if (test_rank == 1) {
+            mmap(block, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                 0);
+            if (turn == 0) gasnet_AMPoll();
+            gasnet_AMRequestMedium0(0, H_ADDRESS, &address[1], sizeof *address);
+        } else {
+            GASNET_BLOCKUNTIL(test_get(&addresses) == 1);
+            memset(source, turn + 3, SIZE);
+            gasnet_put_bulk(1, theirs, source, SIZE);
+        }
+        test_sync();
+        if (test_rank == 1 && (block[0] != turn + 3 || block[SIZE - 1] != turn + 3)) gasnet_exit(2);
+    }
+    test_sync();
+    gasnet_exit(0);
+}
+
 int main(int argc, char **argv)
 {
     static gasnet_handlerentry_t table[] = {{H_ADDRESS, on_address}};
@@ -271,6 +305,7 @@ int main(int argc, char **argv)
     };
     test_start(&argc, &argv, table, TEST_COUNT(table), SEGMENT);
     if (argc > 1 && strcmp(argv[1], "ride") == 0) ride();
+    if (argc > 1 && strcmp(argv[1], "given-back") == 0) given_back();
     if (argc > 2 && strcmp(argv[1], "wrong") == 0) wrong(argv[2]);
     test_run(rules, TEST_COUNT(rules));
     test_finish();

@@ -107,6 +107,12 @@ if [[ " $segments " == *" large "* ]]; then
 fi
 if [[ " $segments " == *" everything "* ]]; then
     tree=$TEST_BUILD/everything
+    for mode in $modes; do
+        run "$tree" ibv "$mode" 2 SOFTHCA_MEMORY=strict GASNET_PUTINMOVE_LIMIT=0 -- given-back
+        status=$?
+        tap_ok $status "everything $mode: IB-W5 memory that peers hold is given back"
+        [ $status -eq 0 ] || tap_tail "$log"
+    done
     for call in put_code put_constant; do wrong "$tree" $call 'a put of [0-9]+ bytes at 0x[0-9a-f]+ of rank 1.*may only be read'; done
     wrong "$tree" put_none 'a put of 8 bytes at 0x[0-9a-f]+ of rank 1.*there is no memory at this address'
     wrong "$tree" get_none 'a get of 4096 bytes at 0x[0-9a-f]+ of rank 1.*there is no memory at this address'
