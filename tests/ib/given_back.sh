@@ -28,6 +28,9 @@ for conduit in ${TEST_CONDUITS:-ibv vapi portals}; do
         [ "$status" = 0 ] || { tap_note "status $status"; tap_tail "$log"; }
     done
     # Where nothing tells the library, the old registration is used: this proves that the runs above can fail.
+    # The put that the device refuses breaks its connection.  Portals counts that before it gives the put's event.
+    refused='(put to|get from) rank [01] .*failed'
+    [ "$conduit" = portals ] && refused="$refused|connection broke"
     export GASNET_FIREHOSE_VERBOSE=1
     run "$conduit" seq unseen
     unset GASNET_FIREHOSE_VERBOSE
@@ -37,7 +40,7 @@ for conduit in ${TEST_CONDUITS:-ibv vapi portals}; do
         [ "$status" = 0 ]
         tap_ok $? "memory given back unseen, $conduit: nothing is kept registered"
     else
-        [ "$status" = 1 ] && grep -qE 'FATAL ERROR.*: a (put to|get from) rank [01] .*failed' "$log"
+        [ "$status" = 1 ] && grep -qE "FATAL ERROR.*: a ($refused)" "$log"
         tap_ok $? "memory given back by code that the library cannot see is missed, $conduit"
         [ "$status" = 1 ] || { tap_note "status $status"; tap_tail "$log"; }
     fi
