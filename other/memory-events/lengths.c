@@ -12,60 +12,54 @@
 /* What follows an opcode.  WORD: 4 bytes, 2 with an operand-size prefix; QUAD: 8 with REX.W. */
 enum { NONE = 0, MODRM = 1, BYTE = 2, TWO = 4, WORD = 8, QUAD = 16, FAR = 32, BAD = 64 };
 
-static unsigned after_one_byte(uint8_t op)
+static unsigned after_60_to_bf(uint8_t op)
 {
-    if (op < 0x40) {
-        static const uint8_t arithmetic[8] = {MODRM, MODRM, MODRM, MODRM, BYTE, WORD, BAD, BAD};
-        return arithmetic[op & 7];
-    }
-    if (op < 0x60 || (op >= 0x90 && op < 0xa0)) return op == 0x9a ? BAD : NONE;
     switch (op) {
     case 0x63:
         return MODRM;
     case 0x68:
-        return WORD;
-    case 0x69:
-        return MODRM | WORD;
-    case 0x6a:
-        return BYTE;
-    case 0x6b:
-        return MODRM | BYTE;
-    case 0x6c:
-    case 0x6d:
-    case 0x6e:
-    case 0x6f:
-        return NONE;
-    case 0x80:
-        return MODRM | BYTE;
-    case 0x81:
-        return MODRM | WORD;
-    case 0x82:
-        return BAD;
-    case 0x83:
-        return MODRM | BYTE;
-    case 0xa8:
-        return BYTE;
     case 0xa9:
         return WORD;
+    case 0x6a:
+    case 0xa8:
+        return BYTE;
+    case 0x69:
+    case 0x81:
+        return MODRM | WORD;
+    case 0x6b:
+    case 0x80:
+    case 0x83:
+        return MODRM | BYTE;
+    case 0x82:
+        return BAD;
+    default:
+        break;
+    }
+    if (op < 0x70) return op < 0x6c ? BAD : NONE;
+    if (op < 0x80) return BYTE;
+    if (op < 0x90) return MODRM;
+    if (op < 0xa4) return FAR;
+    if (op < 0xb0) return NONE;
+    return op < 0xb8 ? BYTE : QUAD;
+}
+
+static unsigned after_c0_to_ff(uint8_t op)
+{
+    switch (op) {
     case 0xc0:
     case 0xc1:
     case 0xc6:
         return MODRM | BYTE;
+    case 0xc7:
+        return MODRM | WORD;
     case 0xc2:
     case 0xca:
         return TWO;
-    case 0xc7:
-        return MODRM | WORD;
     case 0xc8:
         return TWO | BYTE;
     case 0xcd:
+    case 0xeb:
         return BYTE;
-    case 0xc3:
-    case 0xc9:
-    case 0xcb:
-    case 0xcc:
-    case 0xcf:
-        return NONE;
     case 0xe8:
     case 0xe9:
         return WORD;
@@ -74,20 +68,32 @@ static unsigned after_one_byte(uint8_t op)
     case 0xfe:
     case 0xff:
         return MODRM;
+    case 0xc4:
+    case 0xc5:
+    case 0xce:
+    case 0xd4:
+    case 0xd5:
+    case 0xd6:
+    case 0xea:
+    case 0xf0:
+    case 0xf2:
+    case 0xf3:
+        return BAD;
     default:
         break;
     }
-    if (op >= 0x70 && op < 0x80) return BYTE;
-    if (op >= 0x84 && op < 0x90) return MODRM;
-    if (op >= 0xa0 && op < 0xa4) return FAR;
-    if (op >= 0xa4 && op < 0xb0) return NONE;
-    if (op >= 0xb0 && op < 0xb8) return BYTE;
-    if (op >= 0xb8 && op < 0xc0) return QUAD;
-    if (op >= 0xd0 && op < 0xe0) return op >= 0xd4 && op < 0xd7 ? BAD : op == 0xd7 ? NONE : MODRM;
-    if (op >= 0xe0 && op < 0xe8) return BYTE;
-    if (op == 0xeb) return BYTE;
-    if (op >= 0xec && op < 0xf0) return NONE;
-    return op == 0xf1 || op == 0xf4 || op == 0xf5 || (op >= 0xf8 && op < 0xfe) ? NONE : BAD;
+    if (op >= 0xd0 && op < 0xe0) return op == 0xd7 ? NONE : MODRM;
+    return op >= 0xe0 && op < 0xe8 ? BYTE : NONE;
+}
+
+static unsigned after_one_byte(uint8_t op)
+{
+    if (op < 0x40) {
+        static const uint8_t arithmetic[8] = {MODRM, MODRM, MODRM, MODRM, BYTE, WORD, BAD, BAD};
+        return arithmetic[op & 7];
+    }
+    if (op < 0x60 || (op >= 0x90 && op < 0xa0)) return op == 0x9a ? BAD : NONE;
+    return op < 0xc0 ? after_60_to_bf(op) : after_c0_to_ff(op);
 }
 
 static unsigned after_0f(uint8_t op)
