@@ -56,6 +56,8 @@ bool me_gives_back(const me_call_t *call)
     switch (call->nr) {
     case SYS_munmap:
     case SYS_mremap:
+    case SYS_mprotect:
+    case NR_PKEY_MPROTECT:
     case SYS_shmdt:
     case SYS_remap_file_pages:
         return true;
@@ -65,9 +67,6 @@ bool me_gives_back(const me_call_t *call)
         return advice_drops(call->arg[2]);
     case SYS_brk:
         return call->arg[0] != 0;
-    case SYS_mprotect:
-    case NR_PKEY_MPROTECT:
-        return !(call->arg[2] & PROT_WRITE);
     case SYS_shmat:
         return call->arg[2] & SHM_REMAP;
     case NR_PROCESS_MADVISE:

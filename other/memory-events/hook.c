@@ -13,7 +13,9 @@
 unsigned long me_hook_state_size;
 
 /* x87, SSE, AVX and AVX-512: what compiled callbacks may change. */
-#define STATE_MASK "0xe7"
+#define STATE_MASK      0xe7
+#define TEXT_OF(number) #number
+#define TEXT(macro)     TEXT_OF(macro)
 
 /* clang-format off */
 __asm__(
@@ -60,12 +62,12 @@ __asm__(
     "    mov %rax, 552(%rsp)\n"
     "    mov %rax, 560(%rsp)\n"
     "    mov %rax, 568(%rsp)\n"
-    "    mov $" STATE_MASK ", %eax\n"
+    "    mov $" TEXT(STATE_MASK) ", %eax\n"
     "    xor %edx, %edx\n"
     "    xsave64 (%rsp)\n"
     "    mov %rbx, %rdi\n"
     "    call me_hook_tell\n"
-    "    mov $" STATE_MASK ", %eax\n"
+    "    mov $" TEXT(STATE_MASK) ", %eax\n"
     "    xor %edx, %edx\n"
     "    xrstor64 (%rsp)\n"
     "1:  lea -80(%rbp), %rsp\n"
@@ -99,6 +101,19 @@ static unsigned long under_valgrind(void)
 }
 /* clang-format on */
 
+/* Of the components in STATE_MASK, each at its place in the standard format.  CPUID tells the size
+ * of all that the system has enabled, which is four times as much with AMX. */
+static unsigned long state_size(void)
+{
+    unsigned size, offset, c, d;
+    unsigned long end = 512 + 64; /* x87 and SSE, and the header */
+    for (unsigned i = 2; i < 32; i++)
+        if ((unsigned)STATE_MASK >> i & 1 && __get_cpuid_count(0xd, i, &size, &offset, &c, &d) &&
+            size && offset + size > end)
+            end = offset + size;
+    return end;
+}
+
 /* ThreadSanitizer's own threads unmap memory, and cannot run instrumented callbacks. */
 extern void __tsan_init(void) __attribute__((weak));
 
@@ -118,7 +133,7 @@ bool me_hook_possible(const char **why)
         *why = "the processor has no XSAVE";
         return false;
     }
-    me_hook_state_size = b;
+    me_hook_state_size = state_size();
     return true;
 }
 

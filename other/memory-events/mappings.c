@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 bool me_mappings_open(me_mappings_t *list)
@@ -55,8 +56,12 @@ bool me_mappings_next(me_mappings_t *list, me_mapping_t *mapping)
     mapping->start = next_hex(list, &c);
     if (c != '-') return false;
     mapping->end = next_hex(list, &c);
-    mapping->runs = false;
-    while ((c = next_byte(list)) != ' ' && c >= 0) mapping->runs |= c == 'x';
+    mapping->protection = PROT_NONE;
+    while ((c = next_byte(list)) != ' ' && c >= 0)
+        mapping->protection |= c == 'r'   ? PROT_READ
+                               : c == 'w' ? PROT_WRITE
+                               : c == 'x' ? PROT_EXEC
+                                          : PROT_NONE;
     skip_field(list);
     skip_field(list);
     mapping->file = next_hex(list, &c) != 0; /* its first digits are enough */

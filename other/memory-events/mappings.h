@@ -8,9 +8,9 @@
 
 typedef struct me_mapping {
     uintptr_t start, end;
-    bool runs;  /* executable */
-    bool file;  /* of a file */
-    bool stack; /* of the first thread */
+    int protection; /* PROT_READ, PROT_WRITE, PROT_EXEC */
+    bool file;      /* of a file */
+    bool stack;     /* of the first thread */
     char name[256];
 } me_mapping_t;
 

@@ -133,12 +133,22 @@ static bool sees_page_calls(void)
     return was_seen("syscall");
 }
 
+/* glibc's brk() stores the end of the heap, where another thread's sbrk() may be about to change
+ * it: not called beside other threads. */
+static bool sees_brk(void)
+{
+    probe_for(SYS_brk, 1);
+    if (!me_is_alone())
+        atomic_store(&probe.seen, me_patched_brk());
+    else if (brk((void *)1))
+        errno = 0;
+    return was_seen("brk");
+}
+
 /* Calls that fail, or change nothing. */
 static bool sees_other_calls(void)
 {
-    probe_for(SYS_brk, 1);
-    if (brk((void *)1)) errno = 0;
-    if (!was_seen("brk")) return false;
+    if (!sees_brk()) return false;
     probe_for(SYS_shmdt, 1);
     shmdt((void *)1);
     if (!was_seen("shmdt")) return false;

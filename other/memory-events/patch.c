@@ -2,7 +2,7 @@
  *
  * Code is read through /proc/self/mem, which fails and does not fault where another thread unloads
  * a library meanwhile.  Each mapping with system calls gets a page of stubs within reach of a jump.
- * Allocates nothing.  The page of a library that is unloaded stays.
+ * Allocates nothing.  The page stays when the library is unloaded.
  */
 #define _GNU_SOURCE
 #include "other/memory-events/patch.h"
@@ -39,6 +39,8 @@ static me_mapping_t mapping;
 static me_site_t sites[MOST]; /* `at` is an address */
 static uint8_t original[MOST][ME_PATCH];
 static unsigned count;
+
+static bool brk_is_patched;
 
 static bool fails(char *why, const char *what)
 {
@@ -157,7 +159,7 @@ static uint8_t *write_stubs(void)
 
 /* --- changing code --- */
 
-static bool is_alone(void)
+bool me_is_alone(void)
 {
     struct stat tasks;
     return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == 3;
@@ -167,7 +169,7 @@ static bool is_alone(void)
 static bool replace_at_once(uintptr_t at, const uint8_t *old, const uint8_t *new)
 {
     if (at % LINE > LINE - ME_PATCH) {
-        if (!is_alone()) return false;
+        if (!me_is_alone()) return false;
         memcpy((void *)at, new, ME_PATCH);
         return true;
     }
@@ -195,10 +197,17 @@ static bool replace(uintptr_t at, const uint8_t *old, const uint8_t *new, int me
     const size_t size = at + 8 - page > PAGE ? 2 * PAGE : PAGE;
     const size_t bytes = page + size > mapping.end ? mapping.end - page : size;
     if (mprotect((void *)page, bytes, PROT_READ | PROT_WRITE | PROT_EXEC))
-        return is_alone() && pwrite(memory, new, ME_PATCH, (off_t)at) == ME_PATCH;
+        return me_is_alone() && pwrite(memory, new, ME_PATCH, (off_t)at) == ME_PATCH;
     const bool done = replace_at_once(at, old, new);
-    mprotect((void *)page, bytes, PROT_READ | PROT_EXEC);
+    mprotect((void *)page, bytes, mapping.protection);
     return done;
+}
+
+/* brk() makes its system call within its first instructions. */
+static void note_brk(const me_site_t *site)
+{
+    if (site->kind == ME_CONSTANT && site->nr == SYS_brk && site->at - (uintptr_t)&brk < 32)
+        brk_is_patched = true;
 }
 
 static bool patch_mapping(int memory, char *why)
@@ -210,10 +219,19 @@ static bool patch_mapping(int memory, char *why)
     for (unsigned i = 0; i < count; i++) {
         uint8_t jump[ME_PATCH];
         me_write_jump(sites[i].at, (uintptr_t)page + (i + 1) * ME_STUB, jump);
-        if (!replace(sites[i].at, original[i], jump, memory))
-            return fails(why, "its code may not be changed");
+        if (replace(sites[i].at, original[i], jump, memory)) {
+            note_brk(&sites[i]);
+            continue;
+        }
+        if (i == 0) munmap(page, PAGE); /* no jump leads to it */
+        return fails(why, "its code may not be changed");
     }
     return true;
+}
+
+bool me_patched_brk(void)
+{
+    return brk_is_patched;
 }
 
 static bool has_unmap(void)
@@ -235,7 +253,7 @@ bool me_patch_all(char *why)
     }
     bool all = true;
     while (me_mappings_next(&list, &mapping)) {
-        if (!mapping.runs || !mapping.file) continue;
+        if (!(mapping.protection & PROT_EXEC) || !mapping.file) continue;
         if (!patch_mapping(memory, why)) all = false;
         if (!is_named("ld-") || loader_done) continue;
         loader_done = has_unmap();

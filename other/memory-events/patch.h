@@ -9,4 +9,10 @@
  * thread at a time. */
 bool me_patch_all(char *why);
 
+/* Whether me_patch_all has hooked the system call in the C library's brk(). */
+bool me_patched_brk(void);
+
+/* Whether the process has one thread. */
+bool me_is_alone(void);
+
 #endif

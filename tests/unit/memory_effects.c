@@ -48,7 +48,7 @@ static const struct row {
     {"brk, lower", {SYS_brk, {BREAK - LEN}}, 1, {{BREAK - LEN, LEN}}},
     {"brk, higher", {SYS_brk, {BREAK + LEN}}, 0, {{0}}},
     {"brk, a question", {SYS_brk, {0}}, 0, {{0}}},
-    {"mprotect, to be written", {SYS_mprotect, {AT, LEN, PROT_READ | PROT_WRITE}}, 0, {{0}}},
+    {"mprotect, to be written", {SYS_mprotect, {AT, LEN, PROT_READ | PROT_WRITE}}, 1, {{AT, LEN}}},
     {"mprotect, to be read", {SYS_mprotect, {AT, LEN, PROT_READ}}, 1, {{AT, LEN}}},
     {"pkey_mprotect", {329, {AT, LEN, PROT_NONE}}, 1, {{AT, LEN}}},
     {"shmdt", {SYS_shmdt, {AT}}, 1, {{0, UINTPTR_MAX}}},

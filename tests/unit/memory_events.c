@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "other/memory-events/hook.h"
 
 enum { PAGE = 4096, SIZE = 64 * PAGE };
 
@@ -170,9 +171,9 @@ static bool by_mprotect(void)
     const bool seen = reported();
     await(block);
     mprotect(block, SIZE, PROT_READ | PROT_WRITE);
-    const bool kept = !reported();
+    const bool seen_again = reported();
     munmap(block, SIZE);
-    return seen && kept;
+    return seen && seen_again;
 }
 
 static bool by_sbrk(void)
@@ -318,7 +319,7 @@ static const struct way {
     {"madvise(MADV_FREE)", by_madv_free, true},
     {"madvise(MADV_REMOVE)", by_remove, true},
     {"mmap(MAP_FIXED) over a mapping", by_map_fixed, true},
-    {"mprotect to read-only", by_mprotect, true},
+    {"mprotect to read-only, and back", by_mprotect, true},
     {"sbrk", by_sbrk, false},
     {"shmdt", by_shmdt, true},
     {"shmat(SHM_REMAP)", by_shmat, true},
@@ -441,18 +442,56 @@ static void registers(void)
                      : "S"((size_t)PAGE), [munmap] "b"(munmap)
                      : "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", "xmm5", "xmm15", "memory");
     check(low == 0x1234567 && high == 0x1234567, "vector registers are as before the call");
+    check(me_hook_state_size >= 576 && me_hook_state_size <= 4096,
+          "they are saved in %lu bytes, without those that callbacks do not use",
+          me_hook_state_size);
     memory_events_end(spoils_registers);
+}
+
+/* A file's code that the program may write, and that unmaps what it is given. */
+static void writable_code(void)
+{
+    static const unsigned char bytes[] = {0xb8, 11, 0, 0, 0, 0x0f, 0x05, 0xc3};
+    unsigned char page[PAGE];
+    memset(page, 0x90, sizeof page);
+    memcpy(page + PAGE / 2, bytes, sizeof bytes);
+    const int file = memfd_create("code", 0);
+    if (file < 0 || write(file, page, PAGE) != PAGE) abort();
+    char *code = mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE, file, 0);
+    if (code == MAP_FAILED) {
+        check_note("memory must not be writable and executable");
+        close(file);
+        return;
+    }
+    check(memory_events_watched(), "code that the program may write is watched");
+    char *block = map(PAGE, MAP_PRIVATE);
+    int (*unmap)(void *, size_t);
+    char *const function = code + PAGE / 2;
+    memcpy(&unmap, &function, sizeof unmap);
+    await(block);
+    check(unmap(block, PAGE) == 0 && reported(), "and reported");
+    check(pread(file, code, 1, 0) == 1, "and the program may still write it");
+    munmap(code, PAGE);
+    close(file);
 }
 #else
 static void registers(void) {}
+static void writable_code(void) {}
 #endif
 
 /* --- the same program again, with fewer rights --- */
 
+static void filter(const struct sock_filter *code, size_t size)
+{
+    struct sock_fprog program = {(unsigned short)(size / sizeof *code),
+                                 (struct sock_filter *)(uintptr_t)code};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, 2, &program)) _exit(77);
+}
+
 /* Refuses memory that is writable and executable (1), and writing to /proc/self/mem as well (2). */
 static void refuse(int how)
 {
-    struct sock_filter code[] = {
+    const struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 2),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
@@ -461,8 +500,21 @@ static void refuse(int how)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
     };
-    struct sock_fprog program = {sizeof code / sizeof *code, code};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, 2, &program)) _exit(77);
+    filter(code, sizeof code);
+}
+
+/* Ends the process at brk(1), which must not be called beside other threads. */
+static void forbid_brk(void)
+{
+    const struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_brk, 0, 2),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 1, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+    };
+    filter(code, sizeof code);
 }
 
 static int again(const char *how)
@@ -472,6 +524,7 @@ static int again(const char *how)
         if (strcmp(how, "user") == 0 && (setgid(65534) || setuid(65534))) _exit(77);
         if (strcmp(how, "refuse") == 0) refuse(1);
         if (strcmp(how, "refuse-all") == 0) refuse(2);
+        if (strcmp(how, "thread") == 0) forbid_brk();
         execl("/proc/self/exe", "memory_events", "again", how, (char *)NULL);
         _exit(77);
     }
@@ -480,13 +533,37 @@ static int again(const char *how)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
 }
 
+/* Executable memory of no file: pages of stubs, and what a sanitizer maps. */
+static unsigned pages_of_stubs(void)
+{
+    char line[512];
+    unsigned found = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    if (!maps) abort();
+    while (fgets(line, sizeof line, maps))
+        found += strstr(line, " r-xp 00000000 00:00 0 ") && !strchr(line, '[');
+    fclose(maps);
+    return found;
+}
+
+static void *waits(void *unused)
+{
+    pause();
+    return unused;
+}
+
 static int again_main(const char *how)
 {
+    pthread_t thread;
+    const unsigned stubs_before = pages_of_stubs();
+    if (strcmp(how, "thread") == 0 && pthread_create(&thread, NULL, waits, NULL)) abort();
     const bool watched = memory_events_begin(given_back);
     if (strcmp(how, "refuse-all") == 0) {
         munmap(map(PAGE, MAP_PRIVATE), PAGE);
+        if (pages_of_stubs() != stubs_before) return 2;
         return watched || !strstr(memory_events_why(), "may not be changed");
     }
+    if (watched && pages_of_stubs() == stubs_before) return 2;
     if (!watched) {
         printf("# %s: %s\n", how, memory_events_why());
         return 1;
@@ -508,7 +585,9 @@ static void fewer_rights(void)
         if (status == 77) check_note("this program cannot be executed by one");
     }
     check(again("refuse") == 0, "each way is reported where code must not be made writable");
-    check(again("refuse-all") == 0, "where code cannot be changed at all, the program works");
+    check(again("refuse-all") == 0,
+          "where code cannot be changed at all, the program works, and no stub remains");
+    check(again("thread") == 0, "each way is reported beside a thread, and the heap's end is kept");
 }
 
 int main(int argc, char **argv)
@@ -528,6 +607,7 @@ int main(int argc, char **argv)
     children();
     nesting();
     registers();
+    writable_code();
     fewer_rights();
     check(memory_events_watched(), "all is still watched");
     return check_end();
