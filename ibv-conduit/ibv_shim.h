@@ -22,7 +22,7 @@ typedef struct ibv_srq *hca_srq_t;
 typedef struct ibv_qp *hca_qp_t;
 typedef struct ibv_ah *hca_ah_t;
 typedef struct ibv_wc hca_wc_t;
-#define HCA_NO_DEVICE "no verbs device at all"
+#define HCA_UNLISTED ""
 
 static inline hca_t hca_open(int i, char name[64])
 {

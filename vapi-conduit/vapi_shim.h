@@ -20,7 +20,7 @@ typedef struct hca_made {
     VAPI_ret_t (*destroy)(VAPI_hca_hndl_t, MT_ulong_ptr_t);
 } * hca_pd_t, *hca_mr_t, *hca_srq_t, *hca_qp_t, *hca_ah_t;
 typedef VAPI_wc_desc_t hca_wc_t;
-#define HCA_NO_DEVICE "no verbs device; VAPI does not list iWARP devices"
+#define HCA_UNLISTED "; VAPI does not list iWARP devices"
 _Static_assert((int)HCA_REMOTE ==
                        (VAPI_EN_LOCAL_WRITE | VAPI_EN_REMOTE_WRITE | VAPI_EN_REMOTE_READ) &&
                    (int)HCA_LOCAL == VAPI_EN_LOCAL_WRITE,

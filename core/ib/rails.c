@@ -77,7 +77,7 @@ static void survey_explain(const survey_t *survey, char *error, size_t size)
     }
     if (!survey->filtered) {
         snprintf(error, size, "no usable InfiniBand port (%s). %s%s",
-                 survey->used ? survey->text : HCA_NO_DEVICE,
+                 survey->used ? survey->text : "no verbs device" HCA_UNLISTED,
                  survey->denied ? "Ask for the group that may read and write the files in "
                                   "/dev/infiniband, and check ibv_devinfo"
                                 : "Check ibv_devinfo",
@@ -85,9 +85,9 @@ static void survey_explain(const survey_t *survey, char *error, size_t size)
         return;
     }
     net_ib_ports_unmatched(filter, survey->ports, survey->count, absent, sizeof absent);
-    snprintf(error, size, "%s=%s leaves no usable InfiniBand port (%s%s%s). Correct it or unset it",
+    snprintf(error, size, "%s=%s leaves no usable InfiniBand port (%s%s%s%s). Correct it or unset it",
              NET_PORTS_VARIABLE, filter, survey->text, *absent ? "; nothing here matches " : "",
-             absent);
+             absent, *absent ? HCA_UNLISTED : "");
 }
 
 /* True if one network can reach this port and those taken before. */

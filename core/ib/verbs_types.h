@@ -10,7 +10,7 @@
  *     hca_t, for which there is hca_close.
  *   hca_wc_t: a completion.
  *   hca_open(i, name): device number `i` and its name, "" after the last.
- *     HCA_NO_DEVICE: what to say when not even the first has a name.
+ *     HCA_UNLISTED: a clause about devices that have no number, for messages; or "".
  *   hca_query, hca_query_port: false if the device does not answer.
  *   hca_query_gids(hca, number, table, most): the GIDs of a port; the number of them.
  *   hca_event_kind(type), hca_next_event(hca, &event): the next asynchronous event, false if there

@@ -25,26 +25,15 @@ static int64_t word_index(const char *list, const char *text)
     }
 }
 
-static enum outcome parse_whole(const char *text, bool size, double *value)
+/* `unit`: of a number without a suffix; 0: no suffix is allowed. */
+static enum outcome parse_whole(const char *text, uint64_t unit, double *value)
 {
     int64_t whole = 0;
     errno = 0;
-    bool parsed = gasneti_parse_int(text, size, &whole);
+    bool parsed = gasneti_parse_int(text, unit, &whole);
     *value = (double)whole;
     if (parsed) return IS_NUMBER;
     return errno == ERANGE ? whole < 0 ? TOO_SMALL : TOO_LARGE : NO_NUMBER;
-}
-
-static enum outcome parse_megabytes(const char *text, double *value)
-{
-    char with_suffix[64];
-    size_t n = strlen(text);
-    while (n && strchr(" \t\n", text[n - 1])) n--;
-    if (n == 0 || !isdigit((unsigned char)text[n - 1]) || n > sizeof with_suffix - 2)
-        return parse_whole(text, true, value);
-    memcpy(with_suffix, text, n);
-    memcpy(with_suffix + n, "M", 2);
-    return parse_whole(with_suffix, true, value);
 }
 
 static enum outcome found(bool good)
@@ -62,7 +51,7 @@ static enum outcome parse(const struct gasneti_env_row *row, const char *text, d
     case GASNETI_ENV_FRACTION:
         return found(gasneti_parse_double(text, value));
     case GASNETI_ENV_MEGABYTES:
-        return parse_megabytes(text, value);
+        return parse_whole(text, 1 << 20, value);
     case GASNETI_ENV_WORD:
         index = word_index(row->values, text);
         *value = (double)index;
@@ -72,7 +61,7 @@ static enum outcome parse(const struct gasneti_env_row *row, const char *text, d
         *value = (double)index;
         /* 01 and 0x1 are accepted like 1. */
         return index >= 0 ? IS_NUMBER
-                          : found(parse_whole(text, false, value) == IS_NUMBER && *value >= 0 &&
+                          : found(parse_whole(text, 0, value) == IS_NUMBER && *value >= 0 &&
                                   *value <= 1);
     default:
         return parse_whole(text, row->kind == GASNETI_ENV_SIZE, value);

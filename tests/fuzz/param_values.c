@@ -2,7 +2,8 @@
  * one.
  *
  * The first byte picks the row, the second the room for the message; the rest is the text.  What is
- * accepted must lie in the row's range, and plain digits must mean what they say.
+ * accepted must lie in the row's range, and plain digits must mean what they say, of bytes or of
+ * megabytes.
  */
 #include "core/params/params.h"
 #include "tests/fuzz/fuzz.h"
@@ -54,10 +55,11 @@ static void value(const gasnetc_param_t *row, const char *text, size_t room)
         const char *kept = *(const char **)(void *)((char *)&p + row->offset);
         fuzz_require(*text ? kept == text : !kept, "a text is kept as it is");
     } else {
-        double got = value_of(row, &p);
+        const double got = value_of(row, &p);
+        const double unit = row->kind == GASNETI_ENV_MEGABYTES ? 1 << 20 : 1;
         fuzz_require(got >= row->least && got <= row->most, "an accepted value is in range");
         if (row->kind != GASNETI_ENV_BOOLEAN && text[strspn(text, "0123456789")] == 0)
-            fuzz_require(!*text || got == strtod(text, NULL), "digits mean what they say");
+            fuzz_require(!*text || got == strtod(text, NULL) * unit, "digits mean what they say");
     }
     free(why);
 }

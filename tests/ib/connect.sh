@@ -49,13 +49,13 @@ for mode in ${TEST_MODES:-seq par}; do
         job "$n" "$mode"
         passes "$mode: $n processes: one computes, all others connect at once"
     done
-    # The queue pair for datagrams is the second; everything else is a reliable connection.
-    SOFTHCA_FAULTS="seed=$seed;log;lose:qp=2,op=send,chance=1/2" job 5 "$mode"
+    # The queue pair for datagrams is the third, after two that try limits; all others are reliable connections.
+    SOFTHCA_FAULTS="seed=$seed;log;lose:qp=3,op=send,chance=1/2" job 5 "$mode"
     [ "$status" = 0 ] && ! grep -q '^not ok' "$log" && grep -q lose "$log"
     verdict $? "$mode: every other handshake message is lost"
-    SOFTHCA_FAULTS="seed=$seed;stall:qp=2,op=send,us=30000,chance=1/2" job 5 "$mode"
+    SOFTHCA_FAULTS="seed=$seed;stall:qp=3,op=send,us=30000,chance=1/2" job 5 "$mode"
     passes "$mode: handshake messages are late, and cross repetitions"
-    SOFTHCA_FAULTS="seed=$seed;hold:qp=2,polls=3,chance=1/2" job 5 "$mode"
+    SOFTHCA_FAULTS="seed=$seed;hold:qp=3,polls=3,chance=1/2" job 5 "$mode"
     passes "$mode: completions of handshake messages are held back"
     export "GASNET_${conduit^^}_PORTS=softhca0:1,2+softhca1:1,2"
     SOFTHCA_DEVICES=2x2 GASNET_NUM_QPS=3 job 3 "$mode"
@@ -94,10 +94,10 @@ reason "the way peers are connected is reported" '^gasnet: peers are connected a
 GASNET_CONNECT_STATIC=1 reason "GASNET_CONNECT_STATIC is reported" 'at start-up: GASNET_CONNECT_STATIC is set$'
 GASNET_CONNECT_DYNAMIC=0 reason "GASNET_CONNECT_DYNAMIC is reported" 'at start-up: GASNET_CONNECT_DYNAMIC is not set$'
 GASNET_NUM_QPS=64 reason "the most queue pairs fit into a handshake message" 'at first use$'
-# The second queue pair of process 1 is the one for datagrams.
-faults='enomem:what=qp,process=1,at=2'
+# The third queue pair of process 1 is the one for datagrams.
+faults='enomem:what=qp,process=1,at=3'
 # libvapi tries thrice more, with less and less to capture.
-if [ "$conduit" = vapi ]; then for at in 3 4 5; do faults+=";enomem:what=qp,process=1,at=$at"; done; fi
+if [ "$conduit" = vapi ]; then for at in 4 5 6; do faults+=";enomem:what=qp,process=1,at=$at"; done; fi
 SOFTHCA_FAULTS=$faults reason "a process without datagrams has all connect at start-up" \
     'at start-up: softhca0 refuses a queue pair for datagrams: Cannot allocate memory$'
 tap_end

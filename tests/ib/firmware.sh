@@ -50,10 +50,11 @@ job ibv seq testhello "$(infinihost 1.18.0)"
 verdict "$status" "IB-B4 ibv-conduit has no such rule"
 
 # What is code in the shims: neither blank nor comment.  Beside its shim each conduit names its network in three lines.
+# The bound leaves about ten lines for each of the contract's calls: most fill a record of the verbs, field by field.
 lines() { sed -e 's|/\*.*\*/||' -e '/\/\*/,/\*\//d' "$@" | grep -cE '[^[:space:]]'; }
 both=$(lines "$TEST_SOURCE/../ibv-conduit/ibv_shim.h" "$TEST_SOURCE/../vapi-conduit/vapi_shim.h")
 files=$(find "$TEST_SOURCE/../vapi-conduit" "$TEST_SOURCE/../ibv-conduit" -name '*.[ch]' | wc -l)
-tap_ok "$([ "$files" = 4 ] && [ "$both" -lt 650 ]; echo $?)" \
+tap_ok "$([ "$files" = 4 ] && [ "$both" -lt 750 ]; echo $?)" \
     "IB-B1 VC-1 a shim is all that each conduit of the pair has: $both lines of code in both"
 
 # Polls of several threads, watched.

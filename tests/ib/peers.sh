@@ -60,8 +60,8 @@ first_use_ib() {
     local device=softhca0 help='; raise ulimit -v and ulimit -l'
     fault "a peer's tables cannot be mapped" enomem:what=view "$device: cannot connect to $peer: the handshake failed: $view.*; raise the limit"
     fault "those of the second peer of one rank cannot" enomem:what=view,process=2,at=2 "$device: cannot connect to $peer: .*$view.*; raise"
-    fault "an address handle is refused" enomem:what=ah,process=1 "$device: cannot connect to $peer: no address handle: $nomem$help"
-    fault "a queue pair is refused at first use" "$(no_qp 3)" "$device: cannot connect to $peer: no queue pair: $nomem$help"
+    fault "an address handle is refused" enomem:what=ah,process=1 "$device: cannot connect to $peer: no address handle for LID [0-9]+: $nomem$help"
+    fault "a queue pair is refused at first use" "$(no_qp 4)" "$device: cannot connect to $peer: no queue pair: $nomem$help"
     fault "a queue pair does not become ready to receive" enomem:what=rtr,process=0 "$device: cannot connect to $peer: its queue pair .* $nomem$help"
     fault "a queue pair does not become ready to send" enomem:what=rts "$device: cannot connect to $peer: its queue pair .* $nomem$help"
     GASNET_CONNECT_STATIC=1 fault "a peer's tables cannot be mapped, all being connected at start-up" enomem:what=view,process=0 \

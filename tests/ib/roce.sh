@@ -34,15 +34,16 @@ passes() { # NAME JOB...
     [ $status -eq 0 ] || tap_tail "$log"
 }
 
-# fails NAME PATTERN JOB...: with one line of the job's, which matches.
+# fails NAME PATTERN JOB...: with one line of the job's, which matches; with `lines`, with so many at most.
 fails() {
-    local name=$1 pattern=$2
+    local name=$1 pattern=$2 right
     shift 2
     job "$@"
     [ $status -ne 0 ] && [ $status -lt 124 ] && grep 'FATAL ERROR' "$log" | grep -qE -- "$pattern" &&
-        [ "$(grep -c 'FATAL ERROR' "$log")" -eq 1 ]
-    tap_ok $? "$name"
-    grep 'FATAL ERROR' "$log" | grep -qE -- "$pattern" || tap_tail "$log"
+        [ "$(grep -c 'FATAL ERROR' "$log")" -le "${lines:-1}" ]
+    right=$?
+    tap_ok $right "$name"
+    [ $right -eq 0 ] || tap_tail "$log"
 }
 
 usual=v1-local+v2-local+v1-ipv4+v2-ipv4
@@ -87,7 +88,8 @@ job 'none' 1 testhello
 tap_ok $? "an empty table"
 
 if [ "$conduit" != portals ]; then
-    fails "a peer that is lost later" "rank 1 .*retry counter exceeded.*drop UDP port 4791" \
+    # The two ranks lose each other; both may say so.
+    lines=2 fails "a peer that is lost later" "rank 1 .*(retry counter exceeded|VAPI_RETRY_EXC_ERR).*drop UDP port 4791" \
         $usual 2 testputget "SOFTHCA_FAULTS=cut:peer=1,process=0,after=20"
 fi
 
