@@ -5,4 +5,4 @@ other_firehose_libfirehose_la_SOURCES = other/firehose/include/firehose.h other/
 	other/firehose/remote.c other/firehose/remote.h other/firehose/target.c other/firehose/target.h \
 	other/firehose/wire.c other/firehose/wire.h other/firehose/engine.h other/firehose/firehose.c \
 	other/firehose/remote_calls.c other/firehose/hit.h other/firehose/work.c
-EXTRA_DIST += other/firehose/README.md
+nobase_dist_doc_DATA += other/firehose/README.md
