@@ -31,8 +31,10 @@ tap_program portals3 "unsignalled" ./unsignalled
 tap_program portals3 "locks" ./locks
 SOFTHCA_DEVICES='1x1;max_mr=40' tap_program portals3 "failures, few regions" ./failures refused
 SOFTHCA_DEVICES='1x1;max_mr=1' tap_program portals3 "failures, no regions" ./failures none
-SOFTHCA_DEVICES='1x1;max_mr_size=1048576' tap_program portals3 "failures, small regions" ./failures none
-grep -q 'cannot register .* KiB of receive buffers: softhca0 takes 1024 KiB at once; lower PTL_RECEIVES$' \
-    "$TEST_LOG/portals3-failures,-small-regions.log"
-tap_ok $? "a device of small regions is named, and what to lower"
+# As many receive buffers as one region holds, and at least 16.
+SOFTHCA_DEVICES='1x1;max_mr_size=300000' tap_program portals3 "messages, small regions" ./messages -n 2
+SOFTHCA_DEVICES='1x1;max_mr_size=32768' tap_program portals3 "failures, too small regions" ./failures none
+grep -qE 'softhca0 has room for 1 receive buffers of [0-9]+ bytes, and 16 are needed: its queues or regions are too small; use another device \(PTL_DEVICE\)$' \
+    "$TEST_LOG/portals3-failures,-too-small-regions.log"
+tap_ok $? "a device of too small regions is named, with the remedy"
 tap_end

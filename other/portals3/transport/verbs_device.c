@@ -71,7 +71,7 @@ static bool suffices(const struct ptli_verbs *v)
     else if (v->settings.receives < LEAST_RECEIVES)
         ptli_verbs_say(v,
                        "%s has room for %u receive buffers of %u bytes, and %d are needed: its "
-                       "queues or regions are too small",
+                       "queues or regions are too small; use another device (PTL_DEVICE)",
                        name, v->settings.receives, ptli_receive_size(v), LEAST_RECEIVES);
     else if (v->max_qp_wr < PTLI_SLOTS)
         ptli_verbs_say(v, "%s has queue pairs of %u work requests, and %d are needed", name,

@@ -17,16 +17,10 @@ struct region {
 void ptli_verbs_unregistered(struct ptli_verbs *v, size_t size, const char *what,
                              const char *variable)
 {
-    struct ibv_device_attr attr;
-    if (!ibv_query_device(v->context, &attr) && attr.max_mr_size < size)
-        ptli_verbs_say(v, "cannot register %zu KiB of %s: %s takes %zu KiB at once; lower %s",
-                       size / 1024, what, ibv_get_device_name(v->context->device),
-                       (size_t)attr.max_mr_size / 1024, variable);
-    else
-        ptli_verbs_say(v,
-                       "cannot register %zu KiB of %s: raise the limit of locked memory "
-                       "(ulimit -l) or lower %s",
-                       size / 1024, what, variable);
+    ptli_verbs_say(v,
+                   "cannot register %zu KiB of %s: raise the limit of locked memory (ulimit -l) or "
+                   "lower %s",
+                   size / 1024, what, variable);
 }
 
 static struct region *of_range(struct ptli_range *range)
