@@ -85,7 +85,8 @@ static void survey_explain(const survey_t *survey, char *error, size_t size)
         return;
     }
     net_ib_ports_unmatched(filter, survey->ports, survey->count, absent, sizeof absent);
-    snprintf(error, size, "%s=%s leaves no usable InfiniBand port (%s%s%s%s). Correct it or unset it",
+    snprintf(error, size,
+             "%s=%s leaves no usable InfiniBand port (%s%s%s%s). Correct it or unset it",
              NET_PORTS_VARIABLE, filter, survey->text, *absent ? "; nothing here matches " : "",
              absent, *absent ? HCA_UNLISTED : "");
 }

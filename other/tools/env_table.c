@@ -60,9 +60,9 @@ static enum outcome parse(const struct gasneti_env_row *row, const char *text, d
         index = gasneti_parse_yesno(text);
         *value = (double)index;
         /* 01 and 0x1 are accepted like 1. */
-        return index >= 0 ? IS_NUMBER
-                          : found(parse_whole(text, 0, value) == IS_NUMBER && *value >= 0 &&
-                                  *value <= 1);
+        return index >= 0
+                   ? IS_NUMBER
+                   : found(parse_whole(text, 0, value) == IS_NUMBER && *value >= 0 && *value <= 1);
     default:
         return parse_whole(text, row->kind == GASNETI_ENV_SIZE, value);
     }

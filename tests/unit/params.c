@@ -20,8 +20,9 @@
 static const gasnetc_param_t number = ROW("GASNET_N", NUMBER, -10, 1000, num_qps),
                              large = ROW("GASNET_L", NUMBER, -1, 16777216, num_qps),
                              size = ROW("GASNET_S", SIZE, 0, (double)INT64_MAX, physmem_max),
-                             megabytes = ROW("GASNET_M", MEGABYTES, 0, (double)INT64_MAX, physmem_max),
-             boolean = ROW("GASNET_B", BOOLEAN, 0, 1, quiet),
+                             megabytes =
+                                 ROW("GASNET_M", MEGABYTES, 0, (double)INT64_MAX, physmem_max),
+                             boolean = ROW("GASNET_B", BOOLEAN, 0, 1, quiet),
                              seconds = ROW("GASNET_T", SECONDS, 0, 86400, exit_timeout),
                              text = ROW("GASNET_X", TEXT, 0, 0, ports);
 
@@ -133,11 +134,12 @@ static void sizes_in_megabytes(void)
 {
     good(&megabytes, "0", 0);
     good(&megabytes, "3", 3 << 20);
-    good(&megabytes, " 3\n", 3 << 20);
+    good(&megabytes, " 3 ", 3 << 20);
     good(&megabytes, "1.5", 3 << 19);
     good(&megabytes, "0x10", 16 << 20);
     good(&megabytes, "0x1f", 31 << 20);
-    good(&megabytes, "00000000000000000000000000000000000000000000000000000000000000000003", 3 << 20);
+    good(&megabytes, "00000000000000000000000000000000000000000000000000000000000000000003",
+         3 << 20);
     good(&megabytes, "17B", 17);
     good(&megabytes, "64K", 65536);
     good(&megabytes, "2 GB", 2147483648.0);
