@@ -60,13 +60,9 @@ uint64_t net_portals_library_bytes(void)
     return (count + SENDS) * environment_receive_size();
 }
 
-void net_portals_environment(void)
+/* The hosts of the job, for the software device, and this host's address, for libportals. */
+static void environment_hosts(void)
 {
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
-        const char *value = bootstrap_getenv(settings[i].name);
-        if (value && settings[i].kind != GASNETI_ENV_MAP) setenv(settings[i].name, value, 0);
-    }
-    environment_receives();
     const char *hosts = gasnetc_hosts_list(), *address = gasnetc_hosts_ipv4();
     /* A user who lists the hosts also chooses the addresses. */
     if (!hosts || !softhca_hosts(hosts, gasnetc_hosts_secret(), bootstrap_getenv)) return;
@@ -76,4 +72,14 @@ void net_portals_environment(void)
             "libportals identifies processes by the IPv4 address of their host, and not all "
             "hosts of the job have a unique one: assign one, or set PTL_IFACE");
     setenv("PTL_IFACE", address, 1);
+}
+
+void net_portals_environment(void)
+{
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        const char *value = bootstrap_getenv(settings[i].name);
+        if (value && settings[i].kind != GASNETI_ENV_MAP) setenv(settings[i].name, value, 0);
+    }
+    environment_hosts();
+    environment_receives(); /* asks the software device, which the hosts must reach first */
 }
