@@ -32,7 +32,7 @@
 #include "other/tools/tools.h"
 
 struct bootstrap_job gasnetc_job;
-enum gasnetc_phase gasnetc_phase;
+_Atomic(enum gasnetc_phase) gasnetc_phase;
 gasnetc_peer_t *gasnetc_peers;
 struct net_caps gasnetc_caps;
 

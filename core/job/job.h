@@ -42,7 +42,8 @@ typedef struct gasnetc_peer {
 enum gasnetc_phase { GASNETC_BEFORE_INIT, GASNETC_BEFORE_ATTACH, GASNETC_ATTACHED };
 
 #pragma GCC visibility push(hidden)
-extern enum gasnetc_phase gasnetc_phase;
+extern _Atomic(enum gasnetc_phase)
+    gasnetc_phase;                    /* the thread that ends the process reads it too */
 extern gasnetc_peer_t *gasnetc_peers; /* [nodes] */
 extern struct net_caps gasnetc_caps;
 extern unsigned gasnetc_pin_shift;

@@ -35,7 +35,7 @@
 /* --- what the engine finds around it --- */
 
 struct bootstrap_job gasnetc_job;
-enum gasnetc_phase gasnetc_phase;
+_Atomic(enum gasnetc_phase) gasnetc_phase;
 gasnetc_peer_t *gasnetc_peers;
 gasnetc_params_t gasnetc_params;
 

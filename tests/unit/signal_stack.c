@@ -45,6 +45,7 @@ int main(int argc, char **argv)
 {
     static char own[128 << 10];
     check_begin(argc, argv);
+    sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL); /* a sanitizer's */
     const long before = pages();
     refuses = true;
     check(!gasnetc_signal_stack_make() && !stack_now() && pages() == before,

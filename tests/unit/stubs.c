@@ -23,7 +23,7 @@
 /* --- init.c --- */
 
 struct bootstrap_job gasnetc_job;
-enum gasnetc_phase gasnetc_phase;
+_Atomic(enum gasnetc_phase) gasnetc_phase;
 gasnetc_peer_t *gasnetc_peers;
 struct net_caps gasnetc_caps;
 gasnet_node_t gasneti_mynode, gasneti_nodes;
